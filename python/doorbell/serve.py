@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doorbell serve`: a simulated top as a vfio-user PCIe device, until it is told to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from doorbell import limits
+from doorbell.bench import open_sim, parse_size
+from doorbell.errors import UserError
+from doorbell.pci_config import PciConfig, PciState
+from doorbell.vfio_user import Backend, DmaRequest, serving
+
+QUEUE_PAIRS = 32
+DEFAULT_SIZE = 1 << 30
+SMALLEST = 1 << 20
+
+
+def main(
+    socket: str = typer.Option(..., help="Path of the UNIX socket to make."),
+    top: str = typer.Option("db_ssd", help="Which top."),
+    image: Path | None = typer.Option(None, metavar="FILE", help="File that holds the drive's data; made if missing."),  # noqa: B008
+    size: str | None = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
+    link: str = typer.Option("gen3x8", help="PCIe link: gen<1..5>x<lanes>."),
+    data_w: int = typer.Option(256, "--data-w", help="Width of the data path: 128, 256 or 512."),
+    backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
+    ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),
+) -> None:
+    """Offer a top as a vfio-user PCIe device to QEMU (10.1 or later) and other clients."""
+    with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
+                        verbose=verbose) as server:  # fmt: skip
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: server.stop())
+        if ready_fd >= 0:
+            os.write(ready_fd, b"r")
+            os.close(ready_fd)
+        else:
+            print(f"doorbell: {top} is at {socket}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        server.serve()
+
+
+@contextlib.contextmanager
+def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None = None, size: str | None = None,
+                   link: str = "gen3x8", data_w: int = 256, backend: str = "rtl", verbose: bool = False,
+                   ) -> Iterator[Any]:  # fmt: skip
+    """A server for a device that is made here, and closed (its image written back) at the end."""
+    try:
+        lanes = limits.Link.parse(link)
+        wanted = parse_size(size) if size else None
+    except ValueError as e:
+        raise UserError(str(e)) from e
+    media_size = prepare_image(image, wanted) if image else wanted or DEFAULT_SIZE
+    if media_size < SMALLEST or media_size % 4096:
+        raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
+    options: dict[str, Any] = {"media_size": media_size} | ({"image": str(image)} if image else {})
+    sim = open_sim(backend, top=top, link=link, data_w=data_w, params={"NUM_QP": QUEUE_PAIRS}, **options)
+    try:
+        device = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim)
+        config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes)
+        with serving(path, device, config, verbose=verbose) as server:
+            yield server
+    finally:
+        sim.close()
+
+
+def prepare_image(image: Path, wanted: int | None) -> int:
+    """Make the file if it is not there; answer the drive's capacity, which never shrinks a file that is."""
+    try:
+        have = image.stat().st_size if image.exists() else 0
+        if have and wanted and wanted < have:
+            raise UserError(f"{image} has {have} bytes, more than --size: its end would be lost; leave --size out")
+        if not have or (wanted and wanted > have):
+            with open(image, "ab") as file:
+                file.truncate(wanted or DEFAULT_SIZE)
+        with open(image, "r+b"):
+            return image.stat().st_size
+    except OSError as e:
+        raise UserError(f"cannot use the image {image}: {e.strerror}") from e
+
+
+class FunctionalDevice(Backend):
+    """The functional model as the server's device: it computes, so all that happens comes by here."""
+
+    def __init__(self, sim: Any) -> None:
+        self._sim = sim
+        self.vectors = sim.num_qp + 1
+        self._reads: list[bytes | None] = []
+        self._fds: dict[int, int] = {}
+        self._doorbells = memoryview(bytearray(4096)).cast("I")
+        self._seen = [0] * 1024
+
+    def map(self, base: int, size: int, pointer: int | None) -> None:
+        if pointer is not None:
+            memory = (ctypes.c_ubyte * size).from_address(pointer)
+            self._sim.map(base, size, memoryview(memory).cast("B"))
+
+    def unmap(self, base: int, size: int) -> None:
+        self._sim.unmap(base)
+
+    def write(self, offset: int, data: bytes) -> None:
+        self._scan_doorbells()
+        self._sim.mmio_write(offset, int.from_bytes(data, "little"), len(data))
+        self._sim.run(100)
+
+    def read_start(self, offset: int, size: int) -> int:
+        self._scan_doorbells()
+        self._reads.append(self._sim.mmio_read(offset, size).to_bytes(size, "little"))
+        return len(self._reads) - 1
+
+    def read_poll(self, handle: int) -> bytes | None:
+        data = self._reads[handle]
+        self._reads[handle] = None
+        if not any(self._reads):
+            self._reads.clear()
+        return data
+
+    def run(self, cycles: int) -> None:
+        self._scan_doorbells()
+        self._sim.run(max(cycles, 5000))
+        for irq in self._sim.irqs():
+            if (fd := self._fds.get(irq.data, -1)) >= 0:
+                os.write(fd, struct.pack("=Q", 1))
+
+    @property
+    def idle(self) -> bool:
+        return not self._sim._heap  # noqa: SLF001
+
+    @property
+    def intx(self) -> bool:
+        return False
+
+    def dma_next(self) -> DmaRequest | None:
+        return None
+
+    def dma_complete(self, request: int, data: bytes | None, ok: bool) -> None: ...
+
+    def irq_eventfd(self, vector: int, fd: int) -> None:
+        self._fds[vector] = fd
+
+    def doorbell_page(self, pointer: int) -> None:
+        self._doorbells = memoryview((ctypes.c_ubyte * 4096).from_address(pointer)).cast("B").cast("I")
+
+    def doorbell_reset(self) -> None:
+        self._doorbells[:] = self._blank
+        self._seen = [0] * 1024
+
+    _blank = memoryview(bytearray(4096)).cast("I")
+
+    def _scan_doorbells(self) -> None:
+        for i in range(2 * self.vectors):
+            if (value := self._doorbells[i]) != self._seen[i]:
+                self._seen[i] = value
+                self._sim.mmio_write(0x1000 + 4 * i, value)
+
+    def configure(self, state: PciState, msix_enable: bool) -> None:
+        self._sim.set_cfg(msix_enable=msix_enable, bus_master=state.bus_master)
+
+    def reset(self) -> None:
+        self._sim.flr()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generates everything that comes from the SystemRDL files: `python regs/generate.py OUTDIR`.
+
+OUTDIR/rtl/*.sv   register blocks, each a package and a module (list the packages first)
+OUTDIR/c/*.h      C headers for the firmware
+OUTDIR/md/*.md    reference pages
+The commands are those of regs/README.md. Nothing is written if the result would be the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BLOCKS = ("db_nvme", "db_ssd_fw")
+# The generated modules drive a struct from several always blocks, field by field, which is what Verilator warns of.
+WAIVER = "// verilator lint_off MULTIDRIVEN\n// verilator lint_off UNUSEDSIGNAL\n"
+
+
+def commands(block: str, out: Path) -> list[list[str]]:
+    """The peakrdl commands for one SystemRDL file."""
+    rdl = str(HERE / f"{block}.rdl")
+    module = f"{block}_regs"
+    return [
+        ["regblock", rdl, "-o", str(out / "rtl"), "--cpuif", "passthrough", "--default-reset", "rst",
+         "--module-name", module, "--package-name", f"{module}_pkg"],
+        ["c-header", rdl, "-o", str(out / "c" / f"{block}.h"), "--type-style", "lexical"],
+        ["markdown", rdl, "-o", str(out / "md" / f"{block}.md")],
+    ]
+
+
+def generate(out: Path) -> None:
+    """Generate into `out` unless what is there comes from the same sources."""
+    digest = hashlib.sha256()
+    for f in [*(HERE / f"{b}.rdl" for b in BLOCKS), Path(__file__)]:
+        digest.update(f.read_bytes())
+    stamp = out / "regs.stamp"
+    if stamp.exists() and stamp.read_text() == digest.hexdigest():
+        return
+    for folder in ("rtl", "c", "md"):
+        (out / folder).mkdir(parents=True, exist_ok=True)
+    for block in BLOCKS:
+        for command in commands(block, out):
+            run = subprocess.run(
+                [sys.executable, "-c", "from peakrdl.main import main; main()", *command],
+                capture_output=True, text=True, check=False,
+            )
+            if run.returncode != 0:
+                raise SystemExit(f"peakrdl {' '.join(command)}\n{run.stdout}{run.stderr}")
+        for part in (f"{block}_regs_pkg.sv", f"{block}_regs.sv"):
+            f = out / "rtl" / part
+            f.write_text(WAIVER + f.read_text())
+    stamp.write_text(digest.hexdigest())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: generate.py OUTDIR")
+    generate(Path(sys.argv[1]).resolve())

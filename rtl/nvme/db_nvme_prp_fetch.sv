@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// First half of db_nvme_prp: measures a command in pages, checks its pointers and requests its PRP list.
+//
+// Why apart: a list is a host round trip away, so it is requested when the command arrives and walked later.
+// Latency: 1 cycle from s_cmd to m_cmd, 2 to m_req. Throughput: one command a cycle, one with a list in two.
+// While a command's list chains, the next list's address comes back from the walker (chain_*); until then nothing
+// else is requested, so that list packets arrive in the order in which the walker wants them.
+module db_nvme_prp_fetch #(
+    parameter int unsigned USER_W  = 8,   // bits of user data
+    parameter int unsigned PAGES_W = 21,  // bits of a count of pages of 4 KiB: 32-bit lengths need 21
+    parameter int unsigned CMD_W   = 8    // bits of m_cmd, see there
+) (
+    input  logic              clk,
+    input  logic              rst,
+
+    input  logic              s_cmd_valid,
+    output logic              s_cmd_ready,
+    input  logic [7:0]        s_cmd_fn,
+    input  logic [63:0]       s_cmd_prp1,
+    input  logic [63:0]       s_cmd_prp2,
+    input  logic [31:0]       s_cmd_bytes,
+    input  logic [USER_W-1:0] s_cmd_user,
+
+    output logic              m_req_valid,
+    input  logic              m_req_ready,
+    output logic [7:0]        m_req_fn,
+    output logic [63:0]       m_req_addr,
+    output logic [12:0]       m_req_len,
+
+    // {user, fn, prp1, prp2, pages, bytes in first page, bytes in last page, PRP1 bad, PRP2 bad, list chains}
+    output logic              m_cmd_valid,
+    input  logic              m_cmd_ready,
+    output logic [CMD_W-1:0]  m_cmd,
+
+    input  logic              chain_valid,  // the walker has reached the end of a list that chains
+    input  logic              chain_ok,     // 0: the command has failed, give its list up
+    input  logic [51:0]       chain_page    // page of the next list
+);
+  localparam int unsigned PAGE_ENTRIES = 512;
+
+  if (CMD_W != USER_W + 8 + 2 * 64 + PAGES_W + 2 * 13 + 3) begin : g_bad
+    $error("%m: CMD_W does not fit the command");
+  end
+
+  typedef enum logic [1:0] {P_CMD, P_WAIT, P_NEXT} state_e;
+
+  // Stage A: a command and its extent. An unaligned PRP1 counts as offset 0: its data is dropped page by page.
+  logic                a_valid_q;
+  logic [USER_W-1:0]   a_user_q;
+  logic [7:0]          a_fn_q;
+  logic [63:0]         a_prp1_q, a_prp2_q;
+  logic [32:0]         a_end_q;    // offset + bytes
+  logic [12:0]         a_first_q;  // bytes in the first page, if the command goes beyond it
+  logic [12:0]         a_bytes_q;  // low bits of the bytes
+
+  // List requests.
+  state_e              state_q;
+  logic [PAGES_W-1:0]  left_q;     // entries still to come after the lists requested
+  logic                m_req_valid_q;
+  logic [7:0]          m_req_fn_q;
+  logic [63:0]         m_req_addr_q;
+  logic [9:0]          m_req_n_q;
+  logic                more;
+
+  logic [11:0]         off;
+  assign off = s_cmd_prp1[1:0] == 2'b00 ? s_cmd_prp1[11:0] : 12'd0;
+
+  logic [PAGES_W-1:0]  pages, entries;
+  logic [12:0]         first_len, last_len;
+  logic                one, two, bad1, bad2, need_list, chains, fire;
+  logic [9:0]          room;       // entries from PRP2 to the end of its page, 1..512
+  logic [9:0]          want;
+
+  assign pages     = PAGES_W'(a_end_q[32:12]) + PAGES_W'(a_end_q[11:0] != '0);
+  assign entries   = PAGES_W'(a_end_q[32:12]) - PAGES_W'(a_end_q[11:0] == '0);  // pages - 1
+  assign one       = a_end_q <= 33'd4096;
+  assign two       = !one && a_end_q <= 33'd8192;
+  assign first_len = one ? a_bytes_q : a_first_q;
+  assign last_len  = a_end_q[11:0] == '0 ? 13'd4096 : {1'b0, a_end_q[11:0]};
+  assign bad1      = a_prp1_q[1:0] != '0;
+  assign bad2      = !one && (two ? a_prp2_q[11:0] != '0 : a_prp2_q[2:0] != '0);
+  assign need_list = !one && !two && !bad1 && !bad2;
+  assign room      = 10'(PAGE_ENTRIES) - {1'b0, a_prp2_q[11:3]};
+  assign chains    = need_list && entries > PAGES_W'(room);
+  assign want      = chains ? room : entries[9:0];
+
+  assign m_cmd_valid = a_valid_q && state_q == P_CMD && (!need_list || !m_req_valid_q);
+  assign m_cmd       = {a_user_q, a_fn_q, a_prp1_q, a_prp2_q, pages, first_len, last_len, bad1, bad2, chains};
+  assign fire        = m_cmd_valid && m_cmd_ready;
+  assign s_cmd_ready = !a_valid_q || fire;
+
+  always_ff @(posedge clk) begin
+    if (s_cmd_ready) begin
+      a_valid_q <= s_cmd_valid;
+      a_user_q  <= s_cmd_user;
+      a_fn_q    <= s_cmd_fn;
+      a_prp1_q  <= s_cmd_prp1;
+      a_prp2_q  <= s_cmd_prp2;
+      a_end_q   <= {1'b0, s_cmd_bytes} + {21'd0, off};
+      a_first_q <= 13'd4096 - {1'b0, off};
+      a_bytes_q <= s_cmd_bytes[12:0];
+    end
+    if (rst) a_valid_q <= 1'b0;
+  end
+
+  assign more        = left_q > PAGES_W'(PAGE_ENTRIES);
+  assign m_req_valid = m_req_valid_q;
+  assign m_req_fn    = m_req_fn_q;
+  assign m_req_addr  = m_req_addr_q;
+  assign m_req_len   = {m_req_n_q, 3'b000};
+
+  always_ff @(posedge clk) begin
+    if (m_req_ready) m_req_valid_q <= 1'b0;
+    unique case (state_q)
+      P_CMD: if (fire && need_list) begin
+        m_req_valid_q <= 1'b1;
+        m_req_fn_q    <= a_fn_q;
+        m_req_addr_q  <= a_prp2_q;
+        m_req_n_q     <= want;
+        left_q        <= entries - PAGES_W'(room) + 1'b1;
+        if (chains) state_q <= P_WAIT;
+      end
+      P_WAIT: if (chain_valid) begin
+        // The request before this one has been answered, so its register is free. The function stays.
+        m_req_addr_q <= {chain_page, 12'd0};
+        state_q      <= chain_ok ? P_NEXT : P_CMD;
+      end
+      P_NEXT: begin
+        m_req_valid_q <= 1'b1;
+        m_req_n_q     <= more ? 10'(PAGE_ENTRIES) : left_q[9:0];
+        left_q        <= left_q - PAGES_W'(PAGE_ENTRIES - 1);
+        state_q       <= more ? P_WAIT : P_CMD;
+      end
+      default: state_q <= P_CMD;
+    endcase
+    if (rst) begin
+      state_q       <= P_CMD;
+      m_req_valid_q <= 1'b0;
+    end
+  end
+
+  // A chain pointer comes only while one is waited for, when the request for its list has long left.
+  assert property (@(posedge clk) disable iff (rst) !chain_valid || (state_q == P_WAIT && !m_req_valid_q));
+  // The next command's list must not overtake.
+  assert property (@(posedge clk) disable iff (rst) state_q == P_CMD || !fire);
+endmodule

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Second half of db_nvme_prp: walks commands in order and emits their segments.
+//
+// Why apart: see db_nvme_prp. List packets arrive in the order of the commands, so a packet needs no name: an entry
+// is the chain pointer exactly when it is its packet's last and the command's list chains there.
+// Latency: 1 cycle from a command (or a list row in the row register) to its segment. Throughput: one a cycle.
+module db_nvme_prp_walk
+  import db_nvme_pkg::*;
+#(
+    parameter int unsigned DATA_W  = 256,  // bits of a list row: 128, 256 or 512
+    parameter int unsigned USER_W  = 8,    // bits of user data
+    parameter int unsigned PAGES_W = 21,   // bits of a count of pages
+    parameter int unsigned CMD_W   = 8     // bits of s_cmd
+) (
+    input  logic                        clk,
+    input  logic                        rst,
+
+    input  logic                        s_cmd_valid,
+    output logic                        s_cmd_ready,
+    input  logic [CMD_W-1:0]            s_cmd,         // as m_cmd of db_nvme_prp_fetch
+
+    input  logic                        s_list_tvalid,
+    output logic                        s_list_tready,
+    input  logic [DATA_W-1:0]           s_list_tdata,
+    input  logic                        s_list_tlast,
+    input  logic [$clog2(DATA_W/32):0]  s_list_tdw,
+    input  logic                        s_list_terr,
+
+    output logic                        chain_valid,   // pulse: end of a list that chains
+    output logic                        chain_ok,
+    output logic [51:0]                 chain_page,
+
+    output logic                        m_seg_valid,
+    input  logic                        m_seg_ready,
+    output logic [7:0]                  m_seg_fn,
+    output logic [63:0]                 m_seg_addr,
+    output logic [12:0]                 m_seg_len,
+    output logic                        m_seg_first,
+    output logic                        m_seg_last,
+    output logic                        m_seg_drop,
+    output logic [USER_W-1:0]           m_seg_user,
+    output status_t                     m_seg_status
+);
+  localparam int unsigned ENTRIES = DATA_W / 64;
+  localparam int unsigned CNT_W   = $clog2(ENTRIES) + 1;
+  localparam int unsigned SEG_W   = 8 + 64 + 13 + 3 + USER_W + $bits(status_t);
+  localparam status_t OK     = status(1'b0, SCT_GENERIC, SC_SUCCESS);
+  localparam status_t OFFSET = status(1'b1, SCT_GENERIC, SC_INVALID_PRP_OFFSET);
+  localparam status_t FAILED = status(1'b0, SCT_GENERIC, SC_DATA_TRANSFER_ERROR);
+
+  typedef enum logic [2:0] {
+    W_FIRST,   // PRP1's segment of the command at the head
+    W_SECOND,  // PRP2's, of a command of two pages
+    W_LIST,    // list entries
+    W_DRAIN,   // an error: throw the rest of the list packet away
+    W_DROP     // an error: drop segments for the pages that are left
+  } state_e;
+
+  // The command at the head.
+  logic [USER_W-1:0]  c_user;
+  logic [7:0]         c_fn;
+  logic [63:0]        c_prp1, c_prp2;
+  logic [PAGES_W-1:0] c_pages;
+  logic [12:0]        c_first_len, c_last_len;
+  logic               c_bad1, c_bad2, c_chains;
+  assign {c_user, c_fn, c_prp1, c_prp2, c_pages, c_first_len, c_last_len, c_bad1, c_bad2, c_chains} = s_cmd;
+
+  state_e             state_q, state_d;
+  logic [PAGES_W-1:0] left_q;         // pages left, this one included (not in W_FIRST)
+  status_t            status_q;
+  logic               chains_q;       // the list packet that is walked ends in a chain pointer
+
+  // Row register: the next entry is at the bottom.
+  logic               row_valid_q, row_last_q, row_err_q;
+  logic [DATA_W-1:0]  row_q;
+  logic [CNT_W-1:0]   row_left_q;     // entries in it
+  logic               take_entry, take_row, row_done;
+
+  logic [63:0]        entry;
+  logic               packet_end, is_chain, entry_bad, emit, last, seg_ready, left_one, end_chain;
+  logic [63:0]        addr;
+  logic [12:0]        len;
+  logic               drop;
+  status_t            seg_status;
+  logic               chain_valid_q, chain_ok_q;
+  logic [51:0]        chain_page_q;
+
+  assign entry      = row_q[63:0];
+  assign packet_end = row_last_q && row_left_q == CNT_W'(1);
+  assign is_chain   = packet_end && chains_q;
+  assign entry_bad  = row_err_q || entry[11:0] != '0;
+  assign left_one   = left_q == PAGES_W'(1);
+
+  assign row_done      = take_row || (take_entry && row_left_q == CNT_W'(1));
+  assign s_list_tready = !row_valid_q || row_done;
+
+  // What to do with the head. One segment at most leaves a cycle; seg_ready is a register.
+  always_comb begin
+    state_d    = state_q;
+    emit       = 1'b0;
+    addr       = '0;
+    len        = 13'd4096;
+    drop       = 1'b0;
+    last       = left_one;
+    seg_status = status_q;
+    take_entry = 1'b0;
+    take_row   = 1'b0;
+    end_chain  = 1'b0;
+    unique case (state_q)
+      W_FIRST: begin
+        emit       = s_cmd_valid;
+        addr       = c_prp1;
+        len        = c_first_len;
+        drop       = c_bad1;
+        last       = c_pages == PAGES_W'(1);
+        seg_status = c_bad1 ? OFFSET : OK;
+        if (emit && seg_ready && !last) begin
+          if (c_bad1 || c_bad2) state_d = W_DROP;
+          else if (c_pages == PAGES_W'(2)) state_d = W_SECOND;
+          else state_d = W_LIST;
+        end
+      end
+      W_SECOND: begin
+        emit = 1'b1;
+        addr = c_prp2;
+      end
+      W_LIST: begin
+        addr = entry;
+        if (row_valid_q) begin
+          if (entry_bad) begin
+            state_d = W_DRAIN;
+          end else if (is_chain) begin
+            take_entry = 1'b1;
+            end_chain  = 1'b1;
+          end else begin
+            emit       = 1'b1;
+            take_entry = seg_ready;
+          end
+        end
+      end
+      W_DRAIN: if (row_valid_q) begin
+        take_row = 1'b1;
+        if (row_last_q) begin
+          state_d   = W_DROP;
+          end_chain = chains_q;
+        end
+      end
+      W_DROP: begin
+        emit = 1'b1;
+        drop = 1'b1;
+      end
+      default: state_d = W_FIRST;
+    endcase
+    if (state_q != W_FIRST) begin
+      if (last) len = c_last_len;
+      if (emit && seg_ready && last) state_d = W_FIRST;
+    end
+    if (drop) addr = '0;
+  end
+
+  assign s_cmd_ready = emit && seg_ready && last;
+
+  always_ff @(posedge clk) begin
+    state_q <= state_d;
+    if (state_q == W_FIRST) begin
+      left_q   <= c_pages - 1'b1;
+      status_q <= c_bad1 || c_bad2 ? OFFSET : OK;
+      chains_q <= c_chains;
+    end else if (emit && seg_ready) begin
+      left_q   <= left_q - 1'b1;
+    end
+    if (state_q == W_LIST && row_valid_q) begin
+      if (entry_bad) status_q <= row_err_q ? FAILED : OFFSET;
+      // The next list page holds left_q entries, or is full and chains again.
+      else if (is_chain) chains_q <= left_q > PAGES_W'(512);
+    end
+
+    chain_valid_q <= end_chain;
+    chain_ok_q    <= state_q == W_LIST;
+    chain_page_q  <= entry[63:12];
+
+    if (s_list_tready) begin
+      row_valid_q <= s_list_tvalid;
+      row_last_q  <= s_list_tlast;
+      row_err_q   <= s_list_terr;
+      row_q       <= s_list_tdata;
+      row_left_q  <= s_list_tdw[CNT_W:1];
+    end else if (take_entry) begin
+      row_q       <= row_q >> 64;
+      row_left_q  <= row_left_q - 1'b1;
+    end
+    if (rst) begin
+      state_q       <= W_FIRST;
+      chain_valid_q <= 1'b0;
+      row_valid_q   <= 1'b0;
+    end
+  end
+
+  assign chain_valid = chain_valid_q;
+  assign chain_ok    = chain_ok_q;
+  assign chain_page  = chain_page_q;
+
+  db_skid #(.WIDTH(SEG_W)) i_out (
+      .clk, .rst,
+      .s_valid(emit), .s_ready(seg_ready),
+      .s_data({c_fn, addr, len, state_q == W_FIRST, last, drop, c_user, seg_status}),
+      .m_valid(m_seg_valid), .m_ready(m_seg_ready),
+      .m_data({m_seg_fn, m_seg_addr, m_seg_len, m_seg_first, m_seg_last, m_seg_drop, m_seg_user, m_seg_status})
+  );
+
+  // A command's head stays while it is walked; the list ends where the command does.
+  assert property (@(posedge clk) disable iff (rst) state_q == W_FIRST || s_cmd_valid);
+  assert property (@(posedge clk) disable iff (rst)
+                   !(state_q == W_LIST && take_entry && !is_chain) || (packet_end == left_one));
+endmodule

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Target side of the endpoint: turns memory requests to BAR 0 (CQ) into register accesses of one dword, answers on CC.
+//
+// One request at a time, a dword at a time, in address order; a read of up to 16 dwords gives one completion. An 8-byte
+// access is two accesses, low dword first. Dwords without an enabled byte are not accessed: a read of zero length
+// is answered with one dword of 0. Requests that are not supported (other BARs, over 16 dwords, I/O, atomic, locked) get
+// a UR completion if they are non-posted (with the five dwords that PG213 wants behind the descriptor, for
+// the error log; TPH fields 0) and vanish if they are posted.
+// The address is the offset in the BAR: the bits above its aperture are cut off.
+//
+// Latency: CQ to reg_valid 1 cycle; last reg_rvalid to CC 2 cycles. Throughput: a doorbell (write of 1 dword) every 2
+// cycles with 256 or 512 bits and reg_ready high, every 3 with 128 bits.
+module db_pcie_bar
+  import db_pcie_pkg::*;
+#(
+    parameter int unsigned DATA_W = 256  // bits in a beat: 128, 256 or 512
+) (
+    input  logic                               clk,
+    input  logic                               rst,
+
+    input  logic [DATA_W-1:0]                  s_axis_cq_tdata,
+    input  logic [DATA_W/32-1:0]               s_axis_cq_tkeep,
+    input  logic                               s_axis_cq_tlast,
+    input  logic [cq_user_w(int'(DATA_W))-1:0] s_axis_cq_tuser,
+    input  logic                               s_axis_cq_tvalid,
+    output logic                               s_axis_cq_tready,
+
+    output logic [DATA_W-1:0]                  m_axis_cc_tdata,
+    output logic [DATA_W/32-1:0]               m_axis_cc_tkeep,
+    output logic                               m_axis_cc_tlast,
+    output logic [cc_user_w(int'(DATA_W))-1:0] m_axis_cc_tuser,
+    output logic                               m_axis_cc_tvalid,
+    input  logic                               m_axis_cc_tready,
+
+    output logic                               reg_valid,   // held with all fields until reg_ready
+    input  logic                               reg_ready,
+    output logic                               reg_wr,
+    output logic [7:0]                         reg_fn,
+    output logic [15:0]                        reg_addr,    // bytes, dword aligned
+    output logic [3:0]                         reg_be,
+    output logic [31:0]                        reg_wdata,
+    input  logic                               reg_rvalid,  // a later cycle than the read was taken in
+    input  logic [31:0]                        reg_rdata
+);
+  localparam int unsigned N = DATA_W / 32;
+  localparam int unsigned LN = $clog2(N);
+  localparam int unsigned MAX_DW = 16;
+  localparam int unsigned BEATS = (MAX_DW + CC_DW + N - 1) / N;  // of the longest completion
+  localparam int unsigned BEAT_W = $clog2(BEATS);
+  localparam int unsigned UR_DW = 8;
+  localparam int unsigned CC_USER_W = cc_user_w(int'(DATA_W));
+
+  if (!(DATA_W inside {128, 256, 512})) begin : g_bad
+    $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
+  end
+
+  typedef enum logic [2:0] {IDLE, WRITE, READ, ANSWER, SKIP, COMPLETE} state_e;
+
+  state_e             state_q;
+  cq_desc_t           desc_q, desc_in;
+  logic [3:0]         first_be_q, last_be_q;
+  logic [DATA_W-1:0]  beat_q;       // of a write
+  logic               have_q;       // beat_q holds payload that was not used yet
+  logic               ended_q;      // the packet's last beat was taken
+  logic [LN-1:0]      lane_q;       // next payload dword in beat_q
+  logic [15:0]        addr_q;
+  logic [4:0]         done_q;       // dwords done
+  logic               ur_q;
+
+  // ------------------------------------------------------------------ the request
+  logic [182:0] user_in;
+  logic         cq_take, is_read, is_write, supported, discard, posted;
+  logic [15:0]  addr_in;
+
+  assign desc_in          = s_axis_cq_tdata[127:0];
+  assign user_in          = 183'(s_axis_cq_tuser);
+  assign discard          = cq_discontinue(int'(DATA_W), user_in);
+  assign is_read          = desc_in.req_type == REQ_MEM_RD;
+  assign is_write         = desc_in.req_type == REQ_MEM_WR;
+  assign posted           = is_write || desc_in.req_type[3:2] == REQ_MSG[3:2];
+  assign supported        = desc_in.bar_id == 3'd0 && desc_in.dword_count != '0 && desc_in.dword_count <= 11'(MAX_DW);
+  assign s_axis_cq_tready = state_q == IDLE || state_q == SKIP || (state_q == WRITE && !have_q);
+  assign cq_take          = s_axis_cq_tvalid && s_axis_cq_tready;
+
+  always_comb begin
+    for (int i = 0; i < 16; i++) addr_in[i] = i >= 2 && desc_in.bar_aperture > 6'(i) && desc_in.addr_dw[(i >= 2) ? i-2 : 0];
+  end
+
+  // ------------------------------------------------------------------ the access
+  logic       first_dw, last_dw, none, next;
+  logic [3:0] be;
+
+  assign first_dw  = done_q == '0;
+  assign last_dw   = done_q == desc_q.dword_count[4:0] - 1'b1;
+  assign be        = first_dw ? first_be_q : last_dw ? last_be_q : 4'hf;
+  assign none      = be == '0;
+  assign next      = (state_q == WRITE && have_q && (none || reg_ready)) || (state_q == READ && none) ||
+                     (state_q == ANSWER && reg_rvalid);
+  assign reg_valid = !none && ((state_q == WRITE && have_q) || state_q == READ);
+  assign reg_wr    = state_q == WRITE;
+  assign reg_fn    = desc_q.target_fn;
+  assign reg_addr  = addr_q;
+  assign reg_be    = be;
+  assign reg_wdata = beat_q[32*lane_q +: 32];
+
+  // ------------------------------------------------------------------ the answer
+  // Dword i of a completion goes to lane i % N of row i / N; the descriptor is added on the way out.
+  logic [4:0]             put;
+  logic [DATA_W-1:0]      row;
+  logic [BEAT_W-1:0]      out_beat_q;
+  logic [4:0]             out_left;      // dwords from this beat on
+  logic                   out_end, out_free, out_load;
+  cc_desc_t               hdr;
+  logic [32*UR_DW-1:0]    ur_pkt;
+  logic [DATA_W-1:0]      out;
+  logic [4:0]             total;
+
+  assign put = done_q + 5'(CC_DW);
+
+  for (genvar l = 0; l < int'(N); l++) begin : g_lane
+    logic [31:0] mem_q[1 << BEAT_W];
+    always_ff @(posedge clk) begin
+      if (next && put[LN-1:0] == LN'(l)) mem_q[BEAT_W'(put >> LN)] <= none ? '0 : reg_rdata;
+    end
+    assign row[32*l +: 32] = mem_q[out_beat_q];
+  end
+
+  logic [1:0]  first_byte;  // first enabled byte
+  logic [1:0]  tail_bytes;  // disabled bytes at the end
+  logic [3:0]  end_be;
+  always_comb begin
+    priority casez (first_be_q)
+      4'b???1: first_byte = 2'd0;
+      4'b??10: first_byte = 2'd1;
+      4'b?100: first_byte = 2'd2;
+      4'b1000: first_byte = 2'd3;
+      default: first_byte = 2'd0;
+    endcase
+    end_be = (desc_q.dword_count == 11'd1) ? first_be_q : last_be_q;
+    priority casez (end_be)
+      4'b1???: tail_bytes = 2'd0;
+      4'b01??: tail_bytes = 2'd1;
+      4'b001?: tail_bytes = 2'd2;
+      default: tail_bytes = 2'd3;  // zero length counts as one byte
+    endcase
+    hdr              = '0;
+    hdr.attr         = desc_q.attr;
+    hdr.tc           = desc_q.tc;
+    hdr.completer_fn = desc_q.target_fn;
+    hdr.tag          = desc_q.tag;
+    hdr.requester_id = desc_q.requester_id;
+    hdr.status       = ur_q ? CPL_UR : CPL_SC;
+    hdr.dword_count  = ur_q ? '0 : desc_q.dword_count;
+    hdr.locked       = desc_q.req_type == REQ_MEM_RD_LK;
+    hdr.byte_count   = 13'd4;
+    hdr.at           = desc_q.at;
+    if (desc_q.req_type inside {REQ_MEM_RD, REQ_MEM_RD_LK}) begin
+      hdr.byte_count = {desc_q.dword_count, 2'b00} - 13'(first_byte) - 13'(tail_bytes);
+      hdr.lower_addr = {desc_q.addr_dw[4:0], first_byte};
+    end
+  end
+
+  assign ur_pkt   = {desc_q, 24'd0, last_be_q, first_be_q, hdr};
+  assign total    = ur_q ? 5'(UR_DW) : desc_q.dword_count[4:0] + 5'(CC_DW);
+  assign out_left = total - (5'(out_beat_q) << LN);
+  assign out_end  = out_left <= 5'(N);
+  assign out_load = state_q == COMPLETE && out_free;
+
+  if (N == 4) begin : g_out_narrow
+    always_comb begin
+      out = row;
+      if (ur_q) out = out_beat_q[0] ? ur_pkt[255:128] : ur_pkt[127:0];
+      else if (out_beat_q == '0) out[95:0] = hdr;
+    end
+  end else begin : g_out_wide
+    always_comb begin
+      out = row;
+      if (ur_q) out[255:0] = ur_pkt;
+      else if (out_beat_q == '0) out[95:0] = hdr;
+    end
+  end
+
+  // ------------------------------------------------------------------ state
+  always_ff @(posedge clk) begin
+    if (cq_take) begin
+      beat_q  <= s_axis_cq_tdata;
+      ended_q <= s_axis_cq_tlast;
+    end
+    if (next) begin
+      done_q <= done_q + 1'b1;
+      addr_q <= addr_q + 16'd4;
+      lane_q <= lane_q + 1'b1;
+    end
+    unique case (state_q)
+      IDLE: begin
+        desc_q     <= desc_in;
+        first_be_q <= cq_first_be(user_in);
+        last_be_q  <= cq_last_be(int'(DATA_W), user_in);
+        addr_q     <= addr_in;
+        done_q     <= '0;
+        lane_q     <= LN'(CQ_DW);
+        have_q     <= N > CQ_DW;
+        out_beat_q <= '0;
+        ur_q       <= !discard && !posted && !(is_read && supported);
+        if (cq_take) begin
+          if (discard) state_q <= s_axis_cq_tlast ? IDLE : SKIP;
+          else if (is_read && supported) state_q <= READ;
+          else if (is_write && supported && !(N <= CQ_DW && s_axis_cq_tlast)) state_q <= WRITE;
+          else if (!s_axis_cq_tlast) state_q <= SKIP;
+          else if (!posted) state_q <= COMPLETE;
+        end
+      end
+      WRITE: begin
+        if (cq_take) begin
+          have_q <= 1'b1;
+          if (discard) state_q <= s_axis_cq_tlast ? IDLE : SKIP;
+        end
+        if (next) begin
+          if (lane_q == '1) have_q <= 1'b0;
+          if (last_dw || (lane_q == '1 && ended_q)) state_q <= ended_q ? IDLE : SKIP;
+        end
+      end
+      READ: begin
+        if (none) begin
+          if (last_dw) state_q <= COMPLETE;
+        end else if (reg_ready) begin
+          state_q <= ANSWER;
+        end
+      end
+      ANSWER: if (reg_rvalid) state_q <= last_dw ? COMPLETE : READ;
+      SKIP: if (cq_take && s_axis_cq_tlast) state_q <= ur_q ? COMPLETE : IDLE;
+      default: begin  // COMPLETE
+        if (out_free) begin
+          out_beat_q <= out_beat_q + 1'b1;
+          if (out_end) state_q <= IDLE;
+        end
+      end
+    endcase
+    if (rst) state_q <= IDLE;
+  end
+
+  // ------------------------------------------------------------------ output register
+  logic                 out_valid_q, out_last_q;
+  logic [DATA_W-1:0]    out_data_q;
+  logic [N-1:0]         out_keep_q;
+  logic [CC_USER_W-1:0] out_user_q;
+
+  assign out_free = !out_valid_q || m_axis_cc_tready;
+
+  always_ff @(posedge clk) begin
+    if (out_free) begin
+      out_valid_q <= out_load;
+      out_last_q  <= out_end;
+      out_data_q  <= out;
+      out_user_q  <= CC_USER_W'(cc_tuser(int'(DATA_W), out_beat_q == '0, out_end, 4'(out_left - 1'b1)));
+      for (int l = 0; l < int'(N); l++) out_keep_q[l] <= 5'(l) < out_left;
+    end
+    if (rst) out_valid_q <= 1'b0;
+  end
+
+  assign m_axis_cc_tdata  = out_data_q;
+  assign m_axis_cc_tkeep  = out_keep_q;
+  assign m_axis_cc_tlast  = out_last_q;
+  assign m_axis_cc_tuser  = out_user_q;
+  assign m_axis_cc_tvalid = out_valid_q;
+endmodule

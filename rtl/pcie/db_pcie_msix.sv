@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// MSI-X: table, pending bits, and the writes to the host that are the interrupts. One function.
+//
+// Register window of 8 KiB: the table at 0x0000 (16 bytes a vector: address, upper address, data, control with the
+// mask in bit 0), the pending bits at 0x1000; what lies outside reads 0 and ignores writes. The table is one RAM of two
+// 64-bit words a vector; a write reads, merges the enabled bytes and writes back. After rst every vector is masked
+// (2 * NUM_VEC cycles, in which nothing is taken).
+// A request for a vector that is masked, by its own bit or by the function's, sets its pending bit. It goes out once
+// when the mask goes: at once after a write to the vector's control, by a walk over all vectors (a cycle a vector) when the
+// function's mask falls. With MSI-X disabled requests are dropped and the pending bits are cleared.
+//
+// Latency: 3 cycles from irq_valid to m_post_valid. Throughput: an interrupt every 3 cycles. Register accesses go first:
+// 2 cycles to reg_rvalid.
+module db_pcie_msix #(
+    parameter int unsigned NUM_VEC = 33  // vectors, 1..256
+) (
+    input  logic         clk,
+    input  logic         rst,
+
+    input  logic         reg_valid,
+    output logic         reg_ready,
+    input  logic         reg_wr,
+    input  logic [12:0]  reg_addr,    // bytes in the window, dword aligned
+    input  logic [3:0]   reg_be,
+    input  logic [31:0]  reg_wdata,
+    output logic         reg_rvalid,
+    output logic [31:0]  reg_rdata,
+
+    input  logic         irq_valid,
+    output logic         irq_ready,
+    input  logic [7:0]   irq_fn,
+    input  logic [15:0]  irq_vector,  // one that does not exist is dropped
+
+    input  logic         cfg_msix_enable,
+    input  logic         cfg_msix_mask,
+
+    output logic         m_post_valid,
+    input  logic         m_post_ready,
+    output logic [7:0]   m_post_fn,
+    output logic [63:0]  m_post_addr,
+    output logic [4:0]   m_post_len_dw,
+    output logic [511:0] m_post_data
+);
+  localparam int unsigned AW = $clog2(2 * NUM_VEC);
+  localparam int unsigned VW = NUM_VEC > 1 ? $clog2(NUM_VEC) : 1;
+  localparam logic [AW-1:0] LAST_WORD = AW'(2 * NUM_VEC - 1);
+
+  if (NUM_VEC < 1 || NUM_VEC > 256) begin : g_bad
+    $error("%m: NUM_VEC must be 1..256 (is %0d)", NUM_VEC);
+  end
+
+  typedef enum logic [2:0] {
+    INIT,   // masks every vector
+    IDLE,
+    ACCESS, // a register's word is read
+    CHECK,  // a vector was unmasked: read its address
+    ADDR,   // address is there, read data and control
+    SEND    // data and control are there
+  } state_e;
+
+  state_e             state_q;
+  logic [AW-1:0]      init_q;
+  logic [NUM_VEC-1:0] pending_q;
+  logic               allow, allow_q;       // the function may send
+  logic               walk_q, walk_turn_q;  // walking over pending vectors; its turn before a request
+  logic [VW-1:0]      walk_vec_q;
+
+  logic [VW-1:0]      vec_q;       // under way
+  logic               is_req_q;    // a new request; else a pending one
+  logic [63:0]        addr_q;
+  logic [7:0]         fn_q;
+
+  // ------------------------------------------------------------------ register access
+  logic        acc_wr_q, acc_table_q, acc_pba_q;
+  logic [12:0] acc_addr_q;
+  logic [3:0]  acc_be_q;
+  logic [31:0] acc_wdata_q;
+  logic [31:0] old_dw, new_dw;
+  logic [255:0] pba;
+
+  // ------------------------------------------------------------------ the table
+  logic          ram_we, ram_re;
+  logic [AW-1:0] ram_waddr, ram_raddr;
+  logic [63:0]   ram_wdata, ram_rdata;
+
+  db_ram_sdp #(
+      .WIDTH(64),
+      .DEPTH(2 * NUM_VEC)
+  ) i_table (
+      .clk,
+      .we   (ram_we),
+      .waddr(ram_waddr),
+      .wdata(ram_wdata),
+      .re   (ram_re),
+      .raddr(ram_raddr),
+      .rdata(ram_rdata)
+  );
+
+  logic take_reg, take_irq, take_walk, post_free, masked;
+
+  assign allow     = cfg_msix_enable && !cfg_msix_mask;
+  assign take_reg  = state_q == IDLE && reg_valid;
+  assign take_walk = state_q == IDLE && !reg_valid && walk_q && (walk_turn_q || !irq_valid);
+  assign take_irq  = state_q == IDLE && irq_valid && irq_ready;
+  assign reg_ready = state_q == IDLE;
+  assign irq_ready = state_q == IDLE && !reg_valid && !(walk_q && walk_turn_q);
+  assign post_free = !m_post_valid || m_post_ready;
+  assign masked    = ram_rdata[32] || !allow;
+
+  always_comb begin
+    ram_re    = 1'b1;
+    ram_raddr = AW'({vec_q, 1'b1});
+    unique case (state_q)
+      IDLE: begin
+        if (reg_valid) ram_raddr = AW'(reg_addr[11:3]);
+        else if (take_irq) ram_raddr = AW'({irq_vector[VW-1:0], 1'b0});
+        else ram_raddr = AW'({walk_vec_q, 1'b0});
+      end
+      CHECK:   ram_raddr = AW'({vec_q, 1'b0});
+      default: ram_re = state_q == ADDR;
+    endcase
+  end
+
+  assign old_dw = acc_addr_q[2] ? ram_rdata[63:32] : ram_rdata[31:0];
+  always_comb begin
+    for (int i = 0; i < 4; i++) new_dw[8*i +: 8] = acc_be_q[i] ? acc_wdata_q[8*i +: 8] : old_dw[8*i +: 8];
+    if (acc_addr_q[3:2] == 2'b11) new_dw[31:1] = '0;
+  end
+
+  always_comb begin
+    if (state_q == INIT) begin
+      ram_we    = 1'b1;
+      ram_waddr = init_q;
+      ram_wdata = {31'd0, init_q[0], 32'd0};  // control: masked
+    end else begin
+      ram_we    = state_q == ACCESS && acc_wr_q && acc_table_q;
+      ram_waddr = AW'(acc_addr_q[11:3]);
+      ram_wdata = acc_addr_q[2] ? {new_dw, ram_rdata[31:0]} : {ram_rdata[63:32], new_dw};
+    end
+  end
+
+  assign pba = 256'(pending_q);
+
+  // ------------------------------------------------------------------ state
+  always_ff @(posedge clk) begin
+    allow_q    <= allow;
+    reg_rvalid <= 1'b0;
+    if (m_post_ready) m_post_valid <= 1'b0;
+    init_q <= init_q + 1'b1;
+
+    unique case (state_q)
+      INIT: if (init_q == LAST_WORD) state_q <= IDLE;
+      IDLE: begin
+        acc_wr_q    <= reg_wr;
+        acc_addr_q  <= reg_addr;
+        acc_be_q    <= reg_be;
+        acc_wdata_q <= reg_wdata;
+        acc_table_q <= !reg_addr[12] && 9'(reg_addr[11:4]) < 9'(NUM_VEC);
+        acc_pba_q   <= reg_addr[12] && reg_addr[11:5] == '0;
+        is_req_q    <= take_irq;
+        if (take_irq) fn_q <= irq_fn;
+        vec_q       <= take_irq ? irq_vector[VW-1:0] : walk_vec_q;
+        if (take_reg) begin
+          state_q <= ACCESS;
+        end else if (take_irq) begin
+          walk_turn_q <= 1'b1;
+          if (cfg_msix_enable && irq_vector < 16'(NUM_VEC)) state_q <= ADDR;
+        end else if (take_walk) begin
+          walk_turn_q <= 1'b0;
+          walk_vec_q  <= walk_vec_q + 1'b1;
+          if (walk_vec_q == VW'(NUM_VEC - 1)) walk_q <= 1'b0;
+          if (pending_q[walk_vec_q]) state_q <= ADDR;
+        end
+      end
+      ACCESS: begin
+        reg_rvalid <= !acc_wr_q;
+        reg_rdata  <= acc_table_q ? old_dw : acc_pba_q ? pba[32*acc_addr_q[4:2] +: 32] : '0;
+        vec_q      <= acc_addr_q[4 +: VW];
+        is_req_q   <= 1'b0;
+        state_q    <= IDLE;
+        if (acc_wr_q && acc_table_q && acc_addr_q[3:2] == 2'b11 && !new_dw[0] && pending_q[acc_addr_q[4 +: VW]]) begin
+          state_q <= CHECK;
+        end
+      end
+      CHECK: state_q <= ADDR;
+      ADDR: begin
+        addr_q  <= ram_rdata;
+        state_q <= SEND;
+      end
+      default: begin  // SEND
+        if (masked) begin
+          if (is_req_q) pending_q[vec_q] <= 1'b1;
+          state_q <= IDLE;
+        end else if (!is_req_q && !pending_q[vec_q]) begin
+          state_q <= IDLE;
+        end else if (post_free) begin
+          m_post_valid     <= 1'b1;
+          m_post_fn        <= fn_q;
+          m_post_addr      <= {addr_q[63:2], 2'b00};
+          pending_q[vec_q] <= 1'b0;
+          state_q          <= IDLE;
+        end
+      end
+    endcase
+
+    if (allow && !allow_q) begin
+      walk_q     <= 1'b1;
+      walk_vec_q <= '0;
+    end
+    if (!cfg_msix_enable) pending_q <= '0;
+    if (rst) begin
+      state_q      <= INIT;
+      init_q       <= '0;
+      pending_q    <= '0;
+      allow_q      <= 1'b0;
+      walk_q       <= 1'b0;
+      walk_turn_q  <= 1'b0;
+      reg_rvalid   <= 1'b0;
+      m_post_valid <= 1'b0;
+      fn_q         <= '0;
+    end
+  end
+
+  logic [31:0] post_data_q;
+  always_ff @(posedge clk) if (state_q == SEND && post_free) post_data_q <= ram_rdata[31:0];
+
+  assign m_post_len_dw = 5'd1;
+  assign m_post_data   = 512'(post_data_q);
+endmodule

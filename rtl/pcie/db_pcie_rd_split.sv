@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts a host read into chunks that one read request may ask for: at most min(MRRS, CHUNK_BYTES) bytes, cut at
+// multiples of it, so that no chunk crosses a boundary that the root complex cares about.
+//
+// Latency: 2 cycles. Throughput: one chunk a cycle, and one cycle more for each request.
+module db_pcie_rd_split #(
+    parameter int USER_W      = 8,    // bits of the packet's user field
+    parameter int CHUNK_BYTES = 512   // longest chunk, bytes: 128, 256, 512, 1024, 2048 or 4096
+) (
+    input logic clk,
+    input logic rst,
+
+    input logic [2:0] cfg_mrrs,  // PG213: 0 = 128 bytes ... 5 = 4096
+
+    input  logic              s_req_valid,
+    output logic              s_req_ready,
+    input  logic [       7:0] s_req_fn,
+    input  logic [      63:0] s_req_addr,
+    input  logic [      12:0] s_req_len,
+    input  logic              s_req_first,
+    input  logic              s_req_last,
+    input  logic              s_req_drop,
+    input  logic [USER_W-1:0] s_req_user,
+
+    output logic              m_chunk_valid,
+    input  logic              m_chunk_ready,
+    output logic [       7:0] m_chunk_fn,
+    output logic [      63:0] m_chunk_addr,
+    output logic [      10:0] m_chunk_len_dw,
+    output logic              m_chunk_first,   // of the packet
+    output logic              m_chunk_last,    // of the packet
+    output logic              m_chunk_drop,
+    output logic [USER_W-1:0] m_chunk_user     // with first
+);
+
+  localparam int CHUNK_LOG2 = $clog2(CHUNK_BYTES);
+
+  if (CHUNK_BYTES < 128 || CHUNK_BYTES > 4096 || CHUNK_BYTES != 2 ** CHUNK_LOG2) begin : g_bad_chunk
+    $error("%m: CHUNK_BYTES must be a power of two, 128..4096, not %0d", CHUNK_BYTES);
+  end
+
+  // Dword offset inside a chunk: mask_q has ones in its bits.
+  logic [9:0] mask_q, mask_d;
+  always_comb begin
+    for (int i = 0; i < 10; i++) mask_d[i] = (i < CHUNK_LOG2 - 2) && (4'(i) < 4'(cfg_mrrs) + 4'd5);
+  end
+
+  logic              req_q, first_q, last_q, drop_q;
+  logic [       7:0] fn_q;
+  logic [      63:2] addr_q;
+  logic [      10:0] left_q;  // dwords
+  logic [USER_W-1:0] user_q;
+
+  logic [10:0] room, len;  // dwords to the next cut, dwords of this chunk
+  logic        final_chunk, out_free;
+
+  assign room        = {1'b0, ~addr_q[11:2] & mask_q} + 11'd1;
+  assign final_chunk = left_q <= room;
+  assign len         = final_chunk ? left_q : room;
+  assign out_free    = !m_chunk_valid || m_chunk_ready;
+  assign s_req_ready = !req_q;
+
+  always_ff @(posedge clk) begin
+    mask_q <= mask_d;
+    if (s_req_ready) begin
+      req_q   <= s_req_valid;
+      fn_q    <= s_req_fn;
+      addr_q  <= s_req_addr[63:2];
+      left_q  <= s_req_len[12:2];
+      first_q <= s_req_first;
+      last_q  <= s_req_last;
+      drop_q  <= s_req_drop;
+      user_q  <= s_req_user;
+    end else if (out_free) begin
+      req_q        <= !final_chunk;
+      first_q      <= 1'b0;
+      left_q       <= left_q - room;
+      addr_q[11:2] <= (addr_q[11:2] | mask_q) + 10'd1;  // a request stays inside a 4 KiB page
+    end
+    if (out_free) begin
+      m_chunk_valid  <= req_q;
+      m_chunk_fn     <= fn_q;
+      m_chunk_addr   <= {addr_q, 2'b00};
+      m_chunk_len_dw <= len;
+      m_chunk_first  <= first_q;
+      m_chunk_last   <= last_q && final_chunk;
+      m_chunk_drop   <= drop_q;
+      m_chunk_user   <= user_q;
+    end
+    if (rst) begin
+      req_q         <= 1'b0;
+      m_chunk_valid <= 1'b0;
+    end
+  end
+
+endmodule

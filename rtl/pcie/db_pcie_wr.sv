@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes to the host: segments and a data stream in, memory write TLPs on RQ out.
+//
+// A packet on s_axis is the data of one command. It starts at lane 0 of a row; the command's segments cut it at any dword.
+// Segments are split into TLPs of at most MPS at MPS-aligned host addresses. A TLP starts only when all its payload is
+// in the data FIFO, so it never pauses on its own account. Dropped segments pass the same way and put nothing on RQ.
+//
+// How the shift works: lanes of a beat are dwords. A TLP whose payload starts at dword o of a row needs, in every beat
+// after its four dwords of header, 4 - o dwords from one row and the rest from the next. `win` holds the last
+// row taken (prev), the last 4 dwords of the one before it (pp) and the head of the FIFO (cur); lane l of a beat is
+// win[l + o'], where o' = 1..N is the start counted so that a packet starts at o' = N of the row before its own.
+// With that numbering each beat takes 0 or 1 row, across TLPs and packets too, whatever the alignment. Only one
+// case would have to go back a row: a last beat that holds the rest of the row where the next TLP begins
+// (`tail`); such a beat takes no new row and reads its up to 3 dwords from the end of prev.
+//
+// Latency: 4 cycles from the last row of a TLP's payload (s_axis) to its header (m_axis_rq), 5 from its segment.
+// Throughput: one RQ beat every cycle, also between TLPs, segments and commands, while data and segments are there (one
+// cycle of splitting per TLP and one per segment are hidden behind the beats of other TLPs). With 256 bits and
+// MPS 256, a TLP takes 9 beats. A dropped segment takes a cycle a row.
+// m_done follows the accepted last beat of a packet's last segment by one cycle; its err says that a row had terr.
+module db_pcie_wr
+  import db_pcie_pkg::*;
+#(
+    parameter int unsigned DATA_W    = 256,            // bits in a beat: 128, 256 or 512
+    parameter int unsigned USER_W    = 8,              // bits of s_seg_user, at least 1
+    parameter int unsigned DATA_ROWS = 32768 / DATA_W  // rows in the data FIFO; power of two, at least 2 KiB
+) (
+    input  logic                              clk,
+    input  logic                              rst,
+
+    input  logic [2:0]                        cfg_mps,      // 0: 128 bytes ... 3 and above: 1024 bytes; constant in use
+
+    input  logic                              s_seg_valid,
+    output logic                              s_seg_ready,
+    input  logic [7:0]                        s_seg_fn,
+    input  logic [63:0]                       s_seg_addr,   // bytes, dword aligned
+    input  logic [12:0]                       s_seg_len,    // bytes: 4..4096, inside one 4 KiB page
+    input  logic                              s_seg_first,
+    input  logic                              s_seg_last,
+    input  logic                              s_seg_drop,
+    input  logic [USER_W-1:0]                 s_seg_user,
+
+    input  logic                              s_axis_tvalid,
+    output logic                              s_axis_tready,
+    input  logic [DATA_W-1:0]                 s_axis_tdata,
+    input  logic                              s_axis_tlast,
+    input  logic                              s_axis_terr,
+
+    output logic [DATA_W-1:0]                 m_axis_rq_tdata,
+    output logic [DATA_W/32-1:0]              m_axis_rq_tkeep,
+    output logic                              m_axis_rq_tlast,
+    output logic [rq_user_w(int'(DATA_W))-1:0] m_axis_rq_tuser,
+    output logic                              m_axis_rq_tvalid,
+    input  logic                              m_axis_rq_tready,
+
+    output logic                              m_done_valid,
+    input  logic                              m_done_ready,
+    output logic [USER_W-1:0]                 m_done_user,
+    output logic                              m_done_err
+);
+  localparam int unsigned N = DATA_W / 32;
+  localparam int unsigned LN = $clog2(N);
+  localparam int unsigned RQ_USER_W = rq_user_w(int'(DATA_W));
+  localparam int unsigned ROW_W = $clog2(DATA_ROWS) + 2;  // row counters, compared modulo 2**ROW_W
+  localparam int unsigned DONE_DEPTH = 8;
+
+  if (!(DATA_W inside {128, 256, 512}) || USER_W < 1 || DATA_ROWS != (1 << $clog2(DATA_ROWS)) ||
+      DATA_ROWS * DATA_W < 16384) begin : g_bad
+    $error("%m: DATA_W 128/256/512 (is %0d), USER_W >= 1 (is %0d), DATA_ROWS power of two of 2 KiB or more (is %0d)",
+           DATA_W, USER_W, DATA_ROWS);
+  end
+
+  // ------------------------------------------------------------------ split segments into TLPs
+  typedef struct packed {
+    logic [7:0]        fn;
+    logic [61:0]       addr_dw;
+    logic              drop;
+    logic              last;      // of the packet
+    logic [USER_W-1:0] user;
+  } head_t;
+
+  typedef struct packed {
+    head_t             h;
+    logic [8:0]        len_dw;    // payload, 1..256
+    logic [ROW_W-1:0]  end_row;   // all payload is inside when this many rows have come in
+    logic [6:0]        beats_m1;
+    logic [LN-1:0]     start_m1;  // o' - 1
+    logic [LN-1:0]     last_lane;
+    logic              tail;      // see above
+    logic              take_last; // the last beat takes a row
+  } tlp_t;
+
+  head_t       seg_q, cut_q;
+  logic        seg_valid_q, cut_valid_q;
+  logic [10:0] seg_left_q;        // dwords
+  logic [8:0]  cut_len_q;
+  logic        cut_free;
+  logic [8:0]  mps_dw, room, cut_len;
+  logic        cut_all;
+
+  always_comb begin
+    unique case (cfg_mps)
+      3'd0:    mps_dw = 9'd32;
+      3'd1:    mps_dw = 9'd64;
+      3'd2:    mps_dw = 9'd128;
+      default: mps_dw = 9'd256;
+    endcase
+  end
+
+  assign room        = mps_dw - ({1'b0, seg_q.addr_dw[7:0]} & (mps_dw - 1'b1));
+  assign cut_all     = seg_left_q <= {2'b00, room};
+  assign cut_len     = cut_all ? seg_left_q[8:0] : room;
+  assign s_seg_ready = !seg_valid_q;
+
+  always_ff @(posedge clk) begin
+    if (s_seg_ready) begin
+      seg_valid_q   <= s_seg_valid;
+      seg_q.fn      <= s_seg_fn;
+      seg_q.addr_dw <= s_seg_addr[63:2];
+      seg_q.drop    <= s_seg_drop;
+      seg_q.last    <= s_seg_last;
+      seg_q.user    <= s_seg_user;
+      seg_left_q    <= s_seg_len[12:2];
+    end else if (cut_free) begin
+      seg_valid_q        <= !cut_all;
+      seg_q.addr_dw[9:0] <= seg_q.addr_dw[9:0] + {1'b0, cut_len};  // stays inside its page
+      seg_left_q         <= seg_left_q - {2'b00, cut_len};
+    end
+    if (cut_free) begin
+      cut_valid_q <= seg_valid_q;
+      cut_q       <= seg_q;
+      cut_q.last  <= seg_q.last && cut_all;
+      cut_len_q   <= cut_len;
+    end
+    if (rst) begin
+      seg_valid_q <= 1'b0;
+      cut_valid_q <= 1'b0;
+    end
+  end
+
+  // ------------------------------------------------------------------ where in the data stream each TLP lies
+  logic [LN-1:0]    start_m1_q;
+  logic [ROW_W-1:0] row_q;
+  logic [9:0]       pos_end;      // o' - 1 + length
+  logic [9-LN:0]    rows;         // rows from the one where it starts (o') to the one where the next starts
+  logic [LN-1:0]    next_m1;
+  logic [8:0]       len_p3;
+  tlp_t             new_tlp, tlp;
+  logic             new_ready, tlp_valid, tlp_ready;
+
+  assign pos_end  = 10'(start_m1_q) + 10'(cut_len_q);
+  assign rows     = pos_end[9:LN];
+  assign next_m1  = pos_end[LN-1:0];
+  assign len_p3   = cut_len_q + 9'd3;
+  assign cut_free = !cut_valid_q || new_ready;
+
+  always_comb begin
+    new_tlp.h         = cut_q;
+    new_tlp.len_dw    = cut_len_q;
+    new_tlp.end_row   = row_q + ROW_W'(rows);
+    new_tlp.start_m1  = start_m1_q;
+    new_tlp.last_lane = len_p3[LN-1:0];
+    if (cut_q.drop) begin
+      new_tlp.beats_m1  = (rows == '0) ? '0 : 7'(rows - 1'b1);
+      new_tlp.tail      = 1'b0;
+      new_tlp.take_last = rows != '0;
+    end else begin
+      new_tlp.beats_m1  = 7'(len_p3 >> LN);
+      new_tlp.tail      = 6'(next_m1) + 6'd4 > 6'(start_m1_q) + 6'(N);
+      new_tlp.take_last = 6'(start_m1_q) >= 6'(next_m1) + 6'd4;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (cut_valid_q && new_ready) begin
+      start_m1_q <= cut_q.last ? '1 : next_m1;
+      row_q      <= new_tlp.end_row;
+    end
+    if (rst) begin
+      start_m1_q <= '1;
+      row_q      <= '0;
+    end
+  end
+
+  db_fifo #(
+      .WIDTH($bits(tlp_t)),
+      .DEPTH(8)
+  ) i_tlps (
+      .clk,
+      .rst,
+      .s_valid(cut_valid_q),
+      .s_ready(new_ready),
+      .s_data (new_tlp),
+      .m_valid(tlp_valid),
+      .m_ready(tlp_ready),
+      .m_data (tlp),
+      .level  ()
+  );
+
+  // ------------------------------------------------------------------ data FIFO
+  // rows_in counts a row when it is sure to be at the head of the FIFO by the time that a TLP that waited for it needs it.
+  logic              err_q;       // an earlier row of the packet that comes in had terr
+  logic              row_err, row_in_q;
+  logic [ROW_W-1:0]  rows_in_q, spare_rows;
+  logic              cur_valid, cur_last, cur_err, take;
+  logic [DATA_W-1:0] cur;
+
+  assign row_err = err_q || s_axis_terr;
+
+  db_fifo #(
+      .WIDTH(DATA_W + 2),
+      .DEPTH(DATA_ROWS)
+  ) i_data (
+      .clk,
+      .rst,
+      .s_valid(s_axis_tvalid),
+      .s_ready(s_axis_tready),
+      .s_data ({row_err, s_axis_tlast, s_axis_tdata}),
+      .m_valid(cur_valid),
+      .m_ready(take),
+      .m_data ({cur_err, cur_last, cur}),
+      .level  ()
+  );
+
+  always_ff @(posedge clk) begin
+    row_in_q <= s_axis_tvalid && s_axis_tready;
+    if (row_in_q) rows_in_q <= rows_in_q + 1'b1;
+    if (s_axis_tvalid && s_axis_tready) err_q <= row_err && !s_axis_tlast;
+    if (rst) begin
+      row_in_q  <= 1'b0;
+      rows_in_q <= '0;
+      err_q     <= 1'b0;
+    end
+  end
+
+  // ------------------------------------------------------------------ one beat a cycle
+  tlp_t       act_q;
+  logic       act_valid_q, act_first_q, act_last_q, act_tail_q;  // act_tail_q: this beat is a tail
+  logic [6:0] act_left_q;                                        // beats after this one
+  logic       step, out_free, done_room;
+  logic [$clog2(DONE_DEPTH):0] done_level;
+
+  assign spare_rows = rows_in_q - tlp.end_row;
+  assign done_room  = done_level <= 4'(DONE_DEPTH - 3);  // at most 3 packets end between here and the FIFO
+  assign step       = act_valid_q && out_free;
+  assign take       = step && (act_last_q ? act_q.take_last : !(act_q.tail && act_left_q == 7'd1));
+  assign tlp_ready  = !spare_rows[ROW_W-1] && done_room && (!act_valid_q || (act_last_q && out_free));
+
+  always_ff @(posedge clk) begin
+    if (step) begin
+      act_first_q <= 1'b0;
+      act_left_q  <= act_left_q - 1'b1;
+      act_last_q  <= act_left_q == 7'd1;
+      act_tail_q  <= act_q.tail && act_left_q == 7'd1;
+      if (act_last_q) act_valid_q <= 1'b0;
+    end
+    if (tlp_valid && tlp_ready) begin
+      act_valid_q <= 1'b1;
+      act_q       <= tlp;
+      act_first_q <= 1'b1;
+      act_left_q  <= tlp.beats_m1;
+      act_last_q  <= tlp.beats_m1 == '0;
+      act_tail_q  <= 1'b0;
+    end
+    if (rst) act_valid_q <= 1'b0;
+  end
+
+  // ------------------------------------------------------------------ shift and output register
+  logic [DATA_W-1:0]      prev_q;
+  logic [127:0]           pp_q;
+  logic                   prev_err_q, prev_last_q;
+  logic [2*DATA_W+127:0]  win;
+  logic [DATA_W-1:0]      shifted, beat;
+  logic [95:0]            tail;
+
+  assign win     = {cur, prev_q, pp_q};
+  assign shifted = DATA_W'(win[2*DATA_W+127:32] >> {act_q.start_m1, 5'd0});
+  assign tail    = prev_q[DATA_W-1-:96] >> {act_q.start_m1[1:0], 5'd0};
+
+  always_comb begin
+    beat = shifted;
+    if (act_tail_q) beat[95:0] = tail;
+    if (act_first_q) beat[127:0] = rq_desc_mem(1'b1, act_q.h.fn, {act_q.h.addr_dw, 2'b00}, 11'(act_q.len_dw), '0);
+  end
+
+  logic                 out_valid_q, out_last_q, out_done_q;
+  logic [DATA_W-1:0]    out_data_q;
+  logic [N-1:0]         out_keep_q;
+  logic [RQ_USER_W-1:0] out_user_q;
+  logic [USER_W-1:0]    done_user_q;
+  logic                 done_push;
+
+  assign out_free = !out_valid_q || m_axis_rq_tready;
+
+  always_ff @(posedge clk) begin
+    if (take) begin
+      pp_q        <= prev_q[DATA_W-1-:128];
+      prev_q      <= cur;
+      prev_err_q  <= cur_err;
+      prev_last_q <= cur_last;
+    end
+    if (out_free) begin
+      out_valid_q <= act_valid_q && !act_q.h.drop;
+      out_last_q  <= act_last_q;
+      out_data_q  <= beat;
+      out_user_q  <= RQ_USER_W'(rq_tuser(int'(DATA_W), act_first_q, 4'hf, (act_q.len_dw == 9'd1) ? 4'h0 : 4'hf,
+                                         act_last_q, 4'(act_q.last_lane)));
+      out_done_q  <= act_valid_q && act_last_q && act_q.h.last;
+      done_user_q <= act_q.h.user;
+      for (int l = 0; l < int'(N); l++) out_keep_q[l] <= !act_last_q || LN'(l) <= act_q.last_lane;
+    end
+    if (rst) begin
+      out_valid_q <= 1'b0;
+      out_done_q  <= 1'b0;
+    end
+  end
+
+  assign m_axis_rq_tdata  = out_data_q;
+  assign m_axis_rq_tkeep  = out_keep_q;
+  assign m_axis_rq_tlast  = out_last_q;
+  assign m_axis_rq_tuser  = out_user_q;
+  assign m_axis_rq_tvalid = out_valid_q;
+
+  // While the last beat of a packet is in the output register, prev is the packet's last row.
+  assign done_push = out_done_q && out_free;
+
+  db_fifo #(
+      .WIDTH(USER_W + 1),
+      .DEPTH(DONE_DEPTH)
+  ) i_done (
+      .clk,
+      .rst,
+      .s_valid(done_push),
+      .s_ready(),  // room was checked before the TLP started
+      .s_data ({prev_err_q, done_user_q}),
+      .m_valid(m_done_valid),
+      .m_ready(m_done_ready),
+      .m_data ({m_done_err, m_done_user}),
+      .level  (done_level)
+  );
+
+  // ------------------------------------------------------------------ what must hold
+  logic seg_open_q;  // between a packet's first segment and its last
+  always_ff @(posedge clk) begin
+    if (rst) seg_open_q <= 1'b0;
+    else if (s_seg_valid && s_seg_ready) seg_open_q <= !s_seg_last;
+  end
+  assert property (@(posedge clk) disable iff (rst) !(s_seg_valid && s_seg_ready) || s_seg_first == !seg_open_q);
+  assert property (@(posedge clk) disable iff (rst) !take || cur_valid);
+  assert property (@(posedge clk) disable iff (rst) !done_push || prev_last_q);
+endmodule

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The admin processor (picorv32, RV32I) and its bus: RAM at 0, the firmware's registers at 0x8000_0000.
+//
+// The firmware waits by setting `sleep` and executing picorv32's waitirq, which goes on as soon as irq is high. irq is
+// a level made from what is pending, so nothing can be lost between the firmware's last look and its sleep.
+// `asleep` says that the processor has stopped: no access for 16 cycles after `sleep`, and irq low.
+//
+// Latency: 2 cycles an access, RAM or register; more while the copy engine holds the RAM port.
+module db_ssd_admin_cpu #(
+  parameter int RAM_BYTES = 65536
+) (
+  input  logic        clk,
+  input  logic        rst,
+  input  logic        irq,
+  input  logic        sleep,         // pulse, from the firmware
+  output logic        asleep,
+  output logic        trap,          // the processor met something illegal and stopped for good
+  // RAM
+  output logic        ram_en,
+  input  logic        ram_ready,     // the port is ours in this cycle
+  output logic [3:0]  ram_we,
+  output logic [17:0] ram_addr,      // words
+  output logic [31:0] ram_wdata,
+  input  logic [31:0] ram_rdata,     // the cycle after
+  // registers; read data in the same cycle
+  output logic        reg_req,
+  output logic        reg_wr,
+  output logic [8:0]  reg_addr,      // bytes
+  output logic [31:0] reg_wdata,
+  output logic [31:0] reg_biten,
+  input  logic [31:0] reg_rdata
+);
+  logic        mem_valid, mem_ready_q, is_reg_q, is_reg;
+  logic [31:0] mem_addr, mem_wdata, reg_rdata_q;
+  logic [3:0]  mem_wstrb;
+  logic        sleep_q;
+  logic [4:0]  still_q;              // cycles without an access, saturates at 16
+  logic        cpu_rst_n;
+
+  picorv32 #(
+    .ENABLE_COUNTERS      (1'b0),
+    .ENABLE_COUNTERS64    (1'b0),
+    .TWO_STAGE_SHIFT      (1'b1),
+    .CATCH_MISALIGN       (1'b1),
+    .CATCH_ILLINSN        (1'b1),
+    .ENABLE_IRQ           (1'b1),
+    .ENABLE_IRQ_QREGS     (1'b0),
+    .ENABLE_IRQ_TIMER     (1'b0),
+    .LATCHED_IRQ          (32'd0),
+    .PROGADDR_RESET       (32'd0),
+    .STACKADDR            (32'(RAM_BYTES))
+  ) u_cpu (
+    .clk          (clk),
+    .resetn       (cpu_rst_n),
+    .trap         (trap),
+    .mem_valid    (mem_valid),
+    .mem_instr    (),
+    .mem_ready    (mem_ready_q),
+    .mem_addr     (mem_addr),
+    .mem_wdata    (mem_wdata),
+    .mem_wstrb    (mem_wstrb),
+    .mem_rdata    (is_reg_q ? reg_rdata_q : ram_rdata),
+    .mem_la_read  (),
+    .mem_la_write (),
+    .mem_la_addr  (),
+    .mem_la_wdata (),
+    .mem_la_wstrb (),
+    .pcpi_valid   (),
+    .pcpi_insn    (),
+    .pcpi_rs1     (),
+    .pcpi_rs2     (),
+    .pcpi_wr      (1'b0),
+    .pcpi_rd      (32'd0),
+    .pcpi_wait    (1'b0),
+    .pcpi_ready   (1'b0),
+    .irq          ({28'd0, irq, 3'd0}),  // 0..2 are picorv32's own
+    .eoi          (),
+    .trace_valid  (),
+    .trace_data   ()
+  );
+
+  assign is_reg    = mem_addr[31];
+  assign ram_en    = mem_valid && !mem_ready_q && !is_reg;
+  assign ram_we    = mem_wstrb;
+  assign ram_addr  = mem_addr[19:2];
+  assign ram_wdata = mem_wdata;
+  assign reg_req   = mem_valid && !mem_ready_q && is_reg;
+  assign reg_wr    = mem_wstrb != 4'd0;
+  assign reg_addr  = {mem_addr[8:2], 2'b00};
+  assign reg_wdata = mem_wdata;
+  assign reg_biten = {{8{mem_wstrb[3]}}, {8{mem_wstrb[2]}}, {8{mem_wstrb[1]}}, {8{mem_wstrb[0]}}};
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, mem_addr[30:20], mem_addr[1:0]};
+
+  assign asleep = sleep_q && still_q[4] && !irq;
+
+  always_ff @(posedge clk) begin
+    cpu_rst_n   <= !rst;
+    mem_ready_q <= reg_req || (ram_en && ram_ready);
+    is_reg_q    <= is_reg;
+    if (reg_req) reg_rdata_q <= reg_rdata;
+    if (irq) sleep_q <= 1'b0;
+    else if (sleep) sleep_q <= 1'b1;
+    if (mem_valid || !sleep_q) still_q <= '0;
+    else if (!still_q[4]) still_q <= still_q + 5'd1;
+    if (rst) begin
+      mem_ready_q <= 1'b0;
+      sleep_q     <= 1'b0;
+      still_q     <= '0;
+    end
+  end
+
+endmodule

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads stretches of the media over AXI4 and gives them out as one stream packet each, in order.
+//
+// Bursts are requested as far ahead as the row buffer has room for their data, so the R channel is never held up and
+// one reader cannot block the other. A burst stays inside an aligned stretch of BURST_BYTES.
+// Latency: command to AR 2 cycles, R to output 1 to 2. Throughput: a row a cycle; a burst every 2 cycles.
+module db_ssd_axi_rd #(
+  parameter int DATA_W      = 256,   // bits: 128, 256, 512
+  parameter int ADDR_W      = 40,    // bits of a media address
+  parameter int ROWS        = 512,   // row buffer: power of two, at least two bursts
+  parameter int BURST_BYTES = 1024,  // power of two, 512..4096, at most 256 rows
+  parameter int USER_W      = 8      // bits that travel with a command
+) (
+  input  logic               clk,
+  input  logic               rst,
+  input  logic               stop,          // request no more
+  output logic               quiet,         // nothing requested is missing
+  input  logic               s_cmd_valid,
+  output logic               s_cmd_ready,
+  input  logic [ADDR_W-1:0]  s_cmd_addr,    // multiple of 512
+  input  logic [31:0]        s_cmd_bytes,   // multiple of 512, not 0
+  input  logic [USER_W-1:0]  s_cmd_user,
+  // AXI4 read channels
+  output logic               m_ar_valid,
+  input  logic               m_ar_ready,
+  output logic [ADDR_W-1:0]  m_ar_addr,
+  output logic [7:0]         m_ar_len,
+  input  logic               s_r_valid,
+  output logic               s_r_ready,
+  input  logic [DATA_W-1:0]  s_r_data,
+  input  logic [1:0]         s_r_resp,
+  input  logic               s_r_last,
+  // data
+  output logic               m_axis_tvalid,
+  input  logic               m_axis_tready,
+  output logic [DATA_W-1:0]  m_axis_tdata,
+  output logic               m_axis_tlast,  // of the command
+  output logic               m_axis_terr,   // this row could not be read
+  output logic [USER_W-1:0]  m_axis_tuser
+);
+  localparam int ROW_BYTES = DATA_W / 8;
+  localparam int ROW_LG    = $clog2(ROW_BYTES);
+  localparam int BURST_LG  = $clog2(BURST_BYTES);
+  localparam int CW        = $clog2(ROWS) + 1;
+  localparam int BURSTS    = 2 ** $clog2(ROWS * ROW_BYTES / 512);
+
+  if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : g_bad_width
+    $error("%m: DATA_W must be 128, 256 or 512");
+  end
+  if (BURST_BYTES < 512 || BURST_BYTES > 4096 || BURST_BYTES / ROW_BYTES > 256 ||
+      ROWS * ROW_BYTES < 2 * BURST_BYTES) begin : g_bad_burst
+    $error("%m: BURST_BYTES must be 512..4096 and at most 256 rows, ROWS hold two of them");
+  end
+
+  logic               busy_q;
+  logic [ADDR_W-1:0]  addr_q;
+  logic [31:0]        left_q;
+  logic [USER_W-1:0]  user_q;
+  logic [BURST_LG:0]  to_edge, burst;       // bytes
+  logic [CW-1:0]      burst_rows, reserved_q;
+  logic               last_burst, go, pop;
+  logic               meta_ready, meta_valid, meta_last;
+  logic [$clog2(BURSTS):0] meta_level;
+  logic [$clog2(ROWS):0]   row_level;
+  logic               row_rlast, row_err;
+
+  assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, addr_q[BURST_LG-1:0]};
+  assign last_burst = left_q <= 32'(to_edge);
+  assign burst      = last_burst ? left_q[BURST_LG:0] : to_edge;
+  assign burst_rows = CW'(burst >> ROW_LG);
+  assign go         = busy_q && !stop && !m_ar_valid && meta_ready && reserved_q + burst_rows <= CW'(ROWS);
+  assign s_cmd_ready = !busy_q || (go && last_burst);
+  assign pop        = m_axis_tvalid && m_axis_tready;
+
+  always_ff @(posedge clk) begin
+    if (m_ar_ready) m_ar_valid <= 1'b0;
+    if (go) begin
+      m_ar_valid <= 1'b1;
+      m_ar_addr  <= addr_q;
+      m_ar_len   <= 8'(burst_rows - 1'b1);
+      addr_q     <= addr_q + ADDR_W'(burst);
+      left_q     <= left_q - 32'(burst);
+      busy_q     <= !last_burst;
+    end
+    if (s_cmd_valid && s_cmd_ready) begin
+      busy_q <= 1'b1;
+      addr_q <= s_cmd_addr;
+      left_q <= s_cmd_bytes;
+      user_q <= s_cmd_user;
+    end
+    reserved_q <= reserved_q + (go ? burst_rows : '0) - CW'(pop);
+    if (rst) begin
+      m_ar_valid <= 1'b0;
+      busy_q     <= 1'b0;
+      reserved_q <= '0;
+    end
+  end
+
+  // A burst's meaning waits until its rows leave.
+  db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
+    .clk, .rst, .s_valid(go), .s_ready(meta_ready), .s_data({user_q, last_burst}),
+    .m_valid(meta_valid), .m_ready(pop && row_rlast), .m_data({m_axis_tuser, meta_last}), .level(meta_level));
+  db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS)) i_rows (
+    .clk, .rst, .s_valid(s_r_valid), .s_ready(s_r_ready), .s_data({s_r_data, s_r_resp[1], s_r_last}),
+    .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tdata, row_err, row_rlast}),
+    .level(row_level));
+  assign m_axis_terr  = row_err;
+  assign m_axis_tlast = row_rlast && meta_last;
+
+  // All that was asked for is in the buffer.
+  assign quiet = !m_ar_valid && reserved_q == CW'(row_level);
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) if (!rst) begin
+    if (m_axis_tvalid) assert (meta_valid);
+    if (s_r_valid) assert (s_r_ready);
+  end
+`endif
+endmodule

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small device with the ports of db_ssd, for the tests of the simulator runtime: moves data between host memory, a
+// buffer of its own and the media as its registers say. Behavioural, not for synthesis.
+//
+// Registers (byte offsets; 32 bit): 0x00 ID  0x04 scratch  0x08 host address low  0x0c high  0x10 bytes
+//   0x14 media address  0x18 operation, starts it: 1 host -> buffer, 2 buffer -> host, 3 write 0x1c to the host address,
+//   4 media -> buffer, 5 buffer -> media, 6 flush, 7 zero the media range, 8 raise INTx, 9 lower INTx
+//   0x1c data  0x20 {busy, errors of completions[15:0], last error code[3:0], status[2:0]}  0x24 doorbells seen
+//   0x28 last doorbell {offset[15:0], data[15:0]}  0x2c repeats of the operation  0x30 byte enables {last, first} of
+//   writes  0x34 wake at this time_us (0: never)  0x38 times woken  0x3c errors of the media
+module sim_endpoint #(
+    parameter int DATA_W = 256,
+    parameter int MEDIA_ADDR_W = 40,
+    localparam int N = DATA_W / 32,
+    localparam int CQ_U = DATA_W == 512 ? 183 : 88,
+    localparam int CC_U = DATA_W == 512 ? 81 : 33,
+    localparam int RQ_U = DATA_W == 512 ? 137 : 62,
+    localparam int RC_U = DATA_W == 512 ? 161 : 75
+) (
+    input  logic clk,
+    input  logic rst,
+    input  logic [DATA_W-1:0] s_axis_cq_tdata,
+    input  logic [N-1:0] s_axis_cq_tkeep,
+    input  logic s_axis_cq_tlast,
+    input  logic [CQ_U-1:0] s_axis_cq_tuser,
+    input  logic s_axis_cq_tvalid,
+    output logic s_axis_cq_tready,
+    output logic [DATA_W-1:0] m_axis_cc_tdata,
+    output logic [N-1:0] m_axis_cc_tkeep,
+    output logic m_axis_cc_tlast,
+    output logic [CC_U-1:0] m_axis_cc_tuser,
+    output logic m_axis_cc_tvalid,
+    input  logic m_axis_cc_tready,
+    output logic [DATA_W-1:0] m_axis_rq_tdata,
+    output logic [N-1:0] m_axis_rq_tkeep,
+    output logic m_axis_rq_tlast,
+    output logic [RQ_U-1:0] m_axis_rq_tuser,
+    output logic m_axis_rq_tvalid,
+    input  logic m_axis_rq_tready,
+    input  logic [DATA_W-1:0] s_axis_rc_tdata,
+    input  logic [N-1:0] s_axis_rc_tkeep,
+    input  logic s_axis_rc_tlast,
+    input  logic [RC_U-1:0] s_axis_rc_tuser,
+    input  logic s_axis_rc_tvalid,
+    output logic s_axis_rc_tready,
+    input  logic [1:0] cfg_max_payload,
+    input  logic [2:0] cfg_max_read_req,
+    input  logic cfg_bus_master,
+    input  logic cfg_msix_enable,
+    input  logic cfg_msix_mask,
+    input  logic cfg_intx_disable,
+    input  logic cfg_flr,
+    output logic cfg_flr_done,
+    output logic cfg_intx,
+    output logic m_axi_awid,
+    output logic [MEDIA_ADDR_W-1:0] m_axi_awaddr,
+    output logic [7:0] m_axi_awlen,
+    output logic [2:0] m_axi_awsize,
+    output logic [1:0] m_axi_awburst,
+    output logic m_axi_awvalid,
+    input  logic m_axi_awready,
+    output logic [DATA_W-1:0] m_axi_wdata,
+    output logic [DATA_W/8-1:0] m_axi_wstrb,
+    output logic m_axi_wlast,
+    output logic m_axi_wvalid,
+    input  logic m_axi_wready,
+    input  logic m_axi_bid,
+    input  logic [1:0] m_axi_bresp,
+    input  logic m_axi_bvalid,
+    output logic m_axi_bready,
+    output logic m_axi_arid,
+    output logic [MEDIA_ADDR_W-1:0] m_axi_araddr,
+    output logic [7:0] m_axi_arlen,
+    output logic [2:0] m_axi_arsize,
+    output logic [1:0] m_axi_arburst,
+    output logic m_axi_arvalid,
+    input  logic m_axi_arready,
+    input  logic m_axi_rid,
+    input  logic [DATA_W-1:0] m_axi_rdata,
+    input  logic [1:0] m_axi_rresp,
+    input  logic m_axi_rlast,
+    input  logic m_axi_rvalid,
+    output logic m_axi_rready,
+    output logic m_media_cmd_valid,
+    input  logic m_media_cmd_ready,
+    output logic m_media_cmd_op,
+    output logic [MEDIA_ADDR_W-1:0] m_media_cmd_addr,
+    output logic [63:0] m_media_cmd_bytes,
+    input  logic s_media_rsp_valid,
+    input  logic s_media_rsp_err,
+    input  logic [51:0] media_pages,
+    input  logic [63:0] time_us,
+    output logic idle,
+    output logic [63:0] wake_us
+);
+    localparam int TAGS = 32;
+    localparam int BUF = 8192;      // dwords: 32 KiB
+    localparam int ROW = DATA_W / 8;
+
+    logic [31:0] mem [BUF];
+    logic [31:0] regs [16];
+    logic [3:0] op;
+    logic [63:0] addr;
+    logic [31:0] left, at, reps;    // bytes to go, dword in the buffer
+    logic [31:0] maddr, mleft;
+    logic [TAGS-1:0] tag_busy;
+    logic [15:0] tag_at [TAGS];     // dword that follows the last one of the tag's data
+    logic [15:0] errs;
+    logic [3:0] err_code;
+    logic [2:0] err_status;
+    logic [31:0] wr_left;           // dwords left of the TLP on its way
+    logic [1:0] r_id;
+    logic [7:0] ar_out;             // bursts on their way
+    logic [31:0] r_at [2];
+    logic [31:0] w_at, w_left;
+    logic wait_rsp, bells;
+    logic [4:0] flr_cnt;
+
+    // CQ packet
+    logic cq_first;
+    logic [127:0] cq_desc;
+    logic [31:0] cq_data [16];
+    logic [7:0] cq_be;
+    int cq_n;
+    logic cq_go;                    // a packet is complete
+    logic cq_busy;
+
+    assign s_axis_cq_tready = !cq_go && !cq_busy;
+    assign s_axis_rc_tready = 1'b1;
+    assign m_axi_bready = 1'b1;
+    assign m_axi_rready = 1'b1;
+    assign m_axi_awid = 1'b0;
+    assign m_axi_awsize = 3'($clog2(ROW));
+    assign m_axi_arsize = 3'($clog2(ROW));
+    assign m_axi_awburst = 2'b01;
+    assign m_axi_arburst = 2'b01;
+    assign m_axi_wstrb = '1;
+    assign idle = op == 0 && !m_axis_rq_tvalid && !m_axis_cc_tvalid && !cq_go && !cq_busy && cq_first && !cfg_flr
+               || op == 1 && left == 0 && !m_axis_rq_tvalid && !m_axis_cc_tvalid && !cq_go && !cq_busy && cq_first;
+    assign wake_us = regs[13] == 0 ? '1 : 64'(regs[13]);
+
+    function automatic logic [31:0] merge(input logic [31:0] old, input logic [31:0] d, input logic [3:0] be);
+        for (int i = 0; i < 4; i++) merge[i*8+:8] = be[i] ? d[i*8+:8] : old[i*8+:8];
+    endfunction
+
+    function automatic logic [31:0] chunk(input logic [63:0] a, input logic [31:0] n, input logic [31:0] limit);
+        logic [31:0] room;
+        room = limit - (a[31:0] & (limit - 1));
+        return n < room ? n : room;
+    endfunction
+
+    function automatic logic [3:0] count(input logic [7:0] be);  // bytes enabled
+        count = 0;
+        for (int i = 0; i < 8; i++) count += 4'(be[i]);
+    endfunction
+
+    logic [31:0] mps, mrrs;
+    assign mps = 32'd128 << cfg_max_payload;
+    assign mrrs = 32'd128 << cfg_max_read_req;
+
+    logic [RC_U-1:0] unused_rc;
+    logic unused;
+    assign unused_rc = s_axis_rc_tuser;
+    assign unused = &{1'b0, unused_rc, s_axis_rc_tkeep, s_axis_cq_tkeep, m_axi_bid, m_axi_rlast, media_pages,
+                      cfg_msix_enable, cfg_msix_mask, cfg_bus_master, cq_desc, s_axis_cq_tuser};
+
+    logic rc_first;
+    logic [4:0] rc_tag;
+    logic [15:0] rc_at;
+    logic rc_done;
+    logic [15:0] rc_left;
+
+    always_ff @(posedge clk) begin : core
+        int n, fn, ln, tag, free;
+        logic [31:0] c, off, v;
+        logic [15:0] p, dw_left;
+        cfg_flr_done <= 1'b0;
+        cq_busy <= 1'b0;
+
+        // ---- requests of the host
+        if (s_axis_cq_tvalid && s_axis_cq_tready) begin
+            n = cq_first ? 0 : cq_n;
+            if (cq_first) begin
+                cq_desc <= s_axis_cq_tdata[127:0];
+                cq_be <= DATA_W == 512 ? {s_axis_cq_tuser[11:8], s_axis_cq_tuser[3:0]} : s_axis_cq_tuser[7:0];
+            end
+            for (int i = 0; i < N; i++)
+                if (s_axis_cq_tkeep[i] && !(cq_first && i < 4)) begin
+                    if (n < 16) cq_data[n] <= s_axis_cq_tdata[i*32+:32];
+                    n++;
+                end
+            cq_n <= n;
+            cq_first <= s_axis_cq_tlast;
+            cq_go <= s_axis_cq_tlast;
+        end
+        if (m_axis_cc_tvalid && m_axis_cc_tready) m_axis_cc_tvalid <= 1'b0;
+        if (cq_go && !m_axis_cc_tvalid) begin
+            cq_go <= 1'b0;
+            cq_busy <= 1'b1;
+            ln = int'(cq_desc[74:64]);
+            off = {18'd0, cq_desc[13:2], 2'b00};
+            if (cq_desc[78:75] == 4'd1) begin
+                for (int i = 0; i < ln; i++) begin
+                    if (off >= 32'h1000 && off < 32'h2000) begin
+                        regs[9] <= regs[9] + 1;
+                        regs[10] <= {off[15:0], cq_data[i][15:0]};
+                    end else if (off < 64) begin
+                        regs[off[5:2]] <= merge(regs[off[5:2]], cq_data[i],
+                                                i == 0 ? cq_be[3:0] : i == ln - 1 ? cq_be[7:4] : 4'hf);
+                        if (off[5:2] == 6) begin
+                            op <= cq_data[i][3:0];
+                            addr <= {regs[3], regs[2]};
+                            left <= regs[4];
+                            mleft <= regs[4];
+                            maddr <= regs[5];
+                            at <= 0;
+                            w_at <= 0;
+                            w_left <= 0;
+                            reps <= regs[11];
+                            wr_left <= 0;
+                            if (cq_data[i][3:0] == 8) cfg_intx <= !cfg_intx_disable;
+                            if (cq_data[i][3:0] == 9) cfg_intx <= 1'b0;
+                            if (cq_data[i][3:0] > 7) op <= 0;
+                        end
+                    end
+                    off += 4;
+                end
+            end else begin
+                // a read: at most N - 3 dwords, others and those above the registers are not supported
+                m_axis_cc_tvalid <= 1'b1;
+                m_axis_cc_tdata <= '0;
+                v = 32'd0;
+                for (int i = 0; i < N - 3; i++)
+                    if (i < ln) m_axis_cc_tdata[(i+3)*32+:32] <=
+                        off[5:2] + 4'(i) == 8 ? {op != 0, 8'd0, errs, err_code, err_status} : regs[off[5:2] + 4'(i)];
+                n = 0;
+                for (int i = 3; i >= 0; i--) if (cq_be[i]) n = i;
+                v[6:0] = {off[6:2], 2'(n)};
+                v[28:16] = ln == 1 ? 13'(count({4'd0, cq_be[3:0]})) : 13'(ln * 4 - 8) + 13'(count(cq_be));
+                m_axis_cc_tdata[31:0] <= v;
+                m_axis_cc_tdata[63:32] <= {cq_desc[95:80], 2'd0, 3'd0, 11'(ln)};
+                m_axis_cc_tdata[95:64] <= {24'd0, cq_desc[103:96]};
+                m_axis_cc_tkeep <= N'((1 << (ln + 3)) - 1);
+                if (off >= 64 || ln > N - 3) begin
+                    m_axis_cc_tdata[63:32] <= {cq_desc[95:80], 2'd0, 3'd1, 11'd0};
+                    m_axis_cc_tkeep <= N'(7);
+                end
+            end
+        end
+
+        // ---- requests to the host
+        if (m_axis_rq_tvalid && m_axis_rq_tready) m_axis_rq_tvalid <= 1'b0;
+        if (!m_axis_rq_tvalid || m_axis_rq_tready) begin
+            m_axis_rq_tuser <= '0;
+            m_axis_rq_tkeep <= '1;
+            m_axis_rq_tlast <= 1'b1;
+            free = -1;
+            for (int i = 0; i < TAGS; i++) if (!tag_busy[i]) free = i;
+            if (wr_left != 0) begin
+                for (int i = 0; i < N; i++) m_axis_rq_tdata[i*32+:32] <= mem[13'(at) + 13'(i)];
+                m_axis_rq_tvalid <= 1'b1;
+                m_axis_rq_tkeep <= wr_left >= N ? '1 : N'((1 << wr_left) - 1);
+                m_axis_rq_tlast <= wr_left <= N;
+                at <= at + (wr_left >= N ? N : wr_left);
+                wr_left <= wr_left >= N ? wr_left - N : 0;
+            end else if (op == 1 && left != 0 && free >= 0) begin
+                c = chunk(addr, left, mrrs);
+                m_axis_rq_tdata[127:0] <= {24'd0, 8'(free), 16'd0, 5'd0, 11'(c / 4), addr[63:2], 2'b00};
+                m_axis_rq_tkeep <= N'(15);
+                if (DATA_W == 512) m_axis_rq_tuser[11:0] <= {c > 4 ? 4'hf : 4'h0, 4'h0, 4'hf};
+                else m_axis_rq_tuser[7:0] <= {c > 4 ? 4'hf : 4'h0, 4'hf};
+                m_axis_rq_tvalid <= 1'b1;
+                tag_busy[free] <= 1'b1;
+                tag_at[free] <= 16'(at + c / 4);
+                at <= at + c / 4;
+                addr <= addr + 64'(c);
+                left <= left - c;
+            end else if (op == 2 && left != 0 || op == 3) begin
+                c = op == 3 ? 4 : chunk(addr, left, mps);
+                m_axis_rq_tdata[127:0] <= {32'd0, 16'd0, 1'b0, 4'd1, 11'(c / 4), addr[63:2], 2'b00};
+                for (int i = 4; i < N; i++) m_axis_rq_tdata[i*32+:32] <= op == 3 ? regs[7] : mem[13'(at) + 13'(i) - 4];
+                fn = regs[12][3:0] == 0 ? 15 : int'(regs[12][3:0]);
+                ln = c == 4 ? 0 : regs[12][7:4] == 0 ? 15 : int'(regs[12][7:4]);
+                if (DATA_W == 512) m_axis_rq_tuser[11:0] <= {4'(ln), 4'h0, 4'(fn)};
+                else m_axis_rq_tuser[7:0] <= {4'(ln), 4'(fn)};
+                m_axis_rq_tkeep <= c / 4 + 4 >= N ? '1 : N'((1 << (c / 4 + 4)) - 1);
+                m_axis_rq_tlast <= c / 4 + 4 <= N;
+                m_axis_rq_tvalid <= 1'b1;
+                wr_left <= c / 4 + 4 <= N ? 0 : c / 4 + 4 - N;
+                at <= at + (c / 4 + 4 <= N ? c / 4 : N - 4);
+                addr <= addr + 64'(c);
+                left <= left - c;
+                if (op == 3) begin
+                    if (N == 4) begin  // the payload is the next beat
+                        mem[BUF-1] <= regs[7];
+                        at <= BUF - 1;
+                    end
+                    op <= 0;
+                end
+            end else if ((op == 1 && tag_busy == 0 || op == 2) && left == 0) begin
+                if (reps != 0) begin
+                    reps <= reps - 1;
+                    addr <= {regs[3], regs[2]};
+                    left <= regs[4];
+                    at <= 0;
+                end else begin
+                    op <= 0;
+                end
+            end
+        end
+
+        // ---- completions
+        if (s_axis_rc_tvalid) begin
+            p = rc_at;
+            dw_left = rc_left;
+            tag = int'(rc_tag);
+            if (rc_first) begin
+                tag = int'(s_axis_rc_tdata[68:64]);
+                dw_left = 16'(s_axis_rc_tdata[42:32]);
+                p = tag_at[tag] - 16'(s_axis_rc_tdata[28:18]);
+                rc_done <= s_axis_rc_tdata[30];
+                rc_tag <= 5'(tag);
+                if (s_axis_rc_tdata[15:12] != 0) begin
+                    errs <= errs + 1;
+                    err_code <= s_axis_rc_tdata[15:12];
+                    err_status <= s_axis_rc_tdata[45:43];
+                end
+                if (!tag_busy[tag]) begin
+                    errs <= errs + 1;
+                    err_code <= 4'hf;
+                end
+            end
+            for (int i = 0; i < N; i++)
+                if (!(rc_first && i < 3) && dw_left != 0) begin
+                    mem[13'(p)] <= s_axis_rc_tdata[i*32+:32];
+                    p++;
+                    dw_left--;
+                end
+            rc_at <= p;
+            rc_left <= dw_left;
+            rc_first <= s_axis_rc_tlast;
+            if (s_axis_rc_tlast && (rc_first ? s_axis_rc_tdata[30] : rc_done)) tag_busy[tag] <= 1'b0;
+        end
+
+        // ---- media
+        if (m_axi_arvalid && m_axi_arready) m_axi_arvalid <= 1'b0;
+        if (m_axi_awvalid && m_axi_awready) m_axi_awvalid <= 1'b0;
+        if (m_axi_wvalid && m_axi_wready) m_axi_wvalid <= 1'b0;
+        if (m_media_cmd_valid && m_media_cmd_ready) m_media_cmd_valid <= 1'b0;
+        n = int'(ar_out);
+        if (op == 4 && mleft != 0 && !m_axi_arvalid && ar_out < 32) begin
+            c = chunk(64'(maddr), mleft, 4096);
+            m_axi_arvalid <= 1'b1;
+            m_axi_arid <= 1'b0;
+            m_axi_araddr <= MEDIA_ADDR_W'(maddr);
+            m_axi_arlen <= 8'(c / ROW - 1);
+            maddr <= maddr + c;
+            mleft <= mleft - c;
+            n++;
+        end
+        if (m_axi_rvalid) begin
+            for (int i = 0; i < N; i++) mem[13'(w_at) + 13'(i)] <= m_axi_rdata[i*32+:32];
+            w_at <= w_at + N;
+            if (m_axi_rlast) n--;
+            if (m_axi_rresp != 0) regs[15] <= regs[15] + 1;
+        end
+        if (op == 5 && mleft != 0 && !m_axi_awvalid && w_left == 0) begin
+            c = chunk(64'(maddr), mleft, 4096);
+            m_axi_awvalid <= 1'b1;
+            m_axi_awaddr <= MEDIA_ADDR_W'(maddr);
+            m_axi_awlen <= 8'(c / ROW - 1);
+            w_left <= c / ROW;
+            maddr <= maddr + c;
+            mleft <= mleft - c;
+            n++;
+        end
+        if (w_left != 0 && (!m_axi_wvalid || m_axi_wready)) begin
+            for (int i = 0; i < N; i++) m_axi_wdata[i*32+:32] <= mem[13'(w_at) + 13'(i)];
+            w_at <= w_at + N;
+            m_axi_wvalid <= 1'b1;
+            m_axi_wlast <= w_left == 1;
+            w_left <= w_left - 1;
+        end
+        if (m_axi_bvalid) begin
+            n--;
+            if (m_axi_bresp != 0) regs[15] <= regs[15] + 1;
+        end
+        ar_out <= 8'(n);
+        if ((op == 4 || op == 5) && mleft == 0 && n == 0 && w_left == 0) begin
+            if (reps != 0) begin
+                reps <= reps - 1;
+                mleft <= regs[4];
+                maddr <= regs[5];
+                w_at <= 0;
+            end else begin
+                op <= 0;
+            end
+        end
+        if ((op == 6 || op == 7) && !wait_rsp) begin
+            m_media_cmd_valid <= 1'b1;
+            m_media_cmd_op <= op == 7;
+            m_media_cmd_addr <= MEDIA_ADDR_W'(regs[5]);
+            m_media_cmd_bytes <= 64'(regs[4]) << (regs[7][5:0]);
+            wait_rsp <= 1'b1;
+        end
+        if (s_media_rsp_valid) begin
+            wait_rsp <= 1'b0;
+            op <= 0;
+            if (s_media_rsp_err) regs[15] <= regs[15] + 1;
+        end
+
+        // ---- time
+        if (regs[13] != 0 && time_us >= 64'(regs[13])) begin
+            regs[13] <= 0;
+            regs[14] <= regs[14] + 1;
+        end
+
+        if (cfg_flr) begin
+            op <= 0;
+            flr_cnt <= flr_cnt + 1;
+            if (flr_cnt == 20) cfg_flr_done <= 1'b1;
+        end else begin
+            flr_cnt <= 0;
+        end
+
+        if (rst) begin
+            op <= 0;
+            cq_first <= 1'b1;
+            rc_first <= 1'b1;
+            cq_go <= 1'b0;
+            cq_busy <= 1'b0;
+            m_axis_cc_tvalid <= 1'b0;
+            m_axis_rq_tvalid <= 1'b0;
+            m_axi_arvalid <= 1'b0;
+            m_axi_awvalid <= 1'b0;
+            m_axi_wvalid <= 1'b0;
+            m_media_cmd_valid <= 1'b0;
+            tag_busy <= '0;
+            wr_left <= 0;
+            w_left <= 0;
+            left <= 0;
+            mleft <= 0;
+            ar_out <= 0;
+            wait_rsp <= 1'b0;
+            errs <= 0;
+            err_code <= 0;
+            err_status <= 0;
+            cfg_intx <= 1'b0;
+            flr_cnt <= 0;
+            for (int i = 0; i < 16; i++) regs[i] <= i == 0 ? 32'h0db0_0001 : 0;
+        end
+    end
+    assign m_axis_cc_tlast = 1'b1;
+    assign m_axis_cc_tuser = '0;
+endmodule

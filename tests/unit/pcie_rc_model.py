@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A root complex in Python for tests of the read side: takes memory reads from RQ, answers on RC.
+
+Written from PG213's tables, independent of the RTL's package. Completions are split at the read completion boundary,
+come out of order between tags, and may fail in every way that the descriptor can express.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+MASK32 = 0xFFFFFFFF
+OK, POISONED, BAD_STATUS, BAD_LENGTH, MISMATCH, BAD_ADDRESS, INVALID_TAG, FLR, TIMEOUT = 0, 1, 2, 3, 4, 5, 6, 8, 9
+
+
+def word(fn: int, addr: int) -> int:
+    """What host memory holds at a dword address, as function fn sees it."""
+    x = ((addr >> 2) * 0x9E3779B1 + fn * 0x85EBCA6B + (addr >> 34)) & MASK32
+    return x ^ (x >> 15)
+
+
+@dataclass
+class RcBeat:
+    data: int
+    keep: int
+    last: bool
+    user: int
+
+
+def rc_beats(
+    width: int, words: list[int], *, tag: int, byte_count: int, lower_addr: int, code: int = OK, completed: bool,
+    status: int = 0, discontinue: bool = False, noise: int = 0,
+) -> list[RcBeat]:
+    """One completion as beats. noise fills the fields that carry nothing for us."""
+    lanes = width // 32
+    d0 = (lower_addr & 0xFFF) | code << 12 | byte_count << 16 | int(completed) << 30
+    d1 = len(words) | status << 11 | int(code == POISONED) << 14 | (noise & 0xFFFF) << 16
+    d2 = tag | (noise >> 16 & 0xFFFF) << 8 | (noise >> 8 & 0x7) << 28
+    dwords = [d0, d1, d2, *words]
+    beats = []
+    for i in range(0, len(dwords), lanes):
+        part = dwords[i : i + lanes]
+        last = i + lanes >= len(dwords)
+        user = 0
+        if width == 512:
+            user |= int(i == 0) << 64 | int(last) << 76 | ((len(part) - 1) << 80 if last else 0)
+            user |= int(discontinue and last) << 96
+        else:
+            user |= int(i == 0) << 32 | int(last) << 34 | ((len(part) - 1) << 35 if last else 0)
+            user |= int(discontinue and last) << 42
+        data = sum(w << (32 * k) for k, w in enumerate(part))
+        beats.append(RcBeat(data, (1 << len(part)) - 1, last, user))
+    return beats
+
+
+@dataclass
+class Read:
+    """A memory read request as it came over RQ."""
+
+    fn: int
+    addr: int
+    dwords: int
+    tag: int
+
+
+def parse_rq_read(width: int, data: int, keep: int, last: int, user: int) -> Read:
+    """Takes a single-beat memory read apart and checks every field that has one right value."""
+    assert last == 1 and keep == 0xF, f"a read is one beat of 4 dwords, not keep {keep:#x} last {last}"
+    d = [(data >> (32 * i)) & MASK32 for i in range(4)]
+    assert data >> 128 == 0 or width == 128
+    assert d[0] & 3 == 0, "address type"
+    dwords = d[2] & 0x7FF
+    assert (d[2] >> 11) & 0x1F == 0, "memory read, not poisoned"
+    assert d[2] >> 24 == 0 and d[3] >> 8 == 0, "bus, completer id, TC, attributes, ECRC"
+    first_be, last_be = (user & 15, user >> 8 & 15) if width == 512 else (user & 15, user >> 4 & 15)
+    assert first_be == 15 and last_be == (0 if dwords == 1 else 15), "byte enables"
+    if width == 512:
+        assert user == first_be | last_be << 8 | 1 << 20 | 1 << 26 | 3 << 28, f"tuser {user:#x}"
+    else:
+        assert user == first_be | last_be << 4, f"tuser {user:#x}"
+    return Read((d[2] >> 16) & 0xFF, d[1] << 32 | d[0], dwords, d[3] & 0xFF)
+
+
+@dataclass
+class _Pending:
+    read: Read
+    ready_at: int
+    done_dw: int = 0
+    plan: str = ""  # the error that this read will meet
+
+
+@dataclass
+class RcModel:
+    """on_fail(read) is called for a read that will end with an error, before its last completion goes out."""
+
+    width: int
+    rng: random.Random
+    on_fail: Callable[[Read], None]
+    rcb: int = 64
+    mps: int = 256
+    latency: tuple[int, int] = (5, 60)
+    in_order: bool = False
+    random_split: bool = True
+    error_rate: float = 0.0
+    stall: float = 0.0
+    pending: list[_Pending] = field(default_factory=list)
+    beats: list[RcBeat] = field(default_factory=list)
+
+    def request(self, cycle: int, read: Read) -> None:
+        assert all(p.read.tag != read.tag for p in self.pending), f"tag {read.tag} reused"
+        assert 1 <= read.dwords <= 1024 and (read.addr & 0xFFF) + 4 * read.dwords <= 4096, f"illegal read {read}"
+        plan = ""
+        if self.rng.random() < self.error_rate:
+            plan = self.rng.choice(["ur", "timeout", "flr", "length", "poison", "mismatch", "address", "discontinue"])
+            self.on_fail(read)
+        self.pending.append(_Pending(read, cycle + self.rng.randint(*self.latency), plan=plan))
+
+    def active(self, tag: int) -> bool:
+        return any(p.read.tag == tag for p in self.pending)
+
+    def next_beat(self, cycle: int) -> RcBeat | None:
+        """The beat of this cycle, if any."""
+        if self.stall and self.rng.random() < self.stall:
+            return None
+        if not self.beats:
+            ready = [p for p in self.pending if p.ready_at <= cycle]
+            if self.error_rate and self.rng.random() < self.error_rate / 4:
+                self.beats = self._stray()
+            elif ready:
+                self.beats = self._completion(ready[0] if self.in_order else self.rng.choice(ready))
+        return self.beats.pop(0) if self.beats else None
+
+    def _noise(self) -> int:
+        return 0 if self.in_order else self.rng.getrandbits(32)
+
+    def _garbage(self, n: int) -> list[int]:
+        return [self.rng.getrandbits(32) for _ in range(n)]
+
+    def _stray(self) -> list[RcBeat]:
+        n = self.rng.randint(1, 32)
+        return rc_beats(self.width, self._garbage(n), tag=self.rng.randrange(256), byte_count=4 * n,
+                        lower_addr=self.rng.randrange(0, 4096, 4), code=INVALID_TAG, completed=self.rng.random() < 0.5)
+
+    def _completion(self, p: _Pending) -> list[RcBeat]:
+        r = p.read
+        addr = r.addr + 4 * p.done_dw
+        left = r.dwords - p.done_dw
+        # Any multiple of RCB may end a completion; none is longer than MPS.
+        cuts = [c for c in range(addr // self.rcb * self.rcb + self.rcb, addr + 4 * left, self.rcb) if c - addr <= self.mps]
+        if 4 * left <= self.mps:
+            cuts.append(addr + 4 * left)
+        end = self.rng.choice(cuts) if self.random_split else cuts[-1]
+        n = (end - addr) // 4
+        final = n == left
+        # An error strikes at once, or leaves it to a later completion of the same read.
+        strike = bool(p.plan) and (final or self.rng.random() < 0.5)
+        common = dict(tag=r.tag, byte_count=4 * left, lower_addr=addr, noise=self._noise())
+        if strike and p.plan in ("ur", "timeout", "flr", "length"):
+            self.pending.remove(p)
+            code = {"ur": BAD_STATUS, "timeout": TIMEOUT, "flr": FLR, "length": BAD_LENGTH}[p.plan]
+            if p.plan in ("timeout", "flr"):
+                common.update(byte_count=self.rng.randrange(0x1FFF), lower_addr=self.rng.randrange(4096))
+            words = self._garbage(self.rng.randrange(8)) if p.plan == "length" else []
+            return rc_beats(self.width, words, code=code, completed=True, status=1 if p.plan == "ur" else 0, **common)
+        if strike and p.plan in ("mismatch", "address"):
+            code = MISMATCH if p.plan == "mismatch" else BAD_ADDRESS
+            p.plan = ""  # the real completion still comes
+            return rc_beats(self.width, self._garbage(n), code=code, completed=False, **common)
+        p.done_dw += n
+        if final:
+            self.pending.remove(p)
+        words = [word(r.fn, addr + 4 * i) for i in range(n)]
+        if strike:
+            poison = p.plan == "poison"
+            p.plan = ""
+            return rc_beats(self.width, self._garbage(n), code=POISONED if poison else OK, completed=final,
+                            discontinue=not poison, **common)
+        return rc_beats(self.width, words, completed=final, **common)
