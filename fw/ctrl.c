@@ -107,7 +107,7 @@ static void collect_doorbell(void)
     aer_event(AER_ERROR, bad & 1u);  // 0 no such doorbell, 1 bad value
 }
 
-void ctrl_loop(void)
+_Noreturn void ctrl_loop(void)
 {
     for (;;) {
         uint32_t now = HW->EVENT;

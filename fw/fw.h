@@ -79,7 +79,7 @@ uint32_t data_send(const cmd_t *cmd, uint32_t bytes, uint32_t total);
 // ---------------------------------------------------------------- ctrl.c: the controller's life
 extern uint32_t ctrl_cc;        // CC at enable
 void ctrl_fail(void);
-void ctrl_loop(void);
+_Noreturn void ctrl_loop(void);
 extern uint32_t boot_record[3];  // start.S: power cycles, unsafe shutdowns, enabled and not shut down
 extern const uint32_t serial_number;
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # First instruction at address 0. The processor sets the stack pointer to the end of RAM by itself.
+#ifndef SERIAL
+#define SERIAL 1
+#endif
     .section .init, "ax"
     .globl _start
 _start:

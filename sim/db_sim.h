@@ -75,12 +75,12 @@ uint64_t db_time_us(const db_sim *s);
 void db_set_time_us(db_sim *s, uint64_t us);
 uint64_t db_wake_us(const db_sim *s);
 int db_intx(const db_sim *s);
-int db_idle(const db_sim *s);
+int db_idle(const db_sim *s);  // nothing will happen before wake_us unless the caller does something
 
 // Runs up to `cycles`; returns the DB_STOP_* bits that ended it early, or 0.
 int db_run(db_sim *s, uint64_t cycles, uint32_t stop);
 
-int db_map(db_sim *s, uint64_t base, uint64_t size, void *ptr);  // 0, or -1 if it overlaps a region
+int db_map(db_sim *s, uint64_t base, uint64_t size, void *ptr, int writable);  // 0, or -1 if it overlaps a region
 int db_unmap(db_sim *s, uint64_t base, uint64_t size);           // regions removed (those wholly inside)
 void db_set_watches(db_sim *s, const db_watch *w, uint32_t n);   // up to 64
 
@@ -91,7 +91,7 @@ void db_doorbell_page(db_sim *s, void *page);
 void db_doorbell_reset(db_sim *s);
 
 int db_irqs(db_sim *s, db_irq *out, int n);
-void db_irq_eventfd(db_sim *s, uint32_t data, int fd);  // fd < 0: back to the queue
+void db_irq_eventfd(db_sim *s, uint32_t data, int fd);  // -1: to the queue, -2: to nobody
 int db_dma_next(db_sim *s, db_msg *out);                // 1 if there was one
 int db_dma_complete(db_sim *s, uint64_t id, const void *data, uint32_t len);  // data NULL: UR
 
@@ -110,6 +110,8 @@ int db_media_sync(db_sim *s);
 
 int db_counters(const db_sim *s, uint64_t *out, int n);  // how many there are
 const char *db_counter_name(int i);
+int db_coverage(db_sim *s, const char *path);  // -1: not built with it
+int db_trace(db_sim *s, const char *path);     // VCD from now on; time counts half cycles; -1: not built with it
 void db_link_rate(const db_sim *s, uint64_t *ticks_per_cycle, uint64_t *ticks_per_byte);
 
 #ifdef __cplusplus

@@ -13,6 +13,7 @@ namespace db {
 struct Region {
     u64 base, size;
     u8* ptr;  // null: DMA becomes messages
+    bool writable;
 };
 
 struct Regions {
@@ -31,12 +32,12 @@ struct Regions {
     static bool inside(const Region& r, u64 a, u32 n) {
         return a >= r.base && a - r.base < r.size && r.size - (a - r.base) >= n;
     }
-    int add(u64 base, u64 size, u8* ptr) {
+    int add(u64 base, u64 size, u8* ptr, bool writable) {
         if (!size || base + (size - 1) < base) return -1;
         auto it = std::upper_bound(v.begin(), v.end(), base, [](u64 x, const Region& r) { return x < r.base; });
         if (it != v.begin() && base - (it - 1)->base < (it - 1)->size) return -1;
         if (it != v.end() && it->base - base < size) return -1;
-        v.insert(it, Region{base, size, ptr});
+        v.insert(it, Region{base, size, ptr, writable});
         last = 0;
         return 0;
     }

@@ -16,6 +16,12 @@
 #include "media.h"
 #include "util.h"
 
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
+#if VM_TRACE
+#include "verilated_vcd_c.h"
+#endif
 #ifdef DB_STATS_HEADER
 #include DB_STATS_HEADER  // struct DbStats { void sample(const DB_TOP&, uint64_t cycle); }: called before each edge
 #endif
@@ -147,6 +153,14 @@ struct db_sim {
 #ifdef DB_STATS_HEADER
     DbStats stats;
 #endif
+#if VM_TRACE
+    std::unique_ptr<VerilatedVcdC> vcd;
+    void dump(bool high) {
+        if (vcd) vcd->dump(cycle * 2 + high);
+    }
+#else
+    void dump(bool) {}
+#endif
 
     u64 cycle = 0;
     u32 events = 0;  // DB_STOP_* that have happened
@@ -228,6 +242,9 @@ struct db_sim {
     explicit db_sim(const db_config& c)
         : cfg(c), top_p(new Top(&ctx, "top")), top(*top_p), media(top), rng(c.seed), mps(c.mps), mrrs(c.mrrs) {
         ctx.fatalOnError(false);
+#if VM_TRACE
+        ctx.traceEverOn(true);
+#endif
         up.rate(c.gen, c.lanes, c.clock_khz);
         down.rate(c.gen, c.lanes, c.clock_khz);
         up.back = &down;
@@ -242,7 +259,12 @@ struct db_sim {
         mmio_timeout = ns_to_cycles(c.mmio_timeout_ns, c.clock_khz);
         std::fill(eventfds, eventfds + 4096, -1);
     }
-    ~db_sim() { top.final(); }
+    ~db_sim() {
+        top.final();
+#if VM_TRACE
+        if (vcd) vcd->close();
+#endif
+    }
 
     // ---------------------------------------------------------------- reset
 
@@ -574,6 +596,10 @@ struct db_sim {
             return true;
         }
         if (msg_writes) return false;
+        if (!r->writable) {
+            ++stat[S_WRITE_UNMAPPED];
+            return true;
+        }
         u8* dst = r->ptr + (addr - r->base);
         if (p.first_be == 15 && lbe == 15) {
             host_store(dst, src, n);
@@ -601,6 +627,7 @@ struct db_sim {
     void interrupt(u64 addr, u32 data) {
         ++stat[S_IRQS];
         events |= DB_STOP_IRQ;
+        if (data < 4096 && eventfds[data] == -2) return;
         if (data < 4096 && eventfds[data] >= 0) {
             std::atomic_thread_fence(std::memory_order_seq_cst);
             const u64 one = 1;
@@ -980,6 +1007,7 @@ struct db_sim {
     void step() {
         top.clk = 0;
         top.eval();
+        dump(false);
         bool busy = !top.idle;
         // what happens at the coming edge
         if (top.m_axis_rq_tvalid) {
@@ -1025,6 +1053,7 @@ struct db_sim {
 #endif
         top.clk = 1;
         top.eval();
+        dump(true);
         ++cycle;
         us_frac += 1000;
         if (us_frac >= cfg.clock_khz) tick_us(0);
@@ -1162,12 +1191,14 @@ void db_set_time_us(db_sim* s, uint64_t us) {
 }
 uint64_t db_wake_us(const db_sim* s) { return s->top.wake_us; }
 int db_intx(const db_sim* s) { return int(s->intx); }
-int db_idle(const db_sim* s) { return s->top.idle; }
+int db_idle(const db_sim* s) {
+    return s->top.idle && s->quiet >= IDLE_CYCLES && s->next_event() == NEVER && s->msgs.empty();
+}
 
 int db_run(db_sim* s, uint64_t cycles, uint32_t stop) { return s->run(cycles, stop); }
 
-int db_map(db_sim* s, uint64_t base, uint64_t size, void* ptr) {
-    return s->regions.add(base, size, static_cast<u8*>(ptr));
+int db_map(db_sim* s, uint64_t base, uint64_t size, void* ptr, int writable) {
+    return s->regions.add(base, size, static_cast<u8*>(ptr), writable != 0);
 }
 
 int db_unmap(db_sim* s, uint64_t base, uint64_t size) {
@@ -1353,6 +1384,29 @@ int db_counters(const db_sim* s, uint64_t* out, int n) {
         v[k++] = e;
     std::copy(v, v + std::min(n, k), out);
     return COUNTERS;
+}
+
+int db_coverage(db_sim* s, const char* path) {
+#if VM_COVERAGE
+    s->ctx.coveragep()->write(path);
+    return 0;
+#else
+    (void)s, (void)path;
+    return -1;
+#endif
+}
+
+int db_trace(db_sim* s, const char* path) {
+#if VM_TRACE
+    if (s->vcd) s->vcd->close();
+    s->vcd.reset(new VerilatedVcdC);
+    s->top.trace(s->vcd.get(), 99);
+    s->vcd->open(path);
+    return s->vcd->isOpen() ? 0 : -1;
+#else
+    (void)s, (void)path;
+    return -1;
+#endif
 }
 
 const char* db_counter_name(int i) { return i >= 0 && i < COUNTERS ? counter_names[i] : nullptr; }

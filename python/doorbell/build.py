@@ -225,36 +225,20 @@ def regs_html(out: Path) -> Path:
 
 # ---------------------------------------------------------------- firmware
 
-FW_FLAGS = [
-    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-Os", "-std=c11", "-Wall", "-Wextra", "-Werror",
-    "-ffreestanding", "-nostdlib", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections",
-]  # fmt: skip
-
 
 def firmware() -> Path:
     """The admin processor's program as 32-bit hexadecimal words for $readmemh."""
     folder = paths.ROOT / "fw"
-    sources = sorted([*folder.glob("*.c"), *folder.glob("*.S")])
-    if not sources:
-        raise UserError("fw/ has no sources: this clone is not complete")
-    headers = regs()
-    scripts = sorted(folder.glob("*.ld"))
-    key = (FW_FLAGS, version("ziglang"), headers.name, hash_files([*sources, *folder.glob("*.h"), *scripts]))
+    sources = [f for f in folder.iterdir() if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
+    if folder / "build.py" not in sources:
+        raise UserError("fw/build.py is missing: this clone is not complete")
+    headers = regs() / "c"
+    key = (hash_files(sources), hash_files(headers.glob("*.h"), headers), version("ziglang"))
 
     def make(out: Path) -> None:
-        zig = [sys.executable, "-m", "ziglang"]
-        zig_caches = {"ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig"), "ZIG_LOCAL_CACHE_DIR": str(out / "zig")}
-        env = {**os.environ, **zig_caches}
-        elf, image = out / "fw.elf", out / "fw.bin"
-        compile_ = [*zig, "cc", *FW_FLAGS, "-I", str(folder), "-I", str(headers / "c")]
-        linker = [a for script in scripts for a in ("-T", str(script))]
-        tool([*compile_, *linker, *map(str, sources), "-o", str(elf)], "compiling the firmware", env=env)
-        tool([*zig, "objcopy", "-O", "binary", str(elf), str(image)], "making the firmware's image", env=env)
-        data = image.read_bytes()
-        data += bytes(-len(data) % 4)
-        words = (int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4))
-        (out / "fw.hex").write_text("".join(f"{w:08x}\n" for w in words))
-        shutil.rmtree(out / "zig", ignore_errors=True)
+        env = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
+        command = [sys.executable, str(folder / "build.py"), str(out / "fw.hex"), str(headers)]
+        tool(command, "building the firmware", env=env)
 
     return cached("fw", key, make, "building the firmware") / "fw.hex"
 
@@ -383,7 +367,7 @@ def compile_object(source: Path, flags: list[str], cwd: Path) -> Path:
     """Compile one C++ file; an object made from the same preprocessed text with the same flags is taken instead."""
     store = paths.cache() / "build"
     text = tool(["g++", "-E", "-P", *flags, str(source)], f"compiling {source.name}", cwd=cwd)
-    stable = [f for f in flags if not f.startswith("-I") and f != "-isystem" and not f.startswith("/")]
+    stable = [f for f in flags if f.startswith(("-O", "-f", "-g", "-m", "-s", "-w", "-W"))]  # the text holds the rest
     digest = hashlib.sha256(f"{compiler_version()}\0{stable}\0{text}".encode()).hexdigest()
     final = store / f"{digest[:24]}.o"
     if _touch(final):

@@ -55,6 +55,8 @@ class FunctionalSsd:
 
     functional = True
 
+    link_policy = {"ack_every": 4, "fc_every": 4}
+
     def __init__(self, *, media_size: int = 1 << 30, image: str | None = None, seed: int = 1, num_qp: int = 32,
                  num_cmds: int = 128, jitter_ns: int = 2000, latency_ns: int = 1500, bytes_per_ns: float = 7.0,
                  **_: Any) -> None:
@@ -128,6 +130,9 @@ class FunctionalSsd:
     def inject(self, kind: str, addr: int = 0, length: int = 0, nth: int = 0, count: int = 1) -> None:
         """The nth and next count - 1 reads of host memory in a range (length 0: any) end with a fault."""
         self._faults.append({"kind": kind, "addr": addr, "length": length, "nth": nth, "left": count})
+
+    def inject_clear(self) -> None:
+        self._faults.clear()
 
     def media_error(self, off: int, length: int, count: int = 1) -> None:
         """The next `count` accesses of the media in a range fail (-1: all)."""

@@ -27,8 +27,8 @@ class Link:
     lanes: int = 8
     mps: int = 256
     mrrs: int = 512
-    ack_every: int = 1
-    fc_every: int = 1
+    ack_every: int = 4
+    fc_every: int = 4
 
     @classmethod
     def parse(cls, name: str, **more: int) -> Link:
@@ -121,7 +121,7 @@ class Workload:
     cq_doorbells: float = 1.0
     offset: int = 0
     chunk: int = 0
-    bar: int = ABOVE_4G
+    bar: int = 0xC000_0000  # address of BAR 0 and of the interrupts: below 4 GiB headers are a dword shorter
     msi: int = 0xFEE0_0000
     list_bytes: int | None = None
 

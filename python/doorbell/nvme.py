@@ -99,7 +99,8 @@ class HostMemory:
         """Contiguous pages for `nbytes`; returns their physical address. They keep what was in them."""
         pages = max(1, -(-nbytes // PAGE_SIZE))
         want = bytes(pages)
-        at = self._used.find(want, self._next)
+        # Runs from the lower half, single pages from the upper, so that the one does not break up the other.
+        at = self._used.find(want, self._next, len(self._used) // 2)
         if at < 0:
             at = self._used.find(want)
         if at < 0:
@@ -118,7 +119,7 @@ class HostMemory:
             return [first + i * PAGE_SIZE for i in range(count)]
         out = []
         for _ in range(count):
-            at = self._used.find(0, self._rng.randrange(len(self._used)))
+            at = self._used.find(0, self._rng.randrange(len(self._used) // 2, len(self._used)))
             if at < 0:
                 at = self._used.find(0)
             if at < 0:
@@ -267,14 +268,15 @@ class Command:
     """A submitted command: `done` when its completion was seen, `aborted` when a reset or queue deletion took it."""
 
     __slots__ = ("qid", "cid", "opcode", "slba", "nlb", "buffer", "position", "started_ns", "done_ns", "status15",
-                 "dw0", "done", "aborted", "user")
+                 "dw0", "done", "aborted", "user", "on_done")
 
     def __init__(self, qid: int, cid: int, opcode: int, slba: int, nlb: int, buffer: Buffer | None, position: int,
-                 user: Any) -> None:
+                 user: Any, on_done: Callable[[Command], None] | None) -> None:
         self.qid, self.cid, self.opcode, self.slba, self.nlb = qid, cid, opcode, slba, nlb
         self.buffer = buffer
         self.position = position  # count of entries submitted before it
         self.user = user
+        self.on_done = on_done
         self.started_ns = self.done_ns = 0.0
         self.status15 = 0
         self.dw0 = 0
@@ -362,7 +364,6 @@ class Driver:
         self.interrupts = 0
         self.sq_doorbells = 0
         self.cq_doorbells = 0
-        self.on_async_event: Callable[[Command], None] | None = None
 
     # Registers --------------------------------------------------------------------------------------------------
 
@@ -587,11 +588,13 @@ class Driver:
         nbytes: int | None = None, flags: int = 0, prp1: int | None = None, prp2: int | None = None, mptr: int = 0,
         cdw2: int = 0, cdw3: int = 0, cdw10: int | None = None, cdw11: int | None = None, cdw12: int | None = None,
         cdw13: int = 0, cdw14: int = 0, cdw15: int = 0, cid: int | None = None, ring: bool = False, user: Any = None,
+        on_done: Callable[[Command], None] | None = None,
     ) -> Command:
         """Write an entry into submission queue `qid`. `nlb` is zero based, as in the command.
 
         The doorbell is written by `ring` (or here with ring=True), so that many entries cost one write.
-        cdw10, 11, 12 come from slba and nlb unless given; PRPs from the buffer unless given.
+        cdw10, 11, 12 come from slba and nlb unless given; PRPs from the buffer unless given. `user` is the caller's;
+        `on_done` is called with the command when `poll` has found its completion.
         """
         sq = self.sqs[qid]
         if sq.sent - sq.taken >= sq.entries - 1:
@@ -612,7 +615,7 @@ class Driver:
             prp1 or 0, prp2 or 0, slba & 0xFFFFFFFF if cdw10 is None else cdw10, slba >> 32 if cdw11 is None else cdw11,
             nlb if cdw12 is None else cdw12, cdw13, cdw14, cdw15,
         )
-        command = Command(qid, cid, opcode, slba, nlb, buffer, sq.sent, user)
+        command = Command(qid, cid, opcode, slba, nlb, buffer, sq.sent, user, on_done)
         pending[cid] = command
         sq.sent += 1
         sq.tail = sq.tail + 1 if sq.tail + 1 < sq.entries else 0
@@ -661,6 +664,9 @@ class Driver:
                 if not cq.hold:
                     self._drain(cq, done)
         fired.clear()
+        for command in done:
+            if command.on_done is not None:
+                command.on_done(command)
         return done
 
     def _drain(self, cq: CompletionQueue, done: list[Command]) -> None:
@@ -764,7 +770,7 @@ class Driver:
         for name in ("cdw10", "cdw11", "cdw12"):
             dwords.setdefault(name, 0)
         command = self.submit(0, opcode, buffer=buffer, nsid=nsid, ring=True, **dwords)  # type: ignore[arg-type]
-        self.others = self.wait([command], timeout_us=self.admin_timeout_us)
+        self.wait([command], timeout_us=self.admin_timeout_us)
         return command
 
     def admin(self, opcode: int, *, buffer: Buffer | None = None, nsid: int = 0, **dwords: int) -> Command:

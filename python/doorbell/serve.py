@@ -9,6 +9,8 @@ import os
 import signal
 import struct
 import sys
+import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,13 @@ from doorbell import limits
 from doorbell.bench import open_sim, parse_size
 from doorbell.errors import UserError
 from doorbell.pci_config import PciConfig, PciState
+from doorbell.sim import MmioError, SimError
 from doorbell.vfio_user import Backend, DmaRequest, serving
 
 QUEUE_PAIRS = 32
 DEFAULT_SIZE = 1 << 30
 SMALLEST = 1 << 20
+RESET_CYCLES = 100_000  # of one try
 
 
 def main(
@@ -64,14 +68,16 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
     if media_size < SMALLEST or media_size % 4096:
         raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
     options: dict[str, Any] = {"media_size": media_size} | ({"image": str(image)} if image else {})
+    if backend == "rtl":
+        options["cpl_timeout_us"] = 4_000_000  # a client answers late in simulated time, but it answers
     sim = open_sim(backend, top=top, link=link, data_w=data_w, params={"NUM_QP": QUEUE_PAIRS}, **options)
+    device = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim)
     try:
-        device = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim)
         config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes)
         with serving(path, device, config, verbose=verbose) as server:
             yield server
     finally:
-        sim.close()
+        device.close()
 
 
 def prepare_image(image: Path, wanted: int | None) -> int:
@@ -89,6 +95,92 @@ def prepare_image(image: Path, wanted: int | None) -> int:
         raise UserError(f"cannot use the image {image}: {e.strerror}") from e
 
 
+class SimDevice(Backend):
+    """A Verilated top as the server's device. DMA, doorbells and interrupts stay inside its runtime."""
+
+    def __init__(self, sim: Any) -> None:
+        self._sim = sim
+        self.vectors = QUEUE_PAIRS + 1
+        self._sizes: dict[int, int] = {}
+        self._start = time.monotonic()
+        self._pending: deque[DmaRequest] = deque()
+        self.idle = False
+        for vector in range(self.vectors):
+            sim.irq_eventfd(vector, -1)
+
+    def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
+        self._sim.map(base, size, pointer, writable)
+
+    def unmap(self, base: int, size: int) -> None:
+        self._sim.unmap(base, size)
+
+    def write(self, offset: int, data: bytes) -> None:
+        self._sim.mmio_write(offset, data)
+
+    def read_start(self, offset: int, size: int) -> int:
+        handle = self._sim.mmio_read_start(offset, size)
+        self._sizes[handle] = size
+        return handle
+
+    def read_poll(self, handle: int) -> bytes | None:
+        try:
+            data = self._sim.mmio_read_poll(handle)
+        except MmioError as e:
+            print(f"doorbell serve: {e}", file=sys.stderr, flush=True)
+            data = b"\xff" * self._sizes[handle]  # what a CPU gets from a bus that does not answer
+        if data is not None:
+            del self._sizes[handle]
+        return data
+
+    def run(self, cycles: int) -> None:
+        # The host lives in real time, so the device's timers do too.
+        now = int((time.monotonic() - self._start) * 1e6)
+        if now > self._sim.time_us + 500:
+            self._sim.time_us = now
+        self.idle = self._sim.run(cycles, stop_idle=True) == "idle"
+
+    @property
+    def intx(self) -> bool:
+        return self._sim.intx
+
+    def dma_next(self) -> DmaRequest | None:
+        if not self._pending:
+            self._pending.extend(DmaRequest(*message) for message in self._sim.dma_pending())
+        return self._pending.popleft() if self._pending else None
+
+    def dma_complete(self, request: int, data: bytes | None) -> None:
+        self._sim.dma_complete(request, data)
+
+    def irq_eventfd(self, vector: int, fd: int) -> None:
+        self._sim.irq_eventfd(vector, fd)
+
+    def doorbell_page(self, pointer: int) -> None:
+        self._sim.doorbell_page(pointer)
+
+    def doorbell_reset(self) -> None:
+        self._sim.doorbell_reset()
+
+    def configure(self, state: PciState, msix_enable: bool) -> None:
+        self._sim.set_cfg(bus_master=state.bus_master, msix_enable=msix_enable, intx_disable=state.intx_disable,
+                          mps=128 << min(state.mps, 3), mrrs=128 << state.mrrs)  # fmt: skip
+
+    def reset(self) -> None:
+        for _ in range(20):
+            while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
+                self.dma_complete(message.id, None)
+            with contextlib.suppress(SimError):
+                return self._sim.flr(RESET_CYCLES)
+        print("doorbell serve: the device did not finish its reset; pulling rst", file=sys.stderr, flush=True)
+        self._sim.reset()
+
+    def close(self) -> None:
+        """Write the image back; raise if the runtime saw a broken rule of PCIe or AXI."""
+        errors = self._sim.errors()
+        self._sim.close()
+        if errors:
+            raise UserError(f"the simulated device broke rules, please report: {errors}", 3)
+
+
 class FunctionalDevice(Backend):
     """The functional model as the server's device: it computes, so all that happens comes by here."""
 
@@ -100,7 +192,7 @@ class FunctionalDevice(Backend):
         self._doorbells = memoryview(bytearray(4096)).cast("I")
         self._seen = [0] * 1024
 
-    def map(self, base: int, size: int, pointer: int | None) -> None:
+    def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
         if pointer is not None:
             memory = (ctypes.c_ubyte * size).from_address(pointer)
             self._sim.map(base, size, memoryview(memory).cast("B"))
@@ -134,7 +226,7 @@ class FunctionalDevice(Backend):
 
     @property
     def idle(self) -> bool:
-        return not self._sim._heap  # noqa: SLF001
+        return not self._sim._heap
 
     @property
     def intx(self) -> bool:
@@ -143,7 +235,7 @@ class FunctionalDevice(Backend):
     def dma_next(self) -> DmaRequest | None:
         return None
 
-    def dma_complete(self, request: int, data: bytes | None, ok: bool) -> None: ...
+    def dma_complete(self, request: int, data: bytes | None) -> None: ...
 
     def irq_eventfd(self, vector: int, fd: int) -> None:
         self._fds[vector] = fd
@@ -168,3 +260,6 @@ class FunctionalDevice(Backend):
 
     def reset(self) -> None:
         self._sim.flr()
+
+    def close(self) -> None:
+        self._sim.close()

@@ -59,7 +59,6 @@ PAGE = 4096
 PGSIZES = 4096
 
 SLICE = 200  # cycles the device runs between two looks at the socket
-READ_TRIES = 50_000  # slices until a register read that has no answer is given up
 SPIN_S = 0.0005  # after the last activity: look at the doorbell page without sleeping
 NAP_S = (0.00005, 0.001)  # then sleep so long, doubling
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
@@ -80,24 +79,25 @@ class Backend(Protocol):
 
     vectors: int
 
-    def map(self, base: int, size: int, pointer: int | None) -> None:
+    def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
         """Host memory from `base` is at `pointer` of this process; None: reachable by `dma_next` only."""
 
     def unmap(self, base: int, size: int) -> None: ...
     def write(self, offset: int, data: bytes) -> None: ...
     def read_start(self, offset: int, size: int) -> int: ...
-    def read_poll(self, handle: int) -> bytes | None: ...
+    def read_poll(self, handle: int) -> bytes | None:
+        """The answer once it is there; it comes after some `run`, whatever the device does."""
+
     def run(self, cycles: int) -> None:
         """Run; doorbells in the shared page are seen first."""
 
-    @property
-    def idle(self) -> bool:
-        """Nothing will happen until the host does something."""
-
+    idle: bool  # after `run`: nothing will happen until the host does something
     @property
     def intx(self) -> bool: ...
     def dma_next(self) -> DmaRequest | None: ...
-    def dma_complete(self, request: int, data: bytes | None, ok: bool) -> None: ...
+    def dma_complete(self, request: int, data: bytes | None) -> None:
+        """Answer a read (None: it failed)."""
+
     def irq_eventfd(self, vector: int, fd: int) -> None:
         """Signal `fd` (not owned) for this MSI-X vector; -1: drop the interrupt."""
 
@@ -161,9 +161,6 @@ class Mapping:
             raise Refused(ctypes.get_errno() or errno.EINVAL)
         self._start = start
         self.pointer = start + lead
-
-    def contains(self, address: int, size: int) -> bool:
-        return self.base <= address and address + size <= self.base + self.size
 
     def overlaps(self, base: int, size: int) -> bool:
         return base < self.base + self.size and self.base < base + size
@@ -293,7 +290,7 @@ class Server:
         self._connection: Connection | None = None
         self._ready = False  # VERSION has been agreed on
         self._waiting: deque[Message] = deque()
-        self._read: tuple[Message, int, int, int] | None = None  # message, handle, bytes to skip, tries
+        self._read: tuple[Message, int, int] | None = None  # message, handle, bytes to skip
         self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
         self._next_id = 0
         self._settle_until = 0.0
@@ -507,12 +504,7 @@ class Server:
             raise Refused(errno.EEXIST)
         writable = bool(flags & MAP_WRITE)
         mapping = Mapping(base, size, writable, message.fds[0] if message.fds else None, offset)
-        # What the device may not write it reaches by requests only, so that a write can be refused.
-        try:
-            self._device.map(base, size, mapping.pointer if writable else None)
-        except Exception:
-            mapping.close()
-            raise
+        self._device.map(base, size, mapping.pointer, writable)
         self._maps[base] = mapping
         return b""
 
@@ -713,7 +705,7 @@ class Server:
         if offset >= pci_config.MSIX_TABLE or offset + count > pci_config.MSIX_TABLE or count > 64:
             return head + self._plain_read(offset, count), []
         start, end = offset & ~3, (offset + count + 3) & ~3
-        self._read = (message, self._device.read_start(start, end - start), offset - start, 0)
+        self._read = (message, self._device.read_start(start, end - start), offset - start)
         return None
 
     def _plain_read(self, offset: int, count: int) -> bytes:
@@ -724,17 +716,13 @@ class Server:
     def _finish_read(self) -> bool:
         if not self._read:
             return False
-        message, handle, skip, tries = self._read
+        message, handle, skip = self._read
         data = self._device.read_poll(handle)
         if data is None:
-            if tries < READ_TRIES:
-                self._read = (message, handle, skip, tries + 1)
-                return True
-            print("doorbell serve: the device does not answer a register read", file=sys.stderr, flush=True)
-            data = b"\xff" * 128
+            return True
         self._read = None
         (count,) = struct.unpack_from("<I", message.body, 12)
-        self._reply(message, message.body[:16] + data[skip : skip + count].ljust(count, b"\xff"))
+        self._reply(message, message.body[:16] + data[skip : skip + count])
         self._work()
         return True
 
@@ -805,20 +793,16 @@ class Server:
         busy = False
         while len(self._dma) < 0x4000 and (request := self._device.dma_next()):
             busy = True
-            mapping = next((m for m in self._maps.values() if m.contains(request.address, request.size)), None)
-            if mapping is None or (request.data is not None and not mapping.writable) or not self._connection:
-                self._device.dma_complete(request.id, None, False)
-            elif mapping.pointer is not None:  # mapped, but not for writing
-                data = ctypes.string_at(mapping.pointer + request.address - mapping.base, request.size)
-                self._device.dma_complete(request.id, data, True)
-            else:
-                while self._next_id in self._dma:
-                    self._next_id = (self._next_id + 1) & 0xFFFF
-                command = DMA_READ if request.data is None else DMA_WRITE
-                self._dma[self._next_id] = (request, command)
-                body = struct.pack("<QQ", request.address, request.size) + (request.data or b"")
-                self._connection.send(self._next_id, command, TYPE_COMMAND, 0, body)
+            if not self._connection:
+                self._device.dma_complete(request.id, None)
+                continue
+            while self._next_id in self._dma:
                 self._next_id = (self._next_id + 1) & 0xFFFF
+            command = DMA_READ if request.data is None else DMA_WRITE
+            self._dma[self._next_id] = (request, command)
+            body = struct.pack("<QQ", request.address, request.size) + (request.data or b"")
+            self._connection.send(self._next_id, command, TYPE_COMMAND, 0, body)
+            self._next_id = (self._next_id + 1) & 0xFFFF
         return busy
 
     def _dma_reply(self, message: Message) -> None:
@@ -830,18 +814,16 @@ class Server:
         del self._dma[message.id]
         if request is None:
             return
-        ok = not message.flags & ERROR
-        data = None
-        if ok and command == DMA_READ:
-            data = message.body[16 : 16 + request.size]
-            ok = len(data) == request.size
-        self._device.dma_complete(request.id, data if ok else None, ok)
+        if command == DMA_READ:
+            data = message.body[16:]
+            good = not message.flags & ERROR and len(data) == request.size
+            self._device.dma_complete(request.id, data if good else None)
 
     def _fail_dma(self) -> None:
         """Give up what the client has not answered; an id is free again only when its answer has come."""
         for number, (request, command) in self._dma.items():
-            if request:
-                self._device.dma_complete(request.id, None, False)
+            if request and command == DMA_READ:
+                self._device.dma_complete(request.id, None)
             self._dma[number] = (None, command)
 
     _HANDLERS = {

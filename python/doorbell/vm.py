@@ -32,7 +32,7 @@ from doorbell.bench import parse_size
 from doorbell.errors import UserError
 
 OLDEST_QEMU = (10, 1)  # the first with vfio-user-pci
-KERNEL_ARGS = "console=ttyS0 loglevel=6 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on"
+KERNEL_ARGS = "console=ttyS0 loglevel=6 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on ras=cec_disable"
 MSG_TIMEOUT_MS = 600_000  # QEMU's patience with one message: a simulated device answers late, not never
 PROBE_S = 20.0  # a guest under a working KVM is up and gone in about 2 s
 FAILED = 125  # exit status when it was not the script that failed

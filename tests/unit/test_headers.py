@@ -292,8 +292,8 @@ def test_package_constants():
     """OPC_*, SC_* and SCT_* of db_nvme_pkg have the values of nvme_spec, which the tests above compare."""
     enums = {"OPC": spec.NvmOpc, "SC": spec.Status, "SCT": spec.Sct}
     seen = 0
-    for prefix, name, base, digits in re.findall(r"localparam logic \[\d+:0\] (OPC|SCT|SC)_(\w+)\s*=\s*\d+'([hd])(\w+);",
-                                                 package()):
+    constant = r"localparam logic \[\d+:0\] (OPC|SCT|SC)_(\w+)\s*=\s*\d+'([hd])(\w+);"
+    for prefix, name, base, digits in re.findall(constant, package()):
         want = enums[prefix][name].value & 0xFF
         assert int(digits, 16 if base == "h" else 10) == want, f"{prefix}_{name} should be {want:#x}"
         seen += 1

@@ -135,8 +135,11 @@ module sim_endpoint #(
     assign m_axi_awburst = 2'b01;
     assign m_axi_arburst = 2'b01;
     assign m_axi_wstrb = '1;
-    assign idle = op == 0 && !m_axis_rq_tvalid && !m_axis_cc_tvalid && !cq_go && !cq_busy && cq_first && !cfg_flr
-               || op == 1 && left == 0 && !m_axis_rq_tvalid && !m_axis_cc_tvalid && !cq_go && !cq_busy && cq_first;
+    logic waits;  // for an answer only
+    assign waits = op == 0 || op == 1 && left == 0 && wr_left == 0 || op == 4 && mleft == 0 && !m_axi_arvalid
+                || op == 5 && mleft == 0 && w_left == 0 && !m_axi_awvalid && !m_axi_wvalid
+                || wait_rsp && !m_media_cmd_valid;
+    assign idle = waits && !m_axis_rq_tvalid && !m_axis_cc_tvalid && !cq_go && !cq_busy && cq_first && !cfg_flr;
     assign wake_us = regs[13] == 0 ? '1 : 64'(regs[13]);
 
     function automatic logic [31:0] merge(input logic [31:0] old, input logic [31:0] d, input logic [3:0] be);

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the admin firmware: `python fw/build.py OUT.hex GEN_C_DIR [--serial N]`.
+
+OUT.hex: $readmemh image of 32-bit words. GEN_C_DIR: folder with the generated db_ssd_fw.h (regs/generate.py OUT makes
+OUT/c). The compiler is zig's clang from PyPI; the commands are those of fw/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SOURCES = ("start.S", "ctrl.c", "admin.c", "identify.c", "features.c", "log.c", "format.c", "xfer.c", "hw.c", "util.c")
+FLAGS = (
+    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-std=c11", "-Os",
+    "-ffreestanding", "-fno-builtin", "-nostdlib", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections",
+    "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
+)  # fmt: skip
+RAM_BYTES = 65536
+
+
+def zig() -> list[str]:
+    return [sys.executable, "-m", "ziglang"]
+
+
+def run(command: list[str], env: dict[str, str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def build(out: Path, gen_c: Path, serial: int = 1) -> None:
+    """Compile, link, and write the image as one 32-bit word a line."""
+    with tempfile.TemporaryDirectory() as folder:
+        elf, image = Path(folder) / "fw.elf", Path(folder) / "fw.bin"
+        env = dict(os.environ)
+        env.setdefault("ZIG_GLOBAL_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"doorbell-zig-{os.getuid()}"))
+        env["ZIG_LOCAL_CACHE_DIR"] = str(Path(folder) / "cache")
+        run([*zig(), "cc", *FLAGS, f"-DSERIAL={serial}", "-I", str(HERE), "-I", str(gen_c), "-T", str(HERE / "link.ld"),
+             "-Wl,--gc-sections", "-o", str(elf), *(str(HERE / s) for s in SOURCES)], env)
+        run([*zig(), "objcopy", "-O", "binary", str(elf), str(image)], env)
+        data = image.read_bytes()
+    if len(data) > RAM_BYTES:
+        raise SystemExit(f"the firmware has {len(data)} bytes, the RAM {RAM_BYTES}")
+    data += bytes(-len(data) % 4)
+    # The rest of the RAM is in the image too: a simulator does not warn, and an FPGA starts as the simulator does.
+    words = [w for (w,) in struct.iter_unpack("<I", data.ljust(RAM_BYTES, b"\0"))]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("".join(f"{w:08x}\n" for w in words))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", type=Path)
+    parser.add_argument("gen_c", type=Path)
+    parser.add_argument("--serial", type=lambda s: int(s, 0), default=1)
+    args = parser.parse_args()
+    build(args.out, args.gen_c, args.serial)
