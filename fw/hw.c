@@ -3,7 +3,7 @@
 #include "fw.h"
 
 // Entries that the hardware writes, 32 words each: the entry, then its function.
-static volatile uint32_t ring[16][32] __attribute__((aligned(2048), section(".ring")));
+static volatile uint32_t ring[16][32] __attribute__((aligned(2048), section(".scratch")));
 
 uint8_t num_qp, num_ns;
 uint16_t num_vec;

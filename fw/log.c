@@ -79,7 +79,7 @@ static uint32_t smart_page(void)
     put64(page + 144, boot_record[1]);
     put64(page + 160, counter(&HW->MEDIA_ERR_LO, &HW->MEDIA_ERR_HI));
     put64(page + 176, error_count);
-    return 512;
+    return 256;
 }
 
 static uint32_t firmware_page(void)
@@ -87,7 +87,7 @@ static uint32_t firmware_page(void)
     memset(page, 0, 64);
     page[0] = 1;
     put_text(page + 8, CFG_FIRMWARE, 8);
-    return 512;
+    return 64;
 }
 
 // Effects of commands: supported, changes data, changes a namespace's capabilities; serialised; scope.

@@ -14,10 +14,13 @@ serial_number:
 boot_record:                    # not cleared by a reset: power cycles, unsafe shutdowns, enabled and not shut down
     .word 0, 0, 0
 begin:
-    la t0, bss_start
+    la t0, bss_start            # both 16-byte aligned
     la t1, bss_end
 clear:
     sw zero, 0(t0)
-    addi t0, t0, 4
+    sw zero, 4(t0)
+    sw zero, 8(t0)
+    sw zero, 12(t0)
+    addi t0, t0, 16
     bltu t0, t1, clear
     j main

@@ -2,8 +2,8 @@
 // Data of an admin command to and from host memory, through PRP1, PRP2 and PRP lists (Base 2.0, 4.1.1).
 #include "fw.h"
 
-uint8_t page[PAGE] __attribute__((aligned(64)));
-static uint32_t line[16] __attribute__((aligned(64)));  // 64 bytes read from the host
+uint8_t page[PAGE] __attribute__((aligned(64), section(".scratch")));
+static uint32_t line[16] __attribute__((aligned(64), section(".scratch")));  // 64 bytes read from the host
 
 uint32_t data_open(data_t *d, const cmd_t *cmd, uint32_t bytes)
 {

@@ -1043,6 +1043,10 @@ struct db_sim {
             busy = true;
         }
         media.sample();
+        // whatever the core is being told may wake it
+        if (top.m_axi_rvalid | top.m_axi_bvalid | top.s_media_rsp_valid | top.m_axi_awvalid | top.m_axi_wvalid |
+            top.m_axi_arvalid | top.m_media_cmd_valid)
+            busy = true;
         if (top.cfg_flr_done) flr_done = true;
         if (top.cfg_intx != intx) {
             intx = top.cfg_intx;

@@ -405,7 +405,7 @@ def open_sim(backend: str = "rtl", *, top: str = "db_ssd", link: str = "gen3x8",
     from doorbell.build import simulator
     from doorbell.sim import Sim
 
-    library = simulator(top, {"DATA_W": data_w, "NUM_QP": 32, **(params or {})})
+    library = simulator(top, {"DATA_W": data_w, **(params or {})})  # the same build as every other command uses
     return Sim(library, link=link, **options)
 
 

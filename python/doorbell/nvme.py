@@ -379,6 +379,11 @@ class Driver:
     def write64(self, offset: int, value: int) -> None:
         self.sim.mmio_write(offset, value, 8)
 
+    def advance(self, cycles: int, *, until_irq: bool = False) -> None:
+        """Run the device's clock. Raises if an assertion of the RTL failed."""
+        if self.sim.run(cycles, until_irq=until_irq) == "rtl":
+            raise ProtocolError(f"an assertion of the RTL failed at cycle {self.sim.ns / 4:.0f} (its text is on stdout)")
+
     def cycles(self, us: float) -> int:
         """Clock cycles in so many microseconds (250 MHz nominal)."""
         return int(us * 250)
@@ -399,7 +404,7 @@ class Driver:
                 raise ProtocolError(f"{what}: controller fatal status (CSTS {csts:#x})")
             if self.sim.ns > limit:
                 raise DeviceTimeout(f"{what}: CSTS is still {csts:#x} after {timeout_us / 1000:.0f} ms")
-            self.sim.run(pause)
+            self.advance(pause)
             pause = min(pause * 2, 25_000)
 
     def ready_timeout_us(self) -> float:
@@ -717,7 +722,7 @@ class Driver:
         self.ring()
         done = self.poll()
         if not done:
-            self.sim.run(CHUNK_CYCLES if max_us is None else self.cycles(max_us), until_irq=True)
+            self.advance(CHUNK_CYCLES if max_us is None else self.cycles(max_us), until_irq=True)
             done = self.poll()
         return done
 

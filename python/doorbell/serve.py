@@ -71,7 +71,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
     if backend == "rtl":
         options["cpl_timeout_us"] = 4_000_000  # a client answers late in simulated time, but it answers
     sim = open_sim(backend, top=top, link=link, data_w=data_w, params={"NUM_QP": QUEUE_PAIRS}, **options)
-    device = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim)
+    device: Backend = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim)
     try:
         config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes)
         with serving(path, device, config, verbose=verbose) as server:
@@ -95,7 +95,7 @@ def prepare_image(image: Path, wanted: int | None) -> int:
         raise UserError(f"cannot use the image {image}: {e.strerror}") from e
 
 
-class SimDevice(Backend):
+class SimDevice:
     """A Verilated top as the server's device. DMA, doorbells and interrupts stay inside its runtime."""
 
     def __init__(self, sim: Any) -> None:
@@ -181,7 +181,7 @@ class SimDevice(Backend):
             raise UserError(f"the simulated device broke rules, please report: {errors}", 3)
 
 
-class FunctionalDevice(Backend):
+class FunctionalDevice:
     """The functional model as the server's device: it computes, so all that happens comes by here."""
 
     def __init__(self, sim: Any) -> None:

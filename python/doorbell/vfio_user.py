@@ -109,7 +109,10 @@ class Backend(Protocol):
 
     def configure(self, state: PciState, msix_enable: bool) -> None: ...
     def reset(self) -> None:
-        """Function-level reset, done when it returns."""
+        """Function-level reset, done when it returns. DMA that was not fetched by then is given up."""
+
+    def close(self) -> None:
+        """The end; the server does not call it."""
 
 
 class Refused(Exception):

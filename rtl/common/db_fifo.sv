@@ -79,7 +79,7 @@ module db_fifo #(
     if (ram_we != ram_re) stored_q <= ram_we ? stored_q + 1'b1 : stored_q - 1'b1;
     if (push != pop) level_q <= push ? level_q + 1'b1 : level_q - 1'b1;
     if (out_free) begin
-      m_valid_q <= behind_valid || push;
+      m_valid_q <= behind_valid || (push && around);
       m_data_q  <= behind_valid ? behind_data : s_data;
     end
     if (rst) begin

@@ -317,6 +317,15 @@ def test_idle_skip(make: Make) -> None:
     assert a == b
 
 
+def test_idle_skip_waits_for_the_core(make: Make) -> None:
+    """The last answer that an idle device waits for starts its next operation."""
+    d = make(media_latency_ns=2000)
+    d.start(MEDIA_READ, size=1024, repeats=3)
+    d.sim.run(10_000)
+    assert d.sim.counters()["media.read_bursts"] == 4
+    assert d.sim.mmio_read(0x20) >> 31 == 0
+
+
 def test_stop_idle_and_wake(make: Make) -> None:
     d = make()
     sim = d.sim

@@ -125,7 +125,7 @@ def test_reset_during_timeouts(make_drive: MakeDrive) -> None:
     for i in range(20):
         drive.submit(1 + i % 2, NvmOpc.WRITE, 32 * i, 31, buffer)
     drive.ring()
-    drive.sim.run(1000)
+    drive.advance(1000)
     drive.disable()
     drive.sim.inject_clear()
     drive.start(queues=2, entries=32)
@@ -140,7 +140,7 @@ def test_bus_master_off_and_on(make_drive: MakeDrive) -> None:
     drive.start(queues=1, entries=16)
     drive.sim.set_cfg(bus_master=False)
     drive.submit(1, NvmOpc.FLUSH, ring=True)
-    drive.sim.run(5000)
+    drive.advance(5000)
     assert list(drive.sim.irqs()) == []
     drive.sim.set_cfg(bus_master=True)
     drive.disable()

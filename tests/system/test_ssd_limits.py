@@ -39,7 +39,7 @@ def test_bytes_of_one_command(make_drive: MakeDrive, link: str, mps: int, mrrs: 
     before, bells = wire_bytes(drive), drive.sq_doorbells + drive.cq_doorbells
     for i in range(count):
         drive.run(drive.submit(1, opcode, 16 * i, size // 512 - 1, buffer))
-    drive.sim.run(2000)  # the last doorbell arrives
+    drive.advance(2000)  # the last doorbell arrives
     after = wire_bytes(drive)
     assert drive.sq_doorbells + drive.cq_doorbells - bells == 2 * count
     wire = limits.command(bench.sim_link(drive.sim, limits.Link.parse(link, mps=mps, mrrs=mrrs)),

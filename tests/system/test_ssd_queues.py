@@ -65,7 +65,7 @@ def test_completion_queue_full(make_drive: MakeDrive) -> None:
     drive.cqs[1].hold = True
     commands = [drive.submit(1, NvmOpc.READ, slba=i, buffer=buffer) for i in range(40)]
     drive.ring()
-    drive.sim.run(50_000)
+    drive.advance(50_000)
     drive.take_irqs()
     assert not any(c.done for c in commands)
     # Another queue goes on meanwhile.
@@ -83,7 +83,7 @@ def test_full_queues_do_not_block_others_for_good(make_drive: MakeDrive) -> None
     drive.cqs[1].hold = drive.cqs[2].hold = True
     commands = [drive.submit(q, NvmOpc.READ, slba=i, buffer=buffer) for q in (1, 2) for i in range(300)]
     drive.ring()
-    drive.sim.run(100_000)
+    drive.advance(100_000)
     drive.identify(1)  # the admin queue at least must work
     drive.cqs[1].hold = drive.cqs[2].hold = False
     drive.poll(everything=True)
@@ -96,7 +96,7 @@ def test_masked_vector(drive: Driver) -> None:
     buffer = drive.buffer(512)
     drive.mask_vector(2, True)
     command = drive.submit(2, NvmOpc.READ, buffer=buffer, ring=True)
-    drive.sim.run(50_000)
+    drive.advance(50_000)
     assert list(drive.sim.irqs()) == []
     assert drive.read32(0x3000) >> 2 & 1, "pending bit"
     drive.mask_vector(2, False)
@@ -110,7 +110,7 @@ def test_function_mask(drive: Driver) -> None:
     drive.sim.set_cfg(msix_mask=True)
     commands = [drive.submit(q, NvmOpc.READ, buffer=buffer) for q in (1, 2, 3)]
     drive.ring()
-    drive.sim.run(50_000)
+    drive.advance(50_000)
     assert list(drive.sim.irqs()) == []
     drive.sim.set_cfg(msix_mask=False)
     drive.run(*commands)
@@ -134,7 +134,7 @@ def test_coalescing(make_drive: MakeDrive) -> None:
     def interrupts(count: int, qid: int = 1) -> int:
         before = drive.interrupts
         drive.run(*[drive.submit(qid, NvmOpc.READ, slba=i, buffer=buffer) for i in range(count)])
-        drive.sim.run(200_000)
+        drive.advance(200_000)
         drive.take_irqs()
         return drive.interrupts - before
 

@@ -17,7 +17,7 @@ def quiet(drive: Driver, cycles: int = 25_000) -> None:
     drive.take_irqs()
     before = drive.memory.snapshot()
     counts = {k: v for k, v in drive.sim.counters().items() if k.startswith("up.M") and k.endswith(".tlps")}
-    drive.sim.run(cycles)
+    drive.advance(cycles)
     assert drive.memory.snapshot() == before, "host memory changed after the reset was done"
     after = drive.sim.counters()
     assert {k: after[k] for k in counts} == counts, "requests were sent after the reset was done"
@@ -38,7 +38,7 @@ def reset_rounds(make_drive: MakeDrive, rounds: int, kinds: tuple[str, ...], see
             if drive.sqs[q].room():
                 traffic.send(q)
         drive.ring()
-        drive.sim.run(rng.choice((0, 1, 5, 30, 100, 300, 1000, 3000)))
+        drive.advance(rng.choice((0, 1, 5, 30, 100, 300, 1000, 3000)))
         kind = kinds[round_ % len(kinds)]
         if kind == "disable":
             lost = drive.disable()
@@ -80,7 +80,7 @@ def test_disable_with_full_completion_queue(make_drive: MakeDrive) -> None:
     drive.cqs[1].hold = True
     commands = [drive.submit(1, NvmOpc.READ, slba=i, buffer=buffer) for i in range(40)]
     drive.ring()
-    drive.sim.run(20_000)
+    drive.advance(20_000)
     lost = drive.disable()
     assert len(lost) == len(commands)
     quiet(drive)
@@ -94,10 +94,10 @@ def test_disable_with_masked_vector(make_drive: MakeDrive) -> None:
     drive.start(queues=1, entries=16)
     drive.mask_vector(1, True)
     drive.submit(1, NvmOpc.FLUSH, ring=True)
-    drive.sim.run(20_000)
+    drive.advance(20_000)
     drive.disable()
     drive.mask_vector(1, False)
-    drive.sim.run(2_500)
+    drive.advance(2_500)
     drive.take_irqs()  # whether the pending bit outlives the reset is left open; that the drive works is not
     drive.start(queues=1, entries=16)
     drive.flush()
@@ -108,7 +108,7 @@ def test_disable_at_once_after_enable(make_drive: MakeDrive) -> None:
     for pause in (0, 10, 100, 1000, 10_000):
         drive.enable()
         drive.write32(Reg.CC, drive.read32(Reg.CC) & ~spec.CC_EN)
-        drive.sim.run(pause)
+        drive.advance(pause)
         drive.disable()
     drive.start()
     drive.write(0, bytes(512))

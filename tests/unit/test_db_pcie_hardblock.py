@@ -65,11 +65,15 @@ class HardBlock:
         self.pci = self.rc.find_device(self.dev.functions[0].pcie_id)
         await self.pci.enable_device()
         await self.pci.set_master()
+        cap = self.dev.functions[0].pcie_cap  # what the host's system software would write
+        cap.max_payload_size = self.rc.max_payload_size
+        cap.max_read_request_size = self.rc.max_read_request_size
         self.base, self.mem = self.rc.alloc_region(MEM_SIZE)
         self.mem[:] = self.rng.randbytes(MEM_SIZE)
         for _ in range(10):
             await RisingEdge(self.dut.clk)
         assert int(self.dut.cfg_max_read_req.value) == self.rc.max_read_request_size
+        assert int(self.dut.cfg_max_payload.value) == self.rc.max_payload_size
 
     def _port(self, name: str, client: int, width: int, value: int) -> None:
         """Sets one client's field of a flattened request port."""

@@ -273,14 +273,18 @@ async def random_run(dut: Any, seed: int, packets: int, error_rate: float, drop_
     for _ in range(packets):
         for i in range(CLIENTS):
             tb.random_packet(i, drop_rate)
+    quiet = 0
     while tb.busy():  # stalls come and go
+        rows = sum(c.rows for c in tb.clients)
         tb.rq_stall = rng.choice([0.0, 0.3, 0.8])
         tb.model.stall = rng.choice([0.0, 0.0, 0.5])
         for c in tb.clients:
             c.gap, c.stall = rng.choice([0.0, 0.5, 0.95]), rng.choice([0.0, 0.0, 0.3, 0.9])
         for _ in range(200):
             await tb.step()
-        assert tb.cycle < 60000, "hang"
+        moved = sum(c.rows for c in tb.clients) != rows
+        quiet = 0 if moved else quiet + 1
+        assert quiet < 10, "hang"
     await tb.drain(100)
 
 
@@ -416,5 +420,5 @@ def test_db_pcie_rd_smallest() -> None:
         __file__, "pcie_rd_tb", {"DATA_W": 512, "NUM_TAGS": num_tags, "RING_DW": 64, "CHUNK_BYTES": chunk},
         extra_sources=("tests/unit/rtl/pcie_rd_tb.sv",),
         env={"WIDTH": "512", "NUM_TAGS": str(num_tags), "CHUNK_BYTES": str(chunk)},
-        testcase="random_traffic",
+        testcase="random_traffic_small_mrrs",
     )

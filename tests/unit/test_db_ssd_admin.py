@@ -29,7 +29,7 @@ DNR = 0x4000
 OK, BAD_OPCODE, BAD_FIELD, DATA_ERROR, ABORTED, BAD_NS, SEQUENCE, BAD_OFFSET = 0, 1, 2, 4, 7, 0x0B, 0x0C, 0x13
 CQ_INVALID, QUEUE_ID, QUEUE_SIZE, AER_LIMIT, BAD_VECTOR = 0x100, 0x101, 0x102, 0x105, 0x108
 BAD_LOG, BAD_FORMAT, DELETION, NOT_SAVEABLE, NOT_CHANGEABLE = 0x109, 0x10A, 0x10C, 0x10D, 0x10E
-REJECTED = 0x12B
+REJECTED, WRITE_FAULT = 0x12B, 0x280
 
 
 @dataclass
@@ -69,7 +69,6 @@ class Bench:
         self.cid = 0x100
         self.media_error = False
         self.media_cycles = 30
-        self.stop_quiet = True
         self.resets = {"dp": 0, "fn": 0, "nssro": 0, "flr": 0}
 
     # ---- memory
@@ -277,7 +276,7 @@ class Bench:
         """A command from start to end, and the status that it must have."""
         c = await self.result(await self.send(opcode, **fields))
         assert c.status & ~DNR == status, f"opcode {opcode:#x} {fields}: status {c.status:#x}, not {status:#x}"
-        if status not in (OK, ABORTED, DATA_ERROR):
+        if status not in (OK, ABORTED, DATA_ERROR, WRITE_FAULT):
             assert c.status & DNR
         return c
 
@@ -316,6 +315,21 @@ async def bring_up(dut):
     start = cocotb.utils.get_sim_time("ns")
     data = await b.identify(1)
     dut._log.info(f"Identify Controller: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
+    await b.asleep()
+    start = cocotb.utils.get_sim_time("ns")
+    await b.send(0x0A, dw10=7)
+    await RisingEdge(dut.m_cpl_valid)
+    dut._log.info(f"Get Features: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
+    await b.asleep()
+    dut._log.info(f"to sleep: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
+    b.completions.clear()
+    start = cocotb.utils.get_sim_time("ns")
+    await b.disable()
+    dut._log.info(f"disable: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
+    start = cocotb.utils.get_sim_time("ns")
+    await b.enable()
+    dut._log.info(f"enable: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
+    b.queues[:] = b.queues[2:]
     assert data[24:64] == b"Doorbell SSD".ljust(40)
     await b.asleep()
     await b.run(0x05, prp1=0x55_0000_1000, dw10=255 << 16 | 1, dw11=3 << 16 | 3)
@@ -324,6 +338,575 @@ async def bring_up(dut):
     assert (cq.kind, cq.valid, cq.qid, cq.base, cq.size, cq.vector, cq.ien) == (1, 1, 1, 0x55_0000_1000, 255, 3, 1)
     assert (sq.kind, sq.valid, sq.qid, sq.base, sq.size, sq.cqid, sq.prio) == (0, 1, 2, 0x66_0000_2000, 127, 1, 2)
     await b.asleep()
+
+
+def u(data: bytes, at: int, n: int) -> int:
+    return int.from_bytes(data[at : at + n], "little")
+
+
+@cocotb.test()
+async def identify_structures(dut):
+    b = await started(dut, 2)
+    c = await b.identify(1)
+    assert u(c, 0, 2) == 0x1234 and c[4:24] == b"DB00000001".ljust(20) and c[64:72] == b"0.1.0".ljust(8)
+    assert c[77] == 8, "MDTS: 1 MiB"
+    assert u(c, 80, 4) == 0x20000 and c[111] == 1, "VER, CNTRLTYPE"
+    assert u(c, 92, 4) == 0, "OAES: no notices"
+    assert u(c, 256, 2) == 2, "OACS: Format"
+    assert c[258] == 3 and c[259] == 3 and c[262] == 31 and c[263] == 0, "ACL, AERL, ELPE, NPSS"
+    assert c[260] == 3, "FRMW: one slot, read only"
+    assert c[261] == 0b100110, "LPA"
+    assert u(c, 266, 2) == 343 and u(c, 268, 2) == 358
+    assert u(c, 280, 8) == PAGES * 4096, "TNVMCAP"
+    assert u(c, 320, 2) == 10, "KAS"
+    assert c[512] == 0x66 and c[513] == 0x44 and u(c, 516, 4) == NUM_NS
+    oncs = u(c, 520, 2)
+    assert oncs == 0b11011101, "Compare, DSM, Write Zeroes, Select, Timestamp, Verify"
+    assert c[524] == 0 and c[525] == 7, "FNA, VWC"
+    assert u(c, 526, 2) == 0 and u(c, 528, 2) == 0 and u(c, 536, 4) == 0, "AWUN, AWUPF, SGLS"
+    nqn = c[768:1024].rstrip(b"\0").decode()
+    assert nqn == "nqn.2014-08.org.nvmexpress:uuid:d00bbe11-0000-4000-8000-000000000001"
+    assert u(c, 2048, 2) == 25, "PSD0.MP"
+    assert not any(c[1024:2048]) and not any(c[2080:])
+
+    n = await b.identify(0, nsid=1)
+    assert u(n, 0, 8) == u(n, 8, 8) == u(n, 16, 8) == SECTORS
+    assert n[25] == 1 and n[26] == 0 and n[24] == 0 and n[27] == 0 and n[28] == 0 and n[29] == 0
+    assert n[33] == 9, "DLFEAT: zeros, Write Zeroes may deallocate"
+    assert u(n, 128, 4) & 0xFFFFFF == 9 << 16 and u(n, 132, 4) & 0xFFFFFF == 12 << 16
+    assert not any(n[136:])
+    eui, nguid = n[120:128], n[104:120]
+    assert any(eui) and any(nguid) and nguid[8:11] == eui[:3]
+    assert not any(await b.identify(0, nsid=2)), "not active"
+    common = await b.identify(0, nsid=NSID_ALL)
+    assert u(common, 0, 8) == 0 and common[128:136] == n[128:136]
+    await b.identify(0, BAD_NS, nsid=0)
+    await b.identify(0, BAD_NS, nsid=3)
+
+    for cns in (2, 7):
+        assert (await b.identify(cns, nsid=0)) == b"\1".ljust(4096, b"\0")
+        assert not any(await b.identify(cns, nsid=1))
+        await b.identify(cns, BAD_NS, nsid=0xFFFFFFFE)
+    d = await b.identify(3, nsid=1)
+    at, found = 0, {}
+    while d[at]:
+        found[d[at]] = d[at + 4 : at + 4 + d[at + 1]]
+        at += 4 + d[at + 1]
+    assert found[1] == eui and found[2] == nguid and len(found[3]) == 16 and found[4] == b"\0"
+    assert not any(d[at:])
+    await b.identify(3, BAD_NS, nsid=2)
+    await b.identify(3, BAD_NS, nsid=NSID_ALL)
+    assert not any(await b.identify(5, nsid=1)) and not any(await b.identify(6))
+    assert (await b.identify(8, nsid=1))[14] == 1
+    await b.identify(5, BAD_NS, nsid=9)
+    assert u(await b.identify(0x1C), 0, 8) == 1
+    for cns in (5, 6, 7):
+        await b.identify(cns, BAD_FIELD, nsid=1, csi=2)
+    for cns in (4, 9, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x1D, 0xFF):
+        await b.identify(cns, BAD_FIELD, nsid=1)
+
+    # every dword offset is legal in PRP1; PRP2 then takes the rest
+    for prp1 in (0x20FFC, 0x20800, 0x20004):
+        assert await b.identify(1, prp1=prp1, prp2=0x7_0000_3000) == c
+    await b.identify(1, BAD_OFFSET, prp1=0x20002)
+    await b.identify(1, BAD_OFFSET, prp1=0x20004, prp2=0x30004)
+    await b.run(0x06, BAD_FIELD, dw10=1, flags=0x40)  # SGL
+    await b.run(0x06, BAD_FIELD, dw10=1, flags=1)  # fused
+
+
+@cocotb.test()
+async def queue_commands(dut):
+    b = await started(dut, 3)
+    create_sq, delete_sq, create_cq, delete_cq = 1, 0, 5, 4
+    good_cq = dict(prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
+    for status, change in (
+        (QUEUE_ID, {"dw10": 63 << 16}), (QUEUE_ID, {"dw10": 63 << 16 | NUM_QP + 1}),
+        (QUEUE_ID, {"dw10": 63 << 16 | 0x101}), (QUEUE_SIZE, {"dw10": 1}), (QUEUE_SIZE, {"dw10": 4096 << 16 | 1}),
+        (BAD_FIELD, {"dw11": 0}), (BAD_OFFSET, {"prp1": 0x1800}), (BAD_VECTOR, {"dw11": NUM_VEC << 16 | 1}),
+    ):  # fmt: skip
+        await b.run(create_cq, status, **{**good_cq, **change})
+    await b.run(create_cq, **{**good_cq, "dw10": 4095 << 16 | 1, "dw11": (NUM_VEC - 1) << 16 | 3})
+    await b.run(create_cq, QUEUE_ID, **good_cq)
+    good_sq = dict(prp1=0x2000, dw10=1 << 16 | NUM_QP, dw11=1 << 16 | 1)
+    for status, change in (
+        (QUEUE_ID, {"dw10": 63 << 16}), (QUEUE_ID, {"dw10": 63 << 16 | NUM_QP + 1}), (QUEUE_SIZE, {"dw10": 1}),
+        (QUEUE_SIZE, {"dw10": 4096 << 16 | 1}), (BAD_FIELD, {"dw11": 1 << 16}), (BAD_OFFSET, {"prp1": 4}),
+        (QUEUE_ID, {"dw11": 1}), (QUEUE_ID, {"dw11": NUM_QP + 1 << 16 | 1}), (CQ_INVALID, {"dw11": 2 << 16 | 1}),
+    ):  # fmt: skip
+        await b.run(create_sq, status, **{**good_sq, **change})
+    await b.run(create_sq, **good_sq)
+    await b.run(create_sq, QUEUE_ID, **good_sq)
+    await b.run(create_sq, **{**good_sq, "dw10": 1 << 16 | 2})
+    assert len(b.queues) == 2 + 3
+    await b.run(delete_cq, DELETION, dw10=1)
+    for opcode in (delete_cq, delete_sq):
+        for qid in (0, 3, NUM_QP + 1, 0xFFFF):
+            await b.run(opcode, QUEUE_ID, dw10=qid)
+    # a queue with commands in flight goes only when they have ended
+    dut.q_inflight.value = 1
+    cid = await b.send(delete_sq, dw10=NUM_QP)
+    await ClockCycles(dut.clk, 3000)
+    assert not b.completions and dut.q_sel.value == NUM_QP
+    last = b.queues[-1]
+    assert (last.kind, last.valid, last.qid) == (0, 0, NUM_QP)
+    dut.q_inflight.value = 0
+    assert (await b.result(cid)).status == OK
+    await b.run(delete_cq, DELETION, dw10=1)
+    await b.run(delete_sq, dw10=2)
+    await b.run(delete_cq, dw10=1)
+    last = b.queues[-1]
+    assert (last.kind, last.valid, last.qid) == (1, 0, 1)
+    await b.run(create_cq, **good_cq)
+    # without entry sizes in CC there are no I/O queues
+    await b.disable()
+    await b.enable(cc=1)
+    await b.run(create_cq, QUEUE_SIZE, **good_cq)
+
+
+@cocotb.test()
+async def features(dut):
+    b = await started(dut, 4)
+
+    async def get(fid: int, status: int = OK, sel: int = 0, **fields: int) -> int:
+        return (await b.run(0x0A, status, dw10=fid | sel << 8, **fields)).dw0
+
+    async def put(fid: int, value: int, status: int = OK, sv: int = 0, **fields: int) -> int:
+        return (await b.run(0x09, status, dw10=fid | sv << 31, dw11=value, **fields)).dw0
+
+    supported = (1, 2, 4, 5, 6, 7, 8, 9, 0xA, 0xB, 0xE, 0xF, 0x19, 0x80)
+    for fid in (*range(0x1A), 0x7E, 0x7F, 0x80, 0x81, 0x82, 0xC0, 0xFF):
+        if fid not in supported:
+            await get(fid, BAD_FIELD)
+            await put(fid, 0, BAD_FIELD)
+            continue
+        for sel in range(3):
+            await get(fid, sel=sel, nsid=NSID_ALL if fid == 5 else 0)
+        cap = await get(fid, sel=3)
+        assert cap & 1 == 0 and (cap >> 2 & 1) == (fid != 6) and (cap >> 1 & 1) == (fid == 5)
+        await get(fid, BAD_FIELD, sel=4)
+        await put(fid, 1, NOT_SAVEABLE, sv=1)
+    assert await get(1) == await get(1, sel=1)
+    await put(1, 0x11223305)
+    assert await get(1) == 0x11223305 and await get(1, sel=1) != 0x11223305 and await get(1, sel=2) != 0x11223305
+    assert (int(dut.arb_burst.value), int(dut.arb_lpw.value)) == (5, 0x33)
+    assert (int(dut.arb_mpw.value), int(dut.arb_hpw.value)) == (0x22, 0x11)
+    await put(2, 1, BAD_FIELD)
+    await put(2, 0)
+    assert await get(4) == 343 and await get(4, dw11=1 << 20) == 0
+    await put(4, 350)
+    await put(4, 1 << 20 | 250)
+    assert await get(4) == 350 and await get(4, dw11=1 << 20) == 250 and await get(4, sel=1) == 343
+    await put(4, 2 << 20 | 250, BAD_FIELD)
+    await put(4, 1 << 16 | 250, BAD_FIELD)
+    await get(4, BAD_FIELD, dw11=1 << 16)
+    await put(5, 7, nsid=1)
+    assert await get(5, nsid=1) == 7
+    await put(5, 1 << 16, BAD_FIELD, nsid=1)
+    await put(5, 7, BAD_NS, nsid=2)
+    await get(5, BAD_NS, nsid=77)
+    assert await get(6) == 1
+    await put(6, 1)
+    await put(6, 0, NOT_CHANGEABLE)
+    queues = (NUM_QP - 1) << 16 | NUM_QP - 1
+    assert await put(7, 0x00FF00FF) == queues and await get(7) == queues
+    await put(7, 0xFFFF, BAD_FIELD)
+    await put(7, 0xFFFF0000, BAD_FIELD)
+    await put(8, 0x0A07)
+    assert await get(8) == 0x0A07 and int(dut.ic_thr.value) == 7 and int(dut.ic_time.value) == 10
+    for vector in range(NUM_VEC):
+        assert await get(9, dw11=vector) == vector
+    await put(9, 1 << 16 | 3)
+    assert await get(9, dw11=3) == 1 << 16 | 3 and await get(9, dw11=2) == 2 and b.icv == [(3, 1)]
+    await put(9, 1 << 16 | NUM_VEC, BAD_FIELD)
+    await get(9, BAD_FIELD, dw11=NUM_VEC)
+    await put(0xA, 1)
+    assert await get(0xA) == 1
+    await put(0xB, 0x1F)
+    assert await get(0xB) == 0x1F
+    b.write(0x50FFC, struct.pack("<I", 0x89ABCDEF))
+    b.write(0x61000, struct.pack("<I", 0xFFFF0123))
+    await put(0xE, 0, prp1=0x50FFC, prp2=0x61000)  # across two pages
+    dut.time_us.value = 5_000_500
+    await ClockCycles(dut.clk, 2)
+    await get(0xE, prp1=0x70000)
+    assert b.read(0x70000, 8) == (0x012389ABCDEF + 5000).to_bytes(6, "little") + b"\2\0"
+    assert b.read(0x70008, 4) == b"\xee" * 4
+    b.bad_reads.add(0x50)
+    await put(0xE, 0, DATA_ERROR, prp1=0x50FFC, prp2=0x61000)
+    await put(0x19, 0)
+    await put(0x19, 1, REJECTED)
+    await put(0x80, 0x55)
+    await b.run(5, prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
+    await put(7, 0x00010001, SEQUENCE)
+    # a controller reset brings the defaults back, except what is not volatile
+    await b.disable()
+    await b.enable()
+    assert await get(1) == await get(1, sel=1) and await get(8) == 0 and await get(9, dw11=3) == 3
+    assert b.icv[-1] == (3, 0) and int(dut.ic_thr.value) == 0
+    assert await get(0xB) == 0 and await get(4) == 343 and await get(0x80) == 0x55
+
+
+async def get_log(b: Bench, lid: int, size: int, status: int = OK, *, nsid: int = NSID_ALL, offset: int = 0,
+                  rae: int = 0, dw14: int = 0, pages: list[int] | None = None, list_at: int = 0) -> bytes:  # fmt: skip
+    """Get Log Page into pages[0] (any offset), then the pages that follow, by list if there are more than two."""
+    pages = pages or [0x10000]
+    b.write(pages[0], b"\xdd" * (4096 - (pages[0] & 4095)))
+    prp2 = 0
+    if len(pages) == 2:
+        prp2 = pages[1]
+    elif len(pages) > 2:
+        prp2 = list_at
+        b.write(list_at, b"".join(struct.pack("<Q", p) for p in pages[1:]))
+    numd = size // 4 - 1
+    await b.run(2, status, nsid=nsid, dw10=lid | rae << 15 | (numd & 0xFFFF) << 16, dw11=numd >> 16,
+                dw12=offset & 0xFFFFFFFF, dw13=offset >> 32, dw14=dw14, prp1=pages[0], prp2=prp2)  # fmt: skip
+    out = b""
+    for p in pages:
+        out += b.read(p, 4096 - (p & 4095))
+    if len(out) > size:
+        assert out[size : size + 4] in (b"\xee" * 4, b"\xdd" * 4), "written behind the data"
+    return out[:size]
+
+
+@cocotb.test()
+async def log_pages(dut):
+    b = await started(dut, 5)
+    effects = await get_log(b, 5, 4096)
+    admin = {op for op in range(256) if effects[4 * op] & 1}
+    io = {op for op in range(256) if effects[1024 + 4 * op] & 1}
+    assert admin == {0, 1, 2, 4, 5, 6, 8, 9, 0xA, 0xC, 0x18, 0x80} and io == {0, 1, 2, 5, 8, 9, 0xC}
+    assert u(effects, 4 * 0x80, 4) & 0x70007 == 0x20007, "Format: changes data and capabilities, alone"
+    assert all(effects[1024 + 4 * op] & 2 for op in (1, 8, 9)) and not any(effects[2048:])
+    pages = await get_log(b, 0, 1024)
+    assert {i for i in range(256) if pages[4 * i] & 1} == {0, 1, 2, 3, 5, 0x12, 0x13}
+    features = await get_log(b, 0x12, 1024)
+    assert {i for i in range(256) if features[4 * i] & 1} == {1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 0x19, 0x80}
+    firmware = await get_log(b, 3, 512)
+    assert firmware[0] == 1 and firmware[8:16] == b"0.1.0   " and not any(firmware[16:])
+
+    dut.cnt_rd_sectors.value = 1_000_001
+    dut.cnt_wr_sectors.value = (5 << 32) * 1000
+    dut.cnt_rd_cmds.value = 0x1_2345_6789
+    dut.cnt_wr_cmds.value = 77
+    dut.cnt_media_err.value = 3
+    dut.time_us.value = 7 * 3600 * 10**6 + 1
+    await ClockCycles(dut.clk, 2)
+    smart = await get_log(b, 2, 512)
+    assert smart[0] == 0 and u(smart, 1, 2) == 313 and smart[3] == 100 and smart[4] < 100 and smart[5] == 0
+    assert u(smart, 32, 16) == 1001 and u(smart, 48, 16) == 5 << 32
+    assert u(smart, 64, 16) == 0x1_2345_6789 and u(smart, 80, 16) == 77 and u(smart, 160, 16) == 3
+    assert u(smart, 128, 16) == 7 and u(smart, 112, 16) >= 1
+    assert u(smart, 176, 16) == 0, "no errors yet"
+
+    # errors: an admin command's, then an I/O command's from the hardware
+    await b.run(0xFF, BAD_OPCODE, nsid=5)
+    failed = b.cid
+    await FallingEdge(dut.clk)
+    dut.s_err_sqid.value, dut.s_err_cid.value, dut.s_err_status.value = 4, 0xBEEF, 0x4281
+    dut.s_err_nsid.value, dut.s_err_lba.value, dut.s_err_valid.value = 1, 0x1122334455667788, 1
+    await RisingEdge(dut.s_err_ready)
+    await FallingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    dut.s_err_valid.value = 0
+    log = await get_log(b, 1, 32 * 64)
+    assert u(log, 0, 8) == 2 and u(log, 8, 2) == 4 and u(log, 10, 2) == 0xBEEF and u(log, 12, 2) == 0x4281 << 1
+    assert u(log, 16, 8) == 0x1122334455667788 and u(log, 24, 4) == 1
+    assert u(log, 64, 8) == 1 and u(log, 72, 2) == 0 and u(log, 74, 2) == failed and u(log, 76, 2) == 0x4001 << 1
+    assert not any(log[128:])
+    assert u(await get_log(b, 2, 512), 176, 16) == 2
+
+    # any length and place: a second page, lists, a list that goes on elsewhere, the end of the log page
+    assert await get_log(b, 5, 4) == effects[:4]
+    assert await get_log(b, 5, 100, offset=512) == effects[512:612]
+    assert await get_log(b, 5, 4096, pages=[0x10FFC, 0x20000]) == effects
+    assert await get_log(b, 5, 4096, offset=1024) == effects[1024:] + bytes(1024)
+    assert await get_log(b, 5, 8192, pages=[0x10010, 0x20000, 0x9_0003_0000], list_at=0x40018) == effects + bytes(4096)
+    chain = struct.pack("<QQ", 0x20000, 0x50000)
+    b.write(0x40FF0, chain)
+    b.write(0x50000, struct.pack("<QQ", 0x30000, 0x60000))
+    prp = dict(nsid=NSID_ALL, prp1=0x10800, prp2=0x40FF0, dw10=5 | 0x0BFF << 16)  # 12 KiB: 0.5, 1, 1, 0.5 pages
+    b.write(0x50008, struct.pack("<Q", 0x60000))
+    await b.run(2, **prp)
+    assert b.read(0x10800, 2048) + b.read(0x20000, 2048) == effects
+    assert not any(b.read(0x20800, 2048) + b.read(0x30000, 4096) + b.read(0x60000, 2048))
+    b.write(0x50000, struct.pack("<Q", 0x30010))
+    await b.run(2, BAD_OFFSET, **prp)
+    b.write(0x50000, struct.pack("<Q", 0x30000))
+    b.bad_reads.add(0x50)
+    await b.run(2, DATA_ERROR, **prp)
+    await b.run(2, BAD_OFFSET, **{**prp, "prp2": 0x40FF4})
+
+    for lid in (4, 6, 7, 8, 9, 0xA, 0xD, 0x70, 0x80, 0xC0, 0xFF):
+        await get_log(b, lid, 64, BAD_LOG)
+    await get_log(b, 2, 512, BAD_FIELD, offset=516)
+    await get_log(b, 2, 512, BAD_FIELD, offset=1 << 40)
+    await get_log(b, 2, 512, BAD_FIELD, offset=2)
+    await get_log(b, 2, 512, BAD_FIELD, nsid=1)
+    await get_log(b, 2, 512, BAD_NS, nsid=9)
+    await get_log(b, 2, 512, BAD_FIELD, dw14=1 << 23)
+    await get_log(b, 5, 2048, BAD_FIELD, dw14=1 << 24)
+    await get_log(b, 1, (1 << 20) + 4, BAD_FIELD)
+    assert await get_log(b, 2, 512, nsid=0) != b""
+    # more errors than the log holds: the newest 32
+    for _ in range(30):
+        await b.run(0x7F, BAD_OPCODE)
+    log = await get_log(b, 1, 32 * 64)
+    newest = u(log, 0, 8)
+    assert [u(log, 64 * i, 8) for i in range(32)] == [newest - i for i in range(32)]
+
+
+@cocotb.test()
+async def events_and_abort(dut):
+    b = await started(dut, 6)
+    aer = [await b.send(0x0C) for _ in range(4)]
+    await b.run(0x0C, AER_LIMIT)
+    assert not b.completions
+
+    async def doorbell(kind: int, qid: int) -> None:
+        await FallingEdge(dut.clk)
+        dut.s_dberr_kind.value, dut.s_dberr_qid.value, dut.s_dberr_valid.value = kind, qid, 1
+        await FallingEdge(dut.clk)
+        dut.s_dberr_valid.value = 0
+
+    await doorbell(1, 9)
+    await b.until(lambda: len(b.completions) == 1)
+    event = b.completions.pop()
+    assert event.status == OK and event.cid in aer and event.dw0 == 0x010100, "error, invalid doorbell value, log 1"
+    aer.remove(event.cid)
+    await doorbell(0, 200)  # masked until the log has been read
+    await b.asleep()
+    await get_log(b, 1, 64, rae=1)
+    await doorbell(0, 200)
+    await b.asleep()
+    assert not b.completions
+    await get_log(b, 1, 64)
+    await doorbell(0, 200)
+    await b.until(lambda: len(b.completions) == 1)
+    event = b.completions.pop()
+    assert event.dw0 == 0x010000
+    aer.remove(event.cid)
+
+    # temperature: a threshold below it warns, if the host wants to know
+    await b.run(0x09, dw10=4, dw11=300)
+    assert (await get_log(b, 2, 512))[0] == 2
+    await b.asleep()
+    assert not b.completions
+    await b.run(0x09, dw10=0xB, dw11=2)
+    await b.until(lambda: len(b.completions) == 1)
+    event = b.completions.pop()
+    assert event.dw0 == 0x020101
+    aer.remove(event.cid)
+    assert len(aer) == 1
+
+    # Abort: an event request that waits can be; anything else is said not to have been
+    assert (await b.run(0x08, dw10=0x7777 << 16)).dw0 == 1
+    assert (await b.run(0x08, dw10=aer[0] << 16 | 1)).dw0 == 1
+    assert (await b.run(0x08, dw10=aer[0] << 16)).dw0 == 0
+    assert (await b.result(aer[0])).status & ~DNR == ABORTED
+
+    # an event with no request waits for one
+    await get_log(b, 1, 64)
+    await doorbell(1, 1)
+    await b.asleep()
+    event = await b.result(await b.send(0x0C))
+    assert event.dw0 == 0x010100
+    # a reset forgets requests
+    await b.send(0x0C)
+    await b.asleep()
+    await b.disable()
+    await b.enable()
+    for _ in range(4):
+        await b.send(0x0C)
+    await b.run(0x0C, AER_LIMIT)
+    assert not b.completions
+
+
+@cocotb.test()
+async def keep_alive(dut):
+    b = await started(dut, 7)
+    await b.run(0x18)
+    dut.time_us.value = 1_000_000
+    await b.run(0x09, dw10=0x0F, dw11=1500)
+    assert (await b.run(0x0A, dw10=0x0F)).dw0 == 2000, "rounded up to a second"
+    await b.asleep()
+    assert int(dut.wake_us.value) == 3_000_000
+    dut.time_us.value = 2_900_000
+    await b.run(0x18)
+    await b.asleep()
+    assert int(dut.wake_us.value) == 4_900_000 and dut.csts_cfs.value == 0
+    dut.time_us.value = 4_899_999
+    await ClockCycles(dut.clk, 3000)
+    assert dut.csts_cfs.value == 0 and dut.cpu_idle.value == 1
+    dut.time_us.value = 4_900_000
+    await b.until(lambda: dut.csts_cfs.value == 1, 5000, "CFS after Keep Alive ran out")
+    assert dut.ctl_run.value == 0
+    await b.asleep()
+    assert int(dut.wake_us.value) == (1 << 64) - 1
+    await b.disable()
+    assert dut.csts_cfs.value == 0
+    await b.enable()
+    assert (await b.run(0x0A, dw10=0x0F)).dw0 == 0
+    assert u(await get_log(b, 1, 64), 12, 2) >> 1 & 0xFF == 0x17, "Keep Alive Timeout Expired"
+
+
+@cocotb.test()
+async def format_nvm(dut):
+    b = await started(dut, 8)
+    for status, fields in (
+        (BAD_NS, {"nsid": 0, "dw10": 0}), (BAD_NS, {"nsid": 2, "dw10": 0}), (BAD_NS, {"nsid": 3, "dw10": 0}),
+        (BAD_FORMAT, {"nsid": 1, "dw10": 2}), (BAD_FORMAT, {"nsid": 1, "dw10": 1 << 12}),
+        (BAD_FORMAT, {"nsid": 1, "dw10": 1 << 5}), (BAD_FIELD, {"nsid": 1, "dw10": 2 << 9}),
+    ):  # fmt: skip
+        await b.run(0x80, status, **fields)
+    assert b.media == []
+    dut.cmds_inflight.value = 3
+    cid = await b.send(0x80, nsid=1, dw10=1 | 1 << 9)
+    await ClockCycles(dut.clk, 3000)
+    assert b.media == [] and dut.ctl_run.value == 0 and dut.cpu_idle.value == 1
+    dut.cmds_inflight.value = 0
+    assert (await b.result(cid)).status == OK
+    assert b.media == [(1, 0, PAGES * 4096), (0, 0, 0)] and dut.ctl_run.value == 1
+    assert dut.ns_lba4k.value == 1 and int(dut.ns_blocks.value) & (1 << 64) - 1 == PAGES
+    n = await b.identify(0, nsid=1)
+    assert u(n, 0, 8) == PAGES and n[26] == 1
+    await b.disable()
+    await b.enable()
+    assert dut.ns_lba4k.value == 1, "a reset does not change the format"
+    b.media_error = True
+    await b.run(0x80, WRITE_FAULT, nsid=NSID_ALL, dw10=0)
+    assert dut.ns_lba4k.value == 1 and dut.ctl_run.value == 1
+    b.media_error = False
+    await b.run(0x80, nsid=NSID_ALL, dw10=0)
+    assert dut.ns_lba4k.value == 0
+    # a reset while the media is at it
+    b.media_cycles = 20_000
+    before = len(b.media)
+    await b.send(0x80, nsid=1, dw10=1)
+    await b.until(lambda: len(b.media) > before, 5000, "media command")
+    await b.disable()
+    await b.enable()
+    assert b.completions == []
+    assert u(await b.identify(0, nsid=1), 0, 8) in (SECTORS, PAGES)
+
+
+@cocotb.test()
+async def resets_and_shutdown(dut):
+    b = Bench(dut, 9)
+    await b.start()
+    # bad settings are a fatal status, until the host takes CC.EN back
+    for cc, sq, cq in ((0x460081, 31, 31), (0x461001, 31, 31), (0x460011, 31, 31), (0x460071, 31, 31),
+                       (0x460001, 0, 31), (0x460001, 31, 0)):  # fmt: skip
+        await b.enable(cc=cc, sq=sq, cq=cq, ready=False)
+        await b.until(lambda: dut.csts_cfs.value == 1, what="CFS")
+        assert dut.csts_rdy.value == 0 and dut.ctl_run.value == 0
+        await b.write_cc(0)
+        await b.until(lambda: dut.csts_cfs.value == 0, what="CFS = 0")
+    await b.enable(cc=0x460861)  # weighted round robin, I/O command sets
+    assert dut.arb_wrr.value == 1
+    # disable waits for the data path to come to rest
+    b.queues.clear()
+    await b.run(5, prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
+    dut.dp_quiet.value = 0
+    before = b.resets["dp"]
+    await b.write_cc(0)
+    await ClockCycles(dut.clk, 5000)
+    assert dut.csts_rdy.value == 1 and dut.ctl_stop.value == 1 and dut.ctl_run.value == 0
+    assert b.resets["dp"] == before and dut.cpu_idle.value == 1
+    dut.dp_quiet.value = 1
+    await b.until(lambda: dut.csts_rdy.value == 0)
+    assert b.resets["dp"] == before + 1 and b.resets["fn"] == 0
+    await b.asleep()
+    assert dut.ctl_stop.value == 0
+    # queues are gone: the same can be made again
+    await b.enable()
+    await b.run(5, prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
+    # EN off and on before the firmware has looked, with a command in its hands and more waiting
+    for _ in range(5):
+        await b.send(0x06, dw10=1)
+    before = b.resets["dp"]
+    await b.write_cc(0)
+    await b.write_cc(0x460001)
+    await b.until(lambda: b.resets["dp"] == before + 1, what="reset")
+    await b.until(lambda: dut.csts_rdy.value == 0)
+    await b.until(lambda: dut.csts_rdy.value == 1)
+    b.completions.clear()
+    await b.run(5, prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
+    # normal shutdown: drains, flushes
+    b.media.clear()
+    dut.cmds_inflight.value = 2
+    await b.write_cc(0x464001)
+    await b.until(lambda: dut.csts_shst.value == 1, 3000)
+    await ClockCycles(dut.clk, 2000)
+    assert b.media == [] and dut.ctl_run.value == 0
+    dut.cmds_inflight.value = 0
+    await b.until(lambda: dut.csts_shst.value == 2, 5000)
+    assert b.media == [(0, 0, 0)] and dut.csts_rdy.value == 1
+    await b.disable()
+    await b.until(lambda: dut.csts_shst.value == 0)
+    await b.enable()
+    await b.identify(1)
+    # abrupt shutdown does not wait for commands
+    dut.cmds_inflight.value = 2
+    await b.write_cc(0x468001)
+    await b.until(lambda: dut.csts_shst.value == 2, 5000)
+    dut.cmds_inflight.value = 0
+    # function-level reset, with a read that will never be answered
+    await b.disable()
+    await b.enable()
+    await b.run(0x09, dw10=8, dw11=0x0101)
+    fn = b.resets["fn"]
+    dut.ev_flr.value = 1
+    await b.until(lambda: dut.ev_flr.value == 0, 20000, "FLR done")
+    await b.asleep()
+    assert b.resets["fn"] == fn + 1 and dut.csts_rdy.value == 0 and int(dut.ic_thr.value) == 0
+    await b.enable()
+    await b.identify(1)
+    # subsystem reset
+    await FallingEdge(dut.clk)
+    dut.ev_nssr.value = 1
+    await FallingEdge(dut.clk)
+    dut.ev_nssr.value = 0
+    await b.until(lambda: b.resets["nssro"] == 1, 20000, "NSSRO")
+    await b.asleep()
+    assert b.resets["fn"] == fn + 2 and dut.csts_rdy.value == 0
+    await b.enable()
+    await b.identify(1)
+    # a reset of the core: counted as a power cycle, an unsafe one as it was still enabled
+    smart = await get_log(b, 2, 512)
+    cycles, unsafe = u(smart, 112, 16), u(smart, 144, 16)
+    await FallingEdge(dut.clk)
+    dut.rst.value = 1
+    dut.cc.value = 0
+    await ClockCycles(dut.clk, 4)
+    await FallingEdge(dut.clk)
+    dut.rst.value = 0
+    await b.enable()
+    smart = await get_log(b, 2, 512)
+    assert u(smart, 112, 16) == cycles + 1 and u(smart, 144, 16) == unsafe + 1
+
+
+@cocotb.test()
+async def many_at_once(dut):
+    """Bursts of random commands, good and bad: each completes once, in order, and the ring never loses one."""
+    b = await started(dut, 10)
+    rng = random.Random(11)
+    for _ in range(4):
+        sent = []
+        for _ in range(25):
+            opcode = rng.choice((0x02, 0x06, 0x08, 0x09, 0x0A, 0x18, 0x7F, rng.randrange(256)))
+            if opcode in (0x0C, 0x80):
+                continue
+            sent.append(await b.send(
+                opcode, nsid=rng.choice((0, 1, 2, NSID_ALL)), prp1=rng.randrange(1 << 20) & ~3,
+                prp2=rng.randrange(1 << 8) << 12,
+                dw10=rng.choice((rng.getrandbits(32), rng.randrange(16), 0x3FF << 16 | rng.randrange(6))),
+                dw11=rng.choice((0, 0, rng.getrandbits(8))),
+            ))  # fmt: skip
+        await b.until(lambda n=len(sent): len(b.completions) == n, 600_000, "all completions")
+        assert [c.cid for c in b.completions] == sent
+        b.completions.clear()
+        await b.asleep()
+    assert dut.csts_cfs.value == 0
 
 
 def test_db_ssd_admin(monkeypatch) -> None:

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doorbell vm`: Linux guests. The first ones have no drive of ours: they test the guest's side alone."""
+
+from __future__ import annotations
+
+import os
+import platform
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import BACKEND, ROOT
+
+GUEST = Path(__file__).parent / "guest"
+FAILED = 125
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="the guest is made of Debian's amd64 packages"
+)
+
+
+def command(*args: str | Path) -> list[str]:
+    return [sys.executable, "-m", "doorbell", "vm", *map(str, args)]
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    """All temporary files, and so all that its processes name, are below tmp_path."""
+    return os.environ | {"PYTHONPATH": str(ROOT / "python"), "TMPDIR": str(tmp_path)}
+
+
+def vm(tmp_path: Path, *args: str | Path, timeout: float = 300) -> subprocess.CompletedProcess[bytes]:
+    done = subprocess.run(command(*args), env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=timeout, check=False)  # fmt: skip
+    assert not left_over(tmp_path)
+    return done
+
+
+def left_over(tmp_path: Path) -> list[str]:
+    """Processes that name something below tmp_path (QEMU and the server do), and their scratch folders."""
+    found = [str(p) for p in tmp_path.glob("doorbell-vm-*") if p.is_dir()]
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes()
+        except OSError:
+            continue
+        if str(tmp_path).encode() in line and int(entry.parent.name) != os.getpid():
+            found.append(line.decode(errors="replace"))
+    return found
+
+
+def script(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "script"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_run_is_transparent(tmp_path: Path) -> None:
+    """Output byte for byte, stderr with it, the kernel's messages not; the exit status."""
+    text = """#!/bin/bash
+for i in {0..255}; do printf "\\\\x$(printf %02x $i)"; done
+head -c 1M /dev/zero
+echo to stderr >&2
+echo kernel line >/dev/kmsg
+[ "$(id -u)" = 0 ] || exit 1
+for tool in bash sha256sum sfdisk blkdiscard mkfs.ext4 nvme fio awk vi modprobe; do type $tool >/dev/null || exit 2; done
+exit 7
+"""
+    done = vm(tmp_path, "--stock", "none", "--run", script(tmp_path, text))
+    assert done.returncode == 7, done.stderr
+    assert done.stdout == bytes(range(256)) + bytes(1 << 20) + b"to stderr\n"
+
+
+def test_shebang(tmp_path: Path) -> None:
+    text = '#!/usr/bin/awk -f\nBEGIN { print "awk speaks"; exit 3 }\n'
+    done = vm(tmp_path, "--stock", "none", "--run", script(tmp_path, text), "--smp", "2")
+    assert (done.returncode, done.stdout) == (3, b"awk speaks\n"), done.stderr
+
+
+def test_guest_that_crashes(tmp_path: Path) -> None:
+    text = "#!/bin/sh\necho last words\nsleep 0.2\necho c >/proc/sysrq-trigger\nsleep 60\n"
+    done = vm(tmp_path, "--stock", "none", "--run", script(tmp_path, text))
+    assert (done.returncode, done.stdout) == (FAILED, b"last words\n")
+    assert b"ended before its script" in done.stderr
+    (log,) = tmp_path.glob("doorbell-vm-*.log")
+    assert str(log).encode() in done.stderr and b"sysrq triggered crash" in log.read_bytes()
+
+
+def test_timeout(tmp_path: Path) -> None:
+    done = vm(tmp_path, "--stock", "none", "--run", script(tmp_path, "sleep 1000"), "--timeout", "6")
+    assert done.returncode == FAILED and b"did not finish in 6 s" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_ends_with_its_caller(tmp_path: Path, number: int) -> None:
+    """However `doorbell vm` ends, QEMU and the server end too; asked politely, it cleans up and the image is whole."""
+    process = subprocess.Popen(
+        command("--backend", "functional", "--size", "16m", "--image", tmp_path / "disk", "--run",
+                script(tmp_path, "#!/bin/sh\necho up\nsleep 1000\n")),
+        env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdout and process.stdout.readline() == b"up\n"
+    assert left_over(tmp_path)
+    process.send_signal(number)
+    process.wait(30)
+    process.stdout.close()
+    end = time.monotonic() + 20
+    while [p for p in left_over(tmp_path) if number != signal.SIGKILL or not p.startswith(str(tmp_path))]:
+        assert time.monotonic() < end, left_over(tmp_path)
+        time.sleep(0.1)
+
+
+def test_shell(tmp_path: Path) -> None:
+    master, slave = pty.openpty()
+    process = subprocess.Popen(command("--stock", "none"), env=environment(tmp_path), stdin=slave, stdout=slave,
+                               stderr=slave)  # fmt: skip
+    os.close(slave)
+    seen, asked, end = b"", False, time.monotonic() + 120
+    while time.monotonic() < end:
+        if not select.select([master], [], [], 1)[0]:
+            continue
+        try:
+            seen += os.read(master, 4096)
+        except OSError:  # the terminal is closed: all processes are gone
+            break
+        if b"# " in seen and not asked:
+            asked = True
+            os.write(master, b"echo $((6 * 7))$(id -un); exit\r")
+    assert process.wait(20) == 0, seen
+    os.close(master)
+    assert b"42root" in seen, seen
+    assert not left_over(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        ([], b"a shell needs a terminal"), (["--run", "/does/not/exist"], b"cannot read"), (["--run", "/"], b"folder"),
+        (["--run", __file__, "--mem", "1M"], b"at least 256M"), (["--run", __file__, "--mem", "much"], b"not a size"),
+        (["--run", __file__, "--size", "17"], b"did not start"),
+    ],
+)  # fmt: skip
+def test_bad_arguments(tmp_path: Path, args: list[str], text: bytes) -> None:
+    done = vm(tmp_path, *args, "--backend", "functional")
+    assert done.returncode and text in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_smoke(tmp_path: Path) -> None:
+    done = vm(tmp_path, "--backend", BACKEND, "--size", "64m", "--run", GUEST / "smoke.sh", timeout=600)
+    assert done.returncode == 0 and done.stdout.endswith(b"fine\n"), done.stdout + done.stderr
+
+
+def test_image_lasts(tmp_path: Path) -> None:
+    """A second boot finds the files of the first."""
+    image = ["--backend", BACKEND, "--size", "64m", "--image", tmp_path / "disk"]
+    first = vm(tmp_path, *image, "--run", GUEST / "write_files.sh", timeout=600)
+    assert first.returncode == 0, first.stdout + first.stderr
+    second = vm(tmp_path, *image, "--run", GUEST / "read_files.sh", timeout=600)
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert second.stdout.count(b": OK") == 2
+
+
+@pytest.mark.nightly
+def test_full(tmp_path: Path) -> None:
+    """All that is expected of a drive: see the script."""
+    done = vm(tmp_path, "--backend", BACKEND, "--size", "512m", "--smp", "2", "--run", GUEST / "full.sh", timeout=1800)
+    assert done.returncode == 0 and done.stdout.endswith(b"done\n"), done.stdout + done.stderr
