@@ -43,18 +43,18 @@ module db_arb_rr_formal #(
   end
 
   // requesters that come before it, seen from the pointer
-  logic [W-1:0] pointer, before;
+  logic [W-1:0] pointer, nearer;
   always_comb begin
     pointer = '0;
     for (int i = 0; i < int'(N); i++) if (!dut.after_q[i]) pointer = pointer + 1'b1;
     if (pointer == W'(N)) pointer = '0;
-    before = (W'(who_q) >= pointer) ? W'(who_q) - pointer : W'(who_q) + W'(N) - pointer;
+    nearer = (W'(who_q) >= pointer) ? W'(who_q) - pointer : W'(who_q) + W'(N) - pointer;
   end
 
   always_comb if (started_q && !rst) begin
     assert (passed_q <= W'(N - 1));
     if (passed_q == W'(N - 1) && req[who_q]) assert (gnt[who_q]);
     assert ((~dut.after_q & (dut.after_q << 1)) == '0);  // ones at the top, zeros below
-    assert (passed_q + before <= W'(N - 1));
+    assert (passed_q + nearer <= W'(N - 1));
   end
 endmodule

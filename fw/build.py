@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SOURCES = ("start.S", "ctrl.c", "admin.c", "identify.c", "features.c", "log.c", "format.c", "xfer.c", "hw.c", "util.c")
 FLAGS = (
-    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-std=c11", "-Os",
+    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32", "-std=c11", "-O2",
     "-ffreestanding", "-fno-builtin", "-nostdlib", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections",
     "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
 )  # fmt: skip

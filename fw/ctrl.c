@@ -139,7 +139,8 @@ _Noreturn void ctrl_loop(void)
                 admin_execute(&cmd);
                 continue;
             }
-            admin_timer();
+            if (now & EV(TIMER))
+                admin_timer();
         }
         uint32_t awake = EV(CC) | EV(ERR) | EV(DBERR) | EV_RESET;
         hw_sleep(state == READY ? awake | EV(SQE) : awake, state == READY ? admin_deadline() : NEVER);

@@ -120,7 +120,7 @@ static uint32_t set_timestamp(const cmd_t *cmd)
 
 static uint32_t get_timestamp(const cmd_t *cmd, uint32_t select)
 {
-    uint64_t now = clock_set + div_u64(hw_time() - clock_at, 1000);
+    uint64_t now = clock_set + div_u64(hw_time() - clock_at, 1000, NULL);
     if (select)
         now = 0;
     put64(page, now);
@@ -131,7 +131,8 @@ static uint32_t get_timestamp(const cmd_t *cmd, uint32_t select)
 /// Keep Alive counts in steps of its granularity, rounded up.
 static uint32_t round_up_ms(uint32_t ms)
 {
-    uint32_t step = CFG_KEEP_ALIVE_100MS * 100u, rest = ms - (uint32_t)div_u64(ms, step) * step;
+    uint32_t step = CFG_KEEP_ALIVE_100MS * 100u, rest;
+    (void)div_u64(ms, step, &rest);
     if (rest == 0)
         return ms;
     return ms > 0xffffffffu - step ? 0xffffffffu : ms + (step - rest);

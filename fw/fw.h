@@ -54,7 +54,8 @@ void put64(uint8_t *at, uint64_t v);
 /// Text, padded with spaces to n bytes.
 void put_text(uint8_t *at, const char *text, uint32_t n);
 void put_hex(uint8_t *at, uint32_t v);
-uint64_t div_u64(uint64_t n, uint32_t d);
+/// n / d; the remainder too if asked for.
+uint64_t div_u64(uint64_t n, uint32_t d, uint32_t *remainder);
 
 // ---------------------------------------------------------------- xfer.c: data of a command, through its PRPs
 typedef struct {

@@ -47,10 +47,10 @@ static bool wait_for(uint32_t events, uint32_t give_up, uint64_t until)
 {
     for (;;) {
         uint32_t now = HW->EVENT;
-        if (now & events)
-            return true;
         if (now & give_up)
             return false;
+        if (now & events)
+            return true;
         if (until != NEVER && hw_time() >= until)
             return false;
         hw_sleep(events | give_up, until);
@@ -68,7 +68,7 @@ bool hw_command(cmd_t *cmd)
     if (rd == (pointers & 31u))
         return false;
     const volatile uint32_t *from = ring[rd & 15u];
-    for (uint32_t i = 0; i < 16; i++)
+    _Pragma("unroll") for (uint32_t i = 0; i < 16; i++)
         cmd->dw[i] = from[i];
     cmd->fn = from[16];
     HW->SQ_PTR = ((rd + 1) & 31u) << DB_SSD_FW__SQ_PTR__RD_PTR_bp;

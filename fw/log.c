@@ -70,12 +70,12 @@ static uint32_t smart_page(void)
     page[3] = 100;  // available spare, and its threshold, in percent
     page[4] = 10;
     // data units: thousands of 512 bytes, rounded up
-    put64(page + 32, div_u64(counter(&HW->RD_SECTORS_LO, &HW->RD_SECTORS_HI) + 999, 1000));
-    put64(page + 48, div_u64(counter(&HW->WR_SECTORS_LO, &HW->WR_SECTORS_HI) + 999, 1000));
+    put64(page + 32, div_u64(counter(&HW->RD_SECTORS_LO, &HW->RD_SECTORS_HI) + 999, 1000, NULL));
+    put64(page + 48, div_u64(counter(&HW->WR_SECTORS_LO, &HW->WR_SECTORS_HI) + 999, 1000, NULL));
     put64(page + 64, counter(&HW->RD_CMDS_LO, &HW->RD_CMDS_HI));
     put64(page + 80, counter(&HW->WR_CMDS_LO, &HW->WR_CMDS_HI));
     put64(page + 112, boot_record[0]);
-    put64(page + 128, div_u64(hw_time() - started_at, 3600000000u));
+    put64(page + 128, div_u64(hw_time() - started_at, 3600000000u, NULL));
     put64(page + 144, boot_record[1]);
     put64(page + 160, counter(&HW->MEDIA_ERR_LO, &HW->MEDIA_ERR_HI));
     put64(page + 176, error_count);

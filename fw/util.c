@@ -3,6 +3,7 @@
 #include "fw.h"
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n);
+uint64_t __muldi3(uint64_t a, uint64_t b);
 
 void put16(uint8_t *at, uint32_t v)
 {
@@ -34,7 +35,7 @@ void put_hex(uint8_t *at, uint32_t v)
         at[i] = (uint8_t)"0123456789abcdef"[v >> 28];
 }
 
-uint64_t div_u64(uint64_t n, uint32_t d)
+uint64_t div_u64(uint64_t n, uint32_t d, uint32_t *remainder)
 {
     uint64_t quotient = 0, rest = 0;
     for (int i = 0; i < 64; i++) {
@@ -46,7 +47,20 @@ uint64_t div_u64(uint64_t n, uint32_t d)
             quotient |= 1;
         }
     }
+    if (remainder)
+        *remainder = (uint32_t)rest;
     return quotient;
+}
+
+/// The processor has no multiplier.
+uint64_t __muldi3(uint64_t a, uint64_t b)
+{
+    uint64_t product = 0;
+    for (; b; a <<= 1, b >>= 1) {
+        if (b & 1u)
+            product += a;
+    }
+    return product;
 }
 
 void *memset(void *to, int value, size_t n)

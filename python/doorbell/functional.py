@@ -619,6 +619,8 @@ class FunctionalSsd:
         if feature == Feature.NUM_QUEUES:
             if value & 0xFFFF == 0xFFFF or value >> 16 == 0xFFFF:
                 raise _Bad(Status.INVALID_FIELD)
+            if len(self._cqs) > 1:
+                raise _Bad(Status.CMD_SEQ_ERROR)
             return self.num_qp - 1 | (self.num_qp - 1) << 16
         if feature == Feature.IRQ_CONFIG:
             (self._no_coalesce.add if value >> 16 & 1 else self._no_coalesce.discard)(value & 0xFFFF)

@@ -215,7 +215,7 @@ def allowed_statuses(
     if psdt and opcode in (*DATA_OPCODES, Opc.DSM):
         bad.add(Status.INVALID_FIELD)
     if nsid not in limits.namespaces and not (opcode == Opc.FLUSH and nsid == NSID_ALL):
-        bad.add(Status.INVALID_NS)
+        bad |= {Status.INVALID_NS, Status.INVALID_FIELD} if nsid == NSID_ALL else {Status.INVALID_NS}
     blocks = nlb + 1
     size = blocks * limits.block_size
     if opcode in LBA_OPCODES and slba + blocks > limits.blocks:

@@ -178,7 +178,8 @@ package db_pcie_pkg;
     return u;
   endfunction
 
-  // ------------------------------------------------------------------ tuser readers (pass the port's tuser zero-extended)
+  // ------------------------------------------------------------------ tuser readers
+  // Pass the port's tuser, zero-extended.
   function automatic logic [3:0] cq_first_be(input logic [182:0] u);
     return u[3:0];
   endfunction

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin processor (picorv32, RV32IM) and its bus: RAM at 0, the firmware's registers at 0x8000_0000.
+// The admin processor (picorv32, RV32I) and its bus: RAM at 0, the firmware's registers at 0x8000_0000.
 //
 // The firmware waits by setting `sleep` and executing picorv32's waitirq, which goes on as soon as irq is high. irq is
 // a level made from what is pending, so nothing can be lost between the firmware's last look and its sleep.
-// `asleep` says that the processor has stopped: no access for 64 cycles after `sleep`, and irq low.
+// `asleep` says that the processor has stopped: no access for 16 cycles after `sleep`, and irq low.
 //
 // Latency: 2 cycles an access, RAM or register; more while the copy engine holds the RAM port.
 module db_ssd_admin_cpu #(
@@ -34,15 +34,13 @@ module db_ssd_admin_cpu #(
   logic [31:0] mem_addr, mem_wdata, reg_rdata_q;
   logic [3:0]  mem_wstrb;
   logic        sleep_q;
-  logic [6:0]  still_q;              // cycles without an access, saturates at 64
+  logic [4:0]  still_q;              // cycles without an access, saturates at 16
   logic        cpu_rst_n;
 
   picorv32 #(
     .ENABLE_COUNTERS      (1'b0),
     .ENABLE_COUNTERS64    (1'b0),
     .TWO_STAGE_SHIFT      (1'b1),
-    .ENABLE_MUL           (1'b1),
-    .ENABLE_DIV           (1'b1),
     .CATCH_MISALIGN       (1'b1),
     .CATCH_ILLINSN        (1'b1),
     .ENABLE_IRQ           (1'b1),
@@ -95,7 +93,7 @@ module db_ssd_admin_cpu #(
   logic unused_ok;
   assign unused_ok = &{1'b0, mem_addr[30:20], mem_addr[1:0]};
 
-  assign asleep = sleep_q && still_q[6] && !irq;
+  assign asleep = sleep_q && still_q[4] && !irq;
 
   always_ff @(posedge clk) begin
     cpu_rst_n   <= !rst;
@@ -105,7 +103,7 @@ module db_ssd_admin_cpu #(
     if (irq) sleep_q <= 1'b0;
     else if (sleep) sleep_q <= 1'b1;
     if (mem_valid || !sleep_q) still_q <= '0;
-    else if (!still_q[6]) still_q <= still_q + 7'd1;
+    else if (!still_q[4]) still_q <= still_q + 5'd1;
     if (rst) begin
       mem_ready_q <= 1'b0;
       sleep_q     <= 1'b0;

@@ -198,6 +198,7 @@ module db_ssd_decode
     s2_d.slba           = s2_d.has_lba ? slba : '0;
     s2_d.lba_end        = {1'b0, slba} + {49'd0, nlb} + 65'd1;
     s2_d.cmd.fn         = s1_q.fn;
+    s2_d.cmd.fua        = s1_q.sqe.cdw12[30] && (s1_q.sqe.opc == OPC_WRITE || s1_q.sqe.opc == OPC_WRITE_ZEROES);
     s2_d.cmd.lba4k      = s1_q.lba4k;
     s2_d.cmd.media_addr = s1_q.base + (s1_q.lba4k ? s2_d.slba << 12 : s2_d.slba << 9);
     s2_d.cmd.ns_blocks  = s1_q.blocks;

@@ -4,6 +4,7 @@
 // The caller starts one when every earlier write has its response, so what the media does here comes after them.
 // Dataset Management: its ranges (16 bytes each: attributes, length in blocks, first block) come as a row stream;
 // each is checked against the namespace and becomes one zero command. After a bad range the rest are not done.
+// Write Zeroes with FUA is followed by a flush.
 // Latency: 2 cycles plus the media's. Throughput: one media command at a time.
 module db_ssd_mctl
   import db_nvme_pkg::*, db_ssd_pkg::*;
@@ -104,7 +105,11 @@ module db_ssd_mctl
           bad_q    <= 1'b1;
         end
         if (dsm) next_range = 1'b1;
-        else begin
+        else if (m_media_op == MEDIA_ZERO && s_cmd.fua && !s_media_err) begin
+          m_media_op    <= MEDIA_FLUSH;
+          m_media_valid <= 1'b1;
+          state_q       <= ST_SEND;
+        end else begin
           m_done  <= 1'b1;
           state_q <= ST_IDLE;
         end

@@ -2,7 +2,8 @@
 // Media side of the write pipe: takes commands in order with their data stream and does them on the media.
 //
 // Write: AXI bursts; the address side runs ahead of the data by a few bursts. A row whose read from the host failed
-// is written with no strobe. A command is over with its last write response.
+// is written with no strobe. A command is over with its last write response; with
+// FUA, after a flush of the media behind that.
 // Compare: its data is read from the media (second AXI id, requested ahead) and set against the stream.
 // Flush, Write Zeroes, Dataset Management: wait until every earlier write has its response, then db_ssd_mctl.
 // stop: takes nothing new; a burst whose address is out is filled with rows of no strobe if its data does not come.
@@ -81,13 +82,15 @@ module db_ssd_mwr
 
   typedef struct packed {
     logic              last;         // of the command
+    logic              fua;          // Write: its flush follows and completes it
     logic              compare;
-    logic              media;        // Flush, Write Zeroes, Dataset Management: the command is in cmd_q
+    logic              media;        // Flush, Write Zeroes, Dataset Management, end of FUA: the command is in cmd_q
     logic [7:0]        rows;         // of the burst, less 1 (Write)
     logic [SLOT_W-1:0] slot;
   } item_t;
   typedef struct packed {
     logic              last;
+    logic              fua;
     logic [SLOT_W-1:0] slot;
     status_t           status;
   } burst_t;
@@ -99,13 +102,15 @@ module db_ssd_mwr
 
   // ---- command to items: bursts of a Write with their address, anything else in one
   logic               busy_q;        // a Write is being cut
+  logic               fua_q;         // ... with FUA
+  logic               flush_q;       // its flush is the next item
   logic               held_q;        // a media command waits for its end
   cmd_t               cmd_q;         // the media command
   logic [ADDR_W-1:0]  addr_q;
   logic [31:0]        left_q;
   logic [SLOT_W-1:0]  slot_q;
   logic [BURST_LG:0]  to_edge, burst;
-  logic               last_burst, cut, take, is_write, is_compare, cmp_ready, simple;
+  logic               last_burst, cut, take, fua_flush, is_write, is_compare, cmp_ready, simple;
   item_t              item_w, item;
   logic               item_push, item_ready, item_valid, item_pop;
   logic               media_end;
@@ -117,16 +122,19 @@ module db_ssd_mwr
   assign is_write   = s_cmd.op == CMD_WRITE;
   assign is_compare = s_cmd.op == CMD_COMPARE;
   // A Write goes to the cutter as soon as that is free; the others are one item and wait for room.
-  assign simple     = s_cmd_valid && !is_write && !busy_q && !held_q && !stop && item_ready && (!is_compare || cmp_ready);
-  assign s_cmd_ready = is_write ? !held_q && (!busy_q || (cut && last_burst)) : simple;
+  assign simple     = s_cmd_valid && !is_write && !busy_q && !flush_q && !held_q && !stop && item_ready &&
+                      (!is_compare || cmp_ready);
+  assign fua_flush  = flush_q && !stop && item_ready;
+  assign s_cmd_ready = is_write ? !held_q && !flush_q && (!busy_q || (cut && last_burst && !fua_q)) : simple;
   assign take       = s_cmd_valid && s_cmd_ready;
-  assign item_push  = cut || simple;
+  assign item_push  = cut || simple || fua_flush;
   always_comb begin
     item_w.last    = cut ? last_burst : 1'b1;
-    item_w.compare = !cut && is_compare;
-    item_w.media   = !cut && !is_compare;
+    item_w.fua     = cut && fua_q;
+    item_w.compare = simple && is_compare;
+    item_w.media   = fua_flush || (simple && !is_compare);
     item_w.rows    = 8'((burst >> ROW_LG) - 1'b1);
-    item_w.slot    = cut ? slot_q : s_cmd.slot;
+    item_w.slot    = simple ? s_cmd.slot : slot_q;
   end
 
   always_ff @(posedge clk) begin
@@ -144,14 +152,21 @@ module db_ssd_mwr
       addr_q <= s_cmd.media_addr[ADDR_W-1:0];
       left_q <= s_cmd.bytes;
       slot_q <= s_cmd.slot;
+      fua_q  <= s_cmd.fua;
     end
-    if (take && item_w.media && !is_write) begin
+    if (cut && last_burst && fua_q) flush_q <= 1'b1;
+    if (fua_flush) begin
+      flush_q  <= 1'b0;
+      held_q   <= 1'b1;
+      cmd_q.op <= CMD_FLUSH;
+    end else if (simple && !is_compare) begin
       held_q <= 1'b1;
       cmd_q  <= s_cmd;
     end else if (media_end) held_q <= 1'b0;
     if (rst) begin
       busy_q     <= 1'b0;
       held_q     <= 1'b0;
+      flush_q    <= 1'b0;
       m_aw_valid <= 1'b0;
     end
   end
@@ -217,26 +232,33 @@ module db_ssd_mwr
   logic       burst_valid, b_free, b_err_q;
   db_fifo #(.WIDTH($bits(burst_t)), .DEPTH(64)) i_bursts (
     .clk, .rst, .s_valid(write_row && last_row), .s_ready(burst_room),
-    .s_data({item.last, item.slot, stream_status}),
+    .s_data({item.last, item.fua, item.slot, stream_status}),
     .m_valid(burst_valid), .m_ready(s_b_valid && s_b_ready), .m_data(burst_m), .level(burst_level));
   localparam status_t WRITE_FAULT = '{dnr: 1'b0, more: 1'b0, crd: 2'b00, sct: SCT_MEDIA, sc: SC_WRITE_FAULT};
   localparam status_t READ_ERROR  = '{dnr: 1'b0, more: 1'b0, crd: 2'b00, sct: SCT_MEDIA, sc: SC_READ_ERROR};
   localparam status_t MISMATCH    = '{dnr: 1'b0, more: 1'b0, crd: 2'b00, sct: SCT_MEDIA, sc: SC_COMPARE_FAILED};
   logic      b_valid_q;
   slot_cpl_t b_cpl_q;
+  status_t   fua_status_q;           // of the Write whose flush is to come
+  logic      b_fua_q;
   logic      b_take;
   assign b_free    = !b_valid_q || b_take;
   assign s_b_ready = b_free;
   always_ff @(posedge clk) begin
-    if (b_free) b_valid_q <= s_b_valid && burst_m.last;
+    if (b_free) b_valid_q <= s_b_valid && burst_m.last && !burst_m.fua;
+    b_fua_q <= s_b_valid && s_b_ready && burst_m.last && burst_m.fua;
+    if (b_fua_q)        fua_status_q <= b_cpl_q.status;
+    else if (media_end) fua_status_q <= '0;
     if (s_b_valid && s_b_ready) begin
       b_err_q <= (b_err_q || s_b_resp[1]) && !burst_m.last;
       b_cpl_q <= '{slot: burst_m.slot, status: (burst_m.status != '0) ? burst_m.status
                                               : (b_err_q || s_b_resp[1]) ? WRITE_FAULT : '0};
     end
     if (rst) begin
-      b_valid_q <= 1'b0;
-      b_err_q   <= 1'b0;
+      b_valid_q    <= 1'b0;
+      b_err_q      <= 1'b0;
+      b_fua_q      <= 1'b0;
+      fua_status_q <= '0;
     end
   end
 
@@ -256,7 +278,7 @@ module db_ssd_mwr
       direct_valid_q  <= (cmp_row && cmp_last) || media_end;
       direct_q.slot   <= item.slot;
       if (item.media)                direct_q.status <= (cmd_q.op == CMD_DSM && s_prp_status != '0) ? s_prp_status
-                                                                                                   : ctl_status;
+                                                      : (fua_status_q != '0) ? fua_status_q : ctl_status;
       else if (stream_status != '0)  direct_q.status <= stream_status;
       else if (cerr)                 direct_q.status <= READ_ERROR;
       else                           direct_q.status <= differ ? MISMATCH : '0;
@@ -312,7 +334,7 @@ module db_ssd_mwr
 
   // A media command on offer counts as outstanding: it is not taken back.
   assign quiet = drained && writes_q == '0 && cmp_quiet && !m_media_valid && !media_out_q;
-  assign idle  = quiet && !s_cmd_valid && !item_valid && !busy_q && !held_q && !b_valid_q && !direct_valid_q &&
+  assign idle  = quiet && !s_cmd_valid && !item_valid && !busy_q && !flush_q && !held_q && !b_valid_q && !direct_valid_q &&
                  !m_cpl_valid && !s_axis_tvalid;
   always_ff @(posedge clk) begin
     writes_q <= writes_q + 3'(cut) - 3'(write_row && last_row);

@@ -195,6 +195,19 @@ def test_dma(make: Make, options: dict[str, Any]) -> None:
     assert d.status()[0] == 0
 
 
+def test_read_after_write(make: Make) -> None:
+    """A read that leaves while earlier writes wait for credit sees what they wrote."""
+    d = make(posted_headers=1, credit_ns=4000, host_latency_ns=0)
+    d.clear(1024, 0x77)
+    d.start(WRITE, BASE, 1024)
+    d.wait()
+    assert d.sim.counters()["up.MWr.tlps"] < 4
+    d.do(READ, BASE, 1024)
+    d.do(WRITE, BASE + 4096, 1024)
+    d.sim.run(10_000)
+    assert d.memory[4096:5120] == b"\x77" * 1024
+
+
 def test_byte_enables(make: Make) -> None:
     d = make()
     d.clear(64, 0xAA)
@@ -584,6 +597,10 @@ def test_message_writes_keep_order(make: Make) -> None:
     d.do(MSI, BASE, data=0xFEED)
     d.sim.run(5000, stop_dma=False)
     assert not d.sim.irqs() and d.memory[:4] == bytes(4)
+    answered = d.sim.counters()["host.reads_answered"]
+    d.start(READ, BASE, 64)
+    d.sim.run(5000, stop_dma=False)
+    assert d.sim.counters()["host.reads_answered"] == answered
     assert d.sim.mmio_read(0) == 0x0DB00001
     writes = d.sim.dma_pending()
     assert [(m.addr, m.data) for m in writes] == [(FAR + 64, b"\x5a" * 192), (FAR + 256, b"\x5a" * 256),
@@ -591,6 +608,8 @@ def test_message_writes_keep_order(make: Make) -> None:
     assert d.sim.run(100, until_irq=True) == "irq"
     d.sim.run(100)
     assert [i.data for i in d.sim.irqs()] == [9] and d.memory[:2] == b"\xed\xfe"
+    d.wait()
+    assert d.sim.counters()["host.reads_answered"] == answered + 1
 
 
 # --------------------------------------------------------------------------------------------------------------- media
@@ -598,7 +617,7 @@ def test_message_writes_keep_order(make: Make) -> None:
 
 @pytest.mark.parametrize("options", [
     {}, {"data_w": 128, "stall_pct": 30}, {"data_w": 512, "media_gbps": 2.0, "media_channels": 4},
-    {"media_latency_ns": 0, "media_interleave": True},
+    {"media_latency_ns": 0, "media_interleave": True}, {"media_gbps": 3.0, "stall_pct": 30, "media_interleave": True},
 ], ids=str)  # fmt: skip
 def test_media(make: Make, options: dict[str, Any]) -> None:
     d = make(**options)
@@ -607,6 +626,7 @@ def test_media(make: Make, options: dict[str, Any]) -> None:
     d.do(READ, BASE, 16384)
     d.do(MEDIA_WRITE, size=16384, media=0x12_1000)
     assert d.sim.media_read(0x12_1000, 16384) == data
+    assert d.status()[0] == 0
     d.clear(16384)
     d.do(MEDIA_READ, size=16384, media=0x12_1000)
     d.do(WRITE, BASE + 65536, 16384)

@@ -108,8 +108,11 @@ def test_queues_come_and_go(make_drive: MakeDrive) -> None:
 
 
 def test_features(drive: Driver) -> None:
-    granted = drive.set_features(Feature.NUM_QUEUES, 0x00030003).dw0
+    granted = drive.get_features(Feature.NUM_QUEUES)
     assert granted & 0xFFFF >= 3 and granted >> 16 >= 3
+    with pytest.raises(NvmeError) as late:  # queues exist already
+        drive.set_features(Feature.NUM_QUEUES, 0x00030003)
+    assert late.value.status == Status.CMD_SEQ_ERROR
     for feature, value in ((Feature.ARBITRATION, 0x04030205), (Feature.IRQ_COALESCE, 0x0203), (Feature.ASYNC_EVENT, 0)):
         old = drive.get_features(feature)
         drive.set_features(feature, value)

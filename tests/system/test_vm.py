@@ -68,7 +68,7 @@ head -c 1M /dev/zero
 echo to stderr >&2
 echo kernel line >/dev/kmsg
 [ "$(id -u)" = 0 ] || exit 1
-for tool in bash sha256sum sfdisk blkdiscard mkfs.ext4 nvme fio awk vi modprobe; do type $tool >/dev/null || exit 2; done
+for tool in sha256sum sfdisk blkdiscard mkfs.ext4 nvme fio awk vi modprobe; do type $tool >/dev/null || exit 2; done
 exit 7
 """
     done = vm(tmp_path, "--stock", "none", "--run", script(tmp_path, text))

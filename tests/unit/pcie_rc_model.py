@@ -148,7 +148,8 @@ class RcModel:
         addr = r.addr + 4 * p.done_dw
         left = r.dwords - p.done_dw
         # Any multiple of RCB may end a completion; none is longer than MPS.
-        cuts = [c for c in range(addr // self.rcb * self.rcb + self.rcb, addr + 4 * left, self.rcb) if c - addr <= self.mps]
+        first_cut = addr // self.rcb * self.rcb + self.rcb
+        cuts = [c for c in range(first_cut, addr + 4 * left, self.rcb) if c - addr <= self.mps]
         if 4 * left <= self.mps:
             cuts.append(addr + 4 * left)
         end = self.rng.choice(cuts) if self.random_split else cuts[-1]

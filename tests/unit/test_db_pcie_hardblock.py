@@ -51,8 +51,9 @@ class HardBlock:
         d = dut
         for s in ("s_req_valid", "s_req_fn", "s_req_addr", "s_req_len", "s_req_first", "s_req_last", "s_req_drop",
                   "s_req_user", "m_axis_tready", "s_seg_valid", "s_seg_fn", "s_seg_addr", "s_seg_len", "s_seg_first",
-                  "s_seg_last", "s_seg_drop", "s_seg_user", "s_axis_tvalid", "s_axis_tdata", "s_axis_tlast", "s_axis_terr",
-                  "m_done_ready", "s_post_valid", "s_post_fn", "s_post_addr", "s_post_len_dw", "s_post_data", "stop"):
+                  "s_seg_last", "s_seg_drop", "s_seg_user", "s_axis_tvalid", "s_axis_tdata", "s_axis_tlast",
+                  "s_axis_terr", "m_done_ready", "s_post_valid", "s_post_fn", "s_post_addr", "s_post_len_dw",
+                  "s_post_data", "stop"):
             getattr(d, s).value = 0
         self.req_bits = dict.fromkeys(("valid", "addr", "len", "first", "last", "drop", "user"), 0)
         self.ready_bits = 0
@@ -243,7 +244,8 @@ async def all_together(dut: Any) -> None:
     tasks = [
         cocotb.start_soon(c)
         for c in (
-            tb.reads(0, 12, 2 * quarter), tb.reads(1, 12, 2 * quarter), tb.writes(12, 2 * quarter, 3 * quarter, expected),
+            tb.reads(0, 12, 2 * quarter), tb.reads(1, 12, 2 * quarter),
+            tb.writes(12, 2 * quarter, 3 * quarter, expected),
             tb.posts(40, 3 * quarter, 4 * quarter, expected), tb.bar(15),
         )
     ]

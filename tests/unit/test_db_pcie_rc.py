@@ -164,7 +164,8 @@ async def back_to_back(dut: object) -> None:
     beats = []
     for c in rng.sample(reads, len(reads)):
         words = [word(c.read.fn, c.read.addr + 4 * i) for i in range(c.read.dwords)]
-        for b in rc_beats(tb.width, words, tag=c.read.tag, byte_count=4 * len(words), lower_addr=c.read.addr, completed=True):
+        tag, addr = c.read.tag, c.read.addr
+        for b in rc_beats(tb.width, words, tag=tag, byte_count=4 * len(words), lower_addr=addr, completed=True):
             beats.append(b)
             lanes = b.keep.bit_count() - (3 if len(beats) == 1 or beats[-2].last else 0)
             if lanes:

@@ -5,7 +5,8 @@
 // Registers (byte offsets; 32 bit): 0x00 ID  0x04 scratch  0x08 host address low  0x0c high  0x10 bytes
 //   0x14 media address  0x18 operation, starts it: 1 host -> buffer, 2 buffer -> host, 3 write 0x1c to the host address,
 //   4 media -> buffer, 5 buffer -> media, 6 flush, 7 zero the media range, 8 raise INTx, 9 lower INTx
-//   0x1c data  0x20 {busy, errors of completions[15:0], last error code[3:0], status[2:0]}  0x24 doorbells seen
+//   0x1c data  0x20 {busy, errors of completions[15:0], last error code[3:0], status[2:0]} (own codes: 13 bad
+//   CQ packet, 14 bad RC packet, 15 tag not in use)  0x24 doorbells seen
 //   0x28 last doorbell {offset[15:0], data[15:0]}  0x2c repeats of the operation  0x30 byte enables {last, first} of
 //   writes  0x34 wake at this time_us (0: never)  0x38 times woken  0x3c errors of the media
 module sim_endpoint #(
@@ -109,9 +110,13 @@ module sim_endpoint #(
     logic [3:0] err_code;
     logic [2:0] err_status;
     logic [31:0] wr_left;           // dwords left of the TLP on its way
-    logic [1:0] r_id;
     logic [7:0] ar_out;             // bursts on their way
-    logic [31:0] r_at [2];
+    // bursts of reads go to the two ids in turn; where in the buffer each one's data goes
+    logic [12:0] r_start [2*64];
+    logic [5:0] r_wp [2], r_rp [2];
+    logic [12:0] r_off [2];
+    logic [31:0] r_at;
+    logic r_id;
     logic [31:0] w_at, w_left;
     logic wait_rsp, bells;
     logic [4:0] flr_cnt;
@@ -161,12 +166,6 @@ module sim_endpoint #(
     assign mps = 32'd128 << cfg_max_payload;
     assign mrrs = 32'd128 << cfg_max_read_req;
 
-    logic [RC_U-1:0] unused_rc;
-    logic unused;
-    assign unused_rc = s_axis_rc_tuser;
-    assign unused = &{1'b0, unused_rc, s_axis_rc_tkeep, s_axis_cq_tkeep, m_axi_bid, m_axi_rlast, media_pages,
-                      cfg_msix_enable, cfg_msix_mask, cfg_bus_master, cq_desc, s_axis_cq_tuser};
-
     logic rc_first;
     logic [4:0] rc_tag;
     logic [15:0] rc_at;
@@ -177,12 +176,21 @@ module sim_endpoint #(
         int n, fn, ln, tag, free;
         logic [31:0] c, off, v;
         logic [15:0] p, dw_left;
+        logic bad;
         cfg_flr_done <= 1'b0;
         cq_busy <= 1'b0;
 
         // ---- requests of the host
         if (s_axis_cq_tvalid && s_axis_cq_tready) begin
             n = cq_first ? 0 : cq_n;
+            bad = s_axis_cq_tuser[DATA_W == 512 ? 80 : 40] != cq_first;
+            for (int i = 0; i < N; i++)  // byte enables: none of the descriptor, and those of the only dword
+                if (s_axis_cq_tuser[(DATA_W == 512 ? 16 : 8) + i*4+:4] != 0 ? cq_first && i < 4 : s_axis_cq_tkeep[i] &&
+                    !(cq_first && i < 4)) bad = 1'b1;
+            if (bad) begin
+                errs <= errs + 1;
+                err_code <= 4'hd;
+            end
             if (cq_first) begin
                 cq_desc <= s_axis_cq_tdata[127:0];
                 cq_be <= DATA_W == 512 ? {s_axis_cq_tuser[11:8], s_axis_cq_tuser[3:0]} : s_axis_cq_tuser[7:0];
@@ -218,6 +226,7 @@ module sim_endpoint #(
                             maddr <= regs[5];
                             at <= 0;
                             w_at <= 0;
+                            r_at <= 0;
                             w_left <= 0;
                             reps <= regs[11];
                             wr_left <= 0;
@@ -333,12 +342,21 @@ module sim_endpoint #(
                     err_code <= 4'hf;
                 end
             end
-            for (int i = 0; i < N; i++)
+            bad = s_axis_rc_tuser[DATA_W == 512 ? 64 : 32] != rc_first ||
+                  s_axis_rc_tuser[DATA_W == 512 ? 76 : 34] != s_axis_rc_tlast;
+            for (int i = 0; i < N; i++) begin
+                if (s_axis_rc_tuser[i*4+:4] != (!(rc_first && i < 3) && dw_left != 0 ? 4'hf : 4'h0)) bad = 1'b1;
+                if (s_axis_rc_tkeep[i] != (rc_first && i < 3 || dw_left != 0)) bad = 1'b1;
                 if (!(rc_first && i < 3) && dw_left != 0) begin
                     mem[13'(p)] <= s_axis_rc_tdata[i*32+:32];
                     p++;
                     dw_left--;
                 end
+            end
+            if (bad || s_axis_rc_tlast != (dw_left == 0)) begin
+                errs <= errs + 1;
+                err_code <= 4'he;
+            end
             rc_at <= p;
             rc_left <= dw_left;
             rc_first <= s_axis_rc_tlast;
@@ -354,7 +372,11 @@ module sim_endpoint #(
         if (op == 4 && mleft != 0 && !m_axi_arvalid && ar_out < 32) begin
             c = chunk(64'(maddr), mleft, 4096);
             m_axi_arvalid <= 1'b1;
-            m_axi_arid <= 1'b0;
+            m_axi_arid <= r_id;
+            r_id <= !r_id;
+            r_start[{r_id, r_wp[r_id]}] <= 13'(r_at);
+            r_wp[r_id] <= r_wp[r_id] + 1;
+            r_at <= r_at + c / 4;
             m_axi_araddr <= MEDIA_ADDR_W'(maddr);
             m_axi_arlen <= 8'(c / ROW - 1);
             maddr <= maddr + c;
@@ -362,8 +384,10 @@ module sim_endpoint #(
             n++;
         end
         if (m_axi_rvalid) begin
-            for (int i = 0; i < N; i++) mem[13'(w_at) + 13'(i)] <= m_axi_rdata[i*32+:32];
-            w_at <= w_at + N;
+            p = 16'(r_start[{m_axi_rid, r_rp[m_axi_rid]}] + r_off[m_axi_rid]);
+            for (int i = 0; i < N; i++) mem[13'(p) + 13'(i)] <= m_axi_rdata[i*32+:32];
+            r_off[m_axi_rid] <= m_axi_rlast ? 0 : r_off[m_axi_rid] + 13'(N);
+            if (m_axi_rlast) r_rp[m_axi_rid] <= r_rp[m_axi_rid] + 1;
             if (m_axi_rlast) n--;
             if (m_axi_rresp != 0) regs[15] <= regs[15] + 1;
         end
@@ -395,6 +419,7 @@ module sim_endpoint #(
                 mleft <= regs[4];
                 maddr <= regs[5];
                 w_at <= 0;
+                r_at <= 0;
             end else begin
                 op <= 0;
             end
@@ -444,6 +469,12 @@ module sim_endpoint #(
             left <= 0;
             mleft <= 0;
             ar_out <= 0;
+            r_id <= 1'b0;
+            for (int i = 0; i < 2; i++) begin
+                r_wp[i] <= 0;
+                r_rp[i] <= 0;
+                r_off[i] <= 0;
+            end
             wait_rsp <= 1'b0;
             errs <= 0;
             err_code <= 0;
