@@ -996,8 +996,9 @@ struct db_sim {
     // ---------------------------------------------------------------- the loop
 
     void drive_ready() {
-        const bool rq_room = rq_in || (pq.unsent() < cfg.tx_tlps && tx_bytes < cfg.tx_bytes && pq.size() < P_SLOTS - 1 &&
-                                       nq.unsent() < cfg.np_queue && nq.size() < NP_SLOTS - 1);
+        const bool p_room = pq.unsent() < cfg.tx_tlps && tx_bytes < cfg.tx_bytes && pq.size() < P_SLOTS - 1;
+        const bool n_room = nq.unsent() < cfg.np_queue && nq.size() < NP_SLOTS - 1;
+        const bool rq_room = rq_in || (p_room && n_room);
         rq_ready = rq_room && !stalled();
         cc_ready = cq_cpl.size() < CC_SLOTS - 1 && !stalled();
         top.m_axis_rq_tready = rq_ready;

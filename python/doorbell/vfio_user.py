@@ -279,6 +279,8 @@ class Server:
     """One device, one client at a time."""
 
     def __init__(self, path: str | Path, device: Backend, config: PciConfig, *, verbose: bool = False) -> None:
+        self._path = Path(path)
+        self._listener = self._listen()
         self._device = device
         self._config = config
         self._verbose = verbose
@@ -306,11 +308,8 @@ class Server:
         device.doorbell_page(self._page.pointer)
         device.doorbell_reset()
         self._apply()
-        self._path = Path(path)
-        self._listener = self._listen()
 
     def _listen(self) -> socket.socket:
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         if self._path.is_socket():
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
                 try:
@@ -318,9 +317,11 @@ class Server:
                     raise UserError(f"{self._path} is in use by another server: name another socket")
                 except OSError:
                     self._path.unlink()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             listener.bind(str(self._path))
         except OSError as e:
+            listener.close()
             why = "the path is too long" if "too long" in str(e) else e.strerror
             raise UserError(f"cannot make the socket {self._path}: {why}") from e
         listener.listen(1)

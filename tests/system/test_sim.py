@@ -450,6 +450,8 @@ def test_unmapped(make: Make) -> None:
     d.sim.map(BASE, SIZE, d.memory)
     with pytest.raises(SimError, match="another region"):
         d.sim.map(BASE + SIZE - 4096, 8192, bytearray(8192))
+    with pytest.raises(SimError, match="another region"):
+        d.sim.map(BASE - 4096, 8192, bytearray(8192))
     with pytest.raises(SimError, match="64 bits"):
         d.sim.map((1 << 64) - 4096, 8192, None)
     d.sim.map((1 << 64) - 4096, 4096, bytearray(pattern(4096)))
@@ -597,10 +599,6 @@ def test_message_writes_keep_order(make: Make) -> None:
     d.do(MSI, BASE, data=0xFEED)
     d.sim.run(5000, stop_dma=False)
     assert not d.sim.irqs() and d.memory[:4] == bytes(4)
-    answered = d.sim.counters()["host.reads_answered"]
-    d.start(READ, BASE, 64)
-    d.sim.run(5000, stop_dma=False)
-    assert d.sim.counters()["host.reads_answered"] == answered
     assert d.sim.mmio_read(0) == 0x0DB00001
     writes = d.sim.dma_pending()
     assert [(m.addr, m.data) for m in writes] == [(FAR + 64, b"\x5a" * 192), (FAR + 256, b"\x5a" * 256),
@@ -608,6 +606,12 @@ def test_message_writes_keep_order(make: Make) -> None:
     assert d.sim.run(100, until_irq=True) == "irq"
     d.sim.run(100)
     assert [i.data for i in d.sim.irqs()] == [9] and d.memory[:2] == b"\xed\xfe"
+    d.do(WRITE, FAR, 64)
+    answered = d.sim.counters()["host.reads_answered"]
+    d.start(READ, BASE, 64)
+    d.sim.run(5000, stop_dma=False)
+    assert d.sim.counters()["host.reads_answered"] == answered, "a read passed a write"
+    assert len(d.sim.dma_pending()) == 1
     d.wait()
     assert d.sim.counters()["host.reads_answered"] == answered + 1
 

@@ -3,8 +3,8 @@
 // buffer of its own and the media as its registers say. Behavioural, not for synthesis.
 //
 // Registers (byte offsets; 32 bit): 0x00 ID  0x04 scratch  0x08 host address low  0x0c high  0x10 bytes
-//   0x14 media address  0x18 operation, starts it: 1 host -> buffer, 2 buffer -> host, 3 write 0x1c to the host address,
-//   4 media -> buffer, 5 buffer -> media, 6 flush, 7 zero the media range, 8 raise INTx, 9 lower INTx
+//   0x14 media address  0x18 operation, starts it: 1 host -> buffer, 2 buffer -> host, 3 write 0x1c to the host
+//   address, 4 media -> buffer, 5 buffer -> media, 6 flush, 7 zero the media range, 8 raise INTx, 9 lower INTx
 //   0x1c data  0x20 {busy, errors of completions[15:0], last error code[3:0], status[2:0]} (own codes: 13 bad
 //   CQ packet, 14 bad RC packet, 15 tag not in use)  0x24 doorbells seen
 //   0x28 last doorbell {offset[15:0], data[15:0]}  0x2c repeats of the operation  0x30 byte enables {last, first} of
