@@ -55,6 +55,7 @@ static void enable(uint32_t cc)
 {
     uint32_t aqa = HW->AQA;
     ctrl_cc = cc;
+    notified = false;
     if (!settings_valid(cc, aqa)) {
         ctrl_fail();
         return;

@@ -13,6 +13,7 @@ enum {
 static uint32_t arbitration, error_recovery, coalescing, atomicity, events, keep_alive_ms, progress;
 static uint16_t temp_over, temp_under;
 static uint32_t vector_cd[MAX_VEC / 32];  // a bit a vector: not coalesced
+static uint64_t keep_alive_us;
 static uint64_t clock_set, clock_at;      // timestamp in ms, and the time_us when it was set
 static bool clock_by_host;
 
@@ -32,7 +33,7 @@ uint32_t feature_events(void) { return events; }
 
 uint32_t feature_temperature(bool under) { return under ? temp_under : temp_over; }
 
-uint64_t feature_keep_alive_us(void) { return (uint64_t)keep_alive_ms * 1000u; }
+uint64_t feature_keep_alive_us(void) { return keep_alive_us; }
 
 static uint32_t default_of(uint32_t fid, uint32_t dw11)
 {
@@ -64,6 +65,7 @@ void features_reset(void)
     error_recovery = coalescing = atomicity = events = keep_alive_ms = 0;
     temp_over = CFG_TEMP_WARNING;
     temp_under = 0;
+    keep_alive_us = 0;
     for (uint32_t i = 0; i < num_vec; i += 32) {
         if (vector_cd[i >> 5] == 0)
             continue;
@@ -188,6 +190,7 @@ uint32_t features_set(const cmd_t *cmd, uint32_t *dw0)
         return set_timestamp(cmd);
     case F_KEEP_ALIVE:
         keep_alive_ms = round_up_ms(dw11);
+        keep_alive_us = (uint64_t)keep_alive_ms * 1000u;
         keep_alive_restart();
         return ST_SUCCESS;
     case F_COMMAND_SETS:

@@ -344,13 +344,15 @@ class Driver:
     """Drives one controller through its BAR 0. All addresses it hands out lie in `memory`."""
 
     def __init__(self, sim: Backend, memory: HostMemory | None = None, *, seed: int = 1,
-                 admin_timeout_us: float = 50_000, io_timeout_us: float = 20_000) -> None:
+                 admin_timeout_us: float = 50_000, io_timeout_us: float = 20_000,
+                 ready_timeout_us: float = 20_000) -> None:
         self.sim = sim
         self.memory = memory or HostMemory()
         sim.map(self.memory.base, self.memory.size, self.memory.map)
         self.rng = random.Random(seed)
         self.admin_timeout_us = admin_timeout_us
         self.io_timeout_us = io_timeout_us
+        self.most_ready_us = ready_timeout_us  # CAP.TO is for real hosts: half a minute would be 10^10 cycles here
         self.sqs: dict[int, SubmissionQueue] = {}
         self.cqs: dict[int, CompletionQueue] = {}
         self._dirty: dict[int, SubmissionQueue] = {}
@@ -382,7 +384,7 @@ class Driver:
     def advance(self, cycles: int, *, until_irq: bool = False) -> None:
         """Run the device's clock. Raises if an assertion of the RTL failed."""
         if self.sim.run(cycles, until_irq=until_irq) == "rtl":
-            raise ProtocolError(f"an assertion of the RTL failed at cycle {self.sim.ns / 4:.0f} (its text is on stdout)")
+            raise ProtocolError(f"an assertion of the RTL failed at {self.sim.ns:.0f} ns (its text is on stdout)")
 
     def cycles(self, us: float) -> int:
         """Clock cycles in so many microseconds (250 MHz nominal)."""
@@ -408,8 +410,9 @@ class Driver:
             pause = min(pause * 2, 25_000)
 
     def ready_timeout_us(self) -> float:
+        """CAP.TO, or what this driver's user has patience for."""
         cap = self.cap or spec.Cap.decode(self.read64(Reg.CAP))
-        return max(cap.to, 1) * 500_000.0
+        return min(max(cap.to, 1) * 500_000.0, self.most_ready_us)
 
     def disable(self) -> list[Command]:
         """CC.EN to 0, wait for RDY to go. Returns the commands that were in flight: they will never complete."""
@@ -500,7 +503,7 @@ class Driver:
         """CC.SHN, then wait for CSTS.SHST = complete (Base 2.0, 3.6.1). Queues stay until `disable`."""
         cc = self.read32(Reg.CC) & ~(3 << spec.CC_SHN_SHIFT)
         self.write32(Reg.CC, cc | (spec.CC_SHN_ABRUPT if abrupt else spec.CC_SHN_NORMAL) << spec.CC_SHN_SHIFT)
-        self.wait_csts(spec.CSTS_SHST_MASK, 2 << spec.CSTS_SHST_SHIFT, 10_000_000, "waiting for shutdown")
+        self.wait_csts(spec.CSTS_SHST_MASK, 2 << spec.CSTS_SHST_SHIFT, self.most_ready_us, "waiting for shutdown")
 
     def flr(self) -> list[Command]:
         """Function-level reset. Returns the commands that were in flight."""

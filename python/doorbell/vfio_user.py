@@ -60,7 +60,8 @@ PGSIZES = 4096
 
 SLICE = 200  # cycles the device runs between two looks at the socket
 SPIN_S = 0.0005  # after the last activity: look at the doorbell page without sleeping
-NAP_S = (0.00005, 0.001)  # then sleep so long, doubling
+NAP_S, LONG_NAP_S = (0.00005, 0.001), 0.005  # then sleep so long, doubling; the long one after QUIET_S
+QUIET_S = 1.0
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
 
 
@@ -345,11 +346,12 @@ class Server:
                 last = time.monotonic()
                 nap = NAP_S[0]
                 continue
-            if self._connection and time.monotonic() - last < SPIN_S:
+            quiet = time.monotonic() - last
+            if self._connection and quiet < SPIN_S:
                 self._wait(0)
                 continue
             self._wait(nap if self._connection else 1.0)
-            nap = min(2 * nap, NAP_S[1])
+            nap = min(2 * nap, NAP_S[1] if quiet < QUIET_S else LONG_NAP_S)
 
     def _step(self) -> bool:
         """Take messages, run the device for a slice; false if there was nothing to do."""

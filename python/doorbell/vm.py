@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import re
 import selectors
@@ -34,6 +35,7 @@ from doorbell.errors import UserError
 OLDEST_QEMU = (10, 1)  # the first with vfio-user-pci
 KERNEL_ARGS = "console=ttyS0 loglevel=6 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on ras=cec_disable"
 MSG_TIMEOUT_MS = 600_000  # QEMU's patience with one message: a simulated device answers late, not never
+POWER_OFF_S = 120.0
 PROBE_S = 20.0  # a guest under a working KVM is up and gone in about 2 s
 FAILED = 125  # exit status when it was not the script that failed
 
@@ -101,8 +103,10 @@ def _die_with_parent() -> None:
 class Vm:
     """One guest, from its processes' start to their end."""
 
-    def __init__(self, guest: Guest, device_args: list[str]) -> None:
+    def __init__(self, guest: Guest, device_args: list[str], quiet: bool = False) -> None:
+        """quiet: what QEMU says is of no interest."""
         self._wanted = guest
+        self._qemu_stderr = subprocess.DEVNULL if quiet else None
         self._device_args = device_args
         self._memory = 1 << 30
         self._server: subprocess.Popen[bytes] | None = None
@@ -139,11 +143,12 @@ class Vm:
             return self._wanted.kvm == Kvm.on
         if not os.access("/dev/kvm", os.R_OK | os.W_OK):
             return False
-        probe = Vm(Guest(timeout=PROBE_S, stock="none"), [])
-        try:
-            return probe._session(root, work, b"#!/bin/sh\n", "kvm", work / "probe.log") == 0
-        except UserError:
-            return False
+        probe = Vm(Guest(timeout=PROBE_S, stock="none"), [], quiet=True)
+        with contextlib.suppress(UserError):
+            if probe._session(root, work, b"#!/bin/sh\n", "kvm", work / "probe.log") == 0:
+                return True
+        print("doorbell: guests do not run under KVM here; emulating their CPUs", file=sys.stderr, flush=True)
+        return False
 
     def _session(self, root: vmroot.Root, work: Path, script: bytes | None, accel: str, log: Path) -> int:
         try:
@@ -151,6 +156,8 @@ class Vm:
                 self._start_server(work / "device.sock")
             code = self._guest(root, work, script, accel, log)
         finally:
+            if script is not None and self._qemu:
+                self._qemu.kill()  # nothing of it is worth keeping; a shell's QEMU has the terminal to put in order
             self._stop(self._qemu, 5)
             server_code = self._stop(self._server, 60)  # it writes the image back
         if self._server and server_code:
@@ -208,7 +215,8 @@ class Vm:
                                 "-device", f"virtserialport,chardev={name},name=doorbell.{name}"]  # fmt: skip
                 self._qemu = subprocess.Popen(
                     command, env=os.environ | extra_env, stdin=subprocess.DEVNULL, stdout=sys.stderr,
-                    pass_fds=(out_peer.fileno(), status_peer.fileno()), preexec_fn=_die_with_parent,
+                    stderr=self._qemu_stderr, pass_fds=(out_peer.fileno(), status_peer.fileno()),
+                    preexec_fn=_die_with_parent,
                 )  # fmt: skip
             answer = self._pump(out, status)
         if not re.fullmatch(rb"\d+\n", answer):
@@ -219,13 +227,14 @@ class Vm:
         """Pass the script's output on until QEMU has closed both channels; answer what came on the status channel."""
         limit = self._wanted.timeout
         end = time.monotonic() + limit if limit else None
+        late = f"the guest did not finish in {limit or 0:g} s"
         answer = b""
         with selectors.DefaultSelector() as wait:
             wait.register(out, selectors.EVENT_READ)
             wait.register(status, selectors.EVENT_READ)
             while wait.get_map():
                 if end and time.monotonic() > end:
-                    raise UserError(f"the guest did not finish in {limit:g} s", FAILED)
+                    raise UserError(late, FAILED)
                 for key, _ in wait.select(1.0):
                     channel = key.fileobj
                     assert isinstance(channel, socket.socket)
@@ -237,6 +246,7 @@ class Vm:
                         wait.unregister(channel)
                     elif channel is status:
                         answer += data
+                        end, late = time.monotonic() + POWER_OFF_S, "the guest's script is done, but it stays on"
                     else:
                         sys.stdout.buffer.write(data)
                         sys.stdout.buffer.flush()
@@ -246,8 +256,9 @@ class Vm:
 
     def _device(self, work: Path) -> list[str]:
         if not self._wanted.stock:
-            return ["-device", '{"driver":"vfio-user-pci","socket":{"type":"unix","path":"%s"},"x-msg-timeout":%d}'
-                    % (work / "device.sock", MSG_TIMEOUT_MS)]  # fmt: skip
+            options = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": str(work / "device.sock")},
+                       "x-msg-timeout": MSG_TIMEOUT_MS}  # fmt: skip
+            return ["-device", json.dumps(options)]
         if self._wanted.stock == "none":
             return []
         return ["-drive", f"if=none,id=d,format=raw,file={_quote(Path(self._wanted.stock))}",

@@ -64,7 +64,11 @@ module db_pcie_bar
   logic               ended_q;      // the packet's last beat was taken
   logic [LN-1:0]      lane_q;       // next payload dword in beat_q
   logic [15:0]        addr_q;
-  logic [4:0]         done_q;       // dwords done
+  logic [4:0]         left_q;       // dwords to do
+  logic               last_dw_q;    // left_q is 1
+  logic [3:0]         be_q;         // of the dword at hand
+  logic               none_q;       // be_q is 0
+  logic [4:0]         put_q;        // dwords done, plus those of the answer's descriptor
   logic               ur_q;
 
   // ------------------------------------------------------------------ the request
@@ -87,25 +91,19 @@ module db_pcie_bar
   end
 
   // ------------------------------------------------------------------ the access
-  logic       first_dw, last_dw, none, next;
-  logic [3:0] be;
+  logic next;
 
-  assign first_dw  = done_q == '0;
-  assign last_dw   = done_q == desc_q.dword_count[4:0] - 1'b1;
-  assign be        = first_dw ? first_be_q : last_dw ? last_be_q : 4'hf;
-  assign none      = be == '0;
-  assign next      = (state_q == WRITE && have_q && (none || reg_ready)) || (state_q == READ && none) ||
+  assign next      = (state_q == WRITE && have_q && (none_q || reg_ready)) || (state_q == READ && none_q) ||
                      (state_q == ANSWER && reg_rvalid);
-  assign reg_valid = !none && ((state_q == WRITE && have_q) || state_q == READ);
+  assign reg_valid = !none_q && ((state_q == WRITE && have_q) || state_q == READ);
   assign reg_wr    = state_q == WRITE;
   assign reg_fn    = desc_q.target_fn;
   assign reg_addr  = addr_q;
-  assign reg_be    = be;
+  assign reg_be    = be_q;
   assign reg_wdata = beat_q[32*lane_q +: 32];
 
   // ------------------------------------------------------------------ the answer
   // Dword i of a completion goes to lane i % N of row i / N; the descriptor is added on the way out.
-  logic [4:0]             put;
   logic [DATA_W-1:0]      row;
   logic [BEAT_W-1:0]      out_beat_q;
   logic [4:0]             out_left;      // dwords from this beat on
@@ -115,12 +113,10 @@ module db_pcie_bar
   logic [DATA_W-1:0]      out;
   logic [4:0]             total;
 
-  assign put = done_q + 5'(CC_DW);
-
   for (genvar l = 0; l < int'(N); l++) begin : g_lane
     logic [31:0] mem_q[1 << BEAT_W];
     always_ff @(posedge clk) begin
-      if (next && put[LN-1:0] == LN'(l)) mem_q[BEAT_W'(put >> LN)] <= none ? '0 : reg_rdata;
+      if (next && put_q[LN-1:0] == LN'(l)) mem_q[BEAT_W'(put_q >> LN)] <= none_q ? '0 : reg_rdata;
     end
     assign row[32*l +: 32] = mem_q[out_beat_q];
   end
@@ -187,9 +183,13 @@ module db_pcie_bar
       ended_q <= s_axis_cq_tlast;
     end
     if (next) begin
-      done_q <= done_q + 1'b1;
-      addr_q <= addr_q + 16'd4;
-      lane_q <= lane_q + 1'b1;
+      left_q    <= left_q - 1'b1;
+      last_dw_q <= left_q == 5'd2;
+      be_q      <= (left_q == 5'd2) ? last_be_q : 4'hf;
+      none_q    <= left_q == 5'd2 && last_be_q == '0;
+      put_q     <= put_q + 1'b1;
+      addr_q    <= addr_q + 16'd4;
+      lane_q    <= lane_q + 1'b1;
     end
     unique case (state_q)
       IDLE: begin
@@ -197,7 +197,11 @@ module db_pcie_bar
         first_be_q <= cq_first_be(user_in);
         last_be_q  <= cq_last_be(int'(DATA_W), user_in);
         addr_q     <= addr_in;
-        done_q     <= '0;
+        left_q     <= desc_in.dword_count[4:0];
+        last_dw_q  <= desc_in.dword_count == 11'd1;
+        be_q       <= cq_first_be(user_in);
+        none_q     <= cq_first_be(user_in) == '0;
+        put_q      <= 5'(CC_DW);
         lane_q     <= LN'(CQ_DW);
         have_q     <= N > CQ_DW;
         out_beat_q <= '0;
@@ -217,17 +221,17 @@ module db_pcie_bar
         end
         if (next) begin
           if (lane_q == '1) have_q <= 1'b0;
-          if (last_dw || (lane_q == '1 && ended_q)) state_q <= ended_q ? IDLE : SKIP;
+          if (last_dw_q || (lane_q == '1 && ended_q)) state_q <= ended_q ? IDLE : SKIP;
         end
       end
       READ: begin
-        if (none) begin
-          if (last_dw) state_q <= COMPLETE;
+        if (none_q) begin
+          if (last_dw_q) state_q <= COMPLETE;
         end else if (reg_ready) begin
           state_q <= ANSWER;
         end
       end
-      ANSWER: if (reg_rvalid) state_q <= last_dw ? COMPLETE : READ;
+      ANSWER: if (reg_rvalid) state_q <= last_dw_q ? COMPLETE : READ;
       SKIP: if (cq_take && s_axis_cq_tlast) state_q <= ur_q ? COMPLETE : IDLE;
       default: begin  // COMPLETE
         if (out_free) begin

@@ -95,24 +95,22 @@ module db_pcie_wr
   logic [10:0] seg_left_q;        // dwords
   logic [8:0]  cut_len_q;
   logic        cut_free;
-  logic [8:0]  mps_dw, room, cut_len;
+  logic [8:0]  room_q;            // dwords up to the next MPS boundary
+  logic [7:0]  mps_m1_q;          // MPS in dwords - 1
+  logic [8:0]  cut_len;
   logic        cut_all;
 
-  always_comb begin
-    unique case (cfg_mps)
-      3'd0:    mps_dw = 9'd32;
-      3'd1:    mps_dw = 9'd64;
-      3'd2:    mps_dw = 9'd128;
-      default: mps_dw = 9'd256;
-    endcase
-  end
-
-  assign room        = mps_dw - ({1'b0, seg_q.addr_dw[7:0]} & (mps_dw - 1'b1));
-  assign cut_all     = seg_left_q <= {2'b00, room};
-  assign cut_len     = cut_all ? seg_left_q[8:0] : room;
+  assign cut_all     = seg_left_q <= {2'b00, room_q};
+  assign cut_len     = cut_all ? seg_left_q[8:0] : room_q;
   assign s_seg_ready = !seg_valid_q;
 
   always_ff @(posedge clk) begin
+    unique case (cfg_mps)
+      3'd0:    mps_m1_q <= 8'd31;
+      3'd1:    mps_m1_q <= 8'd63;
+      3'd2:    mps_m1_q <= 8'd127;
+      default: mps_m1_q <= 8'd255;
+    endcase
     if (s_seg_ready) begin
       seg_valid_q   <= s_seg_valid;
       seg_q.fn      <= s_seg_fn;
@@ -121,10 +119,12 @@ module db_pcie_wr
       seg_q.last    <= s_seg_last;
       seg_q.user    <= s_seg_user;
       seg_left_q    <= s_seg_len[12:2];
+      room_q        <= {1'b0, ~s_seg_addr[9:2] & mps_m1_q} + 1'b1;
     end else if (cut_free) begin
       seg_valid_q        <= !cut_all;
-      seg_q.addr_dw[9:0] <= seg_q.addr_dw[9:0] + {1'b0, cut_len};  // stays inside its page
-      seg_left_q         <= seg_left_q - {2'b00, cut_len};
+      seg_q.addr_dw[9:0] <= seg_q.addr_dw[9:0] + {1'b0, room_q};  // stays inside its page
+      seg_left_q         <= seg_left_q - {2'b00, room_q};
+      room_q             <= {1'b0, mps_m1_q} + 1'b1;
     end
     if (cut_free) begin
       cut_valid_q <= seg_valid_q;
@@ -235,15 +235,16 @@ module db_pcie_wr
 
   // ------------------------------------------------------------------ one beat a cycle
   tlp_t       act_q;
-  logic       act_valid_q, act_first_q, act_last_q, act_tail_q;  // act_tail_q: this beat is a tail
-  logic [6:0] act_left_q;                                        // beats after this one
+  logic       act_valid_q, act_first_q, act_last_q;
+  logic       act_tail_q, act_take_q;  // this beat is a tail; this beat takes a row
+  logic [6:0] act_left_q;              // beats after this one
   logic       step, out_free, done_room;
   logic [$clog2(DONE_DEPTH):0] done_level;
 
   assign spare_rows = rows_in_q - tlp.end_row;
   assign done_room  = done_level <= 4'(DONE_DEPTH - 3);  // at most 3 packets end between here and the FIFO
   assign step       = act_valid_q && out_free;
-  assign take       = step && (act_last_q ? act_q.take_last : !(act_q.tail && act_left_q == 7'd1));
+  assign take       = step && act_take_q;
   assign tlp_ready  = !spare_rows[ROW_W-1] && done_room && (!act_valid_q || (act_last_q && out_free));
 
   always_ff @(posedge clk) begin
@@ -252,6 +253,7 @@ module db_pcie_wr
       act_left_q  <= act_left_q - 1'b1;
       act_last_q  <= act_left_q == 7'd1;
       act_tail_q  <= act_q.tail && act_left_q == 7'd1;
+      act_take_q  <= (act_left_q == 7'd1) ? act_q.take_last : !(act_q.tail && act_left_q == 7'd2);
       if (act_last_q) act_valid_q <= 1'b0;
     end
     if (tlp_valid && tlp_ready) begin
@@ -261,6 +263,7 @@ module db_pcie_wr
       act_left_q  <= tlp.beats_m1;
       act_last_q  <= tlp.beats_m1 == '0;
       act_tail_q  <= 1'b0;
+      act_take_q  <= (tlp.beats_m1 == '0) ? tlp.take_last : !(tlp.tail && tlp.beats_m1 == 7'd1);
     end
     if (rst) act_valid_q <= 1'b0;
   end

@@ -3,17 +3,20 @@
 //
 // A completion looks up its submission queue (which completion queue, what head), then that completion queue (base,
 // size, tail, phase, head). If the queue is full the completion is parked and the engine goes on with others; the
-// next CQ head doorbell brings parked ones back. The slot is free once the entry has been handed to PCIe; the
-// interrupt request follows the entry, so the host never sees an interrupt without it.
+// next head doorbell of that queue brings the parked ones back. The slot is free once the entry has been handed to
+// PCIe; the interrupt request follows the entry, so the host never sees an interrupt without it. A completion whose
+// queue has been deleted is dropped, its slot is free.
 //
 // Contexts are RAM; a bit a queue in registers says that it holds entries (INTx). Head doorbells have a path of their
 // own and never wait for a transfer.
-// Latency: completion in to entry out 5 cycles, interrupt request 1 later. Throughput: an entry every 5 cycles.
+// Latency: completion in to entry out 4 cycles, interrupt request and free slot 1 after the entry has been taken.
+// Throughput: an entry every 5 cycles, every 6 where interrupts are enabled.
 module db_ssd_cpl
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(
-  parameter int NUM_QP   = 32,    // I/O queue pairs, 1..254
-  parameter int NUM_CMDS = 128    // command slots, 2..256
+  parameter int NUM_QP     = 32,    // I/O queue pairs, 1..254
+  parameter int NUM_CMDS   = 128,   // command slots, 2..256
+  parameter int ADMIN_CMDS = 16     // admin commands inside at most, as db_ssd_sq, 1..64
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -70,6 +73,9 @@ module db_ssd_cpl
   if (NUM_CMDS < 2 || NUM_CMDS > 256) begin : g_bad_num_cmds
     $error("%m: NUM_CMDS must be 2..256");
   end
+  if (ADMIN_CMDS < 1 || ADMIN_CMDS > 64) begin : g_bad_admin_cmds
+    $error("%m: ADMIN_CMDS must be 1..64");
+  end
 
   typedef struct packed {
     logic [51:0] base;
@@ -87,19 +93,21 @@ module db_ssd_cpl
 
   // engine
   logic             full_q, seen_q, post_ien_q;
+  logic             sent;                             // an entry is handed over
   logic [16:0]      tail_next_q;                      // {phase, tail}
   // head doorbells on their way: 1 = RAM is read, 2 = checked
   logic             db1_q, db2_q, db2_ok, db1_known_q;
   logic [AW-1:0]    db1_qid_q, db2_qid_q;
   logic [15:0]      db1_value_q, db2_value_q, db2_tail_q;
-  logic             db2_known_q, db2_in_q;
-  logic [NUM_Q-1:0] valid_q, entries_q, ien_q;
+  logic             db2_known_q, db2_in_q, hit;       // hit: a head is written
+  logic [NUM_Q-1:0] valid_q, entries_q, ien_q, parked_q;
 
   // ---- work: new completions, and parked ones that come back
   work_t work_q, park_m;
   logic  park_push, park_pop, park_valid, park_s_ready;
-  logic [$clog2(2*NUM_CMDS):0] park_level, back_q;    // back_q: parked ones to try again
-  db_fifo #(.WIDTH($bits(work_t)), .DEPTH(2*2**$clog2(NUM_CMDS))) i_park (
+  localparam int PARK = 2 ** $clog2(NUM_CMDS + ADMIN_CMDS);  // holds every command there can be
+  logic [$clog2(PARK):0] park_level, back_q;          // back_q: parked ones to try again
+  db_fifo #(.WIDTH($bits(work_t)), .DEPTH(PARK)) i_park (
     .clk, .rst, .s_valid(park_push), .s_ready(park_s_ready), .s_data(work_q),
     .m_valid(park_valid), .m_ready(park_pop), .m_data(park_m), .level(park_level));
   assign s_cpl_ready = state_q == ST_IDLE && back_q == '0;
@@ -115,7 +123,7 @@ module db_ssd_cpl
   logic [16:0]   tail_r, tail_next;                   // {phase, tail}
   logic [$bits(ctx_t)-1:0] ctx_rdata;
   assign ctx_r      = ctx_t'(ctx_rdata);
-  assign s_qc_ready = state_q == ST_IDLE && !db1_q && !db2_q;
+  assign s_qc_ready = state_q == ST_IDLE && !db1_q && !db2_q && back_q == '0;
   assign qc_go      = s_qc_valid && s_qc_ready;
   assign qc_qid     = s_qc.qid[AW-1:0];
 
@@ -131,10 +139,11 @@ module db_ssd_cpl
   logic [AW-1:0] tail_waddr, head_waddr;
   logic [16:0]   tail_wdata;
   logic [15:0]   head_wdata;
-  assign tail_we    = qc_go || (state_q == ST_POST && !full_q && m_post_ready);
+  assign sent       = m_post_valid && m_post_ready;
+  assign tail_we    = qc_go || sent;
   assign tail_waddr = qc_go ? qc_qid : cq_q;
   assign tail_wdata = qc_go ? 17'h10000 : tail_next_q;
-  assign head_we    = qc_go || (db2_q && db2_ok);
+  assign head_we    = qc_go || hit;
   assign head_waddr = qc_go ? qc_qid : db2_qid_q;
   assign head_wdata = qc_go ? 16'd0 : db2_value_q;
   db_ram_sdp #(.WIDTH(17), .DEPTH(NUM_Q)) i_tail (
@@ -173,9 +182,9 @@ module db_ssd_cpl
         state_q         <= ST_FULL;
       end
       ST_FULL: begin                                  // CQ context is here
-        full_q       <= tail_next[15:0] == head_r;
+        full_q       <= tail_next[15:0] == head_r && valid_q[cq_q];
         tail_next_q  <= tail_next;
-        m_post_valid <= tail_next[15:0] != head_r;
+        m_post_valid <= tail_next[15:0] != head_r && valid_q[cq_q];
         m_post_fn    <= work_q.cpl.fn;
         m_post_addr  <= {ctx_r.base, 12'd0} + {44'd0, tail_r[15:0], 4'd0};
         m_post_cqe.status <= work_q.cpl.status;
@@ -187,12 +196,12 @@ module db_ssd_cpl
         m_irq_fn     <= work_q.cpl.fn;
         m_irq_vector <= ctx_r.vector;
         m_irq_admin  <= cq_q == '0;
-        post_ien_q   <= ctx_r.ien;
+        post_ien_q   <= ctx_r.ien && valid_q[cq_q];
         state_q      <= ST_POST;
       end
       ST_POST: begin
         if (full_q) state_q <= ST_IDLE;
-        else if (m_post_ready) begin
+        else if (sent || !m_post_valid) begin
           m_post_valid <= 1'b0;
           m_irq_valid  <= post_ien_q;
           m_done_valid <= 1'b1;
@@ -217,18 +226,29 @@ module db_ssd_cpl
     end
   end
 
-  // ---- bring parked completions back after a head doorbell, also one that came while the engine found the queue full
+  // ---- bring parked completions back after a head doorbell of a queue that has some, also one that came while the
+  // engine found the queue full; and when a queue is created or deleted. A queue's bit in parked_q falls when all are
+  // brought back, and rises again with the first that finds the queue full.
+  logic hit_work;                                     // the head of the queue of the completion at work is written
+  assign hit_work = hit && db2_qid_q == (state_q == ST_CQ ? lk_cq : cq_q);
   always_ff @(posedge clk) begin
-    seen_q <= (seen_q || (db2_q && db2_ok)) && state_q != ST_IDLE;
-    if (db2_q && db2_ok) back_q <= park_level + ($bits(park_level))'(park_push) - ($bits(park_level))'(park_pop);
-    else if (park_push && seen_q) back_q <= park_level + 1'b1;
-    else if (park_pop)   back_q <= back_q - 1'b1;
-    if (rst) back_q <= '0;
+    seen_q <= hit_work || (seen_q && state_q != ST_CQ);
+    if ((hit && parked_q[db2_qid_q]) || (park_push && (seen_q || hit_work)) || qc_go) begin
+      back_q <= park_level + ($bits(park_level))'(park_push) - ($bits(park_level))'(park_pop);
+    end else if (park_pop) back_q <= back_q - 1'b1;
+    if (hit)       parked_q[db2_qid_q] <= 1'b0;
+    if (park_push) parked_q[cq_q]      <= 1'b1;
+    if (qc_go)     parked_q[qc_qid]    <= 1'b0;
+    if (rst) begin
+      back_q   <= '0;
+      parked_q <= '0;
+    end
   end
 
   // ---- head doorbells: RAM, check, write
   assign s_db_ready = !qc_go;
   assign db2_ok     = db2_known_q && db2_in_q;
+  assign hit        = db2_q && db2_ok;
   always_ff @(posedge clk) begin
     db1_q       <= s_db_valid && s_db_ready;
     db1_known_q <= s_db_fn == '0 && s_db_qid < 9'(NUM_Q) && valid_q[s_db_qid[AW-1:0]];
@@ -254,18 +274,17 @@ module db_ssd_cpl
   // (db_tail_r is two cycles old when it is used) keeps the bit set.
   logic          moved1_q, moved2_q;
   logic [AW-1:0] moved1_qid_q, moved2_qid_q;
-  logic          tail_moves, emptied;
-  assign tail_moves = state_q == ST_POST && !full_q && m_post_ready;
-  assign emptied    = db2_q && db2_ok && db2_value_q == db2_tail_q &&
-                      !(tail_moves && cq_q == db2_qid_q) && !(moved1_q && moved1_qid_q == db2_qid_q) &&
+  logic          emptied;
+  assign emptied    = hit && db2_value_q == db2_tail_q &&
+                      !(sent && cq_q == db2_qid_q) && !(moved1_q && moved1_qid_q == db2_qid_q) &&
                       !(moved2_q && moved2_qid_q == db2_qid_q);
   always_ff @(posedge clk) begin
-    moved1_q     <= tail_moves;
+    moved1_q     <= sent;
     moved1_qid_q <= cq_q;
     moved2_q     <= moved1_q;
     moved2_qid_q <= moved1_qid_q;
-    if (emptied)    entries_q[db2_qid_q] <= 1'b0;
-    if (tail_moves) entries_q[cq_q]      <= 1'b1;
+    if (emptied) entries_q[db2_qid_q] <= 1'b0;
+    if (sent)    entries_q[cq_q]      <= 1'b1;
     if (qc_go) begin
       valid_q[qc_qid]   <= s_qc.valid;
       ien_q[qc_qid]     <= s_qc.ien && s_qc.valid;

@@ -6,15 +6,18 @@
 // heads are RAM, and only two bits a queue are registers. Classes: admin, then urgent, then high, medium and low by
 // weight (CC.AMS = 1); without weights all I/O queues are in one class (Base 2.0, 3.4.4).
 // I/O entries are requested only when a command slot is free for each, so that what has been requested can always be
-// taken in, and an admin command never stands behind an I/O command that cannot go on.
+// taken in, and an admin command never stands behind an I/O command that cannot go on. Admin entries are limited too:
+// the firmware's queue takes them all, so they never stand before an I/O command, and so does db_ssd_cpl when it must
+// keep their completions.
 //
 // Latency: doorbell to request 7 cycles. Throughput: a doorbell 3 cycles, a request of up to FETCH_MAX entries 5.
 module db_ssd_sq
   import db_ssd_pkg::*;
 #(
-  parameter int NUM_QP    = 32,   // I/O queue pairs, 1..254
-  parameter int NUM_CMDS  = 128,  // command slots, 2..256
-  parameter int FETCH_MAX = 8     // entries a read request, 1..64
+  parameter int NUM_QP     = 32,  // I/O queue pairs, 1..254
+  parameter int NUM_CMDS   = 128, // command slots, 2..256
+  parameter int ADMIN_CMDS = 16,  // admin commands inside at most, 1..64
+  parameter int FETCH_MAX  = 8    // entries a read request, 1..64
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -71,6 +74,9 @@ module db_ssd_sq
   end
   if (NUM_CMDS < 2 || NUM_CMDS > 256) begin : g_bad_num_cmds
     $error("%m: NUM_CMDS must be 2..256");
+  end
+  if (ADMIN_CMDS < 1 || ADMIN_CMDS > 64) begin : g_bad_admin_cmds
+    $error("%m: ADMIN_CMDS must be 1..64");
   end
   if (FETCH_MAX < 1 || FETCH_MAX > 64) begin : g_bad_fetch_max
     $error("%m: FETCH_MAX must be 1..64");
@@ -174,13 +180,14 @@ module db_ssd_sq
   logic [15:0] avail_q;
   logic [6:0]  page_q, n_q, limit_q;
   logic [8:0]  free_q;
+  logic [6:0]  admin_free_q;
   logic        admin_go, io_go, fetch_ok;
   logic        req_ready;
   logic [15:0] next_head;
 
   assign bad      = value_q > ctx_r.size;
   assign fetch_ok = run && req_ready;
-  assign admin_go = fetch_ok && listed_q[0];
+  assign admin_go = fetch_ok && listed_q[0] && admin_free_q != 7'd0;
   assign io_go    = fetch_ok && any && free_q != 9'd0;
 
   assign s_qc_ready = state_q == ST_IDLE;
@@ -210,7 +217,7 @@ module db_ssd_sq
   always_comb begin
     enlist = 1'b0;
     if (state_q == ST_DB)   enlist = !bad && !listed_q[q_q] && value_q != pos_r.head;
-    if (state_q == ST_F_GO) enlist = n_q != 7'd0 && next_head != tail_r && valid_q[q_q];
+    if (state_q == ST_F_GO) enlist = next_head != tail_r && valid_q[q_q];
   end
   always_comb begin
     list_push = 4'd0;
@@ -301,7 +308,8 @@ module db_ssd_sq
   always_ff @(posedge clk) begin
     logic [6:0] m;
     m = (7'(FETCH_MAX) < burst) ? 7'(FETCH_MAX) : burst;
-    if (!admin_turn_q && free_q < 9'(m)) m = free_q[6:0];
+    if (admin_turn_q) m = (admin_free_q < m) ? admin_free_q : m;
+    else if (free_q < 9'(m)) m = free_q[6:0];
     if (!admin_turn_q && arb_wrr && ctx_r.class_ != 2'd0) begin
       if (credit_q[ctx_r.class_ - 2'd1] < 9'(m)) m = credit_q[ctx_r.class_ - 2'd1][6:0];
     end
@@ -320,12 +328,16 @@ module db_ssd_sq
   end
 
   // ---- command slots: taken when entries are requested, given back with the completion
-  logic io_issue, io_done;
-  assign io_issue = state_q == ST_F_GO && !admin_turn_q;
-  assign io_done  = s_done_valid && s_done_sqid != '0;
+  logic issue, io_done;
+  assign issue   = state_q == ST_F_GO;
+  assign io_done = s_done_valid && s_done_sqid != '0;
   always_ff @(posedge clk) begin
-    free_q <= free_q - (io_issue ? 9'(n_q) : 9'd0) + 9'(io_done);
-    if (rst) free_q <= 9'(NUM_CMDS);
+    free_q       <= free_q - (issue && !admin_turn_q ? 9'(n_q) : 9'd0) + 9'(io_done);
+    admin_free_q <= admin_free_q - (issue && admin_turn_q ? n_q : 7'd0) + 7'(s_done_valid && !io_done);
+    if (rst) begin
+      free_q       <= 9'(NUM_CMDS);
+      admin_free_q <= 7'(ADMIN_CMDS);
+    end
   end
   assign cmds_inflight = 16'(NUM_CMDS) - 16'(free_q);
 
@@ -341,7 +353,8 @@ module db_ssd_sq
     .clk, .rst, .s_valid(req_push), .s_ready(req_ready), .s_data(req_w),
     .m_valid(m_req_valid), .m_ready(m_req_ready), .m_data({m_req_addr, m_req_len, m_req_user}), .level(req_level));
 
-  assign idle = state_q == ST_IDLE && !m_req_valid && !done1_q && !(run && (listed_q[0] || (any && free_q != 9'd0))) &&
+  assign idle = state_q == ST_IDLE && !m_req_valid && !done1_q &&
+                !(run && ((listed_q[0] && admin_free_q != 7'd0) || (any && free_q != 9'd0))) &&
                 !reload && !s_db_valid && !s_qc_valid;
 
 endmodule

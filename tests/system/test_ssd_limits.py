@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from traffic import MakeDrive
-
 from doorbell import bench, limits
 from doorbell.nvme import Driver
 from doorbell.nvme_spec import NvmOpc
+from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 KINDS = ("MRd", "MWr", "CplD", "Cpl")

@@ -343,7 +343,8 @@ def test_map_rules(client: vc.Client, device: FakeDevice) -> None:
     client.map(0x10000, 0x10000, fd)
     client.map(0x20000, 0x10000, fd, 0x10000)
     for base, size, offset, flags, number in (
-        (0x18000, 0x1000, 0, 3, errno.EEXIST), (0xF000, 0x2000, 0, 3, errno.EEXIST), (1 << 32, 1 << 40, 0, 3, errno.EINVAL),
+        (0x18000, 0x1000, 0, 3, errno.EEXIST), (0xF000, 0x2000, 0, 3, errno.EEXIST),
+        (1 << 32, 1 << 40, 0, 3, errno.EINVAL),
         (0x40000, 0, 0, 3, errno.EINVAL), (0x40001, 0x1000, 0, 3, errno.EINVAL), (0x40000, 0x800, 0, 3, errno.EINVAL),
         (0x40000, 0x1000, 0, 0, errno.EINVAL), (0x40000, 0x1000, 0, 8, errno.EINVAL),
         (0x40000, 0x2000, 0xFF000, 3, errno.EINVAL),  # beyond the file's end

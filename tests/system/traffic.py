@@ -23,9 +23,10 @@ def limits_of(drive: Driver) -> Limits:
     return Limits(drive.namespace.nsze, drive.block_size, drive.max_transfer)
 
 
-def media_of(drive: Driver) -> Media:
+def media_of(drive: Driver, unit: int = 16) -> Media:
+    """The model of a drive's namespace. unit: see `Media`; test_block_atomicity asks for whole blocks."""
     assert drive.namespace is not None
-    return Media(drive.namespace.nsze, drive.block_size)
+    return Media(drive.namespace.nsze, drive.block_size, unit=unit)
 
 
 @dataclass

@@ -290,7 +290,7 @@ async def random_run(dut: Any, seed: int, packets: int, error_rate: float, drop_
 
 @cocotb.test()
 async def random_traffic(dut: Any) -> None:
-    await random_run(dut, 11, 40, 0.0, 0.0, 2)
+    await random_run(dut, 11, 25, 0.0, 0.0, 2)
 
 
 @cocotb.test()
@@ -305,7 +305,7 @@ async def random_traffic_large_mrrs(dut: Any) -> None:
 
 @cocotb.test()
 async def errors_and_drops(dut: Any) -> None:
-    await random_run(dut, 13, 50, 0.1, 0.15, 2)
+    await random_run(dut, 13, 30, 0.1, 0.15, 2)
 
 
 @cocotb.test()

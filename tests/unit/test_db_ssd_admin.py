@@ -67,6 +67,8 @@ class Bench:
         self.bad_reads: set[int] = set()  # pages that answer with an error
         self.icv: list[tuple[int, int]] = []
         self.cid = 0x100
+        self.blocked = ""  # a port that takes nothing
+        self.silent = False  # reads are not answered
         self.media_error = False
         self.media_cycles = 30
         self.resets = {"dp": 0, "fn": 0, "nssro": 0, "flr": 0}
@@ -118,6 +120,8 @@ class Bench:
             await RisingEdge(valid)
         await self.stall()
         await FallingEdge(self.dut.clk)
+        while self.blocked == name and valid.value:
+            await FallingEdge(self.dut.clk)
         if not valid.value:
             return False  # a reset took it
         ready.value = 1
@@ -149,6 +153,8 @@ class Bench:
             if not await self.accept("m_rd"):
                 continue
             assert (address & 4095) + 64 <= 4096 and address % 4 == 0
+            if self.silent:
+                continue
             await self.stall()
             await FallingEdge(d.clk)
             d.s_rd_data.value = int.from_bytes(self.read(address, 64), "little")
@@ -850,9 +856,18 @@ async def resets_and_shutdown(dut):
     await b.write_cc(0x468001)
     await b.until(lambda: dut.csts_shst.value == 2, 5000)
     dut.cmds_inflight.value = 0
-    # function-level reset, with a read that will never be answered
+    await b.disable()
+    # a shutdown of a controller that is not enabled, and one after it of one that is
+    await b.write_cc(0x464000)
+    dut.cc.value = 0x464000
+    await b.until(lambda: dut.csts_shst.value == 2, 5000)
+    await b.enable()
+    assert dut.csts_shst.value == 0
+    await b.write_cc(0x464001)
+    await b.until(lambda: dut.csts_shst.value == 2, 5000)
     await b.disable()
     await b.enable()
+    # function-level reset
     await b.run(0x09, dw10=8, dw11=0x0101)
     fn = b.resets["fn"]
     dut.ev_flr.value = 1
@@ -861,6 +876,19 @@ async def resets_and_shutdown(dut):
     assert b.resets["fn"] == fn + 1 and dut.csts_rdy.value == 0 and int(dut.ic_thr.value) == 0
     await b.enable()
     await b.identify(1)
+    # a command that hangs on a port does not hold up a reset, and the next one works
+    for port in ("m_post", "m_rd", "m_cpl", "answer"):
+        b.blocked, b.silent = port, port == "answer"
+        await b.send(0x09, dw10=0x0E, prp1=0x3000)
+        await b.send(0x06, dw10=1)
+        await ClockCycles(dut.clk, 3000)
+        assert b.completions == [] or port == "m_post"
+        await b.disable()
+        b.blocked, b.silent = "", False
+        b.completions.clear()
+        await b.enable()
+        await b.run(0x09, dw10=0x0E, prp1=0x3000)
+        await b.identify(1)
     # subsystem reset
     await FallingEdge(dut.clk)
     dut.ev_nssr.value = 1
@@ -902,7 +930,8 @@ async def many_at_once(dut):
                 dw10=rng.choice((rng.getrandbits(32), rng.randrange(16), 0x3FF << 16 | rng.randrange(6))),
                 dw11=rng.choice((0, 0, rng.getrandbits(8))),
             ))  # fmt: skip
-        await b.until(lambda n=len(sent): len(b.completions) == n, 600_000, "all completions")
+        expected = len(sent)
+        await b.until(lambda n=expected: len(b.completions) == n, 600_000, "all completions")
         assert [c.cid for c in b.completions] == sent
         b.completions.clear()
         await b.asleep()

@@ -15,6 +15,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 
 FETCH_MAX = 8
+ADMIN_CMDS = 16
 URGENT, HIGH, MEDIUM, LOW = range(4)
 
 
@@ -85,9 +86,10 @@ class Bench:
         assert addr >> 12 == (addr + length - 1) >> 12, "request leaves its page"
         self.head[qid] = (index + count) % size
         self.requests.append((qid, count))
-        if qid:
-            self.open.extend([qid] * count)
-            assert len(self.open) <= self.num_cmds, "more entries than slots"
+        self.open.extend([qid] * count)
+        admin = self.open.count(0)
+        assert len(self.open) - admin <= self.num_cmds, "more entries than slots"
+        assert admin <= ADMIN_CMDS, "more admin entries than the firmware takes"
 
     async def send(self, prefix: str, **values: int) -> None:
         d = self.dut
@@ -160,6 +162,10 @@ async def no_slot_no_request_but_admin(dut: Any) -> None:
     for _ in range(60):
         await RisingEdge(dut.clk)
     assert sum(n for q, n in b.requests if q == 0) == 3, "admin entries wait behind I/O"
+    await b.add(0, 28)
+    for _ in range(100):
+        await RisingEdge(dut.clk)
+    assert sum(n for q, n in b.requests if q == 0) == ADMIN_CMDS and dut.idle.value == 1
     b.complete = 0.5
     await b.settle(20 * b.num_cmds + 2000)
 
