@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -37,7 +38,9 @@ def main(
     failed = [] if no_lint else lint()
     command = [sys.executable, "-P", "-m", "pytest", *pytest_args(select, nightly, workers, ctx.args)]
     sys.stdout.flush()
-    status = subprocess.run(command, cwd=paths.ROOT, env=env).returncode
+    child = subprocess.Popen(command, cwd=paths.ROOT, env=env)
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    status = wait(child)
     if coverage:
         from doorbell.coverage import report
 
@@ -48,6 +51,15 @@ def main(
         raise UserError("no test was selected", status=5)
     if status:
         raise typer.Exit(status if status > 0 else 128 - status)
+
+
+def wait(child: subprocess.Popen[bytes]) -> int:
+    """Its exit status. Ctrl-C reaches the child too: let it say what it has, then stop."""
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        child.wait()
+        raise
 
 
 def pytest_args(select: str, nightly: bool, workers: int, extra: list[str]) -> list[str]:

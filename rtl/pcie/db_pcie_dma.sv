@@ -6,6 +6,7 @@
 // other; write data, posts and read requests share RQ a packet at a time.
 // stop: no read request is sent from now on; when the last outstanding one has ended, RQ takes no packet any more,
 // and then quiet says that nothing is on its way. A reset is safe then.
+// hold: the function must not be a bus master now. Nothing new is sent, but for the read request on its way to RQ.
 // Latency and throughput: of db_pcie_rd, db_pcie_wr, db_pcie_post, plus 1 cycle of db_pcie_rq_mux.
 module db_pcie_dma
   import db_pcie_pkg::*;
@@ -27,6 +28,7 @@ module db_pcie_dma
   input  logic [2:0]                       cfg_mps,
   input  logic [2:0]                       cfg_mrrs,
   input  logic                             stop,
+  input  logic                             hold,
   output logic                             quiet,
   output logic                             idle,           // nothing waits inside
   // PCIe
@@ -136,7 +138,7 @@ module db_pcie_dma
       .DATA_W(DATA_W), .TAG_BASE(tag_base(i)), .NUM_TAGS(tags(i)), .RING_DW(1 << RING_DW_LG[16*i +: 16]),
       .USER_W(USER_W), .CHUNK_BYTES(int'(CHUNK[16*i +: 16])), .RING_DW_W(RING_DW_W)
     ) i_rd (
-      .clk, .rst, .cfg_mrrs, .stop, .idle(rd_idle_w[i]),
+      .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(rd_idle_w[i]),
       .s_req_valid(s_req_valid[i]), .s_req_ready(s_req_ready[i]), .s_req_fn(s_req_fn[8*i +: 8]),
       .s_req_addr(s_req_addr[64*i +: 64]), .s_req_len(s_req_len[13*i +: 13]), .s_req_first(s_req_first[i]),
       .s_req_last(s_req_last[i]), .s_req_drop(s_req_drop[i]), .s_req_user(s_req_user[USER_W*i +: USER_W]),
@@ -187,7 +189,7 @@ module db_pcie_dma
 
   logic rq_stop_q, rq_idle;
   db_pcie_rq_mux #(.DATA_W(DATA_W), .N(3)) i_mux (
-    .clk, .rst, .stop(rq_stop_q), .idle(rq_idle), .s_axis_tdata(src_tdata), .s_axis_tkeep(src_tkeep), .s_axis_tlast(src_tlast),
+    .clk, .rst, .stop({rq_stop_q, {2{rq_stop_q || hold}}}), .idle(rq_idle), .s_axis_tdata(src_tdata), .s_axis_tkeep(src_tkeep), .s_axis_tlast(src_tlast),
     .s_axis_tuser(src_tuser), .s_axis_tvalid(src_tvalid), .s_axis_tready(src_tready),
     .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser, .m_axis_rq_tvalid, .m_axis_rq_tready);
 

@@ -2,7 +2,7 @@
 // Merges N packet streams onto RQ: whole packets, round robin.
 //
 // A source that has begun a packet keeps RQ until tlast, so sources must not pause inside a packet (those of this library
-// do not). stop: no new packet is taken; one that has begun goes on.
+// do not). stop[i]: no new packet of source i is taken; one that has begun goes on.
 // Latency: 1 cycle. Throughput: a beat a cycle, no gap between packets. Outputs are registers (db_skid).
 module db_pcie_rq_mux
   import db_pcie_pkg::*;
@@ -12,7 +12,7 @@ module db_pcie_rq_mux
 ) (
     input  logic                                 clk,
     input  logic                                 rst,
-    input  logic                                 stop,
+    input  logic [N-1:0]                         stop,
     output logic                                 idle,          // no packet inside
 
     input  logic [N*DATA_W-1:0]                  s_axis_tdata,  // source i at [i*width +: width]
@@ -45,7 +45,7 @@ module db_pcie_rq_mux
   ) i_arb (
       .clk,
       .rst,
-      .req      (s_axis_tvalid),
+      .req      (s_axis_tvalid & ~stop),
       .ack,
       .gnt_valid(any),
       .gnt,
@@ -53,10 +53,10 @@ module db_pcie_rq_mux
   );
 
   assign sel           = open_q ? owner_q : gnt;
-  assign valid         = open_q ? |(s_axis_tvalid & owner_q) : any && !stop;
+  assign valid         = open_q ? |(s_axis_tvalid & owner_q) : any;
   assign last          = |(s_axis_tlast & sel);
   assign ack           = !open_q && valid && ready;
-  assign s_axis_tready = (ready && (open_q || !stop)) ? sel : '0;
+  assign s_axis_tready = ready ? sel : '0;
 
   assign idle          = !open_q && !m_axis_rq_tvalid;
 

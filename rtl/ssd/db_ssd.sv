@@ -516,6 +516,7 @@ module db_ssd
     .CHUNK     ({16'd128, 16'd256, 16'd256, 16'd512, 16'd512})
   ) i_dma (
     .clk, .rst(dp_rst), .cfg_mps({1'b0, cfg_max_payload}), .cfg_mrrs(cfg_max_read_req), .stop(ctl_stop),
+    .hold(!cfg_bus_master),
     .quiet(dma_quiet), .idle(dma_idle), .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser,
     .m_axis_rq_tvalid, .m_axis_rq_tready, .s_axis_rc_tdata, .s_axis_rc_tkeep, .s_axis_rc_tlast, .s_axis_rc_tuser,
     .s_axis_rc_tvalid, .s_axis_rc_tready,

@@ -97,7 +97,8 @@ module db_ssd_cpl
   logic [16:0]      tail_next_q;                      // {phase, tail}
   // head doorbells on their way: 1 = RAM is read, 2 = checked
   logic             db1_q, db2_q, db2_ok, db1_known_q;
-  logic [AW-1:0]    db1_qid_q, db2_qid_q;
+  logic [QID_W-1:0] db1_qid_q, db2_qid_q;
+  logic [AW-1:0]    db2_idx;                          // db2_qid_q as an index
   logic [15:0]      db1_value_q, db2_value_q, db2_tail_q;
   logic             db2_known_q, db2_in_q, hit;       // hit: a head is written
   logic [NUM_Q-1:0] valid_q, entries_q, ien_q, parked_q;
@@ -144,7 +145,7 @@ module db_ssd_cpl
   assign tail_waddr = qc_go ? qc_qid : cq_q;
   assign tail_wdata = qc_go ? 17'h10000 : tail_next_q;
   assign head_we    = qc_go || hit;
-  assign head_waddr = qc_go ? qc_qid : db2_qid_q;
+  assign head_waddr = qc_go ? qc_qid : db2_idx;
   assign head_wdata = qc_go ? 16'd0 : db2_value_q;
   db_ram_sdp #(.WIDTH(17), .DEPTH(NUM_Q)) i_tail (
     .clk, .we(tail_we), .waddr(tail_waddr), .wdata(tail_wdata), .re(1'b1), .raddr(lk_cq), .rdata(tail_r));
@@ -230,13 +231,13 @@ module db_ssd_cpl
   // engine found the queue full; and when a queue is created or deleted. A queue's bit in parked_q falls when all are
   // brought back, and rises again with the first that finds the queue full.
   logic hit_work;                                     // the head of the queue of the completion at work is written
-  assign hit_work = hit && db2_qid_q == (state_q == ST_CQ ? lk_cq : cq_q);
+  assign hit_work = hit && db2_idx == (state_q == ST_CQ ? lk_cq : cq_q);
   always_ff @(posedge clk) begin
     seen_q <= hit_work || (seen_q && state_q != ST_CQ);
-    if ((hit && parked_q[db2_qid_q]) || (park_push && (seen_q || hit_work)) || qc_go) begin
+    if ((hit && parked_q[db2_idx]) || (park_push && (seen_q || hit_work)) || qc_go) begin
       back_q <= park_level + ($bits(park_level))'(park_push) - ($bits(park_level))'(park_pop);
     end else if (park_pop) back_q <= back_q - 1'b1;
-    if (hit)       parked_q[db2_qid_q] <= 1'b0;
+    if (hit)       parked_q[db2_idx] <= 1'b0;
     if (park_push) parked_q[cq_q]      <= 1'b1;
     if (qc_go)     parked_q[qc_qid]    <= 1'b0;
     if (rst) begin
@@ -247,12 +248,13 @@ module db_ssd_cpl
 
   // ---- head doorbells: RAM, check, write
   assign s_db_ready = !qc_go;
+  assign db2_idx    = db2_qid_q[AW-1:0];
   assign db2_ok     = db2_known_q && db2_in_q;
   assign hit        = db2_q && db2_ok;
   always_ff @(posedge clk) begin
     db1_q       <= s_db_valid && s_db_ready;
     db1_known_q <= s_db_fn == '0 && s_db_qid < 9'(NUM_Q) && valid_q[s_db_qid[AW-1:0]];
-    db1_qid_q   <= s_db_qid[AW-1:0];
+    db1_qid_q   <= s_db_qid[QID_W-1:0];
     db1_value_q <= s_db_value;
     db2_q       <= db1_q;
     db2_known_q <= db1_known_q;
@@ -262,7 +264,7 @@ module db_ssd_cpl
     db2_tail_q  <= db_tail_r;
     m_dberr_valid <= run && db2_q && !db2_ok;
     m_dberr_kind  <= db2_known_q;
-    m_dberr_qid   <= QID_W'(db2_qid_q);
+    m_dberr_qid   <= db2_qid_q;
     if (rst) begin
       db1_q <= 1'b0;
       db2_q <= 1'b0;
@@ -276,14 +278,14 @@ module db_ssd_cpl
   logic [AW-1:0] moved1_qid_q, moved2_qid_q;
   logic          emptied;
   assign emptied    = hit && db2_value_q == db2_tail_q &&
-                      !(sent && cq_q == db2_qid_q) && !(moved1_q && moved1_qid_q == db2_qid_q) &&
-                      !(moved2_q && moved2_qid_q == db2_qid_q);
+                      !(sent && cq_q == db2_idx) && !(moved1_q && moved1_qid_q == db2_idx) &&
+                      !(moved2_q && moved2_qid_q == db2_idx);
   always_ff @(posedge clk) begin
     moved1_q     <= sent;
     moved1_qid_q <= cq_q;
     moved2_q     <= moved1_q;
     moved2_qid_q <= moved1_qid_q;
-    if (emptied) entries_q[db2_qid_q] <= 1'b0;
+    if (emptied) entries_q[db2_idx] <= 1'b0;
     if (sent)    entries_q[cq_q]      <= 1'b1;
     if (qc_go) begin
       valid_q[qc_qid]   <= s_qc.valid;

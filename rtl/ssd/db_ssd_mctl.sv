@@ -14,6 +14,7 @@ module db_ssd_mctl
 ) (
   input  logic                clk,
   input  logic                rst,
+  input  logic                stop,          // until rst: start no media command; what is left is never done
   input  logic                s_start,       // pulse, when idle
   input  cmd_t                s_cmd,         // stays until m_done
   // range list (Dataset Management)
@@ -32,7 +33,7 @@ module db_ssd_mctl
   input  logic                s_media_done,
   input  logic                s_media_err,
   output logic                m_done,        // pulse
-  output status_t             m_status
+  output status_t             m_status       // with m_done and until the next start
 );
   localparam int RANGES = DATA_W / 128;      // in a row
   localparam int IW     = (RANGES > 1) ? $clog2(RANGES) : 1;
@@ -64,12 +65,12 @@ module db_ssd_mctl
       ST_IDLE: begin
         bad_q    <= 1'b0;
         range_q  <= '0;
-        m_status <= '0;
         m_media_op    <= (s_cmd.op == CMD_FLUSH) ? MEDIA_FLUSH : MEDIA_ZERO;
         m_media_addr  <= s_cmd.media_addr[ADDR_W-1:0];
         m_media_bytes <= {32'd0, s_cmd.bytes};
         if (s_start) begin
-          m_media_valid <= !dsm;
+          m_status      <= '0;
+          m_media_valid <= !dsm && !stop;
           state_q       <= dsm ? ST_ROW : ST_SEND;
         end
       end
@@ -91,11 +92,11 @@ module db_ssd_mctl
         end
         if (empty_q) next_range = 1'b1;
         else begin
-          m_media_valid <= 1'b1;
+          m_media_valid <= !stop;
           state_q       <= ST_SEND;
         end
       end
-      ST_SEND: if (m_media_ready) begin
+      ST_SEND: if (m_media_valid && m_media_ready) begin   // stopped, it stays here
         m_media_valid <= 1'b0;
         state_q       <= ST_WAIT;
       end
@@ -107,7 +108,7 @@ module db_ssd_mctl
         if (dsm) next_range = 1'b1;
         else if (m_media_op == MEDIA_ZERO && s_cmd.fua && !s_media_err) begin
           m_media_op    <= MEDIA_FLUSH;
-          m_media_valid <= 1'b1;
+          m_media_valid <= !stop;
           state_q       <= ST_SEND;
         end else begin
           m_done  <= 1'b1;

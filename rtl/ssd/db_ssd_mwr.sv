@@ -191,7 +191,7 @@ module db_ssd_mwr
   logic       w_free, write_row, cmp_row, fill, burst_room, ctl_ready, ctl_run_q, drained;
   logic [7:0] row_q;
   logic       last_row, prp_pop;
-  logic [4:0] dry_q;                 // cycles without a row while nothing more can come
+  logic [4:0] dry_q;                 // cycles in which no row was taken while nothing more can come
   assign w_free    = !m_w_valid || m_w_ready;
   assign fill      = stop && dry_q[4];
   assign write_row = item_valid && !item.compare && !item.media && w_free && burst_room && (s_axis_tvalid || fill);
@@ -208,7 +208,7 @@ module db_ssd_mwr
   assign drained   = burst_level == '0 && !m_w_valid && !m_aw_valid;
 
   always_ff @(posedge clk) begin
-    dry_q <= (no_more_rows && !s_axis_tvalid) ? (dry_q[4] ? dry_q : dry_q + 1'b1) : '0;
+    dry_q <= (no_more_rows && !(s_axis_tvalid && s_axis_tready)) ? (dry_q[4] ? dry_q : dry_q + 1'b1) : '0;
     if (write_row) row_q <= last_row ? '0 : row_q + 1'b1;
     if (w_free) begin
       m_w_valid <= write_row;
@@ -295,7 +295,7 @@ module db_ssd_mwr
   assign ctl_start = item_valid && item.media && drained && !ctl_run_q && !ctl_end_q && !stop;
   assign media_end = ctl_end_q && direct_free;
   db_ssd_mctl #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_ctl (
-    .clk, .rst, .s_start(ctl_start), .s_cmd(cmd_q),
+    .clk, .rst, .stop, .s_start(ctl_start), .s_cmd(cmd_q),
     .s_axis_tvalid(s_axis_tvalid && ctl_run_q), .s_axis_tready(ctl_ready), .s_axis_tdata, .s_axis_tlast, .s_axis_tdw,
     .s_axis_terr, .m_media_valid, .m_media_ready, .m_media_op, .m_media_addr, .m_media_bytes, .s_media_done,
     .s_media_err, .m_done(ctl_done), .m_status(ctl_status));

@@ -124,7 +124,7 @@ module db_ssd_sq
     .clk, .we(ctx_we), .waddr(q_q), .wdata(qc_q.cqid), .re(1'b1), .raddr(lk_sqid[AW-1:0]), .rdata(lk_cqid));
   logic          head_we;
   logic [AW-1:0] head_waddr;
-  assign head_we    = s_head_valid || state_q == ST_QC || state_q == ST_INIT;
+  assign head_we    = s_head_valid || (state_q == ST_QC && qc_q.valid) || state_q == ST_INIT;
   assign head_waddr = s_head_valid ? s_head_sqid[AW-1:0] : q_q;
   db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_head (
     .clk, .we(head_we), .waddr(head_waddr), .wdata(s_head_valid ? s_head : 16'd0),

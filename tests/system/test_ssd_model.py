@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
-from doorbell import bench, limits
+from doorbell import bench, cli, limits
 from doorbell.errors import UserError
 from doorbell.functional import FunctionalSsd
 from doorbell.model import Limits, Media, Mismatch, allowed_statuses
@@ -229,3 +230,27 @@ def test_link_limit_by_hand() -> None:
 def test_link_names(name: str) -> None:
     with pytest.raises(ValueError):
         limits.Link.parse(name)
+
+
+def test_bench_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.json"
+    arguments = ["bench", "--backend", "functional", "--rw", "randrw", "--rwmixread", "70", "--iodepth", "8",
+                 "--number-ios", "64", "--json"]
+    assert cli.run([*arguments, str(out)]) == 0
+    assert "% of link" in capsys.readouterr().out
+    first = out.read_text()
+    assert cli.run([*arguments, str(out)]) == 0 and out.read_text() == first, "the same seed, the same figures"
+    capsys.readouterr()
+    assert cli.run([*arguments, "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"][0]["read"]["total_ios"] > 30
+    for wrong in (["--bs", "3x"], ["--frobnicate"], ["--link", "gen9x9"], ["--bs", "100"], ["--bs", "4m"],
+                  ["--mps", "100"], [str(tmp_path / "none.fio")]):
+        assert cli.run(["bench", "--backend", "functional", *wrong]) != 0
+        captured = capsys.readouterr()
+        assert captured.err.count("\n") == 1 and captured.err.startswith("doorbell: "), captured.err
+
+
+def test_demo_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["demo", "--backend", "functional", "--mib", "2", "--json"]) == 0
+    out = json.loads(capsys.readouterr().out)
+    assert out["doorbell"]["verify"]["compared"] == 2 << 20 and len(out["jobs"]) == 6

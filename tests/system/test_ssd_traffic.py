@@ -48,7 +48,7 @@ def test_large(make_drive: MakeDrive) -> None:
     """Up to MDTS, with chained lists."""
     drive = make_drive(memory=256 << 20)
     drive.start(queues=4, entries=16)
-    run(drive, 60, 8, region=16384, largest=1 << 20, seed=3, weights={NvmOpc.READ: 1, NvmOpc.WRITE: 1})
+    run(drive, 40, 8, region=8192, largest=1 << 20, seed=3, weights={NvmOpc.READ: 1, NvmOpc.WRITE: 1})
 
 
 def test_all_queues(make_drive: MakeDrive) -> None:
@@ -109,7 +109,8 @@ def test_links(make_drive: MakeDrive, variant: str) -> None:
     """Widths, payload and request sizes, completion cuts, completions out of order, credits, stalls, slow media."""
     drive = make_drive(**VARIANTS[variant])
     drive.start(queues=4, entries=32)
-    run(drive, 80 if variant == "gen1x1" else 200, 16, region=2048, largest=32 << 10, seed=11)
+    slow = variant == "gen1x1"
+    run(drive, 60 if slow else 200, 16, region=512 if slow else 2048, largest=(8 if slow else 32) << 10, seed=11)
 
 
 @pytest.mark.rtl

@@ -53,6 +53,8 @@ def run(
     from cocotb_tools.runner import get_results, get_runner
 
     paths.put_tools_on_path()
+    # Compiling is most of a bench's time, so no optimisation; and the wheel's Makefile leaves a flag empty.
+    os.environ["MAKEFLAGS"] = "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0 CFG_CXXFLAGS_PCH_I=-include"
     parameters = dict(parameters or {})
     packages = [RTL / p for p in PACKAGES if (RTL / p).exists()]
     extras = [ROOT / e for e in extra_sources]
