@@ -232,7 +232,7 @@ struct db_sim {
     db_watch watch[64];
     u32 n_watch = 0;
     u8* bell = nullptr;
-    u32 bell_shadow[1024] = {};
+    static constexpr u32 BELL_EMPTY = ~0u;  // in the doorbell page: nothing written since we looked
     u64 next_poll = 0;
 
     u32 intx = 0;
@@ -981,11 +981,10 @@ struct db_sim {
     }
 
     void scan_doorbells() {
-        if (!std::memcmp(bell, bell_shadow, 4096)) return;
         for (u32 i = 0; i < 1024 && mmio.size() < MMIO_SLOTS; ++i) {
-            const u32 v = __atomic_load_n(reinterpret_cast<u32*>(bell) + i, __ATOMIC_ACQUIRE);
-            if (v == bell_shadow[i]) continue;
-            bell_shadow[i] = v;
+            u32* const word = reinterpret_cast<u32*>(bell) + i;
+            if (__atomic_load_n(word, __ATOMIC_RELAXED) == BELL_EMPTY) continue;
+            const u32 v = __atomic_exchange_n(word, BELL_EMPTY, __ATOMIC_ACQUIRE);
             MmioReq m{0x1000 + i * 4, 4, 0, true, {}};
             std::memcpy(m.data, &v, 4);
             mmio.push(m);
@@ -1271,12 +1270,11 @@ int db_mmio_poll(db_sim* s, int handle, void* data) {
 
 void db_doorbell_page(db_sim* s, void* page) {
     s->bell = static_cast<u8*>(page);
-    if (page) std::memcpy(s->bell_shadow, page, 4096);
+    db_doorbell_reset(s);
 }
 
 void db_doorbell_reset(db_sim* s) {
-    if (s->bell) std::memset(s->bell, 0, 4096);
-    std::memset(s->bell_shadow, 0, sizeof s->bell_shadow);
+    if (s->bell) std::memset(s->bell, 0xff, 4096);
 }
 
 int db_irqs(db_sim* s, db_irq* out, int n) {

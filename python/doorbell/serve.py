@@ -190,7 +190,6 @@ class FunctionalDevice:
         self._reads: list[bytes | None] = []
         self._fds: dict[int, int] = {}
         self._doorbells = memoryview(bytearray(4096)).cast("I")
-        self._seen = [0] * 1024
 
     def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
         if pointer is not None:
@@ -245,14 +244,13 @@ class FunctionalDevice:
 
     def doorbell_reset(self) -> None:
         self._doorbells[:] = self._blank
-        self._seen = [0] * 1024
 
-    _blank = memoryview(bytearray(4096)).cast("I")
+    _blank = memoryview(b"\xff" * 4096).cast("I")  # nothing written since we looked
 
     def _scan_doorbells(self) -> None:
         for i in range(2 * self.vectors):
-            if (value := self._doorbells[i]) != self._seen[i]:
-                self._seen[i] = value
+            if (value := self._doorbells[i]) != 0xFFFFFFFF:
+                self._doorbells[i] = 0xFFFFFFFF
                 self._sim.mmio_write(0x1000 + 4 * i, value)
 
     def configure(self, state: PciState, msix_enable: bool) -> None:

@@ -419,13 +419,16 @@ class Sim:
             raise ValueError("an access of BAR 0 has 1 to 64 bytes, in at most 16 dwords")
 
     def doorbell_page(self, page: Any) -> None:
-        """A 4 KiB page (buffer or address) that others may write: changed dwords become writes to BAR 0 + 0x1000."""
+        """A 4 KiB page (buffer or address) that others may write: what they write becomes writes to BAR 0 + 0x1000.
+
+        The page is all ones where nobody has written since the simulator looked.
+        """
         keep = None if page is None or isinstance(page, int) else (ctypes.c_char * 4096).from_buffer(page)
         self._lib.doorbell_page(self._h, page if keep is None else ctypes.addressof(keep))
         self._page = keep
 
     def doorbell_reset(self) -> None:
-        """Zero the doorbell page, without writing to the device: for when the controller is reset."""
+        """Forget what is in the doorbell page and has not been seen: for when the function is reset."""
         self._lib.doorbell_reset(self._h)
 
     # ------------------------------------------------------------------------------------------------------- interrupts

@@ -53,7 +53,6 @@ NUM_IRQS = 5
 IRQ_EVENTFD, IRQ_MASKABLE, IRQ_AUTOMASKED, IRQ_NORESIZE = 1, 2, 4, 8
 DATA_NONE, DATA_BOOL, DATA_EVENTFD, ACTION_MASK, ACTION_UNMASK, ACTION_TRIGGER = 1, 2, 4, 8, 16, 32
 
-CC = 0x14  # NVMe's Controller Configuration register; bit 0: enable
 DOORBELL_PAGE = 0x1000
 PAGE = 4096
 PGSIZES = 4096
@@ -764,11 +763,6 @@ class Server:
                 self._table[at : at + len(data)] = data
         elif offset + len(data) <= pci_config.MSIX_TABLE and len(data) <= 64:
             self._device.write(offset, data)
-            at = CC - offset
-            if 0 <= at < len(data) and not data[at] & 1:
-                # The controller's queues are gone. The next ones' first doorbells may have the old ones' last values,
-                # and would not be noticed in the page if these stayed there.
-                self._device.doorbell_reset()
 
     def _blank_table(self) -> bytearray:
         return bytearray(struct.pack("<QII", 0, 0, 1) * self._config.vectors)

@@ -5,7 +5,7 @@
 // vector. Otherwise it is counted, and its vector fires when more than ic_thr requests have come, or at the latest
 // ic_time x 100 us after the first that waits. The time is kept for all vectors together, so a vector may fire
 // earlier than its own time, never later.
-// Latency: 1 cycle; counted requests 2. Throughput: a request every 2 cycles, counted ones every 4.
+// Latency: 1 cycle; counted requests 2. Throughput: a request a cycle, counted ones every 2.
 module db_ssd_coalesce
   import db_ssd_pkg::*;
 #(
@@ -29,7 +29,7 @@ module db_ssd_coalesce
   output logic [FN_W-1:0]  m_irq_fn,
   output logic [15:0]      m_irq_vector,
   output logic             idle,          // nothing to do before wake_us
-  output logic [63:0]      wake_us        // when a waiting request is due; all ones: none waits
+  output logic [63:0]      wake_us        // when waiting requests are due, or before; all ones: none waits
 );
   localparam int VW = (NUM_VEC > 1) ? $clog2(NUM_VEC) : 1;
   if (NUM_VEC < 1 || NUM_VEC > 2048) begin : g_bad_num_vec

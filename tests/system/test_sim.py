@@ -423,13 +423,16 @@ def test_doorbell_page(make: Make) -> None:
     page[0x20:0x24] = struct.pack("<I", 9)
     d.sim.run(500)
     assert d.sim.mmio_read(0x24) == 3
-    d.sim.doorbell_reset()
-    assert page[:] == bytes(4096)
-    d.sim.run(1000)
-    assert d.sim.mmio_read(0x24) == 3
-    page[0x18:0x1C] = struct.pack("<I", 78)
+    page[0x20:0x24] = struct.pack("<I", 9)  # the same again is a write again
     d.sim.run(500)
     assert d.sim.mmio_read(0x24) == 4
+    d.sim.doorbell_reset()
+    assert page[:] == b"\xff" * 4096
+    d.sim.run(1000)
+    assert d.sim.mmio_read(0x24) == 4
+    page[0x18:0x1C] = struct.pack("<I", 78)
+    d.sim.run(500)
+    assert d.sim.mmio_read(0x24) == 5
     d.sim.doorbell_page(None)
 
 

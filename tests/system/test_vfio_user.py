@@ -33,6 +33,9 @@ VECTORS = 9
 DMA_ADDRESS, DMA_SIZE, DMA_GO, FIRE, LEVEL = 0x800, 0x808, 0x80C, 0x810, 0x814
 
 
+EMPTY = 0xFFFFFFFF  # in the doorbell page: nothing written since the device looked
+
+
 class FakeDevice:
     """Registers that keep what is written, a DMA engine, an interrupt register. Reads take a few runs.
 
@@ -59,7 +62,6 @@ class FakeDevice:
         self.next = 0
         self.runs = 0
         self.page = (ctypes.c_uint32 * 1024)()
-        self.seen = [0] * 1024
 
     def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
         self.maps[base] = (size, pointer, writable)
@@ -109,9 +111,9 @@ class FakeDevice:
     def run(self, cycles: int) -> None:
         self.runs += 1
         for i in range(8):
-            if self.page[i] != self.seen[i]:
-                self.seen[i] = self.page[i]
-                self.doorbells.append((i, self.seen[i]))
+            if self.page[i] != EMPTY:
+                self.doorbells.append((i, self.page[i]))
+                self.page[i] = EMPTY
 
     def dma_next(self) -> DmaRequest | None:
         return self.requests.popleft() if self.requests else None
@@ -131,8 +133,7 @@ class FakeDevice:
         self.page = (ctypes.c_uint32 * 1024).from_address(pointer)
 
     def doorbell_reset(self) -> None:
-        self.page[:] = [0] * 1024
-        self.seen = [0] * 1024
+        self.page[:] = [EMPTY] * 1024
 
     def configure(self, state: PciState, msix_enable: bool) -> None:
         self.state, self.msix_enable = state, msix_enable
