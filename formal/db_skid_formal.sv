@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof of db_skid: words come out in order, none lost, doubled or changed; a word that is offered stays until taken; room
-// for two. One word, any one, is followed (mark).
+// Proof of db_skid: words come out in order, none lost, doubled or changed; a word that is offered stays until taken;
+// room for two. One word, any one, is followed (mark).
 module db_skid_formal #(
     parameter int unsigned WIDTH = 2
 ) (

@@ -9,7 +9,7 @@
 #define CFG_FIRMWARE         "0.1.0"
 #define CFG_SERIAL           "DB"      // followed by 8 hex digits: word 1 of the image (build.py --serial)
 #define CFG_NQN              "nqn.2014-08.org.nvmexpress:uuid:"
-#define CFG_UUID             0xd0, 0x0b, 0xbe, 0x11, 0x00, 0x00, 0x40, 0x00, 0x80, 0x00, 0x00, 0x00  // + serial, 4 bytes
+#define CFG_UUID             0xd0, 0x0b, 0xbe, 0x11, 0x00, 0x00, 0x40, 0x00, 0x80, 0x00, 0x00, 0x00  // + serial
 #define CFG_OUI              0x02, 0xdb, 0x55  // locally administered: the project has no block of its own
 
 #define CFG_MDTS             8u       // 2^8 pages of 4 KiB = 1 MiB

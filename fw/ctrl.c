@@ -76,9 +76,12 @@ static void shut_down(uint32_t shn)
     notified = true;
     set_csts(rdy, cfs, 1);
     HW->CTL = 0;
-    // A normal shutdown ends the commands that have been taken; an abrupt one leaves them to themselves.
-    if (shn == 1 && rdy)
-        (void)hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US);
+    // A normal shutdown ends the commands that have been taken; an abrupt one stops them where they are. Either way the
+    // media has answered every write before it is told to flush.
+    if (rdy && !(shn == 1 && hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US))) {
+        HW->CTL = DB_SSD_FW__CTL__STOP_bm;
+        (void)hw_wait(EV(QUIET), hw_time() + CFG_WAIT_US);
+    }
     (void)hw_media(0, 0, 0);
     if (HW->EVENT & EV_RESET)
         return;

@@ -63,7 +63,8 @@ void identify_init(void)
     c[512] = 0x66;
     c[513] = 0x44;
     put32(c + 516, num_ns);
-    put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u);  // Verify, Timestamp, Select, Write Zeroes, DSM, Compare
+    // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare
+    put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u);
     c[525] = 3u << 1 | 1u;            // VWC: there is one; Flush takes the broadcast NSID
     uint32_t n = sizeof CFG_NQN - 1;
     put_text(c + 768, CFG_NQN, n);

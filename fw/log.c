@@ -136,7 +136,8 @@ static uint32_t features_page(void)
 
 static uint32_t supported_page(void)
 {
-    static const uint8_t pages[] = {LOG_SUPPORTED, LOG_ERROR, LOG_SMART, LOG_FIRMWARE, LOG_EFFECTS, LOG_FEATURES, LOG_MI};
+    static const uint8_t pages[] = {LOG_SUPPORTED, LOG_ERROR,    LOG_SMART, LOG_FIRMWARE,
+                                    LOG_EFFECTS,   LOG_FEATURES, LOG_MI};
     memset(page, 0, 128);
     for (uint32_t i = 0; i < sizeof pages; i++)
         page[4 * pages[i]] = 1;

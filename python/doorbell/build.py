@@ -301,7 +301,9 @@ def simulator(
         obj = out / "obj"
         say(f"translating {top} to C++ with Verilator")
         arguments = [*verilate, "--Mdir", str(obj), *sources.verilator_args(), *map(str, sources.files_of(top))]
-        tool([*verilator(), *arguments], f"Verilator on {top}")
+        # File names relative to the repository: messages are the same in every clone, and the objects too.
+        arguments = [a.removeprefix(f"{paths.ROOT}/") for a in arguments]
+        tool([*verilator(), *arguments], f"Verilator on {top}", cwd=paths.ROOT)
         defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]
         defines.append(f"-DDB_DATA_W={settings.get('DATA_W', 256)}")
         link(obj, runtime, [*TOP_DEFINES, *defines], out / f"lib{top}.so")
@@ -312,7 +314,7 @@ def simulator(
     return cached(kind, key, make, f"building the simulator of {top} {text}".rstrip()) / f"lib{top}.so"
 
 
-RECIPE = 1  # raise it when this file makes something else of the same inputs
+RECIPE = 2  # raise it when this file makes something else of the same inputs
 TOP_DEFINES = ["-DDB_TOP=Vtop", '-DDB_TOP_HEADER="Vtop.h"']
 COMPILE = [
     "-std=c++17", "-fPIC", "-fno-semantic-interposition", "-pthread",
@@ -396,8 +398,6 @@ def main(
     """Build the registers, firmware and simulator; print where they are.
 
     What is up to date already is taken from the cache.
-
-    Example: ./doorbell build --top db_ssd --data-w 512
     """
     if only not in ("all", "regs", "firmware", "simulator"):
         raise UserError(f"--only {only}: must be all, regs, firmware or simulator")

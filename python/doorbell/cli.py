@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import typer
@@ -16,15 +16,43 @@ import typer
 from doorbell import __version__, paths
 from doorbell.errors import UserError
 
-# name: (module, function, pass unknown options on, one line for the list)
-COMMANDS: dict[str, tuple[str, str, bool, str]] = {
-    "demo": ("doorbell.demo", "main", False, "Bring up the SSD in simulation, write and verify data, show how fast."),
-    "test": ("doorbell.testing", "main", True, "Lint, then run all tests."),
-    "bench": ("doorbell.bench", "main", False, "Run fio jobs against a top, in simulated time."),
-    "serve": ("doorbell.serve", "main", False, "Offer a top as a vfio-user PCIe device to QEMU and other clients."),
-    "vm": ("doorbell.vm", "main", False, "Boot Linux with a top as its NVMe drive."),
-    "lint": ("doorbell.lint", "main", False, "Check RTL and Python with Verilator, Verible and Ruff."),
-    "build": ("doorbell.build", "main", False, "Build the registers, firmware and simulator; print where they are."),
+
+@dataclass(frozen=True)
+class Command:
+    """module: has the function `main` that runs it. pass_on: unknown options are the command's own business."""
+
+    module: str
+    summary: str
+    example: str
+    pass_on: bool = False
+
+
+COMMANDS = {
+    "demo": Command(
+        "doorbell.demo",
+        "Bring up the SSD in simulation, write and verify data, show how fast.",
+        "./doorbell demo --link gen4x8 --data-w 512",
+    ),
+    "test": Command("doorbell.testing", "Lint, then run all tests.", "./doorbell test -k fifo", pass_on=True),
+    "bench": Command(
+        "doorbell.bench",
+        "Run fio jobs against a top, in simulated time.",
+        "./doorbell bench --rw randread --bs 4k --iodepth 64",
+    ),
+    "serve": Command(
+        "doorbell.serve",
+        "Offer a top as a vfio-user PCIe device to QEMU and other clients.",
+        "./doorbell serve --socket /tmp/nvme.sock --image drive.img",
+    ),
+    "vm": Command(
+        "doorbell.vm", "Boot Linux with a top as its NVMe drive.", "./doorbell vm --image drive.img --run script.sh"
+    ),
+    "lint": Command("doorbell.lint", "Check RTL and Python with Verilator, Verible and Ruff.", "./doorbell lint"),
+    "build": Command(
+        "doorbell.build",
+        "Build the registers, firmware and simulator; print where they are.",
+        "./doorbell build --top db_ssd --data-w 512",
+    ),
 }
 
 EPILOG = "Example: ./doorbell demo      Help on one command: ./doorbell demo --help"
@@ -32,18 +60,13 @@ EPILOG = "Example: ./doorbell demo      Help on one command: ./doorbell demo --h
 
 def load(name: str) -> Callable[..., Any]:
     """The function that runs command `name`."""
-    module, function, _, _ = COMMANDS[name]
+    module = COMMANDS[name].module
     try:
-        return getattr(importlib.import_module(module), function)
+        return importlib.import_module(module).main
     except ModuleNotFoundError as e:
         if e.name == module:
             raise UserError(f"the command '{name}' is not part of this version ({module} is missing)") from e
         raise
-
-
-def parses_itself(command: Callable[..., Any]) -> bool:
-    """True for a command that takes its whole argument list (`main(argv)`) and returns its exit status."""
-    return next(iter(inspect.signature(command).parameters), "") == "argv"
 
 
 def stub() -> None:
@@ -68,9 +91,12 @@ def make_app(wanted: str | None, function: Callable[..., Any] = stub) -> typer.T
             print(f"doorbell {__version__}")
             raise typer.Exit()
 
-    for name, (_, _, pass_on, summary) in COMMANDS.items():
-        settings = {"ignore_unknown_options": True, "allow_extra_args": True} if pass_on else {}
-        app.command(name, short_help=summary, context_settings=settings)(function if name == wanted else stub)
+    for name, command in COMMANDS.items():
+        settings = {"ignore_unknown_options": True, "allow_extra_args": True} if command.pass_on else {}
+        register = app.command(
+            name, short_help=command.summary, epilog=f"Example: {command.example}", context_settings=settings
+        )
+        register(function if name == wanted else stub)
     return app
 
 
@@ -79,19 +105,12 @@ def wanted_command(argv: list[str]) -> str | None:
     return next((a for a in argv if not a.startswith("-")), None)
 
 
-def call(argv: list[str]) -> Any:
-    """Find the command and run it."""
-    wanted = wanted_command(argv)
-    function = load(wanted) if wanted in COMMANDS else stub
-    if wanted and argv[0] == wanted and parses_itself(function):
-        return function(argv[1:])
-    return make_app(wanted, function)(args=argv, prog_name="doorbell", standalone_mode=False)
-
-
 def run(argv: list[str]) -> int:
     """Run one command line; return the exit status. Every failure is one line on stderr."""
     try:
-        result = call(argv)
+        wanted = wanted_command(argv)
+        app = make_app(wanted, load(wanted) if wanted in COMMANDS else stub)
+        result = app(args=argv, prog_name="doorbell", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except UserError as e:

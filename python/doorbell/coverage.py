@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from doorbell import paths
 
-RECORD = re.compile(r"^C '(.*)' (\d+)$")
+COUNTED_AS = {"line": "line", "branch": "line", "toggle": "toggle"}
 
 
 def read(files: Iterable[Path]) -> dict[tuple[str, str, str], int]:
@@ -19,15 +18,18 @@ def read(files: Iterable[Path]) -> dict[tuple[str, str, str], int]:
     A record is C '<fields>' <count>; a field is \\x01 name \\x02 value. A point is counted once for all
     instances of its module.
     """
-    counts: dict[tuple[str, str, str], int] = defaultdict(int)
+    records: dict[str, int] = defaultdict(int)
     for file in files:
-        for line in file.read_text(errors="replace").splitlines():
-            if not (match := RECORD.match(line)):
-                continue
-            fields = dict(f.split("\x02", 1) for f in match[1].split("\x01") if "\x02" in f)
-            kind = fields.get("page", "").split("/", 1)[0].removeprefix("v_")
-            point = f"{fields.get('l')}.{fields.get('n')}.{fields.get('o')}.{fields.get('S', '')}"
-            counts[kind, fields.get("f", ""), point] += int(match[2])
+        for line in file.read_text(errors="replace").split("\n"):
+            text, _, count = line.rpartition(" ")
+            if text.startswith("C '"):
+                records[text] += int(count)
+    counts: dict[tuple[str, str, str], int] = defaultdict(int)
+    for text, count in records.items():
+        fields = dict(f.split("\x02", 1) for f in text[3:-1].split("\x01") if "\x02" in f)
+        kind = fields.get("page", "").split("/", 1)[0].removeprefix("v_")
+        point = f"{fields.get('l')}.{fields.get('n')}.{fields.get('o')}.{fields.get('S', '')}"
+        counts[kind, fields.get("f", ""), point] += count
     return counts
 
 
@@ -39,8 +41,9 @@ def report(folder: Path, out: Callable[[str], None] = print) -> None:
         return
     hit: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for (kind, source, _), count in read(files).items():
-        path = Path(source)
-        if kind not in ("line", "toggle") or not path.is_relative_to(paths.RTL):
+        path = paths.ROOT / source
+        kind = COUNTED_AS.get(kind, "")
+        if not kind or not path.is_relative_to(paths.RTL):
             continue
         for name in (str(path.relative_to(paths.ROOT)), "all"):
             hit[name, kind][0] += count > 0

@@ -25,8 +25,6 @@ def main(
     workers: int = typer.Option(2, "-n", help="Tests that run at once."),
 ) -> None:
     """Lint, then run all tests. Whatever else is given goes to pytest.
-
-    Example: ./doorbell test -k fifo      ./doorbell test tests/unit -x
     """
     paths.put_tools_on_path()
     env = dict(os.environ)

@@ -2,8 +2,8 @@
 // Pool of N tags, each either inside or handed out once.
 //
 // alloc_* is a stream of free tags: alloc_valid (out) with alloc_ready (in) hands alloc_tag out. free_valid takes a tag
-// back in the same cycle, always; only a tag that is out may be freed. Tags come out in order of their return, so the one
-// that was freed longest ago is reused first; in the first round after rst they come from a counter (0, 1, ...).
+// back in the same cycle, always; only a tag that is out may be freed. Tags come out in order of their return, so the
+// one that was freed longest ago is reused first; in the first round after rst they come from a counter (0, 1, ...).
 // Latency: a freed tag can be had again in the next cycle. Throughput: one alloc and one free a cycle.
 module db_tag_pool #(
     parameter int unsigned N = 32  // tags, at least 2

@@ -3,10 +3,10 @@
 //
 // One request at a time, a dword at a time, in address order; a read of up to 16 dwords gives one completion. An 8-byte
 // access is two accesses, low dword first. Dwords without an enabled byte are not accessed: a read of zero length
-// is answered with one dword of 0. Requests that are not supported (other BARs, over 16 dwords, I/O, atomic, locked) get
-// a UR completion if they are non-posted (with the five dwords that PG213 wants behind the descriptor, for
-// the error log; TPH fields 0) and vanish if they are posted.
-// The address is the offset in the BAR: the bits above its aperture are cut off.
+// is answered with one dword of 0. Requests that are not supported (other BARs, over 16 dwords, I/O, atomic, locked)
+// get a UR completion if they are non-posted (with the five dwords that PG213 wants behind the descriptor, for the
+// error log; TPH fields 0) and vanish if they are posted. The address is the offset in the BAR: the bits above its
+// aperture are cut off.
 //
 // Latency: CQ to reg_valid 1 cycle; last reg_rvalid to CC 2 cycles. Throughput: a doorbell (write of 1 dword) every 2
 // cycles with 256 or 512 bits and reg_ready high, every 3 with 128 bits.
@@ -87,7 +87,8 @@ module db_pcie_bar
   assign cq_take          = s_axis_cq_tvalid && s_axis_cq_tready;
 
   always_comb begin
-    for (int i = 0; i < 16; i++) addr_in[i] = i >= 2 && desc_in.bar_aperture > 6'(i) && desc_in.addr_dw[(i >= 2) ? i-2 : 0];
+    addr_in = '0;
+    for (int i = 2; i < 16; i++) addr_in[i] = desc_in.addr_dw[i-2] && desc_in.bar_aperture > 6'(i);
   end
 
   // ------------------------------------------------------------------ the access

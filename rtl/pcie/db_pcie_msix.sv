@@ -6,11 +6,11 @@
 // 64-bit words a vector; a write reads, merges the enabled bytes and writes back. After rst every vector is masked
 // (2 * NUM_VEC cycles, in which nothing is taken).
 // A request for a vector that is masked, by its own bit or by the function's, sets its pending bit. It goes out once
-// when the mask goes: at once after a write to the vector's control, by a walk over all vectors (a cycle a vector) when the
-// function's mask falls. With MSI-X disabled requests are dropped and the pending bits are cleared.
+// when the mask goes: at once after a write to the vector's control, by a walk over all vectors (a cycle a vector)
+// when the function's mask falls. With MSI-X disabled requests are dropped and the pending bits are cleared.
 //
-// Latency: 3 cycles from irq_valid to m_post_valid. Throughput: an interrupt every 3 cycles. Register accesses go first:
-// 2 cycles to reg_rvalid.
+// Latency: 3 cycles from irq_valid to m_post_valid. Throughput: an interrupt every 3 cycles. Register accesses go
+// first: 2 cycles to reg_rvalid.
 module db_pcie_msix #(
     parameter int unsigned NUM_VEC = 33  // vectors, 1..256
 ) (

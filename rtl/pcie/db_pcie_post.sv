@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small posted writes to the host (CQEs, interrupts, admin data): each becomes one memory write TLP, in order.
 //
-// Nothing is stored: s_post_* must hold still until s_post_ready, which comes with the TLP's last beat. The caller keeps a
-// write inside a 4 KiB page and at most MPS long.
+// Nothing is stored: s_post_* must hold still until s_post_ready, which comes with the TLP's last beat. The caller
+// keeps a write inside a 4 KiB page and at most MPS long.
 // Latency: 1 cycle. Throughput: a beat a cycle, no gap between TLPs: 4 dwords take 2 beats with 128 bits, else 1.
 module db_pcie_post
   import db_pcie_pkg::*;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges N packet streams onto RQ: whole packets, round robin.
 //
-// A source that has begun a packet keeps RQ until tlast, so sources must not pause inside a packet (those of this library
-// do not). stop[i]: no new packet of source i is taken; one that has begun goes on.
+// A source that has begun a packet keeps RQ until tlast, so sources must not pause inside a packet (those of this
+// library do not). stop[i]: no new packet of source i is taken; one that has begun goes on.
 // Latency: 1 cycle. Throughput: a beat a cycle, no gap between packets. Outputs are registers (db_skid).
 module db_pcie_rq_mux
   import db_pcie_pkg::*;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes to the host: segments and a data stream in, memory write TLPs on RQ out.
 //
-// A packet on s_axis is the data of one command. It starts at lane 0 of a row; the command's segments cut it at any dword.
-// Segments are split into TLPs of at most MPS at MPS-aligned host addresses. A TLP starts only when all its payload is
-// in the data FIFO, so it never pauses on its own account. Dropped segments pass the same way and put nothing on RQ.
+// A packet on s_axis is the data of one command. It starts at lane 0 of a row; the command's segments cut it at any
+// dword. Segments are split into TLPs of at most MPS at MPS-aligned host addresses. A TLP starts only when all its
+// payload is in the data FIFO, so it never pauses on its own account. Dropped segments pass the same way and put
+// nothing on RQ.
 //
-// How the shift works: lanes of a beat are dwords. A TLP whose payload starts at dword o of a row needs, in every beat
-// after its four dwords of header, 4 - o dwords from one row and the rest from the next. `win` holds the last
-// row taken (prev), the last 4 dwords of the one before it (pp) and the head of the FIFO (cur); lane l of a beat is
-// win[l + o'], where o' = 1..N is the start counted so that a packet starts at o' = N of the row before its own.
+// How the shift works: lanes of a beat are dwords. Four dwords of header push the payload along, so a beat needs the end
+// of one row and the start of the next. `win` holds the last row taken from the FIFO (prev), the last 4 dwords of the
+// one before it (pp) and the head of the FIFO (cur). Payload that starts at lane o of a row makes lane l of a beat
+// win[l + o'], where o' = o, or N of the row before for o = 0 (so it is 1..N).
 // With that numbering each beat takes 0 or 1 row, across TLPs and packets too, whatever the alignment. Only one
 // case would have to go back a row: a last beat that holds the rest of the row where the next TLP begins
 // (`tail`); such a beat takes no new row and reads its up to 3 dwords from the end of prev.
@@ -198,7 +199,8 @@ module db_pcie_wr
   );
 
   // ------------------------------------------------------------------ data FIFO
-  // rows_in counts a row when it is sure to be at the head of the FIFO by the time that a TLP that waited for it needs it.
+  // rows_in counts a row when it is sure to be at the head of the FIFO by the time that a TLP that waited for it
+  // needs it.
   logic              err_q;       // an earlier row of the packet that comes in had terr
   logic              row_err, row_in_q;
   logic [ROW_W-1:0]  rows_in_q, spare_rows;

@@ -42,7 +42,7 @@ module db_ssd_coalesce
   logic               any_q, due, out_free, take, at_once, fire;
   logic [VW-1:0]      vec, vec_q, sweep_q;
   logic [FN_W-1:0]    fn_q;
-  logic [63:0]        deadline_q;
+  logic [63:0]        deadline_q, due_q;   // due_q: of the request at work
   logic [7:0]         count_r;
 
   assign vec      = s_irq_vector[VW-1:0];
@@ -67,6 +67,7 @@ module db_ssd_coalesce
         else if (take) begin
           vec_q <= vec;
           fn_q  <= s_irq_fn;
+          due_q <= time_us + 64'd100 * 64'(ic_time);
           if (at_once) begin
             m_irq_valid  <= 1'b1;
             m_irq_fn     <= s_irq_fn;
@@ -77,7 +78,7 @@ module db_ssd_coalesce
       ST_COUNT: begin
         waiting_q[vec_q] <= !fire;
         any_q            <= 1'b1;
-        if (!any_q) deadline_q <= time_us + 64'd100 * 64'(ic_time);
+        if (!any_q || due_q < deadline_q) deadline_q <= due_q;   // ic_time may have been lowered
         if (fire) begin
           m_irq_valid  <= 1'b1;
           m_irq_fn     <= fn_q;

@@ -6,7 +6,8 @@
 // FUA, after a flush of the media behind that.
 // Compare: its data is read from the media (second AXI id, requested ahead) and set against the stream.
 // Flush, Write Zeroes, Dataset Management: wait until every earlier write has its response, then db_ssd_mctl.
-// stop: takes nothing new; a burst whose address is out is filled with rows of no strobe if its data does not come.
+// stop (until rst): issues nothing new. A burst whose address is out is filled with rows of no strobe if its data does
+// not come, and its command fails; Compare's rows are thrown away, and completions that nobody takes are lost.
 // Latency: first row to W 2 cycles, last response to completion 2. Throughput: a row a cycle, also across commands.
 module db_ssd_mwr
   import db_nvme_pkg::*, db_ssd_pkg::*;
@@ -188,21 +189,23 @@ module db_ssd_mwr
     .m_axis_terr(cmp_err), .m_axis_tuser(cmp_user));
 
   // ---- rows: which item do they belong to
-  logic       w_free, write_row, cmp_row, fill, burst_room, ctl_ready, ctl_run_q, drained;
+  logic       w_free, write_row, cmp_row, discard, discard_last, fill, burst_room, ctl_ready, ctl_run_q, drained;
   logic [7:0] row_q;
   logic       last_row, prp_pop;
   logic [4:0] dry_q;                 // cycles in which no row was taken while nothing more can come
   assign w_free    = !m_w_valid || m_w_ready;
   assign fill      = stop && dry_q[4];
   assign write_row = item_valid && !item.compare && !item.media && w_free && burst_room && (s_axis_tvalid || fill);
-  assign cmp_row   = item_valid && item.compare && s_axis_tvalid && cmp_valid && direct_free;
+  assign cmp_row   = item_valid && item.compare && s_axis_tvalid && cmp_valid && direct_free && !stop;
+  // Stopped: a Compare, whose media data may not come, makes way for the bursts behind it.
+  assign discard      = stop && item_valid && item.compare;
+  assign discard_last = discard && s_axis_tvalid && s_axis_tlast;
   assign last_row  = row_q == item.rows;
   assign cmp_pop   = cmp_row;
-  assign s_axis_tready = (write_row && !fill) || cmp_row || ctl_ready;
-  // Stopped: a Compare whose data will not come makes way for the bursts behind it.
+  assign s_axis_tready = (write_row && !fill) || cmp_row || discard || ctl_ready;
   assign item_pop  = (write_row && last_row) || (cmp_row && cmp_last) || media_end ||
-                     (fill && item_valid && item.compare && !cmp_row);
-  assign prp_pop   = (write_row && last_row && item.last && !fill) || (cmp_row && cmp_last) ||
+                     discard_last || (discard && fill);
+  assign prp_pop   = (write_row && last_row && item.last && !fill) || (cmp_row && cmp_last) || discard_last ||
                      (media_end && cmd_q.op == CMD_DSM);
   assign s_prp_ready = prp_pop;
   assign drained   = burst_level == '0 && !m_w_valid && !m_aw_valid;
@@ -225,9 +228,10 @@ module db_ssd_mwr
 
   // ---- write responses
   status_t stream_status;            // of the packet that ends with this row
-  assign stream_status = (s_prp_status != '0) ? s_prp_status
-                       : s_axis_terr ? '{dnr: 1'b0, more: 1'b0, crd: 2'b00, sct: SCT_GENERIC, sc: SC_DATA_TRANSFER_ERROR}
-                       : '0;
+  localparam status_t NOT_HERE = '{dnr: 1'b0, more: 1'b0, crd: 2'b00, sct: SCT_GENERIC, sc: SC_DATA_TRANSFER_ERROR};
+  assign stream_status = fill                 ? NOT_HERE
+                       : (s_prp_status != '0) ? s_prp_status
+                       : s_axis_terr          ? NOT_HERE : '0;
   burst_t     burst_m;
   logic       burst_valid, b_free, b_err_q;
   db_fifo #(.WIDTH($bits(burst_t)), .DEPTH(64)) i_bursts (
@@ -243,7 +247,7 @@ module db_ssd_mwr
   logic      b_fua_q;
   logic      b_take;
   assign b_free    = !b_valid_q || b_take;
-  assign s_b_ready = b_free;
+  assign s_b_ready = b_free || stop;  // stopped, nobody may take completions, but every burst must end
   always_ff @(posedge clk) begin
     if (b_free) b_valid_q <= s_b_valid && burst_m.last && !burst_m.fua;
     b_fua_q <= s_b_valid && s_b_ready && burst_m.last && burst_m.fua;
@@ -251,7 +255,7 @@ module db_ssd_mwr
     else if (media_end) fua_status_q <= '0;
     if (s_b_valid && s_b_ready) begin
       b_err_q <= (b_err_q || s_b_resp[1]) && !burst_m.last;
-      b_cpl_q <= '{slot: burst_m.slot, status: (burst_m.status != '0) ? burst_m.status
+      if (b_free) b_cpl_q <= '{slot: burst_m.slot, status: (burst_m.status != '0) ? burst_m.status
                                               : (b_err_q || s_b_resp[1]) ? WRITE_FAULT : '0};
     end
     if (rst) begin

@@ -183,7 +183,9 @@ class Bench:
 
     def random_request(self) -> Request:
         rng = self.rng
-        kind = rng.choices([MEM_RD, MEM_WR, IO_RD, IO_WR, FETCH_ADD, MEM_RD_LK, MSG, MSG_VD], [10, 10, 1, 1, 1, 1, 1, 1])[0]
+        kind = rng.choices(
+            [MEM_RD, MEM_WR, IO_RD, IO_WR, FETCH_ADD, MEM_RD_LK, MSG, MSG_VD], [10, 10, 1, 1, 1, 1, 1, 1]
+        )[0]
         n = rng.choice([1, 1, 2, 2, 3, rng.randrange(1, 17), 16])
         if rng.random() < 0.1:
             n = rng.choice([17, 18, 32, 64])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_pcie_msix against a model of the table and the pending bits: random requests, masks, accesses and back-pressure."""
+"""db_pcie_msix against a model of table and pending bits: random requests, masks, accesses and back-pressure."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ async def masks_and_pending(dut: Any) -> None:
         for v in range(b.vectors):
             for k in range(3):
                 await b.access(1, 16 * v + 4 * k, 15, rng.getrandbits(32))
-        for step in range(200 if b.vectors < 100 else 80):
+        for step in range(120 if b.vectors < 100 else 80):
             want: list[tuple[int, int]] = []
             what = rng.choice(["irq", "irq", "irq", "mask", "mask", "fmask", "enable"])
             v = rng.randrange(b.vectors)
@@ -204,7 +204,7 @@ async def function_mask_toggles(dut: Any) -> None:
     for v in range(b.vectors):
         await b.access(1, 16 * v, 15, 0x1000 + 16 * v)
         await b.access(1, 16 * v + 12, 15, 0)
-    for _ in range(15):
+    for _ in range(8):
         dut.cfg_msix_mask.value = 1
         await b.settle()
         asked = sorted(rng.sample(range(b.vectors), min(b.vectors, 6)))

@@ -53,7 +53,8 @@ async def run_mux(
         if int(dut.m_axis_rq_tvalid.value):
             quiet = 0
             b = tuple(
-                int(s.value) for s in (dut.m_axis_rq_tdata, dut.m_axis_rq_tkeep, dut.m_axis_rq_tlast, dut.m_axis_rq_tuser)
+                int(s.value)
+                for s in (dut.m_axis_rq_tdata, dut.m_axis_rq_tkeep, dut.m_axis_rq_tlast, dut.m_axis_rq_tuser)
             )
             assert held is None or held == b, "beat changed in a stall"
             held = b  # type: ignore[assignment]
@@ -98,7 +99,12 @@ def make_packets(dut: Any, rng: random.Random, sources: int, count: int, max_bea
             n = rng.randrange(1, max_beats + 1)
             packets.append(
                 [
-                    (rng.getrandbits(width - 8) << 8 | i, rng.getrandbits(keep_w), int(k == n - 1), rng.getrandbits(user_w))
+                    (
+                        rng.getrandbits(width - 8) << 8 | i,
+                        rng.getrandbits(keep_w),
+                        int(k == n - 1),
+                        rng.getrandbits(user_w),
+                    )
                     for k in range(n)
                 ]
             )

@@ -851,10 +851,16 @@ async def resets_and_shutdown(dut):
     await b.until(lambda: dut.csts_shst.value == 0)
     await b.enable()
     await b.identify(1)
-    # abrupt shutdown does not wait for commands
+    # abrupt shutdown does not wait for commands, but for what they have outstanding
+    b.media.clear()
     dut.cmds_inflight.value = 2
+    dut.dp_quiet.value = 0
     await b.write_cc(0x468001)
+    await ClockCycles(dut.clk, 3000)
+    assert dut.csts_shst.value == 1 and dut.ctl_stop.value == 1 and b.media == []
+    dut.dp_quiet.value = 1
     await b.until(lambda: dut.csts_shst.value == 2, 5000)
+    assert b.media == [(0, 0, 0)]
     dut.cmds_inflight.value = 0
     await b.disable()
     # a shutdown of a controller that is not enabled, and one after it of one that is
