@@ -69,7 +69,6 @@ def lint(out: Callable[[str], None] = print) -> list[str]:
 
 
 def main() -> None:
-    """Check RTL and Python with Verilator, Verible and Ruff; any warning is a failure.
-    """
+    """Check RTL and Python with Verilator, Verible and Ruff; any warning is a failure."""
     if failed := lint():
         raise UserError(f"lint failed: {', '.join(failed)}", status=1)

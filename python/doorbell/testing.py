@@ -24,8 +24,7 @@ def main(
     no_lint: bool = typer.Option(False, "--no-lint", help="Leave the lint out."),
     workers: int = typer.Option(2, "-n", help="Tests that run at once."),
 ) -> None:
-    """Lint, then run all tests. Whatever else is given goes to pytest.
-    """
+    """Lint, then run all tests. Whatever else is given goes to pytest."""
     paths.put_tools_on_path()
     env = dict(os.environ)
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(paths.ROOT / "python"), env.get("PYTHONPATH")]))

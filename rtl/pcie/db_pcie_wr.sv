@@ -6,10 +6,10 @@
 // payload is in the data FIFO, so it never pauses on its own account. Dropped segments pass the same way and put
 // nothing on RQ.
 //
-// How the shift works: lanes of a beat are dwords. Four dwords of header push the payload along, so a beat needs the end
-// of one row and the start of the next. `win` holds the last row taken from the FIFO (prev), the last 4 dwords of the
-// one before it (pp) and the head of the FIFO (cur). Payload that starts at lane o of a row makes lane l of a beat
-// win[l + o'], where o' = o, or N of the row before for o = 0 (so it is 1..N).
+// How the shift works: lanes of a beat are dwords. Four dwords of header push the payload along, so a beat needs the
+// end of one row and the start of the next. `win` holds the last row taken from the FIFO (prev), the last 4 dwords of
+// the one before it (pp) and the head of the FIFO (cur). Payload that starts at lane o of a row makes lane l of a
+// beat win[l + o'], where o' = o, or N of the row before for o = 0 (so it is 1..N).
 // With that numbering each beat takes 0 or 1 row, across TLPs and packets too, whatever the alignment. Only one
 // case would have to go back a row: a last beat that holds the rest of the row where the next TLP begins
 // (`tail`); such a beat takes no new row and reads its up to 3 dwords from the end of prev.

@@ -11,7 +11,7 @@ module db_ssd_wrpipe
 #(
   parameter int DATA_W = 256,    // bits: 128, 256, 512
   parameter int ADDR_W = 40,     // bits of a media address
-  parameter int AHEAD  = 32      // commands between walk and media: power of two
+  parameter int AHEAD  = 32      // commands between walk and media: power of two, at least 8
 ) (
   input  logic                clk,
   input  logic                rst,
@@ -87,6 +87,10 @@ module db_ssd_wrpipe
   output slot_cpl_t           m_cpl,
   output logic                media_err
 );
+  if (AHEAD < 8 || AHEAD != 2 ** $clog2(AHEAD)) begin : g_bad_ahead
+    $error("%m: AHEAD must be a power of two, at least 8");
+  end
+
   // ---- to the walker (with data) and to the media side (all)
   logic to_prp_q, to_media_q, prp_ready, ahead_ready, prp_done, media_done, no_data;
   assign no_data     = s_cmd.op == CMD_ZERO || s_cmd.op == CMD_FLUSH;
@@ -116,7 +120,7 @@ module db_ssd_wrpipe
     .s_list_tvalid, .s_list_tready, .s_list_tdata, .s_list_tlast, .s_list_tdw, .s_list_tuser(1'b0), .s_list_terr,
     .m_seg_valid(seg_valid), .m_seg_ready(seg_ready), .m_seg_fn, .m_seg_addr, .m_seg_len, .m_seg_first, .m_seg_last,
     .m_seg_drop, .m_seg_user(seg_slot), .m_seg_status(seg_status));
-  // At most AHEAD commands are under way, so there is always room for their results.
+  // At most AHEAD + 6 commands are under way (i_ahead, one before it, db_ssd_mwr), so there is always room.
   assign m_seg_valid = seg_valid;
   assign seg_ready   = m_seg_ready;
   db_fifo #(.WIDTH($bits(status_t)), .DEPTH(2*AHEAD)) i_status (

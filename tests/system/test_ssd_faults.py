@@ -107,9 +107,9 @@ def test_media_read_error(drive: Driver) -> None:
 
 
 def test_media_write_error(drive: Driver) -> None:
-    drive.sim.media_error(1 << 20, 4096, count=2)
     buffer = drive.buffer(8192)
     for opcode in (NvmOpc.WRITE, NvmOpc.WRITE_ZEROES):
+        drive.sim.media_error(1 << 20, 512, count=1)  # one response
         command = drive.submit(1, opcode, 2048, 15, buffer)
         drive.wait([command])
         expect(command, Status.WRITE_FAULT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_pcie_rq_mux: packets whole, each source in order, no source starved, no bubble, nothing new while stopped."""
+"""db_pcie_rq_mux: packets whole, each source in order, none starved, no bubble, none new while stopped; idle."""
 
 from __future__ import annotations
 
@@ -35,18 +35,21 @@ async def run_mux(
     beats: list[Beat] = []
     held: Beat | None = None
     quiet = cycle = inside = 0
-    stop, stopped_for = False, 0
-    while quiet < 60:
+    stop, stopped_for, pending = 0, 0, 0  # stop: one bit a source; pending: beats inside
+    while quiet < 60 or any(todo) or any(current):
         await RisingEdge(dut.clk)
         cycle += 1
+        assert cycle < 20000, "stuck"
         quiet += 1
         ready = int(dut.s_axis_tready.value)
         assert not ready & (ready - 1), "two sources taken at once"
+        assert int(dut.idle.value) == (inside == 0 and pending == 0), "idle"
         for i in range(sources):
             if valid[i] and ready >> i & 1:
                 quiet = 0
+                pending += 1
                 if inside == 0:
-                    assert not stop, "a packet begun while stopped"
+                    assert not stop >> i & 1, "a packet begun while its source is stopped"
                 inside = 0 if current[i][0][2] else 1
                 current[i].pop(0)
                 valid[i] = False
@@ -60,6 +63,7 @@ async def run_mux(
             held = b  # type: ignore[assignment]
             if int(dut.m_axis_rq_tready.value):
                 held = None
+                pending -= 1
                 beats.append(b)  # type: ignore[arg-type]
                 cycles.append(cycle)
                 if b[2]:
@@ -69,9 +73,12 @@ async def run_mux(
             assert held is None, "tvalid fell"
         dut.m_axis_rq_tready.value = int(rng.random() >= stall)
         if stops:
-            stopped_for = stopped_for - 1 if stopped_for else rng.choice([0, 0, 0, 15])
-            stop = stopped_for > 0
-            dut.stop.value = int(stop)
+            if stopped_for:
+                stopped_for -= 1
+            else:
+                stopped_for = rng.randrange(15)
+                stop = rng.choice([0, rng.randrange(1 << sources), (1 << sources) - 1])
+            dut.stop.value = stop
         data = keep = last = user = 0
         for i in range(sources):
             if not current[i] and todo[i] and rng.random() >= stall:

@@ -92,7 +92,7 @@ async def random_commands(dut: Any) -> None:
         await b.start()
         b.cmd.stall, b.axi.ar.stall, b.axi.stall, b.out.stall = stalls
         b.axi.latency = latency
-        b.random_commands(40)
+        b.random_commands(20 * WIDTH // 256 + 5)
         await b.drain()
         assert b.media.bad
 

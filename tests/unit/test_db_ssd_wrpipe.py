@@ -125,7 +125,7 @@ async def random_commands(dut: Any) -> None:
         b.stalls(stall)
         b.write.latency = b.read.latency = b.port.latency = b.data_latency = b.lists.latency = latency
         b.write.bad = b.port.bad = bad
-        await b.random(80)
+        await b.random(30 * b.width // 256 + 15)
         await b.drain()
         seen |= b.statuses
     want = {("write", 0), ("compare", 0), ("dsm", 0), ("zero", 0), ("flush", 0), ("compare", mwr.MISMATCH),
@@ -141,7 +141,7 @@ async def many_small_packets(dut: Any) -> None:
     await b.start()
     b.write.aw.stall = 1.0
     b.data_latency = (1, 1)
-    for i in range(100):
+    for i in range(70):
         job = b.make(i, WRITE)
         b.add(job)
     for _ in range(600):
@@ -180,7 +180,7 @@ async def a_row_a_cycle(dut: Any) -> None:
 @cocotb.test()
 async def stop_at_any_time(dut: Any) -> None:
     """The host's data ends at any row, completions may not be taken any more: quiet comes; a reset makes it new."""
-    for seed in range(10, 20):
+    for seed in range(10, 15):
         b = Bench(dut, seed)
         await b.start()
         b.stalls(b.rng.choice((0.0, 0.3)))
