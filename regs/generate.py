@@ -4,14 +4,17 @@
 OUTDIR/rtl/*.sv   register blocks, each a package and a module (list the packages first)
 OUTDIR/c/*.h      C headers for the firmware
 OUTDIR/md/*.md    reference pages
+`python regs/generate.py --reference` writes docs/registers.md anew (a test says when that is due).
 The commands are those of regs/README.md. Nothing is written if the result would be the same.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -56,7 +59,27 @@ def generate(out: Path) -> None:
     stamp.write_text(digest.hexdigest())
 
 
+def reference(out: Path) -> str:
+    """docs/registers.md: the pages generated into `out`, without what names the machine."""
+    pages = []
+    for block in BLOCKS:
+        page = (out / "md" / f"{block}.md").read_text()
+        page = re.sub(r"(?s)^<!---.*?-->\n", "", page)
+        page = re.sub(r"- (Absolute Address|Base Offset|Size): (0x\w+)\n- Base Offset: 0x\w+\n- Size: (0x\w+)",
+                      r"Offset \2, \3 bytes.", page)
+        pages.append(re.sub(r"</?p>", "", page).strip())
+    return (
+        "# Registers\n\nGenerated from `regs/*.rdl` by `python regs/generate.py --reference`. First what a host sees "
+        "in BAR 0, then what the\nfirmware sees.\n\n" + "\n\n".join(pages) + "\n"
+    )
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--reference"]:
+        with tempfile.TemporaryDirectory() as folder:
+            generate(Path(folder))
+            (HERE.parent / "docs" / "registers.md").write_text(reference(Path(folder)))
+        raise SystemExit(0)
     if len(sys.argv) != 2:
-        raise SystemExit("usage: generate.py OUTDIR")
+        raise SystemExit("usage: generate.py OUTDIR | --reference")
     generate(Path(sys.argv[1]).resolve())

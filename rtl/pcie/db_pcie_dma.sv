@@ -189,7 +189,8 @@ module db_pcie_dma
 
   logic rq_stop_q, rq_idle;
   db_pcie_rq_mux #(.DATA_W(DATA_W), .N(3)) i_mux (
-    .clk, .rst, .stop({rq_stop_q, {2{rq_stop_q || hold}}}), .idle(rq_idle), .s_axis_tdata(src_tdata), .s_axis_tkeep(src_tkeep), .s_axis_tlast(src_tlast),
+    .clk, .rst, .stop({rq_stop_q, {2{rq_stop_q || hold}}}), .idle(rq_idle),
+    .s_axis_tdata(src_tdata), .s_axis_tkeep(src_tkeep), .s_axis_tlast(src_tlast),
     .s_axis_tuser(src_tuser), .s_axis_tvalid(src_tvalid), .s_axis_tready(src_tready),
     .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser, .m_axis_rq_tvalid, .m_axis_rq_tready);
 

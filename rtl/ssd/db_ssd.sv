@@ -2,8 +2,8 @@
 // NVMe SSD controller: every step of an I/O command in hardware, admin commands in firmware on a small processor.
 //
 //   PCIe: the four streams of the UltraScale+ integrated block (PG213), dword aligned, client tags, not straddled.
-//   Media: AXI4 (id 0: Read and Verify, id 1: Compare), and a command port for what AXI has no word for: flush, and zero
-//   a stretch (Write Zeroes, deallocate, Format). A memory that keeps nothing back may answer flush at once.
+//   Media: AXI4 (id 0: Read and Verify, id 1: Compare), and a command port for what AXI has no word for: flush, and
+//   zero a stretch (Write Zeroes, deallocate, Format). A memory that keeps nothing back may answer flush at once.
 //
 // How a command travels: docs/theory.md. What blocks say to each other: docs/internal.md.
 // Latency and throughput: docs/performance.md.
@@ -206,14 +206,13 @@ module db_ssd
   logic            msix_valid, msix_ready;  // what is sent while the controller stops is dropped
   logic [FN_W-1:0] msix_fn;
   logic [63:0]     msix_addr;
-  logic [4:0]      msix_len_dw;
   logic [511:0]    msix_data;
   db_pcie_msix #(.NUM_VEC(NUM_VEC)) i_msix (
     .clk, .rst(fn_rst), .reg_valid(reg_valid[1]), .reg_ready(reg_ready[1]), .reg_wr, .reg_addr, .reg_be,
     .reg_wdata, .reg_rvalid(reg_rvalid[1]), .reg_rdata(reg_rdata[63:32]),
     .irq_valid, .irq_ready, .irq_fn, .irq_vector, .cfg_msix_enable, .cfg_msix_mask,
     .m_post_valid(msix_valid), .m_post_ready(msix_ready || ctl_stop), .m_post_fn(msix_fn), .m_post_addr(msix_addr),
-    .m_post_len_dw(msix_len_dw), .m_post_data(msix_data));
+    .m_post_len_dw(), .m_post_data(msix_data));
 
   always_ff @(posedge clk) begin
     cfg_intx <= any_entries && !cfg_msix_enable && !cfg_intx_disable && !intms[0];
@@ -380,8 +379,8 @@ module db_ssd
   logic [1:0] ar_gnt;
   assign ar_free  = !m_axi_arvalid || m_axi_arready;
   assign ar_ready = ar_free ? ar_gnt : 2'b00;
-  db_arb_rr #(.N(2)) i_ar_arb (.clk, .rst(dp_rst), .req(ar_valid), .ack(ar_any && ar_free), .gnt_valid(ar_any), .gnt(ar_gnt),
-                               .gnt_idx(ar_idx));
+  db_arb_rr #(.N(2)) i_ar_arb (.clk, .rst(dp_rst), .req(ar_valid), .ack(ar_any && ar_free), .gnt_valid(ar_any),
+                               .gnt(ar_gnt), .gnt_idx(ar_idx));
   always_ff @(posedge clk) begin
     if (ar_free) begin
       m_axi_arvalid <= ar_any;
@@ -450,7 +449,8 @@ module db_ssd
   db_ssd_cpl #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cpl (
     .clk, .rst(dp_rst), .s_cpl_valid(cpl_valid), .s_cpl_ready(cpl_ready), .s_cpl(cpl), .s_cpl_io(cpl_io),
     .s_cpl_slot(cpl_slot), .s_db_valid(db_valid[1]), .s_db_ready(db_ready[1]), .s_db_fn(db_fn), .s_db_qid(db_qid),
-    .s_db_value(db_value), .run(ctl_run), .s_qc_valid(qc_valid && qc.kind == QC_CQ), .s_qc_ready(cq_qc_ready), .s_qc(qc),
+    .s_db_value(db_value), .run(ctl_run), .s_qc_valid(qc_valid && qc.kind == QC_CQ), .s_qc_ready(cq_qc_ready),
+    .s_qc(qc),
     .lk_sqid, .lk_cqid, .lk_head, .m_post_valid(cqe_valid), .m_post_ready(cqe_ready), .m_post_fn(cqe_fn),
     .m_post_addr(cqe_addr), .m_post_cqe(cqe), .m_irq_valid(cpl_irq_valid), .m_irq_ready(cpl_irq_ready),
     .m_irq_fn(cpl_irq_fn), .m_irq_vector(cpl_irq_vector), .m_irq_admin(cpl_irq_admin), .m_done_valid(done_valid),
@@ -466,7 +466,8 @@ module db_ssd
   logic [511:0]     fwp_data, fwr_data;
   logic             fwr_err;
   db_ssd_admin #(.FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS), .RAM_BYTES(RAM_BYTES)) i_admin (
-    .clk, .rst, .cc, .aqa, .asq, .acq, .ev_cc, .ev_nssr, .ev_flr(cfg_flr), .csts_rdy, .csts_cfs, .csts_shst, .csts_nssro,
+    .clk, .rst, .cc, .aqa, .asq, .acq, .ev_cc, .ev_nssr, .ev_flr(cfg_flr), .csts_rdy, .csts_cfs, .csts_shst,
+    .csts_nssro,
     .flr_done(cfg_flr_done), .s_sqe_valid(adm_valid), .s_sqe_ready(adm_ready), .s_sqe_fn(adm_fn), .s_sqe_data(adm_data),
     .m_cpl_valid(acpl_valid), .m_cpl_ready(acpl_ready), .m_cpl(acpl),
     .m_post_valid(fwp_valid), .m_post_ready(fwp_ready), .m_post_fn(fwp_fn), .m_post_addr(fwp_addr),
@@ -491,7 +492,8 @@ module db_ssd
     .clk, .rst(dp_rst), .s_axis_tvalid(st_tvalid[RD_FW]), .s_axis_tready(st_tready[RD_FW]),
     .s_axis_tdata(st_tdata[DATA_W*RD_FW +: DATA_W]), .s_axis_tlast(st_tlast[RD_FW]),
     .s_axis_tdw(st_tdw[(LANE_W+1)*RD_FW +: LANE_W+1]), .s_axis_tuser(st_tuser[REQ_U_W*RD_FW +: REQ_U_W]),
-    .s_axis_terr(st_terr[RD_FW]), .m_sqe_valid(fwr_valid), .m_sqe_ready(1'b1), .m_sqe_fn(), .m_sqe_sqid(), .m_sqe_head(),
+    .s_axis_terr(st_terr[RD_FW]), .m_sqe_valid(fwr_valid), .m_sqe_ready(1'b1), .m_sqe_fn(), .m_sqe_sqid(),
+    .m_sqe_head(),
     .m_sqe_err(fwr_err), .m_sqe_data(fwr_data));
 
   // ---- to the host
@@ -502,7 +504,8 @@ module db_ssd
   logic [511:0]    post_data;
   db_ssd_postmux i_postmux (
     .clk, .rst(dp_rst), .s_cqe_valid(cqe_valid), .s_cqe_ready(cqe_ready), .s_cqe_fn(cqe_fn), .s_cqe_addr(cqe_addr),
-    .s_cqe(cqe), .s_msix_valid(msix_valid && !ctl_stop), .s_msix_ready(msix_ready), .s_msix_fn(msix_fn), .s_msix_addr(msix_addr),
+    .s_cqe(cqe), .s_msix_valid(msix_valid && !ctl_stop), .s_msix_ready(msix_ready), .s_msix_fn(msix_fn),
+    .s_msix_addr(msix_addr),
     .s_msix_data(msix_data[31:0]), .s_fw_valid(fwp_valid), .s_fw_ready(fwp_ready), .s_fw_fn(fwp_fn),
     .s_fw_addr(fwp_addr), .s_fw_len_dw(fwp_len_dw), .s_fw_data(fwp_data), .m_post_valid(post_valid),
     .m_post_ready(post_ready), .m_post_fn(post_fn), .m_post_addr(post_addr), .m_post_len_dw(post_len_dw),

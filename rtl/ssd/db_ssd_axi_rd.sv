@@ -60,7 +60,6 @@ module db_ssd_axi_rd #(
   logic [CW-1:0]      burst_rows, reserved_q;
   logic               last_burst, go, pop;
   logic               meta_ready, meta_valid, meta_last;
-  logic [$clog2(BURSTS):0] meta_level;
   logic [$clog2(ROWS):0]   row_level;
   logic               row_rlast, row_err;
 
@@ -99,7 +98,7 @@ module db_ssd_axi_rd #(
   // A burst's meaning waits until its rows leave.
   db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
     .clk, .rst, .s_valid(go), .s_ready(meta_ready), .s_data({user_q, last_burst}),
-    .m_valid(meta_valid), .m_ready(pop && row_rlast), .m_data({m_axis_tuser, meta_last}), .level(meta_level));
+    .m_valid(meta_valid), .m_ready(pop && row_rlast), .m_data({m_axis_tuser, meta_last}), .level());
   db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS)) i_rows (
     .clk, .rst, .s_valid(s_r_valid), .s_ready(s_r_ready), .s_data({s_r_data, s_r_resp[1], s_r_last}),
     .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tdata, row_err, row_rlast}),

@@ -105,11 +105,11 @@ module db_ssd_cpl
 
   // ---- work: new completions, and parked ones that come back
   work_t work_q, park_m;
-  logic  park_push, park_pop, park_valid, park_s_ready;
+  logic  park_push, park_pop, park_valid;
   localparam int PARK = 2 ** $clog2(NUM_CMDS + ADMIN_CMDS);  // holds every command there can be
   logic [$clog2(PARK):0] park_level, back_q;          // back_q: parked ones to try again
   db_fifo #(.WIDTH($bits(work_t)), .DEPTH(PARK)) i_park (
-    .clk, .rst, .s_valid(park_push), .s_ready(park_s_ready), .s_data(work_q),
+    .clk, .rst, .s_valid(park_push), .s_ready(), .s_data(work_q),
     .m_valid(park_valid), .m_ready(park_pop), .m_data(park_m), .level(park_level));
   assign s_cpl_ready = state_q == ST_IDLE && back_q == '0;
   assign park_pop    = state_q == ST_IDLE && back_q != '0 && park_valid;

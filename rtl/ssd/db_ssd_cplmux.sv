@@ -79,7 +79,8 @@ module db_ssd_cplmux
   assign m_cpl_valid = state_q == ST_OUT;
   assign m_cpl_io    = !admin_q;
   assign m_cpl_slot  = slot_q.slot;
-  assign m_cpl       = admin_q ? full_q : '{fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, dw0: 32'd0};
+  assign m_cpl       = admin_q ? full_q :
+                     '{fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, dw0: 32'd0};
   always_ff @(posedge clk) begin
     unique case (state_q)
       ST_IDLE: begin

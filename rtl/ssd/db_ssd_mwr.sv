@@ -172,13 +172,12 @@ module db_ssd_mwr
     end
   end
 
-  logic [2:0] item_level;
   db_fifo #(.WIDTH($bits(item_t)), .DEPTH(4)) i_items (
     .clk, .rst, .s_valid(item_push), .s_ready(item_ready), .s_data(item_w),
-    .m_valid(item_valid), .m_ready(item_pop), .m_data(item), .level(item_level));
+    .m_valid(item_valid), .m_ready(item_pop), .m_data(item), .level());
 
   // ---- Compare's side of the media
-  logic              cmp_valid, cmp_pop, cmp_last, cmp_err, cmp_quiet, cmp_user;
+  logic              cmp_valid, cmp_pop, cmp_last, cmp_err, cmp_quiet;
   logic [DATA_W-1:0] cmp_data;
   db_ssd_axi_rd #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(CMP_BYTES * 8 / DATA_W), .USER_W(1)) i_compare (
     .clk, .rst, .stop, .quiet(cmp_quiet),
@@ -186,7 +185,7 @@ module db_ssd_mwr
     .s_cmd_bytes(s_cmd.bytes), .s_cmd_user(1'b0),
     .m_ar_valid, .m_ar_ready, .m_ar_addr, .m_ar_len, .s_r_valid, .s_r_ready, .s_r_data, .s_r_resp, .s_r_last,
     .m_axis_tvalid(cmp_valid), .m_axis_tready(cmp_pop), .m_axis_tdata(cmp_data), .m_axis_tlast(cmp_last),
-    .m_axis_terr(cmp_err), .m_axis_tuser(cmp_user));
+    .m_axis_terr(cmp_err), .m_axis_tuser());
 
   // ---- rows: which item do they belong to
   logic       w_free, write_row, cmp_row, discard, discard_last, fill, burst_room, ctl_ready, ctl_run_q, drained;
@@ -338,8 +337,8 @@ module db_ssd_mwr
 
   // A media command on offer counts as outstanding: it is not taken back.
   assign quiet = drained && writes_q == '0 && cmp_quiet && !m_media_valid && !media_out_q;
-  assign idle  = quiet && !s_cmd_valid && !item_valid && !busy_q && !flush_q && !held_q && !b_valid_q && !direct_valid_q &&
-                 !m_cpl_valid && !s_axis_tvalid;
+  assign idle  = quiet && !s_cmd_valid && !item_valid && !busy_q && !flush_q && !held_q && !b_valid_q &&
+                 !direct_valid_q && !m_cpl_valid && !s_axis_tvalid;
   always_ff @(posedge clk) begin
     writes_q <= writes_q + 3'(cut) - 3'(write_row && last_row);
     if (rst) writes_q <= '0;

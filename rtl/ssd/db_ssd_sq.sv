@@ -151,13 +151,12 @@ module db_ssd_sq
   end
 
   // ---- ready lists
-  logic [3:0]         list_push, list_pop, list_valid, list_ready;
+  logic [3:0]         list_push, list_pop, list_valid;
   logic [4*AW-1:0]    list_head;
   for (genvar i = 0; i < 4; i++) begin : g_list
-    logic [$clog2(LIST):0] level;
     db_fifo #(.WIDTH(AW), .DEPTH(LIST)) i_list (
-      .clk, .rst, .s_valid(list_push[i]), .s_ready(list_ready[i]), .s_data(q_q),
-      .m_valid(list_valid[i]), .m_ready(list_pop[i]), .m_data(list_head[i*AW +: AW]), .level);
+      .clk, .rst, .s_valid(list_push[i]), .s_ready(), .s_data(q_q),
+      .m_valid(list_valid[i]), .m_ready(list_pop[i]), .m_data(list_head[i*AW +: AW]), .level());
   end
 
   // ---- who is next: urgent first, then the weighted classes as long as they have credit
@@ -345,13 +344,12 @@ module db_ssd_sq
   localparam int REQ_W = 64 + 13 + FN_W + QID_W + 32;
   logic [REQ_W-1:0] req_w;
   logic             req_push;
-  logic [1:0]       req_level;
   assign req_push = state_q == ST_F_GO && n_q != 7'd0;
   assign req_w = {{ctx_r.base, 12'd0} + {42'd0, pos_r.head, 6'd0}, 13'(n_q) << 6,
                   FN_W'(0), QID_W'(q_q), pos_r.head, ctx_r.size};
   db_fifo #(.WIDTH(REQ_W), .DEPTH(2)) i_req (
     .clk, .rst, .s_valid(req_push), .s_ready(req_ready), .s_data(req_w),
-    .m_valid(m_req_valid), .m_ready(m_req_ready), .m_data({m_req_addr, m_req_len, m_req_user}), .level(req_level));
+    .m_valid(m_req_valid), .m_ready(m_req_ready), .m_data({m_req_addr, m_req_len, m_req_user}), .level());
 
   assign idle = state_q == ST_IDLE && !m_req_valid && !done1_q &&
                 !(run && ((listed_q[0] && admin_free_q != 7'd0) || (any && free_q != 9'd0))) &&

@@ -109,8 +109,6 @@ module db_ssd_wrpipe
   // ---- walk; the result of a walk goes beside the data
   logic    seg_valid, seg_ready, status_room, status_valid, status_pop;
   status_t seg_status, prp_status;
-  logic [SLOT_W-1:0] seg_slot;
-  logic [$clog2(2*AHEAD):0] status_level;
   db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W)) i_prp (
     .clk, .rst,
     .s_cmd_valid(s_cmd_valid && !to_prp_q && !no_data), .s_cmd_ready(prp_ready), .s_cmd_fn(s_cmd.fn),
@@ -119,20 +117,19 @@ module db_ssd_wrpipe
     .m_req_drop(), .m_req_user(),
     .s_list_tvalid, .s_list_tready, .s_list_tdata, .s_list_tlast, .s_list_tdw, .s_list_tuser(1'b0), .s_list_terr,
     .m_seg_valid(seg_valid), .m_seg_ready(seg_ready), .m_seg_fn, .m_seg_addr, .m_seg_len, .m_seg_first, .m_seg_last,
-    .m_seg_drop, .m_seg_user(seg_slot), .m_seg_status(seg_status));
+    .m_seg_drop, .m_seg_user(), .m_seg_status(seg_status));
   // At most AHEAD + 6 commands are under way (i_ahead, one before it, db_ssd_mwr), so there is always room.
   assign m_seg_valid = seg_valid;
   assign seg_ready   = m_seg_ready;
   db_fifo #(.WIDTH($bits(status_t)), .DEPTH(2*AHEAD)) i_status (
     .clk, .rst, .s_valid(seg_valid && m_seg_ready && m_seg_last), .s_ready(status_room), .s_data(seg_status),
-    .m_valid(status_valid), .m_ready(status_pop), .m_data(prp_status), .level(status_level));
+    .m_valid(status_valid), .m_ready(status_pop), .m_data(prp_status), .level());
 
   cmd_t cmd;
   logic cmd_valid, cmd_ready, mwr_idle;
-  logic [$clog2(AHEAD):0] ahead_level;
   db_fifo #(.WIDTH($bits(cmd_t)), .DEPTH(AHEAD)) i_ahead (
     .clk, .rst, .s_valid(s_cmd_valid && !to_media_q), .s_ready(ahead_ready), .s_data(s_cmd),
-    .m_valid(cmd_valid), .m_ready(cmd_ready), .m_data(cmd), .level(ahead_level));
+    .m_valid(cmd_valid), .m_ready(cmd_ready), .m_data(cmd), .level());
 
   db_ssd_mwr #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_mwr (
     .clk, .rst, .stop, .no_more_rows, .quiet, .idle(mwr_idle),
