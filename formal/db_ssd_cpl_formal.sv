@@ -6,7 +6,9 @@
 // nothing. At most CMDS completions are inside, which is what the slots and the limit of admin commands give.
 module db_ssd_cpl_formal
   import db_nvme_pkg::*, db_ssd_pkg::*;
-(
+#(
+    parameter bit COVER = 1'b0              // only one course of events, to show that it can happen
+) (
     input logic              clk,
     input logic              rst,
     input logic              s_cpl_valid,
@@ -164,7 +166,7 @@ module db_ssd_cpl_formal
       if (parked_q && cq_of_q == watch_q && place_q >= dut.back_q && !pending1 && !pending2) begin
         assert (valid_q && used(tail_q, head_q, size_q) == size_q);
       end
-      assert (!(push && !dut.park_s_ready));                            // parking never overflows
+      assert (!(push && dut.park_level == 3'(PARK)));                      // parking never overflows
     end
   end
   // its slot is free in the cycle after the entry was taken, and then only
@@ -183,8 +185,19 @@ module db_ssd_cpl_formal
   // it can happen: a completion that was parked is posted in a queue that has wrapped
   logic was_parked_q;
   always_ff @(posedge clk) was_parked_q <= !rst && open_q && (was_parked_q || parked_q);
-  always_comb cover (started_q && !rst && sent && was_parked_q && m_post_cqe.cid == cid_q && dut.cq_q == watch_q &&
-                     !phase_q);
+  if (COVER) begin : g_cover
+    logic [5:0] t_q;
+    initial t_q = '0;
+    always_ff @(posedge clk) t_q <= t_q + 6'd1;
+    always_comb begin
+      assume (rst == !started_q && watch_q && map_q && m_post_ready && m_irq_ready);
+      assume (s_qc_valid == (t_q == 6'd4) && s_qc.qid == 8'd1 && s_qc.valid && s_qc.size == 16'd1);
+      assume (s_cpl_valid == (t_q inside {[6'd5:6'd25]} && s_cpl_ready && count_q < 3'd2) && s_cpl.sqid == 8'd1);
+      assume (s_db_valid == (t_q inside {6'd20, 6'd32}) && s_db_fn == '0 && s_db_qid == 9'd1);
+      assume (s_db_value == 16'(t_q == 6'd20));
+      cover (!rst && sent && was_parked_q && m_post_cqe.cid == cid_q && !phase_q);
+    end
+  end
 
   // ---- how it comes about
   logic [15:0] ram_head, head2, head1;              // the head after no doorbell on its way, the first, both

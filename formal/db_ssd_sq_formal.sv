@@ -6,7 +6,9 @@
 // queue, as many as there is room for, or writes values outside the queue, which must count for nothing.
 module db_ssd_sq_formal
   import db_ssd_pkg::*;
-(
+#(
+    parameter bit COVER = 1'b0              // only one course of events, to show that it can happen
+) (
     input logic             clk,
     input logic             rst,
     input logic             run,
@@ -141,10 +143,22 @@ module db_ssd_sq_formal
     end
   end
 
-  // it can happen: a request after a wrap, with no slot left
+  // it can happen: a request after a wrap, which takes the last slot
   logic wrapped_q;
   always_ff @(posedge clk) wrapped_q <= !rst && valid_q && (wrapped_q || (fetch && mine && head_q + n > size_q));
-  always_comb cover (started_q && !rst && wrapped_q && fetch && mine && watch_q && io_q + n == CMDS);
+  if (COVER) begin : g_cover
+    logic [5:0] t_q;
+    initial t_q = '0;
+    always_ff @(posedge clk) t_q <= t_q + 6'd1;
+    always_comb begin
+      assume (rst == !started_q && watch_q && run && m_req_ready && !arb_wrr && arb_burst == 3'd7);
+      assume (s_qc_valid == (t_q == 6'd4) && s_qc.qid == 8'd1 && s_qc.valid && s_qc.size == 16'd2);
+      assume (s_db_valid == (t_q inside {6'd8, 6'd20}) && s_db_fn == '0 && s_db_qid == 9'd1);
+      assume (s_db_value == ((t_q == 6'd8) ? 16'd2 : 16'd1));
+      assume (s_done_valid == (t_q inside {6'd18, 6'd20}) && s_done_sqid == 8'd1);
+      cover (!rst && wrapped_q && fetch && mine && io_q + n == CMDS);
+    end
+  end
 
   // ---- how it comes about
   logic [15:0] ram_tail;
@@ -155,6 +169,8 @@ module db_ssd_sq_formal
   assign ram_ctx  = dut.i_ctx.mem_q[watch_q];
   // a doorbell of the queue has been taken and is not yet in RAM
   assign db_waits = ((state == DB_RAM && !dut.qc_busy_q) || state == DB) && mine && dut.value_q <= size_q;
+  logic [1:0] req_level;
+  assign req_level = dut.i_req.level_q;
   for (genvar i = 0; i < 4; i++) begin : g_list
     always_comb if (started_q && !rst) begin
       assert (dut.g_list[i].i_list.level_q == 3'(dut.list_valid[i]));
@@ -193,7 +209,7 @@ module db_ssd_sq_formal
       if (fetching) begin
         assert (dut.listed_q[dut.q_q]);
         assert (dut.admin_turn_q == !dut.q_q);
-        assert (dut.req_level <= 2'd1);
+        assert (req_level <= 2'd1);
         assert (dut.q_q ? dut.free_q != '0 : dut.admin_free_q != '0);
         if (mine && valid_q && state inside {F_MIN, F_GO}) begin
           assert (dut.avail_q == ((tail_q >= head_q) ? tail_q - head_q : size_q - head_q + 16'd1));
@@ -206,8 +222,8 @@ module db_ssd_sq_formal
           if (mine && valid_q) assert (16'(dut.n_q) <= dut.avail_q);
         end
       end
-      assert (dut.i_req.stored_q == dut.req_level - 2'(m_req_valid) && m_req_valid == (dut.req_level != '0));
-      assert (dut.req_level <= 2'd2);
+      assert (dut.i_req.stored_q == req_level - 2'(m_req_valid) && m_req_valid == (req_level != '0));
+      assert (req_level <= 2'd2);
       // slots
       assert (io_q <= CMDS && admin_q <= ADMIN);
       assert (own_q == (watch_q ? io_q : admin_q));

@@ -124,7 +124,9 @@ class Traffic:
         allowed = allowed_statuses(self.limits, opcode, nsid=nsid, slba=slba, nlb=max(0, blocks - 1), prp1=prp1,
                                    prp2=prp2, fuse=flags & 3, psdt=flags >> 6, ranges=ranges)
         good = Status.SUCCESS in allowed
-        pending = self.media.begin(opcode if good else NvmOpc.FLUSH, slba, blocks, data, ranges if good else ())
+        # A bad PRP may be met when part of the data has been moved; any other fault shows before.
+        moves = good or Status.INVALID_PRP_OFFSET in allowed
+        pending = self.media.begin(opcode if moves else NvmOpc.FLUSH, slba, blocks, data, ranges if moves else ())
         command = self.drive.submit(qid, opcode, slba, max(0, blocks - 1), buffer, nsid=nsid, flags=flags,
                                     prp1=prp1, prp2=prp2, on_done=self.check, **fields)
         if good and opcode == NvmOpc.COMPARE:
@@ -160,7 +162,7 @@ class Traffic:
         if sent.buffer is not None and command.opcode == NvmOpc.READ:
             sent.buffer.check_margins(CANARY)
             data = sent.buffer.read()
-        # A command that was spoiled was begun as a flush: it changes nothing, whatever its status.
+        # A command that must not do anything was begun as a flush: it changes nothing, whatever its status.
         self.media.end(sent.pending, status, data)
         name = Status(status).name
         self.counts[name] = self.counts.get(name, 0) + 1

@@ -69,8 +69,9 @@ class Model:
         status = verdict()
         if status or (opc == DSM and not dw[11] >> 2 & 1):
             return "cpl", dict(status=status), context
-        command = dict(fn=fn, op=OPS[opc], fua=int(opc in (0x01, 0x08) and dw[12] >> 30 & 1), lba4k=int(lba4k), media_addr=base + (slba * block if has_lba else 0) & M64,
-                       ns_blocks=size, bytes=count, prp1=dw[7] << 32 | dw[6], prp2=dw[9] << 32 | dw[8])
+        command = dict(fn=fn, op=OPS[opc], fua=int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1), lba4k=int(lba4k),
+                       media_addr=base + (slba * block if has_lba else 0) & M64, ns_blocks=size, bytes=count,
+                       prp1=dw[7] << 32 | dw[6], prp2=dw[9] << 32 | dw[8])
         return "rd" if opc in (READ, VERIFY) else "wr", command, context
 
 
@@ -83,8 +84,8 @@ def unpack(value: int, fields: list[tuple[str, int]]) -> dict:
     return out
 
 
-CMD = [("fn", 8), ("slot", 8), ("op", 4), ("fua", 1), ("lba4k", 1), ("media_addr", 64), ("ns_blocks", 64), ("bytes", 32),
-       ("prp1", 64), ("prp2", 64)]
+CMD = [("fn", 8), ("slot", 8), ("op", 4), ("fua", 1), ("lba4k", 1), ("media_addr", 64), ("ns_blocks", 64),
+       ("bytes", 32), ("prp1", 64), ("prp2", 64)]
 CPL = [("slot", 8), ("status", 15)]
 CTX = [("fn", 8), ("sqid", 8), ("cid", 16), ("opcode", 8), ("nsid", 32), ("slba", 64), ("bytes", 32)]
 

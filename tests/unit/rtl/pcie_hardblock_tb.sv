@@ -100,6 +100,7 @@ module pcie_hardblock_tb
   ) u_dma (
       .cfg_mps (3'(cfg_max_payload)),
       .cfg_mrrs(cfg_max_read_req),
+      .hold    (1'b0),
       .*
   );
 
