@@ -190,9 +190,11 @@ module db_ssd_cpl_formal
     initial t_q = '0;
     always_ff @(posedge clk) t_q <= t_q + 6'd1;
     always_comb begin
-      assume (rst == !started_q && watch_q && map_q && m_post_ready && m_irq_ready);
-      assume (s_qc_valid == (t_q == 6'd4) && s_qc.qid == 8'd1 && s_qc.valid && s_qc.size == 16'd1);
-      assume (s_cpl_valid == (t_q inside {[6'd5:6'd25]} && s_cpl_ready && count_q < 3'd2) && s_cpl.sqid == 8'd1);
+      assume (rst == !started_q && watch_q && map_q && m_post_ready && m_irq_ready && run && lk_head == '0);
+      assume (s_qc_valid == (t_q == 6'd4));
+      assume (s_qc == qctx_t'{kind: QC_CQ, valid: 1'b1, qid: 8'd1, size: 16'd1, ien: 1'b1, default: 0});
+      assume (s_cpl_valid == (t_q inside {[6'd5:6'd25]} && s_cpl_ready && count_q < 3'd2));
+      assume (s_cpl == cpl_t'{sqid: 8'd1, cid: 16'(t_q), default: 0} && s_cpl_io && s_cpl_slot == 8'(t_q));
       assume (s_db_valid == (t_q inside {6'd20, 6'd32}) && s_db_fn == '0 && s_db_qid == 9'd1);
       assume (s_db_value == 16'(t_q == 6'd20));
       cover (!rst && sent && was_parked_q && m_post_cqe.cid == cid_q && !phase_q);

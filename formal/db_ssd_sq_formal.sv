@@ -151,8 +151,10 @@ module db_ssd_sq_formal
     initial t_q = '0;
     always_ff @(posedge clk) t_q <= t_q + 6'd1;
     always_comb begin
-      assume (rst == !started_q && watch_q && run && m_req_ready && !arb_wrr && arb_burst == 3'd7);
-      assume (s_qc_valid == (t_q == 6'd4) && s_qc.qid == 8'd1 && s_qc.valid && s_qc.size == 16'd2);
+      assume (rst == !started_q && watch_q && run && m_req_ready && !arb_wrr && arb_burst == 3'd7 && arb_hpw == '0);
+      assume (arb_mpw == '0 && arb_lpw == '0 && !s_head_valid && s_head == '0 && lk_sqid == '0 && q_sel == '0);
+      assume (s_qc_valid == (t_q == 6'd4));
+      assume (s_qc == qctx_t'{kind: QC_SQ, valid: 1'b1, qid: 8'd1, size: 16'd2, cqid: 8'd1, default: 0});
       assume (s_db_valid == (t_q inside {6'd8, 6'd20}) && s_db_fn == '0 && s_db_qid == 9'd1);
       assume (s_db_value == ((t_q == 6'd8) ? 16'd2 : 16'd1));
       assume (s_done_valid == (t_q inside {6'd18, 6'd20}) && s_done_sqid == 8'd1);

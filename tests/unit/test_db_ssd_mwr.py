@@ -475,6 +475,37 @@ async def stop_at_any_time(dut: Any) -> None:
         await b.drain()
 
 
+@cocotb.test()
+async def stop_inside_a_compare(dut: Any) -> None:
+    """A Compare that still wants media data when stop comes makes way for the bursts behind it."""
+    for seed, more in ((90, NEVER), (91, 0), (92, 40)):
+        b = Bench(dut, seed)
+        await b.start()
+        b.read.latency = (60, 60)
+        compare = Job(COMPARE, MEDIA_BYTES, 16384, slot=1)
+        data = [b.media.initial(a) for a in range(compare.addr, compare.addr + compare.size, b.width // 8)]
+        compare.rows = [(d, int(i == len(data) - 1), b.width // 32, 0) for i, d in enumerate(data)]
+        b.add(compare)
+        for slot in range(2, 6):
+            b.add(random_job(b.rng, b.media, b.width, slot, WRITE))
+        while not b.write.open:
+            await b.step()
+        for _ in range(100):
+            await b.step()
+        assert 0 < compare.fed < len(data) and b.write.open
+        dut.stop.value = 1
+        b.stopped = b.cycle
+        b.more = more
+        for _ in range(4000):
+            await b.step()
+            dut.no_more_rows.value = int(not b.more or not b.packets)
+            if int(dut.quiet.value) and not b.write.outstanding:
+                break
+        assert int(dut.quiet.value), "never quiet"
+        assert 1 in b.open, "completion of a Compare that was not done"
+        b.check_media()
+
+
 @pytest.mark.parametrize(("data_w", "burst"), [(128, 4096), (256, 1024), (512, 512)])
 def test_db_ssd_mwr(data_w: int, burst: int) -> None:
     parameters = {"DATA_W": data_w, "BURST_BYTES": burst}
