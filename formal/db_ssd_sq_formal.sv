@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof of db_ssd_sq: heads, tails, ready lists and slots, with the admin queue and one I/O queue of 2 to 4 entries that
-// come and go, 2 slots, 2 admin commands.
+// Proof of db_ssd_sq: heads, tails, ready lists and slots, with the admin queue and one I/O queue of 2 to 4 entries
+// that come and go, 2 slots, 2 admin commands.
 //
 // One queue, either (watch_q), is followed; as it is either, this holds for both. The host only adds entries to a
 // queue, as many as there is room for, or writes values outside the queue, which must count for nothing.
@@ -171,6 +171,8 @@ module db_ssd_sq_formal
   assign ram_ctx  = dut.i_ctx.mem_q[watch_q];
   // a doorbell of the queue has been taken and is not yet in RAM
   assign db_waits = ((state == DB_RAM && !dut.qc_busy_q) || state == DB) && mine && dut.value_q <= size_q;
+  logic [8:0] may_take;                   // slots left for the queue at work
+  assign may_take = dut.q_q ? dut.free_q : 9'(dut.admin_free_q);
   logic [1:0] req_level;
   assign req_level = dut.i_req.level_q;
   for (genvar i = 0; i < 4; i++) begin : g_list
@@ -217,9 +219,9 @@ module db_ssd_sq_formal
           assert (dut.avail_q == ((tail_q >= head_q) ? tail_q - head_q : size_q - head_q + 16'd1));
           assert (dut.page_q == 7'd64 - {1'b0, head_q[5:0]});
         end
-        if (state == F_MIN) assert (dut.limit_q <= 7'd2 && 9'(dut.limit_q) <= (dut.q_q ? dut.free_q : 9'(dut.admin_free_q)));
+        if (state == F_MIN) assert (dut.limit_q <= 7'd2 && 9'(dut.limit_q) <= may_take);
         if (state == F_GO) begin
-          assert (dut.n_q <= 7'd2 && 9'(dut.n_q) <= (dut.q_q ? dut.free_q : 9'(dut.admin_free_q)));
+          assert (dut.n_q <= 7'd2 && 9'(dut.n_q) <= may_take);
           if (!dut.valid_q[dut.q_q]) assert (dut.n_q == '0);
           if (mine && valid_q) assert (16'(dut.n_q) <= dut.avail_q);
         end

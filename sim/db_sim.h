@@ -60,6 +60,17 @@ typedef struct db_watch {
     uint32_t mask, value;
 } db_watch;
 
+// What is recorded: see stats.h. a and b: doorbell queue, tail; fetch queue, index + count << 16; decode slot, queue +
+// cid << 16; data and CQE slot; IRQ vector; RQ dwords, address; AR, R id; AR, AW address. RQ, RC, R, W: the first
+// beat of a packet or burst.
+typedef struct db_event {
+    uint64_t cycle, b;
+    uint32_t kind, a;
+} db_event;
+
+enum { DB_EV_DOORBELL, DB_EV_FETCH, DB_EV_DECODE, DB_EV_DATA, DB_EV_CQE, DB_EV_IRQ, DB_EV_RQ_READ, DB_EV_RQ_WRITE,
+       DB_EV_RQ_LAST, DB_EV_RC, DB_EV_RC_LAST, DB_EV_CQ, DB_EV_AR, DB_EV_R, DB_EV_R_LAST,
+       DB_EV_AW, DB_EV_W, DB_EV_W_LAST, DB_EV_B };
 enum { DB_STOP_IRQ = 1, DB_STOP_DMA = 2, DB_STOP_IDLE = 4, DB_STOP_MMIO = 8, DB_STOP_WATCH = 16, DB_STOP_INTX = 32,
        DB_STOP_RTL = 64 };
 enum { DB_FAULT_UR = 1, DB_FAULT_CA = 2, DB_FAULT_POISON = 3, DB_FAULT_DROP = 4 };
@@ -110,6 +121,10 @@ int db_media_sync(db_sim *s);
 
 int db_counters(const db_sim *s, uint64_t *out, int n);  // how many there are
 const char *db_counter_name(int i);
+void db_events_open(db_sim *s, uint32_t kinds, uint32_t capacity);  // record kinds (bits 1 << DB_EV_*); 0: stop
+int db_events(db_sim *s, db_event *out, int n);                     // take the oldest, up to n
+uint64_t db_events_lost(const db_sim *s);                           // found no room
+int db_stalls(const db_sim *s, uint32_t *out, int n);               // stat_stall of the top; how many there are
 int db_coverage(db_sim *s, const char *path);  // -1: not built with it
 int db_trace(db_sim *s, const char *path);     // VCD from now on; time counts half cycles; -1: not built with it
 void db_link_rate(const db_sim *s, uint64_t *ticks_per_cycle, uint64_t *ticks_per_byte);

@@ -14,6 +14,7 @@
 #include "host.h"
 #include "link.h"
 #include "media.h"
+#include "stats.h"
 #include "util.h"
 
 #if VM_COVERAGE
@@ -153,6 +154,7 @@ struct db_sim {
 #ifdef DB_STATS_HEADER
     DbStats stats;
 #endif
+    Events<Top, DATA_W> recorder;
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> vcd;
     void dump(bool high) {
@@ -1055,6 +1057,7 @@ struct db_sim {
 #ifdef DB_STATS_HEADER
         stats.sample(top, cycle);
 #endif
+        if (recorder.on()) recorder.sample(top, cycle, rq_ready, rc_on, cq_on);
         top.clk = 1;
         top.eval();
         dump(true);
@@ -1388,6 +1391,11 @@ int db_counters(const db_sim* s, uint64_t* out, int n) {
     std::copy(v, v + std::min(n, k), out);
     return COUNTERS;
 }
+
+void db_events_open(db_sim* s, uint32_t kinds, uint32_t capacity) { s->recorder.open(kinds, capacity); }
+int db_events(db_sim* s, db_event* out, int n) { return s->recorder.take(out, n); }
+uint64_t db_events_lost(const db_sim* s) { return s->recorder.lost(); }
+int db_stalls(const db_sim* s, uint32_t* out, int n) { return s->recorder.stalls(s->top, out, n); }
 
 int db_coverage(db_sim* s, const char* path) {
 #if VM_COVERAGE

@@ -47,6 +47,14 @@ COMMANDS = {
     "vm": Command(
         "doorbell.vm", "Boot Linux with a top as its NVMe drive.", "./doorbell vm --image drive.img --run script.sh"
     ),
+    "sweep": Command(
+        "doorbell.sweep",
+        "Measure a grid of parameters and workloads, on all cores or a Dask cluster.",
+        "./doorbell sweep sweeps/blocks.yaml",
+    ),
+    "report": Command(
+        "doorbell.report", "Measure what matters; make one web page with plots of it.", "./doorbell report"
+    ),
     "lint": Command("doorbell.lint", "Check RTL and Python with Verilator, Verible and Ruff.", "./doorbell lint"),
     "build": Command(
         "doorbell.build",

@@ -9,6 +9,7 @@ interrupt, its doorbells, and the ACK and flow-control DLLPs that these TLPs cau
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 TLP_FRAME = 8  # STP (with sequence number) 4, LCRC 4; Gen1 and Gen2: STP, sequence number, LCRC, END
@@ -176,7 +177,16 @@ class Limit:
 
 def limit(link: Link, work: Workload) -> Limit:
     """Commands and payload bytes a second that the link allows: the slower of its two directions."""
-    wire = command(link, work)
-    slow = max(wire.up, wire.down)
-    iops = link.bytes_per_ns * 1e9 / slow
-    return Limit(wire.up, wire.down, iops, iops * work.block, "up" if wire.up >= wire.down else "down")
+    return mix(link, [(1.0, work)])
+
+
+def mix(link: Link, works: Iterable[tuple[float, Workload]]) -> Limit:
+    """The limit for commands of several kinds, with how many there are of each."""
+    wire, size, total = Wire(), 0.0, 0.0
+    for count, work in works:
+        wire += command(link, work) * count
+        size += work.block * count
+        total += count
+    up, down = wire.up / total, wire.down / total
+    iops = link.bytes_per_ns * 1e9 / max(up, down)
+    return Limit(up, down, iops, iops * size / total, "up" if up >= down else "down")

@@ -12,10 +12,9 @@ import hashlib
 import inspect
 import json
 import threading
-from dataclasses import replace
 from typing import Any
 
-from doorbell import bench, build, limits, paths
+from doorbell import bench, build, jobs, limits, paths
 from doorbell.errors import UserError
 from doorbell.nvme import Driver
 
@@ -32,7 +31,9 @@ FIGURES = (
 """The columns that a measurement gives. MB are 10^6 bytes, limit_* what the PCIe link allows, *_us simulated time."""
 
 SOURCES = ("rtl/**/*.sv", "sim/*.cpp", "sim/*.h", "fw/*.[cSh]", "fw/*.ld", "regs/*.rdl")
-MODULES = ("bench*", "point", "nvme", "nvme_spec", "limits", "sim", "functional", "build")
+MODULES = ("bench", "runner", "results", "jobs", "point", "nvme", "nvme_spec", "limits", "sim", "functional", "build")
+
+ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}
 
 _alone = threading.Lock()  # a worker with several threads measures one point at a time
 
@@ -51,29 +52,34 @@ def clean(point: dict[str, Any], where: str) -> Point:
     for key, value in point.items():
         if not isinstance(key, str) or not isinstance(value, str | int | float | bool):
             raise UserError(f"{where}: {key}: {value!r} is not a number or a word")
-        if key in bench.OPTIONS:
-            name = bench.OPTIONS[key][0]
-            job = bench.apply_option(bench.Job(), key, str(int(value) if isinstance(value, bool) else value), where)
-            field = getattr(job, name)
-            if isinstance(field, str | int | float):
+        if key in jobs.OPTIONS:
+            job = jobs.apply_option(bench.Job(), key, _text(value), where)
+            name = ALIASES.get(key, key)
+            field = getattr(job, name, None)
+            if isinstance(field, str | int | float) and job.split is None:
                 out[name] = field
             else:
                 out[key] = str(value)  # something structured: kept as it was written
         elif key == "media_size":
-            out[key] = _checked(bench.parse_size, str(value), where, key)
+            out[key] = _checked(jobs.parse_size, str(value), where, key)
         elif key == "link":
             _checked(limits.Link.parse, str(value), where, key)
             out[key] = str(value).lower()
         elif key in DRIVE or key in simulator_options() or (key.isupper() and key.isidentifier()):
             out[key] = value
         else:
-            known = ", ".join(sorted({*bench.OPTIONS, *DRIVE, *simulator_options()}))
+            known = ", ".join(sorted({*jobs.OPTIONS, *DRIVE, *simulator_options()}))
             raise UserError(f"{where}: the parameter '{key}' is not known; known: RTL parameters (capitals), {known}")
     if out.get("backend", "rtl") not in ("rtl", "functional"):
         raise UserError(f"{where}: backend: {out['backend']} is not rtl or functional")
     if out.get("data_w", 256) not in (128, 256, 512):
         raise UserError(f"{where}: data_w: {out['data_w']} is not one of 128, 256, 512")
     return out
+
+
+def _text(value: Value) -> str:
+    """As it would stand in a job file."""
+    return str(int(value) if isinstance(value, bool) else value)
 
 
 def _checked(parse: Any, text: str, where: str, key: str) -> Any:
@@ -87,10 +93,8 @@ def _parts(point: Point) -> tuple[bench.Job, dict[str, Any]]:
     """The job, and the arguments of `bench.open_sim`."""
     job, drive, params, options = bench.Job(), dict(DRIVE), {}, {}
     for key, value in point.items():
-        if isinstance(getattr(job, key, None), str | int | float):
-            job = replace(job, **{key: value})
-        elif key in bench.OPTIONS:
-            job = bench.apply_option(job, key, str(value), "sweep")
+        if key in jobs.OPTIONS:
+            job = jobs.apply_option(job, key, _text(value), "sweep")
         elif key in DRIVE:
             drive[key] = value
         elif key.isupper():
@@ -116,6 +120,26 @@ def prepare(point: Point) -> None:
 
 def measure(point: Point) -> Row:
     """Run the point on a drive of its own; the figures, in simulated time, are the same on every machine."""
+    result, limit = _run(point, None)
+    ordered = result.latencies()
+    figures = (
+        result.bytes_per_s / 1e6, result.iops / 1e3, float(ordered.mean()) / 1e3,
+        *(bench.percentile(ordered, p) / 1e3 for p in (50, 99, 99.9)),
+        limit.bytes_per_s / 1e6, 100 * result.bytes_per_s / limit.bytes_per_s, result.ios, result.duration_ns / 1e3,
+    )  # fmt: skip
+    return {name: round(value, 4) for name, value in zip(FIGURES, figures, strict=True)}
+
+
+def stages(point: Point) -> dict[str, list[dict[str, Any]]]:
+    """Where the time of the point's commands goes: {"read": [{stage, mean_ns, p99_ns}], "write": ...}; RTL alone."""
+    from doorbell.stages import Recorder, stage_json
+
+    recorder = Recorder()
+    _run(point, recorder)
+    return {side: rows for side, rows in stage_json(recorder).items() if side in ("read", "write")}
+
+
+def _run(point: Point, recorder: Any) -> tuple[bench.Result, limits.Limit]:
     job, setting = _parts(point)
     with _alone:
         sim = bench.open_sim(str(setting.pop("backend")), **setting)
@@ -124,18 +148,12 @@ def measure(point: Point) -> Row:
             link = bench.sim_link(sim, limits.Link.parse(setting["link"], **wanted))
             drive = Driver(sim, bench.host_memory([job]))
             bench.start_queues(drive, job.numjobs, job.iodepth)
-            result = bench.run_group(drive, [job])[0]
-            ordered = result.latencies()
-            limit = bench.link_limit(link, result)
+            result = bench.run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
+            bench.check_clean(sim)
         finally:
             if hasattr(sim, "close"):
                 sim.close()
-    figures = (
-        result.bytes_per_s / 1e6, result.iops / 1e3, float(ordered.mean()) / 1e3,
-        *(bench.percentile(ordered, p) / 1e3 for p in (50, 99, 99.9)),
-        limit.bytes_per_s / 1e6, 100 * result.bytes_per_s / limit.bytes_per_s, result.ios, result.duration_ns / 1e3,
-    )  # fmt: skip
-    return {name: round(value, 4) for name, value in zip(FIGURES, figures, strict=True)}
+    return result, bench.link_limit(link, result)
 
 
 @functools.cache

@@ -28,6 +28,8 @@ ALL = "budget"
 _STOPS = {64: "rtl", 8: "mmio", 2: "dma", 16: "watch", 1: "irq", 32: "intx", 4: "idle"}
 _FAULTS = {"ur": 1, "ca": 2, "poison": 3, "poisoned": 3, "drop": 4, "timeout": 4}
 _serial = itertools.count()
+EVENTS = ("doorbell", "fetch", "decode", "data", "cqe", "irq", "rq_read", "rq_write", "rq_last", "rc", "rc_last", "cq",
+          "ar", "r", "r_last", "aw", "w", "w_last", "b")  # as DB_EV_* in sim/db_sim.h
 
 
 class SimError(Exception):
@@ -44,6 +46,15 @@ class Irq(NamedTuple):
     cycle: int
     addr: int
     data: int
+
+
+class Event(NamedTuple):
+    """Something recorded: kind is one of EVENTS; what a and b are, sim/db_sim.h says."""
+
+    cycle: int
+    kind: str
+    a: int
+    b: int
 
 
 class DmaMessage(NamedTuple):
@@ -74,6 +85,10 @@ class _Irq(ctypes.Structure):
 
 class _Msg(ctypes.Structure):
     _fields_ = [("id", c_uint64), ("addr", c_uint64), ("len", c_uint32), ("write", c_uint32), ("data", c_uint8 * 4096)]
+
+
+class _Event(ctypes.Structure):
+    _fields_ = [("cycle", c_uint64), ("b", c_uint64), ("kind", c_uint32), ("a", c_uint32)]
 
 
 class _Watch(ctypes.Structure):
@@ -117,6 +132,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "counters": (c_int, [c_void_p, POINTER(c_uint64), c_int]),
     "counter_name": (c_char_p, [c_int]),
     "link_rate": (None, [c_void_p, POINTER(c_uint64), POINTER(c_uint64)]),
+    "events_open": (None, [c_void_p, c_uint32, c_uint32]),
+    "events": (c_int, [c_void_p, POINTER(_Event), c_int]),
+    "events_lost": (c_uint64, [c_void_p]),
+    "stalls": (c_int, [c_void_p, POINTER(c_uint32), c_int]),
     "coverage": (c_int, [c_void_p, c_char_p]),
     "trace": (c_int, [c_void_p, c_char_p]),
 }
@@ -535,6 +554,26 @@ class Sim:
     def errors(self) -> dict[str, int]:
         """Broken rules of PCIe, AXI or the runtime, where there are any."""
         return {k: v for k, v in self.counters().items() if k.startswith("error.") and v}
+
+    def record(self, kinds: Iterable[str] = EVENTS, capacity: int = 1 << 20) -> None:
+        """Record what the device shows of its work from now on, until `record(())`. Costs time, changes no figure."""
+        mask = sum(1 << EVENTS.index(kind) for kind in set(kinds))
+        self._lib.events_open(self._h, mask, capacity if mask else 0)
+
+    def recorded(self) -> list[Event]:
+        """What was recorded since the last call."""
+        out: list[Event] = []
+        buffer = (_Event * 4096)()
+        while n := self._lib.events(self._h, buffer, len(buffer)):
+            out += [Event(e.cycle, EVENTS[e.kind], e.a, e.b) for e in buffer[:n]]
+        if self._lib.events_lost(self._h):
+            raise SimError("events were lost: take them more often")
+        return out
+
+    def stalls(self) -> list[int]:
+        """Cycles that each engine has waited: stat_stall, 32 bit each."""
+        values = (c_uint32 * 32)()
+        return list(values[: self._lib.stalls(self._h, values, len(values))])
 
     @property
     def link_bytes_per_cycle(self) -> float:

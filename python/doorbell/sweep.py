@@ -280,7 +280,7 @@ def run_dask(points: dict[int, Point], address: str) -> Iterator[Outcome]:
         for i, point in points.items():
             key = f"doorbell-{points_module.key_of(point)}"
             futures[client.submit(points_module.task, point, version, key=key, retries=10)] = i
-        for future in distributed.as_completed(futures):
+        for future in distributed.as_completed(futures, loop=client.loop):
             error = future.exception() if future.status == "error" else None
             if future.status == "cancelled":
                 raise UserError(f"the Dask scheduler at {address} went away: run the same command to go on", 1)

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The link's limit as `doorbell.limits` derives it, against the bytes that the simulator counted on the wire."""
+"""The link's limit as `doorbell.limits` derives it, against the bytes that the simulator counted on the wire; and
+what `doorbell bench` says of the drive: its targets, its stages, the same figures every time."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-from doorbell import bench, limits
+from doorbell import bench, limits, suite, traces
+from doorbell.jobs import parse_bssplit
 from doorbell.nvme import Driver
 from doorbell.nvme_spec import NvmOpc
+from doorbell.paths import ROOT
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -80,3 +89,115 @@ def test_nothing_beats_the_limit(make_drive: MakeDrive, rw: str) -> None:
     for way, least in (("up", lim.up_bytes), ("down", lim.down_bytes)):
         got = (after[way] + after[f"{way}.dllp"] - before[way] - before[f"{way}.dllp"]) / count
         assert got >= least * (0.95 if rw == "randrw" else 0.995), (way, got, least)
+
+
+# Targets that are missed, and by how much at most: docs/performance.md, "Missed targets". Cycles, or % of link.
+KNOWN_MISSES: dict[str, float] = {
+    "256 bit, 4 KiB read: doorbell to first data out": 46,
+    "256 bit, 4 KiB read: last data to CQE": 10,
+    "256 bit, 4 KiB write: last write response to CQE": 11,
+    "256 bit, 4 KiB: CQE to MSI-X": 5,
+}
+
+
+def missed(rows: list[suite.Row]) -> list[str]:
+    """Rows that miss their target by more than is known."""
+    out = []
+    for row in rows:
+        known = KNOWN_MISSES.get(row.name)
+        if not row.ok and (known is None or (row.measured < known if row.at_least else row.measured > known)):
+            out.append(f"{row.name}: {row.measured:g} {row.unit}, target {row.target:g}, known {known}")
+    return out
+
+
+def test_suite_short() -> None:
+    rows = list(suite.rows("limit-short"))
+    assert len(rows) == 12 and not missed(rows)
+
+
+@pytest.mark.nightly
+def test_suite_full() -> None:
+    rows = list(suite.rows("limit"))
+    assert len(rows) > 70 and not missed(rows)
+
+
+def test_same_figures_in_every_process(tmp_path: Path) -> None:
+    """Same seed, same figures, to the cycle: two processes, whole JSON compared; another seed gives others."""
+    files = [tmp_path / f"{i}.json" for i in range(3)]
+    for file, seed in zip(files, ("7", "7", "8")):
+        subprocess.run(
+            [sys.executable, "-m", "doorbell", "bench", "--rw", "randrw", "--bssplit", "4k/60:512/20:16k/20",
+             "--random-distribution", "zipf:1.1", "--iodepth", "16", "--numjobs", "3", "--number-ios", "100",
+             "--stages", "--randseed", seed, "--json", str(file)],
+            check=True, capture_output=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        )  # fmt: skip
+    same, again, other = (json.loads(f.read_text()) for f in files)
+    assert same == again
+    assert other["doorbell"]["sim_ns"] != same["doorbell"]["sim_ns"]
+
+
+@pytest.mark.parametrize(("rw", "depth"), [("randread", 1), ("randwrite", 1), ("randrw", 24)])
+def test_stages_add_up(make_drive: MakeDrive, rw: str, depth: int) -> None:
+    """Every command has all its stages, in order, and they add up to the latency that the host saw."""
+    drive = make_drive(memory=64 << 20)
+    drive.start(queues=2, entries=32)
+    recorder = bench.Recorder()
+    job = bench.Job(rw=rw, iodepth=depth, numjobs=2, number_ios=80, split=parse_bssplit("4k/50:512/25:32k/25"))
+    result = bench.run_group(drive, [job], recorder=recorder)[0]
+    assert recorder.skipped == 0 and len(recorder.trips) == result.ios
+    for read, side in ((True, result.read), (False, result.write)):
+        stages = recorder.stages(read)
+        total = sum(v for _, v in stages)
+        assert sorted(total) == pytest.approx(sorted(side.clat_ns))
+        assert all((v >= 0).all() for _, v in stages), [(n, v.min()) for n, v in stages]
+        if len(total):
+            named = dict(stages)
+            assert named["fetch"].min() >= 400  # host memory's latency
+            assert named["media" if read else "data"].min() >= (200 if read else 400)
+
+
+def test_recording_changes_nothing(make_drive: MakeDrive) -> None:
+    figures = []
+    for recorder in (None, bench.Recorder()):
+        drive = make_drive(memory=64 << 20)
+        drive.start(queues=2, entries=32)
+        job = bench.Job(rw="randrw", bs=4096, iodepth=16, numjobs=2, number_ios=100)
+        result = bench.run_group(drive, [job], recorder=recorder)[0]
+        figures.append((result.read.clat_ns, result.write.clat_ns, drive.sim.cycle))
+    assert figures[0] == figures[1]
+
+
+def test_stalls_are_counted(make_drive: MakeDrive) -> None:
+    """Slow media: it is the media that the read pipe waits for, most of the time."""
+    drive = make_drive(memory=64 << 20, media_gbps=0.5)
+    drive.start(queues=1, entries=32)
+    recorder = bench.Recorder()
+    bench.run_group(drive, [bench.Job(rw="randread", bs=4096, iodepth=16, number_ios=50)], recorder=recorder)
+    assert recorder.stalls[1] > 0.8 * recorder.cycles > 0 == recorder.stalls[5]
+
+
+@pytest.mark.parametrize("name", ["iolog_v2.log", "iolog_v3.log", "blkparse.txt", "msr.csv"])
+def test_traces_on_the_drive(make_drive: MakeDrive, name: str) -> None:
+    """At their own times they take as long as the trace, as fast as possible less; the same bytes are moved."""
+    trace = traces.read_trace(Path(__file__).resolve().parents[1] / "data" / name)
+    moved = []
+    for afap in (False, True):
+        drive = make_drive(memory=64 << 20)
+        drive.start(queues=2, entries=64)
+        result = traces.replay(drive, trace, bench.Job(iodepth=16), afap=afap)
+        last = trace.accesses[-1].at_ns
+        assert (result.duration_ns < last) == afap
+        assert result.duration_ns < last + 50_000
+        moved.append((result.read.bytes, result.write.bytes))
+    assert moved[0] == moved[1] == tuple(
+        sum(a.size for a in trace.accesses if a.write == w) for w in (False, True))
+
+
+def test_clock(make_drive: MakeDrive) -> None:
+    """At 50 MHz the drive's own width is the limit: a fifth of the beats."""
+    rates = []
+    for mhz in (50, 100, 250):
+        drive = make_drive(memory=64 << 20, clock_mhz=mhz)
+        drive.start(queues=1, entries=64)
+        rates.append(bench.run_group(drive, [bench.Job(rw="randread", bs=4096, iodepth=48, number_ios=150)])[0].iops)
+    assert rates[1] / rates[0] == pytest.approx(2, rel=0.02) and rates[2] > 2.3 * rates[1]

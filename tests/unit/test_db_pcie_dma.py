@@ -92,9 +92,9 @@ class Bench:
     async def reset(self) -> None:
         d = self.dut
         for name in ("s_req_valid", "s_seg_valid", "s_axis_tvalid", "s_post_valid", "m_axis_tready", "m_done_ready",
-                     "m_axis_rq_tready", "s_axis_rc_tvalid", "stop", "s_req_fn", "s_req_addr", "s_req_len", "s_req_first",
-                     "s_req_last", "s_req_drop", "s_req_user", "s_seg_fn", "s_seg_addr", "s_seg_len", "s_seg_first",
-                     "s_seg_last", "s_seg_drop", "s_seg_user", "s_axis_tdata", "s_axis_tlast", "s_axis_terr",
+                     "m_axis_rq_tready", "s_axis_rc_tvalid", "stop", "s_req_fn", "s_req_addr", "s_req_len",
+                     "s_req_first", "s_req_last", "s_req_drop", "s_req_user", "s_seg_fn", "s_seg_addr", "s_seg_len",
+                     "s_seg_first", "s_seg_last", "s_seg_drop", "s_seg_user", "s_axis_tdata", "s_axis_tlast", "s_axis_terr",
                      "s_post_fn", "s_post_addr", "s_post_len_dw", "s_post_data", "s_axis_rc_tdata", "s_axis_rc_tkeep",
                      "s_axis_rc_tlast", "s_axis_rc_tuser"):
             getattr(d, name).value = 0
@@ -135,7 +135,8 @@ class Bench:
 
     def add_write(self) -> None:
         r = self.rng
-        fn, user, sizes = r.getrandbits(8), r.getrandbits(WR_USER_W), [4 * r.randint(1, 1024) for _ in range(r.randint(1, 3))]
+        fn, user = r.getrandbits(8), r.getrandbits(WR_USER_W)
+        sizes = [4 * r.randint(1, 1024) for _ in range(r.randint(1, 3))]
         words: list[int] = []
         for k, n in enumerate(sizes):
             addr = DATA << 60 | self.address() + r.randrange(0, 4096 - n + 1, 4)
@@ -254,8 +255,8 @@ class Bench:
             return
         b = Beat(self.cycle, int(d.m_axis_rq_tdata.value), int(d.m_axis_rq_tkeep.value),
                  bool(int(d.m_axis_rq_tlast.value)), int(d.m_axis_rq_tuser.value))
-        h = self.held
-        assert h is None or (h.data, h.keep, h.last, h.user) == (b.data, b.keep, b.last, b.user), "RQ changed in a stall"
+        h = self.held or b
+        assert (h.data, h.keep, h.last, h.user) == (b.data, b.keep, b.last, b.user), "RQ changed in a stall"
         if d.m_axis_rq_tready.value == 0:
             self.held = b
             return

@@ -100,8 +100,8 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_cpl_valid", "s_cpl", "s_cpl_io", "s_cpl_slot", "s_db_valid", "s_db_fn", "s_db_qid", "s_db_value",
-                     "s_qc_valid", "s_qc", "lk_cqid", "lk_head", "m_post_ready", "m_irq_ready"):
+        for name in ("s_cpl_valid", "s_cpl", "s_cpl_io", "s_cpl_slot", "s_db_valid", "s_db_fn", "s_db_qid",
+                     "s_db_value", "s_qc_valid", "s_qc", "lk_cqid", "lk_head", "m_post_ready", "m_irq_ready"):
             getattr(d, name).value = 0
         d.run.value = 1
         d.rst.value = 1

@@ -96,8 +96,8 @@ class Bench:
     def random_command(self, opcode: int) -> Command:
         r = self.rng
         nbytes = r.choice([512, 4096, 512 * r.randint(1, 65536), 4096 * r.randint(1, 65536)]) & 0xFFFFFFFF
-        return Command(r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), opcode, r.getrandbits(32), r.getrandbits(64),
-                       nbytes)
+        return Command(r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), opcode, r.getrandbits(32),
+                       r.getrandbits(64), nbytes)
 
     async def add(self, source: int, opcode: int | None = None, status: int | None = None) -> None:
         """Writes a slot's context if there is one, and lets its completion come from a source afterwards."""

@@ -102,7 +102,7 @@ def random_job(rng: random.Random, media: Media, width: int, slot: int, op: int 
         data = [media.initial(a) for a in range(j.addr, j.addr + j.size, row_bytes)]
         if rng.random() < 0.3:  # one bit of one row
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(width)
-        if rng.random() < 0.2:
+        if rng.random() < 0.3:
             media.bad.add(j.addr + row_bytes * rng.randrange(len(data)))
     elif op == DSM:
         block = 4096 if j.lba4k else 512

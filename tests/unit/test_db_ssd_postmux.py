@@ -32,8 +32,8 @@ class Bench:
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
         for s in SOURCES:
             getattr(d, f"s_{s}_valid").value = 0
-        for name in ("s_cqe", "s_cqe_fn", "s_cqe_addr", "s_msix_fn", "s_msix_addr", "s_msix_data", "s_fw_fn", "s_fw_addr",
-                     "s_fw_len_dw", "s_fw_data", "m_post_ready"):
+        for name in ("s_cqe", "s_cqe_fn", "s_cqe_addr", "s_msix_fn", "s_msix_addr", "s_msix_data", "s_fw_fn",
+                     "s_fw_addr", "s_fw_len_dw", "s_fw_data", "m_post_ready"):
             getattr(d, name).value = 0
         d.rst.value = 1
         for _ in range(3):
@@ -60,7 +60,7 @@ class Bench:
         d.m_post_ready.value = int(rng.random() < ready)
         await RisingEdge(d.clk)
         if d.m_post_valid.value == 1:
-            got = (int(d.m_post_fn.value), int(d.m_post_addr.value), int(d.m_post_len_dw.value), int(d.m_post_data.value))
+            got = tuple(int(getattr(d, f"m_post_{n}").value) for n in ("fn", "addr", "len_dw", "data"))
             assert self.held in (None, got), "changed while it waited"
             self.held = got
             if d.m_post_ready.value == 1:

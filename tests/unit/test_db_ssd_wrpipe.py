@@ -125,7 +125,7 @@ async def random_commands(dut: Any) -> None:
         b.stalls(stall)
         b.write.latency = b.read.latency = b.port.latency = b.data_latency = b.lists.latency = latency
         b.write.bad = b.port.bad = bad
-        await b.random(30 * b.width // 256 + 15)
+        await b.random(30 * b.width // 256 + 35)
         await b.drain()
         seen |= b.statuses
     want = {("write", 0), ("compare", 0), ("dsm", 0), ("zero", 0), ("flush", 0), ("compare", mwr.MISMATCH),

@@ -18,15 +18,9 @@ BROKEN = [
     # a head doorbell while the queue is found full is forgotten
     ("cpl", "seen_q <= hit_work || (seen_q && state_q != ST_CQ)", "seen_q <= 1'b0"),
     ("cpl", "tail_next = {!tail_r[16], 16'd0}", "tail_next = {tail_r[16], 16'd0}"),
-    ("cpl", "m_post_valid <= tail_next[15:0] != head_r && valid_q[cq_q]", "m_post_valid <= valid_q[cq_q]"),
-    # what is parked stays parked when its queue is deleted
-    ("cpl", "(seen_q || hit_work)) || qc_go) begin", "(seen_q || hit_work))) begin"),
-    ("cpl", "$clog2(NUM_CMDS + ADMIN_CMDS)", "$clog2(NUM_CMDS)"),
     # a queue whose class has no credit left falls out of its list
     ("sq", "enlist = next_head != tail_r", "enlist = n_q != 7'd0 && next_head != tail_r"),
-    ("sq", "fetch_ok = run && req_ready", "fetch_ok = run"),
     ("sq", "if (free_q < 9'(m)) m = free_q[6:0]", "if (1'b0) m = free_q[6:0]"),
-    ("sq", "ctx_r.size - pos_r.head + 16'd1;", "ctx_r.size - pos_r.head + 16'd2;"),
 ]
 
 

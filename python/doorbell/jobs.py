@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fio's options and job files, as far as they mean something for a drive in simulated time."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from doorbell.errors import UserError
+
+RW = ("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw")
+MIXED = ("rw", "readwrite", "randrw")
+# Options of fio that change nothing here (how a host does its I/O, what it prints): a job file may have them.
+IGNORED = {
+    "ioengine", "direct", "filename", "group_reporting", "thread", "invalidate", "norandommap",
+    "randrepeat", "allrandrepeat", "refill_buffers", "scramble_buffers", "buffered", "create_on_open",
+    "lat_percentiles", "clat_percentiles", "slat_percentiles", "percentile_list", "cpus_allowed",
+    "cpus_allowed_policy", "ioscheduler", "description", "gtod_reduce", "disable_slat", "disable_clat", "disable_lat",
+    "hipri", "registerfiles", "fixedbufs", "sync", "iodepth_batch", "iodepth_batch_complete_min", "numa_cpu_nodes",
+    "random_generator", "exitall", "continue_on_error", "unified_rw_reporting", "disk_util", "userspace_reap",
+}  # fmt: skip
+DEFAULT_IOS = 4096
+DEFAULT_BYTES = 32 << 20
+
+Split = tuple[tuple[int, int], ...]  # (block size, weight)
+
+
+# ------------------------------------------------------------------------------------------------------------- values
+
+
+def parse_size(text: str) -> int:
+    """fio's sizes: 4096, 4k, 4KiB, 1m, 1g (all powers of 1024)."""
+    match = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", text.strip().lower())
+    if not match:
+        raise ValueError(f"'{text}' is not a size: use for example 4096, 4k or 1m")
+    return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]
+
+
+def parse_time_ns(text: str) -> int:
+    """Simulated time: 500us, 2ms, 1s; seconds when there is no unit, as in fio."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m)?", text.strip().lower())
+    if not match:
+        raise ValueError(f"'{text}' is not a time: use for example 500us, 2ms or 1s")
+    scale = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
+    return int(float(match[1]) * scale[match[2] or "s"])
+
+
+def _count(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError as e:
+            raise ValueError(f"'{text}' is not a number") from e
+        if not low <= value <= high:
+            raise ValueError(f"{value} is not in {low} to {high}")
+        return value
+
+    return parse
+
+
+def _rw(text: str) -> str:
+    if text not in RW:
+        raise ValueError(f"'{text}' is not one of {', '.join(RW)}")
+    return text
+
+
+def _block(text: str) -> int:
+    size = parse_size(text)
+    if not size:
+        raise ValueError("a block has at least one byte")
+    return size
+
+
+def parse_bs(text: str) -> tuple[Split, Split]:
+    """bs: one size, or read,write (a third one, for trims, is not used)."""
+    sizes = [_block(part) for part in text.split(",") if part.strip()]
+    if not 1 <= len(sizes) <= 3:
+        raise ValueError(f"'{text}' is not a block size: use for example 4k, or 4k,8k for reads and writes")
+    return ((sizes[0], 1),), ((sizes[min(1, len(sizes) - 1)], 1),)
+
+
+def parse_bssplit(text: str) -> tuple[Split, Split]:
+    """bssplit: size/percent:size/percent, or two such lists with a comma between them for reads and writes.
+
+    Sizes without a percentage share what is left of 100.
+    """
+    sides = [_split(part) for part in text.split(",") if part.strip()]
+    if not 1 <= len(sides) <= 3:
+        raise ValueError(f"'{text}' is not a split: use for example 4k/70:64k/30")
+    return sides[0], sides[min(1, len(sides) - 1)]
+
+
+def _split(text: str) -> Split:
+    sizes: list[int] = []
+    shares: list[float | None] = []
+    for part in text.split(":"):
+        size, _, share = part.partition("/")
+        sizes.append(_block(size))
+        shares.append(_count(0, 100)(share) if share.strip() else None)
+    given, open_ = sum(s for s in shares if s is not None), shares.count(None)
+    if given > 100 or (not open_ and given != 100):
+        raise ValueError(f"the percentages of '{text}' add up to {given:.0f}, not 100")
+    # weights in 1/open_ of a percent, so that they stay whole
+    weights = [round(s * (open_ or 1)) if s is not None else 100 - int(given) for s in shares]
+    return tuple((size, w) for size, w in zip(sizes, weights) if w)
+
+
+def parse_distribution(text: str) -> float:
+    """random_distribution: random, or zipf:theta. Returns theta; 0 is uniform."""
+    name, _, value = text.partition(":")
+    if name == "random" and not value:
+        return 0.0
+    if name != "zipf":
+        raise ValueError(f"'{text}' is not known: use random or zipf:1.2")
+    try:
+        theta = float(value or "1.1")
+    except ValueError as e:
+        raise ValueError(f"'{value}' is not a number") from e
+    if not 0 < theta <= 10 or not math.isfinite(theta):
+        raise ValueError(f"theta is {theta}: it must be above 0 and at most 10")
+    return theta
+
+
+# --------------------------------------------------------------------------------------------------------------- jobs
+
+
+@dataclass(frozen=True)
+class Job:
+    """One section of a job file, or the command line's job."""
+
+    name: str = "doorbell"
+    rw: str = "read"
+    bs: int = 4096  # of reads and writes, unless `split` is given
+    iodepth: int = 1
+    numjobs: int = 1
+    rwmixread: int = 50
+    size: int = 0  # region from `offset`, and the amount of data unless number_ios is given; 0: the whole drive
+    offset: int = 0
+    number_ios: int = 0
+    runtime_ns: int = 0
+    randseed: int = 1
+    stonewall: bool = False
+    split: tuple[Split, Split] | None = None  # block sizes of reads, of writes
+    zipf: float = 0.0  # 0: uniform
+    time_based: bool = False  # go on until runtime_ns even when all of `size` was moved
+
+    @property
+    def read_share(self) -> float:
+        if self.rw in MIXED:
+            return self.rwmixread / 100
+        return 1.0 if self.rw in ("read", "randread") else 0.0
+
+    def sizes(self, read: bool) -> Split:
+        """Block sizes with their weights."""
+        return self.split[0 if read else 1] if self.split else ((self.bs, 1),)
+
+    def used(self) -> Split:
+        """Block sizes of the directions that the job has."""
+        share = self.read_share
+        return (self.sizes(True) if share > 0 else ()) + (self.sizes(False) if share < 1 else ())
+
+    @property
+    def max_bs(self) -> int:
+        return max(size for size, _ in self.used())
+
+    @property
+    def min_bs(self) -> int:
+        return min(size for size, _ in self.used())
+
+    @property
+    def mean_bs(self) -> float:
+        def mean(split: Split) -> float:
+            return sum(s * w for s, w in split) / sum(w for _, w in split)
+
+        share = self.read_share
+        return share * mean(self.sizes(True)) + (1 - share) * mean(self.sizes(False))
+
+    def ios(self) -> int:
+        """Commands to measure, for each of the numjobs."""
+        if self.number_ios:
+            return self.number_ios
+        if self.size and not (self.time_based and self.runtime_ns):
+            return max(1, int(self.size / self.mean_bs))
+        if self.runtime_ns:
+            return 1 << 60
+        return max(int(min(DEFAULT_IOS, DEFAULT_BYTES / self.mean_bs)) // self.numjobs, 2 * self.iodepth, 16)
+
+
+def _set_split(job: Job, split: tuple[Split, Split]) -> Job:
+    plain = split[0] == split[1] and len(split[0]) == 1
+    return replace(job, bs=split[0][0][0], split=None if plain else split)
+
+
+def _field(name: str) -> Callable[[Job, Any], Job]:
+    return lambda job, value: replace(job, **{name: value})
+
+
+Option = tuple[Callable[[Job, Any], Job], Callable[[str], Any]]
+OPTIONS: dict[str, Option] = {
+    "name": (_field("name"), str),
+    "rw": (_field("rw"), _rw),
+    "readwrite": (_field("rw"), _rw),
+    "bs": (_set_split, parse_bs),
+    "blocksize": (_set_split, parse_bs),
+    "bssplit": (_set_split, parse_bssplit),
+    "iodepth": (_field("iodepth"), _count(1, 4095)),
+    "numjobs": (_field("numjobs"), _count(1, 128)),
+    "rwmixread": (_field("rwmixread"), _count(0, 100)),
+    "rwmixwrite": (_field("rwmixread"), lambda text: 100 - _count(0, 100)(text)),
+    "size": (_field("size"), parse_size),
+    "offset": (_field("offset"), parse_size),
+    "number_ios": (_field("number_ios"), _count(1, 1 << 40)),
+    "runtime": (_field("runtime_ns"), parse_time_ns),
+    "random_distribution": (_field("zipf"), parse_distribution),
+    "randseed": (_field("randseed"), _count(0, 1 << 63)),
+    "stonewall": (_field("stonewall"), lambda text: text != "0"),
+    "time_based": (_field("time_based"), lambda text: text != "0"),
+    "wait_for_previous": (_field("stonewall"), lambda text: text != "0"),
+}
+
+
+def apply_option(job: Job, key: str, value: str, where: str) -> Job:
+    """`job` with one option of a job file or the command line set."""
+    key = key.strip().lower().replace("-", "_")
+    if key in IGNORED:
+        return job
+    if key not in OPTIONS:
+        known = ", ".join(sorted(k for k in OPTIONS if k != "name"))
+        raise UserError(f"{where}: the option '{key}' is not known; bench knows {known}")
+    put, parse = OPTIONS[key]
+    try:
+        return put(job, parse(value.strip()))
+    except ValueError as e:
+        raise UserError(f"{where}: {key}: {e}") from e
+
+
+def parse_job_file(text: str, source: str = "job file") -> list[Job]:
+    """The jobs of a fio job file: [global] sections set defaults for what follows, every other section is a job."""
+    base, jobs = Job(), []
+    current: Job | None = None
+    in_global = False
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.split("#", 1)[0].split(";", 1)[0].strip()
+        where = f"{source}:{number}"
+        if not line:
+            continue
+        if line.startswith("["):
+            if not line.endswith("]") or len(line) < 3:
+                raise UserError(f"{where}: '{line}' is not a section: write [name]")
+            if current is not None:
+                jobs.append(current)
+            in_global = line[1:-1].strip().lower() == "global"
+            current = None if in_global else replace(base, name=line[1:-1].strip(), stonewall=base.stonewall)
+            continue
+        key, _, value = line.partition("=")
+        if in_global:
+            base = apply_option(base, key, value or "1", where)
+        elif current is not None:
+            current = apply_option(current, key, value or "1", where)
+        else:
+            raise UserError(f"{where}: '{key.strip()}' stands before the first [section]")
+    if current is not None:
+        jobs.append(current)
+    if not jobs:
+        raise UserError(f"{source}: there is no job in it: a job is a [section] other than [global]")
+    return jobs
+
+
+def groups(jobs: Iterable[Job]) -> list[list[Job]]:
+    """Jobs that run at the same time; a stonewall starts the next group."""
+    out: list[list[Job]] = []
+    for job in jobs:
+        if job.stonewall or not out:
+            out.append([])
+        out[-1].append(job)
+    return out
+
+
+def size_name(size: int) -> str:
+    return f"{size >> 10} KiB" if size % 1024 == 0 else f"{size} B"
+
+
+def describe(job: Job) -> str:
+    """A few words for tables."""
+    if job.split is None:
+        size = size_name(job.bs)
+    else:
+        size = f"{size_name(job.min_bs)} to {size_name(job.max_bs)}"
+    mix = f" {job.rwmixread}/{100 - job.rwmixread}" if job.rw in MIXED else ""
+    jobs = f" x {job.numjobs}" if job.numjobs > 1 else ""
+    zipf = f" zipf {job.zipf:g}" if job.zipf else ""
+    return f"{job.rw}{mix}{zipf} {size}, QD {job.iodepth}{jobs}"
