@@ -33,6 +33,11 @@ using Top = DB_TOP;
 constexpr u32 DATA_W = DB_DATA_W;
 constexpr u32 N = DATA_W / 32;  // dwords a beat
 constexpr bool W512 = DATA_W == 512;
+#ifndef DB_STRADDLE
+#define DB_STRADDLE (DB_DATA_W == 512)
+#endif
+constexpr bool STRADDLE = DB_STRADDLE;  // RQ and RC, an option of the hard block
+static_assert(!STRADDLE || W512, "only streams of 512 bits straddle here");
 static_assert(DATA_W == 128 || DATA_W == 256 || DATA_W == 512, "DB_DATA_W");
 static_assert(sizeof(std::declval<Top&>().m_axis_rq_tdata) == DATA_W / 8, "DB_DATA_W is not the top's width");
 
@@ -199,7 +204,7 @@ struct db_sim {
     struct {
         bool on, last;
         u32 keep;
-        u32 data[N];
+        u32 data[N], user[5];
     } rq_held = {};
 
     // host reads
@@ -219,6 +224,7 @@ struct db_sim {
     Ring<CqPacket, CQ_SLOTS> cqq;
     Ring<MmioReq, MMIO_SLOTS> mmio;
     u32 rc_pos = 0, cq_pos = 0;
+    u32 rc_release = 0;
     bool rc_on = false, cq_on = false, rc_fired = false, cq_fired = false;
     MmioRead mread[MMIO_TAGS] = {};
     u32 mread_n = 0, mread_next = 0;
@@ -284,6 +290,7 @@ struct db_sim {
         nph = cfg.nph;
         reads_out = cpld_out = 0;
         rq_in = cc_in = rc_on = cq_on = rc_fired = cq_fired = false;
+        rc_pos = rc_release = 0;
         rq_held = {};
         for (u32 i = 0; i < READS; ++i) {
             reads[i].data = nullptr;
@@ -361,38 +368,82 @@ struct db_sim {
 
     static u64 header_dw(u64 addr) { return addr >> 32 ? 4 : 3; }
 
-    void rq_first() {
+    void rq_first(u32 first_be, u32 last_be) {
         // room for a packet is certain: tready falls before the queues are full
-        get_words(top.m_axis_rq_tdata, rq_desc);
         const u32 type = rq_desc[2] >> 11 & 15;
         rq_np = type == REQ_MRD;
-        const u32 tuser = word(top.m_axis_rq_tuser, 0);
-        rq_fbe = tuser & 15;
-        rq_lbe = W512 ? tuser >> 8 & 15 : tuser >> 4 & 15;
+        rq_fbe = u8(first_be);
+        rq_lbe = u8(last_be);
         rq_bad = type > REQ_MWR;
         rq_drop = false;
         rq_ndw = 0;
     }
 
+    // n dwords of the packet that is coming in
+    void rq_take(const u32* src, u32 n) {
+        if (rq_ndw + n > 4 + MAX_DW + N - 1) rq_bad = true;
+        else if (!rq_np) std::memcpy(&pq.slot().w[rq_ndw], src, n * 4);
+        rq_ndw += n;
+    }
+
+    // A straddled beat: up to two packets start, at lane 0 and 8, and up to two end. tlast and tkeep mean nothing.
+    void rq_straddled() {
+        u32 data[16], user[5];
+        std::memcpy(data, &top.m_axis_rq_tdata, sizeof data);
+        get_words(top.m_axis_rq_tuser, user);
+        const u32 sop = user[0] >> 20 & 3, eop = user[0] >> 26 & 3;
+        const u32 end[2] = {user[0] >> 28 & 15, user[1] & 15};
+        const bool discontinue = user[1] >> 4 & 1;
+        u32 ends = 0, lane = 0;  // ends seen; first lane where the next packet may start
+        bool good = sop != 2 && eop != 2 && (rq_in || sop);
+        auto rest = [&](u32 from) {
+            const bool last = eop >> ends & 1;
+            const u32 to = last ? end[ends] : 15;
+            if (discontinue) rq_drop = true;
+            if (to < from) {
+                good = false;
+                rq_in = false;
+                return;
+            }
+            rq_take(data + from, to + 1 - from);
+            rq_in = !last;
+            lane = to / 8 * 8 + 8;
+            if (!last) return;
+            ++ends;
+            rq_packet();
+        };
+        if (rq_in) rest(0);
+        for (u32 k = 0; k < 2 && sop >> k & 1; ++k) {
+            const u32 from = (user[0] >> (22 + 2 * k) & 3) * 4;
+            // at lane 8 only behind another one, at lane 0 only if none is there
+            if (rq_in || from != lane || from > 8) {
+                good = false;
+                rq_in = false;
+                break;
+            }
+            std::memcpy(rq_desc, data + from, 16);
+            rq_first(user[0] >> 4 * k & 15, user[0] >> (8 + 4 * k) & 15);
+            rest(from);
+        }
+        if (!good || eop >> ends) ++err[E_RQ_FORMAT];
+    }
+
     void rq_beat() {
-        if (!rq_in) rq_first();
+        if constexpr (STRADDLE) return rq_straddled();
+        if (!rq_in) {
+            get_words(top.m_axis_rq_tdata, rq_desc);
+            const u32 tuser = word(top.m_axis_rq_tuser, 0);
+            rq_first(tuser & 15, W512 ? tuser >> 8 & 15 : tuser >> 4 & 15);
+        }
         const bool last = top.m_axis_rq_tlast;
         const u32 keep = top.m_axis_rq_tkeep;
         rq_in = !last;
-        if (rq_ndw + N > 4 + MAX_DW + N - 1) {
-            rq_bad = true;
-        } else if (!rq_np) {
-            std::memcpy(&pq.slot().w[rq_ndw], &top.m_axis_rq_tdata, N * 4);
-        }
+        const u32 n = last ? u32(__builtin_popcount(keep)) : N;
+        if (keep != ones(n)) rq_bad = true;
+        rq_take(reinterpret_cast<const u32*>(&top.m_axis_rq_tdata), n);
         if (last) {
-            const u32 n = u32(__builtin_popcount(keep));
-            if (keep != ones(n)) rq_bad = true;
-            rq_ndw += n;
             if (word(top.m_axis_rq_tuser, W512 ? 1 : 0) >> (W512 ? 4 : 11) & 1) rq_drop = true;
             rq_packet();
-        } else {
-            if (keep != ones(N)) rq_bad = true;
-            rq_ndw += N;
         }
     }
 
@@ -445,11 +496,14 @@ struct db_sim {
 
     void rq_stalled() {
         ++stat[S_RQ_STALL];
+        u32 user[5] = {};
+        get_words(top.m_axis_rq_tuser, user);
         if (rq_held.on) {
             if (std::memcmp(rq_held.data, &top.m_axis_rq_tdata, N * 4) || rq_held.keep != top.m_axis_rq_tkeep ||
-                rq_held.last != bool(top.m_axis_rq_tlast))
+                rq_held.last != bool(top.m_axis_rq_tlast) || std::memcmp(rq_held.user, user, sizeof user))
                 ++err[E_RQ_STABLE];
         }
+        std::memcpy(rq_held.user, user, sizeof user);
         rq_held.on = true;
         std::memcpy(rq_held.data, &top.m_axis_rq_tdata, N * 4);
         rq_held.keep = top.m_axis_rq_tkeep;
@@ -848,8 +902,9 @@ struct db_sim {
 
     // ---------------------------------------------------------------- RC and CQ: to the core
 
-    static u64 byte_enables(const u32 pos, const u32 ndw, const u32 desc, const u8 first, const u8 last) {
-        const u32 n = std::min(N, ndw - pos);
+    static u64 byte_enables(const u32 pos, const u32 ndw, const u32 desc, const u8 first, const u8 last,
+                            const u32 room = N) {
+        const u32 n = std::min(room, ndw - pos);
         u64 be = ones(n * 4);
         if (pos == 0) {
             be &= ~ones(desc * 4);
@@ -859,7 +914,46 @@ struct db_sim {
         return be;
     }
 
+    // A straddled beat: what has arrived, each completion at the next multiple of 4 lanes, up to four of them.
+    void rc_straddled() {
+        if (rc_on && !rc_fired) return;
+        rc_fired = rc_on = false;
+        cpld_out -= rc_release;
+        rc_release = 0;
+        u32 user[6] = {}, data[16] = {}, sops = 0, eops = 0;
+        for (u32 lane = 0; lane < N;) {
+            if (!rc_pos && (rcq.empty() || rcq.front().arrive > cycle || (!lane && stalled()))) break;
+            const RcPacket& c = rcq.front();
+            const u32 n = std::min(N - lane, c.ndw - rc_pos);
+            std::memcpy(data + lane, &c.w[rc_pos], n * 4);
+            const u64 be = byte_enables(rc_pos, c.ndw, 3, c.first_be, c.last_be, n) << lane * 4;
+            user[0] |= u32(be);
+            user[1] |= u32(be >> 32);
+            if (!rc_pos) {
+                user[2] |= 1u << sops | (lane / 4) << (4 + 2 * sops);
+                ++sops;
+            }
+            rc_pos += n;
+            rc_on = true;
+            if (rc_pos == c.ndw) {
+                user[2] |= 1u << (12 + eops) | (lane + n - 1) << (16 + 4 * eops);
+                ++eops;
+                rc_release += c.release;
+                rc_pos = 0;
+                rcq.pop();
+            }
+            lane = (lane + n + 3) & ~3u;
+        }
+        top.s_axis_rc_tvalid = rc_on;
+        if (!rc_on) return;
+        std::memcpy(&top.s_axis_rc_tdata, data, sizeof data);
+        put_words(top.s_axis_rc_tuser, user);
+        top.s_axis_rc_tkeep = u32(ones(N));
+        top.s_axis_rc_tlast = 0;
+    }
+
     void drive_rc() {
+        if constexpr (STRADDLE) return rc_straddled();
         if (rc_fired) {
             rc_fired = false;
             rc_pos += N;
@@ -997,9 +1091,9 @@ struct db_sim {
     // ---------------------------------------------------------------- the loop
 
     void drive_ready() {
-        const bool p_room = pq.unsent() < cfg.tx_tlps && tx_bytes < cfg.tx_bytes && pq.size() < P_SLOTS - 1;
-        const bool n_room = nq.unsent() < cfg.np_queue && nq.size() < NP_SLOTS - 1;
-        const bool rq_room = rq_in || (p_room && n_room);
+        const bool p_room = pq.unsent() < cfg.tx_tlps && tx_bytes < cfg.tx_bytes && pq.size() < P_SLOTS - 3;
+        const bool n_room = nq.unsent() < cfg.np_queue && nq.size() < NP_SLOTS - 2;
+        const bool rq_room = (rq_in && !STRADDLE) || (p_room && n_room);
         rq_ready = rq_room && !stalled();
         cc_ready = cq_cpl.size() < CC_SLOTS - 1 && !stalled();
         top.m_axis_rq_tready = rq_ready;

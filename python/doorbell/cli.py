@@ -55,6 +55,11 @@ COMMANDS = {
     "report": Command(
         "doorbell.report", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),
+    "synth": Command(
+        "doorbell.synth",
+        "Area by module and depth of logic, for an FPGA.",
+        "./doorbell synth --top db_ssd --target xcup --data-w 256",
+    ),
     "lint": Command("doorbell.lint", "Check RTL and Python with Verilator, Verible and Ruff.", "./doorbell lint"),
     "build": Command(
         "doorbell.build",

@@ -51,6 +51,7 @@ class Result:
     duration_ns: float = 0.0  # of its window; over numjobs: so that ios / duration is their rate together
     doorbells: tuple[float, float] = (1.0, 1.0)  # SQ and CQ doorbell writes a command, of all jobs of the group
     irqs: float = 1.0
+    window: Counter[tuple[bool, int]] = field(default_factory=Counter)  # (read, size): what the rate was taken from
 
     @property
     def ios(self) -> int:
@@ -77,8 +78,9 @@ def link_limit(link: limits.Link, result: Result) -> limits.Limit:
     Submission entries are taken as fetched eight at a time where the queue is that deep: what the link could do.
     """
     job = result.job
-    parts = [(read, size, count) for read, side in ((1.0, result.read), (0.0, result.write))
-             for size, count in sorted(side.sizes.items())]
+    kinds = result.window or Counter({(read, size): count for read, side in ((True, result.read), (False, result.write))
+                                      for size, count in side.sizes.items()})
+    parts = [(float(read), size, count) for (read, size), count in sorted(kinds.items())]
     if not parts:
         parts = [(job.read_share, job.max_bs, 1)]
     works = [(count, limits.Workload(size, read, sqes_per_fetch=min(8, job.iodepth), irqs=result.irqs,

@@ -3,13 +3,16 @@
 
 A job keeps `iodepth` commands in flight on its own queue pair (times `numjobs`). Measuring starts when twice that many
 have completed and ends with the job's last measured completion; a job that is done keeps the drive busy until all
-jobs beside it are done, so neither ramp nor drain counts. The same seed gives the same figures on any machine.
+jobs beside it are done, so neither ramp nor drain counts. The rate of a job with copies is taken over the time in which
+all copies measure: the drive serves a queue's commands in bursts, and windows that cut bursts would show a part of one
+as a lower or higher rate. The same seed gives the same figures on any machine.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
@@ -68,6 +71,7 @@ class _Runner:
         self.want = job.ios()
         self.opened_ns = 0.0
         self.closed_ns = 0.0
+        self.log: list[tuple[float, bool, int]] = []  # when, read, size: all completions since the window opened
 
     @property
     def done(self) -> bool:
@@ -101,6 +105,7 @@ class _Runner:
             if self.seen == self.warm:
                 self.opened_ns = command.done_ns
             return
+        self.log.append((command.done_ns, command.opcode == NvmOpc.READ, (command.nlb + 1) * self.block))
         if self.done:
             return
         side = self.read if command.opcode == NvmOpc.READ else self.write
@@ -217,8 +222,19 @@ def run_group(drive: Driver, jobs: Sequence[Job], *, progress: Callable[[float],
         for r in mine:
             result.read.join(r.read)
             result.write.join(r.write)
-        # The sum of the runners' own rates, over windows that need not be the same.
-        rate = sum((r.read.ios + r.write.ios) / (r.closed_ns - r.opened_ns) for r in mine)
+        rate, result.window = _rate(mine)
         result.duration_ns = result.ios / rate
         results.append(result)
     return results
+
+
+def _rate(runners: Sequence[_Runner]) -> tuple[float, Counter[tuple[bool, int]]]:
+    """Commands a nanosecond of all runners of a job together, and how many of each kind there were in that window."""
+    opened, closed = max(r.opened_ns for r in runners), min(r.closed_ns for r in runners)
+    longest = max(r.closed_ns - r.opened_ns for r in runners)
+    if 2 * (closed - opened) >= longest:
+        inside = Counter((read, size) for r in runners for at, read, size in r.log if opened < at <= closed)
+        return inside.total() / (closed - opened), inside
+    # Hardly any time in common (very different rates): the sum of their own.
+    own = Counter((read, size) for r in runners for at, read, size in r.log if at <= r.closed_ns)
+    return sum((r.read.ios + r.write.ios) / (r.closed_ns - r.opened_ns) for r in runners), own

@@ -152,7 +152,7 @@ class Store:
                     return fd
             except BlockingIOError:
                 os.close(fd)
-                raise UserError(f"another sweep is writing {self.file}: wait for it, or use another --out") from None
+                raise UserError(f"another sweep or report is writing {self.file}: wait for it") from None
             except FileNotFoundError:
                 pass
             os.close(fd)  # replaced by a process that has just finished
@@ -204,8 +204,11 @@ class Store:
         cells = {k: str(v) for k, v in row.items()}
         text = io.StringIO()
         csv.DictWriter(text, self.columns, restval="", lineterminator="\n").writerow(cells)
-        _write_all(self._fd, text.getvalue().encode())
-        os.fsync(self._fd)
+        try:
+            _write_all(self._fd, text.getvalue().encode())
+            os.fsync(self._fd)
+        except OSError as e:
+            raise UserError(f"cannot write {self.file}: {e.strerror}; run the same command to go on", 1) from e
         self.rows.append(cells)
 
     def sort(self, order: dict[str, int]) -> None:

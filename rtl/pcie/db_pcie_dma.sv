@@ -7,7 +7,8 @@
 // stop: no read request is sent from now on; when the last outstanding one has ended, RQ takes no packet any more,
 // and then quiet says that nothing is on its way. A reset is safe then.
 // hold: the function must not be a bus master now. Nothing new is sent, but for the read request on its way to RQ.
-// Latency and throughput: of db_pcie_rd, db_pcie_wr, db_pcie_post, plus 1 cycle of db_pcie_rq_mux.
+// Latency and throughput: of db_pcie_rd, db_pcie_wr, db_pcie_post, plus 1 cycle of db_pcie_rq_mux
+// and, at 512 bits, 1 or 2 of db_pcie_rq_straddle.
 module db_pcie_dma
   import db_pcie_pkg::*;
 #(
@@ -187,12 +188,34 @@ module db_pcie_dma
     .m_axis_rq_tlast(src_tlast[1]), .m_axis_rq_tuser(src_tuser[USER_RQ +: USER_RQ]),
     .m_axis_rq_tvalid(src_tvalid[1]), .m_axis_rq_tready(src_tready[1]));
 
-  logic rq_stop_q, rq_idle;
+  logic               rq_stop_q, rq_idle, mux_idle;
+  logic [DATA_W-1:0]  mux_tdata;
+  logic [N-1:0]       mux_tkeep;
+  logic [USER_RQ-1:0] mux_tuser;
+  logic               mux_tlast, mux_tvalid, mux_tready;
+
   db_pcie_rq_mux #(.DATA_W(DATA_W), .N(3)) i_mux (
-    .clk, .rst, .stop({rq_stop_q, {2{rq_stop_q || hold}}}), .idle(rq_idle),
+    .clk, .rst, .stop({rq_stop_q, {2{rq_stop_q || hold}}}), .idle(mux_idle),
     .s_axis_tdata(src_tdata), .s_axis_tkeep(src_tkeep), .s_axis_tlast(src_tlast),
     .s_axis_tuser(src_tuser), .s_axis_tvalid(src_tvalid), .s_axis_tready(src_tready),
-    .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser, .m_axis_rq_tvalid, .m_axis_rq_tready);
+    .m_axis_rq_tdata(mux_tdata), .m_axis_rq_tkeep(mux_tkeep), .m_axis_rq_tlast(mux_tlast),
+    .m_axis_rq_tuser(mux_tuser), .m_axis_rq_tvalid(mux_tvalid), .m_axis_rq_tready(mux_tready));
+
+  if (DATA_W == 512) begin : g_straddle
+    logic straddle_idle;
+    db_pcie_rq_straddle i_straddle (
+      .clk, .rst, .idle(straddle_idle),
+      .s_valid(mux_tvalid), .s_ready(mux_tready), .s_data(mux_tdata), .s_last(mux_tlast), .s_user(mux_tuser),
+      .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser, .m_axis_rq_tvalid, .m_axis_rq_tready);
+    assign rq_idle = mux_idle && straddle_idle;
+    logic unused_ok;
+    assign unused_ok = &{1'b0, mux_tkeep};
+  end else begin : g_plain
+    assign {m_axis_rq_tdata, m_axis_rq_tkeep, m_axis_rq_tlast} = {mux_tdata, mux_tkeep, mux_tlast};
+    assign {m_axis_rq_tuser, m_axis_rq_tvalid} = {mux_tuser, mux_tvalid};
+    assign mux_tready = m_axis_rq_tready;
+    assign rq_idle    = mux_idle;
+  end
 
   // Read requests already handed over must leave before RQ is closed, or their tags would never end.
   always_ff @(posedge clk) begin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors and tuser layouts of the four AXI4-Streams of the UltraScale+ integrated block for PCI Express (PG213),
-// dword-aligned mode, client-managed tags, not straddled. Parity is not used (its bits are driven 0).
+// dword-aligned mode, client-managed tags; at 512 bits RQ and RC are straddled. Parity is not used (its bits are 0).
 //
 // Descriptor: the first dwords of a packet's tdata (CQ, RQ 4, CC, RC 3), payload follows at the next dword.
 // tuser: the width depends on DATA_W (128 and 256 share one layout, 512 has its own). The *_tuser functions
@@ -146,22 +146,51 @@ package db_pcie_pkg;
   endfunction
 
   // ------------------------------------------------------------------ tuser builders
-  // One beat of an RQ packet. Byte enables count in the first beat only; last_lane is the lane of the last dword
-  // and counts in the last beat (eop) only.
-  function automatic logic [136:0] rq_tuser(input int data_w, input logic sop, input logic [3:0] first_be,
-                                            input logic [3:0] last_be, input logic eop, input logic [3:0] last_lane);
+  // RQ packets inside rtl/pcie, on their way to db_pcie_rq_mux. At 128 and 256 bits they are what RQ wants: descriptor
+  // dwords, then payload. At 512 bits tdata is payload alone from lane 0 on, and the descriptor travels beside it, so
+  // that db_pcie_rq_straddle can put it at lane 0 or 8.
+  function automatic int rq_head_dw(input int data_w);  // dwords of tdata before the payload
+    return (data_w == 512) ? 0 : RQ_DW;
+  endfunction
+
+  typedef struct packed {
+    logic       sop;
+    logic [4:0] dwords;         // of payload in this beat, 0..16
+    rq_desc_t   desc;           // counts in the first beat
+  } rq_side_t;                  // tuser at 512 bits
+
+  // Last byte enables: a single dword has its enables in the first ones alone.
+  function automatic logic [3:0] rq_last_be(input rq_desc_t desc);
+    return (desc.dword_count == 11'd1) ? 4'h0 : 4'hf;
+  endfunction
+
+  // tuser of one beat of a memory request: every byte of the request is wanted.
+  function automatic logic [136:0] rq_user(input int data_w, input logic sop, input rq_desc_t desc,
+                                           input logic [4:0] dwords);
+    rq_side_t s;
+    s.sop    = sop;
+    s.dwords = dwords;
+    s.desc   = desc;
+    return (data_w == 512) ? 137'(s) : 137'({rq_last_be(desc), 4'hf});
+  endfunction
+
+  // One straddled beat of RQ (512 bits). sop[0]: a packet starts at lane 0 or, if `half`, at lane 8; sop[1]: a second
+  // one starts at lane 8. eop[0], [1]: the first and second end, with the lanes of their last dwords.
+  function automatic logic [136:0] rq_tuser_straddle(
+      input logic [1:0] sop, input logic half, input logic [3:0] last_be0, input logic [3:0] last_be1,
+      input logic [1:0] eop, input logic [3:0] lane0, input logic [3:0] lane1);
     logic [136:0] u;
-    u = '0;
-    if (data_w == 512) begin
-      u[3:0]   = first_be;
-      u[11:8]  = last_be;
-      u[20]    = sop;
-      u[26]    = eop;
-      u[31:28] = eop ? last_lane : 4'd0;
-    end else begin
-      u[3:0] = first_be;
-      u[7:4] = last_be;
-    end
+    u        = '0;
+    u[3:0]   = {4{sop[0]}};
+    u[7:4]   = {4{sop[1]}};
+    u[11:8]  = last_be0 & {4{sop[0]}};
+    u[15:12] = last_be1 & {4{sop[1]}};
+    u[21:20] = sop;
+    u[23:22] = {half && sop[0], 1'b0};
+    u[25:24] = {sop[1], 1'b0};
+    u[27:26] = eop;
+    u[31:28] = lane0 & {4{eop[0]}};
+    u[35:32] = lane1 & {4{eop[1]}};
     return u;
   endfunction
 
@@ -192,6 +221,29 @@ package db_pcie_pkg;
   endfunction
   function automatic logic rc_discontinue(input int data_w, input logic [160:0] u);
     return (data_w == 512) ? u[96] : u[42];
+  endfunction
+
+  // Straddled RC (512 bits): quarter q of the beat (lanes 4q to 4q+3) is where a completion starts.
+  function automatic logic [3:0] rc_starts(input logic [160:0] u);
+    logic [3:0] m;
+    m = '0;
+    for (int k = 0; k < 4; k++) if (u[64+k]) m[u[68+2*k+:2]] = 1'b1;
+    return m;
+  endfunction
+  // Quarter q is where one ends, and the lane in the quarter that holds its last dword: {lane of 3, .. of 0, ends}.
+  // Completions start at quarters, so a quarter has one end at most.
+  function automatic logic [11:0] rc_ends(input logic [160:0] u);
+    logic [3:0]      m;
+    logic [3:0][1:0] l;
+    m = '0;
+    l = '0;
+    for (int k = 0; k < 4; k++) begin
+      if (u[76+k]) begin
+        m[u[82+4*k+:2]] = 1'b1;
+        l[u[82+4*k+:2]] = u[80+4*k+:2];
+      end
+    end
+    return {l, m};
   endfunction
 
 endpackage

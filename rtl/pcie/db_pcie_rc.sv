@@ -9,7 +9,9 @@
 //   definition (UR/CA/CRS, bad length, timeout, function-level reset). A poisoned, mismatched or discontinued
 //   completion writes nothing and is remembered until the tag ends: further completions of a poisoned read may
 //   still come, and the tag must not be used again before. "Invalid tag" is ignored.
-// Latency: 4 cycles from s_axis_rc to wr_* and done_*. Throughput: one beat a cycle always, tready is constant 1.
+// At 512 bits RC is straddled; db_pcie_rc_straddle makes one completion a cycle of it.
+// Latency: 4 cycles from s_axis_rc to wr_* and done_*, at 512 bits 6. Throughput: one beat a cycle always, tready is
+// constant 1; at 512 bits tready falls while runs of completions of a few dwords queue (see db_pcie_rc_straddle).
 module db_pcie_rc
   import db_pcie_pkg::*;
 #(
@@ -65,12 +67,11 @@ module db_pcie_rc
     $error("%m: RING_DW_W must be more than log2(DATA_W/32) and at most 20, not %0d", RING_DW_W);
   end
 
-  assign s_axis_rc_tready = 1'b1;
-
   // ------------------------------------------------------------------ context table
-  // Holds the end of the tag's ring space (less the descriptor's 3 dwords), so that one subtraction finds a beat's
-  // place: lane l of a packet's first beat belongs at end - remaining + l.
+  // Holds the end of the tag's ring space (less the dwords of descriptor in front of the payload), so that one
+  // subtraction finds a beat's place: lane l of a packet's first beat belongs at end - remaining + l.
   localparam int CTX_W = CLIENT_W + RING_DW_W + 11;
+  localparam int H     = (DATA_W == 512) ? 0 : RC_DW;
 
   logic                 ctx_we_q;
   logic [    TAG_W-1:0] ctx_tag_q;
@@ -82,32 +83,53 @@ module db_pcie_rc
     ctx_we_q     <= ctx_we && !rst;
     ctx_tag_q    <= ctx_tag;
     ctx_client_q <= ctx_client;
-    ctx_end_q    <= ctx_dw + RING_DW_W'(ctx_len_dw) - RING_DW_W'(RC_DW);
+    ctx_end_q    <= ctx_dw + RING_DW_W'(ctx_len_dw) - RING_DW_W'(H);
     ctx_len_q    <= ctx_len_dw;
   end
 
-  // ------------------------------------------------------------------ stage 1: the beat as it came
-  logic              s1_valid_q, s1_sop_q, s1_eop_q, s1_disc_q, in_pkt_q;
+  // ------------------------------------------------------------------ stage 1: one completion's beat
+  logic              s1_valid_q, s1_sop_q, s1_eop_q, s1_disc_q;
   logic [DATA_W-1:0] s1_data_q;
-  logic [     N-1:0] s1_keep_q;
-
-  always_ff @(posedge clk) begin
-    s1_valid_q <= s_axis_rc_tvalid && !rst;
-    s1_sop_q   <= !in_pkt_q;
-    s1_eop_q   <= s_axis_rc_tlast;
-    s1_disc_q  <= rc_discontinue(DATA_W, 161'(s_axis_rc_tuser));
-    s1_data_q  <= s_axis_rc_tdata;
-    s1_keep_q  <= s_axis_rc_tkeep;
-    if (rst) in_pkt_q <= 1'b0;
-    else if (s_axis_rc_tvalid) in_pkt_q <= !s_axis_rc_tlast;
-  end
-
-  rc_desc_t    s1_desc;
-  logic [10:0] s1_rem_dw;  // dwords left of the request, this completion's included
-  logic [13:0] s1_rem_up;
-  assign s1_desc   = rc_desc_t'(s1_data_q[$bits(rc_desc_t)-1:0]);
+  logic [     N-1:0] s1_mask;    // lanes that hold payload
+  rc_desc_t          s1_desc;    // valid with sop
+  logic [      10:0] s1_rem_dw;  // dwords left of the request, this completion's included
+  logic [      13:0] s1_rem_up;
   assign s1_rem_up = 14'(s1_desc.byte_count) + 14'd3;
   assign s1_rem_dw = s1_rem_up[12:2];
+
+  if (DATA_W == 512) begin : g_straddle
+    db_pcie_rc_straddle u_straddle (
+        .clk,
+        .rst,
+        .s_axis_rc_tdata,
+        .s_axis_rc_tuser,
+        .s_axis_rc_tvalid,
+        .s_axis_rc_tready,
+        .m_valid(s1_valid_q),
+        .m_sop  (s1_sop_q),
+        .m_eop  (s1_eop_q),
+        .m_disc (s1_disc_q),
+        .m_data (s1_data_q),
+        .m_mask (s1_mask),
+        .m_desc (s1_desc)
+    );
+  end else begin : g_plain
+    logic         in_pkt_q;
+    logic [N-1:0] keep_q;
+    assign s_axis_rc_tready = 1'b1;
+    assign s1_desc          = rc_desc_t'(s1_data_q[$bits(rc_desc_t)-1:0]);
+    assign s1_mask          = s1_sop_q ? (keep_q & ~N'(2 ** RC_DW - 1)) : keep_q;
+    always_ff @(posedge clk) begin
+      s1_valid_q <= s_axis_rc_tvalid && !rst;
+      s1_sop_q   <= !in_pkt_q;
+      s1_eop_q   <= s_axis_rc_tlast;
+      s1_disc_q  <= rc_discontinue(DATA_W, 161'(s_axis_rc_tuser));
+      s1_data_q  <= s_axis_rc_tdata;
+      keep_q     <= s_axis_rc_tkeep;
+      if (rst) in_pkt_q <= 1'b0;
+      else if (s_axis_rc_tvalid) in_pkt_q <= !s_axis_rc_tlast;
+    end
+  end
 
   logic [    CTX_W-1:0] s2_ctx;
   logic [ CLIENT_W-1:0] s2_client;
@@ -141,7 +163,7 @@ module db_pcie_rc
     s2_eop_q   <= s1_eop_q;
     s2_disc_q  <= s1_disc_q;
     s2_data_q  <= s1_data_q;
-    s2_mask_q  <= s1_sop_q ? (s1_keep_q & ~N'(2 ** RC_DW - 1)) : s1_keep_q;
+    s2_mask_q  <= s1_mask;
     s2_tag_q   <= s1_desc.tag[TAG_W-1:0];
     s2_rem_q   <= s1_rem_dw;
     s2_completed_q <= s1_desc.req_completed;

@@ -87,14 +87,12 @@ module db_pcie_rdmux
     end
   end
 
-  rq_desc_t   desc_q;
-  logic [3:0] last_be_q;
+  rq_desc_t desc_q;
 
   always_ff @(posedge clk) begin
     ctx_we <= take && !rst;
     if (take) begin
       desc_q     <= rq_desc_mem(1'b0, fn, addr, len_dw, tag);
-      last_be_q  <= (len_dw == 11'd1) ? 4'h0 : 4'hf;  // a single dword has its enables in first_be alone
       ctx_tag    <= tag[TAG_W-1:0];
       ctx_client <= client;
       ctx_dw     <= ring_dw;
@@ -107,9 +105,11 @@ module db_pcie_rdmux
 
   localparam int USER_W = rq_user_w(DATA_W);
 
-  assign m_axis_rq_tdata = DATA_W'(desc_q);
-  assign m_axis_rq_tkeep = N'(2 ** RQ_DW - 1);
+  localparam int H = rq_head_dw(DATA_W);  // with 512 bits the descriptor is in tuser alone
+
+  assign m_axis_rq_tdata = (H == 0) ? '0 : DATA_W'(desc_q);
+  assign m_axis_rq_tkeep = N'(2 ** H - 1);
   assign m_axis_rq_tlast = 1'b1;
-  assign m_axis_rq_tuser = USER_W'(rq_tuser(DATA_W, 1'b1, 4'hf, last_be_q, 1'b1, 4'(RQ_DW - 1)));
+  assign m_axis_rq_tuser = USER_W'(rq_user(DATA_W, 1'b1, desc_q, '0));
 
 endmodule

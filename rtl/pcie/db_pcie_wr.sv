@@ -61,6 +61,7 @@ module db_pcie_wr
 );
   localparam int unsigned N = DATA_W / 32;
   localparam int unsigned LN = $clog2(N);
+  localparam int unsigned H = rq_head_dw(int'(DATA_W));  // dwords of descriptor in the first beat
   localparam int unsigned RQ_USER_W = rq_user_w(int'(DATA_W));
   localparam int unsigned ROW_W = $clog2(DATA_ROWS) + 2;  // row counters, compared modulo 2**ROW_W
   localparam int unsigned DONE_DEPTH = 8;
@@ -145,14 +146,14 @@ module db_pcie_wr
   logic [9:0]       pos_end;      // o' - 1 + length
   logic [9-LN:0]    rows;         // rows from the one where it starts (o') to the one where the next starts
   logic [LN-1:0]    next_m1;
-  logic [8:0]       len_p3;
+  logic [8:0]       len_m1;
   tlp_t             new_tlp, tlp;
   logic             new_ready, tlp_valid, tlp_ready;
 
   assign pos_end  = 10'(start_m1_q) + 10'(cut_len_q);
   assign rows     = pos_end[9:LN];
   assign next_m1  = pos_end[LN-1:0];
-  assign len_p3   = cut_len_q + 9'd3;
+  assign len_m1   = cut_len_q + 9'(H) - 1'b1;
   assign cut_free = !cut_valid_q || new_ready;
 
   always_comb begin
@@ -160,15 +161,15 @@ module db_pcie_wr
     new_tlp.len_dw    = cut_len_q;
     new_tlp.end_row   = row_q + ROW_W'(rows);
     new_tlp.start_m1  = start_m1_q;
-    new_tlp.last_lane = len_p3[LN-1:0];
+    new_tlp.last_lane = len_m1[LN-1:0];
     if (cut_q.drop) begin
       new_tlp.beats_m1  = (rows == '0) ? '0 : 7'(rows - 1'b1);
       new_tlp.tail      = 1'b0;
       new_tlp.take_last = rows != '0;
     end else begin
-      new_tlp.beats_m1  = 7'(len_p3 >> LN);
-      new_tlp.tail      = 6'(next_m1) + 6'd4 > 6'(start_m1_q) + 6'(N);
-      new_tlp.take_last = 6'(start_m1_q) >= 6'(next_m1) + 6'd4;
+      new_tlp.beats_m1  = 7'(len_m1 >> LN);
+      new_tlp.tail      = 6'(next_m1) + 6'(H) > 6'(start_m1_q) + 6'(N);
+      new_tlp.take_last = 6'(start_m1_q) >= 6'(next_m1) + 6'(H);
     end
   end
 
@@ -277,15 +278,17 @@ module db_pcie_wr
   logic [2*DATA_W+127:0]  win;
   logic [DATA_W-1:0]      shifted, beat;
   logic [95:0]            tail;
+  rq_desc_t               desc;
 
   assign win     = {cur, prev_q, pp_q};
-  assign shifted = DATA_W'(win[2*DATA_W+127:32] >> {act_q.start_m1, 5'd0});
+  assign shifted = DATA_W'(win[2*DATA_W+127:160-32*H] >> {act_q.start_m1, 5'd0});
+  assign desc    = rq_desc_mem(1'b1, act_q.h.fn, {act_q.h.addr_dw, 2'b00}, 11'(act_q.len_dw), '0);
   assign tail    = prev_q[DATA_W-1-:96] >> {act_q.start_m1[1:0], 5'd0};
 
   always_comb begin
     beat = shifted;
     if (act_tail_q) beat[95:0] = tail;
-    if (act_first_q) beat[127:0] = rq_desc_mem(1'b1, act_q.h.fn, {act_q.h.addr_dw, 2'b00}, 11'(act_q.len_dw), '0);
+    if (H != 0 && act_first_q) beat[127:0] = desc;
   end
 
   logic                 out_valid_q, out_last_q, out_done_q;
@@ -308,8 +311,8 @@ module db_pcie_wr
       out_valid_q <= act_valid_q && !act_q.h.drop;
       out_last_q  <= act_last_q;
       out_data_q  <= beat;
-      out_user_q  <= RQ_USER_W'(rq_tuser(int'(DATA_W), act_first_q, 4'hf, (act_q.len_dw == 9'd1) ? 4'h0 : 4'hf,
-                                         act_last_q, 4'(act_q.last_lane)));
+      out_user_q  <= RQ_USER_W'(rq_user(int'(DATA_W), act_first_q, desc,
+                                        act_last_q ? 5'(act_q.last_lane) + 1'b1 : 5'(N)));
       out_done_q  <= act_valid_q && act_last_q && act_q.h.last;
       done_user_q <= act_q.h.user;
       for (int l = 0; l < int'(N); l++) out_keep_q[l] <= !act_last_q || LN'(l) <= act_q.last_lane;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVMe SSD controller: every step of an I/O command in hardware, admin commands in firmware on a small processor.
 //
-//   PCIe: the four streams of the UltraScale+ integrated block (PG213), dword aligned, client tags, not straddled.
+//   PCIe: the four streams of the UltraScale+ integrated block (PG213), dword aligned, client tags; RQ and RC
+//   straddled at 512 bits.
 //   Media: AXI4 (id 0: Read and Verify, id 1: Compare), and a command port for what AXI has no word for: flush, and
 //   zero a stretch (Write Zeroes, deallocate, Format). A memory that keeps nothing back may answer flush at once.
 //

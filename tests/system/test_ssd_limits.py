@@ -91,12 +91,15 @@ def test_nothing_beats_the_limit(make_drive: MakeDrive, rw: str) -> None:
         assert got >= least * (0.95 if rw == "randrw" else 0.995), (way, got, least)
 
 
-# Targets that are missed, and by how much at most: docs/performance.md, "Missed targets". Cycles, or % of link.
+# Targets that are missed (docs/performance.md, "Missed targets"), and by how much at most, by the start of their names.
 KNOWN_MISSES: dict[str, float] = {
+    "128 bit, 4 KiB read: doorbell to first data out": 56,
     "256 bit, 4 KiB read: doorbell to first data out": 46,
-    "256 bit, 4 KiB read: last data to CQE": 10,
-    "256 bit, 4 KiB write: last write response to CQE": 11,
-    "256 bit, 4 KiB: CQE to MSI-X": 5,
+    "512 bit, 4 KiB read: doorbell to first data out": 41,
+    **{f"{width} bit, 4 KiB read: last data to CQE": 10 for width in (128, 256, 512)},
+    **{f"{width} bit, 4 KiB write: last write response to CQE": 11 for width in (128, 256, 512)},
+    **{f"{width} bit, 4 KiB: CQE to MSI-X": 5 for width in (128, 256, 512)},
+    "Gen4 x8, 512 bit": 83,  # % of link; not straddled
 }
 
 
@@ -104,7 +107,7 @@ def missed(rows: list[suite.Row]) -> list[str]:
     """Rows that miss their target by more than is known."""
     out = []
     for row in rows:
-        known = KNOWN_MISSES.get(row.name)
+        known = next((v for k, v in KNOWN_MISSES.items() if row.name.startswith(k)), None)
         if not row.ok and (known is None or (row.measured < known if row.at_least else row.measured > known)):
             out.append(f"{row.name}: {row.measured:g} {row.unit}, target {row.target:g}, known {known}")
     return out

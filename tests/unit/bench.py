@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -34,6 +36,27 @@ def used_files(files: list[Path], library: dict[str, Path]) -> list[Path]:
                 found[f] = None
                 todo.append(f)
     return sorted(found)
+
+
+RUNTIME = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
+
+
+def cache_dir_of_runtime(versions: tuple[str, ...]) -> Path:
+    """Where the objects of Verilator's runtime are kept for the next bench."""
+    return paths.cache() / "unit" / ("runtime-" + "-".join(versions))
+
+
+def keep_runtime(build_dir: Path, runtime: Path) -> None:
+    """Keep the runtime's objects of a finished build, each put in place whole."""
+    runtime.mkdir(parents=True, exist_ok=True)
+    for name in RUNTIME:
+        for ending in (".d", ".o"):
+            source, kept = build_dir / (name + ending), runtime / (name + ending)
+            os.utime(source)
+            if not kept.exists():
+                partial = runtime / f".{name}{ending}.{os.getpid()}"
+                shutil.copy(source, partial)
+                partial.rename(kept)
 
 
 def run(
@@ -69,6 +92,13 @@ def run(
     build_dir = paths.cache() / "unit" / f"{top}-{digest.hexdigest()[:16]}"
     results_dir = ROOT / "build" / "unit" / f"{top}-{os.getpid()}"
     results_dir.mkdir(parents=True, exist_ok=True)
+    # Verilator's own runtime is the same for every bench: compile it once.
+    runtime = cache_dir_of_runtime(versions)
+    build_dir.mkdir(parents=True, exist_ok=True)
+    if not (build_dir / top).exists():
+        for f in runtime.glob("*.[od]"):
+            copy = Path(shutil.copy(f, build_dir))
+            os.utime(copy, (time.time() + 3600,) * 2)  # newer than the Makefile that Verilator is about to write
     runner = get_runner("verilator")
     runner.build(
         sources=[*packages, *extras, *top_file],
@@ -84,6 +114,7 @@ def run(
         ],
         timescale=("1ns", "1ps"),
     )
+    keep_runtime(build_dir, runtime)
     file = Path(test_file).resolve()
     sys.path.insert(0, str(file.parent))
     results = runner.test(

@@ -2,7 +2,8 @@
 """A root complex in Python for tests of the read side: takes memory reads from RQ, answers on RC.
 
 Written from PG213's tables, independent of the RTL's package. Completions are split at the read completion boundary,
-come out of order between tags, and may fail in every way that the descriptor can express.
+come out of order between tags, and may fail in every way that the descriptor can express. At 512 bits RC is
+straddled.
 """
 
 from __future__ import annotations
@@ -29,30 +30,72 @@ class RcBeat:
     user: int
 
 
-def rc_beats(
-    width: int, words: list[int], *, tag: int, byte_count: int, lower_addr: int, code: int = OK, completed: bool,
+@dataclass
+class Packet:
+    """One completion: descriptor and payload."""
+
+    dwords: list[int]
+    discontinue: bool = False
+
+
+def rc_packet(
+    words: list[int], *, tag: int, byte_count: int, lower_addr: int, code: int = OK, completed: bool,
     status: int = 0, discontinue: bool = False, noise: int = 0,
-) -> list[RcBeat]:
-    """One completion as beats. noise fills the fields that carry nothing for us."""
-    lanes = width // 32
+) -> Packet:
+    """noise fills the fields that carry nothing for us."""
     d0 = (lower_addr & 0xFFF) | code << 12 | byte_count << 16 | int(completed) << 30
     d1 = len(words) | status << 11 | int(code == POISONED) << 14 | (noise & 0xFFFF) << 16
     d2 = tag | (noise >> 16 & 0xFFFF) << 8 | (noise >> 8 & 0x7) << 28
-    dwords = [d0, d1, d2, *words]
+    return Packet([d0, d1, d2, *words], discontinue)
+
+
+def rc_beats(width: int, p: Packet) -> list[RcBeat]:
+    """One completion as beats, not straddled (128 and 256 bits)."""
+    lanes = width // 32
     beats = []
-    for i in range(0, len(dwords), lanes):
-        part = dwords[i : i + lanes]
-        last = i + lanes >= len(dwords)
-        user = 0
-        if width == 512:
-            user |= int(i == 0) << 64 | int(last) << 76 | ((len(part) - 1) << 80 if last else 0)
-            user |= int(discontinue and last) << 96
-        else:
-            user |= int(i == 0) << 32 | int(last) << 34 | ((len(part) - 1) << 35 if last else 0)
-            user |= int(discontinue and last) << 42
+    for i in range(0, len(p.dwords), lanes):
+        part = p.dwords[i : i + lanes]
+        last = i + lanes >= len(p.dwords)
+        user = int(i == 0) << 32 | int(last) << 34 | ((len(part) - 1) << 35 if last else 0)
+        user |= int(p.discontinue and last) << 42
         data = sum(w << (32 * k) for k, w in enumerate(part))
         beats.append(RcBeat(data, (1 << len(part)) - 1, last, user))
     return beats
+
+
+@dataclass
+class Straddler:
+    """RC of 512 bits: completions start at multiples of 4 lanes, up to four a beat."""
+
+    gap: Callable[[], bool] = lambda: False  # leaves 4 lanes empty, or the rest of the beat
+    open: list[int] = field(default_factory=list)  # what is left of the completion that goes on
+    damaged: bool = False
+
+    def beat(self, fetch: Callable[[], Packet | None]) -> RcBeat | None:
+        """fetch: the next completion, if one is ready now."""
+        data = user = sops = eops = lane = 0
+        while lane < 16:
+            if not self.open:
+                if lane and self.gap():
+                    lane += 4
+                    continue
+                p = fetch()
+                if p is None:
+                    break
+                self.open, self.damaged = list(p.dwords), p.discontinue
+                user |= 1 << (64 + sops) | (lane // 4) << (68 + 2 * sops)
+                sops += 1
+            part = self.open[: 16 - lane]
+            self.open = self.open[16 - lane :]
+            data |= sum(w << 32 * (lane + k) for k, w in enumerate(part))
+            if not self.open:
+                user |= 1 << (76 + eops) | (lane + len(part) - 1) << (80 + 4 * eops)
+                eops += 1
+                if self.damaged:
+                    user |= 1 << 96
+                    break
+            lane = (lane + len(part) + 3) // 4 * 4
+        return RcBeat(data, 0xFFFF, False, user) if data or user else None
 
 
 @dataclass
@@ -66,21 +109,27 @@ class Read:
 
 
 def parse_rq_read(width: int, data: int, keep: int, last: int, user: int) -> Read:
-    """Takes a single-beat memory read apart and checks every field that has one right value."""
-    assert last == 1 and keep == 0xF, f"a read is one beat of 4 dwords, not keep {keep:#x} last {last}"
-    d = [(data >> (32 * i)) & MASK32 for i in range(4)]
-    assert data >> 128 == 0 or width == 128
+    """Takes a single-beat memory read apart and checks every field that has one right value.
+
+    At 512 bits this is the form that db_pcie_rq_straddle takes: no payload, the descriptor in tuser.
+    """
+    if width == 512:
+        assert last == 1 and keep == 0 and data == 0 and user >> 128 == 1 << 5, f"beat: keep {keep:#x} tuser {user:#x}"
+        d = [(user >> (32 * i)) & MASK32 for i in range(4)]
+    else:
+        assert last == 1 and keep == 0xF, f"a read is one beat of 4 dwords, not keep {keep:#x} last {last}"
+        assert data >> 128 == 0
+        d = [(data >> (32 * i)) & MASK32 for i in range(4)]
+        assert user == 15 | (0 if d[2] & 0x7FF == 1 else 15) << 4, f"tuser {user:#x}"
+    return read_of(d)
+
+
+def read_of(d: list[int]) -> Read:
+    """The read of a descriptor."""
     assert d[0] & 3 == 0, "address type"
-    dwords = d[2] & 0x7FF
     assert (d[2] >> 11) & 0x1F == 0, "memory read, not poisoned"
     assert d[2] >> 24 == 0 and d[3] >> 8 == 0, "bus, completer id, TC, attributes, ECRC"
-    first_be, last_be = (user & 15, user >> 8 & 15) if width == 512 else (user & 15, user >> 4 & 15)
-    assert first_be == 15 and last_be == (0 if dwords == 1 else 15), "byte enables"
-    if width == 512:
-        assert user == first_be | last_be << 8 | 1 << 20 | 1 << 26 | 3 << 28, f"tuser {user:#x}"
-    else:
-        assert user == first_be | last_be << 4, f"tuser {user:#x}"
-    return Read((d[2] >> 16) & 0xFF, d[1] << 32 | d[0], dwords, d[3] & 0xFF)
+    return Read((d[2] >> 16) & 0xFF, d[1] << 32 | d[0], d[2] & 0x7FF, d[3] & 0xFF)
 
 
 @dataclass
@@ -107,6 +156,7 @@ class RcModel:
     stall: float = 0.0
     pending: list[_Pending] = field(default_factory=list)
     beats: list[RcBeat] = field(default_factory=list)
+    straddler: Straddler = field(default_factory=Straddler)
 
     def request(self, cycle: int, read: Read) -> None:
         assert all(p.read.tag != read.tag for p in self.pending), f"tag {read.tag} reused"
@@ -122,15 +172,28 @@ class RcModel:
 
     def next_beat(self, cycle: int) -> RcBeat | None:
         """The beat of this cycle, if any."""
+        if self.beats and self.width == 512:  # was refused
+            return self.beats.pop()
         if self.stall and self.rng.random() < self.stall:
             return None
+        if self.width == 512:
+            self.straddler.gap = lambda: not self.in_order and self.rng.random() < 0.1
+            return self.straddler.beat(lambda: self._next(cycle))
         if not self.beats:
-            ready = [p for p in self.pending if p.ready_at <= cycle]
-            if self.error_rate and self.rng.random() < self.error_rate / 4:
-                self.beats = self._stray()
-            elif ready:
-                self.beats = self._completion(ready[0] if self.in_order else self.rng.choice(ready))
+            p = self._next(cycle)
+            self.beats = rc_beats(self.width, p) if p else []
         return self.beats.pop(0) if self.beats else None
+
+    def refused(self, beat: RcBeat) -> None:
+        """The beat was not taken: it comes again. Only where RC is straddled."""
+        assert self.width == 512, "RC tready must always be 1"
+        self.beats = [beat]
+
+    def _next(self, cycle: int) -> Packet | None:
+        ready = [p for p in self.pending if p.ready_at <= cycle]
+        if self.error_rate and self.rng.random() < self.error_rate / 4:
+            return self._stray()
+        return self._completion(ready[0] if self.in_order else self.rng.choice(ready)) if ready else None
 
     def _noise(self) -> int:
         return 0 if self.in_order else self.rng.getrandbits(32)
@@ -138,12 +201,12 @@ class RcModel:
     def _garbage(self, n: int) -> list[int]:
         return [self.rng.getrandbits(32) for _ in range(n)]
 
-    def _stray(self) -> list[RcBeat]:
+    def _stray(self) -> Packet:
         n = self.rng.randint(1, 32)
-        return rc_beats(self.width, self._garbage(n), tag=self.rng.randrange(256), byte_count=4 * n,
+        return rc_packet(self._garbage(n), tag=self.rng.randrange(256), byte_count=4 * n,
                         lower_addr=self.rng.randrange(0, 4096, 4), code=INVALID_TAG, completed=self.rng.random() < 0.5)
 
-    def _completion(self, p: _Pending) -> list[RcBeat]:
+    def _completion(self, p: _Pending) -> Packet:
         r = p.read
         addr = r.addr + 4 * p.done_dw
         left = r.dwords - p.done_dw
@@ -164,11 +227,11 @@ class RcModel:
             if p.plan in ("timeout", "flr"):
                 common.update(byte_count=self.rng.randrange(0x1FFF), lower_addr=self.rng.randrange(4096))
             words = self._garbage(self.rng.randrange(8)) if p.plan == "length" else []
-            return rc_beats(self.width, words, code=code, completed=True, status=1 if p.plan == "ur" else 0, **common)
+            return rc_packet(words, code=code, completed=True, status=1 if p.plan == "ur" else 0, **common)
         if strike and p.plan in ("mismatch", "address"):
             code = MISMATCH if p.plan == "mismatch" else BAD_ADDRESS
             p.plan = ""  # the real completion still comes
-            return rc_beats(self.width, self._garbage(n), code=code, completed=False, **common)
+            return rc_packet(self._garbage(n), code=code, completed=False, **common)
         p.done_dw += n
         if final:
             self.pending.remove(p)
@@ -176,6 +239,6 @@ class RcModel:
         if strike:
             poison = p.plan == "poison"
             p.plan = ""
-            return rc_beats(self.width, self._garbage(n), code=POISONED if poison else OK, completed=final,
+            return rc_packet(self._garbage(n), code=POISONED if poison else OK, completed=final,
                             discontinue=not poison, **common)
-        return rc_beats(self.width, words, completed=final, **common)
+        return rc_packet(words, completed=final, **common)

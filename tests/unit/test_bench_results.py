@@ -14,6 +14,7 @@ from doorbell import limits
 from doorbell.functional import FunctionalSsd
 from doorbell.jobs import Job
 from doorbell.nvme import Driver, HostMemory
+from doorbell.paths import ROOT
 from doorbell.results import Result, Side, fio_bin, fio_json, link_limit
 from doorbell.runner import run_group
 from doorbell.stages import Trip, _follow
@@ -113,3 +114,16 @@ def test_a_target_is_met_or_not() -> None:
     assert Row("a", 97, 97.0, "%", True).ok and not Row("a", 97, 96.99, "%", True).ok
     assert Row("a", 8, 8, "cycles", False).ok and not Row("a", 8, 9, "cycles", False).ok
     assert not Row("a", 97, 103, "% of link", True).ok  # nothing beats the link: then the measurement is wrong
+
+
+def test_table_in_the_docs() -> None:
+    """docs/performance.md gives the limits that the code derives."""
+    text = (ROOT / "docs" / "performance.md").read_text().split("### Limits, MB/s of payload", 1)[1]
+    lines = [line for line in text.splitlines() if line.startswith("| Gen")][:3]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert len(rows) == 3
+    for name, *figures in rows:
+        link = limits.Link.parse(name.replace(" ", ""))
+        want = [limits.limit(link, limits.Workload(size, read, sqes_per_fetch=8)).bytes_per_s / 1e6
+                for size in (512, 4096, 131072) for read in (1.0, 0.0, 0.7)]
+        assert [int(f.replace(",", "")) for f in figures] == [round(w) for w in want], name

@@ -41,6 +41,7 @@ class HardBlock:
         self.rc.split_on_all_rcb = self.rng.random() < 0.3
         self.dev = UltraScalePlusPcieDevice(
             pcie_generation=3, user_clk_frequency=250e6, alignment="dword", pf_count=1, max_payload_size=1024,
+            rq_straddle=self.width == 512, rc_straddle=self.width == 512, rc_4tlp_straddle=self.width == 512,
             enable_client_tag=True, enable_extended_tag=False, user_clk=dut.clk, user_reset=dut.rst,
             rq_bus=AxiStreamBus.from_prefix(dut, "m_axis_rq"), rc_bus=AxiStreamBus.from_prefix(dut, "s_axis_rc"),
             cq_bus=AxiStreamBus.from_prefix(dut, "s_axis_cq"), cc_bus=AxiStreamBus.from_prefix(dut, "m_axis_cc"),

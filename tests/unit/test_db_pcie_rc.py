@@ -12,11 +12,11 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from pcie_rc_model import RcModel, Read, rc_beats, word
+from pcie_rc_model import Packet, RcBeat, RcModel, Read, Straddler, rc_beats, rc_packet, word
 
 CLIENTS = 3
 RING_DW_W = 10
-LATENCY = 4  # cycles from s_axis_rc to wr_* and done_*
+LATENCY = 4  # cycles from s_axis_rc to wr_* and done_*, if RC is not straddled
 
 
 @dataclass
@@ -52,7 +52,8 @@ class Dut:
         d.rst.value = 0
         await RisingEdge(d.clk)
 
-    async def step(self, beat: object = None, ctx: Context | None = None) -> None:
+    async def step(self, beat: RcBeat | None = None, ctx: Context | None = None) -> bool:
+        """One cycle; whether the beat, if any, was taken."""
         d = self.dut
         d.s_axis_rc_tvalid.value = int(beat is not None)
         if beat is not None:
@@ -68,7 +69,8 @@ class Dut:
             d.ctx_len_dw.value = ctx.read.dwords
         await RisingEdge(d.clk)
         self.cycle += 1
-        assert d.s_axis_rc_tready.value == 1, "tready must always be 1"
+        ready = d.s_axis_rc_tready.value == 1
+        assert ready or self.width == 512, "tready must always be 1"
         we = int(d.wr_we.value)
         if we:
             data, rows, client = int(d.wr_data.value), int(d.wr_row.value), int(d.wr_client.value)
@@ -79,6 +81,7 @@ class Dut:
                     self.rings[client][row * self.lanes + k] = data >> (32 * k) & 0xFFFFFFFF
         if d.done_valid.value == 1:
             self.done.append((self.cycle, int(d.done_client.value), int(d.done_tag.value), int(d.done_err.value)))
+        return ready or beat is None
 
 
 async def traffic(tb: Dut, rng: random.Random, error_rate: float, total: int) -> None:
@@ -111,7 +114,9 @@ async def traffic(tb: Dut, rng: random.Random, error_rate: float, total: int) ->
                 waiting.append((tb.cycle, ctx))
                 issued += 1
         seen = len(tb.done)
-        await tb.step(model.next_beat(tb.cycle), ctx)
+        beat = model.next_beat(tb.cycle)
+        if not await tb.step(beat, ctx):
+            model.refused(beat)
         while waiting and waiting[0][0] < tb.cycle:
             model.request(tb.cycle, waiting.pop(0)[1].read)
         for _, client, tag, err in tb.done[seen:]:
@@ -146,32 +151,37 @@ async def random_traffic_with_errors(dut: object) -> None:
     await traffic(tb, random.Random(2), 0.2, 1500)
 
 
-@cocotb.test()
+async def contexts(tb: Dut, rng: random.Random, lengths: list[int]) -> list[Packet]:
+    """A read and its one completion for each length."""
+    packets = []
+    for tag, n in enumerate(lengths):
+        c = Context(tag % CLIENTS, rng.randrange(1 << RING_DW_W), Read(tag, rng.randrange(0, 1 << 44, 4), n, tag))
+        await tb.step(ctx=c)
+        words = [word(c.read.fn, c.read.addr + 4 * i) for i in range(n)]
+        packets.append(rc_packet(words, tag=tag, byte_count=4 * n, lower_addr=c.read.addr, completed=True))
+    for _ in range(4):
+        await tb.step()
+    return packets
+
+
+@cocotb.test(skip=os.environ.get("WIDTH") == "512")
 async def back_to_back(dut: object) -> None:
     """Packets of every length from one beat on, no gap: each write comes exactly LATENCY later."""
     tb = Dut(dut)
     await tb.start()
     rng = random.Random(3)
-    reads = []
-    for tag in range(64):
-        n = rng.choice([1, max(1, tb.lanes - 3), rng.randint(1, 40)])
-        c = Context(tag % CLIENTS, rng.randrange(1 << RING_DW_W), Read(tag, rng.randrange(0, 1 << 44, 4), n, tag))
-        reads.append(c)
-        await tb.step(ctx=c)
-    for _ in range(4):
-        await tb.step()
+    packets = await contexts(tb, rng, [rng.choice([1, max(1, tb.lanes - 3), rng.randint(1, 40)]) for _ in range(64)])
     expected_writes, expected_done = [], []
     beats = []
-    for c in rng.sample(reads, len(reads)):
-        words = [word(c.read.fn, c.read.addr + 4 * i) for i in range(c.read.dwords)]
-        tag, addr = c.read.tag, c.read.addr
-        for b in rc_beats(tb.width, words, tag=tag, byte_count=4 * len(words), lower_addr=addr, completed=True):
+    rng.shuffle(packets)
+    for p in packets:
+        for b in rc_beats(tb.width, p):
             beats.append(b)
             lanes = b.keep.bit_count() - (3 if len(beats) == 1 or beats[-2].last else 0)
             if lanes:
                 expected_writes.append((len(beats), lanes))
             if b.last:
-                expected_done.append((len(beats), c.read.tag))
+                expected_done.append((len(beats), p.dwords[2] & 0xFF))
     start = tb.cycle
     for b in beats:
         await tb.step(b)
@@ -180,6 +190,38 @@ async def back_to_back(dut: object) -> None:
     # A beat driven before edge e is sampled by the test's next edge; its write is visible LATENCY edges later.
     assert [(t - start - LATENCY, we.bit_count()) for t, we in tb.writes] == expected_writes
     assert [(t - start - LATENCY, tag) for t, _, tag, _ in tb.done] == expected_done
+
+
+@cocotb.test(skip=os.environ.get("WIDTH") != "512")
+async def straddled_full_rate(dut: object) -> None:
+    """Completions of the sizes that carry data, packed without a gap: no beat is refused. Small ones: a row each."""
+    tb = Dut(dut)
+    await tb.start()
+    rng = random.Random(3)
+    for lengths in ([64] * 64, [16] * 100, [32, 64] * 32, [128] * 20, [13] * 60, [1] * 80):
+        packets = await contexts(tb, rng, lengths)
+        tb.done.clear()
+        straddler = Straddler()
+        queue, beats = list(packets), []
+        while beat := straddler.beat(lambda q=queue: q.pop(0) if q else None):  # type: ignore[misc]
+            beats.append(beat)
+        quads = sum((n + 6) // 4 for n in lengths)
+        assert len(beats) == -(-quads // 4), "the test's own packing"
+        start = tb.cycle
+        refused = 0
+        for b in beats:
+            while not await tb.step(b):
+                refused += 1
+        took = tb.cycle - start
+        for _ in range(60):
+            await tb.step()
+        assert [t for _, _, t, _ in tb.done] == list(range(len(lengths)))
+        if lengths[0] == 1:
+            assert refused and took <= len(lengths), f"{took} cycles for {len(lengths)} completions of a dword"
+        else:
+            assert refused == 0, f"{refused} of {len(beats)} beats refused, completions of {lengths[:2]} dwords"
+            # 4 to 6 cycles of pipeline
+            assert tb.done[-1][0] - start <= len(beats) + 7, f"last done {tb.done[-1][0] - start} of {len(beats)}"
 
 
 @pytest.mark.parametrize("width", [128, 256, 512])

@@ -18,7 +18,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from pcie_rc_model import RcModel, Read, parse_rq_read, word
+from pcie_rc_model import RcBeat, RcModel, Read, parse_rq_read, word
 
 CLIENTS = 2
 USER_W = 16
@@ -144,7 +144,7 @@ class ReadSide:
         d.rst.value = 0
         await RisingEdge(d.clk)
 
-    def _drive(self) -> None:
+    def _drive(self) -> RcBeat | None:
         d, rng = self.dut, self.rng
         valid = 0
         f = dict.fromkeys(("fn", "addr", "len", "first", "last", "drop", "user"), 0)
@@ -178,13 +178,15 @@ class ReadSide:
             d.s_axis_rc_tkeep.value = beat.keep
             d.s_axis_rc_tlast.value = int(beat.last)
             d.s_axis_rc_tuser.value = beat.user
+        return beat
 
     async def step(self) -> None:
         """Drives the inputs of a cycle, passes the edge, looks at what the edge saw."""
         d = self.dut
-        self._drive()
+        beat = self._drive()
         await RisingEdge(d.clk)
-        assert d.s_axis_rc_tready.value == 1
+        if beat is not None and d.s_axis_rc_tready.value == 0:
+            self.model.refused(beat)
         req_ready = int(d.s_req_ready.value)
         for i, c in enumerate(self.clients):
             if c.presented and req_ready >> i & 1:
@@ -368,7 +370,9 @@ async def throughput(dut: Any, parts: list[tuple[int, int]], packets: int, laten
     # A chunk's rows leave when the chunk is complete: the longest one and the pipeline lie between the two streams.
     lag = c.row_cycles[-1] - tb.rc_cycles[-1]
     longest = min(tb.chunk, max(n for _, n in parts))
-    assert lag <= -(-longest // (4 * tb.lanes)) + 9, f"last row {lag} cycles after the last beat of RC"
+    # At 512 bits an odd end of a completion costs a row of its own; then beats stand in db_pcie_rc_straddle's FIFO.
+    fifo = 8 if tb.width == 512 else 0
+    assert lag <= -(-longest // (4 * tb.lanes)) + 9 + fifo, f"last row {lag} cycles after the last beat of RC"
     assert c.rows == packets * -(-sum(n for _, n in parts) // (4 * tb.lanes))
 
 

@@ -37,9 +37,15 @@ class Tlp:
 
 
 def parse_rq(beats: list[Beat], width: int) -> Tlp:
-    """Checks the framing of one memory write packet on RQ (PG213, dword aligned, not straddled) and takes it apart."""
+    """Checks the framing of one memory write packet as db_pcie_rq_mux gets it and takes it apart.
+
+    128 and 256 bits: as on RQ (PG213, dword aligned). 512 bits: payload from lane 0, the descriptor in tuser of the
+    first beat, as db_pcie_rq_straddle wants it.
+    """
     lanes = width // 32
     dwords: list[int] = []
+    if width == 512:
+        dwords = [beats[0].user >> 32 * k & 0xFFFFFFFF for k in range(4)]
     for i, b in enumerate(beats):
         last = i == len(beats) - 1
         n = b.keep.bit_length()
@@ -47,28 +53,25 @@ def parse_rq(beats: list[Beat], width: int) -> Tlp:
         assert last or n == lanes, "tkeep not full before the last beat"
         dwords += [(b.data >> (32 * k)) & 0xFFFFFFFF for k in range(n)]
         if width == 512:
-            assert (b.user >> 20) & 3 == (1 if i == 0 else 0), "is_sop"
-            assert (b.user >> 22) & 15 == 0, "is_sop_ptr"
-            assert (b.user >> 26) & 3 == (1 if last else 0), "is_eop"
-            if last:
-                assert (b.user >> 28) & 15 == n - 1, "is_eop0_ptr"
-            assert (b.user >> 36) & 1 == 0, "discontinue"
+            assert b.user >> 128 == n | int(i == 0) << 5, "dwords in the beat, start"
         else:
             assert (b.user >> 8) & 0xFFFFF == 0, "address offset, discontinue, TPH"
-    if width == 512:
-        first_be, last_be, more = beats[0].user & 15, (beats[0].user >> 8) & 15, (beats[0].user >> 4) & 0xF0F
-        assert more == 0, "byte enables of a second packet"
-    else:
-        first_be, last_be = beats[0].user & 15, (beats[0].user >> 4) & 15
+    if width != 512:
+        length = dwords[2] & 0x7FF
+        assert (beats[0].user & 15, beats[0].user >> 4 & 15) == (15, 15 if length > 1 else 0), "byte enables"
+    return write_of(dwords, len(beats), beats[0].cycle, beats[-1].cycle)
+
+
+def write_of(dwords: list[int], beats: int, first_cycle: int, last_cycle: int) -> Tlp:
+    """The memory write of descriptor and payload."""
     d0, d1, d2, d3 = dwords[:4]
     length = d2 & 0x7FF
     payload = dwords[4:]
     assert length == len(payload) > 0, f"dword count {length}, payload {len(payload)}"
-    assert first_be == 15 and last_be == (15 if length > 1 else 0), "byte enables"
     assert (d2 >> 11) & 15 == MEM_WRITE and (d2 >> 15) & 1 == 0, "request type or poison"
     assert d0 & 3 == 0, "address type"
     assert d3 >> 8 == 0, "completer id, TC, attributes"
-    return Tlp((d2 >> 16) & 0xFF, (d1 << 32) | d0, payload, len(beats), beats[0].cycle, beats[-1].cycle)
+    return Tlp((d2 >> 16) & 0xFF, (d1 << 32) | d0, payload, beats, first_cycle, last_cycle)
 
 
 @dataclass
@@ -285,13 +288,15 @@ async def no_bubbles(dut: Any) -> None:
             tlps = b.monitor.tlps
             beats = 0
             for t in tlps:
-                want = -(-(4 + len(t.payload)) // b.lanes)
+                want = -(-((0 if b.width == 512 else 4) + len(t.payload)) // b.lanes)
                 assert t.beats == want
                 beats += want
             taken = tlps[-1].last_cycle - tlps[0].first_cycle + 1
             assert taken == beats, f"MPS {mps}: {taken} cycles for {beats} beats"
             if aligned and mps == 256 and b.width == 256:
                 assert taken == 7 * 16 * 9
+            if aligned and mps == 256 and b.width == 512:
+                assert taken == 7 * 16 * 4
 
 
 @cocotb.test()

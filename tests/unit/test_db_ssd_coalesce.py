@@ -264,6 +264,18 @@ async def settings_change_while_requests_wait(dut: Any) -> None:
     b.request(0)
     await b.settle()
     assert not b.waiting, "more wait than the new threshold allows"
+    b.time += 1000                  # lets the old time go by
+    await b.settle()
+    b.settings(20, 200)
+    b.request(0)
+    await b.settle()
+    b.settings(20, 1)               # less time than the first has left
+    b.request(b.num_vec - 1)
+    await b.settle()
+    assert int(dut.wake_us.value) == b.time + 100
+    b.time += 100
+    await b.settle()
+    assert not b.waiting
 
 
 @cocotb.test()

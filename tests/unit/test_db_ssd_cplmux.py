@@ -108,7 +108,9 @@ class Bench:
             full = (r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), status, r.getrandbits(32))
             self.queues[ADMIN].append(Done(ADMIN, 0, status, None, full))
             return
-        while not self.free:
+        for _ in range(1000):
+            if self.free:
+                break
             await self.step()
         slot = self.free.pop(r.randrange(len(self.free)))
         if opcode is None:

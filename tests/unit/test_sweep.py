@@ -166,7 +166,7 @@ def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
 
 def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
     store = sweep.Store(tmp_path / "r.csv", COLUMNS)
-    with pytest.raises(UserError, match="another sweep is writing"):
+    with pytest.raises(UserError, match="another sweep or report is writing"):
         sweep.Store(tmp_path / "r.csv", COLUMNS)
     store.close()
     sweep.Store(tmp_path / "r.csv", COLUMNS).close()
@@ -203,7 +203,9 @@ def wait_for_rows(file: Path, count: int, process: subprocess.Popen[str], second
     while time.monotonic() < end:
         if file.exists() and file.read_bytes().count(b"\n") > count:
             return
-        assert process.poll() is None, "it ended before it could be disturbed"
+        if process.poll() is not None:
+            said = process.stderr.read() if process.stderr else ""
+            raise AssertionError(f"it ended before it could be disturbed: {said}")
         time.sleep(0.02)
     raise AssertionError(f"no {count} rows after {seconds} s")
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs packets onto a straddled RQ of 512 bits: a packet may start in the beat in which the one before it ends.
+//
+// PG213: a packet starts at lane 0, or at lane 8 if another ends at lane 7 or before in the same beat; two starts and
+// two ends a beat at most. So a packet takes its dwords rounded up to 8: 256 bytes (68 dwords) 4.5 beats, a read or a
+// CQE half a beat. tlast is 0 and tkeep all ones, as the hard block ignores them when it straddles.
+//
+// In: payload beats from lane 0 with the descriptor beside them (rq_side_t), so 256 bytes come in 4 beats and this
+// block never waits for its source. It puts 4 dwords of descriptor in front: payload moves up by 4 lanes, or by 12
+// behind another packet, and what is beyond lane 15 waits in `carry` for the next beat. The carry holds
+//   nothing; or up to 12 dwords of a packet that goes on (exactly 4 or 12); or the end of one (1..12); or a whole
+//   packet of at most 8 dwords, which waits a cycle for company.
+// An end of up to 8 dwords leaves with the packet behind it, if that is there by then, else alone. The only half
+// beat given away in a full stream: a packet that starts at lane 0 and whose last beat of payload has 1..4 dwords
+// leaves its end at once, since a pause inside a packet is forbidden.
+// Latency: 1 cycle (2 for a packet of at most 8 dwords). Throughput: a full beat every cycle. Outputs are registers.
+module db_pcie_rq_straddle
+  import db_pcie_pkg::*;
+#(
+    parameter int DATA_W = 512  // bits of a beat: 512 only
+) (
+    input  logic         clk,
+    input  logic         rst,
+    output logic         idle,  // no packet inside
+
+    input  logic         s_valid,  // does not pause inside a packet
+    output logic         s_ready,
+    input  logic [511:0] s_data,
+    input  logic         s_last,
+    input  logic [136:0] s_user,   // rq_side_t
+
+    output logic [511:0] m_axis_rq_tdata,
+    output logic [ 15:0] m_axis_rq_tkeep,
+    output logic         m_axis_rq_tlast,
+    output logic [136:0] m_axis_rq_tuser,
+    output logic         m_axis_rq_tvalid,
+    input  logic         m_axis_rq_tready
+);
+  if (DATA_W != 512) begin : g_bad
+    $error("%m: DATA_W must be 512, not %0d", DATA_W);
+  end
+
+  rq_side_t   side;
+  logic [4:0] n;      // dwords of payload in this beat
+  logic       brief;  // the whole packet is no more than half a beat
+  assign side  = rq_side_t'(s_user[$bits(rq_side_t)-1:0]);
+  assign n     = side.dwords;
+  assign brief = side.sop && s_last && n <= 5'd4;
+
+  // ------------------------------------------------------------------ carry
+  logic [383:0] carry_q;
+  logic [  3:0] carry_n_q;             // dwords, 1..12
+  logic         carry_valid_q;
+  logic         carry_open_q;          // its packet goes on
+  logic         carry_sop_q;           // it holds a whole packet
+  logic [  3:0] carry_be_q;            // and these are its last byte enables
+
+  logic ended;                         // the carry holds the end of a packet
+  logic room;                          // and the other half of its beat is free
+  logic at_12;                         // payload of the beat that comes in goes to lanes 12 on, else to 4 on
+  logic out_free, emit, take, join_in; // emit: a beat goes out. join_in: the incoming beat is part of it
+  logic over;                          // part of the incoming beat stays
+  logic [4:0] fits;                    // dwords of payload that this beat takes
+
+  assign ended    = carry_valid_q && !carry_open_q;
+  assign room     = carry_n_q <= 4'd8;
+  assign at_12    = carry_valid_q && (ended || carry_n_q[3]);
+  assign fits     = at_12 ? 5'd4 : 5'd12;
+  assign over     = !s_last || n > fits;
+  assign out_free = !m_axis_rq_tvalid || m_axis_rq_tready;
+
+  always_comb begin
+    if (!carry_valid_q) begin          // a packet starts at lane 0
+      take    = s_valid;
+      join_in = s_valid && !brief;
+      emit    = join_in;
+    end else if (carry_open_q) begin   // it goes on
+      take    = s_valid;
+      join_in = s_valid;
+      emit    = s_valid;
+    end else if (room) begin           // the next one starts at lane 8
+      take    = s_valid;
+      join_in = s_valid;
+      emit    = 1'b1;
+    end else begin
+      take    = s_valid && brief;      // into the carry
+      join_in = 1'b0;
+      emit    = 1'b1;
+    end
+  end
+  assign s_ready = out_free && (!ended || room || brief);
+
+  // ------------------------------------------------------------------ the beat
+  logic [511:0] beat;
+  logic [  1:0] sop, eop;
+  logic         half, end_in, sop_in;
+  logic [  3:0] lane0, lane1, lane_in, lane_carry, be_in;
+
+  assign beat[127:0]   = carry_valid_q ? carry_q[127:0] : side.desc;
+  assign beat[255:128] = at_12 ? carry_q[255:128] : s_data[127:0];
+  assign beat[383:256] = (ended && room) ? side.desc : at_12 ? carry_q[383:256] : s_data[255:128];
+  assign beat[511:384] = at_12 ? s_data[127:0] : s_data[383:256];
+
+  assign end_in     = join_in && s_last && n <= fits;
+  assign sop_in     = join_in && side.sop;
+  assign lane_in    = (at_12 ? 4'd11 : 4'd3) + n[3:0];  // n is not 16 where this counts
+  assign lane_carry = carry_n_q - 1'b1;
+  assign be_in      = rq_last_be(side.desc);
+  // What is in the carry comes first.
+  assign sop        = carry_sop_q ? {sop_in, 1'b1} : {1'b0, sop_in};
+  assign half       = ended && !carry_sop_q;
+  assign eop        = ended ? {end_in, 1'b1} : {1'b0, end_in};
+  assign lane0      = ended ? lane_carry : lane_in;
+  assign lane1      = lane_in;
+
+  always_ff @(posedge clk) begin
+    if (out_free) begin
+      m_axis_rq_tvalid <= emit;
+      m_axis_rq_tdata  <= beat;
+      m_axis_rq_tuser  <= rq_tuser_straddle(sop, half, carry_sop_q ? carry_be_q : be_in, be_in, eop, lane0, lane1);
+      if (emit || take) begin
+        carry_valid_q <= take && (join_in ? over : 1'b1);
+        carry_open_q  <= !s_last;
+        carry_sop_q   <= take && !join_in;
+        carry_be_q    <= be_in;
+        if (!join_in) begin            // a short packet, if any
+          carry_q[255:0] <= {s_data[127:0], side.desc};
+          carry_n_q      <= n[3:0] + 4'd4;
+        end else if (at_12) begin
+          carry_q   <= s_data[511:128];
+          carry_n_q <= s_last ? 4'(n - 5'd4) : 4'd12;
+        end else begin
+          carry_q[127:0] <= s_data[511:384];
+          carry_n_q      <= s_last ? 4'(n - 5'd12) : 4'd4;
+        end
+      end
+    end
+    if (rst) begin
+      m_axis_rq_tvalid <= 1'b0;
+      carry_valid_q    <= 1'b0;
+      carry_sop_q      <= 1'b0;
+    end
+  end
+
+  assign m_axis_rq_tkeep = '1;
+  assign m_axis_rq_tlast = 1'b0;
+  assign idle            = !carry_valid_q && !m_axis_rq_tvalid;
+
+  // ------------------------------------------------------------------ what must hold
+  logic begun_q;         // after the first reset
+  logic open;            // inside a packet
+  always_ff @(posedge clk) if (rst) begun_q <= 1'b1;
+  assign open = carry_valid_q && carry_open_q;
+  assert property (@(posedge clk) disable iff (rst || !begun_q) !(s_valid && s_ready) || side.sop == !open);
+  assert property (@(posedge clk) disable iff (rst || !begun_q) !open || s_valid);
+  assert property (@(posedge clk) disable iff (rst || !begun_q) !(s_valid && !s_last) || n == 5'd16);
+endmodule
