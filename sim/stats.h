@@ -74,18 +74,29 @@ class Events {
         }
         if (top.m_axis_rq_tvalid && rq_ready) {
             const auto& d = top.m_axis_rq_tdata;
-            if (!rq_in) {
-                const uint64_t addr = (uint64_t(port_word(d, 1)) << 32) | (port_word(d, 0) & ~3u);
-                const uint32_t w = port_word(d, 2);
+            auto first = [&](unsigned at) {  // dword of a descriptor
+                const uint64_t addr = (uint64_t(port_word(d, at + 1)) << 32) | (port_word(d, at) & ~3u);
+                const uint32_t w = port_word(d, at + 2);
                 put(cycle, w >> 11 & 15 ? DB_EV_RQ_WRITE : DB_EV_RQ_READ, w & 0x7ff, addr);
+            };
+            if constexpr (DATA_W == 512) {  // two packets may share a beat: PG213, RQ tuser of 512 bits
+                const uint32_t u = port_word(top.m_axis_rq_tuser, 0);
+                const unsigned sops = u >> 20 & 3, eops = u >> 26 & 3;
+                for (unsigned i = 0; i < (eops + 1) / 2; ++i) put(cycle, DB_EV_RQ_LAST, 0, 0);
+                if (sops & 1) first(4 * (u >> 22 & 3));
+                if (sops & 2) first(4 * (u >> 24 & 3));
+            } else {
+                if (!rq_in) first(0);
+                if (top.m_axis_rq_tlast) put(cycle, DB_EV_RQ_LAST, 0, 0);
+                rq_in = !top.m_axis_rq_tlast;
             }
-            if (top.m_axis_rq_tlast) put(cycle, DB_EV_RQ_LAST, 0, 0);
-            rq_in = !top.m_axis_rq_tlast;
         }
         if (rc_on && top.s_axis_rc_tready) {
+            bool last = top.s_axis_rc_tlast;
+            if constexpr (DATA_W == 512) last |= (port_word(top.s_axis_rc_tuser, 2) >> 12 & 15) != 0;
             if (!rc_in) put(cycle, DB_EV_RC, 0, 0);
-            if (top.s_axis_rc_tlast) put(cycle, DB_EV_RC_LAST, 0, 0);
-            rc_in = !top.s_axis_rc_tlast;
+            if (last) put(cycle, DB_EV_RC_LAST, 0, 0);
+            rc_in = !last;
         }
         if (cq_on && top.s_axis_cq_tready) put(cycle, DB_EV_CQ, 0, 0);
         if (top.m_axi_arvalid && top.m_axi_arready) put(cycle, DB_EV_AR, top.m_axi_arid, top.m_axi_araddr);

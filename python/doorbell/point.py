@@ -31,7 +31,10 @@ FIGURES = (
 """The columns that a measurement gives. MB are 10^6 bytes, limit_* what the PCIe link allows, *_us simulated time."""
 
 SOURCES = ("rtl/**/*.sv", "sim/*.cpp", "sim/*.h", "fw/*.[cSh]", "fw/*.ld", "regs/*.rdl")
-MODULES = ("bench", "runner", "results", "jobs", "point", "nvme", "nvme_spec", "limits", "sim", "functional", "build")
+MODULES = (
+    "bench", "runner", "results", "jobs", "stages", "point", "nvme", "nvme_spec", "limits", "sim", "functional",
+    "build",
+)  # fmt: skip
 
 ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}
 

@@ -122,19 +122,15 @@ def measure_stages(points: Sequence[Point], folder: Path) -> dict[str, list[dict
     return out
 
 
-def load_area(file: Path) -> list[dict[str, Any]]:
-    """Rows of the area table that `./doorbell synth` keeps, or none."""
+def load_area(file: Path) -> dict[str, Any]:
+    """What `./doorbell synth --record` wrote: by top, target and parameters; empty if there is none."""
     try:
         data = json_module.loads(file.read_text())
     except (OSError, ValueError):
-        return []
-    if isinstance(data, dict):
-        rows = data.get("rows") or data.get("designs") or [
-            {"name": k, **v} for k, v in data.items() if isinstance(v, dict)
-        ]  # fmt: skip
-    else:
-        rows = data
-    return [r for r in rows if isinstance(r, dict)] if isinstance(rows, list) else []
+        return {}
+    if not isinstance(data, dict):
+        return {}
+    return {k: v for k, v in data.items() if isinstance(v, dict) and {"modules", "total"} <= v.keys()}
 
 
 def select(rows: Sequence[Row], points: Sequence[Point]) -> list[Row]:

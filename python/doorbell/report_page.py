@@ -37,7 +37,7 @@ class Figures:
     links: list[Row]
     clocks: list[Row]
     stages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    area: list[dict[str, Any]] = field(default_factory=list)
+    area: dict[str, Any] = field(default_factory=dict)
     sources: str = ""
     backend: str = "rtl"
     quick: bool = False
@@ -243,29 +243,42 @@ def link_table(f: Figures) -> str:
     return f"<details><summary>All figures</summary>{table(head, rows)}</details>"
 
 
-UNITS = {"lut": "LUT", "ff": "FF", "bram36": "BRAM36", "bram": "BRAM", "uram": "URAM", "dsp": "DSP",
-         "depth": "logic levels", "levels": "logic levels", "data_w": "width, bit", "width": "width, bit",
-         "mhz": "clock, MHz", "top": "top", "target": "target", "name": "design"}  # fmt: skip
+AREA = {"lut": "LUT", "ff": "FF", "bram": "BRAM", "uram": "URAM", "dsp": "DSP", "levels": "logic levels"}
 
 
-def area_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Whatever plain figures the rows have, in their own order."""
-    names = list(dict.fromkeys(k for r in rows for k, v in r.items() if isinstance(v, str | int | float)))
+def main_design(area: dict[str, Any]) -> str:
+    """The one whose modules are drawn."""
+    return next((k for k in area if "xcup" in k and "256" in k), next(iter(area)))
 
-    def show(value: Any) -> str:
-        return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
-    head = [UNITS.get(n.lower(), n.replace("_", " ")) for n in names]
-    return table(head, [[show(r.get(n, "")) for n in names] for r in rows])
+def area_plot(area: dict[str, Any]) -> dict[str, Any]:
+    """LUT and FF of the largest modules."""
+    modules = area[main_design(area)]["modules"]
+    names = sorted(modules, key=lambda m: -modules[m]["lut"])[:14]
+    data = [{"type": "bar", "orientation": "h", "name": AREA[what], "y": names, "x": [modules[m][what] for m in names],
+             "marker": {"color": colour}, "hovertemplate": f"%{{y}}<br>%{{x:,}} {AREA[what]}<extra></extra>"}
+            for what, colour in (("lut", COLOURS["read"]), ("ff", "#b9c4d0"))]  # fmt: skip
+    y = axis("", autorange="reversed", showgrid=False)
+    return {"data": data, "layout": layout(axis("LUT, FF of the largest modules"), y, height=520, barmode="group")}
+
+
+def area_table(area: dict[str, Any]) -> str:
+    rows = []
+    for design, record in area.items():
+        for what, name in (("total", "all"), ("without_cpu", "without processor")):
+            if found := record.get(what):
+                figures = (found.get(k) for k in AREA)
+                rows.append((f"{design}, {name}", *("" if v is None else f"{v:,}" for v in figures)))
+    return table(("design", *AREA.values()), rows)
 
 
 # --------------------------------------------------------------------------------------------------------------- page
 
 
-def sections(f: Figures) -> list[tuple[str, str, dict[str, Any] | None, str, str, str]]:
+def sections(f: Figures) -> list[tuple[str, str, dict[str, Any], str, str, str]]:
     """(id, title, plot, table, text, command) of each."""
     rtl = f.backend == "rtl"
-    out: list[tuple[str, str, dict[str, Any] | None, str, str, str]] = [
+    out: list[tuple[str, str, dict[str, Any], str, str, str]] = [
         ("bandwidth", "Bandwidth over block size", bandwidth(f), peer_table(f),
          "10 jobs with 8 commands in flight each, on a Gen3 x8 link with a 256-bit data path. Grey: the most that the "
          "link allows, with all protocol overhead. Diamonds: what OpenExpress published for the same load on its FPGA "
@@ -299,8 +312,10 @@ def sections(f: Figures) -> list[tuple[str, str, dict[str, Any] | None, str, str
                     "link does.",
                     "./doorbell bench --clock-mhz 100 --rw randread --bs 4k --numjobs 4 --iodepth 32"))  # fmt: skip
     if f.area:
-        out.append(("area", "Area", None, area_table(f.area),
-                    "What the design needs on an FPGA, from synthesis with yosys (syn/area.json).",
+        out.append(("area", "Area", area_plot(f.area), area_table(f.area),
+                    f"What the design needs on an FPGA, found by synthesis with yosys; the plot is of "
+                    f"{main_design(f.area)}. docs/area.md says how it is measured; logic levels are the most LUTs "
+                    "between two registers.",
                     "./doorbell synth --top db_ssd --target xcup"))  # fmt: skip
     return out
 
@@ -376,14 +391,14 @@ def script_of_plotly() -> str:
 def page(f: Figures) -> str:
     """The whole page; it loads nothing from anywhere."""
     parts = sections(f)
-    plots = {ident: plot for ident, _, plot, _, _, _ in parts if plot}
+    plots = {ident: plot for ident, _, plot, _, _, _ in parts}
     data = json.dumps(plots, separators=(",", ":")).replace("<", "\\u003c")
     menu = "".join(f'<a href="#{ident}">{html.escape(title)}</a>' for ident, title, *_ in parts)
     body = []
-    for ident, title, plot, text_table, text, command in parts:
-        draw = f'<div class="plot" id="plot-{ident}"></div>' if plot else ""
+    for ident, title, _, text_table, text, command in parts:
         body.append(
-            f'<section id="{ident}"><h2>{html.escape(title)}</h2>{draw}<p>{html.escape(text)}</p>{text_table}'
+            f'<section id="{ident}"><h2>{html.escape(title)}</h2>'
+            f'<div class="plot" id="plot-{ident}"></div><p>{html.escape(text)}</p>{text_table}'
             f"<p>Again: <code>{html.escape(command)}</code></p></section>"
         )
     kind = "of the RTL" if f.backend == "rtl" else "of the functional model (rough timing, not the RTL's)"

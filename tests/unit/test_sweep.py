@@ -292,10 +292,11 @@ def cluster() -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     dask = [sys.executable, "-P", "-m", "dask"]
     host, port = "127.0.0.1", address.rsplit(":", 1)[1]
-    started = [subprocess.Popen([*dask, "scheduler", "--host", host, "--port", port, "--no-dashboard"], **quiet)]
-    plain = {k: v for k, v in ENV.items() if k != "DOORBELL_JOBS"}
+    plain = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}  # the scheduler does without Doorbell
+    scheduler = [*dask, "scheduler", "--host", host, "--port", port, "--no-dashboard"]
+    started = [subprocess.Popen(scheduler, env=plain, **quiet)]
     worker = [*dask, "worker", address, "--host", host, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
-    workers = [subprocess.Popen(worker, env=plain, text=True, **quiet) for _ in range(2)]
+    workers = [subprocess.Popen(worker, env=ENV, text=True, **quiet) for _ in range(2)]
     started += workers
     try:
         yield address, workers
