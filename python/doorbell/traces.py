@@ -9,7 +9,7 @@ drive's largest transfer become several commands.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -282,8 +282,3 @@ def _split(read: Side, write: Side) -> tuple[tuple[tuple[int, int], ...], tuple[
         return tuple(sorted((side.sizes or other.sizes).items()))
 
     return one(read, write), one(write, read)
-
-
-def depth_of(accesses: Sequence[Access]) -> int:
-    """Not more commands in flight on a queue than this are useful."""
-    return max(1, min(64, len(accesses)))

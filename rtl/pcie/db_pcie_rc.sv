@@ -98,6 +98,10 @@ module db_pcie_rc
   assign s1_rem_dw = s1_rem_up[12:2];
 
   if (DATA_W == 512) begin : g_straddle
+    logic [4:0] dwords;
+    for (genvar l = 0; l < N; l++) begin : g_mask
+      assign s1_mask[l] = 5'(l) < dwords;
+    end
     db_pcie_rc_straddle u_straddle (
         .clk,
         .rst,
@@ -105,13 +109,13 @@ module db_pcie_rc
         .s_axis_rc_tuser,
         .s_axis_rc_tvalid,
         .s_axis_rc_tready,
-        .m_valid(s1_valid_q),
-        .m_sop  (s1_sop_q),
-        .m_eop  (s1_eop_q),
-        .m_disc (s1_disc_q),
-        .m_data (s1_data_q),
-        .m_mask (s1_mask),
-        .m_desc (s1_desc)
+        .m_valid (s1_valid_q),
+        .m_sop   (s1_sop_q),
+        .m_eop   (s1_eop_q),
+        .m_disc  (s1_disc_q),
+        .m_data  (s1_data_q),
+        .m_dwords(dwords),
+        .m_desc  (s1_desc)
     );
   end else begin : g_plain
     logic         in_pkt_q;

@@ -30,7 +30,7 @@ module db_pcie_rc_straddle
     output logic         m_eop,
     output logic         m_disc,   // in the last row: damaged inside the hard block
     output logic [511:0] m_data,
-    output logic [ 15:0] m_mask,   // lanes that hold payload
+    output logic [  4:0] m_dwords, // of payload, from lane 0 on
     output rc_desc_t     m_desc    // of the first row
 );
   if (DATA_W != 512 || DEPTH < 2) begin : g_bad
@@ -41,17 +41,24 @@ module db_pcie_rc_straddle
     logic [3:0][1:0] lane;    // of a completion's last dword in its quarter
     logic [3:0]      ends;    // quarters where a completion ends
     logic [3:0]      starts;  // and where one starts
-    logic            disc;
+    logic [3:0]      disc;    // and where that one is damaged
     logic [511:0]    data;
   } beat_t;
 
   beat_t in, w0_q, w1;
   logic  w1_valid, w1_take;
 
-  assign in.data              = s_axis_rc_tdata;
-  assign in.disc              = rc_discontinue(512, s_axis_rc_tuser);
-  assign in.starts            = rc_starts(s_axis_rc_tuser);
-  assign {in.lane, in.ends}   = rc_ends(s_axis_rc_tuser);
+  logic [3:0] ends, last_end;
+  logic [7:0] lanes;
+  assign {lanes, ends} = rc_ends(s_axis_rc_tuser);
+  assign last_end      = ends & ~{1'b0, ends[3], |ends[3:2], |ends[3:1]};
+
+  assign in.data   = s_axis_rc_tdata;
+  assign in.starts = rc_starts(s_axis_rc_tuser);
+  assign in.ends   = ends;
+  assign in.lane   = lanes;
+  // After a damaged completion the hard block starts none in the same beat, so it is the last that ends there.
+  assign in.disc   = rc_discontinue(512, s_axis_rc_tuser) ? last_end : '0;
 
   db_fifo #(
       .WIDTH($bits(beat_t)),
@@ -113,7 +120,7 @@ module db_pcie_rc_straddle
 
   logic [3:0] left;          // starts in w0 after this row
   logic       on;            // w0 is done with
-  assign left    = sop ? starts_q & (starts_q - 1'b1) : starts_q;
+  assign left    = !sop ? starts_q : starts_q & {|starts_q[2:0], |starts_q[1:0], starts_q[0], 1'b0};
   assign on      = !w0_valid_q || (go && (!end0 || left == '0)) || (sop && starts_q == '0);
   assign w1_take = on;
 
@@ -139,13 +146,12 @@ module db_pcie_rc_straddle
   assign both = {w1.data, w0_q.data};
 
   always_ff @(posedge clk) begin
-    m_valid <= go && !rst;
-    m_sop   <= sop;
-    m_eop   <= end0 || end1;
-    // after a damaged completion the hard block starts none in the same beat, so it is the last that ends there
-    m_disc  <= end0 ? (w0_q.disc && w0_q.ends >> e0 == 4'd1) : (end1 && w1.disc && w1.ends >> e1 == 4'd1);
-    m_desc  <= w0_q.data[128*q+:96];
-    m_data  <= both[128*q+96+:512];
-    for (int l = 0; l < 16; l++) m_mask[l] <= 5'(l) < n;
+    m_valid  <= go && !rst;
+    m_sop    <= sop;
+    m_eop    <= end0 || end1;
+    m_dwords <= n;
+    m_disc   <= end0 ? w0_q.disc[e0] : (end1 && w1.disc[e1]);
+    m_desc   <= w0_q.data[128*q+:96];
+    m_data   <= both[128*q+96+:512];
   end
 endmodule
