@@ -205,7 +205,7 @@ def split(design: str) -> dict[str, Source]:
         body = body.replace(f"module \\{name}\n", "module \\unit\n", 1)
         body = re.sub(r"^(?=  memory width \d+ size (\d+) )", _ram_style, body, flags=re.M)
         numbers: dict[str, str] = {}
-        body = re.sub(r"(?<=\$)\d+\b", lambda m: numbers.setdefault(m[0], str(len(numbers) + 1)), body)
+        body = re.sub(r"(?<=\$)\d+(?=\b|_)", lambda m: numbers.setdefault(m[0], str(len(numbers) + 1)), body)
         text = "".join(stubs[s] for s in sorted(stubs)) + body
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         public = name.split("$")[0]
