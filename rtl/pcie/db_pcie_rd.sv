@@ -8,7 +8,7 @@
 //   row on (the data there is arbitrary). A packet may be longer than the ring.
 // Why its own ring and tags: no client waits behind another's data.
 // Latency: 4 cycles from s_req to m_rd; 4 cycles from done_valid of the oldest tag to its first row on m_axis.
-// Throughput: one chunk a cycle (and a cycle more per request) in, one retired tag and one row a cycle out.
+// Throughput: a chunk every other cycle in, one retired tag and one row a cycle out.
 module db_pcie_rd #(
     parameter int DATA_W      = 256,   // bits of a beat: 128, 256 or 512
     parameter int TAG_BASE    = 0,     // first tag; TAG_BASE + NUM_TAGS <= 256
@@ -134,7 +134,8 @@ module db_pcie_rd #(
   assign alloc_used    = alloc_end - {row_q, LANE_W'(0)};
   assign alloc_end_row = alloc_end[W:LANE_W] + (ROW_W + 1)'(alloc_end[LANE_W-1:0] != '0);
   assign space_ok      = !alloc_used[W] || alloc_used[W-1:0] == '0;
-  assign send_ok       = chunk_drop || !rd_valid_q || (m_rd_ready && !stop);
+  // A request every other cycle is more than the link takes; ready from the arbiter stays out of what follows.
+  assign send_ok       = chunk_drop || !rd_valid_q;
   assign take          = chunk_valid && space_ok && send_ok
                          && tag_alloc_q != {~tag_retire_q[TI_W], tag_retire_q[TI_W-1:0]}
                          && !(chunk_first && pkts_q[PC_W-1]);

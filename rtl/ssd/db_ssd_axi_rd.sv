@@ -56,30 +56,36 @@ module db_ssd_axi_rd #(
   logic [ADDR_W-1:0]  addr_q;
   logic [31:0]        left_q;
   logic [USER_W-1:0]  user_q;
-  logic [BURST_LG:0]  to_edge, burst;       // bytes
+  logic [BURST_LG-1:0] off_d;
+  logic [31:0]        left_d;
+  logic [BURST_LG:0]  to_edge, burst_q;     // bytes
   logic [CW-1:0]      burst_rows, reserved_q;
-  logic               last_burst, go, pop;
+  logic               last_d, last_q, go, pop;
   logic               meta_ready, meta_valid, meta_last;
   logic [$clog2(ROWS):0]   row_level;
   logic               row_rlast, row_err;
 
-  assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, addr_q[BURST_LG-1:0]};
-  assign last_burst = left_q <= 32'(to_edge);
-  assign burst      = last_burst ? left_q[BURST_LG:0] : to_edge;
-  assign burst_rows = CW'(burst >> ROW_LG);
+  // The next burst is worked out a cycle ahead, while m_ar_valid holds the one before it: bursts go every other cycle.
+  assign off_d      = busy_q ? addr_q[BURST_LG-1:0] : s_cmd_addr[BURST_LG-1:0];
+  assign left_d     = busy_q ? left_q : s_cmd_bytes;
+  assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, off_d};
+  assign last_d     = left_d <= 32'(to_edge);
+  assign burst_rows = CW'(burst_q >> ROW_LG);
   assign go         = busy_q && !stop && !m_ar_valid && meta_ready && reserved_q + burst_rows <= CW'(ROWS);
-  assign s_cmd_ready = !busy_q || (go && last_burst);
+  assign s_cmd_ready = !busy_q;
   assign pop        = m_axis_tvalid && m_axis_tready;
 
   always_ff @(posedge clk) begin
+    last_q  <= last_d;
+    burst_q <= last_d ? left_d[BURST_LG:0] : to_edge;
     if (m_ar_ready) m_ar_valid <= 1'b0;
     if (go) begin
       m_ar_valid <= 1'b1;
       m_ar_addr  <= addr_q;
       m_ar_len   <= 8'(burst_rows - 1'b1);
-      addr_q     <= addr_q + ADDR_W'(burst);
-      left_q     <= left_q - 32'(burst);
-      busy_q     <= !last_burst;
+      addr_q     <= addr_q + ADDR_W'(burst_q);
+      left_q     <= left_q - 32'(burst_q);
+      busy_q     <= !last_q;
     end
     if (s_cmd_valid && s_cmd_ready) begin
       busy_q <= 1'b1;
@@ -97,7 +103,7 @@ module db_ssd_axi_rd #(
 
   // A burst's meaning waits until its rows leave.
   db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
-    .clk, .rst, .s_valid(go), .s_ready(meta_ready), .s_data({user_q, last_burst}),
+    .clk, .rst, .s_valid(go), .s_ready(meta_ready), .s_data({user_q, last_q}),
     .m_valid(meta_valid), .m_ready(pop && row_rlast), .m_data({m_axis_tuser, meta_last}), .level());
   db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS)) i_rows (
     .clk, .rst, .s_valid(s_r_valid), .s_ready(s_r_ready), .s_data({s_r_data, s_r_resp[1], s_r_last}),

@@ -110,15 +110,19 @@ module db_ssd_mwr
   logic [ADDR_W-1:0]  addr_q;
   logic [31:0]        left_q;
   logic [SLOT_W-1:0]  slot_q;
-  logic [BURST_LG:0]  to_edge, burst;
-  logic               last_burst, cut, take, fua_flush, is_write, is_compare, cmp_ready, simple;
+  logic [BURST_LG-1:0] off_d;
+  logic [31:0]        left_d;
+  logic [BURST_LG:0]  to_edge, burst_q;
+  logic               last_d, last_q, cut, take, fua_flush, is_write, is_compare, cmp_ready, simple;
   item_t              item_w, item;
   logic               item_push, item_ready, item_valid, item_pop;
   logic               media_end;
 
-  assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, addr_q[BURST_LG-1:0]};
-  assign last_burst = left_q <= 32'(to_edge);
-  assign burst      = last_burst ? left_q[BURST_LG:0] : to_edge;
+  // The next burst is worked out a cycle ahead, while m_aw_valid holds the one before it: bursts go every other cycle.
+  assign off_d      = busy_q ? addr_q[BURST_LG-1:0] : s_cmd.media_addr[BURST_LG-1:0];
+  assign left_d     = busy_q ? left_q : s_cmd.bytes;
+  assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, off_d};
+  assign last_d     = left_d <= 32'(to_edge);
   assign cut        = busy_q && !stop && !m_aw_valid && item_ready;
   assign is_write   = s_cmd.op == CMD_WRITE;
   assign is_compare = s_cmd.op == CMD_COMPARE;
@@ -126,27 +130,29 @@ module db_ssd_mwr
   assign simple     = s_cmd_valid && !is_write && !busy_q && !flush_q && !held_q && !stop && item_ready &&
                       (!is_compare || cmp_ready);
   assign fua_flush  = flush_q && !stop && item_ready;
-  assign s_cmd_ready = is_write ? !held_q && !flush_q && (!busy_q || (cut && last_burst && !fua_q)) : simple;
+  assign s_cmd_ready = is_write ? !held_q && !flush_q && !busy_q : simple;
   assign take       = s_cmd_valid && s_cmd_ready;
   assign item_push  = cut || simple || fua_flush;
   always_comb begin
-    item_w.last    = cut ? last_burst : 1'b1;
+    item_w.last    = cut ? last_q : 1'b1;
     item_w.fua     = cut && fua_q;
     item_w.compare = simple && is_compare;
     item_w.media   = fua_flush || (simple && !is_compare);
-    item_w.rows    = 8'((burst >> ROW_LG) - 1'b1);
+    item_w.rows    = 8'((burst_q >> ROW_LG) - 1'b1);
     item_w.slot    = simple ? s_cmd.slot : slot_q;
   end
 
   always_ff @(posedge clk) begin
+    last_q  <= last_d;
+    burst_q <= last_d ? left_d[BURST_LG:0] : to_edge;
     if (m_aw_ready) m_aw_valid <= 1'b0;
     if (cut) begin
       m_aw_valid <= 1'b1;
       m_aw_addr  <= addr_q;
       m_aw_len   <= item_w.rows;
-      addr_q     <= addr_q + ADDR_W'(burst);
-      left_q     <= left_q - 32'(burst);
-      busy_q     <= !last_burst;
+      addr_q     <= addr_q + ADDR_W'(burst_q);
+      left_q     <= left_q - 32'(burst_q);
+      busy_q     <= !last_q;
     end
     if (take && is_write) begin
       busy_q <= 1'b1;
@@ -155,7 +161,7 @@ module db_ssd_mwr
       slot_q <= s_cmd.slot;
       fua_q  <= s_cmd.fua;
     end
-    if (cut && last_burst && fua_q) flush_q <= 1'b1;
+    if (cut && last_q && fua_q) flush_q <= 1'b1;
     if (fua_flush) begin
       flush_q  <= 1'b0;
       held_q   <= 1'b1;
@@ -271,7 +277,7 @@ module db_ssd_mwr
   status_t   ctl_status;
   assign differ      = differ_q || s_axis_tdata != cmp_data;
   assign cerr        = cmp_err_q || cmp_err;
-  assign direct_free = !direct_valid_q || direct_take;
+  assign direct_free = !direct_valid_q;
   always_ff @(posedge clk) begin
     if (cmp_row) begin
       differ_q  <= differ && !cmp_last;
@@ -286,6 +292,7 @@ module db_ssd_mwr
       else if (cerr)                 direct_q.status <= READ_ERROR;
       else                           direct_q.status <= differ ? MISMATCH : '0;
     end
+    if (direct_valid_q && direct_take) direct_valid_q <= 1'b0;
     if (rst) begin
       differ_q       <= 1'b0;
       cmp_err_q      <= 1'b0;
