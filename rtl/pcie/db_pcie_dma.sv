@@ -17,7 +17,7 @@ module db_pcie_dma
   parameter int USER_W      = 48,    // bits of user data with each read packet
   parameter int WR_USER_W   = 24,    // bits of user data with each written packet
   // of client i, 16 bits each, client 0 lowest: log2 of tags, log2 of ring dwords, bytes of the longest request.
-  // Tags are given out from 0 in steps that keep each client's range aligned: at most 128 in all.
+  // Tags are given out from 0, client after client: at most 128 in all.
   parameter logic [16*NUM_CLIENTS-1:0] TAGS_LG    = {NUM_CLIENTS{16'd3}},
   parameter logic [16*NUM_CLIENTS-1:0] RING_DW_LG = {NUM_CLIENTS{16'd10}},
   parameter logic [16*NUM_CLIENTS-1:0] CHUNK      = {NUM_CLIENTS{16'd512}},

@@ -17,7 +17,7 @@ module db_ssd
   parameter int NUM_NS       = 1,          // namespaces, 1..64
   parameter int NUM_VEC      = NUM_QP + 1, // MSI-X vectors, 1..256
   parameter int MEDIA_ADDR_W = 40,         // bits of a media address, 20..64
-  parameter int RAM_BYTES    = 65536,      // of the processor
+  parameter int RAM_BYTES    = 65536,      // the processor's memory, bytes: power of two, 32768..1048576
   parameter     FW_HEX       = "fw.hex"    // its firmware, $readmemh image
 ) (
   input  logic                         clk,
@@ -125,7 +125,7 @@ module db_ssd
   localparam int SEG_U_W = $bits(status_t) + SLOT_W;
   localparam int REQ_U_W = FN_W + QID_W + 32;
 
-  if (NUM_CMDS != 2 ** $clog2(NUM_CMDS) || NUM_CMDS > 256) begin : g_bad_cmds
+  if (NUM_CMDS < 2 || NUM_CMDS != 2 ** $clog2(NUM_CMDS) || NUM_CMDS > 256) begin : g_bad_cmds
     $error("%m: NUM_CMDS must be a power of two, 2..256");
   end
   if (NUM_VEC < 1 || NUM_VEC > 256) begin : g_bad_vec

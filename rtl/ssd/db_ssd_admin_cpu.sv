@@ -7,7 +7,7 @@
 //
 // Latency: 2 cycles an access, RAM or register; more while the copy engine holds the RAM port.
 module db_ssd_admin_cpu #(
-  parameter int RAM_BYTES = 65536
+  parameter int RAM_BYTES = 65536  // power of two, 32768..1048576
 ) (
   input  logic        clk,
   input  logic        rst,

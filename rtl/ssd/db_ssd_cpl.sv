@@ -2,10 +2,11 @@
 // Completions: from a finished command to its completion queue entry and interrupt. (OpenExpress: CMT.)
 //
 // A completion looks up its submission queue (which completion queue, what head), then that completion queue (base,
-// size, tail, phase, head). If the queue is full the completion is parked and the engine goes on with others; the
-// next head doorbell of that queue brings the parked ones back. The slot is free once the entry has been handed to
-// PCIe; the interrupt request follows the entry, so the host never sees an interrupt without it. A completion whose
-// queue has been deleted is dropped, its slot is free.
+// size, tail, phase, head). If the queue is full the completion is parked and the engine goes on with others. A head
+// doorbell of a queue that has parked ones, and the creation or deletion of a completion queue, lets all that are
+// parked try again: there is one FIFO, with room for every command there can be. The slot is free once the entry has
+// been handed to PCIe; the interrupt request follows the entry, so the host never sees an interrupt without it. A
+// completion whose queue has been deleted is dropped, its slot is free.
 //
 // Contexts are RAM; a bit a queue in registers says that it holds entries (INTx). Head doorbells have a path of their
 // own and never wait for a transfer.

@@ -2,13 +2,14 @@
 // Media side of the write pipe: takes commands in order with their data stream and does them on the media.
 //
 // Write: AXI bursts; the address side runs ahead of the data by a few bursts. A row whose read from the host failed
-// is written with no strobe. A command is over with its last write response; with
-// FUA, after a flush of the media behind that.
+// is written with no strobe. A command is over with its last write response; with FUA, after a flush of the media
+// behind that.
 // Compare: its data is read from the media (second AXI id, requested ahead) and set against the stream.
 // Flush, Write Zeroes, Dataset Management: wait until every earlier write has its response, then db_ssd_mctl.
 // stop (until rst): issues nothing new. A burst whose address is out is filled with rows of no strobe if its data does
 // not come, and its command fails; Compare's rows are thrown away, and completions that nobody takes are lost.
-// Latency: first row to W 2 cycles, last response to completion 2. Throughput: a row a cycle, also across commands.
+// Latency: first row to W and last response to completion at most 2 cycles. Throughput: a row a cycle, also across
+// commands; a burst every other cycle.
 module db_ssd_mwr
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(

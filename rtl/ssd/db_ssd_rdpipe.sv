@@ -4,7 +4,7 @@
 // A command goes two ways at once: its PRPs are walked into segments of host memory, and its data is requested from
 // the media. Both run ahead over following commands; db_pcie_wr brings segments and data together and sends them.
 // Verify has data but no segments: its rows are swallowed here.
-// Latency: command to AR 3 cycles. Throughput: a row a cycle.
+// Latency: command to AR 2 cycles, to its first segment 3. Throughput: a row a cycle.
 module db_ssd_rdpipe
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(

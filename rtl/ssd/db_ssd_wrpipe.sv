@@ -5,7 +5,7 @@
 // Commands with data from the host have their PRPs walked into read requests; db_pcie_rd brings the data as one
 // stream in command order, and db_ssd_mwr takes commands and data together. The walk runs ahead of the data by as
 // many commands as the queue between holds and as many bytes as db_pcie_rd's ring.
-// Latency: command to first read request 4 cycles. Throughput: a row a cycle.
+// Latency: command to its first segment 3 cycles (no PRP list needed for it). Throughput: a row a cycle.
 module db_ssd_wrpipe
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(
