@@ -90,30 +90,29 @@ static uint32_t firmware_page(void)
     return 64;
 }
 
-// Effects of commands: supported, changes data, changes a namespace's capabilities; serialised; scope.
+// Effects of commands: supported, changes data, changes a namespace's capabilities, serialised. No scopes: they are
+// optional, and Linux warns of an I/O command that has one.
 #define CSUPP     1u
 #define LBCC      2u
 #define NCC       4u
 #define ALONE     (2u << 16)
-#define SCOPE_NS  (1u << 20)
-#define SCOPE_CTL (1u << 21)
 
 static const struct {
     uint16_t at;  // opcode, + 256 for an I/O command
     uint32_t effects;
 } effects[] = {
-    {ADM_DELETE_SQ, CSUPP | SCOPE_CTL}, {ADM_CREATE_SQ, CSUPP | SCOPE_CTL}, {ADM_GET_LOG, CSUPP | SCOPE_CTL},
-    {ADM_DELETE_CQ, CSUPP | SCOPE_CTL}, {ADM_CREATE_CQ, CSUPP | SCOPE_CTL}, {ADM_IDENTIFY, CSUPP | SCOPE_CTL},
-    {ADM_ABORT, CSUPP | SCOPE_CTL}, {ADM_SET_FEATURES, CSUPP | SCOPE_CTL}, {ADM_GET_FEATURES, CSUPP | SCOPE_CTL},
-    {ADM_AER, CSUPP | SCOPE_CTL}, {ADM_KEEP_ALIVE, CSUPP | SCOPE_CTL},
-    {ADM_FORMAT, CSUPP | LBCC | NCC | ALONE | SCOPE_NS},
-    {256 + 0x00, CSUPP | SCOPE_NS},         // Flush
-    {256 + 0x01, CSUPP | LBCC | SCOPE_NS},  // Write
-    {256 + 0x02, CSUPP | SCOPE_NS},         // Read
-    {256 + 0x05, CSUPP | SCOPE_NS},         // Compare
-    {256 + 0x08, CSUPP | LBCC | SCOPE_NS},  // Write Zeroes
-    {256 + 0x09, CSUPP | LBCC | SCOPE_NS},  // Dataset Management
-    {256 + 0x0c, CSUPP | SCOPE_NS},         // Verify
+    {ADM_DELETE_SQ, CSUPP}, {ADM_CREATE_SQ, CSUPP}, {ADM_GET_LOG, CSUPP},
+    {ADM_DELETE_CQ, CSUPP}, {ADM_CREATE_CQ, CSUPP}, {ADM_IDENTIFY, CSUPP},
+    {ADM_ABORT, CSUPP}, {ADM_SET_FEATURES, CSUPP}, {ADM_GET_FEATURES, CSUPP},
+    {ADM_AER, CSUPP}, {ADM_KEEP_ALIVE, CSUPP},
+    {ADM_FORMAT, CSUPP | LBCC | NCC | ALONE},
+    {256 + 0x00, CSUPP},         // Flush
+    {256 + 0x01, CSUPP | LBCC},  // Write
+    {256 + 0x02, CSUPP},         // Read
+    {256 + 0x05, CSUPP},         // Compare
+    {256 + 0x08, CSUPP | LBCC},  // Write Zeroes
+    {256 + 0x09, CSUPP | LBCC},  // Dataset Management
+    {256 + 0x0c, CSUPP},         // Verify
 };
 
 static uint32_t effects_page(void)
