@@ -123,12 +123,15 @@ static uint32_t effects_page(void)
     return 2048;
 }
 
+// Effects of features: supported, and whom one concerns: a namespace (Error Recovery) or the controller.
 static uint32_t features_page(void)
 {
+    const uint32_t scope_namespace = 1u << 20, scope_controller = 1u << 21;
+
     memset(page, 0, 1024);
     for (uint32_t fid = 0; fid < 256; fid++) {
         if (feature_known(fid))
-            put32(page + 4 * fid, 1u | (fid == 0x05 ? SCOPE_NS : SCOPE_CTL));
+            put32(page + 4 * fid, 1u | (fid == 0x05 ? scope_namespace : scope_controller));
     }
     return 1024;
 }
