@@ -52,7 +52,7 @@ async def entries(dut):
             base = (ADMIN_CQ if admin else IO_CQ + q * 0x10000) + at * 16
             limit = 4 if admin else size
             n = rng.randint(1, max(1, min(row_bytes // 16 - base % row_bytes // 16, limit - at)))
-            data, made = b"", []
+            data = b""
             for _i in range(n):
                 c = (rng.randrange(1 << 32), rng.randrange(size), q + 1, rng.randrange(256), rng.randrange(1 << 15))
                 wrong = not admin and rng.random() < 0.05

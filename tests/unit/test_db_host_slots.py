@@ -157,7 +157,8 @@ def traffic(rng: random.Random, n: int) -> list[tuple]:
         op = rng.choice([READ, READ, WRITE, WRITE, FLUSH])
         k = 1 if op == FLUSH else rng.choice([1, 1, 1, 2, 3])
         for i in range(k):
-            out.append((op, lba, 0 if op == FLUSH else rng.choice([1, 8, 8, 8, 16, RING // 2]), tag & 0xFFFF, int(i == k - 1)))
+            len512 = 0 if op == FLUSH else rng.choice([1, 8, 8, 8, 16, RING // 2])
+            out.append((op, lba, len512, tag & 0xFFFF, int(i == k - 1)))
             lba += 1
     return out
 
@@ -309,7 +310,7 @@ async def speed(dut):
     await b.start()
     dut.io_up.value = 1
     dut.m_db_ready.value = dut.m_axis_status_tready.value = dut.m_out_ready.value = 1
-    for _ in range(300):
+    for _ in range(600):
         await RisingEdge(dut.clk)
     dut.s_part.value, dut.s_part_tag.value, dut.s_part_last.value = part_word(FLUSH, 5, 1, 0), 9, 1
     dut.s_part_valid.value = 1
