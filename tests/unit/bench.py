@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT / "python"))
 from doorbell import paths  # noqa: E402
 
 RTL = ROOT / "rtl"
-FOLDERS = ("common", "pcie", "nvme", "ssd")
-PACKAGES = ("nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv")
+FOLDERS = ("common", "pcie", "nvme", "ssd", "host")
+PACKAGES = ("nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv", "host/db_host_pkg.sv")
 
 
 def used_files(files: list[Path], library: dict[str, Path]) -> list[Path]:
