@@ -99,7 +99,7 @@ class Bench:
             else:
                 idle += not todo and not offered and stall < 1
             await FallingEdge(d.clk)
-            # Given back are whole units only, after their rows left the memory; at most two rows are still on their way.
+            # Units are given back whole, once their rows left the memory; at most two rows are still on their way.
             read = (int(d.freed.value) - start_units) * 512 // self.size
             assert len(self.got) - 512 // self.size < read <= len(self.got) + 2 or read == len(self.got)
         assert [r for _, r in self.got] == self.want

@@ -84,7 +84,7 @@ async def full_rate(dut: Any) -> None:
 
 @cocotb.test()
 async def full(dut: Any) -> None:
-    """Nothing given back: exactly the ring's rows are taken; one unit back: the next cycle but one takes the next row."""
+    """Nothing given back: exactly the ring is taken; one unit back: ready in the next cycle, for one unit."""
     await start(dut)
     await RisingEdge(dut.clk)
     await FallingEdge(dut.clk)
