@@ -86,7 +86,7 @@ module db_host_recover
                 (state_q == OFF && enable && link_up);
 
   // ------------------------------------------------------------------ accesses
-  assign m_acc_valid = !asked_q && (state_q == CHECK || poll_q);
+  assign m_acc_valid = !asked_q && ((state_q == CHECK && placed_q) || poll_q);
   assign m_acc       = (state_q == CHECK) ? '{op: ACC_CFG_RD, addr: 24'h4, be: 4'hf, wdata: '0} :
                                             '{op: ACC_MEM_RD, addr: REG_CSTS, be: 4'hf, wdata: '0};
 
@@ -173,7 +173,7 @@ module db_host_recover
         end
       end
       CHECK: begin
-        if (answer) begin
+        if (answer || !placed_q) begin
           nvme_start <= kept;
           pci_start  <= !kept;
           state_q    <= kept ? NVME : PCI;

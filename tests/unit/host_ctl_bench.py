@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import re
 import sys
 from collections import deque
-from pathlib import Path
 from typing import Any
 
 import bench
@@ -120,7 +120,7 @@ class Bench:
         self.cqes.append((self.cycle + self.rng.randint(1, 30), index, entry))
 
     # ------------------------------------------------------------------ a cycle
-    async def start(self, link: bool = True) -> None:
+    async def start(self, link: bool = True, bar: int = BAR) -> None:
         d = self.dut
         for name in ("s_axis_rc_tvalid", "s_axis_rc_tdata", "s_axis_rc_tkeep", "s_axis_rc_tlast", "s_axis_rc_tuser",
                      "m_axis_rq_tready", "s_adm_valid", "s_adm_data", "m_adm_ready", "s_reg_valid", "s_reg_write",
@@ -132,9 +132,10 @@ class Bench:
         d.link_up.value = int(link)
         d.cfg_mps_cap.value = 2
         d.window_base.value = WINDOW
-        d.bar_base.value = BAR
+        d.bar_base.value = bar
         d.rst.value = 1
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
+        logging.getLogger(f"cocotb.{d._name}.s_axil").setLevel(logging.WARNING)
         self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(d, "s_axil"), d.clk, d.rst)
         for _ in range(4):
             await RisingEdge(d.clk)
