@@ -9,7 +9,8 @@
 
 namespace db {
 
-enum Kind : u8 { MRD, MWR, CPLD, CPL, KINDS };
+// CFG, configuration requests, is only seen at root ports.
+enum Kind : u8 { MRD, MWR, CPLD, CPL, KINDS, CFG = KINDS, ALL_KINDS };
 
 // Bytes around each header and payload: Gen1/2 STP + sequence number + LCRC + END; Gen3 and later STP token + LCRC.
 constexpr u32 TLP_FRAME = 8;
@@ -24,7 +25,7 @@ struct Link {
     Link* back = nullptr;
     struct {
         u64 tlps, head, data;
-    } n[KINDS] = {};
+    } n[ALL_KINDS] = {};
     u64 acks = 0, fcs = 0;
 
     void rate(u64 gen, u64 lanes, u64 khz) {
@@ -62,7 +63,7 @@ struct Link {
             ++acks;
             occupy(now, DLLP_BYTES);
         }
-        if (k <= MWR && fc_every && ++fc_n >= fc_every) {
+        if ((k <= MWR || k == CFG) && fc_every && ++fc_n >= fc_every) {
             fc_n = 0;
             ++fcs;
             occupy(now, DLLP_BYTES);

@@ -14,6 +14,7 @@
 #include "host.h"
 #include "link.h"
 #include "media.h"
+#include "pcie_pack.h"
 #include "stats.h"
 #include "util.h"
 
@@ -41,13 +42,7 @@ static_assert(!STRADDLE || W512, "only streams of 512 bits straddle here");
 static_assert(DATA_W == 128 || DATA_W == 256 || DATA_W == 512, "DB_DATA_W");
 static_assert(sizeof(std::declval<Top&>().m_axis_rq_tdata) == DATA_W / 8, "DB_DATA_W is not the top's width");
 
-enum Req : u32 { REQ_MRD = 0, REQ_MWR = 1 };
-enum Status : u32 { SC = 0, UR = 1, CA = 4 };
-// error codes of a requester completion
-enum : u32 { RC_OK = 0, RC_POISONED = 1, RC_BAD_STATUS = 2, RC_TIMEOUT = 9 };
-
 constexpr u32 P_SLOTS = 64, NP_SLOTS = 64, CC_SLOTS = 64, RC_SLOTS = 64, MMIO_SLOTS = 1024, CQ_SLOTS = 64;
-constexpr u32 MAX_DW = 256;     // payload
 constexpr u32 MAX_MMIO_DW = 16;
 constexpr u32 MMIO_TAGS = 64;
 constexpr u32 READS = 1024;
@@ -196,11 +191,10 @@ struct db_sim {
     u64 credit_lat;
 
     // RQ, CC: packet that comes in
-    bool rq_in = false, rq_np = false, rq_bad = false, rq_drop = false, rq_ready = false;
+    RqIn<DATA_W, STRADDLE, 4 + MAX_DW + N - 1> rq;
+    bool rq_ready = false;
     bool cc_in = false, cc_ready = false, cc_bad = false;
-    u32 rq_ndw = 0, cc_ndw = 0;
-    u8 rq_fbe = 0, rq_lbe = 0;
-    u32 rq_desc[N < 4 ? 4 : N];
+    u32 cc_ndw = 0;
     struct {
         bool on, last;
         u32 keep;
@@ -289,7 +283,7 @@ struct db_sim {
         pd = cfg.pd;
         nph = cfg.nph;
         reads_out = cpld_out = 0;
-        rq_in = cc_in = rc_on = cq_on = rc_fired = cq_fired = false;
+        rq.in = cc_in = rc_on = cq_on = rc_fired = cq_fired = false;
         rc_pos = rc_release = 0;
         rq_held = {};
         for (u32 i = 0; i < READS; ++i) {
@@ -366,96 +360,30 @@ struct db_sim {
 
     // ---------------------------------------------------------------- RQ: requests of the core
 
-    static u64 header_dw(u64 addr) { return addr >> 32 ? 4 : 3; }
-
-    void rq_first(u32 first_be, u32 last_be) {
-        // room for a packet is certain: tready falls before the queues are full
-        const u32 type = rq_desc[2] >> 11 & 15;
-        rq_np = type == REQ_MRD;
-        rq_fbe = u8(first_be);
-        rq_lbe = u8(last_be);
-        rq_bad = type > REQ_MWR;
-        rq_drop = false;
-        rq_ndw = 0;
+    // room for a packet is certain: tready falls before the queues are full
+    void rq_store(u32 at, const u32* src, u32 n) {
+        if (rq.type != REQ_MRD) std::memcpy(&pq.slot().w[at], src, n * 4);
     }
 
-    // n dwords of the packet that is coming in
-    void rq_take(const u32* src, u32 n) {
-        if (rq_ndw + n > 4 + MAX_DW + N - 1) rq_bad = true;
-        else if (!rq_np) std::memcpy(&pq.slot().w[rq_ndw], src, n * 4);
-        rq_ndw += n;
-    }
-
-    // A straddled beat: up to two packets start, at lane 0 and 8, and up to two end. tlast and tkeep mean nothing.
-    void rq_straddled() {
-        u32 data[16], user[5];
-        std::memcpy(data, &top.m_axis_rq_tdata, sizeof data);
-        get_words(top.m_axis_rq_tuser, user);
-        const u32 sop = user[0] >> 20 & 3, eop = user[0] >> 26 & 3;
-        const u32 end[2] = {user[0] >> 28 & 15, user[1] & 15};
-        const bool discontinue = user[1] >> 4 & 1;
-        u32 ends = 0, lane = 0;  // ends seen; first lane where the next packet may start
-        bool good = sop != 2 && eop != 2 && (rq_in || sop);
-        auto rest = [&](u32 from) {
-            const bool last = eop >> ends & 1;
-            const u32 to = last ? end[ends] : 15;
-            if (discontinue) rq_drop = true;
-            if (to < from) {
-                good = false;
-                rq_in = false;
-                return;
-            }
-            rq_take(data + from, to + 1 - from);
-            rq_in = !last;
-            lane = to / 8 * 8 + 8;
-            if (!last) return;
-            ++ends;
-            rq_packet();
-        };
-        if (rq_in) rest(0);
-        for (u32 k = 0; k < 2 && sop >> k & 1; ++k) {
-            const u32 from = (user[0] >> (22 + 2 * k) & 3) * 4;
-            // at lane 8 only behind another one, at lane 0 only if none is there
-            if (rq_in || from != lane || from > 8) {
-                good = false;
-                rq_in = false;
-                break;
-            }
-            std::memcpy(rq_desc, data + from, 16);
-            rq_first(user[0] >> 4 * k & 15, user[0] >> (8 + 4 * k) & 15);
-            rest(from);
-        }
-        if (!good || eop >> ends) ++err[E_RQ_FORMAT];
-    }
+    void rq_malformed() { ++err[E_RQ_FORMAT]; }
 
     void rq_beat() {
-        if constexpr (STRADDLE) return rq_straddled();
-        if (!rq_in) {
-            get_words(top.m_axis_rq_tdata, rq_desc);
-            const u32 tuser = word(top.m_axis_rq_tuser, 0);
-            rq_first(tuser & 15, W512 ? tuser >> 8 & 15 : tuser >> 4 & 15);
-        }
-        const bool last = top.m_axis_rq_tlast;
-        const u32 keep = top.m_axis_rq_tkeep;
-        rq_in = !last;
-        const u32 n = last ? u32(__builtin_popcount(keep)) : N;
-        if (keep != ones(n)) rq_bad = true;
-        rq_take(reinterpret_cast<const u32*>(&top.m_axis_rq_tdata), n);
-        if (last) {
-            if (word(top.m_axis_rq_tuser, W512 ? 1 : 0) >> (W512 ? 4 : 11) & 1) rq_drop = true;
-            rq_packet();
-        }
+        u32 user[5] = {};
+        get_words(top.m_axis_rq_tuser, user);
+        rq.beat(reinterpret_cast<const u32*>(&top.m_axis_rq_tdata), user, top.m_axis_rq_tkeep, top.m_axis_rq_tlast,
+                *this);
     }
 
     void rq_packet() {
-        const u64 addr = (u64(rq_desc[1]) << 32) | (rq_desc[0] & ~3u);
-        const u32 dw = rq_desc[2] & 0x7ff;
-        const u8 fn = rq_desc[2] >> 16 & 0xff, tag = rq_desc[3] & 0xff;
-        if (rq_drop) {
+        const u64 addr = (u64(rq.desc[1]) << 32) | (rq.desc[0] & ~3u);
+        const u32 dw = rq.desc[2] & 0x7ff;
+        const u8 fn = rq.desc[2] >> 16 & 0xff, tag = rq.desc[3] & 0xff;
+        const bool np = rq.type == REQ_MRD;
+        if (rq.drop) {
             ++stat[S_RQ_DISCONTINUE];
             return;
         }
-        if (rq_bad || dw == 0 || dw > 1024 || rq_ndw != (rq_np ? 4 : 4 + dw)) {
+        if (rq.bad || rq.type > REQ_MWR || dw == 0 || dw > 1024 || rq.ndw != (np ? 4 : 4 + dw)) {
             ++err[E_RQ_FORMAT];
             return;
         }
@@ -463,14 +391,14 @@ struct db_sim {
             ++err[E_RQ_4K];
             return;
         }
-        if (dw == 1 ? rq_lbe != 0 : rq_fbe == 0 || rq_lbe == 0) ++err[E_RQ_BE];
+        if (dw == 1 ? rq.last_be != 0 : rq.first_be == 0 || rq.last_be == 0) ++err[E_RQ_BE];
         if (!c_bm) {
             if (cycle - bme_off_at > BME_GRACE) ++err[E_RQ_BME];
             ++stat[S_RQ_DROPPED_BME];
-            if (rq_np) local_rc(tag, fn, RC_BAD_STATUS);
+            if (np) local_rc(tag, fn, RC_BAD_STATUS);
             return;
         }
-        if (rq_np) {
+        if (np) {
             if (dw * 4 > mrrs) ++err[E_RQ_MRRS];
             u8& used = tag_used[fn << 8 | tag];
             if (used) {
@@ -478,7 +406,7 @@ struct db_sim {
                 return;
             }
             used = 1;
-            nq.push(ReadTlp{addr, seq++, u16(dw), rq_fbe, rq_lbe, tag, fn});
+            nq.push(ReadTlp{addr, seq++, u16(dw), rq.first_be, rq.last_be, tag, fn});
         } else {
             if (dw * 4 > mps) {
                 ++err[E_RQ_MPS];
@@ -487,8 +415,8 @@ struct db_sim {
             PostedTlp& p = pq.slot();
             p.seq = seq++;
             p.ndw = dw;
-            p.first_be = rq_fbe;
-            p.last_be = rq_lbe;
+            p.first_be = rq.first_be;
+            p.last_be = rq.last_be;
             tx_bytes += 16 + dw * 4;
             pq.push();
         }
@@ -902,18 +830,6 @@ struct db_sim {
 
     // ---------------------------------------------------------------- RC and CQ: to the core
 
-    static u64 byte_enables(const u32 pos, const u32 ndw, const u32 desc, const u8 first, const u8 last,
-                            const u32 room = N) {
-        const u32 n = std::min(room, ndw - pos);
-        u64 be = ones(n * 4);
-        if (pos == 0) {
-            be &= ~ones(desc * 4);
-            if (n > desc) be = (be & ~(u64{15} << desc * 4)) | u64(first) << desc * 4;
-        }
-        if (pos + n == ndw && ndw > desc + 1) be = (be & ~(u64{15} << (n - 1) * 4)) | u64(last) << (n - 1) * 4;
-        return be;
-    }
-
     // A straddled beat: what has arrived, each completion at the next multiple of 4 lanes, up to four of them.
     void rc_straddled() {
         if (rc_on && !rc_fired) return;
@@ -975,15 +891,8 @@ struct db_sim {
         const bool last = rc_pos + N >= c.ndw;
         const u32 n = last ? c.ndw - rc_pos : N;
         std::memcpy(&top.s_axis_rc_tdata, &c.w[rc_pos], N * 4);
-        const u64 be = byte_enables(rc_pos, c.ndw, 3, c.first_be, c.last_be);
         u32 user[6] = {};
-        user[0] = u32(be);
-        if constexpr (W512) {
-            user[1] = u32(be >> 32);
-            user[2] = u32(rc_pos == 0) | (last ? 1u << 12 | (n - 1) << 16 : 0);
-        } else {
-            user[1] = u32(rc_pos == 0) | (last ? 1u << 2 | (n - 1) << 3 : 0);
-        }
+        rc_user<DATA_W>(rc_pos, n, c.ndw, c.first_be, c.last_be, user);
         put_words(top.s_axis_rc_tuser, user);
         top.s_axis_rc_tkeep = u32(ones(n));
         top.s_axis_rc_tlast = last;
@@ -1011,17 +920,8 @@ struct db_sim {
         const bool last = cq_pos + N >= c.ndw;
         const u32 n = last ? c.ndw - cq_pos : N;
         std::memcpy(&top.s_axis_cq_tdata, &c.w[cq_pos], N * 4);
-        const u64 be = byte_enables(cq_pos, c.ndw, 4, c.first_be, c.last_be);
         u32 user[6] = {};
-        const u32 bes = cq_pos == 0 ? (W512 ? c.first_be | c.last_be << 8 : c.first_be | c.last_be << 4) : 0;
-        if constexpr (W512) {
-            user[0] = bes | u32(be) << 16;
-            user[1] = u32(be >> 16);
-            user[2] = u32(be >> 48) | u32(cq_pos == 0) << 16 | (last ? 1u << 22 | (n - 1) << 24 : 0);
-        } else {
-            user[0] = bes | u32(be) << 8;
-            user[1] = u32(be >> 24) | u32(cq_pos == 0) << 8;
-        }
+        cq_user<DATA_W>(cq_pos, n, c.ndw, c.first_be, c.last_be, user);
         put_words(top.s_axis_cq_tuser, user);
         top.s_axis_cq_tkeep = u32(ones(n));
         top.s_axis_cq_tlast = last;
@@ -1093,7 +993,7 @@ struct db_sim {
     void drive_ready() {
         const bool p_room = pq.unsent() < cfg.tx_tlps && tx_bytes < cfg.tx_bytes && pq.size() < P_SLOTS - 3;
         const bool n_room = nq.unsent() < cfg.np_queue && nq.size() < NP_SLOTS - 2;
-        const bool rq_room = (rq_in && !STRADDLE) || (p_room && n_room);
+        const bool rq_room = (rq.in && !STRADDLE) || (p_room && n_room);
         rq_ready = rq_room && !stalled();
         cc_ready = cq_cpl.size() < CC_SLOTS - 1 && !stalled();
         top.m_axis_rq_tready = rq_ready;
@@ -1118,8 +1018,8 @@ struct db_sim {
             } else {
                 rq_stalled();
             }
-        } else if (rq_held.on || rq_in) {
-            ++err[rq_in ? E_RQ_GAP : E_RQ_STABLE];
+        } else if (rq_held.on || rq.in) {
+            ++err[rq.in ? E_RQ_GAP : E_RQ_STABLE];
             rq_held.on = false;
         }
         if (top.m_axis_cc_tvalid) {
@@ -1472,7 +1372,8 @@ int db_counters(const db_sim* s, uint64_t* out, int n) {
     u64 v[COUNTERS];
     int k = 0;
     for (const Link* l : {&s->up, &s->down}) {
-        for (const auto& c : l->n) v[k++] = c.tlps, v[k++] = c.head, v[k++] = c.data;
+        for (u32 i = 0; i < KINDS; ++i)
+            v[k++] = l->n[i].tlps, v[k++] = l->n[i].head, v[k++] = l->n[i].data;
         v[k++] = l->acks * DLLP_BYTES;
         v[k++] = l->fcs * DLLP_BYTES;
     }

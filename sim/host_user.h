@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's side of db_host: block commands, write and read data, statuses, registers, admin pass-through, raw
+// register access, forwarded writes. No input depends on an output of the same cycle.
+#pragma once
+
+#include <deque>
+
+#include "db_host_sim.h"
+#include "util.h"
+
+namespace db {
+
+enum UserErr : u32 { E_STATUS_STABLE, E_RDATA_STABLE, E_USER_COUNT };
+enum UserStat : u32 {
+    S_CMDS, S_CMD_STALL, S_WDATA_BEATS, S_WDATA_STALL, S_RDATA_BEATS, S_RDATA_STALL, S_STATUSES, S_FWD, S_STAT_DOORBELLS,
+    S_STAT_CQES, S_USER_COUNT
+};
+
+// Pace of a stream: so many bytes in 1000 cycles, saved up for a few beats at most, and random pauses.
+struct Pace {
+    u64 rate = 0, saved = 0, beat = 0;
+    u32 pause = 0;
+    bool ready(Rng& rng) const { return (!rate || saved >= beat * 1000) && !(pause && rng.below(100) < pause); }
+    void tick(u64 cycles = 1) {
+        if (rate) saved = std::min(saved + rate * cycles, beat * 4000);
+    }
+    void took() {
+        if (rate) saved -= beat * 1000;
+    }
+    // Cycles until a beat may go.
+    u64 wait() const { return !rate || saved >= beat * 1000 ? 0 : (beat * 1000 - saved + rate - 1) / rate; }
+};
+
+template <class Top, u32 DATA_W>
+struct HostUser {
+    static constexpr u32 ROW = DATA_W / 8;
+    struct Buffer {
+        const u8* p;
+        u64 len, at;
+        u32 repeat;  // further times
+    };
+
+    Top& top;
+    Rng rng;
+    Pace wr, rd;
+    u64 err[E_USER_COUNT] = {}, stat[S_USER_COUNT] = {};
+    u32 events = 0;
+    std::deque<db_block_cmd> cmds;
+    std::deque<Buffer> wbufs;
+    std::deque<db_block_status> statuses;
+    std::deque<db_rdata_end> ends;
+    std::deque<db_fwd> fwd;
+    u8* rbuf = nullptr;
+    u64 rbuf_len = 0, rbytes = 0, packet_bytes = 0;
+    bool packet_error = false, fwd_stall = false, up_was = false;
+    bool cmd_on = false, w_on = false, rready = false, sready = false, fready = false;
+    struct {
+        bool on;
+        u32 data[DATA_W / 32];
+        u8 side;
+    } r_held = {};
+    struct {
+        bool on;
+        u64 data;
+    } s_held = {};
+    // 0 nothing, 1 asked, 2 answered
+    struct Access {
+        u32 state, addr, data, resp;
+        bool write, a_done, w_done;
+    } axil = {}, reg = {};
+    struct {
+        u32 state, sqe[16], cqe[4];
+        bool sent, timeout;
+    } adm = {};
+
+    HostUser(Top& t, const db_host_config& c) : top(t), rng(c.seed + 77) {
+        wr.rate = c.write_rate;
+        rd.rate = c.read_rate;
+        wr.beat = rd.beat = ROW;
+        wr.pause = rd.pause = c.user_stall_pct;
+    }
+
+    void clear() {
+        cmds.clear();
+        wbufs.clear();
+        statuses.clear();
+        ends.clear();
+        fwd.clear();
+        packet_bytes = 0;
+        packet_error = false;
+        cmd_on = w_on = rready = sready = fready = false;
+        r_held = {};
+        s_held = {};
+        axil = reg = {};
+        adm = {};
+        top.s_axis_cmd_tvalid = top.s_axis_wdata_tvalid = 0;
+        top.m_axis_rdata_tready = top.m_axis_status_tready = 0;
+        top.s_axil_awvalid = top.s_axil_wvalid = top.s_axil_arvalid = top.s_axil_bready = top.s_axil_rready = 0;
+        top.s_adm_valid = top.m_adm_ready = top.s_reg_valid = top.m_fwd_ready = 0;
+        up_was = false;
+    }
+
+    // Before the edge. True if something moves.
+    bool sample(u64 cycle) {
+        bool busy = false;
+        if (cmd_on) {
+            busy = true;
+            if (top.s_axis_cmd_tready) {
+                cmds.pop_front();
+                cmd_on = false;
+                ++stat[S_CMDS];
+            } else {
+                ++stat[S_CMD_STALL];
+            }
+        }
+        if (w_on) {
+            if (top.s_axis_wdata_tready) {
+                busy = true;
+                ++stat[S_WDATA_BEATS];
+                wr.took();
+                w_on = false;
+                Buffer& b = wbufs.front();
+                b.at += ROW;
+                if (b.at >= b.len) {
+                    b.at = 0;
+                    if (b.repeat) --b.repeat;
+                    else wbufs.pop_front();
+                }
+            } else {
+                ++stat[S_WDATA_STALL];
+            }
+        }
+        if (top.m_axis_rdata_tvalid) {
+            busy = true;
+            rdata(cycle);
+        } else {
+            if (r_held.on) ++err[E_RDATA_STABLE];
+            r_held.on = false;
+        }
+        if (top.m_axis_status_tvalid) {
+            busy = true;
+            u32 w[2];
+            get_words(top.m_axis_status_tdata, w);
+            const u64 v = (u64(w[1]) << 32) | w[0];
+            if (s_held.on && s_held.data != v) ++err[E_STATUS_STABLE];
+            s_held.on = !sready;
+            s_held.data = v;
+            if (sready) {
+                statuses.push_back(db_block_status{cycle, w[0], u16(w[1]), u16(w[1] >> 16 & 0x7fff)});
+                ++stat[S_STATUSES];
+                events |= DB_HSTOP_STATUS;
+            }
+        } else {
+            if (s_held.on) ++err[E_STATUS_STABLE];
+            s_held.on = false;
+        }
+        busy |= sample_axil();
+        busy |= sample_side(cycle);
+        if (top.stat_doorbell) ++stat[S_STAT_DOORBELLS];
+        if (top.stat_cqe) ++stat[S_STAT_CQES];
+        const bool is_up = top.up;
+        if (is_up != up_was) events |= DB_HSTOP_UP;
+        up_was = is_up;
+        return busy;
+    }
+
+    void rdata(u64 cycle) {
+        u32 data[DATA_W / 32];
+        get_words(top.m_axis_rdata_tdata, data);
+        const u8 side = u8(top.m_axis_rdata_tlast | top.m_axis_rdata_tuser << 1);
+        if (r_held.on && (std::memcmp(r_held.data, data, ROW) || r_held.side != side)) ++err[E_RDATA_STABLE];
+        r_held.on = !rready;
+        std::memcpy(r_held.data, data, ROW);
+        r_held.side = side;
+        if (!rready) {
+            ++stat[S_RDATA_STALL];
+            return;
+        }
+        ++stat[S_RDATA_BEATS];
+        rd.took();
+        if (rbuf_len) std::memcpy(rbuf + rbytes % rbuf_len, data, ROW);
+        rbytes += ROW;
+        packet_bytes += ROW;
+        packet_error |= side >> 1 & 1;
+        if (side & 1) {
+            ends.push_back(db_rdata_end{cycle, packet_bytes, packet_error, 0});
+            packet_bytes = 0;
+            packet_error = false;
+            events |= DB_HSTOP_DATA;
+        }
+    }
+
+    bool sample_axil() {
+        if (axil.state != 1) return false;
+        if (axil.write) {
+            if (top.s_axil_awvalid && top.s_axil_awready) axil.a_done = true;
+            if (top.s_axil_wvalid && top.s_axil_wready) axil.w_done = true;
+            if (top.s_axil_bvalid && top.s_axil_bready) axil.state = 2, axil.resp = top.s_axil_bresp;
+        } else {
+            if (top.s_axil_arvalid && top.s_axil_arready) axil.a_done = true;
+            if (top.s_axil_rvalid && top.s_axil_rready) {
+                axil.state = 2;
+                axil.resp = top.s_axil_rresp;
+                axil.data = top.s_axil_rdata;
+            }
+        }
+        if (axil.state == 2) events |= DB_HSTOP_ANSWER;
+        return true;
+    }
+
+    bool sample_side(u64 cycle) {
+        bool busy = false;
+        if (adm.state == 1) {
+            if (top.s_adm_valid && top.s_adm_ready) adm.sent = busy = true;
+            if (top.m_adm_valid && top.m_adm_ready && adm.sent) {
+                get_words(top.m_adm_cqe, adm.cqe);
+                adm.timeout = top.m_adm_timeout;
+                adm.state = 2;
+                events |= DB_HSTOP_ANSWER;
+                busy = true;
+            }
+            busy |= !adm.sent;
+        }
+        if (reg.state == 1) {
+            if (top.s_reg_valid && top.s_reg_ready) reg.a_done = busy = true;
+            if (top.m_reg_valid && reg.a_done) {
+                reg.data = top.m_reg_rdata;
+                reg.resp = top.m_reg_status;
+                reg.state = 2;
+                events |= DB_HSTOP_ANSWER;
+                busy = true;
+            }
+            busy |= !reg.a_done;
+        }
+        if (top.m_fwd_valid) {
+            busy = true;
+            if (fready) {
+                db_fwd f{};
+                u32 data[16] = {}, be[2] = {};
+                get_words(top.m_fwd_data, data);
+                get_words(top.m_fwd_be, be);
+                f.cycle = cycle;
+                f.addr = top.m_fwd_addr;
+                f.be = be[0] | (ROW == 64 ? u64(be[1]) << 32 : 0);
+                f.bytes = ROW;
+                std::memcpy(f.data, data, ROW);
+                fwd.push_back(f);
+                ++stat[S_FWD];
+                events |= DB_HSTOP_FWD;
+            }
+        }
+        return busy;
+    }
+
+    // Between two edges.
+    void update() {
+        wr.tick();
+        rd.tick();
+        if (!cmd_on && !cmds.empty()) {
+            const db_block_cmd& c = cmds.front();
+            const u32 w[4] = {u32(c.lba), u32(c.lba >> 32), c.blocks, u32(c.tag) | u32(c.op & 15) << 16};
+            put_words(top.s_axis_cmd_tdata, w);
+            cmd_on = true;
+        }
+        top.s_axis_cmd_tvalid = cmd_on;
+        if (!w_on && !wbufs.empty() && wr.ready(rng)) {
+            const Buffer& b = wbufs.front();
+            u32 w[DATA_W / 32];
+            std::memcpy(w, b.p + b.at, ROW);
+            put_words(top.s_axis_wdata_tdata, w);
+            w_on = true;
+        }
+        top.s_axis_wdata_tvalid = w_on;
+        rready = rd.ready(rng);
+        sready = !(rd.pause && rng.below(100) < rd.pause);
+        fready = !fwd_stall;
+        top.m_axis_rdata_tready = rready;
+        top.m_axis_status_tready = sready;
+        top.m_fwd_ready = fready;
+        const bool ask = axil.state == 1;
+        top.s_axil_awvalid = ask && axil.write && !axil.a_done;
+        top.s_axil_wvalid = ask && axil.write && !axil.w_done;
+        top.s_axil_arvalid = ask && !axil.write && !axil.a_done;
+        top.s_axil_bready = ask && axil.write;
+        top.s_axil_rready = ask && !axil.write;
+        if (ask) {
+            top.s_axil_awaddr = top.s_axil_araddr = axil.addr;
+            top.s_axil_wdata = axil.data;
+            top.s_axil_wstrb = 15;
+        }
+        top.s_adm_valid = adm.state == 1 && !adm.sent;
+        if (top.s_adm_valid) put_words(top.s_adm_sqe, adm.sqe);
+        top.m_adm_ready = 1;
+        top.s_reg_valid = reg.state == 1 && !reg.a_done;
+        if (top.s_reg_valid) {
+            top.s_reg_write = reg.write;
+            top.s_reg_addr = reg.addr;
+            top.s_reg_wdata = reg.data;
+        }
+    }
+
+    // The next cycle in which it would do something to a top that is idle.
+    u64 next_event(u64 cycle) const {
+        if (cmd_on || !cmds.empty() || axil.state == 1 || top.s_adm_valid || top.s_reg_valid) return cycle;
+        if (w_on || wbufs.empty()) return NEVER;  // a beat that waits for room wakes nobody
+        return cycle + wr.wait();
+    }
+    void skipped(u64 n) {
+        wr.tick(n);
+        rd.tick(n);
+    }
+};
+
+}  // namespace db
