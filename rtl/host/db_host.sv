@@ -124,9 +124,9 @@ module db_host
   localparam int RING_LG = $clog2((WR_RING_BYTES < RD_RING_BYTES) ? WR_RING_BYTES : RD_RING_BYTES);
 
   // ------------------------------------------------------------------ control
-  logic         tick, ctl_idle, data_idle, io_up, io_dead, vwc, repeat_on_reset;
+  logic         ctl_idle, data_idle, io_up, io_dead, repeat_on_reset;
   logic [31:0]  nsid, max_blocks, cmd_timeout;
-  logic [15:0]  sq_size, oncs;
+  logic [15:0]  sq_size;
   logic         db_valid, db_ready, db_cq, late_valid, db_rung;
   logic [3:0]   db_qid, late_qid;
   logic [15:0]  db_value;
@@ -154,8 +154,8 @@ module db_host
       .s_acqe_valid(acqe_valid), .s_acqe_index(acqe_idx), .s_acqe(acqe),
       .s_db_valid(db_valid), .s_db_ready(db_ready), .s_db_cq(db_cq), .s_db_qid(db_qid), .s_db_value(db_value),
       .s_late_valid(late_valid), .s_late_cid(16'(late_cid)), .s_late_qid(late_qid),
-      .io_up, .io_dead, .nsid, .lba_shift, .blocks, .max_blocks, .sq_size, .oncs, .vwc, .repeat_on_reset, .cmd_timeout,
-      .tick, .ctl_idle, .s_idle(data_idle), .stat_cqe, .stat_bad(bad_q), .stat_doorbell(db_rung)
+      .io_up, .io_dead, .nsid, .lba_shift, .blocks, .max_blocks, .sq_size, .oncs(), .vwc(), .repeat_on_reset,
+      .cmd_timeout, .tick(), .ctl_idle, .s_idle(data_idle), .stat_cqe, .stat_bad(bad_q), .stat_doorbell(db_rung)
   );
   assign up   = io_up;
   assign dead = io_dead;
@@ -179,7 +179,6 @@ module db_host
 
   logic [31:0]      wr_fill, wr_freed, rd_freed;
   logic             ctx_re, cqe_start, cqe_valid;
-  logic [1:0]       cqe_q;
   logic [CID_W-1:0] ctx_slot, sq_base, slot_mask;
   slot_t            ctx;
   cqe_t             cqe;
@@ -220,7 +219,7 @@ module db_host
 
   db_host_cqe #(.DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) u_cqe (
       .clk, .rst, .start(cqe_start), .io_up, .sq_size, .s_wr_valid(wr_valid), .s_wr_addr(wr_addr),
-      .s_wr_data(wr_data), .s_wr_be(wr_be), .m_io_valid(cqe_valid), .m_io_q(cqe_q), .m_io_cqe(cqe), .head(cq_head),
+      .s_wr_data(wr_data), .s_wr_be(wr_be), .m_io_valid(cqe_valid), .m_io_q(), .m_io_cqe(cqe), .head(cq_head),
       .m_admin_valid(acqe_valid), .m_admin_idx(acqe_idx), .m_admin_cqe(acqe), .stat_bad(cqe_bad)
   );
 
@@ -265,7 +264,7 @@ module db_host
   db_host_src #(
       .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)
   ) u_src (
-      .clk, .rst, .window_base, .nsid, .lba_shift, .sq_base, .slot_mask, .s_row_valid(row_valid),
+      .clk, .window_base, .nsid, .sq_base, .slot_mask, .s_row_valid(row_valid),
       .s_row_addr(row_addr), .m_row_data(row_data), .m_ctx_re(ctx_re), .m_ctx_slot(ctx_slot), .s_ctx(ctx),
       .m_wbuf_re(wbuf_re), .m_wbuf_addr(wbuf_addr), .s_wbuf_data(wbuf_data), .m_abuf_re(abuf_re),
       .m_abuf_addr(abuf_row), .s_abuf_data(abuf_data)
