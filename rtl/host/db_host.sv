@@ -139,7 +139,7 @@ module db_host
 
   db_host_ctl #(
       .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
-      .PART_LOG2((RING_LG - 1 < 20) ? RING_LG - 1 : 20), .AUTO_START(AUTO_START)
+      .PART_LOG2((RING_LG - 3 < 12) ? 12 : (RING_LG - 3 > 20) ? 20 : RING_LG - 3), .AUTO_START(AUTO_START)
   ) u_ctl (
       .clk, .rst, .link_up, .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
       .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser, .m_axis_rq_tvalid, .m_axis_rq_tready,
