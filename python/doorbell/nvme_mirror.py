@@ -14,7 +14,9 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+
+from doorbell.host_sim import DriveMessage, HostSim
+from doorbell.qemu_drives import QemuDrives
 
 PAGE = 4096
 DOORBELLS = 0x1000
@@ -22,38 +24,6 @@ CAP, AQA, ASQ, ACQ = 0x00, 0x24, 0x28, 0x30
 IDENTIFY, CREATE_SQ, CREATE_CQ, GET_LOG = 0x06, 0x01, 0x05, 0x02
 GET_FEATURES, SET_FEATURES, FW_DOWNLOAD = 0x0A, 0x09, 0x11
 DSM = 0x09
-READ_BYTES = 512
-"""Bytes of one read of the core's window, what a drive with MRRS 512 would ask for."""
-
-
-class Core(Protocol):
-    """The core's side: what passes its root port, seen from the drive."""
-
-    def next_message(self) -> object | None:
-        """Next request of the core: an object with kind, id, addr, data (bytes of a write) and len."""
-
-    def answer(self, number: int, status: int, data: bytes) -> None:
-        """Answer a read or a configuration request; status 0 is good."""
-
-    def read(self, address: int, size: int) -> int:
-        """Start a read of the window; a handle, or -1 when too many are under way."""
-
-    def poll(self, handle: int) -> bytes | None:
-        """The answer of a read, None while it is not there."""
-
-    def write(self, address: int, data: bytes) -> None:
-        """Write to the window, at most 256 bytes, not across 4 KiB."""
-
-
-class Bus(Protocol):
-    """The drive's side, as of `qemu_drives.QemuDrives`."""
-
-    def config_read(self, drive: int, offset: int) -> int: ...
-    def config_write(self, drive: int, offset: int, value: int, byte_enables: int = 15) -> None: ...
-    def memory_read(self, address: int, size: int) -> bytes | None: ...
-    def memory_write(self, address: int, data: bytes) -> None: ...
-
-
 @dataclass
 class _Command:
     """A submission entry on its way to the drive, or in it."""
@@ -87,77 +57,63 @@ class _Queue:
 class NvmeMirror:
     """One drive. `step` does what can be done now and says whether anything was."""
 
-    def __init__(self, core: Core, bus: Bus, drive: int, base: int, memory: memoryview) -> None:
-        self._core, self._bus, self._drive, self._base, self._memory = core, bus, drive, base, memory
+    def __init__(self, sim: HostSim, bus: QemuDrives, drive: int) -> None:
+        """sim: with an `ExternalDrive` at port `drive`, and the drive's window at `bus.window(drive)`."""
+        self._sim, self._bus, self._drive = sim, bus, drive
+        self._base, self._memory = bus.window(drive)
         self._bar = [0, 0]
         self._stride = 4
         self._registers: dict[int, int] = {}
         self._queues: dict[int, _Queue] = {}
         self._lba_shift = 9
-        self._todo: deque[tuple[int, int, Callable[[bytes], None]]] = deque()  # reads to be started
-        self._reads: list[tuple[int, Callable[[bytes], None]]] = []  # and under way
+        self._reads: deque[tuple[int, int, Callable[[bytes], None]]] = deque()  # of the window: handle, bytes, then
         self.commands = 0
 
     # ------------------------------------------------------------ the loop
 
     def step(self) -> bool:
         busy = False
-        while (message := self._core.next_message()) is not None:
+        for message in self._sim.messages(self._drive):
             self._request(message)
             busy = True
-        busy |= self._move_reads()
+        while self._reads:
+            handle, size, then = self._reads[0]
+            data = self._sim.host_read_poll(handle, size, self._drive)
+            if data is None:
+                break
+            self._reads.popleft()
+            then(data)
+            busy = True
         for queue in self._queues.values():
             busy |= self._submit(queue) | self._complete(queue)
         return busy
 
-    def _move_reads(self) -> bool:
-        busy = False
-        while self._todo:
-            address, size, then = self._todo[0]
-            handle = self._core.read(address, size)
-            if handle < 0:
-                break
-            self._todo.popleft()
-            self._reads.append((handle, then))
-            busy = True
-        left = []
-        for handle, then in self._reads:
-            data = self._core.poll(handle)
-            if data is None:
-                left.append((handle, then))
-            else:
-                then(data)
-                busy = True
-        self._reads = left
-        return busy
-
     def _ask(self, address: int, size: int, then: Callable[[bytes], None]) -> None:
-        """Read the core's window in pieces; `then` gets each, with what it is for bound into it."""
-        self._todo.append((address, size, then))
+        """Read the core's window; `then` gets the data, in the order of asking."""
+        self._reads.append((self._sim.host_read(address, size, self._drive), size, then))
 
     # ------------------------------------------------------------ requests of the core
 
-    def _request(self, message: object) -> None:
-        kind, number, addr = message.kind, message.id, message.addr  # type: ignore[attr-defined]
-        if kind == "config_read":
-            self._core.answer(number, 0, struct.pack("<I", self._bus.config_read(self._drive, addr)))
-        elif kind == "config_write":
-            (value,) = struct.unpack("<I", message.data[:4])  # type: ignore[attr-defined]
-            self._bus.config_write(self._drive, addr, value, message.byte_enables)  # type: ignore[attr-defined]
+    def _request(self, message: DriveMessage) -> None:
+        addr = message.addr
+        if message.kind == "cfg_read":
+            here = not message.target & 0xFF  # function 0 of device 0
+            value = self._bus.config_read(self._drive, addr & ~3) if here else 0xFFFFFFFF
+            self._sim.answer(message.id, struct.pack("<I", value), 0 if here else 1, self._drive)
+        elif message.kind == "cfg_write":
+            enables = (1 << message.size) - 1 << addr % 4
+            value = int.from_bytes(message.data, "little") << 8 * (addr % 4)
+            self._bus.config_write(self._drive, addr & ~3, value, enables)
             if addr in (0x10, 0x14):
                 self._bar[(addr - 0x10) // 4] = value & (~15 if addr == 0x10 else 0xFFFFFFFF)
-            self._core.answer(number, 0, b"")
-        elif kind == "read":
-            data = self._bus.memory_read(addr, message.len)  # type: ignore[attr-defined]
+            self._sim.answer(message.id, b"", 0, self._drive)
+        elif message.kind == "read":
+            data = self._bus.memory_read(addr, message.size)
             if data and addr - self._bar_address == CAP + 4:
                 self._stride = 4 << (data[0] & 15)
-            elif data and addr - self._bar_address == CAP and len(data) == 8:
-                self._stride = 4 << (data[4] & 15)
-            self._core.answer(number, 0 if data else 1, data or b"")
-        elif kind == "write":
-            self._register_write(addr, message.data)  # type: ignore[attr-defined]
-        elif kind == "reset":
-            self._queues.clear()
+            self._sim.answer(message.id, data, 0 if data else 1, self._drive)
+        elif message.kind == "write":
+            self._register_write(addr, message.data)
 
     @property
     def _bar_address(self) -> int:
@@ -185,7 +141,7 @@ class NvmeMirror:
 
     def _enable(self, on: int) -> None:
         self._queues.clear()
-        self._todo.clear()
+        self._reads.clear()
         if on:
             sizes = self._registers.get(AQA, 0)
             low, high = self._registers.get, self._registers.get
@@ -222,19 +178,23 @@ class NvmeMirror:
         command.missing -= 1
         self._fetch_data(command)
 
-    def _pieces(self, command: _Command, size: int) -> list[tuple[int, int]]:
-        """(address, bytes) of the command's data, in its order, no piece longer than `size` or across a page."""
-        out, left = [], command.length
+    def _pieces(self, command: _Command) -> list[tuple[int, int]]:
+        """(address, bytes) of the command's data, in its order; neighbouring pages in one."""
+        out: list[tuple[int, int]] = []
+        left = command.length
         for page in command.pages:
-            end = min(PAGE - page % PAGE, left)
-            out += [(page + at, min(size, end - at)) for at in range(0, end, size)]
-            left -= end
+            size = min(PAGE - page % PAGE, left)
+            if out and out[-1][0] + out[-1][1] == page:
+                out[-1] = (out[-1][0], out[-1][1] + size)
+            else:
+                out.append((page, size))
+            left -= size
         return out
 
     def _fetch_data(self, command: _Command) -> None:
         if not command.to_drive:
             return
-        for address, size in self._pieces(command, READ_BYTES):
+        for address, size in self._pieces(command):
             command.missing += 1
             self._ask(address, size, lambda data, a=address: self._data(command, a, data))
 
@@ -308,7 +268,7 @@ class NvmeMirror:
             command = queue.inside.pop(cid, None)
             if command and command.length and not command.to_drive and not status >> 1:
                 self._hand_over(queue, command)
-            self._core.write(queue.cq_base + 16 * queue.head, entry)
+            self._sim.host_write(queue.cq_base + 16 * queue.head, entry, self._drive)
             queue.head += 1
             if queue.head == queue.cq_size:
                 queue.head, queue.phase = 0, 1 - queue.phase
@@ -316,9 +276,9 @@ class NvmeMirror:
         return busy
 
     def _hand_over(self, queue: _Queue, command: _Command) -> None:
-        for address, size in self._pieces(command, 256):
+        for address, size in self._pieces(command):
             at = address - self._base
-            self._core.write(address, bytes(self._memory[at : at + size]))
+            self._sim.host_write(address, bytes(self._memory[at : at + size]), self._drive)
         if queue.qid == 0 and command.entry[0] == IDENTIFY and command.entry[40] == 0:
             at = command.pages[0] - self._base
             flbas = self._memory[at + 26] & 15
