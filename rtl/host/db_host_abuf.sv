@@ -2,10 +2,10 @@
 // Admin data buffer (4 KiB) and admin submission queue (4 entries), which the drive reads and writes by rows and the
 // admin engine and registers by dwords.
 //
-// Dword addresses: 0..1023 the buffer, 1024..1087 the submission queue. The drive's row writes outside the buffer are not
-// for this memory. A dword access waits while the drive has the port that it needs: reads for reads, writes for writes.
-// Latency: row read 2 cycles; m_dw_rdata 2 cycles after the cycle with s_dw_en and s_dw_ready. Throughput: a row read and
-// a row write every cycle, a dword access in every cycle without.
+// Dword addresses: 0..1023 the buffer, 1024..1087 the submission queue. The drive's row writes outside the buffer are
+// not for this memory. A dword access waits while the drive has the port that it needs: reads for reads, writes for
+// writes. Latency: row read 2 cycles; m_dw_rdata 2 cycles after the cycle with s_dw_en and s_dw_ready. Throughput: a
+// row read and a row write every cycle, a dword access in every cycle without.
 module db_host_abuf
   import db_host_pkg::*;
 #(

@@ -67,8 +67,8 @@ package db_host_pkg;
   } slot_t;
 
   // ------------------------------------------------------------------ a request that wants an answer
-  // What db_host_tx needs of a non-posted request: the CQ descriptor with its byte enables, for the completion and, if it
-  // is bad, for the copy that PG213 wants behind the descriptor of an unsuccessful completion.
+  // What db_host_tx needs of a non-posted request: the CQ descriptor with its byte enables, for the completion and, if
+  // it is bad, for the copy that PG213 wants behind the descriptor of an unsuccessful completion.
   typedef struct packed {
     logic        bad;          // not a memory read of the window: unsupported
     logic [2:0]  attr;

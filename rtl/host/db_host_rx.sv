@@ -2,10 +2,10 @@
 // Target side of the root port (CQ): writes of the drive become row writes, what wants an answer becomes a request.
 //
 // A packet's payload starts at any lane of a row, so it is turned: a row takes its lanes from this beat and the one
-// before. What is left after the last beat goes out as a row of its own; it costs a cycle of CQ at 256 and 512 bits, none
-// at 128, where the next packet starts with a beat of descriptor alone.
-// Byte enables are those of tuser (byte_en), so a row write may enable any bytes, or none. Writes outside the window are
-// dropped (m_bad); a damaged one (discontinue, in its last beat) loses its last row, but rows before it have been
+// before. What is left after the last beat goes out as a row of its own; it costs a cycle of CQ at 256 and 512 bits,
+// none at 128, where the next packet starts with a beat of descriptor alone.
+// Byte enables are those of tuser (byte_en), so a row write may enable any bytes, or none. Writes outside the window
+// are dropped (m_bad); a damaged one (discontinue, in its last beat) loses its last row, but rows before it have been
 // written: m_damaged says that something in the window is not what the drive meant.
 // Latency: 1 cycle, both ways. Throughput: a beat every cycle but for that bubble. tready is a register: after
 // fwd_stall rose up to 3 row writes follow, the one of that cycle included; after req_room fell up to 2 requests.

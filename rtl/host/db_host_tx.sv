@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of the root port (CC): requests from db_host_rx to completions, their rows asked from db_host_src.
 //
-// A request is cut into completions of at most MPS that end at multiples of it; each is a run of steps, one a cycle, and
-// each step asks for the next row. ROW_LATENCY cycles later the row comes back into a small memory (as many steps are
-// under way as it has places, so nothing is ever lost), from which the beats are put together: a beat takes its lanes
-// from a row and the one before. A payload that begins in the upper part of a row (dword 4 and more of it; 256 and 512
-// bits only) costs a step without a beat. Bad requests are answered with UR and the copy of the request.
-// What the completion's header needs waits beside: the request itself until its last completion has left, and a few
-// bits for each completion under way.
+// A request is cut into completions of at most MPS that end at multiples of it; each is a run of steps, one a cycle,
+// and each step asks for the next row. ROW_LATENCY cycles later the row comes back into a small memory (as many steps
+// are under way as it has places, so nothing is ever lost), from which the beats are put together: a beat takes its
+// lanes from a row and the one before. A payload that begins in the upper part of a row (dword 4 and more of it; 256
+// and 512 bits only) costs a step without a beat. Bad requests are answered with UR and the copy of the request. What
+// the completion's header needs waits beside: the request itself until its last completion has left, and a few bits
+// for each completion under way.
 // Latency: 9 cycles from s_req_valid to the first beat. Throughput: a beat every cycle, no gap inside a packet, none
 // between packets but for that step. m_row_* come from registers through one gate.
 module db_host_tx
@@ -178,7 +178,7 @@ module db_host_tx
       act_q               <= 1'b1;
       row_q               <= cut_q.addr[23:LN];
       left_q              <= cut_q.bad ? 9'(UR_DW / N > 1 ? 1 : 0)
-                                       : 9'((11'(size) + 11'(CC_DW)) >> LN) + 9'(preload);
+                                       : 9'((11'(size) + (preload ? 11'(CC_DW + N) : 11'(CC_DW))) >> LN);
     end
     way_q      <= {way_q[ROW_LATENCY-2:0], step};
     way_last_q <= {way_last_q[ROW_LATENCY-2:0], step_last};

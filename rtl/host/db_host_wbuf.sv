@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring of data to be written: a stream fills it in order, the drive's read requests read it at any row.
 //
-// What is counted in units of 512 bytes wraps at 2^32: `fill` written, `s_free512` no longer needed; their difference is
-// what the ring holds. A unit is counted once its last row can be read.
-// Latency: row to `fill` 1 cycle, read 2 cycles. Throughput: a row in and a row out every cycle. s_axis_wdata_tready is
-// a register; it falls in the cycle after the row that fills the ring and rises in the cycle after a unit is given back.
+// What is counted in units of 512 bytes wraps at 2^32: `fill` written, `s_free512` no longer needed; their difference
+// is what the ring holds. A unit is counted once its last row can be read.
+// Latency: row to `fill` 1 cycle, read 2 cycles. Throughput: a row in and a row out every cycle. s_axis_wdata_tready
+// is a register; it falls in the cycle after the row that fills the ring and rises in the cycle after a unit is given
+// back.
 module db_host_wbuf #(
     parameter int unsigned DATA_W = 128,    // bits of a row: 128, 256 or 512
     parameter int unsigned BYTES  = 65536,  // of the ring: a power of two, 4 KiB .. 8 MiB

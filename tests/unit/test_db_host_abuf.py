@@ -67,9 +67,7 @@ async def random_accesses(dut: Any) -> None:
         if access is not None:
             dut.s_dw_we.value, dut.s_dw_addr.value, dut.s_dw_wdata.value = access
         await RisingEdge(dut.clk)
-        row_due.append(
-            int.from_bytes(memory[row * size : row * size + size], "little") if row_re else None
-        )
+        row_due.append(int.from_bytes(memory[row * size : row * size + size], "little") if row_re else None)
         counts["row read"] += row_re
         want_word: int | None = None
         if access is not None and not conflict:

@@ -175,6 +175,8 @@ async def short_ones(dut: Any) -> None:
             n = 1 if last == 0 else 2
             if first or not last:
                 todo.append((Tlp(MEM_RD, host_cq.place(b.rng, n, BASE), n, first, last, tag=last), False))
+    # At the start of a row: one step each, so that the most completions are under way.
+    todo += [(Tlp(MEM_RD, BASE + 64 * b.rng.randrange(1 << 20), 1, 15, 0, tag=i), False) for i in range(60)]
     await b.run(todo, stall=0.9)
 
 
