@@ -156,6 +156,13 @@ module db_host_axil
   end
 
   // ------------------------------------------------------------------ what is read
+  logic  idle_q;
+  step_e step_q;
+  always_ff @(posedge clk) begin
+    idle_q <= idle;
+    step_q <= step;
+  end
+
   always_comb begin
     in.ADMIN_BUF.rd_ack       = read_q[1];
     in.ADMIN_BUF.rd_data      = read_q[1] ? s_abuf_rdata : '0;
@@ -169,8 +176,8 @@ module db_host_axil
     in.STATUS.up.next         = io_up;
     in.STATUS.dead.next       = io_dead;
     in.STATUS.link.next       = link_up;
-    in.STATUS.idle.next       = idle;
-    in.STATUS.step.next       = step;
+    in.STATUS.idle.next       = idle_q;
+    in.STATUS.step.next       = step_q;
     in.FAIL.reason.next       = fail_reason;
     in.FAIL.step.next         = fail_step;
     in.FAIL.status.next       = fail_status;
