@@ -12,7 +12,7 @@ from cocotb.triggers import RisingEdge
 from host_ctl_bench import MS, WINDOW, Bench, names, run
 from host_drive_model import GET_LOG, Options
 
-SQE, BUFFER = 0xC0, 0x4000
+SQE, BUFFER = 0x5000, 0x4000
 ADMIN, DW0, DW1 = 0x80, 0x84, 0x88
 BUF_ADDR = WINDOW + 0x2000
 
@@ -85,6 +85,7 @@ async def identity_and_settings(dut):
         port.value = 0
         assert await b.read(addr) == pulses
     assert await b.read(0x200) == 0
+    assert await b.read(SQE) == 0
 
 
 @cocotb.test()
