@@ -18,8 +18,13 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BLOCKS = {"db_nvme": "passthrough", "db_ssd_fw": "passthrough", "db_host": "axi4-lite-flat"}
+BUSES = {
+    "db_nvme": ["passthrough"],
+    "db_ssd_fw": ["passthrough"],
+    "db_host": ["axi4-lite-flat", "--rt-read-response"],
+}
 """The SystemRDL files and the bus of each one's RTL."""
+BLOCKS = tuple(BUSES)
 
 # The generated modules drive a struct from several always blocks, field by field, which is what Verilator warns of.
 WAIVER = "// verilator lint_off MULTIDRIVEN\n// verilator lint_off UNUSEDSIGNAL\n"
@@ -30,7 +35,7 @@ def commands(block: str, out: Path) -> list[list[str]]:
     rdl = str(HERE / f"{block}.rdl")
     module = f"{block}_regs"
     return [
-        ["regblock", rdl, "-o", str(out / "rtl"), "--cpuif", BLOCKS[block], "--default-reset", "rst",
+        ["regblock", rdl, "-o", str(out / "rtl"), "--cpuif", *BUSES[block], "--default-reset", "rst",
          "--module-name", module, "--package-name", f"{module}_pkg"],
         ["c-header", rdl, "-o", str(out / "c" / f"{block}.h"), "--type-style", "lexical"],
         ["markdown", rdl, "-o", str(out / "md" / f"{block}.md")],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers of the host on AXI4-Lite: the block generated from regs/db_host.rdl (db_host_regs), the RAM for an admin
-// command, and the window onto the admin buffer at 0x4000. Whole dwords: write strobes count in registers only.
+// command at 0x5000, and the window onto the admin buffer at 0x4000. Whole dwords: write strobes count in registers only.
 // Latency: a register as the generated block has it (a few cycles); the window waits while the engine has the buffer.
 module db_host_axil
   import db_host_ctl_pkg::*;
@@ -116,61 +116,65 @@ module db_host_axil
   assign cmd_timeout     = out.CMD_TIMEOUT.V.value;
   assign adm_go          = out.ADMIN.go.value;
 
-  // ------------------------------------------------------------------ window onto the admin buffer
-  logic [1:0] read_q;  // cycles since the buffer has taken a read
-  logic       done_q;
+  // ------------------------------------------------------------------ admin buffer and command
+  logic [1:0] read_q;           // cycles since the buffer has taken a read
+  logic       done_q, sqe_rd_q;
+  logic       req, to_buffer;
+  assign req       = out.ADMIN_MEM.req;
+  assign to_buffer = out.ADMIN_MEM.addr[13:12] == 2'd0;
+
   always_ff @(posedge clk) begin
-    read_q <= {read_q[0], m_abuf.en && s_abuf_ready && !m_abuf.we};
-    done_q <= m_abuf.en && s_abuf_ready && m_abuf.we;
+    read_q   <= {read_q[0], m_abuf.en && s_abuf_ready && !m_abuf.we};
+    done_q   <= (m_abuf.en && s_abuf_ready && m_abuf.we) || (req && !to_buffer && out.ADMIN_MEM.req_is_wr);
+    sqe_rd_q <= req && !to_buffer && !out.ADMIN_MEM.req_is_wr;
     if (m_abuf.en && s_abuf_ready) m_abuf.en <= 1'b0;
-    if (out.ADMIN_BUF.req) begin
-      m_abuf.en    <= 1'b1;
-      m_abuf.we    <= out.ADMIN_BUF.req_is_wr;
-      m_abuf.addr  <= {1'b0, out.ADMIN_BUF.addr[11:2]};
-      m_abuf.wdata <= out.ADMIN_BUF.wr_data;
+    if (req) begin
+      m_abuf.en    <= to_buffer;
+      m_abuf.we    <= out.ADMIN_MEM.req_is_wr;
+      m_abuf.addr  <= {1'b0, out.ADMIN_MEM.addr[11:2]};
+      m_abuf.wdata <= out.ADMIN_MEM.wr_data;
     end
     if (rst) begin
       m_abuf.en <= 1'b0;
       read_q    <= '0;
       done_q    <= 1'b0;
+      sqe_rd_q  <= 1'b0;
     end
   end
 
-  // ------------------------------------------------------------------ the command
-  logic sqe_wr_q, sqe_rd_q;
   db_ram_sdp #(
       .WIDTH(32),
       .DEPTH(16)
   ) u_sqe (
       .clk,
-      .we   (out.ADMIN_SQE.req && out.ADMIN_SQE.req_is_wr),
-      .waddr(out.ADMIN_SQE.addr[5:2]),
-      .wdata(out.ADMIN_SQE.wr_data),
+      .we   (req && !to_buffer && out.ADMIN_MEM.req_is_wr),
+      .waddr(out.ADMIN_MEM.addr[5:2]),
+      .wdata(out.ADMIN_MEM.wr_data),
       .re   (1'b1),
       .raddr(adm_index),
       .rdata(adm_data)
   );
-  always_ff @(posedge clk) begin
-    sqe_wr_q <= out.ADMIN_SQE.req && out.ADMIN_SQE.req_is_wr && !rst;
-    sqe_rd_q <= out.ADMIN_SQE.req && !out.ADMIN_SQE.req_is_wr && !rst;
-  end
 
   // ------------------------------------------------------------------ what is read
+  logic  idle_q;
+  step_e step_q;
+  always_ff @(posedge clk) begin
+    idle_q <= idle;
+    step_q <= step;
+  end
+
   always_comb begin
-    in.ADMIN_BUF.rd_ack       = read_q[1];
-    in.ADMIN_BUF.rd_data      = read_q[1] ? s_abuf_rdata : '0;
-    in.ADMIN_BUF.wr_ack       = done_q;
-    in.ADMIN_SQE.rd_ack       = sqe_rd_q;
-    in.ADMIN_SQE.rd_data      = '0;
-    in.ADMIN_SQE.wr_ack       = sqe_wr_q;
+    in.ADMIN_MEM.rd_ack       = read_q[1] || sqe_rd_q;
+    in.ADMIN_MEM.rd_data      = read_q[1] ? s_abuf_rdata : '0;
+    in.ADMIN_MEM.wr_ack       = done_q;
     in.PARAM.cmds.next        = 16'(NUM_CMDS);
     in.PARAM.qp.next          = 8'(NUM_QP);
     in.PARAM.width.next       = 8'(DATA_W / 8);
     in.STATUS.up.next         = io_up;
     in.STATUS.dead.next       = io_dead;
     in.STATUS.link.next       = link_up;
-    in.STATUS.idle.next       = idle;
-    in.STATUS.step.next       = step;
+    in.STATUS.idle.next       = idle_q;
+    in.STATUS.step.next       = step_q;
     in.FAIL.reason.next       = fail_reason;
     in.FAIL.step.next         = fail_step;
     in.FAIL.status.next       = fail_status;

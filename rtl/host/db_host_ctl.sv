@@ -137,14 +137,14 @@ module db_host_ctl
   always_ff @(posedge clk) enable_q <= rst ? AUTO_START : enable_q || start;
 
   // ------------------------------------------------------------------ requests
-  logic        acc_valid, acc_ready, ans_valid, raw_q, own_valid;
-  acc_t        acc;
+  logic        acc_free, acc_ready, acc_valid_q, ans_valid, raw_q, own_valid;
+  acc_t        acc, acc_q;
   logic [31:0] ans_rdata;
   acc_status_e ans_status;
   logic        pci_acc_valid, nvme_acc_valid, rec_acc_valid;
   acc_t        pci_acc, nvme_acc, rec_acc;
   assign own_valid    = pci_acc_valid || nvme_acc_valid || rec_acc_valid;
-  assign acc_valid    = own_valid || s_reg_valid;
+  assign acc_ready    = acc_free && !acc_valid_q;  // so no answer can be another's
   assign s_reg_ready  = acc_ready && !own_valid;
   assign m_reg_valid  = ans_valid && raw_q;
   assign m_reg_rdata  = ans_rdata;
@@ -156,7 +156,14 @@ module db_host_ctl
     else acc = '{op: s_reg_write ? ACC_MEM_WR : ACC_MEM_RD, addr: s_reg_addr, be: 4'hf, wdata: s_reg_wdata};
   end
   always_ff @(posedge clk) begin
-    if (acc_valid && acc_ready) raw_q <= !own_valid;
+    if (acc_ready) begin
+      acc_valid_q <= own_valid || s_reg_valid;
+      acc_q       <= acc;
+      raw_q       <= !own_valid;
+    end else if (acc_free) begin
+      acc_valid_q <= 1'b0;
+    end
+    if (rst) acc_valid_q <= 1'b0;
   end
 
   logic        db_valid, db_ready, adb_valid, adb_ready, adb_cq;
@@ -180,9 +187,9 @@ module db_host_ctl
       .s_db_cq     (s_db_valid ? s_db_cq : adb_cq),
       .s_db_qid    (s_db_valid ? s_db_qid : 4'd0),
       .s_db_value  (s_db_valid ? s_db_value : adb_value),
-      .s_acc_valid (acc_valid),
-      .s_acc_ready (acc_ready),
-      .s_acc       (acc),
+      .s_acc_valid (acc_valid_q),
+      .s_acc_ready (acc_free),
+      .s_acc       (acc_q),
       .m_acc_valid (ans_valid),
       .m_acc_rdata (ans_rdata),
       .m_acc_status(ans_status),
@@ -398,7 +405,7 @@ module db_host_ctl
       .s_rsp_cqe    (rsp_cqe)
   );
 
-  assign ctl_idle = !busy && !acc_valid && !db_valid && !m_axis_rq_tvalid &&
+  assign ctl_idle = !busy && !acc_valid_q && !s_reg_valid && !db_valid && !m_axis_rq_tvalid &&
                     !adm_busy && cmd_index == '0 && !s_adm_valid && !m_adm_valid;
 
   db_host_axil #(

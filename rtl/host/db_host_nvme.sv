@@ -82,7 +82,7 @@ module db_host_nvme
     REG, COMMAND, BUFFER
   } kind_e;
   typedef enum logic [2:0] {
-    ASK, ANSWER, FETCH, LOOK, LATER
+    ASK, ANSWER, FETCH, LOOK, ACT, LATER
   } state_e;
   state_e      state_q;
   step_e       step_q, next;
@@ -203,23 +203,24 @@ module db_host_nvme
     endcase
   end
 
-  logic ask;
+  logic ask, dword_ready_q;
   assign ask         = state_q == ASK && step_q != STEP_OFF;
   assign m_acc_valid = ask && kind == REG;
   assign m_acc       = '{op: wr ? ACC_MEM_WR : ACC_MEM_RD, addr: 24'(addr), be: 4'hf, wdata: wdata};
   assign m_abuf      = '{en: ask && kind == BUFFER, we: 1'b0, addr: 11'(addr), wdata: '0};
-  assign m_cmd_valid = ask && kind == COMMAND;
+  assign m_cmd_valid = ask && kind == COMMAND && dword_ready_q;
   assign m_clear     = step_q >= STEP_WAIT_OFF && step_q <= STEP_ENABLE;
 
-  always_comb begin : p_sqe
+  always_ff @(posedge clk) begin : p_sqe
+    dword_ready_q <= ask && kind == COMMAND && !(m_cmd_valid && m_cmd_ready);
     unique case (s_cmd_index)
-      4'd0:    m_cmd_data = 32'(opc);
-      4'd1:    m_cmd_data = cdw1;
-      4'd6:    m_cmd_data = {window_base[31:WIN_W], prp1};
-      4'd7:    m_cmd_data = window_base[63:32];
-      4'd10:   m_cmd_data = cdw10;
-      4'd11:   m_cmd_data = cdw11;
-      default: m_cmd_data = '0;
+      4'd0:    m_cmd_data <= 32'(opc);
+      4'd1:    m_cmd_data <= cdw1;
+      4'd6:    m_cmd_data <= {window_base[31:WIN_W], prp1};
+      4'd7:    m_cmd_data <= window_base[63:32];
+      4'd10:   m_cmd_data <= cdw10;
+      4'd11:   m_cmd_data <= cdw11;
+      default: m_cmd_data <= '0;
     endcase
   end
 
@@ -228,7 +229,9 @@ module db_host_nvme
   fail_e       ans_fail_q;  // there is none
   logic        over;        // out of time
   logic        again;       // look once more later
-  fail_e       bad;
+  fail_e       bad, bad_q;
+  logic        again_q, last_q;
+  step_e       next_q;
   logic [ 7:0] mdts;
   assign mdts = ans_q[15:8];
   always_comb begin : p_check
@@ -306,22 +309,29 @@ module db_host_nvme
       end
       FETCH: state_q <= ANSWER;
       LOOK: begin
+        state_q <= ACT;
+        bad_q   <= bad;
+        again_q <= again;
+        next_q  <= next;
+        last_q  <= step_q == STEP_CREATE_SQ && next != STEP_CREATE_CQ;
+      end
+      ACT: begin
         state_q <= ASK;
         if (step_q inside {STEP_DISABLE, STEP_ENABLE}) begin
           ms_q   <= '0;
           half_q <= '0;
         end
-        if (bad != FAIL_NONE) begin
+        if (bad_q != FAIL_NONE) begin
           done   <= 1'b1;
-          fail   <= bad;
+          fail   <= bad_q;
           step_q <= STEP_OFF;
-        end else if (again) begin
+        end else if (again_q) begin
           state_q <= LATER;
-        end else if (step_q == STEP_CREATE_SQ && next != STEP_CREATE_CQ) begin
+        end else if (last_q) begin
           done   <= 1'b1;
           step_q <= STEP_OFF;
         end else begin
-          step_q <= next;
+          step_q <= next_q;
         end
         if (step_q == STEP_CREATE_SQ) qp_q <= qp_q + 1'b1;
       end
