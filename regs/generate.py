@@ -18,7 +18,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BLOCKS = ("db_nvme", "db_ssd_fw")
+BLOCKS = {"db_nvme": "passthrough", "db_ssd_fw": "passthrough", "db_host": "axi4-lite-flat"}
+"""The SystemRDL files and the bus of each one's RTL."""
+
 # The generated modules drive a struct from several always blocks, field by field, which is what Verilator warns of.
 WAIVER = "// verilator lint_off MULTIDRIVEN\n// verilator lint_off UNUSEDSIGNAL\n"
 
@@ -28,7 +30,7 @@ def commands(block: str, out: Path) -> list[list[str]]:
     rdl = str(HERE / f"{block}.rdl")
     module = f"{block}_regs"
     return [
-        ["regblock", rdl, "-o", str(out / "rtl"), "--cpuif", "passthrough", "--default-reset", "rst",
+        ["regblock", rdl, "-o", str(out / "rtl"), "--cpuif", BLOCKS[block], "--default-reset", "rst",
          "--module-name", module, "--package-name", f"{module}_pkg"],
         ["c-header", rdl, "-o", str(out / "c" / f"{block}.h"), "--type-style", "lexical"],
         ["markdown", rdl, "-o", str(out / "md" / f"{block}.md")],
@@ -70,7 +72,8 @@ def reference(out: Path) -> str:
         pages.append(re.sub(r"</?p>", "", page).strip())
     return (
         "# Registers\n\nGenerated from `regs/*.rdl` by `python regs/generate.py --reference`. First what a host sees "
-        "in BAR 0, then what the\nfirmware sees.\n\n" + "\n\n".join(pages) + "\n"
+        "in BAR 0, then what the\nfirmware sees, then the registers of the host accelerator.\n\n"
+        + "\n\n".join(pages) + "\n"
     )
 
 

@@ -34,6 +34,7 @@ struct Pace {
 template <class Top, u32 DATA_W>
 struct HostUser {
     static constexpr u32 ROW = DATA_W / 8;
+    static constexpr u32 SQE_DW = 16;
     struct Buffer {
         const u8* p;
         u64 len, at;
@@ -69,8 +70,9 @@ struct HostUser {
         bool write, a_done, w_done;
     } axil = {}, reg = {};
     struct {
-        u32 state, sqe[16], cqe[4];
-        bool sent, timeout;
+        u32 state, sqe[SQE_DW], cqe[4];
+        u32 sent;  // dwords
+        bool timeout;
     } adm = {};
 
     HostUser(Top& t, const db_host_config& c) : top(t), rng(c.seed + 77) {
@@ -211,15 +213,18 @@ struct HostUser {
     bool sample_side(u64 cycle) {
         bool busy = false;
         if (adm.state == 1) {
-            if (top.s_adm_valid && top.s_adm_ready) adm.sent = busy = true;
-            if (top.m_adm_valid && top.m_adm_ready && adm.sent) {
+            if (top.s_adm_valid && top.s_adm_ready) {
+                ++adm.sent;
+                busy = true;
+            }
+            if (top.m_adm_valid && top.m_adm_ready && adm.sent == SQE_DW) {
                 get_words(top.m_adm_cqe, adm.cqe);
                 adm.timeout = top.m_adm_timeout;
                 adm.state = 2;
                 events |= DB_HSTOP_ANSWER;
                 busy = true;
             }
-            busy |= !adm.sent;
+            busy |= adm.sent < SQE_DW;
         }
         if (reg.state == 1) {
             if (top.s_reg_valid && top.s_reg_ready) reg.a_done = busy = true;
@@ -288,8 +293,8 @@ struct HostUser {
             top.s_axil_wdata = axil.data;
             top.s_axil_wstrb = 15;
         }
-        top.s_adm_valid = adm.state == 1 && !adm.sent;
-        if (top.s_adm_valid) put_words(top.s_adm_sqe, adm.sqe);
+        top.s_adm_valid = adm.state == 1 && adm.sent < SQE_DW;
+        if (top.s_adm_valid) top.s_adm_data = adm.sqe[adm.sent];
         top.m_adm_ready = 1;
         top.s_reg_valid = reg.state == 1 && !reg.a_done;
         if (top.s_reg_valid) {

@@ -335,7 +335,8 @@ class HostSim:
     """One simulated host and its drives, one for each root port.
 
     write_gbps, read_gbps: pace of the user's streams (0: a beat a cycle), user_stall_pct: random pauses in them;
-    stall_pct: random pauses in the hard block's. cpl_timeout_us: of the host's own requests.
+    stall_pct: random pauses in the hard block's. cpl_timeout_us: of the host's own requests. idle_skip: jump over time
+    in which nothing happens; only for a top that has no timers of its own (those of db_host would stand still).
     """
 
     WINDOW = 0x10_0000_0000
@@ -354,7 +355,7 @@ class HostSim:
         write_gbps: float = 0,
         read_gbps: float = 0,
         cpl_timeout_us: float = 50,
-        idle_skip: bool = True,
+        idle_skip: bool = False,
         window: int = WINDOW,
         bar: int = BAR,
     ) -> None:

@@ -14,6 +14,7 @@ from doorbell.errors import UserError
 
 TOPS: dict[str, list[dict[str, int]]] = {
     "db_ssd": [{"DATA_W": 128}, {"DATA_W": 256}, {"DATA_W": 512}],
+    "db_host": [{"DATA_W": 128}, {"DATA_W": 256, "NUM_QP": 4}, {"DATA_W": 512, "NUM_QP": 2, "NUM_CMDS": 256}],
 }
 """Every top, and the parameters it is checked with."""
 

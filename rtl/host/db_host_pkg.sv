@@ -14,7 +14,7 @@ package db_host_pkg;
     REG_WR_PRP   = 3'd2,  // PRP lists of it: the list of a command that starts in page p is at 4096 p
     REG_RD_DATA  = 3'd3,  // ring of data that is read
     REG_RD_PRP   = 3'd4,  // PRP lists of it
-    REG_RANGES   = 3'd5,  // Dataset Management: the range of command slot s is at 16 s
+    REG_RANGES   = 3'd5,  // Dataset Management: the range of command slot s is at 64 s
     REG_FORWARD  = 3'd6,  // writes go out to m_fwd_*, reads are unsupported
     REG_NONE     = 3'd7
   } region_e;
@@ -65,5 +65,24 @@ package db_host_pkg;
     logic [13:0] buf512;  // where its data starts in the ring, units of 512 bytes
     logic [13:0] len512;  // bytes of data, units of 512; 0 for commands without
   } slot_t;
+
+  // ------------------------------------------------------------------ a request that wants an answer
+  // What db_host_tx needs of a non-posted request: the CQ descriptor with its byte enables, for the completion and, if it
+  // is bad, for the copy that PG213 wants behind the descriptor of an unsuccessful completion.
+  typedef struct packed {
+    logic        bad;          // not a memory read of the window: unsupported
+    logic [2:0]  attr;
+    logic [2:0]  tc;
+    logic [7:0]  tag;
+    logic [15:0] requester_id;
+    logic [3:0]  req_type;
+    logic [10:0] dw;
+    logic [61:0] addr_dw;      // the window's bits are the lowest 24
+    logic [3:0]  last_be;
+    logic [3:0]  first_be;
+  } read_req_t;
+
+  // Cycles from m_row_valid of db_host_tx to its row.
+  localparam int ROW_LATENCY = 4;
 
 endpackage

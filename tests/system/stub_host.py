@@ -37,7 +37,8 @@ class StubHost:
     DATA = 0x40000
 
     def __init__(self, drive: PortOptions, data_w: int = 128, **options: object) -> None:
-        self.sim = HostSim(build.simulator("db_host_stub", {"DATA_W": data_w}, source=SOURCE), [drive], **options)
+        library = build.simulator("db_host_stub", {"DATA_W": data_w}, source=SOURCE)
+        self.sim = HostSim(library, [drive], **{"idle_skip": True, **options})
         self.window = self.sim.window
         self.cid = 0
         self.stride = 4
@@ -134,7 +135,8 @@ class StubHost:
         raise SimError("CSTS.RDY")
 
     def io_queues(self, qid: int = 1, entries: int = 64) -> None:
-        self.sq[qid], self.cq[qid] = Queue(0x2000 + (qid - 1) * 0x1000, entries), Queue(0x8000 + (qid - 1) * 0x1000, entries)
+        self.sq[qid] = Queue(0x2000 + (qid - 1) * 0x1000, entries)
+        self.cq[qid] = Queue(0x8000 + (qid - 1) * 0x1000, entries)
         self.write(self.cq[qid].base, bytes(PAGE))
         size = (entries - 1) << 16 | qid
         assert self.admin(0x05, prp1=self.cq[qid].base, dw10=size, dw11=1).status == 0

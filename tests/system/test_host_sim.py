@@ -5,13 +5,13 @@ specification. After each test no rule of PCIe, no doorbell and no access may ha
 
 from __future__ import annotations
 
+import ctypes
 import random
 import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-
 from doorbell.host_sim import Command, ExternalDrive, Latency, ModelDrive
 from doorbell.sim import SimError
 from stub_host import CONFIG, PAGE, StubHost
@@ -74,6 +74,14 @@ def test_bringup_identify(make: Make, data_w: int) -> None:
     assert host.admin(0x00, dw10=1).status == 0 and host.admin(0x04, dw10=1).status == 0
 
 
+def scatter(host: StubHost, pages: list[int], offset: int, image: bytes) -> None:
+    """Puts the data of a transfer into its pages."""
+    for n, page in enumerate(pages):
+        low = offset if n == 0 else 0
+        start = 0 if n == 0 else n * PAGE - offset
+        host.patch(page + low, image[start : start + PAGE - low])
+
+
 @pytest.mark.parametrize("data_w, stall", [(128, 0), (256, 30), (512, 30)])
 def test_data(make: Make, data_w: int, stall: int) -> None:
     """Transfers of many shapes: offsets, two pages, lists, lists that are chained; written, read, compared."""
@@ -97,24 +105,15 @@ def test_data(make: Make, data_w: int, stall: int) -> None:
             host.patch(prp2, struct.pack(f"<{len(table)}Q", *table))
             host.write(lists + 0x2000, struct.pack(f"<{len(more)}Q", *(host.window + p for p in more)) or bytes(8))
 
-        def scatter(image: bytes) -> None:
-            for n, page in enumerate(pages):
-                low = offset if n == 0 else 0
-                start = 0 if n == 0 else n * PAGE - offset
-                host.patch(page + low, image[start : start + PAGE - low])
-
-        def gather() -> bytes:
-            whole = b"".join(host.read(page, PAGE) for page in pages)
-            return whole[offset : offset + size]
-
-        scatter(data)
+        scatter(host, pages, offset, data)
         cid = host.rw(0x01, lba, size // 512, pages[0] + offset, prp2)
         assert host.wait(1, cid).status == 0, shapes[number]
         assert host.sim.media_read(lba * 512, size) == data
-        scatter(bytes(size))
+        scatter(host, pages, offset, bytes(size))
         cid = host.rw(0x02, lba, size // 512, pages[0] + offset, prp2)
         assert host.wait(1, cid).status == 0
-        assert gather() == data, shapes[number]
+        whole = b"".join(host.read(page, PAGE) for page in pages)
+        assert whole[offset : offset + size] == data, shapes[number]
     counters = host.sim.counters()
     assert counters["drive.list_reads"] >= 8 and counters["up.MWr.payload"] > sum(s for s, _, _ in shapes)
 
@@ -340,8 +339,6 @@ def test_external_drive() -> None:
                     sim.answer(m.id, None if m.addr == sim.bar + 8 else (0xABCD).to_bytes(m.size, "little"))
 
         def reg(addr: int, value: int | None = None) -> tuple[int, int]:
-            import ctypes
-
             sim._lib.reg(sim._h, value is not None, addr, value or 0)
             data = ctypes.c_uint32()
             for _ in range(100):
