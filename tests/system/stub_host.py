@@ -13,7 +13,7 @@ from doorbell import build
 from doorbell.host_sim import Command, HostSim, PortOptions
 from doorbell.sim import SimError
 
-SOURCE = Path(__file__).parent / "rtl" / "db_host_stub.sv"
+RTL = Path(__file__).parent / "rtl"
 CONFIG = 1 << 23
 PAGE = 4096
 
@@ -36,9 +36,25 @@ class StubHost:
 
     DATA = 0x40000
 
-    def __init__(self, drive: PortOptions, data_w: int = 128, **options: object) -> None:
-        library = build.simulator("db_host_stub", {"DATA_W": data_w}, source=SOURCE)
-        self.sim = HostSim(library, [drive], **{"idle_skip": True, **options})
+    def __init__(self, drive: PortOptions, *more: PortOptions, data_w: int = 128, **options: object) -> None:
+        """more: drives at further root ports; `port` says which of them everything below is about."""
+        if more:
+            top, params = "db_host_multi_stub", {"DATA_W": data_w, "N_DRIVES": 1 + len(more)}
+            library = build.simulator(top, params, extra=[RTL / f"{top}.sv", RTL / "db_host_stub.sv"])
+        else:
+            library = build.simulator("db_host_stub", {"DATA_W": data_w}, extra=[RTL / "db_host_stub.sv"])
+        self.sim = HostSim(library, [drive, *more], **{"idle_skip": True, **options})
+        self.port = 0
+        self._start()
+
+    def choose(self, port: int) -> StubHost:
+        """Drive this root port from now on."""
+        self.sim.axil_write(4, port)
+        self.port = port
+        self._start()
+        return self
+
+    def _start(self) -> None:
         self.window = self.sim.window
         self.cid = 0
         self.stride = 4
@@ -99,7 +115,7 @@ class StubHost:
             self.sim.run(1000)
         assert self.cfg_read(0x08) >> 8 == 0x010802
         self.cfg_write(0x10, 0xFFFFFFFF)
-        assert (~(self.cfg_read(0x10) & ~15) + 1) & 0xFFFFFFFF == self.sim.drives[0].bar_bytes
+        assert (~(self.cfg_read(0x10) & ~15) + 1) & 0xFFFFFFFF == self.sim.drives[self.port].bar_bytes
         self.cfg_write(0x10, self.sim.bar & 0xFFFFFFFF)
         self.cfg_write(0x14, self.sim.bar >> 32)
         at = self.cfg_read(0x34) & 0xFF

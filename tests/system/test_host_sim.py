@@ -373,3 +373,29 @@ def test_external_drive() -> None:
         sim.link(False)
         assert [m.kind for m in sim.messages()] == ["link_down"]
         assert not sim.errors()
+
+
+@pytest.mark.parametrize(("ports", "data_w"), [(3, 128), (2, 256)])
+def test_several_ports(ports: int, data_w: int) -> None:
+    """Root ports side by side: each has its own link, drive and sizes, and data goes to the right one."""
+    drives = [ModelDrive(**{**FAST, "link": f"gen{2 + p}x4", "mdts": 2 + p}) for p in range(ports)]
+    host = StubHost(*drives, data_w=data_w, stall_pct=20)
+    with host.sim as sim:
+        for port in range(ports):
+            host.choose(port).up(mps=port % 2)
+            assert host.admin(0x06, prp1=host.DATA, dw10=1).status == 0
+            assert host.read(host.DATA, PAGE)[77] == 2 + port
+            assert [sim.signal("mps", p) for p in range(port + 1)] == [128 << p % 2 for p in range(port + 1)]
+            data = payload(8192, port)
+            host.write(host.DATA, data)
+            assert host.wait(1, host.rw(1, 8 * port, 16, host.DATA, host.DATA + PAGE)).status == 0
+            assert sim.media_read(4096 * port, 8192, port=port) == data
+            host.write(host.DATA, bytes(8192))
+            assert host.wait(1, host.rw(2, 8 * port, 16, host.DATA, host.DATA + PAGE)).status == 0
+            assert host.read(host.DATA, 8192) == data
+        written = [sim.counters(p)["down.CplD.payload"] >= 8192 for p in range(ports)]
+        assert all(written) and not any(any(sim.media_read(16384, 4096, port=p)) for p in range(ports))
+        sim.link(False, port=0)
+        assert [sim.signal("link_up", p) for p in range(ports)] == [0] + [1] * (ports - 1)
+        assert host.wait(1, host.rw(2, 0, 1, host.DATA)).status == 0
+        assert not sim.errors()
