@@ -100,7 +100,7 @@ struct ModelDrive final : Drive {
     u64 timer_seq = 0, buffered = 0;
     std::deque<u32> list_q, read_q, write_q, cqe_q;
     std::vector<ModelFault> faults;
-    bool link_on = false, hung = false;
+    bool link_on = false, hung = false, fetch_due = false;  // fetch_due: some queue may have entries
 
     ModelDrive(const db_host_port& p, u64 clock_khz, u64 seed, u32 i)
         : cfg(p), c(p.model), media(p.model, clock_khz, seed * 64 + i), khz(clock_khz), index(i), cmd(CMDS) {
@@ -298,6 +298,7 @@ struct ModelDrive final : Drive {
                 return;
             }
             k.tail = v;
+            fetch_due = true;
         }
     }
 
@@ -360,11 +361,13 @@ struct ModelDrive final : Drive {
     // ---------------------------------------------------------------- fetching
 
     bool try_fetch() {
-        if (hung || !(csts & 1) || fetches_out >= c.fetches) return false;
+        if (!fetch_due || hung || !(csts & 1) || fetches_out >= c.fetches) return false;
+        bool any = false;
         for (u32 k = 0; k <= c.queues; ++k) {
             const u32 q = k == 0 ? 0 : (rr + k - 1) % c.queues + 1;  // the admin queue first
             Sq& s = sq[q];
             if (!s.on || s.fetched == s.tail) continue;
+            any = true;
             const u32 room = c.max_cmds + (q ? 0 : ADMIN_CMDS_LEFT);
             if (inflight >= room) continue;
             u32 n = std::min({(s.tail + s.size - s.fetched) % s.size, s.size - s.fetched, c.fetch_entries,
@@ -385,6 +388,7 @@ struct ModelDrive final : Drive {
             if (q) rr = q % c.queues;
             return true;
         }
+        fetch_due = any;
         return false;
     }
 

@@ -26,9 +26,10 @@ inline u32 header_dw(u64 addr) { return addr >> 32 ? 4 : 3; }
 inline u64 byte_enables(u32 pos, u32 ndw, u32 desc, u8 first, u8 last, u32 room) {
     const u32 n = std::min(room, ndw - pos);
     u64 be = ones(n * 4);
-    if (pos == 0) {
-        be &= ~ones(desc * 4);
-        if (n > desc) be = (be & ~(u64{15} << desc * 4)) | u64(first) << desc * 4;
+    if (pos == 0) be &= ~ones(desc * 4);
+    if (pos <= desc && desc < pos + n) {
+        const u32 at = (desc - pos) * 4;
+        be = (be & ~(u64{15} << at)) | u64(first) << at;
     }
     if (pos + n == ndw && ndw > desc + 1) be = (be & ~(u64{15} << (n - 1) * 4)) | u64(last) << (n - 1) * 4;
     return be;

@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -311,22 +311,22 @@ def simulator(
     params: dict[str, int | str] | None = None,
     coverage: bool | None = None,
     trace: bool = False,
-    source: Path | None = None,
+    extra: Sequence[Path] = (),
 ) -> Path:
     """A shared library with the Verilated `top` and the runtime of sim/, for doorbell.sim to load.
 
     params: the top's parameters where they differ from its defaults. coverage: count line and toggle coverage (None:
-    if DOORBELL_COVERAGE=1). trace: able to write VCD. source: the top's file where it is not in rtl/.
+    if DOORBELL_COVERAGE=1). trace: able to write VCD. extra: files that are not in rtl/, the top's first.
     """
     if coverage is None:
         coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
-    settings = default_params(top, params or {}, source)
+    settings = default_params(top, params or {}, extra[0] if extra else None)
     host = is_host(top)
     sources = rtl_sources(regs(), HOST if host else DEVICE)
     if host:
         sources.extra = []  # no processor
     runtime, headers = runtime_sources(top)
-    own = [source] if source else sources.files_of(top)
+    own = [*extra] or sources.files_of(top)
     verilate = [
         "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--assert",
         "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop", "--top-module", top,
@@ -349,7 +349,7 @@ def simulator(
         defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]
         defines.append(f"-DDB_DATA_W={settings.get('DATA_W', 128 if host else 256)}")
         if host:
-            defines.append(f"-DDB_PORTS={settings.get('DRIVES', 2) if top == 'db_recorder' else 1}")
+            defines.append(f"-DDB_PORTS={settings.get('N_DRIVES', 2 if top.startswith('db_recorder') else 1)}")
         link(obj, [runtime], [*TOP_DEFINES, *defines], out / f"lib{top}.so")
         shutil.rmtree(obj)
 

@@ -32,7 +32,8 @@ OPS = ("read", "write", "flush", "trim", "zeroes", "verify")  # op_e of db_host_
 LATENCIES = ("read", "write", "flush", "other", "admin")  # DB_LAT_* of sim/db_host_sim.h
 _STOPS = {64: "rtl", 2: "message", 8: "answer", 1: "status", 16: "data", 128: "forward", 32: "up", 4: "idle"}
 _FAULTS = {"status": 0, "lost": 1, "late": 2, "hang": 3, "drop_link": 4}
-_SIGNALS = ("up", "dead", "blocks", "lba_shift", "idle", "cmds_left", "wdata_left", "rdata_bytes", "link_up", "mps", "mrrs")
+_SIGNALS = ("up", "dead", "blocks", "lba_shift", "idle", "cmds_left", "wdata_left", "rdata_bytes", "link_up", "mps",
+            "mrrs")  # fmt: skip
 _MESSAGES = ("cfg_read", "cfg_write", "read", "write", "reset", "link_up", "link_down")
 _serial = itertools.count()
 
@@ -284,7 +285,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "reg_poll": (c_int, [c_void_p, POINTER(c_uint32)]),
     "link": (None, [c_void_p, c_uint32, c_int]),
     "drive_reset": (None, [c_void_p, c_uint32]),
-    "fault": (c_uint32, [c_void_p, c_uint32, c_uint32, c_int32, c_int32] + [c_uint64] * 2 + [c_uint32] * 2 + [c_uint64]),
+    "fault": (c_uint32, [c_void_p] + [c_uint32] * 2 + [c_int32] * 2 + [c_uint64] * 2 + [c_uint32] * 2 + [c_uint64]),
     "fault_hits": (c_uint64, [c_void_p, c_uint32, c_uint32]),
     "fault_clear": (None, [c_void_p, c_uint32]),
     "hang": (None, [c_void_p, c_uint32]),
@@ -334,7 +335,8 @@ class HostSim:
     """One simulated host and its drives, one for each root port.
 
     write_gbps, read_gbps: pace of the user's streams (0: a beat a cycle), user_stall_pct: random pauses in them;
-    stall_pct: random pauses in the hard block's. cpl_timeout_us: of the host's own requests.
+    stall_pct: random pauses in the hard block's. cpl_timeout_us: of the host's own requests. idle_skip: jump over time
+    in which nothing happens; only for a top that has no timers of its own (those of db_host would stand still).
     """
 
     WINDOW = 0x10_0000_0000
@@ -707,7 +709,7 @@ class HostSim:
 
     def answer(self, id: int, data: bytes | None = b"", status: int = 0, port: int = 0) -> None:
         """End a read or configuration request (data None: refused). Nothing happens if it is gone."""
-        raw = None if not data else data.ljust(-(-len(data) // 4) * 4, b"\0")
+        raw = None if not data else data.ljust(4096, b"\0")
         self._lib.ext_answer(self._h, port, id, status or int(data is None), raw)
 
     def host_read(self, addr: int, size: int, port: int = 0) -> int:

@@ -187,6 +187,74 @@ def mix(link: Link, works: Iterable[tuple[float, Workload]]) -> Limit:
         wire += command(link, work) * count
         size += work.block * count
         total += count
-    up, down = wire.up / total, wire.down / total
+    return _bound(link, wire * (1 / total), size / total)
+
+
+def _bound(link: Link, wire: Wire, size: float) -> Limit:
+    """The limit for commands of `size` payload bytes that cost `wire` each."""
+    up, down = wire.up, wire.down
     iops = link.bytes_per_ns * 1e9 / max(up, down)
-    return Limit(up, down, iops, iops * size / total, "up" if up >= down else "down")
+    return Limit(up, down, iops, iops * size, "up" if up >= down else "down")
+
+
+# ---------------------------------------------------------------- db_host: the same wire, seen from the other end
+
+
+@dataclass(frozen=True)
+class HostWorkload:
+    """What one block command costs a host on a root port; up is still drive to host.
+
+    block: bytes of a block command. part: bytes of the longest NVMe command that it is split into (MDTS, ring).
+    sqes_per_fetch, sq_doorbells, cq_doorbells: of NVMe commands. offset: in its page of where data starts in the ring.
+    list_bytes: of PRP list that the drive reads for a command (None: as many entries as there are).
+    """
+
+    block: int
+    read: float = 1.0
+    part: int = 128 << 10
+    sqes_per_fetch: float = 1.0
+    sq_doorbells: float = 1.0
+    cq_doorbells: float = 1.0
+    offset: int = 0
+    chunk: int = 0
+    bar: int = 0xC000_0000
+    list_bytes: int | None = None
+    register_reads: float = 0.0  # a block command: db_host looks at CSTS now and then
+
+
+def register_read(bar: int) -> Wire:
+    """The host reads a register of the device."""
+    header = HEADER_4DW if bar >= ABOVE_4G else HEADER_3DW
+    return Wire(TLP_FRAME + HEADER_3DW + 4, TLP_FRAME + header, up_tlps=1, down_tlps=1, down_requests=1)
+
+
+def host_command(link: Link, work: HostWorkload) -> Wire:
+    """All that crosses the wire for one block command: data, entries, PRP lists, completions, doorbells; and DLLPs.
+
+    A drive behind db_host sends no interrupts. Entries that are fetched together come in as few completions as MPS
+    allows.
+    """
+    few, share = divmod(work.sqes_per_fetch, 1)
+    together = read_up(link, 64 * int(few)) * (1 - share) + read_up(link, 64 * (int(few) + 1)) * share
+    saved = with_dllps(link, together * (1 / work.sqes_per_fetch) + read_up(link, 64) * -1)
+    wire = with_dllps(link, register_read(work.bar)) * work.register_reads
+    at, left = work.offset, work.block
+    while left > 0:
+        here = min(left, work.part)
+        part = Workload(
+            here, work.read, irqs=0, sq_doorbells=work.sq_doorbells, cq_doorbells=work.cq_doorbells, offset=at,
+            chunk=work.chunk, bar=work.bar, list_bytes=work.list_bytes,
+        )  # fmt: skip
+        wire += command(link, part) + saved
+        at, left = (at + here) % PAGE, left - here
+    return wire
+
+
+def host_limit(link: Link, work: HostWorkload) -> Limit:
+    """Block commands and payload bytes a second that the link allows a host."""
+    return _bound(link, host_command(link, work), work.block)
+
+
+def payload_share(found: Limit) -> float:
+    """Payload as a share of all bytes that cross in the direction that limits."""
+    return found.bytes_per_s / found.iops / max(found.up_bytes, found.down_bytes)

@@ -78,7 +78,7 @@ module db_host_stub #(
     input  logic                m_axis_status_tready,
     input  logic                s_adm_valid,
     output logic                s_adm_ready,
-    input  logic [511:0]        s_adm_sqe,
+    input  logic [31:0]         s_adm_data,
     output logic                m_adm_valid,
     input  logic                m_adm_ready,
     output logic [127:0]        m_adm_cqe,
@@ -362,6 +362,7 @@ module db_host_stub #(
   assign s_axil_arready = !s_axil_rvalid;
   assign s_axil_bresp   = 2'd0;
   assign s_axil_rresp   = 2'd0;
+  logic [3:0] adm_n_q;
   assign s_adm_ready    = !m_adm_valid;
   assign m_adm_timeout  = 1'b0;
 
@@ -378,13 +379,15 @@ module db_host_stub #(
       s_axil_rdata  <= cfg_q;
     end
     if (s_adm_valid && s_adm_ready) begin
-      m_adm_valid <= 1'b1;
-      m_adm_cqe   <= s_adm_sqe[127:0];
+      if (adm_n_q < 4'd4) m_adm_cqe[32*adm_n_q[1:0]+:32] <= s_adm_data;
+      adm_n_q     <= adm_n_q + 4'd1;
+      m_adm_valid <= adm_n_q == 4'd15;
     end
     if (rst) begin
       s_axil_bvalid <= 1'b0;
       s_axil_rvalid <= 1'b0;
       m_adm_valid   <= 1'b0;
+      adm_n_q       <= 4'd0;
       cfg_q         <= 32'h21;
     end
   end
