@@ -8,8 +8,8 @@
 // Flush, Write Zeroes, Dataset Management: wait until every earlier write has its response, then db_ssd_mctl.
 // stop (until rst): issues nothing new. A burst whose address is out is filled with rows of no strobe if its data does
 // not come, and its command fails; Compare's rows are thrown away, and completions that nobody takes are lost.
-// Latency: first row to W and last response to completion at most 2 cycles. Throughput: a row a cycle, also across
-// commands; a burst every other cycle.
+// Latency: first row to W and last response to completion 1 cycle. Throughput: a row a cycle, also across commands; a
+// burst, and a command, every other cycle.
 module db_ssd_mwr
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(
@@ -208,7 +208,8 @@ module db_ssd_mwr
   assign discard_last = discard && s_axis_tvalid && s_axis_tlast;
   assign last_row  = row_q == item.rows;
   assign cmp_pop   = cmp_row;
-  assign s_axis_tready = (write_row && !fill) || cmp_row || discard || ctl_ready;
+  assign s_axis_tready = (item_valid && !item.compare && !item.media && w_free && burst_room && !fill) ||
+                         (item_valid && item.compare && cmp_valid && direct_free && !stop) || discard || ctl_ready;
   assign item_pop  = (write_row && last_row) || (cmp_row && cmp_last) || media_end ||
                      discard_last || (discard && fill);
   assign prp_pop   = (write_row && last_row && item.last && !fill) || (cmp_row && cmp_last) || discard_last ||
@@ -252,10 +253,11 @@ module db_ssd_mwr
   status_t   fua_status_q;           // of the Write whose flush is to come
   logic      b_fua_q;
   logic      b_take;
-  assign b_free    = !b_valid_q || b_take;
+  assign b_free    = !b_valid_q;
   assign s_b_ready = b_free || stop;  // stopped, nobody may take completions, but every burst must end
   always_ff @(posedge clk) begin
-    if (b_free) b_valid_q <= s_b_valid && burst_m.last && !burst_m.fua;
+    if (b_free)      b_valid_q <= s_b_valid && burst_m.last && !burst_m.fua;
+    else if (b_take) b_valid_q <= 1'b0;
     b_fua_q <= s_b_valid && s_b_ready && burst_m.last && burst_m.fua;
     if (b_fua_q)        fua_status_q <= b_cpl_q.status;
     else if (media_end) fua_status_q <= '0;
@@ -324,22 +326,19 @@ module db_ssd_mwr
     end
   end
 
-  // ---- completions of both
-  logic out_free;
-  assign out_free    = !m_cpl_valid || m_cpl_ready;
-  assign b_take      = out_free;
-  assign direct_take = out_free && !b_valid_q;
+  // ---- completions of both; what is offered stays until it is taken
+  logic keep_direct_q, pick_b;
+  assign pick_b      = b_valid_q && !keep_direct_q;
+  assign m_cpl_valid = b_valid_q || direct_valid_q;
+  assign m_cpl       = pick_b ? b_cpl_q : direct_q;
+  assign b_take      = m_cpl_ready && pick_b;
+  assign direct_take = m_cpl_ready && !pick_b;
   always_ff @(posedge clk) begin
-    media_err <= 1'b0;
-    if (out_free) begin
-      m_cpl_valid <= b_valid_q || direct_valid_q;
-      m_cpl       <= b_valid_q ? b_cpl_q : direct_q;
-      media_err   <= b_valid_q ? b_cpl_q.status == WRITE_FAULT
-                               : direct_valid_q && (direct_q.status == READ_ERROR || direct_q.status == WRITE_FAULT);
-    end
+    keep_direct_q <= direct_valid_q && !pick_b && !m_cpl_ready;
+    media_err     <= m_cpl_valid && m_cpl_ready && (m_cpl.status == READ_ERROR || m_cpl.status == WRITE_FAULT);
     if (rst) begin
-      m_cpl_valid <= 1'b0;
-      media_err   <= 1'b0;
+      keep_direct_q <= 1'b0;
+      media_err     <= 1'b0;
     end
   end
 
