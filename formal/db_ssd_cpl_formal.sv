@@ -29,7 +29,7 @@ module db_ssd_cpl_formal
   localparam int PARK = 4;
   localparam logic [2:0] CMDS = 4;
   // states of the engine
-  localparam logic [2:0] CQ = 2, POST = 3, IRQ = 4;
+  localparam logic [2:0] CQ = 2, POST = 3, PARKING = 4, IRQ = 5;
 
   logic              s_cpl_ready, s_db_ready, s_qc_ready;
   logic [QID_W-1:0]  lk_sqid, lk_cqid;
@@ -70,7 +70,7 @@ module db_ssd_cpl_formal
   assign accept  = s_cpl_valid && s_cpl_ready;
   assign sent    = m_post_valid && m_post_ready;
   assign over    = state == POST && !dut.full && (sent || !m_post_valid);
-  assign at_work = state inside {CQ, POST};
+  assign at_work = state inside {CQ, POST, PARKING};
   assign qc_go   = s_qc_valid && s_qc_ready && s_qc.qid == {7'd0, watch_q};
   assign db_go   = s_db_valid && s_db_ready;
 
@@ -244,8 +244,9 @@ module db_ssd_cpl_formal
       assert (m_irq_valid == (state == IRQ));
       if (at_work) assert (dut.work_q.cpl.sqid <= 8'd1);
       if (state == CQ) assert (lk_q == (dut.work_q.cpl.sqid[0] && map_q));
-      if (state == POST) assert (dut.cq_q == (dut.work_q.cpl.sqid[0] && map_q));
-      if (state == POST && dut.cq_q == watch_q) begin
+      if (state inside {POST, PARKING}) assert (dut.cq_q == (dut.work_q.cpl.sqid[0] && map_q));
+      if (state == PARKING) assert (dut.full);
+      if (state inside {POST, PARKING} && dut.cq_q == watch_q) begin
         assert (dut.known_q == valid_q);
         if (valid_q) begin
           assert (dut.tail_r == {phase_q, tail_q});

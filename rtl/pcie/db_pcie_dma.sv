@@ -229,6 +229,6 @@ module db_pcie_dma
   end
 
   assign idle = rd_idle_w == '1 && rq_idle && src_tvalid == '0 && m_axis_tvalid == '0 && s_req_valid == '0 &&
-                !s_seg_valid && !s_axis_tvalid && !m_done_valid && !s_post_valid;
+                !s_seg_valid && !s_axis_tvalid && !m_done_valid;
 
 endmodule

@@ -54,7 +54,7 @@ module db_pcie_post
   assign packet       = (BEATS * DATA_W)'(640'({s_post_data, desc}) >> (32 * (RQ_DW - H)));
   assign left         = 5'(s_post_len_dw) + 5'(H) - (5'(beat_q) << LN);
   assign first        = beat_q == '0;
-  assign last         = left <= 5'(N);
+  assign last         = BEATS == 1 || left <= 5'(N);
   assign s_post_ready = last && out_ready;
   always_comb for (int l = 0; l < int'(N); l++) keep[l] = 5'(l) < left;
 

@@ -541,8 +541,8 @@ module db_ssd
   end
   assign busy = s_axis_cq_tvalid || bar_valid || m_axis_cc_tvalid || !sq_idle || !cpl_idle || !ic_idle || !rp_idle ||
                 !wp_idle || !dma_idle || !cpu_idle || sqe_valid || rc_valid || wc_valid || adm_valid ||
-                scpl_valid != '0 || acpl_valid || cpl_valid || err_valid || cqe_valid || msix_valid || irq_valid ||
-                fwp_valid || post_valid || qc_valid || mc_busy_q || dp_rst || fn_rst || ctl_dp_rst || s_axis_rc_tvalid;
+                scpl_valid != '0 || acpl_valid || cpl_valid || err_valid || msix_valid ||
+                fwp_valid || qc_valid || mc_busy_q || dp_rst || fn_rst || ctl_dp_rst || s_axis_rc_tvalid;
   assign idle    = &calm_q && !s_axis_cq_tvalid && cpu_idle;
   assign wake_us = (ic_wake_us < fw_wake_us) ? ic_wake_us : fw_wake_us;
 

@@ -67,7 +67,7 @@ module db_ssd_admin_copy
   logic [10:0]  left_q;                  // dwords of the command
   logic [9:0]   page_q;                  // dword in the host's page
   logic [17:0]  ram_q;                   // words
-  logic [2:0]   chunk;
+  logic [2:0]   chunk, chunk_q;
   logic [31:0]  sqe_dw;
 
   assign chunk   = (left_q > 11'd4) ? 3'd4 : left_q[2:0];
@@ -82,7 +82,7 @@ module db_ssd_admin_copy
   assign m_post_valid  = state_q == ST_POST;
   assign m_post_fn     = fn;
   assign m_post_addr   = {host[63:12], page_q, 2'b00};
-  assign m_post_len_dw = chunk;
+  assign m_post_len_dw = chunk_q;
   assign m_post_data   = data_q;
   assign m_rd_valid    = state_q == ST_READ;
   assign m_rd_fn       = fn;
@@ -100,7 +100,7 @@ module db_ssd_admin_copy
         ram_addr  = {ring_base, ring_wr[3:0], count_q};
         ram_wdata = count_q[4] ? 32'(s_sqe_fn) : sqe_dw;
       end
-      ST_LOAD:  ram_req = count_q[2:0] < chunk;
+      ST_LOAD:  ram_req = count_q[2:0] != chunk_q;
       ST_STORE: begin
         ram_req = s_rd_tvalid;
         ram_we  = 1'b1;
@@ -110,20 +110,19 @@ module db_ssd_admin_copy
   end
 
   always_ff @(posedge clk) begin
-    fill_q  <= state_q == ST_LOAD;
+    fill_q  <= state_q == ST_LOAD && count_q[2:0] != chunk_q;
     place_q <= count_q[1:0];
     full_q  <= (ring_wr - ring_rd) >= 5'd15;
-    if (fill_q) data_q[32*place_q +: 32] <= ram_rdata;
+    for (int i = 0; i < 4; i++) if (fill_q && place_q == 2'(i)) data_q[32*i +: 32] <= ram_rdata;
+    if (state_q == ST_IDLE) data_q <= '0;
     unique case (state_q)
       ST_IDLE: begin
         count_q <= '0;
+        chunk_q <= chunk;
         if (s_sqe_valid && !full_q) state_q <= ST_SQE;
         else if (busy_q) begin
           if (op == OP_READ) state_q <= ST_READ;
-          else if (op == OP_ZERO) begin
-            data_q  <= '0;
-            state_q <= ST_POST;
-          end else state_q <= ST_LOAD;
+          else state_q <= (op == OP_ZERO) ? ST_POST : ST_LOAD;
         end
       end
       ST_SQE: begin
@@ -134,14 +133,14 @@ module db_ssd_admin_copy
         end
       end
       ST_LOAD: begin                     // one cycle more, for the last dword
-        if (count_q[2:0] < chunk) ram_q <= ram_q + 18'd1;
+        if (ram_req) ram_q <= ram_q + 18'd1;
         count_q <= count_q + 5'd1;
-        if (count_q[2:0] == chunk) state_q <= ST_POST;
+        if (!ram_req) state_q <= ST_POST;
       end
       ST_POST: if (m_post_ready) begin
-        page_q  <= page_q + 10'(chunk);
-        left_q  <= left_q - 11'(chunk);
-        busy_q  <= left_q > 11'd4;
+        page_q  <= page_q + 10'(chunk_q);
+        left_q  <= left_q - 11'(chunk_q);
+        busy_q  <= left_q != 11'(chunk_q);
         state_q <= ST_IDLE;
       end
       ST_READ: if (m_rd_ready) begin

@@ -91,7 +91,7 @@ module db_ssd_cpl
     logic [SLOT_W-1:0] slot;
     cpl_t        cpl;
   } work_t;
-  typedef enum logic [2:0] {ST_INIT, ST_IDLE, ST_CQ, ST_POST, ST_IRQ} state_e;
+  typedef enum logic [2:0] {ST_INIT, ST_IDLE, ST_CQ, ST_POST, ST_PARK, ST_IRQ} state_e;
   state_e state_q;
 
   // engine
@@ -116,7 +116,7 @@ module db_ssd_cpl
     .m_valid(park_valid), .m_ready(park_pop), .m_data(park_m), .level(park_level));
   assign s_cpl_ready = state_q == ST_IDLE && back_q == '0;
   assign park_pop    = state_q == ST_IDLE && back_q != '0 && park_valid;
-  assign park_push   = state_q == ST_POST && full;
+  assign park_push   = state_q == ST_PARK;
   assign work_d      = (back_q != '0) ? park_m : '{io: s_cpl_io, slot: s_cpl_slot, cpl: s_cpl};
 
   // ---- CQ contexts. Writers: firmware (create), engine (tail), doorbell pipe (head)
@@ -161,7 +161,7 @@ module db_ssd_cpl
   db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_head (
     .clk, .we(head_we), .waddr(head_waddr), .wdata(head_wdata), .re(look), .raddr(lk_cq), .rdata(head_r));
 
-  // ---- the engine: IDLE takes and looks up the submission queue, CQ the completion queue, POST hands over or parks
+  // ---- the engine: IDLE takes and looks up the submission queue, CQ the completion queue, POST hands over
   logic wrap;
   assign wrap         = tail_r[15:0] == ctx_r.size;
   assign tail_next    = wrap ? {!tail_r[16], 16'd0} : {tail_r[16], tail_r[15:0] + 16'd1};
@@ -195,13 +195,14 @@ module db_ssd_cpl
         state_q <= ST_POST;
       end
       ST_POST: begin                                  // CQ context is here
-        if (full) state_q <= ST_IDLE;
+        if (full) state_q <= ST_PARK;
         else if (sent || !known_q) begin
           m_irq_valid  <= known_q && ctx_r.ien;
           m_done_valid <= 1'b1;
           state_q      <= (known_q && ctx_r.ien) ? ST_IRQ : ST_IDLE;
         end
       end
+      ST_PARK: state_q <= ST_IDLE;
       ST_IRQ: if (m_irq_ready) begin
         m_irq_valid <= 1'b0;
         state_q     <= ST_IDLE;

@@ -59,7 +59,22 @@ module db_ssd_cplmux
   assign ctx = slot_ctx_t'(ctx_rdata);
 
   assign req = {s_admin_valid, s_slot_valid};
-  db_arb_rr #(.N(4)) i_arb (.clk, .rst, .req, .ack(!out_q && any), .gnt_valid(any), .gnt, .gnt_idx);
+  // Round robin from the one behind the last winner: a function of six bits for each grant.
+  logic [1:0] last_q;
+  always_comb begin
+    gnt = req;
+    for (int i = 0; i < 4; i++) begin
+      for (int j = 0; j < 4; j++) begin
+        if (req[j] && 2'(2'(j) - last_q - 2'd1) < 2'(2'(i) - last_q - 2'd1)) gnt[i] = 1'b0;
+      end
+    end
+  end
+  assign any     = req != '0;
+  assign gnt_idx = {gnt[3] || gnt[2], gnt[3] || gnt[1]};
+  always_ff @(posedge clk) begin
+    if (!out_q && any) last_q <= gnt_idx;
+    if (rst) last_q <= '0;
+  end
   assign {s_admin_ready, s_slot_ready} = out_q ? 4'd0 : gnt;
   always_comb begin
     unique case (gnt_idx)

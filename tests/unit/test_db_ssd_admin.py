@@ -139,10 +139,20 @@ class Bench:
             await FallingEdge(d.clk)
             address, n = int(d.m_post_addr.value), int(d.m_post_len_dw.value) * 4
             data = int(d.m_post_data.value)
+            taken = cocotb.start_soon(self.taken_post())
             if await self.accept("m_post"):
+                assert await taken == (address, n, data), "a write changed while it waited"
                 assert address % 4 == 0 and 4 <= n <= 16 and (address & 4095) + n <= 4096
                 assert int(d.m_post_fn.value) == 0
                 self.write(address, data.to_bytes(16, "little")[:n])
+
+    async def taken_post(self) -> tuple[int, int, int]:
+        """What is on offer in the cycle in which it is taken."""
+        d = self.dut
+        while True:
+            await RisingEdge(d.clk)
+            if d.m_post_valid.value and d.m_post_ready.value:
+                return int(d.m_post_addr.value), int(d.m_post_len_dw.value) * 4, int(d.m_post_data.value)
 
     async def reads(self) -> None:
         d = self.dut
