@@ -173,7 +173,6 @@ module db_ssd_cpl
                           sqid: 16'(work_q.cpl.sqid), sqhd: sqhd_q, dw1: 32'd0, dw0: work_q.cpl.dw0};
   assign m_irq_fn     = work_q.cpl.fn;
   assign m_irq_vector = ctx_r.vector;
-  assign m_irq_admin  = cq_q == '0;
   assign m_done_io    = work_q.io;
   assign m_done_slot  = work_q.slot;
   assign m_done_sqid  = work_q.cpl.sqid;
@@ -198,6 +197,7 @@ module db_ssd_cpl
         if (full) state_q <= ST_PARK;
         else if (sent || !known_q) begin
           m_irq_valid  <= known_q && ctx_r.ien;
+          m_irq_admin  <= cq_q == '0;
           m_done_valid <= 1'b1;
           state_q      <= (known_q && ctx_r.ien) ? ST_IRQ : ST_IDLE;
         end

@@ -8,6 +8,7 @@
 // Flush, Write Zeroes, Dataset Management: wait until every earlier write has its response, then db_ssd_mctl.
 // stop (until rst): issues nothing new. A burst whose address is out is filled with rows of no strobe if its data does
 // not come, and its command fails; Compare's rows are thrown away, and completions that nobody takes are lost.
+// Addresses and sizes are multiples of 512 bytes.
 // Latency: first row to W and last response to completion 1 cycle. Throughput: a row a cycle, also across commands; a
 // burst, and a command, every other cycle.
 module db_ssd_mwr
@@ -184,7 +185,7 @@ module db_ssd_mwr
     .m_valid(item_valid), .m_ready(item_pop), .m_data(item), .level());
 
   // ---- Compare's side of the media
-  logic              cmp_valid, cmp_pop, cmp_last, cmp_err, cmp_quiet;
+  logic              cmp_valid, cmp_pop, cmp_last, cmp_err, cmp_quiet, cmp_quiet_q;
   logic [DATA_W-1:0] cmp_data;
   db_ssd_axi_rd #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(CMP_BYTES * 8 / DATA_W), .USER_W(1)) i_compare (
     .clk, .rst, .stop, .quiet(cmp_quiet),
@@ -197,7 +198,7 @@ module db_ssd_mwr
   // ---- rows: which item do they belong to
   logic       w_free, write_row, cmp_row, discard, discard_last, fill, burst_room, ctl_ready, ctl_run_q, drained;
   logic [7:0] row_q;
-  logic       last_row, prp_pop;
+  logic       last_row, prp_pop;     // last_row: known a row ahead, as no burst has one row only
   logic [4:0] dry_q;                 // cycles in which no row was taken while nothing more can come
   assign w_free    = !m_w_valid || m_w_ready;
   assign fill      = stop && dry_q[4];
@@ -206,7 +207,6 @@ module db_ssd_mwr
   // Stopped: a Compare, whose media data may not come, makes way for the bursts behind it.
   assign discard      = stop && item_valid && item.compare;
   assign discard_last = discard && s_axis_tvalid && s_axis_tlast;
-  assign last_row  = row_q == item.rows;
   assign cmp_pop   = cmp_row;
   assign s_axis_tready = (item_valid && !item.compare && !item.media && w_free && burst_room && !fill) ||
                          (item_valid && item.compare && cmp_valid && direct_free && !stop) || discard || ctl_ready;
@@ -219,7 +219,10 @@ module db_ssd_mwr
 
   always_ff @(posedge clk) begin
     dry_q <= (no_more_rows && !(s_axis_tvalid && s_axis_tready)) ? (dry_q[4] ? dry_q : dry_q + 1'b1) : '0;
-    if (write_row) row_q <= last_row ? '0 : row_q + 1'b1;
+    if (write_row) begin
+      row_q    <= last_row ? '0 : row_q + 1'b1;
+      last_row <= !last_row && row_q + 8'd1 == item.rows;
+    end
     if (w_free) begin
       m_w_valid <= write_row;
       m_w_data  <= s_axis_tdata;
@@ -228,6 +231,7 @@ module db_ssd_mwr
     end
     if (rst) begin
       row_q     <= '0;
+      last_row  <= 1'b0;
       m_w_valid <= 1'b0;
       dry_q     <= '0;
     end
@@ -343,11 +347,14 @@ module db_ssd_mwr
   end
 
   // A media command on offer counts as outstanding: it is not taken back.
-  assign quiet = drained && writes_q == '0 && cmp_quiet && !m_media_valid && !media_out_q;
-  assign idle  = quiet && !s_cmd_valid && !item_valid && !busy_q && !flush_q && !held_q && !b_valid_q &&
-                 !direct_valid_q && !m_cpl_valid && !s_axis_tvalid;
+  logic most_quiet;
+  assign most_quiet = drained && writes_q == '0 && !m_media_valid && !media_out_q;
+  assign quiet = most_quiet && cmp_quiet;
+  assign idle  = most_quiet && cmp_quiet_q && !s_cmd_valid && !item_valid && !busy_q && !flush_q && !held_q &&
+                 !m_cpl_valid && !s_axis_tvalid;
   always_ff @(posedge clk) begin
-    writes_q <= writes_q + 3'(cut) - 3'(write_row && last_row);
+    cmp_quiet_q <= cmp_quiet;        // a Compare's item is in the queue meanwhile
+    writes_q    <= writes_q + 3'(cut) - 3'(write_row && last_row);
     if (rst) writes_q <= '0;
   end
 
@@ -355,6 +362,7 @@ module db_ssd_mwr
   always_ff @(posedge clk) if (!rst) begin
     if (prp_pop && !stop) assert (s_prp_valid);
     if (s_b_valid && s_b_ready) assert (burst_valid);
+    if (cut) assert (item_w.rows != '0);
   end
 `endif
 endmodule
