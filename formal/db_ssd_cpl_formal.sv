@@ -29,7 +29,7 @@ module db_ssd_cpl_formal
   localparam int PARK = 4;
   localparam logic [2:0] CMDS = 4;
   // states of the engine
-  localparam logic [2:0] SQ = 2, CQ = 3, FULL = 4, POST = 5, IRQ = 6;
+  localparam logic [2:0] CQ = 2, POST = 3, PARKING = 4, IRQ = 5;
 
   logic              s_cpl_ready, s_db_ready, s_qc_ready;
   logic [QID_W-1:0]  lk_sqid, lk_cqid;
@@ -69,8 +69,8 @@ module db_ssd_cpl_formal
   assign state   = dut.state_q;
   assign accept  = s_cpl_valid && s_cpl_ready;
   assign sent    = m_post_valid && m_post_ready;
-  assign over    = state == POST && !dut.full_q && (sent || !m_post_valid);
-  assign at_work = state inside {SQ, CQ, FULL, POST};
+  assign over    = state == POST && !dut.full && (sent || !m_post_valid);
+  assign at_work = state inside {CQ, POST, PARKING};
   assign qc_go   = s_qc_valid && s_qc_ready && s_qc.qid == {7'd0, watch_q};
   assign db_go   = s_db_valid && s_db_ready;
 
@@ -244,24 +244,17 @@ module db_ssd_cpl_formal
       assert (m_irq_valid == (state == IRQ));
       if (at_work) assert (dut.work_q.cpl.sqid <= 8'd1);
       if (state == CQ) assert (lk_q == (dut.work_q.cpl.sqid[0] && map_q));
-      if (state inside {FULL, POST}) assert (dut.cq_q == (dut.work_q.cpl.sqid[0] && map_q));
-      if (state == FULL && dut.cq_q == watch_q && valid_q) begin
-        assert (dut.tail_r == {phase_q, tail_q});
-        assert (dut.ctx_r.base == base_q && dut.ctx_r.size == size_q);
-        assert (dut.head_r <= size_q);
-        assert (used(tail_q, ram_head, size_q) <= used(tail_q, dut.head_r, size_q));
-        assert (dut.head_r == ram_head || dut.seen_q);
-      end
-      if (state == POST) begin
-        assert (!(dut.full_q && m_post_valid));
-        assert (m_post_cqe.cid == dut.work_q.cpl.cid);
-        if (dut.cq_q == watch_q && m_post_valid) begin
-          assert (dut.tail_next_q == ((tail_q == size_q) ? {!phase_q, 16'd0} : {phase_q, tail_q + 16'd1}));
-          assert (used(tail_q, ram_head, size_q) < size_q);
-        end
-        if (dut.cq_q == watch_q && dut.full_q) begin
-          assert (valid_q);
-          assert (used(tail_q, ram_head, size_q) == size_q || dut.seen_q);
+      if (state inside {POST, PARKING}) assert (dut.cq_q == (dut.work_q.cpl.sqid[0] && map_q));
+      if (state == PARKING) assert (dut.full);
+      if (state inside {POST, PARKING} && dut.cq_q == watch_q) begin
+        assert (dut.known_q == valid_q);
+        if (valid_q) begin
+          assert (dut.tail_r == {phase_q, tail_q});
+          assert (dut.ctx_r.base == base_q && dut.ctx_r.size == size_q);
+          assert (dut.head_r <= size_q);
+          assert (used(tail_q, ram_head, size_q) <= used(tail_q, dut.head_r, size_q));
+          assert (dut.head_r == ram_head || dut.seen_q);
+          if (sent) assert (dut.tail_next == ((tail_q == size_q) ? {!phase_q, 16'd0} : {phase_q, tail_q + 16'd1}));
         end
       end
       // parking

@@ -16,6 +16,7 @@ module db_pcie_dma
   parameter int NUM_CLIENTS = 5,     // read clients, 1..8
   parameter int USER_W      = 48,    // bits of user data with each read packet
   parameter int WR_USER_W   = 24,    // bits of user data with each written packet
+  parameter int POST_DW     = 16,    // dwords of the longest short write, 1..16
   // of client i, 16 bits each, client 0 lowest: log2 of tags, log2 of ring dwords, bytes of the longest request.
   // Tags are given out from 0, client after client: at most 128 in all.
   parameter logic [16*NUM_CLIENTS-1:0] TAGS_LG    = {NUM_CLIENTS{16'd3}},
@@ -87,8 +88,8 @@ module db_pcie_dma
   output logic                             s_post_ready,
   input  logic [7:0]                       s_post_fn,
   input  logic [63:0]                      s_post_addr,
-  input  logic [4:0]                       s_post_len_dw,
-  input  logic [511:0]                     s_post_data
+  input  logic [$clog2(POST_DW):0]         s_post_len_dw,
+  input  logic [32*POST_DW-1:0]            s_post_data
 );
   localparam int TAG_W    = 7;
   localparam int USER_RQ  = rq_user_w(DATA_W);
@@ -182,7 +183,7 @@ module db_pcie_dma
     .m_axis_rq_tuser(src_tuser[0 +: USER_RQ]), .m_axis_rq_tvalid(src_tvalid[0]), .m_axis_rq_tready(src_tready[0]),
     .m_done_valid, .m_done_ready, .m_done_user, .m_done_err);
 
-  db_pcie_post #(.DATA_W(DATA_W)) i_post (
+  db_pcie_post #(.DATA_W(DATA_W), .MAX_DW(POST_DW)) i_post (
     .clk, .rst, .s_post_valid, .s_post_ready, .s_post_fn, .s_post_addr, .s_post_len_dw, .s_post_data,
     .m_axis_rq_tdata(src_tdata[DATA_W +: DATA_W]), .m_axis_rq_tkeep(src_tkeep[N +: N]),
     .m_axis_rq_tlast(src_tlast[1]), .m_axis_rq_tuser(src_tuser[USER_RQ +: USER_RQ]),
@@ -228,6 +229,6 @@ module db_pcie_dma
   end
 
   assign idle = rd_idle_w == '1 && rq_idle && src_tvalid == '0 && m_axis_tvalid == '0 && s_req_valid == '0 &&
-                !s_seg_valid && !s_axis_tvalid && !m_done_valid && !s_post_valid;
+                !s_seg_valid && !s_axis_tvalid && !m_done_valid;
 
 endmodule

@@ -38,8 +38,7 @@ module db_pcie_msix #(
     input  logic         m_post_ready,
     output logic [7:0]   m_post_fn,
     output logic [63:0]  m_post_addr,
-    output logic [4:0]   m_post_len_dw,
-    output logic [511:0] m_post_data
+    output logic [31:0]  m_post_data
 );
   localparam int unsigned AW = $clog2(2 * NUM_VEC);
   localparam int unsigned VW = NUM_VEC > 1 ? $clog2(NUM_VEC) : 1;
@@ -224,6 +223,5 @@ module db_pcie_msix #(
   logic [31:0] post_data_q;
   always_ff @(posedge clk) if (state_q == SEND && post_free) post_data_q <= ram_rdata[31:0];
 
-  assign m_post_len_dw = 5'd1;
-  assign m_post_data   = 512'(post_data_q);
+  assign m_post_data = post_data_q;
 endmodule

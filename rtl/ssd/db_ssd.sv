@@ -207,13 +207,13 @@ module db_ssd
   logic            msix_valid, msix_ready;  // what is sent while the controller stops is dropped
   logic [FN_W-1:0] msix_fn;
   logic [63:0]     msix_addr;
-  logic [511:0]    msix_data;
+  logic [31:0]     msix_data;
   db_pcie_msix #(.NUM_VEC(NUM_VEC)) i_msix (
     .clk, .rst(fn_rst), .reg_valid(reg_valid[1]), .reg_ready(reg_ready[1]), .reg_wr, .reg_addr, .reg_be,
     .reg_wdata, .reg_rvalid(reg_rvalid[1]), .reg_rdata(reg_rdata[63:32]),
     .irq_valid, .irq_ready, .irq_fn, .irq_vector, .cfg_msix_enable, .cfg_msix_mask,
-    .m_post_valid(msix_valid), .m_post_ready(msix_ready || ctl_stop), .m_post_fn(msix_fn), .m_post_addr(msix_addr),
-    .m_post_len_dw(), .m_post_data(msix_data));
+    .m_post_valid(msix_valid), .m_post_ready(msix_ready), .m_post_fn(msix_fn), .m_post_addr(msix_addr),
+    .m_post_data(msix_data));
 
   always_ff @(posedge clk) begin
     cfg_intx <= any_entries && !cfg_msix_enable && !cfg_intx_disable && !intms[0];
@@ -460,13 +460,13 @@ module db_ssd
     .idle(cpl_idle));
 
   // ---- admin
-  logic             fwp_valid, fwp_ready, cpu_idle, fwr_valid, dp_quiet, dma_quiet;
+  logic             fwp_valid, fwp_ready, cpu_idle, dp_quiet, dma_quiet;
   logic [FN_W-1:0]  fwp_fn;
   logic [63:0]      fwp_addr, fw_wake_us;
-  logic [4:0]       fwp_len_dw;
-  logic [511:0]     fwp_data, fwr_data;
-  logic             fwr_err;
-  db_ssd_admin #(.FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS), .RAM_BYTES(RAM_BYTES)) i_admin (
+  logic [2:0]       fwp_len_dw;
+  logic [127:0]     fwp_data;
+  db_ssd_admin #(.DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS),
+                 .RAM_BYTES(RAM_BYTES)) i_admin (
     .clk, .rst, .cc, .aqa, .asq, .acq, .ev_cc, .ev_nssr, .ev_flr(cfg_flr), .csts_rdy, .csts_cfs, .csts_shst,
     .csts_nssro,
     .flr_done(cfg_flr_done), .s_sqe_valid(adm_valid), .s_sqe_ready(adm_ready), .s_sqe_fn(adm_fn), .s_sqe_data(adm_data),
@@ -474,7 +474,8 @@ module db_ssd
     .m_post_valid(fwp_valid), .m_post_ready(fwp_ready), .m_post_fn(fwp_fn), .m_post_addr(fwp_addr),
     .m_post_len_dw(fwp_len_dw), .m_post_data(fwp_data),
     .m_rd_valid(rd_valid[RD_FW]), .m_rd_ready(rd_ready[RD_FW]), .m_rd_fn(rd_fn[8*RD_FW +: 8]),
-    .m_rd_addr(rd_addr[64*RD_FW +: 64]), .s_rd_valid(fwr_valid), .s_rd_data(fwr_data), .s_rd_err(fwr_err),
+    .m_rd_addr(rd_addr[64*RD_FW +: 64]), .s_rd_tvalid(st_tvalid[RD_FW]), .s_rd_tready(st_tready[RD_FW]),
+    .s_rd_tdata(st_tdata[DATA_W*RD_FW +: DATA_W]), .s_rd_tlast(st_tlast[RD_FW]), .s_rd_terr(st_terr[RD_FW]),
     .m_qc_valid(qc_valid), .m_qc_ready(qc_ready), .m_qc(qc), .q_sel, .q_inflight, .arb_burst, .arb_lpw, .arb_mpw,
     .arb_hpw, .arb_wrr, .ic_thr, .ic_time, .icv_we, .icv_vector, .icv_cd, .ns_valid, .ns_base, .ns_blocks, .ns_lba4k,
     .media_pages, .ctl_run, .ctl_stop, .ctl_dp_rst, .ctl_fn_rst, .dp_quiet, .cmds_inflight,
@@ -489,31 +490,23 @@ module db_ssd
   assign rd_len[13*RD_FW +: 13] = 13'd64;
   assign {rd_first[RD_FW], rd_last[RD_FW], rd_drop[RD_FW]} = 3'b110;
   assign rd_user[REQ_U_W*RD_FW +: REQ_U_W] = '0;
-  db_ssd_fetch #(.DATA_W(DATA_W)) i_fw_read (
-    .clk, .rst(dp_rst), .s_axis_tvalid(st_tvalid[RD_FW]), .s_axis_tready(st_tready[RD_FW]),
-    .s_axis_tdata(st_tdata[DATA_W*RD_FW +: DATA_W]), .s_axis_tlast(st_tlast[RD_FW]),
-    .s_axis_tdw(st_tdw[(LANE_W+1)*RD_FW +: LANE_W+1]), .s_axis_tuser(st_tuser[REQ_U_W*RD_FW +: REQ_U_W]),
-    .s_axis_terr(st_terr[RD_FW]), .m_sqe_valid(fwr_valid), .m_sqe_ready(1'b1), .m_sqe_fn(), .m_sqe_sqid(),
-    .m_sqe_head(),
-    .m_sqe_err(fwr_err), .m_sqe_data(fwr_data));
 
   // ---- to the host
   logic            post_valid, post_ready, dma_idle;
   logic [FN_W-1:0] post_fn;
   logic [63:0]     post_addr;
-  logic [4:0]      post_len_dw;
-  logic [511:0]    post_data;
+  logic [2:0]      post_len_dw;
+  logic [127:0]    post_data;
   db_ssd_postmux i_postmux (
     .clk, .rst(dp_rst), .s_cqe_valid(cqe_valid), .s_cqe_ready(cqe_ready), .s_cqe_fn(cqe_fn), .s_cqe_addr(cqe_addr),
-    .s_cqe(cqe), .s_msix_valid(msix_valid && !ctl_stop), .s_msix_ready(msix_ready), .s_msix_fn(msix_fn),
-    .s_msix_addr(msix_addr),
-    .s_msix_data(msix_data[31:0]), .s_fw_valid(fwp_valid), .s_fw_ready(fwp_ready), .s_fw_fn(fwp_fn),
+    .s_cqe(cqe), .drop_msix(ctl_stop), .s_msix_valid(msix_valid), .s_msix_ready(msix_ready), .s_msix_fn(msix_fn),
+    .s_msix_addr(msix_addr), .s_msix_data(msix_data), .s_fw_valid(fwp_valid), .s_fw_ready(fwp_ready), .s_fw_fn(fwp_fn),
     .s_fw_addr(fwp_addr), .s_fw_len_dw(fwp_len_dw), .s_fw_data(fwp_data), .m_post_valid(post_valid),
     .m_post_ready(post_ready), .m_post_fn(post_fn), .m_post_addr(post_addr), .m_post_len_dw(post_len_dw),
     .m_post_data(post_data));
 
   db_pcie_dma #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .USER_W(REQ_U_W), .WR_USER_W(SEG_U_W),
+    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .USER_W(REQ_U_W), .WR_USER_W(SEG_U_W), .POST_DW(4),
     //            firmware  PRP W    PRP R    SQE      data
     .TAGS_LG   ({16'd1,   16'd3,   16'd3,   16'd3,   16'd6}),
     .RING_DW_LG({16'd6,   16'd9,   16'd9,   16'd10,  16'd13}),
@@ -548,8 +541,8 @@ module db_ssd
   end
   assign busy = s_axis_cq_tvalid || bar_valid || m_axis_cc_tvalid || !sq_idle || !cpl_idle || !ic_idle || !rp_idle ||
                 !wp_idle || !dma_idle || !cpu_idle || sqe_valid || rc_valid || wc_valid || adm_valid ||
-                scpl_valid != '0 || acpl_valid || cpl_valid || err_valid || cqe_valid || msix_valid || irq_valid ||
-                fwp_valid || post_valid || qc_valid || mc_busy_q || dp_rst || fn_rst || ctl_dp_rst || s_axis_rc_tvalid;
+                scpl_valid != '0 || acpl_valid || cpl_valid || err_valid || msix_valid ||
+                fwp_valid || qc_valid || mc_busy_q || dp_rst || fn_rst || ctl_dp_rst || s_axis_rc_tvalid;
   assign idle    = &calm_q && !s_axis_cq_tvalid && cpu_idle;
   assign wake_us = (ic_wake_us < fw_wake_us) ? ic_wake_us : fw_wake_us;
 

@@ -15,6 +15,7 @@ module db_ssd_admin
   import db_nvme_pkg::*;
   import db_ssd_pkg::*;
 #(
+  parameter int DATA_W    = 256,       // bits of a row of host memory that was read: 128, 256, 512
   parameter     FW_HEX    = "fw.hex",  // $readmemh image of the firmware, 32-bit words
   parameter int NUM_QP    = 32,        // I/O queue pairs, 1..254
   parameter int NUM_VEC   = 33,        // interrupt vectors, 1..2048
@@ -45,20 +46,22 @@ module db_ssd_admin
   output logic                 m_cpl_valid,
   input  logic                 m_cpl_ready,
   output cpl_t                 m_cpl,
-  // host memory writes, 1..16 dwords inside a page, and reads of 64 bytes inside a page
+  // host memory writes, 1..4 dwords inside a page, and reads of 64 bytes inside a page; the answer comes in rows
   output logic                 m_post_valid,
   input  logic                 m_post_ready,
   output logic [FN_W-1:0]      m_post_fn,
   output logic [63:0]          m_post_addr,
-  output logic [4:0]           m_post_len_dw,
-  output logic [511:0]         m_post_data,
+  output logic [2:0]           m_post_len_dw,
+  output logic [127:0]         m_post_data,
   output logic                 m_rd_valid,
   input  logic                 m_rd_ready,
   output logic [FN_W-1:0]      m_rd_fn,
   output logic [63:0]          m_rd_addr,
-  input  logic                 s_rd_valid,
-  input  logic [511:0]         s_rd_data,
-  input  logic                 s_rd_err,
+  input  logic                 s_rd_tvalid,
+  output logic                 s_rd_tready,
+  input  logic [DATA_W-1:0]    s_rd_tdata,
+  input  logic                 s_rd_tlast,
+  input  logic                 s_rd_terr,
   // queue contexts; q_inflight belongs to q_sel, 2 cycles later
   output logic                 m_qc_valid,
   input  logic                 m_qc_ready,
@@ -146,7 +149,7 @@ module db_ssd_admin
   logic [31:0] cpu_ram_wdata, cpy_ram_wdata, ram_rdata;
   logic        reg_req, reg_wr;
   logic [8:0]  reg_addr;
-  logic [31:0] reg_wdata, reg_biten, reg_rdata;
+  logic [31:0] reg_wdata, reg_rdata;
 
   logic              dp_rst, irq_q, due_q, en_q, en_fell_q, copy_idle, copy_err, mc_busy_q, mc_err_q, drained_q;
   logic              db_kind_q, cpl_valid_q, qc_valid_q, mc_valid_q, idle_q;
@@ -172,7 +175,6 @@ module db_ssd_admin
     .reg_wr    (reg_wr),
     .reg_addr  (reg_addr),
     .reg_wdata (reg_wdata),
-    .reg_biten (reg_biten),
     .reg_rdata (reg_rdata)
   );
 
@@ -185,7 +187,7 @@ module db_ssd_admin
     .rdata (ram_rdata)
   );
 
-  db_ssd_admin_copy u_copy (
+  db_ssd_admin_copy #(.DATA_W(DATA_W)) u_copy (
     .clk           (clk),
     .rst           (dp_rst),
     .s_sqe_valid   (s_sqe_valid),
@@ -213,9 +215,11 @@ module db_ssd_admin
     .m_rd_ready    (m_rd_ready),
     .m_rd_fn       (m_rd_fn),
     .m_rd_addr     (m_rd_addr),
-    .s_rd_valid    (s_rd_valid),
-    .s_rd_data     (s_rd_data),
-    .s_rd_err      (s_rd_err),
+    .s_rd_tvalid   (s_rd_tvalid),
+    .s_rd_tready   (s_rd_tready),
+    .s_rd_tdata    (s_rd_tdata),
+    .s_rd_tlast    (s_rd_tlast),
+    .s_rd_terr     (s_rd_terr),
     .ram_req       (cpy_ram_req),
     .ram_we        (cpy_ram_we),
     .ram_addr      (cpy_ram_addr),
@@ -230,7 +234,7 @@ module db_ssd_admin
     .s_cpuif_req_is_wr    (reg_wr),
     .s_cpuif_addr         (reg_addr),
     .s_cpuif_wr_data      (reg_wdata),
-    .s_cpuif_wr_biten     (reg_biten),
+    .s_cpuif_wr_biten     ('1),
     .s_cpuif_req_stall_wr (),
     .s_cpuif_req_stall_rd (),
     .s_cpuif_rd_ack       (),

@@ -5,6 +5,7 @@
 // a level made from what is pending, so nothing can be lost between the firmware's last look and its sleep.
 // `asleep` says that the processor has stopped: no access for 16 cycles after `sleep`, and irq low.
 //
+// Registers are written in whole words only.
 // Latency: 2 cycles an access, RAM or register; more while the copy engine holds the RAM port.
 module db_ssd_admin_cpu #(
   parameter int RAM_BYTES = 65536  // power of two, 32768..1048576
@@ -27,7 +28,6 @@ module db_ssd_admin_cpu #(
   output logic        reg_wr,
   output logic [8:0]  reg_addr,      // bytes
   output logic [31:0] reg_wdata,
-  output logic [31:0] reg_biten,
   input  logic [31:0] reg_rdata
 );
   logic        mem_valid, mem_ready_q, is_reg_q, is_reg;
@@ -88,7 +88,6 @@ module db_ssd_admin_cpu #(
   assign reg_wr    = mem_wstrb != 4'd0;
   assign reg_addr  = {mem_addr[8:2], 2'b00};
   assign reg_wdata = mem_wdata;
-  assign reg_biten = {{8{mem_wstrb[3]}}, {8{mem_wstrb[2]}}, {8{mem_wstrb[1]}}, {8{mem_wstrb[0]}}};
 
   logic unused_ok;
   assign unused_ok = &{1'b0, mem_addr[30:20], mem_addr[1:0]};

@@ -5,7 +5,7 @@
 // Dataset Management: its ranges (16 bytes each: attributes, length in blocks, first block) come as a row stream;
 // each is checked against the namespace and becomes one zero command. After a bad range the rest are not done.
 // Write Zeroes with FUA is followed by a flush.
-// Latency: 2 cycles plus the media's. Throughput: one media command at a time.
+// Latency: 3 cycles plus the media's. Throughput: one media command at a time.
 module db_ssd_mctl
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(
@@ -38,24 +38,23 @@ module db_ssd_mctl
   localparam int RANGES = DATA_W / 128;      // in a row
   localparam int IW     = (RANGES > 1) ? $clog2(RANGES) : 1;
 
-  typedef enum logic [2:0] {ST_IDLE, ST_ROW, ST_CHECK, ST_SEND, ST_WAIT} state_e;
+  typedef enum logic [2:0] {ST_IDLE, ST_ROW, ST_CHECK, ST_SEND, ST_WAIT, ST_NEXT} state_e;
   state_e           state_q;
   logic [IW-1:0]    range_q;                 // of the row
   logic [31:0]      nlb;
   logic [63:0]      slba;
   logic             in_range_q, empty_q, bad_q;
   logic [64:0]      range_end;
-  logic             row_end, dsm;
+  logic             row_end_q, dsm;
 
   assign nlb       = s_axis_tdata[128*range_q + 32 +: 32];
   assign slba      = s_axis_tdata[128*range_q + 64 +: 64];
   assign range_end = {1'b0, slba} + {33'd0, nlb};
-  assign row_end   = 32'(range_q) + 32'd1 == 32'(s_axis_tdw >> 2);
   assign dsm       = s_cmd.op == CMD_DSM;
   // A row is held until its last range is done.
   assign s_axis_tready = (state_q == ST_ROW && (s_axis_terr || bad_q)) ||
-                         (state_q == ST_CHECK && empty_q && row_end) ||
-                         (state_q == ST_WAIT && s_media_done && dsm && row_end);
+                         (state_q == ST_CHECK && empty_q && row_end_q) ||
+                         (state_q == ST_NEXT && row_end_q);
 
   always_ff @(posedge clk) begin
     logic next_range;
@@ -75,6 +74,7 @@ module db_ssd_mctl
         end
       end
       ST_ROW: if (s_axis_tvalid) begin
+        row_end_q     <= 32'(range_q) + 32'd1 == 32'(s_axis_tdw >> 2);
         m_media_bytes <= s_cmd.lba4k ? {20'd0, nlb, 12'd0} : {23'd0, nlb, 9'd0};
         m_media_addr  <= s_cmd.media_addr[ADDR_W-1:0] + ADDR_W'(s_cmd.lba4k ? slba << 12 : slba << 9);
         in_range_q    <= range_end <= {1'b0, s_cmd.ns_blocks};
@@ -105,7 +105,7 @@ module db_ssd_mctl
           m_status <= status(1'b0, SCT_MEDIA, SC_WRITE_FAULT);
           bad_q    <= 1'b1;
         end
-        if (dsm) next_range = 1'b1;
+        if (dsm) state_q <= ST_NEXT;
         else if (m_media_op == MEDIA_ZERO && s_cmd.fua && !s_media_err) begin
           m_media_op    <= MEDIA_FLUSH;
           m_media_valid <= !stop;
@@ -115,12 +115,13 @@ module db_ssd_mctl
           state_q <= ST_IDLE;
         end
       end
+      ST_NEXT: next_range = 1'b1;
       default: state_q <= ST_IDLE;
     endcase
     if (next_range) begin
-      range_q <= row_end ? '0 : range_q + 1'b1;
+      range_q <= row_end_q ? '0 : range_q + 1'b1;
       state_q <= ST_ROW;
-      if (row_end && s_axis_tlast) begin
+      if (row_end_q && s_axis_tlast) begin
         m_done  <= 1'b1;
         state_q <= ST_IDLE;
       end

@@ -8,8 +8,9 @@
 // Flush, Write Zeroes, Dataset Management: wait until every earlier write has its response, then db_ssd_mctl.
 // stop (until rst): issues nothing new. A burst whose address is out is filled with rows of no strobe if its data does
 // not come, and its command fails; Compare's rows are thrown away, and completions that nobody takes are lost.
-// Latency: first row to W and last response to completion at most 2 cycles. Throughput: a row a cycle, also across
-// commands; a burst every other cycle.
+// Addresses and sizes are multiples of 512 bytes.
+// Latency: first row to W and last response to completion 1 cycle. Throughput: a row a cycle, also across commands; a
+// burst, and a command, every other cycle.
 module db_ssd_mwr
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(
@@ -184,7 +185,7 @@ module db_ssd_mwr
     .m_valid(item_valid), .m_ready(item_pop), .m_data(item), .level());
 
   // ---- Compare's side of the media
-  logic              cmp_valid, cmp_pop, cmp_last, cmp_err, cmp_quiet;
+  logic              cmp_valid, cmp_pop, cmp_last, cmp_err, cmp_quiet, cmp_quiet_q;
   logic [DATA_W-1:0] cmp_data;
   db_ssd_axi_rd #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(CMP_BYTES * 8 / DATA_W), .USER_W(1)) i_compare (
     .clk, .rst, .stop, .quiet(cmp_quiet),
@@ -197,7 +198,7 @@ module db_ssd_mwr
   // ---- rows: which item do they belong to
   logic       w_free, write_row, cmp_row, discard, discard_last, fill, burst_room, ctl_ready, ctl_run_q, drained;
   logic [7:0] row_q;
-  logic       last_row, prp_pop;
+  logic       last_row, prp_pop;     // last_row: known a row ahead, as no burst has one row only
   logic [4:0] dry_q;                 // cycles in which no row was taken while nothing more can come
   assign w_free    = !m_w_valid || m_w_ready;
   assign fill      = stop && dry_q[4];
@@ -206,9 +207,9 @@ module db_ssd_mwr
   // Stopped: a Compare, whose media data may not come, makes way for the bursts behind it.
   assign discard      = stop && item_valid && item.compare;
   assign discard_last = discard && s_axis_tvalid && s_axis_tlast;
-  assign last_row  = row_q == item.rows;
   assign cmp_pop   = cmp_row;
-  assign s_axis_tready = (write_row && !fill) || cmp_row || discard || ctl_ready;
+  assign s_axis_tready = (item_valid && !item.compare && !item.media && w_free && burst_room && !fill) ||
+                         (item_valid && item.compare && cmp_valid && direct_free && !stop) || discard || ctl_ready;
   assign item_pop  = (write_row && last_row) || (cmp_row && cmp_last) || media_end ||
                      discard_last || (discard && fill);
   assign prp_pop   = (write_row && last_row && item.last && !fill) || (cmp_row && cmp_last) || discard_last ||
@@ -218,7 +219,10 @@ module db_ssd_mwr
 
   always_ff @(posedge clk) begin
     dry_q <= (no_more_rows && !(s_axis_tvalid && s_axis_tready)) ? (dry_q[4] ? dry_q : dry_q + 1'b1) : '0;
-    if (write_row) row_q <= last_row ? '0 : row_q + 1'b1;
+    if (write_row) begin
+      row_q    <= last_row ? '0 : row_q + 1'b1;
+      last_row <= !last_row && row_q + 8'd1 == item.rows;
+    end
     if (w_free) begin
       m_w_valid <= write_row;
       m_w_data  <= s_axis_tdata;
@@ -227,6 +231,7 @@ module db_ssd_mwr
     end
     if (rst) begin
       row_q     <= '0;
+      last_row  <= 1'b0;
       m_w_valid <= 1'b0;
       dry_q     <= '0;
     end
@@ -252,10 +257,11 @@ module db_ssd_mwr
   status_t   fua_status_q;           // of the Write whose flush is to come
   logic      b_fua_q;
   logic      b_take;
-  assign b_free    = !b_valid_q || b_take;
+  assign b_free    = !b_valid_q;
   assign s_b_ready = b_free || stop;  // stopped, nobody may take completions, but every burst must end
   always_ff @(posedge clk) begin
-    if (b_free) b_valid_q <= s_b_valid && burst_m.last && !burst_m.fua;
+    if (b_free)      b_valid_q <= s_b_valid && burst_m.last && !burst_m.fua;
+    else if (b_take) b_valid_q <= 1'b0;
     b_fua_q <= s_b_valid && s_b_ready && burst_m.last && burst_m.fua;
     if (b_fua_q)        fua_status_q <= b_cpl_q.status;
     else if (media_end) fua_status_q <= '0;
@@ -324,31 +330,31 @@ module db_ssd_mwr
     end
   end
 
-  // ---- completions of both
-  logic out_free;
-  assign out_free    = !m_cpl_valid || m_cpl_ready;
-  assign b_take      = out_free;
-  assign direct_take = out_free && !b_valid_q;
+  // ---- completions of both; what is offered stays until it is taken
+  logic keep_direct_q, pick_b;
+  assign pick_b      = b_valid_q && !keep_direct_q;
+  assign m_cpl_valid = b_valid_q || direct_valid_q;
+  assign m_cpl       = pick_b ? b_cpl_q : direct_q;
+  assign b_take      = m_cpl_ready && pick_b;
+  assign direct_take = m_cpl_ready && !pick_b;
   always_ff @(posedge clk) begin
-    media_err <= 1'b0;
-    if (out_free) begin
-      m_cpl_valid <= b_valid_q || direct_valid_q;
-      m_cpl       <= b_valid_q ? b_cpl_q : direct_q;
-      media_err   <= b_valid_q ? b_cpl_q.status == WRITE_FAULT
-                               : direct_valid_q && (direct_q.status == READ_ERROR || direct_q.status == WRITE_FAULT);
-    end
+    keep_direct_q <= direct_valid_q && !pick_b && !m_cpl_ready;
+    media_err     <= m_cpl_valid && m_cpl_ready && (m_cpl.status == READ_ERROR || m_cpl.status == WRITE_FAULT);
     if (rst) begin
-      m_cpl_valid <= 1'b0;
-      media_err   <= 1'b0;
+      keep_direct_q <= 1'b0;
+      media_err     <= 1'b0;
     end
   end
 
   // A media command on offer counts as outstanding: it is not taken back.
-  assign quiet = drained && writes_q == '0 && cmp_quiet && !m_media_valid && !media_out_q;
-  assign idle  = quiet && !s_cmd_valid && !item_valid && !busy_q && !flush_q && !held_q && !b_valid_q &&
-                 !direct_valid_q && !m_cpl_valid && !s_axis_tvalid;
+  logic most_quiet;
+  assign most_quiet = drained && writes_q == '0 && !m_media_valid && !media_out_q;
+  assign quiet = most_quiet && cmp_quiet;
+  assign idle  = most_quiet && cmp_quiet_q && !s_cmd_valid && !item_valid && !busy_q && !flush_q && !held_q &&
+                 !m_cpl_valid && !s_axis_tvalid;
   always_ff @(posedge clk) begin
-    writes_q <= writes_q + 3'(cut) - 3'(write_row && last_row);
+    cmp_quiet_q <= cmp_quiet;        // a Compare's item is in the queue meanwhile
+    writes_q    <= writes_q + 3'(cut) - 3'(write_row && last_row);
     if (rst) writes_q <= '0;
   end
 
@@ -356,6 +362,7 @@ module db_ssd_mwr
   always_ff @(posedge clk) if (!rst) begin
     if (prp_pop && !stop) assert (s_prp_valid);
     if (s_b_valid && s_b_ready) assert (burst_valid);
+    if (cut) assert (item_w.rows != '0);
   end
 `endif
 endmodule

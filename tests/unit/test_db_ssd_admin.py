@@ -93,7 +93,8 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         for name in ("cc", "aqa", "asq", "acq", "ev_cc", "ev_nssr", "ev_flr", "s_sqe_valid", "s_sqe_fn", "s_sqe_data",
-                     "m_cpl_ready", "m_post_ready", "m_rd_ready", "s_rd_valid", "s_rd_data", "s_rd_err", "m_qc_ready",
+                     "m_cpl_ready", "m_post_ready", "m_rd_ready", "s_rd_tvalid", "s_rd_tdata", "s_rd_tlast",
+                     "s_rd_terr", "m_qc_ready",
                      "q_inflight", "cmds_inflight", "m_mc_ready", "s_mc_done", "s_mc_err", "s_err_valid", "s_err_sqid",
                      "s_err_cid", "s_err_status", "s_err_nsid", "s_err_lba", "s_dberr_valid", "s_dberr_kind",
                      "s_dberr_qid", "cnt_rd_sectors", "cnt_wr_sectors", "cnt_rd_cmds", "cnt_wr_cmds", "cnt_media_err",
@@ -138,10 +139,20 @@ class Bench:
             await FallingEdge(d.clk)
             address, n = int(d.m_post_addr.value), int(d.m_post_len_dw.value) * 4
             data = int(d.m_post_data.value)
+            taken = cocotb.start_soon(self.taken_post())
             if await self.accept("m_post"):
-                assert address % 4 == 0 and 4 <= n <= 64 and (address & 4095) + n <= 4096
+                assert await taken == (address, n, data), "a write changed while it waited"
+                assert address % 4 == 0 and 4 <= n <= 16 and (address & 4095) + n <= 4096
                 assert int(d.m_post_fn.value) == 0
-                self.write(address, data.to_bytes(64, "little")[:n])
+                self.write(address, data.to_bytes(16, "little")[:n])
+
+    async def taken_post(self) -> tuple[int, int, int]:
+        """What is on offer in the cycle in which it is taken."""
+        d = self.dut
+        while True:
+            await RisingEdge(d.clk)
+            if d.m_post_valid.value and d.m_post_ready.value:
+                return int(d.m_post_addr.value), int(d.m_post_len_dw.value) * 4, int(d.m_post_data.value)
 
     async def reads(self) -> None:
         d = self.dut
@@ -155,13 +166,19 @@ class Bench:
             assert (address & 4095) + 64 <= 4096 and address % 4 == 0
             if self.silent:
                 continue
-            await self.stall()
-            await FallingEdge(d.clk)
-            d.s_rd_data.value = int.from_bytes(self.read(address, 64), "little")
-            d.s_rd_err.value = int(address >> 12 in self.bad_reads)
-            d.s_rd_valid.value = 1
-            await FallingEdge(d.clk)
-            d.s_rd_valid.value = 0
+            width = len(d.s_rd_tdata) // 8
+            bad = self.rng.randrange(64 // width)  # row from which an answer that fails is marked
+            for row in range(64 // width):
+                await self.stall()
+                await FallingEdge(d.clk)
+                d.s_rd_tdata.value = int.from_bytes(self.read(address + row * width, width), "little")
+                d.s_rd_terr.value = int(address >> 12 in self.bad_reads and row >= bad)
+                d.s_rd_tlast.value = int(row == 64 // width - 1)
+                d.s_rd_tvalid.value = 1
+                while not d.s_rd_tready.value:
+                    await FallingEdge(d.clk)
+                await FallingEdge(d.clk)
+                d.s_rd_tvalid.value = 0
 
     async def cpls(self) -> None:
         while True:

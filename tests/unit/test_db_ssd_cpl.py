@@ -18,9 +18,9 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 
 ADMIN_CMDS = 16
-LATENCY = 4        # completion taken to entry offered
-PERIOD = 5         # cycles an entry
-PERIOD_IRQ = 6     # ... where interrupts are enabled
+LATENCY = 2        # completion taken to entry offered
+PERIOD = 3         # cycles an entry
+PERIOD_IRQ = 4     # ... where interrupts are enabled
 
 
 def pack(*fields: tuple[int, int]) -> int:
@@ -301,9 +301,9 @@ class Bench:
         assert addr == cq.base + 16 * cq.tail, f"entry at {addr:#x}, tail is {cq.tail} of {cq.base:#x}"
         assert phase == cq.phase, "phase"
         assert not cq.full(), "written where the host has not read"
-        # looked up two to four cycles before the entry was offered
+        # looked up two cycles before the entry was offered
         values = [v for i, (t, v) in enumerate(self.heads[sqid]) if t <= self.offered - 1 and
-                  (i + 1 == len(self.heads[sqid]) or self.heads[sqid][i + 1][0] >= self.offered - 4)]
+                  (i + 1 == len(self.heads[sqid]) or self.heads[sqid][i + 1][0] >= self.offered - 2)]
         assert dw[2] & 0xFFFF in values, "SQHD"
         cq.tail = (cq.tail + 1) % cq.size
         cq.phase ^= int(cq.tail == 0)

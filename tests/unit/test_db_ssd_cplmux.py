@@ -18,7 +18,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 READ, WRITE, COMPARE, VERIFY = 0x02, 0x01, 0x05, 0x0C
 OTHERS = (0x00, 0x08, 0x09, 0x7F)
 DECODE, RD, WR, ADMIN = range(4)
-LATENCY, PERIOD = 2, 3
+LATENCY, PERIOD = 1, 2
 
 
 def pack(*fields: tuple[int, int]) -> int:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BROKEN = [
     # a head doorbell while the queue is found full is forgotten
     ("cpl", "seen_q <= hit_work || (seen_q && state_q != ST_CQ)", "seen_q <= 1'b0"),
-    ("cpl", "tail_next = {!tail_r[16], 16'd0}", "tail_next = {tail_r[16], 16'd0}"),
+    ("cpl", "wrap ? {!tail_r[16], 16'd0}", "wrap ? {tail_r[16], 16'd0}"),
     # a queue whose class has no credit left falls out of its list
     ("sq", "enlist = next_head != tail_r", "enlist = n_q != 7'd0 && next_head != tail_r"),
     ("sq", "if (free_q < 9'(m)) m = free_q[6:0]", "if (1'b0) m = free_q[6:0]"),
