@@ -2,7 +2,8 @@
 """`doorbell vm`: Linux in QEMU with a simulated top as its NVMe drive.
 
 Without --run a shell on this terminal; with it, a script run as root in the guest, its output on stdout and its exit
-status returned; with --speed a benchmark of the simulated drive beside QEMU's own (guest_speed.py). Three processes: this one, the device server (`doorbell serve`) and QEMU; they end together.
+status returned; with --speed a benchmark of the simulated drive beside QEMU's own (guest_speed.py). Three processes:
+this one, the device server (`doorbell serve`) and QEMU; they end together.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def main(
     log: str = typer.Option(None, metavar="FILE", help="Write the guest kernel's console here."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     stock: str = typer.Option(None, hidden=True),
-    speed: bool = typer.Option(False, "--speed", help="Measure the drive's speed beside that of QEMU's own NVMe drive."),
+    speed: bool = typer.Option(False, "--speed", help="Measure IOPS beside those of QEMU's own NVMe drive."),
     rounds: int = typer.Option(3, min=1, help="How often --speed measures each drive."),
     seconds: int = typer.Option(4, min=1, help="How long each of its measurements takes."),
     json: Path = typer.Option(None, metavar="FILE", help="Also write what --speed measured to this file (-: stdout)."),  # noqa: B008
