@@ -176,9 +176,12 @@ def test_full(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.skipif(BACKEND != "rtl", reason="speed of the Verilated drive")
 def test_speed(tmp_path: Path) -> None:
-    """A tenth of what QEMU's own drive does in the same guest, at QD 32: about half of what it is on a calm machine."""
+    """A tenth of what QEMU's own drive does in the same guest, at QD 32: about half of what is measured."""
     done = vm(tmp_path, "--speed", "--size", "256m", "--rounds", "3", "--json", "-", timeout=600)
     assert done.returncode == 0, done.stderr
     rows = {(r["drive"], r["iodepth"]): r for r in json.loads(done.stdout)["summary"]}
     assert all(rows[drive, depth]["iops"] > 0 for drive in ("simulated", "stock") for depth in (1, 32))
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > 4 * cores:  # ours is two processes, theirs is one: the busier the machine, the worse the share
+        pytest.skip(f"too much other work on this machine: {load:.0f} processes for {cores} cores")
     assert rows["simulated", 32]["ratio"] >= 0.1, rows
