@@ -1001,6 +1001,8 @@ struct db_sim {
     }
 
     void step() {
+        // No input may change between the two evaluations: the model follows its inputs in the first alone (settle_once
+        // in python/doorbell/build.py).
         top.clk = 0;
         top.eval();
         dump(false);

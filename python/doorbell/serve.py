@@ -25,9 +25,12 @@ from doorbell.sim import MmioError, SimError
 from doorbell.vfio_user import Backend, DmaRequest, serving
 
 QUEUE_PAIRS = 32
+DATA_W, LINK = 512, "gen4x8"  # the fewest cycles to simulate for what a client moves
 DEFAULT_SIZE = 1 << 30
 SMALLEST = 1 << 20
 RESET_CYCLES = 100_000  # of one try
+FIGURES = struct.Struct("<QQ")  # cycles that were computed, ns of processor time for them
+FIGURES_S = 0.05  # between two updates
 
 
 def main(
@@ -35,15 +38,16 @@ def main(
     top: str = typer.Option("db_ssd", help="Which top."),
     image: Path | None = typer.Option(None, metavar="FILE", help="File that holds the drive's data; made if missing."),  # noqa: B008
     size: str | None = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
-    link: str = typer.Option("gen3x8", help="PCIe link: gen<1..5>x<lanes>."),
-    data_w: int = typer.Option(256, "--data-w", help="Width of the data path: 128, 256 or 512."),
+    link: str = typer.Option(LINK, help="PCIe link: gen<1..5>x<lanes>."),
+    data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path: 128, 256 or 512."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
     ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),
+    figures_fd: int = typer.Option(-1, hidden=True, help="File that is kept up to date with FIGURES."),
 ) -> None:
     """Offer a top as a vfio-user PCIe device to QEMU (10.1 or later) and other clients."""
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
-                        verbose=verbose) as server:  # fmt: skip
+                        verbose=verbose, figures_fd=figures_fd) as server:  # fmt: skip
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: server.stop())
         if ready_fd >= 0:
@@ -56,8 +60,8 @@ def main(
 
 @contextlib.contextmanager
 def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None = None, size: str | None = None,
-                   link: str = "gen3x8", data_w: int = 256, backend: str = "rtl", verbose: bool = False,
-                   ) -> Iterator[Any]:  # fmt: skip
+                   link: str = LINK, data_w: int = DATA_W, backend: str = "rtl", verbose: bool = False,
+                   figures_fd: int = -1) -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end."""
     try:
         lanes = limits.Link.parse(link)
@@ -70,8 +74,10 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
     options: dict[str, Any] = {"media_size": media_size} | ({"image": str(image)} if image else {})
     if backend == "rtl":
         options["cpl_timeout_us"] = 4_000_000  # a client answers late in simulated time, but it answers
+        # The client lives in real time: simulated time in which the device waits is only work for this machine.
+        options |= {"host_latency_ns": 0, "media_latency_ns": 0, "credit_ns": 0}
     sim = open_sim(backend, top=top, link=link, data_w=data_w, params={"NUM_QP": QUEUE_PAIRS}, **options)
-    device: Backend = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim)
+    device: Backend = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim, figures_fd)
     try:
         config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes)
         with serving(path, device, config, verbose=verbose) as server:
@@ -98,8 +104,9 @@ def prepare_image(image: Path, wanted: int | None) -> int:
 class SimDevice:
     """A Verilated top as the server's device. DMA, doorbells and interrupts stay inside its runtime."""
 
-    def __init__(self, sim: Any) -> None:
+    def __init__(self, sim: Any, figures_fd: int = -1) -> None:
         self._sim = sim
+        self._figures_fd, self._figures_due, self._busy_ns = figures_fd, 0.0, 0
         self.vectors = QUEUE_PAIRS + 1
         self._sizes: dict[int, int] = {}
         self._start = time.monotonic()
@@ -137,7 +144,18 @@ class SimDevice:
         now = int((time.monotonic() - self._start) * 1e6)
         if now > self._sim.time_us + 500:
             self._sim.time_us = now
+        if self._figures_fd >= 0:
+            return self._run_and_count(cycles)
         self.idle = self._sim.run(cycles, stop_idle=True) == "idle"
+
+    def _run_and_count(self, cycles: int) -> None:
+        start = time.thread_time_ns()
+        self.idle = self._sim.run(cycles, stop_idle=True) == "idle"
+        self._busy_ns += time.thread_time_ns() - start
+        if time.monotonic() >= self._figures_due:
+            self._figures_due = time.monotonic() + FIGURES_S
+            cycles = self._sim.cycle - self._sim.counters()["sim.skipped_cycles"]
+            os.pwrite(self._figures_fd, FIGURES.pack(cycles, self._busy_ns), 0)
 
     @property
     def intx(self) -> bool:

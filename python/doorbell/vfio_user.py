@@ -59,8 +59,9 @@ PGSIZES = 4096
 
 SLICE = 200  # cycles the device runs between two looks at the socket
 SPIN_S = 0.0005  # after the last activity: look at the doorbell page without sleeping
-NAP_S, LONG_NAP_S = (0.00005, 0.001), 0.005  # then sleep so long, doubling; the long one after QUIET_S
-QUIET_S = 1.0
+NAP_SHARE = 8  # then sleep for this part of the time that it has been quiet, within
+NAP_S = (0.00005, 0.001)
+LONG_NAP_S, QUIET_S = 0.005, 1.0  # the longest sleep after QUIET_S
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
 
 
@@ -339,18 +340,17 @@ class Server:
     def serve(self) -> None:
         """Serve clients, one after another, until `stop`."""
         last = time.monotonic()
-        nap = NAP_S[0]
         while not self._stopped:
             if self._step():
                 last = time.monotonic()
-                nap = NAP_S[0]
                 continue
             quiet = time.monotonic() - last
-            if self._connection and quiet < SPIN_S:
+            if not self._connection:
+                self._wait(1.0)
+            elif quiet < SPIN_S:
                 self._wait(0)
-                continue
-            self._wait(nap if self._connection else 1.0)
-            nap = min(2 * nap, NAP_S[1] if quiet < QUIET_S else LONG_NAP_S)
+            else:
+                self._wait(LONG_NAP_S if quiet > QUIET_S else min(max(quiet / NAP_SHARE, NAP_S[0]), NAP_S[1]))
 
     def _step(self) -> bool:
         """Take messages, run the device for a slice; false if there was nothing to do."""
@@ -807,7 +807,7 @@ class Server:
 
     def _dma_reply(self, message: Message) -> None:
         _close(message.fds)
-        request, command = self._dma.get(message.id, (None, 0))
+        request, command = self._dma.get(message.id, (None, -1))  # -1: no command
         if command != message.command:
             self._log(f"reply to nothing: id {message.id}, command {message.command}")
             return

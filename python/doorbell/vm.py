@@ -2,14 +2,15 @@
 """`doorbell vm`: Linux in QEMU with a simulated top as its NVMe drive.
 
 Without --run a shell on this terminal; with it, a script run as root in the guest, its output on stdout and its exit
-status returned. Three processes: this one, the device server (`doorbell serve`) and QEMU; they end together.
+status returned; with --speed a benchmark of the simulated drive beside QEMU's own (guest_speed.py). Three processes:
+this one, the device server (`doorbell serve`) and QEMU; they end together.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
+import json as json_module
 import os
 import re
 import selectors
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -31,6 +32,7 @@ import typer
 from doorbell import vmroot
 from doorbell.bench import parse_size
 from doorbell.errors import UserError
+from doorbell.serve import DATA_W, LINK
 
 OLDEST_QEMU = (10, 1)  # the first with vfio-user-pci
 KERNEL_ARGS = "console=ttyS0 loglevel=6 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on ras=cec_disable"
@@ -51,8 +53,8 @@ def main(
     top: str = typer.Option("db_ssd", help="Which hardware is the drive."),
     image: str = typer.Option(None, metavar="FILE", help="File that holds the drive's data and lasts."),
     size: str = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
-    data_w: int = typer.Option(256, "--data-w", help="Width of the data path in bits: 128, 256 or 512."),
-    link: str = typer.Option("gen3x8", help="PCIe link of the drive."),
+    data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path in bits: 128, 256 or 512."),
+    link: str = typer.Option(LINK, help="PCIe link of the drive."),
     smp: int = typer.Option(1, help="CPUs of the guest."),
     mem: str = typer.Option("1G", help="Memory of the guest."),
     kvm: Kvm = typer.Option(Kvm.off, help="auto: use KVM if a guest boots under it; off: emulated CPUs."),
@@ -61,8 +63,23 @@ def main(
     log: str = typer.Option(None, metavar="FILE", help="Write the guest kernel's console here."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     stock: str = typer.Option(None, hidden=True),
+    speed: bool = typer.Option(False, "--speed", help="Measure IOPS beside those of QEMU's own NVMe drive."),
+    rounds: int = typer.Option(3, min=1, help="How often --speed measures each drive."),
+    seconds: int = typer.Option(4, min=1, help="How long each of its measurements takes."),
+    json: Path = typer.Option(None, metavar="FILE", help="Also write what --speed measured to this file (-: stdout)."),  # noqa: B008
 ) -> int:
     """Boot Linux with a top as its NVMe drive: a shell, or SCRIPT run in the guest and its exit status returned."""
+    if speed:
+        from doorbell import guest_speed
+
+        if run or image or stock:
+            raise UserError("--speed brings its own script and drives: leave --run, --image and --stock out")
+        guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log)
+        what = guest_speed.Setting(top, data_w, link, backend, size or "1G", rounds, seconds)
+        guest_speed.main(guest, what, json)
+        return 0
+    if json:
+        raise UserError("--json belongs to --speed")
     device = ["--top", top, "--data-w", str(data_w), "--link", link, "--backend", backend]
     device += ["--image", image] if image else []
     device += ["--size", size] if size else []
@@ -94,6 +111,7 @@ class Guest:
     append: str = ""
     log: str | None = None
     stock: str | None = None  # image for QEMU's own NVMe device instead of ours, or "none": to test the guest
+    beside: str | None = None  # image for QEMU's own NVMe device beside ours
 
 
 def _die_with_parent() -> None:
@@ -103,14 +121,29 @@ def _die_with_parent() -> None:
 class Vm:
     """One guest, from its processes' start to their end."""
 
-    def __init__(self, guest: Guest, device_args: list[str], quiet: bool = False) -> None:
-        """quiet: what QEMU says is of no interest."""
+    def __init__(self, guest: Guest, device_args: list[str], quiet: bool = False,
+                 sink: Callable[[bytes], None] | None = None, fds: Sequence[int] = ()) -> None:  # fmt: skip
+        """quiet: what QEMU says is of no interest. sink: takes the script's output. fds: of the device server, too."""
         self._wanted = guest
+        self._sink = sink
+        self._fds = tuple(fds)
         self._qemu_stderr = subprocess.DEVNULL if quiet else None
         self._device_args = device_args
         self._memory = 1 << 30
         self._server: subprocess.Popen[bytes] | None = None
         self._qemu: subprocess.Popen[bytes] | None = None
+
+    def processor_s(self) -> tuple[float, float]:
+        """Processor time that QEMU and the device server have used."""
+
+        def used(process: subprocess.Popen[bytes] | None) -> float:
+            try:
+                words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split() if process else []
+            except OSError:
+                words = []
+            return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0.0
+
+        return used(self._qemu), used(self._server)
 
     def run(self) -> int:
         wanted = self._wanted
@@ -170,8 +203,8 @@ class Vm:
             self._server = subprocess.Popen(
                 [sys.executable, "-m", "doorbell", "serve", "--socket", str(path), "--ready-fd", str(child.fileno()),
                  *self._device_args],
-                stdin=subprocess.DEVNULL, stdout=sys.stderr, pass_fds=(child.fileno(),), preexec_fn=_die_with_parent,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+                stdin=subprocess.DEVNULL, stdout=sys.stderr, pass_fds=(child.fileno(), *self._fds),
+                preexec_fn=_die_with_parent, env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
                 start_new_session=True,  # Ctrl-C is ours to pass on, after the guest is gone
             )  # fmt: skip
             child.close()
@@ -195,7 +228,7 @@ class Vm:
             "-smp", str(self._wanted.smp), "-kernel", str(root.kernel), "-initrd", str(initrd),
             "-append", f"{KERNEL_ARGS} {self._wanted.append}".strip(),
             "-chardev", f"file,id=console,path={_quote(log)}", "-serial", "chardev:console",
-            *self._device(work),
+            *self._devices(work),
         ]  # fmt: skip
         if script is None:
             command += ["-chardev", "stdio,id=shell,mux=on,signal=off", "-serial", "chardev:shell",
@@ -247,6 +280,8 @@ class Vm:
                     elif channel is status:
                         answer += data
                         end, late = time.monotonic() + POWER_OFF_S, "the guest's script is done, but it stays on"
+                    elif self._sink:
+                        self._sink(data)
                     else:
                         sys.stdout.buffer.write(data)
                         sys.stdout.buffer.flush()
@@ -254,15 +289,17 @@ class Vm:
                     raise UserError("the device server ended before the guest: see its message above", FAILED)
         return answer
 
-    def _device(self, work: Path) -> list[str]:
+    def _devices(self, work: Path) -> list[str]:
+        devices = []
         if not self._wanted.stock:
             options = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": str(work / "device.sock")},
                        "x-msg-timeout": MSG_TIMEOUT_MS}  # fmt: skip
-            return ["-device", json.dumps(options)]
-        if self._wanted.stock == "none":
-            return []
-        return ["-drive", f"if=none,id=d,format=raw,file={_quote(Path(self._wanted.stock))}",
-                "-device", "nvme,drive=d,serial=stock"]
+            devices += ["-device", json_module.dumps(options)]
+        stock = self._wanted.stock or self._wanted.beside
+        if stock and stock != "none":
+            devices += ["-drive", f"if=none,id=d,format=raw,file={_quote(Path(stock))}",
+                        "-device", "nvme,drive=d,serial=stock"]  # fmt: skip
+        return devices
 
     @staticmethod
     def _stop(process: subprocess.Popen[bytes] | None, patience_s: float) -> int:

@@ -44,6 +44,7 @@ def library(data_w: int) -> Path:
     def make(out: Path) -> None:
         obj = out / "obj"
         build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), str(ENDPOINT)], "Verilator")
+        build.settle_once(obj)
         defines = [*build.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
         build.link(obj, runtime, defines, out / "libsim_endpoint.so")
 
