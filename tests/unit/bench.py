@@ -21,8 +21,10 @@ sys.path.insert(0, str(ROOT / "python"))
 from doorbell import paths  # noqa: E402
 
 RTL = ROOT / "rtl"
-FOLDERS = ("common", "pcie", "nvme", "ssd")
-PACKAGES = ("nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv")
+FOLDERS = ("common", "pcie", "nvme", "ssd", "compute")
+PACKAGES = (
+    "nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv", "compute/db_csd_pkg.sv", "compute/db_aes_pkg.sv",
+)  # fmt: skip
 
 
 def used_files(files: list[Path], library: dict[str, Path]) -> list[Path]:

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// AES SubBytes and ShiftRows of one block, forward or inverse or both by `dec`. Combinational: one level of LUTs
+// (a table of 256 bytes), with both directions three: affine step, table of inverses, affine step.
+module db_aes_sub
+  import db_aes_pkg::*;
+#(
+  parameter bit ENC = 1'b1,  // can go forward
+  parameter bit DEC = 1'b0   // can go back
+) (
+  input  logic         dec,  // direction, with ENC and DEC; else without meaning
+  input  logic [127:0] x,
+  output logic [127:0] y
+);
+  if (!ENC && !DEC) begin : g_bad
+    $error("%m: one of ENC and DEC must be 1");
+  end
+  for (genvar c = 0; c < 4; c++) begin : g_col
+    for (genvar r = 0; r < 4; r++) begin : g_row
+      logic [7:0] fwd, back;  // what comes to row r, column c going forward and back
+      assign fwd  = x[8*(4*((c+r)%4)+r)+:8];
+      assign back = x[8*(4*((c+4-r)%4)+r)+:8];
+      if (ENC && DEC) begin : g_both
+        logic [7:0] inverse;
+        assign inverse        = AES_INVERSE[dec ? aes_inv_affine(back) : fwd];
+        assign y[8*(4*c+r)+:8] = dec ? inverse : aes_affine(inverse);
+      end else if (ENC) begin : g_enc
+        assign y[8*(4*c+r)+:8] = AES_SBOX[fwd];
+      end else begin : g_dec
+        assign y[8*(4*c+r)+:8] = AES_INV_SBOX[back];
+      end
+    end
+  end
+  logic unused;
+  assign unused = dec;
+endmodule
