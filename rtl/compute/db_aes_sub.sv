@@ -16,17 +16,16 @@ module db_aes_sub
   end
   for (genvar c = 0; c < 4; c++) begin : g_col
     for (genvar r = 0; r < 4; r++) begin : g_row
-      logic [7:0] fwd, back;  // what comes to row r, column c going forward and back
-      assign fwd  = x[8*(4*((c+r)%4)+r)+:8];
-      assign back = x[8*(4*((c+4-r)%4)+r)+:8];
+      localparam int FWD = 8 * (4 * ((c + r) % 4) + r);       // the byte that comes to row r, column c
+      localparam int BACK = 8 * (4 * ((c + 4 - r) % 4) + r);  // the same, going back
       if (ENC && DEC) begin : g_both
         logic [7:0] inverse;
-        assign inverse        = AES_INVERSE[dec ? aes_inv_affine(back) : fwd];
+        assign inverse        = AES_INVERSE[dec ? aes_inv_affine(x[BACK+:8]) : x[FWD+:8]];
         assign y[8*(4*c+r)+:8] = dec ? inverse : aes_affine(inverse);
       end else if (ENC) begin : g_enc
-        assign y[8*(4*c+r)+:8] = AES_SBOX[fwd];
+        assign y[8*(4*c+r)+:8] = AES_SBOX[x[FWD+:8]];
       end else begin : g_dec
-        assign y[8*(4*c+r)+:8] = AES_INV_SBOX[back];
+        assign y[8*(4*c+r)+:8] = AES_INV_SBOX[x[BACK+:8]];
       end
     end
   end

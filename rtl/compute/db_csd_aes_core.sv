@@ -74,6 +74,8 @@ module db_csd_aes_core
   end else begin : g_no_tweak
     assign tweaks = '0;
     always_comb tweaks0_q = tweaks;
+    logic unused;
+    assign unused = |tweak;
   end
 
   // ---- with CTR cycles 1 and 2: IV + block number in two steps of a carry chain each

@@ -71,6 +71,8 @@ module db_csd_wrap #(
       assert (rst || !s_core_valid || s_core_ready);
       assert (rst || !take || ctx_ready);
     end
+    logic unused;
+    assign unused = out_last;
   end else begin : g_command
     logic first_q;
     assign room         = !first_q || ctx_ready;
