@@ -6,8 +6,9 @@
 // its result is added to is the data or the tweak. A read instance with XTS decrypts; with CTR as well it does both.
 // A beat whose slot has no valid key (or whose mode is not built in) comes out as zeros with key_err set.
 // ZERO_RULE: on read, 16 bytes of zeros are handed out as zeros (deallocated blocks, Write Zeroes).
-// Latency: 16 cycles + 2 with CTR + 1 with XTS + 14 with SPLIT; the first beat of a block in XTS up to 18 cycles more,
-// hidden behind beats before it (see db_csd_aes_core, db_csd_tweak). Throughput: one beat a cycle.
+// Latency: 17 cycles + 2 with CTR + 1 with XTS + 14 with SPLIT; the first beat of a block in XTS 17 cycles more (13 with a
+// 128-bit key) if none waits before it. Later tweaks are made while beats wait, so this is paid once, not for each block.
+// Throughput: one beat a cycle.
 module db_csd_aes
   import db_csd_pkg::*;
 #(
@@ -61,10 +62,10 @@ module db_csd_aes
     logic req_ready, fifo_ready, wants;
     assign wants         = in.cmd.op == OP_AES_XTS && in.lba_first;
     assign s_axis_tready = req_ready && fifo_ready;
-    db_fifo #(.WIDTH(DATA_W + 1 + $bits(beat_t)), .DEPTH(AHEAD)) i_ahead (
+    db_fifo #(.WIDTH(DATA_W + 2 + $bits(beat_t)), .DEPTH(AHEAD)) i_ahead (
       .clk, .rst, .level(),
-      .s_valid(s_axis_tvalid && req_ready), .s_ready(fifo_ready), .s_data({in, s_axis_tlast, s_axis_tdata}),
-      .m_valid(q_valid), .m_ready(q_ready), .m_data({issue, q_last, q_data})
+      .s_valid(s_axis_tvalid && req_ready), .s_ready(fifo_ready), .s_data({wants, in, s_axis_tlast, s_axis_tdata}),
+      .m_valid(q_valid), .m_ready(q_ready), .m_data({wait_tweak, issue, q_last, q_data})
     );
     db_csd_tweak #(.CORES(DATA_W == 512 ? 2 : 1), .KEY_SLOTS(KEY_SLOTS)) i_tweak (
       .clk, .rst, .key_bus, .slot_xts, .slot_short,
@@ -72,8 +73,7 @@ module db_csd_aes
       .s_slot(in.cmd.key_slot[SLOT_W-1:0]), .s_lba(in.cmd.lba),
       .m_valid(tweak_valid), .m_ready(q_valid && wait_tweak && wrap_ready), .m_tweak(tweak), .m_ok(tweak_ok)
     );
-    assign wait_tweak = issue.cmd.op == OP_AES_XTS && issue.lba_first;
-    assign q_ready    = wrap_ready && (!wait_tweak || tweak_valid);
+    assign q_ready = wrap_ready && (!wait_tweak || tweak_valid);
   end else begin : g_direct
     assign q_valid       = s_axis_tvalid;
     assign q_data        = s_axis_tdata;

@@ -40,6 +40,7 @@ module db_csd_tweak
   logic [CORES-1:0] core_valid, core_ready, res_valid, res_ready, res_ok;
   logic [127:0]     res_data[CORES];
   logic [0:0]       give_q, get_q;  // whose turn it is
+  logic             out_valid, out_ready;
   for (genvar c = 0; c < CORES; c++) begin : g_core
     assign core_valid[c] = req_valid && give_q == 1'(c);
     db_aes_iter #(.KEY_SLOTS(KEY_SLOTS)) i_core (
@@ -52,7 +53,6 @@ module db_csd_tweak
   end
   assign req_ready = core_ready[give_q];
 
-  logic out_valid, out_ready;
   assign out_valid = res_valid[get_q];
   db_fifo #(.WIDTH(129), .DEPTH(DEPTH)) i_res (
     .clk, .rst, .level(), .s_valid(out_valid), .s_ready(out_ready), .s_data({res_ok[get_q], res_data[get_q]}),

@@ -123,7 +123,7 @@ def assert_full_rate(cycles: Sequence[int]) -> None:
 
 
 def random_context(rng: random.Random, ops: Sequence[int], slots: int = 16, write: bool | None = None) -> Context:
-    lba = rng.choice((0, rng.getrandbits(8), rng.getrandbits(40), (1 << 64) - 1 - rng.getrandbits(4)))
+    lba = rng.choice((0, rng.getrandbits(8), rng.getrandbits(40), (1 << 64) - 4 - rng.getrandbits(4)))
     return Context(
         op=rng.choice(ops), lba=lba, lbads=rng.choice((9, 9, 12)), write=bool(rng.getrandbits(1)) if write is None else write,
         key_slot=rng.randrange(slots), tag=rng.getrandbits(16), nsid=rng.getrandbits(32), fn=rng.getrandbits(8),
