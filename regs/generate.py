@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BLOCKS = ("db_nvme", "db_ssd_fw")
+BLOCKS = ("db_nvme", "db_ssd_fw", "db_csd")
 # The generated modules drive a struct from several always blocks, field by field, which is what Verilator warns of.
 WAIVER = "// verilator lint_off MULTIDRIVEN\n// verilator lint_off UNUSEDSIGNAL\n"
 

@@ -95,7 +95,8 @@ module db_csd_aes
                     && (issue.lba_first ? tweak_ok : tweak_ok_q);
   always_comb begin
     checked         = issue;
-    checked.key_err = issue.key_err || (issue.cmd.op == OP_AES_CTR && !ctr_ok) || (issue.cmd.op == OP_AES_XTS && !xts_ok);
+    checked.key_err = issue.key_err || (issue.cmd.op == OP_AES_CTR && !ctr_ok)
+                    || (issue.cmd.op == OP_AES_XTS && !xts_ok);
   end
   always_ff @(posedge clk) begin
     if (q_valid && q_ready && wait_tweak) tweak_ok_q <= tweak_ok;

@@ -108,10 +108,13 @@ def ieee_1619() -> Iterator[Vector]:
 
 
 def xtsvs(bits: int) -> Iterator[Vector]:
-    """NIST XTSVS (XTSGenAES), those with a data unit number and whole multiples of 16 bytes, at the start of a block."""
+    """NIST XTSVS (XTSGenAES) with a data unit number and whole multiples of 16 bytes, at the start of a block."""
     folder = Path(cryptography_vectors.__file__).parent / "ciphers" / "AES" / "XTS" / "tweak-dataunitseqno"
     text = (folder / f"XTSGenAES{bits}.rsp").read_text()
-    pattern = r"COUNT = (\d+)\s+DataUnitLen = (\d+)\s+Key = (\w+)\s+DataUnitSeqNumber = (\d+)\s+(\w\w) = (\w+)\s+(\w\w) = (\w+)"
+    pattern = (
+        r"COUNT = (\d+)\s+DataUnitLen = (\d+)\s+Key = (\w+)\s+DataUnitSeqNumber = (\d+)\s+"
+        r"(\w\w) = (\w+)\s+(\w\w) = (\w+)"
+    )
     for count, size, key, unit, first, a, _, b in re.findall(pattern, text):
         if int(size) % 128:
             continue

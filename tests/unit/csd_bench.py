@@ -26,8 +26,10 @@ def pack(*fields: tuple[int, int]) -> int:
 
 def pack_ctx(c: Context, lba: int | None = None) -> int:
     """op_ctx_t"""
-    return pack((8, c.fn), (32, c.nsid), (64, c.lba if lba is None else lba), (5, c.lbads), (1, int(c.write)), (4, c.op),
-                (6, c.key_slot), (16, c.tag))  # fmt: skip
+    return pack(
+        (8, c.fn), (32, c.nsid), (64, c.lba if lba is None else lba), (5, c.lbads), (1, int(c.write)), (4, c.op),
+        (6, c.key_slot), (16, c.tag),
+    )  # fmt: skip
 
 
 @dataclass
@@ -75,7 +77,7 @@ async def run_rows(
     seed: int = 1,
     expect: int | None = None,
 ) -> tuple[list[Row], list[int], list[int]]:
-    """Sends rows and takes as many, or `expect`: what came out, the cycles in which beats went in, and those in which they came out."""
+    """Sends rows and takes as many, or `expect`: what came out, the cycles in which beats went in, and came out."""
     rng = random.Random(seed)
     out: list[Row] = []
     went, came = [], []
@@ -125,6 +127,7 @@ def assert_full_rate(cycles: Sequence[int]) -> None:
 def random_context(rng: random.Random, ops: Sequence[int], slots: int = 16, write: bool | None = None) -> Context:
     lba = rng.choice((0, rng.getrandbits(8), rng.getrandbits(40), (1 << 64) - 4 - rng.getrandbits(4)))
     return Context(
-        op=rng.choice(ops), lba=lba, lbads=rng.choice((9, 9, 12)), write=bool(rng.getrandbits(1)) if write is None else write,
+        op=rng.choice(ops), lba=lba, lbads=rng.choice((9, 9, 12)),
+        write=bool(rng.getrandbits(1)) if write is None else write,
         key_slot=rng.randrange(slots), tag=rng.getrandbits(16), nsid=rng.getrandbits(32), fn=rng.getrandbits(8),
     )  # fmt: skip

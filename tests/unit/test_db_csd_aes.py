@@ -42,7 +42,8 @@ async def begin(dut: Any) -> None:
 
 def random_key(rng: random.Random) -> Key:
     size = rng.choice((16, 32))
-    return Key(rng.randbytes(size), rng.randbytes(size), rng.choice((rng.randbytes(16), b"\xff" * 15 + rng.randbytes(1))))
+    iv = rng.choice((rng.randbytes(16), b"\xff" * 15 + rng.randbytes(1)))
+    return Key(rng.randbytes(size), rng.randbytes(size), iv)
 
 
 def software(key: Key | None, c: Context, data: bytes) -> tuple[bytes, bool]:
@@ -50,7 +51,8 @@ def software(key: Key | None, c: Context, data: bytes) -> tuple[bytes, bool]:
     _, write, has_ctr, has_xts, _ = config()
     if c.op not in (Op.AES_CTR, Op.AES_XTS):
         return data, False
-    if key is None or (c.op == Op.AES_CTR and not (has_ctr and key.iv)) or (c.op == Op.AES_XTS and not (has_xts and key.k2)):
+    able = key is not None and (has_ctr and key.iv if c.op == Op.AES_CTR else has_xts and key.k2)
+    if key is None or not able:
         return bytes(len(data)), True
     if c.op == Op.AES_CTR:
         assert key.iv

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SHA-256 (FIPS 180-4) of all bytes of a command: db_csd_sha256. Byte k of the digest is in bits 8k+7:8k of the result."""
+"""SHA-256 (FIPS 180-4) of all bytes of a command: db_csd_sha256. Byte k of the digest is in bits 8k+7:8k."""
 
 from __future__ import annotations
 
