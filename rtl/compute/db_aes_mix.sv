@@ -18,8 +18,9 @@ module db_aes_mix
   logic back;
   assign back = DEC && (!ENC || dec);
   for (genvar c = 0; c < 4; c++) begin : g_col
-    logic [31:0] pre;
-    assign pre          = back ? aes_premix(x[32*c+:32]) : x[32*c+:32];
-    assign y[32*c+:32] = (last ? x[32*c+:32] : aes_mix(pre)) ^ key[32*c+:32];
+    logic [31:0] col, extra;
+    assign col   = x[32*c+:32];
+    assign extra = back ? aes_mix_extra(col) : 32'd0;
+    assign y[32*c+:32] = last ? col ^ key[32*c+:32] : aes_mix(col) ^ extra ^ key[32*c+:32];
   end
 endmodule

@@ -87,15 +87,18 @@ package db_aes_pkg;
     return y;
   endfunction
 
-  // What comes before MixColumns to make it InvMixColumns
-  function automatic logic [31:0] aes_premix(input logic [31:0] x);
-    logic [31:0] y;
-    for (int i = 0; i < 4; i++) y[8*i+:8] = x[8*i+:8] ^ aes_xtime(aes_xtime(x[8*i+:8] ^ x[8*((i+2)%4)+:8]));
-    return y;
+  // What makes MixColumns InvMixColumns when it is added: with t0 = x0 + x2 and t1 = x1 + x3, 8 (t0 + t1) + 4 t0 to the
+  // even bytes and 8 (t0 + t1) + 4 t1 to the odd ones
+  function automatic logic [31:0] aes_mix_extra(input logic [31:0] x);
+    logic [7:0] t0, t1, both;
+    t0   = aes_xtime(aes_xtime(x[7:0] ^ x[23:16]));
+    t1   = aes_xtime(aes_xtime(x[15:8] ^ x[31:24]));
+    both = aes_xtime(t0 ^ t1);
+    return {2{both ^ t1, both ^ t0}};
   endfunction
 
   function automatic logic [31:0] aes_inv_mix(input logic [31:0] x);
-    return aes_mix(aes_premix(x));
+    return aes_mix(x) ^ aes_mix_extra(x);
   endfunction
 
   // times x in GF(2^128) as IEEE 1619 has it: byte 0 is the least significant

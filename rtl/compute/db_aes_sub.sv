@@ -19,13 +19,12 @@ module db_aes_sub
       localparam int FWD = 8 * (4 * ((c + r) % 4) + r);       // the byte that comes to row r, column c
       localparam int BACK = 8 * (4 * ((c + 4 - r) % 4) + r);  // the same, going back
       if (ENC && DEC) begin : g_both
-        logic [7:0] inverse;
-        assign inverse        = AES_INVERSE[dec ? aes_inv_affine(x[BACK+:8]) : x[FWD+:8]];
+        logic [7:0] turned, inverse;
+        assign turned = dec ? aes_inv_affine(x[BACK+:8]) : x[FWD+:8];
+        db_aes_sbox #(.TABLE(2)) i_table (.x(turned), .y(inverse));
         assign y[8*(4*c+r)+:8] = dec ? inverse : aes_affine(inverse);
-      end else if (ENC) begin : g_enc
-        assign y[8*(4*c+r)+:8] = AES_SBOX[x[FWD+:8]];
-      end else begin : g_dec
-        assign y[8*(4*c+r)+:8] = AES_INV_SBOX[x[BACK+:8]];
+      end else begin : g_one
+        db_aes_sbox #(.TABLE(ENC ? 0 : 1)) i_table (.x(x[(ENC?FWD : BACK)+:8]), .y(y[8*(4*c+r)+:8]));
       end
     end
   end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AES in CTR and XTS mode: db_csd_aes. Plain Python from FIPS-197, SP 800-38A and IEEE 1619; slow, not constant time."""
+"""AES in CTR and XTS mode: db_csd_aes. Plain Python from FIPS-197, SP 800-38A and IEEE 1619; slow."""
 
 from __future__ import annotations
 
