@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 BUSES = {
     "db_nvme": ["passthrough"],
     "db_ssd_fw": ["passthrough"],
+    "db_csd": ["passthrough"],
     "db_host": ["axi4-lite-flat", "--rt-read-response"],
 }
 """The SystemRDL files and the bus of each one's RTL."""

@@ -15,6 +15,17 @@ from doorbell.errors import UserError
 TOPS: dict[str, list[dict[str, int]]] = {
     "db_ssd": [{"DATA_W": 128}, {"DATA_W": 256}, {"DATA_W": 512}],
     "db_host": [{"DATA_W": 128}, {"DATA_W": 256, "NUM_QP": 4}, {"DATA_W": 512, "NUM_QP": 2, "NUM_CMDS": 256}],
+    "db_csd_front": [{"DATA_W": 128}, {"DATA_W": 512}],
+    "db_csd_pass": [{"DATA_W": 256}],
+    "db_csd_add": [{"DATA_W": 256}],
+    "db_csd_keys": [{"KEY_SLOTS": 16}],
+    "db_csd_ctl": [{"KEY_SLOTS": 16}],
+    "db_csd_aes": [
+        {"DATA_W": 256, "DIR": 1}, {"DATA_W": 512, "DIR": 0, "SPLIT": 1}, {"DATA_W": 128, "DIR": 0, "CTR": 0},
+        {"DATA_W": 128, "DIR": 0, "XTS": 0},
+    ],  # fmt: skip
+    "db_csd_crc32c": [{"DATA_W": 128}, {"DATA_W": 512}],
+    "db_csd_sha256": [{"DATA_W": 128, "CORES": 1}, {"DATA_W": 512, "CORES": 4}],
 }
 """Every top, and the parameters it is checked with."""
 

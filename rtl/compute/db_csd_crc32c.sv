@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operator that reduces: CRC-32C (Castagnoli, RFC 3720) of all data of a command. The data pass unchanged.
+//
+// A row's share is a sum over its bits (a matrix found at elaboration), made in a cycle of its own, so that only 32 bits
+// are fed back. The stream waits when results are not taken; none is lost.
+// Latency: data 1 cycle; result 3 cycles after the command's last beat came in. Throughput: one beat a cycle.
+module db_csd_crc32c
+  import db_csd_pkg::*;
+#(
+  parameter int DATA_W = 256,             // bits: 128, 256, 512
+  parameter bit FORMAT_PRESERVING = 1'b1  // declares: one beat out for each beat in
+) (
+  input  logic                     clk,
+  input  logic                     rst,
+  input  logic                     s_axis_tvalid,
+  output logic                     s_axis_tready,
+  input  logic [DATA_W-1:0]        s_axis_tdata,
+  input  logic                     s_axis_tlast,
+  input  logic [$bits(beat_t)-1:0] s_axis_tuser,
+  output logic                     m_axis_tvalid,
+  input  logic                     m_axis_tready,
+  output logic [DATA_W-1:0]        m_axis_tdata,
+  output logic                     m_axis_tlast,
+  output logic [$bits(beat_t)-1:0] m_axis_tuser,
+  // results, one a command
+  output logic                     m_res_valid,
+  input  logic                     m_res_ready,
+  output logic [CSD_TAG_W-1:0]     m_res_tag,
+  output logic [255:0]             m_res_digest,  // bits 31:0
+  output logic                     m_res_last     // 1
+);
+  if (DATA_W < 32 || !FORMAT_PRESERVING) begin : g_bad
+    $error("%m: DATA_W must be 128, 256 or 512 (is %0d), FORMAT_PRESERVING 1", DATA_W);
+  end
+  localparam logic [31:0] POLY = 32'h82f6_3b78;  // least significant bit first
+  localparam int RESULTS = 8;                    // results that wait
+
+  // Which of `bits` bits after an all-zero CRC reach bit k of the next.
+  function automatic logic [DATA_W-1:0] mask(input int k);
+    logic [31:0] crc;
+    crc = POLY;
+    for (int i = DATA_W - 1; i >= 0; i--) begin
+      mask[i] = crc[k];
+      crc     = (crc >> 1) ^ (crc[0] ? POLY : 32'd0);
+    end
+  endfunction
+
+  beat_t beat;
+  logic  room_q, take, skid_ready;
+  assign beat          = s_axis_tuser;
+  assign s_axis_tready = skid_ready && room_q;
+  assign take          = s_axis_tvalid && s_axis_tready && beat.cmd.op == OP_CRC32C;
+  db_skid #(.WIDTH($bits(beat_t) + 1 + DATA_W)) i_out (
+    .clk, .rst,
+    .s_valid(s_axis_tvalid && room_q), .s_ready(skid_ready), .s_data({s_axis_tuser, s_axis_tlast, s_axis_tdata}),
+    .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tuser, m_axis_tlast, m_axis_tdata})
+  );
+
+  // ---- a row's share, then the CRC
+  logic                 valid_q, first_q, last_q, done_q;
+  logic [CSD_TAG_W-1:0] tag_q, done_tag_q;
+  logic [31:0]          share, share_q, old, crc, crc_q;
+  assign old = first_q ? '1 : crc_q;
+  for (genvar k = 0; k < 32; k++) begin : g_bit
+    localparam logic [DATA_W-1:0] MASK = mask(k);
+    assign share[k] = ^(s_axis_tdata & MASK);
+    assign crc[k]   = share_q[k] ^ ^(old & MASK[31:0]);
+  end
+  always_ff @(posedge clk) begin
+    valid_q    <= take && !rst;
+    first_q    <= beat.cmd_first;
+    last_q     <= s_axis_tlast;
+    tag_q      <= beat.cmd.tag;
+    share_q    <= share;
+    done_q     <= valid_q && last_q && !rst;
+    done_tag_q <= tag_q;
+    if (valid_q) crc_q <= crc;
+  end
+
+  logic                     res_ready;
+  logic [$clog2(RESULTS):0] level;
+  logic [31:0]              res;
+  db_fifo #(.WIDTH(CSD_TAG_W + 32), .DEPTH(RESULTS)) i_res (
+    .clk, .rst, .level,
+    .s_valid(done_q), .s_ready(res_ready), .s_data({done_tag_q, ~crc_q}),
+    .m_valid(m_res_valid), .m_ready(m_res_ready), .m_data({m_res_tag, res})
+  );
+  assign m_res_digest = 256'(res);
+  assign m_res_last   = 1'b1;
+  always_ff @(posedge clk) begin
+    room_q <= 32'(level) < RESULTS - 4;  // up to three more are on their way
+    if (rst) room_q <= 1'b1;
+    assert (rst || !done_q || res_ready);
+  end
+endmodule

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Key store: takes keys in, expands them and hands the round keys to those who use them. Nothing can be read back.
+//
+// A key is written word by word into a staging memory, then loaded into a slot. A load or erase first makes the slot
+// invalid, waits until beats that use it have left the AES pipelines (DRAIN), writes zeros over all its round keys, and
+// then, for a load, expands the new key. The staging memory is zeros after each load. Reset erases all slots and the staging
+// memory; `busy` is high and nothing else is taken meanwhile.
+// Time: erase 1 + DRAIN + 64 cycles, load 70 or 90 more for K1, as much for K2, 7 for the IV; reset 64 x KEY_SLOTS + 32.
+module db_csd_keys
+  import db_aes_pkg::*, db_csd_pkg::*;
+#(
+  parameter int KEY_SLOTS = 16,  // 2 to 64
+  parameter int DRAIN = 64       // cycles from the check of a slot to the last use of its key, at most
+) (
+  input  logic                        clk,
+  input  logic                        rst,
+  // staging memory: word i is bytes 4i to 4i+3 (little-endian): 0 to 7 K1, 8 to 15 K2, 16 to 19 IV
+  input  logic                        s_word_valid,  // taken while not busy, dropped else
+  input  logic [4:0]                  s_word_addr,
+  input  logic [31:0]                 s_word_data,
+  // commands
+  input  logic                        s_cmd_valid,
+  output logic                        s_cmd_ready,
+  input  logic                        s_cmd_load,    // 1: load, 0: erase
+  input  logic [CSD_SLOT_W-1:0]       s_cmd_slot,    // below KEY_SLOTS
+  input  logic                        s_cmd_long,    // keys of 256 bits, else 128
+  input  logic                        s_cmd_ctr,     // there is an IV: the slot can do CTR
+  input  logic                        s_cmd_xts,     // there is a K2: the slot can do XTS
+  output logic                        busy,
+  // to the operators
+  output logic [$bits(key_bus_t)-1:0] key_bus,
+  output logic [KEY_SLOTS-1:0]        slot_ctr,      // valid for CTR
+  output logic [KEY_SLOTS-1:0]        slot_xts,      // valid for XTS
+  output logic [KEY_SLOTS-1:0]        slot_short     // key of 128 bits
+);
+  if (KEY_SLOTS < 2 || KEY_SLOTS > 64 || DRAIN < 1 || DRAIN > 255) begin : g_bad
+    $error("%m: KEY_SLOTS must be 2 to 64 (is %0d), DRAIN 1 to 255 (is %0d)", KEY_SLOTS, DRAIN);
+  end
+  localparam int SW = $clog2(KEY_SLOTS);
+
+  typedef enum logic [3:0] {WIPE_STAGING, WIPE_SLOT, IDLE, WAIT, READ, EXPAND, LAST, IV, VALID} state_e;
+  state_e state_q;
+  logic   all_q;                  // wiping all slots, then idle
+  logic   load_q, long_q, ctr_q, xts_q;
+  logic   second_q;               // expanding K2
+  logic [CSD_SLOT_W-1:0] slot_q;
+  logic [7:0] count_q;            // of the state's own
+  logic [KEY_SLOTS-1:0] slot_ctr_q, slot_xts_q, slot_short_q;
+
+  // ---- staging memory, one cycle to read
+  logic        stage_we;
+  logic [4:0]  stage_waddr, stage_raddr;
+  logic [31:0] stage_wdata, stage_rdata;
+  db_ram_sdp #(.WIDTH(32), .DEPTH(32)) i_staging (
+    .clk, .we(stage_we), .waddr(stage_waddr), .wdata(stage_wdata), .re(1'b1), .raddr(stage_raddr), .rdata(stage_rdata)
+  );
+  assign stage_we    = state_q == WIPE_STAGING || (s_word_valid && !busy);
+  assign stage_waddr = state_q == WIPE_STAGING ? count_q[4:0] : s_word_addr;
+  assign stage_wdata = state_q == WIPE_STAGING ? 32'd0 : s_word_data;
+
+  // ---- expansion, one word a cycle: w_q holds the last eight, the newest in w_q[0]
+  logic [31:0] w_q[8];
+  logic [31:0] sub_in, sub_out, next_word, old_word;
+  logic [7:0]  rcon_q;
+  logic [5:0]  word_q;            // number of the word that is made now
+  logic        turn, half_turn;   // a word that goes through the S-box
+  logic        from_key;          // a word of the key itself
+  assign from_key  = word_q < (long_q ? 6'd8 : 6'd4);
+  assign turn      = long_q ? word_q[2:0] == 3'd0 : word_q[1:0] == 2'd0;
+  assign half_turn = long_q && word_q[2:0] == 3'd4;
+  assign sub_in    = turn ? {w_q[0][7:0], w_q[0][31:8]} : w_q[0];
+  for (genvar b = 0; b < 4; b++) begin : g_sub
+    assign sub_out[8*b+:8] = AES_SBOX[sub_in[8*b+:8]];
+  end
+  assign old_word  = long_q ? w_q[7] : w_q[3];
+  assign next_word = from_key ? stage_rdata
+                   : old_word ^ (turn ? sub_out ^ {24'd0, rcon_q} : half_turn ? sub_out : w_q[0]);
+
+  // ---- words to round keys; a round key for each direction
+  logic [95:0]  enc_q, dec_q;     // the first three words of the round key that is being made
+  logic [127:0] dec_key_q;
+  logic [3:0]   round, rounds, dec_round;
+  logic         dec_due_q;
+  logic [3:0]   dec_stage_q;
+  logic         whole;            // this word completes a round key
+  key_bus_t     bus_q;
+  function automatic logic [3:0] stage_of(input logic [3:0] r, input logic is_long);
+    return is_long || r == 4'd0 ? r : r + 4'(AES_SKIPPED);
+  endfunction
+  assign rounds    = long_q ? 4'(AES_ROUNDS) : 4'(AES_ROUNDS - AES_SKIPPED);
+  assign round     = word_q[5:2];
+  assign dec_round = rounds - round;
+  assign whole     = state_q == EXPAND && word_q[1:0] == 2'd3;
+
+  logic [31:0] dec_word;          // what the equivalent inverse cipher adds; its first and last key are as they are
+  assign dec_word = round == 4'd0 || round == rounds ? next_word : aes_inv_mix(next_word);
+
+  always_comb begin
+    unique case (state_q)
+      READ:    stage_raddr = {1'b0, second_q, 3'd0};
+      EXPAND:  stage_raddr = {1'b0, second_q, word_q[2:0] + 3'd1};
+      default: stage_raddr = {2'b10, count_q[2:0]};
+    endcase
+  end
+
+  assign busy        = state_q != IDLE;
+  assign s_cmd_ready = state_q == IDLE;
+  assign key_bus     = bus_q;
+  assign slot_ctr    = slot_ctr_q;
+  assign slot_xts    = slot_xts_q;
+  assign slot_short  = slot_short_q;
+
+  always_ff @(posedge clk) begin
+    count_q   <= count_q + 8'd1;
+    bus_q     <= '0;
+    dec_due_q <= 1'b0;
+    if (dec_due_q) bus_q <= '{valid: 1'b1, kind: KEY_DEC, slot: slot_q, stage: dec_stage_q, data: dec_key_q};
+    unique case (state_q)
+      WIPE_SLOT: begin
+        bus_q <= '{valid: 1'b1, kind: count_q[5:4], slot: slot_q, stage: count_q[3:0], data: '0};
+        if (count_q[5:0] == 6'd63) begin
+          count_q <= '0;
+          slot_q  <= all_q ? slot_q + 1'b1 : slot_q;
+          if (!all_q) state_q <= load_q ? READ : IDLE;
+          else if (slot_q == CSD_SLOT_W'(KEY_SLOTS - 1)) state_q <= WIPE_STAGING;
+        end
+      end
+      WIPE_STAGING: if (count_q[4:0] == 5'd31) state_q <= IDLE;
+      IDLE: begin
+        count_q  <= '0;
+        all_q    <= 1'b0;
+        slot_q   <= s_cmd_slot;
+        load_q   <= s_cmd_load;
+        long_q   <= s_cmd_long;
+        ctr_q    <= s_cmd_ctr;
+        xts_q    <= s_cmd_xts;
+        second_q <= 1'b0;
+        if (s_cmd_valid) begin
+          state_q <= WAIT;
+          slot_ctr_q[s_cmd_slot[SW-1:0]] <= 1'b0;
+          slot_xts_q[s_cmd_slot[SW-1:0]] <= 1'b0;
+          assert (32'(s_cmd_slot) < KEY_SLOTS);
+        end
+      end
+      WAIT:
+        if (count_q == 8'(DRAIN - 1)) begin
+          state_q <= WIPE_SLOT;
+          count_q <= '0;
+        end
+      READ: state_q <= EXPAND;
+      EXPAND: begin
+        if (whole) begin
+          bus_q <= '{valid: 1'b1, kind: second_q ? KEY_TWEAK : KEY_ENC, slot: slot_q, stage: stage_of(round, long_q),
+                     data: {next_word, enc_q}};
+          dec_due_q <= !second_q;
+        end
+        if (whole && round == rounds) state_q <= LAST;
+      end
+      LAST: begin  // the last round key of the inverse cipher goes out
+        second_q <= 1'b1;
+        count_q  <= '0;
+        state_q  <= xts_q && !second_q ? READ : IV;
+      end
+      IV: begin
+        if (count_q == 8'd5) begin
+          bus_q <= '{valid: ctr_q, kind: KEY_IV, slot: slot_q, stage: '0, data: {w_q[0], w_q[1], w_q[2], w_q[3]}};
+          state_q <= VALID;
+        end
+      end
+      VALID: begin
+        slot_ctr_q[slot_q[SW-1:0]]   <= ctr_q;
+        slot_xts_q[slot_q[SW-1:0]]   <= xts_q;
+        slot_short_q[slot_q[SW-1:0]] <= !long_q;
+        state_q <= WIPE_STAGING;
+        count_q <= '0;
+      end
+      default: state_q <= WIPE_SLOT;
+    endcase
+    if (rst) begin
+      state_q      <= WIPE_SLOT;
+      all_q        <= 1'b1;
+      load_q       <= 1'b0;
+      slot_q       <= '0;
+      count_q      <= '0;
+      slot_ctr_q   <= '0;
+      slot_xts_q   <= '0;
+      slot_short_q <= '0;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (state_q == READ) begin
+      word_q <= '0;
+      rcon_q <= 8'h01;
+    end
+    if (state_q == EXPAND) begin
+      word_q <= word_q + 6'd1;
+      if (turn && !from_key) rcon_q <= aes_xtime(rcon_q);
+      enc_q <= {next_word, enc_q[95:32]};
+      dec_q <= {dec_word, dec_q[95:32]};
+      if (whole) begin
+        dec_key_q   <= {dec_word, dec_q};
+        dec_stage_q <= stage_of(dec_round, long_q);
+      end
+    end
+    if (state_q == EXPAND || state_q == IV) begin
+      w_q[0] <= state_q == IV ? stage_rdata : next_word;
+      for (int i = 1; i < 8; i++) w_q[i] <= w_q[i-1];
+    end
+    // nothing of a key is left behind in registers
+    if (rst || state_q == VALID) begin
+      for (int i = 0; i < 8; i++) w_q[i] <= '0;
+      enc_q     <= '0;
+      dec_q     <= '0;
+      dec_key_q <= '0;
+    end
+  end
+endmodule

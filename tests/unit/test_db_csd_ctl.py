@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_csd_ctl: keys go through, results are read in order, nothing of a key can be read."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import bench
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ReadOnly, RisingEdge
+from doorbell import build
+
+ADD_VALUE, KEY_CTL, KEY_STATUS, KEY_SLOT, RES, RES_NEXT, RES_DIGEST, KEY_WORD = 0, 4, 8, 12, 16, 20, 32, 128
+
+
+async def begin(dut: Any) -> None:
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.slot_ctr, dut.slot_xts,
+              dut.s_res_valid, dut.s_res_tag, dut.s_res_digest):  # fmt: skip
+        s.value = 0
+    dut.rst.value = 1
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    await RisingEdge(dut.clk)
+
+
+async def write(dut: Any, addr: int, data: int) -> list[tuple[int, int]]:
+    """Key words that came out of it."""
+    dut.s_req.value, dut.s_wr.value, dut.s_addr.value, dut.s_wdata.value = 1, 1, addr, data
+    await ReadOnly()
+    words = [(int(dut.m_word_addr.value), int(dut.m_word_data.value))] if dut.m_word_valid.value == 1 else []
+    await RisingEdge(dut.clk)
+    dut.s_req.value = 0
+    return words
+
+
+async def read(dut: Any, addr: int) -> int:
+    dut.s_req.value, dut.s_wr.value, dut.s_addr.value = 1, 0, addr
+    await ReadOnly()
+    assert dut.m_word_valid.value == 0
+    value = int(dut.s_rdata.value)
+    await RisingEdge(dut.clk)
+    dut.s_req.value = 0
+    return value
+
+
+@cocotb.test()
+async def keys(dut: Any) -> None:
+    await begin(dut)
+    rng = random.Random(1)
+    assert int(dut.addend.value) == 1
+    await write(dut, ADD_VALUE, 0x12345678)
+    await RisingEdge(dut.clk)
+    assert int(dut.addend.value) == 0x12345678
+    secrets = [rng.getrandbits(32) | 1 for _ in range(20)]
+    for i, word in enumerate(secrets):
+        assert await write(dut, KEY_WORD + 4 * i, word) == [(i, word)]
+    everything = [await read(dut, a) for a in range(0, 256, 4)]
+    assert not set(secrets) & set(everything), "a key can be read"
+    assert everything[KEY_WORD // 4 :] == [0] * 32
+    for slot, bits in ((3, 0b1111), (15, 0b0001), (0, 0b1010)):
+        dut.slot_ctr.value, dut.slot_xts.value = 1 << slot, 0
+        await write(dut, KEY_CTL, 1 << 31 | bits << 8 | slot)
+        assert await read(dut, KEY_STATUS) == 16 << 8 | 1
+        for _ in range(rng.randrange(3)):
+            await RisingEdge(dut.clk)
+        await ReadOnly()
+        assert dut.m_cmd_valid.value == 1 and int(dut.m_cmd_slot.value) == slot
+        got = [int(s.value) for s in (dut.m_cmd_long, dut.m_cmd_ctr, dut.m_cmd_xts, dut.m_cmd_load)]
+        assert got == [bits >> i & 1 for i in range(4)]
+        await RisingEdge(dut.clk)
+        dut.m_cmd_ready.value = 1
+        await RisingEdge(dut.clk)
+        dut.m_cmd_ready.value, dut.busy.value = 0, 1
+        assert await read(dut, KEY_STATUS) == 16 << 8 | 1
+        dut.busy.value = 0
+        assert await read(dut, KEY_STATUS) == 16 << 8
+        assert dut.m_cmd_valid.value == 0
+        assert await read(dut, KEY_SLOT) == 1
+    # a slot that there is not
+    await write(dut, KEY_CTL, 1 << 31 | 16)
+    for _ in range(4):
+        await RisingEdge(dut.clk)
+        assert dut.m_cmd_valid.value == 0
+    assert await read(dut, KEY_SLOT) == 0
+
+
+@cocotb.test()
+async def results(dut: Any) -> None:
+    await begin(dut)
+    rng = random.Random(2)
+    given = [(rng.getrandbits(16), rng.getrandbits(256)) for _ in range(70)]
+    todo = list(given)
+
+    async def feed() -> None:
+        while todo:
+            dut.s_res_valid.value = 1
+            dut.s_res_tag.value, dut.s_res_digest.value = todo[0]
+            await ReadOnly()
+            moved = dut.s_res_ready.value == 1
+            await RisingEdge(dut.clk)
+            if moved:
+                todo.pop(0)
+        dut.s_res_valid.value = 0
+
+    assert not await read(dut, RES) >> 31
+    cocotb.start_soon(feed())
+    for _ in range(100):
+        await RisingEdge(dut.clk)
+    assert len(todo) == 6, "64 results should wait inside"
+    for tag, digest in given:
+        assert await read(dut, RES) == 1 << 31 | tag
+        assert sum([await read(dut, RES_DIGEST + 4 * i) << 32 * i for i in range(8)]) == digest
+        await write(dut, RES_NEXT, 1)
+        await RisingEdge(dut.clk)
+    assert not await read(dut, RES) >> 31
+
+
+def test_ctl() -> None:
+    gen = build.regs() / "rtl"
+    bench.run(__file__, "db_csd_ctl", extra_sources=(gen / "db_csd_regs_pkg.sv", gen / "db_csd_regs.sv"))
