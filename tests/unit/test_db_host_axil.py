@@ -114,7 +114,7 @@ async def both_sides_at_once(dut):
     seen = []
 
     async def port() -> None:
-        for k in range(12):
+        for k in range(20):
             cqe, lost = await by_port(b, command(GET_LOG, 1, 0x100 + k))
             assert not lost and cqe & 0xFFFFFFFF == 0xC0FFEE ^ (0x100 + k) and cqe >> 113 == 0
             seen.append(k)
@@ -127,16 +127,18 @@ async def both_sides_at_once(dut):
     async def aborts() -> None:
         for k in range(8):
             dut.s_late_valid.value, dut.s_late_cid.value, dut.s_late_qid.value = 1, k, 1
+            end = b.cycle + 2000
             while len(b.drive.aborted) <= k:
                 await RisingEdge(dut.clk)
+                assert b.cycle < end, "the Abort was lost"
             dut.s_late_valid.value = 0
-            await b.ticks(3)
+            await b.ticks(b.rng.randrange(3, 250))  # also into a command that is coming in
 
     tasks = [cocotb.start_soon(t()) for t in (port, registers, aborts)]
     for t in tasks:
         await t
     assert b.drive.aborted == [(1, k) for k in range(8)]
-    assert len(seen) == 12 and int(dut.io_up.value) == 1 and b.drive.resets == 0
+    assert len(seen) == 20 and int(dut.io_up.value) == 1 and b.drive.resets == 0
 
 
 @cocotb.test()
