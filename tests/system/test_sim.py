@@ -35,10 +35,10 @@ RATE = {"gen1": Fraction(2500 * 8, 10), "gen2": Fraction(5000 * 8, 10)} | {
 
 def library(data_w: int) -> Path:
     """The shared library of the endpoint and the runtime."""
-    runtime = sorted((ROOT / "sim").glob("*.cpp"))
+    runtime, headers = build.runtime_sources("endpoint")
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
                 "--top-module", "sim_endpoint", f"-GDATA_W={data_w}"]  # fmt: skip
-    files = [ENDPOINT, *runtime, *(ROOT / "sim").glob("*.h"), Path(build.__file__)]
+    files = [ENDPOINT, runtime, *headers, Path(build.__file__)]
     key = (verilate, build.COMPILE, build.OPTIMISE, build.hash_files(files), build.compiler_version())
 
     def make(out: Path) -> None:
@@ -46,7 +46,7 @@ def library(data_w: int) -> Path:
         build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), str(ENDPOINT)], "Verilator")
         build.settle_once(obj)
         defines = [*build.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
-        build.link(obj, runtime, defines, out / "libsim_endpoint.so")
+        build.link(obj, [runtime], defines, out / "libsim_endpoint.so")
 
     return build.cached("sim-endpoint", key, make) / "libsim_endpoint.so"
 
