@@ -145,7 +145,7 @@ async def latency(dut: Any) -> None:
                            ("out", dut.m_axis_tvalid)):
             if int(seen.value):
                 marks.setdefault(name, b.cycle)
-    assert marks["ar"] - marks["cmd"] == 2 and 1 <= marks["out"] - marks["r"] <= 2, marks
+    assert marks["ar"] - marks["cmd"] == 1 and 1 <= marks["out"] - marks["r"] <= 2, marks
 
 
 @cocotb.test()
