@@ -73,19 +73,8 @@ module db_pcie_rc
   localparam int CTX_W = CLIENT_W + RING_DW_W + 11;
   localparam int H     = (DATA_W == 512) ? 0 : RC_DW;
 
-  logic                 ctx_we_q;
-  logic [    TAG_W-1:0] ctx_tag_q;
-  logic [ CLIENT_W-1:0] ctx_client_q;
-  logic [RING_DW_W-1:0] ctx_end_q;
-  logic [         10:0] ctx_len_q;
-
-  always_ff @(posedge clk) begin
-    ctx_we_q     <= ctx_we && !rst;
-    ctx_tag_q    <= ctx_tag;
-    ctx_client_q <= ctx_client;
-    ctx_end_q    <= ctx_dw + RING_DW_W'(ctx_len_dw) - RING_DW_W'(H);
-    ctx_len_q    <= ctx_len_dw;
-  end
+  logic [RING_DW_W-1:0] ctx_end;
+  assign ctx_end = ctx_dw + RING_DW_W'(ctx_len_dw) - RING_DW_W'(H);
 
   // ------------------------------------------------------------------ stage 1: one completion's beat
   // Straight from the port, or at 512 bits from the registers of db_pcie_rc_straddle.
@@ -143,9 +132,9 @@ module db_pcie_rc
       .DEPTH(2 ** TAG_W)
   ) u_ctx (
       .clk  (clk),
-      .we   (ctx_we_q),
-      .waddr(ctx_tag_q),
-      .wdata({ctx_client_q, ctx_end_q, ctx_len_q}),
+      .we   (ctx_we),
+      .waddr(ctx_tag),
+      .wdata({ctx_client, ctx_end, ctx_len_dw}),
       .re   (s1_valid && s1_sop),
       .raddr(s1_desc.tag[TAG_W-1:0]),
       .rdata(s2_ctx)
@@ -216,7 +205,7 @@ module db_pcie_rc
 
   always_ff @(posedge clk) begin
     if (s3_valid_q) disc_q <= s3_disc_q || (!s3_sop_q && disc_q);
-    if (ctx_we_q) req_bit[ctx_tag_q] <= !err_bit[ctx_tag_q];
+    if (ctx_we) req_bit[ctx_tag] <= !err_bit[ctx_tag];
     if (s3_valid_q && s3_eop_q && s3_err && !s3_ignore_q) err_bit[s3_tag_q] <= req_bit[s3_tag_q];
   end
 

@@ -292,8 +292,9 @@ async def speed(dut):
 async def outputs_do_not_block_each_other(dut):
     """With one output stuck, the others go on until that one's second entry; then all waits, and nothing is lost."""
     clock(dut)
-    entry = {"rd": (1, sqe(READ)), "wr": (1, sqe(WRITE)), "cpl": (1, sqe(READ, nsid=0)), "admin": (0, sqe(6))}
-    for stuck in entry:
+    for stuck in ("rd", "wr", "cpl", "admin"):
+        failing = WRITE if stuck == "rd" else READ  # an entry that fails waits for the pipe of its opcode
+        entry = {"rd": (1, sqe(READ)), "wr": (1, sqe(WRITE)), "cpl": (1, sqe(failing, nsid=0)), "admin": (0, sqe(6))}
         b = await fresh(dut, 6)
         others = [p for p in entry if p != stuck]
         order = [stuck] + others * 10
