@@ -2,8 +2,8 @@
 // First half of db_nvme_prp: measures a command in pages, checks its pointers and requests its PRP list.
 //
 // Why apart: a list is a host round trip away, so it is requested when the command arrives and walked later.
-// Latency: 2 cycles from s_cmd to m_cmd, 3 to m_req. Throughput: one command in two cycles; each of the two stages takes
-// one only when it is empty, so no ready passes through.
+// Latency: 2 cycles from s_cmd to m_cmd, 3 to m_req. Throughput: one command in two cycles; each of the two stages
+// takes one only when it is empty, so no ready passes through.
 // While a command's list chains, the next list's address comes back from the walker (chain_*); until then nothing
 // else is requested, so that list packets arrive in the order in which the walker wants them.
 module db_nvme_prp_fetch #(

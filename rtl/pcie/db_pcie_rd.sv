@@ -27,7 +27,7 @@ module db_pcie_rd #(
 
     input  logic [2:0] cfg_mrrs,  // PG213: 0 = 128 bytes ... 5 = 4096
     input  logic       stop,      // from this cycle on, no request is sent
-    output logic       idle,      // no tag is outstanding at the root complex; with stop it will stay so
+    output logic       idle,      // no request is outstanding or about to leave; with stop it will stay so
 
     input  logic              s_req_valid,
     output logic              s_req_ready,
@@ -174,11 +174,12 @@ module db_pcie_rd #(
   logic [NUM_TAGS-1:0] done_q, err_q;
   logic [         7:0] done_off;
   logic                done_here;
-  logic [      TI_W:0] out_q, out_d;
+  logic [      TI_W:0] out_q, out_d;   // sent and not ended, not counting sent_q
+  logic                sent_q;         // in the cycle before
 
   assign done_off  = done_tag - 8'(TAG_BASE);
   assign done_here = done_valid && 9'(done_off) < 9'(NUM_TAGS);
-  assign out_d     = out_q + (TI_W + 1)'(m_rd_valid && m_rd_ready) - (TI_W + 1)'(done_here);
+  assign out_d     = out_q + (TI_W + 1)'(sent_q) - (TI_W + 1)'(done_here);
 
   always_ff @(posedge clk) begin
     if (take) begin
@@ -189,11 +190,13 @@ module db_pcie_rd #(
       done_q[done_off[TI_W-1:0]] <= 1'b1;
       err_q[done_off[TI_W-1:0]]  <= done_err;
     end
-    out_q <= out_d;
-    idle  <= out_d == '0;
+    sent_q <= m_rd_valid && m_rd_ready;
+    out_q  <= out_d;
+    idle   <= out_d == '0 && !m_rd_valid;
     if (rst) begin
-      out_q <= '0;
-      idle  <= 1'b1;
+      sent_q <= 1'b0;
+      out_q  <= '0;
+      idle   <= 1'b1;
     end
   end
 

@@ -3,8 +3,8 @@
 //
 // Why banks: completion data begins at any dword of the ring; db_pcie_rc rotates it so that lane k belongs to bank k,
 //   and a beat then touches two neighbouring rows in one cycle.
-// Latency: 1 cycle from s_row to m_axis_tvalid; m_axis_tdata is the memories' output, which holds still while nothing is
-// read. Throughput: one row a cycle; write and read ports are independent.
+// Latency: 1 cycle from s_row to m_axis_tvalid; m_axis_tdata is the memories' output, which holds still while nothing
+// is read. Throughput: one row a cycle; write and read ports are independent.
 module db_pcie_rd_ring #(
     parameter int DATA_W  = 256,   // bits of a row: 128, 256 or 512
     parameter int RING_DW = 4096,  // dwords, a power of two, at least 2 rows

@@ -187,9 +187,8 @@ module db_pcie_wr
     end
   end
 
-  db_fifo #(
-      .WIDTH($bits(tlp_t)),
-      .DEPTH(8)
+  db_skid #(
+      .WIDTH($bits(tlp_t))
   ) i_tlps (
       .clk,
       .rst,
@@ -198,13 +197,12 @@ module db_pcie_wr
       .s_data (new_tlp),
       .m_valid(tlp_valid),
       .m_ready(tlp_ready),
-      .m_data (tlp),
-      .level  ()
+      .m_data (tlp)
   );
 
   // ------------------------------------------------------------------ data FIFO
-  // A row that comes in at t is at the head of the FIFO at t + 3 at the latest, if the rows before it have been taken by
-  // then. A TLP takes a row in each of its first beats, so one of 4 rows or more may start in the very cycle in which
+  // A row that comes in at t is at the head of the FIFO at t + 3 at the latest, if the rows before it have been taken
+  // by then. A TLP takes a row in each of its first beats, so one of 4 rows or more may start in the very cycle in which
   // its last row comes in; for a shorter one rows count 3 cycles later.
   logic              err_q;       // an earlier row of the packet that comes in had terr
   logic              row_err, row_in;

@@ -3,18 +3,19 @@
 //
 // Bursts are requested as far ahead as the row buffer has room for their data, so the R channel is never held up and
 // one reader cannot block the other. A burst stays inside an aligned stretch of BURST_BYTES.
-// Latency: command to AR 1 cycle, R to output 1 to 2. Throughput: a row a cycle; a burst every 2 cycles.
+// Latency: command to AR 1 cycle, R to output 1 (FAST) to 3. Throughput: a row a cycle; a burst every 2 cycles.
 module db_ssd_axi_rd #(
   parameter int DATA_W      = 256,   // bits: 128, 256, 512
   parameter int ADDR_W      = 40,    // bits of a media address
   parameter int ROWS        = 512,   // row buffer: power of two, at least two bursts
   parameter int BURST_BYTES = 1024,  // power of two, 512..4096, at most 256 rows
-  parameter int USER_W      = 8      // bits that travel with a command
+  parameter int USER_W      = 8,     // bits that travel with a command
+  parameter bit FAST        = 1'b0   // rows reach the output a cycle after R; 0: after 3, a LUT a bit less
 ) (
   input  logic               clk,
   input  logic               rst,
   input  logic               stop,          // request no more
-  output logic               quiet,         // nothing requested is missing
+  output logic               quiet,         // nothing requested is missing, nothing more will be now
   input  logic               s_cmd_valid,
   output logic               s_cmd_ready,
   input  logic [ADDR_W-1:0]  s_cmd_addr,    // multiple of 512
@@ -107,7 +108,7 @@ module db_ssd_axi_rd #(
   db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
     .clk, .rst, .s_valid(go), .s_ready(meta_ready), .s_data({user_q, last_q}),
     .m_valid(meta_valid), .m_ready(pop && row_rlast), .m_data({m_axis_tuser, meta_last}), .level());
-  db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS)) i_rows (
+  db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS), .AROUND(FAST)) i_rows (
     .clk, .rst, .s_valid(s_r_valid), .s_ready(s_r_ready), .s_data({s_r_data, s_r_resp[1], s_r_last}),
     .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tdata, row_err, row_rlast}),
     .level(row_level));
@@ -115,7 +116,7 @@ module db_ssd_axi_rd #(
   assign m_axis_tlast = row_rlast && meta_last;
 
   // All that was asked for is in the buffer.
-  assign quiet = !m_ar_valid && reserved_q == CW'(row_level);
+  assign quiet = !(busy_q && (!stop || offered_q)) && reserved_q == CW'(row_level);
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) begin

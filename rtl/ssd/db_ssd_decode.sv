@@ -15,8 +15,8 @@
 //   data beyond MDTS (Read, Write, Compare); Write with a directive Invalid Field
 //
 // Latency: 2 cycles from s_sqe to a pipe, 3 to a completion, 1 to m_admin, m_head and m_fetch_err.
-// Throughput: an entry every 2 cycles: a register is loaded only when it is empty, so no ready passes through. A stalled
-// output holds up the others when a second entry for it has come, or one that fails in place of it.
+// Throughput: an entry every 2 cycles: a register is loaded only when it is empty, so no ready passes through. A
+// stalled output holds up the others when a second entry for it has come, or one that fails in place of it.
 module db_ssd_decode
   import db_nvme_pkg::*;
   import db_ssd_pkg::*;
