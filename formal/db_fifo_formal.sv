@@ -3,7 +3,8 @@
 // them. One word, any one, is followed through the FIFO (mark); as it is any word, this holds for all.
 module db_fifo_formal #(
     parameter int unsigned WIDTH = 2,
-    parameter int unsigned DEPTH = 4
+    parameter int unsigned DEPTH = 4,
+    parameter bit AROUND = 1'b1
 ) (
     input logic             clk,
     input logic             rst,
@@ -19,7 +20,7 @@ module db_fifo_formal #(
   logic [WIDTH-1:0] m_data;
   logic [AW:0] level;
 
-  db_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH)) dut (.*);
+  db_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH), .AROUND(AROUND)) dut (.*);
 
   logic started_q;
   initial started_q = 1'b0;
@@ -81,7 +82,7 @@ module db_fifo_formal #(
       assert (dut.wptr_q - dut.rptr_q == dut.stored_q[AW-1:0]);
       assert (dut.stored_q <= (AW + 1)'(DEPTH));
       assert (level >= front);
-      if (DEPTH <= 64 && level != '0) assert (m_valid);
+      if (AROUND && DEPTH <= 64 && level != '0) assert (m_valid);
       if (inside_q) begin
         assert (ahead_q < level);
         if (ahead_q >= front) assert (stored == value_q);
@@ -107,7 +108,12 @@ module db_fifo_formal #(
   end
   always_comb if (started_q && !rst) begin
     assert (empty_q <= 2'd2);
-    if (empty_q == 2'd2) assert (behind);
-    if (empty_q == 2'd1 && !m_valid && level != '0) assert (behind || dut.stored_q != '0);
+    if (AROUND) begin
+      if (empty_q == 2'd2) assert (behind);
+      if (empty_q == 2'd1 && !m_valid && level != '0) assert (behind || dut.stored_q != '0);
+    end else begin
+      if (empty_q == 2'd1) assert (m_valid || behind);
+      if (empty_q == 2'd2) assert (m_valid);
+    end
   end
 endmodule

@@ -34,7 +34,7 @@ module db_ssd_sq_formal
 );
   localparam logic [15:0] CMDS = 2, ADMIN = 2;
   // states of the engine
-  localparam logic [3:0] INIT = 0, IDLE = 1, QC = 2, DB_RAM = 3, DB = 4, F_RAM = 5, F_AVAIL = 6, F_MIN = 7, F_GO = 8;
+  localparam logic [3:0] INIT = 0, IDLE = 1, QC = 2, DB = 3, F_AVAIL = 4, F_MIN = 5, F_GO = 6;
 
   logic                   s_db_ready, s_qc_ready, m_req_valid, q_inflight, m_dberr_valid, m_dberr_kind, idle;
   logic [63:0]            m_req_addr;
@@ -59,8 +59,8 @@ module db_ssd_sq_formal
   logic [15:0] n;
   assign state    = dut.state_q;
   assign mine     = dut.q_q == watch_q;
-  assign fetching = state inside {F_RAM, F_AVAIL, F_MIN, F_GO};
-  assign fetch    = dut.req_push;         // into the request FIFO, which is proved by itself
+  assign fetching = state inside {F_AVAIL, F_MIN, F_GO};
+  assign fetch    = dut.req_push;         // into the request register
   assign n        = 16'(dut.req_w[60:54]);
 
   // ---- the queue as the host and the requests have it
@@ -170,11 +170,9 @@ module db_ssd_sq_formal
   assign ram_pos  = dut.i_pos.mem_q[watch_q];
   assign ram_ctx  = dut.i_ctx.mem_q[watch_q];
   // a doorbell of the queue has been taken and is not yet in RAM
-  assign db_waits = ((state == DB_RAM && !dut.qc_busy_q) || state == DB) && mine && dut.value_q <= size_q;
+  assign db_waits = state == DB && mine && dut.value_q <= size_q;
   logic [8:0] may_take;                   // slots left for the queue at work
   assign may_take = dut.q_q ? dut.free_q : 9'(dut.admin_free_q);
-  logic [1:0] req_level;
-  assign req_level = dut.i_req.level_q;
   for (genvar i = 0; i < 4; i++) begin : g_list
     always_comb if (started_q && !rst) begin
       assert (dut.g_list[i].i_list.level_q == 3'(dut.list_valid[i]));
@@ -198,8 +196,11 @@ module db_ssd_sq_formal
           assert (dut.listed_q[watch_q] || ram_tail == head_q);
         end else assert (ram_tail == tail_q);
       end
-      if (((state == DB_RAM && !dut.qc_busy_q) || state == DB) && mine) assert (valid_q);
-      if ((state == DB_RAM && dut.qc_busy_q) || state == QC) begin
+      if (state == DB) begin
+        assert (dut.admin_turn_q == !dut.q_q);
+        if (mine) assert (valid_q);
+      end
+      if (state == QC) begin
         assert (dut.qc_q.qid == {7'd0, dut.q_q} && dut.qc_q.size <= 16'd3);
         assert (!dut.qc_q.valid || dut.qc_q.size != '0);
       end
@@ -207,27 +208,33 @@ module db_ssd_sq_formal
       if (state inside {QC, DB, F_AVAIL, F_MIN, F_GO}) begin
         assert (dut.ctx_rdata == dut.i_ctx.mem_q[dut.q_q]);
         assert (dut.pos_rdata == dut.i_pos.mem_q[dut.q_q]);
-        assert (dut.tail_r == dut.i_tail.mem_q[dut.q_q]);
+        if (state == F_AVAIL) assert (dut.tail_r == dut.i_tail.mem_q[dut.q_q]);
       end
       // a turn
       if (fetching) begin
         assert (dut.listed_q[dut.q_q]);
         assert (dut.admin_turn_q == !dut.q_q);
-        assert (req_level <= 2'd1);
+        assert (!m_req_valid);
         assert (dut.q_q ? dut.free_q != '0 : dut.admin_free_q != '0);
         if (mine && valid_q && state inside {F_MIN, F_GO}) begin
           assert (dut.avail_q == ((tail_q >= head_q) ? tail_q - head_q : size_q - head_q + 16'd1));
           assert (dut.page_q == 7'd64 - {1'b0, head_q[5:0]});
+          assert (dut.wrap_q == (tail_q < head_q) && dut.tail_0_q == (tail_q == '0));
         end
+        if (state != F_AVAIL) assert (dut.valid_now_q == dut.valid_q[dut.q_q]);
         if (state == F_MIN) assert (dut.limit_q <= 7'd2 && 9'(dut.limit_q) <= may_take);
         if (state == F_GO) begin
           assert (dut.n_q <= 7'd2 && 9'(dut.n_q) <= may_take);
           if (!dut.valid_q[dut.q_q]) assert (dut.n_q == '0);
-          if (mine && valid_q) assert (16'(dut.n_q) <= dut.avail_q);
+          if (mine && valid_q) assert (dut.all_q ? 16'(dut.n_q) == dut.avail_q : 16'(dut.n_q) < dut.avail_q);
         end
       end
-      assert (dut.i_req.stored_q == req_level - 2'(m_req_valid) && m_req_valid == (req_level != '0));
-      assert (req_level <= 2'd2);
+      // limits
+      assert (dut.burst_q <= 7'd2);
+      if (state inside {DB, F_AVAIL}) begin
+        assert (dut.io_most_q <= 7'd2 && 9'(dut.io_most_q) <= dut.free_q);
+        assert (dut.admin_most_q <= 7'd2 && dut.admin_most_q <= dut.admin_free_q);
+      end
       // slots
       assert (io_q <= CMDS && admin_q <= ADMIN);
       assert (own_q == (watch_q ? io_q : admin_q));

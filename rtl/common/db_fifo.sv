@@ -3,13 +3,15 @@
 //
 // Why: the one queue used everywhere. DEPTH up to 64 is distributed RAM read straight into the output register;
 // deeper ones are block RAM (db_ram_sdp) with one word prefetched behind the output register.
-// Latency: 1 cycle (s_valid to m_valid) when empty: a word that finds the FIFO empty goes around the RAM.
+// Latency: 1 cycle (s_valid to m_valid) when empty: a word that finds the FIFO empty goes around the RAM. With AROUND 0
+// every word goes through the RAM: 2 cycles, 3 with block RAM, and a LUT a bit less.
 // Throughput: one word a cycle. The block RAM version can insert up to two empty cycles after it ran down to one
 // word and the consumer stalled; never while two or more words wait inside.
 // m_valid and m_data are registers; s_ready is a bit of the level register.
 module db_fifo #(
     parameter int unsigned WIDTH = 8,  // bits in a word, at least 1
-    parameter int unsigned DEPTH = 16  // words it holds in all, output register included; a power of two, at least 2
+    parameter int unsigned DEPTH = 16, // words it holds in all, output register included; a power of two, at least 2
+    parameter bit AROUND = 1'b1        // the shortest latency
 ) (
     input  logic                   clk,
     input  logic                   rst,
@@ -53,7 +55,7 @@ module db_fifo #(
     logic behind_q;
     assign behind_valid = behind_q;
     assign ram_re       = stored_q != '0 && (!behind_q || out_free);
-    assign around       = stored_q == '0 && !behind_q && out_free;
+    assign around       = AROUND && stored_q == '0 && !behind_q && out_free;
     db_ram_sdp #(.WIDTH(WIDTH), .DEPTH(DEPTH)) i_ram (
         .clk, .we(ram_we), .waddr(wptr_q), .wdata(s_data), .re(ram_re), .raddr(rptr_q), .rdata(behind_data)
     );
@@ -67,7 +69,7 @@ module db_fifo #(
     assign behind_valid = stored_q != '0;
     assign behind_data  = mem_q[rptr_q];
     assign ram_re       = behind_valid && out_free;
-    assign around       = !behind_valid && out_free;
+    assign around       = AROUND && !behind_valid && out_free;
     always_ff @(posedge clk) if (ram_we) mem_q[wptr_q] <= s_data;
   end
 
@@ -80,7 +82,7 @@ module db_fifo #(
     if (push != pop) level_q <= push ? level_q + 1'b1 : level_q - 1'b1;
     if (out_free) begin
       m_valid_q <= behind_valid || (push && around);
-      m_data_q  <= behind_valid ? behind_data : s_data;
+      m_data_q  <= (behind_valid || !AROUND) ? behind_data : s_data;
     end
     if (rst) begin
       wptr_q    <= '0;

@@ -12,8 +12,9 @@
 // when the list read failed. The segment at fault and all later ones of the command come with drop set (address 0).
 // Pointers that are not needed are not looked at.
 //
-// Latency: command to first segment 3 cycles (no list needed for it). Throughput: one segment a cycle, without
-// gaps between commands and between rows of a list. Commands of zero bytes are not allowed.
+// Latency: command to first segment 4 cycles (no list needed for it). Throughput: one segment a cycle, without gaps
+// between rows of a list and between commands that are long or waited for; a command every 2 cycles. Commands of zero
+// bytes are not allowed.
 module db_nvme_prp
   import db_nvme_pkg::*;
 #(

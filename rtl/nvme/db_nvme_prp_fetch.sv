@@ -2,7 +2,8 @@
 // First half of db_nvme_prp: measures a command in pages, checks its pointers and requests its PRP list.
 //
 // Why apart: a list is a host round trip away, so it is requested when the command arrives and walked later.
-// Latency: 1 cycle from s_cmd to m_cmd, 2 to m_req. Throughput: one command a cycle, one with a list in two.
+// Latency: 2 cycles from s_cmd to m_cmd, 3 to m_req. Throughput: one command in two cycles; each of the two stages
+// takes one only when it is empty, so no ready passes through.
 // While a command's list chains, the next list's address comes back from the walker (chain_*); until then nothing
 // else is requested, so that list packets arrive in the order in which the walker wants them.
 module db_nvme_prp_fetch #(
@@ -53,6 +54,17 @@ module db_nvme_prp_fetch #(
   logic [12:0]         a_first_q;  // bytes in the first page, if the command goes beyond it
   logic [12:0]         a_bytes_q;  // low bits of the bytes
 
+  // Stage B: the command as the walker wants it, and its list.
+  logic                b_valid_q;
+  logic [USER_W-1:0]   b_user_q;
+  logic [7:0]          b_fn_q;
+  logic [63:0]         b_prp1_q, b_prp2_q;
+  logic [PAGES_W-1:0]  b_pages_q;
+  logic [12:0]         b_first_q, b_last_q;
+  logic                b_bad1_q, b_bad2_q, b_need_q, b_chains_q;
+  logic [9:0]          b_want_q;   // entries of its first list page
+  logic [PAGES_W-1:0]  b_left_q;   // entries still to come after that, and the pointer
+
   // List requests.
   state_e              state_q;
   logic [PAGES_W-1:0]  left_q;     // entries still to come after the lists requested
@@ -84,12 +96,32 @@ module db_nvme_prp_fetch #(
   assign chains    = need_list && entries > PAGES_W'(room);
   assign want      = chains ? room : entries[9:0];
 
-  assign m_cmd_valid = a_valid_q && state_q == P_CMD && (!need_list || !m_req_valid_q);
-  assign m_cmd       = {a_user_q, a_fn_q, a_prp1_q, a_prp2_q, pages, first_len, last_len, bad1, bad2, chains};
+  assign m_cmd_valid = b_valid_q && state_q == P_CMD && (!b_need_q || !m_req_valid_q);
+  assign m_cmd       = {b_user_q, b_fn_q, b_prp1_q, b_prp2_q, b_pages_q, b_first_q, b_last_q, b_bad1_q, b_bad2_q,
+                        b_chains_q};
   assign fire        = m_cmd_valid && m_cmd_ready;
-  assign s_cmd_ready = !a_valid_q || fire;
+  assign s_cmd_ready = !a_valid_q;
 
   always_ff @(posedge clk) begin
+    if (!b_valid_q) begin
+      a_valid_q  <= 1'b0;
+      b_valid_q  <= a_valid_q;
+      b_user_q   <= a_user_q;
+      b_fn_q     <= a_fn_q;
+      b_prp1_q   <= a_prp1_q;
+      b_prp2_q   <= a_prp2_q;
+      b_pages_q  <= pages;
+      b_first_q  <= first_len;
+      b_last_q   <= last_len;
+      b_bad1_q   <= bad1;
+      b_bad2_q   <= bad2;
+      b_need_q   <= need_list;
+      b_chains_q <= chains;
+      b_want_q   <= want;
+      b_left_q   <= entries - PAGES_W'(room) + 1'b1;
+    end else if (fire) begin
+      b_valid_q  <= 1'b0;
+    end
     if (s_cmd_ready) begin
       a_valid_q <= s_cmd_valid;
       a_user_q  <= s_cmd_user;
@@ -100,7 +132,10 @@ module db_nvme_prp_fetch #(
       a_first_q <= 13'd4096 - {1'b0, off};
       a_bytes_q <= s_cmd_bytes[12:0];
     end
-    if (rst) a_valid_q <= 1'b0;
+    if (rst) begin
+      a_valid_q <= 1'b0;
+      b_valid_q <= 1'b0;
+    end
   end
 
   assign more        = left_q > PAGES_W'(PAGE_ENTRIES);
@@ -112,13 +147,13 @@ module db_nvme_prp_fetch #(
   always_ff @(posedge clk) begin
     if (m_req_ready) m_req_valid_q <= 1'b0;
     unique case (state_q)
-      P_CMD: if (fire && need_list) begin
+      P_CMD: if (fire && b_need_q) begin
         m_req_valid_q <= 1'b1;
-        m_req_fn_q    <= a_fn_q;
-        m_req_addr_q  <= a_prp2_q;
-        m_req_n_q     <= want;
-        left_q        <= entries - PAGES_W'(room) + 1'b1;
-        if (chains) state_q <= P_WAIT;
+        m_req_fn_q    <= b_fn_q;
+        m_req_addr_q  <= b_prp2_q;
+        m_req_n_q     <= b_want_q;
+        left_q        <= b_left_q;
+        if (b_chains_q) state_q <= P_WAIT;
       end
       P_WAIT: if (chain_valid) begin
         // The request before this one has been answered, so its register is free. The function stays.

@@ -74,6 +74,8 @@ module db_nvme_prp_walk
   logic               row_valid_q, row_last_q, row_err_q;
   logic [DATA_W-1:0]  row_q;
   logic [CNT_W-1:0]   row_left_q;     // entries in it
+  logic               row_one_q;      // 1 entry
+  logic [ENTRIES-1:0] row_bad_q;      // an entry has a page offset; the next at the bottom
   logic               take_entry, take_row, row_done;
 
   logic [63:0]        entry;
@@ -86,12 +88,12 @@ module db_nvme_prp_walk
   logic [51:0]        chain_page_q;
 
   assign entry      = row_q[63:0];
-  assign packet_end = row_last_q && row_left_q == CNT_W'(1);
+  assign packet_end = row_last_q && row_one_q;
   assign is_chain   = packet_end && chains_q;
-  assign entry_bad  = row_err_q || entry[11:0] != '0;
+  assign entry_bad  = row_err_q || row_bad_q[0];
   assign left_one   = left_q == PAGES_W'(1);
 
-  assign row_done      = take_row || (take_entry && row_left_q == CNT_W'(1));
+  assign row_done      = take_row || (take_entry && row_one_q);
   assign s_list_tready = !row_valid_q || row_done;
 
   // What to do with the head. One segment at most leaves a cycle; seg_ready is a register.
@@ -185,9 +187,13 @@ module db_nvme_prp_walk
       row_err_q   <= s_list_terr;
       row_q       <= s_list_tdata;
       row_left_q  <= s_list_tdw[CNT_W:1];
+      row_one_q   <= s_list_tdw[CNT_W:1] == CNT_W'(1);
+      for (int i = 0; i < int'(ENTRIES); i++) row_bad_q[i] <= s_list_tdata[64*i+:12] != '0;
     end else if (take_entry) begin
       row_q       <= row_q >> 64;
       row_left_q  <= row_left_q - 1'b1;
+      row_one_q   <= row_left_q == CNT_W'(2);
+      row_bad_q   <= row_bad_q >> 1;
     end
     if (rst) begin
       state_q       <= W_FIRST;

@@ -190,13 +190,14 @@ module db_pcie_dma
     .m_axis_rq_tvalid(src_tvalid[1]), .m_axis_rq_tready(src_tready[1]));
 
   logic               rq_stop_q, rq_idle, mux_idle;
+  logic [2:0]         mux_stop_q;
   logic [DATA_W-1:0]  mux_tdata;
   logic [N-1:0]       mux_tkeep;
   logic [USER_RQ-1:0] mux_tuser;
   logic               mux_tlast, mux_tvalid, mux_tready;
 
   db_pcie_rq_mux #(.DATA_W(DATA_W), .N(3)) i_mux (
-    .clk, .rst, .stop({rq_stop_q, {2{rq_stop_q || hold}}}), .idle(mux_idle),
+    .clk, .rst, .stop(mux_stop_q), .idle(mux_idle),
     .s_axis_tdata(src_tdata), .s_axis_tkeep(src_tkeep), .s_axis_tlast(src_tlast),
     .s_axis_tuser(src_tuser), .s_axis_tvalid(src_tvalid), .s_axis_tready(src_tready),
     .m_axis_rq_tdata(mux_tdata), .m_axis_rq_tkeep(mux_tkeep), .m_axis_rq_tlast(mux_tlast),
@@ -220,11 +221,13 @@ module db_pcie_dma
 
   // Read requests already handed over must leave before RQ is closed, or their tags would never end.
   always_ff @(posedge clk) begin
-    rq_stop_q <= stop && (rd_idle_w == '1);
-    quiet     <= rq_stop_q && rd_idle_w == '1 && rq_idle;
+    rq_stop_q  <= stop && (rd_idle_w == '1);
+    mux_stop_q <= {stop && (rd_idle_w == '1), {2{hold || (stop && rd_idle_w == '1)}}};
+    quiet      <= rq_stop_q && rd_idle_w == '1 && rq_idle;
     if (rst) begin
-      rq_stop_q <= 1'b0;
-      quiet     <= 1'b0;
+      rq_stop_q  <= 1'b0;
+      mux_stop_q <= '0;
+      quiet      <= 1'b0;
     end
   end
 

@@ -10,7 +10,7 @@
 //   completion writes nothing and is remembered until the tag ends: further completions of a poisoned read may
 //   still come, and the tag must not be used again before. "Invalid tag" is ignored.
 // At 512 bits RC is straddled; db_pcie_rc_straddle makes one completion a cycle of it.
-// Latency: 4 cycles from s_axis_rc to wr_* and done_*, at 512 bits 6. Throughput: one beat a cycle always, tready is
+// Latency: 3 cycles from s_axis_rc to wr_* and done_*, at 512 bits 6. Throughput: one beat a cycle always, tready is
 // constant 1; at 512 bits tready falls while runs of completions of a few dwords queue (see db_pcie_rc_straddle).
 module db_pcie_rc
   import db_pcie_pkg::*;
@@ -73,23 +73,13 @@ module db_pcie_rc
   localparam int CTX_W = CLIENT_W + RING_DW_W + 11;
   localparam int H     = (DATA_W == 512) ? 0 : RC_DW;
 
-  logic                 ctx_we_q;
-  logic [    TAG_W-1:0] ctx_tag_q;
-  logic [ CLIENT_W-1:0] ctx_client_q;
-  logic [RING_DW_W-1:0] ctx_end_q;
-  logic [         10:0] ctx_len_q;
-
-  always_ff @(posedge clk) begin
-    ctx_we_q     <= ctx_we && !rst;
-    ctx_tag_q    <= ctx_tag;
-    ctx_client_q <= ctx_client;
-    ctx_end_q    <= ctx_dw + RING_DW_W'(ctx_len_dw) - RING_DW_W'(H);
-    ctx_len_q    <= ctx_len_dw;
-  end
+  logic [RING_DW_W-1:0] ctx_end;
+  assign ctx_end = ctx_dw + RING_DW_W'(ctx_len_dw) - RING_DW_W'(H);
 
   // ------------------------------------------------------------------ stage 1: one completion's beat
-  logic              s1_valid_q, s1_sop_q, s1_eop_q, s1_disc_q;
-  logic [DATA_W-1:0] s1_data_q;
+  // Straight from the port, or at 512 bits from the registers of db_pcie_rc_straddle.
+  logic              s1_valid, s1_sop, s1_eop, s1_disc;
+  logic [DATA_W-1:0] s1_data;
   logic [     N-1:0] s1_mask;    // lanes that hold payload
   rc_desc_t          s1_desc;    // valid with sop
   logic [      10:0] s1_rem_dw;  // dwords left of the request, this completion's included
@@ -109,27 +99,25 @@ module db_pcie_rc
         .s_axis_rc_tuser,
         .s_axis_rc_tvalid,
         .s_axis_rc_tready,
-        .m_valid (s1_valid_q),
-        .m_sop   (s1_sop_q),
-        .m_eop   (s1_eop_q),
-        .m_disc  (s1_disc_q),
-        .m_data  (s1_data_q),
+        .m_valid (s1_valid),
+        .m_sop   (s1_sop),
+        .m_eop   (s1_eop),
+        .m_disc  (s1_disc),
+        .m_data  (s1_data),
         .m_dwords(dwords),
         .m_desc  (s1_desc)
     );
   end else begin : g_plain
-    logic         in_pkt_q;
-    logic [N-1:0] keep_q;
+    logic in_pkt_q;
     assign s_axis_rc_tready = 1'b1;
-    assign s1_desc          = rc_desc_t'(s1_data_q[$bits(rc_desc_t)-1:0]);
-    assign s1_mask          = s1_sop_q ? (keep_q & ~N'(2 ** RC_DW - 1)) : keep_q;
+    assign s1_desc          = rc_desc_t'(s1_data[$bits(rc_desc_t)-1:0]);
+    assign s1_mask          = s1_sop ? (s_axis_rc_tkeep & ~N'(2 ** RC_DW - 1)) : s_axis_rc_tkeep;
+    assign s1_valid         = s_axis_rc_tvalid;
+    assign s1_sop           = !in_pkt_q;
+    assign s1_eop           = s_axis_rc_tlast;
+    assign s1_disc          = rc_discontinue(DATA_W, 161'(s_axis_rc_tuser));
+    assign s1_data          = s_axis_rc_tdata;
     always_ff @(posedge clk) begin
-      s1_valid_q <= s_axis_rc_tvalid && !rst;
-      s1_sop_q   <= !in_pkt_q;
-      s1_eop_q   <= s_axis_rc_tlast;
-      s1_disc_q  <= rc_discontinue(DATA_W, 161'(s_axis_rc_tuser));
-      s1_data_q  <= s_axis_rc_tdata;
-      keep_q     <= s_axis_rc_tkeep;
       if (rst) in_pkt_q <= 1'b0;
       else if (s_axis_rc_tvalid) in_pkt_q <= !s_axis_rc_tlast;
     end
@@ -144,10 +132,10 @@ module db_pcie_rc
       .DEPTH(2 ** TAG_W)
   ) u_ctx (
       .clk  (clk),
-      .we   (ctx_we_q),
-      .waddr(ctx_tag_q),
-      .wdata({ctx_client_q, ctx_end_q, ctx_len_q}),
-      .re   (s1_valid_q && s1_sop_q),
+      .we   (ctx_we),
+      .waddr(ctx_tag),
+      .wdata({ctx_client, ctx_end, ctx_len_dw}),
+      .re   (s1_valid && s1_sop),
       .raddr(s1_desc.tag[TAG_W-1:0]),
       .rdata(s2_ctx)
   );
@@ -162,11 +150,11 @@ module db_pcie_rc
   logic [      10:0] s2_rem_q;
 
   always_ff @(posedge clk) begin
-    s2_valid_q <= s1_valid_q && !rst;
-    s2_sop_q   <= s1_sop_q;
-    s2_eop_q   <= s1_eop_q;
-    s2_disc_q  <= s1_disc_q;
-    s2_data_q  <= s1_data_q;
+    s2_valid_q <= s1_valid && !rst;
+    s2_sop_q   <= s1_sop;
+    s2_eop_q   <= s1_eop;
+    s2_disc_q  <= s1_disc;
+    s2_data_q  <= s1_data;
     s2_mask_q  <= s1_mask;
     s2_tag_q   <= s1_desc.tag[TAG_W-1:0];
     s2_rem_q   <= s1_rem_dw;
@@ -217,7 +205,7 @@ module db_pcie_rc
 
   always_ff @(posedge clk) begin
     if (s3_valid_q) disc_q <= s3_disc_q || (!s3_sop_q && disc_q);
-    if (ctx_we_q) req_bit[ctx_tag_q] <= !err_bit[ctx_tag_q];
+    if (ctx_we) req_bit[ctx_tag] <= !err_bit[ctx_tag];
     if (s3_valid_q && s3_eop_q && s3_err && !s3_ignore_q) err_bit[s3_tag_q] <= req_bit[s3_tag_q];
   end
 

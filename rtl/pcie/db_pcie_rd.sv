@@ -7,7 +7,7 @@
 //   starts a row. A chunk that fails, or was given with s_req_drop, keeps its place; its packet has terr from that
 //   row on (the data there is arbitrary). A packet may be longer than the ring.
 // Why its own ring and tags: no client waits behind another's data.
-// Latency: 4 cycles from s_req to m_rd; 4 cycles from done_valid of the oldest tag to its first row on m_axis.
+// Latency: 2 cycles from s_req to m_rd; 2 cycles from done_valid of the oldest tag to its first row on m_axis.
 // Throughput: a chunk every other cycle in, one retired tag and one row a cycle out.
 module db_pcie_rd #(
     parameter int DATA_W      = 256,   // bits of a beat: 128, 256 or 512
@@ -27,7 +27,7 @@ module db_pcie_rd #(
 
     input  logic [2:0] cfg_mrrs,  // PG213: 0 = 128 bytes ... 5 = 4096
     input  logic       stop,      // from this cycle on, no request is sent
-    output logic       idle,      // no tag is outstanding at the root complex; with stop it will stay so
+    output logic       idle,      // no request is outstanding or about to leave; with stop it will stay so
 
     input  logic              s_req_valid,
     output logic              s_req_ready,
@@ -174,11 +174,12 @@ module db_pcie_rd #(
   logic [NUM_TAGS-1:0] done_q, err_q;
   logic [         7:0] done_off;
   logic                done_here;
-  logic [      TI_W:0] out_q, out_d;
+  logic [      TI_W:0] out_q, out_d;   // sent and not ended, not counting sent_q
+  logic                sent_q;         // in the cycle before
 
   assign done_off  = done_tag - 8'(TAG_BASE);
   assign done_here = done_valid && 9'(done_off) < 9'(NUM_TAGS);
-  assign out_d     = out_q + (TI_W + 1)'(m_rd_valid && m_rd_ready) - (TI_W + 1)'(done_here);
+  assign out_d     = out_q + (TI_W + 1)'(sent_q) - (TI_W + 1)'(done_here);
 
   always_ff @(posedge clk) begin
     if (take) begin
@@ -189,27 +190,36 @@ module db_pcie_rd #(
       done_q[done_off[TI_W-1:0]] <= 1'b1;
       err_q[done_off[TI_W-1:0]]  <= done_err;
     end
-    out_q <= out_d;
-    idle  <= out_d == '0;
+    sent_q <= m_rd_valid && m_rd_ready;
+    out_q  <= out_d;
+    idle   <= out_d == '0 && !m_rd_valid;
     if (rst) begin
-      out_q <= '0;
-      idle  <= 1'b1;
+      sent_q <= 1'b0;
+      out_q  <= '0;
+      idle   <= 1'b1;
     end
   end
 
   // ------------------------------------------------------------------ retirement, in order, one tag a cycle
-  logic       ret_q, ret_last_q, ret_err_q;
-  logic [W:0] ret_end_q;
-  logic       retire;
+  logic       ret, ret_last, ret_err;  // of the oldest tag, done before or in this cycle
+  logic [W:0] ret_end;
+  logic [7:0] ret_tag_q;               // TAG_BASE + tag_retire_q
+  logic       ret_now;
 
-  assign retire = tag_retire_q != tag_alloc_q && done_q[tag_retire_q[TI_W-1:0]];
+  assign ret_now             = done_valid && done_tag == ret_tag_q;
+  assign ret                 = tag_retire_q != tag_alloc_q && (ret_now || done_q[tag_retire_q[TI_W-1:0]]);
+  assign ret_err             = ret_now ? done_err : err_q[tag_retire_q[TI_W-1:0]];
+  assign {ret_last, ret_end} = chunk_mem[tag_retire_q[TI_W-1:0]];
 
   always_ff @(posedge clk) begin
-    ret_q                   <= retire && !rst;
-    ret_err_q               <= err_q[tag_retire_q[TI_W-1:0]];
-    {ret_last_q, ret_end_q} <= chunk_mem[tag_retire_q[TI_W-1:0]];
-    if (rst) tag_retire_q <= '0;
-    else if (retire) tag_retire_q <= tag_retire_q + 1'b1;
+    if (ret) begin
+      tag_retire_q <= tag_retire_q + 1'b1;
+      ret_tag_q    <= (&tag_retire_q[TI_W-1:0]) ? 8'(TAG_BASE) : ret_tag_q + 1'b1;
+    end
+    if (rst) begin
+      tag_retire_q <= '0;
+      ret_tag_q    <= 8'(TAG_BASE);
+    end
   end
 
   // State of the packet that is being retired. Its last chunk moves it to end_fifo: rows of the last chunk leave
@@ -222,17 +232,17 @@ module db_pcie_rd #(
   logic [ROW_W:0]  fail_row_d, last_row;
   logic [LANE_W:0] last_dw;
 
-  assign fail_d     = fail_q || ret_err_q;
+  assign fail_d     = fail_q || ret_err;
   assign fail_row_d = fail_q ? fail_row_q : arrived_q[W:LANE_W];
-  assign last_row   = ret_end_q[W:LANE_W] - (ROW_W + 1)'(ret_end_q[LANE_W-1:0] == '0);
-  assign last_dw    = {ret_end_q[LANE_W-1:0] == '0, ret_end_q[LANE_W-1:0]};
+  assign last_row   = ret_end[W:LANE_W] - (ROW_W + 1)'(ret_end[LANE_W-1:0] == '0);
+  assign last_dw    = {ret_end[LANE_W-1:0] == '0, ret_end[LANE_W-1:0]};
 
   always_ff @(posedge clk) begin
-    if (ret_q) begin
-      arrived_q  <= ret_last_q ? {last_row + 1'b1, LANE_W'(0)} : ret_end_q;
-      fail_q     <= fail_d && !ret_last_q;
+    if (ret) begin
+      arrived_q  <= ret_last ? {last_row + 1'b1, LANE_W'(0)} : ret_end;
+      fail_q     <= fail_d && !ret_last;
       fail_row_q <= fail_row_d;
-      if (ret_last_q) pkt_ret_q <= pkt_ret_q + 1'b1;
+      if (ret_last) pkt_ret_q <= pkt_ret_q + 1'b1;
     end
     if (rst) begin
       arrived_q <= '0;
@@ -258,7 +268,7 @@ module db_pcie_rd #(
   ) u_ends (
       .clk    (clk),
       .rst    (rst),
-      .s_valid(ret_q && ret_last_q),
+      .s_valid(ret && ret_last),
       .s_ready(),  // never full: MAX_PKTS packets at most are inside
       .s_data ({fail_d, fail_row_d, last_row, last_dw}),
       .m_valid(end_valid),

@@ -3,7 +3,8 @@
 //
 // Why banks: completion data begins at any dword of the ring; db_pcie_rc rotates it so that lane k belongs to bank k,
 //   and a beat then touches two neighbouring rows in one cycle.
-// Latency: 2 cycles from s_row to m_axis_tvalid. Throughput: one row a cycle; write and read ports are independent.
+// Latency: 1 cycle from s_row to m_axis_tvalid; m_axis_tdata is the memories' output, which holds still while nothing
+// is read. Throughput: one row a cycle; write and read ports are independent.
 module db_pcie_rd_ring #(
     parameter int DATA_W  = 256,   // bits of a row: 128, 256 or 512
     parameter int RING_DW = 4096,  // dwords, a power of two, at least 2 rows
@@ -30,12 +31,7 @@ module db_pcie_rd_ring #(
     output logic [META_W-1:0] m_axis_tmeta
 );
 
-  logic              read_valid_q, out_free;
-  logic [DATA_W-1:0] read_data;
-  logic [META_W-1:0] read_meta_q;
-
-  assign out_free    = !m_axis_tvalid || m_axis_tready;
-  assign s_row_ready = !read_valid_q || out_free;
+  assign s_row_ready = !m_axis_tvalid || m_axis_tready;
 
   for (genvar k = 0; k < N; k++) begin : g_bank
     db_ram_sdp #(
@@ -48,24 +44,16 @@ module db_pcie_rd_ring #(
         .wdata(wr_data[k*32+:32]),
         .re   (s_row_valid && s_row_ready),
         .raddr(s_row),
-        .rdata(read_data[k*32+:32])
+        .rdata(m_axis_tdata[k*32+:32])
     );
   end
 
   always_ff @(posedge clk) begin
     if (s_row_ready) begin
-      read_valid_q <= s_row_valid;
-      read_meta_q  <= s_row_meta;
+      m_axis_tvalid <= s_row_valid;
+      m_axis_tmeta  <= s_row_meta;
     end
-    if (out_free) begin
-      m_axis_tvalid <= read_valid_q;
-      m_axis_tdata  <= read_data;
-      m_axis_tmeta  <= read_meta_q;
-    end
-    if (rst) begin
-      read_valid_q  <= 1'b0;
-      m_axis_tvalid <= 1'b0;
-    end
+    if (rst) m_axis_tvalid <= 1'b0;
   end
 
 endmodule

@@ -2,7 +2,7 @@
 // Cuts a host read into chunks that one read request may ask for: at most min(MRRS, CHUNK_BYTES) bytes, cut at
 // multiples of it, so that no chunk crosses a boundary that the root complex cares about.
 //
-// Latency: 2 cycles. Throughput: one chunk a cycle, and one cycle more for each request.
+// Latency: 1 cycle. Throughput: one chunk a cycle, and one cycle more for each request.
 module db_pcie_rd_split #(
     parameter int USER_W      = 8,    // bits of the packet's user field
     parameter int CHUNK_BYTES = 512   // longest chunk, bytes: 128, 256, 512, 1024, 2048 or 4096
@@ -45,52 +45,40 @@ module db_pcie_rd_split #(
     for (int i = 0; i < 10; i++) mask_d[i] = (i < CHUNK_LOG2 - 2) && (4'(i) < 4'(cfg_mrrs) + 4'd5);
   end
 
-  logic              req_q, first_q, last_q, drop_q;
-  logic [       7:0] fn_q;
-  logic [      63:2] addr_q;
-  logic [      10:0] left_q;  // dwords
-  logic [USER_W-1:0] user_q;
+  // The request is worked off in the output register: it holds a chunk, left_q what comes after it.
+  logic        req_last_q;
+  logic [10:0] left_q;         // dwords
+  logic [10:0] room, rest;     // dwords to the first cut; from there on, in one chunk
+  logic        all_in, more;   // the request, what is left, needs no other cut
 
-  logic [10:0] room, len;  // dwords to the next cut, dwords of this chunk
-  logic        final_chunk, out_free;
-
-  assign room        = {1'b0, ~addr_q[11:2] & mask_q} + 11'd1;
-  assign final_chunk = left_q <= room;
-  assign len         = final_chunk ? left_q : room;
-  assign out_free    = !m_chunk_valid || m_chunk_ready;
-  assign s_req_ready = !req_q;
+  assign room        = {1'b0, ~s_req_addr[11:2] & mask_q} + 11'd1;
+  assign rest        = {1'b0, mask_q} + 11'd1;
+  assign all_in      = s_req_len[12:2] <= room;
+  assign more        = left_q > rest;
+  assign s_req_ready = !m_chunk_valid;
 
   always_ff @(posedge clk) begin
     mask_q <= mask_d;
     if (s_req_ready) begin
-      req_q   <= s_req_valid;
-      fn_q    <= s_req_fn;
-      addr_q  <= s_req_addr[63:2];
-      left_q  <= s_req_len[12:2];
-      first_q <= s_req_first;
-      last_q  <= s_req_last;
-      drop_q  <= s_req_drop;
-      user_q  <= s_req_user;
-    end else if (out_free) begin
-      req_q        <= !final_chunk;
-      first_q      <= 1'b0;
-      left_q       <= left_q - room;
-      addr_q[11:2] <= (addr_q[11:2] | mask_q) + 10'd1;  // a request stays inside a 4 KiB page
+      m_chunk_valid  <= s_req_valid;
+      m_chunk_fn     <= s_req_fn;
+      m_chunk_addr   <= {s_req_addr[63:2], 2'b00};
+      m_chunk_len_dw <= all_in ? s_req_len[12:2] : room;
+      m_chunk_first  <= s_req_first;
+      m_chunk_last   <= s_req_last && all_in;
+      m_chunk_drop   <= s_req_drop;
+      m_chunk_user   <= s_req_user;
+      req_last_q     <= s_req_last;
+      left_q         <= all_in ? '0 : s_req_len[12:2] - room;
+    end else if (m_chunk_ready) begin
+      m_chunk_valid      <= left_q != '0;
+      m_chunk_addr[11:2] <= (m_chunk_addr[11:2] | mask_q) + 10'd1;  // a request stays inside a 4 KiB page
+      m_chunk_len_dw     <= more ? rest : left_q;
+      m_chunk_first      <= 1'b0;
+      m_chunk_last       <= req_last_q && !more;
+      left_q             <= more ? left_q - rest : '0;
     end
-    if (out_free) begin
-      m_chunk_valid  <= req_q;
-      m_chunk_fn     <= fn_q;
-      m_chunk_addr   <= {addr_q, 2'b00};
-      m_chunk_len_dw <= len;
-      m_chunk_first  <= first_q;
-      m_chunk_last   <= last_q && final_chunk;
-      m_chunk_drop   <= drop_q;
-      m_chunk_user   <= user_q;
-    end
-    if (rst) begin
-      req_q         <= 1'b0;
-      m_chunk_valid <= 1'b0;
-    end
+    if (rst) m_chunk_valid <= 1'b0;
   end
 
 endmodule

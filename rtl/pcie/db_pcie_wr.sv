@@ -14,7 +14,8 @@
 // case would have to go back a row: a last beat that holds the rest of the row where the next TLP begins
 // (`tail`); such a beat takes no new row and reads its up to 3 dwords from the end of prev.
 //
-// Latency: 4 cycles from the last row of a TLP's payload (s_axis) to its header (m_axis_rq), 5 from its segment.
+// Latency: 1 cycle from the last row of a TLP's payload (s_axis) to its header (m_axis_rq), 4 if the payload has fewer
+// than 4 rows (the data FIFO may need as long to bring the row out); 5 from its segment.
 // Throughput: one RQ beat every cycle, also between TLPs, segments and commands, while data and segments are there (one
 // cycle of splitting per TLP and one per segment are hidden behind the beats of other TLPs). With 256 bits and
 // MPS 256, a TLP takes 9 beats. A dropped segment takes a cycle a row.
@@ -85,6 +86,7 @@ module db_pcie_wr
     head_t             h;
     logic [8:0]        len_dw;    // payload, 1..256
     logic [ROW_W-1:0]  end_row;   // all payload is inside when this many rows have come in
+    logic              brief;     // fewer than 4 of them are not taken for the TLP before
     logic [6:0]        beats_m1;
     logic [LN-1:0]     start_m1;  // o' - 1
     logic [LN-1:0]     last_lane;
@@ -160,6 +162,7 @@ module db_pcie_wr
     new_tlp.h         = cut_q;
     new_tlp.len_dw    = cut_len_q;
     new_tlp.end_row   = row_q + ROW_W'(rows);
+    new_tlp.brief     = 10'(rows) < 10'd4;
     new_tlp.start_m1  = start_m1_q;
     new_tlp.last_lane = len_m1[LN-1:0];
     if (cut_q.drop) begin
@@ -184,9 +187,8 @@ module db_pcie_wr
     end
   end
 
-  db_fifo #(
-      .WIDTH($bits(tlp_t)),
-      .DEPTH(8)
+  db_skid #(
+      .WIDTH($bits(tlp_t))
   ) i_tlps (
       .clk,
       .rst,
@@ -195,20 +197,22 @@ module db_pcie_wr
       .s_data (new_tlp),
       .m_valid(tlp_valid),
       .m_ready(tlp_ready),
-      .m_data (tlp),
-      .level  ()
+      .m_data (tlp)
   );
 
   // ------------------------------------------------------------------ data FIFO
-  // rows_in counts a row when it is sure to be at the head of the FIFO by the time that a TLP that waited for it
-  // needs it.
+  // A row that comes in at t is at the head of the FIFO at t + 3 at the latest, if the rows before it have been taken
+  // by then. A TLP takes a row in each of its first beats, so one of 4 rows or more may start in the very cycle in which
+  // its last row comes in; for a shorter one rows count 3 cycles later.
   logic              err_q;       // an earlier row of the packet that comes in had terr
-  logic              row_err, row_in_q;
-  logic [ROW_W-1:0]  rows_in_q, spare_rows;
+  logic              row_err, row_in;
+  logic [2:0]        row_in_q;                 // 1 to 3 cycles ago
+  logic [ROW_W-1:0]  rows_in_q, rows_late_q;   // rows that came in before this cycle, 3 cycles ago
   logic              cur_valid, cur_last, cur_err, take;
   logic [DATA_W-1:0] cur;
 
   assign row_err = err_q || s_axis_terr;
+  assign row_in  = s_axis_tvalid && s_axis_tready;
 
   db_fifo #(
       .WIDTH(DATA_W + 2),
@@ -226,47 +230,62 @@ module db_pcie_wr
   );
 
   always_ff @(posedge clk) begin
-    row_in_q <= s_axis_tvalid && s_axis_tready;
-    if (row_in_q) rows_in_q <= rows_in_q + 1'b1;
-    if (s_axis_tvalid && s_axis_tready) err_q <= row_err && !s_axis_tlast;
+    row_in_q    <= {row_in_q[1:0], row_in};
+    rows_in_q   <= rows_in_q + ROW_W'(row_in);
+    rows_late_q <= rows_late_q + ROW_W'(row_in_q[2]);
+    if (row_in) err_q <= row_err && !s_axis_tlast;
     if (rst) begin
-      row_in_q  <= 1'b0;
-      rows_in_q <= '0;
-      err_q     <= 1'b0;
+      row_in_q    <= '0;
+      rows_in_q   <= '0;
+      rows_late_q <= '0;
+      err_q       <= 1'b0;
     end
   end
 
   // ------------------------------------------------------------------ one beat a cycle
+  // The TLP at work waits here for its payload. lack: rows that it still misses, 0 when all are there.
   tlp_t       act_q;
   logic       act_valid_q, act_first_q, act_last_q;
   logic       act_tail_q, act_take_q;  // this beat is a tail; this beat takes a row
   logic [6:0] act_left_q;              // beats after this one
-  logic       step, out_free, done_room;
+  logic       step, out_free, done_room_q, row_counts, next_counts, may_go;
+  logic [ROW_W-1:0] lack_q, lack_next;
+  logic       lack_0_q, lack_1_q;      // at most 0, exactly 1
   logic [$clog2(DONE_DEPTH):0] done_level;
 
-  assign spare_rows = rows_in_q - tlp.end_row;
-  assign done_room  = done_level <= 4'(DONE_DEPTH - 3);  // at most 3 packets end between here and the FIFO
-  assign step       = act_valid_q && out_free;
-  assign take       = step && act_take_q;
-  assign tlp_ready  = !spare_rows[ROW_W-1] && done_room && (!act_valid_q || (act_last_q && out_free));
+  assign row_counts  = act_q.brief ? row_in_q[2] : row_in;
+  assign next_counts = tlp.brief ? row_in_q[2] : row_in;
+  assign lack_next   = tlp.end_row - (tlp.brief ? rows_late_q : rows_in_q) - ROW_W'(next_counts);
+  assign may_go      = !act_first_q || (done_room_q && (lack_0_q || (lack_1_q && row_counts)));
+  assign step        = act_valid_q && out_free && may_go;
+  assign take        = step && act_take_q;
+  assign tlp_ready   = !act_valid_q || (act_last_q && step);
 
   always_ff @(posedge clk) begin
+    done_room_q <= done_level <= 4'(DONE_DEPTH - 3);  // at most 3 packets end between here and the FIFO
+    if (row_counts && !lack_0_q) begin
+      lack_q   <= lack_q - 1'b1;
+      lack_0_q <= lack_1_q;
+      lack_1_q <= lack_q == ROW_W'(2);
+    end
     if (step) begin
       act_first_q <= 1'b0;
       act_left_q  <= act_left_q - 1'b1;
       act_last_q  <= act_left_q == 7'd1;
       act_tail_q  <= act_q.tail && act_left_q == 7'd1;
       act_take_q  <= (act_left_q == 7'd1) ? act_q.take_last : !(act_q.tail && act_left_q == 7'd2);
-      if (act_last_q) act_valid_q <= 1'b0;
     end
-    if (tlp_valid && tlp_ready) begin
-      act_valid_q <= 1'b1;
+    if (tlp_ready) begin
+      act_valid_q <= tlp_valid;
       act_q       <= tlp;
       act_first_q <= 1'b1;
       act_left_q  <= tlp.beats_m1;
       act_last_q  <= tlp.beats_m1 == '0;
       act_tail_q  <= 1'b0;
       act_take_q  <= (tlp.beats_m1 == '0) ? tlp.take_last : !(tlp.tail && tlp.beats_m1 == 7'd1);
+      lack_q      <= lack_next;
+      lack_0_q    <= lack_next[ROW_W-1] || lack_next == '0;
+      lack_1_q    <= lack_next == ROW_W'(1);
     end
     if (rst) act_valid_q <= 1'b0;
   end
@@ -308,12 +327,12 @@ module db_pcie_wr
       prev_last_q <= cur_last;
     end
     if (out_free) begin
-      out_valid_q <= act_valid_q && !act_q.h.drop;
+      out_valid_q <= step && !act_q.h.drop;
       out_last_q  <= act_last_q;
       out_data_q  <= beat;
       out_user_q  <= RQ_USER_W'(rq_user(int'(DATA_W), act_first_q, desc,
                                         act_last_q ? 5'(act_q.last_lane) + 1'b1 : 5'(N)));
-      out_done_q  <= act_valid_q && act_last_q && act_q.h.last;
+      out_done_q  <= step && act_last_q && act_q.h.last;
       done_user_q <= act_q.h.user;
       for (int l = 0; l < int'(N); l++) out_keep_q[l] <= !act_last_q || LN'(l) <= act_q.last_lane;
     end

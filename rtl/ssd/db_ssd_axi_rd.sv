@@ -3,18 +3,19 @@
 //
 // Bursts are requested as far ahead as the row buffer has room for their data, so the R channel is never held up and
 // one reader cannot block the other. A burst stays inside an aligned stretch of BURST_BYTES.
-// Latency: command to AR 2 cycles, R to output 1 to 2. Throughput: a row a cycle; a burst every 2 cycles.
+// Latency: command to AR 1 cycle, R to output 1 (FAST) to 3. Throughput: a row a cycle; a burst every 2 cycles.
 module db_ssd_axi_rd #(
   parameter int DATA_W      = 256,   // bits: 128, 256, 512
   parameter int ADDR_W      = 40,    // bits of a media address
   parameter int ROWS        = 512,   // row buffer: power of two, at least two bursts
   parameter int BURST_BYTES = 1024,  // power of two, 512..4096, at most 256 rows
-  parameter int USER_W      = 8      // bits that travel with a command
+  parameter int USER_W      = 8,     // bits that travel with a command
+  parameter bit FAST        = 1'b0   // rows reach the output a cycle after R; 0: after 3, a LUT a bit less
 ) (
   input  logic               clk,
   input  logic               rst,
   input  logic               stop,          // request no more
-  output logic               quiet,         // nothing requested is missing
+  output logic               quiet,         // nothing requested is missing, nothing more will be now
   input  logic               s_cmd_valid,
   output logic               s_cmd_ready,
   input  logic [ADDR_W-1:0]  s_cmd_addr,    // multiple of 512
@@ -60,29 +61,31 @@ module db_ssd_axi_rd #(
   logic [31:0]        left_d;
   logic [BURST_LG:0]  to_edge, burst_q;     // bytes
   logic [CW-1:0]      burst_rows, reserved_q;
-  logic               last_d, last_q, go, pop;
+  logic               last_d, last_q, known_q, offered_q, go, pop;
   logic               meta_ready, meta_valid, meta_last;
   logic [$clog2(ROWS):0]   row_level;
   logic               row_rlast, row_err;
 
-  // The next burst is worked out a cycle ahead, while m_ar_valid holds the one before it: bursts go every other cycle.
+  // The next burst is worked out in the cycle after the one before it has left: bursts go every other cycle. Once
+  // offered, a burst stays, also when stop comes.
   assign off_d      = busy_q ? addr_q[BURST_LG-1:0] : s_cmd_addr[BURST_LG-1:0];
   assign left_d     = busy_q ? left_q : s_cmd_bytes;
   assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, off_d};
   assign last_d     = left_d <= 32'(to_edge);
   assign burst_rows = CW'(burst_q >> ROW_LG);
-  assign go         = busy_q && !stop && !m_ar_valid && meta_ready && reserved_q + burst_rows <= CW'(ROWS);
+  assign m_ar_valid = busy_q && known_q && (!stop || offered_q) && meta_ready && reserved_q + burst_rows <= CW'(ROWS);
+  assign m_ar_addr  = addr_q;
+  assign m_ar_len   = 8'(burst_rows - 1'b1);
+  assign go         = m_ar_valid && m_ar_ready;
   assign s_cmd_ready = !busy_q;
   assign pop        = m_axis_tvalid && m_axis_tready;
 
   always_ff @(posedge clk) begin
     last_q  <= last_d;
     burst_q <= last_d ? left_d[BURST_LG:0] : to_edge;
-    if (m_ar_ready) m_ar_valid <= 1'b0;
+    known_q   <= !go;
+    offered_q <= m_ar_valid && !m_ar_ready;
     if (go) begin
-      m_ar_valid <= 1'b1;
-      m_ar_addr  <= addr_q;
-      m_ar_len   <= 8'(burst_rows - 1'b1);
       addr_q     <= addr_q + ADDR_W'(burst_q);
       left_q     <= left_q - 32'(burst_q);
       busy_q     <= !last_q;
@@ -95,7 +98,7 @@ module db_ssd_axi_rd #(
     end
     reserved_q <= reserved_q + (go ? burst_rows : '0) - CW'(pop);
     if (rst) begin
-      m_ar_valid <= 1'b0;
+      offered_q  <= 1'b0;
       busy_q     <= 1'b0;
       reserved_q <= '0;
     end
@@ -105,7 +108,7 @@ module db_ssd_axi_rd #(
   db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
     .clk, .rst, .s_valid(go), .s_ready(meta_ready), .s_data({user_q, last_q}),
     .m_valid(meta_valid), .m_ready(pop && row_rlast), .m_data({m_axis_tuser, meta_last}), .level());
-  db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS)) i_rows (
+  db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS), .AROUND(FAST)) i_rows (
     .clk, .rst, .s_valid(s_r_valid), .s_ready(s_r_ready), .s_data({s_r_data, s_r_resp[1], s_r_last}),
     .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tdata, row_err, row_rlast}),
     .level(row_level));
@@ -113,7 +116,7 @@ module db_ssd_axi_rd #(
   assign m_axis_tlast = row_rlast && meta_last;
 
   // All that was asked for is in the buffer.
-  assign quiet = !m_ar_valid && reserved_q == CW'(row_level);
+  assign quiet = !(busy_q && (!stop || offered_q)) && reserved_q == CW'(row_level);
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) begin

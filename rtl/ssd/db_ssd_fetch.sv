@@ -3,9 +3,9 @@
 //
 // Why: the arbiter fetches several entries with one PCIe read; decode wants them one at a time, each with its queue
 // and the queue's head after it (what SQHD of completions will say).
-// Latency: 1 cycle from an entry's last row to m_sqe. Throughput: one entry each 64 * 8 / DATA_W rows, at most one in
-// two cycles. m_sqe_err: the read of this entry, or of one before it in the packet, failed; its data is not to be
-// trusted, its queue and head are.
+// Latency: none, an entry comes out with its last row, which is not taken before the entry is: m_sqe_* are those of the
+// row (registers or a memory's output there) and the rows kept here. Throughput: a row a cycle. m_sqe_err: the read of
+// this entry, or of one before it in the packet, failed; its data is not to be trusted, its queue and head are.
 module db_ssd_fetch
   import db_ssd_pkg::*;
 #(
@@ -46,45 +46,39 @@ module db_ssd_fetch
   assign head = idx == size ? 16'd0 : idx + 16'd1;
   assign err  = s_axis_terr || (err_q && !first_q);
 
-  // The output register is loaded only when it is empty: no path from m_sqe_ready to s_axis_tready.
-  assign s_axis_tready = !end_of_entry || !m_sqe_valid;
+  assign s_axis_tready = !end_of_entry || m_sqe_ready;
   assign take          = s_axis_tvalid && s_axis_tready;
+
+  assign m_sqe_valid   = s_axis_tvalid && end_of_entry;
+  assign m_sqe_fn      = s_axis_tuser[32+QID_W+:FN_W];
+  assign m_sqe_sqid    = s_axis_tuser[32+:QID_W];
+  assign m_sqe_head    = head;
+  assign m_sqe_err     = err;
 
   if (ROWS == 1) begin : g_one
     assign end_of_entry = 1'b1;
-    always_ff @(posedge clk) if (take) m_sqe_data <= s_axis_tdata;
+    assign m_sqe_data   = s_axis_tdata;
   end else begin : g_rows
     logic [$clog2(ROWS)-1:0] row_q;
     logic [512-DATA_W-1:0]   rows_q;  // earlier rows of the entry, the oldest at the bottom once all are here
     assign end_of_entry = row_q == $clog2(ROWS)'(ROWS - 1);
+    assign m_sqe_data   = {s_axis_tdata, rows_q};
     always_ff @(posedge clk) begin
       if (take) begin
-        row_q  <= row_q + 1'b1;
+        row_q <= row_q + 1'b1;
         if (!end_of_entry) rows_q <= (512 - DATA_W)'({s_axis_tdata, rows_q} >> DATA_W);
-        else m_sqe_data <= {s_axis_tdata, rows_q};
       end
       if (rst) row_q <= '0;
     end
   end
 
   always_ff @(posedge clk) begin
-    if (m_sqe_ready) m_sqe_valid <= 1'b0;
     if (take) begin
       first_q <= s_axis_tlast;
       err_q   <= err;
       idx_q   <= end_of_entry ? head : idx;
-      if (end_of_entry) begin
-        m_sqe_valid <= 1'b1;
-        m_sqe_fn    <= s_axis_tuser[32+QID_W+:FN_W];
-        m_sqe_sqid  <= s_axis_tuser[32+:QID_W];
-        m_sqe_head  <= head;
-        m_sqe_err   <= err;
-      end
     end
-    if (rst) begin
-      first_q     <= 1'b1;
-      m_sqe_valid <= 1'b0;
-    end
+    if (rst) first_q <= 1'b1;
   end
 
   assert property (@(posedge clk) disable iff (rst) !(take && s_axis_tlast) || end_of_entry);

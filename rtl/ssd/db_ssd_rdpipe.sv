@@ -4,7 +4,7 @@
 // A command goes two ways at once: its PRPs are walked into segments of host memory, and its data is requested from
 // the media. Both run ahead over following commands; db_pcie_wr brings segments and data together and sends them.
 // Verify has data but no segments: its rows are swallowed here.
-// Latency: command to AR 2 cycles, to its first segment 3. Throughput: a row a cycle.
+// Latency: command to AR 1 cycle, to its first segment 4. Throughput: a row a cycle.
 module db_ssd_rdpipe
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(
@@ -103,7 +103,7 @@ module db_ssd_rdpipe
 
   logic              row_valid, row_ready, row_last, row_err, row_verify;
   logic [SLOT_W-1:0] row_slot;
-  db_ssd_axi_rd #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(ROWS), .USER_W(SLOT_W + 1)) i_media (
+  db_ssd_axi_rd #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(ROWS), .USER_W(SLOT_W + 1), .FAST(1'b1)) i_media (
     .clk, .rst, .stop, .quiet,
     .s_cmd_valid(s_cmd_valid && !to_media_q), .s_cmd_ready(media_ready),
     .s_cmd_addr(s_cmd.media_addr[ADDR_W-1:0]), .s_cmd_bytes(s_cmd.bytes), .s_cmd_user({verify, s_cmd.slot}),

@@ -5,7 +5,7 @@
 // Commands with data from the host have their PRPs walked into read requests; db_pcie_rd brings the data as one
 // stream in command order, and db_ssd_mwr takes commands and data together. The walk runs ahead of the data by as
 // many commands as the queue between holds and as many bytes as db_pcie_rd's ring.
-// Latency: command to its first segment 3 cycles (no PRP list needed for it). Throughput: a row a cycle.
+// Latency: command to its first segment 4 cycles (no PRP list needed for it). Throughput: a row a cycle.
 module db_ssd_wrpipe
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(
@@ -127,7 +127,7 @@ module db_ssd_wrpipe
 
   cmd_t cmd;
   logic cmd_valid, cmd_ready, mwr_idle;
-  db_fifo #(.WIDTH($bits(cmd_t)), .DEPTH(AHEAD)) i_ahead (
+  db_fifo #(.WIDTH($bits(cmd_t)), .DEPTH(AHEAD), .AROUND(1'b0)) i_ahead (
     .clk, .rst, .s_valid(s_cmd_valid && !to_media_q), .s_ready(ahead_ready), .s_data(s_cmd),
     .m_valid(cmd_valid), .m_ready(cmd_ready), .m_data(cmd), .level());
 

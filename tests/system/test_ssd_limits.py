@@ -93,9 +93,6 @@ def test_nothing_beats_the_limit(make_drive: MakeDrive, rw: str) -> None:
 
 # Targets that are missed (docs/performance.md, "Missed targets"), and by how much at most, by the start of their names.
 KNOWN_MISSES: dict[str, float] = {
-    "128 bit, 4 KiB read: doorbell to first data out": 56,
-    "256 bit, 4 KiB read: doorbell to first data out": 46,
-    "512 bit, 4 KiB read: doorbell to first data out": 45,
     "128 bit, 4 KiB: CQE to MSI-X": 5,
 }
 

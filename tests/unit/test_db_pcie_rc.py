@@ -16,7 +16,7 @@ from pcie_rc_model import Packet, RcBeat, RcModel, Read, Straddler, rc_beats, rc
 
 CLIENTS = 3
 RING_DW_W = 10
-LATENCY = 4  # cycles from s_axis_rc to wr_* and done_*, if RC is not straddled
+LATENCY = 3  # cycles from s_axis_rc to wr_* and done_*, if RC is not straddled
 
 
 @dataclass

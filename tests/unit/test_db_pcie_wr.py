@@ -81,6 +81,7 @@ class RqMonitor:
     dut: Any
     width: int
     stall: float = 0.0
+    hold: int = 0  # cycles before RQ is ready
     cycle: int = 0
     beats: list[Beat] = field(default_factory=list)
     tlps: list[Tlp] = field(default_factory=list)
@@ -110,7 +111,7 @@ class RqMonitor:
                 self.held = b
         else:
             assert self.held is None, "tvalid fell without tready"
-        d.m_axis_rq_tready.value = int(rng.random() >= self.stall)
+        d.m_axis_rq_tready.value = int(rng.random() >= self.stall and self.cycle >= self.hold)
 
 
 @dataclass
@@ -271,12 +272,13 @@ async def every_alignment(dut: Any) -> None:
 
 @cocotb.test()
 async def no_bubbles(dut: Any) -> None:
-    """Without stalls RQ has a beat in every cycle, for any offsets: exact cycle counts."""
+    """Once there is data ahead, RQ has a beat in every cycle, for any offsets: exact cycle counts."""
     start(dut)
     for mps in (128, 256, 1024):
         for aligned in (True, False):
             b = Bench(dut, mps, mps, 0.0)
             b.rng.random = lambda: 0.5  # type: ignore[method-assign]  # no short segments, no stalls
+            b.monitor.hold = 30
             b.command(4096, 0)
             for k in range(6):
                 if aligned:
@@ -301,11 +303,12 @@ async def no_bubbles(dut: Any) -> None:
 
 @cocotb.test()
 async def latency(dut: Any) -> None:
-    """4 cycles from the last row of a small command to its header on RQ; 5 from its segment."""
+    """From the last row to the header on RQ: 1 cycle, 4 with fewer than 4 rows; 5 from the segment."""
     start(dut)
-    for hold, want in ((20, 4), (0, 5)):
+    row = int(dut.DATA_W.value) // 8
+    for size, hold, want in ((4, 20, 4), (3 * row, 20, 4), (4 * row, 20, 1), (256, 20, 1), (4, 0, 5)):
         b = Bench(dut, 3, 256, 0.0)
-        b.command(4, 0)
+        b.command(size, 0)
 
         async def watch() -> int:
             came = -1

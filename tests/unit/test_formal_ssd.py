@@ -19,8 +19,10 @@ BROKEN = [
     ("cpl", "seen_q <= hit_work || (seen_q && state_q != ST_CQ)", "seen_q <= 1'b0"),
     ("cpl", "wrap ? {!tail_r[16], 16'd0}", "wrap ? {tail_r[16], 16'd0}"),
     # a queue whose class has no credit left falls out of its list
-    ("sq", "enlist = next_head != tail_r", "enlist = n_q != 7'd0 && next_head != tail_r"),
-    ("sq", "if (free_q < 9'(m)) m = free_q[6:0]", "if (1'b0) m = free_q[6:0]"),
+    ("sq", "enlist = valid_now_q && !(all_q", "enlist = n_q != 7'd0 && valid_now_q && !(all_q"),
+    ("sq", "io_most_q    <= (free_q < 9'(burst_q)) ? free_q[6:0] : burst_q", "io_most_q    <= burst_q"),
+    # a queue served at once stands in its list as well
+    ("sq", "if (enlist && !at_once && q_q != '0)", "if (enlist && q_q != '0)"),
 ]
 
 
