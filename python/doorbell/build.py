@@ -31,10 +31,11 @@ from doorbell.errors import UserError
 KEEP_DAYS = 14
 """A cached result that nobody asked for in so many days is removed."""
 
-PACKAGES = ("nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv")
+PACKAGES = ("nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv", "host/db_host_pkg.sv",
+            "host/db_host_ctl_pkg.sv", "compute/db_csd_pkg.sv", "recorder/db_rec_pkg.sv")
 """Our packages in the order in which they depend on each other."""
 
-FOLDERS = ("common", "pcie", "nvme", "ssd")
+FOLDERS = ("common", "pcie", "nvme", "ssd", "host", "compute", "recorder")
 """Folders of rtl/ with one module a file, lowest layer first."""
 
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too

@@ -19,10 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 from doorbell import paths  # noqa: E402
+from doorbell.build import FOLDERS, PACKAGES  # noqa: E402
 
 RTL = ROOT / "rtl"
-FOLDERS = ("common", "pcie", "nvme", "ssd")
-PACKAGES = ("nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv")
 
 
 def used_files(files: list[Path], library: dict[str, Path]) -> list[Path]:
