@@ -37,6 +37,7 @@ module db_rec_stats
     input  logic [N_DRIVES-1:0]     flush,        // in reset
     input  logic [N_DRIVES*32-1:0]  total,        // blocks that may be used
     output logic [N_DRIVES-1:0]     run,          // takes part in the capture
+    output logic                    hold,         // some drive of the capture is not ready to begin: no block yet
     output logic [N_DRIVES-1:0]     trimming,     // before it
     output logic [N_DRIVES-1:0]     capturing,    // from start to last status
     output logic [N_DRIVES-1:0]     captured,
@@ -108,10 +109,11 @@ module db_rec_stats
   kind_e            kind_q;
 
   // ------------------------------------------------------------------ per drive
-  logic [N_DRIVES-1:0] cap_q, ctrim_q, cstarted_q, cdone_q, stop_q, rd_q, rall_q, rstarted_q, rdone_q, busy_q;
+  logic [N_DRIVES-1:0] cap_q, ctrim_q, cstarted_q, cload_q, cdone_q, stop_q, rd_q, rall_q, rstarted_q, rdone_q, busy_q;
   logic [8:0]          count_q[N_DRIVES];    // reads and trims without status
   assign capturing = cap_q;
   assign trimming  = ctrim_q;
+  assign hold      = ((data_enable & ~cstarted_q & ~cap_q) | cload_q | ctrim_q) != '0;
   assign captured  = cdone_q;
   assign reading   = rd_q;
   assign read_done = rdone_q;
@@ -370,10 +372,12 @@ module db_rec_stats
       if (v1[i]) begin
         if (j_cap) begin
           cstarted_q[i] <= 1'b1;
+          cload_q[i]    <= 1'b1;
           cdone_q[i]    <= 1'b0;
         end
         if (state_q == ZERO_P && phase_q && !read_q) begin
           cap_q[i]   <= 1'b1;
+          cload_q[i] <= 1'b0;
           ctrim_q[i] <= trim_first;
           busy_q[i]  <= 1'b0;
         end
@@ -409,6 +413,7 @@ module db_rec_stats
         cap_q[i]      <= 1'b0;
         ctrim_q[i]    <= 1'b0;
         cstarted_q[i] <= 1'b0;
+        cload_q[i]    <= 1'b0;
         cdone_q[i]    <= 1'b0;
         rstarted_q[i] <= 1'b0;
         rdone_q[i]    <= 1'b0;

@@ -106,7 +106,7 @@ module db_recorder_core #(
     input  logic [N_DRIVES*DATA_W/8-1:0]  s_fwd_be,
     output logic                          idle           // nothing will change until an input does, but for timers
 );
-  logic                    wipe, wiping, all_rst, trim_first, stat_drop, stat_format, busy;
+  logic                    wipe, wiping, all_rst, trim_first, stat_drop, stat_format, busy, starting;
   logic                    reg_valid, reg_ready, reg_write, reg_all;
   logic [9:0]              reg_addr;
   logic [31:0]             reg_wdata, reg_rdata;
@@ -124,7 +124,7 @@ module db_recorder_core #(
 
   assign all_rst        = rst || wipe;
   assign flush            = drive_rst;
-  assign data_enabled_out = run != '0 && hold == '0 && trimming == '0 || busy;
+  assign data_enabled_out = (run != '0 && hold == '0 && !starting) || busy;
   assign idle             = !wiping && capturing == '0 && reading == '0 && !busy && &lane_idle && !ev_valid &&
                             !m_axis_hostrecv_tvalid && s_axis_status_tvalid == '0 && s_axis_rdata_tvalid == '0;
 
@@ -149,7 +149,7 @@ module db_recorder_core #(
       .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
   ) i_stats (
       .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_all, .reg_addr, .reg_wdata, .reg_rdata,
-      .data_enable, .read_enable, .read_trims, .trim_first, .up, .dead, .flush, .total(total_q), .run, .trimming,
+      .data_enable, .read_enable, .read_trims, .trim_first, .up, .dead, .flush, .total(total_q), .run, .hold(starting), .trimming,
       .capturing, .captured, .reading, .read_done, .read_start, .quiet, .ev_valid, .ev_ready, .ev_drive, .ev_format,
       .ev_block, .ld, .ld_next, .ld_end, .next, .fin, .out_blocks, .done_valid, .done_blocks, .lost_valid,
       .lost_blocks, .lost_ack, .m_seq_valid(seq_valid), .m_seq_ready(seq_ready), .m_seq_kind(seq_kind),
@@ -160,7 +160,7 @@ module db_recorder_core #(
   db_rec_capture #(
       .N_DRIVES(N_DRIVES), .STREAM_W(STREAM_W), .DROP_BLOCKS(DROP_BLOCKS)
   ) i_capture (
-      .clk, .rst(all_rst), .hold(hold != '0 || trimming != '0), .run, .up(up & ~flush), .room,
+      .clk, .rst(all_rst), .hold(hold != '0 || starting), .run, .up(up & ~flush), .room,
       .drop(data_drop_blocks), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tlast, .take, .take_lost,
       .wr_valid, .wr_data, .quiet, .busy, .ev_valid, .ev_ready, .ev_drive, .ev_format, .ev_block, .next, .stat_drop,
       .stat_format
