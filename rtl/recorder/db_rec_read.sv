@@ -12,6 +12,7 @@ module db_rec_read #(
     input  logic                       clk,
     input  logic                       rst,
     input  logic [N_DRIVES-1:0]        restart,   // byte address 0 is next
+    output logic [N_DRIVES-1:0]        busy,      // data of the drive is here
     input  logic [N_DRIVES-1:0]        flush,     // in reset: what is open ends with anything
 
     input  logic [N_DRIVES-1:0]        s_axis_rdata_tvalid,
@@ -49,6 +50,8 @@ module db_rec_read #(
   assign row_ends = sub == ($clog2(BEATS))'(SUBS - 1);
   assign head     = {32'd0, 32'h0000_0800 + 32'(BYTES / 4), 32'd0, 4'(d_q), 8'h1f, seq_q[d_q], ($clog2(BYTES))'(0)};
   always_comb begin
+    busy = s_axis_rdata_tvalid;
+    if (state_q != PICK || out_valid_q) busy[d_q] = 1'b1;
     s_axis_rdata_tready = '0;
     s_axis_rdata_tready[d_q] = state_q == DATA && free && row_ends && !gone_q;
   end

@@ -44,6 +44,7 @@ module db_rec_stats
     output logic [N_DRIVES-1:0]     reading,
     output logic [N_DRIVES-1:0]     read_done,
     output logic [N_DRIVES-1:0]     read_start,   // pulse
+    input  logic [N_DRIVES-1:0]     read_busy,    // its data is on the way out
 
     // db_rec_capture
     input  logic [N_DRIVES-1:0]     quiet,
@@ -151,7 +152,7 @@ module db_rec_stats
   assign j_capend  = j_any && cap_q[v_q] && !ctrim_q[v_q] && (fin[v_q] || stop_q[v_q]) && quiet[v_q] &&
                      v_out == '0 && !j_cap;
   assign j_read    = j_any && read_enable[v_q] && !rstarted_q[v_q] && !rd_q[v_q] && !cap_q[v_q] && !j_cap && up[v_q];
-  assign j_readend = j_any && rd_q[v_q] && rall_q[v_q] && count_q[v_q] == '0;
+  assign j_readend = j_any && rd_q[v_q] && rall_q[v_q] && count_q[v_q] == '0 && !read_busy[v_q];
   assign j_issue   = j_any && m_seq_ready[v_q] && up[v_q] && count_q[v_q] != '1 && !j_cap &&
                      (ctrim_q[v_q] ? !busy_q[v_q] : rd_q[v_q] && !rall_q[v_q] && read_enable[v_q] && !cap_q[v_q]);
 
@@ -367,13 +368,14 @@ module db_rec_stats
       if (!data_enable[i]) cstarted_q[i] <= 1'b0;
       if (!cap_q[i]) stop_q[i] <= 1'b0;
       else if (!data_enable[i]) stop_q[i] <= 1'b1;
+      if (data_enable[i] && !cstarted_q[i] && !cap_q[i]) cdone_q[i] <= 1'b0;
+      if (read_enable[i] && !rstarted_q[i] && !rd_q[i]) rdone_q[i] <= 1'b0;
       if (!read_enable[i]) rstarted_q[i] <= 1'b0;
       if (rd_q[i] && !read_enable[i]) rall_q[i] <= 1'b1;
       if (v1[i]) begin
         if (j_cap) begin
           cstarted_q[i] <= 1'b1;
           cload_q[i]    <= 1'b1;
-          cdone_q[i]    <= 1'b0;
         end
         if (state_q == ZERO_P && phase_q && !read_q) begin
           cap_q[i]   <= 1'b1;
@@ -392,7 +394,6 @@ module db_rec_stats
         end
         if (j_read) begin
           rstarted_q[i] <= 1'b1;
-          rdone_q[i]    <= 1'b0;
         end
         if (j_readend) begin
           rd_q[i]    <= 1'b0;

@@ -111,7 +111,8 @@ module db_recorder_core #(
   logic [9:0]              reg_addr;
   logic [31:0]             reg_wdata, reg_rdata;
   logic [N_DRIVES-1:0]     data_enable, read_enable, read_trims, run, trimming, capturing, captured, reading, read_done;
-  logic [N_DRIVES-1:0]     read_start, quiet, ld, fin, done_valid, lost_valid, lost_ack, seq_valid, seq_ready, hold;
+  logic [N_DRIVES-1:0]     read_start, read_busy, quiet;
+  logic [N_DRIVES-1:0]     ld, fin, done_valid, lost_valid, lost_ack, seq_valid, seq_ready, hold;
   logic [N_DRIVES-1:0]     take, wr_valid, room, flush, lane_idle;
   logic [N_DRIVES*32-1:0]  total_q, next;
   logic [N_DRIVES*12-1:0]  out_blocks, lost_blocks;
@@ -125,8 +126,8 @@ module db_recorder_core #(
   assign all_rst        = rst || wipe;
   assign flush            = drive_rst;
   assign data_enabled_out = (run != '0 && hold == '0 && !starting) || busy;
-  assign idle             = !wiping && capturing == '0 && reading == '0 && !busy && &lane_idle && !ev_valid &&
-                            !m_axis_hostrecv_tvalid && s_axis_status_tvalid == '0 && s_axis_rdata_tvalid == '0;
+  assign idle             = !wiping && capturing == '0 && reading == '0 && read_busy == '0 && !busy && &lane_idle &&
+                            !ev_valid && !m_axis_hostrecv_tvalid && s_axis_status_tvalid == '0;
 
   always_ff @(posedge clk)
     for (int i = 0; i < int'(N_DRIVES); i++)
@@ -149,10 +150,10 @@ module db_recorder_core #(
       .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
   ) i_stats (
       .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_all, .reg_addr, .reg_wdata, .reg_rdata,
-      .data_enable, .read_enable, .read_trims, .trim_first, .up, .dead, .flush, .total(total_q), .run, .hold(starting), .trimming,
-      .capturing, .captured, .reading, .read_done, .read_start, .quiet, .ev_valid, .ev_ready, .ev_drive, .ev_format,
-      .ev_block, .ld, .ld_next, .ld_end, .next, .fin, .out_blocks, .done_valid, .done_blocks, .lost_valid,
-      .lost_blocks, .lost_ack, .m_seq_valid(seq_valid), .m_seq_ready(seq_ready), .m_seq_kind(seq_kind),
+      .data_enable, .read_enable, .read_trims, .trim_first, .up, .dead, .flush, .total(total_q), .run, .hold(starting),
+      .trimming, .capturing, .captured, .reading, .read_done, .read_start, .read_busy, .quiet, .ev_valid, .ev_ready,
+      .ev_drive, .ev_format, .ev_block, .ld, .ld_next, .ld_end, .next, .fin, .out_blocks, .done_valid, .done_blocks,
+      .lost_valid, .lost_blocks, .lost_ack, .m_seq_valid(seq_valid), .m_seq_ready(seq_ready), .m_seq_kind(seq_kind),
       .m_seq_block(seq_block), .m_seq_blocks(seq_blocks), .s_axis_status_tvalid, .s_axis_status_tready,
       .s_axis_status_tdata
   );
@@ -190,7 +191,7 @@ module db_recorder_core #(
   logic [3:0]   adm_drive, adm_queue;
   logic [15:0]  adm_cid;
   db_rec_read #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W), .FULL_BLOCK(FULL_BLOCK)) i_read (
-      .clk, .rst(all_rst), .restart(read_start), .flush, .s_axis_rdata_tvalid, .s_axis_rdata_tready,
+      .clk, .rst(all_rst), .restart(read_start), .busy(read_busy), .flush, .s_axis_rdata_tvalid, .s_axis_rdata_tready,
       .s_axis_rdata_tdata, .m_axis_tvalid(rd_valid), .m_axis_tready(rd_ready), .m_axis_tdata(rd_data),
       .m_axis_tlast(rd_last)
   );

@@ -166,7 +166,8 @@ class Bench:
                 self.put("s_axis_tdata", self.source[0][0])
                 self.put("s_axis_tlast", int(self.source[0][1]))
             ready = [self.chance() for _ in range(2 * n)]
-            self.put("m_axis_cmd_tready", sum(int(ready[i]) << i for i in range(n)))
+            open_ = [len(x.out_data) < 2048 for x in self.drives]
+            self.put("m_axis_cmd_tready", sum(int(ready[i] and open_[i]) << i for i in range(n)))
             room = [len(x.rows) < 65536 * 8 // w for x in self.drives]
             self.put("m_axis_wdata_tready", sum(int(ready[n + i] and room[i]) << i for i in range(n)))
             vs = vd = ds = dd = 0
@@ -357,6 +358,12 @@ class Bench:
         for k in range(0, len(padded), 4):
             keep = (1 << min(4, len(dwords) - k)) - 1
             self.send.append((sum(v << (32 * j) for j, v in enumerate(padded[k:k + 4])), keep, k + 4 >= len(padded)))
+
+    async def drained(self) -> None:
+        """All that the drives have read has left as packets."""
+        while any(x.out_data for x in self.drives) or self.packet:
+            await self.wait(10)
+        await self.wait(10)
 
     async def take_packet(self, timeout: int = 3000) -> list[int]:
         for _ in range(timeout):

@@ -58,14 +58,14 @@ async def blocks(dut: Any) -> None:
         x.mem = {k: b.block(100 * i + k) for k in range(20, 42)}
         x.latency = lambda: b.rng.choice((20, 400))
     await b.wait(3)
-    await read_out(b, 20, 21)
-    await b.wait(200)
-    for i, data in enumerate(blocks_of(b, 21)):
-        assert data == b"".join(b.block(100 * i + k) for k in range(20, 41)), f"drive {i}"
-        assert [c[:3] for c in b.drives[i].cmds] == [(OP_READ, 20, 8), (OP_READ, 28, 8), (OP_READ, 36, 5)]
+    await read_out(b, 20, 10)
+    await b.drained()
+    for i, data in enumerate(blocks_of(b, 10)):
+        assert data == b"".join(b.block(100 * i + k) for k in range(20, 30)), f"drive {i}"
+        assert [c[:3] for c in b.drives[i].cmds] == [(OP_READ, 20, 4), (OP_READ, 24, 4), (OP_READ, 28, 2)]
         base = 0x100 * (i + 1)
-        assert [await b.read(base + a) for a in (0x80, 0x84, 0x88, 0x8C, 0x90, 0x94, 0x98)] == [1, 2, 20, 21, 0, 21, 21]
-    assert await b.read(0x98) == 21
+        assert [await b.read(base + a) for a in (0x80, 0x84, 0x88, 0x8C, 0x90, 0x94, 0x98)] == [1, 2, 20, 10, 0, 10, 10]
+    assert await b.read(0x98) == 10
     # again, from the drive's end: sequence numbers begin anew, nothing beyond the end is asked for
     b.packets.clear()
     for x in b.drives:
@@ -73,25 +73,21 @@ async def blocks(dut: Any) -> None:
         x.cmds.clear()
     await b.write(0x80, 0)
     await read_out(b, 39, 50)
-    await b.wait(200)
+    await b.drained()
     for i, data in enumerate(blocks_of(b, 2)):
         assert data == b.block(100 * i + 39) + b.block(100 * i + 40)
 
 
 @cocotb.test()
 async def pipelined(dut: Any) -> None:
-    """Commands do not wait for each other: 40 blocks at 5000 cycles of latency each take hardly more than one."""
+    """Commands do not wait for each other: all are out long before the first is answered."""
     b = await ready(dut)
     for x in b.drives:
         x.latency = lambda: 5000
-    at = b.cycle
-    await read_out(b, 0, 40)
-    assert all(x.cmds[-1][3] - at < 1500 for x in b.drives), "commands waited"
-    assert len(b.drives[0].cmds) == 5
-    # and a beat every cycle but for two empty ones between packets
-    b.packets.clear()
-    if FULL and N == 1:
-        pass
+    await read_out(b, 0, 20)
+    for x in b.drives:
+        assert len(x.cmds) == 5
+        assert x.cmds[-1][3] - x.cmds[0][3] <= 4 * 14 * N, f"commands waited: {x.cmds}"
 
 
 @cocotb.test()
@@ -101,14 +97,14 @@ async def an_error(dut: Any) -> None:
     for x in b.drives:
         x.mem = {k: b.block(k) for k in range(30)}
     b.drives[N - 1].status_of = lambda op, block, count: 0x281 if block <= 9 < block + count else 0
-    await read_out(b, 0, 24)
-    await b.wait(300 * N)
-    for i, data in enumerate(blocks_of(b, 24)):
-        bad = range(8, 16) if i == N - 1 else range(0)
-        assert data == b"".join(bytes(BLOCK) if k in bad else b.block(k) for k in range(24))
+    await read_out(b, 0, 12)
+    await b.drained()
+    for i, data in enumerate(blocks_of(b, 12)):
+        bad = range(8, 12) if i == N - 1 else range(0)
+        assert data == b"".join(bytes(BLOCK) if k in bad else b.block(k) for k in range(12))
         assert await b.read(0x190 + 0x100 * i) == (0x281 if bad else 0)
         assert await b.read(0x1068 + 0x100 * i) == len(bad)
-        assert await b.read(0x198 + 0x100 * i) == 24
+        assert await b.read(0x198 + 0x100 * i) == 12
 
 
 @cocotb.test()
@@ -129,12 +125,12 @@ async def stops(dut: Any) -> None:
     b = await ready(dut)
     for x in b.drives:
         x.latency = lambda: 300
-    b.recv_ready = 0.5
+    b.recv_ready = 0.9
     await b.write(0x8C, 100_000)
     await b.write(0x80, 1)
-    await b.wait(3000)
+    await b.wait(4000)
     await b.write(0x80, 0)
-    await b.until(0x84, 3, 2)
+    await b.until(0x84, 3, 2, tries=1000)
     done = await b.read(0x98)
     assert 0 < done == await b.read(0x94) < 100_000
     await b.wait(500)
@@ -201,7 +197,8 @@ async def admin_commands(dut: Any) -> None:
     def admin(i: int, sqe: list[int]) -> tuple[int, int]:
         seen.append((i, sqe))
         for k in range(3):
-            b.fwd[i].append((sqe[6] + step * k & 0x7FFFFF, sum((k << 16 | j) << 32 * j for j in range(step // 4)), every))
+            row = sum((k << 16 | j) << 32 * j for j in range(step // 4))
+            b.fwd[i].append((sqe[6] + step * k & 0x7FFFFF, row, every))
         b.fwd[i].append((0x100, 0x77 << 32, 0xF0))
         return 0x4002 << 112 | 0x33 << 96 | 5 << 32 | 0xDEAD, 0
 
@@ -267,5 +264,5 @@ async def reset_while_open(dut: Any) -> None:
 @pytest.mark.parametrize(("n", "data", "full"), [(2, 128, 1), (3, 512, 0)])
 def test_db_recorder_read(n: int, data: int, full: int) -> None:
     bench.run(__file__, "db_recorder_core", {
-        "N_DRIVES": n, "DATA_W": data, "FULL_BLOCK": f"1'b{full}", "STREAM_W": 256, "RESET_US": 2,
+        "N_DRIVES": n, "DATA_W": data, "FULL_BLOCK": f"1'b{full}", "STREAM_W": 256, "RESET_US": 2, "READ_BLOCKS": 4,
     }, env={"REC_N": str(n), "REC_DATA": str(data), "REC_FULL": str(full)})
