@@ -116,7 +116,7 @@ module db_host
     output logic                         dead,                // commands fail; nothing will change by itself
     output logic [63:0]                  blocks,              // of the namespace
     output logic [3:0]                   lba_shift,           // log2 of their bytes
-    output logic                         idle,                // nothing will change until an input does, or a tick comes
+    output logic                         idle,                // nothing changes until an input does, or a tick comes
     output logic                         stat_doorbell,       // pulse: a part of a command got its slot
     output logic                         stat_cqe             // pulse: a completion entry was taken
 );
