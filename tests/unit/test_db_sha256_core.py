@@ -75,7 +75,8 @@ async def digests(dut: Any) -> None:
     rng = random.Random(4)
     messages = [rng.randbytes(64 * rng.randint(1, 9)) for _ in range(20)]
     for feed, drain in ((0.6, 0.01), (1.0, 0.002), (0.2, 1.0)):
-        assert [d for d, _, _ in await run(dut, messages, feed, drain, 5)] == [hashlib.sha256(m).digest() for m in messages]
+        out = await run(dut, messages, feed, drain, 5)
+        assert [d for d, _, _ in out] == [hashlib.sha256(m).digest() for m in messages]
     out = await run(dut, messages, 1.0, 1.0, 6)
     assert {came - end for _, end, came in out} == {117}
     for (_, _, a), (_, _, b), m in zip(out, out[1:], messages[1:], strict=False):
