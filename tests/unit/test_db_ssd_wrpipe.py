@@ -119,7 +119,8 @@ class Bench(mwr.MediaSide):
 @cocotb.test()
 async def random_commands(dut: Any) -> None:
     seen: set[tuple[str, int]] = set()
-    for seed, stall, latency, bad in ((1, 0.0, (0, 5), 0.0), (2, 0.3, (1, 60), 0.05), (3, 0.0, (60, 200), 0.05)):
+    for seed, stall, latency, bad in ((1, 0.0, (0, 5), 0.0), (2, 0.3, (1, 60), 0.05), (3, 0.0, (60, 200), 0.05),
+                                      (4, 0.1, (0, 30), 0.1)):
         b = Bench(dut, seed)
         await b.start()
         b.stalls(stall)
