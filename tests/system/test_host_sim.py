@@ -324,7 +324,7 @@ def test_external_drive() -> None:
     host = StubHost(ExternalDrive())
     sim = host.sim
     with sim:
-        assert [m.kind for m in sim.messages()] == ["link_up"]
+        assert [m.kind for m in sim.messages()] == ["reset", "link_up"]
         config = {0: 0x1234_5678}
 
         def serve() -> None:
@@ -370,8 +370,9 @@ def test_external_drive() -> None:
         sim.run(20_000, "idle")
         with pytest.raises(SimError, match="refused"):
             sim.host_read_poll(handle, 64)
+        sim.drive_reset()
         sim.link(False)
-        assert [m.kind for m in sim.messages()] == ["link_down"]
+        assert [m.kind for m in sim.messages()] == ["reset", "link_down"]
         assert not sim.errors()
 
 
