@@ -22,7 +22,7 @@ typedef struct db_host_config {
     uint32_t cpl_timeout_ns;  // of the root ports' own requests
     uint32_t write_rate, read_rate;  // user's streams, bytes in 1000 cycles (0: a beat every cycle)
     uint32_t user_stall_pct;         // random pauses of the user's streams beside
-    uint32_t rtl_checks;             // 1: an assertion of the RTL ends a run
+    uint32_t pad;
     uint64_t window_base, bar_base;
 } db_host_config;
 

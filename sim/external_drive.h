@@ -90,6 +90,10 @@ struct ExternalDrive final : Drive {
     }
 
     void reset() override {
+        clear();
+        message(DB_EXT_RESET, 0, 0, 0, nullptr, -1);
+    }
+    void clear() {
         todo.clear();
         for (auto& t : transfers)
             if (t.second.left) t.second.left = 0, t.second.bad = true;
@@ -98,7 +102,7 @@ struct ExternalDrive final : Drive {
     }
     void link(bool up) override {
         link_on = up;
-        reset();
+        clear();
         message(up ? DB_EXT_LINK_UP : DB_EXT_LINK_DOWN, 0, 0, 0, nullptr, -1);
     }
 

@@ -22,8 +22,7 @@ struct LibDrive final : Drive {
     };
     struct Register {
         bool on = false;
-        int handle = 0;
-        u32 off = 0, len = 0;
+        int handle = 0;  // of the library
     };
 
     const db_lib_drive f;
@@ -95,10 +94,9 @@ struct LibDrive final : Drive {
     void mem_read(u32 handle, u64 addr, u32 dw, u8, u8) override {
         if (!pci.hits(addr, dw * 4) || dw > 16) return port->answer(handle, UR, nullptr);
         flush();
-        const u32 off = u32(addr - pci.bar());
-        const int h = late.empty() ? f.mmio_read(f.sim, off, dw * 4) : -1;
+        const int h = late.empty() ? f.mmio_read(f.sim, u32(addr - pci.bar()), dw * 4) : -1;
         if (h < 0) return port->answer(handle, CA, nullptr);  // more at once than a root port ever has
-        reg[handle] = Register{true, h, off, dw * 4};
+        reg[handle] = Register{true, h};
         ++n_reg;
     }
 

@@ -75,7 +75,7 @@ class Forwarded(NamedTuple):
 
 class DriveMessage(NamedTuple):
     """What the host asks of an external drive: kind is one of "cfg_read", "cfg_write", "read", "write" (addr: register,
-    or memory address), "link_up", "link_down". Reads and all configuration requests must be answered by id.
+    or memory address), "reset", "link_up", "link_down". Reads and all configuration requests must be answered by id.
     """
 
     id: int
@@ -201,7 +201,7 @@ class _HostConfig(ctypes.Structure):
     _fields_ = [
         *((n, c_uint32) for n in (
             "abi", "clock_khz", "seed", "stall_pct", "idle_skip", "cpl_timeout_ns", "write_rate", "read_rate",
-            "user_stall_pct", "rtl_checks",
+            "user_stall_pct", "pad",
         )),
         ("window_base", c_uint64), ("bar_base", c_uint64),
     ]  # fmt: skip
@@ -367,7 +367,7 @@ class HostSim:
         khz = round(clock_mhz * 1000)
         rates = (round(gbps * 1e9 / khz) for gbps in (write_gbps, read_gbps))  # bytes in 1000 cycles
         config = _HostConfig(ABI, khz, seed, stall_pct, idle_skip, round(cpl_timeout_us * 1000), *rates, user_stall_pct,
-                             1, window, bar)  # fmt: skip
+                             0, window, bar)  # fmt: skip
         ports = (_Port * len(self.drives))(*(self._port(d, khz) for d in self.drives))
         why = ctypes.create_string_buffer(256)
         self._handle = self._lib.open(byref(config), ports, len(self.drives), why, len(why))

@@ -319,12 +319,28 @@ def test_errors_are_seen() -> None:
         assert host.sim.errors()["error.cq_mps"] == 2
 
 
+@pytest.mark.parametrize(("bit", "error"), [
+    (10, "cc_count"), (11, "cc_address"), (12, "cc_rcb"), (13, "cc_mps"), (14, "cc_unexpected"),
+])  # fmt: skip
+def test_wrong_completions_are_seen(bit: int, error: str) -> None:
+    """Each rule of CC is broken once, while the drive fetches an entry and reads 512 bytes."""
+    host = StubHost(ModelDrive(**FAST))
+    with host.sim as sim:
+        host.up()
+        host.rw(1, 0, 1, host.DATA, ring=False)
+        assert not sim.errors()
+        sim.axil_write(0, 0x21 | 1 << bit)
+        host.ring(1)
+        sim.run(20_000)
+        assert sim.errors().keys() == {f"error.{error}"}
+
+
 def test_external_drive() -> None:
     """The caller as the drive: answers, reads and writes of the window at any byte."""
     host = StubHost(ExternalDrive())
     sim = host.sim
     with sim:
-        assert [m.kind for m in sim.messages()] == ["link_up"]
+        assert [m.kind for m in sim.messages()] == ["reset", "link_up"]
         config = {0: 0x1234_5678}
 
         def serve() -> None:
@@ -370,8 +386,9 @@ def test_external_drive() -> None:
         sim.run(20_000, "idle")
         with pytest.raises(SimError, match="refused"):
             sim.host_read_poll(handle, 64)
+        sim.drive_reset()
         sim.link(False)
-        assert [m.kind for m in sim.messages()] == ["link_down"]
+        assert [m.kind for m in sim.messages()] == ["reset", "link_down"]
         assert not sim.errors()
 
 

@@ -4,7 +4,8 @@
 //   s_reg_*       one request at a time: bit 23 of the address 0: BAR 0 (bar_base + address), 1: configuration register
 //   s_axis_cmd    OP_WRITE: takes `blocks` x 512 bytes of s_axis_wdata to byte 512 x lba of the memory; OP_READ: the
 //                 other way; then a status
-//   s_axil        0: [2:0] MPS, [6:4] MRRS, [8] completions are cut at 64 bytes, [9] reads are refused
+//   s_axil        0: [2:0] MPS, [6:4] MRRS, [8] completions are cut at 64 bytes, [9] reads are refused; completions are
+//                 wrong: [10] byte count, [11] lower address, [12] cut at 60 bytes, [13] of up to 512 bytes, [14] tag
 module db_host_stub #(
     parameter int DATA_W = 128,
     localparam int N = DATA_W / 32,
@@ -203,19 +204,20 @@ module db_host_stub #(
         lead  = (cur_done == 0) ? ctz4(cur.fbe) : 0;
         trail = clz4(cur.dw == 11'd1 ? cur.fbe : cur.lbe);
         left  = 4 * (int'(cur.dw) - cur_done) - lead - trail;
-        cut   = cfg_q[8] ? 64 : (128 << cfg_q[2:0]);
+        cut   = cfg_q[13] ? 512 : cfg_q[8] ? 64 : (128 << cfg_q[2:0]);
         if (cpl_pos == 0) begin
           cpl_dw = (cut - (int'(cur.addr) + 4 * cur_done) % cut) / 4;
           if (cpl_dw > int'(cur.dw) - cur_done) cpl_dw = int'(cur.dw) - cur_done;
+          if (cfg_q[12] && cpl_dw > 15) cpl_dw = 15;
           if (cur.bad) cpl_dw = 0;
         end
         head = '0;
-        head[6:0]   = 7'(int'(cur.addr) + 4 * cur_done + lead);
-        head[28:16] = 13'(left);
+        head[6:0]   = 7'(int'(cur.addr) + 4 * cur_done + lead + (cfg_q[11] ? 4 : 0));
+        head[28:16] = 13'(left + (cfg_q[10] ? 4 : 0));
         head[42:32] = 11'(cpl_dw);
         head[45:43] = cur.bad ? 3'd1 : 3'd0;
         head[63:48] = cur.rid;
-        head[71:64] = cur.tag;
+        head[71:64] = cur.tag ^ {cfg_q[14], 7'd0};
         head[91:89] = cur.tc;
         head[94:92] = cur.attr;
         n = 3 + cpl_dw - cpl_pos;
