@@ -137,7 +137,7 @@ module db_rec_lane
       push_q <= live && part_q == '1;
       if (take) block_q <= next_q;
       if (live) begin
-        row_q[part_q*STREAM_W+:STREAM_W] <= wr_data;
+        for (int i = 0; i < int'(UP); i++) if (32'(part_q) == i) row_q[i*STREAM_W+:STREAM_W] <= wr_data;
         part_q <= part_q + 1'b1;
       end
       if (rst || flush) begin
@@ -173,15 +173,14 @@ module db_rec_lane
   end
 
   // ------------------------------------------------------------------ out: data
-  logic                    out_valid_q, out_free, first, go, row_done;
+  logic                    out_valid_q, out_free, first_q, go, row_done;
   logic [DATA_W-1:0]       out_data_q;
   logic [SUB_W-1:0]        sub_q;
   logic [$clog2(ROWS)-1:0] rows_q;   // rows of the block that have left
   logic                    acc_room;
 
   assign out_free = !out_valid_q || m_axis_wdata_tready;
-  assign first    = rows_q == '0 && sub_q == '0;
-  assign go       = row_valid_q && out_free && (!first || acc_room);
+  assign go       = row_valid_q && out_free && (!first_q || acc_room);
   assign row_done = go && sub_q == SUB_W'(DOWN - 1);
   assign pop      = used_q != '0 && (!row_valid_q || row_done);
   assign m_axis_wdata_tvalid = out_valid_q;
@@ -195,12 +194,14 @@ module db_rec_lane
       sub_q      <= row_done ? '0 : sub_q + 1'b1;
     end
     if (row_done) rows_q <= rows_q + 1'b1;
+    if (go) first_q <= row_done && rows_q == '1;
     if (out_free) out_valid_q <= go;
     if (rst || flush) begin
       row_valid_q <= 1'b0;
       out_valid_q <= 1'b0;
       sub_q       <= '0;
       rows_q      <= '0;
+      first_q     <= 1'b1;  // of a block
     end
   end
 
@@ -219,8 +220,8 @@ module db_rec_lane
     assign acc_joins = 1'b0;
   end
   assign acc_room    = !acc_valid_q || acc_joins;
-  assign begins      = go && first;
-  assign s_seq_ready = !acc_valid_q && !(row_valid_q && first) && !flush;
+  assign begins      = go && first_q;
+  assign s_seq_ready = !acc_valid_q && !(row_valid_q && first_q) && !flush;
   assign cmd_free    = !cmd_valid_q || m_axis_cmd_tready;
   assign m_axis_cmd_tvalid = cmd_valid_q;
   assign m_axis_cmd_tdata  = cmd_q;

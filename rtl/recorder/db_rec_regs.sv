@@ -200,7 +200,7 @@ module db_rec_regs
     if (wr && own_q && w_q == 6'd4) trim_q <= wdata_q[0];
     reset_q     <= reset_q | want_rst;
     drive_rst_q <= reset_q | ~(init_q | {N_DRIVES{USE_CONFIGURE}});
-    if (want_rst != '0) reset_us_q <= 20'(RESET_US);
+    if (want_rst != '0) reset_us_q <= 20'(RESET_US + 1);  // the first tick may be near
     else if (tick && reset_us_q != '0) reset_us_q <= reset_us_q - 20'd1;
     else if (reset_us_q == '0) reset_q <= '0;
     if (rst || wipe_q) trim_q <= TRIM_FIRST;

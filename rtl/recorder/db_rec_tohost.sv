@@ -161,7 +161,7 @@ module db_rec_tohost #(
   always_ff @(posedge clk) begin
     if (beat_taken) beat_valid_q <= 1'b0;
     if (e_valid && e_ready) begin
-      beat_q[32*fill_q+:32] <= e_data;
+      for (int i = 0; i < 4; i++) if (fill_q == 2'(i)) beat_q[i*32+:32] <= e_data;
       keep_q       <= fill_q == 2'd0 ? 4'b0001 : keep_q | (4'b0001 << fill_q);
       fill_q       <= e_last ? 2'd0 : fill_q + 2'd1;
       beat_valid_q <= e_last || fill_q == 2'd3;

@@ -72,6 +72,7 @@ class Bench:
         self.recv_ready = 1.0
         self.driven: dict[str, int] = {}
         self.send_kept = False
+        self.ring_rows = 8192  # of data that is read, before a host takes no more commands
         self.packets_on = False  # the host's side is used
 
     async def start(self) -> None:
@@ -166,7 +167,7 @@ class Bench:
                 self.put("s_axis_tdata", self.source[0][0])
                 self.put("s_axis_tlast", int(self.source[0][1]))
             ready = [self.chance() for _ in range(2 * n)]
-            open_ = [len(x.out_data) < 2048 for x in self.drives]
+            open_ = [len(x.out_data) < self.ring_rows for x in self.drives]
             self.put("m_axis_cmd_tready", sum(int(ready[i] and open_[i]) << i for i in range(n)))
             room = [len(x.rows) < 65536 * 8 // w for x in self.drives]
             self.put("m_axis_wdata_tready", sum(int(ready[n + i] and room[i]) << i for i in range(n)))
