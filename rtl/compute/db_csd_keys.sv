@@ -69,7 +69,7 @@ module db_csd_keys
   assign word_d    = state_q == EXPAND ? word_q + 6'd1 : 6'd0;
   assign sub_in    = turn_q ? {w_q[0][7:0], w_q[0][31:8]} : w_q[0];
   for (genvar b = 0; b < 4; b++) begin : g_sub
-    assign sub_out[8*b+:8] = AES_SBOX[sub_in[8*b+:8]];
+    db_aes_sbox #(.TABLE(0)) i_sbox (.x(sub_in[8*b+:8]), .y(sub_out[8*b+:8]));
   end
   assign old_word  = long_q ? w_q[7] : w_q[3];
   assign next_word = from_key_q ? stage_rdata
