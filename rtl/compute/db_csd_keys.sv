@@ -63,18 +63,17 @@ module db_csd_keys
   logic [31:0] sub_in, sub_out, next_word, old_word;
   logic [7:0]  rcon_q;
   logic [5:0]  word_q;            // number of the word that is made now
-  logic        turn, half_turn;   // a word that goes through the S-box
-  logic        from_key;          // a word of the key itself
-  assign from_key  = word_q < (long_q ? 6'd8 : 6'd4);
-  assign turn      = long_q ? word_q[2:0] == 3'd0 : word_q[1:0] == 2'd0;
-  assign half_turn = long_q && word_q[2:0] == 3'd4;
-  assign sub_in    = turn ? {w_q[0][7:0], w_q[0][31:8]} : w_q[0];
+  logic [5:0]  word_d;
+  logic        turn_q, half_turn_q;  // it goes through the S-box
+  logic        from_key_q;        // it is a word of the key itself
+  assign word_d    = state_q == EXPAND ? word_q + 6'd1 : 6'd0;
+  assign sub_in    = turn_q ? {w_q[0][7:0], w_q[0][31:8]} : w_q[0];
   for (genvar b = 0; b < 4; b++) begin : g_sub
-    assign sub_out[8*b+:8] = AES_SBOX[sub_in[8*b+:8]];
+    db_aes_sbox #(.TABLE(0)) i_sbox (.x(sub_in[8*b+:8]), .y(sub_out[8*b+:8]));
   end
   assign old_word  = long_q ? w_q[7] : w_q[3];
-  assign next_word = from_key ? stage_rdata
-                   : old_word ^ (turn ? sub_out ^ {24'd0, rcon_q} : half_turn ? sub_out : w_q[0]);
+  assign next_word = from_key_q ? stage_rdata
+                   : old_word ^ (turn_q ? sub_out ^ {24'd0, rcon_q} : half_turn_q ? sub_out : w_q[0]);
 
   // ---- words to round keys; a round key for each direction
   logic [95:0]  enc_q, dec_q;     // the first three words of the round key that is being made
@@ -92,8 +91,10 @@ module db_csd_keys
   assign dec_round = rounds - round;
   assign whole     = state_q == EXPAND && word_q[1:0] == 2'd3;
 
-  logic [31:0] dec_word;          // what the equivalent inverse cipher adds; its first and last key are as they are
-  assign dec_word = round == 4'd0 || round == rounds ? next_word : aes_inv_mix(next_word);
+  // what the equivalent inverse cipher adds, a cycle later; its first and last key are as they are
+  logic        dec_step_q, dec_plain_q, dec_whole_q;
+  logic [31:0] dec_word;
+  assign dec_word = dec_plain_q ? w_q[0] : aes_inv_mix(w_q[0]);
 
   always_comb begin
     unique case (state_q)
@@ -113,7 +114,7 @@ module db_csd_keys
   always_ff @(posedge clk) begin
     count_q   <= count_q + 8'd1;
     bus_q     <= '0;
-    dec_due_q <= 1'b0;
+    dec_due_q <= dec_whole_q && !second_q;
     if (dec_due_q) bus_q <= '{valid: 1'b1, kind: KEY_DEC, slot: slot_q, stage: dec_stage_q, data: dec_key_q};
     unique case (state_q)
       WIPE_SLOT: begin
@@ -152,7 +153,6 @@ module db_csd_keys
         if (whole) begin
           bus_q <= '{valid: 1'b1, kind: second_q ? KEY_TWEAK : KEY_ENC, slot: slot_q, stage: stage_of(round, long_q),
                      data: {next_word, enc_q}};
-          dec_due_q <= !second_q;
         end
         if (whole && round == rounds) state_q <= LAST;
       end
@@ -189,20 +189,23 @@ module db_csd_keys
   end
 
   always_ff @(posedge clk) begin
-    if (state_q == READ) begin
-      word_q <= '0;
-      rcon_q <= 8'h01;
+    if (state_q == READ || state_q == EXPAND) begin
+      word_q      <= word_d;
+      from_key_q  <= word_d < (long_q ? 6'd8 : 6'd4);
+      turn_q      <= long_q ? word_d[2:0] == 3'd0 : word_d[1:0] == 2'd0;
+      half_turn_q <= long_q && word_d[2:0] == 3'd4;
     end
+    if (state_q == READ) rcon_q <= 8'h01;
+    dec_step_q  <= state_q == EXPAND;
+    dec_whole_q <= whole;
+    dec_plain_q <= round == 4'd0 || round == rounds;
     if (state_q == EXPAND) begin
-      word_q <= word_q + 6'd1;
-      if (turn && !from_key) rcon_q <= aes_xtime(rcon_q);
+      if (turn_q && !from_key_q) rcon_q <= aes_xtime(rcon_q);
       enc_q <= {next_word, enc_q[95:32]};
-      dec_q <= {dec_word, dec_q[95:32]};
-      if (whole) begin
-        dec_key_q   <= {dec_word, dec_q};
-        dec_stage_q <= stage_of(dec_round, long_q);
-      end
+      if (whole) dec_stage_q <= stage_of(dec_round, long_q);
     end
+    if (dec_step_q) dec_q <= {dec_word, dec_q[95:32]};
+    if (dec_whole_q) dec_key_q <= {dec_word, dec_q};
     if (state_q == EXPAND || state_q == IV) begin
       w_q[0] <= state_q == IV ? stage_rdata : next_word;
       for (int i = 1; i < 8; i++) w_q[i] <= w_q[i-1];

@@ -101,11 +101,15 @@ module db_sha256_core #(
   logic        kw_valid_q, kw_last_q, kw_pad_q, sum_q, sum_pad_q;
   logic [31:0] kw_q;
   logic [31:0] s_q[8], hash_q[8], total[8];  // a to h; the hash so far
-  logic [31:0] t1, t2;
-  assign t1 = (s_q[7] + kw_q) + ((rotr(s_q[4], 6) ^ rotr(s_q[4], 11) ^ rotr(s_q[4], 25))
-            + ((s_q[4] & s_q[5]) ^ (~s_q[4] & s_q[6])));
+  logic [31:0] p, q, t2;                     // T1 of the standard is p + q
+  assign p  = s_q[7] + kw_q;
+  assign q  = (rotr(s_q[4], 6) ^ rotr(s_q[4], 11) ^ rotr(s_q[4], 25)) + ((s_q[4] & s_q[5]) ^ (~s_q[4] & s_q[6]));
   assign t2 = (rotr(s_q[0], 2) ^ rotr(s_q[0], 13) ^ rotr(s_q[0], 22))
             + ((s_q[0] & s_q[1]) ^ (s_q[0] & s_q[2]) ^ (s_q[1] & s_q[2]));
+  // three numbers with one carry chain
+  function automatic logic [31:0] add3(input logic [31:0] x, input logic [31:0] y, input logic [31:0] z);
+    return (x ^ y ^ z) + {(x[30:0] & y[30:0]) | (x[30:0] & z[30:0]) | (y[30:0] & z[30:0]), 1'b0};
+  endfunction
   always_comb for (int i = 0; i < 8; i++) total[i] = hash_q[i] + s_q[i];
 
   always_ff @(posedge clk) begin
@@ -117,8 +121,8 @@ module db_sha256_core #(
     sum_pad_q  <= kw_pad_q;
     if (kw_valid_q) begin
       for (int i = 1; i < 8; i++) s_q[i] <= s_q[i-1];
-      s_q[0] <= t1 + t2;
-      s_q[4] <= s_q[3] + t1;
+      s_q[0] <= add3(p, q, t2);
+      s_q[4] <= add3(p, q, s_q[3]);
     end
     if (m_ready) m_valid_q <= 1'b0;
     if (sum_q) begin
