@@ -47,8 +47,11 @@ def open_sim(backend: str = "rtl", *, top: str = "db_ssd", link: str = "gen3x8",
         return FunctionalSsd(bytes_per_ns=rate, num_qp=int((params or {}).get("NUM_QP", 32)), **options)
     if backend != "rtl":
         raise UserError(f"there is no back end '{backend}': use rtl or functional")
-    from doorbell.build import simulator
+    from doorbell.build import is_host, simulator
     from doorbell.sim import Sim
+
+    if is_host(top):
+        raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
 
     library = simulator(top, {"DATA_W": data_w, **(params or {})})  # the same build as every other command uses
     return Sim(library, link=link, **options)
