@@ -2,21 +2,23 @@
 """`./doorbell bench`: fio's options and job files, traces and suites against a drive, in simulated time.
 
 jobs.py reads the options, runner.py runs them, results.py shows what came out; traces.py replays, stages.py says where
-the time went, suite.py holds the targets. What others use of these is at hand here, too.
+the time went, suite.py holds the targets, host_bench.py is for tops that drive SSDs. What others use of these is at
+hand here, too.
 """
 
 from __future__ import annotations
 
 import json as json_module
+import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from doorbell import limits
+from doorbell import host_bench, limits
 from doorbell.errors import UserError
 from doorbell.jobs import Job, apply_option, describe, groups, parse_job_file, parse_size
 from doorbell.nvme import Driver, HostMemory
@@ -45,8 +47,11 @@ def open_sim(backend: str = "rtl", *, top: str = "db_ssd", link: str = "gen3x8",
         return FunctionalSsd(bytes_per_ns=rate, num_qp=int((params or {}).get("NUM_QP", 32)), **options)
     if backend != "rtl":
         raise UserError(f"there is no back end '{backend}': use rtl or functional")
-    from doorbell.build import simulator
+    from doorbell.build import is_host, simulator
     from doorbell.sim import Sim
+
+    if is_host(top):
+        raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
 
     library = simulator(top, {"DATA_W": data_w, **(params or {})})  # the same build as every other command uses
     return Sim(library, link=link, **options)
@@ -146,15 +151,22 @@ def main(
     afap: bool = typer.Option(False, "--afap", help="Replay as fast as possible, not at the trace's own times."),
     trace_speed: float = typer.Option(1.0, "--trace-speed", help="Replay so many times faster than the trace."),
     stages: bool = typer.Option(False, "--stages", help="Also show where the time of a command goes."),
-    suite: str | None = typer.Option(None, help="Check the targets: limit, or limit-short (256 bit, a minute)."),
+    suite: str | None = typer.Option(
+        None, help="Check the targets: limit, limit-short (256 bit, a minute); host, host-short (of db_host)."),
     speed: bool = typer.Option(False, "--speed", help="Measure the simulator's own speed instead."),
-    top: str = typer.Option("db_ssd", help="Which top."),
-    link: str = typer.Option("gen3x8", help="PCIe link: gen<1..5>x<lanes>."),
-    data_w: int = typer.Option(256, "--data-w", help="Width of the data path: 128, 256 or 512."),
+    top: str = typer.Option("db_ssd", help="Which top: db_ssd, or one that drives SSDs: db_host, db_recorder."),
+    link: str | None = typer.Option(None, help="PCIe link: gen<1..5>x<lanes> [gen3x8; of a host gen3x4]."),
+    data_w: int | None = typer.Option(
+        None, "--data-w", help="Width of the data path: 128, 256 or 512 [256; of a host 128]."),
     clock_mhz: float = typer.Option(250.0, "--clock-mhz", help="Clock of the drive, 50 to 250 MHz."),
     mps: int = typer.Option(256, help="Maximum payload size, bytes."),
-    mrrs: int = typer.Option(512, help="Maximum read request size, bytes."),
-    media_size: str = typer.Option("1g", "--media-size", help="Capacity of the drive."),
+    mrrs: int | None = typer.Option(None, help="Maximum read request size, bytes [512; a host sets its own]."),
+    media_size: str | None = typer.Option(None, "--media-size", help="Capacity of the drive [1g; behind a host 64m]."),
+    ssd: str | None = typer.Option(None, "--ssd", help="The drive behind a host: model, or db_ssd [model]."),
+    read_us: float | None = typer.Option(None, "--read-us", help="Latency of that drive's reads, microseconds."),
+    write_us: float | None = typer.Option(None, "--write-us", help="Latency of its writes."),
+    param: list[str] = typer.Option(  # noqa: B008
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_CMDS=256."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     json: Path | None = typer.Option(None, help="Write the results as fio's JSON to this file (-: stdout)."),
 ) -> None:
@@ -171,9 +183,19 @@ def main(
     if job_file is not None and trace is not None:
         raise UserError("a job file or --trace, not both")
     jobs = given_jobs(job_file, given, Job(rw="randread", iodepth=64))
+    host = top.startswith(host_bench.TOPS)
+    link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
+    if host and (trace or stages or speed or backend != "rtl" or mrrs is not None):
+        raise UserError(f"--trace, --stages, --speed, --backend and --mrrs are not for {top}")
+    if not host and (ssd, read_us, write_us) != (None, None, None):
+        raise UserError(f"--ssd, --read-us and --write-us are not for {top}: it is the drive")
+    mrrs = mrrs or 512
+    params = parse_params(param)
+    if params and backend != "rtl":
+        raise UserError("--param needs --backend rtl")
     try:
         wire = limits.Link.parse(link, mps=mps, mrrs=mrrs)
-        capacity = parse_size(media_size)
+        capacity = parse_size(media_size or ("64m" if host else "1g"))
     except ValueError as e:
         raise UserError(str(e)) from e
     if data_w not in (128, 256, 512):
@@ -187,12 +209,17 @@ def main(
             raise UserError(f"--{name}: {value} is not a power of two from 128 to {most}")
     if backend != "rtl" and (clock_mhz != 250 or speed or stages):
         raise UserError("--clock-mhz, --speed and --stages need --backend rtl")
+    if host:
+        setup = host_bench.Setup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity, params)
+        bench_host(setup, jobs, json)
+        return
     if trace is not None:
         from doorbell import traces
 
         story = traces.read_trace(trace)
     clock = {"clock_mhz": clock_mhz} if backend == "rtl" else {}
-    sim = open_sim(backend, top=top, link=link, data_w=data_w, mps=mps, mrrs=mrrs, media_size=capacity, **clock)
+    sim = open_sim(backend, top=top, link=link, data_w=data_w, mps=mps, mrrs=mrrs, media_size=capacity,
+                   **({"params": params} if params else {}), **clock)
     wire = sim_link(sim, wire)
     setting = {"top": top, "backend": backend, "link": link, "data_w": data_w, "mps": mps, "mrrs": mrrs,
                "media_size": capacity, "clock_mhz": clock_mhz}
@@ -232,6 +259,31 @@ def main(
         write_json(json, fio_json(done, wire, setting))
     if str(json) != "-":
         print_table(*tables)
+
+
+def bench_host(setup: host_bench.Setup, jobs: list[Job], json: Path | None) -> None:
+    """The same for a top that drives SSDs."""
+    found = groups(jobs)
+    host_bench.check_options(setup, found)
+    done: list[list[Result]] = []
+    for group in found:
+        with progress_bar(group[0].name) as update:
+            done.append(host_bench.measure(setup, group, update))
+    wire = limits.Link.parse(setup.link, mps=setup.mps)
+    if json is not None:
+        write_json(json, fio_json(done, wire, asdict(setup)))
+    if str(json) != "-":
+        print_table(table(done, wire, f"{setup}, MPS {setup.mps}; simulated time"))
+
+
+def parse_params(given: list[str]) -> dict[str, int | str]:
+    out: dict[str, int | str] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name) or not value.isdecimal():
+            raise UserError(f"--param {text}: must look like NUM_CMDS=256")
+        out[name] = int(value)
+    return out
 
 
 def given_jobs(job_file: Path | None, given: dict[str, str | None], base: Job) -> list[Job]:

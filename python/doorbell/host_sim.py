@@ -321,6 +321,13 @@ class _Library:
             self.names.append(name.decode())
 
 
+def ports_of(lib_path: str | os.PathLike[str]) -> int:
+    """How many root ports, so drives, a built top has."""
+    path = str(Path(lib_path).resolve())
+    library: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(path, _Library(path))
+    return library.ports()
+
+
 def _size_code(size: int, most: int) -> int:
     if size & (size - 1) or not 128 <= size <= most:
         raise ValueError(f"MPS of {size}: a power of two from 128 to {most}")

@@ -252,7 +252,17 @@ def host_command(link: Link, work: HostWorkload) -> Wire:
 
 def host_limit(link: Link, work: HostWorkload) -> Limit:
     """Block commands and payload bytes a second that the link allows a host."""
-    return _bound(link, host_command(link, work), work.block)
+    return host_mix(link, [(1.0, work)])
+
+
+def host_mix(link: Link, works: Iterable[tuple[float, HostWorkload]]) -> Limit:
+    """The same for block commands of several kinds, with how many there are of each."""
+    wire, size, total = Wire(), 0.0, 0.0
+    for count, work in works:
+        wire += host_command(link, work) * count
+        size += work.block * count
+        total += count
+    return _bound(link, wire * (1 / total), size / total)
 
 
 def payload_share(found: Limit) -> float:

@@ -122,6 +122,22 @@ def measure_stages(points: Sequence[Point], folder: Path) -> dict[str, list[dict
     return out
 
 
+def measure_host(quick: bool, folder: Path) -> list[Row]:
+    """Bandwidth of db_host over block size, on the link of its published peer."""
+    from doorbell import host_bench
+
+    sizes = (512, 4096) if quick else tuple(512 << i for i in range(9))
+    file = folder / f"host-{point.sources()}-{len(sizes)}.json"
+    try:
+        return json_module.loads(file.read_text())
+    except (OSError, ValueError):
+        rows = list(host_bench.intelliprop(host_bench.AS_INTELLIPROP, sizes))
+        temporary = file.with_suffix(".tmp")
+        temporary.write_text(json_module.dumps(rows))
+        temporary.rename(file)
+        return rows
+
+
 def load_area(file: Path) -> dict[str, Any]:
     """What `./doorbell synth --record` wrote: by top, target and parameters; empty if there is none."""
     try:
@@ -161,13 +177,14 @@ def main(
             raise UserError(f"cannot write {file}: there is no folder {file.absolute().parent}")
     folder = paths.cache() / "report"
     if restart:
-        for file in [*folder.glob("*.csv"), *folder.glob("stages-*.json")]:
+        for file in [*folder.glob("*.csv"), *folder.glob("stages-*.json"), *folder.glob("host-*.json")]:
             file.unlink(missing_ok=True)
     plan = make_plan(quick, backend)
     rows = measure_all(plan, folder, jobs)
     figures = report_page.Figures(
         blocks=select(rows, plan.blocks), queues=select(rows, plan.queues), links=select(rows, plan.links),
         clocks=select(rows, plan.clocks), stages=measure_stages(plan.stages, folder),
+        host=measure_host(quick, folder) if backend == "rtl" else [],
         area=load_area(paths.ROOT / "syn" / "area.json"), sources=point.sources(), backend=backend, quick=quick,
     )  # fmt: skip
     try:

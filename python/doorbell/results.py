@@ -52,6 +52,7 @@ class Result:
     doorbells: tuple[float, float] = (1.0, 1.0)  # SQ and CQ doorbell writes a command, of all jobs of the group
     irqs: float = 1.0
     window: Counter[tuple[bool, int]] = field(default_factory=Counter)  # (read, size): what the rate was taken from
+    limit: limits.Limit | None = None  # of a host at the other end of the link; else as a drive has it
 
     @property
     def ios(self) -> int:
@@ -77,6 +78,8 @@ def link_limit(link: limits.Link, result: Result) -> limits.Limit:
 
     Submission entries are taken as fetched eight at a time where the queue is that deep: what the link could do.
     """
+    if result.limit is not None:
+        return result.limit
     job = result.job
     kinds = result.window or Counter({(read, size): count for read, side in ((True, result.read), (False, result.write))
                                       for size, count in side.sizes.items()})

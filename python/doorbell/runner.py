@@ -50,20 +50,17 @@ class Zipf:
         return (rank * self.step + self.shift) % self.count
 
 
-class _Runner:
-    """One of the numjobs of a job: its queue, its stream of offsets, its window."""
+class Window:
+    """One of the numjobs of a job: its stream of commands, and the window in which they are measured."""
 
-    def __init__(self, job: Job, index: int, qid: int, drive: Driver, buffers: Sequence[Buffer], zipf: Zipf | None,
-                 recorder: Recorder | None) -> None:
-        self.job, self.qid, self.drive, self.zipf, self.recorder = job, qid, drive, zipf, recorder
+    def __init__(self, job: Job, index: int, capacity: int, zipf: Zipf | None) -> None:
+        self.job, self.zipf = job, zipf
         self.rng = random.Random(job.randseed * 1_000_003 + index)
-        self.region, self.slots = region(job, drive)
-        self.block = drive.block_size
+        self.region, self.slots = region(job, capacity)
         self.random = job.rw.startswith("rand")
         self.share = job.read_share
         self.splits = tuple(_Sizes(job.sizes(read)) for read in (False, True))
         self.align = job.min_bs
-        self.free = list(buffers)
         self.cursor = 0
         self.read, self.write = Side(), Side()
         self.seen = 0
@@ -77,22 +74,64 @@ class _Runner:
     def done(self) -> bool:
         return bool(self.closed_ns)
 
+    @property
+    def measuring(self) -> bool:
+        """The completion that was counted last is one of those that are measured, or would be if there were more."""
+        return self.seen > self.warm and not self.done
+
+    def draw(self) -> tuple[bool, int, int]:
+        """The next command: whether it reads, bytes, and where."""
+        is_read = self.share == 1 or (self.share > 0 and self.rng.random() < self.share)
+        size = self.splits[is_read].draw(self.rng)
+        if self.zipf and self.random:
+            at = self.zipf.draw(self.rng) * self.align
+        elif self.random:
+            at = self.rng.randrange(self.slots) * self.align
+        else:
+            at = self.cursor if self.cursor + size <= self.region else 0
+            self.cursor = at + size
+        return is_read, size, self.job.offset + at
+
+    def count(self, is_read: bool, size: int, started_ns: float, done_ns: float) -> None:
+        """A completion; `seen` has it already."""
+        if self.seen <= self.warm:
+            if self.seen == self.warm:
+                self.opened_ns = done_ns
+            return
+        self.log.append((done_ns, is_read, size))
+        if self.done:
+            return
+        side = self.read if is_read else self.write
+        side.add(size, done_ns - started_ns)
+        late = self.job.runtime_ns and done_ns - self.opened_ns >= self.job.runtime_ns
+        if self.read.ios + self.write.ios >= self.want or late:
+            self.closed_ns = done_ns
+
+    def share_done(self, now_ns: float) -> float:
+        if self.done:
+            return 1.0
+        if self.job.runtime_ns and self.opened_ns:
+            return min(1.0, (now_ns - self.opened_ns) / self.job.runtime_ns)
+        return min(1.0, self.seen / (self.warm + self.want))
+
+
+class _Runner(Window):
+    """A window on a queue pair of a drive."""
+
+    def __init__(self, job: Job, index: int, qid: int, drive: Driver, buffers: Sequence[Buffer], zipf: Zipf | None,
+                 recorder: Recorder | None) -> None:
+        super().__init__(job, index, capacity_of(drive), zipf)
+        self.qid, self.drive, self.recorder = qid, drive, recorder
+        self.block = drive.block_size
+        self.free = list(buffers)
+
     def fill(self) -> None:
-        drive, job, block = self.drive, self.job, self.block
         while self.free:
             buffer = self.free.pop()
-            is_read = self.share == 1 or (self.share > 0 and self.rng.random() < self.share)
-            size = self.splits[is_read].draw(self.rng)
-            if self.zipf and self.random:
-                at = self.zipf.draw(self.rng) * self.align
-            elif self.random:
-                at = self.rng.randrange(self.slots) * self.align
-            else:
-                at = self.cursor if self.cursor + size <= self.region else 0
-                self.cursor = at + size
+            is_read, size, at = self.draw()
             opcode = NvmOpc.READ if is_read else NvmOpc.WRITE
-            slba = (job.offset + at) // block
-            drive.submit(self.qid, opcode, slba, size // block - 1, buffer, nbytes=size, user=self)
+            self.drive.submit(self.qid, opcode, at // self.block, size // self.block - 1, buffer, nbytes=size,
+                              user=self)
 
     def complete(self, command: Command) -> None:
         command.check()
@@ -100,26 +139,8 @@ class _Runner:
         self.free.append(command.buffer)
         self.seen += 1
         if self.recorder:
-            self.recorder.done(command, self.seen > self.warm and not self.done)
-        if self.seen <= self.warm:
-            if self.seen == self.warm:
-                self.opened_ns = command.done_ns
-            return
-        self.log.append((command.done_ns, command.opcode == NvmOpc.READ, (command.nlb + 1) * self.block))
-        if self.done:
-            return
-        side = self.read if command.opcode == NvmOpc.READ else self.write
-        side.add((command.nlb + 1) * self.block, command.done_ns - command.started_ns)
-        late = self.job.runtime_ns and command.done_ns - self.opened_ns >= self.job.runtime_ns
-        if self.read.ios + self.write.ios >= self.want or late:
-            self.closed_ns = command.done_ns
-
-    def share_done(self) -> float:
-        if self.done:
-            return 1.0
-        if self.job.runtime_ns and self.opened_ns:
-            return min(1.0, (self.drive.sim.ns - self.opened_ns) / self.job.runtime_ns)
-        return min(1.0, self.seen / (self.warm + self.want))
+            self.recorder.done(command, self.measuring)
+        self.count(command.opcode == NvmOpc.READ, (command.nlb + 1) * self.block, command.started_ns, command.done_ns)
 
 
 class _Sizes:
@@ -133,9 +154,12 @@ class _Sizes:
         return self.sizes[0] if len(self.sizes) == 1 else rng.choices(self.sizes, cum_weights=self.sums)[0]
 
 
-def region(job: Job, drive: Driver) -> tuple[int, int]:
-    """Bytes of the job's region, and in how many places of it a command may start."""
-    capacity = drive.namespace.nsze * drive.block_size if drive.namespace else 0
+def capacity_of(drive: Driver) -> int:
+    return drive.namespace.nsze * drive.block_size if drive.namespace else 0
+
+
+def region(job: Job, capacity: int) -> tuple[int, int]:
+    """Bytes of the job's region on a drive of so many, and in how many places of it a command may start."""
     size = min(job.size or capacity, capacity - job.offset)
     if size < job.max_bs:
         raise UserError(f"job {job.name}: its region is smaller than one block of {job.max_bs} bytes")
@@ -167,7 +191,7 @@ def run_group(drive: Driver, jobs: Sequence[Job], *, progress: Callable[[float],
     runners: list[_Runner] = []
     owned: list[Buffer] = []
     for job in jobs:
-        zipf = Zipf(region(job, drive)[1], job.zipf, job.randseed) if job.zipf else None
+        zipf = Zipf(region(job, capacity_of(drive))[1], job.zipf, job.randseed) if job.zipf else None
         for index in range(job.numjobs):
             qid = queues[len(runners) % len(queues)]
             buffers = [drive.buffer(job.max_bs) for _ in range(1 if shared else job.iodepth)]
@@ -204,7 +228,7 @@ def run_group(drive: Driver, jobs: Sequence[Job], *, progress: Callable[[float],
             runner.fill()
         drive.ring()
         if progress:
-            progress(min(r.share_done() for r in runners))
+            progress(min(r.share_done(drive.sim.ns) for r in runners))
     count = max(1, drive.completed - bells[3])
     doorbells = (drive.sq_doorbells - bells[0]) / count, (drive.cq_doorbells - bells[1]) / count
     irqs = (drive.interrupts - bells[2]) / count
@@ -222,13 +246,13 @@ def run_group(drive: Driver, jobs: Sequence[Job], *, progress: Callable[[float],
         for r in mine:
             result.read.join(r.read)
             result.write.join(r.write)
-        rate, result.window = _rate(mine)
+        rate, result.window = rate_of(mine)
         result.duration_ns = result.ios / rate
         results.append(result)
     return results
 
 
-def _rate(runners: Sequence[_Runner]) -> tuple[float, Counter[tuple[bool, int]]]:
+def rate_of(runners: Sequence[Window]) -> tuple[float, Counter[tuple[bool, int]]]:
     """Commands a nanosecond of all runners of a job together, and how many of each kind there were in that window."""
     opened, closed = max(r.opened_ns for r in runners), min(r.closed_ns for r in runners)
     longest = max(r.closed_ns - r.opened_ns for r in runners)

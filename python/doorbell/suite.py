@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./doorbell bench --suite limit`: the drive's targets, measured; docs/performance.md says where they come from.
 
+`--suite host` measures those of db_host (host_bench.py).
+
 Every figure is in simulated time, so it is the same on every machine, and a target is met or it is not.
 """
 
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doorbell import bench, limits
+from doorbell import bench, host_bench, limits
 from doorbell.errors import UserError
 from doorbell.jobs import MIXED, Job, size_name
 from doorbell.nvme import Driver, HostMemory
@@ -21,7 +23,7 @@ from doorbell.runner import run_group
 
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
 WORKLOADS = ("read", "randread", "write", "randwrite", "rw", "randrw")
-SUITES = ("limit", "limit-short")
+SUITES = {"limit": 80, "limit-short": 12, "host": 16, "host-short": 5}  # rows, for the progress bar
 
 
 @dataclass
@@ -182,6 +184,10 @@ def front_end(data_w: int, link: str) -> Iterator[Row]:
 
 
 def rows(suite: str) -> Iterator[Row]:
+    if suite in ("host", "host-short"):
+        for row in host_bench.targets(suite == "host-short"):
+            yield Row(*row)
+        return
     if suite == "limit-short":
         some = tuple((rw, 4096, 480) for rw in ("randread", "read", "randwrite", "write", "randrw"))
         yield from throughput("gen3x8", 256, some, 97)
@@ -203,16 +209,17 @@ def rows(suite: str) -> Iterator[Row]:
 def run_suite(suite: str, json: Path | None) -> bool:
     """Run it, print target and measurement of each row; True if all targets are met."""
     if suite not in SUITES:
-        raise UserError(f"--suite: there is no '{suite}': use {' or '.join(SUITES)}")
+        raise UserError(f"--suite: there is no '{suite}': use one of {', '.join(SUITES)}")
     from rich.table import Table
 
     found: list[Row] = []
     with progress_bar(f"suite {suite}") as update:
-        total = 16 if suite == "limit-short" else 80
         for row in rows(suite):
             found.append(row)
-            update(min(1.0, len(found) / total))
-    table = Table(title=f"Suite {suite}, simulated time, 250 MHz", title_justify="left")
+            update(min(1.0, len(found) / SUITES[suite]))
+    peers = list(host_bench.peers()) if suite == "host" else []
+    clock = "" if suite.startswith("host") else ", 250 MHz"
+    table = Table(title=f"Suite {suite}, simulated time{clock}", title_justify="left")
     table.add_column("what")
     for name in ("target", "measured"):
         table.add_column(name, justify="right")
@@ -223,8 +230,9 @@ def run_suite(suite: str, json: Path | None) -> bool:
                       "yes" if row.ok else "MISSED")
     missed = [r for r in found if not r.ok]
     if json is not None:
-        bench.write_json(json, {"suite": suite, "ok": not missed, "rows": [r.json() for r in found]})
+        bench.write_json(json, {"suite": suite, "ok": not missed, "rows": [r.json() for r in found],
+                                **({"peers": peers} if peers else {})})
     if str(json) != "-":
-        print_table(table)
+        print_table(table, *(host_bench.peer_tables(peers) if peers else ()))
         print(f"{len(found) - len(missed)} of {len(found)} targets met")
     return not missed

@@ -123,15 +123,16 @@ module db_host_slots
   assign rd_used = rd_alloc_q - rd_freed[UW-1:0];
 
   // Whether there is a slot and ring space is worked out a cycle ahead; what is taken in between is known (take_q).
-  logic take_q;
+  logic take_q, calm_q;  // calm_q: no slot is in use, and only a part that is taken could change that
   always_ff @(posedge clk) begin
+    calm_q <= empty && !take && !rst;
     room_q <= (state_q == ST_RUN || (drained_q && io_dead)) && s_part_valid && !s_part_bad && count < limit_q &&
               (!wr || wr_have >= UW'(s_part.len512)) && (!rd || rd_used + UW'(s_part.len512) <= RD_UNITS);
     take_q <= take;
     if (take || take_q || rst) room_q <= 1'b0;
   end
   assign take         = room_q && s_part_valid;
-  assign bad_now      = s_part_valid && s_part_bad && empty && !m_axis_status_tvalid &&
+  assign bad_now      = s_part_valid && s_part_bad && calm_q && !m_axis_status_tvalid &&
                         (state_q == ST_RUN || state_q == ST_DRAIN);
   assign s_part_ready = room_q || bad_now;
 
@@ -351,12 +352,12 @@ module db_host_slots
   // Tail of queue pair q: how many of the slots since base were its own. One doorbell at a time is looked at; tails
   // come first, heads when several entries have gathered or some time has passed.
   localparam int unsigned HEAD_BATCH = 8;    // entries; a quarter of a small queue
-  localparam int unsigned HEAD_WAIT  = 256;  // cycles
+  localparam int unsigned HEAD_WAIT  = 4096; // cycles: seven parts of 8 KiB on Gen3 x4
 
   logic [1:0]  q_q;                     // queue pair that is looked at
   seq_t        issued;                  // since base
   logic [15:0] tail, tail_q[4], head_q[4], head;
-  logic [8:0]  wait_q[4];
+  logic [12:0] wait_q[4];
   logic        db_free;
   logic [15:0] batch_q;
 
@@ -368,7 +369,7 @@ module db_host_slots
 
   always_ff @(posedge clk) begin
     if (m_db_ready) m_db_valid <= 1'b0;
-    if (wait_q[q_q] != 9'(HEAD_WAIT)) wait_q[q_q] <= wait_q[q_q] + 9'd1;
+    if (wait_q[q_q] != 13'(HEAD_WAIT)) wait_q[q_q] <= wait_q[q_q] + 13'd1;
     q_q <= (32'(q_q) == NUM_QP - 1) ? 2'd0 : q_q + 2'd1;
     if (state_q == ST_RUN && db_free) begin
       m_db_qid <= 4'(q_q) + 4'd1;
@@ -378,7 +379,7 @@ module db_host_slots
         m_db_value  <= tail;
         tail_q[q_q] <= tail;
       end else if (head != head_q[q_q] && (((head - head_q[q_q]) & (sq_size - 16'd1)) >= batch_q ||
-                                           wait_q[q_q] == 9'(HEAD_WAIT))) begin
+                                           wait_q[q_q] == 13'(HEAD_WAIT))) begin
         m_db_valid  <= 1'b1;
         m_db_cq     <= 1'b1;
         m_db_value  <= head;

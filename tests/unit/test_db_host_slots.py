@@ -340,6 +340,32 @@ async def speed(dut):
     assert n == 5, n
 
 
+@cocotb.test()
+async def heads_gather(dut):
+    """Entries are acknowledged at once when eight (or a quarter of a small queue) are there, one after 4096 cycles."""
+    b = Bench(dut, 8, slow=False)
+    await b.start()
+    if b.qps > 1:  # pairs are looked at by turns
+        return
+    dut.io_up.value = dut.m_db_ready.value = 1
+    for _ in range(600):
+        await RisingEdge(dut.clk)
+    batch, head = 8 if b.sq_size >= 32 else b.sq_size // 4, 0
+    for more, least, most in ((batch, 0, 4), (1, 4090, 4104), (batch, 0, 4)):
+        head = (head + more) % b.sq_size
+        dut.cq_head.value = head
+        n = 0
+        await ReadOnly()
+        while not dut.m_db_valid.value:
+            await RisingEdge(dut.clk)
+            await ReadOnly()
+            n += 1
+            assert n <= most
+        assert least <= n and dut.m_db_cq.value == 1 and dut.m_db_value.value == head, (n, more)
+        await RisingEdge(dut.clk)
+        await RisingEdge(dut.clk)
+
+
 @pytest.mark.parametrize("qps, cmds, sq_size", [(1, 16, 32), (1, 16, 8), (2, 8, 8), (4, 32, 16), (1, 256, 512)])
 def test_slots(qps: int, cmds: int, sq_size: int):
     bench.run(__file__, "db_host_slots",

@@ -38,6 +38,12 @@ STAGES = {
 }  # fmt: skip
 
 
+HOST = [
+    {"what": f"{bs} {rw}", "bs": bs, "rw": rw, "theirs": theirs, "ours": 1500.0 + bs, "limit": 9000.0, "kiops": 7.0}
+    for bs, theirs in ((512, 179), (4096, 732), (131072, None)) for rw in ("write", "read")
+]  # fmt: skip
+
+
 AREA = {
     "db_ssd xcup DATA_W=256": {
         "modules": {"a": {"lut": 12, "ff": 3}, "b": {"lut": 20093, "ff": 1}},
@@ -85,6 +91,16 @@ def test_plots_hold_the_figures_that_were_measured() -> None:
     ]  # fmt: skip
 
 
+def test_host_stands_beside_what_was_published() -> None:
+    page = report_page.page(figures(host=HOST))
+    lines = {trace["name"]: trace for trace in plots_of(page)["host"]["data"]}
+    assert lines["sequential write"]["x"] == [512, 4096, 131072]
+    assert lines["sequential write"]["y"] == pytest.approx([2.012, 5.596, 132.572])
+    assert lines["link's limit, read"]["y"] == [9.0] * 3
+    assert (lines["IntelliProp write"]["x"], lines["IntelliProp write"]["y"]) == ([512, 4096], [0.179, 0.732])
+    assert "732" in page and "128 KiB write" in page
+
+
 class Reader(HTMLParser):
     """What a page consists of; fails on what loads something."""
 
@@ -112,14 +128,17 @@ class Reader(HTMLParser):
 
 @pytest.mark.parametrize("area", [{}, AREA])
 @pytest.mark.parametrize("stages", [{}, STAGES])
-def test_page_is_well_formed_and_loads_nothing(stages: dict[str, Any], area: dict[str, Any]) -> None:
-    page = report_page.page(figures(stages=stages, area=area))
+@pytest.mark.parametrize("host", [[], HOST])
+def test_page_is_well_formed_and_loads_nothing(
+    host: list[point.Row], stages: dict[str, Any], area: dict[str, Any]
+) -> None:
+    page = report_page.page(figures(host=host, stages=stages, area=area))
     reader = Reader()
     reader.feed(page)
     assert not reader.open
     assert all(link[0] == "#" and link[1:] in reader.ids for link in reader.links)
     assert "Plotly.newPlot" in page and len(page) > 1_000_000, "plotly's script is inside"
-    assert ("stages" in reader.ids, "area" in reader.ids) == (bool(stages), bool(area))
+    assert [n in reader.ids for n in ("host", "stages", "area")] == [bool(host), bool(stages), bool(area)]
     for name, plot in plots_of(page).items():
         assert f"plot-{name}" in reader.ids
         for side in ("xaxis", "yaxis"):
