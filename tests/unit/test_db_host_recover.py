@@ -21,9 +21,9 @@ async def up(dut, options: Options | None = None, seed: int = 1) -> Bench:
 
 
 async def io_done(b: Bench) -> None:
-    b.dut.stat_cqe.value = 1
+    b.dut.s_io_done.value = 1
     await b.ticks(1)
-    b.dut.stat_cqe.value = 0
+    b.dut.s_io_done.value = 0
 
 
 def late(b: Bench, cid: int = 0, qid: int = 0) -> None:
