@@ -593,8 +593,15 @@ class HostSim:
         while (result := poll()) < 0:
             if self.cycle >= end:
                 raise SimError(f"{what}: no answer within {cycles} cycles")
-            self.run(end - self.cycle, "answer")
+            self._until_answer(end)
         return result
+
+    def _until_answer(self, end: int) -> None:
+        """Run until there is an answer; step by step if another one is there already and nobody takes it."""
+        begin = self.cycle
+        self.run(end - begin, "answer")
+        if self.cycle == begin:
+            self.run(1)
 
     def axil_read(self, addr: int, cycles: int = 100_000) -> int:
         """Read a register of the top."""
@@ -633,7 +640,7 @@ class HostSim:
         while (got := self.admin_end()) is None:
             if self.cycle >= end:
                 raise SimError(f"admin command: no answer within {cycles} cycles")
-            self.run(end - self.cycle, "answer")
+            self._until_answer(end)
         if got[1]:
             raise SimError("admin command: timed out")
         return got[0]

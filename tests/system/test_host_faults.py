@@ -149,7 +149,9 @@ def test_wrong_entries(config: str, kind: str) -> None:
     for command in mixed(h)[:5]:
         h.give([command])
         h.check()
-    assert h.sim.fault_hits(fault) == 5 == h.sim.axil_read(NUM_BAD)
+    bad = h.sim.axil_read(NUM_BAD)
+    assert h.sim.fault_hits(fault) == 5
+    assert bad == 5 if kind == "phase" or config == "narrow" else bad <= 5  # wider: it may come before the slot is free
     fault = h.sim.fault(kind, count=20)
     h.give(mixed(h))
     h.check()
