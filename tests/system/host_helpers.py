@@ -76,7 +76,7 @@ class Host:
         return self
 
     def give(self, commands: Iterable[tuple[str, int, int]], data: Sequence[bytes] | None = None) -> Told:
-        """Submit (op, lba, blocks) with tags of their own, and data for the writes: random, or `data` in their order."""
+        """Submit (op, lba, blocks) with tags of their own; data for the writes is random, or `data` in their order."""
         told, queued = self.told, bytearray()
         fresh = []
         for op, lba, blocks in commands:

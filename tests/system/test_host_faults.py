@@ -11,7 +11,17 @@ import pytest
 from doorbell.host_sim import ModelDrive
 from doorbell.sim import SimError
 from host_helpers import (
-    ABORTED, ADMIN_MS, CONTROL, FAST, HOST_ABORTED, MS, NUM_ABORTS, NUM_BAD, NUM_RESETS, PATH_ERROR, Host,
+    ABORTED,
+    ADMIN_MS,
+    CONTROL,
+    FAST,
+    HOST_ABORTED,
+    MS,
+    NUM_ABORTS,
+    NUM_BAD,
+    NUM_RESETS,
+    PATH_ERROR,
+    Host,
 )  # fmt: skip
 
 READ, WRITE = 2, 1
@@ -142,20 +152,21 @@ def test_fatal(repeat: bool) -> None:
 def test_wrong_entries(config: str, kind: str) -> None:
     """An entry that comes twice, or first with the wrong phase: counted, and nothing else happens.
 
-    The second entry of a command that has ended but waits behind others says nothing new and is not counted.
+    On this slow link the slot is free when the second entry comes. One that comes sooner says nothing new and is not
+    counted, as that of a command that has ended but waits behind others.
     """
-    h = host(config)
+    h = host(config, link="gen1x1")
     fault = h.sim.fault(kind, count=5)
-    for command in mixed(h)[:5]:
-        h.give([command])
+    for n in range(5):
+        h.give([(("read", "write")[n % 2], 100 * n, 7)])
         h.check()
-    bad = h.sim.axil_read(NUM_BAD)
-    assert h.sim.fault_hits(fault) == 5
-    assert bad == 5 if kind == "phase" or config == "narrow" else bad <= 5  # wider: it may come before the slot is free
+    assert h.sim.fault_hits(fault) == 5 == h.sim.axil_read(NUM_BAD)
+    h.close()
+    h = host(config)
     fault = h.sim.fault(kind, count=20)
     h.give(mixed(h))
     h.check()
-    assert h.sim.fault_hits(fault) == 20 and h.sim.axil_read(NUM_BAD) <= 25 and not h.sim.axil_read(NUM_RESETS)
+    assert h.sim.fault_hits(fault) == 20 and h.sim.axil_read(NUM_BAD) <= 20 and not h.sim.axil_read(NUM_RESETS)
     h.close()
 
 
@@ -328,7 +339,7 @@ def test_reset_in_the_middle(config: str) -> None:
 
 def test_dead_with_small_queues() -> None:
     """A drive with queues smaller than the slots dies; commands still end one by one, however slow the user is."""
-    h = Host("narrow", ModelDrive(**{**FAST, "mqes": 4}), user_stall_pct=97).up().quick(TIMEOUT)
+    h = Host("narrow", ModelDrive(**{**FAST, "mqes": 4}), user_stall_pct=95).up().quick(TIMEOUT)
     h.give(mixed(h, 20))
     h.check()
     h.sim.link(False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What db_host promises in cycles. Same seed, same cycles: the figures are exact, and each is held to its target too."""
+"""What db_host promises in cycles. Same seed, same cycles: figures are exact, and each is held to its target too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def ready(drive: ModelDrive, **options: object) -> HostSim:
     return sim
 
 
-def steady(op: str, block: int, count: int, skip: int, drive: ModelDrive, **options: object) -> tuple[float, float, int]:
+def steady(op: str, block: int, count: int, skip: int, drive: ModelDrive, **options: object
+           ) -> tuple[float, float, int]:  # fmt: skip
     """Cycles a command between the ends of commands `skip` and `count - skip`, the link's own, and most in flight."""
     with ready(drive, **options) as sim:
         before = sim.counters()
@@ -28,10 +29,11 @@ def steady(op: str, block: int, count: int, skip: int, drive: ModelDrive, **opti
         ended = sim.wait_status(count)
         assert not any(s.status for s in ended) and not sim.errors()
         after = sim.counters()
-        commands = after["drive.sqes"] - before["drive.sqes"]
+        moved = {name: after[name] - before[name] for name in after}
+        commands = moved["drive.sqes"]
         work = limits.HostWorkload(
-            block, float(op == "read"), part=block, sqes_per_fetch=commands / (after["drive.fetches"] - before["drive.fetches"]),
-            sq_doorbells=(after["down.MWr.tlps"] - before["down.MWr.tlps"]) / commands, cq_doorbells=0,
+            block, float(op == "read"), part=block, sqes_per_fetch=commands / moved["drive.fetches"],
+            sq_doorbells=moved["down.MWr.tlps"] / commands, cq_doorbells=0,
         )  # fmt: skip
         limit = limits.host_limit(limits.Link.parse(drive.link, mps=256, mrrs=512), work)
         cycles = (ended[count - skip].cycle - ended[skip].cycle) / (count - 2 * skip)

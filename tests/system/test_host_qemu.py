@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import platform
+import random
 import shutil
 import struct
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from doorbell.errors import UserError
-from doorbell.host_sim import Command, DriveMessage, ExternalDrive, HostSim, ModelDrive, Status
+from doorbell.host_sim import Command, DriveMessage, ExternalDrive, HostSim, Status
 from doorbell.nvme_mirror import NvmeMirror
 from doorbell.qemu_drives import DRIVE_BARS, QemuDrives
 from host_helpers import MAX_BLOCKS, library
@@ -63,8 +64,6 @@ class Stock:
                                               (4096, ",logical_block_size=4096,physical_block_size=4096")])
 def test_write_and_read(tmp_path: Path, lba: int, options: str) -> None:
     """4 MiB there and back, trim and zeroes, a read beyond the end."""
-    import random
-
     image = tmp_path / "image"
     with open(image, "wb") as f:
         f.truncate(16 << 20)
@@ -166,7 +165,8 @@ def test_mirror() -> None:
     window, bar = 0x10_0000_0000, 0x20_0000_0000
 
     def step(*asked: tuple[str, int, int, bytes]) -> None:
-        sim.asked = [DriveMessage(n, kind, addr, size, 0x0100, data) for n, (kind, addr, size, data) in enumerate(asked)]
+        sim.asked = [DriveMessage(n, kind, addr, size, 0x0100, data)
+                     for n, (kind, addr, size, data) in enumerate(asked)]  # fmt: skip
         while mirror.step():
             pass
 
