@@ -148,8 +148,9 @@ async def damaged(dut):
     await io_done(b)
     await b.write(CONTROL, 2)
     await b.until(dut.io_up, 0)
-    while b.drive.resets == resets or not b.drive.csts & 1:
-        await RisingEdge(dut.clk)
+    for ready in (0, 1):
+        while b.drive.csts & 1 != ready:
+            await RisingEdge(dut.clk)
     dut.s_damaged.value = 1
     await RisingEdge(dut.clk)
     dut.s_damaged.value = 0
