@@ -17,6 +17,7 @@ struct DrivePort {
     virtual void read(u64 addr, u32 len, u32 tag) = 0;
     // The end of a request of the host. `data`: whole dwords of a good read, as many as were asked for.
     virtual void answer(u32 handle, u32 status, const u8* data) = 0;
+    virtual void damage_next() = 0;              // the next write will be marked as discontinued
     virtual void drop_link() = 0;
 };
 

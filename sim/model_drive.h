@@ -69,6 +69,7 @@ struct ModelDrive final : Drive {
     struct Cmd {
         bool on = false, admin = false, write = false, list_done = false, media_done = false, queued = false;
         bool lost = false, failed = false, keep = false;  // keep: asynchronous event request
+        bool damage = false, twice = false, wrong_phase = false;
         u32 handle = 0, sq = 0, cid = 0, opc = 0, dw0 = 0, status = 0, sqe[16];
         u64 bytes = 0, issued = 0, got = 0, lba = 0, blocks = 0, late = 0, held = 0;
         u32 pages = 0;           // entries wanted beside PRP1
@@ -101,6 +102,7 @@ struct ModelDrive final : Drive {
     std::deque<u32> list_q, read_q, write_q, cqe_q;
     std::vector<ModelFault> faults;
     bool link_on = false, hung = false, fetch_due = false;  // fetch_due: some queue may have entries
+    bool gone = false;  // pulled out, and the link does not show it yet
 
     ModelDrive(const db_host_port& p, u64 clock_khz, u64 seed, u32 i)
         : cfg(p), c(p.model), media(p.model, clock_khz, seed * 64 + i), khz(clock_khz), index(i), cmd(CMDS) {
@@ -125,7 +127,7 @@ struct ModelDrive final : Drive {
         controller_reset();
         cc = csts = aqa = intms = 0;
         asq = acq = 0;
-        hung = false;
+        hung = gone = false;
         media.reset();
     }
 
@@ -171,7 +173,8 @@ struct ModelDrive final : Drive {
     // ---------------------------------------------------------------- configuration and registers
 
     void config(u32 handle, u32 target, u32 reg, bool write, u32 data, u8 be) override {
-        if (pci.request(*port, now, handle, target, reg, write, data, be)) reset();
+        if (gone) port->answer(handle, UR, nullptr);
+        else if (pci.request(*port, now, handle, target, reg, write, data, be)) reset();
     }
 
     u64 cap() const {
@@ -198,15 +201,16 @@ struct ModelDrive final : Drive {
 
     void mem_read(u32 handle, u64 addr, u32 dw, u8, u8) override {
         u32 data[1024];
-        if (!pci.hits(addr, dw * 4) || dw > 16) {
+        if (!gone && (!pci.hits(addr, dw * 4) || dw > 16)) {
             port->answer(handle, UR, nullptr);
             return;
         }
-        for (u32 i = 0; i < dw; ++i) data[i] = reg_read(u32(addr - pci.bar()) + i * 4);
+        for (u32 i = 0; i < dw; ++i) data[i] = gone ? ~0u : reg_read(u32(addr - pci.bar()) + i * 4);
         port->answer(handle, SC, reinterpret_cast<const u8*>(data));
     }
 
     void mem_write(u64 addr, const u8* data, u32 dw, u8 first_be, u8 last_be) override {
+        if (gone) return;
         if (!pci.hits(addr, dw * 4)) {
             ++stat[M_BAD_ACCESS];
             return;
@@ -423,6 +427,7 @@ struct ModelDrive final : Drive {
         m.on = true;
         m.handle = i;
         m.write = m.list_done = m.media_done = m.queued = m.lost = m.failed = m.keep = false;
+        m.damage = m.twice = m.wrong_phase = false;
         m.sq = qid;
         m.admin = qid == 0;
         std::memcpy(m.sqe, entry, 64);
@@ -466,6 +471,10 @@ struct ModelDrive final : Drive {
             case DB_DFAULT_LOST: m.lost = true; return false;
             case DB_DFAULT_LATE: m.late = f->arg; return true;
             case DB_DFAULT_HANG: hang(); return false;
+            case DB_DFAULT_DAMAGE: m.damage = true; return true;
+            case DB_DFAULT_VANISH: gone = true; return false;
+            case DB_DFAULT_DOUBLE: m.twice = true; return true;
+            case DB_DFAULT_PHASE: m.wrong_phase = true; return true;
             default: port->drop_link(); return false;
         }
     }
@@ -644,7 +653,15 @@ struct ModelDrive final : Drive {
         const u32 mps = pci.mps();
         const u32 n = u32(std::min<u64>(left, mps - (addr & (mps - 1))));
         const u8* src = m.admin ? m.buf.data() : media.mem + (m.lba << c.lba_shift);
-        port->write(addr, src + m.issued, n);
+        if (m.damage && m.issued + n == m.bytes) {
+            u8 wrong[PAGE];
+            for (u32 k = 0; k < n; ++k) wrong[k] = u8(~src[m.issued + k]);
+            port->damage_next();
+            port->write(addr, wrong, n);
+            m.damage = false;
+        } else {
+            port->write(addr, src + m.issued, n);
+        }
         m.issued += n;
         ++stat[M_DATA_WRITES];
         if (m.issued == m.bytes) {
@@ -869,12 +886,26 @@ struct ModelDrive final : Drive {
             return true;
         }
         u32 e[4] = {m.dw0, 0, sq[m.sq].head | m.sq << 16, m.cid | u32(k.phase) << 16 | m.status << 17};
+        if (m.wrong_phase) {
+            m.wrong_phase = false;
+            e[3] ^= 1u << 16;
+            port->write(k.base + u64(k.tail) * 16, reinterpret_cast<const u8*>(e), 16);
+            cqe_q.push_front(i);
+            return true;
+        }
+        if (m.damage) port->damage_next();
+        m.damage = false;
         port->write(k.base + u64(k.tail) * 16, reinterpret_cast<const u8*>(e), 16);
         if (++k.tail == k.size) {
             k.tail = 0;
             k.phase = !k.phase;
         }
         ++stat[M_CQES];
+        if (m.twice) {
+            m.twice = false;
+            cqe_q.push_front(i);
+            return true;
+        }
         release(i);
         return true;
     }
@@ -902,7 +933,7 @@ struct ModelDrive final : Drive {
                     break;
             }
         }
-        if (!link_on || hung || !pci.bus_master()) return;
+        if (!link_on || hung || gone || !pci.bus_master()) return;
         // completions and lists first: they are short and others wait for them; then commands; then data, both ways
         while (!cqe_q.empty() && next_cqe()) {}
         while (!list_q.empty() && next_list()) {}
@@ -914,7 +945,7 @@ struct ModelDrive final : Drive {
 
     u64 next_event() const override {
         u64 e = timers.empty() ? NEVER : timers.top().at;
-        if (!link_on || hung || !pci.bus_master()) return e;
+        if (!link_on || hung || gone || !pci.bus_master()) return e;
         if (!write_q.empty() || !cqe_q.empty()) return now;
         if (reads_out >= c.max_reads) return e;
         if (!list_q.empty()) return now;

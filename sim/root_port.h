@@ -38,6 +38,7 @@ struct RootPort final : DrivePort {
         u64 seq, arrive;
         u32 ndw;
         u8 first_be, last_be;
+        bool damaged;
     };
     struct Answer {  // a completion of the drive
         u32 w[3 + 32 + N];
@@ -89,7 +90,7 @@ struct RootPort final : DrivePort {
     Request req[256] = {};
     u32 n_req = 0;
     Read rd[TAGS] = {};
-    bool drop_wanted = false;
+    bool drop_wanted = false, damage = false;
 
     RootPort(Top& t, u32 index, const db_host_port& c, const db_host_config& g)
         : top(t), me(index), cfg(c), rng(g.seed * 16 + index), stall_pct(g.stall_pct) {
@@ -133,8 +134,9 @@ struct RootPort final : DrivePort {
         if (on == up_now) return;
         up_now = on;
         if (!on) {
-            txq.clear();
-            ccq.clear();
+            // not clear(): a packet that the core has begun is being put together in the next slot
+            txq.head = txq.mid = txq.tail;
+            ccq.head = ccq.mid = ccq.tail;
             order.clear();
             tx_bytes = cc_bytes = 0;
             const u32 keep_q = upq.head + (cq_on ? 1 : 0), keep_r = rcq.head + (rc_on ? 1 : 0);
@@ -432,6 +434,7 @@ struct RootPort final : DrivePort {
         u.last_be = dw == 1 ? 0 : 15 >> trail;
         if (dw == 1) u.first_be &= 15 >> trail;
         u.ndw = 4;
+        u.damaged = false;
         u.seq = seq++;
         return u;
     }
@@ -443,6 +446,8 @@ struct RootPort final : DrivePort {
         u.w[4] = u.w[3 + dw] = 0;
         std::memcpy(reinterpret_cast<u8*>(&u.w[4]) + (addr & 3), data, len);
         u.ndw += dw;
+        u.damaged = damage;
+        damage = false;
         upq.push();
     }
 
@@ -512,6 +517,7 @@ struct RootPort final : DrivePort {
         }
     }
 
+    void damage_next() override { damage = true; }
     void drop_link() override { drop_wanted = true; }
 
     // ---------------------------------------------------------------- to the core
@@ -589,6 +595,7 @@ struct RootPort final : DrivePort {
                          top.s_axis_cq_tkeep, top.s_axis_cq_tlast, USER_CQ, false,
                          [](const Up& p, u32 pos, u32 n, u32* user) {
                              cq_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
+                             if (p.damaged && pos + n == p.ndw) user[W512 ? 3 : 1] |= W512 ? 1u : 1u << 9;
                          });
         if (rc_on || !rcq.empty())
             drive_stream(rcq, rc_on, rc_fired, rc_pos, top.s_axis_rc_tvalid, top.s_axis_rc_tdata, top.s_axis_rc_tuser,

@@ -31,7 +31,8 @@ NEVER = 0xFFFF_FFFF
 OPS = ("read", "write", "flush", "trim", "zeroes", "verify")  # op_e of db_host_pkg
 LATENCIES = ("read", "write", "flush", "other", "admin")  # DB_LAT_* of sim/db_host_sim.h
 _STOPS = {64: "rtl", 2: "message", 8: "answer", 1: "status", 16: "data", 128: "forward", 32: "up", 4: "idle"}
-_FAULTS = {"status": 0, "lost": 1, "late": 2, "hang": 3, "drop_link": 4}
+_FAULTS = {"status": 0, "lost": 1, "late": 2, "hang": 3, "drop_link": 4, "damage": 5, "vanish": 6, "double": 7,
+           "phase": 8}  # fmt: skip
 _SIGNALS = ("up", "dead", "blocks", "lba_shift", "idle", "cmds_left", "wdata_left", "rdata_bytes", "link_up", "mps",
             "mrrs")  # fmt: skip
 _MESSAGES = ("cfg_read", "cfg_write", "read", "write", "reset", "link_up", "link_down")
@@ -599,8 +600,15 @@ class HostSim:
         while (result := poll()) < 0:
             if self.cycle >= end:
                 raise SimError(f"{what}: no answer within {cycles} cycles")
-            self.run(end - self.cycle, "answer")
+            self._until_answer(end)
         return result
+
+    def _until_answer(self, end: int) -> None:
+        """Run until there is an answer; step by step if another one is there already and nobody takes it."""
+        begin = self.cycle
+        self.run(end - begin, "answer")
+        if self.cycle == begin:
+            self.run(1)
 
     def axil_read(self, addr: int, cycles: int = 100_000) -> int:
         """Read a register of the top."""
@@ -621,14 +629,28 @@ class HostSim:
         if response:
             raise SimError(f"register {addr:#x}: response {response}")
 
-    def admin(self, sqe: bytes, cycles: int = 10_000_000) -> bytes:
-        """Pass an admin command through; returns its completion entry."""
+    def admin_begin(self, sqe: bytes) -> None:
+        """Pass an admin command to the port; `admin_end` has its answer."""
         if self._lib.admin(self._h, sqe.ljust(64, b"\0")):
             raise SimError("another admin command is under way")
+
+    def admin_end(self) -> tuple[bytes, bool] | None:
+        """The completion entry, and whether the command was lost instead; None: no answer yet."""
         cqe = ctypes.create_string_buffer(16)
-        if self._answer(lambda: self._lib.admin_poll(self._h, cqe), cycles, "admin command"):
+        result = self._lib.admin_poll(self._h, cqe)
+        return None if result < 0 else (cqe.raw, bool(result))
+
+    def admin(self, sqe: bytes, cycles: int = 10_000_000) -> bytes:
+        """Pass an admin command through; returns its completion entry."""
+        self.admin_begin(sqe)
+        end = self.cycle + cycles
+        while (got := self.admin_end()) is None:
+            if self.cycle >= end:
+                raise SimError(f"admin command: no answer within {cycles} cycles")
+            self._until_answer(end)
+        if got[1]:
             raise SimError("admin command: timed out")
-        return cqe.raw
+        return got[0]
 
     def reg(self, addr: int, value: int | None = None, cycles: int = 1_000_000) -> tuple[int, int]:
         """Access the drive's BAR 0 through the top: (data, status: 0 good, 1 refused, 2 retry, 3 timed out)."""
@@ -656,7 +678,9 @@ class HostSim:
         first `skip` pass and the next `count` (None: all) meet a fault.
 
         kind: "status" (fails with `status`, SCT << 8 | SC), "lost" (never completes), "late" (delay_us), "hang"
-        (the controller fails, CSTS.CFS), "drop_link".
+        (the controller fails, CSTS.CFS), "drop_link", "damage" (the last data write, else the completion entry, is
+        wrong and marked as discontinued), "vanish" (the drive is gone, registers read all ones, until its link has
+        gone down), "double" (two completion entries), "phase" (one with the wrong phase first).
         """
         arg = status if kind == "status" else self.cycles(delay_us) if kind == "late" else 0
         which = self._lib.fault(self._h, port, _FAULTS[kind], -1 if opcode is None else opcode,

@@ -24,6 +24,8 @@ CAP, AQA, ASQ, ACQ = 0x00, 0x24, 0x28, 0x30
 IDENTIFY, CREATE_SQ, CREATE_CQ, GET_LOG = 0x06, 0x01, 0x05, 0x02
 GET_FEATURES, SET_FEATURES, FW_DOWNLOAD = 0x0A, 0x09, 0x11
 DSM = 0x09
+
+
 @dataclass
 class _Command:
     """A submission entry on its way to the drive, or in it."""
@@ -72,6 +74,7 @@ class NvmeMirror:
     # ------------------------------------------------------------ the loop
 
     def step(self) -> bool:
+        """Do what can be done now: requests of the core, reads that came back, queues. True if there was anything."""
         busy = False
         for message in self._sim.messages(self._drive):
             self._request(message)
@@ -95,6 +98,7 @@ class NvmeMirror:
     # ------------------------------------------------------------ requests of the core
 
     def _request(self, message: DriveMessage) -> None:
+        """A configuration or register access of the core: hand it to the drive, and its answer back."""
         addr = message.addr
         if message.kind == "cfg_read":
             here = not message.target & 0xFF  # function 0 of device 0
@@ -117,9 +121,11 @@ class NvmeMirror:
 
     @property
     def _bar_address(self) -> int:
+        """Where the core has put the drive's BAR 0."""
         return self._bar[0] | self._bar[1] << 32
 
     def _register_write(self, address: int, data: bytes) -> None:
+        """To the drive at once, but for doorbells of submission queues: first their entries are asked for."""
         offset = address - self._bar_address
         if offset < DOORBELLS:
             for i in range(0, len(data), 4):
@@ -140,18 +146,20 @@ class NvmeMirror:
             queue.tail = (queue.tail + 1) % queue.sq_size
 
     def _enable(self, on: int) -> None:
+        """CC.EN is written: all queues are gone, and the admin queue is there if it is on."""
         self._queues.clear()
         self._reads.clear()
         if on:
             sizes = self._registers.get(AQA, 0)
-            low, high = self._registers.get, self._registers.get
+            get = self._registers.get
             self._queues[0] = _Queue(
-                0, low(ASQ, 0) & ~0xFFF | high(ASQ + 4, 0) << 32, (sizes & 0xFFF) + 1,
-                low(ACQ, 0) & ~0xFFF | high(ACQ + 4, 0) << 32, (sizes >> 16 & 0xFFF) + 1)  # fmt: skip
+                0, get(ASQ, 0) & ~0xFFF | get(ASQ + 4, 0) << 32, (sizes & 0xFFF) + 1,
+                get(ACQ, 0) & ~0xFFF | get(ACQ + 4, 0) << 32, (sizes >> 16 & 0xFFF) + 1)  # fmt: skip
 
     # ------------------------------------------------------------ from the core to the drive
 
     def _entry(self, command: _Command, entry: bytes) -> None:
+        """A submission entry has come: into memory, and ask for its list or its data."""
         command.entry = entry
         command.missing = 0
         at = command.queue.sq_base - self._base + 64 * command.place
@@ -173,6 +181,7 @@ class NvmeMirror:
         self._fetch_data(command)
 
     def _list(self, command: _Command, prp2: int, data: bytes) -> None:
+        """A PRP list has come (the core's are never chained): into memory, and ask for the data."""
         self._memory[prp2 - self._base : prp2 - self._base + len(data)] = data
         command.pages += struct.unpack(f"<{len(data) // 8}Q", data)
         command.missing -= 1
@@ -192,6 +201,7 @@ class NvmeMirror:
         return out
 
     def _fetch_data(self, command: _Command) -> None:
+        """Ask the core for all that the command moves to the drive."""
         if not command.to_drive:
             return
         for address, size in self._pieces(command):
@@ -199,6 +209,7 @@ class NvmeMirror:
             self._ask(address, size, lambda data, a=address: self._data(command, a, data))
 
     def _data(self, command: _Command, address: int, data: bytes) -> None:
+        """A piece of data has come: into memory."""
         at = address - self._base
         self._memory[at : at + len(data)] = data
         command.missing -= 1
@@ -258,6 +269,7 @@ class NvmeMirror:
     # ------------------------------------------------------------ from the drive to the core
 
     def _complete(self, queue: _Queue) -> bool:
+        """Hand new completion entries of the drive to the core, behind the data that they speak of."""
         busy = False
         while queue.cq_size:
             at = queue.cq_base - self._base + 16 * queue.head
@@ -276,6 +288,7 @@ class NvmeMirror:
         return busy
 
     def _hand_over(self, queue: _Queue, command: _Command) -> None:
+        """Data that the drive has put into memory goes to the core; of Identify we keep the size of a block."""
         for address, size in self._pieces(command):
             at = address - self._base
             self._sim.host_write(address, bytes(self._memory[at : at + size]), self._drive)

@@ -21,6 +21,7 @@ import struct
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from doorbell import vfio_user as vu
@@ -60,7 +61,6 @@ class QemuDrives:
         self._config = self._blank_config()
         self._replies: dict[int, bytes | None] = {}
         self._id = 0
-        self._posted = 0
         self._qtest_in = b""
         self._connection: vu.Connection | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -155,12 +155,14 @@ class QemuDrives:
     # ------------------------------------------------------------ start
 
     def _listen(self, name: str) -> socket.socket:
+        """A socket for QEMU to connect to."""
         s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         s.bind(str(Path(self._dir.name) / name))
         s.listen(1)
         return s
 
     def _start(self, images: list[Path], device_options: str) -> None:
+        """Run QEMU and wait until both its connections are there."""
         prefix, env = ([own], {}) if (own := host_qemu()) else vmroot.ensure().qemu()
         ours = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": f"{self._dir.name}/vfio"},
                 "addr": f"{OUR_SLOT:#x}", "x-msg-timeout": MSG_TIMEOUT_MS}  # fmt: skip
@@ -206,13 +208,16 @@ class QemuDrives:
 
     @staticmethod
     def _cf8(slot: int, offset: int) -> int:
+        """What goes into I/O port CF8h for a configuration register of a slot on bus 0."""
         return 0x80000000 | slot << 11 | offset & 0xFC
 
     def _cf8_read(self, slot: int, offset: int) -> int:
+        """Read a dword of a slot's configuration space."""
         self._ask(f"outl 0xcf8 {self._cf8(slot, offset):#x}")
         return int(self._ask("inl 0xcfc"), 16)
 
     def _cf8_write(self, slot: int, offset: int, value: int) -> None:
+        """Write a dword of a slot's configuration space."""
         self._ask(f"outl 0xcf8 {self._cf8(slot, offset):#x}")
         self._ask(f"outl 0xcfc {value:#x}")
 
@@ -230,12 +235,14 @@ class QemuDrives:
     # ------------------------------------------------------------ vfio-user, the few commands of a function with a BAR
 
     def _connected(self) -> vu.Connection:
+        """QEMU's end of vfio-user."""
         if not self._connection:
             raise UserError("QEMU is not connected")
         return self._connection
 
-    def _pump_until(self, done: object) -> None:
-        assert callable(done) and self._qtest
+    def _pump_until(self, done: Callable[[], bool]) -> None:
+        """Serve QEMU, and take in what qtest says, until `done`."""
+        assert self._qtest
         connection = self._connected()
         while not done():
             self.pump()
@@ -250,15 +257,18 @@ class QemuDrives:
 
     @property
     def _waiting(self) -> set[int]:
+        """Reads of registers that QEMU has not answered."""
         return {i for i, data in self._replies.items() if data is None}
 
     def _send_dma(self, command: int, body: bytes) -> int:
+        """DMA of our function to a bus address: the number of the message."""
         self._id = self._id % 0xFFFE + 1
         self._connected().send(self._id, command, vu.TYPE_COMMAND, 0, body)
         self._connected().flush()
         return self._id
 
     def _serve(self, message: vu.Message) -> None:
+        """A message of QEMU: the answer to a read of ours, or a request that is answered here."""
         vu._close(message.fds)  # QEMU's RAM: nothing of it is used
         if message.flags & vu.TYPE_MASK == vu.TYPE_REPLY:
             if message.id in self._replies:
@@ -271,6 +281,7 @@ class QemuDrives:
             self._connected().flush()
 
     def _answer(self, message: vu.Message) -> tuple[bytes, list[int]]:
+        """Body and file descriptors of the reply: a function with BAR 0, mapped, and configuration space."""
         body = message.body
         if message.command == vu.VERSION:
             capabilities = {"max_msg_fds": 16, "max_data_xfer_size": 1 << 20, "pgsizes": 4096, "write_multiple": True}
@@ -296,6 +307,7 @@ class QemuDrives:
         return b"", []  # DMA_MAP, SET_IRQS, DEVICE_RESET: nothing to do
 
     def _region(self, message: vu.Message) -> bytes:
+        """An access of QEMU to our configuration space or, where it does not map it, our BAR."""
         offset, region, count = struct.unpack_from("<QII", message.body)
         target = self._config if region == vu.CONFIG_REGION else self.memory
         if message.command == vu.REGION_READ:

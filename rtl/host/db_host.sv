@@ -131,7 +131,7 @@ module db_host
   logic [3:0]   db_qid, late_qid;
   logic [15:0]  db_value;
   logic [CID_W-1:0] late_cid;
-  logic         acqe_valid, abuf_en, abuf_we, abuf_ready, slot_bad, cqe_bad, rx_bad, rx_damaged, bad_q;
+  logic         acqe_valid, abuf_en, abuf_we, abuf_ready, slot_bad, slot_done, cqe_bad, rx_bad, rx_damaged, bad_q;
   logic [1:0]   acqe_idx;
   cqe_t         acqe;
   logic [10:0]  abuf_addr;
@@ -155,7 +155,8 @@ module db_host
       .s_db_valid(db_valid), .s_db_ready(db_ready), .s_db_cq(db_cq), .s_db_qid(db_qid), .s_db_value(db_value),
       .s_late_valid(late_valid), .s_late_cid(16'(late_cid)), .s_late_qid(late_qid),
       .io_up, .io_dead, .nsid, .lba_shift, .blocks, .max_blocks, .sq_size, .oncs(), .vwc(), .repeat_on_reset,
-      .cmd_timeout, .tick(), .ctl_idle, .s_idle(data_idle), .stat_cqe, .stat_bad(bad_q), .stat_doorbell(db_rung)
+      .cmd_timeout, .tick(), .ctl_idle, .s_idle(data_idle), .s_io_done(slot_done), .s_damaged(rx_damaged), .stat_cqe,
+      .stat_bad(bad_q), .stat_doorbell(db_rung)
   );
   assign up   = io_up;
   assign dead = io_dead;
@@ -198,8 +199,8 @@ module db_host
       .m_late_valid(late_valid), .m_late_cid(late_cid), .m_late_qid(late_qid),
       .m_axis_status_tdata, .m_axis_status_tvalid, .m_axis_status_tready,
       .m_out_valid(out_valid), .m_out_ready(out_ready), .m_out_buf512(out_buf512), .m_out_len512(out_len512),
-      .m_out_last(out_last), .m_out_error(out_error), .empty(slots_empty), .stat_doorbell, .stat_cqe,
-      .stat_bad(slot_bad)
+      .m_out_last(out_last), .m_out_error(out_error), .empty(slots_empty), .stat_doorbell,
+      .stat_retire(slot_done), .stat_cqe, .stat_bad(slot_bad)
   );
 
   // ------------------------------------------------------------------ what the drive writes

@@ -118,6 +118,8 @@ module db_host_ctl
     output logic tick,                          // each millisecond
     output logic ctl_idle,                      // nothing is under way here; the poll of CSTS goes on
     input  logic s_idle,                        // the rest of the host is idle; for STATUS
+    input  logic s_io_done,                     // one cycle: the oldest I/O command was completed
+    input  logic s_damaged,                     // one cycle: a write of the drive to the window was damaged
     input  logic stat_cqe,                      // one cycle: an I/O completion entry; a refused request
     input  logic stat_bad,
     output logic stat_doorbell                  // one cycle: a doorbell was rung
@@ -342,7 +344,8 @@ module db_host_ctl
       .s_late_valid,
       .s_late_cid,
       .s_late_qid,
-      .io_done     (stat_cqe),
+      .io_done     (s_io_done),
+      .damaged     (s_damaged),
       .admin_lost  (rsp_valid && rsp_timeout),
       .io_up,
       .io_dead,

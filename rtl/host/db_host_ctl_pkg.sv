@@ -98,7 +98,8 @@ package db_host_ctl_pkg;
     FAIL_REMOVED       = 5'd19,
     FAIL_LATE          = 5'd20,
     FAIL_LINK          = 5'd21,
-    FAIL_ASKED         = 5'd22
+    FAIL_ASKED         = 5'd22,
+    FAIL_DAMAGED       = 5'd23
   } fail_e;
 
   function automatic fail_e acc_fail(input acc_status_e s);

@@ -372,6 +372,11 @@ module db_host_nvme
         default: ;
       endcase
     end
+    if (rst) begin              // not known: so that commands to a drive that was never up can end
+      max_log2_q <= '0;
+      lba_shift  <= 4'd9;
+      blocks     <= '0;
+    end
     sq_size    <= 16'd1 << sq_log2_q;
     max_blocks <= 32'd1 << (5'd12 + 5'(max_log2_q) - 5'(lba_shift));
   end

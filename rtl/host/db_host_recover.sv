@@ -3,11 +3,12 @@
 //
 //   late command   -> Abort; if it is still late abort_ms later -> controller reset
 //   CSTS, looked at each poll_ms: all ones (removed) -> dead; CFS, not ready, no answer -> controller reset
-//   an admin command got no answer, or `reset` -> controller reset
+//   an admin command got no answer, or `reset`, or a damaged write to the window -> controller reset
 //   link down      -> dead until it is back
 // A controller reset takes io_up down, then goes through db_host_nvme; through db_host_pci before it if the drive has
-// lost its configuration (memory space or bus master is off). After ATTEMPTS bring-ups with no I/O command done since, the
-// drive is given up: io_dead, until the link comes back or `start`. docs/host.md has the diagram.
+// lost its configuration (memory space or bus master is off). After ATTEMPTS bring-ups with no I/O command retired since,
+// the drive is given up: io_dead, until the link comes back or `start`. docs/host.md has the diagram.
+// io_up falls the cycle after `damaged`: before a completion entry behind the damaged write can count.
 module db_host_recover
   import db_host_ctl_pkg::*;
 #(
@@ -26,8 +27,9 @@ module db_host_recover
     input logic        s_late_valid,    // held while a command is late
     input logic [15:0] s_late_cid,
     input logic [ 3:0] s_late_qid,      // queue identifier
-    input logic        io_done,         // an I/O command was completed
+    input logic        io_done,         // the oldest I/O command was completed
     input logic        admin_lost,      // an admin command got no answer
+    input logic        damaged,         // a write of the drive to the window was damaged
 
     output logic  io_up,
     output logic  io_dead,
@@ -113,7 +115,8 @@ module db_host_recover
     reason  = FAIL_NONE;
     unique case (state_q)
       UP: begin
-        if (answer && s_acc_status != ACC_GOOD) reason = acc_fail(s_acc_status);
+        if (damaged) reason = FAIL_DAMAGED;
+        else if (answer && s_acc_status != ACC_GOOD) reason = acc_fail(s_acc_status);
         else if (answer && s_acc_rdata == '1) reason = FAIL_REMOVED;
         else if (answer && s_acc_rdata[1]) reason = FAIL_FATAL;
         else if (answer && !s_acc_rdata[0]) reason = FAIL_NOT_READY;
@@ -128,8 +131,9 @@ module db_host_recover
         reason = pci_fail;
       end
       NVME: begin
-        failed = nvme_done && nvme_fail != FAIL_NONE;
-        reason = nvme_fail;
+        failed  = nvme_done && nvme_fail != FAIL_NONE;
+        trouble = damaged;              // the drive's facts, or a queue
+        reason  = failed ? nvme_fail : damaged ? FAIL_DAMAGED : FAIL_NONE;
       end
       default: ;
     endcase
@@ -208,6 +212,7 @@ module db_host_recover
       poll_q      <= 1'b0;
       sending_q   <= 1'b0;
       aborted_q   <= 1'b0;
+      asked_q     <= 1'b0;              // an answer that is still to come is nobody's
       stop        <= trouble;
       if (reason == FAIL_REMOVED || (tries_q >= 4'(ATTEMPTS) && reason != FAIL_ASKED)) begin
         state_q <= DEAD;

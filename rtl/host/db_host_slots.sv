@@ -67,6 +67,7 @@ module db_host_slots
     output logic             m_out_error,
     output logic             empty,             // no slot in use
     output logic             stat_doorbell,     // a part got its slot
+    output logic             stat_retire,       // the oldest command has ended as the drive says
     output logic             stat_cqe,          // a completion of a command in flight
     output logic             stat_bad           // one of a command that is not
 );
@@ -316,7 +317,7 @@ module db_host_slots
           state_q <= ST_DRAIN;
         end
         // as many as fit into the queues, one place of each always free
-        limit_q <= io_dead ? seq_t'(NUM_CMDS / 2) :
+        limit_q <= io_dead ? wrap >> 1 :
                    (32'(sq_size) * NUM_QP > NUM_CMDS) ? seq_t'(NUM_CMDS) : seq_t'(32'(sq_size) * NUM_QP - NUM_QP);
       end
       ST_SWEEP: begin
@@ -414,4 +415,5 @@ module db_host_slots
   end
 
   assign stat_doorbell = take;
+  always_ff @(posedge clk) stat_retire <= retire && is_done && !rst;
 endmodule

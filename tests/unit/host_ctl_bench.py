@@ -126,7 +126,7 @@ class Bench:
                      "m_axis_rq_tready", "s_adm_valid", "s_adm_data", "m_adm_ready", "s_reg_valid", "s_reg_write",
                      "s_reg_addr", "s_reg_wdata", "s_abuf_ready", "s_abuf_rdata", "s_acqe_valid", "s_acqe_index",
                      "s_acqe", "s_db_valid", "s_db_cq", "s_db_qid", "s_db_value", "s_late_valid", "s_late_cid",
-                     "s_late_qid", "stat_cqe", "stat_bad"):
+                     "s_late_qid", "s_io_done", "s_damaged", "stat_cqe", "stat_bad"):
             getattr(d, name).value = 0
         d.s_idle.value = 1
         d.link_up.value = int(link)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import cocotb
 import pytest
+from cocotb.triggers import ReadOnly, RisingEdge
 from host_ctl_bench import MS, Bench, run
 from host_drive_model import ABORT, GET_LOG, SILENT, Options
 
@@ -21,9 +22,9 @@ async def up(dut, options: Options | None = None, seed: int = 1) -> Bench:
 
 
 async def io_done(b: Bench) -> None:
-    b.dut.stat_cqe.value = 1
+    b.dut.s_io_done.value = 1
     await b.ticks(1)
-    b.dut.stat_cqe.value = 0
+    b.dut.s_io_done.value = 0
 
 
 def late(b: Bench, cid: int = 0, qid: int = 0) -> None:
@@ -124,6 +125,37 @@ async def controller_reset(dut, what):
     b.requests[:asked] = []
     assert config_writes(b) == 0
     assert (await b.failure())[:2] == ("UP", {"fatal": "FATAL", "not ready": "NOT_READY", "asked": "ASKED"}[what])
+
+
+@cocotb.test()
+async def damaged(dut):
+    """A damaged write: io_up falls at once, also while CSTS is being read; in bring-up nothing read is believed."""
+    b = await up(dut, seed=9)
+    for wait in (0, 1, 2, 3, 5, 9, 20, 60):
+        await io_done(b)
+        await RisingEdge(dut.tick)
+        for _ in range(wait):
+            await RisingEdge(dut.clk)
+        dut.s_damaged.value = 1
+        await RisingEdge(dut.clk)
+        dut.s_damaged.value = 0
+        await RisingEdge(dut.clk)
+        await ReadOnly()
+        assert int(dut.io_up.value) == 0
+        await b.until(dut.io_up, ms=100)
+        assert (await b.failure())[:2] == ("UP", "DAMAGED")
+    resets = b.drive.resets
+    await io_done(b)
+    await b.write(CONTROL, 2)
+    await b.until(dut.io_up, 0)
+    for ready in (0, 1):
+        while b.drive.csts & 1 != ready:
+            await RisingEdge(dut.clk)
+    dut.s_damaged.value = 1
+    await RisingEdge(dut.clk)
+    dut.s_damaged.value = 0
+    await b.until(dut.io_up, ms=100)
+    assert b.drive.resets == resets + 2 and (await b.failure())[1] == "DAMAGED"
 
 
 @cocotb.test()
