@@ -19,12 +19,13 @@ from doorbell.errors import UserError
 
 @dataclass(frozen=True)
 class Command:
-    """module: has the function `main` that runs it. pass_on: unknown options are the command's own business."""
+    """module: has the function (`main`) that runs it. pass_on: unknown options are the command's own business."""
 
     module: str
     summary: str
     example: str
     pass_on: bool = False
+    function: str = "main"
 
 
 COMMANDS = {
@@ -46,6 +47,17 @@ COMMANDS = {
     ),
     "vm": Command(
         "doorbell.vm", "Boot Linux with a top as its NVMe drive.", "./doorbell vm --image drive.img --run script.sh"
+    ),
+    "record": Command(
+        "doorbell.record",
+        "Record a file to striped drives through the simulated db_recorder.",
+        "./doorbell record data.bin --drives 2 --ssd qemu --images a.img b.img",
+    ),
+    "replay": Command(
+        "doorbell.record",
+        "Bring back what was recorded.",
+        "./doorbell replay copy.bin --images a.img",
+        function="replay",
     ),
     "sweep": Command(
         "doorbell.sweep",
@@ -75,7 +87,7 @@ def load(name: str) -> Callable[..., Any]:
     """The function that runs command `name`."""
     module = COMMANDS[name].module
     try:
-        return importlib.import_module(module).main
+        return getattr(importlib.import_module(module), COMMANDS[name].function)
     except ModuleNotFoundError as e:
         if e.name == module:
             raise UserError(f"the command '{name}' is not part of this version ({module} is missing)") from e
