@@ -167,7 +167,8 @@ struct db_host_sim {
         top.eval();
         dump(false);
         bool busy = !top.idle;
-        for (auto& p : ports) busy |= p->sample();
+        for (u32 i = 0; i < PORTS; ++i)
+            if (!in_reset(i)) busy |= ports[i]->sample();
         busy |= user.sample(cycle);
         top.clk = 1;
         top.eval();
@@ -185,13 +186,21 @@ struct db_host_sim {
     }
 
 #ifdef DB_STREAM_W
-    // A drive whose reset pin is pulled has no link.
+    // drive_rst resets a host, its hard block and the drive: no link, and what was begun is forgotten.
     void reset_pins() {
-        const u32 now = u32(top.drive_rst);
-        for (u32 i = 0; i < PORTS; ++i)
-            if ((now ^ user.rst_was) >> i & 1) ports[i]->set_link(!(now >> i & 1) && port_cfg[i].link_up);
+        const u32 now = u32(top.drive_rst), phy = ~now & u32(ones(PORTS));
+        for (u32 i = 0; i < PORTS; ++i) {
+            const bool in = now >> i & 1;
+            if (in == (user.rst_was >> i & 1)) continue;
+            ports[i]->set_link(!in && port_cfg[i].link_up);
+            if (in) ports[i]->clear();
+        }
+        put_lane(top.phy_ready, 0, PORTS, &phy);
         user.rst_was = now;
     }
+    bool in_reset(u32 i) const { return user.rst_was >> i & 1; }
+#else
+    bool in_reset(u32) const { return false; }
 #endif
 
     void poll() {

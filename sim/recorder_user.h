@@ -40,8 +40,7 @@ struct RecorderUser : UserState {
         held = {};
         up_was = 0;
         rst_was = u32(ones(N));
-        const u32 phy = u32(ones(N));
-        put_lane(top.phy_ready, 0, N, &phy);
+        top.phy_ready = 0;
         top.s_axis_tvalid = top.s_axis_hostsend_tvalid = top.m_axis_hostrecv_tready = top.data_drop_blocks = 0;
         update_registers();
     }

@@ -133,8 +133,11 @@ struct RootPort final : DrivePort {
         if (on == up_now) return;
         up_now = on;
         if (!on) {
+            const Down rq_part = txq.slot(), cc_part = ccq.slot();  // of packets that the core has begun
             txq.clear();
             ccq.clear();
+            txq.slot() = rq_part;
+            ccq.slot() = cc_part;
             order.clear();
             tx_bytes = cc_bytes = 0;
             const u32 keep_q = upq.head + (cq_on ? 1 : 0), keep_r = rcq.head + (rc_on ? 1 : 0);
