@@ -29,6 +29,8 @@ MAX_DRIVES = 8
 PARAMS = {"MS_CYCLES": 5000, "RESET_US": 20}
 """A millisecond of the hosts' time limits is 20 us, and a reset pulse short: both are only waited for."""
 LINK = "gen3x4"
+STREAM_W = {1: 256, 2: 256, 3: 512, 4: 512, 5: 1024, 6: 1024, 7: 1024, 8: 1024}
+"""Width of the capture stream: more than so many links take."""
 SLICE = 4 << 20
 """Bytes of the stream that are handed over at once, and about as many are read back at once."""
 STATE_S = 0.5
@@ -78,6 +80,10 @@ class Recording:
         return found
 
 
+def simulator_params(drives: int) -> dict[str, int | str]:
+    return {**PARAMS, "N_DRIVES": drives, "STREAM_W": STREAM_W[drives]}
+
+
 class Session:
     """A recorder with its drives, up; `advance` lets time pass for all of them."""
 
@@ -101,9 +107,9 @@ class Session:
         self._stack.close()
 
     def _open(self, kind: str, images: list[Path], sizes: list[int], rate: float) -> None:
-        library = build.simulator("db_recorder", {**PARAMS, "N_DRIVES": self.count})
         for image, size in zip(images, sizes):
             make_image(image, size)
+        library = build.simulator("db_recorder", simulator_params(self.count))
         drives: list[PortOptions]
         options: dict[str, Any] = {"write_gbps": rate}
         if kind == "qemu":
@@ -164,13 +170,8 @@ def make_image(image: Path, size: int) -> None:
         raise UserError(f"cannot make {image}: {e.strerror}") from e
 
 
-def parse_images(images: list[Path] | None, more: list[Path] | None, drives: int) -> list[Path]:
+def parse_images(named: list[Path] | None, drives: int) -> list[Path]:
     """The images that were named, or the default ones."""
-    if more and not images:
-        raise UserError(f"what is '{more[0]}'? Images come after --images")
-    if more and images and len(images) > 1:
-        raise UserError("give all images after one --images, or each after its own")
-    named = [*(images or []), *(more or [])]
     if not named:
         return [Path(f"recording-{i}.img") for i in range(drives)]
     if len(named) != drives:
@@ -243,9 +244,11 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
     """Record all of the input; says how it went."""
     sim, n = session.sim, session.count
     room = min(sim.get("TotalBlocks", i) for i in range(n))
+    fits = room * n * BLOCK
+    full = False
     feed = _Feed(file, n)
     waiting = feed.next()
-    given = written = 0
+    given = 0
 
     def acknowledged() -> None:
         """How much of the stream is on the drives without a gap."""
@@ -262,12 +265,13 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
     begin = sim.cycle
     while True:
         while waiting and sim.signal("wdata_left") < 2 * SLICE:
+            full = given + len(waiting) > fits
+            if full:
+                del waiting[fits - given :]
             given += len(waiting)
-            if given > room * n * BLOCK:
-                acknowledged()
-                raise UserError(f"the images are too small: they are full after {room * n * BLOCK} bytes", 1)
-            sim.capture(waiting)
-            waiting = None if feed.over else feed.next()
+            if waiting:
+                sim.capture(waiting)
+            waiting = None if feed.over or full else feed.next()
         session.advance()
         now = time.monotonic()
         if now - noted >= STATE_S:
@@ -282,17 +286,18 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
             break
     sim.set("Control", 0)  # the chunk ends here
     session.wait(lambda: sim.captured, "the end of the recording")
-    written = sim.cycle - begin
+    cycles = sim.cycle - begin
     acknowledged()
-    recording.complete = True
+    recording.complete = not full
     recording.lost = [run for i in range(n) for run in sim.runs(i)]
     recording.save()
+    if full:
+        raise UserError(f"the images are too small: they are full after {fits} bytes, which are kept", 1)
     us = sim.get("TimeUs")
-    padded = given
     limit = n * limits.host_limit(limits.Link.parse(LINK), limits.HostWorkload(BLOCK, read=0)).bytes_per_s / 1e9
-    speed = padded / us / 1000 if us else 0.0
+    speed = given / us / 1000 if us else 0.0
     return {
-        "bytes": feed.bytes, "drives": n, "ssd": session.kind, "cycles": written, "simulated_us": us,
+        "bytes": feed.bytes, "drives": n, "ssd": session.kind, "cycles": cycles, "simulated_us": us,
         "simulated_gb_per_s": round(speed, 3), "limit_gb_per_s": round(limit, 3),
         "percent_of_limit": round(100 * speed / limit, 1),
         "peak_write_latency_us": max(sim.get("PeakLatencyUs", i) for i in range(n)),
@@ -302,7 +307,6 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
 
 def main(
     input: str = typer.Argument(..., metavar="INPUT", help="What to record; - is stdin."),  # noqa: A002
-    more: list[Path] | None = typer.Argument(None, hidden=True),  # noqa: B008
     drives: int = typer.Option(2, help="How many drives: 1 to 8."),
     ssd: str = typer.Option("model", help="model (of a drive), db_ssd (ours), or qemu (QEMU's stock NVMe drives)."),
     images: list[Path] | None = typer.Option(  # noqa: B008
@@ -318,7 +322,7 @@ def main(
         raise UserError(f"--ssd {ssd}: must be {', '.join(KINDS)}")
     if rate < 0:
         raise UserError(f"--rate {rate}: GB/s, 0 or more")
-    paths = parse_images(images, more, drives)
+    paths = parse_images(images, drives)
     with opened(input, "rb") as file, stoppable():
         length = os.fstat(file.fileno()).st_size if os.path.isfile(input) else None
         sizes = plan_sizes(paths, length, size)
@@ -391,16 +395,13 @@ def play(session: Session, recording: Recording, file: BinaryIO, update: Any) ->
 
 def replay(
     output: str = typer.Argument(..., metavar="OUTPUT", help="Where it goes; - is stdout."),
-    more: list[Path] | None = typer.Argument(None, hidden=True),  # noqa: B008
     images: list[Path] | None = typer.Option(  # noqa: B008
         None, metavar="FILE ...", help="The images, or the first [default: recording-0.img]."),  # fmt: skip
     ssd: str | None = typer.Option(None, help="model, db_ssd or qemu [default: as recorded]."),
     json: bool = typer.Option(False, "--json", help="Print the figures as JSON (on stderr when OUTPUT is -)."),
 ) -> None:
     """Bring back what './doorbell record' has recorded, read from the drives through the simulated db_recorder."""
-    named = [*(images or []), *(more or [])]
-    if more and not images:
-        raise UserError(f"what is '{more[0]}'? Images come after --images")
+    named = images or []
     recording = Recording.load(named[0] if named else Path("recording-0.img"))
     if len(named) > 1 and len(named) != len(recording.images):
         raise UserError(f"this was recorded on {len(recording.images)} drives, not {len(named)}")

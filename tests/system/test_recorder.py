@@ -11,18 +11,17 @@ import pytest
 from doorbell import build, limits
 from doorbell.host_sim import Latency, ModelDrive
 from doorbell.paths import RTL
+from doorbell.record import simulator_params
 from doorbell.recorder_sim import BLOCK, COMPLETED, DATA_ENABLE, RESET, RecorderSim
 
 pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
-PARAMS = {"MS_CYCLES": 5000, "RESET_US": 20}
 MB = 1 << 20
 
 
-def opened(count: int = 2, params: dict[str, int] | None = None, drive: dict[str, Any] | None = None,
-           **options: Any) -> RecorderSim:  # fmt: skip
+def opened(count: int = 2, drive: dict[str, Any] | None = None, **options: Any) -> RecorderSim:
     """A recorder that is up."""
     settings = {"size": 64 * MB, "ready_us": 1, "unready_us": 1, **(drive or {})}
-    library = build.simulator("db_recorder", {**PARAMS, "N_DRIVES": count, **(params or {})})
+    library = build.simulator("db_recorder", simulator_params(count))
     sim = RecorderSim(library, [ModelDrive(**settings) for _ in range(count)], **options)
     sim.run_until(lambda: sim.up or sim.dead, 5_000_000)
     assert sim.up
@@ -47,9 +46,9 @@ def finish(sim: RecorderSim, cycles: int = 5_000_000) -> None:
     sim.run_until(lambda: sim.captured, cycles)
 
 
-def pace(count: int, **params: int) -> float:
+def pace(count: int) -> float:
     """Cycles a block of the stream, with drives that are faster than their links."""
-    with opened(count, params, {"write": Latency(5000)}) as sim:
+    with opened(count, {"write": Latency(5000)}) as sim:
         each = 400
         data = numbered(64 * count)
         sim.start_capture(0, each)
@@ -71,7 +70,7 @@ def test_rate_grows_with_drives() -> None:
     allowed = limits.host_limit(limits.Link.parse("gen3x4"), limits.HostWorkload(BLOCK, read=0)).iops
     assert 0.97 < 250e6 / allowed / one <= 1.05, (one, 250e6 / allowed)
     assert pace(2) == pytest.approx(one / 2, rel=0.02)
-    assert pace(4, STREAM_W=512) == pytest.approx(one / 4, rel=0.02)
+    assert pace(4) == pytest.approx(one / 4, rel=0.02)
 
 
 def test_capture_and_read_out() -> None:
