@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define DB_HOST_ABI 1
+#define DB_HOST_ABI 2
 
 typedef struct db_host_sim db_host_sim;
 
@@ -24,6 +24,7 @@ typedef struct db_host_config {
     uint32_t user_stall_pct;         // random pauses of the user's streams beside
     uint32_t pad;
     uint64_t window_base, bar_base;
+    uint64_t window_step, bar_step;  // from one port's to the next one's
 } db_host_config;
 
 enum { DB_DRIVE_MODEL, DB_DRIVE_LIB, DB_DRIVE_EXTERNAL };
@@ -105,6 +106,13 @@ typedef struct db_fwd {
     uint8_t data[64];
 } db_fwd;
 
+#define DB_REC_PACKET_DW 64
+typedef struct db_rec_packet {  // from or to the recorder's host, header first; of longer ones the rest is missing
+    uint64_t cycle;
+    uint32_t dwords, pad;
+    uint32_t data[4 + DB_REC_PACKET_DW];
+} db_rec_packet;
+
 typedef struct db_ext_msg {  // to the caller that is a drive
     uint64_t id, addr;       // memory: address; configuration: register
     uint32_t kind, len;      // DB_EXT_*; bytes
@@ -122,7 +130,7 @@ enum { DB_HSTOP_STATUS = 1, DB_HSTOP_MSG = 2, DB_HSTOP_IDLE = 4, DB_HSTOP_ANSWER
 enum { DB_DFAULT_STATUS, DB_DFAULT_LOST, DB_DFAULT_LATE, DB_DFAULT_HANG, DB_DFAULT_DROP_LINK, DB_DFAULT_DAMAGE,
        DB_DFAULT_VANISH, DB_DFAULT_DOUBLE, DB_DFAULT_PHASE };
 enum { DB_SIG_UP, DB_SIG_DEAD, DB_SIG_BLOCKS, DB_SIG_LBA_SHIFT, DB_SIG_IDLE, DB_SIG_CMDS_LEFT, DB_SIG_WDATA_LEFT,
-       DB_SIG_RDATA_BYTES, DB_SIG_LINK_UP, DB_SIG_MPS, DB_SIG_MRRS };
+       DB_SIG_RDATA_BYTES, DB_SIG_LINK_UP, DB_SIG_MPS, DB_SIG_MRRS, DB_SIG_LEVEL, DB_SIG_LEVEL_PEAK, DB_SIG_ENABLED };
 
 db_host_sim *db_host_open(const db_host_config *cfg, const db_host_port *ports, uint32_t n, char *err, uint32_t len);
 void db_host_close(db_host_sim *s);
@@ -147,6 +155,14 @@ int db_host_reg(db_host_sim *s, int write, uint32_t addr, uint32_t data);
 int db_host_reg_poll(db_host_sim *s, uint32_t *data);
 int db_host_forwarded(db_host_sim *s, db_fwd *out, int n);
 void db_host_forward_stall(db_host_sim *s, int on);
+
+// The recorder's user (db_host_wdata is its stream, in whole blocks; registers of host i are at 0x10000 (1 + i)).
+// buffer: what the source keeps while the stream does not move; from `drop` bytes in it on (0: never), or always while
+// drop_on, data_drop_blocks is high.
+void db_host_rec_source(db_host_sim *s, uint64_t buffer, uint64_t drop, int drop_on);
+void db_host_rec_read(db_host_sim *s, void *data, uint64_t len, uint32_t drives);  // blocks of these, in turn; a ring
+int db_host_rec_send(db_host_sim *s, const uint32_t *data, uint32_t dwords);
+int db_host_rec_packets(db_host_sim *s, db_rec_packet *out, int n);  // all but blocks
 
 // The drives.
 void db_host_link(db_host_sim *s, uint32_t port, int up);

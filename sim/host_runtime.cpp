@@ -10,10 +10,14 @@
 
 #include DB_TOP_HEADER
 #include "external_drive.h"
-#include "host_user.h"
 #include "lib_drive.h"
 #include "model_drive.h"
 #include "root_port.h"
+#ifdef DB_STREAM_W
+#include "recorder_user.h"
+#else
+#include "host_user.h"
+#endif
 
 #if VM_COVERAGE
 #include "verilated_cov.h"
@@ -28,7 +32,11 @@ using Top = DB_TOP;
 constexpr u32 DATA_W = DB_DATA_W, PORTS = DB_PORTS;
 constexpr u32 IDLE_CYCLES = 8, POLL_CYCLES = 256;
 using Port = RootPort<Top, DATA_W, PORTS>;
+#ifdef DB_STREAM_W
+using User = RecorderUser<Top, DB_STREAM_W, PORTS>;
+#else
 using User = HostUser<Top, DATA_W>;
+#endif
 
 static const char* const counter_names[] = {
     "down.MRd.tlps", "down.MRd.header", "down.MRd.payload", "down.MWr.tlps", "down.MWr.header", "down.MWr.payload",
@@ -45,9 +53,9 @@ static const char* const counter_names[] = {
     "drive.fetches", "drive.sqes", "drive.list_reads", "drive.data_reads", "drive.data_writes", "drive.cqes",
     "drive.doorbells", "drive.faults", "drive.stalls", "drive.max_inflight", "error.drive_doorbell",
     "error.drive_access",
-    "error.status_stable", "error.rdata_stable",
+    "error.status_stable", "error.rdata_stable", "error.recv_format",
     "user.cmds", "stall.cmd", "user.wdata_beats", "stall.wdata", "user.rdata_beats", "stall.rdata", "user.statuses",
-    "user.forwarded", "user.stat_doorbells", "user.stat_cqes",
+    "user.forwarded", "user.stat_doorbells", "user.stat_cqes", "user.source_full",
     "error.rtl", "sim.skipped_cycles",
 };
 constexpr int COUNTERS = int(sizeof counter_names / sizeof *counter_names);
@@ -123,7 +131,7 @@ struct db_host_sim {
     void reset(bool with_drives) {
         for (u32 i = 0; i < PORTS; ++i) {
             ports[i]->clear();
-            const u64 window = cfg.window_base, bar = cfg.bar_base;
+            const u64 window = cfg.window_base + i * cfg.window_step, bar = cfg.bar_base + i * cfg.bar_step;
             const u32 w[2] = {u32(window), u32(window >> 32)}, b[2] = {u32(bar), u32(bar >> 32)};
             put_lane(top.window_base, i, 64, w);
             put_lane(top.bar_base, i, 64, b);
@@ -159,7 +167,8 @@ struct db_host_sim {
         top.eval();
         dump(false);
         bool busy = !top.idle;
-        for (auto& p : ports) busy |= p->sample();
+        for (u32 i = 0; i < PORTS; ++i)
+            if (!in_reset(i)) busy |= ports[i]->sample();
         busy |= user.sample(cycle);
         top.clk = 1;
         top.eval();
@@ -168,10 +177,31 @@ struct db_host_sim {
         quiet = busy ? 0 : quiet + 1;
         if (cycle >= next_poll) poll();
         for (auto& p : ports) p->update(cycle);
+#ifdef DB_STREAM_W
+        if (top.drive_rst != user.rst_was) reset_pins();
+#endif
         user.update();
         events |= user.events;
         user.events = 0;
     }
+
+#ifdef DB_STREAM_W
+    // drive_rst resets a host, its hard block and the drive: no link, and what was begun is forgotten.
+    void reset_pins() {
+        const u32 now = u32(top.drive_rst), phy = ~now & u32(ones(PORTS));
+        for (u32 i = 0; i < PORTS; ++i) {
+            const bool in = now >> i & 1;
+            if (in == (user.rst_was >> i & 1)) continue;
+            ports[i]->set_link(!in && port_cfg[i].link_up);
+            if (in) ports[i]->clear();
+        }
+        put_lane(top.phy_ready, 0, PORTS, &phy);
+        user.rst_was = now;
+    }
+    bool in_reset(u32 i) const { return user.rst_was >> i & 1; }
+#else
+    bool in_reset(u32) const { return false; }
+#endif
 
     void poll() {
         next_poll = cycle + POLL_CYCLES;
@@ -280,8 +310,14 @@ uint64_t db_host_signal(db_host_sim* s, uint32_t port, uint32_t which) {
     switch (which) {
         case DB_SIG_UP: return s->top.up;
         case DB_SIG_DEAD: return s->top.dead;
+#ifdef DB_STREAM_W
+        case DB_SIG_LEVEL: return s->user.level();
+        case DB_SIG_LEVEL_PEAK: return s->user.level_peak;
+        case DB_SIG_ENABLED: return s->top.data_enabled_out;
+#else
         case DB_SIG_BLOCKS: return s->top.blocks;
         case DB_SIG_LBA_SHIFT: return s->top.lba_shift;
+#endif
         case DB_SIG_IDLE: return s->top.idle && s->quiet >= IDLE_CYCLES && s->next_event() == NEVER;
         case DB_SIG_CMDS_LEFT: return s->user.cmds.size();
         case DB_SIG_WDATA_LEFT: {
@@ -319,8 +355,31 @@ void db_host_forward_stall(db_host_sim* s, int on) {
     s->quiet = 0;
 }
 
+#ifdef DB_STREAM_W
+void db_host_rec_source(db_host_sim* s, uint64_t buffer, uint64_t drop, int drop_on) {
+    s->user.wr.buffer = buffer;
+    s->user.wr.saved = std::min(s->user.wr.saved, s->user.wr.most());
+    s->user.drop_bytes = drop;
+    s->user.drop_on = drop_on != 0;
+    s->user.level_peak = 0;
+}
+void db_host_rec_read(db_host_sim* s, void* data, uint64_t len, uint32_t drives) {
+    s->user.read_from(static_cast<u8*>(data), len, drives);
+}
+int db_host_rec_send(db_host_sim* s, const uint32_t* data, uint32_t dwords) {
+    db_rec_packet p{};
+    if (!dwords || dwords > sizeof p.data / 4) return -1;
+    p.dwords = dwords;
+    std::memcpy(p.data, data, dwords * 4);
+    s->user.sends.push_back(p);
+    s->quiet = 0;
+    return 0;
+}
+int db_host_rec_packets(db_host_sim* s, db_rec_packet* out, int n) { return take(s->user.packets, out, n); }
+#endif
+
 int db_host_axil(db_host_sim* s, int write, uint32_t addr, uint32_t data) {
-    if (s->user.axil.state) return -1;
+    if (s->user.axil.state || (addr >> 16) > PORTS) return -1;
     s->user.axil = {1, addr, data, 0, write != 0, false, false};
     s->quiet = 0;
     return 0;

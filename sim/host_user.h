@@ -3,57 +3,17 @@
 // register access, forwarded writes. No input depends on an output of the same cycle.
 #pragma once
 
-#include <deque>
-
-#include "db_host_sim.h"
-#include "util.h"
+#include "user_base.h"
 
 namespace db {
 
-enum UserErr : u32 { E_STATUS_STABLE, E_RDATA_STABLE, E_USER_COUNT };
-enum UserStat : u32 {
-    S_CMDS, S_CMD_STALL, S_WDATA_BEATS, S_WDATA_STALL, S_RDATA_BEATS, S_RDATA_STALL, S_STATUSES, S_FWD, S_STAT_DOORBELLS,
-    S_STAT_CQES, S_USER_COUNT
-};
-
-// Pace of a stream: so many bytes in 1000 cycles, saved up for a few beats at most, and random pauses.
-struct Pace {
-    u64 rate = 0, saved = 0, beat = 0;
-    u32 pause = 0;
-    bool ready(Rng& rng) const { return (!rate || saved >= beat * 1000) && !(pause && rng.below(100) < pause); }
-    void tick(u64 cycles = 1) {
-        if (rate) saved = std::min(saved + rate * cycles, beat * 4000);
-    }
-    void took() {
-        if (rate) saved -= beat * 1000;
-    }
-    // Cycles until a beat may go.
-    u64 wait() const { return !rate || saved >= beat * 1000 ? 0 : (beat * 1000 - saved + rate - 1) / rate; }
-};
-
 template <class Top, u32 DATA_W>
-struct HostUser {
+struct HostUser : UserState {
     static constexpr u32 ROW = DATA_W / 8;
-    static constexpr u32 SQE_DW = 16;
-    struct Buffer {
-        const u8* p;
-        u64 len, at;
-        u32 repeat;  // further times
-    };
 
     Top& top;
-    Rng rng;
-    Pace wr, rd;
-    u64 err[E_USER_COUNT] = {}, stat[S_USER_COUNT] = {};
-    u32 events = 0;
-    std::deque<db_block_cmd> cmds;
-    std::deque<Buffer> wbufs;
-    std::deque<db_block_status> statuses;
-    std::deque<db_rdata_end> ends;
-    std::deque<db_fwd> fwd;
-    u8* rbuf = nullptr;
-    u64 rbuf_len = 0, rbytes = 0, packet_bytes = 0;
-    bool packet_error = false, fwd_stall = false, up_was = false;
+    u64 packet_bytes = 0;
+    bool packet_error = false, up_was = false;
     bool cmd_on = false, w_on = false, rready = false, sready = false, fready = false;
     struct {
         bool on;
@@ -64,40 +24,19 @@ struct HostUser {
         bool on;
         u64 data;
     } s_held = {};
-    // 0 nothing, 1 asked, 2 answered
-    struct Access {
-        u32 state, addr, data, resp;
-        bool write, a_done, w_done;
-    } axil = {}, reg = {};
-    struct {
-        u32 state, sqe[SQE_DW], cqe[4];
-        u32 sent;  // dwords
-        bool timeout;
-    } adm = {};
 
-    HostUser(Top& t, const db_host_config& c) : top(t), rng(c.seed + 77) {
-        wr.rate = c.write_rate;
-        rd.rate = c.read_rate;
-        wr.beat = rd.beat = ROW;
-        wr.pause = rd.pause = c.user_stall_pct;
-    }
+    HostUser(Top& t, const db_host_config& c) : UserState(c, ROW, ROW), top(t) {}
 
     void clear() {
-        cmds.clear();
-        wbufs.clear();
-        statuses.clear();
-        ends.clear();
-        fwd.clear();
+        UserState::clear();
         packet_bytes = 0;
         packet_error = false;
         cmd_on = w_on = rready = sready = fready = false;
         r_held = {};
         s_held = {};
-        axil = reg = {};
-        adm = {};
         top.s_axis_cmd_tvalid = top.s_axis_wdata_tvalid = 0;
         top.m_axis_rdata_tready = top.m_axis_status_tready = 0;
-        top.s_axil_awvalid = top.s_axil_wvalid = top.s_axil_arvalid = top.s_axil_bready = top.s_axil_rready = 0;
+        update_axil(top, axil);
         top.s_adm_valid = top.m_adm_ready = top.s_reg_valid = top.m_fwd_ready = 0;
         up_was = false;
     }
@@ -118,16 +57,8 @@ struct HostUser {
         if (w_on) {
             if (top.s_axis_wdata_tready) {
                 busy = true;
-                ++stat[S_WDATA_BEATS];
-                wr.took();
                 w_on = false;
-                Buffer& b = wbufs.front();
-                b.at += ROW;
-                if (b.at >= b.len) {
-                    b.at = 0;
-                    if (b.repeat) --b.repeat;
-                    else wbufs.pop_front();
-                }
+                used(ROW);
             } else {
                 ++stat[S_WDATA_STALL];
             }
@@ -156,7 +87,7 @@ struct HostUser {
             if (s_held.on) ++err[E_STATUS_STABLE];
             s_held.on = false;
         }
-        busy |= sample_axil();
+        busy |= sample_axil(top, axil, events);
         busy |= sample_side(cycle);
         if (top.stat_doorbell) ++stat[S_STAT_DOORBELLS];
         if (top.stat_cqe) ++stat[S_STAT_CQES];
@@ -190,24 +121,6 @@ struct HostUser {
             packet_error = false;
             events |= DB_HSTOP_DATA;
         }
-    }
-
-    bool sample_axil() {
-        if (axil.state != 1) return false;
-        if (axil.write) {
-            if (top.s_axil_awvalid && top.s_axil_awready) axil.a_done = true;
-            if (top.s_axil_wvalid && top.s_axil_wready) axil.w_done = true;
-            if (top.s_axil_bvalid && top.s_axil_bready) axil.state = 2, axil.resp = top.s_axil_bresp;
-        } else {
-            if (top.s_axil_arvalid && top.s_axil_arready) axil.a_done = true;
-            if (top.s_axil_rvalid && top.s_axil_rready) {
-                axil.state = 2;
-                axil.resp = top.s_axil_rresp;
-                axil.data = top.s_axil_rdata;
-            }
-        }
-        if (axil.state == 2) events |= DB_HSTOP_ANSWER;
-        return true;
     }
 
     bool sample_side(u64 cycle) {
@@ -282,17 +195,7 @@ struct HostUser {
         top.m_axis_rdata_tready = rready;
         top.m_axis_status_tready = sready;
         top.m_fwd_ready = fready;
-        const bool ask = axil.state == 1;
-        top.s_axil_awvalid = ask && axil.write && !axil.a_done;
-        top.s_axil_wvalid = ask && axil.write && !axil.w_done;
-        top.s_axil_arvalid = ask && !axil.write && !axil.a_done;
-        top.s_axil_bready = ask && axil.write;
-        top.s_axil_rready = ask && !axil.write;
-        if (ask) {
-            top.s_axil_awaddr = top.s_axil_araddr = axil.addr;
-            top.s_axil_wdata = axil.data;
-            top.s_axil_wstrb = 15;
-        }
+        update_axil(top, axil);
         top.s_adm_valid = adm.state == 1 && adm.sent < SQE_DW;
         if (top.s_adm_valid) top.s_adm_data = adm.sqe[adm.sent];
         top.m_adm_ready = 1;
@@ -309,10 +212,6 @@ struct HostUser {
         if (cmd_on || !cmds.empty() || axil.state == 1 || top.s_adm_valid || top.s_reg_valid) return cycle;
         if (w_on || wbufs.empty()) return NEVER;  // a beat that waits for room wakes nobody
         return cycle + wr.wait();
-    }
-    void skipped(u64 n) {
-        wr.tick(n);
-        rd.tick(n);
     }
 };
 

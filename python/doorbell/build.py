@@ -353,6 +353,8 @@ def simulator(
         defines.append(f"-DDB_DATA_W={settings.get('DATA_W', 128 if host else 256)}")
         if host:
             defines.append(f"-DDB_PORTS={settings.get('N_DRIVES', 2 if top.startswith('db_recorder') else 1)}")
+        if top.startswith("db_recorder"):
+            defines.append(f"-DDB_STREAM_W={settings.get('STREAM_W', 256)}")
         link(obj, [runtime], [*TOP_DEFINES, *defines], out / f"lib{top}.so")
         shutil.rmtree(obj)
 

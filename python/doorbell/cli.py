@@ -19,12 +19,14 @@ from doorbell.errors import UserError
 
 @dataclass(frozen=True)
 class Command:
-    """module: has the function `main` that runs it. pass_on: unknown options are the command's own business."""
+    """module: has the function (`main`) that runs it. lists: options that take all words up to the next option. pass_on: unknown options are the command's own business."""
 
     module: str
     summary: str
     example: str
     pass_on: bool = False
+    function: str = "main"
+    lists: tuple[str, ...] = ()
 
 
 COMMANDS = {
@@ -46,6 +48,19 @@ COMMANDS = {
     ),
     "vm": Command(
         "doorbell.vm", "Boot Linux with a top as its NVMe drive.", "./doorbell vm --image drive.img --run script.sh"
+    ),
+    "record": Command(
+        "doorbell.record",
+        "Record a file to striped drives through the simulated db_recorder.",
+        "./doorbell record data.bin --drives 2 --ssd qemu --images a.img b.img",
+        lists=("--images",),
+    ),
+    "replay": Command(
+        "doorbell.record",
+        "Bring back what was recorded.",
+        "./doorbell replay copy.bin --images a.img",
+        function="replay",
+        lists=("--images",),
     ),
     "sweep": Command(
         "doorbell.sweep",
@@ -75,7 +90,7 @@ def load(name: str) -> Callable[..., Any]:
     """The function that runs command `name`."""
     module = COMMANDS[name].module
     try:
-        return importlib.import_module(module).main
+        return getattr(importlib.import_module(module), COMMANDS[name].function)
     except ModuleNotFoundError as e:
         if e.name == module:
             raise UserError(f"the command '{name}' is not part of this version ({module} is missing)") from e
@@ -118,10 +133,25 @@ def wanted_command(argv: list[str]) -> str | None:
     return next((a for a in argv if not a.startswith("-")), None)
 
 
+def spread(argv: list[str], lists: tuple[str, ...]) -> list[str]:
+    """`--images a b` as `--images a --images b`, for options that are lists."""
+    out: list[str] = []
+    option = ""  # whose further words may come
+    for word in argv:
+        if option and not word.startswith("-") and out[-1] != option:
+            out.append(option)
+        elif word.startswith("-"):
+            option = word if word in lists else ""
+        out.append(word)
+    return out
+
+
 def run(argv: list[str]) -> int:
     """Run one command line; return the exit status. Every failure is one line on stderr."""
     try:
         wanted = wanted_command(argv)
+        if wanted in COMMANDS:
+            argv = spread(argv, COMMANDS[wanted].lists)
         app = make_app(wanted, load(wanted) if wanted in COMMANDS else stub)
         result = app(args=argv, prog_name="doorbell", standalone_mode=False)
         sys.stdout.flush()

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from doorbell.sim import ALL, Sim, SimError, parse_link
 
-ABI = 1
+ABI = 2
 NEVER = 0xFFFF_FFFF
 OPS = ("read", "write", "flush", "trim", "zeroes", "verify")  # op_e of db_host_pkg
 LATENCIES = ("read", "write", "flush", "other", "admin")  # DB_LAT_* of sim/db_host_sim.h
@@ -34,7 +34,7 @@ _STOPS = {64: "rtl", 2: "message", 8: "answer", 1: "status", 16: "data", 128: "f
 _FAULTS = {"status": 0, "lost": 1, "late": 2, "hang": 3, "drop_link": 4, "damage": 5, "vanish": 6, "double": 7,
            "phase": 8}  # fmt: skip
 _SIGNALS = ("up", "dead", "blocks", "lba_shift", "idle", "cmds_left", "wdata_left", "rdata_bytes", "link_up", "mps",
-            "mrrs")  # fmt: skip
+            "mrrs", "level", "level_peak", "enabled")  # fmt: skip
 _MESSAGES = ("cfg_read", "cfg_write", "read", "write", "reset", "link_up", "link_down")
 _serial = itertools.count()
 
@@ -204,7 +204,7 @@ class _HostConfig(ctypes.Structure):
             "abi", "clock_khz", "seed", "stall_pct", "idle_skip", "cpl_timeout_ns", "write_rate", "read_rate",
             "user_stall_pct", "pad",
         )),
-        ("window_base", c_uint64), ("bar_base", c_uint64),
+        *((n, c_uint64) for n in ("window_base", "bar_base", "window_step", "bar_step")),
     ]  # fmt: skip
 
 
@@ -311,9 +311,9 @@ class _Library:
 
     loaded: dict[str, _Library] = {}
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, more: dict[str, tuple[Any, list[Any]]]) -> None:
         lib = ctypes.CDLL(path)
-        for name, (result, arguments) in _SIGNATURES.items():
+        for name, (result, arguments) in (_SIGNATURES | more).items():
             function = getattr(lib, f"db_host_{name}")
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
@@ -345,11 +345,14 @@ class HostSim:
     write_gbps, read_gbps: pace of the user's streams (0: a beat a cycle), user_stall_pct: random pauses in them;
     stall_pct: random pauses in the hard block's. cpl_timeout_us: of the host's own requests. idle_skip: jump over time
     in which nothing happens; only for a top that has no timers of its own (those of db_host would stand still).
+    window, bar: where a drive sees host memory and has its BAR; with several ports each so many bytes (_step) further.
     """
 
     WINDOW = 0x10_0000_0000
     WINDOW_BYTES = 64 << 20
     BAR = 0xC000_0000
+    signatures: dict[str, tuple[Any, list[Any]]] = {}
+    """Functions of its top's library beside those of all."""
 
     def __init__(
         self,
@@ -366,16 +369,19 @@ class HostSim:
         idle_skip: bool = False,
         window: int = WINDOW,
         bar: int = BAR,
+        window_step: int = 0,
+        bar_step: int = 0,
     ) -> None:
         self._handle: int | None = None
         path = str(Path(lib_path).resolve())
-        self._lib: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(path, _Library(path))
+        self._lib: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(
+            path, _Library(path, self.signatures))  # fmt: skip
         self.ports: int = self._lib.ports()
         self.drives = list(drives) if drives is not None else [ModelDrive() for _ in range(self.ports)]
         khz = round(clock_mhz * 1000)
         rates = (round(gbps * 1e9 / khz) for gbps in (write_gbps, read_gbps))  # bytes in 1000 cycles
         config = _HostConfig(ABI, khz, seed, stall_pct, idle_skip, round(cpl_timeout_us * 1000), *rates, user_stall_pct,
-                             0, window, bar)  # fmt: skip
+                             0, window, bar, window_step, bar_step)  # fmt: skip
         ports = (_Port * len(self.drives))(*(self._port(d, khz) for d in self.drives))
         why = ctypes.create_string_buffer(256)
         self._handle = self._lib.open(byref(config), ports, len(self.drives), why, len(why))
@@ -508,7 +514,8 @@ class HostSim:
 
     def signal(self, name: str, port: int = 0) -> int:
         """An output of the top, or what is left to be done: up, dead, blocks, lba_shift, idle, cmds_left, wdata_left,
-        rdata_bytes; of a port link_up, mps, mrrs.
+        rdata_bytes; of a port link_up, mps, mrrs; of a recorder level, level_peak (bytes in the source's buffer),
+        enabled.
         """
         return self._lib.signal(self._h, port, _SIGNALS.index(name))
 

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./doorbell record` and `replay`: real files through the recorder to drives of each kind and back, and what goes
+wrong on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from doorbell.paths import RTL
+
+pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
+NEEDS_QEMU = pytest.mark.skipif(
+    platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU is one of Debian's amd64 packages"
+)
+KINDS = ["model", "db_ssd", pytest.param("qemu", marks=NEEDS_QEMU)]
+MB = 1 << 20
+
+
+def command(*args: str | Path) -> list[str]:
+    return [sys.executable, "-m", "doorbell", *map(str, args)]
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT / "python"), "TMPDIR": str(tmp_path)}
+
+
+def doorbell(folder: Path, *args: str | Path, data: bytes | None = None, timeout: float = 500,
+             status: int = 0) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
+    done = subprocess.run(command(*args), cwd=folder, env=environment(folder), input=data, capture_output=True,
+                          timeout=timeout, check=False)  # fmt: skip
+    assert done.returncode == status, done.stderr.decode()
+    return done
+
+
+def message(done: subprocess.CompletedProcess[bytes]) -> str:
+    """The error, one line."""
+    return done.stderr.decode().splitlines()[-1]
+
+
+def payload(path: Path, size: int, seed: int = 1) -> bytes:
+    data = random.Random(seed).randbytes(size)
+    path.write_bytes(data)
+    return data
+
+
+@pytest.mark.parametrize(("kind", "drives", "size"), [
+    ("model", 2, 3 * MB + 12345), ("model", 1, 4096), ("db_ssd", 2, MB + 1), pytest.param("qemu", 2, 4 * MB - 1, marks=NEEDS_QEMU),
+])  # fmt: skip
+def test_there_and_back(tmp_path: Path, kind: str, drives: int, size: int) -> None:
+    """Identical, for lengths that are no whole blocks; the stripes lie on the images as they should."""
+    data = payload(tmp_path / "in", size)
+    done = doorbell(tmp_path, "record", "in", "--drives", drives, "--ssd", kind, "--json")
+    figures = json.loads(done.stdout)
+    assert figures["bytes"] == size and figures["drives"] == drives and figures["blocks_lost"] == 0
+    assert 0 < figures["percent_of_limit"] <= 100.5 and figures["peak_write_latency_us"] > 0
+    images = [(tmp_path / f"recording-{i}.img").read_bytes() for i in range(drives)]
+    blocks = -(-size // 4096)
+    striped = b"".join(images[k % drives][k // drives * 4096 :][:4096] for k in range(blocks))
+    assert striped[:size] == data and not any(striped[size:])
+    doorbell(tmp_path, "replay", "out")
+    assert (tmp_path / "out").read_bytes() == data
+    assert not list(tmp_path.glob("doorbell-p2p-*"))
+
+
+def test_pipes_and_named_images(tmp_path: Path) -> None:
+    """stdin and stdout, images by name, a pace: the simulated rate is the source's."""
+    data = random.Random(5).randbytes(2 * MB)
+    done = doorbell(tmp_path, "record", "-", "--images", "a.img", "b,c.img", "--rate", "1.5", "--size", "16m", "--json",
+                    data=data)  # fmt: skip
+    figures = json.loads(done.stdout)
+    assert figures["simulated_gb_per_s"] == pytest.approx(1.5, rel=0.03)
+    assert (tmp_path / "a.img").stat().st_size == 16 * MB > (tmp_path / "a.img").stat().st_blocks * 512
+    out = doorbell(tmp_path, "replay", "-", "--images", "a.img", "--json")
+    assert out.stdout == data and json.loads(out.stderr)["bytes"] == len(data)
+    (tmp_path / "a.img").rename(tmp_path / "c.img")
+    (tmp_path / "a.img.json").rename(tmp_path / "c.img.json")
+    out = doorbell(tmp_path, "replay", "-", "--images", "c.img", "b,c.img")
+    assert out.stdout == data
+
+
+def test_empty_input(tmp_path: Path) -> None:
+    doorbell(tmp_path, "record", "-", data=b"")
+    assert doorbell(tmp_path, "replay", "-").stdout == b""
+
+
+def test_larger_than_the_images(tmp_path: Path) -> None:
+    """A file is looked at first; of a stream the part that fits is kept, and played back."""
+    data = payload(tmp_path / "in", 5 * MB)
+    done = doorbell(tmp_path, "record", "in", "--size", "1m", status=2)
+    assert "too small" in message(done) and not (tmp_path / "recording-0.img").exists()
+    done = doorbell(tmp_path, "record", "-", "--size", "1m", data=data, status=1)
+    assert "full after 2097152 bytes" in message(done)
+    out = doorbell(tmp_path, "replay", "-").stdout
+    assert out == data[: 2 * MB]
+
+
+@pytest.mark.parametrize(("args", "says"), [
+    (["record", "in", "--images", "a.img"], "2 drives need 2 images"),
+    (["record", "in", "--images", "a.img", "./a.img"], "an image of its own"),
+    (["record", "in", "out"], "unexpected extra argument"),
+    (["record", "--images", "a.img", "b.img", "in"], "Missing argument 'INPUT'"),
+    (["record", "in", "--drives", "9"], "1 to 8"),
+    (["record", "in", "--ssd", "tape"], "must be model, db_ssd, qemu"),
+    (["record", "in", "--size", "many"], "is not a size"),
+    (["record", "nothing"], "cannot open nothing"),
+    (["record", "in", "--images", "no/a.img", "no/b.img"], "cannot make no/a.img"),
+    (["record", "in", "--images", "a.img", "."], ". is not a file"),
+    (["replay", "out"], "there is no recording"),
+    (["replay", "out", "--images", "in"], "there is no recording"),
+], ids=lambda a: " ".join(a) if isinstance(a, list) else "")  # fmt: skip
+def test_mistakes(tmp_path: Path, args: list[str], says: str) -> None:
+    payload(tmp_path / "in", 10_000)
+    done = doorbell(tmp_path, *args, status=2)
+    assert says in message(done) and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_broken_recordings(tmp_path: Path) -> None:
+    payload(tmp_path / "in", 10_000)
+    doorbell(tmp_path, "record", "in")
+    (tmp_path / "recording-1.img").rename(tmp_path / "away")
+    assert "recording-1.img is missing" in message(doorbell(tmp_path, "replay", "out", status=2))
+    state = tmp_path / "recording-0.img.json"
+    state.write_text(state.read_text()[:40])
+    assert "does not describe a recording" in message(doorbell(tmp_path, "replay", "out", status=2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
+    """Ended in the middle, by force or kindly: what had been acknowledged is there."""
+    data = random.Random(7).randbytes(MB) * 8
+    with subprocess.Popen(command("record", "-", "--ssd", kind), cwd=tmp_path, env=environment(tmp_path),
+                          stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # fmt: skip
+        state = tmp_path / "recording-0.img.json"
+        assert process.stdin
+        end = time.monotonic() + 400
+        while not (state.exists() and json.loads(state.read_text())["bytes"] >= MB):
+            process.stdin.write(data)  # more and more
+            assert process.poll() is None and time.monotonic() < end
+        process.send_signal(how)
+        process.stdin.close()
+        process.wait(30)
+    known = json.loads(state.read_text())
+    assert not known["complete"]
+    out = doorbell(tmp_path, "replay", "-").stdout
+    assert len(out) == known["bytes"] >= MB
+    assert out == (data * (len(out) // len(data) + 1))[: len(out)]
+    for _ in range(50):  # QEMU goes with it
+        left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if names(p, tmp_path)]
+        if not left:
+            break
+        time.sleep(0.1)
+    assert not left
+
+
+def names(cmdline: Path, folder: Path) -> bool:
+    try:
+        return str(folder).encode() in cmdline.read_bytes()
+    except OSError:
+        return False
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("kind", "size"), [
+    pytest.param("qemu", 256 * MB, marks=NEEDS_QEMU), ("model", 256 * MB), ("db_ssd", 32 * MB)])  # fmt: skip
+def test_large(tmp_path: Path, kind: str, size: int) -> None:
+    """256 MiB on two stock drives of QEMU, and back."""
+    with open(tmp_path / "in", "wb") as file:
+        for seed in range(size // MB):
+            file.write(random.Random(seed).randbytes(MB))
+    doorbell(tmp_path, "record", "in", "--ssd", kind, timeout=1500)
+    doorbell(tmp_path, "replay", "out", timeout=1500)
+    digests = []
+    for name in ("in", "out"):
+        with open(tmp_path / name, "rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+    assert digests[0] == digests[1]
