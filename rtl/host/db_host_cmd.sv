@@ -61,7 +61,7 @@ module db_host_cmd
       m_part_tag    <= cmd_q.tag;
       m_part_last   <= last;
       m_part_bad    <= !known || (cmd_q.blocks == 0 && cmd_q.op != OP_FLUSH);
-      m_part_status <= known ? status(1'b1, SCT_GENERIC, SC_INVALID_FIELD) : status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
+      m_part_status <= status(1'b1, SCT_GENERIC, known ? SC_INVALID_FIELD : SC_INVALID_OPCODE);
       cmd_q.lba     <= cmd_q.lba + 64'(blocks);
       cmd_q.blocks  <= cmd_q.blocks - blocks;
       if (last) busy_q <= 1'b0;

@@ -160,7 +160,8 @@ module db_host_slots
   logic  look_q;   // meta, done and age are those of the oldest slot
   logic  retire;
 
-  assign meta_new = '{rd: rd, wr: wr, last: s_part_last, tag: s_part_tag, buf512: ctx_new.buf512, len512: s_part.len512};
+  assign meta_new = '{rd: rd, wr: wr, last: s_part_last, tag: s_part_tag, buf512: ctx_new.buf512,
+                      len512: s_part.len512};
 
   seq_t next_retire;
   assign next_retire = retire ? retire_q + seq_t'(1) : retire_q;
