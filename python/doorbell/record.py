@@ -21,7 +21,7 @@ from doorbell import build, limits
 from doorbell.errors import UserError
 from doorbell.host_sim import ExternalDrive, ModelDrive, PortOptions, ssd_drive
 from doorbell.jobs import parse_size
-from doorbell.recorder_sim import BLOCK, DATA_ENABLE, RecorderSim, Run
+from doorbell.recorder_sim import BLOCK, RecorderSim, Run
 from doorbell.results import progress_bar
 
 KINDS = ("model", "db_ssd", "qemu")
@@ -195,14 +195,19 @@ def opened(name: str, mode: str) -> Iterator[BinaryIO]:
         yield file
 
 
+def units(amount: int, unit: int) -> int:
+    """How many are needed to hold so much."""
+    return -(-amount // unit)
+
+
 def plan_sizes(images: list[Path], length: int | None, size: str | None) -> list[int]:
     """How large each image is, or is to be made."""
     try:
         wanted = parse_size(size) if size else None
     except ValueError as e:
         raise UserError(f"--size: {e}") from e
-    need = -(-(-(-(length or 1) // BLOCK)) // len(images)) * BLOCK
-    made = max(MIN_IMAGE, -(-need // MIN_IMAGE) * MIN_IMAGE) if length is not None else STREAM_SIZE
+    need = units(units(length or 1, BLOCK), len(images)) * BLOCK
+    made = units(max(need, 1), MIN_IMAGE) * MIN_IMAGE if length is not None else STREAM_SIZE
     out = []
     for image in images:
         have = image.stat().st_size if image.is_file() else 0
@@ -310,7 +315,8 @@ def main(
     drives: int = typer.Option(2, help="How many drives: 1 to 8."),
     ssd: str = typer.Option("model", help="model (of a drive), db_ssd (ours), or qemu (QEMU's stock NVMe drives)."),
     images: list[Path] | None = typer.Option(  # noqa: B008
-        None, metavar="FILE ...", help="A file for each drive, made if missing [default: recording-0.img ...]."),  # fmt: skip
+        None, metavar="FILE ...", help="A file for each drive, made if missing [default: recording-0.img ...]."
+    ),
     rate: float = typer.Option(0, help="What the source brings, GB/s of simulated time; 0: all that is taken."),
     size: str | None = typer.Option(None, help="Of images that are made [default: as needed, 1G for stdin]."),
     json: bool = typer.Option(False, "--json", help="Print the figures as JSON."),
@@ -396,7 +402,8 @@ def play(session: Session, recording: Recording, file: BinaryIO, update: Any) ->
 def replay(
     output: str = typer.Argument(..., metavar="OUTPUT", help="Where it goes; - is stdout."),
     images: list[Path] | None = typer.Option(  # noqa: B008
-        None, metavar="FILE ...", help="The images, or the first [default: recording-0.img]."),  # fmt: skip
+        None, metavar="FILE ...", help="The images, or the first [default: recording-0.img]."
+    ),
     ssd: str | None = typer.Option(None, help="model, db_ssd or qemu [default: as recorded]."),
     json: bool = typer.Option(False, "--json", help="Print the figures as JSON (on stderr when OUTPUT is -)."),
 ) -> None:

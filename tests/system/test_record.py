@@ -56,7 +56,8 @@ def payload(path: Path, size: int, seed: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "drives", "size"), [
-    ("model", 2, 3 * MB + 12345), ("model", 1, 4096), ("db_ssd", 2, MB + 1), pytest.param("qemu", 2, 4 * MB - 1, marks=NEEDS_QEMU),
+    ("model", 2, 3 * MB + 12345), ("model", 1, 4096), ("db_ssd", 2, MB + 1),
+    pytest.param("qemu", 2, 4 * MB - 1, marks=NEEDS_QEMU),
 ])  # fmt: skip
 def test_there_and_back(tmp_path: Path, kind: str, drives: int, size: int) -> None:
     """Identical, for lengths that are no whole blocks; the stripes lie on the images as they should."""
@@ -142,8 +143,9 @@ def test_broken_recordings(tmp_path: Path) -> None:
 def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
     """Ended in the middle, by force or kindly: what had been acknowledged is there."""
     data = random.Random(7).randbytes(MB) * 8
-    with subprocess.Popen(command("record", "-", "--ssd", kind), cwd=tmp_path, env=environment(tmp_path),
-                          stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # fmt: skip
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    args = command("record", "-", "--ssd", kind)
+    with subprocess.Popen(args, cwd=tmp_path, env=environment(tmp_path), **pipes) as process:
         state = tmp_path / "recording-0.img.json"
         assert process.stdin
         end = time.monotonic() + 400

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_recorder with its hosts and model drives: rates, drives that fail or stall, trims, packets, registers meanwhile."""
+"""db_recorder with its hosts and model drives: rates, drives that fail or stall, trims, packets, registers."""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ def test_stall(stall_us: int, drop: bool) -> None:
     rate, inside = 3.5, 2 * (4 * BLOCK + 65536)
     want = int(stall_us * rate * 1000) - inside
     size = want // 2 + MB  # of a drive, then it stalls; there is no second time
-    drive = {"write_gbps": 2.2, "stall_us": stall_us, "stall_every": size, "write": Latency(5000), "write_buffer": 65536}
+    drive = {"write_gbps": 2.2, "stall_us": stall_us, "stall_every": size, "write": Latency(5000),
+             "write_buffer": 65536}  # fmt: skip
     with opened(2, drive=drive, write_gbps=rate) as sim:
         total = (2 * size + want + MB // 2) // (2 * BLOCK)
         data = numbered(2 * total)
