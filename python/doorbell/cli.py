@@ -19,7 +19,9 @@ from doorbell.errors import UserError
 
 @dataclass(frozen=True)
 class Command:
-    """module: has the function (`main`) that runs it. lists: options that take all words up to the next option. pass_on: unknown options are the command's own business."""
+    """module: has the function (`main`) that runs it. pass_on: unknown options are the command's own business.
+    lists: options that take all words up to the next option.
+    """
 
     module: str
     summary: str

@@ -299,7 +299,7 @@ class QemuDrives:
             return struct.pack("<IIIIQQ", 32, flags, index, 0, size, 0), fds
         if message.command == vu.GET_IRQ_INFO:
             (index,) = struct.unpack_from("<I", body, 8)
-            return struct.pack("<IIII", 16, vu.IRQ_EVENTFD, index, 0), []
+            return struct.pack("<IIII", 16, vu.IRQ_EVENTFD, index, int(index == vu.ERR)), []  # without ERR QEMU warns
         if message.command in (vu.REGION_READ, vu.REGION_WRITE):
             return self._region(message), []
         if message.command == vu.DMA_UNMAP:

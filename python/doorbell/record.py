@@ -19,9 +19,9 @@ import typer
 
 from doorbell import build, limits
 from doorbell.errors import UserError
-from doorbell.host_sim import ExternalDrive, ModelDrive, PortOptions, ssd_drive
+from doorbell.host_sim import ExternalDrive, ModelDrive, PortOptions, SsdDrive, ssd_drive
 from doorbell.jobs import parse_size
-from doorbell.recorder_sim import BLOCK, DATA_ENABLE, RecorderSim, Run
+from doorbell.recorder_sim import BLOCK, RecorderSim, Run
 from doorbell.results import progress_bar
 
 KINDS = ("model", "db_ssd", "qemu")
@@ -195,14 +195,25 @@ def opened(name: str, mode: str) -> Iterator[BinaryIO]:
         yield file
 
 
+def keep_apart(name: str, images: list[Path]) -> None:
+    """The other end must not be an image, or what stands beside the first."""
+    if name != "-" and Path(name).resolve() in {p.resolve() for p in (*images, Recording.path(images[0]))}:
+        raise UserError(f"{name} belongs to the recording itself: name another file")
+
+
+def units(amount: int, unit: int) -> int:
+    """How many are needed to hold so much."""
+    return -(-amount // unit)
+
+
 def plan_sizes(images: list[Path], length: int | None, size: str | None) -> list[int]:
     """How large each image is, or is to be made."""
     try:
         wanted = parse_size(size) if size else None
     except ValueError as e:
         raise UserError(f"--size: {e}") from e
-    need = -(-(-(-(length or 1) // BLOCK)) // len(images)) * BLOCK
-    made = max(MIN_IMAGE, -(-need // MIN_IMAGE) * MIN_IMAGE) if length is not None else STREAM_SIZE
+    need = units(units(length or 1, BLOCK), len(images)) * BLOCK
+    made = units(max(need, 1), MIN_IMAGE) * MIN_IMAGE if length is not None else STREAM_SIZE
     out = []
     for image in images:
         have = image.stat().st_size if image.is_file() else 0
@@ -240,6 +251,24 @@ class _Feed:
         return data or None
 
 
+def traffic(sim: RecorderSim) -> tuple[int, int]:
+    """Reads that the drives have sent so far, and doorbells that they have got."""
+    reads = 0
+    for port, drive in enumerate(sim.drives):
+        own = drive.sim if isinstance(drive, SsdDrive) else None
+        reads += (own.counters() if own else sim.counters(port))["up.MRd.tlps"]
+    return reads, sim.counters()["user.stat_doorbells"]
+
+
+def write_limit(before: tuple[int, int], after: tuple[int, int], blocks: int) -> limits.Limit:
+    """What the link of one drive allows a capture, with as many entries a fetch and doorbells a write as there were."""
+    fetches = after[0] - before[0] - blocks * (BLOCK // limits.Link.parse(LINK).mrrs)
+    doorbells = (after[1] - before[1]) / 2 / blocks
+    work = limits.HostWorkload(BLOCK, read=0, sqes_per_fetch=max(1.0, blocks / max(1, fetches)), sq_doorbells=doorbells,
+                               cq_doorbells=doorbells)  # fmt: skip
+    return limits.host_limit(limits.Link.parse(LINK), work)
+
+
 def capture(session: Session, file: BinaryIO, length: int | None, recording: Recording, update: Any) -> dict[str, Any]:
     """Record all of the input; says how it went."""
     sim, n = session.sim, session.count
@@ -262,7 +291,7 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
     recording.save()
     sim.start_capture(recording.start, room)
     noted = moved = time.monotonic()
-    begin = sim.cycle
+    begin, before = sim.cycle, traffic(sim)
     while True:
         while waiting and sim.signal("wdata_left") < 2 * SLICE:
             full = given + len(waiting) > fits
@@ -276,9 +305,9 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
         now = time.monotonic()
         if now - noted >= STATE_S:
             noted = now
-            before = recording.bytes
+            then = recording.bytes
             acknowledged()
-            moved = now if recording.bytes != before else moved
+            moved = now if recording.bytes != then else moved
             if now - moved > QUIET_S:
                 raise UserError("the drives take no more data", 1)
             update(min(1.0, recording.bytes / length) if length else 0)
@@ -294,7 +323,7 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
     if full:
         raise UserError(f"the images are too small: they are full after {fits} bytes, which are kept", 1)
     us = sim.get("TimeUs")
-    limit = n * limits.host_limit(limits.Link.parse(LINK), limits.HostWorkload(BLOCK, read=0)).bytes_per_s / 1e9
+    limit = n * write_limit(before, traffic(sim), max(1, given // BLOCK)).bytes_per_s / 1e9
     speed = given / us / 1000 if us else 0.0
     return {
         "bytes": feed.bytes, "drives": n, "ssd": session.kind, "cycles": cycles, "simulated_us": us,
@@ -310,9 +339,10 @@ def main(
     drives: int = typer.Option(2, help="How many drives: 1 to 8."),
     ssd: str = typer.Option("model", help="model (of a drive), db_ssd (ours), or qemu (QEMU's stock NVMe drives)."),
     images: list[Path] | None = typer.Option(  # noqa: B008
-        None, metavar="FILE ...", help="A file for each drive, made if missing [default: recording-0.img ...]."),  # fmt: skip
+        None, metavar="FILE ...", help="A file for each drive, made if missing (recording-0.img ...)."
+    ),
     rate: float = typer.Option(0, help="What the source brings, GB/s of simulated time; 0: all that is taken."),
-    size: str | None = typer.Option(None, help="Of images that are made [default: as needed, 1G for stdin]."),
+    size: str | None = typer.Option(None, help="Of images that are made (as needed; 1G each for stdin)."),
     json: bool = typer.Option(False, "--json", help="Print the figures as JSON."),
 ) -> None:
     """Record a file to striped drives through the simulated db_recorder; './doorbell replay' brings it back."""
@@ -323,6 +353,7 @@ def main(
     if rate < 0:
         raise UserError(f"--rate {rate}: GB/s, 0 or more")
     paths = parse_images(images, drives)
+    keep_apart(input, paths)
     with opened(input, "rb") as file, stoppable():
         length = os.fstat(file.fileno()).st_size if os.path.isfile(input) else None
         sizes = plan_sizes(paths, length, size)
@@ -396,8 +427,9 @@ def play(session: Session, recording: Recording, file: BinaryIO, update: Any) ->
 def replay(
     output: str = typer.Argument(..., metavar="OUTPUT", help="Where it goes; - is stdout."),
     images: list[Path] | None = typer.Option(  # noqa: B008
-        None, metavar="FILE ...", help="The images, or the first [default: recording-0.img]."),  # fmt: skip
-    ssd: str | None = typer.Option(None, help="model, db_ssd or qemu [default: as recorded]."),
+        None, metavar="FILE ...", help="The images, or the first (recording-0.img)."
+    ),
+    ssd: str | None = typer.Option(None, help="model, db_ssd or qemu (as recorded)."),
     json: bool = typer.Option(False, "--json", help="Print the figures as JSON (on stderr when OUTPUT is -)."),
 ) -> None:
     """Bring back what './doorbell record' has recorded, read from the drives through the simulated db_recorder."""
@@ -408,6 +440,7 @@ def replay(
     paths = named if len(named) > 1 else [Path(i) for i in recording.images]
     if ssd is not None and ssd not in KINDS:
         raise UserError(f"--ssd {ssd}: must be {', '.join(KINDS)}")
+    keep_apart(output, paths)
     for path in paths:
         if not path.is_file():
             raise UserError(f"{path} is missing: it belongs to the recording")
@@ -417,8 +450,10 @@ def replay(
         with Session(ssd or recording.ssd, paths, sizes) as session, progress_bar(f"replaying to {output}") as update:
             result = play(session, recording, file, update)
     result["seconds"] = round(time.monotonic() - start, 2)
-    notes = [f"{result['bytes']:,} bytes from {result['drives']} drives ({result['ssd']}) in {result['seconds']:.1f} s, "
-             f"simulated {result['simulated_gb_per_s']} GB/s"]  # fmt: skip
+    notes = [
+        f"{result['bytes']:,} bytes from {result['drives']} drives ({result['ssd']}) in {result['seconds']:.1f} s, "
+        f"simulated {result['simulated_gb_per_s']} GB/s"
+    ]
     if not recording.complete:
         notes.append("the recording was cut short: this is what was acknowledged by then")
     if recording.lost:

@@ -56,7 +56,8 @@ def payload(path: Path, size: int, seed: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "drives", "size"), [
-    ("model", 2, 3 * MB + 12345), ("model", 1, 4096), ("db_ssd", 2, MB + 1), pytest.param("qemu", 2, 4 * MB - 1, marks=NEEDS_QEMU),
+    ("model", 2, 3 * MB + 12345), ("model", 1, 4096), ("db_ssd", 2, MB + 1),
+    pytest.param("qemu", 2, 4 * MB - 1, marks=NEEDS_QEMU),
 ])  # fmt: skip
 def test_there_and_back(tmp_path: Path, kind: str, drives: int, size: int) -> None:
     """Identical, for lengths that are no whole blocks; the stripes lie on the images as they should."""
@@ -71,7 +72,7 @@ def test_there_and_back(tmp_path: Path, kind: str, drives: int, size: int) -> No
     assert striped[:size] == data and not any(striped[size:])
     doorbell(tmp_path, "replay", "out")
     assert (tmp_path / "out").read_bytes() == data
-    assert not list(tmp_path.glob("doorbell-p2p-*"))
+    assert not list(tmp_path.glob("doorbell-p2p-*")) and b"warning" not in done.stderr
 
 
 def test_pipes_and_named_images(tmp_path: Path) -> None:
@@ -117,6 +118,7 @@ def test_larger_than_the_images(tmp_path: Path) -> None:
     (["record", "nothing"], "cannot open nothing"),
     (["record", "in", "--images", "no/a.img", "no/b.img"], "cannot make no/a.img"),
     (["record", "in", "--images", "a.img", "."], ". is not a file"),
+    (["record", "in", "--images", "in", "b.img"], "belongs to the recording"),
     (["replay", "out"], "there is no recording"),
     (["replay", "out", "--images", "in"], "there is no recording"),
 ], ids=lambda a: " ".join(a) if isinstance(a, list) else "")  # fmt: skip
@@ -130,6 +132,7 @@ def test_mistakes(tmp_path: Path, args: list[str], says: str) -> None:
 def test_broken_recordings(tmp_path: Path) -> None:
     payload(tmp_path / "in", 10_000)
     doorbell(tmp_path, "record", "in")
+    assert "belongs to the recording" in message(doorbell(tmp_path, "replay", "recording-1.img", status=2))
     (tmp_path / "recording-1.img").rename(tmp_path / "away")
     assert "recording-1.img is missing" in message(doorbell(tmp_path, "replay", "out", status=2))
     state = tmp_path / "recording-0.img.json"
@@ -142,8 +145,9 @@ def test_broken_recordings(tmp_path: Path) -> None:
 def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
     """Ended in the middle, by force or kindly: what had been acknowledged is there."""
     data = random.Random(7).randbytes(MB) * 8
-    with subprocess.Popen(command("record", "-", "--ssd", kind), cwd=tmp_path, env=environment(tmp_path),
-                          stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # fmt: skip
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    args = command("record", "-", "--ssd", kind)
+    with subprocess.Popen(args, cwd=tmp_path, env=environment(tmp_path), **pipes) as process:
         state = tmp_path / "recording-0.img.json"
         assert process.stdin
         end = time.monotonic() + 400
