@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads stretches of the media over AXI4 and gives them out as one stream packet each, in order.
 //
-// Bursts are requested as far ahead as the row buffer has room for their data, so the R channel is never held up and
+// Bursts are requested as far ahead as the row buffer has room for a whole one, so the R channel is never held up and
 // one reader cannot block the other. A burst stays inside an aligned stretch of BURST_BYTES.
 // Latency: command to AR 1 cycle, R to output 1 (FAST) to 3. Throughput: a row a cycle; a burst every 2 cycles.
 module db_ssd_axi_rd #(
@@ -61,19 +61,20 @@ module db_ssd_axi_rd #(
   logic [31:0]        left_d;
   logic [BURST_LG:0]  to_edge, burst_q;     // bytes
   logic [CW-1:0]      burst_rows, reserved_q;
-  logic               last_d, last_q, known_q, offered_q, go, pop;
+  logic               last_d, last_q, known_q, offered_q, room_q, go, pop;
   logic               meta_ready, meta_valid, meta_last;
   logic [$clog2(ROWS):0]   row_level;
   logic               row_rlast, row_err;
 
   // The next burst is worked out in the cycle after the one before it has left: bursts go every other cycle. Once
-  // offered, a burst stays, also when stop comes.
+  // offered, a burst stays, also when stop comes. room_q: what was reserved a cycle ago leaves room for a whole burst;
+  // that burst was not requested in that cycle, as known_q says.
   assign off_d      = busy_q ? addr_q[BURST_LG-1:0] : s_cmd_addr[BURST_LG-1:0];
   assign left_d     = busy_q ? left_q : s_cmd_bytes;
   assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, off_d};
   assign last_d     = left_d <= 32'(to_edge);
   assign burst_rows = CW'(burst_q >> ROW_LG);
-  assign m_ar_valid = busy_q && known_q && (!stop || offered_q) && meta_ready && reserved_q + burst_rows <= CW'(ROWS);
+  assign m_ar_valid = busy_q && known_q && (!stop || offered_q) && meta_ready && room_q;
   assign m_ar_addr  = addr_q;
   assign m_ar_len   = 8'(burst_rows - 1'b1);
   assign go         = m_ar_valid && m_ar_ready;
@@ -84,6 +85,7 @@ module db_ssd_axi_rd #(
     last_q  <= last_d;
     burst_q <= last_d ? left_d[BURST_LG:0] : to_edge;
     known_q   <= !go;
+    room_q    <= reserved_q <= CW'(ROWS - BURST_BYTES / ROW_BYTES);
     offered_q <= m_ar_valid && !m_ar_ready;
     if (go) begin
       addr_q     <= addr_q + ADDR_W'(burst_q);
