@@ -281,8 +281,9 @@ module db_pcie_rd #(
   );
 
   db_fifo #(
-      .WIDTH(USER_W),
-      .DEPTH(MAX_PKTS)
+      .WIDTH (USER_W),
+      .DEPTH (MAX_PKTS),
+      .AROUND(1'b0)
   ) u_users (
       .clk    (clk),
       .rst    (rst),
@@ -304,7 +305,7 @@ module db_pcie_rd #(
   assign fail_here = row_q == (end_valid ? end_fail_row : fail_row_q);
   assign row_err   = sent_fail_q || (fail && fail_here);
   assign row_take  = row_valid && row_ready;
-  assign row_end   = user_valid && row_ready && row_last;  // row_take && row_last
+  assign row_end   = row_ready && row_last;  // row_take && row_last, as a packet with an end has its user
 
   always_ff @(posedge clk) begin
     if (row_take) begin
@@ -320,6 +321,8 @@ module db_pcie_rd #(
       pkt_out_q   <= '0;
     end
   end
+
+  assert property (@(posedge clk) disable iff (rst) !end_valid || user_valid);
 
   logic [N*ROW_W-1:0] bank_row;
   always_comb for (int k = 0; k < N; k++) bank_row[k*ROW_W+:ROW_W] = rc_row[k*PORT_ROW_W+:ROW_W];

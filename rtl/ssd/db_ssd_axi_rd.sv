@@ -61,7 +61,7 @@ module db_ssd_axi_rd #(
   logic [31:0]        left_d;
   logic [BURST_LG:0]  to_edge, burst_q;     // bytes
   logic [CW-1:0]      burst_rows, reserved_q;
-  logic               last_d, last_q, known_q, offered_q, room_q, go, pop;
+  logic               last_d, last_q, known_q, offered_q, room_q, go, go_q, go_last_q, pop;
   logic               meta_ready, meta_valid, meta_last;
   logic [$clog2(ROWS):0]   row_level;
   logic               row_rlast, row_err;
@@ -98,7 +98,9 @@ module db_ssd_axi_rd #(
       left_q <= s_cmd_bytes;
       user_q <= s_cmd_user;
     end
-    reserved_q <= reserved_q + (go ? burst_rows : '0) - CW'(pop);
+    go_q       <= go && !rst;
+    go_last_q  <= last_q;
+    reserved_q <= go ? reserved_q + (burst_rows - CW'(pop)) : reserved_q - CW'(pop);
     if (rst) begin
       offered_q  <= 1'b0;
       busy_q     <= 1'b0;
@@ -106,9 +108,9 @@ module db_ssd_axi_rd #(
     end
   end
 
-  // A burst's meaning waits until its rows leave.
+  // A burst's meaning waits until its rows leave. It goes in a cycle late, before the next burst and command.
   db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
-    .clk, .rst, .s_valid(go), .s_ready(meta_ready), .s_data({user_q, last_q}),
+    .clk, .rst, .s_valid(go_q), .s_ready(meta_ready), .s_data({user_q, go_last_q}),
     .m_valid(meta_valid), .m_ready(pop && row_rlast), .m_data({m_axis_tuser, meta_last}), .level());
   db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS), .AROUND(FAST)) i_rows (
     .clk, .rst, .s_valid(s_r_valid), .s_ready(s_r_ready), .s_data({s_r_data, s_r_resp[1], s_r_last}),
