@@ -2,14 +2,14 @@
 // MSI-X: table, pending bits, and the writes to the host that are the interrupts. One function.
 //
 // Register window of 8 KiB: the table at 0x0000 (16 bytes a vector: address, upper address, data, control with the
-// mask in bit 0), the pending bits at 0x1000; what lies outside reads 0 and ignores writes. The table is one RAM of two
-// 64-bit words a vector; a write reads, merges the enabled bytes and writes back. After rst every vector is masked
-// (2 * NUM_VEC cycles, in which nothing is taken).
+// mask in bit 0), the pending bits at 0x1000; what lies outside reads 0 and ignores writes. The table is one RAM, a
+// vector a word; a write reads, merges the enabled bytes and writes back. After rst every vector is masked (NUM_VEC
+// cycles, in which nothing is taken).
 // A request for a vector that is masked, by its own bit or by the function's, sets its pending bit. It goes out once
 // when the mask goes: at once after a write to the vector's control, by a walk over all vectors (a cycle a vector)
 // when the function's mask falls. With MSI-X disabled requests are dropped and the pending bits are cleared.
 //
-// Latency: 3 cycles from irq_valid to m_post_valid. Throughput: an interrupt every 3 cycles. Register accesses go
+// Latency: 2 cycles from irq_valid to m_post_valid. Throughput: an interrupt every 2 cycles. Register accesses go
 // first: 2 cycles to reg_rvalid.
 module db_pcie_msix #(
     parameter int unsigned NUM_VEC = 33  // vectors, 1..256
@@ -40,9 +40,7 @@ module db_pcie_msix #(
     output logic [63:0]  m_post_addr,
     output logic [31:0]  m_post_data
 );
-  localparam int unsigned AW = $clog2(2 * NUM_VEC);
   localparam int unsigned VW = NUM_VEC > 1 ? $clog2(NUM_VEC) : 1;
-  localparam logic [AW-1:0] LAST_WORD = AW'(2 * NUM_VEC - 1);
 
   if (NUM_VEC < 1 || NUM_VEC > 256) begin : g_bad
     $error("%m: NUM_VEC must be 1..256 (is %0d)", NUM_VEC);
@@ -52,13 +50,12 @@ module db_pcie_msix #(
     INIT,   // masks every vector
     IDLE,
     ACCESS, // a register's word is read
-    CHECK,  // a vector was unmasked: read its address
-    ADDR,   // address is there, read data and control
-    SEND    // data and control are there
+    CHECK,  // a vector was unmasked: read its word
+    SEND    // the word is there
   } state_e;
 
   state_e             state_q;
-  logic [AW-1:0]      init_q;
+  logic [VW-1:0]      init_q;
   logic [NUM_VEC-1:0] pending_q;
   logic               allow, allow_q;       // the function may send
   logic               walk_q, walk_turn_q;  // walking over pending vectors; its turn before a request
@@ -66,7 +63,6 @@ module db_pcie_msix #(
 
   logic [VW-1:0]      vec_q;       // under way
   logic               is_req_q;    // a new request; else a pending one
-  logic [63:0]        addr_q;
   logic [7:0]         fn_q;
 
   // ------------------------------------------------------------------ register access
@@ -79,12 +75,12 @@ module db_pcie_msix #(
 
   // ------------------------------------------------------------------ the table
   logic          ram_we, ram_re;
-  logic [AW-1:0] ram_waddr, ram_raddr;
-  logic [63:0]   ram_wdata, ram_rdata;
+  logic [VW-1:0] ram_waddr, ram_raddr;
+  logic [127:0]  ram_wdata, ram_rdata;  // control, data, upper address, address
 
   db_ram_sdp #(
-      .WIDTH(64),
-      .DEPTH(2 * NUM_VEC)
+      .WIDTH(128),
+      .DEPTH(2 ** VW)
   ) i_table (
       .clk,
       .we   (ram_we),
@@ -104,23 +100,19 @@ module db_pcie_msix #(
   assign reg_ready = state_q == IDLE;
   assign irq_ready = state_q == IDLE && !reg_valid && !(walk_q && walk_turn_q);
   assign post_free = !m_post_valid || m_post_ready;
-  assign masked    = ram_rdata[32] || !allow;
+  assign masked    = ram_rdata[96] || !allow;
 
   always_comb begin
-    ram_re    = 1'b1;
-    ram_raddr = AW'({vec_q, 1'b1});
-    unique case (state_q)
-      IDLE: begin
-        if (reg_valid) ram_raddr = AW'(reg_addr[11:3]);
-        else if (take_irq) ram_raddr = AW'({irq_vector[VW-1:0], 1'b0});
-        else ram_raddr = AW'({walk_vec_q, 1'b0});
-      end
-      CHECK:   ram_raddr = AW'({vec_q, 1'b0});
-      default: ram_re = state_q == ADDR;
-    endcase
+    ram_re    = state_q == IDLE || state_q == CHECK;
+    ram_raddr = vec_q;
+    if (state_q == IDLE) begin
+      if (reg_valid) ram_raddr = reg_addr[4 +: VW];
+      else if (take_irq) ram_raddr = irq_vector[VW-1:0];
+      else ram_raddr = walk_vec_q;
+    end
   end
 
-  assign old_dw = acc_addr_q[2] ? ram_rdata[63:32] : ram_rdata[31:0];
+  assign old_dw = ram_rdata[32*acc_addr_q[3:2] +: 32];
   always_comb begin
     for (int i = 0; i < 4; i++) new_dw[8*i +: 8] = acc_be_q[i] ? acc_wdata_q[8*i +: 8] : old_dw[8*i +: 8];
     if (acc_addr_q[3:2] == 2'b11) new_dw[31:1] = '0;
@@ -130,11 +122,12 @@ module db_pcie_msix #(
     if (state_q == INIT) begin
       ram_we    = 1'b1;
       ram_waddr = init_q;
-      ram_wdata = {31'd0, init_q[0], 32'd0};  // control: masked
+      ram_wdata = {31'd0, 1'b1, 96'd0};  // control: masked
     end else begin
       ram_we    = state_q == ACCESS && acc_wr_q && acc_table_q;
-      ram_waddr = AW'(acc_addr_q[11:3]);
-      ram_wdata = acc_addr_q[2] ? {new_dw, ram_rdata[31:0]} : {ram_rdata[63:32], new_dw};
+      ram_waddr = acc_addr_q[4 +: VW];
+      ram_wdata = ram_rdata;
+      ram_wdata[32*acc_addr_q[3:2] +: 32] = new_dw;
     end
   end
 
@@ -148,7 +141,7 @@ module db_pcie_msix #(
     init_q <= init_q + 1'b1;
 
     unique case (state_q)
-      INIT: if (init_q == LAST_WORD) state_q <= IDLE;
+      INIT: if (init_q == VW'(NUM_VEC - 1)) state_q <= IDLE;
       IDLE: begin
         acc_wr_q    <= reg_wr;
         acc_addr_q  <= reg_addr;
@@ -163,12 +156,12 @@ module db_pcie_msix #(
           state_q <= ACCESS;
         end else if (take_irq) begin
           walk_turn_q <= 1'b1;
-          if (cfg_msix_enable && irq_vector < 16'(NUM_VEC)) state_q <= ADDR;
+          if (cfg_msix_enable && irq_vector < 16'(NUM_VEC)) state_q <= SEND;
         end else if (take_walk) begin
           walk_turn_q <= 1'b0;
           walk_vec_q  <= walk_vec_q + 1'b1;
           if (walk_vec_q == VW'(NUM_VEC - 1)) walk_q <= 1'b0;
-          if (pending_q[walk_vec_q]) state_q <= ADDR;
+          if (pending_q[walk_vec_q]) state_q <= SEND;
         end
       end
       ACCESS: begin
@@ -181,11 +174,7 @@ module db_pcie_msix #(
           state_q <= CHECK;
         end
       end
-      CHECK: state_q <= ADDR;
-      ADDR: begin
-        addr_q  <= ram_rdata;
-        state_q <= SEND;
-      end
+      CHECK: state_q <= SEND;
       default: begin  // SEND
         if (masked) begin
           if (is_req_q) pending_q[vec_q] <= 1'b1;
@@ -195,7 +184,7 @@ module db_pcie_msix #(
         end else if (post_free) begin
           m_post_valid     <= 1'b1;
           m_post_fn        <= fn_q;
-          m_post_addr      <= {addr_q[63:2], 2'b00};
+          m_post_addr      <= {ram_rdata[63:2], 2'b00};
           pending_q[vec_q] <= 1'b0;
           state_q          <= IDLE;
         end
@@ -221,7 +210,7 @@ module db_pcie_msix #(
   end
 
   logic [31:0] post_data_q;
-  always_ff @(posedge clk) if (state_q == SEND && post_free) post_data_q <= ram_rdata[31:0];
+  always_ff @(posedge clk) if (state_q == SEND && post_free) post_data_q <= ram_rdata[95:64];
 
   assign m_post_data = post_data_q;
 endmodule

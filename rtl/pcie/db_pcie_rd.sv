@@ -8,6 +8,7 @@
 //   row on (the data there is arbitrary). A packet may be longer than the ring.
 // Why its own ring and tags: no client waits behind another's data.
 // Latency: 2 cycles from s_req to m_rd; 2 cycles from done_valid of the oldest tag to its first row on m_axis.
+// A chunk is taken when the ring has room for the longest one.
 // Throughput: a chunk every other cycle in, one retired tag and one row a cycle out.
 module db_pcie_rd #(
     parameter int DATA_W      = 256,   // bits of a beat: 128, 256 or 512
@@ -125,25 +126,26 @@ module db_pcie_rd #(
   logic [TI_W:0]   tag_alloc_q, tag_retire_q;
   logic [ROW_W:0]  row_q;       // next row to leave
   logic [PC_W-1:0] pkts_q;      // packets inside
+  logic [ROW_W:0]  gone_q;      // rows before this one have been read
   logic [     W:0] alloc_end, alloc_used;
   logic [ROW_W:0]  alloc_end_row;
-  logic            space_ok, send_ok, take, row_take, row_last;
+  logic            room_q, send_ok, take, row_take, row_last, row_end;
   logic            rd_valid_q;
 
   assign alloc_end     = alloc_q + (W + 1)'(chunk_len_dw);
-  assign alloc_used    = alloc_end - {row_q, LANE_W'(0)};
+  assign alloc_used    = alloc_q - {gone_q, LANE_W'(0)};
   assign alloc_end_row = alloc_end[W:LANE_W] + (ROW_W + 1)'(alloc_end[LANE_W-1:0] != '0);
-  assign space_ok      = !alloc_used[W] || alloc_used[W-1:0] == '0;
-  // A request every other cycle is more than the link takes; ready from the arbiter stays out of what follows.
+  // A request every other cycle is more than the link takes. So ready from the arbiter stays out of what follows, and
+  // there is a cycle to see whether tag and ring have room for another chunk, as long as any may be.
   assign send_ok       = chunk_drop || !rd_valid_q;
-  assign take          = chunk_valid && space_ok && send_ok
-                         && tag_alloc_q != {~tag_retire_q[TI_W], tag_retire_q[TI_W-1:0]}
-                         && !(chunk_first && pkts_q[PC_W-1]);
+  assign take          = chunk_valid && room_q && send_ok && !(chunk_first && pkts_q[PC_W-1]);
   assign chunk_ready   = take;
 
   assign m_rd_valid = rd_valid_q && !stop;
 
   always_ff @(posedge clk) begin
+    room_q <= !take && alloc_used <= (W + 1)'(RING_DW - CHUNK_BYTES / 4)
+              && tag_alloc_q != {~tag_retire_q[TI_W], tag_retire_q[TI_W-1:0]};
     if (take) begin
       alloc_q     <= chunk_last ? {alloc_end_row, LANE_W'(0)} : alloc_end;
       tag_alloc_q <= tag_alloc_q + 1'b1;
@@ -157,8 +159,9 @@ module db_pcie_rd #(
       m_rd_tag     <= 8'(TAG_BASE) + 8'(tag_alloc_q[TI_W-1:0]);
       m_rd_ring_dw <= RING_DW_W'(alloc_q[W-1:0]);
     end
-    pkts_q <= pkts_q + PC_W'(take && chunk_first) - PC_W'(row_take && row_last);
+    pkts_q <= pkts_q + PC_W'(take && chunk_first) - PC_W'(row_end);
     if (rst) begin
+      room_q      <= 1'b0;
       alloc_q     <= '0;
       tag_alloc_q <= '0;
       rd_valid_q  <= 1'b0;
@@ -272,14 +275,15 @@ module db_pcie_rd #(
       .s_ready(),  // never full: MAX_PKTS packets at most are inside
       .s_data ({fail_d, fail_row_d, last_row, last_dw}),
       .m_valid(end_valid),
-      .m_ready(row_take && row_last),
+      .m_ready(row_end),
       .m_data ({end_fail, end_fail_row, end_row, end_dw}),
       .level  ()
   );
 
   db_fifo #(
-      .WIDTH(USER_W),
-      .DEPTH(MAX_PKTS)
+      .WIDTH (USER_W),
+      .DEPTH (MAX_PKTS),
+      .AROUND(1'b0)
   ) u_users (
       .clk    (clk),
       .rst    (rst),
@@ -287,7 +291,7 @@ module db_pcie_rd #(
       .s_ready(),  // never full, as above
       .s_data (chunk_user),
       .m_valid(user_valid),
-      .m_ready(row_take && row_last),
+      .m_ready(row_end),
       .m_data (user),
       .level  ()
   );
@@ -301,19 +305,24 @@ module db_pcie_rd #(
   assign fail_here = row_q == (end_valid ? end_fail_row : fail_row_q);
   assign row_err   = sent_fail_q || (fail && fail_here);
   assign row_take  = row_valid && row_ready;
+  assign row_end   = row_ready && row_last;  // row_take && row_last, as a packet with an end has its user
 
   always_ff @(posedge clk) begin
     if (row_take) begin
       row_q       <= row_q + 1'b1;
       sent_fail_q <= row_err && !row_last;
-      if (row_last) pkt_out_q <= pkt_out_q + 1'b1;
     end
+    if (row_end) pkt_out_q <= pkt_out_q + 1'b1;
+    if (row_ready) gone_q <= row_q;  // a row is read when it is taken, or before the next one is
     if (rst) begin
       row_q       <= '0;
+      gone_q      <= '0;
       sent_fail_q <= 1'b0;
       pkt_out_q   <= '0;
     end
   end
+
+  assert property (@(posedge clk) disable iff (rst) !end_valid || user_valid);
 
   logic [N*ROW_W-1:0] bank_row;
   always_comb for (int k = 0; k < N; k++) bank_row[k*ROW_W+:ROW_W] = rc_row[k*PORT_ROW_W+:ROW_W];

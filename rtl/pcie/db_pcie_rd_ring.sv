@@ -3,6 +3,8 @@
 //
 // Why banks: completion data begins at any dword of the ring; db_pcie_rc rotates it so that lane k belongs to bank k,
 //   and a beat then touches two neighbouring rows in one cycle.
+// A row that is asked for while the output waits is put by, so that s_row_ready is a register. It is read later: it
+// must not be written before s_row_ready is high again.
 // Latency: 1 cycle from s_row to m_axis_tvalid; m_axis_tdata is the memories' output, which holds still while nothing
 // is read. Throughput: one row a cycle; write and read ports are independent.
 module db_pcie_rd_ring #(
@@ -31,7 +33,14 @@ module db_pcie_rd_ring #(
     output logic [META_W-1:0] m_axis_tmeta
 );
 
-  assign s_row_ready = !m_axis_tvalid || m_axis_tready;
+  logic              spare_valid_q, out_free, get_valid;
+  logic [ ROW_W-1:0] spare_row_q, get_row;
+  logic [META_W-1:0] spare_meta_q;
+
+  assign s_row_ready = !spare_valid_q;
+  assign out_free    = !m_axis_tvalid || m_axis_tready;
+  assign get_valid   = spare_valid_q || s_row_valid;
+  assign get_row     = spare_valid_q ? spare_row_q : s_row;
 
   for (genvar k = 0; k < N; k++) begin : g_bank
     db_ram_sdp #(
@@ -42,18 +51,26 @@ module db_pcie_rd_ring #(
         .we   (wr_we[k]),
         .waddr(wr_row[k*ROW_W+:ROW_W]),
         .wdata(wr_data[k*32+:32]),
-        .re   (s_row_valid && s_row_ready),
-        .raddr(s_row),
+        .re   (get_valid && out_free),
+        .raddr(get_row),
         .rdata(m_axis_tdata[k*32+:32])
     );
   end
 
   always_ff @(posedge clk) begin
     if (s_row_ready) begin
-      m_axis_tvalid <= s_row_valid;
-      m_axis_tmeta  <= s_row_meta;
+      spare_row_q  <= s_row;
+      spare_meta_q <= s_row_meta;
     end
-    if (rst) m_axis_tvalid <= 1'b0;
+    spare_valid_q <= get_valid && !out_free;
+    if (out_free) begin
+      m_axis_tvalid <= get_valid;
+      m_axis_tmeta  <= spare_valid_q ? spare_meta_q : s_row_meta;
+    end
+    if (rst) begin
+      spare_valid_q <= 1'b0;
+      m_axis_tvalid <= 1'b0;
+    end
   end
 
 endmodule

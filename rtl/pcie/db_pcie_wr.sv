@@ -248,7 +248,8 @@ module db_pcie_wr
   logic       act_valid_q, act_first_q, act_last_q;
   logic       act_tail_q, act_take_q;  // this beat is a tail; this beat takes a row
   logic [6:0] act_left_q;              // beats after this one
-  logic       step, out_free, done_room_q, row_counts, next_counts, may_go;
+  logic       step, out_ready, done_room_q, row_counts, next_counts, may_go;
+  logic       act_void;                // this beat ends a packet and puts nothing on RQ: it waits until RQ is empty
   logic [ROW_W-1:0] lack_q, lack_next;
   logic       lack_0_q, lack_1_q;      // at most 0, exactly 1
   logic [$clog2(DONE_DEPTH):0] done_level;
@@ -257,12 +258,13 @@ module db_pcie_wr
   assign next_counts = tlp.brief ? row_in_q[2] : row_in;
   assign lack_next   = tlp.end_row - (tlp.brief ? rows_late_q : rows_in_q) - ROW_W'(next_counts);
   assign may_go      = !act_first_q || (done_room_q && (lack_0_q || (lack_1_q && row_counts)));
-  assign step        = act_valid_q && out_free && may_go;
+  assign act_void    = act_q.h.drop && act_q.h.last && act_last_q;
+  assign step        = act_valid_q && out_ready && may_go && !(act_void && m_axis_rq_tvalid);
   assign take        = step && act_take_q;
   assign tlp_ready   = !act_valid_q || (act_last_q && step);
 
   always_ff @(posedge clk) begin
-    done_room_q <= done_level <= 4'(DONE_DEPTH - 3);  // at most 3 packets end between here and the FIFO
+    done_room_q <= done_level <= 4'(DONE_DEPTH - 5);  // at most 5 packets end between here and the FIFO
     if (row_counts && !lack_0_q) begin
       lack_q   <= lack_q - 1'b1;
       lack_0_q <= lack_1_q;
@@ -310,14 +312,14 @@ module db_pcie_wr
     if (H != 0 && act_first_q) beat[127:0] = desc;
   end
 
-  logic                 out_valid_q, out_last_q, out_done_q;
-  logic [DATA_W-1:0]    out_data_q;
-  logic [N-1:0]         out_keep_q;
-  logic [RQ_USER_W-1:0] out_user_q;
-  logic [USER_W-1:0]    done_user_q;
-  logic                 done_push;
+  logic [N-1:0]         keep;
+  logic                 end_err, end_last;        // of the row that this beat ends with
+  logic                 out_done, out_err;        // in RQ's register: the last beat of a packet
+  logic [USER_W-1:0]    out_user;
 
-  assign out_free = !out_valid_q || m_axis_rq_tready;
+  assign end_err  = act_take_q ? cur_err : prev_err_q;
+  assign end_last = act_take_q ? cur_last : prev_last_q;
+  always_comb for (int l = 0; l < int'(N); l++) keep[l] = !act_last_q || LN'(l) <= act_q.last_lane;
 
   always_ff @(posedge clk) begin
     if (take) begin
@@ -326,30 +328,38 @@ module db_pcie_wr
       prev_err_q  <= cur_err;
       prev_last_q <= cur_last;
     end
-    if (out_free) begin
-      out_valid_q <= step && !act_q.h.drop;
-      out_last_q  <= act_last_q;
-      out_data_q  <= beat;
-      out_user_q  <= RQ_USER_W'(rq_user(int'(DATA_W), act_first_q, desc,
-                                        act_last_q ? 5'(act_q.last_lane) + 1'b1 : 5'(N)));
-      out_done_q  <= step && act_last_q && act_q.h.last;
-      done_user_q <= act_q.h.user;
-      for (int l = 0; l < int'(N); l++) out_keep_q[l] <= !act_last_q || LN'(l) <= act_q.last_lane;
-    end
-    if (rst) begin
-      out_valid_q <= 1'b0;
-      out_done_q  <= 1'b0;
-    end
   end
 
-  assign m_axis_rq_tdata  = out_data_q;
-  assign m_axis_rq_tkeep  = out_keep_q;
-  assign m_axis_rq_tlast  = out_last_q;
-  assign m_axis_rq_tuser  = out_user_q;
-  assign m_axis_rq_tvalid = out_valid_q;
+  // RQ's ready ends here, in registers.
+  db_skid #(
+      .WIDTH(DATA_W + int'(N) + RQ_USER_W + USER_W + 3)
+  ) i_out (
+      .clk,
+      .rst,
+      .s_valid(step && !act_q.h.drop),
+      .s_ready(out_ready),
+      .s_data ({act_last_q && act_q.h.last, end_err, act_q.h.user, act_last_q,
+                RQ_USER_W'(rq_user(int'(DATA_W), act_first_q, desc, act_last_q ? 5'(act_q.last_lane) + 1'b1 : 5'(N))),
+                keep, beat}),
+      .m_valid(m_axis_rq_tvalid),
+      .m_ready(m_axis_rq_tready),
+      .m_data ({out_done, out_err, out_user, m_axis_rq_tlast, m_axis_rq_tuser, m_axis_rq_tkeep, m_axis_rq_tdata})
+  );
 
-  // While the last beat of a packet is in the output register, prev is the packet's last row.
-  assign done_push = out_done_q && out_free;
+  // ------------------------------------------------------------------ reports
+  // late: the report of the cycle before. It goes out at once, or into the FIFO if it is not taken.
+  logic              late_valid_q, late_err_q, kept_valid, kept_err;
+  logic [USER_W-1:0] late_user_q, kept_user;
+
+  assign m_done_valid = kept_valid || late_valid_q;
+  assign m_done_user  = kept_valid ? kept_user : late_user_q;
+  assign m_done_err   = kept_valid ? kept_err : late_err_q;
+
+  always_ff @(posedge clk) begin
+    late_valid_q <= !rst && (m_axis_rq_tvalid ? m_axis_rq_tready && out_done : step && act_void);
+    late_user_q  <= m_axis_rq_tvalid ? out_user : act_q.h.user;
+    late_err_q   <= m_axis_rq_tvalid ? out_err : end_err;
+  end
 
   db_fifo #(
       .WIDTH(USER_W + 1),
@@ -357,12 +367,12 @@ module db_pcie_wr
   ) i_done (
       .clk,
       .rst,
-      .s_valid(done_push),
+      .s_valid(late_valid_q && (kept_valid || !m_done_ready)),
       .s_ready(),  // room was checked before the TLP started
-      .s_data ({prev_err_q, done_user_q}),
-      .m_valid(m_done_valid),
+      .s_data ({late_err_q, late_user_q}),
+      .m_valid(kept_valid),
       .m_ready(m_done_ready),
-      .m_data ({m_done_err, m_done_user}),
+      .m_data ({kept_err, kept_user}),
       .level  (done_level)
   );
 
@@ -374,5 +384,5 @@ module db_pcie_wr
   end
   assert property (@(posedge clk) disable iff (rst) !(s_seg_valid && s_seg_ready) || s_seg_first == !seg_open_q);
   assert property (@(posedge clk) disable iff (rst) !take || cur_valid);
-  assert property (@(posedge clk) disable iff (rst) !done_push || prev_last_q);
+  assert property (@(posedge clk) disable iff (rst) !(step && act_last_q && act_q.h.last) || end_last);
 endmodule

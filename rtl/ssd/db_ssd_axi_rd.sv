@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads stretches of the media over AXI4 and gives them out as one stream packet each, in order.
 //
-// Bursts are requested as far ahead as the row buffer has room for their data, so the R channel is never held up and
+// Bursts are requested as far ahead as the row buffer has room for a whole one, so the R channel is never held up and
 // one reader cannot block the other. A burst stays inside an aligned stretch of BURST_BYTES.
 // Latency: command to AR 1 cycle, R to output 1 (FAST) to 3. Throughput: a row a cycle; a burst every 2 cycles.
 module db_ssd_axi_rd #(
@@ -61,19 +61,20 @@ module db_ssd_axi_rd #(
   logic [31:0]        left_d;
   logic [BURST_LG:0]  to_edge, burst_q;     // bytes
   logic [CW-1:0]      burst_rows, reserved_q;
-  logic               last_d, last_q, known_q, offered_q, go, pop;
+  logic               last_d, last_q, known_q, offered_q, room_q, go, go_q, go_last_q, pop;
   logic               meta_ready, meta_valid, meta_last;
   logic [$clog2(ROWS):0]   row_level;
   logic               row_rlast, row_err;
 
   // The next burst is worked out in the cycle after the one before it has left: bursts go every other cycle. Once
-  // offered, a burst stays, also when stop comes.
+  // offered, a burst stays, also when stop comes. room_q: what was reserved a cycle ago leaves room for a whole burst;
+  // that burst was not requested in that cycle, as known_q says.
   assign off_d      = busy_q ? addr_q[BURST_LG-1:0] : s_cmd_addr[BURST_LG-1:0];
   assign left_d     = busy_q ? left_q : s_cmd_bytes;
   assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, off_d};
   assign last_d     = left_d <= 32'(to_edge);
   assign burst_rows = CW'(burst_q >> ROW_LG);
-  assign m_ar_valid = busy_q && known_q && (!stop || offered_q) && meta_ready && reserved_q + burst_rows <= CW'(ROWS);
+  assign m_ar_valid = busy_q && known_q && (!stop || offered_q) && meta_ready && room_q;
   assign m_ar_addr  = addr_q;
   assign m_ar_len   = 8'(burst_rows - 1'b1);
   assign go         = m_ar_valid && m_ar_ready;
@@ -84,6 +85,7 @@ module db_ssd_axi_rd #(
     last_q  <= last_d;
     burst_q <= last_d ? left_d[BURST_LG:0] : to_edge;
     known_q   <= !go;
+    room_q    <= reserved_q <= CW'(ROWS - BURST_BYTES / ROW_BYTES);
     offered_q <= m_ar_valid && !m_ar_ready;
     if (go) begin
       addr_q     <= addr_q + ADDR_W'(burst_q);
@@ -96,7 +98,9 @@ module db_ssd_axi_rd #(
       left_q <= s_cmd_bytes;
       user_q <= s_cmd_user;
     end
-    reserved_q <= reserved_q + (go ? burst_rows : '0) - CW'(pop);
+    go_q       <= go && !rst;
+    go_last_q  <= last_q;
+    reserved_q <= go ? reserved_q + (burst_rows - CW'(pop)) : reserved_q - CW'(pop);
     if (rst) begin
       offered_q  <= 1'b0;
       busy_q     <= 1'b0;
@@ -104,9 +108,9 @@ module db_ssd_axi_rd #(
     end
   end
 
-  // A burst's meaning waits until its rows leave.
+  // A burst's meaning waits until its rows leave. It goes in a cycle late, before the next burst and command.
   db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
-    .clk, .rst, .s_valid(go), .s_ready(meta_ready), .s_data({user_q, last_q}),
+    .clk, .rst, .s_valid(go_q), .s_ready(meta_ready), .s_data({user_q, go_last_q}),
     .m_valid(meta_valid), .m_ready(pop && row_rlast), .m_data({m_axis_tuser, meta_last}), .level());
   db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS), .AROUND(FAST)) i_rows (
     .clk, .rst, .s_valid(s_r_valid), .s_ready(s_r_ready), .s_data({s_r_data, s_r_resp[1], s_r_last}),

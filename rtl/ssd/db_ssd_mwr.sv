@@ -35,7 +35,7 @@ module db_ssd_mwr
   input  logic                s_axis_tlast,
   input  logic [$clog2(DATA_W/32):0] s_axis_tdw,
   input  logic                s_axis_terr,
-  // result of the PRP walk of the packet, there before its last row
+  // result of the PRP walk of the packet, there before its last row; taken the cycle after it
   input  logic                s_prp_valid,
   output logic                s_prp_ready,
   input  status_t             s_prp_status,
@@ -214,10 +214,10 @@ module db_ssd_mwr
                      discard_last || (discard && fill);
   assign prp_pop   = (write_row && last_row && item.last && !fill) || (cmp_row && cmp_last) || discard_last ||
                      (media_end && cmd_q.op == CMD_DSM);
-  assign s_prp_ready = prp_pop;
   assign drained   = burst_level == '0 && !m_w_valid && !m_aw_valid;
 
   always_ff @(posedge clk) begin
+    s_prp_ready <= prp_pop && !rst;  // the next packet's last row is some rows away
     dry_q <= (no_more_rows && !(s_axis_tvalid && s_axis_tready)) ? (dry_q[4] ? dry_q : dry_q + 1'b1) : '0;
     if (write_row) begin
       row_q    <= last_row ? '0 : row_q + 1'b1;

@@ -144,8 +144,8 @@ async def latency_and_rate(dut: Any) -> None:
             taken.append(b.cycle)
     dut.irq_valid.value = 0
     await b.settle()
-    assert [c - t for (c, _, _), t in zip(b.sent, taken)] == [3] * len(taken)
-    assert [y - x for x, y in zip(taken, taken[1:])] == [3] * (len(taken) - 1)
+    assert [c - t for (c, _, _), t in zip(b.sent, taken)] == [2] * len(taken)
+    assert [y - x for x, y in zip(taken, taken[1:])] == [2] * (len(taken) - 1)
     assert b.take() == [b.message(0)] * len(taken)
 
 
