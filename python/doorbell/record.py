@@ -153,6 +153,11 @@ class Session:
             for _ in range(every):
                 self.advance()
 
+    def check(self) -> None:
+        """Nobody has broken a rule: PCIe, doorbells, packets to the host."""
+        if broken := self.sim.errors():
+            raise UserError(f"rules were broken: {broken}", 1)
+
     def _bring_up(self) -> None:
         self.wait(lambda: self.sim.up or self.sim.dead, "bring-up of the drives")
         if self.sim.dead:
@@ -361,10 +366,8 @@ def main(
         start = time.monotonic()
         with Session(ssd, paths, sizes, rate) as session, progress_bar(f"recording {input}") as update:
             result = capture(session, file, length, recording, update)
-            broken = session.sim.errors()
+            session.check()
     result |= {"seconds": round(time.monotonic() - start, 2), "images": recording.images}
-    if broken:
-        raise UserError(f"rules of PCIe or NVMe were broken: {broken}", 1)
     show(result, json, [
         f"{result['bytes']:,} bytes on {drives} drives ({ssd}) in {result['seconds']:.1f} s",
         f"simulated {result['simulated_gb_per_s']} GB/s, {result['percent_of_limit']} % of the links' "
@@ -449,6 +452,7 @@ def replay(
         sizes = [p.stat().st_size for p in paths]
         with Session(ssd or recording.ssd, paths, sizes) as session, progress_bar(f"replaying to {output}") as update:
             result = play(session, recording, file, update)
+            session.check()
     result["seconds"] = round(time.monotonic() - start, 2)
     notes = [
         f"{result['bytes']:,} bytes from {result['drives']} drives ({result['ssd']}) in {result['seconds']:.1f} s, "
