@@ -324,9 +324,7 @@ class _Library:
 
 def ports_of(lib_path: str | os.PathLike[str]) -> int:
     """How many root ports, so drives, a built top has."""
-    path = str(Path(lib_path).resolve())
-    library: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(path, _Library(path))
-    return library.ports()
+    return ctypes.CDLL(str(Path(lib_path).resolve())).db_host_ports()
 
 
 def _size_code(size: int, most: int) -> int:
