@@ -42,8 +42,9 @@ FOLDERS = ("common", "pcie", "nvme", "ssd", "host", "compute", "recorder")
 """Folders of rtl/ with one module a file, lowest layer first."""
 
 DEVICE = ("common", "pcie", "nvme", "ssd")
+CSD = (*DEVICE, "compute")
 HOST = ("common", "pcie", "nvme", "host", "recorder")
-"""The folders that a simulator of a device, or of a host, is made of: a change elsewhere builds nothing anew."""
+"""The folders that a simulator of a device, one that computes, or of a host, is made of: a change elsewhere builds nothing anew."""
 
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
 
@@ -260,6 +261,11 @@ def is_host(top: str) -> bool:
     return top.startswith(("db_host", "db_recorder"))
 
 
+def computes(top: str) -> bool:
+    """True if it has operators in its data path, those of rtl/compute."""
+    return top.startswith("db_csd")
+
+
 def runtime_sources(top: str) -> tuple[Path, list[Path]]:
     """The runtime's source that goes with a top, and the headers that it includes, directly or not."""
     folder = paths.ROOT / "sim"
@@ -280,7 +286,9 @@ def model_files(top: str, sources: RtlSources) -> list[Path]:
     """The RTL that a simulator of this top depends on: its folders, and the generated registers of its kind."""
 
     def belongs(file: Path) -> bool:
-        return file.is_relative_to(paths.RTL) or file in sources.extra or is_host(file.stem) == is_host(top)
+        kind = (is_host(file.stem), computes(file.stem))
+        wanted = kind in ((is_host(top), False), (is_host(top), computes(top)))
+        return file.is_relative_to(paths.RTL) or file in sources.extra or wanted
 
     return [f for f in sources.all_files() if belongs(f)]
 
@@ -324,7 +332,7 @@ def simulator(
         coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
     settings = default_params(top, params or {}, extra[0] if extra else None)
     host = is_host(top)
-    sources = rtl_sources(regs(), HOST if host else DEVICE)
+    sources = rtl_sources(regs(), HOST if host else CSD if computes(top) else DEVICE)
     if host:
         sources.extra = []  # no processor
     runtime, headers = runtime_sources(top)
