@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host says to a drive that computes (`db_csd`): keys, what each namespace does, the features C0h to CDh.
+
+    drive.start()
+    compute.load_key(drive, 1, key1=os.urandom(32), key2=os.urandom(32))
+    compute.bind(drive, 1, Op.AES_XTS, slot=1)
+
+docs/operators.md has the same as nvme-cli lines.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from doorbell.nvme import Command, Driver
+from doorbell.operators import Op
+
+KEY_LOAD, KEY_ERASE, BIND = 0xC1, 0xC4, 0xC8
+"""Vendor-specific admin commands; bits 1:0 are the direction of their data."""
+LOG = 0xC0
+ALL_SLOTS = 0xFF
+FOLLOW = 1 << 31
+F_CONFIG, F_KEY, F_IV = 0xC0, 0xC1, 0xCA
+CONFIG_PASS, CONFIG_ADD, CONFIG_AES128, CONFIG_AES256 = 0, 1, 2, 8
+
+
+def key_data(key1: bytes, key2: bytes | None = None, iv: bytes | None = None) -> tuple[int, bytes]:
+    """CDW10 without the slot, and the data, of Key Load. key2: for XTS; iv: for CTR."""
+    if len(key1) not in (16, 32) or (key2 is not None and len(key2) != len(key1)):
+        raise ValueError("a key has 16 or 32 bytes, both the same")
+    if iv is not None and len(iv) != 16:
+        raise ValueError("an IV has 16 bytes")
+    flags = (len(key1) == 32) << 8 | (iv is not None) << 9 | (key2 is not None) << 10
+    return flags, key1.ljust(32, b"\0") + (key2 or b"").ljust(32, b"\0") + (iv or bytes(16))
+
+
+def load_key_try(drive: Driver, slot: int, key1: bytes, key2: bytes | None = None, iv: bytes | None = None) -> Command:
+    """Load a key into a slot; the status is the caller's to look at. Nothing of the key stays in host memory."""
+    flags, data = key_data(key1, key2, iv)
+    buffer = drive.buffer(len(data))
+    try:
+        buffer.write(data)
+        return drive.admin_try(KEY_LOAD, buffer=buffer, cdw10=slot | flags)
+    finally:
+        buffer.write(bytes(len(data)))
+        buffer.free()
+
+
+def load_key(drive: Driver, slot: int, key1: bytes, key2: bytes | None = None, iv: bytes | None = None) -> None:
+    load_key_try(drive, slot, key1, key2, iv).check()
+
+
+def erase_key(drive: Driver, slot: int = ALL_SLOTS) -> None:
+    drive.admin(KEY_ERASE, cdw10=slot)
+
+
+def bind(drive: Driver, nsid: int, op: int, slot: int = 0, addend: int = 0) -> None:
+    """From now on `op` is done with the data of this namespace, with the key of `slot`. addend: the adder's, for all."""
+    drive.admin(BIND, nsid=nsid, cdw10=int(op) | slot << 8, cdw11=addend)
+
+
+def follow(drive: Driver, nsid: int) -> None:
+    """The namespace does again what feature C0h says."""
+    drive.admin(BIND, nsid=nsid, cdw10=FOLLOW)
+
+
+@dataclass(frozen=True)
+class State:
+    """Log page C0h. ctr, xts: the slots whose key is for that. bound: (operator, slot, by command) by namespace."""
+
+    slots: int
+    ops: frozenset[Op]
+    config: int
+    ctr: frozenset[int]
+    xts: frozenset[int]
+    bound: dict[int, tuple[Op, int, bool]]
+
+
+def state(drive: Driver) -> State:
+    raw = drive.get_log(LOG, 512)
+    _version, slots, namespaces, ops, config = struct.unpack_from("<HBBIB", raw)
+    valid = raw[16 : 16 + slots]
+    bound = {n + 1: (Op(raw[128 + 4 * n]), raw[129 + 4 * n], bool(raw[130 + 4 * n])) for n in range(namespaces)}
+    return State(slots, frozenset(op for op in Op if ops >> op & 1), config,
+                 frozenset(i for i, v in enumerate(valid) if v & 1), frozenset(i for i, v in enumerate(valid) if v & 2),
+                 bound)
+
+
+def features(config: int, key: bytes = b"", iv: bytes = b"", addend: int | None = None) -> list[tuple[int, int]]:
+    """(feature, value) in the order of the thesis: configuration, key and IV from the last word to the first."""
+    out = [(F_CONFIG, config)]
+    if addend is not None:
+        out.append((F_KEY, addend))
+    for first, vector in ((F_KEY, key), (F_IV, iv)):
+        words = struct.unpack(f">{len(vector) // 4}I", vector)
+        out += [(first + i, word) for i, word in enumerate(reversed(words))]
+    return out
