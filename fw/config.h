@@ -19,6 +19,7 @@
 #define CFG_ABORT_LIMIT      4u
 #define CFG_AER_LIMIT        4u
 #define CFG_ERROR_LOG        32u      // entries
+#define CFG_RESULTS          32u      // of reducers that are kept for log page C1h
 #define CFG_KEEP_ALIVE_100MS 10u      // granularity of Keep Alive
 
 // Temperatures in kelvin. There is no sensor: the drive always reports CFG_TEMPERATURE.

@@ -16,8 +16,16 @@ enum { W_K2 = 8, W_IV = 16, KEY_WORDS = 20 };                         // words o
 #define SLOT_FEATURES 0u
 #define ALL_SLOTS  0xffu
 
+typedef struct {
+    uint32_t number, command, nsid, bytes;
+    uint64_t lba;
+    uint32_t digest[8];
+} result_t;
+
 uint32_t csd_slots;                                                   // 0: no operators
 
+static result_t results[CFG_RESULTS];                                // the newest is before results_next
+static uint32_t results_next, results_count;
 static uint32_t ops;                                                  // bit n: there is operator n
 static uint32_t config;
 static uint32_t addend;                                               // one for the drive
@@ -128,6 +136,7 @@ void csd_reset(void)
 {
     if (csd_slots == 0)
         return;
+    results_count = 0;
     forget_words();
     set_addend(addend);
     apply_config();
@@ -293,4 +302,46 @@ uint32_t csd_page(void)
         at[2] = bound[nsid].own;
     }
     return 512;
+}
+
+/// Take over what the reducers have found; the hardware keeps only so many.
+static void collect_results(void)
+{
+    for (uint32_t first; (first = CSD->RES) & DB_CSD__RES__VALID_bm;) {
+        result_t *r = &results[results_next];
+        r->number = first & DB_CSD__RES__TAG_bm;
+        r->command = CSD->RES_CMD;
+        r->nsid = CSD->RES_NSID;
+        r->bytes = CSD->RES_BYTES;
+        r->lba = (uint64_t)CSD->RES_LBA_HI << 32 | CSD->RES_LBA_LO;
+        for (uint32_t i = 0; i < 8; i++)
+            r->digest[i] = CSD->RES_DIGEST[i];
+        if (CSD->RES != first)
+            continue;  // dropped meanwhile, to make room for a new one
+        CSD->RES_NEXT = DB_CSD__RES_NEXT__GO_bm;
+        results_next = results_next + 1 == CFG_RESULTS ? 0 : results_next + 1;
+        if (results_count < CFG_RESULTS)
+            results_count++;
+    }
+}
+
+/// Log page C1h: results of the reducers, newest first.
+uint32_t csd_results_page(void)
+{
+    collect_results();
+    memset(page, 0, CSD_RESULTS_BYTES);
+    put16(page, 1);
+    put16(page + 2, results_count);
+    uint8_t *at = page + 64;
+    for (uint32_t n = 0, i = results_next; n < results_count; n++, at += 64) {
+        i = i == 0 ? CFG_RESULTS - 1 : i - 1;
+        put32(at, results[i].number);
+        put32(at + 4, results[i].command);
+        put32(at + 8, results[i].nsid);
+        put32(at + 12, results[i].bytes);
+        put64(at + 16, results[i].lba);
+        for (uint32_t w = 0; w < 8; w++)
+            put32(at + 32 + 4 * w, results[i].digest[w]);
+    }
+    return CSD_RESULTS_BYTES;
 }

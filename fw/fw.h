@@ -135,5 +135,7 @@ uint32_t csd_key_load(const cmd_t *cmd);
 uint32_t csd_key_erase(const cmd_t *cmd);
 uint32_t csd_bind(const cmd_t *cmd);
 uint32_t csd_page(void);
+#define CSD_RESULTS_BYTES (64u + CFG_RESULTS * 64u)
+uint32_t csd_results_page(void);
 
 #endif

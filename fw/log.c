@@ -3,7 +3,8 @@
 #include "fw.h"
 
 enum { LOG_SUPPORTED = 0x00, LOG_ERROR = 0x01, LOG_SMART = 0x02, LOG_FIRMWARE = 0x03, LOG_EFFECTS = 0x05,
-       LOG_FEATURES = 0x12, LOG_MI = 0x13, LOG_CSD = 0xc0 };
+       LOG_FEATURES = 0x12, LOG_MI = 0x13, LOG_CSD = 0xc0,
+       LOG_RESULTS = 0xc1 };
 
 // ---------------------------------------------------------------- error log
 typedef struct {
@@ -148,7 +149,7 @@ static uint32_t supported_page(void)
     memset(page, 0, 1024);
     for (uint32_t i = 0; i < sizeof pages; i++)
         page[4 * pages[i]] = 1;
-    page[4 * LOG_CSD] = csd_slots != 0;
+    page[4 * LOG_CSD] = page[4 * LOG_RESULTS] = csd_slots != 0;
     return 1024;
 }
 
@@ -164,6 +165,7 @@ static uint32_t size_of(uint32_t lid)
     case LOG_FEATURES:  return 1024;
     case LOG_MI:        return 1024;
     case LOG_CSD:       return csd_slots ? 512 : 0;
+    case LOG_RESULTS:   return csd_slots ? CSD_RESULTS_BYTES : 0;
     default:            return 0;
     }
 }
@@ -178,6 +180,7 @@ static uint32_t build(uint32_t lid)
     case LOG_EFFECTS:   return effects_page();
     case LOG_FEATURES:  return features_page();
     case LOG_CSD:       return csd_page();
+    case LOG_RESULTS:   return csd_results_page();
     default:            return 0;  // LOG_MI: no command is supported
     }
 }

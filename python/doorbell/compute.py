@@ -10,15 +10,17 @@ docs/operators.md has the same as nvme-cli lines.
 
 from __future__ import annotations
 
+import random
 import struct
 from dataclasses import dataclass
 
+from doorbell.errors import UserError
 from doorbell.nvme import Command, Driver
 from doorbell.operators import Op
 
 KEY_LOAD, KEY_ERASE, BIND = 0xC1, 0xC4, 0xC8
 """Vendor-specific admin commands; bits 1:0 are the direction of their data."""
-LOG = 0xC0
+LOG, LOG_RESULTS = 0xC0, 0xC1
 ALL_SLOTS = 0xFF
 FOLLOW = 1 << 31
 F_CONFIG, F_KEY, F_IV = 0xC0, 0xC1, 0xCA
@@ -85,6 +87,49 @@ def state(drive: Driver) -> State:
     return State(slots, frozenset(op for op in Op if ops >> op & 1), config,
                  frozenset(i for i, v in enumerate(valid) if v & 1), frozenset(i for i, v in enumerate(valid) if v & 2),
                  bound)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a reducer found of one command. number: counts from reset; a gap means that older ones were dropped."""
+
+    number: int
+    op: Op
+    write: bool
+    nsid: int
+    lba: int
+    nbytes: int
+    digest: bytes
+    qid: int
+    cid: int
+
+
+def results(drive: Driver) -> list[Result]:
+    """Log page C1h: the last 32, newest first."""
+    raw = drive.get_log(LOG_RESULTS, 64 + 32 * 64)
+    out = []
+    for i in range(struct.unpack_from("<H", raw, 2)[0]):
+        number, command, nsid, nbytes, lba, digest = struct.unpack_from("<4IQ8x32s", raw, 64 + 64 * i)
+        op = Op(command >> 24 & 15)
+        out.append(Result(number, op, bool(command >> 28 & 1), nsid, lba, nbytes,
+                          digest if op == Op.SHA256 else digest[:4], command >> 16 & 0xFF, command & 0xFFFF))
+    return out
+
+
+OPERATORS = {"pass": Op.PASS, "add": Op.ADD, "aes-ctr": Op.AES_CTR, "aes-xts": Op.AES_XTS, "sha256": Op.SHA256,
+             "crc32c": Op.CRC32C}  # fmt: skip
+"""By the names that the command line knows them by."""
+
+
+def switch_on(drive: Driver, name: str, nsid: int = 1, seed: int = 1) -> None:
+    """Let an operator work on a namespace, with a key of 256 bits where it needs one: for benches."""
+    if name not in OPERATORS:
+        raise UserError(f"there is no operator '{name}': use {', '.join(OPERATORS)}")
+    if drive.controller is None or b"CSD" not in drive.controller.mn:
+        raise UserError(f"operator {name}: this drive has none; use --top db_csd")
+    rng = random.Random(seed)
+    load_key(drive, 1, rng.randbytes(32), rng.randbytes(32), rng.randbytes(16))
+    bind(drive, nsid, OPERATORS[name], 1, addend=1)
 
 
 def features(config: int, key: bytes = b"", iv: bytes = b"", addend: int | None = None) -> list[tuple[int, int]]:

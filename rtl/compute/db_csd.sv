@@ -120,6 +120,8 @@ module db_csd
   output logic [6*32-1:0]              stat_stall         // see db_ssd_stats
 );
 
+  // Commands whose result may be under way: all that are inside, and what waits in the reducers behind them.
+  localparam int SEQ   = NUM_CMDS > 64 ? 2 * NUM_CMDS : 128;
   localparam int TDW_W = $clog2(DATA_W / 32) + 1;
   localparam logic [15:0] OPS = 16'h000f | (SHA_CORES > 0 ? 16'h0010 : 16'd0) | (CRC32C ? 16'h0020 : 16'd0);
 
@@ -158,9 +160,10 @@ module db_csd
   logic [3:0]                  bind_op;
   logic [KEY_SLOTS-1:0]        slot_ctr, slot_xts, slot_short;
   logic [$bits(key_bus_t)-1:0] key_bus;
-  logic                        res_valid, res_ready;
-  logic [CSD_TAG_W-1:0]        res_tag;
-  logic [255:0]                res_digest;
+  logic                        res_valid_q, res_ready;
+  logic [CSD_TAG_W-1:0]        res_tag_q;
+  logic [255:0]                res_digest_q;
+  res_cmd_t                    res_cmd;
   logic [31:0]                 ctl_rdata;
   logic                        ctl_sel;
   assign ctl_sel   = ext_req && ext_addr[11:8] == '0;
@@ -170,7 +173,8 @@ module db_csd
     .addend, .bind_we, .bind_index, .bind_op, .bind_slot, .m_word_valid(word_valid), .m_word_addr(word_addr),
     .m_word_data(word_data), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd_load(key_load),
     .m_cmd_slot(key_slot), .m_cmd_long(key_long), .m_cmd_ctr(key_ctr), .m_cmd_xts(key_xts), .busy(key_busy), .slot_ctr,
-    .slot_xts, .s_res_valid(res_valid), .s_res_ready(res_ready), .s_res_tag(res_tag), .s_res_digest(res_digest));
+    .slot_xts, .s_res_valid(res_valid_q), .s_res_ready(res_ready), .s_res_tag(res_tag_q),
+    .s_res_digest(res_digest_q), .s_res_cmd(res_cmd));
   db_csd_keys #(.KEY_SLOTS(KEY_SLOTS)) i_keys (
     .clk, .rst(op_rst), .s_word_valid(word_valid), .s_word_addr(word_addr), .s_word_data(word_data),
     .s_cmd_valid(key_valid), .s_cmd_ready(key_ready), .s_cmd_load(key_load), .s_cmd_slot(key_slot),
@@ -194,6 +198,9 @@ module db_csd
   end
 
   op_ctx_t    ctx, ctx_q;
+  res_cmd_t   whose;
+  logic [CSD_TAG_W-1:0] seq_q;  // counts the commands that have a result
+  logic       reduces;
   logic [1:0] ctx_valid_q;
   always_comb begin
     ctx       = '0;
@@ -202,7 +209,7 @@ module db_csd
     ctx.lba   = op_ctx.slba;
     ctx.lbads = op_lba4k ? 5'd12 : 5'd9;
     ctx.dir   = op_wr_valid;
-    ctx.tag   = op_ctx.cid;
+    ctx.tag   = seq_q;
     for (int i = 0; i < NUM_NS; i++) begin
       if (op_ctx.nsid == 32'(i + 1) && op_ctx.opcode != OPC_DSM) begin  // a list of ranges is nobody's data
         ctx.op       = ns_op_q[i];
@@ -210,10 +217,17 @@ module db_csd
       end
     end
   end
+  assign reduces = (op_rd_valid || op_wr_valid) && (ctx.op == OP_SHA256 || ctx.op == OP_CRC32C);
+  assign whose   = '{bytes: op_ctx.bytes, lba: op_ctx.slba, nsid: op_ctx.nsid, dir: ctx.dir, op: ctx.op,
+                     sqid: op_ctx.sqid, cid: op_ctx.cid};
   always_ff @(posedge clk) begin
     ctx_q       <= ctx;
     ctx_valid_q <= {op_wr_valid, op_rd_valid};
-    if (op_rst) ctx_valid_q <= '0;
+    if (reduces) seq_q <= seq_q + 1'b1;
+    if (op_rst) begin
+      ctx_valid_q <= '0;
+      seq_q       <= '0;
+    end
   end
 
   // ---- the two chains
@@ -235,21 +249,31 @@ module db_csd
       .m_res_digest(rd[512*d +: 512]));
   end
 
-  // ---- results of all reducers, one after the other
-  logic [3:0]  gnt;
-  logic [1:0]  idx;
-  db_arb_rr #(.N(4)) i_arb (.clk, .rst(op_rst), .req(rv), .ack(res_valid && res_ready), .gnt_valid(res_valid), .gnt,
-                            .gnt_idx(idx));
-  assign rr         = res_ready ? gnt : 4'd0;
-  assign res_tag    = rt[32'(idx)*CSD_TAG_W +: CSD_TAG_W];
-  assign res_digest = rd[32'(idx)*256 +: 256];
-
-  // ---- a reducer may still be at work when its data are gone
-  logic [8:0] todo_q;
+  // ---- results of all reducers, one after the other, each with the command it belongs to
+  logic [3:0]           gnt;
+  logic [1:0]           idx;
+  logic                 any, take;
+  logic [CSD_TAG_W-1:0] tag;
+  logic [8:0]           todo_q;     // a reducer may still be at work when its data are gone
+  db_arb_rr #(.N(4)) i_arb (.clk, .rst(op_rst), .req(rv), .ack(take), .gnt_valid(any), .gnt, .gnt_idx(idx));
+  assign take = any && (!res_valid_q || res_ready);
+  assign rr   = take ? gnt : 4'd0;
+  assign tag  = rt[32'(idx)*CSD_TAG_W +: CSD_TAG_W];
+  db_ram_sdp #(.WIDTH($bits(res_cmd_t)), .DEPTH(SEQ)) i_whose (
+    .clk, .we(reduces), .waddr(seq_q[$clog2(SEQ)-1:0]), .wdata(whose), .re(take), .raddr(tag[$clog2(SEQ)-1:0]),
+    .rdata(res_cmd));
   always_ff @(posedge clk) begin
-    todo_q <= todo_q + 9'(ctx_valid_q != '0 && (ctx_q.op == OP_SHA256 || ctx_q.op == OP_CRC32C))
-                     - 9'(res_valid && res_ready);
-    if (op_rst) todo_q <= '0;
+    if (res_ready) res_valid_q <= 1'b0;
+    if (take) begin
+      res_valid_q  <= 1'b1;
+      res_tag_q    <= tag;
+      res_digest_q <= rd[32'(idx)*256 +: 256];
+    end
+    todo_q <= todo_q + 9'(reduces) - 9'(res_valid_q && res_ready);
+    if (op_rst) begin
+      res_valid_q <= 1'b0;
+      todo_q      <= '0;
+    end
   end
   assign op_idle = path_idle == '1 && !key_busy && !key_valid && ctx_valid_q == '0 && todo_q == '0;
 

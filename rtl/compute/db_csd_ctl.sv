@@ -43,7 +43,8 @@ module db_csd_ctl
   input  logic                  s_res_valid,
   output logic                  s_res_ready,
   input  logic [CSD_TAG_W-1:0]  s_res_tag,
-  input  logic [255:0]          s_res_digest
+  input  logic [255:0]          s_res_digest,
+  input  res_cmd_t              s_res_cmd
 );
   localparam int SW = $clog2(KEY_SLOTS);
   if (KEY_SLOTS < 2 || KEY_SLOTS > 64) begin : g_bad
@@ -55,6 +56,7 @@ module db_csd_ctl
   logic                  res_valid, res_room;
   logic [CSD_TAG_W-1:0]  res_tag;
   logic [255:0]          res_digest;
+  res_cmd_t              res_cmd;
   logic [CSD_SLOT_W-1:0] slot;
   logic                  asked_q;  // a key command waits for the store
 
@@ -67,6 +69,14 @@ module db_csd_ctl
     hwif_in.CAPS.ops.next         = OPS;
     hwif_in.RES.tag.next          = res_tag;
     hwif_in.RES.valid.next        = res_valid;
+    hwif_in.RES_CMD.cid.next      = res_cmd.cid;
+    hwif_in.RES_CMD.sqid.next     = res_cmd.sqid;
+    hwif_in.RES_CMD.op.next       = res_cmd.op;
+    hwif_in.RES_CMD.dir.next      = res_cmd.dir;
+    hwif_in.RES_NSID.V.next       = res_cmd.nsid;
+    hwif_in.RES_LBA_LO.V.next     = res_cmd.lba[31:0];
+    hwif_in.RES_LBA_HI.V.next     = res_cmd.lba[63:32];
+    hwif_in.RES_BYTES.V.next      = res_cmd.bytes;
     for (int i = 0; i < 8; i++) hwif_in.RES_DIGEST[i].V.next = res_digest[32*i+:32];
     hwif_in.KEY_WORD.wr_ack  = hwif_out.KEY_WORD.req && hwif_out.KEY_WORD.req_is_wr;
     hwif_in.KEY_WORD.rd_ack  = hwif_out.KEY_WORD.req && !hwif_out.KEY_WORD.req_is_wr;
@@ -94,11 +104,11 @@ module db_csd_ctl
   end
 
   assign s_res_ready = res_room;
-  db_fifo #(.WIDTH(CSD_TAG_W + 256), .DEPTH(RESULTS)) i_results (
+  db_fifo #(.WIDTH(CSD_TAG_W + 256 + $bits(res_cmd_t)), .DEPTH(RESULTS)) i_results (
     .clk, .rst, .level(),
-    .s_valid(s_res_valid), .s_ready(res_room), .s_data({s_res_tag, s_res_digest}),
+    .s_valid(s_res_valid), .s_ready(res_room), .s_data({s_res_cmd, s_res_tag, s_res_digest}),
     .m_valid(res_valid), .m_ready(hwif_out.RES_NEXT.go.value || (s_res_valid && !res_room)),
-    .m_data({res_tag, res_digest})
+    .m_data({res_cmd, res_tag, res_digest})
   );
 
   db_csd_regs i_regs (
