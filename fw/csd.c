@@ -252,6 +252,7 @@ uint32_t csd_key_erase(const cmd_t *cmd)
 }
 
 /// CDW10: operator in bits 3:0, key slot in 13:8; bit 31: as feature C0h says. CDW11: what the adder adds.
+/// CDW12 to 15: parameter of an operator that is in a folder of its own.
 uint32_t csd_bind(const cmd_t *cmd)
 {
     uint32_t dw10 = cmd->dw[10], op = dw10 & 15u, slot = dw10 >> 8 & 63u, ctl;
@@ -267,6 +268,8 @@ uint32_t csd_bind(const cmd_t *cmd)
     }
     if (own && op == OP_ADD)
         set_addend(cmd->dw[11]);
+    for (uint32_t i = 0; i < 4; i++)
+        CSD->PARAM[i] = cmd->dw[12 + i];
     for (uint32_t nsid = 1; nsid <= num_ns; nsid++) {
         if (!all && nsid != cmd_nsid(cmd))
             continue;

@@ -57,9 +57,13 @@ def erase_key(drive: Driver, slot: int = ALL_SLOTS) -> None:
     drive.admin(KEY_ERASE, cdw10=slot)
 
 
-def bind(drive: Driver, nsid: int, op: int, slot: int = 0, addend: int = 0) -> None:
-    """From now on `op` is done with the data of this namespace, with the key of `slot`. addend: the adder's, for all."""
-    drive.admin(BIND, nsid=nsid, cdw10=int(op) | slot << 8, cdw11=addend)
+def bind(drive: Driver, nsid: int, op: int, slot: int = 0, addend: int = 0, param: bytes = bytes(16)) -> None:
+    """From now on `op` is done with the data of this namespace, with the key of `slot`.
+
+    addend: the adder's, param: that of an operator in a folder of its own; each one for the drive.
+    """
+    a, b, c, d = struct.unpack("<4I", param)
+    drive.admin(BIND, nsid=nsid, cdw10=int(op) | slot << 8, cdw11=addend, cdw12=a, cdw13=b, cdw14=c, cdw15=d)
 
 
 def follow(drive: Driver, nsid: int) -> None:
@@ -72,19 +76,19 @@ class State:
     """Log page C0h. ctr, xts: the slots whose key is for that. bound: (operator, slot, by command) by namespace."""
 
     slots: int
-    ops: frozenset[Op]
+    ops: frozenset[int]
     config: int
     ctr: frozenset[int]
     xts: frozenset[int]
-    bound: dict[int, tuple[Op, int, bool]]
+    bound: dict[int, tuple[int, int, bool]]
 
 
 def state(drive: Driver) -> State:
     raw = drive.get_log(LOG, 512)
     _version, slots, namespaces, ops, config = struct.unpack_from("<HBBIB", raw)
     valid = raw[16 : 16 + slots]
-    bound = {n + 1: (Op(raw[128 + 4 * n]), raw[129 + 4 * n], bool(raw[130 + 4 * n])) for n in range(namespaces)}
-    return State(slots, frozenset(op for op in Op if ops >> op & 1), config,
+    bound = {n + 1: (raw[128 + 4 * n], raw[129 + 4 * n], bool(raw[130 + 4 * n])) for n in range(namespaces)}
+    return State(slots, frozenset(op for op in range(16) if ops >> op & 1), config,
                  frozenset(i for i, v in enumerate(valid) if v & 1), frozenset(i for i, v in enumerate(valid) if v & 2),
                  bound)
 

@@ -123,7 +123,7 @@ module db_csd
   // Commands whose result may be under way: all that are inside, and what waits in the reducers behind them.
   localparam int SEQ   = NUM_CMDS > 64 ? 2 * NUM_CMDS : 128;
   localparam int TDW_W = $clog2(DATA_W / 32) + 1;
-  localparam logic [15:0] OPS = 16'h000f | (SHA_CORES > 0 ? 16'h0010 : 16'd0) | (CRC32C ? 16'h0020 : 16'd0);
+  localparam logic [15:0] OPS = 16'h000f | db_csd_ops_pkg::OPS | (SHA_CORES > 0 ? 16'h0010 : 16'd0) | (CRC32C ? 16'h0020 : 16'd0);
 
   // ---- the controller; rows on their way: [0] media to host, [1] host to media
   logic [1:0]            in_valid, in_ready, in_last, in_err, out_valid, out_ready, out_last, out_err;
@@ -158,6 +158,8 @@ module db_csd
   logic [CSD_SLOT_W-1:0]       key_slot, bind_slot;
   logic [7:0]                  bind_index;
   logic [3:0]                  bind_op;
+  logic [127:0]                bind_param;
+  logic [16*128-1:0]           param_q;  // of the operators in folders of their own
   logic [KEY_SLOTS-1:0]        slot_ctr, slot_xts, slot_short;
   logic [$bits(key_bus_t)-1:0] key_bus;
   logic                        res_valid_q, res_ready;
@@ -170,7 +172,7 @@ module db_csd
   assign ext_rdata = ext_addr[11:8] == '0 ? ctl_rdata : 32'd0;
   db_csd_ctl #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_ctl (
     .clk, .rst(op_rst), .s_req(ctl_sel), .s_wr(ext_wr), .s_addr(ext_addr[7:0]), .s_wdata(ext_wdata), .s_rdata(ctl_rdata),
-    .addend, .bind_we, .bind_index, .bind_op, .bind_slot, .m_word_valid(word_valid), .m_word_addr(word_addr),
+    .addend, .bind_we, .bind_index, .bind_op, .bind_slot, .bind_param, .m_word_valid(word_valid), .m_word_addr(word_addr),
     .m_word_data(word_data), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd_load(key_load),
     .m_cmd_slot(key_slot), .m_cmd_long(key_long), .m_cmd_ctr(key_ctr), .m_cmd_xts(key_xts), .busy(key_busy), .slot_ctr,
     .slot_xts, .s_res_valid(res_valid_q), .s_res_ready(res_ready), .s_res_tag(res_tag_q),
@@ -196,6 +198,8 @@ module db_csd
       if (rst) ns_op_q[i] <= OP_PASS;
     end
   end
+
+  always_ff @(posedge clk) if (bind_we) param_q[128*32'(bind_op) +: 128] <= bind_param;
 
   op_ctx_t    ctx, ctx_q;
   res_cmd_t   whose;
@@ -239,7 +243,7 @@ module db_csd
     db_csd_path #(
       .DATA_W(DATA_W), .DIR(d == 1), .NUM_CMDS(NUM_CMDS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
     ) i_path (
-      .clk, .rst(op_rst), .idle(path_idle[d]), .addend, .key_bus, .slot_ctr, .slot_xts, .slot_short,
+      .clk, .rst(op_rst), .idle(path_idle[d]), .addend, .param(param_q), .key_bus, .slot_ctr, .slot_xts, .slot_short,
       .s_ctx_valid(ctx_valid_q[d]), .s_ctx(ctx_q),
       .s_axis_tvalid(in_valid[d]), .s_axis_tready(in_ready[d]), .s_axis_tdata(in_data[d]), .s_axis_tlast(in_last[d]),
       .s_axis_tdw(d == 1 ? in_dw : '0), .s_axis_terr(in_err[d]),

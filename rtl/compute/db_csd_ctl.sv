@@ -25,6 +25,7 @@ module db_csd_ctl
   output logic [7:0]            bind_index,   // NSID - 1
   output logic [3:0]            bind_op,
   output logic [CSD_SLOT_W-1:0] bind_slot,
+  output logic [127:0]          bind_param,
   // db_csd_keys
   output logic                  m_word_valid,
   output logic [4:0]            m_word_addr,
@@ -87,6 +88,9 @@ module db_csd_ctl
   assign bind_index   = hwif_out.BIND.index.value;
   assign bind_op      = hwif_out.BIND.op.value;
   assign bind_slot    = hwif_out.BIND.slot.value;
+  for (genvar i = 0; i < 4; i++) begin : g_param
+    assign bind_param[32*i +: 32] = hwif_out.PARAM[i].V.value;
+  end
   assign addend       = hwif_out.ADD_VALUE.V.value;
   assign m_word_valid = hwif_out.KEY_WORD.req && hwif_out.KEY_WORD.req_is_wr;
   assign m_word_addr  = hwif_out.KEY_WORD.addr[6:2];

@@ -20,6 +20,7 @@ module db_csd_path
   input  logic                         rst,
   output logic                         idle,
   input  logic [31:0]                  addend,
+  input  logic [16*128-1:0]            param,         // by operator
   input  logic [$bits(key_bus_t)-1:0]  key_bus,
   input  logic [KEY_SLOTS-1:0]         slot_ctr,
   input  logic [KEY_SLOTS-1:0]         slot_xts,
@@ -73,7 +74,7 @@ module db_csd_path
     .m_valid(side_valid), .m_ready(m_axis_tvalid && m_axis_tready), .m_data({m_axis_tzero, m_axis_tdw, side_err}));
 
   // ---- the operators
-  localparam int N = 5;            // streams between them
+  localparam int N = 6;            // streams between them
   logic                     valid[N], ready[N], last[N];
   logic [DATA_W-1:0]        data[N];
   logic [$bits(beat_t)-1:0] user[N];
@@ -83,7 +84,11 @@ module db_csd_path
     .m_axis_tlast(last[0]), .m_axis_tuser(user[0]));
   db_csd_add #(.DATA_W(DATA_W)) i_add (
     .clk, .rst, .addend, .s_axis_tvalid(valid[0]), .s_axis_tready(ready[0]), .s_axis_tdata(data[0]),
-    .s_axis_tlast(last[0]), .s_axis_tuser(user[0]), .m_axis_tvalid(valid[1]), .m_axis_tready(ready[1]),
+    .s_axis_tlast(last[0]), .s_axis_tuser(user[0]), .m_axis_tvalid(valid[5]), .m_axis_tready(ready[5]),
+    .m_axis_tdata(data[5]), .m_axis_tlast(last[5]), .m_axis_tuser(user[5]));
+  db_csd_ops #(.DATA_W(DATA_W), .DIR(DIR)) i_ops (
+    .clk, .rst, .param, .s_axis_tvalid(valid[5]), .s_axis_tready(ready[5]), .s_axis_tdata(data[5]),
+    .s_axis_tlast(last[5]), .s_axis_tuser(user[5]), .m_axis_tvalid(valid[1]), .m_axis_tready(ready[1]),
     .m_axis_tdata(data[1]), .m_axis_tlast(last[1]), .m_axis_tuser(user[1]));
   db_csd_aes #(.DATA_W(DATA_W), .DIR(DIR), .KEY_SLOTS(KEY_SLOTS)) i_aes (
     .clk, .rst, .key_bus, .slot_ctr, .slot_xts, .slot_short, .s_axis_tvalid(valid[1]), .s_axis_tready(ready[1]),

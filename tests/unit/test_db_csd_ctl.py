@@ -100,9 +100,13 @@ async def bindings(dut: Any) -> None:
         await ReadOnly()
         assert dut.bind_we.value == 0
         await RisingEdge(dut.clk)
+        words = [rng.getrandbits(32) for _ in range(4)]
+        for i, word in enumerate(words):
+            await write(dut, 0x60 + 4 * i, word)
         await write(dut, BIND, 1 << 31 | index | op << 8 | slot << 16)
         await ReadOnly()
         assert dut.bind_we.value == 1
+        assert int(dut.bind_param.value) == sum(w << 32 * i for i, w in enumerate(words))
         assert (int(dut.bind_index.value), int(dut.bind_op.value), int(dut.bind_slot.value)) == (index, op, slot)
         await RisingEdge(dut.clk)
         await ReadOnly()
