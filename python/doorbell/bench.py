@@ -199,7 +199,8 @@ def main(
     wire = sim_link(sim, wire)
     setting = {"top": top, "backend": backend, "link": link, "data_w": data_w, "mps": mps, "mrrs": mrrs,
                **({"operator": operator} if operator else {}), "media_size": capacity, "clock_mhz": clock_mhz}
-    what = f"{top}{f' with {operator}' if operator else ''} ({backend}), {data_w} bit, {clock_mhz:g} MHz, {wire}, MPS {mps}, MRRS {mrrs}; simulated time"
+    name = f"{top} with {operator}" if operator else top
+    what = f"{name} ({backend}), {data_w} bit, {clock_mhz:g} MHz, {wire}, MPS {mps}, MRRS {mrrs}; simulated time"
     recorders: list[Recorder] = []
 
     def recorder() -> Recorder | None:

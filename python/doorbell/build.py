@@ -44,7 +44,8 @@ FOLDERS = ("common", "pcie", "nvme", "ssd", "host", "compute", "recorder")
 DEVICE = ("common", "pcie", "nvme", "ssd")
 CSD = (*DEVICE, "compute")
 HOST = ("common", "pcie", "nvme", "host", "recorder")
-"""The folders that a simulator of a device, one that computes, or of a host, is made of: a change elsewhere builds nothing anew."""
+"""The folders that a simulator of a device, one that computes, or of a host, is made of: a change
+elsewhere builds nothing anew."""
 
 OPERATORS = paths.RTL / "compute" / "ops"
 """A folder an operator that brings itself along: docs/operators.md."""
@@ -277,7 +278,8 @@ def regs() -> Path:
     if not sources[-1].exists():
         raise UserError("regs/generate.py is missing: this clone is not complete")
     operators = [(name, code) for name, code, _ in operator_folders()]
-    key = (hash_files(sources), operators, OPERATOR_CHAIN, version("peakrdl", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown"))
+    tools = version("peakrdl", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown")
+    key = (hash_files(sources), operators, OPERATOR_CHAIN, tools)
 
     def make(out: Path) -> None:
         tool([sys.executable, str(folder / "generate.py"), str(out)], "generating the registers")

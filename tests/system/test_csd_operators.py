@@ -27,7 +27,8 @@ def test_results(make_drive: MakeDrive, op: Op) -> None:
     compute.bind(drive, 1, op)
     assert compute.results(drive) == []
     want = []
-    for lba, blocks, write in ((0, 1, True), (7, 8, True), (7, 8, False), (1, 1, False), (900, 33, True), (7, 3, False)):
+    some = ((0, 1, True), (7, 8, True), (7, 8, False), (1, 1, False), (900, 33, True), (7, 3, False))
+    for lba, blocks, write in some:
         if write:
             data = RNG.randbytes(blocks * 512)
             put(drive, lba, data)

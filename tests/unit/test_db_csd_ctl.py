@@ -125,7 +125,7 @@ async def results(dut: Any) -> None:
         for tag, digest, command in todo:
             dut.s_res_valid.value = 1
             dut.s_res_tag.value, dut.s_res_digest.value, dut.s_res_cmd.value = tag, digest, command
-            for tries in range(3):
+            for _ in range(3):
                 await ReadOnly()
                 moved = dut.s_res_ready.value == 1
                 await RisingEdge(dut.clk)
