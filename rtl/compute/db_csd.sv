@@ -123,7 +123,8 @@ module db_csd
   // Commands whose result may be under way: all that are inside, and what waits in the reducers behind them.
   localparam int SEQ   = NUM_CMDS > 64 ? 2 * NUM_CMDS : 128;
   localparam int TDW_W = $clog2(DATA_W / 32) + 1;
-  localparam logic [15:0] OPS = 16'h000f | db_csd_ops_pkg::OPS | (SHA_CORES > 0 ? 16'h0010 : 16'd0) | (CRC32C ? 16'h0020 : 16'd0);
+  localparam logic [15:0] OPS = 16'h000f | db_csd_ops_pkg::OPS | (SHA_CORES > 0 ? 16'h0010 : 16'd0) |
+                                (CRC32C ? 16'h0020 : 16'd0);
 
   // ---- the controller; rows on their way: [0] media to host, [1] host to media
   logic [1:0]            in_valid, in_ready, in_last, in_err, out_valid, out_ready, out_last, out_err;
@@ -152,7 +153,8 @@ module db_csd
 
   // ---- registers and keys
   logic [31:0]                 addend;
-  logic                        word_valid, key_valid, key_ready, key_load, key_long, key_ctr, key_xts, key_busy, bind_we;
+  logic                        word_valid, key_valid, key_ready, key_load, key_long, key_ctr, key_xts, key_busy;
+  logic                        bind_we;
   logic [4:0]                  word_addr;
   logic [31:0]                 word_data;
   logic [CSD_SLOT_W-1:0]       key_slot, bind_slot;
@@ -171,9 +173,10 @@ module db_csd
   assign ctl_sel   = ext_req && ext_addr[11:8] == '0;
   assign ext_rdata = ext_addr[11:8] == '0 ? ctl_rdata : 32'd0;
   db_csd_ctl #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_ctl (
-    .clk, .rst(op_rst), .s_req(ctl_sel), .s_wr(ext_wr), .s_addr(ext_addr[7:0]), .s_wdata(ext_wdata), .s_rdata(ctl_rdata),
-    .addend, .bind_we, .bind_index, .bind_op, .bind_slot, .bind_param, .m_word_valid(word_valid), .m_word_addr(word_addr),
-    .m_word_data(word_data), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd_load(key_load),
+    .clk, .rst(op_rst), .s_req(ctl_sel), .s_wr(ext_wr), .s_addr(ext_addr[7:0]), .s_wdata(ext_wdata),
+    .s_rdata(ctl_rdata), .addend, .bind_we, .bind_index, .bind_op, .bind_slot, .bind_param, .m_word_valid(word_valid),
+    .m_word_addr(word_addr), .m_word_data(word_data), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready),
+    .m_cmd_load(key_load),
     .m_cmd_slot(key_slot), .m_cmd_long(key_long), .m_cmd_ctr(key_ctr), .m_cmd_xts(key_xts), .busy(key_busy), .slot_ctr,
     .slot_xts, .s_res_valid(res_valid_q), .s_res_ready(res_ready), .s_res_tag(res_tag_q),
     .s_res_digest(res_digest_q), .s_res_cmd(res_cmd));
@@ -247,8 +250,8 @@ module db_csd
       .s_ctx_valid(ctx_valid_q[d]), .s_ctx(ctx_q),
       .s_axis_tvalid(in_valid[d]), .s_axis_tready(in_ready[d]), .s_axis_tdata(in_data[d]), .s_axis_tlast(in_last[d]),
       .s_axis_tdw(d == 1 ? in_dw : '0), .s_axis_terr(in_err[d]),
-      .m_axis_tvalid(out_valid[d]), .m_axis_tready(out_ready[d]), .m_axis_tdata(out_data[d]), .m_axis_tlast(out_last[d]),
-      .m_axis_tdw(out_dw[d]), .m_axis_terr(out_err[d]), .m_axis_tzero(out_zero[d]),
+      .m_axis_tvalid(out_valid[d]), .m_axis_tready(out_ready[d]), .m_axis_tdata(out_data[d]),
+      .m_axis_tlast(out_last[d]), .m_axis_tdw(out_dw[d]), .m_axis_terr(out_err[d]), .m_axis_tzero(out_zero[d]),
       .m_res_valid(rv[2*d +: 2]), .m_res_ready(rr[2*d +: 2]), .m_res_tag(rt[2*d*CSD_TAG_W +: 2*CSD_TAG_W]),
       .m_res_digest(rd[512*d +: 512]));
   end

@@ -101,8 +101,10 @@ module db_csd_path
       .m_axis_tlast(last[3]), .m_axis_tuser(user[3]), .m_res_valid(m_res_valid[0]), .m_res_ready(m_res_ready[0]),
       .m_res_tag(m_res_tag[0 +: CSD_TAG_W]), .m_res_digest(m_res_digest[0 +: 256]), .m_res_last());
   end else begin : g_no_crc
-    assign {valid[3], data[3], last[3], user[3]} = {valid[2], data[2], last[2], user[2]};
-    assign ready[2]       = ready[3];
+    db_csd_pass #(.DATA_W(DATA_W)) i_pass (
+      .clk, .rst, .s_axis_tvalid(valid[2]), .s_axis_tready(ready[2]), .s_axis_tdata(data[2]), .s_axis_tlast(last[2]),
+      .s_axis_tuser(user[2]), .m_axis_tvalid(valid[3]), .m_axis_tready(ready[3]), .m_axis_tdata(data[3]),
+      .m_axis_tlast(last[3]), .m_axis_tuser(user[3]));
     assign m_res_valid[0] = 1'b0;
     assign m_res_tag[0 +: CSD_TAG_W]  = '0;
     assign m_res_digest[0 +: 256]     = '0;
@@ -114,8 +116,10 @@ module db_csd_path
       .m_axis_tlast(last[4]), .m_axis_tuser(user[4]), .m_res_valid(m_res_valid[1]), .m_res_ready(m_res_ready[1]),
       .m_res_tag(m_res_tag[CSD_TAG_W +: CSD_TAG_W]), .m_res_digest(m_res_digest[256 +: 256]), .m_res_last());
   end else begin : g_no_sha
-    assign {valid[4], data[4], last[4], user[4]} = {valid[3], data[3], last[3], user[3]};
-    assign ready[3]       = ready[4];
+    db_csd_pass #(.DATA_W(DATA_W)) i_pass (
+      .clk, .rst, .s_axis_tvalid(valid[3]), .s_axis_tready(ready[3]), .s_axis_tdata(data[3]), .s_axis_tlast(last[3]),
+      .s_axis_tuser(user[3]), .m_axis_tvalid(valid[4]), .m_axis_tready(ready[4]), .m_axis_tdata(data[4]),
+      .m_axis_tlast(last[4]), .m_axis_tuser(user[4]));
     assign m_res_valid[1] = 1'b0;
     assign m_res_tag[CSD_TAG_W +: CSD_TAG_W] = '0;
     assign m_res_digest[256 +: 256]          = '0;
@@ -136,7 +140,7 @@ module db_csd_path
   end
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, ctx_level, ctx_room, beat};
+  assign unused_ok = &{1'b0, ctx_level, ctx_room, beat, m_res_ready};
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && s_ctx_valid) assert (ctx_room);
 `endif

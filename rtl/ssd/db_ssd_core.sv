@@ -404,7 +404,8 @@ module db_ssd_core
   logic [MEDIA_ADDR_W-1:0] wmc_addr;
   logic [63:0]       wmc_bytes;
   db_ssd_wrpipe #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_wrpipe (
-    .clk, .rst(dp_rst), .stop(ctl_stop), .no_more_rows(ctl_stop && rd_idle[RD_DATA] && op_idle), .quiet(wp_quiet), .idle(wp_idle),
+    .clk, .rst(dp_rst), .stop(ctl_stop), .no_more_rows(ctl_stop && rd_idle[RD_DATA] && op_idle), .quiet(wp_quiet),
+    .idle(wp_idle),
     .s_cmd_valid(wc_valid), .s_cmd_ready(wc_ready), .s_cmd(wc_cmd),
     .m_req_valid(rd_valid[RD_PRPW]), .m_req_ready(rd_ready[RD_PRPW]), .m_req_fn(rd_fn[8*RD_PRPW +: 8]),
     .m_req_addr(rd_addr[64*RD_PRPW +: 64]), .m_req_len(rd_len[13*RD_PRPW +: 13]), .m_req_first(rd_first[RD_PRPW]),
@@ -584,7 +585,8 @@ module db_ssd_core
     .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg_fn(seg_fn), .s_seg_addr(seg_addr), .s_seg_len(seg_len),
     .s_seg_first(seg_first), .s_seg_last(seg_last), .s_seg_drop(seg_drop), .s_seg_user(seg_user),
     .s_axis_tvalid(s_axis_rdop_tvalid), .s_axis_tready(s_axis_rdop_tready), .s_axis_tdata(s_axis_rdop_tdata),
-    .s_axis_tlast(s_axis_rdop_tlast), .s_axis_terr(s_axis_rdop_terr), .m_done_valid(sd_valid), .m_done_ready(sd_ready), .m_done_user(sd_user), .m_done_err(sd_err),
+    .s_axis_tlast(s_axis_rdop_tlast), .s_axis_terr(s_axis_rdop_terr),
+    .m_done_valid(sd_valid), .m_done_ready(sd_ready), .m_done_user(sd_user), .m_done_err(sd_err),
     .s_post_valid(post_valid), .s_post_ready(post_ready), .s_post_fn(post_fn), .s_post_addr(post_addr),
     .s_post_len_dw(post_len_dw), .s_post_data(post_data));
 
