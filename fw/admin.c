@@ -128,6 +128,19 @@ void admin_timer(void)
 }
 
 // ---------------------------------------------------------------- dispatch
+/// Commands of a drive with operators in its data path.
+static uint32_t csd_command(const cmd_t *cmd)
+{
+    if (csd_slots == 0)
+        return ST_INVALID_OPCODE;
+    switch (cmd_opcode(cmd)) {
+    case ADM_KEY_LOAD:  return csd_key_load(cmd);
+    case ADM_KEY_ERASE: return csd_key_erase(cmd);
+    case ADM_BIND:      return csd_bind(cmd);
+    default:            return ST_INVALID_OPCODE;
+    }
+}
+
 void admin_execute(const cmd_t *cmd)
 {
     uint32_t dw0 = 0, status;
@@ -147,7 +160,7 @@ void admin_execute(const cmd_t *cmd)
         case ADM_AER:          status = aer_command(cmd); break;
         case ADM_KEEP_ALIVE:   status = ST_SUCCESS; keep_alive_restart(); break;
         case ADM_FORMAT:       status = format(cmd); break;
-        default:               status = ST_INVALID_OPCODE; break;
+        default:               status = csd_command(cmd); break;
         }
     }
     if (status == PENDING)

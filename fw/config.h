@@ -6,6 +6,7 @@
 #define CFG_PCI_VENDOR       0x1234u  // must be what configuration space says
 #define CFG_PCI_SUBVENDOR    0x1234u
 #define CFG_MODEL            "Doorbell SSD"
+#define CFG_MODEL_CSD        "Doorbell CSD"  // with operators in the data path
 #define CFG_FIRMWARE         "0.1.0"
 #define CFG_SERIAL           "DB"      // followed by 8 hex digits: word 1 of the image (build.py --serial)
 #define CFG_NQN              "nqn.2014-08.org.nvmexpress:uuid:"
@@ -18,6 +19,7 @@
 #define CFG_ABORT_LIMIT      4u
 #define CFG_AER_LIMIT        4u
 #define CFG_ERROR_LOG        32u      // entries
+#define CFG_RESULTS          32u      // of reducers that are kept for log page C1h
 #define CFG_KEEP_ALIVE_100MS 10u      // granularity of Keep Alive
 
 // Temperatures in kelvin. There is no sensor: the drive always reports CFG_TEMPERATURE.

@@ -38,6 +38,7 @@ static void reset(bool function)
     HW->EVENT = EV(DBERR);
     admin_reset();
     features_reset();
+    csd_reset();
     aer_reset();
     state = DISABLED;
     notified = false;
@@ -157,6 +158,7 @@ int main(void)
     boot_record[1] += boot_record[2];
     boot_record[2] = 0;
     hw_init();
+    csd_init();
     log_init();
     ns_init();
     identify_init();

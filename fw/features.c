@@ -25,7 +25,7 @@ bool feature_known(uint32_t fid)
     case F_COMMAND_SETS: case F_PROGRESS:
         return true;
     default:
-        return false;
+        return csd_feature(fid);
     }
 }
 
@@ -147,6 +147,8 @@ uint32_t features_set(const cmd_t *cmd, uint32_t *dw0)
         return ST_INVALID_FIELD;
     if (cmd->dw[10] >> 31)
         return ST_NOT_SAVEABLE;
+    if (csd_feature(fid))
+        return csd_feature_set(fid, dw11);
     switch (fid) {
     case F_ARBITRATION:
         arbitration = dw11 & 0xffffff07u;
@@ -227,6 +229,8 @@ uint32_t features_get(const cmd_t *cmd, uint32_t *dw0)
     *dw0 = default_of(fid, dw11);
     if (select)
         return ST_SUCCESS;
+    if (csd_feature(fid))
+        *dw0 = csd_feature_get(fid);
     switch (fid) {
     case F_ARBITRATION:    *dw0 = arbitration; break;
     case F_TEMPERATURE:    *dw0 = feature_temperature(dw11 >> 20 & 3u); break;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "db_csd.h"
 #include "db_ssd_fw.h"
 #include "nvme.h"
 
@@ -76,6 +77,8 @@ uint32_t data_zero(data_t *d, uint32_t bytes);
 uint32_t data_get(data_t *d, uint32_t *words, uint32_t bytes);
 /// Send the first `bytes` of `page` as `total` bytes, zeros behind them.
 uint32_t data_send(const cmd_t *cmd, uint32_t bytes, uint32_t total);
+/// Leave nothing of what `data_get` has read.
+void data_forget(void);
 
 // ---------------------------------------------------------------- ctrl.c: the controller's life
 extern uint32_t ctrl_cc;        // CC at enable
@@ -119,5 +122,20 @@ uint64_t ns_blocks(uint32_t nsid);
 bool ns_active(uint32_t nsid);
 bool ns_lba4k(uint32_t nsid);
 uint32_t format(const cmd_t *cmd);
+
+// ---------------------------------------------------------------- csd.c: operators in the data path
+extern uint32_t csd_slots;  // key slots; 0: there are no operators
+void csd_init(void);
+void csd_reset(void);
+bool csd_feature(uint32_t fid);
+uint32_t csd_feature_set(uint32_t fid, uint32_t value);
+uint32_t csd_feature_get(uint32_t fid);
+void csd_erase_ns(uint32_t nsid);
+uint32_t csd_key_load(const cmd_t *cmd);
+uint32_t csd_key_erase(const cmd_t *cmd);
+uint32_t csd_bind(const cmd_t *cmd);
+uint32_t csd_page(void);
+#define CSD_RESULTS_BYTES (64u + CFG_RESULTS * 64u)
+uint32_t csd_results_page(void);
 
 #endif

@@ -41,7 +41,7 @@ void identify_init(void)
     put16(c + 2, CFG_PCI_SUBVENDOR);
     put_text(c + 4, CFG_SERIAL, 20);
     put_hex(c + 4 + sizeof CFG_SERIAL - 1, serial_number);
-    put_text(c + 24, CFG_MODEL, 40);
+    put_text(c + 24, csd_slots ? CFG_MODEL_CSD : CFG_MODEL, 40);
     put_text(c + 64, CFG_FIRMWARE, 8);
     c[72] = CFG_RAB;
     for (uint32_t i = 0; i < 3; i++)
@@ -65,6 +65,7 @@ void identify_init(void)
     put32(c + 516, num_ns);
     // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare
     put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u);
+    c[524] = csd_slots ? 1u << 2 : 0;  // FNA: cryptographic erase
     c[525] = 3u << 1 | 1u;            // VWC: there is one; Flush takes the broadcast NSID
     uint32_t n = sizeof CFG_NQN - 1;
     put_text(c + 768, CFG_NQN, n);

@@ -3,7 +3,8 @@
 #include "fw.h"
 
 enum { LOG_SUPPORTED = 0x00, LOG_ERROR = 0x01, LOG_SMART = 0x02, LOG_FIRMWARE = 0x03, LOG_EFFECTS = 0x05,
-       LOG_FEATURES = 0x12, LOG_MI = 0x13 };
+       LOG_FEATURES = 0x12, LOG_MI = 0x13, LOG_CSD = 0xc0,
+       LOG_RESULTS = 0xc1 };
 
 // ---------------------------------------------------------------- error log
 typedef struct {
@@ -120,6 +121,11 @@ static uint32_t effects_page(void)
     memset(page, 0, 2048);
     for (uint32_t i = 0; i < sizeof effects / sizeof effects[0]; i++)
         put32(page + 4 * effects[i].at, effects[i].effects);
+    if (csd_slots) {
+        put32(page + 4 * ADM_KEY_LOAD, CSUPP);
+        put32(page + 4 * ADM_KEY_ERASE, CSUPP);
+        put32(page + 4 * ADM_BIND, CSUPP | LBCC | ALONE);
+    }
     return 2048;
 }
 
@@ -140,10 +146,11 @@ static uint32_t supported_page(void)
 {
     static const uint8_t pages[] = {LOG_SUPPORTED, LOG_ERROR,    LOG_SMART, LOG_FIRMWARE,
                                     LOG_EFFECTS,   LOG_FEATURES, LOG_MI};
-    memset(page, 0, 128);
+    memset(page, 0, 1024);
     for (uint32_t i = 0; i < sizeof pages; i++)
         page[4 * pages[i]] = 1;
-    return 128;
+    page[4 * LOG_CSD] = page[4 * LOG_RESULTS] = csd_slots != 0;
+    return 1024;
 }
 
 // ---------------------------------------------------------------- Get Log Page
@@ -157,6 +164,8 @@ static uint32_t size_of(uint32_t lid)
     case LOG_EFFECTS:   return 4096;
     case LOG_FEATURES:  return 1024;
     case LOG_MI:        return 1024;
+    case LOG_CSD:       return csd_slots ? 512 : 0;
+    case LOG_RESULTS:   return csd_slots ? CSD_RESULTS_BYTES : 0;
     default:            return 0;
     }
 }
@@ -170,6 +179,8 @@ static uint32_t build(uint32_t lid)
     case LOG_FIRMWARE:  return firmware_page();
     case LOG_EFFECTS:   return effects_page();
     case LOG_FEATURES:  return features_page();
+    case LOG_CSD:       return csd_page();
+    case LOG_RESULTS:   return csd_results_page();
     default:            return 0;  // LOG_MI: no command is supported
     }
 }

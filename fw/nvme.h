@@ -22,6 +22,9 @@ enum {
     ADM_AER          = 0x0c,
     ADM_KEEP_ALIVE   = 0x18,
     ADM_FORMAT       = 0x80,
+    ADM_KEY_LOAD     = 0xc1,  // ours; bits 1:0 are the direction of its data
+    ADM_KEY_ERASE    = 0xc4,
+    ADM_BIND         = 0xc8,
 };
 
 // Status: {DNR, M, CRD, SCT, SC} as in completion dword 3 bits 31:17.

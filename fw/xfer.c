@@ -101,6 +101,8 @@ uint32_t data_get(data_t *d, uint32_t *words, uint32_t bytes)
     return ST_SUCCESS;
 }
 
+void data_forget(void) { memset(line, 0, sizeof line); }
+
 uint32_t data_send(const cmd_t *cmd, uint32_t bytes, uint32_t total)
 {
     data_t d;

@@ -154,7 +154,8 @@ def main(
     suite: str | None = typer.Option(
         None, help="Check the targets: limit, limit-short (256 bit, a minute); host, host-short (of db_host)."),
     speed: bool = typer.Option(False, "--speed", help="Measure the simulator's own speed instead."),
-    top: str = typer.Option("db_ssd", help="Which top: db_ssd, or one that drives SSDs: db_host, db_recorder."),
+    top: str = typer.Option("db_ssd", help="Which top: db_ssd, db_csd, or one that drives SSDs: db_host, db_recorder."),
+    operator: str | None = typer.Option(None, help="With --top db_csd: pass, add, aes-ctr, aes-xts, sha256, crc32c."),
     link: str | None = typer.Option(None, help="PCIe link: gen<1..5>x<lanes> [gen3x8; of a host gen3x4]."),
     data_w: int | None = typer.Option(
         None, "--data-w", help="Width of the data path: 128, 256 or 512 [256; of a host 128]."),
@@ -207,6 +208,8 @@ def main(
     for name, value, most in (("mps", mps, 1024), ("mrrs", mrrs, 4096)):
         if not 128 <= value <= most or value & (value - 1):
             raise UserError(f"--{name}: {value} is not a power of two from 128 to {most}")
+    if operator is not None and (trace is not None or backend != "rtl"):
+        raise UserError("--operator needs --backend rtl and no --trace")
     if backend != "rtl" and (clock_mhz != 250 or speed or stages):
         raise UserError("--clock-mhz, --speed and --stages need --backend rtl")
     if host:
@@ -222,8 +225,9 @@ def main(
                    **({"params": params} if params else {}), **clock)
     wire = sim_link(sim, wire)
     setting = {"top": top, "backend": backend, "link": link, "data_w": data_w, "mps": mps, "mrrs": mrrs,
-               "media_size": capacity, "clock_mhz": clock_mhz}
-    what = f"{top} ({backend}), {data_w} bit, {clock_mhz:g} MHz, {wire}, MPS {mps}, MRRS {mrrs}; simulated time"
+               **({"operator": operator} if operator else {}), "media_size": capacity, "clock_mhz": clock_mhz}
+    name = f"{top} with {operator}" if operator else top
+    what = f"{name} ({backend}), {data_w} bit, {clock_mhz:g} MHz, {wire}, MPS {mps}, MRRS {mrrs}; simulated time"
     recorders: list[Recorder] = []
 
     def recorder() -> Recorder | None:
@@ -242,6 +246,10 @@ def main(
     else:
         drive = Driver(sim, host_memory(jobs))
         start_queues(drive, max(sum(j.numjobs for j in group) for group in groups(jobs)), max(j.iodepth for j in jobs))
+        if operator is not None:
+            from doorbell import compute
+
+            compute.switch_on(drive, operator)
         if speed:
             print_table(speed_table(sim, drive, jobs))
             return

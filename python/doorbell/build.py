@@ -42,8 +42,15 @@ FOLDERS = ("common", "pcie", "nvme", "ssd", "host", "compute", "recorder")
 """Folders of rtl/ with one module a file, lowest layer first."""
 
 DEVICE = ("common", "pcie", "nvme", "ssd")
+CSD = (*DEVICE, "compute")
 HOST = ("common", "pcie", "nvme", "host", "recorder")
-"""The folders that a simulator of a device, or of a host, is made of: a change elsewhere builds nothing anew."""
+"""The folders that a simulator of a device, one that computes, or of a host, is made of: a change
+elsewhere builds nothing anew."""
+
+OPERATORS = paths.RTL / "compute" / "ops"
+"""A folder an operator that brings itself along: docs/operators.md."""
+
+OPERATOR_CHAIN = 1  # raise it when operator_chain makes something else of the same folders
 
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
 
@@ -189,6 +196,8 @@ def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> Rtl
     generated = gen / "rtl" if gen else None
     packages = [paths.RTL / p for p in PACKAGES if p.split("/")[0] in only and (paths.RTL / p).exists()]
     folders = [paths.RTL / f for f in FOLDERS if f in only and (paths.RTL / f).is_dir()]
+    if "compute" in only:
+        folders += [file.parent for _, _, file in operator_folders()]
     if generated and generated.is_dir():
         packages += sorted(generated.glob("*_pkg.sv"))
         folders.append(generated)
@@ -197,7 +206,60 @@ def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> Rtl
 
 def find_module(name: str) -> Path | None:
     """The file of one of our modules."""
-    return next((f for folder in FOLDERS if (f := paths.RTL / folder / f"{name}.sv").exists()), None)
+    folders = [*(paths.RTL / folder for folder in FOLDERS), *(file.parent for _, _, file in operator_folders())]
+    return next((f for folder in folders if (f := folder / f"{name}.sv").exists()), None)
+
+
+def operator_folders() -> list[tuple[str, int, Path]]:
+    """(name, code, file) of each operator in a folder of its own, by code."""
+    found: dict[int, tuple[str, int, Path]] = {}
+    for file in sorted(OPERATORS.glob("*/db_csd_op_*.sv")):
+        name = file.stem.removeprefix("db_csd_op_")
+        code = re.search(r"CODE\s*=\s*4'd(\d+)", file.read_text())
+        number = int(code[1]) if code else -1
+        if name != file.parent.name or not 6 <= number <= 15:
+            raise UserError(f"{file}: its folder must be named {name}, its parameter CODE be 4'd6 to 4'd15")
+        if number in found:
+            raise UserError(f"operators {found[number][0]} and {name} have the same CODE, {number}: choose another")
+        found[number] = (name, number, file)
+    return [found[code] for code in sorted(found)]
+
+
+def operator_chain(out: Path) -> None:
+    """Write what puts the operators of the folders one behind the other: module db_csd_ops, package db_csd_ops_pkg."""
+    streams, instances = [], []
+    every = operator_folders()
+    names = ("tvalid", "tready", "tdata", "tlast", "tuser")
+
+    def port(side: str, i: int) -> str:
+        outer = {0: "s", len(every): "m"}.get(i)
+        return ", ".join(f".{side}_axis_{n}({f'{outer}_axis_{n}' if outer else f'{n}_{i}'})" for n in names)
+
+    for i, (name, code, _) in enumerate(every):
+        if i:
+            streams += [f"  logic tvalid_{i}, tready_{i}, tlast_{i};", f"  logic [DATA_W-1:0] tdata_{i};",
+                        f"  logic [$bits(beat_t)-1:0] tuser_{i};"]  # fmt: skip
+        instances += [f"  db_csd_op_{name} #(.DATA_W(DATA_W), .DIR(DIR)) i_{name} (",
+                      f"    .clk, .rst, .param(param[128*{code} +: 128]),",
+                      f"    {port('s', i)},", f"    {port('m', i + 1)});"]  # fmt: skip
+    if not every:
+        instances += [f"  assign m_axis_{n} = s_axis_{n};" for n in names if n != "tready"]
+        instances += ["  assign s_axis_tready = m_axis_tready;"]
+    mask = sum(1 << code for _, code, _ in every)
+    (out / "db_csd_ops_pkg.sv").write_text(
+        f"// Made by doorbell.build.\npackage db_csd_ops_pkg;\n  localparam logic [15:0] OPS = 16'h{mask:04x};\n"
+        "endpackage\n")  # fmt: skip
+    (out / "db_csd_ops.sv").write_text("\n".join([
+        "// Made by doorbell.build from the folders of rtl/compute/ops: their operators one behind the other.",
+        "module db_csd_ops", "  import db_csd_pkg::*;", "#(", "  parameter int DATA_W = 256,",
+        "  parameter bit DIR = 1'b1", ") (", "  input  logic clk,", "  input  logic rst,",
+        "  input  logic [16*128-1:0] param,", "  input  logic s_axis_tvalid,", "  output logic s_axis_tready,",
+        "  input  logic [DATA_W-1:0] s_axis_tdata,", "  input  logic s_axis_tlast,",
+        "  input  logic [$bits(beat_t)-1:0] s_axis_tuser,", "  output logic m_axis_tvalid,",
+        "  input  logic m_axis_tready,", "  output logic [DATA_W-1:0] m_axis_tdata,", "  output logic m_axis_tlast,",
+        "  output logic [$bits(beat_t)-1:0] m_axis_tuser", ");", *streams, *instances,
+        "  logic unused_ok;", "  assign unused_ok = &{1'b0, clk, rst, param};", "endmodule", "",
+    ]))  # fmt: skip
 
 
 def verilator() -> list[str]:
@@ -215,10 +277,13 @@ def regs() -> Path:
     sources = [*folder.glob("*.rdl"), folder / "generate.py"]
     if not sources[-1].exists():
         raise UserError("regs/generate.py is missing: this clone is not complete")
-    key = (hash_files(sources), version("peakrdl", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown"))
+    operators = [(name, code) for name, code, _ in operator_folders()]
+    tools = version("peakrdl", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown")
+    key = (hash_files(sources), operators, OPERATOR_CHAIN, tools)
 
     def make(out: Path) -> None:
         tool([sys.executable, str(folder / "generate.py"), str(out)], "generating the registers")
+        operator_chain(out / "rtl")
 
     return cached("regs", key, make, "generating the registers")
 
@@ -260,6 +325,11 @@ def is_host(top: str) -> bool:
     return top.startswith(("db_host", "db_recorder"))
 
 
+def computes(top: str) -> bool:
+    """True if it has operators in its data path, those of rtl/compute."""
+    return top.startswith("db_csd")
+
+
 def runtime_sources(top: str) -> tuple[Path, list[Path]]:
     """The runtime's source that goes with a top, and the headers that it includes, directly or not."""
     folder = paths.ROOT / "sim"
@@ -280,7 +350,9 @@ def model_files(top: str, sources: RtlSources) -> list[Path]:
     """The RTL that a simulator of this top depends on: its folders, and the generated registers of its kind."""
 
     def belongs(file: Path) -> bool:
-        return file.is_relative_to(paths.RTL) or file in sources.extra or is_host(file.stem) == is_host(top)
+        kind = (is_host(file.stem), computes(file.stem))
+        wanted = kind in ((is_host(top), False), (is_host(top), computes(top)))
+        return file.is_relative_to(paths.RTL) or file in sources.extra or wanted
 
     return [f for f in sources.all_files() if belongs(f)]
 
@@ -324,7 +396,7 @@ def simulator(
         coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
     settings = default_params(top, params or {}, extra[0] if extra else None)
     host = is_host(top)
-    sources = rtl_sources(regs(), HOST if host else DEVICE)
+    sources = rtl_sources(regs(), HOST if host else CSD if computes(top) else DEVICE)
     if host:
         sources.extra = []  # no processor
     runtime, headers = runtime_sources(top)

@@ -88,6 +88,19 @@ def verify(drive: Driver, total: int, progress: Any = None, seed: int = 1) -> di
     return result
 
 
+def encrypt(drive: Driver) -> str:
+    """Encrypt the namespace with a key in a slot; show that the media holds something else than the host reads."""
+    from doorbell import compute
+
+    compute.switch_on(drive, "aes-xts")
+    text = b"what the host writes and reads, 32 bytes"[:32] * 16
+    drive.write(0, text)
+    on_media = drive.sim.media_read(0, len(text))
+    if drive.read(0, 1) != text or any(on_media[i : i + 16] in text for i in range(0, 512, 16)):
+        raise UserError("the data on the media is not encrypted, or does not come back", status=1)
+    return f"AES-256-XTS is on: the host reads {text[:8]!r}, the media holds {on_media[:8].hex()}"
+
+
 def identity(drive: Driver) -> dict[str, Any]:
     """What the drive says of itself."""
     c, n, cap = drive.controller, drive.namespace, drive.cap
@@ -104,6 +117,7 @@ def identity(drive: Driver) -> dict[str, Any]:
 def main(
     json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
     link: str = typer.Option("gen3x8", help="PCIe link: gen<1..5>x<lanes>."),
+    top: str = typer.Option("db_ssd", help="Which top: db_ssd, or db_csd, whose data is encrypted (AES-256-XTS)."),
     data_w: int = typer.Option(256, "--data-w", help="Width of the data path: 128, 256 or 512."),
     mib: int = typer.Option(64, "--mib", min=1, max=512, help="MiB to write, read back and compare."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
@@ -122,7 +136,9 @@ def main(
     if data_w not in (128, 256, 512):
         raise UserError(f"--data-w: {data_w} is not one of 128, 256, 512")
     total = mib << 20
-    sim = bench.open_sim(backend, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30)
+    if top not in ("db_ssd", "db_csd") or (top == "db_csd" and backend != "rtl"):
+        raise UserError(f"--top {top}: use db_ssd, or db_csd with --backend rtl")
+    sim = bench.open_sim(backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30)
     wire = bench.sim_link(sim, wire)
     built = time.monotonic()
     drive = Driver(sim, HostMemory(192 << 20))
@@ -133,6 +149,8 @@ def main(
     say(f"namespace 1: {who['blocks'] * who['block_size'] >> 20} MiB in blocks of {who['block_size']} bytes, up to "
         f"{who['max_transfer'] >> 10} KiB a command, queues of up to {who['queue_entries']} entries; "
         f"ready after {sim.ns / 1e6:.2f} ms of simulated time")
+    if top == "db_csd":
+        say(encrypt(drive))
     with bench.progress_bar(f"writing and reading back {mib} MiB") as update:
         checked = verify(drive, total, update)
     say(f"{checked['compared'] >> 20} MiB written and read back with {QUEUES} queues x {DEPTH} commands of 128 KiB: "
@@ -143,7 +161,7 @@ def main(
             results.append(bench.run_group(drive, [job], progress=update))
     drive.stop()
     if json:
-        setting = {"identify": who, "verify": checked, "link": link, "data_w": data_w, "backend": backend}
+        setting = {"top": top, "identify": who, "verify": checked, "link": link, "data_w": data_w, "backend": backend}
         print(json_module.dumps(bench.fio_json(results, wire, setting), indent=2))
     else:
         bench.print_table(bench.table(results, wire, f"Random I/O, {wire}, {data_w} bit at 250 MHz (simulated time)"))

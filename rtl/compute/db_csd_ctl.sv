@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers of the operators (regs/db_csd.rdl) for a processor: parameters, keys to db_csd_keys, results of the reducers.
 //
+// The host need not look at results: when RESULTS of them wait, a new one drops the oldest.
 // Key words go straight through to the staging memory of db_csd_keys: no copy of a key stays in a register here.
-// Latency: a read is answered in its cycle; a write takes effect in the next. RESULTS results wait here; then the reducer does.
+// Latency: a read is answered in its cycle; a write takes effect in the next.
 module db_csd_ctl
   import db_csd_pkg::*, db_csd_regs_pkg::*;
 #(
   parameter int KEY_SLOTS = 16,  // 2 to 64
-  parameter int RESULTS = 64     // results that wait, a power of two, at least 2
+  parameter int RESULTS = 64,    // results that wait, a power of two, at least 2
+  parameter logic [15:0] OPS = 16'h003f  // bit n: operator n (op_e) is built in
 ) (
   input  logic                  clk,
   input  logic                  rst,
@@ -19,6 +21,11 @@ module db_csd_ctl
   output logic [31:0]           s_rdata,
   // parameters
   output logic [31:0]           addend,
+  output logic                  bind_we,      // pulse: what is done in a namespace
+  output logic [7:0]            bind_index,   // NSID - 1
+  output logic [3:0]            bind_op,
+  output logic [CSD_SLOT_W-1:0] bind_slot,
+  output logic [127:0]          bind_param,
   // db_csd_keys
   output logic                  m_word_valid,
   output logic [4:0]            m_word_addr,
@@ -37,7 +44,8 @@ module db_csd_ctl
   input  logic                  s_res_valid,
   output logic                  s_res_ready,
   input  logic [CSD_TAG_W-1:0]  s_res_tag,
-  input  logic [255:0]          s_res_digest
+  input  logic [255:0]          s_res_digest,
+  input  res_cmd_t              s_res_cmd
 );
   localparam int SW = $clog2(KEY_SLOTS);
   if (KEY_SLOTS < 2 || KEY_SLOTS > 64) begin : g_bad
@@ -46,9 +54,10 @@ module db_csd_ctl
 
   db_csd__in_t  hwif_in;
   db_csd__out_t hwif_out;
-  logic                  res_valid;
+  logic                  res_valid, res_room;
   logic [CSD_TAG_W-1:0]  res_tag;
   logic [255:0]          res_digest;
+  res_cmd_t              res_cmd;
   logic [CSD_SLOT_W-1:0] slot;
   logic                  asked_q;  // a key command waits for the store
 
@@ -58,14 +67,30 @@ module db_csd_ctl
     hwif_in.KEY_STATUS.slots.next = 7'(KEY_SLOTS);
     hwif_in.KEY_SLOT.ctr.next     = 32'(slot) < KEY_SLOTS && slot_ctr[slot[SW-1:0]];
     hwif_in.KEY_SLOT.xts.next     = 32'(slot) < KEY_SLOTS && slot_xts[slot[SW-1:0]];
+    hwif_in.CAPS.ops.next         = OPS;
     hwif_in.RES.tag.next          = res_tag;
     hwif_in.RES.valid.next        = res_valid;
+    hwif_in.RES_CMD.cid.next      = res_cmd.cid;
+    hwif_in.RES_CMD.sqid.next     = res_cmd.sqid;
+    hwif_in.RES_CMD.op.next       = res_cmd.op;
+    hwif_in.RES_CMD.dir.next      = res_cmd.dir;
+    hwif_in.RES_NSID.V.next       = res_cmd.nsid;
+    hwif_in.RES_LBA_LO.V.next     = res_cmd.lba[31:0];
+    hwif_in.RES_LBA_HI.V.next     = res_cmd.lba[63:32];
+    hwif_in.RES_BYTES.V.next      = res_cmd.bytes;
     for (int i = 0; i < 8; i++) hwif_in.RES_DIGEST[i].V.next = res_digest[32*i+:32];
     hwif_in.KEY_WORD.wr_ack  = hwif_out.KEY_WORD.req && hwif_out.KEY_WORD.req_is_wr;
     hwif_in.KEY_WORD.rd_ack  = hwif_out.KEY_WORD.req && !hwif_out.KEY_WORD.req_is_wr;
     hwif_in.KEY_WORD.rd_data = '0;
   end
 
+  assign bind_we      = hwif_out.BIND.go.value;
+  assign bind_index   = hwif_out.BIND.index.value;
+  assign bind_op      = hwif_out.BIND.op.value;
+  assign bind_slot    = hwif_out.BIND.slot.value;
+  for (genvar i = 0; i < 4; i++) begin : g_param
+    assign bind_param[32*i +: 32] = hwif_out.PARAM[i].V.value;
+  end
   assign addend       = hwif_out.ADD_VALUE.V.value;
   assign m_word_valid = hwif_out.KEY_WORD.req && hwif_out.KEY_WORD.req_is_wr;
   assign m_word_addr  = hwif_out.KEY_WORD.addr[6:2];
@@ -82,10 +107,12 @@ module db_csd_ctl
     if (rst) asked_q <= 1'b0;
   end
 
-  db_fifo #(.WIDTH(CSD_TAG_W + 256), .DEPTH(RESULTS)) i_results (
+  assign s_res_ready = res_room;
+  db_fifo #(.WIDTH(CSD_TAG_W + 256 + $bits(res_cmd_t)), .DEPTH(RESULTS)) i_results (
     .clk, .rst, .level(),
-    .s_valid(s_res_valid), .s_ready(s_res_ready), .s_data({s_res_tag, s_res_digest}),
-    .m_valid(res_valid), .m_ready(hwif_out.RES_NEXT.go.value), .m_data({res_tag, res_digest})
+    .s_valid(s_res_valid), .s_ready(res_room), .s_data({s_res_cmd, s_res_tag, s_res_digest}),
+    .m_valid(res_valid), .m_ready(hwif_out.RES_NEXT.go.value || (s_res_valid && !res_room)),
+    .m_data({res_cmd, res_tag, res_digest})
   );
 
   db_csd_regs i_regs (

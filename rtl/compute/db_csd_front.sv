@@ -54,7 +54,7 @@ module db_csd_front
       beat_q  <= beat.lba_last ? 8'd0 : beat.beat + 8'd1;
       lba_q   <= beat.cmd.lba + 64'(beat.lba_last);
       assert (ctx.lbads >= 5'd9 && ctx.lbads <= 5'd12);
-      assert (!s_axis_tlast || beat.lba_last);  // commands are whole blocks
+      assert (!s_axis_tlast || beat.lba_last || ctx.op == OP_PASS);  // commands are whole blocks, but for range lists
     end
     if (rst) first_q <= 1'b1;
   end

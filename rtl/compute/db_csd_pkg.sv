@@ -36,6 +36,17 @@ package db_csd_pkg;
     logic       key_err;    // set on the way: no valid key, data are zeros
   } beat_t;
 
+  // Whose result it is: what a host can know a command by.
+  typedef struct packed {
+    logic [31:0] bytes;
+    logic [63:0] lba;    // of its first block
+    logic [31:0] nsid;
+    logic        dir;    // 1: host to media
+    logic [3:0]  op;     // op_e
+    logic [7:0]  sqid;   // submission queue
+    logic [15:0] cid;    // command identifier
+  } res_cmd_t;
+
   // Broadcast of db_csd_keys to every block that holds round keys. Write-only.
   typedef enum logic [1:0] {
     KEY_ENC   = 2'd0,  // round key of K1, forward cipher

@@ -38,6 +38,7 @@ package db_nvme_pkg;
   localparam logic [7:0] SC_WRITE_FAULT         = 8'h80;
   localparam logic [7:0] SC_READ_ERROR          = 8'h81;
   localparam logic [7:0] SC_COMPARE_FAILED      = 8'h85;
+  localparam logic [7:0] SC_ACCESS_DENIED       = 8'h86;
   // Command specific (SCT 1).
   localparam logic [7:0] SC_SIZE_LIMIT          = 8'h83;  // Command Size Limit Exceeded
 

@@ -120,7 +120,13 @@ module db_ssd_admin
   input  logic [63:0]          cnt_media_err,
   input  logic [63:0]          time_us,        // free running
   output logic                 cpu_idle,       // the processor sleeps and nothing is pending
-  output logic [63:0]          wake_us         // with cpu_idle: time_us at which it wants to run again; all ones: never
+  output logic [63:0]          wake_us,        // with cpu_idle: time_us at which it wants to run again; all ones: never
+  // extension bus, 0x9000_0000: read data in the same cycle; zeros if there is nothing
+  output logic                 ext_req,
+  output logic                 ext_wr,
+  output logic [11:0]          ext_addr,       // bytes
+  output logic [31:0]          ext_wdata,
+  input  logic [31:0]          ext_rdata
 );
   import db_ssd_fw_regs_pkg::*;
 
@@ -175,8 +181,13 @@ module db_ssd_admin
     .reg_wr    (reg_wr),
     .reg_addr  (reg_addr),
     .reg_wdata (reg_wdata),
-    .reg_rdata (reg_rdata)
+    .reg_rdata (reg_rdata),
+    .ext_req   (ext_req),
+    .ext_addr  (ext_addr),
+    .ext_rdata (ext_rdata)
   );
+  assign ext_wr    = reg_wr;
+  assign ext_wdata = reg_wdata;
 
   db_ssd_admin_ram #(.BYTES(RAM_BYTES), .HEX_FILE(FW_HEX)) u_ram (
     .clk   (clk),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin processor (picorv32, RV32I) and its bus: RAM at 0, the firmware's registers at 0x8000_0000.
+// The admin processor (picorv32, RV32I) and its bus: RAM at 0, the firmware's registers at 0x8000_0000, what
+// the integrator adds at 0x9000_0000.
 //
 // The firmware waits by setting `sleep` and executing picorv32's waitirq, which goes on as soon as irq is high. irq is
 // a level made from what is pending, so nothing can be lost between the firmware's last look and its sleep.
@@ -28,7 +29,11 @@ module db_ssd_admin_cpu #(
   output logic        reg_wr,
   output logic [8:0]  reg_addr,      // bytes
   output logic [31:0] reg_wdata,
-  input  logic [31:0] reg_rdata
+  input  logic [31:0] reg_rdata,
+  // extension: as registers, with the same reg_wr and reg_wdata
+  output logic        ext_req,
+  output logic [11:0] ext_addr,      // bytes
+  input  logic [31:0] ext_rdata
 );
   logic        mem_valid, mem_ready_q, is_reg_q, is_reg;
   logic [31:0] mem_addr, mem_wdata, reg_rdata_q;
@@ -84,21 +89,23 @@ module db_ssd_admin_cpu #(
   assign ram_we    = mem_wstrb;
   assign ram_addr  = mem_addr[19:2];
   assign ram_wdata = mem_wdata;
-  assign reg_req   = mem_valid && !mem_ready_q && is_reg;
+  assign reg_req   = mem_valid && !mem_ready_q && is_reg && !mem_addr[28];
+  assign ext_req   = mem_valid && !mem_ready_q && is_reg && mem_addr[28];
   assign reg_wr    = mem_wstrb != 4'd0;
   assign reg_addr  = {mem_addr[8:2], 2'b00};
+  assign ext_addr  = {mem_addr[11:2], 2'b00};
   assign reg_wdata = mem_wdata;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, mem_addr[30:20], mem_addr[1:0]};
+  assign unused_ok = &{1'b0, mem_addr[30:29], mem_addr[27:20], mem_addr[1:0]};
 
   assign asleep = sleep_q && still_q[4] && !irq;
 
   always_ff @(posedge clk) begin
     cpu_rst_n   <= !rst;
-    mem_ready_q <= reg_req || (ram_en && ram_ready);
+    mem_ready_q <= reg_req || ext_req || (ram_en && ram_ready);
     is_reg_q    <= is_reg;
-    if (reg_req) reg_rdata_q <= reg_rdata;
+    if (reg_req || ext_req) reg_rdata_q <= ext_req ? ext_rdata : reg_rdata;
     if (irq) sleep_q <= 1'b0;
     else if (sleep) sleep_q <= 1'b1;
     if (mem_valid || !sleep_q) still_q <= '0;

@@ -13,6 +13,7 @@
 //   NSID inactive, or FFFFFFFFh for anything but Flush             Invalid Field
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
 //   data beyond MDTS (Read, Write, Compare); Write with a directive Invalid Field
+//   namespace locked (Read, Write, Compare)                        Access Denied
 //
 // Latency: 2 cycles from s_sqe to a pipe, 3 to a completion, 1 to m_admin, m_head and m_fetch_err.
 // Throughput: an entry every 2 cycles: a register is loaded only when it is empty, so no ready passes through. A
@@ -76,7 +77,8 @@ module db_ssd_decode
     input  logic [NUM_NS-1:0]    ns_valid,
     input  logic [NUM_NS*64-1:0] ns_base,        // bytes on the media
     input  logic [NUM_NS*64-1:0] ns_blocks,      // size
-    input  logic [NUM_NS-1:0]    ns_lba4k        // block size: 0 = 512, 1 = 4096 bytes
+    input  logic [NUM_NS-1:0]    ns_lba4k,       // block size: 0 = 512, 1 = 4096 bytes
+    input  logic [NUM_NS-1:0]    ns_locked       // Read, Write, Compare are refused; may change at any time
 );
   localparam logic [31:0] NSID_ALL   = 32'hffff_ffff;
   localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
@@ -84,6 +86,7 @@ module db_ssd_decode
   localparam status_t INVALID_FIELD = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
   localparam status_t INVALID_NS    = status(1'b1, SCT_GENERIC, SC_INVALID_NS);
   localparam status_t LBA_RANGE     = status(1'b1, SCT_GENERIC, SC_LBA_RANGE);
+  localparam status_t ACCESS_DENIED = status(1'b1, SCT_MEDIA, SC_ACCESS_DENIED);
 
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
@@ -144,6 +147,7 @@ module db_ssd_decode
     logic             ns_active;
     logic             ns_all;
     logic             lba4k;
+    logic             locked;
     logic [63:0]      base;
     logic [63:0]      blocks;
   } s1_t;
@@ -188,6 +192,7 @@ module db_ssd_decode
         s1_d.ns_in_range = 1'b1;
         s1_d.ns_active  |= ns_valid[n];
         s1_d.lba4k      |= ns_lba4k[n];
+        s1_d.locked     |= ns_locked[n];
         s1_d.base       |= ns_base[64*n+:64];
         s1_d.blocks     |= ns_blocks[64*n+:64];
       end
@@ -232,6 +237,7 @@ module db_ssd_decode
     else if (!s1_q.ns_all && !s1_q.ns_active)                       verdict = INVALID_FIELD;
     else if (beyond_end)                                            verdict = LBA_RANGE;
     else if ((s1_q.op.moves_data && beyond_mdts) || s1_q.directive) verdict = INVALID_FIELD;
+    else if (s1_q.op.moves_data && s1_q.locked)                     verdict = ACCESS_DENIED;
     else begin
       failed  = 1'b0;
       verdict = OK;

@@ -35,6 +35,7 @@ module db_ssd_mwr
   input  logic                s_axis_tlast,
   input  logic [$clog2(DATA_W/32):0] s_axis_tdw,
   input  logic                s_axis_terr,
+  input  logic [DATA_W/128-1:0] s_axis_tzero, // Compare: 16 bytes that zeros on the media are equal to, too
   // result of the PRP walk of the packet, there before its last row; taken the cycle after it
   input  logic                s_prp_valid,
   output logic                s_prp_ready,
@@ -282,7 +283,12 @@ module db_ssd_mwr
   logic      differ_q, cmp_err_q, differ, cerr;
   slot_cpl_t direct_q;
   status_t   ctl_status;
-  assign differ      = differ_q || s_axis_tdata != cmp_data;
+  logic [DATA_W/128-1:0] unequal;
+  for (genvar i = 0; i < DATA_W / 128; i++) begin : g_unequal
+    assign unequal[i] = s_axis_tdata[128*i +: 128] != cmp_data[128*i +: 128] &&
+                        !(s_axis_tzero[i] && cmp_data[128*i +: 128] == '0);
+  end
+  assign differ      = differ_q || unequal != '0;
   assign cerr        = cmp_err_q || cmp_err;
   assign direct_free = !direct_valid_q;
   always_ff @(posedge clk) begin

@@ -51,6 +51,7 @@ module db_ssd_wrpipe
   input  logic                s_axis_tlast,
   input  logic [$clog2(DATA_W/32):0] s_axis_tdw,
   input  logic                s_axis_terr,
+  input  logic [DATA_W/128-1:0] s_axis_tzero,  // Compare: 16 bytes that zeros on the media are equal to, too
   // AXI4 writes, and reads of Compare
   output logic                m_aw_valid,
   input  logic                m_aw_ready,
@@ -134,7 +135,7 @@ module db_ssd_wrpipe
   db_ssd_mwr #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_mwr (
     .clk, .rst, .stop, .no_more_rows, .quiet, .idle(mwr_idle),
     .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd(cmd),
-    .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tlast, .s_axis_tdw, .s_axis_terr,
+    .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tlast, .s_axis_tdw, .s_axis_terr, .s_axis_tzero,
     .s_prp_valid(status_valid), .s_prp_ready(status_pop), .s_prp_status(prp_status),
     .m_aw_valid, .m_aw_ready, .m_aw_addr, .m_aw_len, .m_w_valid, .m_w_ready, .m_w_data, .m_w_strb, .m_w_last,
     .s_b_valid, .s_b_ready, .s_b_resp, .m_ar_valid, .m_ar_ready, .m_ar_addr, .m_ar_len, .s_r_valid, .s_r_ready,

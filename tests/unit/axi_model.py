@@ -82,9 +82,11 @@ class Media:
         self.row_bytes = width // 8
         self.rows: dict[int, int] = {}
         self.bad: set[int] = set()  # rows that cannot be read
+        self.holes: dict[int, int] = {}  # by row: bits that are zeros from the beginning
 
     def initial(self, addr: int) -> int:
-        return int.from_bytes(blake2b(addr.to_bytes(8, "big"), digest_size=self.row_bytes).digest(), "big")
+        row = int.from_bytes(blake2b(addr.to_bytes(8, "big"), digest_size=self.row_bytes).digest(), "big")
+        return row & ~self.holes.get(addr, 0)
 
     def read(self, addr: int) -> int:
         assert addr % self.row_bytes == 0

@@ -16,6 +16,7 @@ FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05,
 OPS = {READ: 0, VERIFY: 1, WRITE: 2, COMPARE: 3, DSM: 4, WRITE_ZEROES: 5, FLUSH: 6}  # cmd_e
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
+ACCESS_DENIED = DNR | 0x286
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 MDTS = 1 << 20
 
@@ -64,6 +65,8 @@ class Model:
                 return INVALID_FIELD
             if opc == WRITE and dw[12] >> 20 & 15:
                 return INVALID_FIELD
+            if opc in (READ, WRITE, COMPARE) and self.locked >> (nsid - 1) & 1:
+                return ACCESS_DENIED
             return 0
 
         status = verdict()
@@ -119,7 +122,7 @@ class Bench:
         self.slot_valid = False
         self.left: dict[str, int] = {}
 
-    async def begin(self, ns) -> None:
+    async def begin(self, ns, locked: int = 0) -> None:
         d, n = self.dut, len(self.dut.ns_valid)
         self.model = Model(ns)
         assert len(ns) == n
@@ -130,6 +133,7 @@ class Bench:
         d.ns_base.value = sum(b << 64 * i for i, (_, b, _, _) in enumerate(ns))
         d.ns_blocks.value = sum(s << 64 * i for i, (_, _, s, _) in enumerate(ns))
         d.ns_lba4k.value = sum(int(k) << i for i, (_, _, _, k) in enumerate(ns))
+        d.ns_locked.value = self.model.locked = locked
         for _ in range(3):
             await RisingEdge(d.clk)
         d.rst.value = 0
@@ -220,9 +224,10 @@ def clock(dut) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
 
 
-async def fresh(dut, seed: int, alive: float = 0.8) -> Bench:
+async def fresh(dut, seed: int, alive: float = 0.8, locked: int = 0) -> Bench:
     b = Bench(dut, seed)
-    await b.begin(namespaces(b.rng, len(dut.ns_valid), alive))
+    n = len(dut.ns_valid)
+    await b.begin(namespaces(b.rng, n, alive), locked & (1 << n) - 1)
     return b
 
 
@@ -237,12 +242,12 @@ async def random_entries(dut):
     clock(dut)
     seen: set = set()
     for seed, stall in ((1, 0.0), (2, 0.3), (3, 0.8)):
-        b = await fresh(dut, seed)
+        b = await fresh(dut, seed, locked=(0, 0b1101, 0b1)[seed - 1])
         await b.run([queue_entry(b.rng, b.model.ns) for _ in range(700)], stall)
         assert len(b.slots) == 256 - len(b.given) and not b.busy, "a slot is lost"
         seen |= b.seen
     paths = {("rd", 0, None), ("rd", 1, None), *(("wr", op, None) for op in range(2, 7)), "admin", "fetch_err",
-             *(("cpl", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE))}
+             *(("cpl", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED))}
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 
 

@@ -44,6 +44,7 @@ class Job(Command):
     """A command with its data, and what has become of it."""
 
     rows: list[tuple[int, int, int, int]] = field(default_factory=list)  # data, last, dwords, error
+    zero: dict[int, int] = field(default_factory=dict)  # by row: 16 bytes that are equal to zeros on the media
     prp: int = 0                                       # status of the PRP walk
     seq: int = 0
     plan: int = 0                                      # bursts to come (Write), rows to come (Compare)
@@ -57,6 +58,15 @@ class Job(Command):
     @property
     def has_media_op(self) -> bool:
         return self.op in (DSM, WZERO, WFLUSH) or (self.op == WRITE and self.fua)
+
+    def equal(self, row: int, data: int) -> bool:
+        """A row of Compare: 16 bytes by 16 bytes, with the rule for zeros."""
+        mine, theirs = (v.to_bytes(64, "little") for v in (self.rows[row][0], data))
+        for i in range(0, 64, 16):
+            empty = self.zero.get(row, 0) >> i // 16 & 1 and not any(theirs[i : i + 16])
+            if mine[i : i + 16] != theirs[i : i + 16] and not empty:
+                return False
+        return True
 
     def status(self) -> int:
         """How it must end. Everything of it must be over."""
@@ -76,7 +86,7 @@ class Job(Command):
         if self.op == COMPARE:
             if any(bad for _, bad in self.read):
                 return READ_ERROR
-            return 0 if all(mine[0] == data for mine, (data, _) in zip(self.rows, self.read)) else MISMATCH
+            return 0 if all(self.equal(i, data) for i, (data, _) in enumerate(self.read)) else MISMATCH
         assert self.media_status is not None
         return self.media_status
 
@@ -99,7 +109,22 @@ def random_job(rng: random.Random, media: Media, width: int, slot: int, op: int 
         data = [rng.getrandbits(width) for _ in range(j.size // row_bytes)]
     elif op == COMPARE:
         j.addr += MEDIA_BYTES if rng.random() < 0.8 else 0
-        data = [media.initial(a) for a in range(j.addr, j.addr + j.size, row_bytes)]
+        places = range(j.addr, j.addr + j.size, row_bytes)
+        if j.addr >= MEDIA_BYTES and rng.random() < 0.5:
+            piece = (1 << 128) - 1
+            for place in rng.sample(places, len(places) // 2):
+                media.holes.setdefault(place, piece << 128 * rng.randrange(width // 128))
+            data = [media.initial(a) for a in places]
+            for i, a in enumerate(places):
+                hole = media.holes.get(a, 0)
+                flags = sum((hole >> 128 * n & 1) << n for n in range(width // 128))
+                if flags and rng.random() < 0.8:  # ciphertext of zeros, where there are zeros
+                    data[i] |= hole & rng.getrandbits(width)
+                    j.zero[i] = flags
+                elif rng.random() < 0.2:  # it says nothing where there are none
+                    j.zero[i] = rng.getrandbits(width // 128)
+        if not j.zero:
+            data = [media.initial(a) for a in places]
         if rng.random() < 0.3:  # one bit of one row
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(width)
         if rng.random() < 0.3:
@@ -300,7 +325,7 @@ class MediaSide:
 class Bench(MediaSide):
     def __init__(self, dut: Any, seed: int) -> None:
         super().__init__(dut, seed, int(os.environ["DATA_W"]), int(os.environ["BURST_BYTES"]))
-        self.stream = Source(dut, self.rng, "s_axis_t", ("data", "last", "dw", "err"))
+        self.stream = Source(dut, self.rng, "s_axis_t", ("data", "last", "dw", "err", "zero"))
         self.prp = Source(dut, self.rng, "s_prp_", (), "s_prp_status")
         self.packets: deque[tuple[Job, int, bool]] = deque()  # job, next row, its PRP status has been given
         self.owner: deque[Job] = deque()                      # of the row on offer
@@ -325,7 +350,7 @@ class Bench(MediaSide):
                 self.prp.queue.append((job.prp,))
                 self.packets[0] = (job, row, True)
             elif given or not last:
-                self.stream.queue.append(job.rows[row])
+                self.stream.queue.append((*job.rows[row], job.zero.get(row, 0)))
                 self.owner.append(job)
                 self.more -= 1
                 if last:

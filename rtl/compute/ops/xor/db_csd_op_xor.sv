@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operator: each 16 bytes XOR 16 bytes that the host chose (CDW12 to 15 of Bind). The example of docs/operators.md.
+//
+// Latency: 1 cycle. Throughput: one beat a cycle. All outputs are registers. Beats of other operators pass unchanged.
+module db_csd_op_xor
+  import db_csd_pkg::*;
+#(
+  parameter int         DATA_W = 256,  // bits: 128, 256, 512
+  parameter bit         DIR    = 1'b1, // 1: to the media, 0: from the media
+  parameter logic [3:0] CODE   = 4'd6  // what a namespace is bound to
+) (
+  input  logic                     clk,
+  input  logic                     rst,
+  input  logic [127:0]             param,
+  input  logic                     s_axis_tvalid,
+  output logic                     s_axis_tready,
+  input  logic [DATA_W-1:0]        s_axis_tdata,
+  input  logic                     s_axis_tlast,
+  input  logic [$bits(beat_t)-1:0] s_axis_tuser,
+  output logic                     m_axis_tvalid,
+  input  logic                     m_axis_tready,
+  output logic [DATA_W-1:0]        m_axis_tdata,
+  output logic                     m_axis_tlast,
+  output logic [$bits(beat_t)-1:0] m_axis_tuser
+);
+  beat_t             beat;
+  logic [DATA_W-1:0] mine;
+  assign beat = s_axis_tuser;
+  assign mine = s_axis_tdata ^ {DATA_W / 128{param}};
+
+  db_skid #(.WIDTH($bits(beat_t) + 1 + DATA_W)) i_out (
+    .clk, .rst, .s_valid(s_axis_tvalid), .s_ready(s_axis_tready),
+    .s_data({s_axis_tuser, s_axis_tlast, beat.cmd.op == CODE ? mine : s_axis_tdata}),
+    .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tuser, m_axis_tlast, m_axis_tdata})
+  );
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, DIR, beat};
+endmodule

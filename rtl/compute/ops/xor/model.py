@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""XOR with 16 bytes: db_csd_op_xor."""
+
+from __future__ import annotations
+
+
+def apply(data: bytes, lba: int, block: int, write: bool, param: bytes) -> bytes:
+    """What leaves it, for the data of a command that begins with block `lba`."""
+    return bytes(b ^ param[i % 16] for i, b in enumerate(data))

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reducers of db_csd: what the host reads of them, and that nobody has to. And what operators cost: cycles of latency,
+no throughput."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+
+import pytest
+from csd import csd, get, put
+from doorbell import bench, build, compute
+from doorbell.nvme import Driver
+from doorbell.operators import Op, folder_model
+from doorbell.operators.crc32c import Crc32c
+from traffic import MakeDrive
+
+pytestmark = pytest.mark.rtl
+RNG = random.Random(7)
+
+
+@pytest.mark.parametrize("op", [Op.SHA256, Op.CRC32C])
+def test_results(make_drive: MakeDrive, op: Op) -> None:
+    """A result for each Read and Write, with the command it belongs to; the data pass unchanged."""
+    drive = csd(make_drive)
+    compute.bind(drive, 1, op)
+    assert compute.results(drive) == []
+    want = []
+    some = ((0, 1, True), (7, 8, True), (7, 8, False), (1, 1, False), (900, 33, True), (7, 3, False))
+    for lba, blocks, write in some:
+        if write:
+            data = RNG.randbytes(blocks * 512)
+            put(drive, lba, data)
+            assert drive.sim.media_read(lba * 512, len(data)) == data
+        else:
+            data = get(drive, lba, blocks)
+        digest = hashlib.sha256(data).digest() if op == Op.SHA256 else Crc32c().result(data).to_bytes(4, "little")
+        want.append((len(want), op, write, 1, lba, blocks * 512, digest, 1))
+    drive.deallocate([(0, 8)])  # no data of a namespace
+    drive.advance(40_000)  # a SHA-256 core takes a byte a cycle
+    got = compute.results(drive)
+    in_order = sorted(got, key=lambda r: r.number)  # a short one overtakes a long one
+    assert [(r.number, r.op, r.write, r.nsid, r.lba, r.nbytes, r.digest, r.qid) for r in in_order] == want
+    assert compute.results(drive) == got  # reading takes nothing away
+    drive.start(queues=1, entries=64)
+    assert compute.results(drive) == []
+
+
+def test_results_that_nobody_reads(make_drive: MakeDrive) -> None:
+    """More commands than there is room for results: nothing waits, the newest are kept."""
+    drive = csd(make_drive)
+    compute.bind(drive, 1, Op.CRC32C)
+    blocks = [RNG.randbytes(512) for _ in range(150)]
+    for i, data in enumerate(blocks):
+        put(drive, i, data)
+    got = compute.results(drive)
+    assert [r.number for r in got] == list(range(149, 117, -1))
+    assert all(r.digest == Crc32c().result(blocks[r.lba]).to_bytes(4, "little") and r.lba == r.number for r in got)
+
+
+@pytest.mark.parametrize("folder", build.operator_folders(), ids=lambda f: f[0])
+def test_operator_in_a_folder(make_drive: MakeDrive, folder: tuple[str, int, Path]) -> None:
+    """Each operator of rtl/compute/ops, found and built in by itself: the media holds what its model says."""
+    name, code, _ = folder
+    model = folder_model(name)
+    drive = csd(make_drive)
+    for _ in range(2):
+        param = RNG.randbytes(16)
+        compute.bind(drive, 1, code, param=param)
+        assert compute.state(drive).bound[1] == (code, 0, True)
+        for lba, blocks in ((0, 1), (9, 8), (1000, 40)):
+            data = RNG.randbytes(512 * blocks)
+            put(drive, lba, data)
+            assert drive.sim.media_read(lba * 512, len(data)) == model.apply(data, lba, 512, True, param) != data
+            assert get(drive, lba, blocks) == data
+
+
+def rate(drive: Driver, rw: str, **more: int) -> float:
+    job = bench.Job(rw=rw, bs=4096, iodepth=32, numjobs=4, number_ios=500, **more)
+    return bench.run_group(drive, [job])[0].iops
+
+
+
+
+def measured(drive: Driver) -> dict[str, tuple[float, float]]:
+    out = {}
+    for rw in ("randread", "randwrite", "randrw"):
+        alone = bench.run_group(drive, [bench.Job(rw=rw, bs=4096, number_ios=60)])[0]
+        times = (alone.write if rw == "randwrite" else alone.read).clat_ns
+        out[rw] = (rate(drive, rw), sum(times) / len(times))
+    return out
+
+
+def up(make_drive: MakeDrive, top: str) -> Driver:
+    drive = make_drive(top=top, memory=192 << 20)
+    drive.start(queues=4, entries=128)
+    return drive
+
+
+def test_cost(make_drive: MakeDrive) -> None:
+    """At least 97 % of db_ssd's rate with each operator that is rated for the width; latency as promised."""
+    base = measured(up(make_drive, "db_ssd"))
+    drive = up(make_drive, "db_csd")
+    report = []
+    for name in ("pass", "add", "aes-ctr", "aes-xts", "crc32c"):
+        compute.switch_on(drive, name)
+        for rw, (iops, latency) in measured(drive).items():
+            share, cycles = iops / base[rw][0], (latency - base[rw][1]) / 4
+            report.append((name, rw, round(share, 4), round(cycles, 1)))
+    print(*report, sep="\n")
+    assert all(share >= 0.97 for _, _, share, _ in report), report
+    for name, rw, _, cycles in report:
+        if rw != "randrw":
+            # each operator in a folder of its own is a cycle in the chain; XTS waits for the first tweak
+            assert cycles == 24 + len(build.operator_folders()) + 17 * (name == "aes-xts"), (name, rw, cycles)
