@@ -5,8 +5,9 @@
 // leave through a second block RAM FIFO. A burst that is not whole goes when no row came for FLUSH_CYCLES. With BYPASS
 // rows take the short way from FIFO to FIFO while the memory is empty, and leave their places of the ring out, so that
 // bursts and blocks stay aligned. tlast is not stored: it leaves with each BLOCK_BYTES, and must come so.
-// Throughput: a row in and a row out every cycle, if the memory takes and gives one. Latency with BYPASS: 2 cycles (FAST)
-// or 6; through the memory: the rest of the burst, 16 cycles (FAST: 12) and the memory's own.
+// Throughput: a row in and a row out every cycle, if the memory takes and gives one. Latency: on the short way 6 cycles
+// (FAST: 2). Through the memory 4 from a burst's last row to AW, 3 more to W, 5 from B to AR, 3 (FAST: 1) from R to
+// the output.
 // Reset only together with the memory's port: bursts under way are forgotten.
 module db_axi_fifo #(
     parameter int unsigned     DATA_W            = 256,        // bits of a row: 128, 256, 512, 1024
