@@ -325,7 +325,7 @@ class _Library:
 def ports_of(lib_path: str | os.PathLike[str]) -> int:
     """How many root ports, so drives, a built top has."""
     path = str(Path(lib_path).resolve())
-    library: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(path, _Library(path))
+    library: Any = _Library.loaded.get(path) or _Library(path, {})  # not kept: a top may have more functions
     return library.ports()
 
 

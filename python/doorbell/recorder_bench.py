@@ -53,8 +53,8 @@ class Measured:
 
     read: bool
     blocks: int
-    ns: float  # in which they moved
-    cycles: float  # a block
+    cycles: float  # of each
+    clock_mhz: float
     link: limits.Limit  # of all links together
     stream_gb_per_s: float  # the recorder's own stream
     all_cycles: int  # from the first register write to the end of everything
@@ -68,7 +68,12 @@ class Measured:
 
     @property
     def gb_per_s(self) -> float:
-        return self.blocks * BLOCK / self.ns
+        return BLOCK * self.clock_mhz / self.cycles / 1e3
+
+    @property
+    def ns(self) -> float:
+        """In which the blocks moved."""
+        return self.blocks * self.cycles * 1e3 / self.clock_mhz
 
     @property
     def of_links(self) -> float:
@@ -161,10 +166,10 @@ def capture(sim: RecorderSim, s: RecorderSetup, data: np.ndarray) -> Measured:
     lost = sum(sim.get("Lost", i) for i in range(n)) + sim.get("BlocksLost")
     _check_capture(sim, data, lost)
     (start, first), (end, last) = seen
-    one = write_limit(before, traffic(sim), count, link_of(sim, s))
+    one = write_limit(before, traffic(sim), max(1, count - lost), link_of(sim, s))
     width = sim.get("Shape") >> 16
     return Measured(
-        False, round(last - first), (end - start) * 1e3 / s.clock_mhz, (end - start) / (last - first), times(one, n),
+        False, round(last - first), (end - start) / (last - first), s.clock_mhz, times(one, n),
         width / 8 * s.clock_mhz / 1e3, sim.cycle - begin, max(sim.get("PeakLatencyUs", i) for i in range(n)), lost,
         tuple(sum(sim.get("Histogram", i, k) for i in range(n)) for k in range(24)),
     )  # fmt: skip
@@ -195,8 +200,8 @@ def read_out(sim: RecorderSim, s: RecorderSetup) -> Measured:
         each * BLOCK, 1.0, part=PART, sqes_per_fetch=FETCH, sq_doorbells=doorbells, cq_doorbells=0))  # fmt: skip
     beats = BLOCK // 16 + 1  # of m_axis_hostrecv: the header is one
     one = replace(one, iops=one.iops * each, up_bytes=one.up_bytes / each, down_bytes=one.down_bytes / each)
-    return Measured(True, round(last - first), (end - start) * 1e3 / s.clock_mhz, (end - start) / (last - first),
-                    times(one, n), BLOCK / beats * s.clock_mhz / 1e3, sim.cycle - begin)  # fmt: skip
+    return Measured(True, round(last - first), (end - start) / (last - first), s.clock_mhz, times(one, n),
+                    BLOCK / beats * s.clock_mhz / 1e3, sim.cycle - begin)  # fmt: skip
 
 
 def times(one: limits.Limit, n: int) -> limits.Limit:
@@ -253,6 +258,8 @@ def results_json(s: RecorderSetup, job: Job, found: list[Measured]) -> dict[str,
         results.append(Result(named, *both, duration_ns=m.ns, irqs=0, limit=m.link))
     out = fio_json([[r] for r in results], limits.Link.parse(s.link, mps=s.mps), asdict(s))
     for m, one in zip(found, out["jobs"]):
+        for name in ("iodepth", "numjobs"):
+            del one["job options"][name]  # the recorder's own
         one["doorbell"]["link_use"] /= s.drives
         one["doorbell"] |= {
             "gb_per_s": m.gb_per_s, "cycles_per_block": m.cycles, "percent_of_links": m.of_links,
@@ -309,13 +316,26 @@ def targets(counts: tuple[int, ...] = (1, 2, 4)) -> Iterator[tuple[str, float, f
             yield f"2 drives: read-out, {s.read_us:g} us, beside DUNE's", DUNE_READ, read.gb_per_s, "GB/s", True
 
 
+def over_drives(counts: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """For the report."""
+    for s, found in scaling(counts):
+        for m in found:
+            yield {"drives": s.drives, "what": m.name, "gb_s": m.gb_per_s, "cycles": m.cycles,
+                   "links_gb_s": m.link.bytes_per_s / 1e9, "of_links": m.of_links, "stream_gb_s": m.stream_gb_per_s,
+                   "peak_us": m.peak_us, "lost": m.lost}  # fmt: skip
+
+
+DUNE_PUBLISHED = {"capture": (DUNE_CAPTURE_LOW, DUNE_CAPTURE), "read-out": (DUNE_READ,)}
+
+
 def peers() -> Iterator[dict[str, Any]]:
     """DUNE's published rates of two drives, and cycles a block of its core with one, measured on a like bench."""
     name = "DUNE, recorder"
     wrote, read = measure(TARGET, 2 * EACH, read=True)
-    for m, theirs in ((wrote, (DUNE_CAPTURE_LOW, DUNE_CAPTURE)), (read, (DUNE_READ, DUNE_READ))):
+    for m in (wrote, read):
+        theirs = DUNE_PUBLISHED[m.name]
         limit = min(m.link.bytes_per_s / 1e9, m.stream_gb_per_s)
-        yield {"table": name, "what": f"2 drives, {m.name}, GB/s", "theirs": theirs[1], "theirs_low": theirs[0],
+        yield {"table": name, "what": f"2 drives, {m.name}, GB/s", "theirs": theirs[-1], "theirs_low": theirs[0],
                "ours": m.gb_per_s, "limit": limit, "kiops": m.gb_per_s / BLOCK * 1e6, "higher_is_better": True,
                "rw": "read" if m.read else "write", "bs": BLOCK}  # fmt: skip
     for us in sorted({us for _, us in DUNE}):

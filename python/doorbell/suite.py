@@ -220,7 +220,7 @@ def run_suite(suite: str, json: Path | None) -> bool:
         for row in rows(suite):
             found.append(row)
             update(min(1.0, len(found) / SUITES[suite]))
-    peers = [] if suite == "host-short" or not suite.startswith("host") else [*host_bench.peers(), *recorder_bench.peers()]
+    peers = [*host_bench.peers(), *recorder_bench.peers()] if suite in ("host", "host-nightly") else []
     clock = "" if suite.startswith("host") else ", 250 MHz"
     table = Table(title=f"Suite {suite}, simulated time{clock}", title_justify="left")
     table.add_column("what")
