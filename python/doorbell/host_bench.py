@@ -361,8 +361,8 @@ def peer_tables(rows: list[dict[str, Any]]) -> list[Any]:
                        "bound by its SSD from 4 KiB on; db_host bound by the link",
         "DUNE": "DUNE's pl-nvme, simulated on a bench of the same kind: one drive, 128 bit,\n"
                 "Gen3 x4",
-        "DUNE, recorder": "DUNE: two drives on Gen3 x4 as published; one drive as above, against db_recorder\n"
-                          "as `./doorbell record` has it (64 KiB of ring for writes, 512 KiB for reads)",
+        "DUNE, recorder": "DUNE: two drives on Gen3 x4 as published (hardware, real drives), one drive as\n"
+                          "above; db_recorder as `./doorbell record` has it, its drives bound by their links",
     }  # fmt: skip
     out = []
     for name, title in titles.items():

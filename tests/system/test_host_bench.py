@@ -163,6 +163,15 @@ def test_recorder_reaches_its_links() -> None:
     assert recorder_bench.params_of(TWO) == simulator_params(2), "the simulator that record uses"
 
 
+def test_recorder_rows_are_met_and_can_be_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the suite: one drive, two drives. With drives of 200 us two are still twice one, and all else is missed."""
+    rows = [suite.Row(*r) for r in recorder_bench.targets((1, 2))]
+    assert len(rows) == 5 and all(r.ok for r in rows), rows
+    monkeypatch.setattr(recorder_bench, "TARGET", replace(TWO, write_us=200))
+    slow = [suite.Row(*r) for r in recorder_bench.targets((1, 2))]
+    assert [r.ok for r in slow] == [False, False, True, False, True], slow
+
+
 def test_recorder_is_the_same_each_time(tmp_path: Path) -> None:
     """Same seed, same cycles: whole JSON compared. Another latency, another figure."""
     files = [tmp_path / f"{i}.json" for i in range(3)]
