@@ -115,7 +115,7 @@ def test_recorder_stands_beside_what_was_published() -> None:
     assert lines["limit, capture"]["y"] == [3.0, 6.0, 8.0] and lines["read-out"]["y"] == [1.5, 2.5, 4.5]
     assert (lines["DUNE capture"]["x"], lines["DUNE capture"]["y"]) == ([2, 2], [4.36, 4.79])
     assert lines["DUNE read-out"]["y"] == [0.47]
-    assert page.count("<td>4.36 to 4.79</td>") == 1 and "<td>2 x read-out</td>" in page and "<td>17</td>" in page
+    assert page.count("<td>4.36 to 4.79</td>") == 1 and "<td>2, read-out</td>" in page and "<td>17</td>" in page
 
 
 class Reader(HTMLParser):
