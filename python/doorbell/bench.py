@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -26,6 +26,9 @@ from doorbell.nvme_spec import Feature
 from doorbell.results import Result, fio_json, link_limit, link_use, percentile, print_table, progress_bar, table
 from doorbell.runner import BUFFER_BYTES, run_group
 from doorbell.stages import Recorder, stage_json, stage_tables
+
+if TYPE_CHECKING:
+    from doorbell.recorder_bench import RecorderSetup
 
 __all__ = [
     "Job", "Recorder", "Result", "apply_option", "describe", "fio_json", "groups", "host_memory", "link_limit",
@@ -152,7 +155,8 @@ def main(
     trace_speed: float = typer.Option(1.0, "--trace-speed", help="Replay so many times faster than the trace."),
     stages: bool = typer.Option(False, "--stages", help="Also show where the time of a command goes."),
     suite: str | None = typer.Option(
-        None, help="Check the targets: limit, limit-short (256 bit, a minute); host, host-short (of db_host)."),
+        None, help="Check the targets: limit, limit-short (256 bit, a minute); host, host-short (of "
+                   "db_host and db_recorder), host-nightly (8 drives too)."),
     speed: bool = typer.Option(False, "--speed", help="Measure the simulator's own speed instead."),
     top: str = typer.Option("db_ssd", help="Which top: db_ssd, db_csd, or one that drives SSDs: db_host, db_recorder."),
     operator: str | None = typer.Option(None, help="With --top db_csd: pass, add, aes-ctr, aes-xts, sha256, crc32c."),
@@ -166,6 +170,8 @@ def main(
     ssd: str | None = typer.Option(None, "--ssd", help="The drive behind a host: model, or db_ssd [model]."),
     read_us: float | None = typer.Option(None, "--read-us", help="Latency of that drive's reads, microseconds."),
     write_us: float | None = typer.Option(None, "--write-us", help="Latency of its writes."),
+    drives: int | None = typer.Option(None, help="How many of them: 1 to 8, of db_recorder alone [2]."),
+    rate: float | None = typer.Option(None, help="GB/s that db_recorder's source brings [all that is taken]."),
     param: list[str] = typer.Option(  # noqa: B008
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_CMDS=256."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
@@ -183,8 +189,12 @@ def main(
         raise typer.Exit(0 if run_suite(suite, json) else 1)
     if job_file is not None and trace is not None:
         raise UserError("a job file or --trace, not both")
-    jobs = given_jobs(job_file, given, Job(rw="randread", iodepth=64))
-    host = top.startswith(host_bench.TOPS)
+    host, records = top.startswith(host_bench.TOPS), top == "db_recorder"
+    if not records and (drives, rate) != (None, None):
+        raise UserError(f"--drives and --rate are not for {top}: db_recorder has them")
+    if records and job_file is not None:
+        raise UserError(f"a job file is not for {top}: give --rw, --size, --drives, --rate")
+    jobs = given_jobs(job_file, given, Job(rw="write") if records else Job(rw="randread", iodepth=64))
     link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
     if host and (trace or stages or speed or backend != "rtl" or mrrs is not None):
         raise UserError(f"--trace, --stages, --speed, --backend and --mrrs are not for {top}")
@@ -212,6 +222,12 @@ def main(
         raise UserError("--operator needs --backend rtl and no --trace")
     if backend != "rtl" and (clock_mhz != 250 or speed or stages):
         raise UserError("--clock-mhz, --speed and --stages need --backend rtl")
+    if records:
+        from doorbell.recorder_bench import RecorderSetup
+
+        bench_recorder(RecorderSetup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity,
+                                     params, 2 if drives is None else drives, rate or 0), given, jobs[0], json)
+        return
     if host:
         setup = host_bench.Setup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity, params)
         bench_host(setup, jobs, json)
@@ -282,6 +298,18 @@ def bench_host(setup: host_bench.Setup, jobs: list[Job], json: Path | None) -> N
         write_json(json, fio_json(done, wire, asdict(setup)))
     if str(json) != "-":
         print_table(table(done, wire, f"{setup}, MPS {setup.mps}; simulated time"))
+
+
+def bench_recorder(setup: RecorderSetup, given: dict[str, str | None], job: Job, json: Path | None) -> None:
+    """A capture, and with --rw read its read-out."""
+    from doorbell import recorder_bench
+
+    recorder_bench.check_options(setup, given, job)
+    found = recorder_bench.measure(setup, job.size or recorder_bench.SIZE, job.rw == "read", job.randseed)
+    if json is not None:
+        write_json(json, recorder_bench.results_json(setup, job, found))
+    if str(json) != "-":
+        print_table(recorder_bench.table(setup, found))
 
 
 def parse_params(given: list[str]) -> dict[str, int | str]:

@@ -353,25 +353,30 @@ def peers() -> Iterator[dict[str, Any]]:
 
 
 def peer_tables(rows: list[dict[str, Any]]) -> list[Any]:
-    """Two tables that say what they may be compared for."""
+    """Tables that say what they may be compared for; rows of recorder_bench.peers too."""
     from rich.table import Table
 
     titles = {
         "IntelliProp": "IntelliProp as published (Gen2 x4, 125 MHz, QD 256, sequential),\n"
                        "bound by its SSD from 4 KiB on; db_host bound by the link",
         "DUNE": "DUNE's pl-nvme, simulated on a bench of the same kind: one drive, 128 bit,\n"
-                "Gen3 x4. Published, two drives: 4.36 to 4.79 GB/s in, 0.47 GB/s out",
+                "Gen3 x4",
+        "DUNE, recorder": "DUNE: two drives on Gen3 x4 as published (hardware, real drives), one drive as\n"
+                          "above; db_recorder as `./doorbell record` has it, its drives bound by their links",
     }  # fmt: skip
     out = []
     for name, title in titles.items():
         table = Table(title=title, title_justify="left")
         table.add_column("what")
-        for head in (name, "db_host", "link's limit", "k commands/s"):
+        top = "db_recorder" if name == "DUNE, recorder" else "db_host"
+        for head in (name.split(",")[0], top, "limit", "k blocks/s" if top == "db_recorder" else "k commands/s"):
             table.add_column(head, justify="right")
         for r in rows:
             if r["table"] == name:
                 theirs = "-" if r["theirs"] is None else f"{r['theirs']:,}"
-                digits = 1 if name == "DUNE" else 0
+                if low := r.get("theirs_low"):
+                    theirs = f"{low:g} to {theirs}" if low != r["theirs"] else theirs
+                digits = 0 if name == "IntelliProp" else 2 if r.get("higher_is_better") else 1
                 table.add_row(r["what"], theirs, f"{r['ours']:,.{digits}f}", f"{r['limit']:,.{digits}f}",
                               f"{r['kiops']:,.0f}")
         out.append(table)

@@ -265,13 +265,15 @@ def traffic(sim: RecorderSim) -> tuple[int, int]:
     return reads, sim.counters()["user.stat_doorbells"]
 
 
-def write_limit(before: tuple[int, int], after: tuple[int, int], blocks: int) -> limits.Limit:
+def write_limit(before: tuple[int, int], after: tuple[int, int], blocks: int,
+                link: limits.Link | None = None) -> limits.Limit:  # fmt: skip
     """What the link of one drive allows a capture, with as many entries a fetch and doorbells a write as there were."""
-    fetches = after[0] - before[0] - blocks * (BLOCK // limits.Link.parse(LINK).mrrs)
+    link = link or limits.Link.parse(LINK)
+    fetches = after[0] - before[0] - blocks * (BLOCK // link.mrrs)
     doorbells = (after[1] - before[1]) / 2 / blocks
     work = limits.HostWorkload(BLOCK, read=0, sqes_per_fetch=max(1.0, blocks / max(1, fetches)), sq_doorbells=doorbells,
                                cq_doorbells=doorbells)  # fmt: skip
-    return limits.host_limit(limits.Link.parse(LINK), work)
+    return limits.host_limit(link, work)
 
 
 def capture(session: Session, file: BinaryIO, length: int | None, recording: Recording, update: Any) -> dict[str, Any]:

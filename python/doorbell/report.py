@@ -8,7 +8,7 @@ killed goes on. report_page.py turns figures into the page.
 from __future__ import annotations
 
 import json as json_module
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -127,11 +127,25 @@ def measure_host(quick: bool, folder: Path) -> list[Row]:
     from doorbell import host_bench
 
     sizes = (512, 4096) if quick else tuple(512 << i for i in range(9))
-    file = folder / f"host-{point.sources()}-{len(sizes)}.json"
+    return kept(folder / f"host-{point.sources()}-{len(sizes)}.json",
+                lambda: host_bench.intelliprop(host_bench.AS_INTELLIPROP, sizes))
+
+
+def measure_recorder(quick: bool, folder: Path) -> list[Row]:
+    """Captures and read-outs of db_recorder over its drives."""
+    from doorbell import recorder_bench
+
+    counts = (1, 2) if quick else (1, 2, 4)
+    return kept(folder / f"recorder-{point.sources()}-{len(counts)}.json",
+                lambda: recorder_bench.over_drives(counts))
+
+
+def kept(file: Path, measure: Callable[[], Iterable[Row]]) -> list[Row]:
+    """From the file, or measured into it."""
     try:
         return json_module.loads(file.read_text())
     except (OSError, ValueError):
-        rows = list(host_bench.intelliprop(host_bench.AS_INTELLIPROP, sizes))
+        rows = list(measure())
         temporary = file.with_suffix(".tmp")
         temporary.write_text(json_module.dumps(rows))
         temporary.rename(file)
@@ -177,7 +191,7 @@ def main(
             raise UserError(f"cannot write {file}: there is no folder {file.absolute().parent}")
     folder = paths.cache() / "report"
     if restart:
-        for file in [*folder.glob("*.csv"), *folder.glob("stages-*.json"), *folder.glob("host-*.json")]:
+        for file in [f for p in ("*.csv", "stages-*.json", "host-*.json", "recorder-*.json") for f in folder.glob(p)]:
             file.unlink(missing_ok=True)
     plan = make_plan(quick, backend)
     rows = measure_all(plan, folder, jobs)
@@ -185,6 +199,7 @@ def main(
         blocks=select(rows, plan.blocks), queues=select(rows, plan.queues), links=select(rows, plan.links),
         clocks=select(rows, plan.clocks), stages=measure_stages(plan.stages, folder),
         host=measure_host(quick, folder) if backend == "rtl" else [],
+        recorder=measure_recorder(quick, folder) if backend == "rtl" else [],
         area=load_area(paths.ROOT / "syn" / "area.json"), sources=point.sources(), backend=backend, quick=quick,
     )  # fmt: skip
     try:

@@ -11,6 +11,7 @@ from typing import Any
 
 from doorbell import __version__
 from doorbell.point import Row
+from doorbell.recorder_bench import DUNE_PUBLISHED
 
 COLOURS = {"read": "#1764ab", "randread": "#5aa5dc", "write": "#b3431d", "randwrite": "#eb9468"}
 NAMES = {"read": "sequential read", "randread": "random read", "write": "sequential write",
@@ -38,6 +39,7 @@ class Figures:
     clocks: list[Row]
     stages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     host: list[Row] = field(default_factory=list)
+    recorder: list[Row] = field(default_factory=list)
     area: dict[str, Any] = field(default_factory=dict)
     sources: str = ""
     backend: str = "rtl"
@@ -218,6 +220,28 @@ def host(f: Figures) -> dict[str, Any]:
     return {"data": data, "layout": layout(block_axis(sizes), axis("bandwidth, GB/s", rangemode="tozero"))}
 
 
+def recorder(f: Figures) -> dict[str, Any]:
+    """db_recorder over drives, with what DUNE published for two."""
+    data = []
+    for what, rw in (("capture", "write"), ("read-out", "read")):
+        rows = [r for r in f.recorder if r["what"] == what]
+        data.append(line(rows, lambda r: r["drives"], lambda r: r["gb_s"], what, COLOURS[rw],
+                         hovertemplate=f"{what}, %{{x}} drives<br>%{{y:.2f}} GB/s<extra></extra>"))
+        limit = line(rows, lambda r: r["drives"], lambda r: min(r["links_gb_s"], r["stream_gb_s"]), f"limit, {what}",
+                     LIMIT, mode="lines")
+        limit["line"].update(dash="dash" if rw == "read" else "dot", width=1.5)
+        data.append(limit)
+        theirs = DUNE_PUBLISHED[what]
+        data.append({
+            "type": "scatter", "mode": "markers", "name": f"DUNE {what}", "x": [2] * len(theirs), "y": list(theirs),
+            "marker": {"symbol": "diamond", "size": 12, "color": COLOURS[rw], "line": {"color": "#000", "width": 1}},
+            "hovertemplate": f"DUNE {what}, %{{x}} drives<br>%{{y}} GB/s<extra></extra>",
+        })  # fmt: skip
+    counts = sorted({int(r["drives"]) for r in f.recorder})
+    return {"data": data, "layout": layout(axis("drives", tickmode="array", tickvals=counts),
+                                           axis("bandwidth, GB/s", rangemode="tozero"))}  # fmt: skip
+
+
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
@@ -270,6 +294,18 @@ def host_table(f: Figures) -> str:
              f"{r['limit']:,.0f}", f"{r['kiops']:,.0f}") for r in f.host]  # fmt: skip
     head = ("block", "IntelliProp, MB/s", "db_host, MB/s", "link's limit", "db_host, kIOPS")
     return f"<details><summary>All figures</summary>{table(head, rows)}</details>"
+
+
+def recorder_table(f: Figures) -> str:
+    rows = []
+    for r in f.recorder:
+        read = r["what"] == "read-out"
+        theirs = " to ".join(f"{x:.2f}" for x in DUNE_PUBLISHED[str(r["what"])]) if r["drives"] == 2 else "-"
+        rows.append((f"{r['drives']}, {r['what']}", theirs, f"{r['gb_s']:.2f}", f"{r['cycles']:.1f}",
+                     f"{r['links_gb_s']:.2f}", f"{r['of_links']:.1f}", f"{r['stream_gb_s']:.2f}",
+                     "-" if read else f"{r['peak_us']}", "-" if read else f"{r['lost']}"))
+    return table(("drives", "DUNE, GB/s", "db_recorder, GB/s", "cycles a block", "links, GB/s", "% of links",
+                  "stream, GB/s", "peak write, us", "blocks lost"), rows)  # fmt: skip
 
 
 AREA = {"lut": "LUT", "ff": "FF", "bram": "BRAM", "uram": "URAM", "dsp": "DSP", "levels": "logic levels"}
@@ -348,6 +384,13 @@ def sections(f: Figures) -> list[tuple[str, str, dict[str, Any], str, str, str]]
                     "write and 80 us a read, which the link bounds. Reads of 512 B are bound by those 80 us.",
                     "./doorbell bench --top db_host --link gen2x4 --clock-mhz 125 --rw write --bs 4k --iodepth 256 "
                     "--param NUM_CMDS=256 --write-us 10"))  # fmt: skip
+    if f.recorder:
+        out.append(("recorder", "db_recorder over drives", recorder(f), recorder_table(f),
+                    "db_recorder deals one stream out to drives, each a model with 10 us a write and 80 us a read on a "
+                    "Gen3 x4 link of its own, 128 bit at 250 MHz, and reads it back. Diamonds: what DUNE published for "
+                    "its core with two real drives; here the links bound them. Grey: the lower of what the links and "
+                    "what the stream can carry (256 bit up to two drives, 512 for four; read-out always 128).",
+                    "./doorbell bench --top db_recorder --rw read --drives 2 --size 8m --write-us 10 --read-us 80"))
     if f.area:
         out.append(("area", "Area", area_plot(f.area), area_table(f.area),
                     f"What the design needs on an FPGA, found by synthesis with yosys; the plot is of "

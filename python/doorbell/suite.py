@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./doorbell bench --suite limit`: the drive's targets, measured; docs/performance.md says where they come from.
 
-`--suite host` measures those of db_host (host_bench.py).
+`--suite host` measures those of db_host (host_bench.py) and db_recorder (recorder_bench.py).
 
 Every figure is in simulated time, so it is the same on every machine, and a target is met or it is not.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doorbell import bench, host_bench, limits
+from doorbell import bench, host_bench, limits, recorder_bench
 from doorbell.errors import UserError
 from doorbell.jobs import MIXED, Job, size_name
 from doorbell.nvme import Driver, HostMemory
@@ -23,7 +23,7 @@ from doorbell.runner import run_group
 
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
 WORKLOADS = ("read", "randread", "write", "randwrite", "rw", "randrw")
-SUITES = {"limit": 80, "limit-short": 12, "host": 16, "host-short": 5}  # rows, for the progress bar
+SUITES = {"limit": 80, "limit-short": 12, "host": 23, "host-short": 5, "host-nightly": 25}  # rows, for the progress bar
 
 
 @dataclass
@@ -184,9 +184,12 @@ def front_end(data_w: int, link: str) -> Iterator[Row]:
 
 
 def rows(suite: str) -> Iterator[Row]:
-    if suite in ("host", "host-short"):
+    if suite.startswith("host"):
         for row in host_bench.targets(suite == "host-short"):
             yield Row(*row)
+        if suite != "host-short":
+            for row in recorder_bench.targets((1, 2, 4, 8) if suite == "host-nightly" else (1, 2, 4)):
+                yield Row(*row)
         return
     if suite == "limit-short":
         some = tuple((rw, 4096, 480) for rw in ("randread", "read", "randwrite", "write", "randrw"))
@@ -217,7 +220,7 @@ def run_suite(suite: str, json: Path | None) -> bool:
         for row in rows(suite):
             found.append(row)
             update(min(1.0, len(found) / SUITES[suite]))
-    peers = list(host_bench.peers()) if suite == "host" else []
+    peers = [*host_bench.peers(), *recorder_bench.peers()] if suite in ("host", "host-nightly") else []
     clock = "" if suite.startswith("host") else ", 250 MHz"
     table = Table(title=f"Suite {suite}, simulated time{clock}", title_justify="left")
     table.add_column("what")

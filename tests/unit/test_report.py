@@ -44,6 +44,13 @@ HOST = [
 ]  # fmt: skip
 
 
+RECORDER = [
+    {"drives": n, "what": what, "gb_s": n + gb, "cycles": 1.0, "links_gb_s": 3.0 * n, "of_links": 12.5,
+     "stream_gb_s": 8.0, "peak_us": 17, "lost": 3}
+    for n in (1, 2, 4) for what, gb in (("capture", 0.25), ("read-out", 0.5))
+]  # fmt: skip
+
+
 AREA = {
     "db_ssd xcup DATA_W=256": {
         "modules": {"a": {"lut": 12, "ff": 3}, "b": {"lut": 20093, "ff": 1}},
@@ -101,6 +108,16 @@ def test_host_stands_beside_what_was_published() -> None:
     assert "732" in page and "128 KiB write" in page
 
 
+def test_recorder_stands_beside_what_was_published() -> None:
+    page = report_page.page(figures(recorder=RECORDER))
+    lines = {trace["name"]: trace for trace in plots_of(page)["recorder"]["data"]}
+    assert (lines["capture"]["x"], lines["capture"]["y"]) == ([1, 2, 4], [1.25, 2.25, 4.25])
+    assert lines["limit, capture"]["y"] == [3.0, 6.0, 8.0] and lines["read-out"]["y"] == [1.5, 2.5, 4.5]
+    assert (lines["DUNE capture"]["x"], lines["DUNE capture"]["y"]) == ([2, 2], [4.36, 4.79])
+    assert lines["DUNE read-out"]["y"] == [0.47]
+    assert page.count("<td>4.36 to 4.79</td>") == 1 and "<td>2, read-out</td>" in page and "<td>17</td>" in page
+
+
 class Reader(HTMLParser):
     """What a page consists of; fails on what loads something."""
 
@@ -128,17 +145,18 @@ class Reader(HTMLParser):
 
 @pytest.mark.parametrize("area", [{}, AREA])
 @pytest.mark.parametrize("stages", [{}, STAGES])
-@pytest.mark.parametrize("host", [[], HOST])
+@pytest.mark.parametrize("host, recorder", [([], []), (HOST, RECORDER)])
 def test_page_is_well_formed_and_loads_nothing(
-    host: list[point.Row], stages: dict[str, Any], area: dict[str, Any]
+    host: list[point.Row], recorder: list[point.Row], stages: dict[str, Any], area: dict[str, Any]
 ) -> None:
-    page = report_page.page(figures(host=host, stages=stages, area=area))
+    page = report_page.page(figures(host=host, recorder=recorder, stages=stages, area=area))
     reader = Reader()
     reader.feed(page)
     assert not reader.open
     assert all(link[0] == "#" and link[1:] in reader.ids for link in reader.links)
     assert "Plotly.newPlot" in page and len(page) > 1_000_000, "plotly's script is inside"
-    assert [n in reader.ids for n in ("host", "stages", "area")] == [bool(host), bool(stages), bool(area)]
+    assert [n in reader.ids for n in ("host", "recorder", "stages", "area")] == [
+        bool(host), bool(recorder), bool(stages), bool(area)]  # fmt: skip
     for name, plot in plots_of(page).items():
         assert f"plot-{name}" in reader.ids
         for side in ("xaxis", "yaxis"):
