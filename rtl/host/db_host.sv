@@ -18,7 +18,15 @@ module db_host
     parameter bit RING_URAM     = 1'b1,            // rings of 64 KiB and more: 1 UltraRAM, 0 block RAM
     parameter int CLK_MHZ       = 250,             // clock
     parameter int MS_CYCLES     = CLK_MHZ * 1000,  // cycles of a millisecond; fewer only to shorten a simulation
-    parameter bit AUTO_START    = 1'b1             // bring the drive up when there is a link
+    parameter bit AUTO_START    = 1'b1,            // bring the drive up when there is a link
+    parameter bit REGS          = 1'b1,            // AXI4-Lite registers; without them what follows is fixed, and
+                                                   // s_axil reads as 0
+    parameter logic [31:0] NSID        = 32'd1,    // namespace
+    parameter logic [15:0] ADMIN_MS    = 16'd10000, // longest wait for an admin command
+    parameter logic [15:0] ABORT_MS    = 16'd1000, // ... for a late command after its Abort
+    parameter logic [15:0] POLL_MS     = 16'd1,    // time between looks at CSTS; 0: never
+    parameter bit          REPEAT      = 1'b1,     // repeat what a reset took, else report it
+    parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000  // cycles until a command is late; 0: never
 ) (
     input  logic                         clk,
     input  logic                         rst,
@@ -139,7 +147,9 @@ module db_host
 
   db_host_ctl #(
       .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
-      .PART_LOG2((RING_LG - 3 < 12) ? 12 : (RING_LG - 3 > 20) ? 20 : RING_LG - 3), .AUTO_START(AUTO_START)
+      .PART_LOG2((RING_LG - 3 < 12) ? 12 : (RING_LG - 3 > 20) ? 20 : RING_LG - 3), .AUTO_START(AUTO_START),
+      .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS), .POLL_MS(POLL_MS), .REPEAT(REPEAT),
+      .CMD_TIMEOUT(CMD_TIMEOUT)
   ) u_ctl (
       .clk, .rst, .link_up, .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
       .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser, .m_axis_rq_tvalid, .m_axis_rq_tready,
@@ -237,11 +247,12 @@ module db_host
     logic [DATA_W/8-1:0] be;
   } fwd_t;
   logic       fwd_in, fwd_room;
-  logic [4:0] fwd_level;
+  logic [7:0] fwd_level;
   fwd_t       fwd;
   assign fwd_in    = wr_valid && region_e'(wr_addr[WIN_W-1:REGION_W]) == REG_FORWARD;
-  assign fwd_stall = fwd_level >= 5'd8;  // what rx still holds has room
-  db_fifo #(.WIDTH($bits(fwd_t)), .DEPTH(16)) u_fwd (
+  assign fwd_stall = fwd_level[7:6] != '0;  // what rx still holds has room
+  // Of block RAM, although few rows would do: in LUTs it would be the largest thing here that is hardly ever used.
+  db_fifo #(.WIDTH($bits(fwd_t)), .DEPTH(128), .AROUND(1'b0)) u_fwd (
       .clk, .rst, .s_valid(fwd_in), .s_ready(fwd_room), .s_data({wr_addr[REGION_W-1:0], wr_data, wr_be}),
       .m_valid(m_fwd_valid), .m_ready(m_fwd_ready), .m_data(fwd), .level(fwd_level)
   );
@@ -274,7 +285,7 @@ module db_host
       .clk, .rst, .s_axis_wdata_tdata, .s_axis_wdata_tvalid, .s_axis_wdata_tready, .fill(wr_fill),
       .s_free512(wr_freed), .s_row_re(wbuf_re), .s_row_addr(wbuf_addr), .m_row_data(wbuf_data)
   );
-  db_host_abuf #(.DATA_W(DATA_W)) u_abuf (
+  db_host_abuf #(.DATA_W(DATA_W), .SHARED(REGS)) u_abuf (
       .clk, .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data), .s_wr_be(wr_be), .s_row_re(abuf_re),
       .s_row_addr(abuf_row), .m_row_data(abuf_data), .s_dw_en(abuf_en), .s_dw_we(abuf_we), .s_dw_addr(abuf_addr),
       .s_dw_wdata(abuf_wdata), .s_dw_ready(abuf_ready), .m_dw_rdata(abuf_rdata)

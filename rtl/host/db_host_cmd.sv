@@ -28,27 +28,30 @@ module db_host_cmd
     $error("%m: TRIM_BLOCKS must be at least 1");
   end
 
-  block_cmd_t  cmd_q;
+  block_cmd_t  cmd_in, cmd_q;
   logic        busy_q;
   logic        known, moves;
-  logic [31:0] limit;
-  logic [31:0] blocks;
+  logic [31:0] limit_q;         // blocks of a part of the held command
+  logic [31:0] blocks, data;    // data: those of a Read or Write
+  logic        last, fits;
 
   // What the held command's next part is; registered below, so that neither stream's timing passes through.
   assign known  = cmd_q.op inside {OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM, OP_ZEROES, OP_VERIFY};
   assign moves  = cmd_q.op inside {OP_READ, OP_WRITE};
-  assign limit  = (cmd_q.op == OP_TRIM) ? TRIM_BLOCKS : max_blocks;
-  assign blocks = (cmd_q.op == OP_FLUSH) ? 32'd1 : (cmd_q.blocks > limit) ? limit : cmd_q.blocks;
+  assign data   = fits ? cmd_q.blocks : limit_q;
+  assign blocks = (cmd_q.op == OP_FLUSH) ? 32'd1 : data;
 
-  logic last;
-  assign last = cmd_q.op == OP_FLUSH || cmd_q.blocks <= limit || !known;
+  assign fits = cmd_q.blocks <= limit_q;
+  assign last = cmd_q.op == OP_FLUSH || fits || !known;
 
+  assign cmd_in            = block_cmd_t'(s_axis_cmd_tdata);
   assign s_axis_cmd_tready = !busy_q;
 
   always_ff @(posedge clk) begin
     if (!busy_q && s_axis_cmd_tvalid) begin
-      cmd_q  <= block_cmd_t'(s_axis_cmd_tdata);
-      busy_q <= 1'b1;
+      cmd_q   <= cmd_in;
+      limit_q <= (cmd_in.op == OP_TRIM) ? TRIM_BLOCKS : max_blocks;
+      busy_q  <= 1'b1;
     end
     if (m_part_valid && m_part_ready) m_part_valid <= 1'b0;
     if (busy_q && (!m_part_valid || m_part_ready)) begin
@@ -57,13 +60,13 @@ module db_host_cmd
       m_part.lba    <= cmd_q.lba;
       m_part.blocks <= blocks;
       m_part.buf512 <= '0;
-      m_part.len512 <= (moves && cmd_q.blocks != 0) ? 14'(blocks << (lba_shift - 4'd9)) : 14'd0;
+      m_part.len512 <= (moves && cmd_q.blocks != 0) ? 14'(data << (lba_shift - 4'd9)) : 14'd0;
       m_part_tag    <= cmd_q.tag;
       m_part_last   <= last;
       m_part_bad    <= !known || (cmd_q.blocks == 0 && cmd_q.op != OP_FLUSH);
       m_part_status <= status(1'b1, SCT_GENERIC, known ? SC_INVALID_FIELD : SC_INVALID_OPCODE);
-      cmd_q.lba     <= cmd_q.lba + 64'(blocks);
-      cmd_q.blocks  <= cmd_q.blocks - blocks;
+      cmd_q.lba     <= cmd_q.lba + 64'(limit_q);  // means nothing after the last part
+      cmd_q.blocks  <= cmd_q.blocks - limit_q;
       if (last) busy_q <= 1'b0;
     end
     if (rst) begin

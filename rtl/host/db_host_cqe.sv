@@ -99,13 +99,21 @@ module db_host_cqe
   assign idx       = cur.idx + 12'(sel);
   assign cur_ready = sel == 2'(PER_ROW - 1);
 
-  logic [15:0] head_q[4];
-  logic        phase_q[4];
-  logic [31:0] admin_dw0_q;
-  logic        good;
-  assign good = idx == 12'(head_q[cur.q]) && entry[112] == phase_q[cur.q] && 32'(cur.q) < NUM_QP;
-  for (genvar q = 0; q < 4; q++) begin : g_head
-    assign head[16*q+:16] = head_q[q];
+  localparam int unsigned QW = (NUM_QP == 4) ? 2 : 1;
+  localparam int unsigned PW = $clog2(2 * NUM_CMDS / NUM_QP);  // of a place in a queue
+  logic [PW-1:0] head_q[NUM_QP];
+  logic          phase_q[NUM_QP];
+  logic [31:0]   admin_dw0_q;
+  logic          good;
+  logic [QW-1:0] q;
+  assign q    = (NUM_QP == 1) ? '0 : QW'(cur.q);
+  assign good = idx == 12'(head_q[q]) && entry[112] == phase_q[q] && 32'(cur.q) < NUM_QP;
+  for (genvar i = 0; i < 4; i++) begin : g_head
+    if (i < NUM_QP) begin : g_used
+      assign head[16*i+:16] = 16'(head_q[i]);
+    end else begin : g_none
+      assign head[16*i+:16] = '0;
+    end
   end
 
   always_ff @(posedge clk) begin
@@ -126,19 +134,19 @@ module db_host_cqe
         m_io_valid <= good;
         stat_bad   <= !good;
         if (good) begin
-          if (head_q[cur.q] == sq_size - 16'd1) begin
-            head_q[cur.q]  <= '0;
-            phase_q[cur.q] <= !phase_q[cur.q];
+          if (head_q[q] == PW'(sq_size - 16'd1)) begin
+            head_q[q]  <= '0;
+            phase_q[q] <= !phase_q[q];
           end else begin
-            head_q[cur.q] <= head_q[cur.q] + 16'd1;
+            head_q[q] <= head_q[q] + 1'b1;
           end
         end
       end
     end
     if (start) begin
-      for (int q = 0; q < 4; q++) begin
-        head_q[q]  <= '0;
-        phase_q[q] <= 1'b1;
+      for (int i = 0; i < int'(NUM_QP); i++) begin
+        head_q[i]  <= '0;
+        phase_q[i] <= 1'b1;
       end
     end
     if (rst) begin
@@ -147,9 +155,9 @@ module db_host_cqe
       m_admin_valid <= 1'b0;
       stat_bad      <= 1'b0;
       admin_dw0_q   <= '0;
-      for (int q = 0; q < 4; q++) begin
-        head_q[q]  <= '0;
-        phase_q[q] <= 1'b1;
+      for (int i = 0; i < int'(NUM_QP); i++) begin
+        head_q[i]  <= '0;
+        phase_q[i] <= 1'b1;
       end
     end
   end

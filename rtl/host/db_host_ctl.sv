@@ -20,6 +20,13 @@ module db_host_ctl
     parameter bit AUTO_START = 1'b1,            // bring the drive up when there is a link; else CONTROL.start first
     parameter int ATTEMPTS   = 3,               // bring-ups in a row before the drive is given up, 1..15
     parameter int MRRS       = 2,               // maximum read request size, encoded
+    parameter bit REGS       = 1'b1,            // AXI4-Lite registers; without them what follows is fixed
+    parameter logic [31:0] NSID        = 32'd1,      // namespace
+    parameter logic [15:0] ADMIN_MS    = 16'd10000,  // longest wait for an admin command
+    parameter logic [15:0] ABORT_MS    = 16'd1000,   // ... for a late command after its Abort
+    parameter logic [15:0] POLL_MS     = 16'd1,      // time between looks at CSTS; 0: never
+    parameter bit          REPEAT      = 1'b1,       // repeat what a reset took, else report it
+    parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000,  // cycles until a command is late; 0: never
     localparam int N         = DATA_W / 32
 ) (
     input logic clk,
@@ -139,27 +146,31 @@ module db_host_ctl
   always_ff @(posedge clk) enable_q <= rst ? AUTO_START : enable_q || start;
 
   // ------------------------------------------------------------------ requests
-  logic        acc_free, acc_ready, acc_valid_q, ans_valid, raw_q, own_valid;
-  acc_t        acc, acc_q;
+  logic        acc_free, acc_ready, acc_valid_q, ans_valid, raw_q, own_valid, rec_first, held_q;
+  acc_t        acc, acc_q, raw_acc_q;
   logic [31:0] ans_rdata;
   acc_status_e ans_status;
   logic        pci_acc_valid, nvme_acc_valid, rec_acc_valid;
   acc_t        pci_acc, nvme_acc, rec_acc;
+  assign rec_first    = rec_acc_valid && !nvme_acc_valid && !pci_acc_valid;
   assign own_valid    = pci_acc_valid || nvme_acc_valid || rec_acc_valid;
   assign acc_ready    = acc_free && !acc_valid_q;  // so no answer can be another's
-  assign s_reg_ready  = acc_ready && !own_valid;
+  assign s_reg_ready  = !held_q;
   assign m_reg_valid  = ans_valid && raw_q;
   assign m_reg_rdata  = ans_rdata;
   assign m_reg_status = ans_status;
-  always_comb begin
-    if (nvme_acc_valid) acc = nvme_acc;
-    else if (pci_acc_valid) acc = pci_acc;
-    else if (rec_acc_valid) acc = rec_acc;
-    else acc = '{op: s_reg_write ? ACC_MEM_WR : ACC_MEM_RD, addr: s_reg_addr, be: 4'hf, wdata: s_reg_wdata};
+  // Bring-up's are zeros when they are not valid, and only one of the two ever is.
+  assign acc = nvme_acc | pci_acc | (rec_first ? rec_acc : acc_t'('0)) | (own_valid ? acc_t'('0) : raw_acc_q);
+  // A raw access waits in a register of its own, so that who is first is not the user's concern.
+  always_ff @(posedge clk) begin
+    if (!held_q) raw_acc_q <= '{op: s_reg_write ? ACC_MEM_WR : ACC_MEM_RD, addr: s_reg_addr, be: 4'hf,
+                                wdata: s_reg_wdata};
+    held_q <= held_q ? !acc_ready || own_valid : s_reg_valid;
+    if (rst) held_q <= 1'b0;
   end
   always_ff @(posedge clk) begin
     if (acc_ready) begin
-      acc_valid_q <= own_valid || s_reg_valid;
+      acc_valid_q <= own_valid || held_q;
       acc_q       <= acc;
       raw_q       <= !own_valid;
     end else if (acc_free) begin
@@ -408,74 +419,112 @@ module db_host_ctl
       .s_rsp_cqe    (rsp_cqe)
   );
 
-  assign ctl_idle = !busy && !acc_valid_q && !s_reg_valid && !db_valid && !m_axis_rq_tvalid &&
+  assign ctl_idle = !busy && !acc_valid_q && !held_q && !s_reg_valid && !db_valid && !m_axis_rq_tvalid &&
                     !adm_busy && cmd_index == '0 && !s_adm_valid && !m_adm_valid;
 
-  db_host_axil #(
-      .DATA_W  (DATA_W),
-      .NUM_CMDS(NUM_CMDS),
-      .NUM_QP  (NUM_QP)
-  ) u_axil (
-      .clk,
-      .rst,
-      .s_axil_awvalid,
-      .s_axil_awready,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_wvalid,
-      .s_axil_wready,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_bvalid,
-      .s_axil_bready,
-      .s_axil_bresp,
-      .s_axil_arvalid,
-      .s_axil_arready,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_rvalid,
-      .s_axil_rready,
-      .s_axil_rdata,
-      .s_axil_rresp,
-      .start,
-      .reset,
-      .nsid,
-      .admin_ms,
-      .abort_ms,
-      .poll_ms,
-      .repeat_on_reset,
-      .cmd_timeout,
-      .io_up,
-      .io_dead,
-      .link_up,
-      .idle           (ctl_idle && s_idle),
-      .step,
-      .fail_reason,
-      .fail_step,
-      .fail_status,
-      .blocks,
-      .max_blocks,
-      .lba_shift,
-      .vwc,
-      .doorbell_stride,
-      .mps            (set_mps),
-      .oncs,
-      .sq_size,
-      .stat_cqe,
-      .stat_abort,
-      .stat_reset,
-      .stat_bad,
-      .adm_go,
-      .adm_index,
-      .adm_data,
-      .adm_busy,
-      .adm_done,
-      .adm_timeout    (m_adm_timeout),
-      .adm_status     (adm_cqe.status),
-      .adm_dw0        (adm_cqe.dw0),
-      .adm_dw1        (adm_cqe.dw1),
-      .m_abuf         (axil_abuf),
-      .s_abuf_ready   (s_abuf_ready && !admin_abuf.en && !nvme_abuf.en),
-      .s_abuf_rdata
-  );
+  if (REGS) begin : g_regs
+    db_host_axil #(
+        .DATA_W  (DATA_W),
+        .NUM_CMDS(NUM_CMDS),
+        .NUM_QP  (NUM_QP)
+    ) u_axil (
+        .clk,
+        .rst,
+        .s_axil_awvalid,
+        .s_axil_awready,
+        .s_axil_awaddr,
+        .s_axil_awprot,
+        .s_axil_wvalid,
+        .s_axil_wready,
+        .s_axil_wdata,
+        .s_axil_wstrb,
+        .s_axil_bvalid,
+        .s_axil_bready,
+        .s_axil_bresp,
+        .s_axil_arvalid,
+        .s_axil_arready,
+        .s_axil_araddr,
+        .s_axil_arprot,
+        .s_axil_rvalid,
+        .s_axil_rready,
+        .s_axil_rdata,
+        .s_axil_rresp,
+        .start,
+        .reset,
+        .nsid,
+        .admin_ms,
+        .abort_ms,
+        .poll_ms,
+        .repeat_on_reset,
+        .cmd_timeout,
+        .io_up,
+        .io_dead,
+        .link_up,
+        .idle           (ctl_idle && s_idle),
+        .step,
+        .fail_reason,
+        .fail_step,
+        .fail_status,
+        .blocks,
+        .max_blocks,
+        .lba_shift,
+        .vwc,
+        .doorbell_stride,
+        .mps            (set_mps),
+        .oncs,
+        .sq_size,
+        .stat_cqe,
+        .stat_abort,
+        .stat_reset,
+        .stat_bad,
+        .adm_go,
+        .adm_index,
+        .adm_data,
+        .adm_busy,
+        .adm_done,
+        .adm_timeout    (m_adm_timeout),
+        .adm_status     (adm_cqe.status),
+        .adm_dw0        (adm_cqe.dw0),
+        .adm_dw1        (adm_cqe.dw1),
+        .m_abuf         (axil_abuf),
+        .s_abuf_ready   (s_abuf_ready && !admin_abuf.en && !nvme_abuf.en),
+        .s_abuf_rdata
+    );
+  end else begin : g_fixed
+    assign nsid            = NSID;
+    assign admin_ms        = ADMIN_MS;
+    assign abort_ms        = ABORT_MS;
+    assign poll_ms         = POLL_MS;
+    assign repeat_on_reset = REPEAT;
+    assign cmd_timeout     = CMD_TIMEOUT;
+    assign start           = 1'b0;
+    assign reset           = 1'b0;
+    assign adm_go          = 1'b0;
+    assign adm_data        = '0;
+    assign axil_abuf       = '0;
+
+    // Reads give 0, writes do nothing, both are OKAY.
+    logic r_valid_q, b_valid_q, both;
+    assign both           = s_axil_awvalid && s_axil_wvalid && !b_valid_q;
+    assign s_axil_awready = both;
+    assign s_axil_wready  = both;
+    assign s_axil_bvalid  = b_valid_q;
+    assign s_axil_bresp   = '0;
+    assign s_axil_arready = !r_valid_q;
+    assign s_axil_rvalid  = r_valid_q;
+    assign s_axil_rdata   = '0;
+    assign s_axil_rresp   = '0;
+    always_ff @(posedge clk) begin
+      r_valid_q <= r_valid_q ? !s_axil_rready : s_axil_arvalid;
+      b_valid_q <= b_valid_q ? !s_axil_bready : both;
+      if (rst) begin
+        r_valid_q <= 1'b0;
+        b_valid_q <= 1'b0;
+      end
+    end
+    logic unused;
+    assign unused = &{1'b0, s_axil_awaddr, s_axil_awprot, s_axil_wdata, s_axil_wstrb, s_axil_araddr, s_axil_arprot,
+                      s_idle, stat_cqe, stat_abort, stat_reset, stat_bad, adm_busy, adm_done, adm_index, step,
+                      fail_step, fail_reason, fail_status, oncs};
+  end
 endmodule

@@ -203,16 +203,28 @@ module db_host_nvme
     endcase
   end
 
-  logic ask, dword_ready_q;
-  assign ask         = state_q == ASK && step_q != STEP_OFF;
-  assign m_acc_valid = ask && kind == REG;
-  assign m_acc       = '{op: wr ? ACC_MEM_WR : ACC_MEM_RD, addr: 24'(addr), be: 4'hf, wdata: wdata};
-  assign m_abuf      = '{en: ask && kind == BUFFER, we: 1'b0, addr: 11'(addr), wdata: '0};
-  assign m_cmd_valid = ask && kind == COMMAND && dword_ready_q;
-  assign m_clear     = step_q >= STEP_WAIT_OFF && step_q <= STEP_ENABLE;
+  // The question is put a cycle after the step began, so that the table ends in registers.
+  logic        ask, ask_q, dword_ready_q;
+  kind_e       kind_q;
+  logic        wr_q;
+  logic [ 7:0] addr_q;
+  always_ff @(posedge clk) begin
+    ask_q  <= 1'b1;
+    kind_q <= kind;
+    wr_q   <= wr;
+    addr_q <= addr;
+    m_acc  <= '{op: wr ? ACC_MEM_WR : ACC_MEM_RD, addr: 24'(addr), be: 4'hf, wdata: wdata};
+    if (rst || start || stop || state_q != ASK || step_q == STEP_OFF) ask_q <= 1'b0;
+    if (rst || start || stop || state_q != ASK || step_q == STEP_OFF || kind != REG) m_acc <= acc_t'('0);
+  end
+  assign ask         = state_q == ASK && ask_q;
+  assign m_acc_valid = ask && kind_q == REG;
+  assign m_abuf      = '{en: ask && kind_q == BUFFER, we: 1'b0, addr: 11'(addr_q), wdata: '0};
+  assign m_cmd_valid = ask && kind_q == COMMAND && dword_ready_q;
+  always_ff @(posedge clk) m_clear <= step_q >= STEP_WAIT_OFF && step_q <= STEP_ENABLE;
 
   always_ff @(posedge clk) begin : p_sqe
-    dword_ready_q <= ask && kind == COMMAND && !(m_cmd_valid && m_cmd_ready);
+    dword_ready_q <= ask && kind_q == COMMAND && !(m_cmd_valid && m_cmd_ready);
     unique case (s_cmd_index)
       4'd0:    m_cmd_data <= 32'(opc);
       4'd1:    m_cmd_data <= cdw1;
@@ -260,7 +272,7 @@ module db_host_nvme
       default: ;
     endcase
     if (again && over) bad = FAIL_NOT_READY;
-    if (kind == REG && !wr && ans_q == '1) bad = FAIL_REMOVED;
+    if (kind_q == REG && !wr_q && ans_q == '1) bad = FAIL_REMOVED;
     if (ans_fail_q != FAIL_NONE) bad = ans_fail_q;
   end
 
@@ -289,11 +301,11 @@ module db_host_nvme
         if (m_cmd_valid && m_cmd_ready && s_cmd_index == '1) state_q <= ANSWER;
       end
       ANSWER: begin
-        if (kind == REG) begin
+        if (kind_q == REG) begin
           ans_q      <= s_acc_rdata;
           ans_fail_q <= acc_fail(s_acc_status);
           if (s_acc_valid) state_q <= LOOK;
-        end else if (kind == BUFFER) begin
+        end else if (kind_q == BUFFER) begin
           ans_q   <= s_abuf_rdata;
           state_q <= LOOK;
         end else begin
@@ -378,6 +390,6 @@ module db_host_nvme
       blocks     <= '0;
     end
     sq_size    <= 16'd1 << sq_log2_q;
-    max_blocks <= 32'd1 << (5'd12 + 5'(max_log2_q) - 5'(lba_shift));
+    max_blocks <= 32'((PART_LOG2 - 8)'(1) << (5'd12 + 5'(max_log2_q) - 5'(lba_shift)));
   end
 endmodule

@@ -136,8 +136,17 @@ module db_host_pci
   assign retry       = s_acc_status == ACC_RETRY ||
                        (step_q == STEP_VENDOR && s_acc_status == ACC_GOOD && s_acc_rdata[15:0] == 16'h0001);
 
-  assign m_acc_valid = state_q == ASK && step_q != STEP_OFF;
-  assign m_acc       = '{op: wr ? ACC_CFG_WR : ACC_CFG_RD, addr: 24'(addr), be: be, wdata: wdata};
+  // The question is put a cycle after the step began, so that the table ends in registers.
+  logic ask_q;
+  always_ff @(posedge clk) begin
+    ask_q <= 1'b1;
+    m_acc <= '{op: wr ? ACC_CFG_WR : ACC_CFG_RD, addr: 24'(addr), be: be, wdata: wdata};
+    if (rst || start || stop || state_q != ASK || step_q == STEP_OFF) begin
+      ask_q <= 1'b0;
+      m_acc <= acc_t'('0);
+    end
+  end
+  assign m_acc_valid = state_q == ASK && ask_q;
   assign step        = step_q;
   assign set_mps     = mps_q;
   assign set_mrrs    = 3'(MRRS);

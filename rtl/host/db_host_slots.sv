@@ -73,8 +73,6 @@ module db_host_slots
 );
   localparam int unsigned LG  = $clog2(NUM_CMDS);
   localparam int unsigned QLG = $clog2(NUM_QP);
-  localparam logic [15:0] WR_UNITS = 16'(WR_RING_BYTES / 512);
-  localparam logic [15:0] RD_UNITS = 16'(RD_RING_BYTES / 512);
 
   if (NUM_CMDS < 8 || NUM_CMDS > 256 || (NUM_CMDS & (NUM_CMDS - 1)) != 0 || !(NUM_QP inside {1, 2, 4})) begin : g_bad
     $error("%m: NUM_CMDS 8..256, a power of 2 (is %0d), NUM_QP 1, 2 or 4 (is %0d)", NUM_CMDS, NUM_QP);
@@ -92,27 +90,30 @@ module db_host_slots
 
   state_e      state_q;
   seq_t        issue_q, retire_q, base_q, sweep_q;
-  logic [CID_W-1:0] mask_q;       // slots in use - 1
-  seq_t        count, limit_q, wrap;
+  logic [LG-1:0] mask_q;          // slots in use - 1
+  seq_t        count, limit_q;
+  seq_t        wrap_q;            // slots in use: the bit above the slot
+  seq_t        slots, slots_q;    // what the drive's queues allow
   logic [31:0] now_q;
   logic        swept_q;           // the first sweep after rst is done
   logic        drained_q;         // ST_DRAIN: what was in flight is gone; what comes now has no completion
   status_t     drain_status;
 
-  assign wrap  = seq_t'(mask_q) + seq_t'(1);  // the bit above the slot
-  assign count = (issue_q - retire_q) & (wrap | seq_t'(mask_q));
+  assign count = (issue_q - retire_q) & (wrap_q | seq_t'(mask_q));
   assign empty = count == '0;
 
-  function automatic logic odd(input seq_t seq, input logic [CID_W-1:0] mask);  // which round
-    return |(seq & (seq_t'(mask) + seq_t'(1)));
-  endfunction
-  // The round of a slot that is in flight, from its number alone.
-  function automatic logic odd_of(input logic [LG-1:0] slot, input seq_t oldest, input logic [CID_W-1:0] mask);
-    return odd(oldest, mask) ^ (slot < LG'(oldest & seq_t'(mask)));
-  endfunction
+  logic          odd;             // which round the oldest slot is of
+  logic [LG-1:0] issue_slot, retire_slot;
+  assign odd         = |(retire_q & wrap_q);
+  assign issue_slot  = LG'(issue_q) & mask_q;
+  assign retire_slot = LG'(retire_q) & mask_q;
 
   // ------------------------------------------------------------------ parts get slots
-  localparam int unsigned UW = 16;  // of the counters' bits that are needed: a ring has 2^14 units at most
+  localparam int unsigned WR_LG = $clog2(WR_RING_BYTES / 512);
+  localparam int unsigned RD_LG = $clog2(RD_RING_BYTES / 512);
+  localparam int unsigned BW    = (WR_LG > RD_LG) ? WR_LG : RD_LG;  // of a place in a ring; of a length one more
+  localparam int unsigned UW    = BW + 2;  // of the counters' bits that are needed
+  localparam logic [UW-1:0] RD_UNITS = UW'(RD_RING_BYTES / 512);
   logic          take, bad_now, room_q, wr, rd;
   logic [UW-1:0] wr_alloc_q, rd_alloc_q;
   slot_t         ctx_new;
@@ -139,7 +140,7 @@ module db_host_slots
 
   always_comb begin
     ctx_new        = s_part;
-    ctx_new.buf512 = wr ? 14'(wr_alloc_q & (WR_UNITS - 1'b1)) : 14'(rd_alloc_q & (RD_UNITS - 1'b1));
+    ctx_new.buf512 = wr ? 14'(wr_alloc_q[WR_LG-1:0]) : 14'(rd_alloc_q[RD_LG-1:0]);
   end
 
   db_ram_sdp #(
@@ -147,7 +148,7 @@ module db_host_slots
       .DEPTH(NUM_CMDS)
   ) u_ctx (
       .clk,
-      .we(take), .waddr(LG'(issue_q & seq_t'(mask_q))), .wdata(ctx_new),
+      .we(take), .waddr(issue_slot), .wdata(ctx_new),
       .re(ctx_re), .raddr(LG'(ctx_slot)), .rdata(ctx)
   );
 
@@ -155,14 +156,15 @@ module db_host_slots
   typedef struct packed {
     logic        rd, wr, last;
     logic [15:0] tag;
-    logic [13:0] buf512, len512;
+    logic [BW-1:0] buf512;
+    logic [BW:0]   len512;
   } meta_t;
   meta_t meta_new, meta;
   logic  look_q;   // meta, done and age are those of the oldest slot
   logic  retire;
 
-  assign meta_new = '{rd: rd, wr: wr, last: s_part_last, tag: s_part_tag, buf512: ctx_new.buf512,
-                      len512: s_part.len512};
+  assign meta_new = '{rd: rd, wr: wr, last: s_part_last, tag: s_part_tag, buf512: BW'(ctx_new.buf512),
+                      len512: (BW+1)'(s_part.len512)};
 
   seq_t next_retire;
   assign next_retire = retire ? retire_q + seq_t'(1) : retire_q;
@@ -172,8 +174,8 @@ module db_host_slots
       .DEPTH(NUM_CMDS)
   ) u_meta (
       .clk,
-      .we(take), .waddr(LG'(issue_q & seq_t'(mask_q))), .wdata(meta_new),
-      .re(1'b1), .raddr(LG'(retire_q & seq_t'(mask_q))), .rdata(meta)
+      .we(take), .waddr(issue_slot), .wdata(meta_new),
+      .re(1'b1), .raddr(retire_slot), .rdata(meta)
   );
 
   // Doorbell time of each slot; read for completions, otherwise for the oldest.
@@ -182,7 +184,7 @@ module db_host_slots
   cqe_t          cqe_in_q;
   logic [LG-1:0] cqe_slot;
   logic          in_flight, cqe_wins;
-  assign cqe_slot = LG'(s_cqe.cid[CID_W-1:0] & mask_q);
+  assign cqe_slot = LG'(s_cqe.cid) & mask_q;
   assign cqe_wins = s_cqe_valid;
   db_ram_sdp #(
       .WIDTH(32),
@@ -190,14 +192,14 @@ module db_host_slots
   ) u_born (
       .clk,
       .we(take || state_q == ST_SWEEP),
-      .waddr((state_q == ST_SWEEP) ? LG'(sweep_q) : LG'(issue_q & seq_t'(mask_q))), .wdata(now_q),
-      .re(1'b1), .raddr(cqe_wins ? cqe_slot : LG'(retire_q & seq_t'(mask_q))), .rdata(born)
+      .waddr((state_q == ST_SWEEP) ? LG'(sweep_q) : issue_slot), .wdata(now_q),
+      .re(1'b1), .raddr(cqe_wins ? cqe_slot : retire_slot), .rdata(born)
   );
 
   // A completion: in flight is what lies between the oldest and the newest slot.
   logic [LG-1:0] slot1_q;
   seq_t          ahead;
-  assign ahead     = seq_t'(LG'(slot1_q - LG'(retire_q & seq_t'(mask_q)))) & seq_t'(mask_q);
+  assign ahead     = seq_t'(slot1_q - retire_slot) & seq_t'(mask_q);
   assign in_flight = cqe_in_q.cid == 16'(slot1_q) && ahead < count;
 
   typedef struct packed {
@@ -206,14 +208,16 @@ module db_host_slots
     logic [31:0] latency;
   } done_t;
   done_t done_new, done;
-  logic  done_we;
+  logic  sweep1_q, sweep2_q;  // the sweep goes through the same registers: the slot's round, inverted
 
   always_ff @(posedge clk) begin
+    sweep1_q        <= state_q == ST_SWEEP && !rst;
+    sweep2_q        <= sweep1_q && !rst;
     cqe1_q          <= s_cqe_valid && state_q == ST_RUN;
     cqe_in_q        <= s_cqe;
-    slot1_q         <= cqe_slot;
+    slot1_q         <= (state_q == ST_SWEEP) ? LG'(sweep_q) : cqe_slot;
     cqe2_q          <= cqe1_q && in_flight;
-    done_new.odd    <= odd_of(slot1_q, retire_q, mask_q);
+    done_new.odd    <= odd ^ (slot1_q < retire_slot) ^ sweep1_q;  // the round of a slot, from its number alone
     done_new.status <= cqe_in_q.status;
     done_new.latency <= now_q - born;
     stat_cqe        <= cqe1_q && in_flight;
@@ -230,27 +234,19 @@ module db_host_slots
   logic [LG-1:0] slot2_q;
   always_ff @(posedge clk) slot2_q <= slot1_q;
 
-  assign done_we = cqe2_q;
-  done_t done_sweep;
-  always_comb begin
-    done_sweep     = '0;
-    done_sweep.odd = !odd_of(LG'(sweep_q), retire_q, mask_q);
-  end
   db_ram_sdp #(
       .WIDTH($bits(done_t)),
       .DEPTH(NUM_CMDS)
   ) u_done (
       .clk,
-      .we(done_we || state_q == ST_SWEEP),
-      .waddr((state_q == ST_SWEEP) ? LG'(sweep_q) : slot2_q),
-      .wdata((state_q == ST_SWEEP) ? done_sweep : done_new),
-      .re(1'b1), .raddr(LG'(retire_q & seq_t'(mask_q))), .rdata(done)
+      .we(cqe2_q || sweep2_q), .waddr(slot2_q), .wdata(done_new),
+      .re(1'b1), .raddr(retire_slot), .rdata(done)
   );
 
   // ------------------------------------------------------------------ slots are retired in order
   logic    is_done, ending;
   status_t result, worst_q;
-  assign is_done = look_q && !drained_q && done.odd == odd(retire_q, mask_q);
+  assign is_done = look_q && !drained_q && done.odd == odd;
   assign ending  = state_q == ST_DRAIN;
   assign drain_status = status(1'b0, SCT_PATH, io_dead ? SC_PATH_ERROR : SC_HOST_ABORTED);
   assign result  = is_done ? done.status : drain_status;
@@ -258,13 +254,14 @@ module db_host_slots
                    !m_axis_status_tvalid;
 
   always_ff @(posedge clk) begin
-    look_q <= !retire && !rst && state_q != ST_SWEEP && !take;  // a slot's words are there two cycles after it is
+    // a slot's words are there two cycles after it is
+    look_q <= !retire && !rst && state_q != ST_SWEEP && !sweep1_q && !sweep2_q && !take;
     if (m_axis_status_tready) m_axis_status_tvalid <= 1'b0;
     if (m_out_ready) m_out_valid <= 1'b0;
     if (retire) begin
       m_out_valid  <= meta.rd;
-      m_out_buf512 <= meta.buf512;
-      m_out_len512 <= meta.len512;
+      m_out_buf512 <= 14'(meta.buf512);
+      m_out_len512 <= 14'(meta.len512);
       m_out_last   <= meta.last;
       m_out_error  <= result != '0;
       wr_freed     <= wr_freed + (meta.wr ? 32'(meta.len512) : 32'd0);
@@ -284,11 +281,11 @@ module db_host_slots
   end
 
   // ------------------------------------------------------------------ states
-  logic [CID_W:0] slots;  // what the drive's queues allow
-  assign slots = (32'(sq_size) * NUM_QP >= NUM_CMDS) ? (CID_W+1)'(NUM_CMDS) : (CID_W+1)'(32'(sq_size) * NUM_QP);
+  assign slots = (32'(sq_size) * NUM_QP >= NUM_CMDS) ? seq_t'(NUM_CMDS) : seq_t'(32'(sq_size) * NUM_QP);
 
   always_ff @(posedge clk) begin
     now_q     <= now_q + 32'd1;
+    slots_q   <= slots;
     cqe_start <= 1'b0;
     if (take) begin
       issue_q <= issue_q + seq_t'(1);
@@ -300,13 +297,14 @@ module db_host_slots
     unique case (state_q)
       ST_WAIT: begin
         sweep_q <= '0;
-        if (!empty && (io_dead || !repeat_on_reset || (io_up && mask_q != CID_W'(slots - 1'b1)))) begin
+        if (!empty && (io_dead || !repeat_on_reset || (io_up && wrap_q != slots_q))) begin
           state_q <= ST_DRAIN;
         end else if (io_up) begin
           state_q   <= ST_SWEEP;
           cqe_start <= 1'b1;
           if (empty) begin
-            mask_q   <= CID_W'(slots - 1'b1);
+            mask_q   <= LG'(slots_q - 1'b1);
+            wrap_q   <= slots_q;
             issue_q  <= '0;
             retire_q <= '0;
             base_q   <= '0;
@@ -317,7 +315,7 @@ module db_host_slots
           state_q <= ST_DRAIN;
         end
         // as many as fit into the queues, one place of each always free
-        limit_q <= io_dead ? wrap >> 1 :
+        limit_q <= io_dead ? wrap_q >> 1 :
                    (32'(sq_size) * NUM_QP > NUM_CMDS) ? seq_t'(NUM_CMDS) : seq_t'(32'(sq_size) * NUM_QP - NUM_QP);
       end
       ST_SWEEP: begin
@@ -336,7 +334,8 @@ module db_host_slots
       issue_q    <= '0;
       retire_q   <= '0;
       base_q     <= '0;
-      mask_q     <= CID_W'(NUM_CMDS - 1);
+      mask_q     <= LG'(NUM_CMDS - 1);
+      wrap_q     <= seq_t'(NUM_CMDS);
       limit_q    <= seq_t'(NUM_CMDS / 2);
       now_q      <= '0;
       wr_alloc_q <= '0;
@@ -346,8 +345,8 @@ module db_host_slots
       cqe_start  <= 1'b0;
     end
   end
-  assign sq_base   = CID_W'(base_q & seq_t'(mask_q));
-  assign slot_mask = mask_q;
+  assign sq_base   = CID_W'(LG'(base_q) & mask_q);
+  assign slot_mask = CID_W'(mask_q);
 
   // ------------------------------------------------------------------ doorbells
   // Tail of queue pair q: how many of the slots since base were its own. One doorbell at a time is looked at; tails
@@ -355,35 +354,49 @@ module db_host_slots
   localparam int unsigned HEAD_BATCH = 8;    // entries; a quarter of a small queue
   localparam int unsigned HEAD_WAIT  = 4096; // cycles: seven parts of 8 KiB on Gen3 x4
 
-  logic [1:0]  q_q;                     // queue pair that is looked at
-  seq_t        issued;                  // since base
-  logic [15:0] tail, tail_q[4], head_q[4], head;
-  logic [12:0] wait_q[4];
-  logic        db_free;
-  logic [15:0] batch_q;
+  localparam int unsigned QW = (QLG == 0) ? 1 : QLG;
+  localparam int unsigned TW = LG + 1 - QLG;  // of a place in a queue
 
-  always_ff @(posedge clk) batch_q <= (sq_size >= 16'(4 * HEAD_BATCH)) ? 16'(HEAD_BATCH) : sq_size >> 2;
-  assign issued  = (issue_q - base_q) & (wrap | seq_t'(mask_q));
-  assign tail    = 16'(32'(32'(issued) + 32'(NUM_QP - 1) - 32'(q_q)) >> QLG) & (sq_size - 16'd1);
-  assign head    = cq_head[16*q_q+:16];
-  assign db_free = !m_db_valid || m_db_ready;
+  logic [QW-1:0] q_q;                   // queue pair that is looked at
+  seq_t          issued_q;              // since base
+  logic [TW-1:0] last_place;
+  logic [TW-1:0] tail, tail_q[NUM_QP], head_q[NUM_QP], head;
+  logic [12:0]   wait_q[NUM_QP];
+  logic          db_free;
+  logic [TW-1:0] batch_q;
+
+  if (NUM_QP == 1) begin : g_one
+    assign q_q = '0;
+  end else begin : g_turn
+    always_ff @(posedge clk) q_q <= rst ? '0 : q_q + 1'b1;
+  end
+
+  always_ff @(posedge clk) begin
+    batch_q <= (sq_size >= 16'(4 * HEAD_BATCH)) ? TW'(HEAD_BATCH) : TW'(sq_size >> 2);
+    if (take) issued_q <= issued_q + seq_t'(1);
+    if (state_q == ST_WAIT) issued_q <= count + seq_t'(take);
+    if (rst) issued_q <= '0;
+  end
+  assign last_place = TW'(sq_size - 16'd1);
+  assign tail       = TW'((issued_q + seq_t'(NUM_QP - 1) - seq_t'(32'(q_q) & (NUM_QP - 1))) >> QLG) & last_place;
+  assign head       = cq_head[16*q_q+:TW];
+  assign db_free    = !m_db_valid || m_db_ready;
 
   always_ff @(posedge clk) begin
     if (m_db_ready) m_db_valid <= 1'b0;
     if (wait_q[q_q] != 13'(HEAD_WAIT)) wait_q[q_q] <= wait_q[q_q] + 13'd1;
-    q_q <= (32'(q_q) == NUM_QP - 1) ? 2'd0 : q_q + 2'd1;
     if (state_q == ST_RUN && db_free) begin
       m_db_qid <= 4'(q_q) + 4'd1;
       if (tail != tail_q[q_q]) begin
         m_db_valid  <= 1'b1;
         m_db_cq     <= 1'b0;
-        m_db_value  <= tail;
+        m_db_value  <= 16'(tail);
         tail_q[q_q] <= tail;
-      end else if (head != head_q[q_q] && (((head - head_q[q_q]) & (sq_size - 16'd1)) >= batch_q ||
+      end else if (head != head_q[q_q] && (((head - head_q[q_q]) & last_place) >= batch_q ||
                                            wait_q[q_q] == 13'(HEAD_WAIT))) begin
         m_db_valid  <= 1'b1;
         m_db_cq     <= 1'b1;
-        m_db_value  <= head;
+        m_db_value  <= 16'(head);
         head_q[q_q] <= head;
         wait_q[q_q] <= '0;
       end
@@ -391,13 +404,12 @@ module db_host_slots
     if (head == head_q[q_q]) wait_q[q_q] <= '0;
     if (rst || state_q != ST_RUN) begin
       m_db_valid <= 1'b0;
-      for (int q = 0; q < 4; q++) begin
+      for (int q = 0; q < int'(NUM_QP); q++) begin
         tail_q[q] <= '0;
         head_q[q] <= '0;
         wait_q[q] <= '0;
       end
     end
-    if (rst) q_q <= '0;
   end
 
   // ------------------------------------------------------------------ too old?

@@ -22,7 +22,7 @@ module db_host_tx
 
     input  logic                               s_req_valid,  // always taken: the sender goes by req_room
     input  read_req_t                          s_req,
-    output logic                               req_room,     // there is room for 4 more; 32 in all
+    output logic                               req_room,     // there is room for 4 more; 64 in all
 
     output logic                               m_row_valid,
     output logic [WIN_W-1:0]                   m_row_addr,
@@ -40,7 +40,7 @@ module db_host_tx
   localparam int unsigned N         = DATA_W / 32;
   localparam int unsigned LN        = $clog2(N);
   localparam int unsigned LSB       = LN + 2;
-  localparam int unsigned REQS      = 32;
+  localparam int unsigned REQS      = 64;
   localparam int unsigned REQ_W     = $clog2(REQS);
   localparam int unsigned STEPS     = 16;  // under way at most, so at most 17 completions are
   localparam int unsigned STEP_W    = $clog2(STEPS);
@@ -63,9 +63,8 @@ module db_host_tx
     read_req_t  req;
   } answer_t;
 
-  logic [$bits(cut_t)-1:0]    cut_mem_q    [REQS];
-  logic [$bits(answer_t)-1:0] answer_mem_q [REQS];
-  logic [REQ_W-1:0]           in_q, cut_at_q, answer_at_q;
+  logic [$bits(cut_t)-1:0] cut_mem_q[REQS];
+  logic [REQ_W-1:0]        in_q, cut_at_q;
   logic [REQ_W:0]             level_q;
   logic                       req_done;
   cut_t                       cut_in;
@@ -94,9 +93,8 @@ module db_host_tx
 
   always_ff @(posedge clk) begin
     if (s_req_valid) begin
-      cut_mem_q[in_q]    <= cut_in;
-      answer_mem_q[in_q] <= answer_in;
-      in_q               <= in_q + 1'b1;
+      cut_mem_q[in_q] <= cut_in;
+      in_q            <= in_q + 1'b1;
     end
     if (s_req_valid != req_done) level_q <= s_req_valid ? level_q + 1'b1 : level_q - 1'b1;
     if (rst) begin
@@ -218,6 +216,7 @@ module db_host_tx
   // ------------------------------------------------------------------ the header
   cpl_t     cpl;
   answer_t  answer;
+  logic     answer_valid, answer_room;
   cc_desc_t hdr;
   cq_desc_t desc;
   logic     memory;
@@ -225,8 +224,16 @@ module db_host_tx
   logic [32*UR_DW-1:0] ur;
 
   assign cpl    = cpl_mem_q[cpl_at_q];
-  assign answer = answer_mem_q[answer_at_q];
   assign memory = answer.req.req_type inside {REQ_MEM_RD, REQ_MEM_RD_LK};
+
+  // Block RAM: what is needed only 9 cycles later may take 3 to come.
+  db_fifo #(.WIDTH($bits(answer_t)), .DEPTH(128), .AROUND(1'b0)) u_answers (
+      .clk, .rst, .s_valid(s_req_valid), .s_ready(answer_room), .s_data(answer_in), .m_valid(answer_valid),
+      .m_ready(req_done), .m_data(answer), .level()
+  );
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) if (!rst) assert ((!pop || answer_valid) && (!s_req_valid || answer_room));
+`endif
 
   always_comb begin
     unused_bytes     = 4'd4 - 4'(answer.tail) - (cpl.first ? 4'(answer.skip) : 4'd0);
@@ -317,14 +324,12 @@ module db_host_tx
       ahead_q <= ahead;
       if (!ahead) first_q <= back_last;
       if (back_last) cpl_at_q <= cpl_at_q + 1'b1;
-      if (req_done) answer_at_q <= answer_at_q + 1'b1;
     end
     if (rst) begin
       out_valid_q <= 1'b0;
       first_q     <= 1'b1;
       ahead_q     <= 1'b0;
       cpl_at_q    <= '0;
-      answer_at_q <= '0;
     end
   end
 

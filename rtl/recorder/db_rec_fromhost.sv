@@ -82,7 +82,8 @@ module db_rec_fromhost
   logic [31:0] entry;
   logic        fwd, fwd_q, hi_q, busy_q, refused_q, gone_q;
   logic [3:0]  adm_d_q, adm_queue_q;
-  logic [15:0] cid_q;
+  logic [15:0] cid_q, cid_in_q;  // _in_q: of the entry that comes in
+  logic        hi_in_q;
   assign base  = window_base[32'(d_q)*64+:64];
   assign entry = sqe_q[index_q];
   assign fwd   = entry[27:24] == 4'd1;
@@ -123,7 +124,11 @@ module db_rec_fromhost
   end
 
   always_ff @(posedge clk) begin
-    if (state_q == LANE && admin_q) sqe_q[index_q] <= dword;
+    if (state_q == LANE && admin_q) begin
+      sqe_q[index_q] <= dword;
+      if (index_q == 4'd0) cid_in_q <= dword[31:16];
+      if (index_q == 4'd6) hi_in_q <= dword[23];
+    end
     if (adm_done) busy_q <= 1'b0;
     if (busy_q && flush[DW'(adm_d_q)]) gone_q <= 1'b1;
     unique case (state_q)
@@ -216,8 +221,8 @@ module db_rec_fromhost
           gone_q      <= 1'b0;
           adm_d_q     <= 4'(d_q);
           adm_queue_q <= queue_q;
-          cid_q       <= sqe_q[0][31:16];
-          hi_q        <= sqe_q[6][23];
+          cid_q       <= cid_in_q;
+          hi_q        <= hi_in_q;
         end
       ADM: begin
         gone_q <= gone_q || flush[d_q];

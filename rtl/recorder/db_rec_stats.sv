@@ -138,8 +138,8 @@ module db_rec_stats
 
   // ------------------------------------------------------------------ which job
   logic idle, j_reg, j_wipe, j_event, j_lost, j_status, j_cap, j_trimmed, j_capend, j_read, j_readend, j_issue, j_any;
-  logic own;
-  assign idle      = state_q == IDLE;
+  logic own, look_q;  // at rest: a cycle to look for a job (high only in IDLE), one to go on to the next drive
+  assign idle      = look_q;
   assign j_wipe    = idle && first_q;
   assign j_reg     = idle && !j_wipe && reg_valid;
   assign j_event   = idle && !j_wipe && !j_reg && ev_valid;
@@ -271,7 +271,8 @@ module db_rec_stats
   assign adjacent_d = word == b_q && runs_q != '0;
 
   always_ff @(posedge clk) begin
-    if (idle) phase_q <= 1'b0;
+    look_q <= state_q == IDLE && !look_q && !wipe;
+    if (state_q == IDLE) phase_q <= 1'b0;
     else phase_q <= !phase_q;
     if (idle || phase_q) state_q <= state_d;
 
@@ -316,8 +317,8 @@ module db_rec_stats
         read_q <= !ctrim_q[v_q];
         kind_q <= ctrim_q[v_q] ? K_TRIM : read_trims[v_q] ? K_RTRIM : K_READ;
       end
-      if (own && !(j_lost || j_status || j_cap || j_read || j_issue))
-        v_q <= v_q == VW'(N_DRIVES - 1) ? '0 : v_q + 1'b1;
+    end else if (state_q == IDLE) begin
+      v_q <= v_q == VW'(N_DRIVES - 1) ? '0 : v_q + 1'b1;
     end else if (phase_q) begin
       unique case (state_q)
         REG:     if (reg_all && reg_write && !reg_ready) v_q <= v_q + 1'b1;
@@ -345,6 +346,7 @@ module db_rec_stats
     if (rst) begin
       state_q <= IDLE;
       phase_q <= 1'b0;
+      look_q  <= 1'b0;
       v_q     <= '0;
       first_q <= 1'b1;
     end

@@ -61,15 +61,17 @@ module db_rec_tohost #(
   logic [LW-1:0]   lane_q;
   logic [3:0]      place_q;
   logic            gone_q, drop_q;
-  logic [DATA_W-1:0]   row;
   logic [DATA_W/8-1:0] be;
-  logic [127:0]    cqe;
+  logic [31:0]     row_dw, cqe_dw;  // of the drive at hand: drive and dword are chosen in one multiplexer
+  logic            phase;
+  logic [14:0]     status;
   logic            full, e_valid, e_ready, e_last, has;
   logic [31:0]     e_data;
 
-  assign row  = s_fwd_data[32'(v_q)*DATA_W+:DATA_W];
+  assign row_dw = s_fwd_data[32'({v_q, lane_q})*32+:32];
+  assign cqe_dw = s_adm_cqe[32'({v_q, index_q[1:0]})*32+:32];
+  assign {status, phase} = s_adm_cqe[32'(v_q)*128+112+:16];
   assign be   = s_fwd_be[32'(v_q)*DATA_W/8+:DATA_W/8];
-  assign cqe  = s_adm_cqe[32'(v_q)*128+:128];
   assign full = &be;
   assign has  = be[32'(lane_q)*4+:4] != '0;
 
@@ -85,16 +87,16 @@ module db_rec_tohost #(
         3'd1, 3'd3: e_data = '0;
         3'd2: e_data = 32'h800 + (state_q == CQE ? 32'd4 : full ? 32'(L) : 32'd1);
         default: begin
-          e_data = row[32'(lane_q)*32+:32];
-          if (state_q == CQE) e_data = gone_q ? '0 : cqe[32'(index_q[1:0])*32+:32];
+          e_data = row_dw;
+          if (state_q == CQE) e_data = gone_q ? '0 : cqe_dw;
           if (state_q == CQE && index_q == 3'd7)
-            e_data = {gone_q ? (adm_refused ? ST_REFUSED : ST_TIMEOUT) : cqe[127:113], !gone_q && cqe[112], adm_cid};
+            e_data = {gone_q ? (adm_refused ? ST_REFUSED : ST_TIMEOUT) : status, !gone_q && phase, adm_cid};
         end
       endcase
     end
   end
   assign s_reply_ready = state_q == REPLY && e_ready;
-  assign adm_done      = state_q == CQE && e_ready && e_last;
+  assign adm_done      = state_q == CQE && e_ready && index_q == 3'd7;
   always_comb begin
     s_adm_ready = '0;
     s_fwd_ready = '0;

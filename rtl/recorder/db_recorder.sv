@@ -24,7 +24,8 @@ module db_recorder
     parameter int unsigned NUM_CMDS      = 128,             // of db_host
     parameter int unsigned NUM_QP        = 1,
     parameter int unsigned WR_RING_BYTES = 65536,
-    parameter int unsigned RD_RING_BYTES = 524288,
+    parameter int unsigned RD_RING_BYTES = 65536,
+    parameter bit          HOST_REGS     = 1'b0,            // the hosts' own registers; without: 0 is read
     parameter int unsigned MS_CYCLES     = CLK_MHZ * 1000,
     localparam int unsigned N            = N_DRIVES,
     localparam int unsigned RQ_W         = rq_user_w(DATA_W),
@@ -105,7 +106,7 @@ module db_recorder
     output logic [N-1:0]          m_axis_cc_tvalid,
     input  logic [N-1:0]          m_axis_cc_tready,
 
-    // the hosts' own registers
+    // the hosts' own registers, if HOST_REGS
     input  logic [N-1:0]          s_axil_host_awvalid,
     output logic [N-1:0]          s_axil_host_awready,
     input  logic [N*16-1:0]       s_axil_host_awaddr,
@@ -173,7 +174,7 @@ module db_recorder
   for (genvar i = 0; i < int'(N); i++) begin : g_host
     db_host #(
         .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .WR_RING_BYTES(WR_RING_BYTES),
-        .RD_RING_BYTES(RD_RING_BYTES), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES), .AUTO_START(1'b1)
+        .RD_RING_BYTES(RD_RING_BYTES), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES), .AUTO_START(1'b1), .REGS(HOST_REGS)
     ) i_host (
         .clk, .rst(rst || drive_rst[i]), .link_up(link_up[i]), .cfg_mps_cap(cfg_mps_cap[i*3+:3]),
         .set_mps(set_mps[i*3+:3]), .set_mrrs(set_mrrs[i*3+:3]), .window_base(window_base[i*64+:64]),

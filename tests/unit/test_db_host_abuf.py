@@ -99,6 +99,61 @@ async def random_accesses(dut: Any) -> None:
     assert min(counts.values()) > 300, counts
 
 
+@cocotb.test()
+async def split(dut: Any) -> None:
+    """SHARED 0: dwords into the queue, rows out of it; rows into the buffer, dwords out of it. Nothing waits."""
+    rng = random.Random(5)
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    width = len(dut.s_wr_data)
+    size = width // 8
+    queue, buffer = bytearray(256), bytearray(4096)
+    dut.s_wr_valid.value = dut.s_row_re.value = dut.s_dw_en.value = dut.s_dw_we.value = 0
+    await FallingEdge(dut.clk)
+    due: list[tuple[int | None, int | None]] = [(None, None)]
+    filled = False
+    for n in range(6000):
+        row, word = rng.randrange(4096 // size), rng.randrange(64)
+        if not filled:
+            row, word = n % (4096 // size), n % 64
+            filled = n >= 4096
+        base = ADMIN_BUF if not filled else rng.choice([ADMIN_BUF] * 3 + [0x0000, 0x1000, 0x3000, 0x80_2000])
+        data = rng.getrandbits(width)
+        be = rng.getrandbits(size) if filled else (1 << size) - 1
+        row_we = not filled or rng.random() < 0.5
+        dut.s_wr_valid.value, dut.s_wr_addr.value = int(row_we), base + row * size
+        dut.s_wr_data.value, dut.s_wr_be.value = data, be
+        write = not filled or rng.random() < 0.5
+        value, at = rng.getrandbits(32), rng.randrange(1024)
+        read_row = rng.randrange(1088 * 4 // size)
+        clash = (write and read_row * size // 4 >= 1024 and (read_row * size - 4096) // size == 4 * word // size) or (
+            not write and row_we and base == ADMIN_BUF and 4 * at // size == row
+        )
+        dut.s_dw_en.value, dut.s_dw_we.value = 1, int(write)
+        dut.s_dw_addr.value, dut.s_dw_wdata.value = (1024 + word if write else at), value
+        dut.s_row_re.value, dut.s_row_addr.value = 1, read_row * size // 4
+        await RisingEdge(dut.clk)
+        assert int(dut.s_dw_ready.value) == 1
+        at_queue = read_row * size - 4096
+        want_row = 0 if at_queue < 0 else int.from_bytes(queue[at_queue : at_queue + size], "little")
+        want_word = None if write else int.from_bytes(buffer[4 * at : 4 * at + 4], "little")
+        due.append((None, None) if clash or not filled else (want_row, want_word))
+        if write:
+            queue[4 * word : 4 * word + 4] = value.to_bytes(4, "little")
+        if row_we and base == ADMIN_BUF:
+            for k in range(size):
+                if be >> k & 1:
+                    buffer[row * size + k] = data >> 8 * k & 0xFF
+        await FallingEdge(dut.clk)
+        row_due, word_due = due.pop(0)
+        assert row_due is None or int(dut.m_row_data.value) == row_due
+        assert word_due is None or int(dut.m_dw_rdata.value) == word_due
+
+
 @pytest.mark.parametrize("width", [128, 256, 512])
 def test_db_host_abuf(width: int) -> None:
-    bench.run(__file__, "db_host_abuf", {"DATA_W": width})
+    bench.run(__file__, "db_host_abuf", {"DATA_W": width}, testcase="random_accesses")
+
+
+@pytest.mark.parametrize("width", [128, 512])
+def test_db_host_abuf_split(width: int) -> None:
+    bench.run(__file__, "db_host_abuf", {"DATA_W": width, "SHARED": 0}, testcase="split")
