@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI4-Stream FIFO whose memory is outside, on AXI4 (DDR, HBM): for seconds of buffering before a recorder or a host.
 //
-// Rows are collected in a block RAM FIFO, written in bursts into a ring, read as soon as the write has its response, and
+// Rows are collected in a block RAM FIFO, written in bursts to a ring, read as soon as the write has its response, and
 // leave through a second such FIFO. A burst that is not whole goes when no row came for FLUSH_CYCLES. With BYPASS
 // rows take the short way from FIFO to FIFO while the memory is empty, and leave their places of the ring out, so that
 // bursts and blocks stay aligned. tlast is not stored: it leaves with each BLOCK_BYTES, and must come so.
