@@ -2,8 +2,8 @@
 // One side of db_axi_fifo: cuts rows that wait into bursts that the address channel carries, as far as there is room.
 //
 // A burst ends at a multiple of BURST rows of the ring (never crosses 4 KiB), or with the last row waiting when
-// `partial` is high. Room is for LIMIT rows and asked for BURST at a time. Used twice: for writes rows wait in the input
-// FIFO and room is the ring's, for reads they wait in the ring and room is the output FIFO's.
+// `partial` is high. There is room for LIMIT rows, asked for BURST at a time. Used twice: for writes rows wait in the
+// input FIFO and room is the ring's, for reads they wait in the ring and room is the output FIFO's.
 // Counts are pipelined, so a burst can go every 4 cycles. Latency: rows waiting to address on offer, 4 cycles.
 module db_axi_fifo_burst #(
     parameter int unsigned     ROW_W   = 16,   // bits of a row's number in the ring
