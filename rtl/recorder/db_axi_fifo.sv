@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI4-Stream FIFO whose memory is outside, on AXI4 (DDR, HBM): for seconds of buffering before a recorder or a host.
 //
-// Rows are collected in a block RAM FIFO, written in bursts into a ring, read as soon as the write has its response, and
-// leave through a second block RAM FIFO. A burst that is not whole goes when no row came for FLUSH_CYCLES. With BYPASS
+// Rows are collected in a block RAM FIFO, written in bursts to a ring, read as soon as the write has its response, and
+// leave through a second such FIFO. A burst that is not whole goes when no row came for FLUSH_CYCLES. With BYPASS
 // rows take the short way from FIFO to FIFO while the memory is empty, and leave their places of the ring out, so that
 // bursts and blocks stay aligned. tlast is not stored: it leaves with each BLOCK_BYTES, and must come so.
 // Throughput: a row in and a row out every cycle, if the memory takes and gives one. Latency: on the short way 6 cycles
@@ -104,7 +104,7 @@ module db_axi_fifo #(
   logic [15:0]       pause_q;
   logic [LEVEL_W-1:0] level_q;
 
-  // The FIFOs at both ends. Which way: memory (through_q) from when the output is stopped and a whole burst waits, until
+  // The FIFOs at both ends. Which way: memory (through_q) once the output is stopped and a whole burst waits, until
   // the ring is empty. `pass`: a row on the short way.
   db_fifo #(.WIDTH(DATA_W), .DEPTH(IN_ROWS), .AROUND(FAST)) i_in (
       .clk, .rst, .s_valid(s_axis_tvalid), .s_ready(s_axis_tready), .s_data(s_axis_tdata),

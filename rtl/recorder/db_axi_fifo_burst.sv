@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One side of db_axi_fifo: cuts rows that wait into bursts that the address channel carries, as far as there is room.
 //
-// A burst ends at a multiple of BURST rows of the ring (so never crosses 4 KiB), or with the last row that waits when
-// `partial` is high. Room is for LIMIT rows and asked for BURST at a time. Used twice: for writes rows wait in the input
-// FIFO and room is the ring's, for reads they wait in the ring and room is the output FIFO's.
+// A burst ends at a multiple of BURST rows of the ring (never crosses 4 KiB), or with the last row waiting when
+// `partial` is high. There is room for LIMIT rows, asked for BURST at a time. Used twice: for writes rows wait in the
+// input FIFO and room is the ring's, for reads they wait in the ring and room is the output FIFO's.
 // Counts are pipelined, so a burst can go every 4 cycles. Latency: rows waiting to address on offer, 4 cycles.
 module db_axi_fifo_burst #(
     parameter int unsigned     ROW_W   = 16,   // bits of a row's number in the ring
@@ -19,7 +19,7 @@ module db_axi_fifo_burst #(
     input  logic [8:0]       s_rows,   // so many rows more wait
     input  logic             s_pass,   // a row goes by on another way, and the ring's place for it is left out
     input  logic             s_free,   // a row's room is free again
-    output logic             m_whole,  // rows up to a multiple of BURST wait; as of some cycles ago
+    output logic             m_whole,  // rows up to a multiple of BURST wait; low after a burst or a row that passed
     output logic             m_empty,  // no room is taken, and nothing changed that lately
     output logic             m_cut,    // a burst was cut in the cycle before, of m_rows rows
     output logic [8:0]       m_rows,   // 0 without m_cut
@@ -42,15 +42,16 @@ module db_axi_fifo_burst #(
   logic [EDGE_LG:0]  to_edge;
   logic [8:0]        len_q;
   logic [2:0]        hold_q;                     // not 0: row_q and the counts do not show all of the last 3 cycles
-  logic              whole, any_q, room_q, none_q, go;
+  logic              whole, whole_q, any_q, room_q, none_q, go;
 
   assign to_edge = (EDGE_LG + 1)'(BURST) - {1'b0, row_q[EDGE_LG-1:0]};
   assign whole   = wait_q >= WAIT_W'(to_edge);
   assign go      = enable && any_q && room_q && hold_q == '0 && !m_valid;
+  assign m_whole = whole_q && hold_q == '0;
   assign m_empty = none_q && hold_q == '0;
 
   always_ff @(posedge clk) begin
-    m_whole     <= whole;
+    whole_q     <= whole;
     any_q       <= whole || (partial && wait_q != '0);
     len_q       <= whole ? 9'(to_edge) : 9'(wait_q);
     room_q      <= held_q <= HELD_W'(LIMIT - 64'(BURST));
