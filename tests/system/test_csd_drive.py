@@ -317,7 +317,7 @@ def sustained_encrypted(drive: Driver, total: int) -> None:
 
 
 def test_sustained_writes_encrypted(make_drive: MakeDrive) -> None:
-    sustained_encrypted(csd(make_drive, queues=4), 16 << 20)
+    sustained_encrypted(csd(make_drive, queues=4), 8 << 20)
 
 
 @pytest.mark.nightly
