@@ -64,6 +64,11 @@ COMMANDS = {
         function="replay",
         lists=("--images",),
     ),
+    "key": Command(
+        "doorbell.key",
+        "A key as db_csd takes it, and the nvme-cli lines to encrypt a namespace.",
+        "./doorbell key --key-file key --slot 1 --namespace 1",
+    ),
     "sweep": Command(
         "doorbell.sweep",
         "Measure a grid of parameters and workloads, on all cores or a Dask cluster.",

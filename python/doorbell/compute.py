@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 import struct
+import sys
 from dataclasses import dataclass
 
 from doorbell.errors import UserError
@@ -25,6 +26,19 @@ ALL_SLOTS = 0xFF
 FOLLOW = 1 << 31
 F_CONFIG, F_KEY, F_IV = 0xC0, 0xC1, 0xCA
 CONFIG_PASS, CONFIG_ADD, CONFIG_AES128, CONFIG_AES256 = 0, 1, 2, 8
+
+
+CTR_WARNING = ("AES-CTR with a fixed IV uses its key stream again when a block is written again, which gives away the "
+               "difference of both plaintexts: only for data written once, for all else aes-xts")
+_warned = False
+
+
+def warn_ctr() -> None:
+    """One line on stderr, once a process."""
+    global _warned
+    if not _warned:
+        print(f"doorbell: warning: {CTR_WARNING}", file=sys.stderr)
+    _warned = True
 
 
 def key_data(key1: bytes, key2: bytes | None = None, iv: bytes | None = None) -> tuple[int, bytes]:
@@ -60,8 +74,11 @@ def erase_key(drive: Driver, slot: int = ALL_SLOTS) -> None:
 def bind(drive: Driver, nsid: int, op: int, slot: int = 0, addend: int = 0, param: bytes = bytes(16)) -> None:
     """From now on `op` is done with the data of this namespace, with the key of `slot`.
 
-    addend: the adder's, param: that of an operator in a folder of its own; each one for the drive.
+    addend: the adder's, param: that of an operator in a folder of its own; each one for the drive. CTR is for data
+    written once, and says so on stderr.
     """
+    if op == Op.AES_CTR:
+        warn_ctr()
     a, b, c, d = struct.unpack("<4I", param)
     drive.admin(BIND, nsid=nsid, cdw10=int(op) | slot << 8, cdw11=addend, cdw12=a, cdw13=b, cdw14=c, cdw15=d)
 
@@ -138,6 +155,8 @@ def switch_on(drive: Driver, name: str, nsid: int = 1, seed: int = 1) -> None:
 
 def features(config: int, key: bytes = b"", iv: bytes = b"", addend: int | None = None) -> list[tuple[int, int]]:
     """(feature, value) in the order of the thesis: configuration, key and IV from the last word to the first."""
+    if config in (CONFIG_AES128, CONFIG_AES256):
+        warn_ctr()
     out = [(F_CONFIG, config)]
     if addend is not None:
         out.append((F_KEY, addend))

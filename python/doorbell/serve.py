@@ -18,7 +18,7 @@ from typing import Any
 import typer
 
 from doorbell import limits
-from doorbell.bench import open_sim, parse_size
+from doorbell.bench import open_sim, parse_params, parse_size
 from doorbell.errors import UserError
 from doorbell.pci_config import PciConfig, PciState
 from doorbell.sim import MmioError, SimError
@@ -40,6 +40,8 @@ def main(
     size: str | None = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
     link: str = typer.Option(LINK, help="PCIe link: gen<1..5>x<lanes>."),
     data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path: 128, 256 or 512."),
+    param: list[str] = typer.Option(  # noqa: B008
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
     ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),
@@ -47,7 +49,7 @@ def main(
 ) -> None:
     """Offer a top as a vfio-user PCIe device to QEMU (10.1 or later) and other clients."""
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
-                        verbose=verbose, figures_fd=figures_fd) as server:  # fmt: skip
+                        params=parse_params(param), verbose=verbose, figures_fd=figures_fd) as server:  # fmt: skip
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: server.stop())
         if ready_fd >= 0:
@@ -60,7 +62,8 @@ def main(
 
 @contextlib.contextmanager
 def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None = None, size: str | None = None,
-                   link: str = LINK, data_w: int = DATA_W, backend: str = "rtl", verbose: bool = False,
+                   link: str = LINK, data_w: int = DATA_W, backend: str = "rtl",
+                   params: dict[str, int | str] | None = None, verbose: bool = False,
                    figures_fd: int = -1) -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end."""
     try:
@@ -76,7 +79,10 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         options["cpl_timeout_us"] = 4_000_000  # a client answers late in simulated time, but it answers
         # The client lives in real time: simulated time in which the device waits is only work for this machine.
         options |= {"host_latency_ns": 0, "media_latency_ns": 0, "credit_ns": 0}
-    sim = open_sim(backend, top=top, link=link, data_w=data_w, params={"NUM_QP": QUEUE_PAIRS}, **options)
+    if params and backend != "rtl":
+        raise UserError("--param needs --backend rtl")
+    wanted_params = {"NUM_QP": QUEUE_PAIRS, **(params or {})}
+    sim = open_sim(backend, top=top, link=link, data_w=data_w, params=wanted_params, **options)
     device: Backend = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim, figures_fd)
     try:
         config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes)

@@ -61,6 +61,8 @@ def main(
     timeout: float = typer.Option(None, metavar="SECONDS", help="Give up on the guest after this time."),
     append: str = typer.Option("", metavar="ARGS", help="More arguments for the guest's kernel."),
     log: str = typer.Option(None, metavar="FILE", help="Write the guest kernel's console here."),
+    param: list[str] = typer.Option(  # noqa: B008
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     stock: str = typer.Option(None, hidden=True),
     speed: bool = typer.Option(False, "--speed", help="Measure IOPS beside those of QEMU's own NVMe drive."),
@@ -72,8 +74,8 @@ def main(
     if speed:
         from doorbell import guest_speed
 
-        if run or image or stock:
-            raise UserError("--speed brings its own script and drives: leave --run, --image and --stock out")
+        if run or image or stock or param:
+            raise UserError("--speed brings its own script and drives: leave --run, --image, --param and --stock out")
         guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log)
         what = guest_speed.Setting(top, data_w, link, backend, size or "1G", rounds, seconds)
         guest_speed.main(guest, what, json)
@@ -83,6 +85,7 @@ def main(
     device = ["--top", top, "--data-w", str(data_w), "--link", link, "--backend", backend]
     device += ["--image", image] if image else []
     device += ["--size", size] if size else []
+    device += [word for text in param for word in ("--param", text)]
     return Vm(Guest(run, smp, mem, kvm, timeout, append, log, stock), device).run()
 
 

@@ -12,6 +12,7 @@ from doorbell import compute
 from doorbell.nvme import Driver, expect
 from doorbell.nvme_spec import NvmOpc, Status
 from doorbell.operators import Op
+from test_ssd_traffic import sustained
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -153,20 +154,43 @@ def test_key_commands(make_drive: MakeDrive) -> None:
     assert get(drive, 3, 1) == ctr(K1, IV, 1536, bytes(512))
 
 
+ALL_KINDS = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS, Op.AES_CTR, Op.ADD, Op.PASS)
+TWO = {"NUM_NS": 2, "NUM_QP": 32}  # the simulator that the guest of test_csd_vm.py has, too
+
+
 def test_namespaces_interleaved(make_drive: MakeDrive) -> None:
-    """Six namespaces with all there is, commands of all kinds in flight together on four queues: the media holds what
-    the `cryptography` package says, and what is read is what was written."""
-    count, blocks = 6, 256
-    drive = csd(make_drive, queues=4, params={"NUM_NS": count})
-    share = (64 << 20) // 4096 // count * 4096
-    keys = {n: (RNG.randbytes(n % 2 * 16 + 16), RNG.randbytes(n % 2 * 16 + 16), RNG.randbytes(16)) for n in range(1, 5)}
-    ops = {1: Op.AES_XTS, 2: Op.AES_CTR, 3: Op.AES_XTS, 4: Op.AES_CTR, 5: Op.ADD, 6: Op.PASS}
-    for n, (k1, k2, iv) in keys.items():
-        compute.load_key(drive, n, k1, k2, iv)
-        compute.bind(drive, n, ops[n], n)
-    compute.bind(drive, 5, Op.ADD, addend=0x81234567)
+    """Six namespaces with all there is."""
+    interleaved(csd(make_drive, queues=4, params={"NUM_NS": len(ALL_KINDS)}), ALL_KINDS)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kinds", [(Op.AES_XTS, Op.AES_CTR), (Op.AES_CTR, Op.AES_XTS), (Op.ADD, Op.AES_XTS)])
+def test_128_bit(make_drive: MakeDrive, kinds: tuple[Op, ...]) -> None:
+    interleaved(csd(make_drive, queues=4, data_w=128, link="gen3x4", params=TWO), kinds)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("op", [Op.AES_XTS, Op.AES_CTR, Op.ADD, Op.PASS])
+def test_512_bit(make_drive: MakeDrive, op: Op) -> None:
+    interleaved(csd(make_drive, queues=4, data_w=512, link="gen4x8"), (op,))
+
+
+def interleaved(drive: Driver, kinds: tuple[Op, ...]) -> None:
+    """Commands of all kinds in flight together on four queues, to a namespace for each of `kinds`: the media holds
+    what the `cryptography` package says, and what is read is what was written."""
+    blocks = 256
+    share = (64 << 20) // 4096 // len(kinds) * 4096
+    ops = dict(enumerate(kinds, 1))
+    keys: dict[int, tuple[bytes, bytes, bytes]] = {}
     model = {n: bytearray(blocks * 512) for n in ops}
-    model[5][:] = struct.pack("<I", -0x81234567 % (1 << 32)) * (blocks * 128)  # the adder does not know zeros
+    for n, op in ops.items():
+        if op in (Op.AES_XTS, Op.AES_CTR):
+            keys[n] = (RNG.randbytes(n % 2 * 16 + 16), RNG.randbytes(n % 2 * 16 + 16), RNG.randbytes(16))
+            compute.load_key(drive, n, *keys[n])
+            compute.bind(drive, n, op, n)
+        elif op == Op.ADD:
+            compute.bind(drive, n, op, addend=0x81234567)
+            model[n][:] = struct.pack("<I", -0x81234567 % (1 << 32)) * (blocks * 128)  # the adder does not know zeros
     busy: dict[int, set[int]] = {n: set() for n in ops}
     pending = []
     done = 0
@@ -205,11 +229,11 @@ def test_namespaces_interleaved(make_drive: MakeDrive) -> None:
             pending.remove(item)
     for n, plain in model.items():
         media = drive.sim.media_read((n - 1) * share, blocks * 512)
-        if n <= 4:
+        if n in keys:
             k1, k2, iv = keys[n]
             want = xts(k1, k2, 0, bytes(plain)) if ops[n] == Op.AES_XTS else ctr(k1, iv, 0, bytes(plain))
         else:
-            term = 0x81234567 if n == 5 else 0
+            term = 0x81234567 if ops[n] == Op.ADD else 0
             words = struct.unpack(f"<{blocks * 128}I", plain)
             want = struct.pack(f"<{blocks * 128}I", *((w + term) % (1 << 32) for w in words))
         for b in range(blocks):
@@ -279,3 +303,24 @@ def test_erased_in_flight(make_drive: MakeDrive) -> None:
                 assert command.status or media == want
                 assert not any(media[i : i + 16] == data[i : i + 16] for i in range(0, 4096, 16))
     assert good and bad and good + bad == 180
+
+
+def sustained_encrypted(drive: Driver, total: int) -> None:
+    """sustained() of the plain drive, with AES-XTS: the media holds what it should."""
+    compute.load_key(drive, 1, K1, K2)
+    compute.bind(drive, 1, Op.AES_XTS, 1)
+    sustained(drive, total)
+    size = 128 << 10
+    for first in range(0, min(total, 64 << 20), 16 * size):
+        data = drive.read(first // 512, size // 512)
+        assert drive.sim.media_read(first, size) == xts(K1, K2, first // 512, data)
+
+
+def test_sustained_writes_encrypted(make_drive: MakeDrive) -> None:
+    sustained_encrypted(csd(make_drive, queues=4), 8 << 20)
+
+
+@pytest.mark.nightly
+def test_sustained_writes_encrypted_4g(make_drive: MakeDrive) -> None:
+    """512 bit: the fewest cycles for it."""
+    sustained_encrypted(csd(make_drive, queues=4, data_w=512, link="gen4x8"), 4 << 30)

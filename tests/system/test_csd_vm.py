@@ -22,3 +22,24 @@ def test_linux(tmp_path: Path) -> None:
     data = image.read_bytes()
     assert b"a sentence that must not be found" not in data and b"\x53\xef" != data[1080:1082]  # no ext4 to be seen
     assert sum(any(data[i : i + 4096]) for i in range(0, len(data), 4096)) > 512
+
+
+def fio_blocks(data: bytes) -> int:
+    """How many blocks of 4 KiB begin with fio's header: its magic number and the block's length."""
+    starts = range(0, len(data), 4096)
+    return sum(data[i : i + 2] == b"\xca\xac" and data[i + 4 : i + 8] == b"\0\x10\0\0" for i in starts)
+
+
+@pytest.mark.nightly
+def test_linux_beside(tmp_path: Path) -> None:
+    """An encrypted namespace beside a plain one, both under fio verify, with a reset in the middle."""
+    image = tmp_path / "drive.img"
+    done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", "--param", "NUM_NS=2", "--smp", "2",
+              "--image", image, "--size", "64M", "--run", GUEST / "csd_beside.sh", timeout=1200)  # fmt: skip
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
+    assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout
+    data = image.read_bytes()
+    half = len(data) // 2
+    assert fio_blocks(data[:half]) == 0 and fio_blocks(data[half:]) >= 2048
+    used = [data[i : i + 4096] for i in range(0, 3 << 20, 4096)]
+    assert all(any(block) for block in used)

@@ -409,7 +409,7 @@ def test_one_list_of_rtl() -> None:
     assert len(names) == len(set(names)) and names.index("db_nvme_pkg.sv") < names.index("db_ssd_pkg.sv")
     on_disk = {f.name for folder in build.FOLDERS for f in (paths.RTL / folder).glob("*.sv")}
     assert on_disk <= set(names) and "picorv32.v" in names
-    every = {f.parent.name for f in paths.RTL.rglob("*.sv")}
+    every = {f.parent.name for f in paths.RTL.rglob("*.sv") if f.parent.parent.name != "ops"}  # those are found
     assert every <= set(build.FOLDERS), "a folder of rtl/ is missing in build.FOLDERS"
 
 
