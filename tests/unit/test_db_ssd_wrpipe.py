@@ -27,7 +27,7 @@ class Bench(mwr.MediaSide):
         self.mem = prp.Memory(self.rng)
         self.lists = ListReader(dut, self.rng, self.mem)
         self.seg = Sink(dut, self.rng, "m_seg_", ("fn", "addr", "len", "first", "last", "drop"))
-        self.stream = Source(dut, self.rng, "s_axis_t", ("data", "last", "dw", "err"))
+        self.stream = Source(dut, self.rng, "s_axis_t", ("data", "last", "dw", "err", "zero"))
         self.segs: deque[tuple[mwr.Job, Segment, int]] = deque()      # to come: job, segment, bytes before it
         self.coming: deque[tuple[int, mwr.Job, int]] = deque()        # rows: cycle, job, row
         self.rows_left: deque[tuple[mwr.Job, int]] = deque()          # rows not yet in `coming`
@@ -86,7 +86,7 @@ class Bench(mwr.MediaSide):
                 self.coming.append((due, *self.rows_left.popleft()))
         while self.coming and self.coming[0][0] <= self.cycle and len(self.stream.queue) < 2 and self.more:
             _, job, row = self.coming.popleft()
-            self.stream.queue.append(job.rows[row])
+            self.stream.queue.append((*job.rows[row], job.zero.get(row, 0)))
             self.owner.append(job)
             self.more -= 1
         if self.stream.step():
