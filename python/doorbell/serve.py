@@ -152,11 +152,16 @@ class SimDevice:
             self._sim.time_us = now
         if self._figures_fd >= 0:
             return self._run_and_count(cycles)
-        self.idle = self._sim.run(cycles, stop_idle=True) == "idle"
+        self._run(cycles)
+
+    def _run(self, cycles: int) -> None:
+        """A command may begin and end in one call: idle is only who had nothing to do in it."""
+        before = self._sim.cycle
+        self.idle = self._sim.run(cycles, stop_idle=True) == "idle" and self._sim.cycle == before
 
     def _run_and_count(self, cycles: int) -> None:
         start = time.thread_time_ns()
-        self.idle = self._sim.run(cycles, stop_idle=True) == "idle"
+        self._run(cycles)
         self._busy_ns += time.thread_time_ns() - start
         if time.monotonic() >= self._figures_due:
             self._figures_due = time.monotonic() + FIGURES_S

@@ -7,6 +7,7 @@ import random
 
 import pytest
 from doorbell import nvme_spec as spec
+from doorbell import serve
 from doorbell.nvme import Driver, HostMemory, NvmeError, expect
 from doorbell.nvme_spec import AdminOpc, Cns, Feature, LogPage, NvmOpc, Reg, Status
 from traffic import MakeDrive
@@ -175,3 +176,20 @@ def test_host_memory_gives_no_page_twice() -> None:
     assert len(set(pages)) == len(pages)
     with pytest.raises(MemoryError):
         memory.alloc(200 * 4096)
+
+
+@pytest.mark.rtl
+def test_served_device_knows_that_it_worked(make_drive: MakeDrive) -> None:
+    """What begins and ends within one run is work, else the server would sleep between commands; at rest it is idle."""
+    sim = make_drive().sim
+    device = serve.SimDevice(sim)
+
+    def until_idle() -> int:
+        return next(i for i in range(100_000) if (device.run(200), device.idle)[1])
+
+    until_idle()
+    before = sim.cycle
+    device.write(Reg.AQA, (0x001F003F).to_bytes(4, "little"))
+    device.run(200)
+    assert sim.cycle - before < 200 and not device.idle
+    assert until_idle() == 0
