@@ -28,7 +28,7 @@ static result_t results[CFG_RESULTS];                                // the newe
 static uint32_t results_next, results_count;
 static uint32_t ops;                                                  // bit n: there is operator n
 static uint32_t config;
-static uint32_t addend;                                               // one for the drive
+static uint32_t addend;                                               // by feature C1h
 static uint32_t words[WORDS], words_set;                              // C1h to CDh, and which have been set
 static struct {
     bool own;                                                         // bound by command, not by feature C0h
@@ -53,6 +53,13 @@ static void stage(uint32_t at, uint32_t word)
 {
     volatile uint32_t *staging = (volatile uint32_t *)(0x90000000u + offsetof(db_csd_t, KEY_WORD));
     staging[at] = word;
+}
+
+/// What the next binding's operator gets; the table of the hardware keeps it.
+static void set_params(const uint32_t *four)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        CSD->PARAM[i] = four[i];
 }
 
 static void write_binding(uint32_t nsid)
@@ -90,15 +97,13 @@ static void forget_words(void)
     words_set = 0;
 }
 
-static void set_addend(uint32_t value) { CSD->ADD_VALUE = addend = value; }
-
 /// Key and IV to their slot once all of them are there. The last word is the first of the vector, as published.
 static void apply_words(void)
 {
     uint32_t n = config == CONFIG_AES256 ? 8 : 4;
     uint32_t need = IV_MASK | ((1u << n) - 1u);
     if (config == CONFIG_ADD)
-        set_addend(words[0]);
+        addend = words[0];
     if (!config_aes() || (words_set & need) != need) {
         key_command(SLOT_FEATURES);
         return;
@@ -114,6 +119,8 @@ static void apply_words(void)
 
 static void apply_config(void)
 {
+    const uint32_t params[4] = {addend};
+    set_params(params);
     for (uint32_t nsid = 1; nsid <= num_ns; nsid++) {
         if (bound[nsid].own)
             continue;
@@ -138,7 +145,6 @@ void csd_reset(void)
         return;
     results_count = 0;
     forget_words();
-    set_addend(addend);
     apply_config();
 }
 
@@ -167,14 +173,9 @@ uint32_t csd_feature_set(uint32_t fid, uint32_t value)
         words[fid - F_FIRST] = value;
         words_set |= 1u << (fid - F_FIRST);
     }
-    if (fid != F_CONFIG)
-        apply_words();
-    else if (value == CONFIG_PASS)
-        apply_config();      // the key stays for when it is wanted again
-    else {
-        apply_words();
-        apply_config();
-    }
+    if (fid != F_CONFIG || value != CONFIG_PASS)
+        apply_words();       // with 0 the key stays for when it is wanted again
+    apply_config();
     go_on(ctl);
     return ST_SUCCESS;
 }
@@ -251,8 +252,7 @@ uint32_t csd_key_erase(const cmd_t *cmd)
     return ST_SUCCESS;
 }
 
-/// CDW10: operator in bits 3:0, key slot in 13:8; bit 31: as feature C0h says. CDW11: what the adder adds.
-/// CDW12 to 15: parameter of an operator that is in a folder of its own.
+/// CDW10: operator in bits 3:0, key slot in 13:8; bit 31: as feature C0h says. CDW12 to 15: its parameters.
 uint32_t csd_bind(const cmd_t *cmd)
 {
     uint32_t dw10 = cmd->dw[10], op = dw10 & 15u, slot = dw10 >> 8 & 63u, ctl;
@@ -266,10 +266,7 @@ uint32_t csd_bind(const cmd_t *cmd)
         go_on(ctl);
         return ST_INTERNAL;
     }
-    if (own && op == OP_ADD)
-        set_addend(cmd->dw[11]);
-    for (uint32_t i = 0; i < 4; i++)
-        CSD->PARAM[i] = cmd->dw[12 + i];
+    set_params(&cmd->dw[12]);
     for (uint32_t nsid = 1; nsid <= num_ns; nsid++) {
         if (!all && nsid != cmd_nsid(cmd))
             continue;

@@ -18,6 +18,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "python"))
+from doorbell.operators import folders  # noqa: E402
+
 BUSES = {
     "db_nvme": ["passthrough"],
     "db_ssd_fw": ["passthrough"],
@@ -79,7 +82,7 @@ def reference(out: Path) -> str:
     return (
         "# Registers\n\nGenerated from `regs/*.rdl` by `python regs/generate.py --reference`. First what a host sees "
         "in BAR 0, then what the\nfirmware sees, then the registers of the host accelerator.\n\n"
-        + "\n\n".join(pages) + "\n"
+        + "\n\n".join([*pages, folders.reference()]) + "\n"
     )
 
 

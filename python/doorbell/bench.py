@@ -159,7 +159,8 @@ def main(
                    "db_host and db_recorder), host-nightly (8 drives too)."),
     speed: bool = typer.Option(False, "--speed", help="Measure the simulator's own speed instead."),
     top: str = typer.Option("db_ssd", help="Which top: db_ssd, db_csd, or one that drives SSDs: db_host, db_recorder."),
-    operator: str | None = typer.Option(None, help="With --top db_csd: pass, add, aes-ctr, aes-xts, sha256, crc32c."),
+    operator: str | None = typer.Option(None, help="With --top db_csd: pass, add, aes-ctr, aes-xts, sha256, crc32c, or "
+                                         "one of rtl/compute/ops: xor:mask=0x2a."),
     link: str | None = typer.Option(None, help="PCIe link: gen<1..5>x<lanes> [gen3x8; of a host gen3x4]."),
     data_w: int | None = typer.Option(
         None, "--data-w", help="Width of the data path: 128, 256 or 512 [256; of a host 128]."),

@@ -28,6 +28,7 @@ import typer
 
 from doorbell import paths
 from doorbell.errors import UserError
+from doorbell.operators import folders as operators
 
 KEEP_DAYS = 14
 """A cached result that nobody asked for in so many days is removed."""
@@ -46,11 +47,6 @@ CSD = (*DEVICE, "compute")
 HOST = ("common", "pcie", "nvme", "host", "recorder")
 """The folders that a simulator of a device, one that computes, or of a host, is made of: a change
 elsewhere builds nothing anew."""
-
-OPERATORS = paths.RTL / "compute" / "ops"
-"""A folder an operator that brings itself along: docs/operators.md."""
-
-OPERATOR_CHAIN = 1  # raise it when operator_chain makes something else of the same folders
 
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
 
@@ -197,7 +193,7 @@ def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> Rtl
     packages = [paths.RTL / p for p in PACKAGES if p.split("/")[0] in only and (paths.RTL / p).exists()]
     folders = [paths.RTL / f for f in FOLDERS if f in only and (paths.RTL / f).is_dir()]
     if "compute" in only:
-        folders += [file.parent for _, _, file in operator_folders()]
+        folders += [f.file.parent for f in operators.find()]
     if generated and generated.is_dir():
         packages += sorted(generated.glob("*_pkg.sv"))
         folders.append(generated)
@@ -206,60 +202,8 @@ def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> Rtl
 
 def find_module(name: str) -> Path | None:
     """The file of one of our modules."""
-    folders = [*(paths.RTL / folder for folder in FOLDERS), *(file.parent for _, _, file in operator_folders())]
+    folders = [*(paths.RTL / folder for folder in FOLDERS), *(f.file.parent for f in operators.find())]
     return next((f for folder in folders if (f := folder / f"{name}.sv").exists()), None)
-
-
-def operator_folders() -> list[tuple[str, int, Path]]:
-    """(name, code, file) of each operator in a folder of its own, by code."""
-    found: dict[int, tuple[str, int, Path]] = {}
-    for file in sorted(OPERATORS.glob("*/db_csd_op_*.sv")):
-        name = file.stem.removeprefix("db_csd_op_")
-        code = re.search(r"CODE\s*=\s*4'd(\d+)", file.read_text())
-        number = int(code[1]) if code else -1
-        if name != file.parent.name or not 6 <= number <= 15:
-            raise UserError(f"{file}: its folder must be named {name}, its parameter CODE be 4'd6 to 4'd15")
-        if number in found:
-            raise UserError(f"operators {found[number][0]} and {name} have the same CODE, {number}: choose another")
-        found[number] = (name, number, file)
-    return [found[code] for code in sorted(found)]
-
-
-def operator_chain(out: Path) -> None:
-    """Write what puts the operators of the folders one behind the other: module db_csd_ops, package db_csd_ops_pkg."""
-    streams, instances = [], []
-    every = operator_folders()
-    names = ("tvalid", "tready", "tdata", "tlast", "tuser")
-
-    def port(side: str, i: int) -> str:
-        outer = {0: "s", len(every): "m"}.get(i)
-        return ", ".join(f".{side}_axis_{n}({f'{outer}_axis_{n}' if outer else f'{n}_{i}'})" for n in names)
-
-    for i, (name, code, _) in enumerate(every):
-        if i:
-            streams += [f"  logic tvalid_{i}, tready_{i}, tlast_{i};", f"  logic [DATA_W-1:0] tdata_{i};",
-                        f"  logic [$bits(beat_t)-1:0] tuser_{i};"]  # fmt: skip
-        instances += [f"  db_csd_op_{name} #(.DATA_W(DATA_W), .DIR(DIR)) i_{name} (",
-                      f"    .clk, .rst, .param(param[128*{code} +: 128]),",
-                      f"    {port('s', i)},", f"    {port('m', i + 1)});"]  # fmt: skip
-    if not every:
-        instances += [f"  assign m_axis_{n} = s_axis_{n};" for n in names if n != "tready"]
-        instances += ["  assign s_axis_tready = m_axis_tready;"]
-    mask = sum(1 << code for _, code, _ in every)
-    (out / "db_csd_ops_pkg.sv").write_text(
-        f"// Made by doorbell.build.\npackage db_csd_ops_pkg;\n  localparam logic [15:0] OPS = 16'h{mask:04x};\n"
-        "endpackage\n")  # fmt: skip
-    (out / "db_csd_ops.sv").write_text("\n".join([
-        "// Made by doorbell.build from the folders of rtl/compute/ops: their operators one behind the other.",
-        "module db_csd_ops", "  import db_csd_pkg::*;", "#(", "  parameter int DATA_W = 256,",
-        "  parameter bit DIR = 1'b1", ") (", "  input  logic clk,", "  input  logic rst,",
-        "  input  logic [16*128-1:0] param,", "  input  logic s_axis_tvalid,", "  output logic s_axis_tready,",
-        "  input  logic [DATA_W-1:0] s_axis_tdata,", "  input  logic s_axis_tlast,",
-        "  input  logic [$bits(beat_t)-1:0] s_axis_tuser,", "  output logic m_axis_tvalid,",
-        "  input  logic m_axis_tready,", "  output logic [DATA_W-1:0] m_axis_tdata,", "  output logic m_axis_tlast,",
-        "  output logic [$bits(beat_t)-1:0] m_axis_tuser", ");", *streams, *instances,
-        "  logic unused_ok;", "  assign unused_ok = &{1'b0, clk, rst, param};", "endmodule", "",
-    ]))  # fmt: skip
 
 
 def verilator() -> list[str]:
@@ -274,16 +218,18 @@ def verilator() -> list[str]:
 def regs() -> Path:
     """What is generated from regs/*.rdl: rtl/*.sv, c/*.h, md/*.md in the returned folder."""
     folder = paths.ROOT / "regs"
-    sources = [*folder.glob("*.rdl"), folder / "generate.py"]
-    if not sources[-1].exists():
+    script = folder / "generate.py"
+    sources = [*folder.glob("*.rdl"), script]
+    if not script.exists():
         raise UserError("regs/generate.py is missing: this clone is not complete")
-    operators = [(name, code) for name, code, _ in operator_folders()]
-    tools = version("peakrdl", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown")
-    key = (hash_files(sources), operators, OPERATOR_CHAIN, tools)
+    ops = [(f.name, f.code, f.reduces) for f in operators.find()]
+    sources += [f.rdl for f in operators.find() if f.rdl.exists()]
+    tools = version("peakrdl", "systemrdl-compiler", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown")
+    key = (hash_files(sources), ops, operators.VERSION, tools)
 
     def make(out: Path) -> None:
-        tool([sys.executable, str(folder / "generate.py"), str(out)], "generating the registers")
-        operator_chain(out / "rtl")
+        tool([sys.executable, str(script), str(out)], "generating the registers")
+        operators.generate(out / "rtl")
 
     return cached("regs", key, make, "generating the registers")
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from doorbell.errors import UserError
 from doorbell.nvme import Command, Driver
-from doorbell.operators import Op
+from doorbell.operators import Op, folders
 
 KEY_LOAD, KEY_ERASE, BIND = 0xC1, 0xC4, 0xC8
 """Vendor-specific admin commands; bits 1:0 are the direction of their data."""
@@ -71,16 +71,21 @@ def erase_key(drive: Driver, slot: int = ALL_SLOTS) -> None:
     drive.admin(KEY_ERASE, cdw10=slot)
 
 
-def bind(drive: Driver, nsid: int, op: int, slot: int = 0, addend: int = 0, param: bytes = bytes(16)) -> None:
+def bind(drive: Driver, nsid: int, op: int, slot: int = 0, param: bytes = bytes(16)) -> None:
     """From now on `op` is done with the data of this namespace, with the key of `slot`.
 
-    addend: the adder's, param: that of an operator in a folder of its own; each one for the drive. CTR is for data
-    written once, and says so on stderr.
+    param: the operator's 16 bytes; `addend` makes the adder's, `Folder.pack` that of an operator in a folder. CTR is
+    for data written once, and says so on stderr.
     """
     if op == Op.AES_CTR:
         warn_ctr()
     a, b, c, d = struct.unpack("<4I", param)
-    drive.admin(BIND, nsid=nsid, cdw10=int(op) | slot << 8, cdw11=addend, cdw12=a, cdw13=b, cdw14=c, cdw15=d)
+    drive.admin(BIND, nsid=nsid, cdw10=int(op) | slot << 8, cdw12=a, cdw13=b, cdw14=c, cdw15=d)
+
+
+def addend(value: int) -> bytes:
+    """The adder's parameters."""
+    return value.to_bytes(16, "little")
 
 
 def follow(drive: Driver, nsid: int) -> None:
@@ -115,7 +120,7 @@ class Result:
     """What a reducer found of one command. number: counts from reset; a gap means that older ones were dropped."""
 
     number: int
-    op: Op
+    op: int
     write: bool
     nsid: int
     lba: int
@@ -131,26 +136,47 @@ def results(drive: Driver) -> list[Result]:
     out = []
     for i in range(struct.unpack_from("<H", raw, 2)[0]):
         number, command, nsid, nbytes, lba, digest = struct.unpack_from("<4IQ8x32s", raw, 64 + 64 * i)
-        op = Op(command >> 24 & 15)
+        op = command >> 24 & 15
         out.append(Result(number, op, bool(command >> 28 & 1), nsid, lba, nbytes,
-                          digest if op == Op.SHA256 else digest[:4], command >> 16 & 0xFF, command & 0xFFFF))
+                          digest[:4] if op == Op.CRC32C else digest, command >> 16 & 0xFF, command & 0xFFFF))
     return out
 
 
 OPERATORS = {"pass": Op.PASS, "add": Op.ADD, "aes-ctr": Op.AES_CTR, "aes-xts": Op.AES_XTS, "sha256": Op.SHA256,
              "crc32c": Op.CRC32C}  # fmt: skip
-"""By the names that the command line knows them by."""
+"""By the names that the command line knows them by; those in folders have their own."""
 
 
-def switch_on(drive: Driver, name: str, nsid: int = 1, seed: int = 1) -> None:
-    """Let an operator work on a namespace, with a key of 256 bits where it needs one: for benches."""
-    if name not in OPERATORS:
-        raise UserError(f"there is no operator '{name}': use {', '.join(OPERATORS)}")
+def operator(text: str) -> tuple[int, bytes]:
+    """Code and parameters of `NAME`, or of `NAME:PARAMETER=VALUE,...` for an operator in a folder."""
+    name, _, rest = text.partition(":")
+    names = [*OPERATORS, *(f.name for f in folders.find())]
+    if name not in names:
+        raise UserError(f"there is no operator '{name}': use {', '.join(names)}")
+    if name in OPERATORS:
+        if rest:
+            raise UserError(f"operator {name} takes no parameters here: write --operator {name}")
+        return OPERATORS[name], addend(1) if name == "add" else bytes(16)
+    values = {}
+    for item in filter(None, rest.split(",")):
+        key, _, value = item.partition("=")
+        try:
+            values[key] = int(value, 0)
+        except ValueError:
+            raise UserError(f"--operator {text}: write NAME:PARAMETER=NUMBER, as in xor:mask=0x2a") from None
+    folder = folders.by_name(name)
+    return folder.code, folder.pack(**values)
+
+
+def switch_on(drive: Driver, text: str, nsid: int = 1, seed: int = 1) -> None:
+    """Let an operator, named as in `operator`, work on a namespace, with a key of 256 bits: for benches."""
+    op, param = operator(text)
+    name = text.partition(":")[0]
     if drive.controller is None or b"CSD" not in drive.controller.mn:
         raise UserError(f"operator {name}: this drive has none; use --top db_csd")
     rng = random.Random(seed)
     load_key(drive, 1, rng.randbytes(32), rng.randbytes(32), rng.randbytes(16))
-    bind(drive, nsid, OPERATORS[name], 1, addend=1)
+    bind(drive, nsid, op, 1, param)
 
 
 def features(config: int, key: bytes = b"", iv: bytes = b"", addend: int | None = None) -> list[tuple[int, int]]:

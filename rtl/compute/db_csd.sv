@@ -123,6 +123,7 @@ module db_csd
   // Commands whose result may be under way: all that are inside, and what waits in the reducers behind them.
   localparam int SEQ   = NUM_CMDS > 64 ? 2 * NUM_CMDS : 128;
   localparam int TDW_W = $clog2(DATA_W / 32) + 1;
+  localparam int N_RES = 2 + db_csd_ops_pkg::REDUCERS;  // reducers a direction: CRC-32C, SHA-256, those in folders
   localparam logic [15:0] OPS = 16'h000f | db_csd_ops_pkg::OPS | (SHA_CORES > 0 ? 16'h0010 : 16'd0) |
                                 (CRC32C ? 16'h0020 : 16'd0);
 
@@ -152,7 +153,6 @@ module db_csd
     .s_axis_wrop_tzero(out_zero[1]));
 
   // ---- registers and keys
-  logic [31:0]                 addend;
   logic                        word_valid, key_valid, key_ready, key_load, key_long, key_ctr, key_xts, key_busy;
   logic                        bind_we;
   logic [4:0]                  word_addr;
@@ -160,8 +160,7 @@ module db_csd
   logic [CSD_SLOT_W-1:0]       key_slot, bind_slot;
   logic [7:0]                  bind_index;
   logic [3:0]                  bind_op;
-  logic [127:0]                bind_param;
-  logic [16*128-1:0]           param_q;  // of the operators in folders of their own
+  logic [CSD_PARAM_W-1:0]      bind_param;
   logic [KEY_SLOTS-1:0]        slot_ctr, slot_xts, slot_short;
   logic [$bits(key_bus_t)-1:0] key_bus;
   logic                        res_valid_q, res_ready;
@@ -174,7 +173,7 @@ module db_csd
   assign ext_rdata = ext_addr[11:8] == '0 ? ctl_rdata : 32'd0;
   db_csd_ctl #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_ctl (
     .clk, .rst(op_rst), .s_req(ctl_sel), .s_wr(ext_wr), .s_addr(ext_addr[7:0]), .s_wdata(ext_wdata),
-    .s_rdata(ctl_rdata), .addend, .bind_we, .bind_index, .bind_op, .bind_slot, .bind_param, .m_word_valid(word_valid),
+    .s_rdata(ctl_rdata), .bind_we, .bind_index, .bind_op, .bind_slot, .bind_param, .m_word_valid(word_valid),
     .m_word_addr(word_addr), .m_word_data(word_data), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready),
     .m_cmd_load(key_load),
     .m_cmd_slot(key_slot), .m_cmd_long(key_long), .m_cmd_ctr(key_ctr), .m_cmd_xts(key_xts), .busy(key_busy), .slot_ctr,
@@ -188,8 +187,10 @@ module db_csd
 
   // ---- what is done in a namespace
   localparam int SW = $clog2(KEY_SLOTS);
+  localparam int NW = NUM_NS > 1 ? $clog2(NUM_NS) : 1;
   logic [3:0]            ns_op_q[NUM_NS];
   logic [CSD_SLOT_W-1:0] ns_slot_q[NUM_NS];
+  logic [CSD_PARAM_W-1:0] ns_param[NUM_NS];
   for (genvar i = 0; i < NUM_NS; i++) begin : g_ns
     always_ff @(posedge clk) begin
       if (bind_we && 32'(bind_index) == i) begin
@@ -202,7 +203,7 @@ module db_csd
     end
   end
 
-  always_ff @(posedge clk) if (bind_we) param_q[128*32'(bind_op) +: 128] <= bind_param;
+  always_ff @(posedge clk) if (bind_we && 32'(bind_index) < NUM_NS) ns_param[NW'(bind_index)] <= bind_param;
 
   op_ctx_t    ctx, ctx_q;
   res_cmd_t   whose;
@@ -211,6 +212,7 @@ module db_csd
   logic [1:0] ctx_valid_q;
   always_comb begin
     ctx       = '0;
+    ctx.param = ns_param[NW'(op_ctx.nsid - 32'd1)];
     ctx.fn    = op_ctx.fn;
     ctx.nsid  = op_ctx.nsid;
     ctx.lba   = op_ctx.slba;
@@ -224,7 +226,8 @@ module db_csd
       end
     end
   end
-  assign reduces = (op_rd_valid || op_wr_valid) && (ctx.op == OP_SHA256 || ctx.op == OP_CRC32C);
+  assign reduces = (op_rd_valid || op_wr_valid) &&
+                   (ctx.op == OP_SHA256 || ctx.op == OP_CRC32C || db_csd_ops_pkg::REDUCES[ctx.op]);
   assign whose   = '{bytes: op_ctx.bytes, lba: op_ctx.slba, nsid: op_ctx.nsid, dir: ctx.dir, op: ctx.op,
                      sqid: op_ctx.sqid, cid: op_ctx.cid};
   always_ff @(posedge clk) begin
@@ -238,33 +241,33 @@ module db_csd
   end
 
   // ---- the two chains
-  logic [1:0]             path_idle;
-  logic [3:0]             rv, rr;
-  logic [4*CSD_TAG_W-1:0] rt;
-  logic [4*256-1:0]       rd;
+  logic [1:0]                     path_idle;
+  logic [2*N_RES-1:0]             rv, rr;
+  logic [2*N_RES*CSD_TAG_W-1:0]   rt;
+  logic [2*N_RES*256-1:0]         rd;
   for (genvar d = 0; d < 2; d++) begin : g_path
     db_csd_path #(
       .DATA_W(DATA_W), .DIR(d == 1), .NUM_CMDS(NUM_CMDS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
     ) i_path (
-      .clk, .rst(op_rst), .idle(path_idle[d]), .addend, .param(param_q), .key_bus, .slot_ctr, .slot_xts, .slot_short,
+      .clk, .rst(op_rst), .idle(path_idle[d]), .key_bus, .slot_ctr, .slot_xts, .slot_short,
       .s_ctx_valid(ctx_valid_q[d]), .s_ctx(ctx_q),
       .s_axis_tvalid(in_valid[d]), .s_axis_tready(in_ready[d]), .s_axis_tdata(in_data[d]), .s_axis_tlast(in_last[d]),
       .s_axis_tdw(d == 1 ? in_dw : '0), .s_axis_terr(in_err[d]),
       .m_axis_tvalid(out_valid[d]), .m_axis_tready(out_ready[d]), .m_axis_tdata(out_data[d]),
       .m_axis_tlast(out_last[d]), .m_axis_tdw(out_dw[d]), .m_axis_terr(out_err[d]), .m_axis_tzero(out_zero[d]),
-      .m_res_valid(rv[2*d +: 2]), .m_res_ready(rr[2*d +: 2]), .m_res_tag(rt[2*d*CSD_TAG_W +: 2*CSD_TAG_W]),
-      .m_res_digest(rd[512*d +: 512]));
+      .m_res_valid(rv[N_RES*d +: N_RES]), .m_res_ready(rr[N_RES*d +: N_RES]),
+      .m_res_tag(rt[N_RES*d*CSD_TAG_W +: N_RES*CSD_TAG_W]), .m_res_digest(rd[N_RES*d*256 +: N_RES*256]));
   end
 
   // ---- results of all reducers, one after the other, each with the command it belongs to
-  logic [3:0]           gnt;
-  logic [1:0]           idx;
+  logic [2*N_RES-1:0]   gnt;
+  logic [$clog2(2*N_RES)-1:0] idx;
   logic                 any, take;
   logic [CSD_TAG_W-1:0] tag;
   logic [8:0]           todo_q;     // a reducer may still be at work when its data are gone
-  db_arb_rr #(.N(4)) i_arb (.clk, .rst(op_rst), .req(rv), .ack(take), .gnt_valid(any), .gnt, .gnt_idx(idx));
+  db_arb_rr #(.N(2 * N_RES)) i_arb (.clk, .rst(op_rst), .req(rv), .ack(take), .gnt_valid(any), .gnt, .gnt_idx(idx));
   assign take = any && (!res_valid_q || res_ready);
-  assign rr   = take ? gnt : 4'd0;
+  assign rr   = take ? gnt : '0;
   assign tag  = rt[32'(idx)*CSD_TAG_W +: CSD_TAG_W];
   db_ram_sdp #(.WIDTH($bits(res_cmd_t)), .DEPTH(SEQ)) i_whose (
     .clk, .we(reduces), .waddr(seq_q[$clog2(SEQ)-1:0]), .wdata(whose), .re(take), .raddr(tag[$clog2(SEQ)-1:0]),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operator: adds a number to every 32-bit word (little-endian) on its way to the media, subtracts it on the way back.
+// The number is in bits 31:0 of the command's parameters.
 //
 // Latency: 1 cycle. Throughput: one beat a cycle. All outputs are registers. Beats of other operators pass unchanged.
 module db_csd_add
@@ -10,7 +11,6 @@ module db_csd_add
 ) (
   input  logic                     clk,
   input  logic                     rst,
-  input  logic [31:0]              addend,   // stable while a command that adds is under way
   input  logic                     s_axis_tvalid,
   output logic                     s_axis_tready,
   input  logic [DATA_W-1:0]        s_axis_tdata,
@@ -27,10 +27,11 @@ module db_csd_add
   end
 
   beat_t             beat;
-  logic [31:0]       term;
+  logic [31:0]       addend, term;
   logic [DATA_W-1:0] sum;
 
   assign beat = s_axis_tuser;
+  assign addend = beat.cmd.param[31:0];
   assign term = beat.cmd.op != OP_ADD ? 32'd0 : beat.cmd.dir ? addend : 32'd0 - addend;
   for (genvar w = 0; w < DATA_W / 32; w++) begin : g_word
     assign sum[32*w+:32] = s_axis_tdata[32*w+:32] + term;

@@ -20,12 +20,11 @@ module db_csd_ctl
   input  logic [31:0]           s_wdata,
   output logic [31:0]           s_rdata,
   // parameters
-  output logic [31:0]           addend,
   output logic                  bind_we,      // pulse: what is done in a namespace
   output logic [7:0]            bind_index,   // NSID - 1
   output logic [3:0]            bind_op,
   output logic [CSD_SLOT_W-1:0] bind_slot,
-  output logic [127:0]          bind_param,
+  output logic [CSD_PARAM_W-1:0] bind_param,
   // db_csd_keys
   output logic                  m_word_valid,
   output logic [4:0]            m_word_addr,
@@ -91,7 +90,6 @@ module db_csd_ctl
   for (genvar i = 0; i < 4; i++) begin : g_param
     assign bind_param[32*i +: 32] = hwif_out.PARAM[i].V.value;
   end
-  assign addend       = hwif_out.ADD_VALUE.V.value;
   assign m_word_valid = hwif_out.KEY_WORD.req && hwif_out.KEY_WORD.req_is_wr;
   assign m_word_addr  = hwif_out.KEY_WORD.addr[6:2];
   assign m_word_data  = hwif_out.KEY_WORD.wr_data;

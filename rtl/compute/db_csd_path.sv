@@ -19,8 +19,6 @@ module db_csd_path
   input  logic                         clk,
   input  logic                         rst,
   output logic                         idle,
-  input  logic [31:0]                  addend,
-  input  logic [16*128-1:0]            param,         // by operator
   input  logic [$bits(key_bus_t)-1:0]  key_bus,
   input  logic [KEY_SLOTS-1:0]         slot_ctr,
   input  logic [KEY_SLOTS-1:0]         slot_xts,
@@ -41,12 +39,13 @@ module db_csd_path
   output logic [$clog2(DATA_W/32):0]   m_axis_tdw,
   output logic                         m_axis_terr,
   output logic [DATA_W/128-1:0]        m_axis_tzero,  // 16 bytes were zeros, and zeros on the media mean just that
-  // results: 0 CRC-32C, 1 SHA-256
-  output logic [1:0]                   m_res_valid,
-  input  logic [1:0]                   m_res_ready,
-  output logic [2*CSD_TAG_W-1:0]       m_res_tag,
-  output logic [511:0]                 m_res_digest
+  // results: 0 CRC-32C, 1 SHA-256, then those of db_csd_ops
+  output logic [1+db_csd_ops_pkg::REDUCERS:0] m_res_valid,
+  input  logic [1+db_csd_ops_pkg::REDUCERS:0] m_res_ready,
+  output logic [(2+db_csd_ops_pkg::REDUCERS)*CSD_TAG_W-1:0]   m_res_tag,
+  output logic [(2+db_csd_ops_pkg::REDUCERS)*256-1:0]         m_res_digest
 );
+  localparam int N_RES = 2 + db_csd_ops_pkg::REDUCERS;
   localparam int TDW_W = $clog2(DATA_W / 32) + 1;
   localparam int G     = DATA_W / 128;
   localparam int ROWS  = 64;       // inside at most: more than the latency
@@ -78,21 +77,40 @@ module db_csd_path
   logic                     valid[N], ready[N], last[N];
   logic [DATA_W-1:0]        data[N];
   logic [$bits(beat_t)-1:0] user[N];
+  localparam int OPS_RES = N_RES > 2 ? N_RES - 2 : 1;
+  logic [OPS_RES-1:0]           ops_res_valid, ops_res_ready;
+  logic [OPS_RES*CSD_TAG_W-1:0] ops_res_tag;
+  logic [OPS_RES*256-1:0]       ops_res_digest;
   db_csd_front #(.DATA_W(DATA_W)) i_front (
     .clk, .rst, .s_axis_tvalid(s_axis_tvalid && ctx_valid && side_room), .s_axis_tready(front_ready), .s_axis_tdata,
     .s_axis_tlast, .s_axis_tuser(ctx), .m_axis_tvalid(valid[0]), .m_axis_tready(ready[0]), .m_axis_tdata(data[0]),
     .m_axis_tlast(last[0]), .m_axis_tuser(user[0]));
   db_csd_add #(.DATA_W(DATA_W)) i_add (
-    .clk, .rst, .addend, .s_axis_tvalid(valid[0]), .s_axis_tready(ready[0]), .s_axis_tdata(data[0]),
+    .clk, .rst, .s_axis_tvalid(valid[0]), .s_axis_tready(ready[0]), .s_axis_tdata(data[0]),
     .s_axis_tlast(last[0]), .s_axis_tuser(user[0]), .m_axis_tvalid(valid[5]), .m_axis_tready(ready[5]),
     .m_axis_tdata(data[5]), .m_axis_tlast(last[5]), .m_axis_tuser(user[5]));
+  beat_t ops_beat, aes_beat;
+  assign ops_beat = user[1];
+  always_comb begin
+    aes_beat           = ops_beat;
+    aes_beat.cmd.param = '0;       // nobody from here on has any: what would hold them is left out
+  end
   db_csd_ops #(.DATA_W(DATA_W), .DIR(DIR)) i_ops (
-    .clk, .rst, .param, .s_axis_tvalid(valid[5]), .s_axis_tready(ready[5]), .s_axis_tdata(data[5]),
+    .clk, .rst, .s_axis_tvalid(valid[5]), .s_axis_tready(ready[5]), .s_axis_tdata(data[5]),
     .s_axis_tlast(last[5]), .s_axis_tuser(user[5]), .m_axis_tvalid(valid[1]), .m_axis_tready(ready[1]),
-    .m_axis_tdata(data[1]), .m_axis_tlast(last[1]), .m_axis_tuser(user[1]));
+    .m_axis_tdata(data[1]), .m_axis_tlast(last[1]), .m_axis_tuser(user[1]), .m_res_valid(ops_res_valid),
+    .m_res_ready(ops_res_ready), .m_res_tag(ops_res_tag), .m_res_digest(ops_res_digest));
+  if (N_RES > 2) begin : g_ops_res
+    assign m_res_valid[N_RES-1:2]                     = ops_res_valid;
+    assign ops_res_ready                              = m_res_ready[N_RES-1:2];
+    assign m_res_tag[N_RES*CSD_TAG_W-1:2*CSD_TAG_W]   = ops_res_tag;
+    assign m_res_digest[N_RES*256-1:2*256]            = ops_res_digest;
+  end else begin : g_no_ops_res
+    assign ops_res_ready = '1;
+  end
   db_csd_aes #(.DATA_W(DATA_W), .DIR(DIR), .KEY_SLOTS(KEY_SLOTS)) i_aes (
     .clk, .rst, .key_bus, .slot_ctr, .slot_xts, .slot_short, .s_axis_tvalid(valid[1]), .s_axis_tready(ready[1]),
-    .s_axis_tdata(data[1]), .s_axis_tlast(last[1]), .s_axis_tuser(user[1]), .m_axis_tvalid(valid[2]),
+    .s_axis_tdata(data[1]), .s_axis_tlast(last[1]), .s_axis_tuser(aes_beat), .m_axis_tvalid(valid[2]),
     .m_axis_tready(ready[2]), .m_axis_tdata(data[2]), .m_axis_tlast(last[2]), .m_axis_tuser(user[2]));
   if (CRC32C) begin : g_crc
     db_csd_crc32c #(.DATA_W(DATA_W)) i_crc (
@@ -140,7 +158,7 @@ module db_csd_path
   end
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, ctx_level, ctx_room, beat, m_res_ready};
+  assign unused_ok = &{1'b0, ctx_level, ctx_room, beat, m_res_ready, ops_res_valid, ops_res_tag, ops_res_digest};
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && s_ctx_valid) assert (ctx_room);
 `endif

@@ -3,6 +3,7 @@
 package db_csd_pkg;
   localparam int CSD_SLOT_W = 6;  // bits of a key slot's number
   localparam int CSD_TAG_W = 16;  // bits of a command's tag
+  localparam int CSD_PARAM_W = 128;  // bits of an operator's parameters
 
   // What is done to the data of a command. Codes 6 to 15 are free; an operator passes what is not its own unchanged.
   typedef enum logic [3:0] {
@@ -16,6 +17,7 @@ package db_csd_pkg;
 
   // Context of a command; the same on all beats of the command.
   typedef struct packed {
+    logic [CSD_PARAM_W-1:0] param;    // of the operator in this namespace; zeros behind the adder and db_csd_ops
     logic [7:0]            fn;        // PCIe function
     logic [31:0]           nsid;      // namespace
     logic [63:0]           lba;       // of the command's first block

@@ -11,12 +11,14 @@ from csd import csd, ctr, get, io, put, xts
 from doorbell import compute
 from doorbell.nvme import Driver, expect
 from doorbell.nvme_spec import NvmOpc, Status
-from doorbell.operators import Op
+from doorbell.operators import Context, Op, folders
+from doorbell.operators.add import Add
 from test_ssd_traffic import sustained
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 RNG = random.Random(6)
+ADDENDS = [RNG.getrandbits(32) for _ in range(10)]  # by namespace
 K1, K2, IV = RNG.randbytes(32), RNG.randbytes(32), RNG.randbytes(16)
 
 
@@ -154,12 +156,13 @@ def test_key_commands(make_drive: MakeDrive) -> None:
     assert get(drive, 3, 1) == ctr(K1, IV, 1536, bytes(512))
 
 
-ALL_KINDS = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS, Op.AES_CTR, Op.ADD, Op.PASS)
+XOR = folders.by_name("xor")
+ALL_KINDS = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS, Op.AES_CTR, Op.ADD, Op.ADD, XOR.code, XOR.code, Op.PASS)
 TWO = {"NUM_NS": 2, "NUM_QP": 32}  # the simulator that the guest of test_csd_vm.py has, too
 
 
 def test_namespaces_interleaved(make_drive: MakeDrive) -> None:
-    """Six namespaces with all there is."""
+    """Nine namespaces with all there is, some twice: with a key or parameters of their own."""
     interleaved(csd(make_drive, queues=4, params={"NUM_NS": len(ALL_KINDS)}), ALL_KINDS)
 
 
@@ -175,7 +178,14 @@ def test_512_bit(make_drive: MakeDrive, op: Op) -> None:
     interleaved(csd(make_drive, queues=4, data_w=512, link="gen4x8"), (op,))
 
 
-def interleaved(drive: Driver, kinds: tuple[Op, ...]) -> None:
+def without_key(op: int, nsid: int, data: bytes, write: bool) -> bytes:
+    """What an operator that has parameters makes of data."""
+    if op == Op.ADD:
+        return Add().apply(data, Context(op, write=write, param=ADDENDS[nsid]))
+    return XOR.model.apply(data, 0, 512, write, {"mask": ADDENDS[nsid]}) if op == XOR.code else data
+
+
+def interleaved(drive: Driver, kinds: tuple[int, ...]) -> None:
     """Commands of all kinds in flight together on four queues, to a namespace for each of `kinds`: the media holds
     what the `cryptography` package says, and what is read is what was written."""
     blocks = 256
@@ -188,9 +198,9 @@ def interleaved(drive: Driver, kinds: tuple[Op, ...]) -> None:
             keys[n] = (RNG.randbytes(n % 2 * 16 + 16), RNG.randbytes(n % 2 * 16 + 16), RNG.randbytes(16))
             compute.load_key(drive, n, *keys[n])
             compute.bind(drive, n, op, n)
-        elif op == Op.ADD:
-            compute.bind(drive, n, op, addend=0x81234567)
-            model[n][:] = struct.pack("<I", -0x81234567 % (1 << 32)) * (blocks * 128)  # the adder does not know zeros
+        else:
+            compute.bind(drive, n, op, param=compute.addend(ADDENDS[n]))
+            model[n][:] = without_key(op, n, bytes(model[n]), False)  # what has no key does not know zeros
     busy: dict[int, set[int]] = {n: set() for n in ops}
     pending = []
     done = 0
@@ -233,9 +243,7 @@ def interleaved(drive: Driver, kinds: tuple[Op, ...]) -> None:
             k1, k2, iv = keys[n]
             want = xts(k1, k2, 0, bytes(plain)) if ops[n] == Op.AES_XTS else ctr(k1, iv, 0, bytes(plain))
         else:
-            term = 0x81234567 if ops[n] == Op.ADD else 0
-            words = struct.unpack(f"<{blocks * 128}I", plain)
-            want = struct.pack(f"<{blocks * 128}I", *((w + term) % (1 << 32) for w in words))
+            want = without_key(ops[n], n, bytes(plain), True)
         for b in range(blocks):
             expected = want[b * 512 : b * 512 + 512] if wrote[n][b] else bytes(512)
             assert media[b * 512 : b * 512 + 512] == expected, (n, b)

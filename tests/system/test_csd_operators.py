@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import hashlib
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
 from csd import csd, get, put
-from doorbell import bench, build, compute
+from doorbell import bench, compute
+from doorbell.errors import UserError
 from doorbell.nvme import Driver
-from doorbell.operators import Op, folder_model
+from doorbell.operators import Op, folders
 from doorbell.operators.crc32c import Crc32c
 from traffic import MakeDrive
 
@@ -60,21 +60,42 @@ def test_results_that_nobody_reads(make_drive: MakeDrive) -> None:
     assert all(r.digest == Crc32c().result(blocks[r.lba]).to_bytes(4, "little") and r.lba == r.number for r in got)
 
 
-@pytest.mark.parametrize("folder", build.operator_folders(), ids=lambda f: f[0])
-def test_operator_in_a_folder(make_drive: MakeDrive, folder: tuple[str, int, Path]) -> None:
-    """Each operator of rtl/compute/ops, found and built in by itself: the media holds what its model says."""
-    name, code, _ = folder
-    model = folder_model(name)
+@pytest.mark.parametrize("folder", folders.find(), ids=lambda f: f.name)
+def test_operator_in_a_folder(make_drive: MakeDrive, folder: folders.Folder) -> None:
+    """Each operator of rtl/compute/ops, found and built in by itself: the media holds what its model says, and so do
+    its results."""
     drive = csd(make_drive)
     for _ in range(2):
-        param = RNG.randbytes(16)
-        compute.bind(drive, 1, code, param=param)
-        assert compute.state(drive).bound[1] == (code, 0, True)
+        values = {f.name: RNG.getrandbits(f.width) for f in folder.fields}
+        param = folder.pack(**values)
+        assert folder.unpack(param) == values
+        compute.bind(drive, 1, folder.code, param=param)
+        assert compute.state(drive).bound[1] == (folder.code, 0, True)
+        want = []
         for lba, blocks in ((0, 1), (9, 8), (1000, 40)):
             data = RNG.randbytes(512 * blocks)
             put(drive, lba, data)
-            assert drive.sim.media_read(lba * 512, len(data)) == model.apply(data, lba, 512, True, param) != data
+            stored = data if folder.reduces else folder.model.apply(data, lba, 512, True, values)
+            assert drive.sim.media_read(lba * 512, len(data)) == stored and (folder.reduces or stored != data)
             assert get(drive, lba, blocks) == data
+            if folder.reduces:
+                want += [(w, lba, folder.model.result(data, lba, 512, w, values)) for w in (True, False)]
+        drive.advance(4_000)
+        got = [(r.write, r.lba, r.digest) for r in compute.results(drive) if r.op == folder.code]
+        assert got[: len(want)] == want[::-1]
+
+
+def test_parameters_by_name() -> None:
+    """What `bench --operator` takes, and what it says of mistakes."""
+    xor = folders.by_name("xor")
+    assert compute.operator("xor:mask=0x102") == (xor.code, b"\2\1" + bytes(14))
+    assert compute.operator("count") == (folders.by_name("count").code, b"\n" + bytes(15))
+    assert compute.operator("add") == (Op.ADD, compute.addend(1))
+    for text, says in (("wc", "no operator 'wc': use pass, add"), ("xor:key=1", "no parameter 'key': use mask"),
+                       ("count:value=256", "0 to 0xff"), ("count:value=x", "PARAMETER=NUMBER"),
+                       ("aes-xts:slot=1", "no parameters")):  # fmt: skip
+        with pytest.raises(UserError, match=says):
+            compute.operator(text)
 
 
 def rate(drive: Driver, rw: str, **more: int) -> float:
@@ -103,7 +124,7 @@ def test_cost(make_drive: MakeDrive) -> None:
     base = measured(up(make_drive, "db_ssd"))
     drive = up(make_drive, "db_csd")
     report = []
-    for name in ("pass", "add", "aes-ctr", "aes-xts", "crc32c"):
+    for name in ("pass", "add", "aes-ctr", "aes-xts", "crc32c", *(f.name for f in folders.find())):
         compute.switch_on(drive, name)
         for rw, (iops, latency) in measured(drive).items():
             share, cycles = iops / base[rw][0], (latency - base[rw][1]) / 4
@@ -113,7 +134,7 @@ def test_cost(make_drive: MakeDrive) -> None:
     for name, rw, _, cycles in report:
         if rw != "randrw":
             # each operator in a folder of its own is a cycle in the chain; XTS waits for the first tweak
-            assert cycles == 24 + len(build.operator_folders()) + 17 * (name == "aes-xts"), (name, rw, cycles)
+            assert cycles == 24 + len(folders.find()) + 17 * (name == "aes-xts"), (name, rw, cycles)
 
 
 @pytest.mark.nightly

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Iterable
 
+import aes_vectors
 import pytest
 from csd import csd, ctr, xts
 from doorbell import compute
@@ -101,3 +103,28 @@ def test_xts(make_drive: MakeDrive, bits: int) -> None:
         assert drive.read(lba, blocks) == data
     state = compute.state(drive)
     assert state.bound == {1: (Op.AES_XTS, 3, True)} and state.xts == {3} and not state.ctr
+
+
+def published(vectors: Iterable[aes_vectors.Vector], every: int = 1) -> list[aes_vectors.Vector]:
+    """Those that a drive of 64 MiB can hold, with keys that it takes."""
+    fit = [v for v in vectors if v.context.lba < 1 << 17 and v.key.k1 != v.key.k2]
+    return fit[::every]
+
+
+@pytest.mark.parametrize(("name", "every"), [
+    ("38A", 1), ("1619", 1), ("XTSVS 128", 10), ("XTSVS 256", 10),
+    pytest.param("XTSVS 128", 1, marks=pytest.mark.nightly), pytest.param("XTSVS 256", 1, marks=pytest.mark.nightly),
+])  # fmt: skip
+def test_published(make_drive: MakeDrive, name: str, every: int) -> None:
+    """SP 800-38A, IEEE 1619 vectors 4 to 11 and NIST's XTSVS as blocks of a drive: the media holds the ciphertext."""
+    sets = {"38A": aes_vectors.ctr_38a(), "1619": aes_vectors.ieee_1619(), "XTSVS 128": aes_vectors.xtsvs(128),
+            "XTSVS 256": aes_vectors.xtsvs(256)}  # fmt: skip
+    vectors = published(sets[name], every)
+    assert len(vectors) >= {"38A": 2, "1619": 8}.get(name, 300 // every)
+    drive = csd(make_drive)
+    for v in vectors:
+        compute.load_key(drive, 2, v.key.k1, v.key.k2, v.key.iv)
+        compute.bind(drive, 1, v.context.op, 2)
+        drive.write(v.context.lba, v.plain)
+        assert drive.sim.media_read(512 * v.context.lba, 512)[: v.published] == v.cipher[: v.published], v.name
+        assert drive.read(v.context.lba, 1) == v.plain, v.name

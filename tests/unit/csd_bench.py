@@ -6,12 +6,15 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import bench
 from cocotb.triggers import ReadOnly, RisingEdge
-from doorbell.operators import Context
+from doorbell import build
+from doorbell.operators import Context, folders
 
-CTX_W = 8 + 32 + 64 + 5 + 1 + 4 + 6 + 16
+CTX_W = 128 + 8 + 32 + 64 + 5 + 1 + 4 + 6 + 16
 BEAT_W = CTX_W + 3 + 8 + 1
 
 
@@ -27,8 +30,8 @@ def pack(*fields: tuple[int, int]) -> int:
 def pack_ctx(c: Context, lba: int | None = None) -> int:
     """op_ctx_t"""
     return pack(
-        (8, c.fn), (32, c.nsid), (64, c.lba if lba is None else lba), (5, c.lbads), (1, int(c.write)), (4, c.op),
-        (6, c.key_slot), (16, c.tag),
+        (128, c.param), (8, c.fn), (32, c.nsid), (64, c.lba if lba is None else lba), (5, c.lbads), (1, int(c.write)),
+        (4, c.op), (6, c.key_slot), (16, c.tag),
     )  # fmt: skip
 
 
@@ -56,6 +59,14 @@ def command_rows(context: Context, data: bytes, data_w: int, key_err: bool = Fal
 
 def to_bytes(rows: Sequence[Row], data_w: int) -> bytes:
     return b"".join(r.data.to_bytes(data_w // 8, "little") for r in rows)
+
+
+def run_operator(test_file: str, **parameters: int) -> None:
+    """Run the cocotb tests of an operator in a folder of its own, the one that `test_file` is in, against its RTL."""
+    folder = folders.by_name(Path(test_file).parent.name)
+    package = build.regs() / "rtl" / f"{folder.file.stem}_pkg.sv"
+    sources = (*([package] if folder.fields else []), folder.file)
+    bench.run(test_file, folder.file.stem, dict(parameters), extra_sources=sources)
 
 
 async def start(dut: Any) -> None:
@@ -124,10 +135,12 @@ def assert_full_rate(cycles: Sequence[int]) -> None:
     assert cycles[-1] - cycles[0] == len(cycles) - 1, f"{len(cycles)} beats took {cycles[-1] - cycles[0] + 1} cycles"
 
 
-def random_context(rng: random.Random, ops: Sequence[int], slots: int = 16, write: bool | None = None) -> Context:
+def random_context(rng: random.Random, ops: Sequence[int], slots: int = 16, write: bool | None = None,
+                   param: int | None = None) -> Context:
     lba = rng.choice((0, rng.getrandbits(8), rng.getrandbits(40), (1 << 64) - 4 - rng.getrandbits(4)))
     return Context(
         op=rng.choice(ops), lba=lba, lbads=rng.choice((9, 9, 12)),
         write=bool(rng.getrandbits(1)) if write is None else write,
         key_slot=rng.randrange(slots), tag=rng.getrandbits(16), nsid=rng.getrandbits(32), fn=rng.getrandbits(8),
+        param=rng.getrandbits(128) if param is None else param,
     )  # fmt: skip

@@ -17,9 +17,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from csd_bench import pack_ctx, random_context
 from doorbell import build
-from doorbell.operators import Context, Op
+from doorbell.operators import Context, Op, folders
 
-ADDEND = 0x89ABCDEF
 Word = tuple[int, ...]  # data, last, dwords, error
 
 
@@ -41,7 +40,8 @@ def expected(context: Context, row: Word, data_w: int) -> Word:
     """data, last, dwords, error, zeros"""
     data, last, dwords, error = row
     if context.op == Op.ADD:
-        term = ADDEND if context.write else -ADDEND
+        addend = context.param & 0xFFFFFFFF
+        term = addend if context.write else -addend
         words = [((data >> 32 * i) + term) % (1 << 32) for i in range(data_w // 32)]
         return sum(w << 32 * i for i, w in enumerate(words)), last, dwords, error, 0
     if context.op in (Op.AES_CTR, Op.AES_XTS):
@@ -58,10 +58,9 @@ async def packets(dut: Any) -> None:
     for seed, feed, drain in ((1, 1.0, 1.0), (2, 0.6, 0.6), (3, 1.0, 0.3)):
         rng = random.Random(seed)
         for port in (dut.s_ctx_valid, dut.s_axis_tvalid, dut.m_axis_tready, dut.slot_ctr, dut.slot_xts, dut.slot_short,
-                     dut.key_bus, dut.param):  # fmt: skip
+                     dut.key_bus):  # fmt: skip
             port.value = 0
-        dut.m_res_ready.value = 3
-        dut.addend.value = ADDEND
+        dut.m_res_ready.value = (1 << len(dut.m_res_ready)) - 1
         dut.rst.value = 1
         for _ in range(3):
             await RisingEdge(dut.clk)
@@ -114,7 +113,8 @@ async def packets(dut: Any) -> None:
 
 @pytest.mark.parametrize(("data_w", "direction"), [(128, 1), (256, 0)])
 def test_path(data_w: int, direction: int) -> None:
-    folders = [file for _, _, file in build.operator_folders()]  # and what puts them one behind the other
+    gen = build.regs() / "rtl"
+    ops = [*sorted(gen.glob("db_csd_op*_pkg.sv")), gen / "db_csd_ops.sv", *(f.file for f in folders.find())]
     bench.run(__file__, "db_csd_path",
               {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "SHA_CORES": 0, "KEY_SLOTS": 2},
-              extra_sources=(*folders, build.regs() / "rtl" / "db_csd_ops.sv"), env={"DIR": str(direction)})
+              extra_sources=tuple(ops), env={"DIR": str(direction)})

@@ -7,13 +7,9 @@ are and has `result`. Codes and the context are those of rtl/compute/db_csd_pkg.
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 from enum import IntEnum
-from types import ModuleType
 from typing import Protocol
-
-from doorbell import paths
 
 
 class Op(IntEnum):
@@ -39,6 +35,7 @@ class Context:
     tag: int = 0
     nsid: int = 1
     fn: int = 0
+    param: int = 0
 
     @property
     def block(self) -> int:
@@ -69,13 +66,3 @@ class Reducer(Protocol):
     CODE: Op
 
     def result(self, data: bytes) -> int: ...
-
-
-def folder_model(name: str) -> ModuleType:
-    """The model of an operator in a folder of its own (rtl/compute/ops/NAME/model.py)."""
-    file = paths.RTL / "compute" / "ops" / name / "model.py"
-    spec = importlib.util.spec_from_file_location(f"doorbell_operator_{name}", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -7,7 +7,6 @@ module csd_chain_tb
 ) (
   input  logic                       clk,
   input  logic                       rst,
-  input  logic [31:0]                addend,
   input  logic                       s_axis_tvalid,
   output logic                       s_axis_tready,
   input  logic [DATA_W-1:0]          s_axis_tdata,
@@ -40,7 +39,7 @@ module csd_chain_tb
     .m_axis_tlast(last[1]), .m_axis_tuser(user[1])
   );
   db_csd_add #(.DATA_W(DATA_W)) i_add (
-    .clk, .rst, .addend, .s_axis_tvalid(valid[1]), .s_axis_tready(ready[1]), .s_axis_tdata(data[1]),
+    .clk, .rst, .s_axis_tvalid(valid[1]), .s_axis_tready(ready[1]), .s_axis_tdata(data[1]),
     .s_axis_tlast(last[1]), .s_axis_tuser(user[1]), .m_axis_tvalid(valid[2]), .m_axis_tready(ready[2]),
     .m_axis_tdata(data[2]), .m_axis_tlast(last[2]), .m_axis_tuser(user[2])
   );

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operator: each 16 bytes XOR 16 bytes that the host chose (CDW12 to 15 of Bind). The example of docs/operators.md.
+// Operator: each 16 bytes XOR 16 bytes that the host chose (xor.rdl). The example of docs/operators.md.
 //
 // Latency: 1 cycle. Throughput: one beat a cycle. All outputs are registers. Beats of other operators pass unchanged.
 module db_csd_op_xor
-  import db_csd_pkg::*;
+  import db_csd_pkg::*, db_csd_op_xor_pkg::*;
 #(
   parameter int         DATA_W = 256,  // bits: 128, 256, 512
   parameter bit         DIR    = 1'b1, // 1: to the media, 0: from the media
-  parameter logic [3:0] CODE   = 4'd6  // what a namespace is bound to
+  parameter logic [3:0] CODE   = 4'd6, // what a namespace is bound to
+  parameter bit         FORMAT_PRESERVING = 1'b1  // declares: one beat out for each beat in
 ) (
   input  logic                     clk,
   input  logic                     rst,
-  input  logic [127:0]             param,
   input  logic                     s_axis_tvalid,
   output logic                     s_axis_tready,
   input  logic [DATA_W-1:0]        s_axis_tdata,
@@ -23,10 +23,16 @@ module db_csd_op_xor
   output logic                     m_axis_tlast,
   output logic [$bits(beat_t)-1:0] m_axis_tuser
 );
+  if (!FORMAT_PRESERVING) begin : g_bad
+    $error("%m: FORMAT_PRESERVING must be 1");
+  end
+
   beat_t             beat;
+  param_t            param;
   logic [DATA_W-1:0] mine;
-  assign beat = s_axis_tuser;
-  assign mine = s_axis_tdata ^ {DATA_W / 128{param}};
+  assign beat  = s_axis_tuser;
+  assign param = beat.cmd.param;
+  assign mine  = s_axis_tdata ^ {DATA_W / 128{param.mask}};
 
   db_skid #(.WIDTH($bits(beat_t) + 1 + DATA_W)) i_out (
     .clk, .rst, .s_valid(s_axis_tvalid), .s_ready(s_axis_tready),

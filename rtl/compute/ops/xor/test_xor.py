@@ -4,36 +4,32 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
-import bench
 import cocotb
 from cocotb.clock import Clock
-from csd_bench import assert_full_rate, command_rows, random_context, run_rows, start, to_bytes
+from csd_bench import assert_full_rate, command_rows, random_context, run_operator, run_rows, start, to_bytes
+from doorbell.operators import folders
 
-HERE = Path(__file__).resolve().parent
-XOR = 6
+XOR = folders.by_name("xor")
 
 
 @cocotb.test()
 async def commands(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-    from doorbell.operators import folder_model
-
-    model = folder_model("xor")
     data_w = len(dut.s_axis_tdata)
     for seed, feed, drain in ((1, 1.0, 1.0), (2, 0.5, 0.8), (3, 0.9, 0.3)):
         rng = random.Random(seed)
         await start(dut)
-        param = rng.randbytes(16)
-        dut.param.value = int.from_bytes(param, "little")
         rows, want = [], b""
         for _ in range(12):
-            context = random_context(rng, (XOR, XOR, 0, 1, 3))
+            param = XOR.pack(mask=rng.getrandbits(128))
+            context = random_context(rng, (XOR.code, XOR.code, 0, 1, 3), param=int.from_bytes(param, "little"))
             data = rng.randbytes(context.block * rng.choice((1, 2)))
             rows += command_rows(context, data, data_w)
-            want += model.apply(data, context.lba, context.block, True, param) if context.op == XOR else data
+            fields = XOR.unpack(param)
+            want += XOR.model.apply(data, context.lba, context.block, context.write, fields) \
+                if context.op == XOR.code else data  # fmt: skip
         out, went, came = await run_rows(dut, rows, feed, drain, seed)
         assert to_bytes(out, data_w) == want
         assert [(r.last, r.user) for r in out] == [(r.last, r.user) for r in rows]
@@ -43,4 +39,4 @@ async def commands(dut: Any) -> None:
 
 
 def test_xor() -> None:
-    bench.run(__file__, "db_csd_op_xor", extra_sources=(HERE / "db_csd_op_xor.sv",))
+    run_operator(__file__)
