@@ -138,3 +138,24 @@ def test_results_go_too(make_drive: MakeDrive) -> None:
     assert compute.results(drive) == [r for r in before[:31] if r.nsid == 4]
     put(drive, 41, bytes(512), nsid=4)
     assert [r.lba for r in compute.results(drive)][:2] == [41, 39]
+
+
+def test_pages_nobody_had(make_drive: MakeDrive) -> None:
+    """The rest of the division into equal parts may hold anything at power-on: zeros once it is given out."""
+    drive = drive_of_six(make_drive)
+    rest = (64 << 20) - NUM_NS * SHARE
+    assert rest and namespaces.capacity(drive) == (64 << 20, rest)
+    old = RNG.randbytes(rest)
+    drive.sim.media_write(NUM_NS * SHARE, old)
+    namespaces.delete(drive, 5)
+    assert namespaces.create(drive, SHARE // 4096, 4096) == 5  # its old place
+    namespaces.delete(drive, 6)
+    assert namespaces.create(drive, SHARE // 4096 + 1, 4096) == 6
+    assert drive.sim.media_read(NUM_NS * SHARE, rest) == bytes(4096) + old[4096:]
+    namespaces.attach(drive, 6)
+    drive.block_size = 4096
+    assert get(drive, SHARE // 4096, 1, nsid=6) == bytes(4096)
+    namespaces.delete(drive, 5)
+    namespaces.delete(drive, 6)
+    assert namespaces.create(drive, (2 * SHARE + rest) // 4096, 4096) == 5
+    assert not any(drive.sim.media_read(4 * SHARE, 2 * SHARE + rest))

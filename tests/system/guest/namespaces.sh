@@ -55,8 +55,8 @@ head -c 4M /dev/urandom >/mnt/a
 sum=$(sha256sum </mnt/a)
 head -c 1M /dev/urandom >/tmp/secret
 dd if=/tmp/secret of="$one" bs=64k oflag=direct status=none
-fio --name=v --directory=/mnt --size=6M --direct=1 --ioengine=libaio --iodepth=16 --rw=randwrite --bs=4k --verify=crc32c \
-  --verify_fatal=1 --do_verify=1 --minimal >/tmp/fio.out 2>&1 & load=$!
+fio --name=v --directory=/mnt --size=6M --direct=1 --ioengine=libaio --iodepth=16 --rw=randwrite --bs=4k \
+  --verify=crc32c --verify_fatal=1 --do_verify=1 --minimal >/tmp/fio.out 2>&1 & load=$!
 for _ in {1..400}; do
   read -r -a n </sys/block/"$(basename "$two")"/inflight
   ((n[1] > 4)) && break
