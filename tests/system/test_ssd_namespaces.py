@@ -267,6 +267,21 @@ def test_full_and_fragmented(drive: Driver) -> None:
     assert drive.sim.media_read(MEDIA // 2 - 4096, 4096) == data
     assert get(drive, 4, quarter - 1, 4096, 4096) == data
 
+    # NSIDs in another order than the places: 2 at a quarter, 1 right behind it, in pages
+    empty(drive)
+    for pages in (quarter, quarter):
+        namespaces.create(drive, pages, 4096)
+    namespaces.delete(drive, 1)
+    assert namespaces.create(drive, quarter + 1, 4096) == 1
+    expect(namespaces.create_try(drive, quarter + 1, 4096), Status.NS_INSUFFICIENT_CAP)
+    places = {1: 2 * quarter, 2: quarter, 3: 0, 4: 3 * quarter + 1}
+    for nsid in (3, 4):
+        assert namespaces.create(drive, quarter - 1, 4096) == nsid
+    for nsid, first in places.items():
+        namespaces.attach(drive, nsid)
+        put(drive, nsid, 0, data[:4095] + bytes([nsid]), 4096)
+        assert drive.sim.media_read(first * 4096, 4096) == data[:4095] + bytes([nsid])
+
 
 def test_statuses(drive: Driver) -> None:
     """What is refused, and that it changes nothing."""
