@@ -158,6 +158,8 @@ void admin_execute(const cmd_t *cmd)
         case ADM_SET_FEATURES: status = features_set(cmd, &dw0); break;
         case ADM_GET_FEATURES: status = features_get(cmd, &dw0); break;
         case ADM_AER:          status = aer_command(cmd); break;
+        case ADM_NS_MGMT:      status = ns_management(cmd, &dw0); break;
+        case ADM_NS_ATTACH:    status = ns_attachment(cmd); break;
         case ADM_KEEP_ALIVE:   status = ST_SUCCESS; keep_alive_restart(); break;
         case ADM_FORMAT:       status = format(cmd); break;
         default:               status = csd_command(cmd); break;

@@ -17,8 +17,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SOURCES = (
-    "start.S", "ctrl.c", "admin.c", "identify.c", "features.c", "log.c", "format.c", "csd.c", "xfer.c", "hw.c",
-    "util.c",
+    "start.S", "ctrl.c", "admin.c", "identify.c", "features.c", "log.c", "format.c", "namespace.c", "csd.c", "xfer.c",
+    "hw.c", "util.c",
 )  # fmt: skip
 FLAGS = (
     "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32", "-std=c11", "-O2",

@@ -13,6 +13,7 @@
 #define CFG_UUID             0xd0, 0x0b, 0xbe, 0x11, 0x00, 0x00, 0x40, 0x00, 0x80, 0x00, 0x00, 0x00  // + serial
 #define CFG_OUI              0x02, 0xdb, 0x55  // locally administered: the project has no block of its own
 
+#define CFG_CNTLID           0u       // the only controller there is
 #define CFG_MDTS             8u       // 2^8 pages of 4 KiB = 1 MiB
 #define CFG_MQES             4095u    // as CAP.MQES
 #define CFG_RAB              3u       // recommended arbitration burst: 2^3

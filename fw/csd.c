@@ -68,20 +68,6 @@ static void write_binding(uint32_t nsid)
               | (uint32_t)bound[nsid].slot << DB_CSD__BIND__SLOT_bp | DB_CSD__BIND__GO_bm;
 }
 
-/// Let the commands inside end; none is fetched until `go_on`. False: they did not, or a reset was asked for.
-static bool hold(uint32_t *ctl)
-{
-    *ctl = HW->CTL;
-    HW->CTL = *ctl & ~DB_SSD_FW__CTL__RUN_bm;
-    return hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US);
-}
-
-static void go_on(uint32_t ctl)
-{
-    if (!(HW->EVENT & EV_RESET))
-        HW->CTL = ctl;
-}
-
 // ---------------------------------------------------------------- features
 static uint32_t swapped(uint32_t w)
 {
@@ -159,8 +145,8 @@ uint32_t csd_feature_set(uint32_t fid, uint32_t value)
     if (fid == F_CONFIG && value != CONFIG_PASS && value != CONFIG_ADD && value != CONFIG_AES128
         && value != CONFIG_AES256)
         return ST_INVALID_FIELD;
-    if (!hold(&ctl)) {
-        go_on(ctl);
+    if (!hw_hold(&ctl)) {
+        hw_go_on(ctl);
         return ST_INTERNAL;
     }
     if (fid == F_CONFIG) {
@@ -176,7 +162,7 @@ uint32_t csd_feature_set(uint32_t fid, uint32_t value)
     if (fid != F_CONFIG || value != CONFIG_PASS)
         apply_words();       // with 0 the key stays for when it is wanted again
     apply_config();
-    go_on(ctl);
+    hw_go_on(ctl);
     return ST_SUCCESS;
 }
 
@@ -196,7 +182,7 @@ static void erase(uint32_t slot)
     key_command(slot);
 }
 
-/// Format NVM with Secure Erase: the key of the namespace goes.
+/// Format NVM with Secure Erase, and deletion: the key of the namespace goes, also for others that it is the key of.
 void csd_erase_ns(uint32_t nsid)
 {
     if (csd_slots && (bound[nsid].op == OP_CTR || bound[nsid].op == OP_XTS))
@@ -223,7 +209,7 @@ uint32_t csd_key_load(const cmd_t *cmd)
     if (status == ST_SUCCESS && xts && !differ)
         status = ST_INVALID_FIELD;  // IEEE 1619: two keys, not one
     if (status == ST_SUCCESS) {
-        if (hold(&ctl)) {
+        if (hw_hold(&ctl)) {
             wait_keys();
             for (uint32_t i = 0; i < KEY_WORDS; i++)
                 stage(i, key[i]);
@@ -231,7 +217,7 @@ uint32_t csd_key_load(const cmd_t *cmd)
         } else {
             status = ST_INTERNAL;
         }
-        go_on(ctl);
+        hw_go_on(ctl);
     }
     for (uint32_t i = 0; i < KEY_WORDS; i++)
         ((volatile uint32_t *)key)[i] = 0;
@@ -258,17 +244,17 @@ uint32_t csd_bind(const cmd_t *cmd)
     uint32_t dw10 = cmd->dw[10], op = dw10 & 15u, slot = dw10 >> 8 & 63u, ctl;
     bool own = !(dw10 >> 31);
     bool all = cmd_nsid(cmd) == NVME_NSID_ALL;
-    if (!all && !ns_active(cmd_nsid(cmd)))
-        return ST_INVALID_NS;
+    if (!all && !ns_exists(cmd_nsid(cmd)))
+        return ns_check_exists(cmd_nsid(cmd));
     if ((dw10 & 0x7fffc0f0u) || (own && (!(ops >> op & 1u) || slot >= csd_slots)))
         return ST_INVALID_FIELD;
-    if (!hold(&ctl)) {
-        go_on(ctl);
+    if (!hw_hold(&ctl)) {
+        hw_go_on(ctl);
         return ST_INTERNAL;
     }
     set_params(&cmd->dw[12]);
     for (uint32_t nsid = 1; nsid <= num_ns; nsid++) {
-        if (!all && nsid != cmd_nsid(cmd))
+        if (!ns_exists(nsid) || (!all && nsid != cmd_nsid(cmd)))
             continue;
         bound[nsid].own = own;
         bound[nsid].op = (uint8_t)op;
@@ -277,7 +263,7 @@ uint32_t csd_bind(const cmd_t *cmd)
             write_binding(nsid);
     }
     apply_config();
-    go_on(ctl);
+    hw_go_on(ctl);
     return ST_SUCCESS;
 }
 
@@ -323,6 +309,26 @@ static void collect_results(void)
         if (results_count < CFG_RESULTS)
             results_count++;
     }
+}
+
+/// The namespace is gone: a new one of its number does what feature C0h says, and what was found in it is no result.
+void csd_forget_ns(uint32_t nsid)
+{
+    if (csd_slots == 0)
+        return;
+    bound[nsid].own = false;
+    apply_config();
+    collect_results();
+    uint32_t from = (results_next + CFG_RESULTS - results_count) % CFG_RESULTS, to = from, kept = 0;
+    for (uint32_t n = results_count; n; n--, from = (from + 1) % CFG_RESULTS) {
+        if (results[from].nsid == nsid)
+            continue;
+        results[to] = results[from];
+        to = (to + 1) % CFG_RESULTS;
+        kept++;
+    }
+    results_next = to;
+    results_count = kept;
 }
 
 /// Log page C1h: results of the reducers, newest first.

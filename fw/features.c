@@ -160,7 +160,7 @@ uint32_t features_set(const cmd_t *cmd, uint32_t *dw0)
         return set_temperature(dw11);
     case F_ERROR_RECOVERY:
         if (cmd_nsid(cmd) != 0 && cmd_nsid(cmd) != NVME_NSID_ALL && !ns_active(cmd_nsid(cmd)))
-            return ST_INVALID_NS;
+            return ns_check_active(cmd_nsid(cmd));
         if (dw11 >> 16 & 1u)
             return ST_INVALID_FIELD;  // DULBE: deallocated blocks read as zeros
         error_recovery = dw11 & 0xffffu;
@@ -184,7 +184,7 @@ uint32_t features_set(const cmd_t *cmd, uint32_t *dw0)
         atomicity = dw11 & 1u;
         return ST_SUCCESS;
     case F_EVENTS:
-        events = dw11 & 0x1fu;  // SMART warnings; no notices
+        events = dw11 & (0x1fu | EVENT_NS_ATTRIBUTE);  // SMART warnings; of the notices, that a namespace changed
         if (smart_warning() & events)
             aer_event(AER_SMART, 1);
         return ST_SUCCESS;
@@ -225,7 +225,7 @@ uint32_t features_get(const cmd_t *cmd, uint32_t *dw0)
     if (fid == F_TEMPERATURE && ((dw11 >> 16 & 15u) || (dw11 >> 20 & 3u) > 1))
         return ST_INVALID_FIELD;
     if (fid == F_ERROR_RECOVERY && cmd_nsid(cmd) != 0 && cmd_nsid(cmd) != NVME_NSID_ALL && !ns_active(cmd_nsid(cmd)))
-        return ST_INVALID_NS;
+        return ns_check_active(cmd_nsid(cmd));
     *dw0 = default_of(fid, dw11);
     if (select)
         return ST_SUCCESS;

@@ -20,7 +20,7 @@ void *memset(void *to, int value, size_t n);
 #define PENDING 0xffffu
 #define MAX_QP  254u
 #define MAX_VEC 2048u
-#define MAX_NS  255u
+#define MAX_NS  64u
 #define NEVER   (~(uint64_t)0)
 
 #define EV(name) DB_SSD_FW__EVENT__##name##_bm
@@ -44,6 +44,9 @@ void hw_queue(uint32_t ctl, uint64_t base, uint32_t size, uint32_t vector);
 bool hw_copy(uint32_t op, uint32_t fn, uint64_t host, const void *ram, uint32_t bytes);
 /// Media command: 0 flush, 1 zero. False: it failed.
 bool hw_media(uint32_t op, uint64_t addr, uint64_t bytes);
+/// Let the commands inside end; none is fetched until `hw_go_on`. False: they did not, or a reset was asked for.
+bool hw_hold(uint32_t *ctl);
+void hw_go_on(uint32_t ctl);
 void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint64_t base, uint64_t blocks);
 
 enum { COPY_PUT = 0, COPY_ZERO = 1, COPY_GET = 2 };
@@ -99,7 +102,9 @@ bool queues_exist(void);
 void log_init(void);
 void log_error(uint32_t sqid, uint32_t cid, uint32_t status, uint32_t nsid, uint64_t lba);
 uint32_t log_get(const cmd_t *cmd);
-enum { AER_ERROR = 0, AER_SMART = 1, AER_TYPES = 2 };
+/// What the next entry of the error log has as command specific information.
+void log_specific(uint64_t value);
+enum { AER_ERROR = 0, AER_SMART = 1, AER_NOTICE = 2, AER_TYPES = 3 };
 void aer_reset(void);
 void aer_event(uint32_t type, uint32_t info);
 void aer_unmask(uint32_t type);
@@ -117,11 +122,29 @@ bool feature_known(uint32_t fid);
 uint32_t feature_events(void);
 uint32_t feature_temperature(bool under);
 uint64_t feature_keep_alive_us(void);
-void ns_init(void);
-uint64_t ns_blocks(uint32_t nsid);
-bool ns_active(uint32_t nsid);
-bool ns_lba4k(uint32_t nsid);
 uint32_t format(const cmd_t *cmd);
+
+// ---------------------------------------------------------------- namespace.c
+void ns_init(void);
+bool ns_exists(uint32_t nsid);
+/// It exists and is attached to this controller.
+bool ns_active(uint32_t nsid);
+/// Success, or what a command ends with that wants it to be so.
+uint32_t ns_check_exists(uint32_t nsid);
+uint32_t ns_check_active(uint32_t nsid);
+bool ns_lba4k(uint32_t nsid);
+uint64_t ns_blocks(uint32_t nsid);
+uint64_t ns_bytes(uint32_t nsid);
+/// How many had been created since power-on when this one was; 0: it was there then.
+uint32_t ns_generation(uint32_t nsid);
+uint64_t ns_free_bytes(void);
+/// Zero it and set its block size, while fetching is held. False: the media failed.
+bool ns_format(uint32_t nsid, bool lba4k);
+uint32_t ns_management(const cmd_t *cmd, uint32_t *dw0);
+uint32_t ns_attachment(const cmd_t *cmd);
+/// Log page 04h, built in `page`; and that it has been read.
+uint32_t ns_changed_page(void);
+void ns_changed_read(void);
 
 // ---------------------------------------------------------------- csd.c: operators in the data path
 extern uint32_t csd_slots;  // key slots; 0: there are no operators
@@ -131,6 +154,7 @@ bool csd_feature(uint32_t fid);
 uint32_t csd_feature_set(uint32_t fid, uint32_t value);
 uint32_t csd_feature_get(uint32_t fid);
 void csd_erase_ns(uint32_t nsid);
+void csd_forget_ns(uint32_t nsid);
 uint32_t csd_key_load(const cmd_t *cmd);
 uint32_t csd_key_erase(const cmd_t *cmd);
 uint32_t csd_bind(const cmd_t *cmd);

@@ -14,6 +14,8 @@ void hw_init(void)
     num_qp = (uint8_t)config;
     num_vec = (uint16_t)(config >> DB_SSD_FW__CONFIG__NUM_VEC_bp);
     num_ns = (uint8_t)(config >> DB_SSD_FW__CONFIG__NUM_NS_bp);
+    if (num_ns > MAX_NS)
+        num_ns = MAX_NS;
     HW->SQ_RING = (uint32_t)ring;
 }
 
@@ -122,6 +124,19 @@ bool hw_media(uint32_t op, uint64_t addr, uint64_t bytes)
     if (!hw_wait(EV(MEDIA_IDLE), NEVER))
         return false;
     return (HW->MC_CMD & DB_SSD_FW__MC_CMD__ERR_bm) == 0;
+}
+
+bool hw_hold(uint32_t *ctl)
+{
+    *ctl = HW->CTL;
+    HW->CTL = *ctl & ~DB_SSD_FW__CTL__RUN_bm;
+    return hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US);
+}
+
+void hw_go_on(uint32_t ctl)
+{
+    if (!(HW->EVENT & EV_RESET))
+        HW->CTL = ctl;
 }
 
 void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint64_t base, uint64_t blocks)

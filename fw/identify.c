@@ -27,11 +27,21 @@ static void put_eui64(uint8_t *at, uint32_t nsid)
     at[7] = (uint8_t)nsid;
 }
 
+/// A namespace that has been created is told from one that had its number before: both have the generation in bytes 4
+/// and 5. The EUI-64 has no room for it, so such a namespace has none.
 static void put_nguid(uint8_t *at, uint32_t nsid)
 {
     for (uint32_t i = 0; i < 8; i++)
         at[i] = uuid[i];
+    put16(at + 4, ns_generation(nsid));
     put_eui64(at + 8, nsid);
+}
+
+static void put_ns_uuid(uint8_t *at, uint32_t nsid)
+{
+    put_uuid(at);
+    at[0] = (uint8_t)nsid;
+    put16(at + 4, ns_generation(nsid));
 }
 
 void identify_init(void)
@@ -47,10 +57,12 @@ void identify_init(void)
     for (uint32_t i = 0; i < 3; i++)
         c[73 + i] = oui[2 - i];
     c[77] = CFG_MDTS;
+    put16(c + 78, CFG_CNTLID);
     put32(c + 80, NVME_VERSION);
+    put32(c + 92, EVENT_NS_ATTRIBUTE);  // OAES
     c[111] = 1;                       // CNTRLTYPE: I/O controller
     put_uuid(c + 112);                // FGUID
-    put16(c + 256, 1u << 1);          // OACS: Format NVM
+    put16(c + 256, 1u << 3 | 1u << 1);  // OACS: namespace management, Format NVM
     c[258] = CFG_ABORT_LIMIT - 1;
     c[259] = CFG_AER_LIMIT - 1;
     c[260] = 1u << 1 | 1u;            // FRMW: one slot, read only
@@ -62,7 +74,8 @@ void identify_init(void)
     put16(c + 320, CFG_KEEP_ALIVE_100MS);
     c[512] = 0x66;
     c[513] = 0x44;
-    put32(c + 516, num_ns);
+    put32(c + 516, num_ns);           // NN
+    put32(c + 540, num_ns);           // MNAN
     // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare
     put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u);
     c[524] = csd_slots ? 1u << 2 : 0;  // FNA: cryptographic erase
@@ -82,6 +95,7 @@ void identify_init(void)
 static uint32_t identify_controller(const cmd_t *cmd)
 {
     data_t d;
+    put64(controller + 296, ns_free_bytes());  // UNVMCAP
     uint32_t status = data_open(&d, cmd, PAGE);
     if (status == ST_SUCCESS)
         status = data_put(&d, controller, CONTROLLER_BYTES);
@@ -94,14 +108,14 @@ static uint32_t identify_controller(const cmd_t *cmd)
     return status;
 }
 
-/// The NSIDs that are active, above `from`.
-static uint32_t namespace_list(const cmd_t *cmd)
+/// The NSIDs above that of the command, of those that are active, or of all that exist.
+static uint32_t namespace_list(const cmd_t *cmd, bool (*wanted)(uint32_t))
 {
     uint32_t n = 0;
     if (cmd_nsid(cmd) >= NVME_NSID_ALL - 1)
         return ST_INVALID_NS;
     for (uint32_t i = 1; i <= num_ns; i++) {
-        if (i > cmd_nsid(cmd) && ns_active(i)) {
+        if (i > cmd_nsid(cmd) && wanted(i)) {
             put32(page + n, i);
             n += 4;
         }
@@ -109,7 +123,7 @@ static uint32_t namespace_list(const cmd_t *cmd)
     return data_send(cmd, n, PAGE);
 }
 
-static uint32_t identify_namespace(const cmd_t *cmd)
+static uint32_t identify_namespace(const cmd_t *cmd, bool (*wanted)(uint32_t))
 {
     uint32_t nsid = cmd_nsid(cmd);
     memset(page, 0, 192);
@@ -117,7 +131,7 @@ static uint32_t identify_namespace(const cmd_t *cmd)
         page[25] = 1;  // what all namespaces have in common: two formats
     } else if (nsid == 0 || nsid > num_ns) {
         return ST_INVALID_NS;
-    } else if (!ns_active(nsid)) {
+    } else if (!wanted(nsid)) {
         return data_send(cmd, 0, PAGE);
     } else {
         put64(page + 0, ns_blocks(nsid));
@@ -125,8 +139,10 @@ static uint32_t identify_namespace(const cmd_t *cmd)
         put64(page + 16, ns_blocks(nsid));
         page[25] = 1;
         page[26] = ns_lba4k(nsid);
+        put64(page + 48, ns_bytes(nsid));  // NVMCAP
         put_nguid(page + 104, nsid);
-        put_eui64(page + 120, nsid);
+        if (ns_generation(nsid) == 0)
+            put_eui64(page + 120, nsid);
     }
     page[33] = 1u << 3 | 1u;     // DLFEAT: Write Zeroes deallocates; deallocated blocks read as zeros
     put32(page + 128, 9u << 16 | 1u << 24);
@@ -146,23 +162,34 @@ static uint32_t namespace_descriptors(const cmd_t *cmd)
     if (!ns_active(nsid))
         return ST_INVALID_NS;
     memset(page, 0, 64);
-    put_eui64(descriptor(page, 1, 8), nsid);
-    put_nguid(descriptor(page + 12, 2, 16), nsid);
-    put_uuid(descriptor(page + 32, 3, 16));
-    page[36] = (uint8_t)nsid;    // a UUID a namespace
-    descriptor(page + 52, 4, 1); // command set 0: NVM
+    uint8_t *at = page;
+    if (ns_generation(nsid) == 0) {
+        put_eui64(descriptor(at, 1, 8), nsid);
+        at += 12;
+    }
+    put_nguid(descriptor(at, 2, 16), nsid);
+    put_ns_uuid(descriptor(at + 20, 3, 16), nsid);
+    descriptor(at + 40, 4, 1);   // command set 0: NVM
     return data_send(cmd, 60, PAGE);
+}
+
+/// Controllers from CNTID on, that a namespace is attached to, or all: there is one.
+static uint32_t controller_list(const cmd_t *cmd, bool is_in)
+{
+    bool there = is_in && cmd->dw[10] >> 16 <= CFG_CNTLID;
+    put32(page, there ? 1u | CFG_CNTLID << 16 : 0);
+    return data_send(cmd, 4, PAGE);
 }
 
 uint32_t identify(const cmd_t *cmd)
 {
     uint32_t nsid = cmd_nsid(cmd), csi = cmd->dw[11] >> 24;
     switch (cmd->dw[10] & 0xffu) {
-    case 0x00: return identify_namespace(cmd);
+    case 0x00: return identify_namespace(cmd, ns_active);
     case 0x01: return identify_controller(cmd);
-    case 0x02: return namespace_list(cmd);
+    case 0x02: return namespace_list(cmd, ns_active);
     case 0x03: return namespace_descriptors(cmd);
-    case 0x05:  // namespace, of a command set: NVM says nothing more without protection information
+    case 0x05: case 0x1b:  // namespace, active or any, of a command set: NVM says nothing more without protection information
         if (csi)
             return ST_INVALID_FIELD;
         if ((nsid == 0 || nsid > num_ns) && nsid != NVME_NSID_ALL)
@@ -170,13 +197,21 @@ uint32_t identify(const cmd_t *cmd)
         return data_send(cmd, 0, PAGE);
     case 0x06:  // controller, of a command set: no limit beside MDTS
         return csi ? (uint32_t)ST_INVALID_FIELD : data_send(cmd, 0, PAGE);
-    case 0x07: return csi ? (uint32_t)ST_INVALID_FIELD : namespace_list(cmd);
+    case 0x07: return csi ? (uint32_t)ST_INVALID_FIELD : namespace_list(cmd, ns_active);
     case 0x08:  // namespace, whatever the command set
         if ((nsid == 0 || nsid > num_ns) && nsid != NVME_NSID_ALL)
             return ST_INVALID_NS;
         memset(page, 0, 16);
         page[14] = nsid == NVME_NSID_ALL || ns_active(nsid);  // NSTAT: ready
         return data_send(cmd, 16, PAGE);
+    case 0x10: return namespace_list(cmd, ns_exists);
+    case 0x11: return nsid == NVME_NSID_ALL ? (uint32_t)ST_INVALID_FIELD : identify_namespace(cmd, ns_exists);
+    case 0x12:
+        if (!ns_exists(nsid))
+            return ns_check_exists(nsid);
+        return controller_list(cmd, ns_active(nsid));
+    case 0x13: return controller_list(cmd, true);
+    case 0x1a: return csi ? (uint32_t)ST_INVALID_FIELD : namespace_list(cmd, ns_exists);
     case 0x1c:  // command sets that can be enabled together: NVM
         put64(page, 1);
         return data_send(cmd, 8, PAGE);

@@ -2,28 +2,31 @@
 // Log pages, the error log behind one of them, and asynchronous events (Base 2.0, 5.16 and 5.2).
 #include "fw.h"
 
-enum { LOG_SUPPORTED = 0x00, LOG_ERROR = 0x01, LOG_SMART = 0x02, LOG_FIRMWARE = 0x03, LOG_EFFECTS = 0x05,
-       LOG_FEATURES = 0x12, LOG_MI = 0x13, LOG_CSD = 0xc0,
-       LOG_RESULTS = 0xc1 };
+enum { LOG_SUPPORTED = 0x00, LOG_ERROR = 0x01, LOG_SMART = 0x02, LOG_FIRMWARE = 0x03, LOG_CHANGED_NS = 0x04,
+       LOG_EFFECTS = 0x05, LOG_FEATURES = 0x12, LOG_MI = 0x13, LOG_CSD = 0xc0, LOG_RESULTS = 0xc1 };
 
 // ---------------------------------------------------------------- error log
 typedef struct {
-    uint64_t count, lba;
+    uint64_t count, lba, specific;
     uint32_t nsid;
     uint16_t cid, status;
     uint8_t sqid;
 } error_t;
 
 static error_t errors[CFG_ERROR_LOG];
-static uint64_t error_count;
+static uint64_t error_count, next_specific;
 static uint32_t error_next;
 static uint64_t started_at;
 
 void log_init(void) { started_at = hw_time(); }
 
+void log_specific(uint64_t value) { next_specific = value; }
+
 void log_error(uint32_t sqid, uint32_t cid, uint32_t status, uint32_t nsid, uint64_t lba)
 {
-    errors[error_next] = (error_t){++error_count, lba, nsid, (uint16_t)cid, (uint16_t)status, (uint8_t)sqid};
+    errors[error_next] = (error_t){++error_count, lba, next_specific, nsid, (uint16_t)cid, (uint16_t)status,
+                                   (uint8_t)sqid};
+    next_specific = 0;
     error_next = error_next + 1 == CFG_ERROR_LOG ? 0 : error_next + 1;
 }
 
@@ -44,6 +47,7 @@ static uint32_t error_page(void)
         put16(at + 14, 0xffff);  // no field of the command is named
         put64(at + 16, errors[i].lba);
         put32(at + 24, errors[i].nsid);
+        put64(at + 32, errors[i].specific);
     }
     return CFG_ERROR_LOG * 64;
 }
@@ -91,11 +95,13 @@ static uint32_t firmware_page(void)
     return 64;
 }
 
-// Effects of commands: supported, changes data, changes a namespace's capabilities, serialised. No scopes: they are
+// Effects of commands: supported, changes data, changes a namespace's capabilities, or which there are, serialised. No
+// scopes: they are
 // optional, and Linux warns of an I/O command that has one.
 #define CSUPP     1u
 #define LBCC      2u
 #define NCC       4u
+#define NIC       8u
 #define ALONE     (2u << 16)
 
 static const struct {
@@ -106,6 +112,7 @@ static const struct {
     {ADM_DELETE_CQ, CSUPP}, {ADM_CREATE_CQ, CSUPP}, {ADM_IDENTIFY, CSUPP},
     {ADM_ABORT, CSUPP}, {ADM_SET_FEATURES, CSUPP}, {ADM_GET_FEATURES, CSUPP},
     {ADM_AER, CSUPP}, {ADM_KEEP_ALIVE, CSUPP},
+    {ADM_NS_MGMT, CSUPP | LBCC | NIC}, {ADM_NS_ATTACH, CSUPP | NIC},
     {ADM_FORMAT, CSUPP | LBCC | NCC | ALONE},
     {256 + 0x00, CSUPP},         // Flush
     {256 + 0x01, CSUPP | LBCC},  // Write
@@ -144,8 +151,8 @@ static uint32_t features_page(void)
 
 static uint32_t supported_page(void)
 {
-    static const uint8_t pages[] = {LOG_SUPPORTED, LOG_ERROR,    LOG_SMART, LOG_FIRMWARE,
-                                    LOG_EFFECTS,   LOG_FEATURES, LOG_MI};
+    static const uint8_t pages[] = {LOG_SUPPORTED,  LOG_ERROR,   LOG_SMART,    LOG_FIRMWARE,
+                                    LOG_CHANGED_NS, LOG_EFFECTS, LOG_FEATURES, LOG_MI};
     memset(page, 0, 1024);
     for (uint32_t i = 0; i < sizeof pages; i++)
         page[4 * pages[i]] = 1;
@@ -161,6 +168,7 @@ static uint32_t size_of(uint32_t lid)
     case LOG_ERROR:     return CFG_ERROR_LOG * 64;
     case LOG_SMART:     return 512;
     case LOG_FIRMWARE:  return 512;
+    case LOG_CHANGED_NS: return 4096;
     case LOG_EFFECTS:   return 4096;
     case LOG_FEATURES:  return 1024;
     case LOG_MI:        return 1024;
@@ -177,6 +185,7 @@ static uint32_t build(uint32_t lid)
     case LOG_ERROR:     return error_page();
     case LOG_SMART:     return smart_page();
     case LOG_FIRMWARE:  return firmware_page();
+    case LOG_CHANGED_NS: return ns_changed_page();
     case LOG_EFFECTS:   return effects_page();
     case LOG_FEATURES:  return features_page();
     case LOG_CSD:       return csd_page();
@@ -214,6 +223,10 @@ uint32_t log_get(const cmd_t *cmd)
             aer_unmask(AER_ERROR);
         if (lid == LOG_SMART)
             aer_unmask(AER_SMART);
+        if (lid == LOG_CHANGED_NS) {
+            ns_changed_read();
+            aer_unmask(AER_NOTICE);
+        }
     }
     return status;
 }
@@ -227,15 +240,19 @@ static struct {
     bool masked[AER_TYPES];      // reported, and its log page not read yet
 } aer;
 
-void aer_reset(void) { memset(&aer, 0, sizeof aer); }
+void aer_reset(void)
+{
+    memset(&aer, 0, sizeof aer);
+    ns_changed_read();  // who resets the controller looks at all namespaces anyway
+}
 
 static void report(void)
 {
+    static const uint8_t page_of[AER_TYPES] = {LOG_ERROR, LOG_SMART, LOG_CHANGED_NS};
     for (uint32_t type = 0; type < AER_TYPES && aer.waiting; type++) {
         if (aer.info[type] == 0 || aer.masked[type])
             continue;
-        uint32_t lid = type == AER_ERROR ? LOG_ERROR : LOG_SMART;
-        uint32_t dw0 = type | (aer.info[type] - 1) << 8 | lid << 16;
+        uint32_t dw0 = type | (aer.info[type] - 1) << 8 | (uint32_t)page_of[type] << 16;
         aer.info[type] = 0;
         aer.masked[type] = true;
         aer.waiting--;
@@ -251,7 +268,12 @@ void aer_event(uint32_t type, uint32_t info)
     report();
 }
 
-void aer_unmask(uint32_t type) { aer.masked[type] = false; }
+void aer_unmask(uint32_t type)
+{
+    aer.masked[type] = false;
+    if (type == AER_NOTICE)
+        aer.info[type] = 0;  // one that still waits would say nothing new
+}
 
 uint32_t aer_command(const cmd_t *cmd)
 {

@@ -20,6 +20,8 @@ enum {
     ADM_SET_FEATURES = 0x09,
     ADM_GET_FEATURES = 0x0a,
     ADM_AER          = 0x0c,
+    ADM_NS_MGMT      = 0x0d,
+    ADM_NS_ATTACH    = 0x15,
     ADM_KEEP_ALIVE   = 0x18,
     ADM_FORMAT       = 0x80,
     ADM_KEY_LOAD     = 0xc1,  // ours; bits 1:0 are the direction of its data
@@ -52,9 +54,19 @@ enum {
     ST_QUEUE_DELETION     = SPECIFIC(0x0c),
     ST_NOT_SAVEABLE       = SPECIFIC(0x0d),
     ST_NOT_CHANGEABLE     = SPECIFIC(0x0e),
+    ST_NS_CAPACITY        = SPECIFIC(0x15),
+    ST_NSID_UNAVAILABLE   = SPECIFIC(0x16),
+    ST_NS_ATTACHED        = SPECIFIC(0x18),
+    ST_NS_NOT_ATTACHED    = SPECIFIC(0x1a),
+    ST_THIN_PROVISIONING  = SPECIFIC(0x1b),
+    ST_CONTROLLER_LIST    = SPECIFIC(0x1c),
+    ST_IOCS_NOT_SUPPORTED = SPECIFIC(0x29),
     ST_IOCS_REJECTED      = SPECIFIC(0x2b),
     ST_WRITE_FAULT        = 0x280,
 };
+
+// Notices that a host may ask for (feature 0Bh), and that Identify Controller promises (OAES).
+#define EVENT_NS_ATTRIBUTE (1u << 8)
 
 // CC fields.
 #define CC_EN(cc)     ((cc) & 1u)

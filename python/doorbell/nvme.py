@@ -491,7 +491,8 @@ class Driver:
         """Identify Controller and Namespace 1."""
         self.controller = spec.IdCtrl.from_buffer_copy(self.identify(Cns.CTRL))
         self.namespace = ns = spec.IdNs.from_buffer_copy(self.identify(Cns.NS, nsid=1))
-        self.block_size = 1 << ns.lbaf[ns.flbas & 15 | (ns.flbas >> 1) & 0x30].ds
+        if ns.nsze:  # else there is no such namespace, or it is not attached
+            self.block_size = 1 << ns.lbaf[ns.flbas & 15 | (ns.flbas >> 1) & 0x30].ds
 
     @property
     def max_transfer(self) -> int:

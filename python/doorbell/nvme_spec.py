@@ -406,6 +406,28 @@ class AerError(IntEnum):
     FW_IMAGE_LOAD = 5
 
 
+class AerNotice(IntEnum):
+    """Asynchronous event information of type NOTICE."""
+
+    NS_CHANGED = 0
+
+
+class NsMgmt(IntEnum):
+    """Namespace Management CDW10 bits 3:0."""
+
+    CREATE = 0
+    DELETE = 1
+
+
+class NsAttach(IntEnum):
+    """Namespace Attachment CDW10 bits 3:0."""
+
+    ATTACH = 0
+    DETACH = 1
+
+
+# Optional asynchronous events (OAES), and the same bits of feature ASYNC_EVENT
+OAES_NS_ATTR = 1 << 8
 # Optional admin command support (OACS)
 OACS_SECURITY = 1 << 0
 OACS_FORMAT = 1 << 1
@@ -569,6 +591,12 @@ class NsIdDesc(_Le):
     """Header of a namespace identification descriptor; `nidl` bytes of identifier follow. nidt 0 ends the list."""
 
     _fields_ = [("nidt", c_uint8), ("nidl", c_uint8), ("rsvd2", c_uint8 * 2)]
+
+
+class CtrlList(_Le):
+    """Controller List: Identify CNS 12h and 13h, data of Namespace Attachment."""
+
+    _fields_ = [("num", c_uint16), ("identifier", c_uint16 * 2047)]
 
 
 class SmartLog(_Le):

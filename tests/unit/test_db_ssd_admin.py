@@ -30,6 +30,7 @@ OK, BAD_OPCODE, BAD_FIELD, DATA_ERROR, ABORTED, BAD_NS, SEQUENCE, BAD_OFFSET = 0
 CQ_INVALID, QUEUE_ID, QUEUE_SIZE, AER_LIMIT, BAD_VECTOR = 0x100, 0x101, 0x102, 0x105, 0x108
 BAD_LOG, BAD_FORMAT, DELETION, NOT_SAVEABLE, NOT_CHANGEABLE = 0x109, 0x10A, 0x10C, 0x10D, 0x10E
 REJECTED, WRITE_FAULT = 0x12B, 0x280
+NO_ROOM, NO_NSID, ATTACHED, NOT_ATTACHED, THIN, BAD_LIST, BAD_SET = 0x115, 0x116, 0x118, 0x11A, 0x11B, 0x11C, 0x129
 
 
 @dataclass
@@ -374,15 +375,15 @@ async def identify_structures(dut):
     assert u(c, 0, 2) == 0x1234 and c[4:24] == b"DB00000001".ljust(20) and c[64:72] == b"0.1.0".ljust(8)
     assert c[77] == 8, "MDTS: 1 MiB"
     assert u(c, 80, 4) == 0x20000 and c[111] == 1, "VER, CNTRLTYPE"
-    assert u(c, 92, 4) == 0, "OAES: no notices"
-    assert u(c, 256, 2) == 2, "OACS: Format"
+    assert u(c, 78, 2) == 0 and u(c, 92, 4) == 1 << 8, "CNTLID, OAES: namespace attributes"
+    assert u(c, 256, 2) == 0b1010, "OACS: Format, namespace management"
     assert c[258] == 3 and c[259] == 3 and c[262] == 31 and c[263] == 0, "ACL, AERL, ELPE, NPSS"
     assert c[260] == 3, "FRMW: one slot, read only"
     assert c[261] == 0b100110, "LPA"
     assert u(c, 266, 2) == 343 and u(c, 268, 2) == 358
-    assert u(c, 280, 8) == PAGES * 4096, "TNVMCAP"
+    assert u(c, 280, 16) == PAGES * 4096 and u(c, 296, 16) == 0, "TNVMCAP, UNVMCAP"
     assert u(c, 320, 2) == 10, "KAS"
-    assert c[512] == 0x66 and c[513] == 0x44 and u(c, 516, 4) == NUM_NS
+    assert c[512] == 0x66 and c[513] == 0x44 and u(c, 516, 4) == u(c, 540, 4) == NUM_NS, "NN, MNAN"
     oncs = u(c, 520, 2)
     assert oncs == 0b11011101, "Compare, DSM, Write Zeroes, Select, Timestamp, Verify"
     assert c[524] == 0 and c[525] == 7, "FNA, VWC"
@@ -395,6 +396,7 @@ async def identify_structures(dut):
     n = await b.identify(0, nsid=1)
     assert u(n, 0, 8) == u(n, 8, 8) == u(n, 16, 8) == SECTORS
     assert n[25] == 1 and n[26] == 0 and n[24] == 0 and n[27] == 0 and n[28] == 0 and n[29] == 0
+    assert u(n, 48, 16) == PAGES * 4096, "NVMCAP"
     assert n[33] == 9, "DLFEAT: zeros, Write Zeroes may deallocate"
     assert u(n, 128, 4) & 0xFFFFFF == 9 << 16 and u(n, 132, 4) & 0xFFFFFF == 12 << 16
     assert not any(n[136:])
@@ -406,7 +408,10 @@ async def identify_structures(dut):
     await b.identify(0, BAD_NS, nsid=0)
     await b.identify(0, BAD_NS, nsid=3)
 
-    for cns in (2, 7):
+    assert await b.identify(0x11, nsid=1) == n and not any(await b.identify(0x11, nsid=2))
+    await b.identify(0x11, BAD_NS, nsid=3)
+    await b.identify(0x11, BAD_FIELD, nsid=NSID_ALL)
+    for cns in (2, 7, 0x10, 0x1A):
         assert (await b.identify(cns, nsid=0)) == b"\1".ljust(4096, b"\0")
         assert not any(await b.identify(cns, nsid=1))
         await b.identify(cns, BAD_NS, nsid=0xFFFFFFFE)
@@ -421,11 +426,17 @@ async def identify_structures(dut):
     await b.identify(3, BAD_NS, nsid=NSID_ALL)
     assert not any(await b.identify(5, nsid=1)) and not any(await b.identify(6))
     assert (await b.identify(8, nsid=1))[14] == 1
-    await b.identify(5, BAD_NS, nsid=9)
+    for cns in (5, 0x1B):
+        await b.identify(cns, BAD_NS, nsid=9)
+    ours = struct.pack("<HH", 1, 0).ljust(4096, b"\0")
+    assert await b.identify(0x12, nsid=1) == await b.identify(0x13) == ours, "controller 0"
+    assert not any(await b.identify(0x12 | 1 << 16, nsid=1)) and not any(await b.identify(0x13 | 1 << 16))
+    for status, nsid in ((BAD_NS, 0), (BAD_NS, 3), (BAD_FIELD, 2), (BAD_FIELD, NSID_ALL)):
+        await b.identify(0x12, status, nsid=nsid)
     assert u(await b.identify(0x1C), 0, 8) == 1
-    for cns in (5, 6, 7):
+    for cns in (5, 6, 7, 0x1A, 0x1B):
         await b.identify(cns, BAD_FIELD, nsid=1, csi=2)
-    for cns in (4, 9, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x1D, 0xFF):
+    for cns in (4, 9, 0x14, 0x15, 0x16, 0x17, 0x18, 0x1D, 0xFF):
         await b.identify(cns, BAD_FIELD, nsid=1)
 
     # every dword offset is legal in PRP1; PRP2 then takes the rest
@@ -525,7 +536,8 @@ async def features(dut):
     await put(5, 7, nsid=1)
     assert await get(5, nsid=1) == 7
     await put(5, 1 << 16, BAD_FIELD, nsid=1)
-    await put(5, 7, BAD_NS, nsid=2)
+    await put(5, 7, BAD_FIELD, nsid=2)  # inactive
+    await put(5, 7, BAD_NS, nsid=3)
     await get(5, BAD_NS, nsid=77)
     assert await get(6) == 1
     await put(6, 1)
@@ -544,8 +556,8 @@ async def features(dut):
     await get(9, BAD_FIELD, dw11=NUM_VEC)
     await put(0xA, 1)
     assert await get(0xA) == 1
-    await put(0xB, 0x1F)
-    assert await get(0xB) == 0x1F
+    await put(0xB, 0xFFFFFFFF)
+    assert await get(0xB) == 0x11F
     b.write(0x50FFC, struct.pack("<I", 0x89ABCDEF))
     b.write(0x61000, struct.pack("<I", 0xFFFF0123))
     await put(0xE, 0, prp1=0x50FFC, prp2=0x61000)  # across two pages
@@ -597,11 +609,12 @@ async def log_pages(dut):
     effects = await get_log(b, 5, 4096)
     admin = {op for op in range(256) if effects[4 * op] & 1}
     io = {op for op in range(256) if effects[1024 + 4 * op] & 1}
-    assert admin == {0, 1, 2, 4, 5, 6, 8, 9, 0xA, 0xC, 0x18, 0x80} and io == {0, 1, 2, 5, 8, 9, 0xC}
+    assert admin == {0, 1, 2, 4, 5, 6, 8, 9, 0xA, 0xC, 0xD, 0x15, 0x18, 0x80} and io == {0, 1, 2, 5, 8, 9, 0xC}
     assert u(effects, 4 * 0x80, 4) & 0x70007 == 0x20007, "Format: changes data and capabilities, alone"
+    assert u(effects, 4 * 0xD, 4) & 8 and u(effects, 4 * 0x15, 4) & 8, "they change which namespaces there are"
     assert all(effects[1024 + 4 * op] & 2 for op in (1, 8, 9)) and not any(effects[2048:])
     pages = await get_log(b, 0, 1024)
-    assert {i for i in range(256) if pages[4 * i] & 1} == {0, 1, 2, 3, 5, 0x12, 0x13}
+    assert {i for i in range(256) if pages[4 * i] & 1} == {0, 1, 2, 3, 4, 5, 0x12, 0x13}
     features = await get_log(b, 0x12, 1024)
     assert {i for i in range(256) if features[4 * i] & 1} == {1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 0x19, 0x80}
     firmware = await get_log(b, 3, 512)
@@ -659,7 +672,7 @@ async def log_pages(dut):
     await b.run(2, DATA_ERROR, **prp)
     await b.run(2, BAD_OFFSET, **{**prp, "prp2": 0x40FF4})
 
-    for lid in (4, 6, 7, 8, 9, 0xA, 0xD, 0x70, 0x80, 0xC0, 0xFF):
+    for lid in (6, 7, 8, 9, 0xA, 0xD, 0x70, 0x80, 0xC0, 0xFF):
         await get_log(b, lid, 64, BAD_LOG)
     await get_log(b, 2, 512, BAD_FIELD, offset=516)
     await get_log(b, 2, 512, BAD_FIELD, offset=1 << 40)
@@ -776,7 +789,7 @@ async def keep_alive(dut):
 async def format_nvm(dut):
     b = await started(dut, 8)
     for status, fields in (
-        (BAD_NS, {"nsid": 0, "dw10": 0}), (BAD_NS, {"nsid": 2, "dw10": 0}), (BAD_NS, {"nsid": 3, "dw10": 0}),
+        (BAD_NS, {"nsid": 0, "dw10": 0}), (BAD_FIELD, {"nsid": 2, "dw10": 0}), (BAD_NS, {"nsid": 3, "dw10": 0}),
         (BAD_FORMAT, {"nsid": 1, "dw10": 2}), (BAD_FORMAT, {"nsid": 1, "dw10": 1 << 12}),
         (BAD_FORMAT, {"nsid": 1, "dw10": 1 << 5}), (BAD_FIELD, {"nsid": 1, "dw10": 2 << 9}),
     ):  # fmt: skip
@@ -810,6 +823,224 @@ async def format_nvm(dut):
     await b.enable()
     assert b.completions == []
     assert u(await b.identify(0, nsid=1), 0, 8) in (SECTORS, PAGES)
+
+
+async def create(b: Bench, nsze: int, status: int = OK, *, flbas: int = 0, ncap: int | None = None, nsid: int = 0,
+                 dw11: int = 0, **fields: int) -> int:  # fmt: skip
+    """Namespace Management, create; `b100` say: byte 100 of the data. The NSID."""
+    data = bytearray(4096)
+    struct.pack_into("<QQ", data, 0, nsze, nsze if ncap is None else ncap)
+    data[26] = flbas
+    for name, value in fields.items():
+        data[int(name.removeprefix("b"))] = value
+    b.write(0x20E10, bytes(data[:0x1F0]))  # across two pages
+    b.write(0x99000, bytes(data[0x1F0:]))
+    return (await b.run(0x0D, status, nsid=nsid, dw10=0, dw11=dw11, prp1=0x20E10, prp2=0x99000)).dw0
+
+
+async def attach(b: Bench, nsid: int, status: int = OK, *, detach: int = 0, ids: tuple[int, ...] = (0,)) -> None:
+    b.write(0x20000, struct.pack(f"<H{len(ids)}H", len(ids), *ids).ljust(4096, b"\0"))
+    await b.run(0x15, status, nsid=nsid, dw10=detach, prp1=0x20000)
+
+
+def table(dut) -> dict[int, tuple[int, int, int]]:
+    """What the data path sees: NSID to (base, blocks, 4096-byte blocks)."""
+    valid, lba4k = int(dut.ns_valid.value), int(dut.ns_lba4k.value)
+    base, blocks = int(dut.ns_base.value), int(dut.ns_blocks.value)
+    word = (1 << 64) - 1
+    return {n + 1: (base >> 64 * n & word, blocks >> 64 * n & word, lba4k >> n & 1)
+            for n in range(NUM_NS) if valid >> n & 1}  # fmt: skip
+
+
+@cocotb.test()
+async def namespaces(dut):
+    """Create, attach, detach, delete: what the data path is told, what the media zeroes, every status."""
+    b = await started(dut, 12)
+    whole = {1: (0, SECTORS, 0)}
+    await create(b, 8, NO_ROOM)
+    await b.run(0x0D, BAD_FIELD, nsid=1, dw10=2)
+    for nsid, status in ((0, BAD_NS), (3, BAD_NS), (2, BAD_FIELD)):
+        await b.run(0x0D, status, nsid=nsid, dw10=1)
+    assert table(dut) == whole and b.media == []
+
+    # deletion lets the commands inside end, then zeroes, then the namespace is gone
+    dut.cmds_inflight.value = 1
+    cid = await b.send(0x0D, nsid=1, dw10=1)
+    await ClockCycles(dut.clk, 3000)
+    assert b.media == [] and dut.ctl_run.value == 0 and table(dut) == whole
+    dut.cmds_inflight.value = 0
+    assert (await b.result(cid)).status == OK and dut.ctl_run.value == 1
+    assert b.media == [(1, 0, PAGES * 4096), (0, 0, 0)] and table(dut) == {}
+    assert u(await b.identify(1), 296, 16) == PAGES * 4096, "UNVMCAP"
+    assert not any(await b.identify(0x10)) and not any(await b.identify(0, nsid=1))
+    await b.run(0x0D, BAD_FIELD, nsid=1, dw10=1)
+    await b.run(0x0D, nsid=NSID_ALL, dw10=1)  # none left
+    b.media.clear()
+
+    for status, wrong in (
+        (BAD_FIELD, {"nsze": 0}), (BAD_FIELD, {"ncap": 9}), (THIN, {"ncap": 7}), (THIN, {"ncap": 0}),
+        (BAD_FORMAT, {"flbas": 2}), (BAD_FORMAT, {"flbas": 0x20}), (BAD_FORMAT, {"flbas": 0x40}),
+        (BAD_FIELD, {"b29": 1}), (BAD_FIELD, {"b30": 1}), (BAD_FIELD, {"b92": 1}), (BAD_FIELD, {"b95": 1}),
+        (BAD_FIELD, {"b100": 1}), (BAD_FIELD, {"b102": 1}), (BAD_FIELD, {"nsid": 1}), (BAD_FIELD, {"nsid": NSID_ALL}),
+        (BAD_SET, {"dw11": 2 << 24}), (NO_ROOM, {"nsze": SECTORS + 1}), (NO_ROOM, {"nsze": (1 << 64) - 1}),
+        (NO_ROOM, {"nsze": PAGES + 1, "flbas": 1}), (NO_ROOM, {"nsze": (1 << 64) - 1, "flbas": 1}),
+    ):  # fmt: skip
+        await create(b, **{"nsze": 8, "status": status, **wrong})
+    b.bad_reads.add(0x20)
+    await create(b, 8, DATA_ERROR)
+    b.bad_reads.clear()
+    await b.run(0x0D, BAD_OFFSET, prp1=0x20002)
+    await create(b, PAGES + 1, NO_ROOM, flbas=1)
+    log = await get_log(b, 1, 128)
+    assert u(log, 32, 8) == (PAGES + 1) * 4096, "bytes that it would take"
+    assert u(log, 96, 8) == 0, "of the entry before"
+    assert table(dut) == {} and b.media == []
+
+    # 9 blocks take two pages; the rest as one namespace of 4096-byte blocks
+    assert await create(b, 9) == 1
+    assert await create(b, PAGES - 2, flbas=1) == 2
+    assert b.media == [], "what is free is zero already"
+    await create(b, 1, NO_NSID)
+    assert table(dut) == {} and b.completions == []
+    assert u(await b.identify(1), 296, 16) == 0
+    assert (await b.identify(0x10))[:12] == struct.pack("<III", 1, 2, 0) and not any(await b.identify(2))
+    n = await b.identify(0x11, nsid=1)
+    assert u(n, 0, 8) == u(n, 8, 8) == u(n, 16, 8) == 9 and u(n, 48, 16) == 8192 and n[26] == 0
+    n = await b.identify(0x11, nsid=2)
+    assert u(n, 0, 8) == PAGES - 2 and u(n, 48, 16) == (PAGES - 2) * 4096 and n[26] == 1
+    assert not any(await b.identify(0, nsid=2)) and not any(await b.identify(0x12, nsid=2))
+    await b.identify(3, BAD_NS, nsid=2)
+
+    for nsid, status in ((0, BAD_NS), (3, BAD_NS), (NSID_ALL, BAD_FIELD)):
+        await attach(b, nsid, status)
+    for ids in ((), (1,), (0, 0), (0, 1), (1, 0), (0xFFFF,)):
+        for detach in (0, 1):
+            await attach(b, 1, BAD_LIST, ids=ids, detach=detach)
+    await b.run(0x15, BAD_FIELD, nsid=1, dw10=2, prp1=0x20000)
+    await attach(b, 2, NOT_ATTACHED, detach=1)
+    await attach(b, 2)
+    await attach(b, 2, ATTACHED)
+    await attach(b, 1)
+    both = {1: (0, 9, 0), 2: (8192, PAGES - 2, 1)}
+    assert table(dut) == both and (await b.identify(2))[:12] == struct.pack("<III", 1, 2, 0)
+    assert u(await b.identify(0x12, nsid=2), 0, 4) == 1
+    d = await b.identify(3, nsid=2)
+    assert d[:2] == b"\2\x10" and d[20:22] == b"\3\x10" and d[40:45] == b"\4\1\0\0\0" and not any(d[44:])
+    assert d[4:20] == (await b.identify(0, nsid=2))[104:120]
+
+    # a controller reset changes none of it; a reset of the core makes it as it was
+    await b.disable()
+    await b.enable()
+    assert table(dut) == both
+
+    # detaching waits for commands inside
+    dut.cmds_inflight.value = 5
+    b.write(0x20000, struct.pack("<HH", 1, 0))
+    cid = await b.send(0x15, nsid=1, dw10=1, prp1=0x20000)
+    await ClockCycles(dut.clk, 3000)
+    assert dut.ctl_run.value == 0 and table(dut) == both
+    dut.cmds_inflight.value = 0
+    assert (await b.result(cid)).status == OK
+    assert table(dut) == {2: both[2]} and dut.ctl_run.value == 1 and b.media == []
+    await b.run(0x80, BAD_FIELD, nsid=1, dw10=0)
+    await b.run(0x80, nsid=NSID_ALL, dw10=0)  # those that are attached
+    assert b.media == [(1, 8192, (PAGES - 2) * 4096), (0, 0, 0)] and table(dut) == {2: (8192, SECTORS - 16, 0)}
+    await attach(b, 1)
+    await b.run(0x80, nsid=1, dw10=0)  # the size is now all that it takes
+    assert table(dut)[1] == (0, 16, 0)
+
+    # media that cannot zero it: it stays, and goes later
+    b.media_error = True
+    await b.run(0x0D, WRITE_FAULT, nsid=2, dw10=1)
+    assert table(dut) == {1: (0, 16, 0), 2: (8192, SECTORS - 16, 0)} and dut.ctl_run.value == 1
+    b.media_error = False
+    # a reset while the media is at it: as before, and the command has no completion
+    b.media_cycles = 20_000
+    before = len(b.media)
+    await b.send(0x0D, nsid=2, dw10=1)
+    await b.until(lambda: len(b.media) > before, 5000, "media command")
+    await b.disable()
+    await b.enable()
+    b.media_cycles = 100
+    assert b.completions == [] and (await b.identify(0x10))[:8] == struct.pack("<II", 1, 2)
+    ids = (await b.identify(0x11, nsid=1))[104:128], await b.identify(3, nsid=1)
+    b.media.clear()
+    await b.run(0x0D, nsid=NSID_ALL, dw10=1)
+    assert b.media == [(1, 0, 8192), (0, 0, 0), (1, 8192, (PAGES - 2) * 4096), (0, 0, 0)] and table(dut) == {}
+
+    # first fit, and identifiers that no namespace of this number has had
+    assert [await create(b, 8), await create(b, 16)] == [1, 2]
+    await b.run(0x0D, nsid=1, dw10=1)
+    await create(b, SECTORS - 16, NO_ROOM)  # in one piece
+    assert await create(b, 9) == 1
+    await attach(b, 1)
+    await attach(b, 2)
+    assert table(dut) == {1: (3 * 4096, 9, 0), 2: (4096, 16, 0)}
+    assert (await b.identify(0, nsid=1))[104:128] != ids[0] and await b.identify(3, nsid=1) != ids[1]
+    assert not any((await b.identify(0, nsid=1))[120:128]), "no EUI-64"
+    await FallingEdge(dut.clk)
+    dut.rst.value = 1
+    dut.cc.value = 0
+    await ClockCycles(dut.clk, 4)
+    await FallingEdge(dut.clk)
+    dut.rst.value = 0
+    await b.enable()
+    assert table(dut) == whole
+
+
+@cocotb.test()
+async def namespace_notices(dut):
+    """Changed Namespace List and its event, if the host wants it."""
+    b = await started(dut, 13)
+    assert not any(await get_log(b, 4, 4096))
+    aer = [await b.send(0x0C) for _ in range(3)]
+    await attach(b, 1, detach=1)
+    await b.asleep()
+    assert not b.completions, "not asked for"
+    assert await get_log(b, 4, 8) == struct.pack("<II", 1, 0) and not any(await get_log(b, 4, 4096))
+    await b.run(0x09, dw10=0xB, dw11=1 << 8)
+    await b.run(0x0D, nsid=1, dw10=1)  # not attached: nobody sees a difference
+    assert [await create(b, 8), await create(b, 8)] == [1, 2]
+    await b.asleep()
+    assert not b.completions and not any(await get_log(b, 4, 4096))
+    await attach(b, 2)
+    await b.until(lambda: len(b.completions) == 1)
+    event = b.completions.pop()
+    assert event.status == OK and event.cid in aer and event.dw0 == 0x040002, "notice, attributes, log 4"
+    await attach(b, 1)  # masked until the log has been read, but in it
+    await b.asleep()
+    assert not b.completions and await get_log(b, 4, 12, rae=1) == struct.pack("<III", 1, 2, 0)
+    await attach(b, 1, detach=1)
+    await b.asleep()
+    assert not b.completions and await get_log(b, 4, 4096) == struct.pack("<III", 1, 2, 0).ljust(4096, b"\0")
+    for what in ("format", "delete"):
+        if what == "format":
+            await b.run(0x80, nsid=2, dw10=0)  # as it was: no change
+            await b.asleep()
+            assert not b.completions and not any(await get_log(b, 4, 64))
+            cid = await b.send(0x80, nsid=2, dw10=1)
+        else:
+            cid = await b.send(0x0D, nsid=2, dw10=1)
+        assert (await b.result(cid)).status == OK
+        await b.until(lambda: len(b.completions) == 1, what=what)
+        assert b.completions.pop().dw0 == 0x040002
+        assert (await get_log(b, 4, 64)) == struct.pack("<I", 2).ljust(64, b"\0")
+    # with no request it waits; a reset forgets it and the list
+    await attach(b, 1)
+    await b.asleep()
+    assert not b.completions
+    assert (await b.result(await b.send(0x0C))).dw0 == 0x040002
+    await b.disable()
+    await b.enable()
+    assert not any(await get_log(b, 4, 4096))
+    await get_log(b, 4, 64, BAD_NS, nsid=1)
+    # one that waits is taken back when the log is read first
+    await b.run(0x09, dw10=0xB, dw11=1 << 8)
+    await attach(b, 1, detach=1)
+    assert u(await get_log(b, 4, 4), 0, 4) == 1
+    await b.send(0x0C)
+    await b.asleep()
+    assert not b.completions
 
 
 @cocotb.test()
@@ -945,7 +1176,7 @@ async def many_at_once(dut):
         sent = []
         for _ in range(25):
             opcode = rng.choice((0x02, 0x06, 0x08, 0x09, 0x0A, 0x18, 0x7F, rng.randrange(256)))
-            if opcode in (0x0C, 0x80):
+            if opcode in (0x0C, 0x0D, 0x80):
                 continue
             sent.append(await b.send(
                 opcode, nsid=rng.choice((0, 1, 2, NSID_ALL)), prp1=rng.randrange(1 << 20) & ~3,
