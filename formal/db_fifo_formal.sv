@@ -78,9 +78,8 @@ module db_fifo_formal #(
       if (inside_q && ahead_q == '0 && m_valid) assert (m_data == value_q);
       if (level == '0) assert (!m_valid);
       // how it comes about
-      assert (dut.stored_q == level - front);
-      assert (dut.wptr_q - dut.rptr_q == dut.stored_q[AW-1:0]);
-      assert (dut.stored_q <= (AW + 1)'(DEPTH));
+      assert (dut.stored == (level != front));
+      assert (dut.wptr_q - dut.rptr_q == AW'(level - front));
       assert (level >= front);
       if (AROUND && DEPTH <= 64 && level != '0) assert (m_valid);
       if (inside_q) begin
@@ -110,7 +109,7 @@ module db_fifo_formal #(
     assert (empty_q <= 2'd2);
     if (AROUND) begin
       if (empty_q == 2'd2) assert (behind);
-      if (empty_q == 2'd1 && !m_valid && level != '0) assert (behind || dut.stored_q != '0);
+      if (empty_q == 2'd1 && !m_valid && level != '0) assert (behind || dut.stored);
     end else begin
       if (empty_q == 2'd1) assert (m_valid || behind);
       if (empty_q == 2'd2) assert (m_valid);

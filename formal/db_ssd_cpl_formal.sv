@@ -260,8 +260,7 @@ module db_ssd_cpl_formal
       // parking
       assert (count_q <= CMDS);
       assert ({1'b0, count_q} == {1'b0, dut.park_level} + 4'(at_work));
-      assert (dut.i_park.stored_q == dut.park_level - 3'(dut.park_valid));
-      assert (2'(dut.i_park.wptr_q - dut.i_park.rptr_q) == dut.i_park.stored_q[1:0]);
+      assert (2'(dut.i_park.wptr_q - dut.i_park.rptr_q) == 2'(dut.park_level - 3'(dut.park_valid)));
       assert (dut.park_valid == (dut.park_level != 3'd0));
       assert (dut.back_q <= dut.park_level);
       for (int i = 0; i < PARK; i++) begin

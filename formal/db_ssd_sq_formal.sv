@@ -176,7 +176,7 @@ module db_ssd_sq_formal
   for (genvar i = 0; i < 4; i++) begin : g_list
     always_comb if (started_q && !rst) begin
       assert (dut.g_list[i].i_list.level_q == 3'(dut.list_valid[i]));
-      assert (dut.g_list[i].i_list.stored_q == '0);
+      assert (!dut.g_list[i].i_list.stored);
       if (dut.list_valid[i]) assert (dut.list_head[i]);
     end
   end

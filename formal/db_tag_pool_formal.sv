@@ -71,7 +71,6 @@ module db_tag_pool_formal #(
       if ((TW + 1)'(t) >= dut.fresh_q) assert (!out_q[t]);
     end
     assert (dut.i_back.m_valid_q == (level != '0));
-    assert (dut.i_back.stored_q == level - (TW + 1)'(dut.i_back.m_valid_q));
-    assert (TW'(dut.i_back.wptr_q - dut.i_back.rptr_q) == dut.i_back.stored_q[TW-1:0]);
+    assert (TW'(dut.i_back.wptr_q - dut.i_back.rptr_q) == TW'(level - (TW + 1)'(dut.i_back.m_valid_q)));
   end
 endmodule

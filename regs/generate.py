@@ -25,7 +25,7 @@ BUSES = {
     "db_nvme": ["passthrough"],
     "db_ssd_fw": ["passthrough"],
     "db_csd": ["passthrough"],
-    "db_host": ["axi4-lite-flat", "--rt-read-response"],
+    "db_host": ["axi4-lite-flat", "--rt-read-fanin", "--rt-read-response"],
 }
 """The SystemRDL files and the bus of each one's RTL."""
 BLOCKS = tuple(BUSES)

@@ -33,13 +33,13 @@ module db_fifo #(
     $error("%m: WIDTH must be at least 1 (is %0d), DEPTH a power of two of at least 2 (is %0d)", WIDTH, DEPTH);
   end
 
-  logic [AW:0]      level_q;
-  logic [AW:0]      stored_q;  // words in the RAM itself
+  logic [AW:0]      level_q, level_up, level_down;
   logic [AW-1:0]    wptr_q, rptr_q;
   logic             m_valid_q;
   logic [WIDTH-1:0] m_data_q;
 
   logic push, pop, out_free, around, ram_we, ram_re;
+  logic stored;                // a word is in the RAM itself: more are inside than in front of it
   logic behind_valid;          // a word read from the RAM, behind the output register
   logic [WIDTH-1:0] behind_data;
 
@@ -54,8 +54,9 @@ module db_fifo #(
   if (BLOCK_RAM) begin : g_bram
     logic behind_q;
     assign behind_valid = behind_q;
-    assign ram_re       = stored_q != '0 && (!behind_q || out_free);
-    assign around       = AROUND && stored_q == '0 && !behind_q && out_free;
+    assign stored       = level_q[AW:2] != '0 || level_q[1:0] > {m_valid_q && behind_q, m_valid_q ^ behind_q};
+    assign ram_re       = stored && (!behind_q || out_free);
+    assign around       = AROUND && !stored && !behind_q && out_free;
     db_ram_sdp #(.WIDTH(WIDTH), .DEPTH(DEPTH)) i_ram (
         .clk, .we(ram_we), .waddr(wptr_q), .wdata(s_data), .re(ram_re), .raddr(rptr_q), .rdata(behind_data)
     );
@@ -66,7 +67,9 @@ module db_fifo #(
     end
   end else begin : g_lutram
     logic [WIDTH-1:0] mem_q[DEPTH];
-    assign behind_valid = stored_q != '0;
+    // What finds the FIFO empty goes around the RAM, so with AROUND the output register has the only word.
+    assign stored       = level_q[AW:1] != '0 || (!AROUND && level_q[0] && !m_valid_q);
+    assign behind_valid = stored;
     assign behind_data  = mem_q[rptr_q];
     assign ram_re       = behind_valid && out_free;
     assign around       = AROUND && !behind_valid && out_free;
@@ -75,11 +78,15 @@ module db_fifo #(
 
   assign ram_we = push && !around;
 
+  // Valid and ready come late: both neighbours of the level are there before, so that no adder follows them. Said with
+  // AND and OR, as of a multiplexer of two sums yosys makes one adder behind the choice.
+  assign level_up   = level_q + 1'b1;
+  assign level_down = level_q - 1'b1;
+
   always_ff @(posedge clk) begin
     if (ram_we) wptr_q <= wptr_q + 1'b1;
     if (ram_re) rptr_q <= rptr_q + 1'b1;
-    if (ram_we != ram_re) stored_q <= ram_we ? stored_q + 1'b1 : stored_q - 1'b1;
-    if (push != pop) level_q <= push ? level_q + 1'b1 : level_q - 1'b1;
+    if (push != pop) level_q <= ({(AW + 1){push}} & level_up) | ({(AW + 1){!push}} & level_down);
     if (out_free) begin
       m_valid_q <= behind_valid || (push && around);
       m_data_q  <= (behind_valid || !AROUND) ? behind_data : s_data;
@@ -87,7 +94,6 @@ module db_fifo #(
     if (rst) begin
       wptr_q    <= '0;
       rptr_q    <= '0;
-      stored_q  <= '0;
       level_q   <= '0;
       m_valid_q <= 1'b0;
     end

@@ -203,8 +203,9 @@ module db_host_nvme
     endcase
   end
 
-  // The question is put a cycle after the step began, so that the table ends in registers.
-  logic        ask, ask_q, dword_ready_q;
+  // The question is put a cycle after the step began, so that the table ends in registers. What is valid is a register
+  // too, high while ask is and the kind fits: others' ready depends on it.
+  logic        ask, ask_q, acc_valid_q, cmd_valid_q, buf_valid_q, leave;
   kind_e       kind_q;
   logic        wr_q;
   logic [ 7:0] addr_q;
@@ -214,17 +215,23 @@ module db_host_nvme
     wr_q   <= wr;
     addr_q <= addr;
     m_acc  <= '{op: wr ? ACC_MEM_WR : ACC_MEM_RD, addr: 24'(addr), be: 4'hf, wdata: wdata};
-    if (rst || start || stop || state_q != ASK || step_q == STEP_OFF) ask_q <= 1'b0;
-    if (rst || start || stop || state_q != ASK || step_q == STEP_OFF || kind != REG) m_acc <= acc_t'('0);
+    if (leave) ask_q <= 1'b0;
+    if (leave || kind != REG) m_acc <= acc_t'('0);
+    acc_valid_q <= !leave && kind == REG && !(acc_valid_q && m_acc_ready);
+    buf_valid_q <= !leave && kind == BUFFER && !(buf_valid_q && s_abuf_ready);
+    cmd_valid_q <= !leave && ask && kind_q == COMMAND && !(cmd_valid_q && m_cmd_ready);  // a dword each other cycle
   end
+  assign leave       = rst || start || stop || state_q != ASK || step_q == STEP_OFF;
   assign ask         = state_q == ASK && ask_q;
-  assign m_acc_valid = ask && kind_q == REG;
-  assign m_abuf      = '{en: ask && kind_q == BUFFER, we: 1'b0, addr: 11'(addr_q), wdata: '0};
-  assign m_cmd_valid = ask && kind_q == COMMAND && dword_ready_q;
+  assign m_acc_valid = acc_valid_q;
+  assign m_abuf      = '{en: buf_valid_q, we: 1'b0, addr: 11'(addr_q), wdata: '0};
+  assign m_cmd_valid = cmd_valid_q;
+  assert property (@(posedge clk) disable iff (rst) m_acc_valid == (ask && kind_q == REG));
+  assert property (@(posedge clk) disable iff (rst) m_abuf.en == (ask && kind_q == BUFFER));
+  assert property (@(posedge clk) disable iff (rst) !m_cmd_valid || (ask && kind_q == COMMAND));
   always_ff @(posedge clk) m_clear <= step_q >= STEP_WAIT_OFF && step_q <= STEP_ENABLE;
 
   always_ff @(posedge clk) begin : p_sqe
-    dword_ready_q <= ask && kind_q == COMMAND && !(m_cmd_valid && m_cmd_ready);
     unique case (s_cmd_index)
       4'd0:    m_cmd_data <= 32'(opc);
       4'd1:    m_cmd_data <= cdw1;

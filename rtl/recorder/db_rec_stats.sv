@@ -91,7 +91,7 @@ module db_rec_stats
     START, ROOM, SIZE, LIMIT, ZERO_E, ZERO_D, ZERO_P,       // a chunk begins
     BASE, LEFT, DONE, CUT, ISSUE,                           // its next trim or read
     BACK, NUM, PEAK, BUCKET, ERROR, COUNT,                  // a status, lost blocks
-    RUNS, RUN_END, RUN_MORE, RUN_FIRST, RUN_WHY, RUN_ADD    // blocks are marked
+    RUNS, RUN_END, RUN_PICK, RUN_MORE, RUN_FIRST, RUN_WHY, RUN_ADD  // blocks are marked
   } state_e;
   state_e           state_q, state_d;
   logic             phase_q;                 // 0: word is read, 1: it is there
@@ -101,7 +101,7 @@ module db_rec_stats
   logic             first_q;                 // never wiped since rst
   logic [31:0]      x_q, b_q, word, value, sum, b_sum;
   logic             read_q;                  // chunk of the read engine, not of the capture
-  logic             bad_q, marks_q, timed_q, counts_q, adjacent_d, us_done;
+  logic             bad_q, marks_q, timed_q, counts_q, adjacent_q, us_done;
   logic [31:0]      us;
   logic [4:0]       us_bucket;
   logic [3:0]       why_q;
@@ -111,6 +111,7 @@ module db_rec_stats
 
   // ------------------------------------------------------------------ per drive
   logic [N_DRIVES-1:0] cap_q, ctrim_q, cstarted_q, cload_q, cdone_q, stop_q, rd_q, rall_q, rstarted_q, rdone_q, busy_q;
+  logic [N_DRIVES-1:0] want_q;               // a chunk of the capture is to begin, a cycle ago
   logic [8:0]          count_q[N_DRIVES];    // reads and trims without status
   assign capturing = cap_q;
   assign trimming  = ctrim_q;
@@ -123,6 +124,8 @@ module db_rec_stats
   // What is seen of the drive at hand.
   db_host_pkg::block_status_t st;
   logic [31:0] v_next, v_total;
+  logic [19:0] v_next_down;
+  assign v_next_down = v_next[31:12] - 1'b1;
   logic [11:0] v_out, v_lost;
   always_comb begin
     v1 = '0;
@@ -139,15 +142,16 @@ module db_rec_stats
   // ------------------------------------------------------------------ which job
   logic idle, j_reg, j_wipe, j_event, j_lost, j_status, j_cap, j_trimmed, j_capend, j_read, j_readend, j_issue, j_any;
   logic own, look_q;  // at rest: a cycle to look for a job (high only in IDLE), one to go on to the next drive
-  assign idle      = look_q;
-  assign j_wipe    = idle && first_q;
-  assign j_reg     = idle && !j_wipe && reg_valid;
-  assign j_event   = idle && !j_wipe && !j_reg && ev_valid;
-  assign own       = idle && !j_wipe && !j_reg && !j_event;
+  logic look_wipe_q;  // the same, the job is a wipe
+  assign idle      = look_q || look_wipe_q;
+  assign j_wipe    = look_wipe_q;
+  assign j_reg     = look_q && reg_valid;
+  assign j_event   = look_q && !reg_valid && ev_valid;
+  assign own       = look_q && !reg_valid && !ev_valid;
   assign j_lost    = own && lost_valid[v_q];
   assign j_status  = own && !lost_valid[v_q] && s_axis_status_tvalid[v_q] && !flush[v_q];
   assign j_any     = own && !lost_valid[v_q] && !s_axis_status_tvalid[v_q] && !flush[v_q];
-  assign j_cap     = j_any && data_enable[v_q] && !cstarted_q[v_q] && !cap_q[v_q] && (up[v_q] || dead[v_q]);
+  assign j_cap     = j_any && want_q[v_q];
   assign j_trimmed = j_any && ctrim_q[v_q] && (!up[v_q] || (busy_q[v_q] && count_q[v_q] == '0));
   assign j_capend  = j_any && cap_q[v_q] && !ctrim_q[v_q] && (fin[v_q] || stop_q[v_q]) && quiet[v_q] &&
                      v_out == '0 && !j_cap;
@@ -229,15 +233,17 @@ module db_rec_stats
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      IDLE: begin
-        if (j_wipe || j_cap) state_d = WIPE;
-        else if (j_reg) state_d = REG;
-        else if (j_event) state_d = ev_format ? RUNS : NUM;
-        else if (j_lost) state_d = BACK;
-        else if (j_status) state_d = st_kind == K_TRIM ? (st.status != '0 ? ERROR : IDLE) : NUM;
-        else if (j_read) state_d = START;
-        else if (j_issue) state_d = BASE;
-      end
+      IDLE:
+        unique case (1'b1)  // at most one job is there
+          j_wipe, j_cap: state_d = WIPE;
+          j_reg:         state_d = REG;
+          j_event:       state_d = ev_format ? RUNS : NUM;
+          j_lost:        state_d = BACK;
+          j_status:      state_d = st_kind == K_TRIM ? (st.status != '0 ? ERROR : IDLE) : NUM;
+          j_read:        state_d = START;
+          j_issue:       state_d = BASE;
+          default:       ;
+        endcase
       REG:     if (reg_ready) state_d = IDLE;
       WIPE:    if (wipe_q == wipe_end_q) state_d = first_q ? IDLE : START;
       START:   state_d = ROOM;
@@ -259,8 +265,9 @@ module db_rec_stats
       ERROR:   state_d = counts_q ? COUNT : IDLE;
       COUNT:   state_d = marks_q ? RUNS : IDLE;
       RUNS:    state_d = RUN_END;
-      RUN_END: state_d = adjacent_d ? (runs_q > 5'(RUNS_MAX) ? IDLE : RUN_MORE) :
-                         runs_q < 5'(RUNS_MAX) ? RUN_FIRST : RUN_ADD;
+      RUN_END: state_d = RUN_PICK;
+      RUN_PICK: state_d = adjacent_q ? (runs_q > 5'(RUNS_MAX) ? IDLE : RUN_MORE) :
+                          runs_q < 5'(RUNS_MAX) ? RUN_FIRST : RUN_ADD;
       RUN_MORE: state_d = IDLE;
       RUN_FIRST: state_d = RUN_WHY;
       RUN_WHY: state_d = RUN_ADD;
@@ -268,10 +275,11 @@ module db_rec_stats
       default: state_d = IDLE;
     endcase
   end
-  assign adjacent_d = word == b_q && runs_q != '0;
 
   always_ff @(posedge clk) begin
-    look_q <= state_q == IDLE && !look_q && !wipe;
+    if (state_q == RUN_END) adjacent_q <= word == b_q && runs_q != '0;
+    look_q      <= state_q == IDLE && !idle && !wipe && !first_q;
+    look_wipe_q <= state_q == IDLE && !idle && !wipe && first_q;
     if (state_q == IDLE) phase_q <= 1'b0;
     else phase_q <= !phase_q;
     if (idle || phase_q) state_q <= state_d;
@@ -306,7 +314,7 @@ module db_rec_stats
         timed_q  <= st_kind == K_WRITE;
         read_q   <= st_kind inside {K_READ, K_RTRIM};
         x_q      <= st_kind == K_WRITE ? 32'(done_blocks) : 32'(st.tag[13:0]);
-        b_q      <= {v_next[31:12] - 20'(st.tag[11:0] >= v_next[11:0]), st.tag[11:0]};
+        b_q      <= {st.tag[11:0] >= v_next[11:0] ? v_next_down : v_next[31:12], st.tag[11:0]};
       end
       if (j_reg && reg_all) v_q <= '0;
       if (j_wipe) wipe_q <= '0;
@@ -347,6 +355,7 @@ module db_rec_stats
       state_q <= IDLE;
       phase_q <= 1'b0;
       look_q  <= 1'b0;
+      look_wipe_q <= 1'b0;
       v_q     <= '0;
       first_q <= 1'b1;
     end
@@ -367,6 +376,7 @@ module db_rec_stats
 
   always_ff @(posedge clk) begin
     for (int i = 0; i < int'(N_DRIVES); i++) begin
+      want_q[i] <= data_enable[i] && !cstarted_q[i] && !cap_q[i] && (up[i] || dead[i]);
       if (!data_enable[i]) cstarted_q[i] <= 1'b0;
       if (!cap_q[i]) stop_q[i] <= 1'b0;
       else if (!data_enable[i]) stop_q[i] <= 1'b1;

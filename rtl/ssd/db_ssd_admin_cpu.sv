@@ -7,7 +7,7 @@
 // `asleep` says that the processor has stopped: no access for 16 cycles after `sleep`, and irq low.
 //
 // Registers are written in whole words only.
-// Latency: 2 cycles an access, RAM or register; more while the copy engine holds the RAM port.
+// Latency: 2 cycles an access, RAM or register, 4 the extension; more while the copy engine holds the RAM port.
 module db_ssd_admin_cpu #(
   parameter int RAM_BYTES = 65536  // power of two, 32768..1048576
 ) (
@@ -30,7 +30,7 @@ module db_ssd_admin_cpu #(
   output logic [8:0]  reg_addr,      // bytes
   output logic [31:0] reg_wdata,
   input  logic [31:0] reg_rdata,
-  // extension: as registers, with the same reg_wr and reg_wdata
+  // extension: as registers, with the same reg_wr and reg_wdata; a cycle later
   output logic        ext_req,
   output logic [11:0] ext_addr,      // bytes
   input  logic [31:0] ext_rdata
@@ -41,6 +41,8 @@ module db_ssd_admin_cpu #(
   logic        sleep_q;
   logic [4:0]  still_q;              // cycles without an access, saturates at 16
   logic        cpu_rst_n;
+  logic        ext, ext_answer_q;    // extension accessed; its answer is in ext_rdata_q
+  logic [31:0] ext_rdata_q;
 
   picorv32 #(
     .ENABLE_COUNTERS      (1'b0),
@@ -90,7 +92,7 @@ module db_ssd_admin_cpu #(
   assign ram_addr  = mem_addr[19:2];
   assign ram_wdata = mem_wdata;
   assign reg_req   = mem_valid && !mem_ready_q && is_reg && !mem_addr[28];
-  assign ext_req   = mem_valid && !mem_ready_q && is_reg && mem_addr[28];
+  assign ext       = mem_valid && !mem_ready_q && is_reg && mem_addr[28];
   assign reg_wr    = mem_wstrb != 4'd0;
   assign reg_addr  = {mem_addr[8:2], 2'b00};
   assign ext_addr  = {mem_addr[11:2], 2'b00};
@@ -103,17 +105,23 @@ module db_ssd_admin_cpu #(
 
   always_ff @(posedge clk) begin
     cpu_rst_n   <= !rst;
-    mem_ready_q <= reg_req || ext_req || (ram_en && ram_ready);
+    mem_ready_q <= reg_req || ext_answer_q || (ram_en && ram_ready);
     is_reg_q    <= is_reg;
-    if (reg_req || ext_req) reg_rdata_q <= ext_req ? ext_rdata : reg_rdata;
+    if (reg_req || ext_answer_q) reg_rdata_q <= ext_answer_q ? ext_rdata_q : reg_rdata;
+    // Address and data stay until mem_ready_q.
+    ext_req      <= ext && !ext_req && !ext_answer_q;
+    ext_answer_q <= ext_req;
+    ext_rdata_q  <= ext_rdata;
     if (irq) sleep_q <= 1'b0;
     else if (sleep) sleep_q <= 1'b1;
     if (mem_valid || !sleep_q) still_q <= '0;
     else if (!still_q[4]) still_q <= still_q + 5'd1;
     if (rst) begin
-      mem_ready_q <= 1'b0;
-      sleep_q     <= 1'b0;
-      still_q     <= '0;
+      mem_ready_q  <= 1'b0;
+      ext_req      <= 1'b0;
+      ext_answer_q <= 1'b0;
+      sleep_q      <= 1'b0;
+      still_q      <= '0;
     end
   end
 

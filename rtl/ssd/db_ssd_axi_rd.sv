@@ -60,7 +60,7 @@ module db_ssd_axi_rd #(
   logic [BURST_LG-1:0] off_d;
   logic [31:0]        left_d;
   logic [BURST_LG:0]  to_edge, burst_q;     // bytes
-  logic [CW-1:0]      burst_rows, reserved_q;
+  logic [CW-1:0]      burst_rows, go_rows_q, reserved_q, reserved;
   logic               last_d, last_q, known_q, offered_q, room_q, go, go_q, go_last_q, pop;
   logic               meta_ready, meta_valid, meta_last;
   logic [$clog2(ROWS):0]   row_level;
@@ -68,7 +68,8 @@ module db_ssd_axi_rd #(
 
   // The next burst is worked out in the cycle after the one before it has left: bursts go every other cycle. Once
   // offered, a burst stays, also when stop comes. room_q: what was reserved a cycle ago leaves room for a whole burst;
-  // that burst was not requested in that cycle, as known_q says.
+  // that burst was not requested in that cycle, as known_q says. The arbiter's ready is late, so the rows of a burst
+  // are added in the cycle after it (go_rows_q).
   assign off_d      = busy_q ? addr_q[BURST_LG-1:0] : s_cmd_addr[BURST_LG-1:0];
   assign left_d     = busy_q ? left_q : s_cmd_bytes;
   assign to_edge    = (BURST_LG + 1)'(BURST_BYTES) - {1'b0, off_d};
@@ -80,12 +81,13 @@ module db_ssd_axi_rd #(
   assign go         = m_ar_valid && m_ar_ready;
   assign s_cmd_ready = !busy_q;
   assign pop        = m_axis_tvalid && m_axis_tready;
+  assign reserved   = reserved_q + go_rows_q;
 
   always_ff @(posedge clk) begin
     last_q  <= last_d;
     burst_q <= last_d ? left_d[BURST_LG:0] : to_edge;
     known_q   <= !go;
-    room_q    <= reserved_q <= CW'(ROWS - BURST_BYTES / ROW_BYTES);
+    room_q    <= reserved <= CW'(ROWS - BURST_BYTES / ROW_BYTES);
     offered_q <= m_ar_valid && !m_ar_ready;
     if (go) begin
       addr_q     <= addr_q + ADDR_W'(burst_q);
@@ -100,10 +102,12 @@ module db_ssd_axi_rd #(
     end
     go_q       <= go && !rst;
     go_last_q  <= last_q;
-    reserved_q <= go ? reserved_q + (burst_rows - CW'(pop)) : reserved_q - CW'(pop);
+    go_rows_q  <= go ? burst_rows : '0;
+    reserved_q <= reserved - CW'(pop);
     if (rst) begin
       offered_q  <= 1'b0;
       busy_q     <= 1'b0;
+      go_rows_q  <= '0;
       reserved_q <= '0;
     end
   end
@@ -120,7 +124,7 @@ module db_ssd_axi_rd #(
   assign m_axis_tlast = row_rlast && meta_last;
 
   // All that was asked for is in the buffer.
-  assign quiet = !(busy_q && (!stop || offered_q)) && reserved_q == CW'(row_level);
+  assign quiet = !(busy_q && (!stop || offered_q)) && !go_q && reserved_q == CW'(row_level);
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) begin

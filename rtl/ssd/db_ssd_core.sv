@@ -591,13 +591,16 @@ module db_ssd_core
     .s_post_len_dw(post_len_dw), .s_post_data(post_data));
 
   // ---- quiet: nothing is outstanding at host or media. idle: nothing moves either, for some cycles
-  logic       busy;
+  logic       busy, busy_q;  // busy_q: a cycle ago, as busy comes from everywhere
   logic [4:0] calm_q;
+  localparam logic [4:0] CALM = 5'd30;
   always_ff @(posedge clk) begin
     dp_quiet <= dma_quiet && rp_quiet && wp_quiet && !m_axi_arvalid;
-    calm_q   <= busy ? '0 : (&calm_q ? calm_q : calm_q + 1'b1);
+    busy_q   <= busy;
+    calm_q   <= busy_q ? '0 : (calm_q == CALM ? calm_q : calm_q + 1'b1);
     if (rst) begin
       dp_quiet <= 1'b0;
+      busy_q   <= 1'b1;
       calm_q   <= '0;
     end
   end
@@ -605,7 +608,7 @@ module db_ssd_core
                 !wp_idle || !dma_idle || !cpu_idle || sqe_valid || rc_valid || wc_valid || adm_valid ||
                 scpl_valid != '0 || acpl_valid || cpl_valid || err_valid || msix_valid ||
                 fwp_valid || qc_valid || mc_busy_q || dp_rst || fn_rst || ctl_dp_rst || s_axis_rc_tvalid || !op_idle;
-  assign idle    = &calm_q && !s_axis_cq_tvalid && cpu_idle;
+  assign idle    = calm_q == CALM && !busy_q && !s_axis_cq_tvalid && cpu_idle;
   assign wake_us = (ic_wake_us < fw_wake_us) ? ic_wake_us : fw_wake_us;
 
   // ---- statistics

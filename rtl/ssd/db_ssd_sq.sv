@@ -368,8 +368,9 @@ module db_ssd_sq
     if (rst) m_req_valid <= 1'b0;
   end
 
+  // A queue without credit has some a cycle later, so idle does not look at credit.
   assign idle = state_q == ST_IDLE && !m_req_valid && !done1_q &&
-                !(run && ((listed_q[0] && admin_free_q != 7'd0) || (any && free_q != 9'd0))) &&
-                !reload && !s_db_valid && !s_qc_valid;
+                !(run && ((listed_q[0] && admin_free_q != 7'd0) || (list_valid != 4'd0 && free_q != 9'd0))) &&
+                !s_db_valid && !s_qc_valid;
 
 endmodule
