@@ -199,7 +199,7 @@ def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> Rtl
     if "compute" in only:
         folders += [file.parent for _, _, file in operator_folders()]
     if generated and generated.is_dir():
-        packages += sorted(generated.glob("*_pkg.sv"))
+        packages = [*sorted(generated.glob("*_pkg.sv")), *packages]  # they need none of ours
         folders.append(generated)
     return RtlSources(packages, folders, [paths.picorv32()])
 
@@ -272,13 +272,13 @@ def verilator() -> list[str]:
 
 
 def regs() -> Path:
-    """What is generated from regs/*.rdl: rtl/*.sv, c/*.h, md/*.md in the returned folder."""
+    """What is generated from regs/*.rdl: rtl/*.sv, c/*.h, md/*.md, json/*.json in the returned folder."""
     folder = paths.ROOT / "regs"
-    sources = [*folder.glob("*.rdl"), folder / "generate.py"]
+    sources = [*folder.glob("*.rdl"), folder / "register_map.py", folder / "generate.py"]
     if not sources[-1].exists():
         raise UserError("regs/generate.py is missing: this clone is not complete")
     operators = [(name, code) for name, code, _ in operator_folders()]
-    tools = version("peakrdl", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown")
+    tools = version("peakrdl", "systemrdl-compiler", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown")
     key = (hash_files(sources), operators, OPERATOR_CHAIN, tools)
 
     def make(out: Path) -> None:

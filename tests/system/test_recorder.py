@@ -12,7 +12,7 @@ from doorbell import build
 from doorbell.host_sim import Latency, ModelDrive
 from doorbell.paths import RTL
 from doorbell.record import simulator_params, traffic, write_limit
-from doorbell.recorder_sim import BLOCK, COMPLETED, DATA_ENABLE, RESET, RecorderSim
+from doorbell.recorder_sim import BLOCK, RecorderSim
 
 pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 MB = 1 << 20
@@ -112,7 +112,7 @@ def test_failing_drive(how: str) -> None:
             sim.run(20_000)
             sim.link(True, 1)
         elif how == "reset":
-            sim.set("Control", RESET | DATA_ENABLE, 1)
+            sim.set("Control", {"Reset": 1, "DataEnable": 1}, 1)
         finish(sim)
         runs = sim.runs(1)
         marked = {b for run in runs for b in range(run.first, run.first + run.count)}
@@ -210,7 +210,7 @@ def test_registers_during_capture() -> None:
             assert sim.host_get(drive, 0) == 0  # answered, although the hosts have no registers
             sim.host_set(1 - drive, 4, 3)
             accesses += 1
-        assert accesses > 50 and on_drives(sim, 0, each) == data and sim.get("Status") & COMPLETED
+        assert accesses > 50 and on_drives(sim, 0, each) == data and sim.get("Status", field="Completed")
         assert not sim.errors()
 
 

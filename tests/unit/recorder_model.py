@@ -29,6 +29,7 @@ class Drive:
     up: bool = True
     dead: bool = False
     latency: Callable[[], int] = lambda: 50
+    reported: Callable[[int], int] = lambda latency: latency  # what the host says that it was
     status_of: Callable[[int, int, int], int] = lambda op, block, count: 0  # op, first 4 KiB block, 4 KiB blocks
     mem: dict[int, bytes] = field(default_factory=dict)  # 4 KiB blocks
     cmds: list[tuple[int, int, int, int]] = field(default_factory=list)  # op, block, count, cycle
@@ -280,7 +281,7 @@ class Bench:
             if op == OP_TRIM:
                 x.trimmed.append((block, count))
             x.due = max(x.due, self.cycle + latency)
-            x.flight.append((x.due, tag, status, latency if op == OP_WRITE else 0))
+            x.flight.append((x.due, tag, status, x.reported(latency) if op == OP_WRITE else 0))
             if op == OP_READ:
                 for b in range(block, block + count):
                     data = bytes(BLOCK) if status else x.mem.get(b, bytes(BLOCK))
