@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates everything that comes from the SystemRDL files: `python regs/generate.py OUTDIR`.
 
-OUTDIR/rtl/*.sv   register blocks, each a package and a module (list the packages first); of db_recorder the package alone
+OUTDIR/rtl/*.sv   register blocks, each a package and a module (list the packages first); of db_recorder the package
 OUTDIR/c/*.h      C headers for firmware and drivers
 OUTDIR/md/*.md    reference pages
 OUTDIR/json/*     db_recorder's registers for Python
@@ -89,7 +89,8 @@ def reference(out: Path) -> str:
         pages.append(re.sub(r"</?p>", "", page).strip())
     return (
         "# Registers\n\nGenerated from `regs/*.rdl` by `python regs/generate.py --reference`. First what a host sees "
-        "in BAR 0, then what the\nfirmware sees, then the registers of the compute data path, of the host accelerator and of the recorder.\n\n"
+        "in BAR 0, then what the\nfirmware sees, then the registers of the compute data path, the host accelerator and "
+        "the recorder.\n\n"
         + "\n\n".join(pages) + "\n"
     )
 

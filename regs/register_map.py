@@ -156,8 +156,8 @@ def package(top: AddrmapNode, name: str, source: str) -> str:
                 lines.append(f"  localparam {kind} {key}_INIT = 32'h{value:x};")
             for field in child.fields():
                 for value, (identifier, _, _) in names_of(field).items():
-                    lines.append(f"  localparam logic [{field.width - 1}:0] "
-                                 f"{snake(field.inst_name).upper()}_{identifier.upper()} = {field.width}'d{value};")  # fmt: skip
+                    enum = f"{snake(field.inst_name)}_{identifier}".upper()
+                    lines.append(f"  localparam logic [{field.width - 1}:0] {enum} = {field.width}'d{value};")
     return "\n".join([*lines, "", "endpackage", ""])
 
 
@@ -229,13 +229,13 @@ def page(top: AddrmapNode) -> str:
                 head = "|||"
             for f in fields:
                 bits = f"{f.high}:{f.low}" if f.width > 1 else f"{f.low}"
-                reset = f.get_property("reset")
+                reset = "" if f.get_property("reset") is None else f"0x{f.get_property('reset'):x}"
                 what = text(f.get_property("desc"))
                 values = "; ".join(f"{v} {name}: {text(desc)}" for v, (_, name, desc) in names_of(f).items())
                 what += f": {values}" if values else ""
                 if is_word(child):
                     what = f"{text(child.get_property('name'))} ({what})"
-                lines.append(f"{head}{bits}|{f.inst_name}|{access(f)}|{'' if reset is None else f'0x{reset:x}'}|{what}|")
+                lines.append(f"{head}{bits}|{f.inst_name}|{access(f)}|{reset}|{what}|")
                 head = "|||"
     return "\n".join(lines) + "\n"
 
