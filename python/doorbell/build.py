@@ -308,7 +308,8 @@ def firmware() -> Path:
         raise UserError("fw/build.py is missing: this clone is not complete")
     headers = regs() / "c"
     used = {name for file in sources for name in re.findall(r'#include "(\w+\.h)"', file.read_text())}
-    key = (hash_files(sources), hash_files([h for h in headers.glob("*.h") if h.name in used], headers), version("ziglang"))
+    included = [h for h in headers.glob("*.h") if h.name in used]
+    key = (hash_files(sources), hash_files(included, headers), version("ziglang"))
 
     def make(out: Path) -> None:
         env = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
