@@ -81,8 +81,10 @@ class Recording:
         return found
 
 
-def simulator_params(drives: int) -> dict[str, int | str]:
-    return {**PARAMS, "N_DRIVES": drives, "STREAM_W": STREAM_W[drives]}
+def simulator_params(drives: int, buffer: int = 0) -> dict[str, int | str]:
+    """buffer: bytes of memory before the stream, a power of two."""
+    memory = {"BUFFER_LG": buffer.bit_length() - 1} if buffer else {}
+    return {**PARAMS, "N_DRIVES": drives, "STREAM_W": STREAM_W[drives], **memory}
 
 
 class Session:

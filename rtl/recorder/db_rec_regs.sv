@@ -67,7 +67,10 @@ module db_rec_regs
     input  logic [N_DRIVES-1:0]    reading,
     input  logic [N_DRIVES-1:0]    read_done,
     input  logic                   stat_drop,
-    input  logic                   stat_format
+    input  logic                   stat_format,
+    input  logic [28:0]            buffer_blocks,
+    input  logic                   buffer_bad_last,
+    input  logic                   buffer_error
 );
   localparam int unsigned DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   if (N_DRIVES < 1 || N_DRIVES > DRIVE_NUM || RESET_US < 1 || RESET_US > 1_000_000) begin : g_bad
@@ -268,8 +271,9 @@ module db_rec_regs
   own_shape_t        shape;
   own_drives_t       drives;
   own_trim_first_t   trim;
+  own_buffer_t       buffer;
   always_comb begin
-    {control, status, rcontrol, rstatus, shape, drives, trim} = '0;
+    {control, status, rcontrol, rstatus, shape, drives, trim, buffer} = '0;
     control.reset         = reset_q[d_q];
     control.initialise    = init_q[d_q] | up[d_q];
     control.data_enable   = enable_q[d_q];
@@ -288,6 +292,9 @@ module db_rec_regs
     drives.up             = 8'(up);
     drives.dead           = 8'(dead);
     trim.trim             = trim_q;
+    buffer.blocks         = buffer_blocks;
+    buffer.bad_last       = buffer_bad_last;
+    buffer.error          = buffer_error;
 
     live = '0;
     if (!ext_q) begin
@@ -308,6 +315,7 @@ module db_rec_regs
         6'(OWN_DRIVES_ADDR / 4):     live = drives;
         6'(OWN_MALFORMED_ADDR / 4):  live = format_q;
         6'(OWN_TRIM_FIRST_ADDR / 4): live = trim;
+        6'(OWN_BUFFER_ADDR / 4):     live = buffer;
         default: ;
       endcase
     end

@@ -125,6 +125,9 @@ def live(b: Bench, r: Reg) -> dict[str, int]:
     if r.kind == "Own.Drives":
         drives = list(enumerate(b.drives))
         return {"up": sum(int(x.up) << i for i, x in drives), "dead": sum(int(x.dead) << i for i, x in drives)}
+    if r.kind == "Own.Buffer":
+        ports = {name: getattr(b.dut, f"buffer_{name}") for name in ("blocks", "bad_last", "error")}
+        return {name: int(port.value) for name, port in ports.items()}
     return {}
 
 
@@ -216,6 +219,11 @@ async def lines(dut: Any) -> None:
             for r in rdl().values():
                 if r.there and r.kind.rpartition(".")[2] in ("Status", "Control", "Drives"):
                     await check(b, r, **live(b, r))
+    for name, values in (("bad_last", (1, 0)), ("error", (1, 0)), ("blocks", (1, 0x1ABCDEF0))):
+        for value in values:
+            getattr(dut, f"buffer_{name}").value = value
+            await b.wait(2)
+            await check(b, reg("Own.Buffer"), **live(b, reg("Own.Buffer")))
 
 
 @cocotb.test()
