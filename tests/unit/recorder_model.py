@@ -82,7 +82,8 @@ class Bench:
                      "s_axil_bready", "s_axil_rready", "data_drop_blocks", "m_axis_cmd_tready", "m_axis_wdata_tready",
                      "s_axis_rdata_tvalid", "s_axis_status_tvalid", "m_adm_ready", "s_adm_valid", "m_reg_ready",
                      "s_reg_valid", "s_fwd_valid", "m_axis_hostrecv_tready", "s_axil_awprot", "s_axil_arprot",
-                     "buffer_busy", "buffer_blocks", "buffer_bad_last", "buffer_error", "s_axil_wstrb", "s_axis_tdata", "s_axis_tlast", "s_axis_status_tdata", "s_axis_rdata_tdata"):
+                     "buffer_busy", "buffer_blocks", "buffer_bad_last", "buffer_error", "s_axil_wstrb", "s_axis_tdata",
+                     "s_axis_tlast", "s_axis_status_tdata", "s_axis_rdata_tdata"):
             getattr(d, name).value = 0
         d.phy_ready.value = (1 << self.n) - 1
         d.link_up.value = (1 << self.n) - 1

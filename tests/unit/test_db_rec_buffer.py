@@ -31,7 +31,7 @@ class Bench:
         self.sink = Sink(dut, self.rng, "m_axis_t", ("data", "last"))
         self.cycle = self.number = 0
         self.enable = self.capturing = self.stop = self.held = False
-        self.chunk = self.rows = self.left = 0  # blocks of the capture; rows of them taken; cycles until its begin or end
+        self.chunk = self.rows = self.left = 0  # blocks of the capture, rows taken, cycles until its begin or end
         self.given: list[int] = []  # rows of this capture: accepted, received
         self.taken: list[int] = []
         self.given_at: list[int] = []
