@@ -36,7 +36,8 @@ class Bench:
         self.taken: list[int] = []
         self.given_at: list[int] = []
         self.levels: deque[int] = deque([0, 0], maxlen=2)
-        self.inside = 0
+        self.inside = self.closed = 0
+        self.mid = self.shy = False  # inside a block at the source; the core is ready only when there is something
 
     async def start(self) -> None:
         d = self.dut
@@ -76,14 +77,20 @@ class Bench:
             assert int(d.drop.value) == (self.levels[0] >= DROP), "two cycles after the level"
             assert int(d.idle.value) == (self.inside == 0 and not int(d.data_enabled_out.value))
             self.levels.append(self.inside * WIDTH // 8)
-            busy = int(d.busy.value)
+            self.closed = 0 if int(d.taking.value) and int(d.enable.value) else self.closed + 1
+            if self.closed > 1 and not self.mid:
+                assert not int(d.data_enabled_out.value), "for the rest of a block at most"
+            busy, wanted = int(d.busy.value), int(d.enable.value)
             pops = int(d.i_fifo.m_axis_tvalid.value) and int(d.i_fifo.m_axis_tready.value)
             word = self.source.step()
             if not self.capturing:
                 self.sink.held = None  # what is on offer when a capture ends is taken back
+            shy = self.shy and not int(self.sink.valid.value)
             rows = self.rows + (self.sink.on and int(self.sink.valid.value))
-            got = self.sink.step(self.capturing and not self.held and rows < self.chunk * ROWS)
+            got = self.sink.step(self.capturing and not self.held and not shy and rows < self.chunk * ROWS)
             self.inside += bool(word) - bool(pops)
+            if word:
+                self.mid = not word[1]
             if word and (self.given or word[0] & 0xFFFF == 0):  # not the rest of a block of the capture before
                 self.given.append(word[0])
                 self.given_at.append(self.cycle)
@@ -93,7 +100,7 @@ class Bench:
                 self.rows += 1
             # the core
             whole = self.rows % ROWS == 0
-            if self.capturing and not self.enable and not busy:
+            if self.capturing and not wanted and not busy:
                 self.stop = True
             over = self.stop or self.rows == self.chunk * ROWS
             if self.left:
@@ -147,6 +154,37 @@ async def stopped_by_software(dut: Any) -> None:
 
 
 @cocotb.test()
+async def stopped_at_the_first_row(dut: Any) -> None:
+    """DataEnable falls some cycles around a block's first row, the rest comes long after: it is still recorded."""
+    b = Bench(dut, 4)
+    await b.start()
+    b.stalls(0, 0, 0)
+    accepted = 0
+    for when in range(-3, 6):
+        b.source.queue.clear()
+        await b.begin(1000)
+        while not int(dut.data_enabled_out.value):
+            await b.step()
+        for k in range(9):
+            if k == 3:
+                b.feed(1)
+                rest = [b.source.queue.pop() for _ in range(ROWS - 1)][::-1]
+            if k == 3 + when:
+                b.enable = False
+            await b.step()
+        await b.step(80)
+        if b.mid:
+            accepted += 1
+            b.source.queue.extend(rest)
+        else:  # the source sees that it is too late, and takes its row back
+            b.source.queue.clear()
+            b.source.word = None
+        await b.end()
+        assert b.taken == b.given and len(b.taken) == (ROWS if b.given else 0)
+    assert 2 <= accepted < 9
+
+
+@cocotb.test()
 async def full_chunks_and_resets(dut: Any) -> None:
     """A chunk that is full, or a reset: the rest is gone when the next capture begins, at the begin of a block."""
     b = Bench(dut, 2)
@@ -154,7 +192,7 @@ async def full_chunks_and_resets(dut: Any) -> None:
     thrown = 0
     for k in range(12):
         b.stalls(*b.rng.choice(((0, 0, 0), (0.3, 0, 0.2), (0, 0.6, 0.3))))
-        reset_it = k % 3 == 2
+        reset_it, b.shy = k % 3 == 2, k % 2 == 1
         await b.begin(b.rng.randint(1, 4))
         b.feed(7)
         if reset_it:
