@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates everything that comes from the SystemRDL files: `python regs/generate.py OUTDIR`.
 
-OUTDIR/rtl/*.sv   register blocks, each a package and a module (list the packages first)
-OUTDIR/c/*.h      C headers for the firmware
+OUTDIR/rtl/*.sv   register blocks, each a package and a module (list the packages first); of db_recorder the package
+OUTDIR/c/*.h      C headers for firmware and drivers
 OUTDIR/md/*.md    reference pages
+OUTDIR/json/*     db_recorder's registers for Python
 `python regs/generate.py --reference` writes docs/registers.md anew (a test says when that is due).
 The commands are those of regs/README.md. Nothing is written if the result would be the same.
 """
@@ -17,6 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import register_map
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python"))
 from doorbell.operators import folders  # noqa: E402
@@ -27,8 +30,10 @@ BUSES = {
     "db_csd": ["passthrough"],
     "db_host": ["axi4-lite-flat", "--rt-read-fanin", "--rt-read-response"],
 }
-"""The SystemRDL files and the bus of each one's RTL."""
-BLOCKS = tuple(BUSES)
+"""The SystemRDL files whose RTL is generated, and its bus."""
+BY_HAND = ("db_recorder",)
+"""Those whose RTL is written by hand, with a generated package: register_map.py."""
+BLOCKS = (*BUSES, *BY_HAND)
 
 # The generated modules drive a struct from several always blocks, field by field, which is what Verilator warns of.
 WAIVER = "// verilator lint_off MULTIDRIVEN\n// verilator lint_off UNUSEDSIGNAL\n"
@@ -38,10 +43,13 @@ def commands(block: str, out: Path) -> list[list[str]]:
     """The peakrdl commands for one SystemRDL file."""
     rdl = str(HERE / f"{block}.rdl")
     module = f"{block}_regs"
+    header = ["c-header", rdl, "-o", str(out / "c" / f"{block}.h"), "--type-style", "lexical"]
+    if block in BY_HAND:
+        return [header]
     return [
         ["regblock", rdl, "-o", str(out / "rtl"), "--cpuif", *BUSES[block], "--default-reset", "rst",
          "--module-name", module, "--package-name", f"{module}_pkg"],
-        ["c-header", rdl, "-o", str(out / "c" / f"{block}.h"), "--type-style", "lexical"],
+        header,
         ["markdown", rdl, "-o", str(out / "md" / f"{block}.md")],
     ]
 
@@ -49,7 +57,7 @@ def commands(block: str, out: Path) -> list[list[str]]:
 def generate(out: Path) -> None:
     """Generate into `out` unless what is there comes from the same sources."""
     digest = hashlib.sha256()
-    for f in [*(HERE / f"{b}.rdl" for b in BLOCKS), Path(__file__)]:
+    for f in [*(HERE / f"{b}.rdl" for b in BLOCKS), Path(__file__), Path(register_map.__file__)]:
         digest.update(f.read_bytes())
     stamp = out / "regs.stamp"
     if stamp.exists() and stamp.read_text() == digest.hexdigest():
@@ -64,6 +72,9 @@ def generate(out: Path) -> None:
             )
             if run.returncode != 0:
                 raise SystemExit(f"peakrdl {' '.join(command)}\n{run.stdout}{run.stderr}")
+        if block in BY_HAND:
+            register_map.write(HERE / f"{block}.rdl", block, out)
+            continue
         for part in (f"{block}_regs_pkg.sv", f"{block}_regs.sv"):
             f = out / "rtl" / part
             f.write_text(WAIVER + f.read_text())
@@ -81,7 +92,8 @@ def reference(out: Path) -> str:
         pages.append(re.sub(r"</?p>", "", page).strip())
     return (
         "# Registers\n\nGenerated from `regs/*.rdl` by `python regs/generate.py --reference`. First what a host sees "
-        "in BAR 0, then what the\nfirmware sees, then the registers of the host accelerator.\n\n"
+        "in BAR 0, then what the\nfirmware sees, then the registers of the compute data path, the host accelerator and "
+        "the recorder.\n\n"
         + "\n\n".join([*pages, folders.reference()]) + "\n"
     )
 

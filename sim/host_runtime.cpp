@@ -53,7 +53,7 @@ static const char* const counter_names[] = {
     "drive.fetches", "drive.sqes", "drive.list_reads", "drive.data_reads", "drive.data_writes", "drive.cqes",
     "drive.doorbells", "drive.faults", "drive.stalls", "drive.max_inflight", "error.drive_doorbell",
     "error.drive_access",
-    "error.status_stable", "error.rdata_stable", "error.recv_format",
+    "error.status_stable", "error.rdata_stable", "error.recv_format", "error.buffer_axi",
     "user.cmds", "stall.cmd", "user.wdata_beats", "stall.wdata", "user.rdata_beats", "stall.rdata", "user.statuses",
     "user.forwarded", "user.stat_doorbells", "user.stat_cqes", "user.source_full",
     "error.rtl", "sim.skipped_cycles",

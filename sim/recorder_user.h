@@ -4,6 +4,9 @@
 // its place in the caller's buffer. No input depends on an output of the same cycle.
 #pragma once
 
+#if DB_BUFFER_LG
+#include "buffer_memory.h"
+#endif
 #include "lanes.h"
 #include "user_base.h"
 
@@ -29,6 +32,11 @@ struct RecorderUser : UserState {
         u8 side;
     } held = {};
 
+#if DB_BUFFER_LG
+    BufferMemory<Top, STREAM_W, DB_BUFFER_LG> memory{top};
+#endif
+    u64 now = 0;
+
     RecorderUser(Top& t, const db_host_config& c) : UserState(c, BEAT, 16), top(t) { read_from(nullptr, 0, ~0u); }
 
     void clear() {
@@ -41,6 +49,9 @@ struct RecorderUser : UserState {
         up_was = 0;
         rst_was = u32(ones(N));
         top.phy_ready = 0;
+#if DB_BUFFER_LG
+        memory.clear();
+#endif
         top.s_axis_tvalid = top.s_axis_hostsend_tvalid = top.m_axis_hostrecv_tready = top.data_drop_blocks = 0;
         update_registers();
     }
@@ -64,6 +75,11 @@ struct RecorderUser : UserState {
     // Before the edge. True if something moves.
     bool sample(u64 cycle) {
         bool busy = false;
+        now = cycle;
+#if DB_BUFFER_LG
+        busy |= memory.sample(cycle);
+        err[E_BUFFER_AXI] = memory.errors;
+#endif
         if (w_on) {
             if (top.s_axis_tready) {
                 busy = true;
@@ -217,6 +233,9 @@ struct RecorderUser : UserState {
             send_on = true;
         }
         top.s_axis_hostsend_tvalid = send_on;
+#if DB_BUFFER_LG
+        memory.update(now + 1, rng, wr.pause);
+#endif
         rready = rd.ready(rng);
         top.m_axis_hostrecv_tready = rready;
         update_registers();

@@ -195,7 +195,7 @@ def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> Rtl
     if "compute" in only:
         folders += [f.file.parent for f in operators.find()]
     if generated and generated.is_dir():
-        packages += sorted(generated.glob("*_pkg.sv"))
+        packages = [*sorted(generated.glob("*_pkg.sv")), *packages]  # they need none of ours
         folders.append(generated)
     return RtlSources(packages, folders, [paths.picorv32()])
 
@@ -216,10 +216,10 @@ def verilator() -> list[str]:
 
 
 def regs() -> Path:
-    """What is generated from regs/*.rdl: rtl/*.sv, c/*.h, md/*.md in the returned folder."""
+    """What is generated from regs/*.rdl: rtl/*.sv, c/*.h, md/*.md, json/*.json in the returned folder."""
     folder = paths.ROOT / "regs"
     script = folder / "generate.py"
-    sources = [*folder.glob("*.rdl"), script]
+    sources = [*folder.glob("*.rdl"), folder / "register_map.py", script]
     if not script.exists():
         raise UserError("regs/generate.py is missing: this clone is not complete")
     ops = [(f.name, f.code, f.reduces) for f in operators.find()]
@@ -253,7 +253,9 @@ def firmware() -> Path:
     if folder / "build.py" not in sources:
         raise UserError("fw/build.py is missing: this clone is not complete")
     headers = regs() / "c"
-    key = (hash_files(sources), hash_files(headers.glob("*.h"), headers), version("ziglang"))
+    used = {name for file in sources for name in re.findall(r'#include "(\w+\.h)"', file.read_text())}
+    included = [h for h in headers.glob("*.h") if h.name in used]
+    key = (hash_files(sources), hash_files(included, headers), version("ziglang"))
 
     def make(out: Path) -> None:
         env = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
@@ -373,6 +375,7 @@ def simulator(
             defines.append(f"-DDB_PORTS={settings.get('N_DRIVES', 2 if top.startswith('db_recorder') else 1)}")
         if top.startswith("db_recorder"):
             defines.append(f"-DDB_STREAM_W={settings.get('STREAM_W', 256)}")
+            defines.append(f"-DDB_BUFFER_LG={settings.get('BUFFER_LG', 0)}")
         link(obj, [runtime], [*TOP_DEFINES, *defines], out / f"lib{top}.so")
         shutil.rmtree(obj)
 

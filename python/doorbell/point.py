@@ -33,7 +33,7 @@ FIGURES = (
 SOURCES = ("rtl/**/*.sv", "sim/*.cpp", "sim/*.h", "fw/*.[cSh]", "fw/*.ld", "regs/*.rdl")
 MODULES = (
     "bench", "runner", "results", "jobs", "stages", "point", "nvme", "nvme_spec", "limits", "sim", "functional",
-    "build", "host_bench", "host_sim", "recorder_bench", "recorder_sim", "record",
+    "build", "registers", "host_bench", "host_sim", "recorder_bench", "recorder_sim", "record",
 )  # fmt: skip
 
 ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}

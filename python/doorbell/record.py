@@ -81,21 +81,23 @@ class Recording:
         return found
 
 
-def simulator_params(drives: int) -> dict[str, int | str]:
-    return {**PARAMS, "N_DRIVES": drives, "STREAM_W": STREAM_W[drives]}
+def simulator_params(drives: int, buffer: int = 0) -> dict[str, int | str]:
+    """buffer: bytes of memory before the stream, a power of two."""
+    memory = {"BUFFER_LG": buffer.bit_length() - 1} if buffer else {}
+    return {**PARAMS, "N_DRIVES": drives, "STREAM_W": STREAM_W[drives], **memory}
 
 
 class Session:
     """A recorder with its drives, up; `advance` lets time pass for all of them."""
 
-    def __init__(self, kind: str, images: list[Path], sizes: list[int], rate: float = 0) -> None:
-        """sizes: of the images, which are made (sparse) where they are not there."""
+    def __init__(self, kind: str, images: list[Path], sizes: list[int], rate: float = 0, buffer: int = 0) -> None:
+        """sizes: of the images, which are made (sparse) where they are not there. buffer: memory before the stream."""
         self._stack = contextlib.ExitStack()
         self._pump: Callable[[], None] | None = None
         self.sim: RecorderSim
         self.kind, self.count = kind, len(images)
         try:
-            self._open(kind, images, sizes, rate)
+            self._open(kind, images, sizes, rate, buffer)
             self._bring_up()
         except BaseException:
             self._stack.close()
@@ -107,10 +109,10 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def _open(self, kind: str, images: list[Path], sizes: list[int], rate: float) -> None:
+    def _open(self, kind: str, images: list[Path], sizes: list[int], rate: float, buffer: int) -> None:
         for image, size in zip(images, sizes):
             make_image(image, size)
-        library = build.simulator("db_recorder", simulator_params(self.count))
+        library = build.simulator("db_recorder", simulator_params(self.count, buffer))
         drives: list[PortOptions]
         options: dict[str, Any] = {"write_gbps": rate}
         if kind == "qemu":
@@ -210,6 +212,17 @@ def keep_apart(name: str, images: list[Path]) -> None:
 def units(amount: int, unit: int) -> int:
     """How many are needed to hold so much."""
     return -(-amount // unit)
+
+
+def buffer_size(text: str | None) -> int:
+    """Bytes of the buffer in memory, 0 for none."""
+    try:
+        size = parse_size(text) if text else 0
+    except ValueError as e:
+        raise UserError(f"--buffer: {e}") from e
+    if size and (size & size - 1 or not 1 << 13 <= size <= 1 << 40):
+        raise UserError(f"--buffer {text}: a power of two, 8k to 1t")
+    return size
 
 
 def plan_sizes(images: list[Path], length: int | None, size: str | None) -> list[int]:
@@ -351,6 +364,7 @@ def main(
     ),
     rate: float = typer.Option(0, help="What the source brings, GB/s of simulated time; 0: all that is taken."),
     size: str | None = typer.Option(None, help="Of images that are made (as needed; 1G each for stdin)."),
+    buffer: str | None = typer.Option(None, help="Memory before the stream, a power of two (64M); none without."),
     json: bool = typer.Option(False, "--json", help="Print the figures as JSON."),
 ) -> None:
     """Record a file to striped drives through the simulated db_recorder; './doorbell replay' brings it back."""
@@ -360,6 +374,7 @@ def main(
         raise UserError(f"--ssd {ssd}: must be {', '.join(KINDS)}")
     if rate < 0:
         raise UserError(f"--rate {rate}: GB/s, 0 or more")
+    memory = buffer_size(buffer)
     paths = parse_images(images, drives)
     keep_apart(input, paths)
     with opened(input, "rb") as file, stoppable():
@@ -367,7 +382,7 @@ def main(
         sizes = plan_sizes(paths, length, size)
         recording = Recording(0, ssd, [str(p.resolve()) for p in paths])
         start = time.monotonic()
-        with Session(ssd, paths, sizes, rate) as session, progress_bar(f"recording {input}") as update:
+        with Session(ssd, paths, sizes, rate, memory) as session, progress_bar(f"recording {input}") as update:
             result = capture(session, file, length, recording, update)
             session.check()
     result |= {"seconds": round(time.monotonic() - start, 2), "images": recording.images}

@@ -167,11 +167,11 @@ def capture(sim: RecorderSim, s: RecorderSetup, data: np.ndarray) -> Measured:
     _check_capture(sim, data, lost)
     (start, first), (end, last) = seen
     one = write_limit(before, traffic(sim), max(1, count - lost), link_of(sim, s))
-    width = sim.get("Shape") >> 16
+    width = sim.get("Shape", field="width")
     return Measured(
         False, round(last - first), (end - start) / (last - first), s.clock_mhz, times(one, n),
         width / 8 * s.clock_mhz / 1e3, sim.cycle - begin, max(sim.get("PeakLatencyUs", i) for i in range(n)), lost,
-        tuple(sum(sim.get("Histogram", i, k) for i in range(n)) for k in range(24)),
+        tuple(map(sum, zip(*(sim.histogram(i) for i in range(n)), strict=True))),
     )  # fmt: skip
 
 

@@ -8,35 +8,22 @@
         sim.run_until(lambda: sim.captured)
         print(sim.read(start=0, blocks=256) == data)
 
-Registers go by the names of docs/recorder.md.
+Registers and fields go by the names of regs/db_recorder.rdl, which are those of docs/recorder.md.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import POINTER, byref, c_int, c_uint32, c_uint64, c_void_p
 from typing import Any, NamedTuple
 
 from doorbell.host_sim import HostSim
+from doorbell.registers import Register, register_map
 from doorbell.sim import SimError
 
 BLOCK = 4096
-REGISTERS = {
-    "ID": 0x00, "Control": 0x04, "Status": 0x08, "TotalBlocks": 0x0C, "BlocksLost": 0x10, "DataChunkStart": 0x40,
-    "DataChunkSize": 0x44, "Error": 0x48, "NumBlocks": 0x4C, "TimeUs": 0x50, "PeakLatencyUs": 0x54, "ReadControl": 0x80,
-    "ReadStatus": 0x84, "ReadBlock": 0x88, "ReadNumBlocks": 0x8C, "ReadError": 0x90, "ReadBlocksProc": 0x94,
-    "ReadBlocksDone": 0x98,
-}  # fmt: skip
-EXTENDED = {"Histogram": 0x00, "Lost": 0x60, "BadReads": 0x68, "Runs": 0x6C, "Cut": 0x70, "Trimmed": 0x74, "Run": 0x80}
-OWN = {"Shape": 0x1800, "Drives": 0x1804, "Malformed": 0x1808, "TrimFirst": 0x1810}
-RESET, INITIALISE, DATA_ENABLE = 1, 2, 4  # Control
-COMPLETED = 8  # Status
-READ_ENABLE, TRIM = 1, 2  # ReadControl
-READ_COMPLETE = 2  # ReadStatus
-WHY = {1: "drive down", 2: "malformed", 3: "error status", 4: "drive reset"}
-MAX_RUNS = 16
 MAX_PACKET = 68  # dwords
 
 
@@ -109,20 +96,30 @@ class RecorderSim(HostSim):
 
     # ------------------------------------------------------------------------------------------------------- registers
 
-    def _address(self, name: str, drive: int | None, index: int) -> int:
-        if name in OWN:
-            return OWN[name]
-        if name in EXTENDED:
-            return 0x1000 + 0x100 * (drive or 0) + EXTENDED[name] + 4 * index
-        return REGISTERS[name] + (0 if drive is None else 0x100 * (1 + drive))
+    def _register(self, name: str, drive: int | None = None, index: int = 0) -> tuple[Register, int]:
+        """A register by name, and its address. drive: None is the main set, or of an extended set drive 0's."""
+        registers = register_map("db_recorder")
+        if f"Own.{name}" in registers:
+            where, at = registers[f"Own.{name}"], ()
+        elif f"Extended.{name}" in registers:
+            where = registers[f"Extended.{name}"]
+            at = (drive or 0, index)[: len(where.arrays)]
+        elif drive is None:
+            where, at = registers[f"Main.{name}"], ()
+        else:
+            where, at = registers[f"Drive.{name}"], (drive,)
+        return where, where.address(*at)
 
-    def get(self, name: str, drive: int | None = None, index: int = 0) -> int:
+    def get(self, name: str, drive: int | None = None, index: int = 0, field: str | None = None) -> int:
         """Read a register by name: of the main set, or of a drive's own. index: word of a histogram or list."""
-        return self.axil_read(self._address(name, drive, index))
+        register, address = self._register(name, drive, index)
+        word = self.axil_read(address)
+        return word if field is None else register.get(word, field)
 
-    def set(self, name: str, value: int, drive: int | None = None) -> None:
-        """Write a register by name; of the main set: those of all drives."""
-        self.axil_write(self._address(name, drive, 0), value)
+    def set(self, name: str, value: int | Mapping[str, int], drive: int | None = None) -> None:
+        """Write a register by name; of the main set: those of all drives. value: a word, or fields (others are 0)."""
+        register, address = self._register(name, drive)
+        self.axil_write(address, value if isinstance(value, int) else register.word(**value))
 
     def host_get(self, drive: int, addr: int) -> int:
         """Read a register of a drive's db_host."""
@@ -131,12 +128,19 @@ class RecorderSim(HostSim):
     def host_set(self, drive: int, addr: int, value: int) -> None:
         self.axil_write(0x10000 * (1 + drive) + addr, value)
 
+    def histogram(self, drive: int) -> list[int]:
+        """Blocks of the last capture by latency: below 1 us, from 1 us on, from 2 us on, from 4 us on ..."""
+        register, _ = self._register("Histogram")
+        return [self.get("Histogram", drive, k) for k in range(register.arrays[1][0])]
+
     def runs(self, drive: int) -> list[Run]:
         """Marked blocks of the last capture, as listed."""
         out = []
-        for k in range(min(MAX_RUNS, self.get("Runs", drive))):
-            word = self.get("Run", drive, 2 * k + 1)
-            out.append(Run(drive, self.get("Run", drive, 2 * k), word & 0xFFF_FFFF, WHY.get(word >> 28, "unknown")))
+        why, _ = self._register("Run.Why")
+        for k in range(min(why.arrays[1][0], self.get("Runs", drive))):
+            word = self.get("Run.Why", drive, k)
+            reason = why.fields["why"].names.get(why.get(word, "why"), "unknown")
+            out.append(Run(drive, self.get("Run.First", drive, k), why.get(word, "blocks"), reason))
         return out
 
     # --------------------------------------------------------------------------------------------------------- capture
@@ -154,7 +158,7 @@ class RecorderSim(HostSim):
             self.set("DataChunkStart", start, drive)
             self.set("DataChunkSize", blocks, drive)
         for drive in [None] if drives is None else drives:
-            self.set("Control", DATA_ENABLE, drive)
+            self.set("Control", {"DataEnable": 1}, drive)
 
     def capture(self, data: Any, times: int = 1) -> None:
         """More for the stream, whole blocks, `times` times over. Not copied unless it must be."""
@@ -173,7 +177,7 @@ class RecorderSim(HostSim):
     @property
     def captured(self) -> bool:
         """Status.Completed of all drives."""
-        return all(self.get("Status", i) & COMPLETED for i in range(self.ports))
+        return all(self.get("Status", i, field="Completed") for i in range(self.ports))
 
     # -------------------------------------------------------------------------------------------------------- read-out
 
@@ -189,13 +193,13 @@ class RecorderSim(HostSim):
             self.set("ReadControl", 0, drive)
             self.set("ReadBlock", start, drive)
             self.set("ReadNumBlocks", blocks, drive)
-            self.set("ReadControl", READ_ENABLE, drive)
+            self.set("ReadControl", {"Enable": 1}, drive)
 
     @property
     def read_done(self) -> bool:
         """All that was asked for is here."""
         return self.signal("rdata_bytes") >= self._read_left and all(
-            self.get("ReadStatus", i) & READ_COMPLETE for i in self._read_drives)  # fmt: skip
+            self.get("ReadStatus", i, field="Complete") for i in self._read_drives)  # fmt: skip
 
     def read(self, start: int, blocks: int, drives: Sequence[int] | None = None, cycles: int = 10_000_000) -> bytes:
         """Blocks of all drives (or some), put together in turn."""

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorder's registers on AXI4-Lite: the DUNE NvmeStorage map, and beyond it from 0x1000 on (docs/recorder.md).
 //
-// Main set at 0 (a write goes to all drives, a read is drive 0's), drive i's at 0x100 (1 + i), extended set of drive i
-// at 0x1000 + 0x100 i, the recorder's own at 0x1800. Bits with an effect live here; numbers live in db_rec_stats' RAM.
-// wstrb is ignored, as in the original; what is not described reads as zero.
+// Addresses, fields, accesses and values after reset are those of regs/db_recorder.rdl, by the package made of it; a
+// generated register block takes too much area (docs/decisions.md). Main set (a write goes to all drives, a read is drive
+// 0's), a set and an extended set a drive, the recorder's own. Bits with an effect live here; registers that are
+// `external` live in db_rec_stats' RAM. wstrb is ignored, as in the original; what is not described reads as zero.
 // Latency: read 3 cycles from arvalid to rvalid for what lives here, else until db_rec_stats has time (some 50 cycles).
 // One access at a time.
 module db_rec_regs
-  import db_rec_pkg::*;
+  import db_rec_pkg::*, db_recorder_regs_pkg::*;
 #(
     parameter int unsigned N_DRIVES      = 2,
     parameter int unsigned STREAM_W      = 256,
     parameter int unsigned CLK_MHZ       = 250,
     parameter int unsigned RESET_US      = 100_000,   // length of the reset pulse, 1..1000000
     parameter bit          USE_CONFIGURE = 1'b1,      // drives are brought up without Initialise
-    parameter bit          TRIM_FIRST    = 1'b0,      // value of TrimFirst after reset
-    parameter logic [23:0] VERSION       = 24'h01_00_02
+    parameter bit          TRIM_FIRST    = OWN_TRIM_FIRST_INIT.trim  // value of TrimFirst after reset
 ) (
     input  logic                   clk,
     input  logic                   rst,
@@ -67,11 +67,23 @@ module db_rec_regs
     input  logic [N_DRIVES-1:0]    reading,
     input  logic [N_DRIVES-1:0]    read_done,
     input  logic                   stat_drop,
-    input  logic                   stat_format
+    input  logic                   stat_format,
+    input  logic [28:0]            buffer_blocks,
+    input  logic                   buffer_bad_last,
+    input  logic                   buffer_error
 );
   localparam int unsigned DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
-  if (N_DRIVES < 1 || N_DRIVES > 8 || RESET_US < 1 || RESET_US > 1_000_000) begin : g_bad
+  if (N_DRIVES < 1 || N_DRIVES > DRIVE_NUM || RESET_US < 1 || RESET_US > 1_000_000) begin : g_bad
     $error("%m: N_DRIVES must be 1..8, RESET_US 1..1000000");
+  end
+  // The decode below takes a set to be 256 bytes, and the RAM has words of its own where there must be no register.
+  localparam int unsigned SET_LG = 8;
+  localparam logic [15-SET_LG:0] MAIN_SET = 8'(MAIN_ADDR >> SET_LG), DRIVE_SET = 8'(DRIVE_ADDR >> SET_LG);
+  localparam logic [15-SET_LG:0] EXTENDED_SET = 8'(EXTENDED_ADDR >> SET_LG), OWN_SET = 8'(OWN_ADDR >> SET_LG);
+  if (DRIVE_STRIDE != 1 << SET_LG || EXTENDED_STRIDE != 1 << SET_LG || MAIN_SET > DRIVE_SET ||
+      DRIVE_SET > EXTENDED_SET || EXTENDED_SET > OWN_SET || SET_READABLE[W_RLIMIT] || EXTENDED_READABLE[X_RUN_END] ||
+      EXTENDED_HISTOGRAM_ADDR != 0 || EXTENDED_RUN_STRIDE != 8 || X_RUN != 6'h20) begin : g_map
+    $error("%m: regs/db_recorder.rdl has changed in a way that needs changes here and in db_rec_stats");
   end
 
   // ------------------------------------------------------------------ AXI4-Lite: one access at a time
@@ -99,9 +111,11 @@ module db_rec_regs
   assign reg_addr  = {ext_q, 3'(d_q), w_q};
   assign reg_wdata = wdata_q;
 
+  logic [15-SET_LG:0] slot;  // which set
+  assign slot = addr_q[15:SET_LG];
   always_comb begin
-    ram_write = !ext_q && w_q inside {W_START, W_SIZE, W_RBLOCK, W_RNUM};
-    in_ram    = ext_q ? w_q != X_RUN_END : ram_write || w_q inside {W_ERROR, W_NUM, W_PEAK, W_RERROR, W_RPROC, W_RDONE};
+    in_ram    = ext_q ? EXTENDED_EXTERNAL[w_q] : SET_EXTERNAL[w_q];
+    ram_write = ext_q ? EXTENDED_EXTERNAL[w_q] && EXTENDED_WRITABLE[w_q] : SET_EXTERNAL[w_q] && SET_WRITABLE[w_q];
     for (int i = 0; i < int'(N_DRIVES); i++) sel[i] = main_q || d_q == DW'(i);
   end
 
@@ -123,14 +137,15 @@ module db_rec_regs
         end
       end
       DECODE: begin
-        main_q <= addr_q[12:8] == 5'h00;
-        ext_q  <= addr_q[12];
-        own_q  <= addr_q[12:8] == 5'h18;
-        d_q    <= addr_q[12] ? DW'(addr_q[10:8]) : addr_q[12:8] == 5'h00 ? '0 : DW'(addr_q[11:8] - 4'd1);
-        w_q    <= addr_q[7:2];
+        main_q <= slot == MAIN_SET;
+        ext_q  <= slot >= EXTENDED_SET;
+        own_q  <= slot == OWN_SET;
+        d_q    <= slot >= EXTENDED_SET ? DW'(slot - EXTENDED_SET) : slot == MAIN_SET ? '0 : DW'(slot - DRIVE_SET);
+        w_q    <= addr_q[SET_LG-1:2];
         // a drive that is there
-        valid_q <= addr_q[15:13] == '0 &&
-                   (addr_q[12] ? 32'(addr_q[11:8]) < N_DRIVES || addr_q[11:8] == 4'h8 : 32'(addr_q[11:8]) <= N_DRIVES);
+        valid_q <= slot == MAIN_SET || slot == OWN_SET ||
+                   (slot >= DRIVE_SET && slot < DRIVE_SET + 8'(N_DRIVES)) ||
+                   (slot >= EXTENDED_SET && slot < EXTENDED_SET + 8'(N_DRIVES));
         state_q <= LIVE;
       end
       LIVE: begin
@@ -165,14 +180,20 @@ module db_rec_regs
   end
 
   // ------------------------------------------------------------------ what lives here: writes
+  set_control_t             control_w;  // what is written, if it is for that register
+  set_read_control_t        rcontrol_w;
+  own_trim_first_t          trim_w;
   logic                     wr, wr_set, wipe_q, trim_q;
   logic [N_DRIVES-1:0]      reset_q, init_q, enable_q, renable_q, rtrim_q, want_rst, drive_rst_q;
   logic [$clog2(CLK_MHZ+1)-1:0] tick_q;
   logic [19:0]              reset_us_q;
   logic                     tick;
+  assign control_w  = wdata_q;
+  assign rcontrol_w = wdata_q;
+  assign trim_w     = wdata_q;
   assign wr       = state_q == LIVE && write_q && valid_q;
   assign wr_set   = wr && !ext_q;
-  assign want_rst = wr_set && w_q == W_CONTROL && wdata_q[0] ? sel : '0;
+  assign want_rst = wr_set && w_q == W_CONTROL && control_w.reset ? sel : '0;
   assign tick     = tick_q == '0;
   assign wipe        = wipe_q;
   assign drive_rst   = drive_rst_q;
@@ -186,10 +207,13 @@ module db_rec_regs
     wipe_q <= want_rst != '0 && main_q;
     for (int i = 0; i < int'(N_DRIVES); i++) begin
       if (wr_set && sel[i] && w_q == W_CONTROL) begin
-        enable_q[i] <= wdata_q[2];
-        if (wdata_q[1]) init_q[i] <= 1'b1;
+        enable_q[i] <= control_w.data_enable;
+        if (control_w.initialise) init_q[i] <= 1'b1;
       end
-      if (wr_set && sel[i] && w_q == W_RCONTROL) {rtrim_q[i], renable_q[i]} <= wdata_q[1:0];
+      if (wr_set && sel[i] && w_q == W_RCONTROL) begin
+        rtrim_q[i]   <= rcontrol_w.perform_trim;
+        renable_q[i] <= rcontrol_w.enable;
+      end
       // A drive's own reset leaves a capture that is on: the drive takes part again when it is up.
       if (want_rst[i]) begin
         init_q[i]    <= 1'b0;
@@ -197,7 +221,7 @@ module db_rec_regs
         enable_q[i]  <= !main_q && capturing[i] && enable_q[i];
       end
     end
-    if (wr && own_q && w_q == 6'd4) trim_q <= wdata_q[0];
+    if (wr && own_q && w_q == 6'(OWN_TRIM_FIRST_ADDR / 4)) trim_q <= trim_w.trim;
     reset_q     <= reset_q | want_rst;
     drive_rst_q <= reset_q | ~(init_q | {N_DRIVES{USE_CONFIGURE}});
     if (want_rst != '0) reset_us_q <= 20'(RESET_US + 1);  // the first tick may be near
@@ -240,29 +264,58 @@ module db_rec_regs
   end
 
   // ------------------------------------------------------------------ what lives here: reads
+  set_control_t      control;
+  set_status_t       status;
+  set_read_control_t rcontrol;
+  set_read_status_t  rstatus;
+  own_shape_t        shape;
+  own_drives_t       drives;
+  own_trim_first_t   trim;
+  own_buffer_t       buffer;
   always_comb begin
+    {control, status, rcontrol, rstatus, shape, drives, trim, buffer} = '0;
+    control.reset         = reset_q[d_q];
+    control.initialise    = init_q[d_q] | up[d_q];
+    control.data_enable   = enable_q[d_q];
+    status.reset          = reset_q[d_q];
+    status.initialised    = up[d_q];
+    status.data_enabled   = capturing[d_q];
+    status.completed      = captured[d_q];
+    status.pcie_phy_ready = phy_ready[d_q];
+    status.pcie_link_up   = link_up[d_q];
+    rcontrol.enable       = renable_q[d_q];
+    rcontrol.perform_trim = rtrim_q[d_q];
+    rstatus.enabled       = reading[d_q];
+    rstatus.complete      = read_done[d_q];
+    shape.drives          = 16'(N_DRIVES);
+    shape.width           = 16'(STREAM_W);
+    drives.up             = 8'(up);
+    drives.dead           = 8'(dead);
+    trim.trim             = trim_q;
+    buffer.blocks         = buffer_blocks;
+    buffer.bad_last       = buffer_bad_last;
+    buffer.error          = buffer_error;
+
     live = '0;
     if (!ext_q) begin
       unique case (w_q)
-        W_ID:       live = {8'h56, VERSION};
-        W_CONTROL:  live[2:0] = {enable_q[d_q], init_q[d_q] | up[d_q], reset_q[d_q]};
-        W_STATUS: begin
-          live[3:0]   = {captured[d_q], capturing[d_q], up[d_q], reset_q[d_q]};
-          live[31:30] = {link_up[d_q], phy_ready[d_q]};
-        end
+        W_ID:       live = SET_ID_INIT;
+        W_CONTROL:  live = control;
+        W_STATUS:   live = status;
         W_TOTAL:    live = total[32'(d_q)*32+:32];
         W_LOST:     live = lost_q;
         W_TIME:     live = time_q;
-        W_RCONTROL: live[1:0] = {rtrim_q[d_q], renable_q[d_q]};
-        W_RSTATUS:  live[1:0] = {read_done[d_q], reading[d_q]};
+        W_RCONTROL: live = rcontrol;
+        W_RSTATUS:  live = rstatus;
         default: ;
       endcase
     end else if (own_q) begin
       unique case (w_q)
-        6'd0:    live = {16'(STREAM_W), 16'(N_DRIVES)};
-        6'd1:    live = {16'd0, 8'(dead), 8'(up)};
-        6'd2:    live = format_q;
-        6'd4:    live[0] = trim_q;
+        6'(OWN_SHAPE_ADDR / 4):      live = shape;
+        6'(OWN_DRIVES_ADDR / 4):     live = drives;
+        6'(OWN_MALFORMED_ADDR / 4):  live = format_q;
+        6'(OWN_TRIM_FIRST_ADDR / 4): live = trim;
+        6'(OWN_BUFFER_ADDR / 4):     live = buffer;
         default: ;
       endcase
     end

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorder: a data stream striped to N SSDs and back, no processor. db_recorder_core and a db_host a drive, no logic.
+// Recorder: a data stream striped to N SSDs and back, no processor. db_recorder_core and a db_host a drive, with
+// BUFFER_LG a db_rec_buffer before the stream; no logic.
 //
 // The capture stream, DUNE's packet streams and registers are those of db_recorder_core (docs/recorder.md); each host
 // has its PCIe root port and its own registers, flattened: drive i at [i*W +: W]. drive_rst goes to the drives' reset
@@ -27,6 +28,9 @@ module db_recorder
     parameter int unsigned RD_RING_BYTES = 65536,
     parameter bit          HOST_REGS     = 1'b0,            // the hosts' own registers; without: 0 is read
     parameter int unsigned MS_CYCLES     = CLK_MHZ * 1000,
+    parameter int unsigned BUFFER_LG     = 0,               // memory on m_axi before the stream: 2^.. bytes; 0: none
+    parameter longint unsigned BUFFER_BASE = 0,             // its address, a multiple of its size
+    parameter int unsigned BUFFER_DROP_PCT = 0,             // blocks are dropped from this level on; 0: never
     localparam int unsigned N            = N_DRIVES,
     localparam int unsigned RQ_W         = rq_user_w(DATA_W),
     localparam int unsigned RC_W         = rc_user_w(DATA_W),
@@ -125,6 +129,37 @@ module db_recorder
     output logic [N*32-1:0]       s_axil_host_rdata,
     output logic [N*2-1:0]        s_axil_host_rresp,
 
+    // the buffer's memory, if BUFFER_LG
+    output logic                  m_axi_awid,
+    output logic [39:0]           m_axi_awaddr,
+    output logic [7:0]            m_axi_awlen,
+    output logic [2:0]            m_axi_awsize,
+    output logic [1:0]            m_axi_awburst,
+    output logic                  m_axi_awvalid,
+    input  logic                  m_axi_awready,
+    output logic [STREAM_W-1:0]   m_axi_wdata,
+    output logic [STREAM_W/8-1:0] m_axi_wstrb,
+    output logic                  m_axi_wlast,
+    output logic                  m_axi_wvalid,
+    input  logic                  m_axi_wready,
+    input  logic                  m_axi_bid,
+    input  logic [1:0]            m_axi_bresp,
+    input  logic                  m_axi_bvalid,
+    output logic                  m_axi_bready,
+    output logic                  m_axi_arid,
+    output logic [39:0]           m_axi_araddr,
+    output logic [7:0]            m_axi_arlen,
+    output logic [2:0]            m_axi_arsize,
+    output logic [1:0]            m_axi_arburst,
+    output logic                  m_axi_arvalid,
+    input  logic                  m_axi_arready,
+    input  logic                  m_axi_rid,
+    input  logic [STREAM_W-1:0]   m_axi_rdata,
+    input  logic [1:0]            m_axi_rresp,
+    input  logic                  m_axi_rlast,
+    input  logic                  m_axi_rvalid,
+    output logic                  m_axi_rready,
+
     output logic [N-1:0]          up,
     output logic [N-1:0]          dead,
     output logic                  idle,           // nothing will change until an input does, or a tick comes
@@ -145,7 +180,48 @@ module db_recorder
   logic [31:0]           adm_data, reg_wdata;
   logic [23:0]           reg_addr;
   logic                  reg_write, core_idle;
-  assign idle = core_idle && &host_idle;
+  logic                  take_tvalid, take_tready, take_tlast, taking, drop, any_capturing, any_enable;
+  logic                  buffer_busy, buffer_bad_last, buffer_error, buffer_idle;
+  logic [STREAM_W-1:0]   take_tdata;
+  logic [28:0]           buffer_blocks;
+  assign idle = core_idle && &host_idle && buffer_idle;
+
+  if (BUFFER_DROP_PCT > 99 || (BUFFER_LG != 0 && (BUFFER_LG < 13 || BUFFER_LG > 40))) begin : g_bad
+    $error("%m: BUFFER_LG must be 0 or 13..40, BUFFER_DROP_PCT 0..99");
+  end
+  if (BUFFER_LG != 0) begin : g_buffer
+    localparam longint unsigned BYTES = 64'd1 << BUFFER_LG;
+    logic full;
+    assign drop = data_drop_blocks || full;
+    db_rec_buffer #(
+        .STREAM_W(STREAM_W), .BYTES(BYTES), .BASE(BUFFER_BASE), .DROP_BYTES(BYTES * 64'(BUFFER_DROP_PCT) / 64'd100),
+        .ADDR_W(40)
+    ) i_buffer (
+        .clk, .rst, .capturing(any_capturing), .enable(any_enable), .taking, .busy(buffer_busy), .drop(full),
+        .blocks(buffer_blocks), .error(buffer_error), .bad_last(buffer_bad_last), .idle(buffer_idle), .s_axis_tvalid,
+        .s_axis_tready, .s_axis_tdata, .s_axis_tlast, .data_enabled_out, .m_axis_tvalid(take_tvalid),
+        .m_axis_tready(take_tready), .m_axis_tdata(take_tdata), .m_axis_tlast(take_tlast), .m_axi_awid, .m_axi_awaddr,
+        .m_axi_awlen, .m_axi_awsize, .m_axi_awburst, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata, .m_axi_wstrb,
+        .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bid, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready, .m_axi_arid,
+        .m_axi_araddr, .m_axi_arlen, .m_axi_arsize, .m_axi_arburst, .m_axi_arvalid, .m_axi_arready, .m_axi_rid,
+        .m_axi_rdata, .m_axi_rresp, .m_axi_rlast, .m_axi_rvalid, .m_axi_rready
+    );
+  end else begin : g_direct
+    assign take_tvalid      = s_axis_tvalid;
+    assign s_axis_tready    = take_tready;
+    assign take_tdata       = s_axis_tdata;
+    assign take_tlast       = s_axis_tlast;
+    assign data_enabled_out = taking;
+    assign drop             = data_drop_blocks;
+    assign {buffer_busy, buffer_blocks, buffer_bad_last, buffer_error} = '0;
+    assign buffer_idle      = 1'b1;
+    assign {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awvalid} = '0;
+    assign {m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_bready} = '0;
+    assign {m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_arvalid, m_axi_rready} = '0;
+    logic unused_ok;
+    assign unused_ok = &{1'b0, any_capturing, any_enable, m_axi_awready, m_axi_wready, m_axi_bid, m_axi_bresp,
+                         m_axi_bvalid, m_axi_arready, m_axi_rid, m_axi_rdata, m_axi_rresp, m_axi_rlast, m_axi_rvalid};
+  end
 
   db_recorder_core #(
       .N_DRIVES(N_DRIVES), .STREAM_W(STREAM_W), .DATA_W(DATA_W), .CLK_MHZ(CLK_MHZ), .DROP_BLOCKS(DROP_BLOCKS),
@@ -153,7 +229,9 @@ module db_recorder
       .RESET_US(RESET_US), .FIFO_BLOCKS(FIFO_BLOCKS), .WRITE_BLOCKS(WRITE_BLOCKS), .READ_BLOCKS(READ_BLOCKS),
       .TRIM_BLOCKS(TRIM_BLOCKS)
   ) i_core (
-      .clk, .rst, .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tlast, .data_enabled_out, .data_drop_blocks,
+      .clk, .rst, .s_axis_tvalid(take_tvalid), .s_axis_tready(take_tready), .s_axis_tdata(take_tdata),
+      .s_axis_tlast(take_tlast), .data_enabled_out(taking), .data_drop_blocks(drop), .any_capturing, .any_enable,
+      .buffer_busy, .buffer_blocks, .buffer_bad_last, .buffer_error,
       .s_axis_hostsend_tvalid, .s_axis_hostsend_tready, .s_axis_hostsend_tdata, .s_axis_hostsend_tkeep,
       .s_axis_hostsend_tlast, .m_axis_hostrecv_tvalid, .m_axis_hostrecv_tready, .m_axis_hostrecv_tdata,
       .m_axis_hostrecv_tkeep, .m_axis_hostrecv_tlast, .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr,

@@ -33,6 +33,14 @@ module db_recorder_core #(
     output logic                          data_enabled_out,
     input  logic                          data_drop_blocks,
 
+    // db_rec_buffer; without one, inputs 0
+    output logic                          any_capturing,
+    output logic                          any_enable,
+    input  logic                          buffer_busy,
+    input  logic [28:0]                   buffer_blocks,
+    input  logic                          buffer_bad_last,
+    input  logic                          buffer_error,
+
     input  logic                          s_axis_hostsend_tvalid,
     output logic                          s_axis_hostsend_tready,
     input  logic [127:0]                  s_axis_hostsend_tdata,
@@ -110,6 +118,7 @@ module db_recorder_core #(
   logic                    reg_valid, reg_ready, reg_write, reg_all;
   logic [9:0]              reg_addr;
   logic [31:0]             reg_wdata, reg_rdata;
+  logic [N_DRIVES-1:0]     want_data;  // DataEnable
   logic [N_DRIVES-1:0]     data_enable, read_enable, read_trims, run, trimming, capturing, captured, reading, read_done;
   logic [N_DRIVES-1:0]     read_start, read_busy, quiet;
   logic [N_DRIVES-1:0]     ld, fin, done_valid, lost_valid, lost_ack, seq_valid, seq_ready, hold;
@@ -124,6 +133,10 @@ module db_recorder_core #(
   logic [STREAM_W-1:0]     wr_data;
 
   assign all_rst        = rst || wipe;
+  assign any_capturing  = capturing != '0;
+  assign any_enable     = want_data != '0;
+  // When DataEnable is 0 everywhere, what is in the buffer is still recorded.
+  assign data_enable    = want_data | (buffer_busy && !any_enable ? capturing : '0);
   assign flush            = drive_rst;
   assign data_enabled_out = (run != '0 && hold == '0 && !starting) || busy;
   assign idle             = !wiping && capturing == '0 && reading == '0 && read_busy == '0 && !busy && &lane_idle &&
@@ -141,9 +154,10 @@ module db_recorder_core #(
       .clk, .rst, .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_wvalid, .s_axil_wready, .s_axil_wdata,
       .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready, .s_axil_araddr,
       .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp, .reg_valid, .reg_ready, .reg_write, .reg_all,
-      .reg_addr, .reg_wdata, .reg_rdata, .wipe, .drive_rst, .data_enable, .read_enable, .read_trims, .trim_first, .up,
+      .reg_addr, .reg_wdata, .reg_rdata, .wipe, .drive_rst, .data_enable(want_data), .read_enable, .read_trims,
+      .trim_first, .up,
       .dead, .phy_ready, .link_up, .total(total_q), .trimming, .capturing, .captured, .reading, .read_done, .stat_drop,
-      .stat_format
+      .stat_format, .buffer_blocks, .buffer_bad_last, .buffer_error
   );
 
   db_rec_stats #(

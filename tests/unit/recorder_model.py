@@ -29,6 +29,7 @@ class Drive:
     up: bool = True
     dead: bool = False
     latency: Callable[[], int] = lambda: 50
+    reported: Callable[[int], int] = lambda latency: latency  # what the host says that it was
     status_of: Callable[[int, int, int], int] = lambda op, block, count: 0  # op, first 4 KiB block, 4 KiB blocks
     mem: dict[int, bytes] = field(default_factory=dict)  # 4 KiB blocks
     cmds: list[tuple[int, int, int, int]] = field(default_factory=list)  # op, block, count, cycle
@@ -81,7 +82,8 @@ class Bench:
                      "s_axil_bready", "s_axil_rready", "data_drop_blocks", "m_axis_cmd_tready", "m_axis_wdata_tready",
                      "s_axis_rdata_tvalid", "s_axis_status_tvalid", "m_adm_ready", "s_adm_valid", "m_reg_ready",
                      "s_reg_valid", "s_fwd_valid", "m_axis_hostrecv_tready", "s_axil_awprot", "s_axil_arprot",
-                     "s_axil_wstrb", "s_axis_tdata", "s_axis_tlast", "s_axis_status_tdata", "s_axis_rdata_tdata"):
+                     "buffer_busy", "buffer_blocks", "buffer_bad_last", "buffer_error", "s_axil_wstrb", "s_axis_tdata",
+                     "s_axis_tlast", "s_axis_status_tdata", "s_axis_rdata_tdata"):
             getattr(d, name).value = 0
         d.phy_ready.value = (1 << self.n) - 1
         d.link_up.value = (1 << self.n) - 1
@@ -280,7 +282,7 @@ class Bench:
             if op == OP_TRIM:
                 x.trimmed.append((block, count))
             x.due = max(x.due, self.cycle + latency)
-            x.flight.append((x.due, tag, status, latency if op == OP_WRITE else 0))
+            x.flight.append((x.due, tag, status, x.reported(latency) if op == OP_WRITE else 0))
             if op == OP_READ:
                 for b in range(block, block + count):
                     data = bytes(BLOCK) if status else x.mem.get(b, bytes(BLOCK))
