@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define DB_HOST_ABI 2
+#define DB_HOST_ABI 3
 
 typedef struct db_host_sim db_host_sim;
 
@@ -73,7 +73,8 @@ typedef struct db_host_port {
     uint32_t drive;  // DB_DRIVE_*
     uint32_t gen, lanes, link_latency_ns, ack_every, fc_every;
     uint32_t tx_tlps, tx_bytes;  // what the hard block holds of RQ, and of CC, before tready falls
-    uint32_t cq_tlps, cq_bytes;  // credits: requests of the drive between its link and the core
+    uint32_t cq_tlps, cq_bytes;  // credits: requests of the drive between its link and the core, posted and others each
+    uint32_t np_credits;         // pcie_cq_np_req counts; 0: as if it were tied to 1
     uint32_t drive_tx;           // requests the drive holds for its link, 1..64
     uint32_t bdf;                // the drive's bus, device, function
     uint32_t mps_cap;            // largest MPS of the root port, 0 = 128 bytes ..3

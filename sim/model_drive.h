@@ -309,7 +309,7 @@ struct ModelDrive final : Drive {
     // ---------------------------------------------------------------- reads of host memory
 
     bool take_tag(u32& tag) {
-        if (reads_out >= c.max_reads || !port->room()) return false;
+        if (reads_out >= c.max_reads || !port->room(true)) return false;
         for (u32 k = 0; k < DrivePort::TAGS; ++k) {
             const u32 t = (next_tag + k) % DrivePort::TAGS;
             if (op[t].on || !port->tag_ready(t)) continue;
@@ -647,7 +647,7 @@ struct ModelDrive final : Drive {
         const u32 i = write_q.front();
         Cmd& m = of(i);
         if (!live(i)) return write_q.pop_front(), true;
-        if (!port->room()) return false;
+        if (!port->room(false)) return false;
         u64 left;
         const u64 addr = place(m, m.issued, left);
         const u32 mps = pci.mps();
@@ -878,7 +878,7 @@ struct ModelDrive final : Drive {
         const u32 i = cqe_q.front();
         Cmd& m = of(i);
         if (!live(i)) return cqe_q.pop_front(), true;
-        if (!port->room()) return false;
+        if (!port->room(false)) return false;
         Cq& k = cq[sq[m.sq].cq];
         cqe_q.pop_front();
         if ((k.tail + 1) % k.size == k.head) {
@@ -934,12 +934,14 @@ struct ModelDrive final : Drive {
             }
         }
         if (!link_on || hung || gone || !pci.bus_master()) return;
-        // completions and lists first: they are short and others wait for them; then commands; then data, both ways
+        // completions and lists first: they are short and others wait for them; then commands; then data
         while (!cqe_q.empty() && next_cqe()) {}
         while (!list_q.empty() && next_list()) {}
         while (try_fetch()) {}
-        while (!write_q.empty() && next_data_write()) {}
-        while (!read_q.empty() && next_data_read()) {}
+        for (bool more = true; more;) {  // a request each way in turn: neither waits for the other to run dry
+            more = !write_q.empty() && next_data_write();
+            more |= !read_q.empty() && next_data_read();
+        }
         stat[M_STALLS] = media.stalls;
     }
 

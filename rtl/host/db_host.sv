@@ -55,6 +55,7 @@ module db_host
     input  logic [cq_user_w(DATA_W)-1:0] s_axis_cq_tuser,
     input  logic                         s_axis_cq_tvalid,
     output logic                         s_axis_cq_tready,
+    output logic [1:0]                   pcie_cq_np_req,     // credits for what the drive reads; db_host_credit
     output logic [DATA_W-1:0]            m_axis_cc_tdata,
     output logic [DATA_W/32-1:0]         m_axis_cc_tkeep,
     output logic                         m_axis_cc_tlast,
@@ -214,7 +215,7 @@ module db_host
   );
 
   // ------------------------------------------------------------------ what the drive writes
-  logic                wr_valid, fwd_stall, req_valid, req_room;
+  logic                wr_valid, fwd_stall, req_valid, req_room, req_drop, req_done;
   logic [WIN_W-1:0]    wr_addr;
   logic [DATA_W-1:0]   wr_data;
   logic [DATA_W/8-1:0] wr_be;
@@ -223,9 +224,10 @@ module db_host
   db_host_rx #(.DATA_W(DATA_W)) u_rx (
       .clk, .rst, .window_base, .s_axis_cq_tdata, .s_axis_cq_tkeep, .s_axis_cq_tlast, .s_axis_cq_tuser,
       .s_axis_cq_tvalid, .s_axis_cq_tready, .m_wr_valid(wr_valid), .m_wr_addr(wr_addr), .m_wr_data(wr_data),
-      .m_wr_be(wr_be), .fwd_stall, .m_req_valid(req_valid), .m_req(req), .req_room, .m_bad(rx_bad),
-      .m_damaged(rx_damaged)
+      .m_wr_be(wr_be), .fwd_stall, .m_req_valid(req_valid), .m_req(req), .req_room, .m_req_drop(req_drop),
+      .m_bad(rx_bad), .m_damaged(rx_damaged)
   );
+  db_host_credit u_credit (.clk, .rst, .s_done(req_done), .s_drop(req_drop), .pcie_cq_np_req);
   always_ff @(posedge clk) bad_q <= !rst && (rx_bad || rx_damaged || slot_bad || cqe_bad);
 
   db_host_cqe #(.DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) u_cqe (
@@ -269,8 +271,8 @@ module db_host
   logic              tx_idle;
 
   db_host_tx #(.DATA_W(DATA_W)) u_tx (
-      .clk, .rst, .cfg_mps(set_mps), .s_req_valid(req_valid), .s_req(req), .req_room, .idle(tx_idle),
-      .m_row_valid(row_valid), .m_row_addr(row_addr), .s_row_data(row_data), .m_axis_cc_tdata, .m_axis_cc_tkeep,
+      .clk, .rst, .cfg_mps(set_mps), .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
+      .idle(tx_idle), .m_row_valid(row_valid), .m_row_addr(row_addr), .s_row_data(row_data), .m_axis_cc_tdata, .m_axis_cc_tkeep,
       .m_axis_cc_tlast, .m_axis_cc_tuser, .m_axis_cc_tvalid, .m_axis_cc_tready
   );
   db_host_src #(
@@ -297,8 +299,8 @@ module db_host
   always_ff @(posedge clk) begin
     if (rst || !ctl_idle || part_valid || s_axis_cmd_tvalid || s_axis_wdata_tvalid || m_axis_rdata_tvalid ||
         m_axis_status_tvalid || s_axis_cq_tvalid || m_axis_cc_tvalid || m_axis_rq_tvalid || s_axis_rc_tvalid ||
-        wr_valid || !tx_idle || db_valid || m_fwd_valid || db_rung || out_valid || s_axil_awvalid || s_axil_arvalid ||
-        s_adm_valid || s_reg_valid) calm_q <= '0;
+        wr_valid || !tx_idle || pcie_cq_np_req[0] || db_valid || m_fwd_valid || db_rung || out_valid ||
+        s_axil_awvalid || s_axil_arvalid || s_adm_valid || s_reg_valid) calm_q <= '0;
     else if (!(&calm_q)) calm_q <= calm_q + 5'd1;
   end
   assign idle = &calm_q;
