@@ -284,6 +284,8 @@ DUNE = {("write", 0): 383, ("write", 10): 410, ("write", 20): 702, ("read", 0): 
 
 LARGE: dict[str, int | str] = {"NUM_CMDS": 256, "WR_RING_BYTES": 262144, "RD_RING_BYTES": 1048576}
 """Gen3 x8 moves 72 KB in 10 us and 576 KB in 80 us, and parts wait for each other: the defaults are made for x4."""
+MIXED: dict[str, int | str] = {"NUM_CMDS": 256, "WR_RING_BYTES": 2 << 20, "RD_RING_BYTES": 2 << 20}
+"""A ring gives space back in the order of the commands: writes keep theirs while slower reads before them last."""
 TARGET = Setup(read_us=80, write_us=10)
 
 
@@ -300,6 +302,15 @@ def shares(s: Setup, sizes: Iterable[int], read_depth: int = 128) -> Iterator[tu
             r = one_job(s, rw, bs, qd, 512 if bs <= 4096 else 256 if bs <= 16384 else 64)
             assert r.limit is not None
             yield f"{s}: {rw} {size_name(bs)}, QD {qd}, {us:g} us", 100 * r.iops / r.limit.iops
+
+
+def mixes(s: Setup, kinds: Iterable[tuple[int, int, int]]) -> Iterator[tuple[str, float]]:
+    """(what, per cent of the link's limit) of random commands, 70 % reads, for (block, depth, how many)."""
+    for bs, qd, ios in kinds:
+        r = measure(s, [Job(rw="randrw", rwmixread=70, bs=bs, iodepth=qd, number_ios=ios)])[0]
+        assert r.limit is not None
+        yield f"{s}: randrw 70/30 {size_name(bs)}, QD {qd}, {s.read_us:g} and {s.write_us:g} us", \
+            100 * r.iops / r.limit.iops
 
 
 def intelliprop(setup: Setup, sizes: Iterable[int] = tuple(INTELLIPROP)) -> Iterator[dict[str, Any]]:
@@ -334,6 +345,13 @@ def targets(short: bool) -> Iterator[tuple[str, float, float, str, bool]]:
         wide = replace(TARGET, link="gen3x8", data_w=256, params=LARGE)
         for what, share in shares(wide, (4096, 16384, 131072), 256):
             yield what, 97, share, "% of link", True
+    if short:
+        for what, share in mixes(replace(TARGET, read_us=20), [(4096, 128, 1500)]):  # what the default rings can hold
+            yield what, 97, share, "% of link", True
+    else:
+        for s in (TARGET, wide):
+            for what, share in mixes(replace(s, params=MIXED), [(4096, 256, 4000), (16384, 128, 1500), (131072, 64, 400)]):
+                yield what, 97, share, "% of link", True
     slow = replace(TARGET, link="gen2x4", clock_mhz=125, read_us=20)
     for rw in ("write", "read"):
         r = one_job(slow, rw, 512, 128, 1000)
