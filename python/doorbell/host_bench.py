@@ -350,7 +350,8 @@ def targets(short: bool) -> Iterator[tuple[str, float, float, str, bool]]:
             yield what, 97, share, "% of link", True
     else:
         for s in (TARGET, wide):
-            for what, share in mixes(replace(s, params=MIXED), [(4096, 256, 4000), (16384, 128, 1500), (131072, 64, 400)]):
+            kinds = [(4096, 256, 4000), (16384, 128, 1500), (131072, 64, 400)]
+            for what, share in mixes(replace(s, params=MIXED), kinds):
                 yield what, 97, share, "% of link", True
     slow = replace(TARGET, link="gen2x4", clock_mhz=125, read_us=20)
     for rw in ("write", "read"):

@@ -237,7 +237,8 @@ class _Port(ctypes.Structure):
     _fields_ = [
         *((n, c_uint32) for n in (
             "drive", "gen", "lanes", "link_latency_ns", "ack_every", "fc_every", "tx_tlps", "tx_bytes", "cq_tlps",
-            "cq_bytes", "np_credits", "drive_tx", "bdf", "mps_cap", "drive_mps_cap", "bar_bytes", "bar64", "crs_ns", "link_up",
+            "cq_bytes", "np_credits", "drive_tx", "bdf", "mps_cap", "drive_mps_cap", "bar_bytes", "bar64", "crs_ns",
+            "link_up",
         )),
         ("model", _Model), ("lib", _Lib),
     ]  # fmt: skip
@@ -400,7 +401,8 @@ class HostSim:
         port = _Port(
             gen=gen, lanes=lanes, link_latency_ns=drive.link_latency_ns, ack_every=drive.ack_every,
             fc_every=drive.fc_every, tx_tlps=drive.tx_tlps, tx_bytes=drive.tx_bytes, cq_tlps=drive.cq_tlps,
-            cq_bytes=drive.cq_bytes, np_credits=drive.np_credits, drive_tx=drive.drive_tx, bdf=0x0100, mps_cap=_size_code(drive.mps_cap, 1024),
+            cq_bytes=drive.cq_bytes, np_credits=drive.np_credits, drive_tx=drive.drive_tx, bdf=0x0100,
+            mps_cap=_size_code(drive.mps_cap, 1024),
             drive_mps_cap=_size_code(drive.drive_mps_cap, 4096), bar_bytes=drive.bar_bytes, bar64=drive.bar64,
             crs_ns=_ns(drive.crs_us), link_up=drive.link_up,
         )  # fmt: skip

@@ -272,8 +272,8 @@ module db_host
 
   db_host_tx #(.DATA_W(DATA_W)) u_tx (
       .clk, .rst, .cfg_mps(set_mps), .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
-      .idle(tx_idle), .m_row_valid(row_valid), .m_row_addr(row_addr), .s_row_data(row_data), .m_axis_cc_tdata, .m_axis_cc_tkeep,
-      .m_axis_cc_tlast, .m_axis_cc_tuser, .m_axis_cc_tvalid, .m_axis_cc_tready
+      .idle(tx_idle), .m_row_valid(row_valid), .m_row_addr(row_addr), .s_row_data(row_data), .m_axis_cc_tdata,
+      .m_axis_cc_tkeep, .m_axis_cc_tlast, .m_axis_cc_tuser, .m_axis_cc_tvalid, .m_axis_cc_tready
   );
   db_host_src #(
       .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)

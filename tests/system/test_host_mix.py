@@ -32,12 +32,14 @@ def mix(drive: ModelDrive, reads: float, count: int = 8000, skip: int = 500) -> 
         ended = sim.wait_status(count)
         assert not any(s.status for s in ended) and not sim.errors()
         moved = {name: value - before[name] for name, value in sim.counters().items()}
-        work = limits.HostWorkload(
-            4096, kinds[skip:-skip].count("read") / (count - 2 * skip), sqes_per_fetch=count / moved["drive.fetches"], cq_doorbells=0,
-            sq_doorbells=moved["down.MWr.tlps"] / count,
-        )  # fmt: skip
+        works = [
+            (kinds[skip:-skip].count(kind), limits.HostWorkload(
+                4096, float(kind == "read"), sqes_per_fetch=count / moved["drive.fetches"], cq_doorbells=0,
+                sq_doorbells=moved["down.MWr.tlps"] / count,
+            )) for kind in ("read", "write")
+        ]  # fmt: skip
         rate = (count - 2 * skip) / (ended[count - skip].cycle - ended[skip].cycle) * sim.clock_mhz * 1e6
-        return rate / limits.host_limit(LINK, work).iops, moved
+        return rate / limits.host_mix(LINK, works).iops, moved
 
 
 @pytest.mark.parametrize("reads", [0.7, 0.5, 0.3])
@@ -48,7 +50,8 @@ def test_share_of_the_link(reads: float) -> None:
     drive = ModelDrive(size=16 << 20, ready_us=1, read=Latency(20_000), write=Latency(10_000), max_reads=128)
     share, moved = mix(drive, reads)
     without, stalled = mix(replace(drive, np_credits=False), reads)
-    print(f"{reads:.0%} reads: {share:.4f}, without credits {without:.4f}; CQ {moved['stall.cq']}, {stalled['stall.cq']}")
+    cq = moved["stall.cq"], stalled["stall.cq"]
+    print(f"{reads:.0%} reads: {share:.4f}, without credits {without:.4f}; CQ stalled {cq}")
     assert 0.97 <= share < 1.01 and moved["stall.cq"] == 0
     if reads <= 0.5:
         assert stalled["stall.cq"] > 10_000 and stalled["stall.np"] == 0 < moved["stall.np"]

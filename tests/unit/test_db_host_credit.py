@@ -123,7 +123,8 @@ async def any_order(dut: Any) -> None:
     b = Bench(dut, 3)
     await b.start()
     for _ in range(60):
-        wanted, done, damaged = b.rng.random(), b.rng.choice([0.0, 0.1, b.rng.random(), 1.0]), b.rng.choice([0, 0.05, 0.5])
+        wanted, done = b.rng.random(), b.rng.choice([0.0, 0.1, b.rng.random(), 1.0])
+        damaged = b.rng.choice([0, 0.05, 0.5])
         for _ in range(120):
             await b.step(b.rng.random() < wanted, b.rng.random() < done, b.rng.random() < damaged)
     assert b.most == b.limit and b.delivered > 1000 and b.dropped > 100
