@@ -127,7 +127,8 @@ enum { DB_HSTOP_STATUS = 1, DB_HSTOP_MSG = 2, DB_HSTOP_IDLE = 4, DB_HSTOP_ANSWER
 // What a command that matches meets: it fails with a status; is never completed; completes `arg` cycles late; the
 // controller fails (CSTS.CFS) when it is fetched; the link goes down when it is fetched; its last data write (the
 // completion entry of a command without) is wrong and discontinued; the drive is gone when it is fetched, its registers
-// read all ones; its completion entry comes twice; one with the wrong phase comes before it.
+// read all ones; its completion entry comes twice, the second time `arg` cycles later; one with the wrong phase comes
+// before it.
 enum { DB_DFAULT_STATUS, DB_DFAULT_LOST, DB_DFAULT_LATE, DB_DFAULT_HANG, DB_DFAULT_DROP_LINK, DB_DFAULT_DAMAGE,
        DB_DFAULT_VANISH, DB_DFAULT_DOUBLE, DB_DFAULT_PHASE };
 enum { DB_SIG_UP, DB_SIG_DEAD, DB_SIG_BLOCKS, DB_SIG_LBA_SHIFT, DB_SIG_IDLE, DB_SIG_CMDS_LEFT, DB_SIG_WDATA_LEFT,

@@ -71,7 +71,7 @@ struct ModelDrive final : Drive {
         bool lost = false, failed = false, keep = false;  // keep: asynchronous event request
         bool damage = false, twice = false, wrong_phase = false;
         u32 handle = 0, sq = 0, cid = 0, opc = 0, dw0 = 0, status = 0, sqe[16];
-        u64 bytes = 0, issued = 0, got = 0, lba = 0, blocks = 0, late = 0, held = 0;
+        u64 bytes = 0, issued = 0, got = 0, lba = 0, blocks = 0, late = 0, held = 0, again = 0;
         u32 pages = 0;           // entries wanted beside PRP1
         u64 list_at = 0;         // where the next part of the list is
         u32 list_out = 0;        // list reads outstanding
@@ -473,7 +473,7 @@ struct ModelDrive final : Drive {
             case DB_DFAULT_HANG: hang(); return false;
             case DB_DFAULT_DAMAGE: m.damage = true; return true;
             case DB_DFAULT_VANISH: gone = true; return false;
-            case DB_DFAULT_DOUBLE: m.twice = true; return true;
+            case DB_DFAULT_DOUBLE: m.twice = true, m.again = f->arg; return true;
             case DB_DFAULT_PHASE: m.wrong_phase = true; return true;
             default: port->drop_link(); return false;
         }
@@ -903,7 +903,9 @@ struct ModelDrive final : Drive {
         ++stat[M_CQES];
         if (m.twice) {
             m.twice = false;
-            cqe_q.push_front(i);
+            m.opc = 0x100;  // it has had its effect
+            if (m.again) at(now + m.again, T_DONE, i);
+            else cqe_q.push_front(i);
             return true;
         }
         release(i);

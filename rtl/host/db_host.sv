@@ -139,7 +139,7 @@ module db_host
   logic         db_valid, db_ready, db_cq, late_valid, db_rung;
   logic [3:0]   db_qid, late_qid;
   logic [15:0]  db_value;
-  logic [CID_W-1:0] late_cid;
+  logic [GEN_W+CID_W-1:0] late_cid;
   logic         acqe_valid, abuf_en, abuf_we, abuf_ready, slot_bad, slot_done, cqe_bad, rx_bad, rx_damaged, bad_q;
   logic [1:0]   acqe_idx;
   cqe_t         acqe;
@@ -193,6 +193,7 @@ module db_host
   logic             ctx_re, cqe_start, cqe_valid;
   logic [CID_W-1:0] ctx_slot, sq_base, slot_mask;
   slot_t            ctx;
+  logic [GEN_W-1:0] ctx_gen;
   cqe_t             cqe;
   logic [4*16-1:0]  cq_head;
   logic             out_valid, out_ready, out_last, out_error;
@@ -204,7 +205,7 @@ module db_host
       .clk, .rst, .io_up, .io_dead, .repeat_on_reset, .sq_size, .cmd_timeout,
       .s_part_valid(part_valid), .s_part_ready(part_ready), .s_part(part), .s_part_tag(part_tag),
       .s_part_last(part_last), .s_part_bad(part_bad), .s_part_status(part_status),
-      .wr_fill, .wr_freed, .rd_freed, .ctx_re, .ctx_slot, .ctx, .sq_base, .slot_mask,
+      .wr_fill, .wr_freed, .rd_freed, .ctx_re, .ctx_slot, .ctx, .ctx_gen, .sq_base, .slot_mask,
       .cqe_start, .s_cqe_valid(cqe_valid), .s_cqe(cqe), .cq_head,
       .m_db_valid(db_valid), .m_db_ready(db_ready), .m_db_cq(db_cq), .m_db_qid(db_qid), .m_db_value(db_value),
       .m_late_valid(late_valid), .m_late_cid(late_cid), .m_late_qid(late_qid),
@@ -280,7 +281,7 @@ module db_host
   ) u_src (
       .clk, .window_base, .nsid, .sq_base, .slot_mask, .s_row_valid(row_valid),
       .s_row_addr(row_addr), .m_row_data(row_data), .m_ctx_re(ctx_re), .m_ctx_slot(ctx_slot), .s_ctx(ctx),
-      .m_wbuf_re(wbuf_re), .m_wbuf_addr(wbuf_addr), .s_wbuf_data(wbuf_data), .m_abuf_re(abuf_re),
+      .s_ctx_gen(ctx_gen), .m_wbuf_re(wbuf_re), .m_wbuf_addr(wbuf_addr), .s_wbuf_data(wbuf_data), .m_abuf_re(abuf_re),
       .m_abuf_addr(abuf_row), .s_abuf_data(abuf_data)
   );
   db_host_wbuf #(.DATA_W(DATA_W), .BYTES(WR_RING_BYTES), .URAM(RING_URAM)) u_wbuf (
