@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define DB_HOST_ABI 2
+#define DB_HOST_ABI 3
 
 typedef struct db_host_sim db_host_sim;
 
@@ -73,7 +73,8 @@ typedef struct db_host_port {
     uint32_t drive;  // DB_DRIVE_*
     uint32_t gen, lanes, link_latency_ns, ack_every, fc_every;
     uint32_t tx_tlps, tx_bytes;  // what the hard block holds of RQ, and of CC, before tready falls
-    uint32_t cq_tlps, cq_bytes;  // credits: requests of the drive between its link and the core
+    uint32_t cq_tlps, cq_bytes;  // credits: requests of the drive between its link and the core, posted and others each
+    uint32_t np_credits;         // pcie_cq_np_req counts; 0: as if it were tied to 1
     uint32_t drive_tx;           // requests the drive holds for its link, 1..64
     uint32_t bdf;                // the drive's bus, device, function
     uint32_t mps_cap;            // largest MPS of the root port, 0 = 128 bytes ..3
@@ -126,7 +127,8 @@ enum { DB_HSTOP_STATUS = 1, DB_HSTOP_MSG = 2, DB_HSTOP_IDLE = 4, DB_HSTOP_ANSWER
 // What a command that matches meets: it fails with a status; is never completed; completes `arg` cycles late; the
 // controller fails (CSTS.CFS) when it is fetched; the link goes down when it is fetched; its last data write (the
 // completion entry of a command without) is wrong and discontinued; the drive is gone when it is fetched, its registers
-// read all ones; its completion entry comes twice; one with the wrong phase comes before it.
+// read all ones; its completion entry comes twice, the second time `arg` cycles later; one with the wrong phase comes
+// before it.
 enum { DB_DFAULT_STATUS, DB_DFAULT_LOST, DB_DFAULT_LATE, DB_DFAULT_HANG, DB_DFAULT_DROP_LINK, DB_DFAULT_DAMAGE,
        DB_DFAULT_VANISH, DB_DFAULT_DOUBLE, DB_DFAULT_PHASE };
 enum { DB_SIG_UP, DB_SIG_DEAD, DB_SIG_BLOCKS, DB_SIG_LBA_SHIFT, DB_SIG_IDLE, DB_SIG_CMDS_LEFT, DB_SIG_WDATA_LEFT,

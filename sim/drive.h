@@ -6,11 +6,12 @@
 
 namespace db {
 
-// The drive's side of its link. Requests leave in the order in which they are given.
+// The drive's side of its link. Requests leave in the order in which they are given, except that writes pass reads for
+// which there is no credit.
 struct DrivePort {
     static constexpr u32 TAGS = 256;
     virtual ~DrivePort() = default;
-    virtual bool room() const = 0;               // one more request fits
+    virtual bool room(bool read) const = 0;      // one more request fits
     virtual bool tag_ready(u32 tag) const = 0;   // free, with no answer to an older request on its way
     // 1 to MPS bytes (write) or MRRS bytes (read) at any byte address, inside one 4 KiB page.
     virtual void write(u64 addr, const u8* data, u32 len) = 0;

@@ -152,7 +152,7 @@ struct ExternalDrive final : Drive {
     }
 
     void step() override {
-        while (!todo.empty() && port->room()) {
+        while (!todo.empty() && port->room(!todo.front().write)) {
             Piece& p = todo.front();
             if (p.write) {
                 port->write(p.addr, p.data.data(), p.len);

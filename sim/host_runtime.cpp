@@ -48,7 +48,7 @@ static const char* const counter_names[] = {
     "error.rq_gap", "error.rq_stable", "error.rq_format", "error.rq_mps", "error.rq_mrrs", "error.rq_4k",
     "error.rq_tag", "error.rq_be", "error.cc_gap", "error.cc_stable", "error.cc_format", "error.cc_unexpected",
     "error.cc_mps", "error.cc_rcb", "error.cc_count", "error.cc_address", "error.cq_mps",
-    "stall.rq", "stall.cc", "stall.cq", "stall.rc", "stall.credit", "hard.rc_timeouts", "hard.rc_late",
+    "stall.rq", "stall.cc", "stall.cq", "stall.rc", "stall.credit", "stall.np", "hard.rc_timeouts", "hard.rc_late",
     "hard.dropped_link_down", "hard.cc_stale", "hard.rq_discontinued", "hard.cc_refused",
     "drive.fetches", "drive.sqes", "drive.list_reads", "drive.data_reads", "drive.data_writes", "drive.cqes",
     "drive.doorbells", "drive.faults", "drive.stalls", "drive.max_inflight", "error.drive_doorbell",

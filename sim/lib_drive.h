@@ -114,7 +114,7 @@ struct LibDrive final : Drive {
     void pump() {
         for (;;) {
             if (!have) have = f.dma_next(f.sim, &msg);
-            if (!have || !port->room()) return;
+            if (!have || !port->room(!msg.write)) return;
             if (msg.write) {
                 port->write(msg.addr, msg.data, msg.len);
             } else {

@@ -71,7 +71,7 @@ struct ModelDrive final : Drive {
         bool lost = false, failed = false, keep = false;  // keep: asynchronous event request
         bool damage = false, twice = false, wrong_phase = false;
         u32 handle = 0, sq = 0, cid = 0, opc = 0, dw0 = 0, status = 0, sqe[16];
-        u64 bytes = 0, issued = 0, got = 0, lba = 0, blocks = 0, late = 0, held = 0;
+        u64 bytes = 0, issued = 0, got = 0, lba = 0, blocks = 0, late = 0, held = 0, again = 0;
         u32 pages = 0;           // entries wanted beside PRP1
         u64 list_at = 0;         // where the next part of the list is
         u32 list_out = 0;        // list reads outstanding
@@ -309,7 +309,7 @@ struct ModelDrive final : Drive {
     // ---------------------------------------------------------------- reads of host memory
 
     bool take_tag(u32& tag) {
-        if (reads_out >= c.max_reads || !port->room()) return false;
+        if (reads_out >= c.max_reads || !port->room(true)) return false;
         for (u32 k = 0; k < DrivePort::TAGS; ++k) {
             const u32 t = (next_tag + k) % DrivePort::TAGS;
             if (op[t].on || !port->tag_ready(t)) continue;
@@ -473,7 +473,7 @@ struct ModelDrive final : Drive {
             case DB_DFAULT_HANG: hang(); return false;
             case DB_DFAULT_DAMAGE: m.damage = true; return true;
             case DB_DFAULT_VANISH: gone = true; return false;
-            case DB_DFAULT_DOUBLE: m.twice = true; return true;
+            case DB_DFAULT_DOUBLE: m.twice = true, m.again = f->arg; return true;
             case DB_DFAULT_PHASE: m.wrong_phase = true; return true;
             default: port->drop_link(); return false;
         }
@@ -647,7 +647,7 @@ struct ModelDrive final : Drive {
         const u32 i = write_q.front();
         Cmd& m = of(i);
         if (!live(i)) return write_q.pop_front(), true;
-        if (!port->room()) return false;
+        if (!port->room(false)) return false;
         u64 left;
         const u64 addr = place(m, m.issued, left);
         const u32 mps = pci.mps();
@@ -878,7 +878,7 @@ struct ModelDrive final : Drive {
         const u32 i = cqe_q.front();
         Cmd& m = of(i);
         if (!live(i)) return cqe_q.pop_front(), true;
-        if (!port->room()) return false;
+        if (!port->room(false)) return false;
         Cq& k = cq[sq[m.sq].cq];
         cqe_q.pop_front();
         if ((k.tail + 1) % k.size == k.head) {
@@ -903,7 +903,9 @@ struct ModelDrive final : Drive {
         ++stat[M_CQES];
         if (m.twice) {
             m.twice = false;
-            cqe_q.push_front(i);
+            m.opc = 0x100;  // it has had its effect
+            if (m.again) at(now + m.again, T_DONE, i);
+            else cqe_q.push_front(i);
             return true;
         }
         release(i);
@@ -934,12 +936,14 @@ struct ModelDrive final : Drive {
             }
         }
         if (!link_on || hung || gone || !pci.bus_master()) return;
-        // completions and lists first: they are short and others wait for them; then commands; then data, both ways
+        // completions and lists first: they are short and others wait for them; then commands; then data
         while (!cqe_q.empty() && next_cqe()) {}
         while (!list_q.empty() && next_list()) {}
         while (try_fetch()) {}
-        while (!write_q.empty() && next_data_write()) {}
-        while (!read_q.empty() && next_data_read()) {}
+        for (bool more = true; more;) {  // a request each way in turn: neither waits for the other to run dry
+            more = !write_q.empty() && next_data_write();
+            more |= !read_q.empty() && next_data_read();
+        }
         stat[M_STALLS] = media.stalls;
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The FPGA's PCIe hard block as a root port, and the link behind it: RQ and CC of the core become requests and
-// completions to the drive, the drive's become CQ and RC. `down` is towards the drive.
+// completions to the drive, the drive's become CQ and RC. `down` is towards the drive. Its posted requests (upq) and
+// the others (npq) have queues and credits of their own, as on any PCIe link: posted ones may pass, and are not passed.
 #pragma once
 
 #include "db_host_sim.h"
@@ -15,7 +16,7 @@ enum PortErr : u32 {
     E_CC_FORMAT, E_CC_UNEXPECTED, E_CC_MPS, E_CC_RCB, E_CC_COUNT, E_CC_ADDRESS, E_CQ_MPS, E_COUNT
 };
 enum PortStat : u32 {
-    S_RQ_STALL, S_CC_STALL, S_CQ_STALL, S_RC_STALL, S_CREDIT_STALL, S_RC_TIMEOUTS, S_RC_LATE, S_DROPPED_DOWN, S_CC_STALE,
+    S_RQ_STALL, S_CC_STALL, S_CQ_STALL, S_RC_STALL, S_CREDIT_STALL, S_NP_STALL, S_RC_TIMEOUTS, S_RC_LATE, S_DROPPED_DOWN, S_CC_STALE,
     S_RQ_DISCONTINUE, S_CC_UR, S_COUNT
 };
 
@@ -25,7 +26,7 @@ struct RootPort final : DrivePort {
     static constexpr bool W512 = DATA_W == 512;
     static constexpr u32 USER_CQ = W512 ? 183 : 88, USER_CC = W512 ? 81 : 33, USER_RQ = W512 ? 137 : 62,
                          USER_RC = W512 ? 161 : 75;
-    static constexpr u32 SLOTS = 128, RC_SLOTS = 256;
+    static constexpr u32 SLOTS = 128, RC_SLOTS = 256, NP_CREDITS = 32;
 
     struct Down {  // a packet of the core
         u32 w[4 + MAX_DW + N];
@@ -78,14 +79,15 @@ struct RootPort final : DrivePort {
     u64 seq = 0;
     u64 err[E_COUNT] = {}, stat[S_COUNT] = {};
     Ring<Down, SLOTS> txq, ccq;
-    Ring<Up, SLOTS> upq;
+    Ring<Up, SLOTS> upq, npq;
     Ring<Answer, RC_SLOTS> rcq;
     Ring<bool, SLOTS * 2> order;  // what is on its way down: true: ccq
     RqIn<DATA_W, W512, 4 + MAX_DW + N - 1> rq;
     u32 cc_ndw = 0, tx_bytes = 0, cc_bytes = 0, up_bytes = 0;
     bool cc_in = false, cc_bad = false, rq_ready = false, cc_ready = false;
-    bool cq_on = false, cq_fired = false, rc_on = false, rc_fired = false;
+    bool cq_on = false, cq_np = false, cq_fired = false, rc_on = false, rc_fired = false;
     u32 cq_pos = 0, rc_pos = 0;
+    u32 np_credit = 0, np_given = 0;  // of PG213's counter; what the core gives in this cycle
     Held rq_held = {}, cc_held = {};
     Request req[256] = {};
     u32 n_req = 0;
@@ -113,6 +115,8 @@ struct RootPort final : DrivePort {
         txq.clear();
         ccq.clear();
         upq.clear();
+        npq.clear();
+        np_credit = np_given = 0;
         rcq.clear();
         order.clear();
         tx_bytes = cc_bytes = up_bytes = 0;
@@ -139,17 +143,18 @@ struct RootPort final : DrivePort {
             ccq.head = ccq.mid = ccq.tail;
             order.clear();
             tx_bytes = cc_bytes = 0;
-            const u32 keep_q = upq.head + (cq_on ? 1 : 0), keep_r = rcq.head + (rc_on ? 1 : 0);
+            const u32 keep_q = upq.head + (cq_on && !cq_np ? 1 : 0), keep_n = npq.head + (cq_on && cq_np ? 1 : 0),
+                      keep_r = rcq.head + (rc_on ? 1 : 0);
             // reads that the core has, or is about to have, will still be answered
-            for (u32 i = keep_q; i != upq.tail; ++i)
-                if ((upq.at(i).w[2] >> 11 & 15) == REQ_MRD) rd[upq.at(i).w[3] & 0xff].on = false;
+            for (u32 i = keep_n; i != npq.tail; ++i) rd[npq.at(i).w[3] & 0xff].on = false;
             for (Read& r : rd) {
                 r.stale |= r.on;
                 r.on = false;
             }
             upq.tail = upq.mid = keep_q;
+            npq.tail = npq.mid = keep_n;
             rcq.tail = rcq.mid = keep_r;
-            up_bytes = cq_on ? upq.front().ndw * 4 : 0;
+            up_bytes = upq.empty() ? 0 : upq.front().ndw * 4;
         }
         down.restart();
         up.restart();
@@ -395,20 +400,24 @@ struct RootPort final : DrivePort {
 
     void send_up() {
         while (up.ready(cycle)) {
-            const bool q = upq.mid != upq.tail, a = rcq.mid != rcq.tail;
-            if (!q && !a) return;
+            const bool p = upq.mid != upq.tail, n = npq.mid != npq.tail, a = rcq.mid != rcq.tail;
+            if (!p && !n && !a) return;
             const u32 sent = upq.mid - upq.head;
-            const bool credit = q && (!cfg.cq_tlps || sent < cfg.cq_tlps) &&
-                                (!cfg.cq_bytes || !sent || up_bytes + upq.next().ndw * 4 <= cfg.cq_bytes);
-            if (a && (!q || !credit || rcq.next().seq < upq.next().seq)) {
+            const bool p_go = p && (!cfg.cq_tlps || sent < cfg.cq_tlps) &&
+                              (!cfg.cq_bytes || !sent || up_bytes + upq.next().ndw * 4 <= cfg.cq_bytes);
+            const bool n_go = n && (!cfg.cq_tlps || npq.mid - npq.head < cfg.cq_tlps) &&
+                              !(p && upq.next().seq < npq.next().seq);  // never past a posted one
+            if (a && !(p_go && upq.next().seq < rcq.next().seq) && !(n_go && npq.next().seq < rcq.next().seq)) {
                 Answer& c = rcq.next();
                 c.arrive = wire(up, c.ndw > 3 ? CPLD : CPL, 3, (c.ndw - 3) * 4);
                 ++rcq.mid;
-            } else if (credit) {
+            } else if (n_go) {  // the oldest: a posted one before it would have forbidden it
+                Up& u = npq.next();
+                u.arrive = wire(up, MRD, header_dw((u64(u.w[1]) << 32) | u.w[0]), 0);
+                ++npq.mid;
+            } else if (p_go) {
                 Up& u = upq.next();
-                const u64 addr = (u64(u.w[1]) << 32) | u.w[0];
-                const bool write = u.ndw > 4;
-                u.arrive = wire(up, write ? MWR : MRD, header_dw(addr), (u.ndw - 4) * 4);
+                u.arrive = wire(up, MWR, header_dw((u64(u.w[1]) << 32) | u.w[0]), (u.ndw - 4) * 4);
                 up_bytes += u.ndw * 4;
                 ++upq.mid;
             } else {
@@ -420,11 +429,13 @@ struct RootPort final : DrivePort {
 
     // ---------------------------------------------------------------- the drive's requests (DrivePort)
 
-    bool room() const override { return up_now && upq.unsent() < cfg.drive_tx && upq.size() < SLOTS - 1; }
+    bool room(bool read) const override {
+        const auto& q = read ? npq : upq;
+        return up_now && q.unsent() < cfg.drive_tx && q.size() < SLOTS - 1;
+    }
     bool tag_ready(u32 tag) const override { return !rd[tag].on && !rd[tag].stale; }
 
-    Up& request(u64 addr, u32 len, u32 type, u32 tag) {
-        Up& u = upq.slot();
+    Up& request(Up& u, u64 addr, u32 len, u32 type, u32 tag) {
         const u32 lead = addr & 3, dw = (lead + len + 3) / 4, trail = dw * 4 - lead - len;
         u.w[0] = u32(addr) & ~3u;
         u.w[1] = u32(addr >> 32);
@@ -441,7 +452,7 @@ struct RootPort final : DrivePort {
 
     void write(u64 addr, const u8* data, u32 len) override {
         if (len > mps) ++err[E_CQ_MPS];  // above what our Device Control allows: a malformed TLP
-        Up& u = request(addr, len, REQ_MWR, 0);
+        Up& u = request(upq.slot(), addr, len, REQ_MWR, 0);
         const u32 dw = u.w[2] & 0x7ff;
         u.w[4] = u.w[3 + dw] = 0;
         std::memcpy(reinterpret_cast<u8*>(&u.w[4]) + (addr & 3), data, len);
@@ -452,9 +463,9 @@ struct RootPort final : DrivePort {
     }
 
     void read(u64 addr, u32 len, u32 tag) override {
-        const Up& u = request(addr, len, REQ_MRD, tag);
+        const Up& u = request(npq.slot(), addr, len, REQ_MRD, tag);
         rd[tag] = Read{true, false, addr & ~u64{3}, u.w[2] & 0x7ff, 0, u.first_be, u.last_be};
-        upq.push();
+        npq.push();
     }
 
     void answer(u32 tag, u32 status, const u8* data) override {
@@ -522,26 +533,72 @@ struct RootPort final : DrivePort {
 
     // ---------------------------------------------------------------- to the core
 
-    template <class Q, class Tv, class Td, class Tu, class Tk, class Tl, class User>
-    void drive_stream(Q& q, bool& on, bool& fired, u32& pos, Tv& tvalid, Td& tdata, Tu& tuser, Tk& tkeep, Tl& tlast,
-                      u32 user_w, bool straddle, User make_user) {
-        if (fired) {
-            fired = false;
-            pos += N;
-            if (pos >= q.front().ndw) {
-                if constexpr (std::is_same<Q, Ring<Up, SLOTS>>::value) up_bytes -= q.front().ndw * 4;
-                q.pop();
-                on = false;
+    template <class Q>
+    bool arrived(Q& q) {
+        return q.head != q.mid && q.front().arrive <= cycle;
+    }
+
+    // What was taken in the last cycle is gone. True: it was the end of the packet.
+    template <class Q>
+    bool advance(Q& q, bool& on, bool& fired, u32& pos) {
+        if (!fired) return false;
+        fired = false;
+        pos += N;
+        if (pos < q.front().ndw) return false;
+        on = false;
+        return true;
+    }
+
+    // CQ in the order of the link, but without a credit (PG213, "Selective Flow Control for Non-Posted Requests") the
+    // non-posted requests wait and the posted ones go on.
+    void drive_cq() {
+        auto& was = cq_np ? npq : upq;
+        if (advance(was, cq_on, cq_fired, cq_pos)) {
+            if (!cq_np) up_bytes -= was.front().ndw * 4;
+            was.pop();
+        }
+        bool delivered = false;
+        if (!cq_on) {
+            bool np = arrived(npq) && (upq.empty() || npq.front().seq < upq.front().seq);
+            if (np && cfg.np_credits && !np_credit) {
+                np = false;
+                ++stat[S_NP_STALL];
+            }
+            if ((np || arrived(upq)) && !stalled()) {
+                cq_on = true;
+                cq_np = delivered = np;
+                cq_pos = 0;
             }
         }
-        if (!on) {
-            if (q.head == q.mid || q.front().arrive > cycle || stalled()) {
-                put_bit(tvalid, me, false);
-                return;
-            }
-            on = true;
-            pos = 0;
+        if (np_given && !delivered) np_credit = std::min(np_credit + (np_given > 1 ? 2 : 1), NP_CREDITS);
+        if (!np_given && delivered && np_credit) --np_credit;
+        np_given = 0;
+        put_bit(top.s_axis_cq_tvalid, me, cq_on);
+        if (cq_on)
+            drive_stream(cq_np ? npq : upq, cq_pos, top.s_axis_cq_tdata, top.s_axis_cq_tuser, top.s_axis_cq_tkeep,
+                         top.s_axis_cq_tlast, USER_CQ, false, [](const Up& p, u32 pos, u32 n, u32* user) {
+                             cq_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
+                             if (p.damaged && pos + n == p.ndw) user[W512 ? 3 : 1] |= W512 ? 1u : 1u << 9;
+                         });
+    }
+
+    void drive_rc() {
+        if (advance(rcq, rc_on, rc_fired, rc_pos)) rcq.pop();
+        if (!rc_on && arrived(rcq) && !stalled()) {
+            rc_on = true;
+            rc_pos = 0;
         }
+        put_bit(top.s_axis_rc_tvalid, me, rc_on);
+        if (rc_on)
+            drive_stream(rcq, rc_pos, top.s_axis_rc_tdata, top.s_axis_rc_tuser, top.s_axis_rc_tkeep,
+                         top.s_axis_rc_tlast, USER_RC, W512, [](const Answer& p, u32 pos, u32 n, u32* user) {
+                             rc_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
+                         });
+    }
+
+    template <class Q, class Td, class Tu, class Tk, class Tl, class User>
+    void drive_stream(Q& q, u32 pos, Td& tdata, Tu& tuser, Tk& tkeep, Tl& tlast, u32 user_w, bool straddle,
+                      User make_user) {
         const auto& p = q.front();
         const bool last = pos + N >= p.ndw;
         const u32 n = last ? p.ndw - pos : N;
@@ -552,7 +609,6 @@ struct RootPort final : DrivePort {
         const u32 keep = u32(ones(straddle ? N : n));
         put_lane(tkeep, me, N, &keep);
         put_bit(tlast, me, last && !straddle);
-        put_bit(tvalid, me, true);
     }
 
     // ---------------------------------------------------------------- a cycle
@@ -561,6 +617,7 @@ struct RootPort final : DrivePort {
     bool sample() {
         bool busy = sample_rq();
         busy |= sample_cc();
+        get_lane(top.pcie_cq_np_req, me, 2, &np_given);
         if (cq_on) {
             cq_fired = get_bit(top.s_axis_cq_tready, me);
             stat[S_CQ_STALL] += !cq_fired;
@@ -588,21 +645,10 @@ struct RootPort final : DrivePort {
         if (txq.mid != txq.tail || ccq.mid != ccq.tail) send_down();
         if (!order.empty()) deliver_down();
         drive->step();
-        if (upq.mid != upq.tail || rcq.mid != rcq.tail) send_up();
+        if (upq.mid != upq.tail || npq.mid != npq.tail || rcq.mid != rcq.tail) send_up();
         if (n_req && !(cycle & 63)) expire();
-        if (cq_on || !upq.empty())
-            drive_stream(upq, cq_on, cq_fired, cq_pos, top.s_axis_cq_tvalid, top.s_axis_cq_tdata, top.s_axis_cq_tuser,
-                         top.s_axis_cq_tkeep, top.s_axis_cq_tlast, USER_CQ, false,
-                         [](const Up& p, u32 pos, u32 n, u32* user) {
-                             cq_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
-                             if (p.damaged && pos + n == p.ndw) user[W512 ? 3 : 1] |= W512 ? 1u : 1u << 9;
-                         });
-        if (rc_on || !rcq.empty())
-            drive_stream(rcq, rc_on, rc_fired, rc_pos, top.s_axis_rc_tvalid, top.s_axis_rc_tdata, top.s_axis_rc_tuser,
-                         top.s_axis_rc_tkeep, top.s_axis_rc_tlast, USER_RC, W512,
-                         [](const Answer& p, u32 pos, u32 n, u32* user) {
-                             rc_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
-                         });
+        if (cq_on || np_given || !upq.empty() || !npq.empty()) drive_cq();
+        if (rc_on || !rcq.empty()) drive_rc();
         const bool rq_room = txq.unsent() < cfg.tx_tlps && tx_bytes < cfg.tx_bytes && txq.size() < SLOTS - 3;
         const bool cc_room = ccq.unsent() < cfg.tx_tlps && cc_bytes < cfg.tx_bytes && ccq.size() < SLOTS - 1;
         rq_ready = ((rq.in && !W512) || rq_room) && rcq.size() < RC_SLOTS - 64 && !stalled();
@@ -616,9 +662,10 @@ struct RootPort final : DrivePort {
         u64 e = drive->next_event();
         auto at = [&](u64 t) { e = std::min(e, std::max(t, cycle)); };
         if (txq.mid != txq.tail || ccq.mid != ccq.tail) at(down.free_c);
-        if (upq.mid != upq.tail || rcq.mid != rcq.tail) at(up.free_c);
+        if (upq.mid != upq.tail || npq.mid != npq.tail || rcq.mid != rcq.tail) at(up.free_c);
         if (!order.empty()) at(order.front() ? ccq.front().arrive : txq.front().arrive);
         if (upq.head != upq.mid) at(upq.front().arrive);
+        if (npq.head != npq.mid) at(npq.front().arrive);
         if (rcq.head != rcq.mid) at(rcq.front().arrive);
         if (n_req)
             for (const Request& r : req)

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from doorbell.sim import ALL, Sim, SimError, parse_link
 
-ABI = 2
+ABI = 3
 NEVER = 0xFFFF_FFFF
 OPS = ("read", "write", "flush", "trim", "zeroes", "verify")  # op_e of db_host_pkg
 LATENCIES = ("read", "write", "flush", "other", "admin")  # DB_LAT_* of sim/db_host_sim.h
@@ -109,7 +109,8 @@ class PortOptions:
 
     link, link_latency_ns (each way), ack_every, fc_every: TLPs a DLLP. tx_tlps, tx_bytes: what the hard block takes
     before tready falls. cq_tlps, cq_bytes: credits. mps_cap, drive_mps_cap: bytes, of the root port and the drive.
-    crs_us: configuration requests are put off so long after a reset.
+    crs_us: configuration requests are put off so long after a reset. np_credits: the hard block goes by the core's
+    credits for what the drive reads (pcie_cq_np_req); False: as if they were tied high.
     """
 
     link: str = "gen3x4"
@@ -120,6 +121,7 @@ class PortOptions:
     tx_bytes: int = 2048
     cq_tlps: int = 32
     cq_bytes: int = 8192
+    np_credits: bool = True
     drive_tx: int = 16
     mps_cap: int = 256
     drive_mps_cap: int = 512
@@ -235,7 +237,8 @@ class _Port(ctypes.Structure):
     _fields_ = [
         *((n, c_uint32) for n in (
             "drive", "gen", "lanes", "link_latency_ns", "ack_every", "fc_every", "tx_tlps", "tx_bytes", "cq_tlps",
-            "cq_bytes", "drive_tx", "bdf", "mps_cap", "drive_mps_cap", "bar_bytes", "bar64", "crs_ns", "link_up",
+            "cq_bytes", "np_credits", "drive_tx", "bdf", "mps_cap", "drive_mps_cap", "bar_bytes", "bar64", "crs_ns",
+            "link_up",
         )),
         ("model", _Model), ("lib", _Lib),
     ]  # fmt: skip
@@ -398,7 +401,8 @@ class HostSim:
         port = _Port(
             gen=gen, lanes=lanes, link_latency_ns=drive.link_latency_ns, ack_every=drive.ack_every,
             fc_every=drive.fc_every, tx_tlps=drive.tx_tlps, tx_bytes=drive.tx_bytes, cq_tlps=drive.cq_tlps,
-            cq_bytes=drive.cq_bytes, drive_tx=drive.drive_tx, bdf=0x0100, mps_cap=_size_code(drive.mps_cap, 1024),
+            cq_bytes=drive.cq_bytes, np_credits=drive.np_credits, drive_tx=drive.drive_tx, bdf=0x0100,
+            mps_cap=_size_code(drive.mps_cap, 1024),
             drive_mps_cap=_size_code(drive.drive_mps_cap, 4096), bar_bytes=drive.bar_bytes, bar64=drive.bar64,
             crs_ns=_ns(drive.crs_us), link_up=drive.link_up,
         )  # fmt: skip
@@ -685,9 +689,9 @@ class HostSim:
         kind: "status" (fails with `status`, SCT << 8 | SC), "lost" (never completes), "late" (delay_us), "hang"
         (the controller fails, CSTS.CFS), "drop_link", "damage" (the last data write, else the completion entry, is
         wrong and marked as discontinued), "vanish" (the drive is gone, registers read all ones, until its link has
-        gone down), "double" (two completion entries), "phase" (one with the wrong phase first).
+        gone down), "double" (two completion entries, the second delay_us later), "phase" (one with the wrong phase first).
         """
-        arg = status if kind == "status" else self.cycles(delay_us) if kind == "late" else 0
+        arg = status if kind == "status" else self.cycles(delay_us) if kind in ("late", "double") else 0
         which = self._lib.fault(self._h, port, _FAULTS[kind], -1 if opcode is None else opcode,
                                 -1 if admin is None else admin, lba, blocks, skip, NEVER if count is None else count,
                                 arg)  # fmt: skip

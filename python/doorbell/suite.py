@@ -23,7 +23,7 @@ from doorbell.runner import run_group
 
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
 WORKLOADS = ("read", "randread", "write", "randwrite", "rw", "randrw")
-SUITES = {"limit": 80, "limit-short": 12, "host": 23, "host-short": 5, "host-nightly": 25}  # rows, for the progress bar
+SUITES = {"limit": 80, "limit-short": 12, "host": 29, "host-short": 6, "host-nightly": 31}  # rows, for the progress bar
 
 
 @dataclass

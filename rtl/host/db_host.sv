@@ -55,6 +55,7 @@ module db_host
     input  logic [cq_user_w(DATA_W)-1:0] s_axis_cq_tuser,
     input  logic                         s_axis_cq_tvalid,
     output logic                         s_axis_cq_tready,
+    output logic [1:0]                   pcie_cq_np_req,     // credits for what the drive reads; db_host_credit
     output logic [DATA_W-1:0]            m_axis_cc_tdata,
     output logic [DATA_W/32-1:0]         m_axis_cc_tkeep,
     output logic                         m_axis_cc_tlast,
@@ -138,7 +139,7 @@ module db_host
   logic         db_valid, db_ready, db_cq, late_valid, db_rung;
   logic [3:0]   db_qid, late_qid;
   logic [15:0]  db_value;
-  logic [CID_W-1:0] late_cid;
+  logic [GEN_W+CID_W-1:0] late_cid;
   logic         acqe_valid, abuf_en, abuf_we, abuf_ready, slot_bad, slot_done, cqe_bad, rx_bad, rx_damaged, bad_q;
   logic [1:0]   acqe_idx;
   cqe_t         acqe;
@@ -192,6 +193,7 @@ module db_host
   logic             ctx_re, cqe_start, cqe_valid;
   logic [CID_W-1:0] ctx_slot, sq_base, slot_mask;
   slot_t            ctx;
+  logic [GEN_W-1:0] ctx_gen;
   cqe_t             cqe;
   logic [4*16-1:0]  cq_head;
   logic             out_valid, out_ready, out_last, out_error;
@@ -203,7 +205,7 @@ module db_host
       .clk, .rst, .io_up, .io_dead, .repeat_on_reset, .sq_size, .cmd_timeout,
       .s_part_valid(part_valid), .s_part_ready(part_ready), .s_part(part), .s_part_tag(part_tag),
       .s_part_last(part_last), .s_part_bad(part_bad), .s_part_status(part_status),
-      .wr_fill, .wr_freed, .rd_freed, .ctx_re, .ctx_slot, .ctx, .sq_base, .slot_mask,
+      .wr_fill, .wr_freed, .rd_freed, .ctx_re, .ctx_slot, .ctx, .ctx_gen, .sq_base, .slot_mask,
       .cqe_start, .s_cqe_valid(cqe_valid), .s_cqe(cqe), .cq_head,
       .m_db_valid(db_valid), .m_db_ready(db_ready), .m_db_cq(db_cq), .m_db_qid(db_qid), .m_db_value(db_value),
       .m_late_valid(late_valid), .m_late_cid(late_cid), .m_late_qid(late_qid),
@@ -214,7 +216,7 @@ module db_host
   );
 
   // ------------------------------------------------------------------ what the drive writes
-  logic                wr_valid, fwd_stall, req_valid, req_room;
+  logic                wr_valid, fwd_stall, req_valid, req_room, req_drop, req_done;
   logic [WIN_W-1:0]    wr_addr;
   logic [DATA_W-1:0]   wr_data;
   logic [DATA_W/8-1:0] wr_be;
@@ -223,9 +225,10 @@ module db_host
   db_host_rx #(.DATA_W(DATA_W)) u_rx (
       .clk, .rst, .window_base, .s_axis_cq_tdata, .s_axis_cq_tkeep, .s_axis_cq_tlast, .s_axis_cq_tuser,
       .s_axis_cq_tvalid, .s_axis_cq_tready, .m_wr_valid(wr_valid), .m_wr_addr(wr_addr), .m_wr_data(wr_data),
-      .m_wr_be(wr_be), .fwd_stall, .m_req_valid(req_valid), .m_req(req), .req_room, .m_bad(rx_bad),
-      .m_damaged(rx_damaged)
+      .m_wr_be(wr_be), .fwd_stall, .m_req_valid(req_valid), .m_req(req), .req_room, .m_req_drop(req_drop),
+      .m_bad(rx_bad), .m_damaged(rx_damaged)
   );
+  db_host_credit u_credit (.clk, .rst, .s_done(req_done), .s_drop(req_drop), .pcie_cq_np_req);
   always_ff @(posedge clk) bad_q <= !rst && (rx_bad || rx_damaged || slot_bad || cqe_bad);
 
   db_host_cqe #(.DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) u_cqe (
@@ -269,16 +272,16 @@ module db_host
   logic              tx_idle;
 
   db_host_tx #(.DATA_W(DATA_W)) u_tx (
-      .clk, .rst, .cfg_mps(set_mps), .s_req_valid(req_valid), .s_req(req), .req_room, .idle(tx_idle),
-      .m_row_valid(row_valid), .m_row_addr(row_addr), .s_row_data(row_data), .m_axis_cc_tdata, .m_axis_cc_tkeep,
-      .m_axis_cc_tlast, .m_axis_cc_tuser, .m_axis_cc_tvalid, .m_axis_cc_tready
+      .clk, .rst, .cfg_mps(set_mps), .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
+      .idle(tx_idle), .m_row_valid(row_valid), .m_row_addr(row_addr), .s_row_data(row_data), .m_axis_cc_tdata,
+      .m_axis_cc_tkeep, .m_axis_cc_tlast, .m_axis_cc_tuser, .m_axis_cc_tvalid, .m_axis_cc_tready
   );
   db_host_src #(
       .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)
   ) u_src (
       .clk, .window_base, .nsid, .sq_base, .slot_mask, .s_row_valid(row_valid),
       .s_row_addr(row_addr), .m_row_data(row_data), .m_ctx_re(ctx_re), .m_ctx_slot(ctx_slot), .s_ctx(ctx),
-      .m_wbuf_re(wbuf_re), .m_wbuf_addr(wbuf_addr), .s_wbuf_data(wbuf_data), .m_abuf_re(abuf_re),
+      .s_ctx_gen(ctx_gen), .m_wbuf_re(wbuf_re), .m_wbuf_addr(wbuf_addr), .s_wbuf_data(wbuf_data), .m_abuf_re(abuf_re),
       .m_abuf_addr(abuf_row), .s_abuf_data(abuf_data)
   );
   db_host_wbuf #(.DATA_W(DATA_W), .BYTES(WR_RING_BYTES), .URAM(RING_URAM)) u_wbuf (
@@ -297,8 +300,8 @@ module db_host
   always_ff @(posedge clk) begin
     if (rst || !ctl_idle || part_valid || s_axis_cmd_tvalid || s_axis_wdata_tvalid || m_axis_rdata_tvalid ||
         m_axis_status_tvalid || s_axis_cq_tvalid || m_axis_cc_tvalid || m_axis_rq_tvalid || s_axis_rc_tvalid ||
-        wr_valid || !tx_idle || db_valid || m_fwd_valid || db_rung || out_valid || s_axil_awvalid || s_axil_arvalid ||
-        s_adm_valid || s_reg_valid) calm_q <= '0;
+        wr_valid || !tx_idle || pcie_cq_np_req[0] || db_valid || m_fwd_valid || db_rung || out_valid ||
+        s_axil_awvalid || s_axil_arvalid || s_adm_valid || s_reg_valid) calm_q <= '0;
     else if (!(&calm_q)) calm_q <= calm_q + 5'd1;
   end
   assign idle = &calm_q;

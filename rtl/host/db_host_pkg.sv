@@ -58,6 +58,7 @@ package db_host_pkg;
   // ------------------------------------------------------------------ what a command slot holds
   // Enough to make the submission entry whenever the drive reads it.
   localparam int CID_W = 8;  // up to 256 slots
+  localparam int GEN_W = 4;  // a command's identifier is {generation of its slot, slot}
   typedef struct packed {
     op_e         op;
     logic [63:0] lba;

@@ -35,6 +35,7 @@ module db_host_rx
     output logic                               m_req_valid,  // always taken
     output read_req_t                          m_req,        // not a register: goes straight into a memory
     input  logic                               req_room,     // 2 more can be taken
+    output logic                               m_req_drop,   // pulse: a request came damaged, and goes nowhere
 
     output logic                               m_bad,        // pulse: a request outside the window or not supported
     output logic                               m_damaged     // pulse: a write to the window was damaged
@@ -154,8 +155,9 @@ module db_host_rx
       m_wr_data[32*o +: 32] <= row[o][31:0];
       m_wr_be[4*o +: 4]     <= row[o][35:32];
     end
-    m_bad     <= take && first && (is_write ? !in_window : m_req_valid && m_req.bad);
-    m_damaged <= take && store && damaged;
+    m_bad      <= take && first && (is_write ? !in_window : m_req_valid && m_req.bad);
+    m_damaged  <= take && store && damaged;
+    m_req_drop <= take && first && !posted && damaged;
     if (rst) begin
       ready_q    <= 1'b0;
       mid_q      <= 1'b0;
@@ -163,6 +165,7 @@ module db_host_rx
       m_wr_valid <= 1'b0;
       m_bad      <= 1'b0;
       m_damaged  <= 1'b0;
+      m_req_drop <= 1'b0;
     end
   end
 

@@ -38,6 +38,7 @@ module db_host_slots
     input  logic             ctx_re,
     input  logic [CID_W-1:0] ctx_slot,
     output slot_t            ctx,               // the cycle after ctx_re
+    output logic [GEN_W-1:0] ctx_gen,
     output logic [CID_W-1:0] sq_base,           // slot of place 0 of queue pair 0
     output logic [CID_W-1:0] slot_mask,         // slots in use - 1
     // completions, and the heads that they leave
@@ -53,7 +54,7 @@ module db_host_slots
     output logic [15:0]      m_db_value,
     // the oldest command, when it is too old; held until it is not
     output logic             m_late_valid,
-    output logic [CID_W-1:0] m_late_cid,
+    output logic [GEN_W+CID_W-1:0] m_late_cid,  // generation, slot
     output logic [3:0]       m_late_qid,
     // results, in order
     output logic [63:0]      m_axis_status_tdata,
@@ -143,13 +144,35 @@ module db_host_slots
     ctx_new.buf512 = wr ? 14'(wr_alloc_q[WR_LG-1:0]) : 14'(rd_alloc_q[RD_LG-1:0]);
   end
 
+  // Each round through the slots is a generation, and so is each start with none in use: a completion entry that comes
+  // again when its slot has been given to another command is none of that command's.
+  logic [GEN_W-1:0] issue_gen_q, retire_gen_q, next_gen_q;  // next_gen_q: retire_gen_q + 1
+  logic             fresh;                                  // the slots begin anew
+
+  assign fresh = state_q == ST_WAIT && empty && io_up;
+  always_ff @(posedge clk) begin
+    if (fresh || (take && issue_slot == mask_q)) issue_gen_q <= issue_gen_q + 1'b1;
+    if (fresh) begin
+      retire_gen_q <= issue_gen_q + 1'b1;
+      next_gen_q   <= issue_gen_q + GEN_W'(2);
+    end else if (retire && retire_slot == mask_q) begin
+      retire_gen_q <= next_gen_q;
+      next_gen_q   <= next_gen_q + 1'b1;
+    end
+    if (rst) begin
+      issue_gen_q  <= '0;
+      retire_gen_q <= '0;
+      next_gen_q   <= GEN_W'(1);
+    end
+  end
+
   db_ram_sdp #(
-      .WIDTH($bits(slot_t)),
+      .WIDTH(GEN_W + $bits(slot_t)),
       .DEPTH(NUM_CMDS)
   ) u_ctx (
       .clk,
-      .we(take), .waddr(issue_slot), .wdata(ctx_new),
-      .re(ctx_re), .raddr(LG'(ctx_slot)), .rdata(ctx)
+      .we(take), .waddr(issue_slot), .wdata({issue_gen_q, ctx_new}),
+      .re(ctx_re), .raddr(LG'(ctx_slot)), .rdata({ctx_gen, ctx})
   );
 
   // ------------------------------------------------------------------ what retiring needs
@@ -196,11 +219,16 @@ module db_host_slots
       .re(1'b1), .raddr(cqe_wins ? cqe_slot : retire_slot), .rdata(born)
   );
 
-  // A completion: in flight is what lies between the oldest and the newest slot.
-  logic [LG-1:0] slot1_q;
-  seq_t          ahead;
+  // A completion: in flight is what lies between the oldest and the newest slot, of the right generation.
+  logic [LG-1:0]    slot1_q;
+  seq_t             ahead;
+  logic             below;  // of the round after the oldest slot's
+  logic [GEN_W-1:0] gen1;
+  assign gen1      = cqe_in_q.cid[CID_W+:GEN_W];
+  assign below     = slot1_q < retire_slot;
   assign ahead     = seq_t'(slot1_q - retire_slot) & seq_t'(mask_q);
-  assign in_flight = cqe_in_q.cid == 16'(slot1_q) && ahead < count;
+  assign in_flight = cqe_in_q.cid[CID_W-1:0] == CID_W'(slot1_q) && cqe_in_q.cid[15:CID_W+GEN_W] == '0 &&
+                     (below ? gen1 == next_gen_q : gen1 == retire_gen_q) && ahead < count;
 
   typedef struct packed {
     logic        odd;
@@ -217,7 +245,7 @@ module db_host_slots
     cqe_in_q        <= s_cqe;
     slot1_q         <= (state_q == ST_SWEEP) ? LG'(sweep_q) : cqe_slot;
     cqe2_q          <= cqe1_q && in_flight;
-    done_new.odd    <= odd ^ (slot1_q < retire_slot) ^ sweep1_q;  // the round of a slot, from its number alone
+    done_new.odd    <= odd ^ below ^ sweep1_q;  // the round of a slot, from its number alone
     done_new.status <= cqe_in_q.status;
     done_new.latency <= now_q - born;
     stat_cqe        <= cqe1_q && in_flight;
@@ -421,7 +449,7 @@ module db_host_slots
     else if (fresh_q != 4'hf) fresh_q <= fresh_q + 4'd1;
     if (fresh_q != 4'hf || is_done || cmd_timeout == '0) m_late_valid <= 1'b0;
     else if (oldest1_q) m_late_valid <= now_q - born > cmd_timeout;
-    m_late_cid <= CID_W'(retire_q & seq_t'(mask_q));
+    m_late_cid <= {retire_gen_q, CID_W'(retire_slot)};
     m_late_qid <= 4'((32'(retire_q - base_q) & 32'(NUM_QP - 1)) + 32'd1);
     if (rst) m_late_valid <= 1'b0;
   end

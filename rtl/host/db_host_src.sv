@@ -29,6 +29,7 @@ module db_host_src
     output logic              m_ctx_re,
     output logic [CID_W-1:0]  m_ctx_slot,
     input  slot_t             s_ctx,        // the cycle after
+    input  logic [GEN_W-1:0]  s_ctx_gen,
 
     output logic              m_wbuf_re,
     output logic [WROW_W-1:0] m_wbuf_addr,
@@ -127,7 +128,7 @@ module db_host_src
     first_page  = s_ctx.buf512[13:3];
     second_page = (first_page + 1'b1) & (is_write ? WR_PAGES : RD_PAGES);
     sqe         = '0;
-    sqe.cid     = 16'(slot2_q);
+    sqe.cid     = 16'({s_ctx_gen, slot2_q});
     sqe.nsid    = nsid;
     unique case (s_ctx.op)
       OP_READ:   sqe.opc = OPC_READ;

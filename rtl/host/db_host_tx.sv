@@ -22,7 +22,8 @@ module db_host_tx
 
     input  logic                               s_req_valid,  // always taken: the sender goes by req_room
     input  read_req_t                          s_req,
-    output logic                               req_room,     // there is room for 4 more; 64 in all
+    output logic                               req_room,     // there is room for 2 more; 32 in all
+    output logic                               m_req_done,   // pulse: a request has been answered
 
     output logic                               m_row_valid,
     output logic [WIN_W-1:0]                   m_row_addr,
@@ -40,7 +41,7 @@ module db_host_tx
   localparam int unsigned N         = DATA_W / 32;
   localparam int unsigned LN        = $clog2(N);
   localparam int unsigned LSB       = LN + 2;
-  localparam int unsigned REQS      = 64;
+  localparam int unsigned REQS      = 32;
   localparam int unsigned REQ_W     = $clog2(REQS);
   localparam int unsigned STEPS     = 16;  // under way at most, so at most 17 completions are
   localparam int unsigned STEP_W    = $clog2(STEPS);
@@ -65,11 +66,11 @@ module db_host_tx
 
   logic [$bits(cut_t)-1:0] cut_mem_q[REQS];
   logic [REQ_W-1:0]        in_q, cut_at_q;
-  logic [REQ_W:0]             level_q;
-  logic                       req_done;
-  cut_t                       cut_in;
-  answer_t                    answer_in;
-  logic [3:0]                 end_be;
+  logic [REQ_W:0]          level_q;
+  logic                    req_done;
+  cut_t                    cut_in;
+  answer_t                 answer_in;
+  logic [3:0]              end_be;
 
   always_comb begin
     cut_in.bad    = s_req.bad;
@@ -103,7 +104,8 @@ module db_host_tx
     end
   end
 
-  assign req_room = !level_q[REQ_W] && level_q[REQ_W-1:2] != '1;
+  assign req_room   = !level_q[REQ_W] && level_q[REQ_W-1:1] != '1;
+  assign m_req_done = req_done;
 
   // ------------------------------------------------------------------ cut into completions
   cut_t       next_cut, cut_q;

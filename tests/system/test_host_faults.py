@@ -171,6 +171,20 @@ def test_wrong_entries(config: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+def test_entry_again_when_its_slot_is_another_commands(config: str) -> None:
+    """The second entry of a command comes when its slot has been used again, some rounds later: it is counted, and the
+    command that has the slot then goes on. Reads would end before their data is there.
+    """
+    h = host(config)
+    fault = h.sim.fault("double", skip=20, count=40, delay_us=40)
+    for op in ("read", "write", "read write"):
+        h.give([(h.rng.choice(op.split()), 4 * n, 3) for n in h.rng.sample(range(4000), 1500)])
+        h.check()
+    assert h.sim.fault_hits(fault) == 40 == h.sim.axil_read(NUM_BAD) and not h.sim.axil_read(NUM_RESETS)
+    h.close()
+
+
+@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
 @pytest.mark.parametrize("repeat", [True, False])
 @pytest.mark.parametrize("op", [READ, WRITE])
 def test_damaged_write(config: str, repeat: bool, op: int) -> None:

@@ -24,7 +24,7 @@ class Bench:
         self.rows: list[tuple[int, int, int]] = []  # seen
         self.row_cycles: list[int] = []
         self.requests: list[int] = []
-        self.bad = self.damaged = 0
+        self.bad = self.damaged = self.dropped = 0
         self.taken: list[int] = []  # cycles in which a beat was taken
 
     async def start(self) -> None:
@@ -73,6 +73,7 @@ class Bench:
             assert stalled_rows <= 3 and late_requests <= 1
             self.bad += int(d.m_bad.value)
             self.damaged += int(d.m_damaged.value)
+            self.dropped += int(d.m_req_drop.value)
             if valid and int(d.s_axis_cq_tready.value):
                 self.taken.append(cycle)
                 at, valid = at + 1, False
@@ -82,7 +83,7 @@ class Bench:
 
     def check(self, tlps: list[Tlp]) -> None:
         seen = list(self.rows)
-        requests, bad, damaged = [], 0, 0
+        requests, bad, damaged, dropped = [], 0, 0, 0
         for t in tlps:
             inside = BASE <= t.addr < BASE + WINDOW
             if t.kind == MEM_WR:
@@ -105,6 +106,8 @@ class Bench:
                 for row in want:
                     got = seen.pop(0)
                     assert got == row, f"{[hex(x) for x in got]} want {[hex(x) for x in row]}"
+            elif not t.posted() and t.damaged and len(t.data) + 4 <= self.width // 32:
+                dropped += 1  # a longer one has been passed on when the mark comes
             elif not t.posted():
                 ok = t.kind == MEM_RD and inside and (t.addr - BASE) >> 23 < 6
                 bad += not ok
@@ -113,7 +116,7 @@ class Bench:
                 requests.append(word)
         assert not seen, f"{len(seen)} rows that nobody wrote"
         assert self.requests == requests
-        assert (self.bad, self.damaged) == (bad, damaged)
+        assert (self.bad, self.damaged, self.dropped) == (bad, damaged, dropped)
 
     def tlp(self) -> Tlp:
         rng = self.rng
@@ -133,7 +136,7 @@ class Bench:
         return Tlp(
             kind, host_cq.place(rng, n, base), n, first, last, [rng.getrandbits(32) for _ in range(n)] if data else [],
             rng.randrange(256), rng.randrange(1 << 16), rng.randrange(8), rng.randrange(8),
-            damaged=kind == MEM_WR and rng.random() < 0.1,
+            damaged=kind != MSG and rng.random() < 0.1,
         )  # fmt: skip
 
 
@@ -144,6 +147,7 @@ async def random_requests(dut: Any) -> None:
     tlps = [b.tlp() for _ in range(300)]
     await b.run(tlps)
     b.check(tlps)
+    assert b.dropped > 3
 
 
 @cocotb.test()

@@ -45,11 +45,15 @@ class Bench:
         self.cq_db = [0] * self.qps
         self.seq_base = self.seq = 0          # of the drive's view
         self.to_fetch: deque = deque()
-        self.fetched: dict[int, tuple[int, int]] = {}  # cid -> (op, lba)
+        self.fetched: dict[int, tuple[int, int]] = {}  # slot -> (op, lba)
+        self.gens: dict[int, list[int]] = {}  # of a slot: generations so far
+        self.repeats = 0                      # entries that came again, of a command that is over
+        self.bad = 0
         self.results: dict[int, int] = {}     # lba -> status the drive gave last
         self.max_flight = 0
         self.fill = self.freed = 0
         self.complete_pct = 30
+        self.repeat = False
         self.status_pct = 70 if slow else 100
         self.hold: set[int] = set()           # LBAs the drive loses
         self.cycle = 0
@@ -109,8 +113,12 @@ class Bench:
         if self.ctx_read is not None:
             w = int(d.ctx.value)
             self.fetched[self.ctx_read] = (w >> 124, w >> 60 & (1 << 64) - 1, w >> 14 & 0x3FFF, w & 0x3FFF)
+            gens = self.gens.setdefault(self.ctx_read, [])
+            if not gens or gens[-1] != int(d.ctx_gen.value):  # fetched again after a reset: the same
+                gens.append(int(d.ctx_gen.value))
         self.ctx_read = self.ctx_slot if d.ctx_re.value else None
         late = bool(d.m_late_valid.value)
+        self.bad += int(d.stat_bad.value)
         await RisingEdge(d.clk)
         self.cycle += 1
         if took:
@@ -131,15 +139,23 @@ class Bench:
             d.ctx_re.value, d.ctx_slot.value = 1, self.ctx_slot
         d.s_cqe_valid.value = 0
         ready = [c for c, f in self.fetched.items() if f[1] not in self.hold]
-        cid = rng.choice(ready) if ready else 0
-        q = (cid - int(d.sq_base.value)) % self.slots % self.qps
+        slot = rng.choice(ready) if ready else 0
+        q = (slot - int(d.sq_base.value)) % self.slots % self.qps
         full = (self.heads[q] + 1 - self.cq_db[q]) % self.sq_size == 0
         if ready and not full and self.chance(self.complete_pct):
-            _op, lba, _buf, _len = self.fetched.pop(cid)
+            _op, lba, _buf, _len = self.fetched.pop(slot)
             status = rng.choice([0, 0, 0, 0x281, 0x80])
             self.results[lba] = status
-            d.s_cqe_valid.value, d.s_cqe.value = 1, status << 113 | cid << 96
+            d.s_cqe_valid.value, d.s_cqe.value = 1, status << 113 | (self.gens[slot][-1] << 8 | slot) << 96
             self.heads[q] = (self.heads[q] + 1) % self.sq_size
+        elif self.repeat and d.io_up.value:
+            # an entry of one of the last 15 that had this slot comes again, while the slot's next command is in flight
+            again = [s for s in self.fetched if len(self.gens[s]) > 1]
+            if again and self.chance(20):
+                slot = rng.choice(again)
+                gen = rng.choice([g for g in self.gens[slot][-15:-1] if g != self.gens[slot][-1]])
+                d.s_cqe_valid.value, d.s_cqe.value = 1, 0x2FF << 113 | (gen << 8 | slot) << 96
+                self.repeats += 1
         return late
 
     def forget(self):
@@ -203,6 +219,28 @@ async def traffic_in_order(dut):
     for buf, length, _last, _err in b.outs:
         assert buf == place % RING
         place += length
+
+
+@cocotb.test()
+async def entries_come_again(dut):
+    """An entry that comes again when its slot has been given to another command, up to 15 rounds later: counted, and
+    that command goes on. Each round has the next generation.
+    """
+    b = Bench(dut, 9, slow=False)
+    await b.start()
+    b.parts.extend((FLUSH, 1 + i, 0, i & 0xFFFF, 1) for i in range(max(300, 4 * b.slots)))
+    parts = list(b.parts)
+    dut.io_up.value = 1
+    b.repeat, b.complete_pct = True, 40
+    while len(b.statuses) < len(parts):
+        await b.step()
+        assert b.cycle < 60000
+    b.repeat = False
+    for _ in range(20):
+        await b.step()
+    assert b.statuses == expected(parts, b.results)[0]
+    assert b.bad == b.repeats > 40
+    assert all((new - old) % 16 == 1 for gens in b.gens.values() for old, new in zip(gens, gens[1:]))
 
 
 @cocotb.test()
@@ -297,7 +335,7 @@ async def late(dut):
         if await b.step() and not late_at:
             late_at = b.cycle
             cid = int(dut.m_late_cid.value)
-            assert b.fetched[cid][1] == 7 and int(dut.m_late_qid.value) - 1 == 7 % b.qps
+            assert b.fetched[cid & 255][1] == 7 and cid >> 8 == b.gens[cid & 255][-1] and int(dut.m_late_qid.value) - 1 == 7 % b.qps
     assert len(b.statuses) == 7 and late_at
     b.hold = set()
     for _ in range(200):
@@ -327,9 +365,11 @@ async def speed(dut):
         await ReadOnly()
     assert n == 3 if b.qps == 1 else n <= 3 + b.qps, n
     await RisingEdge(dut.clk)
+    slot = int(dut.sq_base.value)
+    dut.ctx_re.value, dut.ctx_slot.value = 1, slot
     for _ in range(5):
         await RisingEdge(dut.clk)
-    dut.s_cqe_valid.value, dut.s_cqe.value = 1, int(dut.sq_base.value) << 96
+    dut.s_cqe_valid.value, dut.s_cqe.value = 1, (int(dut.ctx_gen.value) << 8 | slot) << 96
     await RisingEdge(dut.clk)
     dut.s_cqe_valid.value = 0
     n = 1

@@ -69,6 +69,7 @@ class Bench:
         self.mask = (8 << rng.randrange(6)) - 1
         self.base = rng.randrange(self.mask + 1)
         self.slots = []
+        self.gens = [rng.randrange(16) for _ in range(self.mask + 1)]
         for _ in range(self.mask + 1):
             op = rng.randrange(6)
             ring = self.wr_ring if op == WRITE else self.rd_ring
@@ -106,6 +107,7 @@ class Bench:
             await FallingEdge(d.clk)
             # The context in the next cycle, the others in the one after it; noise otherwise.
             d.s_ctx.value = rng.getrandbits(128) if slot is None else self.slots[slot].pack()
+            d.s_ctx_gen.value = rng.getrandbits(4) if slot is None else self.gens[slot]
             for queue, port in ((wbuf, d.s_wbuf_data), (abuf, d.s_abuf_data)):
                 value = queue.popleft()
                 port.value = rng.getrandbits(self.width) if value is None else value
@@ -157,8 +159,8 @@ async def entries_and_lists(dut: Any) -> None:
         if rng.random() < 0.2:
             b.configure()
         q, entry = rng.randrange(b.qps), rng.randrange(512)
-        cid = (b.base + entry * b.qps + q) % len(b.slots)
-        slot = b.slots[cid]
+        place = (b.base + entry * b.qps + q) % len(b.slots)
+        slot, cid = b.slots[place], b.gens[place] << 8 | place
         seen[slot.op] += 1
         raw = await b.read(IO_SQ + (q << 16) + 64 * entry, 64)
         sqe = Sqe.from_buffer_copy(raw)

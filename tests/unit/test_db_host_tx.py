@@ -55,6 +55,7 @@ class Bench:
         self.sent: list[int] = []  # cycle of each request
         self.beats: list[int] = []  # cycle of each beat
         self.got: list[list[int]] = []
+        self.most = 0  # requests inside
 
     async def start(self) -> None:
         d = self.dut
@@ -77,6 +78,8 @@ class Bench:
         want = [c for t, bad in todo for c in completions(t, bad, self.mps)]
         at = cycle = quiet = 0
         no_room = owed = 0  # owed: completions of the requests of earlier cycles
+        ends: list[int] = []  # of each request: completions up to its last one
+        done = most = 0
         while quiet < 8:
             unanswered = owed > len(self.got)
             no_room = 0 if int(d.req_room.value) else no_room + 1
@@ -90,6 +93,7 @@ class Bench:
                 d.s_req.value = word
                 self.sent.append(cycle)
                 owed += len(completions(t, bad, self.mps))
+                ends.append(owed)
                 at += 1
             row = rows.popleft()
             d.s_row_data.value = rng.getrandbits(self.width) if row is None else sum(
@@ -98,6 +102,8 @@ class Bench:
             d.m_axis_cc_tready.value = int(rng.random() >= stall)
             await RisingEdge(d.clk)
             assert int(d.idle.value) == int(not unanswered)
+            done += int(d.m_req_done.value)
+            most = max(most, len(ends) - int(send) - done)
             row = None
             if int(d.m_row_valid.value):
                 row = int(d.m_row_addr.value)
@@ -125,12 +131,16 @@ class Bench:
             else:
                 assert held is None, "took back a beat"
                 assert not frame, "gap inside a packet"
+            # a request is done in the cycle before its last beat is on CC
+            left = sum(end <= len(self.got) for end in ends)
+            assert left <= done <= left + 1
             busy = at < len(todo) or len(self.got) < len(want)
             cycle += 1
             quiet = 0 if busy else quiet + 1
             assert cycle < 400000
             await FallingEdge(d.clk)
-        assert int(d.idle.value) == 1
+        assert int(d.idle.value) == 1 and done == len(todo)
+        self.most = max(self.most, most)
         for g, w in zip(self.got, want, strict=True):
             assert g == w, f"{[hex(x) for x in g]} want {[hex(x) for x in w]}"
 
@@ -178,6 +188,7 @@ async def short_ones(dut: Any) -> None:
     # At the start of a row: one step each, so that the most completions are under way.
     todo += [(Tlp(MEM_RD, BASE + 64 * b.rng.randrange(1 << 20), 1, 15, 0, tag=i), False) for i in range(60)]
     await b.run(todo, stall=0.9)
+    assert 30 <= b.most <= 32
 
 
 @cocotb.test()

@@ -34,6 +34,7 @@ module db_host_stub #(
     input  logic [CQ_U-1:0]     s_axis_cq_tuser,
     input  logic                s_axis_cq_tvalid,
     output logic                s_axis_cq_tready,
+    output logic [1:0]          pcie_cq_np_req,
     output logic [DATA_W-1:0]   m_axis_cc_tdata,
     output logic [N-1:0]        m_axis_cc_tkeep,
     output logic                m_axis_cc_tlast,
@@ -140,6 +141,7 @@ module db_host_stub #(
   logic [127:0] cq_desc;
   int cq_dw;
   assign s_axis_cq_tready = reads.size() < 64;
+  assign pcie_cq_np_req   = 2'b01;  // no selective flow control
 
   function automatic logic [63:0] beat_be(input logic [182:0] u);
     return (DATA_W == 512) ? u[79:16] : 64'(u[39:8]);
