@@ -5,7 +5,7 @@ OUTDIR/rtl/*.sv   register blocks, each a package and a module (list the package
 OUTDIR/c/*.h      C headers for firmware and drivers
 OUTDIR/md/*.md    reference pages
 OUTDIR/json/*     db_recorder's registers for Python
-`python regs/generate.py --reference` writes docs/registers.md anew (a test says when that is due).
+`./doorbell build --only reference` writes docs/registers.md anew (a test says when that is due).
 The commands are those of regs/README.md. Nothing is written if the result would be the same.
 """
 
@@ -91,7 +91,7 @@ def reference(out: Path) -> str:
                       r"Offset \2, \3 bytes.", page)
         pages.append(re.sub(r"</?p>", "", page).strip())
     return (
-        "# Registers\n\nGenerated from `regs/*.rdl` by `python regs/generate.py --reference`. First what a host sees "
+        "# Registers\n\nGenerated from `regs/*.rdl` by `./doorbell build --only reference`. First what a host sees "
         "in BAR 0, then what the\nfirmware sees, then the registers of the compute data path, the host accelerator and "
         "the recorder.\n\n"
         + "\n\n".join([*pages, folders.reference()]) + "\n"

@@ -222,7 +222,7 @@ def regs() -> Path:
     sources = [*folder.glob("*.rdl"), folder / "register_map.py", script]
     if not script.exists():
         raise UserError("regs/generate.py is missing: this clone is not complete")
-    ops = [(f.name, f.code, f.reduces) for f in operators.find()]
+    ops = [(f.name, f.code, f.reduces, f.latency) for f in operators.find()]
     sources += [f.rdl for f in operators.find() if f.rdl.exists()]
     tools = version("peakrdl", "systemrdl-compiler", "peakrdl-regblock", "peakrdl-cheader", "peakrdl-markdown")
     key = (hash_files(sources), ops, operators.VERSION, tools)
@@ -477,19 +477,24 @@ def main(
     data_w: int = typer.Option(256, help="Width of its data path in bits: 128, 256 or 512."),
     coverage: bool = typer.Option(False, "--coverage", help="Count line and toggle coverage."),
     trace: bool = typer.Option(False, "--trace", help="Able to write a VCD file."),
-    only: str = typer.Option("all", help="What to build: all, regs, firmware or simulator."),
+    only: str = typer.Option("all", help="What to build: all, regs, firmware, simulator, or reference: "
+                                         "docs/registers.md anew."),
     html: Path | None = typer.Option(None, help="Also write the register reference as web pages into this folder."),
 ) -> None:
     """Build the registers, firmware and simulator; print where they are.
 
     What is up to date already is taken from the cache.
     """
-    if only not in ("all", "regs", "firmware", "simulator"):
-        raise UserError(f"--only {only}: must be all, regs, firmware or simulator")
+    if only not in ("all", "regs", "firmware", "simulator", "reference"):
+        raise UserError(f"--only {only}: must be all, regs, firmware, simulator or reference")
     if data_w not in (128, 256, 512):
         raise UserError(f"--data-w {data_w}: must be 128, 256 or 512")
     if html is not None:
         print(regs_html(html))
+    if only == "reference":
+        regs()  # says what is wrong with the folders of operators
+        script = paths.ROOT / "regs" / "generate.py"
+        tool([sys.executable, str(script), "--reference"], "writing docs/registers.md")
     if only in ("all", "regs"):
         print(regs())
     if only in ("all", "firmware"):

@@ -160,6 +160,8 @@ def operator(text: str) -> tuple[int, bytes]:
     values = {}
     for item in filter(None, rest.split(",")):
         key, _, value = item.partition("=")
+        if key in values:
+            raise UserError(f"--operator {text}: {key} is there twice")
         try:
             values[key] = int(value, 0)
         except ValueError:

@@ -48,7 +48,7 @@ module db_csd_path
   localparam int N_RES = 2 + db_csd_ops_pkg::REDUCERS;
   localparam int TDW_W = $clog2(DATA_W / 32) + 1;
   localparam int G     = DATA_W / 128;
-  localparam int ROWS  = 64;       // inside at most: more than the latency
+  localparam int ROWS  = 1 << $clog2(60 + db_csd_ops_pkg::LATENCY);  // inside at most: more than the latency
 
   // ---- contexts
   op_ctx_t                    ctx;

@@ -14,5 +14,5 @@ import generate  # noqa: E402
 def test_reference_is_up_to_date(tmp_path: Path) -> None:
     generate.generate(tmp_path)
     assert (ROOT / "docs" / "registers.md").read_text() == generate.reference(tmp_path), (
-        "docs/registers.md is old: run `python regs/generate.py --reference`"
+        "docs/registers.md is old: run `./doorbell build --only reference`"
     )

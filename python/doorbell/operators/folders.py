@@ -20,7 +20,8 @@ from doorbell.errors import UserError
 OPS = paths.RTL / "compute" / "ops"
 CODES = range(6, 16)
 PARAM_BYTES = 16
-VERSION = 2  # raise it when `generate` makes something else of the same folders
+MAX_LATENCY = 256
+VERSION = 3  # raise it when `generate` makes something else of the same folders
 STREAM = ("tvalid", "tready", "tdata", "tlast", "tuser")
 RESULT = ("valid", "ready", "tag", "digest")
 
@@ -38,11 +39,12 @@ class Field:
 
 @dataclass(frozen=True)
 class Folder:
-    """An operator. code: what a namespace is bound to. reduces: it has results. file: its RTL."""
+    """An operator. code: what a namespace is bound to. reduces: it has results. latency: cycles. file: its RTL."""
 
     name: str
     code: int
     reduces: bool
+    latency: int
     file: Path
 
     @property
@@ -57,7 +59,10 @@ class Folder:
     @cached_property
     def model(self) -> ModuleType:
         """Its model.py."""
-        spec = importlib.util.spec_from_file_location(f"doorbell_operator_{self.name}", self.file.with_name("model.py"))
+        file = self.file.with_name("model.py")
+        if not file.exists():
+            raise UserError(f"{shown(file.parent)}: there is no model.py (docs/operators.md)")
+        spec = importlib.util.spec_from_file_location(f"doorbell_operator_{self.name}", file)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -71,7 +76,7 @@ class Folder:
             if name not in known:
                 raise UserError(f"operator {self.name} has no parameter '{name}': use {', '.join(known) or 'none'}")
             if not 0 <= value < 1 << known[name].width:
-                raise UserError(f"{self.name}:{name} is 0 to {(1 << known[name].width) - 1:#x}, not {value:#x}")
+                raise UserError(f"{self.name}:{name} is 0 to {(1 << known[name].width) - 1}, not {value}")
             word |= value << known[name].low
         return word.to_bytes(PARAM_BYTES, "little")
 
@@ -80,22 +85,50 @@ class Folder:
         return {f.name: word >> f.low & (1 << f.width) - 1 for f in self.fields}
 
 
+def shown(file: Path) -> Path:
+    """Its path as messages name it."""
+    return file.relative_to(paths.ROOT) if file.is_relative_to(paths.ROOT) else file
+
+
 def find() -> list[Folder]:
     """By code."""
     found: dict[int, Folder] = {}
-    for file in sorted(OPS.glob("*/db_csd_op_*.sv")):
-        name, text = file.stem.removeprefix("db_csd_op_"), file.read_text()
-        code = re.search(r"\bCODE\s*=\s*4'd(\d+)", text)
-        number = int(code[1]) if code else -1
-        if name != file.parent.name or number not in CODES:
-            raise UserError(f"{file}: its folder must be named {name}, its parameter CODE be 4'd6 to 4'd15")
-        if not re.search(r"\bFORMAT_PRESERVING\s*=\s*1'b1", text):
-            raise UserError(f"{file}: declare `parameter bit FORMAT_PRESERVING = 1'b1`: the path of db_csd takes only "
-                            "operators that give one beat for each")  # fmt: skip
-        if number in found:
-            raise UserError(f"operators {found[number].name} and {name} have the same CODE, {number}: choose another")
-        found[number] = Folder(name, number, "m_res_valid" in text, file)
+    for folder in sorted(OPS.iterdir()):
+        if not any(f.is_file() for f in folder.iterdir()):
+            continue  # what Python left of one that is gone
+        operator = read(folder)
+        if operator.code in found:
+            free = [code for code in CODES if code not in found]
+            raise UserError(f"operators {found[operator.code].name} and {operator.name} have the same CODE, "
+                            f"{operator.code}: choose one of {', '.join(map(str, free))}")  # fmt: skip
+        found[operator.code] = operator
     return [found[code] for code in sorted(found)]
+
+
+def read(folder: Path) -> Folder:
+    """What a folder's RTL declares."""
+    name, file = folder.name, folder / f"db_csd_op_{folder.name}.sv"
+    where = shown(file)
+    if not file.exists():
+        raise UserError(f"{where.parent}: there is no {file.name}; folder, file and module have the operator's name")
+    text = file.read_text()
+    if not re.search(rf"\bmodule\s+{file.stem}\b", text):
+        raise UserError(f"{where}: its module must be named {file.stem}")
+    code = re.search(r"\bCODE\s*=\s*([\w']+)", text)
+    number = re.fullmatch(r"4'd(\d+)", code[1]) if code else None
+    if number is None or int(number[1]) not in CODES:
+        raise UserError(f"{where}: CODE is {code[1] if code else 'missing'}; write 4'd6 to 4'd15")
+    if not re.search(r"\bFORMAT_PRESERVING\s*=\s*1'b1", text):
+        raise UserError(f"{where}: declare `parameter bit FORMAT_PRESERVING = 1'b1`: the path of db_csd takes only "
+                        "operators that give one beat for each")  # fmt: skip
+    latency = re.search(r"\bLATENCY\s*=\s*(\d+)", text)
+    if latency is None or not 1 <= int(latency[1]) <= MAX_LATENCY:
+        raise UserError(f"{where}: declare `localparam int LATENCY = N`, its cycles from beat in to beat out, "
+                        f"1 to {MAX_LATENCY}")  # fmt: skip
+    for other in folder.glob("*.rdl"):
+        if other.stem != name:
+            raise UserError(f"{where.parent}: there is {other.name} but no {name}.rdl: name it so")
+    return Folder(name, int(number[1]), "m_res_valid" in text, int(latency[1]), file)
 
 
 def by_name(name: str) -> Folder:
@@ -107,25 +140,32 @@ def by_name(name: str) -> Folder:
 
 def read_fields(rdl: Path) -> tuple[Field, ...]:
     """The parameters that a SystemRDL file describes: an addrmap of at most 16 bytes."""
+    from peakrdl_regblock.identifier_filter import SV_KEYWORDS
     from systemrdl import RDLCompileError, RDLCompiler
 
-    name = f"db_csd_op_{rdl.stem}"
+    name, where = f"db_csd_op_{rdl.stem}", shown(rdl)
     compiler = RDLCompiler()
     try:
         compiler.compile_file(str(rdl))
+        if name not in compiler.root.comp_defs:
+            raise UserError(f"{where}: it needs an addrmap {name}")
         top = compiler.elaborate(top_def_name=name).top
     except RDLCompileError as e:  # what is wrong, and where, is on stderr already
-        raise UserError(f"{rdl} cannot be read ({e}): it needs an addrmap {name}") from e
+        raise UserError(f"{where} cannot be read: mend what stands above") from e
     if top.size > PARAM_BYTES:
-        raise UserError(f"{rdl}: {top.size} bytes of parameters; a command has room for {PARAM_BYTES}")
-    fields = [
-        Field(f.inst_name, 8 * register.absolute_address + f.low, f.width, int(f.get_property("reset") or 0),
-              str(f.get_property("desc") or ""))
-        for register in top.registers(unroll=True) for f in register.fields()
-    ]  # fmt: skip
-    if len({f.name for f in fields}) != len(fields):
-        raise UserError(f"{rdl}: two fields have the same name; rename one, they are the operator's parameters")
-    return tuple(sorted(fields, key=lambda f: f.low))
+        raise UserError(f"{where}: {top.size} bytes of parameters; a command has room for {PARAM_BYTES}")
+    fields: dict[str, Field] = {}
+    for register in top.registers(unroll=True):
+        for f in register.fields():
+            if f.inst_name in fields:
+                raise UserError(f"{where}: two fields are named {f.inst_name}; they are the operator's parameters, "
+                                "whatever their register: rename one")  # fmt: skip
+            if f.inst_name in SV_KEYWORDS:
+                raise UserError(f"{where}: '{f.inst_name}' is a keyword of SystemVerilog: rename the field")
+            fields[f.inst_name] = Field(
+                f.inst_name, 8 * register.absolute_address + f.low, f.width, int(f.get_property("reset") or 0),
+                str(f.get_property("desc") or ""))  # fmt: skip
+    return tuple(sorted(fields.values(), key=lambda f: f.low))
 
 
 # ---------------------------------------------------------------- what is generated
@@ -166,7 +206,8 @@ def chain_package(every: list[Folder]) -> str:
         "// Made by doorbell from the folders of rtl/compute/ops.", "package db_csd_ops_pkg;",
         f"  localparam logic [15:0] OPS = {mask(every)};  // bit n: there is operator n",
         f"  localparam logic [15:0] REDUCES = {mask(reducers)};  // it has results",
-        f"  localparam int REDUCERS = {len(reducers)};", "endpackage", "",
+        f"  localparam int REDUCERS = {len(reducers)};",
+        f"  localparam int LATENCY = {sum(f.latency for f in every)};  // cycles, of all of them", "endpackage", "",
     ])  # fmt: skip
 
 

@@ -36,6 +36,8 @@ module db_csd_op_count
   localparam int GROUPS  = BYTES / 8;
   localparam int RESULTS = 16;  // that wait
 
+  localparam int LATENCY = 1;  // declares: cycles from beat in to beat out
+
   beat_t  beat;
   param_t param;
   logic   room_q, take, skid_ready;

@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from csd_bench import assert_full_rate, command_rows, random_context, run_operator, run_rows, start
@@ -46,10 +47,10 @@ async def commands(dut: Any) -> None:
         assert got == want
         assert out == rows
         if look == 1.0:
-            assert came[0] - went[0] == 1
+            assert came[0] - went[0] == COUNT.latency
             assert_full_rate(came)
 
 
-def test_count() -> None:
-    for data_w in (128, 512):
-        run_operator(__file__, DATA_W=data_w)
+@pytest.mark.parametrize("data_w", [128, 512])
+def test_count(data_w: int) -> None:
+    run_operator(__file__, DATA_W=data_w)

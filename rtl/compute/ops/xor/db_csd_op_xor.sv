@@ -27,6 +27,8 @@ module db_csd_op_xor
     $error("%m: FORMAT_PRESERVING must be 1");
   end
 
+  localparam int LATENCY = 1;  // declares: cycles from beat in to beat out
+
   beat_t             beat;
   param_t            param;
   logic [DATA_W-1:0] mine;
