@@ -67,8 +67,8 @@ def edit(file: Path, old: str, new: str) -> None:
     ("4'd6", "4'd5", "CODE is 4'd5"),
     ("module db_csd_op_xor", "module db_csd_op_or", "its module must be named db_csd_op_xor"),
     ("FORMAT_PRESERVING = 1'b1", "FORMAT_PRESERVING = 1'b0", "one beat for each"),
-    ("LATENCY = 1", "CYCLES = 1", "declare `localparam int LATENCY"),
-    ("LATENCY = 1", "LATENCY = 0", "declare `localparam int LATENCY"),
+    ("LATENCY = 1", "CYCLES = 1", "declare `parameter int LATENCY"),
+    ("LATENCY = 1", "LATENCY = 0", "declare `parameter int LATENCY"),
 ])  # fmt: skip
 def test_wrong_rtl(ops: Path, old: str, new: str, says: str) -> None:
     edit(ops / "xor" / "db_csd_op_xor.sv", old, new)

@@ -123,7 +123,7 @@ def read(folder: Path) -> Folder:
                         "operators that give one beat for each")  # fmt: skip
     latency = re.search(r"\bLATENCY\s*=\s*(\d+)", text)
     if latency is None or not 1 <= int(latency[1]) <= MAX_LATENCY:
-        raise UserError(f"{where}: declare `localparam int LATENCY = N`, its cycles from beat in to beat out, "
+        raise UserError(f"{where}: declare `parameter int LATENCY = N`, its cycles from beat in to beat out, "
                         f"1 to {MAX_LATENCY}")  # fmt: skip
     for other in folder.glob("*.rdl"):
         if other.stem != name:

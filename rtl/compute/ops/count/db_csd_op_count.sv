@@ -10,7 +10,8 @@ module db_csd_op_count
   parameter int         DATA_W = 256,  // bits: 128, 256, 512
   parameter bit         DIR    = 1'b1, // 1: to the media, 0: from the media
   parameter logic [3:0] CODE   = 4'd7, // what a namespace is bound to
-  parameter bit         FORMAT_PRESERVING = 1'b1  // declares: one beat out for each beat in
+  parameter bit         FORMAT_PRESERVING = 1'b1, // declares: one beat out for each beat in
+  parameter int         LATENCY = 1    // declares: cycles from beat in to beat out
 ) (
   input  logic                     clk,
   input  logic                     rst,
@@ -29,14 +30,12 @@ module db_csd_op_count
   output logic [CSD_TAG_W-1:0]     m_res_tag,
   output logic [255:0]             m_res_digest   // bits 31:0
 );
-  if (!FORMAT_PRESERVING) begin : g_bad
-    $error("%m: FORMAT_PRESERVING must be 1");
+  if (!FORMAT_PRESERVING || LATENCY != 1) begin : g_bad
+    $error("%m: FORMAT_PRESERVING and LATENCY must be 1 (is %0d)", LATENCY);
   end
   localparam int BYTES   = DATA_W / 8;
   localparam int GROUPS  = BYTES / 8;
   localparam int RESULTS = 16;  // that wait
-
-  localparam int LATENCY = 1;  // declares: cycles from beat in to beat out
 
   beat_t  beat;
   param_t param;

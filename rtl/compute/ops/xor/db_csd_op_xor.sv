@@ -8,7 +8,8 @@ module db_csd_op_xor
   parameter int         DATA_W = 256,  // bits: 128, 256, 512
   parameter bit         DIR    = 1'b1, // 1: to the media, 0: from the media
   parameter logic [3:0] CODE   = 4'd6, // what a namespace is bound to
-  parameter bit         FORMAT_PRESERVING = 1'b1  // declares: one beat out for each beat in
+  parameter bit         FORMAT_PRESERVING = 1'b1, // declares: one beat out for each beat in
+  parameter int         LATENCY = 1    // declares: cycles from beat in to beat out
 ) (
   input  logic                     clk,
   input  logic                     rst,
@@ -23,11 +24,9 @@ module db_csd_op_xor
   output logic                     m_axis_tlast,
   output logic [$bits(beat_t)-1:0] m_axis_tuser
 );
-  if (!FORMAT_PRESERVING) begin : g_bad
-    $error("%m: FORMAT_PRESERVING must be 1");
+  if (!FORMAT_PRESERVING || LATENCY != 1) begin : g_bad
+    $error("%m: FORMAT_PRESERVING and LATENCY must be 1 (is %0d)", LATENCY);
   end
-
-  localparam int LATENCY = 1;  // declares: cycles from beat in to beat out
 
   beat_t             beat;
   param_t            param;
