@@ -205,10 +205,10 @@ module db_rec_stats
       REG:       value = reg_wdata;
       LIMIT:     value = x_q;
       PEAK:      value = us > word ? us : word;
-      ERROR:     value = word == '0 ? 32'(status_q) : word;
+      ERROR:     value = word == '0 ? db_recorder_regs_pkg::set_error_t'{reserved_15: '0, status: status_q} : word;
       RUN_END:   value = b_sum;
       RUN_FIRST: value = b_q;
-      RUN_WHY:   value = {why_q, x_q[27:0]};
+      RUN_WHY:   value = db_recorder_regs_pkg::run_why_t'{why: why_q, blocks: x_q[27:0]};
       NUM, ISSUE, BUCKET, COUNT, RUN_MORE, RUN_ADD: value = sum;
       default:   value = '0;
     endcase

@@ -91,6 +91,14 @@ def test_pipes_and_named_images(tmp_path: Path) -> None:
     assert out.stdout == data
 
 
+def test_with_buffer(tmp_path: Path) -> None:
+    """What is still in memory when the input is over is recorded."""
+    data = payload(tmp_path / "in", 3 * MB + 5)
+    figures = json.loads(doorbell(tmp_path, "record", "in", "--buffer", "4m", "--json").stdout)
+    assert figures["bytes"] == len(data) and figures["blocks_lost"] == 0
+    assert doorbell(tmp_path, "replay", "-").stdout == data
+
+
 def test_empty_input(tmp_path: Path) -> None:
     doorbell(tmp_path, "record", "-", data=b"")
     assert doorbell(tmp_path, "replay", "-").stdout == b""
@@ -115,6 +123,7 @@ def test_larger_than_the_images(tmp_path: Path) -> None:
     (["record", "in", "--drives", "9"], "1 to 8"),
     (["record", "in", "--ssd", "tape"], "must be model, db_ssd, qemu"),
     (["record", "in", "--size", "many"], "is not a size"),
+    (["record", "in", "--buffer", "3m"], "a power of two"),
     (["record", "nothing"], "cannot open nothing"),
     (["record", "in", "--images", "no/a.img", "no/b.img"], "cannot make no/a.img"),
     (["record", "in", "--images", "a.img", "."], ". is not a file"),

@@ -299,3 +299,32 @@ def test_buffer_in_memory(pauses: int, stop: bool) -> None:
         media = on_drives(sim, 5000, 10)
         first = struct.unpack_from("<Q", media)[0]
         assert first > 40 and media == more[first * BLOCK : (first + 20) * BLOCK]
+
+
+def test_buffer_drops() -> None:
+    """Above BUFFER_DROP_PCT whole blocks are lost, two at a time, counted; the source is not held up."""
+    rate, stall_us, size = 3.5, 600, MB
+    drive = {"write_gbps": 2.2, "stall_us": stall_us, "stall_every": size, "write": Latency(5000),
+             "write_buffer": 65536, "size": 64 * MB, "ready_us": 1, "unready_us": 1}  # fmt: skip
+    library = build.simulator("db_recorder", {**simulator_params(2, buffer=MB), "BUFFER_DROP_PCT": 50})
+    total = 2 * size // BLOCK + 400
+    data, deepest = numbered(total), 0
+    with RecorderSim(library, [ModelDrive(**drive) for _ in range(2)], write_gbps=rate) as sim:
+        sim.run_until(lambda: sim.up, 5_000_000)
+        sim.source(0)
+        sim.start_capture(0, total)
+        sim.capture(data)
+        while sim.signal("wdata_left"):
+            sim.run(5000)
+            deepest = max(deepest, sim.get("Buffer", field="blocks") * BLOCK)
+        assert sim.counters()["stall.wdata"] == 0
+        sim.set("Control", 0)
+        finish(sim)
+        done, lost = [sim.get("NumBlocks", i) for i in range(2)], sim.get("BlocksLost")
+        got = on_drives(sim, 0, max(done))[: sum(done) * BLOCK]
+        numbers = [struct.unpack_from("<Q", got, at)[0] for at in range(0, len(got), BLOCK)]
+        assert numbers == sorted(set(numbers)) and len(numbers) + lost == total and not sim.errors()
+        assert all(block(got, k) == block(data, n) for k, n in enumerate(numbers))
+        gaps = [b - a - 1 for a, b in zip(numbers, numbers[1:])]
+        assert lost > 100 and sum(gaps) <= lost and not any(g % 2 for g in gaps)
+        assert MB // 2 - 2 * BLOCK <= deepest < MB // 2 + 16 * BLOCK
