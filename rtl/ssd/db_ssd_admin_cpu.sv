@@ -108,7 +108,7 @@ module db_ssd_admin_cpu #(
     mem_ready_q <= reg_req || ext_answer_q || (ram_en && ram_ready);
     is_reg_q    <= is_reg;
     if (reg_req || ext_answer_q) reg_rdata_q <= ext_answer_q ? ext_rdata_q : reg_rdata;
-    // Address and data stay until mem_ready_q.
+    // Address and data are there a cycle before ext_req, and stay.
     ext_req      <= ext && !ext_req && !ext_answer_q;
     ext_answer_q <= ext_req;
     ext_rdata_q  <= ext_rdata;

@@ -61,9 +61,9 @@ module db_ssd_axi_rd #(
   logic [31:0]        left_d;
   logic [BURST_LG:0]  to_edge, burst_q;     // bytes
   logic [CW-1:0]      burst_rows, go_rows_q, reserved_q, reserved;
+  logic [CW-1:0]      missing_q;            // rows requested and not here
   logic               last_d, last_q, known_q, offered_q, room_q, go, go_q, go_last_q, pop;
   logic               meta_ready, meta_valid, meta_last;
-  logic [$clog2(ROWS):0]   row_level;
   logic               row_rlast, row_err;
 
   // The next burst is worked out in the cycle after the one before it has left: bursts go every other cycle. Once
@@ -104,11 +104,13 @@ module db_ssd_axi_rd #(
     go_last_q  <= last_q;
     go_rows_q  <= go ? burst_rows : '0;
     reserved_q <= reserved - CW'(pop);
+    missing_q  <= missing_q + go_rows_q - CW'(s_r_valid && s_r_ready);
     if (rst) begin
       offered_q  <= 1'b0;
       busy_q     <= 1'b0;
       go_rows_q  <= '0;
       reserved_q <= '0;
+      missing_q  <= '0;
     end
   end
 
@@ -119,12 +121,12 @@ module db_ssd_axi_rd #(
   db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS), .AROUND(FAST)) i_rows (
     .clk, .rst, .s_valid(s_r_valid), .s_ready(s_r_ready), .s_data({s_r_data, s_r_resp[1], s_r_last}),
     .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tdata, row_err, row_rlast}),
-    .level(row_level));
+    .level());
   assign m_axis_terr  = row_err;
   assign m_axis_tlast = row_rlast && meta_last;
 
-  // All that was asked for is in the buffer.
-  assign quiet = !(busy_q && (!stop || offered_q)) && !go_q && reserved_q == CW'(row_level);
+  // All that was asked for has come.
+  assign quiet = !(busy_q && (!stop || offered_q)) && !go_q && missing_q == '0;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) begin
