@@ -151,6 +151,7 @@ struct RootPort final : DrivePort {
                 r.stale |= r.on;
                 r.on = false;
             }
+            np_credit = 0;
             upq.tail = upq.mid = keep_q;
             npq.tail = npq.mid = keep_n;
             rcq.tail = rcq.mid = keep_r;

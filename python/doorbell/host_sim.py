@@ -689,7 +689,8 @@ class HostSim:
         kind: "status" (fails with `status`, SCT << 8 | SC), "lost" (never completes), "late" (delay_us), "hang"
         (the controller fails, CSTS.CFS), "drop_link", "damage" (the last data write, else the completion entry, is
         wrong and marked as discontinued), "vanish" (the drive is gone, registers read all ones, until its link has
-        gone down), "double" (two completion entries, the second delay_us later), "phase" (one with the wrong phase first).
+        gone down), "double" (two completion entries, the second delay_us later), "phase" (one with the wrong phase
+        first).
         """
         arg = status if kind == "status" else self.cycles(delay_us) if kind in ("late", "double") else 0
         which = self._lib.fault(self._h, port, _FAULTS[kind], -1 if opcode is None else opcode,

@@ -228,7 +228,7 @@ module db_host
       .m_wr_be(wr_be), .fwd_stall, .m_req_valid(req_valid), .m_req(req), .req_room, .m_req_drop(req_drop),
       .m_bad(rx_bad), .m_damaged(rx_damaged)
   );
-  db_host_credit u_credit (.clk, .rst, .s_done(req_done), .s_drop(req_drop), .pcie_cq_np_req);
+  db_host_credit u_credit (.clk, .rst, .link_up, .s_done(req_done), .s_drop(req_drop), .pcie_cq_np_req);
   always_ff @(posedge clk) bad_q <= !rst && (rx_bad || rx_damaged || slot_bad || cqe_bad);
 
   db_host_cqe #(.DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) u_cqe (

@@ -149,23 +149,6 @@ module db_host_slots
   logic [GEN_W-1:0] issue_gen_q, retire_gen_q, next_gen_q;  // next_gen_q: retire_gen_q + 1
   logic             fresh;                                  // the slots begin anew
 
-  assign fresh = state_q == ST_WAIT && empty && io_up;
-  always_ff @(posedge clk) begin
-    if (fresh || (take && issue_slot == mask_q)) issue_gen_q <= issue_gen_q + 1'b1;
-    if (fresh) begin
-      retire_gen_q <= issue_gen_q + 1'b1;
-      next_gen_q   <= issue_gen_q + GEN_W'(2);
-    end else if (retire && retire_slot == mask_q) begin
-      retire_gen_q <= next_gen_q;
-      next_gen_q   <= next_gen_q + 1'b1;
-    end
-    if (rst) begin
-      issue_gen_q  <= '0;
-      retire_gen_q <= '0;
-      next_gen_q   <= GEN_W'(1);
-    end
-  end
-
   db_ram_sdp #(
       .WIDTH(GEN_W + $bits(slot_t)),
       .DEPTH(NUM_CMDS)
@@ -305,6 +288,23 @@ module db_host_slots
       m_out_valid          <= 1'b0;
       wr_freed             <= '0;
       worst_q              <= '0;
+    end
+  end
+
+  assign fresh = state_q == ST_WAIT && empty && io_up;
+  always_ff @(posedge clk) begin
+    if (fresh || (take && issue_slot == mask_q)) issue_gen_q <= issue_gen_q + 1'b1;
+    if (fresh) begin
+      retire_gen_q <= issue_gen_q + 1'b1;
+      next_gen_q   <= issue_gen_q + GEN_W'(2);
+    end else if (retire && retire_slot == mask_q) begin
+      retire_gen_q <= next_gen_q;
+      next_gen_q   <= next_gen_q + 1'b1;
+    end
+    if (rst) begin
+      issue_gen_q  <= '0;
+      retire_gen_q <= '0;
+      next_gen_q   <= GEN_W'(1);
     end
   end
 

@@ -47,6 +47,7 @@ class Bench:
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         d.rst.value = 1
         d.s_done.value = d.s_drop.value = 0
+        d.link_up.value = 1
         for _ in range(3):
             await FallingEdge(d.clk)
             assert int(d.pcie_cq_np_req.value) == 0
@@ -131,6 +132,31 @@ async def any_order(dut: Any) -> None:
     for _ in range(100):
         await b.step(False, True)
     assert b.places == 0 and b.block.credit == b.limit, "all come home"
+
+
+@cocotb.test()
+async def link(dut: Any) -> None:
+    """Nothing is given without a link, all anew with it; answers of requests from before the link went do no harm."""
+    b = Bench(dut, 5)
+    await b.start()
+    for _ in range(b.limit + 5):
+        await b.step(True, False)
+    left = b.places
+    dut.link_up.value, b.block.credit, b.places = 0, 0, 0
+    b.pulses.clear()
+    for n in range(20):
+        dut.s_done.value = int(n % 4 == 0 and left > 2)  # not of a place that the model counts
+        left -= int(dut.s_done.value)
+        await RisingEdge(dut.clk)
+        assert n == 0 or int(dut.pcie_cq_np_req.value) == 0
+        await FallingEdge(dut.clk)
+    dut.link_up.value, dut.s_done.value = 1, 1  # the first cycle with a link: an old one ends, none is out
+    await RisingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    start = b.cycle
+    for _ in range(b.limit + 20):
+        await b.step(False, False)
+    assert b.pulses == list(range(start, start + b.limit)) and b.block.credit == b.limit
 
 
 @cocotb.test()

@@ -335,7 +335,8 @@ async def late(dut):
         if await b.step() and not late_at:
             late_at = b.cycle
             cid = int(dut.m_late_cid.value)
-            assert b.fetched[cid & 255][1] == 7 and cid >> 8 == b.gens[cid & 255][-1] and int(dut.m_late_qid.value) - 1 == 7 % b.qps
+            assert b.fetched[cid & 255][1] == 7 and cid >> 8 == b.gens[cid & 255][-1]
+            assert int(dut.m_late_qid.value) - 1 == 7 % b.qps
     assert len(b.statuses) == 7 and late_at
     b.hold = set()
     for _ in range(200):
