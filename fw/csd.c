@@ -246,7 +246,7 @@ uint32_t csd_bind(const cmd_t *cmd)
     bool all = cmd_nsid(cmd) == NVME_NSID_ALL;
     if (!all && !ns_exists(cmd_nsid(cmd)))
         return ns_check_exists(cmd_nsid(cmd));
-    if ((dw10 & 0x7fffc0f0u) || (own && (!(ops >> op & 1u) || slot >= csd_slots)))
+    if ((dw10 & 0x7fffc0f0u) || cmd->dw[11] || (own && (!(ops >> op & 1u) || slot >= csd_slots)))
         return ST_INVALID_FIELD;
     if (!hw_hold(&ctl)) {
         hw_go_on(ctl);
@@ -318,6 +318,9 @@ void csd_forget_ns(uint32_t nsid)
         return;
     bound[nsid].own = false;
     apply_config();
+    for (uint64_t until = hw_time() + CFG_WAIT_US;
+         CSD->KEY_STATUS & DB_CSD__KEY_STATUS__REDUCING_bm && hw_time() < until && !(HW->EVENT & EV_RESET);)
+        collect_results();  // a reducer may be at work when its command has ended
     collect_results();
     uint32_t from = (results_next + CFG_RESULTS - results_count) % CFG_RESULTS, to = from, kept = 0;
     for (uint32_t n = results_count; n; n--, from = (from + 1) % CFG_RESULTS) {

@@ -153,7 +153,9 @@ void csd_reset(void);
 bool csd_feature(uint32_t fid);
 uint32_t csd_feature_set(uint32_t fid, uint32_t value);
 uint32_t csd_feature_get(uint32_t fid);
+/// Its key goes: before its media is zeroed, so that nothing readable is left if that fails.
 void csd_erase_ns(uint32_t nsid);
+/// It is gone: binding and results are forgotten. Last, when nothing of it is under way.
 void csd_forget_ns(uint32_t nsid);
 uint32_t csd_key_load(const cmd_t *cmd);
 uint32_t csd_key_erase(const cmd_t *cmd);

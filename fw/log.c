@@ -96,8 +96,7 @@ static uint32_t firmware_page(void)
 }
 
 // Effects of commands: supported, changes data, changes a namespace's capabilities, or which there are, serialised. No
-// scopes: they are
-// optional, and Linux warns of an I/O command that has one.
+// scopes: they are optional, and Linux warns of an I/O command that has one.
 #define CSUPP     1u
 #define LBCC      2u
 #define NCC       4u

@@ -113,9 +113,10 @@ bool ns_format(uint32_t nsid, bool lba4k)
 {
     if (!zero(ns[nsid].base, ns[nsid].pages))
         return false;
-    bool differs = ns[nsid].lba4k != lba4k || ns[nsid].spare;
+    bool differs = ns[nsid].lba4k != lba4k;
     ns[nsid].lba4k = lba4k;
-    ns[nsid].spare = 0;
+    if (differs)
+        ns[nsid].spare = 0;  // in the other block size it is all that it takes of the media
     show(nsid);
     if (differs)
         changed(nsid);

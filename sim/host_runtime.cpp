@@ -289,7 +289,12 @@ db_host_sim* db_host_open(const db_host_config* c, const db_host_port* p, uint32
     }
     db_host_sim* s = nullptr;
     if (why.empty()) {
-        s = new db_host_sim(*c, p, n);
+        try {
+            s = new db_host_sim(*c, p, n);
+        } catch (const std::exception& e) {
+            if (len) std::snprintf(err, len, "%s", e.what());
+            return nullptr;
+        }
         if (!s->open(why)) {
             delete s;
             s = nullptr;

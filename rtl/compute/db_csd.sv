@@ -168,6 +168,7 @@ module db_csd
   logic [255:0]                res_digest_q;
   res_cmd_t                    res_cmd;
   logic [31:0]                 ctl_rdata;
+  logic                        reducing;
   logic                        ctl_sel_q;  // ext_addr is there a cycle before ext_req
   always_ff @(posedge clk) ctl_sel_q <= ext_addr[11:8] == '0;
   assign ext_rdata = ctl_rdata;            // 0 if not asked
@@ -177,7 +178,7 @@ module db_csd
     .m_word_addr(word_addr), .m_word_data(word_data), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready),
     .m_cmd_load(key_load),
     .m_cmd_slot(key_slot), .m_cmd_long(key_long), .m_cmd_ctr(key_ctr), .m_cmd_xts(key_xts), .busy(key_busy), .slot_ctr,
-    .slot_xts, .s_res_valid(res_valid_q), .s_res_ready(res_ready), .s_res_tag(res_tag_q),
+    .slot_xts, .reducing, .s_res_valid(res_valid_q), .s_res_ready(res_ready), .s_res_tag(res_tag_q),
     .s_res_digest(res_digest_q), .s_res_cmd(res_cmd));
   db_csd_keys #(.KEY_SLOTS(KEY_SLOTS)) i_keys (
     .clk, .rst(op_rst), .s_word_valid(word_valid), .s_word_addr(word_addr), .s_word_data(word_data),
@@ -190,7 +191,7 @@ module db_csd
   localparam int NW = NUM_NS > 1 ? $clog2(NUM_NS) : 1;
   logic [3:0]            ns_op_q[NUM_NS];
   logic [CSD_SLOT_W-1:0] ns_slot_q[NUM_NS];
-  logic [CSD_PARAM_W-1:0] ns_param[NUM_NS];
+  logic [CSD_PARAM_W-1:0] ns_param_q[NUM_NS];
   for (genvar i = 0; i < NUM_NS; i++) begin : g_ns
     always_ff @(posedge clk) begin
       if (bind_we && 32'(bind_index) == i) begin
@@ -203,7 +204,7 @@ module db_csd
     end
   end
 
-  always_ff @(posedge clk) if (bind_we && 32'(bind_index) < NUM_NS) ns_param[NW'(bind_index)] <= bind_param;
+  always_ff @(posedge clk) if (bind_we && 32'(bind_index) < NUM_NS) ns_param_q[NW'(bind_index)] <= bind_param;
 
   op_ctx_t    ctx, ctx_q;
   res_cmd_t   whose;
@@ -212,7 +213,7 @@ module db_csd
   logic [1:0] ctx_valid_q;
   always_comb begin
     ctx       = '0;
-    ctx.param = ns_param[NW'(op_ctx.nsid - 32'd1)];
+    ctx.param = ns_param_q[NW'(op_ctx.nsid - 32'd1)];
     ctx.fn    = op_ctx.fn;
     ctx.nsid  = op_ctx.nsid;
     ctx.lba   = op_ctx.slba;
@@ -285,7 +286,8 @@ module db_csd
       todo_q      <= '0;
     end
   end
-  assign op_idle = path_idle == '1 && !key_busy && !key_valid && ctx_valid_q == '0 && todo_q == '0;
+  assign reducing = todo_q != '0;
+  assign op_idle = path_idle == '1 && !key_busy && !key_valid && ctx_valid_q == '0 && !reducing;
 
   logic unused_ok;
   assign unused_ok = &{1'b0, out_dw[0], out_zero[0]};

@@ -40,6 +40,7 @@ module db_csd_ctl
   input  logic [KEY_SLOTS-1:0]  slot_ctr,
   input  logic [KEY_SLOTS-1:0]  slot_xts,
   // results
+  input  logic                  reducing,     // some are to come
   input  logic                  s_res_valid,
   output logic                  s_res_ready,
   input  logic [CSD_TAG_W-1:0]  s_res_tag,
@@ -64,6 +65,7 @@ module db_csd_ctl
   always_comb begin
     hwif_in.KEY_STATUS.busy.next  = busy || asked_q || hwif_out.KEY_CTL.go.value;
     hwif_in.KEY_STATUS.slots.next = 7'(KEY_SLOTS);
+    hwif_in.KEY_STATUS.reducing.next = reducing;
     hwif_in.KEY_SLOT.ctr.next     = 32'(slot) < KEY_SLOTS && slot_ctr[slot[SW-1:0]];
     hwif_in.KEY_SLOT.xts.next     = 32'(slot) < KEY_SLOTS && slot_xts[slot[SW-1:0]];
     hwif_in.CAPS.ops.next         = OPS;

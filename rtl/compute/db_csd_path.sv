@@ -5,7 +5,7 @@
 // operators in a queue, which is right since every operator here gives one row for each.
 // A row without a key has terr set from there to the end of its packet, as one whose transfer failed: whoever takes the
 // rows ends the command with an error and lets none of them through.
-// Latency: that of the operators + 1: with AES 24 cycles, XTS 17 more for a command that finds it empty. A row a cycle.
+// Latency: that of the operators + 1: with AES 24 cycles and those of the operators in folders, XTS 17 more for a command that finds it empty. A row a cycle.
 module db_csd_path
   import db_csd_pkg::*;
 #(

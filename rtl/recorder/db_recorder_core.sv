@@ -119,6 +119,7 @@ module db_recorder_core #(
   logic [9:0]              reg_addr;
   logic [31:0]             reg_wdata, reg_rdata;
   logic [N_DRIVES-1:0]     want_data;  // DataEnable
+  logic                    closing_q;  // it was 0 with something in the buffer
   logic [N_DRIVES-1:0]     data_enable, read_enable, read_trims, run, trimming, capturing, captured, reading, read_done;
   logic [N_DRIVES-1:0]     read_start, read_busy, quiet;
   logic [N_DRIVES-1:0]     ld, fin, done_valid, lost_valid, lost_ack, seq_valid, seq_ready, hold;
@@ -134,9 +135,15 @@ module db_recorder_core #(
 
   assign all_rst        = rst || wipe;
   assign any_capturing  = capturing != '0;
-  assign any_enable     = want_data != '0;
-  // When DataEnable is 0 everywhere, what is in the buffer is still recorded.
-  assign data_enable    = want_data | (buffer_busy && !any_enable ? capturing : '0);
+  // When DataEnable is 0 everywhere, what is in the buffer is still recorded, and the capture ends before another begins,
+  // also if DataEnable is 1 again meanwhile.
+  assign any_enable     = want_data != '0 && !closing_q;
+  assign data_enable    = any_enable ? want_data : buffer_busy ? capturing : '0;
+  always_ff @(posedge clk) begin
+    if (capturing == '0) closing_q <= 1'b0;
+    else if (want_data == '0 && buffer_busy) closing_q <= 1'b1;
+    if (rst) closing_q <= 1'b0;
+  end
   assign flush            = drive_rst;
   assign data_enabled_out = (run != '0 && hold == '0 && !starting) || busy;
   assign idle             = !wiping && capturing == '0 && reading == '0 && read_busy == '0 && !busy && &lane_idle &&

@@ -19,7 +19,7 @@ module db_ssd_admin
   parameter     FW_HEX    = "fw.hex",  // $readmemh image of the firmware, 32-bit words
   parameter int NUM_QP    = 32,        // I/O queue pairs, 1..254
   parameter int NUM_VEC   = 33,        // interrupt vectors, 1..2048
-  parameter int NUM_NS    = 1,         // namespaces, 1..255
+  parameter int NUM_NS    = 1,         // namespaces, 1..64
   parameter int RAM_BYTES = 65536      // power of two, 32768..1048576
 ) (
   input  logic                 clk,
@@ -136,8 +136,8 @@ module db_ssd_admin
   if (NUM_VEC < 1 || NUM_VEC > 2048) begin : g_bad_vec
     $error("%m: NUM_VEC must be 1..2048");
   end
-  if (NUM_NS < 1 || NUM_NS > 255) begin : g_bad_ns
-    $error("%m: NUM_NS must be 1..255");
+  if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
+    $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
   end
   if (RAM_BYTES < 32768 || RAM_BYTES > 1048576) begin : g_bad_ram
     $error("%m: RAM_BYTES must be 32768..1048576");

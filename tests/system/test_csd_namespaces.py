@@ -140,6 +140,20 @@ def test_results_go_too(make_drive: MakeDrive) -> None:
     assert [r.lba for r in compute.results(drive)][:2] == [41, 39]
 
 
+def test_results_to_come_go_too(make_drive: MakeDrive) -> None:
+    """A digest takes longer than a small namespace's deletion: it is not the next owner's either."""
+    drive = drive_of_six(make_drive)
+    namespaces.delete(drive, 5)
+    for _ in range(3):
+        assert namespaces.create(drive, 8) == 5
+        namespaces.attach(drive, 5)
+        compute.bind(drive, 5, Op.SHA256)
+        put(drive, 0, RNG.randbytes(4096), nsid=5)
+        namespaces.delete(drive, 5)
+        drive.advance(20_000)
+        assert compute.results(drive) == []
+
+
 def test_pages_nobody_had(make_drive: MakeDrive) -> None:
     """The rest of the division into equal parts may hold anything at power-on: zeros once it is given out."""
     drive = drive_of_six(make_drive)

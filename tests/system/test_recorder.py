@@ -301,6 +301,34 @@ def test_buffer_in_memory(pauses: int, stop: bool) -> None:
         assert first > 40 and media == more[first * BLOCK : (first + 20) * BLOCK]
 
 
+def test_stopped_and_started_with_a_full_buffer() -> None:
+    """DataEnable 0 and at once 1 again: the first capture has all that was accepted, the next begins behind it."""
+    stall_us, rate, size = 600, 3.5, MB
+    drive = {"write_gbps": 2.2, "stall_us": stall_us, "stall_every": size, "write": Latency(5000),
+             "write_buffer": 65536, "size": 64 * MB, "ready_us": 1, "unready_us": 1}  # fmt: skip
+    library = build.simulator("db_recorder", simulator_params(2, buffer=4 * MB))
+    total = size // BLOCK + 150
+    data = numbered(2 * total)
+    with RecorderSim(library, [ModelDrive(**drive) for _ in range(2)], write_gbps=rate) as sim:
+        sim.run_until(lambda: sim.up, 5_000_000)
+        sim.source(0)
+        sim.start_capture(0, 4 * total)
+        sim.capture(data)
+        while sim.signal("wdata_left"):
+            sim.run(5000)
+        assert sim.get("Buffer", field="blocks") > 64
+        sim.set("Control", 0)
+        sim.start_capture(8000, 20)
+        more = numbered(3000, seed=3)
+        sim.capture(more)
+        finish(sim)
+        assert on_drives(sim, 0, total) == data
+        media = on_drives(sim, 8000, 20)
+        first = struct.unpack_from("<Q", media)[0]
+        assert media == more[first * BLOCK : (first + 40) * BLOCK]
+        assert not sim.errors()
+
+
 def test_buffer_drops() -> None:
     """Above BUFFER_DROP_PCT whole blocks are lost, two at a time, counted; the source is not held up."""
     rate, stall_us, size = 3.5, 600, MB

@@ -19,7 +19,7 @@ RES_DIGEST, RES_CMD, KEY_WORD = 32, 64, 128
 async def begin(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.slot_ctr, dut.slot_xts,
-              dut.s_res_valid, dut.s_res_tag, dut.s_res_digest, dut.s_res_cmd):  # fmt: skip
+              dut.reducing, dut.s_res_valid, dut.s_res_tag, dut.s_res_digest, dut.s_res_cmd):  # fmt: skip
         s.value = 0
     dut.rst.value = 1
     for _ in range(3):
@@ -78,6 +78,8 @@ async def keys(dut: Any) -> None:
         assert await read(dut, KEY_STATUS) == 16 << 8
         assert dut.m_cmd_valid.value == 0
         assert await read(dut, KEY_SLOT) == 1
+    dut.reducing.value = 1
+    assert await read(dut, KEY_STATUS) == 16 << 8 | 2
     # a slot that there is not
     await write(dut, KEY_CTL, 1 << 31 | 16)
     for _ in range(4):

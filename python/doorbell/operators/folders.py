@@ -93,7 +93,7 @@ def shown(file: Path) -> Path:
 def find() -> list[Folder]:
     """By code."""
     found: dict[int, Folder] = {}
-    for folder in sorted(OPS.iterdir()):
+    for folder in sorted(f for f in OPS.iterdir() if f.is_dir()):
         if not any(f.is_file() for f in folder.iterdir()):
             continue  # what Python left of one that is gone
         operator = read(folder)
@@ -111,7 +111,7 @@ def read(folder: Path) -> Folder:
     where = shown(file)
     if not file.exists():
         raise UserError(f"{where.parent}: there is no {file.name}; folder, file and module have the operator's name")
-    text = file.read_text()
+    text = re.sub(r"//.*|(?s:/\*.*?\*/)", "", file.read_text())
     if not re.search(rf"\bmodule\s+{file.stem}\b", text):
         raise UserError(f"{where}: its module must be named {file.stem}")
     code = re.search(r"\bCODE\s*=\s*([\w']+)", text)
@@ -254,9 +254,10 @@ def chain(every: list[Folder]) -> str:
 def reference() -> str:
     """The section of docs/registers.md on the parameters of the operators."""
     lines = ["## Parameters of operators", "",
-             "From `rtl/compute/ops/*/*.rdl`: what a host sends in CDW12 to CDW15 of Bind (operators.md)."]  # fmt: skip
+             "From `rtl/compute/ops/*/*.rdl`: what a host sends in CDW12 to CDW15 of Bind (operators.md), all of them",
+             "each time. Defaults are those that our tools send for a parameter that is not named."]  # fmt: skip
     for folder in find():
-        lines += ["", f"### {folder.name}, code {folder.code}", "", "|Bits|Identifier|Reset|Description|",
+        lines += ["", f"### {folder.name}, code {folder.code}", "", "|Bits|Identifier|Default|Description|",
                   "|---|---|---|---|"]  # fmt: skip
         lines += [f"|{f.low + f.width - 1}:{f.low}|{f.name}|{f.reset:#x}|{f.desc}|" for f in folder.fields]
     return "\n".join(lines)
