@@ -293,6 +293,7 @@ module db_ssd_cpl
     end
   end
 
-  assign idle = state_q == ST_IDLE && back_q == '0 && !db1_q && !db2_q && !s_cpl_valid && !s_db_valid && !s_qc_valid;
+  // Completions that are to come back leave ST_IDLE within three cycles, so idle does not look at them.
+  assign idle = state_q == ST_IDLE && !db1_q && !db2_q && !s_cpl_valid && !s_db_valid && !s_qc_valid;
 
 endmodule
