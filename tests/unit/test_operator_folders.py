@@ -105,7 +105,7 @@ def test_wrong_files(ops: Path) -> None:
     (ops / "xor" / "model.py").unlink()
     with pytest.raises(UserError, match="there is no model.py"):
         _ = folders.by_name("xor").model
-    with pytest.raises(UserError, match="there is no operator 'wc' below rtl/compute/ops: there is count"):
+    with pytest.raises(UserError, match="there is no operator 'wc' below rtl/compute/ops: there is xor, count"):
         folders.by_name("wc")
     (ops / "xor" / "db_csd_op_xor.sv").rename(ops / "xor" / "xor.sv")
     with pytest.raises(UserError, match="there is no db_csd_op_xor.sv"):
