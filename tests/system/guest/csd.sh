@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The test procedure of the computational storage thesis, 3.2.4, with nothing but nvme-cli and dd: features C0h to CDh,
-# plaintext in, ciphertext on the media, plaintext back. Then a key in a slot, XTS, a file system, and a reset.
+# plaintext in, ciphertext on the media, plaintext back. Then a key in a slot, XTS, a file system, a reset, and an operator
+# with a result.
 set -eu -o pipefail
 drive=/dev/nvme0
 disk=/dev/nvme0n1
@@ -60,4 +61,12 @@ load
 mount $disk /mnt
 { echo "a sentence that must not be found"; cat /tmp/a; } | cmp - /mnt/a
 umount /mnt
+
+# Lines counted by the drive on the way (operator 7), as the host counts them in what it got.
+nvme admin-passthru $drive --opcode=0xc8 --namespace-id=1 --cdw10=7 --cdw12=0x0a >/dev/null
+lines=$(dd if=$disk bs=64k count=1 iflag=direct status=none | tr -cd '\n' | wc -c)
+nvme get-log $drive --log-id=0xc1 --log-len=2112 --raw-binary >/tmp/results
+number() { od -An -tu4 -j "$1" -N 4 /tmp/results | tr -d ' '; }
+[ "$(number 76)" = 65536 ] && [ "$lines" -gt 0 ] && [ "$(number 96)" = "$lines" ]
+echo "the drive counted $lines lines"
 echo fine
