@@ -82,7 +82,7 @@ COMMANDS = {
         "Area by module and depth of logic, for an FPGA.",
         "./doorbell synth --top db_ssd --target xcup --data-w 256",
     ),
-    "lint": Command("doorbell.lint", "Check RTL and Python with Verilator, Verible and Ruff.", "./doorbell lint"),
+    "lint": Command("doorbell.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"),
     "build": Command(
         "doorbell.build",
         "Build the registers, firmware and simulator; print where they are.",

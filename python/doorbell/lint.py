@@ -37,6 +37,9 @@ TOPS: dict[str, list[dict[str, int]]] = {
 }
 """Every top, and the parameters it is checked with."""
 
+SLANG = ("db_ssd", "db_csd", "db_host", "db_recorder")
+"""What yosys has to read, which is stricter."""
+
 
 def own_rtl() -> list[Path]:
     """All SystemVerilog that is ours."""
@@ -62,6 +65,8 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
         for params in settings:
             name = f"verilator {top} " + " ".join(f"{k}={v}" for k, v in params.items())
             result.append((name, lambda top=top, params=params: verilator_command(top, params)))
+    for top in SLANG:
+        result.append((f"slang {top}", lambda top=top: [sys.executable, "-P", "-m", "doorbell.slang", top]))
     if files := own_rtl():
         rules = f"--rules_config={paths.ROOT / '.rules.verible_lint'}"
         result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
@@ -89,6 +94,6 @@ def lint(out: Callable[[str], None] = print) -> list[str]:
 
 
 def main() -> None:
-    """Check RTL and Python with Verilator, Verible and Ruff; any warning is a failure."""
+    """Check RTL and Python with Verilator, slang, Verible and Ruff; any warning is a failure."""
     if failed := lint():
         raise UserError(f"lint failed: {', '.join(failed)}", status=1)

@@ -21,7 +21,7 @@ OPS = paths.RTL / "compute" / "ops"
 CODES = range(6, 16)
 PARAM_BYTES = 16
 MAX_LATENCY = 256
-VERSION = 3  # raise it when `generate` makes something else of the same folders
+VERSION = 4  # raise it when `generate` makes something else of the same folders
 STREAM = ("tvalid", "tready", "tdata", "tlast", "tuser")
 RESULT = ("valid", "ready", "tag", "digest")
 
@@ -220,10 +220,10 @@ def chain(every: list[Folder]) -> str:
         outer = {0: "s", len(every): "m"}.get(i)
         return ", ".join(f".{side}_axis_{n}({f'{outer}_axis_{n}' if outer else f'{n}_{i}'})" for n in STREAM)
 
+    for i in range(1, len(every)):
+        body += [f"  logic tvalid_{i}, tready_{i}, tlast_{i};", f"  logic [DATA_W-1:0] tdata_{i};",
+                 f"  logic [$bits(beat_t)-1:0] tuser_{i};"]  # fmt: skip
     for i, folder in enumerate(every):
-        if i:
-            body += [f"  logic tvalid_{i}, tready_{i}, tlast_{i};", f"  logic [DATA_W-1:0] tdata_{i};",
-                     f"  logic [$bits(beat_t)-1:0] tuser_{i};"]  # fmt: skip
         results = ""
         if folder.reduces:
             r = reducers.index(folder)
