@@ -22,7 +22,7 @@ import register_map
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python"))
-from doorbell.operators import folders  # noqa: E402
+from doorbell.compute.operators import folders  # noqa: E402
 
 BUSES = {
     "db_nvme": ["passthrough"],

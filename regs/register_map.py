@@ -4,7 +4,7 @@
 `write(rdl, block, out)` makes
 OUT/rtl/<block>_regs_pkg.sv   addresses, which words are readable, writable or external, fields as packed structs,
                               values after reset, names of values
-OUT/json/<block>.json         the same for Python: doorbell.registers
+OUT/json/<block>.json         the same for Python: doorbell.device.registers
 OUT/md/<block>.md             the reference page; arrays stay arrays
 """
 

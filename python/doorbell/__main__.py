@@ -3,7 +3,7 @@
 
 import sys
 
-from doorbell.cli import run
+from doorbell.cli.main import run
 
 if __name__ == "__main__":
     sys.exit(run(sys.argv[1:]))

@@ -172,7 +172,7 @@ module db_csd
   logic                        ctl_sel_q;  // ext_addr is there a cycle before ext_req
   always_ff @(posedge clk) ctl_sel_q <= ext_addr[11:8] == '0;
   assign ext_rdata = ctl_rdata;            // 0 if not asked
-  db_csd_ctl #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_ctl (
+  db_csd_control #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_ctl (
     .clk, .rst(op_rst), .s_req(ext_req && ctl_sel_q), .s_wr(ext_wr), .s_addr(ext_addr[7:0]), .s_wdata(ext_wdata),
     .s_rdata(ctl_rdata), .bind_we, .bind_index, .bind_op, .bind_slot, .bind_param, .m_word_valid(word_valid),
     .m_word_addr(word_addr), .m_word_data(word_data), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVMe host: drives one SSD on a PCIe root port with no processor. Wiring only; docs/host.md says how it works.
 //
-//   s_axis_cmd -> db_host_cmd -> db_host_slots -> doorbells -> db_host_ctl -> RQ
-//   s_axis_wdata -> db_host_wbuf -> db_host_src -> db_host_tx -> CC          (what the drive reads)
-//   CQ -> db_host_rx -> db_host_rbuf -> m_axis_rdata                         (what it writes)
+//   s_axis_cmd -> db_host_cmd -> db_host_slots -> doorbells -> db_host_control -> RQ
+//   s_axis_wdata -> db_host_write_ring -> db_host_window_rows -> db_pcie_root_tx -> CC          (what the drive reads)
+//   CQ -> db_pcie_root_rx -> db_host_read_ring -> m_axis_rdata                         (what it writes)
 //                  +--> db_host_cqe -> db_host_slots -> m_axis_status
 //
 // Latency: last beat of a block to its doorbell on RQ at most 16 cycles. Throughput: a beat a cycle each way.
@@ -55,7 +55,7 @@ module db_host
     input  logic [cq_user_w(DATA_W)-1:0] s_axis_cq_tuser,
     input  logic                         s_axis_cq_tvalid,
     output logic                         s_axis_cq_tready,
-    output logic [1:0]                   pcie_cq_np_req,     // credits for what the drive reads; db_host_credit
+    output logic [1:0]                   pcie_cq_np_req,     // credits for what the drive reads; db_pcie_root_credit
     output logic [DATA_W-1:0]            m_axis_cc_tdata,
     output logic [DATA_W/32-1:0]         m_axis_cc_tkeep,
     output logic                         m_axis_cc_tlast,
@@ -146,7 +146,7 @@ module db_host
   logic [10:0]  abuf_addr;
   logic [31:0]  abuf_wdata, abuf_rdata;
 
-  db_host_ctl #(
+  db_host_control #(
       .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
       .PART_LOG2((RING_LG - 3 < 12) ? 12 : (RING_LG - 3 > 20) ? 20 : RING_LG - 3), .AUTO_START(AUTO_START),
       .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS), .POLL_MS(POLL_MS), .REPEAT(REPEAT),
@@ -222,13 +222,13 @@ module db_host
   logic [DATA_W/8-1:0] wr_be;
   read_req_t           req;
 
-  db_host_rx #(.DATA_W(DATA_W)) u_rx (
+  db_pcie_root_rx #(.DATA_W(DATA_W)) u_rx (
       .clk, .rst, .window_base, .s_axis_cq_tdata, .s_axis_cq_tkeep, .s_axis_cq_tlast, .s_axis_cq_tuser,
       .s_axis_cq_tvalid, .s_axis_cq_tready, .m_wr_valid(wr_valid), .m_wr_addr(wr_addr), .m_wr_data(wr_data),
       .m_wr_be(wr_be), .fwd_stall, .m_req_valid(req_valid), .m_req(req), .req_room, .m_req_drop(req_drop),
       .m_bad(rx_bad), .m_damaged(rx_damaged)
   );
-  db_host_credit u_credit (.clk, .rst, .link_up, .s_done(req_done), .s_drop(req_drop), .pcie_cq_np_req);
+  db_pcie_root_credit u_credit (.clk, .rst, .link_up, .s_done(req_done), .s_drop(req_drop), .pcie_cq_np_req);
   always_ff @(posedge clk) bad_q <= !rst && (rx_bad || rx_damaged || slot_bad || cqe_bad);
 
   db_host_cqe #(.DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) u_cqe (
@@ -237,7 +237,7 @@ module db_host
       .m_admin_valid(acqe_valid), .m_admin_idx(acqe_idx), .m_admin_cqe(acqe), .stat_bad(cqe_bad)
   );
 
-  db_host_rbuf #(.DATA_W(DATA_W), .BYTES(RD_RING_BYTES), .URAM(RING_URAM)) u_rbuf (
+  db_host_read_ring #(.DATA_W(DATA_W), .BYTES(RD_RING_BYTES), .URAM(RING_URAM)) u_rbuf (
       .clk, .rst, .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data), .s_wr_be(wr_be),
       .s_out_valid(out_valid), .s_out_ready(out_ready), .s_out_buf512(out_buf512), .s_out_len512(out_len512),
       .s_out_last(out_last), .s_out_error(out_error), .m_axis_rdata_tdata, .m_axis_rdata_tvalid,
@@ -271,12 +271,12 @@ module db_host
   logic [10:0]       abuf_row;
   logic              tx_idle;
 
-  db_host_tx #(.DATA_W(DATA_W)) u_tx (
+  db_pcie_root_tx #(.DATA_W(DATA_W)) u_tx (
       .clk, .rst, .cfg_mps(set_mps), .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
       .idle(tx_idle), .m_row_valid(row_valid), .m_row_addr(row_addr), .s_row_data(row_data), .m_axis_cc_tdata,
       .m_axis_cc_tkeep, .m_axis_cc_tlast, .m_axis_cc_tuser, .m_axis_cc_tvalid, .m_axis_cc_tready
   );
-  db_host_src #(
+  db_host_window_rows #(
       .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)
   ) u_src (
       .clk, .window_base, .nsid, .sq_base, .slot_mask, .s_row_valid(row_valid),
@@ -284,11 +284,11 @@ module db_host
       .s_ctx_gen(ctx_gen), .m_wbuf_re(wbuf_re), .m_wbuf_addr(wbuf_addr), .s_wbuf_data(wbuf_data), .m_abuf_re(abuf_re),
       .m_abuf_addr(abuf_row), .s_abuf_data(abuf_data)
   );
-  db_host_wbuf #(.DATA_W(DATA_W), .BYTES(WR_RING_BYTES), .URAM(RING_URAM)) u_wbuf (
+  db_host_write_ring #(.DATA_W(DATA_W), .BYTES(WR_RING_BYTES), .URAM(RING_URAM)) u_wbuf (
       .clk, .rst, .s_axis_wdata_tdata, .s_axis_wdata_tvalid, .s_axis_wdata_tready, .fill(wr_fill),
       .s_free512(wr_freed), .s_row_re(wbuf_re), .s_row_addr(wbuf_addr), .m_row_data(wbuf_data)
   );
-  db_host_abuf #(.DATA_W(DATA_W), .SHARED(REGS)) u_abuf (
+  db_host_admin_buf #(.DATA_W(DATA_W), .SHARED(REGS)) u_abuf (
       .clk, .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data), .s_wr_be(wr_be), .s_row_re(abuf_re),
       .s_row_addr(abuf_row), .m_row_data(abuf_data), .s_dw_en(abuf_en), .s_dw_we(abuf_we), .s_dw_addr(abuf_addr),
       .s_dw_wdata(abuf_wdata), .s_dw_ready(abuf_ready), .m_dw_rdata(abuf_rdata)

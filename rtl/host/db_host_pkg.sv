@@ -68,7 +68,7 @@ package db_host_pkg;
   } slot_t;
 
   // ------------------------------------------------------------------ a request that wants an answer
-  // What db_host_tx needs of a non-posted request: the CQ descriptor with its byte enables, for the completion and, if
+  // What db_pcie_root_tx needs of a non-posted request: the CQ descriptor with its byte enables, for the completion and, if
   // it is bad, for the copy that PG213 wants behind the descriptor of an unsuccessful completion.
   typedef struct packed {
     logic        bad;          // not a memory read of the window: unsupported
@@ -83,7 +83,7 @@ package db_host_pkg;
     logic [3:0]  first_be;
   } read_req_t;
 
-  // Cycles from m_row_valid of db_host_tx to its row.
+  // Cycles from m_row_valid of db_pcie_root_tx to its row.
   localparam int ROW_LATENCY = 4;
 
 endpackage

@@ -34,7 +34,7 @@ module db_nvme_prp
     input  logic [31:0]                 s_cmd_bytes,   // at least 4, a multiple of 4
     input  logic [USER_W-1:0]           s_cmd_user,
 
-    // list reads, to a db_pcie_rd: one packet of one request a list page
+    // list reads, to a db_pcie_read: one packet of one request a list page
     output logic                        m_req_valid,
     input  logic                        m_req_ready,
     output logic [7:0]                  m_req_fn,
@@ -45,7 +45,7 @@ module db_nvme_prp
     output logic                        m_req_drop,    // always 0
     output logic                        m_req_user,    // always 0
 
-    // list data, from that db_pcie_rd
+    // list data, from that db_pcie_read
     input  logic                        s_list_tvalid,
     output logic                        s_list_tready,
     input  logic [DATA_W-1:0]           s_list_tdata,

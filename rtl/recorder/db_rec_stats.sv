@@ -221,7 +221,7 @@ module db_rec_stats
   db_ram_sdp #(.WIDTH(32), .DEPTH(1024)) i_ram (
       .clk, .we, .waddr(addr), .wdata(value), .re, .raddr(addr), .rdata(word)
   );
-  db_rec_us #(.CLK_MHZ(CLK_MHZ)) i_us (
+  db_rec_timebase #(.CLK_MHZ(CLK_MHZ)) i_us (
       .clk, .rst, .start(j_status), .cycles(st.latency), .done(us_done), .us, .bucket(us_bucket)
   );
   assign reg_rdata = word;

@@ -2,7 +2,7 @@
 // The recorder without its hosts: capture stream, read-out, packets from and to the host, registers. Wiring only.
 //
 //   s_axis -> db_rec_capture -> db_rec_lane (one a drive) -> write data and commands
-//   m_axis_hostrecv <- db_rec_tohost <- db_rec_read <- read data; <- db_rec_fromhost <- s_axis_hostsend
+//   m_axis_hostrecv <- db_rec_to_host <- db_rec_read <- read data; <- db_rec_from_host <- s_axis_hostsend
 //   AXI4-Lite -> db_rec_regs -> db_rec_stats (counters, statuses, trims and reads)
 //
 // Ports of the drives are flattened: drive i at [i*W +: W], with the names that db_host has.
@@ -216,7 +216,7 @@ module db_recorder_core #(
       .s_axis_rdata_tdata, .m_axis_tvalid(rd_valid), .m_axis_tready(rd_ready), .m_axis_tdata(rd_data),
       .m_axis_tlast(rd_last)
   );
-  db_rec_fromhost #(.N_DRIVES(N_DRIVES)) i_fromhost (
+  db_rec_from_host #(.N_DRIVES(N_DRIVES)) i_fromhost (
       .clk, .rst(all_rst), .window_base, .flush, .s_axis_tvalid(s_axis_hostsend_tvalid),
       .s_axis_tready(s_axis_hostsend_tready), .s_axis_tdata(s_axis_hostsend_tdata),
       .s_axis_tkeep(s_axis_hostsend_tkeep), .s_axis_tlast(s_axis_hostsend_tlast), .m_reply_valid(reply_valid),
@@ -224,7 +224,7 @@ module db_recorder_core #(
       .adm_gone, .adm_drive, .adm_cid, .adm_queue, .adm_hi, .adm_done, .m_reg_valid, .m_reg_ready, .m_reg_write,
       .m_reg_addr, .m_reg_wdata, .s_reg_valid, .s_reg_rdata, .s_reg_status, .m_adm_valid, .m_adm_ready, .m_adm_data
   );
-  db_rec_tohost #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W)) i_tohost (
+  db_rec_to_host #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W)) i_tohost (
       .clk, .rst(all_rst), .s_reply_valid(reply_valid), .s_reply_ready(reply_ready), .s_reply_data(reply_data),
       .s_reply_last(reply_last), .adm_busy, .adm_refused, .adm_gone, .adm_drive, .adm_cid, .adm_queue, .adm_hi,
       .adm_done, .s_adm_valid, .s_adm_ready, .s_adm_cqe, .s_adm_timeout, .s_fwd_valid, .s_fwd_ready, .s_fwd_addr,

@@ -371,7 +371,7 @@ module db_ssd_core
   logic [1:0]        ar_valid, ar_ready, r_ready;
   logic [2*MEDIA_ADDR_W-1:0] ar_addr;
   logic [15:0]       ar_len;
-  db_ssd_rdpipe #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_rdpipe (
+  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_rdpipe (
     .clk, .rst(dp_rst), .stop(ctl_stop), .quiet(rp_quiet), .idle(rp_idle),
     .s_cmd_valid(rc_valid), .s_cmd_ready(rc_ready), .s_cmd(rc_cmd),
     .m_req_valid(rd_valid[RD_PRPR]), .m_req_ready(rd_ready[RD_PRPR]), .m_req_fn(rd_fn[8*RD_PRPR +: 8]),
@@ -403,7 +403,7 @@ module db_ssd_core
   media_op_e         wmc_op;
   logic [MEDIA_ADDR_W-1:0] wmc_addr;
   logic [63:0]       wmc_bytes;
-  db_ssd_wrpipe #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_wrpipe (
+  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_wrpipe (
     .clk, .rst(dp_rst), .stop(ctl_stop), .no_more_rows(ctl_stop && rd_idle[RD_DATA] && op_idle), .quiet(wp_quiet),
     .idle(wp_idle),
     .s_cmd_valid(wc_valid), .s_cmd_ready(wc_ready), .s_cmd(wc_cmd),
@@ -492,7 +492,7 @@ module db_ssd_core
   logic [14:0]       err_status;
   logic [31:0]       err_nsid;
   logic [63:0]       err_lba, cnt_rd_sectors, cnt_wr_sectors, cnt_rd_cmds, cnt_wr_cmds, cnt_media_err_q;
-  db_ssd_cplmux #(.NUM_CMDS(NUM_CMDS)) i_cplmux (
+  db_ssd_completion_collect #(.NUM_CMDS(NUM_CMDS)) i_cplmux (
     .clk, .rst(dp_rst), .rst_counters(rst), .s_ctx_we(ctx_we), .s_ctx_slot(ctx_slot), .s_ctx(ctx_data),
     .s_slot_valid(scpl_valid), .s_slot_ready(scpl_ready), .s_slot(scpl), .s_admin_valid(acpl_valid),
     .s_admin_ready(acpl_ready), .s_admin(acpl), .m_cpl_valid(cpl_valid), .m_cpl_ready(cpl_ready), .m_cpl(cpl),
@@ -508,7 +508,7 @@ module db_ssd_core
   logic [FN_W-1:0] cqe_fn;
   logic [63:0]     cqe_addr;
   cqe_t            cqe;
-  db_ssd_cpl #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cpl (
+  db_ssd_cq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cpl (
     .clk, .rst(dp_rst), .s_cpl_valid(cpl_valid), .s_cpl_ready(cpl_ready), .s_cpl(cpl), .s_cpl_io(cpl_io),
     .s_cpl_slot(cpl_slot), .s_db_valid(db_valid[1]), .s_db_ready(db_ready[1]), .s_db_fn(db_fn), .s_db_qid(db_qid),
     .s_db_value(db_value), .run(ctl_run), .s_qc_valid(qc_valid && qc.kind == QC_CQ), .s_qc_ready(cq_qc_ready),
@@ -558,7 +558,7 @@ module db_ssd_core
   logic [63:0]     post_addr;
   logic [2:0]      post_len_dw;
   logic [127:0]    post_data;
-  db_ssd_postmux i_postmux (
+  db_ssd_post_arb i_postmux (
     .clk, .rst(dp_rst), .s_cqe_valid(cqe_valid), .s_cqe_ready(cqe_ready), .s_cqe_fn(cqe_fn), .s_cqe_addr(cqe_addr),
     .s_cqe(cqe), .drop_msix(ctl_stop), .s_msix_valid(msix_valid), .s_msix_ready(msix_ready), .s_msix_fn(msix_fn),
     .s_msix_addr(msix_addr), .s_msix_data(msix_data), .s_fw_valid(fwp_valid), .s_fw_ready(fwp_ready), .s_fw_fn(fwp_fn),

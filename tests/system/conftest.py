@@ -18,8 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from doorbell import bench  # noqa: E402
-from doorbell.nvme import Driver, HostMemory  # noqa: E402
+from doorbell.bench import command as bench  # noqa: E402
+from doorbell.nvme.driver import Driver, HostMemory  # noqa: E402
 from traffic import MakeDrive  # noqa: E402
 
 HAVE_RTL = (ROOT / "rtl" / "ssd" / "db_ssd.sv").exists()

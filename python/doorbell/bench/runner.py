@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the jobs of `doorbell.bench.jobs` on a drive and measures them.
+
+A job keeps `iodepth` commands in flight on its own queue pair (times `numjobs`). Measuring starts when twice that many
+have completed and ends with the job's last measured completion; a job that is done keeps the drive busy until all
+jobs beside it are done, so neither ramp nor drain counts. The rate of a job with copies is taken over the time in which
+all copies measure: the drive serves a queue's commands in bursts, and windows that cut bursts would show a part of one
+as a lower or higher rate. The same seed gives the same figures on any machine.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from doorbell.bench.jobs import Job, Split
+from doorbell.bench.results import Result, Side
+from doorbell.bench.stages import Recorder
+from doorbell.errors import UserError
+from doorbell.nvme.driver import Buffer, Command, Driver
+from doorbell.nvme.spec import NvmOpc
+
+BUFFER_BYTES = 512 << 20
+
+
+class Zipf:
+    """Draws from 0..count-1 with P(rank k) proportional to 1/k^theta; ranks are scattered over the range.
+
+    Weights are whole numbers, so that no rounding of a processor or library changes what is drawn.
+    """
+
+    def __init__(self, count: int, theta: float, seed: int) -> None:
+        if count > 1 << 24:
+            raise UserError(f"zipf over {count} blocks: at most {1 << 24}; give a smaller size or larger blocks")
+        weights = np.fromiter((max(1, round(2.0**40 * k**-theta)) for k in range(1, count + 1)), np.int64, count)
+        self.sums = np.cumsum(weights)
+        self.total = int(self.sums[-1])
+        self.count = count
+        rng = random.Random(seed)
+        self.step = next(s for s in iter(lambda: rng.randrange(1, count + 1), 0) if math.gcd(s, count) == 1)
+        self.shift = rng.randrange(count)
+
+    def draw(self, rng: random.Random) -> int:
+        rank = int(np.searchsorted(self.sums, rng.randrange(self.total), side="right"))
+        return (rank * self.step + self.shift) % self.count
+
+
+class Window:
+    """One of the numjobs of a job: its stream of commands, and the window in which they are measured."""
+
+    def __init__(self, job: Job, index: int, capacity: int, zipf: Zipf | None) -> None:
+        self.job, self.zipf = job, zipf
+        self.rng = random.Random(job.randseed * 1_000_003 + index)
+        self.region, self.slots = region(job, capacity)
+        self.random = job.rw.startswith("rand")
+        self.share = job.read_share
+        self.splits = tuple(_Sizes(job.sizes(read)) for read in (False, True))
+        self.align = job.min_bs
+        self.cursor = 0
+        self.read, self.write = Side(), Side()
+        self.seen = 0
+        self.warm = 2 * job.iodepth
+        self.want = job.ios()
+        self.opened_ns = 0.0
+        self.closed_ns = 0.0
+        self.log: list[tuple[float, bool, int]] = []  # when, read, size: all completions since the window opened
+
+    @property
+    def done(self) -> bool:
+        return bool(self.closed_ns)
+
+    @property
+    def measuring(self) -> bool:
+        """The completion that was counted last is one of those that are measured, or would be if there were more."""
+        return self.seen > self.warm and not self.done
+
+    def draw(self) -> tuple[bool, int, int]:
+        """The next command: whether it reads, bytes, and where."""
+        is_read = self.share == 1 or (self.share > 0 and self.rng.random() < self.share)
+        size = self.splits[is_read].draw(self.rng)
+        if self.zipf and self.random:
+            at = self.zipf.draw(self.rng) * self.align
+        elif self.random:
+            at = self.rng.randrange(self.slots) * self.align
+        else:
+            at = self.cursor if self.cursor + size <= self.region else 0
+            self.cursor = at + size
+        return is_read, size, self.job.offset + at
+
+    def count(self, is_read: bool, size: int, started_ns: float, done_ns: float) -> None:
+        """A completion; `seen` has it already."""
+        if self.seen <= self.warm:
+            if self.seen == self.warm:
+                self.opened_ns = done_ns
+            return
+        self.log.append((done_ns, is_read, size))
+        if self.done:
+            return
+        side = self.read if is_read else self.write
+        side.add(size, done_ns - started_ns)
+        late = self.job.runtime_ns and done_ns - self.opened_ns >= self.job.runtime_ns
+        if self.read.ios + self.write.ios >= self.want or late:
+            self.closed_ns = done_ns
+
+    def share_done(self, now_ns: float) -> float:
+        if self.done:
+            return 1.0
+        if self.job.runtime_ns and self.opened_ns:
+            return min(1.0, (now_ns - self.opened_ns) / self.job.runtime_ns)
+        return min(1.0, self.seen / (self.warm + self.want))
+
+
+class _Runner(Window):
+    """A window on a queue pair of a drive."""
+
+    def __init__(self, job: Job, index: int, qid: int, drive: Driver, buffers: Sequence[Buffer], zipf: Zipf | None,
+                 recorder: Recorder | None) -> None:
+        super().__init__(job, index, capacity_of(drive), zipf)
+        self.qid, self.drive, self.recorder = qid, drive, recorder
+        self.block = drive.block_size
+        self.free = list(buffers)
+
+    def fill(self) -> None:
+        while self.free:
+            buffer = self.free.pop()
+            is_read, size, at = self.draw()
+            opcode = NvmOpc.READ if is_read else NvmOpc.WRITE
+            self.drive.submit(self.qid, opcode, at // self.block, size // self.block - 1, buffer, nbytes=size,
+                              user=self)
+
+    def complete(self, command: Command) -> None:
+        command.check()
+        assert command.buffer is not None
+        self.free.append(command.buffer)
+        self.seen += 1
+        if self.recorder:
+            self.recorder.done(command, self.measuring)
+        self.count(command.opcode == NvmOpc.READ, (command.nlb + 1) * self.block, command.started_ns, command.done_ns)
+
+
+class _Sizes:
+    """Draws block sizes of a split."""
+
+    def __init__(self, split: Split) -> None:
+        self.sizes = [size for size, _ in split]
+        self.sums = list(accumulate(weight for _, weight in split))
+
+    def draw(self, rng: random.Random) -> int:
+        return self.sizes[0] if len(self.sizes) == 1 else rng.choices(self.sizes, cum_weights=self.sums)[0]
+
+
+def capacity_of(drive: Driver) -> int:
+    return drive.namespace.nsze * drive.block_size if drive.namespace else 0
+
+
+def region(job: Job, capacity: int) -> tuple[int, int]:
+    """Bytes of the job's region on a drive of so many, and in how many places of it a command may start."""
+    size = min(job.size or capacity, capacity - job.offset)
+    if size < job.max_bs:
+        raise UserError(f"job {job.name}: its region is smaller than one block of {job.max_bs} bytes")
+    return size, (size - job.max_bs) // job.min_bs + 1
+
+
+def check_sizes(name: str, sizes: Sequence[int], drive: Driver) -> None:
+    for size in sizes:
+        if size % drive.block_size or not size:
+            raise UserError(f"{name}: bs {size} is not a multiple of the drive's block of {drive.block_size}")
+        if drive.max_transfer and size > drive.max_transfer:
+            raise UserError(f"{name}: bs {size} is more than the drive takes in a command ({drive.max_transfer} bytes)")
+
+
+def noise(seed: int, size: int) -> bytes:
+    """Data to write: what it is does not matter, that it is not all zero does."""
+    some = random.Random(seed).randbytes(1 << 16)
+    return (some * -(-size // len(some)))[:size]
+
+
+def run_group(drive: Driver, jobs: Sequence[Job], *, progress: Callable[[float], None] | None = None,
+              recorder: Recorder | None = None) -> list[Result]:
+    """Run jobs at the same time on a drive whose queues exist (`Driver.start`); one result a job."""
+    for job in jobs:
+        check_sizes(f"job {job.name}", [size for size, _ in job.used()], drive)
+    queues = [q for q in drive.sqs if q]
+    # With very much in flight the commands of a job share one buffer: what it holds does not matter here.
+    shared = sum(j.numjobs * j.iodepth * j.max_bs for j in jobs) > BUFFER_BYTES
+    runners: list[_Runner] = []
+    owned: list[Buffer] = []
+    for job in jobs:
+        zipf = Zipf(region(job, capacity_of(drive))[1], job.zipf, job.randseed) if job.zipf else None
+        for index in range(job.numjobs):
+            qid = queues[len(runners) % len(queues)]
+            buffers = [drive.buffer(job.max_bs) for _ in range(1 if shared else job.iodepth)]
+            for buffer in buffers:
+                buffer.write(noise(jobs[0].randseed, job.max_bs))
+            owned += buffers
+            many = buffers * (job.iodepth if shared else 1)
+            runners.append(_Runner(job, index, qid, drive, many, zipf, recorder))
+    for q in queues:
+        room = drive.sqs[q].entries - 1
+        if sum(r.job.iodepth for r in runners if r.qid == q) > room:
+            raise UserError(f"more commands in flight than the {room} entries of a submission queue")
+    if recorder:
+        recorder.start(drive)
+    bells = drive.sq_doorbells, drive.cq_doorbells, drive.interrupts, drive.completed
+    for runner in runners:
+        runner.fill()
+    drive.ring()
+    idle_since = drive.sim.ns
+    while not all(r.done for r in runners):
+        completed = drive.step()
+        if recorder:
+            recorder.collect()
+        if completed:
+            idle_since = drive.sim.ns
+        elif drive.sim.ns - idle_since > drive.io_timeout_us * 1000:
+            drive.wait()  # says which command is late
+        touched: dict[int, _Runner] = {}
+        for command in completed:
+            runner = command.user
+            runner.complete(command)
+            touched[id(runner)] = runner
+        for runner in touched.values():
+            runner.fill()
+        drive.ring()
+        if progress:
+            progress(min(r.share_done(drive.sim.ns) for r in runners))
+    count = max(1, drive.completed - bells[3])
+    doorbells = (drive.sq_doorbells - bells[0]) / count, (drive.cq_doorbells - bells[1]) / count
+    irqs = (drive.interrupts - bells[2]) / count
+    for command in drive.wait():
+        if recorder:
+            recorder.done(command, False)
+    if recorder:
+        recorder.stop()
+    for buffer in owned:
+        buffer.free()
+    results = []
+    for job in jobs:
+        mine = [r for r in runners if r.job is job]
+        result = Result(job, Side(), Side(), doorbells=doorbells, irqs=irqs)
+        for r in mine:
+            result.read.join(r.read)
+            result.write.join(r.write)
+        rate, result.window = rate_of(mine)
+        result.duration_ns = result.ios / rate
+        results.append(result)
+    return results
+
+
+def rate_of(runners: Sequence[Window]) -> tuple[float, Counter[tuple[bool, int]]]:
+    """Commands a nanosecond of all runners of a job together, and how many of each kind there were in that window."""
+    opened, closed = max(r.opened_ns for r in runners), min(r.closed_ns for r in runners)
+    longest = max(r.closed_ns - r.opened_ns for r in runners)
+    if 2 * (closed - opened) >= longest:
+        inside = Counter((read, size) for r in runners for at, read, size in r.log if opened < at <= closed)
+        return inside.total() / (closed - opened), inside
+    # Hardly any time in common (very different rates): the sum of their own.
+    own = Counter((read, size) for r in runners for at, read, size in r.log if at <= r.closed_ns)
+    return sum((r.read.ios + r.write.ios) / (r.closed_ns - r.opened_ns) for r in runners), own

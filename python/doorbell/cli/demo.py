@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./doorbell demo`: the main job in about a minute. Brings the simulated SSD up, writes and reads back data that is
+compared byte by byte, then shows bandwidth, IOPS and latency beside what the PCIe link allows."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import typer
+
+from doorbell.bench import command as bench
+from doorbell.device import limits
+from doorbell.errors import UserError
+from doorbell.nvme.driver import Driver, HostMemory
+from doorbell.nvme.spec import NvmOpc
+
+IO_BYTES = 128 << 10
+QUEUES = 4
+DEPTH = 32  # commands in flight, each queue
+
+
+def jobs() -> list[bench.Job]:
+    """What the demo measures. Names say what is asked: bandwidth and IOPS at depth, latency alone."""
+    many = {"iodepth": DEPTH, "numjobs": QUEUES}
+    return [
+        bench.Job("4 KiB read", "randread", 4096, number_ios=1000, **many),
+        bench.Job("4 KiB write", "randwrite", 4096, number_ios=1000, **many),
+        bench.Job("128 KiB read", "randread", IO_BYTES, iodepth=8, numjobs=QUEUES, number_ios=48),
+        bench.Job("128 KiB write", "randwrite", IO_BYTES, iodepth=8, numjobs=QUEUES, number_ios=48),
+        bench.Job("4 KiB read, one", "randread", 4096, number_ios=200),
+        bench.Job("4 KiB write, one", "randwrite", 4096, number_ios=200),
+    ]
+
+
+def verify(drive: Driver, total: int, progress: Any = None, seed: int = 1) -> dict[str, Any]:
+    """Write `total` bytes of random data from all queues, read them back elsewhere in memory, compare all of it."""
+    block = drive.block_size
+    count = total // IO_BYTES
+    source = np.random.default_rng(seed).integers(0, 256, total, dtype=np.uint8).tobytes()
+    view = memoryview(source)
+    # Some buffers start in the middle of a page, some are scattered over memory: lists of every shape.
+    buffers = [drive.buffer(IO_BYTES, offset=(0, 512, 2048, 4)[i % 4], scattered=i % 3 == 0)
+               for i in range(QUEUES * DEPTH)]
+    order = np.random.default_rng(seed + 1).permutation(count)
+    result: dict[str, Any] = {"bytes": total, "compared": 0}
+    for opcode, name in ((NvmOpc.WRITE, "write"), (NvmOpc.READ, "read")):
+        free = list(range(len(buffers)))
+        todo = iter(order)
+        left = count
+        start = drive.sim.ns
+        pending = True
+        while left:
+            while free and pending:
+                item = next(todo, None)
+                if item is None:
+                    pending = False
+                    break
+                slot = free.pop()
+                buffer = buffers[slot]
+                if opcode == NvmOpc.WRITE:
+                    buffer.write(view[item * IO_BYTES : (item + 1) * IO_BYTES])
+                else:
+                    buffer.fill(0xA5)
+                drive.submit(1 + slot % QUEUES, opcode, int(item) * (IO_BYTES // block), IO_BYTES // block - 1, buffer,
+                             user=(slot, int(item)))
+            done = drive.step()
+            if not done:
+                done = drive.wait([c for q in drive.sqs.values() for c in q.pending.values()][:1])
+            for command in done:
+                command.check()
+                slot, item = command.user
+                if opcode == NvmOpc.READ:
+                    if buffers[slot].read() != view[item * IO_BYTES : (item + 1) * IO_BYTES]:
+                        where = f"in the 128 KiB at {item * IO_BYTES}"
+                        raise UserError(f"data read back differs from what was written, {where}", status=1)
+                    result["compared"] += IO_BYTES
+                free.append(slot)
+                left -= 1
+            if progress:
+                progress((count - left) / count / 2 + (0.5 if name == "read" else 0))
+        result[f"{name}_mb_s"] = total / (drive.sim.ns - start) * 1e3
+    drive.flush()
+    for buffer in buffers:
+        buffer.free()
+    return result
+
+
+def encrypt(drive: Driver) -> str:
+    """Encrypt the namespace with a key in a slot; show that the media holds something else than the host reads."""
+    from doorbell.compute import drive as compute
+
+    compute.switch_on(drive, "aes-xts")
+    text = b"what the host writes and reads, 32 bytes"[:32] * 16
+    drive.write(0, text)
+    on_media = drive.sim.media_read(0, len(text))
+    if drive.read(0, 1) != text or any(on_media[i : i + 16] in text for i in range(0, 512, 16)):
+        raise UserError("the data on the media is not encrypted, or does not come back", status=1)
+    return f"AES-256-XTS is on: the host reads {text[:8]!r}, the media holds {on_media[:8].hex()}"
+
+
+def identity(drive: Driver) -> dict[str, Any]:
+    """What the drive says of itself."""
+    c, n, cap = drive.controller, drive.namespace, drive.cap
+    assert c is not None and n is not None and cap is not None
+    version = drive.read32(0x08)
+    return {
+        "model": c.mn.decode("ascii", "replace").strip(), "serial": c.sn.decode("ascii", "replace").strip(),
+        "firmware": c.fr.decode("ascii", "replace").strip(), "version": f"{version >> 16}.{version >> 8 & 0xFF}",
+        "blocks": n.nsze, "block_size": drive.block_size, "max_transfer": drive.max_transfer,
+        "queue_entries": cap.mqes + 1,
+    }
+
+
+def main(
+    json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
+    link: str = typer.Option("gen3x8", help="PCIe link: gen<1..5>x<lanes>."),
+    top: str = typer.Option("db_ssd", help="Which top: db_ssd, or db_csd, whose data is encrypted (AES-256-XTS)."),
+    data_w: int = typer.Option(256, "--data-w", help="Width of the data path: 128, 256 or 512."),
+    mib: int = typer.Option(64, "--mib", min=1, max=512, help="MiB to write, read back and compare."),
+    backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+) -> None:
+    """Bring up the SSD in simulation, write and verify data, show how fast it is beside the link's limit."""
+    started = time.monotonic()
+    out = sys.stderr if json else sys.stdout
+
+    def say(text: str) -> None:
+        print(text, file=out, flush=True)
+
+    try:
+        wire = limits.Link.parse(link)
+    except ValueError as e:
+        raise UserError(str(e)) from e
+    if data_w not in (128, 256, 512):
+        raise UserError(f"--data-w: {data_w} is not one of 128, 256, 512")
+    total = mib << 20
+    if top not in ("db_ssd", "db_csd") or (top == "db_csd" and backend != "rtl"):
+        raise UserError(f"--top {top}: use db_ssd, or db_csd with --backend rtl")
+    sim = bench.open_sim(backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30)
+    wire = bench.sim_link(sim, wire)
+    built = time.monotonic()
+    drive = Driver(sim, HostMemory(192 << 20))
+    drive.start(queues=QUEUES, entries=4 * DEPTH)
+    who = identity(drive)
+    say(f"{who['model']}, serial {who['serial']}, firmware {who['firmware']}, NVMe {who['version']}, {wire}, "
+        f"{data_w} bit")
+    say(f"namespace 1: {who['blocks'] * who['block_size'] >> 20} MiB in blocks of {who['block_size']} bytes, up to "
+        f"{who['max_transfer'] >> 10} KiB a command, queues of up to {who['queue_entries']} entries; "
+        f"ready after {sim.ns / 1e6:.2f} ms of simulated time")
+    if top == "db_csd":
+        say(encrypt(drive))
+    with bench.progress_bar(f"writing and reading back {mib} MiB") as update:
+        checked = verify(drive, total, update)
+    say(f"{checked['compared'] >> 20} MiB written and read back with {QUEUES} queues x {DEPTH} commands of 128 KiB: "
+        f"every byte compared, equal ({checked['write_mb_s']:,.0f} MB/s write, {checked['read_mb_s']:,.0f} MB/s read)")
+    results = []
+    for job in jobs():
+        with bench.progress_bar(bench.describe(job)) as update:
+            results.append(bench.run_group(drive, [job], progress=update))
+    drive.stop()
+    if json:
+        setting = {"top": top, "identify": who, "verify": checked, "link": link, "data_w": data_w, "backend": backend}
+        print(json_module.dumps(bench.fio_json(results, wire, setting), indent=2))
+    else:
+        bench.print_table(bench.table(results, wire, f"Random I/O, {wire}, {data_w} bit at 250 MHz (simulated time)"))
+    wall = time.monotonic() - built
+    say(f"{sim.ns / 1e6:.1f} ms simulated in {wall:.0f} s; everything took {time.monotonic() - started:.0f} s. "
+        "More: ./doorbell bench --help, ./doorbell vm")

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doorbell lint`: Verilator and Verible on the RTL, Ruff on the Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from doorbell import build, paths
+from doorbell.errors import UserError
+
+TOPS: dict[str, list[dict[str, int]]] = {
+    "db_ssd": [{"DATA_W": 128}, {"DATA_W": 256}, {"DATA_W": 512}],
+    "db_host": [{"DATA_W": 128}, {"DATA_W": 256, "NUM_QP": 4}, {"DATA_W": 512, "NUM_QP": 2, "NUM_CMDS": 256}],
+    "db_recorder": [
+        {"N_DRIVES": 2, "STREAM_W": 256, "DATA_W": 128}, {"N_DRIVES": 3, "STREAM_W": 512, "BUFFER_LG": 20},
+    ],  # fmt: skip
+    "db_csd": [{"DATA_W": 256}, {"DATA_W": 512, "NUM_NS": 4}, {"DATA_W": 128, "SHA_CORES": 0, "CRC32C": 0}],
+    "db_axi_fifo": [
+        {"DATA_W": 128}, {"DATA_W": 256, "BYPASS": 0, "BLOCK_BYTES": 0},
+        {"DATA_W": 1024, "FAST": 1, "ADDR_W": 64},
+    ],  # fmt: skip
+    "db_csd_front": [{"DATA_W": 128}, {"DATA_W": 512}],
+    "db_csd_pass": [{"DATA_W": 256}],
+    "db_csd_add": [{"DATA_W": 256}],
+    "db_csd_keys": [{"KEY_SLOTS": 16}],
+    "db_csd_control": [{"KEY_SLOTS": 16}],
+    "db_csd_aes": [
+        {"DATA_W": 256, "DIR": 1}, {"DATA_W": 512, "DIR": 0, "SPLIT": 1}, {"DATA_W": 128, "DIR": 0, "CTR": 0},
+        {"DATA_W": 128, "DIR": 0, "XTS": 0},
+    ],  # fmt: skip
+    "db_csd_crc32c": [{"DATA_W": 128}, {"DATA_W": 512}],
+    "db_csd_sha256": [{"DATA_W": 128, "CORES": 1}, {"DATA_W": 512, "CORES": 4}],
+}
+"""Every top, and the parameters it is checked with."""
+
+SLANG = ("db_ssd", "db_csd", "db_host", "db_recorder")
+"""What yosys has to read, which is stricter."""
+
+
+def own_rtl() -> list[Path]:
+    """All SystemVerilog that is ours."""
+    return sorted([*paths.RTL.rglob("*.sv"), *(paths.ROOT / "tests").rglob("*.sv"), *paths.ROOT.glob("formal/**/*.sv")])
+
+
+def verilator_command(top: str, params: dict[str, int]) -> list[str]:
+    """Verilator's lint of one top with all warnings; whatever is waived is in rtl/lint.vlt."""
+    sources = build.rtl_sources(build.regs())
+    return [
+        *build.verilator(), "--lint-only", "-Wall", "--no-timing", "-sv", str(paths.RTL / "lint.vlt"),
+        *sources.verilator_args(), "--top-module", top, *(f"-G{k}={v}" for k, v in params.items()),
+        *map(str, sources.files_of(top)),
+    ]  # fmt: skip
+
+
+def steps() -> list[tuple[str, Callable[[], list[str]]]]:
+    """What there is to run: a name, and a function that gives the command."""
+    result: list[tuple[str, Callable[[], list[str]]]] = []
+    for top, settings in TOPS.items():
+        if build.find_module(top) is None:
+            continue
+        for params in settings:
+            name = f"verilator {top} " + " ".join(f"{k}={v}" for k, v in params.items())
+            result.append((name, lambda top=top, params=params: verilator_command(top, params)))
+    for top in SLANG:
+        result.append((f"slang {top}", lambda top=top: [sys.executable, "-P", "-m", "doorbell.build.slang", top]))
+    if files := own_rtl():
+        rules = f"--rules_config={paths.ROOT / '.rules.verible_lint'}"
+        result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
+    result.append(("ruff", lambda: ["ruff", "check", "--quiet", "--output-format=concise", str(paths.ROOT)]))
+    return result
+
+
+def lint(out: Callable[[str], None] = print) -> list[str]:
+    """Run every step; a line each, and the tool's own output where it found something. Names of the failed steps."""
+    paths.put_tools_on_path()
+    failed = []
+    for name, command in steps():
+        start = time.monotonic()
+        done = subprocess.run(
+            command(), cwd=paths.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True,
+        )  # fmt: skip
+        seconds = time.monotonic() - start
+        if done.returncode:
+            failed.append(name)
+            out(done.stdout.rstrip().replace(f"{paths.ROOT}/", ""))
+        out(f"lint: {'FAIL' if done.returncode else 'ok  '} {name} ({seconds:.1f} s)")
+        sys.stdout.flush()
+    return failed
+
+
+def main() -> None:
+    """Check RTL and Python with Verilator, slang, Verible and Ruff; any warning is a failure."""
+    if failed := lint():
+        raise UserError(f"lint failed: {', '.join(failed)}", status=1)

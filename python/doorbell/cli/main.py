@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. A command's module is imported only when it is the one that runs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from doorbell import __version__, paths
+from doorbell.errors import UserError
+
+
+@dataclass(frozen=True)
+class Command:
+    """module: has the function (`main`) that runs it. pass_on: unknown options are the command's own business.
+    lists: options that take all words up to the next option.
+    """
+
+    module: str
+    summary: str
+    example: str
+    pass_on: bool = False
+    function: str = "main"
+    lists: tuple[str, ...] = ()
+
+
+COMMANDS = {
+    "demo": Command(
+        "doorbell.cli.demo",
+        "Bring up the SSD in simulation, write and verify data, show how fast.",
+        "./doorbell demo --link gen4x8 --data-w 512",
+    ),
+    "test": Command("doorbell.cli.testing", "Lint, then run all tests.", "./doorbell test -k fifo", pass_on=True),
+    "bench": Command(
+        "doorbell.bench.command",
+        "Run fio jobs against a top, in simulated time.",
+        "./doorbell bench --rw randread --bs 4k --iodepth 64",
+    ),
+    "serve": Command(
+        "doorbell.vm.serve",
+        "Offer a top as a vfio-user PCIe device to QEMU and other clients.",
+        "./doorbell serve --socket /tmp/nvme.sock --image drive.img",
+    ),
+    "vm": Command(
+        "doorbell.vm.guest",
+        "Boot Linux with a top as its NVMe drive.",
+        "./doorbell vm --image drive.img --run script.sh"
+    ),
+    "record": Command(
+        "doorbell.record.command",
+        "Record a file to striped drives through the simulated db_recorder.",
+        "./doorbell record data.bin --drives 2 --ssd qemu --images a.img b.img",
+        lists=("--images",),
+    ),
+    "replay": Command(
+        "doorbell.record.command",
+        "Bring back what was recorded.",
+        "./doorbell replay copy.bin --images a.img",
+        function="replay",
+        lists=("--images",),
+    ),
+    "key": Command(
+        "doorbell.compute.key",
+        "A key as db_csd takes it, and the nvme-cli lines to encrypt a namespace.",
+        "./doorbell key --key-file key --slot 1 --namespace 1",
+    ),
+    "sweep": Command(
+        "doorbell.sweep.command",
+        "Measure a grid of parameters and workloads, on all cores or a Dask cluster.",
+        "./doorbell sweep sweeps/blocks.yaml",
+    ),
+    "report": Command(
+        "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
+    ),
+    "synth": Command(
+        "doorbell.synth.command",
+        "Area by module and depth of logic, for an FPGA.",
+        "./doorbell synth --top db_ssd --target xcup --data-w 256",
+    ),
+    "lint": Command(
+        "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
+    ),
+    "build": Command(
+        "doorbell.build",
+        "Build the registers, firmware and simulator; print where they are.",
+        "./doorbell build --top db_ssd --data-w 512",
+    ),
+}
+
+EPILOG = "Example: ./doorbell demo      Help on one command: ./doorbell demo --help"
+
+
+def load(name: str) -> Callable[..., Any]:
+    """The function that runs command `name`."""
+    module = COMMANDS[name].module
+    try:
+        return getattr(importlib.import_module(module), COMMANDS[name].function)
+    except ModuleNotFoundError as e:
+        if e.name == module:
+            raise UserError(f"the command '{name}' is not part of this version ({module} is missing)") from e
+        raise
+
+
+def stub() -> None:
+    """Stands in for a command that is only listed."""
+
+
+def make_app(wanted: str | None, function: Callable[..., Any] = stub) -> typer.Typer:
+    """The typer application; of its commands only the wanted one does something: `function`."""
+    app = typer.Typer(
+        name="doorbell",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Doorbell: NVMe hardware in SystemVerilog, and a simulator that lets Linux use it.",
+        epilog=EPILOG,
+    )
+
+    @app.callback(invoke_without_command=True)
+    def top(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
+        if version:
+            print(f"doorbell {__version__}")
+            raise typer.Exit()
+
+    for name, command in COMMANDS.items():
+        settings = {"ignore_unknown_options": True, "allow_extra_args": True} if command.pass_on else {}
+        register = app.command(
+            name, short_help=command.summary, epilog=f"Example: {command.example}", context_settings=settings
+        )
+        register(function if name == wanted else stub)
+    return app
+
+
+def wanted_command(argv: list[str]) -> str | None:
+    """The command's name: the first word that is not an option."""
+    return next((a for a in argv if not a.startswith("-")), None)
+
+
+def spread(argv: list[str], lists: tuple[str, ...]) -> list[str]:
+    """`--images a b` as `--images a --images b`, for options that are lists."""
+    out: list[str] = []
+    option = ""  # whose further words may come
+    for word in argv:
+        if option and not word.startswith("-") and out[-1] != option:
+            out.append(option)
+        elif word.startswith("-"):
+            option = word if word in lists else ""
+        out.append(word)
+    return out
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line; return the exit status. Every failure is one line on stderr."""
+    try:
+        wanted = wanted_command(argv)
+        if wanted in COMMANDS:
+            argv = spread(argv, COMMANDS[wanted].lists)
+        app = make_app(wanted, load(wanted) if wanted in COMMANDS else stub)
+        result = app(args=argv, prog_name="doorbell", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except UserError as e:
+        return fail(str(e), e.status)
+    except typer.Exit as e:
+        return e.exit_code
+    except SystemExit as e:
+        return e.code if isinstance(e.code, int) else fail(str(e.code), 1) if e.code else 0
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing more to say to it
+        return 141
+    except typer.TyperException as e:
+        message = e.format_message()
+        if not message or type(e).__name__ == "NoArgsIsHelpError":
+            return 2  # the help has been shown
+        command = wanted_command(argv)
+        known = f" {command}" if command in COMMANDS else ""
+        return fail(f"{message.rstrip('.')}: see ./doorbell{known} --help", 2)
+    except Exception as e:
+        if os.environ.get("DOORBELL_DEBUG"):
+            raise
+        return fail(f"internal error: {type(e).__name__}: {e} ({save_trace()})", 1)
+
+
+def fail(message: str, status: int) -> int:
+    sys.stdout.flush()
+    print("doorbell: " + " ".join(message.split()), file=sys.stderr)
+    return status
+
+
+def save_trace() -> str:
+    """Keep the stack trace of the present exception in a file; say where."""
+    try:
+        file = paths.cache() / "last-error.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(traceback.format_exc())
+        return f"details: {file}"
+    except OSError:
+        return "DOORBELL_DEBUG=1 shows more"

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doorbell test`: lint, then pytest over tests/."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import typer
+
+from doorbell import paths
+from doorbell.cli.lint import lint
+from doorbell.errors import UserError
+
+
+def main(
+    ctx: typer.Context,
+    select: str = typer.Option("", "-k", metavar="EXPR", help="Only tests whose names match, as in pytest."),
+    coverage: bool = typer.Option(False, "--coverage", help="Also print line and toggle coverage of the RTL."),
+    nightly: bool = typer.Option(False, "--nightly", help="Also the tests that take minutes."),
+    no_lint: bool = typer.Option(False, "--no-lint", help="Leave the lint out."),
+    workers: int = typer.Option(2, "-n", help="Tests that run at once."),
+) -> None:
+    """Lint, then run all tests. Whatever else is given goes to pytest."""
+    paths.put_tools_on_path()
+    env = dict(os.environ)
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(paths.ROOT / "python"), env.get("PYTHONPATH")]))
+    env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(paths.OUT / "hypothesis")
+    if coverage:
+        shutil.rmtree(paths.OUT / "coverage", ignore_errors=True)
+        env["DOORBELL_COVERAGE"] = "1"
+    failed = [] if no_lint else lint()
+    command = [sys.executable, "-P", "-m", "pytest", *pytest_args(select, nightly, workers, ctx.args)]
+    sys.stdout.flush()
+    child = subprocess.Popen(command, cwd=paths.ROOT, env=env)
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    status = wait(child)
+    if coverage:
+        from doorbell.cli.coverage import report
+
+        report(paths.OUT / "coverage")
+    if failed:
+        raise UserError(f"lint failed: {', '.join(failed)}", status=1)
+    if status == 5:
+        raise UserError("no test was selected", status=5)
+    if status:
+        raise typer.Exit(status if status > 0 else 128 - status)
+
+
+def wait(child: subprocess.Popen[bytes]) -> int:
+    """Its exit status. Ctrl-C reaches the child too: let it say what it has, then stop."""
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        child.wait()
+        raise
+
+
+def pytest_args(select: str, nightly: bool, workers: int, extra: list[str]) -> list[str]:
+    """pytest's arguments. Without a path among `extra`, pytest takes tests/."""
+    result = ["-n", str(workers), "--dist", "worksteal", "-rfE", "--durations=8", "--durations-min=5"]
+    if not nightly:
+        result += ["-m", "not nightly"]
+    if select:
+        result += ["-k", select]
+    return [*result, *extra]

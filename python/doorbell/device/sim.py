@@ -1,0 +1,588 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated PCIe device: a Verilated top in the runtime of sim/, as a Python class.
+
+    with Sim(build.simulator("db_ssd"), link="gen4x8") as sim:
+        sim.map(0x1_0000_0000, len(memory), memory)   # a bytearray or mmap that the device may read and write
+        sim.mmio_write(0x14, 1)
+        sim.run(1_000_000, until_irq=True)
+
+sim/README.md says how link, host, media and faults behave. Time is counted in cycles of the device's clock; the same
+options, seed and calls give the same cycles on any machine. A Sim may be used by one thread at a time; `run` lets
+other threads run meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import re
+from collections.abc import Iterable
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ABI = 3
+ALL = "budget"
+_STOPS = {64: "rtl", 8: "mmio", 2: "dma", 16: "watch", 1: "irq", 32: "intx", 4: "idle"}
+_FAULTS = {"ur": 1, "ca": 2, "poison": 3, "poisoned": 3, "drop": 4, "timeout": 4}
+_serial = itertools.count()
+EVENTS = ("doorbell", "fetch", "decode", "data", "cqe", "irq", "rq_read", "rq_write", "rq_last", "rc", "rc_last", "cq",
+          "ar", "r", "r_last", "aw", "w", "w_last", "b")  # as DB_EV_* in sim/db_sim.h
+
+
+class SimError(Exception):
+    """The simulator cannot do what was asked of it."""
+
+
+class MmioError(SimError):
+    """A read of the device's registers was refused (UR), spoiled or not answered in time."""
+
+
+class Irq(NamedTuple):
+    """A message-signalled interrupt: cycle of arrival, address and data."""
+
+    cycle: int
+    addr: int
+    data: int
+
+
+class Event(NamedTuple):
+    """Something recorded: kind is one of EVENTS; what a and b are, sim/db_sim.h says."""
+
+    cycle: int
+    kind: str
+    a: int
+    b: int
+
+
+class DmaMessage(NamedTuple):
+    """Access of the device to a region without memory. `data` is None for a read, which `dma_complete` must answer."""
+
+    id: int
+    addr: int
+    size: int
+    data: bytes | None
+
+
+class _Config(ctypes.Structure):
+    _fields_ = [
+        *((n, c_uint32) for n in (
+            "abi", "gen", "lanes", "mps", "mrrs", "rcb", "clock_khz", "link_latency_ns", "ack_every", "fc_every",
+            "tx_tlps", "tx_bytes", "np_queue", "ph", "pd", "nph", "credit_ns", "max_reads", "cpld_bytes",
+            "host_latency_ns", "jitter_ns", "cpl_bytes", "cpl_timeout_ns", "mmio_timeout_ns", "stall_pct", "cq_tlps",
+            "seed", "media_read_ns", "media_write_ns", "media_mbps", "media_channels", "media_interleave", "idle_skip",
+        )),
+        *((n, c_uint64) for n in ("media_bytes", "msi_base", "msi_bytes", "bar0")),
+        ("image", c_char_p),
+    ]  # fmt: skip
+
+
+class _Irq(ctypes.Structure):
+    _fields_ = [("addr", c_uint64), ("cycle", c_uint64), ("data", c_uint32), ("pad", c_uint32)]
+
+
+class _Msg(ctypes.Structure):
+    _fields_ = [("id", c_uint64), ("addr", c_uint64), ("len", c_uint32), ("write", c_uint32), ("data", c_uint8 * 4096)]
+
+
+class _Event(ctypes.Structure):
+    _fields_ = [("cycle", c_uint64), ("b", c_uint64), ("kind", c_uint32), ("a", c_uint32)]
+
+
+class _Watch(ctypes.Structure):
+    _fields_ = [("addr", c_uint64), ("mask", c_uint32), ("value", c_uint32)]
+
+
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "open": (c_void_p, [POINTER(_Config), c_char_p, c_uint32]),
+    "close": (None, [c_void_p]),
+    "reset": (None, [c_void_p]),
+    "data_w": (c_uint32, []),
+    "cycle": (c_uint64, [c_void_p]),
+    "time_us": (c_uint64, [c_void_p]),
+    "set_time_us": (None, [c_void_p, c_uint64]),
+    "wake_us": (c_uint64, [c_void_p]),
+    "intx": (c_int, [c_void_p]),
+    "idle": (c_int, [c_void_p]),
+    "run": (c_int, [c_void_p, c_uint64, c_uint32]),
+    "map": (c_int, [c_void_p, c_uint64, c_uint64, c_void_p, c_int]),
+    "unmap": (c_int, [c_void_p, c_uint64, c_uint64]),
+    "set_watches": (None, [c_void_p, POINTER(_Watch), c_uint32]),
+    "mmio_write": (c_int, [c_void_p, c_uint32, c_char_p, c_uint32]),
+    "mmio_read": (c_int, [c_void_p, c_uint32, c_uint32]),
+    "mmio_poll": (c_int, [c_void_p, c_int, c_void_p]),
+    "doorbell_page": (None, [c_void_p, c_void_p]),
+    "doorbell_reset": (None, [c_void_p]),
+    "irqs": (c_int, [c_void_p, POINTER(_Irq), c_int]),
+    "irq_eventfd": (None, [c_void_p, c_uint32, c_int]),
+    "dma_next": (c_int, [c_void_p, POINTER(_Msg)]),
+    "dma_complete": (c_int, [c_void_p, c_uint64, c_char_p, c_uint32]),
+    "inject": (c_uint32, [c_void_p, c_uint32, c_uint64, c_uint64, c_int64, c_uint32]),
+    "injected": (c_uint64, [c_void_p, c_uint32]),
+    "inject_clear": (None, [c_void_p]),
+    "set_cfg": (None, [c_void_p] + [c_int] * 6),
+    "get_cfg": (None, [c_void_p, POINTER(c_int)]),
+    "flr": (c_int, [c_void_p, c_uint64]),
+    "media": (c_void_p, [c_void_p]),
+    "media_error": (c_int, [c_void_p, c_uint64, c_uint64, c_int64]),
+    "media_error_clear": (None, [c_void_p]),
+    "media_sync": (c_int, [c_void_p]),
+    "counters": (c_int, [c_void_p, POINTER(c_uint64), c_int]),
+    "counter_name": (c_char_p, [c_int]),
+    "link_rate": (None, [c_void_p, POINTER(c_uint64), POINTER(c_uint64)]),
+    "events_open": (None, [c_void_p, c_uint32, c_uint32]),
+    "events": (c_int, [c_void_p, POINTER(_Event), c_int]),
+    "events_lost": (c_uint64, [c_void_p]),
+    "stalls": (c_int, [c_void_p, POINTER(c_uint32), c_int]),
+    "coverage": (c_int, [c_void_p, c_char_p]),
+    "trace": (c_int, [c_void_p, c_char_p]),
+}
+
+
+class _Library:
+    """The C functions of one shared library."""
+
+    loaded: dict[str, _Library] = {}
+
+    def __init__(self, path: str) -> None:
+        lib = ctypes.CDLL(path)
+        for name, (result, arguments) in _SIGNATURES.items():
+            function = getattr(lib, f"db_{name}")
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+        self.names: list[str] = []
+        while name := lib.db_counter_name(len(self.names)):
+            self.names.append(name.decode())
+
+
+def parse_link(link: str) -> tuple[int, int]:
+    """(generation, lanes) of a name such as gen3x8."""
+    match = re.fullmatch(r"gen([1-5])x(1|2|4|8|16)", link.strip().lower())
+    if not match:
+        raise ValueError(f"'{link}' is not a link: use gen<1..5>x<1|2|4|8|16>, for example gen3x8")
+    return int(match[1]), int(match[2])
+
+
+class Sim:
+    """One simulated device. Arguments beyond `lib_path` are keywords; 0 means "no limit" where there is a limit.
+
+    link, mps, mrrs, rcb, clock_mhz: the PCIe link and the device's clock. host_latency_ns: from a read's arrival to
+    its first completion. completion_jitter_ns: random part of it; completions of different tags then come in any
+    order. completion_bytes: longest completion (None: MPS; "random": random cuts at RCB). ack_every, fc_every: TLPs a
+    DLLP. posted_headers, posted_credits (16 bytes), read_headers: root complex credits, back credit_ns after use.
+    max_reads, completion_buffer: reads outstanding, and bytes of them. media_*: see sim/README.md. stall_pct: random
+    pauses on every ready and valid. idle_skip: jump over time in which nothing happens.
+    """
+
+    def __init__(
+        self,
+        lib_path: str | os.PathLike[str],
+        *,
+        link: str = "gen3x8",
+        mps: int = 256,
+        mrrs: int = 512,
+        rcb: int = 64,
+        clock_mhz: float = 250.0,
+        link_latency_ns: int = 0,
+        ack_every: int = 4,
+        fc_every: int = 4,
+        tx_tlps: int = 8,
+        tx_bytes: int = 2048,
+        read_queue: int = 16,
+        posted_headers: int = 64,
+        posted_credits: int = 1024,
+        read_headers: int = 64,
+        credit_ns: int = 100,
+        max_reads: int = 256,
+        completion_buffer: int = 64 << 10,
+        host_latency_ns: int = 400,
+        completion_jitter_ns: int = 0,
+        completion_bytes: int | str | None = None,
+        cpl_timeout_us: float = 50,
+        mmio_timeout_us: float = 1000,
+        stall_pct: int = 0,
+        mmio_queue: int = 32,
+        seed: int = 1,
+        media_size: int | None = None,
+        image: str | os.PathLike[str] | None = None,
+        media_latency_ns: int = 200,
+        media_write_latency_ns: int | None = None,
+        media_gbps: float = 0,
+        media_channels: int = 8,
+        media_interleave: bool = False,
+        idle_skip: bool = True,
+        msi_window: tuple[int, int] = (0xFEE0_0000, 0x10_0000),
+        bar0: int = 0xC000_0000,
+    ) -> None:
+        self._handle: int | None = None
+        path = str(Path(lib_path).resolve())
+        self._lib: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(path, _Library(path))
+        gen, lanes = parse_link(link)
+        if media_size is None:
+            media_size = 0 if image and os.path.exists(image) and os.path.getsize(image) else 1 << 30
+        if isinstance(completion_bytes, str) and completion_bytes != "random":
+            raise ValueError("completion_bytes: a number, None or 'random'")
+        cut = 1 if isinstance(completion_bytes, str) else completion_bytes or 0
+        write_ns = media_latency_ns if media_write_latency_ns is None else media_write_latency_ns
+        config = _Config(
+            abi=ABI, gen=gen, lanes=lanes, mps=mps, mrrs=mrrs, rcb=rcb, clock_khz=round(clock_mhz * 1000),
+            link_latency_ns=link_latency_ns, ack_every=ack_every, fc_every=fc_every, tx_tlps=tx_tlps, tx_bytes=tx_bytes,
+            np_queue=read_queue, ph=posted_headers, pd=posted_credits, nph=read_headers, credit_ns=credit_ns,
+            max_reads=max_reads, cpld_bytes=completion_buffer, host_latency_ns=host_latency_ns,
+            jitter_ns=completion_jitter_ns, cpl_bytes=cut, cpl_timeout_ns=round(cpl_timeout_us * 1000),
+            mmio_timeout_ns=round(mmio_timeout_us * 1000), stall_pct=stall_pct, cq_tlps=mmio_queue, seed=seed,
+            media_read_ns=media_latency_ns, media_write_ns=write_ns, media_mbps=round(media_gbps * 1000),
+            media_channels=media_channels, media_interleave=media_interleave, idle_skip=idle_skip,
+            media_bytes=media_size, msi_base=msi_window[0], msi_bytes=msi_window[1], bar0=bar0,
+            image=os.fsencode(image) if image else None,
+        )  # fmt: skip
+        why = ctypes.create_string_buffer(256)
+        self._handle = self._lib.open(byref(config), why, len(why))
+        if not self._handle:
+            raise SimError(why.value.decode(errors="replace"))
+        self.link = link
+        self.link_policy = {"ack_every": ack_every, "fc_every": fc_every, "mps": mps, "mrrs": mrrs}
+        self.clock_mhz = config.clock_khz / 1000
+        self.data_w: int = self._lib.data_w()
+        self.media_size = (media_size or os.path.getsize(image or "")) & ~4095
+        self.seed = seed
+        self._buffers: dict[tuple[int, int], Any] = {}
+        self._page: Any = None
+        self._irq_buffer = (_Irq * 256)()
+        self._message = _Msg()
+        self._watched: Any = ()
+
+    @property
+    def _h(self) -> int:
+        if self._handle is None:
+            raise SimError("this simulation is closed")
+        return self._handle
+
+    @property
+    def closed(self) -> bool:
+        return self._handle is None
+
+    def close(self) -> None:
+        """End the simulation; an image file is written out."""
+        if self._handle is None:
+            return
+        if os.environ.get("DOORBELL_COVERAGE") == "1":
+            folder = Path(__file__).resolve().parents[3] / "build" / "coverage"
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lib.coverage(self._h, os.fsencode(folder / f"{os.getpid()}-{next(_serial)}.dat"))
+        self._lib.close(self._handle)
+        self._handle = None
+        self._buffers.clear()
+
+    def __enter__(self) -> Sim:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+    # ------------------------------------------------------------------------------------------------------------ time
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since the start."""
+        return self._lib.cycle(self._h)
+
+    @property
+    def ns(self) -> float:
+        """Simulated time since the start."""
+        return self.cycle * 1000 / self.clock_mhz
+
+    @property
+    def time_us(self) -> int:
+        """The microseconds that the device sees; writable, then they go on from there."""
+        return self._lib.time_us(self._h)
+
+    @time_us.setter
+    def time_us(self, us: int) -> None:
+        self._lib.set_time_us(self._h, us)
+
+    @property
+    def wake_us(self) -> int | None:
+        """The time_us at which an idle device wants to run again; None: never."""
+        us = self._lib.wake_us(self._h)
+        return None if us == (1 << 64) - 1 else us
+
+    @property
+    def idle(self) -> bool:
+        """Nothing will happen before `wake_us` unless the caller does something."""
+        return bool(self._lib.idle(self._h))
+
+    def reset(self) -> None:
+        """Pull the device's reset. All that is on its way is gone; host memory, media and faults stay."""
+        self._lib.reset(self._h)
+
+    def run(
+        self,
+        cycles: int,
+        until_irq: bool = False,
+        until: tuple[int, int, int] | Iterable[tuple[int, int, int]] | None = None,
+        *,
+        stop_idle: bool = False,
+        stop_dma: bool = True,
+    ) -> str:
+        """Run up to `cycles`; says what ended it.
+
+        "budget": all cycles are over. "irq", "intx" (with until_irq): interrupts are there to be drained, or INTx is
+        raised. "watch": a dword of host memory has (value & mask) == wanted for an (address, mask, wanted) of `until`,
+        looked at when the device writes it. "dma": messages wait for `dma_pending`. "idle" (with stop_idle): nothing
+        is to be expected. "rtl": an assertion of the RTL failed or it finished; its text is on stdout.
+        """
+        stop = (1 | 32 if until_irq else 0) | (2 if stop_dma else 0) | (4 if stop_idle else 0)
+        if until is not None:
+            stop |= 16
+        if until is not self._watched:
+            self._watched = until
+            watches = [] if until is None else [until] if isinstance(until, tuple) and len(until) == 3 and isinstance(
+                until[0], int) else list(until)  # fmt: skip
+            if len(watches) > 64:
+                raise ValueError("at most 64 watches")
+            if not isinstance(until, tuple):
+                self._watched = ()  # a list may change behind our back
+            array = (_Watch * max(1, len(watches)))(*(_Watch(*w) for w in watches))
+            self._lib.set_watches(self._h, array, len(watches))
+        return self._reason(self._lib.run(self._h, int(cycles), stop))
+
+    @staticmethod
+    def _reason(bits: int) -> str:
+        return next((name for bit, name in _STOPS.items() if bits & bit), ALL)
+
+    # ----------------------------------------------------------------------------------------------------- host memory
+
+    def map(self, base: int, size: int, buffer: Any, writable: bool = True) -> None:
+        """Host memory [base, base + size) is `buffer` (writable buffer object, or an address); None: by messages."""
+        pointer: int | None = None
+        keep: Any = None
+        if isinstance(buffer, int):
+            pointer = buffer
+        elif buffer is not None:
+            keep = (ctypes.c_char * size).from_buffer(buffer)
+            pointer = ctypes.addressof(keep)
+        if self._lib.map(self._h, base, size, pointer, writable):
+            raise SimError(f"{size:#x} bytes at {base:#x}: another region is there, or it ends beyond 64 bits")
+        self._buffers[base, size] = keep
+
+    def unmap(self, base: int, size: int | None = None) -> int:
+        """Remove the regions inside [base, base + size), or the one at `base`. Says how many."""
+        if size is None:
+            size = next((s for b, s in self._buffers if b == base), 0)
+        count = self._lib.unmap(self._h, base, size)
+        for b, s in list(self._buffers):
+            if base <= b and b + s <= base + size:
+                del self._buffers[b, s]
+        return count
+
+    def dma_pending(self) -> list[DmaMessage]:
+        """Accesses to regions without memory since the last call, in order.
+
+        Writes count as done once they are handed out: deliver them before the next `run`.
+        """
+        out = []
+        while self._lib.dma_next(self._h, byref(self._message)):
+            m = self._message
+            out.append(DmaMessage(m.id, m.addr, m.len, ctypes.string_at(m.data, m.len) if m.write else None))
+        return out
+
+    def dma_complete(self, id: int, data: bytes | None) -> None:
+        """Answer a read (None: unsupported request). Nothing happens if it is gone, or was a write."""
+        if self._lib.dma_complete(self._h, id, data, len(data) if data is not None else 0):
+            return
+
+    # -------------------------------------------------------------------------------------------------------- registers
+
+    def mmio_write(self, off: int, data: int | bytes, size: int = 4) -> None:
+        """Write BAR 0; posted, so it returns before the device has it."""
+        raw = bytes(data) if isinstance(data, bytes | bytearray | memoryview) else data.to_bytes(size, "little")
+        while self._lib.mmio_write(self._h, off, raw, len(raw)):
+            self._check_mmio(off, len(raw))
+            self._lib.run(self._h, 64, 0)
+
+    def mmio_read(self, off: int, size: int = 4) -> int:
+        """Read BAR 0; runs until the answer is there."""
+        handle = self.mmio_read_start(off, size)
+        while (data := self.mmio_read_poll(handle)) is None:
+            self._lib.run(self._h, 1 << 20, 8)
+        return int.from_bytes(data, "little")
+
+    def mmio_read_start(self, off: int, size: int = 4) -> int:
+        """Send a read of BAR 0; returns a handle for `mmio_read_poll`."""
+        while (handle := self._lib.mmio_read(self._h, off, size)) < 0:
+            self._check_mmio(off, size)
+            self._lib.run(self._h, 64, 0)
+        return handle
+
+    def mmio_read_poll(self, handle: int) -> bytes | None:
+        """The answer, or None while there is none. Raises MmioError for UR, a bad answer or none at all."""
+        data = ctypes.create_string_buffer(64)
+        got = self._lib.mmio_poll(self._h, handle, data)
+        if got == -1:
+            return None
+        if got < 0:
+            text = {-2: "unsupported request", -3: "no answer in time"}.get(got, "malformed answer")
+            raise MmioError(f"read of BAR 0: {text}")
+        return data.raw[:got]
+
+    @staticmethod
+    def _check_mmio(off: int, size: int) -> None:
+        if not 1 <= size <= 64 - off % 4:
+            raise ValueError("an access of BAR 0 has 1 to 64 bytes, in at most 16 dwords")
+
+    def doorbell_page(self, page: Any) -> None:
+        """A 4 KiB page (buffer or address) that others may write: what they write becomes writes to BAR 0 + 0x1000.
+
+        The page is all ones where nobody has written since the simulator looked.
+        """
+        keep = None if page is None or isinstance(page, int) else (ctypes.c_char * 4096).from_buffer(page)
+        self._lib.doorbell_page(self._h, page if keep is None else ctypes.addressof(keep))
+        self._page = keep
+
+    def doorbell_reset(self) -> None:
+        """Forget what is in the doorbell page and has not been seen: for when the function is reset."""
+        self._lib.doorbell_reset(self._h)
+
+    # ------------------------------------------------------------------------------------------------------- interrupts
+
+    def irqs(self) -> list[Irq]:
+        """The interrupts since the last call."""
+        out: list[Irq] = []
+        while n := self._lib.irqs(self._h, self._irq_buffer, len(self._irq_buffer)):
+            out += [Irq(i.cycle, i.addr, i.data) for i in self._irq_buffer[:n]]
+        return out
+
+    def irq_eventfd(self, data: int, fd: int | None) -> None:
+        """Signal this eventfd for interrupts with this data (below 4096); -1: drop them; None: to `irqs` again."""
+        self._lib.irq_eventfd(self._h, data, -1 if fd is None else -2 if fd < 0 else fd)
+
+    @property
+    def intx(self) -> bool:
+        """Level of INTA."""
+        return bool(self._lib.intx(self._h))
+
+    # ------------------------------------------------------------------------------------------------ faults, settings
+
+    def inject(self, kind: str, addr: int = 0, length: int = 0, nth: int = 0, count: int = 1) -> int:
+        """Spoil DMA reads: "ur", "ca", "poison" or "drop" (times out).
+
+        Of the reads that touch [addr, addr + length) (length 0: all), the first `nth` pass, the next `count` are hit.
+        """
+        if kind.lower() not in _FAULTS:
+            raise ValueError(f"fault '{kind}': use {', '.join(_FAULTS)}")
+        return self._lib.inject(self._h, _FAULTS[kind.lower()], addr, length, nth, min(count, (1 << 32) - 1))
+
+    def injected(self, fault: int) -> int:
+        """How many reads a fault has hit."""
+        return self._lib.injected(self._h, fault)
+
+    def inject_clear(self) -> None:
+        """Take all faults back."""
+        self._lib.inject_clear(self._h)
+
+    def set_cfg(
+        self,
+        *,
+        bus_master: bool | None = None,
+        msix_enable: bool | None = None,
+        msix_mask: bool | None = None,
+        intx_disable: bool | None = None,
+        mps: int | None = None,
+        mrrs: int | None = None,
+    ) -> None:
+        """What the host sets in configuration space."""
+        for name, size, top in (("mps", mps, 1024), ("mrrs", mrrs, 4096)):
+            if size is not None and (size & (size - 1) or not 128 <= size <= top):
+                raise ValueError(f"{name}: a power of two from 128 to {top}")
+        flags = (-1 if f is None else int(f) for f in (bus_master, msix_enable, msix_mask, intx_disable))
+        self._lib.set_cfg(self._h, *flags, mps or 0, mrrs or 0)
+
+    def cfg(self) -> dict[str, int]:
+        """What `set_cfg` set."""
+        values = (c_int * 6)()
+        self._lib.get_cfg(self._h, values)
+        return dict(zip(("bus_master", "msix_enable", "msix_mask", "intx_disable", "mps", "mrrs"), values))
+
+    def flr(self, max_cycles: int = 1_000_000) -> None:
+        """Function-level reset: returns when the device says it is done. Bus master and MSI-X are off after it."""
+        if self._lib.flr(self._h, max_cycles):
+            raise SimError(f"function-level reset: not acknowledged within {max_cycles} cycles")
+
+    # ------------------------------------------------------------------------------------------------------------ media
+
+    def media_view(self, off: int = 0, size: int | None = None) -> memoryview:
+        """The media itself, without a copy. Valid until `close`."""
+        size = self.media_size - off if size is None else size
+        if off < 0 or size < 0 or off + size > self.media_size:
+            raise ValueError("outside of the media")
+        return memoryview((c_uint8 * size).from_address(self._lib.media(self._h) + off)).cast("B")
+
+    def media_read(self, off: int, n: int) -> bytes:
+        return bytes(self.media_view(off, n))
+
+    def media_write(self, off: int, data: bytes) -> None:
+        self.media_view(off, len(data))[:] = data
+
+    def media_error(self, off: int, n: int, count: int = 1) -> None:
+        """The next `count` bursts (-1: all) that touch [off, off + n) end with SLVERR."""
+        self._lib.media_error(self._h, off, n, count)
+
+    def media_error_clear(self) -> None:
+        self._lib.media_error_clear(self._h)
+
+    def flush(self) -> None:
+        """Write an image file out to its disk."""
+        if self._lib.media_sync(self._h):
+            raise SimError("the image could not be written out")
+
+    # ---------------------------------------------------------------------------------------------------------- figures
+
+    def counters(self) -> dict[str, int]:
+        """All counters by name; those that begin with "error." must be 0."""
+        names = self._lib.names
+        values = (c_uint64 * len(names))()
+        self._lib.counters(self._h, values, len(names))
+        return dict(zip(names, values))
+
+    def errors(self) -> dict[str, int]:
+        """Broken rules of PCIe, AXI or the runtime, where there are any."""
+        return {k: v for k, v in self.counters().items() if k.startswith("error.") and v}
+
+    def record(self, kinds: Iterable[str] = EVENTS, capacity: int = 1 << 20) -> None:
+        """Record what the device shows of its work from now on, until `record(())`. Costs time, changes no figure."""
+        mask = sum(1 << EVENTS.index(kind) for kind in set(kinds))
+        self._lib.events_open(self._h, mask, capacity if mask else 0)
+
+    def recorded(self) -> list[Event]:
+        """What was recorded since the last call."""
+        out: list[Event] = []
+        buffer = (_Event * 4096)()
+        while n := self._lib.events(self._h, buffer, len(buffer)):
+            out += [Event(e.cycle, EVENTS[e.kind], e.a, e.b) for e in buffer[:n]]
+        if self._lib.events_lost(self._h):
+            raise SimError("events were lost: take them more often")
+        return out
+
+    def stalls(self) -> list[int]:
+        """Cycles that each engine has waited: stat_stall, 32 bit each."""
+        values = (c_uint32 * 32)()
+        return list(values[: self._lib.stalls(self._h, values, len(values))])
+
+    @property
+    def link_bytes_per_cycle(self) -> float:
+        """What the wire carries in one direction in one cycle, all overhead included."""
+        cycle, byte = c_uint64(), c_uint64()
+        self._lib.link_rate(self._h, byref(cycle), byref(byte))
+        return cycle.value / byte.value
+
+    def trace(self, path: str | os.PathLike[str]) -> None:
+        """Write a VCD file from now on (half cycles as its time); only in a library built with trace=True."""
+        if self._lib.trace(self._h, os.fsencode(path)):
+            raise SimError("no trace: the library was not built with it, or the file cannot be written")

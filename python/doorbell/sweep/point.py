@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One measurement of a sweep: a point in, a row of figures out. The only place where sweeps meet the bench.
+
+A point is a flat mapping of parameters: fio's job options (rw, bs, iodepth ...), the simulator's (link, clock_mhz,
+host_latency_ns, media_* ...), `backend`, `top`, `data_w`, and parameters of the RTL in capital letters (NUM_CMDS).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import json
+import threading
+from typing import Any
+
+from doorbell import build, paths
+from doorbell.bench import command as bench
+from doorbell.bench import jobs
+from doorbell.device import limits
+from doorbell.errors import UserError
+from doorbell.nvme.driver import Driver
+
+Value = str | int | float | bool
+Point = dict[str, Value]
+Row = dict[str, Value]
+
+DRIVE = {"backend": "rtl", "top": "db_ssd", "data_w": 256, "link": "gen3x8", "media_size": 1 << 30}
+"""Parameters of the drive, beyond the simulator's own, with what they are when a point does not say."""
+
+FIGURES = (
+    "mb_s", "kiops", "mean_us", "p50_us", "p99_us", "p999_us", "limit_mb_s", "limit_pct", "ios", "measured_us",
+)  # fmt: skip
+"""The columns that a measurement gives. MB are 10^6 bytes, limit_* what the PCIe link allows, *_us simulated time."""
+
+SOURCES = ("rtl/**/*.sv", "sim/*.cpp", "sim/*.h", "fw/*.[cSh]", "fw/*.ld", "regs/*.rdl")
+PACKAGES = ("bench", "nvme", "device", "build", "record")
+
+ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}
+
+_alone = threading.Lock()  # a worker with several threads measures one point at a time
+
+
+@functools.cache
+def simulator_options() -> frozenset[str]:
+    """The options of the simulator that a point may set."""
+    from doorbell.device.sim import Sim
+
+    return frozenset(inspect.signature(Sim.__init__).parameters) - {"self", "lib_path", "image", "msi_window", "bar0"}
+
+
+def clean(point: dict[str, Any], where: str) -> Point:
+    """`point` checked, its values in the form in which they are compared and stored: sizes as bytes, for instance."""
+    out: Point = {}
+    for key, value in point.items():
+        if not isinstance(key, str) or not isinstance(value, str | int | float | bool):
+            raise UserError(f"{where}: {key}: {value!r} is not a number or a word")
+        if key in jobs.OPTIONS:
+            job = jobs.apply_option(bench.Job(), key, _text(value), where)
+            name = ALIASES.get(key, key)
+            field = getattr(job, name, None)
+            if isinstance(field, str | int | float) and job.split is None:
+                out[name] = field
+            else:
+                out[key] = str(value)  # something structured: kept as it was written
+        elif key == "media_size":
+            out[key] = _checked(jobs.parse_size, str(value), where, key)
+        elif key == "link":
+            _checked(limits.Link.parse, str(value), where, key)
+            out[key] = str(value).lower()
+        elif key in DRIVE or key in simulator_options() or (key.isupper() and key.isidentifier()):
+            out[key] = value
+        else:
+            known = ", ".join(sorted({*jobs.OPTIONS, *DRIVE, *simulator_options()}))
+            raise UserError(f"{where}: the parameter '{key}' is not known; known: RTL parameters (capitals), {known}")
+    if out.get("backend", "rtl") not in ("rtl", "functional"):
+        raise UserError(f"{where}: backend: {out['backend']} is not rtl or functional")
+    if out.get("data_w", 256) not in (128, 256, 512):
+        raise UserError(f"{where}: data_w: {out['data_w']} is not one of 128, 256, 512")
+    return out
+
+
+def _text(value: Value) -> str:
+    """As it would stand in a job file."""
+    return str(int(value) if isinstance(value, bool) else value)
+
+
+def _checked(parse: Any, text: str, where: str, key: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError as e:
+        raise UserError(f"{where}: {key}: {e}") from e
+
+
+def _parts(point: Point) -> tuple[bench.Job, dict[str, Any]]:
+    """The job, and the arguments of `bench.open_sim`."""
+    job, drive, params, options = bench.Job(), dict(DRIVE), {}, {}
+    for key, value in point.items():
+        if key in jobs.OPTIONS:
+            job = jobs.apply_option(job, key, _text(value), "sweep")
+        elif key in DRIVE:
+            drive[key] = value
+        elif key.isupper():
+            params[key] = value
+        else:
+            options[key] = value
+    return job, {**drive, "params": params, **options}
+
+
+def setup_of(point: Point) -> tuple[Any, ...]:
+    """What decides which simulator a point needs."""
+    setting = _parts(point)[1]
+    if setting["backend"] != "rtl":
+        return ()
+    return (str(setting["top"]), *sorted({"DATA_W": setting["data_w"], **setting["params"]}.items()))
+
+
+def prepare(point: Point) -> None:
+    """Build the simulator that the point needs, if it is not there."""
+    if setup := setup_of(point):
+        build.simulator(setup[0], dict(setup[1:]))
+
+
+def measure(point: Point) -> Row:
+    """Run the point on a drive of its own; the figures, in simulated time, are the same on every machine."""
+    result, limit = _run(point, None)
+    ordered = result.latencies()
+    figures = (
+        result.bytes_per_s / 1e6, result.iops / 1e3, float(ordered.mean()) / 1e3,
+        *(bench.percentile(ordered, p) / 1e3 for p in (50, 99, 99.9)),
+        limit.bytes_per_s / 1e6, 100 * result.bytes_per_s / limit.bytes_per_s, result.ios, result.duration_ns / 1e3,
+    )  # fmt: skip
+    return {name: round(value, 4) for name, value in zip(FIGURES, figures, strict=True)}
+
+
+def stages(point: Point) -> dict[str, list[dict[str, Any]]]:
+    """Where the time of the point's commands goes: {"read": [{stage, mean_ns, p99_ns}], "write": ...}; RTL alone."""
+    from doorbell.bench.stages import Recorder, stage_json
+
+    recorder = Recorder()
+    _run(point, recorder)
+    return {side: rows for side, rows in stage_json(recorder).items() if side in ("read", "write")}
+
+
+def _run(point: Point, recorder: Any) -> tuple[bench.Result, limits.Limit]:
+    job, setting = _parts(point)
+    with _alone:
+        sim = bench.open_sim(str(setting.pop("backend")), **setting)
+        try:
+            wanted = {k: setting[k] for k in ("mps", "mrrs") if k in setting}
+            link = bench.sim_link(sim, limits.Link.parse(setting["link"], **wanted))
+            drive = Driver(sim, bench.host_memory([job]))
+            bench.start_queues(drive, job.numjobs, job.iodepth)
+            result = bench.run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
+            bench.check_clean(sim)
+        finally:
+            if hasattr(sim, "close"):
+                sim.close()
+    return result, bench.link_limit(link, result)
+
+
+@functools.cache
+def sources() -> str:
+    """A digest of all that the figures depend on: RTL, firmware, simulator, host driver and bench."""
+    files = [f for pattern in SOURCES for f in paths.ROOT.glob(pattern)]
+    files += [f for name in PACKAGES for f in (paths.ROOT / "python" / "doorbell" / name).glob("*.py")]
+    return build.hash_files(files)[:12]
+
+
+def key_of(point: Point, version: str | None = None) -> str:
+    """What a row is found again by: its parameters and the sources it was measured with."""
+    text = json.dumps([version or sources(), {k: point[k] for k in sorted(point)}])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def task(point: Point, version: str) -> tuple[Row | None, str]:
+    """`measure` for a worker process: the row, or why there is none."""
+    if sources() != version:
+        return None, "this worker has other sources of Doorbell than the sweep: start it from the same clone or commit"
+    try:
+        return measure(point), ""
+    except UserError as e:
+        return None, str(e)
+    except Exception as e:  # one point that cannot be measured does not end the sweep
+        return None, f"{type(e).__name__}: {e}"

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doorbell vm`: Linux in QEMU with a simulated top as its NVMe drive.
+
+Without --run a shell on this terminal; with it, a script run as root in the guest, its output on stdout and its exit
+status returned; with --speed a benchmark of the simulated drive beside QEMU's own (guest_speed.py). Three processes:
+this one, the device server (`doorbell serve`) and QEMU; they end together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json as json_module
+import os
+import re
+import selectors
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import typer
+
+from doorbell.bench.command import parse_size
+from doorbell.errors import UserError
+from doorbell.qemu import root as vmroot
+from doorbell.vm.serve import DATA_W, LINK
+
+OLDEST_QEMU = (10, 1)  # the first with vfio-user-pci
+KERNEL_ARGS = "console=ttyS0 loglevel=6 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on ras=cec_disable"
+MSG_TIMEOUT_MS = 600_000  # QEMU's patience with one message: a simulated device answers late, not never
+POWER_OFF_S = 120.0
+PROBE_S = 20.0  # a guest under a working KVM is up and gone in about 2 s
+FAILED = 125  # exit status when it was not the script that failed
+
+
+class Kvm(str, Enum):  # noqa: UP042 - typer wants the names
+    off = "off"
+    auto = "auto"
+    on = "on"
+
+
+def main(
+    run: str = typer.Option(None, metavar="SCRIPT", help="Run this script as root in the guest instead of a shell."),
+    top: str = typer.Option("db_ssd", help="Which hardware is the drive."),
+    image: str = typer.Option(None, metavar="FILE", help="File that holds the drive's data and lasts."),
+    size: str = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
+    data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path in bits: 128, 256 or 512."),
+    link: str = typer.Option(LINK, help="PCIe link of the drive."),
+    smp: int = typer.Option(1, help="CPUs of the guest."),
+    mem: str = typer.Option("1G", help="Memory of the guest."),
+    kvm: Kvm = typer.Option(Kvm.off, help="auto: use KVM if a guest boots under it; off: emulated CPUs."),
+    timeout: float = typer.Option(None, metavar="SECONDS", help="Give up on the guest after this time."),
+    append: str = typer.Option("", metavar="ARGS", help="More arguments for the guest's kernel."),
+    log: str = typer.Option(None, metavar="FILE", help="Write the guest kernel's console here."),
+    param: list[str] = typer.Option(  # noqa: B008
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."),
+    backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    stock: str = typer.Option(None, hidden=True),
+    speed: bool = typer.Option(False, "--speed", help="Measure IOPS beside those of QEMU's own NVMe drive."),
+    rounds: int = typer.Option(3, min=1, help="How often --speed measures each drive."),
+    seconds: int = typer.Option(4, min=1, help="How long each of its measurements takes."),
+    json: Path = typer.Option(None, metavar="FILE", help="Also write what --speed measured to this file (-: stdout)."),  # noqa: B008
+) -> int:
+    """Boot Linux with a top as its NVMe drive: a shell, or SCRIPT run in the guest and its exit status returned."""
+    if speed:
+        from doorbell.vm import speed as guest_speed
+
+        if run or image or stock or param:
+            raise UserError("--speed brings its own script and drives: leave --run, --image, --param and --stock out")
+        guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log)
+        what = guest_speed.Setting(top, data_w, link, backend, size or "1G", rounds, seconds)
+        guest_speed.main(guest, what, json)
+        return 0
+    if json:
+        raise UserError("--json belongs to --speed")
+    device = ["--top", top, "--data-w", str(data_w), "--link", link, "--backend", backend]
+    device += ["--image", image] if image else []
+    device += ["--size", size] if size else []
+    device += [word for text in param for word in ("--param", text)]
+    return Vm(Guest(run, smp, mem, kvm, timeout, append, log, stock), device).run()
+
+
+def host_qemu() -> str | None:
+    """QEMU on PATH, if it is new enough and has vfio-user-pci."""
+    path = shutil.which("qemu-system-x86_64")
+    if not path:
+        return None
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"version (\d+)\.(\d+)", version)
+    if not found or (int(found[1]), int(found[2])) < OLDEST_QEMU:
+        return None
+    devices = subprocess.run([path, "-device", "help"], capture_output=True, text=True, check=False)
+    return path if "vfio-user-pci" in devices.stdout + devices.stderr else None
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What the user wants of the guest."""
+
+    script: str | None = None
+    smp: int = 1
+    mem: str = "1G"
+    kvm: Kvm = Kvm.off
+    timeout: float | None = None
+    append: str = ""
+    log: str | None = None
+    stock: str | None = None  # image for QEMU's own NVMe device instead of ours, or "none": to test the guest
+    beside: str | None = None  # image for QEMU's own NVMe device beside ours
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: even if this process is killed, no child stays
+
+
+class Vm:
+    """One guest, from its processes' start to their end."""
+
+    def __init__(self, guest: Guest, device_args: list[str], quiet: bool = False,
+                 sink: Callable[[bytes], None] | None = None, fds: Sequence[int] = ()) -> None:  # fmt: skip
+        """quiet: what QEMU says is of no interest. sink: takes the script's output. fds: of the device server, too."""
+        self._wanted = guest
+        self._sink = sink
+        self._fds = tuple(fds)
+        self._qemu_stderr = subprocess.DEVNULL if quiet else None
+        self._device_args = device_args
+        self._memory = 1 << 30
+        self._server: subprocess.Popen[bytes] | None = None
+        self._qemu: subprocess.Popen[bytes] | None = None
+
+    def processor_s(self) -> tuple[float, float]:
+        """Processor time that QEMU and the device server have used."""
+
+        def used(process: subprocess.Popen[bytes] | None) -> float:
+            try:
+                words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split() if process else []
+            except OSError:
+                words = []
+            return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0.0
+
+        return used(self._qemu), used(self._server)
+
+    def run(self) -> int:
+        wanted = self._wanted
+        try:
+            self._memory = parse_size(wanted.mem)
+        except ValueError as e:
+            raise UserError(str(e), FAILED) from e
+        if wanted.smp < 1 or self._memory < 256 << 20:
+            raise UserError("--smp is at least 1, --mem at least 256M", FAILED)
+        script = _read_script(wanted.script) if wanted.script else None
+        if script is None and not sys.stdin.isatty():
+            raise UserError("a shell needs a terminal: use --run SCRIPT without one", FAILED)
+        root = vmroot.ensure()
+        with _signals_raise(), tempfile.TemporaryDirectory(prefix="doorbell-vm-") as scratch:
+            work = Path(scratch)
+            accel = "kvm" if self._use_kvm(root, work) else "tcg"
+            log = Path(wanted.log) if wanted.log else work / "console.log"
+            try:
+                code = self._session(root, work, script, accel, log)
+            except UserError:
+                if not wanted.log and log.exists() and log.stat().st_size:
+                    kept = tempfile.mkstemp(prefix="doorbell-vm-", suffix=".log")[1]
+                    shutil.copy(log, kept)
+                    print(f"doorbell: the guest kernel's console is in {kept}", file=sys.stderr)
+                raise
+            return code
+
+    def _use_kvm(self, root: vmroot.Root, work: Path) -> bool:
+        if self._wanted.kvm != Kvm.auto:
+            return self._wanted.kvm == Kvm.on
+        if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+            return False
+        probe = Vm(Guest(timeout=PROBE_S, stock="none"), [], quiet=True)
+        with contextlib.suppress(UserError):
+            if probe._session(root, work, b"#!/bin/sh\n", "kvm", work / "probe.log") == 0:
+                return True
+        print("doorbell: guests do not run under KVM here; emulating their CPUs", file=sys.stderr, flush=True)
+        return False
+
+    def _session(self, root: vmroot.Root, work: Path, script: bytes | None, accel: str, log: Path) -> int:
+        try:
+            if not self._wanted.stock:
+                self._start_server(work / "device.sock")
+            code = self._guest(root, work, script, accel, log)
+        finally:
+            if script is not None and self._qemu:
+                self._qemu.kill()  # nothing of it is worth keeping; a shell's QEMU has the terminal to put in order
+            self._stop(self._qemu, 5)
+            server_code = self._stop(self._server, 60)  # it writes the image back
+        if self._server and server_code:
+            raise UserError(f"the device server ended with status {server_code}: see its message above", FAILED)
+        return code
+
+    def _start_server(self, path: Path) -> None:
+        ready, child = socket.socketpair()
+        with ready, child:
+            self._server = subprocess.Popen(
+                [sys.executable, "-m", "doorbell", "serve", "--socket", str(path), "--ready-fd", str(child.fileno()),
+                 *self._device_args],
+                stdin=subprocess.DEVNULL, stdout=sys.stderr, pass_fds=(child.fileno(), *self._fds),
+                preexec_fn=_die_with_parent, env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+                start_new_session=True,  # Ctrl-C is ours to pass on, after the guest is gone
+            )  # fmt: skip
+            child.close()
+            if not ready.recv(1):
+                self._server.wait()
+                raise UserError("the device server did not start: see its message above", FAILED)
+
+    def _guest(self, root: vmroot.Root, work: Path, script: bytes | None, accel: str, log: Path) -> int:
+        prefix, extra_env = ([own], {}) if (own := host_qemu()) else root.qemu()
+        initrd = root.initramfs
+        if script is not None:
+            initrd = work / "initramfs"
+            shutil.copy(root.initramfs, initrd)
+            with open(initrd, "ab") as f:
+                vmroot.write_job(f, script)
+        command = [
+            *prefix, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-machine", "q35,memory-backend=m,hpet=off",
+            "-object", f"memory-backend-memfd,id=m,size={self._memory},share=on",
+            "-accel", "kvm" if accel == "kvm" else "tcg,thread=multi", "-cpu", "host" if accel == "kvm" else "max",
+            "-smp", str(self._wanted.smp), "-kernel", str(root.kernel), "-initrd", str(initrd),
+            "-append", f"{KERNEL_ARGS} {self._wanted.append}".strip(),
+            "-chardev", f"file,id=console,path={_quote(log)}", "-serial", "chardev:console",
+            *self._devices(work),
+        ]  # fmt: skip
+        if script is None:
+            command += ["-chardev", "stdio,id=shell,mux=on,signal=off", "-serial", "chardev:shell",
+                        "-mon", "chardev=shell"]  # fmt: skip
+            self._qemu = subprocess.Popen(command, env=os.environ | extra_env, preexec_fn=_die_with_parent)
+            code = self._qemu.wait()
+            if code:
+                raise UserError(f"QEMU ended with status {code}", FAILED)
+            return 0
+        out, out_peer = socket.socketpair()
+        status, status_peer = socket.socketpair()
+        with out, status:
+            with out_peer, status_peer:
+                command += ["-device", "virtio-serial-pci"]
+                for name, peer in (("out", out_peer), ("status", status_peer)):
+                    command += ["-chardev", f"socket,id={name},fd={peer.fileno()}",
+                                "-device", f"virtserialport,chardev={name},name=doorbell.{name}"]  # fmt: skip
+                self._qemu = subprocess.Popen(
+                    command, env=os.environ | extra_env, stdin=subprocess.DEVNULL, stdout=sys.stderr,
+                    stderr=self._qemu_stderr, pass_fds=(out_peer.fileno(), status_peer.fileno()),
+                    preexec_fn=_die_with_parent,
+                )  # fmt: skip
+            answer = self._pump(out, status)
+        if not re.fullmatch(rb"\d+\n", answer):
+            raise UserError("the guest ended before its script did", FAILED)
+        return int(answer)
+
+    def _pump(self, out: socket.socket, status: socket.socket) -> bytes:
+        """Pass the script's output on until QEMU has closed both channels; answer what came on the status channel."""
+        limit = self._wanted.timeout
+        end = time.monotonic() + limit if limit else None
+        late = f"the guest did not finish in {limit or 0:g} s"
+        answer = b""
+        with selectors.DefaultSelector() as wait:
+            wait.register(out, selectors.EVENT_READ)
+            wait.register(status, selectors.EVENT_READ)
+            while wait.get_map():
+                if end and time.monotonic() > end:
+                    raise UserError(late, FAILED)
+                for key, _ in wait.select(1.0):
+                    channel = key.fileobj
+                    assert isinstance(channel, socket.socket)
+                    try:
+                        data = channel.recv(1 << 16)
+                    except ConnectionResetError:
+                        data = b""
+                    if not data:
+                        wait.unregister(channel)
+                    elif channel is status:
+                        answer += data
+                        end, late = time.monotonic() + POWER_OFF_S, "the guest's script is done, but it stays on"
+                    elif self._sink:
+                        self._sink(data)
+                    else:
+                        sys.stdout.buffer.write(data)
+                        sys.stdout.buffer.flush()
+                if self._server and self._server.poll() is not None:
+                    raise UserError("the device server ended before the guest: see its message above", FAILED)
+        return answer
+
+    def _devices(self, work: Path) -> list[str]:
+        devices = []
+        if not self._wanted.stock:
+            options = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": str(work / "device.sock")},
+                       "x-msg-timeout": MSG_TIMEOUT_MS}  # fmt: skip
+            devices += ["-device", json_module.dumps(options)]
+        stock = self._wanted.stock or self._wanted.beside
+        if stock and stock != "none":
+            devices += ["-drive", f"if=none,id=d,format=raw,file={_quote(Path(stock))}",
+                        "-device", "nvme,drive=d,serial=stock"]  # fmt: skip
+        return devices
+
+    @staticmethod
+    def _stop(process: subprocess.Popen[bytes] | None, patience_s: float) -> int:
+        """End a process if it still runs; answer its exit status (0 for one that we had to ask)."""
+        if process is None:
+            return 0
+        if process.poll() is None:
+            process.terminate()
+            try:
+                code = process.wait(patience_s)
+                return 0 if code == -signal.SIGTERM else code
+            except subprocess.TimeoutExpired:
+                process.kill()
+        return process.wait()
+
+
+def _quote(path: Path) -> str:
+    return str(path).replace(",", ",,")  # QEMU's option syntax
+
+
+def _read_script(name: str) -> bytes:
+    try:
+        if not stat.S_ISDIR(os.stat(name).st_mode):
+            return Path(name).read_bytes()
+        raise UserError(f"{name} is a folder: --run wants a script", FAILED)
+    except OSError as e:
+        raise UserError(f"cannot read {name}: {e.strerror}") from e
+
+
+@contextlib.contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGTERM and SIGHUP end this process the way Ctrl-C does: through every `finally`."""
+
+    def stop(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {s: signal.signal(s, stop) for s in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Target side of the root port (CQ): writes of the drive become row writes, what wants an answer becomes a request.
+//
+// A packet's payload starts at any lane of a row, so it is turned: a row takes its lanes from this beat and the one
+// before. What is left after the last beat goes out as a row of its own; it costs a cycle of CQ at 256 and 512 bits,
+// none at 128, where the next packet starts with a beat of descriptor alone.
+// Byte enables are those of tuser (byte_en), so a row write may enable any bytes, or none. Writes outside the window
+// are dropped (m_bad); a damaged one (discontinue, in its last beat) loses its last row, but rows before it have been
+// written: m_damaged says that something in the window is not what the drive meant.
+// Latency: 1 cycle, both ways. Throughput: a beat every cycle but for that bubble. tready is a register: after
+// fwd_stall rose up to 3 row writes follow, the one of that cycle included; after req_room fell up to 2 requests.
+module db_pcie_root_rx
+  import db_pcie_pkg::*;
+  import db_host_pkg::*;
+#(
+    parameter int unsigned DATA_W = 128  // bits in a beat and a row: 128, 256 or 512
+) (
+    input  logic                               clk,
+    input  logic                               rst,
+    input  logic [63:0]                        window_base,  // a multiple of the window's size
+
+    input  logic [DATA_W-1:0]                  s_axis_cq_tdata,
+    input  logic [DATA_W/32-1:0]               s_axis_cq_tkeep,
+    input  logic                               s_axis_cq_tlast,
+    input  logic [cq_user_w(int'(DATA_W))-1:0] s_axis_cq_tuser,
+    input  logic                               s_axis_cq_tvalid,
+    output logic                               s_axis_cq_tready,
+
+    output logic                               m_wr_valid,
+    output logic [WIN_W-1:0]                   m_wr_addr,    // of the row
+    output logic [DATA_W-1:0]                  m_wr_data,
+    output logic [DATA_W/8-1:0]                m_wr_be,
+    input  logic                               fwd_stall,    // no further beat for now
+
+    output logic                               m_req_valid,  // always taken
+    output read_req_t                          m_req,        // not a register: goes straight into a memory
+    input  logic                               req_room,     // 2 more can be taken
+    output logic                               m_req_drop,   // pulse: a request came damaged, and goes nowhere
+
+    output logic                               m_bad,        // pulse: a request outside the window or not supported
+    output logic                               m_damaged     // pulse: a write to the window was damaged
+);
+  localparam int unsigned N   = DATA_W / 32;
+  localparam int unsigned LN  = $clog2(N);
+  localparam int unsigned LSB = LN + 2;
+  localparam int unsigned BE0 = (DATA_W == 512) ? 16 : 8;  // where byte_en stands in tuser
+
+  if (!(DATA_W inside {128, 256, 512})) begin : g_bad
+    $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
+  end
+
+  logic              ready_q, mid_q, store_q, spill_q;
+  logic [LN-1:0]     turn_q;
+  logic [WIN_W-1:LSB] row_q;                 // the next row to be written
+
+  // ------------------------------------------------------------------ the request
+  cq_desc_t       desc;
+  logic [182:0]   user;
+  logic           take, first, in_window, is_write, posted, damaged, store;
+  logic [LN-1:0]  turn;                       // row lane of a beat's lane 0
+
+  assign desc     = s_axis_cq_tdata[127:0];
+  assign user     = 183'(s_axis_cq_tuser);
+  assign take     = s_axis_cq_tvalid && ready_q;
+  assign first    = !mid_q;
+  assign in_window = desc.addr_dw[61:WIN_W-2] == window_base[63:WIN_W];
+  assign is_write = desc.req_type == REQ_MEM_WR;
+  assign posted   = is_write || desc.req_type[3:2] == REQ_MSG[3:2];
+  assign damaged  = cq_discontinue(int'(DATA_W), user);
+  assign store    = first ? is_write && in_window : store_q;
+
+  assign m_req_valid = take && first && !posted && !damaged;
+  always_comb begin
+    m_req              = '0;
+    m_req.bad          = desc.req_type != REQ_MEM_RD || !in_window ||
+                         desc.addr_dw[WIN_W-3-:3] inside {REG_FORWARD, REG_NONE};
+    m_req.attr         = desc.attr;
+    m_req.tc           = desc.tc;
+    m_req.tag          = desc.tag;
+    m_req.requester_id = desc.requester_id;
+    m_req.req_type     = desc.req_type;
+    m_req.dw           = desc.dword_count;
+    m_req.addr_dw      = desc.addr_dw;
+    m_req.last_be      = cq_last_be(int'(DATA_W), user);
+    m_req.first_be     = cq_first_be(user);
+  end
+
+  // ------------------------------------------------------------------ rows
+  logic          own;                         // the first beat has something for a row of its own
+  logic          write, spill, after;
+  logic [4:0]    lanes_in [N];                // dwords of the beat as {something, byte enables}
+
+  if (N == 4) begin : g_first_narrow
+    assign turn = turn_q;
+    assign own  = 1'b0;
+  end else begin : g_first_wide
+    assign turn = (first && !spill_q) ? desc.addr_dw[LN-1:0] - LN'(CQ_DW) : turn_q;
+    assign own  = desc.addr_dw[LN-1:2] != '0;
+  end
+
+  always_comb begin
+    after = 1'b0;
+    for (int l = 0; l < int'(N); l++) begin
+      lanes_in[l] = {s_axis_cq_tkeep[l], user[BE0 + 4*l +: 4]};
+      if (!take || (first && l < CQ_DW)) lanes_in[l] = '0;
+      if (s_axis_cq_tkeep[l] && (LN+1)'(l) + (LN+1)'(turn) >= (LN+1)'(N)) after = 1'b1;
+    end
+  end
+
+  assign write = take && store && !damaged && (first ? own : 1'b1);
+  assign spill = take && store && !damaged && s_axis_cq_tlast && after && !(first && N == 4);
+
+  // Lane o of a row is dword N + o - turn of {this beat, the one before}; turned by whole fours, then by the rest.
+  logic [N-1:1][31:0] prev_data_q;
+  logic [N-1:1][3:0]  prev_be_q;
+  logic [35:0]        both   [2*N];
+  logic [35:0]        coarse [N+3];            // [3 + o]
+  logic [35:0]        row    [N];
+
+  always_comb begin
+    both[0] = '0;
+    for (int l = 1; l < int'(N); l++) both[l] = {prev_be_q[l] & {4{!(take && first && N > 4)}}, prev_data_q[l]};
+    for (int l = 0; l < int'(N); l++) both[int'(N)+l] = {lanes_in[l][3:0], s_axis_cq_tdata[32*l +: 32]};
+    for (int j = 0; j < int'(N) + 3; j++) begin
+      coarse[j] = '0;
+      for (int c = 0; c < int'(N) / 4; c++) begin
+        if (int'(turn) >> 2 == c && int'(N) + j - 3 - 4*c >= 0) coarse[j] = both[int'(N) + j - 3 - 4*c];
+      end
+    end
+    for (int o = 0; o < int'(N); o++) row[o] = coarse[(o + 3) - int'(turn[1:0])];
+  end
+
+  // ------------------------------------------------------------------ state
+  logic [WIN_W-1:LSB] row_at;
+  assign row_at = (take && first && N > 4) ? desc.addr_dw[WIN_W-3:LN] : row_q;
+
+  always_ff @(posedge clk) begin
+    ready_q <= req_room && !fwd_stall && !(spill && N > 4);
+    spill_q <= spill;
+    if (take) begin
+      mid_q   <= !s_axis_cq_tlast;
+      store_q <= store && !damaged;
+      turn_q  <= first ? desc.addr_dw[LN-1:0] - LN'(CQ_DW) : turn_q;
+      for (int l = 1; l < int'(N); l++) begin
+        prev_data_q[l] <= s_axis_cq_tdata[32*l +: 32];
+        prev_be_q[l]   <= lanes_in[l][3:0];
+      end
+      row_q <= first ? desc.addr_dw[WIN_W-3:LN] : row_q;
+      if (first ? own : 1'b1) row_q[11:LSB] <= row_at[11:LSB] + 1'b1;  // a write never leaves its page
+    end
+    m_wr_valid <= write || spill_q;
+    m_wr_addr  <= {row_at, LSB'(0)};
+    if (spill_q) m_wr_addr <= {row_q, LSB'(0)};
+    for (int o = 0; o < int'(N); o++) begin
+      m_wr_data[32*o +: 32] <= row[o][31:0];
+      m_wr_be[4*o +: 4]     <= row[o][35:32];
+    end
+    m_bad      <= take && first && (is_write ? !in_window : m_req_valid && m_req.bad);
+    m_damaged  <= take && store && damaged;
+    m_req_drop <= take && first && !posted && damaged;
+    if (rst) begin
+      ready_q    <= 1'b0;
+      mid_q      <= 1'b0;
+      spill_q    <= 1'b0;
+      m_wr_valid <= 1'b0;
+      m_bad      <= 1'b0;
+      m_damaged  <= 1'b0;
+      m_req_drop <= 1'b0;
+    end
+  end
+
+  assign s_axis_cq_tready = ready_q;
+endmodule

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collects completions: by slot from decode and both pipes, in full from the firmware.
+//
+// Looks a slot's command up, counts what SMART / health reports (Base 2.0, 5.16.1.3) and tells the firmware about
+// commands that failed, for the error log. An error that finds the firmware's queue full is not logged.
+// Latency: 1 cycle: the slot that wins is read at once. Throughput: a completion every 2 cycles.
+module db_ssd_completion_collect
+  import db_nvme_pkg::*, db_ssd_pkg::*;
+#(
+  parameter int NUM_CMDS = 128    // command slots, 2..256
+) (
+  input  logic              clk,
+  input  logic              rst,
+  input  logic              rst_counters,   // power-on: counters outlive a controller reset
+  // slot contexts, from decode
+  input  logic              s_ctx_we,
+  input  logic [SLOT_W-1:0] s_ctx_slot,
+  input  slot_ctx_t         s_ctx,
+  // by slot: 0 decode, 1 read pipe, 2 write pipe
+  input  logic [2:0]        s_slot_valid,
+  output logic [2:0]        s_slot_ready,
+  input  logic [3*$bits(slot_cpl_t)-1:0] s_slot,
+  input  logic              s_admin_valid,
+  output logic              s_admin_ready,
+  input  cpl_t              s_admin,
+  output logic              m_cpl_valid,
+  input  logic              m_cpl_ready,
+  output cpl_t              m_cpl,
+  output logic              m_cpl_io,
+  output logic [SLOT_W-1:0] m_cpl_slot,
+  // for the error log
+  output logic              m_err_valid,
+  input  logic              m_err_ready,
+  output logic [7:0]        m_err_sqid,
+  output logic [15:0]       m_err_cid,
+  output logic [14:0]       m_err_status,
+  output logic [31:0]       m_err_nsid,
+  output logic [63:0]       m_err_lba,
+  // 512-byte sectors and commands, successful ones
+  output logic [63:0]       cnt_rd_sectors,
+  output logic [63:0]       cnt_wr_sectors,
+  output logic [63:0]       cnt_rd_cmds,
+  output logic [63:0]       cnt_wr_cmds
+);
+  localparam int AW = $clog2(NUM_CMDS);
+
+  logic        out_q;              // a completion is here, with its slot's command
+  logic [3:0]  req, gnt;
+  logic [1:0]  gnt_idx;
+  logic        any, admin_q;
+  slot_cpl_t   slot_q, slot_sel;
+  cpl_t        full_q;
+  slot_ctx_t   ctx;
+  logic [$bits(slot_ctx_t)-1:0] ctx_rdata;
+
+  db_ram_sdp #(.WIDTH($bits(slot_ctx_t)), .DEPTH(NUM_CMDS)) i_ctx (
+    .clk, .we(s_ctx_we), .waddr(s_ctx_slot[AW-1:0]), .wdata(s_ctx), .re(!out_q), .raddr(slot_sel.slot[AW-1:0]),
+    .rdata(ctx_rdata));
+  assign ctx = slot_ctx_t'(ctx_rdata);
+
+  assign req = {s_admin_valid, s_slot_valid};
+  // Round robin from the one behind the last winner: a function of six bits for each grant.
+  logic [1:0] last_q;
+  always_comb begin
+    gnt = req;
+    for (int i = 0; i < 4; i++) begin
+      for (int j = 0; j < 4; j++) begin
+        if (req[j] && 2'(2'(j) - last_q - 2'd1) < 2'(2'(i) - last_q - 2'd1)) gnt[i] = 1'b0;
+      end
+    end
+  end
+  assign any     = req != '0;
+  assign gnt_idx = {gnt[3] || gnt[2], gnt[3] || gnt[1]};
+  always_ff @(posedge clk) begin
+    if (!out_q && any) last_q <= gnt_idx;
+    if (rst) last_q <= '0;
+  end
+  assign {s_admin_ready, s_slot_ready} = out_q ? 4'd0 : gnt;
+  always_comb begin
+    unique case (gnt_idx)
+      2'd1:    slot_sel = s_slot[$bits(slot_cpl_t) +: $bits(slot_cpl_t)];
+      2'd2:    slot_sel = s_slot[2*$bits(slot_cpl_t) +: $bits(slot_cpl_t)];
+      default: slot_sel = s_slot[0 +: $bits(slot_cpl_t)];
+    endcase
+  end
+
+  logic failed, reads, writes, first_q;
+  assign failed = slot_q.status != '0;
+  assign reads  = ctx.opcode == OPC_READ || ctx.opcode == OPC_COMPARE || ctx.opcode == OPC_VERIFY;
+  assign writes = ctx.opcode == OPC_WRITE;
+
+  assign m_cpl_valid = out_q;
+  assign m_cpl_io    = !admin_q;
+  assign m_cpl_slot  = slot_q.slot;
+  assign m_cpl       = admin_q ? full_q :
+                     '{fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, dw0: 32'd0};
+  always_ff @(posedge clk) begin
+    first_q <= !out_q;
+    if (!out_q) begin
+      admin_q <= gnt[3];
+      slot_q  <= slot_sel;
+      full_q  <= s_admin;
+      out_q   <= any;
+    end else if (m_cpl_ready) out_q <= 1'b0;
+    if (m_err_ready) m_err_valid <= 1'b0;
+    if (out_q && first_q && !admin_q && failed && !m_err_valid) begin
+      m_err_valid  <= 1'b1;
+      m_err_sqid   <= ctx.sqid;
+      m_err_cid    <= ctx.cid;
+      m_err_status <= slot_q.status;
+      m_err_nsid   <= ctx.nsid;
+      m_err_lba    <= ctx.slba;
+    end
+    if (rst) begin
+      out_q       <= 1'b0;
+      m_err_valid <= 1'b0;
+    end
+  end
+
+  logic count;
+  assign count = out_q && first_q && !admin_q && !failed;
+  always_ff @(posedge clk) begin
+    if (count && reads) begin
+      cnt_rd_cmds    <= cnt_rd_cmds + 64'd1;
+      cnt_rd_sectors <= cnt_rd_sectors + 64'(ctx.bytes[31:9]);
+    end
+    if (count && writes) begin
+      cnt_wr_cmds    <= cnt_wr_cmds + 64'd1;
+      cnt_wr_sectors <= cnt_wr_sectors + 64'(ctx.bytes[31:9]);
+    end
+    if (rst_counters) begin
+      cnt_rd_cmds    <= '0;
+      cnt_rd_sectors <= '0;
+      cnt_wr_cmds    <= '0;
+      cnt_wr_sectors <= '0;
+    end
+  end
+
+endmodule

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of db_csd share: a drive, the ciphertext that the `cryptography` package makes, single commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from doorbell.nvme.driver import Command, Driver
+from doorbell.nvme.spec import NvmOpc
+from traffic import MakeDrive
+
+pytest.importorskip("cryptography")
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: E402
+
+
+def csd(make_drive: MakeDrive, queues: int = 2, **options: Any) -> Driver:
+    drive = make_drive(top="db_csd", **options)
+    drive.start(queues=queues, entries=64)
+    return drive
+
+
+def ctr(key: bytes, iv: bytes, offset: int, data: bytes) -> bytes:
+    counter = (int.from_bytes(iv, "big") + offset // 16) % (1 << 128)
+    return Cipher(algorithms.AES(key), modes.CTR(counter.to_bytes(16, "big"))).encryptor().update(data)
+
+
+def xts(key1: bytes, key2: bytes, lba: int, data: bytes, block: int = 512) -> bytes:
+    out = b""
+    for i in range(0, len(data), block):
+        tweak = (lba + i // block).to_bytes(16, "little")
+        out += Cipher(algorithms.AES(key1 + key2), modes.XTS(tweak)).encryptor().update(data[i : i + block])
+    return out
+
+
+def io(drive: Driver, opcode: int, slba: int, blocks: int, data: bytes | None = None, *, nsid: int = 1,
+       qid: int = 1) -> tuple[Command, bytes]:
+    """One command, waited for, and what is in its buffer then."""
+    buffer = drive.buffer(blocks * drive.block_size)
+    buffer.write(data if data is not None else b"\xa5" * buffer.size)
+    command = drive.submit(qid, opcode, slba, blocks - 1, buffer, nsid=nsid)
+    drive.wait([command])
+    out = buffer.read()
+    buffer.free()
+    return command, out
+
+
+def put(drive: Driver, slba: int, data: bytes, *, nsid: int = 1) -> None:
+    io(drive, NvmOpc.WRITE, slba, len(data) // drive.block_size, data, nsid=nsid)[0].check()
+
+
+def get(drive: Driver, slba: int, blocks: int, *, nsid: int = 1) -> bytes:
+    command, data = io(drive, NvmOpc.READ, slba, blocks, nsid=nsid)
+    command.check()
+    return data

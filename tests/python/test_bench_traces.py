@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces: each format as its description says, and replay with and without their own times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from doorbell.bench.jobs import Job
+from doorbell.bench.traces import Access, Trace, commands, parse_trace, read_trace, replay
+from doorbell.device.functional import FunctionalSsd
+from doorbell.errors import UserError
+from doorbell.nvme.driver import Driver, HostMemory
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+
+
+def test_iolog_v2() -> None:
+    trace = read_trace(DATA / "iolog_v2.log")
+    assert trace.format == "fio iolog v2" and trace.left_out == 2  # a sync, a trim
+    assert trace.accesses == [
+        Access(0, False, 0, 4096), Access(0, True, 8192, 4096), Access(200_000, False, 65536, 131072),
+        Access(500_000, True, 1048576, 512)]  # waits add up
+
+
+def test_iolog_v3() -> None:
+    trace = read_trace(DATA / "iolog_v3.log")
+    assert trace.format == "fio iolog v3" and trace.left_out == 1
+    assert trace.accesses == [  # microseconds, from the first access
+        Access(0, False, 4096, 4096), Access(15_000, False, 8192, 8192), Access(30_000, True, 12288, 4096),
+        Access(100_000, False, 536870912, 4096)]
+
+
+def test_blkparse() -> None:
+    trace = read_trace(DATA / "blkparse.txt")
+    assert trace.format == "blkparse" and trace.left_out == 2  # a flush, a discard
+    assert trace.accesses == [
+        Access(0, False, 2048 * 512, 4096), Access(12_000, True, 4096 * 512, 8192),
+        Access(90_500, False, 1000000 * 512, 131072), Access(150_250, True, 2056 * 512, 512)]
+
+
+def test_blkparse_without_queue_events() -> None:
+    lines = [line for line in (DATA / "blkparse.txt").read_text().splitlines() if "  D " in line]
+    assert [a.at_ns for a in parse_trace("\n".join(lines), "t").accesses] == [0, 9_600]
+
+
+def test_msr() -> None:
+    trace = read_trace(DATA / "msr.csv")
+    assert trace.format == "MSR-Cambridge CSV" and len(trace.accesses) == 5
+    assert trace.accesses[0] == Access(0, False, 7014609920, 24576)
+    assert [a.at_ns for a in trace.accesses] == [0, 20_000, 30_000, 150_000, 560_000]  # sorted, 100 ns each
+    assert [a.write for a in trace.accesses] == [False, False, True, True, False]
+    header = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + (DATA / "msr.csv").read_text()
+    assert parse_trace(header, "t").accesses == trace.accesses
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("", "empty"), ("hello world\n", "first line"), ("fio version 1 iolog\n", "version 1"),
+    ("fio version 3 iolog\n0 f read x 4096\n", "t:2: this is no line"),
+    ("fio version 3 iolog\n0 f add\n0 f wait 10 0\n", "t:3"), ("fio version 2 iolog\nf add\n", "no read and no write"),
+    ("1,a,0,Read,0,4096,1\n2,b,0,Read,0,4096,1\n", "several disks"), ("1,a,0,Trim,0,4096,1\n", "t:1"),
+    ("8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\n8,16 1 1 0.000000001 1 Q R 0 + 8 [a]\n", "several devices"),
+    ("8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\nnonsense\n", "t:2"),
+])
+def test_bad_traces_are_one_line(text: str, says: str) -> None:
+    with pytest.raises(UserError, match=says) as e:
+        parse_trace(text, "t")
+    assert "\n" not in str(e.value)
+
+
+def test_commands_fit_the_drive() -> None:
+    trace = Trace("t", "x", [Access(0, True, 700, 100), Access(1, False, 1000, 3000), Access(2, False, 8192, 20000),
+                             Access(3, False, 100 * 65536 + 65024, 1024), Access(4, True, 0, 0)])
+    assert commands(trace, 512, 65536, 8192) == [
+        Access(0, True, 512, 512), Access(1, False, 512, 3584), Access(2, False, 8192, 8192),
+        Access(2, False, 16384, 8192), Access(2, False, 24576, 4096), Access(3, False, 65024, 512),
+        Access(3, False, 0, 512), Access(4, True, 0, 512)]
+
+
+def run(name: str, **options: object) -> tuple[object, Driver, list[float]]:
+    d = Driver(FunctionalSsd(media_size=64 << 20), HostMemory(64 << 20))
+    d.start(queues=2, entries=64)
+    start = d.sim.ns
+    times: list[float] = []
+    submit = d.submit
+
+    def spy(*args: object, **named: object) -> object:
+        times.append(d.sim.ns - start)
+        return submit(*args, **named)  # type: ignore[arg-type]
+
+    d.submit = spy  # type: ignore[method-assign,assignment]
+    return replay(d, read_trace(DATA / name), Job(iodepth=16), **options), d, times  # type: ignore[arg-type]
+
+
+def test_replay_keeps_the_times() -> None:
+    result, _, times = run("iolog_v3.log", afap=False)
+    assert result.ios == 4 and result.read.sizes == {4096: 2, 8192: 1} and result.write.sizes == {4096: 1}  # type: ignore[attr-defined]
+    for want, got in zip((0, 15_000, 30_000, 100_000), times):
+        assert want <= got < want + 1_000, (want, got)
+
+
+def test_replay_faster() -> None:
+    _, _, times = run("iolog_v3.log", afap=False, speed=10.0)
+    assert 10_000 <= times[-1] < 11_000
+
+
+def test_replay_as_fast_as_possible() -> None:
+    result, _, times = run("iolog_v3.log", afap=True)
+    assert times == [0] * 4 and max(result.read.slat_ns) == 0  # type: ignore[attr-defined]
+
+
+def test_replay_waits_for_room() -> None:
+    """One in flight a queue: later accesses wait, and that wait is told."""
+    d = Driver(FunctionalSsd(media_size=64 << 20), HostMemory(64 << 20))
+    d.start(queues=1, entries=4)
+    trace = Trace("t", "x", [Access(0, False, 4096 * i, 4096) for i in range(20)])
+    result = replay(d, trace, Job(iodepth=1), afap=False)
+    assert result.ios == 20
+    assert result.read.slat_ns[0] == 0 and sorted(result.read.slat_ns) == result.read.slat_ns
+    assert result.read.slat_ns[-1] >= sum(result.read.clat_ns[:-1]) * 0.99

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_csd_path: contexts to packets, what goes around the operators, and that nothing passes without its key.
+
+There are no keys here (db_csd_aes has its own test): commands in AES come out as zeros and with an error to their end.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.clock import Clock
+from cocotb.triggers import ReadOnly, RisingEdge
+from csd_bench import pack_ctx, random_context
+from doorbell import build
+from doorbell.compute.operators import Context, Op, folders
+
+Word = tuple[int, ...]  # data, last, dwords, error
+
+
+def packet(rng: random.Random, context: Context, data_w: int) -> list[Word]:
+    """Rows of a command; some are zeros, some could not be read."""
+    if context.op == Op.PASS and rng.random() < 0.3:  # a list of ranges
+        return [(rng.getrandbits(data_w), 1, rng.randrange(1, data_w // 32 + 1), 0)]
+    n = context.block * 8 // data_w * rng.choice((1, 2))
+    bad = rng.randrange(n) if rng.random() < 0.2 else n
+    piece = (1 << 128) - 1
+    rows = []
+    for i in range(n):
+        data = rng.getrandbits(data_w) & ~sum(piece << 128 * g for g in range(data_w // 128) if rng.random() < 0.2)
+        rows.append((data, int(i == n - 1), data_w // 32, int(i >= bad)))
+    return rows
+
+
+def expected(context: Context, row: Word, data_w: int) -> Word:
+    """data, last, dwords, error, zeros"""
+    data, last, dwords, error = row
+    if context.op == Op.ADD:
+        addend = context.param & 0xFFFFFFFF
+        term = addend if context.write else -addend
+        words = [((data >> 32 * i) + term) % (1 << 32) for i in range(data_w // 32)]
+        return sum(w << 32 * i for i, w in enumerate(words)), last, dwords, error, 0
+    if context.op in (Op.AES_CTR, Op.AES_XTS):
+        zeros = sum((not data >> 128 * g & (1 << 128) - 1) << g for g in range(data_w // 128))
+        return 0, last, dwords, 1, zeros
+    return data, last, dwords, error, 0
+
+
+@cocotb.test()
+async def packets(dut: Any) -> None:
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    data_w = len(dut.s_axis_tdata)
+    write = os.environ["DIR"] == "1"
+    for seed, feed, drain in ((1, 1.0, 1.0), (2, 0.6, 0.6), (3, 1.0, 0.3)):
+        rng = random.Random(seed)
+        for port in (dut.s_ctx_valid, dut.s_axis_tvalid, dut.m_axis_tready, dut.slot_ctr, dut.slot_xts, dut.slot_short,
+                     dut.key_bus):  # fmt: skip
+            port.value = 0
+        dut.m_res_ready.value = (1 << len(dut.m_res_ready)) - 1
+        dut.rst.value = 1
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        ops = (Op.PASS, Op.ADD, Op.AES_CTR, Op.AES_XTS, Op.CRC32C)
+        contexts = [random_context(rng, ops, write=write) for _ in range(40)]
+        rows = [packet(rng, c, data_w) for c in contexts]
+        want = [expected(c, r, data_w) for c, p in zip(contexts, rows, strict=True) for r in p]
+        todo = [r for p in rows for r in p]
+        ctx_todo, sent, got, offered, cycles = list(contexts), 0, [], False, 0
+        room = 0
+        while len(got) < len(want):
+            cycles += 1
+            assert cycles < 60_000, "hangs"
+            # contexts come when they like, but no more than 16 are ahead of the last rows taken
+            give = ctx_todo and room < 16 and rng.random() < 0.5
+            dut.s_ctx_valid.value = int(bool(give))
+            if give:
+                dut.s_ctx.value = pack_ctx(ctx_todo.pop(0))
+                room += 1
+            if not offered and sent < len(todo) and rng.random() < feed:
+                offered = True
+                data, last, dwords, error = todo[sent]
+                dut.s_axis_tdata.value, dut.s_axis_tlast.value = data, last
+                dut.s_axis_tdw.value, dut.s_axis_terr.value = dwords, error
+            dut.s_axis_tvalid.value = int(offered)
+            take = rng.random() < drain
+            dut.m_axis_tready.value = int(take)
+            await ReadOnly()
+            assert not (sent > len(got) and dut.idle.value == 1), "idle with rows inside"
+            if take and dut.m_axis_tvalid.value == 1:
+                got.append(tuple(int(p.value) for p in (dut.m_axis_tdata, dut.m_axis_tlast, dut.m_axis_tdw,
+                                                        dut.m_axis_terr, dut.m_axis_tzero)))  # fmt: skip
+                assert got[-1] == want[len(got) - 1], (seed, len(got) - 1)
+            moved = offered and dut.s_axis_tready.value == 1
+            await RisingEdge(dut.clk)
+            if moved:
+                room -= todo[sent][1]
+                sent += 1
+                offered = False
+        dut.s_axis_tvalid.value = 0
+        dut.m_axis_tready.value = 1
+        for _ in range(5):
+            await RisingEdge(dut.clk)
+            await ReadOnly()
+            assert dut.m_axis_tvalid.value == 0
+        assert dut.idle.value == 1
+        await RisingEdge(dut.clk)
+
+
+@pytest.mark.parametrize(("data_w", "direction"), [(128, 1), (256, 0)])
+def test_path(data_w: int, direction: int) -> None:
+    gen = build.regs() / "rtl"
+    ops = [*sorted(gen.glob("db_csd_op*_pkg.sv")), gen / "db_csd_ops.sv", *(f.file for f in folders.find())]
+    bench.run(__file__, "db_csd_path",
+              {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "SHA_CORES": 0, "KEY_SLOTS": 2},
+              extra_sources=tuple(ops), env={"DIR": str(direction)})

@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_host_slots against a drive that knows doorbells alone.
+
+The drive side of the bench sees tail doorbells and works out from docs/host.md which slot each new place of a queue
+belongs to; it looks the slot's context up as db_host_window_rows does, completes in random order, and sees resets
+and the loss
+of the drive. The user's side knows the parts it gave, in order.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import deque
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.clock import Clock
+from cocotb.triggers import ReadOnly, RisingEdge
+
+READ, WRITE, FLUSH = 0, 1, 2
+RING = 64  # units of 512 bytes, both rings
+PATH_ERROR, ABORTED = 0x370, 0x371
+
+
+def part_word(op: int, lba: int, blocks: int, len512: int) -> int:
+    """slot_t with buf512 0."""
+    return op << 124 | lba << 60 | blocks << 28 | len512
+
+
+class Bench:
+    def __init__(self, dut, seed: int, *, slow: bool):
+        self.dut, self.rng, self.slow = dut, random.Random(seed), slow
+        self.qps, self.cmds = int(os.environ["NUM_QP"]), int(os.environ["NUM_CMDS"])
+        self.sq_size = int(os.environ["SQ_SIZE"])
+        self.slots = min(self.cmds, self.sq_size * self.qps)
+        self.limit = self.cmds if self.sq_size * self.qps > self.cmds else (self.sq_size - 1) * self.qps
+        self.parts: deque = deque()          # to be given
+        self.given: deque = deque()          # (op, lba, len512, tag, last), not retired
+        self.statuses: list[tuple[int, int]] = []
+        self.outs: list[tuple[int, int, int, int]] = []
+        self.in_drive: dict[int, tuple] = {}  # cid -> (seq)
+        self.tails = [0] * self.qps
+        self.heads = [0] * self.qps
+        self.cq_db = [0] * self.qps
+        self.seq_base = self.seq = 0          # of the drive's view
+        self.to_fetch: deque = deque()
+        self.fetched: dict[int, tuple[int, int]] = {}  # slot -> (op, lba)
+        self.gens: dict[int, list[int]] = {}  # of a slot: generations so far
+        self.repeats = 0                      # entries that came again, of a command that is over
+        self.bad = 0
+        self.results: dict[int, int] = {}     # lba -> status the drive gave last
+        self.max_flight = 0
+        self.fill = self.freed = 0
+        self.complete_pct = 30
+        self.repeat = False
+        self.status_pct = 70 if slow else 100
+        self.hold: set[int] = set()           # LBAs the drive loses
+        self.cycle = 0
+        self.ctx_slot = 0
+        self.ctx_read: int | None = None      # slot whose context comes in this cycle
+
+    async def start(self):
+        d = self.dut
+        Clock(d.clk, 4, unit="ns").start()
+        for s in ("io_up", "io_dead", "s_part_valid", "s_cqe_valid", "ctx_re", "m_db_ready", "m_axis_status_tready",
+                  "m_out_ready", "wr_fill", "rd_freed", "s_part_bad", "cq_head", "cmd_timeout", "s_part_status"):
+            getattr(d, s).value = 0
+        d.repeat_on_reset.value, d.sq_size.value = 1, self.sq_size
+        d.rst.value = 1
+        for _ in range(3):
+            await RisingEdge(d.clk)
+        d.rst.value = 0
+
+    def ctx_slot_busy(self) -> int:
+        """The slot whose context is being read, or -1."""
+        return self.ctx_slot if self.dut.ctx_re.value else -1 if self.ctx_read is None else self.ctx_read
+
+    def chance(self, pct: int) -> bool:
+        return self.rng.random() * 100 < pct
+
+    async def step(self):
+        """One cycle: outputs are read, then inputs of the next cycle set."""
+        d, rng = self.dut, self.rng
+        await ReadOnly()
+        took = d.s_part_valid.value and d.s_part_ready.value
+        db = d.m_db_valid.value and d.m_db_ready.value and d.io_up.value  # the last one may fall into a reset
+        if db:
+            q, value, cq = int(d.m_db_qid.value) - 1, int(d.m_db_value.value), int(d.m_db_cq.value)
+            if cq:
+                assert (value - self.cq_db[q]) % self.sq_size <= (self.heads[q] - self.cq_db[q]) % self.sq_size
+                self.cq_db[q] = value
+            else:
+                n = (value - self.tails[q]) % self.sq_size
+                assert 0 < n < self.sq_size
+                for i in range(n):
+                    place = (self.tails[q] + i) % self.sq_size
+                    slot = (int(d.sq_base.value) + place * self.qps + q) % self.slots
+                    assert slot not in self.fetched and slot not in self.to_fetch and slot != self.ctx_slot_busy()
+                    self.to_fetch.append(slot)
+                self.tails[q] = value
+                flight = len(self.fetched) + len(self.to_fetch)
+                self.max_flight = max(self.max_flight, flight)
+                assert flight <= self.limit
+        st = d.m_axis_status_tvalid.value and d.m_axis_status_tready.value
+        if st:
+            w = int(d.m_axis_status_tdata.value)
+            self.statuses.append((w >> 32 & 0xFFFF, w >> 48))
+        if d.m_out_valid.value and d.m_out_ready.value:
+            self.outs.append((int(d.m_out_buf512.value), int(d.m_out_len512.value), int(d.m_out_last.value),
+                              int(d.m_out_error.value)))
+            self.freed += self.outs[-1][1]
+        if self.ctx_read is not None:
+            w = int(d.ctx.value)
+            self.fetched[self.ctx_read] = (w >> 124, w >> 60 & (1 << 64) - 1, w >> 14 & 0x3FFF, w & 0x3FFF)
+            gens = self.gens.setdefault(self.ctx_read, [])
+            if not gens or gens[-1] != int(d.ctx_gen.value):  # fetched again after a reset: the same
+                gens.append(int(d.ctx_gen.value))
+        self.ctx_read = self.ctx_slot if d.ctx_re.value else None
+        late = bool(d.m_late_valid.value)
+        self.bad += int(d.stat_bad.value)
+        await RisingEdge(d.clk)
+        self.cycle += 1
+        if took:
+            self.given.append(self.parts.popleft())
+            d.s_part_valid.value = 0
+        if self.parts and (took or not d.s_part_valid.value) and (not self.slow or self.chance(50)):
+            op, lba, len512, tag, last = self.parts[0]
+            d.s_part.value = part_word(op, lba, 1, len512)
+            d.s_part_tag.value, d.s_part_last.value, d.s_part_valid.value = tag, last, 1
+        d.m_db_ready.value = int(not self.slow or self.chance(60))
+        d.m_axis_status_tready.value = int(self.chance(self.status_pct))
+        d.m_out_ready.value = int(not self.slow or self.chance(70))
+        d.wr_fill.value, d.rd_freed.value = self.fill, self.freed
+        d.cq_head.value = sum(h << 16 * q for q, h in enumerate(self.heads))
+        d.ctx_re.value = 0
+        if self.to_fetch:
+            self.ctx_slot = self.to_fetch.popleft()
+            d.ctx_re.value, d.ctx_slot.value = 1, self.ctx_slot
+        d.s_cqe_valid.value = 0
+        ready = [c for c, f in self.fetched.items() if f[1] not in self.hold]
+        slot = rng.choice(ready) if ready else 0
+        q = (slot - int(d.sq_base.value)) % self.slots % self.qps
+        full = (self.heads[q] + 1 - self.cq_db[q]) % self.sq_size == 0
+        if ready and not full and self.chance(self.complete_pct):
+            _op, lba, _buf, _len = self.fetched.pop(slot)
+            status = rng.choice([0, 0, 0, 0x281, 0x80])
+            self.results[lba] = status
+            d.s_cqe_valid.value, d.s_cqe.value = 1, status << 113 | (self.gens[slot][-1] << 8 | slot) << 96
+            self.heads[q] = (self.heads[q] + 1) % self.sq_size
+        elif self.repeat and d.io_up.value:
+            # an entry of one of the last 15 that had this slot comes again, while the slot's next command is in flight
+            again = [s for s in self.fetched if len(self.gens[s]) > 1]
+            if again and self.chance(20):
+                slot = rng.choice(again)
+                gen = rng.choice([g for g in self.gens[slot][-15:-1] if g != self.gens[slot][-1]])
+                d.s_cqe_valid.value, d.s_cqe.value = 1, 0x2FF << 113 | (gen << 8 | slot) << 96
+                self.repeats += 1
+        return late
+
+    def forget(self):
+        """The drive is reset: queues are empty."""
+        self.fetched.clear()
+        self.to_fetch.clear()
+        self.ctx_read = None
+        self.dut.ctx_re.value = 0
+        self.tails, self.heads, self.cq_db = [0] * self.qps, [0] * self.qps, [0] * self.qps
+
+
+def traffic(rng: random.Random, n: int) -> list[tuple]:
+    """n commands of 1 to 3 parts: (op, lba, len512, tag, last); LBAs are unique."""
+    out, lba = [], 1
+    for tag in range(n):
+        op = rng.choice([READ, READ, WRITE, WRITE, FLUSH])
+        k = 1 if op == FLUSH else rng.choice([1, 1, 1, 2, 3])
+        for i in range(k):
+            len512 = 0 if op == FLUSH else rng.choice([1, 8, 8, 8, 16, RING // 2])
+            out.append((op, lba, len512, tag & 0xFFFF, int(i == k - 1)))
+            lba += 1
+    return out
+
+
+def expected(parts: list[tuple], results: dict[int, int]) -> tuple[list, list]:
+    """Statuses (tag, status of the first part that failed), and outs without places."""
+    statuses, outs, worst = [], [], 0
+    for op, lba, len512, tag, last in parts:
+        worst = worst or results[lba]
+        if op == READ:
+            outs.append((len512, last, int(results[lba] != 0)))
+        if last:
+            statuses.append((tag, worst))
+            worst = 0
+    return statuses, outs
+
+
+@cocotb.test()
+async def traffic_in_order(dut):
+    """Out-of-order completions; statuses and data in order, rings never overrun, every slot used."""
+    b = Bench(dut, 3, slow=True)
+    await b.start()
+    parts = traffic(b.rng, 600)
+    b.parts.extend(parts)
+    total = sum(p[2] for p in parts if p[0] == WRITE)
+    dut.io_up.value = 1
+    want = len({p[3] for p in parts})
+    while len(b.statuses) < want:
+        b.complete_pct = 4 if b.cycle % 4000 < 2000 else 60
+        if b.fill < total and b.chance(80):
+            room = RING - ((b.fill - int(dut.wr_freed.value)) & 0xFFFFFFFF)
+            b.fill += min(room, b.rng.randint(0, 8), total - b.fill)
+        await b.step()
+        assert b.cycle < 60000
+    for _ in range(20):
+        await b.step()
+    statuses, outs = expected(parts, b.results)
+    assert b.statuses == statuses
+    assert [o[1:] for o in b.outs] == outs
+    place = 0
+    for buf, length, _last, _err in b.outs:
+        assert buf == place % RING
+        place += length
+
+
+@cocotb.test()
+async def entries_come_again(dut):
+    """An entry that comes again when its slot has been given to another command, up to 15 rounds later: counted, and
+    that command goes on. Each round has the next generation.
+    """
+    b = Bench(dut, 9, slow=False)
+    await b.start()
+    b.parts.extend((FLUSH, 1 + i, 0, i & 0xFFFF, 1) for i in range(max(300, 4 * b.slots)))
+    parts = list(b.parts)
+    dut.io_up.value = 1
+    b.repeat, b.complete_pct = True, 40
+    while len(b.statuses) < len(parts):
+        await b.step()
+        assert b.cycle < 60000
+    b.repeat = False
+    for _ in range(20):
+        await b.step()
+    assert b.statuses == expected(parts, b.results)[0]
+    assert b.bad == b.repeats > 40
+    assert all((new - old) % 16 == 1 for gens in b.gens.values() for old, new in zip(gens, gens[1:]))
+
+
+@cocotb.test()
+async def resets_repeat(dut):
+    """The drive is reset in the middle, again and again: all is done, in order."""
+    b = Bench(dut, 4, slow=True)
+    await b.start()
+    parts = traffic(b.rng, 200)
+    b.parts.extend(parts)
+    b.fill = 0
+    total = sum(p[2] for p in parts if p[0] == WRITE)
+    want = len({p[3] for p in parts})
+    resets = 0
+    while len(b.statuses) < want:
+        phase = b.cycle % 1500
+        if phase < 40 and resets < 8:
+            if dut.io_up.value:
+                resets += 1
+            dut.io_up.value = 0
+            b.forget()
+            b.complete_pct = 0
+        elif phase < 200 and resets < 8:
+            b.forget()
+        else:
+            dut.io_up.value = 1
+            b.complete_pct = 8
+        room = RING - ((b.fill - int(dut.wr_freed.value)) & 0xFFFFFFFF)
+        b.fill += min(room, 4, total - b.fill)
+        await b.step()
+        assert b.cycle < 100000
+    assert resets >= 2
+    statuses, outs = expected(parts, b.results)
+    assert b.statuses == statuses
+    assert [o[1:] for o in b.outs] == outs
+
+
+@cocotb.test()
+async def resets_report_and_death(dut):
+    """Without repeat, what a reset took is reported; a dead drive ends all, and what comes after it too."""
+    b = Bench(dut, 5, slow=False)
+    await b.start()
+    dut.repeat_on_reset.value = 0
+    dut.io_up.value = 1
+    b.complete_pct = 0
+    n = b.limit + 5
+    b.parts.extend((FLUSH, i, 0, i, 1) for i in range(n))
+    for _ in range(300 + 4 * n):
+        await b.step()
+    assert not b.statuses and b.max_flight == b.limit
+    dut.io_up.value = 0
+    b.forget()
+    for _ in range(60 + 4 * n):
+        await b.step()
+    assert b.statuses == [(i, ABORTED) for i in range(b.limit)]
+    b.complete_pct = 100
+    dut.io_up.value = 1
+    for _ in range(600):
+        await b.step()
+    assert b.statuses[b.limit :] == [(i, b.results[i]) for i in range(b.limit, n)]
+    b.statuses.clear()
+    b.complete_pct = 50
+    b.parts.extend((FLUSH, 100 + i, 0, i, 1) for i in range(40))
+    for _ in range(1200):
+        await b.step()
+    assert b.statuses == [(i, b.results[100 + i]) for i in range(40)]
+    b.complete_pct = 0
+    b.parts.extend((READ, 200 + i, 8, i, 1) for i in range(3))
+    for _ in range(60):
+        await b.step()
+    dut.io_up.value, dut.io_dead.value = 0, 1
+    b.forget()
+    b.parts.extend((READ, 300 + i, 8, 10 + i, 1) for i in range(30))
+    b.status_pct = 10  # parts come faster than their ends leave
+    for _ in range(1200):
+        await b.step()
+    assert b.statuses[40:] == [(t, PATH_ERROR) for t in (0, 1, 2, *range(10, 40))]
+    assert all(o[3] for o in b.outs[-33:])
+
+
+@cocotb.test()
+async def late(dut):
+    """The oldest command is called late after cmd_timeout, and no longer once it is done."""
+    b = Bench(dut, 6, slow=False)
+    await b.start()
+    dut.cmd_timeout.value = 500
+    dut.io_up.value = 1
+    b.complete_pct = 100
+    b.parts.extend((FLUSH, i, 0, i, 1) for i in range(20))
+    b.hold = {7}
+    late_at = 0
+    for _ in range(1500):
+        if await b.step() and not late_at:
+            late_at = b.cycle
+            cid = int(dut.m_late_cid.value)
+            assert b.fetched[cid & 255][1] == 7 and cid >> 8 == b.gens[cid & 255][-1]
+            assert int(dut.m_late_qid.value) - 1 == 7 % b.qps
+    assert len(b.statuses) == 7 and late_at
+    b.hold = set()
+    for _ in range(200):
+        now_late = await b.step()
+    assert len(b.statuses) == 20 and not now_late
+
+
+@cocotb.test()
+async def speed(dut):
+    """An idle engine: part to doorbell 3 cycles, completion to status 5; 3 cycles a part."""
+    b = Bench(dut, 7, slow=False)
+    await b.start()
+    dut.io_up.value = 1
+    dut.m_db_ready.value = dut.m_axis_status_tready.value = dut.m_out_ready.value = 1
+    for _ in range(600):
+        await RisingEdge(dut.clk)
+    dut.s_part.value, dut.s_part_tag.value, dut.s_part_last.value = part_word(FLUSH, 5, 1, 0), 9, 1
+    dut.s_part_valid.value = 1
+    n = 0
+    while not dut.m_db_valid.value:
+        await RisingEdge(dut.clk)
+        n += 1
+        if dut.s_part_ready.value:
+            await RisingEdge(dut.clk)
+            n += 1
+            dut.s_part_valid.value = 0
+        await ReadOnly()
+    assert n == 3 if b.qps == 1 else n <= 3 + b.qps, n
+    await RisingEdge(dut.clk)
+    slot = int(dut.sq_base.value)
+    dut.ctx_re.value, dut.ctx_slot.value = 1, slot
+    for _ in range(5):
+        await RisingEdge(dut.clk)
+    dut.s_cqe_valid.value, dut.s_cqe.value = 1, (int(dut.ctx_gen.value) << 8 | slot) << 96
+    await RisingEdge(dut.clk)
+    dut.s_cqe_valid.value = 0
+    n = 1
+    await ReadOnly()
+    while not dut.m_axis_status_tvalid.value:
+        await RisingEdge(dut.clk)
+        await ReadOnly()
+        n += 1
+        assert n < 30
+    assert n == 5, n
+
+
+@cocotb.test()
+async def heads_gather(dut):
+    """Entries are acknowledged at once when eight (or a quarter of a small queue) are there, one after 4096 cycles."""
+    b = Bench(dut, 8, slow=False)
+    await b.start()
+    if b.qps > 1:  # pairs are looked at by turns
+        return
+    dut.io_up.value = dut.m_db_ready.value = 1
+    for _ in range(600):
+        await RisingEdge(dut.clk)
+    batch, head = 8 if b.sq_size >= 32 else b.sq_size // 4, 0
+    alone = (1, 4090, 4104) if batch > 1 else (1, 0, 4)
+    for more, least, most in ((batch, 0, 4), alone, (batch, 0, 4)):
+        head = (head + more) % b.sq_size
+        dut.cq_head.value = head
+        n = 0
+        await ReadOnly()
+        while not dut.m_db_valid.value:
+            await RisingEdge(dut.clk)
+            await ReadOnly()
+            n += 1
+            assert n <= most
+        assert least <= n and dut.m_db_cq.value == 1 and dut.m_db_value.value == head, (n, more)
+        await RisingEdge(dut.clk)
+        await RisingEdge(dut.clk)
+
+
+@pytest.mark.parametrize("qps, cmds, sq_size",
+                         [(1, 16, 32), (1, 16, 8), (1, 32, 4), (2, 8, 8), (4, 32, 16), (1, 256, 512)])
+def test_slots(qps: int, cmds: int, sq_size: int):
+    bench.run(__file__, "db_host_slots",
+              {"NUM_CMDS": cmds, "NUM_QP": qps, "WR_RING_BYTES": RING * 512, "RD_RING_BYTES": RING * 512},
+              env={"NUM_QP": str(qps), "NUM_CMDS": str(cmds), "SQ_SIZE": str(sq_size)})

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_pcie_post: each post becomes one memory write TLP, in order, with no cycle between TLPs."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
+from test_db_pcie_write import RqMonitor
+
+
+async def run_posts(dut: Any, posts: list[tuple[int, int, list[int]]], stall: float, seed: int) -> RqMonitor:
+    rng = random.Random(seed)
+    width = len(dut.m_axis_rq_tdata)
+    monitor = RqMonitor(dut, width, stall)
+    dut.rst.value, dut.s_post_valid.value, dut.m_axis_rq_tready.value = 1, 0, 0
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    queue = list(posts)
+    quiet = 0
+    while quiet < 20:
+        await RisingEdge(dut.clk)
+        quiet += 1
+        if int(dut.s_post_valid.value) and int(dut.s_post_ready.value):
+            queue.pop(0)
+            dut.s_post_valid.value = 0
+        if int(dut.m_axis_rq_tvalid.value):
+            quiet = 0
+        monitor.tick(rng)
+        if not int(dut.s_post_valid.value) or int(dut.s_post_ready.value):
+            if queue and rng.random() >= stall:
+                quiet = 0
+                fn, addr, data = queue[0]
+                dut.s_post_valid.value = 1
+                dut.s_post_fn.value, dut.s_post_addr.value, dut.s_post_len_dw.value = fn, addr, len(data)
+                noise = rng.getrandbits(len(dut.s_post_data)) >> (32 * len(data)) << (32 * len(data))
+                dut.s_post_data.value = noise | sum(v << 32 * i for i, v in enumerate(data))
+    assert not queue and not monitor.beats
+    assert [(t.fn, t.addr, t.payload) for t in monitor.tlps] == posts
+    return monitor
+
+
+def random_posts(rng: random.Random, count: int, sizes: list[int]) -> list[tuple[int, int, list[int]]]:
+    posts = []
+    for _ in range(count):
+        n = rng.choice(sizes)
+        posts.append((rng.randrange(256), rng.getrandbits(62) << 2, [rng.getrandbits(32) for _ in range(n)]))
+    return posts
+
+
+@cocotb.test()
+async def random_posts_in_order(dut: Any) -> None:
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    for seed, stall in enumerate((0.0, 0.5)):
+        rng = random.Random(seed)
+        await run_posts(dut, random_posts(rng, 200, list(range(1, len(dut.s_post_data) // 32 + 1))), stall, seed)
+
+
+@cocotb.test()
+async def full_rate(dut: Any) -> None:
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    rng = random.Random(3)
+    for size in (1, 4, len(dut.s_post_data) // 32):
+        m = await run_posts(dut, random_posts(rng, 20, [size]), 0.0, 5)
+        beats = -(-((0 if m.width == 512 else 4) + size) // (m.width // 32))
+        assert [t.beats for t in m.tlps] == [beats] * 20
+        assert m.tlps[-1].last_cycle - m.tlps[0].first_cycle + 1 == 20 * beats
+
+
+@cocotb.test()
+async def ready_is_a_register(dut: Any) -> None:
+    """s_post_ready of a write of one beat does not follow the link's ready within the cycle."""
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    dut.rst.value, dut.s_post_valid.value, dut.m_axis_rq_tready.value = 1, 0, 0
+    dut.s_post_fn.value = dut.s_post_addr.value = dut.s_post_data.value = 0
+    dut.s_post_len_dw.value = 1
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    dut.rst.value, dut.s_post_valid.value = 0, 1
+    for _ in range(6):
+        await FallingEdge(dut.clk)
+    assert int(dut.s_post_ready.value) == 0
+    dut.m_axis_rq_tready.value = 1
+    await Timer(1, "ns")
+    assert int(dut.s_post_ready.value) == 0
+    for _ in range(2 if len(dut.m_axis_rq_tdata) == 128 else 1):  # two beats
+        await FallingEdge(dut.clk)
+    assert int(dut.s_post_ready.value) == 1
+
+
+@pytest.mark.parametrize(("width", "most"), [(128, 16), (256, 16), (512, 16), (128, 4), (256, 4), (512, 4)])
+def test_db_pcie_post(width: int, most: int) -> None:
+    bench.run(__file__, "db_pcie_post", {"DATA_W": width, "MAX_DW": most},
+              env={"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING")})

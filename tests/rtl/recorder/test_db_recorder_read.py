@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_recorder_core: read-out, trims and the packets of the host, to the byte, after the DUNE NvmeStorage manual."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from recorder_model import BLOCK, OP_READ, OP_TRIM, Bench
+
+N = int(os.environ.get("REC_N", "2"))
+DATA = int(os.environ.get("REC_DATA", "128"))
+FULL = int(os.environ.get("REC_FULL", "1"))
+BYTES = BLOCK if FULL else 128
+
+
+async def ready(dut: Any, **more: Any) -> Bench:
+    b = Bench(dut, N, DATA, 256, **more)
+    b.packets_on = True
+    await b.start()
+    return b
+
+
+async def read_out(b: Bench, start: int, count: int, control: int = 1) -> None:
+    await b.write(0x88, start)
+    await b.write(0x8C, count)
+    await b.write(0x80, control)
+    for i in range(N):
+        await b.until(0x184 + 0x100 * i, 3, 2, tries=1500)
+
+
+def blocks_of(b: Bench, count: int) -> list[bytes]:
+    """The data of the packets in order of their drives, headers checked (manual, 6.4 and 8)."""
+    data = [b""] * N
+    for p in b.packets:
+        address, zero, request, tag = p[:4]
+        drive = address >> 28
+        assert address >> 20 & 0xFF == 0x1F, "stream 1 (host), block data"
+        assert address & 0xFFFFF == len(data[drive]) & 0xFFFFF, "sequence"
+        assert zero == 0 and tag == 0
+        assert request == 1 << 11 | BYTES // 4
+        assert len(p) == 4 + BYTES // 4
+        data[drive] += b"".join(v.to_bytes(4, "little") for v in p[4:])
+    assert all(len(d) == count * BLOCK for d in data)
+    return data
+
+
+@cocotb.test()
+async def blocks(dut: Any) -> None:
+    """All drives' blocks, each drive's in order, under stalls; registers count; reads overlap."""
+    b = await ready(dut, stall=0.3)
+    b.recv_ready = 0.8
+    for i, x in enumerate(b.drives):
+        x.lba_shift = (9, 12)[i % 2]
+        x.mem = {k: b.block(100 * i + k) for k in range(20, 42)}
+        x.latency = lambda: b.rng.choice((20, 400))
+    await b.wait(3)
+    await read_out(b, 20, 10)
+    await b.drained()
+    for i, data in enumerate(blocks_of(b, 10)):
+        assert data == b"".join(b.block(100 * i + k) for k in range(20, 30)), f"drive {i}"
+        assert [c[:3] for c in b.drives[i].cmds] == [(OP_READ, 20, 4), (OP_READ, 24, 4), (OP_READ, 28, 2)]
+        base = 0x100 * (i + 1)
+        assert [await b.read(base + a) for a in (0x80, 0x84, 0x88, 0x8C, 0x90, 0x94, 0x98)] == [1, 2, 20, 10, 0, 10, 10]
+    assert await b.read(0x98) == 10
+    # again, from the drive's end: sequence numbers begin anew, nothing beyond the end is asked for
+    b.packets.clear()
+    for x in b.drives:
+        x.blocks = 41 << (12 - x.lba_shift)
+        x.cmds.clear()
+    await b.write(0x80, 0)
+    await read_out(b, 39, 50)
+    await b.drained()
+    for i, data in enumerate(blocks_of(b, 2)):
+        assert data == b.block(100 * i + 39) + b.block(100 * i + 40)
+
+
+@cocotb.test()
+async def pipelined(dut: Any) -> None:
+    """Commands do not wait for each other: all are out long before the first is answered."""
+    b = await ready(dut)
+    for x in b.drives:
+        x.latency = lambda: 5000
+    await read_out(b, 0, 20)
+    for x in b.drives:
+        assert len(x.cmds) == 5
+        assert x.cmds[-1][3] - x.cmds[0][3] <= 4 * 14 * N + 40, f"commands waited: {x.cmds}"
+
+
+@cocotb.test()
+async def an_error(dut: Any) -> None:
+    """A read that fails: its error in ReadError, zeros in its place, everything else right."""
+    b = await ready(dut)
+    for x in b.drives:
+        x.mem = {k: b.block(k) for k in range(30)}
+    b.drives[N - 1].status_of = lambda op, block, count: 0x281 if block <= 9 < block + count else 0
+    await read_out(b, 0, 12)
+    await b.drained()
+    for i, data in enumerate(blocks_of(b, 12)):
+        bad = range(8, 12) if i == N - 1 else range(0)
+        assert data == b"".join(bytes(BLOCK) if k in bad else b.block(k) for k in range(12))
+        assert await b.read(0x190 + 0x100 * i) == (0x281 if bad else 0)
+        assert await b.read(0x1068 + 0x100 * i) == len(bad)
+        assert await b.read(0x198 + 0x100 * i) == 12
+
+
+@cocotb.test()
+async def trims(dut: Any) -> None:
+    """PerformTrim."""
+    b = await ready(dut)
+    await read_out(b, 1000, 9000, control=3)
+    for i, x in enumerate(b.drives):
+        assert x.trimmed == [(1000, 4096), (5096, 4096), (9192, 808)]
+        assert all(c[0] == OP_TRIM for c in x.cmds)
+        assert await b.read(0x198 + 0x100 * i) == 9000
+    assert not b.packets
+
+
+@cocotb.test()
+async def stops(dut: Any) -> None:
+    """Enable low ends a read after what is on its way; a capture goes before a read."""
+    b = await ready(dut)
+    for x in b.drives:
+        x.latency = lambda: 300
+    b.ring_rows = 1024
+    await b.write(0x8C, 100_000)
+    await b.write(0x80, 1)
+    await b.wait(3000)
+    await b.write(0x80, 0)
+    await b.until(0x84, 3, 2, tries=1000)
+    done = await b.read(0x98)
+    assert 0 < done == await b.read(0x94) < 100_000
+    await b.wait(500)
+    assert sum(c[2] for c in b.drives[0].cmds) == done
+    await b.write(0x44, 2)
+    await b.write(0x04, 4)
+    await b.write(0x8C, 8)
+    await b.write(0x80, 1)
+    await b.wait(2000)
+    assert await b.read(0x84) & 3 == 0, "the read waits"
+    for k in range(2 * N):
+        b.feed(b.block(k))
+    await b.until(0x84, 3, 2)
+    for i, x in enumerate(b.drives):
+        assert [x.mem[k] for k in (0, 1)] == [b.block(i), b.block(N + i)]
+
+
+def request(drive: int, stream: int, address: int, kind: int, count: int, tag: int, data: list[int]) -> list[int]:
+    return [drive << 28 | stream << 24 | address, 0, 1 << 16 | kind << 11 | count, tag, *data]
+
+
+def reply(address: int, count: int, tag: int, data: list[int], status: int = 0) -> list[int]:
+    return [4 * count << 16 | address & 0xFFF, 1 << 16 | status << 11 | count, 0x80000000 | tag, *data]
+
+
+@cocotb.test()
+async def registers_of_a_drive(dut: Any) -> None:
+    """Reads and writes of a drive's registers by packets; what cannot be is refused."""
+    b = await ready(dut, stall=0.3)
+    for i, x in enumerate(b.drives):
+        x.regs = {4 * k: 0x1000 * i + k for k in range(64)}
+    for i in range(N):
+        for count in (1, 2, 5, 9):
+            b.host_packet(request(i, 0, 0x14, 0, count, 0x40 + count, []))
+            assert await b.take_packet() == reply(0x14, count, 0x40 + count, [0x1000 * i + 5 + k for k in range(count)])
+        b.host_packet(request(i, 0, 0x24, 1, 1, 0, [0xABC]))
+        b.host_packet(request(i, 0, 0x28, 1, 6, 0, list(range(6))))
+        b.host_packet(request(i, 0, 0x20, 0, 9, 1, []))
+        assert await b.take_packet() == reply(0x20, 9, 1, [0x1000 * i + 8, 0xABC, *range(6), 0x1000 * i + 16])
+    b.host_packet(request(0, 0, 0x2000, 0, 1, 7, []))
+    assert await b.take_packet() == reply(0x2000, 1, 7, [0], status=1)
+    # configuration space is the host core's; a drive or a stream that is not there
+    for p in (request(0, 0, 4, 8, 1, 9, []), request(0, 0, 4, 10, 1, 9, [6]), request(N, 0, 4, 0, 1, 9, []),
+              request(0, 3, 4, 0, 1, 9, [])):
+        b.host_packet(p)
+        assert await b.take_packet() == reply(4, 0, 9, [], status=1)
+    before = len(b.reg_log)
+    b.host_packet(request(N, 0, 4, 1, 1, 9, [1]))
+    b.host_packet(request(0, 5, 4, 1, 2, 9, [1, 2]))
+    b.host_packet(request(0, 0, 0, 0, 1, 3, []))
+    assert await b.take_packet() == reply(0, 1, 3, [0])
+    assert len(b.reg_log) == before + 1
+
+
+@cocotb.test()
+async def admin_commands(dut: Any) -> None:
+    """Stream 2: the entry goes to the drive, PRPs to the host lead to REG_FORWARD, data and completion come back."""
+    b = await ready(dut, stall=0.2)
+    seen: list[tuple[int, list[int]]] = []
+    every = (1 << DATA // 8) - 1
+    step = DATA // 8
+
+    def admin(i: int, sqe: list[int]) -> tuple[int, int]:
+        seen.append((i, sqe))
+        for k in range(3):
+            row = sum((k << 16 | j) << 32 * j for j in range(step // 4))
+            b.fwd[i].append((sqe[6] + step * k & 0x7FFFFF, row, every))
+        b.fwd[i].append((0x100, 0x77 << 32, 0xF0))
+        return 0x4002 << 112 | 0x33 << 96 | 5 << 32 | 0xDEAD, 0
+
+    b.on_admin = admin
+    for i in range(N):
+        sqe = [0xBEEF0006, 1, 0, 0, 0, 0, 0x01800000, 0, 0x01801000, 0, *range(10, 16)]
+        b.host_packet(request(i, 2, 0, 1, 16, 0, sqe))
+        base = (0x12_3400_0000 + (i << 40)) + (6 << 23)
+        got = [await b.take_packet() for _ in range(5)]
+        assert seen.pop() == (i, [*sqe[:6], base & 0xFFFFFFFF, base >> 32, (base & 0xFFFFFFFF) + 0x1000, base >> 32,
+                                  *range(10, 16)])
+        for k in range(3):
+            assert got[k] == [i << 28 | 0x01800000 + step * k, 0, 1 << 11 | step // 4, 0,
+                              *(k << 16 | j for j in range(step // 4))]
+        assert got[3] == [i << 28 | 0x01800104, 0, 1 << 11 | 1, 0, 0x77]
+        assert got[4][0] & 0xFFFF0000 == i << 28 | 0x02100000 and got[4][1:4] == [0, 1 << 11 | 4, 0]
+        assert got[4][4:] == [0xDEAD, 5, 0, 0x4002 << 16 | 0xBEEF]
+    # no data: PRPs stay; queues other than admin, time-outs and entries cut short
+    b.on_admin = lambda i, sqe: (seen.append((i, sqe)), (0, 1))[1]
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00120000, *range(1, 16)]))
+    assert (await b.take_packet())[4:] == [0, 0, 0, 0x371 << 17 | 0x12]
+    assert seen.pop() == (0, [0x00120000, *range(1, 16)])
+    b.host_packet(request(0, 2, 0x010000, 1, 16, 0, [0x00340002, *range(1, 16)]))
+    p = await b.take_packet()
+    assert p[0] & 0xFFFF0000 == 0x02110000 and p[4:] == [0, 0, 0, 1 << 17 | 0x34]
+    b.host_packet(request(0, 2, 0, 1, 16, 0, list(range(7))))
+    b.host_packet(request(0, 2, 0, 1, 15, 0, list(range(15))))
+    b.drives[0].regs = {0: 1}
+    b.host_packet(request(0, 0, 0, 0, 1, 3, []))
+    assert await b.take_packet() == reply(0, 1, 3, [1])
+    assert not seen
+
+
+@cocotb.test()
+async def reset_while_open(dut: Any) -> None:
+    """A drive is reset under a read-out, an admin command and a register access: all of them end."""
+    b = await ready(dut)
+    b.on_admin = lambda i, sqe: (0, 0)
+    b.drives[0].latency = lambda: 200
+    b.recv_ready = 0.3
+    await b.write(0x8C, 1000)
+    await b.write(0x80, 1)
+    await b.wait(1500)
+    dut.s_adm_valid.value = 0
+    b.drives[0].regs = {}
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00770000, *range(1, 16)]))
+    await b.wait(60)
+    await b.write(0x104, 1)
+    await b.until(0x108, 1, 1)
+    b.host_packet(request(0, 0, 0, 0, 1, 3, []))
+    await b.until(0x108, 1, 0, tries=1000)
+    b.recv_ready = 1
+    await b.wait(6000)
+    assert all(len(p) == 4 + BYTES // 4 for p in b.packets if p[0] >> 20 & 0xFF == 0x1F and len(p) > 5)
+    assert reply(0, 1, 3, [0], status=1)[1:3] in [p[1:3] for p in b.packets]
+    assert any(p[0] & 0x0FFF0000 == 0x02100000 for p in b.packets)
+    assert await b.read(0x180) == 0 and await b.read(0x184) & 1 == 0
+    if N > 1:
+        assert await b.read(0x284) == 1
+        await b.write(0x80, 0)
+
+
+@pytest.mark.parametrize(("n", "data", "full"), [(2, 128, 1), (3, 512, 0)])
+def test_db_recorder_read(n: int, data: int, full: int) -> None:
+    bench.run(__file__, "db_recorder_core", {
+        "N_DRIVES": n, "DATA_W": data, "FULL_BLOCK": f"1'b{full}", "STREAM_W": 256, "RESET_US": 2, "READ_BLOCKS": 4,
+    }, env={"REC_N": str(n), "REC_DATA": str(data), "REC_FULL": str(full)})

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_completion_collect: each completion once, with what its slot holds; counters and error log as Base 2.0,
+5.16.1 wants."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+
+READ, WRITE, COMPARE, VERIFY = 0x02, 0x01, 0x05, 0x0C
+OTHERS = (0x00, 0x08, 0x09, 0x7F)
+DECODE, RD, WR, ADMIN = range(4)
+LATENCY, PERIOD = 1, 2
+
+
+def pack(*fields: tuple[int, int]) -> int:
+    """(value, width) from the most significant field down."""
+    value = 0
+    for v, width in fields:
+        assert 0 <= v < 1 << width
+        value = value << width | v
+    return value
+
+
+@dataclass(frozen=True)
+class Command:
+    fn: int
+    sqid: int
+    cid: int
+    opcode: int
+    nsid: int
+    slba: int
+    bytes: int
+
+    def bits(self) -> int:
+        return pack((self.fn, 8), (self.sqid, 8), (self.cid, 16), (self.opcode, 8), (self.nsid, 32), (self.slba, 64),
+                    (self.bytes, 32))
+
+
+@dataclass(frozen=True)
+class Done:
+    """A completion as it comes in: of a slot's command, or the firmware's (command None)."""
+
+    source: int
+    slot: int
+    status: int
+    command: Command | None
+    full: tuple[int, int, int, int, int]  # fn, sqid, cid, status, dw0: what must come out
+
+    def bits(self) -> int:
+        if self.command is None:
+            fn, sqid, cid, status, dw0 = self.full
+            return pack((fn, 8), (sqid, 8), (cid, 16), (status, 15), (dw0, 32))
+        return pack((self.slot, 8), (self.status, 15))
+
+
+class Bench:
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut = dut
+        self.num_cmds = int(os.environ["NUM_CMDS"])
+        self.rng = random.Random(seed * 1000 + self.num_cmds)
+        self.cycle = 0
+        self.queues: list[deque[Done]] = [deque() for _ in range(4)]
+        self.offered = [False] * 4
+        self.inside: deque[tuple[int, Done]] = deque()
+        self.ctx: deque[tuple[int, Command]] = deque()
+        self.free = list(range(self.num_cmds))
+        self.order: list[int] = []
+        self.outs: list[int] = []
+        self.held: tuple[int, ...] | None = None
+        self.failed: list[tuple[int, ...]] = []
+        self.logged: list[tuple[int, ...]] = []
+        self.err_held: tuple[int, ...] | None = None
+        self.want = Counter(rd=0, wr=0, rd_sectors=0, wr_sectors=0)
+        self.rate = self.ready = self.err_ready = 1.0
+
+    async def start(self) -> None:
+        d = self.dut
+        cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
+        for name in ("s_ctx_we", "s_ctx_slot", "s_ctx", "s_slot_valid", "s_slot", "s_admin_valid", "s_admin",
+                     "m_cpl_ready", "m_err_ready"):
+            getattr(d, name).value = 0
+        d.rst.value = d.rst_counters.value = 1
+        for _ in range(3):
+            await FallingEdge(d.clk)
+        d.rst.value = d.rst_counters.value = 0
+
+    def random_command(self, opcode: int) -> Command:
+        r = self.rng
+        nbytes = r.choice([512, 4096, 512 * r.randint(1, 65536), 4096 * r.randint(1, 65536)]) & 0xFFFFFFFF
+        return Command(r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), opcode, r.getrandbits(32),
+                       r.getrandbits(64), nbytes)
+
+    async def add(self, source: int, opcode: int | None = None, status: int | None = None) -> None:
+        """Writes a slot's context if there is one, and lets its completion come from a source afterwards."""
+        r = self.rng
+        if status is None:
+            status = r.choice([0, 0, 0, r.getrandbits(15)])
+        if source == ADMIN:
+            full = (r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), status, r.getrandbits(32))
+            self.queues[ADMIN].append(Done(ADMIN, 0, status, None, full))
+            return
+        for _ in range(1000):
+            if self.free:
+                break
+            await self.step()
+        slot = self.free.pop(r.randrange(len(self.free)))
+        if opcode is None:
+            opcode = r.choice((READ, WRITE, COMPARE, VERIFY, *OTHERS))
+        c = self.random_command(opcode)
+        self.ctx.append((slot, c))
+        while self.ctx:
+            await self.step()
+        self.queues[source].append(Done(source, slot, status, c, (c.fn, c.sqid, c.cid, status, 0)))
+
+    async def step(self) -> None:
+        d, rng = self.dut, self.rng
+        d.s_ctx_we.value = int(bool(self.ctx))
+        if self.ctx:
+            slot, c = self.ctx.popleft()
+            d.s_ctx_slot.value, d.s_ctx.value = slot, c.bits()
+        slots = 0
+        for i in range(4):
+            self.offered[i] = bool(self.queues[i]) and (self.offered[i] or rng.random() < self.rate)
+            if i < ADMIN:
+                slots |= (self.queues[i][0].bits() if self.offered[i] else rng.getrandbits(23)) << 23 * i
+        d.s_slot_valid.value = sum(int(self.offered[i]) << i for i in range(3))
+        d.s_slot.value = slots
+        d.s_admin_valid.value = int(self.offered[ADMIN])
+        d.s_admin.value = self.queues[ADMIN][0].bits() if self.offered[ADMIN] else rng.getrandbits(79)
+        d.m_cpl_ready.value = int(rng.random() < self.ready)
+        d.m_err_ready.value = int(rng.random() < self.err_ready)
+        await RisingEdge(d.clk)
+        self.look()
+        self.cycle += 1
+        await FallingEdge(d.clk)
+
+    def look(self) -> None:
+        d = self.dut
+        # out
+        if d.m_cpl_valid.value == 1:
+            raw = int(d.m_cpl.value)
+            got = raw >> 71 & 0xFF, raw >> 63 & 0xFF, raw >> 47 & 0xFFFF, raw >> 32 & 0x7FFF, raw & 0xFFFFFFFF
+            assert self.inside, "a completion that nobody gave"
+            taken, done = self.inside[0]
+            assert got == done.full and int(d.m_cpl_io.value) == int(done.source != ADMIN)
+            assert done.source == ADMIN or int(d.m_cpl_slot.value) == done.slot
+            if self.held is None:
+                assert self.cycle - taken == LATENCY
+                self.account(done)
+            self.held = got
+            if d.m_cpl_ready.value == 1:
+                self.inside.popleft()
+                if done.source != ADMIN:
+                    self.free.append(done.slot)
+                self.outs.append(self.cycle)
+                self.held = None
+        else:
+            assert self.held is None, "withdrawn"
+        # errors
+        if d.m_err_valid.value == 1:
+            now = tuple(int(getattr(d, f"m_err_{n}").value) for n in ("sqid", "cid", "status", "nsid", "lba"))
+            assert self.err_held in (None, now), "an error changed while it waited"
+            if self.err_held is None:
+                self.logged.append(now)
+            self.err_held = None if d.m_err_ready.value == 1 else now
+        else:
+            assert self.err_held is None, "an error was withdrawn"
+        # in
+        ready = int(d.s_slot_ready.value) | int(d.s_admin_ready.value) << 3
+        taken_now = [i for i in range(4) if self.offered[i] and ready >> i & 1]
+        assert len(taken_now) <= 1
+        for i in taken_now:
+            self.inside.append((self.cycle, self.queues[i].popleft()))
+            self.offered[i] = False
+            self.order.append(i)
+
+    def account(self, done: Done) -> None:
+        c = done.command
+        if c is None:
+            return
+        if done.status:
+            self.failed.append((c.sqid, c.cid, done.status, c.nsid, c.slba))
+        elif c.opcode in (READ, COMPARE, VERIFY):
+            self.want.update(rd=1, rd_sectors=c.bytes // 512)
+        elif c.opcode == WRITE:
+            self.want.update(wr=1, wr_sectors=c.bytes // 512)
+
+    async def settle(self) -> None:
+        for _ in range(5000):
+            await self.step()
+            if not any(self.queues) and not self.inside:
+                for _ in range(5):
+                    await self.step()
+                return
+        raise AssertionError("does not end")
+
+    def check_counters(self) -> None:
+        d = self.dut
+        got = {"rd": d.cnt_rd_cmds, "wr": d.cnt_wr_cmds, "rd_sectors": d.cnt_rd_sectors, "wr_sectors": d.cnt_wr_sectors}
+        assert {k: int(v.value) for k, v in got.items()} == dict(self.want)
+
+
+@cocotb.test()
+async def random_traffic(dut: Any) -> None:
+    b = Bench(dut, 1)
+    await b.start()
+    for _ in range(12):
+        b.rate, b.ready = b.rng.choice([0.2, 1.0]), b.rng.choice([0.2, 0.7, 1.0])
+        for _ in range(40):
+            await b.add(b.rng.randrange(4))
+        await b.settle()
+        b.check_counters()
+    assert b.logged == b.failed and b.failed     # the firmware was never slow
+    assert len(b.free) == b.num_cmds and set(b.order) == {DECODE, RD, WR, ADMIN}
+
+
+@cocotb.test()
+async def slow_error_log(dut: Any) -> None:
+    """What the firmware has not taken stays as it is, later errors are not logged, none is invented."""
+    b = Bench(dut, 2)
+    await b.start()
+    b.err_ready = 0.0
+    for k in range(4):
+        await b.add(RD, READ, 0x4080 + k)
+        await b.settle()
+    assert b.logged == b.failed[:1] and len(b.failed) == 4
+    b.err_ready = 1.0
+    await b.step()
+    await b.add(WR, WRITE, 0x281)
+    await b.settle()
+    assert b.logged == [b.failed[0], b.failed[4]]
+    b.err_ready = 0.1
+    for _ in range(60):
+        await b.add(b.rng.randrange(3), READ, 1 + b.rng.getrandbits(14))
+    await b.settle()
+    left = iter(b.failed)
+    assert all(e in left for e in b.logged) and len(b.logged) > 5
+    await b.add(ADMIN, status=0x4002)            # the firmware logs its own
+    await b.settle()
+    assert len(b.failed) == 65
+
+
+@cocotb.test()
+async def every_opcode_is_counted_right(dut: Any) -> None:
+    b = Bench(dut, 3)
+    await b.start()
+    for opcode in (READ, WRITE, COMPARE, VERIFY, *OTHERS):
+        for status in (0, 0x285, 0x4002):
+            await b.add(b.rng.randrange(3), opcode, status)
+            await b.settle()
+            b.check_counters()
+    assert b.want["rd"] == 3 and b.want["wr"] == 1
+    dut.rst.value = 1                            # a controller reset leaves the counters alone
+    await FallingEdge(dut.clk)
+    dut.rst.value = 0
+    await b.settle()
+    b.check_counters()
+    dut.rst_counters.value = 1
+    await FallingEdge(dut.clk)
+    dut.rst_counters.value = 0
+    b.want = Counter(rd=0, wr=0, rd_sectors=0, wr_sectors=0)
+    await b.settle()
+    b.check_counters()
+
+
+@cocotb.test()
+async def slots_are_looked_up(dut: Any) -> None:
+    """A slot used again at once shows its new command; its neighbours are as they were."""
+    b = Bench(dut, 4)
+    await b.start()
+    for _ in range(3 * b.num_cmds):
+        await b.add(b.rng.randrange(3))
+        if b.rng.random() < 0.3:
+            await b.settle()
+    await b.settle()
+    b.check_counters()
+
+
+@cocotb.test()
+async def fair_and_fast(dut: Any) -> None:
+    b = Bench(dut, 5)
+    await b.start()
+    b.rate = 0.0
+    each = min(8, b.num_cmds // 4)
+    for _ in range(each):
+        for source in range(4):
+            await b.add(source)
+    b.rate = 1.0
+    await b.settle()
+    assert all(set(b.order[i:i + 4]) == {DECODE, RD, WR, ADMIN} for i in range(0, 4 * each, 4)), b.order
+    assert all(y - x == PERIOD for x, y in zip(b.outs, b.outs[1:]))
+
+
+@pytest.mark.parametrize("num_cmds", [4, 128])
+def test_db_ssd_completion_collect(num_cmds: int) -> None:
+    bench.run(__file__, "db_ssd_completion_collect", {"NUM_CMDS": num_cmds}, env={"NUM_CMDS": str(num_cmds)})

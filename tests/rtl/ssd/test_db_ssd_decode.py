@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_decode against a model of I/O command checks written from NVMe Base 2.0 and NVM Command Set 1.0."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+from rtl_bench import run
+
+FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0C
+OPS = {READ: 0, VERIFY: 1, WRITE: 2, COMPARE: 3, DSM: 4, WRITE_ZEROES: 5, FLUSH: 6}  # cmd_e
+DNR = 1 << 14
+INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
+ACCESS_DENIED = DNR | 0x286
+M32, M64 = (1 << 32) - 1, (1 << 64) - 1
+MDTS = 1 << 20
+
+
+def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0) -> int:
+    """A submission queue entry as a 512-bit number. rest: bits for the dwords that decode has no use for."""
+    dw0 = opc | fuse << 8 | psdt << 14 | cid << 16
+    words = [dw0, nsid, rest & M32, rest >> 32 & M32, rest >> 64 & M32, rest >> 96 & M32, prp1 & M32, prp1 >> 32,
+             prp2 & M32, prp2 >> 32, cdw10, cdw11, cdw12, rest >> 128 & M32, rest >> 160 & M32, rest >> 192 & M32]
+    return sum(w << 32 * i for i, w in enumerate(words))
+
+
+class Model:
+    """What becomes of an I/O entry. ns: per namespace (active, base in bytes, blocks, 4096-byte blocks)."""
+
+    def __init__(self, ns: list[tuple[bool, int, int, bool]]) -> None:
+        self.ns = ns
+
+    def expect(self, fn: int, sqid: int, entry: int) -> tuple[str, dict, dict]:
+        """(port, fields there without the slot, slot context)."""
+        dw = [entry >> 32 * i & M32 for i in range(16)]
+        opc, nsid = dw[0] & 0xFF, dw[1]
+        slba, blocks = dw[11] << 32 | dw[10], (dw[12] & 0xFFFF) + 1
+        has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY)
+        in_range = 1 <= nsid <= len(self.ns)
+        active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
+        block = 4096 if lba4k else 512
+        count = blocks * block if has_lba else 16 * ((dw[10] & 0xFF) + 1) if opc == DSM else 0
+        context = dict(fn=fn, sqid=sqid, cid=dw[0] >> 16, opcode=opc, nsid=nsid, slba=slba if has_lba else 0,
+                       bytes=count)
+
+        def verdict() -> int:
+            if dw[0] >> 8 & 3 or dw[0] >> 14 & 3:
+                return INVALID_FIELD  # no fused operations, no SGLs
+            if opc not in OPS:
+                return INVALID_OPCODE
+            if nsid == M32:
+                return 0 if opc == FLUSH else INVALID_FIELD
+            if not in_range:
+                return INVALID_NS
+            if not active:
+                return INVALID_FIELD
+            if has_lba and slba + blocks > size:
+                return LBA_RANGE
+            if opc in (READ, WRITE, COMPARE) and count > MDTS:
+                return INVALID_FIELD
+            if opc == WRITE and dw[12] >> 20 & 15:
+                return INVALID_FIELD
+            if opc in (READ, WRITE, COMPARE) and self.locked >> (nsid - 1) & 1:
+                return ACCESS_DENIED
+            return 0
+
+        status = verdict()
+        if status or (opc == DSM and not dw[11] >> 2 & 1):
+            return "cpl", dict(status=status), context
+        command = dict(fn=fn, op=OPS[opc], fua=int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1), lba4k=int(lba4k),
+                       media_addr=base + (slba * block if has_lba else 0) & M64, ns_blocks=size, bytes=count,
+                       prp1=dw[7] << 32 | dw[6], prp2=dw[9] << 32 | dw[8])
+        return "rd" if opc in (READ, VERIFY) else "wr", command, context
+
+
+def unpack(value: int, fields: list[tuple[str, int]]) -> dict:
+    """A packed struct's fields, which are named from the top."""
+    out = {}
+    for name, width in reversed(fields):
+        out[name] = value & (1 << width) - 1
+        value >>= width
+    return out
+
+
+CMD = [("fn", 8), ("slot", 8), ("op", 4), ("fua", 1), ("lba4k", 1), ("media_addr", 64), ("ns_blocks", 64),
+       ("bytes", 32), ("prp1", 64), ("prp2", 64)]
+CPL = [("slot", 8), ("status", 15)]
+CTX = [("fn", 8), ("sqid", 8), ("cid", 16), ("opcode", 8), ("nsid", 32), ("slba", 64), ("bytes", 32)]
+
+
+def random_entry(rng: random.Random, ns) -> int:
+    """Mostly legal, with the edges of every check."""
+    opc = rng.choice([*OPS, *OPS, rng.getrandbits(8)])
+    odd = rng.choice((0, len(ns) + 1, M32, 1 << 31, 257))
+    nsid = rng.choice((*range(1, len(ns) + 1), *range(1, len(ns) + 1), 1, odd))
+    _, _, size, lba4k = ns[nsid - 1] if 1 <= nsid <= len(ns) else ns[0]
+    most = MDTS // (4096 if lba4k else 512)
+    nlb = rng.choice((0, 7, rng.randrange(most), most - 1, most, 65535))
+    slba = rng.choice((0, rng.randrange(max(size - nlb, 1)), max(size - nlb - 1, 0), max(size - nlb, 0), M64 - nlb,
+                       M64, (1 << 64) - nlb - 1 & M64, size, rng.getrandbits(64)))
+    cdw10, cdw11 = slba & M32, slba >> 32
+    if opc == DSM:
+        cdw10, cdw11 = rng.getrandbits(8), rng.getrandbits(3)
+    rare = lambda bits: rng.getrandbits(bits) if rng.random() < 0.04 else 0  # noqa: E731
+    return sqe(opc, rare(2), rare(2), rng.getrandbits(16), nsid, rng.getrandbits(64), rng.getrandbits(64), cdw10, cdw11,
+               nlb | rng.getrandbits(2) << 30 | rare(4) << 20, rng.getrandbits(224))
+
+
+class Bench:
+    def __init__(self, dut, seed: int) -> None:
+        self.dut, self.rng = dut, random.Random(seed)
+        self.slots = deque(range(256))
+        self.busy: dict[int, dict] = {}  # slot: what is to come out
+        self.seen: set = set()
+        self.latency: list[int] = []
+        self.given: deque[int] = deque()  # slots handed over whose context has not been written yet
+        self.slot_valid = False
+        self.left: dict[str, int] = {}
+
+    async def begin(self, ns, locked: int = 0) -> None:
+        d, n = self.dut, len(self.dut.ns_valid)
+        self.model = Model(ns)
+        assert len(ns) == n
+        d.rst.value = 1
+        for p in ("s_sqe_valid", "s_slot_valid", "m_admin_ready", "m_rd_ready", "m_wr_ready", "m_cpl_ready"):
+            getattr(d, p).value = 0
+        d.ns_valid.value = sum(int(a) << i for i, (a, _, _, _) in enumerate(ns))
+        d.ns_base.value = sum(b << 64 * i for i, (_, b, _, _) in enumerate(ns))
+        d.ns_blocks.value = sum(s << 64 * i for i, (_, _, s, _) in enumerate(ns))
+        d.ns_lba4k.value = sum(int(k) << i for i, (_, _, _, k) in enumerate(ns))
+        d.ns_locked.value = self.model.locked = locked
+        for _ in range(3):
+            await RisingEdge(d.clk)
+        d.rst.value = 0
+
+    async def run(self, entries, stall: float, stuck: tuple[str, ...] = (), limit: int = 20_000) -> int:
+        """entries: (fn, sqid, head, err, data). stuck: outputs that are never ready. Ends when all (not stuck) is out,
+        or at `limit` cycles; returns the cycles from the first entry taken to the last output."""
+        d, rng = self.dut, self.rng
+        todo = deque(entries)
+        want: dict[str, deque] = {p: deque() for p in ("rd", "wr", "cpl", "admin", "head", "fetch_err")}
+        ports = [(p, getattr(d, f"m_{p}_valid"), getattr(d, f"m_{p}_ready")) for p in ("rd", "wr", "cpl", "admin")]
+        data = {"rd": (d.m_rd_cmd, CMD), "wr": (d.m_wr_cmd, CMD), "cpl": (d.m_cpl, CPL)}
+        ready = dict.fromkeys(("rd", "wr", "cpl", "admin"), False)
+        valid, cycle, start, end, quiet = False, 0, 0, 0, 0
+        waiting: deque[tuple] = deque()  # I/O entries taken, not yet in a slot
+        while cycle < limit and quiet < 10:
+            await RisingEdge(d.clk)
+            cycle += 1
+            if valid and d.s_sqe_ready.value:
+                fn, sqid, head, err, entry = todo.popleft()
+                valid = False
+                start = start or cycle
+                want["head"].append((sqid, head))
+                if err:
+                    want["fetch_err"].append(sqid)
+                elif sqid == 0:
+                    want["admin"].append((fn, entry))
+                else:
+                    waiting.append((cycle, *self.model.expect(fn, sqid, entry)))
+            # A slot is handed over one cycle before its context is written.
+            if d.m_ctx_we.value:
+                slot = int(d.m_ctx_slot.value)
+                at, port, fields, context = waiting.popleft()
+                assert slot == self.given.popleft() and slot not in self.busy
+                assert unpack(int(d.m_ctx_data.value), CTX) == context
+                self.busy[slot] = fields
+                want[port].append((at, slot, fields))
+            if self.slot_valid and d.s_slot_ready.value:
+                self.given.append(self.slots.popleft())
+                self.slot_valid = False
+            if d.m_head_valid.value:
+                assert (int(d.m_head_sqid.value), int(d.m_head.value)) == want["head"].popleft()
+            if d.m_fetch_err.value:
+                assert int(d.m_fetch_err_sqid.value) == want["fetch_err"].popleft()
+                self.seen.add("fetch_err")
+            for p, v, _ in ports:
+                if not (ready[p] and v.value):
+                    continue
+                end = cycle
+                if p == "admin":
+                    assert (int(d.m_admin_fn.value), int(d.m_admin_data.value)) == want[p].popleft()
+                    self.seen.add("admin")
+                    continue
+                at, slot, fields = want[p].popleft()
+                got = unpack(int(data[p][0].value), data[p][1])
+                assert got == {"slot": slot, **fields}, f"{p}: {got}"
+                del self.busy[slot]
+                self.slots.append(slot)
+                self.latency.append(cycle - at)
+                self.seen.add((p, fields.get("op"), fields.get("status")))
+            # next inputs
+            if not valid and todo and rng.random() >= stall:
+                valid = True
+                inputs = (d.s_sqe_fn, d.s_sqe_sqid, d.s_sqe_head, d.s_sqe_err, d.s_sqe_data)
+                for signal, value in zip(inputs, todo[0]):
+                    signal.value = value
+            if not self.slot_valid and self.slots and rng.random() >= stall:
+                self.slot_valid = True
+                d.s_slot.value = self.slots[0]
+            d.s_sqe_valid.value, d.s_slot_valid.value = int(valid), int(self.slot_valid)
+            for p, _, r in ports:
+                ready[p] = p not in stuck and rng.random() >= stall
+                r.value = int(ready[p])
+            done = not todo and not valid and not waiting and not any(q for p, q in want.items() if p not in stuck)
+            quiet = quiet + 1 if done else 0
+        assert quiet >= 10 or stuck, f"hangs: {[(p, len(q)) for p, q in want.items()]}, {len(todo)} not taken"
+        self.left = {p: len(q) for p, q in want.items()} | {"todo": len(todo)}
+        return end - start
+
+
+def namespaces(rng: random.Random, n: int, alive: float = 0.8):
+    ns = [(rng.random() < alive, rng.getrandbits(28) << 12, rng.choice((4096, 1 << 21, rng.randint(1, 1 << 40), M64)),
+           bool(rng.getrandbits(1))) for _ in range(n)]
+    return [(True, *ns[0][1:]), *ns[1:]]
+
+
+def clock(dut) -> None:
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+
+
+async def fresh(dut, seed: int, alive: float = 0.8, locked: int = 0) -> Bench:
+    b = Bench(dut, seed)
+    n = len(dut.ns_valid)
+    await b.begin(namespaces(b.rng, n, alive), locked & (1 << n) - 1)
+    return b
+
+
+def queue_entry(rng, ns):
+    kind = rng.random()
+    return (rng.getrandbits(8), 0 if kind < 0.1 else rng.randint(1, 255), rng.getrandbits(16), int(rng.random() < 0.03),
+            random_entry(rng, ns))
+
+
+@cocotb.test()
+async def random_entries(dut):
+    clock(dut)
+    seen: set = set()
+    for seed, stall in ((1, 0.0), (2, 0.3), (3, 0.8)):
+        b = await fresh(dut, seed, locked=(0, 0b1101, 0b1)[seed - 1])
+        await b.run([queue_entry(b.rng, b.model.ns) for _ in range(700)], stall)
+        assert len(b.slots) == 256 - len(b.given) and not b.busy, "a slot is lost"
+        seen |= b.seen
+    paths = {("rd", 0, None), ("rd", 1, None), *(("wr", op, None) for op in range(2, 7)), "admin", "fetch_err",
+             *(("cpl", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED))}
+    assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
+
+
+@cocotb.test()
+async def edges(dut):
+    """Each check at its last legal and its first illegal value, alone."""
+    clock(dut)
+    for lba4k in (False, True):
+        b = Bench(dut, 9)
+        n = len(dut.ns_valid)
+        await b.begin([(True, 0x1000, 10_000, lba4k)] * n)
+        most = MDTS // (4096 if lba4k else 512)
+        cases = [(sqe(READ, cdw12=most - 1), 0), (sqe(READ, cdw12=most), INVALID_FIELD),
+                 (sqe(VERIFY, cdw12=most), 0), (sqe(WRITE_ZEROES, cdw12=most), 0),
+                 (sqe(WRITE, cdw10=9999), 0), (sqe(WRITE, cdw10=9999, cdw12=1), LBA_RANGE),
+                 (sqe(READ, cdw10=10_000), LBA_RANGE), (sqe(WRITE_ZEROES, cdw12=9999), 0),
+                 (sqe(WRITE_ZEROES, cdw12=10_000), LBA_RANGE),
+                 (sqe(READ, cdw10=M32, cdw11=M32), LBA_RANGE),
+                 (sqe(READ, cdw10=M32, cdw11=M32, cdw12=65535), LBA_RANGE),
+                 (sqe(READ, cdw11=1), LBA_RANGE), (sqe(WRITE, cdw12=1 << 20), INVALID_FIELD),
+                 (sqe(READ, cdw12=1 << 20), 0), (sqe(FLUSH, nsid=M32), 0), (sqe(READ, nsid=M32), INVALID_FIELD),
+                 (sqe(FLUSH, nsid=0), INVALID_NS), (sqe(READ, nsid=n + 1), INVALID_NS),
+                 (sqe(READ, nsid=0x10001), INVALID_NS), (sqe(0x04), INVALID_OPCODE),
+                 (sqe(0x80, nsid=0), INVALID_OPCODE),
+                 (sqe(READ, fuse=1, nsid=0), INVALID_FIELD), (sqe(READ, psdt=1), INVALID_FIELD),
+                 (sqe(FLUSH, psdt=2), INVALID_FIELD), (sqe(DSM, cdw10=255, cdw11=4), 0)]
+        for entry, status in cases:  # the table is the second opinion on the model
+            port, fields, _ = b.model.expect(0, 1, entry)
+            assert fields.get("status", 0) == status, f"model: {port} {fields} for {entry:x}"
+        await b.run([(0, 1, i, 0, e) for i, (e, _) in enumerate(cases)], 0.0)
+
+
+@cocotb.test()
+async def speed(dut):
+    """An entry every other cycle, two cycles from entry to a pipe and three to a completion."""
+    clock(dut)
+    b = await fresh(dut, 5, 1.0)
+    entries = [(0, 1 + i % 4, i, 0, sqe((READ, WRITE, READ, FLUSH)[i % 4], cid=i)) for i in range(200)]
+    assert await b.run(entries, 0.0) <= 2 * 200 + 3
+    assert max(b.latency) == 2
+    b.latency.clear()
+    assert await b.run([(0, 1, i, 0, sqe(READ, nsid=0)) for i in range(50)], 0.0) <= 2 * 50 + 3
+    assert max(b.latency) == 3
+
+
+@cocotb.test()
+async def outputs_do_not_block_each_other(dut):
+    """With one output stuck, the others go on until that one's second entry; then all waits, and nothing is lost."""
+    clock(dut)
+    for stuck in ("rd", "wr", "cpl", "admin"):
+        failing = WRITE if stuck == "rd" else READ  # an entry that fails waits for the pipe of its opcode
+        entry = {"rd": (1, sqe(READ)), "wr": (1, sqe(WRITE)), "cpl": (1, sqe(failing, nsid=0)), "admin": (0, sqe(6))}
+        b = await fresh(dut, 6)
+        others = [p for p in entry if p != stuck]
+        order = [stuck] + others * 10
+        await b.run([(0, entry[p][0], 0, 0, entry[p][1]) for p in order], 0.0, (stuck,), 300)
+        assert b.left["todo"] == 0 and b.left[stuck] == 1, f"{stuck} holds up others: {b.left}"
+        assert all(b.left[p] == 0 for p in others), b.left
+
+
+@pytest.mark.parametrize("num_ns", [1, 5])
+def test_db_ssd_decode(num_ns):
+    run(__file__, "db_ssd_decode", {"NUM_NS": num_ns})

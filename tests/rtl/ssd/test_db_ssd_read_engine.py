@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_read_engine: Reads give their segments and rows in order, Verifies swallow theirs, each ends once as it
+must."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+import test_db_nvme_prp as prp
+from axi_model import AxiRead, Media, Sink, Source, reset, stretches
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+from test_db_ssd_media_cmd import READ, READ_ERROR, VERIFY, Command
+
+BURST = 1024  # of db_axi_read inside
+Segment = tuple[int, int, int, int, int, int]  # fn, address, length, first, last, drop
+
+
+class ListReader:
+    """The db_pcie_read for PRP lists: checks each read and answers it, in order, from `mem`."""
+
+    def __init__(self, dut: Any, rng: random.Random, mem: prp.Memory) -> None:
+        self.rng = rng
+        self.latency = (1, 60)
+        self.req = Sink(dut, rng, "m_req_", ("fn", "addr", "len", "first", "last"))
+        self.rows = Source(dut, rng, "s_list_t", ("data", "last", "dw", "err"))
+        self.pages = prp.Bench(dut, rng, mem, 0.0, (0, 0))
+        self.plan: deque[tuple[int, int, int]] = deque()  # reads to come: fn, address, bytes
+        self.todo: deque[tuple[int, int, int]] = deque()  # cycle, address, bytes
+
+    def add(self, cmd: prp.Command) -> None:
+        self.plan.extend((cmd.fn, *r) for r in cmd.lists)
+
+    def step(self, cycle: int) -> None:
+        word = self.req.step()
+        if self.req.new:
+            assert self.plan, f"list read {self.req.new} that nothing asks for"
+            assert self.req.new == (*self.plan.popleft(), 1, 1)
+        if word:
+            self.todo.append((cycle + self.rng.randint(*self.latency), word[1], word[2]))
+        if self.todo and self.todo[0][0] <= cycle and not self.rows.queue:
+            _, addr, size = self.todo.popleft()
+            self.rows.queue.extend(self.pages.rows(addr, size))
+        self.rows.step()
+
+
+def segments(cmd: prp.Command) -> list[Segment]:
+    last = len(cmd.segs) - 1
+    return [(cmd.fn, addr, n, int(i == 0), int(i == last), int(drop)) for i, (addr, n, drop) in enumerate(cmd.segs)]
+
+
+@dataclass
+class Job(Command):
+    walk: prp.Command | None = None
+    bad: bool = False    # a row of it cannot be read
+    read: int = 0        # rows that the media has given
+    sent: bool = False   # to the host, as far as the data writer is concerned
+
+    def status(self) -> int:
+        if self.op == READ:
+            assert self.walk
+            assert self.sent, "ends before its data is sent"
+            if self.walk.status:
+                return self.walk.status
+        return READ_ERROR if self.bad else 0
+
+
+class Bench:
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut, self.width = dut, int(os.environ["DATA_W"])
+        prp.WIDTH = self.width
+        self.row = self.width // 8
+        self.rng = rng = random.Random(seed)
+        self.media = Media(self.width)
+        self.mem = prp.Memory(rng)
+        self.axi = AxiRead(dut, rng, self.media, self.on_burst)
+        self.lists = ListReader(dut, rng, self.mem)
+        self.cmd = Source(dut, rng, "s_cmd_", (), "s_cmd")
+        self.seg = Sink(dut, rng, "m_seg_", ("fn", "addr", "len", "first", "last", "drop", "user"))
+        self.data = Sink(dut, rng, "m_axis_t", ("data", "last", "err"))
+        self.done = Source(dut, rng, "s_done_", ("user", "err"))
+        self.cpl = Sink(dut, rng, "m_cpl_", (), "m_cpl")
+        self.open: dict[int, Job] = {}
+        self.bursts: deque[tuple[int, int]] = deque()
+        self.read_owner: deque[Job] = deque()                       # of each row the media is to give
+        self.segs: deque[tuple[Job, Segment]] = deque()             # to come
+        self.rows: deque[tuple[Job, int, int]] = deque()            # to come: job, address, last
+        self.segs_done: deque[tuple[Job, int]] = deque()            # packets whose segments are here, with their user
+        self.rows_done: deque[Job] = deque()                        # packets whose rows are here
+        self.sending: deque[Job] = deque()                          # given to s_done
+        self.errors = [0, 0]                                        # media_err pulses: seen, expected
+        self.cycle = 0
+        self.row_cycles: list[int] = []
+        self.statuses: set[tuple[int, int]] = set()
+        self.take = True
+        self.stopped = 0
+
+    async def start(self) -> None:
+        cocotb.start_soon(Clock(self.dut.clk, 4, "ns").start())
+        self.dut.stop.value = 0
+        await reset(self.dut)
+
+    def on_burst(self, addr: int, rows: int) -> None:
+        assert self.bursts and (addr, rows) == self.bursts.popleft()
+        assert not self.stopped or self.cycle <= self.stopped + 1, "address after stop"
+
+    def stalls(self, p: float) -> None:
+        for channel in (self.axi, self.lists.rows, self.data):
+            channel.stall = p and self.rng.choice((0.0, p, p / 2))
+        for channel in (self.axi.ar, self.lists.req, self.cmd, self.seg, self.done, self.cpl):
+            channel.stall = p and self.rng.choice((0.0, p, p / 2, 0.9))
+
+    def add(self, job: Job) -> None:
+        assert job.slot not in self.open
+        self.open[job.slot] = job
+        self.bursts.extend(stretches(job.addr, job.size, BURST, self.row))
+        addresses = range(job.addr, job.addr + job.size, self.row)
+        self.read_owner.extend([job] * len(addresses))
+        if job.op == READ:
+            assert job.walk
+            job.fn, job.prp1, job.prp2 = job.walk.fn, job.walk.prp1, job.walk.prp2
+            self.lists.add(job.walk)
+            self.segs.extend((job, s) for s in segments(job.walk))
+            self.rows.extend((job, a, int(a + self.row == job.addr + job.size)) for a in addresses)
+        self.cmd.queue.append((job.packed(),))
+
+    def random_job(self, slot: int) -> Job:
+        rng = self.rng
+        op = rng.choice((READ, READ, READ, VERIFY))
+        size = 512 * rng.choice((1, 1, 2, 8, rng.randint(1, 24), rng.randint(17, 40)))
+        job = Job(op, 512 * rng.randrange(1 << 24), size, slot=slot, prp1=rng.getrandbits(64))
+        if op == READ:
+            job.walk = prp.make_command(rng, self.mem, size)
+        if rng.random() < 0.15:
+            self.media.bad.add(job.addr + self.row * rng.randrange(size // self.row))
+        return job
+
+    async def step(self) -> None:
+        await RisingEdge(self.dut.clk)
+        self.cycle += 1
+        self.cmd.step()
+        self.lists.step(self.cycle)
+        seen = len(self.axi.log)
+        self.axi.step(self.cycle)
+        for _, _, bad in self.axi.log[seen:]:
+            job = self.read_owner.popleft()
+            job.read += 1
+            job.bad |= bad
+        word = self.seg.step()
+        if self.seg.new:
+            job, want = self.segs.popleft()
+            assert self.seg.new[:6] == want, f"segment {self.seg.new}, expected {want}"
+            assert self.seg.new[6] & 0xFF == job.slot
+            if want[4]:
+                assert self.seg.new[6] >> 8 == job.walk.status  # type: ignore[union-attr]
+                self.segs_done.append((job, self.seg.new[6]))
+        word = self.data.step(self.take)
+        if word:
+            job, addr, last = self.rows.popleft()
+            assert word == (self.media.read(addr), last, int(addr in self.media.bad)), f"row of {addr:#x}"
+            self.row_cycles.append(self.cycle)
+            if last:
+                self.rows_done.append(job)
+        # A packet that is here in full has been sent.
+        if self.segs_done and self.rows_done:
+            job, user = self.segs_done.popleft()
+            assert job is self.rows_done.popleft()
+            self.sending.append(job)
+            self.done.queue.append((user, int(job.bad)))
+        offered = self.done.word
+        self.done.step()
+        if self.done.word is not None and self.done.word is not offered:
+            self.sending.popleft().sent = True
+        word = self.cpl.step(self.take)
+        if word:
+            self.complete(word[0] >> 15, word[0] & 0x7FFF)
+        self.errors[0] += int(self.dut.media_err.value)
+        if int(self.dut.quiet.value):
+            assert self.axi.missing == 0, "not quiet"
+
+    def complete(self, slot: int, status: int) -> None:
+        assert slot in self.open, f"completion of slot {slot}: none is under way there"
+        job = self.open.pop(slot)
+        assert job.read == job.size // self.row, "ends before the media has been read"
+        assert status == job.status(), f"status {status:#x}, expected {job.status():#x} of {job}"
+        self.errors[1] += job.bad
+        self.statuses.add((job.op, status))
+
+    async def drain(self) -> None:
+        limit = self.cycle + 60_000
+        while self.open:
+            assert self.cycle < limit, f"hangs: {self.open}"
+            await self.step()
+        for _ in range(20):
+            await self.step()
+            assert int(self.dut.idle.value) and int(self.dut.quiet.value)
+        assert not self.segs and not self.rows and not self.bursts and not self.lists.plan
+        assert self.errors[0] == self.errors[1], "media_err pulses"
+
+    async def random(self, n: int) -> None:
+        while n:
+            slot = self.rng.randrange(256)
+            if slot not in self.open and len(self.open) < 30:
+                self.add(self.random_job(slot))
+                n -= 1
+            await self.step()
+
+
+@cocotb.test()
+async def random_commands(dut: Any) -> None:
+    seen: set[tuple[int, int]] = set()
+    for seed, stall, latency in ((1, 0.0, (0, 5)), (2, 0.3, (1, 80)), (3, 0.6, (0, 20)), (4, 0.0, (50, 200))):
+        b = Bench(dut, seed)
+        await b.start()
+        b.stalls(stall)
+        b.axi.latency = b.lists.latency = latency
+        await b.random(30 * b.width // 256 + 25)
+        await b.drain()
+        seen |= b.statuses
+    assert seen == {(READ, 0), (READ, READ_ERROR), (READ, prp.OFFSET_INVALID), (READ, prp.TRANSFER_ERROR), (VERIFY, 0),
+                    (VERIFY, READ_ERROR)}, "the random mix misses a status"
+
+
+@cocotb.test()
+async def a_row_a_cycle(dut: Any) -> None:
+    for sectors in (1, 8, 64):
+        b = Bench(dut, 10)
+        await b.start()
+        b.axi.latency = b.lists.latency = (30, 30)
+        for i in range(max(3, 64 // sectors)):
+            walk = prp.make_command(b.rng, b.mem, 512 * sectors, 512, errors=False)
+            b.add(Job(READ, 512 * sectors * i, 512 * sectors, slot=i, walk=walk))
+        await b.drain()
+        bubbles = b.row_cycles[-1] - b.row_cycles[0] + 1 - len(b.row_cycles)
+        assert bubbles == 0, f"{sectors} sectors: {bubbles} bubbles"
+
+
+@cocotb.test()
+async def verify_does_not_hold_reads_up(dut: Any) -> None:
+    """Reads with Verifies between them: the media gives a row a cycle, whoever it is for."""
+    b = Bench(dut, 11)
+    await b.start()
+    b.axi.latency = b.lists.latency = (30, 30)
+    for i in range(24):
+        walk = prp.make_command(b.rng, b.mem, 4096, 512, errors=False)
+        b.add(Job(VERIFY if i % 3 == 1 else READ, 4096 * i, 4096, slot=i, walk=walk))
+    await b.drain()
+    rows = 24 * 4096 // b.row
+    assert b.row_cycles[-1] - b.row_cycles[0] + 1 <= rows
+
+
+@cocotb.test()
+async def stop_at_any_time(dut: Any) -> None:
+    """Nothing new is asked of the media, quiet comes though nobody takes rows or completions; a reset makes it new."""
+    for seed in range(20, 28):
+        b = Bench(dut, seed)
+        await b.start()
+        b.stalls(b.rng.choice((0.0, 0.4)))
+        b.axi.latency = b.rng.choice(((0, 5), (60, 200)))
+        await b.random(b.rng.choice((2, 12, 20)))
+        for _ in range(b.rng.randint(0, 200)):
+            await b.step()
+        dut.stop.value = 1
+        b.stopped = b.cycle
+        b.take = b.rng.random() < 0.5
+        for _ in range(8000):
+            await b.step()
+            if int(dut.quiet.value):
+                break
+        assert int(dut.quiet.value), f"seed {seed}: never quiet"
+        for _ in range(20):
+            await b.step()
+            assert int(dut.quiet.value)
+        b = Bench(dut, seed)
+        await b.start()
+        await b.random(4)
+        await b.drain()
+
+
+@pytest.mark.parametrize(("data_w", "buf"), [(128, 8192), (256, 16384), (512, 16384)])
+def test_db_ssd_read_engine(data_w: int, buf: int) -> None:
+    bench.run(__file__, "db_ssd_read_engine", {"DATA_W": data_w, "BUF_BYTES": buf}, env={"DATA_W": str(data_w)})

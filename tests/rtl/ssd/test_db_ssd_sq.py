@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_sq: entries are requested once, in order, never past the tail or beyond the slots; arbitration is fair."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter, deque
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+
+FETCH_MAX = 8
+ADMIN_CMDS = 16
+URGENT, HIGH, MEDIUM, LOW = range(4)
+
+
+def qctx(qid: int, base: int, size: int, cqid: int, prio: int = 0, valid: int = 1) -> int:
+    """db_ssd_pkg::qctx_t of a submission queue; size in entries."""
+    value = 0
+    vector = ien = kind = 0
+    for field, width in ((kind, 1), (valid, 1), (qid, 8), (base, 64), (size - 1, 16), (cqid, 8), (prio, 2),
+                         (vector, 16), (ien, 1)):
+        value = value << width | field
+    return value
+
+
+class Bench:
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        self.num_qp = int(os.environ["NUM_QP"])
+        self.num_cmds = int(os.environ["NUM_CMDS"])
+        self.size: dict[int, int] = {}
+        self.base: dict[int, int] = {}
+        self.tail: dict[int, int] = {}
+        self.head: dict[int, int] = {}          # next entry we expect a request for
+        self.requests: list[tuple[int, int]] = []  # (queue, entries)
+        self.open: deque[int] = deque()         # queues of entries requested and not completed
+        self.errors: list[tuple[int, int]] = []
+        self.ready = 1.0
+        self.complete = 0.5
+        self.rng = random.Random(int(os.environ.get("SEED", "1")))
+
+    async def start(self) -> None:
+        d = self.dut
+        cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
+        for name in ("s_db_valid", "s_db_fn", "s_qc_valid", "s_qc", "s_head_valid", "s_head_sqid", "s_head", "lk_sqid",
+                     "s_done_valid", "s_done_sqid", "q_sel", "arb_lpw", "arb_mpw", "arb_hpw", "arb_wrr", "m_req_ready"):
+            getattr(d, name).value = 0
+        d.arb_burst.value = 7
+        d.run.value = 1
+        d.rst.value = 1
+        for _ in range(3):
+            await FallingEdge(d.clk)
+        d.rst.value = 0
+        cocotb.start_soon(self.monitor())
+
+    async def monitor(self) -> None:
+        """Checks every request, completes entries at random, never two of one queue in following cycles."""
+        d = self.dut
+        last_done = -1
+        while True:
+            await FallingEdge(d.clk)
+            d.m_req_ready.value = self.rng.random() < self.ready
+            done = self.open and self.rng.random() < self.complete and self.open[0] != last_done
+            d.s_done_valid.value = int(bool(done))
+            last_done = self.open.popleft() if done else -1
+            d.s_done_sqid.value = max(last_done, 0)
+            await RisingEdge(d.clk)
+            if d.m_dberr_valid.value == 1:
+                self.errors.append((int(d.m_dberr_kind.value), int(d.m_dberr_qid.value)))
+            if d.m_req_valid.value == 1 and d.m_req_ready.value == 1:
+                self.request(int(d.m_req_addr.value), int(d.m_req_len.value), int(d.m_req_user.value))
+
+    def request(self, addr: int, length: int, user: int) -> None:
+        qid, index, size = user >> 32 & 0xFF, user >> 16 & 0xFFFF, (user & 0xFFFF) + 1
+        count, rest = divmod(length, 64)
+        assert rest == 0 and 1 <= count <= FETCH_MAX
+        assert size == self.size[qid]
+        assert index == self.head[qid], f"queue {qid}: entry {index}, expected {self.head[qid]}"
+        assert count <= (self.tail[qid] - index) % size, f"queue {qid}: requested past the tail"
+        assert index + count <= size, "request wraps"
+        assert addr == self.base[qid] + 64 * index
+        assert addr >> 12 == (addr + length - 1) >> 12, "request leaves its page"
+        self.head[qid] = (index + count) % size
+        self.requests.append((qid, count))
+        self.open.extend([qid] * count)
+        admin = self.open.count(0)
+        assert len(self.open) - admin <= self.num_cmds, "more entries than slots"
+        assert admin <= ADMIN_CMDS, "more admin entries than the firmware takes"
+
+    async def send(self, prefix: str, **values: int) -> None:
+        d = self.dut
+        await FallingEdge(d.clk)
+        for name, value in values.items():
+            getattr(d, name).value = value
+        getattr(d, f"{prefix}_valid").value = 1
+        while True:
+            await RisingEdge(d.clk)
+            if getattr(d, f"{prefix}_ready").value == 1:
+                break
+        await FallingEdge(d.clk)
+        getattr(d, f"{prefix}_valid").value = 0
+
+    async def create(self, qid: int, size: int, prio: int = 0) -> None:
+        self.size[qid], self.base[qid] = size, self.rng.getrandbits(52) << 12
+        self.tail[qid] = self.head[qid] = 0
+        await self.send("s_qc", s_qc=qctx(qid, self.base[qid], size, qid, prio))
+
+    async def ring(self, qid: int, tail: int) -> None:
+        self.tail[qid] = tail
+        await self.send("s_db", s_db_qid=qid, s_db_value=tail)
+
+    async def add(self, qid: int, entries: int) -> int:
+        """Adds up to `entries` to a queue, as many as fit."""
+        room = (self.head[qid] - self.tail[qid] - 1) % self.size[qid]
+        entries = min(entries, room)
+        if not entries:
+            await FallingEdge(self.dut.clk)
+        else:
+            await self.ring(qid, (self.tail[qid] + entries) % self.size[qid])
+        return entries
+
+    async def settle(self, cycles: int = 4000) -> None:
+        for _ in range(cycles):
+            await FallingEdge(self.dut.clk)
+            if not self.open and all(self.head[q] == self.tail[q] for q in self.tail) and self.dut.idle.value == 1:
+                return
+        raise AssertionError(f"entries left: {[(q, self.head[q], self.tail[q]) for q in self.tail]}")
+
+
+@cocotb.test()
+async def all_entries_once_in_order(dut: Any) -> None:
+    b = Bench(dut)
+    await b.start()
+    b.ready = 0.7
+    for qid in range(b.num_qp + 1):
+        await b.create(qid, b.rng.choice([2, 3, 16, 65, 200, 4096]))
+    added = 0
+    for _ in range(400):
+        added += await b.add(b.rng.randrange(b.num_qp + 1), b.rng.choice([1, 1, 2, 7, 64, 300]))
+    await b.settle(100000)
+    assert sum(n for _, n in b.requests) == added
+    assert int(dut.cmds_inflight.value) == 0 and not b.errors
+
+
+@cocotb.test()
+async def no_slot_no_request_but_admin(dut: Any) -> None:
+    b = Bench(dut)
+    await b.start()
+    b.complete = 0.0
+    await b.create(0, 32)
+    await b.create(1, 4096)
+    await b.add(1, b.num_cmds + 20)
+    for _ in range(40 * b.num_cmds):
+        await RisingEdge(dut.clk)
+    assert sum(n for q, n in b.requests if q == 1) == b.num_cmds
+    assert int(dut.cmds_inflight.value) == b.num_cmds
+    await b.add(0, 3)
+    for _ in range(60):
+        await RisingEdge(dut.clk)
+    assert sum(n for q, n in b.requests if q == 0) == 3, "admin entries wait behind I/O"
+    await b.add(0, 28)
+    for _ in range(100):
+        await RisingEdge(dut.clk)
+    assert sum(n for q, n in b.requests if q == 0) == ADMIN_CMDS and dut.idle.value == 1
+    b.complete = 0.5
+    await b.settle(20 * b.num_cmds + 2000)
+
+
+@cocotb.test()
+async def round_robin_is_fair(dut: Any) -> None:
+    b = Bench(dut)
+    await b.start()
+    b.complete = 0.0
+    dut.arb_burst.value = 0                      # one entry a turn
+    queues = range(1, min(b.num_qp, 5) + 1)
+    dut.run.value = 0
+    for qid in queues:
+        await b.create(qid, 256)
+    for qid in queues:
+        await b.add(qid, 200)
+    dut.run.value = 1
+    b.complete = 1.0
+    while len(b.requests) < 100:
+        await RisingEdge(dut.clk)
+    assert all(n == 1 for _, n in b.requests[:100])
+    turns = [q for q, _ in b.requests[:100]]
+    n = len(queues)
+    assert all(sorted(turns[i:i + n]) == list(queues) for i in range(0, 100 - n, n)), turns
+
+
+@cocotb.test()
+async def weights_are_kept(dut: Any) -> None:
+    b = Bench(dut)
+    if b.num_qp < 4:
+        return
+    await b.start()
+    dut.arb_wrr.value = 1
+    dut.arb_burst.value = 0
+    dut.arb_hpw.value, dut.arb_mpw.value, dut.arb_lpw.value = 7, 3, 0   # 8 : 4 : 1
+    dut.run.value = 0
+    for qid, prio in ((1, HIGH), (2, MEDIUM), (3, LOW), (4, URGENT)):
+        await b.create(qid, 1024, prio)
+        await b.add(qid, 40 if prio == URGENT else 1000)
+    dut.run.value = 1
+    b.complete = 1.0
+    while len(b.requests) < 40 + 13 * 20:
+        await RisingEdge(dut.clk)
+    assert all(q == 4 for q, _ in b.requests[:40]), "urgent does not come first"
+    served = Counter(q for q, _ in b.requests[40:40 + 13 * 20])
+    assert served == {1: 160, 2: 80, 3: 20}, served
+
+
+@cocotb.test()
+async def bad_doorbells_are_reported(dut: Any) -> None:
+    b = Bench(dut)
+    await b.start()
+    await b.create(1, 16)
+    await b.send("s_db", s_db_qid=1, s_db_value=16)                       # one past the end
+    await b.send("s_db", s_db_qid=min(b.num_qp, 2), s_db_value=0) if b.num_qp > 1 else None
+    await b.send("s_db", s_db_qid=b.num_qp + 1, s_db_value=1)             # no such register
+    await b.send("s_qc", s_qc=qctx(1, 0, 16, 0, valid=0))
+    await b.send("s_db", s_db_qid=1, s_db_value=1)                        # deleted
+    for _ in range(20):
+        await RisingEdge(dut.clk)
+    assert b.errors[0] == (1, 1) and [k for k, _ in b.errors[1:]] == [0] * (len(b.errors) - 1)
+    assert len(b.errors) == (4 if b.num_qp > 1 else 3)
+    assert not b.requests
+
+
+@cocotb.test()
+async def doorbell_to_request_latency(dut: Any) -> None:
+    b = Bench(dut)
+    await b.start()
+    await b.create(1, 64)
+    for _ in range(20):
+        await RisingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    dut.s_db_qid.value, dut.s_db_value.value, dut.s_db_valid.value = 1, 1, 1
+    b.tail[1] = 1
+    await RisingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    dut.s_db_valid.value = 0
+    cycles = 0
+    while dut.m_req_valid.value != 1:
+        await FallingEdge(dut.clk)
+        cycles += 1
+    assert cycles == 3, cycles                   # and the cycle of the doorbell: 4, as the header of db_ssd_sq says
+
+
+@cocotb.test()
+async def inflight_tells_of_the_queue(dut: Any) -> None:
+    b = Bench(dut)
+    await b.start()
+    b.complete = 0.0
+    await b.create(1, 64)
+    await b.add(1, 3)
+    dut.q_sel.value = 1
+    for _ in range(30):
+        await RisingEdge(dut.clk)
+    assert dut.q_inflight.value == 1
+    b.complete = 1.0
+    await b.settle()
+    for _ in range(4):
+        await RisingEdge(dut.clk)
+    assert dut.q_inflight.value == 0
+
+
+@pytest.mark.parametrize(("num_qp", "num_cmds"), [(1, 4), (32, 128), (128, 256)])
+def test_db_ssd_sq(num_qp: int, num_cmds: int) -> None:
+    bench.run(__file__, "db_ssd_sq", {"NUM_QP": num_qp, "NUM_CMDS": num_cmds},
+              env={"NUM_QP": str(num_qp), "NUM_CMDS": str(num_cmds), "SEED": str(num_qp)})
