@@ -29,6 +29,42 @@ enum {
     ADM_BIND         = 0xc8,
 };
 
+// I/O opcodes, for what is said of them: the hardware executes them.
+enum {
+    IO_FLUSH = 0x00, IO_WRITE = 0x01, IO_READ = 0x02, IO_COMPARE = 0x05, IO_WRITE_ZEROES = 0x08, IO_DSM = 0x09,
+    IO_VERIFY = 0x0c,
+};
+
+// Features, log pages, Identify.
+enum {
+    FEATURE_ARBITRATION = 0x01, FEATURE_POWER = 0x02, FEATURE_TEMPERATURE = 0x04, FEATURE_ERROR_RECOVERY = 0x05,
+    FEATURE_WRITE_CACHE = 0x06, FEATURE_QUEUES = 0x07, FEATURE_COALESCING = 0x08, FEATURE_VECTOR = 0x09,
+    FEATURE_ATOMICITY = 0x0a, FEATURE_EVENTS = 0x0b, FEATURE_TIMESTAMP = 0x0e, FEATURE_KEEP_ALIVE = 0x0f,
+    FEATURE_COMMAND_SETS = 0x19, FEATURE_PROGRESS = 0x80,
+    FEATURE_OPERATOR = 0xc0,                                     // ours
+    FEATURE_WORD_0 = 0xc1, FEATURE_WORD_7 = 0xc8,                // of a key
+    FEATURE_WORD_9 = 0xca, FEATURE_WORD_12 = 0xcd,               // of an initial vector
+};
+enum {
+    LOG_SUPPORTED = 0x00, LOG_ERROR = 0x01, LOG_SMART = 0x02, LOG_FIRMWARE = 0x03, LOG_CHANGED_NS = 0x04,
+    LOG_EFFECTS = 0x05, LOG_FEATURES = 0x12, LOG_MI = 0x13,
+    LOG_OPERATORS = 0xc0, LOG_RESULTS = 0xc1,                    // ours
+};
+enum {
+    CNS_NAMESPACE = 0x00, CNS_CONTROLLER = 0x01, CNS_ACTIVE = 0x02, CNS_DESCRIPTORS = 0x03, CNS_NAMESPACE_CSI = 0x05,
+    CNS_CONTROLLER_CSI = 0x06, CNS_ACTIVE_CSI = 0x07, CNS_NAMESPACE_ANY = 0x08, CNS_ALLOCATED = 0x10,
+    CNS_ALLOCATED_NAMESPACE = 0x11, CNS_CONTROLLERS_OF_NS = 0x12, CNS_CONTROLLERS = 0x13, CNS_ALLOCATED_CSI = 0x1a,
+    CNS_ALLOCATED_NAMESPACE_CSI = 0x1b, CNS_COMMAND_SETS = 0x1c,
+};
+
+// Commands supported and effects: supported, changes data, changes a namespace's capabilities, or which there are,
+// serialised. No scopes: they are optional, and Linux warns of an I/O command that has one.
+#define CSUPP 1u
+#define LBCC  2u
+#define NCC   4u
+#define NIC   8u
+#define ALONE (2u << 16)
+
 // Status: {DNR, M, CRD, SCT, SC} as in completion dword 3 bits 31:17.
 #define DNR               0x4000u
 #define GENERIC(sc)       (DNR | (sc))
@@ -80,7 +116,7 @@ enum {
 // A command.
 typedef struct {
     uint32_t dw[16];
-    uint32_t fn;  // PCIe function it came from
+    uint32_t function;  // of PCIe, that it came from
 } cmd_t;
 
 static inline uint32_t cmd_opcode(const cmd_t *c) { return c->dw[0] & 0xffu; }
