@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.driver import Buffer, Command, Driver
 from doorbell.nvme.model import Limits, Media, Pending, allowed_statuses
-from doorbell.nvme.spec import DSM_AD, DsmRange, NvmOpc, Status, status_name
+from doorbell.nvme.structures import DsmRange, status_name
 
 MakeDrive = Callable[..., Driver]  # the fixture `make_drive` of conftest.py
 CANARY = 0xC3
