@@ -77,6 +77,11 @@ COMMANDS = {
     "report": Command(
         "doorbell.report", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),
+    "compare": Command(
+        "doorbell.compare",
+        "Compare what the simulators do with a recording, to the cycle.",
+        "./doorbell compare --quick",
+    ),
     "synth": Command(
         "doorbell.synth",
         "Area by module and depth of logic, for an FPGA.",
