@@ -71,7 +71,7 @@ module db_ssd_decode
 
     output logic                 m_cpl_valid,
     input  logic                 m_cpl_ready,
-    output slot_cpl_t            m_cpl,
+    output slot_completion_t            m_cpl,
 
     // namespaces; may change only while no command is under way in them
     input  logic [NUM_NS-1:0]    ns_valid,
@@ -205,7 +205,7 @@ module db_ssd_decode
   logic [63:0] slba;
   logic        beyond_mdts, beyond_end, failed, go;
   logic        end_valid_q;      // a completion, one cycle before it comes out
-  slot_cpl_t   end_q;
+  slot_completion_t   end_q;
 
   assign slba        = s1_q.op.has_lba ? s1_q.slba : '0;
   assign beyond_mdts = s1_q.lba4k ? (s1_q.nlb >> (MDTS_LOG2 - 12)) != '0
