@@ -20,7 +20,7 @@ LAYERS = ("base", "hw", "transfer", "state", "commands", "dispatch")
 """Folders of the sources; a file includes headers of its own folder and of those before it (checked by lint)."""
 
 FLAGS = (
-    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32", "-std=c11", "-O2",
+    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32", "-std=c11", "-Os", "-flto",
     "-ffreestanding", "-fno-builtin", "-nostdlib", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections",
     "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
 )  # fmt: skip

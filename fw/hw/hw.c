@@ -134,11 +134,12 @@ bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void *ram, uin
     HW->COPY_HOST_LO = (uint32_t)host;
     HW->COPY_HOST_HI = (uint32_t)(host >> 32);
     HW->COPY_RAM = (uint32_t)(uintptr_t)ram;
+    __asm__ volatile("" ::: "memory");  // what is written to RAM is there before
     HW->COPY_CMD = bytes >> 2 | op << DB_SSD_FW__COPY_CMD__OP_bp | function << DB_SSD_FW__COPY_CMD__FN_bp
                  | DB_SSD_FW__COPY_CMD__GO_bm;
     if (!hw_wait(EV(COPY_IDLE), NEVER))
         return false;
-    __asm__ volatile("" ::: "memory");  // a read has changed RAM
+    __asm__ volatile("" ::: "memory");  // a read has changed it
     return op != COPY_GET || HW->COPY_STAT == 0;
 }
 

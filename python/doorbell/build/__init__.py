@@ -259,7 +259,7 @@ def regs_html(out: Path) -> Path:
 def firmware() -> Path:
     """The admin processor's program as 32-bit hexadecimal words for $readmemh."""
     folder = paths.ROOT / "fw"
-    sources = [f for f in folder.iterdir() if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
+    sources = [f for f in folder.rglob("*") if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
     if folder / "build.py" not in sources:
         raise UserError("fw/build.py is missing: this clone is not complete")
     headers = regs() / "c"

