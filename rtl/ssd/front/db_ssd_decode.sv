@@ -80,7 +80,6 @@ module db_ssd_decode
     input  logic [NUM_NS-1:0]    ns_lba4k,       // block size: 0 = 512, 1 = 4096 bytes
     input  logic [NUM_NS-1:0]    ns_locked       // Read, Write, Compare are refused; may change at any time
 );
-  localparam logic [31:0] NSID_ALL   = 32'hffff_ffff;
   localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
   localparam status_t INVALID_OPC   = status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
   localparam status_t INVALID_FIELD = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
