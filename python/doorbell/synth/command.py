@@ -141,7 +141,7 @@ def elaborate(top: str, params: dict[str, int]) -> str:
     ours = [f for f in sources.all_files() if f != cpu]
     settings = " ".join(f"-G {k}={v}" for k, v in sorted(params.items()))
     firmware = '-G FW_HEX=""' if "FW_HEX" in (build.find_module(top) or paths.ROOT).read_text() else ""
-    common = " ".join(f"{f.stem}*" for f in sorted((paths.RTL / "common").glob("*.sv")))
+    common = " ".join(f"{f.stem}*" for f in sorted((paths.RTL / "common").glob("*.sv")) if f not in sources.packages)
     # read_slang writes the localparams of a black box into its instances too; read_verilog would refuse them.
     fixed = " ".join(f"-unset {n}" for n in sorted(set(re.findall(r"localparam\b[^=;]*?(\w+)\s*=", cpu.read_text()))))
     script = [
