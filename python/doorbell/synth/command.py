@@ -146,7 +146,7 @@ def elaborate(top: str, params: dict[str, int]) -> str:
     fixed = " ".join(f"-unset {n}" for n in sorted(set(re.findall(r"localparam\b[^=;]*?(\w+)\s*=", cpu.read_text()))))
     script = [
         f"read_slang --keep-hierarchy --blackboxed-module picorv32 --top {top} {firmware} {settings} "
-        + " ".join(map(str, [*ours, cpu])),
+        + " ".join([*(f"-I {folder}" for folder in build.include_folders()), *map(str, [*ours, cpu])]),
         "delete =picorv32",
         f"setparam {fixed} t:picorv32",
         f"read_verilog -defer {cpu}",
@@ -161,7 +161,7 @@ def elaborate(top: str, params: dict[str, int]) -> str:
         "setattr -mod -unset src *",
         "write_rtlil design.il",
     ]
-    key = (RECIPE, script, build.hash_files([*ours, cpu]), yosys_version())
+    key = (RECIPE, script, build.hash_files([*ours, *sources.headers(), cpu]), yosys_version())
 
     def make(out: Path) -> None:
         run_yosys(script, out, f"reading {top}")
