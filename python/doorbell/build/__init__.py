@@ -34,7 +34,8 @@ KEEP_DAYS = 14
 """A cached result that nobody asked for in so many days is removed."""
 
 PACKAGES = (
-    "nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv", "host/db_host_pkg.sv",
+    "common/db_mem_pkg.sv", "nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv",
+    "ssd/db_ssd_op_pkg.sv", "ssd/db_ssd_pkg.sv", "host/db_host_pkg.sv",
     "host/control/db_host_control_pkg.sv", "compute/db_csd_pkg.sv", "crypto/db_aes_pkg.sv", "recorder/db_rec_pkg.sv",
 )  # fmt: skip
 """Our packages in the order in which they depend on each other."""
@@ -45,6 +46,10 @@ FOLDERS = (
     "host", "host/command", "host/data", "host/control", "compute", "recorder",
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""
+
+
+INCLUDES = ("axi", "pcie", "ssd")
+"""Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
 
 
 def below(*layers: str) -> tuple[str, ...]:
@@ -184,9 +189,14 @@ class RtlSources:
     def all_files(self) -> list[Path]:
         return [*self.packages, *self.modules()]
 
+    def headers(self) -> list[Path]:
+        """Every file that others include; tools get their folders, not the files."""
+        return sorted(f for folder in include_folders() if folder in self.folders for f in folder.glob("*.svh"))
+
     def verilator_args(self) -> list[str]:
-        """Arguments before the top's own file: packages, third-party files, library folders."""
+        """Arguments before the top's own file: packages, third-party files, folders of modules and of headers."""
         library = [a for folder in self.folders for a in ("-y", str(folder))]
+        library += [f"+incdir+{folder}" for folder in include_folders()]
         return [*library, "+libext+.sv", "--timescale", "1ns/1ps", *map(str, self.packages), *map(str, self.extra)]
 
     def files_of(self, top: str) -> list[Path]:
@@ -208,6 +218,11 @@ def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> Rtl
         packages = [*sorted(generated.glob("*_pkg.sv")), *packages]  # they need none of ours
         folders.append(generated)
     return RtlSources(packages, folders, [paths.picorv32()])
+
+
+def include_folders() -> list[Path]:
+    """Where the RTL's headers are."""
+    return [paths.RTL / folder for folder in INCLUDES]
 
 
 def find_module(name: str) -> Path | None:
@@ -312,7 +327,7 @@ def model_files(top: str, sources: RtlSources) -> list[Path]:
         wanted = kind in ((is_host(top), False), (is_host(top), computes(top)))
         return file.is_relative_to(paths.RTL) or file in sources.extra or wanted
 
-    return [f for f in sources.all_files() if belongs(f)]
+    return [f for f in [*sources.all_files(), *sources.headers()] if belongs(f)]
 
 
 def default_params(top: str, params: dict[str, int | str], file: Path | None = None) -> dict[str, int | str]:
@@ -376,7 +391,7 @@ def simulator(
         say(f"translating {top} to C++ with Verilator")
         arguments = [*verilate, "--Mdir", str(obj), *sources.verilator_args(), *map(str, own)]
         # File names relative to the repository: messages are the same in every clone, and the objects too.
-        arguments = [a.removeprefix(f"{paths.ROOT}/") for a in arguments]
+        arguments = [a.replace(f"{paths.ROOT}/", "", 1) for a in arguments]
         tool([*verilator(), *arguments], f"Verilator on {top}", cwd=paths.ROOT)
         settle_once(obj)
         defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]

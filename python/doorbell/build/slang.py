@@ -18,6 +18,7 @@ def elaborate(top: str) -> bool:
     slang = driver.Driver()
     slang.addStandardArgs()
     options = f"slang --std 1800-2017 --timescale 1ns/1ps -DSYNTHESIS -Wnone --top {top} "
+    options += "".join(f"-I {folder} " for folder in build.include_folders())
     if not (slang.parseCommandLine(options + " ".join(files)) and slang.processOptions() and slang.parseAllSources()):
         return False
     slang.reportCompilation(slang.createCompilation(), True)
