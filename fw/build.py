@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+FACTS = HERE.parent / "facts" / "c"
 LAYERS = ("base", "hw", "transfer", "state", "commands", "dispatch")
 """Folders of the sources; a file includes headers of its own folder and of those before it (checked by lint)."""
 
@@ -45,7 +46,7 @@ def build(out: Path, gen_c: Path, serial: int = 1) -> None:
         env = dict(os.environ)
         env.setdefault("ZIG_GLOBAL_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"doorbell-zig-{os.getuid()}"))
         env["ZIG_LOCAL_CACHE_DIR"] = str(Path(folder) / "cache")
-        include = [f"-I{folder}" for folder in (HERE, HERE / "base", gen_c)]
+        include = [f"-I{folder}" for folder in (HERE, HERE / "base", FACTS, gen_c)]
         run([*zig(), "cc", *FLAGS, f"-DSERIAL={serial}", *include, "-T", str(HERE / "link.ld"), "-Wl,--gc-sections",
              "-o", str(elf), *map(str, sources)], env)
         run([*zig(), "objcopy", "-O", "binary", str(elf), str(image)], env)

@@ -25,7 +25,7 @@ struct admin_command {
     uint32_t effects : 20;  // as log page 05h says them
     uint32_t flags : 12;
 };
-#define COMMANDS (ADM_BIND + 1u)  // rows: one each opcode, up to the last
+#define COMMANDS (ADMIN_OPC_BIND + 1u)  // rows: one each opcode, up to the last
 
 // Flags. What NSIDs the dispatcher lets through; without a flag the command itself looks at it, or does not care.
 enum {

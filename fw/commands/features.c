@@ -61,7 +61,7 @@ static uint32_t set_command_sets(struct request *r)
 static void warn(struct request *r)
 {
     if (smart_warning(&r->fn->settings) & *value_of(r, V_EVENTS))
-        event_report(&r->fn->events, AER_SMART, 1);
+        event_report(&r->fn->events, AER_TYPE_SMART, 1);
 }
 
 static uint32_t set_temperature(struct request *r)
@@ -95,7 +95,7 @@ static uint32_t get_initial_temperature(struct request *r) { return get_either_t
 
 static uint32_t set_events(struct request *r)
 {
-    *value_of(r, V_EVENTS) = r->cmd.dw[11] & (0x1fu | EVENT_NS_ATTRIBUTE);  // SMART; that a namespace changed
+    *value_of(r, V_EVENTS) = r->cmd.dw[11] & (0x1fu | OAES_NS_ATTR);  // SMART; that a namespace changed
     warn(r);
     return ST_SUCCESS;
 }
@@ -197,24 +197,24 @@ static uint32_t set_keep_alive(struct request *r)
 
 // ---------------------------------------------------------------- the table
 static const struct feature features[] = {
-    {FEATURE_QUEUES, .value = VALUES, .set = set_queues, .get = get_queues, .get_initial = get_queues},
-    {FEATURE_EVENTS, .value = V_EVENTS, .set = set_events},
-    {FEATURE_WRITE_CACHE, .value = VALUES, .initial = 1, .set = set_write_cache, .flags = FIXED},
-    {FEATURE_TEMPERATURE, .value = VALUES, .set = set_temperature, .get = get_temperature,
+    {FEATURE_NUM_QUEUES, .value = VALUES, .set = set_queues, .get = get_queues, .get_initial = get_queues},
+    {FEATURE_ASYNC_EVENT, .value = V_EVENTS, .set = set_events},
+    {FEATURE_VOLATILE_WC, .value = VALUES, .initial = 1, .set = set_write_cache, .flags = FIXED},
+    {FEATURE_TEMP_THRESH, .value = VALUES, .set = set_temperature, .get = get_temperature,
      .get_initial = get_initial_temperature},
     {FEATURE_ARBITRATION, .value = V_ARBITRATION, .initial = DEFAULT_ARBITRATION, .set = set_arbitration},
-    {FEATURE_POWER, .value = VALUES, .set = set_power},
-    {FEATURE_ERROR_RECOVERY, .value = V_ERROR_RECOVERY, .set = set_error_recovery, .flags = OF_NAMESPACE},
-    {FEATURE_COALESCING, .value = V_COALESCING, .set = set_coalescing},
-    {FEATURE_VECTOR, .value = VALUES, .set = set_vector, .get = get_vector, .get_initial = get_initial_vector},
-    {FEATURE_ATOMICITY, .value = V_ATOMICITY, .mask = 1},
+    {FEATURE_POWER_MGMT, .value = VALUES, .set = set_power},
+    {FEATURE_ERR_RECOVERY, .value = V_ERROR_RECOVERY, .set = set_error_recovery, .flags = OF_NAMESPACE},
+    {FEATURE_IRQ_COALESCE, .value = V_COALESCING, .set = set_coalescing},
+    {FEATURE_IRQ_CONFIG, .value = VALUES, .set = set_vector, .get = get_vector, .get_initial = get_initial_vector},
+    {FEATURE_WRITE_ATOMIC, .value = V_ATOMICITY, .mask = 1},
     {FEATURE_TIMESTAMP, .value = VALUES, .set = set_timestamp, .get = get_timestamp, .flags = DATA},
-    {FEATURE_KEEP_ALIVE, .value = V_KEEP_ALIVE, .set = set_keep_alive},
-    {FEATURE_COMMAND_SETS, .value = VALUES, .set = set_command_sets},
-    {FEATURE_PROGRESS, .value = V_PROGRESS, .mask = 0xff},
-    {FEATURE_OPERATOR, FEATURE_WORD_7 - FEATURE_OPERATOR, .value = VALUES, .set = operator_feature_set,
+    {FEATURE_KATO, .value = V_KEEP_ALIVE, .set = set_keep_alive},
+    {FEATURE_IOCS_PROFILE, .value = VALUES, .set = set_command_sets},
+    {FEATURE_SW_PROGRESS, .value = V_PROGRESS, .mask = 0xff},
+    {FEATURE_CSD_CONFIG, FEATURE_CSD_WORD_GAP - 1 - FEATURE_CSD_CONFIG, .value = VALUES, .set = operator_feature_set,
      .get = operator_feature_get, .flags = OF_OPERATORS},
-    {FEATURE_WORD_9, FEATURE_WORD_12 - FEATURE_WORD_9, .value = VALUES, .set = operator_feature_set,
+    {FEATURE_CSD_WORD_IV, FEATURE_CSD_WORD_LAST - FEATURE_CSD_WORD_IV, .value = VALUES, .set = operator_feature_set,
      .get = operator_feature_get, .flags = OF_OPERATORS},
 };
 #define FEATURES (sizeof features / sizeof features[0])
@@ -236,7 +236,7 @@ static const struct feature *find(const struct request *r)
 
 static uint32_t check_scope(const struct request *r, const struct feature *f)
 {
-    if (!(f->flags & OF_NAMESPACE) || nsid_of(r) == 0 || nsid_of(r) == NVME_NSID_ALL)
+    if (!(f->flags & OF_NAMESPACE) || nsid_of(r) == 0 || nsid_of(r) == NSID_ALL)
         return ST_SUCCESS;
     return ns_check_active(r->drive, r->fn, nsid_of(r));
 }
@@ -246,7 +246,7 @@ void features_reset(struct drive *drive, struct function *fn)
 {
     struct settings *s = &fn->settings;
     for (const struct feature *f = features; f < features + FEATURES; f++) {
-        if (f->value != VALUES && f->id != FEATURE_PROGRESS)
+        if (f->value != VALUES && f->id != FEATURE_SW_PROGRESS)
             s->value[f->value] = f->initial;
     }
     s->temp_over = CFG_TEMP_WARNING;

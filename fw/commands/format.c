@@ -14,7 +14,7 @@ uint32_t format(struct request *r)
     // No command is fetched until this is over, and those inside are let out first.
     uint32_t status = hw_hold(&control) ? ST_SUCCESS : ST_WRITE_FAULT;
     for (uint32_t i = 1; i <= r->drive->hw.num_ns && status == ST_SUCCESS; i++) {
-        if (!ns_active(r->fn, i) || (nsid != NVME_NSID_ALL && i != nsid))
+        if (!ns_active(r->fn, i) || (nsid != NSID_ALL && i != nsid))
             continue;
         if (erase)
             operators_erase_ns(r->drive, i);

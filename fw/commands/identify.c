@@ -57,7 +57,7 @@ void identify_init(struct drive *drive)
     c[77] = CFG_MDTS;
     put16(c + 78, CFG_CNTLID);
     put32(c + 80, NVME_VERSION);
-    put32(c + 92, EVENT_NS_ATTRIBUTE);  // OAES
+    put32(c + 92, OAES_NS_ATTR);  // OAES
     c[111] = 1;                       // CNTRLTYPE: I/O controller
     put_uuid(drive, c + 112);                // FGUID
     put16(c + 256, 1u << 3 | 1u << 1);  // OACS: namespace management, Format NVM
@@ -102,7 +102,7 @@ static bool is_in(const struct request *r, enum scope scope, uint32_t nsid)
 /// The first `bytes` of the page, then zeros.
 static uint32_t send(struct request *r, uint32_t bytes)
 {
-    return data_send(r->drive->buffers, &r->cmd, bytes, PAGE);
+    return data_send(r->drive->buffers, &r->cmd, bytes, PAGE_SIZE);
 }
 
 static uint32_t nothing(struct request *r, enum scope scope)
@@ -117,7 +117,7 @@ static uint32_t controller(struct request *r, enum scope scope)
     uint8_t *c = r->drive->controller;
     data_t d;
     put64(c + 296, ns_free_bytes(r->drive));  // UNVMCAP
-    uint32_t status = data_open(&d, r->drive->buffers, &r->cmd, PAGE);
+    uint32_t status = data_open(&d, r->drive->buffers, &r->cmd, PAGE_SIZE);
     if (status == ST_SUCCESS)
         status = data_put(&d, c, CONTROLLER_BYTES);
     if (status == ST_SUCCESS)
@@ -125,7 +125,7 @@ static uint32_t controller(struct request *r, enum scope scope)
     if (status == ST_SUCCESS)
         status = data_put(&d, power_state, sizeof power_state);
     if (status == ST_SUCCESS)
-        status = data_zero(&d, PAGE - 2048 - sizeof power_state);
+        status = data_zero(&d, PAGE_SIZE - 2048 - sizeof power_state);
     return status;
 }
 
@@ -133,7 +133,7 @@ static uint32_t controller(struct request *r, enum scope scope)
 static uint32_t namespace_list(struct request *r, enum scope scope)
 {
     uint32_t n = 0;
-    if (nsid_of(r) >= NVME_NSID_ALL - 1)
+    if (nsid_of(r) >= NSID_ALL - 1)
         return ST_INVALID_NS;
     for (uint32_t i = 1; i <= r->drive->hw.num_ns; i++) {
         if (i > nsid_of(r) && is_in(r, scope, i)) {
@@ -149,7 +149,7 @@ static uint32_t namespace(struct request *r, enum scope scope)
     uint32_t nsid = nsid_of(r);
     uint8_t *page = page_of(r);
     memset(page, 0, 192);
-    if (nsid == NVME_NSID_ALL) {
+    if (nsid == NSID_ALL) {
         if (scope == ALLOCATED)
             return ST_INVALID_FIELD;
         page[25] = 1;  // what all namespaces have in common: two formats
@@ -200,7 +200,7 @@ static uint32_t namespace_descriptors(struct request *r, enum scope scope)
 
 static bool may_exist(const struct request *r)
 {
-    return (nsid_of(r) != 0 && nsid_of(r) <= r->drive->hw.num_ns) || nsid_of(r) == NVME_NSID_ALL;
+    return (nsid_of(r) != 0 && nsid_of(r) <= r->drive->hw.num_ns) || nsid_of(r) == NSID_ALL;
 }
 
 /// Of the NVM command set, which says nothing more without protection information.
@@ -215,7 +215,7 @@ static uint32_t namespace_of_any_set(struct request *r, enum scope scope)
     if (!may_exist(r))
         return ST_INVALID_NS;
     memset(page_of(r), 0, 16);
-    page_of(r)[14] = nsid_of(r) == NVME_NSID_ALL || is_in(r, scope, nsid_of(r));  // NSTAT: ready
+    page_of(r)[14] = nsid_of(r) == NSID_ALL || is_in(r, scope, nsid_of(r));  // NSTAT: ready
     return send(r, 16);
 }
 
@@ -252,28 +252,28 @@ static const struct cns {
     uint32_t (*say)(struct request *r, enum scope scope);
     uint8_t scope;
     bool of_set;  // CSI has to be 0, NVM; else it is not looked at
-} table[CNS_COMMAND_SETS + 1] = {
-    [CNS_NAMESPACE]               = {namespace, ACTIVE, false},
-    [CNS_CONTROLLER]              = {controller, NONE, false},
-    [CNS_ACTIVE]                  = {namespace_list, ACTIVE, false},
-    [CNS_DESCRIPTORS]             = {namespace_descriptors, ACTIVE, false},
-    [CNS_NAMESPACE_CSI]           = {namespace_of_set, ACTIVE, true},
-    [CNS_CONTROLLER_CSI]          = {nothing, NONE, true},  // no limit beside MDTS
-    [CNS_ACTIVE_CSI]              = {namespace_list, ACTIVE, true},
-    [CNS_NAMESPACE_ANY]           = {namespace_of_any_set, ACTIVE, false},
-    [CNS_ALLOCATED]               = {namespace_list, ALLOCATED, false},
-    [CNS_ALLOCATED_NAMESPACE]     = {namespace, ALLOCATED, false},
-    [CNS_CONTROLLERS_OF_NS]       = {controllers_of_namespace, ALLOCATED, false},
-    [CNS_CONTROLLERS]             = {controllers, NONE, false},
-    [CNS_ALLOCATED_CSI]           = {namespace_list, ALLOCATED, true},
-    [CNS_ALLOCATED_NAMESPACE_CSI] = {namespace_of_set, ALLOCATED, true},
-    [CNS_COMMAND_SETS]            = {command_sets, NONE, false},
+} table[CNS_IOCS_LIST + 1] = {
+    [CNS_NS]               = {namespace, ACTIVE, false},
+    [CNS_CTRL]              = {controller, NONE, false},
+    [CNS_NS_ACTIVE_LIST]                  = {namespace_list, ACTIVE, false},
+    [CNS_NS_DESC_LIST]             = {namespace_descriptors, ACTIVE, false},
+    [CNS_CSI_NS]           = {namespace_of_set, ACTIVE, true},
+    [CNS_CSI_CTRL]          = {nothing, NONE, true},  // no limit beside MDTS
+    [CNS_CSI_NS_ACTIVE_LIST]              = {namespace_list, ACTIVE, true},
+    [CNS_CSI_INDEPENDENT_NS]           = {namespace_of_any_set, ACTIVE, false},
+    [CNS_NS_PRESENT_LIST]               = {namespace_list, ALLOCATED, false},
+    [CNS_NS_PRESENT]     = {namespace, ALLOCATED, false},
+    [CNS_CTRL_NS_LIST]       = {controllers_of_namespace, ALLOCATED, false},
+    [CNS_CTRL_LIST]             = {controllers, NONE, false},
+    [CNS_CSI_NS_PRESENT_LIST]           = {namespace_list, ALLOCATED, true},
+    [CNS_CSI_NS_PRESENT] = {namespace_of_set, ALLOCATED, true},
+    [CNS_IOCS_LIST]            = {command_sets, NONE, false},
 };
 
 uint32_t identify(struct request *r)
 {
     uint32_t cns = r->cmd.dw[10] & 0xffu;
-    if (cns > CNS_COMMAND_SETS || !table[cns].say || (table[cns].of_set && r->cmd.dw[11] >> 24))
+    if (cns > CNS_IOCS_LIST || !table[cns].say || (table[cns].of_set && r->cmd.dw[11] >> 24))
         return ST_INVALID_FIELD;
     return table[cns].say(r, (enum scope)table[cns].scope);
 }

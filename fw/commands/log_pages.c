@@ -79,8 +79,8 @@ static const struct {
     uint8_t opcode;
     uint32_t effects;
 } io_effects[] = {
-    {IO_FLUSH, CSUPP}, {IO_WRITE, CSUPP | LBCC}, {IO_READ, CSUPP}, {IO_COMPARE, CSUPP},
-    {IO_WRITE_ZEROES, CSUPP | LBCC}, {IO_DSM, CSUPP | LBCC}, {IO_VERIFY, CSUPP},
+    {OPC_FLUSH, EFFECTS_CSUPP}, {OPC_WRITE, EFFECTS_CSUPP | EFFECTS_LBCC}, {OPC_READ, EFFECTS_CSUPP}, {OPC_COMPARE, EFFECTS_CSUPP},
+    {OPC_WRITE_ZEROES, EFFECTS_CSUPP | EFFECTS_LBCC}, {OPC_DSM, EFFECTS_CSUPP | EFFECTS_LBCC}, {OPC_VERIFY, EFFECTS_CSUPP},
 };
 
 static uint32_t effects_page(struct request *r)
@@ -113,16 +113,16 @@ static const struct log_page {
     uint16_t bytes;
     handler_t *build;
 } pages[] = {
-    {LOG_ERROR,      0,            AER_ERROR,  CFG_ERROR_LOG * 64, error_page},
-    {LOG_SMART,      0,            AER_SMART,  512,                smart_page},
-    {LOG_FIRMWARE,   0,            NO_EVENT,   512,                firmware_page},
-    {LOG_CHANGED_NS, 0,            AER_NOTICE, 4096,               changed_page},
-    {LOG_EFFECTS,    0,            NO_EVENT,   4096,               effects_page},
+    {LOG_ERROR,      0,            AER_TYPE_ERROR,  CFG_ERROR_LOG * 64, error_page},
+    {LOG_SMART,      0,            AER_TYPE_SMART,  512,                smart_page},
+    {LOG_FW_SLOT,   0,            NO_EVENT,   512,                firmware_page},
+    {LOG_CHANGED_NS, 0,            AER_TYPE_NOTICE, 4096,               changed_page},
+    {LOG_CMD_EFFECTS,    0,            NO_EVENT,   4096,               effects_page},
     {LOG_SUPPORTED,  0,            NO_EVENT,   1024,               supported_page},
-    {LOG_FEATURES,   0,            NO_EVENT,   1024,               features_page},
-    {LOG_MI,         0,            NO_EVENT,   1024,               no_management_page},
-    {LOG_OPERATORS,  OF_OPERATORS, NO_EVENT,   OPERATORS_BYTES,    operators_page},
-    {LOG_RESULTS,    OF_OPERATORS, NO_EVENT,   RESULTS_BYTES,      results_page},
+    {LOG_FID_EFFECTS,   0,            NO_EVENT,   1024,               features_page},
+    {LOG_MI_CMD_EFFECTS,         0,            NO_EVENT,   1024,               no_management_page},
+    {LOG_CSD,  OF_OPERATORS, NO_EVENT,   OPERATORS_BYTES,    operators_page},
+    {LOG_CSD_RESULTS,    OF_OPERATORS, NO_EVENT,   RESULTS_BYTES,      results_page},
 };
 #define PAGES (sizeof pages / sizeof pages[0])
 
@@ -158,12 +158,12 @@ uint32_t get_log_page(struct request *r)
     uint64_t offset = (uint64_t)dw[13] << 32 | dw[12];
     if (!p)
         return ST_INVALID_LOG;
-    if (numd >= PAGE << CFG_MDTS >> 2)
+    if (numd >= PAGE_SIZE << CFG_MDTS >> 2)
         return ST_INVALID_FIELD;
     // Offsets are in bytes; there is the NVM command set alone; no page is kept a namespace.
     if ((offset & 3u) || offset > p->bytes || (dw[14] >> 23 & 1u) || dw[14] >> 24)
         return ST_INVALID_FIELD;
-    if (nsid != 0 && nsid != NVME_NSID_ALL)
+    if (nsid != 0 && nsid != NSID_ALL)
         return p->id == LOG_SMART && nsid <= r->drive->hw.num_ns ? ST_INVALID_FIELD : ST_INVALID_NS;
     uint32_t total = (numd + 1) << 2, skip = (uint32_t)offset, have = p->build(r);
     have = have > skip ? have - skip : 0;
@@ -176,7 +176,7 @@ uint32_t get_log_page(struct request *r)
     if (status == ST_SUCCESS)
         status = data_zero(&d, total - have);
     if (status == ST_SUCCESS && !(dw[10] >> 15 & 1u) && p->event != NO_EVENT) {  // RAE clear: it may come again
-        if (p->event == AER_NOTICE)
+        if (p->event == AER_TYPE_NOTICE)
             ns_changed_read(r->drive, r->fn);
         event_unmask(&r->fn->events, p->event);
     }

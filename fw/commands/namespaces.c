@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/namespaces.h"
 
-enum { SEL_CREATE = 0, SEL_DELETE = 1, SEL_ATTACH = 0, SEL_DETACH = 1 };
-
 // What a host may say of a namespace to be created: dwords of Identify Namespace. All else has to be zero or is not read.
 enum { W_NSZE = 0, W_NCAP = 2, W_FLBAS = 6, W_DPS = 7, W_ANAGRPID = 23, W_NVMSETID = 25, CREATE_WORDS = 26 };
 
@@ -62,10 +60,10 @@ static uint32_t create(struct request *r)
 uint32_t namespace_management(struct request *r)
 {
     uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), status = ST_INTERNAL, control;
-    bool all = nsid == NVME_NSID_ALL;
-    if (select == SEL_CREATE)
+    bool all = nsid == NSID_ALL;
+    if (select == NS_MGMT_CREATE)
         return create(r);
-    if (select != SEL_DELETE)
+    if (select != NS_MGMT_DELETE)
         return ST_INVALID_FIELD;
     if (!all && !ns_exists(r->drive, nsid))
         return ns_check_exists(r->drive, nsid);
@@ -86,7 +84,7 @@ uint32_t namespace_management(struct request *r)
 uint32_t namespace_attachment(struct request *r)
 {
     uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), list, control;
-    if (select != SEL_ATTACH && select != SEL_DETACH)
+    if (select != NS_ATTACH_ATTACH && select != NS_ATTACH_DETACH)
         return ST_INVALID_FIELD;
     uint32_t status = ns_check_exists(r->drive, nsid);
     if (status == ST_SUCCESS)
@@ -95,7 +93,7 @@ uint32_t namespace_attachment(struct request *r)
         return status;
     if (list != (1u | CFG_CNTLID << 16))
         return ST_CONTROLLER_LIST;  // one identifier, ours: any other list names a controller that there is not
-    if (select == SEL_ATTACH) {
+    if (select == NS_ATTACH_ATTACH) {
         if (ns_active(r->fn, nsid))
             return ST_NS_ATTACHED;
         ns_attach(r->drive, r->fn, nsid, true);

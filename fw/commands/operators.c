@@ -9,14 +9,14 @@
 uint32_t operator_feature_set(struct request *r)
 {
     uint32_t id = r->cmd.dw[10] & 0xffu, value = r->cmd.dw[11], control;
-    if (id == FEATURE_OPERATOR && value != CONFIG_PASS && value != CONFIG_ADD && value != CONFIG_AES128
-        && value != CONFIG_AES256)
+    if (id == FEATURE_CSD_CONFIG && value != CSD_CONFIG_PASS && value != CSD_CONFIG_ADD && value != CSD_CONFIG_AES128
+        && value != CSD_CONFIG_AES256)
         return ST_INVALID_FIELD;
     bool drained = hw_hold(&control);
-    if (drained && id == FEATURE_OPERATOR)
+    if (drained && id == FEATURE_CSD_CONFIG)
         operators_configure(r->drive, value);
     else if (drained)
-        operators_set_word(r->drive, id - FEATURE_WORD_0, value);
+        operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
     hw_go_on(control);
     return drained ? ST_SUCCESS : ST_INTERNAL;
 }
@@ -26,10 +26,10 @@ uint32_t operator_feature_get(struct request *r)
 {
     const struct operators *o = &r->drive->operators;
     uint32_t id = r->cmd.dw[10] & 0xffu;
-    if (id == FEATURE_OPERATOR)
+    if (id == FEATURE_CSD_CONFIG)
         r->dw0 = o->config;
     else
-        r->dw0 = id == FEATURE_WORD_0 && o->config == CONFIG_ADD ? o->addend : 0;
+        r->dw0 = id == FEATURE_CSD_WORD_FIRST && o->config == CSD_CONFIG_ADD ? o->addend : 0;
     return ST_SUCCESS;
 }
 
@@ -95,7 +95,7 @@ uint32_t bind_operator(struct request *r)
     }
     hw_operator_parameters(&r->cmd.dw[12]);
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
-        if (ns_exists(r->drive, nsid) && (nsid_of(r) == NVME_NSID_ALL || nsid == nsid_of(r)))
+        if (ns_exists(r->drive, nsid) && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r)))
             operators_bind(r->drive, nsid, own, op, slot);
     }
     operators_apply(r->drive);

@@ -11,7 +11,7 @@ static uint32_t check_queue(const struct request *r, const struct queue *queues,
         return ST_QUEUE_SIZE;
     if (!(r->cmd.dw[11] & 1u))
         return ST_INVALID_FIELD;  // CAP.CQR: queues are contiguous
-    if (cmd_prp1(&r->cmd) & (PAGE - 1))
+    if (cmd_prp1(&r->cmd) & (PAGE_SIZE - 1))
         return ST_PRP_OFFSET;
     return ST_SUCCESS;
 }
@@ -20,7 +20,7 @@ uint32_t create_cq(struct request *r)
 {
     struct queue *cq = r->fn->queues.cq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu, vector = r->cmd.dw[11] >> 16;
-    uint32_t status = check_queue(r, cq, CC_IOCQES(r->fn->cc) == 4);
+    uint32_t status = check_queue(r, cq, cc_iocqes(r->fn->cc) == 4);
     if (status != ST_SUCCESS)
         return status;
     if (vector >= r->drive->hw.num_vec)
@@ -34,7 +34,7 @@ uint32_t create_sq(struct request *r)
 {
     struct queue *sq = r->fn->queues.sq, *cq = r->fn->queues.cq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu, cqid = r->cmd.dw[11] >> 16;
-    uint32_t status = check_queue(r, sq, CC_IOSQES(r->fn->cc) == 6);
+    uint32_t status = check_queue(r, sq, cc_iosqes(r->fn->cc) == 6);
     if (status != ST_SUCCESS)
         return status;
     if (cqid == 0 || cqid > r->drive->hw.num_qp)

@@ -47,8 +47,8 @@ static void reset(struct drive *drive, struct function *fn, bool function)
 
 static bool settings_valid(uint32_t cc, uint32_t aqa)
 {
-    uint32_t css = CC_CSS(cc);
-    return CC_MPS(cc) == 0 && CC_AMS(cc) <= 1 && (css == 0 || css == 6) && (aqa & 0xfffu) && (aqa >> 16 & 0xfffu);
+    uint32_t css = cc_css(cc);
+    return cc_mps(cc) == 0 && cc_ams(cc) <= 1 && (css == 0 || css == 6) && (aqa & 0xfffu) && (aqa >> 16 & 0xfffu);
 }
 
 static void enable(struct drive *drive, struct function *fn, uint32_t cc)
@@ -62,7 +62,7 @@ static void enable(struct drive *drive, struct function *fn, uint32_t cc)
     }
     hw_create_cq(0, hw_acq(), aqa >> 16 & 0xfffu, 0, true);
     hw_create_sq(0, hw_asq(), aqa & 0xfffu, 0, 0);
-    hw_control(CTL_RUN | (CC_AMS(cc) ? (uint32_t)CTL_WRR : 0));
+    hw_control(CTL_RUN | (cc_ams(cc) ? (uint32_t)CTL_WRR : 0));
     fn->life = READY;
     drive->boot->in_use = 1;
     hw_status(1, 0, 0);
@@ -103,7 +103,7 @@ static void collect_doorbell(struct function *fn)
     if (fn->life != READY)
         return;
     error_log_add(&fn->errors, bad.qid, 0xffff, ST_QUEUE_ID, 0, 0);
-    event_report(&fn->events, AER_ERROR, bad.value);  // 0 no such doorbell, 1 bad value
+    event_report(&fn->events, AER_TYPE_ERROR, bad.value);  // 0 no such doorbell, 1 bad value
 }
 
 static void keep_alive_timer(struct function *fn)
@@ -132,10 +132,10 @@ _Noreturn void controller_loop(struct drive *drive, struct function *fn, hw_ring
         }
         hw_clear(EV(CC));
         uint32_t cc = hw_cc();
-        if (fn->life == DISABLED && CC_EN(cc))
+        if (fn->life == DISABLED && cc_en(cc))
             enable(drive, fn, cc);
-        if ((CC_SHN(cc) == 1 || CC_SHN(cc) == 2) && !fn->notified)
-            shut_down(drive, fn, CC_SHN(cc));
+        if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified)
+            shut_down(drive, fn, cc_shn(cc));
         collect_errors(fn);
         if (now & EV(DBERR))
             collect_doorbell(fn);

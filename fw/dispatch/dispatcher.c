@@ -10,30 +10,36 @@
 #include "commands/operators.h"
 #include "commands/queues.h"
 
+#define CSUPP EFFECTS_CSUPP
+#define LBCC  EFFECTS_LBCC
+#define NCC   EFFECTS_NCC
+#define NIC   EFFECTS_NIC
+#define ALONE EFFECTS_ALONE
+
 const struct admin_command admin_commands[COMMANDS] = {
-    [ADM_DELETE_SQ]    = {delete_sq, CSUPP, 0},
-    [ADM_CREATE_SQ]    = {create_sq, CSUPP, 0},
-    [ADM_GET_LOG]      = {get_log_page, CSUPP, 0},
-    [ADM_DELETE_CQ]    = {delete_cq, CSUPP, 0},
-    [ADM_CREATE_CQ]    = {create_cq, CSUPP, 0},
-    [ADM_IDENTIFY]     = {identify, CSUPP, 0},
-    [ADM_ABORT]        = {abort_command, CSUPP, 0},
-    [ADM_SET_FEATURES] = {features_set, CSUPP, 0},
-    [ADM_GET_FEATURES] = {features_get, CSUPP, 0},
-    [ADM_AER]          = {asynchronous_event_request, CSUPP, 0},
-    [ADM_NS_MGMT]      = {namespace_management, CSUPP | LBCC | NIC, 0},
-    [ADM_NS_ATTACH]    = {namespace_attachment, CSUPP | NIC, 0},
-    [ADM_KEEP_ALIVE]   = {keep_alive, CSUPP, 0},
-    [ADM_FORMAT]       = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL},
-    [ADM_KEY_LOAD]     = {key_load, CSUPP, OPERATORS_ONLY},
-    [ADM_KEY_ERASE]    = {key_erase, CSUPP, OPERATORS_ONLY},
-    [ADM_BIND]         = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL},
+    [ADMIN_OPC_DELETE_SQ]    = {delete_sq, CSUPP, 0},
+    [ADMIN_OPC_CREATE_SQ]    = {create_sq, CSUPP, 0},
+    [ADMIN_OPC_GET_LOG_PAGE]      = {get_log_page, CSUPP, 0},
+    [ADMIN_OPC_DELETE_CQ]    = {delete_cq, CSUPP, 0},
+    [ADMIN_OPC_CREATE_CQ]    = {create_cq, CSUPP, 0},
+    [ADMIN_OPC_IDENTIFY]     = {identify, CSUPP, 0},
+    [ADMIN_OPC_ABORT]        = {abort_command, CSUPP, 0},
+    [ADMIN_OPC_SET_FEATURES] = {features_set, CSUPP, 0},
+    [ADMIN_OPC_GET_FEATURES] = {features_get, CSUPP, 0},
+    [ADMIN_OPC_ASYNC_EVENT]          = {asynchronous_event_request, CSUPP, 0},
+    [ADMIN_OPC_NS_MGMT]      = {namespace_management, CSUPP | LBCC | NIC, 0},
+    [ADMIN_OPC_NS_ATTACH]    = {namespace_attachment, CSUPP | NIC, 0},
+    [ADMIN_OPC_KEEP_ALIVE]   = {keep_alive, CSUPP, 0},
+    [ADMIN_OPC_FORMAT_NVM]       = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL},
+    [ADMIN_OPC_KEY_LOAD]     = {key_load, CSUPP, OPERATORS_ONLY},
+    [ADMIN_OPC_KEY_ERASE]    = {key_erase, CSUPP, OPERATORS_ONLY},
+    [ADMIN_OPC_BIND]         = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL},
 };
 
 /// What a row of the table asks of a command's NSID.
 static uint32_t check_nsid(const struct request *r, uint32_t flags)
 {
-    if (flags == 0 || nsid_of(r) == NVME_NSID_ALL)
+    if (flags == 0 || nsid_of(r) == NSID_ALL)
         return ST_SUCCESS;
     if (flags & NSID_ACTIVE_OR_ALL)
         return ns_check_active(r->drive, r->fn, nsid_of(r));

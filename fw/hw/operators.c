@@ -12,7 +12,7 @@ void hw_keys_wait(void)
 
 void hw_key_stage(uint32_t at, uint32_t word)
 {
-    volatile uint32_t *staging = (volatile uint32_t *)(uintptr_t)(CSD_BASE + offsetof(db_csd_t, KEY_WORD));
+    volatile uint32_t *staging = (volatile uint32_t *)(uintptr_t)(FW_EXTENSION + offsetof(db_csd_t, KEY_WORD));
     staging[at] = word;
 }
 

@@ -8,8 +8,6 @@
 
 #include "db_csd.h"
 
-enum { OP_PASS = 0, OP_ADD = 1, OP_CTR = 2, OP_XTS = 3 };   // op_e of db_csd_pkg
-
 // A key: K1 and K2 of 8 words each, then the initial vector.
 enum { KEY_K2 = 8, KEY_IV = 16, KEY_WORDS = 20 };
 enum { KEY_256 = DB_CSD__KEY_CTL__K256_bm, KEY_CTR = DB_CSD__KEY_CTL__CTR_bm, KEY_XTS = DB_CSD__KEY_CTL__XTS_bm };

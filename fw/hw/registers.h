@@ -8,9 +8,9 @@
 
 #include "db_csd.h"
 #include "db_ssd_fw.h"
+#include "doorbell_facts.h"
 
-#define HW       ((volatile db_ssd_fw_t *)0x80000000u)
-#define CSD_BASE 0x90000000u
-#define CSD      ((volatile db_csd_t *)CSD_BASE)
+#define HW  ((volatile db_ssd_fw_t *)FW_REGISTERS)
+#define CSD ((volatile db_csd_t *)FW_EXTENSION)
 
 #endif

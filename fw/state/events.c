@@ -2,7 +2,6 @@
 #include "state/events.h"
 
 #include "base/bytes.h"
-#include "base/nvme.h"
 #include "hw/hw.h"
 
 void events_reset(struct events *events)
@@ -38,7 +37,7 @@ void event_report(struct events *e, uint32_t type, uint32_t info)
 void event_unmask(struct events *e, uint32_t type)
 {
     e->masked[type] = false;
-    if (type == AER_NOTICE)
+    if (type == AER_TYPE_NOTICE)
         e->info[type] = 0;  // one that still waits would say nothing new
 }
 

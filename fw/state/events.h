@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "base/nvme.h"
 
-enum { AER_ERROR = 0, AER_SMART = 1, AER_NOTICE = 2, AER_TYPES = 3 };
+#define AER_TYPES 3u  // AER_TYPE_ERROR, SMART, NOTICE
 
 struct events {
     uint32_t function;             // whose they are

@@ -19,7 +19,7 @@ static uint32_t check(const struct drive *drive, uint32_t nsid, bool found)
 {
     if (found)
         return ST_SUCCESS;
-    return nsid == 0 || (nsid > drive->hw.num_ns && nsid != NVME_NSID_ALL) ? ST_INVALID_NS : ST_INVALID_FIELD;
+    return nsid == 0 || (nsid > drive->hw.num_ns && nsid != NSID_ALL) ? ST_INVALID_NS : ST_INVALID_FIELD;
 }
 
 uint32_t ns_check_exists(const struct drive *drive, uint32_t nsid)
@@ -89,8 +89,8 @@ void namespaces_init(struct drive *drive, struct function *fn)
 void ns_changed(struct function *fn, uint32_t nsid)
 {
     fn->ns[nsid].changed = true;
-    if (fn->settings.value[V_EVENTS] & EVENT_NS_ATTRIBUTE)
-        event_report(&fn->events, AER_NOTICE, 0);
+    if (fn->settings.value[V_EVENTS] & OAES_NS_ATTR)
+        event_report(&fn->events, AER_TYPE_NOTICE, 0);
 }
 
 void ns_changed_read(const struct drive *drive, struct function *fn)

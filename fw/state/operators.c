@@ -5,7 +5,7 @@
 
 #define IV_MASK 0x1e00u  // words of features CAh to CDh
 
-static bool config_aes(const struct operators *o) { return o->config == CONFIG_AES128 || o->config == CONFIG_AES256; }
+static bool config_aes(const struct operators *o) { return o->config == CSD_CONFIG_AES128 || o->config == CSD_CONFIG_AES256; }
 
 static uint32_t swapped(uint32_t w)
 {
@@ -22,9 +22,9 @@ static void forget_words(struct operators *o)
 /// Key and IV to their slot once all of them are there. The last word is the first of the vector, as published.
 static void apply_words(struct operators *o)
 {
-    uint32_t n = o->config == CONFIG_AES256 ? 8 : 4;
+    uint32_t n = o->config == CSD_CONFIG_AES256 ? 8 : 4;
     uint32_t need = IV_MASK | ((1u << n) - 1u);
-    if (o->config == CONFIG_ADD)
+    if (o->config == CSD_CONFIG_ADD)
         o->addend = o->words[0];
     if (!config_aes(o) || (o->words_set & need) != need) {
         hw_key_erase(SLOT_FEATURES);
@@ -51,7 +51,7 @@ void operators_apply(struct drive *drive)
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
         if (o->bound[nsid].own)
             continue;
-        o->bound[nsid].op = config_aes(o) ? OP_CTR : o->config == CONFIG_ADD ? OP_ADD : OP_PASS;
+        o->bound[nsid].op = config_aes(o) ? OP_AES_CTR : o->config == CSD_CONFIG_ADD ? OP_ADD : OP_PASS;
         o->bound[nsid].slot = SLOT_FEATURES;
         write_binding(o, nsid);
     }
@@ -71,11 +71,11 @@ void operators_configure(struct drive *drive, uint32_t config)
 {
     struct operators *o = &drive->operators;
     // Half of a longer key is no key, and a word of a key is nothing to add to data that anybody may read.
-    bool other_size = config_aes(o) && config != o->config && config > CONFIG_ADD;
-    if (other_size || (config == CONFIG_ADD && (o->words_set & ~1u)))
+    bool other_size = config_aes(o) && config != o->config && config > CSD_CONFIG_ADD;
+    if (other_size || (config == CSD_CONFIG_ADD && (o->words_set & ~1u)))
         forget_words(o);
     o->config = config;
-    if (config != CONFIG_PASS)
+    if (config != CSD_CONFIG_PASS)
         apply_words(o);       // with 0 the key stays for when it is wanted again
     operators_apply(drive);
 }
@@ -107,7 +107,7 @@ void operators_erase_slot(struct operators *o, uint32_t slot)
 void operators_erase_ns(struct drive *drive, uint32_t nsid)
 {
     const struct binding *b = &drive->operators.bound[nsid];
-    if (drive->hw.key_slots && (b->op == OP_CTR || b->op == OP_XTS))
+    if (drive->hw.key_slots && (b->op == OP_AES_CTR || b->op == OP_AES_XTS))
         operators_erase_slot(&drive->operators, b->slot);
 }
 

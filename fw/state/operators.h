@@ -15,9 +15,6 @@
 
 struct drive;
 
-/// Values of feature C0h.
-enum { CONFIG_PASS = 0, CONFIG_ADD = 1, CONFIG_AES128 = 2, CONFIG_AES256 = 8 };
-
 #define OPERATOR_WORDS 13u         // features C1h to CDh
 #define SLOT_FEATURES  0u          // of the key that they make
 

@@ -14,13 +14,13 @@ uint32_t data_open(data_t *d, struct buffers *buffers, const cmd_t *cmd, uint32_
     d->buffers = buffers;
     d->function = cmd->function;
     d->at = prp1;
-    d->room = PAGE - ((uint32_t)prp1 & (PAGE - 1));
+    d->room = PAGE_SIZE - ((uint32_t)prp1 & (PAGE_SIZE - 1));
     d->left = bytes;
     d->prp2 = cmd_prp2(cmd);
     d->list = false;
     if (bytes > d->room) {
-        d->list = bytes - d->room > PAGE;
-        if (d->prp2 & (d->list ? 7u : PAGE - 1))
+        d->list = bytes - d->room > PAGE_SIZE;
+        if (d->prp2 & (d->list ? 7u : PAGE_SIZE - 1))
             return ST_PRP_OFFSET;
     }
     return ST_SUCCESS;
@@ -45,10 +45,10 @@ static uint32_t next_page(data_t *d)
     if (d->list) {
         uint64_t entry;
         // The last entry of a page of the list is more data, or where the list goes on.
-        bool chains = ((uint32_t)d->prp2 & (PAGE - 1)) == PAGE - 8 && d->left > PAGE;
+        bool chains = ((uint32_t)d->prp2 & (PAGE_SIZE - 1)) == PAGE_SIZE - 8 && d->left > PAGE_SIZE;
         uint32_t status = next_entry(d, &entry);
         if (status == ST_SUCCESS && chains) {
-            if (entry & (PAGE - 1))
+            if (entry & (PAGE_SIZE - 1))
                 return ST_PRP_OFFSET;
             d->prp2 = entry;
             status = next_entry(d, &entry);
@@ -59,8 +59,8 @@ static uint32_t next_page(data_t *d)
     } else {
         d->at = d->prp2;
     }
-    d->room = PAGE;
-    return d->at & (PAGE - 1) ? ST_PRP_OFFSET : ST_SUCCESS;
+    d->room = PAGE_SIZE;
+    return d->at & (PAGE_SIZE - 1) ? ST_PRP_OFFSET : ST_SUCCESS;
 }
 
 static uint32_t move(data_t *d, uint32_t op, const uint8_t *ram, uint32_t bytes)

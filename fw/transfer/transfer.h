@@ -10,11 +10,9 @@
 
 #include "base/nvme.h"
 
-#define PAGE 4096u
-
 /// Memory that the copy engine reads and writes, for one command at a time. Written before it is read.
 struct buffers {
-    uint8_t page[PAGE] __attribute__((aligned(64)));    // data on its way to the host is built here
+    uint8_t page[PAGE_SIZE] __attribute__((aligned(64)));    // data on its way to the host is built here
     uint32_t line[16] __attribute__((aligned(64)));     // 64 bytes read from the host
 };
 

@@ -53,7 +53,8 @@ def fw(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         own = own.replace(f"{name}(void", f"fw_{name}(void")
     (folder / "bytes.c").write_text(own)
     library = folder / "fw.so"
-    command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-w", "-I", str(FW), "-I", str(build.regs() / "c"), "-o",
+    command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-w", "-I", str(FW), "-I", str(build.regs() / "c"),
+               "-I", str(ROOT / "facts" / "c"), "-o",
                str(library), str(folder / "stand_in.c"), str(folder / "bytes.c"),
                str(FW / "transfer" / "transfer.c")]  # fmt: skip
     subprocess.run(command, check=True)
@@ -182,6 +183,7 @@ def test_arithmetic(fw: ctypes.CDLL) -> None:
 
 
 def copy_of_firmware(folder: Path) -> Path:
+    shutil.copytree(ROOT / "facts" / "c", folder / "facts" / "c")
     return Path(shutil.copytree(FW, folder / "fw", ignore=shutil.ignore_patterns("__pycache__")))
 
 

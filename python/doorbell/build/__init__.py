@@ -280,6 +280,7 @@ def firmware() -> Path:
     headers = regs() / "c"
     used = {name for file in sources for name in re.findall(r'#include "(\w+\.h)"', file.read_text())}
     included = [h for h in headers.glob("*.h") if h.name in used]
+    sources += (paths.ROOT / "facts" / "c").glob("*.h")
     key = (hash_files(sources), hash_files(included, headers), version("ziglang"))
 
     def make(out: Path) -> None:

@@ -782,7 +782,7 @@ async def keep_alive(dut):
     assert dut.csts_cfs.value == 0
     await b.enable()
     assert (await b.run(0x0A, dw10=0x0F)).dw0 == 0
-    assert u(await get_log(b, 1, 64), 12, 2) >> 1 & 0xFF == 0x17, "Keep Alive Timeout Expired"
+    assert u(await get_log(b, 1, 64), 12, 2) >> 1 & 0xFF == 0x19, "Keep Alive Timeout Expired"
 
 
 @cocotb.test()
