@@ -15,7 +15,8 @@ import struct
 import sys
 from dataclasses import dataclass
 
-from doorbell.compute.operators import Op, folders
+from doorbell.build import operator_folders as folders
+from doorbell.compute.operators import Op
 from doorbell.errors import UserError
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver

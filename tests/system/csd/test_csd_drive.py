@@ -8,8 +8,9 @@ import struct
 
 import pytest
 from csd_drive import csd, ctr, get, io, put, xts
+from doorbell.build import operator_folders as folders
 from doorbell.compute import drive as compute
-from doorbell.compute.operators import Context, Op, folders
+from doorbell.compute.operators import Context, Op
 from doorbell.compute.operators.add import Add
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NvmOpc, Status
