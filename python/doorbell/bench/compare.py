@@ -35,7 +35,7 @@ from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.bench import suite
 from doorbell.bench.jobs import Job
-from doorbell.bench.results import Result, percentile, print_table, progress_bar
+from doorbell.bench.results import Result, percentile
 from doorbell.bench.runner import noise
 from doorbell.build import say
 from doorbell.compute import drive as compute
@@ -45,6 +45,7 @@ from doorbell.errors import UserError
 from doorbell.nvme.constants import NSID_ALL, AdminOpc, Cns, NvmOpc, Status
 from doorbell.nvme.driver import Command, Driver, HostMemory
 from doorbell.nvme.traffic import Traffic, media_of
+from doorbell.ui import print_table, progress_bar
 
 FILE = paths.ROOT / "tests" / "data" / "behaviour.json"
 SETTLED = 1 << 20  # workloads on a drive begin at a multiple of so many cycles
