@@ -15,7 +15,8 @@ from doorbell.build import operator_folders
 from doorbell.errors import UserError
 
 PACKAGES = (
-    "nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv", "ssd/db_ssd_pkg.sv", "host/db_host_pkg.sv",
+    "common/db_mem_pkg.sv", "nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv",
+    "ssd/db_ssd_op_pkg.sv", "ssd/db_ssd_pkg.sv", "host/db_host_pkg.sv",
     "host/control/db_host_control_pkg.sv", "compute/db_csd_pkg.sv", "crypto/db_aes_pkg.sv", "recorder/db_rec_pkg.sv",
 )  # fmt: skip
 """Our packages in the order in which they depend on each other."""
@@ -26,6 +27,9 @@ FOLDERS = (
     "host", "host/command", "host/data", "host/control", "compute", "recorder",
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""
+
+INCLUDES = ("axi", "pcie", "ssd")
+"""Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
 
 
 def below(*layers: str) -> tuple[str, ...]:
@@ -56,9 +60,14 @@ class RtlSources:
     def all_files(self) -> list[Path]:
         return [*self.packages, *self.modules()]
 
+    def headers(self) -> list[Path]:
+        """Every file that others include; tools get their folders, not the files."""
+        return sorted(f for folder in include_folders() if folder in self.folders for f in folder.glob("*.svh"))
+
     def verilator_args(self) -> list[str]:
-        """Arguments before the top's own file: packages, third-party files, library folders."""
+        """Arguments before the top's own file: packages, third-party files, folders of modules and of headers."""
         library = [a for folder in self.folders for a in ("-y", str(folder))]
+        library += [f"+incdir+{folder}" for folder in include_folders()]
         return [*library, "+libext+.sv", "--timescale", "1ns/1ps", *map(str, self.packages), *map(str, self.extra)]
 
     def files_of(self, top: str) -> list[Path]:
@@ -82,6 +91,11 @@ def rtl_sources(gen: Path | None = None, only: tuple[str, ...] = FOLDERS) -> Rtl
     return RtlSources(packages, folders, [paths.picorv32()])
 
 
+def include_folders() -> list[Path]:
+    """Where the RTL's headers are."""
+    return [paths.RTL / folder for folder in INCLUDES]
+
+
 def find_module(name: str) -> Path | None:
     """The file of one of our modules."""
     folders = [*(paths.RTL / folder for folder in FOLDERS), *(f.file.parent for f in operator_folders.find())]
@@ -92,7 +106,8 @@ def parameters(top: str, file: Path | None = None) -> list[str]:
     """The names of a module's parameters, as its RTL declares them; none where it has no list of them."""
     file = file or find_module(top)
     text = re.sub(r"//.*|(?s:/\*.*?\*/)", "", file.read_text()) if file else ""
-    header = re.search(rf"\bmodule\s+{top}\b(?:\s*import[^;]*;)*\s*#\s*\((.*?)\)\s*\(", text.partition("endmodule")[0], re.DOTALL)
+    start = rf"\bmodule\s+{top}\b(?:\s*import[^;]*;)*\s*#\s*"
+    header = re.search(start + r"\((.*?)\)\s*\(", text.partition("endmodule")[0], re.DOTALL)
     declared = re.sub(r"\blocalparam\b[^,]*", "", header[1]) if header else ""
     return re.findall(r"\b([A-Z][A-Z0-9_]*)\s*=(?!=)", declared)
 

@@ -52,7 +52,7 @@ def model_files(top: str, sources: RtlSources) -> list[Path]:
         wanted = kind in ((is_host(top), False), (is_host(top), computes(top)))
         return file.is_relative_to(paths.RTL) or file in sources.extra or wanted
 
-    return [f for f in sources.all_files() if belongs(f)]
+    return [f for f in [*sources.all_files(), *sources.headers()] if belongs(f)]
 
 
 def default_params(top: str, params: dict[str, int | str], file: Path | None = None) -> dict[str, int | str]:
@@ -105,7 +105,7 @@ def simulator(
         say(f"translating {top} to C++ with Verilator")
         arguments = [*verilate, "--Mdir", str(obj), *sources.verilator_args(), *map(str, own)]
         # File names relative to the repository: messages are the same in every clone, and the objects too.
-        arguments = [a.removeprefix(f"{paths.ROOT}/") for a in arguments]
+        arguments = [a.replace(f"{paths.ROOT}/", "", 1) for a in arguments]
         tool([*verilator(), *arguments], f"Verilator on {top}", cwd=paths.ROOT)
         settle_once(obj)
         defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]

@@ -11,7 +11,7 @@ import sys
 from pyslang import driver
 
 from doorbell.build.registers import regs
-from doorbell.build.rtl import rtl_sources
+from doorbell.build.rtl import include_folders, rtl_sources
 
 
 def elaborate(top: str) -> bool:
@@ -21,6 +21,7 @@ def elaborate(top: str) -> bool:
     slang = driver.Driver()
     slang.addStandardArgs()
     options = f"slang --std 1800-2017 --timescale 1ns/1ps -DSYNTHESIS -Wnone --top {top} "
+    options += "".join(f"-I {folder} " for folder in include_folders())
     if not (slang.parseCommandLine(options + " ".join(files)) and slang.processOptions() and slang.parseAllSources()):
         return False
     slang.reportCompilation(slang.createCompilation(), True)
