@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`doorbell lint`: Verilator and Verible on the RTL, Ruff on the Python."""
+"""`doorbell lint`: Verilator, slang and Verible on the RTL, Ruff and import-linter on the Python."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ def verilator_command(top: str, params: dict[str, int]) -> list[str]:
     ]  # fmt: skip
 
 
+def imports_command() -> list[str]:
+    """The layers of this package (python/doorbell/README.md), as pyproject.toml has them for import-linter."""
+    return ["lint-imports", "--no-cache", "--no-timings", "--config", str(paths.ROOT / "pyproject.toml")]
+
+
 def steps() -> list[tuple[str, Callable[[], list[str]]]]:
     """What there is to run: a name, and a function that gives the command."""
     result: list[tuple[str, Callable[[], list[str]]]] = []
@@ -72,6 +77,7 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
         rules = f"--rules_config={paths.ROOT / '.rules.verible_lint'}"
         result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
     result.append(("facts", lambda: [sys.executable, str(paths.ROOT / "facts" / "generate.py"), "--check"]))
+    result.append(("imports", imports_command))
     result.append(("ruff", lambda: ["ruff", "check", "--quiet", "--output-format=concise", str(paths.ROOT)]))
     return result
 
@@ -96,6 +102,6 @@ def lint(out: Callable[[str], None] = print) -> list[str]:
 
 
 def main() -> None:
-    """Check RTL and Python with Verilator, slang, Verible and Ruff; any warning is a failure."""
+    """Check RTL and Python with Verilator, slang, Verible, Ruff and import-linter; any warning is a failure."""
     if failed := lint():
         raise UserError(f"lint failed: {', '.join(failed)}", status=1)
