@@ -169,7 +169,7 @@ class FunctionalDevice:
 
     @property
     def idle(self) -> bool:
-        return not self._sim._heap
+        return self._sim.idle
 
     @property
     def intx(self) -> bool:
