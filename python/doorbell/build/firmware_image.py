@@ -17,7 +17,8 @@ from doorbell.errors import UserError
 def firmware() -> Path:
     """The admin processor's program as 32-bit hexadecimal words for $readmemh."""
     folder = paths.ROOT / "fw"
-    sources = [f for f in folder.iterdir() if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
+    sources = [f for f in folder.rglob("*") if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
+    sources += (paths.ROOT / "facts" / "c").glob("*.h")
     if folder / "build.py" not in sources:
         raise UserError("fw/build.py is missing: this clone is not complete")
     headers = regs() / "c"

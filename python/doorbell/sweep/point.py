@@ -43,7 +43,7 @@ FIGURES = (
 )  # fmt: skip
 """The columns that a measurement gives. MB are 10^6 bytes, limit_* what the PCIe link allows, *_us simulated time."""
 
-SOURCES = ("rtl/**/*.sv", "sim/*.cpp", "sim/*.h", "fw/*.[cSh]", "fw/*.ld", "regs/*.rdl")
+SOURCES = ("rtl/**/*.sv*", "sim/*.cpp", "sim/*.h", "fw/**/*.[cSh]", "fw/*.ld", "facts/c/*.h", "regs/*.rdl")
 PACKAGES = ("bench", "nvme", "device", "build")
 
 ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Little-endian fields, text, division; and what the compiler calls by itself.
-#include "fw.h"
+#include "base/bytes.h"
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n);
 uint64_t __muldi3(uint64_t a, uint64_t b);
