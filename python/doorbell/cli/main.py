@@ -68,7 +68,7 @@ COMMANDS = {
         lists=("--images",),
     ),
     "key": Subcommand(
-        "doorbell.compute.key",
+        "doorbell.compute.command",
         "A key as db_csd takes it, and the nvme-cli lines to encrypt a namespace.",
         "./doorbell key --key-file key --slot 1 --namespace 1",
     ),
@@ -81,7 +81,7 @@ COMMANDS = {
         "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),
     "compare": Subcommand(
-        "doorbell.bench.compare",
+        "doorbell.bench.compare_command",
         "Compare what the simulators do with a recording, to the cycle.",
         "./doorbell compare --quick",
     ),

@@ -2,7 +2,7 @@
 """`./doorbell report`: measures what matters and makes one web page of it, with plots, that needs nothing else.
 
 Measurements go through the sweep engine into a file in the cache, so a second report measures nothing, and one that was
-killed goes on. report_page.py turns figures into the page.
+killed goes on. page.py turns figures into the page.
 """
 
 from __future__ import annotations
