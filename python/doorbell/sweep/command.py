@@ -80,8 +80,6 @@ def main(
             "failed": [{**point, "error": why} for point, why in summary.failed],
         }, indent=2))  # fmt: skip
     else:
-        from doorbell.ui import print_table
-
         title = f"{sweep.name}: {len(summary.rows)} of {len(sweep.points)} points, simulated time"
         print_table(table(sweep.points, summary.rows, title))
         print(f"{summary.measured} measured, {summary.reused} were there; all in {file}")
