@@ -21,7 +21,7 @@ from doorbell.sweep.point import FIGURES, Point, Row
 from doorbell.sweep.running import run, worker
 from doorbell.sweep.spec import load_spec
 from doorbell.sweep.store import Store, columns_of
-from doorbell.ui import Progress, warn
+from doorbell.ui import Progress, print_table, warn
 
 
 def table(points: Sequence[Point], rows: Sequence[Row], title: str) -> Any:
