@@ -19,7 +19,7 @@ from doorbell.report import page as report_page
 from doorbell.report.drawing import bandwidth_svg
 from doorbell.sweep import point
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
