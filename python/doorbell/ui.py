@@ -12,6 +12,11 @@ from typing import Any
 from doorbell.errors import UserError
 
 
+def warn(text: str) -> None:
+    """One line on stderr."""
+    print(f"doorbell: warning: {text}", file=sys.stderr, flush=True)
+
+
 def print_table(*tables: Any) -> None:
     """On a pipe too: full width, no colour."""
     from rich.console import Console

@@ -23,5 +23,10 @@ def parse_time_ns(text: str) -> int:
     return int(float(match[1]) * scale[match[2] or "s"])
 
 
+def parse_rate(text: str) -> int:
+    """fio's rates: bytes a second, as sizes are written, with or without /s."""
+    return parse_size(text.strip().removesuffix("/s"))
+
+
 def size_name(size: int) -> str:
     return f"{size >> 10} KiB" if size % 1024 == 0 else f"{size} B"

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from doorbell.bench import compare
+from doorbell.bench import behaviour, compare
 from doorbell.cli import main as cli
 
 pytestmark = pytest.mark.rtl
-RARE = [name for name in compare.WORKLOADS if name not in compare.QUICK]
+RARE = [name for name in behaviour.WORKLOADS if name not in behaviour.QUICK]
 
 
 def agrees(name: str) -> None:
@@ -21,7 +21,7 @@ def agrees(name: str) -> None:
     assert not bad, f"{len(bad)} figures are not as recorded, the first of them {bad[:5]}"
 
 
-@pytest.mark.parametrize("name", compare.QUICK)
+@pytest.mark.parametrize("name", behaviour.QUICK)
 def test_quick(name: str) -> None:
     agrees(name)
 
@@ -33,7 +33,7 @@ def test_all(name: str) -> None:
 
 
 def test_recording_is_complete() -> None:
-    assert set(compare.read(compare.FILE)) == set(compare.WORKLOADS)
+    assert set(compare.read(compare.FILE)) == set(behaviour.WORKLOADS)
 
 
 def test_a_changed_figure_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +59,7 @@ def test_a_workload_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> compare.Figures:
         raise AssertionError("no completion")
 
-    monkeypatch.setitem(compare.WORKLOADS, "faults-host-128", broken)
+    monkeypatch.setitem(behaviour.WORKLOADS, "faults-host-128", broken)
     rows, _ = compare.compare(compare.FILE, ["faults-host-128"])
     assert {r.verdict for r in rows} == {"failed", "missing"}
     assert [r.now for r in rows if r.verdict == "failed"] == ["AssertionError: no completion"]

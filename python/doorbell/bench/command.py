@@ -13,22 +13,20 @@ import typer
 
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
-from doorbell.bench import traces
-from doorbell.bench.bringup import host_memory, start_queues
-from doorbell.bench.jobs import Job, apply_option, groups, parse_job_file
+from doorbell.bench.bringup import Arbitration
+from doorbell.bench.drive import DriveSetup, Measured, measure, measure_speed, measure_trace
+from doorbell.bench.jobs import Job, given_jobs, groups
 from doorbell.bench.recorder import RecorderSetup
 from doorbell.bench.results import Result, fio_json, table
-from doorbell.bench.runner import run_group
-from doorbell.bench.speed import speed_table
-from doorbell.bench.stages import Recorder, stage_json, stage_tables
+from doorbell.bench.runner import warnings
+from doorbell.bench.stages import stage_json, stage_tables
 from doorbell.bench.suite import run_suite
-from doorbell.compute import drive as compute
+from doorbell.bench.traces import read_trace
+from doorbell.build import check_params
 from doorbell.device import limits
-from doorbell.device.opening import check_clean, open_sim, parse_params, sim_link
+from doorbell.device.opening import parse_params
 from doorbell.errors import UserError
-from doorbell.nvme.driver import Driver
-from doorbell.nvme.memory import HostMemory
-from doorbell.ui import print_table, progress_bar, write_json
+from doorbell.ui import print_table, progress_bar, warn, write_json
 from doorbell.units import parse_size
 
 
@@ -44,6 +42,13 @@ def main(
     offset: str | None = typer.Option(None, help="Where the region starts."),
     number_ios: str | None = typer.Option(None, "--number-ios", "--number_ios", help="Commands to measure, each job."),
     runtime: str | None = typer.Option(None, help="Simulated time to measure: 500us, 2ms, 1s."),
+    thinktime: str | None = typer.Option(
+        None, help="Pause of a copy after --thinktime-blocks commands, once they are done: 20 (us), 5us, 1ms."),
+    thinktime_blocks: str | None = typer.Option(None, "--thinktime-blocks", help="How many commands [1]."),
+    rate_iops: str | None = typer.Option(None, "--rate-iops", help="Commands a second that each copy sends at most."),
+    sq_priority: str | None = typer.Option(
+        None, "--sq-priority", help="Class of the queue: urgent, high, medium or low; a list with commas is dealt out "
+                                    "to the copies. Arbitration is weighted round robin then."),
     random_distribution: str | None = typer.Option(
         None, "--random-distribution", "--random_distribution", help="random, or zipf:1.2."),
     randseed: str | None = typer.Option(None, help="Seed of the offsets."),
@@ -70,42 +75,93 @@ def main(
     read_us: float | None = typer.Option(None, "--read-us", help="Latency of that drive's reads, microseconds."),
     write_us: float | None = typer.Option(None, "--write-us", help="Latency of its writes."),
     drives: int | None = typer.Option(None, help="How many of them: 1 to 8, of db_recorder alone [2]."),
-    rate: float | None = typer.Option(None, help="GB/s that db_recorder's source brings [all that is taken]."),
+    rate: str | None = typer.Option(
+        None, help="Bytes a second that each copy sends at most (500m); of db_recorder: GB/s that its source brings "
+                   "[all that is taken]."),
+    arbitration: str | None = typer.Option(
+        None, help="Among submission queues: rr, or wrr (weighted, with an urgent class) [wrr with --sq-priority]."),
+    arbitration_burst: str | None = typer.Option(
+        None, "--arbitration-burst", help="Commands of a queue in a row: 1, 2, 4 ... 64, or none for no limit."),
+    weights: str | None = typer.Option(None, help="Of the high, medium and low classes: 8,4,2 (1 to 256 each)."),
+    media_latency_ns: int | None = typer.Option(
+        None, "--media-latency-ns", help="Of the drive's media, of reads and of writes [200]."),
+    media_write_latency_ns: int | None = typer.Option(
+        None, "--media-write-latency-ns", help="Of writes, where it is another."),
     param: list[str] = typer.Option(  # noqa: B008
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_CMDS=256."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     json: Path | None = typer.Option(None, help="Write the results as fio's JSON to this file (-: stdout)."),
 ) -> None:
-    """Run fio jobs against a top, in simulated time; figures are exact and the same on every machine."""
+    """Run fio jobs against a top, in simulated time; figures are exact and the same on every machine.
+
+    Host memory and media answer in constant times, so percentiles show how long commands wait for each other, and
+    nothing else. A sweep can add jitter (completion_jitter_ns).
+    """
+    host, records = top.startswith(host_bench.TOPS), top == "db_recorder"
     given = {"rw": rw, "bs": bs, "bssplit": bssplit, "iodepth": iodepth, "numjobs": numjobs, "rwmixread": rwmixread,
-             "size": size, "offset": offset, "number_ios": number_ios, "runtime": runtime,
-             "random_distribution": random_distribution, "randseed": randseed}  # fmt: skip
+             "size": size, "offset": offset, "number_ios": number_ios, "runtime": runtime, "thinktime": thinktime,
+             "thinktime_blocks": thinktime_blocks, "rate": None if records else rate, "rate_iops": rate_iops,
+             "sq_priority": sq_priority, "random_distribution": random_distribution,
+             "randseed": randseed}  # fmt: skip
     if suite is not None:
         if job_file or trace or stages or speed or any(v is not None for v in given.values()):
             raise UserError("--suite brings its own jobs and drives: give it no others")
         raise typer.Exit(0 if run_suite(suite, json) else 1)
     if job_file is not None and trace is not None:
         raise UserError("a job file or --trace, not both")
-    host, records = top.startswith(host_bench.TOPS), top == "db_recorder"
-    if not records and (drives, rate) != (None, None):
-        raise UserError(f"--drives and --rate are not for {top}: db_recorder has them")
+    if not records and drives is not None:
+        raise UserError(f"--drives is not for {top}: db_recorder has them")
     if records and job_file is not None:
         raise UserError(f"a job file is not for {top}: give --rw, --size, --drives, --rate")
     jobs = given_jobs(job_file, given, Job(rw="write") if records else Job(rw="randread", iodepth=64))
     link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
+    of_drive = (arbitration, arbitration_burst, weights, media_latency_ns, media_write_latency_ns)
     if host and (trace or stages or speed or backend != "rtl" or mrrs is not None):
         raise UserError(f"--trace, --stages, --speed, --backend and --mrrs are not for {top}")
+    if host and any(value is not None for value in of_drive):
+        raise UserError(f"--arbitration, --arbitration-burst, --weights and --media-latency-ns are not for {top}")
     if not host and (ssd, read_us, write_us) != (None, None, None):
         raise UserError(f"--ssd, --read-us and --write-us are not for {top}: it is the drive")
     mrrs = mrrs or 512
     params = parse_params(param)
     if params and backend != "rtl":
         raise UserError("--param needs --backend rtl")
+    check_params(top, params)
     try:
-        wire = limits.Link.parse(link, mps=mps, mrrs=mrrs)
+        limits.Link.parse(link)
         capacity = parse_size(media_size or ("64m" if host else "1g"))
+        queues = Arbitration.parse(arbitration, arbitration_burst, weights)
     except ValueError as e:
         raise UserError(str(e)) from e
+    check_numbers(data_w, clock_mhz, trace_speed, mps, mrrs)
+    for text in (w for job in jobs for w in warnings(job)):
+        warn(text)
+    if records:
+        setup = RecorderSetup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity, params,
+                              2 if drives is None else drives, gigabytes(rate))
+        bench_recorder(setup, given, jobs[0], json)
+    elif host:
+        bench_host(host_bench.Setup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity,
+                                    params), jobs, json)
+    else:
+        if backend != "rtl" and (speed or stages):
+            raise UserError("--speed and --stages need --backend rtl")
+        if trace is not None and (operator is not None or any(j.paced or j.sq_priority for j in jobs)):
+            raise UserError("--operator, --thinktime, --rate, --rate-iops and --sq-priority are not for a trace")
+        drive = DriveSetup(top, backend, link, data_w, clock_mhz, mps, mrrs, capacity, params, operator,
+                           media_latency_ns, media_write_latency_ns, queues)
+        drive.check()
+        if speed and trace is None:
+            print_table(measure_speed(drive, jobs))
+        elif trace is not None:
+            story = read_trace(trace)
+            show_drive(measure_trace(drive, story, jobs[0], afap=afap, speed=trace_speed, stages=stages), json)
+        else:
+            show_drive(measure(drive, jobs, stages=stages), json)
+
+
+def check_numbers(data_w: int, clock_mhz: float, trace_speed: float, mps: int, mrrs: int) -> None:
+    """Options that are out of their range, as one line."""
     if data_w not in (128, 256, 512):
         raise UserError(f"--data-w: {data_w} is not one of 128, 256, 512")
     if not 50 <= clock_mhz <= 250:
@@ -115,63 +171,26 @@ def main(
     for name, value, most in (("mps", mps, 1024), ("mrrs", mrrs, 4096)):
         if not 128 <= value <= most or value & (value - 1):
             raise UserError(f"--{name}: {value} is not a power of two from 128 to {most}")
-    if operator is not None and (trace is not None or backend != "rtl"):
-        raise UserError("--operator needs --backend rtl and no --trace")
-    if backend != "rtl" and (clock_mhz != 250 or speed or stages):
-        raise UserError("--clock-mhz, --speed and --stages need --backend rtl")
-    if records:
-        bench_recorder(RecorderSetup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity,
-                                     params, 2 if drives is None else drives, rate or 0), given, jobs[0], json)
-        return
-    if host:
-        setup = host_bench.Setup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity, params)
-        bench_host(setup, jobs, json)
-        return
-    if trace is not None:
-        story = traces.read_trace(trace)
-    clock = {"clock_mhz": clock_mhz} if backend == "rtl" else {}
-    sim = open_sim(backend, top=top, link=link, data_w=data_w, mps=mps, mrrs=mrrs, media_size=capacity,
-                   **({"params": params} if params else {}), **clock)
-    wire = sim_link(sim, wire)
-    setting = {"top": top, "backend": backend, "link": link, "data_w": data_w, "mps": mps, "mrrs": mrrs,
-               **({"operator": operator} if operator else {}), "media_size": capacity, "clock_mhz": clock_mhz}
-    name = f"{top} with {operator}" if operator else top
-    what = f"{name} ({backend}), {data_w} bit, {clock_mhz:g} MHz, {wire}, MPS {mps}, MRRS {mrrs}; simulated time"
-    recorders: list[Recorder] = []
 
-    def recorder() -> Recorder | None:
-        if stages:
-            recorders.append(Recorder())
-        return recorders[-1] if stages else None
 
-    done: list[list[Result]] = []
-    if trace is not None:
-        drive = Driver(sim, HostMemory(256 << 20))
-        start_queues(drive, jobs[0].numjobs, jobs[0].iodepth)
-        with progress_bar(f"replaying {story.name}") as update:
-            done.append([traces.replay(drive, story, jobs[0], afap=afap, speed=trace_speed, progress=update,
-                                       recorder=recorder())])
-        what = f"{story.format}, {len(story.accesses):,} accesses ({story.left_out:,} others left out); {what}"
-    else:
-        drive = Driver(sim, host_memory(jobs))
-        start_queues(drive, max(sum(j.numjobs for j in group) for group in groups(jobs)), max(j.iodepth for j in jobs))
-        if operator is not None:
-            compute.switch_on(drive, operator)
-        if speed:
-            print_table(speed_table(sim, drive, jobs))
-            return
-        for group in groups(jobs):
-            with progress_bar(", ".join(j.name for j in group)) as update:
-                done.append(run_group(drive, group, progress=update, recorder=recorder()))
-    check_clean(sim)
-    tables = [table(done, wire, what)]
-    for r, group_results in zip(recorders, done):
-        tables += stage_tables(r, ", ".join(x.job.name for x in group_results))
-    setting["sim_ns"] = drive.sim.ns
-    if stages:
-        setting["stages"] = [stage_json(r) for r in recorders]
+def gigabytes(rate: str | None) -> float:
+    """--rate of a recorder."""
+    try:
+        return float(rate or 0)
+    except ValueError as e:
+        raise UserError(f"--rate {rate}: of db_recorder a number, GB/s") from e
+
+
+def show_drive(found: Measured, json: Path | None) -> None:
+    """Tables, and fio's JSON."""
+    tables = [table(found.groups, found.wire, found.title)]
+    for recorder, results in zip(found.recorders, found.groups):
+        tables += stage_tables(recorder, ", ".join(r.job.name for r in results))
+    setting = {**found.setup.plain(), "sim_ns": found.sim_ns}
+    if found.recorders:
+        setting["stages"] = [stage_json(r) for r in found.recorders]
     if json is not None:
-        write_json(json, fio_json(done, wire, setting))
+        write_json(json, fio_json(found.groups, found.wire, setting))
     if str(json) != "-":
         print_table(*tables)
 
@@ -199,19 +218,3 @@ def bench_recorder(setup: RecorderSetup, given: dict[str, str | None], job: Job,
         write_json(json, recorder_bench.results_json(setup, job, found))
     if str(json) != "-":
         print_table(recorder_bench.table(setup, found))
-
-
-def given_jobs(job_file: Path | None, given: dict[str, str | None], base: Job) -> list[Job]:
-    """The jobs of the file, or the one of the command line; options of the command line go over those of the file."""
-    jobs = [base]
-    if job_file is not None:
-        try:
-            jobs = parse_job_file(job_file.read_text(), str(job_file))
-        except OSError as e:
-            raise UserError(f"cannot read the job file {job_file}: {e.strerror}") from e
-        except UnicodeDecodeError as e:
-            raise UserError(f"{job_file} is not a job file: it is not text") from e
-    for key, value in given.items():
-        if value is not None:
-            jobs = [apply_option(job, key, value, "--" + key.replace("_", "-")) for job in jobs]
-    return jobs

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from doorbell.errors import UserError
-from doorbell.units import parse_size, parse_time_ns, size_name
+from doorbell.units import parse_rate, parse_size, parse_time_ns, size_name
 
 RW = ("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw")
 MIXED = ("rw", "readwrite", "randrw")
@@ -123,6 +124,11 @@ class Job:
     split: tuple[Split, Split] | None = None  # block sizes of reads, of writes
     zipf: float = 0.0  # 0: uniform
     time_based: bool = False  # go on until runtime_ns even when all of `size` was moved
+    thinktime_ns: int = 0  # pause of a copy after `thinktime_blocks` commands, once all that it has sent are done
+    thinktime_blocks: int = 1
+    rate: int = 0  # bytes a second that a copy sends at most; 0: all that the drive takes
+    rate_iops: int = 0  # the same in commands
+    sq_priority: tuple[int, ...] = ()  # of the copies' queues, dealt out in turn; none: queues have no priorities
 
     @property
     def read_share(self) -> float:
@@ -155,6 +161,11 @@ class Job:
         share = self.read_share
         return share * mean(self.sizes(True)) + (1 - share) * mean(self.sizes(False))
 
+    @property
+    def paced(self) -> bool:
+        """It does not send all that the drive would take."""
+        return bool(self.thinktime_ns or self.rate or self.rate_iops)
+
     def ios(self) -> int:
         """Commands to measure, for each of the numjobs."""
         if self.number_ios:
@@ -173,6 +184,33 @@ def _set_split(job: Job, split: tuple[Split, Split]) -> Job:
 
 def _field(name: str) -> Callable[[Job, Any], Job]:
     return lambda job, value: replace(job, **{name: value})
+
+
+PRIORITIES = ("urgent", "high", "medium", "low")  # NVMe's classes of submission queues, by their number
+
+
+def parse_priorities(text: str) -> tuple[int, ...]:
+    """One class for all copies of a job, or a list with commas that is dealt out to them."""
+    names = [word.strip().lower() for word in text.split(",")]
+    for name in names:
+        if name not in PRIORITIES:
+            raise ValueError(f"'{name}' is not one of {', '.join(PRIORITIES)}")
+    return tuple(PRIORITIES.index(name) for name in names)
+
+
+def _think_ns(text: str) -> int:
+    """Microseconds when there is no unit, as in fio."""
+    return parse_time_ns(f"{text}us" if text.strip().isdecimal() else text)
+
+
+def _above_0(parse: Callable[[str], int]) -> Callable[[str], int]:
+    def checked(text: str) -> int:
+        value = parse(text)
+        if value < 1:
+            raise ValueError(f"{text} is not above 0")
+        return value
+
+    return checked
 
 
 Option = tuple[Callable[[Job, Any], Job], Callable[[str], Any]]
@@ -195,6 +233,11 @@ OPTIONS: dict[str, Option] = {
     "randseed": (_field("randseed"), _count(0, 1 << 63)),
     "stonewall": (_field("stonewall"), lambda text: text != "0"),
     "time_based": (_field("time_based"), lambda text: text != "0"),
+    "thinktime": (_field("thinktime_ns"), _think_ns),
+    "thinktime_blocks": (_field("thinktime_blocks"), _count(1, 1 << 30)),
+    "rate": (_field("rate"), _above_0(parse_rate)),
+    "rate_iops": (_field("rate_iops"), _count(1, 1 << 30)),
+    "sq_priority": (_field("sq_priority"), parse_priorities),
     "wait_for_previous": (_field("stonewall"), lambda text: text != "0"),
 }
 
@@ -246,6 +289,22 @@ def parse_job_file(text: str, source: str = "job file") -> list[Job]:
     return jobs
 
 
+def given_jobs(job_file: Path | None, given: dict[str, str | None], base: Job) -> list[Job]:
+    """The jobs of the file, or the one of the command line; options of the command line go over those of the file."""
+    jobs = [base]
+    if job_file is not None:
+        try:
+            jobs = parse_job_file(job_file.read_text(), str(job_file))
+        except OSError as e:
+            raise UserError(f"cannot read the job file {job_file}: {e.strerror}") from e
+        except UnicodeDecodeError as e:
+            raise UserError(f"{job_file} is not a job file: it is not text") from e
+    for key, value in given.items():
+        if value is not None:
+            jobs = [apply_option(job, key, value, "--" + key.replace("_", "-")) for job in jobs]
+    return jobs
+
+
 def groups(jobs: Iterable[Job]) -> list[list[Job]]:
     """Jobs that run at the same time; a stonewall starts the next group."""
     out: list[list[Job]] = []
@@ -265,4 +324,5 @@ def describe(job: Job) -> str:
     mix = f" {job.rwmixread}/{100 - job.rwmixread}" if job.rw in MIXED else ""
     jobs = f" x {job.numjobs}" if job.numjobs > 1 else ""
     zipf = f" zipf {job.zipf:g}" if job.zipf else ""
-    return f"{job.rw}{mix}{zipf} {size}, QD {job.iodepth}{jobs}"
+    prio = ", " + "/".join(PRIORITIES[p] for p in job.sq_priority) if job.sq_priority else ""
+    return f"{job.rw}{mix}{zipf} {size}, QD {job.iodepth}{jobs}{prio}"

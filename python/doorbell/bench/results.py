@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from doorbell import __version__
-from doorbell.bench.jobs import MIXED, Job, describe
+from doorbell.bench.jobs import MIXED, PRIORITIES, Job, describe
 from doorbell.device import limits
 
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
@@ -161,6 +161,13 @@ def _options(job: Job) -> dict[str, str]:
             out[key] = str(value)
     if job.zipf:
         out["random_distribution"] = f"zipf:{job.zipf:g}"
+    if job.thinktime_ns:
+        out |= {"thinktime": f"{job.thinktime_ns}ns", "thinktime_blocks": str(job.thinktime_blocks)}
+    for key, value in (("rate", job.rate), ("rate_iops", job.rate_iops)):
+        if value:
+            out[key] = str(value)
+    if job.sq_priority:
+        out["sq_priority"] = ",".join(PRIORITIES[p] for p in job.sq_priority)
     return {**out, "randseed": str(job.randseed)}
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doorbell.bench.jobs import Job, describe
 from doorbell.bench.runner import run_group
 from doorbell.nvme.driver import Driver
-
-if TYPE_CHECKING:
-    pass
 
 
 def speed_table(sim: Any, drive: Driver, jobs: Sequence[Job]) -> Any:

@@ -15,6 +15,7 @@ import typer
 from doorbell.bench.jobs import Job, describe
 from doorbell.bench.results import fio_json, table
 from doorbell.bench.runner import run_group
+from doorbell.compute import drive as compute
 from doorbell.device import limits
 from doorbell.device.opening import open_sim, sim_link
 from doorbell.errors import UserError
@@ -96,8 +97,6 @@ def verify(drive: Driver, total: int, progress: Any = None, seed: int = 1) -> di
 
 def encrypt(drive: Driver) -> str:
     """Encrypt the namespace with a key in a slot; show that the media holds something else than the host reads."""
-    from doorbell.compute import drive as compute
-
     compute.switch_on(drive, "aes-xts")
     text = b"what the host writes and reads, 32 bytes"[:32] * 16
     drive.write(0, text)

@@ -59,7 +59,7 @@ def verilator_command(top: str, params: dict[str, int]) -> list[str]:
 
 def imports_command() -> list[str]:
     """The layers of this package (python/doorbell/README.md), as pyproject.toml has them for import-linter."""
-    return ["lint-imports", "--no-cache", "--config", str(paths.ROOT / "pyproject.toml")]
+    return ["lint-imports", "--no-cache", "--no-logo", "--config", str(paths.ROOT / "pyproject.toml")]
 
 
 def steps() -> list[tuple[str, Callable[[], list[str]]]]:

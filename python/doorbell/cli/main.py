@@ -68,7 +68,7 @@ COMMANDS = {
         lists=("--images",),
     ),
     "key": Subcommand(
-        "doorbell.compute.key",
+        "doorbell.compute.command",
         "A key as db_csd takes it, and the nvme-cli lines to encrypt a namespace.",
         "./doorbell key --key-file key --slot 1 --namespace 1",
     ),
@@ -81,7 +81,7 @@ COMMANDS = {
         "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),
     "compare": Subcommand(
-        "doorbell.bench.compare",
+        "doorbell.bench.compare_command",
         "Compare what the simulators do with a recording, to the cycle.",
         "./doorbell compare --quick",
     ),
@@ -89,6 +89,12 @@ COMMANDS = {
         "doorbell.synth.command",
         "Area by module and depth of logic, for an FPGA.",
         "./doorbell synth --top db_ssd --target xcup --data-w 256",
+    ),
+    "python": Subcommand(
+        "doorbell.cli.python",
+        "Python with this package on its path: a script, -c CODE, or a prompt.",
+        "./doorbell python examples/measure_reads.py",
+        pass_on=True,
     ),
     "lint": Subcommand(
         "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
@@ -142,7 +148,11 @@ def make_app(wanted: str | None, function: Callable[..., Any] = stub) -> typer.T
             raise typer.Exit()
 
     for name, command in COMMANDS.items():
-        settings = {"ignore_unknown_options": True, "allow_extra_args": True} if command.pass_on else {}
+        settings: dict[str, Any] = {}
+        if command.pass_on:
+            # What stands behind its first word is the other program's, --help too.
+            settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+            settings["allow_interspersed_args"] = name != "python"
         register = app.command(
             name, short_help=command.summary, epilog=f"Example: {command.example}", context_settings=settings
         )

@@ -98,6 +98,9 @@ class Driver(Queues):
 
         shared_cqs: so many completion queues for all submission queues, else one each. cq_entries: their size.
         vectors: so many MSI-X vectors for the I/O completion queues, else one each (vector 0 is the admin queue's).
+        wrr: weighted round robin with an urgent class, instead of round robin. prios: classes of the submission queues
+        for it, dealt out in turn: 0 urgent, 1 high, 2 medium, 3 low; all are urgent unless given. The weights of the
+        classes and the arbitration burst are the feature ARBITRATION, which starts anew with the controller.
         """
         cqs = shared_cqs or queues
         vectors = vectors or cqs

@@ -6,6 +6,7 @@ What comes back is checked entry by entry; driver.py says how. Queues are made a
 
 from __future__ import annotations
 
+import math
 import random
 import struct
 from collections.abc import Callable, Iterable
@@ -208,12 +209,16 @@ class Queues(Controller):
         self.completed += 1
         return command
 
-    def step(self, max_us: float | None = None) -> list[Command]:
-        """Ring, run until an interrupt or for `max_us` at most, and return what completed."""
+    def step(self, max_us: float | None = None, *, until_ns: float | None = None) -> list[Command]:
+        """Ring, run until an interrupt, for `max_us` or up to the time `until_ns` at most; return what completed."""
         self.ring()
         done = self.poll()
         if not done:
-            self.advance(CHUNK_CYCLES if max_us is None else self.cycles(max_us), until_irq=True)
+            cycles = CHUNK_CYCLES if max_us is None else self.cycles(max_us)
+            if until_ns is not None:
+                mhz = getattr(self.sim, "clock_mhz", 250)
+                cycles = min(cycles, max(1, math.ceil((until_ns - self.sim.ns) * mhz / 1000)))
+            self.advance(cycles, until_irq=True)
             done = self.poll()
         return done
 

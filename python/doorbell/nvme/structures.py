@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVMe's structures and their readers, from the Base Specification 2.0 and NVM Command Set 1.0.
 
-The reference of host driver and tests; tests/python/test_headers.py compares them with libnvme's and Linux's headers.
+The reference of host driver and tests; tests/python/nvme/test_headers.py compares them with headers of others.
 Structures are packed little-endian ctypes: `IdCtrl.from_buffer_copy(data)` reads one, `bytes(entry)` writes one.
 128-bit counters are 16-byte arrays: see `u128`.
 """

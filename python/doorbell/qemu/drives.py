@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from doorbell.device import vfio_user as vu
+from doorbell.device.vfio_user import wire as vu
 from doorbell.errors import UserError
 from doorbell.qemu import root as vmroot
 from doorbell.qemu.program import host_qemu
@@ -269,7 +269,7 @@ class QemuDrives:
 
     def _serve(self, message: vu.Message) -> None:
         """A message of QEMU: the answer to a read of ours, or a request that is answered here."""
-        vu._close(message.fds)  # QEMU's RAM: nothing of it is used
+        vu.close_fds(message.fds)  # QEMU's RAM: nothing of it is used
         if message.flags & vu.TYPE_MASK == vu.TYPE_REPLY:
             if message.id in self._replies:
                 bad = message.flags & vu.ERROR

@@ -2,7 +2,7 @@
 """`./doorbell report`: measures what matters and makes one web page of it, with plots, that needs nothing else.
 
 Measurements go through the sweep engine into a file in the cache, so a second report measures nothing, and one that was
-killed goes on. report_page.py turns figures into the page.
+killed goes on. page.py turns figures into the page.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import typer
 from doorbell import paths
 from doorbell.errors import UserError
 from doorbell.report import page as report_page
+from doorbell.report.drawing import bandwidth_svg
+from doorbell.report.figures import Figures
 from doorbell.report.measuring import load_area, measure_all, measure_host, measure_recorder, measure_stages, select
 from doorbell.report.plan import make_plan
 from doorbell.sweep import point
@@ -45,7 +47,7 @@ def main(
             file.unlink(missing_ok=True)
     plan = make_plan(quick, backend)
     rows = measure_all(plan, folder, jobs)
-    figures = report_page.Figures(
+    figures = Figures(
         blocks=select(rows, plan.blocks), queues=select(rows, plan.queues), links=select(rows, plan.links),
         clocks=select(rows, plan.clocks), stages=measure_stages(plan.stages, folder),
         host=measure_host(quick, folder) if backend == "rtl" else [],
@@ -55,7 +57,7 @@ def main(
     try:
         out.write_text(report_page.page(figures))
         if svg is not None:
-            svg.write_text(report_page.bandwidth_svg(figures))
+            svg.write_text(bandwidth_svg(figures))
     except OSError as e:
         raise UserError(f"cannot write the report: {e}") from e
     print(f"{out}: {len(rows)} measurements, {out.stat().st_size / 1e6:.1f} MB; open it in a browser")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from doorbell.bench import host as host_bench
+from doorbell.bench import recorder as recorder_bench
 from doorbell.errors import UserError
 from doorbell.report.plan import Plan
 from doorbell.sweep import command as sweep
@@ -61,8 +63,6 @@ def measure_stages(points: Sequence[Point], folder: Path) -> dict[str, list[dict
 
 def measure_host(quick: bool, folder: Path) -> list[Row]:
     """Bandwidth of db_host over block size, on the link of its published peer."""
-    from doorbell.bench import host as host_bench
-
     sizes = (512, 4096) if quick else tuple(512 << i for i in range(9))
     return kept(folder / f"host-{point.sources()}-{len(sizes)}.json",
                 lambda: host_bench.intelliprop(host_bench.AS_INTELLIPROP, sizes))
@@ -70,8 +70,6 @@ def measure_host(quick: bool, folder: Path) -> list[Row]:
 
 def measure_recorder(quick: bool, folder: Path) -> list[Row]:
     """Captures and read-outs of db_recorder over its drives."""
-    from doorbell.bench import recorder as recorder_bench
-
     counts = (1, 2) if quick else (1, 2, 4)
     return kept(folder / f"recorder-{point.sources()}-{len(counts)}.json",
                 lambda: recorder_bench.over_drives(counts))

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from doorbell import __version__
+from doorbell.paths import package_dir
 from doorbell.report.figures import Figures
 from doorbell.report.plots import (
     NAMES,
@@ -157,8 +158,6 @@ def facts(f: Figures) -> str:
 
 def script_of_plotly() -> str:
     """plotly.js, from the Python package of the same name."""
-    from doorbell.paths import package_dir
-
     return (package_dir("plotly") / "package_data" / "plotly.min.js").read_text()
 
 

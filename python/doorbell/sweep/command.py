@@ -21,7 +21,7 @@ from doorbell.sweep.point import FIGURES, Point, Row
 from doorbell.sweep.running import run, worker
 from doorbell.sweep.spec import load_spec
 from doorbell.sweep.store import Store, columns_of
-from doorbell.ui import Progress
+from doorbell.ui import Progress, print_table, warn
 
 
 def table(points: Sequence[Point], rows: Sequence[Row], title: str) -> Any:
@@ -58,6 +58,10 @@ def main(
     if spec is None:
         raise UserError("name the sweep's file: ./doorbell sweep SPEC.yaml, for example sweeps/blocks.yaml")
     sweep = load_spec(spec)
+    for point in {points_module.setup_of(p): p for p in sweep.points}.values():
+        points_module.check(point)
+    for text in dict.fromkeys(text for p in sweep.points for text in points_module.warnings_of(p)):
+        warn(text)
     file = out or Path(f"{spec.stem}.csv")
     if file.suffix != ".csv":
         raise UserError(f"--out {file}: results are CSV, the name must end in .csv")
@@ -76,8 +80,6 @@ def main(
             "failed": [{**point, "error": why} for point, why in summary.failed],
         }, indent=2))  # fmt: skip
     else:
-        from doorbell.ui import print_table
-
         title = f"{sweep.name}: {len(summary.rows)} of {len(sweep.points)} points, simulated time"
         print_table(table(sweep.points, summary.rows, title))
         print(f"{summary.measured} measured, {summary.reused} were there; all in {file}")

@@ -16,12 +16,14 @@ from typing import Any
 
 from doorbell import build, paths
 from doorbell.bench import jobs
-from doorbell.bench.bringup import host_memory, start_queues
+from doorbell.bench.bringup import Arbitration, host_memory, start_queues
 from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, link_limit, percentile
-from doorbell.bench.runner import run_group
+from doorbell.bench.runner import run_group, warnings
+from doorbell.bench.stages import Recorder, stage_json
 from doorbell.device import limits
 from doorbell.device.opening import check_clean, open_sim, sim_link
+from doorbell.device.sim import Sim
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
 from doorbell.units import parse_size
@@ -33,13 +35,16 @@ Row = dict[str, Value]
 DRIVE = {"backend": "rtl", "top": "db_ssd", "data_w": 256, "link": "gen3x8", "media_size": 1 << 30}
 """Parameters of the drive, beyond the simulator's own, with what they are when a point does not say."""
 
+ARBITRATION = ("arbitration", "arbitration_burst", "weights")
+"""How the drive chooses among its queues: as the options of `./doorbell bench` of these names."""
+
 FIGURES = (
     "mb_s", "kiops", "mean_us", "p50_us", "p99_us", "p999_us", "limit_mb_s", "limit_pct", "ios", "measured_us",
 )  # fmt: skip
 """The columns that a measurement gives. MB are 10^6 bytes, limit_* what the PCIe link allows, *_us simulated time."""
 
-SOURCES = ("rtl/**/*.sv", "sim/*.cpp", "sim/*.h", "fw/**/*.[cSh]", "fw/*.ld", "facts/c/*.h", "regs/*.rdl")
-PACKAGES = ("bench", "nvme", "device", "build", "record")
+SOURCES = ("rtl/**/*.sv*", "sim/*.cpp", "sim/*.h", "fw/**/*.[cSh]", "fw/*.ld", "facts/c/*.h", "regs/*.rdl")
+PACKAGES = ("bench", "nvme", "device", "build")
 
 ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}
 
@@ -49,8 +54,6 @@ _alone = threading.Lock()  # a worker with several threads measures one point at
 @functools.cache
 def simulator_options() -> frozenset[str]:
     """The options of the simulator that a point may set."""
-    from doorbell.device.sim import Sim
-
     return frozenset(inspect.signature(Sim.__init__).parameters) - {"self", "lib_path", "image", "msi_window", "bar0"}
 
 
@@ -73,13 +76,16 @@ def clean(point: dict[str, Any], where: str) -> Point:
         elif key == "link":
             _checked(limits.Link.parse, str(value), where, key)
             out[key] = str(value).lower()
+        elif key in ARBITRATION:
+            out[key] = str(value)
         elif key in DRIVE or key in simulator_options() or (key.isupper() and key.isidentifier()):
             out[key] = value
         else:
-            known = ", ".join(sorted({*jobs.OPTIONS, *DRIVE, *simulator_options()}))
+            known = ", ".join(sorted({*jobs.OPTIONS, *DRIVE, *ARBITRATION, *simulator_options()}))
             raise UserError(f"{where}: the parameter '{key}' is not known; known: RTL parameters (capitals), {known}")
     if out.get("backend", "rtl") not in ("rtl", "functional"):
         raise UserError(f"{where}: backend: {out['backend']} is not rtl or functional")
+    _checked(lambda _: arbitration_of(out), "", where, "arbitration")
     if out.get("data_w", 256) not in (128, 256, 512):
         raise UserError(f"{where}: data_w: {out['data_w']} is not one of 128, 256, 512")
     return out
@@ -105,11 +111,18 @@ def _parts(point: Point) -> tuple[Job, dict[str, Any]]:
             job = jobs.apply_option(job, key, _text(value), "sweep")
         elif key in DRIVE:
             drive[key] = value
+        elif key in ARBITRATION:
+            continue
         elif key.isupper():
             params[key] = value
         else:
             options[key] = value
     return job, {**drive, "params": params, **options}
+
+
+def arbitration_of(point: Point) -> Arbitration:
+    words = [str(point[key]) if key in point else None for key in ARBITRATION]
+    return Arbitration.parse(*words)
 
 
 def setup_of(point: Point) -> tuple[Any, ...]:
@@ -118,6 +131,18 @@ def setup_of(point: Point) -> tuple[Any, ...]:
     if setting["backend"] != "rtl":
         return ()
     return (str(setting["top"]), *sorted({"DATA_W": setting["data_w"], **setting["params"]}.items()))
+
+
+def check(point: Point) -> None:
+    """Refuse parameters that the point's top does not have, before anything is built or written."""
+    setting = _parts(point)[1]
+    if setting["backend"] == "rtl":
+        build.check_params(str(setting["top"]), setting["params"])
+
+
+def warnings_of(point: Point) -> list[str]:
+    """What makes its figures other than they look."""
+    return warnings(_parts(point)[0])
 
 
 def prepare(point: Point) -> None:
@@ -140,8 +165,6 @@ def measure(point: Point) -> Row:
 
 def stages(point: Point) -> dict[str, list[dict[str, Any]]]:
     """Where the time of the point's commands goes: {"read": [{stage, mean_ns, p99_ns}], "write": ...}; RTL alone."""
-    from doorbell.bench.stages import Recorder, stage_json
-
     recorder = Recorder()
     _run(point, recorder)
     return {side: rows for side, rows in stage_json(recorder).items() if side in ("read", "write")}
@@ -155,7 +178,7 @@ def _run(point: Point, recorder: Any) -> tuple[Result, limits.Limit]:
             wanted = {k: setting[k] for k in ("mps", "mrrs") if k in setting}
             link = sim_link(sim, limits.Link.parse(setting["link"], **wanted))
             drive = Driver(sim, host_memory([job]))
-            start_queues(drive, job.numjobs, job.iodepth)
+            start_queues(drive, job.numjobs, job.iodepth, [job], arbitration_of(point))
             result = run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
             check_clean(sim)
         finally:

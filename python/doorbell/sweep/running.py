@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 
+from doorbell import build
 from doorbell.errors import UserError
 from doorbell.sweep import point as points_module
 from doorbell.sweep.point import FIGURES, Point, Row
@@ -123,7 +124,7 @@ def run(
         # Once, before the work is spread.
         for point in {points_module.setup_of(p): p for p in todo.values()}.values():
             points_module.prepare(point)
-        outcomes = run_dask(todo, scheduler) if scheduler else run_local(todo, jobs or cores())
+        outcomes = run_dask(todo, scheduler) if scheduler else run_local(todo, jobs or build.jobs())
         with contextlib.closing(outcomes):
             for index, figures, why in outcomes:
                 if figures is None:
@@ -141,12 +142,7 @@ def run(
     return summary
 
 
-def cores() -> int:
-    """How many processes a sweep uses: DOORBELL_JOBS, or all cores this process may use."""
-    return int(os.environ.get("DOORBELL_JOBS") or len(os.sched_getaffinity(0)))
-
-
 def worker(address: str) -> None:
     """Become a Dask worker of the scheduler at `address`, with this clone and environment; does not return."""
     command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", address, "--nthreads", "1"]
-    os.execv(sys.executable, [*command, "--nworkers", str(cores()), "--no-dashboard"])
+    os.execv(sys.executable, [*command, "--nworkers", str(build.jobs()), "--no-dashboard"])

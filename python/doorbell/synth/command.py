@@ -16,6 +16,7 @@ from pathlib import Path
 
 import typer
 
+from doorbell import build
 from doorbell.errors import UserError
 from doorbell.synth.measuring import Result, measure
 from doorbell.synth.records import (
@@ -86,6 +87,7 @@ def main(
     if record and only:
         raise UserError("--record needs the whole top: leave out --only")
     params = parse_params(param, data_w)
+    build.check_params(top, params)
     key = record_key(top, target, params)
     clocks = {}
     if clock_of:

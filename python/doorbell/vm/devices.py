@@ -12,9 +12,8 @@ import time
 from collections import deque
 from typing import Any
 
-from doorbell.device.messages import MmioError, SimError
+from doorbell.device.messages import DmaRequest, MmioError, SimError
 from doorbell.device.pci_config import PciState
-from doorbell.device.vfio_user import DmaRequest
 from doorbell.errors import UserError
 
 QUEUE_PAIRS = 32
@@ -90,7 +89,7 @@ class SimDevice:
 
     def dma_next(self) -> DmaRequest | None:
         if not self._pending:
-            self._pending.extend(DmaRequest(*message) for message in self._sim.dma_pending())
+            self._pending.extend(self._sim.dma_pending())
         return self._pending.popleft() if self._pending else None
 
     def dma_complete(self, request: int, data: bytes | None) -> None:
@@ -170,7 +169,7 @@ class FunctionalDevice:
 
     @property
     def idle(self) -> bool:
-        return not self._sim._heap
+        return self._sim.idle
 
     @property
     def intx(self) -> bool:

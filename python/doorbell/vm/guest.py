@@ -2,7 +2,7 @@
 """`doorbell vm`: Linux in QEMU with a simulated top as its NVMe drive.
 
 Without --run a shell on this terminal; with it, a script run as root in the guest, its output on stdout and its exit
-status returned; with --speed a benchmark of the simulated drive beside QEMU's own (guest_speed.py). Three processes:
+status returned; with --speed a benchmark of the simulated drive beside QEMU's own (speed.py). Three processes:
 this one, the device server (`doorbell serve`) and QEMU; they end together.
 """
 

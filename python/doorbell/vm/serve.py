@@ -11,7 +11,7 @@ from typing import Any
 from doorbell.device import limits
 from doorbell.device.opening import open_sim
 from doorbell.device.pci_config import PciConfig
-from doorbell.device.vfio_user import Backend, serving
+from doorbell.device.vfio_user import ServedDevice, serving
 from doorbell.errors import UserError
 from doorbell.units import parse_size
 from doorbell.vm.devices import QUEUE_PAIRS, FunctionalDevice, SimDevice
@@ -44,7 +44,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         raise UserError("--param needs --backend rtl")
     wanted_params = {"NUM_QP": QUEUE_PAIRS, **(params or {})}
     sim = open_sim(backend, top=top, link=link, data_w=data_w, params=wanted_params, **options)
-    device: Backend = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim, figures_fd)
+    device: ServedDevice = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim, figures_fd)
     try:
         config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes)
         with serving(path, device, config, verbose=verbose) as server:

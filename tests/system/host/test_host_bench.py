@@ -169,10 +169,10 @@ def test_recorder_reaches_its_links() -> None:
 def test_recorder_rows_are_met_and_can_be_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the suite: one drive, two drives. With drives of 50 us two are still twice one, and the rings bound each."""
     monkeypatch.setattr(recorder_bench, "EACH", 2 * MB)
-    rows = [suite.Row(*r) for r in recorder_bench.targets((1, 2))]
+    rows = [suite.Target(*r) for r in recorder_bench.targets((1, 2))]
     assert len(rows) == 5 and all(r.ok for r in rows), rows
     monkeypatch.setattr(recorder_bench, "TARGET", replace(TWO, write_us=50))
-    slow = [suite.Row(*r) for r in recorder_bench.targets((1, 2))]
+    slow = [suite.Target(*r) for r in recorder_bench.targets((1, 2))]
     assert [r.ok for r in slow] == [False, False, True, False, True], slow
 
 

@@ -101,7 +101,7 @@ def test_nothing_beats_the_limit(make_drive: MakeDrive, rw: str) -> None:
 KNOWN_MISSES: dict[str, float] = {}
 
 
-def missed(rows: list[suite.Row]) -> list[str]:
+def missed(rows: list[suite.Target]) -> list[str]:
     """Rows that miss their target by more than is known."""
     out = []
     for row in rows:

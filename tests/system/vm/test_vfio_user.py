@@ -20,8 +20,9 @@ from typing import Any
 import pytest
 import vfio_client as vc
 from conftest import BACKEND
+from doorbell.device.messages import DmaRequest
 from doorbell.device.pci_config import PciConfig, PciState
-from doorbell.device.vfio_user import DmaRequest, Server, serving
+from doorbell.device.vfio_user import Server, serving
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver

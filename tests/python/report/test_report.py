@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from doorbell import report, sweep
 from doorbell.report import page as report_page
+from doorbell.report.drawing import bandwidth_svg
 from doorbell.sweep import point
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -171,7 +172,7 @@ def test_page_is_well_formed_and_loads_nothing(
 
 
 def test_svg_is_small_and_shows_all_lines() -> None:
-    text = report_page.bandwidth_svg(figures())
+    text = bandwidth_svg(figures())
     root = ET.fromstring(text)
     words = {e.text for e in root.iter(f"{SVG}text")}
     assert {*report_page.NAMES.values(), "OpenExpress read", "bandwidth, GB/s", "512 B", "128 KiB"} <= words

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from doorbell import synth
 from doorbell.errors import UserError
+from doorbell.synth.command import parse_params
 from doorbell.synth.netlist import Area, Unit, area, flatten, longest
 
 RECORD = "db_ssd xcup DATA_W=256"
@@ -121,7 +122,7 @@ def test_the_document_holds_the_recorded_tables() -> None:
 
 def test_a_bad_option_is_one_line() -> None:
     with pytest.raises(UserError, match="NUM_QP=32"):
-        synth.parse_params(["num_qp"], 256)
+        parse_params(["num_qp"], 256)
     with pytest.raises(UserError, match="xcup, xc7, ecp5"):
         synth.measure("db_ssd", "asic", {})
 

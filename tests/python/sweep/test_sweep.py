@@ -21,7 +21,7 @@ from doorbell import sweep
 from doorbell.errors import UserError
 from doorbell.sweep import point
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
 DOORBELL = [sys.executable, "-P", "-m", "doorbell"]
 

@@ -13,7 +13,7 @@ from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
 
-DATA = Path(__file__).resolve().parents[1] / "data"
+DATA = Path(__file__).resolve().parents[2] / "data"
 
 
 def test_iolog_v2() -> None:

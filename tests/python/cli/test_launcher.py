@@ -25,7 +25,7 @@ from doorbell.cli import coverage, testing
 from doorbell.cli import main as cli
 from doorbell.errors import UserError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LAUNCHER = ROOT / "doorbell"
 
 

@@ -58,7 +58,7 @@ from doorbell.nvme.structures import (
     Sqe,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CACHE = Path(os.environ.get("DOORBELL_CACHE") or Path.home() / ".cache" / "doorbell") / "headers-1"
 
 # What Linux's header wants from the rest of the kernel.

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./doorbell bench` of a drive: which drive, and jobs or a trace measured on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from doorbell.bench.bringup import Arbitration, host_memory, start_queues
+from doorbell.bench.jobs import Job, groups
+from doorbell.bench.results import Result
+from doorbell.bench.runner import run_group
+from doorbell.bench.speed import speed_table
+from doorbell.bench.stages import Recorder
+from doorbell.bench.traces import Trace, replay
+from doorbell.compute.drive import switch_on
+from doorbell.device import limits
+from doorbell.device.opening import check_clean, open_sim, sim_link
+from doorbell.errors import UserError
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
+from doorbell.ui import progress_bar
+
+CLOCK_MHZ = 250.0
+MEDIA_NS = 10**9  # the longest latency of the media
+
+
+@dataclass(frozen=True)
+class DriveSetup:
+    """What is measured. media_latency_ns, media_write_latency_ns: None is the simulator's own."""
+
+    top: str = "db_ssd"
+    backend: str = "rtl"
+    link: str = "gen3x8"
+    data_w: int = 256
+    clock_mhz: float = CLOCK_MHZ
+    mps: int = 256
+    mrrs: int = 512
+    media_size: int = 1 << 30
+    params: dict[str, int | str] = field(default_factory=dict)
+    operator: str | None = None
+    media_latency_ns: int | None = None
+    media_write_latency_ns: int | None = None
+    arbitration: Arbitration = Arbitration()  # noqa: RUF009
+
+    @property
+    def wire(self) -> limits.Link:
+        return limits.Link.parse(self.link, mps=self.mps, mrrs=self.mrrs)
+
+    @property
+    def media(self) -> dict[str, int]:
+        """Latencies of the media that were asked for."""
+        both = {"media_latency_ns": self.media_latency_ns, "media_write_latency_ns": self.media_write_latency_ns}
+        return {k: v for k, v in both.items() if v is not None}
+
+    def check(self) -> None:
+        """What does not go together, as one line."""
+        if self.operator is not None and self.backend != "rtl":
+            raise UserError("--operator needs --backend rtl")
+        if self.backend != "rtl" and self.clock_mhz != CLOCK_MHZ:
+            raise UserError("--clock-mhz needs --backend rtl")
+        for name, ns in self.media.items():
+            if not 0 <= ns <= MEDIA_NS:
+                raise UserError(f"--{name.replace('_', '-')}: {ns} is not in 0 to {MEDIA_NS}")
+
+    def open(self) -> Any:
+        """A simulation of it."""
+        clock = {"clock_mhz": self.clock_mhz} if self.backend == "rtl" else {}
+        params = {"params": self.params} if self.params else {}
+        return open_sim(self.backend, top=self.top, link=self.link, data_w=self.data_w, mps=self.mps, mrrs=self.mrrs,
+                        media_size=self.media_size, **params, **clock, **self.media)  # fmt: skip
+
+    def title(self, wire: limits.Link) -> str:
+        name = f"{self.top} with {self.operator}" if self.operator else self.top
+        media = "".join(f", {k.removesuffix('_ns').replace('_', ' ')} {v} ns" for k, v in self.media.items())
+        return (f"{name} ({self.backend}), {self.data_w} bit, {self.clock_mhz:g} MHz, {wire}, MPS {self.mps}, "
+                f"MRRS {self.mrrs}{media}; simulated time")  # fmt: skip
+
+    def plain(self) -> dict[str, Any]:
+        """For a JSON file."""
+        return {"top": self.top, "backend": self.backend, "link": self.link, "data_w": self.data_w, "mps": self.mps,
+                "mrrs": self.mrrs, **({"operator": self.operator} if self.operator else {}),
+                "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media}  # fmt: skip
+
+
+@dataclass
+class Measured:
+    """Results of groups of jobs; recorders: where their time went, one a group if that was asked for."""
+
+    setup: DriveSetup
+    wire: limits.Link  # as the simulator has it
+    title: str
+    groups: list[list[Result]] = field(default_factory=list)
+    recorders: list[Recorder] = field(default_factory=list)
+    sim_ns: float = 0.0
+
+
+def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> Measured:
+    """Run jobs on a drive of their own, those that belong together at the same time."""
+    sim = setup.open()
+    out = _measured(setup, sim)
+    drive = Driver(sim, host_memory(jobs))
+    found = groups(jobs)
+    queues = max(sum(j.numjobs for j in group) for group in found)
+    depth = max(j.iodepth for j in jobs)
+    anew = any(j.sq_priority for j in jobs)  # each group has its own priorities
+    start_queues(drive, queues, depth, found[0], setup.arbitration)
+    if setup.operator is not None:
+        switch_on(drive, setup.operator)
+    for number, group in enumerate(found):
+        if number and anew:
+            start_queues(drive, queues, depth, group, setup.arbitration)
+        with progress_bar(", ".join(j.name for j in group)) as update:
+            out.groups.append(run_group(drive, group, progress=update, recorder=_recorder(out, stages)))
+    return _end(out, drive)
+
+
+def measure_speed(setup: DriveSetup, jobs: Sequence[Job]) -> Any:
+    """A table of the simulator's own speed."""
+    sim = setup.open()
+    drive = Driver(sim, host_memory(jobs))
+    start_queues(drive, max(sum(j.numjobs for j in group) for group in groups(jobs)), max(j.iodepth for j in jobs))
+    if setup.operator is not None:
+        switch_on(drive, setup.operator)
+    return speed_table(sim, drive, jobs)
+
+
+def measure_trace(setup: DriveSetup, story: Trace, job: Job, *, afap: bool, speed: float,
+                  stages: bool = False) -> Measured:  # fmt: skip
+    """Replay a trace; numjobs and iodepth of `job` are its queues and their depth."""
+    sim = setup.open()
+    out = _measured(setup, sim)
+    out.title = f"{story.format}, {len(story.accesses):,} accesses ({story.left_out:,} others left out); {out.title}"
+    drive = Driver(sim, HostMemory(256 << 20))
+    start_queues(drive, job.numjobs, job.iodepth)
+    with progress_bar(f"replaying {story.name}") as update:
+        out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
+                                  recorder=_recorder(out, stages))])  # fmt: skip
+    return _end(out, drive)
+
+
+def _measured(setup: DriveSetup, sim: Any) -> Measured:
+    wire = sim_link(sim, setup.wire)
+    return Measured(setup, wire, setup.title(wire))
+
+
+def _recorder(out: Measured, stages: bool) -> Recorder | None:
+    if not stages:
+        return None
+    out.recorders.append(Recorder())
+    return out.recorders[-1]
+
+
+def _end(out: Measured, drive: Driver) -> Measured:
+    check_clean(drive.sim)
+    out.sim_ns = drive.sim.ns
+    return out
