@@ -70,11 +70,11 @@ class _Config(ctypes.Structure):
     _fields_ = [
         *((n, c_uint32) for n in (
             "abi", "gen", "lanes", "mps", "mrrs", "rcb", "clock_khz", "link_latency_ns", "ack_every", "fc_every",
-            "tx_tlps", "tx_bytes", "np_queue", "ph", "pd", "nph", "credit_ns", "max_reads", "cpld_bytes",
-            "host_latency_ns", "jitter_ns", "cpl_bytes", "cpl_timeout_ns", "mmio_timeout_ns", "stall_pct", "cq_tlps",
-            "seed", "media_read_ns", "media_write_ns", "media_mbps", "media_channels", "media_interleave", "idle_skip",
+            "tx_tlps", "tx_bytes", "read_queue", "posted_headers", "posted_credits", "read_headers", "credit_ns", "max_reads", "completion_buffer",
+            "host_latency_ns", "completion_jitter_ns", "completion_bytes", "cpl_timeout_ns", "mmio_timeout_ns", "stall_pct", "mmio_queue",
+            "seed", "media_latency_ns", "media_write_latency_ns", "media_mbps", "media_channels", "media_interleave", "idle_skip",
         )),
-        *((n, c_uint64) for n in ("media_bytes", "msi_base", "msi_bytes", "bar0")),
+        *((n, c_uint64) for n in ("media_size", "msi_base", "msi_bytes", "bar0")),
         ("image", c_char_p),
     ]  # fmt: skip
 
@@ -229,13 +229,13 @@ class Sim:
         config = _Config(
             abi=ABI, gen=gen, lanes=lanes, mps=mps, mrrs=mrrs, rcb=rcb, clock_khz=round(clock_mhz * 1000),
             link_latency_ns=link_latency_ns, ack_every=ack_every, fc_every=fc_every, tx_tlps=tx_tlps, tx_bytes=tx_bytes,
-            np_queue=read_queue, ph=posted_headers, pd=posted_credits, nph=read_headers, credit_ns=credit_ns,
-            max_reads=max_reads, cpld_bytes=completion_buffer, host_latency_ns=host_latency_ns,
-            jitter_ns=completion_jitter_ns, cpl_bytes=cut, cpl_timeout_ns=round(cpl_timeout_us * 1000),
-            mmio_timeout_ns=round(mmio_timeout_us * 1000), stall_pct=stall_pct, cq_tlps=mmio_queue, seed=seed,
-            media_read_ns=media_latency_ns, media_write_ns=write_ns, media_mbps=round(media_gbps * 1000),
+            read_queue=read_queue, posted_headers=posted_headers, posted_credits=posted_credits, read_headers=read_headers, credit_ns=credit_ns,
+            max_reads=max_reads, completion_buffer=completion_buffer, host_latency_ns=host_latency_ns,
+            completion_jitter_ns=completion_jitter_ns, completion_bytes=cut, cpl_timeout_ns=round(cpl_timeout_us * 1000),
+            mmio_timeout_ns=round(mmio_timeout_us * 1000), stall_pct=stall_pct, mmio_queue=mmio_queue, seed=seed,
+            media_latency_ns=media_latency_ns, media_write_latency_ns=write_ns, media_mbps=round(media_gbps * 1000),
             media_channels=media_channels, media_interleave=media_interleave, idle_skip=idle_skip,
-            media_bytes=media_size, msi_base=msi_window[0], msi_bytes=msi_window[1], bar0=bar0,
+            media_size=media_size, msi_base=msi_window[0], msi_bytes=msi_window[1], bar0=bar0,
             image=os.fsencode(image) if image else None,
         )  # fmt: skip
         why = ctypes.create_string_buffer(256)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator runtime (sim/, doorbell.device.sim) against a small device (rtl/sim_endpoint.sv) instead of the
+"""The simulator runtime (sim/, doorbell.device.sim) against a small device (tests/rtl/tb/sim_endpoint.sv) instead of the
 drive."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "python"))
 from doorbell import build  # noqa: E402
 from doorbell.device.sim import MmioError, Sim, SimError, parse_link  # noqa: E402
 
-ENDPOINT = Path(__file__).parent / "rtl" / "sim_endpoint.sv"
+ENDPOINT = ROOT / "tests" / "rtl" / "tb" / "sim_endpoint.sv"
 BASE = 0x1_2340_0000  # above 4 GiB: headers of 4 dwords
 LOW = 0x2000_0000
 SIZE = 1 << 20
@@ -39,7 +39,7 @@ def library(data_w: int) -> Path:
     runtime, headers = build.runtime_sources("endpoint")
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
                 "--top-module", "sim_endpoint", f"-GDATA_W={data_w}"]  # fmt: skip
-    files = [ENDPOINT, runtime, *headers, Path(build.__file__)]
+    files = [ENDPOINT, *runtime, *headers, Path(build.__file__)]
     key = (verilate, build.COMPILE, build.OPTIMISE, build.hash_files(files), build.compiler_version())
 
     def make(out: Path) -> None:
@@ -47,7 +47,7 @@ def library(data_w: int) -> Path:
         build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), str(ENDPOINT)], "Verilator")
         build.settle_once(obj)
         defines = [*build.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
-        build.link(obj, [runtime], defines, out / "libsim_endpoint.so")
+        build.link(obj, runtime, defines, out / "libsim_endpoint.so")
 
     return build.cached("sim-endpoint", key, make) / "libsim_endpoint.so"
 
