@@ -12,7 +12,7 @@ module db_ssd_cq_formal
     input logic              clk,
     input logic              rst,
     input logic              s_cpl_valid,
-    input cpl_t              s_cpl,
+    input completion_t              s_cpl,
     input logic              s_cpl_io,
     input logic [SLOT_W-1:0] s_cpl_slot,
     input logic              s_db_valid,
@@ -21,7 +21,7 @@ module db_ssd_cq_formal
     input logic [15:0]       s_db_value,
     input logic              run,
     input logic              s_qc_valid,
-    input qctx_t             s_qc,
+    input queue_ctx_t             s_qc,
     input logic [15:0]       lk_head,
     input logic              m_post_ready,
     input logic              m_irq_ready
@@ -138,7 +138,7 @@ module db_ssd_cq_formal
       if (open_q) assume (s_cpl.cid != cid_q);
     end
     if (s_qc_valid) begin
-      assume (s_qc.kind == QC_CQ && s_qc.qid <= 8'd1 && s_qc.size <= 16'd3);
+      assume (s_qc.kind == QUEUE_CQ && s_qc.qid <= 8'd1 && s_qc.size <= 16'd3);
       if (s_qc.valid) assume (s_qc.size >= 16'd1);
     end
     if (db_mine) assume (used(tail_q, s_db_value, size_q) <= used(tail_q, head_q, size_q));
@@ -192,9 +192,9 @@ module db_ssd_cq_formal
     always_comb begin
       assume (rst == !started_q && watch_q && map_q && m_post_ready && m_irq_ready && run && lk_head == '0);
       assume (s_qc_valid == (t_q == 6'd4));
-      assume (s_qc == qctx_t'{kind: QC_CQ, valid: 1'b1, qid: 8'd1, size: 16'd1, ien: 1'b1, default: 0});
+      assume (s_qc == queue_ctx_t'{kind: QUEUE_CQ, valid: 1'b1, qid: 8'd1, size: 16'd1, ien: 1'b1, default: 0});
       assume (s_cpl_valid == (t_q inside {[6'd5:6'd25]} && s_cpl_ready && count_q < 3'd2));
-      assume (s_cpl == cpl_t'{sqid: 8'd1, cid: 16'(t_q), default: 0} && s_cpl_io && s_cpl_slot == 8'(t_q));
+      assume (s_cpl == completion_t'{sqid: 8'd1, cid: 16'(t_q), default: 0} && s_cpl_io && s_cpl_slot == 8'(t_q));
       assume (s_db_valid == (t_q inside {6'd20, 6'd32}) && s_db_fn == '0 && s_db_qid == 9'd1);
       assume (s_db_value == 16'(t_q == 6'd20));
       cover (!rst && sent && was_parked_q && m_post_cqe.cid == cid_q && !phase_q);

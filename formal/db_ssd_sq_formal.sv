@@ -17,7 +17,7 @@ module db_ssd_sq_formal
     input logic [8:0]       s_db_qid,
     input logic [15:0]      s_db_value,
     input logic             s_qc_valid,
-    input qctx_t            s_qc,
+    input queue_ctx_t            s_qc,
     input logic [2:0]       arb_burst,
     input logic [7:0]       arb_lpw,
     input logic [7:0]       arb_mpw,
@@ -107,7 +107,7 @@ module db_ssd_sq_formal
   // ---- what the world around guarantees
   always_comb begin
     if (s_qc_valid) begin
-      assume (s_qc.kind == QC_SQ && s_qc.qid <= 8'd1 && s_qc.size <= 16'd3);
+      assume (s_qc.kind == QUEUE_SQ && s_qc.qid <= 8'd1 && s_qc.size <= 16'd3);
       if (s_qc.valid) assume (s_qc.size >= 16'd1);
     end
     if (db_mine) assume (left(s_db_value, head_q, size_q) >= left(tail_q, head_q, size_q));
@@ -154,7 +154,7 @@ module db_ssd_sq_formal
       assume (rst == !started_q && watch_q && run && m_req_ready && !arb_wrr && arb_burst == 3'd7 && arb_hpw == '0);
       assume (arb_mpw == '0 && arb_lpw == '0 && !s_head_valid && s_head == '0 && lk_sqid == '0 && q_sel == '0);
       assume (s_qc_valid == (t_q == 6'd4));
-      assume (s_qc == qctx_t'{kind: QC_SQ, valid: 1'b1, qid: 8'd1, size: 16'd2, cqid: 8'd1, default: 0});
+      assume (s_qc == queue_ctx_t'{kind: QUEUE_SQ, valid: 1'b1, qid: 8'd1, size: 16'd2, cqid: 8'd1, default: 0});
       assume (s_db_valid == (t_q inside {6'd8, 6'd20}) && s_db_fn == '0 && s_db_qid == 9'd1);
       assume (s_db_value == ((t_q == 6'd8) ? 16'd2 : 16'd1));
       assume (s_done_valid == (t_q inside {6'd18, 6'd20}) && s_done_sqid == 8'd1);

@@ -246,4 +246,24 @@ package db_pcie_pkg;
     return {l, m};
   endfunction
 
+  // ------------------------------------------------------------------ what the rest of a controller says to PCIe
+
+  // A short write to host memory: completion queue entry, MSI-X message, the firmware's.
+  localparam int POST_DWORDS = 4;
+  typedef struct packed {
+    logic [7:0]            fn;
+    logic [63:0]           addr;
+    logic [2:0]            dwords;    // 1..POST_DWORDS
+    logic [32*POST_DWORDS-1:0] data;
+  } post_t;
+
+  // One access of the host to a 32-bit register of BAR 0; a read is answered later by a pulse with the data.
+  typedef struct packed {
+    logic        wr;
+    logic [7:0]  fn;
+    logic [15:0] addr;          // bytes, dword aligned
+    logic [3:0]  be;
+    logic [31:0] wdata;
+  } reg_access_t;
+
 endpackage

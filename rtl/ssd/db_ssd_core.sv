@@ -161,7 +161,7 @@ module db_ssd_core
 );
   localparam int N       = DATA_W / 32;
   localparam int LANE_W  = $clog2(N);
-  localparam int CPL_W   = $bits(slot_cpl_t);
+  localparam int CPL_W   = $bits(slot_completion_t);
   localparam int ROW_LG  = $clog2(DATA_W / 8);
   localparam int SEG_U_W = $bits(status_t) + SLOT_W;
   localparam int REQ_U_W = FN_W + QID_W + 32;
@@ -266,7 +266,7 @@ module db_ssd_core
   logic [7:0]       arb_lpw, arb_mpw, arb_hpw;
   logic             arb_wrr;
   logic             qc_valid, qc_ready, sq_qc_ready, cq_qc_ready;
-  qctx_t            qc;
+  queue_ctx_t            qc;
   logic             sqr_valid, sqr_ready, head_valid, q_inflight, sq_idle;
   logic [63:0]      sqr_addr;
   logic [12:0]      sqr_len;
@@ -281,14 +281,14 @@ module db_ssd_core
   db_ssd_sq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_sq (
     .clk, .rst(dp_rst), .run(ctl_run && !ctl_stop && cfg_bus_master && !fetch_err_q),
     .s_db_valid(db_valid[0]), .s_db_ready(db_ready[0]), .s_db_fn(db_fn), .s_db_qid(db_qid), .s_db_value(db_value),
-    .s_qc_valid(qc_valid && qc.kind == QC_SQ), .s_qc_ready(sq_qc_ready), .s_qc(qc),
+    .s_qc_valid(qc_valid && qc.kind == QUEUE_SQ), .s_qc_ready(sq_qc_ready), .s_qc(qc),
     .arb_burst, .arb_lpw, .arb_mpw, .arb_hpw, .arb_wrr,
     .m_req_valid(sqr_valid), .m_req_ready(sqr_ready), .m_req_addr(sqr_addr), .m_req_len(sqr_len),
     .m_req_user(sqr_user), .s_head_valid(head_valid), .s_head_sqid(head_sqid), .s_head(head),
     .lk_sqid, .lk_cqid, .lk_head, .s_done_valid(done_valid), .s_done_sqid(done_sqid), .q_sel, .q_inflight,
     .cmds_inflight, .m_dberr_valid(dberr_valid[0]), .m_dberr_kind(dberr_kind[0]), .m_dberr_qid(dberr_qid[0 +: QID_W]),
     .idle(sq_idle));
-  assign qc_ready = (qc.kind == QC_SQ) ? sq_qc_ready : cq_qc_ready;
+  assign qc_ready = (qc.kind == QUEUE_SQ) ? sq_qc_ready : cq_qc_ready;
 
   // ---- entries to commands
   logic [RD_NUM-1:0]          rd_valid, rd_ready, rd_first, rd_last, rd_drop, rd_idle;
@@ -336,7 +336,7 @@ module db_ssd_core
   cmd_t              rc_cmd, wc_cmd;
   logic [2:0]        scpl_valid, scpl_ready;
   logic [3*CPL_W-1:0] scpl;
-  slot_cpl_t         scpl_dec, scpl_rd, scpl_wr;
+  slot_completion_t         scpl_dec, scpl_rd, scpl_wr;
   logic [NUM_NS-1:0]    ns_valid, ns_lba4k;
   logic [64*NUM_NS-1:0] ns_base, ns_blocks;
   assign scpl = {scpl_wr, scpl_rd, scpl_dec};
@@ -485,7 +485,7 @@ module db_ssd_core
 
   // ---- completions
   logic              acpl_valid, acpl_ready, cpl_valid, cpl_ready, cpl_io, err_valid, err_ready, cpl_idle;
-  cpl_t              acpl, cpl;
+  completion_t              acpl, cpl;
   logic [SLOT_W-1:0] cpl_slot;
   logic [7:0]        err_sqid;
   logic [15:0]       err_cid;
@@ -511,7 +511,7 @@ module db_ssd_core
   db_ssd_cq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cpl (
     .clk, .rst(dp_rst), .s_cpl_valid(cpl_valid), .s_cpl_ready(cpl_ready), .s_cpl(cpl), .s_cpl_io(cpl_io),
     .s_cpl_slot(cpl_slot), .s_db_valid(db_valid[1]), .s_db_ready(db_ready[1]), .s_db_fn(db_fn), .s_db_qid(db_qid),
-    .s_db_value(db_value), .run(ctl_run), .s_qc_valid(qc_valid && qc.kind == QC_CQ), .s_qc_ready(cq_qc_ready),
+    .s_db_value(db_value), .run(ctl_run), .s_qc_valid(qc_valid && qc.kind == QUEUE_CQ), .s_qc_ready(cq_qc_ready),
     .s_qc(qc),
     .lk_sqid, .lk_cqid, .lk_head, .m_post_valid(cqe_valid), .m_post_ready(cqe_ready), .m_post_fn(cqe_fn),
     .m_post_addr(cqe_addr), .m_post_cqe(cqe), .m_irq_valid(cpl_irq_valid), .m_irq_ready(cpl_irq_ready),

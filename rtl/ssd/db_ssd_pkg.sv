@@ -2,7 +2,15 @@
 // Types that travel between the blocks of the SSD controller. Widths are the largest that any configuration
 // uses; a block's own parameters say how much of them is used.
 package db_ssd_pkg;
-  import db_nvme_pkg::*;
+  import db_nvme_pkg::*, db_ssd_op_pkg::*;
+
+  // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
+  localparam logic [15:0] BAR_BYTES = 16'h4000;
+  localparam logic [15:0] BAR_REGISTERS = 16'h0000;  // of the controller
+  localparam logic [15:0] BAR_DOORBELLS = 16'h1000;
+  localparam logic [15:0] BAR_MSIX_TABLE = 16'h2000;
+  localparam logic [15:0] BAR_MSIX_PBA = 16'h3000;
+  // ---- end of what is made
 
   localparam int FN_W   = 8;   // PCIe function number
   localparam int QID_W  = 8;   // queue identifier: 0 is the admin queue
@@ -14,9 +22,10 @@ package db_ssd_pkg;
 
   // A command after decode: checked, and with byte addresses on the media.
   typedef struct packed {
+    op_desc_t          desc;
     logic [FN_W-1:0]   fn;
     logic [SLOT_W-1:0] slot;
-    cmd_e              op;
+    cmd_e              op;          // going: blocks read desc
     logic              fua;         // Write, Write Zeroes: complete only when the media has made it durable
     logic              lba4k;       // LBA size: 0 = 512 bytes, 1 = 4096 bytes
     logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block
@@ -30,7 +39,7 @@ package db_ssd_pkg;
   typedef struct packed {
     logic [SLOT_W-1:0] slot;
     status_t           status;
-  } slot_cpl_t;
+  } slot_completion_t;
 
   // Completion in full, what a completion queue entry is made from.
   typedef struct packed {
@@ -39,12 +48,12 @@ package db_ssd_pkg;
     logic [15:0]      cid;
     status_t          status;
     logic [31:0]      dw0;
-  } cpl_t;
+  } completion_t;
 
   // Queue context write, from the firmware (Create / Delete I/O queue, admin queues).
-  typedef enum logic {QC_SQ, QC_CQ} qc_kind_e;
+  typedef enum logic {QUEUE_SQ, QUEUE_CQ} queue_kind_e;
   typedef struct packed {
-    qc_kind_e         kind;
+    queue_kind_e         kind;
     logic             valid;    // 1 create, 0 delete
     logic [QID_W-1:0] qid;
     logic [63:0]      base;     // host address, page aligned
@@ -53,20 +62,182 @@ package db_ssd_pkg;
     logic [1:0]       prio;     // SQ: 0 urgent, 1 high, 2 medium, 3 low
     logic [15:0]      vector;   // CQ: MSI-X vector
     logic             ien;      // CQ: interrupts enabled
-  } qctx_t;
+  } queue_ctx_t;
 
   // Command to the media beside AXI4, which has no word for it.
   typedef enum logic {MEDIA_FLUSH, MEDIA_ZERO} media_op_e;
 
   // What stays of an I/O command in its slot until it completes, for its completion, error log and counters.
   typedef struct packed {
+    op_desc_t         desc;
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
-    logic [7:0]       opcode;
+    logic [7:0]       opcode;   // going: blocks read desc
     logic [31:0]      nsid;
     logic [63:0]      slba;     // of Read, Write, Compare, Write Zeroes, Verify; else 0
     logic [31:0]      bytes;    // as in cmd_t
   } slot_ctx_t;
+
+  // ---------------------------------------------------------------- between the blocks
+
+  // A write to a doorbell register.
+  typedef struct packed {
+    logic [FN_W-1:0]  fn;
+    logic [8:0]       qid;      // as written: may be one that does not exist
+    logic [15:0]      value;    // new tail or head
+  } doorbell_t;
+
+  // A doorbell write that the specification calls an error, for the error log and event.
+  typedef struct packed {
+    logic             kind;     // 0 no such queue, 1 a value that is not in the queue
+    logic [QID_W-1:0] qid;
+  } doorbell_err_t;
+
+  // What travels with a request for submission queue entries, and comes back with them.
+  typedef struct packed {
+    logic [FN_W-1:0]  fn;
+    logic [QID_W-1:0] sqid;
+    logic [15:0]      index;    // of the first entry in its queue
+    logic [15:0]      size;     // of the queue: entries - 1
+  } fetch_user_t;
+
+  // A submission queue entry as it was fetched.
+  typedef struct packed {
+    logic [FN_W-1:0]  fn;
+    logic [QID_W-1:0] sqid;
+    logic [15:0]      head;     // of its queue, behind this entry
+    logic             err;      // it could not be read: sqe means nothing
+    sqe_t             sqe;
+  } fetched_sqe_t;
+
+  // An admin command on its way to the firmware.
+  typedef struct packed {
+    logic [FN_W-1:0]  fn;
+    sqe_t             sqe;
+  } admin_sqe_t;
+
+  // What a completion needs of its submission queue.
+  typedef struct packed {
+    logic [QID_W-1:0] cqid;
+    logic [15:0]      head;
+  } sq_lookup_t;
+
+  // A completion queue entry on its way to the host.
+  typedef struct packed {
+    logic [FN_W-1:0]  fn;
+    logic [63:0]      addr;
+    cqe_t             cqe;
+  } cqe_post_t;
+
+  // A command is over: its completion queue entry is on its way, or dropped with its queue.
+  typedef struct packed {
+    logic              io;      // it has a slot; else an admin command
+    logic [SLOT_W-1:0] slot;
+    logic [QID_W-1:0]  sqid;
+  } retired_t;
+
+  // An interrupt request.
+  typedef struct packed {
+    logic [FN_W-1:0]  fn;
+    logic [15:0]      vector;
+    logic             admin;    // of the admin queue: not to be coalesced
+  } irq_t;
+
+  // What a segment of host memory carries in the read engine: who it belongs to, and how its PRPs ended (last segment).
+  typedef struct packed {
+    status_t           status;
+    logic [SLOT_W-1:0] slot;
+  } segment_user_t;
+
+  // A command to the media beside AXI4; it is answered by a pulse with an error flag.
+  typedef struct packed {
+    media_op_e   op;
+    logic [63:0] addr;          // bytes
+    logic [63:0] bytes;
+  } media_cmd_t;
+
+  // ---------------------------------------------------------------- from and to the firmware
+
+  // Arbitration (Base 2.0, 3.4.4): burst 2^n entries (7: no limit), weights - 1, weighted round robin on.
+  typedef struct packed {
+    logic       wrr;
+    logic [2:0] burst;
+    logic [7:0] weight_low;
+    logic [7:0] weight_medium;
+    logic [7:0] weight_high;
+  } arb_cfg_t;
+
+  // Interrupt coalescing (Base 2.0, feature 08h).
+  typedef struct packed {
+    logic [7:0] threshold;      // requests - 1 that make an interrupt; 0: each does
+    logic [7:0] time_100us;     // 0: no waiting
+  } coalesce_cfg_t;
+
+  // One vector's "coalescing disabled" (feature 09h).
+  typedef struct packed {
+    logic [15:0] vector;
+    logic        exempt;
+  } int_vec_cfg_t;
+
+  // A namespace as decode needs it.
+  typedef struct packed {
+    logic        valid;         // attached
+    logic        lba4k;         // block size: 0 = 512, 1 = 4096 bytes
+    logic [63:0] base;          // on the media, bytes
+    logic [63:0] blocks;        // size
+  } namespace_t;
+
+  // The host's registers as the firmware sees them; the two events are pulses.
+  typedef struct packed {
+    logic [31:0] cc;
+    logic [31:0] aqa;
+    logic [63:0] asq;
+    logic [63:0] acq;
+    logic        cc_written;
+    logic        subsystem_reset;   // NSSR was written with "NVMe"
+  } host_regs_t;
+
+  // What the firmware shows in CSTS; nssro is a pulse that sets it.
+  typedef struct packed {
+    logic       rdy;
+    logic       cfs;
+    logic [1:0] shst;
+    logic       nssro;
+  } csts_t;
+
+  // Control of the whole controller; the resets are pulses.
+  typedef struct packed {
+    logic run;                  // submission queues may be fetched
+    logic stop;                 // start no new DMA
+    logic ctrl_rst;             // reset all but processor and BAR
+    logic flr_rst;              // reset the host's registers and the MSI-X table
+  } control_t;
+
+  // An I/O command that failed, for the error log.
+  typedef struct packed {
+    logic [QID_W-1:0] sqid;
+    logic [15:0]      cid;
+    logic [14:0]      status;   // status_t without CRD's place above: as in CQE dword 3, bits 31:17
+    logic [31:0]      nsid;
+    logic [63:0]      lba;
+  } error_log_t;
+
+  // Counters of the SMART / Health log: data in sectors of 512 bytes, commands, media errors.
+  typedef struct packed {
+    logic [63:0] read_sectors;
+    logic [63:0] write_sectors;
+    logic [63:0] read_cmds;
+    logic [63:0] write_cmds;
+    logic [63:0] media_errors;
+  } smart_counters_t;
+
+  // The firmware's extension bus (0x9000_0000): read data in the same cycle, zeros if there is nothing.
+  typedef struct packed {
+    logic        req;
+    logic        wr;
+    logic [11:0] addr;          // bytes; there a cycle before req, as is wdata
+    logic [31:0] wdata;
+  } ext_bus_t;
 
 endpackage

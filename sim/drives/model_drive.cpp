@@ -61,7 +61,7 @@ void ModelDrive::link(bool up) {
 }
 
 void ModelDrive::hang() {
-    csts |= nvme::CSTS_CFS;
+    csts |= CSTS_CFS;
     hung = true;
 }
 
@@ -114,7 +114,7 @@ u64 ModelDrive::next_event() const {
         const ModelCommand& m = of(read_q.front());
         if (m.issued || !c.write_buffer || !buffered || buffered + m.bytes <= c.write_buffer) return now;
     }
-    if (csts & nvme::CSTS_RDY && fetches_out < c.fetches)
+    if (csts & CSTS_RDY && fetches_out < c.fetches)
         for (const ModelSq& q : sq)
             if (q.on && q.fetched != q.tail && inflight < room_for_commands(u32(&q - sq))) return now;
     return e;

@@ -17,11 +17,11 @@ void ModelDrive::release(u32 i) {
 void ModelDrive::finish(u32 i, u32 status) {
     ModelCommand& m = of(i);
     if (status) m.failed = true;
-    m.status = m.failed ? status : nvme::STATUS_OK;
+    m.status = m.failed ? status : u32{STATUS_SUCCESS};
     m.queued = true;
     buffered -= m.held;
     m.held = 0;
-    if (m.status >> 8 == nvme::STATUS_TYPE_MEDIA) ++smart.media_errors;
+    if (m.status >> nvme::STATUS_TYPE_SHIFT == SCT_MEDIA) ++smart.media_errors;
     if (m.late) {
         const u64 t = now + m.late;
         m.late = 0;
@@ -43,13 +43,13 @@ bool ModelDrive::next_cqe() {
         k.waiting.push_back(i);
         return true;
     }
-    u32 e[4] = {m.dw0, 0, sq[m.sq].head | m.sq << 16, m.cid | u32(k.phase) << nvme::CQE_PHASE | m.status << nvme::CQE_STATUS};
+    u32 e[4] = {m.dw0, 0, sq[m.sq].head | m.sq << 16, m.cid | u32(k.phase) << nvme::CQE_PHASE_SHIFT | m.status << nvme::CQE_STATUS_SHIFT};
     auto write_entry = [&] {
-        port->write(k.base + u64(k.tail) * nvme::CQE_BYTES, reinterpret_cast<const u8*>(e), nvme::CQE_BYTES);
+        port->write(k.base + u64(k.tail) * CQE_BYTES, reinterpret_cast<const u8*>(e), CQE_BYTES);
     };
     if (m.wrong_phase) {
         m.wrong_phase = false;
-        e[3] ^= 1u << nvme::CQE_PHASE;
+        e[3] ^= 1u << nvme::CQE_PHASE_SHIFT;
         write_entry();
         cqe_q.push_front(i);
         return true;

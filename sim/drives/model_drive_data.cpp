@@ -39,12 +39,12 @@ void ModelDrive::data_read(ReadOp& o) {
     ModelCommand& m = of(o.cmd);
     if (!live(o.cmd)) return;
     m.got += o.len;
-    if (o.bad) m.failed = true, m.status = nvme::STATUS_TRANSFER;
+    if (o.bad) m.failed = true, m.status = STATUS_DATA_TRANSFER_ERROR;
     // a failed one ends when nothing of it is outstanding
     if (m.failed && m.got == m.issued) return finish(o.cmd, m.status);
     if (m.got < m.bytes) return;
-    if (m.admin) return finish(o.cmd, nvme::STATUS_OK);
-    if (m.opc == nvme::IO_DSM) return at_later(o.cmd, now, DB_LAT_OTHER);
+    if (m.admin) return finish(o.cmd, STATUS_SUCCESS);
+    if (m.opc == OPC_DSM) return at_later(o.cmd, now, DB_LAT_OTHER);
     const u64 latency = media.draw(DB_LAT_WRITE), free = media.write(now, m.bytes);
     at(std::max(now + latency, free), T_DONE, o.cmd);
 }
@@ -74,7 +74,7 @@ bool ModelDrive::next_data_write() {
         write_q.pop_front();
         smart.units_read += m.admin ? 0 : m.bytes / 512;
         smart.reads += !m.admin;
-        finish(i, nvme::STATUS_OK);
+        finish(i, STATUS_SUCCESS);
     }
     return true;
 }

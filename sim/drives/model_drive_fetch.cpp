@@ -62,7 +62,7 @@ void ModelDrive::read_data(u32 tag, u32 at_dw, const u8* data, u32 dw, u32 statu
 }
 
 bool ModelDrive::try_fetch() {
-    if (!fetch_due || hung || !(csts & nvme::CSTS_RDY) || fetches_out >= c.fetches) return false;
+    if (!fetch_due || hung || !(csts & CSTS_RDY) || fetches_out >= c.fetches) return false;
     bool any = false;
     for (u32 k = 0; k <= c.queues; ++k) {
         const u32 q = k == 0 ? 0 : (rr + k - 1) % c.queues + 1;  // the admin queue first
@@ -72,12 +72,12 @@ bool ModelDrive::try_fetch() {
         const u32 room = room_for_commands(q);
         if (inflight >= room) continue;
         u32 n = std::min({(s.tail + s.size - s.fetched) % s.size, s.size - s.fetched, c.fetch_entries,
-                          room - inflight, pci.mrrs() / nvme::SQE_BYTES});
-        const u64 addr = s.base + u64(s.fetched) * nvme::SQE_BYTES;
-        n = std::min(n, std::max(1u, cut(addr, n * nvme::SQE_BYTES) / nvme::SQE_BYTES));
+                          room - inflight, pci.mrrs() / SQE_BYTES});
+        const u64 addr = s.base + u64(s.fetched) * SQE_BYTES;
+        n = std::min(n, std::max(1u, cut(addr, n * SQE_BYTES) / SQE_BYTES));
         u32 tag;
         if (!take_tag(tag)) return false;
-        ReadOp& o = start_read(tag, R_SQE, addr, n * nvme::SQE_BYTES);
+        ReadOp& o = start_read(tag, R_SQE, addr, n * SQE_BYTES);
         o.qid = q;
         o.slot = s.fetched;
         s.fetches.push_back(ModelFetch{s.fetched, n, false, {}});
@@ -100,14 +100,14 @@ void ModelDrive::fetch_done(ReadOp& o) {
     for (ModelFetch& f : s.fetches) {
         if (f.start != o.slot) continue;
         f.done = true;
-        f.data.assign(o.buf.begin(), o.buf.begin() + f.count * nvme::SQE_BYTES);
+        f.data.assign(o.buf.begin(), o.buf.begin() + f.count * SQE_BYTES);
     }
     while (!s.fetches.empty() && s.fetches.front().done) {
         const ModelFetch f = std::move(s.fetches.front());
         s.fetches.pop_front();
         for (u32 i = 0; i < f.count; ++i) {
             s.head = (s.head + 1) % s.size;
-            command(o.qid, f.data.data() + i * nvme::SQE_BYTES);
+            command(o.qid, f.data.data() + i * SQE_BYTES);
             if (hung || !s.on) return;
         }
     }
@@ -123,7 +123,7 @@ void ModelDrive::command(u32 qid, const u8* entry) {
     m.damage = m.twice = m.wrong_phase = false;
     m.sq = qid;
     m.admin = qid == 0;
-    std::memcpy(m.sqe, entry, nvme::SQE_BYTES);
+    std::memcpy(m.sqe, entry, SQE_BYTES);
     m.opc = m.sqe[0] & 0xff;
     m.cid = m.sqe[0] >> 16;
     m.dw0 = m.status = 0;
@@ -131,7 +131,7 @@ void ModelDrive::command(u32 qid, const u8* entry) {
     m.page.clear();
     m.buf.clear();
     ++count[ModelCount::SQES];
-    if (m.sqe[0] & nvme::CDW0_FUSE_PSDT_MASK) return finish(i, nvme::STATUS_INVALID_FIELD);  // fused, or not PRPs
+    if (m.sqe[0] & nvme::CDW0_FUSE_PSDT_MASK) return finish(i, STATUS_INVALID_FIELD);  // fused, or not PRPs
     if (m.admin) admin(i);
     else io(i);
 }

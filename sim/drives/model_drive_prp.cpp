@@ -11,7 +11,7 @@ namespace db {
 void ModelDrive::start_data(u32 i) {
     ModelCommand& m = of(i);
     const u64 prp1 = m.prp1(), prp2 = m.prp2();
-    if (prp1 & 3) return finish(i, nvme::STATUS_INVALID_PRP_OFFSET);
+    if (prp1 & 3) return finish(i, STATUS_INVALID_PRP_OFFSET);
     m.page.push_back(prp1);
     const u64 first = PAGE - (prp1 & (PAGE - 1));
     m.pages = m.bytes > first ? u32((m.bytes - first + PAGE - 1) / PAGE) : 0;
@@ -22,11 +22,11 @@ void ModelDrive::start_data(u32 i) {
     if (m.pages == 0) {
         listed(i);
     } else if (m.pages == 1) {
-        if (prp2 & (PAGE - 1)) return finish(i, nvme::STATUS_INVALID_PRP_OFFSET);
+        if (prp2 & (PAGE - 1)) return finish(i, STATUS_INVALID_PRP_OFFSET);
         m.page.push_back(prp2);
         listed(i);
     } else {
-        if (prp2 & 7) return finish(i, nvme::STATUS_INVALID_PRP_OFFSET);
+        if (prp2 & 7) return finish(i, STATUS_INVALID_PRP_OFFSET);
         m.list_at = prp2;
         list_q.push_back(i);
     }
@@ -54,19 +54,19 @@ bool ModelDrive::next_list() {
 void ModelDrive::list_read(ReadOp& o) {
     ModelCommand& m = of(o.cmd);
     if (!live(o.cmd)) return;
-    if (o.bad) return finish(o.cmd, nvme::STATUS_TRANSFER);
+    if (o.bad) return finish(o.cmd, STATUS_DATA_TRANSFER_ERROR);
     const u32 n = o.len / 8;
     for (u32 k = 0; k < n && m.page.size() <= m.pages; ++k) {
         u64 v;
         std::memcpy(&v, &o.buf[k * 8], 8);
         const bool last_of_page = k == n - 1 && o.at == 0;
         if (last_of_page && m.page.size() < m.pages) {  // more than one entry is missing: a pointer
-            if (v & 7) return finish(o.cmd, nvme::STATUS_INVALID_PRP_OFFSET);
+            if (v & 7) return finish(o.cmd, STATUS_INVALID_PRP_OFFSET);
             m.list_at = v;
             list_q.push_front(o.cmd);
             return;
         }
-        if (v & (PAGE - 1)) return finish(o.cmd, nvme::STATUS_INVALID_PRP_OFFSET);
+        if (v & (PAGE - 1)) return finish(o.cmd, STATUS_INVALID_PRP_OFFSET);
         m.page.push_back(v);
     }
     m.list_at += o.len;

@@ -17,24 +17,24 @@ void ModelDrive::config(u32 handle, u32 target, u32 reg, bool write, u32 data, u
 }
 
 u64 ModelDrive::cap() const {
-    return u64(c.mqes - 1) | 1u << CAP_CQR | u64(c.timeout_500ms) << CAP_TO | u64(c.dstrd) << CAP_DSTRD |
-           u64(c.css) << CAP_CSS | u64(c.mpsmin) << CAP_MPSMIN | u64(c.mpsmin) << CAP_MPSMAX;
+    return u64(c.mqes - 1) | 1u << CAP_CQR_SHIFT | u64(c.timeout_500ms) << CAP_TO_SHIFT | u64(c.dstrd) << CAP_DSTRD_SHIFT |
+           u64(c.css) << CAP_CSS_SHIFT | u64(c.mpsmin) << CAP_MPSMIN_SHIFT | u64(c.mpsmin) << CAP_MPSMAX_SHIFT;
 }
 
 u32 ModelDrive::reg_read(u32 off) const {
     switch (off) {
-        case REG_CAP_LO: return u32(cap());
-        case REG_CAP_HI: return u32(cap() >> 32);
-        case REG_VS: return VERSION_2_0;
-        case REG_INTMS:
-        case REG_INTMC: return intms;
-        case REG_CC: return cc;
-        case REG_CSTS: return csts;
-        case REG_AQA: return aqa;
-        case REG_ASQ_LO: return u32(asq);
-        case REG_ASQ_HI: return u32(asq >> 32);
-        case REG_ACQ_LO: return u32(acq);
-        case REG_ACQ_HI: return u32(acq >> 32);
+        case NVME_REG_CAP: return u32(cap());
+        case NVME_REG_CAP + 4: return u32(cap() >> 32);
+        case NVME_REG_VS: return VERSION_2_0;
+        case NVME_REG_INTMS:
+        case NVME_REG_INTMC: return intms;
+        case NVME_REG_CC: return cc;
+        case NVME_REG_CSTS: return csts;
+        case NVME_REG_AQA: return aqa;
+        case NVME_REG_ASQ: return u32(asq);
+        case NVME_REG_ASQ + 4: return u32(asq >> 32);
+        case NVME_REG_ACQ: return u32(acq);
+        case NVME_REG_ACQ + 4: return u32(acq >> 32);
         default: return 0;
     }
 }
@@ -73,14 +73,14 @@ void ModelDrive::reg_write(u32 off, u32 v) {
     };
     if (off >= BAR_DOORBELLS) return doorbell(off - BAR_DOORBELLS, v);
     switch (off) {
-        case REG_INTMS: intms |= v; break;
-        case REG_INTMC: intms &= ~v; break;
-        case REG_CC: write_cc(v); break;
-        case REG_AQA: aqa = v & AQA_MASK; break;
-        case REG_ASQ_LO: half(asq, 0, ~u64{PAGE - 1}); break;
-        case REG_ASQ_HI: half(asq, 32, ~u64{PAGE - 1}); break;
-        case REG_ACQ_LO: half(acq, 0, ~u64{PAGE - 1}); break;
-        case REG_ACQ_HI: half(acq, 32, ~u64{PAGE - 1}); break;
+        case NVME_REG_INTMS: intms |= v; break;
+        case NVME_REG_INTMC: intms &= ~v; break;
+        case NVME_REG_CC: write_cc(v); break;
+        case NVME_REG_AQA: aqa = v & AQA_MASK; break;
+        case NVME_REG_ASQ: half(asq, 0, ~u64{PAGE - 1}); break;
+        case NVME_REG_ASQ + 4: half(asq, 32, ~u64{PAGE - 1}); break;
+        case NVME_REG_ACQ: half(acq, 0, ~u64{PAGE - 1}); break;
+        case NVME_REG_ACQ + 4: half(acq, 32, ~u64{PAGE - 1}); break;
         default: break;
     }
 }
@@ -88,14 +88,14 @@ void ModelDrive::reg_write(u32 off, u32 v) {
 // False: it cannot be.
 bool ModelDrive::enable() {
     // memory page size, command set: what CAP does not offer is a fatal error
-    if ((cc >> CC_MPS & CC_MPS_MASK) != c.mpsmin || (cc >> CC_CSS & CC_CSS_MASK)) return hang(), false;
+    if ((cc >> CC_MPS_SHIFT & CC_MPS_MASK) != c.mpsmin || (cc >> CC_CSS_SHIFT & CC_CSS_MASK)) return hang(), false;
     sq[0] = ModelSq{};
     cq[0] = ModelCq{};
     sq[0].on = cq[0].on = true;
     sq[0].base = asq;
     cq[0].base = acq;
     sq[0].size = (aqa & AQA_SIZE_MASK) + 1;
-    cq[0].size = (aqa >> 16) + 1;
+    cq[0].size = (aqa >> AQA_ACQS_SHIFT) + 1;
     if (sq[0].size < 2 || cq[0].size < 2) return hang(), false;
     if (c.ready_ns != ~0u) at(now + ns_to_cycles(c.ready_ns, khz), T_READY, 0);
     return true;
@@ -111,7 +111,7 @@ void ModelDrive::write_cc(u32 v) {
         csts &= ~(CSTS_CFS | CSTS_SHST_MASK);
         if (c.unready_ns != ~0u) at(now + ns_to_cycles(c.unready_ns, khz), T_UNREADY, 0);
     }
-    const bool shutdown = v >> CC_SHN & CC_SHN_MASK, was = old >> CC_SHN & CC_SHN_MASK;
+    const bool shutdown = v >> CC_SHN_SHIFT & CC_SHN_MASK, was = old >> CC_SHN_SHIFT & CC_SHN_MASK;
     if (shutdown && !was) {
         csts = (csts & ~CSTS_SHST_MASK) | CSTS_SHST_BUSY;
         at(now + ns_to_cycles(SHUTDOWN_NS, khz), T_SHUTDOWN, 0);

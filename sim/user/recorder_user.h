@@ -17,6 +17,7 @@ namespace db {
 /// N drives. BUFFER_LG: log2 of the bytes of the buffer's memory; 0: there is none.
 template <class Top, u32 STREAM_W, u32 N, u32 BUFFER_LG>
 struct RecorderUser final : RecorderState {
+    static_assert(N <= MAX_DRIVES, "drives");
     static constexpr bool RECORDER = true;
     static constexpr u32 BEAT = STREAM_W / 8, HEAD_DW = 4, RARE_DW = HEAD_DW + DB_REC_PACKET_DW;
 

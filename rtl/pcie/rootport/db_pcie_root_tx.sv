@@ -150,16 +150,16 @@ module db_pcie_root_tx
     logic [4:0] addr;      // dwords
     logic [9:0] more;      // dwords of the request from here on, less 1
     logic [9:0] size;      // dwords of it, less 1
-  } cpl_t;
+  } completion_t;
 
-  logic [$bits(cpl_t)-1:0] cpl_mem_q [2*STEPS];
+  logic [$bits(completion_t)-1:0] cpl_mem_q [2*STEPS];
   logic [STEP_W:0]         cpl_in_q, cpl_at_q;
   logic [WIN_W-1:LSB]      row_q;
   logic [8:0]              left_q;    // steps after this one
   logic [STEP_W:0]         under_q;   // steps under way
   logic [ROW_LATENCY-1:0]  way_q, way_last_q;
   logic                    pop, preload;
-  cpl_t                    cpl_in;
+  completion_t                    cpl_in;
 
   assign preload   = N > 4 && cut_q.addr[LN-1:0] >= LN'(4) && !cut_q.bad;
   assign step      = act_q && !under_q[STEP_W];
@@ -216,7 +216,7 @@ module db_pcie_root_tx
   end
 
   // ------------------------------------------------------------------ the header
-  cpl_t     cpl;
+  completion_t     cpl;
   answer_t  answer;
   logic     answer_valid, answer_room;
   cc_desc_t hdr;

@@ -45,7 +45,7 @@ module db_ssd_admin
   // completions
   output logic                 m_cpl_valid,
   input  logic                 m_cpl_ready,
-  output cpl_t                 m_cpl,
+  output completion_t                 m_cpl,
   // host memory writes, 1..4 dwords inside a page, and reads of 64 bytes inside a page; the answer comes in rows
   output logic                 m_post_valid,
   input  logic                 m_post_ready,
@@ -65,7 +65,7 @@ module db_ssd_admin
   // queue contexts; q_inflight belongs to q_sel, 2 cycles later
   output logic                 m_qc_valid,
   input  logic                 m_qc_ready,
-  output qctx_t                m_qc,
+  output queue_ctx_t                m_qc,
   output logic [QID_W-1:0]     q_sel,
   input  logic                 q_inflight,
   // arbitration: burst 2^n entries (7: no limit), weights - 1, weighted round robin on
@@ -292,7 +292,7 @@ module db_ssd_admin
                          cid: hwif_out.CPL_ID.cid.value, status: status_t'(hwif_out.CPL_STATUS.status.value),
                          dw0: hwif_out.CPL_DW0.V.value};
   assign m_qc_valid  = qc_valid_q;
-  assign m_qc        = '{kind: qc_kind_e'(hwif_out.QC_CTL.cq.value), valid: hwif_out.QC_CTL.valid.value,
+  assign m_qc        = '{kind: queue_kind_e'(hwif_out.QC_CTL.cq.value), valid: hwif_out.QC_CTL.valid.value,
                          qid: hwif_out.QC_CTL.qid.value,
                          base: {hwif_out.QC_BASE_HI.V.value, hwif_out.QC_BASE_LO.V.value},
                          size: hwif_out.QC_SIZE.size.value, cqid: hwif_out.QC_CTL.cqid.value,

@@ -19,13 +19,13 @@ module db_ssd_completion_collect
   // by slot: 0 decode, 1 read pipe, 2 write pipe
   input  logic [2:0]        s_slot_valid,
   output logic [2:0]        s_slot_ready,
-  input  logic [3*$bits(slot_cpl_t)-1:0] s_slot,
+  input  logic [3*$bits(slot_completion_t)-1:0] s_slot,
   input  logic              s_admin_valid,
   output logic              s_admin_ready,
-  input  cpl_t              s_admin,
+  input  completion_t              s_admin,
   output logic              m_cpl_valid,
   input  logic              m_cpl_ready,
-  output cpl_t              m_cpl,
+  output completion_t              m_cpl,
   output logic              m_cpl_io,
   output logic [SLOT_W-1:0] m_cpl_slot,
   // for the error log
@@ -48,8 +48,8 @@ module db_ssd_completion_collect
   logic [3:0]  req, gnt;
   logic [1:0]  gnt_idx;
   logic        any, admin_q;
-  slot_cpl_t   slot_q, slot_sel;
-  cpl_t        full_q;
+  slot_completion_t   slot_q, slot_sel;
+  completion_t        full_q;
   slot_ctx_t   ctx;
   logic [$bits(slot_ctx_t)-1:0] ctx_rdata;
 
@@ -78,9 +78,9 @@ module db_ssd_completion_collect
   assign {s_admin_ready, s_slot_ready} = out_q ? 4'd0 : gnt;
   always_comb begin
     unique case (gnt_idx)
-      2'd1:    slot_sel = s_slot[$bits(slot_cpl_t) +: $bits(slot_cpl_t)];
-      2'd2:    slot_sel = s_slot[2*$bits(slot_cpl_t) +: $bits(slot_cpl_t)];
-      default: slot_sel = s_slot[0 +: $bits(slot_cpl_t)];
+      2'd1:    slot_sel = s_slot[$bits(slot_completion_t) +: $bits(slot_completion_t)];
+      2'd2:    slot_sel = s_slot[2*$bits(slot_completion_t) +: $bits(slot_completion_t)];
+      default: slot_sel = s_slot[0 +: $bits(slot_completion_t)];
     endcase
   end
 

@@ -26,7 +26,7 @@ module db_ssd_cq
   // completions of I/O commands (by slot, looked up by the caller) and of admin commands
   input  logic              s_cpl_valid,
   output logic              s_cpl_ready,
-  input  cpl_t              s_cpl,
+  input  completion_t              s_cpl,
   input  logic              s_cpl_io,       // has a slot
   input  logic [SLOT_W-1:0] s_cpl_slot,
   // CQ head doorbells
@@ -36,10 +36,10 @@ module db_ssd_cq
   input  logic [8:0]        s_db_qid,
   input  logic [15:0]       s_db_value,
   input  logic              run,            // doorbell errors are reported
-  // queue contexts from the firmware; kind is QC_CQ
+  // queue contexts from the firmware; kind is QUEUE_CQ
   input  logic              s_qc_valid,
   output logic              s_qc_ready,
-  input  qctx_t             s_qc,
+  input  queue_ctx_t             s_qc,
   // submission queue lookup (1 cycle)
   output logic [QID_W-1:0]  lk_sqid,
   input  logic [QID_W-1:0]  lk_cqid,
@@ -89,7 +89,7 @@ module db_ssd_cq
   typedef struct packed {
     logic        io;
     logic [SLOT_W-1:0] slot;
-    cpl_t        cpl;
+    completion_t        cpl;
   } work_t;
   typedef enum logic [2:0] {ST_INIT, ST_IDLE, ST_CQ, ST_POST, ST_PARK, ST_IRQ} state_e;
   state_e state_q;

@@ -66,7 +66,7 @@ module db_ssd_read_engine
   // completions
   output logic                     m_cpl_valid,
   input  logic                     m_cpl_ready,
-  output slot_cpl_t                m_cpl,
+  output slot_completion_t                m_cpl,
   output logic                     media_err       // pulse: a command met a media error
 );
   localparam int ROWS = BUF_BYTES * 8 / DATA_W;

@@ -85,7 +85,7 @@ module db_ssd_write_engine
   // completions
   output logic                m_cpl_valid,
   input  logic                m_cpl_ready,
-  output slot_cpl_t           m_cpl,
+  output slot_completion_t           m_cpl,
   output logic                media_err
 );
   if (AHEAD < 8 || AHEAD != 2 ** $clog2(AHEAD)) begin : g_bad_ahead

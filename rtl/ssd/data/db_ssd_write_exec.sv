@@ -74,7 +74,7 @@ module db_ssd_write_exec
   // completions
   output logic                m_cpl_valid,
   input  logic                m_cpl_ready,
-  output slot_cpl_t           m_cpl,
+  output slot_completion_t           m_cpl,
   output logic                media_err
 );
   localparam int ROW_LG   = $clog2(DATA_W / 8);
@@ -254,7 +254,7 @@ module db_ssd_write_exec
   localparam status_t READ_ERROR  = '{dnr: 1'b0, more: 1'b0, crd: 2'b00, sct: SCT_MEDIA, sc: SC_READ_ERROR};
   localparam status_t MISMATCH    = '{dnr: 1'b0, more: 1'b0, crd: 2'b00, sct: SCT_MEDIA, sc: SC_COMPARE_FAILED};
   logic      b_valid_q;
-  slot_cpl_t b_cpl_q;
+  slot_completion_t b_cpl_q;
   status_t   fua_status_q;           // of the Write whose flush is to come
   logic      b_fua_q;
   logic      b_take;
@@ -281,7 +281,7 @@ module db_ssd_write_exec
 
   // ---- Compare's verdict, media commands' end
   logic      differ_q, cmp_err_q, differ, cerr;
-  slot_cpl_t direct_q;
+  slot_completion_t direct_q;
   status_t   ctl_status;
   logic [DATA_W/128-1:0] unequal;
   for (genvar i = 0; i < DATA_W / 128; i++) begin : g_unequal

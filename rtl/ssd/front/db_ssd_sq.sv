@@ -30,10 +30,10 @@ module db_ssd_sq
   input  logic [FN_W-1:0]   s_db_fn,
   input  logic [8:0]        s_db_qid,
   input  logic [15:0]       s_db_value,
-  // queue contexts from the firmware; kind is QC_SQ
+  // queue contexts from the firmware; kind is QUEUE_SQ
   input  logic              s_qc_valid,
   output logic              s_qc_ready,
-  input  qctx_t             s_qc,
+  input  queue_ctx_t             s_qc,
   // arbitration: burst 2^n entries (7: no limit), weights - 1
   input  logic [2:0]        arb_burst,
   input  logic [7:0]        arb_lpw,
@@ -96,7 +96,7 @@ module db_ssd_sq
 
   typedef enum logic [3:0] {ST_INIT, ST_IDLE, ST_QC, ST_DB, ST_F_AVAIL, ST_F_MIN, ST_F_GO} state_e;
   state_e state_q;
-  qctx_t  qc_q;                             // context write at work
+  queue_ctx_t  qc_q;                             // context write at work
 
   // ---- contexts
   logic [AW-1:0]  q_q, q_d;                 // queue at work, and in the next cycle

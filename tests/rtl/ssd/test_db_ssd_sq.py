@@ -20,7 +20,7 @@ URGENT, HIGH, MEDIUM, LOW = range(4)
 
 
 def qctx(qid: int, base: int, size: int, cqid: int, prio: int = 0, valid: int = 1) -> int:
-    """db_ssd_pkg::qctx_t of a submission queue; size in entries."""
+    """db_ssd_pkg::queue_ctx_t of a submission queue; size in entries."""
     value = 0
     vector = ien = kind = 0
     for field, width in ((kind, 1), (valid, 1), (qid, 8), (base, 64), (size - 1, 16), (cqid, 8), (prio, 2),
