@@ -44,7 +44,7 @@ struct LibDrive final : Drive {
     LibDrive(const db_host_port& p, u64 khz) : f(p.lib) {
         pci.bar_bytes = BAR_BYTES;
         pci.bar64 = p.bar64;
-        pci.mps_cap = p.drive_mps_cap;
+        pci.mps_cap = p.drive_mps_cap_code;
         pci.gen = p.gen;
         pci.lanes = p.lanes;
         pci.crs = ns_to_cycles(p.crs_ns, khz);

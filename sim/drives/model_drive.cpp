@@ -11,7 +11,7 @@ ModelDrive::ModelDrive(const db_host_port& p, u64 clock_khz, u64 seed, u32 i)
     : c(p.model), khz(clock_khz), index(i), cmd(COMMANDS), media(p.model, clock_khz, seed * 64 + i) {
     pci.bar_bytes = p.bar_bytes;
     pci.bar64 = p.bar64;
-    pci.mps_cap = p.drive_mps_cap;
+    pci.mps_cap = p.drive_mps_cap_code;
     pci.gen = p.gen;
     pci.lanes = p.lanes;
     pci.crs = ns_to_cycles(p.crs_ns, clock_khz);

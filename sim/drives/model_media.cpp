@@ -8,8 +8,8 @@ namespace db {
 u64 ModelMedia::draw(u32 kind) {
     const db_latency& l = c.latency[kind];
     u64 ns = l.a;
-    if (l.kind == DB_LAT_UNIFORM && l.b > l.a) ns += rng.below(l.b - l.a + 1);
-    if (l.kind == DB_LAT_LOGNORMAL) {
+    if (l.kind == DB_DRAW_UNIFORM && l.b > l.a) ns += rng.below(l.b - l.a + 1);
+    if (l.kind == DB_DRAW_LOGNORMAL) {
         // twelve uniform numbers less their mean are close to a normal one, here in 1/256
         int z = -6 * 256;
         for (int i = 0; i < 12; ++i) z += int(rng.below(257));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C interface of the simulator runtime of tops that are hosts (db_host, db_recorder): root ports with a drive behind
-// each. One opaque handle a simulation, one thread at a time. Python's side of it is python/doorbell/host_sim.py.
+// C interface of the runtime around a simulated host (db_host, db_recorder): root ports with a drive behind each. One
+// opaque handle a simulation, one thread at a time. Its form is that of db_sim.h: Python reads it too.
 #ifndef DB_HOST_SIM_H
 #define DB_HOST_SIM_H
 
@@ -13,46 +13,84 @@ extern "C" {
 #endif
 
 #define DB_HOST_ABI 3
+#define DB_LATENCIES 5
+#define DB_REC_PACKET_DW 64
+#define DB_REC_WORDS 68
 
 typedef struct db_host_sim db_host_sim;
 
 typedef struct db_host_config {
-    uint32_t abi;  // DB_HOST_ABI
-    uint32_t clock_khz, seed, stall_pct, idle_skip;
-    uint32_t cpl_timeout_ns;  // of the root ports' own requests
-    uint32_t write_rate, read_rate;  // user's streams, bytes in 1000 cycles (0: a beat every cycle)
-    uint32_t user_stall_pct;         // random pauses of the user's streams beside
+    uint32_t abi;             ///< DB_HOST_ABI
+    uint32_t clock_khz;       ///< clock_mhz = 250.0: the top's clock
+    uint32_t seed;            ///< seed = 1: of all random numbers
+    uint32_t stall_pct;       ///< stall_pct = 0: chance of a random pause on each of the hard block's ready and valid
+    uint32_t idle_skip;       ///< idle_skip = False: jump over time in which nothing happens: for tops without timers
+    uint32_t cpl_timeout_ns;  ///< cpl_timeout_us = 50: of the root ports' own requests
+    uint32_t write_rate;      ///< write_gbps = 0: of the user's stream; bytes in 1000 cycles (0: a beat every cycle)
+    uint32_t read_rate;       ///< read_gbps = 0: the same
+    uint32_t user_stall_pct;  ///< user_stall_pct = 0: random pauses of the user's streams beside
     uint32_t pad;
-    uint64_t window_base, bar_base;
-    uint64_t window_step, bar_step;  // from one port's to the next one's
+    uint64_t window_base;     ///< window = 0x1000000000: where a drive sees host memory
+    uint64_t bar_base;        ///< bar = 0xC0000000: and has its BAR
+    uint64_t window_step;     ///< window_step = 0: from one port's to the next one's
+    uint64_t bar_step;        ///< bar_step = 0: the same
 } db_host_config;
 
-enum { DB_DRIVE_MODEL, DB_DRIVE_LIB, DB_DRIVE_EXTERNAL };
-enum { DB_LAT_READ, DB_LAT_WRITE, DB_LAT_FLUSH, DB_LAT_OTHER, DB_LAT_ADMIN, DB_LATS };
-enum { DB_LAT_FIXED, DB_LAT_UNIFORM, DB_LAT_LOGNORMAL };
+enum db_drive { DB_DRIVE_MODEL, DB_DRIVE_LIB, DB_DRIVE_EXTERNAL };
 
-// fixed: a ns. uniform: a..b ns. lognormal: median a, and b the median's factor at one sigma in 1/1000 (1500: x1.5).
+// Of a model's commands, in ns.
+enum db_lat {
+    DB_LAT_READ,   ///< read = 20000: of Read and Verify
+    DB_LAT_WRITE,  ///< write = 10000: of Write
+    DB_LAT_FLUSH,  ///< flush = 50000: of Flush
+    DB_LAT_OTHER,  ///< other = 20000: of other I/O commands
+    DB_LAT_ADMIN   ///< admin = 5000: of admin commands
+};
+
+// How a latency is drawn.
+enum db_draw {
+    DB_DRAW_FIXED,     ///< a ns
+    DB_DRAW_UNIFORM,   ///< a to b ns
+    DB_DRAW_LOGNORMAL  ///< median a; b: the median's factor at one sigma in 1/1000 (1500: x1.5)
+};
+
 typedef struct db_latency {
-    uint32_t kind, a, b;
+    uint32_t kind;  ///< DB_DRAW_*
+    uint32_t a;
+    uint32_t b;
 } db_latency;
 
-// The model of a drive. Rates in MB/s (0: no limit), sizes in bytes.
+// The model of a drive. Times all ones (None): never.
 typedef struct db_model_config {
-    uint32_t max_reads;    // reads of host memory outstanding, 1..128
-    uint32_t fetch_entries, fetches;  // entries a fetch at most, fetches outstanding
-    uint32_t max_cmds;     // commands inside at most, 1..2048
-    uint32_t list_bytes;   // of PRP list read at least, where the page holds so many
-    uint32_t lba_shift, mdts, mqes, dstrd, queues, timeout_500ms, mpsmin, css, oncs, vwc;
-    uint32_t ready_ns, unready_ns;  // CC.EN to CSTS.RDY, either way; 0xffffffff: never
-    uint32_t abort_ok;     // 0: Abort finds nothing
-    uint32_t read_mbps, write_mbps, slow_mbps;
-    uint32_t stall_ns, stall_ppm;   // a pause of the media for that long; chance a write command
-    uint64_t stall_every;  // and after so many bytes written (0: never)
-    uint64_t slc_bytes;    // written faster than slow_mbps; empties at slow_mbps (0: all at write_mbps)
-    uint64_t write_buffer; // data asked of the host and not yet on the media, at most (0: no limit)
-    uint64_t size;
-    db_latency latency[DB_LATS];
-    const char *image;     // file, or NULL: memory
+    uint32_t max_reads;      ///< max_reads = 64: reads of host memory outstanding, 1 to 128
+    uint32_t fetch_entries;  ///< fetch_entries = 8: entries a fetch at most
+    uint32_t fetches;        ///< fetches = 4: fetches outstanding
+    uint32_t max_cmds;       ///< max_cmds = 512: commands inside at most, 1 to 2000
+    uint32_t list_bytes;     ///< list_bytes = 0: of PRP list read at least, where the page holds so many
+    uint32_t lba_shift;      ///< lba_bytes = 512: of a block, 512 to 4096
+    uint32_t mdts;           ///< mdts = 5: longest transfer, 4 KiB << mdts (0: no limit)
+    uint32_t mqes;           ///< mqes = 1024: entries of a queue at most
+    uint32_t dstrd;          ///< dstrd = 0: doorbell stride, 4 bytes << dstrd
+    uint32_t queues;         ///< queues = 16: queue pairs
+    uint32_t timeout_500ms;  ///< timeout_ms = 10000: CAP.TO
+    uint32_t mpsmin;         ///< mpsmin = 0: CAP.MPSMIN and MPSMAX
+    uint32_t css;            ///< css = 1: CAP.CSS
+    uint32_t oncs;           ///< oncs = 0x8C: optional commands
+    uint32_t vwc;            ///< vwc = True: it has a volatile write cache
+    uint32_t ready_ns;       ///< ready_us = 100: CC.EN to CSTS.RDY
+    uint32_t unready_ns;     ///< unready_us = 20: the other way
+    uint32_t abort_ok;       ///< abort_ok = True: False: Abort finds nothing
+    uint32_t read_mbps;      ///< read_gbps = 0: of the media (0: no limit)
+    uint32_t write_mbps;     ///< write_gbps = 0: of the media, or of its SLC cache
+    uint32_t slow_mbps;      ///< slow_gbps = 0: what is left when the cache is full
+    uint32_t stall_ns;       ///< stall_us = 10000: a pause of the media
+    uint32_t stall_ppm;      ///< stall_chance = 0: of one at a write command
+    uint64_t stall_every;    ///< stall_every = 0: and one after so many bytes written
+    uint64_t slc_bytes;      ///< slc_bytes = 0: of the cache, which empties at slow_gbps (0: no cache)
+    uint64_t write_buffer;   ///< write_buffer = 4194304: bytes asked of the host and not yet on the media, at most
+    uint64_t size;           ///< size = 1073741824: of the drive
+    db_latency latency[DB_LATENCIES];  ///< DB_LAT_*
+    const char *image;       ///< image = None: file, or NULL: memory
 } db_model_config;
 
 // The functions of a db_sim library, for a drive that is another simulation.
@@ -70,15 +108,25 @@ typedef struct db_lib_drive {
 } db_lib_drive;
 
 typedef struct db_host_port {
-    uint32_t drive;  // DB_DRIVE_*
-    uint32_t gen, lanes, link_latency_ns, ack_every, fc_every;
-    uint32_t tx_tlps, tx_bytes;  // what the hard block holds of RQ, and of CC, before tready falls
-    uint32_t cq_tlps, cq_bytes;  // credits: requests of the drive between its link and the core, posted and others each
-    uint32_t np_credits;         // pcie_cq_np_req counts; 0: as if it were tied to 1
-    uint32_t drive_tx;           // requests the drive holds for its link, 1..64
-    uint32_t bdf;                // the drive's bus, device, function
-    uint32_t mps_cap;            // largest MPS of the root port, 0 = 128 bytes ..3
-    uint32_t drive_mps_cap, bar_bytes, bar64, crs_ns, link_up;
+    uint32_t drive;               ///< DB_DRIVE_*
+    uint32_t gen;                 ///< link = gen3x4: the PCIe link: generation 1 to 5
+    uint32_t lanes;               ///< and 1 to 16 lanes
+    uint32_t link_latency_ns;     ///< link_latency_ns = 0: each way
+    uint32_t ack_every;           ///< ack_every = 4: one ACK DLLP for so many TLPs (0: none)
+    uint32_t fc_every;            ///< fc_every = 4: one UpdateFC DLLP for so many requests (0: none)
+    uint32_t tx_tlps;             ///< tx_tlps = 8: what the hard block holds of RQ, and of CC, before tready falls
+    uint32_t tx_bytes;            ///< tx_bytes = 2048: the same
+    uint32_t cq_tlps;             ///< cq_tlps = 32: credits: requests before the core, posted and others each
+    uint32_t cq_bytes;            ///< cq_bytes = 8192: the same
+    uint32_t np_credits;          ///< np_credits = True: pcie_cq_np_req counts; False: as if it were tied to 1
+    uint32_t drive_tx;            ///< drive_tx = 16: requests the drive holds for its link, 1 to 32
+    uint32_t bdf;                 ///< the drive's bus, device, function
+    uint32_t mps_cap_code;        ///< mps_cap = 256: largest MPS of the root port, 0 = 128 bytes to 3
+    uint32_t drive_mps_cap_code;  ///< drive_mps_cap = 512: and of the drive
+    uint32_t bar_bytes;           ///< bar_bytes = 16384: of BAR 0
+    uint32_t bar64;               ///< bar64 = True: it has 64 bits
+    uint32_t crs_ns;              ///< crs_us = 0: configuration requests are put off so long after a reset
+    uint32_t link_up;             ///< link_up = True: from the start
     db_model_config model;
     db_lib_drive lib;
 } db_host_port;
@@ -93,46 +141,96 @@ typedef struct db_block_cmd {
 typedef struct db_block_status {
     uint64_t cycle;
     uint32_t latency;
-    uint16_t tag, status;
+    uint16_t tag;
+    uint16_t status;
 } db_block_status;
 
-typedef struct db_rdata_end {  // a packet of m_axis_rdata has ended
-    uint64_t cycle, bytes;
-    uint32_t error, pad;
+// A packet of m_axis_rdata has ended.
+typedef struct db_rdata_end {
+    uint64_t cycle;
+    uint64_t bytes;
+    uint32_t error;
+    uint32_t pad;
 } db_rdata_end;
 
 typedef struct db_fwd {
-    uint64_t cycle, be;
-    uint32_t addr, bytes;
+    uint64_t cycle;
+    uint64_t be;
+    uint32_t addr;
+    uint32_t bytes;
     uint8_t data[64];
 } db_fwd;
 
-#define DB_REC_PACKET_DW 64
-typedef struct db_rec_packet {  // from or to the recorder's host, header first; of longer ones the rest is missing
+// From or to the recorder's host, header (4 dwords) first; of longer ones the rest is missing.
+typedef struct db_rec_packet {
     uint64_t cycle;
-    uint32_t dwords, pad;
-    uint32_t data[4 + DB_REC_PACKET_DW];
+    uint32_t dwords;
+    uint32_t pad;
+    uint32_t data[DB_REC_WORDS];
 } db_rec_packet;
 
-typedef struct db_ext_msg {  // to the caller that is a drive
-    uint64_t id, addr;       // memory: address; configuration: register
-    uint32_t kind, len;      // DB_EXT_*; bytes
-    uint32_t target, pad;    // configuration: bus, device, function
+// To the caller that is a drive.
+typedef struct db_ext_msg {
+    uint64_t id;
+    uint64_t addr;    ///< memory: address; configuration: register
+    uint32_t kind;    ///< DB_EXT_*
+    uint32_t len;     ///< bytes
+    uint32_t target;  ///< configuration: bus, device, function
+    uint32_t pad;
     uint8_t data[1024];
 } db_ext_msg;
 
-enum { DB_EXT_CFG_READ, DB_EXT_CFG_WRITE, DB_EXT_READ, DB_EXT_WRITE, DB_EXT_RESET, DB_EXT_LINK_UP, DB_EXT_LINK_DOWN };
-enum { DB_HSTOP_STATUS = 1, DB_HSTOP_MSG = 2, DB_HSTOP_IDLE = 4, DB_HSTOP_ANSWER = 8, DB_HSTOP_DATA = 16,
-       DB_HSTOP_UP = 32, DB_HSTOP_RTL = 64, DB_HSTOP_FWD = 128 };
-// What a command that matches meets: it fails with a status; is never completed; completes `arg` cycles late; the
-// controller fails (CSTS.CFS) when it is fetched; the link goes down when it is fetched; its last data write (the
-// completion entry of a command without) is wrong and discontinued; the drive is gone when it is fetched, its registers
-// read all ones; its completion entry comes twice, the second time `arg` cycles later; one with the wrong phase comes
-// before it.
-enum { DB_DFAULT_STATUS, DB_DFAULT_LOST, DB_DFAULT_LATE, DB_DFAULT_HANG, DB_DFAULT_DROP_LINK, DB_DFAULT_DAMAGE,
-       DB_DFAULT_VANISH, DB_DFAULT_DOUBLE, DB_DFAULT_PHASE };
-enum { DB_SIG_UP, DB_SIG_DEAD, DB_SIG_BLOCKS, DB_SIG_LBA_SHIFT, DB_SIG_IDLE, DB_SIG_CMDS_LEFT, DB_SIG_WDATA_LEFT,
-       DB_SIG_RDATA_BYTES, DB_SIG_LINK_UP, DB_SIG_MPS, DB_SIG_MRRS, DB_SIG_LEVEL, DB_SIG_LEVEL_PEAK, DB_SIG_ENABLED };
+enum db_ext {
+    DB_EXT_CFG_READ,
+    DB_EXT_CFG_WRITE,
+    DB_EXT_READ,
+    DB_EXT_WRITE,
+    DB_EXT_RESET,
+    DB_EXT_LINK_UP,
+    DB_EXT_LINK_DOWN
+};
+
+// What ends a run; of several the first in this list has the say.
+enum db_host_stop {
+    DB_HSTOP_RTL = 64,
+    DB_HSTOP_MESSAGE = 2,   ///< for an external drive
+    DB_HSTOP_ANSWER = 8,    ///< of a register or admin access
+    DB_HSTOP_STATUS = 1,
+    DB_HSTOP_DATA = 16,     ///< the end of a packet of read data
+    DB_HSTOP_FORWARD = 128,
+    DB_HSTOP_UP = 32,       ///< the top's `up` has changed
+    DB_HSTOP_IDLE = 4       ///< nothing is to be expected
+};
+
+// What a command that matches meets.
+enum db_drive_fault {
+    DB_DFAULT_STATUS,     ///< it fails with a status
+    DB_DFAULT_LOST,       ///< it is never completed
+    DB_DFAULT_LATE,       ///< it completes `arg` cycles late
+    DB_DFAULT_HANG,       ///< the controller fails (CSTS.CFS) when it is fetched
+    DB_DFAULT_DROP_LINK,  ///< the link goes down when it is fetched
+    DB_DFAULT_DAMAGE,     ///< its last data write (else its completion entry) is wrong and discontinued
+    DB_DFAULT_VANISH,     ///< the drive is gone when it is fetched, its registers read all ones
+    DB_DFAULT_DOUBLE,     ///< its completion entry comes twice, the second time `arg` cycles later
+    DB_DFAULT_PHASE       ///< one with the wrong phase comes before it
+};
+
+enum db_signal {
+    DB_SIG_UP,
+    DB_SIG_DEAD,
+    DB_SIG_BLOCKS,
+    DB_SIG_LBA_SHIFT,
+    DB_SIG_IDLE,
+    DB_SIG_CMDS_LEFT,
+    DB_SIG_WDATA_LEFT,
+    DB_SIG_RDATA_BYTES,
+    DB_SIG_LINK_UP,
+    DB_SIG_MPS,
+    DB_SIG_MRRS,
+    DB_SIG_LEVEL,
+    DB_SIG_LEVEL_PEAK,
+    DB_SIG_ENABLED
+};
 
 db_host_sim *db_host_open(const db_host_config *cfg, const db_host_port *ports, uint32_t n, char *err, uint32_t len);
 void db_host_close(db_host_sim *s);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// C interface of the Doorbell simulator runtime: one opaque handle a simulated device, no globals. A handle may be
-// used by one thread at a time. Python's side of it is python/doorbell/sim.py; what each part does is in README.md.
+// C interface of the runtime around a simulated device: one opaque handle a device, no globals. A handle may be used by
+// one thread at a time. What each part does is in README.md.
+//
+// Python reads this file and db_host_sim.h too (python/doorbell/device/c_header.py) and makes ctypes of them:
+// structures, enumerations, functions, and the options of its classes. So they hold plain C, one field or enumerator a
+// line. A field that is an option says so: `///< option = default: what it is`; where the option has another unit than
+// the field (..._us and ..._ns), Python converts.
 #ifndef DB_SIM_H
 #define DB_SIM_H
 
@@ -16,65 +21,113 @@ typedef struct db_sim db_sim;
 
 // Times are nanoseconds, sizes bytes, unless the name says otherwise. A limit of 0 means "no limit".
 typedef struct db_config {
-    uint32_t abi;             // DB_SIM_ABI
-    uint32_t gen, lanes;      // 1..5, 1..16
-    uint32_t mps, mrrs, rcb;  // 128..1024, 128..4096, 64 or 128
-    uint32_t clock_khz;
-    uint32_t link_latency_ns;  // added to each TLP in each direction
-    uint32_t ack_every, fc_every;  // one ACK, one UpdateFC DLLP per so many TLPs (0: none)
-    uint32_t tx_tlps, tx_bytes;    // what the hard block buffers before RQ tready falls
-    uint32_t read_queue;             // reads that may wait in the hard block for credits
-    uint32_t posted_headers, posted_credits, read_headers;          // root complex credits: posted headers, posted data (16 bytes), non-posted headers
-    uint32_t credit_ns;            // from a TLP being taken to its credit being back
-    uint32_t max_reads, completion_buffer;  // reads outstanding, and completion buffer of the hard block
-    uint32_t host_latency_ns, completion_jitter_ns;
-    uint32_t completion_bytes;  // longest completion; 0: MPS; 1: random cuts at RCB
-    uint32_t cpl_timeout_ns, mmio_timeout_ns;
-    uint32_t stall_pct;  // chance of a random pause on each ready and valid, a cycle
-    uint32_t mmio_queue;// requests the hard block holds for the core
-    uint32_t seed;
-    uint32_t media_latency_ns, media_write_latency_ns;
-    uint32_t media_mbps;  // MB/s of all channels together; 0: one beat a cycle
-    uint32_t media_channels;
-    uint32_t media_interleave;  // 1: beats of the two read ids alternate
-    uint32_t idle_skip;
-    uint64_t media_size;
-    uint64_t msi_base, msi_bytes;
-    uint64_t bar0;
-    const char *image;  // file that holds the media, or NULL
+    uint32_t abi;                     ///< DB_SIM_ABI
+    uint32_t gen;                     ///< link = gen3x8: the PCIe link: generation 1 to 5
+    uint32_t lanes;                   ///< and 1 to 16 lanes
+    uint32_t mps;                     ///< mps = 256: largest payload, 128 to 1024
+    uint32_t mrrs;                    ///< mrrs = 512: largest read request, 128 to 4096
+    uint32_t rcb;                     ///< rcb = 64: read completion boundary, 64 or 128
+    uint32_t clock_khz;               ///< clock_mhz = 250.0: the device's clock
+    uint32_t link_latency_ns;         ///< link_latency_ns = 0: added to each TLP in each direction
+    uint32_t ack_every;               ///< ack_every = 4: one ACK DLLP for so many TLPs (0: none)
+    uint32_t fc_every;                ///< fc_every = 4: one UpdateFC DLLP for so many requests (0: none)
+    uint32_t tx_tlps;                 ///< tx_tlps = 8: writes that the hard block holds before RQ's tready falls
+    uint32_t tx_bytes;                ///< tx_bytes = 2048: and their bytes
+    uint32_t read_queue;              ///< read_queue = 16: reads that may wait in the hard block for credits
+    uint32_t posted_headers;          ///< posted_headers = 64: root complex credits
+    uint32_t posted_credits;          ///< posted_credits = 1024: of posted data, 16 bytes each
+    uint32_t read_headers;            ///< read_headers = 64: of non-posted headers
+    uint32_t credit_ns;               ///< credit_ns = 100: from a TLP being taken to its credit being back
+    uint32_t max_reads;               ///< max_reads = 256: reads outstanding
+    uint32_t completion_buffer;       ///< completion_buffer = 65536: bytes of reads outstanding
+    uint32_t host_latency_ns;         ///< host_latency_ns = 400: from a read's arrival to its first completion
+    uint32_t completion_jitter_ns;    ///< completion_jitter_ns = 0: random part of it, up to this; completions then mix
+    uint32_t completion_bytes;        ///< completion_bytes = None: longest one; 0: MPS; 1 ("random"): cuts at RCB
+    uint32_t cpl_timeout_ns;          ///< cpl_timeout_us = 50: the device's reads are given up after this
+    uint32_t mmio_timeout_ns;         ///< mmio_timeout_us = 1000: and the host's
+    uint32_t stall_pct;               ///< stall_pct = 0: chance of a random pause on each ready and valid, a cycle
+    uint32_t mmio_queue;              ///< mmio_queue = 32: requests the hard block holds for the core
+    uint32_t seed;                    ///< seed = 1: of all random numbers
+    uint32_t media_latency_ns;        ///< media_latency_ns = 200: of a read of media, to its first beat
+    uint32_t media_write_latency_ns;  ///< media_write_latency_ns = None: of a write, from its last beat to B
+    uint32_t media_mbps;              ///< media_gbps = 0: of all channels together; 0: one beat a cycle
+    uint32_t media_channels;          ///< media_channels = 8: that share it
+    uint32_t media_interleave;        ///< media_interleave = False: beats of the two read ids alternate
+    uint32_t idle_skip;               ///< idle_skip = True: jump over time in which nothing happens
+    uint64_t media_size;              ///< media_size = None: bytes (None: the image's, or 1 GiB)
+    uint64_t msi_base;                ///< msi_window = (0xFEE00000, 0x100000): writes there are interrupts: base, size
+    uint64_t msi_bytes;
+    uint64_t bar0;                    ///< bar0 = 0xC0000000: its address
+    const char *image;                ///< image = None: file that holds the media, or NULL
 } db_config;
 
 typedef struct db_irq {
-    uint64_t addr, cycle;
-    uint32_t data, pad;
+    uint64_t addr;
+    uint64_t cycle;
+    uint32_t data;
+    uint32_t pad;
 } db_irq;
 
+// An access to host memory that only the caller can reach.
 typedef struct db_msg {
-    uint64_t id, addr;
-    uint32_t len, write;
+    uint64_t id;
+    uint64_t addr;
+    uint32_t len;
+    uint32_t write;
     uint8_t data[4096];
 } db_msg;
 
 typedef struct db_watch {
-    uint64_t addr;  // dword aligned
-    uint32_t mask, value;
+    uint64_t addr;  ///< dword aligned
+    uint32_t mask;
+    uint32_t value;
 } db_watch;
 
-// What is recorded: see stats.h. a and b: doorbell queue, tail; fetch queue, index + count << 16; decode slot, queue +
-// cid << 16; data and CQE slot; IRQ vector; RQ dwords, address; AR, R id; AR, AW address. RQ, RC, R, W: the first
-// beat of a packet or burst.
 typedef struct db_event {
-    uint64_t cycle, b;
-    uint32_t kind, a;
+    uint64_t cycle;
+    uint64_t b;
+    uint32_t kind;  ///< DB_EV_*
+    uint32_t a;
 } db_event;
 
-enum { DB_EV_DOORBELL, DB_EV_FETCH, DB_EV_DECODE, DB_EV_DATA, DB_EV_CQE, DB_EV_IRQ, DB_EV_RQ_READ, DB_EV_RQ_WRITE,
-       DB_EV_RQ_LAST, DB_EV_RC, DB_EV_RC_LAST, DB_EV_CQ, DB_EV_AR, DB_EV_R, DB_EV_R_LAST,
-       DB_EV_AW, DB_EV_W, DB_EV_W_LAST, DB_EV_B };
-enum { DB_STOP_IRQ = 1, DB_STOP_DMA = 2, DB_STOP_IDLE = 4, DB_STOP_MMIO = 8, DB_STOP_WATCH = 16, DB_STOP_INTX = 32,
-       DB_STOP_RTL = 64 };
-enum { DB_FAULT_UR = 1, DB_FAULT_CA = 2, DB_FAULT_POISON = 3, DB_FAULT_DROP = 4 };
-enum { DB_MMIO_PENDING = -1, DB_MMIO_UR = -2, DB_MMIO_TIMEOUT = -3, DB_MMIO_BAD = -4 };
+// What is recorded, and what a and b are. RQ, RC, R, W: the first beat of a packet or burst.
+enum db_event_kind {
+    DB_EV_DOORBELL,  ///< queue, tail
+    DB_EV_FETCH,     ///< queue, index + count << 16
+    DB_EV_DECODE,    ///< slot, queue + cid << 16
+    DB_EV_DATA,      ///< slot
+    DB_EV_CQE,       ///< slot
+    DB_EV_IRQ,       ///< vector
+    DB_EV_RQ_READ,   ///< dwords, address
+    DB_EV_RQ_WRITE,  ///< dwords, address
+    DB_EV_RQ_LAST,
+    DB_EV_RC,
+    DB_EV_RC_LAST,
+    DB_EV_CQ,
+    DB_EV_AR,        ///< id, address
+    DB_EV_R,         ///< id
+    DB_EV_R_LAST,    ///< id
+    DB_EV_AW,        ///< 0, address
+    DB_EV_W,
+    DB_EV_W_LAST,
+    DB_EV_B
+};
+
+// What ends a run; of several the first in this list has the say.
+enum db_stop {
+    DB_STOP_RTL = 64,    ///< an assertion of the RTL failed, or it finished
+    DB_STOP_MMIO = 8,    ///< a read of a register is answered
+    DB_STOP_DMA = 2,     ///< messages wait
+    DB_STOP_WATCH = 16,  ///< a dword of host memory has its value
+    DB_STOP_IRQ = 1,     ///< interrupts wait
+    DB_STOP_INTX = 32,   ///< INTA is raised
+    DB_STOP_IDLE = 4     ///< nothing is to be expected
+};
+
+// What a read of the device ends with; DROP: nothing, it times out.
+enum db_fault { DB_FAULT_UR = 1, DB_FAULT_CA = 2, DB_FAULT_POISON = 3, DB_FAULT_DROP = 4 };
+
+enum db_mmio { DB_MMIO_PENDING = -1, DB_MMIO_UR = -2, DB_MMIO_TIMEOUT = -3, DB_MMIO_BAD = -4 };
 
 db_sim *db_open(const db_config *cfg, char *err, uint32_t err_len);
 void db_close(db_sim *s);

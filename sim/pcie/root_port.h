@@ -175,7 +175,7 @@ class RootPort final : public RootPortLink {
         cycle = now;
         u32 code;
         pins.get(top.set_mps, 3, &code);
-        mps = 128u << std::min({code, cfg.mps_cap, 3u});
+        mps = 128u << std::min({code, cfg.mps_cap_code, 3u});
         pins.get(top.set_mrrs, 3, &code);
         mrrs = 128u << std::min(code, 5u);
         act();

@@ -109,7 +109,7 @@ class HostSim final : public db_host_sim {
             const u32 w[2] = {u32(window), u32(window >> 32)}, b[2] = {u32(bar), u32(bar >> 32)};
             put_lane(top.window_base, i, 64, w);
             put_lane(top.bar_base, i, 64, b);
-            put_lane(top.cfg_mps_cap, i, 3, &port_cfg[i].mps_cap);
+            put_lane(top.cfg_mps_cap, i, 3, &port_cfg[i].mps_cap_code);
             put_bit(top.link_up, i, false);
             // the hard block is reset with the core: the drive sees its link go and come back
             const bool was = ports[i]->is_up;
@@ -138,15 +138,15 @@ class HostSim final : public db_host_sim {
         const u64 end = cycle + cycles;
         const User& u = user_side;
         events = (u.statuses.empty() ? 0 : DB_HSTOP_STATUS) | (u.ends.empty() ? 0 : DB_HSTOP_DATA) |
-                 (u.fwd.empty() ? 0 : DB_HSTOP_FWD) | (u.answered() ? DB_HSTOP_ANSWER : 0) |
-                 (messages() ? DB_HSTOP_MSG : 0);
+                 (u.fwd.empty() ? 0 : DB_HSTOP_FORWARD) | (u.answered() ? DB_HSTOP_ANSWER : 0) |
+                 (messages() ? DB_HSTOP_MESSAGE : 0);
         const u32 mask = stop | DB_HSTOP_RTL;
         if (events & mask) return int(events & mask);
         while (cycle < end) {
             if (quiet >= IDLE_CYCLES && (cfg.idle_skip || (stop & DB_HSTOP_IDLE)) && skip(end, stop))
                 return DB_HSTOP_IDLE;
             step();
-            if ((stop & DB_HSTOP_MSG) && messages()) events |= DB_HSTOP_MSG;
+            if ((stop & DB_HSTOP_MESSAGE) && messages()) events |= DB_HSTOP_MESSAGE;
             if (events & mask) break;
         }
         return int(events & mask);

@@ -188,7 +188,7 @@ struct HostUser final : UserState {
         std::memcpy(f.data, data, ROW);
         fwd.push_back(f);
         ++count[UserCount::FORWARDED];
-        events |= DB_HSTOP_FWD;
+        events |= DB_HSTOP_FORWARD;
     }
 
     // Between two edges.

@@ -131,7 +131,7 @@ struct RecorderUser final : RecorderState {
             p.dwords = dwords;
             std::memcpy(p.data, head, std::min(dwords, RARE_DW) * 4);
             packets.push_back(p);
-            events |= DB_HSTOP_FWD;
+            events |= DB_HSTOP_FORWARD;
         } else if (got[drive % N] % BLOCK == 0) {
             events |= DB_HSTOP_DATA;
         }
