@@ -8,10 +8,9 @@ hand here, too.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from doorbell.units import parse_size
 
 if TYPE_CHECKING:
     from doorbell.bench.recorder import RecorderSetup
+from doorbell.device.opening import check_clean, open_sim, parse_params, sim_link
 from doorbell.ui import write_json
 
 __all__ = [
@@ -39,26 +39,6 @@ __all__ = [
     "link_use", "open_sim", "parse_job_file", "percentile", "print_table", "progress_bar", "run_group", "sim_link",
     "start_queues", "table",
 ]  # fmt: skip
-
-
-def open_sim(backend: str = "rtl", *, top: str = "db_ssd", link: str = "gen3x8", data_w: int = 256,
-             params: dict[str, int | str] | None = None, **options: Any) -> Any:
-    """A simulated drive: the Verilated top (built when missing) or the functional model."""
-    if backend == "functional":
-        from doorbell.device.functional import FunctionalSsd
-
-        rate = limits.Link.parse(link).bytes_per_ns * 0.88
-        return FunctionalSsd(bytes_per_ns=rate, num_qp=int((params or {}).get("NUM_QP", 32)), **options)
-    if backend != "rtl":
-        raise UserError(f"there is no back end '{backend}': use rtl or functional")
-    from doorbell.build import is_host, simulator
-    from doorbell.device.sim import Sim
-
-    if is_host(top):
-        raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
-
-    library = simulator(top, {"DATA_W": data_w, **(params or {})})  # the same build as every other command uses
-    return Sim(library, link=link, **options)
 
 
 def host_memory(jobs: Iterable[Job]) -> HostMemory:
@@ -81,20 +61,6 @@ def start_queues(drive: Driver, wanted: int, iodepth: int) -> None:
         raise UserError(f"iodepth x numjobs needs queues of {entries} entries, the drive has {drive.cap.mqes + 1}")
     if have > 1 or entries > drive.sqs[1].entries:
         drive.start(queues=have, entries=entries)
-
-
-def sim_link(sim: Any, link: limits.Link) -> limits.Link:
-    """`link` with the simulator's own ACK and flow-control policy."""
-    known = {f.name for f in fields(limits.Link)}
-    policy = {k: v for k, v in getattr(sim, "link_policy", {}).items() if k in known}
-    return replace(link, **policy)
-
-
-def check_clean(sim: Any) -> None:
-    """A figure got by breaking a rule of PCIe or AXI is none."""
-    broken = sim.errors() if hasattr(sim, "errors") else {}
-    if broken:
-        raise UserError(f"the drive broke rules of PCIe or AXI while it ran: {broken}")
 
 
 def speed_table(sim: Any, drive: Driver, jobs: Sequence[Job]) -> Any:
@@ -306,16 +272,6 @@ def bench_recorder(setup: RecorderSetup, given: dict[str, str | None], job: Job,
         write_json(json, recorder_bench.results_json(setup, job, found))
     if str(json) != "-":
         print_table(recorder_bench.table(setup, found))
-
-
-def parse_params(given: list[str]) -> dict[str, int | str]:
-    out: dict[str, int | str] = {}
-    for text in given:
-        name, _, value = text.partition("=")
-        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name) or not value.isdecimal():
-            raise UserError(f"--param {text}: must look like NUM_CMDS=256")
-        out[name] = int(value)
-    return out
 
 
 def given_jobs(job_file: Path | None, given: dict[str, str | None], base: Job) -> list[Job]:

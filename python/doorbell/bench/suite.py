@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doorbell.bench import command as bench
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.bench.jobs import MIXED, Job
 from doorbell.bench.results import link_limit
 from doorbell.bench.runner import run_group
 from doorbell.device import limits
+from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
@@ -56,14 +56,14 @@ class Row:
 
 def _drive(link: str, data_w: int, *, queues: int, entries: int, params: dict[str, int | str] | None = None,
            memory: int = 160 << 20, **options: Any) -> Driver:
-    sim = bench.open_sim(link=link, data_w=data_w, params=params, media_size=256 << 20, **options)
+    sim = open_sim(link=link, data_w=data_w, params=params, media_size=256 << 20, **options)
     drive = Driver(sim, HostMemory(memory))
     drive.start(queues=queues, entries=entries)
     return drive
 
 
 def _finish(drive: Driver) -> None:
-    bench.check_clean(drive.sim)
+    check_clean(drive.sim)
     drive.sim.close()
 
 
@@ -73,7 +73,7 @@ def _finish(drive: Driver) -> None:
 def throughput(link: str, data_w: int, workloads: tuple[tuple[str, int, int], ...], target: float) -> Iterator[Row]:
     """Share of the link's limit for (rw, block size, commands to measure), 128 commands in flight on 4 queues."""
     drive = _drive(link, data_w, queues=4, entries=64)
-    wire = bench.sim_link(drive.sim, limits.Link.parse(link))
+    wire = sim_link(drive.sim, limits.Link.parse(link))
     for rw, size, count in workloads:
         depth = 32 if size <= 4096 else 16
         job = Job(rw=rw, bs=size, iodepth=depth, numjobs=4, rwmixread=70, number_ios=-(-count // 4))

@@ -14,6 +14,7 @@ import typer
 
 from doorbell.bench import command as bench
 from doorbell.device import limits
+from doorbell.device.opening import open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
@@ -140,8 +141,8 @@ def main(
     total = mib << 20
     if top not in ("db_ssd", "db_csd") or (top == "db_csd" and backend != "rtl"):
         raise UserError(f"--top {top}: use db_ssd, or db_csd with --backend rtl")
-    sim = bench.open_sim(backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30)
-    wire = bench.sim_link(sim, wire)
+    sim = open_sim(backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30)
+    wire = sim_link(sim, wire)
     built = time.monotonic()
     drive = Driver(sim, HostMemory(192 << 20))
     drive.start(queues=QUEUES, entries=4 * DEPTH)

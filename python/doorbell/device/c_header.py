@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the C headers of sim/interface/: structures and functions as ctypes, enumerations, and the options of the classes.
+"""Reads the C headers of sim/interface/: structures and functions as ctypes, enumerations, options of the classes.
 
 The headers are the only place where these are written. They hold a small part of C, which their first lines describe:
 one field or enumerator a line, `///< option = default: text` behind a field that is an option.

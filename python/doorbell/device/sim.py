@@ -13,278 +13,66 @@ other threads run meanwhile.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import itertools
 import os
-import re
 from collections.abc import Iterable
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_int, c_uint8, c_uint32, c_uint64
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-ABI = 3
+from doorbell.device.c_header import chosen, converted, with_options
+from doorbell.device.handle import Handle
+from doorbell.device.limits import Link
+from doorbell.device.messages import DmaRequest, Event, Irq, MmioError, SimError
+from doorbell.device.sim_interface import (
+    ABI,
+    EVENTS,
+    FAULTS,
+    MMIO,
+    OPTIONS,
+    STOPS,
+    Config,
+    EventRecord,
+    IrqRecord,
+    Library,
+    MessageRecord,
+    WatchRecord,
+)
+
 ALL = "budget"
-_STOPS = {64: "rtl", 8: "mmio", 2: "dma", 16: "watch", 1: "irq", 32: "intx", 4: "idle"}
-_FAULTS = {"ur": 1, "ca": 2, "poison": 3, "poisoned": 3, "drop": 4, "timeout": 4}
-_serial = itertools.count()
-EVENTS = ("doorbell", "fetch", "decode", "data", "cqe", "irq", "rq_read", "rq_write", "rq_last", "rc", "rc_last", "cq",
-          "ar", "r", "r_last", "aw", "w", "w_last", "b")  # as DB_EV_* in sim/db_sim.h
+_FAULTS = FAULTS | {"poisoned": FAULTS["poison"], "timeout": FAULTS["drop"]}
+DEFAULT_MEDIA = 1 << 30
 
 
-class SimError(Exception):
-    """The simulator cannot do what was asked of it."""
+@with_options(OPTIONS)
+class Sim(Handle):
+    """One simulated device. 0 means "no limit" where there is a limit; what media and links do, sim/README.md says."""
 
-
-class MmioError(SimError):
-    """A read of the device's registers was refused (UR), spoiled or not answered in time."""
-
-
-class Irq(NamedTuple):
-    """A message-signalled interrupt: cycle of arrival, address and data."""
-
-    cycle: int
-    addr: int
-    data: int
-
-
-class Event(NamedTuple):
-    """Something recorded: kind is one of EVENTS; what a and b are, sim/db_sim.h says."""
-
-    cycle: int
-    kind: str
-    a: int
-    b: int
-
-
-class DmaMessage(NamedTuple):
-    """Access of the device to a region without memory. `data` is None for a read, which `dma_complete` must answer."""
-
-    id: int
-    addr: int
-    size: int
-    data: bytes | None
-
-
-class _Config(ctypes.Structure):
-    _fields_ = [
-        *((n, c_uint32) for n in (
-            "abi", "gen", "lanes", "mps", "mrrs", "rcb", "clock_khz", "link_latency_ns", "ack_every", "fc_every",
-            "tx_tlps", "tx_bytes", "read_queue", "posted_headers", "posted_credits", "read_headers", "credit_ns", "max_reads", "completion_buffer",
-            "host_latency_ns", "completion_jitter_ns", "completion_bytes", "cpl_timeout_ns", "mmio_timeout_ns", "stall_pct", "mmio_queue",
-            "seed", "media_latency_ns", "media_write_latency_ns", "media_mbps", "media_channels", "media_interleave", "idle_skip",
-        )),
-        *((n, c_uint64) for n in ("media_size", "msi_base", "msi_bytes", "bar0")),
-        ("image", c_char_p),
-    ]  # fmt: skip
-
-
-class _Irq(ctypes.Structure):
-    _fields_ = [("addr", c_uint64), ("cycle", c_uint64), ("data", c_uint32), ("pad", c_uint32)]
-
-
-class _Msg(ctypes.Structure):
-    _fields_ = [("id", c_uint64), ("addr", c_uint64), ("len", c_uint32), ("write", c_uint32), ("data", c_uint8 * 4096)]
-
-
-class _Event(ctypes.Structure):
-    _fields_ = [("cycle", c_uint64), ("b", c_uint64), ("kind", c_uint32), ("a", c_uint32)]
-
-
-class _Watch(ctypes.Structure):
-    _fields_ = [("addr", c_uint64), ("mask", c_uint32), ("value", c_uint32)]
-
-
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "open": (c_void_p, [POINTER(_Config), c_char_p, c_uint32]),
-    "close": (None, [c_void_p]),
-    "reset": (None, [c_void_p]),
-    "data_w": (c_uint32, []),
-    "cycle": (c_uint64, [c_void_p]),
-    "time_us": (c_uint64, [c_void_p]),
-    "set_time_us": (None, [c_void_p, c_uint64]),
-    "wake_us": (c_uint64, [c_void_p]),
-    "intx": (c_int, [c_void_p]),
-    "idle": (c_int, [c_void_p]),
-    "run": (c_int, [c_void_p, c_uint64, c_uint32]),
-    "map": (c_int, [c_void_p, c_uint64, c_uint64, c_void_p, c_int]),
-    "unmap": (c_int, [c_void_p, c_uint64, c_uint64]),
-    "set_watches": (None, [c_void_p, POINTER(_Watch), c_uint32]),
-    "mmio_write": (c_int, [c_void_p, c_uint32, c_char_p, c_uint32]),
-    "mmio_read": (c_int, [c_void_p, c_uint32, c_uint32]),
-    "mmio_poll": (c_int, [c_void_p, c_int, c_void_p]),
-    "doorbell_page": (None, [c_void_p, c_void_p]),
-    "doorbell_reset": (None, [c_void_p]),
-    "irqs": (c_int, [c_void_p, POINTER(_Irq), c_int]),
-    "irq_eventfd": (None, [c_void_p, c_uint32, c_int]),
-    "dma_next": (c_int, [c_void_p, POINTER(_Msg)]),
-    "dma_complete": (c_int, [c_void_p, c_uint64, c_char_p, c_uint32]),
-    "inject": (c_uint32, [c_void_p, c_uint32, c_uint64, c_uint64, c_int64, c_uint32]),
-    "injected": (c_uint64, [c_void_p, c_uint32]),
-    "inject_clear": (None, [c_void_p]),
-    "set_cfg": (None, [c_void_p] + [c_int] * 6),
-    "get_cfg": (None, [c_void_p, POINTER(c_int)]),
-    "flr": (c_int, [c_void_p, c_uint64]),
-    "media": (c_void_p, [c_void_p]),
-    "media_error": (c_int, [c_void_p, c_uint64, c_uint64, c_int64]),
-    "media_error_clear": (None, [c_void_p]),
-    "media_sync": (c_int, [c_void_p]),
-    "counters": (c_int, [c_void_p, POINTER(c_uint64), c_int]),
-    "counter_name": (c_char_p, [c_int]),
-    "link_rate": (None, [c_void_p, POINTER(c_uint64), POINTER(c_uint64)]),
-    "events_open": (None, [c_void_p, c_uint32, c_uint32]),
-    "events": (c_int, [c_void_p, POINTER(_Event), c_int]),
-    "events_lost": (c_uint64, [c_void_p]),
-    "stalls": (c_int, [c_void_p, POINTER(c_uint32), c_int]),
-    "coverage": (c_int, [c_void_p, c_char_p]),
-    "trace": (c_int, [c_void_p, c_char_p]),
-}
-
-
-class _Library:
-    """The C functions of one shared library."""
-
-    loaded: dict[str, _Library] = {}
-
-    def __init__(self, path: str) -> None:
-        lib = ctypes.CDLL(path)
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(lib, f"db_{name}")
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
-        self.names: list[str] = []
-        while name := lib.db_counter_name(len(self.names)):
-            self.names.append(name.decode())
-
-
-def parse_link(link: str) -> tuple[int, int]:
-    """(generation, lanes) of a name such as gen3x8."""
-    match = re.fullmatch(r"gen([1-5])x(1|2|4|8|16)", link.strip().lower())
-    if not match:
-        raise ValueError(f"'{link}' is not a link: use gen<1..5>x<1|2|4|8|16>, for example gen3x8")
-    return int(match[1]), int(match[2])
-
-
-class Sim:
-    """One simulated device. Arguments beyond `lib_path` are keywords; 0 means "no limit" where there is a limit.
-
-    link, mps, mrrs, rcb, clock_mhz: the PCIe link and the device's clock. host_latency_ns: from a read's arrival to
-    its first completion. completion_jitter_ns: random part of it; completions of different tags then come in any
-    order. completion_bytes: longest completion (None: MPS; "random": random cuts at RCB). ack_every, fc_every: TLPs a
-    DLLP. posted_headers, posted_credits (16 bytes), read_headers: root complex credits, back credit_ns after use.
-    max_reads, completion_buffer: reads outstanding, and bytes of them. media_*: see sim/README.md. stall_pct: random
-    pauses on every ready and valid. idle_skip: jump over time in which nothing happens.
-    """
-
-    def __init__(
-        self,
-        lib_path: str | os.PathLike[str],
-        *,
-        link: str = "gen3x8",
-        mps: int = 256,
-        mrrs: int = 512,
-        rcb: int = 64,
-        clock_mhz: float = 250.0,
-        link_latency_ns: int = 0,
-        ack_every: int = 4,
-        fc_every: int = 4,
-        tx_tlps: int = 8,
-        tx_bytes: int = 2048,
-        read_queue: int = 16,
-        posted_headers: int = 64,
-        posted_credits: int = 1024,
-        read_headers: int = 64,
-        credit_ns: int = 100,
-        max_reads: int = 256,
-        completion_buffer: int = 64 << 10,
-        host_latency_ns: int = 400,
-        completion_jitter_ns: int = 0,
-        completion_bytes: int | str | None = None,
-        cpl_timeout_us: float = 50,
-        mmio_timeout_us: float = 1000,
-        stall_pct: int = 0,
-        mmio_queue: int = 32,
-        seed: int = 1,
-        media_size: int | None = None,
-        image: str | os.PathLike[str] | None = None,
-        media_latency_ns: int = 200,
-        media_write_latency_ns: int | None = None,
-        media_gbps: float = 0,
-        media_channels: int = 8,
-        media_interleave: bool = False,
-        idle_skip: bool = True,
-        msi_window: tuple[int, int] = (0xFEE0_0000, 0x10_0000),
-        bar0: int = 0xC000_0000,
-    ) -> None:
-        self._handle: int | None = None
+    def __init__(self, lib_path: str | os.PathLike[str], **options: Any) -> None:
+        self._buffers: dict[tuple[int, int], Any] = {}
         path = str(Path(lib_path).resolve())
-        self._lib: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(path, _Library(path))
-        gen, lanes = parse_link(link)
-        if media_size is None:
-            media_size = 0 if image and os.path.exists(image) and os.path.getsize(image) else 1 << 30
-        if isinstance(completion_bytes, str) and completion_bytes != "random":
-            raise ValueError("completion_bytes: a number, None or 'random'")
-        cut = 1 if isinstance(completion_bytes, str) else completion_bytes or 0
-        write_ns = media_latency_ns if media_write_latency_ns is None else media_write_latency_ns
-        config = _Config(
-            abi=ABI, gen=gen, lanes=lanes, mps=mps, mrrs=mrrs, rcb=rcb, clock_khz=round(clock_mhz * 1000),
-            link_latency_ns=link_latency_ns, ack_every=ack_every, fc_every=fc_every, tx_tlps=tx_tlps, tx_bytes=tx_bytes,
-            read_queue=read_queue, posted_headers=posted_headers, posted_credits=posted_credits, read_headers=read_headers, credit_ns=credit_ns,
-            max_reads=max_reads, completion_buffer=completion_buffer, host_latency_ns=host_latency_ns,
-            completion_jitter_ns=completion_jitter_ns, completion_bytes=cut, cpl_timeout_ns=round(cpl_timeout_us * 1000),
-            mmio_timeout_ns=round(mmio_timeout_us * 1000), stall_pct=stall_pct, mmio_queue=mmio_queue, seed=seed,
-            media_latency_ns=media_latency_ns, media_write_latency_ns=write_ns, media_mbps=round(media_gbps * 1000),
-            media_channels=media_channels, media_interleave=media_interleave, idle_skip=idle_skip,
-            media_size=media_size, msi_base=msi_window[0], msi_bytes=msi_window[1], bar0=bar0,
-            image=os.fsencode(image) if image else None,
-        )  # fmt: skip
+        self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(path, Library(path))
+        o = chosen(OPTIONS, options, "a Sim")
+        config, image = _config(o), o["image"]
         why = ctypes.create_string_buffer(256)
         self._handle = self._lib.open(byref(config), why, len(why))
         if not self._handle:
             raise SimError(why.value.decode(errors="replace"))
-        self.link = link
-        self.link_policy = {"ack_every": ack_every, "fc_every": fc_every, "mps": mps, "mrrs": mrrs}
+        self.link = o["link"]
+        self.link_policy = {name: o[name] for name in ("ack_every", "fc_every", "mps", "mrrs")}
         self.clock_mhz = config.clock_khz / 1000
         self.data_w: int = self._lib.data_w()
-        self.media_size = (media_size or os.path.getsize(image or "")) & ~4095
-        self.seed = seed
-        self._buffers: dict[tuple[int, int], Any] = {}
+        self.media_size = (config.media_size or os.path.getsize(image or "")) & ~4095
+        self.seed = o["seed"]
         self._page: Any = None
-        self._irq_buffer = (_Irq * 256)()
-        self._message = _Msg()
+        self._irq_buffer = (IrqRecord * 256)()
+        self._message = MessageRecord()
         self._watched: Any = ()
-
-    @property
-    def _h(self) -> int:
-        if self._handle is None:
-            raise SimError("this simulation is closed")
-        return self._handle
-
-    @property
-    def closed(self) -> bool:
-        return self._handle is None
 
     def close(self) -> None:
         """End the simulation; an image file is written out."""
-        if self._handle is None:
-            return
-        if os.environ.get("DOORBELL_COVERAGE") == "1":
-            folder = Path(__file__).resolve().parents[3] / "build" / "coverage"
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lib.coverage(self._h, os.fsencode(folder / f"{os.getpid()}-{next(_serial)}.dat"))
-        self._lib.close(self._handle)
-        self._handle = None
+        super().close()
         self._buffers.clear()
-
-    def __enter__(self) -> Sim:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.close()
 
     # ------------------------------------------------------------------------------------------------------------ time
 
@@ -338,9 +126,8 @@ class Sim:
         looked at when the device writes it. "dma": messages wait for `dma_pending`. "idle" (with stop_idle): nothing
         is to be expected. "rtl": an assertion of the RTL failed or it finished; its text is on stdout.
         """
-        stop = (1 | 32 if until_irq else 0) | (2 if stop_dma else 0) | (4 if stop_idle else 0)
-        if until is not None:
-            stop |= 16
+        wanted = {"irq": until_irq, "intx": until_irq, "dma": stop_dma, "idle": stop_idle, "watch": until is not None}
+        stop = sum(STOPS[name] for name, on in wanted.items() if on)
         if until is not self._watched:
             self._watched = until
             watches = [] if until is None else [until] if isinstance(until, tuple) and len(until) == 3 and isinstance(
@@ -349,13 +136,13 @@ class Sim:
                 raise ValueError("at most 64 watches")
             if not isinstance(until, tuple):
                 self._watched = ()  # a list may change behind our back
-            array = (_Watch * max(1, len(watches)))(*(_Watch(*w) for w in watches))
+            array = (WatchRecord * max(1, len(watches)))(*(WatchRecord(*w) for w in watches))
             self._lib.set_watches(self._h, array, len(watches))
         return self._reason(self._lib.run(self._h, int(cycles), stop))
 
     @staticmethod
     def _reason(bits: int) -> str:
-        return next((name for bit, name in _STOPS.items() if bits & bit), ALL)
+        return next((name for name, bit in STOPS.items() if bits & bit), ALL)
 
     # ----------------------------------------------------------------------------------------------------- host memory
 
@@ -382,7 +169,7 @@ class Sim:
                 del self._buffers[b, s]
         return count
 
-    def dma_pending(self) -> list[DmaMessage]:
+    def dma_pending(self) -> list[DmaRequest]:
         """Accesses to regions without memory since the last call, in order.
 
         Writes count as done once they are handed out: deliver them before the next `run`.
@@ -390,7 +177,7 @@ class Sim:
         out = []
         while self._lib.dma_next(self._h, byref(self._message)):
             m = self._message
-            out.append(DmaMessage(m.id, m.addr, m.len, ctypes.string_at(m.data, m.len) if m.write else None))
+            out.append(DmaRequest(m.id, m.addr, m.len, ctypes.string_at(m.data, m.len) if m.write else None))
         return out
 
     def dma_complete(self, id: int, data: bytes | None) -> None:
@@ -411,7 +198,7 @@ class Sim:
         """Read BAR 0; runs until the answer is there."""
         handle = self.mmio_read_start(off, size)
         while (data := self.mmio_read_poll(handle)) is None:
-            self._lib.run(self._h, 1 << 20, 8)
+            self._lib.run(self._h, 1 << 20, STOPS["mmio"])
         return int.from_bytes(data, "little")
 
     def mmio_read_start(self, off: int, size: int = 4) -> int:
@@ -425,11 +212,11 @@ class Sim:
         """The answer, or None while there is none. Raises MmioError for UR, a bad answer or none at all."""
         data = ctypes.create_string_buffer(64)
         got = self._lib.mmio_poll(self._h, handle, data)
-        if got == -1:
+        if got == MMIO["pending"]:
             return None
         if got < 0:
-            text = {-2: "unsupported request", -3: "no answer in time"}.get(got, "malformed answer")
-            raise MmioError(f"read of BAR 0: {text}")
+            why = {MMIO["ur"]: "unsupported request", MMIO["timeout"]: "no answer in time"}
+            raise MmioError(f"read of BAR 0: {why.get(got, 'malformed answer')}")
         return data.raw[:got]
 
     @staticmethod
@@ -563,7 +350,7 @@ class Sim:
     def recorded(self) -> list[Event]:
         """What was recorded since the last call."""
         out: list[Event] = []
-        buffer = (_Event * 4096)()
+        buffer = (EventRecord * 4096)()
         while n := self._lib.events(self._h, buffer, len(buffer)):
             out += [Event(e.cycle, EVENTS[e.kind], e.a, e.b) for e in buffer[:n]]
         if self._lib.events_lost(self._h):
@@ -582,7 +369,18 @@ class Sim:
         self._lib.link_rate(self._h, byref(cycle), byref(byte))
         return cycle.value / byte.value
 
-    def trace(self, path: str | os.PathLike[str]) -> None:
-        """Write a VCD file from now on (half cycles as its time); only in a library built with trace=True."""
-        if self._lib.trace(self._h, os.fsencode(path)):
-            raise SimError("no trace: the library was not built with it, or the file cannot be written")
+
+def _config(o: dict[str, Any]) -> Any:
+    """Options as the C interface has them."""
+    link, image, size, cut = Link.parse(o["link"]), o["image"], o["media_size"], o["completion_bytes"]
+    if isinstance(cut, str) and cut != "random":
+        raise ValueError("completion_bytes: a number, None or 'random'")
+    if size is None:
+        size = 0 if image and os.path.exists(image) and os.path.getsize(image) else DEFAULT_MEDIA
+    write_ns = o["media_latency_ns"] if o["media_write_latency_ns"] is None else o["media_write_latency_ns"]
+    special = {
+        "gen": link.gen, "lanes": link.lanes, "completion_bytes": 1 if isinstance(cut, str) else cut or 0,
+        "media_write_latency_ns": write_ns, "media_size": size, "msi_base": o["msi_window"][0],
+        "msi_bytes": o["msi_window"][1], "image": os.fsencode(image) if image else None,
+    }  # fmt: skip
+    return Config(abi=ABI, **{**converted(OPTIONS, o), **special})

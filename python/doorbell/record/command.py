@@ -19,7 +19,7 @@ import typer
 
 from doorbell import build
 from doorbell.device import limits
-from doorbell.device.host_sim import ExternalDrive, ModelDrive, PortOptions, SsdDrive, ssd_drive
+from doorbell.device.drives import ExternalDrive, ModelDrive, PortOptions, SsdDrive, ssd_drive
 from doorbell.device.recorder_sim import BLOCK, RecorderSim, Run
 from doorbell.errors import UserError
 from doorbell.ui import progress_bar

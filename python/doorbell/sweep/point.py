@@ -18,6 +18,7 @@ from doorbell import build, paths
 from doorbell.bench import command as bench
 from doorbell.bench import jobs
 from doorbell.device import limits
+from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
 from doorbell.units import parse_size
@@ -146,14 +147,14 @@ def stages(point: Point) -> dict[str, list[dict[str, Any]]]:
 def _run(point: Point, recorder: Any) -> tuple[bench.Result, limits.Limit]:
     job, setting = _parts(point)
     with _alone:
-        sim = bench.open_sim(str(setting.pop("backend")), **setting)
+        sim = open_sim(str(setting.pop("backend")), **setting)
         try:
             wanted = {k: setting[k] for k in ("mps", "mrrs") if k in setting}
-            link = bench.sim_link(sim, limits.Link.parse(setting["link"], **wanted))
+            link = sim_link(sim, limits.Link.parse(setting["link"], **wanted))
             drive = Driver(sim, bench.host_memory([job]))
             bench.start_queues(drive, job.numjobs, job.iodepth)
             result = bench.run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
-            bench.check_clean(sim)
+            check_clean(sim)
         finally:
             if hasattr(sim, "close"):
                 sim.close()

@@ -17,10 +17,11 @@ from typing import Any
 
 import typer
 
-from doorbell.bench.command import open_sim, parse_params, parse_size
+from doorbell.bench.command import parse_size
 from doorbell.device import limits
+from doorbell.device.messages import MmioError, SimError
+from doorbell.device.opening import open_sim, parse_params
 from doorbell.device.pci_config import PciConfig, PciState
-from doorbell.device.sim import MmioError, SimError
 from doorbell.device.vfio_user import Backend, DmaRequest, serving
 from doorbell.errors import UserError
 

@@ -16,6 +16,7 @@ from doorbell.bench import command as bench
 from doorbell.bench import suite, traces
 from doorbell.bench.jobs import parse_bssplit
 from doorbell.device import limits
+from doorbell.device.opening import sim_link
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
 from doorbell.paths import ROOT
@@ -53,7 +54,7 @@ def test_bytes_of_one_command(make_drive: MakeDrive, link: str, mps: int, mrrs: 
     drive.advance(2000)  # the last doorbell arrives
     after = wire_bytes(drive)
     assert drive.sq_doorbells + drive.cq_doorbells - bells == 2 * count
-    wire = limits.command(bench.sim_link(drive.sim, limits.Link.parse(link, mps=mps, mrrs=mrrs)),
+    wire = limits.command(sim_link(drive.sim, limits.Link.parse(link, mps=mps, mrrs=mrrs)),
                           limits.Workload(size, float(opcode == NvmOpc.READ), chunk=512))
     for way, want in (("up", wire.up), ("down", wire.down)):
         got = (after[way] + after[f"{way}.dllp"] - before[way] - before[f"{way}.dllp"]) / count
@@ -71,7 +72,7 @@ def test_bytes_with_a_list(make_drive: MakeDrive, opcode: int) -> None:
     for i in range(4):
         drive.run(drive.submit(1, opcode, 256 * i, 255, buffer))
     after = wire_bytes(drive)
-    wire = limits.command(bench.sim_link(drive.sim, limits.Link()),
+    wire = limits.command(sim_link(drive.sim, limits.Link()),
                           limits.Workload(128 << 10, float(opcode == NvmOpc.READ), chunk=512))
     for way, want in (("up", wire.up), ("down", wire.down)):
         got = (after[way] + after[f"{way}.dllp"] - before[way] - before[f"{way}.dllp"]) / 4
@@ -83,7 +84,7 @@ def test_nothing_beats_the_limit(make_drive: MakeDrive, rw: str) -> None:
     """At depth the drive stays below the limit, and the bytes a command needs are not fewer than derived."""
     drive = make_drive(memory=64 << 20)
     drive.start(queues=2, entries=128)
-    link = bench.sim_link(drive.sim, limits.Link())
+    link = sim_link(drive.sim, limits.Link())
     before, done = wire_bytes(drive), drive.completed
     result = bench.run_group(drive, [bench.Job(rw=rw, bs=4096, iodepth=32, numjobs=2, rwmixread=70, number_ios=300)])[0]
     after, count = wire_bytes(drive), drive.completed - done
