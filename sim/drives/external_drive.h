@@ -37,7 +37,7 @@ struct ExternalDrive final : Drive {
     u32 mps = 128, mrrs = 512, next_tag = 0;
     int next_handle = 1;
     std::deque<db_ext_msg> out;
-    u32 pending[256] = {};     // id of the request that waits for an answer under this handle, and its dwords
+    u32 pending[256] = {};  // id of the request that waits for an answer under this handle, and its dwords
     u64 id_of[256] = {};
     u64 next_id = 1;
     std::deque<Piece> todo;

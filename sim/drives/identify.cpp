@@ -28,9 +28,9 @@ void identify_controller(u8* p, const db_model_config& c, u32 vendor, u32 index)
     put(p, 77, c.mdts, 1);
     put(p, 78, 1, 2);
     put(p, 80, nvme::VERSION_2_0, 4);
-    put(p, 111, 1, 1);   // I/O controller
-    put(p, 258, 3, 1);   // Abort commands, 0's based
-    put(p, 259, 3, 1);   // asynchronous event requests
+    put(p, 111, 1, 1);  // I/O controller
+    put(p, 258, 3, 1);  // Abort commands, 0's based
+    put(p, 259, 3, 1);  // asynchronous event requests
     put(p, 260, 3, 1);
     put(p, 266, 343, 2);
     put(p, 268, 353, 2);

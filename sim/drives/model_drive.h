@@ -17,18 +17,18 @@
 
 namespace db {
 
-#define DB_MODEL_COUNTERS(X)                    \
-    X(FETCHES, "drive.fetches")                 \
-    X(SQES, "drive.sqes")                       \
-    X(LIST_READS, "drive.list_reads")           \
-    X(DATA_READS, "drive.data_reads")           \
-    X(DATA_WRITES, "drive.data_writes")         \
-    X(CQES, "drive.cqes")                       \
-    X(DOORBELLS, "drive.doorbells")             \
-    X(FAULTS, "drive.faults")                   \
-    X(STALLS, "drive.stalls")                   \
-    X(MAX_INFLIGHT, "drive.max_inflight")       \
-    X(BAD_DOORBELL, "error.drive_doorbell")     \
+#define DB_MODEL_COUNTERS(X)                \
+    X(FETCHES, "drive.fetches")             \
+    X(SQES, "drive.sqes")                   \
+    X(LIST_READS, "drive.list_reads")       \
+    X(DATA_READS, "drive.data_reads")       \
+    X(DATA_WRITES, "drive.data_writes")     \
+    X(CQES, "drive.cqes")                   \
+    X(DOORBELLS, "drive.doorbells")         \
+    X(FAULTS, "drive.faults")               \
+    X(STALLS, "drive.stalls")               \
+    X(MAX_INFLIGHT, "drive.max_inflight")   \
+    X(BAD_DOORBELL, "error.drive_doorbell") \
     X(BAD_ACCESS, "error.drive_access")
 DB_COUNTERS(ModelCount, DB_MODEL_COUNTERS)
 
@@ -72,7 +72,7 @@ class ModelDrive final : public Drive {
     u64 timer_seq = 0, buffered = 0;
     std::deque<u32> list_q, read_q, write_q, cqe_q;
     bool link_on = false, hung = false, fetch_due = false;  // fetch_due: some queue may have entries
-    bool gone = false;  // pulled out, and the link does not show it yet
+    bool gone = false;                                      // pulled out, and the link does not show it yet
 
     // Commands go by handles, so that what is left over of one is not taken for the next in its slot.
     ModelCommand& of(u32 handle) { return cmd[handle & (COMMANDS - 1)]; }

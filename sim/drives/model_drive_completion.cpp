@@ -43,7 +43,8 @@ bool ModelDrive::next_cqe() {
         k.waiting.push_back(i);
         return true;
     }
-    u32 e[4] = {m.dw0, 0, sq[m.sq].head | m.sq << 16, m.cid | u32(k.phase) << nvme::CQE_PHASE_SHIFT | m.status << nvme::CQE_STATUS_SHIFT};
+    u32 e[4] = {m.dw0, 0, sq[m.sq].head | m.sq << 16,
+                m.cid | u32(k.phase) << nvme::CQE_PHASE_SHIFT | m.status << nvme::CQE_STATUS_SHIFT};
     auto write_entry = [&] {
         port->write(k.base + u64(k.tail) * CQE_BYTES, reinterpret_cast<const u8*>(e), CQE_BYTES);
     };

@@ -31,7 +31,10 @@ bool ModelDrive::meet_fault(u32 i) {
     const ModelFault* f = fault(m);
     if (!f) return true;
     switch (f->kind) {
-        case DB_DFAULT_STATUS: m.status = u32(f->arg); m.failed = true; return true;
+        case DB_DFAULT_STATUS:
+            m.status = u32(f->arg);
+            m.failed = true;
+            return true;
         case DB_DFAULT_LOST: m.lost = true; return false;
         case DB_DFAULT_LATE: m.late = f->arg; return true;
         case DB_DFAULT_HANG: hang(); return false;

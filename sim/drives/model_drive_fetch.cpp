@@ -71,8 +71,8 @@ bool ModelDrive::try_fetch() {
         any = true;
         const u32 room = room_for_commands(q);
         if (inflight >= room) continue;
-        u32 n = std::min({(s.tail + s.size - s.fetched) % s.size, s.size - s.fetched, c.fetch_entries,
-                          room - inflight, pci.mrrs() / SQE_BYTES});
+        u32 n = std::min({(s.tail + s.size - s.fetched) % s.size, s.size - s.fetched, c.fetch_entries, room - inflight,
+                          pci.mrrs() / SQE_BYTES});
         const u64 addr = s.base + u64(s.fetched) * SQE_BYTES;
         n = std::min(n, std::max(1u, cut(addr, n * SQE_BYTES) / SQE_BYTES));
         u32 tag;

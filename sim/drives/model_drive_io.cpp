@@ -17,11 +17,9 @@ void ModelDrive::io(u32 i) {
     if (!has_blocks) m.lba = m.blocks = 0;
     if (!meet_fault(i)) return;
     if (m.nsid() != 1 && !(m.opc == OPC_FLUSH && m.nsid() == NSID_ALL)) return finish(i, STATUS_INVALID_NS);
-    if (has_blocks && (m.lba + m.blocks > blocks || m.lba + m.blocks < m.lba))
-        return finish(i, STATUS_LBA_RANGE);
+    if (has_blocks && (m.lba + m.blocks > blocks || m.lba + m.blocks < m.lba)) return finish(i, STATUS_LBA_RANGE);
     switch (m.opc) {
-        case OPC_FLUSH:
-            return at_later(i, media.write(now, 0), DB_LAT_FLUSH);
+        case OPC_FLUSH: return at_later(i, media.write(now, 0), DB_LAT_FLUSH);
         case OPC_WRITE:
         case OPC_READ:
             m.write = m.opc == OPC_WRITE;
@@ -39,15 +37,12 @@ void ModelDrive::io(u32 i) {
             m.write = true;
             m.bytes = ((m.sqe[10] & 0xff) + 1) * DSM_RANGE_BYTES;
             break;
-        default:
-            return finish(i, STATUS_INVALID_OPCODE);
+        default: return finish(i, STATUS_INVALID_OPCODE);
     }
     start_data(i);
 }
 
-void ModelDrive::at_later(u32 i, u64 from, u32 kind) {
-    at(std::max(from, now) + media.draw(kind), T_DONE, i);
-}
+void ModelDrive::at_later(u32 i, u64 from, u32 kind) { at(std::max(from, now) + media.draw(kind), T_DONE, i); }
 
 // What a command does when its time has come.
 void ModelDrive::done(u32 i) {

@@ -17,8 +17,9 @@ void ModelDrive::config(u32 handle, u32 target, u32 reg, bool write, u32 data, u
 }
 
 u64 ModelDrive::cap() const {
-    return u64(c.mqes - 1) | 1u << CAP_CQR_SHIFT | u64(c.timeout_500ms) << CAP_TO_SHIFT | u64(c.dstrd) << CAP_DSTRD_SHIFT |
-           u64(c.css) << CAP_CSS_SHIFT | u64(c.mpsmin) << CAP_MPSMIN_SHIFT | u64(c.mpsmin) << CAP_MPSMAX_SHIFT;
+    return u64(c.mqes - 1) | 1u << CAP_CQR_SHIFT | u64(c.timeout_500ms) << CAP_TO_SHIFT |
+           u64(c.dstrd) << CAP_DSTRD_SHIFT | u64(c.css) << CAP_CSS_SHIFT | u64(c.mpsmin) << CAP_MPSMIN_SHIFT |
+           u64(c.mpsmin) << CAP_MPSMAX_SHIFT;
 }
 
 u32 ModelDrive::reg_read(u32 off) const {

@@ -16,8 +16,8 @@ struct PciFunction {
     static constexpr u32 DEVCTL = PCIE + 8;
     static constexpr u32 DB_SSD = 0xdb01, MODEL_DRIVE = 0xdb02;  // device ids
     u32 reg[1024], writable[1024];
-    u64 ready_at = 0;      // configuration requests before that cycle are answered with CRS
-    u64 crs = 0;           // how long after a reset that is, cycles
+    u64 ready_at = 0;  // configuration requests before that cycle are answered with CRS
+    u64 crs = 0;       // how long after a reset that is, cycles
     u32 bar_bytes = BAR_BYTES, mps_cap = 2, gen = 3, lanes = 4;
     bool bar64 = true;
     u32 vendor = 0x1234, device = MODEL_DRIVE, class_code = 0x010802;

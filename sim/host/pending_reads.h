@@ -19,7 +19,7 @@ struct HostRead {
     u8 first_be, last_be, tag, fn, fault;
     bool message;  // the caller is to answer it
     u64 message_id;
-    u8* data;      // the caller's answer
+    u8* data;  // the caller's answer
 };
 
 class PendingReads {

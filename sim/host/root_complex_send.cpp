@@ -18,8 +18,9 @@ void RootComplex::send() {
 // Dwords of a completion from `addr` on, where so many are left.
 u32 RootComplex::cut(u64 addr, u32 left_dw) {
     const u32 rcb = x.cfg.rcb, longest = x.cfg.completion_bytes;
-    const u32 limit = longest == 0 ? x.mps : longest == 1 ? (1 + x.rng.below(x.mps / rcb)) * rcb
-                                                          : std::min(longest, x.mps);
+    const u32 limit = longest == 0   ? x.mps
+                      : longest == 1 ? (1 + x.rng.below(x.mps / rcb)) * rcb
+                                     : std::min(longest, x.mps);
     const u64 end = (addr + std::max(limit, rcb)) / rcb * rcb;
     return addr + left_dw * 4 > end ? u32(end - addr) / 4 : left_dw;
 }

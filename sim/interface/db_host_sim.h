@@ -30,10 +30,10 @@ typedef struct db_host_config {
     uint32_t read_rate;       ///< read_gbps = 0: the same
     uint32_t user_stall_pct;  ///< user_stall_pct = 0: random pauses of the user's streams beside
     uint32_t pad;
-    uint64_t window_base;     ///< window = 0x1000000000: where a drive sees host memory
-    uint64_t bar_base;        ///< bar = 0xC0000000: and has its BAR
-    uint64_t window_step;     ///< window_step = 0: from one port's to the next one's
-    uint64_t bar_step;        ///< bar_step = 0: the same
+    uint64_t window_base;  ///< window = 0x1000000000: where a drive sees host memory
+    uint64_t bar_base;     ///< bar = 0xC0000000: and has its BAR
+    uint64_t window_step;  ///< window_step = 0: from one port's to the next one's
+    uint64_t bar_step;     ///< bar_step = 0: the same
 } db_host_config;
 
 enum db_drive { DB_DRIVE_MODEL, DB_DRIVE_LIB, DB_DRIVE_EXTERNAL };
@@ -90,21 +90,21 @@ typedef struct db_model_config {
     uint64_t write_buffer;   ///< write_buffer = 4194304: bytes asked of the host and not yet on the media, at most
     uint64_t size;           ///< size = 1073741824: of the drive
     db_latency latency[DB_LATENCIES];  ///< DB_LAT_*
-    const char *image;       ///< image = None: file, or NULL: memory
+    const char* image;                 ///< image = None: file, or NULL: memory
 } db_model_config;
 
 // The functions of a db_sim library, for a drive that is another simulation.
 typedef struct db_lib_drive {
-    db_sim *sim;
-    int (*run)(db_sim *, uint64_t, uint32_t);
-    int (*mmio_write)(db_sim *, uint32_t, const void *, uint32_t);
-    int (*mmio_read)(db_sim *, uint32_t, uint32_t);
-    int (*mmio_poll)(db_sim *, int, void *);
-    int (*dma_next)(db_sim *, db_msg *);
-    int (*dma_complete)(db_sim *, uint64_t, const void *, uint32_t);
-    void (*set_cfg)(db_sim *, int, int, int, int, int, int);
-    int (*idle)(const db_sim *);
-    void (*reset)(db_sim *);
+    db_sim* sim;
+    int (*run)(db_sim*, uint64_t, uint32_t);
+    int (*mmio_write)(db_sim*, uint32_t, const void*, uint32_t);
+    int (*mmio_read)(db_sim*, uint32_t, uint32_t);
+    int (*mmio_poll)(db_sim*, int, void*);
+    int (*dma_next)(db_sim*, db_msg*);
+    int (*dma_complete)(db_sim*, uint64_t, const void*, uint32_t);
+    void (*set_cfg)(db_sim*, int, int, int, int, int, int);
+    int (*idle)(const db_sim*);
+    void (*reset)(db_sim*);
 } db_lib_drive;
 
 typedef struct db_host_port {
@@ -193,13 +193,13 @@ enum db_ext {
 // What ends a run; of several the first in this list has the say.
 enum db_host_stop {
     DB_HSTOP_RTL = 64,
-    DB_HSTOP_MESSAGE = 2,   ///< for an external drive
-    DB_HSTOP_ANSWER = 8,    ///< of a register or admin access
+    DB_HSTOP_MESSAGE = 2,  ///< for an external drive
+    DB_HSTOP_ANSWER = 8,   ///< of a register or admin access
     DB_HSTOP_STATUS = 1,
-    DB_HSTOP_DATA = 16,     ///< the end of a packet of read data
+    DB_HSTOP_DATA = 16,  ///< the end of a packet of read data
     DB_HSTOP_FORWARD = 128,
-    DB_HSTOP_UP = 32,       ///< the top's `up` has changed
-    DB_HSTOP_IDLE = 4       ///< nothing is to be expected
+    DB_HSTOP_UP = 32,  ///< the top's `up` has changed
+    DB_HSTOP_IDLE = 4  ///< nothing is to be expected
 };
 
 // What a command that matches meets.
@@ -232,60 +232,60 @@ enum db_signal {
     DB_SIG_ENABLED
 };
 
-db_host_sim *db_host_open(const db_host_config *cfg, const db_host_port *ports, uint32_t n, char *err, uint32_t len);
-void db_host_close(db_host_sim *s);
-void db_host_reset(db_host_sim *s, int drives);  // the top's reset; drives: theirs too
+db_host_sim* db_host_open(const db_host_config* cfg, const db_host_port* ports, uint32_t n, char* err, uint32_t len);
+void db_host_close(db_host_sim* s);
+void db_host_reset(db_host_sim* s, int drives);  // the top's reset; drives: theirs too
 uint32_t db_host_data_w(void);
 uint32_t db_host_ports(void);
-uint64_t db_host_cycle(const db_host_sim *s);
-int db_host_run(db_host_sim *s, uint64_t cycles, uint32_t stop);  // the DB_HSTOP_* that ended it, or 0
-uint64_t db_host_signal(db_host_sim *s, uint32_t port, uint32_t which);
+uint64_t db_host_cycle(const db_host_sim* s);
+int db_host_run(db_host_sim* s, uint64_t cycles, uint32_t stop);  // the DB_HSTOP_* that ended it, or 0
+uint64_t db_host_signal(db_host_sim* s, uint32_t port, uint32_t which);
 
 // The user's side. Buffers belong to the caller and must stay until they are used up.
-int db_host_cmds(db_host_sim *s, const db_block_cmd *c, uint32_t n);
-void db_host_wdata(db_host_sim *s, const void *data, uint64_t len, uint32_t repeat);  // a further buffer
-void db_host_rdata(db_host_sim *s, void *data, uint64_t len);  // where read data goes; NULL: thrown away; ring
-int db_host_status(db_host_sim *s, db_block_status *out, int n);
-int db_host_rdata_ends(db_host_sim *s, db_rdata_end *out, int n);
-int db_host_axil(db_host_sim *s, int write, uint32_t addr, uint32_t data);  // -1: one is under way
-int db_host_axil_poll(db_host_sim *s, uint32_t *data);                      // -1: not yet, else the response (0: OKAY)
-int db_host_admin(db_host_sim *s, const void *sqe);
-int db_host_admin_poll(db_host_sim *s, void *cqe);  // -1: not yet, 0: done, 1: timed out
-int db_host_reg(db_host_sim *s, int write, uint32_t addr, uint32_t data);
-int db_host_reg_poll(db_host_sim *s, uint32_t *data);
-int db_host_forwarded(db_host_sim *s, db_fwd *out, int n);
-void db_host_forward_stall(db_host_sim *s, int on);
+int db_host_cmds(db_host_sim* s, const db_block_cmd* c, uint32_t n);
+void db_host_wdata(db_host_sim* s, const void* data, uint64_t len, uint32_t repeat);  // a further buffer
+void db_host_rdata(db_host_sim* s, void* data, uint64_t len);  // where read data goes; NULL: thrown away; ring
+int db_host_status(db_host_sim* s, db_block_status* out, int n);
+int db_host_rdata_ends(db_host_sim* s, db_rdata_end* out, int n);
+int db_host_axil(db_host_sim* s, int write, uint32_t addr, uint32_t data);  // -1: one is under way
+int db_host_axil_poll(db_host_sim* s, uint32_t* data);                      // -1: not yet, else the response (0: OKAY)
+int db_host_admin(db_host_sim* s, const void* sqe);
+int db_host_admin_poll(db_host_sim* s, void* cqe);  // -1: not yet, 0: done, 1: timed out
+int db_host_reg(db_host_sim* s, int write, uint32_t addr, uint32_t data);
+int db_host_reg_poll(db_host_sim* s, uint32_t* data);
+int db_host_forwarded(db_host_sim* s, db_fwd* out, int n);
+void db_host_forward_stall(db_host_sim* s, int on);
 
 // The recorder's user (db_host_wdata is its stream, in whole blocks; registers of host i are at 0x10000 (1 + i)).
 // buffer: what the source keeps while the stream does not move; from `drop` bytes in it on (0: never), or always while
 // drop_on, data_drop_blocks is high.
-void db_host_rec_source(db_host_sim *s, uint64_t buffer, uint64_t drop, int drop_on);
-void db_host_rec_read(db_host_sim *s, void *data, uint64_t len, uint32_t drives);  // blocks of these, in turn; a ring
-int db_host_rec_send(db_host_sim *s, const uint32_t *data, uint32_t dwords);
-int db_host_rec_packets(db_host_sim *s, db_rec_packet *out, int n);  // all but blocks
+void db_host_rec_source(db_host_sim* s, uint64_t buffer, uint64_t drop, int drop_on);
+void db_host_rec_read(db_host_sim* s, void* data, uint64_t len, uint32_t drives);  // blocks of these, in turn; a ring
+int db_host_rec_send(db_host_sim* s, const uint32_t* data, uint32_t dwords);
+int db_host_rec_packets(db_host_sim* s, db_rec_packet* out, int n);  // all but blocks
 
 // The drives.
-void db_host_link(db_host_sim *s, uint32_t port, int up);
-void db_host_drive_reset(db_host_sim *s, uint32_t port);
-uint32_t db_host_fault(db_host_sim *s, uint32_t port, uint32_t kind, int32_t opcode, int32_t admin, uint64_t lba,
+void db_host_link(db_host_sim* s, uint32_t port, int up);
+void db_host_drive_reset(db_host_sim* s, uint32_t port);
+uint32_t db_host_fault(db_host_sim* s, uint32_t port, uint32_t kind, int32_t opcode, int32_t admin, uint64_t lba,
                        uint64_t blocks, uint32_t skip, uint32_t count, uint64_t arg);
-uint64_t db_host_fault_hits(db_host_sim *s, uint32_t port, uint32_t id);
-void db_host_fault_clear(db_host_sim *s, uint32_t port);
-void db_host_hang(db_host_sim *s, uint32_t port);           // CSTS.CFS now
-uint8_t *db_host_media(db_host_sim *s, uint32_t port);      // of a model
-int db_host_media_sync(db_host_sim *s, uint32_t port);
-int db_host_ext_next(db_host_sim *s, uint32_t port, db_ext_msg *out);
-int db_host_ext_answer(db_host_sim *s, uint32_t port, uint64_t id, uint32_t status, const void *data);
-int db_host_ext_read(db_host_sim *s, uint32_t port, uint64_t addr, uint32_t len);  // handle, or -1
-int db_host_ext_poll(db_host_sim *s, uint32_t port, int handle, void *data);  // -1: not yet; -2: refused; or bytes
-void db_host_ext_write(db_host_sim *s, uint32_t port, uint64_t addr, const void *data, uint32_t len);
-void db_host_ext_sizes(db_host_sim *s, uint32_t port, uint32_t mps, uint32_t mrrs);
+uint64_t db_host_fault_hits(db_host_sim* s, uint32_t port, uint32_t id);
+void db_host_fault_clear(db_host_sim* s, uint32_t port);
+void db_host_hang(db_host_sim* s, uint32_t port);       // CSTS.CFS now
+uint8_t* db_host_media(db_host_sim* s, uint32_t port);  // of a model
+int db_host_media_sync(db_host_sim* s, uint32_t port);
+int db_host_ext_next(db_host_sim* s, uint32_t port, db_ext_msg* out);
+int db_host_ext_answer(db_host_sim* s, uint32_t port, uint64_t id, uint32_t status, const void* data);
+int db_host_ext_read(db_host_sim* s, uint32_t port, uint64_t addr, uint32_t len);  // handle, or -1
+int db_host_ext_poll(db_host_sim* s, uint32_t port, int handle, void* data);       // -1: not yet; -2: refused; or bytes
+void db_host_ext_write(db_host_sim* s, uint32_t port, uint64_t addr, const void* data, uint32_t len);
+void db_host_ext_sizes(db_host_sim* s, uint32_t port, uint32_t mps, uint32_t mrrs);
 
-int db_host_counters(db_host_sim *s, uint32_t port, uint64_t *out, int n);  // how many there are
-const char *db_host_counter_name(int i);
-int db_host_coverage(db_host_sim *s, const char *path);
-int db_host_trace(db_host_sim *s, const char *path);
-void db_host_link_rate(const db_host_sim *s, uint32_t port, uint64_t *ticks_per_cycle, uint64_t *ticks_per_byte);
+int db_host_counters(db_host_sim* s, uint32_t port, uint64_t* out, int n);  // how many there are
+const char* db_host_counter_name(int i);
+int db_host_coverage(db_host_sim* s, const char* path);
+int db_host_trace(db_host_sim* s, const char* path);
+void db_host_link_rate(const db_host_sim* s, uint32_t port, uint64_t* ticks_per_cycle, uint64_t* ticks_per_byte);
 
 #ifdef __cplusplus
 }

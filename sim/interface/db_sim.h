@@ -57,8 +57,8 @@ typedef struct db_config {
     uint64_t media_size;              ///< media_size = None: bytes (None: the image's, or 1 GiB)
     uint64_t msi_base;                ///< msi_window = (0xFEE00000, 0x100000): writes there are interrupts: base, size
     uint64_t msi_bytes;
-    uint64_t bar0;                    ///< bar0 = 0xC0000000: its address
-    const char *image;                ///< image = None: file that holds the media, or NULL
+    uint64_t bar0;      ///< bar0 = 0xC0000000: its address
+    const char* image;  ///< image = None: file that holds the media, or NULL
 } db_config;
 
 typedef struct db_irq {
@@ -104,10 +104,10 @@ enum db_event_kind {
     DB_EV_RC,
     DB_EV_RC_LAST,
     DB_EV_CQ,
-    DB_EV_AR,        ///< id, address
-    DB_EV_R,         ///< id
-    DB_EV_R_LAST,    ///< id
-    DB_EV_AW,        ///< 0, address
+    DB_EV_AR,      ///< id, address
+    DB_EV_R,       ///< id
+    DB_EV_R_LAST,  ///< id
+    DB_EV_AW,      ///< 0, address
     DB_EV_W,
     DB_EV_W_LAST,
     DB_EV_B
@@ -129,58 +129,58 @@ enum db_fault { DB_FAULT_UR = 1, DB_FAULT_CA = 2, DB_FAULT_POISON = 3, DB_FAULT_
 
 enum db_mmio { DB_MMIO_PENDING = -1, DB_MMIO_UR = -2, DB_MMIO_TIMEOUT = -3, DB_MMIO_BAD = -4 };
 
-db_sim *db_open(const db_config *cfg, char *err, uint32_t err_len);
-void db_close(db_sim *s);
-void db_reset(db_sim *s);
+db_sim* db_open(const db_config* cfg, char* err, uint32_t err_len);
+void db_close(db_sim* s);
+void db_reset(db_sim* s);
 uint32_t db_data_w(void);
 
-uint64_t db_cycle(const db_sim *s);
-uint64_t db_time_us(const db_sim *s);
-void db_set_time_us(db_sim *s, uint64_t us);
-uint64_t db_wake_us(const db_sim *s);
-int db_intx(const db_sim *s);
-int db_idle(const db_sim *s);  // nothing will happen before wake_us unless the caller does something
+uint64_t db_cycle(const db_sim* s);
+uint64_t db_time_us(const db_sim* s);
+void db_set_time_us(db_sim* s, uint64_t us);
+uint64_t db_wake_us(const db_sim* s);
+int db_intx(const db_sim* s);
+int db_idle(const db_sim* s);  // nothing will happen before wake_us unless the caller does something
 
 // Runs up to `cycles`; returns the DB_STOP_* bits that ended it early, or 0.
-int db_run(db_sim *s, uint64_t cycles, uint32_t stop);
+int db_run(db_sim* s, uint64_t cycles, uint32_t stop);
 
-int db_map(db_sim *s, uint64_t base, uint64_t size, void *ptr, int writable);  // 0, or -1 if it overlaps a region
-int db_unmap(db_sim *s, uint64_t base, uint64_t size);           // regions removed (those wholly inside)
-void db_set_watches(db_sim *s, const db_watch *w, uint32_t n);   // up to 64
+int db_map(db_sim* s, uint64_t base, uint64_t size, void* ptr, int writable);  // 0, or -1 if it overlaps a region
+int db_unmap(db_sim* s, uint64_t base, uint64_t size);                         // regions removed (those wholly inside)
+void db_set_watches(db_sim* s, const db_watch* w, uint32_t n);                 // up to 64
 
-int db_mmio_write(db_sim *s, uint32_t off, const void *data, uint32_t len);  // 0, or -1: queue full, run some cycles
-int db_mmio_read(db_sim *s, uint32_t off, uint32_t len);                     // handle, or -1: queue full
-int db_mmio_poll(db_sim *s, int handle, void *data);  // length and the handle is free, or a DB_MMIO_* code
-void db_doorbell_page(db_sim *s, void *page);
-void db_doorbell_reset(db_sim *s);
+int db_mmio_write(db_sim* s, uint32_t off, const void* data, uint32_t len);  // 0, or -1: queue full, run some cycles
+int db_mmio_read(db_sim* s, uint32_t off, uint32_t len);                     // handle, or -1: queue full
+int db_mmio_poll(db_sim* s, int handle, void* data);  // length and the handle is free, or a DB_MMIO_* code
+void db_doorbell_page(db_sim* s, void* page);
+void db_doorbell_reset(db_sim* s);
 
-int db_irqs(db_sim *s, db_irq *out, int n);
-void db_irq_eventfd(db_sim *s, uint32_t data, int fd);  // -1: to the queue, -2: to nobody
-int db_dma_next(db_sim *s, db_msg *out);                // 1 if there was one
-int db_dma_complete(db_sim *s, uint64_t id, const void *data, uint32_t len);  // data NULL: UR
+int db_irqs(db_sim* s, db_irq* out, int n);
+void db_irq_eventfd(db_sim* s, uint32_t data, int fd);                        // -1: to the queue, -2: to nobody
+int db_dma_next(db_sim* s, db_msg* out);                                      // 1 if there was one
+int db_dma_complete(db_sim* s, uint64_t id, const void* data, uint32_t len);  // data NULL: UR
 
-uint32_t db_inject(db_sim *s, uint32_t kind, uint64_t addr, uint64_t len, int64_t nth, uint32_t count);
-uint64_t db_injected(const db_sim *s, uint32_t id);
-void db_inject_clear(db_sim *s);
+uint32_t db_inject(db_sim* s, uint32_t kind, uint64_t addr, uint64_t len, int64_t nth, uint32_t count);
+uint64_t db_injected(const db_sim* s, uint32_t id);
+void db_inject_clear(db_sim* s);
 
-void db_set_cfg(db_sim *s, int bus_master, int msix_enable, int msix_mask, int intx_disable, int mps, int mrrs);
-void db_get_cfg(const db_sim *s, int out[6]);
-int db_flr(db_sim *s, uint64_t max_cycles);  // 0 when acknowledged, -1 when not within max_cycles
+void db_set_cfg(db_sim* s, int bus_master, int msix_enable, int msix_mask, int intx_disable, int mps, int mrrs);
+void db_get_cfg(const db_sim* s, int out[6]);
+int db_flr(db_sim* s, uint64_t max_cycles);  // 0 when acknowledged, -1 when not within max_cycles
 
-uint8_t *db_media(db_sim *s);
-int db_media_error(db_sim *s, uint64_t off, uint64_t len, int64_t count);
-void db_media_error_clear(db_sim *s);
-int db_media_sync(db_sim *s);
+uint8_t* db_media(db_sim* s);
+int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count);
+void db_media_error_clear(db_sim* s);
+int db_media_sync(db_sim* s);
 
-int db_counters(const db_sim *s, uint64_t *out, int n);  // how many there are
-const char *db_counter_name(int i);
-void db_events_open(db_sim *s, uint32_t kinds, uint32_t capacity);  // record kinds (bits 1 << DB_EV_*); 0: stop
-int db_events(db_sim *s, db_event *out, int n);                     // take the oldest, up to n
-uint64_t db_events_lost(const db_sim *s);                           // found no room
-int db_stalls(const db_sim *s, uint32_t *out, int n);               // stat_stall of the top; how many there are
-int db_coverage(db_sim *s, const char *path);  // -1: not built with it
-int db_trace(db_sim *s, const char *path);     // VCD from now on; time counts half cycles; -1: not built with it
-void db_link_rate(const db_sim *s, uint64_t *ticks_per_cycle, uint64_t *ticks_per_byte);
+int db_counters(const db_sim* s, uint64_t* out, int n);  // how many there are
+const char* db_counter_name(int i);
+void db_events_open(db_sim* s, uint32_t kinds, uint32_t capacity);  // record kinds (bits 1 << DB_EV_*); 0: stop
+int db_events(db_sim* s, db_event* out, int n);                     // take the oldest, up to n
+uint64_t db_events_lost(const db_sim* s);                           // found no room
+int db_stalls(const db_sim* s, uint32_t* out, int n);               // stat_stall of the top; how many there are
+int db_coverage(db_sim* s, const char* path);                       // -1: not built with it
+int db_trace(db_sim* s, const char* path);  // VCD from now on; time counts half cycles; -1: not built with it
+void db_link_rate(const db_sim* s, uint64_t* ticks_per_cycle, uint64_t* ticks_per_byte);
 
 #ifdef __cplusplus
 }

@@ -296,8 +296,7 @@ class AxiMedia {
         interleave = c.media_interleave != 0;
         ch_free.assign(channels, 0);
         // beat_ticks: cycles of 2^-FRAC that one channel needs for a beat
-        if (c.media_mbps)
-            beat_ticks = (u64(BYTES) * c.clock_khz * channels << FRAC) / (u64(c.media_mbps) * 1000);
+        if (c.media_mbps) beat_ticks = (u64(BYTES) * c.clock_khz * channels << FRAC) / (u64(c.media_mbps) * 1000);
     }
 
     void reset() {

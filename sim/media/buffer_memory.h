@@ -34,8 +34,9 @@ struct BufferMemory {
 
     explicit BufferMemory(Top& t) : top(t) {
         void* p = mmap(nullptr, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) throw std::runtime_error("no memory for the recorder's buffer of " + std::to_string(SIZE >> 20) +
-                                                      " MiB: choose a smaller one");
+        if (p == MAP_FAILED)
+            throw std::runtime_error("no memory for the recorder's buffer of " + std::to_string(SIZE >> 20) +
+                                     " MiB: choose a smaller one");
         mem = static_cast<u8*>(p);
     }
     BufferMemory(const BufferMemory&) = delete;

@@ -9,18 +9,18 @@
 
 namespace db {
 
-#define DB_MEDIA_COUNTERS(X)                     \
-    X(BAD_BURST, "error.media_burst")            \
-    X(BAD_LAST, "error.media_wlast")             \
-    X(UNSTABLE, "error.media_stable")            \
-    X(OUT_OF_RANGE, "error.media_range")         \
-    X(BAD_COMMAND, "error.media_cmd")            \
-    X(READ_BEATS, "media.read_beats")            \
-    X(WRITE_BEATS, "media.write_beats")          \
-    X(READ_BURSTS, "media.read_bursts")          \
-    X(WRITE_BURSTS, "media.write_bursts")        \
-    X(FLUSHES, "media.flushes")                  \
-    X(ZEROES, "media.zeroes")                    \
+#define DB_MEDIA_COUNTERS(X)              \
+    X(BAD_BURST, "error.media_burst")     \
+    X(BAD_LAST, "error.media_wlast")      \
+    X(UNSTABLE, "error.media_stable")     \
+    X(OUT_OF_RANGE, "error.media_range")  \
+    X(BAD_COMMAND, "error.media_cmd")     \
+    X(READ_BEATS, "media.read_beats")     \
+    X(WRITE_BEATS, "media.write_beats")   \
+    X(READ_BURSTS, "media.read_bursts")   \
+    X(WRITE_BURSTS, "media.write_bursts") \
+    X(FLUSHES, "media.flushes")           \
+    X(ZEROES, "media.zeroes")             \
     X(ERRORS_INJECTED, "media.errors_injected")
 DB_COUNTERS(MediaCount, DB_MEDIA_COUNTERS)
 

@@ -11,14 +11,14 @@ namespace db {
 struct DrivePort {
     static constexpr u32 TAGS = 256;
     virtual ~DrivePort() = default;
-    virtual bool room(bool read) const = 0;      // one more request fits
-    virtual bool tag_ready(u32 tag) const = 0;   // free, with no answer to an older request on its way
+    virtual bool room(bool read) const = 0;     // one more request fits
+    virtual bool tag_ready(u32 tag) const = 0;  // free, with no answer to an older request on its way
     // 1 to MPS bytes (write) or MRRS bytes (read) at any byte address, inside one 4 KiB page.
     virtual void write(u64 addr, const u8* data, u32 len) = 0;
     virtual void read(u64 addr, u32 len, u32 tag) = 0;
     // The end of a request of the host. `data`: whole dwords of a good read, as many as were asked for.
     virtual void answer(u32 handle, u32 status, const u8* data) = 0;
-    virtual void damage_next() = 0;              // the next write will be marked as discontinued
+    virtual void damage_next() = 0;  // the next write will be marked as discontinued
     virtual void drop_link() = 0;
 };
 
@@ -35,10 +35,10 @@ struct Drive {
     virtual void mem_read(u32 handle, u64 addr, u32 dw, u8 first_be, u8 last_be) = 0;
     // A completion of a read of this drive: `dw` dwords from dword `at` of the request on.
     virtual void read_data(u32 tag, u32 at, const u8* data, u32 dw, u32 status, bool last) = 0;
-    virtual void reset() = 0;                   // power or hot reset: all that was on its way is gone
+    virtual void reset() = 0;  // power or hot reset: all that was on its way is gone
     virtual void link(bool up) = 0;
-    virtual void step() = 0;                    // once a cycle, after `now` has been set
-    virtual u64 next_event() const = 0;         // cycle in which step() has something to do if nobody says anything
+    virtual void step() = 0;             // once a cycle, after `now` has been set
+    virtual u64 next_event() const = 0;  // cycle in which step() has something to do if nobody says anything
     virtual bool messages() const { return false; }  // the caller has something to fetch
 };
 

@@ -11,8 +11,8 @@
 
 namespace db {
 
-#define DB_ENDPOINT_COUNTERS(X)                            \
-    X(RQ_WITHOUT_BUS_MASTER, "error.rq_bus_master")        \
+#define DB_ENDPOINT_COUNTERS(X)                     \
+    X(RQ_WITHOUT_BUS_MASTER, "error.rq_bus_master") \
     X(DROPPED_WITHOUT_BUS_MASTER, "hard.rq_dropped_bus_master")
 DB_COUNTERS(EndpointCount, DB_ENDPOINT_COUNTERS)
 
@@ -75,8 +75,7 @@ class Endpoint {
         }
         Beat b{words(top.m_axis_rq_tdata), {}, u32(top.m_axis_rq_tkeep), bool(top.m_axis_rq_tlast)};
         pins.get(top.m_axis_rq_tuser, Bits::RQ, b.user);
-        if (rq_stream.offered(b, count.rq[RqError::UNSTABLE], count.stat[HardBlockCount::RQ_STALL]))
-            rq.beat(b, *this);
+        if (rq_stream.offered(b, count.rq[RqError::UNSTABLE], count.stat[HardBlockCount::RQ_STALL])) rq.beat(b, *this);
         return true;
     }
 

@@ -7,28 +7,28 @@
 
 namespace db {
 
-#define DB_RQ_ERRORS(X)               \
-    X(GAP, "error.rq_gap")            \
-    X(UNSTABLE, "error.rq_stable")    \
-    X(FORMAT, "error.rq_format")      \
-    X(ABOVE_MPS, "error.rq_mps")      \
-    X(ABOVE_MRRS, "error.rq_mrrs")    \
-    X(CROSSES_4K, "error.rq_4k")      \
-    X(TAG_IN_USE, "error.rq_tag")     \
+#define DB_RQ_ERRORS(X)            \
+    X(GAP, "error.rq_gap")         \
+    X(UNSTABLE, "error.rq_stable") \
+    X(FORMAT, "error.rq_format")   \
+    X(ABOVE_MPS, "error.rq_mps")   \
+    X(ABOVE_MRRS, "error.rq_mrrs") \
+    X(CROSSES_4K, "error.rq_4k")   \
+    X(TAG_IN_USE, "error.rq_tag")  \
     X(BYTE_ENABLES, "error.rq_be")
 DB_COUNTERS(RqError, DB_RQ_ERRORS)
 
-#define DB_CC_ERRORS(X)               \
-    X(GAP, "error.cc_gap")            \
-    X(FORMAT, "error.cc_format")      \
+#define DB_CC_ERRORS(X)          \
+    X(GAP, "error.cc_gap")       \
+    X(FORMAT, "error.cc_format") \
     X(UNEXPECTED, "error.cc_unexpected")
 DB_COUNTERS(CcError, DB_CC_ERRORS)
 
-#define DB_HARD_BLOCK_COUNTERS(X)                    \
-    X(RQ_STALL, "stall.rq")                          \
-    X(RC_STALL, "stall.rc")                          \
-    X(CQ_STALL, "stall.cq")                          \
-    X(CREDIT_STALL, "stall.credit")                  \
+#define DB_HARD_BLOCK_COUNTERS(X)   \
+    X(RQ_STALL, "stall.rq")         \
+    X(RC_STALL, "stall.rc")         \
+    X(CQ_STALL, "stall.cq")         \
+    X(CREDIT_STALL, "stall.credit") \
     X(RQ_DISCONTINUED, "hard.rq_discontinued")
 DB_COUNTERS(HardBlockCount, DB_HARD_BLOCK_COUNTERS)
 
@@ -59,8 +59,13 @@ struct RqRequest {
 /// Takes the packet that `rq` (an RqIn) holds apart. False: it cannot be taken, and that is counted.
 template <class Rq>
 bool rq_well_formed(const Rq& rq, bool config_allowed, HardBlockCounters& count, RqRequest& r) {
-    r = {(u64(rq.desc[1]) << 32) | (rq.desc[0] & ~3u), rq.desc[2] & 0x7ff, rq.type, u8(rq.desc[2] >> 16),
-         u8(rq.desc[3]), rq.first_be, rq.last_be};
+    r = {(u64(rq.desc[1]) << 32) | (rq.desc[0] & ~3u),
+         rq.desc[2] & 0x7ff,
+         rq.type,
+         u8(rq.desc[2] >> 16),
+         u8(rq.desc[3]),
+         rq.first_be,
+         rq.last_be};
     if (rq.drop) {
         ++count.stat[HardBlockCount::RQ_DISCONTINUED];
         return false;

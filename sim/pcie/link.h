@@ -91,10 +91,10 @@ struct LinkNames {
 };
 
 #define DB_LINK_KIND_NAMES(way, kind) {way "." kind ".tlps", way "." kind ".header", way "." kind ".payload"}
-#define DB_LINK_NAMES(way)                                                                              \
+#define DB_LINK_NAMES(way)                                                                             \
     {{DB_LINK_KIND_NAMES(way, "MRd"), DB_LINK_KIND_NAMES(way, "MWr"), DB_LINK_KIND_NAMES(way, "CplD"), \
       DB_LINK_KIND_NAMES(way, "Cpl"), DB_LINK_KIND_NAMES(way, "Cfg")},                                 \
-     way ".ack.bytes",                                                                                  \
+     way ".ack.bytes",                                                                                 \
      way ".fc.bytes"}
 
 constexpr LinkNames LINK_UP_NAMES = DB_LINK_NAMES("up"), LINK_DOWN_NAMES = DB_LINK_NAMES("down");

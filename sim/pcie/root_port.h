@@ -51,8 +51,7 @@ class RootPort final : public RootPortLink {
         }
         u32 data[N];
         Beat b;
-        get_beat(b, data, top.m_axis_rq_tdata, top.m_axis_rq_tuser, Bits::RQ, top.m_axis_rq_tkeep,
-                 top.m_axis_rq_tlast);
+        get_beat(b, data, top.m_axis_rq_tdata, top.m_axis_rq_tuser, Bits::RQ, top.m_axis_rq_tkeep, top.m_axis_rq_tlast);
         if (rq_stream.offered(b, hard.rq[RqError::UNSTABLE], hard.stat[HardBlockCount::RQ_STALL])) rq.beat(b, *this);
         return true;
     }
@@ -64,8 +63,7 @@ class RootPort final : public RootPortLink {
         }
         u32 data[N];
         Beat b;
-        get_beat(b, data, top.m_axis_cc_tdata, top.m_axis_cc_tuser, Bits::CC, top.m_axis_cc_tkeep,
-                 top.m_axis_cc_tlast);
+        get_beat(b, data, top.m_axis_cc_tdata, top.m_axis_cc_tuser, Bits::CC, top.m_axis_cc_tkeep, top.m_axis_cc_tlast);
         if (cc_stream.offered(b, count[RootPortCount::CC_UNSTABLE], count[RootPortCount::CC_STALL]) &&
             cc.beat(b, completions.slot().w))
             cc_packet();

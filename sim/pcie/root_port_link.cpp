@@ -110,7 +110,10 @@ void RootPortLink::send_down() {
             ++completions.mid;
         } else {
             DownRequest& d = requests.next();
-            d.arrive = wire(down, d.type == REQ_MRD ? MRD : d.type == REQ_MWR ? MWR : CFG,
+            d.arrive = wire(down,
+                            d.type == REQ_MRD   ? MRD
+                            : d.type == REQ_MWR ? MWR
+                                                : CFG,
                             d.type <= REQ_MWR ? header_dw((u64(d.w[1]) << 32) | d.w[0]) : 3, d.ndw * 4);
             request_bytes -= 16 + d.ndw * 4;
             ++requests.mid;
@@ -143,13 +146,11 @@ void RootPortLink::deliver(const DownRequest& d) {
     switch (d.type) {
         case REQ_MWR:
             return drive->mem_write(d.addr(), reinterpret_cast<const u8*>(&d.w[REQ_DESC]), dw, d.first_be, d.last_be);
-        case REQ_MRD:
-            return drive->mem_read(tag, d.addr(), dw, d.first_be, d.last_be);
+        case REQ_MRD: return drive->mem_read(tag, d.addr(), dw, d.first_be, d.last_be);
         case REQ_CFGRD0:
         case REQ_CFGWR0:
             return drive->config(tag, d.w[3] >> 8 & 0xffff, d.w[0] & 0xffc, d.type == REQ_CFGWR0, d.w[4], d.first_be);
-        default:
-            return answer(tag, UR, nullptr);  // type 1: there is no bridge
+        default: return answer(tag, UR, nullptr);  // type 1: there is no bridge
     }
 }
 

@@ -8,19 +8,19 @@
 
 namespace db {
 
-#define DB_ROOT_PORT_COUNTERS(X)                              \
-    X(CC_UNSTABLE, "error.cc_stable")                         \
-    X(CC_ABOVE_MPS, "error.cc_mps")                           \
-    X(CC_NOT_AT_RCB, "error.cc_rcb")                          \
-    X(CC_BYTE_COUNT, "error.cc_count")                        \
-    X(CC_LOWER_ADDRESS, "error.cc_address")                   \
-    X(CQ_ABOVE_MPS, "error.cq_mps")                           \
-    X(CC_STALL, "stall.cc")                                   \
-    X(NON_POSTED_STALL, "stall.np")                           \
-    X(RC_TIMEOUTS, "hard.rc_timeouts")                        \
-    X(RC_LATE, "hard.rc_late")                                \
-    X(DROPPED_LINK_DOWN, "hard.dropped_link_down")            \
-    X(CC_STALE, "hard.cc_stale")                              \
+#define DB_ROOT_PORT_COUNTERS(X)                   \
+    X(CC_UNSTABLE, "error.cc_stable")              \
+    X(CC_ABOVE_MPS, "error.cc_mps")                \
+    X(CC_NOT_AT_RCB, "error.cc_rcb")               \
+    X(CC_BYTE_COUNT, "error.cc_count")             \
+    X(CC_LOWER_ADDRESS, "error.cc_address")        \
+    X(CQ_ABOVE_MPS, "error.cq_mps")                \
+    X(CC_STALL, "stall.cc")                        \
+    X(NON_POSTED_STALL, "stall.np")                \
+    X(RC_TIMEOUTS, "hard.rc_timeouts")             \
+    X(RC_LATE, "hard.rc_late")                     \
+    X(DROPPED_LINK_DOWN, "hard.dropped_link_down") \
+    X(CC_STALE, "hard.cc_stale")                   \
     X(CC_REFUSED, "hard.cc_refused")
 DB_COUNTERS(RootPortCount, DB_ROOT_PORT_COUNTERS)
 
@@ -37,8 +37,8 @@ struct DownRequest {
 struct DownCompletion {
     u32 w[REQ_DESC + MAX_DW + LANES];
     u64 seq, arrive;
-    u32 ndw;               // of payload
-    u32 tag, status, done; // done: dwords of the request before this completion
+    u32 ndw;                // of payload
+    u32 tag, status, done;  // done: dwords of the request before this completion
     bool last;
 };
 /// A request of the drive.

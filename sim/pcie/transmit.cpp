@@ -31,8 +31,7 @@ bool Transmit::read_may_go(u64 posted_seq) const {
     const ReadTlp& r = reads.next();
     return r.seq < posted_seq && (!cfg.read_headers || read_headers) && HOST_READS - reads_at_host > READ_SLOTS &&
            (!cfg.max_reads || reads_out < cfg.max_reads) &&
-           (!cfg.completion_buffer || completion_bytes == 0 ||
-            completion_bytes + r.dw * 4u <= cfg.completion_buffer);
+           (!cfg.completion_buffer || completion_bytes == 0 || completion_bytes + r.dw * 4u <= cfg.completion_buffer);
 }
 
 void Transmit::send() {

@@ -52,7 +52,7 @@ class Transmit {
     Ring<AnswerTlp, ANSWER_SLOTS> answers;
     Ring<Flight, 256> flight;
     Ring<Credit, 1024> credits;
-    u32 tx_bytes = 0;  // posted payload and headers waiting for the wire
+    u32 tx_bytes = 0;                                           // posted payload and headers waiting for the wire
     u32 posted_headers = 0, posted_data = 0, read_headers = 0;  // credits left
     u32 reads_out = 0, reads_at_host = 0, completion_bytes = 0;
     u8 tag_used[256 * 256] = {};
@@ -128,9 +128,7 @@ class Transmit {
     /// The root complex has taken the next request: its credit is on the way back.
     void accept();
 
-    bool answer_arrived() const {
-        return answers.head != answers.mid && answers.front().arrive <= x.cycle;
-    }
+    bool answer_arrived() const { return answers.head != answers.mid && answers.front().arrive <= x.cycle; }
     const AnswerTlp& next_answer() const { return answers.front(); }
     void accept_answer() { answers.pop(); }
 

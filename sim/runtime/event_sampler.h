@@ -31,8 +31,7 @@ void sample_stats(EventLog& log, const Top& top, u64 cycle) {
         if (top.stat_fetch_valid)
             log.put(cycle, DB_EV_FETCH, top.stat_fetch_qid, top.stat_fetch_index | u64(top.stat_fetch_count) << 16);
         if (top.stat_decode_valid)
-            log.put(cycle, DB_EV_DECODE, top.stat_decode_slot,
-                top.stat_decode_sqid | u64(top.stat_decode_cid) << 16);
+            log.put(cycle, DB_EV_DECODE, top.stat_decode_slot, top.stat_decode_sqid | u64(top.stat_decode_cid) << 16);
         if (top.stat_data_valid) log.put(cycle, DB_EV_DATA, top.stat_data_slot, 0);
         if (top.stat_cqe_valid) log.put(cycle, DB_EV_CQE, top.stat_cqe_slot, 0);
         if (top.stat_irq_valid) log.put(cycle, DB_EV_IRQ, top.stat_irq_vector, 0);

@@ -27,8 +27,7 @@ std::string fault_in(const db_host_port& p) {
     if (!p.tx_tlps || p.tx_tlps > 32 || !p.tx_bytes) return "tx_tlps: 1 to 32; tx_bytes: at least 1";
     if (!p.drive_tx || p.drive_tx > 32 || p.cq_tlps > 64) return "drive_tx: 1 to 32; cq_tlps: 64 at most";
     if (p.mps_cap_code > 3 || p.drive_mps_cap_code > 5) return "MPS: 128 to 1024 bytes";
-    if (p.bar_bytes < BAR_MIN_BYTES || p.bar_bytes & (p.bar_bytes - 1))
-        return "bar_bytes: a power of 2, 8 KiB or more";
+    if (p.bar_bytes < BAR_MIN_BYTES || p.bar_bytes & (p.bar_bytes - 1)) return "bar_bytes: a power of 2, 8 KiB or more";
     return p.drive == DB_DRIVE_MODEL ? fault_in(p.model) : "";
 }
 

@@ -6,8 +6,8 @@
 
 namespace db {
 
-#define DB_SIM_COUNTERS(X)      \
-    X(RTL_ERRORS, "error.rtl")  \
+#define DB_SIM_COUNTERS(X)     \
+    X(RTL_ERRORS, "error.rtl") \
     X(SKIPPED_CYCLES, "sim.skipped_cycles")
 DB_COUNTERS(SimCount, DB_SIM_COUNTERS)
 

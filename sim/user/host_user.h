@@ -109,7 +109,8 @@ struct HostUser final : UserState {
         u32 data[DATA_W / 32];
         get_words(top.m_axis_rdata_tdata, data);
         const u8 side = u8(top.m_axis_rdata_tlast | top.m_axis_rdata_tuser << 1);
-        if (r_held.on && (std::memcmp(r_held.data, data, ROW) || r_held.side != side)) ++count[UserCount::RDATA_UNSTABLE];
+        if (r_held.on && (std::memcmp(r_held.data, data, ROW) || r_held.side != side))
+            ++count[UserCount::RDATA_UNSTABLE];
         r_held.on = !rready;
         std::memcpy(r_held.data, data, ROW);
         r_held.side = side;

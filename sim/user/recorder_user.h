@@ -121,7 +121,8 @@ struct RecorderUser final : RecorderState {
         if (dwords == HEAD_DW && is_block()) {
             drive = head[0] >> 28;
             if (drive >= N || (head[0] & 0xfffff) != (got[drive % N] & 0xfffff)) ++count[UserCount::RECV_FORMAT];
-            if (head[1] || head[3] || (head[2] != 0x800 + 1024 && head[2] != 0x800 + 32)) ++count[UserCount::RECV_FORMAT];
+            if (head[1] || head[3] || (head[2] != 0x800 + 1024 && head[2] != 0x800 + 32))
+                ++count[UserCount::RECV_FORMAT];
         }
         if (!last) return;
         if (dwords < HEAD_DW || (is_block() && dwords - HEAD_DW != (head[2] & 0x7ff))) ++count[UserCount::RECV_FORMAT];

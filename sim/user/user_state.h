@@ -12,21 +12,21 @@
 
 namespace db {
 
-#define DB_USER_COUNTERS(X)                         \
-    X(STATUS_UNSTABLE, "error.status_stable")       \
-    X(RDATA_UNSTABLE, "error.rdata_stable")         \
-    X(RECV_FORMAT, "error.recv_format")             \
-    X(BUFFER_AXI, "error.buffer_axi")               \
-    X(CMDS, "user.cmds")                            \
-    X(CMD_STALL, "stall.cmd")                       \
-    X(WDATA_BEATS, "user.wdata_beats")              \
-    X(WDATA_STALL, "stall.wdata")                   \
-    X(RDATA_BEATS, "user.rdata_beats")              \
-    X(RDATA_STALL, "stall.rdata")                   \
-    X(STATUSES, "user.statuses")                    \
-    X(FORWARDED, "user.forwarded")                  \
-    X(STAT_DOORBELLS, "user.stat_doorbells")        \
-    X(STAT_CQES, "user.stat_cqes")                  \
+#define DB_USER_COUNTERS(X)                   \
+    X(STATUS_UNSTABLE, "error.status_stable") \
+    X(RDATA_UNSTABLE, "error.rdata_stable")   \
+    X(RECV_FORMAT, "error.recv_format")       \
+    X(BUFFER_AXI, "error.buffer_axi")         \
+    X(CMDS, "user.cmds")                      \
+    X(CMD_STALL, "stall.cmd")                 \
+    X(WDATA_BEATS, "user.wdata_beats")        \
+    X(WDATA_STALL, "stall.wdata")             \
+    X(RDATA_BEATS, "user.rdata_beats")        \
+    X(RDATA_STALL, "stall.rdata")             \
+    X(STATUSES, "user.statuses")              \
+    X(FORWARDED, "user.forwarded")            \
+    X(STAT_DOORBELLS, "user.stat_doorbells")  \
+    X(STAT_CQES, "user.stat_cqes")            \
     X(SOURCE_FULL, "user.source_full")
 DB_COUNTERS(UserCount, DB_USER_COUNTERS)
 

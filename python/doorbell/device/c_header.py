@@ -166,14 +166,15 @@ class CHeader:
         return _INTEGERS[name] if name in _INTEGERS else self.structures[name]
 
     def _argument(self, text: str) -> Any:
+        """The ctypes type of a parameter with its name."""
         kind = re.sub(r"\w+(\[\d+\])?$", "", text.strip()).strip()
         plain = kind.replace("const ", "").removesuffix("*").strip()
         if text.strip().endswith("]"):
             return ctypes.POINTER(_INTEGERS[plain])
         if not kind.endswith("*"):
             return _INTEGERS[plain]
-        if kind in ("char *", "const char *", "const void *"):
-            return ctypes.c_char_p if kind != "const void *" else ctypes.c_void_p
+        if plain == "char":
+            return ctypes.c_char_p
         if plain in self.structures:
             return ctypes.POINTER(self.structures[plain])
         return ctypes.POINTER(_INTEGERS[plain]) if plain in ("int", "uint32_t", "uint64_t") else ctypes.c_void_p
@@ -183,7 +184,8 @@ class CHeader:
 def c_header(name: str) -> CHeader:
     """sim/interface/<name>, read."""
     header = CHeader(name)
-    header._read((FOLDER / name).read_text())
+    text = (FOLDER / name).read_text()
+    header._read(re.sub(r"(\w)\s*\*\s*(?=[\w,)])", r"\1 *", text))  # a pointer's star stands at its name
     return header
 
 

@@ -56,8 +56,8 @@ class HostSim(Handle):
     """One simulated host and its drives, one for each root port.
 
     write_gbps, read_gbps: pace of the user's streams (0: a beat a cycle). idle_skip is only for a top that has no
-    timers of its own (those of db_host would stand still). With several ports, each one's window and BAR are so many bytes
-    (_step) further.
+    timers of its own (those of db_host would stand still). With several ports, each one's window and BAR are so many
+    bytes (_step) further.
     """
 
     coverage_name = "host-"
