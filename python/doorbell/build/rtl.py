@@ -28,6 +28,9 @@ FOLDERS = (
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""
 
+INCLUDES = ("axi", "pcie", "ssd")
+"""Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
+
 
 INCLUDES = ("axi", "pcie", "ssd")
 """Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
@@ -107,7 +110,8 @@ def parameters(top: str, file: Path | None = None) -> list[str]:
     """The names of a module's parameters, as its RTL declares them; none where it has no list of them."""
     file = file or find_module(top)
     text = re.sub(r"//.*|(?s:/\*.*?\*/)", "", file.read_text()) if file else ""
-    header = re.search(rf"\bmodule\s+{top}\b(?:\s*import[^;]*;)*\s*#\s*\((.*?)\)\s*\(", text.partition("endmodule")[0], re.DOTALL)
+    start = rf"\bmodule\s+{top}\b(?:\s*import[^;]*;)*\s*#\s*"
+    header = re.search(start + r"\((.*?)\)\s*\(", text.partition("endmodule")[0], re.DOTALL)
     declared = re.sub(r"\blocalparam\b[^,]*", "", header[1]) if header else ""
     return re.findall(r"\b([A-Z][A-Z0-9_]*)\s*=(?!=)", declared)
 
