@@ -185,7 +185,7 @@ def c_header(name: str) -> CHeader:
     """sim/interface/<name>, read."""
     header = CHeader(name)
     text = (FOLDER / name).read_text()
-    header._read(re.sub(r"(\w)\s*\*\s*(?=[\w,)])", r"\1 *", text))  # a pointer's star stands at its name
+    header._read(re.sub(r"(\w) *\* *(?=[\w,)])", r"\1 *", text))  # a pointer's star stands at its name
     return header
 
 
