@@ -159,13 +159,8 @@ struct ExternalDrive final : Drive {
             if (p.write) {
                 port->write(p.addr, p.data.data(), p.len);
             } else {
-                u32 tag = DrivePort::TAGS;
-                for (u32 k = 0; k < DrivePort::TAGS && tag == DrivePort::TAGS; ++k) {
-                    const u32 t = (next_tag + k) % DrivePort::TAGS;
-                    if (!rd[t].on && port->tag_ready(t)) tag = t;
-                }
+                const u32 tag = port->take_tag(next_tag, [&](u32 t) { return rd[t].on; });
                 if (tag == DrivePort::TAGS) return;
-                next_tag = tag + 1;
                 rd[tag] = Read{true, p.handle, p.at, p.len, u32(p.addr & 3)};
                 port->read(p.addr, p.len, tag);
             }

@@ -120,13 +120,8 @@ struct LibDrive final : Drive {
             if (msg.write) {
                 port->write(msg.addr, msg.data, msg.len);
             } else {
-                u32 tag = DrivePort::TAGS;
-                for (u32 k = 0; k < DrivePort::TAGS && tag == DrivePort::TAGS; ++k) {
-                    const u32 t = (next_tag + k) % DrivePort::TAGS;
-                    if (!rd[t].on && port->tag_ready(t)) tag = t;
-                }
+                const u32 tag = port->take_tag(next_tag, [&](u32 t) { return rd[t].on; });
                 if (tag == DrivePort::TAGS) return;
-                next_tag = tag + 1;
                 Read& r = rd[tag];
                 r.on = true;
                 r.bad = false;

@@ -9,14 +9,8 @@ namespace db {
 
 bool ModelDrive::take_tag(u32& tag) {
     if (reads_out >= c.max_reads || !port->room(true)) return false;
-    for (u32 k = 0; k < DrivePort::TAGS; ++k) {
-        const u32 t = (next_tag + k) % DrivePort::TAGS;
-        if (op[t].on || !port->tag_ready(t)) continue;
-        tag = t;
-        next_tag = t + 1;
-        return true;
-    }
-    return false;
+    tag = port->take_tag(next_tag, [&](u32 t) { return op[t].on; });
+    return tag != DrivePort::TAGS;
 }
 
 ModelDrive::ReadOp& ModelDrive::start_read(u32 tag, ReadKind kind, u64 addr, u32 len) {

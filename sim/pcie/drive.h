@@ -20,6 +20,19 @@ struct DrivePort {
     virtual void answer(u32 handle, u32 status, const u8* data) = 0;
     virtual void damage_next() = 0;  // the next write will be marked as discontinued
     virtual void drop_link() = 0;
+
+    /// A tag that is free at both ends, looked for from `next` on, which moves behind it; TAGS: there is none.
+    /// busy(tag): the drive uses it.
+    template <class Busy>
+    u32 take_tag(u32& next, Busy busy) const {
+        for (u32 k = 0; k < TAGS; ++k) {
+            const u32 tag = (next + k) % TAGS;
+            if (busy(tag) || !tag_ready(tag)) continue;
+            next = tag + 1;
+            return tag;
+        }
+        return TAGS;
+    }
 };
 
 struct Drive {
