@@ -34,6 +34,8 @@ COMPILE = [
 LINK = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-O1", "-Wl,--no-undefined"]
 OPTIMISE = {"fast": "-O3", "slow": "-O1", "runtime": "-O3"}
 WARN = ["-Wall", "-Wextra", "-Werror"]
+RUNTIME_INCLUDE = [paths.ROOT / "sim", paths.ROOT / "facts" / "c"]
+"""Where the runtime's own headers are."""
 
 
 def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> None:
@@ -48,7 +50,7 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> N
     for name in library_files(obj):
         work.append((include / f"{name}.cpp", [OPTIMISE["runtime"], "-w", "-fvisibility=hidden", *common]))
     for file in runtime:
-        work.append((file, [OPTIMISE["runtime"], *WARN, *common, f"-I{paths.ROOT / 'sim'}"]))
+        work.append((file, [OPTIMISE["runtime"], *WARN, *common, *(f"-I{folder}" for folder in RUNTIME_INCLUDE)]))
     work.sort(key=lambda item: -item[0].stat().st_size)  # the longest first, so that the cores end together
     done = 0
 
@@ -63,7 +65,7 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> N
     with ThreadPoolExecutor(jobs()) as pool:
         objects = list(pool.map(one, work))
     exports = obj / "exports"
-    exports.write_text("{ global: db_*; local: *; };\n")  # the C interfaces of sim/db_sim.h and sim/db_host_sim.h
+    exports.write_text("{ global: db_*; local: *; };\n")  # the C interfaces of sim/interface/
     tool(["g++", *LINK, f"-Wl,--version-script={exports}", "-o", str(library), *map(str, objects)], "linking")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from doorbell import paths
 from doorbell.build.cache import cached, hash_files, say, tool, version
-from doorbell.build.compiler import COMPILE, LINK, OPTIMISE, compiler_version, link
+from doorbell.build.compiler import COMPILE, LINK, OPTIMISE, RUNTIME_INCLUDE, compiler_version, link
 from doorbell.build.firmware_image import firmware
 from doorbell.build.registers import regs
 from doorbell.build.rtl import CSD, DEVICE, HOST, RtlSources, check_params, find_module, rtl_sources, verilator
@@ -19,7 +19,7 @@ from doorbell.errors import UserError
 
 
 def is_host(top: str) -> bool:
-    """True if it stands at a root port: it runs in sim/host_runtime.cpp, all others in sim/runtime.cpp."""
+    """True if it stands at a root port: it runs in sim/runtime/host_sim.h, all others in sim/runtime/device_sim.h."""
     return top.startswith(("db_host", "db_recorder"))
 
 
@@ -28,20 +28,23 @@ def computes(top: str) -> bool:
     return top.startswith("db_csd")
 
 
-def runtime_sources(top: str) -> tuple[Path, list[Path]]:
-    """The runtime's source that goes with a top, and the headers that it includes, directly or not."""
-    folder = paths.ROOT / "sim"
-    source = folder / ("host_runtime.cpp" if is_host(top) else "runtime.cpp")
-    if not source.exists():
+def runtime_sources(top: str) -> tuple[list[Path], list[Path]]:
+    """The runtime's sources that go with a top, and the headers that these include.
+
+    Found from what the source with the top in it includes: with `x.h` go the sources `x.cpp` and `x_*.cpp` beside it.
+    """
+    first = paths.ROOT / "sim" / "runtime" / ("host_top.cpp" if is_host(top) else "device_top.cpp")
+    if not first.exists():
         raise UserError("sim/ has no sources: this clone is not complete")
-    headers: list[Path] = []
-    todo = [source]
-    while todo:
-        for name in re.findall(r'^#include "(\w+\.h)"', todo.pop().read_text(), re.MULTILINE):
-            if (file := folder / name).exists() and file not in headers:
-                headers.append(file)
-                todo.append(file)
-    return source, sorted(headers)
+    found = [first]
+    for file in found:  # which grows
+        for name in re.findall(r'^#include "([\w/]+\.h)"', file.read_text(), re.MULTILINE):
+            header = next((h for folder in RUNTIME_INCLUDE if (h := folder / name).exists()), None)
+            if header is not None and header not in found:
+                found.append(header)
+                own = [header.with_suffix(".cpp"), *header.parent.glob(f"{header.stem}_*.cpp")]
+                found += [f for f in own if f.exists() and f not in found]
+    return sorted(f for f in found if f.suffix == ".cpp"), sorted(f for f in found if f.suffix == ".h")
 
 
 def model_files(top: str, sources: RtlSources) -> list[Path]:
@@ -97,7 +100,7 @@ def simulator(
     ]  # fmt: skip
     key = (
         RECIPE, top, verilate, COMPILE, OPTIMISE, LINK, TOP_DEFINES, version("verilator"), compiler_version(),
-        hash_files([*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", runtime, *headers]),
+        hash_files([*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", *runtime, *headers]),
     )  # fmt: skip
 
     def make(out: Path) -> None:
@@ -115,7 +118,7 @@ def simulator(
         if top.startswith("db_recorder"):
             defines.append(f"-DDB_STREAM_W={settings.get('STREAM_W', 256)}")
             defines.append(f"-DDB_BUFFER_LG={settings.get('BUFFER_LG', 0)}")
-        link(obj, [runtime], [*TOP_DEFINES, *defines], out / f"lib{top}.so")
+        link(obj, runtime, [*TOP_DEFINES, *defines], out / f"lib{top}.so")
         shutil.rmtree(obj)
 
     text = " ".join(f"{k}={v}" for k, v in settings.items() if k != "FW_HEX")
@@ -126,7 +129,7 @@ def simulator(
 def settle_once(obj: Path) -> None:
     """Let the model in `obj` follow its inputs when it is evaluated with clk low, not again at the rising edge.
 
-    Verilator does both. The runtime changes no input in between (`step` in sim/runtime.cpp), so the second time gives
+    Verilator does both. The runtime changes no input in between (sim/runtime/model.h), so the second time gives
     what is there already, for a seventh of all time.
     """
     before, after = "__VicoFirstIteration = 1U;", "__VicoFirstIteration = !vlSelfRef.clk;"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`doorbell lint`: Verilator, slang and Verible on the RTL, Ruff and import-linter on the Python."""
+"""`doorbell lint`: Verilator, slang and Verible on the RTL, layers and format of C and C++, Ruff and import-linter on
+the Python.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +43,16 @@ SLANG = ("db_ssd", "db_csd", "db_host", "db_recorder")
 """What yosys has to read, which is stricter."""
 
 
+FORMATTED = ("sim",)
+"""Folders whose C and C++ is held to .clang-format."""
+
+
+def formatted() -> list[Path]:
+    """The sources in them."""
+    found = [f for folder in FORMATTED for f in (paths.ROOT / folder).rglob("*")]
+    return sorted(f for f in found if f.suffix in (".c", ".cpp", ".h"))
+
+
 def own_rtl() -> list[Path]:
     """All SystemVerilog that is ours."""
     others = [*(paths.ROOT / "tests").rglob("*.sv"), *paths.ROOT.glob("formal/**/*.sv")]
@@ -78,6 +90,10 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
         result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
     result.append(("facts", lambda: [sys.executable, str(paths.ROOT / "facts" / "generate.py"), "--check"]))
     result.append(("firmware", lambda: [sys.executable, "-P", "-m", "doorbell.cli.lint_firmware"]))
+    result.append(("simulator", lambda: [sys.executable, "-P", "-m", "doorbell.cli.lint_layers"]))
+    if sources := formatted():
+        result.append((f"clang-format ({len(sources)} files)", lambda: [
+            "clang-format", "--dry-run", "--Werror", *map(str, sources)]))  # fmt: skip
     result.append(("imports", imports_command))
     result.append(("ruff", lambda: ["ruff", "check", "--quiet", "--output-format=concise", str(paths.ROOT)]))
     return result

@@ -22,11 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from doorbell.device.blocks import OPS, BlockCommand, BlockStatus, DataEnd, DriveMessage, Forwarded
-from doorbell.device.drives import BAR, WINDOW, ModelDrive, PortOptions, SsdDrive, port_record
+from doorbell.device.c_header import chosen, converted, with_options
+from doorbell.device.drives import ModelDrive, PortOptions, SsdDrive, port_record
 from doorbell.device.handle import Handle
 from doorbell.device.host_sim_interface import (
     ABI,
+    FAULTS,
+    MESSAGES,
     NEVER,
+    OPTIONS,
+    SIGNALS,
+    STOPS,
     CommandRecord,
     EndRecord,
     ForwardRecord,
@@ -39,59 +45,35 @@ from doorbell.device.host_sim_interface import (
 from doorbell.device.messages import SimError
 from doorbell.device.sim import ALL
 
-_STOPS = {64: "rtl", 2: "message", 8: "answer", 1: "status", 16: "data", 128: "forward", 32: "up", 4: "idle"}
-_FAULTS = {"status": 0, "lost": 1, "late": 2, "hang": 3, "drop_link": 4, "damage": 5, "vanish": 6, "double": 7,
-           "phase": 8}  # fmt: skip
-_SIGNALS = ("up", "dead", "blocks", "lba_shift", "idle", "cmds_left", "wdata_left", "rdata_bytes", "link_up", "mps",
-            "mrrs", "level", "level_peak", "enabled")  # fmt: skip
-_MESSAGES = ("cfg_read", "cfg_write", "read", "write", "reset", "link_up", "link_down")
-
 
 def ports_of(lib_path: str | os.PathLike[str]) -> int:
     """How many root ports, so drives, a built top has."""
     return ctypes.CDLL(str(Path(lib_path).resolve())).db_host_ports()
 
 
+@with_options(OPTIONS)
 class HostSim(Handle):
     """One simulated host and its drives, one for each root port.
 
-    write_gbps, read_gbps: pace of the user's streams (0: a beat a cycle), user_stall_pct: random pauses in them;
-    stall_pct: random pauses in the hard block's. cpl_timeout_us: of the host's own requests. idle_skip: jump over time
-    in which nothing happens; only for a top that has no timers of its own (those of db_host would stand still).
-    window, bar: where a drive sees host memory and has its BAR; with several ports each so many bytes (_step) further.
+    write_gbps, read_gbps: pace of the user's streams (0: a beat a cycle). idle_skip is only for a top that has no
+    timers of its own (those of db_host would stand still). With several ports, each one's window and BAR are so many
+    bytes (_step) further.
     """
 
     coverage_name = "host-"
-    signatures: dict[str, tuple[Any, list[Any]]] = {}
-    """Functions of its top's library beside those of all."""
 
     def __init__(
-        self,
-        lib_path: str | os.PathLike[str],
-        drives: Sequence[PortOptions] | None = None,
-        *,
-        clock_mhz: float = 250.0,
-        seed: int = 1,
-        stall_pct: int = 0,
-        user_stall_pct: int = 0,
-        write_gbps: float = 0,
-        read_gbps: float = 0,
-        cpl_timeout_us: float = 50,
-        idle_skip: bool = False,
-        window: int = WINDOW,
-        bar: int = BAR,
-        window_step: int = 0,
-        bar_step: int = 0,
+        self, lib_path: str | os.PathLike[str], drives: Sequence[PortOptions] | None = None, **options: Any
     ) -> None:
         path = str(Path(lib_path).resolve())
-        self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(
-            path, Library(path, self.signatures))  # fmt: skip
+        self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(path, Library(path))
+        o = chosen(OPTIONS, options, "a HostSim")
         self.ports: int = self._lib.ports()
         self.drives = list(drives) if drives is not None else [ModelDrive() for _ in range(self.ports)]
-        khz = round(clock_mhz * 1000)
-        rates = (round(gbps * 1e9 / khz) for gbps in (write_gbps, read_gbps))  # bytes in 1000 cycles
-        config = HostConfig(ABI, khz, seed, stall_pct, idle_skip, round(cpl_timeout_us * 1000), *rates, user_stall_pct,
-                             0, window, bar, window_step, bar_step)  # fmt: skip
+        khz = round(o["clock_mhz"] * 1000)
+        # bytes in 1000 cycles
+        rates = {f"{way}_rate": round(o[f"{way}_gbps"] * 1e9 / khz) for way in ("write", "read")}
+        config = HostConfig(abi=ABI, **{**converted(OPTIONS, o), **rates})
         ports = (PortRecord * len(self.drives))(*(port_record(d, khz) for d in self.drives))
         why = ctypes.create_string_buffer(256)
         self._handle = self._lib.open(byref(config), ports, len(self.drives), why, len(why))
@@ -99,7 +81,7 @@ class HostSim(Handle):
             raise SimError(why.value.decode(errors="replace"))
         self.clock_mhz = khz / 1000
         self.data_w: int = self._lib.data_w()
-        self.window, self.bar, self.seed = window, bar, seed
+        self.window, self.bar, self.seed = o["window"], o["bar"], o["seed"]
         self._keep: list[Any] = []
         self._read_buffer: Any = None
         self._statuses: list[BlockStatus] = []
@@ -144,9 +126,9 @@ class HostSim(Handle):
         stop: "status", "data" (the end of a packet of read data), "answer" (of a register or admin access), "message"
         (for an external drive), "forward", "up" (the top's `up` has changed), "idle" (nothing is to be expected).
         """
-        mask = sum(bit for bit, name in _STOPS.items() if name in stop)
+        mask = sum(bit for name, bit in STOPS.items() if name in stop)
         bits = self._lib.run(self._h, int(cycles), mask)
-        return next((name for bit, name in _STOPS.items() if bits & bit), ALL)
+        return next((name for name, bit in STOPS.items() if bits & bit), ALL)
 
     def run_until(self, condition: Callable[[], object], cycles: int = 10_000_000, step: int = 2000) -> None:
         """Run until `condition()` holds, looked at every `step` cycles; raises SimError after `cycles`."""
@@ -163,7 +145,7 @@ class HostSim(Handle):
         rdata_bytes; of a port link_up, mps, mrrs; of a recorder level, level_peak (bytes in the source's buffer),
         enabled.
         """
-        return self._lib.signal(self._h, port, _SIGNALS.index(name))
+        return self._lib.signal(self._h, port, SIGNALS[name])
 
     @property
     def up(self) -> bool:
@@ -337,7 +319,7 @@ class HostSim(Handle):
         first).
         """
         arg = status if kind == "status" else self.cycles(delay_us) if kind in ("late", "double") else 0
-        which = self._lib.fault(self._h, port, _FAULTS[kind], -1 if opcode is None else opcode,
+        which = self._lib.fault(self._h, port, FAULTS[kind], -1 if opcode is None else opcode,
                                 -1 if admin is None else admin, lba, blocks, skip, NEVER if count is None else count,
                                 arg)  # fmt: skip
         if which == NEVER:
@@ -387,7 +369,7 @@ class HostSim(Handle):
         out = []
         while self._lib.ext_next(self._h, port, byref(self._message)):
             m = self._message
-            kind = _MESSAGES[m.kind]
+            kind = MESSAGES[m.kind]
             data = ctypes.string_at(m.data, m.len) if kind in ("write", "cfg_write") else b""
             out.append(DriveMessage(m.id, kind, m.addr, m.len, m.target, data))
         return out

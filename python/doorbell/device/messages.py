@@ -23,7 +23,7 @@ class Irq(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something recorded: kind is one of EVENTS; what a and b are, sim/db_sim.h says."""
+    """Something recorded: kind is one of EVENTS; what a and b are, sim/interface/db_sim.h says."""
 
     cycle: int
     kind: str

@@ -16,15 +16,15 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Mapping, Sequence
-from ctypes import POINTER, byref, c_int, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_uint32
 from typing import Any, NamedTuple
 
 from doorbell.device.host_sim import HostSim
+from doorbell.device.host_sim_interface import PACKET_WORDS, PacketRecord
 from doorbell.device.messages import SimError
 from doorbell.device.registers import Register, register_map
 
 BLOCK = 4096
-MAX_PACKET = 68  # dwords
 
 
 class Packet(NamedTuple):
@@ -43,18 +43,6 @@ class Run(NamedTuple):
     why: str
 
 
-class _Packet(ctypes.Structure):
-    _fields_ = [("cycle", c_uint64), ("dwords", c_uint32), ("pad", c_uint32), ("data", c_uint32 * MAX_PACKET)]
-
-
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "rec_source": (None, [c_void_p, c_uint64, c_uint64, c_int]),
-    "rec_read": (None, [c_void_p, c_void_p, c_uint64, c_uint32]),
-    "rec_send": (c_int, [c_void_p, POINTER(c_uint32), c_uint32]),
-    "rec_packets": (c_int, [c_void_p, POINTER(_Packet), c_int]),
-}
-
-
 def _not_here(*_: object, **__: object) -> Any:
     raise SimError("a recorder has no block commands: capture, read, send")
 
@@ -64,8 +52,6 @@ class RecorderSim(HostSim):
 
     write_gbps: what the source of the stream brings while the recorder's data_enabled_out is high (0: all it takes).
     """
-
-    signatures = _SIGNATURES
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._given = 0  # bytes for the stream so far
@@ -214,13 +200,13 @@ class RecorderSim(HostSim):
     def send(self, dwords: Sequence[int]) -> None:
         """A packet on s_axis_hostsend, header first."""
         if self._lib.rec_send(self._h, (c_uint32 * len(dwords))(*dwords), len(dwords)):
-            raise ValueError(f"a packet has 1 to {MAX_PACKET} dwords")
+            raise ValueError(f"a packet has 1 to {PACKET_WORDS} dwords")
 
     def packets(self) -> list[Packet]:
         """Packets of m_axis_hostrecv since the last call, but for blocks."""
-        out, packet = [], _Packet()
+        out, packet = [], PacketRecord()
         while self._lib.rec_packets(self._h, byref(packet), 1):
-            out.append(Packet(packet.cycle, list(packet.data[: min(packet.dwords, MAX_PACKET)])))
+            out.append(Packet(packet.cycle, list(packet.data[: min(packet.dwords, PACKET_WORDS)])))
         return out
 
     def wait_packets(self, count: int = 1, cycles: int = 1_000_000) -> list[Packet]:

@@ -20,12 +20,17 @@ from ctypes import byref, c_int, c_uint8, c_uint32, c_uint64
 from pathlib import Path
 from typing import Any
 
+from doorbell.device.c_header import chosen, converted, with_options
 from doorbell.device.handle import Handle
 from doorbell.device.limits import Link
 from doorbell.device.messages import DmaRequest, Event, Irq, MmioError, SimError
 from doorbell.device.sim_interface import (
     ABI,
     EVENTS,
+    FAULTS,
+    MMIO,
+    OPTIONS,
+    STOPS,
     Config,
     EventRecord,
     IrqRecord,
@@ -35,93 +40,30 @@ from doorbell.device.sim_interface import (
 )
 
 ALL = "budget"
-_STOPS = {64: "rtl", 8: "mmio", 2: "dma", 16: "watch", 1: "irq", 32: "intx", 4: "idle"}
-_FAULTS = {"ur": 1, "ca": 2, "poison": 3, "poisoned": 3, "drop": 4, "timeout": 4}
+_FAULTS = FAULTS | {"poisoned": FAULTS["poison"], "timeout": FAULTS["drop"]}
+DEFAULT_MEDIA = 1 << 30
 
 
+@with_options(OPTIONS)
 class Sim(Handle):
-    """One simulated device. Arguments beyond `lib_path` are keywords; 0 means "no limit" where there is a limit.
+    """One simulated device. 0 means "no limit" where there is a limit; what media and links do, sim/README.md says."""
 
-    link, mps, mrrs, rcb, clock_mhz: the PCIe link and the device's clock. host_latency_ns: from a read's arrival to
-    its first completion. completion_jitter_ns: random part of it; completions of different tags then come in any
-    order. completion_bytes: longest completion (None: MPS; "random": random cuts at RCB). ack_every, fc_every: TLPs a
-    DLLP. posted_headers, posted_credits (16 bytes), read_headers: root complex credits, back credit_ns after use.
-    max_reads, completion_buffer: reads outstanding, and bytes of them. media_*: see sim/README.md. stall_pct: random
-    pauses on every ready and valid. idle_skip: jump over time in which nothing happens.
-    """
-
-    def __init__(
-        self,
-        lib_path: str | os.PathLike[str],
-        *,
-        link: str = "gen3x8",
-        mps: int = 256,
-        mrrs: int = 512,
-        rcb: int = 64,
-        clock_mhz: float = 250.0,
-        link_latency_ns: int = 0,
-        ack_every: int = 4,
-        fc_every: int = 4,
-        tx_tlps: int = 8,
-        tx_bytes: int = 2048,
-        read_queue: int = 16,
-        posted_headers: int = 64,
-        posted_credits: int = 1024,
-        read_headers: int = 64,
-        credit_ns: int = 100,
-        max_reads: int = 256,
-        completion_buffer: int = 64 << 10,
-        host_latency_ns: int = 400,
-        completion_jitter_ns: int = 0,
-        completion_bytes: int | str | None = None,
-        cpl_timeout_us: float = 50,
-        mmio_timeout_us: float = 1000,
-        stall_pct: int = 0,
-        mmio_queue: int = 32,
-        seed: int = 1,
-        media_size: int | None = None,
-        image: str | os.PathLike[str] | None = None,
-        media_latency_ns: int = 200,
-        media_write_latency_ns: int | None = None,
-        media_gbps: float = 0,
-        media_channels: int = 8,
-        media_interleave: bool = False,
-        idle_skip: bool = True,
-        msi_window: tuple[int, int] = (0xFEE0_0000, 0x10_0000),
-        bar0: int = 0xC000_0000,
-    ) -> None:
+    def __init__(self, lib_path: str | os.PathLike[str], **options: Any) -> None:
         self._buffers: dict[tuple[int, int], Any] = {}
         path = str(Path(lib_path).resolve())
         self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(path, Library(path))
-        wire = Link.parse(link)
-        if media_size is None:
-            media_size = 0 if image and os.path.exists(image) and os.path.getsize(image) else 1 << 30
-        if isinstance(completion_bytes, str) and completion_bytes != "random":
-            raise ValueError("completion_bytes: a number, None or 'random'")
-        cut = 1 if isinstance(completion_bytes, str) else completion_bytes or 0
-        write_ns = media_latency_ns if media_write_latency_ns is None else media_write_latency_ns
-        config = Config(
-            abi=ABI, gen=wire.gen, lanes=wire.lanes, mps=mps, mrrs=mrrs, rcb=rcb, clock_khz=round(clock_mhz * 1000),
-            link_latency_ns=link_latency_ns, ack_every=ack_every, fc_every=fc_every, tx_tlps=tx_tlps, tx_bytes=tx_bytes,
-            np_queue=read_queue, ph=posted_headers, pd=posted_credits, nph=read_headers, credit_ns=credit_ns,
-            max_reads=max_reads, cpld_bytes=completion_buffer, host_latency_ns=host_latency_ns,
-            jitter_ns=completion_jitter_ns, cpl_bytes=cut, cpl_timeout_ns=round(cpl_timeout_us * 1000),
-            mmio_timeout_ns=round(mmio_timeout_us * 1000), stall_pct=stall_pct, cq_tlps=mmio_queue, seed=seed,
-            media_read_ns=media_latency_ns, media_write_ns=write_ns, media_mbps=round(media_gbps * 1000),
-            media_channels=media_channels, media_interleave=media_interleave, idle_skip=idle_skip,
-            media_bytes=media_size, msi_base=msi_window[0], msi_bytes=msi_window[1], bar0=bar0,
-            image=os.fsencode(image) if image else None,
-        )  # fmt: skip
+        o = chosen(OPTIONS, options, "a Sim")
+        config, image = _config(o), o["image"]
         why = ctypes.create_string_buffer(256)
         self._handle = self._lib.open(byref(config), why, len(why))
         if not self._handle:
             raise SimError(why.value.decode(errors="replace"))
-        self.link = link
-        self.link_policy = {"ack_every": ack_every, "fc_every": fc_every, "mps": mps, "mrrs": mrrs}
+        self.link = o["link"]
+        self.link_policy = {name: o[name] for name in ("ack_every", "fc_every", "mps", "mrrs")}
         self.clock_mhz = config.clock_khz / 1000
         self.data_w: int = self._lib.data_w()
-        self.media_size = (media_size or os.path.getsize(image or "")) & ~4095
-        self.seed = seed
+        self.media_size = (config.media_size or os.path.getsize(image or "")) & ~4095
+        self.seed = o["seed"]
         self._page: Any = None
         self._irq_buffer = (IrqRecord * 256)()
         self._message = MessageRecord()
@@ -184,9 +126,8 @@ class Sim(Handle):
         looked at when the device writes it. "dma": messages wait for `dma_pending`. "idle" (with stop_idle): nothing
         is to be expected. "rtl": an assertion of the RTL failed or it finished; its text is on stdout.
         """
-        stop = (1 | 32 if until_irq else 0) | (2 if stop_dma else 0) | (4 if stop_idle else 0)
-        if until is not None:
-            stop |= 16
+        wanted = {"irq": until_irq, "intx": until_irq, "dma": stop_dma, "idle": stop_idle, "watch": until is not None}
+        stop = sum(STOPS[name] for name, on in wanted.items() if on)
         if until is not self._watched:
             self._watched = until
             watches = [] if until is None else [until] if isinstance(until, tuple) and len(until) == 3 and isinstance(
@@ -201,7 +142,7 @@ class Sim(Handle):
 
     @staticmethod
     def _reason(bits: int) -> str:
-        return next((name for bit, name in _STOPS.items() if bits & bit), ALL)
+        return next((name for name, bit in STOPS.items() if bits & bit), ALL)
 
     # ----------------------------------------------------------------------------------------------------- host memory
 
@@ -257,7 +198,7 @@ class Sim(Handle):
         """Read BAR 0; runs until the answer is there."""
         handle = self.mmio_read_start(off, size)
         while (data := self.mmio_read_poll(handle)) is None:
-            self._lib.run(self._h, 1 << 20, 8)
+            self._lib.run(self._h, 1 << 20, STOPS["mmio"])
         return int.from_bytes(data, "little")
 
     def mmio_read_start(self, off: int, size: int = 4) -> int:
@@ -271,11 +212,11 @@ class Sim(Handle):
         """The answer, or None while there is none. Raises MmioError for UR, a bad answer or none at all."""
         data = ctypes.create_string_buffer(64)
         got = self._lib.mmio_poll(self._h, handle, data)
-        if got == -1:
+        if got == MMIO["pending"]:
             return None
         if got < 0:
-            text = {-2: "unsupported request", -3: "no answer in time"}.get(got, "malformed answer")
-            raise MmioError(f"read of BAR 0: {text}")
+            why = {MMIO["ur"]: "unsupported request", MMIO["timeout"]: "no answer in time"}
+            raise MmioError(f"read of BAR 0: {why.get(got, 'malformed answer')}")
         return data.raw[:got]
 
     @staticmethod
@@ -427,3 +368,19 @@ class Sim(Handle):
         cycle, byte = c_uint64(), c_uint64()
         self._lib.link_rate(self._h, byref(cycle), byref(byte))
         return cycle.value / byte.value
+
+
+def _config(o: dict[str, Any]) -> Any:
+    """Options as the C interface has them."""
+    link, image, size, cut = Link.parse(o["link"]), o["image"], o["media_size"], o["completion_bytes"]
+    if isinstance(cut, str) and cut != "random":
+        raise ValueError("completion_bytes: a number, None or 'random'")
+    if size is None:
+        size = 0 if image and os.path.exists(image) and os.path.getsize(image) else DEFAULT_MEDIA
+    write_ns = o["media_latency_ns"] if o["media_write_latency_ns"] is None else o["media_write_latency_ns"]
+    special = {
+        "gen": link.gen, "lanes": link.lanes, "completion_bytes": 1 if isinstance(cut, str) else cut or 0,
+        "media_write_latency_ns": write_ns, "media_size": size, "msi_base": o["msi_window"][0],
+        "msi_bytes": o["msi_window"][1], "image": os.fsencode(image) if image else None,
+    }  # fmt: skip
+    return Config(abi=ABI, **{**converted(OPTIONS, o), **special})

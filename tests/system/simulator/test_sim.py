@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator runtime (sim/, doorbell.device.sim) against a small device (rtl/sim_endpoint.sv) instead of the
-drive."""
+"""The simulator runtime (sim/, doorbell.device.sim) against a small device (tests/rtl/tb/sim_endpoint.sv) instead of
+the drive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from doorbell.device.limits import Link  # noqa: E402
 from doorbell.device.messages import MmioError, SimError  # noqa: E402
 from doorbell.device.sim import Sim  # noqa: E402
 
-ENDPOINT = Path(__file__).parents[1] / "rtl" / "sim_endpoint.sv"
+ENDPOINT = ROOT / "tests" / "rtl" / "tb" / "sim_endpoint.sv"
 BASE = 0x1_2340_0000  # above 4 GiB: headers of 4 dwords
 LOW = 0x2000_0000
 SIZE = 1 << 20
@@ -42,7 +42,7 @@ def library(data_w: int) -> Path:
     runtime, headers = simulators.runtime_sources("endpoint")
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
                 "--top-module", "sim_endpoint", f"-GDATA_W={data_w}"]  # fmt: skip
-    files = [ENDPOINT, runtime, *headers, Path(simulators.__file__)]
+    files = [ENDPOINT, *runtime, *headers, Path(simulators.__file__)]
     key = (verilate, compiler.COMPILE, compiler.OPTIMISE, build.hash_files(files), compiler.compiler_version())
 
     def make(out: Path) -> None:
@@ -50,7 +50,7 @@ def library(data_w: int) -> Path:
         build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), str(ENDPOINT)], "Verilator")
         simulators.settle_once(obj)
         defines = [*simulators.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
-        compiler.link(obj, [runtime], defines, out / "libsim_endpoint.so")
+        compiler.link(obj, runtime, defines, out / "libsim_endpoint.so")
 
     return build.cached("sim-endpoint", key, make) / "libsim_endpoint.so"
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data to and from the host.
+#include "drives/model_drive.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace db {
+
+void ModelDrive::ready(u32 i) {
+    ModelCommand& m = of(i);
+    if (!m.list_done || !m.media_done || m.queued) return;
+    m.queued = true;
+    if (m.failed && !m.admin) return finish(i, m.status);  // no data moves
+    (m.write ? read_q : write_q).push_back(i);
+}
+
+bool ModelDrive::next_data_read() {
+    const u32 i = read_q.front();
+    ModelCommand& m = of(i);
+    if (!live(i) || m.failed) return read_q.pop_front(), true;
+    if (!m.issued && !m.admin && c.write_buffer && buffered && buffered + m.bytes > c.write_buffer) return false;
+    u32 tag;
+    if (!take_tag(tag)) return false;
+    if (!m.issued) buffered += m.held = m.bytes;
+    u64 left;
+    const u64 addr = place(m, m.issued, left);
+    const u32 n = cut(addr, left);
+    ReadOp& o = start_read(tag, R_DATA, addr, n);
+    o.cmd = i;
+    o.at = m.issued;
+    m.issued += n;
+    ++count[ModelCount::DATA_READS];
+    if (m.issued == m.bytes) read_q.pop_front();
+    return true;
+}
+
+void ModelDrive::data_read(ReadOp& o) {
+    ModelCommand& m = of(o.cmd);
+    if (!live(o.cmd)) return;
+    m.got += o.len;
+    if (o.bad) m.failed = true, m.status = STATUS_DATA_TRANSFER_ERROR;
+    // a failed one ends when nothing of it is outstanding
+    if (m.failed && m.got == m.issued) return finish(o.cmd, m.status);
+    if (m.got < m.bytes) return;
+    if (m.admin) return finish(o.cmd, STATUS_SUCCESS);
+    if (m.opc == OPC_DSM) return at_later(o.cmd, now, DB_LAT_OTHER);
+    const u64 latency = media.draw(DB_LAT_WRITE), free = media.write(now, m.bytes);
+    at(std::max(now + latency, free), T_DONE, o.cmd);
+}
+
+bool ModelDrive::next_data_write() {
+    const u32 i = write_q.front();
+    ModelCommand& m = of(i);
+    if (!live(i)) return write_q.pop_front(), true;
+    if (!port->room(false)) return false;
+    u64 left;
+    const u64 addr = place(m, m.issued, left);
+    const u32 mps = pci.mps();
+    const u32 n = u32(std::min<u64>(left, mps - (addr & (mps - 1))));
+    const u8* src = m.admin ? m.buf.data() : media.store.mem + (m.lba << c.lba_shift);
+    if (m.damage && m.issued + n == m.bytes) {
+        u8 wrong[PAGE];
+        for (u32 k = 0; k < n; ++k) wrong[k] = u8(~src[m.issued + k]);
+        port->damage_next();
+        port->write(addr, wrong, n);
+        m.damage = false;
+    } else {
+        port->write(addr, src + m.issued, n);
+    }
+    m.issued += n;
+    ++count[ModelCount::DATA_WRITES];
+    if (m.issued == m.bytes) {
+        write_q.pop_front();
+        smart.units_read += m.admin ? 0 : m.bytes / 512;
+        smart.reads += !m.admin;
+        finish(i, STATUS_SUCCESS);
+    }
+    return true;
+}
+
+}  // namespace db

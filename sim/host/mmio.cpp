@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/mmio.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pcie/bar_map.h"
+
+namespace db {
+
+void Mmio::clear() {
+    requests.clear();
+    for (Read& m : read)
+        if (m.state == WAITING) m.state = DB_MMIO_TIMEOUT;
+    reads_out = 0;
+}
+
+// ---- the caller
+
+int Mmio::start_write(u32 off, const void* data, u32 len) {
+    if (!fits(off, len)) return -1;
+    Request m{off, len, 0, true, {}};
+    std::memcpy(m.data, data, len);
+    requests.push(m);
+    return 0;
+}
+
+int Mmio::start_read(u32 off, u32 len) {
+    if (!fits(off, len)) return -1;
+    for (u32 k = 0; k < TAGS; ++k) {
+        const u32 tag = (next_tag + k) % TAGS;
+        Read& m = read[tag];
+        if (m.state) continue;
+        m = Read{WAITING, off, len, (off + len + 3) / 4 - off / 4, x.cycle + timeout, {}};
+        next_tag = tag + 1;
+        ++reads_out;
+        requests.push(Request{off, len, tag, false, {}});
+        return int(tag);
+    }
+    return -1;
+}
+
+int Mmio::poll(int handle, void* data) {
+    if (handle < 0 || u32(handle) >= TAGS) return DB_MMIO_BAD;
+    Read& m = read[handle];
+    if (m.state == WAITING) return DB_MMIO_PENDING;
+    const int r = m.state == ANSWERED ? int(m.len) : m.state ? m.state : int(DB_MMIO_BAD);
+    if (m.state == ANSWERED) std::memcpy(data, m.data, m.len);
+    m.state = FREE;
+    return r;
+}
+
+void Mmio::set_page(void* doorbells) {
+    page = static_cast<u8*>(doorbells);
+    forget_page();
+}
+
+void Mmio::forget_page() {
+    if (page) std::memset(page, 0xff, DOORBELL_PAGE_BYTES);
+}
+
+// ---- the link
+
+void Mmio::send(Link& down) {
+    const Request& m = requests.front();
+    CqPacket& c = rx.cq.slot();
+    const u64 addr = x.cfg.bar0 + (m.off & ~3u);
+    const u32 lead = m.off & 3, end = m.off + m.len, dw = (end + 3) / 4 - m.off / 4;
+    const u32 first = dw == 1 ? (ones(m.len) << lead & 15) : (15u << lead & 15);
+    const u32 last = dw == 1 ? 0 : (end & 3 ? u32(ones(end & 3)) : 15u);
+    c.w[0] = u32(addr);
+    c.w[1] = u32(addr >> 32);
+    c.w[2] = dw | (m.write ? REQ_MWR : REQ_MRD) << 11;  // requester: the root complex, 0000
+    c.w[3] = m.tag | 14u << 19;                         // function 0, BAR 0, aperture 16 KiB
+    c.ndw = REQ_DESC;
+    if (m.write) {
+        std::memset(&c.w[REQ_DESC], 0, dw * 4);
+        std::memcpy(reinterpret_cast<u8*>(&c.w[REQ_DESC]) + lead, m.data, m.len);
+        c.ndw += dw;
+    }
+    c.first_be = u8(first);
+    c.last_be = u8(last);
+    c.arrive = down.send(x.cycle, m.write ? MWR : MRD, header_dw(addr), m.write ? dw * 4 : 0);
+    rx.cq.push();
+    requests.pop();
+}
+
+void Mmio::answer(const AnswerTlp& c) {
+    const u32 tag = c.w[2] & 0xff, status = c.w[1] >> 11 & 7, bytes = c.w[0] >> 16 & 0x1fff;
+    if (tag >= TAGS || read[tag].state != WAITING) {
+        ++hard.cc[CcError::UNEXPECTED];
+        return;
+    }
+    Read& m = read[tag];
+    const bool poison = c.w[1] >> 14 & 1;
+    if (status) {
+        m.state = DB_MMIO_UR;
+    } else if (poison || c.ndw != m.dw || bytes != m.len || (c.w[0] & 0x7f) != (m.off & 0x7f)) {
+        ++hard.cc[CcError::FORMAT];
+        m.state = DB_MMIO_BAD;
+    } else {
+        std::memcpy(m.data, reinterpret_cast<const u8*>(&c.w[CPL_DESC]) + (m.off & 3), m.len);
+        m.state = ANSWERED;
+    }
+    --reads_out;
+    x.events |= DB_STOP_MMIO;
+}
+
+// ---- time
+
+void Mmio::scan_page() {
+    for (u32 i = 0; i < DOORBELL_PAGE_BYTES / 4 && requests.size() < SLOTS; ++i) {
+        u32* const word = reinterpret_cast<u32*>(page) + i;
+        if (__atomic_load_n(word, __ATOMIC_RELAXED) == NOTHING) continue;
+        const u32 v = __atomic_exchange_n(word, NOTHING, __ATOMIC_ACQUIRE);
+        Request m{BAR_DOORBELLS + i * 4, 4, 0, true, {}};
+        std::memcpy(m.data, &v, 4);
+        requests.push(m);
+        ++count[HostCount::DOORBELLS];
+    }
+}
+
+void Mmio::expire() {
+    if (!reads_out) return;
+    for (Read& m : read) {
+        if (m.state != WAITING || m.deadline > x.cycle) continue;
+        m.state = DB_MMIO_TIMEOUT;
+        --reads_out;
+        ++count[HostCount::MMIO_TIMEOUT];
+        x.events |= DB_STOP_MMIO;
+    }
+}
+
+u64 Mmio::next_deadline() const {
+    u64 e = NEVER;
+    if (reads_out)
+        for (const Read& m : read)
+            if (m.state == WAITING) e = std::min(e, m.deadline);
+    return e;
+}
+
+}  // namespace db

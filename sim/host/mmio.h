@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's accesses to the device's BAR 0: queue towards the link, answers to reads, and the doorbell page.
+#pragma once
+
+#include "common/ring.h"
+#include "host/host_counters.h"
+#include "pcie/link.h"
+#include "pcie/receive.h"
+#include "pcie/transmit.h"
+
+namespace db {
+
+class Mmio {
+    static constexpr u32 SLOTS = 1024, TAGS = 64, MAX_BYTES = CqPacket::MAX_PAYLOAD * 4;
+    static constexpr u32 NOTHING = ~0u;  // in the doorbell page: nothing was written since we looked
+    enum { FREE = 0, WAITING = 1, ANSWERED = 2 };
+    struct Request {
+        u32 off, len, tag;
+        bool write;
+        u8 data[MAX_BYTES];
+    };
+    struct Read {
+        int state;  // FREE, WAITING, ANSWERED, or a DB_MMIO_* code
+        u32 off, len, dw;
+        u64 deadline;
+        u8 data[MAX_BYTES];
+    };
+
+    EndpointContext& x;
+    Receive& rx;
+    HardBlockCounters& hard;
+    Counters<HostCount>& count;
+    const u64 timeout;
+    Ring<Request, SLOTS> requests;
+    Read read[TAGS] = {};
+    u32 reads_out = 0, next_tag = 0;
+    u8* page = nullptr;
+
+    bool fits(u32 off, u32 len) const { return !requests.full() && len && (off & 3) + len <= MAX_BYTES; }
+
+  public:
+    Mmio(EndpointContext& context, Receive& receive, HardBlockCounters& hard_block, Counters<HostCount>& counters)
+        : x(context), rx(receive), hard(hard_block), count(counters), timeout(x.cycles(x.cfg.mmio_timeout_ns)) {}
+
+    /// Reads that were waiting have timed out.
+    void clear();
+
+    // ---- the caller
+
+    int start_write(u32 off, const void* data, u32 len);
+    int start_read(u32 off, u32 len);
+    int poll(int handle, void* data);
+    void set_page(void* doorbells);
+    void forget_page();
+
+    // ---- the link
+
+    bool pending() const { return !requests.empty(); }
+    /// Puts the next access on the link.
+    void send(Link& down);
+    /// An answer of the core has come.
+    void answer(const AnswerTlp& c);
+
+    // ---- time
+
+    /// What was written to the doorbell page becomes writes.
+    void look_at_page() {
+        if (page) scan_page();
+    }
+    void scan_page();
+    void expire();
+    /// When the next read is given up.
+    u64 next_deadline() const;
+};
+
+}  // namespace db

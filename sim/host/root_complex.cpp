@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of the device; what it sends down is in root_complex_send.cpp.
+#include "host/root_complex.h"
+
+#include <algorithm>
+
+namespace db {
+
+RootComplex::RootComplex(EndpointContext& context, Transmit& transmit, Receive& receive, Link& down_link,
+                         HardBlockCounters& hard, Counters<HostCount>& counters)
+    : x(context), tx(transmit), rx(receive), down(down_link), count(counters),
+      read_cycles(x.cycles(x.cfg.host_latency_ns)), timeout_cycles(x.cycles(x.cfg.cpl_timeout_ns)),
+      jitter_cycles(u32(x.cycles(x.cfg.completion_jitter_ns))), interrupts(context, counters),
+      watches(context, regions), reads(context, transmit, counters), mmio(context, receive, hard, counters) {}
+
+void RootComplex::clear() {
+    reads.clear();
+    mmio.clear();
+    messages.clear();
+    interrupts.clear();
+}
+
+// A write into memory, an interrupt or a read of memory stays behind writes that the caller has yet to fetch, so that
+// nobody sees them overtaken.
+void RootComplex::take_requests() {
+    while (tx.request_arrived()) {
+        if (!(tx.next_is_read() ? read(tx.next_read()) : write(tx.next_posted()))) return;
+        tx.accept();
+    }
+}
+
+// ---- writes
+
+bool RootComplex::write(const PostedTlp& p) {
+    const u64 addr = p.addr();
+    const u32 n = p.ndw * 4;
+    if (addr - x.cfg.msi_base < x.cfg.msi_bytes) {
+        if (messages.writes()) return false;
+        interrupts.raise(addr, p.w[REQ_DESC]);
+        return true;
+    }
+    const Region* r = regions.find(addr, n);
+    if (!r) {
+        ++count[HostCount::WRITE_UNMAPPED];
+        return true;
+    }
+    if (p.first_be == 0) return true;
+    if (!r->ptr) {
+        const u32 lead = bytes_before(p.first_be, 4);
+        const u32 trail = bytes_behind(enables_of_last(p.ndw, p.first_be, p.last_be), 4);
+        const u8* src = reinterpret_cast<const u8*>(&p.w[REQ_DESC]);
+        messages.add_write(addr + lead, src + lead, src + n - trail);
+        ++count[HostCount::MESSAGE_WRITES];
+        x.events |= DB_STOP_DMA;
+        return true;
+    }
+    if (messages.writes()) return false;
+    if (!r->writable) {
+        ++count[HostCount::WRITE_UNMAPPED];
+        return true;
+    }
+    store(r->ptr + (addr - r->base), p);
+    watches.written(addr, n);
+    return true;
+}
+
+void RootComplex::store(u8* dst, const PostedTlp& p) {
+    const u8* src = reinterpret_cast<const u8*>(&p.w[REQ_DESC]);
+    const u8 last_be = enables_of_last(p.ndw, p.first_be, p.last_be);
+    const u32 n = p.ndw * 4;
+    if (p.first_be == 15 && last_be == 15) {
+        host_store(dst, src, n);
+        return;
+    }
+    for (u32 i = 0; i < n; ++i) {
+        const u8 be = i < 4 ? p.first_be : i >= n - 4 ? last_be : 15;
+        if (be >> (i & 3) & 1) dst[i] = src[i];
+    }
+}
+
+// ---- reads
+
+bool RootComplex::read(const ReadTlp& t) {
+    const Region* region = regions.find(t.addr, t.dw * 4);
+    const bool by_message = region && !region->ptr;
+    if (messages.writes() && !by_message) return false;
+    u16 i;
+    HostRead& r = reads.add(t, i);
+    r.fault = faults.list.empty() ? 0 : faults.meet(t.addr, t.dw * 4);
+    r.ready = x.cycle + read_cycles + (jitter_cycles ? x.rng.below(jitter_cycles + 1) : 0);
+    if (timeout_cycles && r.ready - x.cycle > timeout_cycles) r.fault = DB_FAULT_DROP;
+    if (r.fault == DB_FAULT_DROP) {
+        reads.wait_for_timeout(i, x.cycle + timeout_cycles);
+    } else if (by_message && !r.fault) {
+        reads.wait_for_caller(i, messages.add_read(t.addr, t.dw * 4u));
+        ++count[HostCount::MESSAGE_READS];
+        x.events |= DB_STOP_DMA;
+    } else {
+        reads.wait(i);
+    }
+    return true;
+}
+
+// ---- the caller
+
+bool RootComplex::next_message(db_msg* out) {
+    if (messages.empty()) return false;
+    const Message m = messages.take();
+    out->id = m.id;
+    out->addr = m.addr;
+    out->len = m.len;
+    out->write = m.write;
+    if (m.write) std::copy(m.data.begin(), m.data.end(), out->data);
+    return true;
+}
+
+int RootComplex::unmap(u64 base, u64 size) {
+    const int n = regions.remove(base, size);
+    messages.drop(base, size);
+    reads.drop_messages(base, size);
+    return n;
+}
+
+void RootComplex::drop_messages() {
+    messages.clear();
+    reads.drop_messages();
+}
+
+u64 RootComplex::next_event() const {
+    u64 e = std::min(reads.next_event(), mmio.next_deadline());
+    if (mmio.pending() || reads.ready_count()) e = std::min(e, down.free_c);
+    return e;
+}
+
+}  // namespace db

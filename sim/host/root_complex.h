@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The root complex at the far end of a device's link: takes requests in the order in which they were sent, lets writes
+// land in host memory, answers reads, sends the host's own accesses.
+#pragma once
+
+#include "host/host_counters.h"
+#include "host/host_memory.h"
+#include "host/interrupts.h"
+#include "host/messages.h"
+#include "host/mmio.h"
+#include "host/pending_reads.h"
+#include "host/read_faults.h"
+#include "host/watches.h"
+
+namespace db {
+
+class RootComplex {
+    EndpointContext& x;
+    Transmit& tx;
+    Receive& rx;
+    Link& down;
+    Counters<HostCount>& count;
+    const u64 read_cycles, timeout_cycles;
+    const u32 jitter_cycles;
+
+    bool write(const PostedTlp& p);
+    bool read(const ReadTlp& t);
+    void store(u8* dst, const PostedTlp& p);
+    u32 cut(u64 addr, u32 left_dw);
+    void send_completion();
+    void take_requests();
+    void end_timed_out();
+    void send();
+
+  public:
+    Regions regions;
+    Messages messages;
+    ReadFaults faults;
+    Interrupts interrupts;
+    Watches watches;
+    PendingReads reads;
+    Mmio mmio;
+
+    RootComplex(EndpointContext& context, Transmit& transmit, Receive& receive, Link& down_link,
+                HardBlockCounters& hard, Counters<HostCount>& counters);
+
+    void clear();
+
+    /// What has come over the link.
+    void receive() {
+        if (tx.request_arrived()) take_requests();
+        while (tx.answer_arrived()) {
+            mmio.answer(tx.next_answer());
+            tx.accept_answer();
+        }
+    }
+    /// What leaves for the device.
+    void transmit() {
+        if (reads.timed_out()) end_timed_out();
+        reads.activate();
+        if (reads.ready_count() || mmio.pending()) send();
+    }
+
+    /// The next message of the caller's memory; false: none.
+    bool next_message(db_msg* out);
+    /// Removes regions, and what is on its way to the caller for them. How many there were.
+    int unmap(u64 base, u64 size);
+    void drop_messages();
+
+    u64 next_event() const;
+};
+
+}  // namespace db

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the root complex sends to the device: completions of its reads, cut at RCB and MPS, and the host's accesses.
+#include <algorithm>
+#include <cstring>
+
+#include "host/root_complex.h"
+
+namespace db {
+
+void RootComplex::send() {
+    while (down.ready(x.cycle)) {
+        if (mmio.pending() && rx.request_room()) mmio.send(down);
+        else if (reads.ready_count() && rx.completion_room()) send_completion();
+        else return;
+    }
+}
+
+// Dwords of a completion from `addr` on, where so many are left.
+u32 RootComplex::cut(u64 addr, u32 left_dw) {
+    const u32 rcb = x.cfg.rcb, longest = x.cfg.completion_bytes;
+    const u32 limit = longest == 0   ? x.mps
+                      : longest == 1 ? (1 + x.rng.below(x.mps / rcb)) * rcb
+                                     : std::min(longest, x.mps);
+    const u64 end = (addr + std::max(limit, rcb)) / rcb * rcb;
+    return addr + left_dw * 4 > end ? u32(end - addr) / 4 : left_dw;
+}
+
+void RootComplex::send_completion() {
+    const u32 k = jitter_cycles ? x.rng.below(reads.ready_count()) : 0;
+    HostRead& r = reads.ready(k);
+    RcPacket& c = rx.rc.slot();
+    const u32 lead = r.done_dw == 0 ? bytes_before(r.first_be, 0) : 0, trail = bytes_behind(r.last_be, 0);
+    const u64 addr = r.addr + r.done_dw * 4;
+    const u32 left_dw = r.dw - r.done_dw;
+    // a read of no bytes is answered as if it had asked for one
+    const u32 bytes_left = r.first_be == 0 && r.dw == 1 ? 1 : left_dw * 4 - lead - trail;
+    u32 status = SC, code = RC_OK, n_dw = 0;
+    const u8* src = nullptr;
+    if (r.fault == DB_FAULT_UR) status = UR;
+    else if (r.fault == DB_FAULT_CA) status = CA;
+    if (status == SC) {
+        n_dw = cut(addr, left_dw);
+        const Region* region = r.data ? nullptr : regions.find(addr, n_dw * 4);
+        if (r.data) {
+            src = r.data + r.done_dw * 4;
+        } else if (region && region->ptr) {
+            src = region->ptr + (addr - region->base);
+        } else {
+            status = UR;
+            n_dw = 0;
+            ++count[HostCount::READ_UNMAPPED];
+        }
+    }
+    if (status != SC) code = RC_BAD_STATUS;
+    else if (r.fault == DB_FAULT_POISON && r.done_dw == 0) code = RC_POISONED;
+    const bool done = status != SC || n_dw == left_dw;
+    c.w[0] = ((u32(addr) + lead) & 0xfff) | code << 12 | bytes_left << 16 | u32(done) << 30;
+    c.w[1] = n_dw | status << 11 | u32(code == RC_POISONED) << 14 | u32(r.fn) << 16;
+    c.w[2] = r.tag;  // completer: the root complex, 0000
+    if (n_dw) std::memcpy(&c.w[CPL_DESC], src, n_dw * 4);
+    c.ndw = CPL_DESC + n_dw;
+    c.release = done ? left_dw * 4 : n_dw * 4;
+    c.first_be = r.done_dw == 0 ? r.first_be : 15;
+    c.last_be = done ? r.last_be : 15;
+    if (n_dw == 1) c.first_be &= c.last_be;
+    c.arrive = down.send(x.cycle, n_dw ? CPLD : CPL, CPL_DESC, n_dw * 4);
+    rx.rc.push();
+    r.done_dw += n_dw;
+    if (done) reads.completed(k);
+}
+
+void RootComplex::end_timed_out() {
+    while (rx.timeout_room()) {
+        const HostRead* r = reads.timed_out();
+        if (!r) return;
+        rx.make_up(r->tag, r->fn, RC_TIMEOUT, r->dw * 4);
+        reads.drop_timed_out();
+    }
+}
+
+}  // namespace db

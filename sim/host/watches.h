@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dwords of host memory that the caller waits for: a run ends when the device writes the value wanted.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "host/host_memory.h"
+#include "pcie/endpoint_context.h"
+
+namespace db {
+
+class Watches {
+    static constexpr u32 MOST = 64;
+    EndpointContext& x;
+    Regions& regions;
+    db_watch watch[MOST];
+    u32 n = 0;
+
+    bool look(const db_watch& w) {
+        const Region* r = regions.find(w.addr, 4);
+        if (!r || !r->ptr) return false;
+        u32 v;
+        std::memcpy(&v, r->ptr + (w.addr - r->base), 4);
+        if ((v & w.mask) != w.value) return false;
+        x.events |= DB_STOP_WATCH;
+        return true;
+    }
+
+  public:
+    Watches(EndpointContext& context, Regions& memory) : x(context), regions(memory) {}
+
+    void set(const db_watch* w, u32 count) {
+        n = std::min(count, MOST);
+        std::copy(w, w + n, watch);
+    }
+    /// The device has written `bytes` at `addr`.
+    void written(u64 addr, u32 bytes) {
+        for (u32 i = 0; i < n; ++i)
+            if (watch[i].addr - addr < bytes) look(watch[i]);
+    }
+    /// Is a value there already?
+    void look_at_all() {
+        for (u32 i = 0; i < n; ++i)
+            if (look(watch[i])) break;
+    }
+};
+
+}  // namespace db

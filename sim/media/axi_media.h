@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// The media's bus: an AXI4 slave with latency, bandwidth and channels, and the command port (flush, zero). Channels
+// interleave every 4 KiB, each with its share of the bandwidth; a burst, which never crosses 4 KiB, belongs to one of
+// them. Answers of one id stay in order.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "common/ring.h"
+#include "interface/db_sim.h"
+#include "media/media.h"
+
+namespace db {
+
+template <class Top, u32 DATA_W>
+class AxiMedia {
+    static constexpr u32 BYTES = DATA_W / 8;
+    static constexpr u32 DEPTH = 64;  // bursts a direction
+    static constexpr u32 EARLY = 64;  // write beats taken ahead of their address
+    static constexpr u32 FRAC = 20;   // bits behind the cycle in a time
+
+    struct Burst {
+        u64 addr, t0;  // t0: time of the first beat (reads) or of the response (writes)
+        u32 beats, done;
+        u8 resp;
+        bool err_range;
+    };
+
+    Top& top;
+    Media& media;
+    Storage& storage;
+    Counters<MediaCount>& count;
+    u64 rd_lat = 0, wr_lat = 0, beat_ticks = 0;
+    u32 channels = 1;
+    bool interleave = false;
+    std::vector<u64> ch_free;
+
+    Ring<Burst, DEPTH> rd[2], wr[2];
+    Ring<u8, DEPTH * 2> wr_order;  // ids in address order, for bursts whose data is still to come
+    u32 rd_n = 0, wr_n = 0;        // bursts inside
+    u32 fill[2] = {0, 0};          // per id: index of the burst that takes data next
+    u32 early_n = 0;
+    u8 early[EARLY][BYTES];
+    u64 early_strb[EARLY];
+    bool early_last[EARLY];
+    u32 last_id = 0, last_bid = 0;
+    bool cmd_busy = false, cmd_err = false;
+    u64 cmd_at = 0;
+    // what of the outputs stood there unanswered in the last cycle
+    struct {
+        bool aw, w, ar, cmd;
+        u64 aw_addr, ar_addr, cmd_addr;
+        u32 aw_len, ar_len;
+        u32 w_data[DATA_W / 32];
+    } held = {};
+    // what happens at the coming edge
+    bool ar_fired = false, r_done = false, b_done = false, cmd_fired = false;
+    Burst ar = {};
+    u32 ar_id = 0, ar_size = 0, ar_type = 0;
+    u32 cmd_op = 0;
+    u64 cmd_addr = 0, cmd_bytes = 0;
+
+    u64 occupy(u64 now, u64 addr, u32 beats) {  // start of the burst on its channel
+        u64& f = ch_free[channels == 1 ? 0 : (addr >> 12) % channels];
+        const u64 t = now << FRAC;
+        if (f < t) f = t;
+        const u64 start = f;
+        f += beats * beat_ticks;
+        return start;
+    }
+
+    bool good_burst(u64 addr, u32 beats, u32 sz, u32 type) {
+        const u32 bytes = beats * BYTES;
+        if ((addr & (BYTES - 1)) || (addr >> 12) != ((addr + bytes - 1) >> 12) || (1u << sz) != BYTES || type != 1) {
+            ++count[MediaCount::BAD_BURST];
+            return false;
+        }
+        if (addr + bytes > storage.size) {
+            ++count[MediaCount::OUT_OF_RANGE];
+            return false;
+        }
+        return true;
+    }
+
+    void store(Burst& b, const u8* data, u64 strb, bool last) {
+        if (b.resp == 0) {
+            u8* d = storage.mem + b.addr + u64(b.done) * BYTES;
+            if (strb == ones(BYTES)) {
+                std::memcpy(d, data, BYTES);
+            } else {
+                for (u32 i = 0; i < BYTES; ++i)
+                    if (strb >> i & 1) d[i] = data[i];
+            }
+        }
+        ++b.done;
+        ++count[MediaCount::WRITE_BEATS];
+        if (last != (b.done == b.beats)) ++count[MediaCount::BAD_LAST];
+    }
+
+    void take_w(u64 now, const u8* data, u64 strb, bool last) {
+        const u32 id = wr_order.front();
+        Burst& b = wr[id].at(fill[id]);
+        store(b, data, strb, last);
+        if (b.done == b.beats) {
+            const u64 start = occupy(now, b.addr, b.beats);
+            b.t0 = start + b.beats * beat_ticks + (wr_lat << FRAC);
+            ++fill[id];
+            wr_order.pop();
+        }
+    }
+
+    void drive_r(u64 now, bool stall) {
+        if (r_done) {
+            Ring<Burst, DEPTH>& q = rd[last_id];
+            Burst& b = q.front();
+            if (++b.done == b.beats) {
+                q.pop();
+                --rd_n;
+            }
+        }
+        if (rd_n && !stall) {
+            const u64 t = (now << FRAC) | ((1u << FRAC) - 1);
+            for (u32 k = 0; k < 2; ++k) {
+                const u32 id = last_id ^ k ^ (interleave ? 1 : 0);
+                Ring<Burst, DEPTH>& q = rd[id];
+                if (q.empty()) continue;
+                Burst& b = q.front();
+                if (b.t0 + b.done * beat_ticks > t) continue;
+                last_id = id;
+                const u64 a = b.addr + u64(b.done) * BYTES;
+                u8 resp = b.resp;
+                if (resp == 0) {
+                    std::memcpy(&top.m_axi_rdata, storage.mem + a, BYTES);
+                    if (b.err_range) resp = 2;
+                }
+                top.m_axi_rvalid = 1;
+                top.m_axi_rid = id;
+                top.m_axi_rresp = resp;
+                top.m_axi_rlast = b.done + 1 == b.beats;
+                ++count[MediaCount::READ_BEATS];
+                return;
+            }
+        }
+        top.m_axi_rvalid = 0;
+    }
+
+    void drive_b(u64 now, bool stall) {
+        if (b_done) --wr_n;
+        if (wr_n && !stall) {
+            const u64 t = (now << FRAC) | ((1u << FRAC) - 1);
+            for (u32 k = 1; k <= 2; ++k) {
+                const u32 id = (last_bid + k) & 1;
+                Ring<Burst, DEPTH>& q = wr[id];
+                if (q.head == fill[id] || q.front().t0 > t) continue;
+                last_bid = id;
+                top.m_axi_bvalid = 1;
+                top.m_axi_bid = id;
+                top.m_axi_bresp = q.front().resp;
+                q.pop();
+                return;
+            }
+        }
+        top.m_axi_bvalid = 0;
+    }
+
+    void sample_aw() {
+        if (top.m_axi_awvalid) {
+            const u64 a = top.m_axi_awaddr;
+            const u32 len = top.m_axi_awlen;
+            if (held.aw && (a != held.aw_addr || len != held.aw_len)) ++count[MediaCount::UNSTABLE];
+            held.aw = !top.m_axi_awready;
+            if (held.aw) {
+                held.aw_addr = a;
+                held.aw_len = len;
+            } else {
+                const u32 id = top.m_axi_awid & 1;
+                const bool good = good_burst(a, len + 1, top.m_axi_awsize, top.m_axi_awburst);
+                u8 resp = good ? 0 : 3;
+                if (good && media.meets_error(a, (len + 1) * BYTES)) resp = 2;
+                wr[id].push(Burst{a, NEVER, len + 1, 0, resp, false});
+                wr_order.push(u8(id));
+                ++wr_n;
+                ++count[MediaCount::WRITE_BURSTS];
+            }
+        } else if (held.aw) {
+            ++count[MediaCount::UNSTABLE];
+            held.aw = false;
+        }
+    }
+
+    void sample_ar() {
+        if (top.m_axi_arvalid) {
+            const u64 a = top.m_axi_araddr;
+            const u32 len = top.m_axi_arlen;
+            if (held.ar && (a != held.ar_addr || len != held.ar_len)) ++count[MediaCount::UNSTABLE];
+            held.ar = !top.m_axi_arready;
+            if (held.ar) {
+                held.ar_addr = a;
+                held.ar_len = len;
+            } else {
+                // read here, used after the edge
+                ar_fired = true;
+                ar = {a, 0, len + 1, 0, 0, false};
+                ar_id = top.m_axi_arid & 1;
+                ar_size = top.m_axi_arsize;
+                ar_type = top.m_axi_arburst;
+            }
+        } else if (held.ar) {
+            ++count[MediaCount::UNSTABLE];
+            held.ar = false;
+        }
+    }
+
+    void sample_w() {
+        if (top.m_axi_wvalid) {
+            if (held.w && std::memcmp(held.w_data, &top.m_axi_wdata, BYTES)) ++count[MediaCount::UNSTABLE];
+            held.w = !top.m_axi_wready;
+            if (held.w) {
+                std::memcpy(held.w_data, &top.m_axi_wdata, BYTES);
+            } else {
+                std::memcpy(early[early_n], &top.m_axi_wdata, BYTES);
+                early_strb[early_n] = top.m_axi_wstrb;
+                early_last[early_n] = top.m_axi_wlast;
+                ++early_n;
+            }
+        } else if (held.w) {
+            ++count[MediaCount::UNSTABLE];
+            held.w = false;
+        }
+    }
+
+    void sample_command() {
+        if (top.m_media_cmd_valid) {
+            const u64 a = top.m_media_cmd_addr;
+            if (held.cmd && a != held.cmd_addr) ++count[MediaCount::UNSTABLE];
+            held.cmd = !top.m_media_cmd_ready;
+            held.cmd_addr = a;
+            if (!held.cmd) {
+                cmd_fired = true;
+                cmd_op = top.m_media_cmd_op;
+                cmd_addr = a;
+                cmd_bytes = top.m_media_cmd_bytes;
+            }
+        }
+    }
+
+    // The data that came ahead of its address.
+    void take_early(u64 now) {
+        u32 k = 0;
+        while (k < early_n && !wr_order.empty()) {
+            take_w(now, early[k], early_strb[k], early_last[k]);
+            ++k;
+        }
+        if (k && k < early_n) {
+            for (u32 i = k; i < early_n; ++i) {
+                std::memcpy(early[i - k], early[i], BYTES);
+                early_strb[i - k] = early_strb[i];
+                early_last[i - k] = early_last[i];
+            }
+        }
+        early_n -= k;
+    }
+
+    void take_ar(u64 now) {
+        ar_fired = false;
+        if (!good_burst(ar.addr, ar.beats, ar_size, ar_type)) ar.resp = 3;
+        else ar.err_range = media.meets_error(ar.addr, ar.beats * BYTES);
+        ar.t0 = occupy(now, ar.addr, ar.beats) + (rd_lat << FRAC) + beat_ticks;
+        rd[ar_id].push(ar);
+        ++rd_n;
+        ++count[MediaCount::READ_BURSTS];
+    }
+
+    void take_command(u64 now) {
+        cmd_fired = false;
+        // one at a time, after the B of every write
+        if (cmd_busy || wr_n || early_n) ++count[MediaCount::BAD_COMMAND];
+        cmd_busy = true;
+        if (cmd_op) {
+            cmd_err = !storage.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
+            ++count[MediaCount::ZEROES];
+        } else {
+            cmd_err = storage.sync() != 0;
+            ++count[MediaCount::FLUSHES];
+        }
+        cmd_at = now + wr_lat;
+    }
+
+  public:
+    AxiMedia(Top& t, Media& m, const db_config& c) : top(t), media(m), storage(m.store), count(m.count) {
+        rd_lat = ns_to_cycles(c.media_latency_ns, c.clock_khz);
+        wr_lat = ns_to_cycles(c.media_write_latency_ns, c.clock_khz);
+        channels = c.media_channels ? c.media_channels : 1;
+        interleave = c.media_interleave != 0;
+        ch_free.assign(channels, 0);
+        // beat_ticks: cycles of 2^-FRAC that one channel needs for a beat
+        if (c.media_mbps) beat_ticks = (u64(BYTES) * c.clock_khz * channels << FRAC) / (u64(c.media_mbps) * 1000);
+    }
+
+    void reset() {
+        for (int i = 0; i < 2; ++i) rd[i].clear(), wr[i].clear(), fill[i] = 0;
+        wr_order.clear();
+        rd_n = wr_n = early_n = 0;
+        cmd_busy = false;
+        held = {};
+        top.m_axi_rvalid = 0;
+        top.m_axi_bvalid = 0;
+        top.s_media_rsp_valid = 0;
+        top.m_axi_awready = top.m_axi_wready = top.m_axi_arready = top.m_media_cmd_ready = 0;
+    }
+
+    /// Outputs of the core in the cycle that ends now, before the clock edge. True if something moves.
+    bool sample() {
+        sample_aw();
+        sample_ar();
+        sample_w();
+        sample_command();
+        r_done = top.m_axi_rvalid && top.m_axi_rready;
+        b_done = top.m_axi_bvalid && top.m_axi_bready;
+        return top.m_axi_rvalid | top.m_axi_bvalid | top.s_media_rsp_valid | top.m_axi_awvalid | top.m_axi_wvalid |
+               top.m_axi_arvalid | top.m_media_cmd_valid;
+    }
+
+    /// After the clock edge; `now` is the cycle that begins. stall: bits to hold AW, W, AR, R, B back in this cycle.
+    void update(u64 now, u32 stall) {
+        if (early_n) take_early(now);
+        if (ar_fired) take_ar(now);
+        top.m_axi_awready = wr_n < DEPTH && !(stall & 1);
+        top.m_axi_wready = early_n < EARLY - 1 && !(stall & 2);
+        top.m_axi_arready = rd_n < DEPTH && !(stall & 4);
+        if (beat_ticks && early_n == 0 && !wr_order.empty()) {
+            // a channel takes data up to 16 KiB ahead of what it has written
+            const u64 a = wr[wr_order.front()].at(fill[wr_order.front()]).addr;
+            const u64 f = ch_free[channels == 1 ? 0 : (a >> 12) % channels];
+            if (f > ((now << FRAC) + (16384 / BYTES) * beat_ticks)) top.m_axi_wready = 0;
+        }
+        if (r_done || (!top.m_axi_rvalid && rd_n)) drive_r(now, stall & 8);
+        if (b_done || (!top.m_axi_bvalid && wr_n)) drive_b(now, stall & 16);
+        r_done = b_done = false;
+        if (cmd_fired) take_command(now);
+        if (top.s_media_rsp_valid) top.s_media_rsp_valid = 0;
+        if (cmd_busy && now >= cmd_at) {
+            top.s_media_rsp_valid = 1;
+            top.s_media_rsp_err = cmd_err;
+            cmd_busy = false;
+        }
+        top.m_media_cmd_ready = !cmd_busy;
+    }
+
+    /// First cycle in which something will happen without the core doing anything; `now` if that is at once.
+    u64 next_event(u64 now) const {
+        if (top.m_axi_rvalid || top.m_axi_bvalid || top.s_media_rsp_valid || early_n) return now;
+        u64 e = NEVER;
+        for (int i = 0; i < 2; ++i) {
+            if (rd[i].head != rd[i].tail) {
+                const Burst& b = rd[i].front();
+                e = std::min(e, (b.t0 + b.done * beat_ticks) >> FRAC);
+            }
+            if (wr[i].head != fill[i]) e = std::min(e, wr[i].front().t0 >> FRAC);
+        }
+        if (cmd_busy) e = std::min(e, cmd_at);
+        return e < now ? now : e;
+    }
+};
+
+}  // namespace db

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hard block of an endpoint, core side: samples RQ and CC, drives RC and CQ. Packets go to Transmit and come from
+// Receive.
+#pragma once
+
+#include "pcie/cc_in.h"
+#include "pcie/receive.h"
+#include "pcie/rq_in.h"
+#include "pcie/stream_out.h"
+#include "pcie/transmit.h"
+
+namespace db {
+
+#define DB_ENDPOINT_COUNTERS(X)                     \
+    X(RQ_WITHOUT_BUS_MASTER, "error.rq_bus_master") \
+    X(DROPPED_WITHOUT_BUS_MASTER, "hard.rq_dropped_bus_master")
+DB_COUNTERS(EndpointCount, DB_ENDPOINT_COUNTERS)
+
+/// Cycles after bus master goes off in which a request is dropped without complaint.
+constexpr u32 BUS_MASTER_GRACE = 64;
+
+/// STRADDLE: of RQ and RC, an option of the hard block at 512 bits.
+template <class Top, u32 DATA_W, bool STRADDLE>
+class Endpoint {
+    static_assert(DATA_W == 128 || DATA_W == 256 || DATA_W == 512, "DATA_W");
+    static_assert(!STRADDLE || DATA_W == 512, "only streams of 512 bits straddle here");
+    static constexpr u32 N = DATA_W / 32;
+    using Bits = UserBits<DATA_W>;
+    friend RqIn<DATA_W, STRADDLE, REQ_DESC + MAX_DW + N - 1>;
+
+    Top& top;
+    EndpointContext& x;
+    Transmit& tx;
+    Receive& rx;
+    HardBlockCounters& count;
+    Counters<EndpointCount>& own;
+    const Pins<1> pins{0};
+    RqIn<DATA_W, STRADDLE, REQ_DESC + MAX_DW + N - 1> rq;
+    StreamIn<DATA_W> rq_stream;
+    CcIn<DATA_W, false, CPL_DESC + AnswerTlp::MAX_PAYLOAD + N - 1> cc;
+    StreamOut rc, cq;
+    bool cc_ready = false;
+    u32 rc_release = 0;
+
+    template <class P>
+    static const u32* words(const P& port) {
+        return reinterpret_cast<const u32*>(&port);
+    }
+
+    // ---- RQ
+
+    void rq_store(u32 at, const u32* src, u32 n) {
+        if (rq.type != REQ_MRD) std::memcpy(tx.posted_words() + at, src, n * 4);
+    }
+    void rq_malformed() { ++count.rq[RqError::FORMAT]; }
+
+    void rq_packet() {
+        RqRequest r;
+        if (!rq_well_formed(rq, false, count, r)) return;
+        if (!x.bus_master) {
+            if (x.cycle - x.bus_master_off_at > BUS_MASTER_GRACE) ++own[EndpointCount::RQ_WITHOUT_BUS_MASTER];
+            ++own[EndpointCount::DROPPED_WITHOUT_BUS_MASTER];
+            if (!r.write()) rx.make_up(r.tag, r.fn, RC_BAD_STATUS);
+            return;
+        }
+        if (!rq_size_allowed(r, x.mps, x.mrrs, count)) return;
+        if (r.write()) tx.push_posted(r);
+        else if (!tx.push_read(r)) ++count.rq[RqError::TAG_IN_USE];
+    }
+
+    bool sample_rq() {
+        if (!top.m_axis_rq_tvalid) {
+            rq_stream.nothing(rq.in, count.rq[RqError::GAP], count.rq[RqError::UNSTABLE]);
+            return false;
+        }
+        Beat b{words(top.m_axis_rq_tdata), {}, u32(top.m_axis_rq_tkeep), bool(top.m_axis_rq_tlast)};
+        pins.get(top.m_axis_rq_tuser, Bits::RQ, b.user);
+        if (rq_stream.offered(b, count.rq[RqError::UNSTABLE], count.stat[HardBlockCount::RQ_STALL])) rq.beat(b, *this);
+        return true;
+    }
+
+    // ---- CC
+
+    void cc_beat() {
+        const Beat b{words(top.m_axis_cc_tdata), {}, u32(top.m_axis_cc_tkeep), bool(top.m_axis_cc_tlast)};
+        u32* const w = tx.answer_words();
+        if (!cc.beat(b, w)) return;
+        const u32 dw = w[1] & 0x7ff;
+        if (cc.bad || cc.ndw != CPL_DESC + dw) ++count.cc[CcError::FORMAT];
+        else tx.push_answer(dw);
+    }
+
+    bool sample_cc() {
+        if (top.m_axis_cc_tvalid) {
+            if (cc_ready) cc_beat();
+            return true;
+        }
+        if (cc.in) ++count.cc[CcError::GAP];
+        return false;
+    }
+
+    // ---- RC and CQ
+
+    // A straddled beat: what has arrived, each completion at the next multiple of 4 lanes, up to four of them.
+    void rc_straddled() {
+        if (rc.on && !rc.fired) return;
+        rc.fired = rc.on = false;
+        tx.release(rc_release);
+        rc_release = 0;
+        u32 user[6] = {}, data[LANES] = {}, sops = 0, eops = 0;
+        for (u32 lane = 0; lane < N;) {
+            if (!rc.pos && (!rx.arrived(rx.rc) || (!lane && x.stalled()))) break;
+            const RcPacket& c = rx.rc.front();
+            const u32 n = std::min(N - lane, c.ndw - rc.pos);
+            std::memcpy(data + lane, &c.w[rc.pos], n * 4);
+            const u64 be = byte_enables(rc.pos, c.ndw, CPL_DESC, c.first_be, c.last_be, n) << lane * 4;
+            user[0] |= u32(be);
+            user[1] |= u32(be >> 32);
+            if (!rc.pos) {
+                user[2] |= 1u << sops | (lane / 4) << (4 + 2 * sops);
+                ++sops;
+            }
+            rc.pos += n;
+            rc.on = true;
+            if (rc.pos == c.ndw) {
+                user[2] |= 1u << (12 + eops) | (lane + n - 1) << (16 + 4 * eops);
+                ++eops;
+                rc_release += c.release;
+                rc.pos = 0;
+                rx.rc.pop();
+            }
+            lane = (lane + n + 3) & ~3u;
+        }
+        top.s_axis_rc_tvalid = rc.on;
+        if (!rc.on) return;
+        std::memcpy(&top.s_axis_rc_tdata, data, DATA_W / 8);
+        put_words(top.s_axis_rc_tuser, user);
+        top.s_axis_rc_tkeep = u32(ones(N));
+        top.s_axis_rc_tlast = 0;
+    }
+
+    // True: there is a beat to show.
+    template <class Queue>
+    bool begin(StreamOut& s, const Queue& queue) {
+        if (!s.on && rx.arrived(queue) && !x.stalled()) s.begin();
+        return s.on;
+    }
+
+    void drive_rc() {
+        if constexpr (STRADDLE) return rc_straddled();
+        if (rc.fired && rc.advance(rx.rc.front().ndw, N)) {
+            tx.release(rx.rc.front().release);
+            rx.rc.pop();
+        }
+        top.s_axis_rc_tvalid = begin(rc, rx.rc);
+        if (rc.on)
+            put_beat<DATA_W>(pins, rc, rx.rc.front(), top.s_axis_rc_tdata, top.s_axis_rc_tuser, Bits::RC,
+                             top.s_axis_rc_tkeep, top.s_axis_rc_tlast, false,
+                             [](const RcPacket& p, u32 pos, u32 n, u32* user) {
+                                 rc_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
+                             });
+    }
+
+    void drive_cq() {
+        if (cq.fired && cq.advance(rx.cq.front().ndw, N)) rx.cq.pop();
+        top.s_axis_cq_tvalid = begin(cq, rx.cq);
+        if (cq.on)
+            put_beat<DATA_W>(pins, cq, rx.cq.front(), top.s_axis_cq_tdata, top.s_axis_cq_tuser, Bits::CQ,
+                             top.s_axis_cq_tkeep, top.s_axis_cq_tlast, false,
+                             [](const CqPacket& p, u32 pos, u32 n, u32* user) {
+                                 cq_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
+                             });
+    }
+
+  public:
+    Endpoint(Top& t, EndpointContext& context, Transmit& transmit, Receive& receive, HardBlockCounters& counters,
+             Counters<EndpointCount>& own_counters)
+        : top(t), x(context), tx(transmit), rx(receive), count(counters), own(own_counters) {
+        static_assert(sizeof top.m_axis_rq_tdata == DATA_W / 8, "DATA_W is not the top's width");
+    }
+
+    bool rq_ready() const { return rq_stream.ready; }
+    bool rc_on() const { return rc.on; }
+    bool cq_on() const { return cq.on; }
+
+    void clear() {
+        rq.in = cc.in = cc_ready = false;
+        rq_stream.clear();
+        rc.clear();
+        cq.clear();
+        rc_release = 0;
+        top.s_axis_cq_tvalid = top.s_axis_rc_tvalid = 0;
+        top.m_axis_rq_tready = top.m_axis_cc_tready = 0;
+    }
+
+    /// What happens at the coming edge. True if something moves.
+    bool sample() {
+        bool busy = sample_rq();
+        busy |= sample_cc();
+        if (rc.on) {
+            rc.fired = top.s_axis_rc_tready;
+            count.stat[HardBlockCount::RC_STALL] += !rc.fired;
+        }
+        if (cq.on) {
+            cq.fired = top.s_axis_cq_tready;
+            count.stat[HardBlockCount::CQ_STALL] += !cq.fired;
+        }
+        return busy || rc.on || cq.on;
+    }
+
+    /// The next cycle's RC and CQ.
+    void drive() {
+        if (rc.on || !rx.rc.empty()) drive_rc();
+        if (cq.on || !rx.cq.empty()) drive_cq();
+    }
+
+    /// The next cycle's tready of RQ and CC.
+    void drive_ready() {
+        const bool room = (rq.in && !STRADDLE) || tx.request_room();
+        rq_stream.ready = room && !x.stalled();
+        cc_ready = tx.answer_room() && !x.stalled();
+        top.m_axis_rq_tready = rq_stream.ready;
+        top.m_axis_cc_tready = cc_ready;
+    }
+};
+
+}  // namespace db

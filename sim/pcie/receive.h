@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoint's way down: packets that wait in its hard block for RC and CQ, from when on they are there.
+#pragma once
+
+#include <algorithm>
+
+#include "common/ring.h"
+#include "pcie/endpoint_context.h"
+#include "pcie/tlp.h"
+
+namespace db {
+
+/// A completion for the core.
+struct RcPacket {
+    u32 w[CPL_DESC + MAX_DW + LANES];
+    u64 arrive;
+    u32 ndw, release;  // release: bytes of completion buffer that are free once the core has it
+    u8 first_be, last_be;
+};
+/// An access of the host to the BAR.
+struct CqPacket {
+    static constexpr u32 MAX_PAYLOAD = 16;
+    u32 w[REQ_DESC + MAX_PAYLOAD + LANES];
+    u64 arrive;
+    u32 ndw;
+    u8 first_be, last_be;
+};
+
+struct Receive {
+    static constexpr u32 RC_SLOTS = 64, CQ_SLOTS = 64;
+
+    EndpointContext& x;
+    Ring<RcPacket, RC_SLOTS> rc;
+    Ring<CqPacket, CQ_SLOTS> cq;
+
+    explicit Receive(EndpointContext& context) : x(context) {}
+
+    void clear() {
+        rc.clear();
+        cq.clear();
+    }
+
+    // Reserves for completions that the hard block makes up: the core can spoil at most one read a cycle.
+    bool completion_room() const { return rc.size() < RC_SLOTS - 16; }
+    bool timeout_room() const { return rc.size() < RC_SLOTS - 8; }
+    bool request_room() const { return (!x.cfg.mmio_queue || cq.size() < x.cfg.mmio_queue) && !cq.full(); }
+
+    /// A completion that the hard block makes up itself: nothing on the wire, but behind what is on it.
+    void make_up(u8 tag, u8 fn, u32 code, u32 release = 0) {
+        if (rc.full()) return;
+        RcPacket& c = rc.slot();
+        c.w[0] = code << 12 | 1u << 30;
+        c.w[1] = (code == RC_BAD_STATUS ? u32(UR) << 11 : 0) | u32(fn) << 16;
+        c.w[2] = tag;
+        c.ndw = CPL_DESC;
+        c.release = release;
+        c.first_be = c.last_be = 0;
+        c.arrive = rc.empty() ? x.cycle : std::max(x.cycle, rc.at(rc.tail - 1).arrive);
+        rc.push();
+    }
+
+    template <class Queue>
+    bool arrived(const Queue& q) const {
+        return !q.empty() && q.front().arrive <= x.cycle;
+    }
+
+    u64 next_event() const {
+        return std::min(rc.empty() ? NEVER : rc.front().arrive, cq.empty() ? NEVER : cq.front().arrive);
+    }
+};
+
+}  // namespace db

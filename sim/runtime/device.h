@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// One simulated device and the world around it, as far as that does not depend on the Verilated top: what the C
+// interface works on. The top and the loop that turns its clock are in device_sim.h.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "host/root_complex.h"
+#include "media/media.h"
+#include "pcie/endpoint.h"
+#include "runtime/event_log.h"
+#include "runtime/sim_counters.h"
+
+namespace db {
+
+struct DeviceCounters {
+    HardBlockCounters hard;
+    Counters<EndpointCount> endpoint;
+    Counters<HostCount> host;
+    Counters<SimCount> sim;
+};
+
+}  // namespace db
+
+struct db_sim {
+    db::EndpointContext context;
+    db::DeviceCounters count;
+    db::Link up, down;
+    db::Transmit transmit;
+    db::Receive receive;
+    db::RootComplex host;
+    db::Media media;
+    db::EventLog events;
+    db::u64 us = 0, us_fraction = 0, us_offset = 0;  // time_us; fraction: in 1 / clock_khz
+    db::u32 quiet = 0;                               // cycles in which nothing has moved
+    bool intx = false, flr_done = false;
+
+    explicit db_sim(const db_config& c);
+    virtual ~db_sim() = default;
+    db_sim(const db_sim&) = delete;
+    db_sim& operator=(const db_sim&) = delete;
+
+    /// All that is on its way is gone.
+    void clear();
+    db::u64 time_us() const { return us + us_offset; }
+    void advance_us(db::u64 cycles);
+    /// The cycle in which time_us is `t`.
+    db::u64 cycle_of(db::u64 t) const;
+
+    virtual void reset() = 0;
+    virtual int run(db::u64 cycles, db::u32 stop) = 0;
+    virtual void step() = 0;
+    virtual void show_time() = 0;
+    virtual void show_settings() = 0;
+    virtual void show_flr(bool on) = 0;
+    virtual db::u64 wake_us() const = 0;
+    /// Nothing will happen before wake_us unless the caller does something.
+    virtual bool idle() const = 0;
+    virtual int stalls(db::u32* out, int n) const = 0;
+    virtual int coverage(const char* path) = 0;
+    virtual int trace(const char* path) = 0;
+};
+
+namespace db {
+
+/// Around the top that this library was built with; null and `why` if the media cannot be opened.
+std::unique_ptr<db_sim> make_device(const db_config& c, std::string& why);
+
+}  // namespace db

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interface of a simulated device (interface/db_sim.h).
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/counter_list.h"
+#include "runtime/device.h"
+
+using namespace db;
+
+namespace {
+
+bool power_of_2(u32 v) { return v && !(v & (v - 1)); }
+
+/// What is wrong with a configuration, or "".
+std::string fault_in(const db_config& c) {
+    if (c.abi != DB_SIM_ABI) return "the library and sim.py are of different versions";
+    if (c.gen < 1 || c.gen > 5 || c.lanes < 1 || c.lanes > 16) return "link: generation 1-5, 1-16 lanes";
+    if (!power_of_2(c.mps) || c.mps < 128 || c.mps > MAX_DW * 4) return "mps: 128, 256, 512 or 1024";
+    if (!power_of_2(c.mrrs) || c.mrrs < 128 || c.mrrs > 4096) return "mrrs: 128, 256, ... 4096";
+    if (c.rcb != 64 && c.rcb != 128) return "rcb: 64 or 128";
+    if (c.clock_khz < 1000 || c.clock_khz > 2000000) return "clock: 1 to 2000 MHz";
+    if (c.posted_headers > 512 || c.read_headers > 512) return "posted_headers, read_headers: 512 at most";
+    if (c.posted_headers && c.posted_credits && c.posted_credits < c.mps / 16)
+        return "posted_credits: must hold one TLP";
+    if (!c.tx_tlps || !c.tx_bytes || !c.read_queue) return "tx_tlps, tx_bytes, read_queue: at least 1";
+    if (c.tx_tlps > Transmit::MAX_POSTED || c.read_queue > Transmit::MAX_READS)
+        return "tx_tlps, read_queue: 32 at most";
+    if (c.max_reads > 512) return "max_reads: 512 at most";
+    if (c.stall_pct > 95) return "stall_pct: 95 at most";
+    return "";
+}
+
+template <class Visit>
+void each_counter(const db_sim* s, Visit& visit) {
+    each_counter(s ? &s->up : nullptr, LINK_UP_NAMES, KINDS, visit);
+    each_counter(s ? &s->down : nullptr, LINK_DOWN_NAMES, KINDS, visit);
+    each_counter(s ? &s->count.hard : nullptr, visit);
+    each_counter(s ? &s->count.endpoint : nullptr, visit);
+    each_counter(s ? &s->count.host : nullptr, visit);
+    each_counter(s ? &s->media.count : nullptr, visit);
+    each_counter(s ? &s->count.sim : nullptr, visit);
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- life
+
+db_sim* db_open(const db_config* c, char* err, uint32_t err_len) {
+    std::string why = fault_in(*c);
+    std::unique_ptr<db_sim> s;
+    if (why.empty()) s = make_device(*c, why);
+    if (!s && err_len) {
+        const size_t n = std::min(why.size(), size_t(err_len - 1));
+        std::memcpy(err, why.data(), n);
+        err[n] = 0;
+    }
+    return s.release();
+}
+
+void db_close(db_sim* s) { delete s; }
+void db_reset(db_sim* s) { s->reset(); }
+
+// ---- time
+
+uint64_t db_cycle(const db_sim* s) { return s->context.cycle; }
+uint64_t db_time_us(const db_sim* s) { return s->time_us(); }
+void db_set_time_us(db_sim* s, uint64_t us) {
+    s->us_offset = us - s->us;
+    s->show_time();
+}
+uint64_t db_wake_us(const db_sim* s) { return s->wake_us(); }
+int db_intx(const db_sim* s) { return s->intx; }
+int db_idle(const db_sim* s) { return s->idle(); }
+int db_run(db_sim* s, uint64_t cycles, uint32_t stop) { return s->run(cycles, stop); }
+
+// ---- host memory
+
+int db_map(db_sim* s, uint64_t base, uint64_t size, void* ptr, int writable) {
+    return s->host.regions.add(base, size, static_cast<u8*>(ptr), writable != 0);
+}
+int db_unmap(db_sim* s, uint64_t base, uint64_t size) { return s->host.unmap(base, size); }
+void db_set_watches(db_sim* s, const db_watch* w, uint32_t n) { s->host.watches.set(w, n); }
+int db_dma_next(db_sim* s, db_msg* out) { return s->host.next_message(out); }
+int db_dma_complete(db_sim* s, uint64_t id, const void* data, uint32_t len) {
+    return s->host.reads.answer(id, data, len);
+}
+
+// ---- registers
+
+int db_mmio_write(db_sim* s, uint32_t off, const void* data, uint32_t len) {
+    if (s->host.mmio.start_write(off, data, len)) return -1;
+    s->quiet = 0;
+    return 0;
+}
+int db_mmio_read(db_sim* s, uint32_t off, uint32_t len) {
+    const int handle = s->host.mmio.start_read(off, len);
+    if (handle >= 0) s->quiet = 0;
+    return handle;
+}
+int db_mmio_poll(db_sim* s, int handle, void* data) { return s->host.mmio.poll(handle, data); }
+void db_doorbell_page(db_sim* s, void* page) { s->host.mmio.set_page(page); }
+void db_doorbell_reset(db_sim* s) { s->host.mmio.forget_page(); }
+
+// ---- interrupts
+
+int db_irqs(db_sim* s, db_irq* out, int n) { return s->host.interrupts.take(out, n); }
+void db_irq_eventfd(db_sim* s, uint32_t data, int fd) { s->host.interrupts.send_to(data, fd); }
+
+// ---- faults and settings
+
+uint32_t db_inject(db_sim* s, uint32_t kind, uint64_t addr, uint64_t len, int64_t nth, uint32_t count) {
+    auto& list = s->host.faults.list;
+    list.push_back(ReadFault{kind, count, addr, len, nth, 0});
+    return u32(list.size() - 1);
+}
+uint64_t db_injected(const db_sim* s, uint32_t id) {
+    const auto& list = s->host.faults.list;
+    return id < list.size() ? list[id].hits : 0;
+}
+void db_inject_clear(db_sim* s) { s->host.faults.list.clear(); }
+
+void db_set_cfg(db_sim* s, int bus_master, int msix_enable, int msix_mask, int intx_disable, int mps, int mrrs) {
+    EndpointContext& x = s->context;
+    if (bus_master >= 0) x.bus_master = bus_master;
+    if (msix_enable >= 0) x.msix_enable = msix_enable;
+    if (msix_mask >= 0) x.msix_mask = msix_mask;
+    if (intx_disable >= 0) x.intx_disable = intx_disable;
+    if (mps > 0) x.mps = u32(mps);
+    if (mrrs > 0) x.mrrs = u32(mrrs);
+    s->show_settings();
+}
+
+void db_get_cfg(const db_sim* s, int out[6]) {
+    const EndpointContext& x = s->context;
+    const int v[6] = {x.bus_master, x.msix_enable, x.msix_mask, x.intx_disable, int(x.mps), int(x.mrrs)};
+    std::copy(v, v + 6, out);
+}
+
+int db_flr(db_sim* s, uint64_t max_cycles) {
+    // as the specification has it, the function's command register and MSI-X enable fall back to 0
+    EndpointContext& x = s->context;
+    x.bus_master = x.msix_enable = x.msix_mask = x.intx_disable = false;
+    s->flr_done = false;
+    s->show_flr(true);
+    s->show_settings();
+    const u64 end = x.cycle + max_cycles;
+    s->host.drop_messages();
+    while (!s->flr_done && x.cycle < end) s->step();
+    s->show_flr(false);
+    s->quiet = 0;
+    return s->flr_done ? 0 : -1;
+}
+
+// ---- media
+
+uint8_t* db_media(db_sim* s) { return s->media.store.mem; }
+int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {
+    s->media.errors.push_back({off, len, count});
+    return 0;
+}
+void db_media_error_clear(db_sim* s) { s->media.errors.clear(); }
+int db_media_sync(db_sim* s) { return s->media.store.sync(); }
+
+// ---- figures
+
+int db_counters(const db_sim* s, uint64_t* out, int n) {
+    CounterValues values{out, n};
+    each_counter(s, values);
+    return values.seen;
+}
+const char* db_counter_name(int i) {
+    CounterName name{i};
+    each_counter(static_cast<const db_sim*>(nullptr), name);
+    return name.found;
+}
+
+void db_events_open(db_sim* s, uint32_t kinds, uint32_t capacity) { s->events.open(kinds, capacity); }
+int db_events(db_sim* s, db_event* out, int n) { return s->events.take(out, n); }
+uint64_t db_events_lost(const db_sim* s) { return s->events.lost(); }
+int db_stalls(const db_sim* s, uint32_t* out, int n) { return s->stalls(out, n); }
+int db_coverage(db_sim* s, const char* path) { return s->coverage(path); }
+int db_trace(db_sim* s, const char* path) { return s->trace(path); }
+
+void db_link_rate(const db_sim* s, uint64_t* ticks_per_cycle, uint64_t* ticks_per_byte) {
+    *ticks_per_cycle = s->up.ticks_per_cycle;
+    *ticks_per_byte = s->up.ticks_per_byte;
+}
+
+}  // extern "C"

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop of a simulated device: settle the top with this cycle's inputs, sample every handshake, raise the clock, let
+// the world act, set the inputs of the next cycle. Nothing in step() allocates or looks into a map, but for DMA to
+// regions without memory, which is the caller's slow path.
+#pragma once
+
+#include <algorithm>
+
+#include "media/axi_media.h"
+#include "pcie/endpoint.h"
+#include "runtime/device.h"
+#include "runtime/event_sampler.h"
+#include "runtime/model.h"
+
+namespace db {
+
+/// Stats: has sample(top, cycle), called before each edge.
+template <class Top, u32 DATA_W, bool STRADDLE, class Stats>
+class DeviceSim final : public db_sim {
+    // random pauses of the media's AXI channels: AW, W, AR, R, B
+    static constexpr u32 MEDIA_STALLS = 5;
+
+    EndpointContext& x = context;
+    Model<Top> model;
+    Top& top = model.top;
+    Endpoint<Top, DATA_W, STRADDLE> endpoint;
+    AxiMedia<Top, DATA_W> axi;
+    Stats stats;
+    u64 next_poll = 0;
+
+    void poll() {
+        next_poll = x.cycle + POLL_CYCLES;
+        host.mmio.look_at_page();
+        host.mmio.expire();
+        if (model.failed()) {
+            ++count.sim[SimCount::RTL_ERRORS];
+            x.events |= DB_STOP_RTL;
+        }
+    }
+
+    // What happens at the coming edge. True if something moves, or the core is told something that may wake it.
+    bool sample() {
+        bool busy = !top.idle;
+        busy |= endpoint.sample();
+        busy |= axi.sample();
+        if (top.cfg_flr_done) flr_done = true;
+        if (bool(top.cfg_intx) != intx) {
+            intx = top.cfg_intx;
+            if (intx) x.events |= DB_STOP_INTX;
+        }
+        stats.sample(top, x.cycle);
+        if (events.on()) {
+            sample_stats(events, top, x.cycle);
+            sample_streams<DATA_W>(events, top, x.cycle, endpoint.rq_ready(), endpoint.rc_on(), endpoint.cq_on());
+            sample_media(events, top, x.cycle);
+        }
+        return busy;
+    }
+
+    // The world between two edges.
+    void act() {
+        if (x.cycle >= next_poll) poll();
+        transmit.credits_back();
+        if (transmit.waiting()) transmit.send();
+        host.receive();
+        host.transmit();
+        endpoint.drive();
+        u32 stall = 0;
+        if (x.cfg.stall_pct)
+            for (u32 b = 1; b < 1u << MEDIA_STALLS; b <<= 1) stall |= x.stalled() ? b : 0;
+        axi.update(x.cycle, stall);
+        endpoint.drive_ready();
+    }
+
+    // The next cycle in which the world does something to a core that is idle.
+    u64 next_event() const {
+        if (endpoint.rc_on() || endpoint.cq_on()) return x.cycle;
+        const u64 e = std::min({axi.next_event(x.cycle), transmit.next_event(host.messages.writes()),
+                                receive.next_event(), host.next_event()});
+        return std::max(e, x.cycle);
+    }
+
+    // Jumps to the step before the next event. True: the run is over, nothing is to be expected.
+    bool skip(u64 end, u32 stop) {
+        const u64 e = next_event(), wake = top.wake_us == NEVER ? NEVER : cycle_of(top.wake_us);
+        if (e == NEVER && (stop & DB_STOP_IDLE) && wake > x.cycle) return true;
+        const u64 to = std::min({e, wake, end});
+        if (to > x.cycle + 1 && x.cfg.idle_skip) {  // the next step is the one into cycle `to`
+            const u64 n = to - 1 - x.cycle;
+            count.sim[SimCount::SKIPPED_CYCLES] += n;
+            advance_us(n);
+            x.cycle += n;
+        }
+        return false;
+    }
+
+  public:
+    explicit DeviceSim(const db_config& c)
+        : db_sim(c), endpoint(top, context, db_sim::transmit, db_sim::receive, count.hard, count.endpoint),
+          axi(top, db_sim::media, c) {}
+
+    void reset() override {
+        clear();
+        endpoint.clear();
+        axi.reset();
+        top.rst = 1;
+        top.cfg_flr = 0;
+        top.media_pages = media.store.size / 4096;
+        show_settings();
+        show_time();
+        for (u32 i = 0; i < RESET_CYCLES; ++i) {
+            model.low();
+            model.high();
+            ++x.cycle;
+            advance_us(1);
+        }
+        top.rst = 0;
+        endpoint.drive_ready();
+    }
+
+    void step() override {
+        model.low();
+        model.dump(x.cycle * 2);
+        const bool busy = sample();
+        model.high();
+        model.dump(x.cycle * 2 + 1);
+        ++x.cycle;
+        us_fraction += 1000;
+        if (us_fraction >= x.cfg.clock_khz) advance_us(0);
+        quiet = busy ? 0 : quiet + 1;
+        act();
+    }
+
+    int run(u64 cycles, u32 stop) override {
+        const u64 end = x.cycle + cycles;
+        // level events first: what has not been fetched yet
+        x.events = (host.interrupts.empty() ? 0 : DB_STOP_IRQ) | (host.messages.empty() ? 0 : DB_STOP_DMA) |
+                   (intx ? DB_STOP_INTX : 0);
+        host.watches.look_at_all();
+        host.mmio.look_at_page();
+        const u32 mask = stop | DB_STOP_RTL;
+        if (x.events & mask) return int(x.events & mask);
+        if (host.mmio.pending()) quiet = 0;
+        while (x.cycle < end) {
+            if (quiet >= IDLE_CYCLES && (x.cfg.idle_skip || (stop & DB_STOP_IDLE)) && skip(end, stop))
+                return DB_STOP_IDLE;
+            step();
+            if (x.events & mask) break;
+        }
+        return int(x.events & mask);
+    }
+
+    void show_time() override { top.time_us = time_us(); }
+    void show_flr(bool on) override { top.cfg_flr = on; }
+    void show_settings() override {
+        auto code = [](u32 bytes) { return u32(__builtin_ctz(bytes)) - 7; };
+        top.cfg_max_payload = code(x.mps);
+        top.cfg_max_read_req = code(x.mrrs);
+        if (top.cfg_bus_master && !x.bus_master) x.bus_master_off_at = x.cycle;
+        top.cfg_bus_master = x.bus_master;
+        top.cfg_msix_enable = x.msix_enable;
+        top.cfg_msix_mask = x.msix_mask;
+        top.cfg_intx_disable = x.intx_disable;
+        quiet = 0;
+    }
+
+    u64 wake_us() const override { return top.wake_us; }
+    bool idle() const override {
+        return top.idle && quiet >= IDLE_CYCLES && next_event() == NEVER && host.messages.empty();
+    }
+    int stalls(u32* out, int n) const override { return stall_counters(top, out, n); }
+    int coverage(const char* path) override { return model.coverage(path); }
+    int trace(const char* path) override { return model.trace(path); }
+};
+
+}  // namespace db
