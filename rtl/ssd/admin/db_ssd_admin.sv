@@ -105,7 +105,6 @@ module db_ssd_admin
 
   start_t      start;
   copy_cmd_t   copy;
-  csts_t       fw_csts;
   event_t      events, wake_on;
   event_set_t  event_set, event_seen;
   instance_t   has;
@@ -138,16 +137,16 @@ module db_ssd_admin
   assign has = '{num_qp: 8'(NUM_QP), num_vec: 16'(NUM_VEC), num_ns: 8'(NUM_NS), media_pages: media_pages};
 
   db_ssd_admin_regs i_regs (
-    .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .host_regs, .time_us,
+    .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .trap, .host_regs, .time_us,
     .events, .event_set, .ring_wr, .copy_err, .media_err, .err(s_err), .doorbell_err_valid(s_doorbell_err_valid),
     .doorbell_err(s_doorbell_err), .counters, .start, .copy, .completion(m_completion), .queue_ctx(m_queue_ctx),
     .media(m_media), .ns, .ns_index, .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd,
-    .csts(fw_csts), .control, .flr_done, .sq_select, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
+    .csts, .control, .flr_done, .sq_select, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
 
   // ---- events and sleep
   db_ssd_admin_events i_events (
     .clk, .rst, .cc(host_regs.cc), .cc_written(host_regs.cc_written), .nssr(host_regs.subsystem_reset), .flr,
-    .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .sqe(ring_wr != ring_rd), .copy_idle, .media_idle,
+    .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd, .copy_idle, .media_idle,
     .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid), .quiet, .cmds_inflight, .sq_inflight,
     .time_us, .sqe_waits(s_sqe_valid), .media_waits(m_media_valid), .asleep, .set(event_set), .seen(event_seen),
     .events, .wake_on, .wake_us, .irq, .cpu_idle);
@@ -167,6 +166,5 @@ module db_ssd_admin
     .clk, .rst, .we(start.write_namespace), .index(ns_index), .entry(ns), .namespaces);
 
   assign ctrl_rst = rst || control.ctrl_rst;
-  assign csts     = '{rdy: fw_csts.rdy, cfs: fw_csts.cfs || trap, shst: fw_csts.shst, nssro: fw_csts.nssro};
 
 endmodule

@@ -14,7 +14,8 @@ module db_ssd_admin_events
   input  logic        flr,            ///< level: function-level reset in process
   input  logic        err,            ///< level: an error record waits
   input  logic        doorbell_err,   ///< pulse
-  input  logic        sqe,            ///< level: an entry is in the ring
+  input  logic [4:0]  ring_wr,        ///< of the ring of entries: it has some where they differ
+  input  logic [4:0]  ring_rd,
   input  logic        copy_idle,
   input  logic        media_idle,
   input  logic        completion_idle,
@@ -43,7 +44,7 @@ module db_ssd_admin_events
   assign events = '{
     sq_idle: !sq_inflight, drained: drained_q, queue_ctx_idle: queue_ctx_idle, completion_idle: completion_idle,
     quiet: quiet, media_idle: media_idle, copy_idle: copy_idle, timer: due_q, doorbell_err: seen.doorbell_err,
-    err: err, flr: flr, nssr: seen.nssr, en_fell: seen.en_fell, cc: seen.cc, sqe: sqe
+    err: err, flr: flr, nssr: seen.nssr, en_fell: seen.en_fell, cc: seen.cc, sqe: ring_wr != ring_rd
   };
 
   assign cpu_idle = idle_q && !irq;

@@ -15,6 +15,7 @@ module db_ssd_admin_regs
   output logic [31:0]     s_rdata,
   // what it reads
   input  instance_t       has,
+  input  logic            trap,               ///< the processor has stopped: shows as CSTS.CFS
   input  host_regs_t      host_regs,
   input  logic [63:0]     time_us,
   input  event_t          events,
@@ -151,7 +152,7 @@ module db_ssd_admin_regs
   assign ring_base = out.SQ_RING.base.value[19:11];
   assign ring_rd   = out.SQ_PTR.rd_ptr.value;
   assign sq_select = out.SQ_SELECT.qid.value;
-  assign csts      = '{rdy: out.CSTS.rdy.value, cfs: out.CSTS.cfs.value, shst: out.CSTS.shst.value,
+  assign csts      = '{rdy: out.CSTS.rdy.value, cfs: out.CSTS.cfs.value || trap, shst: out.CSTS.shst.value,
                        nssro: out.CSTS.nssro.value};
   assign control   = '{run: out.CTL.run.value, stop: out.CTL.stop.value, ctrl_rst: out.CTL.ctrl_rst.value,
                        flr_rst: out.CTL.flr_rst.value};
