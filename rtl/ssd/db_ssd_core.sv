@@ -13,7 +13,7 @@
 // How a command travels: docs/theory.md. What blocks say to each other: docs/internal.md.
 // Latency and throughput: docs/performance.md. Wired straight, a tap has neither latency nor logic.
 module db_ssd_core
-  import db_nvme_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
 #(
   parameter int DATA_W       = 256,        // bits: 128, 256, 512
   parameter int NUM_QP       = 32,         // I/O queue pairs, 1..254
@@ -526,30 +526,56 @@ module db_ssd_core
   logic [63:0]      fwp_addr, fw_wake_us;
   logic [2:0]       fwp_len_dw;
   logic [127:0]     fwp_data;
+  host_regs_t              host_regs;
+  csts_t                   csts;
+  post_t                   fw_post;
+  segment_t                fw_read;
+  arb_cfg_t                arb_cfg;
+  coalesce_cfg_t           coalesce_cfg;
+  int_vec_cfg_t            int_vec_cfg;
+  namespace_t [NUM_NS-1:0] namespaces;
+  control_t                control;
+  media_cmd_t              fw_media;
+  doorbell_err_t           doorbell_err;
+  smart_counters_t         smart_counters;
+  ext_bus_t                ext;
   db_ssd_admin #(.DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS),
                  .RAM_BYTES(RAM_BYTES)) i_admin (
-    .clk, .rst, .cc, .aqa, .asq, .acq, .ev_cc, .ev_nssr, .ev_flr(cfg_flr), .csts_rdy, .csts_cfs, .csts_shst,
-    .csts_nssro,
-    .flr_done(cfg_flr_done), .s_sqe_valid(adm_valid), .s_sqe_ready(adm_ready), .s_sqe_fn(adm_fn), .s_sqe_data(adm_data),
-    .m_cpl_valid(acpl_valid), .m_cpl_ready(acpl_ready), .m_cpl(acpl),
-    .m_post_valid(fwp_valid), .m_post_ready(fwp_ready), .m_post_fn(fwp_fn), .m_post_addr(fwp_addr),
-    .m_post_len_dw(fwp_len_dw), .m_post_data(fwp_data),
-    .m_rd_valid(rd_valid[RD_FW]), .m_rd_ready(rd_ready[RD_FW]), .m_rd_fn(rd_fn[8*RD_FW +: 8]),
-    .m_rd_addr(rd_addr[64*RD_FW +: 64]), .s_rd_tvalid(st_tvalid[RD_FW]), .s_rd_tready(st_tready[RD_FW]),
-    .s_rd_tdata(st_tdata[DATA_W*RD_FW +: DATA_W]), .s_rd_tlast(st_tlast[RD_FW]), .s_rd_terr(st_terr[RD_FW]),
-    .m_qc_valid(qc_valid), .m_qc_ready(qc_ready), .m_qc(qc), .q_sel, .q_inflight, .arb_burst, .arb_lpw, .arb_mpw,
-    .arb_hpw, .arb_wrr, .ic_thr, .ic_time, .icv_we, .icv_vector, .icv_cd, .ns_valid, .ns_base, .ns_blocks, .ns_lba4k,
-    .media_pages, .ctl_run, .ctl_stop, .ctl_dp_rst, .ctl_fn_rst, .dp_quiet, .cmds_inflight,
-    .m_mc_valid(fmc_valid), .m_mc_ready(fmc_ready), .m_mc_op(fmc_op), .m_mc_addr(fmc_addr), .m_mc_bytes(fmc_bytes),
-    .s_mc_done(mc_done_f), .s_mc_err(s_media_rsp_err),
-    .s_err_valid(err_valid), .s_err_ready(err_ready), .s_err_sqid(err_sqid), .s_err_cid(err_cid),
-    .s_err_status(err_status), .s_err_nsid(err_nsid), .s_err_lba(err_lba),
-    .s_dberr_valid(dberr_valid != 2'b00), .s_dberr_kind(dberr_valid[0] ? dberr_kind[0] : dberr_kind[1]),
-    .s_dberr_qid(dberr_valid[0] ? dberr_qid[0 +: QID_W] : dberr_qid[QID_W +: QID_W]),
-    .cnt_rd_sectors, .cnt_wr_sectors, .cnt_rd_cmds, .cnt_wr_cmds, .cnt_media_err(cnt_media_err_q), .time_us,
-    .cpu_idle, .wake_us(fw_wake_us), .ext_req, .ext_wr, .ext_addr, .ext_wdata, .ext_rdata);
-  assign rd_len[13*RD_FW +: 13] = 13'd64;
-  assign {rd_first[RD_FW], rd_last[RD_FW], rd_drop[RD_FW]} = 3'b110;
+    .clk, .rst, .host_regs, .flr(cfg_flr), .flr_done(cfg_flr_done), .csts,
+    .s_sqe_valid(adm_valid), .s_sqe_ready(adm_ready), .s_sqe('{fn: adm_fn, sqe: adm_data}),
+    .m_completion_valid(acpl_valid), .m_completion_ready(acpl_ready), .m_completion(acpl),
+    .m_post_valid(fwp_valid), .m_post_ready(fwp_ready), .m_post(fw_post),
+    .m_read_valid(rd_valid[RD_FW]), .m_read_ready(rd_ready[RD_FW]), .m_read(fw_read),
+    .s_row_valid(st_tvalid[RD_FW]), .s_row_ready(st_tready[RD_FW]), .s_row_data(st_tdata[DATA_W*RD_FW +: DATA_W]),
+    .s_row_info('{last: st_tlast[RD_FW], dw: 5'(st_tdw[(LANE_W+1)*RD_FW +: LANE_W+1]), err: st_terr[RD_FW]}),
+    .m_queue_ctx_valid(qc_valid), .m_queue_ctx_ready(qc_ready), .m_queue_ctx(qc), .sq_select(q_sel),
+    .sq_inflight(q_inflight), .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid(icv_we), .int_vec_cfg, .namespaces,
+    .media_pages, .control, .quiet(dp_quiet), .cmds_inflight,
+    .m_media_valid(fmc_valid), .m_media_ready(fmc_ready), .m_media(fw_media), .s_media_done(mc_done_f),
+    .s_media_err(s_media_rsp_err), .s_err_valid(err_valid), .s_err_ready(err_ready),
+    .s_err('{sqid: err_sqid, cid: err_cid, status: err_status, nsid: err_nsid, lba: err_lba}),
+    .s_doorbell_err_valid(dberr_valid != 2'b00), .s_doorbell_err(doorbell_err), .counters(smart_counters), .time_us,
+    .cpu_idle, .wake_us(fw_wake_us), .ext, .ext_rdata);
+  assign host_regs = '{cc: cc, aqa: aqa, asq: asq, acq: acq, cc_written: ev_cc, subsystem_reset: ev_nssr};
+  assign {csts_rdy, csts_cfs, csts_shst, csts_nssro} = csts;
+  assign {fwp_fn, fwp_addr, fwp_len_dw, fwp_data} = fw_post;
+  assign {rd_fn[8*RD_FW +: 8], rd_addr[64*RD_FW +: 64], rd_len[13*RD_FW +: 13], rd_first[RD_FW], rd_last[RD_FW],
+          rd_drop[RD_FW]} = fw_read;
+  assign {arb_wrr, arb_burst, arb_lpw, arb_mpw, arb_hpw} = arb_cfg;
+  assign {ic_thr, ic_time} = coalesce_cfg;
+  assign {icv_vector, icv_cd} = int_vec_cfg;
+  for (genvar i = 0; i < NUM_NS; i++) begin : g_namespace
+    assign {ns_valid[i], ns_lba4k[i], ns_base[64*i +: 64], ns_blocks[64*i +: 64]} = namespaces[i];
+  end
+  assign {ctl_run, ctl_stop, ctl_dp_rst, ctl_fn_rst} = control;
+  assign fmc_op    = fw_media.op;
+  assign fmc_addr  = fw_media.addr;
+  assign fmc_bytes = fw_media.bytes;
+  assign doorbell_err = dberr_valid[0] ? '{kind: dberr_kind[0], qid: dberr_qid[0 +: QID_W]} :
+                                         '{kind: dberr_kind[1], qid: dberr_qid[QID_W +: QID_W]};
+  assign smart_counters = '{read_sectors: cnt_rd_sectors, write_sectors: cnt_wr_sectors, read_cmds: cnt_rd_cmds,
+                            write_cmds: cnt_wr_cmds, media_errors: cnt_media_err_q};
+  assign {ext_req, ext_wr, ext_addr, ext_wdata} = ext;
   assign rd_user[REQ_U_W*RD_FW +: REQ_U_W] = '0;
 
   // ---- to the host
