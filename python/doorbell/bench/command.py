@@ -25,8 +25,8 @@ from doorbell.bench.runner import BUFFER_BYTES, run_group
 from doorbell.bench.stages import Recorder, stage_json, stage_tables
 from doorbell.device import limits
 from doorbell.errors import UserError
+from doorbell.nvme.constants import Feature
 from doorbell.nvme.driver import Driver, HostMemory
-from doorbell.nvme.spec import Feature
 
 if TYPE_CHECKING:
     from doorbell.bench.recorder import RecorderSetup

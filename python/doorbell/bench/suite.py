@@ -21,8 +21,8 @@ from doorbell.bench.results import link_limit, print_table, progress_bar
 from doorbell.bench.runner import run_group
 from doorbell.device import limits
 from doorbell.errors import UserError
+from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver, HostMemory
-from doorbell.nvme.spec import NvmOpc
 
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
 WORKLOADS = ("read", "randread", "write", "randwrite", "rw", "randrw")

@@ -18,8 +18,8 @@ from doorbell.bench.results import Result, Side
 from doorbell.bench.runner import noise
 from doorbell.bench.stages import Recorder
 from doorbell.errors import UserError
+from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Buffer, Driver
-from doorbell.nvme.spec import NvmOpc
 
 SECTOR = 512  # of blkparse
 CHUNK_CYCLES = 25_000

@@ -15,8 +15,8 @@ import typer
 from doorbell.bench import command as bench
 from doorbell.device import limits
 from doorbell.errors import UserError
+from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver, HostMemory
-from doorbell.nvme.spec import NvmOpc
 
 IO_BYTES = 128 << 10
 QUEUES = 4

@@ -79,6 +79,11 @@ COMMANDS = {
     "report": Command(
         "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),
+    "compare": Command(
+        "doorbell.bench.compare",
+        "Compare what the simulators do with a recording, to the cycle.",
+        "./doorbell compare --quick",
+    ),
     "synth": Command(
         "doorbell.synth.command",
         "Area by module and depth of logic, for an FPGA.",

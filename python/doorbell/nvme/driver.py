@@ -24,8 +24,37 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from doorbell.nvme import spec
-from doorbell.nvme.spec import PAGE_SIZE, AdminOpc, Cns, Feature, NvmOpc, Reg, Status
+from doorbell.nvme.constants import (
+    CC_AMS_RR,
+    CC_AMS_SHIFT,
+    CC_AMS_WRRU,
+    CC_EN,
+    CC_IOCQES_SHIFT,
+    CC_IOSQES_SHIFT,
+    CC_SHN_ABRUPT,
+    CC_SHN_NORMAL,
+    CC_SHN_SHIFT,
+    CQE_BYTES,
+    CREATE_Q_PC,
+    CREATE_SQ_QPRIO_SHIFT,
+    CSTS_CFS,
+    CSTS_RDY,
+    CSTS_SHST_MASK,
+    CSTS_SHST_SHIFT,
+    DSM_AD,
+    NSID_ALL,
+    PAGE_SIZE,
+    SQE_BYTES,
+    STATUS_CODE_MASK,
+    STATUS_DNR,
+    AdminOpc,
+    Cns,
+    Feature,
+    NvmOpc,
+    Reg,
+    Status,
+)
+from doorbell.nvme.structures import Cap, DsmRange, IdCtrl, IdNs, doorbell_offset, status_name
 
 _SQE = struct.Struct("<IIIIQQQIIIIII")  # dword 0, nsid, cdw2, cdw3, mptr, prp1, prp2, cdw10..15
 _CQE = struct.Struct("<IIHHHH")
@@ -57,7 +86,7 @@ class NvmeError(Exception):
         self.status = command.status
         name = opcode_name(command.opcode, command.qid == 0)
         super().__init__(f"{name} (queue {command.qid}, cid {command.cid:#06x}) ended with "
-                         f"{spec.status_name(command.status15)}")
+                         f"{status_name(command.status15)}")
 
 
 class ProtocolError(AssertionError):
@@ -286,11 +315,11 @@ class Command:
     @property
     def status(self) -> int:
         """Status code type << 8 | status code."""
-        return self.status15 & spec.STATUS_CODE_MASK
+        return self.status15 & STATUS_CODE_MASK
 
     @property
     def dnr(self) -> bool:
-        return bool(self.status15 & spec.STATUS_DNR)
+        return bool(self.status15 & STATUS_DNR)
 
     @property
     def latency_ns(self) -> float:
@@ -300,7 +329,7 @@ class Command:
         """Raise `NvmeError` unless it succeeded."""
         if self.aborted:
             raise ProtocolError(f"{opcode_name(self.opcode, self.qid == 0)} was aborted by a reset")
-        if self.status15 & spec.STATUS_CODE_MASK:
+        if self.status15 & STATUS_CODE_MASK:
             raise NvmeError(self)
         return self
 
@@ -359,9 +388,9 @@ class Driver:
         self._dirty: dict[int, SubmissionQueue] = {}
         self._fired: set[int] = set()
         self.masked: set[int] = set()
-        self.cap: spec.Cap | None = None
-        self.controller: spec.IdCtrl | None = None
-        self.namespace: spec.IdNs | None = None
+        self.cap: Cap | None = None
+        self.controller: IdCtrl | None = None
+        self.namespace: IdNs | None = None
         self.block_size = 512
         self.completed = 0
         self.interrupts = 0
@@ -403,7 +432,7 @@ class Driver:
                 return csts
             if csts == 0xFFFFFFFF:
                 raise DeviceTimeout(f"{what}: the controller is gone (CSTS reads all ones)")
-            if csts & spec.CSTS_CFS and not mask & spec.CSTS_CFS and value & spec.CSTS_RDY:
+            if csts & CSTS_CFS and not mask & CSTS_CFS and value & CSTS_RDY:
                 raise ProtocolError(f"{what}: controller fatal status (CSTS {csts:#x})")
             if self.sim.ns > limit:
                 raise DeviceTimeout(f"{what}: CSTS is still {csts:#x} after {timeout_us / 1000:.0f} ms")
@@ -412,24 +441,24 @@ class Driver:
 
     def ready_timeout_us(self) -> float:
         """CAP.TO, or what this driver's user has patience for."""
-        cap = self.cap or spec.Cap.decode(self.read64(Reg.CAP))
+        cap = self.cap or Cap.decode(self.read64(Reg.CAP))
         return min(max(cap.to, 1) * 500_000.0, self.most_ready_us)
 
     def disable(self) -> list[Command]:
         """CC.EN to 0, wait for RDY to go. Returns the commands that were in flight: they will never complete."""
-        self.write32(Reg.CC, self.read32(Reg.CC) & ~spec.CC_EN)
-        self.wait_csts(spec.CSTS_RDY, 0, self.ready_timeout_us(), "waiting for CSTS.RDY = 0")
+        self.write32(Reg.CC, self.read32(Reg.CC) & ~CC_EN)
+        self.wait_csts(CSTS_RDY, 0, self.ready_timeout_us(), "waiting for CSTS.RDY = 0")
         return self._forget_queues()
 
     def enable(self, *, admin_entries: int = 32, wrr: bool = False) -> None:
         """Base 2.0, 3.5.1: admin queue, CC, wait for RDY. The controller must be disabled."""
-        self.cap = cap = spec.Cap.decode(self.read64(Reg.CAP))
+        self.cap = cap = Cap.decode(self.read64(Reg.CAP))
         if not cap.css & 1:
             raise ProtocolError("the controller has no NVM command set")
         if cap.mpsmin:
             raise ProtocolError("the controller does not take 4 KiB pages")
-        self.wait_csts(spec.CSTS_RDY, 0, self.ready_timeout_us(), "before enabling")
-        sq_bytes, cq_bytes = admin_entries * spec.SQE_BYTES, admin_entries * spec.CQE_BYTES
+        self.wait_csts(CSTS_RDY, 0, self.ready_timeout_us(), "before enabling")
+        sq_bytes, cq_bytes = admin_entries * SQE_BYTES, admin_entries * CQE_BYTES
         asq, acq = self.memory.alloc(sq_bytes), self.memory.alloc(cq_bytes)
         self.memory.zero(acq, cq_bytes)
         self.write32(Reg.AQA, (admin_entries - 1) << 16 | (admin_entries - 1))
@@ -438,11 +467,11 @@ class Driver:
         self._fired.clear()
         self._add_cq(0, admin_entries, acq, 0, True)
         self._add_sq(0, admin_entries, asq, 0, 0)
-        ams = spec.CC_AMS_WRRU if wrr else spec.CC_AMS_RR
-        cc = 6 << spec.CC_IOSQES_SHIFT | 4 << spec.CC_IOCQES_SHIFT | ams << spec.CC_AMS_SHIFT
+        ams = CC_AMS_WRRU if wrr else CC_AMS_RR
+        cc = 6 << CC_IOSQES_SHIFT | 4 << CC_IOCQES_SHIFT | ams << CC_AMS_SHIFT
         self.write32(Reg.CC, cc)
-        self.write32(Reg.CC, cc | spec.CC_EN)
-        self.wait_csts(spec.CSTS_RDY, spec.CSTS_RDY, self.ready_timeout_us(), "waiting for CSTS.RDY = 1")
+        self.write32(Reg.CC, cc | CC_EN)
+        self.wait_csts(CSTS_RDY, CSTS_RDY, self.ready_timeout_us(), "waiting for CSTS.RDY = 1")
 
     def setup_msix(self, vectors: int) -> None:
         """Enable bus master and MSI-X; give vector v the message MSI_ADDRESS, v and unmask it."""
@@ -472,7 +501,7 @@ class Driver:
         """
         cqs = shared_cqs or queues
         vectors = vectors or cqs
-        if self.read32(Reg.CC) & spec.CC_EN:
+        if self.read32(Reg.CC) & CC_EN:
             self.disable()
         self.setup_msix(vectors + 1)
         self.enable(wrr=wrr, admin_entries=admin_entries)
@@ -490,8 +519,8 @@ class Driver:
 
     def identify_all(self) -> None:
         """Identify Controller and Namespace 1."""
-        self.controller = spec.IdCtrl.from_buffer_copy(self.identify(Cns.CTRL))
-        self.namespace = ns = spec.IdNs.from_buffer_copy(self.identify(Cns.NS, nsid=1))
+        self.controller = IdCtrl.from_buffer_copy(self.identify(Cns.CTRL))
+        self.namespace = ns = IdNs.from_buffer_copy(self.identify(Cns.NS, nsid=1))
         if ns.nsze:  # else there is no such namespace, or it is not attached
             self.block_size = 1 << ns.lbaf[ns.flbas & 15 | (ns.flbas >> 1) & 0x30].ds
 
@@ -503,9 +532,9 @@ class Driver:
 
     def shutdown(self, *, abrupt: bool = False) -> None:
         """CC.SHN, then wait for CSTS.SHST = complete (Base 2.0, 3.6.1). Queues stay until `disable`."""
-        cc = self.read32(Reg.CC) & ~(3 << spec.CC_SHN_SHIFT)
-        self.write32(Reg.CC, cc | (spec.CC_SHN_ABRUPT if abrupt else spec.CC_SHN_NORMAL) << spec.CC_SHN_SHIFT)
-        self.wait_csts(spec.CSTS_SHST_MASK, 2 << spec.CSTS_SHST_SHIFT, self.most_ready_us, "waiting for shutdown")
+        cc = self.read32(Reg.CC) & ~(3 << CC_SHN_SHIFT)
+        self.write32(Reg.CC, cc | (CC_SHN_ABRUPT if abrupt else CC_SHN_NORMAL) << CC_SHN_SHIFT)
+        self.wait_csts(CSTS_SHST_MASK, 2 << CSTS_SHST_SHIFT, self.most_ready_us, "waiting for shutdown")
 
     def flr(self) -> list[Command]:
         """Function-level reset. Returns the commands that were in flight."""
@@ -541,30 +570,30 @@ class Driver:
     def _add_cq(self, qid: int, entries: int, address: int, vector: int, ien: bool) -> None:
         dstrd = self.cap.dstrd if self.cap else 0
         self.cqs[qid] = CompletionQueue(qid, entries, address, address - self.memory.base, vector, ien,
-                                        spec.doorbell_offset(qid, True, dstrd))
+                                        doorbell_offset(qid, True, dstrd))
 
     def _add_sq(self, qid: int, entries: int, address: int, cqid: int, prio: int) -> None:
         dstrd = self.cap.dstrd if self.cap else 0
         self.sqs[qid] = SubmissionQueue(qid, entries, address, address - self.memory.base, cqid, prio,
-                                        spec.doorbell_offset(qid, False, dstrd), self.rng.randrange(0xFFFF))
+                                        doorbell_offset(qid, False, dstrd), self.rng.randrange(0xFFFF))
         self.cqs[cqid].sqs.add(qid)
 
     def create_cq(self, qid: int, entries: int, vector: int, *, ien: bool = True) -> None:
-        address = self.memory.alloc(entries * spec.CQE_BYTES)
-        self.memory.zero(address, entries * spec.CQE_BYTES)
+        address = self.memory.alloc(entries * CQE_BYTES)
+        self.memory.zero(address, entries * CQE_BYTES)
         try:
             self.admin(AdminOpc.CREATE_CQ, prp1=address, cdw10=(entries - 1) << 16 | qid,
-                       cdw11=vector << 16 | int(ien) << 1 | spec.CREATE_Q_PC)
+                       cdw11=vector << 16 | int(ien) << 1 | CREATE_Q_PC)
         except NvmeError:
             self.memory.free(address)
             raise
         self._add_cq(qid, entries, address, vector, ien)
 
     def create_sq(self, qid: int, entries: int, cqid: int, *, prio: int = 0) -> None:
-        address = self.memory.alloc(entries * spec.SQE_BYTES)
+        address = self.memory.alloc(entries * SQE_BYTES)
         try:
             self.admin(AdminOpc.CREATE_SQ, prp1=address, cdw10=(entries - 1) << 16 | qid,
-                       cdw11=cqid << 16 | prio << spec.CREATE_SQ_QPRIO_SHIFT | spec.CREATE_Q_PC)
+                       cdw11=cqid << 16 | prio << CREATE_SQ_QPRIO_SHIFT | CREATE_Q_PC)
         except NvmeError:
             self.memory.free(address)
             raise
@@ -799,7 +828,7 @@ class Driver:
     def identify(self, cns: int, *, nsid: int = 0, cntid: int = 0, csi: int = 0) -> bytes:
         return self.admin_read(AdminOpc.IDENTIFY, 4096, nsid=nsid, cdw10=cntid << 16 | cns, cdw11=csi << 24)
 
-    def get_log(self, page: int, size: int, *, nsid: int = spec.NSID_ALL, offset: int = 0, rae: bool = False) -> bytes:
+    def get_log(self, page: int, size: int, *, nsid: int = NSID_ALL, offset: int = 0, rae: bool = False) -> bytes:
         numd = size // 4 - 1
         return self.admin_read(AdminOpc.GET_LOG_PAGE, size, nsid=nsid,
                                cdw10=page | int(rae) << 15 | (numd & 0xFFFF) << 16, cdw11=numd >> 16,
@@ -841,10 +870,10 @@ class Driver:
     def flush(self, *, qid: int = 1, nsid: int = 1) -> None:
         self.run(self.submit(qid, NvmOpc.FLUSH, nsid=nsid))
 
-    def dsm_try(self, ranges: Sequence[tuple[int, int]], *, qid: int = 1, attributes: int = spec.DSM_AD,
+    def dsm_try(self, ranges: Sequence[tuple[int, int]], *, qid: int = 1, attributes: int = DSM_AD,
                 **geometry: Any) -> Command:
         """Dataset Management over (slba, blocks) ranges."""
-        data = b"".join(bytes(spec.DsmRange(0, blocks, slba)) for slba, blocks in ranges)
+        data = b"".join(bytes(DsmRange(0, blocks, slba)) for slba, blocks in ranges)
         buffer = self.buffer(len(data), **geometry)
         buffer.write(data)
         command = self.submit(qid, NvmOpc.DSM, buffer=buffer, nbytes=len(data), cdw10=len(ranges) - 1, cdw11=attributes)
@@ -862,6 +891,6 @@ def expect(command: Command, *statuses: int) -> None:
     """Raise unless `command` ended with one of `statuses`."""
     if command.aborted or command.status not in statuses:
         names = " or ".join(Status(s).name for s in statuses)
-        got = "a reset" if command.aborted else spec.status_name(command.status15)
+        got = "a reset" if command.aborted else status_name(command.status15)
         raise ProtocolError(f"{opcode_name(command.opcode, command.qid == 0)} at {command.slba} (nlb {command.nlb}) "
                             f"ended with {got}, not {names}")

@@ -11,8 +11,8 @@ from csd_drive import csd, ctr, get, io, put, xts
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Context, Op, folders
 from doorbell.compute.operators.add import Add
+from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver, expect
-from doorbell.nvme.spec import NvmOpc, Status
 from test_ssd_traffic import sustained
 from traffic import MakeDrive
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
+from doorbell.nvme.constants import Feature, NvmOpc, Status
 from doorbell.nvme.driver import Command, Driver
-from doorbell.nvme.spec import Feature, NvmOpc, Status
 from traffic import MakeDrive, Traffic, media_of
 
 
