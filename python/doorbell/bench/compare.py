@@ -540,7 +540,8 @@ def main(
 ) -> None:
     """Compare what the simulators do with a recording, to the cycle; exit status 1 if a figure differs or is gone.
 
-    For changes that must not change behaviour. The full list needs 13 simulators and takes three minutes when they are built.
+    For changes that must not change behaviour. The full list needs 13 simulators and takes three minutes when
+    they are built.
     """
     wanted = chosen(only, quick)
     if names:
