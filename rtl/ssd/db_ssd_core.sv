@@ -12,8 +12,9 @@
 //
 // How a command travels: docs/theory.md. What blocks say to each other: docs/internal.md.
 // Latency and throughput: docs/performance.md. Wired straight, a tap has neither latency nor logic.
+`include "db_axi_types.svh"
 module db_ssd_core
-  import db_nvme_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_nvme_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
 #(
   parameter int DATA_W       = 256,        // bits: 128, 256, 512
   parameter int NUM_QP       = 32,         // I/O queue pairs, 1..254
@@ -359,75 +360,67 @@ module db_ssd_core
   assign op_ctx      = ctx_data;
   assign op_lba4k    = op_rd_valid ? rc_cmd.lba4k : wc_cmd.lba4k;
 
-  // ---- the pipes
-  logic              rp_quiet, rp_idle, wp_quiet, wp_idle, rp_media_err, wp_media_err;
-  logic              seg_valid, seg_ready, seg_first, seg_last, seg_drop, rs_tvalid, rs_tready, rs_tlast, rs_terr;
-  logic [FN_W-1:0]   seg_fn;
-  logic [63:0]       seg_addr;
-  logic [12:0]       seg_len;
-  logic [SEG_U_W-1:0] seg_user, sd_user;
-  logic [DATA_W-1:0] rs_tdata;
+  // ---- the data path
+  typedef `DB_AXI_READ_REQ_T(MEDIA_ADDR_W)          axi_read_req_t;
+  typedef `DB_AXI_READ_RSP_T(DATA_W)                axi_read_rsp_t;
+  typedef `DB_AXI_WRITE_REQ_T(MEDIA_ADDR_W, DATA_W) axi_write_req_t;
+  typedef `DB_AXI_WRITE_RSP_T                       axi_write_rsp_t;
+  data_state_t       data_state;
+  logic              seg_valid, seg_ready;
+  segment_t          seg, list_read, list_write, data_write;
+  segment_user_t     seg_user, sd_user;
   logic              sd_valid, sd_ready, sd_err;
-  logic [1:0]        ar_valid, ar_ready, r_ready;
-  logic [2*MEDIA_ADDR_W-1:0] ar_addr;
-  logic [15:0]       ar_len;
-  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_rdpipe (
-    .clk, .rst(dp_rst), .stop(ctl_stop), .quiet(rp_quiet), .idle(rp_idle),
-    .s_cmd_valid(rc_valid), .s_cmd_ready(rc_ready), .s_cmd(rc_cmd),
-    .m_req_valid(rd_valid[RD_PRPR]), .m_req_ready(rd_ready[RD_PRPR]), .m_req_fn(rd_fn[8*RD_PRPR +: 8]),
-    .m_req_addr(rd_addr[64*RD_PRPR +: 64]), .m_req_len(rd_len[13*RD_PRPR +: 13]), .m_req_first(rd_first[RD_PRPR]),
-    .m_req_last(rd_last[RD_PRPR]),
-    .s_list_tvalid(st_tvalid[RD_PRPR]), .s_list_tready(st_tready[RD_PRPR]),
-    .s_list_tdata(st_tdata[DATA_W*RD_PRPR +: DATA_W]), .s_list_tlast(st_tlast[RD_PRPR]),
-    .s_list_tdw(st_tdw[(LANE_W+1)*RD_PRPR +: LANE_W+1]), .s_list_terr(st_terr[RD_PRPR]),
-    .m_ar_valid(ar_valid[0]), .m_ar_ready(ar_ready[0]), .m_ar_addr(ar_addr[0 +: MEDIA_ADDR_W]), .m_ar_len(ar_len[7:0]),
-    .s_r_valid(m_axi_rvalid && !m_axi_rid), .s_r_ready(r_ready[0]), .s_r_data(m_axi_rdata), .s_r_resp(m_axi_rresp),
-    .s_r_last(m_axi_rlast),
-    .m_seg_valid(seg_valid), .m_seg_ready(seg_ready), .m_seg_fn(seg_fn), .m_seg_addr(seg_addr), .m_seg_len(seg_len),
-    .m_seg_first(seg_first), .m_seg_last(seg_last), .m_seg_drop(seg_drop), .m_seg_user(seg_user),
-    .m_axis_tvalid(rs_tvalid), .m_axis_tready(rs_tready), .m_axis_tdata(rs_tdata), .m_axis_tlast(rs_tlast),
-    .m_axis_terr(rs_terr), .s_done_valid(sd_valid), .s_done_ready(sd_ready), .s_done_user(sd_user), .s_done_err(sd_err),
-    .m_cpl_valid(scpl_valid[1]), .m_cpl_ready(scpl_ready[1]), .m_cpl(scpl_rd), .media_err(rp_media_err));
-  assign m_axis_rdop_tvalid = rs_tvalid;
-  assign m_axis_rdop_tdata  = rs_tdata;
-  assign m_axis_rdop_tlast  = rs_tlast;
-  assign m_axis_rdop_terr   = rs_terr;
-  assign rs_tready          = m_axis_rdop_tready;
-  assign rd_drop[RD_PRPR] = 1'b0;
-  assign rd_drop[RD_PRPW] = 1'b0;
-  assign rd_user[REQ_U_W*RD_PRPR +: REQ_U_W] = '0;
-  assign rd_user[REQ_U_W*RD_PRPW +: REQ_U_W] = '0;
-  assign rd_user[REQ_U_W*RD_DATA +: REQ_U_W] = '0;
-
+  row_info_t         tap_read_info;
+  logic [1:0]        media_err;
+  axi_read_req_t [1:0] axi_read_req;
+  axi_read_rsp_t [1:0] axi_read_rsp;
+  axi_write_req_t    axi_write_req;
+  axi_write_rsp_t    axi_write_rsp;
   logic              wmc_valid, wmc_ready, mc_done_w;
-  media_op_e         wmc_op;
-  logic [MEDIA_ADDR_W-1:0] wmc_addr;
-  logic [63:0]       wmc_bytes;
-  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_wrpipe (
-    .clk, .rst(dp_rst), .stop(ctl_stop), .no_more_rows(ctl_stop && rd_idle[RD_DATA] && op_idle), .quiet(wp_quiet),
-    .idle(wp_idle),
-    .s_cmd_valid(wc_valid), .s_cmd_ready(wc_ready), .s_cmd(wc_cmd),
-    .m_req_valid(rd_valid[RD_PRPW]), .m_req_ready(rd_ready[RD_PRPW]), .m_req_fn(rd_fn[8*RD_PRPW +: 8]),
-    .m_req_addr(rd_addr[64*RD_PRPW +: 64]), .m_req_len(rd_len[13*RD_PRPW +: 13]), .m_req_first(rd_first[RD_PRPW]),
-    .m_req_last(rd_last[RD_PRPW]),
-    .s_list_tvalid(st_tvalid[RD_PRPW]), .s_list_tready(st_tready[RD_PRPW]),
-    .s_list_tdata(st_tdata[DATA_W*RD_PRPW +: DATA_W]), .s_list_tlast(st_tlast[RD_PRPW]),
-    .s_list_tdw(st_tdw[(LANE_W+1)*RD_PRPW +: LANE_W+1]), .s_list_terr(st_terr[RD_PRPW]),
-    .m_seg_valid(rd_valid[RD_DATA]), .m_seg_ready(rd_ready[RD_DATA]), .m_seg_fn(rd_fn[8*RD_DATA +: 8]),
-    .m_seg_addr(rd_addr[64*RD_DATA +: 64]), .m_seg_len(rd_len[13*RD_DATA +: 13]), .m_seg_first(rd_first[RD_DATA]),
-    .m_seg_last(rd_last[RD_DATA]), .m_seg_drop(rd_drop[RD_DATA]),
-    .s_axis_tvalid(s_axis_wrop_tvalid), .s_axis_tready(s_axis_wrop_tready), .s_axis_tdata(s_axis_wrop_tdata),
-    .s_axis_tlast(s_axis_wrop_tlast), .s_axis_tdw(s_axis_wrop_tdw), .s_axis_terr(s_axis_wrop_terr),
-    .s_axis_tzero(s_axis_wrop_tzero),
-    .m_aw_valid(m_axi_awvalid), .m_aw_ready(m_axi_awready), .m_aw_addr(m_axi_awaddr), .m_aw_len(m_axi_awlen),
-    .m_w_valid(m_axi_wvalid), .m_w_ready(m_axi_wready), .m_w_data(m_axi_wdata), .m_w_strb(m_axi_wstrb),
-    .m_w_last(m_axi_wlast), .s_b_valid(m_axi_bvalid), .s_b_ready(m_axi_bready), .s_b_resp(m_axi_bresp),
-    .m_ar_valid(ar_valid[1]), .m_ar_ready(ar_ready[1]), .m_ar_addr(ar_addr[MEDIA_ADDR_W +: MEDIA_ADDR_W]),
-    .m_ar_len(ar_len[15:8]), .s_r_valid(m_axi_rvalid && m_axi_rid), .s_r_ready(r_ready[1]), .s_r_data(m_axi_rdata),
-    .s_r_resp(m_axi_rresp), .s_r_last(m_axi_rlast),
-    .m_media_valid(wmc_valid), .m_media_ready(wmc_ready), .m_media_op(wmc_op), .m_media_addr(wmc_addr),
-    .m_media_bytes(wmc_bytes), .s_media_done(mc_done_w), .s_media_err(s_media_rsp_err),
-    .m_cpl_valid(scpl_valid[2]), .m_cpl_ready(scpl_ready[2]), .m_cpl(scpl_wr), .media_err(wp_media_err));
+  media_cmd_t        wmc;
+  logic [1:0]        ar_valid, ar_ready;
+  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_data (
+    .clk, .rst(dp_rst), .stop(ctl_stop), .no_more_rows(ctl_stop && rd_idle[RD_DATA] && op_idle), .state(data_state),
+    .media_err,
+    .s_read_cmd_valid(rc_valid), .s_read_cmd_ready(rc_ready), .s_read_cmd(rc_cmd),
+    .s_write_cmd_valid(wc_valid), .s_write_cmd_ready(wc_ready), .s_write_cmd(wc_cmd),
+    .m_read_prp_valid(rd_valid[RD_PRPR]), .m_read_prp_ready(rd_ready[RD_PRPR]), .m_read_prp(list_read),
+    .s_read_list_valid(st_tvalid[RD_PRPR]), .s_read_list_ready(st_tready[RD_PRPR]),
+    .s_read_list_data(st_tdata[DATA_W*RD_PRPR +: DATA_W]),
+    .s_read_list_info('{last: st_tlast[RD_PRPR], dw: 5'(st_tdw[(LANE_W+1)*RD_PRPR +: LANE_W+1]),
+                        err: st_terr[RD_PRPR]}),
+    .m_write_prp_valid(rd_valid[RD_PRPW]), .m_write_prp_ready(rd_ready[RD_PRPW]), .m_write_prp(list_write),
+    .s_write_list_valid(st_tvalid[RD_PRPW]), .s_write_list_ready(st_tready[RD_PRPW]),
+    .s_write_list_data(st_tdata[DATA_W*RD_PRPW +: DATA_W]),
+    .s_write_list_info('{last: st_tlast[RD_PRPW], dw: 5'(st_tdw[(LANE_W+1)*RD_PRPW +: LANE_W+1]),
+                         err: st_terr[RD_PRPW]}),
+    .m_write_seg_valid(rd_valid[RD_DATA]), .m_write_seg_ready(rd_ready[RD_DATA]), .m_write_seg(data_write),
+    .s_tap_write_valid(s_axis_wrop_tvalid), .s_tap_write_ready(s_axis_wrop_tready),
+    .s_tap_write_data(s_axis_wrop_tdata), .s_tap_write_info('{last: s_axis_wrop_tlast, dw: 5'(s_axis_wrop_tdw), err: s_axis_wrop_terr}),
+    .s_tap_write_zero(s_axis_wrop_tzero),
+    .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
+    .m_tap_read_valid(m_axis_rdop_tvalid), .m_tap_read_ready(m_axis_rdop_tready), .m_tap_read_data(m_axis_rdop_tdata),
+    .m_tap_read_info(tap_read_info),
+    .s_read_done_valid(sd_valid), .s_read_done_ready(sd_ready), .s_read_done_user(sd_user), .s_read_done_err(sd_err),
+    .m_axi_read_req(axi_read_req), .m_axi_read_rsp(axi_read_rsp), .m_axi_write_req(axi_write_req),
+    .m_axi_write_rsp(axi_write_rsp), .m_media_valid(wmc_valid), .m_media_ready(wmc_ready), .m_media(wmc),
+    .s_media_done(mc_done_w), .s_media_err(s_media_rsp_err),
+    .m_read_completion_valid(scpl_valid[1]), .m_read_completion_ready(scpl_ready[1]), .m_read_completion(scpl_rd),
+    .m_write_completion_valid(scpl_valid[2]), .m_write_completion_ready(scpl_ready[2]), .m_write_completion(scpl_wr));
+  assign m_axis_rdop_tlast = tap_read_info.last;
+  assign m_axis_rdop_terr  = tap_read_info.err;
+  for (genvar i = 0; i < 3; i++) begin : g_segments
+    localparam int CLIENT = i == 0 ? RD_PRPR : i == 1 ? RD_PRPW : RD_DATA;
+    segment_t s;
+    assign s = i == 0 ? list_read : i == 1 ? list_write : data_write;
+    assign rd_fn[8*CLIENT +: 8]     = s.fn;
+    assign rd_addr[64*CLIENT +: 64] = s.addr;
+    assign rd_len[13*CLIENT +: 13]  = s.len;
+    assign rd_first[CLIENT]         = s.first;
+    assign rd_last[CLIENT]          = s.last;
+    assign rd_drop[CLIENT]          = s.drop;
+    assign rd_user[REQ_U_W*CLIENT +: REQ_U_W] = '0;
+  end
 
   assign m_axis_wrop_tvalid = st_tvalid[RD_DATA];
   assign m_axis_wrop_tdata  = st_tdata[DATA_W*RD_DATA +: DATA_W];
@@ -447,12 +440,26 @@ module db_ssd_core
     if (ar_free) begin
       m_axi_arvalid <= ar_any;
       m_axi_arid    <= ar_idx;
-      m_axi_araddr  <= ar_idx ? ar_addr[MEDIA_ADDR_W +: MEDIA_ADDR_W] : ar_addr[0 +: MEDIA_ADDR_W];
-      m_axi_arlen   <= ar_idx ? ar_len[15:8] : ar_len[7:0];
+      m_axi_araddr  <= axi_read_req[ar_idx].ar.addr;
+      m_axi_arlen   <= axi_read_req[ar_idx].ar.len;
     end
     if (rst) m_axi_arvalid <= 1'b0;
   end
-  assign m_axi_rready  = m_axi_rid ? r_ready[1] : r_ready[0];
+  for (genvar i = 0; i < 2; i++) begin : g_read
+    assign ar_valid[i]     = axi_read_req[i].ar_valid;
+    assign axi_read_rsp[i] = '{ar_ready: ar_ready[i], r_valid: m_axi_rvalid && m_axi_rid == 1'(i),
+                               r: '{last: m_axi_rlast, resp: m_axi_rresp, data: m_axi_rdata}};
+  end
+  assign m_axi_rready  = axi_read_req[m_axi_rid].r_ready;
+  assign m_axi_awvalid = axi_write_req.aw_valid;
+  assign m_axi_awaddr  = axi_write_req.aw.addr;
+  assign m_axi_awlen   = axi_write_req.aw.len;
+  assign m_axi_wvalid  = axi_write_req.w_valid;
+  assign m_axi_wdata   = axi_write_req.w.data;
+  assign m_axi_wstrb   = axi_write_req.w.strb;
+  assign m_axi_wlast   = axi_write_req.w.last;
+  assign m_axi_bready  = axi_write_req.b_ready;
+  assign axi_write_rsp = '{aw_ready: m_axi_awready, w_ready: m_axi_wready, b_valid: m_axi_bvalid, b: m_axi_bresp};
   assign m_axi_awid    = 1'b0;
   assign m_axi_awsize  = 3'(ROW_LG);
   assign m_axi_arsize  = 3'(ROW_LG);
@@ -475,9 +482,9 @@ module db_ssd_core
     if (rst) mc_busy_q <= 1'b0;
   end
   assign m_media_cmd_valid = mc_busy_q && !mc_sent_q;
-  assign m_media_cmd_op    = mc_fw_q ? fmc_op : wmc_op;
-  assign m_media_cmd_addr  = mc_fw_q ? fmc_addr[MEDIA_ADDR_W-1:0] : wmc_addr;
-  assign m_media_cmd_bytes = mc_fw_q ? fmc_bytes : wmc_bytes;
+  assign m_media_cmd_op    = mc_fw_q ? fmc_op : wmc.op;
+  assign m_media_cmd_addr  = mc_fw_q ? fmc_addr[MEDIA_ADDR_W-1:0] : wmc.addr[MEDIA_ADDR_W-1:0];
+  assign m_media_cmd_bytes = mc_fw_q ? fmc_bytes : wmc.bytes;
   assign wmc_ready = m_media_cmd_valid && m_media_cmd_ready && !mc_fw_q;
   assign fmc_ready = m_media_cmd_valid && m_media_cmd_ready && mc_fw_q;
   assign mc_done_w = s_media_rsp_valid && mc_busy_q && !mc_fw_q;
@@ -500,7 +507,7 @@ module db_ssd_core
     .m_err_cid(err_cid), .m_err_status(err_status), .m_err_nsid(err_nsid), .m_err_lba(err_lba), .cnt_rd_sectors,
     .cnt_wr_sectors, .cnt_rd_cmds, .cnt_wr_cmds);
   always_ff @(posedge clk) begin
-    cnt_media_err_q <= cnt_media_err_q + 64'(rp_media_err) + 64'(wp_media_err);
+    cnt_media_err_q <= cnt_media_err_q + 64'(media_err[0]) + 64'(media_err[1]);
     if (rst) cnt_media_err_q <= '0;
   end
 
@@ -582,8 +589,8 @@ module db_ssd_core
     .s_req_first(rd_first), .s_req_last(rd_last), .s_req_drop(rd_drop), .s_req_user(rd_user),
     .m_axis_tvalid(st_tvalid), .m_axis_tready(st_tready), .m_axis_tdata(st_tdata), .m_axis_tlast(st_tlast),
     .m_axis_tdw(st_tdw), .m_axis_tuser(st_tuser), .m_axis_terr(st_terr), .rd_idle,
-    .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg_fn(seg_fn), .s_seg_addr(seg_addr), .s_seg_len(seg_len),
-    .s_seg_first(seg_first), .s_seg_last(seg_last), .s_seg_drop(seg_drop), .s_seg_user(seg_user),
+    .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg_fn(seg.fn), .s_seg_addr(seg.addr), .s_seg_len(seg.len),
+    .s_seg_first(seg.first), .s_seg_last(seg.last), .s_seg_drop(seg.drop), .s_seg_user(seg_user),
     .s_axis_tvalid(s_axis_rdop_tvalid), .s_axis_tready(s_axis_rdop_tready), .s_axis_tdata(s_axis_rdop_tdata),
     .s_axis_tlast(s_axis_rdop_tlast), .s_axis_terr(s_axis_rdop_terr),
     .m_done_valid(sd_valid), .m_done_ready(sd_ready), .m_done_user(sd_user), .m_done_err(sd_err),
@@ -595,7 +602,7 @@ module db_ssd_core
   logic [4:0] calm_q;
   localparam logic [4:0] CALM = 5'd30;
   always_ff @(posedge clk) begin
-    dp_quiet <= dma_quiet && rp_quiet && wp_quiet && !m_axi_arvalid;
+    dp_quiet <= dma_quiet && data_state.read_quiet && data_state.write_quiet && !m_axi_arvalid;
     busy_q   <= busy;
     calm_q   <= busy_q ? '0 : (calm_q == CALM ? calm_q : calm_q + 1'b1);
     if (rst) begin
@@ -604,8 +611,8 @@ module db_ssd_core
       calm_q   <= '0;
     end
   end
-  assign busy = s_axis_cq_tvalid || bar_valid || m_axis_cc_tvalid || !sq_idle || !cpl_idle || !ic_idle || !rp_idle ||
-                !wp_idle || !dma_idle || !cpu_idle || sqe_valid || rc_valid || wc_valid || adm_valid ||
+  assign busy = s_axis_cq_tvalid || bar_valid || m_axis_cc_tvalid || !sq_idle || !cpl_idle || !ic_idle ||
+                !data_state.read_idle || !data_state.write_idle || !dma_idle || !cpu_idle || sqe_valid || rc_valid || wc_valid || adm_valid ||
                 scpl_valid != '0 || acpl_valid || cpl_valid || err_valid || msix_valid ||
                 fwp_valid || qc_valid || mc_busy_q || dp_rst || fn_rst || ctl_dp_rst || s_axis_rc_tvalid || !op_idle;
   assign idle    = calm_q == CALM && !busy_q && !s_axis_cq_tvalid && cpu_idle;
@@ -632,10 +639,10 @@ module db_ssd_core
   db_ssd_stats #(.NUM(6)) i_stats (
     .clk, .rst,
     .wait_({m_axi_wvalid && !m_axi_wready,                    // 5 write pipe waits for the media's W
-            !wp_idle && !st_tvalid[RD_DATA],                  // 4 write pipe waits for the host's data
+            !data_state.write_idle && !st_tvalid[RD_DATA],                  // 4 write pipe waits for the host's data
             seg_valid && seg_ready == 1'b0,                   // 3 segments wait for the data writer
-            rs_tvalid && !rs_tready,                          // 2 media data waits for the data writer
-            !rp_idle && !rs_tvalid,                           // 1 read pipe waits for the media
+            m_axis_rdop_tvalid && !m_axis_rdop_tready,        // 2 media data waits for the data writer
+            !data_state.read_idle && !m_axis_rdop_tvalid,                           // 1 read pipe waits for the media
             m_axis_rq_tvalid && !m_axis_rq_tready}),          // 0 everybody waits for the link
     .count(stat_stall));
 
