@@ -396,7 +396,8 @@ module db_ssd_core
                          err: st_terr[RD_PRPW]}),
     .m_write_seg_valid(rd_valid[RD_DATA]), .m_write_seg_ready(rd_ready[RD_DATA]), .m_write_seg(data_write),
     .s_tap_write_valid(s_axis_wrop_tvalid), .s_tap_write_ready(s_axis_wrop_tready),
-    .s_tap_write_data(s_axis_wrop_tdata), .s_tap_write_info('{last: s_axis_wrop_tlast, dw: 5'(s_axis_wrop_tdw), err: s_axis_wrop_terr}),
+    .s_tap_write_data(s_axis_wrop_tdata),
+    .s_tap_write_info('{last: s_axis_wrop_tlast, dw: 5'(s_axis_wrop_tdw), err: s_axis_wrop_terr}),
     .s_tap_write_zero(s_axis_wrop_tzero),
     .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
     .m_tap_read_valid(m_axis_rdop_tvalid), .m_tap_read_ready(m_axis_rdop_tready), .m_tap_read_data(m_axis_rdop_tdata),
@@ -612,7 +613,8 @@ module db_ssd_core
     end
   end
   assign busy = s_axis_cq_tvalid || bar_valid || m_axis_cc_tvalid || !sq_idle || !cpl_idle || !ic_idle ||
-                !data_state.read_idle || !data_state.write_idle || !dma_idle || !cpu_idle || sqe_valid || rc_valid || wc_valid || adm_valid ||
+                !data_state.read_idle || !data_state.write_idle || !dma_idle || !cpu_idle ||
+                sqe_valid || rc_valid || wc_valid || adm_valid ||
                 scpl_valid != '0 || acpl_valid || cpl_valid || err_valid || msix_valid ||
                 fwp_valid || qc_valid || mc_busy_q || dp_rst || fn_rst || ctl_dp_rst || s_axis_rc_tvalid || !op_idle;
   assign idle    = calm_q == CALM && !busy_q && !s_axis_cq_tvalid && cpu_idle;

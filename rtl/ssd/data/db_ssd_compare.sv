@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compare: reads its data from the media, ahead of the host's, and sets both against each other.
 //
-// Two rows are equal 16 bytes by 16 bytes; where s_row_zero says so, zeros on the media are equal to anything: data that
-// an operator encrypted is zeros there when it has been deallocated.
+// Rows are compared 16 bytes by 16 bytes. Where s_row_zero says so, zeros on the media are equal to anything: an
+// operator has encrypted zeros of the host there, and deallocated blocks are zeros on the media.
 // stop: its rows are thrown away, as the media's may not come, and it makes way for what is behind it.
 // Latency: last row to m_done in the same cycle. Throughput: a row a cycle.
 `include "db_axi_types.svh"
@@ -32,7 +32,7 @@ module db_ssd_compare
   input  logic [DATA_W-1:0]     s_row_data,
   input  row_info_t             s_row_info,
   input  logic [DATA_W/128-1:0] s_row_zero,   ///< 16 bytes that zeros on the media are equal to, too
-  input  status_t               row_status,   ///< how the packet ends, as far as the host goes
+  input  status_t               row_status,   ///< of the packet whose row is on offer: could its data be had?
   output write_turn_t           turn,
   output logic                  m_done_valid, ///< pulse: over
   input  logic                  m_done_ready, ///< else no row is taken

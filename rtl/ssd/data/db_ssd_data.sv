@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data path of the controller: read engine and write engine, from decoded commands to completions. Wiring alone.
 //
-// Rows cross a tap on both ways, where operators may stand: tap_read from the media to the host, tap_write from the host to
-// the media and to Compare; a packet a command, in the order of the commands. What comes back from an operator must have
-// the same rows in the same order.
-// Latency and throughput: those of db_ssd_read_engine and db_ssd_write_engine.
+// Rows cross a tap on both ways, where operators may stand: tap_read on the way from the media to the host, tap_write
+// from the host to the media and to Compare. A packet is a command's data, and packets come in the order of the
+// commands. What an operator gives back must have the same rows in the same order. Latency and throughput: those of
+// db_ssd_read_engine and db_ssd_write_engine.
 `include "db_axi_types.svh"
 module db_ssd_data
   import db_mem_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;

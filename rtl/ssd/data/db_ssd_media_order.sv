@@ -13,7 +13,7 @@ module db_ssd_media_order
   input  logic              rst,
   input  logic              stop,
   input  logic              drained,
-  output logic              quiet,         ///< no media command is on offer or under way: one on offer is not taken back
+  output logic              quiet,         ///< no media command is on offer or under way; an offer is not taken back
   input  logic              s_item_valid,
   input  write_item_t       s_item,
   input  cmd_t              s_cmd,         ///< the command of the item

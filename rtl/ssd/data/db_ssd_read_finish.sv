@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completions of the read engine: of Reads, when db_pcie_write has sent their data, and of Verifies. An error of the PRP
-// walk comes before the media's.
+// Completions of the read engine: of Reads, when db_pcie_write has sent their data, and of Verifies. If both PRP walk
+// and media met an error, the walk's is reported.
 //
 // Latency: 1 cycle. Throughput: a completion a cycle; Reads go first.
 module db_ssd_read_finish

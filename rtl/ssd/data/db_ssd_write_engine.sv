@@ -3,8 +3,8 @@
 // (OpenExpress: HTRW, the write half.)
 //
 // Commands with data from the host have their PRPs walked into read requests; db_pcie_read brings the data as one
-// stream in command order, and db_ssd_write_exec takes commands and data together. The walk runs ahead of the data by as
-// many commands as the queue between holds and as many bytes as db_pcie_read's ring.
+// stream in command order, and db_ssd_write_exec takes commands and data together. The walk runs ahead of the data by
+// as many commands as the queue between holds and as many bytes as db_pcie_read's ring.
 // Latency: command to its first segment 4 cycles (no PRP list needed for it). Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_write_engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Media side of the write engine: takes commands in order with the host's data and does them on the media. Wiring; idle and
-// quiet are what its parts say.
+// Media side of the write engine: takes commands in order with the host's data and does them on the media. Wiring:
+// idle and quiet are what its parts say.
 //
 //   db_ssd_write_issue   commands to items; addresses of write bursts, a few bursts ahead of their data
 //   db_ssd_write_turn    whose turn it is: the item at the head, and the rows for whoever does it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completions of the write engine: those of Writes from db_ssd_write_commit, those of Compares and media commands as they
-// end. What is offered stays until it is taken.
+// Completions of the write engine: those of Writes come from db_ssd_write_commit, those of Compares and media commands
+// when they end. What is offered stays until it is taken.
 //
 // Latency: a Write's 0, the others' 1 cycle. Throughput: one a cycle; of Compares and media commands one every other.
 module db_ssd_write_finish

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First step of the write engine: makes items of commands, and issues what can go ahead of the host's data: the addresses
+// First step of the write engine: makes items of commands, and issues what can go ahead of the host's data: addresses
 // of write bursts, and the reads of a Compare.
 //
 // A Write becomes an item a burst, and one for its flush if it has FUA; anything else is one item. A media command, and

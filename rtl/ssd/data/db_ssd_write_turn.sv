@@ -4,8 +4,8 @@
 // All doers look at m_item and the rows; the one whose item it is answers in its write_turn_t, the others are silent.
 // Beside the rows come the results of the PRP walks, one a packet, there before the packet's last row; one is taken in
 // the cycle after the packet's end (the next packet's last row is some rows away).
-// stop: once no row has come for 16 cycles, though none is missing from the host (no_more_rows), `fill` says that what is
-// still to be done ends without data.
+// stop: when no row has been taken for 16 cycles and the host owes none (no_more_rows), `fill` says that what is left
+// ends without data.
 // Latency: item in to m_item 1 cycle. Throughput: an item and a row a cycle.
 module db_ssd_write_turn
   import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_data_pkg::*;
@@ -29,7 +29,7 @@ module db_ssd_write_turn
   output write_item_t             m_item,
   input  write_turn_t [DOERS-1:0] turn,
   output logic                    fill,
-  output status_t                 row_status   ///< how the packet ends whose last row is on offer, as far as the host goes
+  output status_t                 row_status   ///< of the packet whose row is on offer: could its data be had?
 );
   logic       item_done, packet_end;
   logic [4:0] dry_q;                 // cycles in which no row was taken while nothing more can come
