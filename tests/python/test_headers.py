@@ -3,7 +3,9 @@
 
 The headers come from the system's packages (libnvme-dev, linux-headers-*-common), unpacked into the cache and never
 installed. A small C program, compiled against each, prints the values, offsets and sizes that are compared with
-`doorbell.nvme.spec` and, through it, with `rtl/nvme/db_nvme_pkg.sv`. Skipped where neither network nor cache has them.
+`doorbell.nvme.constants` and `.structures` and, through them,
+with `rtl/nvme/db_nvme_pkg.sv`. Skipped where neither network
+nor cache has them.
 """
 
 from __future__ import annotations
@@ -18,7 +20,43 @@ from enum import IntEnum
 from pathlib import Path
 
 import pytest
-from doorbell.nvme import spec
+from doorbell.nvme import constants
+from doorbell.nvme.constants import (
+    AdminOpc,
+    AerError,
+    AerNotice,
+    AerType,
+    Cns,
+    Csi,
+    Feature,
+    FeatureSelect,
+    LogPage,
+    Nidt,
+    NsAttach,
+    NsMgmt,
+    NvmOpc,
+    Reg,
+    Sct,
+    Status,
+)
+from doorbell.nvme.structures import (
+    Cqe,
+    CtrlList,
+    DsmRange,
+    EffectsLog,
+    ErrorLogEntry,
+    FwSlotLog,
+    IdCtrl,
+    IdCtrlNvm,
+    IdNs,
+    IdNsIndependent,
+    IdNsNvm,
+    Lbaf,
+    NsIdDesc,
+    PowerState,
+    SmartLog,
+    Sqe,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("DOORBELL_CACHE") or Path.home() / ".cache" / "doorbell") / "headers-1"
@@ -41,39 +79,39 @@ typedef struct { u8 b[16]; } uuid_t;
 
 # Enum of ours: (prefixes in the headers, {our name: their names} where they differ)
 ENUMS: dict[type[IntEnum], tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] = {
-    spec.Reg: (("NVME_REG_",), {}),
-    spec.AdminOpc: (("nvme_admin_",), {
+    Reg: (("NVME_REG_",), {}),
+    AdminOpc: (("nvme_admin_",), {
         "ABORT": ("abort_cmd",), "SANITIZE": ("sanitize_nvm",), "FW_COMMIT": ("fw_commit", "activate_fw"),
         "FW_DOWNLOAD": ("fw_download", "download_fw"),
     }),
-    spec.NvmOpc: (("nvme_cmd_",), {}),
-    spec.Feature: (("NVME_FEAT_FID_", "NVME_FEAT_"), {"LBA_STATUS_ATTR": ("LBA_STS_INTERVAL",)}),
-    spec.FeatureSelect: (("NVME_GET_FEATURES_SEL_",), {}),
-    spec.LogPage: (("NVME_LOG_LID_", "NVME_LOG_"), {
+    NvmOpc: (("nvme_cmd_",), {}),
+    Feature: (("NVME_FEAT_FID_", "NVME_FEAT_"), {"LBA_STATUS_ATTR": ("LBA_STS_INTERVAL",)}),
+    FeatureSelect: (("NVME_GET_FEATURES_SEL_",), {}),
+    LogPage: (("NVME_LOG_LID_", "NVME_LOG_"), {
         "SUPPORTED": ("SUPPORTED_LOG_PAGES",), "PREDICTABLE_LAT": ("PREDICTABLE_LAT_NVMSET",),
         "FID_EFFECTS": ("FID_SUPPORTED_EFFECTS",),
     }),
-    spec.Cns: (("NVME_IDENTIFY_CNS_", "NVME_ID_CNS_"), {
+    Cns: (("NVME_IDENTIFY_CNS_", "NVME_ID_CNS_"), {
         "CSI_NS": ("CSI_NS", "CS_NS"), "CSI_CTRL": ("CSI_CTRL", "CS_CTRL"),
         "CSI_INDEPENDENT_NS": ("CSI_INDEPENDENT_ID_NS", "NS_CS_INDEP"),
         "NS_PRESENT_LIST": ("NS_PRESENT_LIST", "ALLOCATED_NS_LIST"), "NS_PRESENT": ("NS_PRESENT", "ALLOCATED_NS"),
         "CTRL_NS_LIST": ("CTRL_NS_LIST", "NS_CTRL_LIST"),
         "SCNDRY_CTRL_LIST": ("SCNDRY_CTRL_LIST", "SECONDARY_CTRL_LIST"), "IOCS_LIST": ("COMMAND_SET_STRUCTURE",),
     }),
-    spec.Csi: (("NVME_CSI_",), {}),
-    spec.Nidt: (("NVME_NIDT_",), {}),
-    spec.AerType: (("NVME_AER_",), {"IO_COMMAND_SET": ("CSS",), "VENDOR": ("VS",)}),
-    spec.AerError: (("NVME_AER_ERROR_",), {
+    Csi: (("NVME_CSI_",), {}),
+    Nidt: (("NVME_NIDT_",), {}),
+    AerType: (("NVME_AER_",), {"IO_COMMAND_SET": ("CSS",), "VENDOR": ("VS",)}),
+    AerError: (("NVME_AER_ERROR_",), {
         "INVALID_DB_VALUE": ("INVALID_DB_VAL",), "FW_IMAGE_LOAD": ("FW_IMAGE_LOAD_ERROR",),
         "PERSISTENT_INTERNAL": ("PERSISTENT_INTERNAL_ERROR", "PERSIST_INT_ERR"),
         "TRANSIENT_INTERNAL": ("TRANSIENT_INTERNAL_ERROR",),
     }),
-    spec.AerNotice: (("NVME_AER_NOTICE_",), {}),
-    spec.NsMgmt: (("NVME_NS_MGMT_SEL_",), {}),
-    spec.NsAttach: (("NVME_NS_ATTACH_SEL_",), {"ATTACH": ("CTRL_ATTACH",), "DETACH": ("CTRL_DEATTACH",)}),
-    spec.Sct: (("NVME_SCT_",), {"SPECIFIC": ("CMD_SPECIFIC", "COMMAND_SPECIFIC"), "VENDOR": ("VS",),
+    AerNotice: (("NVME_AER_NOTICE_",), {}),
+    NsMgmt: (("NVME_NS_MGMT_SEL_",), {}),
+    NsAttach: (("NVME_NS_ATTACH_SEL_",), {"ATTACH": ("CTRL_ATTACH",), "DETACH": ("CTRL_DEATTACH",)}),
+    Sct: (("NVME_SCT_",), {"SPECIFIC": ("CMD_SPECIFIC", "COMMAND_SPECIFIC"), "VENDOR": ("VS",),
                                 "MEDIA": ("MEDIA", "MEDIA_ERROR")}),
-    spec.Status: (("NVME_SC_",), {
+    Status: (("NVME_SC_",), {
         "CID_CONFLICT": ("CMDID_CONFLICT",), "DATA_TRANSFER_ERROR": ("DATA_XFER_ERROR",),
         "ABORT_REQUESTED": ("ABORT_REQ",), "ABORT_SQ_DELETED": ("ABORT_QUEUE",),
         "INVALID_PRP_OFFSET": ("PRP_INVALID_OFFSET",), "ATOMIC_WU_EXCEEDED": ("ATOMIC_WU_EXCEEDED", "AWU_EXCEEDED"),
@@ -118,23 +156,23 @@ CONTROL_WORD = {"RW_LR", "RW_FUA", "WZ_DEAC"}  # Linux has them as bits of the u
 
 # Structure of ours: (their names, {our field: theirs} where they differ)
 STRUCTS: dict[type[ctypes.Structure], tuple[tuple[str, ...], dict[str, str]]] = {
-    spec.PowerState: (("nvme_id_psd",), {}),
-    spec.IdCtrl: (("nvme_id_ctrl",), {}),
-    spec.IdNs: (("nvme_id_ns",), {}),
-    spec.Lbaf: (("nvme_lbaf",), {}),
-    spec.IdCtrlNvm: (("nvme_id_ctrl_nvm",), {}),
-    spec.IdNsNvm: (("nvme_nvm_id_ns", "nvme_id_ns_nvm"), {}),
-    spec.IdNsIndependent: (("nvme_id_independent_id_ns", "nvme_id_ns_cs_indep"), {"endgrpid": "endgid"}),
-    spec.NsIdDesc: (("nvme_ns_id_desc",), {}),
-    spec.CtrlList: (("nvme_ctrl_list",), {}),
-    spec.SmartLog: (("nvme_smart_log",), {}),
-    spec.ErrorLogEntry: (("nvme_error_log_page",), {}),
-    spec.FwSlotLog: (("nvme_firmware_slot", "nvme_fw_slot_info_log"), {}),
-    spec.EffectsLog: (("nvme_cmd_effects_log", "nvme_effects_log"), {}),
-    spec.DsmRange: (("nvme_dsm_range",), {}),
-    spec.Sqe: (("nvme_common_command",), {"cid": "command_id", "cdw2": "cdw2[0]", "cdw3": "cdw2[1]", "mptr": "metadata",
+    PowerState: (("nvme_id_psd",), {}),
+    IdCtrl: (("nvme_id_ctrl",), {}),
+    IdNs: (("nvme_id_ns",), {}),
+    Lbaf: (("nvme_lbaf",), {}),
+    IdCtrlNvm: (("nvme_id_ctrl_nvm",), {}),
+    IdNsNvm: (("nvme_nvm_id_ns", "nvme_id_ns_nvm"), {}),
+    IdNsIndependent: (("nvme_id_independent_id_ns", "nvme_id_ns_cs_indep"), {"endgrpid": "endgid"}),
+    NsIdDesc: (("nvme_ns_id_desc",), {}),
+    CtrlList: (("nvme_ctrl_list",), {}),
+    SmartLog: (("nvme_smart_log",), {}),
+    ErrorLogEntry: (("nvme_error_log_page",), {}),
+    FwSlotLog: (("nvme_firmware_slot", "nvme_fw_slot_info_log"), {}),
+    EffectsLog: (("nvme_cmd_effects_log", "nvme_effects_log"), {}),
+    DsmRange: (("nvme_dsm_range",), {}),
+    Sqe: (("nvme_common_command",), {"cid": "command_id", "cdw2": "cdw2[0]", "cdw3": "cdw2[1]", "mptr": "metadata",
                                           "prp1": "dptr.prp1", "prp2": "dptr.prp2"}),
-    spec.Cqe: (("nvme_completion",), {"dw0": "result.u32", "sqhd": "sq_head", "sqid": "sq_id", "cid": "command_id"}),
+    Cqe: (("nvme_completion",), {"dw0": "result.u32", "sqhd": "sq_head", "sqid": "sq_id", "cid": "command_id"}),
 }
 # Fields that a header has under no name, or cut differently: not compared.
 NOT_THERE = {
@@ -233,9 +271,9 @@ def test_enums(header, tmp_path):
     for key, (member, names) in found.items():
         for n in names:
             want = member.value
-            if isinstance(member, spec.Status) and header[0] not in WITH_TYPE:
+            if isinstance(member, Status) and header[0] not in WITH_TYPE:
                 want &= 0xFF
-            if isinstance(member, spec.Sct) and header[0] in WITH_TYPE:
+            if isinstance(member, Sct) and header[0] in WITH_TYPE:
                 want <<= 8
             if got[f"{key}/{n}"] != want:
                 wrong.append(f"{key} is {want:#x}, {n} is {got[f'{key}/{n}']:#x}")
@@ -258,7 +296,7 @@ def test_constants(header, tmp_path):
     got = ask(header, {f"{k}/{n}": n for k, names in found.items() for n in names}, tmp_path)
     for ours, names in found.items():
         for n in names:
-            want = getattr(spec, ours) >> (16 if ours in CONTROL_WORD else 0)
+            want = getattr(constants, ours) >> (16 if ours in CONTROL_WORD else 0)
             assert got[f"{ours}/{n}"] == want, f"{ours} is {want:#x}, {n} is {got[f'{ours}/{n}']:#x}"
     assert len(got) >= 25
 
@@ -272,7 +310,7 @@ def test_structures(header, tmp_path):
             if not re.search(rf"^struct {n} {{", text, re.M):
                 continue
             key = f"{ours.__name__}/{n}"
-            if ours is not spec.NsIdDesc and (ours, header[0]) != (spec.FwSlotLog, "linux"):
+            if ours is not NsIdDesc and (ours, header[0]) != (FwSlotLog, "linux"):
                 ask_for[key], want[key] = f"sizeof(struct {n})", ctypes.sizeof(ours)
             for name, _ in ours._fields_:
                 if re.fullmatch(r"rsvd\d+", name) or name in skip.get(ours.__name__, ()):
@@ -294,8 +332,8 @@ def package() -> str:
 
 
 def test_package_constants():
-    """OPC_*, SC_* and SCT_* of db_nvme_pkg have the values of nvme_spec, which the tests above compare."""
-    enums = {"OPC": spec.NvmOpc, "SC": spec.Status, "SCT": spec.Sct}
+    """OPC_*, SC_* and SCT_* of db_nvme_pkg have the values of doorbell.nvme, which the tests above compare."""
+    enums = {"OPC": NvmOpc, "SC": Status, "SCT": Sct}
     seen = 0
     constant = r"localparam logic \[\d+:0\] (OPC|SCT|SC)_(\w+)\s*=\s*\d+'([hd])(\w+);"
     for prefix, name, base, digits in re.findall(constant, package()):
@@ -305,9 +343,9 @@ def test_package_constants():
     assert seen >= 20
 
 
-@pytest.mark.parametrize("name,ours", [("sqe_t", spec.Sqe), ("cqe_t", spec.Cqe)])
+@pytest.mark.parametrize("name,ours", [("sqe_t", Sqe), ("cqe_t", Cqe)])
 def test_package_structures(name, ours):
-    """The fields of a packed struct stand where those of nvme_spec stand."""
+    """The fields of a packed struct stand where those of doorbell.nvme stand."""
     body = re.search(rf"typedef struct packed {{([^}}]*)}} {name};", package()).group(1)
     widths = {"status_t": 15, "logic": 1}
     fields = [(n, int(msb) + 1 if msb else widths[t])

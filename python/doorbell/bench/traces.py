@@ -18,8 +18,9 @@ from doorbell.bench.results import Result, Side
 from doorbell.bench.runner import noise
 from doorbell.bench.stages import Recorder
 from doorbell.errors import UserError
-from doorbell.nvme.driver import Buffer, Driver
-from doorbell.nvme.spec import NvmOpc
+from doorbell.nvme.constants import NvmOpc
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import Buffer
 
 SECTOR = 512  # of blkparse
 CHUNK_CYCLES = 25_000

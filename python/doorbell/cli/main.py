@@ -79,6 +79,11 @@ COMMANDS = {
     "report": Command(
         "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),
+    "compare": Command(
+        "doorbell.bench.compare",
+        "Compare what the simulators do with a recording, to the cycle.",
+        "./doorbell compare --quick",
+    ),
     "synth": Command(
         "doorbell.synth.command",
         "Area by module and depth of logic, for an FPGA.",
@@ -88,7 +93,7 @@ COMMANDS = {
         "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
     ),
     "build": Command(
-        "doorbell.build",
+        "doorbell.build.command",
         "Build the registers, firmware and simulator; print where they are.",
         "./doorbell build --top db_ssd --data-w 512",
     ),

@@ -15,8 +15,29 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from doorbell.nvme import spec
-from doorbell.nvme.spec import AdminOpc, Cns, Feature, LogPage, NvmOpc, Reg, Status
+from doorbell.nvme.constants import (
+    CC_AMS_WRRU,
+    CSTS_CFS,
+    CSTS_NSSRO,
+    DSM_AD,
+    NSID_ALL,
+    NSSR_MAGIC,
+    OACS_FORMAT,
+    ONCS_COMPARE,
+    ONCS_DSM,
+    ONCS_VERIFY,
+    ONCS_WRITE_ZEROES,
+    STATUS_DNR,
+    AdminOpc,
+    Cns,
+    Feature,
+    LogPage,
+    Nidt,
+    NvmOpc,
+    Reg,
+    Status,
+)
+from doorbell.nvme.structures import DsmRange, EffectsLog, ErrorLogEntry, FwSlotLog, IdCtrl, IdNs, SmartLog, Sqe
 
 PAGE = 4096
 NS_PER_CYCLE = 4
@@ -292,9 +313,9 @@ class FunctionalSsd:
             self._intm |= data
         elif off == Reg.INTMC:
             self._intm &= ~data
-        elif off == Reg.NSSR and data == spec.NSSR_MAGIC:
+        elif off == Reg.NSSR and data == NSSR_MAGIC:
             self._reset()
-            self._csts = spec.CSTS_NSSRO
+            self._csts = CSTS_NSSRO
 
     def _write_cc(self, data: int) -> None:
         old, self._cc = self._cc, data
@@ -354,16 +375,16 @@ class FunctionalSsd:
             try:
                 raw = self._load(sq.base + 64 * sq.head, 64)
             except _Bad:
-                self._csts |= spec.CSTS_CFS
+                self._csts |= CSTS_CFS
                 return
             sq.head = (sq.head + 1) % sq.entries
-            self._issue(qid, sq, spec.Sqe.from_buffer_copy(raw))
+            self._issue(qid, sq, Sqe.from_buffer_copy(raw))
         self._kick()
 
     def _pick(self, ready: list[int]) -> int:
         if 0 in ready:
             return 0
-        if self._cc >> 11 & 7 == spec.CC_AMS_WRRU:
+        if self._cc >> 11 & 7 == CC_AMS_WRRU:
             urgent = [q for q in ready if self._sqs[q].prio == 0]
             if urgent:
                 ready = urgent
@@ -381,7 +402,7 @@ class FunctionalSsd:
         self._turn = min(after or ready)
         return self._turn
 
-    def _issue(self, qid: int, sq: _Sq, sqe: spec.Sqe) -> None:
+    def _issue(self, qid: int, sq: _Sq, sqe: Sqe) -> None:
         if qid == 0:
             self._at(200, lambda: self._run_admin(sqe))
             return
@@ -401,7 +422,7 @@ class FunctionalSsd:
     def _block(self) -> int:
         return 4096 if self._lba4k else 512
 
-    def _run_io(self, qid: int, sq: _Sq, sqe: spec.Sqe) -> None:
+    def _run_io(self, qid: int, sq: _Sq, sqe: Sqe) -> None:
         try:
             self._io(sqe)
             status = Status.SUCCESS
@@ -412,14 +433,14 @@ class FunctionalSsd:
         self._complete(qid, sqe.cid, status)
         self._kick()
 
-    def _io(self, e: spec.Sqe) -> None:
+    def _io(self, e: Sqe) -> None:
         if e.opcode not in (NvmOpc.FLUSH, NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.WRITE_ZEROES, NvmOpc.DSM,
                             NvmOpc.VERIFY):
             raise _Bad(Status.INVALID_OPCODE)
         data = e.opcode in (NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.DSM)
         if e.flags & 3 or (data and e.flags >> 6):
             raise _Bad(Status.INVALID_FIELD)
-        if e.nsid != 1 and not (e.opcode == NvmOpc.FLUSH and e.nsid == spec.NSID_ALL):
+        if e.nsid != 1 and not (e.opcode == NvmOpc.FLUSH and e.nsid == NSID_ALL):
             raise _Bad(Status.INVALID_NS)
         if e.opcode == NvmOpc.FLUSH:
             self._media.flush()
@@ -428,10 +449,10 @@ class FunctionalSsd:
         if e.opcode == NvmOpc.DSM:
             count = (e.cdw10 & 0xFF) + 1
             raw = self._gather(e.prp1, e.prp2, 16 * count)
-            ranges = [spec.DsmRange.from_buffer_copy(raw, 16 * i) for i in range(count)]
+            ranges = [DsmRange.from_buffer_copy(raw, 16 * i) for i in range(count)]
             if any(r.slba + r.nlb > blocks for r in ranges):
                 raise _Bad(Status.LBA_RANGE)
-            if e.cdw11 & spec.DSM_AD:
+            if e.cdw11 & DSM_AD:
                 for r in ranges:
                     self._zero(r.slba * self._block, r.nlb * self._block)
             return
@@ -478,7 +499,7 @@ class FunctionalSsd:
         if sq is None:
             return
         cq = self._cqs[sq.cqid]
-        entry = (qid, cid, status | (spec.STATUS_DNR if 0 < status < 0x200 and status != 4 else 0), dw0)
+        entry = (qid, cid, status | (STATUS_DNR if 0 < status < 0x200 and status != 4 else 0), dw0)
         if cq.waiting or (cq.tail + 1) % cq.entries == cq.head:
             cq.waiting.append(entry)
         else:
@@ -521,7 +542,7 @@ class FunctionalSsd:
 
     # Admin commands ---------------------------------------------------------------------------------------------
 
-    def _run_admin(self, e: spec.Sqe) -> None:
+    def _run_admin(self, e: Sqe) -> None:
         try:
             dw0 = self._admin(e)
             if dw0 is None:
@@ -531,7 +552,7 @@ class FunctionalSsd:
             self._log_error(0, e.cid, bad.status, e.nsid, 0)
             self._complete(0, e.cid, bad.status)
 
-    def _admin(self, e: spec.Sqe) -> int | None:
+    def _admin(self, e: Sqe) -> int | None:
         opcode = e.opcode
         if opcode == AdminOpc.IDENTIFY:
             self._scatter(e.prp1, e.prp2, self._identify(e.cdw10 & 0xFF, e.nsid).ljust(4096, b"\0"))
@@ -575,7 +596,7 @@ class FunctionalSsd:
         elif opcode == AdminOpc.KEEP_ALIVE:
             pass
         elif opcode == AdminOpc.FORMAT_NVM:
-            if e.nsid not in (1, spec.NSID_ALL):
+            if e.nsid not in (1, NSID_ALL):
                 raise _Bad(Status.INVALID_NS)
             if e.cdw10 & 0xF > 1:
                 raise _Bad(Status.INVALID_FORMAT)
@@ -585,7 +606,7 @@ class FunctionalSsd:
             raise _Bad(Status.INVALID_OPCODE)
         return 0
 
-    def _create_cq(self, e: spec.Sqe) -> None:
+    def _create_cq(self, e: Sqe) -> None:
         qid, entries = e.cdw10 & 0xFFFF, (e.cdw10 >> 16) + 1
         if not 1 <= qid <= self.num_qp or qid in self._cqs:
             raise _Bad(Status.QID_INVALID)
@@ -599,7 +620,7 @@ class FunctionalSsd:
             raise _Bad(Status.INVALID_VECTOR)
         self._cqs[qid] = _Cq(e.prp1, entries, e.cdw11 >> 16, bool(e.cdw11 & 2))
 
-    def _create_sq(self, e: spec.Sqe) -> None:
+    def _create_sq(self, e: Sqe) -> None:
         qid, entries, cqid = e.cdw10 & 0xFFFF, (e.cdw10 >> 16) + 1, e.cdw11 >> 16
         if not 1 <= qid <= self.num_qp or qid in self._sqs:
             raise _Bad(Status.QID_INVALID)
@@ -632,22 +653,22 @@ class FunctionalSsd:
 
     def _identify(self, cns: int, nsid: int) -> bytes:
         if cns == Cns.CTRL:
-            c = spec.IdCtrl(sn=b"DB00000001".ljust(20), mn=b"Doorbell functional model".ljust(40), fr=b"0.1".ljust(8),
-                            mdts=8, ver=0x20000, oacs=spec.OACS_FORMAT, acl=3, aerl=3, frmw=3, elpe=15, sqes=0x66,
+            c = IdCtrl(sn=b"DB00000001".ljust(20), mn=b"Doorbell functional model".ljust(40), fr=b"0.1".ljust(8),
+                            mdts=8, ver=0x20000, oacs=OACS_FORMAT, acl=3, aerl=3, frmw=3, elpe=15, sqes=0x66,
                             cqes=0x44, nn=1, cntrltype=1, vwc=1, lpa=2,
-                            oncs=spec.ONCS_COMPARE | spec.ONCS_DSM | spec.ONCS_WRITE_ZEROES | spec.ONCS_VERIFY)
+                            oncs=ONCS_COMPARE | ONCS_DSM | ONCS_WRITE_ZEROES | ONCS_VERIFY)
             return bytes(c)
         if cns == Cns.NS:
-            if nsid not in (1, spec.NSID_ALL):
+            if nsid not in (1, NSID_ALL):
                 raise _Bad(Status.INVALID_NS)
             blocks = self.media_size // self._block
-            n = spec.IdNs(nsze=blocks, ncap=blocks, nuse=blocks, nlbaf=1, flbas=int(self._lba4k), dlfeat=1)
+            n = IdNs(nsze=blocks, ncap=blocks, nuse=blocks, nlbaf=1, flbas=int(self._lba4k), dlfeat=1)
             n.lbaf[0].ds, n.lbaf[1].ds = 9, 12
             return bytes(n)
         if cns == Cns.NS_ACTIVE_LIST:
             return struct.pack("<I", 1 if nsid < 1 else 0)
         if cns == Cns.NS_DESC_LIST:
-            return bytes([spec.Nidt.NGUID, 16, 0, 0]) + bytes(range(16)) + bytes([spec.Nidt.CSI, 1, 0, 0, 0])
+            return bytes([Nidt.NGUID, 16, 0, 0]) + bytes(range(16)) + bytes([Nidt.CSI, 1, 0, 0, 0])
         if cns in (Cns.CSI_CTRL, Cns.CSI_NS):
             return b""
         raise _Bad(Status.INVALID_FIELD)
@@ -656,7 +677,7 @@ class FunctionalSsd:
         if page == LogPage.ERROR:
             return b"".join(self._errors).ljust(1024, b"\0")
         if page == LogPage.SMART:
-            log = spec.SmartLog(temperature=313, avail_spare=100, spare_thresh=10)
+            log = SmartLog(temperature=313, avail_spare=100, spare_thresh=10)
             for name, value in (("data_units_read", -(-self._counts["read_sectors"] // 1000)),
                                 ("data_units_written", -(-self._counts["write_sectors"] // 1000)),
                                 ("host_reads", self._counts["reads"]), ("host_writes", self._counts["writes"]),
@@ -664,12 +685,12 @@ class FunctionalSsd:
                 getattr(log, name)[:] = value.to_bytes(16, "little")
             return bytes(log)
         if page == LogPage.FW_SLOT:
-            return bytes(spec.FwSlotLog(afi=1)).ljust(512, b"\0")
+            return bytes(FwSlotLog(afi=1)).ljust(512, b"\0")
         if page == LogPage.CMD_EFFECTS:
-            return bytes(spec.EffectsLog())
+            return bytes(EffectsLog())
         raise _Bad(Status.INVALID_LOG_PAGE)
 
     def _log_error(self, sqid: int, cid: int, status: int, nsid: int, lba: int) -> None:
         self._error_count += 1
-        self._errors.appendleft(bytes(spec.ErrorLogEntry(
+        self._errors.appendleft(bytes(ErrorLogEntry(
             error_count=self._error_count, sqid=sqid, cmdid=cid, status_field=status << 1, lba=lba, nsid=nsid)))

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
 
-from doorbell.nvme.spec import NSID_ALL, Status
-from doorbell.nvme.spec import NvmOpc as Opc
+from doorbell.nvme.constants import NSID_ALL, Status
+from doorbell.nvme.constants import NvmOpc as Opc
 
 IO_OPCODES = (Opc.FLUSH, Opc.WRITE, Opc.READ, Opc.COMPARE, Opc.WRITE_ZEROES, Opc.DSM, Opc.VERIFY)
 DATA_OPCODES = (Opc.WRITE, Opc.READ, Opc.COMPARE)

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import struct
 
-from doorbell.nvme import spec
-from doorbell.nvme.driver import Command, Driver
-from doorbell.nvme.spec import AdminOpc, Cns, LogPage, NsAttach, NsMgmt
+from doorbell.nvme.commands import Command
+from doorbell.nvme.constants import NSID_ALL, OACS_NS_MGMT, AdminOpc, Cns, LogPage, NsAttach, NsMgmt
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.structures import CtrlList, IdCtrl, IdNs, u128
 
 FORMATS = {512: 0, 4096: 1}
 
@@ -22,13 +23,13 @@ FORMATS = {512: 0, 4096: 1}
 def supported(drive: Driver) -> bool:
     """The controller has Namespace Management. The drive must be up."""
     assert drive.controller is not None
-    return bool(drive.controller.oacs & spec.OACS_NS_MGMT)
+    return bool(drive.controller.oacs & OACS_NS_MGMT)
 
 
 def create_try(drive: Driver, blocks: int, block_size: int = 512, *, capacity: int | None = None,
                flbas: int | None = None, dps: int = 0, nmic: int = 0, nsid: int = 0, csi: int = 0) -> Command:
     """Namespace Management, create: dword 0 of the completion is the NSID. capacity: NCAP, if it is not `blocks`."""
-    data = spec.IdNs(nsze=blocks, ncap=blocks if capacity is None else capacity, dps=dps, nmic=nmic,
+    data = IdNs(nsze=blocks, ncap=blocks if capacity is None else capacity, dps=dps, nmic=nmic,
                      flbas=FORMATS[block_size] if flbas is None else flbas)
     buffer = drive.buffer(4096)
     try:
@@ -43,11 +44,11 @@ def create(drive: Driver, blocks: int, block_size: int = 512) -> int:
     return create_try(drive, blocks, block_size).check().dw0
 
 
-def delete_try(drive: Driver, nsid: int = spec.NSID_ALL) -> Command:
+def delete_try(drive: Driver, nsid: int = NSID_ALL) -> Command:
     return drive.admin_try(AdminOpc.NS_MGMT, nsid=nsid, cdw10=NsMgmt.DELETE)
 
 
-def delete(drive: Driver, nsid: int = spec.NSID_ALL) -> None:
+def delete(drive: Driver, nsid: int = NSID_ALL) -> None:
     """Delete a namespace, or all. Its data is gone, its key too."""
     delete_try(drive, nsid).check()
 
@@ -91,19 +92,19 @@ def allocated(drive: Driver, above: int = 0) -> list[int]:
 def controllers(drive: Driver, nsid: int | None = None, first: int = 0) -> list[int]:
     """Controllers from identifier `first` on that the namespace is attached to, or all."""
     cns = Cns.CTRL_LIST if nsid is None else Cns.CTRL_NS_LIST
-    found = spec.CtrlList.from_buffer_copy(drive.identify(cns, nsid=nsid or 0, cntid=first))
+    found = CtrlList.from_buffer_copy(drive.identify(cns, nsid=nsid or 0, cntid=first))
     return list(found.identifier[: found.num])
 
 
-def of(drive: Driver, nsid: int, *, attached: bool = True) -> spec.IdNs:
+def of(drive: Driver, nsid: int, *, attached: bool = True) -> IdNs:
     """Identify Namespace: of an attached one, or of any that exists. All zeros if there is none."""
-    return spec.IdNs.from_buffer_copy(drive.identify(Cns.NS if attached else Cns.NS_PRESENT, nsid=nsid))
+    return IdNs.from_buffer_copy(drive.identify(Cns.NS if attached else Cns.NS_PRESENT, nsid=nsid))
 
 
 def capacity(drive: Driver) -> tuple[int, int]:
     """Bytes of the drive, and those that no namespace has (TNVMCAP, UNVMCAP)."""
-    c = spec.IdCtrl.from_buffer_copy(drive.identify(Cns.CTRL))
-    return spec.u128(c.tnvmcap), spec.u128(c.unvmcap)
+    c = IdCtrl.from_buffer_copy(drive.identify(Cns.CTRL))
+    return u128(c.tnvmcap), u128(c.unvmcap)
 
 
 def changed(drive: Driver, *, rae: bool = False) -> list[int]:

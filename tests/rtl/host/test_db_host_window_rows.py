@@ -15,7 +15,7 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from doorbell.nvme.spec import DsmRange, Sqe
+from doorbell.nvme.structures import DsmRange, Sqe
 
 PAGE = 4096
 BASE = 0xFFFF_0123_5400_0000

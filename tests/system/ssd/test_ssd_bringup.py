@@ -6,23 +6,41 @@ from __future__ import annotations
 import random
 
 import pytest
-from doorbell.nvme import spec
-from doorbell.nvme.driver import Driver, HostMemory, NvmeError, expect
-from doorbell.nvme.spec import AdminOpc, Cns, Feature, LogPage, NvmOpc, Reg, Status
+from doorbell.nvme.commands import NvmeError, expect
+from doorbell.nvme.constants import (
+    CREATE_Q_PC,
+    CSTS_CFS,
+    CSTS_RDY,
+    OACS_FORMAT,
+    ONCS_COMPARE,
+    ONCS_DSM,
+    ONCS_VERIFY,
+    ONCS_WRITE_ZEROES,
+    AdminOpc,
+    Cns,
+    Feature,
+    LogPage,
+    NvmOpc,
+    Reg,
+    Status,
+)
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
+from doorbell.nvme.structures import Cap, ErrorLogEntry, SmartLog, u128
 from doorbell.vm import serve
 from traffic import MakeDrive
 
 
 def test_registers_after_reset(make_drive: MakeDrive) -> None:
     drive = make_drive()
-    cap = spec.Cap.decode(drive.read64(Reg.CAP))
+    cap = Cap.decode(drive.read64(Reg.CAP))
     assert cap.mqes == 4095 and cap.css & 1 and cap.mpsmin == 0 and cap.dstrd == 0 and cap.to > 0
     assert cap.ams & 1, "weighted round robin with urgent"
     # The two halves read alone are the same register.
     assert drive.read64(Reg.CAP) == drive.read32(Reg.CAP) | drive.read32(Reg.CAP + 4) << 32
     assert drive.read32(Reg.VS) >> 16 >= 1
     assert drive.read32(Reg.CC) == 0
-    assert drive.read32(Reg.CSTS) & (spec.CSTS_RDY | spec.CSTS_CFS) == 0
+    assert drive.read32(Reg.CSTS) & (CSTS_RDY | CSTS_CFS) == 0
 
 
 def test_admin_queue_registers_keep_any_address(make_drive: MakeDrive) -> None:
@@ -46,8 +64,8 @@ def test_identify(drive: Driver) -> None:
     assert c.sqes == 0x66 and c.cqes == 0x44 and c.nn == 1 and c.cntrltype in (0, 1)
     assert c.mn.strip() and c.sn.strip() and c.fr.strip()
     assert drive.max_transfer == 1 << 20
-    want = spec.ONCS_COMPARE | spec.ONCS_DSM | spec.ONCS_WRITE_ZEROES | spec.ONCS_VERIFY
-    assert c.oncs & want == want and c.oacs & spec.OACS_FORMAT and c.vwc & 1
+    want = ONCS_COMPARE | ONCS_DSM | ONCS_WRITE_ZEROES | ONCS_VERIFY
+    assert c.oncs & want == want and c.oacs & OACS_FORMAT and c.vwc & 1
     assert c.ver == drive.read32(Reg.VS)
     assert n.nsze == n.ncap == drive.sim.media_size // 512
     assert [n.lbaf[i].ds for i in range(n.nlbaf + 1)] == [9, 12] and n.lbaf[0].ms == 0
@@ -62,7 +80,7 @@ def test_queue_creation_errors(make_drive: MakeDrive) -> None:
     drive = make_drive()
     drive.start(queues=2, entries=16)
     page = drive.memory.alloc(1 << 16)
-    q, contiguous = 5, spec.CREATE_Q_PC
+    q, contiguous = 5, CREATE_Q_PC
 
     def cq(qid: int, entries: int, prp: int = page, vector: int = 1, flags: int = contiguous | 2) -> int:
         return drive.admin_try(AdminOpc.CREATE_CQ, prp1=prp, cdw10=(entries - 1) << 16 | qid,
@@ -128,22 +146,22 @@ def test_features(drive: Driver) -> None:
 
 
 def test_logs_count(drive: Driver) -> None:
-    def smart() -> spec.SmartLog:
-        return spec.SmartLog.from_buffer_copy(drive.get_log(LogPage.SMART, 512))
+    def smart() -> SmartLog:
+        return SmartLog.from_buffer_copy(drive.get_log(LogPage.SMART, 512))
 
     before = smart()
     for i in range(4):
         drive.write(i * 2048, bytes(1 << 20))
         drive.read(i * 2048, 2048)
     after = smart()
-    assert spec.u128(after.host_writes) - spec.u128(before.host_writes) == 4
-    assert spec.u128(after.host_reads) - spec.u128(before.host_reads) == 4
-    assert spec.u128(after.data_units_read) - spec.u128(before.data_units_read) in (8, 9)
-    assert spec.u128(after.data_units_written) - spec.u128(before.data_units_written) in (8, 9)
+    assert u128(after.host_writes) - u128(before.host_writes) == 4
+    assert u128(after.host_reads) - u128(before.host_reads) == 4
+    assert u128(after.data_units_read) - u128(before.data_units_read) in (8, 9)
+    assert u128(after.data_units_written) - u128(before.data_units_written) in (8, 9)
     command = drive.submit(1, NvmOpc.READ, slba=drive.namespace.nsze, buffer=drive.buffer(512))  # type: ignore[union-attr]
     drive.wait([command])
     expect(command, Status.LBA_RANGE)
-    entry = spec.ErrorLogEntry.from_buffer_copy(drive.get_log(LogPage.ERROR, 64))
+    entry = ErrorLogEntry.from_buffer_copy(drive.get_log(LogPage.ERROR, 64))
     assert entry.error_count >= 1 and entry.sqid == 1 and entry.cmdid == command.cid
     assert entry.status_field >> 1 & 0x7FF == Status.LBA_RANGE
     with pytest.raises(NvmeError) as bad:

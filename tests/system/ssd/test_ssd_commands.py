@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
-from doorbell.nvme import spec
-from doorbell.nvme.driver import Driver, NvmeError, expect
-from doorbell.nvme.spec import NvmOpc, Status
+from doorbell.nvme.commands import NvmeError, expect
+from doorbell.nvme.constants import DSM_AD, DSM_IDR, NSID_ALL, RW_FUA, RW_LR, WZ_DEAC, NvmOpc, Status
+from doorbell.nvme.driver import Driver
 from traffic import MakeDrive
 
 DATA = (NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE)
@@ -23,7 +23,7 @@ def status_of(drive: Driver, opcode: int, slba: int = 0, nlb: int = 0, size: int
     buffer = drive.buffer(max(size or 0, (nlb + 1) * drive.block_size)) if needs else None
     if opcode == NvmOpc.DSM and buffer is not None:
         buffer.write(bytes(512))
-        fields = {"cdw10": 0, "cdw11": spec.DSM_AD, **fields}
+        fields = {"cdw10": 0, "cdw11": DSM_AD, **fields}
     command = drive.submit(1, opcode, slba, nlb, buffer, **fields)  # type: ignore[arg-type]
     drive.wait([command])
     if buffer is not None:
@@ -49,7 +49,7 @@ def test_unknown_opcodes(drive: Driver) -> None:
 def test_invalid_namespace(drive: Driver, opcode: int) -> None:
     for nsid in (0, 2, 0x7FFFFFFF, 0xFFFFFFFE):
         assert status_of(drive, opcode, nsid=nsid) == Status.INVALID_NS
-    broadcast = status_of(drive, opcode, nsid=spec.NSID_ALL)
+    broadcast = status_of(drive, opcode, nsid=NSID_ALL)
     # The broadcast value is a valid identifier that only Flush takes (Base 2.0, 3.2.1.2).
     assert broadcast in ((Status.SUCCESS,) if opcode == NvmOpc.FLUSH else (Status.INVALID_FIELD, Status.INVALID_NS))
     assert status_of(drive, opcode) == Status.SUCCESS
@@ -207,7 +207,7 @@ def test_write_zeroes(drive: Driver) -> None:
     for s, n in holes:
         want[s * 512 : (s + n) * 512] = bytes(n * 512)
     assert drive.read(0, size // 512) == want
-    drive.run(drive.submit(1, NvmOpc.WRITE_ZEROES, 256, 15, cdw12=15 | spec.WZ_DEAC))
+    drive.run(drive.submit(1, NvmOpc.WRITE_ZEROES, 256, 15, cdw12=15 | WZ_DEAC))
     assert drive.read(256, 16) == bytes(16 * 512)
 
 
@@ -224,7 +224,7 @@ def test_deallocate(drive: Driver) -> None:
                 content[s * 512 : (s + n) * 512] = bytes(n * 512)
         assert drive.read(0, blocks) == content
     # Without the attribute it is a hint: nothing changes.
-    drive.dsm_try([(1, 4)], attributes=spec.DSM_IDR).check()
+    drive.dsm_try([(1, 4)], attributes=DSM_IDR).check()
     assert drive.read(0, blocks) == content
     # A range list that crosses pages, at an offset.
     drive.dsm_try([(400 + 2 * i, 1) for i in range(200)], offset=2052, scattered=True).check()
@@ -257,13 +257,13 @@ def test_flush_waits_for_nothing_forever(drive: Driver) -> None:
     for i, buffer in enumerate(buffers):
         buffer.write(bytes([i]) * 4096)
         commands.append(drive.submit(1 + i % 4, NvmOpc.WRITE, 8 * i, 7, buffer))
-        commands.append(drive.submit(1 + i % 4, NvmOpc.FLUSH, nsid=1 if i % 2 else spec.NSID_ALL))
+        commands.append(drive.submit(1 + i % 4, NvmOpc.FLUSH, nsid=1 if i % 2 else NSID_ALL))
     drive.run(*commands)
     for i in range(16):
         assert drive.read(8 * i, 8) == bytes([i]) * 4096
 
 
-@pytest.mark.parametrize("bits", [spec.RW_FUA, spec.RW_LR, spec.RW_FUA | spec.RW_LR])
+@pytest.mark.parametrize("bits", [RW_FUA, RW_LR, RW_FUA | RW_LR])
 def test_fua_and_limited_retry_are_taken(drive: Driver, bits: int) -> None:
     buffer = drive.buffer(4096)
     buffer.write(b"f" * 4096)

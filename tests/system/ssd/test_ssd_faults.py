@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from doorbell.nvme import spec
-from doorbell.nvme.driver import Driver, expect
-from doorbell.nvme.spec import NvmOpc, Reg, Status
+from doorbell.nvme.commands import expect
+from doorbell.nvme.constants import CSTS_CFS, DSM_AD, NvmOpc, Reg, Status
+from doorbell.nvme.driver import Driver
 from traffic import MakeDrive, Traffic, media_of
 
 KINDS = ("ur", "ca", "poison", "drop")
@@ -20,7 +20,7 @@ def test_data_fault(make_drive: MakeDrive, kind: str, opcode: int) -> None:
     drive.start(queues=2, entries=32)
     drive.write(0, b"\x11" * 32768)
     size = 4096 if opcode == NvmOpc.DSM else 16384
-    fields = {"cdw10": 3, "cdw11": spec.DSM_AD} if opcode == NvmOpc.DSM else {}
+    fields = {"cdw10": 3, "cdw11": DSM_AD} if opcode == NvmOpc.DSM else {}
     for nth in (0, 3) if opcode != NvmOpc.DSM else (0,):
         buffer = drive.buffer(size)
         buffer.write((b"\x11" if opcode == NvmOpc.COMPARE else b"\0") * size)
@@ -60,7 +60,7 @@ def test_entry_fault(make_drive: MakeDrive, kind: str) -> None:
     command = drive.submit(1, NvmOpc.FLUSH, ring=True)
     for _ in range(40):
         drive.step(50)
-        if command.done or drive.read32(Reg.CSTS) & spec.CSTS_CFS:
+        if command.done or drive.read32(Reg.CSTS) & CSTS_CFS:
             break
     else:
         pytest.fail("neither a completion nor CSTS.CFS")

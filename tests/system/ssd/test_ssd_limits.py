@@ -16,8 +16,8 @@ from doorbell.bench import command as bench
 from doorbell.bench import suite, traces
 from doorbell.bench.jobs import parse_bssplit
 from doorbell.device import limits
+from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.spec import NvmOpc
 from doorbell.paths import ROOT
 from traffic import MakeDrive
 

@@ -14,9 +14,11 @@ from doorbell.cli import main as cli
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
-from doorbell.nvme.driver import Buffer, Driver, HostMemory, ProtocolError
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.errors import ProtocolError
+from doorbell.nvme.memory import Buffer, HostMemory
 from doorbell.nvme.model import Limits, Media, Mismatch, allowed_statuses
-from doorbell.nvme.spec import NvmOpc, Status
 from traffic import Traffic, media_of
 
 A, B = b"a" * 512, b"b" * 512

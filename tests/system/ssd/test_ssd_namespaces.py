@@ -10,9 +10,28 @@ from dataclasses import dataclass, field
 
 import pytest
 from conftest import MEDIA
-from doorbell.nvme import namespaces, spec
-from doorbell.nvme.driver import Command, Driver, expect
-from doorbell.nvme.spec import AdminOpc, Cns, Feature, NsAttach, NvmOpc, Status
+from doorbell.nvme import namespaces
+from doorbell.nvme.commands import Command, expect
+from doorbell.nvme.constants import (
+    DSM_AD,
+    EFFECTS_CSUPP,
+    EFFECTS_NIC,
+    NSID_ALL,
+    OACS_NS_MGMT,
+    OAES_NS_ATTR,
+    AdminOpc,
+    AerNotice,
+    AerType,
+    Cns,
+    Feature,
+    LogPage,
+    NsAttach,
+    NsMgmt,
+    NvmOpc,
+    Status,
+)
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.structures import CtrlList, DsmRange, EffectsLog, ErrorLogEntry, IdNs, u128
 from traffic import MakeDrive
 
 NUM_NS = 4
@@ -45,8 +64,8 @@ def submit(drive: Driver, opcode: int, nsid: int, slba: int = 0, data: bytes | i
         buffer.write(data)
     nbytes = max(nbytes, size)
     if opcode == NvmOpc.DSM:
-        buffer.write(bytes(spec.DsmRange(0, 1, slba)))
-        return drive.submit(qid, opcode, buffer=buffer, nsid=nsid, nbytes=16, cdw10=0, cdw11=spec.DSM_AD)
+        buffer.write(bytes(DsmRange(0, 1, slba)))
+        return drive.submit(qid, opcode, buffer=buffer, nsid=nsid, nbytes=16, cdw10=0, cdw11=DSM_AD)
     return drive.submit(qid, opcode, slba, nbytes // size - 1, buffer, nsid=nsid, nbytes=nbytes)
 
 
@@ -125,7 +144,7 @@ class Table:
                 assert bytes(there) == bytes(4096)
                 continue
             assert (there.nsze, there.ncap, there.nuse) == (s.blocks,) * 3, nsid
-            assert there.flbas == (s.size == 4096) and spec.u128(there.nvmcap) == s.pages * 4096
+            assert there.flbas == (s.size == 4096) and u128(there.nvmcap) == s.pages * 4096
             assert namespaces.controllers(drive, nsid) == ([0] if s.attached else [])
             if not s.ids:
                 s.ids = bytes(there.nguid)
@@ -158,14 +177,14 @@ def compare(drive: Driver, s: Space, nsid: int, rng: random.Random) -> None:
 
 def test_capabilities(drive: Driver) -> None:
     c = drive.controller
-    assert c is not None and c.oacs & spec.OACS_NS_MGMT and c.oaes & spec.OAES_NS_ATTR
+    assert c is not None and c.oacs & OACS_NS_MGMT and c.oaes & OAES_NS_ATTR
     assert c.nn == c.mnan == NUM_NS and c.cntlid == 0
     assert namespaces.controllers(drive) == [0] and namespaces.controllers(drive, first=1) == []
-    common = spec.IdNs.from_buffer_copy(drive.identify(Cns.NS, nsid=spec.NSID_ALL))
+    common = IdNs.from_buffer_copy(drive.identify(Cns.NS, nsid=NSID_ALL))
     assert common.nsze == 0 and [common.lbaf[i].ds for i in range(3)] == [9, 12, 0] and common.nlbaf == 1
-    effects = spec.EffectsLog.from_buffer_copy(drive.get_log(spec.LogPage.CMD_EFFECTS, 4096))
+    effects = EffectsLog.from_buffer_copy(drive.get_log(LogPage.CMD_EFFECTS, 4096))
     for opcode in (AdminOpc.NS_MGMT, AdminOpc.NS_ATTACH):
-        assert effects.acs[opcode] & (spec.EFFECTS_CSUPP | spec.EFFECTS_NIC) == spec.EFFECTS_CSUPP | spec.EFFECTS_NIC
+        assert effects.acs[opcode] & (EFFECTS_CSUPP | EFFECTS_NIC) == EFFECTS_CSUPP | EFFECTS_NIC
     Table().check(drive)
 
 
@@ -250,7 +269,7 @@ def test_full_and_fragmented(drive: Driver) -> None:
     namespaces.delete(drive, 3)
     assert namespaces.capacity(drive) == (MEDIA, MEDIA // 2)
     expect(namespaces.create_try(drive, quarter + 1, 4096), Status.NS_INSUFFICIENT_CAP)
-    entry = spec.ErrorLogEntry.from_buffer_copy(drive.get_log(spec.LogPage.ERROR, 64))
+    entry = ErrorLogEntry.from_buffer_copy(drive.get_log(LogPage.ERROR, 64))
     assert entry.cs == (quarter + 1) * 4096, "what it would take"
     expect(namespaces.create_try(drive, quarter * 8 + 1), Status.NS_INSUFFICIENT_CAP)
     expect(namespaces.create_try(drive, (1 << 64) - 1), Status.NS_INSUFFICIENT_CAP)
@@ -291,7 +310,7 @@ def test_statuses(drive: Driver) -> None:
         expect(namespaces.delete_try(drive, nsid), status)
         for select in NsAttach:
             expect(namespaces.attachment_try(drive, nsid, select), status)
-    expect(namespaces.attachment_try(drive, spec.NSID_ALL, NsAttach.DETACH), Status.INVALID_FIELD)
+    expect(namespaces.attachment_try(drive, NSID_ALL, NsAttach.DETACH), Status.INVALID_FIELD)
     for controllers in ((), (1,), (0, 0), (0, 1), (0xFFFF,), tuple(range(2047))):
         for select in NsAttach:
             expect(namespaces.attachment_try(drive, 1, select, controllers), Status.CTRL_LIST_INVALID)
@@ -323,7 +342,7 @@ def test_statuses(drive: Driver) -> None:
         namespaces.create(drive, 8)
     expect(create(drive, 8), Status.NSID_UNAVAILABLE)
     for cns in (Cns.NS_PRESENT, Cns.CTRL_NS_LIST):
-        expect(drive.admin_try(AdminOpc.IDENTIFY, nsid=spec.NSID_ALL, cdw10=cns, prp1=drive.memory.base),
+        expect(drive.admin_try(AdminOpc.IDENTIFY, nsid=NSID_ALL, cdw10=cns, prp1=drive.memory.base),
                Status.INVALID_FIELD)  # fmt: skip
 
 
@@ -415,7 +434,7 @@ def test_notices(drive: Driver) -> None:
     namespaces.detach(drive, 1)
     quiet()
     assert namespaces.changed(drive, rae=True) == [1] == namespaces.changed(drive) and namespaces.changed(drive) == []
-    drive.set_features(Feature.ASYNC_EVENT, spec.OAES_NS_ATTR)
+    drive.set_features(Feature.ASYNC_EVENT, OAES_NS_ATTR)
     namespaces.delete(drive, 1)  # it was not attached
     for _ in range(3):
         namespaces.create(drive, 80)
@@ -428,7 +447,7 @@ def test_notices(drive: Driver) -> None:
     for nsid, act in steps:
         act()
         drive.wait([event])
-        assert event.check().dw0 == spec.AerType.NOTICE | spec.AerNotice.NS_CHANGED << 8 | spec.LogPage.CHANGED_NS << 16
+        assert event.check().dw0 == AerType.NOTICE | AerNotice.NS_CHANGED << 8 | LogPage.CHANGED_NS << 16
         event = drive.submit(0, AdminOpc.ASYNC_EVENT, nsid=0, ring=True)
         namespaces.attach(drive, 1)  # masked
         namespaces.detach(drive, 1)
@@ -451,7 +470,7 @@ def test_deleted_under_io(drive: Driver) -> None:
     model = {nsid: bytearray(span) for nsid in sizes}
     ended = {Status.SUCCESS: 0, Status.INVALID_FIELD: 0}
     this_one = drive.buffer(4096)
-    this_one.write(bytes(spec.CtrlList(num=1)))
+    this_one.write(bytes(CtrlList(num=1)))
     for round_ in range(6):
         commands: list[tuple[Command, int, int, bytes]] = []
         victim = rng.randrange(1, 5)
@@ -470,7 +489,7 @@ def test_deleted_under_io(drive: Driver) -> None:
         drive.advance(rng.randrange(8000))
         assert drive.in_flight() > 100, "too late"
         if round_ % 2:
-            command = drive.submit(0, AdminOpc.NS_MGMT, nsid=victim, cdw10=spec.NsMgmt.DELETE, ring=True)
+            command = drive.submit(0, AdminOpc.NS_MGMT, nsid=victim, cdw10=NsMgmt.DELETE, ring=True)
         else:
             command = drive.submit(0, AdminOpc.NS_ATTACH, nsid=victim, cdw10=NsAttach.DETACH, buffer=this_one,
                                    ring=True)

@@ -6,9 +6,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from doorbell.nvme import spec
+from doorbell.nvme.constants import CC_EN, CSTS_NSSRO, CSTS_RDY, CSTS_SHST_MASK, NSSR_MAGIC, NvmOpc, Reg
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.spec import NvmOpc, Reg
 from traffic import MakeDrive, Traffic, media_of
 
 
@@ -53,7 +52,7 @@ def reset_rounds(make_drive: MakeDrive, rounds: int, kinds: tuple[str, ...], see
         assert not traffic.sent
         quiet(drive, 2_500 if round_ % 5 else 25_000)
         if kind == "flr":
-            assert drive.read32(Reg.CC) == 0 and drive.read32(Reg.CSTS) & spec.CSTS_RDY == 0
+            assert drive.read32(Reg.CC) == 0 and drive.read32(Reg.CSTS) & CSTS_RDY == 0
         drive.start(queues=queues, entries=64)
     traffic = Traffic(drive, media, seed=seed - 1, region=2048, largest=64 << 10)
     traffic.run(100, 16)
@@ -107,7 +106,7 @@ def test_disable_at_once_after_enable(make_drive: MakeDrive) -> None:
     drive = make_drive()
     for pause in (0, 10, 100, 1000, 10_000):
         drive.enable()
-        drive.write32(Reg.CC, drive.read32(Reg.CC) & ~spec.CC_EN)
+        drive.write32(Reg.CC, drive.read32(Reg.CC) & ~CC_EN)
         drive.advance(pause)
         drive.disable()
     drive.start()
@@ -125,7 +124,7 @@ def test_shutdown_ends_what_is_in_flight(make_drive: MakeDrive) -> None:
     drive.disable()
     quiet(drive)
     drive.start(queues=2, entries=16)
-    assert drive.read64(Reg.CAP) and drive.read32(Reg.CSTS) & spec.CSTS_SHST_MASK == 0
+    assert drive.read64(Reg.CAP) and drive.read32(Reg.CSTS) & CSTS_SHST_MASK == 0
     assert drive.read(64, 128) == data
 
 
@@ -134,10 +133,10 @@ def test_subsystem_reset(make_drive: MakeDrive) -> None:
     drive.start(queues=1, entries=16)
     if not drive.cap.nssrs:  # type: ignore[union-attr]
         pytest.skip("CAP.NSSRS is 0")
-    drive.write32(Reg.NSSR, spec.NSSR_MAGIC)
-    drive.wait_csts(spec.CSTS_RDY, 0, 1_000_000, "after subsystem reset")
+    drive.write32(Reg.NSSR, NSSR_MAGIC)
+    drive.wait_csts(CSTS_RDY, 0, 1_000_000, "after subsystem reset")
     drive._forget_queues()
-    assert drive.read32(Reg.CSTS) & spec.CSTS_NSSRO
-    drive.write32(Reg.CSTS, spec.CSTS_NSSRO)
+    assert drive.read32(Reg.CSTS) & CSTS_NSSRO
+    drive.write32(Reg.CSTS, CSTS_NSSRO)
     drive.start(queues=1, entries=16)
     drive.write(0, bytes(512))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.spec import NvmOpc
 from traffic import MakeDrive, Traffic, media_of
 
 

@@ -23,8 +23,8 @@ from conftest import BACKEND
 from doorbell.device.pci_config import PciConfig, PciState
 from doorbell.device.vfio_user import DmaRequest, Server, serving
 from doorbell.errors import UserError
+from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.spec import NvmOpc
 from doorbell.vm import serve
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
