@@ -51,7 +51,6 @@ package db_host_pkg;
   } block_status_t;
 
   // Statuses that the host makes itself: SCT 3 (path related).
-  localparam logic [2:0] SCT_PATH        = 3'd3;
   localparam logic [7:0] SC_PATH_ERROR   = 8'h70;  // the drive is gone or could not be brought up
   localparam logic [7:0] SC_HOST_ABORTED = 8'h71;  // timed out, not repeated
 

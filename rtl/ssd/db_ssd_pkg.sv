@@ -4,6 +4,14 @@
 package db_ssd_pkg;
   import db_nvme_pkg::*, db_ssd_op_pkg::*;
 
+  // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
+  localparam logic [15:0] BAR_BYTES = 16'h4000;
+  localparam logic [15:0] BAR_REGISTERS = 16'h0000;  // of the controller
+  localparam logic [15:0] BAR_DOORBELLS = 16'h1000;
+  localparam logic [15:0] BAR_MSIX_TABLE = 16'h2000;
+  localparam logic [15:0] BAR_MSIX_PBA = 16'h3000;
+  // ---- end of what is made
+
   localparam int FN_W   = 8;   // PCIe function number
   localparam int QID_W  = 8;   // queue identifier: 0 is the admin queue
   localparam int SLOT_W = 8;   // command slot: an I/O command from decode to completion
