@@ -225,6 +225,7 @@ package db_nvme_pkg;
   localparam logic [7:0] LOG_LBA_STATUS = 8'h0e;
   localparam logic [7:0] LOG_ENDURANCE_GRP_EVT = 8'h0f;
   localparam logic [7:0] LOG_FID_EFFECTS = 8'h12;
+  localparam logic [7:0] LOG_MI_CMD_EFFECTS = 8'h13;
   localparam logic [7:0] LOG_RESERVATION = 8'h80;
   localparam logic [7:0] LOG_SANITIZE = 8'h81;
 
@@ -244,6 +245,8 @@ package db_nvme_pkg;
   localparam logic [7:0] CNS_CTRL_LIST = 8'h13;
   localparam logic [7:0] CNS_PRIMARY_CTRL_CAP = 8'h14;
   localparam logic [7:0] CNS_SCNDRY_CTRL_LIST = 8'h15;
+  localparam logic [7:0] CNS_CSI_NS_PRESENT_LIST = 8'h1a;
+  localparam logic [7:0] CNS_CSI_NS_PRESENT = 8'h1b;
   localparam logic [7:0] CNS_IOCS_LIST = 8'h1c;
   // ---- end of what is made
 

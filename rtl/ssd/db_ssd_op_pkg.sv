@@ -14,7 +14,7 @@ package db_ssd_op_pkg;
     logic any_namespace;  // NSID FFFFFFFFh is legal
     logic has_fua;        // CDW12.FUA counts
     logic has_directive;  // CDW12.DTYPE counts: no directive is supported
-    logic user_data;      // moves the namespace's blocks: MDTS limits it, a locked namespace refuses it, operators see it
+    logic user_data;      // moves blocks: MDTS limits it, a locked namespace refuses it, operators see it
     // where its data goes; with neither bit no PRP is looked at
     logic to_host;
     logic from_host;

@@ -43,7 +43,8 @@ SLANG = ("db_ssd", "db_csd", "db_host", "db_recorder")
 
 def own_rtl() -> list[Path]:
     """All SystemVerilog that is ours."""
-    return sorted([*paths.RTL.rglob("*.sv*"), *(paths.ROOT / "tests").rglob("*.sv"), *paths.ROOT.glob("formal/**/*.sv")])
+    tests = (paths.ROOT / "tests").rglob("*.sv")
+    return sorted([*paths.RTL.rglob("*.sv*"), *tests, *paths.ROOT.glob("formal/**/*.sv")])
 
 
 def verilator_command(top: str, params: dict[str, int]) -> list[str]:

@@ -257,6 +257,7 @@ class LogPage(IntEnum):
     LBA_STATUS = 0x0E
     ENDURANCE_GRP_EVT = 0x0F
     FID_EFFECTS = 0x12
+    MI_CMD_EFFECTS = 0x13
     RESERVATION = 0x80
     SANITIZE = 0x81
 
@@ -279,6 +280,8 @@ class Cns(IntEnum):
     CTRL_LIST = 0x13
     PRIMARY_CTRL_CAP = 0x14
     SCNDRY_CTRL_LIST = 0x15
+    CSI_NS_PRESENT_LIST = 0x1A
+    CSI_NS_PRESENT = 0x1B
     IOCS_LIST = 0x1C
 
 
