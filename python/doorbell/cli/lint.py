@@ -72,6 +72,7 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
         rules = f"--rules_config={paths.ROOT / '.rules.verible_lint'}"
         result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
     result.append(("facts", lambda: [sys.executable, str(paths.ROOT / "facts" / "generate.py"), "--check"]))
+    result.append(("firmware", lambda: [sys.executable, "-P", "-m", "doorbell.cli.lint_firmware"]))
     result.append(("ruff", lambda: ["ruff", "check", "--quiet", "--output-format=concise", str(paths.ROOT)]))
     return result
 
