@@ -4,7 +4,7 @@
 //
 //   db_pcie_endpoint    the PCIe block's streams on one side, accesses, reads and writes of host memory on the other
 //   db_ssd_front        the host's accesses and queues; entries to commands
-//   read, write engine  a command's data
+//   db_ssd_data         a command's data: read engine, write engine
 //   db_ssd_media        the media's read channel and commands, shared
 //   db_ssd_completion   completions to entries and interrupts
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
@@ -19,7 +19,7 @@
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_ssd_core
-  import db_mem_pkg::*, db_nvme_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
 #(
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
   parameter int NUM_QP       = 32,         ///< I/O queue pairs, 1..254
@@ -99,10 +99,6 @@ module db_ssd_core
   output ext_bus_t              m_ext,
   input  logic [31:0]           s_ext_rdata        ///< in the same cycle; zeros if there is nothing
 );
-  localparam int N       = DATA_W / 32;
-  localparam int LANE_W  = $clog2(N);
-  localparam int SEG_U_W = $bits(segment_user_t);
-
   if (NUM_CMDS < 2 || NUM_CMDS != 2 ** $clog2(NUM_CMDS) || NUM_CMDS > 256) begin : g_bad_cmds
     $error("%m: NUM_CMDS must be a power of two, 2..256");
   end
@@ -145,7 +141,7 @@ module db_ssd_core
   logic          post_valid, post_ready, dma_quiet, dma_idle;
   post_t         post;
   db_pcie_endpoint #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W(SEG_U_W), .CLIENTS({
+    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W($bits(segment_user_t)), .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256},     // RD_PRPW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256},     // RD_PRPR
@@ -216,58 +212,28 @@ module db_ssd_core
   axi_read_rsp_t [1:0] reader_rsp;
   logic [1:0]          media_cmd_valid, media_cmd_ready, media_cmd_done, media_err;  // commands: [0] write engine, [1] firmware
   media_cmd_t [1:0]    media_cmd;
-  logic                read_engine_quiet, read_engine_idle, write_engine_quiet, write_engine_idle, media_busy, media_quiet;
-  media_op_e               write_media_op;
-  logic [MEDIA_ADDR_W-1:0] write_media_addr;
-  logic [63:0]             write_media_bytes;
-  assign media_cmd[0] = '{op: write_media_op, addr: 64'(write_media_addr), bytes: write_media_bytes};
-  assign read[RD_PRPR].drop = 1'b0;
-  assign read[RD_PRPW].drop = 1'b0;
-  assign m_tap_read_info.dw = 5'(N);
-  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_read_engine (
-    .clk, .rst(ctrl_rst), .stop(control.stop), .quiet(read_engine_quiet), .idle(read_engine_idle),
-    .s_cmd_valid(read_cmd_valid), .s_cmd_ready(read_cmd_ready), .s_cmd(read_cmd),
-    .m_req_valid(read_valid[RD_PRPR]), .m_req_ready(read_ready[RD_PRPR]), .m_req_fn(read[RD_PRPR].fn),
-    .m_req_addr(read[RD_PRPR].addr), .m_req_len(read[RD_PRPR].len), .m_req_first(read[RD_PRPR].first),
-    .m_req_last(read[RD_PRPR].last), .s_list_tvalid(row_valid[RD_PRPR]), .s_list_tready(row_ready[RD_PRPR]),
-    .s_list_tdata(row_data[RD_PRPR]), .s_list_tlast(row_info[RD_PRPR].last), .s_list_tdw(row_info[RD_PRPR].dw[LANE_W:0]),
-    .s_list_terr(row_info[RD_PRPR].err),
-    .m_ar_valid(reader_req[0].ar_valid), .m_ar_ready(reader_rsp[0].ar_ready), .m_ar_addr(reader_req[0].ar.addr),
-    .m_ar_len(reader_req[0].ar.len), .s_r_valid(reader_rsp[0].r_valid), .s_r_ready(reader_req[0].r_ready),
-    .s_r_data(reader_rsp[0].r.data), .s_r_resp(reader_rsp[0].r.resp), .s_r_last(reader_rsp[0].r.last),
-    .m_seg_valid(seg_valid), .m_seg_ready(seg_ready), .m_seg_fn(seg.fn), .m_seg_addr(seg.addr), .m_seg_len(seg.len),
-    .m_seg_first(seg.first), .m_seg_last(seg.last), .m_seg_drop(seg.drop), .m_seg_user(seg_user),
-    .m_axis_tvalid(m_tap_read_valid), .m_axis_tready(m_tap_read_ready), .m_axis_tdata(m_tap_read_data),
-    .m_axis_tlast(m_tap_read_info.last), .m_axis_terr(m_tap_read_info.err), .s_done_valid(data_done_valid),
-    .s_done_ready(data_done_ready), .s_done_user(data_done_user), .s_done_err(data_done_err),
-    .m_cpl_valid(slot_completion_valid[1]), .m_cpl_ready(slot_completion_ready[1]), .m_cpl(slot_completion[1]),
-    .media_err(media_err[0]));
-  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_write_engine (
+  logic                media_busy, media_quiet;
+  data_state_t         data_state;
+  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .no_more_rows(control.stop && read_idle[RD_DATA] && tap_idle),
-    .quiet(write_engine_quiet), .idle(write_engine_idle),
-    .s_cmd_valid(write_cmd_valid), .s_cmd_ready(write_cmd_ready), .s_cmd(write_cmd),
-    .m_req_valid(read_valid[RD_PRPW]), .m_req_ready(read_ready[RD_PRPW]), .m_req_fn(read[RD_PRPW].fn),
-    .m_req_addr(read[RD_PRPW].addr), .m_req_len(read[RD_PRPW].len), .m_req_first(read[RD_PRPW].first),
-    .m_req_last(read[RD_PRPW].last), .s_list_tvalid(row_valid[RD_PRPW]), .s_list_tready(row_ready[RD_PRPW]),
-    .s_list_tdata(row_data[RD_PRPW]), .s_list_tlast(row_info[RD_PRPW].last), .s_list_tdw(row_info[RD_PRPW].dw[LANE_W:0]),
-    .s_list_terr(row_info[RD_PRPW].err),
-    .m_seg_valid(read_valid[RD_DATA]), .m_seg_ready(read_ready[RD_DATA]), .m_seg_fn(read[RD_DATA].fn),
-    .m_seg_addr(read[RD_DATA].addr), .m_seg_len(read[RD_DATA].len), .m_seg_first(read[RD_DATA].first),
-    .m_seg_last(read[RD_DATA].last), .m_seg_drop(read[RD_DATA].drop),
-    .s_axis_tvalid(s_tap_write_valid), .s_axis_tready(s_tap_write_ready), .s_axis_tdata(s_tap_write_data),
-    .s_axis_tlast(s_tap_write_info.last), .s_axis_tdw(s_tap_write_info.dw[LANE_W:0]),
-    .s_axis_terr(s_tap_write_info.err), .s_axis_tzero(s_tap_write_zero),
-    .m_aw_valid(m_axi_write_req.aw_valid), .m_aw_ready(m_axi_write_rsp.aw_ready), .m_aw_addr(m_axi_write_req.aw.addr),
-    .m_aw_len(m_axi_write_req.aw.len), .m_w_valid(m_axi_write_req.w_valid), .m_w_ready(m_axi_write_rsp.w_ready),
-    .m_w_data(m_axi_write_req.w.data), .m_w_strb(m_axi_write_req.w.strb), .m_w_last(m_axi_write_req.w.last),
-    .s_b_valid(m_axi_write_rsp.b_valid), .s_b_ready(m_axi_write_req.b_ready), .s_b_resp(m_axi_write_rsp.b),
-    .m_ar_valid(reader_req[1].ar_valid), .m_ar_ready(reader_rsp[1].ar_ready), .m_ar_addr(reader_req[1].ar.addr),
-    .m_ar_len(reader_req[1].ar.len), .s_r_valid(reader_rsp[1].r_valid), .s_r_ready(reader_req[1].r_ready),
-    .s_r_data(reader_rsp[1].r.data), .s_r_resp(reader_rsp[1].r.resp), .s_r_last(reader_rsp[1].r.last),
-    .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]), .m_media_op(write_media_op),
-    .m_media_addr(write_media_addr), .m_media_bytes(write_media_bytes), .s_media_done(media_cmd_done[0]),
-    .s_media_err(s_media_rsp_err), .m_cpl_valid(slot_completion_valid[2]), .m_cpl_ready(slot_completion_ready[2]),
-    .m_cpl(slot_completion[2]), .media_err(media_err[1]));
+    .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
+    .s_read_cmd(read_cmd), .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready),
+    .s_write_cmd(write_cmd), .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
+    .m_read_prp(read[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]), .s_read_list_ready(row_ready[RD_PRPR]),
+    .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]), .m_write_prp_valid(read_valid[RD_PRPW]),
+    .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]), .s_write_list_valid(row_valid[RD_PRPW]),
+    .s_write_list_ready(row_ready[RD_PRPW]), .s_write_list_data(row_data[RD_PRPW]), .s_write_list_info(row_info[RD_PRPW]),
+    .m_write_seg_valid(read_valid[RD_DATA]), .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]),
+    .s_tap_write_valid, .s_tap_write_ready, .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero,
+    .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
+    .m_tap_read_valid, .m_tap_read_ready, .m_tap_read_data, .m_tap_read_info, .s_read_done_valid(data_done_valid),
+    .s_read_done_ready(data_done_ready), .s_read_done_user(data_done_user), .s_read_done_err(data_done_err),
+    .m_axi_read_req(reader_req), .m_axi_read_rsp(reader_rsp), .m_axi_write_req, .m_axi_write_rsp,
+    .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]), .m_media(media_cmd[0]),
+    .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err), .m_read_completion_valid(slot_completion_valid[1]),
+    .m_read_completion_ready(slot_completion_ready[1]), .m_read_completion(slot_completion[1]),
+    .m_write_completion_valid(slot_completion_valid[2]), .m_write_completion_ready(slot_completion_ready[2]),
+    .m_write_completion(slot_completion[2]));
   assign m_tap_write_valid  = row_valid[RD_DATA];
   assign row_ready[RD_DATA] = m_tap_write_ready;
   assign m_tap_write_data   = row_data[RD_DATA];
@@ -350,15 +316,15 @@ module db_ssd_core
   stall_t stall;
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
-    dma: !dma_idle, front: front_busy, read_engine: !read_engine_idle, write_engine: !write_engine_idle,
+    dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle, write_engine: !data_state.write_idle,
     completion: completion_busy, media_cmd: media_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
     queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || flr_rst || control.ctrl_rst};
-  assign blocks_quiet = '{dma: dma_quiet, read_engine: read_engine_quiet, write_engine: write_engine_quiet,
+  assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,
                           media: media_quiet};
   assign stall = '{
     write_for_media: m_axi_write_req.w_valid && !m_axi_write_rsp.w_ready,
-    write_for_host: !write_engine_idle && !row_valid[RD_DATA], segments_for_writer: seg_valid && !seg_ready,
-    rows_for_writer: m_tap_read_valid && !m_tap_read_ready, read_for_media: !read_engine_idle && !m_tap_read_valid,
+    write_for_host: !data_state.write_idle && !row_valid[RD_DATA], segments_for_writer: seg_valid && !seg_ready,
+    rows_for_writer: m_tap_read_valid && !m_tap_read_ready, read_for_media: !data_state.read_idle && !m_tap_read_valid,
     all_for_link: m_rq_valid && !m_rq_ready};
   db_ssd_idle i_idle (
     .clk, .rst, .busy, .blocks_quiet, .coalesce_wake_us, .fw_wake_us, .quiet, .idle, .wake_us);

@@ -49,8 +49,8 @@ class Model:
         active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
         block = 4096 if lba4k else 512
         count = blocks * block if has_lba else 16 * ((dw[10] & 0xFF) + 1) if opc == DSM else 0
-        context = dict(desc=DESC.unpack(DESC.pack(descriptor(opc))), fn=fn, sqid=sqid, cid=dw[0] >> 16, opcode=opc,
-                       nsid=nsid, slba=slba if has_lba else 0, bytes=count)
+        context = dict(desc=DESC.unpack(DESC.pack(descriptor(opc))), fn=fn, sqid=sqid, cid=dw[0] >> 16, nsid=nsid,
+                       slba=slba if has_lba else 0, bytes=count)
 
         def verdict() -> int:
             if dw[0] >> 8 & 3 or dw[0] >> 14 & 3:
@@ -76,7 +76,7 @@ class Model:
         status = verdict()
         if status or (opc == DSM and not dw[11] >> 2 & 1):
             return "completion", dict(status=status), context
-        command = dict(desc=context["desc"], fn=fn, op=OPS.index(opc), fua=int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1), lba4k=int(lba4k),
+        command = dict(desc=context["desc"], fn=fn, fua=int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1), lba4k=int(lba4k),
                        media_addr=base + (slba * block if has_lba else 0) & M64, ns_blocks=size, bytes=count,
                        prp1=dw[7] << 32 | dw[6], prp2=dw[9] << 32 | dw[8])
         return "read" if opc in READ_ENGINE else "write", command, context
@@ -104,6 +104,9 @@ def descriptor(opc: int) -> dict[str, int]:
         "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "counts_read": opc in (READ, COMPARE, VERIFY),
         "counts_write": opc == WRITE}  # fmt: skip
     return {name: int(value) for name, value in fields.items()}
+
+
+OPC = {str(DESC.unpack(DESC.pack(descriptor(opc)))): opc for opc in OPS}  # by descriptor, to name what was seen
 
 
 def random_entry(rng: random.Random, ns) -> int:
@@ -184,8 +187,8 @@ class Bench:
                 at, port, fields, context = waiting.popleft()
                 assert slot == self.given.popleft() and slot not in self.busy
                 assert CTX.unpack(int(d.m_ctx.value)) == context
-                opc = context["opcode"]
-                expected = (int(port == "read" and opc == READ), int(port == "write" and opc in (WRITE, COMPARE, DSM)))
+                desc = context["desc"]
+                expected = (int(port == "read" and desc["to_host"]), int(port == "write" and desc["from_host"]))
                 assert (tap["read"], tap["write"]) == expected, f"tap: {tap}"
                 assert not any(expected) or (tap["ctx"], tap["lba4k"]) == (context, fields["lba4k"])
                 self.busy[slot] = fields
@@ -218,7 +221,7 @@ class Bench:
                 del self.busy[slot]
                 self.slots.append(slot)
                 self.latency.append(cycle - at)
-                self.seen.add((p, fields.get("op"), fields.get("status")))
+                self.seen.add((p, OPC[str(fields["desc"])] if "desc" in fields else None, fields.get("status")))
             # next inputs
             if not valid and todo and rng.random() >= stall:
                 valid = True
@@ -270,7 +273,7 @@ async def random_entries(dut):
         await b.run([queue_entry(b.rng, b.model.ns) for _ in range(700)], stall)
         assert len(b.slots) == 256 - len(b.given) and not b.busy, "a slot is lost"
         seen |= b.seen
-    paths = {("read", 0, None), ("read", 1, None), *(("write", op, None) for op in range(2, 7)), "admin", "fetch_err",
+    paths = {*(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS), "admin", "fetch_err",
              *(("completion", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED))}
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 
