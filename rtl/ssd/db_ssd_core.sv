@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVMe SSD controller without what its data may pass through: every step of an I/O command in hardware, admin commands in
-// firmware on a small processor. db_ssd is this with nothing in between, db_csd with the operators of rtl/compute. Wiring of
+// NVMe SSD controller without what its data may pass through: every step of an I/O command in hardware, admin commands
+// in firmware on a small processor. db_ssd is this with nothing in between, db_csd with the operators of rtl/compute.
+// Wiring of
 //
 //   db_pcie_endpoint    the PCIe block's streams on one side, accesses, reads and writes of host memory on the other
 //   db_ssd_front        the host's accesses and queues; entries to commands
@@ -10,9 +11,9 @@
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
 //   db_ssd_reset, db_ssd_idle, db_ssd_stats
 //
-// Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read), rows
-// of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the same
-// order. m_tap_cmd says before its first row what a packet belongs to.
+// Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read),
+// rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
+// same order. m_tap_cmd says before its first row what a packet belongs to.
 //
 // How a command travels: docs/theory.md. Latency and throughput: docs/performance.md. Wired straight, a tap has neither
 // latency nor logic.
@@ -133,7 +134,8 @@ module db_ssd_core
   assign tap_rst = ctrl_rst;
 
   // ---- the host's side
-  logic          reg_valid, reg_ready, reg_rvalid, seg_valid, seg_ready, data_done_valid, data_done_ready, data_done_err;
+  logic          reg_valid, reg_ready, reg_rvalid, seg_valid, seg_ready, data_done_valid, data_done_ready,
+                 data_done_err;
   reg_access_t   reg_access;
   logic [31:0]   reg_rdata;
   segment_t      seg;
@@ -141,7 +143,8 @@ module db_ssd_core
   logic          post_valid, post_ready, dma_quiet, dma_idle;
   post_t         post;
   db_pcie_endpoint #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W($bits(segment_user_t)), .CLIENTS({
+    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W($bits(segment_user_t)),
+    .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256},     // RD_PRPW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256},     // RD_PRPR
@@ -210,7 +213,8 @@ module db_ssd_core
   // ---- data
   axi_read_req_t [1:0] reader_req;   // [0] read engine, [1] Compare
   axi_read_rsp_t [1:0] reader_rsp;
-  logic [1:0]          media_cmd_valid, media_cmd_ready, media_cmd_done, media_err;  // commands: [0] write engine, [1] firmware
+  // commands: [0] write engine, [1] firmware
+  logic [1:0]          media_cmd_valid, media_cmd_ready, media_cmd_done, media_err;
   media_cmd_t [1:0]    media_cmd;
   logic                media_busy, media_quiet;
   data_state_t         data_state;
@@ -222,7 +226,8 @@ module db_ssd_core
     .m_read_prp(read[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]), .s_read_list_ready(row_ready[RD_PRPR]),
     .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]), .m_write_prp_valid(read_valid[RD_PRPW]),
     .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]), .s_write_list_valid(row_valid[RD_PRPW]),
-    .s_write_list_ready(row_ready[RD_PRPW]), .s_write_list_data(row_data[RD_PRPW]), .s_write_list_info(row_info[RD_PRPW]),
+    .s_write_list_ready(row_ready[RD_PRPW]), .s_write_list_data(row_data[RD_PRPW]),
+    .s_write_list_info(row_info[RD_PRPW]),
     .m_write_seg_valid(read_valid[RD_DATA]), .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]),
     .s_tap_write_valid, .s_tap_write_ready, .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero,
     .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
@@ -246,7 +251,8 @@ module db_ssd_core
     .m_cmd_done(s_media_rsp_valid), .busy(media_busy), .quiet(media_quiet));
 
   // ---- completions
-  logic             admin_completion_valid, admin_completion_ready, fw_post_valid, fw_post_ready, error_valid, error_ready;
+  logic             admin_completion_valid, admin_completion_ready, fw_post_valid, fw_post_ready, error_valid,
+                    error_ready;
   completion_t      admin_completion;
   post_t            fw_post;
   error_log_t       error;

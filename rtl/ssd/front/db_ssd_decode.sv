@@ -2,9 +2,9 @@
 // Turns submission queue entries into checked commands.
 //
 // Admin entries (sqid 0) go out whole. An I/O entry takes a slot, writes the slot's context, and leaves as a command
-// for the engine that its opcode's descriptor names (db_ssd_op_pkg), or as a completion: an error, or a Dataset Management
-// without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer to:
-// m_fetch_err says so and the entry is dropped.
+// for the engine that its opcode's descriptor names (db_ssd_op_pkg), or as a completion: an error, or a Dataset
+// Management without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer
+// to: m_fetch_err says so and the entry is dropped.
 //
 // Checks, in this order, all with DNR (NVMe Base 2.0: 3.2.1, 3.3.3.1; NVM Command Set 1.0: 3.2):
 //   fused operation, SGL                                           Invalid Field

@@ -92,7 +92,8 @@ module db_ssd_sq
 
   db_ssd_sq_engine #(.NUM_Q(NUM_Q)) i_engine (
     .clk, .rst, .run, .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .s_queue_ctx_valid, .s_queue_ctx_ready,
-    .s_queue_ctx, .wrr(arb_cfg.wrr), .state, .queue, .queue_next, .queue_valid, .queue_listed, .new_ctx, .doorbell_value,
+    .s_queue_ctx, .wrr(arb_cfg.wrr), .state, .queue, .queue_next, .queue_valid, .queue_listed, .new_ctx,
+    .doorbell_value,
     .doorbell_bad, .admin_turn, .ctx, .head(pos.head), .more, .request_free, .list_any, .lists_empty, .list_queue,
     .list_push, .list_pop, .io_free, .admin_free, .retiring, .m_doorbell_err_valid, .m_doorbell_err, .idle);
 

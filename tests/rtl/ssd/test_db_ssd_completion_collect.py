@@ -135,7 +135,8 @@ class Bench:
         for i in range(4):
             self.offered[i] = bool(self.queues[i]) and (self.offered[i] or rng.random() < self.rate)
             if i < ADMIN:
-                slots |= (self.queues[i][0].bits() if self.offered[i] else rng.getrandbits(SLOT.width)) << SLOT.width * i
+                bits = self.queues[i][0].bits() if self.offered[i] else rng.getrandbits(SLOT.width)
+                slots |= bits << SLOT.width * i
         d.s_slot_valid.value = sum(int(self.offered[i]) << i for i in range(3))
         d.s_slot.value = slots
         d.s_admin_valid.value = int(self.offered[ADMIN])

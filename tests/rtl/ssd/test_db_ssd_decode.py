@@ -76,7 +76,8 @@ class Model:
         status = verdict()
         if status or (opc == DSM and not dw[11] >> 2 & 1):
             return "completion", dict(status=status), context
-        command = dict(desc=context["desc"], fn=fn, fua=int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1), lba4k=int(lba4k),
+        fua = int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1)
+        command = dict(desc=context["desc"], fn=fn, fua=fua, lba4k=int(lba4k),
                        media_addr=base + (slba * block if has_lba else 0) & M64, ns_blocks=size, bytes=count,
                        prp1=dw[7] << 32 | dw[6], prp2=dw[9] << 32 | dw[8])
         return "read" if opc in READ_ENGINE else "write", command, context
@@ -274,7 +275,8 @@ async def random_entries(dut):
         assert len(b.slots) == 256 - len(b.given) and not b.busy, "a slot is lost"
         seen |= b.seen
     paths = {*(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS), "admin", "fetch_err",
-             *(("completion", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED))}
+             *(("completion", None, s)
+               for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED))}
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 
 

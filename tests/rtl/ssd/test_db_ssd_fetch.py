@@ -49,7 +49,6 @@ def packet(rng: random.Random, width: int):
 
 
 async def stream(dut, rng, packets, stall):
-    width = len(dut.s_axis_tdata)
     rows, entries = deque(), deque()
     for r, e in packets:
         rows.extend(r)
