@@ -24,11 +24,11 @@ module db_ssd_sq_formal
   input logic [QID_W-1:0] sq_lookup_sqid,
   input logic             s_retired_valid,
   input logic [QID_W-1:0] s_retired_sqid,
-  input logic [QID_W-1:0] q_sel
+  input logic [QID_W-1:0] sq_select
 );
   localparam logic [15:0] CMDS = 2, ADMIN = 2;
 
-  logic             s_doorbell_ready, s_queue_ctx_ready, m_fetch_valid, q_inflight, m_doorbell_err_valid, idle;
+  logic             s_doorbell_ready, s_queue_ctx_ready, m_fetch_valid, sq_inflight, m_doorbell_err_valid, idle;
   segment_t         m_fetch;
   fetch_user_t      m_fetch_user;
   sq_lookup_t       sq_lookup;
@@ -112,7 +112,7 @@ module db_ssd_sq_formal
       if (done_own) assume (own_q != '0);
     end
     if (s_head_valid) assume (s_head_sqid <= 8'd1);
-    assume (sq_lookup_sqid <= 8'd1 && q_sel <= 8'd1);
+    assume (sq_lookup_sqid <= 8'd1 && sq_select <= 8'd1);
   end
 
   // ---- what a user relies on
@@ -151,7 +151,7 @@ module db_ssd_sq_formal
       assume (rst == !started_q && watch_q && run && m_fetch_ready && !arb_cfg.wrr && arb_cfg.burst == 3'd7 &&
               arb_cfg.weight_high == '0);
       assume (arb_cfg.weight_medium == '0 && arb_cfg.weight_low == '0 && !s_head_valid && s_head == '0 &&
-              sq_lookup_sqid == '0 && q_sel == '0);
+              sq_lookup_sqid == '0 && sq_select == '0);
       assume (s_queue_ctx_valid == (t_q == 6'd4));
       assume (s_queue_ctx == queue_ctx_t'{kind: QUEUE_SQ, valid: 1'b1, qid: 8'd1, size: 16'd2, cqid: 8'd1, default: 0});
       assume (s_doorbell_valid == (t_q inside {6'd8, 6'd20}) && s_doorbell.fn == '0 && s_doorbell.qid == 9'd1);

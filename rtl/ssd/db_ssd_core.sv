@@ -172,10 +172,10 @@ module db_ssd_core
   doorbell_err_t           cq_doorbell_err, doorbell_err;
   host_regs_t              host_regs;
   csts_t                   csts;
-  logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, q_inflight;
+  logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight;
   queue_ctx_t              queue_ctx;
   arb_cfg_t                arb_cfg;
-  logic [QID_W-1:0]        q_sel, sq_lookup_sqid;
+  logic [QID_W-1:0]        sq_select, sq_lookup_sqid;
   logic [15:0]             cmds_inflight;
   sq_lookup_t              sq_lookup;
   logic                    retired_valid, ctx_valid;
@@ -198,8 +198,8 @@ module db_ssd_core
     .m_cq_doorbell_ready(doorbell_ready), .m_cq_doorbell(doorbell), .s_cq_doorbell_err_valid(cq_doorbell_err_valid),
     .s_cq_doorbell_err(cq_doorbell_err), .m_doorbell_err_valid(doorbell_err_valid), .m_doorbell_err(doorbell_err),
     .host_regs, .intms, .csts, .s_queue_ctx_valid(queue_ctx_valid), .s_queue_ctx_ready(queue_ctx_ready),
-    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .q_sel,
-    .q_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
+    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .sq_select,
+    .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
     .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
     .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
     .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .s_retired_valid(retired_valid), .s_retired(retired),
@@ -279,42 +279,21 @@ module db_ssd_core
   // ---- firmware
   logic        cpu_idle, quiet;
   logic [63:0] fw_wake_us;
-  logic [NUM_NS-1:0]    ns_valid, ns_lba4k;
-  logic [64*NUM_NS-1:0] ns_base, ns_blocks;
-  for (genvar i = 0; i < NUM_NS; i++) begin : g_ns
-    assign namespaces[i] = '{valid: ns_valid[i], lba4k: ns_lba4k[i], base: ns_base[64*i +: 64],
-                             blocks: ns_blocks[64*i +: 64]};
-  end
-  assign read[RD_FW].len   = 13'd64;
-  assign read[RD_FW].first = 1'b1;
-  assign read[RD_FW].last  = 1'b1;
-  assign read[RD_FW].drop  = 1'b0;
-  db_ssd_admin #(.DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS),
-                 .RAM_BYTES(RAM_BYTES)) i_admin (
-    .clk, .rst, .cc(host_regs.cc), .aqa(host_regs.aqa), .asq(host_regs.asq), .acq(host_regs.acq),
-    .ev_cc(host_regs.cc_written), .ev_nssr(host_regs.subsystem_reset), .ev_flr(link_cfg.flr), .csts_rdy(csts.rdy),
-    .csts_cfs(csts.cfs), .csts_shst(csts.shst), .csts_nssro(csts.nssro), .flr_done, .s_sqe_valid(admin_sqe_valid),
-    .s_sqe_ready(admin_sqe_ready), .s_sqe_fn(admin_sqe.fn), .s_sqe_data(admin_sqe.sqe),
-    .m_cpl_valid(admin_completion_valid), .m_cpl_ready(admin_completion_ready), .m_cpl(admin_completion),
-    .m_post_valid(fw_post_valid), .m_post_ready(fw_post_ready), .m_post_fn(fw_post.fn), .m_post_addr(fw_post.addr),
-    .m_post_len_dw(fw_post.dwords), .m_post_data(fw_post.data),
-    .m_rd_valid(read_valid[RD_FW]), .m_rd_ready(read_ready[RD_FW]), .m_rd_fn(read[RD_FW].fn),
-    .m_rd_addr(read[RD_FW].addr), .s_rd_tvalid(row_valid[RD_FW]), .s_rd_tready(row_ready[RD_FW]),
-    .s_rd_tdata(row_data[RD_FW]), .s_rd_tlast(row_info[RD_FW].last), .s_rd_terr(row_info[RD_FW].err),
-    .m_qc_valid(queue_ctx_valid), .m_qc_ready(queue_ctx_ready), .m_qc(queue_ctx), .q_sel, .q_inflight,
-    .arb_burst(arb_cfg.burst), .arb_lpw(arb_cfg.weight_low), .arb_mpw(arb_cfg.weight_medium),
-    .arb_hpw(arb_cfg.weight_high), .arb_wrr(arb_cfg.wrr), .ic_thr(coalesce_cfg.threshold),
-    .ic_time(coalesce_cfg.time_100us), .icv_we(int_vec_cfg_valid), .icv_vector(int_vec_cfg.vector),
-    .icv_cd(int_vec_cfg.exempt), .ns_valid, .ns_base, .ns_blocks, .ns_lba4k, .media_pages, .ctl_run(control.run),
-    .ctl_stop(control.stop), .ctl_dp_rst(control.ctrl_rst), .ctl_fn_rst(control.flr_rst), .dp_quiet(quiet),
-    .cmds_inflight, .m_mc_valid(media_cmd_valid[1]), .m_mc_ready(media_cmd_ready[1]), .m_mc_op(media_cmd[1].op),
-    .m_mc_addr(media_cmd[1].addr), .m_mc_bytes(media_cmd[1].bytes), .s_mc_done(media_cmd_done[1]),
-    .s_mc_err(s_media_rsp_err), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err_sqid(error.sqid),
-    .s_err_cid(error.cid), .s_err_status(error.status), .s_err_nsid(error.nsid), .s_err_lba(error.lba),
-    .s_dberr_valid(doorbell_err_valid), .s_dberr_kind(doorbell_err.kind), .s_dberr_qid(doorbell_err.qid),
-    .cnt_rd_sectors(smart.read_sectors), .cnt_wr_sectors(smart.write_sectors), .cnt_rd_cmds(smart.read_cmds),
-    .cnt_wr_cmds(smart.write_cmds), .cnt_media_err(smart.media_errors), .time_us, .cpu_idle, .wake_us(fw_wake_us),
-    .ext_req(m_ext.req), .ext_wr(m_ext.wr), .ext_addr(m_ext.addr), .ext_wdata(m_ext.wdata), .ext_rdata(s_ext_rdata));
+  db_ssd_admin #(
+    .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS), .RAM_BYTES(RAM_BYTES)
+  ) i_admin (
+    .clk, .rst, .host_regs, .flr(link_cfg.flr), .flr_done, .csts, .s_sqe_valid(admin_sqe_valid),
+    .s_sqe_ready(admin_sqe_ready), .s_sqe(admin_sqe), .m_completion_valid(admin_completion_valid),
+    .m_completion_ready(admin_completion_ready), .m_completion(admin_completion), .m_post_valid(fw_post_valid),
+    .m_post_ready(fw_post_ready), .m_post(fw_post), .m_read_valid(read_valid[RD_FW]), .m_read_ready(read_ready[RD_FW]),
+    .m_read(read[RD_FW]), .s_row_valid(row_valid[RD_FW]), .s_row_ready(row_ready[RD_FW]), .s_row_data(row_data[RD_FW]),
+    .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
+    .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
+    .namespaces, .media_pages, .control, .quiet, .cmds_inflight, .m_media_valid(media_cmd_valid[1]),
+    .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),
+    .s_media_err(s_media_rsp_err), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err(error),
+    .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .counters(smart), .time_us, .cpu_idle,
+    .wake_us(fw_wake_us), .ext(m_ext), .ext_rdata(s_ext_rdata));
 
   // ---- rest, statistics
   busy_t  busy;

@@ -51,7 +51,7 @@ class Bench:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
         for name in ("s_doorbell_valid", "s_doorbell", "s_queue_ctx_valid", "s_queue_ctx", "s_head_valid",
-                     "s_head_sqid", "s_head", "sq_lookup_sqid", "s_retired_valid", "s_retired_sqid", "q_sel",
+                     "s_head_sqid", "s_head", "sq_lookup_sqid", "s_retired_valid", "s_retired_sqid", "sq_select",
                      "m_fetch_ready"):
             getattr(d, name).value = 0
         self.arbitrate(burst=7)
@@ -267,15 +267,15 @@ async def inflight_tells_of_the_queue(dut: Any) -> None:
     b.complete = 0.0
     await b.create(1, 64)
     await b.add(1, 3)
-    dut.q_sel.value = 1
+    dut.sq_select.value = 1
     for _ in range(30):
         await RisingEdge(dut.clk)
-    assert dut.q_inflight.value == 1
+    assert dut.sq_inflight.value == 1
     b.complete = 1.0
     await b.settle()
     for _ in range(4):
         await RisingEdge(dut.clk)
-    assert dut.q_inflight.value == 0
+    assert dut.sq_inflight.value == 0
 
 
 @pytest.mark.parametrize(("num_qp", "num_cmds"), [(1, 4), (32, 128), (128, 256)])
