@@ -58,7 +58,11 @@ module db_ssd_cq_formal
   // ---- what happens
   logic accept, sent, over, at_work, qc_go, db_go, db_mine;
   cq_state_e  state;
+  finished_t  work;
+  logic       queue;                                // of the completion at work
   assign state   = dut.i_engine.state_q;
+  assign work    = dut.i_engine.work_q;
+  assign queue   = dut.i_engine.queue_q;
   assign accept  = s_finished_valid && s_finished_ready;
   assign sent    = m_post_valid && m_post_ready;
   assign over    = state == ST_POST && !dut.i_engine.full && (sent || !m_post_valid);
@@ -74,9 +78,10 @@ module db_ssd_cq_formal
   function automatic logic [15:0] used(input logic [15:0] tail, input logic [15:0] head, input logic [15:0] size);
     return (head <= tail) ? tail - head : tail + size + 16'd1 - head;
   endfunction
-  assign db_mine = db_go && valid_q && s_doorbell.fn == '0 && s_doorbell.qid == {8'd0, watch_q} && s_doorbell.value <= size_q;
+  assign db_mine = db_go && valid_q && s_doorbell.fn == '0 && s_doorbell.qid == {8'd0, watch_q} &&
+      s_doorbell.value <= size_q;
   always_ff @(posedge clk) begin
-    if (sent && dut.i_engine.queue_q == watch_q) begin
+    if (sent && queue == watch_q) begin
       tail_q  <= (tail_q == size_q) ? 16'd0 : tail_q + 16'd1;
       phase_q <= phase_q ^ (tail_q == size_q);
     end
@@ -105,12 +110,12 @@ module db_ssd_cq_formal
       open_q  <= 1'b1;
       sqid_q  <= s_finished.completion.sqid;
     end
-    if (over && dut.i_engine.work_q.completion.cid == cid_q) open_q <= 1'b0;
+    if (over && work.completion.cid == cid_q) open_q <= 1'b0;
     if (pop && parked_q) begin
       place_q <= place_q - 3'd1;
       if (place_q == 3'd0) parked_q <= 1'b0;
     end
-    if (push && dut.i_engine.work_q.completion.cid == cid_q) begin
+    if (push && work.completion.cid == cid_q) begin
       parked_q <= 1'b1;
       place_q  <= dut.i_park.level;
     end
@@ -137,13 +142,15 @@ module db_ssd_cq_formal
   end
 
   logic pending1, pending2;                         // head doorbells of the queue on their way
-  assign pending1 = dut.i_doorbell.read_q && dut.i_doorbell.read_known_q && dut.i_doorbell.read_qid_q == {7'd0, watch_q} && dut.i_doorbell.read_value_q <= size_q;
-  assign pending2 = dut.i_doorbell.check_q && dut.i_doorbell.check_known_q && dut.i_doorbell.check_qid_q == {7'd0, watch_q} && dut.i_doorbell.check_value_q <= size_q;
+  assign pending1 = dut.i_doorbell.read_q && dut.i_doorbell.read_known_q &&
+      dut.i_doorbell.read_qid_q == {7'd0, watch_q} && dut.i_doorbell.read_value_q <= size_q;
+  assign pending2 = dut.i_doorbell.check_q && dut.i_doorbell.check_known_q &&
+      dut.i_doorbell.check_qid_q == {7'd0, watch_q} && dut.i_doorbell.check_value_q <= size_q;
 
   // ---- what a user relies on
   always_comb begin
     if (started_q && !rst) begin
-      if (m_post_valid && dut.i_engine.queue_q == watch_q) begin
+      if (m_post_valid && queue == watch_q) begin
         assert (valid_q);                                               // no entry for a queue that is gone
         assert (m_post.addr == {base_q, 12'd0} + 64'({tail_q, 4'd0}));  // next place
         assert (m_post.cqe.phase == phase_q);                           // parity of wraps
@@ -152,8 +159,8 @@ module db_ssd_cq_formal
       if (valid_q) assert (used(tail_q, head_q, size_q) <= size_q);
       if (m_post_valid && m_post.cqe.cid == cid_q) assert (open_q);     // no entry without a completion, none twice
       // in one place, so neither lost nor doubled
-      assert (open_q == (parked_q || (at_work && dut.i_engine.work_q.completion.cid == cid_q)));
-      assert (!(parked_q && at_work && dut.i_engine.work_q.completion.cid == cid_q));
+      assert (open_q == (parked_q || (at_work && work.completion.cid == cid_q)));
+      assert (!(parked_q && at_work && work.completion.cid == cid_q));
       // no lost wake-up: what is parked and not about to be tried again belongs to a queue that is full
       if (parked_q && cq_of_q == watch_q && place_q >= dut.i_park.back_q && !pending1 && !pending2) begin
         assert (valid_q && used(tail_q, head_q, size_q) == size_q);
@@ -166,8 +173,8 @@ module db_ssd_cq_formal
   logic [SLOT_W-1:0] over_slot_q;
   always_ff @(posedge clk) begin
     over_q      <= over && !rst;
-    over_io_q   <= dut.i_engine.work_q.io;
-    over_slot_q <= dut.i_engine.work_q.slot;
+    over_io_q   <= work.io;
+    over_slot_q <= work.slot;
   end
   always_comb if (started_q && !rst) begin
     assert (m_retired_valid == over_q);
@@ -202,7 +209,8 @@ module db_ssd_cq_formal
   assign head2    = pending2 ? dut.i_doorbell.check_value_q : ram_head;
   assign head1    = pending1 ? dut.i_doorbell.read_value_q : head2;
   for (genvar i = 0; i < PARK; i++) begin : g_entry
-    assign entry[i]    = (i == 0) ? dut.i_park.parked_data : dut.i_park.i_park.g_lutram.mem_q[2'(dut.i_park.i_park.rptr_q + 2'(i - 1))];
+    assign entry[i]    = (i == 0) ? dut.i_park.parked_data
+                      : dut.i_park.i_park.g_lutram.mem_q[2'(dut.i_park.i_park.rptr_q + 2'(i - 1))];
     assign hit_here[i] = 3'(i) < dut.i_park.level && entry[i][62:47] == cid_q;
   end
   always_comb begin
@@ -235,11 +243,11 @@ module db_ssd_cq_formal
       assert (state <= ST_IRQ);
       assert (!m_post_valid || state == ST_POST);
       assert (m_irq_valid == (state == ST_IRQ));
-      if (at_work) assert (dut.i_engine.work_q.completion.sqid <= 8'd1);
-      if (state == ST_CQ) assert (maps_q == (dut.i_engine.work_q.completion.sqid[0] && map_q));
-      if (state inside {ST_POST, ST_PARK}) assert (dut.i_engine.queue_q == (dut.i_engine.work_q.completion.sqid[0] && map_q));
+      if (at_work) assert (work.completion.sqid <= 8'd1);
+      if (state == ST_CQ) assert (maps_q == (work.completion.sqid[0] && map_q));
+      if (state inside {ST_POST, ST_PARK}) assert (queue == (work.completion.sqid[0] && map_q));
       if (state == ST_PARK) assert (dut.i_engine.full);
-      if (state inside {ST_POST, ST_PARK} && dut.i_engine.queue_q == watch_q) begin
+      if (state inside {ST_POST, ST_PARK} && queue == watch_q) begin
         assert (dut.i_engine.known_q == valid_q);
         if (valid_q) begin
           assert (dut.i_ctx.tail == {phase_q, tail_q});
@@ -247,7 +255,9 @@ module db_ssd_cq_formal
           assert (dut.i_ctx.head <= size_q);
           assert (used(tail_q, ram_head, size_q) <= used(tail_q, dut.i_ctx.head, size_q));
           assert (dut.i_ctx.head == ram_head || dut.i_park.seen_q);
-          if (sent) assert (dut.i_engine.tail_next == ((tail_q == size_q) ? {!phase_q, 16'd0} : {phase_q, tail_q + 16'd1}));
+          if (sent) begin
+            assert (dut.i_engine.tail_next == ((tail_q == size_q) ? {!phase_q, 16'd0} : {phase_q, tail_q + 16'd1}));
+          end
         end
       end
       // parking
@@ -263,7 +273,7 @@ module db_ssd_cq_formal
       end
       if (parked_q) assert (place_q < dut.i_park.level);
       if (open_q) assert (sqid_q <= 8'd1);
-      if (at_work && dut.i_engine.work_q.completion.cid == cid_q) assert (dut.i_engine.work_q.completion.sqid == sqid_q);
+      if (at_work && work.completion.cid == cid_q) assert (work.completion.sqid == sqid_q);
       if (parked_q && cq_of_q == watch_q && place_q >= dut.i_park.back_q) begin
         assert (dut.i_park.parked_q[watch_q]);
         assert (valid_q && used(tail_q, ram_head, size_q) == size_q);

@@ -24,11 +24,11 @@ module db_ssd_sq_formal
   input logic [QID_W-1:0] sq_lookup_sqid,
   input logic             s_retired_valid,
   input logic [QID_W-1:0] s_retired_sqid,
-  input logic [QID_W-1:0] q_sel
+  input logic [QID_W-1:0] sq_select
 );
   localparam logic [15:0] CMDS = 2, ADMIN = 2;
 
-  logic             s_doorbell_ready, s_queue_ctx_ready, m_fetch_valid, q_inflight, m_doorbell_err_valid, idle;
+  logic             s_doorbell_ready, s_queue_ctx_ready, m_fetch_valid, sq_inflight, m_doorbell_err_valid, idle;
   segment_t         m_fetch;
   fetch_user_t      m_fetch_user;
   sq_lookup_t       sq_lookup;
@@ -47,9 +47,11 @@ module db_ssd_sq_formal
 
   // ---- what happens
   sq_state_e   state;
+  logic [3:0]  listed;                    // lists with a queue in them
   logic        mine, fetching, fetch, db_mine, qc_mine, db_waits;
   logic [15:0] n;
   assign state    = dut.i_engine.state_q;
+  assign listed   = dut.i_arb.list_valid;
   assign mine     = dut.i_engine.queue_q == watch_q;
   assign fetching = state inside {ST_AVAIL, ST_COUNT, ST_GO};
   assign fetch    = dut.i_fetch.push;         // into the request register
@@ -63,7 +65,8 @@ module db_ssd_sq_formal
   function automatic logic [15:0] left(input logic [15:0] tail, input logic [15:0] head, input logic [15:0] size);
     return (head <= tail) ? tail - head : tail + size + 16'd1 - head;
   endfunction
-  assign db_mine  = s_doorbell_valid && s_doorbell_ready && valid_q && s_doorbell.fn == '0 && s_doorbell.qid == {8'd0, watch_q} &&
+  assign db_mine  = s_doorbell_valid && s_doorbell_ready && valid_q && s_doorbell.fn == '0 &&
+                    s_doorbell.qid == {8'd0, watch_q} &&
                     s_doorbell.value <= size_q;
   assign qc_mine  = state == ST_CTX && dut.i_engine.ctx_q.qid == {7'd0, watch_q};
   always_ff @(posedge clk) begin
@@ -109,7 +112,7 @@ module db_ssd_sq_formal
       if (done_own) assume (own_q != '0);
     end
     if (s_head_valid) assume (s_head_sqid <= 8'd1);
-    assume (sq_lookup_sqid <= 8'd1 && q_sel <= 8'd1);
+    assume (sq_lookup_sqid <= 8'd1 && sq_select <= 8'd1);
   end
 
   // ---- what a user relies on
@@ -118,7 +121,8 @@ module db_ssd_sq_formal
       if (fetch && mine) begin
         assert (valid_q);
         assert (n != '0 && n <= left(tail_q, head_q, size_q));                  // head never passes tail
-        assert (dut.i_fetch.request_user.index == head_q);                                    // each entry once, none left out
+        // each entry once, none left out
+        assert (dut.i_fetch.request_user.index == head_q);
         assert (32'(head_q) + 32'(n) <= 32'(size_q) + 32'd1);                   // no request wraps
         assert (dut.i_fetch.request.addr == {base_q, 12'd0} + 64'({head_q, 6'd0}));
         assert (dut.i_fetch.request.len[5:0] == '0 && dut.i_fetch.request_user.sqid == {7'd0, watch_q});
@@ -131,7 +135,7 @@ module db_ssd_sq_formal
       // no queue with entries is forgotten
       if (valid_q && tail_q != head_q) assert (dut.i_engine.listed_q[watch_q] || db_waits);
       // a listed queue is in one list, or at work
-      assert (3'(dut.i_arb.list_valid[0]) + 3'(dut.i_arb.list_valid[1]) + 3'(dut.i_arb.list_valid[2]) + 3'(dut.i_arb.list_valid[3]) ==
+      assert (3'(listed[0]) + 3'(listed[1]) + 3'(listed[2]) + 3'(listed[3]) ==
               3'(dut.i_engine.listed_q[1] && !(fetching && dut.i_engine.queue_q)));
     end
   end
@@ -144,8 +148,10 @@ module db_ssd_sq_formal
     initial t_q = '0;
     always_ff @(posedge clk) t_q <= t_q + 6'd1;
     always_comb begin
-      assume (rst == !started_q && watch_q && run && m_fetch_ready && !arb_cfg.wrr && arb_cfg.burst == 3'd7 && arb_cfg.weight_high == '0);
-      assume (arb_cfg.weight_medium == '0 && arb_cfg.weight_low == '0 && !s_head_valid && s_head == '0 && sq_lookup_sqid == '0 && q_sel == '0);
+      assume (rst == !started_q && watch_q && run && m_fetch_ready && !arb_cfg.wrr && arb_cfg.burst == 3'd7 &&
+              arb_cfg.weight_high == '0);
+      assume (arb_cfg.weight_medium == '0 && arb_cfg.weight_low == '0 && !s_head_valid && s_head == '0 &&
+              sq_lookup_sqid == '0 && sq_select == '0);
       assume (s_queue_ctx_valid == (t_q == 6'd4));
       assume (s_queue_ctx == queue_ctx_t'{kind: QUEUE_SQ, valid: 1'b1, qid: 8'd1, size: 16'd2, cqid: 8'd1, default: 0});
       assume (s_doorbell_valid == (t_q inside {6'd8, 6'd20}) && s_doorbell.fn == '0 && s_doorbell.qid == 9'd1);
@@ -177,7 +183,8 @@ module db_ssd_sq_formal
     if (started_q && !rst) begin
       assert (state <= ST_GO);
       assert (valid_q == dut.i_engine.valid_q[watch_q]);
-      if (state == ST_INIT) assert (dut.i_engine.valid_q == '0 && dut.i_engine.listed_q == '0 && io_q == '0 && admin_q == '0);
+      if (state == ST_INIT) assert (dut.i_engine.valid_q == '0 && dut.i_engine.listed_q == '0 && io_q == '0 &&
+                                    admin_q == '0);
       if (valid_q) begin
         assert (size_q inside {[16'd1:16'd3]} && tail_q <= size_q && head_q <= size_q);
         assert (ram_ctx[69:18] == base_q && ram_ctx[17:2] == size_q);
@@ -219,7 +226,8 @@ module db_ssd_sq_formal
         if (state == ST_GO) begin
           assert (dut.i_fetch.n_q <= 7'd2 && 9'(dut.i_fetch.n_q) <= may_take);
           if (!dut.i_engine.valid_q[dut.i_engine.queue_q]) assert (dut.i_fetch.n_q == '0);
-          if (mine && valid_q) assert (dut.i_fetch.all_q ? 16'(dut.i_fetch.n_q) == dut.i_fetch.avail_q : 16'(dut.i_fetch.n_q) < dut.i_fetch.avail_q);
+          if (mine && valid_q && dut.i_fetch.all_q)  assert (16'(dut.i_fetch.n_q) == dut.i_fetch.avail_q);
+          if (mine && valid_q && !dut.i_fetch.all_q) assert (16'(dut.i_fetch.n_q) < dut.i_fetch.avail_q);
         end
       end
       // limits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the flat ports of db_ssd_ports.svh, db_ssd_stat_ports.svh and the structs of db_ssd_core: `include this in the
-// body of a module that has them, and connect the core with .* (its taps and extension bus are the module's own).
+// Between the flat ports of db_ssd_ports.svh, db_ssd_stat_ports.svh and the structs of db_ssd_core: `include this in
+// the body of a module that has them, and connect the core with .* (its taps and extension bus are the module's own).
 // db_pcie_types.svh and db_axi_types.svh must have been included. No guard: it is text for several modules.
   typedef `DB_PCIE_CQ_T(DATA_W) cq_t;
   typedef `DB_PCIE_CC_T(DATA_W) cc_t;
@@ -51,7 +51,8 @@
   assign m_axi_arsize      = 3'($clog2(DATA_W / 8));
   assign m_axi_arburst     = 2'b01;
   assign m_axi_rready      = m_axi_read_req.r_ready;
-  assign m_axi_read_rsp    = '{ar_ready: m_axi_arready, r_valid: m_axi_rvalid, r: {m_axi_rlast, m_axi_rresp, m_axi_rdata}};
+  assign m_axi_read_rsp    = '{ar_ready: m_axi_arready, r_valid: m_axi_rvalid,
+                               r: '{last: m_axi_rlast, resp: m_axi_rresp, data: m_axi_rdata}};
   assign m_axi_awvalid     = m_axi_write_req.aw_valid;
   assign m_axi_awid        = 1'b0;
   assign m_axi_awaddr      = m_axi_write_req.aw.addr;

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVMe SSD controller without what its data may pass through: every step of an I/O command in hardware, admin commands in
-// firmware on a small processor. db_ssd is this with nothing in between, db_csd with the operators of rtl/compute. Wiring of
+// NVMe SSD controller without what its data may pass through: every step of an I/O command in hardware, admin commands
+// in firmware on a small processor. db_ssd is this with nothing in between, db_csd with the operators of rtl/compute.
+// Wiring of
 //
 //   db_pcie_endpoint    the PCIe block's streams on one side, accesses, reads and writes of host memory on the other
 //   db_ssd_front        the host's accesses and queues; entries to commands
-//   db_ssd_data         a command's data, on its way between host and media
+//   db_ssd_data         a command's data: read engine, write engine
 //   db_ssd_media        the media's read channel and commands, shared
 //   db_ssd_completion   completions to entries and interrupts
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
 //   db_ssd_reset, db_ssd_idle, db_ssd_stats
 //
-// Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read), rows
-// of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the same
-// order. m_tap_cmd says before its first row what a packet belongs to.
+// Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read),
+// rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
+// same order. m_tap_cmd says before its first row what a packet belongs to.
 //
 // How a command travels: docs/theory.md. Latency and throughput: docs/performance.md. Wired straight, a tap has neither
 // latency nor logic.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_ssd_core
-  import db_mem_pkg::*, db_nvme_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
 #(
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
   parameter int NUM_QP       = 32,         ///< I/O queue pairs, 1..254
@@ -99,8 +100,6 @@ module db_ssd_core
   output ext_bus_t              m_ext,
   input  logic [31:0]           s_ext_rdata        ///< in the same cycle; zeros if there is nothing
 );
-  localparam int SEG_U_W = $bits(segment_user_t);
-
   if (NUM_CMDS < 2 || NUM_CMDS != 2 ** $clog2(NUM_CMDS) || NUM_CMDS > 256) begin : g_bad_cmds
     $error("%m: NUM_CMDS must be a power of two, 2..256");
   end
@@ -135,7 +134,8 @@ module db_ssd_core
   assign tap_rst = ctrl_rst;
 
   // ---- the host's side
-  logic          reg_valid, reg_ready, reg_rvalid, seg_valid, seg_ready, data_done_valid, data_done_ready, data_done_err;
+  logic          reg_valid, reg_ready, reg_rvalid, seg_valid, seg_ready, data_done_valid, data_done_ready,
+                 data_done_err;
   reg_access_t   reg_access;
   logic [31:0]   reg_rdata;
   segment_t      seg;
@@ -143,7 +143,8 @@ module db_ssd_core
   logic          post_valid, post_ready, dma_quiet, dma_idle;
   post_t         post;
   db_pcie_endpoint #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W(SEG_U_W), .CLIENTS({
+    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W($bits(segment_user_t)),
+    .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256},     // RD_PRPW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256},     // RD_PRPR
@@ -171,10 +172,10 @@ module db_ssd_core
   doorbell_err_t           cq_doorbell_err, doorbell_err;
   host_regs_t              host_regs;
   csts_t                   csts;
-  logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, q_inflight;
+  logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight;
   queue_ctx_t              queue_ctx;
   arb_cfg_t                arb_cfg;
-  logic [QID_W-1:0]        q_sel, sq_lookup_sqid;
+  logic [QID_W-1:0]        sq_select, sq_lookup_sqid;
   logic [15:0]             cmds_inflight;
   sq_lookup_t              sq_lookup;
   logic                    retired_valid, ctx_valid;
@@ -197,8 +198,8 @@ module db_ssd_core
     .m_cq_doorbell_ready(doorbell_ready), .m_cq_doorbell(doorbell), .s_cq_doorbell_err_valid(cq_doorbell_err_valid),
     .s_cq_doorbell_err(cq_doorbell_err), .m_doorbell_err_valid(doorbell_err_valid), .m_doorbell_err(doorbell_err),
     .host_regs, .intms, .csts, .s_queue_ctx_valid(queue_ctx_valid), .s_queue_ctx_ready(queue_ctx_ready),
-    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .q_sel,
-    .q_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
+    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .sq_select,
+    .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
     .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
     .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
     .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .s_retired_valid(retired_valid), .s_retired(retired),
@@ -212,20 +213,21 @@ module db_ssd_core
   // ---- data
   axi_read_req_t [1:0] reader_req;   // [0] read engine, [1] Compare
   axi_read_rsp_t [1:0] reader_rsp;
-  logic [1:0]          media_cmd_valid, media_cmd_ready, media_cmd_done, media_err;  // commands: [0] write engine, [1] firmware
+  // commands: [0] write engine, [1] firmware
+  logic [1:0]          media_cmd_valid, media_cmd_ready, media_cmd_done, media_err;
   media_cmd_t [1:0]    media_cmd;
-  data_state_t         data_state;
   logic                media_busy, media_quiet;
+  data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .no_more_rows(control.stop && read_idle[RD_DATA] && tap_idle),
     .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_read_cmd(read_cmd), .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready),
     .s_write_cmd(write_cmd), .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
     .m_read_prp(read[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]), .s_read_list_ready(row_ready[RD_PRPR]),
-    .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]),
-    .m_write_prp_valid(read_valid[RD_PRPW]), .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]),
-    .s_write_list_valid(row_valid[RD_PRPW]), .s_write_list_ready(row_ready[RD_PRPW]),
-    .s_write_list_data(row_data[RD_PRPW]), .s_write_list_info(row_info[RD_PRPW]),
+    .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]), .m_write_prp_valid(read_valid[RD_PRPW]),
+    .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]), .s_write_list_valid(row_valid[RD_PRPW]),
+    .s_write_list_ready(row_ready[RD_PRPW]), .s_write_list_data(row_data[RD_PRPW]),
+    .s_write_list_info(row_info[RD_PRPW]),
     .m_write_seg_valid(read_valid[RD_DATA]), .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]),
     .s_tap_write_valid, .s_tap_write_ready, .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero,
     .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
@@ -233,10 +235,10 @@ module db_ssd_core
     .s_read_done_ready(data_done_ready), .s_read_done_user(data_done_user), .s_read_done_err(data_done_err),
     .m_axi_read_req(reader_req), .m_axi_read_rsp(reader_rsp), .m_axi_write_req, .m_axi_write_rsp,
     .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]), .m_media(media_cmd[0]),
-    .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err),
-    .m_read_completion_valid(slot_completion_valid[1]), .m_read_completion_ready(slot_completion_ready[1]),
-    .m_read_completion(slot_completion[1]), .m_write_completion_valid(slot_completion_valid[2]),
-    .m_write_completion_ready(slot_completion_ready[2]), .m_write_completion(slot_completion[2]));
+    .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err), .m_read_completion_valid(slot_completion_valid[1]),
+    .m_read_completion_ready(slot_completion_ready[1]), .m_read_completion(slot_completion[1]),
+    .m_write_completion_valid(slot_completion_valid[2]), .m_write_completion_ready(slot_completion_ready[2]),
+    .m_write_completion(slot_completion[2]));
   assign m_tap_write_valid  = row_valid[RD_DATA];
   assign row_ready[RD_DATA] = m_tap_write_ready;
   assign m_tap_write_data   = row_data[RD_DATA];
@@ -249,7 +251,8 @@ module db_ssd_core
     .m_cmd_done(s_media_rsp_valid), .busy(media_busy), .quiet(media_quiet));
 
   // ---- completions
-  logic             admin_completion_valid, admin_completion_ready, fw_post_valid, fw_post_ready, error_valid, error_ready;
+  logic             admin_completion_valid, admin_completion_ready, fw_post_valid, fw_post_ready, error_valid,
+                    error_ready;
   completion_t      admin_completion;
   post_t            fw_post;
   error_log_t       error;
@@ -276,42 +279,21 @@ module db_ssd_core
   // ---- firmware
   logic        cpu_idle, quiet;
   logic [63:0] fw_wake_us;
-  logic [NUM_NS-1:0]    ns_valid, ns_lba4k;
-  logic [64*NUM_NS-1:0] ns_base, ns_blocks;
-  for (genvar i = 0; i < NUM_NS; i++) begin : g_ns
-    assign namespaces[i] = '{valid: ns_valid[i], lba4k: ns_lba4k[i], base: ns_base[64*i +: 64],
-                             blocks: ns_blocks[64*i +: 64]};
-  end
-  assign read[RD_FW].len   = 13'd64;
-  assign read[RD_FW].first = 1'b1;
-  assign read[RD_FW].last  = 1'b1;
-  assign read[RD_FW].drop  = 1'b0;
-  db_ssd_admin #(.DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS),
-                 .RAM_BYTES(RAM_BYTES)) i_admin (
-    .clk, .rst, .cc(host_regs.cc), .aqa(host_regs.aqa), .asq(host_regs.asq), .acq(host_regs.acq),
-    .ev_cc(host_regs.cc_written), .ev_nssr(host_regs.subsystem_reset), .ev_flr(link_cfg.flr), .csts_rdy(csts.rdy),
-    .csts_cfs(csts.cfs), .csts_shst(csts.shst), .csts_nssro(csts.nssro), .flr_done, .s_sqe_valid(admin_sqe_valid),
-    .s_sqe_ready(admin_sqe_ready), .s_sqe_fn(admin_sqe.fn), .s_sqe_data(admin_sqe.sqe),
-    .m_cpl_valid(admin_completion_valid), .m_cpl_ready(admin_completion_ready), .m_cpl(admin_completion),
-    .m_post_valid(fw_post_valid), .m_post_ready(fw_post_ready), .m_post_fn(fw_post.fn), .m_post_addr(fw_post.addr),
-    .m_post_len_dw(fw_post.dwords), .m_post_data(fw_post.data),
-    .m_rd_valid(read_valid[RD_FW]), .m_rd_ready(read_ready[RD_FW]), .m_rd_fn(read[RD_FW].fn),
-    .m_rd_addr(read[RD_FW].addr), .s_rd_tvalid(row_valid[RD_FW]), .s_rd_tready(row_ready[RD_FW]),
-    .s_rd_tdata(row_data[RD_FW]), .s_rd_tlast(row_info[RD_FW].last), .s_rd_terr(row_info[RD_FW].err),
-    .m_qc_valid(queue_ctx_valid), .m_qc_ready(queue_ctx_ready), .m_qc(queue_ctx), .q_sel, .q_inflight,
-    .arb_burst(arb_cfg.burst), .arb_lpw(arb_cfg.weight_low), .arb_mpw(arb_cfg.weight_medium),
-    .arb_hpw(arb_cfg.weight_high), .arb_wrr(arb_cfg.wrr), .ic_thr(coalesce_cfg.threshold),
-    .ic_time(coalesce_cfg.time_100us), .icv_we(int_vec_cfg_valid), .icv_vector(int_vec_cfg.vector),
-    .icv_cd(int_vec_cfg.exempt), .ns_valid, .ns_base, .ns_blocks, .ns_lba4k, .media_pages, .ctl_run(control.run),
-    .ctl_stop(control.stop), .ctl_dp_rst(control.ctrl_rst), .ctl_fn_rst(control.flr_rst), .dp_quiet(quiet),
-    .cmds_inflight, .m_mc_valid(media_cmd_valid[1]), .m_mc_ready(media_cmd_ready[1]), .m_mc_op(media_cmd[1].op),
-    .m_mc_addr(media_cmd[1].addr), .m_mc_bytes(media_cmd[1].bytes), .s_mc_done(media_cmd_done[1]),
-    .s_mc_err(s_media_rsp_err), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err_sqid(error.sqid),
-    .s_err_cid(error.cid), .s_err_status(error.status), .s_err_nsid(error.nsid), .s_err_lba(error.lba),
-    .s_dberr_valid(doorbell_err_valid), .s_dberr_kind(doorbell_err.kind), .s_dberr_qid(doorbell_err.qid),
-    .cnt_rd_sectors(smart.read_sectors), .cnt_wr_sectors(smart.write_sectors), .cnt_rd_cmds(smart.read_cmds),
-    .cnt_wr_cmds(smart.write_cmds), .cnt_media_err(smart.media_errors), .time_us, .cpu_idle, .wake_us(fw_wake_us),
-    .ext_req(m_ext.req), .ext_wr(m_ext.wr), .ext_addr(m_ext.addr), .ext_wdata(m_ext.wdata), .ext_rdata(s_ext_rdata));
+  db_ssd_admin #(
+    .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS), .RAM_BYTES(RAM_BYTES)
+  ) i_admin (
+    .clk, .rst, .host_regs, .flr(link_cfg.flr), .flr_done, .csts, .s_sqe_valid(admin_sqe_valid),
+    .s_sqe_ready(admin_sqe_ready), .s_sqe(admin_sqe), .m_completion_valid(admin_completion_valid),
+    .m_completion_ready(admin_completion_ready), .m_completion(admin_completion), .m_post_valid(fw_post_valid),
+    .m_post_ready(fw_post_ready), .m_post(fw_post), .m_read_valid(read_valid[RD_FW]), .m_read_ready(read_ready[RD_FW]),
+    .m_read(read[RD_FW]), .s_row_valid(row_valid[RD_FW]), .s_row_ready(row_ready[RD_FW]), .s_row_data(row_data[RD_FW]),
+    .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
+    .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
+    .namespaces, .media_pages, .control, .quiet, .cmds_inflight, .m_media_valid(media_cmd_valid[1]),
+    .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),
+    .s_media_err(s_media_rsp_err), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err(error),
+    .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .counters(smart), .time_us, .cpu_idle,
+    .wake_us(fw_wake_us), .ext(m_ext), .ext_rdata(s_ext_rdata));
 
   // ---- rest, statistics
   busy_t  busy;
@@ -319,12 +301,10 @@ module db_ssd_core
   stall_t stall;
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
-    dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle,
-    write_engine: !data_state.write_idle,
+    dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle, write_engine: !data_state.write_idle,
     completion: completion_busy, media_cmd: media_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
     queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || flr_rst || control.ctrl_rst};
-  assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet,
-                          write_engine: data_state.write_quiet,
+  assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,
                           media: media_quiet};
   assign stall = '{
     write_for_media: m_axi_write_req.w_valid && !m_axi_write_rsp.w_ready,

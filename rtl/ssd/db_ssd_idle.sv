@@ -2,8 +2,8 @@
 // Says when the controller rests, to those who would stop its clock or reset it.
 //
 // quiet: nothing is outstanding at the host or at the media, so the data path may be reset. idle: nothing moves either,
-// for CALM cycles, and the processor sleeps: until an input changes or time_us reaches wake_us, nothing will. Busy flags
-// come from everywhere, so they are seen a cycle late; a request of the host and the processor are seen at once.
+// for CALM cycles, and the processor sleeps: until an input changes or time_us reaches wake_us, nothing will. Busy
+// flags come from everywhere, so they are seen a cycle late; a request of the host and the processor are seen at once.
 module db_ssd_idle
   import db_ssd_pkg::*;
 (

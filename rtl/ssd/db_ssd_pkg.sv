@@ -16,16 +16,11 @@ package db_ssd_pkg;
   localparam int QID_W  = 8;   // queue identifier: 0 is the admin queue
   localparam int SLOT_W = 8;   // command slot: an I/O command from decode to completion
 
-  typedef enum logic [3:0] {
-    CMD_READ, CMD_VERIFY, CMD_WRITE, CMD_COMPARE, CMD_DSM, CMD_ZERO, CMD_FLUSH
-  } cmd_e;
-
   // A command after decode: checked, and with byte addresses on the media.
   typedef struct packed {
     op_desc_t          desc;
     logic [FN_W-1:0]   fn;
     logic [SLOT_W-1:0] slot;
-    cmd_e              op;          // going: blocks read desc
     logic              fua;         // Write, Write Zeroes: complete only when the media has made it durable
     logic              lba4k;       // LBA size: 0 = 512 bytes, 1 = 4096 bytes
     logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block
@@ -73,7 +68,6 @@ package db_ssd_pkg;
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
-    logic [7:0]       opcode;   // going: blocks read desc
     logic [31:0]      nsid;
     logic [63:0]      slba;     // of Read, Write, Compare, Write Zeroes, Verify; else 0
     logic [31:0]      bytes;    // as in cmd_t

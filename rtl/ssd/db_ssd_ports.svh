@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ports of db_ssd and db_csd, flat, as a user's tools want them: `include this in the port list of a module that has
-// the parameters DATA_W and MEDIA_ADDR_W and imports db_pcie_pkg. db_ssd_stat_ports.svh has those for statistics. Inside,
-// db_ssd_connect.svh makes structs of them. No guard: it is text for several modules.
+// The ports of db_ssd and db_csd, flat, as a user's tools want them: `include this in the port list of a module that
+// has the parameters DATA_W and MEDIA_ADDR_W and imports db_pcie_pkg. db_ssd_stat_ports.svh has those for statistics.
+// Inside, db_ssd_connect.svh makes structs of them. No guard: it is text for several modules.
   input  logic                         clk,
   input  logic                         rst,
   /// PCIe: the streams of the UltraScale+ integrated block (PG213), its settings, its interrupts.

@@ -20,9 +20,9 @@ BROKEN = [
     ("cpl", "db_ssd_cq_engine", "wrap ? {!tail.phase, 16'd0}", "wrap ? {tail.phase, 16'd0}"),
     # a queue whose class has no credit left falls out of its list
     ("sq", "db_ssd_sq_fetch", "more      = exists_q && !(all_q", "more      = n_q != 7'd0 && exists_q && !(all_q"),
-    ("sq", "db_ssd_sq_credit", "io_most_q    <= (free_q < 9'(burst_q)) ? free_q[6:0] : burst_q", "io_most_q    <= burst_q"),
+    ("sq", "db_ssd_sq_credit", "(free_q < 9'(burst_q)) ? free_q[6:0] : burst_q", "burst_q"),
     # a queue served at once stands in its list as well
-    ("sq", "db_ssd_sq_engine", "list_push = enlist && !at_once && queue_q != '0", "list_push = enlist && queue_q != '0"),
+    ("sq", "db_ssd_sq_engine", "enlist && !at_once && queue_q != '0", "enlist && queue_q != '0"),
 ]
 
 

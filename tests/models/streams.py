@@ -11,7 +11,7 @@ AXI. Its words are named tuples of the fields, in the order of the struct, so th
     self.rows = Source(dut, rng, "s_row", ROW)                       # word.data, .last, .dw, .err
     self.out = Sink(dut, rng, "m_axis_t", ("data", "last"))          # ports m_axis_tvalid, m_axis_tdata, ...
     self.rows.queue.append((data, 1, 8, 0))
-    self.cmd.queue.append({"op": "CMD_READ", "bytes": 4096})         # what is not named is 0
+    self.cmd.queue.append({"desc": {"to_host": 1}, "bytes": 4096})  # what is not named is 0
 
 Each has `step`, called once after each rising edge: it looks at what happened at that edge and drives the cycle that
 follows. A field that is a struct itself comes as a number.

@@ -2,9 +2,9 @@
 // Interrupt coalescing (features 08h and 09h, Base 2.0, 5.27.1.6 and 5.27.1.7).
 //
 // A request passes at once if it is the admin queue's, if coalescing is off (threshold or time 0) or disabled for its
-// vector. Otherwise it is counted, and its vector fires when more than the threshold of requests have come, or at the latest
-// the time of the feature after the first that waits. The time is kept for all vectors together, so a vector may fire
-// earlier than its own time, never later.
+// vector. Otherwise it is counted, and its vector fires when more than the threshold of requests have come, or at the
+// latest the time of the feature after the first that waits. The time is kept for all vectors together, so a vector
+// may fire earlier than its own time, never later.
 // Latency: none for what passes while coalescing is off and for the admin queue (combinational, valid and ready);
 // others 2 cycles. Throughput: a request a cycle, others every 2. New settings hold from the cycle after.
 module db_ssd_coalesce
@@ -66,7 +66,8 @@ module db_ssd_coalesce
   assign m_irq.vector = fire_valid_q ? fire_vector_q : s_irq.vector;
   assign m_irq.admin  = s_irq.admin;
   assign exempt       = exempt_q[vec_q];
-  assign enough       = waiting_q[vec_q] && count_r >= coalesce_cfg.threshold;   // with this one the threshold is passed
+  // with this one the threshold is passed
+  assign enough       = waiting_q[vec_q] && count_r >= coalesce_cfg.threshold;
 
   // Requests that wait; valid while the vector's bit in waiting_q is set.
   db_ram_sdp #(.WIDTH(8), .DEPTH(NUM_VEC < 2 ? 2 : NUM_VEC)) i_count (

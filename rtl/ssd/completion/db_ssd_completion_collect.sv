@@ -30,7 +30,8 @@ module db_ssd_completion_collect
   output logic                   m_error_valid,
   input  logic                   m_error_ready,
   output error_log_t             m_error,
-  input  logic [1:0]             media_err,     ///< pulse: a command met a media error; [0] read engine, [1] write engine
+  /// pulse: a command met a media error; [0] read engine, [1] write engine
+  input  logic [1:0]             media_err,
   output smart_counters_t        smart          ///< commands that succeeded, and media errors
 );
   localparam int AW = $clog2(NUM_CMDS);

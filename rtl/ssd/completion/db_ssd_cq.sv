@@ -95,7 +95,8 @@ module db_ssd_cq
     .pop(park_pop), .valid(park_valid), .any(park_any), .parked);
 
   db_ssd_cq_ctx #(.NUM_Q(NUM_Q)) i_ctx (
-    .clk, .changed, .new_queue, .s_queue_ctx, .look, .look_queue, .queue, .sent, .tail_next, .hit, .hit_queue, .hit_value,
+    .clk, .changed, .new_queue, .s_queue_ctx, .look, .look_queue, .queue, .sent, .tail_next, .hit, .hit_queue,
+    .hit_value,
     .ctx, .tail, .head, .doorbell_queue(s_doorbell.qid[AW-1:0]), .doorbell_size, .doorbell_tail);
 
   db_ssd_cq_doorbell #(.NUM_Q(NUM_Q)) i_doorbell (
@@ -104,6 +105,7 @@ module db_ssd_cq
     .busy(doorbell_busy));
 
   db_ssd_cq_level #(.NUM_Q(NUM_Q)) i_level (
-    .clk, .rst, .changed, .new_queue, .s_queue_ctx, .sent, .queue, .hit, .hit_queue, .hit_value, .hit_tail, .any_entries);
+    .clk, .rst, .changed, .new_queue, .s_queue_ctx, .sent, .queue, .hit, .hit_queue, .hit_value, .hit_tail,
+    .any_entries);
 
 endmodule

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of each completion queue, in RAM: context, tail, head. Writers: firmware (create), engine (tail), doorbells
-// (head). A memory has one reader, so size and tail are there twice: for the engine and for doorbells. Latency: 1 cycle.
+// What is kept of each completion queue, in RAM: context, tail, head. Writers: firmware (create), engine (tail),
+// doorbells (head). A memory has one reader, so size and tail are there twice: for the engine and for doorbells.
+// Latency: 1 cycle.
 module db_ssd_cq_ctx
   import db_ssd_pkg::*, db_ssd_cq_pkg::*;
 #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Head doorbells of completion queues: read what the queue is (1), check (2), write. They have this path of their own and
-// never wait for a transfer.
+// Head doorbells of completion queues: read what the queue is (1), check (2), write. They have this path of their own
+// and never wait for a transfer.
 // Latency: 2 cycles to hit. Throughput: one a cycle, except while a queue is created or deleted.
 module db_ssd_cq_doorbell
   import db_ssd_pkg::*;

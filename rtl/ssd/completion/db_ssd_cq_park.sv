@@ -35,7 +35,8 @@ module db_ssd_cq_park
   logic                        seen_q;         // the head of the queue at work was written since it was looked up
   logic                        hit_work;       // ... is written
   db_fifo #(.WIDTH($bits(finished_t)), .DEPTH(PARK)) i_park (
-    .clk, .rst, .s_valid(push), .s_ready(), .s_data(work), .m_valid(valid), .m_ready(pop), .m_data(parked_data), .level);
+    .clk, .rst, .s_valid(push), .s_ready(), .s_data(work), .m_valid(valid), .m_ready(pop), .m_data(parked_data),
+    .level);
   assign parked   = finished_t'(parked_data);
   assign any      = back_q != '0;
   assign hit_work = hit && hit_queue == (state == ST_CQ ? look_queue : queue);

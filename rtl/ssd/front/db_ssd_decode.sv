@@ -2,9 +2,9 @@
 // Turns submission queue entries into checked commands.
 //
 // Admin entries (sqid 0) go out whole. An I/O entry takes a slot, writes the slot's context, and leaves as a command
-// for the engine that its opcode's descriptor names (db_ssd_op_pkg), or as a completion: an error, or a Dataset Management
-// without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer to:
-// m_fetch_err says so and the entry is dropped.
+// for the engine that its opcode's descriptor names (db_ssd_op_pkg), or as a completion: an error, or a Dataset
+// Management without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer
+// to: m_fetch_err says so and the entry is dropped.
 //
 // Checks, in this order, all with DNR (NVMe Base 2.0: 3.2.1, 3.3.3.1; NVM Command Set 1.0: 3.2):
 //   fused operation, SGL                                           Invalid Field
@@ -103,7 +103,6 @@ module db_ssd_decode
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
-    logic [7:0]       opcode;
     logic [31:0]      nsid;
     logic [63:0]      prp1;
     logic [63:0]      prp2;
@@ -125,17 +124,11 @@ module db_ssd_decode
   } s1_t;
   s1_t  s1_d, s1_q;
 
-  function automatic cmd_e cmd_of(input op_desc_t op);
-    return op.to_host ? CMD_READ : op.read_engine ? CMD_VERIFY : op.write ? CMD_WRITE : op.compare ? CMD_COMPARE :
-           op.ranges ? CMD_DSM : op.zero ? CMD_ZERO : CMD_FLUSH;
-  endfunction
-
   always_comb begin
     s1_d           = '0;
     s1_d.fn        = s_sqe.fn;
     s1_d.sqid      = s_sqe.sqid;
     s1_d.cid       = sqe.cid;
-    s1_d.opcode    = sqe.opc;
     s1_d.nsid      = sqe.nsid;
     s1_d.prp1      = sqe.prp1;
     s1_d.prp2      = sqe.prp2;
@@ -178,7 +171,6 @@ module db_ssd_decode
     cmd.fn         = s1_q.fn;
     cmd.slot       = s_slot;
     cmd.desc       = s1_q.op;
-    cmd.op         = cmd_of(s1_q.op);
     cmd.fua        = s1_q.fua;
     cmd.lba4k      = s1_q.lba4k;
     cmd.media_addr = s1_q.base + (s1_q.lba4k ? slba << 12 : slba << 9);
@@ -223,7 +215,7 @@ module db_ssd_decode
 
     m_ctx_valid <= go;
     m_ctx_slot  <= s_slot;
-    m_ctx       <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, opcode: s1_q.opcode, nsid: s1_q.nsid,
+    m_ctx       <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, nsid: s1_q.nsid,
                      slba: slba, bytes: cmd.bytes};
 
     if (!m_completion_valid) end_valid_q <= 1'b0;

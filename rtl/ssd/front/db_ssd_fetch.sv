@@ -3,8 +3,10 @@
 //
 // Why: the arbiter fetches several entries with one PCIe read; decode wants them one at a time, each with its queue
 // and the queue's head after it (what SQHD of completions will say).
-// An entry is marked if its read failed, or that of one before it in the packet: its queue and head are right all the same.
-// Latency: none, an entry comes out with its last row, which is not taken before the entry is. Throughput: a row a cycle.
+// An entry is marked if its read failed, or that of one before it in the packet: its queue and head are right all the
+// same.
+// Latency: none, an entry comes out with its last row, which is not taken before the entry is. Throughput: a row a
+// cycle.
 module db_ssd_fetch
   import db_mem_pkg::*, db_ssd_pkg::*;
 #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says whether submission queue entries may be requested: the firmware lets the controller run, does not stop it, and the
-// host lets it be a bus master. An entry that could not be read has no identifier to answer to: nothing is fetched any
-// more and CSTS.CFS tells the host, until the next controller reset.
+// Says whether submission queue entries may be requested: the firmware lets the controller run, does not stop it, and
+// the host lets it be a bus master. An entry that could not be read has no identifier to answer to: nothing is fetched
+// any more and CSTS.CFS tells the host, until the next controller reset.
 module db_ssd_fetch_gate
   import db_ssd_pkg::*;
 (

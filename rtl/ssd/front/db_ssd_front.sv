@@ -56,8 +56,8 @@ module db_ssd_front
   output logic                    m_cq_ctx_valid,
   input  logic                    m_cq_ctx_ready,
   input  arb_cfg_t                arb_cfg,
-  input  logic [QID_W-1:0]        q_sel,
-  output logic                    q_inflight,
+  input  logic [QID_W-1:0]        sq_select,
+  output logic                    sq_inflight,
   output logic [15:0]             cmds_inflight,
   /// Requests for entries, and what was read.
   output logic                    m_fetch_valid,
@@ -142,7 +142,8 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .run, .s_doorbell_valid(doorbell_valid[0]), .s_doorbell_ready(doorbell_ready[0]),
     .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
-    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid, .s_retired_sqid(s_retired.sqid), .q_sel, .q_inflight,
+    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid, .s_retired_sqid(s_retired.sqid), .sq_select,
+    .sq_inflight,
     .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]), .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
 
   // ---- entries to commands

@@ -54,8 +54,8 @@ module db_ssd_sq
   /// A command is over.
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,
-  input  logic [QID_W-1:0] q_sel,            ///< the firmware asks for a queue
-  output logic             q_inflight,       ///< 2 cycles later: it holds commands or entries, or may
+  input  logic [QID_W-1:0] sq_select,            ///< the firmware asks for a queue
+  output logic             sq_inflight,       ///< 2 cycles later: it holds commands or entries, or may
   output logic [15:0]      cmds_inflight,    ///< I/O commands requested and not over
   /// Pulse.
   output logic             m_doorbell_err_valid,
@@ -92,14 +92,15 @@ module db_ssd_sq
 
   db_ssd_sq_engine #(.NUM_Q(NUM_Q)) i_engine (
     .clk, .rst, .run, .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .s_queue_ctx_valid, .s_queue_ctx_ready,
-    .s_queue_ctx, .wrr(arb_cfg.wrr), .state, .queue, .queue_next, .queue_valid, .queue_listed, .new_ctx, .doorbell_value,
+    .s_queue_ctx, .wrr(arb_cfg.wrr), .state, .queue, .queue_next, .queue_valid, .queue_listed, .new_ctx,
+    .doorbell_value,
     .doorbell_bad, .admin_turn, .ctx, .head(pos.head), .more, .request_free, .list_any, .lists_empty, .list_queue,
     .list_push, .list_pop, .io_free, .admin_free, .retiring, .m_doorbell_err_valid, .m_doorbell_err, .idle);
 
   db_ssd_sq_ctx #(.NUM_Q(NUM_Q)) i_ctx (
     .clk, .rst, .state, .queue, .queue_next, .new_ctx, .wrr(arb_cfg.wrr), .doorbell_value, .doorbell_bad, .count,
     .next_head, .ctx, .tail, .pos, .s_head_valid, .s_head_sqid, .s_head, .sq_lookup_sqid, .sq_lookup, .s_retired_valid,
-    .s_retired_sqid, .retiring, .queue_listed, .q_sel, .q_inflight);
+    .s_retired_sqid, .retiring, .queue_listed, .sq_select, .sq_inflight);
 
   db_ssd_sq_arb #(.NUM_Q(NUM_Q)) i_arb (
     .clk, .rst, .arb_cfg, .state, .push(list_push), .pop(list_pop), .list(ctx.list), .queue, .any(list_any),

@@ -4,7 +4,7 @@
 // whether the queue holds any.
 //
 // A memory has one writer and one reader, so some are there twice. What belongs to the queue at work is read with
-// queue_next and is here in the next cycle. Latency: 1 cycle; q_inflight 2.
+// queue_next and is here in the next cycle. Latency: 1 cycle; sq_inflight 2.
 module db_ssd_sq_ctx
   import db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
@@ -36,8 +36,8 @@ module db_ssd_sq_ctx
   input  logic [QID_W-1:0] s_retired_sqid,
   output logic             retiring,        ///< it is being counted
   input  logic [NUM_Q-1:0] queue_listed,
-  input  logic [QID_W-1:0] q_sel,
-  output logic             q_inflight
+  input  logic [QID_W-1:0] sq_select,
+  output logic             sq_inflight
 );
   logic create, init;
   assign create = state == ST_CTX && new_ctx.valid;
@@ -74,7 +74,7 @@ module db_ssd_sq_ctx
   db_ram_sdp #(.WIDTH($bits(sq_pos_t)), .DEPTH(NUM_Q)) i_pos (
     .clk, .we(pos_we), .waddr(queue), .wdata(pos_w), .re(1'b1), .raddr(queue_next), .rdata(pos_rdata));
   db_ram_sdp #(.WIDTH($bits(sq_pos_t)), .DEPTH(NUM_Q)) i_pos_sel (
-    .clk, .we(pos_we), .waddr(queue), .wdata(pos_w), .re(1'b1), .raddr(q_sel[AW-1:0]), .rdata(pos_sel_rdata));
+    .clk, .we(pos_we), .waddr(queue), .wdata(pos_w), .re(1'b1), .raddr(sq_select[AW-1:0]), .rdata(pos_sel_rdata));
 
   // ---- the completion engine's view
   logic          head_we;
@@ -101,11 +101,11 @@ module db_ssd_sq_ctx
     .re(1'b1), .raddr(s_retired_sqid[AW-1:0]), .rdata(done_r));
   db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_done_sel (
     .clk, .we(done_we), .waddr(done_waddr), .wdata(done_w),
-    .re(1'b1), .raddr(q_sel[AW-1:0]), .rdata(done_sel));
+    .re(1'b1), .raddr(sq_select[AW-1:0]), .rdata(done_sel));
   always_ff @(posedge clk) begin
     done_q      <= s_retired_valid && !rst;
     done_sqid_q <= s_retired_sqid[AW-1:0];
-    q_inflight  <= pos_sel.issued != done_sel || queue_listed[q_sel[AW-1:0]] || state != ST_IDLE;
+    sq_inflight  <= pos_sel.issued != done_sel || queue_listed[sq_select[AW-1:0]] || state != ST_IDLE;
   end
 
 endmodule
