@@ -6,8 +6,10 @@
 // A namespace whose key is not there is locked: Read, Write and Compare end with Access Denied before anything moves.
 // Controller reset erases all keys and keeps the table, so nothing is ever written plain in between.
 // Latency: that of db_ssd + db_csd_path's. Throughput: db_ssd's; SHA-256 its own (db_csd_sha256).
+`include "db_axi_types.svh"
+`include "db_pcie_types.svh"
 module db_csd
-  import db_nvme_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_csd_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_csd_pkg::*;
 #(
   parameter int DATA_W       = 256,        // bits: 128, 256, 512
   parameter int NUM_QP       = 32,         // I/O queue pairs, 1..254
@@ -21,104 +23,11 @@ module db_csd
   parameter int RAM_BYTES    = 65536,      // the processor's memory, bytes: power of two, 32768..1048576
   parameter     FW_HEX       = "fw.hex"    // its firmware, $readmemh image
 ) (
-  input  logic                         clk,
-  input  logic                         rst,
-  // PCIe
-  input  logic [DATA_W-1:0]            s_axis_cq_tdata,
-  input  logic [DATA_W/32-1:0]         s_axis_cq_tkeep,
-  input  logic                         s_axis_cq_tlast,
-  input  logic [cq_user_w(DATA_W)-1:0] s_axis_cq_tuser,
-  input  logic                         s_axis_cq_tvalid,
-  output logic                         s_axis_cq_tready,
-  output logic [DATA_W-1:0]            m_axis_cc_tdata,
-  output logic [DATA_W/32-1:0]         m_axis_cc_tkeep,
-  output logic                         m_axis_cc_tlast,
-  output logic [cc_user_w(DATA_W)-1:0] m_axis_cc_tuser,
-  output logic                         m_axis_cc_tvalid,
-  input  logic                         m_axis_cc_tready,
-  output logic [DATA_W-1:0]            m_axis_rq_tdata,
-  output logic [DATA_W/32-1:0]         m_axis_rq_tkeep,
-  output logic                         m_axis_rq_tlast,
-  output logic [rq_user_w(DATA_W)-1:0] m_axis_rq_tuser,
-  output logic                         m_axis_rq_tvalid,
-  input  logic                         m_axis_rq_tready,
-  input  logic [DATA_W-1:0]            s_axis_rc_tdata,
-  input  logic [DATA_W/32-1:0]         s_axis_rc_tkeep,
-  input  logic                         s_axis_rc_tlast,
-  input  logic [rc_user_w(DATA_W)-1:0] s_axis_rc_tuser,
-  input  logic                         s_axis_rc_tvalid,
-  output logic                         s_axis_rc_tready,
-  input  logic [1:0]                   cfg_max_payload,   // 0: 128 bytes ... 3: 1024
-  input  logic [2:0]                   cfg_max_read_req,  // 0: 128 bytes ... 5: 4096
-  input  logic                         cfg_bus_master,
-  input  logic                         cfg_msix_enable,
-  input  logic                         cfg_msix_mask,
-  input  logic                         cfg_intx_disable,
-  input  logic                         cfg_flr,           // function-level reset in process
-  output logic                         cfg_flr_done,      // pulse
-  output logic                         cfg_intx,          // level: INTA asserted
-  // media
-  output logic                         m_axi_awid,
-  output logic [MEDIA_ADDR_W-1:0]      m_axi_awaddr,
-  output logic [7:0]                   m_axi_awlen,
-  output logic [2:0]                   m_axi_awsize,
-  output logic [1:0]                   m_axi_awburst,
-  output logic                         m_axi_awvalid,
-  input  logic                         m_axi_awready,
-  output logic [DATA_W-1:0]            m_axi_wdata,
-  output logic [DATA_W/8-1:0]          m_axi_wstrb,
-  output logic                         m_axi_wlast,
-  output logic                         m_axi_wvalid,
-  input  logic                         m_axi_wready,
-  input  logic                         m_axi_bid,
-  input  logic [1:0]                   m_axi_bresp,
-  input  logic                         m_axi_bvalid,
-  output logic                         m_axi_bready,
-  output logic                         m_axi_arid,
-  output logic [MEDIA_ADDR_W-1:0]      m_axi_araddr,
-  output logic [7:0]                   m_axi_arlen,
-  output logic [2:0]                   m_axi_arsize,
-  output logic [1:0]                   m_axi_arburst,
-  output logic                         m_axi_arvalid,
-  input  logic                         m_axi_arready,
-  input  logic                         m_axi_rid,
-  input  logic [DATA_W-1:0]            m_axi_rdata,
-  input  logic [1:0]                   m_axi_rresp,
-  input  logic                         m_axi_rlast,
-  input  logic                         m_axi_rvalid,
-  output logic                         m_axi_rready,
-  output logic                         m_media_cmd_valid,
-  input  logic                         m_media_cmd_ready,
-  output logic                         m_media_cmd_op,    // media_op_e: 0 flush, 1 zero
-  output logic [MEDIA_ADDR_W-1:0]      m_media_cmd_addr,
-  output logic [63:0]                  m_media_cmd_bytes,
-  input  logic                         s_media_rsp_valid, // pulse, one for each command
-  input  logic                         s_media_rsp_err,
-  input  logic [51:0]                  media_pages,       // capacity in 4 KiB
-  input  logic [63:0]                  time_us,           // free running
-  // nothing will change inside until an input does, or time_us reaches wake_us
-  output logic                         idle,
-  output logic [63:0]                  wake_us,
-  // statistics: a pulse a stage of a command, and cycles that engines waited
-  output logic                         stat_doorbell_valid,
-  output logic [QID_W-1:0]             stat_doorbell_qid,
-  output logic [15:0]                  stat_doorbell_tail,
-  output logic                         stat_fetch_valid,  // entries are requested
-  output logic [QID_W-1:0]             stat_fetch_qid,
-  output logic [15:0]                  stat_fetch_index,
-  output logic [6:0]                   stat_fetch_count,
-  output logic                         stat_decode_valid, // an I/O entry became a command
-  output logic [SLOT_W-1:0]            stat_decode_slot,
-  output logic [QID_W-1:0]             stat_decode_sqid,
-  output logic [15:0]                  stat_decode_cid,
-  output logic                         stat_data_valid,   // its data has been moved
-  output logic [SLOT_W-1:0]            stat_data_slot,
-  output logic                         stat_cqe_valid,    // its completion queue entry left
-  output logic [SLOT_W-1:0]            stat_cqe_slot,
-  output logic                         stat_irq_valid,
-  output logic [15:0]                  stat_irq_vector,
-  output logic [6*32-1:0]              stat_stall         // see db_ssd_stats
+`include "db_ssd_ports.svh"
+  ,
+`include "db_ssd_stat_ports.svh"
 );
+`include "db_ssd_connect.svh"
 
   // Commands whose result may be under way: all that are inside, and what waits in the reducers behind them.
   localparam int SEQ   = NUM_CMDS > 64 ? 2 * NUM_CMDS : 128;
@@ -132,25 +41,29 @@ module db_csd
   logic [DATA_W-1:0]     in_data[2], out_data[2];
   logic [TDW_W-1:0]      in_dw, out_dw[2];
   logic [DATA_W/128-1:0] out_zero[2];
-  logic                  op_rst, op_rd_valid, op_wr_valid, op_lba4k, op_idle, ext_req, ext_wr;
-  slot_ctx_t             op_ctx;
+  row_info_t             in_info[2], out_info[2];
+  logic                  tap_rst, tap_idle;
+  tap_cmd_t              tap_cmd;
   logic [NUM_NS-1:0]     ns_locked;
-  logic [11:0]           ext_addr;
-  logic [31:0]           ext_wdata, ext_rdata;
+  ext_bus_t              ext;
+  logic [31:0]           ext_rdata;
+  for (genvar d = 0; d < 2; d++) begin : g_info
+    assign in_last[d]  = in_info[d].last;
+    assign in_err[d]   = in_info[d].err;
+    assign out_info[d] = '{last: out_last[d], dw: 5'(out_dw[d]), err: out_err[d]};
+  end
+  assign in_dw = in_info[1].dw[TDW_W-1:0];
   db_ssd_core #(
     .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (
-    .*,
-    .m_axis_rdop_tvalid(in_valid[0]), .m_axis_rdop_tready(in_ready[0]), .m_axis_rdop_tdata(in_data[0]),
-    .m_axis_rdop_tlast(in_last[0]), .m_axis_rdop_terr(in_err[0]),
-    .s_axis_rdop_tvalid(out_valid[0]), .s_axis_rdop_tready(out_ready[0]), .s_axis_rdop_tdata(out_data[0]),
-    .s_axis_rdop_tlast(out_last[0]), .s_axis_rdop_terr(out_err[0]),
-    .m_axis_wrop_tvalid(in_valid[1]), .m_axis_wrop_tready(in_ready[1]), .m_axis_wrop_tdata(in_data[1]),
-    .m_axis_wrop_tlast(in_last[1]), .m_axis_wrop_tdw(in_dw), .m_axis_wrop_terr(in_err[1]),
-    .s_axis_wrop_tvalid(out_valid[1]), .s_axis_wrop_tready(out_ready[1]), .s_axis_wrop_tdata(out_data[1]),
-    .s_axis_wrop_tlast(out_last[1]), .s_axis_wrop_tdw(out_dw[1]), .s_axis_wrop_terr(out_err[1]),
-    .s_axis_wrop_tzero(out_zero[1]));
+    .*, .m_tap_cmd(tap_cmd), .m_ext(ext), .s_ext_rdata(ext_rdata),
+    .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
+    .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
+    .s_tap_read_data(out_data[0]), .s_tap_read_info(out_info[0]),
+    .m_tap_write_valid(in_valid[1]), .m_tap_write_ready(in_ready[1]), .m_tap_write_data(in_data[1]),
+    .m_tap_write_info(in_info[1]), .s_tap_write_valid(out_valid[1]), .s_tap_write_ready(out_ready[1]),
+    .s_tap_write_data(out_data[1]), .s_tap_write_info(out_info[1]), .s_tap_write_zero(out_zero[1]));
 
   // ---- registers and keys
   logic                        word_valid, key_valid, key_ready, key_load, key_long, key_ctr, key_xts, key_busy;
@@ -170,10 +83,10 @@ module db_csd
   logic [31:0]                 ctl_rdata;
   logic                        reducing;
   logic                        ctl_sel_q;  // ext_addr is there a cycle before ext_req
-  always_ff @(posedge clk) ctl_sel_q <= ext_addr[11:8] == '0;
+  always_ff @(posedge clk) ctl_sel_q <= ext.addr[11:8] == '0;
   assign ext_rdata = ctl_rdata;            // 0 if not asked
   db_csd_control #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_ctl (
-    .clk, .rst(op_rst), .s_req(ext_req && ctl_sel_q), .s_wr(ext_wr), .s_addr(ext_addr[7:0]), .s_wdata(ext_wdata),
+    .clk, .rst(tap_rst), .s_req(ext.req && ctl_sel_q), .s_wr(ext.wr), .s_addr(ext.addr[7:0]), .s_wdata(ext.wdata),
     .s_rdata(ctl_rdata), .bind_we, .bind_index, .bind_op, .bind_slot, .bind_param, .m_word_valid(word_valid),
     .m_word_addr(word_addr), .m_word_data(word_data), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready),
     .m_cmd_load(key_load),
@@ -181,7 +94,7 @@ module db_csd
     .slot_xts, .reducing, .s_res_valid(res_valid_q), .s_res_ready(res_ready), .s_res_tag(res_tag_q),
     .s_res_digest(res_digest_q), .s_res_cmd(res_cmd));
   db_csd_keys #(.KEY_SLOTS(KEY_SLOTS)) i_keys (
-    .clk, .rst(op_rst), .s_word_valid(word_valid), .s_word_addr(word_addr), .s_word_data(word_data),
+    .clk, .rst(tap_rst), .s_word_valid(word_valid), .s_word_addr(word_addr), .s_word_data(word_data),
     .s_cmd_valid(key_valid), .s_cmd_ready(key_ready), .s_cmd_load(key_load), .s_cmd_slot(key_slot),
     .s_cmd_long(key_long), .s_cmd_ctr(key_ctr), .s_cmd_xts(key_xts), .busy(key_busy), .key_bus, .slot_ctr, .slot_xts,
     .slot_short);
@@ -213,29 +126,29 @@ module db_csd
   logic [1:0] ctx_valid_q;
   always_comb begin
     ctx       = '0;
-    ctx.param = ns_param_q[NW'(op_ctx.nsid - 32'd1)];
-    ctx.fn    = op_ctx.fn;
-    ctx.nsid  = op_ctx.nsid;
-    ctx.lba   = op_ctx.slba;
-    ctx.lbads = op_lba4k ? 5'd12 : 5'd9;
-    ctx.dir   = op_wr_valid;
+    ctx.param = ns_param_q[NW'(tap_cmd.ctx.nsid - 32'd1)];
+    ctx.fn    = tap_cmd.ctx.fn;
+    ctx.nsid  = tap_cmd.ctx.nsid;
+    ctx.lba   = tap_cmd.ctx.slba;
+    ctx.lbads = tap_cmd.lba4k ? 5'd12 : 5'd9;
+    ctx.dir   = tap_cmd.write;
     ctx.tag   = seq_q;
     for (int i = 0; i < NUM_NS; i++) begin
-      if (op_ctx.nsid == 32'(i + 1) && op_ctx.opcode != OPC_DSM) begin  // a list of ranges is nobody's data
+      if (tap_cmd.ctx.nsid == 32'(i + 1) && tap_cmd.ctx.desc.user_data) begin  // a list of ranges is nobody's data
         ctx.op       = ns_op_q[i];
         ctx.key_slot = ns_slot_q[i];
       end
     end
   end
-  assign reduces = (op_rd_valid || op_wr_valid) &&
+  assign reduces = (tap_cmd.read || tap_cmd.write) &&
                    (ctx.op == OP_SHA256 || ctx.op == OP_CRC32C || db_csd_ops_pkg::REDUCES[ctx.op]);
-  assign whose   = '{bytes: op_ctx.bytes, lba: op_ctx.slba, nsid: op_ctx.nsid, dir: ctx.dir, op: ctx.op,
-                     sqid: op_ctx.sqid, cid: op_ctx.cid};
+  assign whose   = '{bytes: tap_cmd.ctx.bytes, lba: tap_cmd.ctx.slba, nsid: tap_cmd.ctx.nsid, dir: ctx.dir, op: ctx.op,
+                     sqid: tap_cmd.ctx.sqid, cid: tap_cmd.ctx.cid};
   always_ff @(posedge clk) begin
     ctx_q       <= ctx;
-    ctx_valid_q <= {op_wr_valid, op_rd_valid};
+    ctx_valid_q <= {tap_cmd.write, tap_cmd.read};
     if (reduces) seq_q <= seq_q + 1'b1;
-    if (op_rst) begin
+    if (tap_rst) begin
       ctx_valid_q <= '0;
       seq_q       <= '0;
     end
@@ -250,7 +163,7 @@ module db_csd
     db_csd_path #(
       .DATA_W(DATA_W), .DIR(d == 1), .NUM_CMDS(NUM_CMDS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
     ) i_path (
-      .clk, .rst(op_rst), .idle(path_idle[d]), .key_bus, .slot_ctr, .slot_xts, .slot_short,
+      .clk, .rst(tap_rst), .idle(path_idle[d]), .key_bus, .slot_ctr, .slot_xts, .slot_short,
       .s_ctx_valid(ctx_valid_q[d]), .s_ctx(ctx_q),
       .s_axis_tvalid(in_valid[d]), .s_axis_tready(in_ready[d]), .s_axis_tdata(in_data[d]), .s_axis_tlast(in_last[d]),
       .s_axis_tdw(d == 1 ? in_dw : '0), .s_axis_terr(in_err[d]),
@@ -266,7 +179,7 @@ module db_csd
   logic                 any, take;
   logic [CSD_TAG_W-1:0] tag;
   logic [8:0]           todo_q;     // a reducer may still be at work when its data are gone
-  db_arb_rr #(.N(2 * N_RES)) i_arb (.clk, .rst(op_rst), .req(rv), .ack(take), .gnt_valid(any), .gnt, .gnt_idx(idx));
+  db_arb_rr #(.N(2 * N_RES)) i_arb (.clk, .rst(tap_rst), .req(rv), .ack(take), .gnt_valid(any), .gnt, .gnt_idx(idx));
   assign take = any && (!res_valid_q || res_ready);
   assign rr   = take ? gnt : '0;
   assign tag  = rt[32'(idx)*CSD_TAG_W +: CSD_TAG_W];
@@ -281,13 +194,13 @@ module db_csd
       res_digest_q <= rd[32'(idx)*256 +: 256];
     end
     todo_q <= todo_q + 9'(reduces) - 9'(res_valid_q && res_ready);
-    if (op_rst) begin
+    if (tap_rst) begin
       res_valid_q <= 1'b0;
       todo_q      <= '0;
     end
   end
   assign reducing = todo_q != '0;
-  assign op_idle = path_idle == '1 && !key_busy && !key_valid && ctx_valid_q == '0 && !reducing;
+  assign tap_idle = path_idle == '1 && !key_busy && !key_valid && ctx_valid_q == '0 && !reducing;
 
   logic unused_ok;
   assign unused_ok = &{1'b0, out_dw[0], out_zero[0]};

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from structs import constant, enum, layout
+from structs import constant, enum, layout, macro
 
 
 def test_layout_is_that_of_the_specification() -> None:
@@ -23,8 +23,8 @@ def test_pack_and_unpack() -> None:
     got = completion.unpack(completion.pack(values))
     assert got == {**values, "status": {"dnr": 1, "more": 0, "crd": 0, "sct": 2, "sc": 0x81}}
     assert completion.pack(completion.unpack((1 << completion.width) - 1)) == (1 << completion.width) - 1
-    command = layout("db_ssd_pkg", "cmd_t")
-    assert command.unpack(command.pack(op="CMD_DSM"))["op"] == enum("db_ssd_pkg", "cmd_e")["CMD_DSM"]
+    command = layout("db_ssd_pkg", "media_cmd_t")
+    assert command.unpack(command.pack(op="MEDIA_ZERO"))["op"] == enum("db_ssd_pkg", "media_op_e")["MEDIA_ZERO"]
 
 
 def test_what_is_refused() -> None:
@@ -33,8 +33,8 @@ def test_what_is_refused() -> None:
         completion.pack(cids=1)
     with pytest.raises(ValueError, match="cid: 0x10000 does not fit into 16 bits"):
         completion.pack(cid=1 << 16)
-    with pytest.raises(ValueError, match="there is no 'CMD_NONE'"):
-        layout("db_ssd_pkg", "cmd_t").pack(op="CMD_NONE")
+    with pytest.raises(ValueError, match="there is no 'MEDIA_NONE'"):
+        layout("db_ssd_pkg", "media_cmd_t").pack(op="MEDIA_NONE")
     with pytest.raises(KeyError, match="db_ssd_pkg has no command_t"):
         layout("db_ssd_pkg", "command_t")
 
@@ -42,3 +42,10 @@ def test_what_is_refused() -> None:
 def test_constants() -> None:
     assert constant("db_nvme_pkg", "OPC_DSM") == 0x09
     assert constant("db_pcie_pkg", "POST_DWORDS") == 4
+
+
+def test_structs_of_a_macro() -> None:
+    """AXI's widths are those of a module; data is at bit 0, so that a simulator need not shift it."""
+    request = macro("axi/db_axi_types.svh", "`DB_AXI_WRITE_REQ_T(40, 256)")
+    assert request.width == 3 + 48 + 1 + 32 + 256 and request["w"].members["data"].offset == request["w"].offset == 0
+    assert list(request["aw"].members) == ["addr", "len"] and request["aw"].members["addr"].width == 40

@@ -12,10 +12,10 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from axi_model import Sink, Source, reset
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
+from streams import Sink, Source, reset
 
 WIDTH, BYTES = int(os.environ.get("WIDTH", "128")), 1 << 14
 ROWS = 4096 * 8 // WIDTH
@@ -85,8 +85,8 @@ class Bench:
             word = self.source.step()
             if not self.capturing:
                 self.sink.held = None  # what is on offer when a capture ends is taken back
-            shy = self.shy and not int(self.sink.valid.value)
-            rows = self.rows + (self.sink.on and int(self.sink.valid.value))
+            shy = self.shy and not self.sink.valid.get()
+            rows = self.rows + (self.sink.on and self.sink.valid.get())
             got = self.sink.step(self.capturing and not self.held and not shy and rows < self.chunk * ROWS)
             self.inside += bool(word) - bool(pops)
             if word:
