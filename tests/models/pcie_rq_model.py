@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pcie_stream import PcieStream, StreamBeat
+
 MASK32 = 0xFFFFFFFF
 
 
@@ -67,21 +69,19 @@ class RqUnpacker:
 
 @dataclass
 class RqWatch:
-    """Takes RQ of a dut, checks that a stalled beat does not change and that a packet does not pause."""
+    """Takes a straddled RQ, checks that a stalled beat does not change and that a packet does not pause."""
 
     unpacker: RqUnpacker = field(default_factory=RqUnpacker)
-    held: tuple[int, int, int, int] | None = None
+    held: StreamBeat | None = None
 
-    def look(self, dut: object, cycle: int) -> list[RqPacket]:
-        d = dut
-        if d.m_axis_rq_tvalid.value == 0:
+    def look(self, rq: PcieStream, cycle: int) -> list[RqPacket]:
+        if rq.valid.value == 0:
             assert self.held is None, "RQ valid withdrawn"
             assert self.unpacker.open is None, "a pause inside a packet"
             return []
-        b = (int(d.m_axis_rq_tdata.value), int(d.m_axis_rq_tkeep.value), int(d.m_axis_rq_tlast.value),
-             int(d.m_axis_rq_tuser.value))
+        b = rq.beat()
         assert self.held in (None, b), "RQ changed in a stall"
-        if d.m_axis_rq_tready.value == 0:
+        if rq.ready.value == 0:
             self.held = b
             return []
         self.held = None
