@@ -86,3 +86,39 @@ class RqWatch:
             return []
         self.held = None
         return self.unpacker.beat(cycle, *b)
+
+
+@dataclass
+class RqPort:
+    """Takes RQ of any width apart into packets of dwords; requests of one dword alone."""
+
+    rq: PcieStream
+    unpacker: RqUnpacker = field(default_factory=RqUnpacker)
+    part: list[int] = field(default_factory=list)
+    be: int = 0
+    held: StreamBeat | None = None
+
+    def look(self, ready: bool, cycle: int) -> list[tuple[list[int], int]]:
+        """Packets that ended: dwords and first byte enables."""
+        if not int(self.rq.valid.value):
+            assert self.held is None, "RQ withdrawn"
+            return []
+        beat = self.rq.beat()
+        assert self.held in (None, beat), "RQ changed in a stall"
+        self.held = None if ready else beat
+        if not ready:
+            return []
+        if self.rq.width == 512:
+            done = self.unpacker.beat(cycle, *beat)
+            assert all(p.last_be == 0 for p in done)
+            return [(p.dwords, p.first_be) for p in done]
+        lanes = beat.keep.bit_length()
+        assert beat.keep == (1 << lanes) - 1 and lanes
+        if not self.part:
+            assert beat.user & ~0xF == 0, "last byte enables of one dword are 0"
+            self.be = beat.user
+        self.part += [beat.data >> 32 * i & MASK32 for i in range(lanes)]
+        if not beat.last:
+            return []
+        part, self.part = self.part, []
+        return [(part, self.be)]
