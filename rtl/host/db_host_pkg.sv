@@ -66,23 +66,7 @@ package db_host_pkg;
     logic [13:0] len512;  // bytes of data, units of 512; 0 for commands without
   } slot_t;
 
-  // ------------------------------------------------------------------ a request that wants an answer
-  // What db_pcie_root_tx needs of a non-posted request: the CQ descriptor with its byte enables, for the completion and, if
-  // it is bad, for the copy that PG213 wants behind the descriptor of an unsuccessful completion.
-  typedef struct packed {
-    logic        bad;          // not a memory read of the window: unsupported
-    logic [2:0]  attr;
-    logic [2:0]  tc;
-    logic [7:0]  tag;
-    logic [15:0] requester_id;
-    logic [3:0]  req_type;
-    logic [10:0] dw;
-    logic [61:0] addr_dw;      // the window's bits are the lowest 24
-    logic [3:0]  last_be;
-    logic [3:0]  first_be;
-  } read_req_t;
-
-  // Cycles from m_row_valid of db_pcie_root_tx to its row.
+  // Cycles from m_row_valid of db_pcie_root to its row.
   localparam int ROW_LATENCY = 4;
 
 endpackage

@@ -273,6 +273,62 @@ package db_pcie_pkg;
     logic [15:0] chunk_bytes;   ///< longest read request: a power of two, 128..4096
   } client_cfg_t;
 
+  // ---- what a host says to the root port
+
+  /// One access to the drive; of these one is under way at a time.
+  typedef enum logic [1:0] {
+    ACC_CFG_RD, ACC_CFG_WR, ACC_MEM_RD, ACC_MEM_WR
+  } acc_op_e;
+
+  typedef struct packed {
+    acc_op_e     op;
+    logic [23:0] addr;   ///< bytes, in BAR 0 or in configuration space
+    logic [3:0]  be;
+    logic [31:0] wdata;
+  } acc_t;
+
+  typedef enum logic [1:0] {
+    ACC_GOOD, ACC_REFUSED, ACC_RETRY, ACC_TIMEOUT  // refused: UR, CA, poisoned or damaged; retry: CRS
+  } acc_status_e;
+
+  typedef struct packed {
+    acc_status_e status;
+    logic [31:0] rdata;
+  } acc_answer_t;
+
+  /// A posted write of a dword to BAR 0 that nobody waits for: a doorbell.
+  typedef struct packed {
+    logic [23:0] addr;   ///< bytes
+    logic [31:0] data;
+  } poke_t;
+
+  // ---- inside the root port
+
+  /// A request of the drive that wants an answer: the CQ descriptor with its byte enables, for the completion and, if it
+  /// is bad, for the copy that PG213 wants behind the descriptor of an unsuccessful completion.
+  typedef struct packed {
+    logic        bad;      ///< not a memory read of the window's readable part: unsupported
+    logic [2:0]  attr;
+    logic [2:0]  tc;
+    logic [7:0]  tag;
+    logic [15:0] requester_id;
+    logic [3:0]  req_type;
+    logic [10:0] dwords;
+    logic [61:0] addr_dw;
+    logic [3:0]  last_be;
+    logic [3:0]  first_be;
+  } window_req_t;
+
+  /// A completion of such a request, as it is cut.
+  typedef struct packed {
+    logic        bad;
+    logic        first;    ///< of its request
+    logic        final_c;  ///< and last
+    logic [4:0]  addr;     ///< dwords
+    logic [9:0]  more;     ///< dwords of the request from here on, less 1
+    logic [9:0]  size;     ///< dwords of it, less 1
+  } window_cpl_t;
+
   // ---- inside the endpoint
 
   localparam int MAX_CLIENTS = 8;

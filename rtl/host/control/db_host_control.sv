@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control side of the host: all that brings the drive up and keeps it up, no data. Connects
-//   db_host_pci, db_host_nvme, db_host_supervisor, raw accesses -> db_pcie_root_req -> RQ, RC
+//   db_host_pci, db_host_nvme, db_host_supervisor, raw accesses -> db_pcie_root
 //   db_host_nvme, db_host_supervisor, db_host_admin_passthru -> db_host_admin -> admin buffer, doorbells
 //   db_host_axil (registers), and the admin buffer's dword port.
 // Accesses have one owner at a time: bring-up and recovery run one after the other and go before raw ones. An admin
@@ -10,7 +10,7 @@ module db_host_control
   import db_nvme_pkg::*;
   import db_host_control_pkg::*;
 #(
-    parameter int DATA_W     = 128,             // bits of RQ and RC: 128, 256 or 512
+    parameter int DATA_W     = 128,             // bits of the PCIe streams: 128, 256 or 512
     parameter int NUM_CMDS   = 128,             // command slots, a power of two, 8..256
     parameter int NUM_QP     = 1,               // I/O queue pairs: 1, 2, 4
     parameter int PART_LOG2  = 20,              // log2 of the largest data command in bytes (ring), 12..20
@@ -26,8 +26,7 @@ module db_host_control
     parameter logic [15:0] ABORT_MS    = 16'd1000,   // ... for a late command after its Abort
     parameter logic [15:0] POLL_MS     = 16'd1,      // time between looks at CSTS; 0: never
     parameter bit          REPEAT      = 1'b1,       // repeat what a reset took, else report it
-    parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000,  // cycles until a command is late; 0: never
-    localparam int N         = DATA_W / 32
+    parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000   // cycles until a command is late; 0: never
 ) (
     input logic clk,
     input logic rst,
@@ -39,18 +38,16 @@ module db_host_control
     input  logic [63:0] window_base,            // a multiple of 64 MiB
     input  logic [63:0] bar_base,               // a multiple of BAR 0's size
 
-    output logic [           DATA_W-1:0] m_axis_rq_tdata,
-    output logic [                N-1:0] m_axis_rq_tkeep,
-    output logic                         m_axis_rq_tlast,
-    output logic [rq_user_w(DATA_W)-1:0] m_axis_rq_tuser,
-    output logic                         m_axis_rq_tvalid,
-    input  logic                         m_axis_rq_tready,
-    input  logic [           DATA_W-1:0] s_axis_rc_tdata,
-    input  logic [                N-1:0] s_axis_rc_tkeep,
-    input  logic                         s_axis_rc_tlast,
-    input  logic [rc_user_w(DATA_W)-1:0] s_axis_rc_tuser,
-    input  logic                         s_axis_rc_tvalid,
-    output logic                         s_axis_rc_tready,
+    // to db_pcie_root
+    output logic        m_poke_valid,
+    input  logic        m_poke_ready,
+    output poke_t       m_poke,
+    output logic        m_acc_valid,
+    input  logic        m_acc_ready,
+    output acc_t        m_acc,
+    input  logic        s_answer_valid,
+    input  acc_answer_t s_answer,
+    input  logic        rq_busy,
 
     // registers
     input  logic        s_axil_awvalid,
@@ -187,38 +184,17 @@ module db_host_control
   assign adb_ready     = db_ready && !s_db_valid;
   assign stat_doorbell = db_valid && db_ready;
 
-  db_pcie_root_req #(
-      .DATA_W(DATA_W)
-  ) u_req (
-      .clk,
-      .rst,
-      .tick,
-      .bar_base,
-      .doorbell_stride,
-      .s_db_valid  (db_valid),
-      .s_db_ready  (db_ready),
-      .s_db_cq     (s_db_valid ? s_db_cq : adb_cq),
-      .s_db_qid    (s_db_valid ? s_db_qid : 4'd0),
-      .s_db_value  (s_db_valid ? s_db_value : adb_value),
-      .s_acc_valid (acc_valid_q),
-      .s_acc_ready (acc_free),
-      .s_acc       (acc_q),
-      .m_acc_valid (ans_valid),
-      .m_acc_rdata (ans_rdata),
-      .m_acc_status(ans_status),
-      .m_axis_rq_tdata,
-      .m_axis_rq_tkeep,
-      .m_axis_rq_tlast,
-      .m_axis_rq_tuser,
-      .m_axis_rq_tvalid,
-      .m_axis_rq_tready,
-      .s_axis_rc_tdata,
-      .s_axis_rc_tkeep,
-      .s_axis_rc_tlast,
-      .s_axis_rc_tuser,
-      .s_axis_rc_tvalid,
-      .s_axis_rc_tready
-  );
+  assign m_poke_valid = db_valid;
+  assign db_ready     = m_poke_ready;
+  assign m_poke.addr  = 24'h1000 +
+                        (24'({s_db_valid ? s_db_qid : 4'd0, s_db_valid ? s_db_cq : adb_cq, 2'b00}) << doorbell_stride);
+  assign m_poke.data  = 32'(s_db_valid ? s_db_value : adb_value);
+  assign m_acc_valid  = acc_valid_q;
+  assign acc_free     = m_acc_ready;
+  assign m_acc        = acc_q;
+  assign ans_valid    = s_answer_valid;
+  assign ans_rdata    = s_answer.rdata;
+  assign ans_status   = s_answer.status;
 
   // ------------------------------------------------------------------ admin engine
   logic        nvme_cmd_valid, rec_cmd_valid, pass_cmd_valid, cmd_valid, cmd_ready, clear;
@@ -419,7 +395,7 @@ module db_host_control
       .s_rsp_cqe    (rsp_cqe)
   );
 
-  assign ctl_idle = !busy && !acc_valid_q && !held_q && !s_reg_valid && !db_valid && !m_axis_rq_tvalid &&
+  assign ctl_idle = !busy && !acc_valid_q && !held_q && !s_reg_valid && !db_valid && !rq_busy &&
                     !adm_busy && cmd_index == '0 && !s_adm_valid && !m_adm_valid;
 
   if (REGS) begin : g_regs

@@ -2,22 +2,7 @@
 // Control side of the host: accesses to the drive, steps of bring-up and reasons of failure.
 // docs/host.md ("Bring-up") has the same steps and reasons as tables; a test compares them.
 package db_host_control_pkg;
-
-  // ------------------------------------------------------------------ one access to the drive
-  typedef enum logic [1:0] {
-    ACC_CFG_RD, ACC_CFG_WR, ACC_MEM_RD, ACC_MEM_WR
-  } acc_op_e;
-
-  typedef struct packed {
-    acc_op_e     op;
-    logic [23:0] addr;   // byte: in BAR 0, or in configuration space
-    logic [3:0]  be;
-    logic [31:0] wdata;
-  } acc_t;
-
-  typedef enum logic [1:0] {
-    ACC_GOOD, ACC_REFUSED, ACC_RETRY, ACC_TIMEOUT  // refused: UR, CA, poisoned or damaged; retry: CRS
-  } acc_status_e;
+  import db_pcie_pkg::*;
 
   // One dword access to the admin buffer and submission queue (db_host_admin_buf).
   typedef struct packed {

@@ -9,6 +9,7 @@
 module db_host_nvme
   import db_nvme_pkg::*;
   import db_host_pkg::*;
+  import db_pcie_pkg::*;
   import db_host_control_pkg::*;
 #(
     parameter int NUM_CMDS  = 128,  // command slots, a power of two, 8..256

@@ -10,6 +10,7 @@
 // the drive is given up: io_dead, until the link comes back or `start`. docs/host.md has the diagram.
 // io_up falls the cycle after `damaged`: before a completion entry behind the damaged write can count.
 module db_host_supervisor
+  import db_pcie_pkg::*;
   import db_host_control_pkg::*;
 #(
     parameter int ATTEMPTS = 3  // bring-ups in a row, 1..15
