@@ -195,7 +195,7 @@ async def random_accesses(dut):
 
 
 def test_db_ssd_regs() -> None:
-    import bench
+    import rtl_bench as bench
     from doorbell import build
 
     gen = build.regs() / "rtl"

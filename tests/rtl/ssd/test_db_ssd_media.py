@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_media: a read comes back to who asked, addresses of both readers alternate, media commands go one at a time
+and are answered to who gave them."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from typing import Any
+
+import cocotb
+import rtl_bench as bench
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from structs import layout
+
+DATA_W, ADDR_W = 256, 40
+COMMAND = layout("db_ssd_pkg", "media_cmd_t")
+# Requests and responses of db_axi_types.svh, whose widths are the module's parameters.
+REQ_W, RSP_W = 1 + ADDR_W + 8 + 1, 1 + 1 + 1 + 2 + DATA_W
+
+
+class Bench:
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut, self.rng = dut, random.Random(seed)
+        self.todo: list[deque[tuple[int, int]]] = [deque(), deque()]      # address, rows - 1, of each reader
+        self.asked: deque[tuple[int, int, int]] = deque()                 # reader, address, rows: at the media
+        self.order: list[int] = []
+        self.taken_at: list[int] = []
+        self.rows: list[deque[int]] = [deque(), deque()]                  # what each reader is to get
+        self.sending: deque[tuple[int, int, int]] = deque()               # id, data, last
+        self.commands: list[deque[dict[str, int]]] = [deque(), deque()]
+        self.at_media: tuple[int, int] | None = None                      # who, cycles until the answer
+        self.done = [0, 0]
+        self.cycle = 0
+        self.rate = 1.0
+        self.latency: list[int] = []
+        self.offered: dict[int, int] = {}
+        self.waits: list[int] = [0, 0]
+
+    async def start(self) -> None:
+        d = self.dut
+        cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
+        for name in ("s_axi_read_req", "m_axi_read_rsp", "m_axi_rid", "s_cmd_valid", "s_cmd", "m_cmd_ready",
+                     "m_cmd_done"):
+            getattr(d, name).value = 0
+        d.rst.value = d.ctrl_rst.value = 1
+        for _ in range(3):
+            await FallingEdge(d.clk)
+        d.rst.value = d.ctrl_rst.value = 0
+
+    async def step(self) -> None:
+        d, rng = self.dut, self.rng
+        ready = [rng.random() < self.rate for _ in range(2)]
+        requests = 0
+        for i, todo in enumerate(self.todo):
+            addr, rows = todo[0] if todo else (rng.getrandbits(ADDR_W), 0)
+            value = int(bool(todo)) << ADDR_W + 9 | addr << 9 | rows << 1 | int(ready[i])
+            requests |= value << REQ_W * i
+        d.s_axi_read_req.value = requests
+        ar_ready = rng.random() < self.rate
+        row = self.sending[0] if self.sending and rng.random() < self.rate else None
+        rid, data, last = row or (rng.getrandbits(1), 0, 0)
+        d.m_axi_rid.value = rid
+        d.m_axi_read_rsp.value = (int(ar_ready) << RSP_W - 1 | int(row is not None) << RSP_W - 2 |
+                                  last << RSP_W - 3 | data)
+        d.s_cmd_valid.value = sum(int(bool(c)) << i for i, c in enumerate(self.commands))
+        d.s_cmd.value = sum(COMMAND.pack(c[0]) << COMMAND.width * i for i, c in enumerate(self.commands) if c)
+        d.m_cmd_ready.value = int(rng.random() < self.rate)
+        answer = self.at_media is not None and self.at_media[1] == 0
+        d.m_cmd_done.value = int(answer)
+        await RisingEdge(d.clk)
+        self.look(ready, ar_ready, row, answer)
+        self.cycle += 1
+        await FallingEdge(d.clk)
+
+    def look(self, ready: list[bool], ar_ready: bool, row: tuple[int, int, int] | None, answer: bool) -> None:
+        d = self.dut
+        responses, request = int(d.s_axi_read_rsp.value), int(d.m_axi_read_req.value)
+        for i in range(2):
+            response = responses >> RSP_W * i
+            if response >> RSP_W - 1 & 1 and self.todo[i]:
+                self.asked.append((i, *self.todo[i].popleft()))
+                self.order.append(i)
+                self.taken_at.append(self.cycle)
+            valid = response >> RSP_W - 2 & 1
+            assert valid == int(row is not None and row[0] == i), "a row for nobody, or for the other"
+            if valid and ready[i]:
+                assert response & (1 << DATA_W) - 1 == self.rows[i].popleft()
+        if row is not None:
+            assert request & 1 == int(ready[row[0]]), "ready is not the owner's"
+            if ready[row[0]]:
+                self.sending.popleft()
+        assert int(d.quiet.value) == 1 - (request >> REQ_W - 1)
+        if request >> REQ_W - 1 and ar_ready:
+            who, addr, rows = self.asked.popleft()
+            assert (int(d.m_axi_arid.value), request >> 9 & (1 << ADDR_W) - 1, request >> 1 & 0xFF) == (who, addr, rows)
+            for k in range(rows + 1):
+                data = self.rng.getrandbits(DATA_W)
+                self.rows[who].append(data)
+                self.sending.append((who, data, int(k == rows)))
+        # commands
+        done = int(d.s_cmd_done.value)
+        assert done == (1 << self.at_media[0] if answer and self.at_media else 0), "an answer for the wrong one"
+        if answer and self.at_media:
+            self.done[self.at_media[0]] += 1
+            self.at_media = None
+        elif self.at_media:
+            self.at_media = (self.at_media[0], self.at_media[1] - 1)
+        taken = int(d.s_cmd_ready.value)
+        if d.m_cmd_valid.value and d.m_cmd_ready.value:
+            assert self.at_media is None and taken in (1, 2)
+            who = taken >> 1
+            assert COMMAND.unpack(int(d.m_cmd.value)) == self.commands[who].popleft()
+            self.at_media = (who, self.rng.randrange(5))
+        else:
+            assert taken == 0
+
+    async def settle(self) -> None:
+        for _ in range(20_000):
+            await self.step()
+            if not any((*self.todo, *self.commands, *self.rows, self.asked, self.at_media)):
+                for _ in range(4):
+                    await self.step()
+                assert self.dut.quiet.value == 1 and self.dut.busy.value == 0
+                return
+        raise AssertionError("does not end")
+
+    def read(self, who: int) -> None:
+        self.todo[who].append((self.rng.getrandbits(ADDR_W), self.rng.choice((0, 1, 7, 15))))
+
+    def command(self, who: int) -> None:
+        r = self.rng
+        self.commands[who].append({"op": r.getrandbits(1), "addr": r.getrandbits(64), "bytes": r.getrandbits(64)})
+
+
+@cocotb.test()
+async def random_traffic(dut: Any) -> None:
+    b = Bench(dut, 1)
+    await b.start()
+    given = [0, 0]
+    for rate in (1.0, 0.5, 0.2):
+        b.rate = rate
+        for _ in range(60):
+            b.read(b.rng.randrange(2))
+            who = b.rng.randrange(2)
+            b.command(who)
+            given[who] += 1
+            for _ in range(b.rng.randrange(6)):
+                await b.step()
+        await b.settle()
+    assert b.done == given and len(b.order) == 180
+
+
+@cocotb.test()
+async def readers_alternate_at_an_address_a_cycle(dut: Any) -> None:
+    b = Bench(dut, 2)
+    await b.start()
+    for _ in range(20):
+        b.read(0)
+        b.read(1)
+    await b.settle()
+    assert all(x != y for x, y in zip(b.order, b.order[1:]))
+    assert b.taken_at == list(range(b.taken_at[0], b.taken_at[0] + 40))
+
+
+@cocotb.test()
+async def write_engine_comes_first(dut: Any) -> None:
+    """... when both ask; a firmware's command that is under way is not disturbed."""
+    b = Bench(dut, 3)
+    await b.start()
+    b.command(1)
+    for _ in range(2):
+        await b.step()
+    b.command(0)
+    b.command(1)
+    await b.settle()
+    assert b.done == [1, 2]
+    b.command(1)
+    b.command(0)
+    while not b.done[0] == 2:
+        await b.step()
+    assert b.done[1] == 2
+    await b.settle()
+
+
+def test_db_ssd_media() -> None:
+    bench.run(__file__, "db_ssd_media", {"DATA_W": DATA_W, "ADDR_W": ADDR_W})
