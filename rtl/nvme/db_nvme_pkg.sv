@@ -12,6 +12,26 @@ package db_nvme_pkg;
   localparam logic [7:0] OPC_DSM          = 8'h09;
   localparam logic [7:0] OPC_VERIFY       = 8'h0c;
 
+  // Admin opcodes (Base 2.0, figure "Opcodes for Admin Commands"), and a feature.
+  localparam logic [7:0] ADMIN_OPC_CREATE_SQ    = 8'h01;
+  localparam logic [7:0] ADMIN_OPC_CREATE_CQ    = 8'h05;
+  localparam logic [7:0] ADMIN_OPC_IDENTIFY     = 8'h06;
+  localparam logic [7:0] ADMIN_OPC_ABORT        = 8'h08;
+  localparam logic [7:0] ADMIN_OPC_SET_FEATURES = 8'h09;
+  localparam logic [7:0] FID_NUM_QUEUES         = 8'h07;
+
+  // Controller registers: offsets in BAR 0 (Base 2.0, 3.1.3), dword by dword.
+  localparam logic [7:0] NVME_REG_CAP_LO = 8'h00;
+  localparam logic [7:0] NVME_REG_CAP_HI = 8'h04;
+  localparam logic [7:0] NVME_REG_CC     = 8'h14;
+  localparam logic [7:0] NVME_REG_CSTS   = 8'h1c;
+  localparam logic [7:0] NVME_REG_AQA    = 8'h24;
+  localparam logic [7:0] NVME_REG_ASQ_LO = 8'h28;
+  localparam logic [7:0] NVME_REG_ASQ_HI = 8'h2c;
+  localparam logic [7:0] NVME_REG_ACQ_LO = 8'h30;
+  localparam logic [7:0] NVME_REG_ACQ_HI = 8'h34;
+  localparam logic [31:0] CC_ENABLE = 32'h0046_0001;  // entries of 64 and 16 bytes, pages of 4 KiB, NVM, enabled
+
   // A status as it stands in CQE dword 3 bits 31:17: {DNR, M, CRD[1:0], SCT[2:0], SC[7:0]} (Base 2.0, 3.3.3.2.1).
   typedef struct packed {
     logic       dnr;

@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 import os
 import random
-import re
 import sys
 from collections import deque
 from typing import Any
@@ -20,17 +19,24 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from host_drive_model import CRS, UR, Drive, Options
 from pcie_rc_model import BAD_STATUS, Packet, RcBeat, Straddler, rc_beats, rc_packet
 from pcie_rq_model import RqUnpacker
+from structs import constant, enum, layout
 
 MS = 32  # cycles of a millisecond here
 HALF_MS = 4
 WINDOW, BAR = 0x12_3400_0000, 0x4_5670_0000
 MASK32 = 0xFFFFFFFF
+SQ = constant("db_host_pkg", "ADMIN_BUF_SQ")  # dword address of the admin submission queue
+DWORD, ENTRY = layout("db_host_pkg", "admin_buf_t"), layout("db_host_pkg", "admin_entry_t")
+DOORBELL, LATE = layout("db_host_pkg", "doorbell_t"), layout("db_host_pkg", "late_cmd_t")
+FACTS, SETTINGS = layout("db_host_pkg", "drive_facts_t"), layout("db_host_pkg", "settings_t")
+RAW, RAW_ANSWER = layout("db_host_control_pkg", "raw_access_t"), layout("db_host_control_pkg", "acc_answer_t")
+ADMIN_ANSWER = layout("db_host_control_pkg", "admin_answer_t")
 
 
 def names(prefix: str) -> dict[int, str]:
     """The values of an enum of db_host_control_pkg, by number."""
-    text = (bench.RTL / "host" / "control" / "db_host_control_pkg.sv").read_text()
-    return {int(v): n for n, v in re.findall(rf"{prefix}_(\w+)\s*=\s*\d'd(\d+)", text)}
+    values = enum("db_host_control_pkg", f"{prefix.lower()}_e")
+    return {number: name.removeprefix(f"{prefix}_") for name, number in values.items()}
 
 
 def run(test_file: str, width: int, **parameters: int) -> None:
@@ -98,7 +104,7 @@ class Bench:
         self.beats: list[RcBeat] = []
         self.straddler = Straddler()
         self.cycle = 0
-        self.abuf_pipe: list[int | None] = [None, None]
+        self.read_dword: int | None = None  # of the admin buffer, a cycle ago
         self.requests: list[tuple[str, int, int]] = []
         self.delay_rc = 0  # more cycles before each answer
         self.tags: list[int] = []
@@ -109,7 +115,7 @@ class Bench:
     def fetch(self, addr: int) -> list[int]:
         offset = addr - WINDOW
         assert offset % 64 == 0 and 0 <= offset < 256, "admin submission queue"
-        return self.memory[1024 + offset // 4:1024 + offset // 4 + 16]
+        return self.memory[SQ + offset // 4 : SQ + offset // 4 + 16]
 
     def store(self, addr: int, data: bytes) -> None:
         assert addr == WINDOW + 0x2000 and len(data) == 4096
@@ -124,10 +130,9 @@ class Bench:
     async def start(self, link: bool = True, bar: int = BAR) -> None:
         d = self.dut
         for name in ("s_axis_rc_tvalid", "s_axis_rc_tdata", "s_axis_rc_tkeep", "s_axis_rc_tlast", "s_axis_rc_tuser",
-                     "m_axis_rq_tready", "s_adm_valid", "s_adm_data", "m_adm_ready", "s_reg_valid", "s_reg_write",
-                     "s_reg_addr", "s_reg_wdata", "s_abuf_ready", "s_abuf_rdata", "s_acqe_valid", "s_acqe_index",
-                     "s_acqe", "s_db_valid", "s_db_cq", "s_db_qid", "s_db_value", "s_late_valid", "s_late_cid",
-                     "s_late_qid", "s_io_done", "s_damaged", "stat_cqe", "stat_bad"):
+                     "m_axis_rq_tready", "s_adm_valid", "s_adm_data", "m_adm_ready", "s_reg_valid", "s_reg",
+                     "s_admin_buf_ready", "s_admin_buf_rdata", "s_entry_valid", "s_entry", "s_doorbell_valid",
+                     "s_doorbell", "s_late_valid", "s_late", "s_io_done", "s_damaged", "stat_cqe", "stat_bad"):
             getattr(d, name).value = 0
         d.s_idle.value = 1
         d.link_up.value = int(link)
@@ -157,26 +162,22 @@ class Bench:
         d.m_axis_rq_tready.value = int(rng.random() >= self.stall)
         # admin buffer
         value = None
-        if int(d.m_abuf_en.value) and int(d.s_abuf_ready.value):
-            at = int(d.m_abuf_addr.value)
-            if int(d.m_abuf_we.value):
-                self.memory[at] = int(d.m_abuf_wdata.value)
+        access = DWORD.unpack(int(d.m_admin_buf.value))
+        if access["en"] and int(d.s_admin_buf_ready.value):
+            if access["we"]:
+                self.memory[access["addr"]] = access["wdata"]
             else:
-                value = self.memory[at]
+                value = self.memory[access["addr"]]
         # rdata: 2 cycles after ready, noise at other times
-        word = self.abuf_pipe.pop()
-        self.abuf_pipe.insert(0, value)
-        late = self.abuf_pipe[1]
-        del word
-        d.s_abuf_rdata.value = rng.getrandbits(32) if late is None else late
-        d.s_abuf_ready.value = int(rng.random() >= self.stall)
+        late, self.read_dword = self.read_dword, value
+        d.s_admin_buf_rdata.value = rng.getrandbits(32) if late is None else late
+        d.s_admin_buf_ready.value = int(rng.random() >= self.stall)
         # completions
-        d.s_acqe_valid.value = 0
-        d.s_acqe.value = rng.getrandbits(128)
-        d.s_acqe_index.value = rng.randrange(4)
+        d.s_entry_valid.value = 0
+        d.s_entry.value = rng.getrandbits(ENTRY.width)
         if self.cqes and self.cqes[0][0] <= self.cycle:
             _, index, entry = self.cqes.popleft()
-            d.s_acqe_valid.value, d.s_acqe_index.value, d.s_acqe.value = 1, index, entry
+            d.s_entry_valid.value, d.s_entry.value = 1, ENTRY.pack(index=index, cqe=entry)
         # RC
         beat = self.next_beat()
         d.s_axis_rc_tvalid.value = int(beat is not None)
@@ -240,6 +241,14 @@ class Bench:
     async def ticks(self, n: int) -> None:
         for _ in range(n):
             await RisingEdge(self.dut.clk)
+
+    def facts(self) -> dict[str, int]:
+        """What bring-up has found out about the drive."""
+        return FACTS.unpack(int(self.dut.facts.value))
+
+    def late(self, cid: int = 0, qid: int = 0) -> None:
+        """This command is late; none without a queue."""
+        self.dut.s_late_valid.value, self.dut.s_late.value = int(bool(qid)), LATE.pack(cid=cid, qid=qid)
 
     async def until(self, signal: Any, value: int = 1, ms: float = 3000) -> None:
         """Wait until the signal has this value."""

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control side of the host: accesses to the drive, steps of bring-up and reasons of failure.
-// docs/host.md ("Bring-up") has the same steps and reasons as tables; a test compares them.
+// docs/host/theory.md ("Bring-up") has the same steps and reasons as tables; a test compares them.
 package db_host_control_pkg;
+  import db_nvme_pkg::*;
 
-  // ------------------------------------------------------------------ one access to the drive
+  // ---- one access to the drive
   typedef enum logic [1:0] {
     ACC_CFG_RD, ACC_CFG_WR, ACC_MEM_RD, ACC_MEM_WR
   } acc_op_e;
@@ -19,16 +20,25 @@ package db_host_control_pkg;
     ACC_GOOD, ACC_REFUSED, ACC_RETRY, ACC_TIMEOUT  // refused: UR, CA, poisoned or damaged; retry: CRS
   } acc_status_e;
 
-  // One dword access to the admin buffer and submission queue (db_host_admin_buf).
   typedef struct packed {
-    logic        en;
-    logic        we;
-    logic [10:0] addr;   // dword: 0..1023 the buffer, from 1024 on the submission queue
-    logic [31:0] wdata;
-  } abuf_t;
-  localparam logic [10:0] ABUF_SQ = 11'd1024;
+    acc_status_e status;
+    logic [31:0] rdata;
+  } acc_answer_t;
 
-  // ------------------------------------------------------------------ steps
+  // A raw access of the user to BAR 0.
+  typedef struct packed {
+    logic        write;
+    logic [23:0] addr;
+    logic [31:0] wdata;
+  } raw_access_t;
+
+  // The answer to an admin command.
+  typedef struct packed {
+    logic timeout;       // there was none: cqe means nothing
+    cqe_t cqe;
+  } admin_answer_t;
+
+  // ---- steps
   // db_host_pci and db_host_nvme go through theirs by counting, with the jumps that their code shows.
   typedef enum logic [5:0] {
     STEP_OFF        = 6'd0,   // not started, or no link
@@ -74,7 +84,7 @@ package db_host_control_pkg;
     STEP_CHECK      = 6'd50
   } step_e;
 
-  // ------------------------------------------------------------------ reasons
+  // ---- reasons
   typedef enum logic [4:0] {
     FAIL_NONE          = 5'd0,
     FAIL_NO_ANSWER     = 5'd1,
@@ -111,17 +121,16 @@ package db_host_control_pkg;
     endcase
   endfunction
 
-  // ------------------------------------------------------------------ NVMe
-  localparam logic [23:0] REG_CAP_LO = 24'h00;
-  localparam logic [23:0] REG_CAP_HI = 24'h04;
-  localparam logic [23:0] REG_CC     = 24'h14;
-  localparam logic [23:0] REG_CSTS   = 24'h1c;
-  localparam logic [23:0] REG_AQA    = 24'h24;
-  localparam logic [23:0] REG_ASQ_LO = 24'h28;
-  localparam logic [23:0] REG_ASQ_HI = 24'h2c;
-  localparam logic [23:0] REG_ACQ_LO = 24'h30;
-  localparam logic [23:0] REG_ACQ_HI = 24'h34;
+  // The last failure, as the registers show it.
+  typedef struct packed {
+    fail_e   reason;     // FAIL_NONE: none yet
+    step_e   step;
+    status_t status;     // of bring-up's last admin command
+  } failure_t;
 
-  localparam logic [31:0] CC_ENABLE  = 32'h0046_0001;  // entries of 64 and 16 bytes, pages of 4 KiB, NVM, enabled
+  // What a step of db_host_nvme asks.
+  typedef enum logic [1:0] {
+    ASK_REGISTER, ASK_COMMAND, ASK_BUFFER
+  } ask_kind_e;
 
 endpackage

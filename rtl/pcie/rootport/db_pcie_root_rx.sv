@@ -73,7 +73,7 @@ module db_pcie_root_rx
   always_comb begin
     m_req              = '0;
     m_req.bad          = desc.req_type != REQ_MEM_RD || !in_window ||
-                         desc.addr_dw[WIN_W-3-:3] inside {REG_FORWARD, REG_NONE};
+                         desc.addr_dw[WIN_W-3-:3] inside {REGION_FORWARD, REGION_NONE};
     m_req.attr         = desc.attr;
     m_req.tc           = desc.tc;
     m_req.tag          = desc.tag;
