@@ -16,12 +16,12 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SOURCES = (
-    "start.S", "ctrl.c", "admin.c", "identify.c", "features.c", "log.c", "format.c", "namespace.c", "csd.c", "xfer.c",
-    "hw.c", "util.c",
-)  # fmt: skip
+FACTS = HERE.parent / "facts" / "c"
+LAYERS = ("base", "hw", "transfer", "state", "commands", "dispatch")
+"""Folders of the sources; a file includes headers of its own folder and of those before it (checked by lint)."""
+
 FLAGS = (
-    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32", "-std=c11", "-O2",
+    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32", "-std=c11", "-Os", "-flto",
     "-ffreestanding", "-fno-builtin", "-nostdlib", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections",
     "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
 )  # fmt: skip
@@ -40,13 +40,15 @@ def run(command: list[str], env: dict[str, str]) -> None:
 
 def build(out: Path, gen_c: Path, serial: int = 1) -> None:
     """Compile, link, and write the image as one 32-bit word a line."""
+    sources = [HERE / "start.S", *(f for layer in LAYERS for f in sorted((HERE / layer).glob("*.c")))]
     with tempfile.TemporaryDirectory() as folder:
         elf, image = Path(folder) / "fw.elf", Path(folder) / "fw.bin"
         env = dict(os.environ)
         env.setdefault("ZIG_GLOBAL_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"doorbell-zig-{os.getuid()}"))
         env["ZIG_LOCAL_CACHE_DIR"] = str(Path(folder) / "cache")
-        run([*zig(), "cc", *FLAGS, f"-DSERIAL={serial}", "-I", str(HERE), "-I", str(gen_c), "-T", str(HERE / "link.ld"),
-             "-Wl,--gc-sections", "-o", str(elf), *(str(HERE / s) for s in SOURCES)], env)
+        include = [f"-I{folder}" for folder in (HERE, HERE / "base", FACTS, gen_c)]
+        run([*zig(), "cc", *FLAGS, f"-DSERIAL={serial}", *include, "-T", str(HERE / "link.ld"), "-Wl,--gc-sections",
+             "-o", str(elf), *map(str, sources)], env)
         run([*zig(), "objcopy", "-O", "binary", str(elf), str(image)], env)
         data = image.read_bytes()
     if len(data) > RAM_BYTES:

@@ -22,7 +22,7 @@ import register_map
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python"))
-from doorbell.compute.operators import folders  # noqa: E402
+from doorbell.build import operator_chain  # noqa: E402
 
 BUSES = {
     "db_nvme": ["passthrough"],
@@ -94,7 +94,7 @@ def reference(out: Path) -> str:
         "# Registers\n\nGenerated from `regs/*.rdl` by `./doorbell build --only reference`. First what a host sees "
         "in BAR 0, then what the\nfirmware sees, then the registers of the compute data path, the host accelerator and "
         "the recorder.\n\n"
-        + "\n\n".join([*pages, folders.reference()]) + "\n"
+        + "\n\n".join([*pages, operator_chain.reference()]) + "\n"
     )
 
 

@@ -5,15 +5,17 @@ package db_csd_pkg;
   localparam int CSD_TAG_W = 16;  // bits of a command's tag
   localparam int CSD_PARAM_W = 128;  // bits of an operator's parameters
 
-  // What is done to the data of a command. Codes 6 to 15 are free; an operator passes what is not its own unchanged.
+  // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
+  // What is done to the data of a command. Codes 6 to 15: operators in folders (rtl/compute/ops).
   typedef enum logic [3:0] {
     OP_PASS    = 4'd0,
-    OP_ADD     = 4'd1,   // 32-bit words: add on write, subtract on read
-    OP_AES_CTR = 4'd2,   // key size is the slot's
+    OP_ADD     = 4'd1,  // 32-bit words: add on write, subtract on read
+    OP_AES_CTR = 4'd2,  // key size is the slot's
     OP_AES_XTS = 4'd3,
     OP_SHA256  = 4'd4,
     OP_CRC32C  = 4'd5
   } op_e;
+  // ---- end of what is made
 
   // Context of a command; the same on all beats of the command.
   typedef struct packed {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVMe host: drives one SSD on a PCIe root port with no processor. Wiring only; docs/host/theory.md says how it works.
 //
-//   s_axis_cmd -> db_host_cmd -> db_host_slots -> doorbells -> db_host_control -> RQ
-//   s_axis_wdata -> db_host_write_ring -> db_host_window_rows -> db_pcie_root_tx -> CC          (what the drive reads)
-//   CQ -> db_pcie_root_rx -> db_host_read_ring -> m_axis_rdata                         (what it writes)
-//                  +--> db_host_cqe -> db_host_slots -> m_axis_status
+//   s_axis_cmd -> db_host_cmd -> db_host_slots -> doorbells -> db_host_control -> db_pcie_root -> RQ
+//   s_axis_wdata -> db_host_write_ring -> db_host_window_rows -> db_pcie_root -> CC  (what the drive reads)
+//   CQ -> db_pcie_root -> db_host_read_ring -> m_axis_rdata                          (what it writes)
+//                 +--> db_host_cqe -> db_host_slots -> m_axis_status
 //
 // Latency: last row of a block to its doorbell on RQ at most 16 cycles. Throughput: a row a cycle each way.
+`include "db_pcie_types.svh"
 module db_host
   import db_pcie_pkg::*, db_nvme_pkg::*, db_host_pkg::*, db_host_control_pkg::*;
 #(
@@ -175,6 +176,10 @@ module db_host
   admin_answer_t admin_answer;
   acc_answer_t   reg_answer;
   logic          slots_bad, slot_done, cqe_bad, rx_bad, rx_damaged;
+  logic          tick, poke_valid, poke_ready, acc_valid, acc_ready, answer_valid;
+  poke_t         poke;
+  acc_t          acc;
+  acc_answer_t   answer;
 
   db_host_control #(
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
@@ -182,8 +187,8 @@ module db_host
     .POLL_MS(POLL_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
   ) i_control (
     .clk, .rst, .link_up, .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
-    .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser, .m_axis_rq_tvalid, .m_axis_rq_tready,
-    .s_axis_rc_tdata, .s_axis_rc_tkeep, .s_axis_rc_tlast, .s_axis_rc_tuser, .s_axis_rc_tvalid, .s_axis_rc_tready,
+    .tick, .m_poke_valid(poke_valid), .m_poke_ready(poke_ready), .m_poke(poke), .m_acc_valid(acc_valid),
+    .m_acc_ready(acc_ready), .m_acc(acc), .s_answer_valid(answer_valid), .s_answer(answer),
     .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_awprot, .s_axil_wvalid, .s_axil_wready,
     .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready,
     .s_axil_araddr, .s_axil_arprot, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp,
@@ -231,21 +236,39 @@ module db_host
     .stat_retire(slot_done), .stat_cqe, .stat_bad(slots_bad)
   );
 
-  // ---- what the drive writes
-  logic                wr_valid, fwd_stall, req_valid, req_room, req_drop, req_done;
-  logic [WIN_W-1:0]    wr_addr;
-  logic [DATA_W-1:0]   wr_data;
+  // ---- PCIe
+  typedef `DB_PCIE_CQ_T(DATA_W) cq_t;
+  typedef `DB_PCIE_CC_T(DATA_W) cc_t;
+  typedef `DB_PCIE_RQ_T(DATA_W) rq_t;
+  typedef `DB_PCIE_RC_T(DATA_W) rc_t;
+  cq_t cq;
+  cc_t cc;
+  rq_t rq;
+  rc_t rc;
+  assign cq = '{tuser: s_axis_cq_tuser, tlast: s_axis_cq_tlast, tkeep: s_axis_cq_tkeep, tdata: s_axis_cq_tdata};
+  assign rc = '{tuser: s_axis_rc_tuser, tlast: s_axis_rc_tlast, tkeep: s_axis_rc_tkeep, tdata: s_axis_rc_tdata};
+  assign {m_axis_cc_tuser, m_axis_cc_tlast, m_axis_cc_tkeep, m_axis_cc_tdata} = cc;
+  assign {m_axis_rq_tuser, m_axis_rq_tlast, m_axis_rq_tkeep, m_axis_rq_tdata} = rq;
+
+  logic                wr_valid, fwd_stall, row_valid, tx_idle;
+  logic [WIN_W-1:0]    wr_addr, row_addr;
+  logic [DATA_W-1:0]   wr_data, row_data;
   logic [DATA_W/8-1:0] wr_be;
-  read_req_t           req;
 
-  db_pcie_root_rx #(.DATA_W(DATA_W)) i_rx (
-    .clk, .rst, .window_base, .s_axis_cq_tdata, .s_axis_cq_tkeep, .s_axis_cq_tlast, .s_axis_cq_tuser,
-    .s_axis_cq_tvalid, .s_axis_cq_tready, .m_wr_valid(wr_valid), .m_wr_addr(wr_addr), .m_wr_data(wr_data),
-    .m_wr_be(wr_be), .fwd_stall, .m_req_valid(req_valid), .m_req(req), .req_room, .m_req_drop(req_drop),
-    .m_bad(rx_bad), .m_damaged(rx_damaged)
+  db_pcie_root #(
+    .DATA_W(DATA_W), .WINDOW_LOG2(WIN_W), .READABLE(READABLE_REGIONS), .ROW_LATENCY(ROW_LATENCY)
+  ) i_pcie (
+    .clk, .rst, .tick, .link_up, .cfg_mps(set_mps), .window_base, .bar_base, .idle(tx_idle),
+    .m_rq_valid(m_axis_rq_tvalid), .m_rq_ready(m_axis_rq_tready), .m_rq(rq), .s_rc_valid(s_axis_rc_tvalid),
+    .s_rc_ready(s_axis_rc_tready), .s_rc(rc), .s_cq_valid(s_axis_cq_tvalid), .s_cq_ready(s_axis_cq_tready), .s_cq(cq),
+    .pcie_cq_np_req, .m_cc_valid(m_axis_cc_tvalid), .m_cc_ready(m_axis_cc_tready), .m_cc(cc),
+    .s_poke_valid(poke_valid), .s_poke_ready(poke_ready), .s_poke(poke), .s_acc_valid(acc_valid),
+    .s_acc_ready(acc_ready), .s_acc(acc), .m_answer_valid(answer_valid), .m_answer(answer), .m_wr_valid(wr_valid),
+    .m_wr_addr(wr_addr), .m_wr_data(wr_data), .m_wr_be(wr_be), .stall(fwd_stall), .m_row_valid(row_valid),
+    .m_row_addr(row_addr), .s_row_data(row_data), .m_bad(rx_bad), .m_damaged(rx_damaged)
   );
-  db_pcie_root_credit i_credit (.clk, .rst, .link_up, .s_done(req_done), .s_drop(req_drop), .pcie_cq_np_req);
 
+  // ---- what the drive writes
   db_host_cqe #(.DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) i_cqe (
     .clk, .rst, .start(cqe_start), .io_up(up), .sq_size(facts.sq_size), .s_wr_valid(wr_valid), .s_wr_addr(wr_addr),
     .s_wr_data(wr_data), .s_wr_be(wr_be), .m_io_valid(cqe_valid), .m_io_cqe(cqe), .cq_head,
@@ -262,17 +285,11 @@ module db_host
   );
 
   // ---- what the drive reads
-  logic              row_valid, write_ring_re, admin_buf_re, tx_idle;
-  logic [WIN_W-1:0]  row_addr;
-  logic [DATA_W-1:0] row_data, write_ring_data, admin_buf_data;
+  logic              write_ring_re, admin_buf_re;
+  logic [DATA_W-1:0] write_ring_data, admin_buf_data;
   logic [$clog2(WR_RING_BYTES)-ROW_LOG2-1:0] write_ring_addr;
   logic [10:0]       admin_buf_addr;
 
-  db_pcie_root_tx #(.DATA_W(DATA_W)) i_tx (
-    .clk, .rst, .cfg_mps(set_mps), .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
-    .idle(tx_idle), .m_row_valid(row_valid), .m_row_addr(row_addr), .s_row_data(row_data), .m_axis_cc_tdata,
-    .m_axis_cc_tkeep, .m_axis_cc_tlast, .m_axis_cc_tuser, .m_axis_cc_tvalid, .m_axis_cc_tready
-  );
   db_host_window_rows #(
     .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)
   ) i_window_rows (

@@ -51,8 +51,7 @@ package db_host_pkg;
     logic [31:0] latency;  // cycles, from the command's (last part's) doorbell to its completion entry
   } block_status_t;
 
-  // Statuses that the host makes itself: SCT 3 (path related).
-  localparam logic [2:0] SCT_PATH        = 3'd3;
+  // Statuses that the host makes itself: of SCT_PATH.
   localparam logic [7:0] SC_PATH_ERROR   = 8'h70;  // the drive is gone or could not be brought up
   localparam logic [7:0] SC_HOST_ABORTED = 8'h71;  // timed out, not repeated
 
@@ -165,29 +164,13 @@ package db_host_pkg;
   // What is under way on the control side; nothing is if all are 0.
   typedef struct packed {
     logic supervisor;              // not up, and something is done about it; or a command is late
-    logic access;                  // an access to the drive
-    logic doorbell;
+    logic request;                 // an access to the drive, or a doorbell
     logic admin;                   // an admin command is coming in
     logic user;                    // the user has one, or its answer
   } control_busy_t;
 
-  // ---- a request that wants an answer
-  // What db_pcie_root_tx needs of a non-posted request: the CQ descriptor with its byte enables, for the completion and, if
-  // it is bad, for the copy that PG213 wants behind the descriptor of an unsuccessful completion.
-  typedef struct packed {
-    logic        bad;          // not a memory read of the window: unsupported
-    logic [2:0]  attr;
-    logic [2:0]  tc;
-    logic [7:0]  tag;
-    logic [15:0] requester_id;
-    logic [3:0]  req_type;
-    logic [10:0] dw;
-    logic [61:0] addr_dw;      // the window's bits are the lowest 24
-    logic [3:0]  last_be;
-    logic [3:0]  first_be;
-  } read_req_t;
-
-  // Cycles from m_row_valid of db_pcie_root_tx to its row.
+  // Cycles from m_row_valid of db_pcie_root to its row, and the eighths of the window that answer its reads.
   localparam int ROW_LATENCY = 4;
+  localparam logic [7:0] READABLE_REGIONS = 8'h3f;  // all but REGION_FORWARD, REGION_NONE
 
 endpackage

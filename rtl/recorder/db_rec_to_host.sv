@@ -51,7 +51,7 @@ module db_rec_to_host #(
   localparam int unsigned LW = $clog2(L);
   // Completions that are made here: SCT 0 Invalid Opcode, SCT 3 of the host (drive down, time-out).
   localparam logic [14:0] ST_REFUSED = 15'h0001;
-  localparam logic [14:0] ST_TIMEOUT = {4'd0, db_host_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
+  localparam logic [14:0] ST_TIMEOUT = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
 
   // ------------------------------------------------------------------ dwords of the rare packets
   typedef enum logic [2:0] {IDLE, REPLY, CQE, FWD_FIND, FWD, DONE} state_e;

@@ -12,8 +12,9 @@
 //
 // How a command travels: docs/theory.md. What blocks say to each other: docs/internal.md.
 // Latency and throughput: docs/performance.md. Wired straight, a tap has neither latency nor logic.
+`include "db_pcie_types.svh"
 module db_ssd_core
-  import db_nvme_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
 #(
   parameter int DATA_W       = 256,        // bits: 128, 256, 512
   parameter int NUM_QP       = 32,         // I/O queue pairs, 1..254
@@ -197,11 +198,6 @@ module db_ssd_core
   logic [15:0]      bar_addr;
   logic [3:0]       bar_be;
   logic [31:0]      bar_wdata, bar_rdata;
-  db_pcie_bar #(.DATA_W(DATA_W)) i_pcie_bar (
-    .clk, .rst, .s_axis_cq_tdata, .s_axis_cq_tkeep, .s_axis_cq_tlast, .s_axis_cq_tuser, .s_axis_cq_tvalid,
-    .s_axis_cq_tready, .m_axis_cc_tdata, .m_axis_cc_tkeep, .m_axis_cc_tlast, .m_axis_cc_tuser, .m_axis_cc_tvalid,
-    .m_axis_cc_tready, .reg_valid(bar_valid), .reg_ready(bar_ready), .reg_wr(bar_wr), .reg_fn(bar_fn),
-    .reg_addr(bar_addr), .reg_be(bar_be), .reg_wdata(bar_wdata), .reg_rvalid(bar_rvalid), .reg_rdata(bar_rdata));
 
   logic [1:0]       reg_valid, reg_ready, reg_rvalid, db_valid, db_ready;
   logic             reg_wr;
@@ -249,12 +245,15 @@ module db_ssd_core
   logic [FN_W-1:0] msix_fn;
   logic [63:0]     msix_addr;
   logic [31:0]     msix_data;
+  reg_access_t msix_reg;
+  post_t       msix_post;
+  assign msix_reg = '{wr: reg_wr, fn: reg_fn, addr: 16'(reg_addr), be: reg_be, wdata: reg_wdata};
+  assign {msix_fn, msix_addr, msix_data} = {msix_post.fn, msix_post.addr, msix_post.data[31:0]};
   db_pcie_msix #(.NUM_VEC(NUM_VEC)) i_msix (
-    .clk, .rst(fn_rst), .reg_valid(reg_valid[1]), .reg_ready(reg_ready[1]), .reg_wr, .reg_addr, .reg_be,
-    .reg_wdata, .reg_rvalid(reg_rvalid[1]), .reg_rdata(reg_rdata[63:32]),
-    .irq_valid, .irq_ready, .irq_fn, .irq_vector, .cfg_msix_enable, .cfg_msix_mask,
-    .m_post_valid(msix_valid), .m_post_ready(msix_ready), .m_post_fn(msix_fn), .m_post_addr(msix_addr),
-    .m_post_data(msix_data));
+    .clk, .rst(fn_rst), .s_reg_valid(reg_valid[1]), .s_reg_ready(reg_ready[1]), .s_reg(msix_reg),
+    .s_reg_rvalid(reg_rvalid[1]), .s_reg_rdata(reg_rdata[63:32]), .s_irq_valid(irq_valid), .s_irq_ready(irq_ready),
+    .s_irq_fn(irq_fn), .s_irq_vector(irq_vector), .cfg_msix_enable, .cfg_msix_mask, .m_post_valid(msix_valid),
+    .m_post_ready(msix_ready), .m_post(msix_post));
 
   always_ff @(posedge clk) begin
     cfg_intx <= any_entries && !cfg_msix_enable && !cfg_intx_disable && !intms[0];
@@ -566,29 +565,59 @@ module db_ssd_core
     .m_post_ready(post_ready), .m_post_fn(post_fn), .m_post_addr(post_addr), .m_post_len_dw(post_len_dw),
     .m_post_data(post_data));
 
-  db_pcie_dma #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .USER_W(REQ_U_W), .WR_USER_W(SEG_U_W), .POST_DW(4),
-    //            firmware  PRP W    PRP R    SQE      data
-    .TAGS_LG   ({16'd1,   16'd3,   16'd3,   16'd3,   16'd6}),
-    .RING_DW_LG({16'd6,   16'd9,   16'd9,   16'd10,  16'd13}),
-    .CHUNK     ({16'd128, 16'd256, 16'd256, 16'd512, 16'd512})
-  ) i_dma (
-    .clk, .rst(dp_rst), .cfg_mps({1'b0, cfg_max_payload}), .cfg_mrrs(cfg_max_read_req), .stop(ctl_stop),
-    .hold(!cfg_bus_master),
-    .quiet(dma_quiet), .idle(dma_idle), .m_axis_rq_tdata, .m_axis_rq_tkeep, .m_axis_rq_tlast, .m_axis_rq_tuser,
-    .m_axis_rq_tvalid, .m_axis_rq_tready, .s_axis_rc_tdata, .s_axis_rc_tkeep, .s_axis_rc_tlast, .s_axis_rc_tuser,
-    .s_axis_rc_tvalid, .s_axis_rc_tready,
-    .s_req_valid(rd_valid), .s_req_ready(rd_ready), .s_req_fn(rd_fn), .s_req_addr(rd_addr), .s_req_len(rd_len),
-    .s_req_first(rd_first), .s_req_last(rd_last), .s_req_drop(rd_drop), .s_req_user(rd_user),
-    .m_axis_tvalid(st_tvalid), .m_axis_tready(st_tready), .m_axis_tdata(st_tdata), .m_axis_tlast(st_tlast),
-    .m_axis_tdw(st_tdw), .m_axis_tuser(st_tuser), .m_axis_terr(st_terr), .rd_idle,
-    .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg_fn(seg_fn), .s_seg_addr(seg_addr), .s_seg_len(seg_len),
-    .s_seg_first(seg_first), .s_seg_last(seg_last), .s_seg_drop(seg_drop), .s_seg_user(seg_user),
-    .s_axis_tvalid(s_axis_rdop_tvalid), .s_axis_tready(s_axis_rdop_tready), .s_axis_tdata(s_axis_rdop_tdata),
-    .s_axis_tlast(s_axis_rdop_tlast), .s_axis_terr(s_axis_rdop_terr),
+  typedef `DB_PCIE_CC_T(DATA_W) cc_t;
+  typedef `DB_PCIE_RQ_T(DATA_W) rq_t;
+  typedef `DB_PCIE_CQ_T(DATA_W) cq_t;
+  typedef `DB_PCIE_RC_T(DATA_W) rc_t;
+  cq_t cq;
+  cc_t cc_beat;
+  rq_t rq;
+  rc_t rc;
+  assign cq = '{tuser: s_axis_cq_tuser, tlast: s_axis_cq_tlast, tkeep: s_axis_cq_tkeep, tdata: s_axis_cq_tdata};
+  assign rc = '{tuser: s_axis_rc_tuser, tlast: s_axis_rc_tlast, tkeep: s_axis_rc_tkeep, tdata: s_axis_rc_tdata};
+  assign {m_axis_cc_tuser, m_axis_cc_tlast, m_axis_cc_tkeep, m_axis_cc_tdata} = cc_beat;
+  assign {m_axis_rq_tuser, m_axis_rq_tlast, m_axis_rq_tkeep, m_axis_rq_tdata} = rq;
+
+  reg_access_t            bar_reg;
+  segment_t  [RD_NUM-1:0] read;
+  row_info_t [RD_NUM-1:0] row_info;
+  segment_t               segment;
+  post_t                  post;
+  assign {bar_wr, bar_fn, bar_addr, bar_be, bar_wdata} = bar_reg;
+  assign segment = '{fn: seg_fn, addr: seg_addr, len: seg_len, first: seg_first, last: seg_last, drop: seg_drop};
+  assign post    = '{fn: post_fn, addr: post_addr, dwords: post_len_dw, data: post_data};
+  for (genvar i = 0; i < RD_NUM; i++) begin : g_read
+    assign read[i] = '{fn: rd_fn[8*i +: 8], addr: rd_addr[64*i +: 64], len: rd_len[13*i +: 13], first: rd_first[i],
+                       last: rd_last[i], drop: rd_drop[i]};
+    assign st_tlast[i]                          = row_info[i].last;
+    assign st_terr[i]                           = row_info[i].err;
+    assign st_tdw[(LANE_W+1)*i +: LANE_W+1]     = row_info[i].dw[LANE_W:0];
+  end
+
+  db_pcie_endpoint #(
+    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W(REQ_U_W), .WRITE_USER_W(SEG_U_W), .CLIENTS({
+      client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128},     // RD_FW
+      client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256},     // RD_PRPW
+      client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256},     // RD_PRPR
+      client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512},     // RD_SQE
+      client_cfg_t'{tags_log2: 16'd6, ring_dw_log2: 16'd13, chunk_bytes: 16'd512}})    // RD_DATA
+  ) i_pcie (
+    .clk, .rst, .ctrl_rst(dp_rst), .cfg_mps({1'b0, cfg_max_payload}), .cfg_mrrs(cfg_max_read_req), .stop(ctl_stop),
+    .hold(!cfg_bus_master), .quiet(dma_quiet), .idle(dma_idle), .read_idle(rd_idle),
+    .s_cq_valid(s_axis_cq_tvalid), .s_cq_ready(s_axis_cq_tready), .s_cq(cq),
+    .m_cc_valid(m_axis_cc_tvalid), .m_cc_ready(m_axis_cc_tready), .m_cc(cc_beat),
+    .m_rq_valid(m_axis_rq_tvalid), .m_rq_ready(m_axis_rq_tready), .m_rq(rq),
+    .s_rc_valid(s_axis_rc_tvalid), .s_rc_ready(s_axis_rc_tready), .s_rc(rc),
+    .m_reg_valid(bar_valid), .m_reg_ready(bar_ready), .m_reg(bar_reg), .m_reg_rvalid(bar_rvalid),
+    .m_reg_rdata(bar_rdata),
+    .s_read_valid(rd_valid), .s_read_ready(rd_ready), .s_read(read), .s_read_user(rd_user),
+    .m_row_valid(st_tvalid), .m_row_ready(st_tready), .m_row_data(st_tdata), .m_row_info(row_info),
+    .m_row_user(st_tuser),
+    .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg(segment), .s_seg_user(seg_user),
+    .s_row_valid(s_axis_rdop_tvalid), .s_row_ready(s_axis_rdop_tready), .s_row_data(s_axis_rdop_tdata),
+    .s_row_info('{last: s_axis_rdop_tlast, dw: 5'(N), err: s_axis_rdop_terr}),
     .m_done_valid(sd_valid), .m_done_ready(sd_ready), .m_done_user(sd_user), .m_done_err(sd_err),
-    .s_post_valid(post_valid), .s_post_ready(post_ready), .s_post_fn(post_fn), .s_post_addr(post_addr),
-    .s_post_len_dw(post_len_dw), .s_post_data(post_data));
+    .s_post_valid(post_valid), .s_post_ready(post_ready), .s_post(post));
 
   // ---- quiet: nothing is outstanding at host or media. idle: nothing moves either, for some cycles
   logic       busy, busy_q;  // busy_q: a cycle ago, as busy comes from everywhere

@@ -2,7 +2,15 @@
 // Types that travel between the blocks of the SSD controller. Widths are the largest that any configuration
 // uses; a block's own parameters say how much of them is used.
 package db_ssd_pkg;
-  import db_nvme_pkg::*;
+  import db_nvme_pkg::*, db_ssd_op_pkg::*;
+
+  // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
+  localparam logic [15:0] BAR_BYTES = 16'h4000;
+  localparam logic [15:0] BAR_REGISTERS = 16'h0000;  // of the controller
+  localparam logic [15:0] BAR_DOORBELLS = 16'h1000;
+  localparam logic [15:0] BAR_MSIX_TABLE = 16'h2000;
+  localparam logic [15:0] BAR_MSIX_PBA = 16'h3000;
+  // ---- end of what is made
 
   localparam int FN_W   = 8;   // PCIe function number
   localparam int QID_W  = 8;   // queue identifier: 0 is the admin queue
@@ -14,9 +22,10 @@ package db_ssd_pkg;
 
   // A command after decode: checked, and with byte addresses on the media.
   typedef struct packed {
+    op_desc_t          desc;
     logic [FN_W-1:0]   fn;
     logic [SLOT_W-1:0] slot;
-    cmd_e              op;
+    cmd_e              op;          // going: blocks read desc
     logic              fua;         // Write, Write Zeroes: complete only when the media has made it durable
     logic              lba4k;       // LBA size: 0 = 512 bytes, 1 = 4096 bytes
     logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block
@@ -60,10 +69,11 @@ package db_ssd_pkg;
 
   // What stays of an I/O command in its slot until it completes, for its completion, error log and counters.
   typedef struct packed {
+    op_desc_t         desc;
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
-    logic [7:0]       opcode;
+    logic [7:0]       opcode;   // going: blocks read desc
     logic [31:0]      nsid;
     logic [63:0]      slba;     // of Read, Write, Compare, Write Zeroes, Verify; else 0
     logic [31:0]      bytes;    // as in cmd_t

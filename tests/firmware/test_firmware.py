@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import random
+import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,17 +25,22 @@ OK, DATA_ERROR, BAD_OFFSET = 0, 4, 0x4013
 COPY = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p,
                         ctypes.c_uint32)  # fmt: skip
 STAND_IN = """
-#include "fw.h"
+#include "hw/hw.h"
 bool (*copy)(uint32_t, uint32_t, uint64_t, const void *, uint32_t);
-bool hw_copy(uint32_t op, uint32_t fn, uint64_t host, const void *ram, uint32_t n)
+bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void *ram, uint32_t n)
 {
-    return copy(op, fn, host, ram, n);
+    return copy(op, function, host, ram, n);
 }
 """
 
 
+class Buffers(ctypes.Structure):
+    _align_ = 64
+    _fields_ = [("page", ctypes.c_uint8 * 4096), ("line", ctypes.c_uint32 * 16)]
+
+
 class Command(ctypes.Structure):
-    _fields_ = [("dw", ctypes.c_uint32 * 16), ("fn", ctypes.c_uint32)]
+    _fields_ = [("dw", ctypes.c_uint32 * 16), ("function", ctypes.c_uint32)]
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +48,15 @@ def fw(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("fw")
     (folder / "stand_in.c").write_text(STAND_IN)
     # The processor's own memset and memcpy stay out of this process.
-    util = (FW / "util.c").read_text().replace("memset(void", "fw_memset(void").replace("memcpy(void", "fw_memcpy(void")
-    (folder / "util.c").write_text(util)
+    own = (FW / "base" / "bytes.c").read_text()
+    for name in ("memset", "memcpy"):
+        own = own.replace(f"{name}(void", f"fw_{name}(void")
+    (folder / "bytes.c").write_text(own)
     library = folder / "fw.so"
-    command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-w", "-I", str(FW), "-I", str(build.regs() / "c"), "-o",
-               str(library), str(folder / "stand_in.c"), str(folder / "util.c"), str(FW / "xfer.c")]  # fmt: skip
+    command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-w", "-I", str(FW), "-I", str(build.regs() / "c"),
+               "-I", str(ROOT / "facts" / "c"), "-o",
+               str(library), str(folder / "stand_in.c"), str(folder / "bytes.c"),
+               str(FW / "transfer" / "transfer.c")]  # fmt: skip
     subprocess.run(command, check=True)
     lib = ctypes.CDLL(str(library))
     lib.div_u64.restype = ctypes.c_uint64
@@ -86,7 +97,7 @@ class Memory:
 def test_prp_walks(fw: ctypes.CDLL) -> None:
     """Random lengths, offsets and lists, also chained ones and such with an error: where does which byte go?"""
     rng = random.Random(5)
-    host_page = (ctypes.c_uint8 * 4096).in_dll(fw, "page")
+    buffers = Buffers()
     for _ in range(1500):
         memory = Memory(fw)
         free = rng.sample(range(1, 1 << 40), 64)
@@ -127,12 +138,12 @@ def test_prp_walks(fw: ctypes.CDLL) -> None:
                     spot = following
         data = rng.randbytes(4096)
         have = min(total, 4 * rng.randrange(1025))
-        host_page[:] = data
-        cmd = Command(fn=3)
+        buffers.page[:] = data
+        cmd = Command(function=3)
         cmd.dw[6], cmd.dw[7] = places[0] & 0xFFFFFFFF, places[0] >> 32
         cmd.dw[8], cmd.dw[9] = prp2 & 0xFFFFFFFF, prp2 >> 32
         lists = {n: bytes(p) for n, p in memory.pages.items()}
-        status = fw.data_send(ctypes.byref(cmd), have, total)
+        status = fw.data_send(ctypes.byref(buffers), ctypes.byref(cmd), have, total)
         assert memory.errors == []
         assert status == expected
         if expected != OK:
@@ -151,9 +162,9 @@ def test_prp_walks(fw: ctypes.CDLL) -> None:
 def test_unaligned_pointers(fw: ctypes.CDLL) -> None:
     memory = Memory(fw)
     for prp1, prp2, total in ((2, 0, 4), (0x1001, 0, 4096), (0x1000, 0x2004, 8192), (0x1000, 0x2004, 12288)):
-        cmd = Command(fn=3)
+        cmd = Command(function=3)
         cmd.dw[6], cmd.dw[8] = prp1, prp2
-        assert fw.data_send(ctypes.byref(cmd), 4, total) == BAD_OFFSET
+        assert fw.data_send(ctypes.byref(Buffers()), ctypes.byref(cmd), 4, total) == BAD_OFFSET
     assert memory.pages == {} and memory.errors == []
 
 
@@ -171,10 +182,28 @@ def test_arithmetic(fw: ctypes.CDLL) -> None:
     assert bytes(eight) == bytes.fromhex("efcdab8967452301")
 
 
+def copy_of_firmware(folder: Path) -> Path:
+    shutil.copytree(ROOT / "facts" / "c", folder / "facts" / "c")
+    return Path(shutil.copytree(FW, folder / "fw", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+@pytest.mark.parametrize("variable", ["static uint32_t calls;", "static uint32_t calls = 5;"])
+def test_variable_outside_of_main_does_not_link(tmp_path: Path, variable: str) -> None:
+    """What a function or the drive remembers is passed: a static variable of one's own ends the build."""
+    fw = copy_of_firmware(tmp_path)
+    file = fw / "commands" / "events.c"
+    head = "uint32_t keep_alive(struct request *r)\n{\n"
+    text = file.read_text()
+    assert head in text
+    file.write_text(text.replace(head, f"{variable}\n\n{head}    r->dw0 = calls++;\n"))
+    command = [sys.executable, str(fw / "build.py"), str(tmp_path / "fw.hex"), str(build.regs() / "c")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "outside of dispatch/main.c" in done.stdout + done.stderr or "that is written" in done.stdout + done.stderr
+
+
 def test_image_and_serial_number(tmp_path: Path) -> None:
     """The image fills the RAM; its second word is the serial number, and nothing else depends on it."""
-    import sys
-
     headers = build.regs() / "c"
     words = []
     for serial in (1, 0xCAFE):

@@ -12,7 +12,8 @@ from typing import Any
 import rtl_bench as bench
 from cocotb.triggers import ReadOnly, RisingEdge
 from doorbell import build
-from doorbell.compute.operators import Context, folders
+from doorbell.build import operator_folders as folders
+from doorbell.compute.operators import Context
 
 CTX_W = 128 + 8 + 32 + 64 + 5 + 1 + 4 + 6 + 16
 BEAT_W = CTX_W + 3 + 8 + 1

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc
-from doorbell.nvme.driver import Command, Driver
+from doorbell.nvme.driver import Driver
 from traffic import MakeDrive
 
 pytest.importorskip("cryptography")

@@ -6,8 +6,11 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from structs import layout
+
 MEM_RD, MEM_WR, IO_RD, IO_WR, FETCH_ADD, SWAP, CAS, MEM_RD_LK, MSG = 0, 1, 2, 3, 4, 5, 6, 7, 12
 WINDOW = 1 << 26
+REQUEST = layout("db_pcie_pkg", "window_req_t")
 
 
 @dataclass
@@ -94,3 +97,11 @@ def place(rng: random.Random, dwords: int, base: int, size: int = WINDOW) -> int
     """An address in [base, base + size) at which so many dwords cross no 4 KiB boundary."""
     page = rng.randrange(size // 4096) * 4096
     return base + page + 4 * rng.randrange(1025 - dwords)
+
+
+def window_request(t: Tlp, bad: bool) -> int:
+    """A non-posted request as db_pcie_root_rx passes it on."""
+    return REQUEST.pack(
+        bad=int(bad), attr=t.attr, tc=t.tc, tag=t.tag, requester_id=t.requester, req_type=t.kind, dwords=t.dwords,
+        addr_dw=t.addr >> 2, last_be=t.last_be, first_be=t.first_be,
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pcie_stream import PcieStream, StreamBeat
+
 MASK32 = 0xFFFFFFFF
 
 
@@ -67,22 +69,56 @@ class RqUnpacker:
 
 @dataclass
 class RqWatch:
-    """Takes RQ of a dut, checks that a stalled beat does not change and that a packet does not pause."""
+    """Takes a straddled RQ, checks that a stalled beat does not change and that a packet does not pause."""
 
     unpacker: RqUnpacker = field(default_factory=RqUnpacker)
-    held: tuple[int, int, int, int] | None = None
+    held: StreamBeat | None = None
 
-    def look(self, dut: object, cycle: int) -> list[RqPacket]:
-        d = dut
-        if d.m_axis_rq_tvalid.value == 0:
+    def look(self, rq: PcieStream, cycle: int) -> list[RqPacket]:
+        if rq.valid.value == 0:
             assert self.held is None, "RQ valid withdrawn"
             assert self.unpacker.open is None, "a pause inside a packet"
             return []
-        b = (int(d.m_axis_rq_tdata.value), int(d.m_axis_rq_tkeep.value), int(d.m_axis_rq_tlast.value),
-             int(d.m_axis_rq_tuser.value))
+        b = rq.beat()
         assert self.held in (None, b), "RQ changed in a stall"
-        if d.m_axis_rq_tready.value == 0:
+        if rq.ready.value == 0:
             self.held = b
             return []
         self.held = None
         return self.unpacker.beat(cycle, *b)
+
+
+@dataclass
+class RqPort:
+    """Takes RQ of any width apart into packets of dwords; requests of one dword alone."""
+
+    rq: PcieStream
+    unpacker: RqUnpacker = field(default_factory=RqUnpacker)
+    part: list[int] = field(default_factory=list)
+    be: int = 0
+    held: StreamBeat | None = None
+
+    def look(self, ready: bool, cycle: int) -> list[tuple[list[int], int]]:
+        """Packets that ended: dwords and first byte enables."""
+        if not int(self.rq.valid.value):
+            assert self.held is None, "RQ withdrawn"
+            return []
+        beat = self.rq.beat()
+        assert self.held in (None, beat), "RQ changed in a stall"
+        self.held = None if ready else beat
+        if not ready:
+            return []
+        if self.rq.width == 512:
+            done = self.unpacker.beat(cycle, *beat)
+            assert all(p.last_be == 0 for p in done)
+            return [(p.dwords, p.first_be) for p in done]
+        lanes = beat.keep.bit_length()
+        assert beat.keep == (1 << lanes) - 1 and lanes
+        if not self.part:
+            assert beat.user & ~0xF == 0, "last byte enables of one dword are 0"
+            self.be = beat.user
+        self.part += [beat.data >> 32 * i & MASK32 for i in range(lanes)]
+        if not beat.last:
+            return []
+        part, self.part = self.part, []
+        return [(part, self.be)]

@@ -85,7 +85,7 @@ def run(
     parameters = dict(parameters or {})
     extras = [ROOT / e for e in extra_sources]
     generated = {f.stem: f for f in sorted((build.regs() / "rtl").glob("*_pkg.sv"))}
-    library = {f.stem: f for d in FOLDERS for f in sorted((RTL / d).glob("*.sv"))}
+    library = {f.stem: f for d in FOLDERS for f in sorted((RTL / d).glob("*.sv*"))}  # headers (.svh) too
     top_file = [] if any(e.stem == top for e in extras) else [library[top]]
     used = used_files([*extras, *top_file], {**generated, **library})
     packages = [p for p in (*generated.values(), *(RTL / p for p in PACKAGES)) if p in used and p not in extras]
@@ -115,6 +115,7 @@ def run(
         always=not (build_dir / top).exists(),
         build_args=[
             *(a for d in FOLDERS for a in ("-y", str(RTL / d))),
+            *(f"+incdir+{d}" for d in build.include_folders()),
             "+libext+.sv", "-Wall", "-Wno-fatal", "--assert", "-j", "1",
             "-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM", "-Wno-DECLFILENAME", "-Wno-PINCONNECTEMPTY",
         ],

@@ -19,7 +19,7 @@ import time
 from collections import deque
 from typing import Any, NamedTuple
 
-from doorbell.nvme.driver import HostMemory
+from doorbell.nvme.memory import HostMemory
 
 HEADER = struct.Struct("<HHIII")
 VERSION, DMA_MAP, DMA_UNMAP, GET_INFO, REGION_INFO, REGION_IO_FDS, IRQ_INFO, SET_IRQS = range(1, 9)

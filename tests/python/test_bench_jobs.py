@@ -13,7 +13,8 @@ from doorbell.bench.jobs import Job, apply_option, describe, parse_bs, parse_bss
 from doorbell.bench.runner import Zipf, run_group
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
-from doorbell.nvme.driver import Driver, HostMemory
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
 from doorbell.paths import ROOT
 
 

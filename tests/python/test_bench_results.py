@@ -17,7 +17,8 @@ from doorbell.bench.stages import Trip, _follow
 from doorbell.bench.suite import Row
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
-from doorbell.nvme.driver import Driver, HostMemory
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
 from doorbell.paths import ROOT
 
 

@@ -10,7 +10,8 @@ from doorbell.bench.jobs import Job
 from doorbell.bench.traces import Access, Trace, commands, parse_trace, read_trace, replay
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
-from doorbell.nvme.driver import Driver, HostMemory
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from doorbell import build
+from doorbell.build import simulators
 from doorbell.cli import main as cli
 from doorbell.errors import UserError
 from doorbell.vm import serve
@@ -80,7 +80,7 @@ def test_settle_once(tmp_path: Path) -> None:
     """The build says so if it does not find what it has to change in Verilator's code."""
     (tmp_path / "a.cpp").write_text("x();\n")
     with pytest.raises(UserError, match="pinned"):
-        build.settle_once(tmp_path)
+        simulators.settle_once(tmp_path)
     (tmp_path / "b.cpp").write_text("vlSelfRef.__VicoFirstIteration = 1U;\nf();\n")
-    build.settle_once(tmp_path)
+    simulators.settle_once(tmp_path)
     assert (tmp_path / "b.cpp").read_text() == "vlSelfRef.__VicoFirstIteration = !vlSelfRef.clk;\nf();\n"

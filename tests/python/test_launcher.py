@@ -19,6 +19,8 @@ from types import ModuleType
 
 import pytest
 from doorbell import build, paths
+from doorbell.build import cache as cache_module
+from doorbell.build import compiler
 from doorbell.cli import coverage, testing
 from doorbell.cli import main as cli
 from doorbell.errors import UserError
@@ -384,7 +386,7 @@ def test_prune(cache: Path) -> None:
     os.utime(old, (0, 0))
     (cache / "build" / "x.o").write_text("")
     os.utime(cache / "build" / "x.o", (0, 0))
-    build.prune(cache / "build")
+    cache_module.prune(cache / "build")
     assert new.exists() and not old.exists() and not (cache / "build" / "x.o").exists()
 
 
@@ -393,16 +395,16 @@ def test_objects_are_shared_by_content(cache: Path, tmp_path: Path) -> None:
     source = tmp_path / "a.cpp"
     source.write_text("int f() { return 1; }  // one\n")
     flags = ["-O1", "-Wall", "-Werror", "-I."]
-    first = build.compile_object(source, flags, tmp_path)
+    first = compiler.compile_object(source, flags, tmp_path)
     stamp = first.stat().st_ino
     source.write_text("int f() { return 1; }  // another comment\n")
-    assert build.compile_object(source, flags, tmp_path) == first and first.stat().st_ino == stamp
-    assert build.compile_object(source, ["-O2", *flags[1:]], tmp_path) != first
+    assert compiler.compile_object(source, flags, tmp_path) == first and first.stat().st_ino == stamp
+    assert compiler.compile_object(source, ["-O2", *flags[1:]], tmp_path) != first
     source.write_text("int f() { return 2; }\n")
-    assert build.compile_object(source, flags, tmp_path) != first
+    assert compiler.compile_object(source, flags, tmp_path) != first
     source.write_text("int f() { }\n")
     with pytest.raises(UserError, match="a.cpp"):
-        build.compile_object(source, flags, tmp_path)
+        compiler.compile_object(source, flags, tmp_path)
 
 
 def test_one_list_of_rtl() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from doorbell import paths
-from doorbell.compute.operators import folders
+from doorbell.build import operator_chain
+from doorbell.build import operator_folders as folders
 from doorbell.errors import UserError
 
 RDL = """addrmap db_csd_op_xor {
@@ -40,7 +41,8 @@ def test_fields(ops: Path, tmp_path: Path) -> None:
         ("low", 4, 8, 3), ("top", 31, 1, 1), ("wide", 64, 64, 0)]  # fmt: skip
     assert xor.pack(wide=0x0102030405060708) == bytes.fromhex("30000080 00000000 08070605 04030201")
     assert xor.unpack(xor.pack(low=0xA5, top=0)) == {"low": 0xA5, "top": 0, "wide": 0}
-    members = [line.split(";")[0].strip() for line in folders.parameter_package(xor).splitlines() if "logic" in line]
+    package = operator_chain.parameter_package(xor).splitlines()
+    members = [line.split(";")[0].strip() for line in package if "logic" in line]
     assert members == ["logic [63:0] wide", "logic [31:0] unused_32", "logic [0:0] top", "logic [18:0] unused_12",
                        "logic [7:0] low", "logic [3:0] unused_0"]  # fmt: skip
 
@@ -52,8 +54,8 @@ def test_none(ops: Path) -> None:
     (ops / "old" / "__pycache__").mkdir(parents=True)  # what Python leaves when a folder goes
     (ops / "README.md").touch()
     assert folders.find() == []
-    assert "assign m_axis_tdata = s_axis_tdata;" in folders.chain([])
-    assert "REDUCERS = 0;" in folders.chain_package([]) and "OPS = 16'h0000;" in folders.chain_package([])
+    assert "assign m_axis_tdata = s_axis_tdata;" in operator_chain.chain([])
+    assert "REDUCERS = 0;" in operator_chain.chain_package([]) and "OPS = 16'h0000;" in operator_chain.chain_package([])
 
 
 def edit(file: Path, old: str, new: str) -> None:

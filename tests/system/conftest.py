@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 from doorbell.bench import command as bench  # noqa: E402
-from doorbell.nvme.driver import Driver, HostMemory  # noqa: E402
+from doorbell.nvme.driver import Driver  # noqa: E402
+from doorbell.nvme.memory import HostMemory  # noqa: E402
 from traffic import MakeDrive  # noqa: E402
 
 HAVE_RTL = (ROOT / "rtl" / "ssd" / "db_ssd.sv").exists()

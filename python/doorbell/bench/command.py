@@ -8,7 +8,6 @@ hand here, too.
 
 from __future__ import annotations
 
-import json as json_module
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -19,26 +18,27 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from doorbell.bench import host as host_bench
-from doorbell.bench.jobs import Job, apply_option, describe, groups, parse_job_file, parse_size
-from doorbell.bench.results import Result, fio_json, link_limit, link_use, percentile, print_table, progress_bar, table
+from doorbell.bench.jobs import Job, apply_option, describe, groups, parse_job_file
+from doorbell.bench.results import Result, fio_json, link_limit, link_use, percentile, table
 from doorbell.bench.runner import BUFFER_BYTES, run_group
 from doorbell.bench.stages import Recorder, stage_json, stage_tables
 from doorbell.device import limits
 from doorbell.errors import UserError
 from doorbell.nvme.constants import Feature
-from doorbell.nvme.driver import Driver, HostMemory
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
+from doorbell.ui import print_table, progress_bar
+from doorbell.units import parse_size
 
 if TYPE_CHECKING:
     from doorbell.bench.recorder import RecorderSetup
+from doorbell.ui import write_json
 
 __all__ = [
     "Job", "Recorder", "Result", "apply_option", "describe", "fio_json", "groups", "host_memory", "link_limit",
     "link_use", "open_sim", "parse_job_file", "percentile", "print_table", "progress_bar", "run_group", "sim_link",
     "start_queues", "table",
 ]  # fmt: skip
-
-
-# ------------------------------------------------------------------------------------------------------------- drives
 
 
 def open_sim(backend: str = "rtl", *, top: str = "db_ssd", link: str = "gen3x8", data_w: int = 256,
@@ -97,9 +97,6 @@ def check_clean(sim: Any) -> None:
         raise UserError(f"the drive broke rules of PCIe or AXI while it ran: {broken}")
 
 
-# ------------------------------------------------------------------------------------------------ speed of simulation
-
-
 def speed_table(sim: Any, drive: Driver, jobs: Sequence[Job]) -> Any:
     """Runs jobs and shows what a simulated cycle and a command cost in time of this machine."""
     from rich.table import Table
@@ -130,9 +127,6 @@ def speed_table(sim: Any, drive: Driver, jobs: Sequence[Job]) -> Any:
                     f"{done / cpu:,.0f}", f"{100 * inside[0] / cpu:.0f}", f"{inside[0] / worked * 1e9:,.0f}")
     del sim.run
     return out
-
-
-# -------------------------------------------------------------------------------------------------------- command line
 
 
 def main(
@@ -338,14 +332,3 @@ def given_jobs(job_file: Path | None, given: dict[str, str | None], base: Job) -
         if value is not None:
             jobs = [apply_option(job, key, value, "--" + key.replace("_", "-")) for job in jobs]
     return jobs
-
-
-def write_json(file: Path, data: dict[str, Any]) -> None:
-    text = json_module.dumps(data, indent=2)
-    if str(file) == "-":
-        print(text)
-        return
-    try:
-        file.write_text(text + "\n")
-    except OSError as e:
-        raise UserError(f"cannot write {file}: {e.strerror}") from e

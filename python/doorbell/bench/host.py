@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from doorbell import build
-from doorbell.bench.jobs import Job, size_name
+from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, Side
 from doorbell.bench.runner import Window, Zipf, noise, rate_of, region
 from doorbell.device import limits
 from doorbell.device.host_sim import Command, HostSim, Latency, ModelDrive, PortOptions, ports_of, ssd_drive
 from doorbell.errors import UserError
+from doorbell.units import size_name
 
 TOPS = ("db_host", "db_recorder")
 MS_CYCLES = 5000  # of a millisecond: bring-up waits some of them, and nothing else that is measured depends on them

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from doorbell.errors import UserError
+from doorbell.units import parse_size, parse_time_ns, size_name
 
 RW = ("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw")
 MIXED = ("rw", "readwrite", "randrw")
+
 # Options of fio that change nothing here (how a host does its I/O, what it prints): a job file may have them.
 IGNORED = {
     "ioengine", "direct", "filename", "group_reporting", "thread", "invalidate", "norandommap",
@@ -24,28 +25,7 @@ IGNORED = {
 }  # fmt: skip
 DEFAULT_IOS = 4096
 DEFAULT_BYTES = 32 << 20
-
 Split = tuple[tuple[int, int], ...]  # (block size, weight)
-
-
-# ------------------------------------------------------------------------------------------------------------- values
-
-
-def parse_size(text: str) -> int:
-    """fio's sizes: 4096, 4k, 4KiB, 1m, 1g (all powers of 1024)."""
-    match = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", text.strip().lower())
-    if not match:
-        raise ValueError(f"'{text}' is not a size: use for example 4096, 4k or 1m")
-    return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]
-
-
-def parse_time_ns(text: str) -> int:
-    """Simulated time: 500us, 2ms, 1s; seconds when there is no unit, as in fio."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m)?", text.strip().lower())
-    if not match:
-        raise ValueError(f"'{text}' is not a time: use for example 500us, 2ms or 1s")
-    scale = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
-    return int(float(match[1]) * scale[match[2] or "s"])
 
 
 def _count(low: int, high: int) -> Callable[[str], int]:
@@ -122,9 +102,6 @@ def parse_distribution(text: str) -> float:
     if not 0 < theta <= 10 or not math.isfinite(theta):
         raise ValueError(f"theta is {theta}: it must be above 0 and at most 10")
     return theta
-
-
-# --------------------------------------------------------------------------------------------------------------- jobs
 
 
 @dataclass(frozen=True)
@@ -277,10 +254,6 @@ def groups(jobs: Iterable[Job]) -> list[list[Job]]:
             out.append([])
         out[-1].append(job)
     return out
-
-
-def size_name(size: int) -> str:
-    return f"{size >> 10} KiB" if size % 1024 == 0 else f"{size} B"
 
 
 def describe(job: Job) -> str:

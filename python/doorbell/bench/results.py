@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -71,9 +70,6 @@ class Result:
         return np.sort(np.array(self.read.clat_ns + self.write.clat_ns))
 
 
-# -------------------------------------------------------------------------------------------------------- link's limit
-
-
 def link_limit(link: limits.Link, result: Result) -> limits.Limit:
     """The link's limit for the workload that ran, with the doorbells and interrupts that it used.
 
@@ -101,9 +97,6 @@ def link_use(link: limits.Link, results: Iterable[Result]) -> float:
         up += r.iops * lim.up_bytes
         down += r.iops * lim.down_bytes
     return max(up, down) / (link.bytes_per_ns * 1e9)
-
-
-# ------------------------------------------------------------------------------------------------------------- output
 
 
 def percentile(ordered: np.ndarray, p: float) -> float:
@@ -224,35 +217,3 @@ def table(all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str)
             out.add_row("all", "together", f"{total / 1e6:,.0f}", f"{iops / 1e3:,.1f}", *[""] * 5,
                         f"{100 * link_use(link, results):.1f}")
     return out
-
-
-def print_table(*tables: Any) -> None:
-    """On a pipe too: full width, no colour."""
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else 130)
-    for t in tables:
-        console.print(t)
-
-
-class progress_bar:  # noqa: N801
-    """A line of progress on stderr when that is a terminal."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.bar: Any = None
-
-    def __enter__(self) -> Any:
-        if not sys.stderr.isatty():
-            return lambda share: None
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self.bar = Progress(console=Console(stderr=True), transient=True)
-        self.bar.start()
-        task = self.bar.add_task(self.text, total=1.0)
-        return lambda share: self.bar.update(task, completed=share)
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar:
-            self.bar.stop()

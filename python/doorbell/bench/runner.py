@@ -22,8 +22,10 @@ from doorbell.bench.jobs import Job, Split
 from doorbell.bench.results import Result, Side
 from doorbell.bench.stages import Recorder
 from doorbell.errors import UserError
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc
-from doorbell.nvme.driver import Buffer, Command, Driver
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import Buffer
 
 BUFFER_BYTES = 512 << 20
 

@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from doorbell.errors import UserError
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc
-from doorbell.nvme.driver import Command, Driver
+from doorbell.nvme.driver import Driver
 
 KINDS = ("doorbell", "fetch", "decode", "data", "cqe", "irq", "rq_read", "ar", "r", "aw", "w")
 READ = ("doorbell", "arbitration", "fetch", "issue", "media", "data", "CQE", "MSI-X", "host")

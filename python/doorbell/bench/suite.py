@@ -16,13 +16,16 @@ from typing import Any
 from doorbell.bench import command as bench
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
-from doorbell.bench.jobs import MIXED, Job, size_name
-from doorbell.bench.results import link_limit, print_table, progress_bar
+from doorbell.bench.jobs import MIXED, Job
+from doorbell.bench.results import link_limit
 from doorbell.bench.runner import run_group
 from doorbell.device import limits
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
-from doorbell.nvme.driver import Driver, HostMemory
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
+from doorbell.ui import print_table, progress_bar, write_json
+from doorbell.units import size_name
 
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
 WORKLOADS = ("read", "randread", "write", "randwrite", "rw", "randrw")
@@ -236,7 +239,7 @@ def run_suite(suite: str, json: Path | None) -> bool:
                       "yes" if row.ok else "MISSED")
     missed = [r for r in found if not r.ok]
     if json is not None:
-        bench.write_json(json, {"suite": suite, "ok": not missed, "rows": [r.json() for r in found],
+        write_json(json, {"suite": suite, "ok": not missed, "rows": [r.json() for r in found],
                                 **({"peers": peers} if peers else {})})
     if str(json) != "-":
         print_table(table, *(host_bench.peer_tables(peers) if peers else ()))

@@ -19,7 +19,8 @@ from doorbell.bench.runner import noise
 from doorbell.bench.stages import Recorder
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
-from doorbell.nvme.driver import Buffer, Driver
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import Buffer
 
 SECTOR = 512  # of blkparse
 CHUNK_CYCLES = 25_000

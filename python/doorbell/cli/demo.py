@@ -16,7 +16,8 @@ from doorbell.bench import command as bench
 from doorbell.device import limits
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
-from doorbell.nvme.driver import Driver, HostMemory
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
 
 IO_BYTES = 128 << 10
 QUEUES = 4

@@ -43,7 +43,8 @@ SLANG = ("db_ssd", "db_csd", "db_host", "db_recorder")
 
 def own_rtl() -> list[Path]:
     """All SystemVerilog that is ours."""
-    return sorted([*paths.RTL.rglob("*.sv"), *(paths.ROOT / "tests").rglob("*.sv"), *paths.ROOT.glob("formal/**/*.sv")])
+    tests = (paths.ROOT / "tests").rglob("*.sv")
+    return sorted([*paths.RTL.rglob("*.sv*"), *tests, *paths.ROOT.glob("formal/**/*.sv")])
 
 
 def verilator_command(top: str, params: dict[str, int]) -> list[str]:
@@ -70,6 +71,7 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
     if files := own_rtl():
         rules = f"--rules_config={paths.ROOT / '.rules.verible_lint'}"
         result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
+    result.append(("facts", lambda: [sys.executable, str(paths.ROOT / "facts" / "generate.py"), "--check"]))
     result.append(("ruff", lambda: ["ruff", "check", "--quiet", "--output-format=concise", str(paths.ROOT)]))
     return result
 

@@ -93,7 +93,7 @@ COMMANDS = {
         "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
     ),
     "build": Command(
-        "doorbell.build",
+        "doorbell.build.command",
         "Build the registers, firmware and simulator; print where they are.",
         "./doorbell build --top db_ssd --data-w 512",
     ),

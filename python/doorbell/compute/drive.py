@@ -15,9 +15,11 @@ import struct
 import sys
 from dataclasses import dataclass
 
-from doorbell.compute.operators import Op, folders
+from doorbell.build import operator_folders as folders
+from doorbell.compute.operators import Op
 from doorbell.errors import UserError
-from doorbell.nvme.driver import Command, Driver
+from doorbell.nvme.commands import Command
+from doorbell.nvme.driver import Driver
 
 KEY_LOAD, KEY_ERASE, BIND = 0xC1, 0xC4, 0xC8
 """Vendor-specific admin commands; bits 1:0 are the direction of their data."""

@@ -1,77 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVMe's numbers, from the Base Specification 2.0 and NVM Command Set 1.0.
+"""Constants of the NVMe Base Specification 2.0 and NVM Command Set 1.0.
 
-Registers, opcodes, statuses, selectors, bits: nothing but enumerations and integers; what reads and writes them is in
-structures.py. tests/python/test_headers.py compares them with libnvme's and Linux's headers.
+Made by facts/generate.py from facts/nvme.yaml: change it there.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
-
-PAGE_SIZE = 4096
-SQE_BYTES = 64
-CQE_BYTES = 16
-NSID_ALL = 0xFFFFFFFF
 
 
 class Reg(IntEnum):
     """Controller register offsets (Base 2.0, 3.1.3)."""
 
-    CAP = 0x00
-    VS = 0x08
-    INTMS = 0x0C
-    INTMC = 0x10
-    CC = 0x14
-    CSTS = 0x1C
-    NSSR = 0x20
-    AQA = 0x24
-    ASQ = 0x28
-    ACQ = 0x30
-    CMBLOC = 0x38
-    CMBSZ = 0x3C
-    BPINFO = 0x40
-    BPRSEL = 0x44
-    BPMBL = 0x48
-    CMBMSC = 0x50
-    CMBSTS = 0x58
-    CRTO = 0x68
-    PMRCAP = 0xE00
-    PMRCTL = 0xE04
-    PMRSTS = 0xE08
-    PMREBS = 0xE0C
-    PMRSWTP = 0xE10
-    PMRMSCL = 0xE14
-    PMRMSCU = 0xE18
+    CAP = 0x0000
+    VS = 0x0008
+    INTMS = 0x000C
+    INTMC = 0x0010
+    CC = 0x0014
+    CSTS = 0x001C
+    NSSR = 0x0020
+    AQA = 0x0024
+    ASQ = 0x0028
+    ACQ = 0x0030
+    CMBLOC = 0x0038
+    CMBSZ = 0x003C
+    BPINFO = 0x0040
+    BPRSEL = 0x0044
+    BPMBL = 0x0048
+    CMBMSC = 0x0050
+    CMBSTS = 0x0058
+    CRTO = 0x0068
+    PMRCAP = 0x0E00
+    PMRCTL = 0x0E04
+    PMRSTS = 0x0E08
+    PMREBS = 0x0E0C
+    PMRSWTP = 0x0E10
+    PMRMSCL = 0x0E14
+    PMRMSCU = 0x0E18
     DBS = 0x1000
 
 
-NSSR_MAGIC = 0x4E564D65  # "NVMe": writing it to NSSR resets the subsystem
-
-# CC fields
-CC_EN = 1 << 0
-CC_CSS_SHIFT = 4
-CC_MPS_SHIFT = 7
-CC_AMS_SHIFT = 11
-CC_SHN_SHIFT = 14
-CC_IOSQES_SHIFT = 16
-CC_IOCQES_SHIFT = 20
-CC_CRIME = 1 << 24
-CC_AMS_RR = 0
-CC_AMS_WRRU = 1
-CC_SHN_NORMAL = 1
-CC_SHN_ABRUPT = 2
-
-# CSTS fields
-CSTS_RDY = 1 << 0
-CSTS_CFS = 1 << 1
-CSTS_SHST_SHIFT = 2
-CSTS_SHST_MASK = 3 << 2
-CSTS_NSSRO = 1 << 4
-CSTS_PP = 1 << 5
-
-
 class AdminOpc(IntEnum):
+    """Admin commands (Base 2.0, 5)."""
+
     DELETE_SQ = 0x00
     CREATE_SQ = 0x01
     GET_LOG_PAGE = 0x02
@@ -223,13 +192,9 @@ class Status(IntEnum):
     UNWRITTEN_BLOCK = 0x287
 
 
-STATUS_CODE_MASK = 0x7FF  # {SCT, SC}
-STATUS_CRD_SHIFT = 11
-STATUS_MORE = 1 << 13
-STATUS_DNR = 1 << 14
-
-
 class Feature(IntEnum):
+    """Feature identifiers (Base 2.0, 5.27.1)."""
+
     ARBITRATION = 0x01
     POWER_MGMT = 0x02
     LBA_RANGE = 0x03
@@ -273,6 +238,8 @@ class FeatureSelect(IntEnum):
 
 
 class LogPage(IntEnum):
+    """Log page identifiers (Base 2.0, 5.16.1)."""
+
     SUPPORTED = 0x00
     ERROR = 0x01
     SMART = 0x02
@@ -290,6 +257,7 @@ class LogPage(IntEnum):
     LBA_STATUS = 0x0E
     ENDURANCE_GRP_EVT = 0x0F
     FID_EFFECTS = 0x12
+    MI_CMD_EFFECTS = 0x13
     RESERVATION = 0x80
     SANITIZE = 0x81
 
@@ -312,22 +280,26 @@ class Cns(IntEnum):
     CTRL_LIST = 0x13
     PRIMARY_CTRL_CAP = 0x14
     SCNDRY_CTRL_LIST = 0x15
+    CSI_NS_PRESENT_LIST = 0x1A
+    CSI_NS_PRESENT = 0x1B
     IOCS_LIST = 0x1C
 
 
 class Csi(IntEnum):
-    NVM = 0
-    KV = 1
-    ZNS = 2
+    """Command Set Identifiers."""
+
+    NVM = 0x00
+    KV = 0x01
+    ZNS = 0x02
 
 
 class Nidt(IntEnum):
     """Namespace Identifier Type in a namespace identification descriptor."""
 
-    EUI64 = 1
-    NGUID = 2
-    UUID = 3
-    CSI = 4
+    EUI64 = 0x01
+    NGUID = 0x02
+    UUID = 0x03
+    CSI = 0x04
 
 
 class AerType(IntEnum):
@@ -343,18 +315,18 @@ class AerType(IntEnum):
 class AerError(IntEnum):
     """Asynchronous event information of type ERROR: completion dword 0 bits 15:8."""
 
-    INVALID_DB_REG = 0
-    INVALID_DB_VALUE = 1
-    DIAG_FAILURE = 2
-    PERSISTENT_INTERNAL = 3
-    TRANSIENT_INTERNAL = 4
-    FW_IMAGE_LOAD = 5
+    INVALID_DB_REG = 0x00
+    INVALID_DB_VALUE = 0x01
+    DIAG_FAILURE = 0x02
+    PERSISTENT_INTERNAL = 0x03
+    TRANSIENT_INTERNAL = 0x04
+    FW_IMAGE_LOAD = 0x05
 
 
 class AerNotice(IntEnum):
     """Asynchronous event information of type NOTICE."""
 
-    NS_CHANGED = 0
+    NS_CHANGED = 0x00
 
 
 class NsMgmt(IntEnum):
@@ -371,45 +343,77 @@ class NsAttach(IntEnum):
     DETACH = 1
 
 
+PAGE_SIZE = 0x1000
+SQE_BYTES = 0x40
+CQE_BYTES = 0x10
+NSID_ALL = 0xFFFFFFFF
+NSSR_MAGIC = 0x4E564D65  # "NVMe": writing it to NSSR resets the subsystem
+
+# CC fields
+CC_EN = 1
+CC_CSS_SHIFT = 4
+CC_MPS_SHIFT = 7
+CC_AMS_SHIFT = 0xB
+CC_SHN_SHIFT = 0xE
+CC_IOSQES_SHIFT = 0x10
+CC_IOCQES_SHIFT = 0x14
+CC_CRIME = 0x1000000
+CC_AMS_RR = 0
+CC_AMS_WRRU = 1
+CC_SHN_NORMAL = 1
+CC_SHN_ABRUPT = 2
+
+# CSTS fields
+CSTS_RDY = 1
+CSTS_CFS = 2
+CSTS_SHST_SHIFT = 2
+CSTS_SHST_MASK = 0xC
+CSTS_NSSRO = 0x10
+CSTS_PP = 0x20
+STATUS_CODE_MASK = 0x7FF  # {SCT, SC}
+STATUS_CRD_SHIFT = 0xB
+STATUS_MORE = 0x2000
+STATUS_DNR = 0x4000
+
 # Optional asynchronous events (OAES), and the same bits of feature ASYNC_EVENT
-OAES_NS_ATTR = 1 << 8
+OAES_NS_ATTR = 0x100
 
 # Optional admin command support (OACS)
-OACS_SECURITY = 1 << 0
-OACS_FORMAT = 1 << 1
-OACS_FW = 1 << 2
-OACS_NS_MGMT = 1 << 3
+OACS_SECURITY = 1
+OACS_FORMAT = 2
+OACS_FW = 4
+OACS_NS_MGMT = 8
 
 # Optional NVM command support (ONCS)
-ONCS_COMPARE = 1 << 0
-ONCS_WRITE_UNCOR = 1 << 1
-ONCS_DSM = 1 << 2
-ONCS_WRITE_ZEROES = 1 << 3
-ONCS_SAVE_SELECT = 1 << 4
-ONCS_RESERVATIONS = 1 << 5
-ONCS_TIMESTAMP = 1 << 6
-ONCS_VERIFY = 1 << 7
-ONCS_COPY = 1 << 8
+ONCS_COMPARE = 1
+ONCS_WRITE_UNCOR = 2
+ONCS_DSM = 4
+ONCS_WRITE_ZEROES = 8
+ONCS_SAVE_SELECT = 0x10
+ONCS_RESERVATIONS = 0x20
+ONCS_TIMESTAMP = 0x40
+ONCS_VERIFY = 0x80
+ONCS_COPY = 0x100
 
 # Commands Supported and Effects entry
-EFFECTS_CSUPP = 1 << 0
-EFFECTS_LBCC = 1 << 1
-EFFECTS_NCC = 1 << 2
-EFFECTS_NIC = 1 << 3
-EFFECTS_CCC = 1 << 4
+EFFECTS_CSUPP = 1
+EFFECTS_LBCC = 2
+EFFECTS_NCC = 4
+EFFECTS_NIC = 8
+EFFECTS_CCC = 0x10
 
 # Read / Write CDW12, Write Zeroes CDW12, DSM CDW11
-RW_LR = 1 << 31
-RW_FUA = 1 << 30
-RW_DTYPE_SHIFT = 20
-WZ_DEAC = 1 << 25
-DSM_IDR = 1 << 0
-DSM_IDW = 1 << 1
-DSM_AD = 1 << 2
+RW_LR = 0x80000000
+RW_FUA = 0x40000000
+RW_DTYPE_SHIFT = 0x14
+WZ_DEAC = 0x2000000
+DSM_IDR = 1
+DSM_IDW = 2
+DSM_AD = 4
 
 # Create I/O queue CDW11
-CREATE_Q_PC = 1 << 0
-CREATE_CQ_IEN = 1 << 1
+CREATE_Q_PC = 1
+CREATE_CQ_IEN = 2
 CREATE_SQ_QPRIO_SHIFT = 1
 QPRIO_URGENT = 0
 QPRIO_HIGH = 1

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import struct
 
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NSID_ALL, OACS_NS_MGMT, AdminOpc, Cns, LogPage, NsAttach, NsMgmt
-from doorbell.nvme.driver import Command, Driver
+from doorbell.nvme.driver import Driver
 from doorbell.nvme.structures import CtrlList, IdCtrl, IdNs, u128
 
 FORMATS = {512: 0, 4096: 1}

@@ -7,8 +7,10 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
-from doorbell.nvme.driver import Buffer, Command, Driver
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import Buffer
 from doorbell.nvme.model import Limits, Media, Pending, allowed_statuses
 from doorbell.nvme.structures import DsmRange, status_name
 

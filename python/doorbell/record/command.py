@@ -18,12 +18,12 @@ from typing import Any, BinaryIO
 import typer
 
 from doorbell import build
-from doorbell.bench.jobs import parse_size
-from doorbell.bench.results import progress_bar
 from doorbell.device import limits
 from doorbell.device.host_sim import ExternalDrive, ModelDrive, PortOptions, SsdDrive, ssd_drive
 from doorbell.device.recorder_sim import BLOCK, RecorderSim, Run
 from doorbell.errors import UserError
+from doorbell.ui import progress_bar
+from doorbell.units import parse_size
 
 KINDS = ("model", "db_ssd", "qemu")
 MAX_DRIVES = 8

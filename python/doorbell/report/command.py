@@ -21,6 +21,7 @@ from doorbell.report import page as report_page
 from doorbell.sweep import command as sweep
 from doorbell.sweep import point
 from doorbell.sweep.point import Point, Row
+from doorbell.ui import Progress
 
 RW = ("read", "randread", "write", "randwrite")
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
@@ -90,7 +91,7 @@ def measure_all(plan: Plan, folder: Path, jobs: int) -> list[Row]:
     folder.mkdir(parents=True, exist_ok=True)
     store = sweep.Store(folder / f"{point.sources()}.csv", sweep.columns_of(points))
     try:
-        with sweep.Progress("measuring for the report") as progress:
+        with Progress("measuring for the report") as progress:
             summary = sweep.run(points, store, jobs=jobs, progress=progress)
     finally:
         store.close()

@@ -19,7 +19,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -32,13 +31,11 @@ import typer
 from doorbell.errors import UserError
 from doorbell.sweep import point as points_module
 from doorbell.sweep.point import FIGURES, Point, Row
+from doorbell.ui import Progress
 
 MAX_POINTS = 100_000
 WORKER_WAIT_S = 30.0  # for a Dask cluster's first worker
 FIRST = ("key", "sources")  # columns before the parameters
-
-
-# -------------------------------------------------------------------------------------------------------- the spec
 
 
 @dataclass
@@ -118,9 +115,6 @@ def _cross(grid: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
         axes.append([dict(zip(names, value, strict=True)) for value in values])
     for combination in itertools.product(*axes):
         yield {k: v for part in combination for k, v in part.items()}
-
-
-# ------------------------------------------------------------------------------------------------------- the results
 
 
 class Store:
@@ -226,8 +220,6 @@ def _write_all(fd: int, data: bytes) -> None:
     while data:
         data = data[os.write(fd, data) :]
 
-
-# ------------------------------------------------------------------------------------------------------------ running
 
 Outcome = tuple[int, Row | None, str]  # of which point, its figures, or why there are none
 
@@ -358,40 +350,6 @@ def cores() -> int:
 def columns_of(points: Sequence[Point]) -> list[str]:
     """The columns of the results: key, sources, all parameters that any point names, figures."""
     return [*FIRST, *dict.fromkeys(k for p in points for k in p), *FIGURES]
-
-
-# ------------------------------------------------------------------------------------------------------------- output
-
-
-class Progress:
-    """A bar on stderr when that is a terminal, else a line now and then."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.bar, self.task, self.shown, self.begun = text, None, None, time.monotonic(), time.monotonic()
-
-    def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            shown = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-            self.bar = Bar(*shown, console=Console(stderr=True), transient=True)
-            self.bar.start()
-            self.task = self.bar.add_task(self.text, total=None)
-        return self
-
-    def __call__(self, done: int, total: int) -> None:
-        if self.bar is not None:
-            self.bar.update(self.task, completed=done, total=total)
-        elif time.monotonic() - self.shown >= 10 and done:
-            self.shown = time.monotonic()
-            print(f"doorbell: {self.text}: {done} of {total} after {self.shown - self.begun:.0f} s", file=sys.stderr,
-                  flush=True)  # fmt: skip
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
 
 
 def table(points: Sequence[Point], rows: Sequence[Row], title: str) -> Any:

@@ -20,6 +20,7 @@ from doorbell.bench import jobs
 from doorbell.device import limits
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
+from doorbell.units import parse_size
 
 Value = str | int | float | bool
 Point = dict[str, Value]
@@ -33,7 +34,7 @@ FIGURES = (
 )  # fmt: skip
 """The columns that a measurement gives. MB are 10^6 bytes, limit_* what the PCIe link allows, *_us simulated time."""
 
-SOURCES = ("rtl/**/*.sv", "sim/*.cpp", "sim/*.h", "fw/*.[cSh]", "fw/*.ld", "regs/*.rdl")
+SOURCES = ("rtl/**/*.sv", "sim/*.cpp", "sim/*.h", "fw/**/*.[cSh]", "fw/*.ld", "facts/c/*.h", "regs/*.rdl")
 PACKAGES = ("bench", "nvme", "device", "build", "record")
 
 ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}
@@ -64,7 +65,7 @@ def clean(point: dict[str, Any], where: str) -> Point:
             else:
                 out[key] = str(value)  # something structured: kept as it was written
         elif key == "media_size":
-            out[key] = _checked(jobs.parse_size, str(value), where, key)
+            out[key] = _checked(parse_size, str(value), where, key)
         elif key == "link":
             _checked(limits.Link.parse, str(value), where, key)
             out[key] = str(value).lower()

@@ -141,12 +141,12 @@ def elaborate(top: str, params: dict[str, int]) -> str:
     ours = [f for f in sources.all_files() if f != cpu]
     settings = " ".join(f"-G {k}={v}" for k, v in sorted(params.items()))
     firmware = '-G FW_HEX=""' if "FW_HEX" in (build.find_module(top) or paths.ROOT).read_text() else ""
-    common = " ".join(f"{f.stem}*" for f in sorted((paths.RTL / "common").glob("*.sv")))
+    common = " ".join(f"{f.stem}*" for f in sorted((paths.RTL / "common").glob("*.sv")) if f not in sources.packages)
     # read_slang writes the localparams of a black box into its instances too; read_verilog would refuse them.
     fixed = " ".join(f"-unset {n}" for n in sorted(set(re.findall(r"localparam\b[^=;]*?(\w+)\s*=", cpu.read_text()))))
     script = [
         f"read_slang --keep-hierarchy --blackboxed-module picorv32 --top {top} {firmware} {settings} "
-        + " ".join(map(str, [*ours, cpu])),
+        + " ".join([*(f"-I {folder}" for folder in build.include_folders()), *map(str, [*ours, cpu])]),
         "delete =picorv32",
         f"setparam {fixed} t:picorv32",
         f"read_verilog -defer {cpu}",
@@ -161,7 +161,7 @@ def elaborate(top: str, params: dict[str, int]) -> str:
         "setattr -mod -unset src *",
         "write_rtlil design.il",
     ]
-    key = (RECIPE, script, build.hash_files([*ours, cpu]), yosys_version())
+    key = (RECIPE, script, build.hash_files([*ours, *sources.headers(), cpu]), yosys_version())
 
     def make(out: Path) -> None:
         run_yosys(script, out, f"reading {top}")

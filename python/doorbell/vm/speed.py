@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from doorbell.bench import command as bench
-from doorbell.bench.results import print_table, progress_bar
 from doorbell.errors import UserError
+from doorbell.ui import print_table, progress_bar, write_json
 from doorbell.vm import serve
 from doorbell.vm.guest import FAILED, Guest, Vm
 
@@ -188,7 +188,7 @@ def main(guest: Guest, what: Setting, json: Path | None) -> None:
     rows = summary(turns, what.seconds)
     if json is not None:
         setting = asdict(what) | {"smp": guest.smp, "mem": guest.mem, "kvm": guest.kvm.value}
-        bench.write_json(json, {"setting": setting, "summary": rows, "turns": [asdict(t) for t in turns]})
+        write_json(json, {"setting": setting, "summary": rows, "turns": [asdict(t) for t in turns]})
     if str(json) != "-":
         print_table(show(rows, f"{what.top}, {what.data_w} bit, {what.link}, and QEMU's NVMe drive in one guest; "
                                "real time, depends on the machine"))

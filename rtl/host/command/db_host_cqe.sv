@@ -23,7 +23,7 @@ module db_host_cqe
   input  logic                io_up,
   /// entries of each I/O completion queue, a power of 2
   input  logic [15:0]         sq_size,
-  /// row writes from db_pcie_root_rx
+  /// row writes from db_pcie_root
   input  logic                s_wr_valid,
   input  logic [WIN_W-1:0]    s_wr_addr,
   input  logic [DATA_W-1:0]   s_wr_data,

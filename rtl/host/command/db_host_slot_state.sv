@@ -69,7 +69,8 @@ module db_host_slot_state
   logic        ending, fresh;     // fresh: the slots begin anew
 
   assign count       = (issue_q - retire_q) & (wrap_q | seq_t'(mask_q));
-  assign empty       = count == '0;
+  // count is 0, with no carry to wait for
+  assign empty       = ((issue_q ^ retire_q) & (wrap_q | seq_t'(mask_q))) == '0;
   assign below_limit = count < limit_q;
   assign odd         = |(retire_q & wrap_q);
   assign issue_slot  = SLOT_LOG2'(issue_q) & mask_q;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control side of the host: all that brings the drive up and keeps it up, no data. Wiring:
 //
-//   db_host_pci, db_host_nvme, db_host_supervisor, raw accesses -> db_host_request_arb -> db_pcie_root_req -> RQ, RC
+//   db_host_pci, db_host_nvme, db_host_supervisor, raw accesses -> db_host_request_arb -> db_pcie_root
 //   db_host_nvme, db_host_supervisor, db_host_admin_passthru -> db_host_admin_arb -> db_host_admin
 //   db_host_admin -> admin buffer, doorbells (db_host_request_arb)
 //   db_host_axil: registers; without them db_host_fixed
@@ -12,7 +12,7 @@ module db_host_control
   import db_host_pkg::*;
   import db_host_control_pkg::*;
 #(
-  /// bits of RQ and RC: 128, 256 or 512
+  /// bits of a row: 128, 256 or 512; for PARAM
   parameter int DATA_W     = 128,
   /// command slots, a power of two, 8..256
   parameter int NUM_CMDS   = 128,
@@ -39,8 +39,7 @@ module db_host_control
   parameter logic [15:0] ABORT_MS    = 16'd1000,
   parameter logic [15:0] POLL_MS     = 16'd1,
   parameter bit          REPEAT      = 1'b1,
-  parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000,
-  localparam int N         = DATA_W / 32
+  parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000
 ) (
   input  logic                         clk,
   input  logic                         rst,
@@ -56,18 +55,17 @@ module db_host_control
   /// a multiple of BAR 0's size
   input  logic [63:0]                  bar_base,
 
-  output logic [DATA_W-1:0]            m_axis_rq_tdata,
-  output logic [N-1:0]                 m_axis_rq_tkeep,
-  output logic                         m_axis_rq_tlast,
-  output logic [rq_user_w(DATA_W)-1:0] m_axis_rq_tuser,
-  output logic                         m_axis_rq_tvalid,
-  input  logic                         m_axis_rq_tready,
-  input  logic [DATA_W-1:0]            s_axis_rc_tdata,
-  input  logic [N-1:0]                 s_axis_rc_tkeep,
-  input  logic                         s_axis_rc_tlast,
-  input  logic [rc_user_w(DATA_W)-1:0] s_axis_rc_tuser,
-  input  logic                         s_axis_rc_tvalid,
-  output logic                         s_axis_rc_tready,
+  /// each millisecond
+  output logic                         tick,
+  /// db_pcie_root: doorbells; accesses, answered for one cycle
+  output logic                         m_poke_valid,
+  input  logic                         m_poke_ready,
+  output poke_t                        m_poke,
+  output logic                         m_acc_valid,
+  input  logic                         m_acc_ready,
+  output acc_t                         m_acc,
+  input  logic                         s_answer_valid,
+  input  acc_answer_t                  s_answer,
 
   /// registers
   input  logic                         s_axil_awvalid,
@@ -137,16 +135,14 @@ module db_host_control
   /// one cycle: requests and writes of the drive that were refused or dropped
   input  logic [3:0]                   stat_bad
 );
-  logic tick, start, reset, stop;
+  logic start, reset, stop;
   db_host_tick #(.MS_CYCLES(MS_CYCLES)) i_tick (.clk, .rst, .tick);
 
   // ---- requests to the drive
-  logic        acc_valid, acc_ready, answer_valid, own_answer_valid, nvme_acc_valid, nvme_acc_ready, pci_acc_valid;
-  logic        pci_acc_ready, supervisor_acc_valid, supervisor_acc_ready;
-  acc_t        acc, nvme_acc, pci_acc, supervisor_acc;
-  acc_answer_t answer;
-  logic        doorbell_valid, doorbell_ready, admin_doorbell_valid, admin_doorbell_ready;
-  doorbell_t   doorbell, admin_doorbell;
+  logic      own_answer_valid, nvme_acc_valid, nvme_acc_ready, pci_acc_valid, pci_acc_ready, supervisor_acc_valid;
+  logic      supervisor_acc_ready, admin_doorbell_valid, admin_doorbell_ready;
+  acc_t      nvme_acc, pci_acc, supervisor_acc;
+  doorbell_t admin_doorbell;
 
   db_host_request_arb i_request_arb (
     .clk, .rst,
@@ -154,48 +150,14 @@ module db_host_control
     .s_pci_valid(pci_acc_valid), .s_pci_ready(pci_acc_ready), .s_pci(pci_acc),
     .s_supervisor_valid(supervisor_acc_valid), .s_supervisor_ready(supervisor_acc_ready),
     .s_supervisor(supervisor_acc), .s_raw_valid(s_reg_valid), .s_raw_ready(s_reg_ready), .s_raw(s_reg),
-    .m_acc_valid(acc_valid), .m_acc_ready(acc_ready), .m_acc(acc), .s_answer_valid(answer_valid),
-    .m_answer_valid(own_answer_valid), .m_raw_valid(m_reg_valid),
+    .m_acc_valid, .m_acc_ready, .m_acc, .s_answer_valid, .m_answer_valid(own_answer_valid),
+    .m_raw_valid(m_reg_valid),
     .s_io_doorbell_valid(s_doorbell_valid), .s_io_doorbell_ready(s_doorbell_ready), .s_io_doorbell(s_doorbell),
     .s_admin_doorbell_valid(admin_doorbell_valid), .s_admin_doorbell_ready(admin_doorbell_ready),
-    .s_admin_doorbell(admin_doorbell), .m_doorbell_valid(doorbell_valid), .m_doorbell_ready(doorbell_ready),
-    .m_doorbell(doorbell), .busy(busy.access)
+    .s_admin_doorbell(admin_doorbell), .doorbell_stride(facts.doorbell_stride), .m_poke_valid, .m_poke_ready, .m_poke,
+    .busy(busy.request)
   );
-  assign busy.doorbell = doorbell_valid;
-  assign m_reg         = answer;
-
-  db_pcie_root_req #(
-    .DATA_W(DATA_W)
-  ) i_req (
-    .clk,
-    .rst,
-    .tick,
-    .bar_base,
-    .doorbell_stride(facts.doorbell_stride),
-    .s_db_valid  (doorbell_valid),
-    .s_db_ready  (doorbell_ready),
-    .s_db_cq     (doorbell.cq),
-    .s_db_qid    (doorbell.qid),
-    .s_db_value  (doorbell.value),
-    .s_acc_valid (acc_valid),
-    .s_acc_ready (acc_ready),
-    .s_acc       (acc),
-    .m_acc_valid (answer_valid),
-    .m_acc_rdata (answer.rdata),
-    .m_acc_status(answer.status),
-    .m_axis_rq_tdata,
-    .m_axis_rq_tkeep,
-    .m_axis_rq_tlast,
-    .m_axis_rq_tuser,
-    .m_axis_rq_tvalid,
-    .m_axis_rq_tready,
-    .s_axis_rc_tdata,
-    .s_axis_rc_tkeep,
-    .s_axis_rc_tlast,
-    .s_axis_rc_tuser,
-    .s_axis_rc_tvalid,
-    .s_axis_rc_tready
-  );
+  assign m_reg = s_answer;
 
   // ---- admin commands
   logic          clear, nvme_cmd_valid, abort_cmd_valid, abort_cmd_ready, user_cmd_valid, user_cmd_ready, cmd_valid;
@@ -230,12 +192,12 @@ module db_host_control
   db_host_pci #(.MRRS(MRRS)) i_pci (
     .clk, .rst, .tick, .start(pci_start), .stop, .done(pci_done), .fail(pci_fail), .step(pci_step), .bar_base,
     .cfg_mps_cap, .set_mps, .set_mrrs, .m_acc_valid(pci_acc_valid), .m_acc_ready(pci_acc_ready), .m_acc(pci_acc),
-    .s_answer_valid(own_answer_valid), .s_answer(answer)
+    .s_answer_valid(own_answer_valid), .s_answer
   );
   db_host_nvme #(.NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .PART_LOG2(PART_LOG2), .HALF_MS(HALF_MS)) i_nvme (
     .clk, .rst, .tick, .start(nvme_start), .stop, .done(nvme_done), .fail(nvme_fail), .fail_status(failure.status),
     .step(nvme_step), .window_base, .nsid(settings.nsid), .facts, .m_acc_valid(nvme_acc_valid),
-    .m_acc_ready(nvme_acc_ready), .m_acc(nvme_acc), .s_answer_valid(own_answer_valid), .s_answer(answer),
+    .m_acc_ready(nvme_acc_ready), .m_acc(nvme_acc), .s_answer_valid(own_answer_valid), .s_answer,
     .m_clear(clear), .m_cmd_valid(nvme_cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd_data(nvme_cmd_data),
     .s_cmd_index(cmd_index), .s_rsp_valid(rsp_valid), .s_rsp(rsp), .m_admin_buf(nvme_buf),
     .s_admin_buf_ready(nvme_buf_ready), .s_admin_buf_rdata
@@ -245,7 +207,7 @@ module db_host_control
     .s_rsp_valid(rsp_valid), .s_rsp(rsp), .damaged(s_damaged), .io_up, .io_dead, .fail_reason(failure.reason),
     .fail_step(failure.step), .step, .busy(busy.supervisor), .stat_abort, .stat_reset, .stop, .pci_start, .pci_done,
     .pci_fail, .pci_step, .nvme_start, .nvme_done, .nvme_fail, .nvme_step, .m_acc_valid(supervisor_acc_valid),
-    .m_acc_ready(supervisor_acc_ready), .m_acc(supervisor_acc), .s_answer_valid(own_answer_valid), .s_answer(answer),
+    .m_acc_ready(supervisor_acc_ready), .m_acc(supervisor_acc), .s_answer_valid(own_answer_valid), .s_answer,
     .m_cmd_valid(abort_cmd_valid), .m_cmd_ready(abort_cmd_ready), .m_cmd_data(abort_cmd_data), .s_cmd_index(cmd_index)
   );
 

@@ -3,27 +3,7 @@
 // docs/host/theory.md ("Bring-up") has the same steps and reasons as tables; a test compares them.
 package db_host_control_pkg;
   import db_nvme_pkg::*;
-
-  // ---- one access to the drive
-  typedef enum logic [1:0] {
-    ACC_CFG_RD, ACC_CFG_WR, ACC_MEM_RD, ACC_MEM_WR
-  } acc_op_e;
-
-  typedef struct packed {
-    acc_op_e     op;
-    logic [23:0] addr;   // byte: in BAR 0, or in configuration space
-    logic [3:0]  be;
-    logic [31:0] wdata;
-  } acc_t;
-
-  typedef enum logic [1:0] {
-    ACC_GOOD, ACC_REFUSED, ACC_RETRY, ACC_TIMEOUT  // refused: UR, CA, poisoned or damaged; retry: CRS
-  } acc_status_e;
-
-  typedef struct packed {
-    acc_status_e status;
-    logic [31:0] rdata;
-  } acc_answer_t;
+  import db_pcie_pkg::*;
 
   // A raw access of the user to BAR 0.
   typedef struct packed {

@@ -6,6 +6,7 @@
 module db_host_nvme_ask
   import db_nvme_pkg::*;
   import db_host_pkg::*;
+  import db_pcie_pkg::*;
   import db_host_control_pkg::*;
 #(
   /// I/O queue pairs: 1, 2, 4
@@ -43,6 +44,8 @@ module db_host_nvme_ask
   output admin_buf_t  m_admin_buf,
   input  logic        s_admin_buf_ready
 );
+  localparam logic [31:0] CC_ENABLE = 32'h0046_0001;  // entries of 64 and 16 bytes, pages of 4 KiB, NVM, enabled
+
   // ---- table of steps
   ask_kind_e   kind_new;
   logic        wr;
@@ -62,41 +65,41 @@ module db_host_nvme_ask
     cdw10    = '0;
     cdw11    = '0;
     unique case (step)
-      STEP_CAP_LO: addr = NVME_REG_CAP_LO;
-      STEP_CAP_HI: addr = NVME_REG_CAP_HI;
+      STEP_CAP_LO: addr = 8'(NVME_REG_CAP);
+      STEP_CAP_HI: addr = 8'(NVME_REG_CAP + 24'd4);
       STEP_DISABLE: begin
         wr   = 1'b1;
-        addr = NVME_REG_CC;
+        addr = 8'(NVME_REG_CC);
       end
-      STEP_WAIT_OFF, STEP_WAIT_ON: addr = NVME_REG_CSTS;
+      STEP_WAIT_OFF, STEP_WAIT_ON: addr = 8'(NVME_REG_CSTS);
       STEP_AQA: begin
         wr    = 1'b1;
-        addr  = NVME_REG_AQA;
+        addr  = 8'(NVME_REG_AQA);
         wdata = {4'd0, 12'(ADMIN_SQ_ENTRIES - 1), 4'd0, 12'(ADMIN_SQ_ENTRIES - 1)};
       end
       STEP_ASQ_LO: begin
         wr    = 1'b1;
-        addr  = NVME_REG_ASQ_LO;
+        addr  = 8'(NVME_REG_ASQ);
         wdata = {window_base[31:WIN_W], 26'(ADMIN_SQ)};
       end
       STEP_ASQ_HI: begin
         wr    = 1'b1;
-        addr  = NVME_REG_ASQ_HI;
+        addr  = 8'(NVME_REG_ASQ + 24'd4);
         wdata = window_base[63:32];
       end
       STEP_ACQ_LO: begin
         wr    = 1'b1;
-        addr  = NVME_REG_ACQ_LO;
+        addr  = 8'(NVME_REG_ACQ);
         wdata = {window_base[31:WIN_W], 26'(ADMIN_CQ)};
       end
       STEP_ACQ_HI: begin
         wr    = 1'b1;
-        addr  = NVME_REG_ACQ_HI;
+        addr  = 8'(NVME_REG_ACQ + 24'd4);
         wdata = window_base[63:32];
       end
       STEP_ENABLE: begin
         wr    = 1'b1;
-        addr  = NVME_REG_CC;
+        addr  = 8'(NVME_REG_CC);
         wdata = CC_ENABLE;
       end
       STEP_ID_CTRL: begin
@@ -135,7 +138,7 @@ module db_host_nvme_ask
       STEP_QUEUES: begin
         kind_new = ASK_COMMAND;
         opc   = ADMIN_OPC_SET_FEATURES;
-        cdw10 = 32'(FID_NUM_QUEUES);
+        cdw10 = 32'(FEATURE_NUM_QUEUES);
         cdw11 = {16'(NUM_QP - 1), 16'(NUM_QP - 1)};
       end
       STEP_CREATE_CQ: begin   // contiguous, no interrupts

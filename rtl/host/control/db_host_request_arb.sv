@@ -6,7 +6,7 @@
 // its answer goes to nobody else. Doorbells: those of the I/O queues before the admin queue's.
 // Latency: 1 cycle for an access, 2 for a raw one, none for a doorbell or an answer.
 module db_host_request_arb
-  import db_host_pkg::*, db_host_control_pkg::*;
+  import db_nvme_pkg::*, db_pcie_pkg::*, db_host_pkg::*, db_host_control_pkg::*;
 (
   input  logic        clk,
   input  logic        rst,
@@ -26,7 +26,7 @@ module db_host_request_arb
   output logic        s_raw_ready,
   input  raw_access_t s_raw,
 
-  /// db_pcie_root_req: the access, and its answer (one cycle)
+  /// db_pcie_root: the access, and its answer (one cycle)
   output logic        m_acc_valid,
   input  logic        m_acc_ready,
   output acc_t        m_acc,
@@ -41,11 +41,13 @@ module db_host_request_arb
   input  logic        s_admin_doorbell_valid,
   output logic        s_admin_doorbell_ready,
   input  doorbell_t   s_admin_doorbell,
-  output logic        m_doorbell_valid,
-  input  logic        m_doorbell_ready,
-  output doorbell_t   m_doorbell,
+  /// CAP.DSTRD: doorbells stand 4 << doorbell_stride bytes apart
+  input  logic [3:0]  doorbell_stride,
+  output logic        m_poke_valid,
+  input  logic        m_poke_ready,
+  output poke_t       m_poke,
 
-  /// an access waits, or has not been taken yet
+  /// an access or a doorbell waits
   output logic        busy
 );
   // ---- accesses
@@ -81,11 +83,14 @@ module db_host_request_arb
   end
   assign m_acc_valid = acc_valid_q;
   assign m_acc       = acc_q;
-  assign busy        = acc_valid_q || held_q || s_raw_valid;
+  assign busy        = acc_valid_q || held_q || s_raw_valid || m_poke_valid;
 
   // ---- doorbells
-  assign m_doorbell_valid       = s_io_doorbell_valid || s_admin_doorbell_valid;
-  assign m_doorbell             = s_io_doorbell_valid ? s_io_doorbell : s_admin_doorbell;
-  assign s_io_doorbell_ready    = m_doorbell_ready;
-  assign s_admin_doorbell_ready = m_doorbell_ready && !s_io_doorbell_valid;
+  doorbell_t doorbell;
+  assign doorbell               = s_io_doorbell_valid ? s_io_doorbell : s_admin_doorbell;
+  assign m_poke_valid           = s_io_doorbell_valid || s_admin_doorbell_valid;
+  assign m_poke                 = '{addr: NVME_REG_DBS + (24'({doorbell.qid, doorbell.cq, 2'b00}) << doorbell_stride),
+                                    data: 32'(doorbell.value)};
+  assign s_io_doorbell_ready    = m_poke_ready;
+  assign s_admin_doorbell_ready = m_poke_ready && !s_io_doorbell_valid;
 endmodule

@@ -12,6 +12,7 @@
 module db_host_supervisor
   import db_nvme_pkg::*;
   import db_host_pkg::*;
+  import db_pcie_pkg::*;
   import db_host_control_pkg::*;
 #(
   /// bring-ups in a row, 1..15
@@ -106,7 +107,7 @@ module db_host_supervisor
   // ---- accesses
   assign m_acc_valid = !asked_q && ((state_q == ST_CHECK && placed_q) || poll_q);
   assign m_acc       = (state_q == ST_CHECK) ? '{op: ACC_CFG_RD, addr: 24'h4, be: 4'hf, wdata: '0} :
-                                            '{op: ACC_MEM_RD, addr: 24'(NVME_REG_CSTS), be: 4'hf, wdata: '0};
+                                            '{op: ACC_MEM_RD, addr: NVME_REG_CSTS, be: 4'hf, wdata: '0};
 
   // ---- Abort
   logic sending_q;

@@ -19,7 +19,7 @@ module db_host_admin_buf
 ) (
   input  logic                clk,
 
-  /// row writes of db_pcie_root_rx
+  /// row writes of db_pcie_root
   input  logic                s_wr_valid,
   input  logic [WIN_W-1:0]    s_wr_addr,
   input  logic [DATA_W-1:0]   s_wr_data,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the drive writes to REGION_FORWARD leaves as a stream of rows, for whoever wants it beside block commands.
 //
-// db_pcie_root_rx has no ready for its rows, so `stall` asks it in time to take no further beat: 64 places are left then.
+// db_pcie_root has no ready for its rows, so `stall` asks it in time to take no further beat: 64 places are left then.
 // The FIFO is of block RAM, although few rows would do: in LUTs it would be the largest thing here that is hardly ever used.
 // Latency: 3 cycles. Throughput: a row every cycle.
 module db_host_forward
@@ -12,12 +12,12 @@ module db_host_forward
 ) (
   input  logic                clk,
   input  logic                rst,
-  /// all row writes of db_pcie_root_rx; those of REGION_FORWARD are taken
+  /// all row writes of db_pcie_root; those of REGION_FORWARD are taken
   input  logic                s_wr_valid,
   input  logic [WIN_W-1:0]    s_wr_addr,
   input  logic [DATA_W-1:0]   s_wr_data,
   input  logic [DATA_W/8-1:0] s_wr_be,
-  /// what db_pcie_root_rx still holds has room; nothing more may come
+  /// what db_pcie_root still holds has room; nothing more may come
   output logic                stall,
   output logic                m_fwd_valid,
   input  logic                m_fwd_ready,

@@ -9,14 +9,17 @@
 // has too many, CQ waits (req_room of db_pcie_root_tx).
 // Latency: 2 cycles from s_done to the pulse, 1 from s_drop. Throughput: a credit a cycle.
 module db_pcie_root_credit #(
-    parameter int unsigned CREDITS = 28  // 4..28, a multiple of 4
+  parameter int CREDITS = 28  ///< 4..28, a multiple of 4
 ) (
-    input  logic       clk,
-    input  logic       rst,
-    input  logic       link_up,
-    input  logic       s_done,         // pulse: an answered request has left its place
-    input  logic       s_drop,         // pulse: a request came that takes no place
-    output logic [1:0] pcie_cq_np_req
+  input  logic       clk,
+  input  logic       rst,
+  input  logic       link_up,
+  /// pulse: an answered request has left its place
+  input  logic       s_done,
+  /// pulse: a request came that takes no place
+  input  logic       s_drop,
+  /// of the hard block
+  output logic [1:0] pcie_cq_np_req
 );
   if (!(CREDITS inside {4, 8, 12, 16, 20, 24, 28})) begin : g_bad
     $error("%m: CREDITS must be a multiple of 4 from 4 to 28 (is %0d)", CREDITS);

@@ -8,42 +8,50 @@
 // are dropped (m_bad); a damaged one (discontinue, in its last beat) loses its last row, but rows before it have been
 // written: m_damaged says that something in the window is not what the drive meant.
 // Latency: 1 cycle, both ways. Throughput: a beat every cycle but for that bubble. tready is a register: after
-// fwd_stall rose up to 3 row writes follow, the one of that cycle included; after req_room fell up to 2 requests.
+// stall rose up to 3 row writes follow, the one of that cycle included; after req_room fell up to 2 requests.
+`include "db_pcie_types.svh"
 module db_pcie_root_rx
   import db_pcie_pkg::*;
-  import db_host_pkg::*;
 #(
-    parameter int unsigned DATA_W = 128  // bits in a beat and a row: 128, 256 or 512
+  parameter int         DATA_W      = 128,    ///< bits of a beat and of a row: 128, 256 or 512
+  parameter int         WINDOW_LOG2 = 26,     ///< log2 of the window's bytes
+  parameter logic [7:0] READABLE    = 8'h3f,  ///< eighths of the window, lowest first, that answer reads
+  localparam type cq_t = `DB_PCIE_CQ_T(DATA_W)
 ) (
-    input  logic                               clk,
-    input  logic                               rst,
-    input  logic [63:0]                        window_base,  // a multiple of the window's size
+  input  logic                   clk,
+  input  logic                   rst,
+  /// a multiple of the window's size
+  input  logic [63:0]            window_base,
 
-    input  logic [DATA_W-1:0]                  s_axis_cq_tdata,
-    input  logic [DATA_W/32-1:0]               s_axis_cq_tkeep,
-    input  logic                               s_axis_cq_tlast,
-    input  logic [cq_user_w(int'(DATA_W))-1:0] s_axis_cq_tuser,
-    input  logic                               s_axis_cq_tvalid,
-    output logic                               s_axis_cq_tready,
+  input  logic                   s_cq_valid,
+  output logic                   s_cq_ready,
+  input  cq_t                    s_cq,
 
-    output logic                               m_wr_valid,
-    output logic [WIN_W-1:0]                   m_wr_addr,    // of the row
-    output logic [DATA_W-1:0]                  m_wr_data,
-    output logic [DATA_W/8-1:0]                m_wr_be,
-    input  logic                               fwd_stall,    // no further beat for now
+  /// a row of the window is written; always taken
+  output logic                   m_wr_valid,
+  output logic [WINDOW_LOG2-1:0] m_wr_addr,
+  output logic [DATA_W-1:0]      m_wr_data,
+  output logic [DATA_W/8-1:0]    m_wr_be,
+  /// no further beat for now
+  input  logic                   stall,
 
-    output logic                               m_req_valid,  // always taken
-    output read_req_t                          m_req,        // not a register: goes straight into a memory
-    input  logic                               req_room,     // 2 more can be taken
-    output logic                               m_req_drop,   // pulse: a request came damaged, and goes nowhere
+  /// always taken; not a register: goes straight into a memory
+  output logic                   m_req_valid,
+  output window_req_t            m_req,
+  /// 2 more can be taken
+  input  logic                   req_room,
+  /// pulse: a request came damaged, and goes nowhere
+  output logic                   m_req_drop,
 
-    output logic                               m_bad,        // pulse: a request outside the window or not supported
-    output logic                               m_damaged     // pulse: a write to the window was damaged
+  /// pulse: a request outside the window or not supported
+  output logic                   m_bad,
+  /// pulse: a write to the window was damaged
+  output logic                   m_damaged
 );
-  localparam int unsigned N   = DATA_W / 32;
-  localparam int unsigned LN  = $clog2(N);
-  localparam int unsigned LSB = LN + 2;
-  localparam int unsigned BE0 = (DATA_W == 512) ? 16 : 8;  // where byte_en stands in tuser
+  localparam int N   = DATA_W / 32;
+  localparam int LN  = $clog2(N);
+  localparam int LSB = LN + 2;
+  localparam int BE0 = (DATA_W == 512) ? 16 : 8;  // where byte_en stands in tuser
 
   if (!(DATA_W inside {128, 256, 512})) begin : g_bad
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
@@ -51,41 +59,41 @@ module db_pcie_root_rx
 
   logic              ready_q, mid_q, store_q, spill_q;
   logic [LN-1:0]     turn_q;
-  logic [WIN_W-1:LSB] row_q;                 // the next row to be written
+  logic [WINDOW_LOG2-1:LSB] row_q;                 // the next row to be written
 
-  // ------------------------------------------------------------------ the request
+  // ---- the request
   cq_desc_t       desc;
   logic [182:0]   user;
   logic           take, first, in_window, is_write, posted, damaged, store;
   logic [LN-1:0]  turn;                       // row lane of a beat's lane 0
 
-  assign desc     = s_axis_cq_tdata[127:0];
-  assign user     = 183'(s_axis_cq_tuser);
-  assign take     = s_axis_cq_tvalid && ready_q;
+  assign desc     = s_cq.tdata[127:0];
+  assign user     = 183'(s_cq.tuser);
+  assign take     = s_cq_valid && ready_q;
   assign first    = !mid_q;
-  assign in_window = desc.addr_dw[61:WIN_W-2] == window_base[63:WIN_W];
+  assign in_window = desc.addr_dw[61:WINDOW_LOG2-2] == window_base[63:WINDOW_LOG2];
   assign is_write = desc.req_type == REQ_MEM_WR;
   assign posted   = is_write || desc.req_type[3:2] == REQ_MSG[3:2];
-  assign damaged  = cq_discontinue(int'(DATA_W), user);
+  assign damaged  = cq_discontinue(DATA_W, user);
   assign store    = first ? is_write && in_window : store_q;
 
   assign m_req_valid = take && first && !posted && !damaged;
   always_comb begin
     m_req              = '0;
     m_req.bad          = desc.req_type != REQ_MEM_RD || !in_window ||
-                         desc.addr_dw[WIN_W-3-:3] inside {REGION_FORWARD, REGION_NONE};
+                         !READABLE[desc.addr_dw[WINDOW_LOG2-3-:3]];
     m_req.attr         = desc.attr;
     m_req.tc           = desc.tc;
     m_req.tag          = desc.tag;
     m_req.requester_id = desc.requester_id;
     m_req.req_type     = desc.req_type;
-    m_req.dw           = desc.dword_count;
+    m_req.dwords       = desc.dword_count;
     m_req.addr_dw      = desc.addr_dw;
-    m_req.last_be      = cq_last_be(int'(DATA_W), user);
+    m_req.last_be      = cq_last_be(DATA_W, user);
     m_req.first_be     = cq_first_be(user);
   end
 
-  // ------------------------------------------------------------------ rows
+  // ---- rows
   logic          own;                         // the first beat has something for a row of its own
   logic          write, spill, after;
   logic [4:0]    lanes_in [N];                // dwords of the beat as {something, byte enables}
@@ -100,15 +108,15 @@ module db_pcie_root_rx
 
   always_comb begin
     after = 1'b0;
-    for (int l = 0; l < int'(N); l++) begin
-      lanes_in[l] = {s_axis_cq_tkeep[l], user[BE0 + 4*l +: 4]};
+    for (int l = 0; l < N; l++) begin
+      lanes_in[l] = {s_cq.tkeep[l], user[BE0 + 4*l +: 4]};
       if (!take || (first && l < CQ_DW)) lanes_in[l] = '0;
-      if (s_axis_cq_tkeep[l] && (LN+1)'(l) + (LN+1)'(turn) >= (LN+1)'(N)) after = 1'b1;
+      if (s_cq.tkeep[l] && (LN+1)'(l) + (LN+1)'(turn) >= (LN+1)'(N)) after = 1'b1;
     end
   end
 
   assign write = take && store && !damaged && (first ? own : 1'b1);
-  assign spill = take && store && !damaged && s_axis_cq_tlast && after && !(first && N == 4);
+  assign spill = take && store && !damaged && s_cq.tlast && after && !(first && N == 4);
 
   // Lane o of a row is dword N + o - turn of {this beat, the one before}; turned by whole fours, then by the rest.
   logic [N-1:1][31:0] prev_data_q;
@@ -119,39 +127,39 @@ module db_pcie_root_rx
 
   always_comb begin
     both[0] = '0;
-    for (int l = 1; l < int'(N); l++) both[l] = {prev_be_q[l] & {4{!(take && first && N > 4)}}, prev_data_q[l]};
-    for (int l = 0; l < int'(N); l++) both[int'(N)+l] = {lanes_in[l][3:0], s_axis_cq_tdata[32*l +: 32]};
-    for (int j = 0; j < int'(N) + 3; j++) begin
+    for (int l = 1; l < N; l++) both[l] = {prev_be_q[l] & {4{!(take && first && N > 4)}}, prev_data_q[l]};
+    for (int l = 0; l < N; l++) both[N+l] = {lanes_in[l][3:0], s_cq.tdata[32*l +: 32]};
+    for (int j = 0; j < N + 3; j++) begin
       coarse[j] = '0;
-      for (int c = 0; c < int'(N) / 4; c++) begin
-        if (int'(turn) >> 2 == c && int'(N) + j - 3 - 4*c >= 0) coarse[j] = both[int'(N) + j - 3 - 4*c];
+      for (int c = 0; c < N / 4; c++) begin
+        if (int'(turn) >> 2 == c && N + j - 3 - 4*c >= 0) coarse[j] = both[N + j - 3 - 4*c];
       end
     end
-    for (int o = 0; o < int'(N); o++) row[o] = coarse[(o + 3) - int'(turn[1:0])];
+    for (int o = 0; o < N; o++) row[o] = coarse[(o + 3) - int'(turn[1:0])];
   end
 
-  // ------------------------------------------------------------------ state
-  logic [WIN_W-1:LSB] row_at;
-  assign row_at = (take && first && N > 4) ? desc.addr_dw[WIN_W-3:LN] : row_q;
+  // ---- state
+  logic [WINDOW_LOG2-1:LSB] row_at;
+  assign row_at = (take && first && N > 4) ? desc.addr_dw[WINDOW_LOG2-3:LN] : row_q;
 
   always_ff @(posedge clk) begin
-    ready_q <= req_room && !fwd_stall && !(spill && N > 4);
+    ready_q <= req_room && !stall && !(spill && N > 4);
     spill_q <= spill;
     if (take) begin
-      mid_q   <= !s_axis_cq_tlast;
+      mid_q   <= !s_cq.tlast;
       store_q <= store && !damaged;
       turn_q  <= first ? desc.addr_dw[LN-1:0] - LN'(CQ_DW) : turn_q;
-      for (int l = 1; l < int'(N); l++) begin
-        prev_data_q[l] <= s_axis_cq_tdata[32*l +: 32];
+      for (int l = 1; l < N; l++) begin
+        prev_data_q[l] <= s_cq.tdata[32*l +: 32];
         prev_be_q[l]   <= lanes_in[l][3:0];
       end
-      row_q <= first ? desc.addr_dw[WIN_W-3:LN] : row_q;
+      row_q <= first ? desc.addr_dw[WINDOW_LOG2-3:LN] : row_q;
       if (first ? own : 1'b1) row_q[11:LSB] <= row_at[11:LSB] + 1'b1;  // a write never leaves its page
     end
     m_wr_valid <= write || spill_q;
     m_wr_addr  <= {row_at, LSB'(0)};
     if (spill_q) m_wr_addr <= {row_q, LSB'(0)};
-    for (int o = 0; o < int'(N); o++) begin
+    for (int o = 0; o < N; o++) begin
       m_wr_data[32*o +: 32] <= row[o][31:0];
       m_wr_be[4*o +: 4]     <= row[o][35:32];
     end
@@ -169,5 +177,5 @@ module db_pcie_root_rx
     end
   end
 
-  assign s_axis_cq_tready = ready_q;
+  assign s_cq_ready = ready_q;
 endmodule

@@ -19,8 +19,7 @@
 // Throughput: an entry every 2 cycles: a register is loaded only when it is empty, so no ready passes through. A
 // stalled output holds up the others when a second entry for it has come, or one that fails in place of it.
 module db_ssd_decode
-  import db_nvme_pkg::*;
-  import db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
     parameter int unsigned NUM_NS    = 1,  // namespaces, 1..64: NSIDs are 1..NUM_NS
     parameter int unsigned MDTS_LOG2 = 20  // log2 of the most data bytes in a command: 12..28
@@ -80,7 +79,6 @@ module db_ssd_decode
     input  logic [NUM_NS-1:0]    ns_lba4k,       // block size: 0 = 512, 1 = 4096 bytes
     input  logic [NUM_NS-1:0]    ns_locked       // Read, Write, Compare are refused; may change at any time
 );
-  localparam logic [31:0] NSID_ALL   = 32'hffff_ffff;
   localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
   localparam status_t INVALID_OPC   = status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
   localparam status_t INVALID_FIELD = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
@@ -121,14 +119,6 @@ module db_ssd_decode
 
   // ---- stage 1: operation, namespace, end of the extent
   typedef struct packed {
-    cmd_e op;
-    logic known;
-    logic has_lba;
-    logic moves_data;
-    logic to_rd;         // else to the write pipe
-    logic no_work;       // neither
-  } op_t;
-  typedef struct packed {
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
@@ -140,8 +130,9 @@ module db_ssd_decode
     logic [15:0]      nlb;       // zero based
     logic             fua;
     logic             bad_field; // fused, SGL
+    op_desc_t         op;
     logic             directive;
-    op_t              op;
+    logic             no_work;   // ends here: neither engine has anything to do
     logic [64:0]      lba_end;   // SLBA + NLB + 1
     logic             ns_in_range;  // 1..NUM_NS
     logic             ns_active;
@@ -153,21 +144,9 @@ module db_ssd_decode
   } s1_t;
   s1_t  s1_d, s1_q;
 
-  function automatic op_t operation(input logic [7:0] opc, input logic deallocate);
-    op_t o;
-    o       = '0;
-    o.known = 1'b1;
-    unique case (opc)
-      OPC_READ:         begin o.op = CMD_READ;    o.has_lba = 1'b1; o.moves_data = 1'b1; o.to_rd = 1'b1; end
-      OPC_VERIFY:       begin o.op = CMD_VERIFY;  o.has_lba = 1'b1; o.to_rd = 1'b1; end
-      OPC_WRITE:        begin o.op = CMD_WRITE;   o.has_lba = 1'b1; o.moves_data = 1'b1; end
-      OPC_COMPARE:      begin o.op = CMD_COMPARE; o.has_lba = 1'b1; o.moves_data = 1'b1; end
-      OPC_WRITE_ZEROES: begin o.op = CMD_ZERO;    o.has_lba = 1'b1; end
-      OPC_DSM:          begin o.op = CMD_DSM;     o.no_work = !deallocate; end
-      OPC_FLUSH:        o.op = CMD_FLUSH;
-      default:          o.known = 1'b0;
-    endcase
-    return o;
+  function automatic cmd_e cmd_of(input op_desc_t op);
+    return op.to_host ? CMD_READ : op.read_engine ? CMD_VERIFY : op.write ? CMD_WRITE : op.compare ? CMD_COMPARE :
+           op.ranges ? CMD_DSM : op.zero ? CMD_ZERO : CMD_FLUSH;
   endfunction
 
   always_comb begin
@@ -181,10 +160,11 @@ module db_ssd_decode
     s1_d.prp2      = sqe.prp2;
     s1_d.slba      = {sqe.cdw11, sqe.cdw10};
     s1_d.nlb       = sqe.cdw12[15:0];
-    s1_d.fua       = sqe.cdw12[30] && (sqe.opc == OPC_WRITE || sqe.opc == OPC_WRITE_ZEROES);
+    s1_d.op        = op_desc(sqe.opc);
+    s1_d.fua       = sqe.cdw12[30] && s1_d.op.has_fua;
     s1_d.bad_field = sqe.fuse != '0 || sqe.psdt != '0;
-    s1_d.directive = sqe.opc == OPC_WRITE && sqe.cdw12[23:20] != '0;
-    s1_d.op        = operation(sqe.opc, sqe.cdw11[2]);
+    s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
+    s1_d.no_work   = !s1_d.op.read_engine && (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
     s1_d.ns_all    = sqe.nsid == NSID_ALL;
     for (int unsigned n = 0; n < NUM_NS; n++) begin
@@ -216,7 +196,8 @@ module db_ssd_decode
     cmd            = '0;
     cmd.fn         = s1_q.fn;
     cmd.slot       = s_slot;
-    cmd.op         = s1_q.op.op;
+    cmd.desc       = s1_q.op;
+    cmd.op         = cmd_of(s1_q.op);
     cmd.fua        = s1_q.fua;
     cmd.lba4k      = s1_q.lba4k;
     cmd.media_addr = s1_q.base + (s1_q.lba4k ? slba << 12 : slba << 9);
@@ -224,7 +205,7 @@ module db_ssd_decode
     cmd.prp1       = s1_q.prp1;
     cmd.prp2       = s1_q.prp2;
     if (s1_q.op.has_lba)           cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
-    else if (s1_q.op.op == CMD_DSM) cmd.bytes = ({24'd0, s1_q.slba[7:0]} + 32'd1) << 4;
+    else if (s1_q.op.ranges) cmd.bytes = ({24'd0, s1_q.slba[7:0]} + 32'd1) << 4;
   end
 
   always_comb begin
@@ -232,12 +213,12 @@ module db_ssd_decode
     verdict = INVALID_FIELD;
     if (s1_q.bad_field)                                             verdict = INVALID_FIELD;
     else if (!s1_q.op.known)                                        verdict = INVALID_OPC;
-    else if (s1_q.ns_all && s1_q.opcode != OPC_FLUSH)               verdict = INVALID_FIELD;
+    else if (s1_q.ns_all && !s1_q.op.any_namespace)               verdict = INVALID_FIELD;
     else if (!s1_q.ns_all && !s1_q.ns_in_range)                     verdict = INVALID_NS;
     else if (!s1_q.ns_all && !s1_q.ns_active)                       verdict = INVALID_FIELD;
     else if (beyond_end)                                            verdict = LBA_RANGE;
-    else if ((s1_q.op.moves_data && beyond_mdts) || s1_q.directive) verdict = INVALID_FIELD;
-    else if (s1_q.op.moves_data && s1_q.locked)                     verdict = ACCESS_DENIED;
+    else if ((s1_q.op.user_data && beyond_mdts) || s1_q.directive) verdict = INVALID_FIELD;
+    else if (s1_q.op.user_data && s1_q.locked)                     verdict = ACCESS_DENIED;
     else begin
       failed  = 1'b0;
       verdict = OK;
@@ -245,7 +226,7 @@ module db_ssd_decode
   end
 
   // An entry that will fail waits for its pipe all the same: the slot does not wait for the verdict.
-  assign s_slot_ready = s1_valid_q && !end_valid_q && !(s1_q.op.to_rd ? m_rd_valid : m_wr_valid);
+  assign s_slot_ready = s1_valid_q && !end_valid_q && !(s1_q.op.read_engine ? m_rd_valid : m_wr_valid);
   assign go           = s_slot_ready && s_slot_valid;
 
   always_ff @(posedge clk) begin
@@ -254,18 +235,18 @@ module db_ssd_decode
 
     if (m_rd_ready) m_rd_valid <= 1'b0;
     if (m_wr_ready) m_wr_valid <= 1'b0;
-    if (go && s1_q.op.to_rd) m_rd_valid <= !failed;
-    if (go && !s1_q.op.to_rd) m_wr_valid <= !failed && !s1_q.op.no_work;
+    if (go && s1_q.op.read_engine) m_rd_valid <= !failed;
+    if (go && !s1_q.op.read_engine) m_wr_valid <= !failed && !s1_q.no_work;
     if (!m_rd_valid) m_rd_cmd <= cmd;
     if (!m_wr_valid) m_wr_cmd <= cmd;
 
     m_ctx_we   <= go;
     m_ctx_slot <= s_slot;
-    m_ctx_data <= '{fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, opcode: s1_q.opcode, nsid: s1_q.nsid,
+    m_ctx_data <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, opcode: s1_q.opcode, nsid: s1_q.nsid,
                     slba: slba, bytes: cmd.bytes};
 
     if (!m_cpl_valid) end_valid_q <= 1'b0;
-    if (go && (failed || s1_q.op.no_work)) end_valid_q <= 1'b1;
+    if (go && (failed || s1_q.no_work)) end_valid_q <= 1'b1;
     if (go) end_q <= '{slot: s_slot, status: verdict};
     if (m_cpl_ready) m_cpl_valid <= 1'b0;
     if (!m_cpl_valid) begin

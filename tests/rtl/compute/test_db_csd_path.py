@@ -17,7 +17,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from csd_bench import pack_ctx, random_context
 from doorbell import build
-from doorbell.compute.operators import Context, Op, folders
+from doorbell.build import operator_folders as folders
+from doorbell.compute.operators import Context, Op
 
 Word = tuple[int, ...]  # data, last, dwords, error
 

@@ -10,7 +10,7 @@ import cocotb
 import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
-from host_ctl_bench import ADMIN_ANSWER, MS, RAW, RAW_ANSWER, SETTINGS, WINDOW, Bench, names, run
+from host_ctl_bench import ADMIN_ANSWER, ANSWER, MS, RAW, SETTINGS, WINDOW, Bench, names, run
 from host_drive_model import GET_LOG, Options
 
 SQE, BUFFER = 0x5000, 0x4000
@@ -184,7 +184,7 @@ async def raw_accesses(dut):
         dut.s_reg_valid.value = 0
         while not int(dut.m_reg_valid.value):
             await RisingEdge(dut.clk)
-        answer = RAW_ANSWER.unpack(int(dut.m_reg.value))
+        answer = ANSWER.unpack(int(dut.m_reg.value))
         if values[addr] is None:
             assert answer["status"] == 1
         else:

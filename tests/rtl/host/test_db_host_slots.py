@@ -27,7 +27,7 @@ STATUS, CQE = layout("db_host_pkg", "block_status_t"), layout("db_nvme_pkg", "cq
 CID_W = constant("db_host_pkg", "CID_W")
 RING = 64  # units of 512 bytes, both rings
 PATH_ERROR, ABORTED = (
-    constant("db_host_pkg", "SCT_PATH") << 8 | constant("db_host_pkg", f"SC_{name}")
+    constant("db_nvme_pkg", "SCT_PATH") << 8 | constant("db_host_pkg", f"SC_{name}")
     for name in ("PATH_ERROR", "HOST_ABORTED")
 )
 

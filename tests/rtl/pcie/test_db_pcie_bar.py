@@ -14,7 +14,9 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
+from structs import layout
 
+ACCESS = layout("db_pcie_pkg", "reg_access_t")
 BASE = 0x7_FE00_0000
 BAR_BYTES = 1 << 14
 MEM_RD, MEM_WR, IO_RD, IO_WR, FETCH_ADD, MEM_RD_LK, MSG, MSG_VD = 0, 1, 2, 3, 4, 7, 12, 13
@@ -89,20 +91,20 @@ class Bench:
         while True:
             await RisingEdge(d.clk)
             self.cycle += 1
-            d.reg_rvalid.value = 0
-            d.reg_rdata.value = rng.getrandbits(32)
+            d.m_reg_rvalid.value = 0
+            d.m_reg_rdata.value = rng.getrandbits(32)
             if pending is not None:
                 if pending[0] == 0:
-                    d.reg_rvalid.value, d.reg_rdata.value = 1, pending[1]
+                    d.m_reg_rvalid.value, d.m_reg_rdata.value = 1, pending[1]
                     pending = None
                 else:
                     pending = (pending[0] - 1, pending[1])
-            if int(d.reg_valid.value) and not int(d.rst.value):
-                a = tuple(int(s.value) for s in (d.reg_wr, d.reg_fn, d.reg_addr, d.reg_be, d.reg_wdata))
+            if int(d.m_reg_valid.value) and not int(d.rst.value):
+                a = tuple(ACCESS.unpack(int(d.m_reg.value)).values())  # wr, fn, addr, be, wdata
                 a = a if a[0] else (*a[:4], 0)
-                assert held is None or held == a, "request changed before reg_ready"
+                assert held is None or held == a, "request changed before m_reg_ready"
                 held = a
-                if int(d.reg_ready.value):
+                if int(d.m_reg_ready.value):
                     held = None
                     self.accesses.append(a)
                     self.times.append(self.cycle)
@@ -115,8 +117,8 @@ class Bench:
                         assert pending is None, "two reads outstanding"
                         pending = (rng.randrange(0, 5) if self.stall else 0, old)
             else:
-                assert held is None, "reg_valid fell"
-            d.reg_ready.value = int(rng.random() >= self.stall)
+                assert held is None, "m_reg_valid fell"
+            d.m_reg_ready.value = int(rng.random() >= self.stall)
 
     async def keep_monitor(self) -> None:
         """tkeep and tlast agree with the 512-bit tuser that the sink goes by, and have no holes."""
@@ -221,7 +223,7 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         d.rst.value = 1
-        d.reg_ready.value = d.reg_rvalid.value = 0
+        d.m_reg_ready.value = d.m_reg_rvalid.value = 0
         cocotb.start_soon(self.registers())
         cocotb.start_soon(self.keep_monitor())
         for _ in range(4):
@@ -296,4 +298,5 @@ async def doorbell_rate(dut: Any) -> None:
 
 @pytest.mark.parametrize("width", [128, 256, 512])
 def test_db_pcie_bar(width: int) -> None:
-    bench.run(__file__, "db_pcie_bar", {"DATA_W": width}, env={"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING")})
+    bench.run(__file__, "pcie_bar_tb", {"DATA_W": width}, extra_sources=("tests/rtl/tb/pcie_bar_tb.sv",),
+              env={"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING")})

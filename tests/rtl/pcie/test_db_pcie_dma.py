@@ -19,21 +19,32 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from pcie_rc_model import RcModel, Read, parse_rq_read, read_of, word
 from pcie_rq_model import RqWatch
+from pcie_stream import PcieStream
+from structs import layout
 from test_db_pcie_write import Beat, Tlp, parse_rq, write_of
 
-TAGS_LG = (6, 3, 3, 3, 1)          # as db_ssd has them
-RING_DW_LG = (13, 10, 9, 9, 6)
+SEGMENT = layout("db_mem_pkg", "segment_t")
+INFO = layout("db_mem_pkg", "row_info_t")
+POST_STRUCT = layout("db_pcie_pkg", "post_t")
+CONFIG = layout("db_pcie_pkg", "client_cfg_t")
+
+TAGS_LOG2 = (6, 3, 3, 3, 1)          # as db_ssd has them
+RING_DW_LOG2 = (13, 10, 9, 9, 6)
 CHUNK = (512, 512, 256, 256, 128)
-CLIENTS = len(TAGS_LG)
-BASE = tuple(sum(1 << lg for lg in TAGS_LG[:i]) for i in range(CLIENTS + 1))
+CLIENTS = len(TAGS_LOG2)
+BASE = tuple(sum(1 << lg for lg in TAGS_LOG2[:i]) for i in range(CLIENTS + 1))
 USER_W = 48
 WR_USER_W = 24
 MPS, MRRS = 256, 512
 DATA, POST = 1, 2                  # address bits 63:60 of what writer and poster write
 
 
-def halves(values: tuple[int, ...]) -> int:
-    return sum(v << 16 * i for i, v in enumerate(values))
+def client_configs() -> int:
+    """CLIENTS of db_pcie_dma."""
+    return sum(
+        CONFIG.pack(tags_log2=t, ring_dw_log2=r, chunk_bytes=c) << CONFIG.width * i
+        for i, (t, r, c) in enumerate(zip(TAGS_LOG2, RING_DW_LOG2, CHUNK, strict=True))
+    )
 
 
 @dataclass
@@ -62,6 +73,8 @@ class Bench:
         self.dut = dut
         self.width = int(os.environ["WIDTH"])
         self.lanes = self.width // 32
+        self.rq = PcieStream(dut, "m_rq", "RQ", self.width)
+        self.rc = PcieStream(dut, "s_rc", "RC", self.width)
         self.rng = random.Random(seed)
         self.error_rate = error_rate
         self.cycle = 0
@@ -93,12 +106,9 @@ class Bench:
 
     async def reset(self) -> None:
         d = self.dut
-        for name in ("s_req_valid", "s_seg_valid", "s_axis_tvalid", "s_post_valid", "m_axis_tready", "m_done_ready",
-                     "m_axis_rq_tready", "s_axis_rc_tvalid", "stop", "s_req_fn", "s_req_addr", "s_req_len",
-                     "s_req_first", "s_req_last", "s_req_drop", "s_req_user", "s_seg_fn", "s_seg_addr", "s_seg_len",
-                     "s_seg_first", "s_seg_last", "s_seg_drop", "s_seg_user", "s_axis_tdata", "s_axis_tlast",
-                     "s_axis_terr", "s_post_fn", "s_post_addr", "s_post_len_dw", "s_post_data", "s_axis_rc_tdata",
-                     "s_axis_rc_tkeep", "s_axis_rc_tlast", "s_axis_rc_tuser"):
+        for name in ("s_read_valid", "s_seg_valid", "s_row_valid", "s_post_valid", "m_row_ready", "m_done_ready",
+                     "m_rq_ready", "s_rc_valid", "stop", "s_read", "s_read_user", "s_seg", "s_seg_user", "s_row_data",
+                     "s_row_info", "s_post", "s_rc"):
             getattr(d, name).value = 0
         self.stop = False
         self.clear()
@@ -156,7 +166,7 @@ class Bench:
 
     def add_post(self) -> None:
         r = self.rng
-        n = r.choice([1, 4, 4, r.randint(1, 16)])
+        n = r.choice([1, 4, 4, r.randint(1, 4)])
         self.posts.append((r.getrandbits(8), POST << 60 | self.address() + 64 * r.randrange(64),
                            [r.getrandbits(32) for _ in range(n)]))
 
@@ -171,48 +181,46 @@ class Bench:
                 self.add_write()
             if len(self.posts) < 2 and rng.random() < 0.3:
                 self.add_post()
-        valid = fn = addr = length = first = last = user = 0
+        valid = reads = user = 0
         for i, c in enumerate(self.clients):
             c.offered = bool(c.parts) and (c.offered or rng.random() < 0.7)
             if c.offered:
                 p, k = c.parts[0]
+                addr, n = p.parts[k]
                 valid |= 1 << i
-                fn |= p.fn << 8 * i
-                addr |= p.parts[k][0] << 64 * i
-                length |= p.parts[k][1] << 13 * i
-                first |= int(k == 0) << i
-                last |= int(k == len(p.parts) - 1) << i
+                read = SEGMENT.pack(fn=p.fn, addr=addr, len=n, first=int(k == 0), last=int(k == len(p.parts) - 1))
+                reads |= read << SEGMENT.width * i
                 user |= p.user << USER_W * i
-        d.s_req_valid.value, d.s_req_fn.value, d.s_req_addr.value = valid, fn, addr
-        d.s_req_len.value, d.s_req_first.value, d.s_req_last.value, d.s_req_user.value = length, first, last, user
+        d.s_read_valid.value, d.s_read.value, d.s_read_user.value = valid, reads, user
         rows_ready = rng.getrandbits(CLIENTS) | rng.getrandbits(CLIENTS)
-        d.m_axis_tready.value = rows_ready
+        d.m_row_ready.value = rows_ready
         self.seg_offered = bool(self.segs) and (self.seg_offered or rng.random() < 0.9)
         d.s_seg_valid.value = int(self.seg_offered)
         if self.seg_offered:
-            for name, v in zip(("fn", "addr", "len", "first", "last", "drop", "user"), self.segs[0]):
-                getattr(d, f"s_seg_{name}").value = v
+            *seg, d.s_seg_user.value = self.segs[0]
+            d.s_seg.value = SEGMENT.pack(dict(zip(SEGMENT, seg, strict=True)))
         self.row_offered = bool(self.rows) and (self.row_offered or rng.random() < 0.9)
-        d.s_axis_tvalid.value = int(self.row_offered)
+        d.s_row_valid.value = int(self.row_offered)
         if self.row_offered:
-            d.s_axis_tdata.value, d.s_axis_tlast.value = self.rows[0]
+            d.s_row_data.value = self.rows[0][0]
+            d.s_row_info.value = INFO.pack(last=self.rows[0][1])
         d.m_done_ready.value = int(rng.random() < 0.8)
         if self.posts and not self.post_offered and rng.random() < 0.5:
             self.post_offered = True
             self.want_writes[POST].append(self.posts[0])    # it may begin before it is acknowledged
         d.s_post_valid.value = int(self.post_offered)
         if self.post_offered:
-            d.s_post_fn.value, d.s_post_addr.value, words = self.posts[0]
-            d.s_post_len_dw.value, d.s_post_data.value = len(words), sum(w << 32 * i for i, w in enumerate(words))
-        d.m_axis_rq_tready.value = int(rng.random() >= self.rq_stall)
+            fn, addr, words = self.posts[0]
+            data = sum(w << 32 * i for i, w in enumerate(words))
+            d.s_post.value = POST_STRUCT.pack(fn=fn, addr=addr, dwords=len(words), data=data)
+        self.rq.ready.value = int(rng.random() >= self.rq_stall)
         d.stop.value = int(self.stop)
         beat = self.model.next_beat(self.cycle)
-        d.s_axis_rc_tvalid.value = int(beat is not None)
+        self.rc.valid.value = int(beat is not None)
         if beat is not None:
-            d.s_axis_rc_tdata.value, d.s_axis_rc_tkeep.value = beat.data, beat.keep
-            d.s_axis_rc_tlast.value, d.s_axis_rc_tuser.value = int(beat.last), beat.user
+            self.rc.put(beat.data, beat.keep, beat.last, beat.user)
         await RisingEdge(d.clk)
-        if beat is not None and d.s_axis_rc_tready.value == 0:
+        if beat is not None and self.rc.ready.value == 0:
             self.model.refused(beat)
         self.look(rows_ready)
         self.cycle += 1
@@ -221,7 +229,7 @@ class Bench:
     def look(self, rows_ready: int) -> None:
         d = self.dut
         self.look_rq()
-        ready = int(d.s_req_ready.value)
+        ready = int(d.s_read_ready.value)
         for i, c in enumerate(self.clients):
             if c.offered and ready >> i & 1:
                 c.offered = False
@@ -231,18 +239,18 @@ class Bench:
                     c.packets.append(p)
                 p.words += [word(p.fn, a) for a in range(addr, addr + n, 4)]
                 c.todo.append([addr, addr + n, p.fn])
-        valid = int(d.m_axis_tvalid.value) & rows_ready
+        valid = int(d.m_row_valid.value) & rows_ready
         if valid:
-            data, lasts, tdws = int(d.m_axis_tdata.value), int(d.m_axis_tlast.value), int(d.m_axis_tdw.value)
-            users, errs, dw_w = int(d.m_axis_tuser.value), int(d.m_axis_terr.value), self.lanes.bit_length()
+            data, infos, users = int(d.m_row_data.value), int(d.m_row_info.value), int(d.m_row_user.value)
             for i, c in enumerate(self.clients):
                 if valid >> i & 1:
-                    self.row(i, c, data >> self.width * i & (1 << self.width) - 1, lasts >> i & 1,
-                             tdws >> dw_w * i & (1 << dw_w) - 1, users >> USER_W * i & (1 << USER_W) - 1, errs >> i & 1)
+                    info = INFO.unpack(infos >> INFO.width * i)
+                    self.row(i, c, data >> self.width * i & (1 << self.width) - 1, info["last"], info["dw"],
+                             users >> USER_W * i & (1 << USER_W) - 1, info["err"])
         if self.seg_offered and d.s_seg_ready.value == 1:
             self.segs.popleft()
             self.seg_offered = False
-        if self.row_offered and d.s_axis_tready.value == 1:
+        if self.row_offered and d.s_row_ready.value == 1:
             self.rows.popleft()
             self.row_offered = False
         if self.post_offered and d.s_post_ready.value == 1:
@@ -252,11 +260,10 @@ class Bench:
             assert int(d.m_done_user.value) == self.want_done.popleft() and d.m_done_err.value == 0
 
     def look_rq(self) -> None:
-        d = self.dut
         if self.width == 512:
-            if d.m_axis_rq_tvalid.value == 1 and d.m_axis_rq_tready.value == 1:
+            if self.rq.valid.value == 1 and self.rq.ready.value == 1:
                 self.rq_cycles.append(self.cycle)
-            for p in self.watch.look(d, self.cycle):
+            for p in self.watch.look(self.rq, self.cycle):
                 length = p.dwords[2] & 0x7FF
                 assert (p.first_be, p.last_be) == (15, 15 if length > 1 else 0), "byte enables"
                 if p.dwords[2] >> 11 & 0xF == 0:
@@ -265,14 +272,14 @@ class Bench:
                 else:
                     self.look_write(write_of(p.dwords, 0, p.first_cycle, p.last_cycle))
             return
-        if d.m_axis_rq_tvalid.value == 0:
+        if self.rq.valid.value == 0:
             assert self.held is None, "RQ valid withdrawn"
             return
-        b = Beat(self.cycle, int(d.m_axis_rq_tdata.value), int(d.m_axis_rq_tkeep.value),
-                 bool(int(d.m_axis_rq_tlast.value)), int(d.m_axis_rq_tuser.value))
+        data, keep, last, user = self.rq.beat()
+        b = Beat(self.cycle, data, keep, bool(last), user)
         h = self.held or b
         assert (h.data, h.keep, h.last, h.user) == (b.data, b.keep, b.last, b.user), "RQ changed in a stall"
-        if d.m_axis_rq_tready.value == 0:
+        if self.rq.ready.value == 0:
             self.held = b
             return
         self.held = None
@@ -334,7 +341,7 @@ class Bench:
             raise AssertionError("hang")
         for _ in range(20):
             await self.step()
-        assert self.dut.idle.value == 1 and int(self.dut.rd_idle.value) == (1 << CLIENTS) - 1
+        assert self.dut.idle.value == 1 and int(self.dut.read_idle.value) == (1 << CLIENTS) - 1
         assert self.rq_at_rest() and not self.want_writes[DATA] and not self.want_writes[POST]
         self.load = True
 
@@ -392,7 +399,7 @@ async def come_to_rest(b: Bench) -> None:
     sent = dict(b.sent)
     for _ in range(100):
         await b.step()
-        assert d.quiet.value == 1 and d.m_axis_rq_tvalid.value == 0
+        assert d.quiet.value == 1 and d.m_rq_valid.value == 0
     assert b.sent == sent
 
 
@@ -432,8 +439,7 @@ async def stop_and_reset(dut: Any) -> None:
 def test_db_pcie_dma(width: int) -> None:
     bench.run(
         __file__, "db_pcie_dma",
-        {"DATA_W": width, "NUM_CLIENTS": CLIENTS, "USER_W": USER_W, "WR_USER_W": WR_USER_W,
-         "TAGS_LG": f"80'h{halves(TAGS_LG):x}", "RING_DW_LG": f"80'h{halves(RING_DW_LG):x}",
-         "CHUNK": f"80'h{halves(CHUNK):x}"},
+        {"DATA_W": width, "NUM_CLIENTS": CLIENTS, "READ_USER_W": USER_W, "WRITE_USER_W": WR_USER_W,
+         "CLIENTS": f"{CLIENTS * CONFIG.width}'h{client_configs():x}"},
         env={"WIDTH": str(width)},
     )

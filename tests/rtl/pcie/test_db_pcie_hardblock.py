@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads, writes, posts and BAR accesses through cocotbext-pcie's model of the UltraScale+ integrated block.
+"""db_pcie_endpoint: reads, writes, posts and BAR accesses through cocotbext-pcie's model of the UltraScale+ block.
 
 The model, its root complex and their idea of PG213, RCB, MPS and MRRS were written by nobody of this project.
 """
@@ -18,7 +18,12 @@ from cocotb.triggers import RisingEdge, gather, with_timeout
 from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
+from structs import constant, layout
 
+SEGMENT = layout("db_mem_pkg", "segment_t")
+INFO = layout("db_mem_pkg", "row_info_t")
+POST = layout("db_pcie_pkg", "post_t")
+MOST = constant("db_pcie_pkg", "POST_DWORDS")
 USER_W = 16
 CLIENTS = 2
 BAR_SIZE = 1 << 14
@@ -50,13 +55,10 @@ class HardBlock:
         self.dev.functions[0].configure_bar(0, BAR_SIZE, ext=True)
         self.rc.make_port().connect(self.dev)
         d = dut
-        for s in ("s_req_valid", "s_req_fn", "s_req_addr", "s_req_len", "s_req_first", "s_req_last", "s_req_drop",
-                  "s_req_user", "m_axis_tready", "s_seg_valid", "s_seg_fn", "s_seg_addr", "s_seg_len", "s_seg_first",
-                  "s_seg_last", "s_seg_drop", "s_seg_user", "s_axis_tvalid", "s_axis_tdata", "s_axis_tlast",
-                  "s_axis_terr", "m_done_ready", "s_post_valid", "s_post_fn", "s_post_addr", "s_post_len_dw",
-                  "s_post_data", "stop"):
+        for s in ("s_read_valid", "s_read", "s_read_user", "m_row_ready", "s_seg_valid", "s_seg", "s_seg_user",
+                  "s_row_valid", "s_row_data", "s_row_info", "m_done_ready", "s_post_valid", "s_post", "stop"):
             getattr(d, s).value = 0
-        self.req_bits = dict.fromkeys(("valid", "addr", "len", "first", "last", "drop", "user"), 0)
+        self.port_bits = dict.fromkeys(("s_read_valid", "s_read", "s_read_user"), 0)
         self.ready_bits = 0
 
     async def start(self) -> None:
@@ -78,45 +80,42 @@ class HardBlock:
         assert int(self.dut.cfg_max_payload.value) == self.rc.max_payload_size
 
     def _port(self, name: str, client: int, width: int, value: int) -> None:
-        """Sets one client's field of a flattened request port."""
+        """Sets one client's part of a port that all have in common."""
         mask = ((1 << width) - 1) << (width * client)
-        self.req_bits[name] = self.req_bits[name] & ~mask | value << (width * client)
-        getattr(self.dut, f"s_req_{name}").value = self.req_bits[name]
+        self.port_bits[name] = self.port_bits[name] & ~mask | value << (width * client)
+        getattr(self.dut, name).value = self.port_bits[name]
 
     async def request(self, client: int, parts: list[tuple[int, int]], user: int) -> None:
         for i, (addr, length) in enumerate(parts):
-            self._port("addr", client, 64, addr)
-            self._port("len", client, 13, length)
-            self._port("first", client, 1, int(i == 0))
-            self._port("last", client, 1, int(i == len(parts) - 1))
-            self._port("user", client, USER_W, user)
-            self._port("valid", client, 1, 1)
+            read = SEGMENT.pack(addr=addr, len=length, first=int(i == 0), last=int(i == len(parts) - 1))
+            self._port("s_read", client, SEGMENT.width, read)
+            self._port("s_read_user", client, USER_W, user)
+            self._port("s_read_valid", client, 1, 1)
             while True:
                 await RisingEdge(self.dut.clk)
-                if int(self.dut.s_req_ready.value) >> client & 1:
+                if int(self.dut.s_read_ready.value) >> client & 1:
                     break
-            self._port("valid", client, 1, 0)
+            self._port("s_read_valid", client, 1, 0)
 
     async def packet(self, client: int) -> tuple[bytes, int, int]:
         """Takes one packet of a client's output, with random pauses: data, user, error of its last row."""
         d = self.dut
         data = b""
-        dw_w = self.lanes.bit_length()
         while True:
             ready = self.rng.random() < 0.7
             self.ready_bits = self.ready_bits & ~(1 << client) | int(ready) << client
-            d.m_axis_tready.value = self.ready_bits
+            d.m_row_ready.value = self.ready_bits
             await RisingEdge(d.clk)
-            if not (ready and int(d.m_axis_tvalid.value) >> client & 1):
+            if not (ready and int(d.m_row_valid.value) >> client & 1):
                 continue
-            row = int(d.m_axis_tdata.value) >> (self.width * client) & ((1 << self.width) - 1)
-            n = int(d.m_axis_tdw.value) >> (dw_w * client) & ((1 << dw_w) - 1)
-            data += row.to_bytes(self.width // 8, "little")[: 4 * n]
-            if int(d.m_axis_tlast.value) >> client & 1:
+            row = int(d.m_row_data.value) >> (self.width * client) & ((1 << self.width) - 1)
+            info = INFO.unpack(int(d.m_row_info.value) >> (INFO.width * client))
+            data += row.to_bytes(self.width // 8, "little")[: 4 * info["dw"]]
+            if info["last"]:
                 self.ready_bits &= ~(1 << client)
-                d.m_axis_tready.value = self.ready_bits
-                user = int(d.m_axis_tuser.value) >> (USER_W * client) & ((1 << USER_W) - 1)
-                return data, user, int(d.m_axis_terr.value) >> client & 1
+                d.m_row_ready.value = self.ready_bits
+                user = int(d.m_row_user.value) >> (USER_W * client) & ((1 << USER_W) - 1)
+                return data, user, info["err"]
 
     def part(self, lo: int = 0, hi: int = MEM_SIZE) -> tuple[int, int]:
         """A random piece of one page of memory: offset, bytes."""
@@ -169,8 +168,9 @@ class HardBlock:
             users.append(user)
             rows = cocotb.start_soon(self._rows(data))
             for i, (o, n) in enumerate(parts):
-                d.s_seg_addr.value, d.s_seg_len.value, d.s_seg_user.value = self.base + o, n, user
-                d.s_seg_first.value, d.s_seg_last.value, d.s_seg_valid.value = int(i == 0), int(i == len(parts) - 1), 1
+                last = int(i == len(parts) - 1)
+                d.s_seg.value = SEGMENT.pack(addr=self.base + o, len=n, first=int(i == 0), last=last)
+                d.s_seg_user.value, d.s_seg_valid.value = user, 1
                 while True:
                     await RisingEdge(d.clk)
                     if d.s_seg_ready.value == 1:
@@ -183,24 +183,23 @@ class HardBlock:
     async def _rows(self, data: bytes) -> None:
         d, size = self.dut, self.width // 8
         for i in range(0, len(data), size):
-            d.s_axis_tdata.value = int.from_bytes(data[i : i + size], "little")
-            d.s_axis_tlast.value = int(i + size >= len(data))
-            d.s_axis_tvalid.value = 1
+            d.s_row_data.value = int.from_bytes(data[i : i + size], "little")
+            d.s_row_info.value = INFO.pack(last=int(i + size >= len(data)))
+            d.s_row_valid.value = 1
             while True:
                 await RisingEdge(d.clk)
-                if d.s_axis_tready.value == 1:
+                if d.s_row_ready.value == 1:
                     break
-            d.s_axis_tvalid.value = 0
+            d.s_row_valid.value = 0
 
     async def posts(self, count: int, lo: int, hi: int, expected: bytearray) -> None:
         d = self.dut
         for _ in range(count):
-            n = self.rng.choice([1, 4, 16, self.rng.randint(1, 16)])
+            n = self.rng.choice([1, MOST, self.rng.randint(1, MOST)])
             o = self.rng.randrange(lo, hi, 4096) + self.rng.randrange(0, 4096 // 64) * 64
             data = self.rng.randbytes(4 * n)
             expected[o : o + 4 * n] = data
-            d.s_post_addr.value, d.s_post_len_dw.value = self.base + o, n
-            d.s_post_data.value = int.from_bytes(data, "little")
+            d.s_post.value = POST.pack(addr=self.base + o, dwords=n, data=int.from_bytes(data, "little"))
             d.s_post_valid.value = 1
             while True:
                 await RisingEdge(d.clk)
@@ -254,7 +253,7 @@ async def all_together(dut: Any) -> None:
     await tb.settle()
     for page in range(0, MEM_SIZE, 4096):
         assert bytes(tb.mem[page : page + 4096]) == bytes(expected[page : page + 4096]), f"host memory, page {page:#x}"
-    assert int(dut.rd_idle.value) == 3
+    assert int(dut.read_idle.value) == 3
 
 
 @cocotb.test()

@@ -12,6 +12,10 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
+from structs import layout
+
+ACCESS = layout("db_pcie_pkg", "reg_access_t")
+POST = layout("db_pcie_pkg", "post_t")
 
 
 class Bench:
@@ -27,7 +31,9 @@ class Bench:
         await RisingEdge(d.clk)
         self.cycle += 1
         if int(d.m_post_valid.value):
-            p = (int(d.m_post_addr.value), int(d.m_post_data.value), int(d.m_post_fn.value))
+            post = POST.unpack(int(d.m_post.value))
+            assert post["dwords"] == 1
+            p = (post["addr"], post["data"], post["fn"])
             assert self.held is None or self.held == p, "post changed in a stall"
             self.held = p
             if int(d.m_post_ready.value):
@@ -41,9 +47,9 @@ class Bench:
     async def reset(self) -> None:
         d = self.dut
         d.rst.value = 1
-        for s in (d.reg_valid, d.irq_valid, d.cfg_msix_enable, d.cfg_msix_mask, d.m_post_ready):
+        for s in (d.s_reg_valid, d.s_irq_valid, d.cfg_msix_enable, d.cfg_msix_mask, d.m_post_ready):
             s.value = 0
-        d.irq_fn.value = 0
+        d.s_irq_fn.value = 0
         for _ in range(3):
             await self.clock()
         d.rst.value = 0
@@ -51,12 +57,12 @@ class Bench:
 
     async def access(self, wr: int, addr: int, be: int = 15, data: int = 0) -> int:
         d = self.dut
-        d.reg_valid.value, d.reg_wr.value, d.reg_addr.value = 1, wr, addr
-        d.reg_be.value, d.reg_wdata.value = be, data
+        d.s_reg_valid.value = 1
+        d.s_reg.value = ACCESS.pack(wr=wr, fn=self.rng.getrandbits(8), addr=addr, be=be, wdata=data)
         await self.clock()
-        while not int(d.reg_ready.value):
+        while not int(d.s_reg_ready.value):
             await self.clock()
-        d.reg_valid.value = 0
+        d.s_reg_valid.value = 0
         if wr:
             v, k = addr >> 4, addr >> 2 & 3
             if addr < 0x1000 and v < self.vectors:
@@ -66,16 +72,16 @@ class Bench:
             return 0
         while True:
             await self.clock()
-            if int(d.reg_rvalid.value):
-                return int(d.reg_rdata.value)
+            if int(d.s_reg_rvalid.value):
+                return int(d.s_reg_rdata.value)
 
     async def irq(self, vector: int) -> None:
         d = self.dut
-        d.irq_valid.value, d.irq_vector.value = 1, vector
+        d.s_irq_valid.value, d.s_irq_vector.value = 1, vector
         await self.clock()
-        while not int(d.irq_ready.value):
+        while not int(d.s_irq_ready.value):
             await self.clock()
-        d.irq_valid.value = 0
+        d.s_irq_valid.value = 0
 
     async def settle(self) -> None:
         """Until nothing was sent for as long as a walk over the vectors takes."""
@@ -136,13 +142,13 @@ async def latency_and_rate(dut: Any) -> None:
     for k, x in enumerate((0xFEE01004, 0x12, 0xABCD, 0)):
         await b.access(1, 4 * k, 15, x)
     await b.settle()
-    dut.irq_valid.value, dut.irq_vector.value = 1, 0
+    dut.s_irq_valid.value, dut.s_irq_vector.value = 1, 0
     taken = []
     for _ in range(31):
         await b.clock()
-        if int(dut.irq_valid.value) and int(dut.irq_ready.value):
+        if int(dut.s_irq_valid.value) and int(dut.s_irq_ready.value):
             taken.append(b.cycle)
-    dut.irq_valid.value = 0
+    dut.s_irq_valid.value = 0
     await b.settle()
     assert [c - t for (c, _, _), t in zip(b.sent, taken)] == [2] * len(taken)
     assert [y - x for x, y in zip(taken, taken[1:])] == [2] * (len(taken) - 1)

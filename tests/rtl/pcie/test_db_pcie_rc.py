@@ -13,10 +13,14 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie_rc_model import Packet, RcBeat, RcModel, Read, Straddler, rc_beats, rc_packet, word
+from pcie_stream import PcieStream
+from structs import layout
 
+CTX = layout("db_pcie_pkg", "read_ctx_t")
+DONE = layout("db_pcie_pkg", "read_done_t")
 CLIENTS = 3
-RING_DW_W = 10
-LATENCY = 3  # cycles from s_axis_rc to wr_* and done_*, if RC is not straddled
+RING_W = 10
+LATENCY = 3  # cycles from s_rc to m_ring_* and m_done, if RC is not straddled
 
 
 @dataclass
@@ -33,7 +37,8 @@ class Dut:
         self.dut = dut
         self.width = int(os.environ["WIDTH"])
         self.lanes = self.width // 32
-        self.row_w = RING_DW_W - self.lanes.bit_length() + 1
+        self.row_w = RING_W - self.lanes.bit_length() + 1
+        self.rc = PcieStream(dut, "s_rc", "RC", self.width)
         self.cycle = 0
         self.rings: list[dict[int, int]] = [{} for _ in range(CLIENTS)]
         self.done: list[tuple[int, int, int, int]] = []  # cycle, client, tag, err
@@ -41,10 +46,8 @@ class Dut:
 
     async def start(self) -> None:
         d = self.dut
-        for s in ("tdata", "tkeep", "tlast", "tuser", "tvalid"):
-            getattr(d, f"s_axis_rc_{s}").value = 0
-        for s in ("we", "tag", "client", "dw", "len_dw"):
-            getattr(d, f"ctx_{s}").value = 0
+        for s in (d.s_rc, d.s_rc_valid, d.s_ctx, d.s_ctx_valid):
+            s.value = 0
         d.rst.value = 1
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         for _ in range(3):
@@ -55,37 +58,32 @@ class Dut:
     async def step(self, beat: RcBeat | None = None, ctx: Context | None = None) -> bool:
         """One cycle; whether the beat, if any, was taken."""
         d = self.dut
-        d.s_axis_rc_tvalid.value = int(beat is not None)
+        self.rc.valid.value = int(beat is not None)
         if beat is not None:
-            d.s_axis_rc_tdata.value = beat.data
-            d.s_axis_rc_tkeep.value = beat.keep
-            d.s_axis_rc_tlast.value = int(beat.last)
-            d.s_axis_rc_tuser.value = beat.user
-        d.ctx_we.value = int(ctx is not None)
+            self.rc.put(beat.data, beat.keep, beat.last, beat.user)
+        d.s_ctx_valid.value = int(ctx is not None)
         if ctx is not None:
-            d.ctx_tag.value = ctx.read.tag
-            d.ctx_client.value = ctx.client
-            d.ctx_dw.value = ctx.dw
-            d.ctx_len_dw.value = ctx.read.dwords
+            d.s_ctx.value = CTX.pack(client=ctx.client, tag=ctx.read.tag, dwords=ctx.read.dwords, ring_dw=ctx.dw)
         await RisingEdge(d.clk)
         self.cycle += 1
-        ready = d.s_axis_rc_tready.value == 1
+        ready = self.rc.ready.value == 1
         assert ready or self.width == 512, "tready must always be 1"
-        we = int(d.wr_we.value)
+        we = int(d.m_ring_we.value)
         if we:
-            data, rows, client = int(d.wr_data.value), int(d.wr_row.value), int(d.wr_client.value)
+            data, rows, client = int(d.m_ring_data.value), int(d.m_ring_row.value), int(d.m_ring_client.value)
             self.writes.append((self.cycle, we))
             for k in range(self.lanes):
                 if we >> k & 1:
                     row = rows >> (k * self.row_w) & ((1 << self.row_w) - 1)
                     self.rings[client][row * self.lanes + k] = data >> (32 * k) & 0xFFFFFFFF
-        if d.done_valid.value == 1:
-            self.done.append((self.cycle, int(d.done_client.value), int(d.done_tag.value), int(d.done_err.value)))
+        if d.m_done_valid.value == 1:
+            done = DONE.unpack(int(d.m_done.value))
+            self.done.append((self.cycle, done["client"], done["tag"], done["err"]))
         return ready or beat is None
 
 
 async def traffic(tb: Dut, rng: random.Random, error_rate: float, total: int) -> None:
-    size = 1 << RING_DW_W
+    size = 1 << RING_W
     active: dict[int, Context] = {}
     alloc = [0] * CLIENTS
     issued = finished = 0
@@ -155,7 +153,7 @@ async def contexts(tb: Dut, rng: random.Random, lengths: list[int]) -> list[Pack
     """A read and its one completion for each length."""
     packets = []
     for tag, n in enumerate(lengths):
-        c = Context(tag % CLIENTS, rng.randrange(1 << RING_DW_W), Read(tag, rng.randrange(0, 1 << 44, 4), n, tag))
+        c = Context(tag % CLIENTS, rng.randrange(1 << RING_W), Read(tag, rng.randrange(0, 1 << 44, 4), n, tag))
         await tb.step(ctx=c)
         words = [word(c.read.fn, c.read.addr + 4 * i) for i in range(n)]
         packets.append(rc_packet(words, tag=tag, byte_count=4 * n, lower_addr=c.read.addr, completed=True))
@@ -226,5 +224,5 @@ async def straddled_full_rate(dut: object) -> None:
 
 @pytest.mark.parametrize("width", [128, 256, 512])
 def test_db_pcie_rc(width: int) -> None:
-    bench.run(__file__, "db_pcie_rc", {"DATA_W": width, "NUM_CLIENTS": CLIENTS, "RING_DW_W": RING_DW_W},
+    bench.run(__file__, "db_pcie_rc", {"DATA_W": width, "NUM_CLIENTS": CLIENTS, "RING_W": RING_W},
               env={"WIDTH": str(width)})

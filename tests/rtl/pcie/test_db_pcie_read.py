@@ -19,7 +19,11 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie_rc_model import RcBeat, RcModel, Read, parse_rq_read, word
+from pcie_stream import PcieStream
+from structs import layout
 
+SEGMENT = layout("db_mem_pkg", "segment_t")
+INFO = layout("db_mem_pkg", "row_info_t")
 CLIENTS = 2
 USER_W = 16
 TAG_BASE = (0, 32)
@@ -71,6 +75,8 @@ class ReadSide:
         self.dut = dut
         self.width = int(os.environ["WIDTH"])
         self.lanes = self.width // 32
+        self.rq = PcieStream(dut, "m_rq", "RQ", self.width)
+        self.rc = PcieStream(dut, "s_rc", "RC", self.width)
         self.num_tags = int(os.environ["NUM_TAGS"])
         self.chunk = min(128 << mrrs, int(os.environ["CHUNK_BYTES"]))
         self.mrrs = mrrs
@@ -132,12 +138,8 @@ class ReadSide:
         d.rst.value = 1
         d.cfg_mrrs.value = self.mrrs
         d.stop.value = 0
-        for s in ("s_req_valid", "m_axis_tready", "m_axis_rq_tready", "s_axis_rc_tvalid"):
-            getattr(d, s).value = 0
-        for s in ("fn", "addr", "len", "first", "last", "drop", "user"):
-            getattr(d, f"s_req_{s}").value = 0
-        for s in ("tdata", "tkeep", "tlast", "tuser"):
-            getattr(d, f"s_axis_rc_{s}").value = 0
+        for s in (d.s_read_valid, d.m_row_ready, d.m_rq_ready, d.s_rc_valid, d.s_read, d.s_read_user, d.s_rc):
+            s.value = 0
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         for _ in range(4):
             await RisingEdge(d.clk)
@@ -146,38 +148,30 @@ class ReadSide:
 
     def _drive(self) -> RcBeat | None:
         d, rng = self.dut, self.rng
-        valid = 0
-        f = dict.fromkeys(("fn", "addr", "len", "first", "last", "drop", "user"), 0)
+        valid = reads = user = 0
         for i, c in enumerate(self.clients):
             if not c.presented and c.requests and rng.random() >= c.gap:
                 c.presented = True
             if c.presented:
                 r = c.requests[0]
                 valid |= 1 << i
-                f["fn"] |= r.fn << 8 * i
-                f["addr"] |= r.addr << 64 * i
-                f["len"] |= r.length << 13 * i
-                f["first"] |= r.first << i
-                f["last"] |= r.last << i
-                f["drop"] |= r.drop << i
-                f["user"] |= r.user << USER_W * i
+                read = SEGMENT.pack(fn=r.fn, addr=r.addr, len=r.length, first=int(r.first), last=int(r.last),
+                                    drop=int(r.drop))
+                reads |= read << SEGMENT.width * i
+                user |= r.user << USER_W * i
             c.ready = rng.random() >= c.stall
-        d.s_req_valid.value = valid
+        d.s_read_valid.value = valid
         if valid:
-            for name, v in f.items():
-                getattr(d, f"s_req_{name}").value = v
-        d.m_axis_tready.value = sum(int(c.ready) << i for i, c in enumerate(self.clients))
+            d.s_read.value, d.s_read_user.value = reads, user
+        d.m_row_ready.value = sum(int(c.ready) << i for i, c in enumerate(self.clients))
         self.rq_ready = rng.random() >= self.rq_stall
-        d.m_axis_rq_tready.value = int(self.rq_ready)
+        self.rq.ready.value = int(self.rq_ready)
         d.stop.value = int(self.stop)
         beat = self.model.next_beat(self.cycle)
-        d.s_axis_rc_tvalid.value = int(beat is not None)
+        self.rc.valid.value = int(beat is not None)
         if beat is not None:
             self.rc_cycles.append(self.cycle)
-            d.s_axis_rc_tdata.value = beat.data
-            d.s_axis_rc_tkeep.value = beat.keep
-            d.s_axis_rc_tlast.value = int(beat.last)
-            d.s_axis_rc_tuser.value = beat.user
+            self.rc.put(beat.data, beat.keep, beat.last, beat.user)
         return beat
 
     async def step(self) -> None:
@@ -185,16 +179,15 @@ class ReadSide:
         d = self.dut
         beat = self._drive()
         await RisingEdge(d.clk)
-        if beat is not None and d.s_axis_rc_tready.value == 0:
+        if beat is not None and self.rc.ready.value == 0:
             self.model.refused(beat)
-        req_ready = int(d.s_req_ready.value)
+        req_ready = int(d.s_read_ready.value)
         for i, c in enumerate(self.clients):
             if c.presented and req_ready >> i & 1:
                 c.presented = False
                 self._accepted(c, c.requests.popleft())
-        if d.m_axis_rq_tvalid.value == 1:
-            raw = (int(d.m_axis_rq_tdata.value), int(d.m_axis_rq_tkeep.value), int(d.m_axis_rq_tlast.value),
-                   int(d.m_axis_rq_tuser.value))
+        if self.rq.valid.value == 1:
+            raw = self.rq.beat()
             assert self.held.get(-1, raw) == raw, "RQ changed while it waited"
             self.held.pop(-1, None)
             if self.rq_ready:
@@ -203,17 +196,16 @@ class ReadSide:
                 self.held[-1] = raw
         else:
             assert -1 not in self.held, "RQ valid withdrawn"
-        valid = int(d.m_axis_tvalid.value)
+        valid = int(d.m_row_valid.value)
         if valid or self.held:
-            data, last, tdw = int(d.m_axis_tdata.value), int(d.m_axis_tlast.value), int(d.m_axis_tdw.value)
-            user, err = int(d.m_axis_tuser.value), int(d.m_axis_terr.value)
-            dw_w = self.lanes.bit_length()
+            data, infos, user = int(d.m_row_data.value), int(d.m_row_info.value), int(d.m_row_user.value)
             for i, c in enumerate(self.clients):
                 if not valid >> i & 1:
                     assert i not in self.held, "output valid withdrawn"
                     continue
-                row = (data >> (self.width * i) & ((1 << self.width) - 1), last >> i & 1,
-                       tdw >> (dw_w * i) & ((1 << dw_w) - 1), user >> (USER_W * i) & ((1 << USER_W) - 1), err >> i & 1)
+                info = INFO.unpack(infos >> INFO.width * i)
+                row = (data >> (self.width * i) & ((1 << self.width) - 1), info["last"], info["dw"],
+                       user >> (USER_W * i) & ((1 << USER_W) - 1), info["err"])
                 assert self.held.get(i, row) == row, "output changed while it waited"
                 self.held.pop(i, None)
                 if c.ready:
@@ -430,18 +422,18 @@ async def more_packets_than_slots(dut: Any) -> None:
 def test_db_pcie_read(width: int) -> None:
     num_tags, chunk = 16, 512
     bench.run(
-        __file__, "pcie_rd_tb", {"DATA_W": width, "NUM_TAGS": num_tags, "RING_DW": 2048, "CHUNK_BYTES": chunk},
-        extra_sources=("tests/rtl/tb/pcie_rd_tb.sv",),
+        __file__, "pcie_read_tb", {"DATA_W": width, "NUM_TAGS": num_tags, "RING_DW": 2048, "CHUNK_BYTES": chunk},
+        extra_sources=("tests/rtl/tb/pcie_read_tb.sv",),
         env={"WIDTH": str(width), "NUM_TAGS": str(num_tags), "CHUNK_BYTES": str(chunk)},
     )
 
 
-def test_db_pcie_rd_smallest() -> None:
+def test_db_pcie_read_smallest() -> None:
     """The smallest ring and tag pool."""
     num_tags, chunk = 2, 128
     bench.run(
-        __file__, "pcie_rd_tb", {"DATA_W": 512, "NUM_TAGS": num_tags, "RING_DW": 64, "CHUNK_BYTES": chunk},
-        extra_sources=("tests/rtl/tb/pcie_rd_tb.sv",),
+        __file__, "pcie_read_tb", {"DATA_W": 512, "NUM_TAGS": num_tags, "RING_DW": 64, "CHUNK_BYTES": chunk},
+        extra_sources=("tests/rtl/tb/pcie_read_tb.sv",),
         env={"WIDTH": "512", "NUM_TAGS": str(num_tags), "CHUNK_BYTES": str(chunk)},
         testcase="random_traffic_small_mrrs",
     )

@@ -14,6 +14,7 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from host_cq import FETCH_ADD, IO_RD, IO_WR, MEM_RD, MEM_RD_LK, MEM_WR, MSG, WINDOW, Tlp
+from pcie_stream import PcieStream
 
 BASE = 0x5A_1400_0000 & ~(WINDOW - 1)
 
@@ -21,7 +22,8 @@ BASE = 0x5A_1400_0000 & ~(WINDOW - 1)
 class Bench:
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut, self.rng = dut, random.Random(seed)
-        self.width = len(dut.s_axis_cq_tdata)
+        self.width = int(dut.DATA_W.value)
+        self.cq = PcieStream(dut, "s_cq", "CQ", self.width)
         self.rows: list[tuple[int, int, int]] = []  # seen
         self.row_cycles: list[int] = []
         self.requests: list[int] = []
@@ -33,9 +35,7 @@ class Bench:
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         d.rst.value = 1
         d.window_base.value = BASE
-        d.s_axis_cq_tvalid.value = 0
-        d.s_axis_cq_tdata.value = d.s_axis_cq_tkeep.value = d.s_axis_cq_tlast.value = d.s_axis_cq_tuser.value = 0
-        d.fwd_stall.value = 0
+        d.s_cq_valid.value = d.s_cq.value = d.stall.value = 0
         d.req_room.value = 1
         for _ in range(3):
             await FallingEdge(d.clk)
@@ -51,15 +51,13 @@ class Bench:
         while quiet < 6:
             if not valid and at < len(beats) and rng.random() >= gap:
                 valid = True
-            d.s_axis_cq_tvalid.value = int(valid)
+            self.cq.valid.value = int(valid)
             if valid:
-                (d.s_axis_cq_tdata.value, d.s_axis_cq_tkeep.value, d.s_axis_cq_tlast.value,
-                 d.s_axis_cq_tuser.value) = beats[at]  # fmt: skip
+                self.cq.put(*beats[at])
             else:  # nothing of it may count
-                d.s_axis_cq_tdata.value = rng.getrandbits(self.width)
-                d.s_axis_cq_tuser.value = rng.getrandbits(len(d.s_axis_cq_tuser))
+                self.cq.port.value = rng.getrandbits(self.cq.struct.width)
             if rng.random() < 0.3:
-                d.fwd_stall.value = int(rng.random() < stall)
+                d.stall.value = int(rng.random() < stall)
                 d.req_room.value = int(rng.random() >= stall)
             await RisingEdge(d.clk)
             if int(d.m_wr_valid.value):
@@ -69,13 +67,13 @@ class Bench:
                 self.row_cycles.append(cycle)
             if int(d.m_req_valid.value):
                 self.requests.append(int(d.m_req.value))
-            stalled_rows = stalled_rows + int(d.m_wr_valid.value) if int(d.fwd_stall.value) else 0
+            stalled_rows = stalled_rows + int(d.m_wr_valid.value) if int(d.stall.value) else 0
             late_requests = late_requests + int(d.m_req_valid.value) if not int(d.req_room.value) else 0
             assert stalled_rows <= 3 and late_requests <= 1
             self.bad += int(d.m_bad.value)
             self.damaged += int(d.m_damaged.value)
             self.dropped += int(d.m_req_drop.value)
-            if valid and int(d.s_axis_cq_tready.value):
+            if valid and int(self.cq.ready.value):
                 self.taken.append(cycle)
                 at, valid = at + 1, False
             cycle += 1
@@ -112,9 +110,7 @@ class Bench:
             elif not t.posted():
                 ok = t.kind == MEM_RD and inside and (t.addr - BASE) >> 23 < 6
                 bad += not ok
-                word = int(not ok) << 115 | t.attr << 112 | t.tc << 109 | t.tag << 101 | t.requester << 85
-                word |= t.kind << 81 | t.dwords << 70 | t.addr >> 2 << 8 | t.last_be << 4 | t.first_be
-                requests.append(word)
+                requests.append(host_cq.window_request(t, not ok))
         assert not seen, f"{len(seen)} rows that nobody wrote"
         assert self.requests == requests
         assert (self.bad, self.damaged, self.dropped) == (bad, damaged, dropped)

@@ -16,6 +16,7 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from host_cq import CAS, FETCH_ADD, IO_RD, IO_WR, MEM_RD, MEM_RD_LK, WINDOW, Tlp
+from pcie_stream import PcieStream, StreamBeat
 
 BASE = 0x5A_1400_0000 & ~(WINDOW - 1)
 UR = 1
@@ -52,7 +53,8 @@ def completions(t: Tlp, bad: bool, mps: int) -> list[list[int]]:
 class Bench:
     def __init__(self, dut: Any, seed: int, mps: int) -> None:
         self.dut, self.rng, self.mps = dut, random.Random(seed), mps
-        self.width = len(dut.m_axis_cc_tdata)
+        self.width = int(dut.DATA_W.value)
+        self.cc = PcieStream(dut, "m_cc", "CC", self.width)
         self.sent: list[int] = []  # cycle of each request
         self.beats: list[int] = []  # cycle of each beat
         self.got: list[list[int]] = []
@@ -64,7 +66,7 @@ class Bench:
         d.rst.value = 1
         d.cfg_mps.value = (self.mps // 128).bit_length() - 1
         d.s_req_valid.value = d.s_req.value = d.s_row_data.value = 0
-        d.m_axis_cc_tready.value = 0
+        d.m_cc_ready.value = 0
         for _ in range(3):
             await FallingEdge(d.clk)
         d.rst.value = 0
@@ -75,7 +77,7 @@ class Bench:
         n = self.width // 32
         rows: deque[int | None] = deque([None] * 4)
         frame: list[int] = []
-        held: tuple[int, ...] | None = None
+        held: StreamBeat | None = None
         want = [c for t, bad in todo for c in completions(t, bad, self.mps)]
         at = cycle = quiet = 0
         no_room = owed = 0  # owed: completions of the requests of earlier cycles
@@ -86,12 +88,10 @@ class Bench:
             no_room = 0 if int(d.req_room.value) else no_room + 1
             send = at < len(todo) and no_room <= 2 and rng.random() >= gap  # the sender stops two cycles late
             d.s_req_valid.value = int(send)
-            d.s_req.value = rng.getrandbits(116)
+            d.s_req.value = rng.getrandbits(host_cq.REQUEST.width)
             if send:
                 t, bad = todo[at]
-                word = int(bad) << 115 | t.attr << 112 | t.tc << 109 | t.tag << 101 | t.requester << 85
-                word |= t.kind << 81 | t.dwords << 70 | t.addr >> 2 << 8 | t.last_be << 4 | t.first_be
-                d.s_req.value = word
+                d.s_req.value = host_cq.window_request(t, bad)
                 self.sent.append(cycle)
                 owed += len(completions(t, bad, self.mps))
                 ends.append(owed)
@@ -100,7 +100,7 @@ class Bench:
             d.s_row_data.value = rng.getrandbits(self.width) if row is None else sum(
                 word_at(row + 4 * i) << 32 * i for i in range(n)
             )  # fmt: skip
-            d.m_axis_cc_tready.value = int(rng.random() >= stall)
+            d.m_cc_ready.value = int(rng.random() >= stall)
             await RisingEdge(d.clk)
             assert int(d.idle.value) == int(not unanswered)
             done += int(d.m_req_done.value)
@@ -110,12 +110,11 @@ class Bench:
                 row = int(d.m_row_addr.value)
                 assert row % (self.width // 8) == 0
             rows.append(row)
-            if int(d.m_axis_cc_tvalid.value):
-                beat = tuple(int(s.value) for s in (d.m_axis_cc_tdata, d.m_axis_cc_tkeep, d.m_axis_cc_tlast,
-                                                    d.m_axis_cc_tuser))  # fmt: skip
+            if int(d.m_cc_valid.value):
+                beat = self.cc.beat()
                 assert held is None or held == beat, "changed while it waited"
                 held = beat
-                if int(d.m_axis_cc_tready.value):
+                if int(d.m_cc_ready.value):
                     held = None
                     self.beats.append(cycle)
                     data, keep, last, user = beat

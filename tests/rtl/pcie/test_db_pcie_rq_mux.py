@@ -12,8 +12,9 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
+from pcie_stream import PcieStream, StreamBeat, stream_struct
 
-Beat = tuple[int, int, int, int]  # data, keep, last, user
+Beat = StreamBeat
 
 
 async def run_mux(
@@ -21,12 +22,11 @@ async def run_mux(
 ) -> tuple[list[tuple[int, list[Beat]]], list[int]]:
     """Feeds packets per source; returns (source, packet) in order of arrival, and the cycle of every beat."""
     rng = random.Random(seed)
-    width, keep_w = len(dut.m_axis_rq_tdata), len(dut.m_axis_rq_tkeep)
-    user_w = len(dut.m_axis_rq_tuser)
+    rq = PcieStream(dut, "m_rq", "RQ", int(dut.DATA_W.value))
     todo = [[list(p) for p in s] for s in packets]
     current: list[list[Beat]] = [[] for _ in range(sources)]
     valid = [False] * sources
-    dut.rst.value, dut.stop.value, dut.s_axis_tvalid.value, dut.m_axis_rq_tready.value = 1, 0, 0, 0
+    dut.rst.value, dut.stop.value, dut.s_rq_valid.value, dut.m_rq_ready.value = 1, 0, 0, 0
     for _ in range(3):
         await RisingEdge(dut.clk)
     dut.rst.value = 0
@@ -41,7 +41,7 @@ async def run_mux(
         cycle += 1
         assert cycle < 20000, "stuck"
         quiet += 1
-        ready = int(dut.s_axis_tready.value)
+        ready = int(dut.s_rq_ready.value)
         assert not ready & (ready - 1), "two sources taken at once"
         assert int(dut.idle.value) == (inside == 0 and pending == 0), "idle"
         for i in range(sources):
@@ -50,28 +50,25 @@ async def run_mux(
                 pending += 1
                 if inside == 0:
                     assert not stop >> i & 1, "a packet begun while its source is stopped"
-                inside = 0 if current[i][0][2] else 1
+                inside = 0 if current[i][0].last else 1
                 current[i].pop(0)
                 valid[i] = False
-        if int(dut.m_axis_rq_tvalid.value):
+        if int(rq.valid.value):
             quiet = 0
-            b = tuple(
-                int(s.value)
-                for s in (dut.m_axis_rq_tdata, dut.m_axis_rq_tkeep, dut.m_axis_rq_tlast, dut.m_axis_rq_tuser)
-            )
+            b = rq.beat()
             assert held is None or held == b, "beat changed in a stall"
-            held = b  # type: ignore[assignment]
-            if int(dut.m_axis_rq_tready.value):
+            held = b
+            if int(rq.ready.value):
                 held = None
                 pending -= 1
-                beats.append(b)  # type: ignore[arg-type]
+                beats.append(b)
                 cycles.append(cycle)
-                if b[2]:
-                    got.append((beats[0][0] & 0xFF, beats))
+                if b.last:
+                    got.append((beats[0].data & 0xFF, beats))
                     beats = []
         else:
             assert held is None, "tvalid fell"
-        dut.m_axis_rq_tready.value = int(rng.random() >= stall)
+        rq.ready.value = int(rng.random() >= stall)
         if stops:
             if stopped_for:
                 stopped_for -= 1
@@ -79,26 +76,24 @@ async def run_mux(
                 stopped_for = rng.randrange(15)
                 stop = rng.choice([0, rng.randrange(1 << sources), (1 << sources) - 1])
             dut.stop.value = stop
-        data = keep = last = user = 0
+        given = 0
         for i in range(sources):
             if not current[i] and todo[i] and rng.random() >= stall:
                 current[i] = todo[i].pop(0)
             valid[i] = bool(current[i])
             if valid[i]:
                 b0 = current[i][0]
-                data |= b0[0] << i * width
-                keep |= b0[1] << i * keep_w
-                last |= b0[2] << i
-                user |= b0[3] << i * user_w
-        dut.s_axis_tdata.value, dut.s_axis_tkeep.value, dut.s_axis_tlast.value = data, keep, last
-        dut.s_axis_tuser.value = user
-        dut.s_axis_tvalid.value = sum(v << i for i, v in enumerate(valid))
+                word = rq.struct.pack(tdata=b0.data, tkeep=b0.keep, tlast=b0.last, tuser=b0.user)
+                given |= word << i * rq.struct.width
+        dut.s_rq.value = given
+        dut.s_rq_valid.value = sum(v << i for i, v in enumerate(valid))
     assert not any(todo) and not any(current) and not beats
     return got, cycles
 
 
 def make_packets(dut: Any, rng: random.Random, sources: int, count: int, max_beats: int) -> list[list[list[Beat]]]:
-    width, keep_w, user_w = (len(s) for s in (dut.m_axis_rq_tdata, dut.m_axis_rq_tkeep, dut.m_axis_rq_tuser))
+    struct = stream_struct("RQ", int(dut.DATA_W.value))
+    width, keep_w, user_w = (struct[f].width for f in ("tdata", "tkeep", "tuser"))
     out = []
     for i in range(sources):
         packets = []
@@ -106,7 +101,7 @@ def make_packets(dut: Any, rng: random.Random, sources: int, count: int, max_bea
             n = rng.randrange(1, max_beats + 1)
             packets.append(
                 [
-                    (
+                    Beat(
                         rng.getrandbits(width - 8) << 8 | i,
                         rng.getrandbits(keep_w),
                         int(k == n - 1),
@@ -122,7 +117,7 @@ def make_packets(dut: Any, rng: random.Random, sources: int, count: int, max_bea
 @cocotb.test()
 async def whole_packets_in_order(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-    n = len(dut.s_axis_tvalid)
+    n = len(dut.s_rq_valid)
     for seed, (stall, stops) in enumerate(((0.0, False), (0.4, False), (0.2, True))):
         packets = make_packets(dut, random.Random(seed), n, 40, 5)
         got, cycles = await run_mux(dut, n, packets, stall, seed, stops)

@@ -13,6 +13,7 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pcie_rq_model import RqPacket, RqWatch
+from pcie_stream import PcieStream
 
 
 @dataclass
@@ -55,8 +56,8 @@ def fewest_beats(packets: list[Request]) -> int:
 
 async def run(dut: Any, packets: list[Request], seed: int, gap: float, stall: float) -> tuple[list[RqPacket], RqWatch]:
     rng = random.Random(seed)
-    d = dut
-    d.rst.value, d.s_valid.value, d.m_axis_rq_tready.value = 1, 0, 0
+    d, given, rq = dut, PcieStream(dut, "s_rq", "RQ", 512), PcieStream(dut, "m_rq", "RQ", 512)
+    d.rst.value, given.valid.value, rq.ready.value = 1, 0, 0
     for _ in range(3):
         await RisingEdge(d.clk)
     d.rst.value = 0
@@ -69,21 +70,22 @@ async def run(dut: Any, packets: list[Request], seed: int, gap: float, stall: fl
     while todo or current or quiet < 20:
         if not current and todo and rng.random() >= gap:
             current = todo.pop(0)
-        d.s_valid.value = int(bool(current))
+        given.valid.value = int(bool(current))
         if current:
-            d.s_data.value, d.s_last.value, d.s_user.value = current[0]
-        d.m_axis_rq_tready.value = int(rng.random() >= stall)
+            data, last, user = current[0]
+            given.put(data, rng.getrandbits(16), last, user)
+        rq.ready.value = int(rng.random() >= stall)
         await RisingEdge(d.clk)
         cycle += 1
         quiet += 1
-        new = watch.look(d, cycle)
+        new = watch.look(rq, cycle)
         got += new
         if new or current:
             quiet = 0
-        assert not (int(d.idle.value) and int(d.m_axis_rq_tvalid.value)), "idle with a beat inside"
+        assert not (int(d.idle.value) and int(rq.valid.value)), "idle with a beat inside"
         if int(d.idle.value):
             assert not inside, "idle inside a packet"
-        if current and d.s_ready.value == 1:
+        if current and given.ready.value == 1:
             inside = not current.pop(0)[1]
     assert d.idle.value == 1 and not todo and not current and watch.unpacker.open is None
     for g, w in zip(got, packets, strict=True):

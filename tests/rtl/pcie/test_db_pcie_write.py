@@ -13,8 +13,12 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
+from pcie_stream import PcieStream
+from structs import layout
 
 MEM_WRITE = 1
+SEGMENT = layout("db_mem_pkg", "segment_t")
+INFO = layout("db_mem_pkg", "row_info_t")
 
 
 @dataclass
@@ -76,10 +80,9 @@ def write_of(dwords: list[int], beats: int, first_cycle: int, last_cycle: int) -
 
 @dataclass
 class RqMonitor:
-    """Takes m_axis_rq with random pauses, checks that a stalled beat does not change; call once a cycle."""
+    """Takes RQ with random pauses, checks that a stalled beat does not change; call once a cycle."""
 
-    dut: Any
-    width: int
+    rq: PcieStream
     stall: float = 0.0
     hold: int = 0  # cycles before RQ is ready
     cycle: int = 0
@@ -88,30 +91,25 @@ class RqMonitor:
     held: Beat | None = None
 
     def tick(self, rng: random.Random) -> None:
-        d = self.dut
+        rq = self.rq
         self.cycle += 1
-        if int(d.m_axis_rq_tvalid.value):
-            b = Beat(
-                self.cycle,
-                int(d.m_axis_rq_tdata.value),
-                int(d.m_axis_rq_tkeep.value),
-                bool(int(d.m_axis_rq_tlast.value)),
-                int(d.m_axis_rq_tuser.value),
-            )
+        if int(rq.valid.value):
+            data, keep, last, user = rq.beat()
+            b = Beat(self.cycle, data, keep, bool(last), user)
             if self.held is not None:
                 h = self.held
                 assert (h.data, h.keep, h.last, h.user) == (b.data, b.keep, b.last, b.user), "beat changed in a stall"
             self.held = None
-            if int(d.m_axis_rq_tready.value):
+            if int(rq.ready.value):
                 self.beats.append(b)
                 if b.last:
-                    self.tlps.append(parse_rq(self.beats, self.width))
+                    self.tlps.append(parse_rq(self.beats, rq.width))
                     self.beats = []
             else:
                 self.held = b
         else:
             assert self.held is None, "tvalid fell without tready"
-        d.m_axis_rq_tready.value = int(rng.random() >= self.stall and self.cycle >= self.hold)
+        rq.ready.value = int(rng.random() >= self.stall and self.cycle >= self.hold)
 
 
 @dataclass
@@ -128,7 +126,7 @@ class Segment:
 class Bench:
     def __init__(self, dut: Any, seed: int, mps: int, stall: float) -> None:
         self.dut = dut
-        self.width = len(dut.s_axis_tdata)
+        self.width = int(dut.DATA_W.value)
         self.lanes = self.width // 32
         self.rng = random.Random(seed)
         self.mps = mps
@@ -139,7 +137,7 @@ class Bench:
         self.want_tlps: list[tuple[int, int, tuple[int, ...]]] = []
         self.want_done: list[tuple[int, int]] = []
         self.done: list[tuple[int, int]] = []
-        self.monitor = RqMonitor(dut, self.width, stall)
+        self.monitor = RqMonitor(PcieStream(dut, "m_rq", "RQ", self.width), stall)
         self.page = 1
         self.user = 0
 
@@ -186,7 +184,7 @@ class Bench:
         d, rng = self.dut, self.rng
         d.cfg_mps.value = {128: 0, 256: 1, 512: 2, 1024: 3}[self.mps]
         d.rst.value = 1
-        for s in (d.s_seg_valid, d.s_axis_tvalid, d.m_done_ready, d.m_axis_rq_tready):
+        for s in (d.s_seg_valid, d.s_row_valid, d.m_done_ready, d.m_rq_ready):
             s.value = 0
         for _ in range(3):
             await RisingEdge(d.clk)
@@ -201,28 +199,28 @@ class Bench:
             quiet += 1
             if int(d.s_seg_valid.value) and int(d.s_seg_ready.value):
                 seg, quiet = next(segs, None), 0
-            if int(d.s_axis_tvalid.value) and int(d.s_axis_tready.value):
+            if int(d.s_row_valid.value) and int(d.s_row_ready.value):
                 row, quiet = next(rows, None), 0
             if int(d.m_done_valid.value) and int(d.m_done_ready.value):
                 self.done.append((int(d.m_done_user.value), int(d.m_done_err.value)))
                 # all TLPs of the command have left, nothing of the next one is needed
                 quiet = 0
-            if int(d.m_axis_rq_tvalid.value):
+            if int(d.m_rq_valid.value):
                 quiet = 0
             self.monitor.tick(rng)
             if not (int(d.s_seg_valid.value) and not int(d.s_seg_ready.value)):
                 go = seg is not None and rng.random() >= self.stall
                 d.s_seg_valid.value = int(go)
                 if go and seg is not None:
-                    d.s_seg_fn.value, d.s_seg_addr.value, d.s_seg_len.value = seg.fn, seg.addr, seg.size
-                    d.s_seg_first.value, d.s_seg_last.value = int(seg.first), int(seg.last)
-                    d.s_seg_drop.value, d.s_seg_user.value = int(seg.drop), seg.user
-            if not (int(d.s_axis_tvalid.value) and not int(d.s_axis_tready.value)):
+                    d.s_seg.value = SEGMENT.pack(fn=seg.fn, addr=seg.addr, len=seg.size, first=int(seg.first),
+                                                 last=int(seg.last), drop=int(seg.drop))
+                    d.s_seg_user.value = seg.user
+            if not (int(d.s_row_valid.value) and not int(d.s_row_ready.value)):
                 go = row is not None and rng.random() >= self.stall and self.monitor.cycle > hold_rows
-                d.s_axis_tvalid.value = int(go)
+                d.s_row_valid.value = int(go)
                 if go and row is not None:
-                    d.s_axis_tdata.value = row[0]
-                    d.s_axis_tlast.value, d.s_axis_terr.value = int(row[1]), int(row[2])
+                    d.s_row_data.value = row[0]
+                    d.s_row_info.value = INFO.pack(last=int(row[1]), err=int(row[2]), dw=rng.randrange(32))
             d.m_done_ready.value = int(rng.random() >= self.done_stall)
         assert seg is None and row is None, "input not taken"
         assert not self.monitor.beats, "RQ packet without end"
@@ -317,11 +315,11 @@ async def latency(dut: Any) -> None:
                 if int(dut.rst.value):
                     came = -1
                     continue
-                if int(dut.s_axis_tvalid.value) and int(dut.s_axis_tready.value):
+                if int(dut.s_row_valid.value) and int(dut.s_row_ready.value):
                     came = 0
                 elif came >= 0:
                     came += 1
-                if int(dut.m_axis_rq_tvalid.value):
+                if int(dut.m_rq_valid.value):
                     return came
 
         task = cocotb.start_soon(watch())

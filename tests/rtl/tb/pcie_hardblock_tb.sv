@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that touches the hard block, for tests: db_pcie_dma (two read clients, writer, poster) and db_pcie_bar in
-// front of 16 KiB of registers. Client ports are flattened, client 0 in the low bits.
+// db_pcie_endpoint (two read clients) in front of 16 KiB of registers, with the streams flat as cocotbext-pcie's model of
+// the hard block wants them.
+`include "db_pcie_types.svh"
 module pcie_hardblock_tb
-  import db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*;
 #(
     parameter int DATA_W = 256,
     localparam int N      = DATA_W / 32,
-    localparam int DW_W   = $clog2(N) + 1,
     localparam int USER_W = 16,
     localparam int C      = 2
 ) (
@@ -16,7 +16,7 @@ module pcie_hardblock_tb
     input logic [2:0] cfg_max_read_req,
     input logic stop,
     output logic quiet,
-    output logic [C-1:0] rd_idle,
+    output logic [C-1:0] read_idle,
 
     input  logic [           DATA_W-1:0] s_axis_cq_tdata,
     input  logic [                N-1:0] s_axis_cq_tkeep,
@@ -43,76 +43,79 @@ module pcie_hardblock_tb
     input  logic                         s_axis_rc_tvalid,
     output logic                         s_axis_rc_tready,
 
-    input  logic [       C-1:0] s_req_valid,
-    output logic [       C-1:0] s_req_ready,
-    input  logic [     C*8-1:0] s_req_fn,
-    input  logic [    C*64-1:0] s_req_addr,
-    input  logic [    C*13-1:0] s_req_len,
-    input  logic [       C-1:0] s_req_first,
-    input  logic [       C-1:0] s_req_last,
-    input  logic [       C-1:0] s_req_drop,
-    input  logic [C*USER_W-1:0] s_req_user,
-    output logic [       C-1:0] m_axis_tvalid,
-    input  logic [       C-1:0] m_axis_tready,
-    output logic [C*DATA_W-1:0] m_axis_tdata,
-    output logic [       C-1:0] m_axis_tlast,
-    output logic [  C*DW_W-1:0] m_axis_tdw,
-    output logic [C*USER_W-1:0] m_axis_tuser,
-    output logic [       C-1:0] m_axis_terr,
+    input  logic      [C-1:0]        s_read_valid,
+    output logic      [C-1:0]        s_read_ready,
+    input  segment_t  [C-1:0]        s_read,
+    input  logic [C-1:0][USER_W-1:0] s_read_user,
+    output logic      [C-1:0]        m_row_valid,
+    input  logic      [C-1:0]        m_row_ready,
+    output logic [C-1:0][DATA_W-1:0] m_row_data,
+    output row_info_t [C-1:0]        m_row_info,
+    output logic [C-1:0][USER_W-1:0] m_row_user,
 
     input  logic              s_seg_valid,
     output logic              s_seg_ready,
-    input  logic [       7:0] s_seg_fn,
-    input  logic [      63:0] s_seg_addr,
-    input  logic [      12:0] s_seg_len,
-    input  logic              s_seg_first,
-    input  logic              s_seg_last,
-    input  logic              s_seg_drop,
+    input  segment_t          s_seg,
     input  logic [USER_W-1:0] s_seg_user,
-    input  logic              s_axis_tvalid,
-    output logic              s_axis_tready,
-    input  logic [DATA_W-1:0] s_axis_tdata,
-    input  logic              s_axis_tlast,
-    input  logic              s_axis_terr,
+    input  logic              s_row_valid,
+    output logic              s_row_ready,
+    input  logic [DATA_W-1:0] s_row_data,
+    input  row_info_t         s_row_info,
     output logic              m_done_valid,
     input  logic              m_done_ready,
     output logic [USER_W-1:0] m_done_user,
     output logic              m_done_err,
 
-    input  logic         s_post_valid,
-    output logic         s_post_ready,
-    input  logic [  7:0] s_post_fn,
-    input  logic [ 63:0] s_post_addr,
-    input  logic [  4:0] s_post_len_dw,
-    input  logic [511:0] s_post_data
+    input  logic  s_post_valid,
+    output logic  s_post_ready,
+    input  post_t s_post
 );
+  typedef `DB_PCIE_CQ_T(DATA_W) cq_t;
+  typedef `DB_PCIE_CC_T(DATA_W) cc_t;
+  typedef `DB_PCIE_RQ_T(DATA_W) rq_t;
+  typedef `DB_PCIE_RC_T(DATA_W) rc_t;
+  cq_t cq;
+  cc_t cc;
+  rq_t rq;
+  rc_t rc;
+  assign cq = '{tuser: s_axis_cq_tuser, tlast: s_axis_cq_tlast, tkeep: s_axis_cq_tkeep, tdata: s_axis_cq_tdata};
+  assign rc = '{tuser: s_axis_rc_tuser, tlast: s_axis_rc_tlast, tkeep: s_axis_rc_tkeep, tdata: s_axis_rc_tdata};
+  assign {m_axis_cc_tuser, m_axis_cc_tlast, m_axis_cc_tkeep, m_axis_cc_tdata} = cc;
+  assign {m_axis_rq_tuser, m_axis_rq_tlast, m_axis_rq_tkeep, m_axis_rq_tdata} = rq;
 
-  logic idle;
+  logic        idle, reg_valid, reg_ready, reg_rvalid;
+  reg_access_t access;
+  logic [31:0] reg_rdata;
 
-  db_pcie_dma #(
-      .DATA_W     (DATA_W),
-      .NUM_CLIENTS(C),
-      .USER_W     (USER_W),
-      .WR_USER_W  (USER_W),
-      .TAGS_LG    ({16'd4, 16'd3}),
-      .RING_DW_LG ({16'd11, 16'd10}),
-      .CHUNK      ({16'd512, 16'd256})
-  ) u_dma (
-      .cfg_mps (3'(cfg_max_payload)),
-      .cfg_mrrs(cfg_max_read_req),
-      .hold    (1'b0),
-      .*
-  );
-
-  logic        reg_valid, reg_ready, reg_wr, reg_rvalid;
-  logic [ 7:0] reg_fn;
-  logic [15:0] reg_addr;
-  logic [ 3:0] reg_be;
-  logic [31:0] reg_wdata, reg_rdata;
-
-  db_pcie_bar #(
-      .DATA_W(DATA_W)
-  ) u_bar (
+  db_pcie_endpoint #(
+      .DATA_W      (DATA_W),
+      .NUM_CLIENTS (C),
+      .CLIENTS     ({client_cfg_t'{tags_log2: 16'd4, ring_dw_log2: 16'd11, chunk_bytes: 16'd512},
+                     client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd256}}),
+      .READ_USER_W (USER_W),
+      .WRITE_USER_W(USER_W)
+  ) i_endpoint (
+      .cfg_mps     (3'(cfg_max_payload)),
+      .cfg_mrrs    (cfg_max_read_req),
+      .hold        (1'b0),
+      .ctrl_rst    (rst),
+      .s_cq_valid  (s_axis_cq_tvalid),
+      .s_cq_ready  (s_axis_cq_tready),
+      .s_cq        (cq),
+      .m_cc_valid  (m_axis_cc_tvalid),
+      .m_cc_ready  (m_axis_cc_tready),
+      .m_cc        (cc),
+      .m_rq_valid  (m_axis_rq_tvalid),
+      .m_rq_ready  (m_axis_rq_tready),
+      .m_rq        (rq),
+      .s_rc_valid  (s_axis_rc_tvalid),
+      .s_rc_ready  (s_axis_rc_tready),
+      .s_rc        (rc),
+      .m_reg_valid (reg_valid),
+      .m_reg_ready (reg_ready),
+      .m_reg       (access),
+      .m_reg_rvalid(reg_rvalid),
+      .m_reg_rdata (reg_rdata),
       .*
   );
 
@@ -124,10 +127,10 @@ module pcie_hardblock_tb
 
   always_ff @(posedge clk) begin
     wait_q     <= rst ? '0 : wait_q + 3'd1;
-    reg_rvalid <= reg_valid && reg_ready && !reg_wr && !rst;
-    reg_rdata  <= regs[reg_addr[13:2]];
-    if (reg_valid && reg_ready && reg_wr) begin
-      for (int i = 0; i < 4; i++) if (reg_be[i]) regs[reg_addr[13:2]][i*8+:8] <= reg_wdata[i*8+:8];
+    reg_rvalid <= reg_valid && reg_ready && !access.wr && !rst;
+    reg_rdata  <= regs[access.addr[13:2]];
+    if (reg_valid && reg_ready && access.wr) begin
+      for (int i = 0; i < 4; i++) if (access.be[i]) regs[access.addr[13:2]][i*8+:8] <= access.wdata[i*8+:8];
     end
   end
 

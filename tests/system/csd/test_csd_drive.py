@@ -8,11 +8,13 @@ import struct
 
 import pytest
 from csd_drive import csd, ctr, get, io, put, xts
+from doorbell.build import operator_folders as folders
 from doorbell.compute import drive as compute
-from doorbell.compute.operators import Context, Op, folders
+from doorbell.compute.operators import Context, Op
 from doorbell.compute.operators.add import Add
+from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NvmOpc, Status
-from doorbell.nvme.driver import Driver, expect
+from doorbell.nvme.driver import Driver
 from test_ssd_traffic import sustained
 from traffic import MakeDrive
 

@@ -10,8 +10,9 @@ from csd_drive import csd, get, io, put, xts
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces
+from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NvmOpc, Status
-from doorbell.nvme.driver import Driver, expect
+from doorbell.nvme.driver import Driver
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from csd_drive import csd, get, put
 from doorbell.bench import command as bench
+from doorbell.build import operator_folders as folders
 from doorbell.compute import drive as compute
-from doorbell.compute.operators import Op, folders
+from doorbell.compute.operators import Op
 from doorbell.compute.operators.crc32c import Crc32c
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver

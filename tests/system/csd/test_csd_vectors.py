@@ -13,8 +13,9 @@ import pytest
 from csd_drive import csd, ctr, xts
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
+from doorbell.nvme.commands import NvmeError, expect
 from doorbell.nvme.constants import NvmOpc, Status
-from doorbell.nvme.driver import Driver, NvmeError, expect
+from doorbell.nvme.driver import Driver
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "python"))
 
 from doorbell import build  # noqa: E402
+from doorbell.build import compiler, simulators  # noqa: E402
 from doorbell.device.sim import MmioError, Sim, SimError, parse_link  # noqa: E402
 
 ENDPOINT = Path(__file__).parent / "rtl" / "sim_endpoint.sv"
@@ -36,18 +37,18 @@ RATE = {"gen1": Fraction(2500 * 8, 10), "gen2": Fraction(5000 * 8, 10)} | {
 
 def library(data_w: int) -> Path:
     """The shared library of the endpoint and the runtime."""
-    runtime, headers = build.runtime_sources("endpoint")
+    runtime, headers = simulators.runtime_sources("endpoint")
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
                 "--top-module", "sim_endpoint", f"-GDATA_W={data_w}"]  # fmt: skip
-    files = [ENDPOINT, runtime, *headers, Path(build.__file__)]
-    key = (verilate, build.COMPILE, build.OPTIMISE, build.hash_files(files), build.compiler_version())
+    files = [ENDPOINT, runtime, *headers, Path(simulators.__file__)]
+    key = (verilate, compiler.COMPILE, compiler.OPTIMISE, build.hash_files(files), compiler.compiler_version())
 
     def make(out: Path) -> None:
         obj = out / "obj"
         build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), str(ENDPOINT)], "Verilator")
-        build.settle_once(obj)
-        defines = [*build.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
-        build.link(obj, [runtime], defines, out / "libsim_endpoint.so")
+        simulators.settle_once(obj)
+        defines = [*simulators.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
+        compiler.link(obj, [runtime], defines, out / "libsim_endpoint.so")
 
     return build.cached("sim-endpoint", key, make) / "libsim_endpoint.so"
 

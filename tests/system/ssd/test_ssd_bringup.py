@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from doorbell.nvme.commands import NvmeError, expect
 from doorbell.nvme.constants import (
     CREATE_Q_PC,
     CSTS_CFS,
@@ -23,7 +24,8 @@ from doorbell.nvme.constants import (
     Reg,
     Status,
 )
-from doorbell.nvme.driver import Driver, HostMemory, NvmeError, expect
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.structures import Cap, ErrorLogEntry, SmartLog, u128
 from doorbell.vm import serve
 from traffic import MakeDrive

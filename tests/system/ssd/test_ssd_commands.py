@@ -7,8 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
+from doorbell.nvme.commands import NvmeError, expect
 from doorbell.nvme.constants import DSM_AD, DSM_IDR, NSID_ALL, RW_FUA, RW_LR, WZ_DEAC, NvmOpc, Status
-from doorbell.nvme.driver import Driver, NvmeError, expect
+from doorbell.nvme.driver import Driver
 from traffic import MakeDrive
 
 DATA = (NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE)

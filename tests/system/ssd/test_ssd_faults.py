@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pytest
+from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import CSTS_CFS, DSM_AD, NvmOpc, Reg, Status
-from doorbell.nvme.driver import Driver, expect
+from doorbell.nvme.driver import Driver
 from traffic import MakeDrive, Traffic, media_of
 
 KINDS = ("ur", "ca", "poison", "drop")

@@ -15,7 +15,9 @@ from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc, Status
-from doorbell.nvme.driver import Buffer, Driver, HostMemory, ProtocolError
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.errors import ProtocolError
+from doorbell.nvme.memory import Buffer, HostMemory
 from doorbell.nvme.model import Limits, Media, Mismatch, allowed_statuses
 from traffic import Traffic, media_of
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from conftest import MEDIA
 from doorbell.nvme import namespaces
+from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import (
     DSM_AD,
     EFFECTS_CSUPP,
@@ -29,7 +30,7 @@ from doorbell.nvme.constants import (
     NvmOpc,
     Status,
 )
-from doorbell.nvme.driver import Command, Driver, expect
+from doorbell.nvme.driver import Driver
 from doorbell.nvme.structures import CtrlList, DsmRange, EffectsLog, ErrorLogEntry, IdNs, u128
 from traffic import MakeDrive
 

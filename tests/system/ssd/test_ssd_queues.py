@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pytest
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import Feature, NvmOpc, Status
-from doorbell.nvme.driver import Command, Driver
+from doorbell.nvme.driver import Driver
 from traffic import MakeDrive, Traffic, media_of
 
 

@@ -11,7 +11,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from csd_bench import assert_full_rate, command_rows, random_context, run_operator, run_rows, start
-from doorbell.compute.operators import folders
+from doorbell.build import operator_folders as folders
 
 COUNT = folders.by_name("count")
 

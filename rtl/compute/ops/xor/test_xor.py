@@ -10,7 +10,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from csd_bench import assert_full_rate, command_rows, random_context, run_operator, run_rows, start, to_bytes
-from doorbell.compute.operators import folders
+from doorbell.build import operator_folders as folders
 
 XOR = folders.by_name("xor")
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made by facts/generate.py from facts/doorbell.yaml: change it there.
+#ifndef DOORBELL_FACTS_H
+#define DOORBELL_FACTS_H
+
+// What is done to the data of a command. Codes 6 to 15: operators in folders (rtl/compute/ops).
+enum {
+    OP_PASS = 0,
+    OP_ADD = 1,  // 32-bit words: add on write, subtract on read
+    OP_AES_CTR = 2,  // key size is the slot's
+    OP_AES_XTS = 3,
+    OP_SHA256 = 4,
+    OP_CRC32C = 5,
+};
+
+// Vendor specific admin commands of db_csd; bits 1:0 are the direction of their data.
+enum {
+    ADMIN_OPC_KEY_LOAD = 0xc1,
+    ADMIN_OPC_KEY_ERASE = 0xc4,
+    ADMIN_OPC_BIND = 0xc8,
+};
+
+// Vendor specific features of db_csd: what namespaces do that are not bound, and the words of its key.
+enum {
+    FEATURE_CSD_CONFIG = 0xc0,
+    FEATURE_CSD_WORD_FIRST = 0xc1,  // the key's words; of the adder, the addend
+    FEATURE_CSD_WORD_GAP = 0xc9,  // not there
+    FEATURE_CSD_WORD_IV = 0xca,  // the first of the IV
+    FEATURE_CSD_WORD_LAST = 0xcd,
+};
+
+// Values of feature C0h.
+enum {
+    CSD_CONFIG_PASS = 0,
+    CSD_CONFIG_ADD = 1,
+    CSD_CONFIG_AES128 = 2,
+    CSD_CONFIG_AES256 = 8,
+};
+
+// Vendor specific log pages of db_csd.
+enum {
+    LOG_CSD = 0xc0,  // what is set
+    LOG_CSD_RESULTS = 0xc1,  // what reducers found
+};
+
+#define BAR_BYTES 0x4000u
+#define BAR_REGISTERS 0x0000u  // of the controller
+#define BAR_DOORBELLS 0x1000u
+#define BAR_MSIX_TABLE 0x2000u
+#define BAR_MSIX_PBA 0x3000u
+#define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
+#define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Set Features and Get Features (Base 2.0, 5.15 and 5.27).
+#ifndef FEATURES_H
+#define FEATURES_H
+
+#include "commands/command.h"
+
+handler_t features_set, features_get;
+
+/// All but the software progress marker and the clock, which stay over a controller reset.
+void features_reset(struct drive *drive, struct function *fn);
+
+/// Log page 12h, built in the page of the buffers; how many bytes have been set.
+handler_t features_page;
+
+#endif

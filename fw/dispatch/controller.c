@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller's life: enable, disable, shutdown, resets (Base 2.0, 3.5 to 3.7), and the loop that waits for work.
+#include "dispatch/controller.h"
+
+#include "commands/features.h"
+#include "dispatch/dispatcher.h"
+
+static void fail(struct function *fn)
+{
+    hw_control(0);
+    hw_status(fn->life == READY, 1, 0);
+    fn->life = FAILED;
+}
+
+void controller_reset_state(struct drive *drive, struct function *fn)
+{
+    queues_reset(&fn->queues, drive->hw.num_qp);
+    keep_alive_restart(&fn->settings);
+    features_reset(drive, fn);
+    operators_reset(drive);
+    events_reset(&fn->events);
+    ns_changed_read(drive, fn);  // who resets the controller looks at all namespaces anyway
+}
+
+/// Bring the data path to rest and back to what it is after power-on; all queues are gone then.
+static void reset(struct drive *drive, struct function *fn, bool function)
+{
+    hw_control(CTL_STOP);
+    hw_clear(EV(EN_FELL) | EV(CC));
+    uint64_t limit = hw_time() + CFG_WAIT_US;
+    (void)hw_wait_only(EV(QUIET), limit);
+    (void)hw_wait_only(EV(MEDIA_IDLE), limit);
+    (void)hw_wait_only(EV(QUIET), limit);
+    hw_control(CTL_STOP | CTL_RESET);
+    if (function) {
+        hw_control(CTL_STOP | CTL_FUNCTION_RESET);
+        (void)hw_time();  // let CC fall
+        hw_clear(EV(EN_FELL) | EV(CC) | EV(NSSR));
+    }
+    hw_clear(EV(DBERR));
+    controller_reset_state(drive, fn);
+    fn->life = DISABLED;
+    fn->notified = false;
+    hw_status(0, 0, 0);
+    hw_control(0);
+}
+
+static bool settings_valid(uint32_t cc, uint32_t aqa)
+{
+    uint32_t css = cc_css(cc);
+    return cc_mps(cc) == 0 && cc_ams(cc) <= 1 && (css == 0 || css == 6) && (aqa & 0xfffu) && (aqa >> 16 & 0xfffu);
+}
+
+static void enable(struct drive *drive, struct function *fn, uint32_t cc)
+{
+    uint32_t aqa = hw_aqa();
+    fn->cc = cc;
+    fn->notified = false;
+    if (!settings_valid(cc, aqa)) {
+        fail(fn);
+        return;
+    }
+    hw_create_cq(0, hw_acq(), aqa >> 16 & 0xfffu, 0, true);
+    hw_create_sq(0, hw_asq(), aqa & 0xfffu, 0, 0);
+    hw_control(CTL_RUN | (cc_ams(cc) ? (uint32_t)CTL_WRR : 0));
+    fn->life = READY;
+    drive->boot->in_use = 1;
+    hw_status(1, 0, 0);
+}
+
+static void shut_down(struct drive *drive, struct function *fn, uint32_t shn)
+{
+    bool rdy = fn->life == READY;
+    bool cfs = fn->life == FAILED;
+    fn->notified = true;
+    hw_status(rdy, cfs, 1);
+    hw_control(0);
+    // A normal shutdown ends the commands that have been taken; an abrupt one stops them where they are. Either way the
+    // media has answered every write before it is told to flush.
+    if (rdy && !(shn == 1 && hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US))) {
+        hw_control(CTL_STOP);
+        (void)hw_wait(EV(QUIET), hw_time() + CFG_WAIT_US);
+    }
+    (void)hw_media_flush();
+    if (hw_events() & EV_RESET)
+        return;
+    if (fn->life == READY)
+        fn->life = OFF;
+    drive->boot->in_use = 0;
+    hw_status(rdy, cfs, 2);
+}
+
+static void collect_errors(struct function *fn)
+{
+    struct hw_io_error e;
+    while (hw_io_error(&e))
+        error_log_add(&fn->errors, e.sqid, e.cid, e.status, e.nsid, e.lba);
+}
+
+static void collect_doorbell(struct function *fn)
+{
+    struct hw_doorbell_error bad = hw_doorbell_error();
+    if (fn->life != READY)
+        return;
+    error_log_add(&fn->errors, bad.qid, 0xffff, ST_QUEUE_ID, 0, 0);
+    event_report(&fn->events, AER_TYPE_ERROR, bad.value);  // 0 no such doorbell, 1 bad value
+}
+
+static void keep_alive_timer(struct function *fn)
+{
+    if (hw_time() < keep_alive_deadline(&fn->settings))
+        return;
+    error_log_add(&fn->errors, 0, 0xffff, ST_KEEP_ALIVE_EXPIRED, 0, 0);
+    fail(fn);
+}
+
+_Noreturn void controller_loop(struct drive *drive, struct function *fn, hw_ring_t *ring)
+{
+    struct request r = {.drive = drive, .fn = fn};
+    for (;;) {
+        uint32_t now = hw_events();
+        if (now & EV(FLR)) {
+            reset(drive, fn, true);
+            hw_control(CTL_FLR_DONE);
+            while (hw_events() & EV(FLR))
+                ;
+        } else if (now & EV(NSSR)) {
+            reset(drive, fn, true);
+            hw_subsystem_reset_done();
+        } else if (now & EV(EN_FELL)) {
+            reset(drive, fn, false);
+        }
+        hw_clear(EV(CC));
+        uint32_t cc = hw_cc();
+        if (fn->life == DISABLED && cc_en(cc))
+            enable(drive, fn, cc);
+        if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified)
+            shut_down(drive, fn, cc_shn(cc));
+        collect_errors(fn);
+        if (now & EV(DBERR))
+            collect_doorbell(fn);
+        if (fn->life == READY) {
+            if (hw_command(ring, &r.cmd)) {
+                execute(&r);
+                continue;
+            }
+            if (now & EV(TIMER))
+                keep_alive_timer(fn);
+        }
+        uint32_t awake = EV(CC) | EV(ERR) | EV(DBERR) | EV_RESET;
+        hw_sleep(fn->life == READY ? awake | EV(SQE) : awake,
+                 fn->life == READY ? keep_alive_deadline(&fn->settings) : NEVER);
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller's life: enable, disable, shutdown, resets (Base 2.0, 3.5 to 3.7), and the loop that waits for work.
+#ifndef CONTROLLER_H
+#define CONTROLLER_H
+
+#include "hw/hw.h"
+#include "state/drive.h"
+#include "state/function.h"
+
+/// What a controller reset leaves of what a function remembers: also where it begins.
+void controller_reset_state(struct drive *drive, struct function *fn);
+
+_Noreturn void controller_loop(struct drive *drive, struct function *fn, hw_ring_t *ring);
+
+#endif

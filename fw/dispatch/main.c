@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory, all of it, and the first steps.
+#include "commands/identify.h"
+#include "dispatch/controller.h"
+#include "dispatch/dispatcher.h"
+
+// start.S
+extern struct boot_record boot_record;
+extern const uint32_t serial_number;
+
+// The linker takes variables from these two sections alone: nothing else remembers anything.
+#define INSTANCE __attribute__((section(".bss.instance")))
+#define SCRATCH  __attribute__((section(".scratch")))  // written before it is read; not cleared
+
+static struct drive drive INSTANCE;
+static struct function function INSTANCE;
+static struct buffers buffers SCRATCH;
+static hw_ring_t ring __attribute__((aligned(2048))) SCRATCH;
+
+int main(void)
+{
+    boot_record.power_cycles++;
+    boot_record.unsafe_shutdowns += boot_record.in_use;
+    boot_record.in_use = 0;
+
+    drive.serial = serial_number;
+    drive.boot = &boot_record;
+    drive.buffers = &buffers;
+    drive.commands = admin_commands;
+    hw_init(&drive.hw, &ring);
+    drive.started_at = hw_time();
+    namespaces_init(&drive, &function);
+    identify_init(&drive);
+    controller_reset_state(&drive, &function);
+    controller_loop(&drive, &function, &ring);
+}

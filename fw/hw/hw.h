@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hardware as functions: time, sleep, commands in, completions and data out, queues, namespaces, media. It remembers
+// nothing. All waits sleep; unless said otherwise they end, too, when a reset is asked for.
+#ifndef HW_H
+#define HW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/nvme.h"
+#include "db_ssd_fw.h"
+
+#define NEVER (~(uint64_t)0)
+
+// Events: hw_events says which there are.
+#define EV(name) DB_SSD_FW__EVENT__##name##_bm
+#define EV_RESET (EV(EN_FELL) | EV(NSSR) | EV(FLR))
+
+/// What this instance of the hardware has.
+struct hw_config {
+    uint8_t num_qp, num_ns;   // I/O queue pairs, namespaces
+    uint8_t key_slots;        // 0: there are no operators in its data path
+    uint16_t num_vec;
+    uint32_t operators;       // bit n: there is operator n
+    uint64_t media_pages;     // 4 KiB each
+};
+#define MAX_QP  254u
+#define MAX_VEC 2048u
+#define MAX_NS  64u
+
+/// Entries that the hardware writes, 32 words each: the entry, then its function. 2048-byte aligned.
+typedef volatile uint32_t hw_ring_t[16][32];
+
+void hw_init(struct hw_config *config, hw_ring_t *ring);
+
+// ---------------------------------------------------------------- time, events, sleep
+uint64_t hw_time(void);
+uint32_t hw_events(void);
+/// Only CC, EN_FELL, NSSR and DBERR stay until they are cleared.
+void hw_clear(uint32_t events);
+/// Sleep until one of the events is there or time_us has reached `wake`.
+void hw_sleep(uint32_t events, uint64_t wake);
+/// Wait for one of `events`. False: a reset was asked for meanwhile, or the time is over.
+bool hw_wait(uint32_t events, uint64_t until);
+/// The same, whatever else is asked for.
+bool hw_wait_only(uint32_t events, uint64_t until);
+
+// ---------------------------------------------------------------- the controller
+enum {
+    CTL_RUN = DB_SSD_FW__CTL__RUN_bm,       // fetch commands
+    CTL_STOP = DB_SSD_FW__CTL__STOP_bm,     // start no new DMA
+    CTL_WRR = DB_SSD_FW__CTL__WRR_bm,       // weighted round robin
+    CTL_RESET = DB_SSD_FW__CTL__DP_RST_bm,  // pulses
+    CTL_FUNCTION_RESET = DB_SSD_FW__CTL__FN_RST_bm,
+    CTL_FLR_DONE = DB_SSD_FW__CTL__FLR_DONE_bm,
+};
+void hw_control(uint32_t control);
+/// CSTS.RDY, CFS and SHST.
+void hw_status(uint32_t rdy, uint32_t cfs, uint32_t shst);
+/// Set CSTS.NSSRO, clear the others.
+void hw_subsystem_reset_done(void);
+uint32_t hw_cc(void);
+uint32_t hw_aqa(void);
+uint64_t hw_asq(void);
+uint64_t hw_acq(void);
+/// Let the commands inside end; none is fetched until `hw_go_on`. False: they did not.
+bool hw_hold(uint32_t *control);
+void hw_go_on(uint32_t control);
+
+// ---------------------------------------------------------------- commands, completions, data
+bool hw_command(hw_ring_t *ring, cmd_t *cmd);
+/// Completion of an admin command.
+void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0);
+enum { COPY_PUT = 0, COPY_ZERO = 1, COPY_GET = 2 };
+/// Between RAM and one page of host memory; a read has 64 bytes. False: it failed.
+bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void *ram, uint32_t bytes);
+
+// ---------------------------------------------------------------- queues
+/// `entries` is 0's based, here and below.
+void hw_create_cq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector, bool interrupts);
+void hw_create_sq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid, uint32_t priority);
+void hw_delete_cq(uint32_t qid);
+/// It is fetched from no more; then wait until its commands have ended.
+void hw_delete_sq(uint32_t qid, uint64_t until);
+
+// ---------------------------------------------------------------- settings, as features 01h, 08h and 09h have them
+void hw_arbitration(uint32_t value);
+void hw_coalescing(uint32_t value);
+void hw_vector(uint32_t vector, bool not_coalesced);
+
+// ---------------------------------------------------------------- namespaces, media
+void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint64_t base, uint64_t blocks);
+/// False: it failed.
+bool hw_media_flush(void);
+bool hw_media_zero(uint64_t addr, uint64_t bytes);
+
+// ---------------------------------------------------------------- what I/O commands leave
+struct hw_io_error {
+    uint32_t sqid, cid, status, nsid;
+    uint64_t lba;
+};
+/// The next record. False: there is none.
+bool hw_io_error(struct hw_io_error *error);
+struct hw_doorbell_error {
+    uint32_t qid;
+    bool value;  // a bad value; else there is no such doorbell
+};
+/// The first since it was last asked for.
+struct hw_doorbell_error hw_doorbell_error(void);
+struct hw_counters {
+    uint64_t read_sectors, written_sectors, reads, writes, media_errors;
+};
+void hw_counters(struct hw_counters *counters);
+
+#endif

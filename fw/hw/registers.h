@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the registers stand. For the files of this folder alone.
+#ifndef REGISTERS_H
+#define REGISTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "db_csd.h"
+#include "db_ssd_fw.h"
+#include "doorbell_facts.h"
+
+#define HW  ((volatile db_ssd_fw_t *)FW_REGISTERS)
+#define CSD ((volatile db_csd_t *)FW_EXTENSION)
+
+#endif

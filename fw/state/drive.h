@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is one a drive, however many functions it has.
+#ifndef DRIVE_H
+#define DRIVE_H
+
+#include <stdint.h>
+
+#include "hw/hw.h"
+#include "state/namespaces.h"
+#include "state/operators.h"
+#include "transfer/transfer.h"
+
+struct admin_command;
+
+/// Outlives a reset of the core: it is loaded with the memory.
+struct boot_record {
+    uint32_t power_cycles, unsafe_shutdowns;
+    uint32_t in_use;                       // enabled and not shut down
+};
+
+#define CONTROLLER_BYTES 1024u             // of Identify Controller: behind them zeros, and one power state
+
+struct drive {
+    struct hw_config hw;
+    uint32_t serial;
+    struct boot_record *boot;
+    uint64_t started_at;
+    struct buffers *buffers;
+    const struct admin_command *commands;  // the dispatcher's table, by opcode
+    struct namespaces namespaces;
+    struct operators operators;
+    uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes
+};
+
+#endif

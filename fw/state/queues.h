@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which I/O queues a function has.
+#ifndef QUEUES_STATE_H
+#define QUEUES_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hw/hw.h"
+
+struct queue {
+    bool exists;
+    uint8_t users;  // completion queue: submission queues that report to it
+    uint8_t cqid;   // submission queue: where it reports to
+};
+
+struct queues {
+    struct queue sq[MAX_QP + 1], cq[MAX_QP + 1];
+};
+
+/// Forget the queues 1 to `count`.
+void queues_reset(struct queues *queues, uint32_t count);
+bool queues_exist(const struct queues *queues, uint32_t count);
+
+#endif

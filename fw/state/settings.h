@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host has set by Set Features. What a value means is in commands/features.c.
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hw/hw.h"
+
+/// Features that are one value.
+enum { V_ARBITRATION, V_ERROR_RECOVERY, V_COALESCING, V_ATOMICITY, V_EVENTS, V_KEEP_ALIVE, V_PROGRESS, VALUES };
+
+struct settings {
+    uint32_t value[VALUES];
+    uint16_t temp_over, temp_under;
+    uint32_t vector_cd[MAX_VEC / 32];  // a bit a vector: not coalesced
+    uint64_t keep_alive_us;            // 0: off
+    uint64_t keep_alive_from;          // the last sign of life
+    uint64_t clock_set, clock_at;      // timestamp in ms, and the time_us when it was set
+    bool clock_by_host;
+};
+
+static inline void keep_alive_restart(struct settings *s) { s->keep_alive_from = hw_time(); }
+
+/// When Keep Alive runs out.
+static inline uint64_t keep_alive_deadline(const struct settings *s)
+{
+    return s->keep_alive_us ? s->keep_alive_from + s->keep_alive_us : NEVER;
+}
+
+/// Critical Warning of the SMART log.
+uint8_t smart_warning(const struct settings *s);
+
+#endif

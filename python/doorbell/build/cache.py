@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results in the user's cache, by the content of what goes into them.
+
+A result's folder is named by a hash of all its inputs, the tools' versions and the flags. It is made under another
+name and renamed when complete, under a lock, so that processes that want the same thing at once build it once, and
+one that is killed leaves nothing that looks finished.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from doorbell import paths
+from doorbell.errors import UserError
+
+KEEP_DAYS = 14
+"""A cached result that nobody asked for in so many days is removed."""
+
+_held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
+
+
+def say(text: str) -> None:
+    """A line of progress."""
+    print(f"doorbell: {text}", file=sys.stderr, flush=True)
+
+
+def hash_files(files: Iterable[Path], base: Path = paths.ROOT) -> str:
+    """A digest of the files' names (relative to `base` where inside it) and contents."""
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        name = file.relative_to(base) if file.is_relative_to(base) else file.name
+        digest.update(f"{name}\0{file.stat().st_size}\0".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on `path`. Programs started meanwhile inherit it and keep it if this process is killed."""
+    with open(path, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _held.add(file.fileno())
+        try:
+            yield
+        finally:
+            _held.discard(file.fileno())
+
+
+def cached(kind: str, key: object, make: Callable[[Path], None], note: str = "") -> Path:
+    """The folder of the result `kind` with this key; `make(folder)` fills it if it is not there yet.
+
+    key: anything whose repr holds all that the result depends on. note: a line shown before it is made.
+    """
+    store = paths.cache() / "build"
+    name = f"{kind}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}"
+    final = store / name
+    if touch(final):
+        return final
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise UserError(f"cannot write to the cache {store} ({e.strerror}): set DOORBELL_CACHE to a folder") from e
+    with locked(store / f"{name}.lock"):
+        if touch(final):
+            return final
+        if note:
+            say(note)
+        temporary = store / f"{name}.tmp"
+        shutil.rmtree(temporary, ignore_errors=True)  # left by one that was killed
+        temporary.mkdir()
+        try:
+            make(temporary)
+            temporary.rename(final)
+        except OSError as e:
+            raise UserError(f"cannot build {kind} in {store}: {e}") from e
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    prune(store)
+    return final
+
+
+def touch(folder: Path) -> bool:
+    """True if it is there; marks it as used today."""
+    try:
+        os.utime(folder)
+        return True
+    except FileNotFoundError:
+        return False
+
+
+def prune(store: Path, days: float = KEEP_DAYS) -> None:
+    """Remove results that have not been used for so many days."""
+    limit = time.time() - days * 86400
+    for entry in store.iterdir():
+        with contextlib.suppress(OSError):
+            if entry.stat().st_mtime >= limit or entry.suffix == ".lock":
+                continue
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+
+
+def tool(command: list[str], what: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
+    """Run a program and return its output; if it fails show that output and raise."""
+    try:
+        done = subprocess.run(
+            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", pass_fds=tuple(_held),
+        )  # fmt: skip
+    except FileNotFoundError as e:
+        raise UserError(f"{command[0]} is missing: install it (Debian, Ubuntu: apt-get install g++ make perl)") from e
+    if done.returncode:
+        print(done.stdout.rstrip(), file=sys.stderr)
+        raise UserError(f"{what} failed ({Path(command[0]).name}, exit status {done.returncode}); its output is above")
+    return done.stdout
+
+
+def version(*packages: str) -> str:
+    return " ".join(f"{p}=={importlib.metadata.version(p)}" for p in packages)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C++ to a shared library with all cores; objects are cached by their preprocessed text."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from doorbell import paths
+from doorbell.build.cache import say, tool, touch
+from doorbell.errors import UserError
+
+
+@functools.cache
+def compiler_version() -> str:
+    if not shutil.which("g++"):
+        raise UserError("g++ is missing: install it (Debian, Ubuntu: apt-get install g++ make perl)")
+    return tool(["g++", "--version"], "g++ --version").splitlines()[0]
+
+
+def jobs() -> int:
+    """How many compilers run at once: DOORBELL_JOBS, or all cores this process may use."""
+    return int(os.environ.get("DOORBELL_JOBS") or len(os.sched_getaffinity(0)))
+
+
+COMPILE = [
+    "-std=c++17", "-fPIC", "-fno-semantic-interposition", "-pthread",
+    "-DVERILATOR=1", "-DVM_SC=0", "-DVM_TIMING=0",
+]  # fmt: skip
+LINK = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-O1", "-Wl,--no-undefined"]
+OPTIMISE = {"fast": "-O3", "slow": "-O1", "runtime": "-O3"}
+WARN = ["-Wall", "-Wextra", "-Werror"]
+
+
+def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> None:
+    """Compile Verilator's output in `obj`, its library and our runtime with all cores; link them to `library`."""
+    include = paths.verilator_root() / "include"
+    system = ["-isystem", str(include), "-isystem", str(include / "vltstd")]
+    common = [*COMPILE, *defines, "-I.", *system]
+    work: list[tuple[Path, list[str]]] = []
+    for file in sorted(obj.glob("*.cpp")):
+        kind = "slow" if "__Slow" in file.name or "__Syms" in file.name else "fast"
+        work.append((file, [OPTIMISE[kind], "-w", "-fvisibility=hidden", *common]))
+    for name in library_files(obj):
+        work.append((include / f"{name}.cpp", [OPTIMISE["runtime"], "-w", "-fvisibility=hidden", *common]))
+    for file in runtime:
+        work.append((file, [OPTIMISE["runtime"], *WARN, *common, f"-I{paths.ROOT / 'sim'}"]))
+    work.sort(key=lambda item: -item[0].stat().st_size)  # the longest first, so that the cores end together
+    done = 0
+
+    def one(item: tuple[Path, list[str]]) -> Path:
+        nonlocal done
+        result = compile_object(*item, cwd=obj)
+        done += 1
+        if done % 10 == 0 or done == len(work):
+            say(f"compiled {done} of {len(work)} files")
+        return result
+
+    with ThreadPoolExecutor(jobs()) as pool:
+        objects = list(pool.map(one, work))
+    exports = obj / "exports"
+    exports.write_text("{ global: db_*; local: *; };\n")  # the C interfaces of sim/db_sim.h and sim/db_host_sim.h
+    tool(["g++", *LINK, f"-Wl,--version-script={exports}", "-o", str(library), *map(str, objects)], "linking")
+
+
+def library_files(obj: Path) -> list[str]:
+    """The parts of Verilator's own library that this model needs, from the list that Verilator writes."""
+    listing = next(obj.glob("*_classes.mk")).read_text().replace("\\\n", " ")
+    names: list[str] = []
+    for line in listing.splitlines():
+        if line.startswith(("VM_GLOBAL_FAST", "VM_GLOBAL_SLOW")):
+            names += line.split("=", 1)[1].split()
+    return names
+
+
+def compile_object(source: Path, flags: list[str], cwd: Path) -> Path:
+    """Compile one C++ file; an object made from the same preprocessed text with the same flags is taken instead."""
+    store = paths.cache() / "build"
+    text = tool(["g++", "-E", "-P", *flags, str(source)], f"compiling {source.name}", cwd=cwd)
+    stable = [f for f in flags if f.startswith(("-O", "-f", "-g", "-m", "-s", "-w", "-W"))]  # the text holds the rest
+    digest = hashlib.sha256(f"{compiler_version()}\0{stable}\0{text}".encode()).hexdigest()
+    final = store / f"{digest[:24]}.o"
+    if touch(final):
+        return final
+    temporary = store / f"{digest[:24]}.{os.getpid()}.tmp"
+    try:
+        tool(["g++", "-c", *flags, str(source), "-o", str(temporary)], f"compiling {source.name}", cwd=cwd)
+        temporary.rename(final)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return final

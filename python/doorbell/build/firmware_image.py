@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The admin processor's program."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from doorbell import paths
+from doorbell.build.cache import cached, hash_files, tool, version
+from doorbell.build.registers import regs
+from doorbell.errors import UserError
+
+
+def firmware() -> Path:
+    """The admin processor's program as 32-bit hexadecimal words for $readmemh."""
+    folder = paths.ROOT / "fw"
+    sources = [f for f in folder.rglob("*") if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
+    sources += (paths.ROOT / "facts" / "c").glob("*.h")
+    if folder / "build.py" not in sources:
+        raise UserError("fw/build.py is missing: this clone is not complete")
+    headers = regs() / "c"
+    used = {name for file in sources for name in re.findall(r'#include "(\w+\.h)"', file.read_text())}
+    included = [h for h in headers.glob("*.h") if h.name in used]
+    key = (hash_files(sources), hash_files(included, headers), version("ziglang"))
+
+    def make(out: Path) -> None:
+        env = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
+        command = [sys.executable, str(folder / "build.py"), str(out / "fw.hex"), str(headers)]
+        tool(command, "building the firmware", env=env)
+
+    return cached("fw", key, make, "building the firmware") / "fw.hex"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulators: a top, translated by Verilator, with the runtime of sim/ in one shared library."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from doorbell import paths
+from doorbell.build.cache import cached, hash_files, say, tool, version
+from doorbell.build.compiler import COMPILE, LINK, OPTIMISE, compiler_version, link
+from doorbell.build.firmware_image import firmware
+from doorbell.build.registers import regs
+from doorbell.build.rtl import CSD, DEVICE, HOST, RtlSources, find_module, rtl_sources, verilator
+from doorbell.errors import UserError
+
+
+def is_host(top: str) -> bool:
+    """True if it stands at a root port: it runs in sim/host_runtime.cpp, all others in sim/runtime.cpp."""
+    return top.startswith(("db_host", "db_recorder"))
+
+
+def computes(top: str) -> bool:
+    """True if it has operators in its data path, those of rtl/compute."""
+    return top.startswith("db_csd")
+
+
+def runtime_sources(top: str) -> tuple[Path, list[Path]]:
+    """The runtime's source that goes with a top, and the headers that it includes, directly or not."""
+    folder = paths.ROOT / "sim"
+    source = folder / ("host_runtime.cpp" if is_host(top) else "runtime.cpp")
+    if not source.exists():
+        raise UserError("sim/ has no sources: this clone is not complete")
+    headers: list[Path] = []
+    todo = [source]
+    while todo:
+        for name in re.findall(r'^#include "(\w+\.h)"', todo.pop().read_text(), re.MULTILINE):
+            if (file := folder / name).exists() and file not in headers:
+                headers.append(file)
+                todo.append(file)
+    return source, sorted(headers)
+
+
+def model_files(top: str, sources: RtlSources) -> list[Path]:
+    """The RTL that a simulator of this top depends on: its folders, and the generated registers of its kind."""
+
+    def belongs(file: Path) -> bool:
+        kind = (is_host(file.stem), computes(file.stem))
+        wanted = kind in ((is_host(top), False), (is_host(top), computes(top)))
+        return file.is_relative_to(paths.RTL) or file in sources.extra or wanted
+
+    return [f for f in [*sources.all_files(), *sources.headers()] if belongs(f)]
+
+
+def default_params(top: str, params: dict[str, int | str], file: Path | None = None) -> dict[str, int | str]:
+    """`params`, and the firmware's image where the top has a processor."""
+    file = file or find_module(top)
+    if file is None:
+        raise UserError(f"there is no top {top} in rtl/")
+    result = dict(params)
+    if "FW_HEX" in file.read_text() and "FW_HEX" not in result:
+        result["FW_HEX"] = str(firmware())
+    return dict(sorted(result.items()))
+
+
+def simulator(
+    top: str = "db_ssd",
+    params: dict[str, int | str] | None = None,
+    coverage: bool | None = None,
+    trace: bool = False,
+    extra: Sequence[Path] = (),
+) -> Path:
+    """A shared library with the Verilated `top` and the runtime of sim/, for doorbell.device.sim to load.
+
+    params: the top's parameters where they differ from its defaults. coverage: count line and toggle coverage (None:
+    if DOORBELL_COVERAGE=1). trace: able to write VCD. extra: files that are not in rtl/, the top's first.
+    """
+    if coverage is None:
+        coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
+    settings = default_params(top, params or {}, extra[0] if extra else None)
+    host = is_host(top)
+    sources = rtl_sources(regs(), HOST if host else CSD if computes(top) else DEVICE)
+    if host:
+        sources.extra = []  # no processor
+    runtime, headers = runtime_sources(top)
+    own = [*extra] or sources.files_of(top)
+    verilate = [
+        "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--assert",
+        "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop", "--top-module", top,
+        *(f"-G{k}=" + (f'"{v}"' if isinstance(v, str) else str(v)) for k, v in settings.items()),
+        *(["--coverage-line", "--coverage-toggle"] if coverage else []),
+        *(["--trace"] if trace else []),
+    ]  # fmt: skip
+    key = (
+        RECIPE, top, verilate, COMPILE, OPTIMISE, LINK, TOP_DEFINES, version("verilator"), compiler_version(),
+        hash_files([*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", runtime, *headers]),
+    )  # fmt: skip
+
+    def make(out: Path) -> None:
+        obj = out / "obj"
+        say(f"translating {top} to C++ with Verilator")
+        arguments = [*verilate, "--Mdir", str(obj), *sources.verilator_args(), *map(str, own)]
+        # File names relative to the repository: messages are the same in every clone, and the objects too.
+        arguments = [a.replace(f"{paths.ROOT}/", "", 1) for a in arguments]
+        tool([*verilator(), *arguments], f"Verilator on {top}", cwd=paths.ROOT)
+        settle_once(obj)
+        defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]
+        defines.append(f"-DDB_DATA_W={settings.get('DATA_W', 128 if host else 256)}")
+        if host:
+            defines.append(f"-DDB_PORTS={settings.get('N_DRIVES', 2 if top.startswith('db_recorder') else 1)}")
+        if top.startswith("db_recorder"):
+            defines.append(f"-DDB_STREAM_W={settings.get('STREAM_W', 256)}")
+            defines.append(f"-DDB_BUFFER_LG={settings.get('BUFFER_LG', 0)}")
+        link(obj, [runtime], [*TOP_DEFINES, *defines], out / f"lib{top}.so")
+        shutil.rmtree(obj)
+
+    text = " ".join(f"{k}={v}" for k, v in settings.items() if k != "FW_HEX")
+    kind = f"sim-{top}{'-coverage' if coverage else ''}{'-trace' if trace else ''}"
+    return cached(kind, key, make, f"building the simulator of {top} {text}".rstrip()) / f"lib{top}.so"
+
+
+def settle_once(obj: Path) -> None:
+    """Let the model in `obj` follow its inputs when it is evaluated with clk low, not again at the rising edge.
+
+    Verilator does both. The runtime changes no input in between (`step` in sim/runtime.cpp), so the second time gives
+    what is there already, for a seventh of all time.
+    """
+    before, after = "__VicoFirstIteration = 1U;", "__VicoFirstIteration = !vlSelfRef.clk;"
+    for file in obj.glob("*.cpp"):
+        text = file.read_text()
+        if before in text:
+            file.write_text(text.replace(before, after))
+            return
+    raise UserError("Verilator's code is not as this version of Doorbell expects it: use the pinned Verilator", 3)
+
+
+RECIPE = 3  # raise it when this file makes something else of the same inputs
+TOP_DEFINES = ["-DDB_TOP=Vtop", '-DDB_TOP_HEADER="Vtop.h"']

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Doorbell fixes: BAR 0, vendor commands, codes of operators.
+
+Made by facts/generate.py from facts/doorbell.yaml: change it there.
+"""
+
+from enum import IntEnum
+
+
+class Op(IntEnum):
+    """What is done to the data of a command. Codes 6 to 15: operators in folders (rtl/compute/ops)."""
+
+    PASS = 0
+    ADD = 1  # 32-bit words: add on write, subtract on read
+    AES_CTR = 2  # key size is the slot's
+    AES_XTS = 3
+    SHA256 = 4
+    CRC32C = 5
+
+
+class VendorOpc(IntEnum):
+    """Vendor specific admin commands of db_csd; bits 1:0 are the direction of their data."""
+
+    KEY_LOAD = 0xC1
+    KEY_ERASE = 0xC4
+    BIND = 0xC8
+
+
+class VendorFeature(IntEnum):
+    """Vendor specific features of db_csd: what namespaces do that are not bound, and the words of its key."""
+
+    CSD_CONFIG = 0xC0
+    CSD_WORD_FIRST = 0xC1  # the key's words; of the adder, the addend
+    CSD_WORD_GAP = 0xC9  # not there
+    CSD_WORD_IV = 0xCA  # the first of the IV
+    CSD_WORD_LAST = 0xCD
+
+
+class CsdConfig(IntEnum):
+    """Values of feature C0h."""
+
+    PASS = 0
+    ADD = 1
+    AES128 = 2
+    AES256 = 8
+
+
+class VendorLog(IntEnum):
+    """Vendor specific log pages of db_csd."""
+
+    CSD = 0xC0  # what is set
+    CSD_RESULTS = 0xC1  # what reducers found
+
+
+BAR_BYTES = 0x4000
+BAR_REGISTERS = 0x0000  # of the controller
+BAR_DOORBELLS = 0x1000
+BAR_MSIX_TABLE = 0x2000
+BAR_MSIX_PBA = 0x3000
+FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
+FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each I/O opcode means to the controller: the only place that says so.
+//
+// db_ssd_decode looks the opcode up once; the descriptor then travels with the command (cmd_t) and stays in its slot
+// (slot_ctx_t). No other block looks at an opcode. Bits that a block has no use for cost it nothing.
+// Source: NVM Command Set 1.0, section 3.2.
+package db_ssd_op_pkg;
+  import db_nvme_pkg::*;
+
+  typedef struct packed {
+    // what decode checks
+    logic known;          // the controller has this command; else Invalid Opcode
+    logic has_lba;        // CDW10 to CDW12 give SLBA and NLB, which must lie inside the namespace
+    logic any_namespace;  // NSID FFFFFFFFh is legal
+    logic has_fua;        // CDW12.FUA counts
+    logic has_directive;  // CDW12.DTYPE counts: no directive is supported
+    logic user_data;      // moves blocks: MDTS limits it, a locked namespace refuses it, operators see it
+    // where its data goes; with neither bit no PRP is looked at
+    logic to_host;
+    logic from_host;
+    // who does it, and what that engine does; with neither it ends in decode without work
+    logic read_engine;
+    logic write_engine;
+    logic write;          // rows of the host go to the media
+    logic compare;        // rows of the host are compared with the media's
+    logic ranges;         // rows of the host are a list of ranges to deallocate; without CDW11.AD advice only: no work
+    logic zero;           // the media zeroes a stretch by itself
+    logic flush;          // the media makes durable what it holds
+    // what a success counts as in the SMART / Health log
+    logic counts_read;
+    logic counts_write;
+  } op_desc_t;
+
+  function automatic op_desc_t op_desc(input logic [7:0] opcode);
+    unique case (opcode)
+      OPC_READ:         return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1,
+                                 counts_read: 1'b1, default: 1'b0};
+      OPC_VERIFY:       return '{known: 1'b1, has_lba: 1'b1, read_engine: 1'b1, counts_read: 1'b1, default: 1'b0};
+      OPC_WRITE:        return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, has_directive: 1'b1, user_data: 1'b1,
+                                 from_host: 1'b1, write_engine: 1'b1, write: 1'b1, counts_write: 1'b1, default: 1'b0};
+      OPC_COMPARE:      return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, from_host: 1'b1, write_engine: 1'b1,
+                                 compare: 1'b1, counts_read: 1'b1, default: 1'b0};
+      OPC_WRITE_ZEROES: return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, write_engine: 1'b1, zero: 1'b1,
+                                 default: 1'b0};
+      OPC_DSM:          return '{known: 1'b1, from_host: 1'b1, write_engine: 1'b1, ranges: 1'b1, default: 1'b0};
+      OPC_FLUSH:        return '{known: 1'b1, any_namespace: 1'b1, write_engine: 1'b1, flush: 1'b1, default: 1'b0};
+      default:          return '0;
+    endcase
+  endfunction
+
+endpackage
