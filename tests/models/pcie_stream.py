@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 from structs import Layout, macro
 
+USER_W = {"RQ": (62, 137), "RC": (75, 161), "CQ": (88, 183), "CC": (33, 81)}
+"""Bits of tuser at 128 and 256 bits, and at 512 (PG213)."""
+
 
 def stream_struct(kind: str, width: int) -> Layout:
     """The struct of kind RQ, RC, CQ or CC."""
-    return macro("pcie/db_pcie_types.svh", f"`DB_PCIE_{kind}_T({width})")
+    return macro("pcie/db_pcie_types.svh", f"`DB_PCIE_STREAM_T({width}, {USER_W[kind][width == 512]})")
 
 
 class StreamBeat(NamedTuple):

@@ -300,7 +300,7 @@ def test_wrong_usage_is_one_line(line: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_missing_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(cli.COMMANDS, "later", cli.Command("doorbell.nosuch", "Later.", ""))
+    monkeypatch.setitem(cli.COMMANDS, "later", cli.Subcommand("doorbell.nosuch", "Later.", ""))
     assert cli.run(["later"]) == 2
     assert "not part of this version" in capsys.readouterr().err
 

@@ -71,15 +71,15 @@ module db_pcie_bar
   logic         cq_take, is_read, is_write, supported, discard, posted;
   logic [15:0]  addr_in;
 
-  assign desc_in          = s_cq.tdata[127:0];
-  assign user_in          = 183'(s_cq.tuser);
-  assign discard          = cq_discontinue(DATA_W, user_in);
-  assign is_read          = desc_in.req_type == REQ_MEM_RD;
-  assign is_write         = desc_in.req_type == REQ_MEM_WR;
-  assign posted           = is_write || desc_in.req_type[3:2] == REQ_MSG[3:2];
-  assign supported        = desc_in.bar_id == 3'd0 && desc_in.dword_count != '0 && desc_in.dword_count <= 11'(MAX_DW);
+  assign desc_in    = s_cq.tdata[127:0];
+  assign user_in    = 183'(s_cq.tuser);
+  assign discard    = cq_discontinue(DATA_W, user_in);
+  assign is_read    = desc_in.req_type == REQ_MEM_RD;
+  assign is_write   = desc_in.req_type == REQ_MEM_WR;
+  assign posted     = is_write || desc_in.req_type[3:2] == REQ_MSG[3:2];
+  assign supported  = desc_in.bar_id == 3'd0 && desc_in.dword_count != '0 && desc_in.dword_count <= 11'(MAX_DW);
   assign s_cq_ready = state_q == ST_IDLE || state_q == ST_SKIP || (state_q == ST_WRITE && !have_q);
-  assign cq_take          = s_cq_valid && s_cq_ready;
+  assign cq_take    = s_cq_valid && s_cq_ready;
 
   always_comb begin
     addr_in = '0;
@@ -89,8 +89,8 @@ module db_pcie_bar
   // ---- the access
   logic next;
 
-  assign next      = (state_q == ST_WRITE && have_q && (none_q || m_reg_ready)) || (state_q == ST_READ && none_q) ||
-                     (state_q == ST_ANSWER && m_reg_rvalid);
+  assign next        = (state_q == ST_WRITE && have_q && (none_q || m_reg_ready)) || (state_q == ST_READ && none_q) ||
+                       (state_q == ST_ANSWER && m_reg_rvalid);
   assign m_reg_valid = !none_q && ((state_q == ST_WRITE && have_q) || state_q == ST_READ);
   assign m_reg       = '{wr: state_q == ST_WRITE, fn: desc_q.target_fn, addr: addr_q, be: be_q,
                          wdata: beat_q[32*lane_q +: 32]};

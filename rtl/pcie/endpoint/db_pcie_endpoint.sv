@@ -93,7 +93,8 @@ module db_pcie_endpoint
     .m_reg_rvalid, .m_reg_rdata
   );
   db_pcie_dma #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .READ_USER_W(READ_USER_W), .WRITE_USER_W(WRITE_USER_W)
+    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .READ_USER_W(READ_USER_W),
+    .WRITE_USER_W(WRITE_USER_W)
   ) i_dma (
     .clk, .rst(ctrl_rst), .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle, .read_idle, .m_rq_valid, .m_rq_ready, .m_rq,
     .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .m_row_valid, .m_row_ready,

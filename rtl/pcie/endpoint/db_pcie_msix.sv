@@ -81,29 +81,20 @@ module db_pcie_msix
   logic [VW-1:0] ram_waddr, ram_raddr;
   logic [127:0]  ram_wdata, ram_rdata;  // control, data, upper address, address
 
-  db_ram_sdp #(
-      .WIDTH(128),
-      .DEPTH(2 ** VW)
-  ) i_table (
-      .clk,
-      .we   (ram_we),
-      .waddr(ram_waddr),
-      .wdata(ram_wdata),
-      .re   (ram_re),
-      .raddr(ram_raddr),
-      .rdata(ram_rdata)
+  db_ram_sdp #(.WIDTH(128), .DEPTH(2 ** VW)) i_table (
+    .clk, .we(ram_we), .waddr(ram_waddr), .wdata(ram_wdata), .re(ram_re), .raddr(ram_raddr), .rdata(ram_rdata)
   );
 
   logic take_reg, take_irq, take_walk, post_free, masked;
 
-  assign allow     = cfg_msix_enable && !cfg_msix_mask;
-  assign take_reg  = state_q == ST_IDLE && s_reg_valid;
-  assign take_walk = state_q == ST_IDLE && !s_reg_valid && walk_q && (walk_turn_q || !s_irq_valid);
-  assign take_irq  = state_q == ST_IDLE && s_irq_valid && s_irq_ready;
+  assign allow       = cfg_msix_enable && !cfg_msix_mask;
+  assign take_reg    = state_q == ST_IDLE && s_reg_valid;
+  assign take_walk   = state_q == ST_IDLE && !s_reg_valid && walk_q && (walk_turn_q || !s_irq_valid);
+  assign take_irq    = state_q == ST_IDLE && s_irq_valid && s_irq_ready;
   assign s_reg_ready = state_q == ST_IDLE;
   assign s_irq_ready = state_q == ST_IDLE && !s_reg_valid && !(walk_q && walk_turn_q);
-  assign post_free = !m_post_valid || m_post_ready;
-  assign masked    = ram_rdata[96] || !allow;
+  assign post_free   = !m_post_valid || m_post_ready;
+  assign masked      = ram_rdata[96] || !allow;
 
   always_comb begin
     ram_re    = state_q == ST_IDLE || state_q == ST_CHECK;

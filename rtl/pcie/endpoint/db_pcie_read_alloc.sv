@@ -63,7 +63,8 @@ module db_pcie_read_alloc
   assign end_row  = take_end[RING_W:LANE_W] + (ROW_W + 1)'(take_end[LANE_W-1:0] != '0);
   // A request every other cycle is enough. So ready from the arbiter stays out of what follows, and there is a cycle to
   // see whether tag and ring have room for another chunk, as long as any may be.
-  assign take          = s_chunk_valid && room_q && (s_chunk.drop || !valid_q) && !(s_chunk.first && packets_q[PKT_W-1]);
+  assign take          = s_chunk_valid && room_q && (s_chunk.drop || !valid_q) &&
+                         !(s_chunk.first && packets_q[PKT_W-1]);
   assign s_chunk_ready = take;
   assign m_read_valid  = valid_q && !stop;
 

@@ -108,6 +108,7 @@ module db_pcie_write_beats
   logic [2*DATA_W+127:0] win;
   logic [DATA_W-1:0]     shifted;
   logic [95:0]           tail;
+  logic [4:0]            dwords;  // of payload in the beat, for db_pcie_rq_straddle
   rq_desc_t              desc;
   rq_t                   beat;
 
@@ -116,13 +117,15 @@ module db_pcie_write_beats
   assign desc    = rq_desc_mem(1'b1, act_q.cut.fn, {act_q.cut.addr_dw, 2'b00}, 11'(act_q.cut.dwords), '0);
   assign tail    = prev_q[DATA_W-1-:96] >> {act_q.start_m1[1:0], 5'd0};
 
+  assign dwords  = act_last_q ? 5'(act_q.last_lane[LANE_W-1:0]) + 1'b1 : 5'(N);
+
   always_comb begin
     beat.tdata = shifted;
     if (act_tail_q) beat.tdata[95:0] = tail;
     if (H != 0 && act_first_q) beat.tdata[127:0] = desc;
     for (int l = 0; l < N; l++) beat.tkeep[l] = !act_last_q || LANE_W'(l) <= act_q.last_lane[LANE_W-1:0];
     beat.tlast = act_last_q;
-    beat.tuser = RQ_USER_W'(rq_user(DATA_W, act_first_q, desc, act_last_q ? 5'(act_q.last_lane[LANE_W-1:0]) + 1'b1 : 5'(N)));
+    beat.tuser = RQ_USER_W'(rq_user(DATA_W, act_first_q, desc, dwords));
   end
 
   always_ff @(posedge clk) begin

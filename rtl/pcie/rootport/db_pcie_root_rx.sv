@@ -67,15 +67,15 @@ module db_pcie_root_rx
   logic           take, first, in_window, is_write, posted, damaged, store;
   logic [LN-1:0]  turn;                       // row lane of a beat's lane 0
 
-  assign desc     = s_cq.tdata[127:0];
-  assign user     = 183'(s_cq.tuser);
-  assign take     = s_cq_valid && ready_q;
-  assign first    = !mid_q;
+  assign desc      = s_cq.tdata[127:0];
+  assign user      = 183'(s_cq.tuser);
+  assign take      = s_cq_valid && ready_q;
+  assign first     = !mid_q;
   assign in_window = desc.addr_dw[61:WINDOW_LOG2-2] == window_base[63:WINDOW_LOG2];
-  assign is_write = desc.req_type == REQ_MEM_WR;
-  assign posted   = is_write || desc.req_type[3:2] == REQ_MSG[3:2];
-  assign damaged  = cq_discontinue(DATA_W, user);
-  assign store    = first ? is_write && in_window : store_q;
+  assign is_write  = desc.req_type == REQ_MEM_WR;
+  assign posted    = is_write || desc.req_type[3:2] == REQ_MSG[3:2];
+  assign damaged   = cq_discontinue(DATA_W, user);
+  assign store     = first ? is_write && in_window : store_q;
 
   assign m_req_valid = take && first && !posted && !damaged;
   always_comb begin
