@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doorbells of the I/O queues: the tail of queue pair q says how many of the slots since place 0 were its own.
 //
-// One queue pair is looked at a cycle, in turn. Tails come first; heads when HEAD_BATCH entries have gathered (a quarter
-// of a small queue) or HEAD_WAIT cycles have passed. Values of a doorbell that waits are not updated: the next one says it.
+// One queue pair is looked at a cycle, in turn. Tails come first; heads when HEAD_BATCH entries have gathered (a
+// quarter of a small queue) or HEAD_WAIT cycles have passed. Values of a doorbell that waits are not updated: the
+// next one says it.
 // Latency: a slot to m_doorbell_valid 1 cycle, with several queue pairs up to NUM_QP. Throughput: one every 2 cycles.
 module db_host_doorbells
   import db_host_pkg::*;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts get slots and ring space, and the context that their submission entries are made from.
 //
-// Whether there is a slot and ring space is worked out a cycle ahead, so s_part_ready is a register (but for a part that
-// is bad: it waits until no slot is in use, so that its answer keeps its place, and gets none).
+// Whether there is a slot and ring space is worked out a cycle ahead, so s_part_ready is a register (but for a part
+// that is bad: it waits until no slot is in use, so that its answer keeps its place, and gets none).
 // Latency: 2 cycles from a part to its slot. Throughput: a part every 3 cycles.
 module db_host_slot_alloc
   import db_host_pkg::*;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completions and the slots that they end: says of the oldest slot whether it is done, how, and after how many cycles.
 //
-// A completion counts if its slot lies between the oldest and the newest and its identifier has the generation that the
-// slot has now. Any other one (a repeated entry, one of a command that nobody gave) is counted as bad and changes nothing:
-// no slot, no status, no data. Its place in the completion queue is given back all the same.
+// A completion counts if its slot lies between the oldest and the newest and its identifier has the generation that
+// the slot has now. Any other one (a repeated entry, one of a command that nobody gave) is counted as bad and changes
+// nothing: no slot, no status, no data. Its place in the completion queue is given back all the same.
 // Latency: 3 cycles from s_cqe to its slot's done, 1 more for a read of the oldest slot. Throughput: one every cycle.
 module db_host_slot_match
   import db_nvme_pkg::*, db_host_pkg::*;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the oldest command too old? It is late first, as far as anyone can see: those behind it cannot be retired before it.
+// Is the oldest command too old? It is late first, as far as anyone can see: those behind it cannot be retired before
+// it.
 //
-// Latency: 17 cycles or more after a slot became the oldest, then 2 from the cycle in which it is too old to m_late_valid.
+// Latency: 1 cycle from the cycle in which it is too old; a slot is looked at once it has been the oldest for 15.
 module db_host_timeouts
   import db_host_pkg::*;
 #(

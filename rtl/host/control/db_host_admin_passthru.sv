@@ -2,8 +2,8 @@
 // Admin commands of the user while I/O runs, from a port and from the registers, one at a time; the registers first.
 //
 // The port brings a command as its 16 dwords, one a cycle; from the registers they are fetched by index. Each command
-// gets one answer. While the drive is not up, or if it goes down meanwhile (`stop`), that is a time-out: the command may
-// or may not have been carried out. The rest of a command that is coming in is then taken and thrown away.
+// gets one answer. While the drive is not up, or if it goes down meanwhile (`stop`), that is a time-out: the command
+// may or may not have been carried out. The rest of a command that is coming in is then taken and thrown away.
 // Latency: none added to a dword; 1 cycle from the answer to m_adm_valid.
 module db_host_admin_passthru
   import db_host_control_pkg::*;

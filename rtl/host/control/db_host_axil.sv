@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers of the host on AXI4-Lite: the block generated from regs/db_host.rdl (db_host_regs), the RAM for an admin
-// command at 0x5000, and the window onto the admin buffer at 0x4000. Whole dwords: write strobes count in registers only.
+// command at 0x5000, and the window onto the admin buffer at 0x4000. Whole dwords: write strobes count in registers
+// only.
 // Latency: a register as the generated block has it (a few cycles); the window waits while the engine has the buffer.
 module db_host_axil
   import db_host_pkg::*;

@@ -5,24 +5,24 @@ package db_host_control_pkg;
   import db_nvme_pkg::*;
   import db_pcie_pkg::*;
 
-  // A raw access of the user to BAR 0.
+  /// A raw access of the user to BAR 0.
   typedef struct packed {
     logic        write;
     logic [23:0] addr;
     logic [31:0] wdata;
   } raw_access_t;
 
-  // The answer to an admin command.
+  /// The answer to an admin command.
   typedef struct packed {
-    logic timeout;       // there was none: cqe means nothing
+    logic timeout;       ///< there was none: cqe means nothing
     cqe_t cqe;
   } admin_answer_t;
 
   // ---- steps
-  // db_host_pci and db_host_nvme go through theirs by counting, with the jumps that their code shows.
+  /// db_host_pci and db_host_nvme go through theirs by counting, with the jumps that their code shows.
   typedef enum logic [5:0] {
-    STEP_OFF        = 6'd0,   // not started, or no link
-    STEP_VENDOR     = 6'd1,   // db_host_pci
+    STEP_OFF        = 6'd0,   ///< not started, or no link
+    STEP_VENDOR     = 6'd1,   ///< db_host_pci
     STEP_CLASS      = 6'd2,
     STEP_HEADER     = 6'd3,
     STEP_DECODE_OFF = 6'd4,
@@ -36,7 +36,7 @@ package db_host_control_pkg;
     STEP_DEV_CAP    = 6'd12,
     STEP_DEV_CTL    = 6'd13,
     STEP_COMMAND    = 6'd14,
-    STEP_CAP_LO     = 6'd16,  // db_host_nvme
+    STEP_CAP_LO     = 6'd16,  ///< db_host_nvme
     STEP_CAP_HI     = 6'd17,
     STEP_DISABLE    = 6'd18,
     STEP_WAIT_OFF   = 6'd19,
@@ -59,7 +59,7 @@ package db_host_control_pkg;
     STEP_QUEUES     = 6'd36,
     STEP_CREATE_CQ  = 6'd37,
     STEP_CREATE_SQ  = 6'd38,
-    STEP_UP         = 6'd48,  // db_host_supervisor
+    STEP_UP         = 6'd48,  ///< db_host_supervisor
     STEP_ABORT      = 6'd49,
     STEP_CHECK      = 6'd50
   } step_e;
@@ -101,14 +101,14 @@ package db_host_control_pkg;
     endcase
   endfunction
 
-  // The last failure, as the registers show it.
+  /// The last failure, as the registers show it.
   typedef struct packed {
-    fail_e   reason;     // FAIL_NONE: none yet
+    fail_e   reason;     ///< FAIL_NONE: none yet
     step_e   step;
-    status_t status;     // of bring-up's last admin command
+    status_t status;     ///< of bring-up's last admin command
   } failure_t;
 
-  // What a step of db_host_nvme asks.
+  /// What a step of db_host_nvme asks.
   typedef enum logic [1:0] {
     ASK_REGISTER, ASK_COMMAND, ASK_BUFFER
   } ask_kind_e;

@@ -3,9 +3,9 @@
 // db_host_control_pkg, docs/host/theory.md lists them; recovery comes in here too, as the first thing done is a
 // controller reset.
 //
-// Here is the order: a step asks (db_host_nvme_ask), its answer is looked at (db_host_nvme_check), then comes the next one,
-// the same one again, or the end. Nothing waits for a fixed time: ready bits for CAP.TO and a half second more, with a
-// look each millisecond.
+// Here is the order: a step asks (db_host_nvme_ask), its answer is looked at (db_host_nvme_check), then comes the
+// next one, the same one again, or the end. Nothing waits for a fixed time: ready bits for CAP.TO and a half second
+// more, with a look each millisecond.
 // Latency: 4 cycles a step beside its question and its answer.
 module db_host_nvme
   import db_nvme_pkg::*;

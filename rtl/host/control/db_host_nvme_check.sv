@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the answer to each step of db_host_nvme must hold, as a table (`p_check`), and the drive's facts: they are kept as
-// their step's answer goes by.
+// What the answer to each step of db_host_nvme must hold, as a table (`p_check`), and the drive's facts: they are
+// kept as their step's answer goes by.
 // Latency: 1 cycle from `look`, for facts.sq_size and facts.max_blocks 2.
 module db_host_nvme_check
   import db_host_pkg::*;

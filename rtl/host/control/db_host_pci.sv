@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First half of bring-up: the drive's configuration space. Steps are step_e of db_host_control_pkg, docs/host/theory.md lists them.
+// First half of bring-up: the drive's configuration space. Steps are step_e of db_host_control_pkg,
+// docs/host/theory.md lists them.
 //
 // Checks that an NVMe controller is there, sizes BAR 0 and puts it at bar_base, finds the PCI Express capability, sets
 // payload and request sizes, turns memory space and bus master on and INTx off. A function that answers CRS is asked

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may ask the root port: accesses to the drive, one under way at a time, and doorbells.
 //
-// Accesses: db_host_nvme, db_host_pci, db_host_supervisor, the user's raw ones, in this order. Bring-up and recovery run
-// one after the other. A raw access waits in a register of its own, so that who is first is not the user's concern, and
-// its answer goes to nobody else. Doorbells: those of the I/O queues before the admin queue's.
+// Accesses: db_host_nvme, db_host_pci, db_host_supervisor, the user's raw ones, in this order. Bring-up and recovery
+// run one after the other. A raw access waits in a register of its own, so that who is first is not the user's
+// concern, and its answer goes to nobody else. Doorbells: those of the I/O queues before the admin queue's.
 // Latency: 1 cycle for an access, 2 for a raw one, none for a doorbell or an answer.
 module db_host_request_arb
   import db_nvme_pkg::*, db_pcie_pkg::*, db_host_pkg::*, db_host_control_pkg::*;

@@ -6,8 +6,8 @@
 //   an admin command got no answer, or `reset`, or a damaged write to the window -> controller reset
 //   link down      -> dead until it is back
 // A controller reset takes io_up down, then goes through db_host_nvme; through db_host_pci before it if the drive has
-// lost its configuration (memory space or bus master is off). After ATTEMPTS bring-ups with no I/O command retired since,
-// the drive is given up: io_dead, until the link comes back or `start`. docs/host/theory.md has the diagram.
+// lost its configuration (memory space or bus master is off). After ATTEMPTS bring-ups with no I/O command retired
+// since, the drive is given up: io_dead, until the link comes back or `start`. docs/host/theory.md has the diagram.
 // io_up falls the cycle after `damaged`: before a completion entry behind the damaged write can count.
 module db_host_supervisor
   import db_nvme_pkg::*;

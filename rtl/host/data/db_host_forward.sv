@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the drive writes to REGION_FORWARD leaves as a stream of rows, for whoever wants it beside block commands.
 //
-// db_pcie_root has no ready for its rows, so `stall` asks it in time to take no further beat: 64 places are left then.
-// The FIFO is of block RAM, although few rows would do: in LUTs it would be the largest thing here that is hardly ever used.
+// db_pcie_root has no ready for its rows, so `stall` asks it in time to take nothing more: 64 places are left then.
+// The FIFO is of block RAM, although few rows would do: in LUTs it would be the largest thing here that is hardly
+// ever used.
 // Latency: 3 cycles. Throughput: a row every cycle.
 module db_host_forward
   import db_host_pkg::*;
