@@ -2,7 +2,7 @@
 // Packets from the host: accesses to a drive's registers, and admin commands.
 //
 // Stream 0: reads and writes of BAR 0, a dword at a time; a read gets a reply packet (dwords on m_reply_*). Stream 2, a
-// write of 16 dwords to queue 0: an admin command. Its PRPs with stream number 1 lead to REG_FORWARD in the drive's
+// write of 16 dwords to queue 0: an admin command. Its PRPs with stream number 1 lead to REGION_FORWARD in the drive's
 // window, so the data comes out as packets; db_rec_to_host sends the completion. All else that wants an answer gets
 // Unsupported Request; other writes are passed over. A packet that ends too early does nothing.
 // Latency: 2 cycles from a read's header to s_reg_valid. Throughput: 2 cycles a dword.
@@ -89,7 +89,7 @@ module db_rec_from_host
   assign fwd   = entry[27:24] == 4'd1;
   always_comb begin
     m_adm_data = entry;
-    if (index_q inside {4'd6, 4'd8} && fwd) m_adm_data = {base[31:WIN_W], REG_FORWARD, entry[REGION_W-1:0]};
+    if (index_q inside {4'd6, 4'd8} && fwd) m_adm_data = {base[31:WIN_W], REGION_FORWARD, entry[REGION_W-1:0]};
     if (index_q inside {4'd7, 4'd9} && fwd_q) m_adm_data = base[63:32];
   end
   assign adm_busy    = busy_q;

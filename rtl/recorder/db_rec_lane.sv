@@ -248,7 +248,7 @@ module db_rec_lane
     if (cmd_free) begin
       cmd_valid_q  <= acc_valid_q;
       cmd_q        <= '0;
-      cmd_q.op     <= acc_kind_q == K_WRITE ? OP_WRITE : acc_kind_q == K_READ ? OP_READ : OP_TRIM;
+      cmd_q.op     <= acc_kind_q == K_WRITE ? BLOCK_WRITE : acc_kind_q == K_READ ? BLOCK_READ : BLOCK_TRIM;
       cmd_q.tag    <= {acc_kind_q, acc_kind_q != K_WRITE ? acc_blocks_q :
                                    {2'(acc_blocks_q - 14'd1), acc_block_q[11:0]}};
       cmd_q.blocks <= 32'(17'(acc_blocks_q) << shift_q);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models for the tests of the recorder: the hosts at their streams, the capture source, AXI4-Lite, packets.
 
-Everything here is written from docs/host.md and the DUNE NvmeStorage manual, not from the RTL.
+Everything here is written from docs/host/theory.md and the DUNE NvmeStorage manual, not from the RTL.
 """
 
 from __future__ import annotations

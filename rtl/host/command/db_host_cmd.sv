@@ -7,66 +7,70 @@
 module db_host_cmd
   import db_nvme_pkg::*, db_host_pkg::*;
 #(
-    parameter logic [31:0] TRIM_BLOCKS = 32'h0040_0000  // blocks, the longest range of one Dataset Management, 1..
+  /// blocks, the longest range of one Dataset Management, 1..
+  parameter logic [31:0] TRIM_BLOCKS = 32'h0040_0000
 ) (
-    input  logic         clk,
-    input  logic         rst,
-    input  logic [31:0]  max_blocks,     // of one part that moves data; stable while commands are taken, at least 1
-    input  logic [3:0]   lba_shift,      // log2 of a block's bytes, 9..12
-    input  logic [127:0] s_axis_cmd_tdata,
-    input  logic         s_axis_cmd_tvalid,
-    output logic         s_axis_cmd_tready,
-    output logic         m_part_valid,
-    input  logic         m_part_ready,
-    output slot_t        m_part,         // buf512 is 0
-    output logic [15:0]  m_part_tag,
-    output logic         m_part_last,    // of its command
-    output logic         m_part_bad,     // no work: answer m_part_status
-    output status_t      m_part_status
+  input  logic         clk,
+  input  logic         rst,
+  /// no command is taken before one of these is high: the drive's facts are not known
+  input  logic         io_up,
+  input  logic         io_dead,
+  /// of one part that moves data; stable while commands are taken, at least 1
+  input  logic [31:0]  max_blocks,
+  /// log2 of a block's bytes, 9..12
+  input  logic [3:0]   lba_shift,
+  /// block_cmd_t
+  input  logic [127:0] s_axis_cmd_tdata,
+  input  logic         s_axis_cmd_tvalid,
+  output logic         s_axis_cmd_tready,
+  output logic         m_part_valid,
+  input  logic         m_part_ready,
+  output part_t        m_part
 );
   if (TRIM_BLOCKS == 0) begin : g_bad
     $error("%m: TRIM_BLOCKS must be at least 1");
   end
 
   block_cmd_t  cmd_in, cmd_q;
-  logic        busy_q;
+  logic        busy_q, open;
   logic        known, moves;
   logic [31:0] limit_q;         // blocks of a part of the held command
   logic [31:0] blocks, data;    // data: those of a Read or Write
   logic        last, fits;
 
   // What the held command's next part is; registered below, so that neither stream's timing passes through.
-  assign known  = cmd_q.op inside {OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM, OP_ZEROES, OP_VERIFY};
-  assign moves  = cmd_q.op inside {OP_READ, OP_WRITE};
+  assign known  = cmd_q.op inside {BLOCK_READ, BLOCK_WRITE, BLOCK_FLUSH, BLOCK_TRIM, BLOCK_ZEROES, BLOCK_VERIFY};
+  assign moves  = cmd_q.op inside {BLOCK_READ, BLOCK_WRITE};
   assign data   = fits ? cmd_q.blocks : limit_q;
-  assign blocks = (cmd_q.op == OP_FLUSH) ? 32'd1 : data;
+  assign blocks = (cmd_q.op == BLOCK_FLUSH) ? 32'd1 : data;
 
   assign fits = cmd_q.blocks <= limit_q;
-  assign last = cmd_q.op == OP_FLUSH || fits || !known;
+  assign last = cmd_q.op == BLOCK_FLUSH || fits || !known;
 
+  assign open              = io_up || io_dead;
   assign cmd_in            = block_cmd_t'(s_axis_cmd_tdata);
-  assign s_axis_cmd_tready = !busy_q;
+  assign s_axis_cmd_tready = !busy_q && open;
 
   always_ff @(posedge clk) begin
-    if (!busy_q && s_axis_cmd_tvalid) begin
+    if (!busy_q && s_axis_cmd_tvalid && open) begin
       cmd_q   <= cmd_in;
-      limit_q <= (cmd_in.op == OP_TRIM) ? TRIM_BLOCKS : max_blocks;
+      limit_q <= (cmd_in.op == BLOCK_TRIM) ? TRIM_BLOCKS : max_blocks;
       busy_q  <= 1'b1;
     end
     if (m_part_valid && m_part_ready) m_part_valid <= 1'b0;
     if (busy_q && (!m_part_valid || m_part_ready)) begin
-      m_part_valid  <= 1'b1;
-      m_part.op     <= cmd_q.op;
-      m_part.lba    <= cmd_q.lba;
-      m_part.blocks <= blocks;
-      m_part.buf512 <= '0;
-      m_part.len512 <= (moves && cmd_q.blocks != 0) ? 14'(data << (lba_shift - 4'd9)) : 14'd0;
-      m_part_tag    <= cmd_q.tag;
-      m_part_last   <= last;
-      m_part_bad    <= !known || (cmd_q.blocks == 0 && cmd_q.op != OP_FLUSH);
-      m_part_status <= status(1'b1, SCT_GENERIC, known ? SC_INVALID_FIELD : SC_INVALID_OPCODE);
-      cmd_q.lba     <= cmd_q.lba + 64'(limit_q);  // means nothing after the last part
-      cmd_q.blocks  <= cmd_q.blocks - limit_q;
+      m_part_valid       <= 1'b1;
+      m_part.slot.op     <= cmd_q.op;
+      m_part.slot.lba    <= cmd_q.lba;
+      m_part.slot.blocks <= blocks;
+      m_part.slot.buf512 <= '0;
+      m_part.slot.len512 <= (moves && cmd_q.blocks != 0) ? 14'(data << (lba_shift - 4'd9)) : 14'd0;
+      m_part.tag         <= cmd_q.tag;
+      m_part.last        <= last;
+      m_part.bad         <= !known || (cmd_q.blocks == 0 && cmd_q.op != BLOCK_FLUSH);
+      m_part.status      <= status(1'b1, SCT_GENERIC, known ? SC_INVALID_FIELD : SC_INVALID_OPCODE);
+      cmd_q.lba          <= cmd_q.lba + 64'(limit_q);  // means nothing after the last part
+      cmd_q.blocks       <= cmd_q.blocks - limit_q;
       if (last) busy_q <= 1'b0;
     end
     if (rst) begin

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control side of the host: accesses to the drive, steps of bring-up and reasons of failure.
-// docs/host.md ("Bring-up") has the same steps and reasons as tables; a test compares them.
+// docs/host/theory.md ("Bring-up") has the same steps and reasons as tables; a test compares them.
 package db_host_control_pkg;
+  import db_nvme_pkg::*;
   import db_pcie_pkg::*;
 
-  // One dword access to the admin buffer and submission queue (db_host_admin_buf).
+  /// A raw access of the user to BAR 0.
   typedef struct packed {
-    logic        en;
-    logic        we;
-    logic [10:0] addr;   // dword: 0..1023 the buffer, from 1024 on the submission queue
+    logic        write;
+    logic [23:0] addr;
     logic [31:0] wdata;
-  } abuf_t;
-  localparam logic [10:0] ABUF_SQ = 11'd1024;
+  } raw_access_t;
 
-  // ------------------------------------------------------------------ steps
-  // db_host_pci and db_host_nvme go through theirs by counting, with the jumps that their code shows.
+  /// The answer to an admin command.
+  typedef struct packed {
+    logic timeout;       ///< there was none: cqe means nothing
+    cqe_t cqe;
+  } admin_answer_t;
+
+  // ---- steps
+  /// db_host_pci and db_host_nvme go through theirs by counting, with the jumps that their code shows.
   typedef enum logic [5:0] {
-    STEP_OFF        = 6'd0,   // not started, or no link
-    STEP_VENDOR     = 6'd1,   // db_host_pci
+    STEP_OFF        = 6'd0,   ///< not started, or no link
+    STEP_VENDOR     = 6'd1,   ///< db_host_pci
     STEP_CLASS      = 6'd2,
     STEP_HEADER     = 6'd3,
     STEP_DECODE_OFF = 6'd4,
@@ -31,7 +36,7 @@ package db_host_control_pkg;
     STEP_DEV_CAP    = 6'd12,
     STEP_DEV_CTL    = 6'd13,
     STEP_COMMAND    = 6'd14,
-    STEP_CAP_LO     = 6'd16,  // db_host_nvme
+    STEP_CAP_LO     = 6'd16,  ///< db_host_nvme
     STEP_CAP_HI     = 6'd17,
     STEP_DISABLE    = 6'd18,
     STEP_WAIT_OFF   = 6'd19,
@@ -54,12 +59,12 @@ package db_host_control_pkg;
     STEP_QUEUES     = 6'd36,
     STEP_CREATE_CQ  = 6'd37,
     STEP_CREATE_SQ  = 6'd38,
-    STEP_UP         = 6'd48,  // db_host_supervisor
+    STEP_UP         = 6'd48,  ///< db_host_supervisor
     STEP_ABORT      = 6'd49,
     STEP_CHECK      = 6'd50
   } step_e;
 
-  // ------------------------------------------------------------------ reasons
+  // ---- reasons
   typedef enum logic [4:0] {
     FAIL_NONE          = 5'd0,
     FAIL_NO_ANSWER     = 5'd1,
@@ -96,17 +101,16 @@ package db_host_control_pkg;
     endcase
   endfunction
 
-  // ------------------------------------------------------------------ NVMe
-  localparam logic [23:0] REG_CAP_LO = 24'h00;
-  localparam logic [23:0] REG_CAP_HI = 24'h04;
-  localparam logic [23:0] REG_CC     = 24'h14;
-  localparam logic [23:0] REG_CSTS   = 24'h1c;
-  localparam logic [23:0] REG_AQA    = 24'h24;
-  localparam logic [23:0] REG_ASQ_LO = 24'h28;
-  localparam logic [23:0] REG_ASQ_HI = 24'h2c;
-  localparam logic [23:0] REG_ACQ_LO = 24'h30;
-  localparam logic [23:0] REG_ACQ_HI = 24'h34;
+  /// The last failure, as the registers show it.
+  typedef struct packed {
+    fail_e   reason;     ///< FAIL_NONE: none yet
+    step_e   step;
+    status_t status;     ///< of bring-up's last admin command
+  } failure_t;
 
-  localparam logic [31:0] CC_ENABLE  = 32'h0046_0001;  // entries of 64 and 16 bytes, pages of 4 KiB, NVM, enabled
+  /// What a step of db_host_nvme asks.
+  typedef enum logic [1:0] {
+    ASK_REGISTER, ASK_COMMAND, ASK_BUFFER
+  } ask_kind_e;
 
 endpackage

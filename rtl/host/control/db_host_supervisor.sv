@@ -6,70 +6,83 @@
 //   an admin command got no answer, or `reset`, or a damaged write to the window -> controller reset
 //   link down      -> dead until it is back
 // A controller reset takes io_up down, then goes through db_host_nvme; through db_host_pci before it if the drive has
-// lost its configuration (memory space or bus master is off). After ATTEMPTS bring-ups with no I/O command retired since,
-// the drive is given up: io_dead, until the link comes back or `start`. docs/host.md has the diagram.
+// lost its configuration (memory space or bus master is off). After ATTEMPTS bring-ups with no I/O command retired
+// since, the drive is given up: io_dead, until the link comes back or `start`. docs/host/theory.md has the diagram.
 // io_up falls the cycle after `damaged`: before a completion entry behind the damaged write can count.
 module db_host_supervisor
+  import db_nvme_pkg::*;
+  import db_host_pkg::*;
   import db_pcie_pkg::*;
   import db_host_control_pkg::*;
 #(
-    parameter int ATTEMPTS = 3  // bring-ups in a row, 1..15
+  /// bring-ups in a row, 1..15
+  parameter int ATTEMPTS   = 3,
+  /// bring the drive up when there is a link; else `start` first
+  parameter bit AUTO_START = 1'b1
 ) (
-    input logic        clk,
-    input logic        rst,
-    input logic        tick,            // each millisecond
-    input logic        enable,          // drives are brought up; low before the first `start`
-    input logic        start,           // bring up anew, whatever was before
-    input logic        reset,           // reset the controller
-    input logic        link_up,
-    input logic [15:0] abort_ms,
-    input logic [15:0] poll_ms,         // 0: never
+  input  logic          clk,
+  input  logic          rst,
+  /// each millisecond
+  input  logic          tick,
+  /// one cycle: bring up anew, whatever was before
+  input  logic          start,
+  /// one cycle: reset the controller
+  input  logic          reset,
+  input  logic          link_up,
+  input  settings_t     settings,
 
-    input logic        s_late_valid,    // held while a command is late
-    input logic [15:0] s_late_cid,
-    input logic [ 3:0] s_late_qid,      // queue identifier
-    input logic        io_done,         // the oldest I/O command was completed
-    input logic        admin_lost,      // an admin command got no answer
-    input logic        damaged,         // a write of the drive to the window was damaged
+  /// held while a command is late; falls between two late ones
+  input  logic          s_late_valid,
+  input  late_cmd_t     s_late,
+  /// one cycle: the oldest I/O command was completed
+  input  logic          io_done,
+  /// one cycle: an admin command got its answer, or none
+  input  logic          s_rsp_valid,
+  input  admin_answer_t s_rsp,
+  /// one cycle: a write of the drive to the window was damaged
+  input  logic          damaged,
 
-    output logic  io_up,
-    output logic  io_dead,
-    output fail_e fail_reason,          // of the last failure; kept when all is well again
-    output step_e fail_step,
-    output step_e step,
-    output logic  busy,                 // not up, and something is done about it
-    output logic  stat_abort,           // one cycle
-    output logic  stat_reset,
+  output logic          io_up,
+  output logic          io_dead,
+  /// of the last failure; kept when all is well again
+  output fail_e         fail_reason,
+  output step_e         fail_step,
+  output step_e         step,
+  /// not up, and something is done about it; or a command is late
+  output logic          busy,
+  /// one cycle
+  output logic          stat_abort,
+  output logic          stat_reset,
 
-    output logic  stop,                 // db_host_pci, db_host_nvme and what waits on them
-    output logic  pci_start,
-    input  logic  pci_done,
-    input  fail_e pci_fail,
-    input  step_e pci_step,
-    output logic  nvme_start,
-    input  logic  nvme_done,
-    input  fail_e nvme_fail,
-    input  step_e nvme_step,
+  /// db_host_pci, db_host_nvme and what waits on them
+  output logic          stop,
+  output logic          pci_start,
+  input  logic          pci_done,
+  input  fail_e         pci_fail,
+  input  step_e         pci_step,
+  output logic          nvme_start,
+  input  logic          nvme_done,
+  input  fail_e         nvme_fail,
+  input  step_e         nvme_step,
 
-    output logic        m_acc_valid,
-    input  logic        m_acc_ready,
-    output acc_t        m_acc,
-    input  logic        s_acc_valid,
-    input  logic [31:0] s_acc_rdata,
-    input  acc_status_e s_acc_status,
+  output logic          m_acc_valid,
+  input  logic          m_acc_ready,
+  output acc_t          m_acc,
+  input  logic          s_answer_valid,
+  input  acc_answer_t   s_answer,
 
-    output logic        m_cmd_valid,    // Abort, to db_host_admin
-    input  logic        m_cmd_ready,
-    output logic [31:0] m_cmd_data,
-    input  logic [ 3:0] s_cmd_index
+  /// Abort, to db_host_admin
+  output logic          m_cmd_valid,
+  input  logic          m_cmd_ready,
+  output logic [31:0]   m_cmd_data,
+  input  logic [3:0]    s_cmd_index
 );
   if (ATTEMPTS < 1 || ATTEMPTS > 15) begin : g_bad
     $error("%m: ATTEMPTS must be 1..15, not %0d", ATTEMPTS);
   end
-  localparam logic [7:0] OPC_ABORT = 8'h08;
 
   typedef enum logic [2:0] {
-    OFF, PCI, NVME, UP, CHECK, DEAD
+    ST_OFF, ST_PCI, ST_NVME, ST_UP, ST_CHECK, ST_DEAD
   } state_e;
   state_e      state_q;
   step_e       last_q;                  // the step that bring-up is in or was in
@@ -81,57 +94,60 @@ module db_host_supervisor
   logic        lost_q, reset_q;         // causes of a reset
   logic        placed_q;                // db_host_pci has done its part
 
-  assign step = (state_q == UP) ? (aborted_q ? STEP_ABORT : STEP_UP) :
-                (state_q == CHECK) ? STEP_CHECK :
+  logic enable_q;                       // drives are brought up
+  always_ff @(posedge clk) enable_q <= rst ? AUTO_START : enable_q || start;
+
+  assign step = (state_q == ST_UP) ? (aborted_q ? STEP_ABORT : STEP_UP) :
+                (state_q == ST_CHECK) ? STEP_CHECK :
                 (pci_step != STEP_OFF) ? pci_step : nvme_step;
 
-  assign busy = state_q inside {PCI, NVME, CHECK} || stop || (state_q == UP && s_late_valid) ||
-                (state_q == OFF && enable && link_up);
+  assign busy = state_q inside {ST_PCI, ST_NVME, ST_CHECK} || stop || (state_q == ST_UP && s_late_valid) ||
+                (state_q == ST_OFF && enable_q && link_up);
 
-  // ------------------------------------------------------------------ accesses
-  assign m_acc_valid = !asked_q && ((state_q == CHECK && placed_q) || poll_q);
-  assign m_acc       = (state_q == CHECK) ? '{op: ACC_CFG_RD, addr: 24'h4, be: 4'hf, wdata: '0} :
-                                            '{op: ACC_MEM_RD, addr: REG_CSTS, be: 4'hf, wdata: '0};
+  // ---- accesses
+  assign m_acc_valid = !asked_q && ((state_q == ST_CHECK && placed_q) || poll_q);
+  assign m_acc       = (state_q == ST_CHECK) ? '{op: ACC_CFG_RD, addr: 24'h4, be: 4'hf, wdata: '0} :
+                                            '{op: ACC_MEM_RD, addr: NVME_REG_CSTS, be: 4'hf, wdata: '0};
 
-  // ------------------------------------------------------------------ Abort
+  // ---- Abort
   logic sending_q;
   assign m_cmd_valid = sending_q;
   always_comb begin
     m_cmd_data = '0;
-    if (s_cmd_index == 4'd0) m_cmd_data = 32'(OPC_ABORT);
-    if (s_cmd_index == 4'd10) m_cmd_data = {s_late_cid, 12'd0, s_late_qid};
+    if (s_cmd_index == 4'd0) m_cmd_data = 32'(ADMIN_OPC_ABORT);
+    if (s_cmd_index == 4'd10) m_cmd_data = {s_late.cid, 12'd0, s_late.qid};
   end
 
   // Memory space and bus master are on: the drive has kept its configuration.
   logic kept;
-  assign kept = placed_q && s_acc_status == ACC_GOOD && s_acc_rdata[2:1] == 2'b11 && s_acc_rdata != '1;
+  assign kept = placed_q && s_answer.status == ACC_GOOD && s_answer.rdata[2:1] == 2'b11 && s_answer.rdata != '1;
 
-  // ------------------------------------------------------------------ what has happened
+  // ---- what has happened
   logic  answer, trouble, failed;
   fail_e reason;
-  assign answer = s_acc_valid && asked_q;
+  assign answer = s_answer_valid && asked_q;
   always_comb begin
     trouble = 1'b0;                     // the controller is to be reset
     failed  = 1'b0;                     // bring-up did not go well
     reason  = FAIL_NONE;
     unique case (state_q)
-      UP: begin
+      ST_UP: begin
         if (damaged) reason = FAIL_DAMAGED;
-        else if (answer && s_acc_status != ACC_GOOD) reason = acc_fail(s_acc_status);
-        else if (answer && s_acc_rdata == '1) reason = FAIL_REMOVED;
-        else if (answer && s_acc_rdata[1]) reason = FAIL_FATAL;
-        else if (answer && !s_acc_rdata[0]) reason = FAIL_NOT_READY;
+        else if (answer && s_answer.status != ACC_GOOD) reason = acc_fail(s_answer.status);
+        else if (answer && s_answer.rdata == '1) reason = FAIL_REMOVED;
+        else if (answer && s_answer.rdata[1]) reason = FAIL_FATAL;
+        else if (answer && !s_answer.rdata[0]) reason = FAIL_NOT_READY;
         else if (poll_q) reason = FAIL_NONE;  // its answer first
         else if (lost_q) reason = FAIL_ADMIN_TIMEOUT;
         else if (aborted_q && s_late_valid && abort_left_q == '0) reason = FAIL_LATE;
         else if (reset_q) reason = FAIL_ASKED;
         trouble = reason != FAIL_NONE;
       end
-      PCI: begin
+      ST_PCI: begin
         failed = pci_done && pci_fail != FAIL_NONE;
         reason = pci_fail;
       end
-      NVME: begin
+      ST_NVME: begin
         failed  = nvme_done && nvme_fail != FAIL_NONE;
         trouble = damaged;              // the drive's facts, or a queue
         reason  = failed ? nvme_fail : damaged ? FAIL_DAMAGED : FAIL_NONE;
@@ -149,39 +165,39 @@ module db_host_supervisor
     if (step != STEP_OFF) last_q <= step;
     if (m_acc_valid && m_acc_ready) asked_q <= 1'b1;
     if (answer) asked_q <= 1'b0;
-    if (io_done && state_q == UP) tries_q <= '0;
+    if (io_done && state_q == ST_UP) tries_q <= '0;
     if (pci_start) placed_q <= 1'b0;
-    lost_q  <= state_q == UP && (lost_q || admin_lost);
-    reset_q <= state_q == UP && (reset_q || reset);
+    lost_q  <= state_q == ST_UP && (lost_q || (s_rsp_valid && s_rsp.timeout));
+    reset_q <= state_q == ST_UP && (reset_q || reset);
 
     unique case (state_q)
-      OFF: begin
-        if (enable && link_up) begin
-          state_q   <= PCI;
+      ST_OFF: begin
+        if (enable_q && link_up) begin
+          state_q   <= ST_PCI;
           pci_start <= 1'b1;
           tries_q   <= 4'd1;
         end
       end
-      PCI: begin
+      ST_PCI: begin
         if (pci_done && !failed) begin
-          state_q    <= NVME;
+          state_q    <= ST_NVME;
           nvme_start <= 1'b1;
           placed_q   <= 1'b1;
         end
       end
-      NVME: begin
+      ST_NVME: begin
         if (nvme_done && !failed) begin
-          state_q     <= UP;
+          state_q     <= ST_UP;
           io_up       <= 1'b1;
           io_dead     <= 1'b0;
-          poll_left_q <= poll_ms;
+          poll_left_q <= settings.poll_ms;
         end
       end
-      CHECK: begin
+      ST_CHECK: begin
         if (answer || !placed_q) begin
           nvme_start <= kept;
           pci_start  <= !kept;
-          state_q    <= kept ? NVME : PCI;
+          state_q    <= kept ? ST_NVME : ST_PCI;
         end
       end
       default: ;
@@ -189,19 +205,19 @@ module db_host_supervisor
 
     // up: the poll, and late commands
     if (answer) poll_q <= 1'b0;
-    if (state_q == UP && tick) begin
+    if (state_q == ST_UP && tick) begin
       if (poll_left_q != '0) poll_left_q <= poll_left_q - 1'b1;
       if (poll_left_q == 16'd1) begin
         poll_q      <= 1'b1;
-        poll_left_q <= poll_ms;
+        poll_left_q <= settings.poll_ms;
       end
       if (abort_left_q != '0) abort_left_q <= abort_left_q - 1'b1;
     end
     if (m_cmd_valid && m_cmd_ready && s_cmd_index == '1) sending_q <= 1'b0;
-    if (state_q == UP && s_late_valid && !aborted_q) begin
+    if (state_q == ST_UP && s_late_valid && !aborted_q) begin
       aborted_q    <= 1'b1;
       sending_q    <= 1'b1;
-      abort_left_q <= abort_ms;
+      abort_left_q <= settings.abort_ms;
       stat_abort   <= 1'b1;
     end
     if (!s_late_valid && !sending_q) aborted_q <= 1'b0;
@@ -216,16 +232,16 @@ module db_host_supervisor
       asked_q     <= 1'b0;              // an answer that is still to come is nobody's
       stop        <= trouble;
       if (reason == FAIL_REMOVED || (tries_q >= 4'(ATTEMPTS) && reason != FAIL_ASKED)) begin
-        state_q <= DEAD;
+        state_q <= ST_DEAD;
         io_dead <= 1'b1;
       end else begin
-        state_q    <= CHECK;
+        state_q    <= ST_CHECK;
         tries_q    <= tries_q + 1'b1;
         stat_reset <= 1'b1;
       end
     end
-    if ((!link_up || start) && state_q != OFF) begin
-      state_q   <= OFF;
+    if ((!link_up || start) && state_q != ST_OFF) begin
+      state_q   <= ST_OFF;
       stop      <= 1'b1;
       io_up     <= 1'b0;
       poll_q    <= 1'b0;
@@ -239,7 +255,7 @@ module db_host_supervisor
       end
     end
     if (rst) begin
-      state_q     <= OFF;
+      state_q     <= ST_OFF;
       io_up       <= 1'b0;
       io_dead     <= 1'b0;
       fail_reason <= FAIL_NONE;

@@ -6,20 +6,26 @@
 // Latency: 2 cycles from re (with oe in the second). Throughput: a write and a read every cycle. A row must not be read
 // in the cycle in which it is written: what the read gives is undefined then.
 module db_host_ram #(
-    parameter int unsigned DATA_W = 128,   // bits of a row, a multiple of 8
-    parameter int unsigned ROWS   = 4096,  // at least 2
-    parameter bit          URAM   = 1'b1   // 64 KiB and more: 1 UltraRAM (UltraScale+ only), 0 block RAM
+  /// bits of a row, a multiple of 8
+  parameter int DATA_W = 128,
+  /// at least 2
+  parameter int ROWS   = 4096,
+  /// 64 KiB and more: 1 UltraRAM (UltraScale+ only), 0 block RAM
+  parameter bit URAM   = 1'b1
 ) (
-    input  logic                    clk,
-    input  logic                    we,
-    input  logic [$clog2(ROWS)-1:0] waddr,
-    input  logic [DATA_W/8-1:0]     wbe,
-    input  logic [DATA_W-1:0]       wdata,
-    input  logic                    re,     // first register takes the row
-    input  logic [$clog2(ROWS)-1:0] raddr,
-    input  logic                    oe,     // second register takes the first
-    input  logic                    clear,  // with oe: zeros instead
-    output logic [DATA_W-1:0]       rdata
+  input  logic                    clk,
+  input  logic                    we,
+  input  logic [$clog2(ROWS)-1:0] waddr,
+  input  logic [DATA_W/8-1:0]     wbe,
+  input  logic [DATA_W-1:0]       wdata,
+  /// first register takes the row
+  input  logic                    re,
+  input  logic [$clog2(ROWS)-1:0] raddr,
+  /// second register takes the first
+  input  logic                    oe,
+  /// with oe: zeros instead
+  input  logic                    clear,
+  output logic [DATA_W-1:0]       rdata
 );
   if (DATA_W % 8 != 0 || DATA_W < 8 || ROWS < 2) begin : g_bad
     $error("%m: DATA_W must be a multiple of 8 (is %0d), ROWS at least 2 (is %0d)", DATA_W, ROWS);
@@ -30,13 +36,13 @@ module db_host_ram #(
   if (URAM && ROWS * (DATA_W / 8) >= 65536) begin : g_ultra
     (* ram_style = "ultra", no_rw_check *) logic [DATA_W-1:0] mem_q[ROWS];
     always_ff @(posedge clk) begin
-      for (int b = 0; b < int'(DATA_W / 8); b++) if (we && wbe[b]) mem_q[waddr][8*b +: 8] <= wdata[8*b +: 8];
+      for (int b = 0; b < DATA_W / 8; b++) if (we && wbe[b]) mem_q[waddr][8*b +: 8] <= wdata[8*b +: 8];
       if (re) row_q <= mem_q[raddr];
     end
   end else begin : g_block
     (* ram_style = "block", no_rw_check *) logic [DATA_W-1:0] mem_q[ROWS];
     always_ff @(posedge clk) begin
-      for (int b = 0; b < int'(DATA_W / 8); b++) if (we && wbe[b]) mem_q[waddr][8*b +: 8] <= wdata[8*b +: 8];
+      for (int b = 0; b < DATA_W / 8; b++) if (we && wbe[b]) mem_q[waddr][8*b +: 8] <= wdata[8*b +: 8];
       if (re) row_q <= mem_q[raddr];
     end
   end

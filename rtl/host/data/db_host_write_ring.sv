@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring of data to be written: a stream fills it in order, the drive's read requests read it at any row.
 //
-// What is counted in units of 512 bytes wraps at 2^32: `fill` written, `s_free512` no longer needed; their difference
+// What is counted in units of 512 bytes wraps at 2^32: `fill` written, `freed` no longer needed; their difference
 // is what the ring holds. A unit is counted once its last row can be read.
 // Latency: row to `fill` 1 cycle, read 2 cycles. Throughput: a row in and a row out every cycle. s_axis_wdata_tready
 // is a register; it falls in the cycle after the row that fills the ring and rises in the cycle after a unit is given
 // back.
 module db_host_write_ring #(
-    parameter int unsigned DATA_W = 128,    // bits of a row: 128, 256 or 512
-    parameter int unsigned BYTES  = 65536,  // of the ring: a power of two, 4 KiB .. 8 MiB
-    parameter bit          URAM   = 1'b1,   // 64 KiB and more: 1 UltraRAM, 0 block RAM
-    localparam int unsigned ROW_W = $clog2(BYTES / (DATA_W / 8))
+  /// bits of a row: 128, 256 or 512
+  parameter int DATA_W = 128,
+  /// of the ring: a power of two, 4 KiB .. 8 MiB
+  parameter int BYTES  = 65536,
+  /// 64 KiB and more: 1 UltraRAM, 0 block RAM
+  parameter bit URAM   = 1'b1,
+  localparam int ROW_W = $clog2(BYTES / (DATA_W / 8))
 ) (
-    input  logic              clk,
-    input  logic              rst,
+  input  logic              clk,
+  input  logic              rst,
 
-    input  logic [DATA_W-1:0] s_axis_wdata_tdata,
-    input  logic              s_axis_wdata_tvalid,
-    output logic              s_axis_wdata_tready,
+  input  logic [DATA_W-1:0] s_axis_wdata_tdata,
+  input  logic              s_axis_wdata_tvalid,
+  output logic              s_axis_wdata_tready,
 
-    output logic [31:0]       fill,
-    input  logic [31:0]       s_free512,
+  /// units of 512 bytes ever written, ever given back; wrap
+  output logic [31:0]       fill,
+  input  logic [31:0]       freed,
 
-    input  logic              s_row_re,
-    input  logic [ROW_W-1:0]  s_row_addr,
-    output logic [DATA_W-1:0] m_row_data   // 2 cycles after
+  input  logic              s_row_re,
+  input  logic [ROW_W-1:0]  s_row_addr,
+  /// 2 cycles after
+  output logic [DATA_W-1:0] m_row_data
 );
-  localparam int unsigned SUB_W  = $clog2(512 / (DATA_W / 8));  // log2 of the rows in a unit
-  localparam int unsigned UNIT_W = ROW_W - SUB_W;               // log2 of the units in the ring
+  localparam int SUB_W  = $clog2(512 / (DATA_W / 8));  // log2 of the rows in a unit
+  localparam int UNIT_W = ROW_W - SUB_W;               // log2 of the units in the ring
 
   if (!(DATA_W inside {128, 256, 512})) begin : g_bad_width
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
@@ -42,7 +47,7 @@ module db_host_write_ring #(
 
   assign take   = s_axis_wdata_tvalid && ready_q;
   assign rows_d = rows_q + (32 + SUB_W)'(take);
-  assign held   = rows_d[SUB_W +: UNIT_W + 1] - s_free512[UNIT_W:0];
+  assign held   = rows_d[SUB_W +: UNIT_W + 1] - freed[UNIT_W:0];
 
   always_ff @(posedge clk) begin
     rows_q  <= rows_d;
@@ -57,19 +62,19 @@ module db_host_write_ring #(
   assign fill                = rows_q[31+SUB_W:SUB_W];
 
   db_host_ram #(
-      .DATA_W(DATA_W),
-      .ROWS  (1 << ROW_W),
-      .URAM  (URAM)
-  ) u_ram (
-      .clk,
-      .we   (take),
-      .waddr(rows_q[ROW_W-1:0]),
-      .wbe  ('1),
-      .wdata(s_axis_wdata_tdata),
-      .re   (s_row_re),
-      .raddr(s_row_addr),
-      .oe   (1'b1),
-      .clear(1'b0),
-      .rdata(m_row_data)
+    .DATA_W(DATA_W),
+    .ROWS  (1 << ROW_W),
+    .URAM  (URAM)
+  ) i_ram (
+    .clk,
+    .we   (take),
+    .waddr(rows_q[ROW_W-1:0]),
+    .wbe  ('1),
+    .wdata(s_axis_wdata_tdata),
+    .re   (s_row_re),
+    .raddr(s_row_addr),
+    .oe   (1'b1),
+    .clear(1'b0),
+    .rdata(m_row_data)
   );
 endmodule

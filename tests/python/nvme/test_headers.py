@@ -333,10 +333,10 @@ def package() -> str:
 
 
 def test_package_constants():
-    """OPC_*, SC_* and SCT_* of db_nvme_pkg have the values of doorbell.nvme, which the tests above compare."""
-    enums = {"OPC": NvmOpc, "SC": Status, "SCT": Sct}
+    """(ADMIN_)OPC_*, SC_* and SCT_* of db_nvme_pkg have the values of doorbell.nvme, which the tests above compare."""
+    enums = {"OPC": NvmOpc, "ADMIN_OPC": AdminOpc, "SC": Status, "SCT": Sct}
     seen = 0
-    constant = r"localparam logic \[\d+:0\] (OPC|SCT|SC)_(\w+)\s*=\s*\d+'([hd])(\w+);"
+    constant = r"localparam logic \[\d+:0\] (OPC|ADMIN_OPC|SCT|SC)_(\w+)\s*=\s*\d+'([hd])(\w+);"
     for prefix, name, base, digits in re.findall(constant, package()):
         want = enums[prefix][name].value & 0xFF
         assert int(digits, 16 if base == "h" else 10) == want, f"{prefix}_{name} should be {want:#x}"

@@ -11,8 +11,13 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
+from structs import constant, layout
 
 TICK = 20
+SQ = constant("db_host_pkg", "ADMIN_BUF_SQ")  # dword address of the submission queue
+DWORD, DOORBELL = layout("db_host_pkg", "admin_buf_t"), layout("db_host_pkg", "doorbell_t")
+ENTRY, ANSWER = layout("db_host_pkg", "admin_entry_t"), layout("db_host_control_pkg", "admin_answer_t")
+CQE = layout("db_nvme_pkg", "cqe_t")
 
 
 class Engine:
@@ -35,32 +40,35 @@ class Engine:
         if int(d.s_cmd_valid.value) and int(d.s_cmd_ready.value):
             assert int(d.m_cmd_index.value) == self.taken
             self.taken += 1
-        value = int(d.m_abuf.value)  # {en, we, addr[10:0], wdata[31:0]}
-        if value >> 44 and int(d.s_abuf_ready.value):
-            assert value >> 43 & 1
-            self.memory[value >> 32 & 0x7FF] = value & 0xFFFFFFFF
-        d.s_abuf_ready.value = int(rng.random() >= self.stall)
-        if int(d.m_db_valid.value) and int(d.m_db_ready.value):
-            v = int(d.m_db_value.value)
-            if int(d.m_db_cq.value):
+        access = DWORD.unpack(int(d.m_admin_buf.value))
+        if access["en"] and int(d.s_admin_buf_ready.value):
+            assert access["we"]
+            self.memory[access["addr"]] = access["wdata"]
+        d.s_admin_buf_ready.value = int(rng.random() >= self.stall)
+        if int(d.m_doorbell_valid.value) and int(d.m_doorbell_ready.value):
+            doorbell = DOORBELL.unpack(int(d.m_doorbell.value))
+            v = doorbell["value"]
+            assert doorbell["qid"] == 0
+            if doorbell["cq"]:
                 assert v < 4 and (v - self.head) % 4 <= (self.cq_tail - self.head) % 4
                 self.head = v
             else:
                 assert v == (self.tail + 1) % 4 and self.taken == 16
                 self.tail = v
                 self.rings.append(self.cycle)
-        d.m_db_ready.value = int(rng.random() >= self.stall)
+        d.m_doorbell_ready.value = int(rng.random() >= self.stall)
         if int(d.m_rsp_valid.value):
-            self.answers.append((int(d.m_rsp_timeout.value), int(d.m_rsp_cqe.value)))
+            rsp = ANSWER.unpack(int(d.m_rsp.value))
+            self.answers.append((rsp["timeout"], CQE.pack(rsp["cqe"])))
         d.s_cmd_valid.value = 0
         if self.command is not None and self.taken < 16 and rng.random() >= self.stall:
             d.s_cmd_valid.value = 1
             d.s_cmd_data.value = self.command[self.taken]
-        d.s_acqe_valid.value = 0
-        d.s_acqe.value = rng.getrandbits(128)
+        d.s_entry_valid.value = 0
+        d.s_entry.value = rng.getrandbits(ENTRY.width)
         if self.posted and self.posted[0][0] <= self.cycle:
             _, index, entry = self.posted.popleft()
-            d.s_acqe_valid.value, d.s_acqe_index.value, d.s_acqe.value = 1, index, entry
+            d.s_entry_valid.value, d.s_entry.value = 1, ENTRY.pack(index=index, cqe=entry)
         d.tick.value = int(self.cycle % TICK == 0)
 
     async def ticks(self, n: int) -> None:
@@ -70,8 +78,8 @@ class Engine:
 
     async def start(self, ms: int = 1000) -> None:
         d = self.dut
-        for s in ("tick", "clear", "s_cmd_valid", "s_cmd_data", "s_abuf_ready", "m_db_ready", "s_acqe_valid",
-                  "s_acqe_index", "s_acqe"):
+        for s in ("tick", "clear", "s_cmd_valid", "s_cmd_data", "s_admin_buf_ready", "m_doorbell_ready",
+                  "s_entry_valid", "s_entry"):
             getattr(d, s).value = 0
         d.timeout_ms.value = ms
         d.rst.value = 1
@@ -87,14 +95,14 @@ class Engine:
         at, before = self.tail, len(self.rings)
         while len(self.rings) == before:
             await self.ticks(1)
-        entry = self.memory[1024 + 16 * at:1040 + 16 * at]
+        entry = self.memory[SQ + 16 * at : SQ + 16 * at + 16]
         assert entry[1:] == self.command[1:] and entry[0] & 0xFFFF == self.command[0] & 0xFFFF
         self.command = None
         return entry[0] >> 16
 
     def post(self, cid: int, delay: int = 0, *, phase: int = 1, ahead: int = 0) -> int:
         """A completion entry; with phase 0 or a place ahead it is not new. The entry."""
-        entry = self.rng.getrandbits(128) & ~(0x1FFFF << 96) | cid << 96 | (self.phase ^ phase ^ 1) << 112
+        entry = CQE.pack(CQE.unpack(self.rng.getrandbits(128)) | {"cid": cid, "phase": self.phase ^ phase ^ 1})
         self.posted.append((self.cycle + delay, (self.cq_tail + ahead) % 4, entry))
         if phase and not ahead:
             self.cq_tail = (self.cq_tail + 1) % 4

@@ -12,8 +12,10 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from structs import constant, layout
 
-ADMIN_BUF = 0x2000
+ADMIN_BUF = constant("db_host_pkg", "ADMIN_BUF")
+DWORD = layout("db_host_pkg", "admin_buf_t")
 
 
 @cocotb.test()
@@ -31,9 +33,7 @@ async def random_accesses(dut: Any) -> None:
     for i in range(1088):
         word = rng.getrandbits(32)
         memory[4 * i : 4 * i + 4] = word.to_bytes(4, "little")
-        dut.s_dw_en.value = dut.s_dw_we.value = 1
-        dut.s_dw_addr.value = i
-        dut.s_dw_wdata.value = word
+        dut.s_dw.value = DWORD.pack(en=1, we=1, addr=i, wdata=word)
         await RisingEdge(dut.clk)
         assert int(dut.s_dw_ready.value) == 1
         await FallingEdge(dut.clk)
@@ -64,9 +64,8 @@ async def random_accesses(dut: Any) -> None:
             (access[0] == 0 and target == access[1] * 4 // size * size)
             or (access[0] == 1 and row_re and row == access[1] * 4 // size)
         )
-        dut.s_dw_en.value = int(access is not None and not conflict)
-        if access is not None:
-            dut.s_dw_we.value, dut.s_dw_addr.value, dut.s_dw_wdata.value = access
+        we, at, wdata = access or (rng.randrange(2), rng.randrange(1088), rng.getrandbits(32))
+        dut.s_dw.value = DWORD.pack(en=int(access is not None and not conflict), we=we, addr=at, wdata=wdata)
         await RisingEdge(dut.clk)
         row_due.append(int.from_bytes(memory[row * size : row * size + size], "little") if row_re else None)
         counts["row read"] += row_re
@@ -108,7 +107,7 @@ async def split(dut: Any) -> None:
     width = len(dut.s_wr_data)
     size = width // 8
     queue, buffer = bytearray(256), bytearray(4096)
-    dut.s_wr_valid.value = dut.s_row_re.value = dut.s_dw_en.value = dut.s_dw_we.value = 0
+    dut.s_wr_valid.value = dut.s_row_re.value = dut.s_dw.value = 0
     await FallingEdge(dut.clk)
     due: list[tuple[int | None, int | None]] = [(None, None)]
     filled = False
@@ -129,8 +128,7 @@ async def split(dut: Any) -> None:
         clash = (write and read_row * size // 4 >= 1024 and (read_row * size - 4096) // size == 4 * word // size) or (
             not write and row_we and base == ADMIN_BUF and 4 * at // size == row
         )
-        dut.s_dw_en.value, dut.s_dw_we.value = 1, int(write)
-        dut.s_dw_addr.value, dut.s_dw_wdata.value = (1024 + word if write else at), value
+        dut.s_dw.value = DWORD.pack(en=1, we=int(write), addr=1024 + word if write else at, wdata=value)
         dut.s_row_re.value, dut.s_row_addr.value = 1, read_row * size // 4
         await RisingEdge(dut.clk)
         assert int(dut.s_dw_ready.value) == 1

@@ -10,7 +10,7 @@ import cocotb
 import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
-from host_ctl_bench import MS, WINDOW, Bench, names, run
+from host_ctl_bench import ADMIN_ANSWER, ANSWER, MS, RAW, SETTINGS, WINDOW, Bench, names, run
 from host_drive_model import GET_LOG, Options
 
 SQE, BUFFER = 0x5000, 0x4000
@@ -36,7 +36,7 @@ async def up(dut, options: Options | None = None, seed: int = 1) -> Bench:
     return b
 
 
-async def by_port(b: Bench, sqe: list[int]) -> tuple[int, int]:
+async def by_port(b: Bench, sqe: list[int]) -> tuple[dict, int]:
     """A command through s_adm: the completion entry, and whether there was none."""
     d, rng = b.dut, b.rng
     for word in sqe:
@@ -52,7 +52,8 @@ async def by_port(b: Bench, sqe: list[int]) -> tuple[int, int]:
         await RisingEdge(d.clk)
         if int(d.m_adm_valid.value) and int(d.m_adm_ready.value):
             d.m_adm_ready.value = 0
-            return int(d.m_adm_cqe.value), int(d.m_adm_timeout.value)
+            answer = ADMIN_ANSWER.unpack(int(d.m_adm.value))
+            return answer["cqe"], answer["timeout"]
 
 
 async def by_registers(b: Bench, sqe: list[int]) -> None:
@@ -78,8 +79,10 @@ async def identity_and_settings(dut):
         word = b.rng.getrandbits(32)
         await b.write(addr, word)
         assert await b.read(addr) == word & (1 << widths[addr]) - 1
-    assert int(dut.cmd_timeout.value) == await b.read(0x28)
-    assert int(dut.repeat_on_reset.value) == await b.read(0x24)
+    settings = SETTINGS.unpack(int(dut.settings.value))
+    fields = ("nsid", "admin_ms", "abort_ms", "poll_ms", "repeat_on_reset", "cmd_timeout")
+    for addr, field in zip(resets, fields, strict=True):
+        assert settings[field] == await b.read(addr)
     for pulses, port, addr in ((5, dut.stat_cqe, 0x60), (3, dut.stat_bad, 0x6C)):
         port.value = 1
         await b.ticks(pulses)
@@ -117,7 +120,7 @@ async def both_sides_at_once(dut):
     async def port() -> None:
         for k in range(20):
             cqe, lost = await by_port(b, command(GET_LOG, 1, 0x100 + k))
-            assert not lost and cqe & 0xFFFFFFFF == 0xC0FFEE ^ (0x100 + k) and cqe >> 113 == 0
+            assert not lost and cqe["dw0"] == 0xC0FFEE ^ (0x100 + k) and not any(cqe["status"].values())
             seen.append(k)
 
     async def registers() -> None:
@@ -127,12 +130,12 @@ async def both_sides_at_once(dut):
 
     async def aborts() -> None:
         for k in range(8):
-            dut.s_late_valid.value, dut.s_late_cid.value, dut.s_late_qid.value = 1, k, 1
+            b.late(k, 1)
             end = b.cycle + 2000
             while len(b.drive.aborted) <= k:
                 await RisingEdge(dut.clk)
                 assert b.cycle < end, "the Abort was lost"
-            dut.s_late_valid.value = 0
+            b.late()
             await b.ticks(b.rng.randrange(3, 250))  # also into a command that is coming in
 
     tasks = [cocotb.start_soon(t()) for t in (port, registers, aborts)]
@@ -157,11 +160,11 @@ async def while_it_is_not_up(dut):
         await b.ticks(b.rng.randrange(1, 160))
         await b.write(0x08, 2)
         cqe, lost = await task
-        assert lost or cqe & 0xFFFFFFFF == 0xC0FFEE ^ k
+        assert lost or cqe["dw0"] == 0xC0FFEE ^ k
         await b.until(dut.io_up, 0, ms=20) if int(dut.io_up.value) else None
         await b.until(dut.io_up, ms=100)
         cqe, lost = await by_port(b, command(GET_LOG, 0, 0x700 + k))
-        assert not lost and cqe & 0xFFFFFFFF == 0xC0FFEE ^ (0x700 + k)
+        assert not lost and cqe["dw0"] == 0xC0FFEE ^ (0x700 + k)
         dut.stat_cqe.value = 1
         await b.ticks(1)
         dut.stat_cqe.value = 0
@@ -174,20 +177,20 @@ async def raw_accesses(dut):
     values = {0x08: 0x20000, 0x14: 0x460001, 0x1C: 1, 0x28: WINDOW & 0xFFFFFFFF, 0x2C: WINDOW >> 32, 0x8000: None}
     for _ in range(60):
         addr = b.rng.choice(list(values))
-        dut.s_reg_valid.value, dut.s_reg_write.value, dut.s_reg_addr.value = 1, 0, addr
+        dut.s_reg_valid.value, dut.s_reg.value = 1, RAW.pack(addr=addr)
         await RisingEdge(dut.clk)
         while not int(dut.s_reg_ready.value):
             await RisingEdge(dut.clk)
         dut.s_reg_valid.value = 0
         while not int(dut.m_reg_valid.value):
             await RisingEdge(dut.clk)
+        answer = ANSWER.unpack(int(dut.m_reg.value))
         if values[addr] is None:
-            assert int(dut.m_reg_status.value) == 1
+            assert answer["status"] == 1
         else:
-            assert (int(dut.m_reg_status.value), int(dut.m_reg_rdata.value)) == (0, values[addr])
+            assert answer == {"status": 0, "rdata": values[addr]}
         await b.ticks(b.rng.randrange(MS))
-    dut.s_reg_valid.value, dut.s_reg_write.value = 1, 1
-    dut.s_reg_addr.value, dut.s_reg_wdata.value = 0x1008, 1  # tail of queue 1
+    dut.s_reg_valid.value, dut.s_reg.value = 1, RAW.pack(write=1, addr=0x1008, wdata=1)  # tail of queue 1
     await RisingEdge(dut.clk)
     while not int(dut.s_reg_ready.value):
         await RisingEdge(dut.clk)
@@ -197,8 +200,8 @@ async def raw_accesses(dut):
 
 
 def test_tables_of_the_docs() -> None:
-    """docs/host.md lists every step and reason of db_host_control_pkg with its number."""
-    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", (bench.ROOT / "docs" / "host.md").read_text(), re.M)
+    """docs/host/theory.md lists every step and reason of db_host_control_pkg with its number."""
+    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", (bench.ROOT / "docs" / "host" / "theory.md").read_text(), re.M)
     assert [(int(n), name) for n, name in rows] == [*names("STEP").items(), *names("FAIL").items()]
 
 

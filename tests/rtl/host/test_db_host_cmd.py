@@ -7,21 +7,21 @@ import random
 
 import cocotb
 import rtl_bench as bench
-from cocotb.clock import Clock
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import RisingEdge
+from streams import Sink, Source, start
+from structs import enum, layout
 
-READ, WRITE, FLUSH, TRIM, ZEROES, VERIFY = range(6)
+CMD, PART, SLOT = (layout("db_host_pkg", name) for name in ("block_cmd_t", "part_t", "slot_t"))
+OPS = enum("db_host_pkg", "block_op_e")
+READ, WRITE, FLUSH, TRIM, ZEROES, VERIFY = (
+    OPS[f"BLOCK_{name}"] for name in ("READ", "WRITE", "FLUSH", "TRIM", "ZEROES", "VERIFY")
+)
 TRIM_BLOCKS = 1000
-
-
-def pack(op: int, lba: int, blocks: int, tag: int) -> int:
-    """block_cmd_t."""
-    return op << 112 | tag << 96 | blocks << 64 | lba
 
 
 def parts(op: int, lba: int, blocks: int, tag: int, limit: int, shift: int) -> list[tuple]:
     """(op, lba, blocks, len512, tag, last, bad status) of each part."""
-    if op > VERIFY:
+    if op not in OPS.values():
         return [(None, None, None, 0, tag, 1, 0x4001)]  # DNR, Invalid Command Opcode
     if op == FLUSH:
         return [(op, lba, 1, 0, tag, 1, None)]
@@ -36,48 +36,61 @@ def parts(op: int, lba: int, blocks: int, tag: int, limit: int, shift: int) -> l
     return out
 
 
+def streams(dut, rng: random.Random) -> tuple[Source, Sink]:
+    """Commands in, parts out."""
+    return Source(dut, rng, "s_axis_cmd_t", (("data", CMD),)), Sink(dut, rng, "m_part", PART)
+
+
 @cocotb.test()
 async def commands(dut):
     rng = random.Random(1)
-    Clock(dut.clk, 4, unit="ns").start()
+    cmds, got = streams(dut, rng)
     shift, limit = rng.choice([(9, 256), (12, 32), (9, 7)])
-    dut.max_blocks.value, dut.lba_shift.value = limit, shift
-    dut.s_axis_cmd_tvalid.value = dut.m_part_ready.value = 0
-    dut.rst.value = 1
-    for _ in range(3):
-        await RisingEdge(dut.clk)
-    dut.rst.value = 0
-    todo, want = [], []
+    await start(dut, io_up=0, io_dead=0, max_blocks=limit, lba_shift=shift)
+    want = []
     for tag in range(300):
         op = rng.choice([READ, WRITE, FLUSH, TRIM, ZEROES, VERIFY, READ, WRITE, 9, 15])
         blocks = rng.choice([0, 1, limit - 1, limit, limit + 1, rng.randrange(1, 5 * limit), 2999, 1000, 1001])
         lba = rng.randrange(1 << 60)
-        todo.append(pack(op, lba, blocks, tag))
+        cmds.queue.append({"op": op, "lba": lba, "blocks": blocks, "tag": tag})
         want += parts(op, lba, blocks, tag, limit, shift)
-    got, cycles, slow = [], 0, False
-    while len(got) < len(want):
-        if not dut.s_axis_cmd_tvalid.value and todo and (not slow or rng.random() < 0.4):
-            dut.s_axis_cmd_tdata.value = todo[0]
-            dut.s_axis_cmd_tvalid.value = 1
-        slow = len(got) > len(want) // 2  # full speed first
-        dut.m_part_ready.value = int(not slow or rng.random() < 0.5)
-        await ReadOnly()
-        taken = dut.s_axis_cmd_tvalid.value and dut.s_axis_cmd_tready.value
-        if dut.m_part_valid.value and dut.m_part_ready.value:
-            w = int(dut.m_part.value)
-            bad = int(dut.m_part_bad.value)
-            fields = (w >> 124, w >> 60 & (1 << 64) - 1, w >> 28 & (1 << 32) - 1)
-            got.append(((None,) * 3 if bad else fields) + (
-                w & 0x3FFF, int(dut.m_part_tag.value), int(dut.m_part_last.value),
-                int(dut.m_part_status.value) if bad else None))
-            assert got[-1] == want[len(got) - 1]
+    for _ in range(5):
         await RisingEdge(dut.clk)
-        if taken:
-            todo.pop(0)
-            dut.s_axis_cmd_tvalid.value = 0
+        assert cmds.step() is got.step() is None, "the drive's facts are not known yet"
+    (dut.io_up if rng.randrange(2) else dut.io_dead).value = 1
+    seen = cycles = 0
+    while seen < len(want):
+        await RisingEdge(dut.clk)
+        cmds.stall = got.stall = 0.5 if seen > len(want) // 2 else 0.0  # full speed first
+        cmds.step()
+        if part := got.step():
+            slot = SLOT.unpack(part.slot)
+            what = (None,) * 3 if part.bad else (slot["op"], slot["lba"], slot["blocks"])
+            status = part.status if part.bad else None
+            assert (*what, slot["len512"], part.tag, part.last, status) == want[seen]
+            seen += 1
         cycles += 1
         assert cycles < 20000
-    assert not todo
+    assert not cmds.queue
+
+
+@cocotb.test()
+async def speed(dut):
+    """A command of n parts takes n + 1 cycles; its first part comes 1 cycle after it."""
+    rng = random.Random(2)
+    cmds, got = streams(dut, rng)
+    await start(dut, io_up=1, io_dead=0, max_blocks=8, lba_shift=9)
+    cmds.queue += [{"op": READ, "blocks": n * 8} for n in (1, 4, 2, 1)]
+    taken, offered = [], []
+    for cycle in range(20):
+        await RisingEdge(dut.clk)
+        if cmds.step():
+            offered.append(cycle)
+        if got.step():
+            taken.append(cycle)
+    first = offered[0]
+    assert offered == [first + n for n in (0, 2, 7, 10)]
+    assert taken == [first + n for n in (2, 4, 5, 6, 7, 9, 10, 12)]
 
 
 def test_commands():

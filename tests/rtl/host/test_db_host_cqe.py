@@ -12,8 +12,10 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
+from structs import constant, layout
 
-IO_CQ, ADMIN_CQ = 0x200000, 0x1000
+IO_CQ, ADMIN_CQ = constant("db_host_pkg", "IO_CQ"), constant("db_host_pkg", "ADMIN_CQ")
+CQE, ENTRY = layout("db_nvme_pkg", "cqe_t"), layout("db_host_pkg", "admin_entry_t")
 
 
 def cqe(dw0: int, sqhd: int, sqid: int, cid: int, phase: int, status: int) -> bytes:
@@ -87,9 +89,10 @@ async def entries(dut):
         while True:
             await ReadOnly()
             if dut.m_io_valid.value:
-                got_io.append((int(dut.m_io_q.value), int(dut.m_io_cqe.value)))
+                got_io.append(int(dut.m_io_cqe.value))
             if dut.m_admin_valid.value:
-                got_admin.append((int(dut.m_admin_idx.value), int(dut.m_admin_cqe.value)))
+                entry = ENTRY.unpack(int(dut.m_admin.value))
+                got_admin.append((entry["index"], CQE.pack(entry["cqe"])))
             got_bad += int(dut.stat_bad.value)
             await RisingEdge(dut.clk)
 
@@ -105,13 +108,14 @@ async def entries(dut):
     dut.s_wr_valid.value = 0
     for _ in range(20):
         await RisingEdge(dut.clk)
-    assert [q for q, _ in got_io] == [q for q, _ in want_io]
-    # what a split entry's first half said of dwords 0 and 2 counts for admin entries alone, dword 3 for all
-    assert [e >> 96 for _, e in got_io] == [e >> 96 for _, e in want_io]
+    # what a split entry's first half said counts for admin entries alone, its second half (dwords 2, 3) for all
+    second = CQE["sqhd"].offset
+    assert [e >> second for e in got_io] == [e >> second for _, e in want_io]
+    assert [CQE.unpack(e)["sqid"] for e in got_io] == [q + 1 for q, _ in want_io]
     assert [(i, e & 0xFFFFFFFF, e >> 96) for i, e in got_admin] == [
         (i, e & 0xFFFFFFFF, e >> 96) for i, e in want_admin]
     assert got_bad == bad > 0
-    assert [int(dut.head.value) >> 16 * q & 0xFFFF for q in range(qps)] == heads
+    assert [int(dut.cq_head.value) >> 16 * q & 0xFFFF for q in range(qps)] == heads
 
 
 @pytest.mark.parametrize("data_w, qps", [(128, 1), (256, 2), (512, 4)])

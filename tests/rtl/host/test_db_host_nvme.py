@@ -8,7 +8,7 @@ import os
 
 import cocotb
 import pytest
-from host_ctl_bench import BAR, WINDOW, Bench, run
+from host_ctl_bench import BAR, DOORBELL, SETTINGS, WINDOW, Bench, run
 from host_drive_model import CREATE_CQ, CREATE_SQ, IDENTIFY, SET_FEATURES, Options
 
 NUM_QP = int(os.environ.get("NUM_QP", "1"))
@@ -43,8 +43,9 @@ async def bring_up(dut, name):
                       for base in (0x200000, 0x100000)]
     assert (d.asq, d.acq, d.aqa, d.cc) == (WINDOW, WINDOW + 0x1000, 0x30003, 0x460001)
     assert d.resets == int(o.start_enabled)
-    facts = (dut.sq_size, dut.lba_shift, dut.blocks, dut.max_blocks, dut.vwc, dut.oncs, dut.nsid)
-    assert [int(f.value) for f in facts] == [size, shift, o.nsze, largest >> shift, o.vwc, o.oncs, 1]
+    assert b.facts() == {"sq_size": size, "lba_shift": shift, "blocks": o.nsze, "max_blocks": largest >> shift,
+                         "vwc": o.vwc, "oncs": o.oncs, "doorbell_stride": o.dstrd}
+    assert SETTINGS.unpack(int(dut.settings.value))["nsid"] == 1
     await b.ticks(60)
     assert d.cq_head == d.cq_tail, "the last completion was not taken off the queue"
     assert [await b.read(0x40), await b.read(0x44), await b.read(0x48)] == [
@@ -55,12 +56,12 @@ async def bring_up(dut, name):
     # doorbells: of I/O queues, where the drive looks for them
     for cq in (0, 1):
         for q in range(1, NUM_QP + 1):
-            dut.s_db_valid.value, dut.s_db_cq.value, dut.s_db_qid.value = 1, cq, q
-            dut.s_db_value.value = (3 * q + cq) % size
+            dut.s_doorbell_valid.value = 1
+            dut.s_doorbell.value = DOORBELL.pack(cq=cq, qid=q, value=(3 * q + cq) % size)
             await b.ticks(1)
-            while not int(dut.s_db_ready.value):
+            while not int(dut.s_doorbell_ready.value):
                 await b.ticks(1)
-            dut.s_db_valid.value = 0
+            dut.s_doorbell_valid.value = 0
             await b.ticks(30)
             assert d.doorbells[q, cq] == (3 * q + cq) % size
 
@@ -128,7 +129,7 @@ async def second_namespace(dut):
     await b.write(0x14, 7)
     dut.link_up.value = 1
     await b.until(dut.io_up)
-    assert int(dut.blocks.value) == 1234 and int(dut.nsid.value) == 7
+    assert b.facts()["blocks"] == 1234 and SETTINGS.unpack(int(dut.settings.value))["nsid"] == 7
 
 
 @cocotb.test()

@@ -13,8 +13,10 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from structs import constant, enum, layout
 
-RD_DATA = 3 << 23
+RD_DATA = enum("db_host_pkg", "region_e")["REGION_RD_DATA"] << constant("db_host_pkg", "REGION_W")
+OUT = layout("db_host_pkg", "out_cmd_t")
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Bench:
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         d.rst.value = 1
         d.s_wr_valid.value = d.s_out_valid.value = 0
-        d.s_out_buf512.value = d.s_out_len512.value = d.s_out_last.value = d.s_out_error.value = 0
+        d.s_out.value = 0
         d.m_axis_rdata_tready.value = 0
         for _ in range(3):
             await RisingEdge(d.clk)
@@ -81,12 +83,11 @@ class Bench:
             if not offered and todo and rng.random() >= gap:
                 offered = True
                 p = todo[0]
-                d.s_out_buf512.value, d.s_out_len512.value = p.buf, p.length
-                d.s_out_last.value, d.s_out_error.value = p.last, p.error
+                d.s_out.value = OUT.pack(buf512=p.buf, len512=p.length, last=p.last, error=p.error)
                 self.first_offer = self.first_offer or self.cycle
             d.s_out_valid.value = int(offered)
             if not offered:
-                d.s_out_buf512.value, d.s_out_len512.value = rng.getrandbits(14), rng.getrandbits(14)
+                d.s_out.value = rng.getrandbits(OUT.width)
             d.m_axis_rdata_tready.value = int(rng.random() >= stall)
             await RisingEdge(d.clk)
             if offered and int(d.s_out_ready.value):

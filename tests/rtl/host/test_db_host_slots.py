@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_host_slots against a drive that knows doorbells alone.
 
-The drive side of the bench sees tail doorbells and works out from docs/host.md which slot each new place of a queue
-belongs to; it looks the slot's context up as db_host_window_rows does, completes in random order, and sees resets
-and the loss
-of the drive. The user's side knows the parts it gave, in order.
+The drive side of the bench sees tail doorbells and works out from docs/host/theory.md which slot each new place of a
+queue belongs to; it looks the slot's context up as db_host_window_rows does, completes in random order, and sees resets
+and the loss of the drive. The user's side knows the parts it gave, in order.
 """
 
 from __future__ import annotations
@@ -18,15 +17,29 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
+from structs import constant, enum, layout
 
-READ, WRITE, FLUSH = 0, 1, 2
+OPS = enum("db_host_pkg", "block_op_e")
+READ, WRITE, FLUSH = OPS["BLOCK_READ"], OPS["BLOCK_WRITE"], OPS["BLOCK_FLUSH"]
+PART, CTX, MAP = (layout("db_host_pkg", name) for name in ("part_t", "entry_ctx_t", "slot_map_t"))
+DOORBELL, LATE, OUT = (layout("db_host_pkg", name) for name in ("doorbell_t", "late_cmd_t", "out_cmd_t"))
+STATUS, CQE = layout("db_host_pkg", "block_status_t"), layout("db_nvme_pkg", "cqe_t")
+CID_W = constant("db_host_pkg", "CID_W")
 RING = 64  # units of 512 bytes, both rings
-PATH_ERROR, ABORTED = 0x370, 0x371
+PATH_ERROR, ABORTED = (
+    constant("db_nvme_pkg", "SCT_PATH") << 8 | constant("db_host_pkg", f"SC_{name}")
+    for name in ("PATH_ERROR", "HOST_ABORTED")
+)
 
 
-def part_word(op: int, lba: int, blocks: int, len512: int) -> int:
-    """slot_t with buf512 0."""
-    return op << 124 | lba << 60 | blocks << 28 | len512
+def part_word(op: int, lba: int, len512: int, tag: int, last: int) -> int:
+    """part_t of one block."""
+    return PART.pack(slot={"op": op, "lba": lba, "blocks": 1, "len512": len512}, tag=tag, last=last)
+
+
+def cqe_word(gen: int, slot: int, status: int = 0) -> int:
+    """cqe_t."""
+    return CQE.pack(cid=gen << CID_W | slot, status=status)
 
 
 class Bench:
@@ -64,8 +77,8 @@ class Bench:
     async def start(self):
         d = self.dut
         Clock(d.clk, 4, unit="ns").start()
-        for s in ("io_up", "io_dead", "s_part_valid", "s_cqe_valid", "ctx_re", "m_db_ready", "m_axis_status_tready",
-                  "m_out_ready", "wr_fill", "rd_freed", "s_part_bad", "cq_head", "cmd_timeout", "s_part_status"):
+        for s in ("io_up", "io_dead", "s_part_valid", "s_part", "s_cqe_valid", "s_ctx_re", "m_doorbell_ready",
+                  "m_axis_status_tready", "m_out_ready", "wr_fill", "rd_freed", "cq_head", "cmd_timeout"):
             getattr(d, s).value = 0
         d.repeat_on_reset.value, d.sq_size.value = 1, self.sq_size
         d.rst.value = 1
@@ -73,9 +86,14 @@ class Bench:
             await RisingEdge(d.clk)
         d.rst.value = 0
 
+    @property
+    def base(self) -> int:
+        """Slot of place 0 of queue pair 0."""
+        return MAP.unpack(int(self.dut.map.value))["base"]
+
     def ctx_slot_busy(self) -> int:
         """The slot whose context is being read, or -1."""
-        return self.ctx_slot if self.dut.ctx_re.value else -1 if self.ctx_read is None else self.ctx_read
+        return self.ctx_slot if self.dut.s_ctx_re.value else -1 if self.ctx_read is None else self.ctx_read
 
     def chance(self, pct: int) -> bool:
         return self.rng.random() * 100 < pct
@@ -85,10 +103,11 @@ class Bench:
         d, rng = self.dut, self.rng
         await ReadOnly()
         took = d.s_part_valid.value and d.s_part_ready.value
-        db = d.m_db_valid.value and d.m_db_ready.value and d.io_up.value  # the last one may fall into a reset
-        if db:
-            q, value, cq = int(d.m_db_qid.value) - 1, int(d.m_db_value.value), int(d.m_db_cq.value)
-            if cq:
+        # the last doorbell may fall into a reset
+        if d.m_doorbell_valid.value and d.m_doorbell_ready.value and d.io_up.value:
+            doorbell = DOORBELL.unpack(int(d.m_doorbell.value))
+            q, value = doorbell["qid"] - 1, doorbell["value"]
+            if doorbell["cq"]:
                 assert (value - self.cq_db[q]) % self.sq_size <= (self.heads[q] - self.cq_db[q]) % self.sq_size
                 self.cq_db[q] = value
             else:
@@ -96,7 +115,7 @@ class Bench:
                 assert 0 < n < self.sq_size
                 for i in range(n):
                     place = (self.tails[q] + i) % self.sq_size
-                    slot = (int(d.sq_base.value) + place * self.qps + q) % self.slots
+                    slot = (self.base + place * self.qps + q) % self.slots
                     assert slot not in self.fetched and slot not in self.to_fetch and slot != self.ctx_slot_busy()
                     self.to_fetch.append(slot)
                 self.tails[q] = value
@@ -105,19 +124,18 @@ class Bench:
                 assert flight <= self.limit
         st = d.m_axis_status_tvalid.value and d.m_axis_status_tready.value
         if st:
-            w = int(d.m_axis_status_tdata.value)
-            self.statuses.append((w >> 32 & 0xFFFF, w >> 48))
+            w = STATUS.unpack(int(d.m_axis_status_tdata.value))
+            self.statuses.append((w["tag"], w["status"]))
         if d.m_out_valid.value and d.m_out_ready.value:
-            self.outs.append((int(d.m_out_buf512.value), int(d.m_out_len512.value), int(d.m_out_last.value),
-                              int(d.m_out_error.value)))
+            self.outs.append(tuple(OUT.unpack(int(d.m_out.value))[f] for f in ("buf512", "len512", "last", "error")))
             self.freed += self.outs[-1][1]
         if self.ctx_read is not None:
-            w = int(d.ctx.value)
-            self.fetched[self.ctx_read] = (w >> 124, w >> 60 & (1 << 64) - 1, w >> 14 & 0x3FFF, w & 0x3FFF)
+            ctx = CTX.unpack(int(d.m_ctx.value))
+            self.fetched[self.ctx_read] = tuple(ctx["slot"][f] for f in ("op", "lba", "buf512", "len512"))
             gens = self.gens.setdefault(self.ctx_read, [])
-            if not gens or gens[-1] != int(d.ctx_gen.value):  # fetched again after a reset: the same
-                gens.append(int(d.ctx_gen.value))
-        self.ctx_read = self.ctx_slot if d.ctx_re.value else None
+            if not gens or gens[-1] != ctx["gen"]:  # fetched again after a reset: the same
+                gens.append(ctx["gen"])
+        self.ctx_read = self.ctx_slot if d.s_ctx_re.value else None
         late = bool(d.m_late_valid.value)
         self.bad += int(d.stat_bad.value)
         await RisingEdge(d.clk)
@@ -127,27 +145,26 @@ class Bench:
             d.s_part_valid.value = 0
         if self.parts and (took or not d.s_part_valid.value) and (not self.slow or self.chance(50)):
             op, lba, len512, tag, last = self.parts[0]
-            d.s_part.value = part_word(op, lba, 1, len512)
-            d.s_part_tag.value, d.s_part_last.value, d.s_part_valid.value = tag, last, 1
-        d.m_db_ready.value = int(not self.slow or self.chance(60))
+            d.s_part.value, d.s_part_valid.value = part_word(op, lba, len512, tag, last), 1
+        d.m_doorbell_ready.value = int(not self.slow or self.chance(60))
         d.m_axis_status_tready.value = int(self.chance(self.status_pct))
         d.m_out_ready.value = int(not self.slow or self.chance(70))
         d.wr_fill.value, d.rd_freed.value = self.fill, self.freed
         d.cq_head.value = sum(h << 16 * q for q, h in enumerate(self.heads))
-        d.ctx_re.value = 0
+        d.s_ctx_re.value = 0
         if self.to_fetch:
             self.ctx_slot = self.to_fetch.popleft()
-            d.ctx_re.value, d.ctx_slot.value = 1, self.ctx_slot
+            d.s_ctx_re.value, d.s_ctx_slot.value = 1, self.ctx_slot
         d.s_cqe_valid.value = 0
         ready = [c for c, f in self.fetched.items() if f[1] not in self.hold]
         slot = rng.choice(ready) if ready else 0
-        q = (slot - int(d.sq_base.value)) % self.slots % self.qps
+        q = (slot - self.base) % self.slots % self.qps
         full = (self.heads[q] + 1 - self.cq_db[q]) % self.sq_size == 0
         if ready and not full and self.chance(self.complete_pct):
             _op, lba, _buf, _len = self.fetched.pop(slot)
             status = rng.choice([0, 0, 0, 0x281, 0x80])
             self.results[lba] = status
-            d.s_cqe_valid.value, d.s_cqe.value = 1, status << 113 | (self.gens[slot][-1] << 8 | slot) << 96
+            d.s_cqe_valid.value, d.s_cqe.value = 1, cqe_word(self.gens[slot][-1], slot, status)
             self.heads[q] = (self.heads[q] + 1) % self.sq_size
         elif self.repeat and d.io_up.value:
             # an entry of one of the last 15 that had this slot comes again, while the slot's next command is in flight
@@ -155,7 +172,7 @@ class Bench:
             if again and self.chance(20):
                 slot = rng.choice(again)
                 gen = rng.choice([g for g in self.gens[slot][-15:-1] if g != self.gens[slot][-1]])
-                d.s_cqe_valid.value, d.s_cqe.value = 1, 0x2FF << 113 | (gen << 8 | slot) << 96
+                d.s_cqe_valid.value, d.s_cqe.value = 1, cqe_word(gen, slot, 0x2FF)
                 self.repeats += 1
         return late
 
@@ -164,7 +181,7 @@ class Bench:
         self.fetched.clear()
         self.to_fetch.clear()
         self.ctx_read = None
-        self.dut.ctx_re.value = 0
+        self.dut.s_ctx_re.value = 0
         self.tails, self.heads, self.cq_db = [0] * self.qps, [0] * self.qps, [0] * self.qps
 
 
@@ -242,6 +259,34 @@ async def entries_come_again(dut):
     assert b.statuses == expected(parts, b.results)[0]
     assert b.bad == b.repeats > 40
     assert all((new - old) % 16 == 1 for gens in b.gens.values() for old, new in zip(gens, gens[1:]))
+
+
+@cocotb.test()
+async def entries_of_nobody(dut):
+    """An entry of a command that is not outstanding (a free slot, one that there is not, another generation, an
+    identifier that is none of ours): counted, and no command ends with it.
+    """
+    b = Bench(dut, 10, slow=False)
+    await b.start()
+    dut.io_up.value = 1
+    b.complete_pct = 0
+    parts = [(FLUSH, 1 + i, 0, i, 1) for i in range(min(3, b.limit))]
+    b.parts.extend(parts)
+    while len(b.fetched) < len(parts):
+        await b.step()
+    gen, oldest, free = b.gens[b.base][-1], b.base, (b.base + len(parts)) % b.slots
+    wrong = [(gen, free), (gen + 1, oldest), (gen - 1, oldest), (gen | 1 << constant("db_host_pkg", "GEN_W"), oldest)]
+    if b.slots < 1 << CID_W:
+        wrong.append((gen, oldest | b.slots))
+    for n, (other, slot) in enumerate(wrong):
+        dut.s_cqe_valid.value, dut.s_cqe.value = 1, cqe_word(other, slot)
+        for _ in range(10):
+            await b.step()
+        assert b.bad == n + 1 and not b.statuses, (other, slot)
+    b.complete_pct = 100
+    for _ in range(60):
+        await b.step()
+    assert b.statuses == expected(parts, b.results)[0] and b.bad == len(wrong)
 
 
 @cocotb.test()
@@ -335,9 +380,10 @@ async def late(dut):
     for _ in range(1500):
         if await b.step() and not late_at:
             late_at = b.cycle
-            cid = int(dut.m_late_cid.value)
-            assert b.fetched[cid & 255][1] == 7 and cid >> 8 == b.gens[cid & 255][-1]
-            assert int(dut.m_late_qid.value) - 1 == 7 % b.qps
+            oldest = LATE.unpack(int(dut.m_late.value))
+            gen, slot = divmod(oldest["cid"], 1 << CID_W)
+            assert b.fetched[slot][1] == 7 and gen == b.gens[slot][-1]
+            assert oldest["qid"] - 1 == 7 % b.qps
     assert len(b.statuses) == 7 and late_at
     b.hold = set()
     for _ in range(200):
@@ -351,13 +397,12 @@ async def speed(dut):
     b = Bench(dut, 7, slow=False)
     await b.start()
     dut.io_up.value = 1
-    dut.m_db_ready.value = dut.m_axis_status_tready.value = dut.m_out_ready.value = 1
+    dut.m_doorbell_ready.value = dut.m_axis_status_tready.value = dut.m_out_ready.value = 1
     for _ in range(600):
         await RisingEdge(dut.clk)
-    dut.s_part.value, dut.s_part_tag.value, dut.s_part_last.value = part_word(FLUSH, 5, 1, 0), 9, 1
-    dut.s_part_valid.value = 1
+    dut.s_part.value, dut.s_part_valid.value = part_word(FLUSH, 5, 0, 9, 1), 1
     n = 0
-    while not dut.m_db_valid.value:
+    while not dut.m_doorbell_valid.value:
         await RisingEdge(dut.clk)
         n += 1
         if dut.s_part_ready.value:
@@ -367,11 +412,11 @@ async def speed(dut):
         await ReadOnly()
     assert n == 3 if b.qps == 1 else n <= 3 + b.qps, n
     await RisingEdge(dut.clk)
-    slot = int(dut.sq_base.value)
-    dut.ctx_re.value, dut.ctx_slot.value = 1, slot
+    slot = b.base
+    dut.s_ctx_re.value, dut.s_ctx_slot.value = 1, slot
     for _ in range(5):
         await RisingEdge(dut.clk)
-    dut.s_cqe_valid.value, dut.s_cqe.value = 1, (int(dut.ctx_gen.value) << 8 | slot) << 96
+    dut.s_cqe_valid.value, dut.s_cqe.value = 1, cqe_word(CTX.unpack(int(dut.m_ctx.value))["gen"], slot)
     await RisingEdge(dut.clk)
     dut.s_cqe_valid.value = 0
     n = 1
@@ -391,7 +436,7 @@ async def heads_gather(dut):
     await b.start()
     if b.qps > 1:  # pairs are looked at by turns
         return
-    dut.io_up.value = dut.m_db_ready.value = 1
+    dut.io_up.value = dut.m_doorbell_ready.value = 1
     for _ in range(600):
         await RisingEdge(dut.clk)
     batch, head = 8 if b.sq_size >= 32 else b.sq_size // 4, 0
@@ -401,12 +446,13 @@ async def heads_gather(dut):
         dut.cq_head.value = head
         n = 0
         await ReadOnly()
-        while not dut.m_db_valid.value:
+        while not dut.m_doorbell_valid.value:
             await RisingEdge(dut.clk)
             await ReadOnly()
             n += 1
             assert n <= most
-        assert least <= n and dut.m_db_cq.value == 1 and dut.m_db_value.value == head, (n, more)
+        assert least <= n, (n, more)
+        assert DOORBELL.unpack(int(dut.m_doorbell.value)) == {"cq": 1, "qid": 1, "value": head}
         await RisingEdge(dut.clk)
         await RisingEdge(dut.clk)
 

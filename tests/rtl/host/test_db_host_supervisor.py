@@ -6,7 +6,7 @@ from __future__ import annotations
 import cocotb
 import pytest
 from cocotb.triggers import ReadOnly, RisingEdge
-from host_ctl_bench import MS, Bench, run
+from host_ctl_bench import ADMIN_ANSWER, MS, Bench, run
 from host_drive_model import ABORT, GET_LOG, SILENT, Options
 
 CONTROL, ADMIN_MS, ABORT_MS, POLL_MS = 0x08, 0x18, 0x1C, 0x20
@@ -27,10 +27,6 @@ async def io_done(b: Bench) -> None:
     b.dut.s_io_done.value = 0
 
 
-def late(b: Bench, cid: int = 0, qid: int = 0) -> None:
-    b.dut.s_late_valid.value, b.dut.s_late_cid.value, b.dut.s_late_qid.value = int(bool(qid)), cid, qid
-
-
 def config_writes(b: Bench) -> int:
     return sum(1 for kind, _, data in b.requests if kind == "cfg" and data >= 0)
 
@@ -39,12 +35,12 @@ def config_writes(b: Bench) -> int:
 async def abort_helps(dut):
     b = await up(dut)
     for cid, qid in ((0x1234, 2), (7, 1)):
-        late(b, cid, qid)
+        b.late(cid, qid)
         while not b.drive.aborted:
             await b.ticks(1)
         assert b.drive.aborted == [(qid, cid)]
         await b.ticks(100)
-        late(b)
+        b.late()
         b.drive.aborted.clear()
         await b.ticks(1200 * MS)
         assert int(dut.io_up.value) == 1 and b.drive.resets == 0 and not b.drive.aborted
@@ -61,11 +57,11 @@ async def abort_does_not_help(dut, mute):
     await b.write(ABORT_MS, 20)
     asked = len(b.requests)
     start = b.cycle
-    late(b, 3, 1)
+    b.late(3, 1)
     await b.until(dut.io_up, 0)
     assert 19 * MS <= b.cycle - start <= 21 * MS + 100, f"after {(b.cycle - start) / MS} ms"
     assert b.drive.cc & 1, "io_up must fall before the controller is disabled"
-    late(b)
+    b.late()
     await b.until(dut.io_up, ms=100)
     assert b.drive.resets == 1 and int(dut.io_dead.value) == 0
     b.requests[:asked] = []
@@ -73,7 +69,7 @@ async def abort_does_not_help(dut, mute):
     assert await b.failure() == ("ABORT", "LATE", 0)
     assert [await b.read(NUM_ABORTS), await b.read(NUM_RESETS)] == [1, 1]
     # the admin queue works again
-    late(b, 9, 2)
+    b.late(9, 2)
     if not mute:
         await b.ticks(300)
         assert b.drive.aborted[-1] == (2, 9)
@@ -86,17 +82,17 @@ async def gives_up(dut):
     await b.write(ABORT_MS, 3)
     for round_ in range(5):
         await io_done(b)
-        late(b, round_, 1)
+        b.late(round_, 1)
         await b.until(dut.io_up, 0)
-        late(b)
+        b.late()
         await b.until(dut.io_up, ms=200)
     assert b.drive.resets == 5 and int(dut.io_dead.value) == 0
-    late(b, 1, 1)  # one reset is left since the last bring-up
+    b.late(1, 1)  # one reset is left since the last bring-up
     await b.until(dut.io_up, 0)
     await b.until(dut.io_dead, ms=300)
     assert int(dut.io_up.value) == 0
     assert (await b.failure())[:2] == ("ABORT", "LATE")
-    late(b)
+    b.late()
     log = len(b.requests)
     await b.ticks(50 * MS)
     assert len(b.requests) == log, "a drive that was given up is left alone"
@@ -196,13 +192,13 @@ async def removed(dut):
 async def link_down(dut, after):
     """At any moment, also while an access or an admin command is under way."""
     b = Bench(dut, Options(), seed=after)
-    b.delay_rc = 30
+    b.delay = 30
     await b.start()
     await b.ticks(after)
     was_up = int(dut.io_up.value)
     dut.link_up.value = 0
     b.drive.gone = True
-    b.answers.clear()
+    b.lose_answer()
     await b.ticks(3)
     assert int(dut.io_up.value) == 0 and int(dut.io_dead.value) == 1
     assert (await b.failure())[1] == "LINK"
@@ -221,9 +217,9 @@ async def link_down(dut, after):
 async def no_answer_to_the_poll(dut):
     b = await up(dut)
     await io_done(b)
-    b.delay_rc = 10**9
+    b.delay = 10**9
     await b.until(dut.io_up, 0, ms=120)
-    b.delay_rc = 0
+    b.delay = 0
     await b.until(dut.io_up, ms=300)
     assert (await b.failure())[:2] == ("UP", "NO_ANSWER")
 
@@ -259,7 +255,7 @@ async def admin_timeout(dut):
             await b.ticks(1)
     dut.s_adm_valid.value = 0
     await b.until(dut.m_adm_valid, ms=30)
-    assert int(dut.m_adm_timeout.value) == 1
+    assert ADMIN_ANSWER.unpack(int(dut.m_adm.value))["timeout"] == 1
     await b.until(dut.io_up, 0, ms=1)
     await b.until(dut.io_up, ms=100)
     assert (await b.failure())[:2] == ("UP", "ADMIN_TIMEOUT")
@@ -273,7 +269,7 @@ async def no_poll(dut):
     asked = len(b.requests)
     await b.ticks(100 * MS)
     assert len(b.requests) == asked
-    assert int(dut.ctl_idle.value) == 1
+    assert int(dut.busy.value) == 0
 
 
 @pytest.mark.parametrize("width,qp", [(128, 2)])

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_host_window_rows: submission entries, PRP lists (walked as the NVMe specification has them, over the ring's
-end), range
-lists, data and admin rows; memories with their exact latencies around it."""
+"""db_host_window_rows: submission entries, PRP lists (walked as the NVMe specification has them, over the ring's end),
+range lists, data and admin rows; memories with their exact latencies around it."""
 
 from __future__ import annotations
 
 import random
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import cocotb
@@ -16,12 +15,21 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from doorbell.nvme.structures import DsmRange, Sqe
+from structs import constant, enum, layout
 
 PAGE = 4096
 BASE = 0xFFFF_0123_5400_0000
-QUEUES, WR_DATA, WR_PRP, RD_DATA, RD_PRP, RANGES, FORWARD = (i << 23 for i in range(7))
-IO_SQ = 0x10_0000
-READ, WRITE, FLUSH, TRIM, ZEROES, VERIFY = range(6)
+REGIONS = enum("db_host_pkg", "region_e")
+QUEUES, WR_DATA, WR_PRP, RD_DATA, RD_PRP, RANGES, FORWARD = (
+    REGIONS[f"REGION_{name}"] << constant("db_host_pkg", "REGION_W")
+    for name in ("QUEUES", "WR_DATA", "WR_PRP", "RD_DATA", "RD_PRP", "RANGES", "FORWARD")
+)
+IO_SQ = constant("db_host_pkg", "IO_SQ")
+CTX, MAP = layout("db_host_pkg", "entry_ctx_t"), layout("db_host_pkg", "slot_map_t")
+OPS = enum("db_host_pkg", "block_op_e")
+READ, WRITE, FLUSH, TRIM, ZEROES, VERIFY = (
+    OPS[f"BLOCK_{name}"] for name in ("READ", "WRITE", "FLUSH", "TRIM", "ZEROES", "VERIFY")
+)
 OPCODE = {READ: 0x02, WRITE: 0x01, FLUSH: 0x00, TRIM: 0x09, ZEROES: 0x08, VERIFY: 0x0C}
 
 
@@ -32,9 +40,6 @@ class Slot:
     blocks: int
     buf512: int
     len512: int
-
-    def pack(self) -> int:
-        return self.len512 | self.buf512 << 14 | self.blocks << 28 | self.lba << 60 | self.op << 124
 
 
 class Bench:
@@ -47,11 +52,11 @@ class Bench:
         self.slots: list[Slot] = []
         self.base = self.mask = 0
         self.nsid = self.rng.getrandbits(32)
-        self.wbuf = [self.rng.getrandbits(self.width) for _ in range(self.wr_ring // self.size)]
-        self.abuf = [self.rng.getrandbits(self.width) for _ in range(1088 * 4 // self.size)]
+        self.write_ring = [self.rng.getrandbits(self.width) for _ in range(self.wr_ring // self.size)]
+        self.admin_buf = [self.rng.getrandbits(self.width) for _ in range(1088 * 4 // self.size)]
         self.wanted: deque[int] = deque()
         self.got: list[int] = []
-        self.reads = {"ctx": 0, "wbuf": 0, "abuf": 0}
+        self.reads = {"ctx": 0, "write_ring": 0, "admin_buf": 0}
 
     async def start(self) -> None:
         d, rng = self.dut, self.rng
@@ -60,7 +65,7 @@ class Bench:
         d.window_base.value = BASE
         d.nsid.value = self.nsid
         d.s_row_valid.value = d.s_row_addr.value = 0
-        d.s_ctx.value = d.s_wbuf_data.value = d.s_abuf_data.value = rng.getrandbits(64)
+        d.s_ctx.value = d.s_write_ring_data.value = d.s_admin_buf_data.value = rng.getrandbits(64)
         for _ in range(4):
             await FallingEdge(d.clk)
         cocotb.start_soon(self.cycle())
@@ -79,13 +84,13 @@ class Bench:
             length = rng.choice([1, 7, 8, 9, 15, 16, 17, rng.randint(1, most), most]) if op in (READ, WRITE) else 0
             blocks = rng.randrange(1, 1 << 32) if op == TRIM else rng.choice([1, rng.randint(1, 65536), 65536])
             self.slots.append(Slot(op, rng.getrandbits(64), blocks, rng.randrange(units), min(length, most)))
-        self.dut.sq_base.value, self.dut.slot_mask.value = self.base, self.mask
+        self.dut.map.value = MAP.pack(base=self.base, mask=self.mask)
 
     async def cycle(self) -> None:
         """The memories, and a row request a cycle while there are some."""
         d, rng = self.dut, self.rng
-        wbuf: deque[int | None] = deque([None])
-        abuf: deque[int | None] = deque([None])
+        write_ring: deque[int | None] = deque([None])
+        admin_buf: deque[int | None] = deque([None])
         asked: deque[bool] = deque([False] * 4)
         while True:
             row = self.wanted.popleft() if self.wanted and rng.random() < 0.8 else None
@@ -97,19 +102,19 @@ class Bench:
                 self.reads["ctx"] += 1
                 slot = int(d.m_ctx_slot.value)
                 assert slot < len(self.slots)
-            wbuf.append(self.wbuf[int(d.m_wbuf_addr.value)] if int(d.m_wbuf_re.value) else None)
-            address = int(d.m_abuf_addr.value) * 4 // self.size
-            abuf.append(self.abuf[address] if int(d.m_abuf_re.value) else None)
-            self.reads["wbuf"] += int(d.m_wbuf_re.value)
-            self.reads["abuf"] += int(d.m_abuf_re.value)
+            write_ring.append(self.write_ring[int(d.m_write_ring_addr.value)] if int(d.m_write_ring_re.value) else None)
+            address = int(d.m_admin_buf_addr.value) * 4 // self.size
+            admin_buf.append(self.admin_buf[address] if int(d.m_admin_buf_re.value) else None)
+            self.reads["write_ring"] += int(d.m_write_ring_re.value)
+            self.reads["admin_buf"] += int(d.m_admin_buf_re.value)
             asked.append(row is not None)
             if asked.popleft():
                 self.got.append(int(d.m_row_data.value))
             await FallingEdge(d.clk)
             # The context in the next cycle, the others in the one after it; noise otherwise.
-            d.s_ctx.value = rng.getrandbits(128) if slot is None else self.slots[slot].pack()
-            d.s_ctx_gen.value = rng.getrandbits(4) if slot is None else self.gens[slot]
-            for queue, port in ((wbuf, d.s_wbuf_data), (abuf, d.s_abuf_data)):
+            ctx = None if slot is None else CTX.pack(gen=self.gens[slot], slot=asdict(self.slots[slot]))
+            d.s_ctx.value = rng.getrandbits(CTX.width) if ctx is None else ctx
+            for queue, port in ((write_ring, d.s_write_ring_data), (admin_buf, d.s_admin_buf_data)):
                 value = queue.popleft()
                 port.value = rng.getrandbits(self.width) if value is None else value
 
@@ -209,10 +214,10 @@ async def data_and_admin(dut: Any) -> None:
     await b.start()
     rows = b.wr_ring // b.size
     for at, n in [(0, 40), (rows - 8, 8), (rows // 2, 20)]:
-        want = b"".join(r.to_bytes(b.size, "little") for r in b.wbuf[at : at + n])
+        want = b"".join(r.to_bytes(b.size, "little") for r in b.write_ring[at : at + n])
         assert await b.read(WR_DATA + at * b.size, n * b.size) == want
-    assert b.reads == {"ctx": 0, "wbuf": 68, "abuf": 0}
-    admin = b"".join(r.to_bytes(b.size, "little") for r in b.abuf)
+    assert b.reads == {"ctx": 0, "write_ring": 68, "admin_buf": 0}
+    admin = b"".join(r.to_bytes(b.size, "little") for r in b.admin_buf)
     assert await b.read(QUEUES, 256) == admin[4096 : 4096 + 256]
     assert await b.read(QUEUES + 0x2000, 4096) == admin[:4096]
     before = dict(b.reads)

@@ -17,7 +17,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 async def start(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     dut.rst.value = 1
-    for s in (dut.s_axis_wdata_tvalid, dut.s_free512, dut.s_row_re, dut.s_axis_wdata_tdata, dut.s_row_addr):
+    for s in (dut.s_axis_wdata_tvalid, dut.freed, dut.s_row_re, dut.s_axis_wdata_tdata, dut.s_row_addr):
         s.value = 0
     for _ in range(3):
         await RisingEdge(dut.clk)
@@ -43,7 +43,7 @@ async def drive(dut: Any, cycles: int, p_valid: float, p_free: float, p_read: fl
         dut.s_axis_wdata_tdata.value = held if held is not None else rng.getrandbits(width)
         if freed < len(written) // per_unit and rng.random() < p_free:
             freed += rng.randint(1, len(written) // per_unit - freed)
-        dut.s_free512.value = freed
+        dut.freed.value = freed
         fill = int(dut.fill.value)
         assert fill == len(written) // per_unit
         read = fill > freed and rng.random() < p_read
@@ -93,7 +93,7 @@ async def full(dut: Any) -> None:
     taken = await drive(dut, ring + 50, 1.0, 0.0, 0.5, 3)
     assert taken == [1] * ring + [0] * 50
     dut.s_axis_wdata_tvalid.value = 1
-    dut.s_free512.value = 1
+    dut.freed.value = 1
     assert int(dut.s_axis_wdata_tready.value) == 0
     await RisingEdge(dut.clk)
     await FallingEdge(dut.clk)

@@ -187,7 +187,7 @@ async def registers_of_a_drive(dut: Any) -> None:
 
 @cocotb.test()
 async def admin_commands(dut: Any) -> None:
-    """Stream 2: the entry goes to the drive, PRPs to the host lead to REG_FORWARD, data and completion come back."""
+    """Stream 2: the entry goes to the drive, PRPs to the host lead to REGION_FORWARD, data and completion come back."""
     b = await ready(dut, stall=0.2)
     seen: list[tuple[int, list[int]]] = []
     every = (1 << DATA // 8) - 1
