@@ -4,7 +4,7 @@
 // its place in the caller's buffer. No input depends on an output of the same cycle.
 #pragma once
 
-#if DB_BUFFER_LG
+#if DB_BUFFER_LOG2
 #include "buffer_memory.h"
 #endif
 #include "lanes.h"
@@ -32,8 +32,8 @@ struct RecorderUser : UserState {
         u8 side;
     } held = {};
 
-#if DB_BUFFER_LG
-    BufferMemory<Top, STREAM_W, DB_BUFFER_LG> memory{top};
+#if DB_BUFFER_LOG2
+    BufferMemory<Top, STREAM_W, DB_BUFFER_LOG2> memory{top};
 #endif
     u64 now = 0;
 
@@ -49,7 +49,7 @@ struct RecorderUser : UserState {
         up_was = 0;
         rst_was = u32(ones(N));
         top.phy_ready = 0;
-#if DB_BUFFER_LG
+#if DB_BUFFER_LOG2
         memory.clear();
 #endif
         top.s_axis_tvalid = top.s_axis_hostsend_tvalid = top.m_axis_hostrecv_tready = top.data_drop_blocks = 0;
@@ -76,7 +76,7 @@ struct RecorderUser : UserState {
     bool sample(u64 cycle) {
         bool busy = false;
         now = cycle;
-#if DB_BUFFER_LG
+#if DB_BUFFER_LOG2
         busy |= memory.sample(cycle);
         err[E_BUFFER_AXI] = memory.errors;
 #endif
@@ -233,7 +233,7 @@ struct RecorderUser : UserState {
             send_on = true;
         }
         top.s_axis_hostsend_tvalid = send_on;
-#if DB_BUFFER_LG
+#if DB_BUFFER_LOG2
         memory.update(now + 1, rng, wr.pause);
 #endif
         rready = rd.ready(rng);

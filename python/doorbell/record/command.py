@@ -84,7 +84,7 @@ class Recording:
 
 def simulator_params(drives: int, buffer: int = 0) -> dict[str, int | str]:
     """buffer: bytes of memory before the stream, a power of two."""
-    memory = {"BUFFER_LG": buffer.bit_length() - 1} if buffer else {}
+    memory = {"BUFFER_LOG2": buffer.bit_length() - 1} if buffer else {}
     return {**PARAMS, "N_DRIVES": drives, "STREAM_W": STREAM_W[drives], **memory}
 
 
