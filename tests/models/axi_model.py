@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of the media for benches of one block: AXI4 with flat ports (`m_aw_*`, `s_r_*`, ...) and the command port.
+"""Models of the media for benches of one block: AXI4 as structs (rtl/axi/db_axi_types.svh) and the command port.
 
 Every model has `step`, called once after each rising edge: it looks at what happened at that edge and drives the
 cycle that follows. Order of the data is checked here only as far as AXI asks for it; what a burst should be is
@@ -12,90 +12,30 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
-from cocotb.triggers import RisingEdge
+from streams import Bus, Memory, Sink, Source, Word
+from structs import Layout, enum, layout, macro
 
-Word = tuple[int, ...]
-FLUSH, ZERO = 0, 1  # media_op_e
-
-
-class Sink:
-    """Takes words from a valid/ready output; a word on offer must stay as it is until it is taken."""
-
-    def __init__(self, dut: Any, rng: random.Random, prefix: str, fields: tuple[str, ...], flat: str = "") -> None:
-        """flat: the port of a payload without a name of its own (`m_cpl`)."""
-        self.name, self.rng, self.stall = prefix, rng, 0.0
-        self.valid, self.ready = getattr(dut, f"{prefix}valid"), getattr(dut, f"{prefix}ready")
-        self.fields = [getattr(dut, flat)] if flat else [getattr(dut, prefix + f) for f in fields]
-        self.held: Word | None = None
-        self.new: Word | None = None  # on offer for the first time
-        self.on = False
-        self.ready.value = 0
-
-    def step(self, ready: bool = True) -> Word | None:
-        """The word that was taken."""
-        taken = self.new = None
-        if int(self.valid.value):
-            word = tuple(int(f.value) for f in self.fields)
-            if self.held is None:
-                self.new = word
-            assert self.held in (None, word), f"{self.name} changed while it waited"
-            taken, self.held = (word, None) if self.on else (None, word)
-        else:
-            assert self.held is None, f"{self.name} was taken back"
-        self.on = ready and self.rng.random() >= self.stall
-        self.ready.value = int(self.on)
-        return taken
+FLUSH, ZERO = (enum("db_ssd_pkg", "media_op_e")[name] for name in ("MEDIA_FLUSH", "MEDIA_ZERO"))
+MEDIA_CMD = layout("db_ssd_pkg", "media_cmd_t")
 
 
-class Source:
-    """Offers the words of `queue` to a valid/ready input."""
-
-    def __init__(self, dut: Any, rng: random.Random, prefix: str, fields: tuple[str, ...], flat: str = "") -> None:
-        self.rng, self.stall = rng, 0.0
-        self.valid, self.ready = getattr(dut, f"{prefix}valid"), getattr(dut, f"{prefix}ready")
-        self.fields = [getattr(dut, flat)] if flat else [getattr(dut, prefix + f) for f in fields]
-        self.queue: deque[Word] = deque()
-        self.word: Word | None = None  # on offer
-        self.valid.value = 0
-
-    def step(self, allow: bool = True) -> Word | None:
-        """The word that was taken. allow: a new one may be offered."""
-        taken = None
-        if self.word is not None and int(self.ready.value):
-            taken, self.word = self.word, None
-        if self.word is None:
-            if self.queue and allow and self.rng.random() >= self.stall:
-                self.word = self.queue.popleft()
-                for port, value in zip(self.fields, self.word, strict=True):
-                    port.value = value
-            self.valid.value = int(self.word is not None)
-        return taken
+def axi_struct(name: str, *widths: int) -> Layout:
+    """A struct of db_axi_types.svh."""
+    arguments = f"({', '.join(map(str, widths))})" if widths else ""
+    return macro("axi/db_axi_types.svh", f"`DB_AXI_{name}_T{arguments}")
 
 
-class Media:
-    """Rows by address; a row that nobody wrote holds what its address says."""
+class Media(Memory):
+    """The media, by rows of `width` bits."""
 
     def __init__(self, width: int) -> None:
-        self.row_bytes = width // 8
-        self.rows: dict[int, int] = {}
-        self.bad: set[int] = set()  # rows that cannot be read
+        super().__init__(width)
         self.holes: dict[int, int] = {}  # by row: bits that are zeros from the beginning
 
     def initial(self, addr: int) -> int:
-        row = int.from_bytes(blake2b(addr.to_bytes(8, "big"), digest_size=self.row_bytes).digest(), "big")
-        return row & ~self.holes.get(addr, 0)
-
-    def read(self, addr: int) -> int:
-        assert addr % self.row_bytes == 0
-        row = self.rows.get(addr)
-        return self.initial(addr) if row is None else row
-
-    def zero(self, addr: int, size: int) -> None:
-        for a in range(addr, addr + size, self.row_bytes):
-            self.rows[a] = 0
+        return super().initial(addr) & ~self.holes.get(addr, 0)
 
 
 def stretches(addr: int, size: int, burst_bytes: int, row_bytes: int) -> list[tuple[int, int]]:
@@ -116,19 +56,23 @@ def check_burst(addr: int, rows: int, row_bytes: int) -> None:
 class AxiRead:
     """Answers reads in order. Its master must always be able to take the data that it asked for."""
 
-    def __init__(self, dut: Any, rng: random.Random, media: Media, on_burst: Callable[[int, int], None]) -> None:
-        self.dut, self.rng, self.media, self.on_burst = dut, rng, media, on_burst
-        self.ar = Sink(dut, rng, "m_ar_", ("addr", "len"))
+    def __init__(self, dut: Any, rng: random.Random, media: Media, on_burst: Callable[[int, int], None],
+                 addr_w: int = 40) -> None:
+        self.rng, self.media, self.on_burst = rng, media, on_burst
+        self.req = Bus(dut.m_axi_read_req, axi_struct("READ_REQ", addr_w))
+        self.rsp = Bus(dut.m_axi_read_rsp, axi_struct("READ_RSP", media.row_bytes * 8))
+        self.ar = Sink.channel(rng, self.req, self.rsp, "ar")
+        self.r = axi_struct("R", media.row_bytes * 8)
         self.stall = 0.0
         self.latency = (1, 30)
         self.missing = 0                            # rows asked for (address on offer or taken) that have not come
         self.todo: deque[list[int]] = deque()       # [cycle when it may start, address, rows left]
         self.log: list[tuple[int, int, bool]] = []  # rows that have come: address, data, error
         self.row: tuple[int, int, bool] | None = None
-        dut.s_r_valid.value = 0
+        self.rsp["r_valid"].set(0)
 
     def step(self, cycle: int) -> None:
-        d, rng = self.dut, self.rng
+        rng = self.rng
         taken = self.ar.step()
         if self.ar.new:
             addr, rows = self.ar.new[0], self.ar.new[1] + 1
@@ -138,7 +82,7 @@ class AxiRead:
         if taken:
             self.todo.append([cycle + rng.randint(*self.latency), taken[0], taken[1] + 1])
         if self.row is not None:
-            assert int(d.s_r_ready.value), "no room for data that was asked for"
+            assert self.req["r_ready"].get(), "no room for data that was asked for"
             self.log.append(self.row)
             self.missing -= 1
             self.row = None
@@ -146,13 +90,12 @@ class AxiRead:
             head = self.todo[0]
             addr, left = head[1], head[2]
             self.row = (addr, self.media.read(addr), addr in self.media.bad)
-            d.s_r_data.value = self.row[1]
-            d.s_r_resp.value = rng.choice((2, 3) if self.row[2] else (0, 1))
-            d.s_r_last.value = int(left == 1)
+            resp = rng.choice((2, 3) if self.row[2] else (0, 1))
+            self.rsp["r"].set(self.r.pack(data=self.row[1], resp=resp, last=int(left == 1)))
             head[1], head[2] = addr + self.media.row_bytes, left - 1
             if left == 1:
                 self.todo.popleft()
-        d.s_r_valid.value = int(self.row is not None)
+        self.rsp["r_valid"].set(int(self.row is not None))
 
 
 @dataclass
@@ -171,12 +114,14 @@ class AxiWrite:
     """Takes writes. Data may come before its address is taken, not before it is on offer; responses in order."""
 
     def __init__(self, dut: Any, rng: random.Random, media: Media, on_burst: Callable[[Burst], None],
-                 on_row: Callable[[Burst, int, int], None]) -> None:
+                 on_row: Callable[[Burst, int, int], None], addr_w: int = 40) -> None:
         """on_row(burst, data, strobed): a row of data that was taken."""
-        self.dut, self.rng, self.media, self.on_burst, self.on_row = dut, rng, media, on_burst, on_row
-        self.aw = Sink(dut, rng, "m_aw_", ("addr", "len"))
-        self.w = Sink(dut, rng, "m_w_", ("data", "strb", "last"))
-        self.b = Source(dut, rng, "s_b_", ("resp",))
+        self.rng, self.media, self.on_burst, self.on_row = rng, media, on_burst, on_row
+        self.req = Bus(dut.m_axi_write_req, axi_struct("WRITE_REQ", addr_w, media.row_bytes * 8))
+        self.rsp = Bus(dut.m_axi_write_rsp, axi_struct("WRITE_RSP"))
+        self.aw = Sink.channel(rng, self.req, self.rsp, "aw")
+        self.w = Sink.channel(rng, self.req, self.rsp, "w")
+        self.b = Source.channel(rng, self.req, self.rsp, "b")
         self.latency = (1, 40)
         self.bad = 0.0                          # part of the bursts that gets an error response
         self.open: deque[Burst] = deque()       # on offer or taken, not all data here
@@ -205,12 +150,11 @@ class AxiWrite:
             assert self.open and len(self.open[0].data) < self.open[0].rows, "data without an address"
         if row:
             burst = self.open[0]
-            data, strobe, last = row
-            assert strobe in (0, (1 << row_bytes) - 1)
-            burst.data.append(data)
-            burst.strobed.append(strobe != 0)
-            self.on_row(burst, data, strobe != 0)
-            assert last == (len(burst.data) == burst.rows), "wlast"
+            assert row.strb in (0, (1 << row_bytes) - 1)
+            burst.data.append(row.data)
+            burst.strobed.append(row.strb != 0)
+            self.on_row(burst, row.data, row.strb != 0)
+            assert row.last == (len(burst.data) == burst.rows), "wlast"
         if self.open and self.accepted and len(self.open[0].data) == self.open[0].rows:
             self.whole.append((cycle + rng.randint(*self.latency), self.open.popleft()))
             self.accepted -= 1
@@ -233,7 +177,7 @@ class MediaPort:
                  on_command: Callable[[int, int, int], None], on_done: Callable[[int], None]) -> None:
         """on_command(op, address, bytes) when one is on offer; on_done(error) when it is over."""
         self.dut, self.rng, self.media, self.on_command, self.on_done = dut, rng, media, on_command, on_done
-        self.cmd = Sink(dut, rng, "m_media_", ("op", "addr", "bytes"))
+        self.cmd = Sink(dut, rng, "m_media", MEDIA_CMD)
         self.latency = (1, 40)
         self.bad = 0.0
         self.at = 0                              # cycle when the one under way ends
@@ -263,10 +207,3 @@ class MediaPort:
             self.word = None
             d.s_media_err.value = self.answer
         d.s_media_done.value = int(self.answer is not None)
-
-
-async def reset(dut: Any) -> None:
-    dut.rst.value = 1
-    for _ in range(3):
-        await RisingEdge(dut.clk)
-    dut.rst.value = 0

@@ -11,7 +11,8 @@ grows or gets another name is seen here at once:
 
 Nested structs are given as dicts (or as the plain number), packed arrays of structs as lists (element 0 is the lowest).
 Enumerations are given by name or number and come back as numbers; `enum("db_ssd_pkg", "cmd_e")` has their names.
-`constant("db_pcie_pkg", "POST_DW")` is a localparam.
+`constant("db_pcie_pkg", "POST_DWORDS")` is a localparam, `macro("axi/db_axi_types.svh", "`DB_AXI_READ_REQ_T(40)")` a
+struct whose widths a module gives.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pyslang
-from doorbell import build
+from doorbell import build, paths
 
 Value = int | str | Mapping[str, Any] | Sequence[Any]
 
@@ -151,6 +152,19 @@ def layout(package: str, name: str) -> Layout:
     if kind.kind.name != "PackedStructType":
         raise KeyError(f"{package}::{name} is no packed struct")
     return _layout(name, kind)
+
+
+@functools.cache
+def macro(header: str, text: str) -> Layout:
+    """The packed struct that a macro of a header of the RTL is: macro("axi/db_axi_types.svh", "`DB_AXI_R_T(256)")."""
+    source = (paths.RTL / header).read_text() + f"\npackage db_macro_pkg;\n  typedef {text} t;\nendpackage\n"
+    compilation = pyslang.ast.Compilation()
+    tree = pyslang.syntax.SyntaxTree.fromText(source)
+    compilation.addSyntaxTree(tree)
+    package = compilation.getPackage("db_macro_pkg")
+    if package is None:
+        raise KeyError(f"{header}: {text} is no type")
+    return _layout(text, package.find("t").targetType.type.canonicalType)
 
 
 @functools.cache

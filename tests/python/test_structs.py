@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from structs import constant, enum, layout
+from structs import constant, enum, layout, macro
 
 
 def test_layout_is_that_of_the_specification() -> None:
@@ -42,3 +42,10 @@ def test_what_is_refused() -> None:
 def test_constants() -> None:
     assert constant("db_nvme_pkg", "OPC_DSM") == 0x09
     assert constant("db_pcie_pkg", "POST_DWORDS") == 4
+
+
+def test_structs_of_a_macro() -> None:
+    """AXI's widths are those of a module; data is at bit 0, so that a simulator need not shift it."""
+    request = macro("axi/db_axi_types.svh", "`DB_AXI_WRITE_REQ_T(40, 256)")
+    assert request.width == 3 + 48 + 1 + 32 + 256 and request["w"].members["data"].offset == request["w"].offset == 0
+    assert list(request["aw"].members) == ["addr", "len"] and request["aw"].members["addr"].width == 40

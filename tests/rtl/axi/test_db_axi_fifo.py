@@ -12,10 +12,11 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from axi_model import Sink, Source, check_burst, reset
+from axi_model import check_burst
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam, AxiResp
+from streams import Sink, Source, reset
 
 NAMES = ("DATA_W", "BYTES", "BURST_BYTES", "BLOCK_BYTES", "BYPASS", "FAST", "FLUSH_CYCLES", "IN_ROWS", "OUT_ROWS")
 WIDTH, BYTES, BURST_BYTES, BLOCK, BYPASS, FAST, FLUSH, IN_ROWS, OUT_ROWS = (

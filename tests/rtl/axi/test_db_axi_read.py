@@ -11,9 +11,10 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from axi_model import AxiRead, Media, Sink, Source, reset, stretches
-from cocotb.clock import Clock
+from axi_model import AxiRead, Media, stretches
 from cocotb.triggers import RisingEdge
+from streams import ROW as ROW_PARTS
+from streams import Sink, Source, start
 
 WIDTH, ROWS, BURST, FAST = (int(os.environ.get(n, "0")) for n in ("DATA_W", "ROWS", "BURST_BYTES", "FAST"))
 ROW = WIDTH // 8
@@ -25,8 +26,8 @@ class Bench:
         self.rng = rng = random.Random(seed)
         self.media = Media(WIDTH)
         self.axi = AxiRead(dut, rng, self.media, self.burst)
-        self.cmd = Source(dut, rng, "s_cmd_", ("addr", "bytes", "user"))
-        self.out = Sink(dut, rng, "m_axis_t", ("data", "last", "err", "user"))
+        self.cmd = Source(dut, rng, "s_cmd", ("addr", "bytes", "user"))
+        self.out = Sink(dut, rng, "m_row", (*ROW_PARTS, "user"))
         self.plan: deque[tuple[int, int]] = deque()             # bursts that must come
         self.rows: deque[tuple[int, int, int]] = deque()        # rows that must come: address, last, user
         self.held = 0                                           # rows asked for and not yet given out
@@ -35,9 +36,7 @@ class Bench:
         self.take = True
 
     async def start(self) -> None:
-        cocotb.start_soon(Clock(self.dut.clk, 4, "ns").start())
-        self.dut.stop.value = 0
-        await reset(self.dut)
+        await start(self.dut, stop=0)
 
     def burst(self, addr: int, rows: int) -> None:
         assert self.plan, f"burst at {addr:#x} that no command asks for"
@@ -60,7 +59,8 @@ class Bench:
         row = self.out.step(self.take)
         if row:
             addr, last, user = self.rows.popleft()
-            assert row == (self.media.read(addr), last, int(addr in self.media.bad), user), f"row of {addr:#x}"
+            bad = int(addr in self.media.bad)
+            assert row == (self.media.read(addr), last, WIDTH // 32, bad, user), f"row of {addr:#x}"
             self.held -= 1
             self.out_cycles.append(self.cycle)
         if int(self.dut.quiet.value):
@@ -144,9 +144,9 @@ async def latency(dut: Any) -> None:
     marks = {}
     for _ in range(12):
         await b.step()
-        for name, seen in (("cmd", dut.s_cmd_valid), ("ar", dut.m_ar_valid), ("r", dut.s_r_valid),
-                           ("out", dut.m_axis_tvalid)):
-            if int(seen.value):
+        for name, seen in (("cmd", b.cmd.valid), ("ar", b.axi.ar.valid), ("r", b.axi.rsp["r_valid"]),
+                           ("out", b.out.valid)):
+            if seen.get():
                 marks.setdefault(name, b.cycle)
     assert marks["ar"] - marks["cmd"] == 1, marks
     assert marks["out"] - marks["r"] == (1 if FAST else 3 if ROWS > 64 else 2), marks

@@ -12,10 +12,10 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from axi_model import Sink, Source, reset
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
+from streams import Sink, Source, reset
 
 WIDTH, BYTES = int(os.environ.get("WIDTH", "128")), 1 << 14
 ROWS = 4096 * 8 // WIDTH
