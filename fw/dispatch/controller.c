@@ -37,7 +37,7 @@ static void reset(struct drive *drive, struct function *fn, bool function)
         (void)hw_time();  // let CC fall
         hw_clear(EV(EN_FELL) | EV(CC) | EV(NSSR));
     }
-    hw_clear(EV(DBERR));
+    hw_clear(EV(DOORBELL_ERR));
     controller_reset_state(drive, fn);
     fn->life = DISABLED;
     fn->notified = false;
@@ -137,7 +137,7 @@ _Noreturn void controller_loop(struct drive *drive, struct function *fn, hw_ring
         if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified)
             shut_down(drive, fn, cc_shn(cc));
         collect_errors(fn);
-        if (now & EV(DBERR))
+        if (now & EV(DOORBELL_ERR))
             collect_doorbell(fn);
         if (fn->life == READY) {
             if (hw_command(ring, &r.cmd)) {
@@ -147,7 +147,7 @@ _Noreturn void controller_loop(struct drive *drive, struct function *fn, hw_ring
             if (now & EV(TIMER))
                 keep_alive_timer(fn);
         }
-        uint32_t awake = EV(CC) | EV(ERR) | EV(DBERR) | EV_RESET;
+        uint32_t awake = EV(CC) | EV(ERR) | EV(DOORBELL_ERR) | EV_RESET;
         hw_sleep(fn->life == READY ? awake | EV(SQE) : awake,
                  fn->life == READY ? keep_alive_deadline(&fn->settings) : NEVER);
     }

@@ -120,11 +120,11 @@ bool hw_command(hw_ring_t *ring, cmd_t *cmd)
 
 void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0)
 {
-    if (!hw_wait(EV(CPL_IDLE), NEVER))
+    if (!hw_wait(EV(COMPLETION_IDLE), NEVER))
         return;  // a reset takes the command with it
-    HW->CPL_DW0 = dw0;
-    HW->CPL_ID = cid | function << DB_SSD_FW__CPL_ID__FN_bp;
-    HW->CPL_STATUS = (status & 0x7fffu) | DB_SSD_FW__CPL_STATUS__GO_bm;
+    HW->COMPLETION_DW0 = dw0;
+    HW->COMPLETION_ID = cid | function << DB_SSD_FW__COMPLETION_ID__FN_bp;
+    HW->COMPLETION_STATUS = (status & 0x7fffu) | DB_SSD_FW__COMPLETION_STATUS__GO_bm;
 }
 
 bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void *ram, uint32_t bytes)
@@ -146,46 +146,46 @@ bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void *ram, uin
 // ---------------------------------------------------------------- queues
 static void write_queue(uint32_t control, uint64_t base, uint32_t size)
 {
-    if (!hw_wait(EV(QC_IDLE), NEVER))
+    if (!hw_wait(EV(QUEUE_CTX_IDLE), NEVER))
         return;
-    HW->QC_BASE_LO = (uint32_t)base;
-    HW->QC_BASE_HI = (uint32_t)(base >> 32);
-    HW->QC_SIZE = size;
-    HW->QC_CTL = control | DB_SSD_FW__QC_CTL__GO_bm;
-    (void)hw_wait(EV(QC_IDLE), NEVER);
+    HW->QUEUE_CTX_BASE_LO = (uint32_t)base;
+    HW->QUEUE_CTX_BASE_HI = (uint32_t)(base >> 32);
+    HW->QUEUE_CTX_SIZE = size;
+    HW->QUEUE_CTX_CTL = control | DB_SSD_FW__QUEUE_CTX_CTL__GO_bm;
+    (void)hw_wait(EV(QUEUE_CTX_IDLE), NEVER);
 }
 
 void hw_create_cq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector, bool interrupts)
 {
-    write_queue(qid | DB_SSD_FW__QC_CTL__CQ_bm | DB_SSD_FW__QC_CTL__VALID_bm
-                    | (interrupts ? DB_SSD_FW__QC_CTL__IEN_bm : 0),
-                base, entries | vector << DB_SSD_FW__QC_SIZE__VECTOR_bp);
+    write_queue(qid | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm
+                    | (interrupts ? DB_SSD_FW__QUEUE_CTX_CTL__IEN_bm : 0),
+                base, entries | vector << DB_SSD_FW__QUEUE_CTX_SIZE__VECTOR_bp);
 }
 
 void hw_create_sq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid, uint32_t priority)
 {
-    write_queue(qid | cqid << DB_SSD_FW__QC_CTL__CQID_bp | DB_SSD_FW__QC_CTL__VALID_bm
-                    | priority << DB_SSD_FW__QC_CTL__PRIO_bp,
+    write_queue(qid | cqid << DB_SSD_FW__QUEUE_CTX_CTL__CQID_bp | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm
+                    | priority << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp,
                 base, entries);
 }
 
-void hw_delete_cq(uint32_t qid) { write_queue(qid | DB_SSD_FW__QC_CTL__CQ_bm, 0, 0); }
+void hw_delete_cq(uint32_t qid) { write_queue(qid | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm, 0, 0); }
 
 void hw_delete_sq(uint32_t qid, uint64_t until)
 {
     write_queue(qid, 0, 0);
-    HW->QSEL = qid;
-    (void)hw_wait(EV(Q_IDLE), until);
+    HW->SQ_SELECT = qid;
+    (void)hw_wait(EV(SQ_IDLE), until);
 }
 
 // ---------------------------------------------------------------- settings
 void hw_arbitration(uint32_t value) { HW->ARB = value; }
 
-void hw_coalescing(uint32_t value) { HW->IC = value; }
+void hw_coalescing(uint32_t value) { HW->COALESCE = value; }
 
 void hw_vector(uint32_t vector, bool not_coalesced)
 {
-    HW->ICV = vector | (not_coalesced ? DB_SSD_FW__ICV__CD_bm : 0) | DB_SSD_FW__ICV__GO_bm;
+    HW->INT_VEC_CFG = vector | (not_coalesced ? DB_SSD_FW__INT_VEC_CFG__CD_bm : 0) | DB_SSD_FW__INT_VEC_CFG__GO_bm;
 }
 
 // ---------------------------------------------------------------- namespaces, media
@@ -203,14 +203,14 @@ static bool media(uint32_t op, uint64_t addr, uint64_t bytes)
 {
     if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US))
         return false;
-    HW->MC_ADDR_LO = (uint32_t)addr;
-    HW->MC_ADDR_HI = (uint32_t)(addr >> 32);
-    HW->MC_BYTES_LO = (uint32_t)bytes;
-    HW->MC_BYTES_HI = (uint32_t)(bytes >> 32);
-    HW->MC_CMD = op | DB_SSD_FW__MC_CMD__GO_bm;
+    HW->MEDIA_ADDR_LO = (uint32_t)addr;
+    HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
+    HW->MEDIA_BYTES_LO = (uint32_t)bytes;
+    HW->MEDIA_BYTES_HI = (uint32_t)(bytes >> 32);
+    HW->MEDIA_CMD = op | DB_SSD_FW__MEDIA_CMD__GO_bm;
     if (!hw_wait(EV(MEDIA_IDLE), NEVER))
         return false;
-    return (HW->MC_CMD & DB_SSD_FW__MC_CMD__ERR_bm) == 0;
+    return (HW->MEDIA_CMD & DB_SSD_FW__MEDIA_CMD__ERR_bm) == 0;
 }
 
 bool hw_media_flush(void) { return media(0, 0, 0); }
@@ -234,9 +234,9 @@ bool hw_io_error(struct hw_io_error *error)
 
 struct hw_doorbell_error hw_doorbell_error(void)
 {
-    uint32_t bad = HW->DBERR;
-    hw_clear(EV(DBERR));
-    return (struct hw_doorbell_error){.qid = bad >> DB_SSD_FW__DBERR__QID_bp & 0xffu, .value = bad & 1u};
+    uint32_t bad = HW->DOORBELL_ERR;
+    hw_clear(EV(DOORBELL_ERR));
+    return (struct hw_doorbell_error){.qid = bad >> DB_SSD_FW__DOORBELL_ERR__QID_bp & 0xffu, .value = bad & 1u};
 }
 
 void hw_counters(struct hw_counters *counters)

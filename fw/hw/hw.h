@@ -36,7 +36,7 @@ void hw_init(struct hw_config *config, hw_ring_t *ring);
 // ---------------------------------------------------------------- time, events, sleep
 uint64_t hw_time(void);
 uint32_t hw_events(void);
-/// Only CC, EN_FELL, NSSR and DBERR stay until they are cleared.
+/// Only CC, EN_FELL, NSSR and DOORBELL_ERR stay until they are cleared.
 void hw_clear(uint32_t events);
 /// Sleep until one of the events is there or time_us has reached `wake`.
 void hw_sleep(uint32_t events, uint64_t wake);
@@ -50,8 +50,8 @@ enum {
     CTL_RUN = DB_SSD_FW__CTL__RUN_bm,       // fetch commands
     CTL_STOP = DB_SSD_FW__CTL__STOP_bm,     // start no new DMA
     CTL_WRR = DB_SSD_FW__CTL__WRR_bm,       // weighted round robin
-    CTL_RESET = DB_SSD_FW__CTL__DP_RST_bm,  // pulses
-    CTL_FUNCTION_RESET = DB_SSD_FW__CTL__FN_RST_bm,
+    CTL_RESET = DB_SSD_FW__CTL__CTRL_RST_bm,  // pulses
+    CTL_FUNCTION_RESET = DB_SSD_FW__CTL__FLR_RST_bm,
     CTL_FLR_DONE = DB_SSD_FW__CTL__FLR_DONE_bm,
 };
 void hw_control(uint32_t control);

@@ -60,9 +60,9 @@ module db_axi_read
 
   // ---- requests
   // A burst is known in the cycle after the one before it has left: bursts go every other cycle. Once offered, a burst
-  // stays, also when stop comes. room_q: what was reserved a cycle ago leaves room for a whole burst; that burst was not
-  // requested in that cycle, as known_q says. The arbiter's ready is late, so the rows of a burst are added in the cycle
-  // after it (go_rows_q).
+  // stays, also when stop comes. room_q: what was reserved a cycle ago leaves room for a whole burst; no burst was
+  // requested in that cycle, as known_q says. The arbiter's ready is late, so the rows of a burst are added in the
+  // cycle after it (go_rows_q).
   db_axi_cutter #(.ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_cutter (
     .clk, .rst, .s_valid(s_cmd_valid), .s_ready(cut_ready), .s_addr(s_cmd_addr), .s_bytes(s_cmd_bytes),
     .m_valid(busy), .m_next(go), .m_addr(cut_addr), .m_bytes(cut_bytes), .m_last(cut_last));

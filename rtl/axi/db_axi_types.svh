@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4 between blocks: channels, requests and responses as packed structs, whose widths a module gives by its parameters:
+// AXI4 between blocks: channels, requests and responses as packed structs. A module's parameters give their widths:
 //
 //   `include "db_axi_types.svh"
 //   module db_reader #(
@@ -15,8 +15,8 @@
 // Where no port has the type: typedef `DB_AXI_READ_REQ_T(ADDR_W) axi_read_req_t; in the body.
 //
 // A request is what the master drives, a response what the slave drives, valid and ready included. Reads and writes are
-// apart, as in AXI. Bursts are INCR, a beat is a row of DATA_W bits, and there are no IDs: whoever joins masters (or makes
-// the flat port of a top) adds them. In a master no part of a request depends combinationally on the response.
+// apart, as in AXI. Bursts are INCR, a beat is a row of DATA_W bits, and there are no IDs: whoever joins masters, or
+// makes the flat port of a top, adds them. In a master no part of a request depends combinationally on the response.
 // Data is the lowest member, so that simulators find it at a word's edge.
 `ifndef DB_AXI_TYPES_SVH
 `define DB_AXI_TYPES_SVH

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory between blocks: pieces of it that are read or written, and rows of what is in it. rtl/pcie and rtl/nvme lie
-// side by side and both speak these types, so they are here.
+// Host memory between blocks: pieces of it that are read or written, and rows of what is in it. Both rtl/pcie and
+// rtl/nvme, which lie side by side, need these types, so they are here.
 package db_mem_pkg;
 
   // A piece of host memory inside one 4 KiB page, as a PRP walk makes it: to be read, or to be written.

@@ -19,11 +19,7 @@ module db_csd_bindings
   input  key_slot_t [KEY_SLOTS-1:0] key_slots,
   output logic [NUM_NS-1:0]         ns_locked,
 
-  /// A command will send a packet; pulses: on its way to the host, to the media.
-  input  logic                      s_cmd_read,
-  input  logic                      s_cmd_write,
-  input  logic                      s_cmd_lba4k,   ///< block size: 0 = 512, 1 = 4096 bytes
-  input  slot_ctx_t                 s_cmd,
+  input  tap_cmd_t                  s_tap_cmd,     ///< a command will send a packet
 
   /// Its context; [0] media to host, [1] host to media.
   output logic [1:0]                m_ctx_valid,
@@ -52,35 +48,37 @@ module db_csd_bindings
   end
   always_ff @(posedge clk) if (s_bind_valid && 32'(s_bind.index) < NUM_NS) param_q[NW'(s_bind.index)] <= s_bind.param;
 
+  slot_ctx_t            cmd;
   op_ctx_t              ctx, ctx_q;
   logic [1:0]           ctx_valid_q;
   logic [CSD_TAG_W-1:0] tag_q;        // counts the commands that have a result
+  assign cmd = s_tap_cmd.ctx;
   always_comb begin
     ctx       = '0;
-    ctx.param = param_q[NW'(s_cmd.nsid - 32'd1)];
-    ctx.fn    = s_cmd.fn;
-    ctx.nsid  = s_cmd.nsid;
-    ctx.lba   = s_cmd.slba;
-    ctx.lbads = s_cmd_lba4k ? 5'd12 : 5'd9;
-    ctx.dir   = s_cmd_write;
+    ctx.param = param_q[NW'(cmd.nsid - 32'd1)];
+    ctx.fn    = cmd.fn;
+    ctx.nsid  = cmd.nsid;
+    ctx.lba   = cmd.slba;
+    ctx.lbads = s_tap_cmd.lba4k ? 5'd12 : 5'd9;
+    ctx.dir   = s_tap_cmd.write;
     ctx.tag   = tag_q;
     for (int i = 0; i < NUM_NS; i++) begin
-      if (s_cmd.nsid == 32'(i + 1) && !s_cmd.desc.ranges) begin  // a list of ranges is nobody's data
+      if (cmd.nsid == 32'(i + 1) && cmd.desc.user_data) begin  // a list of ranges is nobody's data
         ctx.op       = op_q[i];
         ctx.key_slot = slot_q[i];
       end
     end
   end
-  assign m_reduces = (s_cmd_read || s_cmd_write) &&
+  assign m_reduces = (s_tap_cmd.read || s_tap_cmd.write) &&
                      (ctx.op == OP_SHA256 || ctx.op == OP_CRC32C || db_csd_ops_pkg::REDUCES[ctx.op]);
   assign m_tag     = tag_q;
-  assign m_whose   = '{bytes: s_cmd.bytes, lba: s_cmd.slba, nsid: s_cmd.nsid, dir: ctx.dir, op: ctx.op,
-                       sqid: s_cmd.sqid, cid: s_cmd.cid};
+  assign m_whose   = '{bytes: cmd.bytes, lba: cmd.slba, nsid: cmd.nsid, dir: ctx.dir, op: ctx.op,
+                       sqid: cmd.sqid, cid: cmd.cid};
   assign m_ctx       = ctx_q;
   assign m_ctx_valid = ctx_valid_q;
   always_ff @(posedge clk) begin
     ctx_q       <= ctx;
-    ctx_valid_q <= {s_cmd_write, s_cmd_read};
+    ctx_valid_q <= {s_tap_cmd.write, s_tap_cmd.read};
     if (m_reduces) tag_q <= tag_q + 1'b1;
     if (ctrl_rst) begin
       ctx_valid_q <= '0;

@@ -22,18 +22,9 @@ module db_csd_compute
   output logic                          idle,
   output logic [NUM_NS-1:0]             ns_locked,    ///< commands that move user data are refused
 
-  /// The firmware's extension bus: zeros are read if there is nothing; ext_addr is there a cycle before ext_req.
-  input  logic                          ext_req,
-  input  logic                          ext_wr,
-  input  logic [11:0]                   ext_addr,
-  input  logic [31:0]                   ext_wdata,
-  output logic [31:0]                   ext_rdata,
-
-  /// A command will send a packet; pulses: on its way to the host, to the media.
-  input  logic                          s_cmd_read,
-  input  logic                          s_cmd_write,
-  input  logic                          s_cmd_lba4k,  ///< block size: 0 = 512, 1 = 4096 bytes
-  input  slot_ctx_t                     s_cmd,
+  input  ext_bus_t                      s_ext,        ///< of the firmware
+  output logic [31:0]                   m_ext_rdata,
+  input  tap_cmd_t                      s_tap_cmd,    ///< a command will send a packet
 
   /// Rows in and out; [0] media to host, [1] host to media.
   input  logic      [1:0]               s_row_valid,
@@ -60,10 +51,10 @@ module db_csd_compute
   logic                      res_valid, res_ready, reducing;
   result_t                   res;
   res_cmd_t                  res_cmd;
-  always_ff @(posedge clk) control_sel_q <= ext_addr[11:8] == '0;
+  always_ff @(posedge clk) control_sel_q <= s_ext.addr[11:8] == '0;  // there a cycle before req
   db_csd_control #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_control (
-    .clk, .rst(ctrl_rst), .s_req(ext_req && control_sel_q), .s_wr(ext_wr), .s_addr(ext_addr[7:0]), .s_wdata(ext_wdata),
-    .s_rdata(ext_rdata), .m_bind_valid(bind_valid), .m_bind(bind_to), .m_word_valid(word_valid), .m_word(word),
+    .clk, .rst(ctrl_rst), .s_req(s_ext.req && control_sel_q), .s_wr(s_ext.wr), .s_addr(s_ext.addr[7:0]),
+    .s_wdata(s_ext.wdata), .s_rdata(m_ext_rdata), .m_bind_valid(bind_valid), .m_bind(bind_to), .m_word_valid(word_valid), .m_word(word),
     .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd(key_cmd), .busy(key_busy), .key_slots, .reducing,
     .s_res_valid(res_valid), .s_res_ready(res_ready), .s_res(res), .s_res_cmd(res_cmd));
   db_csd_keys #(.KEY_SLOTS(KEY_SLOTS)) i_keys (
@@ -77,8 +68,8 @@ module db_csd_compute
   logic [CSD_TAG_W-1:0] tag;
   res_cmd_t             whose;
   db_csd_bindings #(.NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS)) i_bindings (
-    .clk, .rst, .ctrl_rst, .s_bind_valid(bind_valid), .s_bind(bind_to), .key_slots, .ns_locked, .s_cmd_read,
-    .s_cmd_write, .s_cmd_lba4k, .s_cmd, .m_ctx_valid(ctx_valid), .m_ctx(ctx), .m_reduces(reduces), .m_tag(tag),
+    .clk, .rst, .ctrl_rst, .s_bind_valid(bind_valid), .s_bind(bind_to), .key_slots, .ns_locked, .s_tap_cmd,
+    .m_ctx_valid(ctx_valid), .m_ctx(ctx), .m_reduces(reduces), .m_tag(tag),
     .m_whose(whose));
 
   // ---- rows

@@ -54,17 +54,18 @@ module db_csd_path
 
   // ---- around the operators
   logic                  side_room, side_valid, front_ready, is_aes, side_err, failed, err_q;
-  logic [TDW_W-1:0]      dw;
+  logic [TDW_W-1:0]      dw_in, dw;
   logic [G-1:0]          zero;
   logic [$clog2(ROWS):0] level;
   assign is_aes      = ctx.op == OP_AES_CTR || ctx.op == OP_AES_XTS;
+  assign dw_in       = DIR ? s_row_info.dw[TDW_W-1:0] : '0;  // to the host nobody asks for it
   assign s_row_ready = ctx_valid && side_room && front_ready;
   for (genvar i = 0; i < G; i++) begin : g_zero
     assign zero[i] = is_aes && s_row_data[128*i +: 128] == '0;
   end
   db_fifo #(.WIDTH(G + TDW_W + 1), .DEPTH(ROWS)) i_side (
     .clk, .rst, .level, .s_valid(s_row_valid && ctx_valid && front_ready), .s_ready(side_room),
-    .s_data({zero, s_row_info.dw[TDW_W-1:0], s_row_info.err}),
+    .s_data({zero, dw_in, s_row_info.err}),
     .m_valid(side_valid), .m_ready(m_row_valid && m_row_ready), .m_data({m_row_zero, dw, side_err}));
 
   // ---- the operators

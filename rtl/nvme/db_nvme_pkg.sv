@@ -295,4 +295,26 @@ package db_nvme_pkg;
     logic [31:0] dw0;
   } cqe_t;
 
+  // What a command says about its data in host memory (Base 2.0, 4.1.1).
+  typedef struct packed {
+    logic [7:0]  fn;         // PCIe function that owns the memory
+    logic [63:0] prp1;
+    logic [63:0] prp2;
+    logic [31:0] bytes;      // at least 4, a multiple of 4
+  } prp_t;
+
+  // The same, measured in pages of 4 KiB: what db_nvme_prp_fetch makes of it for db_nvme_prp_walk.
+  localparam int PRP_PAGES_W = 21;  // bits of a count of pages: 32-bit lengths need so many
+  typedef struct packed {
+    logic [7:0]             fn;
+    logic [63:0]            prp1;
+    logic [63:0]            prp2;
+    logic [PRP_PAGES_W-1:0] pages;
+    logic [12:0]            first_len;  // bytes in the first page
+    logic [12:0]            last_len;   // bytes in the last page
+    logic                   bad1;       // PRP1 is not dword aligned
+    logic                   bad2;       // PRP2 is needed and has an offset that it must not have
+    logic                   chains;     // its list does not end in the list's first page
+  } prp_extent_t;
+
 endpackage

@@ -13,58 +13,39 @@
 // Pointers that are not needed are not looked at.
 //
 // Latency: command to first segment 4 cycles (no list needed for it). Throughput: one segment a cycle, without gaps
-// between rows of a list and between commands that are long or waited for; a command every 2 cycles. Commands of zero
-// bytes are not allowed.
+// between rows of a list and between commands that are long or waited for; a command every 2 cycles.
 module db_nvme_prp
-  import db_nvme_pkg::*;
+  import db_mem_pkg::*, db_nvme_pkg::*;
 #(
-    parameter int unsigned DATA_W = 256,  // bits of a row of list data: 128, 256 or 512
-    parameter int unsigned USER_W = 8,    // bits of user data that travel with a command, at least 1
-    parameter int unsigned DEPTH  = 8     // commands between the two halves (how far lists are read ahead): 2..64, 2^n
+    parameter int unsigned DATA_W = 256,  ///< bits of a row of list data: 128, 256 or 512
+    parameter int unsigned USER_W = 8,    ///< bits of user data that travel with a command, at least 1
+    parameter int unsigned DEPTH  = 8     ///< commands between the two halves: how far lists are read ahead; 2..64, 2^n
 ) (
-    input  logic                        clk,
-    input  logic                        rst,
+    input  logic               clk,
+    input  logic               rst,
 
-    // commands
-    input  logic                        s_cmd_valid,
-    output logic                        s_cmd_ready,
-    input  logic [7:0]                  s_cmd_fn,
-    input  logic [63:0]                 s_cmd_prp1,
-    input  logic [63:0]                 s_cmd_prp2,
-    input  logic [31:0]                 s_cmd_bytes,   // at least 4, a multiple of 4
-    input  logic [USER_W-1:0]           s_cmd_user,
+    input  logic               s_cmd_valid,
+    output logic               s_cmd_ready,
+    input  prp_t               s_cmd,
+    input  logic [USER_W-1:0]  s_cmd_user,
 
-    // list reads, to a db_pcie_read: one packet of one request a list page
-    output logic                        m_req_valid,
-    input  logic                        m_req_ready,
-    output logic [7:0]                  m_req_fn,
-    output logic [63:0]                 m_req_addr,
-    output logic [12:0]                 m_req_len,     // bytes, 8..4096
-    output logic                        m_req_first,   // always 1
-    output logic                        m_req_last,    // always 1
-    output logic                        m_req_drop,    // always 0
-    output logic                        m_req_user,    // always 0
+    /// list reads, to a db_pcie_read: one packet of one request a list page, 8..4096 bytes
+    output logic               m_req_valid,
+    input  logic               m_req_ready,
+    output segment_t           m_req,
 
-    // list data, from that db_pcie_read
-    input  logic                        s_list_tvalid,
-    output logic                        s_list_tready,
-    input  logic [DATA_W-1:0]           s_list_tdata,
-    input  logic                        s_list_tlast,
-    input  logic [$clog2(DATA_W/32):0]  s_list_tdw,    // valid dwords
-    input  logic                        s_list_tuser,  // not used
-    input  logic                        s_list_terr,
+    /// list data, from that db_pcie_read
+    input  logic               s_list_valid,
+    output logic               s_list_ready,
+    input  logic [DATA_W-1:0]  s_list_data,
+    input  row_info_t          s_list_info,
 
-    // segments
-    output logic                        m_seg_valid,
-    input  logic                        m_seg_ready,
-    output logic [7:0]                  m_seg_fn,
-    output logic [63:0]                 m_seg_addr,
-    output logic [12:0]                 m_seg_len,     // bytes, 4..4096, inside one page
-    output logic                        m_seg_first,   // of the command
-    output logic                        m_seg_last,
-    output logic                        m_seg_drop,    // no host memory behind it: swallow or make up the data
-    output logic [USER_W-1:0]           m_seg_user,
-    output status_t                     m_seg_status   // valid with last
+    /// segments of the command's data; drop: no host memory is behind it, swallow or make up the data
+    output logic               m_seg_valid,
+    input  logic               m_seg_ready,
+    output segment_t           m_seg,
+    output logic [USER_W-1:0]  m_seg_user,
+    output status_t            m_seg_status  ///< counts with the last segment
 );
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : g_bad_data_w
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
@@ -76,39 +57,30 @@ module db_nvme_prp
     $error("%m: DEPTH must be a power of two in 2..64 (is %0d)", DEPTH);
   end
 
-  localparam int unsigned PAGES_W = 21;
-  localparam int unsigned CMD_W   = USER_W + 8 + 2 * 64 + PAGES_W + 2 * 13 + 3;
+  logic              fetched_valid, fetched_ready, walk_valid, walk_ready, chain_valid, chain_ok;
+  logic [USER_W-1:0] fetched_user, walk_user;
+  prp_extent_t       fetched, walk;
+  logic [51:0]       chain_page;
 
-  logic             f_valid, f_ready, w_valid, w_ready;
-  logic [CMD_W-1:0] f_cmd, w_cmd;
-  logic             chain_valid, chain_ok;
-  logic [51:0]      chain_page;
-
-  assign m_req_first = 1'b1;
-  assign m_req_last  = 1'b1;
-  assign m_req_drop  = 1'b0;
-  assign m_req_user  = 1'b0;
-
-  db_nvme_prp_fetch #(.USER_W(USER_W), .PAGES_W(PAGES_W), .CMD_W(CMD_W)) i_fetch (
+  db_nvme_prp_fetch #(.USER_W(USER_W)) i_fetch (
       .clk, .rst,
-      .s_cmd_valid, .s_cmd_ready, .s_cmd_fn, .s_cmd_prp1, .s_cmd_prp2, .s_cmd_bytes, .s_cmd_user,
-      .m_req_valid, .m_req_ready, .m_req_fn, .m_req_addr, .m_req_len,
-      .m_cmd_valid(f_valid), .m_cmd_ready(f_ready), .m_cmd(f_cmd),
+      .s_cmd_valid, .s_cmd_ready, .s_cmd, .s_cmd_user,
+      .m_req_valid, .m_req_ready, .m_req,
+      .m_cmd_valid(fetched_valid), .m_cmd_ready(fetched_ready), .m_cmd(fetched), .m_cmd_user(fetched_user),
       .chain_valid, .chain_ok, .chain_page
   );
 
-  db_fifo #(.WIDTH(CMD_W), .DEPTH(DEPTH)) i_cmds (
+  db_fifo #(.WIDTH(USER_W + $bits(prp_extent_t)), .DEPTH(DEPTH)) i_cmds (
       .clk, .rst,
-      .s_valid(f_valid), .s_ready(f_ready), .s_data(f_cmd),
-      .m_valid(w_valid), .m_ready(w_ready), .m_data(w_cmd), .level()
+      .s_valid(fetched_valid), .s_ready(fetched_ready), .s_data({fetched_user, fetched}),
+      .m_valid(walk_valid), .m_ready(walk_ready), .m_data({walk_user, walk}), .level()
   );
 
-  db_nvme_prp_walk #(.DATA_W(DATA_W), .USER_W(USER_W), .PAGES_W(PAGES_W), .CMD_W(CMD_W)) i_walk (
+  db_nvme_prp_walk #(.DATA_W(DATA_W), .USER_W(USER_W)) i_walk (
       .clk, .rst,
-      .s_cmd_valid(w_valid), .s_cmd_ready(w_ready), .s_cmd(w_cmd),
-      .s_list_tvalid, .s_list_tready, .s_list_tdata, .s_list_tlast, .s_list_tdw, .s_list_terr,
+      .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready), .s_cmd(walk), .s_cmd_user(walk_user),
+      .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,
       .chain_valid, .chain_ok, .chain_page,
-      .m_seg_valid, .m_seg_ready, .m_seg_fn, .m_seg_addr, .m_seg_len, .m_seg_first, .m_seg_last, .m_seg_drop,
-      .m_seg_user, .m_seg_status
+      .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user, .m_seg_status
   );
 endmodule

@@ -6,44 +6,37 @@
 // takes one only when it is empty, so no ready passes through.
 // While a command's list chains, the next list's address comes back from the walker (chain_*); until then nothing
 // else is requested, so that list packets arrive in the order in which the walker wants them.
-module db_nvme_prp_fetch #(
-    parameter int unsigned USER_W  = 8,   // bits of user data
-    parameter int unsigned PAGES_W = 21,  // bits of a count of pages of 4 KiB: 32-bit lengths need 21
-    parameter int unsigned CMD_W   = 8    // bits of m_cmd, see there
+module db_nvme_prp_fetch
+  import db_mem_pkg::*, db_nvme_pkg::*;
+#(
+    parameter int unsigned USER_W = 8  ///< bits of user data
 ) (
     input  logic              clk,
     input  logic              rst,
 
     input  logic              s_cmd_valid,
     output logic              s_cmd_ready,
-    input  logic [7:0]        s_cmd_fn,
-    input  logic [63:0]       s_cmd_prp1,
-    input  logic [63:0]       s_cmd_prp2,
-    input  logic [31:0]       s_cmd_bytes,
+    input  prp_t              s_cmd,
     input  logic [USER_W-1:0] s_cmd_user,
 
+    /// list reads: a packet of one request each
     output logic              m_req_valid,
     input  logic              m_req_ready,
-    output logic [7:0]        m_req_fn,
-    output logic [63:0]       m_req_addr,
-    output logic [12:0]       m_req_len,
+    output segment_t          m_req,
 
-    // {user, fn, prp1, prp2, pages, bytes in first page, bytes in last page, PRP1 bad, PRP2 bad, list chains}
     output logic              m_cmd_valid,
     input  logic              m_cmd_ready,
-    output logic [CMD_W-1:0]  m_cmd,
+    output prp_extent_t       m_cmd,
+    output logic [USER_W-1:0] m_cmd_user,
 
-    input  logic              chain_valid,  // the walker has reached the end of a list that chains
-    input  logic              chain_ok,     // 0: the command has failed, give its list up
-    input  logic [51:0]       chain_page    // page of the next list
+    input  logic              chain_valid,  ///< pulse: the walker has reached the end of a list that chains
+    input  logic              chain_ok,     ///< 0: the command has failed, give its list up
+    input  logic [51:0]       chain_page    ///< page of the next list
 );
   localparam int unsigned PAGE_ENTRIES = 512;
+  localparam int unsigned PAGES_W      = PRP_PAGES_W;
 
-  if (CMD_W != USER_W + 8 + 2 * 64 + PAGES_W + 2 * 13 + 3) begin : g_bad
-    $error("%m: CMD_W does not fit the command");
-  end
-
-  typedef enum logic [1:0] {P_CMD, P_WAIT, P_NEXT} state_e;
+  typedef enum logic [1:0] {ST_CMD, ST_WAIT, ST_NEXT} state_e;
 
   // Stage A: a command and its extent. An unaligned PRP1 counts as offset 0: its data is dropped page by page.
   logic                a_valid_q;
@@ -57,11 +50,8 @@ module db_nvme_prp_fetch #(
   // Stage B: the command as the walker wants it, and its list.
   logic                b_valid_q;
   logic [USER_W-1:0]   b_user_q;
-  logic [7:0]          b_fn_q;
-  logic [63:0]         b_prp1_q, b_prp2_q;
-  logic [PAGES_W-1:0]  b_pages_q;
-  logic [12:0]         b_first_q, b_last_q;
-  logic                b_bad1_q, b_bad2_q, b_need_q, b_chains_q;
+  prp_extent_t         b_q;
+  logic                b_need_q;   // a list
   logic [9:0]          b_want_q;   // entries of its first list page
   logic [PAGES_W-1:0]  b_left_q;   // entries still to come after that, and the pointer
 
@@ -75,7 +65,7 @@ module db_nvme_prp_fetch #(
   logic                more;
 
   logic [11:0]         off;
-  assign off = s_cmd_prp1[1:0] == 2'b00 ? s_cmd_prp1[11:0] : 12'd0;
+  assign off = s_cmd.prp1[1:0] == 2'b00 ? s_cmd.prp1[11:0] : 12'd0;
 
   logic [PAGES_W-1:0]  pages, entries;
   logic [12:0]         first_len, last_len;
@@ -96,9 +86,9 @@ module db_nvme_prp_fetch #(
   assign chains    = need_list && entries > PAGES_W'(room);
   assign want      = chains ? room : entries[9:0];
 
-  assign m_cmd_valid = b_valid_q && state_q == P_CMD && (!b_need_q || !m_req_valid_q);
-  assign m_cmd       = {b_user_q, b_fn_q, b_prp1_q, b_prp2_q, b_pages_q, b_first_q, b_last_q, b_bad1_q, b_bad2_q,
-                        b_chains_q};
+  assign m_cmd_valid = b_valid_q && state_q == ST_CMD && (!b_need_q || !m_req_valid_q);
+  assign m_cmd       = b_q;
+  assign m_cmd_user  = b_user_q;
   assign fire        = m_cmd_valid && m_cmd_ready;
   assign s_cmd_ready = !a_valid_q;
 
@@ -107,16 +97,9 @@ module db_nvme_prp_fetch #(
       a_valid_q  <= 1'b0;
       b_valid_q  <= a_valid_q;
       b_user_q   <= a_user_q;
-      b_fn_q     <= a_fn_q;
-      b_prp1_q   <= a_prp1_q;
-      b_prp2_q   <= a_prp2_q;
-      b_pages_q  <= pages;
-      b_first_q  <= first_len;
-      b_last_q   <= last_len;
-      b_bad1_q   <= bad1;
-      b_bad2_q   <= bad2;
+      b_q        <= '{fn: a_fn_q, prp1: a_prp1_q, prp2: a_prp2_q, pages: pages, first_len: first_len,
+                      last_len: last_len, bad1: bad1, bad2: bad2, chains: chains};
       b_need_q   <= need_list;
-      b_chains_q <= chains;
       b_want_q   <= want;
       b_left_q   <= entries - PAGES_W'(room) + 1'b1;
     end else if (fire) begin
@@ -125,12 +108,12 @@ module db_nvme_prp_fetch #(
     if (s_cmd_ready) begin
       a_valid_q <= s_cmd_valid;
       a_user_q  <= s_cmd_user;
-      a_fn_q    <= s_cmd_fn;
-      a_prp1_q  <= s_cmd_prp1;
-      a_prp2_q  <= s_cmd_prp2;
-      a_end_q   <= {1'b0, s_cmd_bytes} + {21'd0, off};
+      a_fn_q    <= s_cmd.fn;
+      a_prp1_q  <= s_cmd.prp1;
+      a_prp2_q  <= s_cmd.prp2;
+      a_end_q   <= {1'b0, s_cmd.bytes} + {21'd0, off};
       a_first_q <= 13'd4096 - {1'b0, off};
-      a_bytes_q <= s_cmd_bytes[12:0];
+      a_bytes_q <= s_cmd.bytes[12:0];
     end
     if (rst) begin
       a_valid_q <= 1'b0;
@@ -140,42 +123,41 @@ module db_nvme_prp_fetch #(
 
   assign more        = left_q > PAGES_W'(PAGE_ENTRIES);
   assign m_req_valid = m_req_valid_q;
-  assign m_req_fn    = m_req_fn_q;
-  assign m_req_addr  = m_req_addr_q;
-  assign m_req_len   = {m_req_n_q, 3'b000};
+  assign m_req       = '{fn: m_req_fn_q, addr: m_req_addr_q, len: {m_req_n_q, 3'b000}, first: 1'b1, last: 1'b1,
+                         drop: 1'b0};
 
   always_ff @(posedge clk) begin
     if (m_req_ready) m_req_valid_q <= 1'b0;
     unique case (state_q)
-      P_CMD: if (fire && b_need_q) begin
+      ST_CMD: if (fire && b_need_q) begin
         m_req_valid_q <= 1'b1;
-        m_req_fn_q    <= b_fn_q;
-        m_req_addr_q  <= b_prp2_q;
+        m_req_fn_q    <= b_q.fn;
+        m_req_addr_q  <= b_q.prp2;
         m_req_n_q     <= b_want_q;
         left_q        <= b_left_q;
-        if (b_chains_q) state_q <= P_WAIT;
+        if (b_q.chains) state_q <= ST_WAIT;
       end
-      P_WAIT: if (chain_valid) begin
+      ST_WAIT: if (chain_valid) begin
         // The request before this one has been answered, so its register is free. The function stays.
         m_req_addr_q <= {chain_page, 12'd0};
-        state_q      <= chain_ok ? P_NEXT : P_CMD;
+        state_q      <= chain_ok ? ST_NEXT : ST_CMD;
       end
-      P_NEXT: begin
+      ST_NEXT: begin
         m_req_valid_q <= 1'b1;
         m_req_n_q     <= more ? 10'(PAGE_ENTRIES) : left_q[9:0];
         left_q        <= left_q - PAGES_W'(PAGE_ENTRIES - 1);
-        state_q       <= more ? P_WAIT : P_CMD;
+        state_q       <= more ? ST_WAIT : ST_CMD;
       end
-      default: state_q <= P_CMD;
+      default: state_q <= ST_CMD;
     endcase
     if (rst) begin
-      state_q       <= P_CMD;
+      state_q       <= ST_CMD;
       m_req_valid_q <= 1'b0;
     end
   end
 
   // A chain pointer comes only while one is waited for, when the request for its list has long left.
-  assert property (@(posedge clk) disable iff (rst) !chain_valid || (state_q == P_WAIT && !m_req_valid_q));
+  assert property (@(posedge clk) disable iff (rst) !chain_valid || (state_q == ST_WAIT && !m_req_valid_q));
   // The next command's list must not overtake.
-  assert property (@(posedge clk) disable iff (rst) state_q == P_CMD || !fire);
+  assert property (@(posedge clk) disable iff (rst) state_q == ST_CMD || !fire);
 endmodule

@@ -5,68 +5,53 @@
 // is the chain pointer exactly when it is its packet's last and the command's list chains there.
 // Latency: 1 cycle from a command (or a list row in the row register) to its segment. Throughput: one a cycle.
 module db_nvme_prp_walk
-  import db_nvme_pkg::*;
+  import db_mem_pkg::*, db_nvme_pkg::*;
 #(
-    parameter int unsigned DATA_W  = 256,  // bits of a list row: 128, 256 or 512
-    parameter int unsigned USER_W  = 8,    // bits of user data
-    parameter int unsigned PAGES_W = 21,   // bits of a count of pages
-    parameter int unsigned CMD_W   = 8     // bits of s_cmd
+    parameter int unsigned DATA_W = 256,  ///< bits of a list row: 128, 256 or 512
+    parameter int unsigned USER_W = 8     ///< bits of user data
 ) (
-    input  logic                        clk,
-    input  logic                        rst,
+    input  logic               clk,
+    input  logic               rst,
 
-    input  logic                        s_cmd_valid,
-    output logic                        s_cmd_ready,
-    input  logic [CMD_W-1:0]            s_cmd,         // as m_cmd of db_nvme_prp_fetch
+    input  logic               s_cmd_valid,
+    output logic               s_cmd_ready,
+    input  prp_extent_t        s_cmd,
+    input  logic [USER_W-1:0]  s_cmd_user,
 
-    input  logic                        s_list_tvalid,
-    output logic                        s_list_tready,
-    input  logic [DATA_W-1:0]           s_list_tdata,
-    input  logic                        s_list_tlast,
-    input  logic [$clog2(DATA_W/32):0]  s_list_tdw,
-    input  logic                        s_list_terr,
+    /// list data: a packet a list page, in the order of the commands
+    input  logic               s_list_valid,
+    output logic               s_list_ready,
+    input  logic [DATA_W-1:0]  s_list_data,
+    input  row_info_t          s_list_info,
 
-    output logic                        chain_valid,   // pulse: end of a list that chains
-    output logic                        chain_ok,
-    output logic [51:0]                 chain_page,
+    output logic               chain_valid,  ///< pulse: end of a list that chains
+    output logic               chain_ok,     ///< 0: the command has failed
+    output logic [51:0]        chain_page,   ///< page of the next list
 
-    output logic                        m_seg_valid,
-    input  logic                        m_seg_ready,
-    output logic [7:0]                  m_seg_fn,
-    output logic [63:0]                 m_seg_addr,
-    output logic [12:0]                 m_seg_len,
-    output logic                        m_seg_first,
-    output logic                        m_seg_last,
-    output logic                        m_seg_drop,
-    output logic [USER_W-1:0]           m_seg_user,
-    output status_t                     m_seg_status
+    output logic               m_seg_valid,
+    input  logic               m_seg_ready,
+    output segment_t           m_seg,
+    output logic [USER_W-1:0]  m_seg_user,
+    output status_t            m_seg_status  ///< counts with the last segment
 );
+  localparam int unsigned PAGES_W = PRP_PAGES_W;
   localparam int unsigned ENTRIES = DATA_W / 64;
   localparam int unsigned CNT_W   = $clog2(ENTRIES) + 1;
-  localparam int unsigned SEG_W   = 8 + 64 + 13 + 3 + USER_W + $bits(status_t);
+  localparam int unsigned SEG_W   = $bits(segment_t) + USER_W + $bits(status_t);
   localparam status_t OK     = status(1'b0, SCT_GENERIC, SC_SUCCESS);
   localparam status_t OFFSET = status(1'b1, SCT_GENERIC, SC_INVALID_PRP_OFFSET);
   localparam status_t FAILED = status(1'b0, SCT_GENERIC, SC_DATA_TRANSFER_ERROR);
 
   typedef enum logic [2:0] {
-    W_FIRST,   // PRP1's segment of the command at the head
-    W_SECOND,  // PRP2's, of a command of two pages
-    W_LIST,    // list entries
-    W_DRAIN,   // an error: throw the rest of the list packet away
-    W_DROP     // an error: drop segments for the pages that are left
+    ST_FIRST,   // PRP1's segment of the command at the head
+    ST_SECOND,  // PRP2's, of a command of two pages
+    ST_LIST,    // list entries
+    ST_DRAIN,   // an error: throw the rest of the list packet away
+    ST_DROP     // an error: drop segments for the pages that are left
   } state_e;
 
-  // The command at the head.
-  logic [USER_W-1:0]  c_user;
-  logic [7:0]         c_fn;
-  logic [63:0]        c_prp1, c_prp2;
-  logic [PAGES_W-1:0] c_pages;
-  logic [12:0]        c_first_len, c_last_len;
-  logic               c_bad1, c_bad2, c_chains;
-  assign {c_user, c_fn, c_prp1, c_prp2, c_pages, c_first_len, c_last_len, c_bad1, c_bad2, c_chains} = s_cmd;
-
   state_e             state_q, state_d;
-  logic [PAGES_W-1:0] left_q;         // pages left, this one included (not in W_FIRST)
+  logic [PAGES_W-1:0] left_q;         // pages left, this one included (not in ST_FIRST)
   status_t            status_q;
   logic               chains_q;       // the list packet that is walked ends in a chain pointer
 
@@ -83,6 +68,7 @@ module db_nvme_prp_walk
   logic [63:0]        addr;
   logic [12:0]        len;
   logic               drop;
+  segment_t           seg;
   status_t            seg_status;
   logic               chain_valid_q, chain_ok_q;
   logic [51:0]        chain_page_q;
@@ -93,8 +79,8 @@ module db_nvme_prp_walk
   assign entry_bad  = row_err_q || row_bad_q[0];
   assign left_one   = left_q == PAGES_W'(1);
 
-  assign row_done      = take_row || (take_entry && row_one_q);
-  assign s_list_tready = !row_valid_q || row_done;
+  assign row_done     = take_row || (take_entry && row_one_q);
+  assign s_list_ready = !row_valid_q || row_done;
 
   // What to do with the head. One segment at most leaves a cycle; seg_ready is a register.
   always_comb begin
@@ -109,28 +95,28 @@ module db_nvme_prp_walk
     take_row   = 1'b0;
     end_chain  = 1'b0;
     unique case (state_q)
-      W_FIRST: begin
+      ST_FIRST: begin
         emit       = s_cmd_valid;
-        addr       = c_prp1;
-        len        = c_first_len;
-        drop       = c_bad1;
-        last       = c_pages == PAGES_W'(1);
-        seg_status = c_bad1 ? OFFSET : OK;
+        addr       = s_cmd.prp1;
+        len        = s_cmd.first_len;
+        drop       = s_cmd.bad1;
+        last       = s_cmd.pages == PAGES_W'(1);
+        seg_status = s_cmd.bad1 ? OFFSET : OK;
         if (emit && seg_ready && !last) begin
-          if (c_bad1 || c_bad2) state_d = W_DROP;
-          else if (c_pages == PAGES_W'(2)) state_d = W_SECOND;
-          else state_d = W_LIST;
+          if (s_cmd.bad1 || s_cmd.bad2) state_d = ST_DROP;
+          else if (s_cmd.pages == PAGES_W'(2)) state_d = ST_SECOND;
+          else state_d = ST_LIST;
         end
       end
-      W_SECOND: begin
+      ST_SECOND: begin
         emit = 1'b1;
-        addr = c_prp2;
+        addr = s_cmd.prp2;
       end
-      W_LIST: begin
+      ST_LIST: begin
         addr = entry;
         if (row_valid_q) begin
           if (entry_bad) begin
-            state_d = W_DRAIN;
+            state_d = ST_DRAIN;
           end else if (is_chain) begin
             take_entry = 1'b1;
             end_chain  = 1'b1;
@@ -140,55 +126,56 @@ module db_nvme_prp_walk
           end
         end
       end
-      W_DRAIN: if (row_valid_q) begin
+      ST_DRAIN: if (row_valid_q) begin
         take_row = 1'b1;
         if (row_last_q) begin
-          state_d   = W_DROP;
+          state_d   = ST_DROP;
           end_chain = chains_q;
         end
       end
-      W_DROP: begin
+      ST_DROP: begin
         emit = 1'b1;
         drop = 1'b1;
       end
-      default: state_d = W_FIRST;
+      default: state_d = ST_FIRST;
     endcase
-    if (state_q != W_FIRST) begin
-      if (last) len = c_last_len;
-      if (emit && seg_ready && last) state_d = W_FIRST;
+    if (state_q != ST_FIRST) begin
+      if (last) len = s_cmd.last_len;
+      if (emit && seg_ready && last) state_d = ST_FIRST;
     end
     if (drop) addr = '0;
   end
 
+  assign seg = '{fn: s_cmd.fn, addr: addr, len: len, first: state_q == ST_FIRST, last: last, drop: drop};
   assign s_cmd_ready = emit && seg_ready && last;
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
-    if (state_q == W_FIRST) begin
-      left_q   <= c_pages - 1'b1;
-      status_q <= c_bad1 || c_bad2 ? OFFSET : OK;
-      chains_q <= c_chains;
+    if (state_q == ST_FIRST) begin
+      left_q   <= s_cmd.pages - 1'b1;
+      status_q <= s_cmd.bad1 || s_cmd.bad2 ? OFFSET : OK;
+      chains_q <= s_cmd.chains;
     end else if (emit && seg_ready) begin
       left_q   <= left_q - 1'b1;
     end
-    if (state_q == W_LIST && row_valid_q) begin
+    if (state_q == ST_LIST && row_valid_q) begin
       if (entry_bad) status_q <= row_err_q ? FAILED : OFFSET;
       // The next list page holds left_q entries, or is full and chains again.
       else if (is_chain) chains_q <= left_q > PAGES_W'(512);
     end
 
     chain_valid_q <= end_chain;
-    chain_ok_q    <= state_q == W_LIST;
+    chain_ok_q    <= state_q == ST_LIST;
     chain_page_q  <= entry[63:12];
 
-    if (s_list_tready) begin
-      row_valid_q <= s_list_tvalid;
-      row_last_q  <= s_list_tlast;
-      row_err_q   <= s_list_terr;
-      row_q       <= s_list_tdata;
-      row_left_q  <= s_list_tdw[CNT_W:1];
-      row_one_q   <= s_list_tdw[CNT_W:1] == CNT_W'(1);
-      for (int i = 0; i < int'(ENTRIES); i++) row_bad_q[i] <= s_list_tdata[64*i+:12] != '0;
+    if (s_list_ready) begin
+      row_valid_q <= s_list_valid;
+      row_last_q  <= s_list_info.last;
+      row_err_q   <= s_list_info.err;
+      row_q       <= s_list_data;
+      row_left_q  <= s_list_info.dw[CNT_W:1];
+      row_one_q   <= s_list_info.dw[CNT_W:1] == CNT_W'(1);
+      for (int i = 0; i < int'(ENTRIES); i++) row_bad_q[i] <= s_list_data[64*i+:12] != '0;
     end else if (take_entry) begin
       row_q       <= row_q >> 64;
       row_left_q  <= row_left_q - 1'b1;
@@ -196,7 +183,7 @@ module db_nvme_prp_walk
       row_bad_q   <= row_bad_q >> 1;
     end
     if (rst) begin
-      state_q       <= W_FIRST;
+      state_q       <= ST_FIRST;
       chain_valid_q <= 1'b0;
       row_valid_q   <= 1'b0;
     end
@@ -209,13 +196,12 @@ module db_nvme_prp_walk
   db_skid #(.WIDTH(SEG_W)) i_out (
       .clk, .rst,
       .s_valid(emit), .s_ready(seg_ready),
-      .s_data({c_fn, addr, len, state_q == W_FIRST, last, drop, c_user, seg_status}),
-      .m_valid(m_seg_valid), .m_ready(m_seg_ready),
-      .m_data({m_seg_fn, m_seg_addr, m_seg_len, m_seg_first, m_seg_last, m_seg_drop, m_seg_user, m_seg_status})
+      .s_data({seg, s_cmd_user, seg_status}),
+      .m_valid(m_seg_valid), .m_ready(m_seg_ready), .m_data({m_seg, m_seg_user, m_seg_status})
   );
 
   // A command's head stays while it is walked; the list ends where the command does.
-  assert property (@(posedge clk) disable iff (rst) state_q == W_FIRST || s_cmd_valid);
+  assert property (@(posedge clk) disable iff (rst) state_q == ST_FIRST || s_cmd_valid);
   assert property (@(posedge clk) disable iff (rst)
-                   !(state_q == W_LIST && take_entry && !is_chain) || (packet_end == left_one));
+                   !(state_q == ST_LIST && take_entry && !is_chain) || (packet_end == left_one));
 endmodule

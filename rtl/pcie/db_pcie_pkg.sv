@@ -7,7 +7,7 @@
 // build the 512-bit superset; assign the result, cut to the *_user_w(DATA_W) bits that the port has.
 package db_pcie_pkg;
 
-  // ------------------------------------------------------------------ tuser widths, bits
+  // ---- tuser widths, bits
   function automatic int cq_user_w(input int data_w);
     return (data_w == 512) ? 183 : 88;
   endfunction
@@ -21,7 +21,7 @@ package db_pcie_pkg;
     return (data_w == 512) ? 161 : 75;
   endfunction
 
-  // ------------------------------------------------------------------ field values
+  // ---- field values
   // Request type (CQ, RQ); all 4 bits are in use, unnamed values are messages and configuration.
   localparam logic [3:0] REQ_MEM_RD    = 4'h0;
   localparam logic [3:0] REQ_MEM_WR    = 4'h1;
@@ -52,7 +52,7 @@ package db_pcie_pkg;
   localparam logic [3:0] RC_FLR          = 4'h8;  // request ended by a function-level reset
   localparam logic [3:0] RC_TIMEOUT      = 4'h9;
 
-  // ------------------------------------------------------------------ descriptors (first member = most significant)
+  // ---- descriptors (first member = most significant)
   localparam int CQ_DW = 4;  // dwords of descriptor
   localparam int RQ_DW = 4;
   localparam int CC_DW = 3;
@@ -145,7 +145,7 @@ package db_pcie_pkg;
     return d;
   endfunction
 
-  // ------------------------------------------------------------------ tuser builders
+  // ---- tuser builders
   // RQ packets inside rtl/pcie, on their way to db_pcie_rq_mux. At 128 and 256 bits they are what RQ wants: descriptor
   // dwords, then payload. At 512 bits tdata is payload alone from lane 0 on, and the descriptor travels beside it, so
   // that db_pcie_rq_straddle can put it at lane 0 or 8.
@@ -207,7 +207,7 @@ package db_pcie_pkg;
     return u;
   endfunction
 
-  // ------------------------------------------------------------------ tuser readers
+  // ---- tuser readers
   // Pass the port's tuser, zero-extended.
   function automatic logic [3:0] cq_first_be(input logic [182:0] u);
     return u[3:0];
@@ -246,24 +246,80 @@ package db_pcie_pkg;
     return {l, m};
   endfunction
 
-  // ------------------------------------------------------------------ what the rest of a controller says to PCIe
+  // ---- what the rest of a controller says to the endpoint, beside db_mem_pkg
 
-  // A short write to host memory: completion queue entry, MSI-X message, the firmware's.
+  /// A short write to host memory, inside one 4 KiB page: completion queue entry, MSI-X message, the firmware's.
   localparam int POST_DWORDS = 4;
   typedef struct packed {
-    logic [7:0]            fn;
-    logic [63:0]           addr;
-    logic [2:0]            dwords;    // 1..POST_DWORDS
+    logic [7:0]                fn;
+    logic [63:0]               addr;    ///< bytes, dword aligned
+    logic [2:0]                dwords;  ///< 1..POST_DWORDS
     logic [32*POST_DWORDS-1:0] data;
   } post_t;
 
-  // One access of the host to a 32-bit register of BAR 0; a read is answered later by a pulse with the data.
+  /// One access of the host to a 32-bit register of BAR 0; a read is answered later by a pulse with the data.
   typedef struct packed {
     logic        wr;
     logic [7:0]  fn;
-    logic [15:0] addr;          // bytes, dword aligned
+    logic [15:0] addr;  ///< bytes, dword aligned
     logic [3:0]  be;
     logic [31:0] wdata;
   } reg_access_t;
+
+  /// What a read client gets: its share of the tags, and a ring that holds its data until it leaves in order.
+  typedef struct packed {
+    logic [15:0] tags_log2;     ///< reads in flight, 1..7; all clients together have at most 128 tags
+    logic [15:0] ring_dw_log2;  ///< dwords of the ring
+    logic [15:0] chunk_bytes;   ///< longest read request: a power of two, 128..4096
+  } client_cfg_t;
+
+  // ---- inside the endpoint
+
+  localparam int MAX_CLIENTS = 8;
+  localparam int MAX_RING_W  = 20;  ///< log2 of the largest ring's dwords
+
+  /// A read request of a client, of one TLP.
+  typedef struct packed {
+    logic [7:0]            fn;
+    logic [63:0]           addr;
+    logic [10:0]           dwords;
+    logic [7:0]            tag;
+    logic [MAX_RING_W-1:0] ring_dw;  ///< where its data goes
+  } read_tlp_t;
+
+  /// What db_pcie_rc keeps of a read request that has left.
+  typedef struct packed {
+    logic [$clog2(MAX_CLIENTS)-1:0] client;
+    logic [7:0]                     tag;
+    logic [10:0]                    dwords;
+    logic [MAX_RING_W-1:0]          ring_dw;
+  } read_ctx_t;
+
+  /// What a write TLP is made from: a piece of a segment that fits into one.
+  typedef struct packed {
+    logic [7:0]  fn;
+    logic [61:0] addr_dw;
+    logic        drop;
+    logic        last;       ///< of the packet
+    logic [8:0]  dwords;     ///< 1..256
+  } write_cut_t;
+
+  /// A write TLP with its place in the stream of data (db_pcie_write).
+  typedef struct packed {
+    write_cut_t cut;
+    logic       brief;      ///< fewer than 4 of its rows are not taken for the TLP before
+    logic [6:0] beats_m1;
+    logic [3:0] start_m1;   ///< o' - 1
+    logic [3:0] last_lane;
+    logic       tail;       ///< the last beat holds the rest of the row where the next TLP begins
+    logic       take_last;  ///< the last beat takes a row
+  } write_tlp_t;
+
+  /// A tag has ended.
+  typedef struct packed {
+    logic [$clog2(MAX_CLIENTS)-1:0] client;
+    logic [7:0]                     tag;
+    logic                           err;
+  } read_done_t;
 
 endpackage

@@ -16,16 +16,11 @@ package db_ssd_pkg;
   localparam int QID_W  = 8;   // queue identifier: 0 is the admin queue
   localparam int SLOT_W = 8;   // command slot: an I/O command from decode to completion
 
-  typedef enum logic [3:0] {
-    CMD_READ, CMD_VERIFY, CMD_WRITE, CMD_COMPARE, CMD_DSM, CMD_ZERO, CMD_FLUSH
-  } cmd_e;
-
   // A command after decode: checked, and with byte addresses on the media.
   typedef struct packed {
     op_desc_t          desc;
     logic [FN_W-1:0]   fn;
     logic [SLOT_W-1:0] slot;
-    cmd_e              op;          // going: blocks read desc
     logic              fua;         // Write, Write Zeroes: complete only when the media has made it durable
     logic              lba4k;       // LBA size: 0 = 512 bytes, 1 = 4096 bytes
     logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block
@@ -73,13 +68,12 @@ package db_ssd_pkg;
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
-    logic [7:0]       opcode;   // going: blocks read desc
     logic [31:0]      nsid;
     logic [63:0]      slba;     // of Read, Write, Compare, Write Zeroes, Verify; else 0
     logic [31:0]      bytes;    // as in cmd_t
   } slot_ctx_t;
 
-  // ---------------------------------------------------------------- between the blocks
+  // ---- between the blocks
 
   // A write to a doorbell register.
   typedef struct packed {
@@ -130,6 +124,13 @@ package db_ssd_pkg;
     cqe_t             cqe;
   } cqe_post_t;
 
+  // A finished command on its way to its completion queue.
+  typedef struct packed {
+    logic              io;      // it has a slot; else an admin command
+    logic [SLOT_W-1:0] slot;
+    completion_t       completion;
+  } finished_t;
+
   // A command is over: its completion queue entry is on its way, or dropped with its queue.
   typedef struct packed {
     logic              io;      // it has a slot; else an admin command
@@ -157,7 +158,15 @@ package db_ssd_pkg;
     logic [63:0] bytes;
   } media_cmd_t;
 
-  // ---------------------------------------------------------------- from and to the firmware
+  // A command will send a packet through a tap; read and write are pulses, before the packet's first row.
+  typedef struct packed {
+    logic      read;            // data of the media on its way to the host
+    logic      write;           // data of the host on its way to the media, to Compare, or a list of ranges
+    logic      lba4k;           // block size: 0 = 512, 1 = 4096 bytes
+    slot_ctx_t ctx;
+  } tap_cmd_t;
+
+  // ---- from and to the firmware
 
   // Arbitration (Base 2.0, 3.4.4): burst 2^n entries (7: no limit), weights - 1, weighted round robin on.
   typedef struct packed {
@@ -239,5 +248,111 @@ package db_ssd_pkg;
     logic [11:0] addr;          // bytes; there a cycle before req, as is wdata
     logic [31:0] wdata;
   } ext_bus_t;
+
+  // ---- the PCIe block's settings
+  typedef struct packed {
+    logic [1:0] max_payload;      // 0: 128 bytes ... 3: 1024
+    logic [2:0] max_read_req;     // 0: 128 bytes ... 5: 4096
+    logic       bus_master;
+    logic       msix_enable;
+    logic       msix_mask;
+    logic       intx_disable;
+    logic       flr;              // function-level reset in process
+  } link_cfg_t;
+
+  // ---- what keeps the controller from being idle
+  typedef struct packed {
+    logic sq;                     // submission queues have entries to request, or change
+    logic sqe;                    // an entry waits for decode
+    logic read_cmd;
+    logic write_cmd;
+    logic admin_sqe;
+  } front_busy_t;
+
+  typedef struct packed {
+    logic slot_completion;
+    logic admin_completion;
+    logic finished;
+    logic cq;
+    logic error_log;
+    logic coalesce;
+    logic msix;
+  } completion_busy_t;
+
+  typedef struct packed {
+    logic             link_request;       // streams of the PCIe block
+    logic             link_answer;
+    logic             link_completion;
+    logic             reg_access;
+    logic             dma;
+    front_busy_t      front;
+    logic             read_engine;
+    logic             write_engine;
+    completion_busy_t completion;
+    logic             media_cmd;
+    logic             cpu;
+    logic             fw_post;
+    logic             queue_ctx;
+    logic             operators;
+    logic             reset;              // one is asked for, or under way
+  } busy_t;
+
+  // Nothing is outstanding at the host or at the media.
+  typedef struct packed {
+    logic dma;
+    logic read_engine;
+    logic write_engine;
+    logic media;
+  } quiet_t;
+
+  // ---- statistics: a pulse for each stage of a command
+  typedef struct packed {
+    logic             valid;
+    logic [QID_W-1:0] qid;
+    logic [15:0]      tail;
+  } stat_doorbell_t;
+
+  typedef struct packed {
+    logic             valid;      // entries are requested
+    logic [QID_W-1:0] qid;
+    logic [15:0]      index;
+    logic [6:0]       count;
+  } stat_fetch_t;
+
+  typedef struct packed {
+    logic              valid;     // an I/O entry became a command
+    logic [SLOT_W-1:0] slot;
+    logic [QID_W-1:0]  sqid;
+    logic [15:0]       cid;
+  } stat_decode_t;
+
+  typedef struct packed {
+    logic              valid;
+    logic [SLOT_W-1:0] slot;
+  } stat_slot_t;
+
+  typedef struct packed {
+    logic        valid;
+    logic [15:0] vector;
+  } stat_irq_t;
+
+  typedef struct packed {
+    stat_doorbell_t doorbell;
+    stat_fetch_t    fetch;
+    stat_decode_t   decode;
+    stat_slot_t     data;         // the command's data has been moved
+    stat_slot_t     cqe;          // its completion queue entry left
+    stat_irq_t      irq;
+  } stat_t;
+
+  // Who waits for whom in this cycle; the lowest bit is counter 0.
+  typedef struct packed {
+    logic write_for_media;        // 5 the write engine for the media to take a row
+    logic write_for_host;         // 4 ... for the host's data
+    logic segments_for_writer;    // 3 segments for the writer of host memory
+    logic rows_for_writer;        // 2 rows of the media for it
+    logic read_for_media;         // 1 the read engine for rows of the media
+    logic all_for_link;           // 0 everybody for the PCIe block
+  } stall_t;
 
 endpackage

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts cycles in which engines wait, one counter a cause. Which cause has which index: where db_ssd connects it.
+// Counts the cycles in which engines wait, one counter for each cause of stall_t.
 // Counters are 32 bit, wrap, and run from rst. Latency: 2 cycles.
-module db_ssd_stats #(
-  parameter int NUM = 6    // causes, at least 1
-) (
-  input  logic              clk,
-  input  logic              rst,
-  input  logic [NUM-1:0]    wait_,
-  output logic [NUM*32-1:0] count
+module db_ssd_stats
+  import db_ssd_pkg::*;
+(
+  input  logic                             clk,
+  input  logic                             rst,
+  input  stall_t                           stall,
+  output logic [$bits(stall_t)-1:0][31:0]  count   ///< [i]: cycles in which bit i of stall was set
 );
-  if (NUM < 1) begin : g_bad_num
-    $error("%m: NUM must be at least 1");
-  end
-  logic [NUM-1:0] wait_q;
-  always_ff @(posedge clk) wait_q <= rst ? '0 : wait_;
-  for (genvar i = 0; i < NUM; i++) begin : g_cause
+  stall_t stall_q;
+  always_ff @(posedge clk) stall_q <= rst ? '0 : stall;
+  for (genvar i = 0; i < $bits(stall_t); i++) begin : g_cause
     always_ff @(posedge clk) begin
-      if (wait_q[i]) count[32*i +: 32] <= count[32*i +: 32] + 32'd1;
-      if (rst)      count[32*i +: 32] <= '0;
+      if (stall_q[i]) count[i] <= count[i] + 32'd1;
+      if (rst)        count[i] <= '0;
     end
   end
 endmodule

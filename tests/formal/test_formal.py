@@ -21,6 +21,7 @@ BROKEN = [
     ("fifo_128", "db_fifo.sv", "(push && around)", "push"),
     ("skid", "db_skid.sv", "if (s_ready_q) spare_q", "if (s_valid) spare_q"),
     ("arb_3", "db_arb_rr.sv", "after_q <= ~upto", "after_q <= upto"),
+    ("fork_2", "db_fork.sv", "s_want & ~given_q", "s_want"),
     ("tag_pool_4", "db_tag_pool.sv", "fresh_q != (TW + 1)'(N)", "fresh_q <= (TW + 1)'(N)"),
     ("tag_pool_4", "db_tag_pool.sv", "alloc_ready && !fresh", "alloc_ready"),
 ]

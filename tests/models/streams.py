@@ -7,10 +7,11 @@ AXI. Its words are named tuples of the fields, in the order of the struct, so th
 
     SEGMENT = layout("db_mem_pkg", "segment_t")
     self.seg = Sink(dut, rng, "m_seg", SEGMENT)                      # word.addr, word.len, ...
+    self.done = Source(dut, rng, "s_done", (("", SEGMENT), "user"))  # the same, and a port s_done_user beside it
     self.rows = Source(dut, rng, "s_row", ROW)                       # word.data, .last, .dw, .err
     self.out = Sink(dut, rng, "m_axis_t", ("data", "last"))          # ports m_axis_tvalid, m_axis_tdata, ...
     self.rows.queue.append((data, 1, 8, 0))
-    self.cmd.queue.append({"op": "CMD_READ", "bytes": 4096})         # what is not named is 0
+    self.cmd.queue.append({"desc": {"to_host": 1}, "bytes": 4096})  # what is not named is 0
 
 Each has `step`, called once after each rising edge: it looks at what happened at that edge and drives the cycle that
 follows. A field that is a struct itself comes as a number.
@@ -131,17 +132,16 @@ def split(number: int, struct: Layout | None) -> list[int]:
 
 class _Stream:
     def __init__(self, dut: Any, rng: random.Random, prefix: str, carries: Layout | Sequence[Part]) -> None:
-        """carries: a struct on the port `prefix`, or the names of ports behind `prefix`, with the struct on them."""
+        """carries: a struct on the port `prefix`, or the names of ports behind `prefix`, with the struct on them; the
+        name "" is the port `prefix` itself."""
         joint = "_" if hasattr(dut, f"{prefix}_valid") else ""
 
         def port(name: str) -> Wire:
-            return Wire(getattr(dut, prefix + joint + name))
+            return Wire(getattr(dut, prefix + joint + name if name else prefix))
 
-        if isinstance(carries, Layout):
-            wires: list[tuple[Wire, str, Layout | None]] = [(Wire(getattr(dut, prefix)), prefix, carries)]
-        else:
-            parts = [(p, None) if isinstance(p, str) else p for p in carries]
-            wires = [(port(name), name, struct) for name, struct in parts]
+        parts = [("", carries)] if isinstance(carries, Layout) else carries
+        named = [(p, None) if isinstance(p, str) else p for p in parts]
+        wires: list[tuple[Wire, str, Layout | None]] = [(port(name), name or prefix, struct) for name, struct in named]
         self._connect(rng, prefix, port("valid"), port("ready"), Payload(prefix, wires))
 
     def _connect(self, rng: random.Random, name: str, valid: Wire, ready: Wire, payload: Payload) -> None:

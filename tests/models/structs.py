@@ -5,12 +5,12 @@ The layout comes from the packages themselves (elaborated by pyslang), so no tes
 grows or gets another name is seen here at once:
 
     CMD = layout("db_ssd_pkg", "cmd_t")
-    dut.s_cmd.value = CMD.pack(op="CMD_READ", bytes=4096, prp1=0x1000)   # what is not named is 0
+    dut.s_cmd.value = CMD.pack(desc={"to_host": 1}, bytes=4096)   # what is not named is 0
     got = CMD.unpack(int(dut.m_cmd.value))                               # {"fn": 0, "slot": 3, ...}
     CMD.width; CMD["prp1"].offset; CMD["prp1"].width                     # bits
 
 Nested structs are given as dicts (or as the plain number), packed arrays of structs as lists (element 0 is the lowest).
-Enumerations are given by name or number and come back as numbers; `enum("db_ssd_pkg", "cmd_e")` has their names.
+Enumerations are given by name or number and come back as numbers; `enum("db_ssd_pkg", "media_op_e")` has their names.
 `constant("db_pcie_pkg", "POST_DWORDS")` is a localparam, `macro("axi/db_axi_types.svh", "`DB_AXI_READ_REQ_T(40)")` a
 struct whose widths a module gives.
 """

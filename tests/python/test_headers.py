@@ -89,7 +89,7 @@ ENUMS: dict[type[IntEnum], tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] =
     FeatureSelect: (("NVME_GET_FEATURES_SEL_",), {}),
     LogPage: (("NVME_LOG_LID_", "NVME_LOG_"), {
         "SUPPORTED": ("SUPPORTED_LOG_PAGES",), "PREDICTABLE_LAT": ("PREDICTABLE_LAT_NVMSET",),
-        "FID_EFFECTS": ("FID_SUPPORTED_EFFECTS",),
+        "FID_EFFECTS": ("FID_SUPPORTED_EFFECTS",), "MI_CMD_EFFECTS": ("MI_CMD_SUPPORTED_EFFECTS",),
     }),
     Cns: (("NVME_IDENTIFY_CNS_", "NVME_ID_CNS_"), {
         "CSI_NS": ("CSI_NS", "CS_NS"), "CSI_CTRL": ("CSI_CTRL", "CS_CTRL"),
@@ -97,6 +97,7 @@ ENUMS: dict[type[IntEnum], tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] =
         "NS_PRESENT_LIST": ("NS_PRESENT_LIST", "ALLOCATED_NS_LIST"), "NS_PRESENT": ("NS_PRESENT", "ALLOCATED_NS"),
         "CTRL_NS_LIST": ("CTRL_NS_LIST", "NS_CTRL_LIST"),
         "SCNDRY_CTRL_LIST": ("SCNDRY_CTRL_LIST", "SECONDARY_CTRL_LIST"), "IOCS_LIST": ("COMMAND_SET_STRUCTURE",),
+        "CSI_NS_PRESENT_LIST": ("CSI_ALLOCATED_NS_LIST",), "CSI_NS_PRESENT": ("CSI_ID_NS_DATA_STRUCTURE",),
     }),
     Csi: (("NVME_CSI_",), {}),
     Nidt: (("NVME_NIDT_",), {}),

@@ -23,8 +23,8 @@ def test_pack_and_unpack() -> None:
     got = completion.unpack(completion.pack(values))
     assert got == {**values, "status": {"dnr": 1, "more": 0, "crd": 0, "sct": 2, "sc": 0x81}}
     assert completion.pack(completion.unpack((1 << completion.width) - 1)) == (1 << completion.width) - 1
-    command = layout("db_ssd_pkg", "cmd_t")
-    assert command.unpack(command.pack(op="CMD_DSM"))["op"] == enum("db_ssd_pkg", "cmd_e")["CMD_DSM"]
+    command = layout("db_ssd_pkg", "media_cmd_t")
+    assert command.unpack(command.pack(op="MEDIA_ZERO"))["op"] == enum("db_ssd_pkg", "media_op_e")["MEDIA_ZERO"]
 
 
 def test_what_is_refused() -> None:
@@ -33,8 +33,8 @@ def test_what_is_refused() -> None:
         completion.pack(cids=1)
     with pytest.raises(ValueError, match="cid: 0x10000 does not fit into 16 bits"):
         completion.pack(cid=1 << 16)
-    with pytest.raises(ValueError, match="there is no 'CMD_NONE'"):
-        layout("db_ssd_pkg", "cmd_t").pack(op="CMD_NONE")
+    with pytest.raises(ValueError, match="there is no 'MEDIA_NONE'"):
+        layout("db_ssd_pkg", "media_cmd_t").pack(op="MEDIA_NONE")
     with pytest.raises(KeyError, match="db_ssd_pkg has no command_t"):
         layout("db_ssd_pkg", "command_t")
 

@@ -42,9 +42,10 @@ SLANG = ("db_ssd", "db_csd", "db_host", "db_recorder")
 
 
 def own_rtl() -> list[Path]:
-    """All SystemVerilog that is ours."""
+    """All SystemVerilog that is ours; a list of ports (*_ports.svh) is none by itself."""
     tests = (paths.ROOT / "tests").rglob("*.sv")
-    return sorted([*paths.RTL.rglob("*.sv*"), *tests, *paths.ROOT.glob("formal/**/*.sv")])
+    rtl = [f for f in paths.RTL.rglob("*.sv*") if not f.name.endswith("_ports.svh")]
+    return sorted([*rtl, *tests, *paths.ROOT.glob("formal/**/*.sv")])
 
 
 def verilator_command(top: str, params: dict[str, int]) -> list[str]:
@@ -72,6 +73,7 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
         rules = f"--rules_config={paths.ROOT / '.rules.verible_lint'}"
         result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
     result.append(("facts", lambda: [sys.executable, str(paths.ROOT / "facts" / "generate.py"), "--check"]))
+    result.append(("firmware", lambda: [sys.executable, "-P", "-m", "doorbell.cli.lint_firmware"]))
     result.append(("ruff", lambda: ["ruff", "check", "--quiet", "--output-format=concise", str(paths.ROOT)]))
     return result
 

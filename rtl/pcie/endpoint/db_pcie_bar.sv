@@ -8,53 +8,48 @@
 // error log; TPH fields 0) and vanish if they are posted. The address is the offset in the BAR: the bits above its
 // aperture are cut off.
 //
-// Latency: CQ to reg_valid 1 cycle; last reg_rvalid to CC 2 cycles. Throughput: a doorbell (write of 1 dword) every 2
-// cycles with 256 or 512 bits and reg_ready high, every 3 with 128 bits.
+// Latency: CQ to m_reg_valid 1 cycle; last m_reg_rvalid to CC 2 cycles. Throughput: a doorbell (write of 1 dword) every 2
+// cycles with 256 or 512 bits and m_reg_ready high, every 3 with 128 bits.
+`include "db_pcie_types.svh"
 module db_pcie_bar
   import db_pcie_pkg::*;
 #(
-    parameter int unsigned DATA_W = 256  // bits in a beat: 128, 256 or 512
+  parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
+  localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
+  localparam type cc_t = `DB_PCIE_CC_T(DATA_W)
 ) (
-    input  logic                               clk,
-    input  logic                               rst,
+  input  logic        clk,
+  input  logic        rst,
 
-    input  logic [DATA_W-1:0]                  s_axis_cq_tdata,
-    input  logic [DATA_W/32-1:0]               s_axis_cq_tkeep,
-    input  logic                               s_axis_cq_tlast,
-    input  logic [cq_user_w(int'(DATA_W))-1:0] s_axis_cq_tuser,
-    input  logic                               s_axis_cq_tvalid,
-    output logic                               s_axis_cq_tready,
+  input  logic        s_cq_valid,
+  output logic        s_cq_ready,
+  input  cq_t         s_cq,
 
-    output logic [DATA_W-1:0]                  m_axis_cc_tdata,
-    output logic [DATA_W/32-1:0]               m_axis_cc_tkeep,
-    output logic                               m_axis_cc_tlast,
-    output logic [cc_user_w(int'(DATA_W))-1:0] m_axis_cc_tuser,
-    output logic                               m_axis_cc_tvalid,
-    input  logic                               m_axis_cc_tready,
+  output logic        m_cc_valid,
+  input  logic        m_cc_ready,
+  output cc_t         m_cc,
 
-    output logic                               reg_valid,   // held with all fields until reg_ready
-    input  logic                               reg_ready,
-    output logic                               reg_wr,
-    output logic [7:0]                         reg_fn,
-    output logic [15:0]                        reg_addr,    // bytes, dword aligned
-    output logic [3:0]                         reg_be,
-    output logic [31:0]                        reg_wdata,
-    input  logic                               reg_rvalid,  // a later cycle than the read was taken in
-    input  logic [31:0]                        reg_rdata
+  /// held until m_reg_ready
+  output logic        m_reg_valid,
+  input  logic        m_reg_ready,
+  output reg_access_t m_reg,
+  /// answer to a read, in a later cycle than it was taken in
+  input  logic        m_reg_rvalid,
+  input  logic [31:0] m_reg_rdata
 );
-  localparam int unsigned N = DATA_W / 32;
-  localparam int unsigned LN = $clog2(N);
-  localparam int unsigned MAX_DW = 16;
-  localparam int unsigned BEATS = (MAX_DW + CC_DW + N - 1) / N;  // of the longest completion
-  localparam int unsigned BEAT_W = $clog2(BEATS);
-  localparam int unsigned UR_DW = 8;
-  localparam int unsigned CC_USER_W = cc_user_w(int'(DATA_W));
+  localparam int N = DATA_W / 32;
+  localparam int LN = $clog2(N);
+  localparam int MAX_DW = 16;
+  localparam int BEATS = (MAX_DW + CC_DW + N - 1) / N;  // of the longest completion
+  localparam int BEAT_W = $clog2(BEATS);
+  localparam int UR_DW = 8;
+  localparam int CC_USER_W = cc_user_w(DATA_W);
 
   if (!(DATA_W inside {128, 256, 512})) begin : g_bad
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
   end
 
-  typedef enum logic [2:0] {IDLE, WRITE, READ, ANSWER, SKIP, COMPLETE} state_e;
+  typedef enum logic [2:0] {ST_IDLE, ST_WRITE, ST_READ, ST_ANSWER, ST_SKIP, ST_COMPLETE} state_e;
 
   state_e             state_q;
   cq_desc_t           desc_q, desc_in;
@@ -71,39 +66,36 @@ module db_pcie_bar
   logic [4:0]         put_q;        // dwords done, plus those of the answer's descriptor
   logic               ur_q;
 
-  // ------------------------------------------------------------------ the request
+  // ---- the request
   logic [182:0] user_in;
   logic         cq_take, is_read, is_write, supported, discard, posted;
   logic [15:0]  addr_in;
 
-  assign desc_in          = s_axis_cq_tdata[127:0];
-  assign user_in          = 183'(s_axis_cq_tuser);
-  assign discard          = cq_discontinue(int'(DATA_W), user_in);
+  assign desc_in          = s_cq.tdata[127:0];
+  assign user_in          = 183'(s_cq.tuser);
+  assign discard          = cq_discontinue(DATA_W, user_in);
   assign is_read          = desc_in.req_type == REQ_MEM_RD;
   assign is_write         = desc_in.req_type == REQ_MEM_WR;
   assign posted           = is_write || desc_in.req_type[3:2] == REQ_MSG[3:2];
   assign supported        = desc_in.bar_id == 3'd0 && desc_in.dword_count != '0 && desc_in.dword_count <= 11'(MAX_DW);
-  assign s_axis_cq_tready = state_q == IDLE || state_q == SKIP || (state_q == WRITE && !have_q);
-  assign cq_take          = s_axis_cq_tvalid && s_axis_cq_tready;
+  assign s_cq_ready = state_q == ST_IDLE || state_q == ST_SKIP || (state_q == ST_WRITE && !have_q);
+  assign cq_take          = s_cq_valid && s_cq_ready;
 
   always_comb begin
     addr_in = '0;
     for (int i = 2; i < 16; i++) addr_in[i] = desc_in.addr_dw[i-2] && desc_in.bar_aperture > 6'(i);
   end
 
-  // ------------------------------------------------------------------ the access
+  // ---- the access
   logic next;
 
-  assign next      = (state_q == WRITE && have_q && (none_q || reg_ready)) || (state_q == READ && none_q) ||
-                     (state_q == ANSWER && reg_rvalid);
-  assign reg_valid = !none_q && ((state_q == WRITE && have_q) || state_q == READ);
-  assign reg_wr    = state_q == WRITE;
-  assign reg_fn    = desc_q.target_fn;
-  assign reg_addr  = addr_q;
-  assign reg_be    = be_q;
-  assign reg_wdata = beat_q[32*lane_q +: 32];
+  assign next      = (state_q == ST_WRITE && have_q && (none_q || m_reg_ready)) || (state_q == ST_READ && none_q) ||
+                     (state_q == ST_ANSWER && m_reg_rvalid);
+  assign m_reg_valid = !none_q && ((state_q == ST_WRITE && have_q) || state_q == ST_READ);
+  assign m_reg       = '{wr: state_q == ST_WRITE, fn: desc_q.target_fn, addr: addr_q, be: be_q,
+                         wdata: beat_q[32*lane_q +: 32]};
 
-  // ------------------------------------------------------------------ the answer
+  // ---- the answer
   // Dword i of a completion goes to lane i % N of row i / N; the descriptor is added on the way out.
   logic [DATA_W-1:0]      row;
   logic [BEAT_W-1:0]      out_beat_q;
@@ -114,10 +106,10 @@ module db_pcie_bar
   logic [DATA_W-1:0]      out;
   logic [4:0]             total;
 
-  for (genvar l = 0; l < int'(N); l++) begin : g_lane
+  for (genvar l = 0; l < N; l++) begin : g_lane
     logic [31:0] mem_q[1 << BEAT_W];
     always_ff @(posedge clk) begin
-      if (next && put_q[LN-1:0] == LN'(l)) mem_q[BEAT_W'(put_q >> LN)] <= none_q ? '0 : reg_rdata;
+      if (next && put_q[LN-1:0] == LN'(l)) mem_q[BEAT_W'(put_q >> LN)] <= none_q ? '0 : m_reg_rdata;
     end
     assign row[32*l +: 32] = mem_q[out_beat_q];
   end
@@ -161,7 +153,7 @@ module db_pcie_bar
   assign total    = ur_q ? 5'(UR_DW) : desc_q.dword_count[4:0] + 5'(CC_DW);
   assign out_left = total - (5'(out_beat_q) << LN);
   assign out_end  = out_left <= 5'(N);
-  assign out_load = state_q == COMPLETE && out_free;
+  assign out_load = state_q == ST_COMPLETE && out_free;
 
   if (N == 4) begin : g_out_narrow
     always_comb begin
@@ -177,11 +169,11 @@ module db_pcie_bar
     end
   end
 
-  // ------------------------------------------------------------------ state
+  // ---- state
   always_ff @(posedge clk) begin
     if (cq_take) begin
-      beat_q  <= s_axis_cq_tdata;
-      ended_q <= s_axis_cq_tlast;
+      beat_q  <= s_cq.tdata;
+      ended_q <= s_cq.tlast;
     end
     if (next) begin
       left_q    <= left_q - 1'b1;
@@ -193,10 +185,10 @@ module db_pcie_bar
       lane_q    <= lane_q + 1'b1;
     end
     unique case (state_q)
-      IDLE: begin
+      ST_IDLE: begin
         desc_q     <= desc_in;
         first_be_q <= cq_first_be(user_in);
-        last_be_q  <= cq_last_be(int'(DATA_W), user_in);
+        last_be_q  <= cq_last_be(DATA_W, user_in);
         addr_q     <= addr_in;
         left_q     <= desc_in.dword_count[4:0];
         last_dw_q  <= desc_in.dword_count == 11'd1;
@@ -208,64 +200,59 @@ module db_pcie_bar
         out_beat_q <= '0;
         ur_q       <= !discard && !posted && !(is_read && supported);
         if (cq_take) begin
-          if (discard) state_q <= s_axis_cq_tlast ? IDLE : SKIP;
-          else if (is_read && supported) state_q <= READ;
-          else if (is_write && supported && !(N <= CQ_DW && s_axis_cq_tlast)) state_q <= WRITE;
-          else if (!s_axis_cq_tlast) state_q <= SKIP;
-          else if (!posted) state_q <= COMPLETE;
+          if (discard) state_q <= s_cq.tlast ? ST_IDLE : ST_SKIP;
+          else if (is_read && supported) state_q <= ST_READ;
+          else if (is_write && supported && !(N <= CQ_DW && s_cq.tlast)) state_q <= ST_WRITE;
+          else if (!s_cq.tlast) state_q <= ST_SKIP;
+          else if (!posted) state_q <= ST_COMPLETE;
         end
       end
-      WRITE: begin
+      ST_WRITE: begin
         if (cq_take) begin
           have_q <= 1'b1;
-          if (discard) state_q <= s_axis_cq_tlast ? IDLE : SKIP;
+          if (discard) state_q <= s_cq.tlast ? ST_IDLE : ST_SKIP;
         end
         if (next) begin
           if (lane_q == '1) have_q <= 1'b0;
-          if (last_dw_q || (lane_q == '1 && ended_q)) state_q <= ended_q ? IDLE : SKIP;
+          if (last_dw_q || (lane_q == '1 && ended_q)) state_q <= ended_q ? ST_IDLE : ST_SKIP;
         end
       end
-      READ: begin
+      ST_READ: begin
         if (none_q) begin
-          if (last_dw_q) state_q <= COMPLETE;
-        end else if (reg_ready) begin
-          state_q <= ANSWER;
+          if (last_dw_q) state_q <= ST_COMPLETE;
+        end else if (m_reg_ready) begin
+          state_q <= ST_ANSWER;
         end
       end
-      ANSWER: if (reg_rvalid) state_q <= last_dw_q ? COMPLETE : READ;
-      SKIP: if (cq_take && s_axis_cq_tlast) state_q <= ur_q ? COMPLETE : IDLE;
-      default: begin  // COMPLETE
+      ST_ANSWER: if (m_reg_rvalid) state_q <= last_dw_q ? ST_COMPLETE : ST_READ;
+      ST_SKIP: if (cq_take && s_cq.tlast) state_q <= ur_q ? ST_COMPLETE : ST_IDLE;
+      default: begin  // ST_COMPLETE
         if (out_free) begin
           out_beat_q <= out_beat_q + 1'b1;
-          if (out_end) state_q <= IDLE;
+          if (out_end) state_q <= ST_IDLE;
         end
       end
     endcase
-    if (rst) state_q <= IDLE;
+    if (rst) state_q <= ST_IDLE;
   end
 
-  // ------------------------------------------------------------------ output register
-  logic                 out_valid_q, out_last_q;
-  logic [DATA_W-1:0]    out_data_q;
-  logic [N-1:0]         out_keep_q;
-  logic [CC_USER_W-1:0] out_user_q;
+  // ---- output register
+  logic out_valid_q;
+  cc_t  out_q;
 
-  assign out_free = !out_valid_q || m_axis_cc_tready;
+  assign out_free = !out_valid_q || m_cc_ready;
 
   always_ff @(posedge clk) begin
     if (out_free) begin
       out_valid_q <= out_load;
-      out_last_q  <= out_end;
-      out_data_q  <= out;
-      out_user_q  <= CC_USER_W'(cc_tuser(int'(DATA_W), out_beat_q == '0, out_end, 4'(out_left - 1'b1)));
-      for (int l = 0; l < int'(N); l++) out_keep_q[l] <= 5'(l) < out_left;
+      out_q.tlast <= out_end;
+      out_q.tdata <= out;
+      out_q.tuser <= CC_USER_W'(cc_tuser(DATA_W, out_beat_q == '0, out_end, 4'(out_left - 1'b1)));
+      for (int l = 0; l < N; l++) out_q.tkeep[l] <= 5'(l) < out_left;
     end
     if (rst) out_valid_q <= 1'b0;
   end
 
-  assign m_axis_cc_tdata  = out_data_q;
-  assign m_axis_cc_tkeep  = out_keep_q;
-  assign m_axis_cc_tlast  = out_last_q;
-  assign m_axis_cc_tuser  = out_user_q;
-  assign m_axis_cc_tvalid = out_valid_q;
+  assign m_cc_valid = out_valid_q;
+  assign m_cc       = out_q;
 endmodule

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MSI-X: table, pending bits, and the writes to the host that are the interrupts. One function.
+// MSI-X: table, pending bits, and the writes to the host that are the interrupts. One function: the table and the masks
+// are the same whatever function a request names, which only goes with the interrupt (post_t.fn).
 //
 // Register window of 8 KiB: the table at 0x0000 (16 bytes a vector: address, upper address, data, control with the
 // mask in bit 0), the pending bits at 0x1000; what lies outside reads 0 and ignores writes. The table is one RAM, a
@@ -9,49 +10,48 @@
 // when the mask goes: at once after a write to the vector's control, by a walk over all vectors (a cycle a vector)
 // when the function's mask falls. With MSI-X disabled requests are dropped and the pending bits are cleared.
 //
-// Latency: 2 cycles from irq_valid to m_post_valid. Throughput: an interrupt every 2 cycles. Register accesses go
-// first: 2 cycles to reg_rvalid.
-module db_pcie_msix #(
-    parameter int unsigned NUM_VEC = 33  // vectors, 1..256
+// Latency: 2 cycles from s_irq_valid to m_post_valid. Throughput: an interrupt every 2 cycles. Register accesses go
+// first: 2 cycles to s_reg_rvalid.
+module db_pcie_msix
+  import db_pcie_pkg::*;
+#(
+  parameter int NUM_VEC = 33  ///< vectors, 1..256
 ) (
-    input  logic         clk,
-    input  logic         rst,
+  input  logic        clk,
+  input  logic        rst,
 
-    input  logic         reg_valid,
-    output logic         reg_ready,
-    input  logic         reg_wr,
-    input  logic [12:0]  reg_addr,    // bytes in the window, dword aligned
-    input  logic [3:0]   reg_be,
-    input  logic [31:0]  reg_wdata,
-    output logic         reg_rvalid,
-    output logic [31:0]  reg_rdata,
+  /// fn is not looked at; of addr, the 13 bits in the window
+  input  logic        s_reg_valid,
+  output logic        s_reg_ready,
+  input  reg_access_t s_reg,
+  output logic        s_reg_rvalid,
+  output logic [31:0] s_reg_rdata,
 
-    input  logic         irq_valid,
-    output logic         irq_ready,
-    input  logic [7:0]   irq_fn,
-    input  logic [15:0]  irq_vector,  // one that does not exist is dropped
+  input  logic        s_irq_valid,
+  output logic        s_irq_ready,
+  input  logic [7:0]  s_irq_fn,
+  /// one that does not exist is dropped
+  input  logic [15:0] s_irq_vector,
 
-    input  logic         cfg_msix_enable,
-    input  logic         cfg_msix_mask,
+  input  logic        cfg_msix_enable,
+  input  logic        cfg_msix_mask,
 
-    output logic         m_post_valid,
-    input  logic         m_post_ready,
-    output logic [7:0]   m_post_fn,
-    output logic [63:0]  m_post_addr,
-    output logic [31:0]  m_post_data
+  output logic        m_post_valid,
+  input  logic        m_post_ready,
+  output post_t       m_post
 );
-  localparam int unsigned VW = NUM_VEC > 1 ? $clog2(NUM_VEC) : 1;
+  localparam int VW = NUM_VEC > 1 ? $clog2(NUM_VEC) : 1;
 
   if (NUM_VEC < 1 || NUM_VEC > 256) begin : g_bad
     $error("%m: NUM_VEC must be 1..256 (is %0d)", NUM_VEC);
   end
 
   typedef enum logic [2:0] {
-    INIT,   // masks every vector
-    IDLE,
-    ACCESS, // a register's word is read
-    CHECK,  // a vector was unmasked: read its word
-    SEND    // the word is there
+    ST_INIT,   // masks every vector
+    ST_IDLE,
+    ST_ACCESS, // a register's word is read
+    ST_CHECK,  // a vector was unmasked: read its word
+    ST_SEND    // the word is there
   } state_e;
 
   state_e             state_q;
@@ -64,8 +64,11 @@ module db_pcie_msix #(
   logic [VW-1:0]      vec_q;       // under way
   logic               is_req_q;    // a new request; else a pending one
   logic [7:0]         fn_q;
+  logic [7:0]         post_fn_q;
+  logic [63:0]        post_addr_q;
+  logic [31:0]        post_data_q;
 
-  // ------------------------------------------------------------------ register access
+  // ---- register access
   logic        acc_wr_q, acc_table_q, acc_pba_q;
   logic [12:0] acc_addr_q;
   logic [3:0]  acc_be_q;
@@ -73,7 +76,7 @@ module db_pcie_msix #(
   logic [31:0] old_dw, new_dw;
   logic [255:0] pba;
 
-  // ------------------------------------------------------------------ the table
+  // ---- the table
   logic          ram_we, ram_re;
   logic [VW-1:0] ram_waddr, ram_raddr;
   logic [127:0]  ram_wdata, ram_rdata;  // control, data, upper address, address
@@ -94,20 +97,20 @@ module db_pcie_msix #(
   logic take_reg, take_irq, take_walk, post_free, masked;
 
   assign allow     = cfg_msix_enable && !cfg_msix_mask;
-  assign take_reg  = state_q == IDLE && reg_valid;
-  assign take_walk = state_q == IDLE && !reg_valid && walk_q && (walk_turn_q || !irq_valid);
-  assign take_irq  = state_q == IDLE && irq_valid && irq_ready;
-  assign reg_ready = state_q == IDLE;
-  assign irq_ready = state_q == IDLE && !reg_valid && !(walk_q && walk_turn_q);
+  assign take_reg  = state_q == ST_IDLE && s_reg_valid;
+  assign take_walk = state_q == ST_IDLE && !s_reg_valid && walk_q && (walk_turn_q || !s_irq_valid);
+  assign take_irq  = state_q == ST_IDLE && s_irq_valid && s_irq_ready;
+  assign s_reg_ready = state_q == ST_IDLE;
+  assign s_irq_ready = state_q == ST_IDLE && !s_reg_valid && !(walk_q && walk_turn_q);
   assign post_free = !m_post_valid || m_post_ready;
   assign masked    = ram_rdata[96] || !allow;
 
   always_comb begin
-    ram_re    = state_q == IDLE || state_q == CHECK;
+    ram_re    = state_q == ST_IDLE || state_q == ST_CHECK;
     ram_raddr = vec_q;
-    if (state_q == IDLE) begin
-      if (reg_valid) ram_raddr = reg_addr[4 +: VW];
-      else if (take_irq) ram_raddr = irq_vector[VW-1:0];
+    if (state_q == ST_IDLE) begin
+      if (s_reg_valid) ram_raddr = s_reg.addr[4 +: VW];
+      else if (take_irq) ram_raddr = s_irq_vector[VW-1:0];
       else ram_raddr = walk_vec_q;
     end
   end
@@ -119,12 +122,12 @@ module db_pcie_msix #(
   end
 
   always_comb begin
-    if (state_q == INIT) begin
+    if (state_q == ST_INIT) begin
       ram_we    = 1'b1;
       ram_waddr = init_q;
       ram_wdata = {31'd0, 1'b1, 96'd0};  // control: masked
     end else begin
-      ram_we    = state_q == ACCESS && acc_wr_q && acc_table_q;
+      ram_we    = state_q == ST_ACCESS && acc_wr_q && acc_table_q;
       ram_waddr = acc_addr_q[4 +: VW];
       ram_wdata = ram_rdata;
       ram_wdata[32*acc_addr_q[3:2] +: 32] = new_dw;
@@ -133,60 +136,60 @@ module db_pcie_msix #(
 
   assign pba = 256'(pending_q);
 
-  // ------------------------------------------------------------------ state
+  // ---- state
   always_ff @(posedge clk) begin
     allow_q    <= allow;
-    reg_rvalid <= 1'b0;
+    s_reg_rvalid <= 1'b0;
     if (m_post_ready) m_post_valid <= 1'b0;
     init_q <= init_q + 1'b1;
 
     unique case (state_q)
-      INIT: if (init_q == VW'(NUM_VEC - 1)) state_q <= IDLE;
-      IDLE: begin
-        acc_wr_q    <= reg_wr;
-        acc_addr_q  <= reg_addr;
-        acc_be_q    <= reg_be;
-        acc_wdata_q <= reg_wdata;
-        acc_table_q <= !reg_addr[12] && 9'(reg_addr[11:4]) < 9'(NUM_VEC);
-        acc_pba_q   <= reg_addr[12] && reg_addr[11:5] == '0;
+      ST_INIT: if (init_q == VW'(NUM_VEC - 1)) state_q <= ST_IDLE;
+      ST_IDLE: begin
+        acc_wr_q    <= s_reg.wr;
+        acc_addr_q  <= s_reg.addr[12:0];
+        acc_be_q    <= s_reg.be;
+        acc_wdata_q <= s_reg.wdata;
+        acc_table_q <= !s_reg.addr[12] && 9'(s_reg.addr[11:4]) < 9'(NUM_VEC);
+        acc_pba_q   <= s_reg.addr[12] && s_reg.addr[11:5] == '0;
         is_req_q    <= take_irq;
-        if (take_irq) fn_q <= irq_fn;
-        vec_q       <= take_irq ? irq_vector[VW-1:0] : walk_vec_q;
+        if (take_irq) fn_q <= s_irq_fn;
+        vec_q       <= take_irq ? s_irq_vector[VW-1:0] : walk_vec_q;
         if (take_reg) begin
-          state_q <= ACCESS;
+          state_q <= ST_ACCESS;
         end else if (take_irq) begin
           walk_turn_q <= 1'b1;
-          if (cfg_msix_enable && irq_vector < 16'(NUM_VEC)) state_q <= SEND;
+          if (cfg_msix_enable && s_irq_vector < 16'(NUM_VEC)) state_q <= ST_SEND;
         end else if (take_walk) begin
           walk_turn_q <= 1'b0;
           walk_vec_q  <= walk_vec_q + 1'b1;
           if (walk_vec_q == VW'(NUM_VEC - 1)) walk_q <= 1'b0;
-          if (pending_q[walk_vec_q]) state_q <= SEND;
+          if (pending_q[walk_vec_q]) state_q <= ST_SEND;
         end
       end
-      ACCESS: begin
-        reg_rvalid <= !acc_wr_q;
-        reg_rdata  <= acc_table_q ? old_dw : acc_pba_q ? pba[32*acc_addr_q[4:2] +: 32] : '0;
+      ST_ACCESS: begin
+        s_reg_rvalid <= !acc_wr_q;
+        s_reg_rdata  <= acc_table_q ? old_dw : acc_pba_q ? pba[32*acc_addr_q[4:2] +: 32] : '0;
         vec_q      <= acc_addr_q[4 +: VW];
         is_req_q   <= 1'b0;
-        state_q    <= IDLE;
+        state_q    <= ST_IDLE;
         if (acc_wr_q && acc_table_q && acc_addr_q[3:2] == 2'b11 && !new_dw[0] && pending_q[acc_addr_q[4 +: VW]]) begin
-          state_q <= CHECK;
+          state_q <= ST_CHECK;
         end
       end
-      CHECK: state_q <= SEND;
-      default: begin  // SEND
+      ST_CHECK: state_q <= ST_SEND;
+      default: begin  // ST_SEND
         if (masked) begin
           if (is_req_q) pending_q[vec_q] <= 1'b1;
-          state_q <= IDLE;
+          state_q <= ST_IDLE;
         end else if (!is_req_q && !pending_q[vec_q]) begin
-          state_q <= IDLE;
+          state_q <= ST_IDLE;
         end else if (post_free) begin
           m_post_valid     <= 1'b1;
-          m_post_fn        <= fn_q;
-          m_post_addr      <= {ram_rdata[63:2], 2'b00};
+          post_fn_q        <= fn_q;
+          post_addr_q      <= {ram_rdata[63:2], 2'b00};
           pending_q[vec_q] <= 1'b0;
-          state_q          <= IDLE;
+          state_q          <= ST_IDLE;
         end
       end
     endcase
@@ -197,20 +200,19 @@ module db_pcie_msix #(
     end
     if (!cfg_msix_enable) pending_q <= '0;
     if (rst) begin
-      state_q      <= INIT;
+      state_q      <= ST_INIT;
       init_q       <= '0;
       pending_q    <= '0;
       allow_q      <= 1'b0;
       walk_q       <= 1'b0;
       walk_turn_q  <= 1'b0;
-      reg_rvalid   <= 1'b0;
+      s_reg_rvalid   <= 1'b0;
       m_post_valid <= 1'b0;
       fn_q         <= '0;
     end
   end
 
-  logic [31:0] post_data_q;
-  always_ff @(posedge clk) if (state_q == SEND && post_free) post_data_q <= ram_rdata[95:64];
+  always_ff @(posedge clk) if (state_q == ST_SEND && post_free) post_data_q <= ram_rdata[95:64];
 
-  assign m_post_data = post_data_q;
+  assign m_post = '{fn: post_fn_q, addr: post_addr_q, dwords: 3'd1, data: 128'(post_data_q)};
 endmodule

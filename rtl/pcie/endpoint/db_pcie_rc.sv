@@ -10,73 +10,66 @@
 //   completion writes nothing and is remembered until the tag ends: further completions of a poisoned read may
 //   still come, and the tag must not be used again before. "Invalid tag" is ignored.
 // At 512 bits RC is straddled; db_pcie_rc_straddle makes one completion a cycle of it.
-// Latency: 3 cycles from s_axis_rc to wr_* and done_*, at 512 bits 6. Throughput: one beat a cycle always, tready is
+// Latency: 3 cycles from s_rc to m_ring_* and m_done, at 512 bits 6. Throughput: one beat a cycle always, tready is
 // constant 1; at 512 bits tready falls while runs of completions of a few dwords queue (see db_pcie_rc_straddle).
+`include "db_pcie_types.svh"
 module db_pcie_rc
   import db_pcie_pkg::*;
 #(
-    parameter int DATA_W      = 256,  // bits of a beat: 128, 256 or 512
-    parameter int NUM_CLIENTS = 4,    // read clients, at least 1
-    parameter int TAG_W       = 8,    // bits of a tag, 1..8
-    parameter int RING_DW_W   = 12,   // log2 of the largest client ring in dwords; smaller rings use the low bits
-    localparam int N        = DATA_W / 32,
-    localparam int LANE_W   = $clog2(N),
-    localparam int ROW_W    = RING_DW_W - LANE_W,
-    localparam int CLIENT_W = (NUM_CLIENTS > 1) ? $clog2(NUM_CLIENTS) : 1
+  parameter int DATA_W      = 256,  ///< bits of a beat: 128, 256 or 512
+  parameter int NUM_CLIENTS = 4,    ///< read clients, 1..8
+  parameter int TAG_W       = 8,    ///< bits of a tag, 1..8
+  parameter int RING_W      = 12,   ///< log2 of the largest client ring in dwords; smaller rings use the low bits
+  localparam type rc_t = `DB_PCIE_RC_T(DATA_W),
+  localparam int N        = DATA_W / 32,
+  localparam int LANE_W   = $clog2(N),
+  localparam int ROW_W    = RING_W - LANE_W,
+  localparam int CLIENT_W = (NUM_CLIENTS > 1) ? $clog2(NUM_CLIENTS) : 1
 ) (
-    input logic clk,
-    input logic rst,
+  input  logic                    clk,
+  input  logic                    rst,
 
-    input  logic [           DATA_W-1:0] s_axis_rc_tdata,
-    input  logic [                N-1:0] s_axis_rc_tkeep,
-    input  logic                         s_axis_rc_tlast,
-    input  logic [rc_user_w(DATA_W)-1:0] s_axis_rc_tuser,
-    input  logic                         s_axis_rc_tvalid,
-    output logic                         s_axis_rc_tready,
+  input  logic                    s_rc_valid,
+  output logic                    s_rc_ready,
+  input  rc_t                     s_rc,
 
-    // A request leaves: its tag's data goes to ring dword ctx_dw onwards of this client.
-    input logic                 ctx_we,
-    input logic [    TAG_W-1:0] ctx_tag,
-    input logic [ CLIENT_W-1:0] ctx_client,
-    input logic [RING_DW_W-1:0] ctx_dw,
-    input logic [         10:0] ctx_len_dw,
+  /// a request leaves
+  input  logic                    s_ctx_valid,
+  input  read_ctx_t               s_ctx,
 
-    // Ring writes: lane k writes its own row of bank k.
-    output logic [       N-1:0] wr_we,
-    output logic [ N*ROW_W-1:0] wr_row,
-    output logic [  DATA_W-1:0] wr_data,
-    output logic [CLIENT_W-1:0] wr_client,
+  /// ring writes of this client: lane k writes its own row of bank k
+  output logic [CLIENT_W-1:0]     m_ring_client,
+  output logic [N-1:0]            m_ring_we,
+  output logic [N-1:0][ROW_W-1:0] m_ring_row,
+  output logic [DATA_W-1:0]       m_ring_data,
 
-    // A tag has ended; in the cycle of its last ring write or later.
-    output logic                done_valid,
-    output logic [CLIENT_W-1:0] done_client,
-    output logic [   TAG_W-1:0] done_tag,
-    output logic                done_err
+  /// a tag has ended; in the cycle of its last ring write or later
+  output logic                    m_done_valid,
+  output read_done_t              m_done
 );
-
   if (!(DATA_W inside {128, 256, 512})) begin : g_bad_data_w
     $error("%m: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
   end
-  if (NUM_CLIENTS < 1) begin : g_bad_clients
-    $error("%m: NUM_CLIENTS must be at least 1, not %0d", NUM_CLIENTS);
+  if (NUM_CLIENTS < 1 || NUM_CLIENTS > MAX_CLIENTS) begin : g_bad_clients
+    $error("%m: NUM_CLIENTS must be 1..%0d, not %0d", MAX_CLIENTS, NUM_CLIENTS);
   end
   if (TAG_W < 1 || TAG_W > 8) begin : g_bad_tag_w
     $error("%m: TAG_W must be 1..8, not %0d", TAG_W);
   end
-  if (RING_DW_W <= LANE_W || RING_DW_W > 20) begin : g_bad_ring
-    $error("%m: RING_DW_W must be more than log2(DATA_W/32) and at most 20, not %0d", RING_DW_W);
+  if (RING_W <= LANE_W || RING_W > MAX_RING_W) begin : g_bad_ring
+    $error("%m: RING_W must be more than log2(DATA_W/32) and at most %0d, not %0d", MAX_RING_W, RING_W);
   end
 
-  // ------------------------------------------------------------------ context table
+  // ---- context table
   // Holds the end of the tag's ring space (less the dwords of descriptor in front of the payload), so that one
   // subtraction finds a beat's place: lane l of a packet's first beat belongs at end - remaining + l.
-  localparam int CTX_W = CLIENT_W + RING_DW_W + 11;
+  localparam int CTX_W = CLIENT_W + RING_W + 11;
   localparam int H     = (DATA_W == 512) ? 0 : RC_DW;
 
-  logic [RING_DW_W-1:0] ctx_end;
-  assign ctx_end = ctx_dw + RING_DW_W'(ctx_len_dw) - RING_DW_W'(H);
+  logic [RING_W-1:0] ctx_end;
+  assign ctx_end = RING_W'(s_ctx.ring_dw) + RING_W'(s_ctx.dwords) - RING_W'(H);
 
-  // ------------------------------------------------------------------ stage 1: one completion's beat
+  // ---- stage 1: one completion's beat
   // Straight from the port, or at 512 bits from the registers of db_pcie_rc_straddle.
   logic              s1_valid, s1_sop, s1_eop, s1_disc;
   logic [DATA_W-1:0] s1_data;
@@ -92,56 +85,38 @@ module db_pcie_rc
     for (genvar l = 0; l < N; l++) begin : g_mask
       assign s1_mask[l] = 5'(l) < dwords;
     end
-    db_pcie_rc_straddle u_straddle (
-        .clk,
-        .rst,
-        .s_axis_rc_tdata,
-        .s_axis_rc_tuser,
-        .s_axis_rc_tvalid,
-        .s_axis_rc_tready,
-        .m_valid (s1_valid),
-        .m_sop   (s1_sop),
-        .m_eop   (s1_eop),
-        .m_disc  (s1_disc),
-        .m_data  (s1_data),
-        .m_dwords(dwords),
-        .m_desc  (s1_desc)
+    db_pcie_rc_straddle i_straddle (
+      .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .m_valid(s1_valid), .m_sop(s1_sop), .m_eop(s1_eop), .m_disc(s1_disc),
+      .m_data(s1_data), .m_dwords(dwords), .m_desc(s1_desc)
     );
   end else begin : g_plain
     logic in_pkt_q;
-    assign s_axis_rc_tready = 1'b1;
-    assign s1_desc          = rc_desc_t'(s1_data[$bits(rc_desc_t)-1:0]);
-    assign s1_mask          = s1_sop ? (s_axis_rc_tkeep & ~N'(2 ** RC_DW - 1)) : s_axis_rc_tkeep;
-    assign s1_valid         = s_axis_rc_tvalid;
-    assign s1_sop           = !in_pkt_q;
-    assign s1_eop           = s_axis_rc_tlast;
-    assign s1_disc          = rc_discontinue(DATA_W, 161'(s_axis_rc_tuser));
-    assign s1_data          = s_axis_rc_tdata;
+    assign s_rc_ready = 1'b1;
+    assign s1_desc    = rc_desc_t'(s1_data[$bits(rc_desc_t)-1:0]);
+    assign s1_mask    = s1_sop ? (s_rc.tkeep & ~N'(2 ** RC_DW - 1)) : s_rc.tkeep;
+    assign s1_valid   = s_rc_valid;
+    assign s1_sop     = !in_pkt_q;
+    assign s1_eop     = s_rc.tlast;
+    assign s1_disc    = rc_discontinue(DATA_W, 161'(s_rc.tuser));
+    assign s1_data    = s_rc.tdata;
     always_ff @(posedge clk) begin
       if (rst) in_pkt_q <= 1'b0;
-      else if (s_axis_rc_tvalid) in_pkt_q <= !s_axis_rc_tlast;
+      else if (s_rc_valid) in_pkt_q <= !s_rc.tlast;
     end
   end
 
   logic [    CTX_W-1:0] s2_ctx;
   logic [ CLIENT_W-1:0] s2_client;
-  logic [RING_DW_W-1:0] s2_end;
+  logic [RING_W-1:0] s2_end;
   logic [         10:0] s2_len;
-  db_ram_sdp #(
-      .WIDTH(CTX_W),
-      .DEPTH(2 ** TAG_W)
-  ) u_ctx (
-      .clk  (clk),
-      .we   (ctx_we),
-      .waddr(ctx_tag),
-      .wdata({ctx_client, ctx_end, ctx_len_dw}),
-      .re   (s1_valid && s1_sop),
-      .raddr(s1_desc.tag[TAG_W-1:0]),
-      .rdata(s2_ctx)
+  db_ram_sdp #(.WIDTH(CTX_W), .DEPTH(2 ** TAG_W)) i_ctx (
+    .clk, .we(s_ctx_valid), .waddr(s_ctx.tag[TAG_W-1:0]),
+    .wdata({s_ctx.client[CLIENT_W-1:0], ctx_end, s_ctx.dwords}), .re(s1_valid && s1_sop),
+    .raddr(s1_desc.tag[TAG_W-1:0]), .rdata(s2_ctx)
   );
   assign {s2_client, s2_end, s2_len} = s2_ctx;
 
-  // ------------------------------------------------------------------ stage 2: descriptor and context side by side
+  // ---- stage 2: descriptor and context side by side
   logic              s2_valid_q, s2_sop_q, s2_eop_q, s2_disc_q;
   logic              s2_completed_q, s2_ignore_q, s2_err_q, s2_ends_q;
   logic [DATA_W-1:0] s2_data_q;
@@ -164,14 +139,14 @@ module db_pcie_rc
     s2_err_q       <= s1_desc.error_code != RC_OK || s1_desc.dword_count > s1_rem_dw;
   end
 
-  // ------------------------------------------------------------------ stage 3: place in the ring
+  // ---- stage 3: place in the ring
   logic                 s3_valid_q, s3_sop_q, s3_eop_q, s3_disc_q;
   logic                 s3_ignore_q, s3_err_q, s3_ends_q;
   logic [   DATA_W-1:0] s3_data_q;
   logic [        N-1:0] s3_mask_q;
   logic [    TAG_W-1:0] s3_tag_q;
   logic [ CLIENT_W-1:0] s3_client_q;
-  logic [RING_DW_W-1:0] s3_base_q;  // ring dword of lane 0
+  logic [RING_W-1:0] s3_base_q;  // ring dword of lane 0
 
   always_ff @(posedge clk) begin
     s3_valid_q <= s2_valid_q && !rst;
@@ -182,14 +157,14 @@ module db_pcie_rc
     s3_mask_q  <= s2_mask_q;
     if (s2_valid_q) begin
       if (s2_sop_q) begin
-        s3_base_q   <= s2_end - RING_DW_W'(s2_rem_q);
+        s3_base_q   <= s2_end - RING_W'(s2_rem_q);
         s3_tag_q    <= s2_tag_q;
         s3_client_q <= s2_client;
         s3_ignore_q <= s2_ignore_q;
         s3_ends_q   <= s2_completed_q || s2_ends_q;
         s3_err_q    <= s2_err_q || s2_rem_q > s2_len;
       end else begin
-        s3_base_q <= s3_base_q + RING_DW_W'(N);
+        s3_base_q <= s3_base_q + RING_W'(N);
       end
     end
   end
@@ -205,11 +180,11 @@ module db_pcie_rc
 
   always_ff @(posedge clk) begin
     if (s3_valid_q) disc_q <= s3_disc_q || (!s3_sop_q && disc_q);
-    if (ctx_we) req_bit[ctx_tag] <= !err_bit[ctx_tag];
+    if (s_ctx_valid) req_bit[s_ctx.tag[TAG_W-1:0]] <= !err_bit[s_ctx.tag[TAG_W-1:0]];
     if (s3_valid_q && s3_eop_q && s3_err && !s3_ignore_q) err_bit[s3_tag_q] <= req_bit[s3_tag_q];
   end
 
-  // ------------------------------------------------------------------ stage 4: rotate, out
+  // ---- stage 4: rotate, out
   logic [LANE_W-1:0] s3_rot;
   logic [ ROW_W-1:0] s3_row;
   assign {s3_row, s3_rot} = s3_base_q;
@@ -219,18 +194,15 @@ module db_pcie_rc
     logic              next_row;  // it lies beyond the end of lane 0's row
     assign {next_row, lane} = (LANE_W + 1)'(k) - {1'b0, s3_rot};
     always_ff @(posedge clk) begin
-      wr_data[k*32+:32]      <= s3_data_q[{lane, 5'd0}+:32];
-      wr_row[k*ROW_W+:ROW_W] <= s3_row + ROW_W'(next_row);
-      wr_we[k]               <= s3_valid_q && !s3_err_q && s3_mask_q[lane] && !rst;
+      m_ring_data[k*32+:32] <= s3_data_q[{lane, 5'd0}+:32];
+      m_ring_row[k]         <= s3_row + ROW_W'(next_row);
+      m_ring_we[k]          <= s3_valid_q && !s3_err_q && s3_mask_q[lane] && !rst;
     end
   end
 
   always_ff @(posedge clk) begin
-    wr_client   <= s3_client_q;
-    done_valid  <= s3_valid_q && s3_eop_q && s3_ends_q && !s3_ignore_q && !rst;
-    done_client <= s3_client_q;
-    done_tag    <= s3_tag_q;
-    done_err    <= s3_err || s3_err_before;
+    m_ring_client <= s3_client_q;
+    m_done_valid  <= s3_valid_q && s3_eop_q && s3_ends_q && !s3_ignore_q && !rst;
+    m_done        <= '{client: 3'(s3_client_q), tag: 8'(s3_tag_q), err: s3_err || s3_err_before};
   end
-
 endmodule

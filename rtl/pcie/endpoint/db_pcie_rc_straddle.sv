@@ -11,30 +11,33 @@
 // Latency: 3 cycles if the completion ends in its first beat, else 2 from the second beat on. Throughput: a beat a
 // cycle, if its completions do not need more rows than it has: a row for each 16 dwords of payload or part of them,
 // one for a completion without. So tready falls (FIFO full) only behind runs of completions of a few dwords.
+`include "db_pcie_types.svh"
 module db_pcie_rc_straddle
   import db_pcie_pkg::*;
 #(
-    parameter int DATA_W = 512,  // bits of a beat: 512 only
-    parameter int DEPTH  = 8     // beats of FIFO, a power of two, at least 2
+  parameter int DEPTH = 8,  ///< beats of FIFO, a power of two, at least 2
+  localparam type rc_t = `DB_PCIE_RC_T(512)
 ) (
-    input logic clk,
-    input logic rst,
+  input  logic         clk,
+  input  logic         rst,
 
-    input  logic [511:0] s_axis_rc_tdata,
-    input  logic [160:0] s_axis_rc_tuser,
-    input  logic         s_axis_rc_tvalid,
-    output logic         s_axis_rc_tready,
+  input  logic         s_rc_valid,
+  output logic         s_rc_ready,
+  input  rc_t          s_rc,
 
-    output logic         m_valid,
-    output logic         m_sop,
-    output logic         m_eop,
-    output logic         m_disc,   // in the last row: damaged inside the hard block
-    output logic [511:0] m_data,
-    output logic [  4:0] m_dwords, // of payload, from lane 0 on
-    output rc_desc_t     m_desc    // of the first row
+  output logic         m_valid,
+  output logic         m_sop,
+  output logic         m_eop,
+  /// in the last row: damaged inside the hard block
+  output logic         m_disc,
+  output logic [511:0] m_data,
+  /// of payload, from lane 0 on
+  output logic [4:0]   m_dwords,
+  /// with m_sop
+  output rc_desc_t     m_desc
 );
-  if (DATA_W != 512 || DEPTH < 2) begin : g_bad
-    $error("%m: DATA_W must be 512 (is %0d), DEPTH a power of two of at least 2 (is %0d)", DATA_W, DEPTH);
+  if (DEPTH < 2 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_bad
+    $error("%m: DEPTH must be a power of two of at least 2 (is %0d)", DEPTH);
   end
 
   typedef struct packed {
@@ -50,32 +53,22 @@ module db_pcie_rc_straddle
 
   logic [3:0] ends, last_end;
   logic [7:0] lanes;
-  assign {lanes, ends} = rc_ends(s_axis_rc_tuser);
+  assign {lanes, ends} = rc_ends(s_rc.tuser);
   assign last_end      = ends & ~{1'b0, ends[3], |ends[3:2], |ends[3:1]};
 
-  assign in.data   = s_axis_rc_tdata;
-  assign in.starts = rc_starts(s_axis_rc_tuser);
+  assign in.data   = s_rc.tdata;
+  assign in.starts = rc_starts(s_rc.tuser);
   assign in.ends   = ends;
   assign in.lane   = lanes;
   // After a damaged completion the hard block starts none in the same beat, so it is the last that ends there.
-  assign in.disc   = rc_discontinue(512, s_axis_rc_tuser) ? last_end : '0;
+  assign in.disc   = rc_discontinue(512, s_rc.tuser) ? last_end : '0;
 
-  db_fifo #(
-      .WIDTH($bits(beat_t)),
-      .DEPTH(DEPTH)
-  ) u_fifo (
-      .clk,
-      .rst,
-      .s_valid(s_axis_rc_tvalid),
-      .s_ready(s_axis_rc_tready),
-      .s_data (in),
-      .m_valid(w1_valid),
-      .m_ready(w1_take),
-      .m_data (w1),
-      .level  ()
+  db_fifo #(.WIDTH($bits(beat_t)), .DEPTH(DEPTH)) i_fifo (
+    .clk, .rst, .s_valid(s_rc_valid), .s_ready(s_rc_ready), .s_data(in), .m_valid(w1_valid), .m_ready(w1_take),
+    .m_data(w1), .level()
   );
 
-  // ------------------------------------------------------------------ where we are
+  // ---- where we are
   logic       w0_valid_q;
   logic       open_q;        // a completion goes on in w0
   logic [1:0] quarter_q;     // the quarter that it started in
@@ -93,7 +86,7 @@ module db_pcie_rc_straddle
     end
   end
 
-  // ------------------------------------------------------------------ where the row ends
+  // ---- where the row ends
   // In w0 the first end in quarter q or later is ours. In w1 it is the first of all, if within lane 4q + 2.
   logic       end0, end1, go;
   logic [1:0] e0, e1;
@@ -141,7 +134,7 @@ module db_pcie_rc_straddle
     end
   end
 
-  // ------------------------------------------------------------------ the row
+  // ---- the row
   logic [1023:0] both;
   assign both = {w1.data, w0_q.data};
 

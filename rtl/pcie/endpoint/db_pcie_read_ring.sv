@@ -5,55 +5,47 @@
 //   and a beat then touches two neighbouring rows in one cycle.
 // A row that is asked for while the output waits is put by, so that s_row_ready is a register. It is read later: it
 // must not be written before s_row_ready is high again.
-// Latency: 1 cycle from s_row to m_axis_tvalid; m_axis_tdata is the memories' output, which holds still while nothing
+// Latency: 1 cycle from s_row to m_row; m_row_data is the memories' output, which holds still while nothing
 // is read. Throughput: one row a cycle; write and read ports are independent.
 module db_pcie_read_ring #(
-    parameter int DATA_W  = 256,   // bits of a row: 128, 256 or 512
-    parameter int RING_DW = 4096,  // dwords, a power of two, at least 2 rows
-    parameter int META_W  = 8,     // bits that travel with a row
-    localparam int N     = DATA_W / 32,
-    localparam int ROWS  = RING_DW / N,
-    localparam int ROW_W = $clog2(ROWS)
+  parameter int DATA_W  = 256,   ///< bits of a row: 128, 256 or 512
+  parameter int RING_DW = 4096,  ///< dwords, a power of two, at least 2 rows
+  parameter int META_W  = 8,     ///< bits that travel with a row
+  localparam int N     = DATA_W / 32,
+  localparam int ROWS  = RING_DW / N,
+  localparam int ROW_W = $clog2(ROWS)
 ) (
-    input logic clk,
-    input logic rst,
+  input  logic                      clk,
+  input  logic                      rst,
 
-    input logic [      N-1:0] wr_we,
-    input logic [N*ROW_W-1:0] wr_row,
-    input logic [ DATA_W-1:0] wr_data,
+  /// bank k writes at a row of its own
+  input  logic [N-1:0]              s_ring_we,
+  input  logic [N-1:0][ROW_W-1:0]   s_ring_row,
+  input  logic [DATA_W-1:0]         s_ring_data,
 
-    input  logic              s_row_valid,
-    output logic              s_row_ready,
-    input  logic [ ROW_W-1:0] s_row,
-    input  logic [META_W-1:0] s_row_meta,
+  input  logic                      s_row_valid,
+  output logic                      s_row_ready,
+  input  logic [ROW_W-1:0]          s_row,
+  input  logic [META_W-1:0]         s_row_meta,
 
-    output logic              m_axis_tvalid,
-    input  logic              m_axis_tready,
-    output logic [DATA_W-1:0] m_axis_tdata,
-    output logic [META_W-1:0] m_axis_tmeta
+  output logic                      m_row_valid,
+  input  logic                      m_row_ready,
+  output logic [DATA_W-1:0]         m_row_data,
+  output logic [META_W-1:0]         m_row_meta
 );
-
   logic              spare_valid_q, out_free, get_valid;
-  logic [ ROW_W-1:0] spare_row_q, get_row;
+  logic [ROW_W-1:0]  spare_row_q, get_row;
   logic [META_W-1:0] spare_meta_q;
 
   assign s_row_ready = !spare_valid_q;
-  assign out_free    = !m_axis_tvalid || m_axis_tready;
+  assign out_free    = !m_row_valid || m_row_ready;
   assign get_valid   = spare_valid_q || s_row_valid;
   assign get_row     = spare_valid_q ? spare_row_q : s_row;
 
   for (genvar k = 0; k < N; k++) begin : g_bank
-    db_ram_sdp #(
-        .WIDTH(32),
-        .DEPTH(ROWS)
-    ) u_ram (
-        .clk  (clk),
-        .we   (wr_we[k]),
-        .waddr(wr_row[k*ROW_W+:ROW_W]),
-        .wdata(wr_data[k*32+:32]),
-        .re   (get_valid && out_free),
-        .raddr(get_row),
-        .rdata(m_axis_tdata[k*32+:32])
+    db_ram_sdp #(.WIDTH(32), .DEPTH(ROWS)) i_ram (
+      .clk, .we(s_ring_we[k]), .waddr(s_ring_row[k]), .wdata(s_ring_data[k*32+:32]), .re(get_valid && out_free),
+      .raddr(get_row), .rdata(m_row_data[k*32+:32])
     );
   end
 
@@ -64,13 +56,12 @@ module db_pcie_read_ring #(
     end
     spare_valid_q <= get_valid && !out_free;
     if (out_free) begin
-      m_axis_tvalid <= get_valid;
-      m_axis_tmeta  <= spare_valid_q ? spare_meta_q : s_row_meta;
+      m_row_valid <= get_valid;
+      m_row_meta  <= spare_valid_q ? spare_meta_q : s_row_meta;
     end
     if (rst) begin
       spare_valid_q <= 1'b0;
-      m_axis_tvalid <= 1'b0;
+      m_row_valid   <= 1'b0;
     end
   end
-
 endmodule

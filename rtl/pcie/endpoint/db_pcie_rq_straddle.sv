@@ -14,40 +14,34 @@
 // beat given away in a full stream: a packet that starts at lane 0 and whose last beat of payload has 1..4 dwords
 // leaves its end at once, since a pause inside a packet is forbidden.
 // Latency: 1 cycle (2 for a packet of at most 8 dwords). Throughput: a full beat every cycle. Outputs are registers.
+`include "db_pcie_types.svh"
 module db_pcie_rq_straddle
   import db_pcie_pkg::*;
 #(
-    parameter int DATA_W = 512  // bits of a beat: 512 only
+  localparam type rq_t = `DB_PCIE_RQ_T(512)
 ) (
-    input  logic         clk,
-    input  logic         rst,
-    output logic         idle,  // no packet inside
+  input  logic clk,
+  input  logic rst,
+  /// no packet inside
+  output logic idle,
 
-    input  logic         s_valid,  // does not pause inside a packet
-    output logic         s_ready,
-    input  logic [511:0] s_data,
-    input  logic         s_last,
-    input  logic [136:0] s_user,   // rq_side_t
+  /// does not pause inside a packet; tuser is rq_side_t, tkeep is not looked at
+  input  logic s_rq_valid,
+  output logic s_rq_ready,
+  input  rq_t  s_rq,
 
-    output logic [511:0] m_axis_rq_tdata,
-    output logic [ 15:0] m_axis_rq_tkeep,
-    output logic         m_axis_rq_tlast,
-    output logic [136:0] m_axis_rq_tuser,
-    output logic         m_axis_rq_tvalid,
-    input  logic         m_axis_rq_tready
+  output logic m_rq_valid,
+  input  logic m_rq_ready,
+  output rq_t  m_rq
 );
-  if (DATA_W != 512) begin : g_bad
-    $error("%m: DATA_W must be 512, not %0d", DATA_W);
-  end
-
   rq_side_t   side;
   logic [4:0] n;      // dwords of payload in this beat
   logic       brief;  // the whole packet is no more than half a beat
-  assign side  = rq_side_t'(s_user[$bits(rq_side_t)-1:0]);
+  assign side  = rq_side_t'(s_rq.tuser[$bits(rq_side_t)-1:0]);
   assign n     = side.dwords;
-  assign brief = side.sop && s_last && n <= 5'd4;
+  assign brief = side.sop && s_rq.tlast && n <= 5'd4;
 
-  // ------------------------------------------------------------------ carry
+  // ---- carry
   logic [383:0] carry_q;
   logic [  3:0] carry_n_q;             // dwords, 1..12
   logic         carry_valid_q;
@@ -66,42 +60,42 @@ module db_pcie_rq_straddle
   assign room     = carry_n_q <= 4'd8;
   assign at_12    = carry_valid_q && (ended || carry_n_q[3]);
   assign fits     = at_12 ? 5'd4 : 5'd12;
-  assign over     = !s_last || n > fits;
-  assign out_free = !m_axis_rq_tvalid || m_axis_rq_tready;
+  assign over     = !s_rq.tlast || n > fits;
+  assign out_free = !m_rq_valid || m_rq_ready;
 
   always_comb begin
     if (!carry_valid_q) begin          // a packet starts at lane 0
-      take    = s_valid;
-      join_in = s_valid && !brief;
+      take    = s_rq_valid;
+      join_in = s_rq_valid && !brief;
       emit    = join_in;
     end else if (carry_open_q) begin   // it goes on
-      take    = s_valid;
-      join_in = s_valid;
-      emit    = s_valid;
+      take    = s_rq_valid;
+      join_in = s_rq_valid;
+      emit    = s_rq_valid;
     end else if (room) begin           // the next one starts at lane 8
-      take    = s_valid;
-      join_in = s_valid;
+      take    = s_rq_valid;
+      join_in = s_rq_valid;
       emit    = 1'b1;
     end else begin
-      take    = s_valid && brief;      // into the carry
+      take    = s_rq_valid && brief;      // into the carry
       join_in = 1'b0;
       emit    = 1'b1;
     end
   end
-  assign s_ready = out_free && (!ended || room || brief);
+  assign s_rq_ready = out_free && (!ended || room || brief);
 
-  // ------------------------------------------------------------------ the beat
+  // ---- the beat
   logic [511:0] beat;
   logic [  1:0] sop, eop;
   logic         half, end_in, sop_in;
   logic [  3:0] lane0, lane1, lane_in, lane_carry, be_in;
 
   assign beat[127:0]   = carry_valid_q ? carry_q[127:0] : side.desc;
-  assign beat[255:128] = at_12 ? carry_q[255:128] : s_data[127:0];
-  assign beat[383:256] = (ended && room) ? side.desc : at_12 ? carry_q[383:256] : s_data[255:128];
-  assign beat[511:384] = at_12 ? s_data[127:0] : s_data[383:256];
+  assign beat[255:128] = at_12 ? carry_q[255:128] : s_rq.tdata[127:0];
+  assign beat[383:256] = (ended && room) ? side.desc : at_12 ? carry_q[383:256] : s_rq.tdata[255:128];
+  assign beat[511:384] = at_12 ? s_rq.tdata[127:0] : s_rq.tdata[383:256];
 
-  assign end_in     = join_in && s_last && n <= fits;
+  assign end_in     = join_in && s_rq.tlast && n <= fits;
   assign sop_in     = join_in && side.sop;
   assign lane_in    = (at_12 ? 4'd11 : 4'd3) + n[3:0];  // n is not 16 where this counts
   assign lane_carry = carry_n_q - 1'b1;
@@ -115,43 +109,43 @@ module db_pcie_rq_straddle
 
   always_ff @(posedge clk) begin
     if (out_free) begin
-      m_axis_rq_tvalid <= emit;
-      m_axis_rq_tdata  <= beat;
-      m_axis_rq_tuser  <= rq_tuser_straddle(sop, half, carry_sop_q ? carry_be_q : be_in, be_in, eop, lane0, lane1);
+      m_rq_valid <= emit;
+      m_rq.tdata  <= beat;
+      m_rq.tuser  <= rq_tuser_straddle(sop, half, carry_sop_q ? carry_be_q : be_in, be_in, eop, lane0, lane1);
       if (emit || take) begin
         carry_valid_q <= take && (join_in ? over : 1'b1);
-        carry_open_q  <= !s_last;
+        carry_open_q  <= !s_rq.tlast;
         carry_sop_q   <= take && !join_in;
         carry_be_q    <= be_in;
         if (!join_in) begin            // a short packet, if any
-          carry_q[255:0] <= {s_data[127:0], side.desc};
+          carry_q[255:0] <= {s_rq.tdata[127:0], side.desc};
           carry_n_q      <= n[3:0] + 4'd4;
         end else if (at_12) begin
-          carry_q   <= s_data[511:128];
-          carry_n_q <= s_last ? 4'(n - 5'd4) : 4'd12;
+          carry_q   <= s_rq.tdata[511:128];
+          carry_n_q <= s_rq.tlast ? 4'(n - 5'd4) : 4'd12;
         end else begin
-          carry_q[127:0] <= s_data[511:384];
-          carry_n_q      <= s_last ? 4'(n - 5'd12) : 4'd4;
+          carry_q[127:0] <= s_rq.tdata[511:384];
+          carry_n_q      <= s_rq.tlast ? 4'(n - 5'd12) : 4'd4;
         end
       end
     end
     if (rst) begin
-      m_axis_rq_tvalid <= 1'b0;
+      m_rq_valid <= 1'b0;
       carry_valid_q    <= 1'b0;
       carry_sop_q      <= 1'b0;
     end
   end
 
-  assign m_axis_rq_tkeep = '1;
-  assign m_axis_rq_tlast = 1'b0;
-  assign idle            = !carry_valid_q && !m_axis_rq_tvalid;
+  assign m_rq.tkeep = '1;
+  assign m_rq.tlast = 1'b0;
+  assign idle            = !carry_valid_q && !m_rq_valid;
 
-  // ------------------------------------------------------------------ what must hold
+  // ---- what must hold
   logic begun_q;         // after the first reset
   logic open;            // inside a packet
   always_ff @(posedge clk) if (rst) begun_q <= 1'b1;
   assign open = carry_valid_q && carry_open_q;
-  assert property (@(posedge clk) disable iff (rst || !begun_q) !(s_valid && s_ready) || side.sop == !open);
-  assert property (@(posedge clk) disable iff (rst || !begun_q) !open || s_valid);
-  assert property (@(posedge clk) disable iff (rst || !begun_q) !(s_valid && !s_last) || n == 5'd16);
+  assert property (@(posedge clk) disable iff (rst || !begun_q) !(s_rq_valid && s_rq_ready) || side.sop == !open);
+  assert property (@(posedge clk) disable iff (rst || !begun_q) !open || s_rq_valid);
+  assert property (@(posedge clk) disable iff (rst || !begun_q) !(s_rq_valid && !s_rq.tlast) || n == 5'd16);
 endmodule

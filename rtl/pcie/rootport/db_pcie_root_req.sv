@@ -64,7 +64,7 @@ module db_pcie_root_req
   localparam int TAG_W = 5;
   localparam int RQ_USER_W = rq_user_w(DATA_W);
 
-  // ------------------------------------------------------------------ which request
+  // ---- which request
   logic             free, go_db, go_acc, wait_q;
   logic [TAG_W-1:0] tag_q;
   logic             data_beat_q;  // 128 bits: the payload's beat is still to come
@@ -109,7 +109,7 @@ module db_pcie_root_req
     end
   end
 
-  // ------------------------------------------------------------------ RQ
+  // ---- RQ
   if (DATA_W == 128) begin : g_128
     logic [31:0] payload_q;
     always_ff @(posedge clk) begin
@@ -155,7 +155,7 @@ module db_pcie_root_req
     end
   end
 
-  // ------------------------------------------------------------------ RC
+  // ---- RC
   localparam int QUARTERS = (DATA_W == 512) ? 4 : 1;
   logic [160:0] rc_user;
   logic [  3:0] starts;
@@ -183,7 +183,7 @@ module db_pcie_root_req
   end
   assign s_axis_rc_tready = 1'b1;
 
-  // ------------------------------------------------------------------ the answer
+  // ---- the answer
   logic [7:0] left_q;  // milliseconds
   always_ff @(posedge clk) begin
     hit_q     <= hit;

@@ -53,7 +53,7 @@ module db_pcie_root_rx
   logic [LN-1:0]     turn_q;
   logic [WIN_W-1:LSB] row_q;                 // the next row to be written
 
-  // ------------------------------------------------------------------ the request
+  // ---- the request
   cq_desc_t       desc;
   logic [182:0]   user;
   logic           take, first, in_window, is_write, posted, damaged, store;
@@ -85,7 +85,7 @@ module db_pcie_root_rx
     m_req.first_be     = cq_first_be(user);
   end
 
-  // ------------------------------------------------------------------ rows
+  // ---- rows
   logic          own;                         // the first beat has something for a row of its own
   logic          write, spill, after;
   logic [4:0]    lanes_in [N];                // dwords of the beat as {something, byte enables}
@@ -130,7 +130,7 @@ module db_pcie_root_rx
     for (int o = 0; o < int'(N); o++) row[o] = coarse[(o + 3) - int'(turn[1:0])];
   end
 
-  // ------------------------------------------------------------------ state
+  // ---- state
   logic [WIN_W-1:LSB] row_at;
   assign row_at = (take && first && N > 4) ? desc.addr_dw[WIN_W-3:LN] : row_q;
 

@@ -52,7 +52,7 @@ module db_pcie_root_tx
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
   end
 
-  // ------------------------------------------------------------------ requests
+  // ---- requests
   typedef struct packed {  // for the cutting
     logic        bad;
     logic [23:0] addr;     // dwords
@@ -107,7 +107,7 @@ module db_pcie_root_tx
   assign req_room   = !level_q[REQ_W] && level_q[REQ_W-1:1] != '1;
   assign m_req_done = req_done;
 
-  // ------------------------------------------------------------------ cut into completions
+  // ---- cut into completions
   cut_t       next_cut, cut_q;
   logic       cut_valid_q, cut_first_q;
   logic [9:0] mask_q;              // dwords of MPS - 1
@@ -143,7 +143,7 @@ module db_pcie_root_tx
     end
   end
 
-  // ------------------------------------------------------------------ steps
+  // ---- steps
   typedef struct packed {  // of each completion under way
     logic       first;     // of its request
     logic       final_c;   // and last
@@ -194,7 +194,7 @@ module db_pcie_root_tx
   assign m_row_valid = step;
   assign m_row_addr  = {row_q, LSB'(0)};
 
-  // ------------------------------------------------------------------ rows that came back
+  // ---- rows that came back
   logic [DATA_W:0]   back_mem_q [2*STEPS];  // twice the places, so that the pointers tell full from empty
   logic [STEP_W:0]   back_in_q, back_at_q;
   logic [DATA_W-1:0] back;
@@ -215,7 +215,7 @@ module db_pcie_root_tx
     end
   end
 
-  // ------------------------------------------------------------------ the header
+  // ---- the header
   completion_t     cpl;
   answer_t  answer;
   logic     answer_valid, answer_room;
@@ -264,7 +264,7 @@ module db_pcie_root_tx
 
   assign ur = {desc, 24'd0, answer.req.last_be, answer.req.first_be, hdr};
 
-  // ------------------------------------------------------------------ beats
+  // ---- beats
   // Lane l of a beat is dword 1 + l + turn of {this row, the one before}; turned by whole fours, then by the rest.
   logic [N-1:1][31:0] prev_q;
   logic [LN-1:0]      turn, last_lane;

@@ -9,54 +9,41 @@
 // Latency: an entry 18 cycles; host writes 7 cycles for 4 dwords of RAM, 2 for zeros. It goes before the processor at
 // the RAM. rst (of the data path) forgets what was in process.
 module db_ssd_admin_copy
-  import db_ssd_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
-  parameter int DATA_W = 256             // bits of a row of the answer: 128, 256, 512
+  parameter int DATA_W = 256         ///< bits of a row of the answer: 128, 256, 512
 ) (
-  input  logic            clk,
-  input  logic            rst,
+  input  logic              clk,
+  input  logic              rst,
   // submission queue entries, and their ring
-  input  logic            s_sqe_valid,
-  output logic            s_sqe_ready,
-  input  logic [FN_W-1:0] s_sqe_fn,
-  input  logic [511:0]    s_sqe_data,
-  input  logic [8:0]      ring_base,     // 2 KiB
-  output logic [4:0]      ring_wr,       // entries written, modulo 32
-  input  logic [4:0]      ring_rd,       // entries done with, modulo 32
-  // command: op, fn and host stay until idle
-  input  logic            go,            // pulse; only when idle
-  input  logic [1:0]      op,            // 0 RAM to host, 1 zeros to host, 2 host to RAM
-  input  logic [FN_W-1:0] fn,
-  input  logic [63:0]     host,          // bytes, dword aligned
-  input  logic [17:0]     ram,           // words
-  input  logic [10:0]     len_dw,        // 1..1024 (op 0, 1)
-  output logic            idle,          // no command in process
-  output logic            err,           // the last read failed
+  input  logic              s_sqe_valid,
+  output logic              s_sqe_ready,
+  input  admin_sqe_t        s_sqe,
+  input  logic [8:0]        ring_base,    ///< 2 KiB
+  output logic [4:0]        ring_wr,      ///< entries written, modulo 32
+  input  logic [4:0]        ring_rd,      ///< entries done with, modulo 32
+  // command
+  input  logic              start,        ///< pulse; only when idle
+  input  copy_cmd_t         cmd,          ///< op, fn and host stay until idle
+  output logic              idle,         ///< no command in process
+  output logic              err,          ///< the last read failed
   // host writes, and reads of 64 bytes with their answer in rows
-  output logic            m_post_valid,
-  input  logic            m_post_ready,
-  output logic [FN_W-1:0] m_post_fn,
-  output logic [63:0]     m_post_addr,
-  output logic [2:0]      m_post_len_dw, // 1..4
-  output logic [127:0]    m_post_data,
-  output logic            m_rd_valid,
-  input  logic            m_rd_ready,
-  output logic [FN_W-1:0] m_rd_fn,
-  output logic [63:0]     m_rd_addr,
-  input  logic              s_rd_tvalid,
-  output logic              s_rd_tready,
-  input  logic [DATA_W-1:0] s_rd_tdata,
-  input  logic              s_rd_tlast,
-  input  logic              s_rd_terr,
-  // RAM port: an access whenever req; read data the cycle after
-  output logic            ram_req,
-  output logic            ram_we,
-  output logic [17:0]     ram_addr,      // words
-  output logic [31:0]     ram_wdata,
-  input  logic [31:0]     ram_rdata
+  output logic              m_post_valid,
+  input  logic              m_post_ready,
+  output post_t             m_post,
+  output logic              m_read_valid,
+  input  logic              m_read_ready,
+  output segment_t          m_read,
+  input  logic              s_row_valid,
+  output logic              s_row_ready,
+  input  logic [DATA_W-1:0] s_row_data,
+  input  row_info_t         s_row_info,
+  // RAM: an access whenever valid; read data the cycle after
+  output logic              m_ram_valid,
+  output ram_access_t       m_ram,
+  input  logic [31:0]       ram_rdata
 );
-  localparam logic [1:0] OP_ZERO = 2'd1, OP_READ = 2'd2;
-  localparam int LW = $clog2(DATA_W / 32);
+  localparam int LANE_W = $clog2(DATA_W / 32);
 
   typedef enum logic [2:0] {ST_IDLE, ST_SQE, ST_LOAD, ST_POST, ST_READ, ST_STORE} state_e;
   state_e       state_q;
@@ -69,41 +56,39 @@ module db_ssd_admin_copy
   logic [17:0]  ram_q;                   // words
   logic [2:0]   chunk, chunk_q;
   logic [31:0]  sqe_dw;
+  logic [511:0] sqe;
 
   assign chunk   = (left_q > 11'd4) ? 3'd4 : left_q[2:0];
-  assign row_end = &count_q[LW-1:0];
-  assign sqe_dw  = s_sqe_data[32*count_q[3:0] +: 32];
+  assign row_end = &count_q[LANE_W-1:0];
+  assign sqe     = s_sqe.sqe;
+  assign sqe_dw  = sqe[32*count_q[3:0] +: 32];
 
   // A full ring holds entries back. One cycle late, so it stops one short of 16.
   assign s_sqe_ready = state_q == ST_SQE && count_q[4];
-  assign s_rd_tready = state_q == ST_STORE && row_end;
+  assign s_row_ready = state_q == ST_STORE && row_end;
   assign idle        = !busy_q;
 
-  assign m_post_valid  = state_q == ST_POST;
-  assign m_post_fn     = fn;
-  assign m_post_addr   = {host[63:12], page_q, 2'b00};
-  assign m_post_len_dw = chunk_q;
-  assign m_post_data   = data_q;
-  assign m_rd_valid    = state_q == ST_READ;
-  assign m_rd_fn       = fn;
-  assign m_rd_addr     = {host[63:2], 2'b00};
+  assign m_post_valid = state_q == ST_POST;
+  assign m_post       = '{fn: cmd.fn, addr: {cmd.host[63:12], page_q, 2'b00}, dwords: chunk_q, data: data_q};
+  assign m_read_valid = state_q == ST_READ;
+  assign m_read       = '{fn: cmd.fn, addr: {cmd.host[63:2], 2'b00}, len: 13'd64, first: 1'b1, last: 1'b1, drop: 1'b0};
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, cmd.host[1:0], s_row_info.dw};
 
   always_comb begin
-    ram_req   = 1'b0;
-    ram_we    = 1'b0;
-    ram_addr  = ram_q;
-    ram_wdata = s_rd_tdata[32*count_q[LW-1:0] +: 32];
+    m_ram_valid = 1'b0;
+    m_ram       = '{we: 4'b0000, addr: ram_q, wdata: s_row_data[32*count_q[LANE_W-1:0] +: 32]};
     unique case (state_q)
       ST_SQE: begin
-        ram_req   = 1'b1;
-        ram_we    = 1'b1;
-        ram_addr  = {ring_base, ring_wr[3:0], count_q};
-        ram_wdata = count_q[4] ? 32'(s_sqe_fn) : sqe_dw;
+        m_ram_valid = 1'b1;
+        m_ram       = '{we: 4'b1111, addr: {ring_base, ring_wr[3:0], count_q},
+                        wdata: count_q[4] ? 32'(s_sqe.fn) : sqe_dw};
       end
-      ST_LOAD:  ram_req = count_q[2:0] != chunk_q;
+      ST_LOAD:  m_ram_valid = count_q[2:0] != chunk_q;
       ST_STORE: begin
-        ram_req = s_rd_tvalid;
-        ram_we  = 1'b1;
+        m_ram_valid = s_row_valid;
+        m_ram.we    = 4'b1111;
       end
       default: ;
     endcase
@@ -121,8 +106,8 @@ module db_ssd_admin_copy
         chunk_q <= chunk;
         if (s_sqe_valid && !full_q) state_q <= ST_SQE;
         else if (busy_q) begin
-          if (op == OP_READ) state_q <= ST_READ;
-          else state_q <= (op == OP_ZERO) ? ST_POST : ST_LOAD;
+          if (cmd.op == COPY_GET) state_q <= ST_READ;
+          else state_q <= (cmd.op == COPY_ZERO) ? ST_POST : ST_LOAD;
         end
       end
       ST_SQE: begin
@@ -133,9 +118,9 @@ module db_ssd_admin_copy
         end
       end
       ST_LOAD: begin                     // one cycle more, for the last dword
-        if (ram_req) ram_q <= ram_q + 18'd1;
+        if (m_ram_valid) ram_q <= ram_q + 18'd1;
         count_q <= count_q + 5'd1;
-        if (!ram_req) state_q <= ST_POST;
+        if (!m_ram_valid) state_q <= ST_POST;
       end
       ST_POST: if (m_post_ready) begin
         page_q  <= page_q + 10'(chunk_q);
@@ -143,26 +128,26 @@ module db_ssd_admin_copy
         busy_q  <= left_q != 11'(chunk_q);
         state_q <= ST_IDLE;
       end
-      ST_READ: if (m_rd_ready) begin
+      ST_READ: if (m_read_ready) begin
         err     <= 1'b0;
         state_q <= ST_STORE;
       end
-      ST_STORE: if (s_rd_tvalid) begin
+      ST_STORE: if (s_row_valid) begin
         ram_q   <= ram_q + 18'd1;
         count_q <= count_q + 5'd1;
-        err     <= err || s_rd_terr;
-        if (row_end && s_rd_tlast) begin
+        err     <= err || s_row_info.err;
+        if (row_end && s_row_info.last) begin
           busy_q  <= 1'b0;
           state_q <= ST_IDLE;
         end
       end
       default: state_q <= ST_IDLE;
     endcase
-    if (go) begin
+    if (start) begin
       busy_q <= 1'b1;
-      page_q <= host[11:2];
-      ram_q  <= ram;
-      left_q <= len_dw;
+      page_q <= cmd.host[11:2];
+      ram_q  <= cmd.ram;
+      left_q <= cmd.dwords;
     end
     if (rst) begin
       state_q <= ST_IDLE;

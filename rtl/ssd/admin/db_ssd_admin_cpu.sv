@@ -8,31 +8,28 @@
 //
 // Registers are written in whole words only.
 // Latency: 2 cycles an access, RAM or register, 4 the extension; more while the copy engine holds the RAM port.
-module db_ssd_admin_cpu #(
-  parameter int RAM_BYTES = 65536  // power of two, 32768..1048576
+module db_ssd_admin_cpu
+  import db_ssd_pkg::*, db_ssd_admin_pkg::*;
+#(
+  parameter int RAM_BYTES = 65536     ///< power of two, 32768..1048576
 ) (
   input  logic        clk,
   input  logic        rst,
-  input  logic        irq,
-  input  logic        sleep,         // pulse, from the firmware
+  input  logic        irq,            ///< level
+  input  logic        sleep,          ///< pulse, from the firmware
   output logic        asleep,
-  output logic        trap,          // the processor met something illegal and stopped for good
-  // RAM
-  output logic        ram_en,
-  input  logic        ram_ready,     // the port is ours in this cycle
-  output logic [3:0]  ram_we,
-  output logic [17:0] ram_addr,      // words
-  output logic [31:0] ram_wdata,
-  input  logic [31:0] ram_rdata,     // the cycle after
+  output logic        trap,           ///< the processor met something illegal and stopped for good
+  // RAM; read data a cycle later
+  output logic        m_ram_valid,
+  input  logic        m_ram_ready,
+  output ram_access_t m_ram,
+  input  logic [31:0] ram_rdata,
   // registers; read data in the same cycle
-  output logic        reg_req,
-  output logic        reg_wr,
-  output logic [8:0]  reg_addr,      // bytes
-  output logic [31:0] reg_wdata,
+  output logic        m_reg_valid,
+  output fw_access_t  m_reg,
   input  logic [31:0] reg_rdata,
-  // extension: as registers, with the same reg_wr and reg_wdata; a cycle later
-  output logic        ext_req,
-  output logic [11:0] ext_addr,      // bytes
+  // extension: a cycle later, with read data in that cycle
+  output ext_bus_t    ext,
   input  logic [31:0] ext_rdata
 );
   logic        mem_valid, mem_ready_q, is_reg_q, is_reg;
@@ -41,7 +38,7 @@ module db_ssd_admin_cpu #(
   logic        sleep_q;
   logic [4:0]  still_q;              // cycles without an access, saturates at 16
   logic        cpu_rst_n;
-  logic        ext, ext_answer_q;    // extension accessed; its answer is in ext_rdata_q
+  logic        ext_wanted, ext_req_q, ext_answer_q;  // extension accessed; its answer is in ext_rdata_q
   logic [31:0] ext_rdata_q;
 
   picorv32 #(
@@ -56,7 +53,7 @@ module db_ssd_admin_cpu #(
     .LATCHED_IRQ          (32'd0),
     .PROGADDR_RESET       (32'd0),
     .STACKADDR            (32'(RAM_BYTES))
-  ) u_cpu (
+  ) i_cpu (
     .clk          (clk),
     .resetn       (cpu_rst_n),
     .trap         (trap),
@@ -86,17 +83,13 @@ module db_ssd_admin_cpu #(
     .trace_data   ()
   );
 
-  assign is_reg    = mem_addr[31];
-  assign ram_en    = mem_valid && !mem_ready_q && !is_reg;
-  assign ram_we    = mem_wstrb;
-  assign ram_addr  = mem_addr[19:2];
-  assign ram_wdata = mem_wdata;
-  assign reg_req   = mem_valid && !mem_ready_q && is_reg && !mem_addr[28];
-  assign ext       = mem_valid && !mem_ready_q && is_reg && mem_addr[28];
-  assign reg_wr    = mem_wstrb != 4'd0;
-  assign reg_addr  = {mem_addr[8:2], 2'b00};
-  assign ext_addr  = {mem_addr[11:2], 2'b00};
-  assign reg_wdata = mem_wdata;
+  assign is_reg      = mem_addr[31];
+  assign m_ram_valid = mem_valid && !mem_ready_q && !is_reg;
+  assign m_ram       = '{we: mem_wstrb, addr: mem_addr[19:2], wdata: mem_wdata};
+  assign m_reg_valid = mem_valid && !mem_ready_q && is_reg && !mem_addr[28];
+  assign m_reg       = '{wr: mem_wstrb != 4'd0, addr: {mem_addr[8:2], 2'b00}, wdata: mem_wdata};
+  assign ext_wanted  = mem_valid && !mem_ready_q && is_reg && mem_addr[28];
+  assign ext         = '{req: ext_req_q, wr: mem_wstrb != 4'd0, addr: {mem_addr[11:2], 2'b00}, wdata: mem_wdata};
 
   logic unused_ok;
   assign unused_ok = &{1'b0, mem_addr[30:29], mem_addr[27:20], mem_addr[1:0]};
@@ -105,12 +98,12 @@ module db_ssd_admin_cpu #(
 
   always_ff @(posedge clk) begin
     cpu_rst_n   <= !rst;
-    mem_ready_q <= reg_req || ext_answer_q || (ram_en && ram_ready);
+    mem_ready_q <= m_reg_valid || ext_answer_q || (m_ram_valid && m_ram_ready);
     is_reg_q    <= is_reg;
-    if (reg_req || ext_answer_q) reg_rdata_q <= ext_answer_q ? ext_rdata_q : reg_rdata;
-    // Address and data are there a cycle before ext_req, and stay.
-    ext_req      <= ext && !ext_req && !ext_answer_q;
-    ext_answer_q <= ext_req;
+    if (m_reg_valid || ext_answer_q) reg_rdata_q <= ext_answer_q ? ext_rdata_q : reg_rdata;
+    // Address and data are there a cycle before ext.req, and stay.
+    ext_req_q    <= ext_wanted && !ext_req_q && !ext_answer_q;
+    ext_answer_q <= ext_req_q;
     ext_rdata_q  <= ext_rdata;
     if (irq) sleep_q <= 1'b0;
     else if (sleep) sleep_q <= 1'b1;
@@ -118,7 +111,7 @@ module db_ssd_admin_cpu #(
     else if (!still_q[4]) still_q <= still_q + 5'd1;
     if (rst) begin
       mem_ready_q  <= 1'b0;
-      ext_req      <= 1'b0;
+      ext_req_q    <= 1'b0;
       ext_answer_q <= 1'b0;
       sleep_q      <= 1'b0;
       still_q      <= '0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects completions: by slot from decode and both pipes, in full from the firmware.
+// Collects completions: by slot from decode and both engines, in full from the firmware.
 //
 // Looks a slot's command up, counts what SMART / health reports (Base 2.0, 5.16.1.3) and tells the firmware about
 // commands that failed, for the error log. An error that finds the firmware's queue full is not logged.
@@ -7,40 +7,32 @@
 module db_ssd_completion_collect
   import db_nvme_pkg::*, db_ssd_pkg::*;
 #(
-  parameter int NUM_CMDS = 128    // command slots, 2..256
+  parameter int NUM_CMDS = 128                  ///< command slots, 2..256
 ) (
-  input  logic              clk,
-  input  logic              rst,
-  input  logic              rst_counters,   // power-on: counters outlive a controller reset
-  // slot contexts, from decode
-  input  logic              s_ctx_we,
-  input  logic [SLOT_W-1:0] s_ctx_slot,
-  input  slot_ctx_t         s_ctx,
-  // by slot: 0 decode, 1 read pipe, 2 write pipe
-  input  logic [2:0]        s_slot_valid,
-  output logic [2:0]        s_slot_ready,
-  input  logic [3*$bits(slot_completion_t)-1:0] s_slot,
-  input  logic              s_admin_valid,
-  output logic              s_admin_ready,
-  input  completion_t              s_admin,
-  output logic              m_cpl_valid,
-  input  logic              m_cpl_ready,
-  output completion_t              m_cpl,
-  output logic              m_cpl_io,
-  output logic [SLOT_W-1:0] m_cpl_slot,
-  // for the error log
-  output logic              m_err_valid,
-  input  logic              m_err_ready,
-  output logic [7:0]        m_err_sqid,
-  output logic [15:0]       m_err_cid,
-  output logic [14:0]       m_err_status,
-  output logic [31:0]       m_err_nsid,
-  output logic [63:0]       m_err_lba,
-  // 512-byte sectors and commands, successful ones
-  output logic [63:0]       cnt_rd_sectors,
-  output logic [63:0]       cnt_wr_sectors,
-  output logic [63:0]       cnt_rd_cmds,
-  output logic [63:0]       cnt_wr_cmds
+  input  logic                   clk,
+  input  logic                   rst,
+  input  logic                   rst_counters,  ///< power-on: counters outlive a controller reset
+  /// Slot contexts, from decode.
+  input  logic                   s_ctx_valid,
+  input  logic [SLOT_W-1:0]      s_ctx_slot,
+  input  slot_ctx_t              s_ctx,
+  /// Completions by slot: [0] decode, [1] read engine, [2] write engine.
+  input  logic [2:0]             s_slot_valid,
+  output logic [2:0]             s_slot_ready,
+  input  slot_completion_t [2:0] s_slot,
+  /// Completions of admin commands.
+  input  logic                   s_admin_valid,
+  output logic                   s_admin_ready,
+  input  completion_t            s_admin,
+  output logic                   m_finished_valid,
+  input  logic                   m_finished_ready,
+  output finished_t              m_finished,
+  output logic                   m_error_valid,
+  input  logic                   m_error_ready,
+  output error_log_t             m_error,
+  /// pulse: a command met a media error; [0] read engine, [1] write engine
+  input  logic [1:0]             media_err,
+  output smart_counters_t        smart          ///< commands that succeeded, and media errors
 );
   localparam int AW = $clog2(NUM_CMDS);
 
@@ -48,13 +40,13 @@ module db_ssd_completion_collect
   logic [3:0]  req, gnt;
   logic [1:0]  gnt_idx;
   logic        any, admin_q;
-  slot_completion_t   slot_q, slot_sel;
-  completion_t        full_q;
+  slot_completion_t slot_q, slot_sel;
+  completion_t full_q;
   slot_ctx_t   ctx;
   logic [$bits(slot_ctx_t)-1:0] ctx_rdata;
 
   db_ram_sdp #(.WIDTH($bits(slot_ctx_t)), .DEPTH(NUM_CMDS)) i_ctx (
-    .clk, .we(s_ctx_we), .waddr(s_ctx_slot[AW-1:0]), .wdata(s_ctx), .re(!out_q), .raddr(slot_sel.slot[AW-1:0]),
+    .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(s_ctx), .re(!out_q), .raddr(slot_sel.slot[AW-1:0]),
     .rdata(ctx_rdata));
   assign ctx = slot_ctx_t'(ctx_rdata);
 
@@ -78,22 +70,20 @@ module db_ssd_completion_collect
   assign {s_admin_ready, s_slot_ready} = out_q ? 4'd0 : gnt;
   always_comb begin
     unique case (gnt_idx)
-      2'd1:    slot_sel = s_slot[$bits(slot_completion_t) +: $bits(slot_completion_t)];
-      2'd2:    slot_sel = s_slot[2*$bits(slot_completion_t) +: $bits(slot_completion_t)];
-      default: slot_sel = s_slot[0 +: $bits(slot_completion_t)];
+      2'd1:    slot_sel = s_slot[1];
+      2'd2:    slot_sel = s_slot[2];
+      default: slot_sel = s_slot[0];
     endcase
   end
 
-  logic failed, reads, writes, first_q;
+  logic failed, first_q;
   assign failed = slot_q.status != '0;
-  assign reads  = ctx.opcode == OPC_READ || ctx.opcode == OPC_COMPARE || ctx.opcode == OPC_VERIFY;
-  assign writes = ctx.opcode == OPC_WRITE;
 
-  assign m_cpl_valid = out_q;
-  assign m_cpl_io    = !admin_q;
-  assign m_cpl_slot  = slot_q.slot;
-  assign m_cpl       = admin_q ? full_q :
-                     '{fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, dw0: 32'd0};
+  assign m_finished_valid = out_q;
+  assign m_finished.io    = !admin_q;
+  assign m_finished.slot  = slot_q.slot;
+  assign m_finished.completion = admin_q ? full_q :
+                                 '{fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, dw0: 32'd0};
   always_ff @(posedge clk) begin
     first_q <= !out_q;
     if (!out_q) begin
@@ -101,39 +91,31 @@ module db_ssd_completion_collect
       slot_q  <= slot_sel;
       full_q  <= s_admin;
       out_q   <= any;
-    end else if (m_cpl_ready) out_q <= 1'b0;
-    if (m_err_ready) m_err_valid <= 1'b0;
-    if (out_q && first_q && !admin_q && failed && !m_err_valid) begin
-      m_err_valid  <= 1'b1;
-      m_err_sqid   <= ctx.sqid;
-      m_err_cid    <= ctx.cid;
-      m_err_status <= slot_q.status;
-      m_err_nsid   <= ctx.nsid;
-      m_err_lba    <= ctx.slba;
+    end else if (m_finished_ready) out_q <= 1'b0;
+    if (m_error_ready) m_error_valid <= 1'b0;
+    if (out_q && first_q && !admin_q && failed && !m_error_valid) begin
+      m_error_valid <= 1'b1;
+      m_error       <= '{sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, nsid: ctx.nsid, lba: ctx.slba};
     end
     if (rst) begin
-      out_q       <= 1'b0;
-      m_err_valid <= 1'b0;
+      out_q         <= 1'b0;
+      m_error_valid <= 1'b0;
     end
   end
 
   logic count;
   assign count = out_q && first_q && !admin_q && !failed;
   always_ff @(posedge clk) begin
-    if (count && reads) begin
-      cnt_rd_cmds    <= cnt_rd_cmds + 64'd1;
-      cnt_rd_sectors <= cnt_rd_sectors + 64'(ctx.bytes[31:9]);
+    if (count && ctx.desc.counts_read) begin
+      smart.read_cmds    <= smart.read_cmds + 64'd1;
+      smart.read_sectors <= smart.read_sectors + 64'(ctx.bytes[31:9]);
     end
-    if (count && writes) begin
-      cnt_wr_cmds    <= cnt_wr_cmds + 64'd1;
-      cnt_wr_sectors <= cnt_wr_sectors + 64'(ctx.bytes[31:9]);
+    if (count && ctx.desc.counts_write) begin
+      smart.write_cmds    <= smart.write_cmds + 64'd1;
+      smart.write_sectors <= smart.write_sectors + 64'(ctx.bytes[31:9]);
     end
-    if (rst_counters) begin
-      cnt_rd_cmds    <= '0;
-      cnt_rd_sectors <= '0;
-      cnt_wr_cmds    <= '0;
-      cnt_wr_sectors <= '0;
-    end
+    smart.media_errors <= smart.media_errors + 64'(media_err[0]) + 64'(media_err[1]);
+    if (rst_counters) smart <= '0;
   end
 
 endmodule

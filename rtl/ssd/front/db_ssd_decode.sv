@@ -2,9 +2,9 @@
 // Turns submission queue entries into checked commands.
 //
 // Admin entries (sqid 0) go out whole. An I/O entry takes a slot, writes the slot's context, and leaves as a command
-// for the read pipe (Read, Verify) or the write pipe (Write, Compare, Write Zeroes, Dataset Management, Flush), or as
-// a completion: an error, or a Dataset Management without Deallocate, which is only advice. An entry whose fetch
-// failed has no command identifier to answer to: m_fetch_err says so and the entry is dropped.
+// for the engine that its opcode's descriptor names (db_ssd_op_pkg), or as a completion: an error, or a Dataset
+// Management without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer
+// to: m_fetch_err says so and the entry is dropped.
 //
 // Checks, in this order, all with DNR (NVMe Base 2.0: 3.2.1, 3.3.3.1; NVM Command Set 1.0: 3.2):
 //   fused operation, SGL                                           Invalid Field
@@ -12,72 +12,55 @@
 //   NSID 0 or above NUM_NS                                         Invalid Namespace or Format
 //   NSID inactive, or FFFFFFFFh for anything but Flush             Invalid Field
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
-//   data beyond MDTS (Read, Write, Compare); Write with a directive Invalid Field
-//   namespace locked (Read, Write, Compare)                        Access Denied
+//   user data beyond MDTS; Write with a directive                  Invalid Field
+//   user data of a locked namespace                                Access Denied
 //
-// Latency: 2 cycles from s_sqe to a pipe, 3 to a completion, 1 to m_admin, m_head and m_fetch_err.
+// Latency: 2 cycles from s_sqe to an engine, 3 to a completion, 1 to m_admin, m_head and m_fetch_err.
 // Throughput: an entry every 2 cycles: a register is loaded only when it is empty, so no ready passes through. A
 // stalled output holds up the others when a second entry for it has come, or one that fails in place of it.
 module db_ssd_decode
   import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
-    parameter int unsigned NUM_NS    = 1,  // namespaces, 1..64: NSIDs are 1..NUM_NS
-    parameter int unsigned MDTS_LOG2 = 20  // log2 of the most data bytes in a command: 12..28
+  parameter int NUM_NS    = 1,  ///< namespaces, 1..64: NSIDs are 1..NUM_NS
+  parameter int MDTS_LOG2 = 20  ///< log2 of the most data bytes in a command: 12..28
 ) (
-    input  logic                 clk,
-    input  logic                 rst,
-
-    // entries, from db_ssd_fetch
-    input  logic                 s_sqe_valid,
-    output logic                 s_sqe_ready,
-    input  logic [FN_W-1:0]      s_sqe_fn,
-    input  logic [QID_W-1:0]     s_sqe_sqid,
-    input  logic [15:0]          s_sqe_head,     // the queue's head after this entry
-    input  logic                 s_sqe_err,      // the fetch failed
-    input  logic [511:0]         s_sqe_data,
-
-    // free slots, from a db_tag_pool
-    input  logic                 s_slot_valid,
-    output logic                 s_slot_ready,
-    input  logic [SLOT_W-1:0]    s_slot,
-
-    // pulse: the context of a slot, when its command comes out, at least one cycle before its completion does
-    output logic                 m_ctx_we,
-    output logic [SLOT_W-1:0]    m_ctx_slot,
-    output slot_ctx_t            m_ctx_data,
-
-    // pulse for every entry taken, admin and failed ones too
-    output logic                 m_head_valid,
-    output logic [QID_W-1:0]     m_head_sqid,
-    output logic [15:0]          m_head,
-
-    // pulse: an entry of this queue could not be fetched
-    output logic                 m_fetch_err,
-    output logic [QID_W-1:0]     m_fetch_err_sqid,
-
-    output logic                 m_admin_valid,
-    input  logic                 m_admin_ready,
-    output logic [FN_W-1:0]      m_admin_fn,
-    output logic [511:0]         m_admin_data,
-
-    output logic                 m_rd_valid,
-    input  logic                 m_rd_ready,
-    output cmd_t                 m_rd_cmd,
-
-    output logic                 m_wr_valid,
-    input  logic                 m_wr_ready,
-    output cmd_t                 m_wr_cmd,
-
-    output logic                 m_cpl_valid,
-    input  logic                 m_cpl_ready,
-    output slot_completion_t            m_cpl,
-
-    // namespaces; may change only while no command is under way in them
-    input  logic [NUM_NS-1:0]    ns_valid,
-    input  logic [NUM_NS*64-1:0] ns_base,        // bytes on the media
-    input  logic [NUM_NS*64-1:0] ns_blocks,      // size
-    input  logic [NUM_NS-1:0]    ns_lba4k,       // block size: 0 = 512, 1 = 4096 bytes
-    input  logic [NUM_NS-1:0]    ns_locked       // Read, Write, Compare are refused; may change at any time
+  input  logic                    clk,
+  input  logic                    rst,
+  /// Entries, from db_ssd_fetch.
+  input  logic                    s_sqe_valid,
+  output logic                    s_sqe_ready,
+  input  fetched_sqe_t            s_sqe,
+  /// Free slots, from a db_tag_pool.
+  input  logic                    s_slot_valid,
+  output logic                    s_slot_ready,
+  input  logic [SLOT_W-1:0]       s_slot,
+  /// Pulse: the context of a slot, when its command comes out, at least one cycle before its completion does.
+  output logic                    m_ctx_valid,
+  output logic [SLOT_W-1:0]       m_ctx_slot,
+  output slot_ctx_t               m_ctx,
+  /// Pulse for every entry taken, admin and failed ones too: its queue's head is behind it.
+  output logic                    m_head_valid,
+  output logic [QID_W-1:0]        m_head_sqid,
+  output logic [15:0]             m_head,
+  output logic                    m_fetch_err,   ///< pulse: an entry could not be fetched
+  output logic                    m_admin_valid,
+  input  logic                    m_admin_ready,
+  output admin_sqe_t              m_admin,
+  /// For the read engine.
+  output logic                    m_read_valid,
+  input  logic                    m_read_ready,
+  output cmd_t                    m_read_cmd,
+  /// For the write engine.
+  output logic                    m_write_valid,
+  input  logic                    m_write_ready,
+  output cmd_t                    m_write_cmd,
+  output tap_cmd_t                m_tap_cmd,     ///< with m_ctx, of the same command
+  /// Commands that end here.
+  output logic                    m_completion_valid,
+  input  logic                    m_completion_ready,
+  output slot_completion_t        m_completion,
+  input  namespace_t [NUM_NS-1:0] namespaces,    ///< may change only while no command is under way in them
+  input  logic [NUM_NS-1:0]       ns_locked      ///< commands that move user data are refused; may change at any time
 );
   localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
   localparam status_t INVALID_OPC   = status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
@@ -97,22 +80,20 @@ module db_ssd_decode
   sqe_t sqe;
   logic take, is_admin, s1_valid_q;
 
-  assign sqe         = sqe_t'(s_sqe_data);
-  assign is_admin    = s_sqe_sqid == '0;
-  assign s_sqe_ready = s_sqe_err || (is_admin ? !m_admin_valid : !s1_valid_q);
+  assign sqe         = s_sqe.sqe;
+  assign is_admin    = s_sqe.sqid == '0;
+  assign s_sqe_ready = s_sqe.err || (is_admin ? !m_admin_valid : !s1_valid_q);
   assign take        = s_sqe_valid && s_sqe_ready;
 
   always_ff @(posedge clk) begin
-    m_head_valid     <= take && !rst;
-    m_head_sqid      <= s_sqe_sqid;
-    m_head           <= s_sqe_head;
-    m_fetch_err      <= take && s_sqe_err && !rst;
-    m_fetch_err_sqid <= s_sqe_sqid;
+    m_head_valid <= take && !rst;
+    m_head_sqid  <= s_sqe.sqid;
+    m_head       <= s_sqe.head;
+    m_fetch_err  <= take && s_sqe.err && !rst;
     if (m_admin_ready) m_admin_valid <= 1'b0;
     if (!m_admin_valid) begin
-      m_admin_valid <= s_sqe_valid && is_admin && !s_sqe_err;
-      m_admin_fn    <= s_sqe_fn;
-      m_admin_data  <= s_sqe_data;
+      m_admin_valid <= s_sqe_valid && is_admin && !s_sqe.err;
+      m_admin       <= '{fn: s_sqe.fn, sqe: sqe};
     end
     if (rst) m_admin_valid <= 1'b0;
   end
@@ -122,7 +103,6 @@ module db_ssd_decode
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
-    logic [7:0]       opcode;
     logic [31:0]      nsid;
     logic [63:0]      prp1;
     logic [63:0]      prp2;
@@ -144,17 +124,11 @@ module db_ssd_decode
   } s1_t;
   s1_t  s1_d, s1_q;
 
-  function automatic cmd_e cmd_of(input op_desc_t op);
-    return op.to_host ? CMD_READ : op.read_engine ? CMD_VERIFY : op.write ? CMD_WRITE : op.compare ? CMD_COMPARE :
-           op.ranges ? CMD_DSM : op.zero ? CMD_ZERO : CMD_FLUSH;
-  endfunction
-
   always_comb begin
     s1_d           = '0;
-    s1_d.fn        = s_sqe_fn;
-    s1_d.sqid      = s_sqe_sqid;
+    s1_d.fn        = s_sqe.fn;
+    s1_d.sqid      = s_sqe.sqid;
     s1_d.cid       = sqe.cid;
-    s1_d.opcode    = sqe.opc;
     s1_d.nsid      = sqe.nsid;
     s1_d.prp1      = sqe.prp1;
     s1_d.prp2      = sqe.prp2;
@@ -167,14 +141,14 @@ module db_ssd_decode
     s1_d.no_work   = !s1_d.op.read_engine && (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
     s1_d.ns_all    = sqe.nsid == NSID_ALL;
-    for (int unsigned n = 0; n < NUM_NS; n++) begin
-      if (sqe.nsid == n + 1) begin
+    for (int n = 0; n < NUM_NS; n++) begin
+      if (sqe.nsid == 32'(n) + 32'd1) begin
         s1_d.ns_in_range = 1'b1;
-        s1_d.ns_active  |= ns_valid[n];
-        s1_d.lba4k      |= ns_lba4k[n];
+        s1_d.ns_active  |= namespaces[n].valid;
+        s1_d.lba4k      |= namespaces[n].lba4k;
         s1_d.locked     |= ns_locked[n];
-        s1_d.base       |= ns_base[64*n+:64];
-        s1_d.blocks     |= ns_blocks[64*n+:64];
+        s1_d.base       |= namespaces[n].base;
+        s1_d.blocks     |= namespaces[n].blocks;
       end
     end
   end
@@ -185,7 +159,7 @@ module db_ssd_decode
   logic [63:0] slba;
   logic        beyond_mdts, beyond_end, failed, go;
   logic        end_valid_q;      // a completion, one cycle before it comes out
-  slot_completion_t   end_q;
+  slot_completion_t end_q;
 
   assign slba        = s1_q.op.has_lba ? s1_q.slba : '0;
   assign beyond_mdts = s1_q.lba4k ? (s1_q.nlb >> (MDTS_LOG2 - 12)) != '0
@@ -197,14 +171,13 @@ module db_ssd_decode
     cmd.fn         = s1_q.fn;
     cmd.slot       = s_slot;
     cmd.desc       = s1_q.op;
-    cmd.op         = cmd_of(s1_q.op);
     cmd.fua        = s1_q.fua;
     cmd.lba4k      = s1_q.lba4k;
     cmd.media_addr = s1_q.base + (s1_q.lba4k ? slba << 12 : slba << 9);
     cmd.ns_blocks  = s1_q.blocks;
     cmd.prp1       = s1_q.prp1;
     cmd.prp2       = s1_q.prp2;
-    if (s1_q.op.has_lba)           cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
+    if (s1_q.op.has_lba)     cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
     else if (s1_q.op.ranges) cmd.bytes = ({24'd0, s1_q.slba[7:0]} + 32'd1) << 4;
   end
 
@@ -213,54 +186,59 @@ module db_ssd_decode
     verdict = INVALID_FIELD;
     if (s1_q.bad_field)                                             verdict = INVALID_FIELD;
     else if (!s1_q.op.known)                                        verdict = INVALID_OPC;
-    else if (s1_q.ns_all && !s1_q.op.any_namespace)               verdict = INVALID_FIELD;
+    else if (s1_q.ns_all && !s1_q.op.any_namespace)                 verdict = INVALID_FIELD;
     else if (!s1_q.ns_all && !s1_q.ns_in_range)                     verdict = INVALID_NS;
     else if (!s1_q.ns_all && !s1_q.ns_active)                       verdict = INVALID_FIELD;
     else if (beyond_end)                                            verdict = LBA_RANGE;
-    else if ((s1_q.op.user_data && beyond_mdts) || s1_q.directive) verdict = INVALID_FIELD;
-    else if (s1_q.op.user_data && s1_q.locked)                     verdict = ACCESS_DENIED;
+    else if ((s1_q.op.user_data && beyond_mdts) || s1_q.directive)  verdict = INVALID_FIELD;
+    else if (s1_q.op.user_data && s1_q.locked)                      verdict = ACCESS_DENIED;
     else begin
       failed  = 1'b0;
       verdict = OK;
     end
   end
 
-  // An entry that will fail waits for its pipe all the same: the slot does not wait for the verdict.
-  assign s_slot_ready = s1_valid_q && !end_valid_q && !(s1_q.op.read_engine ? m_rd_valid : m_wr_valid);
+  // An entry that will fail waits for its engine all the same: the slot does not wait for the verdict.
+  assign s_slot_ready = s1_valid_q && !end_valid_q && !(s1_q.op.read_engine ? m_read_valid : m_write_valid);
   assign go           = s_slot_ready && s_slot_valid;
 
   always_ff @(posedge clk) begin
     if (!s1_valid_q) s1_q <= s1_d;
-    s1_valid_q <= s1_valid_q ? !go : s_sqe_valid && !is_admin && !s_sqe_err;
+    s1_valid_q <= s1_valid_q ? !go : s_sqe_valid && !is_admin && !s_sqe.err;
 
-    if (m_rd_ready) m_rd_valid <= 1'b0;
-    if (m_wr_ready) m_wr_valid <= 1'b0;
-    if (go && s1_q.op.read_engine) m_rd_valid <= !failed;
-    if (go && !s1_q.op.read_engine) m_wr_valid <= !failed && !s1_q.no_work;
-    if (!m_rd_valid) m_rd_cmd <= cmd;
-    if (!m_wr_valid) m_wr_cmd <= cmd;
+    if (m_read_ready)               m_read_valid  <= 1'b0;
+    if (m_write_ready)              m_write_valid <= 1'b0;
+    if (go && s1_q.op.read_engine)  m_read_valid  <= !failed;
+    if (go && !s1_q.op.read_engine) m_write_valid <= !failed && !s1_q.no_work;
+    if (!m_read_valid)              m_read_cmd    <= cmd;
+    if (!m_write_valid)             m_write_cmd   <= cmd;
 
-    m_ctx_we   <= go;
-    m_ctx_slot <= s_slot;
-    m_ctx_data <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, opcode: s1_q.opcode, nsid: s1_q.nsid,
-                    slba: slba, bytes: cmd.bytes};
+    m_ctx_valid <= go;
+    m_ctx_slot  <= s_slot;
+    m_ctx       <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, nsid: s1_q.nsid,
+                     slba: slba, bytes: cmd.bytes};
 
-    if (!m_cpl_valid) end_valid_q <= 1'b0;
+    if (!m_completion_valid) end_valid_q <= 1'b0;
     if (go && (failed || s1_q.no_work)) end_valid_q <= 1'b1;
     if (go) end_q <= '{slot: s_slot, status: verdict};
-    if (m_cpl_ready) m_cpl_valid <= 1'b0;
-    if (!m_cpl_valid) begin
-      m_cpl_valid <= end_valid_q;
-      m_cpl       <= end_q;
+    if (m_completion_ready) m_completion_valid <= 1'b0;
+    if (!m_completion_valid) begin
+      m_completion_valid <= end_valid_q;
+      m_completion       <= end_q;
     end
 
     if (rst) begin
-      s1_valid_q  <= 1'b0;
-      m_rd_valid  <= 1'b0;
-      m_wr_valid  <= 1'b0;
-      end_valid_q <= 1'b0;
-      m_cpl_valid <= 1'b0;
-      m_ctx_we    <= 1'b0;
+      s1_valid_q         <= 1'b0;
+      m_read_valid       <= 1'b0;
+      m_write_valid      <= 1'b0;
+      end_valid_q        <= 1'b0;
+      m_completion_valid <= 1'b0;
+      m_ctx_valid        <= 1'b0;
     end
   end
+
+  // ---- what the operators must know: context and command are there in the same cycle
+  assign m_tap_cmd = '{read: m_ctx_valid && m_read_valid && m_ctx.desc.to_host,
+                       write: m_ctx_valid && m_write_valid && m_ctx.desc.from_host,
+                       lba4k: m_ctx.desc.to_host ? m_read_cmd.lba4k : m_write_cmd.lba4k, ctx: m_ctx};
 endmodule

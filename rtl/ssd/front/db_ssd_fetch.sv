@@ -3,66 +3,59 @@
 //
 // Why: the arbiter fetches several entries with one PCIe read; decode wants them one at a time, each with its queue
 // and the queue's head after it (what SQHD of completions will say).
-// Latency: none, an entry comes out with its last row, which is not taken before the entry is: m_sqe_* are those of the
-// row (registers or a memory's output there) and the rows kept here. Throughput: a row a cycle. m_sqe_err: the read of
-// this entry, or of one before it in the packet, failed; its data is not to be trusted, its queue and head are.
+// An entry is marked if its read failed, or that of one before it in the packet: its queue and head are right all the
+// same.
+// Latency: none, an entry comes out with its last row, which is not taken before the entry is. Throughput: a row a
+// cycle.
 module db_ssd_fetch
-  import db_ssd_pkg::*;
+  import db_mem_pkg::*, db_ssd_pkg::*;
 #(
-    parameter int unsigned DATA_W = 256  // bits of a row: 128, 256 or 512
+  parameter int DATA_W = 256  ///< bits of a row: 128, 256 or 512
 ) (
-    input  logic                         clk,
-    input  logic                         rst,
-
-    // packets of k * 64 bytes, k >= 1, from db_pcie_read
-    input  logic                         s_axis_tvalid,
-    output logic                         s_axis_tready,
-    input  logic [DATA_W-1:0]            s_axis_tdata,
-    input  logic                         s_axis_tlast,
-    input  logic [$clog2(DATA_W/32):0]   s_axis_tdw,    // not used: rows are always full
-    input  logic [FN_W+QID_W+32-1:0]     s_axis_tuser,  // {fn, sqid, index of first entry[15:0], queue size - 1[15:0]}
-    input  logic                         s_axis_terr,
-
-    output logic                         m_sqe_valid,
-    input  logic                         m_sqe_ready,
-    output logic [FN_W-1:0]              m_sqe_fn,
-    output logic [QID_W-1:0]             m_sqe_sqid,
-    output logic [15:0]                  m_sqe_head,    // head of the queue once this entry has been taken
-    output logic                         m_sqe_err,
-    output logic [511:0]                 m_sqe_data
+  input  logic              clk,
+  input  logic              rst,
+  /// Packets of k * 64 bytes, k >= 1: rows are always full.
+  input  logic              s_axis_tvalid,
+  output logic              s_axis_tready,
+  input  logic [DATA_W-1:0] s_axis_tdata,
+  input  row_info_t         s_axis_info,
+  input  fetch_user_t       s_axis_user,  ///< that of the request
+  /// Entries, for db_ssd_decode.
+  output logic              m_sqe_valid,
+  input  logic              m_sqe_ready,
+  output fetched_sqe_t      m_sqe
 );
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : g_bad
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
   end
 
-  localparam int unsigned ROWS = 512 / DATA_W;  // of an entry
+  localparam int ROWS = 512 / DATA_W;  // of an entry
 
   logic        first_q;                          // the next row is its packet's first
-  logic [15:0] idx_q, idx, size, head;
+  logic [15:0] idx_q, idx, head;
   logic        err_q, err, end_of_entry, take;
 
-  assign size = s_axis_tuser[15:0];
-  assign idx  = first_q ? s_axis_tuser[31:16] : idx_q;
-  assign head = idx == size ? 16'd0 : idx + 16'd1;
-  assign err  = s_axis_terr || (err_q && !first_q);
+  assign idx  = first_q ? s_axis_user.index : idx_q;
+  assign head = idx == s_axis_user.size ? 16'd0 : idx + 16'd1;
+  assign err  = s_axis_info.err || (err_q && !first_q);
 
   assign s_axis_tready = !end_of_entry || m_sqe_ready;
   assign take          = s_axis_tvalid && s_axis_tready;
 
-  assign m_sqe_valid   = s_axis_tvalid && end_of_entry;
-  assign m_sqe_fn      = s_axis_tuser[32+QID_W+:FN_W];
-  assign m_sqe_sqid    = s_axis_tuser[32+:QID_W];
-  assign m_sqe_head    = head;
-  assign m_sqe_err     = err;
+  assign m_sqe_valid = s_axis_tvalid && end_of_entry;
+  assign m_sqe.fn    = s_axis_user.fn;
+  assign m_sqe.sqid  = s_axis_user.sqid;
+  assign m_sqe.head  = head;
+  assign m_sqe.err   = err;
 
   if (ROWS == 1) begin : g_one
     assign end_of_entry = 1'b1;
-    assign m_sqe_data   = s_axis_tdata;
+    assign m_sqe.sqe    = s_axis_tdata;
   end else begin : g_rows
     logic [$clog2(ROWS)-1:0] row_q;
     logic [512-DATA_W-1:0]   rows_q;  // earlier rows of the entry, the oldest at the bottom once all are here
     assign end_of_entry = row_q == $clog2(ROWS)'(ROWS - 1);
-    assign m_sqe_data   = {s_axis_tdata, rows_q};
+    assign m_sqe.sqe    = {s_axis_tdata, rows_q};
     always_ff @(posedge clk) begin
       if (take) begin
         row_q <= row_q + 1'b1;
@@ -74,12 +67,15 @@ module db_ssd_fetch
 
   always_ff @(posedge clk) begin
     if (take) begin
-      first_q <= s_axis_tlast;
+      first_q <= s_axis_info.last;
       err_q   <= err;
       idx_q   <= end_of_entry ? head : idx;
     end
     if (rst) first_q <= 1'b1;
   end
 
-  assert property (@(posedge clk) disable iff (rst) !(take && s_axis_tlast) || end_of_entry);
+  logic unused_ok;
+  assign unused_ok = &{1'b0, s_axis_info.dw};
+
+  assert property (@(posedge clk) disable iff (rst) !(take && s_axis_info.last) || end_of_entry);
 endmodule

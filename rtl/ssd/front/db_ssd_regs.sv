@@ -3,40 +3,26 @@
 // regs/db_nvme.rdl) behind the simple register bus, and what a description of registers cannot say:
 // the mask shared by INTMS and INTMC, the magic word of NSSR, and what a controller reset clears.
 //
-// CC.EN going from 1 to 0 resets CC and the interrupt mask; AQA, ASQ, ACQ and CSTS.NSSRO stay (3.7.2). fn_rst (from
+// CC.EN going from 1 to 0 resets CC and the interrupt mask; AQA, ASQ, ACQ and CSTS.NSSRO stay (3.7.2). flr_rst (from
 // the firmware: function-level or subsystem reset) resets all. Addresses that are not described, and functions other
 // than 0, read zero and take no writes.
 //
 // Latency: a read is answered 2 cycles after it was taken; ready again 3 cycles after. One access at a time.
 module db_ssd_regs
-  import db_ssd_pkg::*;
+  import db_pcie_pkg::*, db_ssd_pkg::*;
 (
-  input  logic            clk,
-  input  logic            rst,
-  input  logic            fn_rst,        // pulse: reset every register
-  // register bus
-  input  logic            reg_valid,
-  output logic            reg_ready,
-  input  logic            reg_wr,
-  input  logic [FN_W-1:0] reg_fn,
-  input  logic [11:0]     reg_addr,      // bytes, dword aligned
-  input  logic [3:0]      reg_be,
-  input  logic [31:0]     reg_wdata,
-  output logic            reg_rvalid,
-  output logic [31:0]     reg_rdata,
-  // to the firmware and the data path
-  output logic [31:0]     cc,
-  output logic [31:0]     aqa,
-  output logic [63:0]     asq,
-  output logic [63:0]     acq,
-  output logic [31:0]     intms,         // 1: interrupt masked
-  output logic            ev_cc,         // pulse: CC was written
-  output logic            ev_nssr,       // pulse: NSSR was written with "NVMe"
-  // from the firmware
-  input  logic            csts_rdy,
-  input  logic            csts_cfs,
-  input  logic [1:0]      csts_shst,
-  input  logic            csts_nssro     // pulse: set CSTS.NSSRO
+  input  logic        clk,
+  input  logic        rst,
+  input  logic        flr_rst,        ///< pulse: reset every register
+  /// Accesses, from db_ssd_bar; a read is answered by a pulse.
+  input  logic        s_reg_valid,
+  output logic        s_reg_ready,
+  input  reg_access_t s_reg,
+  output logic        s_reg_rvalid,
+  output logic [31:0] s_reg_rdata,
+  output host_regs_t  host_regs,
+  output logic [31:0] intms,          ///< 1: interrupt masked
+  input  csts_t       csts
 );
   import db_nvme_regs_pkg::*;
 
@@ -45,7 +31,7 @@ module db_ssd_regs
 
   typedef enum logic [1:0] {ST_IDLE, ST_ACCESS, ST_SETTLE} state_e;
   state_e      state_q;
-  logic        wr_q, mine_q, cc_written_q, en_q, clear_q, rst_q;
+  logic        wr_q, mine_q, cc_written_q, cc_event_q, nssr_event_q, en_q, clear_q, rst_q;
   logic [11:0] addr_q;
   logic [3:0]  be_q;
   logic [31:0] wdata_q;
@@ -57,11 +43,11 @@ module db_ssd_regs
   logic [31:0] intms_cleared;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, reg_addr[1:0]};
+  assign unused_ok = &{1'b0, s_reg.addr[15:12], s_reg.addr[1:0]};
 
-  assign reg_ready = state_q == ST_IDLE;
+  assign s_reg_ready = state_q == ST_IDLE;
 
-  db_nvme_regs u_regs (
+  db_nvme_regs i_regs (
     .clk                  (clk),
     .rst                  (rst_q),
     .s_cpuif_req          (state_q == ST_ACCESS && mine_q),
@@ -99,59 +85,62 @@ module db_ssd_regs
     hwif_in.CC.SHN.hwclr      = clear_q;
     hwif_in.CC.IOSQES.hwclr   = clear_q;
     hwif_in.CC.IOCQES.hwclr   = clear_q;
-    hwif_in.CSTS.RDY.next     = csts_rdy;
-    hwif_in.CSTS.CFS.next     = csts_cfs;
-    hwif_in.CSTS.SHST.next    = csts_shst;
-    hwif_in.CSTS.NSSRO.hwset  = csts_nssro;
+    hwif_in.CSTS.RDY.next     = csts.rdy;
+    hwif_in.CSTS.CFS.next     = csts.cfs;
+    hwif_in.CSTS.SHST.next    = csts.shst;
+    hwif_in.CSTS.NSSRO.hwset  = csts.nssro;
   end
 
-  assign cc = {8'd0, hwif_out.CC.IOCQES.value, hwif_out.CC.IOSQES.value, hwif_out.CC.SHN.value,
-               hwif_out.CC.AMS.value, hwif_out.CC.MPS.value, hwif_out.CC.CSS.value, 3'd0, hwif_out.CC.EN.value};
-  assign aqa   = {4'd0, hwif_out.AQA.ACQS.value, 4'd0, hwif_out.AQA.ASQS.value};
-  assign asq   = {hwif_out.ASQ_HI.BASE.value, hwif_out.ASQ_LO.BASE.value, 12'd0};
-  assign acq   = {hwif_out.ACQ_HI.BASE.value, hwif_out.ACQ_LO.BASE.value, 12'd0};
-  assign intms = hwif_out.INTMS.MASK.value;
+  assign host_regs.cc  = {8'd0, hwif_out.CC.IOCQES.value, hwif_out.CC.IOSQES.value, hwif_out.CC.SHN.value,
+                          hwif_out.CC.AMS.value, hwif_out.CC.MPS.value, hwif_out.CC.CSS.value, 3'd0,
+                          hwif_out.CC.EN.value};
+  assign host_regs.aqa = {4'd0, hwif_out.AQA.ACQS.value, 4'd0, hwif_out.AQA.ASQS.value};
+  assign host_regs.asq = {hwif_out.ASQ_HI.BASE.value, hwif_out.ASQ_LO.BASE.value, 12'd0};
+  assign host_regs.acq = {hwif_out.ACQ_HI.BASE.value, hwif_out.ACQ_LO.BASE.value, 12'd0};
+  assign intms         = hwif_out.INTMS.MASK.value;
+  assign host_regs.cc_written      = cc_event_q;
+  assign host_regs.subsystem_reset = nssr_event_q;
 
   always_ff @(posedge clk) begin
-    rst_q      <= rst || fn_rst;
-    reg_rvalid <= 1'b0;
-    ev_cc      <= 1'b0;
-    ev_nssr    <= 1'b0;
-    clear_q    <= 1'b0;
+    rst_q        <= rst || flr_rst;
+    s_reg_rvalid <= 1'b0;
+    cc_event_q   <= 1'b0;
+    nssr_event_q <= 1'b0;
+    clear_q      <= 1'b0;
     unique case (state_q)
-      ST_IDLE: if (reg_valid) begin
-        wr_q    <= reg_wr;
-        mine_q  <= reg_fn == '0 && reg_addr[11:7] == '0;
-        addr_q  <= {reg_addr[11:2], 2'b00};
-        be_q    <= reg_be;
-        wdata_q <= reg_wdata;
+      ST_IDLE: if (s_reg_valid) begin
+        wr_q    <= s_reg.wr;
+        mine_q  <= s_reg.fn == '0 && s_reg.addr[11:7] == '0;
+        addr_q  <= {s_reg.addr[11:2], 2'b00};
+        be_q    <= s_reg.be;
+        wdata_q <= s_reg.wdata;
         state_q <= ST_ACCESS;
       end
       ST_ACCESS: begin
-        reg_rvalid   <= !wr_q;
-        reg_rdata    <= mine_q ? rdata : 32'd0;
+        s_reg_rvalid <= !wr_q;
+        s_reg_rdata  <= mine_q ? rdata : 32'd0;
         cc_written_q <= wr_q && mine_q && addr_q == ADDR_CC;
-        ev_nssr      <= hwif_out.NSSR.req && hwif_out.NSSR.req_is_wr && be_q == 4'hf && wdata_q == NSSR_MAGIC;
+        nssr_event_q <= hwif_out.NSSR.req && hwif_out.NSSR.req_is_wr && be_q == 4'hf && wdata_q == NSSR_MAGIC;
         state_q      <= ST_SETTLE;
       end
       ST_SETTLE: begin
         // CC has its new value now.
-        ev_cc   <= cc_written_q;
-        clear_q <= cc_written_q && en_q && !hwif_out.CC.EN.value;
-        en_q    <= hwif_out.CC.EN.value;
-        state_q <= ST_IDLE;
+        cc_event_q <= cc_written_q;
+        clear_q    <= cc_written_q && en_q && !hwif_out.CC.EN.value;
+        en_q       <= hwif_out.CC.EN.value;
+        state_q    <= ST_IDLE;
       end
       default: state_q <= ST_IDLE;
     endcase
-    if (rst || fn_rst) begin
+    if (rst || flr_rst) begin
       en_q    <= 1'b0;
       clear_q <= 1'b0;
     end
     if (rst) begin
-      state_q    <= ST_IDLE;
-      reg_rvalid <= 1'b0;
-      ev_cc      <= 1'b0;
-      ev_nssr    <= 1'b0;
+      state_q      <= ST_IDLE;
+      s_reg_rvalid <= 1'b0;
+      cc_event_q   <= 1'b0;
+      nssr_event_q <= 1'b0;
     end
   end
 

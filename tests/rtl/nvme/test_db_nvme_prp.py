@@ -6,13 +6,18 @@ from __future__ import annotations
 import random
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from rtl_bench import run
+from streams import ROW, Sink, Source, reset
+from structs import layout
 
+SEGMENT = layout("db_mem_pkg", "segment_t")
+PRP = layout("db_nvme_pkg", "prp_t")
 PAGE = 4096
 OFFSET_INVALID = 1 << 14 | 0x13  # DNR, generic, PRP Offset Invalid
 TRANSFER_ERROR = 0x04
@@ -142,25 +147,26 @@ def make_command(rng: random.Random, mem: Memory, size: int | None = None, list_
     return cmd
 
 
-class Bench:
-    """Drives all of the DUT's ports, one step a clock."""
+Row = tuple[int, int, int, int]  # data, last, dwords, err
+Segment = tuple[int, int, int, int, int, int]  # fn, address, length, first, last, drop
 
-    def __init__(self, dut, rng: random.Random, mem: Memory, stall: float, latency: tuple[int, int]) -> None:
-        self.dut, self.rng, self.mem, self.stall, self.latency = dut, rng, mem, stall, latency
-        self.cycle = 0
-        self.lanes = WIDTH // 32
 
-    async def reset(self) -> None:
-        d = self.dut
-        d.rst.value = 1
-        for name in ("s_cmd_valid", "m_req_ready", "s_list_tvalid", "m_seg_ready", "s_list_tuser", "s_list_terr"):
-            getattr(d, name).value = 0
-        for _ in range(3):
-            await RisingEdge(d.clk)
-        d.rst.value = 0
+class ListReader:
+    """The db_pcie_read for PRP lists: checks each read and answers it, in order, from `mem`."""
 
-    def rows(self, addr: int, size: int) -> list[tuple[int, int, int, int]]:
-        """A list packet as rows of data, last, dwords, err."""
+    def __init__(self, dut: Any, rng: random.Random, mem: Memory) -> None:
+        self.rng, self.mem = rng, mem
+        self.latency = (1, 60)
+        self.req = Sink(dut, rng, "m_req", SEGMENT)
+        self.rows = Source(dut, rng, "s_list", ROW)
+        self.plan: deque[tuple[int, int, int]] = deque()  # reads to come: fn, address, bytes
+        self.todo: deque[tuple[int, int, int]] = deque()  # cycle, address, bytes
+
+    def add(self, cmd: Command) -> None:
+        self.plan.extend((cmd.fn, *r) for r in cmd.lists)
+
+    def packet(self, addr: int, size: int) -> list[Row]:
+        """A list packet as rows."""
         rows, err = [], 0
         step = WIDTH // 8
         for at in range(0, size, step):
@@ -169,81 +175,78 @@ class Bench:
             for i, w in enumerate(words):
                 err |= addr + w in self.mem.bad
                 value = value & ~(((1 << 64) - 1) << 64 * i) | self.mem.word(addr + w) << 64 * i
-            rows.append((value, int(at + step >= size), 2 * len(words), err))
+            rows.append((value, int(at + step >= size), 2 * len(words), int(err)))
         return rows
+
+    def step(self, cycle: int) -> None:
+        word = self.req.step()
+        if self.req.new:
+            assert self.plan, f"list read {self.req.new} that nothing asks for"
+            assert self.req.new == (*self.plan.popleft(), 1, 1, 0)
+        if word:
+            self.todo.append((cycle + self.rng.randint(*self.latency), word.addr, word.len))
+        if self.todo and self.todo[0][0] <= cycle and not self.rows.queue:
+            _, addr, size = self.todo.popleft()
+            self.rows.queue.extend(self.packet(addr, size))
+        self.rows.step()
+
+
+def segments(cmd: Command) -> list[Segment]:
+    """The segments that a command must give."""
+    last = len(cmd.segs) - 1
+    return [(cmd.fn, addr, n, int(i == 0), int(i == last), int(drop)) for i, (addr, n, drop) in enumerate(cmd.segs)]
+
+
+class Bench:
+    """Commands in, lists beside them, segments out."""
+
+    def __init__(self, dut: Any, rng: random.Random, stall: float, latency: tuple[int, int]) -> None:
+        self.dut, self.rng, self.mem = dut, rng, Memory(rng)
+        self.cmd = Source(dut, rng, "s_cmd", (("", PRP), "user"))
+        self.lists = ListReader(dut, rng, self.mem)
+        self.seg = Sink(dut, rng, "m_seg", (("", SEGMENT), "user", "status"))
+        self.lists.latency = latency
+        for stream in (self.cmd, self.lists.req, self.lists.rows, self.seg):
+            stream.stall = stall
+        self.cycle = 0
 
     async def run(self, cmds: list[Command]) -> int:
         """Pass `cmds` through; returns the cycles from the first command in to the last segment out."""
-        d, rng = self.dut, self.rng
-        todo, doing = deque(cmds), deque(cmds)
-        reads = deque(r for c in cmds for r in ((c.fn, *x) for x in c.lists))
-        packets: deque[tuple[int, list]] = deque()  # (cycle when it may start, rows)
-        seg_index = 0
-        cmd_valid = list_valid = req_ready = seg_ready = False
-        start, quiet = None, 0
-        while doing or quiet < 20:
-            await RisingEdge(d.clk)
+        todo = deque((cmd, s) for cmd in cmds for s in segments(cmd))
+        for cmd in cmds:
+            self.cmd.queue.append((cmd.fn, cmd.prp1, cmd.prp2, cmd.size, cmd.user))
+            self.lists.add(cmd)
+        start, end, quiet = None, 0, 0
+        while todo or quiet < 20:
+            await RisingEdge(self.dut.clk)
             self.cycle += 1
-            quiet = 0 if doing else quiet + 1
+            quiet = 0 if todo else quiet + 1
             assert self.cycle < 400_000 and (start is None or self.cycle < start + 200_000), "hangs"
-            # what happened at this edge
-            if cmd_valid and d.s_cmd_ready.value:
-                todo.popleft()
-                cmd_valid = False
-                start = self.cycle if start is None else start
-            if req_ready and d.m_req_valid.value:
-                got = (int(d.m_req_fn.value), int(d.m_req_addr.value), int(d.m_req_len.value))
-                assert reads, f"list read {got} that nothing asks for"
-                assert got == reads.popleft(), "wrong list read"
-                assert d.m_req_first.value and d.m_req_last.value and not d.m_req_drop.value
-                packets.append((self.cycle + rng.randint(*self.latency), self.rows(got[1], got[2])))
-            if list_valid and d.s_list_tready.value:
-                packets[0][1].pop(0)
-                if not packets[0][1]:
-                    packets.popleft()
-                list_valid = False
-            if seg_ready and d.m_seg_valid.value:
-                assert doing, "segment that nobody asked for"
-                cmd = doing[0]
-                addr, length, drop = cmd.segs[seg_index]
-                last = seg_index == len(cmd.segs) - 1
-                got = (int(d.m_seg_addr.value), int(d.m_seg_len.value), bool(d.m_seg_drop.value))
-                assert got == (addr, length, drop), f"{cmd} segment {seg_index}: {got}"
-                assert (bool(d.m_seg_first.value), bool(d.m_seg_last.value)) == (seg_index == 0, last)
-                assert (int(d.m_seg_fn.value), int(d.m_seg_user.value)) == (cmd.fn, cmd.user)
-                if last:
-                    assert int(d.m_seg_status.value) == cmd.status, f"{cmd}"
-                    doing.popleft()
+            if self.cmd.step() and start is None:
+                start = self.cycle
+            self.lists.step(self.cycle)
+            if got := self.seg.step():
+                assert todo, "segment that nobody asked for"
+                cmd, want = todo.popleft()
+                assert got[:7] == (*want, cmd.user), f"{cmd}: {got}, expected {want}"
+                if got.last:
+                    assert got.status == cmd.status, f"{cmd}"
                     end = self.cycle
-                seg_index = 0 if last else seg_index + 1
-            # the next cycle's inputs
-            if not cmd_valid and todo and rng.random() >= self.stall:
-                c = todo[0]
-                d.s_cmd_fn.value, d.s_cmd_prp1.value, d.s_cmd_prp2.value = c.fn, c.prp1, c.prp2
-                d.s_cmd_bytes.value, d.s_cmd_user.value = c.size, c.user
-                cmd_valid = True
-            if not list_valid and packets and packets[0][0] <= self.cycle and rng.random() >= self.stall:
-                row = packets[0][1][0]
-                d.s_list_tdata.value, d.s_list_tlast.value, d.s_list_tdw.value, d.s_list_terr.value = row
-                list_valid = True
-            d.s_cmd_valid.value, d.s_list_tvalid.value = int(cmd_valid), int(list_valid)
-            req_ready, seg_ready = rng.random() >= self.stall, rng.random() >= self.stall
-            d.m_req_ready.value, d.m_seg_ready.value = int(req_ready), int(seg_ready)
-        assert not reads and not packets and not todo
+        assert not self.lists.plan and not self.lists.todo and not self.lists.rows.queue and not self.cmd.queue
+        assert start is not None
         return end - start
 
 
-async def begin(dut, seed: int, stall: float, latency: tuple[int, int]) -> Bench:
+async def begin(dut: Any, seed: int, stall: float, latency: tuple[int, int]) -> Bench:
     global WIDTH
-    WIDTH = len(dut.s_list_tdata)
-    rng = random.Random(seed)
-    b = Bench(dut, rng, Memory(rng), stall, latency)
-    await b.reset()
+    WIDTH = len(dut.s_list_data)
+    b = Bench(dut, random.Random(seed), stall, latency)
+    await reset(dut)
     return b
 
 
 @cocotb.test()
-async def random_commands(dut):
+async def random_commands(dut: Any) -> None:
     """Any offset, length, list place, chain and error, under stalls of every interface."""
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     for seed, stall in ((1, 0.0), (2, 0.3), (3, 0.7)):
@@ -256,7 +259,7 @@ async def random_commands(dut):
 
 
 @cocotb.test()
-async def chains(dut):
+async def chains(dut: Any) -> None:
     """Lists of three and more pages; the largest length that an Identify MDTS of 8 MiB would allow."""
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     b = await begin(dut, 4, 0.1, (1, 20))
@@ -272,7 +275,7 @@ async def chains(dut):
 
 
 @cocotb.test()
-async def full_speed(dut):
+async def full_speed(dut: Any) -> None:
     """Without stalls: a short command every other cycle, a segment of a long one each cycle."""
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     b = await begin(dut, 5, 0.0, (1, 1))
@@ -285,7 +288,7 @@ async def full_speed(dut):
 
 
 @cocotb.test()
-async def lists_are_read_ahead(dut):
+async def lists_are_read_ahead(dut: Any) -> None:
     """With 200 cycles to a list, sixteen commands of 64 KiB wait for about two round trips, not sixteen."""
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     b = await begin(dut, 6, 0.0, (200, 200))
@@ -295,20 +298,20 @@ async def lists_are_read_ahead(dut):
 
 
 @cocotb.test()
-async def reset_in_the_middle(dut):
+async def reset_in_the_middle(dut: Any) -> None:
     """After a reset with commands and a chain under way, the next command is walked as if it were the first."""
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     b = await begin(dut, 7, 0.0, (5, 5))
     half = make_command(b.rng, b.mem, 1 << 20, 4, errors=False)
-    d = dut
-    d.s_cmd_prp1.value, d.s_cmd_prp2.value, d.s_cmd_bytes.value = half.prp1, half.prp2, half.size
-    d.s_cmd_valid.value, d.m_req_ready.value = 1, 1
+    b.cmd.queue.append((half.fn, half.prp1, half.prp2, half.size, half.user))
+    b.cmd.step()
+    dut.m_req_ready.value = 1
     for _ in range(12):
-        await RisingEdge(d.clk)
-    await b.reset()
+        await RisingEdge(dut.clk)
+    b = await begin(dut, 7, 0.0, (5, 5))
     await b.run([make_command(b.rng, b.mem) for _ in range(10)])
 
 
 @pytest.mark.parametrize("data_w", [128, 256, 512])
-def test_db_nvme_prp(data_w):
+def test_db_nvme_prp(data_w: int) -> None:
     run(__file__, "db_nvme_prp", {"DATA_W": data_w, "USER_W": 16})

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, First, RisingEdge, Timer
+from structs import Layout, layout
 
 NUM_QP = 6
 NUM_VEC = 7
@@ -55,6 +56,38 @@ class QueueContext:
     ien: int
 
 
+def ssd(name: str) -> Layout:
+    return layout("db_ssd_pkg", name)
+
+
+NAMESPACE = ssd("namespace_t")
+
+
+class Port:
+    """A port that is a packed struct: its fields are attributes, to be read (of an output) or set (of an input)."""
+
+    def __init__(self, handle, kind: Layout) -> None:
+        self.__dict__.update(_handle=handle, _layout=kind, _given={})
+
+    def __getattr__(self, name: str) -> int:
+        if name in self._given:
+            return self._given[name]
+        field = self._layout[name]
+        return int(self._handle.value) >> field.offset & (1 << field.width) - 1
+
+    def __setattr__(self, name: str, value: int) -> None:
+        self.set(**{name: value})
+
+    def set(self, **fields: int) -> None:
+        self._given.update(fields)
+        self._handle.value = self._layout.pack(self._given)
+
+    def all(self) -> dict[str, int]:
+        """Every field of an output; a struct inside as a number."""
+        number = int(self._handle.value)
+        return {name: number >> f.offset & (1 << f.width) - 1 for name, f in self._layout.fields.items()}
+
+
 class Bench:
     """Everything around the module: a host's memory, ports with random stalls, a media."""
 
@@ -66,13 +99,31 @@ class Bench:
         self.queues: list[QueueContext] = []
         self.media: list[tuple[int, int, int]] = []
         self.bad_reads: set[int] = set()  # pages that answer with an error
-        self.icv: list[tuple[int, int]] = []
+        self.vectors: list[tuple[int, int]] = []  # writes of "coalescing disabled"
         self.cid = 0x100
         self.blocked = ""  # a port that takes nothing
         self.silent = False  # reads are not answered
         self.media_error = False
         self.media_cycles = 30
-        self.resets = {"dp": 0, "fn": 0, "nssro": 0, "flr": 0}
+        self.resets = {"ctrl": 0, "flr": 0, "nssro": 0, "flr_done": 0}
+        # outputs
+        self.csts = Port(dut.csts, ssd("csts_t"))
+        self.control = Port(dut.control, ssd("control_t"))
+        self.completion = Port(dut.m_completion, ssd("completion_t"))
+        self.post = Port(dut.m_post, layout("db_pcie_pkg", "post_t"))
+        self.read_request = Port(dut.m_read, layout("db_mem_pkg", "segment_t"))
+        self.queue_ctx = Port(dut.m_queue_ctx, ssd("queue_ctx_t"))
+        self.media_cmd = Port(dut.m_media, ssd("media_cmd_t"))
+        self.arb_cfg = Port(dut.arb_cfg, ssd("arb_cfg_t"))
+        self.coalesce_cfg = Port(dut.coalesce_cfg, ssd("coalesce_cfg_t"))
+        self.int_vec_cfg = Port(dut.int_vec_cfg, ssd("int_vec_cfg_t"))
+        # inputs
+        self.host_regs = Port(dut.host_regs, ssd("host_regs_t"))
+        self.sqe = Port(dut.s_sqe, ssd("admin_sqe_t"))
+        self.row_info = Port(dut.s_row_info, layout("db_mem_pkg", "row_info_t"))
+        self.err = Port(dut.s_err, ssd("error_log_t"))
+        self.doorbell_err = Port(dut.s_doorbell_err, ssd("doorbell_err_t"))
+        self.counters = Port(dut.counters, ssd("smart_counters_t"))
 
     # ---- memory
     def at(self, address: int) -> bytearray:
@@ -93,21 +144,21 @@ class Bench:
     # ---- ports
     async def start(self) -> None:
         d = self.dut
-        for name in ("cc", "aqa", "asq", "acq", "ev_cc", "ev_nssr", "ev_flr", "s_sqe_valid", "s_sqe_fn", "s_sqe_data",
-                     "m_cpl_ready", "m_post_ready", "m_rd_ready", "s_rd_tvalid", "s_rd_tdata", "s_rd_tlast",
-                     "s_rd_terr", "m_qc_ready",
-                     "q_inflight", "cmds_inflight", "m_mc_ready", "s_mc_done", "s_mc_err", "s_err_valid", "s_err_sqid",
-                     "s_err_cid", "s_err_status", "s_err_nsid", "s_err_lba", "s_dberr_valid", "s_dberr_kind",
-                     "s_dberr_qid", "cnt_rd_sectors", "cnt_wr_sectors", "cnt_rd_cmds", "cnt_wr_cmds", "cnt_media_err",
-                     "time_us"):  # fmt: skip
+        for name in ("flr", "s_sqe_valid", "m_completion_ready", "m_post_ready", "m_read_ready", "s_row_valid",
+                     "s_row_data", "m_queue_ctx_ready", "sq_inflight", "cmds_inflight", "m_media_ready",
+                     "s_media_done", "s_media_err", "s_err_valid", "s_doorbell_err_valid", "time_us",
+                     "ext_rdata"):  # fmt: skip
             getattr(d, name).value = 0
-        d.dp_quiet.value = 1
+        for port in (self.host_regs, self.sqe, self.row_info, self.err, self.doorbell_err, self.counters):
+            port.set()
+        d.quiet.value = 1
         d.media_pages.value = PAGES
         d.rst.value = 1
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         await ClockCycles(d.clk, 5)
         d.rst.value = 0
-        for port in (self.posts, self.reads, self.cpls, self.qcs, self.medias, self.watch_resets, self.watch_icv):
+        for port in (self.posts, self.reads, self.take_completions, self.queue_contexts, self.medias, self.watch_resets,
+                     self.watch_vectors):  # fmt: skip
             cocotb.start_soon(port())
 
     async def stall(self) -> None:
@@ -138,107 +189,104 @@ class Bench:
             if not d.m_post_valid.value:
                 await RisingEdge(d.m_post_valid)
             await FallingEdge(d.clk)
-            address, n = int(d.m_post_addr.value), int(d.m_post_len_dw.value) * 4
-            data = int(d.m_post_data.value)
             taken = cocotb.start_soon(self.taken_post())
+            offered = self.post.all()
             if await self.accept("m_post"):
-                assert await taken == (address, n, data), "a write changed while it waited"
+                assert await taken == offered, "a write changed while it waited"
+                address, n = offered["addr"], offered["dwords"] * 4
                 assert address % 4 == 0 and 4 <= n <= 16 and (address & 4095) + n <= 4096
-                assert int(d.m_post_fn.value) == 0
-                self.write(address, data.to_bytes(16, "little")[:n])
+                assert offered["fn"] == 0
+                self.write(address, offered["data"].to_bytes(16, "little")[:n])
 
-    async def taken_post(self) -> tuple[int, int, int]:
+    async def taken_post(self) -> dict[str, int]:
         """What is on offer in the cycle in which it is taken."""
         d = self.dut
         while True:
             await RisingEdge(d.clk)
             if d.m_post_valid.value and d.m_post_ready.value:
-                return int(d.m_post_addr.value), int(d.m_post_len_dw.value) * 4, int(d.m_post_data.value)
+                return self.post.all()
 
     async def reads(self) -> None:
         d = self.dut
         while True:
-            if not d.m_rd_valid.value:
-                await RisingEdge(d.m_rd_valid)
+            if not d.m_read_valid.value:
+                await RisingEdge(d.m_read_valid)
             await FallingEdge(d.clk)
-            address = int(d.m_rd_addr.value)
-            if not await self.accept("m_rd"):
+            asked = self.read_request.all()
+            if not await self.accept("m_read"):
                 continue
+            address = asked["addr"]
             assert (address & 4095) + 64 <= 4096 and address % 4 == 0
+            assert asked == {"fn": 0, "addr": address, "len": 64, "first": 1, "last": 1, "drop": 0}
             if self.silent:
                 continue
-            width = len(d.s_rd_tdata) // 8
+            width = len(d.s_row_data) // 8
             bad = self.rng.randrange(64 // width)  # row from which an answer that fails is marked
             for row in range(64 // width):
                 await self.stall()
                 await FallingEdge(d.clk)
-                d.s_rd_tdata.value = int.from_bytes(self.read(address + row * width, width), "little")
-                d.s_rd_terr.value = int(address >> 12 in self.bad_reads and row >= bad)
-                d.s_rd_tlast.value = int(row == 64 // width - 1)
-                d.s_rd_tvalid.value = 1
-                while not d.s_rd_tready.value:
+                d.s_row_data.value = int.from_bytes(self.read(address + row * width, width), "little")
+                self.row_info.set(err=int(address >> 12 in self.bad_reads and row >= bad), dw=width // 4,
+                                  last=int(row == 64 // width - 1))  # fmt: skip
+                d.s_row_valid.value = 1
+                while not d.s_row_ready.value:
                     await FallingEdge(d.clk)
                 await FallingEdge(d.clk)
-                d.s_rd_tvalid.value = 0
+                d.s_row_valid.value = 0
 
-    async def cpls(self) -> None:
+    async def take_completions(self) -> None:
         while True:
-            if not self.dut.m_cpl_valid.value:
-                await RisingEdge(self.dut.m_cpl_valid)
+            if not self.dut.m_completion_valid.value:
+                await RisingEdge(self.dut.m_completion_valid)
             await FallingEdge(self.dut.clk)
-            v = int(self.dut.m_cpl.value)
-            if await self.accept("m_cpl"):
-                self.completions.append(
-                    Completion(v >> 71 & 0xFF, v >> 63 & 0xFF, v >> 47 & 0xFFFF, v >> 32 & 0x7FFF, v & 0xFFFFFFFF)
-                )
+            completion = Completion(**self.completion.all())
+            if await self.accept("m_completion"):
+                self.completions.append(completion)
 
-    async def qcs(self) -> None:
+    async def queue_contexts(self) -> None:
         while True:
-            if not self.dut.m_qc_valid.value:
-                await RisingEdge(self.dut.m_qc_valid)
+            if not self.dut.m_queue_ctx_valid.value:
+                await RisingEdge(self.dut.m_queue_ctx_valid)
             await FallingEdge(self.dut.clk)
-            v = int(self.dut.m_qc.value)
-            if await self.accept("m_qc"):
-                self.queues.append(
-                    QueueContext(v >> 116 & 1, v >> 115 & 1, v >> 107 & 0xFF, v >> 43 & (1 << 64) - 1,
-                                 v >> 27 & 0xFFFF, v >> 19 & 0xFF, v >> 17 & 3, v >> 1 & 0xFFFF, v & 1)  # fmt: skip
-                )
+            context = QueueContext(**self.queue_ctx.all())
+            if await self.accept("m_queue_ctx"):
+                self.queues.append(context)
 
     async def medias(self) -> None:
         d = self.dut
         while True:
-            if not d.m_mc_valid.value:
-                await RisingEdge(d.m_mc_valid)
+            if not d.m_media_valid.value:
+                await RisingEdge(d.m_media_valid)
             await FallingEdge(d.clk)
-            command = (int(d.m_mc_op.value), int(d.m_mc_addr.value), int(d.m_mc_bytes.value))
-            if not await self.accept("m_mc"):
+            command = (self.media_cmd.op, self.media_cmd.addr, self.media_cmd.bytes)
+            if not await self.accept("m_media"):
                 continue
             self.media.append(command)
             await ClockCycles(d.clk, self.media_cycles)
             await FallingEdge(d.clk)
-            d.s_mc_done.value, d.s_mc_err.value = 1, int(self.media_error)
+            d.s_media_done.value, d.s_media_err.value = 1, int(self.media_error)
             await FallingEdge(d.clk)
-            d.s_mc_done.value = 0
+            d.s_media_done.value = 0
 
     async def watch_resets(self) -> None:
         d = self.dut
-        names = {"dp": d.ctl_dp_rst, "fn": d.ctl_fn_rst, "nssro": d.csts_nssro, "flr": d.flr_done}
         while True:
-            await First(*(RisingEdge(s) for s in names.values()))
+            await First(d.control.value_change, d.csts.value_change, RisingEdge(d.flr_done))
             await FallingEdge(d.clk)
-            for name, signal in names.items():
-                self.resets[name] += int(signal.value)
-            if d.ctl_fn_rst.value:
-                for r in (d.cc, d.aqa, d.asq, d.acq):
-                    r.value = 0
+            self.resets["ctrl"] += self.control.ctrl_rst
+            self.resets["flr"] += self.control.flr_rst
+            self.resets["nssro"] += self.csts.nssro
+            self.resets["flr_done"] += int(d.flr_done.value)
+            if self.control.flr_rst:
+                self.host_regs.set(cc=0, aqa=0, asq=0, acq=0)
             if d.flr_done.value:
-                d.ev_flr.value = 0
+                d.flr.value = 0
 
-    async def watch_icv(self) -> None:
+    async def watch_vectors(self) -> None:
         while True:
-            await RisingEdge(self.dut.icv_we)
+            await RisingEdge(self.dut.int_vec_cfg_valid)
             await FallingEdge(self.dut.clk)
-            self.icv.append((int(self.dut.icv_vector.value), int(self.dut.icv_cd.value)))
+            self.vectors.append((self.int_vec_cfg.vector, self.int_vec_cfg.exempt))
 
     # ---- host
     async def until(self, condition, cycles: int = 200_000, what: str = "condition") -> None:
@@ -250,24 +298,19 @@ class Bench:
 
     async def write_cc(self, cc: int) -> None:
         await FallingEdge(self.dut.clk)
-        self.dut.cc.value = cc
-        self.dut.ev_cc.value = 1
+        self.host_regs.set(cc=cc, cc_written=1)
         await FallingEdge(self.dut.clk)
-        self.dut.ev_cc.value = 0
-        if not cc & 1:  # what db_ssd_regs does
-            self.dut.cc.value = 0
+        self.host_regs.set(cc=cc if cc & 1 else 0, cc_written=0)  # what db_ssd_regs does
 
     async def enable(self, *, sq: int = 31, cq: int = 63, cc: int = 0x460001, ready: bool = True) -> None:
-        self.dut.aqa.value = cq << 16 | sq
-        self.dut.asq.value = 0x1_2345_6000
-        self.dut.acq.value = 0xABCD_0000_7000
+        self.host_regs.set(aqa=cq << 16 | sq, asq=0x1_2345_6000, acq=0xABCD_0000_7000)
         await self.write_cc(cc)
         if ready:
-            await self.until(lambda: self.dut.csts_rdy.value == 1, what="RDY")
+            await self.until(lambda: self.csts.rdy == 1, what="RDY")
 
     async def disable(self) -> None:
         await self.write_cc(0)
-        await self.until(lambda: self.dut.csts_rdy.value == 0, what="RDY = 0")
+        await self.until(lambda: self.csts.rdy == 0, what="RDY = 0")
 
     async def send(self, opcode: int, *, nsid: int = 0, prp1: int = 0x10000, prp2: int = 0, flags: int = 0,
                    **dw: int) -> int:  # fmt: skip
@@ -281,7 +324,7 @@ class Bench:
         for name, value in dw.items():
             words[int(name.removeprefix("dw"))] = value
         await FallingEdge(self.dut.clk)
-        self.dut.s_sqe_data.value = int.from_bytes(struct.pack("<16I", *words), "little")
+        self.sqe.set(sqe=int.from_bytes(struct.pack("<16I", *words), "little"))
         self.dut.s_sqe_valid.value = 1
         while not self.dut.s_sqe_ready.value:
             await FallingEdge(self.dut.clk)
@@ -328,10 +371,10 @@ async def bring_up(dut):
     b = Bench(dut)
     await b.start()
     await b.asleep()
-    assert dut.ns_valid.value == 1 and int(dut.ns_blocks.value) & (1 << 64) - 1 == SECTORS and dut.ns_lba4k.value == 0
-    assert dut.csts_rdy.value == 0 and dut.ctl_run.value == 0 and int(dut.wake_us.value) == (1 << 64) - 1
+    assert table(dut) == {1: (0, SECTORS, 0)}
+    assert b.csts.rdy == 0 and b.control.run == 0 and int(dut.wake_us.value) == (1 << 64) - 1
     await b.enable()
-    assert dut.ctl_run.value == 1 and dut.arb_wrr.value == 0
+    assert b.control.run == 1 and b.arb_cfg.wrr == 0
     cq, sq = b.queues
     assert (cq.kind, cq.valid, cq.qid, cq.base, cq.size, cq.vector, cq.ien) == (1, 1, 0, 0xABCD_0000_7000, 63, 0, 1)
     assert (sq.kind, sq.valid, sq.qid, sq.base, sq.size, sq.cqid) == (0, 1, 0, 0x1_2345_6000, 31, 0)
@@ -342,7 +385,7 @@ async def bring_up(dut):
     await b.asleep()
     start = cocotb.utils.get_sim_time("ns")
     await b.send(0x0A, dw10=7)
-    await RisingEdge(dut.m_cpl_valid)
+    await RisingEdge(dut.m_completion_valid)
     dut._log.info(f"Get Features: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
     await b.asleep()
     dut._log.info(f"to sleep: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
@@ -477,13 +520,13 @@ async def queue_commands(dut):
         for qid in (0, 3, NUM_QP + 1, 0xFFFF):
             await b.run(opcode, QUEUE_ID, dw10=qid)
     # a queue with commands in flight goes only when they have ended
-    dut.q_inflight.value = 1
+    dut.sq_inflight.value = 1
     cid = await b.send(delete_sq, dw10=NUM_QP)
     await ClockCycles(dut.clk, 3000)
-    assert not b.completions and dut.q_sel.value == NUM_QP
+    assert not b.completions and dut.sq_select.value == NUM_QP
     last = b.queues[-1]
     assert (last.kind, last.valid, last.qid) == (0, 0, NUM_QP)
-    dut.q_inflight.value = 0
+    dut.sq_inflight.value = 0
     assert (await b.result(cid)).status == OK
     await b.run(delete_cq, DELETION, dw10=1)
     await b.run(delete_sq, dw10=2)
@@ -522,8 +565,8 @@ async def features(dut):
     assert await get(1) == await get(1, sel=1)
     await put(1, 0x11223305)
     assert await get(1) == 0x11223305 and await get(1, sel=1) != 0x11223305 and await get(1, sel=2) != 0x11223305
-    assert (int(dut.arb_burst.value), int(dut.arb_lpw.value)) == (5, 0x33)
-    assert (int(dut.arb_mpw.value), int(dut.arb_hpw.value)) == (0x22, 0x11)
+    assert (b.arb_cfg.burst, b.arb_cfg.weight_low) == (5, 0x33)
+    assert (b.arb_cfg.weight_medium, b.arb_cfg.weight_high) == (0x22, 0x11)
     await put(2, 1, BAD_FIELD)
     await put(2, 0)
     assert await get(4) == 343 and await get(4, dw11=1 << 20) == 0
@@ -547,11 +590,11 @@ async def features(dut):
     await put(7, 0xFFFF, BAD_FIELD)
     await put(7, 0xFFFF0000, BAD_FIELD)
     await put(8, 0x0A07)
-    assert await get(8) == 0x0A07 and int(dut.ic_thr.value) == 7 and int(dut.ic_time.value) == 10
+    assert await get(8) == 0x0A07 and b.coalesce_cfg.threshold == 7 and b.coalesce_cfg.time_100us == 10
     for vector in range(NUM_VEC):
         assert await get(9, dw11=vector) == vector
     await put(9, 1 << 16 | 3)
-    assert await get(9, dw11=3) == 1 << 16 | 3 and await get(9, dw11=2) == 2 and b.icv == [(3, 1)]
+    assert await get(9, dw11=3) == 1 << 16 | 3 and await get(9, dw11=2) == 2 and b.vectors == [(3, 1)]
     await put(9, 1 << 16 | NUM_VEC, BAD_FIELD)
     await get(9, BAD_FIELD, dw11=NUM_VEC)
     await put(0xA, 1)
@@ -577,7 +620,7 @@ async def features(dut):
     await b.disable()
     await b.enable()
     assert await get(1) == await get(1, sel=1) and await get(8) == 0 and await get(9, dw11=3) == 3
-    assert b.icv[-1] == (3, 0) and int(dut.ic_thr.value) == 0
+    assert b.vectors[-1] == (3, 0) and b.coalesce_cfg.threshold == 0
     assert await get(0xB) == 0 and await get(4) == 343 and await get(0x80) == 0x55
 
 
@@ -620,11 +663,8 @@ async def log_pages(dut):
     firmware = await get_log(b, 3, 512)
     assert firmware[0] == 1 and firmware[8:16] == b"0.1.0   " and not any(firmware[16:])
 
-    dut.cnt_rd_sectors.value = 1_000_001
-    dut.cnt_wr_sectors.value = (5 << 32) * 1000
-    dut.cnt_rd_cmds.value = 0x1_2345_6789
-    dut.cnt_wr_cmds.value = 77
-    dut.cnt_media_err.value = 3
+    b.counters.set(read_sectors=1_000_001, write_sectors=(5 << 32) * 1000, read_cmds=0x1_2345_6789, write_cmds=77,
+                   media_errors=3)  # fmt: skip
     dut.time_us.value = 7 * 3600 * 10**6 + 1
     await ClockCycles(dut.clk, 2)
     smart = await get_log(b, 2, 512)
@@ -638,8 +678,8 @@ async def log_pages(dut):
     await b.run(0xFF, BAD_OPCODE, nsid=5)
     failed = b.cid
     await FallingEdge(dut.clk)
-    dut.s_err_sqid.value, dut.s_err_cid.value, dut.s_err_status.value = 4, 0xBEEF, 0x4281
-    dut.s_err_nsid.value, dut.s_err_lba.value, dut.s_err_valid.value = 1, 0x1122334455667788, 1
+    b.err.set(sqid=4, cid=0xBEEF, status=0x4281, nsid=1, lba=0x1122334455667788)
+    dut.s_err_valid.value = 1
     await RisingEdge(dut.s_err_ready)
     await FallingEdge(dut.clk)
     await FallingEdge(dut.clk)
@@ -700,9 +740,10 @@ async def events_and_abort(dut):
 
     async def doorbell(kind: int, qid: int) -> None:
         await FallingEdge(dut.clk)
-        dut.s_dberr_kind.value, dut.s_dberr_qid.value, dut.s_dberr_valid.value = kind, qid, 1
+        b.doorbell_err.set(kind=kind, qid=qid)
+        dut.s_doorbell_err_valid.value = 1
         await FallingEdge(dut.clk)
-        dut.s_dberr_valid.value = 0
+        dut.s_doorbell_err_valid.value = 0
 
     await doorbell(1, 9)
     await b.until(lambda: len(b.completions) == 1)
@@ -769,17 +810,17 @@ async def keep_alive(dut):
     dut.time_us.value = 2_900_000
     await b.run(0x18)
     await b.asleep()
-    assert int(dut.wake_us.value) == 4_900_000 and dut.csts_cfs.value == 0
+    assert int(dut.wake_us.value) == 4_900_000 and b.csts.cfs == 0
     dut.time_us.value = 4_899_999
     await ClockCycles(dut.clk, 3000)
-    assert dut.csts_cfs.value == 0 and dut.cpu_idle.value == 1
+    assert b.csts.cfs == 0 and dut.cpu_idle.value == 1
     dut.time_us.value = 4_900_000
-    await b.until(lambda: dut.csts_cfs.value == 1, 5000, "CFS after Keep Alive ran out")
-    assert dut.ctl_run.value == 0
+    await b.until(lambda: b.csts.cfs == 1, 5000, "CFS after Keep Alive ran out")
+    assert b.control.run == 0
     await b.asleep()
     assert int(dut.wake_us.value) == (1 << 64) - 1
     await b.disable()
-    assert dut.csts_cfs.value == 0
+    assert b.csts.cfs == 0
     await b.enable()
     assert (await b.run(0x0A, dw10=0x0F)).dw0 == 0
     assert u(await get_log(b, 1, 64), 12, 2) >> 1 & 0xFF == 0x19, "Keep Alive Timeout Expired"
@@ -798,22 +839,22 @@ async def format_nvm(dut):
     dut.cmds_inflight.value = 3
     cid = await b.send(0x80, nsid=1, dw10=1 | 1 << 9)
     await ClockCycles(dut.clk, 3000)
-    assert b.media == [] and dut.ctl_run.value == 0 and dut.cpu_idle.value == 1
+    assert b.media == [] and b.control.run == 0 and dut.cpu_idle.value == 1
     dut.cmds_inflight.value = 0
     assert (await b.result(cid)).status == OK
-    assert b.media == [(1, 0, PAGES * 4096), (0, 0, 0)] and dut.ctl_run.value == 1
-    assert dut.ns_lba4k.value == 1 and int(dut.ns_blocks.value) & (1 << 64) - 1 == PAGES
+    assert b.media == [(1, 0, PAGES * 4096), (0, 0, 0)] and b.control.run == 1
+    assert table(dut) == {1: (0, PAGES, 1)}
     n = await b.identify(0, nsid=1)
     assert u(n, 0, 8) == PAGES and n[26] == 1
     await b.disable()
     await b.enable()
-    assert dut.ns_lba4k.value == 1, "a reset does not change the format"
+    assert table(dut)[1][2] == 1, "a reset does not change the format"
     b.media_error = True
     await b.run(0x80, WRITE_FAULT, nsid=NSID_ALL, dw10=0)
-    assert dut.ns_lba4k.value == 1 and dut.ctl_run.value == 1
+    assert table(dut)[1][2] == 1 and b.control.run == 1
     b.media_error = False
     await b.run(0x80, nsid=NSID_ALL, dw10=0)
-    assert dut.ns_lba4k.value == 0
+    assert table(dut)[1][2] == 0
     # a reset while the media is at it
     b.media_cycles = 20_000
     before = len(b.media)
@@ -845,11 +886,9 @@ async def attach(b: Bench, nsid: int, status: int = OK, *, detach: int = 0, ids:
 
 def table(dut) -> dict[int, tuple[int, int, int]]:
     """What the data path sees: NSID to (base, blocks, 4096-byte blocks)."""
-    valid, lba4k = int(dut.ns_valid.value), int(dut.ns_lba4k.value)
-    base, blocks = int(dut.ns_base.value), int(dut.ns_blocks.value)
-    word = (1 << 64) - 1
-    return {n + 1: (base >> 64 * n & word, blocks >> 64 * n & word, lba4k >> n & 1)
-            for n in range(NUM_NS) if valid >> n & 1}  # fmt: skip
+    everything = int(dut.namespaces.value)
+    entries = [NAMESPACE.unpack(everything >> NAMESPACE.width * n) for n in range(NUM_NS)]
+    return {n: (e["base"], e["blocks"], e["lba4k"]) for n, e in enumerate(entries, 1) if e["valid"]}
 
 
 @cocotb.test()
@@ -867,9 +906,9 @@ async def namespaces(dut):
     dut.cmds_inflight.value = 1
     cid = await b.send(0x0D, nsid=1, dw10=1)
     await ClockCycles(dut.clk, 3000)
-    assert b.media == [] and dut.ctl_run.value == 0 and table(dut) == whole
+    assert b.media == [] and b.control.run == 0 and table(dut) == whole
     dut.cmds_inflight.value = 0
-    assert (await b.result(cid)).status == OK and dut.ctl_run.value == 1
+    assert (await b.result(cid)).status == OK and b.control.run == 1
     assert b.media == [(1, 0, PAGES * 4096), (0, 0, 0)] and table(dut) == {}
     assert u(await b.identify(1), 296, 16) == PAGES * 4096, "UNVMCAP"
     assert not any(await b.identify(0x10)) and not any(await b.identify(0, nsid=1))
@@ -938,10 +977,10 @@ async def namespaces(dut):
     b.write(0x20000, struct.pack("<HH", 1, 0))
     cid = await b.send(0x15, nsid=1, dw10=1, prp1=0x20000)
     await ClockCycles(dut.clk, 3000)
-    assert dut.ctl_run.value == 0 and table(dut) == both
+    assert b.control.run == 0 and table(dut) == both
     dut.cmds_inflight.value = 0
     assert (await b.result(cid)).status == OK
-    assert table(dut) == {2: both[2]} and dut.ctl_run.value == 1 and b.media == []
+    assert table(dut) == {2: both[2]} and b.control.run == 1 and b.media == []
     await b.run(0x80, BAD_FIELD, nsid=1, dw10=0)
     await b.run(0x80, nsid=NSID_ALL, dw10=0)  # those that are attached
     assert b.media == [(1, 8192, (PAGES - 2) * 4096), (0, 0, 0)] and table(dut) == {2: (8192, SECTORS - 16, 0)}
@@ -954,7 +993,7 @@ async def namespaces(dut):
     # media that cannot zero it: it stays, and goes later
     b.media_error = True
     await b.run(0x0D, WRITE_FAULT, nsid=2, dw10=1)
-    assert table(dut) == {1: size, 2: (8192, SECTORS - 16, 0)} and dut.ctl_run.value == 1
+    assert table(dut) == {1: size, 2: (8192, SECTORS - 16, 0)} and b.control.run == 1
     b.media_error = False
     # a reset while the media is at it: as before, and the command has no completion
     b.media_cycles = 20_000
@@ -982,7 +1021,7 @@ async def namespaces(dut):
     assert not any((await b.identify(0, nsid=1))[120:128]), "no EUI-64"
     await FallingEdge(dut.clk)
     dut.rst.value = 1
-    dut.cc.value = 0
+    b.host_regs.cc = 0
     await ClockCycles(dut.clk, 4)
     await FallingEdge(dut.clk)
     dut.rst.value = 0
@@ -1053,87 +1092,87 @@ async def resets_and_shutdown(dut):
     for cc, sq, cq in ((0x460081, 31, 31), (0x461001, 31, 31), (0x460011, 31, 31), (0x460071, 31, 31),
                        (0x460001, 0, 31), (0x460001, 31, 0)):  # fmt: skip
         await b.enable(cc=cc, sq=sq, cq=cq, ready=False)
-        await b.until(lambda: dut.csts_cfs.value == 1, what="CFS")
-        assert dut.csts_rdy.value == 0 and dut.ctl_run.value == 0
+        await b.until(lambda: b.csts.cfs == 1, what="CFS")
+        assert b.csts.rdy == 0 and b.control.run == 0
         await b.write_cc(0)
-        await b.until(lambda: dut.csts_cfs.value == 0, what="CFS = 0")
+        await b.until(lambda: b.csts.cfs == 0, what="CFS = 0")
     await b.enable(cc=0x460861)  # weighted round robin, I/O command sets
-    assert dut.arb_wrr.value == 1
+    assert b.arb_cfg.wrr == 1
     # disable waits for the data path to come to rest
     b.queues.clear()
     await b.run(5, prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
-    dut.dp_quiet.value = 0
-    before = b.resets["dp"]
+    dut.quiet.value = 0
+    before = b.resets["ctrl"]
     await b.write_cc(0)
     await ClockCycles(dut.clk, 5000)
-    assert dut.csts_rdy.value == 1 and dut.ctl_stop.value == 1 and dut.ctl_run.value == 0
-    assert b.resets["dp"] == before and dut.cpu_idle.value == 1
-    dut.dp_quiet.value = 1
-    await b.until(lambda: dut.csts_rdy.value == 0)
-    assert b.resets["dp"] == before + 1 and b.resets["fn"] == 0
+    assert b.csts.rdy == 1 and b.control.stop == 1 and b.control.run == 0
+    assert b.resets["ctrl"] == before and dut.cpu_idle.value == 1
+    dut.quiet.value = 1
+    await b.until(lambda: b.csts.rdy == 0)
+    assert b.resets["ctrl"] == before + 1 and b.resets["flr"] == 0
     await b.asleep()
-    assert dut.ctl_stop.value == 0
+    assert b.control.stop == 0
     # queues are gone: the same can be made again
     await b.enable()
     await b.run(5, prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
     # EN off and on before the firmware has looked, with a command in its hands and more waiting
     for _ in range(5):
         await b.send(0x06, dw10=1)
-    before = b.resets["dp"]
+    before = b.resets["ctrl"]
     await b.write_cc(0)
     await b.write_cc(0x460001)
-    await b.until(lambda: b.resets["dp"] == before + 1, what="reset")
-    await b.until(lambda: dut.csts_rdy.value == 0)
-    await b.until(lambda: dut.csts_rdy.value == 1)
+    await b.until(lambda: b.resets["ctrl"] == before + 1, what="reset")
+    await b.until(lambda: b.csts.rdy == 0)
+    await b.until(lambda: b.csts.rdy == 1)
     b.completions.clear()
     await b.run(5, prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
     # normal shutdown: drains, flushes
     b.media.clear()
     dut.cmds_inflight.value = 2
     await b.write_cc(0x464001)
-    await b.until(lambda: dut.csts_shst.value == 1, 3000)
+    await b.until(lambda: b.csts.shst == 1, 3000)
     await ClockCycles(dut.clk, 2000)
-    assert b.media == [] and dut.ctl_run.value == 0
+    assert b.media == [] and b.control.run == 0
     dut.cmds_inflight.value = 0
-    await b.until(lambda: dut.csts_shst.value == 2, 5000)
-    assert b.media == [(0, 0, 0)] and dut.csts_rdy.value == 1
+    await b.until(lambda: b.csts.shst == 2, 5000)
+    assert b.media == [(0, 0, 0)] and b.csts.rdy == 1
     await b.disable()
-    await b.until(lambda: dut.csts_shst.value == 0)
+    await b.until(lambda: b.csts.shst == 0)
     await b.enable()
     await b.identify(1)
     # abrupt shutdown does not wait for commands, but for what they have outstanding
     b.media.clear()
     dut.cmds_inflight.value = 2
-    dut.dp_quiet.value = 0
+    dut.quiet.value = 0
     await b.write_cc(0x468001)
     await ClockCycles(dut.clk, 3000)
-    assert dut.csts_shst.value == 1 and dut.ctl_stop.value == 1 and b.media == []
-    dut.dp_quiet.value = 1
-    await b.until(lambda: dut.csts_shst.value == 2, 5000)
+    assert b.csts.shst == 1 and b.control.stop == 1 and b.media == []
+    dut.quiet.value = 1
+    await b.until(lambda: b.csts.shst == 2, 5000)
     assert b.media == [(0, 0, 0)]
     dut.cmds_inflight.value = 0
     await b.disable()
     # a shutdown of a controller that is not enabled, and one after it of one that is
     await b.write_cc(0x464000)
-    dut.cc.value = 0x464000
-    await b.until(lambda: dut.csts_shst.value == 2, 5000)
+    b.host_regs.cc = 0x464000
+    await b.until(lambda: b.csts.shst == 2, 5000)
     await b.enable()
-    assert dut.csts_shst.value == 0
+    assert b.csts.shst == 0
     await b.write_cc(0x464001)
-    await b.until(lambda: dut.csts_shst.value == 2, 5000)
+    await b.until(lambda: b.csts.shst == 2, 5000)
     await b.disable()
     await b.enable()
     # function-level reset
     await b.run(0x09, dw10=8, dw11=0x0101)
-    fn = b.resets["fn"]
-    dut.ev_flr.value = 1
-    await b.until(lambda: dut.ev_flr.value == 0, 20000, "FLR done")
+    fn = b.resets["flr"]
+    dut.flr.value = 1
+    await b.until(lambda: dut.flr.value == 0, 20000, "FLR done")
     await b.asleep()
-    assert b.resets["fn"] == fn + 1 and dut.csts_rdy.value == 0 and int(dut.ic_thr.value) == 0
+    assert b.resets["flr"] == fn + 1 and b.csts.rdy == 0 and b.coalesce_cfg.threshold == 0
     await b.enable()
     await b.identify(1)
     # a command that hangs on a port does not hold up a reset, and the next one works
-    for port in ("m_post", "m_rd", "m_cpl", "answer"):
+    for port in ("m_post", "m_read", "m_completion", "answer"):
         b.blocked, b.silent = port, port == "answer"
         await b.send(0x09, dw10=0x0E, prp1=0x3000)
         await b.send(0x06, dw10=1)
@@ -1147,12 +1186,12 @@ async def resets_and_shutdown(dut):
         await b.identify(1)
     # subsystem reset
     await FallingEdge(dut.clk)
-    dut.ev_nssr.value = 1
+    b.host_regs.subsystem_reset = 1
     await FallingEdge(dut.clk)
-    dut.ev_nssr.value = 0
+    b.host_regs.subsystem_reset = 0
     await b.until(lambda: b.resets["nssro"] == 1, 20000, "NSSRO")
     await b.asleep()
-    assert b.resets["fn"] == fn + 2 and dut.csts_rdy.value == 0
+    assert b.resets["flr"] == fn + 2 and b.csts.rdy == 0
     await b.enable()
     await b.identify(1)
     # a reset of the core: counted as a power cycle, an unsafe one as it was still enabled
@@ -1160,7 +1199,7 @@ async def resets_and_shutdown(dut):
     cycles, unsafe = u(smart, 112, 16), u(smart, 144, 16)
     await FallingEdge(dut.clk)
     dut.rst.value = 1
-    dut.cc.value = 0
+    b.host_regs.cc = 0
     await ClockCycles(dut.clk, 4)
     await FallingEdge(dut.clk)
     dut.rst.value = 0
@@ -1191,7 +1230,7 @@ async def many_at_once(dut):
         assert [c.cid for c in b.completions] == sent
         b.completions.clear()
         await b.asleep()
-    assert dut.csts_cfs.value == 0
+    assert b.csts.cfs == 0
 
 
 def test_db_ssd_admin(monkeypatch) -> None:

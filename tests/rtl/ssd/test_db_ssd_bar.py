@@ -11,6 +11,11 @@ import cocotb
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from structs import layout
+
+REG = layout("db_pcie_pkg", "reg_access_t")
+DOORBELL = layout("db_ssd_pkg", "doorbell_t")
+DOORBELL_ERR = layout("db_ssd_pkg", "doorbell_err_t")
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,8 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_reg_valid", "s_reg_wr", "s_reg_fn", "s_reg_addr", "s_reg_be", "s_reg_wdata", "m_reg_ready",
-                     "m_reg_rvalid", "m_reg_rdata", "m_db_ready"):
+        for name in ("s_reg_valid", "s_reg", "m_reg_ready", "m_reg_rvalid", "m_reg_rdata", "m_doorbell_ready",
+                     "s_doorbell_err_valid", "s_doorbell_err"):
             getattr(d, name).value = 0
         d.rst.value = 1
         for _ in range(3):
@@ -52,31 +57,31 @@ class Bench:
         answer comes: counted from its acceptance, -1: never."""
         d, rng, owner = self.dut, self.rng, a.owner()
         d.s_reg_valid.value = 1
-        d.s_reg_wr.value, d.s_reg_fn.value, d.s_reg_addr.value = int(a.wr), a.fn, a.addr
-        d.s_reg_be.value, d.s_reg_wdata.value = a.be, a.wdata
+        d.s_reg.value = REG.pack(wr=int(a.wr), fn=a.fn, addr=a.addr, be=a.be, wdata=a.wdata)
         want = {"regs": (1, 0), "msix": (2, 0), "tail": (0, 1), "head": (0, 2)}.get(owner, (0, 0))
         answer = rng.getrandbits(32)
         taken = reached = answered = -1
         for _ in range(100):
             ready = rng.choices([0, 1], [1 - self.rate, self.rate], k=4)
-            d.m_reg_ready.value, d.m_db_ready.value = ready[0] | ready[1] << 1, ready[2] | ready[3] << 1
+            d.m_reg_ready.value, d.m_doorbell_ready.value = ready[0] | ready[1] << 1, ready[2] | ready[3] << 1
             answers = want[0] and not a.wr and reached >= 0 and self.cycle == reached + delay
             side = int(owner == "msix")
             d.m_reg_rvalid.value = want[0] if answers else 0
             d.m_reg_rdata.value = answer << 32 * side | rng.getrandbits(32) << 32 * (1 - side)
             await RisingEdge(d.clk)
-            valid = int(d.m_reg_valid.value), int(d.m_db_valid.value)
+            valid = int(d.m_reg_valid.value), int(d.m_doorbell_valid.value)
             if taken < 0 or reached >= 0:
                 assert valid == (0, 0), f"{a}: an access that nobody made"
             else:
                 assert valid in ((0, 0), want), f"{a}: {valid}"
                 if valid[0]:
-                    assert (int(d.m_reg_wr.value), int(d.m_reg_fn.value), int(d.m_reg_be.value)) == (a.wr, a.fn, a.be)
-                    assert not a.wr or int(d.m_reg_wdata.value) == a.wdata
-                    assert int(d.m_reg_addr.value) == a.addr - (0x2000 if side else 0)
+                    got = REG.unpack(int(d.m_reg.value))
+                    assert (got["wr"], got["fn"], got["be"]) == (a.wr, a.fn, a.be)
+                    assert not a.wr or got["wdata"] == a.wdata
+                    assert got["addr"] == a.addr - (0x2000 if side else 0)
                 if valid[1]:
-                    assert int(d.m_db_fn.value) == a.fn and int(d.m_db_qid.value) == a.addr - 0x1000 >> 3
-                    assert int(d.m_db_value.value) == a.wdata & 0xFFFF
+                    doorbell = {"fn": a.fn, "qid": a.addr - 0x1000 >> 3, "value": a.wdata & 0xFFFF}
+                    assert DOORBELL.unpack(int(d.m_doorbell.value)) == doorbell
                 if valid[0] & (ready[0] | ready[1] << 1) or valid[1] & (ready[2] | ready[3] << 1):
                     reached = self.cycle
             if d.s_reg_rvalid.value == 1:
@@ -128,6 +133,22 @@ async def latency(dut: Any) -> None:
             assert got == (-1, -1 if a.wr else 2)
         else:
             assert got == (1, -1 if a.wr else 2 + delay)
+
+
+@cocotb.test()
+async def doorbell_errors_leave_as_one(dut: Any) -> None:
+    """Those of submission queues come first; nothing is reported that was not."""
+    b = Bench(dut, 4, 1.0)
+    await b.start()
+    for valid in (0, 1, 2, 3, 1, 0, 2):
+        errors = [{"kind": b.rng.getrandbits(1), "qid": b.rng.getrandbits(8)} for _ in range(2)]
+        dut.s_doorbell_err_valid.value = valid
+        dut.s_doorbell_err.value = DOORBELL_ERR.pack(errors[0]) | DOORBELL_ERR.pack(errors[1]) << DOORBELL_ERR.width
+        await RisingEdge(dut.clk)
+        assert int(dut.m_doorbell_err_valid.value) == int(valid != 0)
+        if valid:
+            assert DOORBELL_ERR.unpack(int(dut.m_doorbell_err.value)) == errors[0 if valid & 1 else 1]
+        await FallingEdge(dut.clk)
 
 
 def test_db_ssd_bar() -> None:

@@ -13,8 +13,12 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from structs import layout
 
 NEVER = (1 << 64) - 1
+IRQ = layout("db_ssd_pkg", "irq_t")
+CFG = layout("db_ssd_pkg", "coalesce_cfg_t")
+VEC_CFG = layout("db_ssd_pkg", "int_vec_cfg_t")
 
 
 class Bench:
@@ -46,10 +50,9 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_irq_valid", "s_irq_fn", "s_irq_vector", "s_irq_admin", "m_irq_ready", "icv_we", "icv_vector",
-                     "icv_cd"):
+        for name in ("s_irq_valid", "s_irq", "m_irq_ready", "int_vec_cfg_valid", "int_vec_cfg"):
             getattr(d, name).value = 0
-        d.ic_thr.value, d.ic_time.value, d.time_us.value = self.thr, self.ictime, self.time
+        d.coalesce_cfg.value, d.time_us.value = CFG.pack(threshold=self.thr, time_100us=self.ictime), self.time
         d.rst.value = 1
         for _ in range(3):
             await FallingEdge(d.clk)
@@ -57,7 +60,7 @@ class Bench:
 
     async def settings(self, thr: int, ictime: int) -> None:
         self.next_settings = thr, ictime
-        self.dut.ic_thr.value, self.dut.ic_time.value = thr, ictime
+        self.dut.coalesce_cfg.value = CFG.pack(threshold=thr, time_100us=ictime)
         await self.step()
 
     async def set_exempt(self, vector: int, cd: int) -> None:
@@ -70,10 +73,12 @@ class Bench:
         self.held_in = self.held_in or (bool(self.requests) and rng.random() < self.rate)
         d.s_irq_valid.value = int(self.held_in)
         if self.held_in:
-            d.s_irq_fn.value, d.s_irq_vector.value, d.s_irq_admin.value = self.requests[0]
+            fn, vector, admin = self.requests[0]
+            d.s_irq.value = IRQ.pack(fn=fn, vector=vector, admin=admin)
         d.m_irq_ready.value = int(rng.random() < self.ready)
-        d.icv_we.value = int(self.icv is not None)
-        d.icv_vector.value, d.icv_cd.value = self.icv or (rng.randrange(self.num_vec), rng.getrandbits(1))
+        d.int_vec_cfg_valid.value = int(self.icv is not None)
+        vector, exempt = self.icv or (rng.randrange(self.num_vec), rng.getrandbits(1))
+        d.int_vec_cfg.value = VEC_CFG.pack(vector=vector, exempt=exempt)
         self.icv = None
         d.time_us.value = self.time
         await RisingEdge(d.clk)
@@ -96,7 +101,8 @@ class Bench:
         at_once = self.held_in and (self.requests[0][2] or not self.thr or not self.ictime)
         counted = bool(self.soon) and self.soon[0][0] <= self.cycle
         if d.m_irq_valid.value == 1:
-            now = int(d.m_irq_fn.value), int(d.m_irq_vector.value)
+            irq = IRQ.unpack(int(d.m_irq.value))
+            now = irq["fn"], irq["vector"]
             assert self.held in (None, now), "changed while it waited"
             self.held = now
             if counted:

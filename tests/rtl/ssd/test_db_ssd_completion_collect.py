@@ -15,6 +15,7 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from structs import layout
 
 READ, WRITE, COMPARE, VERIFY = 0x02, 0x01, 0x05, 0x0C
 OTHERS = (0x00, 0x08, 0x09, 0x7F)
@@ -22,13 +23,13 @@ DECODE, RD, WR, ADMIN = range(4)
 LATENCY, PERIOD = 1, 2
 
 
-def pack(*fields: tuple[int, int]) -> int:
-    """(value, width) from the most significant field down."""
-    value = 0
-    for v, width in fields:
-        assert 0 <= v < 1 << width
-        value = value << width | v
-    return value
+CTX = layout("db_ssd_pkg", "slot_ctx_t")
+SLOT = layout("db_ssd_pkg", "slot_completion_t")
+COMPLETION = layout("db_ssd_pkg", "completion_t")
+FINISHED = layout("db_ssd_pkg", "finished_t")
+ERROR = layout("db_ssd_pkg", "error_log_t")
+SMART = layout("db_ssd_pkg", "smart_counters_t")
+COUNTERS = {"rd": "read_cmds", "wr": "write_cmds", "rd_sectors": "read_sectors", "wr_sectors": "write_sectors"}
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,9 @@ class Command:
     bytes: int
 
     def bits(self) -> int:
-        return pack((self.fn, 8), (self.sqid, 8), (self.cid, 16), (self.opcode, 8), (self.nsid, 32), (self.slba, 64),
-                    (self.bytes, 32))
+        desc = {"counts_read": self.opcode in (READ, COMPARE, VERIFY), "counts_write": self.opcode == WRITE}
+        return CTX.pack(desc=desc, fn=self.fn, sqid=self.sqid, cid=self.cid, nsid=self.nsid, slba=self.slba,
+                        bytes=self.bytes)
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Done:
     def bits(self) -> int:
         if self.command is None:
             fn, sqid, cid, status, dw0 = self.full
-            return pack((fn, 8), (sqid, 8), (cid, 16), (status, 15), (dw0, 32))
-        return pack((self.slot, 8), (self.status, 15))
+            return COMPLETION.pack(fn=fn, sqid=sqid, cid=cid, status=status, dw0=dw0)
+        return SLOT.pack(slot=self.slot, status=self.status)
 
 
 class Bench:
@@ -81,13 +83,14 @@ class Bench:
         self.logged: list[tuple[int, ...]] = []
         self.err_held: tuple[int, ...] | None = None
         self.want = Counter(rd=0, wr=0, rd_sectors=0, wr_sectors=0)
+        self.media_errors = 0
         self.rate = self.ready = self.err_ready = 1.0
 
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_ctx_we", "s_ctx_slot", "s_ctx", "s_slot_valid", "s_slot", "s_admin_valid", "s_admin",
-                     "m_cpl_ready", "m_err_ready"):
+        for name in ("s_ctx_valid", "s_ctx_slot", "s_ctx", "s_slot_valid", "s_slot", "s_admin_valid", "s_admin",
+                     "m_finished_ready", "m_error_ready", "media_err"):
             getattr(d, name).value = 0
         d.rst.value = d.rst_counters.value = 1
         for _ in range(3):
@@ -124,7 +127,7 @@ class Bench:
 
     async def step(self) -> None:
         d, rng = self.dut, self.rng
-        d.s_ctx_we.value = int(bool(self.ctx))
+        d.s_ctx_valid.value = int(bool(self.ctx))
         if self.ctx:
             slot, c = self.ctx.popleft()
             d.s_ctx_slot.value, d.s_ctx.value = slot, c.bits()
@@ -132,13 +135,17 @@ class Bench:
         for i in range(4):
             self.offered[i] = bool(self.queues[i]) and (self.offered[i] or rng.random() < self.rate)
             if i < ADMIN:
-                slots |= (self.queues[i][0].bits() if self.offered[i] else rng.getrandbits(23)) << 23 * i
+                bits = self.queues[i][0].bits() if self.offered[i] else rng.getrandbits(SLOT.width)
+                slots |= bits << SLOT.width * i
         d.s_slot_valid.value = sum(int(self.offered[i]) << i for i in range(3))
         d.s_slot.value = slots
         d.s_admin_valid.value = int(self.offered[ADMIN])
-        d.s_admin.value = self.queues[ADMIN][0].bits() if self.offered[ADMIN] else rng.getrandbits(79)
-        d.m_cpl_ready.value = int(rng.random() < self.ready)
-        d.m_err_ready.value = int(rng.random() < self.err_ready)
+        d.s_admin.value = self.queues[ADMIN][0].bits() if self.offered[ADMIN] else rng.getrandbits(COMPLETION.width)
+        media_err = rng.getrandbits(2) & rng.getrandbits(2)
+        self.media_errors += media_err.bit_count()
+        d.media_err.value = media_err
+        d.m_finished_ready.value = int(rng.random() < self.ready)
+        d.m_error_ready.value = int(rng.random() < self.err_ready)
         await RisingEdge(d.clk)
         self.look()
         self.cycle += 1
@@ -147,18 +154,19 @@ class Bench:
     def look(self) -> None:
         d = self.dut
         # out
-        if d.m_cpl_valid.value == 1:
-            raw = int(d.m_cpl.value)
-            got = raw >> 71 & 0xFF, raw >> 63 & 0xFF, raw >> 47 & 0xFFFF, raw >> 32 & 0x7FFF, raw & 0xFFFFFFFF
+        if d.m_finished_valid.value == 1:
+            finished = FINISHED.unpack(int(d.m_finished.value))
+            end = finished["completion"]
+            got = end["fn"], end["sqid"], end["cid"], COMPLETION["status"].encode(end["status"]), end["dw0"]
             assert self.inside, "a completion that nobody gave"
             taken, done = self.inside[0]
-            assert got == done.full and int(d.m_cpl_io.value) == int(done.source != ADMIN)
-            assert done.source == ADMIN or int(d.m_cpl_slot.value) == done.slot
+            assert got == done.full and finished["io"] == int(done.source != ADMIN)
+            assert done.source == ADMIN or finished["slot"] == done.slot
             if self.held is None:
                 assert self.cycle - taken == LATENCY
                 self.account(done)
             self.held = got
-            if d.m_cpl_ready.value == 1:
+            if d.m_finished_ready.value == 1:
                 self.inside.popleft()
                 if done.source != ADMIN:
                     self.free.append(done.slot)
@@ -167,12 +175,13 @@ class Bench:
         else:
             assert self.held is None, "withdrawn"
         # errors
-        if d.m_err_valid.value == 1:
-            now = tuple(int(getattr(d, f"m_err_{n}").value) for n in ("sqid", "cid", "status", "nsid", "lba"))
+        if d.m_error_valid.value == 1:
+            error = ERROR.unpack(int(d.m_error.value))
+            now = tuple(error[n] for n in ("sqid", "cid", "status", "nsid", "lba"))
             assert self.err_held in (None, now), "an error changed while it waited"
             if self.err_held is None:
                 self.logged.append(now)
-            self.err_held = None if d.m_err_ready.value == 1 else now
+            self.err_held = None if d.m_error_ready.value == 1 else now
         else:
             assert self.err_held is None, "an error was withdrawn"
         # in
@@ -205,9 +214,9 @@ class Bench:
         raise AssertionError("does not end")
 
     def check_counters(self) -> None:
-        d = self.dut
-        got = {"rd": d.cnt_rd_cmds, "wr": d.cnt_wr_cmds, "rd_sectors": d.cnt_rd_sectors, "wr_sectors": d.cnt_wr_sectors}
-        assert {k: int(v.value) for k, v in got.items()} == dict(self.want)
+        got = SMART.unpack(int(self.dut.smart.value))
+        assert {k: got[name] for k, name in COUNTERS.items()} == dict(self.want)
+        assert got["media_errors"] == self.media_errors
 
 
 @cocotb.test()
@@ -260,6 +269,7 @@ async def every_opcode_is_counted_right(dut: Any) -> None:
             await b.settle()
             b.check_counters()
     assert b.want["rd"] == 3 and b.want["wr"] == 1
+    dut.media_err.value = 0
     dut.rst.value = 1                            # a controller reset leaves the counters alone
     await FallingEdge(dut.clk)
     dut.rst.value = 0
@@ -269,6 +279,7 @@ async def every_opcode_is_counted_right(dut: Any) -> None:
     await FallingEdge(dut.clk)
     dut.rst_counters.value = 0
     b.want = Counter(rd=0, wr=0, rd_sectors=0, wr_sectors=0)
+    b.media_errors = 0
     await b.settle()
     b.check_counters()
 

@@ -16,6 +16,7 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from structs import layout
 
 ADMIN_CMDS = 16
 LATENCY = 2        # completion taken to entry offered
@@ -23,13 +24,14 @@ PERIOD = 3         # cycles an entry
 PERIOD_IRQ = 4     # ... where interrupts are enabled
 
 
-def pack(*fields: tuple[int, int]) -> int:
-    """(value, width) from the most significant field down."""
-    value = 0
-    for v, width in fields:
-        assert 0 <= v < 1 << width
-        value = value << width | v
-    return value
+FINISHED = layout("db_ssd_pkg", "finished_t")
+DOORBELL = layout("db_ssd_pkg", "doorbell_t")
+DOORBELL_ERR = layout("db_ssd_pkg", "doorbell_err_t")
+QUEUE_CTX = layout("db_ssd_pkg", "queue_ctx_t")
+SQ_LOOKUP = layout("db_ssd_pkg", "sq_lookup_t")
+CQE_POST = layout("db_ssd_pkg", "cqe_post_t")
+IRQ = layout("db_ssd_pkg", "irq_t")
+RETIRED = layout("db_ssd_pkg", "retired_t")
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,10 @@ class Command:
     dw0: int
     slot: int  # -1: admin
 
-    def bits(self) -> int:
-        return pack((self.fn, 8), (self.sqid, 8), (self.cid, 16), (self.status, 15), (self.dw0, 32))
+    def bits(self, slot: int) -> int:
+        """finished_t; slot: what is there, of an admin command too."""
+        completion = {"fn": self.fn, "sqid": self.sqid, "cid": self.cid, "status": self.status, "dw0": self.dw0}
+        return FINISHED.pack(io=int(self.slot >= 0), slot=slot, completion=completion)
 
 
 @dataclass
@@ -100,8 +104,8 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_cpl_valid", "s_cpl", "s_cpl_io", "s_cpl_slot", "s_db_valid", "s_db_fn", "s_db_qid",
-                     "s_db_value", "s_qc_valid", "s_qc", "lk_cqid", "lk_head", "m_post_ready", "m_irq_ready"):
+        for name in ("s_finished_valid", "s_finished", "s_doorbell_valid", "s_doorbell", "s_queue_ctx_valid",
+                     "s_queue_ctx", "sq_lookup", "m_post_ready", "m_irq_ready"):
             getattr(d, name).value = 0
         d.run.value = 1
         d.rst.value = 1
@@ -151,21 +155,22 @@ class Bench:
             sqid = rng.randrange(self.num_qp + 1)
             self.heads[sqid] = [*self.heads[sqid][-99:], (self.cycle, rng.getrandbits(16))]
         self.cpl_held = self.cpl_held or (bool(self.to_send) and rng.random() < self.cpl_rate)
-        d.s_cpl_valid.value = int(self.cpl_held)
+        d.s_finished_valid.value = int(self.cpl_held)
         if self.cpl_held:
             c = self.to_send[0]
-            d.s_cpl.value, d.s_cpl_io.value = c.bits(), int(c.slot >= 0)
-            d.s_cpl_slot.value = c.slot if c.slot >= 0 else rng.getrandbits(8)
+            d.s_finished.value = c.bits(c.slot if c.slot >= 0 else rng.getrandbits(8))
         self.db_held = self.db_held or (bool(self.doorbells) and rng.random() < self.db_rate)
-        d.s_db_valid.value = int(self.db_held)
+        d.s_doorbell_valid.value = int(self.db_held)
         if self.db_held:
-            d.s_db_fn.value, d.s_db_qid.value, d.s_db_value.value = self.doorbells[0]
-        d.s_qc_valid.value = int(bool(self.qc))
+            fn, qid, value = self.doorbells[0]
+            d.s_doorbell.value = DOORBELL.pack(fn=fn, qid=qid, value=value)
+        d.s_queue_ctx_valid.value = int(bool(self.qc))
         if self.qc:
             qid, cq = self.qc[0]
             q = cq or Cq(0, 1, 0, False)
-            d.s_qc.value = pack((1, 1), (int(cq is not None), 1), (qid, 8), (q.base, 64), (q.size - 1, 16),
-                                (rng.getrandbits(8), 8), (rng.getrandbits(2), 2), (q.vector, 16), (int(q.ien), 1))
+            d.s_queue_ctx.value = QUEUE_CTX.pack(
+                kind="QUEUE_CQ", valid=int(cq is not None), qid=qid, base=q.base, size=q.size - 1,
+                cqid=rng.getrandbits(8), prio=rng.getrandbits(2), vector=q.vector, ien=int(q.ien))
         d.m_post_ready.value = int(rng.random() < self.post_rate)
         d.m_irq_ready.value = int(rng.random() < self.irq_rate)
 
@@ -175,10 +180,10 @@ class Bench:
         await RisingEdge(d.clk)
         self.cycle += 1
         self.look()
-        lk = int(d.lk_sqid.value)
+        sqid = int(d.sq_lookup_sqid.value)
         await FallingEdge(d.clk)
-        d.lk_cqid.value = self.cq_of.get(lk, 0)
-        d.lk_head.value = self.heads[lk][-1][1] if lk in self.heads else 0
+        head = self.heads[sqid][-1][1] if sqid in self.heads else 0
+        d.sq_lookup.value = SQ_LOOKUP.pack(cqid=self.cq_of.get(sqid, 0), head=head)
 
     async def run(self, cycles: int) -> None:
         for _ in range(cycles):
@@ -230,16 +235,17 @@ class Bench:
         if self.quiet > 6 and not self.doorbells:
             assert int(d.any_entries.value) == int(want), f"any_entries is not {want}"
         # slot free: in the cycle after the entry was taken, or when the queue is gone
-        if d.m_done_valid.value == 1:
+        if d.m_retired_valid.value == 1:
             c = self.done_expected
-            sqid, slot = int(d.m_done_sqid.value), int(d.m_done_slot.value)
+            retired = RETIRED.unpack(int(d.m_retired.value))
+            sqid, slot = retired["sqid"], retired["slot"]
             if c is None:  # a completion without a queue
                 gone = [k for k in self.inside.values() if self.cq_of[k.sqid] not in self.cqs and k.sqid == sqid and
                         (k.slot < 0 or k.slot == slot)]
                 assert gone, f"command of queue {sqid}, slot {slot} ended without an entry"
                 c = self.inside.pop((sqid, gone[0].cid))
                 self.dropped.append(c)
-            assert (sqid, int(d.m_done_io.value)) == (c.sqid, int(c.slot >= 0))
+            assert (sqid, retired["io"]) == (c.sqid, int(c.slot >= 0))
             if c.slot >= 0:
                 assert slot == c.slot and slot not in self.free
                 self.free.append(slot)
@@ -249,14 +255,17 @@ class Bench:
         # interrupts
         if d.m_irq_valid.value == 1:
             assert self.irqs, "interrupt without an entry"
-            got = int(d.m_irq_fn.value), int(d.m_irq_vector.value), int(d.m_irq_admin.value)
+            irq = IRQ.unpack(int(d.m_irq.value))
+            got = irq["fn"], irq["vector"], irq["admin"]
             assert got == self.irqs[0], f"interrupt {got}, expected {self.irqs[0]}"
             if d.m_irq_ready.value == 1:
                 self.irqs.popleft()
         # entries
         now = None
         if d.m_post_valid.value == 1:
-            now = int(d.m_post_addr.value), int(d.m_post_cqe.value), int(d.m_post_fn.value)
+            post = int(d.m_post.value)
+            cqe = post >> CQE_POST["cqe"].offset & (1 << CQE_POST["cqe"].width) - 1
+            now = CQE_POST.unpack(post)["addr"], cqe, CQE_POST.unpack(post)["fn"]
             if self.held is None:
                 self.offered = self.cycle
             assert self.held in (None, now), "an entry changed while it waited"
@@ -267,21 +276,22 @@ class Bench:
             assert self.held is None, "an entry was withdrawn"
         self.held = now
         # errors, and what is taken in
-        if d.m_dberr_valid.value == 1:
-            self.errors.append((int(d.m_dberr_kind.value), int(d.m_dberr_qid.value)))
-        if d.s_qc_valid.value == 1 and d.s_qc_ready.value == 1:
+        if d.m_doorbell_err_valid.value == 1:
+            error = DOORBELL_ERR.unpack(int(d.m_doorbell_err.value))
+            self.errors.append((error["kind"], error["qid"]))
+        if d.s_queue_ctx_valid.value == 1 and d.s_queue_ctx_ready.value == 1:
             qid, cq = self.qc.popleft()
             self.cqs.pop(qid, None)
             if cq is not None:
                 self.cqs[qid] = cq
             self.quiet = 0
-        if d.s_db_valid.value == 1 and d.s_db_ready.value == 1:
+        if d.s_doorbell_valid.value == 1 and d.s_doorbell_ready.value == 1:
             fn, qid, value = self.doorbells.popleft()
             self.db_held = False
             self.quiet = 0
             if fn == 0 and qid in self.cqs and value < self.cqs[qid].size:
                 self.cqs[qid].rung = value
-        if d.s_cpl_valid.value == 1 and d.s_cpl_ready.value == 1:
+        if d.s_finished_valid.value == 1 and d.s_finished_ready.value == 1:
             c = self.to_send.popleft()
             self.cpl_held = False
             assert (c.sqid, c.cid) not in self.inside

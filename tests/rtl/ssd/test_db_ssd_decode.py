@@ -11,14 +11,18 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from rtl_bench import run
+from structs import layout
 
 FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0C
-OPS = {READ: 0, VERIFY: 1, WRITE: 2, COMPARE: 3, DSM: 4, WRITE_ZEROES: 5, FLUSH: 6}  # cmd_e
+OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH)
+READ_ENGINE = (READ, VERIFY)
+USER_DATA = (READ, WRITE, COMPARE)
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
 ACCESS_DENIED = DNR | 0x286
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 MDTS = 1 << 20
+PORTS = ("read", "write", "completion", "admin")
 
 
 def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0) -> int:
@@ -45,8 +49,8 @@ class Model:
         active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
         block = 4096 if lba4k else 512
         count = blocks * block if has_lba else 16 * ((dw[10] & 0xFF) + 1) if opc == DSM else 0
-        context = dict(fn=fn, sqid=sqid, cid=dw[0] >> 16, opcode=opc, nsid=nsid, slba=slba if has_lba else 0,
-                       bytes=count)
+        context = dict(desc=DESC.unpack(DESC.pack(descriptor(opc))), fn=fn, sqid=sqid, cid=dw[0] >> 16, nsid=nsid,
+                       slba=slba if has_lba else 0, bytes=count)
 
         def verdict() -> int:
             if dw[0] >> 8 & 3 or dw[0] >> 14 & 3:
@@ -61,36 +65,49 @@ class Model:
                 return INVALID_FIELD
             if has_lba and slba + blocks > size:
                 return LBA_RANGE
-            if opc in (READ, WRITE, COMPARE) and count > MDTS:
+            if opc in USER_DATA and count > MDTS:
                 return INVALID_FIELD
             if opc == WRITE and dw[12] >> 20 & 15:
                 return INVALID_FIELD
-            if opc in (READ, WRITE, COMPARE) and self.locked >> (nsid - 1) & 1:
+            if opc in USER_DATA and self.locked >> (nsid - 1) & 1:
                 return ACCESS_DENIED
             return 0
 
         status = verdict()
         if status or (opc == DSM and not dw[11] >> 2 & 1):
-            return "cpl", dict(status=status), context
-        command = dict(fn=fn, op=OPS[opc], fua=int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1), lba4k=int(lba4k),
+            return "completion", dict(status=status), context
+        fua = int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1)
+        command = dict(desc=context["desc"], fn=fn, fua=fua, lba4k=int(lba4k),
                        media_addr=base + (slba * block if has_lba else 0) & M64, ns_blocks=size, bytes=count,
                        prp1=dw[7] << 32 | dw[6], prp2=dw[9] << 32 | dw[8])
-        return "rd" if opc in (READ, VERIFY) else "wr", command, context
+        return "read" if opc in READ_ENGINE else "write", command, context
 
 
-def unpack(value: int, fields: list[tuple[str, int]]) -> dict:
-    """A packed struct's fields, which are named from the top."""
-    out = {}
-    for name, width in reversed(fields):
-        out[name] = value & (1 << width) - 1
-        value >>= width
-    return out
+SQE = layout("db_ssd_pkg", "fetched_sqe_t")
+CMD = layout("db_ssd_pkg", "cmd_t")
+COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
+CTX = layout("db_ssd_pkg", "slot_ctx_t")
+TAP = layout("db_ssd_pkg", "tap_cmd_t")
+ADMIN = layout("db_ssd_pkg", "admin_sqe_t")
+NAMESPACE = layout("db_ssd_pkg", "namespace_t")
+DESC = layout("db_ssd_op_pkg", "op_desc_t")
 
 
-CMD = [("fn", 8), ("slot", 8), ("op", 4), ("fua", 1), ("lba4k", 1), ("media_addr", 64), ("ns_blocks", 64),
-       ("bytes", 32), ("prp1", 64), ("prp2", 64)]
-CPL = [("slot", 8), ("status", 15)]
-CTX = [("fn", 8), ("sqid", 8), ("cid", 16), ("opcode", 8), ("nsid", 32), ("slba", 64), ("bytes", 32)]
+def descriptor(opc: int) -> dict[str, int]:
+    """What an opcode means, from NVM Command Set 1.0, 3.2 and Base 2.0, 5.16.1.3 (Data Units Read, Written)."""
+    if opc not in OPS:
+        return {}
+    fields = {
+        "known": True, "has_lba": opc not in (DSM, FLUSH), "any_namespace": opc == FLUSH,
+        "has_fua": opc in (WRITE, WRITE_ZEROES), "has_directive": opc == WRITE, "user_data": opc in USER_DATA,
+        "to_host": opc == READ, "from_host": opc in (WRITE, COMPARE, DSM), "read_engine": opc in READ_ENGINE,
+        "write_engine": opc not in READ_ENGINE, "write": opc == WRITE, "compare": opc == COMPARE, "ranges": opc == DSM,
+        "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "counts_read": opc in (READ, COMPARE, VERIFY),
+        "counts_write": opc == WRITE}  # fmt: skip
+    return {name: int(value) for name, value in fields.items()}
+
+
+OPC = {str(DESC.unpack(DESC.pack(descriptor(opc)))): opc for opc in OPS}  # by descriptor, to name what was seen
 
 
 def random_entry(rng: random.Random, ns) -> int:
@@ -123,16 +140,16 @@ class Bench:
         self.left: dict[str, int] = {}
 
     async def begin(self, ns, locked: int = 0) -> None:
-        d, n = self.dut, len(self.dut.ns_valid)
+        d, n = self.dut, len(self.dut.ns_locked)
         self.model = Model(ns)
         assert len(ns) == n
         d.rst.value = 1
-        for p in ("s_sqe_valid", "s_slot_valid", "m_admin_ready", "m_rd_ready", "m_wr_ready", "m_cpl_ready"):
+        for p in ("s_sqe_valid", "s_slot_valid", "m_admin_ready", "m_read_ready", "m_write_ready",
+                  "m_completion_ready"):
             getattr(d, p).value = 0
-        d.ns_valid.value = sum(int(a) << i for i, (a, _, _, _) in enumerate(ns))
-        d.ns_base.value = sum(b << 64 * i for i, (_, b, _, _) in enumerate(ns))
-        d.ns_blocks.value = sum(s << 64 * i for i, (_, _, s, _) in enumerate(ns))
-        d.ns_lba4k.value = sum(int(k) << i for i, (_, _, _, k) in enumerate(ns))
+        d.namespaces.value = sum(
+            NAMESPACE.pack(valid=int(a), lba4k=int(k), base=b, blocks=s) << NAMESPACE.width * i
+            for i, (a, b, s, k) in enumerate(ns))
         d.ns_locked.value = self.model.locked = locked
         for _ in range(3):
             await RisingEdge(d.clk)
@@ -143,10 +160,11 @@ class Bench:
         or at `limit` cycles; returns the cycles from the first entry taken to the last output."""
         d, rng = self.dut, self.rng
         todo = deque(entries)
-        want: dict[str, deque] = {p: deque() for p in ("rd", "wr", "cpl", "admin", "head", "fetch_err")}
-        ports = [(p, getattr(d, f"m_{p}_valid"), getattr(d, f"m_{p}_ready")) for p in ("rd", "wr", "cpl", "admin")]
-        data = {"rd": (d.m_rd_cmd, CMD), "wr": (d.m_wr_cmd, CMD), "cpl": (d.m_cpl, CPL)}
-        ready = dict.fromkeys(("rd", "wr", "cpl", "admin"), False)
+        want: dict[str, deque] = {p: deque() for p in (*PORTS, "head", "fetch_err")}
+        ports = [(p, getattr(d, f"m_{p}_valid"), getattr(d, f"m_{p}_ready")) for p in PORTS]
+        data = {"read": (d.m_read_cmd, CMD), "write": (d.m_write_cmd, CMD),
+                "completion": (d.m_completion, COMPLETION)}
+        ready = dict.fromkeys(PORTS, False)
         valid, cycle, start, end, quiet = False, 0, 0, 0, 0
         waiting: deque[tuple] = deque()  # I/O entries taken, not yet in a slot
         while cycle < limit and quiet < 10:
@@ -164,42 +182,52 @@ class Bench:
                 else:
                     waiting.append((cycle, *self.model.expect(fn, sqid, entry)))
             # A slot is handed over one cycle before its context is written.
-            if d.m_ctx_we.value:
+            tap = TAP.unpack(int(d.m_tap_cmd.value))
+            if d.m_ctx_valid.value:
                 slot = int(d.m_ctx_slot.value)
                 at, port, fields, context = waiting.popleft()
                 assert slot == self.given.popleft() and slot not in self.busy
-                assert unpack(int(d.m_ctx_data.value), CTX) == context
+                assert CTX.unpack(int(d.m_ctx.value)) == context
+                desc = context["desc"]
+                expected = (int(port == "read" and desc["to_host"]), int(port == "write" and desc["from_host"]))
+                assert (tap["read"], tap["write"]) == expected, f"tap: {tap}"
+                assert not any(expected) or (tap["ctx"], tap["lba4k"]) == (context, fields["lba4k"])
                 self.busy[slot] = fields
                 want[port].append((at, slot, fields))
+            else:
+                assert not tap["read"] and not tap["write"]
             if self.slot_valid and d.s_slot_ready.value:
                 self.given.append(self.slots.popleft())
                 self.slot_valid = False
             if d.m_head_valid.value:
                 assert (int(d.m_head_sqid.value), int(d.m_head.value)) == want["head"].popleft()
             if d.m_fetch_err.value:
-                assert int(d.m_fetch_err_sqid.value) == want["fetch_err"].popleft()
+                want["fetch_err"].popleft()
                 self.seen.add("fetch_err")
             for p, v, _ in ports:
                 if not (ready[p] and v.value):
                     continue
                 end = cycle
                 if p == "admin":
-                    assert (int(d.m_admin_fn.value), int(d.m_admin_data.value)) == want[p].popleft()
+                    admin = int(d.m_admin.value)
+                    got = ADMIN.unpack(admin)["fn"], admin >> ADMIN["sqe"].offset & (1 << ADMIN["sqe"].width) - 1
+                    assert got == want[p].popleft()
                     self.seen.add("admin")
                     continue
                 at, slot, fields = want[p].popleft()
-                got = unpack(int(data[p][0].value), data[p][1])
+                got = data[p][1].unpack(int(data[p][0].value))
+                if p == "completion":
+                    got["status"] = COMPLETION["status"].encode(got["status"])
                 assert got == {"slot": slot, **fields}, f"{p}: {got}"
                 del self.busy[slot]
                 self.slots.append(slot)
                 self.latency.append(cycle - at)
-                self.seen.add((p, fields.get("op"), fields.get("status")))
+                self.seen.add((p, OPC[str(fields["desc"])] if "desc" in fields else None, fields.get("status")))
             # next inputs
             if not valid and todo and rng.random() >= stall:
                 valid = True
-                inputs = (d.s_sqe_fn, d.s_sqe_sqid, d.s_sqe_head, d.s_sqe_err, d.s_sqe_data)
-                for signal, value in zip(inputs, todo[0]):
-                    signal.value = value
+                fn, sqid, head, err, entry = todo[0]
+                d.s_sqe.value = SQE.pack(fn=fn, sqid=sqid, head=head, err=err, sqe=entry)
             if not self.slot_valid and self.slots and rng.random() >= stall:
                 self.slot_valid = True
                 d.s_slot.value = self.slots[0]
@@ -226,7 +254,7 @@ def clock(dut) -> None:
 
 async def fresh(dut, seed: int, alive: float = 0.8, locked: int = 0) -> Bench:
     b = Bench(dut, seed)
-    n = len(dut.ns_valid)
+    n = len(dut.ns_locked)
     await b.begin(namespaces(b.rng, n, alive), locked & (1 << n) - 1)
     return b
 
@@ -246,8 +274,9 @@ async def random_entries(dut):
         await b.run([queue_entry(b.rng, b.model.ns) for _ in range(700)], stall)
         assert len(b.slots) == 256 - len(b.given) and not b.busy, "a slot is lost"
         seen |= b.seen
-    paths = {("rd", 0, None), ("rd", 1, None), *(("wr", op, None) for op in range(2, 7)), "admin", "fetch_err",
-             *(("cpl", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED))}
+    paths = {*(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS), "admin", "fetch_err",
+             *(("completion", None, s)
+               for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED))}
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 
 
@@ -257,7 +286,7 @@ async def edges(dut):
     clock(dut)
     for lba4k in (False, True):
         b = Bench(dut, 9)
-        n = len(dut.ns_valid)
+        n = len(dut.ns_locked)
         await b.begin([(True, 0x1000, 10_000, lba4k)] * n)
         most = MDTS // (4096 if lba4k else 512)
         cases = [(sqe(READ, cdw12=most - 1), 0), (sqe(READ, cdw12=most), INVALID_FIELD),
@@ -282,7 +311,7 @@ async def edges(dut):
 
 @cocotb.test()
 async def speed(dut):
-    """An entry every other cycle, two cycles from entry to a pipe and three to a completion."""
+    """An entry every other cycle, two cycles from entry to an engine and three to a completion."""
     clock(dut)
     b = await fresh(dut, 5, 1.0)
     entries = [(0, 1 + i % 4, i, 0, sqe((READ, WRITE, READ, FLUSH)[i % 4], cid=i)) for i in range(200)]
@@ -297,9 +326,10 @@ async def speed(dut):
 async def outputs_do_not_block_each_other(dut):
     """With one output stuck, the others go on until that one's second entry; then all waits, and nothing is lost."""
     clock(dut)
-    for stuck in ("rd", "wr", "cpl", "admin"):
-        failing = WRITE if stuck == "rd" else READ  # an entry that fails waits for the pipe of its opcode
-        entry = {"rd": (1, sqe(READ)), "wr": (1, sqe(WRITE)), "cpl": (1, sqe(failing, nsid=0)), "admin": (0, sqe(6))}
+    for stuck in PORTS:
+        failing = WRITE if stuck == "read" else READ  # an entry that fails waits for the engine of its opcode
+        entry = {"read": (1, sqe(READ)), "write": (1, sqe(WRITE)), "completion": (1, sqe(failing, nsid=0)),
+                 "admin": (0, sqe(6))}
         b = await fresh(dut, 6)
         others = [p for p in entry if p != stuck]
         order = [stuck] + others * 10

@@ -11,6 +11,11 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from rtl_bench import run
+from structs import layout
+
+USER = layout("db_ssd_pkg", "fetch_user_t")
+INFO = layout("db_mem_pkg", "row_info_t")
+SQE = layout("db_ssd_pkg", "fetched_sqe_t")
 
 
 async def begin(dut):
@@ -24,7 +29,7 @@ async def begin(dut):
 
 
 def packet(rng: random.Random, width: int):
-    """(rows, entries): rows of (data, last, user, err), entries of (fn, sqid, head, err, data)."""
+    """(rows, entries): rows of (data, info, user), entries of (fn, sqid, head, err, data)."""
     count = rng.choice((1, 1, 2, 3, rng.randint(1, 64)))
     fn, sqid, size = rng.getrandbits(8), rng.getrandbits(8), rng.choice((1, 2, 63, rng.randint(1, 4095), 65535))
     first = rng.choice((0, size, rng.randint(0, size)))
@@ -36,14 +41,14 @@ def packet(rng: random.Random, width: int):
             at = len(rows)
             err |= int(fails_at is not None and at >= fails_at)
             last = at == count * 512 // width - 1
-            user = fn << 40 | sqid << 32 | first << 16 | size
-            rows.append((data >> r * width & (1 << width) - 1, int(last), user, err))
+            user = USER.pack(fn=fn, sqid=sqid, index=first, size=size)
+            info = INFO.pack(last=int(last), dw=width // 32, err=err)
+            rows.append((data >> r * width & (1 << width) - 1, info, user))
         entries.append((fn, sqid, (first + i + 1) % (size + 1), err, data))
     return rows, entries
 
 
 async def stream(dut, rng, packets, stall):
-    width = len(dut.s_axis_tdata)
     rows, entries = deque(), deque()
     for r, e in packets:
         rows.extend(r)
@@ -59,13 +64,12 @@ async def stream(dut, rng, packets, stall):
             valid = False
         if ready and dut.m_sqe_valid.value:
             fn, sqid, head, err, data = entries.popleft()
-            got = tuple(int(s.value) for s in (dut.m_sqe_fn, dut.m_sqe_sqid, dut.m_sqe_head, dut.m_sqe_err))
-            assert got == (fn, sqid, head, err)
-            assert err or int(dut.m_sqe_data.value) == data
+            got = SQE.unpack(int(dut.m_sqe.value))
+            assert (got["fn"], got["sqid"], got["head"], got["err"]) == (fn, sqid, head, err)
+            assert err or int(dut.m_sqe.value) & (1 << SQE["sqe"].width) - 1 == data
         if not valid and rows and rng.random() >= stall:
             valid = True
-            dut.s_axis_tdata.value, dut.s_axis_tlast.value, dut.s_axis_tuser.value, dut.s_axis_terr.value = rows[0]
-            dut.s_axis_tdw.value = width // 32
+            dut.s_axis_tdata.value, dut.s_axis_info.value, dut.s_axis_user.value = rows[0]
         ready = rng.random() >= stall
         dut.s_axis_tvalid.value, dut.m_sqe_ready.value = int(valid), int(ready)
     assert not rows

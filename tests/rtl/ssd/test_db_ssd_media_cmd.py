@@ -13,11 +13,20 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from axi_model import FLUSH, ZERO, MediaPort, Source, reset
-from cocotb.clock import Clock
+from axi_model import FLUSH, ZERO, MediaPort
 from cocotb.triggers import RisingEdge
+from streams import ROW as ROW_PARTS
+from streams import Source, packet_rows, start
+from structs import layout
 
-READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH = range(7)  # cmd_e
+CMD = layout("db_ssd_pkg", "cmd_t")
+READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH = range(7)
+DESC = {
+    READ: ("to_host", "read_engine"), VERIFY: ("read_engine",), WRITE: ("from_host", "write_engine", "write"),
+    COMPARE: ("from_host", "write_engine", "compare"), DSM: ("from_host", "write_engine", "ranges"),
+    WZERO: ("write_engine", "zero"), WFLUSH: ("write_engine", "flush"),
+}  # fmt: skip
+"""What the engines read of a command's descriptor."""
 DNR = 1 << 14
 TRANSFER_ERROR, WRITE_FAULT, READ_ERROR, MISMATCH, LBA_RANGE = 0x004, 0x280, 0x281, 0x285, DNR | 0x80
 
@@ -41,24 +50,15 @@ class Command:
     prp2: int = 0
 
     def packed(self) -> int:
-        """db_ssd_pkg::cmd_t"""
-        value = 0
-        for item, width in ((self.fn, 8), (self.slot, 8), (self.op, 4), (self.fua, 1), (self.lba4k, 1), (self.addr, 64),
-                            (self.blocks, 64), (self.size, 32), (self.prp1, 64), (self.prp2, 64)):
-            value = value << width | int(item)
-        return value
+        return CMD.pack(desc=dict.fromkeys(DESC[self.op], 1), fn=self.fn, slot=self.slot, fua=self.fua,
+                        lba4k=self.lba4k, media_addr=self.addr, ns_blocks=self.blocks, bytes=self.size,
+                        prp1=self.prp1, prp2=self.prp2)
 
     def list_rows(self, rng: random.Random, width: int) -> list[tuple[int, int, int, int]]:
         """The range list as rows: data, last, dwords, error. What lies behind its end is noise."""
         data = b"".join(a.to_bytes(4, "little") + n.to_bytes(4, "little") + s.to_bytes(8, "little")
                         for a, n, s in self.ranges)
-        rows, step = [], width // 8
-        for i in range(0, len(data), step):
-            piece = data[i:i + step]
-            noise = rng.randbytes(step - len(piece))
-            rows.append((int.from_bytes(piece + noise, "little"), int(i + step >= len(data)), len(piece) // 4,
-                         int(i // step >= self.err_row)))
-        return rows
+        return packet_rows(data, width, rng, self.err_row)
 
 
 def media_ops(cmd: Command, width: int) -> Generator[tuple[int, int, int], int, int]:
@@ -105,7 +105,7 @@ class Bench:
         self.dut = dut
         self.rng = rng = random.Random(seed)
         self.port = MediaPort(dut, rng, None, self.media, self.media_done)
-        self.rows = Source(dut, rng, "s_axis_t", ("data", "last", "dw", "err"))
+        self.rows = Source(dut, rng, "s_row", ROW_PARTS)
         self.rows.stall = self.port.cmd.stall = stall
         self.cycle = 0
         self.ops: Generator[tuple[int, int, int], int, int] | None = None
@@ -114,10 +114,7 @@ class Bench:
         self.sent = 0  # media commands
 
     async def start(self) -> None:
-        cocotb.start_soon(Clock(self.dut.clk, 4, "ns").start())
-        self.dut.s_start.value = 0
-        self.dut.stop.value = 0
-        await reset(self.dut)
+        await start(self.dut, s_start=0, stop=0)
 
     def advance(self, error: int | None) -> None:
         assert self.ops is not None

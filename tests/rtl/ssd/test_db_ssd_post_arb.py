@@ -11,8 +11,11 @@ import cocotb
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from structs import layout
 
 SOURCES = ("cqe", "msix", "fw")
+POST = layout("db_pcie_pkg", "post_t")
+CQE_POST = layout("db_ssd_pkg", "cqe_post_t")
 
 
 class Bench:
@@ -31,8 +34,7 @@ class Bench:
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
         for s in SOURCES:
             getattr(d, f"s_{s}_valid").value = 0
-        for name in ("s_cqe", "s_cqe_fn", "s_cqe_addr", "s_msix_fn", "s_msix_addr", "s_msix_data", "s_fw_fn",
-                     "s_fw_addr", "s_fw_len_dw", "s_fw_data", "m_post_ready", "drop_msix"):
+        for name in ("s_cqe", "s_msix", "s_fw", "m_post_ready", "drop_irqs"):
             getattr(d, name).value = 0
         d.rst.value = 1
         for _ in range(3):
@@ -52,17 +54,18 @@ class Bench:
             o = self.offer[s]
             getattr(d, f"s_{s}_valid").value = int(o is not None)
             if o is not None:
-                getattr(d, f"s_{s}_fn").value, getattr(d, f"s_{s}_addr").value = o[:2]
-                getattr(d, {"cqe": "s_cqe", "msix": "s_msix_data", "fw": "s_fw_data"}[s]).value = o[3]
-                if s == "fw":
-                    d.s_fw_len_dw.value = o[2]
+                if s == "cqe":
+                    d.s_cqe.value = CQE_POST.pack(fn=o[0], addr=o[1], cqe=o[3])
+                else:
+                    getattr(d, f"s_{s}").value = POST.pack(fn=o[0], addr=o[1], dwords=o[2], data=o[3])
         d.m_post_ready.value = int(rng.random() < ready)
-        d.drop_msix.value = drop
+        d.drop_irqs.value = drop
         await RisingEdge(d.clk)
         taken = [s for s in SOURCES if self.offer[s] is not None and getattr(d, f"s_{s}_ready").value == 1]
         now = None
         if d.m_post_valid.value == 1:
-            now = tuple(int(getattr(d, f"m_post_{n}").value) for n in ("fn", "addr", "len_dw", "data"))
+            post = POST.unpack(int(d.m_post.value))
+            now = tuple(post[n] for n in ("fn", "addr", "dwords", "data"))
             assert self.held in (None, now), "changed while it waited"
             mine = [s for s, o in self.offer.items() if o == (*now[:3], now[3] & (1 << 32 * now[2]) - 1)]
             assert mine, "a write that nobody asked for"

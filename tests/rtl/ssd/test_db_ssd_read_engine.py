@@ -14,46 +14,16 @@ import cocotb
 import pytest
 import rtl_bench as bench
 import test_db_nvme_prp as prp
-from axi_model import AxiRead, Media, Sink, Source, reset, stretches
-from cocotb.clock import Clock
+from axi_model import AxiRead, Media, stretches
 from cocotb.triggers import RisingEdge
-from test_db_ssd_media_cmd import READ, READ_ERROR, VERIFY, Command
+from streams import ROW, Sink, Source, start
+from structs import layout
+from test_db_nvme_prp import SEGMENT, ListReader, Segment, segments
+from test_db_ssd_media_cmd import CMD, READ, READ_ERROR, VERIFY, Command
 
 BURST = 1024  # of db_axi_read inside
-Segment = tuple[int, int, int, int, int, int]  # fn, address, length, first, last, drop
-
-
-class ListReader:
-    """The db_pcie_read for PRP lists: checks each read and answers it, in order, from `mem`."""
-
-    def __init__(self, dut: Any, rng: random.Random, mem: prp.Memory) -> None:
-        self.rng = rng
-        self.latency = (1, 60)
-        self.req = Sink(dut, rng, "m_req_", ("fn", "addr", "len", "first", "last"))
-        self.rows = Source(dut, rng, "s_list_t", ("data", "last", "dw", "err"))
-        self.pages = prp.Bench(dut, rng, mem, 0.0, (0, 0))
-        self.plan: deque[tuple[int, int, int]] = deque()  # reads to come: fn, address, bytes
-        self.todo: deque[tuple[int, int, int]] = deque()  # cycle, address, bytes
-
-    def add(self, cmd: prp.Command) -> None:
-        self.plan.extend((cmd.fn, *r) for r in cmd.lists)
-
-    def step(self, cycle: int) -> None:
-        word = self.req.step()
-        if self.req.new:
-            assert self.plan, f"list read {self.req.new} that nothing asks for"
-            assert self.req.new == (*self.plan.popleft(), 1, 1)
-        if word:
-            self.todo.append((cycle + self.rng.randint(*self.latency), word[1], word[2]))
-        if self.todo and self.todo[0][0] <= cycle and not self.rows.queue:
-            _, addr, size = self.todo.popleft()
-            self.rows.queue.extend(self.pages.rows(addr, size))
-        self.rows.step()
-
-
-def segments(cmd: prp.Command) -> list[Segment]:
-    last = len(cmd.segs) - 1
-    return [(cmd.fn, addr, n, int(i == 0), int(i == last), int(drop)) for i, (addr, n, drop) in enumerate(cmd.segs)]
+SEGMENT_USER = layout("db_ssd_pkg", "segment_user_t")
+COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 
 
 @dataclass
@@ -82,17 +52,17 @@ class Bench:
         self.mem = prp.Memory(rng)
         self.axi = AxiRead(dut, rng, self.media, self.on_burst)
         self.lists = ListReader(dut, rng, self.mem)
-        self.cmd = Source(dut, rng, "s_cmd_", (), "s_cmd")
-        self.seg = Sink(dut, rng, "m_seg_", ("fn", "addr", "len", "first", "last", "drop", "user"))
-        self.data = Sink(dut, rng, "m_axis_t", ("data", "last", "err"))
-        self.done = Source(dut, rng, "s_done_", ("user", "err"))
-        self.cpl = Sink(dut, rng, "m_cpl_", (), "m_cpl")
+        self.cmd = Source(dut, rng, "s_cmd", CMD)
+        self.seg = Sink(dut, rng, "m_seg", (("", SEGMENT), ("user", SEGMENT_USER)))
+        self.data = Sink(dut, rng, "m_row", ROW)
+        self.done = Source(dut, rng, "s_done", (("user", SEGMENT_USER), "err"))
+        self.completion = Sink(dut, rng, "m_completion", COMPLETION)
         self.open: dict[int, Job] = {}
         self.bursts: deque[tuple[int, int]] = deque()
         self.read_owner: deque[Job] = deque()                       # of each row the media is to give
         self.segs: deque[tuple[Job, Segment]] = deque()             # to come
         self.rows: deque[tuple[Job, int, int]] = deque()            # to come: job, address, last
-        self.segs_done: deque[tuple[Job, int]] = deque()            # packets whose segments are here, with their user
+        self.segs_done: deque[tuple[Job, int]] = deque()            # packets whose segments are here, with their status
         self.rows_done: deque[Job] = deque()                        # packets whose rows are here
         self.sending: deque[Job] = deque()                          # given to s_done
         self.errors = [0, 0]                                        # media_err pulses: seen, expected
@@ -103,9 +73,7 @@ class Bench:
         self.stopped = 0
 
     async def start(self) -> None:
-        cocotb.start_soon(Clock(self.dut.clk, 4, "ns").start())
-        self.dut.stop.value = 0
-        await reset(self.dut)
+        await start(self.dut, stop=0)
 
     def on_burst(self, addr: int, rows: int) -> None:
         assert self.bursts and (addr, rows) == self.bursts.popleft()
@@ -114,7 +82,7 @@ class Bench:
     def stalls(self, p: float) -> None:
         for channel in (self.axi, self.lists.rows, self.data):
             channel.stall = p and self.rng.choice((0.0, p, p / 2))
-        for channel in (self.axi.ar, self.lists.req, self.cmd, self.seg, self.done, self.cpl):
+        for channel in (self.axi.ar, self.lists.req, self.cmd, self.seg, self.done, self.completion):
             channel.stall = p and self.rng.choice((0.0, p, p / 2, 0.9))
 
     def add(self, job: Job) -> None:
@@ -129,7 +97,7 @@ class Bench:
             self.lists.add(job.walk)
             self.segs.extend((job, s) for s in segments(job.walk))
             self.rows.extend((job, a, int(a + self.row == job.addr + job.size)) for a in addresses)
-        self.cmd.queue.append((job.packed(),))
+        self.cmd.queue.append(job.packed())
 
     def random_job(self, slot: int) -> Job:
         rng = self.rng
@@ -157,30 +125,30 @@ class Bench:
         if self.seg.new:
             job, want = self.segs.popleft()
             assert self.seg.new[:6] == want, f"segment {self.seg.new}, expected {want}"
-            assert self.seg.new[6] & 0xFF == job.slot
-            if want[4]:
-                assert self.seg.new[6] >> 8 == job.walk.status  # type: ignore[union-attr]
-                self.segs_done.append((job, self.seg.new[6]))
+            assert self.seg.new.slot == job.slot
+            if self.seg.new.last:
+                assert self.seg.new.status == job.walk.status  # type: ignore[union-attr]
+                self.segs_done.append((job, self.seg.new.status))
         word = self.data.step(self.take)
         if word:
             job, addr, last = self.rows.popleft()
-            assert word == (self.media.read(addr), last, int(addr in self.media.bad)), f"row of {addr:#x}"
+            assert word == (self.media.read(addr), last, self.width // 32, int(addr in self.media.bad)), hex(addr)
             self.row_cycles.append(self.cycle)
             if last:
                 self.rows_done.append(job)
         # A packet that is here in full has been sent.
         if self.segs_done and self.rows_done:
-            job, user = self.segs_done.popleft()
+            job, status = self.segs_done.popleft()
             assert job is self.rows_done.popleft()
             self.sending.append(job)
-            self.done.queue.append((user, int(job.bad)))
+            self.done.queue.append((status, job.slot, int(job.bad)))
         offered = self.done.word
         self.done.step()
         if self.done.word is not None and self.done.word is not offered:
             self.sending.popleft().sent = True
-        word = self.cpl.step(self.take)
+        word = self.completion.step(self.take)
         if word:
-            self.complete(word[0] >> 15, word[0] & 0x7FFF)
+            self.complete(word.slot, word.status)
         self.errors[0] += int(self.dut.media_err.value)
         if int(self.dut.quiet.value):
             assert self.axi.missing == 0, "not quiet"

@@ -8,6 +8,11 @@ import random
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
+from structs import layout
+
+REG = layout("db_pcie_pkg", "reg_access_t")
+HOST_REGS = layout("db_ssd_pkg", "host_regs_t")
+CSTS_BITS = layout("db_ssd_pkg", "csts_t")
 
 CAP, VS, INTMS, INTMC, CC, CSTS, NSSR, AQA, ASQ, ACQ, CRTO = 0, 8, 0xC, 0x10, 0x14, 0x1C, 0x20, 0x24, 0x28, 0x30, 0x68
 CC_MASK = 0x00FF_FFF1  # CRIME is not offered
@@ -18,12 +23,12 @@ class Bench:
     def __init__(self, dut, seed: int) -> None:
         self.dut = dut
         self.rng = random.Random(seed)
-        self.events = {"ev_cc": 0, "ev_nssr": 0}
+        self.events = {"cc_written": 0, "subsystem_reset": 0}
+        self.csts = {"rdy": 0, "cfs": 0, "shst": 0, "nssro": 0}
 
     async def start(self) -> None:
         d = self.dut
-        for name in ("reg_valid", "reg_wr", "reg_fn", "reg_addr", "reg_be", "reg_wdata", "fn_rst", "csts_rdy",
-                     "csts_cfs", "csts_shst", "csts_nssro"):  # fmt: skip
+        for name in ("s_reg_valid", "s_reg", "flr_rst", "csts"):
             getattr(d, name).value = 0
         d.rst.value = 1
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
@@ -35,28 +40,33 @@ class Bench:
         await ClockCycles(d.clk, 3)
 
     async def count(self, name: str) -> None:
-        signal = getattr(self.dut, name)
         while True:
             await RisingEdge(self.dut.clk)
-            self.events[name] += int(signal.value)
+            self.events[name] += self.host_regs(name)
+
+    def host_regs(self, name: str) -> int:
+        return HOST_REGS.unpack(int(self.dut.host_regs.value))[name]
+
+    def set_csts(self, **values: int) -> None:
+        self.csts.update(values)
+        self.dut.csts.value = CSTS_BITS.pack(self.csts)
 
     async def access(self, wr: bool, addr: int, data: int = 0, be: int = 15, fn: int = 0) -> int:
         d = self.dut
         await FallingEdge(d.clk)
         for _ in range(self.rng.choice((0, 0, 0, 1, 4))):
             await FallingEdge(d.clk)
-        d.reg_valid.value, d.reg_wr.value, d.reg_addr.value = 1, int(wr), addr
-        d.reg_be.value, d.reg_wdata.value, d.reg_fn.value = be, data, fn
-        while not d.reg_ready.value:
+        d.s_reg_valid.value, d.s_reg.value = 1, REG.pack(wr=int(wr), fn=fn, addr=addr, be=be, wdata=data)
+        while not d.s_reg_ready.value:
             await FallingEdge(d.clk)
         await FallingEdge(d.clk)
-        d.reg_valid.value = 0
-        d.reg_wdata.value = self.rng.getrandbits(32)
+        d.s_reg_valid.value = 0
+        d.s_reg.value = REG.pack(wr=int(wr), fn=fn, addr=addr, be=be, wdata=self.rng.getrandbits(32))
         if wr:
             return 0
         for _ in range(4):
-            if d.reg_rvalid.value:
-                return int(d.reg_rdata.value)
+            if d.s_reg_rvalid.value:
+                return int(d.s_reg_rdata.value)
             await FallingEdge(d.clk)
         raise AssertionError("no answer")
 
@@ -70,11 +80,18 @@ class Bench:
         await ClockCycles(self.dut.clk, 5)
         await FallingEdge(self.dut.clk)
 
-    async def pulse(self, name: str) -> None:
+    async def flr(self) -> None:
         await FallingEdge(self.dut.clk)
-        getattr(self.dut, name).value = 1
+        self.dut.flr_rst.value = 1
         await FallingEdge(self.dut.clk)
-        getattr(self.dut, name).value = 0
+        self.dut.flr_rst.value = 0
+        await self.settle()
+
+    async def set_nssro(self) -> None:
+        await FallingEdge(self.dut.clk)
+        self.set_csts(nssro=1)
+        await FallingEdge(self.dut.clk)
+        self.set_csts(nssro=0)
         await self.settle()
 
 
@@ -111,7 +128,7 @@ async def constants(dut):
     assert await b.read(AQA, fn=1) == 0, "another function"
     await b.write(AQA, 0, fn=1)
     assert await b.read(AQA) == 0x0123_0456
-    assert b.events == {"ev_cc": 0, "ev_nssr": 0}
+    assert b.events == {"cc_written": 0, "subsystem_reset": 0}
 
 
 @cocotb.test()
@@ -151,7 +168,7 @@ async def random_accesses(dut):
             await b.write(NSSR, data, be)
             magics += data == 0x4E56_4D65 and be == 15
         elif kind == 16:
-            await b.pulse("csts_nssro")
+            await b.set_nssro()
             nssro = 1
         elif kind == 17:
             await b.write(CSTS, data, be)
@@ -159,18 +176,18 @@ async def random_accesses(dut):
                 nssro = 0
         elif kind == 18 and rng.random() < 0.2:
             await b.settle()
-            await b.pulse("fn_rst")
+            await b.flr()
             state = dict.fromkeys(WRITABLE, 0)
             cc = mask = nssro = 0
         rdy, cfs, shst = rng.getrandbits(1), rng.getrandbits(1), rng.randrange(3)
-        dut.csts_rdy.value, dut.csts_cfs.value, dut.csts_shst.value = rdy, cfs, shst
+        b.set_csts(rdy=rdy, cfs=cfs, shst=shst)
         if rng.random() < 0.3:
             await b.settle()
-            assert int(dut.cc.value) == cc, f"step {step}"
-            assert int(dut.aqa.value) == state[AQA] and int(dut.intms.value) == mask
-            assert int(dut.asq.value) == state[ASQ] | state[ASQ + 4] << 32
-            assert int(dut.acq.value) == state[ACQ] | state[ACQ + 4] << 32
-            assert b.events == {"ev_cc": cc_writes, "ev_nssr": magics}
+            assert b.host_regs("cc") == cc, f"step {step}"
+            assert b.host_regs("aqa") == state[AQA] and int(dut.intms.value) == mask
+            assert b.host_regs("asq") == state[ASQ] | state[ASQ + 4] << 32
+            assert b.host_regs("acq") == state[ACQ] | state[ACQ + 4] << 32
+            assert b.events == {"cc_written": cc_writes, "subsystem_reset": magics}
         expected = {INTMS: mask, INTMC: mask, CC: cc, CSTS: rdy | cfs << 1 | shst << 2 | nssro << 4, NSSR: 0, **state}
         addr = rng.choice(list(expected))
         got = await b.read(addr)

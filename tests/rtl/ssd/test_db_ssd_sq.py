@@ -13,20 +13,22 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from structs import layout
 
 FETCH_MAX = 8
 ADMIN_CMDS = 16
 URGENT, HIGH, MEDIUM, LOW = range(4)
+DOORBELL = layout("db_ssd_pkg", "doorbell_t")
+QUEUE_CTX = layout("db_ssd_pkg", "queue_ctx_t")
+ARB_CFG = layout("db_ssd_pkg", "arb_cfg_t")
+SEGMENT = layout("db_mem_pkg", "segment_t")
+FETCH_USER = layout("db_ssd_pkg", "fetch_user_t")
+DOORBELL_ERR = layout("db_ssd_pkg", "doorbell_err_t")
 
 
 def qctx(qid: int, base: int, size: int, cqid: int, prio: int = 0, valid: int = 1) -> int:
-    """db_ssd_pkg::queue_ctx_t of a submission queue; size in entries."""
-    value = 0
-    vector = ien = kind = 0
-    for field, width in ((kind, 1), (valid, 1), (qid, 8), (base, 64), (size - 1, 16), (cqid, 8), (prio, 2),
-                         (vector, 16), (ien, 1)):
-        value = value << width | field
-    return value
+    """A submission queue's context; size in entries."""
+    return QUEUE_CTX.pack(kind="QUEUE_SQ", valid=valid, qid=qid, base=base, size=size - 1, cqid=cqid, prio=prio)
 
 
 class Bench:
@@ -48,10 +50,11 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_db_valid", "s_db_fn", "s_qc_valid", "s_qc", "s_head_valid", "s_head_sqid", "s_head", "lk_sqid",
-                     "s_done_valid", "s_done_sqid", "q_sel", "arb_lpw", "arb_mpw", "arb_hpw", "arb_wrr", "m_req_ready"):
+        for name in ("s_doorbell_valid", "s_doorbell", "s_queue_ctx_valid", "s_queue_ctx", "s_head_valid",
+                     "s_head_sqid", "s_head", "sq_lookup_sqid", "s_retired_valid", "s_retired_sqid", "sq_select",
+                     "m_fetch_ready"):
             getattr(d, name).value = 0
-        d.arb_burst.value = 7
+        self.arbitrate(burst=7)
         d.run.value = 1
         d.rst.value = 1
         for _ in range(3):
@@ -59,25 +62,31 @@ class Bench:
         d.rst.value = 0
         cocotb.start_soon(self.monitor())
 
+    def arbitrate(self, **values: int) -> None:
+        self.dut.arb_cfg.value = ARB_CFG.pack(values)
+
     async def monitor(self) -> None:
         """Checks every request, completes entries at random, never two of one queue in following cycles."""
         d = self.dut
         last_done = -1
         while True:
             await FallingEdge(d.clk)
-            d.m_req_ready.value = self.rng.random() < self.ready
+            d.m_fetch_ready.value = self.rng.random() < self.ready
             done = self.open and self.rng.random() < self.complete and self.open[0] != last_done
-            d.s_done_valid.value = int(bool(done))
+            d.s_retired_valid.value = int(bool(done))
             last_done = self.open.popleft() if done else -1
-            d.s_done_sqid.value = max(last_done, 0)
+            d.s_retired_sqid.value = max(last_done, 0)
             await RisingEdge(d.clk)
-            if d.m_dberr_valid.value == 1:
-                self.errors.append((int(d.m_dberr_kind.value), int(d.m_dberr_qid.value)))
-            if d.m_req_valid.value == 1 and d.m_req_ready.value == 1:
-                self.request(int(d.m_req_addr.value), int(d.m_req_len.value), int(d.m_req_user.value))
+            if d.m_doorbell_err_valid.value == 1:
+                error = DOORBELL_ERR.unpack(int(d.m_doorbell_err.value))
+                self.errors.append((error["kind"], error["qid"]))
+            if d.m_fetch_valid.value == 1 and d.m_fetch_ready.value == 1:
+                self.request(SEGMENT.unpack(int(d.m_fetch.value)), FETCH_USER.unpack(int(d.m_fetch_user.value)))
 
-    def request(self, addr: int, length: int, user: int) -> None:
-        qid, index, size = user >> 32 & 0xFF, user >> 16 & 0xFFFF, (user & 0xFFFF) + 1
+    def request(self, segment: dict[str, int], user: dict[str, int]) -> None:
+        addr, length = segment["addr"], segment["len"]
+        qid, index, size = user["sqid"], user["index"], user["size"] + 1
+        assert (segment["fn"], segment["first"], segment["last"], segment["drop"], user["fn"]) == (0, 1, 1, 0, 0)
         count, rest = divmod(length, 64)
         assert rest == 0 and 1 <= count <= FETCH_MAX
         assert size == self.size[qid]
@@ -109,11 +118,11 @@ class Bench:
     async def create(self, qid: int, size: int, prio: int = 0) -> None:
         self.size[qid], self.base[qid] = size, self.rng.getrandbits(52) << 12
         self.tail[qid] = self.head[qid] = 0
-        await self.send("s_qc", s_qc=qctx(qid, self.base[qid], size, qid, prio))
+        await self.send("s_queue_ctx", s_queue_ctx=qctx(qid, self.base[qid], size, qid, prio))
 
     async def ring(self, qid: int, tail: int) -> None:
         self.tail[qid] = tail
-        await self.send("s_db", s_db_qid=qid, s_db_value=tail)
+        await self.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=qid, value=tail))
 
     async def add(self, qid: int, entries: int) -> int:
         """Adds up to `entries` to a queue, as many as fit."""
@@ -177,7 +186,7 @@ async def round_robin_is_fair(dut: Any) -> None:
     b = Bench(dut)
     await b.start()
     b.complete = 0.0
-    dut.arb_burst.value = 0                      # one entry a turn
+    b.arbitrate(burst=0)                         # one entry a turn
     queues = range(1, min(b.num_qp, 5) + 1)
     dut.run.value = 0
     for qid in queues:
@@ -200,9 +209,7 @@ async def weights_are_kept(dut: Any) -> None:
     if b.num_qp < 4:
         return
     await b.start()
-    dut.arb_wrr.value = 1
-    dut.arb_burst.value = 0
-    dut.arb_hpw.value, dut.arb_mpw.value, dut.arb_lpw.value = 7, 3, 0   # 8 : 4 : 1
+    b.arbitrate(wrr=1, burst=0, weight_high=7, weight_medium=3, weight_low=0)  # 8 : 4 : 1
     dut.run.value = 0
     for qid, prio in ((1, HIGH), (2, MEDIUM), (3, LOW), (4, URGENT)):
         await b.create(qid, 1024, prio)
@@ -221,11 +228,11 @@ async def bad_doorbells_are_reported(dut: Any) -> None:
     b = Bench(dut)
     await b.start()
     await b.create(1, 16)
-    await b.send("s_db", s_db_qid=1, s_db_value=16)                       # one past the end
-    await b.send("s_db", s_db_qid=min(b.num_qp, 2), s_db_value=0) if b.num_qp > 1 else None
-    await b.send("s_db", s_db_qid=b.num_qp + 1, s_db_value=1)             # no such register
-    await b.send("s_qc", s_qc=qctx(1, 0, 16, 0, valid=0))
-    await b.send("s_db", s_db_qid=1, s_db_value=1)                        # deleted
+    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=1, value=16))                       # one past the end
+    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=min(b.num_qp, 2), value=0)) if b.num_qp > 1 else None
+    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=b.num_qp + 1, value=1))             # no such register
+    await b.send("s_queue_ctx", s_queue_ctx=qctx(1, 0, 16, 0, valid=0))
+    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=1, value=1))                        # deleted
     for _ in range(20):
         await RisingEdge(dut.clk)
     assert b.errors[0] == (1, 1) and [k for k, _ in b.errors[1:]] == [0] * (len(b.errors) - 1)
@@ -241,13 +248,13 @@ async def doorbell_to_request_latency(dut: Any) -> None:
     for _ in range(20):
         await RisingEdge(dut.clk)
     await FallingEdge(dut.clk)
-    dut.s_db_qid.value, dut.s_db_value.value, dut.s_db_valid.value = 1, 1, 1
+    dut.s_doorbell.value, dut.s_doorbell_valid.value = DOORBELL.pack(qid=1, value=1), 1
     b.tail[1] = 1
     await RisingEdge(dut.clk)
     await FallingEdge(dut.clk)
-    dut.s_db_valid.value = 0
+    dut.s_doorbell_valid.value = 0
     cycles = 0
-    while dut.m_req_valid.value != 1:
+    while dut.m_fetch_valid.value != 1:
         await FallingEdge(dut.clk)
         cycles += 1
     assert cycles == 3, cycles                   # and the cycle of the doorbell: 4, as the header of db_ssd_sq says
@@ -260,15 +267,15 @@ async def inflight_tells_of_the_queue(dut: Any) -> None:
     b.complete = 0.0
     await b.create(1, 64)
     await b.add(1, 3)
-    dut.q_sel.value = 1
+    dut.sq_select.value = 1
     for _ in range(30):
         await RisingEdge(dut.clk)
-    assert dut.q_inflight.value == 1
+    assert dut.sq_inflight.value == 1
     b.complete = 1.0
     await b.settle()
     for _ in range(4):
         await RisingEdge(dut.clk)
-    assert dut.q_inflight.value == 0
+    assert dut.sq_inflight.value == 0
 
 
 @pytest.mark.parametrize(("num_qp", "num_cmds"), [(1, 4), (32, 128), (128, 256)])

@@ -12,32 +12,32 @@ import cocotb
 import pytest
 import rtl_bench as bench
 import test_db_nvme_prp as prp
-import test_db_ssd_write_exec as mwr
-from axi_model import Sink, Source
+import test_db_ssd_write_exec as write_exec
 from cocotb.triggers import RisingEdge
+from streams import ROW, Sink, Source
+from test_db_nvme_prp import SEGMENT, ListReader, Segment, segments
 from test_db_ssd_media_cmd import READ_ERROR, TRANSFER_ERROR, WRITE
-from test_db_ssd_read_engine import ListReader, Segment, segments
 
 MAX_OPEN = 60
 
 
-class Bench(mwr.MediaSide):
+class Bench(write_exec.MediaSide):
     def __init__(self, dut: Any, seed: int) -> None:
         super().__init__(dut, seed, int(os.environ["DATA_W"]), 1024)
         prp.WIDTH = self.width
         self.mem = prp.Memory(self.rng)
         self.lists = ListReader(dut, self.rng, self.mem)
-        self.seg = Sink(dut, self.rng, "m_seg_", ("fn", "addr", "len", "first", "last", "drop"))
-        self.stream = Source(dut, self.rng, "s_axis_t", ("data", "last", "dw", "err", "zero"))
-        self.segs: deque[tuple[mwr.Job, Segment, int]] = deque()      # to come: job, segment, bytes before it
-        self.coming: deque[tuple[int, mwr.Job, int]] = deque()        # rows: cycle, job, row
-        self.rows_left: deque[tuple[mwr.Job, int]] = deque()          # rows not yet in `coming`
-        self.owner: deque[mwr.Job] = deque()
+        self.seg = Sink(dut, self.rng, "m_seg", SEGMENT)
+        self.stream = Source(dut, self.rng, "s_row", (*ROW, "zero"))
+        self.segs: deque[tuple[write_exec.Job, Segment, int]] = deque()      # to come: job, segment, bytes before it
+        self.coming: deque[tuple[int, write_exec.Job, int]] = deque()        # rows: cycle, job, row
+        self.rows_left: deque[tuple[write_exec.Job, int]] = deque()          # rows not yet in `coming`
+        self.owner: deque[write_exec.Job] = deque()
         self.ring = 1 << 15                                           # bytes, as db_pcie_read's
         self.in_ring = 0
         self.data_latency = (1, 40)
         self.bad_reads = 0.02
-        self.more = mwr.NEVER
+        self.more = write_exec.NEVER
 
     def stalls(self, p: float) -> None:
         super().stalls(p)
@@ -45,8 +45,8 @@ class Bench(mwr.MediaSide):
             channel.stall = p and self.rng.choice((0.0, p, p / 2))
         self.stream.stall = p
 
-    def make(self, slot: int, op: int | None = None, errors: bool = True) -> mwr.Job:
-        job = mwr.random_job(self.rng, self.media, self.width, slot, op, prp_errors=False, sectors=30)
+    def make(self, slot: int, op: int | None = None, errors: bool = True) -> write_exec.Job:
+        job = write_exec.random_job(self.rng, self.media, self.width, slot, op, prp_errors=False, sectors=30)
         job.err_row, job.prp = 1 << 30, 0
         job.rows = [(*r[:3], 0) for r in job.rows]
         if job.rows:
@@ -58,12 +58,12 @@ class Bench(mwr.MediaSide):
                 self.segs.append((job, s, at))
                 # A chunk that fails spoils its row and all later ones: known before the first row goes.
                 if s[5] or (errors and self.rng.random() < self.bad_reads):
-                    mwr.spoil(job, at // (self.width // 8))
+                    write_exec.spoil(job, at // (self.width // 8))
                 at += s[2]
             self.rows_left.extend((job, i) for i in range(len(job.rows)))
         return job
 
-    def add(self, job: mwr.Job) -> None:
+    def add(self, job: write_exec.Job) -> None:
         super().add(job)
         self.plan(self.waiting.popleft())  # parts of the pipe may have it before it is taken
 
@@ -77,8 +77,8 @@ class Bench(mwr.MediaSide):
             assert self.seg.new == want, f"segment {self.seg.new}, expected {want}"
         if seg:
             job, want, at = self.segs.popleft()
-            self.in_ring += seg[2]
-            have = at + seg[2]
+            self.in_ring += seg.len
+            have = at + seg.len
             due = self.cycle + self.rng.randint(*self.data_latency)
             while self.rows_left and self.rows_left[0][0] is job:
                 row = self.rows_left[0][1]
@@ -130,9 +130,9 @@ async def random_commands(dut: Any) -> None:
         await b.random(30 * b.width // 256 + 35)
         await b.drain()
         seen |= b.statuses
-    want = {("write", 0), ("compare", 0), ("dsm", 0), ("zero", 0), ("flush", 0), ("compare", mwr.MISMATCH),
-            ("compare", READ_ERROR), ("dsm", mwr.OFFSET_INVALID)}
-    want |= {(name, s) for name in ("write", "compare") for s in (TRANSFER_ERROR, mwr.OFFSET_INVALID)}
+    want = {("write", 0), ("compare", 0), ("dsm", 0), ("zero", 0), ("flush", 0), ("compare", write_exec.MISMATCH),
+            ("compare", READ_ERROR), ("dsm", write_exec.OFFSET_INVALID)}
+    want |= {(name, s) for name in ("write", "compare") for s in (TRANSFER_ERROR, write_exec.OFFSET_INVALID)}
     assert seen >= want, f"the random mix misses {want - seen}"
 
 
@@ -161,7 +161,7 @@ async def a_row_a_cycle(dut: Any) -> None:
         b.write.latency = b.lists.latency = b.data_latency = (30, 30)
         count = max(3, 96 // sectors)
         for i in range(count):
-            job = mwr.Job(WRITE, 512 * sectors * i, 512 * sectors, slot=i)
+            job = write_exec.Job(WRITE, 512 * sectors * i, 512 * sectors, slot=i)
             walk = prp.make_command(b.rng, b.mem, job.size, 512, errors=False)
             job.fn, job.prp1, job.prp2 = walk.fn, walk.prp1, walk.prp2
             n = job.size // (b.width // 8)
@@ -192,7 +192,7 @@ async def stop_at_any_time(dut: Any) -> None:
             await b.step()
         dut.stop.value = 1
         b.stopped = b.cycle
-        b.take_cpl = b.rng.random() < 0.5
+        b.take_completions = b.rng.random() < 0.5
         b.seg.stall = 1.0             # no further request
         b.stream.stall = 0.0
         if b.rng.random() < 0.5:

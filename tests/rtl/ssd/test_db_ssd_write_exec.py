@@ -14,9 +14,10 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from axi_model import ZERO, AxiRead, AxiWrite, Burst, Media, MediaPort, Sink, Source, reset, stretches
-from cocotb.clock import Clock
+from axi_model import ZERO, AxiRead, AxiWrite, Burst, Media, MediaPort, stretches
 from cocotb.triggers import RisingEdge
+from streams import ROW, Sink, Source, start
+from structs import layout
 from test_db_ssd_media_cmd import (
     COMPARE,
     DSM,
@@ -33,6 +34,8 @@ from test_db_ssd_media_cmd import (
     random_range,
 )
 
+CMD = layout("db_ssd_pkg", "cmd_t")
+COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 OFFSET_INVALID = 1 << 14 | 0x13
 OP_NAMES = {WRITE: "write", COMPARE: "compare", DSM: "dsm", WZERO: "zero", WFLUSH: "flush"}
 CMP_BURST = 1024       # of db_axi_read inside
@@ -165,8 +168,8 @@ class MediaSide:
         self.write = AxiWrite(dut, rng, self.media, self.on_burst, self.on_row)
         self.read = AxiRead(dut, rng, self.media, self.on_read)
         self.port = MediaPort(dut, rng, self.media, self.on_media, self.on_media_done)
-        self.cmd = Source(dut, rng, "s_cmd_", (), "s_cmd")
-        self.cpl = Sink(dut, rng, "m_cpl_", (), "m_cpl")
+        self.cmd = Source(dut, rng, "s_cmd", CMD)
+        self.completion = Sink(dut, rng, "m_completion", COMPLETION)
         self.jobs: list[Job] = []                                 # all, in order
         self.open: dict[int, Job] = {}                            # by slot, not completed
         self.waiting: deque[Job] = deque()                        # not yet taken by the DUT
@@ -180,20 +183,17 @@ class MediaSide:
         self.cycle = 0
         self.statuses: set[tuple[str, int]] = set()
         self.media_errs = [0, 0]                                  # seen, expected
-        self.take_cpl = True
+        self.take_completions = True
         self.stopped = 0                                          # cycle of stop
         self.w_cycles: list[int] = []
 
     async def start(self) -> None:
-        cocotb.start_soon(Clock(self.dut.clk, 4, "ns").start())
-        self.dut.stop.value = 0
-        self.dut.no_more_rows.value = 0
-        await reset(self.dut)
+        await start(self.dut, stop=0, no_more_rows=0)
 
     def stalls(self, p: float) -> None:
         for channel in (self.write.w, self.read):
             channel.stall = p and self.rng.choice((0.0, p, p / 2))
-        for channel in (self.write.aw, self.read.ar, self.port.cmd, self.cmd, self.cpl):
+        for channel in (self.write.aw, self.read.ar, self.port.cmd, self.cmd, self.completion):
             channel.stall = p and self.rng.choice((0.0, p, p / 2, 0.9))
 
     def add(self, job: Job) -> None:
@@ -202,7 +202,7 @@ class MediaSide:
         self.jobs.append(job)
         self.open[job.slot] = job
         self.waiting.append(job)
-        self.cmd.queue.append((job.packed(),))
+        self.cmd.queue.append(job.packed())
 
     def free_slot(self) -> int | None:
         free = [s for s in range(256) if s not in self.open]
@@ -290,9 +290,9 @@ class MediaSide:
         for _, data, bad in self.read.log[seen:]:
             self.read_owner.popleft().read.append((data, bad))
         self.port.step(self.cycle)
-        word = self.cpl.step(self.take_cpl)
+        word = self.completion.step(self.take_completions)
         if word:
-            self.complete(word[0] >> 15, word[0] & 0x7FFF)
+            self.complete(word.slot, word.status)
         self.media_errs[0] += int(self.dut.media_err.value)
         if int(self.dut.quiet.value):
             assert not self.write.outstanding and not self.read.missing and not self.port.open, "not quiet"
@@ -326,8 +326,8 @@ class MediaSide:
 class Bench(MediaSide):
     def __init__(self, dut: Any, seed: int) -> None:
         super().__init__(dut, seed, int(os.environ["DATA_W"]), int(os.environ["BURST_BYTES"]))
-        self.stream = Source(dut, self.rng, "s_axis_t", ("data", "last", "dw", "err", "zero"))
-        self.prp = Source(dut, self.rng, "s_prp_", (), "s_prp_status")
+        self.stream = Source(dut, self.rng, "s_row", (*ROW, "zero"))
+        self.prp = Source(dut, self.rng, "s_prp", ("status",))
         self.packets: deque[tuple[Job, int, bool]] = deque()  # job, next row, its PRP status has been given
         self.owner: deque[Job] = deque()                      # of the row on offer
         self.more = NEVER                                     # rows that still come
@@ -453,9 +453,9 @@ async def latency(dut: Any) -> None:
     marks: dict[str, int] = {}
     while b.open:
         await b.step()
-        for name, seen in (("row", dut.s_axis_tvalid), ("aw", dut.m_aw_valid), ("w", dut.m_w_valid),
-                           ("cpl", dut.m_cpl_valid)):
-            if int(seen.value):
+        for name, seen in (("row", b.stream.valid), ("aw", b.write.aw.valid), ("w", b.write.w.valid),
+                           ("completion", b.completion.valid)):
+            if seen.get():
                 marks.setdefault(name, b.cycle)
     assert marks["w"] - max(marks["row"], marks["aw"]) <= 2, marks
     assert job.done - job.bursts[-1].answered <= 2
@@ -478,7 +478,7 @@ async def stop_at_any_time(dut: Any) -> None:
             await b.step()
         dut.stop.value = 1
         b.stopped = b.cycle
-        b.take_cpl = b.rng.random() < 0.5
+        b.take_completions = b.rng.random() < 0.5
         b.more = b.rng.choice((0, 1, b.rng.randint(0, 30), b.rng.randint(0, 600)))
         b.stream.stall = 0.0
         here = b.rng.random() < 0.5     # the rest is in the ring: rows come without a pause

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoint's side of PCIe: the four streams of the hard block (PG213) in front, and behind them what a controller
+// speaks: register accesses, reads and writes of host memory. Wiring only; rtl/pcie/README.md has the picture.
+//
+// An adapter to another vendor's block is a module with these ports.
+// Latency and throughput: of db_pcie_bar and db_pcie_dma.
+`include "db_pcie_types.svh"
+module db_pcie_endpoint
+  import db_mem_pkg::*, db_pcie_pkg::*;
+#(
+  parameter int DATA_W       = 256,  ///< bits of a beat and of a row: 128, 256, 512
+  parameter int NUM_CLIENTS  = 5,    ///< read clients, 1..8
+  /// their shares of tags and memory (db_pcie_dma)
+  parameter client_cfg_t [NUM_CLIENTS-1:0] CLIENTS =
+      {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512}}},
+  parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
+  parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
+  localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
+  localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
+  localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
+  localparam type rc_t = `DB_PCIE_RC_T(DATA_W)
+) (
+  input  logic                                     clk,
+  input  logic                                     rst,
+  /// resets what the controller starts itself: all but register accesses. After stop, and quiet
+  input  logic                                     ctrl_rst,
+  /// 0: 128 bytes ... 5: 4096
+  input  logic [2:0]                               cfg_mps,
+  input  logic [2:0]                               cfg_mrrs,
+  /// go to rest: no read request is sent from now on, and when the last one has ended nothing at all
+  input  logic                                     stop,
+  /// not a bus master now: nothing new is sent, but for the read request on its way to RQ
+  input  logic                                     hold,
+  /// after stop: nothing is on its way
+  output logic                                     quiet,
+  /// nothing waits inside, but for register accesses
+  output logic                                     idle,
+  /// of each read client: it has no request outstanding
+  output logic      [NUM_CLIENTS-1:0]              read_idle,
+
+  input  logic                                     s_cq_valid,
+  output logic                                     s_cq_ready,
+  input  cq_t                                      s_cq,
+  output logic                                     m_cc_valid,
+  input  logic                                     m_cc_ready,
+  output cc_t                                      m_cc,
+  output logic                                     m_rq_valid,
+  input  logic                                     m_rq_ready,
+  output rq_t                                      m_rq,
+  input  logic                                     s_rc_valid,
+  output logic                                     s_rc_ready,
+  input  rc_t                                      s_rc,
+
+  /// accesses of the host to BAR 0 (db_pcie_bar)
+  output logic                                     m_reg_valid,
+  input  logic                                     m_reg_ready,
+  output reg_access_t                              m_reg,
+  input  logic                                     m_reg_rvalid,
+  input  logic [31:0]                              m_reg_rdata,
+
+  /// reads, client 0 lowest (db_pcie_read); the user data is the packet's, taken with first
+  input  logic      [NUM_CLIENTS-1:0]              s_read_valid,
+  output logic      [NUM_CLIENTS-1:0]              s_read_ready,
+  input  segment_t  [NUM_CLIENTS-1:0]              s_read,
+  input  logic [NUM_CLIENTS-1:0][READ_USER_W-1:0]  s_read_user,
+  output logic      [NUM_CLIENTS-1:0]              m_row_valid,
+  input  logic      [NUM_CLIENTS-1:0]              m_row_ready,
+  output logic [NUM_CLIENTS-1:0][DATA_W-1:0]       m_row_data,
+  output row_info_t [NUM_CLIENTS-1:0]              m_row_info,
+  output logic [NUM_CLIENTS-1:0][READ_USER_W-1:0]  m_row_user,
+
+  /// data writer (db_pcie_write): where to, the rows, and a report for each packet
+  input  logic                                     s_seg_valid,
+  output logic                                     s_seg_ready,
+  input  segment_t                                 s_seg,
+  input  logic [WRITE_USER_W-1:0]                  s_seg_user,
+  input  logic                                     s_row_valid,
+  output logic                                     s_row_ready,
+  input  logic [DATA_W-1:0]                        s_row_data,
+  input  row_info_t                                s_row_info,
+  output logic                                     m_done_valid,
+  input  logic                                     m_done_ready,
+  output logic [WRITE_USER_W-1:0]                  m_done_user,
+  output logic                                     m_done_err,
+
+  /// short writes (db_pcie_post)
+  input  logic                                     s_post_valid,
+  output logic                                     s_post_ready,
+  input  post_t                                    s_post
+);
+  db_pcie_bar #(.DATA_W(DATA_W)) i_bar (
+    .clk, .rst, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .m_reg_valid, .m_reg_ready, .m_reg,
+    .m_reg_rvalid, .m_reg_rdata
+  );
+  db_pcie_dma #(
+    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .READ_USER_W(READ_USER_W), .WRITE_USER_W(WRITE_USER_W)
+  ) i_dma (
+    .clk, .rst(ctrl_rst), .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle, .read_idle, .m_rq_valid, .m_rq_ready, .m_rq,
+    .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .m_row_valid, .m_row_ready,
+    .m_row_data, .m_row_info, .m_row_user, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready,
+    .s_row_data, .s_row_info, .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready,
+    .s_post
+  );
+endmodule

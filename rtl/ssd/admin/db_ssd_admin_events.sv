@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events of the firmware: the levels it may wait for, its interrupt, and whether it has anything to do at all.
+// The interrupt is a level made from what is pending, so nothing is lost between a look and the sleep.
+// Latency: an event shows in irq a cycle later.
+module db_ssd_admin_events
+  import db_ssd_pkg::*, db_ssd_admin_pkg::*;
+(
+  input  logic        clk,
+  input  logic        rst,
+  // causes
+  input  logic [31:0] cc,             ///< CC, whose EN is watched
+  input  logic        cc_written,     ///< pulse
+  input  logic        nssr,           ///< pulse: subsystem reset asked for
+  input  logic        flr,            ///< level: function-level reset in process
+  input  logic        err,            ///< level: an error record waits
+  input  logic        doorbell_err,   ///< pulse
+  input  logic        sqe,            ///< level: an entry is in the ring
+  input  logic        copy_idle,
+  input  logic        media_idle,
+  input  logic        completion_idle,
+  input  logic        queue_ctx_idle,
+  input  logic        quiet,
+  input  logic [15:0] cmds_inflight,  ///< I/O commands between fetch and completion
+  input  logic        sq_inflight,    ///< the selected submission queue has commands in flight
+  input  logic [63:0] time_us,
+  // what else keeps the processor's surroundings busy
+  input  logic        sqe_waits,      ///< an entry is offered
+  input  logic        media_waits,    ///< a media command is offered
+  input  logic        asleep,         ///< the processor has stopped
+  // registers
+  output event_set_t  set,            ///< events that stay, to their register
+  input  event_set_t  seen,           ///< what of them stays
+  output event_t      events,
+  input  event_t      wake_on,        ///< events that interrupt
+  input  logic [63:0] wake_us,        ///< time that does; all ones: never
+  output logic        irq,
+  output logic        cpu_idle        ///< nothing here changes until an input does or wake_us is reached
+);
+  logic due_q, en_q, en_fell_q, drained_q, idle_q;
+
+  assign set = '{doorbell_err: doorbell_err, nssr: nssr, en_fell: en_fell_q, cc: cc_written};
+
+  assign events = '{
+    sq_idle: !sq_inflight, drained: drained_q, queue_ctx_idle: queue_ctx_idle, completion_idle: completion_idle,
+    quiet: quiet, media_idle: media_idle, copy_idle: copy_idle, timer: due_q, doorbell_err: seen.doorbell_err,
+    err: err, flr: flr, nssr: seen.nssr, en_fell: seen.en_fell, cc: seen.cc, sqe: sqe
+  };
+
+  assign cpu_idle = idle_q && !irq;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, cc[31:1]};
+
+  always_ff @(posedge clk) begin
+    irq       <= (events & wake_on) != '0;
+    due_q     <= time_us >= wake_us && wake_us != '1;
+    en_q      <= cc[0];
+    en_fell_q <= en_q && !cc[0];
+    drained_q <= cmds_inflight == '0;
+    idle_q    <= asleep && copy_idle && completion_idle && queue_ctx_idle && !sqe_waits && !media_waits;
+    if (rst) begin
+      irq       <= 1'b0;
+      due_q     <= 1'b0;
+      en_q      <= 1'b0;
+      en_fell_q <= 1'b0;
+      idle_q    <= 1'b0;
+    end
+  end
+
+endmodule

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers of the firmware (regs/db_ssd_fw.rdl) as the blocks know them: what it reads comes in as structs, what it
+// sets or starts goes out as structs. Nothing is kept here but what the firmware has written, and the first bad
+// doorbell write since it looked.
+// Latency: read data in the cycle of the access; what is written shows a cycle later.
+module db_ssd_admin_regs
+  import db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
+(
+  input  logic            clk,
+  input  logic            rst,
+  input  logic            ctrl_rst,           ///< controller reset: the ring is empty
+  // the processor's accesses
+  input  logic            s_req,
+  input  fw_access_t      s,
+  output logic [31:0]     s_rdata,
+  // what it reads
+  input  instance_t       has,
+  input  host_regs_t      host_regs,
+  input  logic [63:0]     time_us,
+  input  event_t          events,
+  input  event_set_t      event_set,
+  input  logic [4:0]      ring_wr,
+  input  logic            copy_err,
+  input  logic            media_err,
+  input  error_log_t      err,                ///< while an error record waits
+  input  logic            doorbell_err_valid, ///< pulse
+  input  doorbell_err_t   doorbell_err,
+  input  smart_counters_t counters,
+  // what it starts, with what
+  output start_t          start,
+  output copy_cmd_t       copy,
+  output completion_t     completion,
+  output queue_ctx_t      queue_ctx,
+  output media_cmd_t      media,
+  output namespace_t      ns,                 ///< for the entry ns_index of the table
+  output logic [7:0]      ns_index,
+  output logic            err_pop,            ///< pulse: done with the error record
+  // what it sets
+  output event_set_t      event_seen,
+  output event_t          wake_on,
+  output logic [63:0]     wake_us,
+  output logic [8:0]      ring_base,          ///< 2 KiB
+  output logic [4:0]      ring_rd,
+  output csts_t           csts,
+  output control_t        control,
+  output logic            flr_done,           ///< pulse
+  output logic [QID_W-1:0] sq_select,
+  output arb_cfg_t        arb_cfg,
+  output coalesce_cfg_t   coalesce_cfg,
+  output logic            int_vec_cfg_valid,  ///< pulse
+  output int_vec_cfg_t    int_vec_cfg
+);
+  import db_ssd_fw_regs_pkg::*;
+
+  db_ssd_fw__in_t  in;
+  db_ssd_fw__out_t out;
+
+  db_ssd_fw_regs i_regs (
+    .clk, .rst, .s_cpuif_req(s_req), .s_cpuif_req_is_wr(s.wr), .s_cpuif_addr(s.addr), .s_cpuif_wr_data(s.wdata),
+    .s_cpuif_wr_biten('1), .s_cpuif_req_stall_wr(), .s_cpuif_req_stall_rd(), .s_cpuif_rd_ack(), .s_cpuif_rd_err(),
+    .s_cpuif_rd_data(s_rdata), .s_cpuif_wr_ack(), .s_cpuif_wr_err(), .hwif_in(in), .hwif_out(out));
+
+  doorbell_err_t doorbell_err_q;
+  always_ff @(posedge clk) if (doorbell_err_valid && !out.EVENT.doorbell_err.value) doorbell_err_q <= doorbell_err;
+
+  // ---- what the firmware reads
+  always_comb begin
+    in.EVENT.sqe.next             = events.sqe;
+    in.EVENT.cc.hwset             = event_set.cc;
+    in.EVENT.en_fell.hwset        = event_set.en_fell;
+    in.EVENT.nssr.hwset           = event_set.nssr;
+    in.EVENT.flr.next             = events.flr;
+    in.EVENT.err.next             = events.err;
+    in.EVENT.doorbell_err.hwset   = event_set.doorbell_err;
+    in.EVENT.timer.next           = events.timer;
+    in.EVENT.copy_idle.next       = events.copy_idle;
+    in.EVENT.media_idle.next      = events.media_idle;
+    in.EVENT.quiet.next           = events.quiet;
+    in.EVENT.completion_idle.next = events.completion_idle;
+    in.EVENT.queue_ctx_idle.next  = events.queue_ctx_idle;
+    in.EVENT.drained.next         = events.drained;
+    in.EVENT.sq_idle.next         = events.sq_idle;
+    in.TIME_LO.V.next             = time_us[31:0];
+    in.TIME_HI.V.next             = time_us[63:32];
+    in.CC.V.next                  = host_regs.cc;
+    in.AQA.V.next                 = host_regs.aqa;
+    in.ASQ_LO.V.next              = host_regs.asq[31:0];
+    in.ASQ_HI.V.next              = host_regs.asq[63:32];
+    in.ACQ_LO.V.next              = host_regs.acq[31:0];
+    in.ACQ_HI.V.next              = host_regs.acq[63:32];
+    in.CONFIG.num_qp.next         = has.num_qp;
+    in.CONFIG.num_vec.next        = has.num_vec;
+    in.CONFIG.num_ns.next         = has.num_ns;
+    in.MEDIA_PAGES_LO.V.next      = has.media_pages[31:0];
+    in.MEDIA_PAGES_HI.V.next      = {12'd0, has.media_pages[51:32]};
+    in.SQ_PTR.wr_ptr.next         = ring_wr;
+    in.SQ_PTR.rd_ptr.next         = '0;
+    in.SQ_PTR.rd_ptr.we           = ctrl_rst;
+    in.COPY_STAT.err.next         = copy_err;
+    in.MEDIA_CMD.err.next         = media_err;
+    in.ERR_ID.cid.next            = err.cid;
+    in.ERR_ID.sqid.next           = err.sqid;
+    in.ERR_STATUS.status.next     = err.status;
+    in.ERR_NSID.V.next            = err.nsid;
+    in.ERR_LBA_LO.V.next          = err.lba[31:0];
+    in.ERR_LBA_HI.V.next          = err.lba[63:32];
+    in.DOORBELL_ERR.kind.next     = doorbell_err_q.kind;
+    in.DOORBELL_ERR.qid.next      = doorbell_err_q.qid;
+    in.RD_SECTORS_LO.V.next       = counters.read_sectors[31:0];
+    in.RD_SECTORS_HI.V.next       = counters.read_sectors[63:32];
+    in.WR_SECTORS_LO.V.next       = counters.write_sectors[31:0];
+    in.WR_SECTORS_HI.V.next       = counters.write_sectors[63:32];
+    in.RD_CMDS_LO.V.next          = counters.read_cmds[31:0];
+    in.RD_CMDS_HI.V.next          = counters.read_cmds[63:32];
+    in.WR_CMDS_LO.V.next          = counters.write_cmds[31:0];
+    in.WR_CMDS_HI.V.next          = counters.write_cmds[63:32];
+    in.MEDIA_ERR_LO.V.next        = counters.media_errors[31:0];
+    in.MEDIA_ERR_HI.V.next        = counters.media_errors[63:32];
+  end
+
+  // ---- what it starts
+  assign start = '{sleep: out.SLEEP.go.value, copy: out.COPY_CMD.go.value, completion: out.COMPLETION_STATUS.go.value,
+                   queue_ctx: out.QUEUE_CTX_CTL.go.value, media: out.MEDIA_CMD.go.value,
+                   write_namespace: out.NS_CTL.go.value};
+  assign copy = '{op: copy_op_e'(out.COPY_CMD.op.value), fn: out.COPY_CMD.fn.value,
+                  host: {out.COPY_HOST_HI.V.value, out.COPY_HOST_LO.V.value}, ram: out.COPY_RAM.V.value[19:2],
+                  dwords: out.COPY_CMD.len.value};
+  assign completion = '{fn: out.COMPLETION_ID.fn.value, sqid: out.COMPLETION_ID.sqid.value,
+                        cid: out.COMPLETION_ID.cid.value, status: status_t'(out.COMPLETION_STATUS.status.value),
+                        dw0: out.COMPLETION_DW0.V.value};
+  assign queue_ctx = '{kind: queue_kind_e'(out.QUEUE_CTX_CTL.cq.value), valid: out.QUEUE_CTX_CTL.valid.value,
+                       qid: out.QUEUE_CTX_CTL.qid.value,
+                       base: {out.QUEUE_CTX_BASE_HI.V.value, out.QUEUE_CTX_BASE_LO.V.value},
+                       size: out.QUEUE_CTX_SIZE.size.value, cqid: out.QUEUE_CTX_CTL.cqid.value,
+                       prio: out.QUEUE_CTX_CTL.prio.value, vector: out.QUEUE_CTX_SIZE.vector.value,
+                       ien: out.QUEUE_CTX_CTL.ien.value};
+  assign media = '{op: media_op_e'(out.MEDIA_CMD.op.value),
+                   addr: {out.MEDIA_ADDR_HI.V.value, out.MEDIA_ADDR_LO.V.value},
+                   bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
+  assign ns = '{valid: out.NS_CTL.valid.value, lba4k: out.NS_CTL.lba4k.value,
+                base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
+                blocks: {out.NS_BLOCKS_HI.V.value, out.NS_BLOCKS_LO.V.value}};
+  assign ns_index = out.NS_CTL.index.value;
+  assign err_pop  = out.ERR_STATUS.pop.value;
+
+  // ---- what it sets
+  assign event_seen = '{doorbell_err: out.EVENT.doorbell_err.value, nssr: out.EVENT.nssr.value,
+                        en_fell: out.EVENT.en_fell.value, cc: out.EVENT.cc.value};
+  assign wake_on   = event_t'(out.WAKE_ON.mask.value);
+  assign wake_us   = {out.WAKE_HI.V.value, out.WAKE_LO.V.value};
+  assign ring_base = out.SQ_RING.base.value[19:11];
+  assign ring_rd   = out.SQ_PTR.rd_ptr.value;
+  assign sq_select = out.SQ_SELECT.qid.value;
+  assign csts      = '{rdy: out.CSTS.rdy.value, cfs: out.CSTS.cfs.value, shst: out.CSTS.shst.value,
+                       nssro: out.CSTS.nssro.value};
+  assign control   = '{run: out.CTL.run.value, stop: out.CTL.stop.value, ctrl_rst: out.CTL.ctrl_rst.value,
+                       flr_rst: out.CTL.flr_rst.value};
+  assign flr_done  = out.CTL.flr_done.value;
+  assign arb_cfg   = '{wrr: out.CTL.wrr.value, burst: out.ARB.burst.value, weight_low: out.ARB.lpw.value,
+                       weight_medium: out.ARB.mpw.value, weight_high: out.ARB.hpw.value};
+  assign coalesce_cfg      = '{threshold: out.COALESCE.threshold.value, time_100us: out.COALESCE.time_100us.value};
+  assign int_vec_cfg_valid = out.INT_VEC_CFG.go.value;
+  assign int_vec_cfg       = '{vector: out.INT_VEC_CFG.vector.value, exempt: out.INT_VEC_CFG.cd.value};
+
+endmodule

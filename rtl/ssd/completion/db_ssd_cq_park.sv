@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps completions whose queue is full, in one FIFO with room for every command there can be.
+//
+// All that are parked try again after a head doorbell of a queue that has some, also one that came while the engine
+// found the queue full, and when a queue is created or deleted. A queue's bit falls when all are brought back, and
+// rises again with the first that finds the queue full. Latency: one that is parked can be back 2 cycles later.
+module db_ssd_cq_park
+  import db_ssd_pkg::*, db_ssd_cq_pkg::*;
+#(
+  parameter int  NUM_Q      = 33,        ///< completion queues, the admin queue's included
+  parameter int  NUM_CMDS   = 128,       ///< command slots, 2..256
+  parameter int  ADMIN_CMDS = 16,        ///< admin commands inside at most, 1..64
+  localparam int AW         = $clog2(NUM_Q)
+) (
+  input  logic          clk,
+  input  logic          rst,
+  input  cq_state_e     state,
+  input  logic [AW-1:0] look_queue,      ///< ST_CQ: the queue of the completion at work
+  input  logic [AW-1:0] queue,           ///< ... in later states
+  input  logic          changed,         ///< a queue is created or deleted
+  input  logic [AW-1:0] new_queue,
+  input  logic          hit,             ///< a queue's head moves
+  input  logic [AW-1:0] hit_queue,
+  input  logic          push,            ///< park `work`
+  input  finished_t     work,
+  input  logic          pop,
+  output logic          valid,           ///< `parked` is there
+  output logic          any,             ///< parked ones are to try again
+  output finished_t     parked
+);
+  localparam int PARK = 2 ** $clog2(NUM_CMDS + ADMIN_CMDS);
+  logic [$clog2(PARK):0]       level, back_q;  // back_q: parked ones to try again
+  logic [$bits(finished_t)-1:0] parked_data;
+  logic [NUM_Q-1:0]            parked_q;       // queues that have some
+  logic                        seen_q;         // the head of the queue at work was written since it was looked up
+  logic                        hit_work;       // ... is written
+  db_fifo #(.WIDTH($bits(finished_t)), .DEPTH(PARK)) i_park (
+    .clk, .rst, .s_valid(push), .s_ready(), .s_data(work), .m_valid(valid), .m_ready(pop), .m_data(parked_data),
+    .level);
+  assign parked   = finished_t'(parked_data);
+  assign any      = back_q != '0;
+  assign hit_work = hit && hit_queue == (state == ST_CQ ? look_queue : queue);
+  always_ff @(posedge clk) begin
+    seen_q <= hit_work || (seen_q && state != ST_CQ);
+    if ((hit && parked_q[hit_queue]) || (push && (seen_q || hit_work)) || changed) begin
+      back_q <= level + ($bits(level))'(push) - ($bits(level))'(pop);
+    end else if (pop) back_q <= back_q - 1'b1;
+    if (hit)     parked_q[hit_queue] <= 1'b0;
+    if (push)    parked_q[queue]     <= 1'b1;
+    if (changed) parked_q[new_queue] <= 1'b0;
+    if (rst) begin
+      back_q   <= '0;
+      parked_q <= '0;
+    end
+  end
+
+endmodule

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data path of the controller: read engine and write engine, from decoded commands to completions. Wiring alone.
+//
+// Rows cross a tap on both ways, where operators may stand: tap_read on the way from the media to the host, tap_write
+// from the host to the media and to Compare. A packet is a command's data, and packets come in the order of the
+// commands. What an operator gives back must have the same rows in the same order. Latency and throughput: those of
+// db_ssd_read_engine and db_ssd_write_engine.
+`include "db_axi_types.svh"
+module db_ssd_data
+  import db_mem_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
+#(
+  parameter int DATA_W = 256,    ///< bits: 128, 256, 512
+  parameter int ADDR_W = 40,     ///< bits of a media address
+  localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
+  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
+  localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
+  localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W)
+) (
+  input  logic                  clk,
+  input  logic                  rst,
+  input  logic                  stop,                ///< until rst: ask nothing new of host and media
+  input  logic                  no_more_rows,        ///< with stop: the host's data that was asked for has all come
+  output data_state_t           state,
+  output logic [1:0]            media_err,           ///< pulse, of each engine: a command met a media error
+  input  logic                  s_read_cmd_valid,
+  output logic                  s_read_cmd_ready,
+  input  cmd_t                  s_read_cmd,
+  input  logic                  s_write_cmd_valid,
+  output logic                  s_write_cmd_ready,
+  input  cmd_t                  s_write_cmd,
+  /// PRP lists of the read engine: requests to a db_pcie_read, and what it answers
+  output logic                  m_read_prp_valid,
+  input  logic                  m_read_prp_ready,
+  output segment_t              m_read_prp,
+  input  logic                  s_read_list_valid,
+  output logic                  s_read_list_ready,
+  input  logic [DATA_W-1:0]     s_read_list_data,
+  input  row_info_t             s_read_list_info,
+  /// PRP lists of the write engine
+  output logic                  m_write_prp_valid,
+  input  logic                  m_write_prp_ready,
+  output segment_t              m_write_prp,
+  input  logic                  s_write_list_valid,
+  output logic                  s_write_list_ready,
+  input  logic [DATA_W-1:0]     s_write_list_data,
+  input  row_info_t             s_write_list_info,
+  /// the host's data that the write engine wants, to a db_pcie_read; it comes by s_tap_write
+  output logic                  m_write_seg_valid,
+  input  logic                  m_write_seg_ready,
+  output segment_t              m_write_seg,
+  input  logic                  s_tap_write_valid,
+  output logic                  s_tap_write_ready,
+  input  logic [DATA_W-1:0]     s_tap_write_data,
+  input  row_info_t             s_tap_write_info,
+  input  logic [DATA_W/128-1:0] s_tap_write_zero,    ///< Compare: 16 bytes that zeros on the media are equal to, too
+  /// where the read engine's data goes, to a db_pcie_write; it leaves by m_tap_read
+  output logic                  m_read_seg_valid,
+  input  logic                  m_read_seg_ready,
+  output segment_t              m_read_seg,
+  output segment_user_t         m_read_seg_user,
+  output logic                  m_tap_read_valid,
+  input  logic                  m_tap_read_ready,
+  output logic [DATA_W-1:0]     m_tap_read_data,
+  output row_info_t             m_tap_read_info,
+  input  logic                  s_read_done_valid,   ///< that db_pcie_write has sent a Read's data
+  output logic                  s_read_done_ready,
+  input  segment_user_t         s_read_done_user,
+  input  logic                  s_read_done_err,
+  /// media: [0] Read and Verify, [1] Compare
+  output axi_read_req_t  [1:0]  m_axi_read_req,
+  input  axi_read_rsp_t  [1:0]  m_axi_read_rsp,
+  output axi_write_req_t        m_axi_write_req,
+  input  axi_write_rsp_t        m_axi_write_rsp,
+  output logic                  m_media_valid,
+  input  logic                  m_media_ready,
+  output media_cmd_t            m_media,
+  input  logic                  s_media_done,        ///< pulse, one for each media command
+  input  logic                  s_media_err,
+  output logic                  m_read_completion_valid,
+  input  logic                  m_read_completion_ready,
+  output slot_completion_t      m_read_completion,
+  output logic                  m_write_completion_valid,
+  input  logic                  m_write_completion_ready,
+  output slot_completion_t      m_write_completion
+);
+  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_read (
+    .clk, .rst, .stop, .quiet(state.read_quiet), .idle(state.read_idle),
+    .s_cmd_valid(s_read_cmd_valid), .s_cmd_ready(s_read_cmd_ready), .s_cmd(s_read_cmd),
+    .m_req_valid(m_read_prp_valid), .m_req_ready(m_read_prp_ready), .m_req(m_read_prp),
+    .s_list_valid(s_read_list_valid), .s_list_ready(s_read_list_ready), .s_list_data(s_read_list_data),
+    .s_list_info(s_read_list_info), .m_axi_read_req(m_axi_read_req[0]), .m_axi_read_rsp(m_axi_read_rsp[0]),
+    .m_seg_valid(m_read_seg_valid), .m_seg_ready(m_read_seg_ready), .m_seg(m_read_seg), .m_seg_user(m_read_seg_user),
+    .m_row_valid(m_tap_read_valid), .m_row_ready(m_tap_read_ready), .m_row_data(m_tap_read_data),
+    .m_row_info(m_tap_read_info), .s_done_valid(s_read_done_valid), .s_done_ready(s_read_done_ready),
+    .s_done_user(s_read_done_user), .s_done_err(s_read_done_err), .m_completion_valid(m_read_completion_valid),
+    .m_completion_ready(m_read_completion_ready), .m_completion(m_read_completion), .media_err(media_err[0]));
+
+  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_write (
+    .clk, .rst, .stop, .no_more_rows, .quiet(state.write_quiet), .idle(state.write_idle),
+    .s_cmd_valid(s_write_cmd_valid), .s_cmd_ready(s_write_cmd_ready), .s_cmd(s_write_cmd),
+    .m_req_valid(m_write_prp_valid), .m_req_ready(m_write_prp_ready), .m_req(m_write_prp),
+    .s_list_valid(s_write_list_valid), .s_list_ready(s_write_list_ready), .s_list_data(s_write_list_data),
+    .s_list_info(s_write_list_info),
+    .m_seg_valid(m_write_seg_valid), .m_seg_ready(m_write_seg_ready), .m_seg(m_write_seg),
+    .s_row_valid(s_tap_write_valid), .s_row_ready(s_tap_write_ready), .s_row_data(s_tap_write_data),
+    .s_row_info(s_tap_write_info), .s_row_zero(s_tap_write_zero), .m_axi_write_req, .m_axi_write_rsp,
+    .m_axi_read_req(m_axi_read_req[1]), .m_axi_read_rsp(m_axi_read_rsp[1]),
+    .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
+    .m_completion_valid(m_write_completion_valid), .m_completion_ready(m_write_completion_ready),
+    .m_completion(m_write_completion), .media_err(media_err[1]));
+
+endmodule

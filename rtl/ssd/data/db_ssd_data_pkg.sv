@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types between the blocks of the data path (rtl/ssd/data), and the statuses that it gives.
+package db_ssd_data_pkg;
+  import db_nvme_pkg::*, db_ssd_pkg::*;
+
+  // A step of the write engine, done in order: a burst of a Write, a whole Compare, or a media command. One of `write`,
+  // `compare`, `media` is set.
+  typedef struct packed {
+    logic              write;
+    logic              compare;
+    logic              media;   // Flush, Write Zeroes, Dataset Management, end of a Write with FUA: db_ssd_write_issue
+                                // shows the command
+    logic              last;    // of the command
+    logic              fua;     // Write: its flush follows and completes it
+    logic [7:0]        rows;    // Write: of the burst, less 1
+    logic [SLOT_W-1:0] slot;
+  } write_item_t;
+
+  // A write burst whose data has been sent, until its response comes.
+  typedef struct packed {
+    logic              last;    // of the command
+    logic              fua;
+    logic [SLOT_W-1:0] slot;
+    status_t           status;  // of the host's data, as far as it is known here
+  } write_burst_t;
+
+  // What the doer of an item says back to db_ssd_write_turn.
+  typedef struct packed {
+    logic row_ready;            // it takes a row of the host's data
+    logic item_done;            // pulse: the next item
+    logic packet_end;           // pulse: the last row of a packet of the host's data has gone
+  } write_turn_t;
+
+  // What the data path says of itself. idle: nothing is in the engine; quiet: the media owes it nothing.
+  typedef struct packed {
+    logic read_idle;
+    logic read_quiet;
+    logic write_idle;
+    logic write_quiet;
+  } data_state_t;
+
+  // Data of the host could not be read.
+  localparam status_t STATUS_NOT_HERE    = status(1'b0, SCT_GENERIC, SC_DATA_TRANSFER_ERROR);
+  localparam status_t STATUS_WRITE_FAULT = status(1'b0, SCT_MEDIA, SC_WRITE_FAULT);
+  localparam status_t STATUS_READ_ERROR  = status(1'b0, SCT_MEDIA, SC_READ_ERROR);
+  localparam status_t STATUS_MISMATCH    = status(1'b0, SCT_MEDIA, SC_COMPARE_FAILED);
+
+endpackage

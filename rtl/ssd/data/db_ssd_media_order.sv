@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a media command may start: at the head of the items, once every earlier write has its response (`drained`).
+//
+// db_ssd_media_cmd does it. Its end waits until its completion can be taken (m_done_ready).
+// Latency: 1 cycle from start, and 1 to the end, beside those of db_ssd_media_cmd. Throughput: one at a time.
+module db_ssd_media_order
+  import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
+#(
+  parameter int DATA_W = 256,    ///< bits: 128, 256, 512
+  parameter int ADDR_W = 40      ///< bits of a media address
+) (
+  input  logic              clk,
+  input  logic              rst,
+  input  logic              stop,
+  input  logic              drained,
+  output logic              quiet,         ///< no media command is on offer or under way; an offer is not taken back
+  input  logic              s_item_valid,
+  input  write_item_t       s_item,
+  input  cmd_t              s_cmd,         ///< the command of the item
+  input  logic              s_row_valid,
+  input  logic [DATA_W-1:0] s_row_data,
+  input  row_info_t         s_row_info,
+  input  status_t           prp_status,    ///< of the walk of its PRPs, if it has data
+  input  status_t           fua_status,    ///< of the Write that this is the flush of, else 0
+  output write_turn_t       turn,
+  output logic              m_media_valid,
+  input  logic              m_media_ready,
+  output media_cmd_t        m_media,
+  input  logic              s_media_done,
+  input  logic              s_media_err,
+  output logic              m_done_valid,  ///< pulse: over
+  input  logic              m_done_ready,
+  output status_t           m_done_status
+);
+  logic    start, run_q, done, end_q, out_q;
+  status_t status_q;
+
+  assign start         = s_item_valid && s_item.media && drained && !run_q && !end_q && !stop;
+  assign m_done_valid  = end_q && m_done_ready;
+  assign m_done_status = (s_cmd.desc.ranges && prp_status != '0) ? prp_status
+                       : (fua_status != '0)                      ? fua_status : status_q;
+  assign turn.item_done  = m_done_valid;
+  assign turn.packet_end = m_done_valid && s_cmd.desc.ranges;
+  assign quiet           = !m_media_valid && !out_q;
+
+  db_ssd_media_cmd #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_media_cmd (
+    .clk, .rst, .stop, .s_start(start), .s_cmd, .s_row_valid(s_row_valid && run_q), .s_row_ready(turn.row_ready),
+    .s_row_data, .s_row_info, .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err, .m_done(done),
+    .m_status(status_q));
+
+  always_ff @(posedge clk) begin
+    if (start)     run_q <= 1'b1;
+    else if (done) run_q <= 1'b0;
+    if (done)              end_q <= 1'b1;
+    else if (m_done_valid) end_q <= 1'b0;
+    if (m_media_valid && m_media_ready) out_q <= 1'b1;
+    else if (s_media_done)              out_q <= 1'b0;
+    if (rst) begin
+      run_q <= 1'b0;
+      end_q <= 1'b0;
+      out_q <= 1'b0;
+    end
+  end
+
+endmodule

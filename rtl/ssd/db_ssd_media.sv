@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The media's read channel and command port, shared: reads of the read engine and of Compare, commands of the write
+// engine and of the firmware.
+//
+// Reads: round robin; the address is registered, its ID says whose it is and brings the data back to its owner.
+// Commands: one at a time. The choice is made when nothing is under way, the write engine comes first, and stays until
+// the answer.
+// Latency: AR 1 cycle, R none, a command 1. Throughput: an address a cycle.
+`include "db_axi_types.svh"
+module db_ssd_media
+  import db_ssd_pkg::*;
+#(
+  parameter int DATA_W = 256,  ///< bits: 128, 256, 512
+  parameter int ADDR_W = 40,   ///< bits of a media address
+  localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
+  localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
+) (
+  input  logic                clk,
+  input  logic                rst,                ///< power-on: of what the media sees
+  input  logic                ctrl_rst,
+  /// Readers: [0] read engine, [1] Compare.
+  input  axi_read_req_t [1:0] s_axi_read_req,
+  output axi_read_rsp_t [1:0] s_axi_read_rsp,
+  output axi_read_req_t       m_axi_read_req,
+  input  axi_read_rsp_t       m_axi_read_rsp,
+  output logic                m_axi_arid,
+  input  logic                m_axi_rid,
+  /// Commands: [0] write engine, [1] firmware; done is the answer, a pulse.
+  input  logic [1:0]          s_cmd_valid,
+  output logic [1:0]          s_cmd_ready,
+  input  media_cmd_t [1:0]    s_cmd,
+  output logic [1:0]          s_cmd_done,
+  output logic                m_cmd_valid,
+  input  logic                m_cmd_ready,
+  output media_cmd_t          m_cmd,
+  input  logic                m_cmd_done,
+  output logic                busy,               ///< a command is under way
+  output logic                quiet               ///< no address waits for the media
+);
+  // ---- reads
+  logic       any, free, index;
+  logic [1:0] req, grant;
+  assign req  = {s_axi_read_req[1].ar_valid, s_axi_read_req[0].ar_valid};
+  assign free = !m_axi_read_req.ar_valid || m_axi_read_rsp.ar_ready;
+  db_arb_rr #(.N(2)) i_arb (
+    .clk, .rst(ctrl_rst), .req, .ack(any && free), .gnt_valid(any), .gnt(grant), .gnt_idx(index));
+  typedef `DB_AXI_ADDR_T(ADDR_W) axi_addr_t;
+  logic      ar_valid_q;
+  axi_addr_t ar_q;
+  always_ff @(posedge clk) begin
+    if (free) begin
+      ar_valid_q <= any;
+      m_axi_arid <= index;
+      ar_q       <= s_axi_read_req[index].ar;
+    end
+    if (rst) ar_valid_q <= 1'b0;
+  end
+  assign m_axi_read_req = '{ar_valid: ar_valid_q, ar: ar_q, r_ready: s_axi_read_req[m_axi_rid].r_ready};
+  for (genvar i = 0; i < 2; i++) begin : g_reader
+    assign s_axi_read_rsp[i] = '{ar_ready: free && grant[i], r_valid: m_axi_read_rsp.r_valid && m_axi_rid == 1'(i),
+                                 r: m_axi_read_rsp.r};
+  end
+  assign quiet = !ar_valid_q;
+
+  // ---- commands
+  logic busy_q, sent_q, fw_q;
+  always_ff @(posedge clk) begin
+    if (!busy_q) begin
+      busy_q <= s_cmd_valid != 2'b00;
+      fw_q   <= !s_cmd_valid[0];
+      sent_q <= 1'b0;
+    end else begin
+      if (m_cmd_valid && m_cmd_ready) sent_q <= 1'b1;
+      if (m_cmd_done) busy_q <= 1'b0;
+    end
+    if (rst) busy_q <= 1'b0;
+  end
+  assign busy        = busy_q;
+  assign m_cmd_valid = busy_q && !sent_q;
+  assign m_cmd       = s_cmd[fw_q];
+  for (genvar i = 0; i < 2; i++) begin : g_commander
+    assign s_cmd_ready[i] = m_cmd_valid && m_cmd_ready && fw_q == 1'(i);
+    assign s_cmd_done[i]  = m_cmd_done && busy_q && fw_q == 1'(i);
+  end
+
+endmodule

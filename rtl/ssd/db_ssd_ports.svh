@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ports of db_ssd and db_csd, flat, as a user's tools want them: `include this in the port list of a module that
+// has the parameters DATA_W and MEDIA_ADDR_W and imports db_pcie_pkg. db_ssd_stat_ports.svh has those for statistics.
+// Inside, db_ssd_connect.svh makes structs of them. No guard: it is text for several modules.
+  input  logic                         clk,
+  input  logic                         rst,
+  /// PCIe: the streams of the UltraScale+ integrated block (PG213), its settings, its interrupts.
+  input  logic [DATA_W-1:0]            s_axis_cq_tdata,
+  input  logic [DATA_W/32-1:0]         s_axis_cq_tkeep,
+  input  logic                         s_axis_cq_tlast,
+  input  logic [cq_user_w(DATA_W)-1:0] s_axis_cq_tuser,
+  input  logic                         s_axis_cq_tvalid,
+  output logic                         s_axis_cq_tready,
+  output logic [DATA_W-1:0]            m_axis_cc_tdata,
+  output logic [DATA_W/32-1:0]         m_axis_cc_tkeep,
+  output logic                         m_axis_cc_tlast,
+  output logic [cc_user_w(DATA_W)-1:0] m_axis_cc_tuser,
+  output logic                         m_axis_cc_tvalid,
+  input  logic                         m_axis_cc_tready,
+  output logic [DATA_W-1:0]            m_axis_rq_tdata,
+  output logic [DATA_W/32-1:0]         m_axis_rq_tkeep,
+  output logic                         m_axis_rq_tlast,
+  output logic [rq_user_w(DATA_W)-1:0] m_axis_rq_tuser,
+  output logic                         m_axis_rq_tvalid,
+  input  logic                         m_axis_rq_tready,
+  input  logic [DATA_W-1:0]            s_axis_rc_tdata,
+  input  logic [DATA_W/32-1:0]         s_axis_rc_tkeep,
+  input  logic                         s_axis_rc_tlast,
+  input  logic [rc_user_w(DATA_W)-1:0] s_axis_rc_tuser,
+  input  logic                         s_axis_rc_tvalid,
+  output logic                         s_axis_rc_tready,
+  input  logic [1:0]                   cfg_max_payload,   ///< 0: 128 bytes ... 3: 1024
+  input  logic [2:0]                   cfg_max_read_req,  ///< 0: 128 bytes ... 5: 4096
+  input  logic                         cfg_bus_master,
+  input  logic                         cfg_msix_enable,
+  input  logic                         cfg_msix_mask,
+  input  logic                         cfg_intx_disable,
+  input  logic                         cfg_flr,           ///< function-level reset in process
+  output logic                         cfg_flr_done,      ///< pulse
+  output logic                         cfg_intx,          ///< level: INTA asserted
+  /// Media: AXI4, id 0 Read and Verify, id 1 Compare; and commands that AXI4 has no word for.
+  output logic                         m_axi_awid,
+  output logic [MEDIA_ADDR_W-1:0]      m_axi_awaddr,
+  output logic [7:0]                   m_axi_awlen,
+  output logic [2:0]                   m_axi_awsize,
+  output logic [1:0]                   m_axi_awburst,
+  output logic                         m_axi_awvalid,
+  input  logic                         m_axi_awready,
+  output logic [DATA_W-1:0]            m_axi_wdata,
+  output logic [DATA_W/8-1:0]          m_axi_wstrb,
+  output logic                         m_axi_wlast,
+  output logic                         m_axi_wvalid,
+  input  logic                         m_axi_wready,
+  input  logic                         m_axi_bid,
+  input  logic [1:0]                   m_axi_bresp,
+  input  logic                         m_axi_bvalid,
+  output logic                         m_axi_bready,
+  output logic                         m_axi_arid,
+  output logic [MEDIA_ADDR_W-1:0]      m_axi_araddr,
+  output logic [7:0]                   m_axi_arlen,
+  output logic [2:0]                   m_axi_arsize,
+  output logic [1:0]                   m_axi_arburst,
+  output logic                         m_axi_arvalid,
+  input  logic                         m_axi_arready,
+  input  logic                         m_axi_rid,
+  input  logic [DATA_W-1:0]            m_axi_rdata,
+  input  logic [1:0]                   m_axi_rresp,
+  input  logic                         m_axi_rlast,
+  input  logic                         m_axi_rvalid,
+  output logic                         m_axi_rready,
+  output logic                         m_media_cmd_valid,
+  input  logic                         m_media_cmd_ready,
+  output logic                         m_media_cmd_op,    ///< 0 flush, 1 zero
+  output logic [MEDIA_ADDR_W-1:0]      m_media_cmd_addr,
+  output logic [63:0]                  m_media_cmd_bytes,
+  input  logic                         s_media_rsp_valid, ///< pulse, one for each command
+  input  logic                         s_media_rsp_err,
+  input  logic [51:0]                  media_pages,       ///< capacity in 4 KiB
+  input  logic [63:0]                  time_us,           ///< free running
+  /// Nothing will change inside until an input does, or time_us reaches wake_us.
+  output logic                         idle,
+  output logic [63:0]                  wake_us

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the host's accesses and queues to commands. Wiring of
+//
+//   db_ssd_bar         who an access to BAR 0 is for
+//   db_ssd_regs        controller registers
+//   db_ssd_ctx_route   queue contexts from the firmware to submission and completion queues
+//   db_ssd_fetch_gate  may entries be fetched
+//   db_ssd_sq          submission queues: doorbells, arbitration, requests for entries
+//   db_ssd_fetch       what was read, cut into entries
+//   db_ssd_decode      entries to checked commands; admin entries go to the firmware
+//   db_tag_pool        command slots
+//
+// Latency: doorbell's TLP to request see db_pcie_bar, 1 (db_ssd_bar) and 4 cycles (db_ssd_sq); entry to command 2.
+module db_ssd_front
+  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
+#(
+  parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
+  parameter int NUM_QP   = 32,   ///< I/O queue pairs, 1..254
+  parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
+  parameter int NUM_NS   = 1     ///< namespaces, 1..64
+) (
+  input  logic                    clk,
+  input  logic                    rst,
+  input  logic                    ctrl_rst,
+  input  logic                    flr_rst,
+  input  control_t                control,
+  input  logic                    bus_master,
+  /// Accesses to BAR 0, from db_pcie_bar.
+  input  logic                    s_reg_valid,
+  output logic                    s_reg_ready,
+  input  reg_access_t             s_reg,
+  output logic                    s_reg_rvalid,
+  output logic [31:0]             s_reg_rdata,
+  /// Those to the MSI-X table and its pending bits.
+  output logic                    m_msix_reg_valid,
+  input  logic                    m_msix_reg_ready,
+  output reg_access_t             m_msix_reg,
+  input  logic                    m_msix_reg_rvalid,
+  input  logic [31:0]             m_msix_reg_rdata,
+  /// Head doorbells of completion queues, and what was wrong with them.
+  output logic                    m_cq_doorbell_valid,
+  input  logic                    m_cq_doorbell_ready,
+  output doorbell_t               m_cq_doorbell,
+  input  logic                    s_cq_doorbell_err_valid,
+  input  doorbell_err_t           s_cq_doorbell_err,
+  output logic                    m_doorbell_err_valid,
+  output doorbell_err_t           m_doorbell_err,
+  /// Registers, for the firmware.
+  output host_regs_t              host_regs,
+  output logic [31:0]             intms,
+  input  csts_t                   csts,
+  /// Queue contexts from the firmware; those of completion queues go on with m_cq_ctx_valid.
+  input  logic                    s_queue_ctx_valid,
+  output logic                    s_queue_ctx_ready,
+  input  queue_ctx_t              s_queue_ctx,
+  output logic                    m_cq_ctx_valid,
+  input  logic                    m_cq_ctx_ready,
+  input  arb_cfg_t                arb_cfg,
+  input  logic [QID_W-1:0]        sq_select,
+  output logic                    sq_inflight,
+  output logic [15:0]             cmds_inflight,
+  /// Requests for entries, and what was read.
+  output logic                    m_fetch_valid,
+  input  logic                    m_fetch_ready,
+  output segment_t                m_fetch,
+  output fetch_user_t             m_fetch_user,
+  input  logic                    s_axis_tvalid,
+  output logic                    s_axis_tready,
+  input  logic [DATA_W-1:0]       s_axis_tdata,
+  input  row_info_t               s_axis_info,
+  input  fetch_user_t             s_axis_user,
+  /// For the completion engine: a queue's lookup, a command's end.
+  input  logic [QID_W-1:0]        sq_lookup_sqid,
+  output sq_lookup_t              sq_lookup,
+  input  logic                    s_retired_valid,
+  input  retired_t                s_retired,
+  input  namespace_t [NUM_NS-1:0] namespaces,
+  input  logic [NUM_NS-1:0]       ns_locked,
+  /// Commands, to the firmware and the engines.
+  output logic                    m_admin_valid,
+  input  logic                    m_admin_ready,
+  output admin_sqe_t              m_admin,
+  output logic                    m_read_valid,
+  input  logic                    m_read_ready,
+  output cmd_t                    m_read_cmd,
+  output logic                    m_write_valid,
+  input  logic                    m_write_ready,
+  output cmd_t                    m_write_cmd,
+  output tap_cmd_t                m_tap_cmd,
+  /// Contexts of slots, and commands that end in decode.
+  output logic                    m_ctx_valid,
+  output logic [SLOT_W-1:0]       m_ctx_slot,
+  output slot_ctx_t               m_ctx,
+  output logic                    m_completion_valid,
+  input  logic                    m_completion_ready,
+  output slot_completion_t        m_completion,
+  output front_busy_t             busy,
+  output stat_doorbell_t          stat_doorbell,
+  output stat_fetch_t             stat_fetch,
+  output stat_decode_t            stat_decode
+);
+  localparam int POOL_W = $clog2(NUM_CMDS);
+
+  // ---- BAR 0
+  logic [1:0]          reg_valid, reg_ready, reg_rvalid, doorbell_valid, doorbell_ready, doorbell_err_valid;
+  reg_access_t         reg_access;
+  logic [1:0][31:0]    reg_rdata;
+  doorbell_t           doorbell;
+  doorbell_err_t [1:0] doorbell_err;
+  csts_t               host_csts;
+  logic                run, fetch_err;
+  db_ssd_bar i_bar (
+    .clk, .rst, .s_reg_valid, .s_reg_ready, .s_reg, .s_reg_rvalid, .s_reg_rdata, .m_reg_valid(reg_valid),
+    .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata),
+    .m_doorbell_valid(doorbell_valid), .m_doorbell_ready(doorbell_ready), .m_doorbell(doorbell),
+    .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .m_doorbell_err_valid, .m_doorbell_err);
+  db_ssd_regs i_regs (
+    .clk, .rst, .flr_rst, .s_reg_valid(reg_valid[0]), .s_reg_ready(reg_ready[0]), .s_reg(reg_access),
+    .s_reg_rvalid(reg_rvalid[0]), .s_reg_rdata(reg_rdata[0]), .host_regs, .intms, .csts(host_csts));
+  assign m_msix_reg_valid      = reg_valid[1];
+  assign m_msix_reg            = reg_access;
+  assign reg_ready[1]          = m_msix_reg_ready;
+  assign reg_rvalid[1]         = m_msix_reg_rvalid;
+  assign reg_rdata[1]          = m_msix_reg_rdata;
+  assign m_cq_doorbell_valid   = doorbell_valid[1];
+  assign m_cq_doorbell         = doorbell;
+  assign doorbell_ready[1]     = m_cq_doorbell_ready;
+  assign doorbell_err_valid[1] = s_cq_doorbell_err_valid;
+  assign doorbell_err[1]       = s_cq_doorbell_err;
+
+  // ---- submission queues
+  logic             sq_ctx_valid, sq_ctx_ready, head_valid;
+  logic [QID_W-1:0] head_sqid;
+  logic [15:0]      head;
+  logic             sq_idle;
+  db_ssd_ctx_route i_ctx_route (
+    .s_queue_ctx_valid, .s_queue_ctx_ready, .s_queue_ctx, .m_sq_ctx_valid(sq_ctx_valid), .m_sq_ctx_ready(sq_ctx_ready),
+    .m_cq_ctx_valid, .m_cq_ctx_ready);
+  db_ssd_fetch_gate i_fetch_gate (
+    .clk, .rst(ctrl_rst), .control, .bus_master, .s_fetch_err(fetch_err), .s_csts(csts), .m_csts(host_csts), .run);
+  db_ssd_sq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_sq (
+    .clk, .rst(ctrl_rst), .run, .s_doorbell_valid(doorbell_valid[0]), .s_doorbell_ready(doorbell_ready[0]),
+    .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
+    .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
+    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid, .s_retired_sqid(s_retired.sqid), .sq_select,
+    .sq_inflight,
+    .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]), .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
+
+  // ---- entries to commands
+  logic              sqe_valid, sqe_ready, slot_valid, slot_ready;
+  fetched_sqe_t      sqe;
+  logic [POOL_W-1:0] slot;
+  db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
+    .clk, .rst(ctrl_rst), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_info, .s_axis_user,
+    .m_sqe_valid(sqe_valid), .m_sqe_ready(sqe_ready), .m_sqe(sqe));
+  db_tag_pool #(.N(NUM_CMDS)) i_slots (
+    .clk, .rst(ctrl_rst), .alloc_valid(slot_valid), .alloc_ready(slot_ready), .alloc_tag(slot),
+    .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
+  db_ssd_decode #(.NUM_NS(NUM_NS)) i_decode (
+    .clk, .rst(ctrl_rst), .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe), .s_slot_valid(slot_valid),
+    .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
+    .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,
+    .m_read_valid, .m_read_ready, .m_read_cmd, .m_write_valid, .m_write_ready, .m_write_cmd, .m_tap_cmd,
+    .m_completion_valid, .m_completion_ready, .m_completion, .namespaces, .ns_locked);
+
+  // ---- what others want to know
+  assign busy          = '{sq: !sq_idle, sqe: sqe_valid, read_cmd: m_read_valid, write_cmd: m_write_valid,
+                           admin_sqe: m_admin_valid};
+  assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.qid[QID_W-1:0],
+                           tail: doorbell.value};
+  assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,
+                           count: m_fetch.len[12:6]};
+  assign stat_decode   = '{valid: m_ctx_valid, slot: m_ctx_slot, sqid: m_ctx.sqid, cid: m_ctx.cid};
+
+endmodule

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of db_ssd_sq share: the engine's state, which all of them follow, and what is kept of a queue.
+package db_ssd_sq_pkg;
+
+  typedef enum logic [3:0] {
+    ST_INIT,      // after reset: every queue's memory is cleared
+    ST_IDLE,
+    ST_CTX,       // a queue is created or deleted
+    ST_DOORBELL,  // a tail doorbell; the queue's context is here
+    ST_AVAIL,     // a turn: how many entries are there
+    ST_COUNT,     // ... how many this turn takes
+    ST_GO         // ... they are requested
+  } sq_state_e;
+
+  typedef struct packed {
+    logic [51:0] base;    // host address / 4096
+    logic [15:0] size;    // entries - 1
+    logic [1:0]  list;    // ready list that serves it: 0 urgent, 1 high, 2 medium, 3 low
+  } sq_ctx_t;
+
+  typedef struct packed {
+    logic [15:0] head;    // next entry to request
+    logic [15:0] issued;  // commands requested, modulo 2^16
+  } sq_pos_t;
+
+endpackage
