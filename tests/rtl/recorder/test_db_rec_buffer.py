@@ -15,8 +15,8 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
-from structs import layout
 from streams import Sink, Source, reset
+from structs import layout
 
 STATE = layout("db_rec_pkg", "buffer_state_t")
 WIDTH, BYTES = int(os.environ.get("WIDTH", "128")), 1 << 14

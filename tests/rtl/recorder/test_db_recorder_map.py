@@ -25,7 +25,7 @@ BUFFER = layout("db_rec_pkg", "buffer_state_t")
 N = 3  # not a power of two, and fewer than the file has
 STREAM = 256
 SPACE = 0x2000  # bytes with all registers in them
-REASONS = {1: "drive down", 2: "malformed", 3: "error status", 4: "drive reset"}  # those of docs/recorder.md
+REASONS = {1: "drive down", 2: "malformed", 3: "error status", 4: "drive reset"}  # those of docs/recorder/registers.md
 
 
 @dataclass(frozen=True)

@@ -185,8 +185,8 @@ async def status_bits(dut: Any) -> None:
 
 
 def test_the_table_is_the_documents() -> None:
-    """docs/recorder.md names every register with its address."""
-    text = (bench.ROOT / "docs" / "recorder.md").read_text()
+    """docs/recorder/registers.md names every register with its address."""
+    text = (bench.ROOT / "docs" / "recorder" / "registers.md").read_text()
     for name, address, _, _ in table():
         assert re.search(rf"\| 0x{address:03X} \| {re.escape(name.removesuffix(' register'))} \|", text), name
 
