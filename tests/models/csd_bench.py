@@ -95,15 +95,13 @@ async def run_rows(
     out: list[Row] = []
     went, came = [], []
     cycle = idle = 0
-    source.step()
-    sink.step()
     while len(out) < (len(rows) if expect is None else expect):
         await RisingEdge(dut.clk)
         cycle += 1
         idle += 1
-        if source.step():
+        if source.step() is not None:
             went.append(cycle)
-        if word := sink.step():
+        if (word := sink.step()) is not None:
             out.append(Row(word.data, bool(word.last), word.user))
             came.append(cycle)
             idle = 0

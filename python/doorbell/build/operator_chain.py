@@ -96,8 +96,8 @@ def chain(every: list[Folder]) -> str:
 def reference() -> str:
     """The section of docs/registers.md on the parameters of the operators."""
     lines = ["## Parameters of operators", "",
-             "From `rtl/compute/ops/*/*.rdl`: what a host sends in CDW12 to CDW15 of Bind (operators.md), all of them",
-             "each time. Defaults are those that our tools send for a parameter that is not named."]  # fmt: skip
+             "From `rtl/compute/ops/*/*.rdl`: what a host sends in CDW12 to CDW15 of Bind (csd/integration.md), all of",
+             "them each time. Defaults are those that our tools send for a parameter that is not named."]  # fmt: skip
     for folder in find():
         lines += ["", f"### {folder.name}, code {folder.code}", "", "|Bits|Identifier|Default|Description|",
                   "|---|---|---|---|"]  # fmt: skip

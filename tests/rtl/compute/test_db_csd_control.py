@@ -122,8 +122,10 @@ async def results(dut: Any) -> None:
     """In order, each with its command; when all places are taken a new one drops the oldest, and nobody waits."""
     await begin(dut)
     rng = random.Random(2)
-    given = [(rng.getrandbits(16), rng.getrandbits(256), {f.name: rng.getrandbits(f.width) for f in WHOSE.fields.values()})
-             for _ in range(170)]  # fmt: skip
+    given: list[Result] = []
+    for _ in range(170):
+        whose = {f.name: rng.getrandbits(f.width) for f in WHOSE.fields.values()}
+        given.append((rng.getrandbits(16), rng.getrandbits(256), whose))
 
     async def feed(todo: list[Result]) -> None:
         for tag, digest, command in todo:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operator: each 16 bytes XOR 16 bytes that the host chose (xor.rdl). The example of docs/operators.md.
+// Operator: each 16 bytes XOR 16 bytes that the host chose (xor.rdl). The example of docs/guide/add-an-operator.md.
 //
 // Latency: 1 cycle. Throughput: one row a cycle. All outputs are registers. Rows of other operators pass unchanged.
 module db_csd_op_xor
