@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators in the data path (db_csd; docs/operators.md), where there are any: their keys, bindings and results.
+// Operators in the data path (db_csd; docs/csd/integration.md), where there are any: their keys, bindings and results.
 #ifndef HW_OPERATORS_H
 #define HW_OPERATORS_H
 

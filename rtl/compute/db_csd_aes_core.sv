@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of db_csd_aes that never stalls: makes counters and tweaks, runs the AES pipeline, adds what comes out.
 //
-// Latency: 16 cycles + 2 with CTR + 14 with SPLIT, for whatever operator. Throughput: one beat a cycle.
+// Latency: 16 cycles + 2 with CTR + 14 with SPLIT, for whatever operator. Throughput: one row a cycle.
 module db_csd_aes_core
   import db_aes_pkg::*, db_csd_pkg::*;
 #(
-  parameter int DATA_W = 256,      // bits: 128, 256, 512
-  parameter bit DIR = 1'b1,        // 1: encrypt, 0: decrypt
-  parameter bit CTR = 1'b1,        // has CTR
-  parameter bit XTS = 1'b1,        // has XTS
-  parameter int KEY_SLOTS = 16,    // 2 to 64
-  parameter bit ZERO_RULE = 1'b1,  // decrypting, 16 bytes of zeros stay zeros
-  parameter bit SPLIT = 1'b0       // two cycles a round
+  parameter int DATA_W = 256,      ///< bits: 128, 256, 512
+  parameter bit DIR = 1'b1,        ///< 1: encrypt, 0: decrypt
+  parameter bit CTR = 1'b1,        ///< has CTR
+  parameter bit XTS = 1'b1,        ///< has XTS
+  parameter int KEY_SLOTS = 16,    ///< 2 to 64
+  parameter bit ZERO_RULE = 1'b1,  ///< decrypting, 16 bytes of zeros stay zeros
+  parameter bit SPLIT = 1'b0       ///< two cycles a round
 ) (
   input  logic                        clk,
   input  logic                        rst,
-  input  logic [$bits(key_bus_t)-1:0] key_bus,
-  input  logic [KEY_SLOTS-1:0]        slot_short,
-  input  logic [127:0]                tweak,   // with the first beat of a block in XTS
+  input  key_bus_t                    key_bus,
+  input  key_slot_t [KEY_SLOTS-1:0]    key_slots,
+  input  logic [127:0]                tweak,   ///< with the first row of a block in XTS
   input  logic                        s_valid,
   input  logic [DATA_W-1:0]           s_data,
-  input  logic [$bits(beat_t)-1:0]    s_user,
+  input  row_ctx_t                    s_user,
   output logic                        m_valid,
   output logic [DATA_W-1:0]           m_data
 );
@@ -40,20 +40,20 @@ module db_csd_aes_core
     logic [LANES-1:0]  zero;   // blocks that stay zeros
   } ctl_t;
 
-  beat_t beat;
-  assign beat = s_user;
+  row_ctx_t row;
+  assign row = s_user;
 
-  // ---- cycle 0: tweaks of the beat's blocks, block number within the namespace
+  // ---- cycle 0: tweaks of the row's blocks, block number within the namespace
   ctl_t              ctl, ctl0_q;
   logic              valid0_q;
   logic [DATA_W-1:0] data0_q, tweaks, tweaks0_q;
   always_comb begin
     ctl          = '0;
-    ctl.ctr      = CTR && beat.cmd.op == OP_AES_CTR;
-    ctl.xts      = XTS && beat.cmd.op == OP_AES_XTS;
-    ctl.err      = beat.key_err;
-    ctl.slot     = beat.cmd.key_slot[SLOT_W-1:0];
-    ctl.is_short = slot_short[ctl.slot];
+    ctl.ctr      = CTR && row.cmd.op == OP_AES_CTR;
+    ctl.xts      = XTS && row.cmd.op == OP_AES_XTS;
+    ctl.err      = row.key_err;
+    ctl.slot     = row.cmd.key_slot[SLOT_W-1:0];
+    ctl.is_short = key_slots[ctl.slot].short_key;
     for (int l = 0; l < LANES; l++) ctl.zero[l] = ZERO_RULE && !DIR && s_data[128*l+:128] == '0;
   end
   always_ff @(posedge clk) begin
@@ -62,8 +62,8 @@ module db_csd_aes_core
     data0_q  <= s_data;
   end
   if (XTS) begin : g_tweak
-    logic [127:0] base, next_q;  // tweak of the beat's first block, of the next beat's
-    assign base = beat.lba_first ? tweak : next_q;
+    logic [127:0] base, next_q;  // tweak of the row's first block, of the next row's
+    assign base = row.lba_first ? tweak : next_q;
     for (genvar l = 0; l < LANES; l++) begin : g_lane
       assign tweaks[128*l+:128] = xts_alpha_n(base, l);
     end
@@ -84,33 +84,31 @@ module db_csd_aes_core
   logic [DATA_W-1:0] data2, tweaks2, into;
   if (CTR) begin : g_ctr
     localparam int PAIR_W = $bits(ctl_t) + 2 * DATA_W;
-    key_bus_t         bus;
     logic [127:0]     iv_mem_q[1 << SLOT_W];
     logic [127:0]     iv, iv0_q;    // the IV as a number: its first byte is the most significant
-    logic [71:0]      index0_q;     // of the beat's first block
+    logic [71:0]      index0_q;     // of the row's first block
     logic [63:0]      iv_hi1_q;
     logic [7:0]       index_hi1_q;
     logic [64:0]      lo1_q[LANES];
     logic [127:0]     counter2_q[LANES];
     logic             valid1_q, valid2_q;
     logic [PAIR_W-1:0] pair1_q, pair2_q;
-    assign bus = key_bus;
-    always_ff @(posedge clk) if (bus.valid && bus.kind == KEY_IV) iv_mem_q[bus.slot[SLOT_W-1:0]] <= bus.data;
+    always_ff @(posedge clk) if (key_bus.valid && key_bus.kind == KEY_IV) iv_mem_q[key_bus.slot[SLOT_W-1:0]] <= key_bus.data;
     for (genvar i = 0; i < 16; i++) begin : g_iv
       assign iv[8*i+:8] = iv_mem_q[ctl.slot][8*(15-i)+:8];
     end
     logic [71:0] lba_index;
     always_comb begin
-      unique case (beat.cmd.lbads)
-        5'd9:    lba_index = {3'd0, beat.cmd.lba, 5'd0};
-        5'd10:   lba_index = {2'd0, beat.cmd.lba, 6'd0};
-        5'd11:   lba_index = {1'd0, beat.cmd.lba, 7'd0};
-        default: lba_index = {beat.cmd.lba, 8'd0};
+      unique case (row.cmd.lbads)
+        5'd9:    lba_index = {3'd0, row.cmd.lba, 5'd0};
+        5'd10:   lba_index = {2'd0, row.cmd.lba, 6'd0};
+        5'd11:   lba_index = {1'd0, row.cmd.lba, 7'd0};
+        default: lba_index = {row.cmd.lba, 8'd0};
       endcase
     end
     always_ff @(posedge clk) begin
       iv0_q       <= iv;
-      index0_q    <= lba_index | (72'(beat.beat) << LANE_LOG);
+      index0_q    <= lba_index | (72'(row.row) << LANE_LOG);
       valid1_q    <= valid0_q && !rst;
       pair1_q     <= {ctl0_q, data0_q, tweaks0_q};
       iv_hi1_q    <= iv0_q[127:64];

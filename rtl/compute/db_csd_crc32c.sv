@@ -3,12 +3,12 @@
 //
 // A row's share is a sum over its bits (a matrix found at elaboration), made in a cycle of its own, so that only 32 bits
 // are fed back. The stream waits when results are not taken; none is lost.
-// Latency: data 1 cycle; result 3 cycles after the command's last beat came in. Throughput: one beat a cycle.
+// Latency: data 1 cycle; result 3 cycles after the command's last row came in. Throughput: one row a cycle.
 module db_csd_crc32c
   import db_csd_pkg::*;
 #(
-  parameter int DATA_W = 256,             // bits: 128, 256, 512
-  parameter bit FORMAT_PRESERVING = 1'b1  // declares: one beat out for each beat in
+  parameter int DATA_W = 256,             ///< bits: 128, 256, 512
+  parameter bit FORMAT_PRESERVING = 1'b1  ///< declares: one row out for each row in
 ) (
   input  logic                     clk,
   input  logic                     rst,
@@ -16,18 +16,16 @@ module db_csd_crc32c
   output logic                     s_axis_tready,
   input  logic [DATA_W-1:0]        s_axis_tdata,
   input  logic                     s_axis_tlast,
-  input  logic [$bits(beat_t)-1:0] s_axis_tuser,
+  input  row_ctx_t                 s_axis_tuser,
   output logic                     m_axis_tvalid,
   input  logic                     m_axis_tready,
   output logic [DATA_W-1:0]        m_axis_tdata,
   output logic                     m_axis_tlast,
-  output logic [$bits(beat_t)-1:0] m_axis_tuser,
-  // results, one a command
+  output row_ctx_t                 m_axis_tuser,
+  /// results, one a command
   output logic                     m_res_valid,
   input  logic                     m_res_ready,
-  output logic [CSD_TAG_W-1:0]     m_res_tag,
-  output logic [255:0]             m_res_digest,  // bits 31:0
-  output logic                     m_res_last     // 1
+  output result_t                  m_res         ///< bits 31:0
 );
   if (DATA_W < 32 || !FORMAT_PRESERVING) begin : g_bad
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d), FORMAT_PRESERVING 1", DATA_W);
@@ -45,12 +43,12 @@ module db_csd_crc32c
     end
   endfunction
 
-  beat_t beat;
+  row_ctx_t row;
   logic  room_q, take, skid_ready;
-  assign beat          = s_axis_tuser;
+  assign row          = s_axis_tuser;
   assign s_axis_tready = skid_ready && room_q;
-  assign take          = s_axis_tvalid && s_axis_tready && beat.cmd.op == OP_CRC32C;
-  db_skid #(.WIDTH($bits(beat_t) + 1 + DATA_W)) i_out (
+  assign take          = s_axis_tvalid && s_axis_tready && row.cmd.op == OP_CRC32C;
+  db_skid #(.WIDTH($bits(row_ctx_t) + 1 + DATA_W)) i_out (
     .clk, .rst,
     .s_valid(s_axis_tvalid && room_q), .s_ready(skid_ready), .s_data({s_axis_tuser, s_axis_tlast, s_axis_tdata}),
     .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tuser, m_axis_tlast, m_axis_tdata})
@@ -68,9 +66,9 @@ module db_csd_crc32c
   end
   always_ff @(posedge clk) begin
     valid_q    <= take && !rst;
-    first_q    <= beat.cmd_first;
+    first_q    <= row.cmd_first;
     last_q     <= s_axis_tlast;
-    tag_q      <= beat.cmd.tag;
+    tag_q      <= row.cmd.tag;
     share_q    <= share;
     done_q     <= valid_q && last_q && !rst;
     done_tag_q <= tag_q;
@@ -79,14 +77,13 @@ module db_csd_crc32c
 
   logic                     res_ready;
   logic [$clog2(RESULTS):0] level;
-  logic [31:0]              res;
+  logic [31:0]              found;
   db_fifo #(.WIDTH(CSD_TAG_W + 32), .DEPTH(RESULTS)) i_res (
     .clk, .rst, .level,
     .s_valid(done_q), .s_ready(res_ready), .s_data({done_tag_q, ~crc_q}),
-    .m_valid(m_res_valid), .m_ready(m_res_ready), .m_data({m_res_tag, res})
+    .m_valid(m_res_valid), .m_ready(m_res_ready), .m_data({m_res.tag, found})
   );
-  assign m_res_digest = 256'(res);
-  assign m_res_last   = 1'b1;
+  assign m_res.digest = 256'(found);
   always_ff @(posedge clk) begin
     room_q <= 32'(level) < RESULTS - 4;  // up to three more are on their way
     if (rst) room_q <= 1'b1;

@@ -3,8 +3,8 @@
 //
 // Latency: CYCLES. Throughput: one word a cycle. Contents are undefined for the first CYCLES after power-up.
 module db_csd_delay #(
-  parameter int WIDTH = 8,   // bits, at least 1
-  parameter int CYCLES = 15  // 2 to 64
+  parameter int WIDTH = 8,   ///< bits, at least 1
+  parameter int CYCLES = 15  ///< 2 to 64
 ) (
   input  logic             clk,
   input  logic             rst,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types between the blocks of the compute data path: a command's context, a beat's context, the key bus.
+// What passes between the blocks of the compute data path: the context of a command and of a row, keys, bindings, results.
 package db_csd_pkg;
-  localparam int CSD_SLOT_W = 6;  // bits of a key slot's number
-  localparam int CSD_TAG_W = 16;  // bits of a command's tag
+  localparam int CSD_TAG_W = 16;     // bits of a command's tag
   localparam int CSD_PARAM_W = 128;  // bits of an operator's parameters
+  localparam int KEY_SLOT_W = db_aes_pkg::KEY_SLOT_W;
 
   // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
   // What is done to the data of a command. Codes 6 to 15: operators in folders (rtl/compute/ops).
@@ -17,28 +17,36 @@ package db_csd_pkg;
   } op_e;
   // ---- end of what is made
 
-  // Context of a command; the same on all beats of the command.
+  // ---- what an operator sees
+  // Context of a command; the same on all rows of the command.
   typedef struct packed {
     logic [CSD_PARAM_W-1:0] param;    // of the operator in this namespace; zeros behind the adder and db_csd_ops
-    logic [7:0]            fn;        // PCIe function
-    logic [31:0]           nsid;      // namespace
-    logic [63:0]           lba;       // of the command's first block
-    logic [4:0]            lbads;     // log2 of bytes in a block: 9 to 12
-    logic                  dir;       // 1: host to media (encrypt), 0: media to host (decrypt)
-    logic [3:0]            op;        // op_e
-    logic [CSD_SLOT_W-1:0] key_slot;
-    logic [CSD_TAG_W-1:0]  tag;       // given back with a result
+    logic [7:0]             fn;       // PCIe function
+    logic [31:0]            nsid;     // namespace
+    logic [63:0]            lba;      // of the command's first block
+    logic [4:0]             lbads;    // log2 of bytes in a block: 9 to 12
+    logic                   dir;      // 1: host to media (encrypt), 0: media to host (decrypt)
+    logic [3:0]             op;       // op_e
+    logic [KEY_SLOT_W-1:0]  key_slot;
+    logic [CSD_TAG_W-1:0]   tag;      // given back with a result
   } op_ctx_t;
 
-  // Context of one beat, made by db_csd_front: what an operator sees.
+  // Context of one row, made by db_csd_front: what an operator sees.
   typedef struct packed {
-    op_ctx_t    cmd;        // cmd.lba is the block of this beat
-    logic       cmd_first;  // first beat of the command (tlast: the last)
-    logic       lba_first;  // first beat of a block
-    logic       lba_last;   // last beat of a block
-    logic [7:0] beat;       // of the block, from 0
+    op_ctx_t    cmd;        // cmd.lba is the block of this row
+    logic       cmd_first;  // first row of the command (tlast: the last)
+    logic       lba_first;  // first row of a block
+    logic       lba_last;   // last row of a block
+    logic [7:0] row;        // of the block, from 0
     logic       key_err;    // set on the way: no valid key, data are zeros
-  } beat_t;
+  } row_ctx_t;
+
+  // ---- results
+  // What a reducer has found in a command.
+  typedef struct packed {
+    logic [CSD_TAG_W-1:0] tag;     // of the command
+    logic [255:0]         digest;  // byte k in bits 8k+7:8k
+  } result_t;
 
   // Whose result it is: what a host can know a command by.
   typedef struct packed {
@@ -51,19 +59,35 @@ package db_csd_pkg;
     logic [15:0] cid;    // command identifier
   } res_cmd_t;
 
-  // Broadcast of db_csd_keys to every block that holds round keys. Write-only.
-  typedef enum logic [1:0] {
-    KEY_ENC   = 2'd0,  // round key of K1, forward cipher
-    KEY_DEC   = 2'd1,  // round key of K1, equivalent inverse cipher
-    KEY_TWEAK = 2'd2,  // round key of K2, forward cipher
-    KEY_IV    = 2'd3   // counter block of byte 0 of block 0
-  } key_kind_e;
-
+  // ---- keys and bindings
+  // What a namespace does from now on.
   typedef struct packed {
-    logic                  valid;
-    logic [1:0]            kind;   // key_kind_e
-    logic [CSD_SLOT_W-1:0] slot;
-    logic [3:0]            stage;  // 0: before the first round; a key of 128 bits leaves out stages 1 to 4
-    logic [127:0]          data;   // byte k of the round key in bits 8k+7:8k
-  } key_bus_t;
+    logic [7:0]             index;  // NSID - 1
+    logic [3:0]             op;     // op_e
+    logic [KEY_SLOT_W-1:0]  slot;
+    logic [CSD_PARAM_W-1:0] param;
+  } binding_t;
+
+  // A word of a key on its way to the staging memory: word i is bytes 4i to 4i+3 (little-endian), 0 to 7 K1, 8 to 15 K2,
+  // 16 to 19 IV.
+  typedef struct packed {
+    logic [4:0]  addr;
+    logic [31:0] data;
+  } key_word_t;
+
+  // What is done with the staging memory and a slot.
+  typedef struct packed {
+    logic                  load;      // 1: load, 0: erase
+    logic [KEY_SLOT_W-1:0] slot;      // below KEY_SLOTS
+    logic                  long_key;  // of 256 bits, else 128
+    logic                  ctr;       // there is an IV: the slot can do CTR
+    logic                  xts;       // there is a K2: the slot can do XTS
+  } key_cmd_t;
+
+  // What a slot is good for.
+  typedef struct packed {
+    logic ctr;        // valid for CTR
+    logic xts;        // valid for XTS
+    logic short_key;  // of 128 bits
+  } key_slot_t;
 endpackage

@@ -2,17 +2,17 @@
 // Operator that reduces: SHA-256 of all data of a command. The data pass unchanged, a copy goes to one of CORES cores.
 //
 // A digest is serial by nature, so commands are dealt out to the cores in turn, each with a buffer of BUF_BYTES before
-// it. While buffers have room the stream runs at one beat a cycle; sustained, it waits for the cores.
+// it. While buffers have room the stream runs at one row a cycle; sustained, it waits for the cores.
 // Rated: CORES x 64 bytes in 65 cycles, less 65 cycles a command (4 KiB: 0.97 bytes a cycle a core, 512 bytes: 0.88); reached if
 // BUF_BYTES holds a command. Results come in the order in which cores finish; the tag says whose.
-// Latency: data 1 cycle. Commands of other operators pass at one beat a cycle, but not past one that waits.
+// Latency: data 1 cycle. Commands of other operators pass at one row a cycle, but not past one that waits.
 module db_csd_sha256
   import db_csd_pkg::*;
 #(
-  parameter int DATA_W = 256,             // bits: 128, 256, 512
-  parameter int CORES = 4,                // 1 to 16
-  parameter int BUF_BYTES = 4096,         // a core's buffer: a power of two, at least 8 rows
-  parameter bit FORMAT_PRESERVING = 1'b1  // declares: one beat out for each beat in
+  parameter int DATA_W = 256,             ///< bits: 128, 256, 512
+  parameter int CORES = 4,                ///< 1 to 16
+  parameter int BUF_BYTES = 4096,         ///< a core's buffer: a power of two, at least 8 rows
+  parameter bit FORMAT_PRESERVING = 1'b1  ///< declares: one row out for each row in
 ) (
   input  logic                     clk,
   input  logic                     rst,
@@ -20,18 +20,16 @@ module db_csd_sha256
   output logic                     s_axis_tready,
   input  logic [DATA_W-1:0]        s_axis_tdata,
   input  logic                     s_axis_tlast,
-  input  logic [$bits(beat_t)-1:0] s_axis_tuser,
+  input  row_ctx_t                 s_axis_tuser,
   output logic                     m_axis_tvalid,
   input  logic                     m_axis_tready,
   output logic [DATA_W-1:0]        m_axis_tdata,
   output logic                     m_axis_tlast,
-  output logic [$bits(beat_t)-1:0] m_axis_tuser,
-  // results, one a command
+  output row_ctx_t                 m_axis_tuser,
+  /// results, one a command
   output logic                     m_res_valid,
   input  logic                     m_res_ready,
-  output logic [CSD_TAG_W-1:0]     m_res_tag,
-  output logic [255:0]             m_res_digest,  // byte k in bits 8k+7:8k
-  output logic                     m_res_last     // 1
+  output result_t                  m_res         ///< byte k in bits 8k+7:8k
 );
   localparam int ROWS = BUF_BYTES * 8 / DATA_W;
   localparam int WORDS = DATA_W / 32;
@@ -40,15 +38,13 @@ module db_csd_sha256
     $error("%m: CORES must be 1 to 16 (is %0d), BUF_BYTES a power of two of 8 rows or more (is %0d)", CORES, BUF_BYTES);
   end
 
-  beat_t            beat;
   logic             mine, skid_ready, room;
   logic [CW-1:0]    turn_q;      // the core that gets this command
   logic [CORES-1:0] buf_ready;
-  assign beat          = s_axis_tuser;
-  assign mine          = beat.cmd.op == OP_SHA256;
+  assign mine          = s_axis_tuser.cmd.op == OP_SHA256;
   assign room          = !mine || buf_ready[turn_q];
   assign s_axis_tready = skid_ready && room;
-  db_skid #(.WIDTH($bits(beat_t) + 1 + DATA_W)) i_out (
+  db_skid #(.WIDTH($bits(row_ctx_t) + 1 + DATA_W)) i_out (
     .clk, .rst,
     .s_valid(s_axis_tvalid && room), .s_ready(skid_ready), .s_data({s_axis_tuser, s_axis_tlast, s_axis_tdata}),
     .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tuser, m_axis_tlast, m_axis_tdata})
@@ -69,7 +65,7 @@ module db_csd_sha256
     db_fifo #(.WIDTH(CSD_TAG_W + 1 + DATA_W), .DEPTH(ROWS)) i_buf (
       .clk, .rst, .level(),
       .s_valid(s_axis_tvalid && skid_ready && mine && turn_q == CW'(c)), .s_ready(buf_ready[c]),
-      .s_data({beat.cmd.tag, s_axis_tlast, s_axis_tdata}),
+      .s_data({s_axis_tuser.cmd.tag, s_axis_tlast, s_axis_tdata}),
       .m_valid(row_valid), .m_ready(row_ready), .m_data({row_tag, row_last, row})
     );
     assign last_word = 32'(word_q) == WORDS - 1;
@@ -89,8 +85,7 @@ module db_csd_sha256
   // ---- one result at a time into the output register, from whoever has one, in turn
   logic                 out_valid_q;
   logic [CW-1:0]        look_q;   // the core looked at
-  logic [CSD_TAG_W-1:0] out_tag_q;
-  logic [255:0]         out_digest_q;
+  result_t              out_q;
   always_comb begin
     res_take = '0;
     res_take[look_q] = !out_valid_q;
@@ -100,16 +95,13 @@ module db_csd_sha256
     if (!out_valid_q) begin
       look_q       <= 32'(look_q) == CORES - 1 ? '0 : look_q + 1'b1;
       out_valid_q  <= res_valid[look_q];
-      out_tag_q    <= res_tag[look_q];
-      out_digest_q <= res_digest[look_q];
+      out_q        <= '{tag: res_tag[look_q], digest: res_digest[look_q]};
     end
     if (rst) begin
       out_valid_q <= 1'b0;
       look_q      <= '0;
     end
   end
-  assign m_res_valid  = out_valid_q;
-  assign m_res_tag    = out_tag_q;
-  assign m_res_digest = out_digest_q;
-  assign m_res_last   = 1'b1;
+  assign m_res_valid = out_valid_q;
+  assign m_res       = out_q;
 endmodule

@@ -4,17 +4,16 @@
 // CORES small AES cores take turns. Latency: 19 cycles from request to result, 15 with a 128-bit key. Throughput: CORES
 // tweaks every 15 cycles; blocks of 512 bytes need one every 32, 16 or 8 cycles at 128, 256 or 512 bit.
 module db_csd_tweak
-  import db_csd_pkg::*;
+  import db_aes_pkg::*, db_csd_pkg::*;
 #(
-  parameter int CORES = 1,       // 1 or 2
-  parameter int KEY_SLOTS = 16,  // 2 to 64
-  parameter int DEPTH = 4        // requests and results that wait, each; a power of two
+  parameter int CORES = 1,       ///< 1 or 2
+  parameter int KEY_SLOTS = 16,  ///< 2 to 64
+  parameter int DEPTH = 4        ///< requests and results that wait, each; a power of two
 ) (
   input  logic                         clk,
   input  logic                         rst,
-  input  logic [$bits(key_bus_t)-1:0]  key_bus,
-  input  logic [KEY_SLOTS-1:0]         slot_xts,
-  input  logic [KEY_SLOTS-1:0]         slot_short,
+  input  key_bus_t                     key_bus,
+  input  key_slot_t [KEY_SLOTS-1:0]    key_slots,
   input  logic                         s_valid,
   output logic                         s_ready,
   input  logic [$clog2(KEY_SLOTS)-1:0] s_slot,
@@ -22,7 +21,7 @@ module db_csd_tweak
   output logic                         m_valid,
   input  logic                         m_ready,
   output logic [127:0]                 m_tweak,
-  output logic                         m_ok       // the slot was valid for XTS when the tweak was begun
+  output logic                         m_ok       ///< the slot was valid for XTS when the tweak was begun
 );
   localparam int SLOT_W = $clog2(KEY_SLOTS);
   if (CORES != 1 && CORES != 2) begin : g_bad
@@ -45,8 +44,8 @@ module db_csd_tweak
     assign core_valid[c] = req_valid && give_q == 1'(c);
     db_aes_iter #(.KEY_SLOTS(KEY_SLOTS)) i_core (
       .clk, .rst, .key_bus,
-      .s_valid(core_valid[c]), .s_ready(core_ready[c]), .s_short(slot_short[req_slot]), .s_slot(req_slot),
-      .s_data({64'd0, req_lba}), .s_user(slot_xts[req_slot]),
+      .s_valid(core_valid[c]), .s_ready(core_ready[c]), .s_short(key_slots[req_slot].short_key), .s_slot(req_slot),
+      .s_data({64'd0, req_lba}), .s_user(key_slots[req_slot].xts),
       .m_valid(res_valid[c]), .m_ready(res_ready[c]), .m_data(res_data[c]), .m_user(res_ok[c])
     );
     assign res_ready[c] = get_q == 1'(c) && out_ready;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds any core between two streams: a core of fixed latency that cannot stall, or one of any latency and interval.
 //
-// A beat goes to the core, its context (tuser, tlast) into a FIFO beside it; the result meets the context again at
-// the output. With FORMAT_PRESERVING the core gives one result a beat, in order; no more than DEPTH beats are inside
+// A row goes to the core, its context (tuser, tlast) into a FIFO beside it; the result meets the context again at
+// the output. With FORMAT_PRESERVING the core gives one result a row, in order; no more than DEPTH rows are inside
 // core and output FIFO together, so every result finds room and the core may ignore s_core_ready. Without, the core
 // gives any number of results a command, s_core_last with the last of them, and must wait for s_core_ready; then
-// the context is that of the command's first beat.
-// Latency: the core's + 1. Throughput: the core's, one beat a cycle if DEPTH is at least its latency + 2.
+// the context is that of the command's first row.
+// Latency: the core's + 1. Throughput: the core's, one row a cycle if DEPTH is at least its latency + 2.
 module db_csd_wrap #(
-  parameter int DATA_W = 256,             // bits of s_axis_tdata, at least 1
-  parameter int OUT_W = DATA_W,           // bits of m_axis_tdata, at least 1
-  parameter int USER_W = 8,               // bits of tuser, at least 1
-  parameter int DEPTH = 32,               // beats inside; a power of two, at least 2
-  parameter bit FORMAT_PRESERVING = 1'b1  // one beat out for each beat in
+  parameter int DATA_W = 256,             ///< bits of s_axis_tdata, at least 1
+  parameter int OUT_W = DATA_W,           ///< bits of m_axis_tdata, at least 1
+  parameter int USER_W = 8,               ///< bits of tuser, at least 1
+  parameter int DEPTH = 32,               ///< rows inside; a power of two, at least 2
+  parameter bit FORMAT_PRESERVING = 1'b1  ///< one row out for each row in
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -21,17 +21,17 @@ module db_csd_wrap #(
   input  logic [DATA_W-1:0] s_axis_tdata,
   input  logic              s_axis_tlast,
   input  logic [USER_W-1:0] s_axis_tuser,
-  // to the core; data, last and user of a beat that moves when valid and ready
+  /// to the core; data, last and user of a row that moves when valid and ready
   output logic              m_core_valid,
-  input  logic              m_core_ready,   // tie to 1 if the core takes a beat every cycle
+  input  logic              m_core_ready,   ///< tie to 1 if the core takes a row every cycle
   output logic [DATA_W-1:0] m_core_data,
   output logic              m_core_last,
   output logic [USER_W-1:0] m_core_user,
-  // from the core
+  /// from the core
   input  logic              s_core_valid,
   output logic              s_core_ready,
   input  logic [OUT_W-1:0]  s_core_data,
-  input  logic              s_core_last,    // looked at only without FORMAT_PRESERVING
+  input  logic              s_core_last,    ///< looked at only without FORMAT_PRESERVING
   output logic              m_axis_tvalid,
   input  logic              m_axis_tready,
   output logic [OUT_W-1:0]  m_axis_tdata,
@@ -54,8 +54,8 @@ module db_csd_wrap #(
   assign m_core_user   = s_axis_tuser;
   assign m_axis_tvalid = out_valid && ctx_valid;
 
-  if (FORMAT_PRESERVING) begin : g_beat
-    logic [$clog2(DEPTH):0] left_q;  // beats that may still come in
+  if (FORMAT_PRESERVING) begin : g_row
+    logic [$clog2(DEPTH):0] left_q;  // rows that may still come in
     logic                   room_q;
     assign room         = room_q;
     assign ctx_push     = take;

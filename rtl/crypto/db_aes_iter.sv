@@ -4,14 +4,14 @@
 // Latency: 17 cycles from request to result, 13 with a 128-bit key. Throughput: a block every 15 cycles (11) while results
 // are taken at once. Round keys (K2) come in by key_bus and lie in block RAM.
 module db_aes_iter
-  import db_aes_pkg::*, db_csd_pkg::*;
+  import db_aes_pkg::*;
 #(
   parameter int KEY_SLOTS = 16,  // 2 to 64
   parameter int USER_W = 1       // bits that travel with a request, at least 1
 ) (
   input  logic                         clk,
   input  logic                         rst,
-  input  logic [$bits(key_bus_t)-1:0]  key_bus,
+  input  key_bus_t                     key_bus,
   input  logic                         s_valid,
   output logic                         s_ready,
   input  logic                         s_short,  // the slot's key has 128 bits
@@ -27,9 +27,6 @@ module db_aes_iter
   if (KEY_SLOTS < 2 || KEY_SLOTS > 64) begin : g_bad
     $error("%m: KEY_SLOTS must be 2 to 64 (is %0d)", KEY_SLOTS);
   end
-
-  key_bus_t bus;
-  assign bus = key_bus;
 
   logic              busy_q;    // round_q is being made
   logic [3:0]        round_q;   // its key is at the RAM's output
@@ -54,7 +51,7 @@ module db_aes_iter
 
   db_ram_sdp #(.WIDTH(128), .DEPTH(16 << SLOT_W)) i_keys (
     .clk,
-    .we(bus.valid && bus.kind == KEY_TWEAK), .waddr({bus.slot[SLOT_W-1:0], bus.stage}), .wdata(bus.data),
+    .we(key_bus.valid && key_bus.kind == KEY_TWEAK), .waddr({key_bus.slot[SLOT_W-1:0], key_bus.stage}), .wdata(key_bus.data),
     .re(take || (busy_q && !last)), .raddr(take ? {s_slot, 4'd0} : {slot_q, next_round}), .rdata(key)
   );
   db_aes_sub #(.ENC(1'b1), .DEC(1'b0)) i_sub (.dec(1'b0), .x(state_q), .y(sub));

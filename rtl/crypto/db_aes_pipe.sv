@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // AES (FIPS-197) on LANES blocks a cycle, one key slot a cycle: another key every cycle costs nothing.
 //
-// Every round reads its round key from its own small RAM, by the slot that travels with the beat; the lanes of a beat
+// Every round reads its round key from its own small RAM, by the slot that travels with the row; the lanes of a row
 // share the key. A 128-bit key leaves out rounds 1 to 4, so both sizes have the same latency. With ENC and DEC the
-// direction is chosen beat by beat too. Nothing stalls: what goes in comes out LATENCY cycles later. Constant time.
+// direction is chosen row by row too. Nothing stalls: what goes in comes out LATENCY cycles later. Constant time.
 // Latency: 15 cycles, with SPLIT 29. Throughput: LANES blocks a cycle. Round keys come in by key_bus only.
 module db_aes_pipe
-  import db_aes_pkg::*, db_csd_pkg::*;
+  import db_aes_pkg::*;
 #(
-  parameter int LANES = 2,       // blocks a cycle, at least 1
-  parameter bit ENC = 1'b1,      // can encrypt
-  parameter bit DEC = 1'b0,      // can decrypt
-  parameter int KEY_SLOTS = 16,  // 2 to 64
-  parameter bit SPLIT = 1'b0     // registers in the middle of each round too
+  parameter int LANES = 2,       ///< blocks a cycle, at least 1
+  parameter bit ENC = 1'b1,      ///< can encrypt
+  parameter bit DEC = 1'b0,      ///< can decrypt
+  parameter int KEY_SLOTS = 16,  ///< 2 to 64
+  parameter bit SPLIT = 1'b0     ///< registers in the middle of each round too
 ) (
   input  logic                         clk,
   input  logic                         rst,
-  input  logic [$bits(key_bus_t)-1:0]  key_bus,
+  input  key_bus_t                     key_bus,
   input  logic                         s_valid,
-  input  logic                         s_dec,    // decrypt; with ENC and DEC only
-  input  logic                         s_short,  // the slot's key has 128 bits
+  input  logic                         s_dec,    ///< decrypt; with ENC and DEC only
+  input  logic                         s_short,  ///< the slot's key has 128 bits
   input  logic [$clog2(KEY_SLOTS)-1:0] s_slot,
-  input  logic [128*LANES-1:0]         s_data,   // lane l in bits 128l+127:128l
+  input  logic [128*LANES-1:0]         s_data,   ///< lane l in bits 128l+127:128l
   output logic                         m_valid,
   output logic [128*LANES-1:0]         m_data
 );
@@ -37,10 +37,8 @@ module db_aes_pipe
     $error("%m: KEY_SLOTS must be 2 to 64 (is %0d), LANES at least 1 (is %0d)", KEY_SLOTS, LANES);
   end
 
-  key_bus_t bus;
-  logic     bus_dec;
-  assign bus     = key_bus;
-  assign bus_dec = bus.kind == KEY_DEC;
+  logic bus_dec;
+  assign bus_dec = key_bus.kind == KEY_DEC;
 
   // Index r: what goes into round r + 1; index 0 comes after the first key.
   logic                 valid_q[AES_ROUNDS+1];
@@ -53,16 +51,16 @@ module db_aes_pipe
     logic [127:0]      key;
     logic [ADDR_W-1:0] waddr, raddr;
     logic              mine;
-    tag_t              tag;       // with the beat that meets the key
-    assign mine = bus.valid && bus.stage == 4'(r) && ((ENC && bus.kind == KEY_ENC) || (DEC && bus_dec));
+    tag_t              tag;       // with the row that meets the key
+    assign mine = key_bus.valid && key_bus.stage == 4'(r) && ((ENC && key_bus.kind == KEY_ENC) || (DEC && bus_dec));
     if (ENC && DEC) begin : g_addr
-      assign waddr = {bus_dec, bus.slot[SLOT_W-1:0]};
+      assign waddr = {bus_dec, key_bus.slot[SLOT_W-1:0]};
       assign raddr = {tag.dec, tag.slot};
     end else begin : g_addr
-      assign waddr = bus.slot[SLOT_W-1:0];
+      assign waddr = key_bus.slot[SLOT_W-1:0];
       assign raddr = tag.slot;
     end
-    always_ff @(posedge clk) if (mine) key_mem_q[waddr] <= bus.data;
+    always_ff @(posedge clk) if (mine) key_mem_q[waddr] <= key_bus.data;
     assign key = key_mem_q[raddr];
 
     if (r == 0) begin : g_first

@@ -7,6 +7,24 @@ package db_aes_pkg;
   localparam int AES_ROUNDS = 14;    // of a 256-bit key; a 128-bit key leaves out AES_SKIPPED of them
   localparam int AES_SKIPPED = 4;
 
+  // ---- round keys: a broadcast from the key store to every block that holds some. Nothing leads back.
+  localparam int KEY_SLOT_W = 6;     // bits of a key slot's number
+
+  typedef enum logic [1:0] {
+    KEY_ENC   = 2'd0,  // round key of K1, forward cipher
+    KEY_DEC   = 2'd1,  // round key of K1, equivalent inverse cipher
+    KEY_TWEAK = 2'd2,  // round key of K2, forward cipher
+    KEY_IV    = 2'd3   // counter block of byte 0 of block 0
+  } key_kind_e;
+
+  typedef struct packed {
+    logic                  valid;
+    key_kind_e             kind;
+    logic [KEY_SLOT_W-1:0] slot;
+    logic [3:0]            stage;  // 0: before the first round; a key of 128 bits leaves out stages 1 to 4
+    logic [127:0]          data;   // byte k of the round key in bits 8k+7:8k
+  } key_bus_t;
+
   localparam logic [7:0] AES_SBOX[256] = '{
     8'h63, 8'h7c, 8'h77, 8'h7b, 8'hf2, 8'h6b, 8'h6f, 8'hc5, 8'h30, 8'h01, 8'h67, 8'h2b, 8'hfe, 8'hd7, 8'hab, 8'h76,
     8'hca, 8'h82, 8'hc9, 8'h7d, 8'hfa, 8'h59, 8'h47, 8'hf0, 8'had, 8'hd4, 8'ha2, 8'haf, 8'h9c, 8'ha4, 8'h72, 8'hc0,

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorder's buffer in memory: db_axi_fifo before the capture stream, and a gate at each of its ends.
 //
-// Why: what the source has given while capture was on must be recorded, and nothing else. The gate in front is open while
-// the core takes blocks and software wants them, and always for the rest of a block; `busy` then keeps the capture on
-// until all is out. What is left when a capture has ended (its chunk was full, or a reset) is thrown away before the
-// next one begins (a row a cycle at most): data_enabled_out is low so long, and a row on offer to the core is taken back.
-// Latency: that of db_axi_fifo; data_enabled_out 2 cycles later than the core's. Throughput: a row in and one out a cycle.
-module db_rec_buffer #(
-    parameter int unsigned     STREAM_W   = 256,      // bits of a row: 128, 256, 512, 1024
-    parameter longint unsigned BYTES      = 1 << 26,  // of memory: power of two, 8 KiB .. 2^40
-    parameter longint unsigned BASE       = 0,        // its address: multiple of BYTES
-    parameter longint unsigned DROP_BYTES = 0,        // level from which blocks are dropped; 0: never
-    parameter int unsigned     ADDR_W     = 40
+// Why: what the source has given while capture was on must be recorded, and nothing else. The gate in front is open
+// while the core takes blocks and software wants them, and always for the rest of a block; `state.busy` then keeps the
+// capture on until all is out. What is left when a capture has ended (its chunk was full, or a reset) is thrown away
+// before the next one begins (a row a cycle at most): data_enabled_out is low so long, and a row on offer to the core
+// is taken back.
+// Latency: that of db_axi_fifo; data_enabled_out 2 cycles later than the core's. Throughput: a row in and one out a
+// cycle.
+module db_rec_buffer
+  import db_rec_pkg::*;
+#(
+    parameter int              STREAM_W   = 256,      ///< bits of a row: 128, 256, 512, 1024
+    parameter longint unsigned BYTES      = 1 << 26,  ///< of memory: power of two, 8 KiB .. 2^40
+    parameter longint unsigned BASE       = 0,        ///< its address: multiple of BYTES
+    parameter longint unsigned DROP_BYTES = 0,        ///< level from which blocks are dropped; 0: never
+    parameter int              ADDR_W     = 40
 ) (
     input  logic                  clk,
     input  logic                  rst,
 
-    // db_recorder_core
-    input  logic                  capturing,         // from the begin of a capture to its last status
-    input  logic                  enable,            // software wants blocks
-    input  logic                  taking,            // its data_enabled_out
-    output logic                  busy,              // the capture must not end yet
+    /// db_recorder_core
+    input  logic                  capturing,         ///< from the begin of a capture to its last status
+    input  logic                  enable,            ///< software wants blocks
+    input  logic                  taking,            ///< its data_enabled_out
     output logic                  drop,
-    output logic [28:0]           blocks,            // inside
-    output logic                  error,             // these two stay: db_axi_fifo
-    output logic                  bad_last,
+    output buffer_state_t         state,
     output logic                  idle,
 
     input  logic                  s_axis_tvalid,
@@ -37,6 +38,7 @@ module db_rec_buffer #(
     output logic [STREAM_W-1:0]   m_axis_tdata,
     output logic                  m_axis_tlast,
 
+    /// The memory; flat, as in db_axi_fifo: it passes through here.
     output logic                  m_axi_awid,
     output logic [ADDR_W-1:0]     m_axi_awaddr,
     output logic [7:0]            m_axi_awlen,
@@ -71,6 +73,7 @@ module db_rec_buffer #(
     $error("%m: DROP_BYTES must be 0 or below BYTES");
   end
 
+  logic        error, bad_last;
   logic        open_q, gate_q, mid_q, pass, in_ready, out_valid, out_ready, almost_full, full_q;
   logic [40:0] level;
   logic        some_q;  // something is inside, a cycle later
@@ -79,9 +82,9 @@ module db_rec_buffer #(
   assign data_enabled_out = pass;
   assign m_axis_tvalid    = out_valid && open_q;
   assign out_ready        = m_axis_tready || !open_q;
-  assign busy             = open_q && (pass || some_q || level != '0);
   assign drop             = DROP_BYTES != 0 && full_q;
-  assign blocks           = level[40:12];
+  assign state            = '{busy: open_q && (pass || some_q || level != '0), blocks: level[40:12],
+                              bad_last: bad_last, error: error};
   assign idle             = !pass && level == '0;
 
   always_ff @(posedge clk) begin

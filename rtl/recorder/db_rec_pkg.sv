@@ -1,18 +1,236 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of the recorder share: kinds of commands and their tags, places in the register RAM.
-// docs/recorder.md is the prose to it. Needs the package that is made from regs/db_recorder.rdl.
+// What the blocks of the recorder share: what passes between them, kinds of commands and their tags, places in the
+// register RAM. Needs the package that is made from regs/db_recorder.rdl.
 package db_rec_pkg;
 
-  // The recorder's unit: a block of 4 KiB, whatever the drives' own block size. Block numbers on all ports are of one
-  // drive.
+  // The recorder's unit: a block of 4 KiB, whatever the drives' own block size. Block numbers are of one drive.
   localparam int BLOCK_BITS = 8 * 4096;
-  localparam int BLOCK_LG   = 12;
 
-  // Command tag, 16 bits: kind in 15:14. Writes: blocks - 1 in 13:12, low bits of the block number in 11:0, so that at
-  // most 4 blocks are in a write and fewer than 4096 blocks of a drive on their way. Others: blocks in 13:0.
+  // ---- a drive and its host
+  /// What db_host says of its drive.
+  typedef struct packed {
+    logic        phy_ready;
+    logic        link_up;
+    logic        up;           // it takes commands
+    logic        dead;         // given up
+    logic [63:0] window_base;  // where the drive sees the host
+    logic [63:0] blocks;       // logical blocks
+    logic [3:0]  lba_shift;    // log2 of a logical block's bytes, 9..12
+  } host_state_t;
+
+  /// The same as most blocks need it.
+  typedef struct packed {
+    logic up;
+    logic dead;
+    logic flush;  // in reset: all that is on its way is lost
+  } drive_state_t;
+
+  /// An access to a register of a drive's BAR 0.
+  typedef struct packed {
+    logic        write;
+    logic [23:0] addr;
+    logic [31:0] wdata;
+  } drive_access_t;
+
+  typedef struct packed {
+    logic [1:0]  status;  // of db_host: 0 good, 3 timed out
+    logic [31:0] rdata;
+  } drive_answer_t;
+
+  /// The end of an admin command.
+  typedef struct packed {
+    logic         timeout;  // there is no entry
+    logic [127:0] cqe;
+  } admin_answer_t;
+
+  // ---- commands
+  /// What a command is for; the first part of its tag.
   typedef enum logic [1:0] {
-    K_WRITE, K_TRIM, K_READ, K_RTRIM  // K_TRIM: before a capture. K_RTRIM: PerformTrim
+    KIND_WRITE, KIND_TRIM, KIND_READ, KIND_READ_TRIM  // TRIM: before a capture. READ_TRIM: PerformTrim
   } kind_e;
+
+  /// Tag of a write: at most 4 blocks are in one, and fewer than 4096 blocks of a drive are on their way.
+  typedef struct packed {
+    kind_e       kind;
+    logic [1:0]  more;   // blocks - 1
+    logic [11:0] block;  // low bits of the first one's number
+  } write_tag_t;
+
+  /// Tag of the others.
+  typedef struct packed {
+    kind_e       kind;
+    logic [13:0] blocks;
+  } other_tag_t;
+
+  /// A command without data to the drive: a read or trim.
+  typedef struct packed {
+    kind_e       kind;
+    logic [31:0] block;
+    logic [13:0] blocks;
+  } issue_t;
+
+  // ---- a capture
+  /// Blocks of one drive that a capture fills; stop: the one behind the last.
+  typedef struct packed {
+    logic [31:0] first;
+    logic [31:0] stop;
+  } chunk_t;
+
+  /// One drive's lane.
+  typedef struct packed {
+    logic        room;         // for a whole block
+    logic        at_end;       // of the chunk; 2 cycles after it was loaded or a block was taken
+    logic [31:0] next;         // the block that comes next
+    logic [31:0] total;        // blocks that may be used
+    logic [11:0] out_blocks;   // taken, without status
+    logic        lost;         // a reset of the drive lost some
+    logic [11:0] lost_blocks;  // so many: the last ones before next
+    logic        hold;         // no block may begin for anybody
+    logic        idle;         // nothing is on its way
+  } lane_state_t;
+
+  /// A block is lost or malformed.
+  typedef struct packed {
+    logic        malformed;    // else lost: its drive was down
+    logic [2:0]  drive;
+    logic [31:0] block;
+  } event_t;
+
+  /// What software wants of a drive.
+  typedef struct packed {
+    logic capture;
+    logic read;
+    logic read_trims;          // trim in place of read
+  } drive_control_t;
+
+  /// What a drive is at.
+  typedef struct packed {
+    logic trimming;            // before a capture
+    logic capturing;           // from the start to the last status
+    logic captured;
+    logic reading;
+    logic read_done;
+  } drive_progress_t;
+
+  /// The buffer in memory, if there is one.
+  typedef struct packed {
+    logic        busy;         // the capture must not end yet
+    logic [28:0] blocks;       // inside
+    logic        bad_last;     // these two stay: db_axi_fifo
+    logic        error;
+  } buffer_state_t;
+
+  // ---- packets
+  /// A cycle of the packet streams; keep: a bit a dword.
+  typedef struct packed {
+    logic         last;
+    logic [3:0]   keep;
+    logic [127:0] data;
+  } packet_t;
+
+  /// A dword of a reply.
+  typedef struct packed {
+    logic        last;
+    logic [31:0] data;
+  } reply_t;
+
+  /// An admin command that came as a packet, up to the packet with its completion.
+  typedef struct packed {
+    logic        busy;         // one is under way
+    logic        refused;      // its queue is not served: nothing was sent to the drive
+    logic        gone;         // the drive was reset: there will be no answer
+    logic [3:0]  drive;
+    logic [3:0]  qid;
+    logic [15:0] cid;
+    logic        prp_bit23;    // of its first PRP
+  } admin_t;
+
+  // ---- registers
+  /// AXI4-Lite, what the master drives.
+  typedef struct packed {
+    logic        awvalid;
+    logic [15:0] awaddr;
+    logic        wvalid;
+    logic [31:0] wdata;
+    logic        bready;
+    logic        arvalid;
+    logic [15:0] araddr;
+    logic        rready;
+  } axil_req_t;
+
+  /// AXI4-Lite, what the slave drives; its responses are always OKAY.
+  typedef struct packed {
+    logic        awready;
+    logic        wready;
+    logic        bvalid;
+    logic        arready;
+    logic        rvalid;
+    logic [31:0] rdata;
+  } axil_rsp_t;
+
+  /// An access of software, decoded.
+  typedef struct packed {
+    logic        there;        // there is such a set
+    logic        write;
+    logic        main;         // main set: a write goes to all drives, a read is drive 0's
+    logic        extended;     // an extended set, or the recorder's own
+    logic        own;          // the recorder's own
+    logic [2:0]  drive;
+    logic [5:0]  word;         // of the set
+    logic [31:0] wdata;
+  } access_t;
+
+  // ---- the sequencer
+  typedef enum logic [4:0] {
+    STEP_IDLE, STEP_REG, STEP_WIPE,
+    // a chunk begins
+    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC,
+    // its next trim or read
+    STEP_BASE, STEP_LEFT, STEP_DONE, STEP_CUT, STEP_ISSUE,
+    // a status, lost blocks
+    STEP_BACK, STEP_NUM, STEP_PEAK, STEP_BUCKET, STEP_ERROR, STEP_COUNT,
+    // blocks are marked
+    STEP_RUNS, STEP_RUN_END, STEP_RUN_PICK, STEP_RUN_MORE, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_RUN_ADD
+  } step_e;
+
+  /// Where the sequencer is.
+  typedef struct packed {
+    step_e       state;
+    logic        phase;        // 0: a word is read, 1: it is there
+    logic [2:0]  drive;        // at hand
+    logic        read;         // about a chunk that is read or trimmed by PerformTrim, not about a capture
+    kind_e       kind;         // of the command to be issued
+    logic [9:0]  wipe_addr;    // in STEP_WIPE
+  } step_t;
+
+  /// A job begins (pulses, at most one).
+  typedef struct packed {
+    logic marked;              // db_rec_capture has an event
+    logic lost;                // the drive's lane has lost blocks
+    logic status;              // the drive's host has a status
+    logic begin_capture;
+    logic end_trim;            // that came before the capture
+    logic end_capture;
+    logic begin_read;
+    logic end_read;
+    logic issue;               // a read or trim
+  } job_t;
+
+  /// What a chunk has come to (pulses).
+  typedef struct packed {
+    logic loaded;              // it can begin
+    logic all_issued;          // no more reads or trims are needed
+    logic read;                // it is one that is read, not a capture's
+  } chunk_event_t;
+
+  /// What the sequencer must know of the words that were read.
+  typedef struct packed {
+    logic zero;                // nothing is left
+    logic divided;             // the latency in microseconds is there
+    logic adjacent;            // the blocks touch the last run
+    logic runs_full;           // all places for runs are taken
+    logic runs_over;           // more than that came
+  } found_t;
 
   // Why a block is in the list of marked blocks: what regs/db_recorder.rdl says.
   localparam logic [3:0] WHY_DOWN   = db_recorder_regs_pkg::WHY_DOWN;    // the drive was not up: not written

@@ -5,56 +5,50 @@
 // {drive, 2, 1, queue, place} as writes, forwarded rows to {drive, 1, address}; a completion leaves after all rows of
 // its drive that are there. A row of which not all bytes are written is sent as its dwords with any of them.
 // Latency: blocks 1 cycle. Throughput: blocks a beat every cycle.
-module db_rec_to_host #(
-    parameter int unsigned N_DRIVES = 2,
-    parameter int unsigned DATA_W   = 128
+module db_rec_to_host
+  import db_rec_pkg::*;
+#(
+    parameter int N_DRIVES = 2,
+    parameter int DATA_W   = 128
 ) (
-    input  logic                         clk,
-    input  logic                         rst,
+    input  logic                                      clk,
+    input  logic                                      rst,
 
-    input  logic                         s_reply_valid,  // db_rec_from_host
-    output logic                         s_reply_ready,
-    input  logic [31:0]                  s_reply_data,
-    input  logic                         s_reply_last,
-    input  logic                         adm_busy,
-    input  logic                         adm_refused,
-    input  logic [3:0]                   adm_drive,
-    input  logic [15:0]                  adm_cid,
-    input  logic [3:0]                   adm_queue,
-    input  logic                         adm_hi,
-    output logic                         adm_done,
-    input  logic                         adm_gone,       // there will be no answer
+    /// db_rec_from_host
+    input  logic                                      s_reply_valid,
+    output logic                                      s_reply_ready,
+    input  reply_t                                    s_reply,
+    input  admin_t                                    admin,
+    output logic                                      admin_done,
 
-    input  logic [N_DRIVES-1:0]          s_adm_valid,    // db_host
-    output logic [N_DRIVES-1:0]          s_adm_ready,
-    input  logic [N_DRIVES*128-1:0]      s_adm_cqe,
-    input  logic [N_DRIVES-1:0]          s_adm_timeout,
-    input  logic [N_DRIVES-1:0]          s_fwd_valid,
-    output logic [N_DRIVES-1:0]          s_fwd_ready,
-    input  logic [N_DRIVES*23-1:0]       s_fwd_addr,
-    input  logic [N_DRIVES*DATA_W-1:0]   s_fwd_data,
-    input  logic [N_DRIVES*DATA_W/8-1:0] s_fwd_be,
+    /// db_host: ends of admin commands, and rows that a drive writes to stream 1
+    input  logic          [N_DRIVES-1:0]               s_admin_valid,
+    output logic          [N_DRIVES-1:0]               s_admin_ready,
+    input  admin_answer_t [N_DRIVES-1:0]               s_admin,
+    input  logic          [N_DRIVES-1:0]               s_forward_valid,
+    output logic          [N_DRIVES-1:0]               s_forward_ready,
+    input  logic          [N_DRIVES-1:0][22:0]         s_forward_addr,
+    input  logic          [N_DRIVES-1:0][DATA_W-1:0]   s_forward_data,
+    input  logic          [N_DRIVES-1:0][DATA_W/8-1:0] s_forward_be,
 
-    input  logic                         s_axis_tvalid,  // db_rec_read
-    output logic                         s_axis_tready,
-    input  logic [127:0]                 s_axis_tdata,
-    input  logic                         s_axis_tlast,
+    /// db_rec_read
+    input  logic                                      s_block_valid,
+    output logic                                      s_block_ready,
+    input  packet_t                                   s_block,
 
-    output logic                         m_axis_tvalid,
-    input  logic                         m_axis_tready,
-    output logic [127:0]                 m_axis_tdata,
-    output logic [3:0]                   m_axis_tkeep,
-    output logic                         m_axis_tlast
+    output logic                                      m_packet_valid,
+    input  logic                                      m_packet_ready,
+    output packet_t                                   m_packet
 );
-  localparam int unsigned DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
-  localparam int unsigned L = DATA_W / 32;
-  localparam int unsigned LW = $clog2(L);
+  localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
+  localparam int L = DATA_W / 32;
+  localparam int LW = $clog2(L);
   // Completions that are made here: SCT 0 Invalid Opcode, SCT 3 of the host (drive down, time-out).
-  localparam logic [14:0] ST_REFUSED = 15'h0001;
-  localparam logic [14:0] ST_TIMEOUT = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
+  localparam logic [14:0] STATUS_REFUSED = 15'h0001;
+  localparam logic [14:0] STATUS_TIMEOUT = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
 
-  // ------------------------------------------------------------------ dwords of the rare packets
-  typedef enum logic [2:0] {IDLE, REPLY, CQE, FWD_FIND, FWD, DONE} state_e;
+  // ---- dwords of the rare packets
+  typedef enum logic [2:0] {ST_IDLE, ST_REPLY, ST_CQE, ST_FORWARD_FIND, ST_FORWARD, ST_DONE} state_e;
   state_e          state_q;
   logic [DW-1:0]   v_q;
   logic [2:0]      index_q;  // header 0..3, then data
@@ -68,93 +62,100 @@ module db_rec_to_host #(
   logic            full, e_valid, e_ready, e_last, has;
   logic [31:0]     e_data;
 
-  assign row_dw = s_fwd_data[32'({v_q, lane_q})*32+:32];
-  assign cqe_dw = s_adm_cqe[32'({v_q, index_q[1:0]})*32+:32];
-  assign {status, phase} = s_adm_cqe[32'(v_q)*128+112+:16];
-  assign be   = s_fwd_be[32'(v_q)*DATA_W/8+:DATA_W/8];
+  logic [N_DRIVES*DATA_W-1:0] rows;
+  logic [N_DRIVES*128-1:0]    cqes;
+  assign rows = s_forward_data;
+  for (genvar i = 0; i < N_DRIVES; i++) begin : g_cqe
+    assign cqes[i*128+:128] = s_admin[i].cqe;
+  end
+  assign row_dw = rows[32'({v_q, lane_q})*32+:32];
+  assign cqe_dw = cqes[32'({v_q, index_q[1:0]})*32+:32];
+  assign {status, phase} = s_admin[v_q].cqe[127:112];
+  assign be   = s_forward_be[v_q];
   assign full = &be;
   assign has  = be[32'(lane_q)*4+:4] != '0;
 
   always_comb begin
-    e_valid = state_q inside {CQE, FWD} || (state_q == REPLY && s_reply_valid);
-    e_last  = state_q == REPLY ? s_reply_last :
-              state_q == CQE ? index_q == 3'd7 : index_q[2] && (!full || lane_q == LW'(L - 1));
-    e_data  = s_reply_data;
-    if (state_q inside {CQE, FWD}) begin
+    e_valid = state_q inside {ST_CQE, ST_FORWARD} || (state_q == ST_REPLY && s_reply_valid);
+    e_last  = state_q == ST_REPLY ? s_reply.last :
+              state_q == ST_CQE ? index_q == 3'd7 : index_q[2] && (!full || lane_q == LW'(L - 1));
+    e_data  = s_reply.data;
+    if (state_q inside {ST_CQE, ST_FORWARD}) begin
       unique case (index_q)
-        3'd0: e_data = state_q == CQE ? {4'(v_q), 8'h21, adm_queue, 8'd0, place_q, 4'd0} :
-                                        {4'(v_q), 4'h1, adm_hi, s_fwd_addr[32'(v_q)*23+:23] | 23'({lane_q, 2'b00})};
+        3'd0: e_data = state_q == ST_CQE ? {4'(v_q), 8'h21, admin.qid, 8'd0, place_q, 4'd0} :
+                                        {4'(v_q), 4'h1, admin.prp_bit23, s_forward_addr[v_q] | 23'({lane_q, 2'b00})};
         3'd1, 3'd3: e_data = '0;
-        3'd2: e_data = 32'h800 + (state_q == CQE ? 32'd4 : full ? 32'(L) : 32'd1);
+        3'd2: e_data = 32'h800 + (state_q == ST_CQE ? 32'd4 : full ? 32'(L) : 32'd1);
         default: begin
           e_data = row_dw;
-          if (state_q == CQE) e_data = gone_q ? '0 : cqe_dw;
-          if (state_q == CQE && index_q == 3'd7)
-            e_data = {gone_q ? (adm_refused ? ST_REFUSED : ST_TIMEOUT) : status, !gone_q && phase, adm_cid};
+          if (state_q == ST_CQE) e_data = gone_q ? '0 : cqe_dw;
+          if (state_q == ST_CQE && index_q == 3'd7)
+            e_data = {gone_q ? (admin.refused ? STATUS_REFUSED : STATUS_TIMEOUT) : status, !gone_q && phase, admin.cid};
         end
       endcase
     end
   end
-  assign s_reply_ready = state_q == REPLY && e_ready;
-  assign adm_done      = state_q == CQE && e_ready && index_q == 3'd7;
+  assign s_reply_ready = state_q == ST_REPLY && e_ready;
+  assign admin_done      = state_q == ST_CQE && e_ready && index_q == 3'd7;
   always_comb begin
-    s_adm_ready = '0;
-    s_fwd_ready = '0;
-    s_adm_ready[v_q] = adm_done && !drop_q;
-    s_fwd_ready[v_q] = state_q == DONE;
+    s_admin_ready = '0;
+    s_forward_ready = '0;
+    s_admin_ready[v_q] = admin_done && !drop_q;
+    s_forward_ready[v_q] = state_q == ST_DONE;
   end
 
   always_ff @(posedge clk) begin
     unique case (state_q)
-      IDLE: begin
+      ST_IDLE: begin
         index_q <= '0;
         lane_q  <= '0;
         if (s_reply_valid) begin
-          state_q <= REPLY;
-        end else if (s_fwd_valid[v_q]) begin
-          state_q <= FWD_FIND;
-        end else if (adm_busy && 32'(adm_drive) == 32'(v_q) && (adm_refused || adm_gone || s_adm_valid[v_q])) begin
-          state_q <= CQE;
-          gone_q  <= adm_refused || adm_gone || s_adm_timeout[v_q];
-          drop_q  <= adm_refused || adm_gone;  // no answer to take
+          state_q <= ST_REPLY;
+        end else if (s_forward_valid[v_q]) begin
+          state_q <= ST_FORWARD_FIND;
+        end else if (admin.busy && 32'(admin.drive) == 32'(v_q) &&
+                     (admin.refused || admin.gone || s_admin_valid[v_q])) begin
+          state_q <= ST_CQE;
+          gone_q  <= admin.refused || admin.gone || s_admin[v_q].timeout;
+          drop_q  <= admin.refused || admin.gone;  // no answer to take
         end else begin
           v_q <= v_q == DW'(N_DRIVES - 1) ? '0 : v_q + 1'b1;
         end
       end
-      REPLY: if (e_valid && e_ready && e_last) state_q <= IDLE;
-      CQE:
+      ST_REPLY: if (e_valid && e_ready && e_last) state_q <= ST_IDLE;
+      ST_CQE:
         if (e_ready) begin
           index_q <= index_q + 3'd1;
           if (e_last) begin
-            state_q <= IDLE;
+            state_q <= ST_IDLE;
             place_q <= place_q + 4'd1;
           end
         end
-      FWD_FIND: begin
+      ST_FORWARD_FIND: begin
         index_q <= '0;
         if (!full && !has) begin
           lane_q  <= lane_q + 1'b1;
-          state_q <= lane_q == LW'(L - 1) ? DONE : FWD_FIND;
+          state_q <= lane_q == LW'(L - 1) ? ST_DONE : ST_FORWARD_FIND;
         end else begin
-          state_q <= FWD;
+          state_q <= ST_FORWARD;
         end
       end
-      FWD:
+      ST_FORWARD:
         if (e_ready) begin
           if (index_q[2]) lane_q <= lane_q + 1'b1;
           else index_q <= index_q + 3'd1;
-          if (e_last) state_q <= lane_q == LW'(L - 1) ? DONE : FWD_FIND;
+          if (e_last) state_q <= lane_q == LW'(L - 1) ? ST_DONE : ST_FORWARD_FIND;
         end
-      default: state_q <= IDLE;
+      default: state_q <= ST_IDLE;
     endcase
     if (rst) begin
-      state_q <= IDLE;
+      state_q <= ST_IDLE;
       v_q     <= '0;
       place_q <= '0;
     end
   end
 
-  // ------------------------------------------------------------------ dwords to beats
+  // ---- dwords to beats
   logic [127:0] beat_q;
   logic [1:0]   fill_q;
   logic [3:0]   keep_q;
@@ -175,26 +176,21 @@ module db_rec_to_host #(
     end
   end
 
-  // ------------------------------------------------------------------ both to the host, whole packets
-  logic         out_valid_q, out_last_q, free, inside_q, rare_q, rare;
-  logic [127:0] out_q;
-  logic [3:0]   out_keep_q;
-  assign free          = !out_valid_q || m_axis_tready;
-  assign rare          = inside_q ? rare_q : beat_valid_q;
-  assign beat_taken    = free && rare && beat_valid_q;
-  assign s_axis_tready = free && !rare;
-  assign m_axis_tvalid = out_valid_q;
-  assign m_axis_tdata  = out_q;
-  assign m_axis_tkeep  = out_keep_q;
-  assign m_axis_tlast  = out_last_q;
+  // ---- both to the host, whole packets
+  logic    out_valid_q, free, inside_q, rare_q, rare;
+  packet_t out_q;
+  assign free           = !out_valid_q || m_packet_ready;
+  assign rare           = inside_q ? rare_q : beat_valid_q;
+  assign beat_taken     = free && rare && beat_valid_q;
+  assign s_block_ready  = free && !rare;
+  assign m_packet_valid = out_valid_q;
+  assign m_packet       = out_q;
   always_ff @(posedge clk) begin
     if (free) begin
-      out_valid_q <= rare ? beat_valid_q : s_axis_tvalid;
-      out_last_q  <= rare ? beat_last_q : s_axis_tlast;
-      out_q       <= rare ? beat_q : s_axis_tdata;
-      out_keep_q  <= rare ? keep_q : '1;
-      if (rare ? beat_valid_q : s_axis_tvalid) begin
-        inside_q <= rare ? !beat_last_q : !s_axis_tlast;
+      out_valid_q <= rare ? beat_valid_q : s_block_valid;
+      out_q       <= rare ? '{last: beat_last_q, keep: keep_q, data: beat_q} : s_block;
+      if (rare ? beat_valid_q : s_block_valid) begin
+        inside_q <= rare ? !beat_last_q : !s_block.last;
         rare_q   <= rare;
       end
     end

@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorder: a data stream striped to N SSDs and back, no processor. db_recorder_core and a db_host a drive, with
-// BUFFER_LG a db_rec_buffer before the stream; no logic.
+// Recorder: a data stream striped to N SSDs and back, no processor. db_recorder_core, a db_host a drive and the
+// stream's way in (db_rec_input, with BUFFER_LOG2 a buffer in memory); wiring only.
 //
-// The capture stream, DUNE's packet streams and registers are those of db_recorder_core (docs/recorder.md); each host
-// has its PCIe root port and its own registers, flattened: drive i at [i*W +: W]. drive_rst goes to the drives' reset
-// pins (nvme_reset_n, inverted). Latency and throughput: see the core and the host.
+// Flat ports: what belongs to drive i is at [i*W +: W], its PCIe root port and, with HOST_REGS, its host's own
+// registers. docs/recorder/integration.md says what to connect. Latency and throughput: see the core and the host.
 module db_recorder
-  import db_pcie_pkg::*;
+  import db_pcie_pkg::*, db_host_pkg::*, db_rec_pkg::*;
 #(
-    parameter int unsigned N_DRIVES      = 2,
-    parameter int unsigned STREAM_W      = 256,
-    parameter int unsigned DATA_W        = 128,
-    parameter int unsigned CLK_MHZ       = 250,
-    parameter int unsigned DROP_BLOCKS   = 2,
-    parameter bit          USE_CONFIGURE = 1'b1,
-    parameter logic [31:0] TOTAL_BLOCKS  = 32'd0,
-    parameter bit          TRIM_FIRST    = 1'b0,
-    parameter bit          FULL_BLOCK    = 1'b1,
-    parameter int unsigned RESET_US      = 100_000,
-    parameter int unsigned FIFO_BLOCKS   = 4,
-    parameter int unsigned WRITE_BLOCKS  = 1,
-    parameter int unsigned READ_BLOCKS   = 8,
-    parameter int unsigned TRIM_BLOCKS   = 4096,
-    parameter int unsigned NUM_CMDS      = 128,             // of db_host
-    parameter int unsigned NUM_QP        = 1,
-    parameter int unsigned WR_RING_BYTES = 65536,
-    parameter int unsigned RD_RING_BYTES = 65536,
-    parameter bit          HOST_REGS     = 1'b0,            // the hosts' own registers; without: 0 is read
-    parameter int unsigned MS_CYCLES     = CLK_MHZ * 1000,
-    parameter int unsigned BUFFER_LG     = 0,               // memory on m_axi before the stream: 2^.. bytes; 0: none
-    parameter longint unsigned BUFFER_BASE = 0,             // its address, a multiple of its size
-    parameter int unsigned BUFFER_DROP_PCT = 0,             // blocks are dropped from this level on; 0: never
-    localparam int unsigned N            = N_DRIVES,
-    localparam int unsigned RQ_W         = rq_user_w(DATA_W),
-    localparam int unsigned RC_W         = rc_user_w(DATA_W),
-    localparam int unsigned CQ_W         = cq_user_w(DATA_W),
-    localparam int unsigned CC_W         = cc_user_w(DATA_W)
+    parameter int          N_DRIVES      = 2,             ///< 1..8
+    parameter int          STREAM_W      = 256,           ///< capture stream, bits: 128, 256, 512, 1024
+    parameter int          DATA_W        = 128,           ///< root ports, bits: 128, 256, 512
+    parameter int          CLK_MHZ       = 250,
+    parameter int          DROP_BLOCKS   = 2,             ///< NumBlocksDrop: even, 2..254
+    parameter bit          USE_CONFIGURE = 1'b1,          ///< UseConfigure: drives are brought up after reset
+    parameter logic [31:0] TOTAL_BLOCKS  = 32'd0,         ///< NvmeTotalBlocks, of 4 KiB a drive; 0: the drive's size
+    parameter bit          TRIM_FIRST    = 1'b0,          ///< DoTrim: value of TrimFirst after reset
+    parameter bit          FULL_BLOCK    = 1'b1,          ///< SendFullBlock: packets of 4096 bytes, else 128
+    parameter int          RESET_US      = 100_000,       ///< reset pulse of the Control register
+    parameter int          FIFO_BLOCKS   = 4,             ///< blocks of 4 KiB buffered before each host: 2, 4, 8
+    parameter int          WRITE_BLOCKS  = 1,             ///< ... in the largest write, 1..4
+    parameter int          READ_BLOCKS   = 8,             ///< ... read: a power of 2
+    parameter int          TRIM_BLOCKS   = 4096,          ///< ... trim: a power of 2
+    parameter int          NUM_CMDS      = 128,           ///< of db_host
+    parameter int          NUM_QP        = 1,             ///< of db_host
+    parameter int          WR_RING_BYTES = 65536,         ///< of db_host
+    parameter int          RD_RING_BYTES = 65536,         ///< of db_host
+    parameter bit          HOST_REGS     = 1'b0,          ///< the hosts' own registers; without: 0 is read
+    parameter int          MS_CYCLES     = CLK_MHZ * 1000,  ///< of db_host
+    parameter int          BUFFER_LOG2   = 0,             ///< memory on m_axi before the stream: 2^.. bytes; 0: none
+    parameter longint unsigned BUFFER_BASE = 0,           ///< its address, a multiple of its size
+    parameter int          BUFFER_DROP_PCT = 0,           ///< blocks are dropped from this level on; 0: never
+    localparam int         N             = N_DRIVES,
+    localparam int         RQ_W          = rq_user_w(DATA_W),
+    localparam int         RC_W          = rc_user_w(DATA_W),
+    localparam int         CQ_W          = cq_user_w(DATA_W),
+    localparam int         CC_W          = cc_user_w(DATA_W)
 ) (
     input  logic                  clk,
     input  logic                  rst,
@@ -44,8 +43,9 @@ module db_recorder
     output logic                  s_axis_tready,
     input  logic [STREAM_W-1:0]   s_axis_tdata,
     input  logic                  s_axis_tlast,
-    output logic                  data_enabled_out,
-    input  logic                  data_drop_blocks,
+    output logic                  data_enabled_out, ///< blocks are taken
+    input  logic                  data_drop_blocks, ///< throw DROP_BLOCKS away at the end of a block
+    /// Packets of 128 bits a cycle, tkeep a bit a dword.
     input  logic                  s_axis_hostsend_tvalid,
     output logic                  s_axis_hostsend_tready,
     input  logic [127:0]          s_axis_hostsend_tdata,
@@ -77,14 +77,14 @@ module db_recorder
     output logic [31:0]           s_axil_rdata,
     output logic [1:0]            s_axil_rresp,
 
-    output logic [N-1:0]          drive_rst,
+    output logic [N-1:0]          drive_rst,        ///< to the drives' reset pins (nvme_reset_n, inverted)
     input  logic [N-1:0]          phy_ready,
     input  logic [N-1:0]          link_up,
     input  logic [N*3-1:0]        cfg_mps_cap,
     output logic [N*3-1:0]        set_mps,
     output logic [N*3-1:0]        set_mrrs,
-    input  logic [N*64-1:0]       window_base,
-    input  logic [N*64-1:0]       bar_base,
+    input  logic [N*64-1:0]       window_base,      ///< where each drive sees its host: 64 MiB
+    input  logic [N*64-1:0]       bar_base,         ///< where each drive's BAR 0 goes
     output logic [N*DATA_W-1:0]   m_axis_rq_tdata,
     output logic [N*DATA_W/32-1:0] m_axis_rq_tkeep,
     output logic [N-1:0]          m_axis_rq_tlast,
@@ -111,7 +111,7 @@ module db_recorder
     output logic [N-1:0]          m_axis_cc_tvalid,
     input  logic [N-1:0]          m_axis_cc_tready,
 
-    // the hosts' own registers, if HOST_REGS
+    /// The hosts' own registers, if HOST_REGS.
     input  logic [N-1:0]          s_axil_host_awvalid,
     output logic [N-1:0]          s_axil_host_awready,
     input  logic [N*16-1:0]       s_axil_host_awaddr,
@@ -130,7 +130,7 @@ module db_recorder
     output logic [N*32-1:0]       s_axil_host_rdata,
     output logic [N*2-1:0]        s_axil_host_rresp,
 
-    // the buffer's memory, if BUFFER_LG
+    /// The buffer's memory, if BUFFER_LOG2.
     output logic                  m_axi_awid,
     output logic [39:0]           m_axi_awaddr,
     output logic [7:0]            m_axi_awlen,
@@ -163,67 +163,56 @@ module db_recorder
 
     output logic [N-1:0]          up,
     output logic [N-1:0]          dead,
-    output logic                  idle,           // nothing will change until an input does, or a tick comes
-    output logic [N-1:0]          stat_doorbell,  // pulses
-    output logic [N-1:0]          stat_cqe
+    output logic                  idle,             ///< nothing will change until an input does, or a tick comes
+    output logic [N-1:0]          stat_doorbell,    ///< pulse: a submission doorbell has left
+    output logic [N-1:0]          stat_cqe          ///< pulse: a completion entry has come
 );
-  logic [N*64-1:0]       blocks, status_tdata;
-  logic [N*4-1:0]        lba_shift;
-  logic [N*128-1:0]      cmd_tdata, adm_cqe;
-  logic [N*DATA_W-1:0]   wdata_tdata, rdata_tdata, fwd_data;
-  logic [N-1:0]          cmd_tvalid, cmd_tready, wdata_tvalid, wdata_tready, rdata_tvalid, rdata_tready, status_tvalid;
-  logic [N-1:0]          status_tready, adm_valid, adm_ready, ans_valid, ans_ready, adm_timeout, reg_valid, reg_ready;
-  logic [N-1:0]          reg_ans_valid, fwd_valid, fwd_ready, host_idle;
-  logic [N*32-1:0]       reg_rdata;
-  logic [N*2-1:0]        reg_status;
-  logic [N*23-1:0]       fwd_addr;
-  logic [N*DATA_W/8-1:0] fwd_be;
-  logic [31:0]           adm_data, reg_wdata;
-  logic [23:0]           reg_addr;
-  logic                  reg_write, core_idle;
-  logic                  take_tvalid, take_tready, take_tlast, taking, drop, any_capturing, any_enable;
-  logic                  buffer_busy, buffer_bad_last, buffer_error, buffer_idle;
-  logic [STREAM_W-1:0]   take_tdata;
-  logic [28:0]           buffer_blocks;
-  assign idle = core_idle && &host_idle && buffer_idle;
+  logic                              core_idle, input_idle;
+  logic          [N-1:0]             host_idle;
+  assign idle = core_idle && &host_idle && input_idle;
 
-  if (BUFFER_DROP_PCT > 99 || (BUFFER_LG != 0 && (BUFFER_LG < 13 || BUFFER_LG > 40))) begin : g_bad
-    $error("%m: BUFFER_LG must be 0 or 13..40, BUFFER_DROP_PCT 0..99");
-  end
-  if (BUFFER_LG != 0) begin : g_buffer
-    localparam longint unsigned BYTES = 64'd1 << BUFFER_LG;
-    logic full;
-    assign drop = data_drop_blocks || full;
-    db_rec_buffer #(
-        .STREAM_W(STREAM_W), .BYTES(BYTES), .BASE(BUFFER_BASE), .DROP_BYTES(BYTES * 64'(BUFFER_DROP_PCT) / 64'd100),
-        .ADDR_W(40)
-    ) i_buffer (
-        .clk, .rst, .capturing(any_capturing), .enable(any_enable), .taking, .busy(buffer_busy), .drop(full),
-        .blocks(buffer_blocks), .error(buffer_error), .bad_last(buffer_bad_last), .idle(buffer_idle), .s_axis_tvalid,
-        .s_axis_tready, .s_axis_tdata, .s_axis_tlast, .data_enabled_out, .m_axis_tvalid(take_tvalid),
-        .m_axis_tready(take_tready), .m_axis_tdata(take_tdata), .m_axis_tlast(take_tlast), .m_axi_awid, .m_axi_awaddr,
-        .m_axi_awlen, .m_axi_awsize, .m_axi_awburst, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata, .m_axi_wstrb,
-        .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bid, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready, .m_axi_arid,
-        .m_axi_araddr, .m_axi_arlen, .m_axi_arsize, .m_axi_arburst, .m_axi_arvalid, .m_axi_arready, .m_axi_rid,
-        .m_axi_rdata, .m_axi_rresp, .m_axi_rlast, .m_axi_rvalid, .m_axi_rready
-    );
-  end else begin : g_direct
-    assign take_tvalid      = s_axis_tvalid;
-    assign s_axis_tready    = take_tready;
-    assign take_tdata       = s_axis_tdata;
-    assign take_tlast       = s_axis_tlast;
-    assign data_enabled_out = taking;
-    assign drop             = data_drop_blocks;
-    assign {buffer_busy, buffer_blocks, buffer_bad_last, buffer_error} = '0;
-    assign buffer_idle      = 1'b1;
-    assign {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awvalid} = '0;
-    assign {m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_bready} = '0;
-    assign {m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_arvalid, m_axi_rready} = '0;
-    logic unused_ok;
-    assign unused_ok = &{1'b0, any_capturing, any_enable, m_axi_awready, m_axi_wready, m_axi_bid, m_axi_bresp,
-                         m_axi_bvalid, m_axi_arready, m_axi_rid, m_axi_rdata, m_axi_rresp, m_axi_rlast, m_axi_rvalid};
-  end
+  // ---- the stream
+  logic                              take_tvalid, take_tready, take_tlast, taking, drop, any_capturing, any_enable;
+  logic          [STREAM_W-1:0]      take_tdata;
+  buffer_state_t                     buffer;
+  db_rec_input #(
+      .STREAM_W(STREAM_W), .BUFFER_LOG2(BUFFER_LOG2), .BUFFER_BASE(BUFFER_BASE), .BUFFER_DROP_PCT(BUFFER_DROP_PCT)
+  ) i_input (
+      .clk, .rst, .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tlast, .data_enabled_out, .data_drop_blocks,
+      .m_axis_tvalid(take_tvalid), .m_axis_tready(take_tready), .m_axis_tdata(take_tdata), .m_axis_tlast(take_tlast),
+      .taking, .drop, .any_capturing, .any_enable, .buffer, .idle(input_idle),
+      .m_axi_awid, .m_axi_awaddr, .m_axi_awlen, .m_axi_awsize, .m_axi_awburst, .m_axi_awvalid, .m_axi_awready,
+      .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bid, .m_axi_bresp,
+      .m_axi_bvalid, .m_axi_bready, .m_axi_arid, .m_axi_araddr, .m_axi_arlen, .m_axi_arsize, .m_axi_arburst,
+      .m_axi_arvalid, .m_axi_arready, .m_axi_rid, .m_axi_rdata, .m_axi_rresp, .m_axi_rlast, .m_axi_rvalid,
+      .m_axi_rready
+  );
 
+  // ---- flat ports and structs
+  packet_t   s_packet, m_packet;
+  axil_req_t axil_req;
+  axil_rsp_t axil_rsp;
+  assign s_packet = '{last: s_axis_hostsend_tlast, keep: s_axis_hostsend_tkeep, data: s_axis_hostsend_tdata};
+  assign {m_axis_hostrecv_tlast, m_axis_hostrecv_tkeep, m_axis_hostrecv_tdata} = m_packet;
+  assign axil_req = '{awvalid: s_axil_awvalid, awaddr: s_axil_awaddr, wvalid: s_axil_wvalid, wdata: s_axil_wdata,
+                      bready: s_axil_bready, arvalid: s_axil_arvalid, araddr: s_axil_araddr, rready: s_axil_rready};
+  assign {s_axil_awready, s_axil_wready, s_axil_bvalid, s_axil_arready, s_axil_rvalid, s_axil_rdata} = axil_rsp;
+  assign {s_axil_bresp, s_axil_rresp} = '0;
+
+  // ---- the core
+  host_state_t   [N-1:0]               hosts;
+  logic          [N-1:0]               cmd_valid, cmd_ready, wdata_valid, wdata_ready, rdata_valid, rdata_ready;
+  logic          [N-1:0]               status_valid, status_ready, admin_valid, admin_ready, cqe_valid, cqe_ready;
+  logic          [N-1:0]               reg_valid, reg_ready, answer_valid, forward_valid, forward_ready;
+  block_cmd_t    [N-1:0]               cmd;
+  block_status_t [N-1:0]               status;
+  admin_answer_t [N-1:0]               cqe;
+  drive_answer_t [N-1:0]               answer;
+  drive_access_t                       drive_access;
+  logic          [31:0]                admin_data;
+  logic          [N-1:0][DATA_W-1:0]   wdata, rdata, forward_data;
+  logic          [N-1:0][22:0]         forward_addr;
+  logic          [N-1:0][DATA_W/8-1:0] forward_be;
   db_recorder_core #(
       .N_DRIVES(N_DRIVES), .STREAM_W(STREAM_W), .DATA_W(DATA_W), .CLK_MHZ(CLK_MHZ), .DROP_BLOCKS(DROP_BLOCKS),
       .USE_CONFIGURE(USE_CONFIGURE), .TOTAL_BLOCKS(TOTAL_BLOCKS), .TRIM_FIRST(TRIM_FIRST), .FULL_BLOCK(FULL_BLOCK),
@@ -232,25 +221,25 @@ module db_recorder
   ) i_core (
       .clk, .rst, .s_axis_tvalid(take_tvalid), .s_axis_tready(take_tready), .s_axis_tdata(take_tdata),
       .s_axis_tlast(take_tlast), .data_enabled_out(taking), .data_drop_blocks(drop), .any_capturing, .any_enable,
-      .buffer_busy, .buffer_blocks, .buffer_bad_last, .buffer_error,
-      .s_axis_hostsend_tvalid, .s_axis_hostsend_tready, .s_axis_hostsend_tdata, .s_axis_hostsend_tkeep,
-      .s_axis_hostsend_tlast, .m_axis_hostrecv_tvalid, .m_axis_hostrecv_tready, .m_axis_hostrecv_tdata,
-      .m_axis_hostrecv_tkeep, .m_axis_hostrecv_tlast, .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr,
-      .s_axil_awprot, .s_axil_wvalid, .s_axil_wready, .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready,
-      .s_axil_bresp, .s_axil_arvalid, .s_axil_arready, .s_axil_araddr, .s_axil_arprot, .s_axil_rvalid,
-      .s_axil_rready, .s_axil_rdata, .s_axil_rresp, .drive_rst, .phy_ready, .link_up, .up, .dead, .blocks, .lba_shift,
-      .window_base, .m_axis_cmd_tdata(cmd_tdata), .m_axis_cmd_tvalid(cmd_tvalid), .m_axis_cmd_tready(cmd_tready),
-      .m_axis_wdata_tdata(wdata_tdata), .m_axis_wdata_tvalid(wdata_tvalid), .m_axis_wdata_tready(wdata_tready),
-      .s_axis_rdata_tdata(rdata_tdata), .s_axis_rdata_tvalid(rdata_tvalid), .s_axis_rdata_tready(rdata_tready),
-      .s_axis_status_tdata(status_tdata), .s_axis_status_tvalid(status_tvalid), .s_axis_status_tready(status_tready),
-      .m_adm_valid(adm_valid), .m_adm_ready(adm_ready), .m_adm_data(adm_data), .s_adm_valid(ans_valid),
-      .s_adm_ready(ans_ready), .s_adm_cqe(adm_cqe), .s_adm_timeout(adm_timeout), .m_reg_valid(reg_valid),
-      .m_reg_ready(reg_ready), .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata),
-      .s_reg_valid(reg_ans_valid), .s_reg_rdata(reg_rdata), .s_reg_status(reg_status), .s_fwd_valid(fwd_valid),
-      .s_fwd_ready(fwd_ready), .s_fwd_addr(fwd_addr), .s_fwd_data(fwd_data), .s_fwd_be(fwd_be), .idle(core_idle)
+      .buffer, .s_packet_valid(s_axis_hostsend_tvalid), .s_packet_ready(s_axis_hostsend_tready), .s_packet,
+      .m_packet_valid(m_axis_hostrecv_tvalid), .m_packet_ready(m_axis_hostrecv_tready), .m_packet, .axil_req,
+      .axil_rsp, .drive_rst, .hosts, .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd),
+      .m_row_valid(wdata_valid), .m_row_ready(wdata_ready), .m_row_data(wdata), .s_row_valid(rdata_valid),
+      .s_row_ready(rdata_ready), .s_row_data(rdata), .s_status_valid(status_valid), .s_status_ready(status_ready),
+      .s_status(status), .m_admin_valid(admin_valid), .m_admin_ready(admin_ready), .m_admin_data(admin_data),
+      .s_admin_valid(cqe_valid), .s_admin_ready(cqe_ready), .s_admin(cqe), .m_reg_valid(reg_valid),
+      .m_reg_ready(reg_ready), .m_reg(drive_access), .s_reg_valid(answer_valid), .s_reg(answer),
+      .s_forward_valid(forward_valid), .s_forward_ready(forward_ready), .s_forward_addr(forward_addr),
+      .s_forward_data(forward_data), .s_forward_be(forward_be), .idle(core_idle)
   );
 
-  for (genvar i = 0; i < int'(N); i++) begin : g_host
+  // ---- the hosts
+  for (genvar i = 0; i < N; i++) begin : g_host
+    assign hosts[i].phy_ready   = phy_ready[i];
+    assign hosts[i].link_up     = link_up[i];
+    assign hosts[i].up          = up[i];
+    assign hosts[i].dead        = dead[i];
+    assign hosts[i].window_base = window_base[i*64+:64];
     db_host #(
         .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .WR_RING_BYTES(WR_RING_BYTES),
         .RD_RING_BYTES(RD_RING_BYTES), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES), .AUTO_START(1'b1), .REGS(HOST_REGS)
@@ -280,19 +269,20 @@ module db_recorder
         .s_axil_araddr(s_axil_host_araddr[i*16+:16]), .s_axil_arprot(3'd0), .s_axil_rvalid(s_axil_host_rvalid[i]),
         .s_axil_rready(s_axil_host_rready[i]), .s_axil_rdata(s_axil_host_rdata[i*32+:32]),
         .s_axil_rresp(s_axil_host_rresp[i*2+:2]),
-        .s_axis_cmd_tdata(cmd_tdata[i*128+:128]), .s_axis_cmd_tvalid(cmd_tvalid[i]), .s_axis_cmd_tready(cmd_tready[i]),
-        .s_axis_wdata_tdata(wdata_tdata[i*DATA_W+:DATA_W]), .s_axis_wdata_tvalid(wdata_tvalid[i]),
-        .s_axis_wdata_tready(wdata_tready[i]), .m_axis_rdata_tdata(rdata_tdata[i*DATA_W+:DATA_W]),
-        .m_axis_rdata_tvalid(rdata_tvalid[i]), .m_axis_rdata_tready(rdata_tready[i]), .m_axis_rdata_tlast(),
-        .m_axis_rdata_tuser(), .m_axis_status_tdata(status_tdata[i*64+:64]), .m_axis_status_tvalid(status_tvalid[i]),
-        .m_axis_status_tready(status_tready[i]), .s_adm_valid(adm_valid[i]), .s_adm_ready(adm_ready[i]),
-        .s_adm_data(adm_data), .m_adm_valid(ans_valid[i]), .m_adm_ready(ans_ready[i]),
-        .m_adm_cqe(adm_cqe[i*128+:128]), .m_adm_timeout(adm_timeout[i]), .s_reg_valid(reg_valid[i]),
-        .s_reg_ready(reg_ready[i]), .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata),
-        .m_reg_valid(reg_ans_valid[i]), .m_reg_rdata(reg_rdata[i*32+:32]), .m_reg_status(reg_status[i*2+:2]),
-        .m_fwd_valid(fwd_valid[i]), .m_fwd_ready(fwd_ready[i]), .m_fwd_addr(fwd_addr[i*23+:23]),
-        .m_fwd_data(fwd_data[i*DATA_W+:DATA_W]), .m_fwd_be(fwd_be[i*DATA_W/8+:DATA_W/8]), .up(up[i]), .dead(dead[i]),
-        .blocks(blocks[i*64+:64]), .lba_shift(lba_shift[i*4+:4]), .idle(host_idle[i]),
+        .s_axis_cmd_tdata(cmd[i]), .s_axis_cmd_tvalid(cmd_valid[i]), .s_axis_cmd_tready(cmd_ready[i]),
+        .s_axis_wdata_tdata(wdata[i]), .s_axis_wdata_tvalid(wdata_valid[i]),
+        .s_axis_wdata_tready(wdata_ready[i]), .m_axis_rdata_tdata(rdata[i]),
+        .m_axis_rdata_tvalid(rdata_valid[i]), .m_axis_rdata_tready(rdata_ready[i]), .m_axis_rdata_tlast(),
+        .m_axis_rdata_tuser(), .m_axis_status_tdata(status[i]), .m_axis_status_tvalid(status_valid[i]),
+        .m_axis_status_tready(status_ready[i]), .s_adm_valid(admin_valid[i]), .s_adm_ready(admin_ready[i]),
+        .s_adm_data(admin_data), .m_adm_valid(cqe_valid[i]), .m_adm_ready(cqe_ready[i]),
+        .m_adm_cqe(cqe[i].cqe), .m_adm_timeout(cqe[i].timeout), .s_reg_valid(reg_valid[i]),
+        .s_reg_ready(reg_ready[i]), .s_reg_write(drive_access.write), .s_reg_addr(drive_access.addr),
+        .s_reg_wdata(drive_access.wdata),
+        .m_reg_valid(answer_valid[i]), .m_reg_rdata(answer[i].rdata), .m_reg_status(answer[i].status),
+        .m_fwd_valid(forward_valid[i]), .m_fwd_ready(forward_ready[i]), .m_fwd_addr(forward_addr[i]),
+        .m_fwd_data(forward_data[i]), .m_fwd_be(forward_be[i]), .up(up[i]), .dead(dead[i]),
+        .blocks(hosts[i].blocks), .lba_shift(hosts[i].lba_shift), .idle(host_idle[i]),
         .stat_doorbell(stat_doorbell[i]), .stat_cqe(stat_cqe[i])
     );
   end

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only source of a host's simulator that depends on the top: DB_TOP, DB_TOP_HEADER, DB_DATA_W, DB_PORTS, and of a
-// recorder DB_STREAM_W (bits of its stream) and DB_BUFFER_LG.
+// recorder DB_STREAM_W (bits of its stream) and DB_BUFFER_LOG2.
 #include DB_TOP_HEADER
 #include "runtime/host_sim.h"
 
 #ifdef DB_STREAM_W
 #include "user/recorder_user.h"
-using User = db::RecorderUser<DB_TOP, DB_STREAM_W, DB_PORTS, DB_BUFFER_LG>;
+using User = db::RecorderUser<DB_TOP, DB_STREAM_W, DB_PORTS, DB_BUFFER_LOG2>;
 #else
 #include "user/host_user.h"
 using User = db::HostUser<DB_TOP, DB_DATA_W>;

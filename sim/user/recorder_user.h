@@ -14,8 +14,8 @@
 
 namespace db {
 
-/// N drives. BUFFER_LG: log2 of the bytes of the buffer's memory; 0: there is none.
-template <class Top, u32 STREAM_W, u32 N, u32 BUFFER_LG>
+/// N drives. BUFFER_LOG2: log2 of the bytes of the buffer's memory; 0: there is none.
+template <class Top, u32 STREAM_W, u32 N, u32 BUFFER_LOG2>
 struct RecorderUser final : RecorderState {
     static_assert(N <= MAX_DRIVES, "drives");
     static constexpr bool RECORDER = true;
@@ -32,7 +32,7 @@ struct RecorderUser final : RecorderState {
         u8 side;
     } held = {};
 
-    BufferMemory<Top, STREAM_W, BUFFER_LG> memory{top};
+    BufferMemory<Top, STREAM_W, BUFFER_LOG2> memory{top};
     u64 now = 0;
 
     RecorderUser(Top& t, const db_host_config& c) : RecorderState(c, BEAT, N), top(t) {}

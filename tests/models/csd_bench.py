@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benches of rtl/compute share: commands to beats, a stream driver and monitor with random stalls."""
+"""What the benches of rtl/compute share: commands to rows, and rows through an operator with random stalls."""
 
 from __future__ import annotations
 
@@ -10,35 +10,31 @@ from pathlib import Path
 from typing import Any
 
 import rtl_bench as bench
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import RisingEdge
 from doorbell import build
 from doorbell.build import operator_folders as folders
 from doorbell.compute.operators import Context
+from streams import Sink, Source
+from structs import layout
 
-CTX_W = 128 + 8 + 32 + 64 + 5 + 1 + 4 + 6 + 16
-BEAT_W = CTX_W + 3 + 8 + 1
-
-
-def pack(*fields: tuple[int, int]) -> int:
-    """(width, value) from the most significant, as in a packed struct."""
-    out = 0
-    for width, value in fields:
-        assert 0 <= value < 1 << width
-        out = out << width | value
-    return out
+CTX, ROW = layout("db_csd_pkg", "op_ctx_t"), layout("db_csd_pkg", "row_ctx_t")
+RESULT = layout("db_csd_pkg", "result_t")
 
 
-def pack_ctx(c: Context, lba: int | None = None) -> int:
+def pack_ctx(c: Context) -> int:
     """op_ctx_t"""
-    return pack(
-        (128, c.param), (8, c.fn), (32, c.nsid), (64, c.lba if lba is None else lba), (5, c.lbads), (1, int(c.write)),
-        (4, c.op), (6, c.key_slot), (16, c.tag),
-    )  # fmt: skip
+    return CTX.pack(fields(c))
+
+
+def fields(c: Context) -> dict[str, int]:
+    """Those of op_ctx_t."""
+    return {"param": c.param, "fn": c.fn, "nsid": c.nsid, "lba": c.lba, "lbads": c.lbads, "dir": int(c.write),
+            "op": c.op, "key_slot": c.key_slot, "tag": c.tag}  # fmt: skip
 
 
 @dataclass
 class Row:
-    """A beat."""
+    """A row, with its context: a number of row_ctx_t, or of op_ctx_t before db_csd_front."""
 
     data: int
     last: bool
@@ -46,14 +42,15 @@ class Row:
 
 
 def command_rows(context: Context, data: bytes, data_w: int, key_err: bool = False) -> list[Row]:
-    """What follows db_csd_front: a command as beats with beat_t."""
+    """What follows db_csd_front: a command as rows with row_ctx_t."""
     step, per = data_w // 8, context.block * 8 // data_w
     assert len(data) % context.block == 0 and data
     rows = []
     for i in range(len(data) // step):
         place = i % per
-        user = pack((CTX_W, pack_ctx(context, (context.lba + i // per) % (1 << 64))), (1, int(i == 0)),
-                    (1, int(place == 0)), (1, int(place == per - 1)), (8, place), (1, int(key_err)))  # fmt: skip
+        cmd = {**fields(context), "lba": (context.lba + i // per) % (1 << 64)}
+        user = ROW.pack(cmd=cmd, cmd_first=int(i == 0), lba_first=int(place == 0), lba_last=int(place == per - 1),
+                        row=place, key_err=int(key_err))  # fmt: skip
         rows.append(Row(int.from_bytes(data[i * step : (i + 1) * step], "little"), (i + 1) * step == len(data), user))
     return rows
 
@@ -89,42 +86,25 @@ async def run_rows(
     seed: int = 1,
     expect: int | None = None,
 ) -> tuple[list[Row], list[int], list[int]]:
-    """Sends rows and takes as many, or `expect`: what came out, the cycles in which beats went in, and came out."""
+    """Sends rows and takes as many, or `expect`: what came out, the cycles in which they went in, and came out."""
     rng = random.Random(seed)
+    source = Source(dut, rng, "s_axis_t", ("data", "last", "user"))
+    sink = Sink(dut, rng, "m_axis_t", ("data", "last", "user"))
+    source.queue.extend((r.data, int(r.last), r.user) for r in rows)
+    source.stall, sink.stall = 1 - feed, 1 - drain
     out: list[Row] = []
     went, came = [], []
-    cycle = sent = 0
-    held: Row | None = None
-    offered = False
-    idle = 0
+    cycle = idle = 0
     while len(out) < (len(rows) if expect is None else expect):
-        if not offered and sent < len(rows) and rng.random() < feed:
-            offered = True
-            r = rows[sent]
-            dut.s_axis_tdata.value, dut.s_axis_tlast.value, dut.s_axis_tuser.value = r.data, int(r.last), r.user
-        dut.s_axis_tvalid.value = int(offered)
-        take = rng.random() < drain
-        dut.m_axis_tready.value = int(take)
-        await ReadOnly()
+        await RisingEdge(dut.clk)
         cycle += 1
         idle += 1
-        if dut.m_axis_tvalid.value == 1:
-            seen = Row(int(dut.m_axis_tdata.value), bool(int(dut.m_axis_tlast.value)), int(dut.m_axis_tuser.value))
-            assert held is None or held == seen, "a beat changed while it waited"
-            held = seen
-            if take:
-                out.append(seen)
-                came.append(cycle)
-                held = None
-                idle = 0
-        else:
-            assert held is None, "a beat was withdrawn"
-        moved = offered and dut.s_axis_tready.value == 1
-        await RisingEdge(dut.clk)
-        if moved:
+        if source.step() is not None:
             went.append(cycle)
-            offered = False
-            sent += 1
+        if (word := sink.step()) is not None:
+            out.append(Row(word.data, bool(word.last), word.user))
+            came.append(cycle)
+            idle = 0
         assert idle < 5000, "stuck"
     dut.s_axis_tvalid.value = 0
     dut.m_axis_tready.value = 0
@@ -132,8 +112,8 @@ async def run_rows(
 
 
 def assert_full_rate(cycles: Sequence[int]) -> None:
-    """One beat a cycle."""
-    assert cycles[-1] - cycles[0] == len(cycles) - 1, f"{len(cycles)} beats took {cycles[-1] - cycles[0] + 1} cycles"
+    """One row a cycle."""
+    assert cycles[-1] - cycles[0] == len(cycles) - 1, f"{len(cycles)} rows took {cycles[-1] - cycles[0] + 1} cycles"
 
 
 def random_context(rng: random.Random, ops: Sequence[int], slots: int = 16, write: bool | None = None,

@@ -7,6 +7,10 @@ from typing import Any
 
 from cocotb.triggers import RisingEdge
 from doorbell.compute.operators import Key
+from structs import layout
+
+WORD, CMD = layout("db_csd_pkg", "key_word_t"), layout("db_csd_pkg", "key_cmd_t")
+SLOT, BUS = layout("db_csd_pkg", "key_slot_t"), layout("db_aes_pkg", "key_bus_t")
 
 
 def idle(dut: Any) -> None:
@@ -29,18 +33,17 @@ async def stage(dut: Any, key: Key) -> None:
     for base, part in ((0, key.k1), (8, key.k2), (16, key.iv)):
         for i in range(0, len(part or b""), 4):
             assert part
-            dut.s_word_valid.value, dut.s_word_addr.value = 1, base + i // 4
-            dut.s_word_data.value = int.from_bytes(part[i : i + 4], "little")
+            dut.s_word_valid.value = 1
+            dut.s_word.value = WORD.pack(addr=base + i // 4, data=int.from_bytes(part[i : i + 4], "little"))
             await RisingEdge(dut.clk)
     dut.s_word_valid.value = 0
 
 
 async def command(dut: Any, slot: int, key: Key | None) -> int:
     """Load a slot from what is staged, or erase it; cycles from the command to its end."""
-    dut.s_cmd_valid.value, dut.s_cmd_slot.value, dut.s_cmd_load.value = 1, slot, int(key is not None)
-    dut.s_cmd_long.value = int(key is not None and len(key.k1) == 32)
-    dut.s_cmd_ctr.value = int(key is not None and key.iv is not None)
-    dut.s_cmd_xts.value = int(key is not None and key.k2 is not None)
+    good_for = {"long_key": len(key.k1) == 32, "ctr": key.iv is not None, "xts": key.k2 is not None} if key else {}
+    dut.s_cmd_valid.value = 1
+    dut.s_cmd.value = CMD.pack(slot=slot, load=int(key is not None), **{n: int(v) for n, v in good_for.items()})
     await RisingEdge(dut.clk)
     dut.s_cmd_valid.value = 0
     await RisingEdge(dut.clk)

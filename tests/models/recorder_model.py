@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models for the tests of the recorder: the hosts at their streams, the capture source, AXI4-Lite, packets.
 
-Everything here is written from docs/host/theory.md and the DUNE NvmeStorage manual, not from the RTL.
+What happens is written from the host's documentation and the DUNE NvmeStorage manual, not from the RTL; only the places
+of bits come from its packages.
 """
 
 from __future__ import annotations
@@ -15,9 +16,26 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
+from structs import Layout, Value, enum, layout
 
-OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM = 0, 1, 2, 3
+_OP = enum("db_host_pkg", "op_e")
+OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM = (_OP[name] for name in ("OP_READ", "OP_WRITE", "OP_FLUSH", "OP_TRIM"))
 BLOCK = 4096
+CMD, STATUS = layout("db_host_pkg", "block_cmd_t"), layout("db_host_pkg", "block_status_t")
+HOST, PACKET = layout("db_rec_pkg", "host_state_t"), layout("db_rec_pkg", "packet_t")
+AXIL_REQ, AXIL_RSP = layout("db_rec_pkg", "axil_req_t"), layout("db_rec_pkg", "axil_rsp_t")
+ACCESS, ANSWER = layout("db_rec_pkg", "drive_access_t"), layout("db_rec_pkg", "drive_answer_t")
+ADMIN = layout("db_rec_pkg", "admin_answer_t")
+
+
+def each(struct: Layout, fields: list[dict[str, Value]]) -> int:
+    """An array of structs, drive 0's first."""
+    return sum(struct.pack(f) << (struct.width * i) for i, f in enumerate(fields))
+
+
+def element(struct: Layout, number: int, i: int) -> dict[str, Any]:
+    """Drive i's struct of an array."""
+    return struct.unpack(number >> (struct.width * i))
 
 
 @dataclass
@@ -26,6 +44,8 @@ class Drive:
 
     lba_shift: int = 9
     blocks: int = 1 << 24  # of the namespace, logical blocks
+    phy_ready: bool = True
+    link_up: bool = True
     up: bool = True
     dead: bool = False
     latency: Callable[[], int] = lambda: 50
@@ -72,22 +92,18 @@ class Bench:
         self.reg_log: list[tuple[int, int, int, int]] = []
         self.recv_ready = 1.0
         self.driven: dict[str, int] = {}
+        self.said: list[tuple[int, ...]] = []
         self.send_kept = False
         self.ring_rows = 8192  # of data that is read, before a host takes no more commands
         self.packets_on = False  # the host's side is used
 
     async def start(self) -> None:
         d = self.dut
-        for name in ("s_axis_tvalid", "s_axis_hostsend_tvalid", "s_axil_awvalid", "s_axil_wvalid", "s_axil_arvalid",
-                     "s_axil_bready", "s_axil_rready", "data_drop_blocks", "m_axis_cmd_tready", "m_axis_wdata_tready",
-                     "s_axis_rdata_tvalid", "s_axis_status_tvalid", "m_adm_ready", "s_adm_valid", "m_reg_ready",
-                     "s_reg_valid", "s_fwd_valid", "m_axis_hostrecv_tready", "s_axil_awprot", "s_axil_arprot",
-                     "buffer_busy", "buffer_blocks", "buffer_bad_last", "buffer_error", "s_axil_wstrb", "s_axis_tdata",
-                     "s_axis_tlast", "s_axis_status_tdata", "s_axis_rdata_tdata"):
+        for name in ("s_axis_tvalid", "s_axis_tdata", "s_axis_tlast", "data_drop_blocks", "buffer", "axil_req",
+                     "s_packet_valid", "m_packet_ready", "m_cmd_ready", "m_row_ready", "s_row_valid", "s_row_data",
+                     "s_status_valid", "s_status", "m_admin_ready", "s_admin_valid", "m_reg_ready", "s_reg_valid",
+                     "s_forward_valid"):
             getattr(d, name).value = 0
-        d.phy_ready.value = (1 << self.n) - 1
-        d.link_up.value = (1 << self.n) - 1
-        d.window_base.value = sum((0x12_3400_0000 + (i << 40)) << (64 * i) for i in range(self.n))
         self.levels()
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         d.rst.value = 1
@@ -105,10 +121,14 @@ class Bench:
             getattr(self.dut, name).value = value
 
     def levels(self) -> None:
-        self.put("up", sum(int(x.up) << i for i, x in enumerate(self.drives)))
-        self.put("dead", sum(int(x.dead) << i for i, x in enumerate(self.drives)))
-        self.put("blocks", sum(x.blocks << (64 * i) for i, x in enumerate(self.drives)))
-        self.put("lba_shift", sum(x.lba_shift << (4 * i) for i, x in enumerate(self.drives)))
+        """What the hosts say of their drives."""
+        now = [(x.phy_ready, x.link_up, x.up, x.dead, x.blocks, x.lba_shift) for x in self.drives]
+        if now != self.said:
+            self.said = now
+            names = ("phy_ready", "link_up", "up", "dead", "blocks", "lba_shift")
+            self.dut.hosts.value = each(HOST, [
+                {"window_base": 0x12_3400_0000 + (i << 40), **dict(zip(names, map(int, x), strict=True))}
+                for i, x in enumerate(now)])
 
     def chance(self) -> bool:
         return self.stall == 0 or self.rng.random() >= self.stall
@@ -121,18 +141,18 @@ class Bench:
             now = self.cycle
             # ---- what happens at the coming edge
             rst = int(d.drive_rst.value)
-            cv, cr = int(d.m_axis_cmd_tvalid.value), int(d.m_axis_cmd_tready.value)
-            dv, dr = int(d.m_axis_wdata_tvalid.value), int(d.m_axis_wdata_tready.value)
-            sr, sv = int(d.s_axis_status_tready.value), int(d.s_axis_status_tvalid.value)
-            rr, rv = int(d.s_axis_rdata_tready.value), int(d.s_axis_rdata_tvalid.value)
-            cdata = int(d.m_axis_cmd_tdata.value) if cv & cr else 0
-            wdata = int(d.m_axis_wdata_tdata.value) if dv & dr else 0
+            cv, cr = int(d.m_cmd_valid.value), int(d.m_cmd_ready.value)
+            dv, dr = int(d.m_row_valid.value), int(d.m_row_ready.value)
+            sr, sv = int(d.s_status_ready.value), int(d.s_status_valid.value)
+            rr, rv = int(d.s_row_ready.value), int(d.s_row_valid.value)
+            cdata = int(d.m_cmd.value) if cv & cr else 0
+            wdata = int(d.m_row_data.value) if dv & dr else 0
             for i, x in enumerate(self.drives):
                 if rst >> i & 1:
                     x.forget()
                     continue
                 if cv & cr & 1 << i:
-                    self.command(x, cdata >> (128 * i) & (1 << 128) - 1)
+                    self.command(x, element(CMD, cdata, i))
                 if dv & dr & 1 << i:
                     x.rows.append(wdata >> (w * i) & (1 << w) - 1)
                     x.first_wdata.append(now)
@@ -147,10 +167,11 @@ class Bench:
                     self.source.popleft()
                 else:
                     self.ready_low.append(now)
-            if int(d.m_axis_hostrecv_tvalid.value) and int(d.m_axis_hostrecv_tready.value):
-                beat, keep = int(d.m_axis_hostrecv_tdata.value), int(d.m_axis_hostrecv_tkeep.value)
+            if int(d.m_packet_valid.value) and int(d.m_packet_ready.value):
+                word = PACKET.unpack(int(d.m_packet.value))
+                beat, keep = word["data"], word["keep"]
                 self.packet += [beat >> (32 * k) & 0xFFFFFFFF for k in range(4) if keep >> k & 1]
-                if int(d.m_axis_hostrecv_tlast.value):
+                if word["last"]:
                     self.packets.append(self.packet)
                     self.packet = []
                 else:
@@ -170,22 +191,22 @@ class Bench:
                 self.put("s_axis_tlast", int(self.source[0][1]))
             ready = [self.chance() for _ in range(2 * n)]
             open_ = [len(x.out_data) < self.ring_rows for x in self.drives]
-            self.put("m_axis_cmd_tready", sum(int(ready[i] and open_[i]) << i for i in range(n)))
+            self.put("m_cmd_ready", sum(int(ready[i] and open_[i]) << i for i in range(n)))
             room = [len(x.rows) < 65536 * 8 // w for x in self.drives]
-            self.put("m_axis_wdata_tready", sum(int(ready[n + i] and room[i]) << i for i in range(n)))
+            self.put("m_row_ready", sum(int(ready[n + i] and room[i]) << i for i in range(n)))
             vs = vd = ds = dd = 0
             for i, x in enumerate(self.drives):
                 if x.out_status and (status_kept >> i & 1 or self.chance()):
                     vs |= 1 << i
-                    ds |= x.out_status[0] << (64 * i)
+                    ds |= x.out_status[0] << (STATUS.width * i)
                 if x.out_data and (data_kept >> i & 1 or self.chance()):
                     vd |= 1 << i
                     dd |= x.out_data[0] << (w * i)
-            self.put("s_axis_status_tvalid", vs)
-            self.put("s_axis_status_tdata", ds)
-            self.put("s_axis_rdata_tvalid", vd)
-            self.put("s_axis_rdata_tdata", dd)
-            self.put("m_axis_hostrecv_tready", int(self.rng.random() < self.recv_ready))
+            self.put("s_status_valid", vs)
+            self.put("s_status", ds)
+            self.put("s_row_valid", vd)
+            self.put("s_row_data", dd)
+            self.put("m_packet_ready", int(self.rng.random() < self.recv_ready))
             if self.packets_on:
                 self.drive_host_side()
             self.levels()
@@ -195,13 +216,13 @@ class Bench:
     def host_side(self, rst: int) -> None:
         """What happens at the coming edge."""
         d, n = self.dut, self.n
-        if int(d.s_axis_hostsend_tvalid.value) and int(d.s_axis_hostsend_tready.value):
+        if int(d.s_packet_valid.value) and int(d.s_packet_ready.value):
             self.send.popleft()
-        self.send_kept = bool(int(d.s_axis_hostsend_tvalid.value)) and not int(d.s_axis_hostsend_tready.value)
-        av, ar = int(d.m_adm_valid.value), int(d.m_adm_ready.value)
-        bv, br = int(d.s_adm_valid.value), int(d.s_adm_ready.value)
+        self.send_kept = bool(int(d.s_packet_valid.value)) and not int(d.s_packet_ready.value)
+        av, ar = int(d.m_admin_valid.value), int(d.m_admin_ready.value)
+        bv, br = int(d.s_admin_valid.value), int(d.s_admin_ready.value)
         gv, gr = int(d.m_reg_valid.value), int(d.m_reg_ready.value)
-        fv, fr = int(d.s_fwd_valid.value), int(d.s_fwd_ready.value)
+        fv, fr = int(d.s_forward_valid.value), int(d.s_forward_ready.value)
         for i in range(n):
             if rst >> i & 1:
                 self.adm[i].clear()
@@ -209,7 +230,7 @@ class Bench:
                 self.reg_answer[i] = None
                 continue
             if av & ar & 1 << i:
-                self.adm[i].append(int(d.m_adm_data.value))
+                self.adm[i].append(int(d.m_admin_data.value))
                 if len(self.adm[i]) == 16:
                     self.adm_reply[i].append(self.on_admin(i, self.adm[i]))
                     self.adm[i] = []
@@ -219,45 +240,43 @@ class Bench:
                 self.fwd[i].popleft()
             self.reg_answer[i] = None
             if gv & gr & 1 << i:
-                addr = int(d.m_reg_addr.value)
-                if int(d.m_reg_write.value):
-                    self.drives[i].regs[addr] = int(d.m_reg_wdata.value)
+                access = ACCESS.unpack(int(d.m_reg.value))
+                addr = access["addr"]
+                if access["write"]:
+                    self.drives[i].regs[addr] = access["wdata"]
                     self.reg_answer[i] = (0, 0, 0)
                 else:
                     status = 0 if addr in self.drives[i].regs else 1
                     self.reg_answer[i] = (1, self.drives[i].regs.get(addr, 0), status)
-                self.reg_log.append((i, int(d.m_reg_write.value), addr, int(d.m_reg_wdata.value)))
+                self.reg_log.append((i, access["write"], addr, access["wdata"]))
 
     def drive_host_side(self) -> None:
         n, w = self.n, self.data_w
         offer = bool(self.send) and (self.send_kept or self.chance())
-        self.put("s_axis_hostsend_tvalid", int(offer))
+        self.put("s_packet_valid", int(offer))
         if offer:
             data, keep, last = self.send[0]
-            self.put("s_axis_hostsend_tdata", data)
-            self.put("s_axis_hostsend_tkeep", keep)
-            self.put("s_axis_hostsend_tlast", int(last))
-        self.put("m_adm_ready", sum(int(self.chance()) << i for i in range(n)))
+            self.put("s_packet", PACKET.pack(data=data, keep=keep, last=int(last)))
+        self.put("m_admin_ready", sum(int(self.chance()) << i for i in range(n)))
         self.put("m_reg_ready", sum(int(self.chance()) << i for i in range(n)))
         va = sum(1 << i for i in range(n) if self.adm_reply[i])
-        self.put("s_adm_valid", va)
-        self.put("s_adm_cqe", sum(self.adm_reply[i][0][0] << (128 * i) for i in range(n) if va >> i & 1))
-        self.put("s_adm_timeout", sum(self.adm_reply[i][0][1] << i for i in range(n) if va >> i & 1))
+        self.put("s_admin_valid", va)
+        replies = [self.adm_reply[i][0] if va >> i & 1 else (0, 0) for i in range(n)]
+        self.put("s_admin", each(ADMIN, [{"cqe": cqe, "timeout": timeout} for cqe, timeout in replies]))
         answers = [a or (0, 0, 0) for a in self.reg_answer]
         self.put("s_reg_valid", sum(int(a is not None) << i for i, a in enumerate(self.reg_answer)))
-        self.put("s_reg_rdata", sum(a[1] << (32 * i) for i, a in enumerate(answers)))
-        self.put("s_reg_status", sum(a[2] << (2 * i) for i, a in enumerate(answers)))
+        self.put("s_reg", each(ANSWER, [{"rdata": rdata, "status": status} for _, rdata, status in answers]))
         vf = sum(1 << i for i in range(n) if self.fwd[i])
-        self.put("s_fwd_valid", vf)
-        self.put("s_fwd_addr", sum(self.fwd[i][0][0] << (23 * i) for i in range(n) if vf >> i & 1))
-        self.put("s_fwd_data", sum(self.fwd[i][0][1] << (w * i) for i in range(n) if vf >> i & 1))
-        self.put("s_fwd_be", sum(self.fwd[i][0][2] << (w // 8 * i) for i in range(n) if vf >> i & 1))
+        self.put("s_forward_valid", vf)
+        self.put("s_forward_addr", sum(self.fwd[i][0][0] << (23 * i) for i in range(n) if vf >> i & 1))
+        self.put("s_forward_data", sum(self.fwd[i][0][1] << (w * i) for i in range(n) if vf >> i & 1))
+        self.put("s_forward_be", sum(self.fwd[i][0][2] << (w // 8 * i) for i in range(n) if vf >> i & 1))
 
     # ---------------------------------------------------------------- the hosts
 
-    def command(self, x: Drive, word: int) -> None:
-        lba, blocks, tag, op = word & (1 << 64) - 1, word >> 64 & 0xFFFFFFFF, word >> 96 & 0xFFFF, word >> 112 & 15
-        assert word >> 116 == 0 and op in (OP_READ, OP_WRITE, OP_TRIM)
+    def command(self, x: Drive, cmd: dict[str, Any]) -> None:
+        lba, blocks, tag, op = cmd["lba"], cmd["blocks"], cmd["tag"], cmd["op"]
+        assert cmd["rsvd"] == 0 and op in (OP_READ, OP_WRITE, OP_TRIM)
         scale = 12 - x.lba_shift
         assert blocks and blocks % (1 << scale) == 0 and lba % (1 << scale) == 0
         block, count = lba >> scale, blocks >> scale
@@ -290,7 +309,7 @@ class Bench:
                         x.out_data.append(int.from_bytes(data[k:k + self.data_w // 8], "little"))
         while x.flight and x.flight[0][0] <= self.cycle:
             _, tag, status, latency = x.flight.popleft()
-            x.out_status.append(status << 48 | tag << 32 | latency)
+            x.out_status.append(STATUS.pack(status=status, tag=tag, latency=latency))
 
     # ---------------------------------------------------------------- what tests do
 
@@ -299,46 +318,24 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     async def write(self, addr: int, value: int) -> None:
-        d = self.dut
-        d.s_axil_awvalid.value, d.s_axil_awaddr.value = 1, addr
-        d.s_axil_wvalid.value, d.s_axil_wdata.value = 1, value
-        d.s_axil_wstrb.value = 15
-        while True:
-            await ReadOnly()
-            taken = int(d.s_axil_awready.value)
-            assert taken == int(d.s_axil_wready.value)
-            await RisingEdge(d.clk)
-            if taken:
-                break
-        d.s_axil_awvalid.value, d.s_axil_wvalid.value = 0, 0
-        d.s_axil_bready.value = 1
-        while True:
-            await ReadOnly()
-            taken = int(d.s_axil_bvalid.value)
-            await RisingEdge(d.clk)
-            if taken:
-                break
-        d.s_axil_bready.value = 0
+        await self.axil("awready", awvalid=1, awaddr=addr, wvalid=1, wdata=value)
+        await self.axil("bvalid", bready=1)
 
     async def read(self, addr: int) -> int:
-        d = self.dut
-        d.s_axil_arvalid.value, d.s_axil_araddr.value = 1, addr
+        await self.axil("arready", arvalid=1, araddr=addr)
+        return int((await self.axil("rvalid", rready=1))["rdata"])
+
+    async def axil(self, until: str, **request: int) -> dict[str, Any]:
+        """Drive AXI4-Lite up to the cycle in which `until` is high; what the slave says in it."""
+        self.dut.axil_req.value = AXIL_REQ.pack(request)
         while True:
             await ReadOnly()
-            taken = int(d.s_axil_arready.value)
-            await RisingEdge(d.clk)
-            if taken:
-                break
-        d.s_axil_arvalid.value = 0
-        d.s_axil_rready.value = 1
-        while True:
-            await ReadOnly()
-            taken, value = int(d.s_axil_rvalid.value), int(d.s_axil_rdata.value)
-            await RisingEdge(d.clk)
-            if taken:
-                break
-        d.s_axil_rready.value = 0
-        return value
+            response = AXIL_RSP.unpack(int(self.dut.axil_rsp.value))
+            assert response["awready"] == response["wready"]
+            await RisingEdge(self.dut.clk)
+            if response[until]:
+                self.dut.axil_req.value = 0
+                return response
 
     async def until(self, addr: int, mask: int, want: int, tries: int = 400, pause: int = 50) -> None:
         for _ in range(tries):

@@ -61,7 +61,7 @@ class Measured:
     all_cycles: int  # from the first register write to the end of everything
     peak_us: int = 0  # longest write
     lost: int = 0
-    histogram: tuple[int, ...] = ()  # docs/recorder.md
+    histogram: tuple[int, ...] = ()  # docs/recorder/registers.md
 
     @property
     def name(self) -> str:

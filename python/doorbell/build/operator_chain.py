@@ -11,9 +11,8 @@ from pathlib import Path
 
 from doorbell.build.operator_folders import PARAM_BYTES, Folder, find
 
-VERSION = 4  # raise it when `generate` makes something else of the same folders
+VERSION = 5  # raise it when `generate` makes something else of the same folders
 STREAM = ("tvalid", "tready", "tdata", "tlast", "tuser")
-RESULT = ("valid", "ready", "tag", "digest")
 
 
 def generate(out: Path) -> None:
@@ -67,31 +66,29 @@ def chain(every: list[Folder]) -> str:
 
     for i in range(1, len(every)):
         body += [f"  logic tvalid_{i}, tready_{i}, tlast_{i};", f"  logic [DATA_W-1:0] tdata_{i};",
-                 f"  logic [$bits(beat_t)-1:0] tuser_{i};"]  # fmt: skip
+                 f"  row_ctx_t tuser_{i};"]  # fmt: skip
     for i, folder in enumerate(every):
         results = ""
         if folder.reduces:
             r = reducers.index(folder)
-            slices = {"valid": f"[{r}]", "ready": f"[{r}]", "tag": f"[CSD_TAG_W*{r} +: CSD_TAG_W]",
-                      "digest": f"[256*{r} +: 256]"}  # fmt: skip
-            results = ",\n    " + ", ".join(f".m_res_{n}(m_res_{n}{slices[n]})" for n in RESULT)
+            results = ",\n    " + ", ".join(f".{n}({n}[{r}])" for n in ("m_res_valid", "m_res_ready", "m_res"))
         body += [f"  db_csd_op_{folder.name} #(.DATA_W(DATA_W), .DIR(DIR)) i_{folder.name} (", "    .clk, .rst,",
                  f"    {ports('s', i)},", f"    {ports('m', i + 1)}{results});"]  # fmt: skip
     if not every:
         body += [f"  assign m_axis_{n} = s_axis_{n};" for n in STREAM if n != "tready"]
         body += ["  assign s_axis_tready = m_axis_tready;"]
     if not reducers:
-        body += ["  assign m_res_valid = '0;", "  assign m_res_tag = '0;", "  assign m_res_digest = '0;"]
+        body += ["  assign m_res_valid = '0;", "  assign m_res = '0;"]
     return "\n".join([
         "// Made by doorbell from the folders of rtl/compute/ops: their operators one behind the other.",
         "module db_csd_ops", "  import db_csd_pkg::*;", "#(", "  parameter int DATA_W = 256,",
         "  parameter bit DIR = 1'b1", ") (", "  input  logic clk,", "  input  logic rst,",
         "  input  logic s_axis_tvalid,", "  output logic s_axis_tready,", "  input  logic [DATA_W-1:0] s_axis_tdata,",
-        "  input  logic s_axis_tlast,", "  input  logic [$bits(beat_t)-1:0] s_axis_tuser,",
+        "  input  logic s_axis_tlast,", "  input  row_ctx_t s_axis_tuser,",
         "  output logic m_axis_tvalid,", "  input  logic m_axis_tready,", "  output logic [DATA_W-1:0] m_axis_tdata,",
-        "  output logic m_axis_tlast,", "  output logic [$bits(beat_t)-1:0] m_axis_tuser,",
+        "  output logic m_axis_tlast,", "  output row_ctx_t m_axis_tuser,",
         f"  output logic [{n_res - 1}:0] m_res_valid,", f"  input  logic [{n_res - 1}:0] m_res_ready,",
-        f"  output logic [{n_res}*CSD_TAG_W-1:0] m_res_tag,", f"  output logic [{n_res}*256-1:0] m_res_digest", ");",
+        f"  output result_t [{n_res - 1}:0] m_res", ");",
         *body, "  logic unused_ok;", "  assign unused_ok = &{1'b0, clk, rst, m_res_ready};", "endmodule", "",
     ])  # fmt: skip
 
@@ -99,8 +96,8 @@ def chain(every: list[Folder]) -> str:
 def reference() -> str:
     """The section of docs/registers.md on the parameters of the operators."""
     lines = ["## Parameters of operators", "",
-             "From `rtl/compute/ops/*/*.rdl`: what a host sends in CDW12 to CDW15 of Bind (operators.md), all of them",
-             "each time. Defaults are those that our tools send for a parameter that is not named."]  # fmt: skip
+             "From `rtl/compute/ops/*/*.rdl`: what a host sends in CDW12 to CDW15 of Bind (csd/integration.md), all of",
+             "them each time. Defaults are those that our tools send for a parameter that is not named."]  # fmt: skip
     for folder in find():
         lines += ["", f"### {folder.name}, code {folder.code}", "", "|Bits|Identifier|Default|Description|",
                   "|---|---|---|---|"]  # fmt: skip

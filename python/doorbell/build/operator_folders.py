@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that bring themselves along: a folder each below rtl/compute/ops ("Adding an operator", docs/operators.md).
+"""Operators that bring themselves along: a folder each below rtl/compute/ops (docs/guide/add-an-operator.md).
 
 Here is what their RTL and SystemRDL declare, and their models; operator_chain.py makes RTL of it.
 """
@@ -57,7 +57,7 @@ class Folder:
         """Its model.py."""
         file = self.file.with_name("model.py")
         if not file.exists():
-            raise UserError(f"{shown(file.parent)}: there is no model.py (docs/operators.md)")
+            raise UserError(f"{shown(file.parent)}: there is no model.py (docs/guide/add-an-operator.md)")
         spec = importlib.util.spec_from_file_location(f"doorbell_operator_{self.name}", file)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)

@@ -117,7 +117,7 @@ def simulator(
             defines.append(f"-DDB_PORTS={settings.get('N_DRIVES', 2 if top.startswith('db_recorder') else 1)}")
         if top.startswith("db_recorder"):
             defines.append(f"-DDB_STREAM_W={settings.get('STREAM_W', 256)}")
-            defines.append(f"-DDB_BUFFER_LG={settings.get('BUFFER_LG', 0)}")
+            defines.append(f"-DDB_BUFFER_LOG2={settings.get('BUFFER_LOG2', 0)}")
         link(obj, runtime, [*TOP_DEFINES, *defines], out / f"lib{top}.so")
         shutil.rmtree(obj)
 

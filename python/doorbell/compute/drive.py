@@ -5,7 +5,7 @@
     compute.load_key(drive, 1, key1=os.urandom(32), key2=os.urandom(32))
     compute.bind(drive, 1, Op.AES_XTS, slot=1)
 
-docs/operators.md has the same as nvme-cli lines.
+docs/csd/integration.md has the same as nvme-cli lines.
 """
 
 from __future__ import annotations
@@ -16,19 +16,13 @@ import sys
 from dataclasses import dataclass
 
 from doorbell.build import operator_folders as folders
-from doorbell.compute.operators import Op
 from doorbell.errors import UserError
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.vendor import CsdConfig, Op, VendorFeature, VendorLog, VendorOpc
 
-KEY_LOAD, KEY_ERASE, BIND = 0xC1, 0xC4, 0xC8
-"""Vendor-specific admin commands; bits 1:0 are the direction of their data."""
-LOG, LOG_RESULTS = 0xC0, 0xC1
 ALL_SLOTS = 0xFF
 FOLLOW = 1 << 31
-F_CONFIG, F_KEY, F_IV = 0xC0, 0xC1, 0xCA
-CONFIG_PASS, CONFIG_ADD, CONFIG_AES128, CONFIG_AES256 = 0, 1, 2, 8
-
 
 CTR_WARNING = ("AES-CTR with a fixed IV uses its key stream again when a block is written again, which gives away the "
                "difference of both plaintexts: only for data written once, for all else aes-xts")
@@ -59,7 +53,7 @@ def load_key_try(drive: Driver, slot: int, key1: bytes, key2: bytes | None = Non
     buffer = drive.buffer(len(data))
     try:
         buffer.write(data)
-        return drive.admin_try(KEY_LOAD, buffer=buffer, cdw10=slot | flags)
+        return drive.admin_try(VendorOpc.KEY_LOAD, buffer=buffer, cdw10=slot | flags)
     finally:
         buffer.write(bytes(len(data)))
         buffer.free()
@@ -70,7 +64,7 @@ def load_key(drive: Driver, slot: int, key1: bytes, key2: bytes | None = None, i
 
 
 def erase_key(drive: Driver, slot: int = ALL_SLOTS) -> None:
-    drive.admin(KEY_ERASE, cdw10=slot)
+    drive.admin(VendorOpc.KEY_ERASE, cdw10=slot)
 
 
 def bind(drive: Driver, nsid: int, op: int, slot: int = 0, param: bytes = bytes(16)) -> None:
@@ -82,7 +76,7 @@ def bind(drive: Driver, nsid: int, op: int, slot: int = 0, param: bytes = bytes(
     if op == Op.AES_CTR:
         warn_ctr()
     a, b, c, d = struct.unpack("<4I", param)
-    drive.admin(BIND, nsid=nsid, cdw10=int(op) | slot << 8, cdw12=a, cdw13=b, cdw14=c, cdw15=d)
+    drive.admin(VendorOpc.BIND, nsid=nsid, cdw10=int(op) | slot << 8, cdw12=a, cdw13=b, cdw14=c, cdw15=d)
 
 
 def addend(value: int) -> bytes:
@@ -92,7 +86,7 @@ def addend(value: int) -> bytes:
 
 def follow(drive: Driver, nsid: int) -> None:
     """The namespace does again what feature C0h says."""
-    drive.admin(BIND, nsid=nsid, cdw10=FOLLOW)
+    drive.admin(VendorOpc.BIND, nsid=nsid, cdw10=FOLLOW)
 
 
 @dataclass(frozen=True)
@@ -108,7 +102,7 @@ class State:
 
 
 def state(drive: Driver) -> State:
-    raw = drive.get_log(LOG, 512)
+    raw = drive.get_log(VendorLog.CSD, 512)
     _version, slots, namespaces, ops, config = struct.unpack_from("<HBBIB", raw)
     valid = raw[16 : 16 + slots]
     bound = {n + 1: (raw[128 + 4 * n], raw[129 + 4 * n], bool(raw[130 + 4 * n])) for n in range(namespaces)}
@@ -134,7 +128,7 @@ class Result:
 
 def results(drive: Driver) -> list[Result]:
     """Log page C1h: the last 32, newest first."""
-    raw = drive.get_log(LOG_RESULTS, 64 + 32 * 64)
+    raw = drive.get_log(VendorLog.CSD_RESULTS, 64 + 32 * 64)
     out = []
     for i in range(struct.unpack_from("<H", raw, 2)[0]):
         number, command, nsid, nbytes, lba, digest = struct.unpack_from("<4IQ8x32s", raw, 64 + 64 * i)
@@ -185,12 +179,12 @@ def switch_on(drive: Driver, text: str, nsid: int = 1, seed: int = 1) -> None:
 
 def features(config: int, key: bytes = b"", iv: bytes = b"", addend: int | None = None) -> list[tuple[int, int]]:
     """(feature, value) in the order of the thesis: configuration, key and IV from the last word to the first."""
-    if config in (CONFIG_AES128, CONFIG_AES256):
+    if config in (CsdConfig.AES128, CsdConfig.AES256):
         warn_ctr()
-    out = [(F_CONFIG, config)]
+    out = [(VendorFeature.CSD_CONFIG, config)]
     if addend is not None:
-        out.append((F_KEY, addend))
-    for first, vector in ((F_KEY, key), (F_IV, iv)):
+        out.append((VendorFeature.CSD_WORD_FIRST, addend))
+    for first, vector in ((VendorFeature.CSD_WORD_FIRST, key), (VendorFeature.CSD_WORD_IV, iv)):
         words = struct.unpack(f">{len(vector) // 4}I", vector)
         out += [(first + i, word) for i, word in enumerate(reversed(words))]
     return out

@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 
 from doorbell.compute import drive as compute
-from doorbell.compute.operators import Op
 from doorbell.errors import UserError
+from doorbell.nvme.vendor import Op, VendorOpc
 
 
 class Mode(str, Enum):  # noqa: UP042 - typer wants the names
@@ -47,6 +47,6 @@ def lines(mode: Mode, flags: int, slot: int, nsid: int, size: int, file: Path, d
     nvme = f"nvme admin-passthru {shlex.quote(device)}"
     data = f"--data-len={size} --input-file={shlex.quote(str(file))}"
     return [
-        f"{nvme} --opcode={compute.KEY_LOAD:#x} --cdw10={flags | slot:#x} {data} --write",
-        f"{nvme} --opcode={compute.BIND:#x} --namespace-id={nsid} --cdw10={op | slot << 8:#x}",
+        f"{nvme} --opcode={VendorOpc.KEY_LOAD:#x} --cdw10={flags | slot:#x} {data} --write",
+        f"{nvme} --opcode={VendorOpc.BIND:#x} --namespace-id={nsid} --cdw10={op | slot << 8:#x}",
     ]

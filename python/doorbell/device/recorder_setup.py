@@ -21,7 +21,7 @@ STREAM_W = {1: 256, 2: 256, 3: 512, 4: 512, 5: 1024, 6: 1024, 7: 1024, 8: 1024}
 
 def simulator_params(drives: int, buffer: int = 0) -> dict[str, int | str]:
     """buffer: bytes of memory before the stream, a power of two."""
-    memory = {"BUFFER_LG": buffer.bit_length() - 1} if buffer else {}
+    memory = {"BUFFER_LOG2": buffer.bit_length() - 1} if buffer else {}
     return {**PARAMS, "N_DRIVES": drives, "STREAM_W": STREAM_W[drives], **memory}
 
 

@@ -8,7 +8,7 @@
         sim.run_until(lambda: sim.captured)
         print(sim.read(start=0, blocks=256) == data)
 
-Registers and fields go by the names of regs/db_recorder.rdl, which are those of docs/recorder.md.
+Registers and fields go by the names of regs/db_recorder.rdl, which are those of docs/recorder/registers.md.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def test_same_as_compute(tmp_path: Path, capfd: pytest.CaptureFixture[str], mode
 
 
 def test_natural_order(tmp_path: Path) -> None:
-    """docs/operators.md: K1 and K2 in 32 bytes each, then the IV."""
+    """docs/csd/integration.md: K1 and K2 in 32 bytes each, then the IV."""
     assert compute.key_data(KEY[:16], KEY[16:32]) == (1 << 10, KEY[:16] + bytes(16) + KEY[16:32] + bytes(32))
     assert compute.key_data(KEY[:32], None, IV) == (1 << 9 | 1 << 8, KEY[:32] + bytes(32) + IV)
 

@@ -10,7 +10,7 @@ import cocotb
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
-from csd_bench import Row, assert_full_rate, command_rows, pack_ctx, run_rows, start
+from csd_bench import RESULT, Row, assert_full_rate, command_rows, pack_ctx, run_rows, start
 from doorbell.compute.operators import Context, Op
 from doorbell.compute.operators.add import Add
 from doorbell.compute.operators.crc32c import Crc32c
@@ -37,8 +37,8 @@ async def chain(dut: Any) -> None:
                 await ReadOnly()
                 for name in ("crc", "sha"):
                     if getattr(dut, f"m_{name}_valid").value == 1:
-                        tag, digest = getattr(dut, f"m_{name}_tag"), getattr(dut, f"m_{name}_digest")
-                        seen.append((name, int(tag.value), int(digest.value)))
+                        result = RESULT.unpack(int(getattr(dut, f"m_{name}").value))
+                        seen.append((name, result["tag"], result["digest"]))
                 await RisingEdge(dut.clk)
 
         for tag in range(60):

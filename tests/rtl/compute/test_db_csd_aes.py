@@ -15,7 +15,7 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from csd_bench import Row, assert_full_rate, command_rows, random_context, run_rows, start, to_bytes
-from csd_keys import erase, idle, load, not_busy
+from csd_keys import BUS, SLOT, erase, idle, load, not_busy
 from doorbell.compute.operators import Context, Key, Op
 from doorbell.compute.operators.aes import AesCtr, AesXts, decrypt_block, encrypt_block
 
@@ -177,11 +177,14 @@ async def keys(dut: Any) -> None:
     async def watch() -> None:
         while True:
             await RisingEdge(dut.clk)
-            word = int(dut.key_bus.value)
-            if word >> 140:
-                memory[word >> 138 & 3, word >> 132 & 63, word >> 128 & 15] = word & ((1 << 128) - 1)
+            word = BUS.unpack(int(dut.key_bus.value))
+            if word["valid"]:
+                memory[word["kind"], word["slot"], word["stage"]] = word["data"]
 
-    assert len(dut.key_bus) == 141
+    def slots() -> list[dict[str, int]]:
+        number = int(dut.key_slots.value)
+        return [SLOT.unpack(number >> SLOT.width * i) for i in range(len(dut.key_slots) // SLOT.width)]
+
     cocotb.start_soon(watch())
     idle(dut)
     await start(dut)
@@ -206,9 +209,7 @@ async def keys(dut: Any) -> None:
         if key.iv:
             expected[3, slot, 0] = int.from_bytes(key.iv, "little")
         assert {k: v for k, v in memory.items() if k[1] == slot and v} == expected
-        assert int(dut.slot_ctr.value) >> slot & 1 == key_iv
-        assert int(dut.slot_xts.value) >> slot & 1 == key_k2
-        assert int(dut.slot_short.value) >> slot & 1 == (size == 16)
+        assert slots()[slot] == {"ctr": key_iv, "xts": key_k2, "short_key": size == 16}
     # the staging memory was wiped: a load without new words is a key of zeros
     await not_busy(dut)
     await load(dut, 9, Key(b"", None, b""))
@@ -222,7 +223,7 @@ async def keys(dut: Any) -> None:
     dut.rst.value = 1
     await RisingEdge(dut.clk)
     await RisingEdge(dut.clk)
-    assert int(dut.slot_ctr.value) == int(dut.slot_xts.value) == 0
+    assert not any(slot["ctr"] or slot["xts"] for slot in slots())
     dut.rst.value = 0
     await RisingEdge(dut.clk)
     await not_busy(dut)

@@ -10,16 +10,21 @@ import cocotb
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
+from csd_keys import CMD, SLOT, WORD
 from doorbell import build
+from structs import layout
 
+BINDING, RESULT = layout("db_csd_pkg", "binding_t"), layout("db_csd_pkg", "result_t")
+WHOSE = layout("db_csd_pkg", "res_cmd_t")
+Result = tuple[int, int, dict[str, int]]
 KEY_CTL, KEY_STATUS, KEY_SLOT, RES, RES_NEXT, BIND = 4, 8, 12, 16, 20, 24
 RES_DIGEST, RES_CMD, KEY_WORD = 32, 64, 128
 
 
 async def begin(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-    for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.slot_ctr, dut.slot_xts,
-              dut.reducing, dut.s_res_valid, dut.s_res_tag, dut.s_res_digest, dut.s_res_cmd):  # fmt: skip
+    for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.key_slots, dut.reducing,
+              dut.s_res_valid, dut.s_res, dut.s_res_cmd):  # fmt: skip
         s.value = 0
     dut.rst.value = 1
     for _ in range(3):
@@ -28,11 +33,11 @@ async def begin(dut: Any) -> None:
     await RisingEdge(dut.clk)
 
 
-async def write(dut: Any, addr: int, data: int) -> list[tuple[int, int]]:
+async def write(dut: Any, addr: int, data: int) -> list[tuple[int, ...]]:
     """Key words that came out of it."""
     dut.s_req.value, dut.s_wr.value, dut.s_addr.value, dut.s_wdata.value = 1, 1, addr, data
     await ReadOnly()
-    words = [(int(dut.m_word_addr.value), int(dut.m_word_data.value))] if dut.m_word_valid.value == 1 else []
+    words = [tuple(WORD.unpack(int(dut.m_word.value)).values())] if dut.m_word_valid.value == 1 else []
     await RisingEdge(dut.clk)
     dut.s_req.value = 0
     return words
@@ -60,15 +65,15 @@ async def keys(dut: Any) -> None:
     assert not set(secrets) & set(everything), "a key can be read"
     assert everything[KEY_WORD // 4 :] == [0] * 32
     for slot, bits in ((3, 0b1111), (15, 0b0001), (0, 0b1010)):
-        dut.slot_ctr.value, dut.slot_xts.value = 1 << slot, 0
+        dut.key_slots.value = SLOT.pack(ctr=1) << (SLOT.width * slot)
         await write(dut, KEY_CTL, 1 << 31 | bits << 8 | slot)
         assert await read(dut, KEY_STATUS) == 16 << 8 | 1
         for _ in range(rng.randrange(3)):
             await RisingEdge(dut.clk)
         await ReadOnly()
-        assert dut.m_cmd_valid.value == 1 and int(dut.m_cmd_slot.value) == slot
-        got = [int(s.value) for s in (dut.m_cmd_long, dut.m_cmd_ctr, dut.m_cmd_xts, dut.m_cmd_load)]
-        assert got == [bits >> i & 1 for i in range(4)]
+        cmd = CMD.unpack(int(dut.m_cmd.value))
+        assert dut.m_cmd_valid.value == 1 and cmd["slot"] == slot
+        assert [cmd[n] for n in ("long_key", "ctr", "xts", "load")] == [bits >> i & 1 for i in range(4)]
         await RisingEdge(dut.clk)
         dut.m_cmd_ready.value = 1
         await RisingEdge(dut.clk)
@@ -96,19 +101,19 @@ async def bindings(dut: Any) -> None:
         index, op, slot = rng.randrange(256), rng.randrange(16), rng.randrange(64)
         await write(dut, BIND, index | op << 8 | slot << 16)
         await ReadOnly()
-        assert dut.bind_we.value == 0
+        assert dut.m_bind_valid.value == 0
         await RisingEdge(dut.clk)
         words = [rng.getrandbits(32) for _ in range(4)]
         for i, word in enumerate(words):
             await write(dut, 0x60 + 4 * i, word)
         await write(dut, BIND, 1 << 31 | index | op << 8 | slot << 16)
         await ReadOnly()
-        assert dut.bind_we.value == 1
-        assert int(dut.bind_param.value) == sum(w << 32 * i for i, w in enumerate(words))
-        assert (int(dut.bind_index.value), int(dut.bind_op.value), int(dut.bind_slot.value)) == (index, op, slot)
+        assert dut.m_bind_valid.value == 1
+        param = sum(w << 32 * i for i, w in enumerate(words))
+        assert BINDING.unpack(int(dut.m_bind.value)) == {"index": index, "op": op, "slot": slot, "param": param}
         await RisingEdge(dut.clk)
         await ReadOnly()
-        assert dut.bind_we.value == 0
+        assert dut.m_bind_valid.value == 0
         await RisingEdge(dut.clk)
 
 
@@ -117,12 +122,15 @@ async def results(dut: Any) -> None:
     """In order, each with its command; when all places are taken a new one drops the oldest, and nobody waits."""
     await begin(dut)
     rng = random.Random(2)
-    given = [(rng.getrandbits(16), rng.getrandbits(256), rng.getrandbits(157)) for _ in range(170)]
+    given: list[Result] = []
+    for _ in range(170):
+        whose = {f.name: rng.getrandbits(f.width) for f in WHOSE.fields.values()}
+        given.append((rng.getrandbits(16), rng.getrandbits(256), whose))
 
-    async def feed(todo: list[tuple[int, int, int]]) -> None:
+    async def feed(todo: list[Result]) -> None:
         for tag, digest, command in todo:
             dut.s_res_valid.value = 1
-            dut.s_res_tag.value, dut.s_res_digest.value, dut.s_res_cmd.value = tag, digest, command
+            dut.s_res.value, dut.s_res_cmd.value = RESULT.pack(tag=tag, digest=digest), WHOSE.pack(command)
             for _ in range(3):
                 await ReadOnly()
                 moved = dut.s_res_ready.value == 1
@@ -133,14 +141,14 @@ async def results(dut: Any) -> None:
                 raise AssertionError("a result had to wait")
         dut.s_res_valid.value = 0
 
-    async def take(want: list[tuple[int, int, int]]) -> None:
+    async def take(want: list[Result]) -> None:
         for tag, digest, command in want:
             assert await read(dut, RES) == 1 << 31 | tag
             assert sum([await read(dut, RES_DIGEST + 4 * i) << 32 * i for i in range(8)]) == digest
-            cid, sqid, op, way = command & 0xFFFF, command >> 16 & 0xFF, command >> 24 & 15, command >> 28 & 1
-            assert await read(dut, RES_CMD) == cid | sqid << 16 | op << 24 | way << 28
+            c = command
+            assert await read(dut, RES_CMD) == c["cid"] | c["sqid"] << 16 | c["op"] << 24 | c["dir"] << 28
             rest = [await read(dut, RES_CMD + 4 * i) for i in range(1, 5)]
-            assert sum(w << 32 * i for i, w in enumerate(rest)) == command >> 29
+            assert rest == [c["nsid"], c["lba"] & 0xFFFFFFFF, c["lba"] >> 32, c["bytes"]]
             await write(dut, RES_NEXT, 1)
             await RisingEdge(dut.clk)
         assert not await read(dut, RES) >> 31

@@ -13,7 +13,7 @@ import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from csd_keys import idle, load, not_busy
+from csd_keys import SLOT, idle, load, not_busy
 from doorbell.compute.operators import Key
 
 FIPS_197 = [
@@ -47,7 +47,7 @@ async def begin(dut: Any) -> None:
 async def blocks(dut: Any) -> None:
     await begin(dut)
     enc, dec, split = (os.environ[n] == "1" for n in ("ENC", "DEC", "SPLIT"))
-    lanes, slots = len(dut.s_data) // 128, len(dut.slot_xts)
+    lanes, slots = len(dut.s_data) // 128, len(dut.key_slots) // SLOT.width
     latency = 29 if split else 15
     rng = random.Random(lanes)
     keys = [bytes.fromhex(k) for k, _, _ in FIPS_197][:slots]
@@ -89,7 +89,7 @@ async def one_at_a_time(dut: Any) -> None:
     """db_aes_iter: results, latency and interval for both key sizes."""
     await begin(dut)
     rng = random.Random(7)
-    slots = len(dut.slot_xts)
+    slots = len(dut.key_slots) // SLOT.width
     for size, latency, interval in ((16, 12, 11), (32, 16, 15)):
         key = rng.randbytes(size)
         slot = rng.randrange(slots)

@@ -16,7 +16,9 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
 from streams import Sink, Source, reset
+from structs import layout
 
+STATE = layout("db_rec_pkg", "buffer_state_t")
 WIDTH, BYTES = int(os.environ.get("WIDTH", "128")), 1 << 14
 ROWS = 4096 * 8 // WIDTH
 DROP = 8192
@@ -73,14 +75,15 @@ class Bench:
         for _ in range(n):
             await RisingEdge(d.clk)
             self.cycle += 1
-            assert int(d.blocks.value) == self.inside * WIDTH // 8 // 4096
+            state = STATE.unpack(int(d.state.value))
+            assert state["blocks"] == self.inside * WIDTH // 8 // 4096
             assert int(d.drop.value) == (self.levels[0] >= DROP), "two cycles after the level"
             assert int(d.idle.value) == (self.inside == 0 and not int(d.data_enabled_out.value))
             self.levels.append(self.inside * WIDTH // 8)
             self.closed = 0 if int(d.taking.value) and int(d.enable.value) else self.closed + 1
             if self.closed > 1 and not self.mid:
                 assert not int(d.data_enabled_out.value), "for the rest of a block at most"
-            busy, wanted = int(d.busy.value), int(d.enable.value)
+            busy, wanted = state["busy"], int(d.enable.value)
             pops = int(d.i_fifo.m_axis_tvalid.value) and int(d.i_fifo.m_axis_tready.value)
             word = self.source.step()
             if not self.capturing:

@@ -16,13 +16,16 @@ from typing import Any
 import cocotb
 import rtl_bench as bench
 from recorder_model import OP_READ, OP_WRITE, Bench
+from structs import layout
 from systemrdl import RDLCompiler
 from systemrdl.node import RegNode
+
+BUFFER = layout("db_rec_pkg", "buffer_state_t")
 
 N = 3  # not a power of two, and fewer than the file has
 STREAM = 256
 SPACE = 0x2000  # bytes with all registers in them
-REASONS = {1: "drive down", 2: "malformed", 3: "error status", 4: "drive reset"}  # those of docs/recorder.md
+REASONS = {1: "drive down", 2: "malformed", 3: "error status", 4: "drive reset"}  # those of docs/recorder/registers.md
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def live(b: Bench, r: Reg) -> dict[str, int]:
     name = r.kind.rpartition(".")[2]
     if name == "Status":
         at = r.drive or 0
-        lines = {"PciePhyReady": int(b.dut.phy_ready.value) >> at & 1, "PcieLinkUp": int(b.dut.link_up.value) >> at & 1}
+        lines = {"PciePhyReady": int(b.drives[at].phy_ready), "PcieLinkUp": int(b.drives[at].link_up)}
         return {"Reset": 0, "Initialised": int(x.up), "DataEnabled": 0, "Completed": 0, **lines}
     if name == "Control":
         return {"Initialise": int(x.up)}
@@ -126,8 +129,8 @@ def live(b: Bench, r: Reg) -> dict[str, int]:
         drives = list(enumerate(b.drives))
         return {"up": sum(int(x.up) << i for i, x in drives), "dead": sum(int(x.dead) << i for i, x in drives)}
     if r.kind == "Own.Buffer":
-        ports = {name: getattr(b.dut, f"buffer_{name}") for name in ("blocks", "bad_last", "error")}
-        return {name: int(port.value) for name, port in ports.items()}
+        state = BUFFER.unpack(int(b.dut.buffer.value))
+        return {name: state[name] for name in ("blocks", "bad_last", "error")}
     return {}
 
 
@@ -211,17 +214,17 @@ async def lines(dut: Any) -> None:
     b = await ready(dut, up=False)
     for i in range(N):
         for name in ("phy_ready", "link_up", "up", "dead"):
-            for line in ("phy_ready", "link_up"):
-                getattr(dut, line).value = 1 << i if line == name else 0
             for k, x in enumerate(b.drives):
-                x.up, x.dead = (name == "up" and k == i), (name == "dead" and k == i)
+                x.phy_ready, x.link_up, x.up, x.dead = (
+                    k == i and name == line for line in ("phy_ready", "link_up", "up", "dead")
+                )
             await b.wait(3)
             for r in rdl().values():
                 if r.there and r.kind.rpartition(".")[2] in ("Status", "Control", "Drives"):
                     await check(b, r, **live(b, r))
     for name, values in (("bad_last", (1, 0)), ("error", (1, 0)), ("blocks", (1, 0x1ABCDEF0))):
         for value in values:
-            getattr(dut, f"buffer_{name}").value = value
+            b.put("buffer", BUFFER.pack({name: value}))
             await b.wait(2)
             await check(b, reg("Own.Buffer"), **live(b, reg("Own.Buffer")))
 
@@ -299,7 +302,7 @@ async def served(dut: Any) -> None:
     assert abs((b.cycle - begin) // 250 - took) <= 10, "with the drops before, and looking after"
     seen.update({"Main.TimeUs.V", "Drive.TimeUs.V"})
     rcontrol, rstatus = reg("Drive[1].ReadControl"), reg("Drive[1].ReadStatus")
-    dut.m_axis_hostrecv_tready.value = 0
+    dut.m_packet_ready.value = 0
     b.recv_ready = 0.0
     await b.write(rcontrol.address, rcontrol.word(Enable=1))
     await b.wait(100)

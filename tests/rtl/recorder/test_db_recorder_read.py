@@ -241,7 +241,7 @@ async def reset_while_open(dut: Any) -> None:
     await b.write(0x8C, 1000)
     await b.write(0x80, 1)
     await b.wait(1500)
-    dut.s_adm_valid.value = 0
+    dut.s_admin_valid.value = 0
     b.drives[0].regs = {}
     b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00770000, *range(1, 16)]))
     await b.wait(60)

@@ -15,6 +15,7 @@ from doorbell.compute.operators.add import Add
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.vendor import CsdConfig, VendorOpc
 from test_ssd_traffic import sustained
 from traffic import MakeDrive
 
@@ -123,13 +124,13 @@ def test_key_is_gone(make_drive: MakeDrive) -> None:
 def test_features_after_reset(make_drive: MakeDrive) -> None:
     """The same with the features of the thesis: configuration stays, key and IV do not."""
     drive = csd(make_drive)
-    settings = compute.features(compute.CONFIG_AES256, K1, IV)
+    settings = compute.features(CsdConfig.AES256, K1, IV)
     for feature, value in settings:
         drive.set_features(feature, value)
     data = RNG.randbytes(2048)
     put(drive, 0, data)
     drive.start(queues=2, entries=64)
-    assert drive.get_features(0xC0) == compute.CONFIG_AES256
+    assert drive.get_features(0xC0) == CsdConfig.AES256
     locked(drive)
     for feature, value in settings[1:]:
         drive.set_features(feature, value)
@@ -146,8 +147,8 @@ def test_key_commands(make_drive: MakeDrive) -> None:
     for nsid, value, status in ((1, 14, Status.INVALID_FIELD), (1, 3 | 16 << 8, Status.INVALID_FIELD),
                                 (1, 1 << 6, Status.INVALID_FIELD), (2, 0, Status.INVALID_NS),
                                 (0, 0, Status.INVALID_NS)):  # fmt: skip
-        expect(drive.admin_try(compute.BIND, nsid=nsid, cdw10=value), status)
-    expect(drive.admin_try(compute.KEY_ERASE, cdw10=16), Status.INVALID_FIELD)
+        expect(drive.admin_try(VendorOpc.BIND, nsid=nsid, cdw10=value), status)
+    expect(drive.admin_try(VendorOpc.KEY_ERASE, cdw10=16), Status.INVALID_FIELD)
     compute.load_key(drive, 15, K1, None, IV)  # for CTR alone
     compute.bind(drive, 1, Op.AES_XTS, 15)
     locked(drive)

@@ -13,6 +13,7 @@ from doorbell.nvme import namespaces
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.vendor import CsdConfig, VendorOpc
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -53,7 +54,7 @@ def test_key_goes_with_its_namespace(make_drive: MakeDrive) -> None:
     locked(drive, 2)
     assert get(drive, 0, 4, nsid=3) == data
     expect(io(drive, NvmOpc.READ, 0, 4, nsid=1)[0], Status.INVALID_FIELD)
-    expect(drive.admin_try(compute.BIND, nsid=1, cdw10=3), Status.INVALID_FIELD)
+    expect(drive.admin_try(VendorOpc.BIND, nsid=1, cdw10=3), Status.INVALID_FIELD)
 
     assert namespaces.create(drive, SHARE // 512) == 1
     namespaces.attach(drive, 1)
@@ -97,7 +98,7 @@ def test_detached(make_drive: MakeDrive) -> None:
 def test_feature_c0h(make_drive: MakeDrive) -> None:
     """A new namespace follows it at once. Its key, too, goes with a namespace that uses it; locked, not plain."""
     drive = drive_of_six(make_drive)
-    for feature, value in compute.features(compute.CONFIG_AES256, K1, IV):
+    for feature, value in compute.features(CsdConfig.AES256, K1, IV):
         drive.set_features(feature, value)
     data = RNG.randbytes(2048)
     put(drive, 0, data, nsid=4)

@@ -16,6 +16,7 @@ from doorbell.compute.operators import Op
 from doorbell.nvme.commands import NvmeError, expect
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.vendor import CsdConfig
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -25,10 +26,10 @@ PLAIN = bytes.fromhex(
 )
 IV = bytes.fromhex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff")
 CTR_VECTORS = [  # SP 800-38A, F.5.1 and F.5.5
-    (compute.CONFIG_AES128, "2b7e151628aed2a6abf7158809cf4f3c",
+    (CsdConfig.AES128, "2b7e151628aed2a6abf7158809cf4f3c",
      "874d6191b620e3261bef6864990db6ce 9806f66b7970fdff8617187bb9fffdff"
      "5ae4df3edbd5d35e5b4f09020db03eab 1e031dda2fbe03d1792170a0f3009cee"),
-    (compute.CONFIG_AES256, "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
+    (CsdConfig.AES256, "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
      "601ec313775789a5b7a7f504bbf3d228 f443e3ca4d62b59aca84e990cacaf5c5"
      "2b0930daa23de94ce87017ba2d84988d dfc9c58db67aada613c2dd08457941a6"),
 ]  # fmt: skip
@@ -60,7 +61,7 @@ def test_features_of_the_thesis(make_drive: MakeDrive, config: int, key: str, ci
     assert drive.read(0, 1) == data
     assert drive.get_features(0xC0) == config
     assert all(drive.get_features(f) == 0 for f in (*range(0xC1, 0xC9), *range(0xCA, 0xCE)))
-    drive.set_features(0xC0, compute.CONFIG_PASS)
+    drive.set_features(0xC0, CsdConfig.PASS)
     assert drive.read(0, 1) == on_media
     drive.set_features(0xC0, config)
     assert drive.read(0, 1) == data
@@ -69,7 +70,7 @@ def test_features_of_the_thesis(make_drive: MakeDrive, config: int, key: str, ci
 def test_adder(make_drive: MakeDrive) -> None:
     """The thesis' first prototype: feature C1h is added to each word."""
     drive = csd(make_drive)
-    set_all(drive, compute.features(compute.CONFIG_ADD, addend=7))
+    set_all(drive, compute.features(CsdConfig.ADD, addend=7))
     words = [RNG.randrange(1 << 32) for _ in range(1024)]
     drive.write(8, struct.pack("<1024I", *words))
     assert drive.sim.media_read(4096, 4096) == struct.pack("<1024I", *((w + 7) % (1 << 32) for w in words))
@@ -84,7 +85,7 @@ def test_feature_values(make_drive: MakeDrive) -> None:
             drive.set_features(feature, value)
         assert error.value.status == Status.INVALID_FIELD
     # A key's word does not become what is added to data.
-    set_all(drive, [*compute.features(compute.CONFIG_AES128, bytes(range(16)), IV), (0xC0, compute.CONFIG_ADD)])
+    set_all(drive, [*compute.features(CsdConfig.AES128, bytes(range(16)), IV), (0xC0, CsdConfig.ADD)])
     assert drive.get_features(0xC1) == 0
     drive.write(0, bytes(512))
     assert drive.sim.media_read(0, 512) == bytes(512)

@@ -138,8 +138,8 @@ def test_failing_drive(how: str) -> None:
 @pytest.mark.parametrize("stall_us", [1500, pytest.param(10_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("drop", [False, True])
 def test_stall(stall_us: int, drop: bool) -> None:
-    """A drive stands still: the buffer that docs/recorder.md says holds the stream meanwhile; a smaller one makes the
-    recorder throw whole blocks away, counted, and the rest is in order.
+    """A drive stands still: the buffer of docs/recorder/performance.md holds the stream meanwhile; a smaller one makes
+    the recorder throw whole blocks away, counted, and the rest is in order.
     """
     rate, inside = 3.5, 2 * (4 * BLOCK + 65536)
     want = int(stall_us * rate * 1000) - inside

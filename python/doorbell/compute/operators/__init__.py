@@ -2,25 +2,15 @@
 """Reference models of the operators in the data path (rtl/compute): one module an operator.
 
 An operator has a code, and `apply` gives what leaves it for the data of one command; a reducer leaves the data as they
-are and has `result`. Codes and the context are those of rtl/compute/db_csd_pkg.sv.
+are and has `result`. Codes are those of facts/doorbell.yaml, the context is that of rtl/compute/db_csd_pkg.sv.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Protocol
 
-
-class Op(IntEnum):
-    """op_e"""
-
-    PASS = 0
-    ADD = 1
-    AES_CTR = 2
-    AES_XTS = 3
-    SHA256 = 4
-    CRC32C = 5
+from doorbell.nvme.vendor import Op
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
-from csd_bench import assert_full_rate, command_rows, random_context, run_operator, run_rows, start
+from csd_bench import RESULT, assert_full_rate, command_rows, random_context, run_operator, run_rows, start
 from doorbell.build import operator_folders as folders
 
 COUNT = folders.by_name("count")
@@ -38,7 +38,7 @@ async def commands(dut: Any) -> None:
                 dut.m_res_ready.value = int(rng.random() < look)
                 await ReadOnly()
                 if dut.m_res_valid.value == 1 and dut.m_res_ready.value == 1:
-                    got.append((int(dut.m_res_tag.value), int(dut.m_res_digest.value)))
+                    got.append(tuple(RESULT.unpack(int(dut.m_res.value)).values()))
                 await RisingEdge(dut.clk)
 
         task = cocotb.start_soon(results())

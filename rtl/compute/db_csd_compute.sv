@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// All of db_csd but the controller: registers, keys, bindings, a path of operators in each direction, results. Wiring.
+//
+//   firmware -> db_csd_control -> db_csd_keys -- key_bus, key_slots --> db_csd_path (AES)
+//                     |  ^------- db_csd_results <-- results ---------- db_csd_path x 2
+//                     +---------> db_csd_bindings -- contexts --------> db_csd_path x 2
+//
+// Latency and throughput: those of db_csd_path. Keys and results are gone after a controller reset, bindings stay.
+module db_csd_compute
+  import db_mem_pkg::*, db_ssd_pkg::*, db_aes_pkg::*, db_csd_pkg::*;
+#(
+  parameter int DATA_W    = 256,   ///< bits: 128, 256, 512
+  parameter int NUM_CMDS  = 128,   ///< I/O commands inside
+  parameter int NUM_NS    = 1,     ///< namespaces, 1..64
+  parameter int KEY_SLOTS = 16,    ///< keys, 2..64
+  parameter bit CRC32C    = 1'b1,  ///< has the reducer CRC-32C
+  parameter int SHA_CORES = 4      ///< SHA-256 cores a direction, 0..16
+) (
+  input  logic                          clk,
+  input  logic                          rst,          ///< power-on
+  input  logic                          ctrl_rst,     ///< controller reset
+  output logic                          idle,
+  output logic [NUM_NS-1:0]             ns_locked,    ///< commands that move user data are refused
+
+  input  ext_bus_t                      s_ext,        ///< of the firmware
+  output logic [31:0]                   m_ext_rdata,
+  input  tap_cmd_t                      s_tap_cmd,    ///< a command will send a packet
+
+  /// Rows in and out; [0] media to host, [1] host to media.
+  input  logic      [1:0]               s_row_valid,
+  output logic      [1:0]               s_row_ready,
+  input  logic      [1:0][DATA_W-1:0]   s_row_data,
+  input  row_info_t [1:0]               s_row_info,
+  output logic      [1:0]               m_row_valid,
+  input  logic      [1:0]               m_row_ready,
+  output logic      [1:0][DATA_W-1:0]   m_row_data,
+  output row_info_t [1:0]               m_row_info,
+  output logic [1:0][DATA_W/128-1:0]    m_row_zero    ///< 16 bytes that compare equal to zeros on the media, too
+);
+  localparam int N_RES = 2 + db_csd_ops_pkg::REDUCERS;  // reducers a direction: CRC-32C, SHA-256, those in folders
+  localparam logic [15:0] OPS = 16'h000f | db_csd_ops_pkg::OPS | (SHA_CORES > 0 ? 16'h0010 : 16'd0) |
+                                (CRC32C ? 16'h0020 : 16'd0);
+
+  // ---- registers and keys
+  logic                      bind_valid, word_valid, key_valid, key_ready, key_busy, control_sel_q;
+  binding_t                  bind_to;
+  key_word_t                 word;
+  key_cmd_t                  key_cmd;
+  key_bus_t                  key_bus;
+  key_slot_t [KEY_SLOTS-1:0] key_slots;
+  logic                      res_valid, res_ready, reducing;
+  result_t                   res;
+  res_cmd_t                  res_cmd;
+  always_ff @(posedge clk) control_sel_q <= s_ext.addr[11:8] == '0;  // there a cycle before req
+  db_csd_control #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_control (
+    .clk, .rst(ctrl_rst), .s_req(s_ext.req && control_sel_q), .s_wr(s_ext.wr), .s_addr(s_ext.addr[7:0]),
+    .s_wdata(s_ext.wdata), .s_rdata(m_ext_rdata), .m_bind_valid(bind_valid), .m_bind(bind_to), .m_word_valid(word_valid), .m_word(word),
+    .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd(key_cmd), .busy(key_busy), .key_slots, .reducing,
+    .s_res_valid(res_valid), .s_res_ready(res_ready), .s_res(res), .s_res_cmd(res_cmd));
+  db_csd_keys #(.KEY_SLOTS(KEY_SLOTS)) i_keys (
+    .clk, .rst(ctrl_rst), .s_word_valid(word_valid), .s_word(word), .s_cmd_valid(key_valid), .s_cmd_ready(key_ready),
+    .s_cmd(key_cmd), .busy(key_busy), .key_bus, .key_slots);
+
+  // ---- contexts
+  logic [1:0]           ctx_valid, path_idle;
+  op_ctx_t              ctx;
+  logic                 reduces;
+  logic [CSD_TAG_W-1:0] tag;
+  res_cmd_t             whose;
+  db_csd_bindings #(.NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS)) i_bindings (
+    .clk, .rst, .ctrl_rst, .s_bind_valid(bind_valid), .s_bind(bind_to), .key_slots, .ns_locked, .s_tap_cmd,
+    .m_ctx_valid(ctx_valid), .m_ctx(ctx), .m_reduces(reduces), .m_tag(tag),
+    .m_whose(whose));
+
+  // ---- rows
+  logic    [2*N_RES-1:0] all_res_valid, all_res_ready;
+  result_t [2*N_RES-1:0] all_res;
+  for (genvar d = 0; d < 2; d++) begin : g_path
+    db_csd_path #(
+      .DATA_W(DATA_W), .DIR(d == 1), .NUM_CMDS(NUM_CMDS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
+    ) i_path (
+      .clk, .rst(ctrl_rst), .idle(path_idle[d]), .key_bus, .key_slots, .s_ctx_valid(ctx_valid[d]), .s_ctx(ctx),
+      .s_row_valid(s_row_valid[d]), .s_row_ready(s_row_ready[d]), .s_row_data(s_row_data[d]),
+      .s_row_info(s_row_info[d]), .m_row_valid(m_row_valid[d]), .m_row_ready(m_row_ready[d]),
+      .m_row_data(m_row_data[d]), .m_row_info(m_row_info[d]), .m_row_zero(m_row_zero[d]),
+      .m_res_valid(all_res_valid[N_RES*d +: N_RES]), .m_res_ready(all_res_ready[N_RES*d +: N_RES]),
+      .m_res(all_res[N_RES*d +: N_RES]));
+  end
+  db_csd_results #(.N(2 * N_RES), .NUM_CMDS(NUM_CMDS)) i_results (
+    .clk, .rst(ctrl_rst), .s_cmd_valid(reduces), .s_cmd_tag(tag), .s_cmd(whose), .s_res_valid(all_res_valid),
+    .s_res_ready(all_res_ready), .s_res(all_res), .m_res_valid(res_valid), .m_res_ready(res_ready), .m_res(res),
+    .m_res_cmd(res_cmd), .reducing);
+  assign idle = path_idle == '1 && !key_busy && !key_valid && ctx_valid == '0 && !reducing;
+endmodule

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which drives capture: from DataEnable over the trim that may come first to the last status.
+//
+// A drive begins when software wants it and its host is up or given up. While one that is wanted has not begun, or
+// trims first, no block starts (`hold`). It stops at the end of its chunk or when DataEnable is cleared, and has
+// captured when no block of it is on its way. db_rec_sequencer does what is asked for here and says when it is done.
+// Latency: 1 cycle from a pulse of the sequencer to the flags.
+module db_rec_capture_ctl
+  import db_rec_pkg::*;
+#(
+    parameter int N_DRIVES = 2  ///< 1..8
+) (
+    input  logic                        clk,
+    input  logic                        rst,
+    input  logic                        wipe,
+    input  logic                        trim_first,   ///< TrimFirst
+    input  logic         [N_DRIVES-1:0] enable,       ///< DataEnable
+    input  drive_state_t [N_DRIVES-1:0] drives,
+    input  lane_state_t  [N_DRIVES-1:0] lanes,
+    input  logic         [N_DRIVES-1:0] quiet,        ///< of db_rec_capture: no block will begin
+    input  logic         [N_DRIVES-1:0] none_issued,  ///< of db_rec_issue: no trim is without status
+
+    output logic         [N_DRIVES-1:0] want_begin,
+    output logic         [N_DRIVES-1:0] want_end_trim,
+    output logic         [N_DRIVES-1:0] want_end,
+    input  logic         [N_DRIVES-1:0] here,
+    input  job_t                        job,
+    input  chunk_event_t                chunk_event,
+
+    output logic         [N_DRIVES-1:0] run,          ///< takes part in the stream
+    output logic                        hold,         ///< some drive of the capture is not ready: no block yet
+    output logic         [N_DRIVES-1:0] capturing,
+    output logic         [N_DRIVES-1:0] captured,
+    output logic         [N_DRIVES-1:0] trimming,
+    output logic         [N_DRIVES-1:0] trims         ///< more trims are to be issued
+);
+  logic [N_DRIVES-1:0] capturing_q, captured_q, trimming_q, started_q, loading_q, stop_q, issued_q, want_begin_q;
+  assign capturing  = capturing_q;
+  assign captured   = captured_q;
+  assign trimming   = trimming_q;
+  assign trims      = trimming_q & ~issued_q;
+  assign want_begin = want_begin_q;
+  assign hold       = ((enable & ~started_q & ~capturing_q) | loading_q | trimming_q) != '0;
+  always_comb begin
+    for (int i = 0; i < N_DRIVES; i++) begin
+      run[i]           = capturing_q[i] && !trimming_q[i] && !stop_q[i] && !lanes[i].at_end;
+      want_end_trim[i] = trimming_q[i] && (!drives[i].up || (issued_q[i] && none_issued[i]));
+      want_end[i]      = capturing_q[i] && !trimming_q[i] && (lanes[i].at_end || stop_q[i]) && quiet[i] &&
+                         lanes[i].out_blocks == '0;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    for (int i = 0; i < N_DRIVES; i++) begin
+      want_begin_q[i] <= enable[i] && !started_q[i] && !capturing_q[i] && (drives[i].up || drives[i].dead);
+      if (!enable[i]) started_q[i] <= 1'b0;
+      if (!capturing_q[i]) stop_q[i] <= 1'b0;
+      else if (!enable[i]) stop_q[i] <= 1'b1;
+      if (enable[i] && !started_q[i] && !capturing_q[i]) captured_q[i] <= 1'b0;
+      if (here[i]) begin
+        if (job.begin_capture) begin
+          started_q[i] <= 1'b1;
+          loading_q[i] <= 1'b1;
+        end
+        if (chunk_event.loaded && !chunk_event.read) begin
+          capturing_q[i] <= 1'b1;
+          loading_q[i]   <= 1'b0;
+          trimming_q[i]  <= trim_first;
+          issued_q[i]    <= 1'b0;
+        end
+        if (chunk_event.all_issued && !chunk_event.read) issued_q[i] <= 1'b1;
+        if (job.end_trim) trimming_q[i] <= 1'b0;
+        if (job.end_capture) begin
+          capturing_q[i] <= 1'b0;
+          captured_q[i]  <= 1'b1;
+        end
+      end
+      if (rst || drives[i].flush) trimming_q[i] <= 1'b0;
+      if (rst || wipe) begin
+        capturing_q[i] <= 1'b0;
+        trimming_q[i]  <= 1'b0;
+        started_q[i]   <= 1'b0;
+        loading_q[i]   <= 1'b0;
+        captured_q[i]  <= 1'b0;
+      end
+    end
+  end
+endmodule

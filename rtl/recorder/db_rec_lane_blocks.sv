@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// One drive's blocks: which comes next, how many are on their way, what a reset of the drive lost.
+//
+// Latency: at_end 2 cycles after load and take; after a flush (the drive is in reset) the number of lost blocks is
+// there when `hold` has kept new ones off for 4 cycles.
+module db_rec_lane_blocks
+  import db_rec_pkg::*;
+#(
+    parameter logic [31:0] TOTAL_BLOCKS = 32'd0  ///< blocks of 4 KiB that may be used; 0: the drive's size
+) (
+    input  logic        clk,
+    input  logic        rst,
+    input  logic        flush,
+    input  host_state_t host,
+    input  logic        load,
+    input  chunk_t      chunk,
+    input  logic        take,         ///< a block begins
+    input  logic        take_lost,    ///< with take: it has no rows
+    input  logic        done_valid,   ///< blocks have their status
+    input  logic [2:0]  done_blocks,
+    input  logic        lost_ack,     ///< the number of lost blocks was seen
+    output logic [31:0] next,
+    output logic [31:0] total,
+    output logic        at_end,
+    output logic [11:0] out_blocks,
+    output logic        lost,
+    output logic [11:0] lost_blocks,
+    output logic        hold,         ///< begin no block for anybody
+    output logic        kill          ///< rows of a block that began before the flush are passed over
+);
+  logic [31:0] next_q, stop_q, total_q;
+  logic        at_end_q;
+  assign next   = next_q;
+  assign total  = total_q;
+  assign at_end = at_end_q;
+  always_ff @(posedge clk) begin
+    total_q  <= TOTAL_BLOCKS != '0 ? TOTAL_BLOCKS : 32'(host.blocks[34:0] >> 2'(4'd12 - host.lba_shift));
+    at_end_q <= next_q == stop_q;
+    if (load) begin
+      next_q <= chunk.first;
+      stop_q <= chunk.stop;
+    end else if (take) begin
+      next_q <= next_q + 32'd1;
+    end
+  end
+
+  logic [11:0] out_q, lost_blocks_q;
+  logic        lost_q, kill_q, new_block;
+  logic [3:0]  flush_q;
+  assign out_blocks  = out_q;
+  assign lost_blocks = lost_blocks_q;
+  assign lost        = lost_q;
+  assign kill        = kill_q;
+  assign new_block   = take && !take_lost;
+  assign hold        = (flush && !flush_q[3]) || lost_q;
+  always_ff @(posedge clk) begin
+    flush_q <= {flush_q[2:0], flush};
+    out_q   <= flush ? '0 : out_q + 12'(new_block) - (done_valid ? 12'(done_blocks) : 12'd0);
+    if (lost_ack) begin
+      lost_blocks_q <= '0;
+      lost_q        <= 1'b0;
+    end else if (flush) begin
+      lost_blocks_q <= lost_blocks_q + 12'(new_block) + (flush_q[0] ? 12'd0 : out_q);
+      lost_q        <= lost_q || (flush_q[3] && lost_blocks_q != '0);
+    end
+    if (flush) kill_q <= 1'b1;
+    else if (take) kill_q <= 1'b0;
+    if (rst) begin
+      out_q         <= '0;
+      lost_blocks_q <= '0;
+      lost_q        <= 1'b0;
+      flush_q       <= '0;
+      kill_q        <= 1'b0;
+    end
+  end
+endmodule
