@@ -99,6 +99,9 @@ COMMANDS = {
     "lint": Subcommand(
         "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
     ),
+    "docs": Subcommand(
+        "doorbell.docs.command", "Build the documentation as a site that needs no network.", "./doorbell docs --out site"
+    ),
     "clean": Subcommand(
         "doorbell.cli.clean",
         "Empty the cache: what was built, the guest's root, the Python environment.",
