@@ -98,6 +98,17 @@ def test_lines_are_not_too_long(page: Path) -> None:
     assert long == []
 
 
+def test_every_module_is_in_the_page_of_its_folder() -> None:
+    """README, page of the folder, module: three steps. A page may leave out a prefix that its text explains."""
+    missing = []
+    for module in (f for f in (ROOT / "rtl").rglob("db_*.sv") if "ops" not in f.parts):
+        page = next(d / "README.md" for d in module.parents if (d / "README.md").exists())
+        short = module.stem.removeprefix("db_pcie")
+        if not re.search(rf"`({module.stem}|{short})(\.sv)?`", page.read_text()):
+            missing.append(module.stem)
+    assert missing == []
+
+
 def test_this_test_finds_what_is_wrong() -> None:
     assert wrong_paths("`rtl/ssd/db_ssd_cplmux.sv` and `rtl/ssd/db_ssd.sv`") == ["rtl/ssd/db_ssd_cplmux.sv"]
     assert list(commands("x `./doorbell bench --rw\nread`")) == [["bench", "--rw", "read"]]
