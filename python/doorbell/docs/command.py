@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,19 @@ def configuration(site: Path, out: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+SHIM = "https://unpkg.com/iframe-worker/shim"
+"""The theme's one script from the network; iframe_worker.js is ours for it."""
+
+
+def without_network(out: Path) -> None:
+    """Let every page take the search's script from the site itself."""
+    for page in out.rglob("*.html"):
+        text = page.read_text()
+        if SHIM in text:
+            ours = os.path.relpath(out / "js" / "iframe_worker.js", page.parent)
+            page.write_text(text.replace(SHIM, ours))
+
+
 def build_site(out: Path) -> None:
     """Build the site into `out`. Raises UserError with mkdocs' words if a link leads nowhere or anything is wrong."""
     with tempfile.TemporaryDirectory() as work:
@@ -87,6 +101,7 @@ def build_site(out: Path) -> None:
         if done.returncode:
             print(done.stdout.replace(str(site) + "/", ""), file=sys.stderr)
             raise UserError("the pages cannot be built: mkdocs' words are above", 1)
+    without_network(out)
 
 
 def main(

@@ -69,3 +69,4 @@ def stage(out: Path) -> None:
     script = paths.package_dir("diagram_renderer") / "renderers" / "static" / "js" / "mermaid.min.js"
     (out / "js").mkdir(exist_ok=True)
     shutil.copy(script, out / "js" / "mermaid.min.js")
+    shutil.copy(Path(__file__).parent / "iframe_worker.js", out / "js" / "iframe_worker.js")

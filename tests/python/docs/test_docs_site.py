@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./doorbell docs`: the site loads nothing from elsewhere, has ports and search, and a broken link is found."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from doorbell.cli import main as cli
+from doorbell.docs import ports, staging
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("docs") / "site"
+    assert cli.run(["docs", "--out", str(out)]) == 0
+    return out
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    """No script, style, font or picture has an address in the network; links may."""
+    loaded = re.compile(r'<(?:script|img|iframe)[^>]*\ssrc="?(https?:)?//|<link[^>]*\shref="?https?://[^>]*stylesheet'
+                        r'|<link[^>]*stylesheet[^>]*https?://|url\(["\']?https?://')  # fmt: skip
+    pages = [*site.rglob("*.html"), *site.rglob("*.css")]
+    assert len(pages) > 50
+    assert [str(p.relative_to(site)) for p in pages if loaded.search(p.read_text())] == []
+
+
+def test_scripts_are_there(site: Path) -> None:
+    for page in (site / "index.html", site / "ssd" / "theory.html"):
+        for source in re.findall(r'<script[^>]*\ssrc="([^"]+)"', page.read_text()):
+            assert (page.parent / source).exists(), f"{page.name}: {source}"
+    assert (site / "js" / "mermaid.min.js").stat().st_size > 1_000_000
+
+
+def test_ports_of_a_top(site: Path) -> None:
+    text = (site / "modules" / "ssd.html").read_text()
+    for name in ("NUM_QP", "NUM_CMDS", "MEDIA_ADDR_W", "s_axis_cq_tdata", "m_axi_awaddr", "stat_stall"):
+        assert f"<code>{name}</code>" in text, name
+    assert "I/O queue pairs, 1..254" in text
+
+
+def test_search_finds(site: Path) -> None:
+    entries = json.loads((site / "search" / "search_index.json").read_text())["docs"]
+    assert any("db_ssd_sq" in e["text"] for e in entries)
+    assert (site / "search" / "search_index.js").exists()  # what is read from file://
+
+
+def test_every_module_has_its_ports() -> None:
+    pages = ports.pages()
+    assert "## db_ssd_sq\n" in pages["ssd/front"] and "## db_host_cmd\n" in pages["host/command"]
+
+
+def test_a_broken_link_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stage(out: Path) -> None:
+        (out / "index.md").write_text("# Page\n\n[nowhere](gone.md)\n")
+        for folder in ("folders", "modules"):
+            (out / folder).mkdir()
+
+    monkeypatch.setattr(staging, "stage", stage)
+    assert cli.run(["docs", "--out", str(tmp_path / "site")]) == 1
+    said = capsys.readouterr().err
+    assert "gone.md" in said and said.splitlines()[-1].startswith("doorbell: the pages cannot be built")
+
+
+def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine").write_text("x")
+    assert cli.run(["docs", "--out", str(tmp_path)]) != 0
+    assert capsys.readouterr().err.count("\n") == 1 and (tmp_path / "mine").exists()
