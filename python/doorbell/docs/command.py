@@ -24,8 +24,8 @@ ORDER = ("first-steps", "experiment", "waveform", "theory", "integration", "regi
 
 
 def title(file: Path) -> str:
-    """A page's first heading."""
-    return next((line[2:].strip() for line in file.read_text().splitlines() if line.startswith("# ")), file.stem)
+    """A page's first heading, plain: the menu knows no Markdown."""
+    return next((line[2:].strip().replace("`", "") for line in file.read_text().splitlines() if line.startswith("# ")), file.stem)
 
 
 def navigation(site: Path) -> list[Any]:
