@@ -5,20 +5,20 @@
 // before it left it. So after m_next the next burst is known a cycle late: m_next comes every other cycle at most.
 // Latency: stretch to first burst 1 cycle. Throughput: a burst every 2 cycles.
 module db_axi_cutter #(
-    parameter int ADDR_W      = 40,   ///< bits of an address
-    parameter int BURST_BYTES = 1024  ///< power of two, at most 4096
+  parameter int ADDR_W      = 40,   ///< bits of an address
+  parameter int BURST_BYTES = 1024  ///< power of two, at most 4096
 ) (
-    input  logic                         clk,
-    input  logic                         rst,
-    input  logic                         s_valid,
-    output logic                         s_ready,  ///< nothing is being cut
-    input  logic [ADDR_W-1:0]            s_addr,
-    input  logic [31:0]                  s_bytes,  ///< not 0
-    output logic                         m_valid,  ///< a burst is there; its extent not yet in the cycle after m_next
-    input  logic                         m_next,   ///< it has been used; only with m_valid, not in two cycles running
-    output logic [ADDR_W-1:0]            m_addr,
-    output logic [$clog2(BURST_BYTES):0] m_bytes,
-    output logic                         m_last    ///< of the stretch
+  input  logic                         clk,
+  input  logic                         rst,
+  input  logic                         s_valid,
+  output logic                         s_ready,  ///< nothing is being cut
+  input  logic [ADDR_W-1:0]            s_addr,
+  input  logic [31:0]                  s_bytes,  ///< not 0
+  output logic                         m_valid,  ///< a burst is there; its extent not yet in the cycle after m_next
+  input  logic                         m_next,   ///< it has been used; only with m_valid, not in two cycles running
+  output logic [ADDR_W-1:0]            m_addr,
+  output logic [$clog2(BURST_BYTES):0] m_bytes,
+  output logic                         m_last    ///< of the stretch
 );
   localparam int BURST_LOG2 = $clog2(BURST_BYTES);
 

@@ -5,15 +5,15 @@
 // With ack the pointer moves past the winner, so a requester that stays is granted after at most N-1 other acks.
 // Without ack nothing changes; the grant may move if a requester nearer to the pointer appears.
 module db_arb_rr #(
-    parameter int unsigned N = 4  // requesters, at least 1
+  parameter int unsigned N = 4  ///< requesters, at least 1
 ) (
-    input  logic                              clk,
-    input  logic                              rst,
-    input  logic [N-1:0]                      req,
-    input  logic                              ack,        // the grant is used in this cycle; only with gnt_valid
-    output logic                              gnt_valid,
-    output logic [N-1:0]                      gnt,        // one hot, or zero without a request
-    output logic [(N > 1 ? $clog2(N) : 1)-1:0] gnt_idx
+  input  logic                              clk,
+  input  logic                              rst,
+  input  logic [N-1:0]                      req,
+  input  logic                              ack,        ///< the grant is used in this cycle; only with gnt_valid
+  output logic                              gnt_valid,
+  output logic [N-1:0]                      gnt,        ///< one hot, or zero without a request
+  output logic [(N > 1 ? $clog2(N) : 1)-1:0] gnt_idx
 );
   if (N < 1) begin : g_bad
     $error("%m: N must be at least 1");

@@ -9,22 +9,22 @@
 // word and the consumer stalled; never while two or more words wait inside.
 // m_valid and m_data are registers; s_ready is a bit of the level register.
 module db_fifo #(
-    parameter int unsigned WIDTH = 8,  // bits in a word, at least 1
-    parameter int unsigned DEPTH = 16, // words it holds in all, output register included; a power of two, at least 2
-    parameter bit AROUND = 1'b1        // the shortest latency
+  parameter int unsigned WIDTH = 8,  ///< bits in a word, at least 1
+  parameter int unsigned DEPTH = 16, ///< words it holds in all, output register included; a power of two, at least 2
+  parameter bit AROUND = 1'b1        ///< the shortest latency
 ) (
-    input  logic                   clk,
-    input  logic                   rst,
+  input  logic                   clk,
+  input  logic                   rst,
 
-    input  logic                   s_valid,
-    output logic                   s_ready,
-    input  logic [WIDTH-1:0]       s_data,
+  input  logic                   s_valid,
+  output logic                   s_ready,
+  input  logic [WIDTH-1:0]       s_data,
 
-    output logic                   m_valid,
-    input  logic                   m_ready,
-    output logic [WIDTH-1:0]       m_data,
+  output logic                   m_valid,
+  input  logic                   m_ready,
+  output logic [WIDTH-1:0]       m_data,
 
-    output logic [$clog2(DEPTH):0] level    // words inside, 0..DEPTH
+  output logic [$clog2(DEPTH):0] level    ///< words inside, 0..DEPTH
 );
   localparam int unsigned AW = $clog2(DEPTH);
   localparam bit BLOCK_RAM = DEPTH > 64;

@@ -5,16 +5,16 @@
 // it, and all look at it there.
 // Latency: 0. Throughput: one word a cycle. `m_valid` does not depend on `m_ready`.
 module db_fork #(
-    parameter int unsigned N = 2  // takers, at least 1
+  parameter int unsigned N = 2  ///< takers, at least 1
 ) (
-    input  logic         clk,
-    input  logic         rst,
+  input  logic         clk,
+  input  logic         rst,
 
-    input  logic         s_valid,
-    output logic         s_ready,
-    input  logic [N-1:0] s_want,   ///< the takers that get this word; stable while it is on offer
-    output logic [N-1:0] m_valid,
-    input  logic [N-1:0] m_ready
+  input  logic         s_valid,
+  output logic         s_ready,
+  input  logic [N-1:0] s_want,   ///< the takers that get this word; stable while it is on offer
+  output logic [N-1:0] m_valid,
+  input  logic [N-1:0] m_ready
 );
   if (N < 1) begin : g_bad
     $error("%m: N must be at least 1");

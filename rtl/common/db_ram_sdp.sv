@@ -4,16 +4,16 @@
 // Latency: rdata is valid in the cycle after re and holds its value until the next re. A read of the word that is
 // written in the same cycle returns the old one. Contents are undefined at power-up and not reset.
 module db_ram_sdp #(
-    parameter int unsigned WIDTH = 32,  // bits in a word, at least 1
-    parameter int unsigned DEPTH = 512  // words, at least 2
+  parameter int unsigned WIDTH = 32,  ///< bits in a word, at least 1
+  parameter int unsigned DEPTH = 512  ///< words, at least 2
 ) (
-    input  logic                     clk,
-    input  logic                     we,
-    input  logic [$clog2(DEPTH)-1:0] waddr,
-    input  logic [WIDTH-1:0]         wdata,
-    input  logic                     re,
-    input  logic [$clog2(DEPTH)-1:0] raddr,
-    output logic [WIDTH-1:0]         rdata
+  input  logic                     clk,
+  input  logic                     we,
+  input  logic [$clog2(DEPTH)-1:0] waddr,
+  input  logic [WIDTH-1:0]         wdata,
+  input  logic                     re,
+  input  logic [$clog2(DEPTH)-1:0] raddr,
+  output logic [WIDTH-1:0]         rdata
 );
   if (WIDTH < 1 || DEPTH < 2) begin : g_bad
     $error("%m: WIDTH must be at least 1 (is %0d), DEPTH at least 2 (is %0d)", WIDTH, DEPTH);

@@ -3,18 +3,18 @@
 //
 // Latency: 1 cycle. Throughput: one word a cycle. All outputs are registers.
 module db_skid #(
-    parameter int unsigned WIDTH = 8  // bits in a word, at least 1
+  parameter int unsigned WIDTH = 8  ///< bits in a word, at least 1
 ) (
-    input  logic             clk,
-    input  logic             rst,
+  input  logic             clk,
+  input  logic             rst,
 
-    input  logic             s_valid,
-    output logic             s_ready,
-    input  logic [WIDTH-1:0] s_data,
+  input  logic             s_valid,
+  output logic             s_ready,
+  input  logic [WIDTH-1:0] s_data,
 
-    output logic             m_valid,
-    input  logic             m_ready,
-    output logic [WIDTH-1:0] m_data
+  output logic             m_valid,
+  input  logic             m_ready,
+  output logic [WIDTH-1:0] m_data
 );
   if (WIDTH < 1) begin : g_bad
     $error("%m: WIDTH must be at least 1");

@@ -6,16 +6,16 @@
 // one that was freed longest ago is reused first; in the first round after rst they come from a counter (0, 1, ...).
 // Latency: a freed tag can be had again in the next cycle. Throughput: one alloc and one free a cycle.
 module db_tag_pool #(
-    parameter int unsigned N = 32  // tags, at least 2
+  parameter int unsigned N = 32  ///< tags, at least 2
 ) (
-    input  logic                 clk,
-    input  logic                 rst,
-    output logic                 alloc_valid,
-    input  logic                 alloc_ready,
-    output logic [$clog2(N)-1:0] alloc_tag,
-    input  logic                 free_valid,
-    input  logic [$clog2(N)-1:0] free_tag,
-    output logic [$clog2(N):0]   used        // tags that are out, 0..N
+  input  logic                 clk,
+  input  logic                 rst,
+  output logic                 alloc_valid,
+  input  logic                 alloc_ready,
+  output logic [$clog2(N)-1:0] alloc_tag,
+  input  logic                 free_valid,
+  input  logic [$clog2(N)-1:0] free_tag,
+  output logic [$clog2(N):0]   used        ///< tags that are out, 0..N
 );
   if (N < 2) begin : g_bad
     $error("%m: N must be at least 2 (is %0d)", N);
@@ -35,18 +35,18 @@ module db_tag_pool #(
   assign used        = used_q;
 
   db_fifo #(
-      .WIDTH(TW),
-      .DEPTH(1 << TW)
+    .WIDTH(TW),
+    .DEPTH(1 << TW)
   ) i_back (
-      .clk,
-      .rst,
-      .s_valid(free_valid),
-      .s_ready(),  // room for every tag
-      .s_data (free_tag),
-      .m_valid(back_valid),
-      .m_ready(alloc_ready && !fresh),
-      .m_data (back_tag),
-      .level  ()
+    .clk,
+    .rst,
+    .s_valid(free_valid),
+    .s_ready(),  // room for every tag
+    .s_data (free_tag),
+    .m_valid(back_valid),
+    .m_ready(alloc_ready && !fresh),
+    .m_data (back_tag),
+    .level  ()
   );
 
   always_ff @(posedge clk) begin

@@ -17,35 +17,35 @@
 module db_nvme_prp
   import db_mem_pkg::*, db_nvme_pkg::*;
 #(
-    parameter int unsigned DATA_W = 256,  ///< bits of a row of list data: 128, 256 or 512
-    parameter int unsigned USER_W = 8,    ///< bits of user data that travel with a command, at least 1
-    parameter int unsigned DEPTH  = 8     ///< commands between the two halves: how far lists are read ahead; 2..64, 2^n
+  parameter int unsigned DATA_W = 256,  ///< bits of a row of list data: 128, 256 or 512
+  parameter int unsigned USER_W = 8,    ///< bits of user data that travel with a command, at least 1
+  parameter int unsigned DEPTH  = 8     ///< commands between the two halves: how far lists are read ahead; 2..64, 2^n
 ) (
-    input  logic               clk,
-    input  logic               rst,
+  input  logic               clk,
+  input  logic               rst,
 
-    input  logic               s_cmd_valid,
-    output logic               s_cmd_ready,
-    input  prp_t               s_cmd,
-    input  logic [USER_W-1:0]  s_cmd_user,
+  input  logic               s_cmd_valid,
+  output logic               s_cmd_ready,
+  input  prp_t               s_cmd,
+  input  logic [USER_W-1:0]  s_cmd_user,
 
-    /// list reads, to a db_pcie_read: one packet of one request a list page, 8..4096 bytes
-    output logic               m_req_valid,
-    input  logic               m_req_ready,
-    output segment_t           m_req,
+  /// list reads, to a db_pcie_read: one packet of one request a list page, 8..4096 bytes
+  output logic               m_req_valid,
+  input  logic               m_req_ready,
+  output segment_t           m_req,
 
-    /// list data, from that db_pcie_read
-    input  logic               s_list_valid,
-    output logic               s_list_ready,
-    input  logic [DATA_W-1:0]  s_list_data,
-    input  row_info_t          s_list_info,
+  /// list data, from that db_pcie_read
+  input  logic               s_list_valid,
+  output logic               s_list_ready,
+  input  logic [DATA_W-1:0]  s_list_data,
+  input  row_info_t          s_list_info,
 
-    /// segments of the command's data; drop: no host memory is behind it, swallow or make up the data
-    output logic               m_seg_valid,
-    input  logic               m_seg_ready,
-    output segment_t           m_seg,
-    output logic [USER_W-1:0]  m_seg_user,
-    output status_t            m_seg_status  ///< counts with the last segment
+  /// segments of the command's data; drop: no host memory is behind it, swallow or make up the data
+  output logic               m_seg_valid,
+  input  logic               m_seg_ready,
+  output segment_t           m_seg,
+  output logic [USER_W-1:0]  m_seg_user,
+  output status_t            m_seg_status  ///< counts with the last segment
 );
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : g_bad_data_w
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
@@ -63,24 +63,24 @@ module db_nvme_prp
   logic [51:0]       chain_page;
 
   db_nvme_prp_fetch #(.USER_W(USER_W)) i_fetch (
-      .clk, .rst,
-      .s_cmd_valid, .s_cmd_ready, .s_cmd, .s_cmd_user,
-      .m_req_valid, .m_req_ready, .m_req,
-      .m_cmd_valid(fetched_valid), .m_cmd_ready(fetched_ready), .m_cmd(fetched), .m_cmd_user(fetched_user),
-      .chain_valid, .chain_ok, .chain_page
+    .clk, .rst,
+    .s_cmd_valid, .s_cmd_ready, .s_cmd, .s_cmd_user,
+    .m_req_valid, .m_req_ready, .m_req,
+    .m_cmd_valid(fetched_valid), .m_cmd_ready(fetched_ready), .m_cmd(fetched), .m_cmd_user(fetched_user),
+    .chain_valid, .chain_ok, .chain_page
   );
 
   db_fifo #(.WIDTH(USER_W + $bits(prp_extent_t)), .DEPTH(DEPTH)) i_cmds (
-      .clk, .rst,
-      .s_valid(fetched_valid), .s_ready(fetched_ready), .s_data({fetched_user, fetched}),
-      .m_valid(walk_valid), .m_ready(walk_ready), .m_data({walk_user, walk}), .level()
+    .clk, .rst,
+    .s_valid(fetched_valid), .s_ready(fetched_ready), .s_data({fetched_user, fetched}),
+    .m_valid(walk_valid), .m_ready(walk_ready), .m_data({walk_user, walk}), .level()
   );
 
   db_nvme_prp_walk #(.DATA_W(DATA_W), .USER_W(USER_W)) i_walk (
-      .clk, .rst,
-      .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready), .s_cmd(walk), .s_cmd_user(walk_user),
-      .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,
-      .chain_valid, .chain_ok, .chain_page,
-      .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user, .m_seg_status
+    .clk, .rst,
+    .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready), .s_cmd(walk), .s_cmd_user(walk_user),
+    .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,
+    .chain_valid, .chain_ok, .chain_page,
+    .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user, .m_seg_status
   );
 endmodule

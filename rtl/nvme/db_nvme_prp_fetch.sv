@@ -9,29 +9,29 @@
 module db_nvme_prp_fetch
   import db_mem_pkg::*, db_nvme_pkg::*;
 #(
-    parameter int unsigned USER_W = 8  ///< bits of user data
+  parameter int unsigned USER_W = 8  ///< bits of user data
 ) (
-    input  logic              clk,
-    input  logic              rst,
+  input  logic              clk,
+  input  logic              rst,
 
-    input  logic              s_cmd_valid,
-    output logic              s_cmd_ready,
-    input  prp_t              s_cmd,
-    input  logic [USER_W-1:0] s_cmd_user,
+  input  logic              s_cmd_valid,
+  output logic              s_cmd_ready,
+  input  prp_t              s_cmd,
+  input  logic [USER_W-1:0] s_cmd_user,
 
-    /// list reads: a packet of one request each
-    output logic              m_req_valid,
-    input  logic              m_req_ready,
-    output segment_t          m_req,
+  /// list reads: a packet of one request each
+  output logic              m_req_valid,
+  input  logic              m_req_ready,
+  output segment_t          m_req,
 
-    output logic              m_cmd_valid,
-    input  logic              m_cmd_ready,
-    output prp_extent_t       m_cmd,
-    output logic [USER_W-1:0] m_cmd_user,
+  output logic              m_cmd_valid,
+  input  logic              m_cmd_ready,
+  output prp_extent_t       m_cmd,
+  output logic [USER_W-1:0] m_cmd_user,
 
-    input  logic              chain_valid,  ///< pulse: the walker has reached the end of a list that chains
-    input  logic              chain_ok,     ///< 0: the command has failed, give its list up
-    input  logic [51:0]       chain_page    ///< page of the next list
+  input  logic              chain_valid,  ///< pulse: the walker has reached the end of a list that chains
+  input  logic              chain_ok,     ///< 0: the command has failed, give its list up
+  input  logic [51:0]       chain_page    ///< page of the next list
 );
   localparam int unsigned PAGE_ENTRIES = 512;
   localparam int unsigned PAGES_W      = PRP_PAGES_W;

@@ -7,32 +7,32 @@
 module db_nvme_prp_walk
   import db_mem_pkg::*, db_nvme_pkg::*;
 #(
-    parameter int unsigned DATA_W = 256,  ///< bits of a list row: 128, 256 or 512
-    parameter int unsigned USER_W = 8     ///< bits of user data
+  parameter int unsigned DATA_W = 256,  ///< bits of a list row: 128, 256 or 512
+  parameter int unsigned USER_W = 8     ///< bits of user data
 ) (
-    input  logic               clk,
-    input  logic               rst,
+  input  logic               clk,
+  input  logic               rst,
 
-    input  logic               s_cmd_valid,
-    output logic               s_cmd_ready,
-    input  prp_extent_t        s_cmd,
-    input  logic [USER_W-1:0]  s_cmd_user,
+  input  logic               s_cmd_valid,
+  output logic               s_cmd_ready,
+  input  prp_extent_t        s_cmd,
+  input  logic [USER_W-1:0]  s_cmd_user,
 
-    /// list data: a packet a list page, in the order of the commands
-    input  logic               s_list_valid,
-    output logic               s_list_ready,
-    input  logic [DATA_W-1:0]  s_list_data,
-    input  row_info_t          s_list_info,
+  /// list data: a packet a list page, in the order of the commands
+  input  logic               s_list_valid,
+  output logic               s_list_ready,
+  input  logic [DATA_W-1:0]  s_list_data,
+  input  row_info_t          s_list_info,
 
-    output logic               chain_valid,  ///< pulse: end of a list that chains
-    output logic               chain_ok,     ///< 0: the command has failed
-    output logic [51:0]        chain_page,   ///< page of the next list
+  output logic               chain_valid,  ///< pulse: end of a list that chains
+  output logic               chain_ok,     ///< 0: the command has failed
+  output logic [51:0]        chain_page,   ///< page of the next list
 
-    output logic               m_seg_valid,
-    input  logic               m_seg_ready,
-    output segment_t           m_seg,
-    output logic [USER_W-1:0]  m_seg_user,
-    output status_t            m_seg_status  ///< counts with the last segment
+  output logic               m_seg_valid,
+  input  logic               m_seg_ready,
+  output segment_t           m_seg,
+  output logic [USER_W-1:0]  m_seg_user,
+  output status_t            m_seg_status  ///< counts with the last segment
 );
   localparam int unsigned PAGES_W = PRP_PAGES_W;
   localparam int unsigned ENTRIES = DATA_W / 64;
@@ -194,10 +194,10 @@ module db_nvme_prp_walk
   assign chain_page  = chain_page_q;
 
   db_skid #(.WIDTH(SEG_W)) i_out (
-      .clk, .rst,
-      .s_valid(emit), .s_ready(seg_ready),
-      .s_data({seg, s_cmd_user, seg_status}),
-      .m_valid(m_seg_valid), .m_ready(m_seg_ready), .m_data({m_seg, m_seg_user, m_seg_status})
+    .clk, .rst,
+    .s_valid(emit), .s_ready(seg_ready),
+    .s_data({seg, s_cmd_user, seg_status}),
+    .m_valid(m_seg_valid), .m_ready(m_seg_ready), .m_data({m_seg, m_seg_user, m_seg_status})
   );
 
   // A command's head stays while it is walked; the list ends where the command does.

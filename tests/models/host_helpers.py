@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from doorbell import build
-from doorbell.device.host_sim import Command, HostSim, Latency, ModelDrive, PortOptions, Status
+from doorbell.device.blocks import BlockCommand, BlockStatus
+from doorbell.device.drives import Latency, ModelDrive, PortOptions
+from doorbell.device.host_sim import HostSim
 
 MS = 250  # cycles of the host's millisecond in these tests
 CONFIGS: dict[str, dict[str, int | str]] = {
@@ -40,7 +42,7 @@ def library(config: str) -> Path:
 class Told:
     """Commands that were given and not yet looked at."""
 
-    commands: list[Command] = field(default_factory=list)
+    commands: list[BlockCommand] = field(default_factory=list)
     written: bytearray = field(default_factory=bytearray)
 
 
@@ -81,7 +83,7 @@ class Host:
         fresh = []
         for op, lba, blocks in commands:
             self.tag = (self.tag + 1) % 65536
-            fresh.append(Command(op, lba, blocks, self.tag))
+            fresh.append(BlockCommand(op, lba, blocks, self.tag))
             if op == "write":
                 size = blocks * self.lba_bytes
                 queued += data.pop(0) if isinstance(data, list) else self.rng.randbytes(size)
@@ -92,7 +94,8 @@ class Host:
         self.sim.submit(fresh)
         return told
 
-    def check(self, cycles: int = 1_000_000, bad: dict[int, int] | None = None, anything: bool = False) -> list[Status]:
+    def check(self, cycles: int = 1_000_000, bad: dict[int, int] | None = None,
+              anything: bool = False) -> list[BlockStatus]:
         """All that was given ends in order and within `cycles`: well, or as `bad` has it by number of the command
         (anything: as it likes). What was read is what `disk` has, or zeros with an error; then disk and drive agree.
         """
@@ -129,7 +132,7 @@ class Host:
         assert self.sim.media_view() == self.disk, "the drive does not hold what was written"
         return got
 
-    def reads(self, reads: list[tuple[Command, Status]]) -> None:
+    def reads(self, reads: list[tuple[BlockCommand, BlockStatus]]) -> None:
         """Data of reads that have ended, packet by packet."""
         ends = self.sim.data_ends()
         assert [e.size for e in ends] == [c.blocks * self.lba_bytes for c, _ in reads]

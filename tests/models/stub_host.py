@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doorbell import build
-from doorbell.device.host_sim import Command, HostSim, PortOptions
-from doorbell.device.sim import SimError
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import PortOptions
+from doorbell.device.host_sim import HostSim
+from doorbell.device.messages import SimError
 
 RTL = Path(__file__).resolve().parents[1] / "rtl" / "tb"
 CONFIG = 1 << 23
@@ -70,14 +72,14 @@ class StubHost:
         if size != len(data):  # the rest stays as it was
             data = data + self.read(at + len(data) // 512 * 512, 512)[len(data) % 512 :]
         self.sim.write_data(data)
-        self.sim.submit([Command("write", at // 512, size // 512, 1)])
+        self.sim.submit([BlockCommand("write", at // 512, size // 512, 1)])
         self.sim.wait_status(1)
 
     def read(self, at: int, size: int) -> bytes:
         first, last = at // 512, -(-(at + size) // 512)
         buffer = bytearray((last - first) * 512)
         self.sim.read_buffer(buffer)
-        self.sim.submit([Command("read", first, last - first, 2)])
+        self.sim.submit([BlockCommand("read", first, last - first, 2)])
         self.sim.wait_status(1)
         self.sim.run_until(lambda: self.sim.signal("rdata_bytes") == len(buffer), step=200)
         return bytes(buffer[at - first * 512 :][:size])

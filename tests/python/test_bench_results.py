@@ -14,7 +14,7 @@ from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, Side, fio_bin, fio_json, link_limit
 from doorbell.bench.runner import run_group
 from doorbell.bench.stages import Trip, _follow
-from doorbell.bench.suite import Row
+from doorbell.bench.suite import Target
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.nvme.driver import Driver
@@ -112,9 +112,9 @@ def test_stages_from_events() -> None:
 
 
 def test_a_target_is_met_or_not() -> None:
-    assert Row("a", 97, 97.0, "%", True).ok and not Row("a", 97, 96.99, "%", True).ok
-    assert Row("a", 8, 8, "cycles", False).ok and not Row("a", 8, 9, "cycles", False).ok
-    assert not Row("a", 97, 103, "% of link", True).ok  # nothing beats the link: then the measurement is wrong
+    assert Target("a", 97, 97.0, "%", True).ok and not Target("a", 97, 96.99, "%", True).ok
+    assert Target("a", 8, 8, "cycles", False).ok and not Target("a", 8, 9, "cycles", False).ok
+    assert not Target("a", 97, 103, "% of link", True).ok  # nothing beats the link: then the measurement is wrong
 
 
 def test_table_in_the_docs() -> None:

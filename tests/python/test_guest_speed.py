@@ -12,7 +12,7 @@ import pytest
 from doorbell.build import simulators
 from doorbell.cli import main as cli
 from doorbell.errors import UserError
-from doorbell.vm import serve
+from doorbell.vm import devices
 from doorbell.vm import speed as guest_speed
 from doorbell.vm.speed import Listener, Turn
 
@@ -40,7 +40,7 @@ def test_listener(tmp_path: Path, size: int) -> None:
 
         hear("hello\nbegin\n")  # before the server has written anything
         clocks.now = (2.5, 1.25)
-        os.pwrite(file.fileno(), serve.FIGURES.pack(1000, 2_000_000_000), 0)
+        os.pwrite(file.fileno(), devices.FIGURES.pack(1000, 2_000_000_000), 0)
         hear("end\n")
         clocks.now = (99, 99)
         hear("result simulated 32 4000\nbegin\nend\nresult stock 1 10.5\nbye\n")

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doorbell.report import command as report
+from doorbell import report, sweep
 from doorbell.report import page as report_page
-from doorbell.sweep import command as sweep
 from doorbell.sweep import point
 
 ROOT = Path(__file__).resolve().parents[2]

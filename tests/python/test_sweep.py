@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doorbell import sweep
 from doorbell.errors import UserError
-from doorbell.sweep import command as sweep
 from doorbell.sweep import point
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from doorbell import synth
 from doorbell.errors import UserError
-from doorbell.synth import command as synth
 from doorbell.synth.netlist import Area, Unit, area, flatten, longest
 
 RECORD = "db_ssd xcup DATA_W=256"

@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from doorbell.bench import command as bench  # noqa: E402
+from doorbell.device.opening import open_sim  # noqa: E402
 from doorbell.nvme.driver import Driver  # noqa: E402
 from doorbell.nvme.memory import HostMemory  # noqa: E402
 from traffic import MakeDrive  # noqa: E402
@@ -57,7 +57,7 @@ def make_drive() -> Iterator[MakeDrive]:
     def make(*, memory: int = 96 << 20, base: int = 0x12_4000_0000, seed: int = 1, params: dict[str, int] | None = None,
              **options: Any) -> Driver:
         options.setdefault("media_size", MEDIA)
-        sim = bench.open_sim(BACKEND, params=dict(params or {}), seed=seed, **options)
+        sim = open_sim(BACKEND, params=dict(params or {}), seed=seed, **options)
         drive = Driver(sim, HostMemory(memory, base, seed=seed), seed=seed)
         made.append(drive)
         return drive

@@ -1,132 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./doorbell bench`: fio's options and job files, traces and suites against a drive, in simulated time.
 
-jobs.py reads the options, runner.py runs them, results.py shows what came out; traces.py replays, stages.py says where
-the time went, suite.py holds the targets, host_bench.py is for tops that drive SSDs. What others use of these is at
-hand here, too.
+Options are read and checked here; README.md of this package says which module does what is asked.
 """
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
 from doorbell.bench import host as host_bench
-from doorbell.bench.jobs import Job, apply_option, describe, groups, parse_job_file
-from doorbell.bench.results import Result, fio_json, link_limit, link_use, percentile, table
-from doorbell.bench.runner import BUFFER_BYTES, run_group
+from doorbell.bench import recorder as recorder_bench
+from doorbell.bench import traces
+from doorbell.bench.bringup import host_memory, start_queues
+from doorbell.bench.jobs import Job, apply_option, groups, parse_job_file
+from doorbell.bench.recorder import RecorderSetup
+from doorbell.bench.results import Result, fio_json, table
+from doorbell.bench.runner import run_group
+from doorbell.bench.speed import speed_table
 from doorbell.bench.stages import Recorder, stage_json, stage_tables
+from doorbell.bench.suite import run_suite
+from doorbell.compute import drive as compute
 from doorbell.device import limits
+from doorbell.device.opening import check_clean, open_sim, parse_params, sim_link
 from doorbell.errors import UserError
-from doorbell.nvme.constants import Feature
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
-from doorbell.ui import print_table, progress_bar
+from doorbell.ui import print_table, progress_bar, write_json
 from doorbell.units import parse_size
-
-if TYPE_CHECKING:
-    from doorbell.bench.recorder import RecorderSetup
-from doorbell.ui import write_json
-
-__all__ = [
-    "Job", "Recorder", "Result", "apply_option", "describe", "fio_json", "groups", "host_memory", "link_limit",
-    "link_use", "open_sim", "parse_job_file", "percentile", "print_table", "progress_bar", "run_group", "sim_link",
-    "start_queues", "table",
-]  # fmt: skip
-
-
-def open_sim(backend: str = "rtl", *, top: str = "db_ssd", link: str = "gen3x8", data_w: int = 256,
-             params: dict[str, int | str] | None = None, **options: Any) -> Any:
-    """A simulated drive: the Verilated top (built when missing) or the functional model."""
-    if backend == "functional":
-        from doorbell.device.functional import FunctionalSsd
-
-        rate = limits.Link.parse(link).bytes_per_ns * 0.88
-        return FunctionalSsd(bytes_per_ns=rate, num_qp=int((params or {}).get("NUM_QP", 32)), **options)
-    if backend != "rtl":
-        raise UserError(f"there is no back end '{backend}': use rtl or functional")
-    from doorbell.build import is_host, simulator
-    from doorbell.device.sim import Sim
-
-    if is_host(top):
-        raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
-
-    library = simulator(top, {"DATA_W": data_w, **(params or {})})  # the same build as every other command uses
-    return Sim(library, link=link, **options)
-
-
-def host_memory(jobs: Iterable[Job]) -> HostMemory:
-    """Enough host memory for the jobs' buffers and queues."""
-    need = sum(j.numjobs * j.iodepth * (j.max_bs + 8192) for j in jobs)
-    return HostMemory((min(need, BUFFER_BYTES * 2) + (96 << 20)) & ~0xFFF)
-
-
-def start_queues(drive: Driver, wanted: int, iodepth: int) -> None:
-    """Bring the drive up with as many queue pairs as wanted, or as it has, deep enough for its share of the jobs."""
-    entries = 2
-    while entries <= iodepth:
-        entries *= 2
-    drive.start(queues=1, entries=entries)
-    have = min((drive.get_features(Feature.NUM_QUEUES) & 0xFFFF) + 1, wanted)
-    while entries <= iodepth * -(-wanted // have):
-        entries *= 2
-    assert drive.cap is not None
-    if entries > drive.cap.mqes + 1:
-        raise UserError(f"iodepth x numjobs needs queues of {entries} entries, the drive has {drive.cap.mqes + 1}")
-    if have > 1 or entries > drive.sqs[1].entries:
-        drive.start(queues=have, entries=entries)
-
-
-def sim_link(sim: Any, link: limits.Link) -> limits.Link:
-    """`link` with the simulator's own ACK and flow-control policy."""
-    known = {f.name for f in fields(limits.Link)}
-    policy = {k: v for k, v in getattr(sim, "link_policy", {}).items() if k in known}
-    return replace(link, **policy)
-
-
-def check_clean(sim: Any) -> None:
-    """A figure got by breaking a rule of PCIe or AXI is none."""
-    broken = sim.errors() if hasattr(sim, "errors") else {}
-    if broken:
-        raise UserError(f"the drive broke rules of PCIe or AXI while it ran: {broken}")
-
-
-def speed_table(sim: Any, drive: Driver, jobs: Sequence[Job]) -> Any:
-    """Runs jobs and shows what a simulated cycle and a command cost in time of this machine."""
-    from rich.table import Table
-
-    inner, inside = sim.run, [0.0]
-
-    def run(*args: Any, **named: Any) -> Any:
-        start = time.process_time()
-        try:
-            return inner(*args, **named)
-        finally:
-            inside[0] += time.process_time() - start
-
-    sim.run = run
-    out = Table(title="Speed of the simulator (depends on the machine)", title_justify="left")
-    out.add_column("workload")
-    for name in ("cycles", "wall s", "processor s", "kcycles/s", "IOPS", "% in model", "ns/cycle"):
-        out.add_column(name, justify="right")
-    for job in jobs:
-        inside[0] = 0.0
-        cycles, done, skipped = sim.cycle, drive.completed, sim.counters()["sim.skipped_cycles"]
-        wall, cpu = time.perf_counter(), time.process_time()
-        run_group(drive, [job])
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        cycles, done = sim.cycle - cycles, drive.completed - done
-        worked = max(1, cycles - (sim.counters()["sim.skipped_cycles"] - skipped))
-        out.add_row(describe(job), f"{cycles:,}", f"{wall:.2f}", f"{cpu:.2f}", f"{cycles / cpu / 1e3:,.0f}",
-                    f"{done / cpu:,.0f}", f"{100 * inside[0] / cpu:.0f}", f"{inside[0] / worked * 1e9:,.0f}")
-    del sim.run
-    return out
 
 
 def main(
@@ -178,8 +81,6 @@ def main(
              "size": size, "offset": offset, "number_ios": number_ios, "runtime": runtime,
              "random_distribution": random_distribution, "randseed": randseed}  # fmt: skip
     if suite is not None:
-        from doorbell.bench.suite import run_suite
-
         if job_file or trace or stages or speed or any(v is not None for v in given.values()):
             raise UserError("--suite brings its own jobs and drives: give it no others")
         raise typer.Exit(0 if run_suite(suite, json) else 1)
@@ -219,8 +120,6 @@ def main(
     if backend != "rtl" and (clock_mhz != 250 or speed or stages):
         raise UserError("--clock-mhz, --speed and --stages need --backend rtl")
     if records:
-        from doorbell.bench.recorder import RecorderSetup
-
         bench_recorder(RecorderSetup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity,
                                      params, 2 if drives is None else drives, rate or 0), given, jobs[0], json)
         return
@@ -229,8 +128,6 @@ def main(
         bench_host(setup, jobs, json)
         return
     if trace is not None:
-        from doorbell.bench import traces
-
         story = traces.read_trace(trace)
     clock = {"clock_mhz": clock_mhz} if backend == "rtl" else {}
     sim = open_sim(backend, top=top, link=link, data_w=data_w, mps=mps, mrrs=mrrs, media_size=capacity,
@@ -259,8 +156,6 @@ def main(
         drive = Driver(sim, host_memory(jobs))
         start_queues(drive, max(sum(j.numjobs for j in group) for group in groups(jobs)), max(j.iodepth for j in jobs))
         if operator is not None:
-            from doorbell.compute import drive as compute
-
             compute.switch_on(drive, operator)
         if speed:
             print_table(speed_table(sim, drive, jobs))
@@ -298,24 +193,12 @@ def bench_host(setup: host_bench.Setup, jobs: list[Job], json: Path | None) -> N
 
 def bench_recorder(setup: RecorderSetup, given: dict[str, str | None], job: Job, json: Path | None) -> None:
     """A capture, and with --rw read its read-out."""
-    from doorbell.bench import recorder as recorder_bench
-
     recorder_bench.check_options(setup, given, job)
     found = recorder_bench.measure(setup, job.size or recorder_bench.SIZE, job.rw == "read", job.randseed)
     if json is not None:
         write_json(json, recorder_bench.results_json(setup, job, found))
     if str(json) != "-":
         print_table(recorder_bench.table(setup, found))
-
-
-def parse_params(given: list[str]) -> dict[str, int | str]:
-    out: dict[str, int | str] = {}
-    for text in given:
-        name, _, value = text.partition("=")
-        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name) or not value.isdecimal():
-            raise UserError(f"--param {text}: must look like NUM_CMDS=256")
-        out[name] = int(value)
-    return out
 
 
 def given_jobs(job_file: Path | None, given: dict[str, str | None], base: Job) -> list[Job]:

@@ -30,22 +30,24 @@ import numpy as np
 import typer
 
 from doorbell import paths
-from doorbell.bench import command as bench
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.bench import suite
 from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, percentile
-from doorbell.bench.runner import noise
+from doorbell.bench.runner import noise, run_group
 from doorbell.build import say
 from doorbell.compute import drive as compute
-from doorbell.device.host_sim import Command as HostCommand
+from doorbell.device.blocks import BlockCommand
 from doorbell.device.host_sim import HostSim
+from doorbell.device.opening import check_clean, open_sim
 from doorbell.errors import UserError
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NSID_ALL, AdminOpc, Cns, NvmOpc, Status
-from doorbell.nvme.driver import Command, Driver, HostMemory
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.traffic import Traffic, media_of
-from doorbell.ui import print_table, progress_bar
+from doorbell.ui import print_table, progress_bar, write_json
 
 FILE = paths.ROOT / "tests" / "data" / "behaviour.json"
 SETTLED = 1 << 20  # workloads on a drive begin at a multiple of so many cycles
@@ -85,7 +87,7 @@ class Watched:
     operator: str | None = None
 
     def __post_init__(self) -> None:
-        self.sim = bench.open_sim(top=self.top, data_w=self.data_w, link=self.link, media_size=MEDIA, **self.options)
+        self.sim = open_sim(top=self.top, data_w=self.data_w, link=self.link, media_size=MEDIA, **self.options)
         self.drive = Driver(self.sim, HostMemory(96 << 20))
         self.cycles = 0
         self.found: Counter[str] = Counter()  # counters and stalls
@@ -126,7 +128,7 @@ class Watched:
 
     def figures(self) -> Figures:
         self.pause()
-        bench.check_clean(self.sim)
+        check_clean(self.sim)
         return {
             **self.bring_ups, **self.found, "cycles": self.cycles, "media": digest(self.sim.media_view()),
             "commands": self.drive.completed, "interrupts": self.drive.interrupts,
@@ -152,7 +154,7 @@ def bench_drive(top: str, data_w: int, link: str, jobs: dict[str, Job], operator
     watched = Watched(top, data_w, link, operator=operator)
     out: Figures = {}
     for name, job in jobs.items():
-        out |= of_result(name, bench.run_group(watched.drive, [job], progress=lambda _: watched.collect())[0])
+        out |= of_result(name, run_group(watched.drive, [job], progress=lambda _: watched.collect())[0])
         watched.collect()
     out |= watched.figures()  # before the log is read: reading is work of the firmware
     if operator is not None and (results := compute.results(watched.drive)):
@@ -292,7 +294,7 @@ def admin_commands(top: str) -> Figures:
             said.append(f"{opcode:02x}={drive.admin_try(opcode).status15:x}")
     watched.pause()
     out |= lines("opcode", said) | watched.bring_ups | {"cycles": watched.cycles}
-    bench.check_clean(watched.sim)
+    check_clean(watched.sim)
     watched.close()
     return out
 
@@ -346,7 +348,7 @@ def host_faults(setup: host_bench.Setup) -> Figures:
         sim.read_buffer(room)
         for fault in DRIVE_FAULTS:
             number = sim.fault(**fault)
-            commands = [HostCommand(("read", "write")[n % 3 == 0], (n * 37) % 4096, 1 + n % 16, tag + n)
+            commands = [BlockCommand(("read", "write")[n % 3 == 0], (n * 37) % 4096, 1 + n % 16, tag + n)
                         for n in range(80)]
             tag += len(commands)
             sim.write_data(noise(tag, 512 * sum(c.blocks for c in commands if c.op == "write")))
@@ -558,7 +560,7 @@ def main(
     rows, seconds = compare(file or FILE, wanted)
     bad = [r for r in rows if not r.ok]
     if json is not None:
-        bench.write_json(json, {
+        write_json(json, {
             "same": not bad, "seconds": seconds,
             "rows": [{"workload": r.workload, "what": r.what, "recorded": r.recorded, "now": r.now,
                       "verdict": r.verdict} for r in rows]})  # fmt: skip

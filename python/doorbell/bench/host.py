@@ -18,7 +18,9 @@ from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, Side
 from doorbell.bench.runner import Window, Zipf, noise, rate_of, region
 from doorbell.device import limits
-from doorbell.device.host_sim import Command, HostSim, Latency, ModelDrive, PortOptions, ports_of, ssd_drive
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import Latency, ModelDrive, PortOptions, ssd_drive
+from doorbell.device.host_sim import HostSim, ports_of
 from doorbell.errors import UserError
 from doorbell.units import size_name
 
@@ -190,7 +192,7 @@ def run_job(sim: HostSim, job: Job, link: limits.Link, progress: Callable[[float
         while len(given) < job.iodepth:
             read, size, at = window.draw()
             check.took(read, size, at)
-            new.append(Command("read" if read else "write", at // block, size // block, number & 0xFFFF))
+            new.append(BlockCommand("read" if read else "write", at // block, size // block, number & 0xFFFF))
             given.append((number & 0xFFFF, read, size, sim.ns))
             number += 1
         sim.submit(new)
@@ -252,7 +254,7 @@ def last_beat_to_doorbell(s: Setup, size: int = 4096, times: int = 6) -> int:
         for n in range(times):
             sim.run(10_000 + 37 * n)  # what the one before has left to say is said
             rung, row = total(sim, "down.MWr.tlps"), total(sim, "user.wdata_beats", True)
-            sim.submit([Command("write", n * size // 512, size // 512, n)])
+            sim.submit([BlockCommand("write", n * size // 512, size // 512, n)])
             sim.write_data(data)
             last = 0
             while total(sim, "down.MWr.tlps") == rung:

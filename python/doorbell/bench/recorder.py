@@ -19,9 +19,9 @@ from doorbell.bench.host import DUNE, FETCH, PART, Setup, drive_of, link_of, tot
 from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, Side, fio_json
 from doorbell.device import limits
+from doorbell.device.recorder_setup import MAX_DRIVES, STREAM_W, simulator_params, traffic, write_limit
 from doorbell.device.recorder_sim import BLOCK, RecorderSim
 from doorbell.errors import UserError
-from doorbell.record.command import MAX_DRIVES, STREAM_W, simulator_params, traffic, write_limit
 
 WORDS = BLOCK // 8
 SIZE = 16 << 20

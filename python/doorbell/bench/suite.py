@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doorbell.bench import command as bench
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.bench.jobs import MIXED, Job
 from doorbell.bench.results import link_limit
 from doorbell.bench.runner import run_group
 from doorbell.device import limits
+from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
@@ -33,7 +33,7 @@ SUITES = {"limit": 80, "limit-short": 12, "host": 29, "host-short": 6, "host-nig
 
 
 @dataclass
-class Row:
+class Target:
     """A target and what was measured. at_least: it may not be lower, else not higher."""
 
     name: str
@@ -56,35 +56,35 @@ class Row:
 
 def _drive(link: str, data_w: int, *, queues: int, entries: int, params: dict[str, int | str] | None = None,
            memory: int = 160 << 20, **options: Any) -> Driver:
-    sim = bench.open_sim(link=link, data_w=data_w, params=params, media_size=256 << 20, **options)
+    sim = open_sim(link=link, data_w=data_w, params=params, media_size=256 << 20, **options)
     drive = Driver(sim, HostMemory(memory))
     drive.start(queues=queues, entries=entries)
     return drive
 
 
 def _finish(drive: Driver) -> None:
-    bench.check_clean(drive.sim)
+    check_clean(drive.sim)
     drive.sim.close()
 
 
 # ------------------------------------------------------------------------------------------ throughput beside the link
 
 
-def throughput(link: str, data_w: int, workloads: tuple[tuple[str, int, int], ...], target: float) -> Iterator[Row]:
+def throughput(link: str, data_w: int, workloads: tuple[tuple[str, int, int], ...], target: float) -> Iterator[Target]:
     """Share of the link's limit for (rw, block size, commands to measure), 128 commands in flight on 4 queues."""
     drive = _drive(link, data_w, queues=4, entries=64)
-    wire = bench.sim_link(drive.sim, limits.Link.parse(link))
+    wire = sim_link(drive.sim, limits.Link.parse(link))
     for rw, size, count in workloads:
         depth = 32 if size <= 4096 else 16
         job = Job(rw=rw, bs=size, iodepth=depth, numjobs=4, rwmixread=70, number_ios=-(-count // 4))
         result = run_group(drive, [job])[0]
         share = 100 * result.iops / link_limit(wire, result).iops
         mix = " 70/30" if rw in MIXED else ""
-        yield Row(f"{wire}, {data_w} bit: {rw}{mix} {size_name(size)}", target, share, "% of link", True)
+        yield Target(f"{wire}, {data_w} bit: {rw}{mix} {size_name(size)}", target, share, "% of link", True)
     _finish(drive)
 
 
-def queues_flat(counts: tuple[int, ...]) -> Iterator[Row]:
+def queues_flat(counts: tuple[int, ...]) -> Iterator[Target]:
     """4 KiB random reads with 128 commands in flight, over more and more queues: how far apart the rates are."""
     rates = {}
     for count in counts:
@@ -95,7 +95,7 @@ def queues_flat(counts: tuple[int, ...]) -> Iterator[Row]:
     spread = 100 * (1 - min(rates.values()) / max(rates.values()))
     slow = min(rates, key=lambda c: rates[c])
     name = f"1 to {max(counts)} queues, 4 KiB randread: spread of IOPS (slowest: {slow})"
-    yield Row(name, 2.0, spread, "%", False)
+    yield Target(name, 2.0, spread, "%", False)
 
 
 # ------------------------------------------------------------------------------------------ the controller's latency
@@ -141,7 +141,7 @@ class Path1:
         return max(e.cycle for e in self.events if e.kind == "rq_write" and e.a == 1) - self.cqe()
 
 
-def latency(data_w: int, link: str) -> Iterator[Row]:
+def latency(data_w: int, link: str) -> Iterator[Target]:
     """One command at a time, on a link that never makes RQ wait."""
     drive = _drive(link, data_w, queues=1, entries=64, memory=32 << 20)
     paths: dict[int, list[Path1]] = {NvmOpc.READ: [], NvmOpc.WRITE: []}
@@ -164,10 +164,10 @@ def latency(data_w: int, link: str) -> Iterator[Row]:
         (" write: last write response to CQE", 8, [p.data_to_cqe(False) for p in writes]),
         (": CQE to MSI-X", 4, [p.cqe_to_msix() for p in both]),
     ):
-        yield Row(where + what, target, max(cycles), "cycles", False)
+        yield Target(where + what, target, max(cycles), "cycles", False)
 
 
-def front_end(data_w: int, link: str) -> Iterator[Row]:
+def front_end(data_w: int, link: str) -> Iterator[Target]:
     """Cycles from one decoded command to the next while a burst of them waits, on a link wide enough."""
     for queues in (1, 8):
         drive = _drive(link, data_w, queues=queues, entries=64, memory=32 << 20)
@@ -183,19 +183,19 @@ def front_end(data_w: int, link: str) -> Iterator[Row]:
         _finish(drive)
         cycles = (at[-1] - at[0]) / (len(at) - 1)
         name = f"{data_w} bit: front end, a command of a burst of 32 on {queues} queue{'s' if queues > 1 else ''}"
-        yield Row(name, 8, cycles, "cycles", False)
+        yield Target(name, 8, cycles, "cycles", False)
 
 
 # ------------------------------------------------------------------------------------------ the suites
 
 
-def rows(suite: str) -> Iterator[Row]:
+def rows(suite: str) -> Iterator[Target]:
     if suite.startswith("host"):
         for row in host_bench.targets(suite == "host-short"):
-            yield Row(*row)
+            yield Target(*row)
         if suite != "host-short":
             for row in recorder_bench.targets((1, 2, 4, 8) if suite == "host-nightly" else (1, 2, 4)):
-                yield Row(*row)
+                yield Target(*row)
         return
     if suite == "limit-short":
         some = tuple((rw, 4096, 480) for rw in ("randread", "read", "randwrite", "write", "randrw"))
@@ -221,7 +221,7 @@ def run_suite(suite: str, json: Path | None) -> bool:
         raise UserError(f"--suite: there is no '{suite}': use one of {', '.join(SUITES)}")
     from rich.table import Table
 
-    found: list[Row] = []
+    found: list[Target] = []
     with progress_bar(f"suite {suite}") as update:
         for row in rows(suite):
             found.append(row)

@@ -5,7 +5,16 @@ from doorbell.build.cache import cached, hash_files, say, tool, version
 from doorbell.build.compiler import jobs
 from doorbell.build.firmware_image import firmware
 from doorbell.build.registers import regs
-from doorbell.build.rtl import FOLDERS, PACKAGES, RtlSources, find_module, include_folders, rtl_sources, verilator
+from doorbell.build.rtl import (
+    FOLDERS,
+    PACKAGES,
+    RtlSources,
+    check_params,
+    find_module,
+    include_folders,
+    rtl_sources,
+    verilator,
+)
 from doorbell.build.simulators import is_host, simulator
 
 __all__ = [
@@ -13,6 +22,7 @@ __all__ = [
     "PACKAGES",
     "RtlSources",
     "cached",
+    "check_params",
     "find_module",
     "firmware",
     "hash_files",

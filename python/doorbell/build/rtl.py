@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from doorbell import paths
 from doorbell.build import operator_folders
+from doorbell.errors import UserError
 
 PACKAGES = (
     "common/db_mem_pkg.sv", "nvme/db_nvme_pkg.sv", "pcie/db_pcie_pkg.sv",
@@ -24,6 +28,9 @@ FOLDERS = (
     "host", "host/command", "host/data", "host/control", "compute", "recorder",
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""
+
+INCLUDES = ("axi", "pcie", "ssd")
+"""Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
 
 
 INCLUDES = ("axi", "pcie", "ssd")
@@ -98,6 +105,26 @@ def find_module(name: str) -> Path | None:
     """The file of one of our modules."""
     folders = [*(paths.RTL / folder for folder in FOLDERS), *(f.file.parent for f in operator_folders.find())]
     return next((f for folder in folders if (f := folder / f"{name}.sv").exists()), None)
+
+
+def parameters(top: str, file: Path | None = None) -> list[str]:
+    """The names of a module's parameters, as its RTL declares them; none where it has no list of them."""
+    file = file or find_module(top)
+    text = re.sub(r"//.*|(?s:/\*.*?\*/)", "", file.read_text()) if file else ""
+    start = rf"\bmodule\s+{top}\b(?:\s*import[^;]*;)*\s*#\s*"
+    header = re.search(start + r"\((.*?)\)\s*\(", text.partition("endmodule")[0], re.DOTALL)
+    declared = re.sub(r"\blocalparam\b[^,]*", "", header[1]) if header else ""
+    return re.findall(r"\b([A-Z][A-Z0-9_]*)\s*=(?!=)", declared)
+
+
+def check_params(top: str, params: Iterable[str], file: Path | None = None) -> None:
+    """Refuse parameters that the top does not have: the tools would say so late, and worse."""
+    known = parameters(top, file)
+    for name in params:
+        if known and name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(known))}"
+            raise UserError(f"{top} has no parameter {name}: {hint}")
 
 
 def verilator() -> list[str]:

@@ -14,7 +14,7 @@ from doorbell.build.cache import cached, hash_files, say, tool, version
 from doorbell.build.compiler import COMPILE, LINK, OPTIMISE, compiler_version, link
 from doorbell.build.firmware_image import firmware
 from doorbell.build.registers import regs
-from doorbell.build.rtl import CSD, DEVICE, HOST, RtlSources, find_module, rtl_sources, verilator
+from doorbell.build.rtl import CSD, DEVICE, HOST, RtlSources, check_params, find_module, rtl_sources, verilator
 from doorbell.errors import UserError
 
 
@@ -60,6 +60,7 @@ def default_params(top: str, params: dict[str, int | str], file: Path | None = N
     file = file or find_module(top)
     if file is None:
         raise UserError(f"there is no top {top} in rtl/")
+    check_params(top, params, file)
     result = dict(params)
     if "FW_HEX" in file.read_text() and "FW_HEX" not in result:
         result["FW_HEX"] = str(firmware())

@@ -12,28 +12,32 @@ from typing import Any
 import numpy as np
 import typer
 
-from doorbell.bench import command as bench
+from doorbell.bench.jobs import Job, describe
+from doorbell.bench.results import fio_json, table
+from doorbell.bench.runner import run_group
 from doorbell.device import limits
+from doorbell.device.opening import open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
+from doorbell.ui import print_table, progress_bar
 
 IO_BYTES = 128 << 10
 QUEUES = 4
 DEPTH = 32  # commands in flight, each queue
 
 
-def jobs() -> list[bench.Job]:
+def jobs() -> list[Job]:
     """What the demo measures. Names say what is asked: bandwidth and IOPS at depth, latency alone."""
     many = {"iodepth": DEPTH, "numjobs": QUEUES}
     return [
-        bench.Job("4 KiB read", "randread", 4096, number_ios=1000, **many),
-        bench.Job("4 KiB write", "randwrite", 4096, number_ios=1000, **many),
-        bench.Job("128 KiB read", "randread", IO_BYTES, iodepth=8, numjobs=QUEUES, number_ios=48),
-        bench.Job("128 KiB write", "randwrite", IO_BYTES, iodepth=8, numjobs=QUEUES, number_ios=48),
-        bench.Job("4 KiB read, one", "randread", 4096, number_ios=200),
-        bench.Job("4 KiB write, one", "randwrite", 4096, number_ios=200),
+        Job("4 KiB read", "randread", 4096, number_ios=1000, **many),
+        Job("4 KiB write", "randwrite", 4096, number_ios=1000, **many),
+        Job("128 KiB read", "randread", IO_BYTES, iodepth=8, numjobs=QUEUES, number_ios=48),
+        Job("128 KiB write", "randwrite", IO_BYTES, iodepth=8, numjobs=QUEUES, number_ios=48),
+        Job("4 KiB read, one", "randread", 4096, number_ios=200),
+        Job("4 KiB write, one", "randwrite", 4096, number_ios=200),
     ]
 
 
@@ -140,8 +144,8 @@ def main(
     total = mib << 20
     if top not in ("db_ssd", "db_csd") or (top == "db_csd" and backend != "rtl"):
         raise UserError(f"--top {top}: use db_ssd, or db_csd with --backend rtl")
-    sim = bench.open_sim(backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30)
-    wire = bench.sim_link(sim, wire)
+    sim = open_sim(backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30)
+    wire = sim_link(sim, wire)
     built = time.monotonic()
     drive = Driver(sim, HostMemory(192 << 20))
     drive.start(queues=QUEUES, entries=4 * DEPTH)
@@ -153,20 +157,20 @@ def main(
         f"ready after {sim.ns / 1e6:.2f} ms of simulated time")
     if top == "db_csd":
         say(encrypt(drive))
-    with bench.progress_bar(f"writing and reading back {mib} MiB") as update:
+    with progress_bar(f"writing and reading back {mib} MiB") as update:
         checked = verify(drive, total, update)
     say(f"{checked['compared'] >> 20} MiB written and read back with {QUEUES} queues x {DEPTH} commands of 128 KiB: "
         f"every byte compared, equal ({checked['write_mb_s']:,.0f} MB/s write, {checked['read_mb_s']:,.0f} MB/s read)")
     results = []
     for job in jobs():
-        with bench.progress_bar(bench.describe(job)) as update:
-            results.append(bench.run_group(drive, [job], progress=update))
+        with progress_bar(describe(job)) as update:
+            results.append(run_group(drive, [job], progress=update))
     drive.stop()
     if json:
         setting = {"top": top, "identify": who, "verify": checked, "link": link, "data_w": data_w, "backend": backend}
-        print(json_module.dumps(bench.fio_json(results, wire, setting), indent=2))
+        print(json_module.dumps(fio_json(results, wire, setting), indent=2))
     else:
-        bench.print_table(bench.table(results, wire, f"Random I/O, {wire}, {data_w} bit at 250 MHz (simulated time)"))
+        print_table(table(results, wire, f"Random I/O, {wire}, {data_w} bit at 250 MHz (simulated time)"))
     wall = time.monotonic() - built
     say(f"{sim.ns / 1e6:.1f} ms simulated in {wall:.0f} s; everything took {time.monotonic() - started:.0f} s. "
         "More: ./doorbell bench --help, ./doorbell vm")

@@ -18,7 +18,7 @@ from doorbell.errors import UserError
 
 
 @dataclass(frozen=True)
-class Command:
+class Subcommand:
     """module: has the function (`main`) that runs it. pass_on: unknown options are the command's own business.
     lists: options that take all words up to the next option.
     """
@@ -32,67 +32,73 @@ class Command:
 
 
 COMMANDS = {
-    "demo": Command(
+    "demo": Subcommand(
         "doorbell.cli.demo",
         "Bring up the SSD in simulation, write and verify data, show how fast.",
         "./doorbell demo --link gen4x8 --data-w 512",
     ),
-    "test": Command("doorbell.cli.testing", "Lint, then run all tests.", "./doorbell test -k fifo", pass_on=True),
-    "bench": Command(
+    "test": Subcommand("doorbell.cli.testing", "Lint, then run all tests.", "./doorbell test -k fifo", pass_on=True),
+    "bench": Subcommand(
         "doorbell.bench.command",
         "Run fio jobs against a top, in simulated time.",
         "./doorbell bench --rw randread --bs 4k --iodepth 64",
     ),
-    "serve": Command(
-        "doorbell.vm.serve",
+    "serve": Subcommand(
+        "doorbell.vm.command",
         "Offer a top as a vfio-user PCIe device to QEMU and other clients.",
         "./doorbell serve --socket /tmp/nvme.sock --image drive.img",
+        function="serve",
     ),
-    "vm": Command(
-        "doorbell.vm.guest",
+    "vm": Subcommand(
+        "doorbell.vm.command",
         "Boot Linux with a top as its NVMe drive.",
         "./doorbell vm --image drive.img --run script.sh"
     ),
-    "record": Command(
+    "record": Subcommand(
         "doorbell.record.command",
         "Record a file to striped drives through the simulated db_recorder.",
         "./doorbell record data.bin --drives 2 --ssd qemu --images a.img b.img",
         lists=("--images",),
     ),
-    "replay": Command(
+    "replay": Subcommand(
         "doorbell.record.command",
         "Bring back what was recorded.",
         "./doorbell replay copy.bin --images a.img",
         function="replay",
         lists=("--images",),
     ),
-    "key": Command(
+    "key": Subcommand(
         "doorbell.compute.key",
         "A key as db_csd takes it, and the nvme-cli lines to encrypt a namespace.",
         "./doorbell key --key-file key --slot 1 --namespace 1",
     ),
-    "sweep": Command(
+    "sweep": Subcommand(
         "doorbell.sweep.command",
         "Measure a grid of parameters and workloads, on all cores or a Dask cluster.",
         "./doorbell sweep sweeps/blocks.yaml",
     ),
-    "report": Command(
+    "report": Subcommand(
         "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),
-    "compare": Command(
+    "compare": Subcommand(
         "doorbell.bench.compare",
         "Compare what the simulators do with a recording, to the cycle.",
         "./doorbell compare --quick",
     ),
-    "synth": Command(
+    "synth": Subcommand(
         "doorbell.synth.command",
         "Area by module and depth of logic, for an FPGA.",
         "./doorbell synth --top db_ssd --target xcup --data-w 256",
     ),
-    "lint": Command(
+    "lint": Subcommand(
         "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
     ),
-    "build": Command(
+    "clean": Subcommand(
+        "doorbell.cli.clean",
+        "Empty the cache: what was built, the guest's root, the Python environment.",
+        "./doorbell clean",
+    ),
+    "build": Subcommand(
         "doorbell.build.command",
         "Build the registers, firmware and simulator; print where they are.",
         "./doorbell build --top db_ssd --data-w 512",

@@ -3,7 +3,7 @@
 
     with HostSim(build.simulator("db_host"), [ModelDrive(size=1 << 30)]) as sim:
         sim.run_until(lambda: sim.up)
-        sim.submit([Command("write", lba=0, blocks=8, tag=1)])
+        sim.submit([BlockCommand("write", lba=0, blocks=8, tag=1)])
         sim.write_data(data)
         print(sim.wait_status(1))
 
@@ -14,315 +14,37 @@ at a time.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
-from dataclasses import dataclass, field
+from ctypes import byref, c_uint8, c_uint32, c_uint64
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from doorbell.device.sim import ALL, Sim, SimError, parse_link
+from doorbell.device.blocks import OPS, BlockCommand, BlockStatus, DataEnd, DriveMessage, Forwarded
+from doorbell.device.drives import BAR, WINDOW, ModelDrive, PortOptions, SsdDrive, port_record
+from doorbell.device.handle import Handle
+from doorbell.device.host_sim_interface import (
+    ABI,
+    NEVER,
+    CommandRecord,
+    EndRecord,
+    ForwardRecord,
+    HostConfig,
+    Library,
+    MessageRecord,
+    PortRecord,
+    StatusRecord,
+)
+from doorbell.device.messages import SimError
+from doorbell.device.sim import ALL
 
-ABI = 3
-NEVER = 0xFFFF_FFFF
-OPS = ("read", "write", "flush", "trim", "zeroes", "verify")  # op_e of db_host_pkg
-LATENCIES = ("read", "write", "flush", "other", "admin")  # DB_LAT_* of sim/db_host_sim.h
 _STOPS = {64: "rtl", 2: "message", 8: "answer", 1: "status", 16: "data", 128: "forward", 32: "up", 4: "idle"}
 _FAULTS = {"status": 0, "lost": 1, "late": 2, "hang": 3, "drop_link": 4, "damage": 5, "vanish": 6, "double": 7,
            "phase": 8}  # fmt: skip
 _SIGNALS = ("up", "dead", "blocks", "lba_shift", "idle", "cmds_left", "wdata_left", "rdata_bytes", "link_up", "mps",
             "mrrs", "level", "level_peak", "enabled")  # fmt: skip
 _MESSAGES = ("cfg_read", "cfg_write", "read", "write", "reset", "link_up", "link_down")
-_serial = itertools.count()
-
-
-class Command(NamedTuple):
-    """A block command: op is one of OPS."""
-
-    op: str
-    lba: int = 0
-    blocks: int = 1
-    tag: int = 0
-
-
-class Status(NamedTuple):
-    """The end of a block command: status as in CQE dword 3 bits 31:17 (0: good), latency in cycles."""
-
-    cycle: int
-    tag: int
-    status: int
-    latency: int
-
-
-class DataEnd(NamedTuple):
-    """A packet of read data has ended: its bytes, and whether any of them stood in for data that could not be read."""
-
-    cycle: int
-    size: int
-    error: bool
-
-
-class Forwarded(NamedTuple):
-    """A row that the drive wrote to the forwarded region: byte address in it, byte enables, data."""
-
-    cycle: int
-    addr: int
-    enables: int
-    data: bytes
-
-
-class DriveMessage(NamedTuple):
-    """What the host asks of an external drive: kind is one of "cfg_read", "cfg_write", "read", "write" (addr: register,
-    or memory address), "reset", "link_up", "link_down". Reads and all configuration requests must be answered by id.
-    """
-
-    id: int
-    kind: str
-    addr: int
-    size: int
-    target: int
-    data: bytes
-
-
-@dataclass(frozen=True)
-class Latency:
-    """ns, fixed; or uniform from ns to `to_ns`; or about lognormal: median ns, `sigma` the factor at one sigma."""
-
-    ns: int
-    to_ns: int = 0
-    sigma: float = 0.0
-
-    def _c(self) -> _Latency:
-        if self.sigma and not 1 <= self.sigma <= 16:
-            raise ValueError("sigma: a factor from 1 to 16")
-        if self.sigma:
-            return _Latency(2, self.ns, round(self.sigma * 1000))
-        return _Latency(1, self.ns, self.to_ns) if self.to_ns else _Latency(0, self.ns, 0)
-
-
-@dataclass
-class PortOptions:
-    """What drives have in common: the link, the hard block's buffers, the function's configuration space.
-
-    link, link_latency_ns (each way), ack_every, fc_every: TLPs a DLLP. tx_tlps, tx_bytes: what the hard block takes
-    before tready falls. cq_tlps, cq_bytes: credits. mps_cap, drive_mps_cap: bytes, of the root port and the drive.
-    crs_us: configuration requests are put off so long after a reset. np_credits: the hard block goes by the core's
-    credits for what the drive reads (pcie_cq_np_req); False: as if they were tied high.
-    """
-
-    link: str = "gen3x4"
-    link_latency_ns: int = 0
-    ack_every: int = 4
-    fc_every: int = 4
-    tx_tlps: int = 8
-    tx_bytes: int = 2048
-    cq_tlps: int = 32
-    cq_bytes: int = 8192
-    np_credits: bool = True
-    drive_tx: int = 16
-    mps_cap: int = 256
-    drive_mps_cap: int = 512
-    bar_bytes: int = 0x4000
-    bar64: bool = True
-    crs_us: float = 0
-    link_up: bool = True
-
-
-@dataclass
-class ModelDrive(PortOptions):
-    """A behavioural SSD. Rates in GB/s, 0: no limit. ready_us, unready_us: None: never.
-
-    read, write, flush, other, admin: latencies. slc_bytes are written at write_gbps, then slow_gbps is left.
-    stall_every bytes, and with chance stall_chance a write, the media stands still for stall_us. write_buffer: bytes
-    that are asked of the host before the media has taken them. max_reads: reads of host memory outstanding.
-    """
-
-    size: int = 1 << 30
-    image: str | os.PathLike[str] | None = None
-    lba_bytes: int = 512
-    max_reads: int = 64
-    fetch_entries: int = 8
-    fetches: int = 4
-    max_cmds: int = 512
-    list_bytes: int = 0
-    mdts: int = 5
-    mqes: int = 1024
-    dstrd: int = 0
-    queues: int = 16
-    timeout_ms: int = 10000
-    mpsmin: int = 0
-    css: int = 1
-    oncs: int = 0x8C
-    vwc: bool = True
-    ready_us: float | None = 100
-    unready_us: float | None = 20
-    abort_ok: bool = True
-    read_gbps: float = 0
-    write_gbps: float = 0
-    slow_gbps: float = 0
-    slc_bytes: int = 0
-    stall_us: float = 10_000
-    stall_every: int = 0
-    stall_chance: float = 0
-    write_buffer: int = 4 << 20
-    read: Latency = field(default_factory=lambda: Latency(20_000))
-    write: Latency = field(default_factory=lambda: Latency(10_000))
-    flush: Latency = field(default_factory=lambda: Latency(50_000))
-    other: Latency = field(default_factory=lambda: Latency(20_000))
-    admin: Latency = field(default_factory=lambda: Latency(5_000))
-
-
-@dataclass
-class SsdDrive(PortOptions):
-    """Our own db_ssd: a simulation of it, opened for this (`ssd_drive` does). Its link is the Sim's."""
-
-    sim: Sim | None = None
-
-
-@dataclass
-class ExternalDrive(PortOptions):
-    """The caller is the drive: `messages`, `answer`, `host_read`, `host_write`."""
-
-
-def ssd_drive(lib_path: str | os.PathLike[str], window: tuple[int, int] | None = None, **options: Any) -> SsdDrive:
-    """A db_ssd behind a root port. options: those of Sim (link, media_*, seed ...) and of PortOptions."""
-    mine = {k: options.pop(k) for k in list(options) if k in PortOptions.__dataclass_fields__ and k != "link"
-            and k != "link_latency_ns" and k not in ("ack_every", "fc_every")}  # fmt: skip
-    options = {"link": "gen3x4", "host_latency_ns": 0, "cpl_timeout_us": 1e6, "msi_window": (0xFEE0_0000, 0x10_0000),
-               **options}  # fmt: skip
-    sim = Sim(lib_path, **options)
-    base, size = window or (HostSim.WINDOW, HostSim.WINDOW_BYTES)
-    sim.map(base, size, None)
-    names = ("link_latency_ns", "ack_every", "fc_every")
-    return SsdDrive(sim=sim, link=options["link"], **{n: options[n] for n in names if n in options}, **mine)
-
-
-class _HostConfig(ctypes.Structure):
-    _fields_ = [
-        *((n, c_uint32) for n in (
-            "abi", "clock_khz", "seed", "stall_pct", "idle_skip", "cpl_timeout_ns", "write_rate", "read_rate",
-            "user_stall_pct", "pad",
-        )),
-        *((n, c_uint64) for n in ("window_base", "bar_base", "window_step", "bar_step")),
-    ]  # fmt: skip
-
-
-class _Latency(ctypes.Structure):
-    _fields_ = [("kind", c_uint32), ("a", c_uint32), ("b", c_uint32)]
-
-
-class _Model(ctypes.Structure):
-    _fields_ = [
-        *((n, c_uint32) for n in (
-            "max_reads", "fetch_entries", "fetches", "max_cmds", "list_bytes", "lba_shift", "mdts", "mqes", "dstrd",
-            "queues", "timeout_500ms", "mpsmin", "css", "oncs", "vwc", "ready_ns", "unready_ns", "abort_ok",
-            "read_mbps", "write_mbps", "slow_mbps", "stall_ns", "stall_ppm",
-        )),
-        *((n, c_uint64) for n in ("stall_every", "slc_bytes", "write_buffer", "bytes")),
-        ("latency", _Latency * len(LATENCIES)), ("image", c_char_p),
-    ]  # fmt: skip
-
-
-_LIB_FUNCTIONS = ("run", "mmio_write", "mmio_read", "mmio_poll", "dma_next", "dma_complete", "set_cfg", "idle", "reset")
-
-
-class _Lib(ctypes.Structure):
-    _fields_ = [("sim", c_void_p), *((n, c_void_p) for n in _LIB_FUNCTIONS)]
-
-
-class _Port(ctypes.Structure):
-    _fields_ = [
-        *((n, c_uint32) for n in (
-            "drive", "gen", "lanes", "link_latency_ns", "ack_every", "fc_every", "tx_tlps", "tx_bytes", "cq_tlps",
-            "cq_bytes", "np_credits", "drive_tx", "bdf", "mps_cap", "drive_mps_cap", "bar_bytes", "bar64", "crs_ns",
-            "link_up",
-        )),
-        ("model", _Model), ("lib", _Lib),
-    ]  # fmt: skip
-
-
-class _Cmd(ctypes.Structure):
-    _fields_ = [("lba", c_uint64), ("blocks", c_uint32), ("tag", c_uint16), ("op", c_uint16)]
-
-
-class _Status(ctypes.Structure):
-    _fields_ = [("cycle", c_uint64), ("latency", c_uint32), ("tag", c_uint16), ("status", c_uint16)]
-
-
-class _End(ctypes.Structure):
-    _fields_ = [("cycle", c_uint64), ("bytes", c_uint64), ("error", c_uint32), ("pad", c_uint32)]
-
-
-class _Fwd(ctypes.Structure):
-    _fields_ = [("cycle", c_uint64), ("be", c_uint64), ("addr", c_uint32), ("bytes", c_uint32), ("data", c_uint8 * 64)]
-
-
-class _Ext(ctypes.Structure):
-    _fields_ = [("id", c_uint64), ("addr", c_uint64), ("kind", c_uint32), ("len", c_uint32), ("target", c_uint32),
-                ("pad", c_uint32), ("data", c_uint8 * 1024)]  # fmt: skip
-
-
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "open": (c_void_p, [POINTER(_HostConfig), POINTER(_Port), c_uint32, c_char_p, c_uint32]),
-    "close": (None, [c_void_p]),
-    "reset": (None, [c_void_p, c_int]),
-    "data_w": (c_uint32, []),
-    "ports": (c_uint32, []),
-    "cycle": (c_uint64, [c_void_p]),
-    "run": (c_int, [c_void_p, c_uint64, c_uint32]),
-    "signal": (c_uint64, [c_void_p, c_uint32, c_uint32]),
-    "cmds": (c_int, [c_void_p, POINTER(_Cmd), c_uint32]),
-    "wdata": (None, [c_void_p, c_void_p, c_uint64, c_uint32]),
-    "rdata": (None, [c_void_p, c_void_p, c_uint64]),
-    "status": (c_int, [c_void_p, POINTER(_Status), c_int]),
-    "rdata_ends": (c_int, [c_void_p, POINTER(_End), c_int]),
-    "forwarded": (c_int, [c_void_p, POINTER(_Fwd), c_int]),
-    "forward_stall": (None, [c_void_p, c_int]),
-    "axil": (c_int, [c_void_p, c_int, c_uint32, c_uint32]),
-    "axil_poll": (c_int, [c_void_p, POINTER(c_uint32)]),
-    "admin": (c_int, [c_void_p, c_char_p]),
-    "admin_poll": (c_int, [c_void_p, c_void_p]),
-    "reg": (c_int, [c_void_p, c_int, c_uint32, c_uint32]),
-    "reg_poll": (c_int, [c_void_p, POINTER(c_uint32)]),
-    "link": (None, [c_void_p, c_uint32, c_int]),
-    "drive_reset": (None, [c_void_p, c_uint32]),
-    "fault": (c_uint32, [c_void_p] + [c_uint32] * 2 + [c_int32] * 2 + [c_uint64] * 2 + [c_uint32] * 2 + [c_uint64]),
-    "fault_hits": (c_uint64, [c_void_p, c_uint32, c_uint32]),
-    "fault_clear": (None, [c_void_p, c_uint32]),
-    "hang": (None, [c_void_p, c_uint32]),
-    "media": (c_void_p, [c_void_p, c_uint32]),
-    "media_sync": (c_int, [c_void_p, c_uint32]),
-    "ext_next": (c_int, [c_void_p, c_uint32, POINTER(_Ext)]),
-    "ext_answer": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_char_p]),
-    "ext_read": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32]),
-    "ext_poll": (c_int, [c_void_p, c_uint32, c_int, c_void_p]),
-    "ext_write": (None, [c_void_p, c_uint32, c_uint64, c_char_p, c_uint32]),
-    "ext_sizes": (None, [c_void_p, c_uint32, c_uint32, c_uint32]),
-    "counters": (c_int, [c_void_p, c_uint32, POINTER(c_uint64), c_int]),
-    "counter_name": (c_char_p, [c_int]),
-    "coverage": (c_int, [c_void_p, c_char_p]),
-    "trace": (c_int, [c_void_p, c_char_p]),
-    "link_rate": (None, [c_void_p, c_uint32, POINTER(c_uint64), POINTER(c_uint64)]),
-}
-
-
-class _Library:
-    """The C functions of one shared library."""
-
-    loaded: dict[str, _Library] = {}
-
-    def __init__(self, path: str, more: dict[str, tuple[Any, list[Any]]]) -> None:
-        lib = ctypes.CDLL(path)
-        for name, (result, arguments) in (_SIGNATURES | more).items():
-            function = getattr(lib, f"db_host_{name}")
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
-        self.names: list[str] = []
-        while name := lib.db_host_counter_name(len(self.names)):
-            self.names.append(name.decode())
 
 
 def ports_of(lib_path: str | os.PathLike[str]) -> int:
@@ -330,17 +52,7 @@ def ports_of(lib_path: str | os.PathLike[str]) -> int:
     return ctypes.CDLL(str(Path(lib_path).resolve())).db_host_ports()
 
 
-def _size_code(size: int, most: int) -> int:
-    if size & (size - 1) or not 128 <= size <= most:
-        raise ValueError(f"MPS of {size}: a power of two from 128 to {most}")
-    return size.bit_length() - 8
-
-
-def _ns(us: float | None) -> int:
-    return NEVER if us is None else round(us * 1000)
-
-
-class HostSim:
+class HostSim(Handle):
     """One simulated host and its drives, one for each root port.
 
     write_gbps, read_gbps: pace of the user's streams (0: a beat a cycle), user_stall_pct: random pauses in them;
@@ -349,9 +61,7 @@ class HostSim:
     window, bar: where a drive sees host memory and has its BAR; with several ports each so many bytes (_step) further.
     """
 
-    WINDOW = 0x10_0000_0000
-    WINDOW_BYTES = 64 << 20
-    BAR = 0xC000_0000
+    coverage_name = "host-"
     signatures: dict[str, tuple[Any, list[Any]]] = {}
     """Functions of its top's library beside those of all."""
 
@@ -373,17 +83,16 @@ class HostSim:
         window_step: int = 0,
         bar_step: int = 0,
     ) -> None:
-        self._handle: int | None = None
         path = str(Path(lib_path).resolve())
-        self._lib: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(
-            path, _Library(path, self.signatures))  # fmt: skip
+        self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(
+            path, Library(path, self.signatures))  # fmt: skip
         self.ports: int = self._lib.ports()
         self.drives = list(drives) if drives is not None else [ModelDrive() for _ in range(self.ports)]
         khz = round(clock_mhz * 1000)
         rates = (round(gbps * 1e9 / khz) for gbps in (write_gbps, read_gbps))  # bytes in 1000 cycles
-        config = _HostConfig(ABI, khz, seed, stall_pct, idle_skip, round(cpl_timeout_us * 1000), *rates, user_stall_pct,
+        config = HostConfig(ABI, khz, seed, stall_pct, idle_skip, round(cpl_timeout_us * 1000), *rates, user_stall_pct,
                              0, window, bar, window_step, bar_step)  # fmt: skip
-        ports = (_Port * len(self.drives))(*(self._port(d, khz) for d in self.drives))
+        ports = (PortRecord * len(self.drives))(*(port_record(d, khz) for d in self.drives))
         why = ctypes.create_string_buffer(256)
         self._handle = self._lib.open(byref(config), ports, len(self.drives), why, len(why))
         if not self._handle:
@@ -393,84 +102,19 @@ class HostSim:
         self.window, self.bar, self.seed = window, bar, seed
         self._keep: list[Any] = []
         self._read_buffer: Any = None
-        self._statuses: list[Status] = []
-        self._message = _Ext()
-
-    def _port(self, drive: PortOptions, khz: int) -> _Port:
-        gen, lanes = parse_link(drive.link)
-        port = _Port(
-            gen=gen, lanes=lanes, link_latency_ns=drive.link_latency_ns, ack_every=drive.ack_every,
-            fc_every=drive.fc_every, tx_tlps=drive.tx_tlps, tx_bytes=drive.tx_bytes, cq_tlps=drive.cq_tlps,
-            cq_bytes=drive.cq_bytes, np_credits=drive.np_credits, drive_tx=drive.drive_tx, bdf=0x0100,
-            mps_cap=_size_code(drive.mps_cap, 1024),
-            drive_mps_cap=_size_code(drive.drive_mps_cap, 4096), bar_bytes=drive.bar_bytes, bar64=drive.bar64,
-            crs_ns=_ns(drive.crs_us), link_up=drive.link_up,
-        )  # fmt: skip
-        if isinstance(drive, ModelDrive):
-            port.drive = 0
-            port.model = self._model(drive)
-        elif isinstance(drive, SsdDrive):
-            if drive.sim is None:
-                raise ValueError("an SsdDrive needs a Sim: use ssd_drive()")
-            if round(drive.sim.clock_mhz * 1000) != khz:
-                raise ValueError("host and drive must have the same clock")
-            port.drive = 1
-            pointers = (ctypes.cast(getattr(drive.sim._lib, n), c_void_p) for n in _LIB_FUNCTIONS)
-            port.lib = _Lib(drive.sim._h, *pointers)
-        else:
-            port.drive = 2
-        return port
-
-    @staticmethod
-    def _model(d: ModelDrive) -> _Model:
-        size = 0 if d.image and os.path.exists(d.image) and os.path.getsize(d.image) else d.size
-        return _Model(
-            max_reads=d.max_reads, fetch_entries=d.fetch_entries, fetches=d.fetches, max_cmds=d.max_cmds,
-            list_bytes=d.list_bytes, lba_shift=d.lba_bytes.bit_length() - 1, mdts=d.mdts, mqes=d.mqes, dstrd=d.dstrd,
-            queues=d.queues, timeout_500ms=min(255, -(-d.timeout_ms // 500)), mpsmin=d.mpsmin, css=d.css, oncs=d.oncs,
-            vwc=d.vwc, ready_ns=_ns(d.ready_us), unready_ns=_ns(d.unready_us), abort_ok=d.abort_ok,
-            read_mbps=round(d.read_gbps * 1000), write_mbps=round(d.write_gbps * 1000),
-            slow_mbps=round(d.slow_gbps * 1000), stall_ns=_ns(d.stall_us), stall_ppm=round(d.stall_chance * 1e6),
-            stall_every=d.stall_every, slc_bytes=d.slc_bytes, write_buffer=d.write_buffer, bytes=size,
-            latency=(_Latency * len(LATENCIES))(*(getattr(d, n)._c() for n in LATENCIES)),
-            image=os.fsencode(d.image) if d.image else None,
-        )  # fmt: skip
-
-    @property
-    def _h(self) -> int:
-        if self._handle is None:
-            raise SimError("this simulation is closed")
-        return self._handle
-
-    @property
-    def closed(self) -> bool:
-        return self._handle is None
+        self._statuses: list[BlockStatus] = []
+        self._message = MessageRecord()
 
     def close(self) -> None:
         """End the simulation and those of its drives; image files are written out."""
-        if self._handle is None:
+        if self.closed:
             return
-        if os.environ.get("DOORBELL_COVERAGE") == "1":
-            folder = Path(__file__).resolve().parents[3] / "build" / "coverage"
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lib.coverage(self._h, os.fsencode(folder / f"{os.getpid()}-host-{next(_serial)}.dat"))
-        self._lib.close(self._handle)
-        self._handle = None
+        super().close()
         for drive in self.drives:
             if isinstance(drive, SsdDrive) and drive.sim is not None:
                 drive.sim.close()
         self._keep.clear()
         self._read_buffer = None
-
-    def __enter__(self) -> HostSim:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.close()
 
     # ------------------------------------------------------------------------------------------------------------ time
 
@@ -536,10 +180,10 @@ class HostSim:
 
     # ------------------------------------------------------------------------------------------------- block commands
 
-    def submit(self, commands: Iterable[Command]) -> None:
+    def submit(self, commands: Iterable[BlockCommand]) -> None:
         """Queue block commands."""
-        listed = [_Cmd(c.lba, c.blocks, c.tag, OPS.index(c.op)) for c in commands]
-        self._lib.cmds(self._h, (_Cmd * len(listed))(*listed), len(listed))
+        listed = [CommandRecord(c.lba, c.blocks, c.tag, OPS.index(c.op)) for c in commands]
+        self._lib.cmds(self._h, (CommandRecord * len(listed))(*listed), len(listed))
 
     def write_data(self, data: Any, times: int = 1) -> None:
         """Queue write data, a whole number of rows (DATA_W / 8 bytes), to be given `times` times."""
@@ -561,17 +205,17 @@ class HostSim:
         self._read_buffer = None if buffer is None else (ctypes.c_char * size).from_buffer(buffer)
         self._lib.rdata(self._h, None if buffer is None else ctypes.addressof(self._read_buffer), size)
 
-    def statuses(self) -> list[Status]:
+    def statuses(self) -> list[BlockStatus]:
         """Ends of commands since the last call, in the order in which they came."""
         out, self._statuses = self._statuses, []
-        buffer = (_Status * 1024)()
+        buffer = (StatusRecord * 1024)()
         while n := self._lib.status(self._h, buffer, len(buffer)):
-            out += [Status(s.cycle, s.tag, s.status, s.latency) for s in buffer[:n]]
+            out += [BlockStatus(s.cycle, s.tag, s.status, s.latency) for s in buffer[:n]]
         return out
 
-    def wait_status(self, count: int = 1, cycles: int = 10_000_000) -> list[Status]:
+    def wait_status(self, count: int = 1, cycles: int = 10_000_000) -> list[BlockStatus]:
         """Run until `count` commands have ended; raises SimError after `cycles`."""
-        out: list[Status] = []
+        out: list[BlockStatus] = []
         end = self.cycle + cycles
         while len(out) < count:
             if self.cycle >= end:
@@ -585,7 +229,7 @@ class HostSim:
     def data_ends(self) -> list[DataEnd]:
         """Packets of read data that have ended since the last call."""
         out: list[DataEnd] = []
-        buffer = (_End * 256)()
+        buffer = (EndRecord * 256)()
         while n := self._lib.rdata_ends(self._h, buffer, len(buffer)):
             out += [DataEnd(e.cycle, e.bytes, bool(e.error)) for e in buffer[:n]]
         return out
@@ -593,7 +237,7 @@ class HostSim:
     def forwarded(self) -> list[Forwarded]:
         """Rows of m_fwd since the last call."""
         out: list[Forwarded] = []
-        buffer = (_Fwd * 64)()
+        buffer = (ForwardRecord * 64)()
         while n := self._lib.forwarded(self._h, buffer, len(buffer)):
             out += [Forwarded(f.cycle, f.addr, f.be, bytes(f.data[: f.bytes])) for f in buffer[:n]]
         return out
@@ -806,8 +450,3 @@ class HostSim:
         cycle, byte = c_uint64(), c_uint64()
         self._lib.link_rate(self._h, port, byref(cycle), byref(byte))
         return cycle.value / byte.value
-
-    def trace(self, path: str | os.PathLike[str]) -> None:
-        """Write a VCD file from now on (half cycles as its time); only in a library built with trace=True."""
-        if self._lib.trace(self._h, os.fsencode(path)):
-            raise SimError("no trace: the library was not built with it, or the file cannot be written")

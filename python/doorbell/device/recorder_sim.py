@@ -20,8 +20,8 @@ from ctypes import POINTER, byref, c_int, c_uint32, c_uint64, c_void_p
 from typing import Any, NamedTuple
 
 from doorbell.device.host_sim import HostSim
+from doorbell.device.messages import SimError
 from doorbell.device.registers import Register, register_map
-from doorbell.device.sim import SimError
 
 BLOCK = 4096
 MAX_PACKET = 68  # dwords

@@ -13,159 +13,33 @@ other threads run meanwhile.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import itertools
 import os
-import re
 from collections.abc import Iterable
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_int, c_uint8, c_uint32, c_uint64
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-ABI = 3
+from doorbell.device.handle import Handle
+from doorbell.device.limits import Link
+from doorbell.device.messages import DmaRequest, Event, Irq, MmioError, SimError
+from doorbell.device.sim_interface import (
+    ABI,
+    EVENTS,
+    Config,
+    EventRecord,
+    IrqRecord,
+    Library,
+    MessageRecord,
+    WatchRecord,
+)
+
 ALL = "budget"
 _STOPS = {64: "rtl", 8: "mmio", 2: "dma", 16: "watch", 1: "irq", 32: "intx", 4: "idle"}
 _FAULTS = {"ur": 1, "ca": 2, "poison": 3, "poisoned": 3, "drop": 4, "timeout": 4}
-_serial = itertools.count()
-EVENTS = ("doorbell", "fetch", "decode", "data", "cqe", "irq", "rq_read", "rq_write", "rq_last", "rc", "rc_last", "cq",
-          "ar", "r", "r_last", "aw", "w", "w_last", "b")  # as DB_EV_* in sim/db_sim.h
 
 
-class SimError(Exception):
-    """The simulator cannot do what was asked of it."""
-
-
-class MmioError(SimError):
-    """A read of the device's registers was refused (UR), spoiled or not answered in time."""
-
-
-class Irq(NamedTuple):
-    """A message-signalled interrupt: cycle of arrival, address and data."""
-
-    cycle: int
-    addr: int
-    data: int
-
-
-class Event(NamedTuple):
-    """Something recorded: kind is one of EVENTS; what a and b are, sim/db_sim.h says."""
-
-    cycle: int
-    kind: str
-    a: int
-    b: int
-
-
-class DmaMessage(NamedTuple):
-    """Access of the device to a region without memory. `data` is None for a read, which `dma_complete` must answer."""
-
-    id: int
-    addr: int
-    size: int
-    data: bytes | None
-
-
-class _Config(ctypes.Structure):
-    _fields_ = [
-        *((n, c_uint32) for n in (
-            "abi", "gen", "lanes", "mps", "mrrs", "rcb", "clock_khz", "link_latency_ns", "ack_every", "fc_every",
-            "tx_tlps", "tx_bytes", "np_queue", "ph", "pd", "nph", "credit_ns", "max_reads", "cpld_bytes",
-            "host_latency_ns", "jitter_ns", "cpl_bytes", "cpl_timeout_ns", "mmio_timeout_ns", "stall_pct", "cq_tlps",
-            "seed", "media_read_ns", "media_write_ns", "media_mbps", "media_channels", "media_interleave", "idle_skip",
-        )),
-        *((n, c_uint64) for n in ("media_bytes", "msi_base", "msi_bytes", "bar0")),
-        ("image", c_char_p),
-    ]  # fmt: skip
-
-
-class _Irq(ctypes.Structure):
-    _fields_ = [("addr", c_uint64), ("cycle", c_uint64), ("data", c_uint32), ("pad", c_uint32)]
-
-
-class _Msg(ctypes.Structure):
-    _fields_ = [("id", c_uint64), ("addr", c_uint64), ("len", c_uint32), ("write", c_uint32), ("data", c_uint8 * 4096)]
-
-
-class _Event(ctypes.Structure):
-    _fields_ = [("cycle", c_uint64), ("b", c_uint64), ("kind", c_uint32), ("a", c_uint32)]
-
-
-class _Watch(ctypes.Structure):
-    _fields_ = [("addr", c_uint64), ("mask", c_uint32), ("value", c_uint32)]
-
-
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "open": (c_void_p, [POINTER(_Config), c_char_p, c_uint32]),
-    "close": (None, [c_void_p]),
-    "reset": (None, [c_void_p]),
-    "data_w": (c_uint32, []),
-    "cycle": (c_uint64, [c_void_p]),
-    "time_us": (c_uint64, [c_void_p]),
-    "set_time_us": (None, [c_void_p, c_uint64]),
-    "wake_us": (c_uint64, [c_void_p]),
-    "intx": (c_int, [c_void_p]),
-    "idle": (c_int, [c_void_p]),
-    "run": (c_int, [c_void_p, c_uint64, c_uint32]),
-    "map": (c_int, [c_void_p, c_uint64, c_uint64, c_void_p, c_int]),
-    "unmap": (c_int, [c_void_p, c_uint64, c_uint64]),
-    "set_watches": (None, [c_void_p, POINTER(_Watch), c_uint32]),
-    "mmio_write": (c_int, [c_void_p, c_uint32, c_char_p, c_uint32]),
-    "mmio_read": (c_int, [c_void_p, c_uint32, c_uint32]),
-    "mmio_poll": (c_int, [c_void_p, c_int, c_void_p]),
-    "doorbell_page": (None, [c_void_p, c_void_p]),
-    "doorbell_reset": (None, [c_void_p]),
-    "irqs": (c_int, [c_void_p, POINTER(_Irq), c_int]),
-    "irq_eventfd": (None, [c_void_p, c_uint32, c_int]),
-    "dma_next": (c_int, [c_void_p, POINTER(_Msg)]),
-    "dma_complete": (c_int, [c_void_p, c_uint64, c_char_p, c_uint32]),
-    "inject": (c_uint32, [c_void_p, c_uint32, c_uint64, c_uint64, c_int64, c_uint32]),
-    "injected": (c_uint64, [c_void_p, c_uint32]),
-    "inject_clear": (None, [c_void_p]),
-    "set_cfg": (None, [c_void_p] + [c_int] * 6),
-    "get_cfg": (None, [c_void_p, POINTER(c_int)]),
-    "flr": (c_int, [c_void_p, c_uint64]),
-    "media": (c_void_p, [c_void_p]),
-    "media_error": (c_int, [c_void_p, c_uint64, c_uint64, c_int64]),
-    "media_error_clear": (None, [c_void_p]),
-    "media_sync": (c_int, [c_void_p]),
-    "counters": (c_int, [c_void_p, POINTER(c_uint64), c_int]),
-    "counter_name": (c_char_p, [c_int]),
-    "link_rate": (None, [c_void_p, POINTER(c_uint64), POINTER(c_uint64)]),
-    "events_open": (None, [c_void_p, c_uint32, c_uint32]),
-    "events": (c_int, [c_void_p, POINTER(_Event), c_int]),
-    "events_lost": (c_uint64, [c_void_p]),
-    "stalls": (c_int, [c_void_p, POINTER(c_uint32), c_int]),
-    "coverage": (c_int, [c_void_p, c_char_p]),
-    "trace": (c_int, [c_void_p, c_char_p]),
-}
-
-
-class _Library:
-    """The C functions of one shared library."""
-
-    loaded: dict[str, _Library] = {}
-
-    def __init__(self, path: str) -> None:
-        lib = ctypes.CDLL(path)
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(lib, f"db_{name}")
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
-        self.names: list[str] = []
-        while name := lib.db_counter_name(len(self.names)):
-            self.names.append(name.decode())
-
-
-def parse_link(link: str) -> tuple[int, int]:
-    """(generation, lanes) of a name such as gen3x8."""
-    match = re.fullmatch(r"gen([1-5])x(1|2|4|8|16)", link.strip().lower())
-    if not match:
-        raise ValueError(f"'{link}' is not a link: use gen<1..5>x<1|2|4|8|16>, for example gen3x8")
-    return int(match[1]), int(match[2])
-
-
-class Sim:
+class Sim(Handle):
     """One simulated device. Arguments beyond `lib_path` are keywords; 0 means "no limit" where there is a limit.
 
     link, mps, mrrs, rcb, clock_mhz: the PCIe link and the device's clock. host_latency_ns: from a read's arrival to
@@ -216,18 +90,18 @@ class Sim:
         msi_window: tuple[int, int] = (0xFEE0_0000, 0x10_0000),
         bar0: int = 0xC000_0000,
     ) -> None:
-        self._handle: int | None = None
+        self._buffers: dict[tuple[int, int], Any] = {}
         path = str(Path(lib_path).resolve())
-        self._lib: Any = _Library.loaded.get(path) or _Library.loaded.setdefault(path, _Library(path))
-        gen, lanes = parse_link(link)
+        self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(path, Library(path))
+        wire = Link.parse(link)
         if media_size is None:
             media_size = 0 if image and os.path.exists(image) and os.path.getsize(image) else 1 << 30
         if isinstance(completion_bytes, str) and completion_bytes != "random":
             raise ValueError("completion_bytes: a number, None or 'random'")
         cut = 1 if isinstance(completion_bytes, str) else completion_bytes or 0
         write_ns = media_latency_ns if media_write_latency_ns is None else media_write_latency_ns
-        config = _Config(
-            abi=ABI, gen=gen, lanes=lanes, mps=mps, mrrs=mrrs, rcb=rcb, clock_khz=round(clock_mhz * 1000),
+        config = Config(
+            abi=ABI, gen=wire.gen, lanes=wire.lanes, mps=mps, mrrs=mrrs, rcb=rcb, clock_khz=round(clock_mhz * 1000),
             link_latency_ns=link_latency_ns, ack_every=ack_every, fc_every=fc_every, tx_tlps=tx_tlps, tx_bytes=tx_bytes,
             np_queue=read_queue, ph=posted_headers, pd=posted_credits, nph=read_headers, credit_ns=credit_ns,
             max_reads=max_reads, cpld_bytes=completion_buffer, host_latency_ns=host_latency_ns,
@@ -248,43 +122,15 @@ class Sim:
         self.data_w: int = self._lib.data_w()
         self.media_size = (media_size or os.path.getsize(image or "")) & ~4095
         self.seed = seed
-        self._buffers: dict[tuple[int, int], Any] = {}
         self._page: Any = None
-        self._irq_buffer = (_Irq * 256)()
-        self._message = _Msg()
+        self._irq_buffer = (IrqRecord * 256)()
+        self._message = MessageRecord()
         self._watched: Any = ()
-
-    @property
-    def _h(self) -> int:
-        if self._handle is None:
-            raise SimError("this simulation is closed")
-        return self._handle
-
-    @property
-    def closed(self) -> bool:
-        return self._handle is None
 
     def close(self) -> None:
         """End the simulation; an image file is written out."""
-        if self._handle is None:
-            return
-        if os.environ.get("DOORBELL_COVERAGE") == "1":
-            folder = Path(__file__).resolve().parents[3] / "build" / "coverage"
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lib.coverage(self._h, os.fsencode(folder / f"{os.getpid()}-{next(_serial)}.dat"))
-        self._lib.close(self._handle)
-        self._handle = None
+        super().close()
         self._buffers.clear()
-
-    def __enter__(self) -> Sim:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.close()
 
     # ------------------------------------------------------------------------------------------------------------ time
 
@@ -349,7 +195,7 @@ class Sim:
                 raise ValueError("at most 64 watches")
             if not isinstance(until, tuple):
                 self._watched = ()  # a list may change behind our back
-            array = (_Watch * max(1, len(watches)))(*(_Watch(*w) for w in watches))
+            array = (WatchRecord * max(1, len(watches)))(*(WatchRecord(*w) for w in watches))
             self._lib.set_watches(self._h, array, len(watches))
         return self._reason(self._lib.run(self._h, int(cycles), stop))
 
@@ -382,7 +228,7 @@ class Sim:
                 del self._buffers[b, s]
         return count
 
-    def dma_pending(self) -> list[DmaMessage]:
+    def dma_pending(self) -> list[DmaRequest]:
         """Accesses to regions without memory since the last call, in order.
 
         Writes count as done once they are handed out: deliver them before the next `run`.
@@ -390,7 +236,7 @@ class Sim:
         out = []
         while self._lib.dma_next(self._h, byref(self._message)):
             m = self._message
-            out.append(DmaMessage(m.id, m.addr, m.len, ctypes.string_at(m.data, m.len) if m.write else None))
+            out.append(DmaRequest(m.id, m.addr, m.len, ctypes.string_at(m.data, m.len) if m.write else None))
         return out
 
     def dma_complete(self, id: int, data: bytes | None) -> None:
@@ -563,7 +409,7 @@ class Sim:
     def recorded(self) -> list[Event]:
         """What was recorded since the last call."""
         out: list[Event] = []
-        buffer = (_Event * 4096)()
+        buffer = (EventRecord * 4096)()
         while n := self._lib.events(self._h, buffer, len(buffer)):
             out += [Event(e.cycle, EVENTS[e.kind], e.a, e.b) for e in buffer[:n]]
         if self._lib.events_lost(self._h):
@@ -581,8 +427,3 @@ class Sim:
         cycle, byte = c_uint64(), c_uint64()
         self._lib.link_rate(self._h, byref(cycle), byref(byte))
         return cycle.value / byte.value
-
-    def trace(self, path: str | os.PathLike[str]) -> None:
-        """Write a VCD file from now on (half cycles as its time); only in a library built with trace=True."""
-        if self._lib.trace(self._h, os.fsencode(path)):
-            raise SimError("no trace: the library was not built with it, or the file cannot be written")

@@ -27,7 +27,7 @@ from pathlib import Path
 from doorbell.device import vfio_user as vu
 from doorbell.errors import UserError
 from doorbell.qemu import root as vmroot
-from doorbell.vm.guest import host_qemu
+from doorbell.qemu.program import host_qemu
 
 WINDOW_BYTES = 64 << 20
 """What a drive may see of host memory."""

@@ -15,7 +15,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from doorbell.device.host_sim import DriveMessage, HostSim
+from doorbell.device.blocks import DriveMessage
+from doorbell.device.host_sim import HostSim
 from doorbell.qemu.drives import QemuDrives
 
 PAGE = 4096

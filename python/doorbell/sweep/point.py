@@ -15,9 +15,13 @@ import threading
 from typing import Any
 
 from doorbell import build, paths
-from doorbell.bench import command as bench
 from doorbell.bench import jobs
+from doorbell.bench.bringup import host_memory, start_queues
+from doorbell.bench.jobs import Job
+from doorbell.bench.results import Result, link_limit, percentile
+from doorbell.bench.runner import run_group
 from doorbell.device import limits
+from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
 from doorbell.units import parse_size
@@ -57,7 +61,7 @@ def clean(point: dict[str, Any], where: str) -> Point:
         if not isinstance(key, str) or not isinstance(value, str | int | float | bool):
             raise UserError(f"{where}: {key}: {value!r} is not a number or a word")
         if key in jobs.OPTIONS:
-            job = jobs.apply_option(bench.Job(), key, _text(value), where)
+            job = jobs.apply_option(Job(), key, _text(value), where)
             name = ALIASES.get(key, key)
             field = getattr(job, name, None)
             if isinstance(field, str | int | float) and job.split is None:
@@ -93,9 +97,9 @@ def _checked(parse: Any, text: str, where: str, key: str) -> Any:
         raise UserError(f"{where}: {key}: {e}") from e
 
 
-def _parts(point: Point) -> tuple[bench.Job, dict[str, Any]]:
+def _parts(point: Point) -> tuple[Job, dict[str, Any]]:
     """The job, and the arguments of `bench.open_sim`."""
-    job, drive, params, options = bench.Job(), dict(DRIVE), {}, {}
+    job, drive, params, options = Job(), dict(DRIVE), {}, {}
     for key, value in point.items():
         if key in jobs.OPTIONS:
             job = jobs.apply_option(job, key, _text(value), "sweep")
@@ -128,7 +132,7 @@ def measure(point: Point) -> Row:
     ordered = result.latencies()
     figures = (
         result.bytes_per_s / 1e6, result.iops / 1e3, float(ordered.mean()) / 1e3,
-        *(bench.percentile(ordered, p) / 1e3 for p in (50, 99, 99.9)),
+        *(percentile(ordered, p) / 1e3 for p in (50, 99, 99.9)),
         limit.bytes_per_s / 1e6, 100 * result.bytes_per_s / limit.bytes_per_s, result.ios, result.duration_ns / 1e3,
     )  # fmt: skip
     return {name: round(value, 4) for name, value in zip(FIGURES, figures, strict=True)}
@@ -143,21 +147,21 @@ def stages(point: Point) -> dict[str, list[dict[str, Any]]]:
     return {side: rows for side, rows in stage_json(recorder).items() if side in ("read", "write")}
 
 
-def _run(point: Point, recorder: Any) -> tuple[bench.Result, limits.Limit]:
+def _run(point: Point, recorder: Any) -> tuple[Result, limits.Limit]:
     job, setting = _parts(point)
     with _alone:
-        sim = bench.open_sim(str(setting.pop("backend")), **setting)
+        sim = open_sim(str(setting.pop("backend")), **setting)
         try:
             wanted = {k: setting[k] for k in ("mps", "mrrs") if k in setting}
-            link = bench.sim_link(sim, limits.Link.parse(setting["link"], **wanted))
-            drive = Driver(sim, bench.host_memory([job]))
-            bench.start_queues(drive, job.numjobs, job.iodepth)
-            result = bench.run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
-            bench.check_clean(sim)
+            link = sim_link(sim, limits.Link.parse(setting["link"], **wanted))
+            drive = Driver(sim, host_memory([job]))
+            start_queues(drive, job.numjobs, job.iodepth)
+            result = run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
+            check_clean(sim)
         finally:
             if hasattr(sim, "close"):
                 sim.close()
-    return result, bench.link_limit(link, result)
+    return result, link_limit(link, result)
 
 
 @functools.cache

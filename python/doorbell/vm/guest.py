@@ -27,14 +27,11 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-import typer
-
-from doorbell.bench.command import parse_size
 from doorbell.errors import UserError
 from doorbell.qemu import root as vmroot
-from doorbell.vm.serve import DATA_W, LINK
+from doorbell.qemu.program import host_qemu
+from doorbell.units import parse_size
 
-OLDEST_QEMU = (10, 1)  # the first with vfio-user-pci
 KERNEL_ARGS = "console=ttyS0 loglevel=6 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on ras=cec_disable"
 MSG_TIMEOUT_MS = 600_000  # QEMU's patience with one message: a simulated device answers late, not never
 POWER_OFF_S = 120.0
@@ -46,60 +43,6 @@ class Kvm(str, Enum):  # noqa: UP042 - typer wants the names
     off = "off"
     auto = "auto"
     on = "on"
-
-
-def main(
-    run: str = typer.Option(None, metavar="SCRIPT", help="Run this script as root in the guest instead of a shell."),
-    top: str = typer.Option("db_ssd", help="Which hardware is the drive."),
-    image: str = typer.Option(None, metavar="FILE", help="File that holds the drive's data and lasts."),
-    size: str = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
-    data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path in bits: 128, 256 or 512."),
-    link: str = typer.Option(LINK, help="PCIe link of the drive."),
-    smp: int = typer.Option(1, help="CPUs of the guest."),
-    mem: str = typer.Option("1G", help="Memory of the guest."),
-    kvm: Kvm = typer.Option(Kvm.off, help="auto: use KVM if a guest boots under it; off: emulated CPUs."),
-    timeout: float = typer.Option(None, metavar="SECONDS", help="Give up on the guest after this time."),
-    append: str = typer.Option("", metavar="ARGS", help="More arguments for the guest's kernel."),
-    log: str = typer.Option(None, metavar="FILE", help="Write the guest kernel's console here."),
-    param: list[str] = typer.Option(  # noqa: B008
-        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."),
-    backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
-    stock: str = typer.Option(None, hidden=True),
-    speed: bool = typer.Option(False, "--speed", help="Measure IOPS beside those of QEMU's own NVMe drive."),
-    rounds: int = typer.Option(3, min=1, help="How often --speed measures each drive."),
-    seconds: int = typer.Option(4, min=1, help="How long each of its measurements takes."),
-    json: Path = typer.Option(None, metavar="FILE", help="Also write what --speed measured to this file (-: stdout)."),  # noqa: B008
-) -> int:
-    """Boot Linux with a top as its NVMe drive: a shell, or SCRIPT run in the guest and its exit status returned."""
-    if speed:
-        from doorbell.vm import speed as guest_speed
-
-        if run or image or stock or param:
-            raise UserError("--speed brings its own script and drives: leave --run, --image, --param and --stock out")
-        guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log)
-        what = guest_speed.Setting(top, data_w, link, backend, size or "1G", rounds, seconds)
-        guest_speed.main(guest, what, json)
-        return 0
-    if json:
-        raise UserError("--json belongs to --speed")
-    device = ["--top", top, "--data-w", str(data_w), "--link", link, "--backend", backend]
-    device += ["--image", image] if image else []
-    device += ["--size", size] if size else []
-    device += [word for text in param for word in ("--param", text)]
-    return Vm(Guest(run, smp, mem, kvm, timeout, append, log, stock), device).run()
-
-
-def host_qemu() -> str | None:
-    """QEMU on PATH, if it is new enough and has vfio-user-pci."""
-    path = shutil.which("qemu-system-x86_64")
-    if not path:
-        return None
-    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"version (\d+)\.(\d+)", version)
-    if not found or (int(found[1]), int(found[2])) < OLDEST_QEMU:
-        return None
-    devices = subprocess.run([path, "-device", "help"], capture_output=True, text=True, check=False)
-    return path if "vfio-user-pci" in devices.stdout + devices.stderr else None
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from doorbell.bench import command as bench
 from doorbell.errors import UserError
 from doorbell.ui import print_table, progress_bar, write_json
-from doorbell.vm import serve
+from doorbell.units import parse_size
+from doorbell.vm.devices import FIGURES
 from doorbell.vm.guest import FAILED, Guest, Vm
 
 DEPTHS = (1, 32)
@@ -109,8 +109,8 @@ class Listener:
 
     def _clocks(self) -> list[float]:
         assert self.vm
-        raw = os.pread(self._fd, serve.FIGURES.size, 0)
-        cycles, ns = serve.FIGURES.unpack(raw) if raw else (0, 0)
+        raw = os.pread(self._fd, FIGURES.size, 0)
+        cycles, ns = FIGURES.unpack(raw) if raw else (0, 0)
         return [*self.vm.processor_s(), cycles, ns / 1e9]
 
 
@@ -123,7 +123,7 @@ def measure(guest: Guest, what: Setting) -> list[Turn]:
         job, stock, figures = (Path(folder) / name for name in ("job", "stock", "figures"))
         job.write_text(script)
         with open(stock, "wb") as file:
-            file.truncate(bench.parse_size(what.size))
+            file.truncate(parse_size(what.size))
         with open(figures, "w+b") as file:
             listener = Listener(file.fileno(), progress, turns)
             device = ["--top", what.top, "--data-w", str(what.data_w), "--link", what.link, "--backend", what.backend,
@@ -181,7 +181,7 @@ def show(rows: list[dict[str, Any]], title: str) -> Any:
 def main(guest: Guest, what: Setting, json: Path | None) -> None:
     """Measure, print a table, write the figures."""
     try:
-        bench.parse_size(what.size)
+        parse_size(what.size)
     except ValueError as e:
         raise UserError(str(e)) from e
     turns = measure(guest, what)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from csd_drive import csd, get, put
-from doorbell.bench import command as bench
+from doorbell.bench.jobs import Job
+from doorbell.bench.runner import run_group
 from doorbell.build import operator_folders as folders
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
@@ -105,15 +106,15 @@ def test_parameters_by_name() -> None:
 
 
 def rate(drive: Driver, rw: str, **more: int) -> float:
-    job = bench.Job(rw=rw, bs=4096, iodepth=32, numjobs=4, number_ios=500, **more)
-    return bench.run_group(drive, [job])[0].iops
+    job = Job(rw=rw, bs=4096, iodepth=32, numjobs=4, number_ios=500, **more)
+    return run_group(drive, [job])[0].iops
 
 
 
 def measured(drive: Driver) -> dict[str, tuple[float, float]]:
     out = {}
     for rw in ("randread", "randwrite", "randrw"):
-        alone = bench.run_group(drive, [bench.Job(rw=rw, bs=4096, number_ios=60)])[0]
+        alone = run_group(drive, [Job(rw=rw, bs=4096, number_ios=60)])[0]
         times = (alone.write if rw == "randwrite" else alone.read).clat_ns
         out[rw] = (rate(drive, rw), sum(times) / len(times))
     return out

@@ -6,8 +6,10 @@ from __future__ import annotations
 import struct
 
 import pytest
-from doorbell.device.host_sim import Command, HostSim, ModelDrive
-from doorbell.device.sim import SimError
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import ModelDrive
+from doorbell.device.host_sim import HostSim
+from doorbell.device.messages import SimError
 from host_helpers import FAST, MS, NUM_RESETS, Host
 
 ADMIN, DW0, BUFFER, ENTRY = 0x80, 0x84, 0x4000, 0x5000
@@ -141,7 +143,7 @@ def test_reset_takes_admin_command() -> None:
     host = Host("narrow", ModelDrive(**FAST), stall_pct=10).up()
     sim = host.sim
     sim.fault("lost", opcode=GET_LOG, admin=True)
-    sim.submit([Command("write", 0, 1, 5)])
+    sim.submit([BlockCommand("write", 0, 1, 5)])
     for n, word in enumerate(struct.unpack("<16I", entry(sim, GET_LOG, dw10=2 | 127 << 16))):
         sim.axil_write(ENTRY + 4 * n, word)
     sim.axil_write(ADMIN, 1)

@@ -18,10 +18,10 @@ from doorbell.bench.jobs import Job, groups
 from doorbell.bench.recorder import RecorderSetup
 from doorbell.device import limits
 from doorbell.device.host_sim import HostSim
+from doorbell.device.recorder_setup import simulator_params
 from doorbell.device.recorder_sim import RecorderSim
 from doorbell.errors import UserError
 from doorbell.paths import RTL
-from doorbell.record.command import simulator_params
 
 pytestmark = pytest.mark.skipif(not (RTL / "host" / "db_host.sv").exists(), reason="needs the RTL of db_host")
 FAST = Setup(read_us=20, write_us=10)

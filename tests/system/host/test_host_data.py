@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from doorbell.device.host_sim import Command, Latency, ModelDrive
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import Latency, ModelDrive
 from host_helpers import FAST, MAX_BLOCKS, Host
 
 BRING_UP_COMMANDS = 5  # Identify twice, Set Features, a completion and a submission queue
@@ -85,7 +86,8 @@ def test_data_before_and_after_its_command() -> None:
     first, second = host.rng.randbytes(4096), host.rng.randbytes(8192)
     host.sim.write_data(first + second[:4096])
     host.sim.run(3000)
-    host.told.commands += [Command("write", 10, 8, 1), Command("write", 40, 16, 2), Command("read", 200, 8, 3)]
+    host.told.commands += [BlockCommand("write", 10, 8, 1), BlockCommand("write", 40, 16, 2),
+                           BlockCommand("read", 200, 8, 3)]
     host.told.written += first + second
     host.sim.submit(host.told.commands)
     host.sim.run(20_000)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from doorbell.device.host_sim import ModelDrive
-from doorbell.device.sim import SimError
+from doorbell.device.drives import ModelDrive
+from doorbell.device.messages import SimError
 from host_helpers import (
     ABORTED,
     ADMIN_MS,

@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 from doorbell import build
 from doorbell.device import limits
-from doorbell.device.host_sim import Command, HostSim, Latency, ModelDrive
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import Latency, ModelDrive
+from doorbell.device.host_sim import HostSim
 
 PARAMS = {"DATA_W": 128, "MS_CYCLES": 5000}  # as in test_host_limits.py: the same build
 LAST_BEAT, COMMAND = 5, 6  # cycles to the doorbell
@@ -26,7 +28,7 @@ def steady(op: str, block: int, count: int, skip: int, drive: ModelDrive, **opti
         before = sim.counters()
         if op == "write":
             sim.write_data(bytes(range(256)) * (block // 256), count)
-        sim.submit([Command(op, n * block // 512 % 16384, block // 512, n) for n in range(count)])
+        sim.submit([BlockCommand(op, n * block // 512 % 16384, block // 512, n) for n in range(count)])
         ended = sim.wait_status(count)
         assert not any(s.status for s in ended) and not sim.errors()
         after = sim.counters()
@@ -50,7 +52,7 @@ def test_last_beat_to_doorbell(before: bool) -> None:
     for lba in (0, 8, 16):
         with ready(ModelDrive(ready_us=1)) as sim:
             tails = sim.counters()["down.MWr.tlps"]
-            command, data = [Command("write", lba, 8, 1)], bytes(4096)
+            command, data = [BlockCommand("write", lba, 8, 1)], bytes(4096)
             if before:
                 sim.submit(command)
                 sim.run(100)

@@ -8,7 +8,9 @@ import random
 import pytest
 from doorbell import build
 from doorbell.device import limits
-from doorbell.device.host_sim import Command, HostSim, Latency, ModelDrive
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import Latency, ModelDrive
+from doorbell.device.host_sim import HostSim
 from doorbell.paths import RTL
 
 pytestmark = pytest.mark.skipif(not (RTL / "host" / "db_host.sv").exists(), reason="needs the RTL of db_host")
@@ -43,7 +45,7 @@ def test_bytes_and_rate(op: str, block: int, mps: int, mrrs: int, fetch: int) ->
         before, begin = sim.counters(), sim.cycle
         if op == "write":
             sim.write_data(data)
-        sim.submit([Command(op, block // 512 * n, block // 512, n) for n in range(count)])
+        sim.submit([BlockCommand(op, block // 512 * n, block // 512, n) for n in range(count)])
         ended = sim.wait_status(count)
         assert not any(s.status for s in ended)
         cycles = ended[-1].cycle - begin

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from doorbell import build
-from doorbell.device.host_sim import SsdDrive, ssd_drive
+from doorbell.device.drives import SsdDrive, ssd_drive
 from host_helpers import CONTROL, NUM_RESETS, PATH_ERROR, Host
 from test_host_admin import buffer, by_registers, entry
 

@@ -13,7 +13,9 @@ import pytest
 from doorbell import build
 from doorbell.bench.host import MS_CYCLES
 from doorbell.device import limits
-from doorbell.device.host_sim import Command, ExternalDrive, HostSim, Latency, ModelDrive
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import ExternalDrive, Latency, ModelDrive
+from doorbell.device.host_sim import HostSim
 from host_helpers import FAST, Host, library
 
 PARAMS = {"DATA_W": 128, "MS_CYCLES": MS_CYCLES, "WR_RING_BYTES": 262144}  # writes wait in it for reads before them
@@ -29,7 +31,7 @@ def mix(drive: ModelDrive, reads: float, count: int = 8000, skip: int = 500) -> 
         sim.write_data(rng.randbytes(4096), count)
         before = sim.counters()
         kinds = ["read" if rng.random() < reads else "write" for _ in range(count)]
-        sim.submit([Command(k, 8 * rng.randrange(512), 8, n) for n, k in enumerate(kinds)])
+        sim.submit([BlockCommand(k, 8 * rng.randrange(512), 8, n) for n, k in enumerate(kinds)])
         ended = sim.wait_status(count)
         assert not any(s.status for s in ended) and not sim.errors()
         moved = {name: value - before[name] for name, value in sim.counters().items()}

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from doorbell import build
-from doorbell.device.host_sim import Command, HostSim, Latency, ModelDrive
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import Latency, ModelDrive
+from doorbell.device.host_sim import HostSim
 from doorbell.paths import RTL
 
 pytestmark = pytest.mark.skipif(not (RTL / "host" / "db_host.sv").exists(), reason="needs the RTL of db_host")
@@ -30,7 +32,7 @@ def there_and_back(sim: HostSim, seed: int = 1) -> None:
     start = at
     for tag in range(24):
         blocks = rng.randrange(1, 1 + (64 << 10) // size)
-        commands.append(Command("write", at, blocks, tag))
+        commands.append(BlockCommand("write", at, blocks, tag))
         at += blocks
     data = rng.randbytes((at - start) * size)
     sim.write_data(data)
@@ -69,7 +71,7 @@ def test_error_status_leaves_others_alone() -> None:
         data = random.Random(2).randbytes(20 * 4096)
         sim.fault("status", opcode=1, lba=64, blocks=8, count=1, status=0x280)
         sim.write_data(data)
-        sim.submit([Command("write", 8 * n, 8, n) for n in range(20)])
+        sim.submit([BlockCommand("write", 8 * n, 8, n) for n in range(20)])
         ended = sim.wait_status(20)
         assert [s.tag for s in ended] == list(range(20))
         assert [s.status & 0x7FF for s in ended] == [0x280 if n == 8 else 0 for n in range(20)]
@@ -88,7 +90,7 @@ def test_no_link_then_link() -> None:
         sim.run_until(lambda: sim.up, 5_000_000)
         there_and_back(sim)
         sim.fault("lost", count=None)
-        sim.submit([Command("read", 0, 8, tag) for tag in range(4)])
+        sim.submit([BlockCommand("read", 0, 8, tag) for tag in range(4)])
         sim.run(5000)
         sim.link(False)
         ended = sim.wait_status(4, cycles=20_000_000)

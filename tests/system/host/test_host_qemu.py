@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doorbell.device.host_sim import Command, DriveMessage, ExternalDrive, HostSim, Status
+from doorbell.device.blocks import BlockCommand, BlockStatus, DriveMessage
+from doorbell.device.drives import ExternalDrive
+from doorbell.device.host_sim import HostSim
 from doorbell.errors import UserError
 from doorbell.qemu.drives import DRIVE_BARS, QemuDrives
 from doorbell.qemu.mirror import NvmeMirror
@@ -42,8 +44,8 @@ class Stock:
             self.sim.run(200 if busy else 50, "message")
         raise AssertionError("no end")
 
-    def wait(self, count: int) -> list[Status]:
-        got: list[Status] = []
+    def wait(self, count: int) -> list[BlockStatus]:
+        got: list[BlockStatus] = []
 
         def enough() -> bool:
             got.extend(self.sim.statuses())
@@ -77,18 +79,18 @@ def test_write_and_read(tmp_path: Path, lba: int, options: str) -> None:
     assert each > most, "commands are split"
     sim.write_data(bytes(data))
     count = SIZE // 65536
-    sim.submit([Command("write", n * each, each, n) for n in range(count)] + [Command("flush", tag=count)])
+    sim.submit([BlockCommand("write", n * each, each, n) for n in range(count)] + [BlockCommand("flush", tag=count)])
     assert [(s.tag, s.status) for s in stock.wait(count + 1)] == [(n, 0) for n in range(count + 1)]
     assert image.read_bytes()[: SIZE + 1] == data + b"\0"
     back = bytearray(SIZE)
     sim.read_buffer(back)
-    sim.submit([Command("read", n * each, each, n) for n in range(count)])
+    sim.submit([BlockCommand("read", n * each, each, n) for n in range(count)])
     assert not any(s.status for s in stock.wait(count))
     stock.until(lambda: sim.signal("rdata_bytes") == SIZE)
     assert back == data
     assert [(e.size, e.error) for e in sim.data_ends()] == [(65536, False)] * count
-    sim.submit([Command("zeroes", 3, 2, 1), Command("trim", 10 * each, each, 2), Command("flush", tag=3),
-                Command("read", (16 << 20) // lba - 1, 2, 4), Command("read", 2, 4, 5)])  # fmt: skip
+    sim.submit([BlockCommand("zeroes", 3, 2, 1), BlockCommand("trim", 10 * each, each, 2), BlockCommand("flush", tag=3),
+                BlockCommand("read", (16 << 20) // lba - 1, 2, 4), BlockCommand("read", 2, 4, 5)])  # fmt: skip
     assert [s.status & 0x7FF for s in stock.wait(5)] == [0, 0, 0, 0x80, 0]
     data[3 * lba : 5 * lba] = bytes(2 * lba)
     stock.until(lambda: sim.signal("rdata_bytes") == SIZE + 6 * lba)

@@ -8,7 +8,9 @@ import struct
 
 import pytest
 from doorbell import build
-from doorbell.device.host_sim import Command, HostSim, ssd_drive
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import ssd_drive
+from doorbell.device.host_sim import HostSim
 from doorbell.paths import RTL
 
 pytestmark = pytest.mark.skipif(not (RTL / "host" / "db_host.sv").exists(), reason="needs the RTL of db_host")
@@ -41,7 +43,7 @@ def test_write_read(sim: HostSim) -> None:
     commands, at = [], 0
     for tag in range(40):
         blocks = rng.choice((1, 2, 7, 8, 16, 64, 256))
-        commands.append(Command("write", at, blocks, tag))
+        commands.append(BlockCommand("write", at, blocks, tag))
         at += blocks
     data = rng.randbytes(at * 512)
     sim.write_data(data)
@@ -63,9 +65,10 @@ def test_other_commands(sim: HostSim) -> None:
     sim.media_write(0, random.Random(4).randbytes(64 << 10))
     want = bytearray(sim.media_read(0, 64 << 10))
     want[2 * 512 : 5 * 512] = bytes(3 * 512)
-    sim.submit([Command("zeroes", 2, 3, 1), Command("trim", 64, 8, 2), Command("verify", 0, 32, 3), Command("flush")])
+    sim.submit([BlockCommand("zeroes", 2, 3, 1), BlockCommand("trim", 64, 8, 2), BlockCommand("verify", 0, 32, 3),
+                BlockCommand("flush")])
     assert not any(s.status for s in sim.wait_status(4))
     assert sim.media_read(0, 32 << 10) == bytes(want[: 32 << 10])
-    sim.submit([Command("verify", (32 << 20) // 512, 1, 9)])
+    sim.submit([BlockCommand("verify", (32 << 20) // 512, 1, 9)])
     (status,) = sim.wait_status()
     assert (status.tag, status.status & 0x7FF) == (9, 0x80)

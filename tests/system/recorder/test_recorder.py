@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from doorbell import build
-from doorbell.device.host_sim import Latency, ModelDrive
+from doorbell.device.drives import Latency, ModelDrive
+from doorbell.device.recorder_setup import simulator_params, traffic, write_limit
 from doorbell.device.recorder_sim import BLOCK, RecorderSim
 from doorbell.paths import RTL
-from doorbell.record.command import simulator_params, traffic, write_limit
 
 pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 MB = 1 << 20

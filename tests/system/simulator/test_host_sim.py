@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from doorbell.device.host_sim import Command, ExternalDrive, Latency, ModelDrive
-from doorbell.device.sim import SimError
+from doorbell.device.blocks import BlockCommand
+from doorbell.device.drives import ExternalDrive, Latency, ModelDrive
+from doorbell.device.messages import SimError
 from stub_host import CONFIG, PAGE, StubHost
 
 Make = Callable[..., StubHost]
@@ -301,7 +302,7 @@ def test_user_side(make: Make) -> None:
     assert host.sim.admin(bytes(range(64))) == bytes(range(16))
     host.sim.axil_write(0, 0x1234)
     assert host.sim.axil_read(0) == 0x1234
-    host.sim.submit([Command("read", 0, 1, 77)])
+    host.sim.submit([BlockCommand("read", 0, 1, 77)])
     (status,) = host.sim.wait_status()
     assert status.tag == 77 and status.status == 0 and status.latency == 7
 

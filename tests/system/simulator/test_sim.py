@@ -22,9 +22,11 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from doorbell import build  # noqa: E402
 from doorbell.build import compiler, simulators  # noqa: E402
-from doorbell.device.sim import MmioError, Sim, SimError, parse_link  # noqa: E402
+from doorbell.device.limits import Link  # noqa: E402
+from doorbell.device.messages import MmioError, SimError  # noqa: E402
+from doorbell.device.sim import Sim  # noqa: E402
 
-ENDPOINT = Path(__file__).parent / "rtl" / "sim_endpoint.sv"
+ENDPOINT = Path(__file__).parents[1] / "rtl" / "sim_endpoint.sv"
 BASE = 0x1_2340_0000  # above 4 GiB: headers of 4 dwords
 LOW = 0x2000_0000
 SIZE = 1 << 20
@@ -122,11 +124,11 @@ def delta(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
 # ----------------------------------------------------------------------------------------------------------- registers
 
 
-def test_parse_link() -> None:
-    assert parse_link("gen3x8") == (3, 8) and parse_link("GEN5x16") == (5, 16)
+def test_link_names() -> None:
+    assert Link.parse("gen3x8") == Link(3, 8) and Link.parse("GEN5x16") == Link(5, 16)
     for bad in ("gen6x8", "gen3x3", "x8", "gen3", ""):
         with pytest.raises(ValueError, match="not a link"):
-            parse_link(bad)
+            Link.parse(bad)
 
 
 @pytest.mark.parametrize("data_w", [128, 256, 512])
@@ -572,10 +574,10 @@ def test_message_reads(make: Make) -> None:
     while len(pending) < 2:
         assert d.sim.run(100_000) == "dma"
         pending += d.sim.dma_pending()
-    assert [(m.addr, m.size, m.data) for m in pending] == [(FAR + 4096, 512, None), (FAR + 4608, 512, None)]
+    assert [(m.address, m.size, m.data) for m in pending] == [(FAR + 4096, 512, None), (FAR + 4608, 512, None)]
     assert d.sim.run(20_000) == "budget", "no timeout while the caller owes an answer"
     for m in reversed(pending):
-        d.sim.dma_complete(m.id, data[m.addr - FAR - 4096 :][: m.size])
+        d.sim.dma_complete(m.id, data[m.address - FAR - 4096 :][: m.size])
     d.wait()
     d.do(WRITE, BASE, 1024)
     d.sim.run(100)
@@ -607,8 +609,8 @@ def test_message_writes_keep_order(make: Make) -> None:
     assert not d.sim.irqs() and d.memory[:4] == bytes(4)
     assert d.sim.mmio_read(0) == 0x0DB00001
     writes = d.sim.dma_pending()
-    assert [(m.addr, m.data) for m in writes] == [(FAR + 64, b"\x5a" * 192), (FAR + 256, b"\x5a" * 256),
-                                                 (FAR + 512, b"\x5a" * 64)]  # fmt: skip
+    assert [(m.address, m.data) for m in writes] == [(FAR + 64, b"\x5a" * 192), (FAR + 256, b"\x5a" * 256),
+                                                       (FAR + 512, b"\x5a" * 64)]  # fmt: skip
     assert d.sim.run(100, until_irq=True) == "irq"
     d.sim.run(100)
     assert [i.data for i in d.sim.irqs()] == [9] and d.memory[:2] == b"\xed\xfe"

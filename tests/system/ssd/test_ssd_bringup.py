@@ -27,7 +27,7 @@ from doorbell.nvme.constants import (
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.structures import Cap, ErrorLogEntry, SmartLog, u128
-from doorbell.vm import serve
+from doorbell.vm import devices
 from traffic import MakeDrive
 
 
@@ -200,7 +200,7 @@ def test_host_memory_gives_no_page_twice() -> None:
 def test_served_device_knows_that_it_worked(make_drive: MakeDrive) -> None:
     """What begins and ends within one run is work, else the server would sleep between commands; at rest it is idle."""
     sim = make_drive().sim
-    device = serve.SimDevice(sim)
+    device = devices.SimDevice(sim)
 
     def until_idle() -> int:
         return next(i for i in range(100_000) if (device.run(200), device.idle)[1])

@@ -12,10 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from doorbell.bench import command as bench
 from doorbell.bench import suite, traces
-from doorbell.bench.jobs import parse_bssplit
+from doorbell.bench.jobs import Job, parse_bssplit
+from doorbell.bench.results import link_limit
+from doorbell.bench.runner import run_group
+from doorbell.bench.stages import Recorder
 from doorbell.device import limits
+from doorbell.device.opening import sim_link
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
 from doorbell.paths import ROOT
@@ -53,7 +56,7 @@ def test_bytes_of_one_command(make_drive: MakeDrive, link: str, mps: int, mrrs: 
     drive.advance(2000)  # the last doorbell arrives
     after = wire_bytes(drive)
     assert drive.sq_doorbells + drive.cq_doorbells - bells == 2 * count
-    wire = limits.command(bench.sim_link(drive.sim, limits.Link.parse(link, mps=mps, mrrs=mrrs)),
+    wire = limits.command(sim_link(drive.sim, limits.Link.parse(link, mps=mps, mrrs=mrrs)),
                           limits.Workload(size, float(opcode == NvmOpc.READ), chunk=512))
     for way, want in (("up", wire.up), ("down", wire.down)):
         got = (after[way] + after[f"{way}.dllp"] - before[way] - before[f"{way}.dllp"]) / count
@@ -71,7 +74,7 @@ def test_bytes_with_a_list(make_drive: MakeDrive, opcode: int) -> None:
     for i in range(4):
         drive.run(drive.submit(1, opcode, 256 * i, 255, buffer))
     after = wire_bytes(drive)
-    wire = limits.command(bench.sim_link(drive.sim, limits.Link()),
+    wire = limits.command(sim_link(drive.sim, limits.Link()),
                           limits.Workload(128 << 10, float(opcode == NvmOpc.READ), chunk=512))
     for way, want in (("up", wire.up), ("down", wire.down)):
         got = (after[way] + after[f"{way}.dllp"] - before[way] - before[f"{way}.dllp"]) / 4
@@ -83,11 +86,11 @@ def test_nothing_beats_the_limit(make_drive: MakeDrive, rw: str) -> None:
     """At depth the drive stays below the limit, and the bytes a command needs are not fewer than derived."""
     drive = make_drive(memory=64 << 20)
     drive.start(queues=2, entries=128)
-    link = bench.sim_link(drive.sim, limits.Link())
+    link = sim_link(drive.sim, limits.Link())
     before, done = wire_bytes(drive), drive.completed
-    result = bench.run_group(drive, [bench.Job(rw=rw, bs=4096, iodepth=32, numjobs=2, rwmixread=70, number_ios=300)])[0]
+    result = run_group(drive, [Job(rw=rw, bs=4096, iodepth=32, numjobs=2, rwmixread=70, number_ios=300)])[0]
     after, count = wire_bytes(drive), drive.completed - done
-    lim = bench.link_limit(link, result)
+    lim = link_limit(link, result)
     assert 0 < result.iops <= lim.iops * 1.001
     for way, least in (("up", lim.up_bytes), ("down", lim.down_bytes)):
         got = (after[way] + after[f"{way}.dllp"] - before[way] - before[f"{way}.dllp"]) / count
@@ -139,9 +142,9 @@ def test_stages_add_up(make_drive: MakeDrive, rw: str, depth: int) -> None:
     """Every command has all its stages, in order, and they add up to the latency that the host saw."""
     drive = make_drive(memory=64 << 20)
     drive.start(queues=2, entries=32)
-    recorder = bench.Recorder()
-    job = bench.Job(rw=rw, iodepth=depth, numjobs=2, number_ios=80, split=parse_bssplit("4k/50:512/25:32k/25"))
-    result = bench.run_group(drive, [job], recorder=recorder)[0]
+    recorder = Recorder()
+    job = Job(rw=rw, iodepth=depth, numjobs=2, number_ios=80, split=parse_bssplit("4k/50:512/25:32k/25"))
+    result = run_group(drive, [job], recorder=recorder)[0]
     assert recorder.skipped == 0 and len(recorder.trips) == result.ios
     for read, side in ((True, result.read), (False, result.write)):
         stages = recorder.stages(read)
@@ -156,11 +159,11 @@ def test_stages_add_up(make_drive: MakeDrive, rw: str, depth: int) -> None:
 
 def test_recording_changes_nothing(make_drive: MakeDrive) -> None:
     figures = []
-    for recorder in (None, bench.Recorder()):
+    for recorder in (None, Recorder()):
         drive = make_drive(memory=64 << 20)
         drive.start(queues=2, entries=32)
-        job = bench.Job(rw="randrw", bs=4096, iodepth=16, numjobs=2, number_ios=100)
-        result = bench.run_group(drive, [job], recorder=recorder)[0]
+        job = Job(rw="randrw", bs=4096, iodepth=16, numjobs=2, number_ios=100)
+        result = run_group(drive, [job], recorder=recorder)[0]
         figures.append((result.read.clat_ns, result.write.clat_ns, drive.sim.cycle))
     assert figures[0] == figures[1]
 
@@ -169,8 +172,8 @@ def test_stalls_are_counted(make_drive: MakeDrive) -> None:
     """Slow media: it is the media that the read pipe waits for, most of the time."""
     drive = make_drive(memory=64 << 20, media_gbps=0.5)
     drive.start(queues=1, entries=32)
-    recorder = bench.Recorder()
-    bench.run_group(drive, [bench.Job(rw="randread", bs=4096, iodepth=16, number_ios=50)], recorder=recorder)
+    recorder = Recorder()
+    run_group(drive, [Job(rw="randread", bs=4096, iodepth=16, number_ios=50)], recorder=recorder)
     assert recorder.stalls[1] > 0.8 * recorder.cycles > 0 == recorder.stalls[5]
 
 
@@ -182,7 +185,7 @@ def test_traces_on_the_drive(make_drive: MakeDrive, name: str) -> None:
     for afap in (False, True):
         drive = make_drive(memory=64 << 20)
         drive.start(queues=2, entries=64)
-        result = traces.replay(drive, trace, bench.Job(iodepth=16), afap=afap)
+        result = traces.replay(drive, trace, Job(iodepth=16), afap=afap)
         last = trace.accesses[-1].at_ns
         assert (result.duration_ns < last) == afap
         assert result.duration_ns < last + 50_000
@@ -197,5 +200,5 @@ def test_clock(make_drive: MakeDrive) -> None:
     for mhz in (50, 100, 250):
         drive = make_drive(memory=64 << 20, clock_mhz=mhz)
         drive.start(queues=1, entries=64)
-        rates.append(bench.run_group(drive, [bench.Job(rw="randread", bs=4096, iodepth=48, number_ios=150)])[0].iops)
+        rates.append(run_group(drive, [Job(rw="randread", bs=4096, iodepth=48, number_ios=150)])[0].iops)
     assert rates[1] / rates[0] == pytest.approx(2, rel=0.02) and rates[2] > 2.3 * rates[1]

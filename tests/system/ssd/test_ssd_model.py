@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doorbell.bench import command as bench
+from doorbell.bench.jobs import Job, groups, parse_job_file
+from doorbell.bench.results import fio_json, percentile
+from doorbell.bench.runner import run_group
 from doorbell.cli import main as cli
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
@@ -184,25 +186,25 @@ def memory_offset(memory: HostMemory, view: memoryview) -> int:
 
 
 def test_job_files() -> None:
-    jobs = bench.parse_job_file(
+    jobs = parse_job_file(
         "; a comment\n[global]\nbs=4k\niodepth=32\nioengine=libaio\n\n[one]\nrw=randread # here too\nsize=1m\n"
         "[two]\nstonewall\nrw=randrw\nrwmixread=70\nruntime=2ms\n[three]\nbs=128KiB\nnumjobs=4\n")
     assert [j.name for j in jobs] == ["one", "two", "three"]
     assert jobs[0].rw == "randread" and jobs[0].size == 1 << 20 and jobs[0].ios() == 256
     assert jobs[1].runtime_ns == 2_000_000 and jobs[1].read_share == 0.7
     assert jobs[2].bs == 131072 and jobs[2].iodepth == 32
-    assert [[j.name for j in g] for g in bench.groups(jobs)] == [["one"], ["two", "three"]]
+    assert [[j.name for j in g] for g in groups(jobs)] == [["one"], ["two", "three"]]
     for bad in ("[a]\nzap=1", "rw=read", "[a]\nbs=0x", "[a]\nrw=backwards", "[global]\nbs=4k", "[a\nrw=read", ""):
         with pytest.raises(UserError):
-            bench.parse_job_file(bad)
+            parse_job_file(bad)
 
 
 def test_bench_json_is_like_fio() -> None:
     drive = functional()
     drive.start(queues=2, entries=64)
-    job = bench.Job("j", "randrw", 4096, iodepth=16, numjobs=2, rwmixread=70, number_ios=300)
-    results = bench.run_group(drive, [job])
-    out = json.loads(json.dumps(bench.fio_json([results], limits.Link(), {})))["jobs"][0]
+    job = Job("j", "randrw", 4096, iodepth=16, numjobs=2, rwmixread=70, number_ios=300)
+    results = run_group(drive, [job])
+    out = json.loads(json.dumps(fio_json([results], limits.Link(), {})))["jobs"][0]
     assert out["read"]["total_ios"] + out["write"]["total_ios"] == 600
     assert 0.6 < out["read"]["total_ios"] / 600 < 0.8
     lat = out["read"]["clat_ns"]
@@ -214,7 +216,7 @@ def test_percentile_is_nearest_rank() -> None:
     import numpy as np
 
     values = np.arange(1, 101, dtype=float)
-    assert [bench.percentile(values, p) for p in (1, 50, 99, 99.9, 100)] == [1, 50, 99, 100, 100]
+    assert [percentile(values, p) for p in (1, 50, 99, 99.9, 100)] == [1, 50, 99, 100, 100]
 
 
 def test_link_limit_by_hand() -> None:

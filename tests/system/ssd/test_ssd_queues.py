@@ -181,12 +181,13 @@ def test_delete_queue_under_io(make_drive: MakeDrive) -> None:
 @pytest.mark.rtl
 def test_throughput_does_not_depend_on_queues(make_drive: MakeDrive) -> None:
     """128 commands in flight from 1 or from 32 queues: within 5 %."""
-    from doorbell.bench import command as bench
+    from doorbell.bench.jobs import Job
+    from doorbell.bench.runner import run_group
 
     rates = []
     for queues, depth in ((1, 128), (32, 4)):
         drive = make_drive(memory=64 << 20)
         drive.start(queues=queues, entries=256)
-        job = bench.Job(rw="randread", bs=4096, iodepth=depth, numjobs=queues, number_ios=1024 // queues)
-        rates.append(bench.run_group(drive, [job])[0].iops)
+        job = Job(rw="randread", bs=4096, iodepth=depth, numjobs=queues, number_ios=1024 // queues)
+        rates.append(run_group(drive, [job])[0].iops)
     assert abs(rates[0] / rates[1] - 1) < 0.05, rates

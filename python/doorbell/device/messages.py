@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulated device says: interrupts, events, accesses to host memory, and why it cannot go on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class SimError(Exception):
+    """The simulator cannot do what was asked of it."""
+
+
+class MmioError(SimError):
+    """A read of the device's registers was refused (UR), spoiled or not answered in time."""
+
+
+class Irq(NamedTuple):
+    """A message-signalled interrupt: cycle of arrival, address and data."""
+
+    cycle: int
+    addr: int
+    data: int
+
+
+class Event(NamedTuple):
+    """Something recorded: kind is one of EVENTS; what a and b are, sim/db_sim.h says."""
+
+    cycle: int
+    kind: str
+    a: int
+    b: int
+
+
+class DmaRequest(NamedTuple):
+    """Access of the device to a region without memory. `data` is None for a read, which `dma_complete` must answer."""
+
+    id: int
+    address: int
+    size: int
+    data: bytes | None

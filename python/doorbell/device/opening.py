@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens a simulated drive by name: a Verilated top, built when it is missing, or the functional model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from typing import Any
+
+from doorbell.build import is_host, simulator
+from doorbell.device import limits
+from doorbell.device.functional import FunctionalSsd
+from doorbell.device.sim import Sim
+from doorbell.errors import UserError
+
+
+def open_sim(backend: str = "rtl", *, top: str = "db_ssd", link: str = "gen3x8", data_w: int = 256,
+             params: dict[str, int | str] | None = None, **options: Any) -> Any:
+    """A simulated drive: the Verilated top (built when missing) or the functional model."""
+    if backend == "functional":
+        rate = limits.Link.parse(link).bytes_per_ns * 0.88
+        return FunctionalSsd(bytes_per_ns=rate, num_qp=int((params or {}).get("NUM_QP", 32)), **options)
+    if backend != "rtl":
+        raise UserError(f"there is no back end '{backend}': use rtl or functional")
+    if is_host(top):
+        raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
+    library = simulator(top, {"DATA_W": data_w, **(params or {})})  # the same build as every other command uses
+    return Sim(library, link=link, **options)
+
+
+def sim_link(sim: Any, link: limits.Link) -> limits.Link:
+    """`link` with the simulator's own ACK and flow-control policy."""
+    known = {f.name for f in fields(limits.Link)}
+    policy = {k: v for k, v in getattr(sim, "link_policy", {}).items() if k in known}
+    return replace(link, **policy)
+
+
+def check_clean(sim: Any) -> None:
+    """A figure got by breaking a rule of PCIe or AXI is none."""
+    broken = sim.errors() if hasattr(sim, "errors") else {}
+    if broken:
+        raise UserError(f"the drive broke rules of PCIe or AXI while it ran: {broken}")
+
+
+def parse_params(given: list[str]) -> dict[str, int | str]:
+    """Parameters of a top from the command line: NAME=VALUE."""
+    out: dict[str, int | str] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name) or not value.isdecimal():
+            raise UserError(f"--param {text}: must look like NUM_CMDS=256")
+        out[name] = int(value)
+    return out

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures for the report, through the sweep engine; what was measured before is kept."""
+
+from __future__ import annotations
+
+import json as json_module
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from doorbell.errors import UserError
+from doorbell.report.plan import Plan
+from doorbell.sweep import command as sweep
+from doorbell.sweep import point
+from doorbell.sweep.point import Point, Row
+from doorbell.ui import Progress
+
+KEEP = 4  # files of earlier sources
+
+
+def measure_all(plan: Plan, folder: Path, jobs: int) -> list[Row]:
+    """A row a point, in the plan's order, from the cache where it is there."""
+    points = list({point.key_of(p): p for p in plan.points()}.values())
+    folder.mkdir(parents=True, exist_ok=True)
+    store = sweep.Store(folder / f"{point.sources()}.csv", sweep.columns_of(points))
+    try:
+        with Progress("measuring for the report") as progress:
+            summary = sweep.run(points, store, jobs=jobs, progress=progress)
+    finally:
+        store.close()
+    if summary.failed:
+        p, why = summary.failed[0]
+        raise UserError(f"{len(summary.failed)} measurements failed, the first ({describe(p)}): {why}", 1)
+    for old in sorted(folder.glob("*.csv"), key=lambda f: -f.stat().st_mtime)[KEEP:]:
+        old.unlink(missing_ok=True)
+    return summary.rows
+
+
+def describe(p: Point) -> str:
+    return ", ".join(f"{k} {v}" for k, v in p.items())
+
+
+def measure_stages(points: Sequence[Point], folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Stages of a read and of a write, alone in the drive; nothing where this version cannot say."""
+    out: dict[str, list[dict[str, Any]]] = {}
+    for p in points:
+        file = folder / f"stages-{point.key_of(p)}.json"
+        try:
+            found = json_module.loads(file.read_text())
+        except (OSError, ValueError):
+            try:
+                found = point.stages(p)
+            except (ImportError, AttributeError, UserError):
+                continue
+            temporary = file.with_suffix(".tmp")
+            temporary.write_text(json_module.dumps(found))
+            temporary.rename(file)
+        out.update(found)
+    return out
+
+
+def measure_host(quick: bool, folder: Path) -> list[Row]:
+    """Bandwidth of db_host over block size, on the link of its published peer."""
+    from doorbell.bench import host as host_bench
+
+    sizes = (512, 4096) if quick else tuple(512 << i for i in range(9))
+    return kept(folder / f"host-{point.sources()}-{len(sizes)}.json",
+                lambda: host_bench.intelliprop(host_bench.AS_INTELLIPROP, sizes))
+
+
+def measure_recorder(quick: bool, folder: Path) -> list[Row]:
+    """Captures and read-outs of db_recorder over its drives."""
+    from doorbell.bench import recorder as recorder_bench
+
+    counts = (1, 2) if quick else (1, 2, 4)
+    return kept(folder / f"recorder-{point.sources()}-{len(counts)}.json",
+                lambda: recorder_bench.over_drives(counts))
+
+
+def kept(file: Path, measure: Callable[[], Iterable[Row]]) -> list[Row]:
+    """From the file, or measured into it."""
+    try:
+        return json_module.loads(file.read_text())
+    except (OSError, ValueError):
+        rows = list(measure())
+        temporary = file.with_suffix(".tmp")
+        temporary.write_text(json_module.dumps(rows))
+        temporary.rename(file)
+        return rows
+
+
+def load_area(file: Path) -> dict[str, Any]:
+    """What `./doorbell synth --record` wrote: by top, target and parameters; empty if there is none."""
+    try:
+        data = json_module.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(data, dict):
+        return {}
+    return {k: v for k, v in data.items() if isinstance(v, dict) and {"modules", "total"} <= v.keys()}
+
+
+def select(rows: Sequence[Row], points: Sequence[Point]) -> list[Row]:
+    """The rows of these points."""
+    index = {point.key_of({k: v for k, v in r.items() if k not in point.FIGURES}): r for r in rows}
+    return [index[point.key_of(p)] for p in points]

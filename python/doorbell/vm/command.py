@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./doorbell vm`: Linux in QEMU with a simulated top as its NVMe drive; `./doorbell serve`: that drive for others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import typer
+
+from doorbell.device.opening import parse_params
+from doorbell.errors import UserError
+from doorbell.vm import speed as guest_speed
+from doorbell.vm.guest import Guest, Kvm, Vm
+from doorbell.vm.serve import DATA_W, LINK, serving_device
+
+
+def main(
+    run: str = typer.Option(None, metavar="SCRIPT", help="Run this script as root in the guest instead of a shell."),
+    top: str = typer.Option("db_ssd", help="Which hardware is the drive."),
+    image: str = typer.Option(None, metavar="FILE", help="File that holds the drive's data and lasts."),
+    size: str = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
+    data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path in bits: 128, 256 or 512."),
+    link: str = typer.Option(LINK, help="PCIe link of the drive."),
+    smp: int = typer.Option(1, help="CPUs of the guest."),
+    mem: str = typer.Option("1G", help="Memory of the guest."),
+    kvm: Kvm = typer.Option(Kvm.off, help="auto: use KVM if a guest boots under it; off: emulated CPUs."),
+    timeout: float = typer.Option(None, metavar="SECONDS", help="Give up on the guest after this time."),
+    append: str = typer.Option("", metavar="ARGS", help="More arguments for the guest's kernel."),
+    log: str = typer.Option(None, metavar="FILE", help="Write the guest kernel's console here."),
+    param: list[str] = typer.Option(  # noqa: B008
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."),
+    backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    stock: str = typer.Option(None, hidden=True),
+    speed: bool = typer.Option(False, "--speed", help="Measure IOPS beside those of QEMU's own NVMe drive."),
+    rounds: int = typer.Option(3, min=1, help="How often --speed measures each drive."),
+    seconds: int = typer.Option(4, min=1, help="How long each of its measurements takes."),
+    json: Path = typer.Option(None, metavar="FILE", help="Also write what --speed measured to this file (-: stdout)."),  # noqa: B008
+) -> int:
+    """Boot Linux with a top as its NVMe drive: a shell, or SCRIPT run in the guest and its exit status returned."""
+    if speed:
+        if run or image or stock or param:
+            raise UserError("--speed brings its own script and drives: leave --run, --image, --param and --stock out")
+        guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log)
+        what = guest_speed.Setting(top, data_w, link, backend, size or "1G", rounds, seconds)
+        guest_speed.main(guest, what, json)
+        return 0
+    if json:
+        raise UserError("--json belongs to --speed")
+    device = ["--top", top, "--data-w", str(data_w), "--link", link, "--backend", backend]
+    device += ["--image", image] if image else []
+    device += ["--size", size] if size else []
+    device += [word for text in param for word in ("--param", text)]
+    return Vm(Guest(run, smp, mem, kvm, timeout, append, log, stock), device).run()
+
+
+def serve(
+    socket: str = typer.Option(..., help="Path of the UNIX socket to make."),
+    top: str = typer.Option("db_ssd", help="Which top."),
+    image: Path | None = typer.Option(None, metavar="FILE", help="File that holds the drive's data; made if missing."),  # noqa: B008
+    size: str | None = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
+    link: str = typer.Option(LINK, help="PCIe link: gen<1..5>x<lanes>."),
+    data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path: 128, 256 or 512."),
+    param: list[str] = typer.Option(  # noqa: B008
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."),
+    backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
+    ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),
+    figures_fd: int = typer.Option(-1, hidden=True, help="File that is kept up to date with FIGURES."),
+) -> None:
+    """Offer a top as a vfio-user PCIe device to QEMU (10.1 or later) and other clients."""
+    with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
+                        params=parse_params(param), verbose=verbose, figures_fd=figures_fd) as server:  # fmt: skip
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: server.stop())
+        if ready_fd >= 0:
+            os.write(ready_fd, b"r")
+            os.close(ready_fd)
+        else:
+            print(f"doorbell: {top} is at {socket}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        server.serve()

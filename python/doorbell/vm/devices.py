@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated drives as the vfio-user server's device."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import struct
+import sys
+import time
+from collections import deque
+from typing import Any
+
+from doorbell.device.messages import MmioError, SimError
+from doorbell.device.pci_config import PciState
+from doorbell.device.vfio_user import DmaRequest
+from doorbell.errors import UserError
+
+QUEUE_PAIRS = 32
+RESET_CYCLES = 100_000  # of one try
+FIGURES = struct.Struct("<QQ")  # cycles that were computed, ns of processor time for them
+FIGURES_S = 0.05  # between two updates
+
+
+class SimDevice:
+    """A Verilated top as the server's device. DMA, doorbells and interrupts stay inside its runtime."""
+
+    def __init__(self, sim: Any, figures_fd: int = -1) -> None:
+        self._sim = sim
+        self._figures_fd, self._figures_due, self._busy_ns = figures_fd, 0.0, 0
+        self.vectors = QUEUE_PAIRS + 1
+        self._sizes: dict[int, int] = {}
+        self._start = time.monotonic()
+        self._pending: deque[DmaRequest] = deque()
+        self.idle = False
+        for vector in range(self.vectors):
+            sim.irq_eventfd(vector, -1)
+
+    def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
+        self._sim.map(base, size, pointer, writable)
+
+    def unmap(self, base: int, size: int) -> None:
+        self._sim.unmap(base, size)
+
+    def write(self, offset: int, data: bytes) -> None:
+        self._sim.mmio_write(offset, data)
+
+    def read_start(self, offset: int, size: int) -> int:
+        handle = self._sim.mmio_read_start(offset, size)
+        self._sizes[handle] = size
+        return handle
+
+    def read_poll(self, handle: int) -> bytes | None:
+        try:
+            data = self._sim.mmio_read_poll(handle)
+        except MmioError as e:
+            print(f"doorbell serve: {e}", file=sys.stderr, flush=True)
+            data = b"\xff" * self._sizes[handle]  # what a CPU gets from a bus that does not answer
+        if data is not None:
+            del self._sizes[handle]
+        return data
+
+    def run(self, cycles: int) -> None:
+        # The host lives in real time, so the device's timers do too.
+        now = int((time.monotonic() - self._start) * 1e6)
+        if now > self._sim.time_us + 500:
+            self._sim.time_us = now
+        if self._figures_fd >= 0:
+            return self._run_and_count(cycles)
+        self._run(cycles)
+
+    def _run(self, cycles: int) -> None:
+        """A command may begin and end in one call: idle is only who had nothing to do in it."""
+        before = self._sim.cycle
+        self.idle = self._sim.run(cycles, stop_idle=True) == "idle" and self._sim.cycle == before
+
+    def _run_and_count(self, cycles: int) -> None:
+        start = time.thread_time_ns()
+        self._run(cycles)
+        self._busy_ns += time.thread_time_ns() - start
+        if time.monotonic() >= self._figures_due:
+            self._figures_due = time.monotonic() + FIGURES_S
+            cycles = self._sim.cycle - self._sim.counters()["sim.skipped_cycles"]
+            os.pwrite(self._figures_fd, FIGURES.pack(cycles, self._busy_ns), 0)
+
+    @property
+    def intx(self) -> bool:
+        return self._sim.intx
+
+    def dma_next(self) -> DmaRequest | None:
+        if not self._pending:
+            self._pending.extend(DmaRequest(*message) for message in self._sim.dma_pending())
+        return self._pending.popleft() if self._pending else None
+
+    def dma_complete(self, request: int, data: bytes | None) -> None:
+        self._sim.dma_complete(request, data)
+
+    def irq_eventfd(self, vector: int, fd: int) -> None:
+        self._sim.irq_eventfd(vector, fd)
+
+    def doorbell_page(self, pointer: int) -> None:
+        self._sim.doorbell_page(pointer)
+
+    def doorbell_reset(self) -> None:
+        self._sim.doorbell_reset()
+
+    def configure(self, state: PciState, msix_enable: bool) -> None:
+        self._sim.set_cfg(bus_master=state.bus_master, msix_enable=msix_enable, intx_disable=state.intx_disable,
+                          mps=128 << min(state.mps, 3), mrrs=128 << state.mrrs)  # fmt: skip
+
+    def reset(self) -> None:
+        for _ in range(20):
+            while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
+                self.dma_complete(message.id, None)
+            with contextlib.suppress(SimError):
+                return self._sim.flr(RESET_CYCLES)
+        print("doorbell serve: the device did not finish its reset; pulling rst", file=sys.stderr, flush=True)
+        self._sim.reset()
+
+    def close(self) -> None:
+        """Write the image back; raise if the runtime saw a broken rule of PCIe or AXI."""
+        errors = self._sim.errors()
+        self._sim.close()
+        if errors:
+            raise UserError(f"the simulated device broke rules, please report: {errors}", 3)
+
+
+class FunctionalDevice:
+    """The functional model as the server's device: it computes, so all that happens comes by here."""
+
+    def __init__(self, sim: Any) -> None:
+        self._sim = sim
+        self.vectors = sim.num_qp + 1
+        self._reads: list[bytes | None] = []
+        self._fds: dict[int, int] = {}
+        self._doorbells = memoryview(bytearray(4096)).cast("I")
+
+    def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
+        if pointer is not None:
+            memory = (ctypes.c_ubyte * size).from_address(pointer)
+            self._sim.map(base, size, memoryview(memory).cast("B"))
+
+    def unmap(self, base: int, size: int) -> None:
+        self._sim.unmap(base)
+
+    def write(self, offset: int, data: bytes) -> None:
+        self._scan_doorbells()
+        self._sim.mmio_write(offset, int.from_bytes(data, "little"), len(data))
+        self._sim.run(100)
+
+    def read_start(self, offset: int, size: int) -> int:
+        self._scan_doorbells()
+        self._reads.append(self._sim.mmio_read(offset, size).to_bytes(size, "little"))
+        return len(self._reads) - 1
+
+    def read_poll(self, handle: int) -> bytes | None:
+        data = self._reads[handle]
+        self._reads[handle] = None
+        if not any(self._reads):
+            self._reads.clear()
+        return data
+
+    def run(self, cycles: int) -> None:
+        self._scan_doorbells()
+        self._sim.run(max(cycles, 5000))
+        for irq in self._sim.irqs():
+            if (fd := self._fds.get(irq.data, -1)) >= 0:
+                os.write(fd, struct.pack("=Q", 1))
+
+    @property
+    def idle(self) -> bool:
+        return not self._sim._heap
+
+    @property
+    def intx(self) -> bool:
+        return False
+
+    def dma_next(self) -> DmaRequest | None:
+        return None
+
+    def dma_complete(self, request: int, data: bytes | None) -> None: ...
+
+    def irq_eventfd(self, vector: int, fd: int) -> None:
+        self._fds[vector] = fd
+
+    def doorbell_page(self, pointer: int) -> None:
+        self._doorbells = memoryview((ctypes.c_ubyte * 4096).from_address(pointer)).cast("B").cast("I")
+
+    def doorbell_reset(self) -> None:
+        self._doorbells[:] = self._blank
+
+    _blank = memoryview(b"\xff" * 4096).cast("I")  # nothing written since we looked
+
+    def _scan_doorbells(self) -> None:
+        for i in range(2 * self.vectors):
+            if (value := self._doorbells[i]) != 0xFFFFFFFF:
+                self._doorbells[i] = 0xFFFFFFFF
+                self._sim.mmio_write(0x1000 + 4 * i, value)
+
+    def configure(self, state: PciState, msix_enable: bool) -> None:
+        self._sim.set_cfg(msix_enable=msix_enable, bus_master=state.bus_master)
+
+    def reset(self) -> None:
+        self._sim.flr()
+
+    def close(self) -> None:
+        self._sim.close()
