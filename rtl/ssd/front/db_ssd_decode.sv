@@ -21,8 +21,7 @@
 module db_ssd_decode
   import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
-  parameter int NUM_NS    = 1,  ///< namespaces, 1..64: NSIDs are 1..NUM_NS
-  parameter int MDTS_LOG2 = 20  ///< log2 of the most data bytes in a command: 12..28
+  parameter int NUM_NS = 1  ///< namespaces, 1..64: NSIDs are 1..NUM_NS
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -71,9 +70,6 @@ module db_ssd_decode
 
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
-  end
-  if (MDTS_LOG2 < 12 || MDTS_LOG2 > 28) begin : g_bad_mdts
-    $error("%m: MDTS_LOG2 must be 12..28 (is %0d)", MDTS_LOG2);
   end
 
   // ---- intake: admin and failed entries leave here
