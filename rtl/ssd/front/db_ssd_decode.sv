@@ -61,6 +61,8 @@ module db_ssd_decode
   input  namespace_t [NUM_NS-1:0] namespaces,    ///< may change only while no command is under way in them
   input  logic [NUM_NS-1:0]       ns_locked      ///< commands that move user data are refused; may change at any time
 );
+  localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says
+
   localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
   localparam status_t INVALID_OPC   = status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
   localparam status_t INVALID_FIELD = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
