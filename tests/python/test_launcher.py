@@ -390,6 +390,26 @@ def test_prune(cache: Path) -> None:
     assert new.exists() and not old.exists() and not (cache / "build" / "x.o").exists()
 
 
+def test_prune_by_size(cache: Path) -> None:
+    """What was used for the longest time ago leaves when there is too much; what is in use stays."""
+    folders = [build.cached("kept", i, lambda out: (out / "data").write_bytes(bytes(1000))) for i in range(4)]
+    for age, folder in enumerate(folders):
+        os.utime(folder, (time.time() - 7200 * age,) * 2)
+    cache_module.prune(cache / "build", most=2500)
+    assert [f.exists() for f in folders] == [True, True, False, False]
+    cache_module.prune(cache / "build", most=0)
+    assert [f.exists() for f in folders] == [True, False, False, False]
+
+
+def test_clean(cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    build.cached("some", 1, lambda out: (out / "data").write_bytes(bytes(3_000_000)))
+    (cache / "env-1").mkdir()
+    assert cli.run(["clean", "--dry-run"]) == 0 and "would remove 3 MB" in capsys.readouterr().out
+    assert cli.run(["clean", "--keep-env"]) == 0
+    assert [f.name for f in cache.iterdir()] == ["env-1"]
+    assert cli.run(["clean"]) == 0 and not list(cache.iterdir())
+
+
 def test_objects_are_shared_by_content(cache: Path, tmp_path: Path) -> None:
     (cache / "build").mkdir(parents=True)
     source = tmp_path / "a.cpp"

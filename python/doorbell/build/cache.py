@@ -26,6 +26,9 @@ from doorbell.errors import UserError
 KEEP_DAYS = 14
 """A cached result that nobody asked for in so many days is removed."""
 
+KEEP_BYTES = 1 << 30
+"""So much of cached results is kept; of more, what was not used for the longest time leaves."""
+
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
 
 
@@ -98,17 +101,31 @@ def touch(folder: Path) -> bool:
         return False
 
 
-def prune(store: Path, days: float = KEEP_DAYS) -> None:
-    """Remove results that have not been used for so many days."""
-    limit = time.time() - days * 86400
+def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES) -> None:
+    """Remove results that have not been used for so many days; then the longest unused until `most` bytes are left.
+
+    What was used within the last hour stays: somebody may be about to open it.
+    """
+    now = time.time()
+    found = []
     for entry in store.iterdir():
         with contextlib.suppress(OSError):
-            if entry.stat().st_mtime >= limit or entry.suffix == ".lock":
-                continue
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
+            if entry.suffix not in (".lock", ".tmp"):
+                found.append((entry.stat().st_mtime, size(entry), entry))
+    left = sum(bytes_ for _, bytes_, _ in found)
+    for used, bytes_, entry in sorted(found):
+        if used >= now - days * 86400 and (left <= most or used >= now - 3600):
+            continue
+        with contextlib.suppress(OSError):
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            left -= bytes_
+
+
+def size(entry: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    if not entry.is_dir():
+        return entry.stat().st_size
+    return sum(f.stat().st_size for f in entry.rglob("*") if f.is_file())
 
 
 def tool(command: list[str], what: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:

@@ -93,6 +93,11 @@ COMMANDS = {
     "lint": Subcommand(
         "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
     ),
+    "clean": Subcommand(
+        "doorbell.cli.clean",
+        "Empty the cache: what was built, the guest's root, the Python environment.",
+        "./doorbell clean",
+    ),
     "build": Subcommand(
         "doorbell.build.command",
         "Build the registers, firmware and simulator; print where they are.",

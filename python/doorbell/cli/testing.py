@@ -21,6 +21,7 @@ def main(
     select: str = typer.Option("", "-k", metavar="EXPR", help="Only tests whose names match, as in pytest."),
     coverage: bool = typer.Option(False, "--coverage", help="Also print line and toggle coverage of the RTL."),
     nightly: bool = typer.Option(False, "--nightly", help="Also the tests that take minutes."),
+    wave: bool = typer.Option(False, "--wave", help="Write a waveform (VCD) of each test of a module: out/waves."),
     no_lint: bool = typer.Option(False, "--no-lint", help="Leave the lint out."),
     workers: int = typer.Option(2, "-n", help="Tests that run at once."),
 ) -> None:
@@ -32,6 +33,8 @@ def main(
     if coverage:
         shutil.rmtree(paths.OUT / "coverage", ignore_errors=True)
         env["DOORBELL_COVERAGE"] = "1"
+    if wave:
+        env["DOORBELL_WAVE"] = "1"
     failed = [] if no_lint else lint()
     command = [sys.executable, "-P", "-m", "pytest", *pytest_args(select, nightly, workers, ctx.args)]
     sys.stdout.flush()
@@ -61,7 +64,7 @@ def wait(child: subprocess.Popen[bytes]) -> int:
 
 def pytest_args(select: str, nightly: bool, workers: int, extra: list[str]) -> list[str]:
     """pytest's arguments. Without a path among `extra`, pytest takes tests/."""
-    result = ["-n", str(workers), "--dist", "worksteal", "-rfE", "--durations=8", "--durations-min=5"]
+    result = ["-n", str(workers), "--dist", "worksteal", "-rfE", "--durations=15", "--durations-min=2"]
     if not nightly:
         result += ["-m", "not nightly"]
     if select:

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that run cocotb tests against one RTL module: Verilator's model of it, with cocotb inside.
+
+Compiling is most of what a bench costs, so nothing is optimised, and Verilator's headers and runtime are compiled once
+for all benches. Only the program is kept: about a megabyte a bench.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from doorbell import paths
+from doorbell.build.cache import cached, tool, version
+from doorbell.build.compiler import compiler_version
+from doorbell.build.rtl import verilator
+
+RUNTIME = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
+TRACING = "verilated_vcd_c"  # more of the runtime, for waveforms
+SETTINGS = (
+    "-O0", "-w", "-std=gnu++17", "-fPIC", "-pthread", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
+    "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0",
+)  # fmt: skip
+WAIVED = ("UNUSEDSIGNAL", "UNUSEDPARAM", "DECLFILENAME", "PINCONNECTEMPTY")
+COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a bench is made of. sources: in the order of compilation. folders: where further modules and headers are
+    found. depends: every file that ends up in it. wave: able to write a waveform.
+    """
+
+    top: str
+    sources: Sequence[Path]
+    folders: Sequence[Path]
+    depends: Iterable[Path]
+    parameters: Mapping[str, int | str] = field(default_factory=dict)
+    defines: Mapping[str, str] = field(default_factory=dict)
+    wave: bool = False
+
+
+def without_comments(text: bytes) -> bytes:
+    """SystemVerilog without its comments, so that to write a better one builds nothing anew."""
+    return COMMENT.sub(lambda m: m[0] if m[0].startswith(b'"') else b"", text)
+
+
+def flags(wave: bool) -> list[str]:
+    include = paths.verilator_root() / "include"
+    trace = [f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}"]
+    return [*SETTINGS, *trace, "-isystem", str(include), "-isystem", str(include / "vltstd")]
+
+
+def runtime(wave: bool) -> Path:
+    """The folder with what all benches share: Verilator's runtime as objects, its headers compiled (all.h.gch)."""
+
+    def make(out: Path) -> None:
+        include = paths.verilator_root() / "include"
+        names = [*RUNTIME, TRACING] if wave else list(RUNTIME)
+        for name in names:
+            tool(["g++", *flags(wave), "-c", str(include / f"{name}.cpp"), "-o", str(out / f"{name}.o")], name)
+        headers = ["verilated.h", "verilated_dpi.h", "verilated_vpi.h", *(["verilated_vcd_c.h"] if wave else [])]
+        (out / "all.h").write_text("".join(f'#include "{h}"\n' for h in headers))
+        tool(["g++", *flags(wave), "-x", "c++-header", str(out / "all.h"), "-o", str(out / "all.h.gch")], "headers")
+
+    key = (flags(wave), version("verilator"), compiler_version())
+    return cached("bench-runtime", key, make)
+
+
+def program(bench: Bench) -> Path:
+    """The folder with the bench's program, named as its top; built if it is not in the cache.
+
+    Raises UserError with Verilator's or the compiler's output shown if it cannot be built.
+    """
+    import cocotb_tools.config as cocotb
+
+    digest = hashlib.sha256()
+    for file in bench.depends:
+        digest.update(file.name.encode() + b"\0" + without_comments(file.read_bytes()) + b"\0")
+    key = (
+        bench.top, sorted(bench.parameters.items()), sorted(bench.defines.items()), digest.hexdigest(),
+        flags(bench.wave), WAIVED, version("verilator", "cocotb"), compiler_version(), str(cocotb.libs_dir),
+    )  # fmt: skip
+
+    def make(out: Path) -> None:
+        obj = out / "obj"
+        tool(
+            [
+                *verilator(), "--cc", "--exe", "--vpi", "--public-flat-rw", "--assert", "--prefix", "Vtop",
+                "--Mdir", str(obj), "--top-module", bench.top, "--timescale", "1ns/1ps", "-Wall", "-Wno-fatal",
+                "--no-timing", *(f"-Wno-{w}" for w in WAIVED), *(["--trace-vcd"] if bench.wave else []),
+                *(a for f in bench.folders for a in ("-y", str(f), f"+incdir+{f}")), "+libext+.sv",
+                *(f"-D{k}={v}" for k, v in bench.defines.items()),
+                *(f"-G{k}={v}" for k, v in bench.parameters.items()), *map(str, bench.sources),
+            ],
+            f"Verilator on {bench.top}",
+        )  # fmt: skip
+        shared = runtime(bench.wave)
+        common = [*flags(bench.wave), "-include", str(shared / "all.h"), f"-I{obj}"]
+        whole = obj / "whole.cpp"
+        whole.write_text("".join(f'#include "{f.name}"\n' for f in sorted(obj.glob("Vtop*.cpp"))))
+        main = cocotb.share_dir / "lib" / "verilator" / "verilator.cpp"
+        for source in (whole, main):
+            tool(["g++", *common, "-c", str(source), "-o", str(obj / f"{source.stem}.o")], f"compiling {bench.top}")
+        objects = [*(obj / f"{s.stem}.o" for s in (whole, main)), *sorted(shared.glob("*.o"))]
+        libraries = [f"-Wl,-rpath,{cocotb.libs_dir}", f"-L{cocotb.libs_dir}", "-lcocotbvpi_verilator"]
+        tool(["g++", "-pthread", "-o", str(out / bench.top), *map(str, objects), *libraries], f"linking {bench.top}")
+        shutil.rmtree(obj)
+
+    return cached(f"bench-{bench.top}", key, make)
