@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers of the operators (regs/db_csd.rdl) for a processor: parameters, keys to db_csd_keys, results of the reducers.
+// Registers of the operators (regs/db_csd.rdl) for a processor: parameters, keys to db_csd_keys, results of the
+// reducers.
 //
-// The host need not look at results: when RESULTS of them wait, a new one drops the oldest.
-// Key words go straight through to the staging memory of db_csd_keys: no copy of a key stays in a register here.
+// The host need not look at results: when RESULTS of them wait, a new one drops the oldest. Key words go straight
+// through to the staging memory of db_csd_keys: no copy of a key stays in a register here.
 // Latency: a read is answered in its cycle; a write takes effect in the next.
 module db_csd_control
   import db_csd_pkg::*, db_csd_regs_pkg::*;
