@@ -6,7 +6,7 @@
 // reset (ctrl_rst), so nothing is written plain in between; power-on lets all namespaces pass.
 // Latency: a context 1 cycle after its command, a lock 1 cycle after key or binding. One command a cycle.
 module db_csd_bindings
-  import db_ssd_pkg::*, db_csd_pkg::*;
+  import db_aes_pkg::*, db_ssd_pkg::*, db_csd_pkg::*;
 #(
   parameter int NUM_NS    = 1,   ///< 1..64
   parameter int KEY_SLOTS = 16   ///< 2..64

@@ -2,9 +2,10 @@
 // What passes between the blocks of the compute data path: the context of a command and of a row, keys, bindings,
 // results.
 package db_csd_pkg;
+  import db_aes_pkg::KEY_SLOT_W;
+
   localparam int CSD_TAG_W = 16;     // bits of a command's tag
   localparam int CSD_PARAM_W = 128;  // bits of an operator's parameters
-  localparam int KEY_SLOT_W = db_aes_pkg::KEY_SLOT_W;
 
   // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
   // What is done to the data of a command. Codes 6 to 15: operators in folders (rtl/compute/ops).
