@@ -15,7 +15,14 @@ from doorbell.errors import UserError
 
 
 def firmware() -> Path:
-    """The admin processor's program as 32-bit hexadecimal words for $readmemh."""
+    """The admin processor's program as 32-bit hexadecimal words for $readmemh.
+
+    DOORBELL_FIRMWARE names another image, to see what changes with it.
+    """
+    if own := os.environ.get("DOORBELL_FIRMWARE"):
+        if not Path(own).is_file():
+            raise UserError(f"DOORBELL_FIRMWARE={own}: there is no such file")
+        return Path(own).absolute()
     folder = paths.ROOT / "fw"
     sources = [f for f in folder.rglob("*") if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
     sources += (paths.ROOT / "facts" / "c").glob("*.h")
