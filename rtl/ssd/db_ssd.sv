@@ -7,7 +7,7 @@
 //   zero a stretch (Write Zeroes, deallocate, Format). A memory that keeps nothing back may answer flush at once.
 //
 // All of it is in db_ssd_core; here are its ports, flat, and its two taps for operators are wired straight (db_csd has
-// operators there). How a command travels: docs/theory.md. Latency and throughput: docs/performance.md.
+// operators there). How a command travels: docs/ssd/theory.md. Latency and throughput: docs/ssd/performance.md.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_ssd

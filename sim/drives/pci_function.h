@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration space of a drive: type 0 header, BAR 0, power management, MSI-X and PCI Express capabilities, and
-// "retry" (CRS) for a time after reset. Mirror of python/doorbell/pci_config.py, which has a QEMU in front of it.
+// "retry" (CRS) for a time after reset. Mirror of python/doorbell/device/pci_config.py, which has a QEMU in front of it.
 #pragma once
 
 #include <algorithm>

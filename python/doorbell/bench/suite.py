@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./doorbell bench --suite limit`: the drive's targets, measured; docs/performance.md says where they come from.
+"""`./doorbell bench --suite limit`: the drive's targets, measured; docs/ssd/performance.md says where they come from.
 
-`--suite host` measures those of db_host (host_bench.py) and db_recorder (recorder_bench.py).
+`--suite host` measures those of db_host (host.py) and db_recorder (recorder.py).
 
 Every figure is in simulated time, so it is the same on every machine, and a target is met or it is not.
 """

@@ -3,7 +3,7 @@
 
 Everything a command causes is counted: its data, the reads of its submission entry and PRP list, its completion, its
 interrupt, its doorbells, and the ACK and flow-control DLLPs that these TLPs cause. The accounting is the simulator's
-(sim/README.md), so a result can be set against the limit exactly. `docs/performance.md` derives it with an example.
+(sim/README.md), so a result can be set against the limit exactly. `docs/measuring.md` derives it with an example.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 QEMU runs with `-accel qtest`, so no processor turns. It holds its stock `nvme` devices and one vfio-user function of
 ours whose BAR is a window of host memory for each drive. A drive's DMA goes to that window, which is memory shared
 between QEMU and this process; configuration accesses go over qtest's I/O ports, register accesses of a drive as
-server-initiated DMA to its BAR. `nvme_mirror.py` puts between this memory and a core that makes what it answers on the
+server-initiated DMA to its BAR. `mirror.py` puts between this memory and a core that makes what it answers on the
 fly.
 """
 

@@ -63,7 +63,7 @@ def sections(f: Figures) -> list[tuple[str, str, dict[str, Any], str, str, str]]
         out.append(("links", "Share of the link's limit", links(f), link_table(f),
                     "Each link with the data path made for it, 4 jobs with 32 commands each. 100 % is what the "
                     "link allows for that workload, computed from the bytes that must cross it "
-                    "(docs/performance.md). A mix of reads and writes uses both directions at once.",
+                    "(docs/ssd/performance.md). A mix of reads and writes uses both directions at once.",
                     "./doorbell bench --link gen4x8 --data-w 512 --rw randrw --rwmixread 70 --bs 4k --numjobs 4 "
                     "--iodepth 32"))  # fmt: skip
         out.append(("clocks", "Bandwidth over the clock", clocks(f), "",

@@ -118,8 +118,8 @@ def test_a_target_is_met_or_not() -> None:
 
 
 def test_table_in_the_docs() -> None:
-    """docs/performance.md gives the limits that the code derives."""
-    text = (ROOT / "docs" / "performance.md").read_text().split("### Limits, MB/s of payload", 1)[1]
+    """docs/measuring.md gives the limits that the code derives."""
+    text = (ROOT / "docs" / "measuring.md").read_text().split("### Limits, MB/s of payload", 1)[1]
     lines = [line for line in text.splitlines() if line.startswith("| Gen")][:3]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert len(rows) == 3
