@@ -15,7 +15,7 @@
 // rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
 // same order. m_tap_cmd says before its first row what a packet belongs to.
 //
-// How a command travels: docs/ssd/theory.md. Latency, throughput: docs/ssd/performance.md. Wired straight, a tap has neither
+// How a command travels: docs/ssd/theory.md. Latency: docs/ssd/performance.md. Wired straight, a tap has neither
 // latency nor logic.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
