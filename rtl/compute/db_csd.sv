@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computational storage drive: the NVMe SSD controller db_ssd with operators in its data path, one chain a direction.
 //
-// Which operator, with which key, is a table by namespace that the firmware writes (fw/state/operators.c); a command takes its entry
-// along when it is decoded. Commands of different namespaces, operators and keys follow each other without a gap.
-// A namespace whose key is not there is locked: Read, Write and Compare end with Access Denied before anything moves.
-// Controller reset erases all keys and keeps the table, so nothing is ever written plain in between.
+// Which operator, with which key, is a table by namespace that the firmware writes (fw/state/operators.c); a command
+// takes its entry along when it is decoded. Commands of different namespaces, operators and keys follow each other
+// without a gap. A namespace whose key is not there is locked: Read, Write and Compare end with Access Denied before
+// anything moves. Controller reset erases all keys and keeps the table, so nothing is ever written plain in between.
 // Latency: that of db_ssd + db_csd_path's. Throughput: db_ssd's; SHA-256 its own (db_csd_sha256).
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"

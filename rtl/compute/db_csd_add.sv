@@ -26,7 +26,7 @@ module db_csd_add
     $error("%m: FORMAT_PRESERVING must be 1");
   end
 
-  row_ctx_t             row;
+  row_ctx_t          row;
   logic [31:0]       addend, term;
   logic [DATA_W-1:0] sum;
 

@@ -93,7 +93,8 @@ module db_csd_aes_core
     logic [127:0]     counter2_q[LANES];
     logic             valid1_q, valid2_q;
     logic [PAIR_W-1:0] pair1_q, pair2_q;
-    always_ff @(posedge clk) if (key_bus.valid && key_bus.kind == KEY_IV) iv_mem_q[key_bus.slot[SLOT_W-1:0]] <= key_bus.data;
+    always_ff @(posedge clk)
+      if (key_bus.valid && key_bus.kind == KEY_IV) iv_mem_q[key_bus.slot[SLOT_W-1:0]] <= key_bus.data;
     for (genvar i = 0; i < 16; i++) begin : g_iv
       assign iv[8*i+:8] = iv_mem_q[ctl.slot][8*(15-i)+:8];
     end

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done in each namespace: operator, key slot and parameters, as the firmware binds them; and the context that a
-// command takes from it.
+// What is done in each namespace: operator, key slot and parameters, as the firmware binds them; and the context that
+// a command takes from it.
 //
-// A namespace whose operator is AES is locked while its slot has no key for it. Bindings are kept over a controller reset
-// (ctrl_rst), so nothing is written plain in between; power-on lets all namespaces pass.
+// A namespace whose operator is AES is locked while its slot has no key for it. Bindings are kept over a controller
+// reset (ctrl_rst), so nothing is written plain in between; power-on lets all namespaces pass.
 // Latency: a context 1 cycle after its command, a lock 1 cycle after key or binding. One command a cycle.
 module db_csd_bindings
-  import db_ssd_pkg::*, db_csd_pkg::*;
+  import db_aes_pkg::*, db_ssd_pkg::*, db_csd_pkg::*;
 #(
   parameter int NUM_NS    = 1,   ///< 1..64
   parameter int KEY_SLOTS = 16   ///< 2..64

@@ -54,8 +54,10 @@ module db_csd_compute
   always_ff @(posedge clk) control_sel_q <= s_ext.addr[11:8] == '0;  // there a cycle before req
   db_csd_control #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_control (
     .clk, .rst(ctrl_rst), .s_req(s_ext.req && control_sel_q), .s_wr(s_ext.wr), .s_addr(s_ext.addr[7:0]),
-    .s_wdata(s_ext.wdata), .s_rdata(m_ext_rdata), .m_bind_valid(bind_valid), .m_bind(bind_to), .m_word_valid(word_valid), .m_word(word),
-    .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd(key_cmd), .busy(key_busy), .key_slots, .reducing,
+    .s_wdata(s_ext.wdata), .s_rdata(m_ext_rdata), .m_bind_valid(bind_valid), .m_bind(bind_to),
+    .m_word_valid(word_valid),
+    .m_word(word), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd(key_cmd), .busy(key_busy), .key_slots,
+    .reducing,
     .s_res_valid(res_valid), .s_res_ready(res_ready), .s_res(res), .s_res_cmd(res_cmd));
   db_csd_keys #(.KEY_SLOTS(KEY_SLOTS)) i_keys (
     .clk, .rst(ctrl_rst), .s_word_valid(word_valid), .s_word(word), .s_cmd_valid(key_valid), .s_cmd_ready(key_ready),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers of the operators (regs/db_csd.rdl) for a processor: parameters, keys to db_csd_keys, results of the reducers.
+// Registers of the operators (regs/db_csd.rdl) for a processor: parameters, keys to db_csd_keys, results of the
+// reducers.
 //
-// The host need not look at results: when RESULTS of them wait, a new one drops the oldest.
-// Key words go straight through to the staging memory of db_csd_keys: no copy of a key stays in a register here.
+// The host need not look at results: when RESULTS of them wait, a new one drops the oldest. Key words go straight
+// through to the staging memory of db_csd_keys: no copy of a key stays in a register here.
 // Latency: a read is answered in its cycle; a write takes effect in the next.
 module db_csd_control
-  import db_csd_pkg::*, db_csd_regs_pkg::*;
+  import db_aes_pkg::*, db_csd_pkg::*, db_csd_regs_pkg::*;
 #(
   parameter int KEY_SLOTS = 16,  ///< 2 to 64
   parameter int RESULTS = 64,    ///< results that wait, a power of two, at least 2

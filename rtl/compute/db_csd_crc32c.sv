@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operator that reduces: CRC-32C (Castagnoli, RFC 3720) of all data of a command. The data pass unchanged.
 //
-// A row's share is a sum over its bits (a matrix found at elaboration), made in a cycle of its own, so that only 32 bits
-// are fed back. The stream waits when results are not taken; none is lost.
+// A row's share is a sum over its bits (a matrix found at elaboration), made in a cycle of its own, so that only 32
+// bits are fed back. The stream waits when results are not taken; none is lost.
 // Latency: data 1 cycle; result 3 cycles after the command's last row came in. Throughput: one row a cycle.
 module db_csd_crc32c
   import db_csd_pkg::*;

@@ -3,9 +3,10 @@
 //
 // A key is written word by word into a staging memory, then loaded into a slot. A load or erase first makes the slot
 // invalid, waits until rows that use it have left the AES pipelines (DRAIN), writes zeros over all its round keys, and
-// then, for a load, expands the new key. The staging memory is zeros after each load. Reset erases all slots and the staging
-// memory; `busy` is high and nothing else is taken meanwhile.
-// Time: erase 1 + DRAIN + 64 cycles, load 70 or 90 more for K1, as much for K2, 7 for the IV; reset 64 x KEY_SLOTS + 32.
+// then, for a load, expands the new key. The staging memory is zeros after each load. Reset erases all slots and the
+// staging memory; `busy` is high and nothing else is taken meanwhile.
+// Time: erase 1 + DRAIN + 64 cycles, load 70 or 90 more for K1, as much for K2, 7 for the IV; reset 64 x KEY_SLOTS +
+// 32.
 module db_csd_keys
   import db_aes_pkg::*, db_csd_pkg::*;
 #(
@@ -29,7 +30,9 @@ module db_csd_keys
   end
   localparam int SW = $clog2(KEY_SLOTS);
 
-  typedef enum logic [3:0] {ST_WIPE_STAGING, ST_WIPE_SLOT, ST_IDLE, ST_WAIT, ST_READ, ST_EXPAND, ST_LAST, ST_IV, ST_VALID} state_e;
+  typedef enum logic [3:0] {
+    ST_WIPE_STAGING, ST_WIPE_SLOT, ST_IDLE, ST_WAIT, ST_READ, ST_EXPAND, ST_LAST, ST_IV, ST_VALID
+  } state_e;
   state_e state_q;
   logic   all_q;                  // wiping all slots, then idle
   logic   load_q, long_q, ctr_q, xts_q;

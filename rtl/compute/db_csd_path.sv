@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One direction of the compute data path: packets of commands in order, their contexts beside, through the operators.
 //
-// No operator looks at a row's size, its transfer error, or whether it was zeros: these go around the operators in a queue.
-// That is right since every operator gives one row for each.
-// If the key of a row is gone, the row has `err` set, and so have all after it in the packet, as if its transfer had
-// failed: whoever takes the rows ends the command with an error and lets none of them through.
-// Latency: 24 cycles and those of the operators in folders (rtl/compute/ops); in XTS 17 more for a command that finds the
-// path empty. Throughput: a row a cycle.
+// No operator looks at a row's size, its transfer error, or whether it was zeros: these go around the operators in a
+// queue. That is right since every operator gives one row for each. If the key of a row is gone, the row has `err`
+// set, and so have all after it in the packet, as if its transfer had failed: whoever takes the rows ends the command
+// with an error and lets none of them through.
+// Latency: 24 cycles and those of the operators in folders (rtl/compute/ops); in XTS 17 more for a command that finds
+// the path empty. Throughput: a row a cycle.
 module db_csd_path
   import db_mem_pkg::*, db_aes_pkg::*, db_csd_pkg::*;
 #(

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes between the blocks of the compute data path: the context of a command and of a row, keys, bindings, results.
+// What passes between the blocks of the compute data path: the context of a command and of a row, keys, bindings,
+// results.
 package db_csd_pkg;
+  import db_aes_pkg::KEY_SLOT_W;
+
   localparam int CSD_TAG_W = 16;     // bits of a command's tag
   localparam int CSD_PARAM_W = 128;  // bits of an operator's parameters
-  localparam int KEY_SLOT_W = db_aes_pkg::KEY_SLOT_W;
 
   // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
   // What is done to the data of a command. Codes 6 to 15: operators in folders (rtl/compute/ops).
@@ -68,8 +70,8 @@ package db_csd_pkg;
     logic [CSD_PARAM_W-1:0] param;
   } binding_t;
 
-  // A word of a key on its way to the staging memory: word i is bytes 4i to 4i+3 (little-endian), 0 to 7 K1, 8 to 15 K2,
-  // 16 to 19 IV.
+  // A word of a key on its way to the staging memory: word i is bytes 4i to 4i+3 (little-endian), 0 to 7 K1, 8 to 15
+  // K2, 16 to 19 IV.
   typedef struct packed {
     logic [4:0]  addr;
     logic [31:0] data;

@@ -2,8 +2,8 @@
 // Operator that reduces: SHA-256 of all data of a command. The data pass unchanged, a copy goes to one of CORES cores.
 //
 // A digest is serial by nature, so commands are dealt out to the cores in turn, each with a buffer of BUF_BYTES before
-// it. While buffers have room the stream runs at one row a cycle; sustained, it waits for the cores.
-// Rated: CORES x 64 bytes in 65 cycles, less 65 cycles a command (4 KiB: 0.97 bytes a cycle a core, 512 bytes: 0.88); reached if
+// it. While buffers have room the stream runs at one row a cycle; sustained, it waits for the cores. Rated: CORES x 64
+// bytes in 65 cycles, less 65 cycles a command (4 KiB: 0.97 bytes a cycle a core, 512 bytes: 0.88); reached if
 // BUF_BYTES holds a command. Results come in the order in which cores finish; the tag says whose.
 // Latency: data 1 cycle. Commands of other operators pass at one row a cycle, but not past one that waits.
 module db_csd_sha256

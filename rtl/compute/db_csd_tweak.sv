@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // First tweak of each block (LBA) of XTS: E_K2(LBA number, 128 bits little-endian), in the order of the requests.
 //
-// CORES small AES cores take turns. Latency: 19 cycles from request to result, 15 with a 128-bit key. Throughput: CORES
-// tweaks every 15 cycles; blocks of 512 bytes need one every 32, 16 or 8 cycles at 128, 256 or 512 bit.
+// CORES small AES cores take turns. Latency: 19 cycles from request to result, 15 with a 128-bit key. Throughput:
+// CORES tweaks every 15 cycles; blocks of 512 bytes need one every 32, 16 or 8 cycles at 128, 256 or 512 bit.
 module db_csd_tweak
   import db_aes_pkg::*, db_csd_pkg::*;
 #(

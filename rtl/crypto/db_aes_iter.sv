@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AES encryption of one block at a time, a round a cycle: small, for the tweaks of XTS.
 //
-// Latency: 17 cycles from request to result, 13 with a 128-bit key. Throughput: a block every 15 cycles (11) while results
-// are taken at once. Round keys (K2) come in by key_bus and lie in block RAM.
+// Latency: 17 cycles from request to result, 13 with a 128-bit key. Throughput: a block every 15 cycles (11) while
+// results are taken at once. Round keys (K2) come in by key_bus and lie in block RAM.
 module db_aes_iter
   import db_aes_pkg::*;
 #(
@@ -51,7 +51,8 @@ module db_aes_iter
 
   db_ram_sdp #(.WIDTH(128), .DEPTH(16 << SLOT_W)) i_keys (
     .clk,
-    .we(key_bus.valid && key_bus.kind == KEY_TWEAK), .waddr({key_bus.slot[SLOT_W-1:0], key_bus.stage}), .wdata(key_bus.data),
+    .we(key_bus.valid && key_bus.kind == KEY_TWEAK), .waddr({key_bus.slot[SLOT_W-1:0], key_bus.stage}),
+    .wdata(key_bus.data),
     .re(take || (busy_q && !last)), .raddr(take ? {s_slot, 4'd0} : {slot_q, next_round}), .rdata(key)
   );
   db_aes_sub #(.ENC(1'b1), .DEC(1'b0)) i_sub (.dec(1'b0), .x(state_q), .y(sub));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AES MixColumns (forward, inverse or both by `dec`) and AddRoundKey of one block. Combinational.
 //
-// Going back it is the equivalent inverse cipher of FIPS-197, 5.3.5: the key is added last, so round keys must have gone
-// through InvMixColumns themselves.
+// Going back it is the equivalent inverse cipher of FIPS-197, 5.3.5: the key is added last, so round keys must have
+// gone through InvMixColumns themselves.
 module db_aes_mix
   import db_aes_pkg::*;
 #(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table of AES: S-box, its inverse, or the inverse in GF(2^8). Combinational, one level (32 LUT6 and the multiplexers
-// of their slices). A module of its own so that a tool does not melt the table into what stands around it.
+// One table of AES: S-box, its inverse, or the inverse in GF(2^8). Combinational, one level (32 LUT6 and the
+// multiplexers of their slices). A module of its own so that a tool does not melt the table into what stands around
+// it.
 module db_aes_sbox
   import db_aes_pkg::*;
 #(

@@ -7,26 +7,26 @@
 module db_rec_axil
   import db_rec_pkg::*, db_recorder_regs_pkg::*;
 #(
-    parameter int N_DRIVES = 2  ///< 1..8
+  parameter int N_DRIVES = 2  ///< 1..8
 ) (
-    input  logic        clk,
-    input  logic        rst,
-    input  axil_req_t   axil_req,
-    output axil_rsp_t   axil_rsp,
+  input  logic        clk,
+  input  logic        rst,
+  input  axil_req_t   axil_req,
+  output axil_rsp_t   axil_rsp,
 
-    /// db_rec_regs: access is as it should be while `live`; a write takes effect then, a read is answered in the cycle.
-    output logic        live,
-    output access_t     access,
-    input  logic [31:0] live_rdata,
+  /// db_rec_regs: access is as it should be while `live`; a write takes effect then, a read is answered in the cycle.
+  output logic        live,
+  output access_t     access,
+  input  logic [31:0] live_rdata,
 
-    /// db_rec_control
-    output logic        reg_valid,
-    input  logic        reg_ready,
-    output logic        reg_write,
-    output logic        reg_all,
-    output logic [9:0]  reg_addr,
-    output logic [31:0] reg_wdata,
-    input  logic [31:0] reg_rdata
+  /// db_rec_control
+  output logic        reg_valid,
+  input  logic        reg_ready,
+  output logic        reg_write,
+  output logic        reg_all,
+  output logic [9:0]  reg_addr,
+  output logic [31:0] reg_wdata,
+  input  logic [31:0] reg_rdata
 );
   localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   if (N_DRIVES < 1 || N_DRIVES > DRIVE_NUM) begin : g_bad

@@ -11,63 +11,63 @@
 module db_rec_buffer
   import db_rec_pkg::*;
 #(
-    parameter int              STREAM_W   = 256,      ///< bits of a row: 128, 256, 512, 1024
-    parameter longint unsigned BYTES      = 1 << 26,  ///< of memory: power of two, 8 KiB .. 2^40
-    parameter longint unsigned BASE       = 0,        ///< its address: multiple of BYTES
-    parameter longint unsigned DROP_BYTES = 0,        ///< level from which blocks are dropped; 0: never
-    parameter int              ADDR_W     = 40
+  parameter int              STREAM_W   = 256,      ///< bits of a row: 128, 256, 512, 1024
+  parameter longint unsigned BYTES      = 1 << 26,  ///< of memory: power of two, 8 KiB .. 2^40
+  parameter longint unsigned BASE       = 0,        ///< its address: multiple of BYTES
+  parameter longint unsigned DROP_BYTES = 0,        ///< level from which blocks are dropped; 0: never
+  parameter int              ADDR_W     = 40
 ) (
-    input  logic                  clk,
-    input  logic                  rst,
+  input  logic                  clk,
+  input  logic                  rst,
 
-    /// db_recorder_core
-    input  logic                  capturing,         ///< from the begin of a capture to its last status
-    input  logic                  enable,            ///< software wants blocks
-    input  logic                  taking,            ///< its data_enabled_out
-    output logic                  drop,
-    output buffer_state_t         state,
-    output logic                  idle,
+  /// db_recorder_core
+  input  logic                  capturing,         ///< from the begin of a capture to its last status
+  input  logic                  enable,            ///< software wants blocks
+  input  logic                  taking,            ///< its data_enabled_out
+  output logic                  drop,
+  output buffer_state_t         state,
+  output logic                  idle,
 
-    input  logic                  s_axis_tvalid,
-    output logic                  s_axis_tready,
-    input  logic [STREAM_W-1:0]   s_axis_tdata,
-    input  logic                  s_axis_tlast,
-    output logic                  data_enabled_out,
-    output logic                  m_axis_tvalid,
-    input  logic                  m_axis_tready,
-    output logic [STREAM_W-1:0]   m_axis_tdata,
-    output logic                  m_axis_tlast,
+  input  logic                  s_axis_tvalid,
+  output logic                  s_axis_tready,
+  input  logic [STREAM_W-1:0]   s_axis_tdata,
+  input  logic                  s_axis_tlast,
+  output logic                  data_enabled_out,
+  output logic                  m_axis_tvalid,
+  input  logic                  m_axis_tready,
+  output logic [STREAM_W-1:0]   m_axis_tdata,
+  output logic                  m_axis_tlast,
 
-    /// The memory; flat, as in db_axi_fifo: it passes through here.
-    output logic                  m_axi_awid,
-    output logic [ADDR_W-1:0]     m_axi_awaddr,
-    output logic [7:0]            m_axi_awlen,
-    output logic [2:0]            m_axi_awsize,
-    output logic [1:0]            m_axi_awburst,
-    output logic                  m_axi_awvalid,
-    input  logic                  m_axi_awready,
-    output logic [STREAM_W-1:0]   m_axi_wdata,
-    output logic [STREAM_W/8-1:0] m_axi_wstrb,
-    output logic                  m_axi_wlast,
-    output logic                  m_axi_wvalid,
-    input  logic                  m_axi_wready,
-    input  logic                  m_axi_bid,
-    input  logic [1:0]            m_axi_bresp,
-    input  logic                  m_axi_bvalid,
-    output logic                  m_axi_bready,
-    output logic                  m_axi_arid,
-    output logic [ADDR_W-1:0]     m_axi_araddr,
-    output logic [7:0]            m_axi_arlen,
-    output logic [2:0]            m_axi_arsize,
-    output logic [1:0]            m_axi_arburst,
-    output logic                  m_axi_arvalid,
-    input  logic                  m_axi_arready,
-    input  logic                  m_axi_rid,
-    input  logic [STREAM_W-1:0]   m_axi_rdata,
-    input  logic [1:0]            m_axi_rresp,
-    input  logic                  m_axi_rlast,
-    input  logic                  m_axi_rvalid,
-    output logic                  m_axi_rready
+  /// The memory; flat, as in db_axi_fifo: it passes through here.
+  output logic                  m_axi_awid,
+  output logic [ADDR_W-1:0]     m_axi_awaddr,
+  output logic [7:0]            m_axi_awlen,
+  output logic [2:0]            m_axi_awsize,
+  output logic [1:0]            m_axi_awburst,
+  output logic                  m_axi_awvalid,
+  input  logic                  m_axi_awready,
+  output logic [STREAM_W-1:0]   m_axi_wdata,
+  output logic [STREAM_W/8-1:0] m_axi_wstrb,
+  output logic                  m_axi_wlast,
+  output logic                  m_axi_wvalid,
+  input  logic                  m_axi_wready,
+  input  logic                  m_axi_bid,
+  input  logic [1:0]            m_axi_bresp,
+  input  logic                  m_axi_bvalid,
+  output logic                  m_axi_bready,
+  output logic                  m_axi_arid,
+  output logic [ADDR_W-1:0]     m_axi_araddr,
+  output logic [7:0]            m_axi_arlen,
+  output logic [2:0]            m_axi_arsize,
+  output logic [1:0]            m_axi_arburst,
+  output logic                  m_axi_arvalid,
+  input  logic                  m_axi_arready,
+  input  logic                  m_axi_rid,
+  input  logic [STREAM_W-1:0]   m_axi_rdata,
+  input  logic [1:0]            m_axi_rresp,
+  input  logic                  m_axi_rlast,
+  input  logic                  m_axi_rvalid,
+  output logic                  m_axi_rready
 );
   if (DROP_BYTES >= BYTES) begin : g_bad
     $error("%m: DROP_BYTES must be 0 or below BYTES");
@@ -103,14 +103,14 @@ module db_rec_buffer
   end
 
   db_axi_fifo #(
-      .DATA_W(STREAM_W), .ADDR_W(ADDR_W), .BYTES(BYTES), .BASE(BASE),
-      .ALMOST_FULL_BYTES(DROP_BYTES != 0 ? DROP_BYTES : BYTES)
+    .DATA_W(STREAM_W), .ADDR_W(ADDR_W), .BYTES(BYTES), .BASE(BASE),
+    .ALMOST_FULL_BYTES(DROP_BYTES != 0 ? DROP_BYTES : BYTES)
   ) i_fifo (
-      .clk, .rst, .s_axis_tvalid(s_axis_tvalid && pass), .s_axis_tready(in_ready), .s_axis_tdata, .s_axis_tlast,
-      .m_axis_tvalid(out_valid), .m_axis_tready(out_ready), .m_axis_tdata, .m_axis_tlast, .level, .almost_full, .error,
-      .bad_last, .m_axi_awid, .m_axi_awaddr, .m_axi_awlen, .m_axi_awsize, .m_axi_awburst, .m_axi_awvalid,
-      .m_axi_awready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bid, .m_axi_bresp,
-      .m_axi_bvalid, .m_axi_bready, .m_axi_arid, .m_axi_araddr, .m_axi_arlen, .m_axi_arsize, .m_axi_arburst,
-      .m_axi_arvalid, .m_axi_arready, .m_axi_rid, .m_axi_rdata, .m_axi_rresp, .m_axi_rlast, .m_axi_rvalid, .m_axi_rready
+    .clk, .rst, .s_axis_tvalid(s_axis_tvalid && pass), .s_axis_tready(in_ready), .s_axis_tdata, .s_axis_tlast,
+    .m_axis_tvalid(out_valid), .m_axis_tready(out_ready), .m_axis_tdata, .m_axis_tlast, .level, .almost_full, .error,
+    .bad_last, .m_axi_awid, .m_axi_awaddr, .m_axi_awlen, .m_axi_awsize, .m_axi_awburst, .m_axi_awvalid,
+    .m_axi_awready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bid, .m_axi_bresp,
+    .m_axi_bvalid, .m_axi_bready, .m_axi_arid, .m_axi_araddr, .m_axi_arlen, .m_axi_arsize, .m_axi_arburst,
+    .m_axi_arvalid, .m_axi_arready, .m_axi_rid, .m_axi_rdata, .m_axi_rresp, .m_axi_rlast, .m_axi_rvalid, .m_axi_rready
   );
 endmodule

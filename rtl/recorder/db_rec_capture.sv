@@ -9,37 +9,37 @@
 module db_rec_capture
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES    = 2,    ///< 1..8
-    parameter int STREAM_W    = 256,  ///< bits, 128..1024
-    parameter int DROP_BLOCKS = 2     ///< blocks dropped at a time, 2..254, even
+  parameter int N_DRIVES    = 2,    ///< 1..8
+  parameter int STREAM_W    = 256,  ///< bits, 128..1024
+  parameter int DROP_BLOCKS = 2     ///< blocks dropped at a time, 2..254, even
 ) (
-    input  logic                        clk,
-    input  logic                        rst,
+  input  logic                        clk,
+  input  logic                        rst,
 
-    input  logic                        starting,     ///< a drive of the capture is not ready: start no block
-    input  logic         [N_DRIVES-1:0] run,          ///< drives that take part; the first block is the lowest one's
-    input  drive_state_t [N_DRIVES-1:0] drives,
-    input  lane_state_t  [N_DRIVES-1:0] lanes,
-    input  logic                        drop,         ///< data_drop_blocks
+  input  logic                        starting,     ///< a drive of the capture is not ready: start no block
+  input  logic         [N_DRIVES-1:0] run,          ///< drives that take part; the first block is the lowest one's
+  input  drive_state_t [N_DRIVES-1:0] drives,
+  input  lane_state_t  [N_DRIVES-1:0] lanes,
+  input  logic                        drop,         ///< data_drop_blocks
 
-    input  logic                        s_axis_tvalid,
-    output logic                        s_axis_tready,
-    input  logic         [STREAM_W-1:0] s_axis_tdata,
-    input  logic                        s_axis_tlast,
+  input  logic                        s_axis_tvalid,
+  output logic                        s_axis_tready,
+  input  logic         [STREAM_W-1:0] s_axis_tdata,
+  input  logic                        s_axis_tlast,
 
-    /// To the lanes: a block begins (take, with its first row), and whether it has no rows.
-    output logic         [N_DRIVES-1:0] take,
-    output logic                        take_lost,
-    output logic         [N_DRIVES-1:0] m_row_valid,  ///< taken as they come: the lane has room
-    output logic         [STREAM_W-1:0] m_row_data,
+  /// To the lanes: a block begins (take, with its first row), and whether it has no rows.
+  output logic         [N_DRIVES-1:0] take,
+  output logic                        take_lost,
+  output logic         [N_DRIVES-1:0] m_row_valid,  ///< taken as they come: the lane has room
+  output logic         [STREAM_W-1:0] m_row_data,
 
-    output logic         [N_DRIVES-1:0] quiet,        ///< no block will begin for a drive whose run is low
-    output logic                        in_block,
-    output logic                        m_event_valid,
-    input  logic                        m_event_ready,
-    output event_t                      m_event,
-    output logic                        stat_drop,    ///< pulse: a block was dropped
-    output logic                        stat_format   ///< pulse: one was malformed
+  output logic         [N_DRIVES-1:0] quiet,        ///< no block will begin for a drive whose run is low
+  output logic                        in_block,
+  output logic                        m_event_valid,
+  input  logic                        m_event_ready,
+  output event_t                      m_event,
+  output logic                        stat_drop,    ///< pulse: a block was dropped
+  output logic                        stat_format   ///< pulse: one was malformed
 );
   localparam int ROWS = BLOCK_BITS / STREAM_W;
   localparam int RW = $clog2(ROWS);

@@ -8,31 +8,31 @@
 module db_rec_capture_ctl
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES = 2  ///< 1..8
+  parameter int N_DRIVES = 2  ///< 1..8
 ) (
-    input  logic                        clk,
-    input  logic                        rst,
-    input  logic                        wipe,
-    input  logic                        trim_first,   ///< TrimFirst
-    input  logic         [N_DRIVES-1:0] enable,       ///< DataEnable
-    input  drive_state_t [N_DRIVES-1:0] drives,
-    input  lane_state_t  [N_DRIVES-1:0] lanes,
-    input  logic         [N_DRIVES-1:0] quiet,        ///< of db_rec_capture: no block will begin
-    input  logic         [N_DRIVES-1:0] none_issued,  ///< of db_rec_issue: no trim is without status
+  input  logic                        clk,
+  input  logic                        rst,
+  input  logic                        wipe,
+  input  logic                        trim_first,   ///< TrimFirst
+  input  logic         [N_DRIVES-1:0] enable,       ///< DataEnable
+  input  drive_state_t [N_DRIVES-1:0] drives,
+  input  lane_state_t  [N_DRIVES-1:0] lanes,
+  input  logic         [N_DRIVES-1:0] quiet,        ///< of db_rec_capture: no block will begin
+  input  logic         [N_DRIVES-1:0] none_issued,  ///< of db_rec_issue: no trim is without status
 
-    output logic         [N_DRIVES-1:0] want_begin,
-    output logic         [N_DRIVES-1:0] want_end_trim,
-    output logic         [N_DRIVES-1:0] want_end,
-    input  logic         [N_DRIVES-1:0] here,
-    input  job_t                        job,
-    input  chunk_event_t                chunk_event,
+  output logic         [N_DRIVES-1:0] want_begin,
+  output logic         [N_DRIVES-1:0] want_end_trim,
+  output logic         [N_DRIVES-1:0] want_end,
+  input  logic         [N_DRIVES-1:0] here,
+  input  job_t                        job,
+  input  chunk_event_t                chunk_event,
 
-    output logic         [N_DRIVES-1:0] run,          ///< takes part in the stream
-    output logic                        hold,         ///< some drive of the capture is not ready: no block yet
-    output logic         [N_DRIVES-1:0] capturing,
-    output logic         [N_DRIVES-1:0] captured,
-    output logic         [N_DRIVES-1:0] trimming,
-    output logic         [N_DRIVES-1:0] trims         ///< more trims are to be issued
+  output logic         [N_DRIVES-1:0] run,          ///< takes part in the stream
+  output logic                        hold,         ///< some drive of the capture is not ready: no block yet
+  output logic         [N_DRIVES-1:0] capturing,
+  output logic         [N_DRIVES-1:0] captured,
+  output logic         [N_DRIVES-1:0] trimming,
+  output logic         [N_DRIVES-1:0] trims         ///< more trims are to be issued
 );
   logic [N_DRIVES-1:0] capturing_q, captured_q, trimming_q, started_q, loading_q, stop_q, issued_q, want_begin_q;
   assign capturing  = capturing_q;

@@ -10,58 +10,58 @@
 module db_rec_control
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES    = 2,     ///< 1..8
-    parameter int CLK_MHZ     = 250,
-    parameter int READ_BLOCKS = 8,     ///< blocks of 4 KiB of the largest read: a power of 2, at most 8192
-    parameter int TRIM_BLOCKS = 4096   ///< ... trim
+  parameter int N_DRIVES    = 2,     ///< 1..8
+  parameter int CLK_MHZ     = 250,
+  parameter int READ_BLOCKS = 8,     ///< blocks of 4 KiB of the largest read: a power of 2, at most 8192
+  parameter int TRIM_BLOCKS = 4096   ///< ... trim
 ) (
-    input  logic                           clk,
-    input  logic                           rst,
-    input  logic                           wipe,         ///< clear all words, then go on
-    output logic                           wiping,
+  input  logic                           clk,
+  input  logic                           rst,
+  input  logic                           wipe,         ///< clear all words, then go on
+  output logic                           wiping,
 
-    /// Words of software {extended, drive, word}; ready with the result. A write with `all` goes to every drive's.
-    input  logic                           reg_valid,
-    output logic                           reg_ready,
-    input  logic                           reg_write,
-    input  logic                           reg_all,
-    input  logic            [9:0]          reg_addr,
-    input  logic            [31:0]         reg_wdata,
-    output logic            [31:0]         reg_rdata,
+  /// Words of software {extended, drive, word}; ready with the result. A write with `all` goes to every drive's.
+  input  logic                           reg_valid,
+  output logic                           reg_ready,
+  input  logic                           reg_write,
+  input  logic                           reg_all,
+  input  logic            [9:0]          reg_addr,
+  input  logic            [31:0]         reg_wdata,
+  output logic            [31:0]         reg_rdata,
 
-    input  logic                           trim_first,   ///< TrimFirst
-    input  logic            [N_DRIVES-1:0] data_enable,  ///< DataEnable, as db_rec_enable shows it
-    input  drive_control_t  [N_DRIVES-1:0] control,
-    input  drive_state_t    [N_DRIVES-1:0] drives,
-    output drive_progress_t [N_DRIVES-1:0] progress,
+  input  logic                           trim_first,   ///< TrimFirst
+  input  logic            [N_DRIVES-1:0] data_enable,  ///< DataEnable, as db_rec_enable shows it
+  input  drive_control_t  [N_DRIVES-1:0] control,
+  input  drive_state_t    [N_DRIVES-1:0] drives,
+  output drive_progress_t [N_DRIVES-1:0] progress,
 
-    /// db_rec_capture
-    output logic            [N_DRIVES-1:0] run,          ///< takes part in the stream
-    output logic                           hold,         ///< some drive of the capture is not ready: no block yet
-    input  logic            [N_DRIVES-1:0] quiet,
-    input  logic                           s_event_valid,
-    output logic                           s_event_ready,
-    input  event_t                         s_event,
+  /// db_rec_capture
+  output logic            [N_DRIVES-1:0] run,          ///< takes part in the stream
+  output logic                           hold,         ///< some drive of the capture is not ready: no block yet
+  input  logic            [N_DRIVES-1:0] quiet,
+  input  logic                           s_event_valid,
+  output logic                           s_event_ready,
+  input  event_t                         s_event,
 
-    /// db_rec_read
-    output logic            [N_DRIVES-1:0] read_restart,
-    input  logic            [N_DRIVES-1:0] read_busy,
+  /// db_rec_read
+  output logic            [N_DRIVES-1:0] read_restart,
+  input  logic            [N_DRIVES-1:0] read_busy,
 
-    /// db_rec_lane
-    input  lane_state_t     [N_DRIVES-1:0] lanes,
-    output logic            [N_DRIVES-1:0] load,
-    output chunk_t                         chunk,
-    output logic            [N_DRIVES-1:0] done_valid,
-    output logic            [2:0]          done_blocks,
-    output logic            [N_DRIVES-1:0] lost_ack,
-    output logic            [N_DRIVES-1:0] m_issue_valid,
-    input  logic            [N_DRIVES-1:0] m_issue_ready,
-    output issue_t                         m_issue,
+  /// db_rec_lane
+  input  lane_state_t     [N_DRIVES-1:0] lanes,
+  output logic            [N_DRIVES-1:0] load,
+  output chunk_t                         chunk,
+  output logic            [N_DRIVES-1:0] done_valid,
+  output logic            [2:0]          done_blocks,
+  output logic            [N_DRIVES-1:0] lost_ack,
+  output logic            [N_DRIVES-1:0] m_issue_valid,
+  input  logic            [N_DRIVES-1:0] m_issue_ready,
+  output issue_t                         m_issue,
 
-    /// db_host
-    input  logic            [N_DRIVES-1:0] s_status_valid,
-    output logic            [N_DRIVES-1:0] s_status_ready,
-    input  db_host_pkg::block_status_t [N_DRIVES-1:0] s_status
+  /// db_host
+  input  logic            [N_DRIVES-1:0] s_status_valid,
+  output logic            [N_DRIVES-1:0] s_status_ready,
+  input  db_host_pkg::block_status_t [N_DRIVES-1:0] s_status
 );
   logic  [N_DRIVES-1:0] want_begin_capture, want_end_trim, want_end_capture, want_begin_read, want_end_read, want_issue;
   logic  [N_DRIVES-1:0] here, none_issued, capturing, captured, trimming, reading, read_done, trims, reads;
@@ -82,29 +82,29 @@ module db_rec_control
   end
 
   db_rec_sequencer #(.N_DRIVES(N_DRIVES)) i_sequencer (
-      .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_all, .s_event_valid, .s_event_ready,
-      .s_event, .s_status_valid, .s_status_ready, .s_status, .drives, .lanes, .lost_ack, .done_valid, .done_blocks,
-      .want_begin_capture, .want_end_trim, .want_end_capture, .want_begin_read, .want_end_read, .want_issue,
-      .want_kind, .here, .job, .step, .status, .chunk_event, .load, .issue_valid(m_issue_valid), .found
+    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_all, .s_event_valid, .s_event_ready,
+    .s_event, .s_status_valid, .s_status_ready, .s_status, .drives, .lanes, .lost_ack, .done_valid, .done_blocks,
+    .want_begin_capture, .want_end_trim, .want_end_capture, .want_begin_read, .want_end_read, .want_issue,
+    .want_kind, .here, .job, .step, .status, .chunk_event, .load, .issue_valid(m_issue_valid), .found
   );
   db_rec_counters #(
-      .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
+    .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
   ) i_counters (
-      .clk, .rst, .step, .job, .found, .reg_write, .reg_all, .reg_addr, .reg_wdata, .reg_rdata, .s_event, .status,
-      .done_blocks, .lanes, .chunk, .issue(m_issue)
+    .clk, .rst, .step, .job, .found, .reg_write, .reg_all, .reg_addr, .reg_wdata, .reg_rdata, .s_event, .status,
+    .done_blocks, .lanes, .chunk, .issue(m_issue)
   );
   db_rec_capture_ctl #(.N_DRIVES(N_DRIVES)) i_capture_ctl (
-      .clk, .rst, .wipe, .trim_first, .enable(data_enable), .drives, .lanes, .quiet, .none_issued,
-      .want_begin(want_begin_capture), .want_end_trim, .want_end(want_end_capture), .here, .job, .chunk_event, .run,
-      .hold, .capturing, .captured, .trimming, .trims
+    .clk, .rst, .wipe, .trim_first, .enable(data_enable), .drives, .lanes, .quiet, .none_issued,
+    .want_begin(want_begin_capture), .want_end_trim, .want_end(want_end_capture), .here, .job, .chunk_event, .run,
+    .hold, .capturing, .captured, .trimming, .trims
   );
   db_rec_read_ctl #(.N_DRIVES(N_DRIVES)) i_read_ctl (
-      .clk, .rst, .wipe, .enable(read_enable), .drives, .capturing, .busy(read_busy), .none_issued,
-      .want_begin(want_begin_read), .want_end(want_end_read), .here, .job, .chunk_event, .restart(read_restart),
-      .reading, .read_done, .reads
+    .clk, .rst, .wipe, .enable(read_enable), .drives, .capturing, .busy(read_busy), .none_issued,
+    .want_begin(want_begin_read), .want_end(want_end_read), .here, .job, .chunk_event, .restart(read_restart),
+    .reading, .read_done, .reads
   );
   db_rec_issue #(.N_DRIVES(N_DRIVES)) i_issue (
-      .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .want(want_issue),
-      .kind(want_kind), .none_issued, .issued(m_issue_valid), .status_taken(s_status_ready), .status_kind(tag.kind)
+    .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .want(want_issue),
+    .kind(want_kind), .none_issued, .issued(m_issue_valid), .status_taken(s_status_ready), .status_kind(tag.kind)
   );
 endmodule

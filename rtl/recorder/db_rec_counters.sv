@@ -8,32 +8,32 @@
 module db_rec_counters
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES    = 2,     ///< 1..8
-    parameter int CLK_MHZ     = 250,
-    parameter int READ_BLOCKS = 8,     ///< blocks of 4 KiB of the largest read: a power of 2, at most 8192
-    parameter int TRIM_BLOCKS = 4096   ///< ... trim
+  parameter int N_DRIVES    = 2,     ///< 1..8
+  parameter int CLK_MHZ     = 250,
+  parameter int READ_BLOCKS = 8,     ///< blocks of 4 KiB of the largest read: a power of 2, at most 8192
+  parameter int TRIM_BLOCKS = 4096   ///< ... trim
 ) (
-    input  logic                        clk,
-    input  logic                        rst,
-    input  step_t                       step,
-    input  job_t                        job,
-    output found_t                      found,
+  input  logic                        clk,
+  input  logic                        rst,
+  input  step_t                       step,
+  input  job_t                        job,
+  output found_t                      found,
 
-    /// Words of software: {extended, drive, word}.
-    input  logic                        reg_write,
-    input  logic                        reg_all,
-    input  logic [9:0]                  reg_addr,
-    input  logic [31:0]                 reg_wdata,
-    output logic [31:0]                 reg_rdata,
+  /// Words of software: {extended, drive, word}.
+  input  logic                        reg_write,
+  input  logic                        reg_all,
+  input  logic [9:0]                  reg_addr,
+  input  logic [31:0]                 reg_wdata,
+  output logic [31:0]                 reg_rdata,
 
-    /// What a job is about.
-    input  event_t                      s_event,
-    input  db_host_pkg::block_status_t  status,
-    input  logic [2:0]                  done_blocks,
-    input  lane_state_t [N_DRIVES-1:0]  lanes,
+  /// What a job is about.
+  input  event_t                      s_event,
+  input  db_host_pkg::block_status_t  status,
+  input  logic [2:0]                  done_blocks,
+  input  lane_state_t [N_DRIVES-1:0]  lanes,
 
-    output chunk_t                      chunk,   ///< with `load`
-    output issue_t                      issue    ///< with `issue_valid`
+  output chunk_t                      chunk,   ///< with `load`
+  output issue_t                      issue    ///< with `issue_valid`
 );
   localparam int VW       = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   localparam int READ_LOG2 = $clog2(READ_BLOCKS);
@@ -113,10 +113,10 @@ module db_rec_counters
     endcase
   end
   db_ram_sdp #(.WIDTH(32), .DEPTH(1024)) i_ram (
-      .clk, .we, .waddr(addr), .wdata(value), .re, .raddr(addr), .rdata(word)
+    .clk, .we, .waddr(addr), .wdata(value), .re, .raddr(addr), .rdata(word)
   );
   db_rec_timebase #(.CLK_MHZ(CLK_MHZ)) i_us (
-      .clk, .rst, .start(job.status), .cycles(status.latency), .done(us_done), .us, .bucket(us_bucket)
+    .clk, .rst, .start(job.status), .cycles(status.latency), .done(us_done), .us, .bucket(us_bucket)
   );
   assign reg_rdata = word;
   assign chunk     = '{first: block_q, stop: block_sum};

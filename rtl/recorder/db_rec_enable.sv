@@ -7,30 +7,30 @@
 module db_rec_enable
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES = 2  ///< 1..8
+  parameter int N_DRIVES = 2  ///< 1..8
 ) (
-    input  logic                           clk,
-    input  logic                           rst,
-    input  drive_control_t  [N_DRIVES-1:0] control,
-    input  drive_progress_t [N_DRIVES-1:0] progress,
-    input  lane_state_t     [N_DRIVES-1:0] lanes,
-    input  logic                           buffer_busy,
-    output logic                           any_capturing,
-    output logic                           any_enable,        ///< software wants blocks
-    output logic            [N_DRIVES-1:0] data_enable,
+  input  logic                           clk,
+  input  logic                           rst,
+  input  drive_control_t  [N_DRIVES-1:0] control,
+  input  drive_progress_t [N_DRIVES-1:0] progress,
+  input  lane_state_t     [N_DRIVES-1:0] lanes,
+  input  logic                           buffer_busy,
+  output logic                           any_capturing,
+  output logic                           any_enable,        ///< software wants blocks
+  output logic            [N_DRIVES-1:0] data_enable,
 
-    input  logic            [N_DRIVES-1:0] run,
-    input  logic                           starting,          ///< a drive of the capture is not ready
-    input  logic                           in_block,          ///< of db_rec_capture
-    output logic                           data_enabled_out,
+  input  logic            [N_DRIVES-1:0] run,
+  input  logic                           starting,          ///< a drive of the capture is not ready
+  input  logic                           in_block,          ///< of db_rec_capture
+  output logic                           data_enabled_out,
 
-    /// Something is going on, each at its place.
-    input  logic                           wiping,
-    input  logic            [N_DRIVES-1:0] read_busy,
-    input  logic                           event_valid,
-    input  logic                           packet_valid,
-    input  logic            [N_DRIVES-1:0] status_valid,
-    output logic                           idle
+  /// Something is going on, each at its place.
+  input  logic                           wiping,
+  input  logic            [N_DRIVES-1:0] read_busy,
+  input  logic                           event_valid,
+  input  logic                           packet_valid,
+  input  logic            [N_DRIVES-1:0] status_valid,
+  output logic                           idle
 );
   logic [N_DRIVES-1:0] want, capturing, reading, lane_hold, lane_idle;
   logic                closing_q;  // DataEnable was 0 with something in the buffer

@@ -10,33 +10,33 @@ module db_rec_from_host
   import db_host_pkg::*;
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES = 2
+  parameter int N_DRIVES = 2
 ) (
-    input  logic                         clk,
-    input  logic                         rst,
-    input  host_state_t   [N_DRIVES-1:0] hosts,
-    input  drive_state_t  [N_DRIVES-1:0] drives,         ///< in reset: nothing is answered
+  input  logic                         clk,
+  input  logic                         rst,
+  input  host_state_t   [N_DRIVES-1:0] hosts,
+  input  drive_state_t  [N_DRIVES-1:0] drives,         ///< in reset: nothing is answered
 
-    input  logic                         s_packet_valid,
-    output logic                         s_packet_ready,
-    input  packet_t                      s_packet,       ///< keep: not looked at, the header counts dwords
+  input  logic                         s_packet_valid,
+  output logic                         s_packet_ready,
+  input  packet_t                      s_packet,       ///< keep: not looked at, the header counts dwords
 
-    output logic                         m_reply_valid,
-    input  logic                         m_reply_ready,
-    output reply_t                       m_reply,
+  output logic                         m_reply_valid,
+  input  logic                         m_reply_ready,
+  output reply_t                       m_reply,
 
-    output admin_t                       admin,
-    input  logic                         admin_done,     ///< its completion packet is made
+  output admin_t                       admin,
+  input  logic                         admin_done,     ///< its completion packet is made
 
-    /// db_host: accesses are for the drive whose valid is high
-    output logic          [N_DRIVES-1:0] m_reg_valid,
-    input  logic          [N_DRIVES-1:0] m_reg_ready,
-    output drive_access_t                m_reg,
-    input  logic          [N_DRIVES-1:0] s_reg_valid,
-    input  drive_answer_t [N_DRIVES-1:0] s_reg,
-    output logic          [N_DRIVES-1:0] m_admin_valid,
-    input  logic          [N_DRIVES-1:0] m_admin_ready,
-    output logic          [31:0]         m_admin_data    ///< a dword of the submission entry
+  /// db_host: accesses are for the drive whose valid is high
+  output logic          [N_DRIVES-1:0] m_reg_valid,
+  input  logic          [N_DRIVES-1:0] m_reg_ready,
+  output drive_access_t                m_reg,
+  input  logic          [N_DRIVES-1:0] s_reg_valid,
+  input  drive_answer_t [N_DRIVES-1:0] s_reg,
+  output logic          [N_DRIVES-1:0] m_admin_valid,
+  input  logic          [N_DRIVES-1:0] m_admin_ready,
+  output logic          [31:0]         m_admin_data    ///< a dword of the submission entry
 );
   localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   localparam logic [2:0] UR = 3'd1;

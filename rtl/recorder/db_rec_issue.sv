@@ -5,23 +5,23 @@
 module db_rec_issue
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES = 2  ///< 1..8
+  parameter int N_DRIVES = 2  ///< 1..8
 ) (
-    input  logic                        clk,
-    input  logic                        rst,
-    input  drive_state_t [N_DRIVES-1:0] drives,
-    input  logic         [N_DRIVES-1:0] lane_ready,   ///< the lane takes a command
-    input  logic         [N_DRIVES-1:0] trimming,     ///< before a capture
-    input  logic         [N_DRIVES-1:0] trims,        ///< db_rec_capture_ctl wants one
-    input  logic         [N_DRIVES-1:0] reads,        ///< db_rec_read_ctl wants one
-    input  logic         [N_DRIVES-1:0] read_trims,   ///< PerformTrim
+  input  logic                        clk,
+  input  logic                        rst,
+  input  drive_state_t [N_DRIVES-1:0] drives,
+  input  logic         [N_DRIVES-1:0] lane_ready,   ///< the lane takes a command
+  input  logic         [N_DRIVES-1:0] trimming,     ///< before a capture
+  input  logic         [N_DRIVES-1:0] trims,        ///< db_rec_capture_ctl wants one
+  input  logic         [N_DRIVES-1:0] reads,        ///< db_rec_read_ctl wants one
+  input  logic         [N_DRIVES-1:0] read_trims,   ///< PerformTrim
 
-    output logic         [N_DRIVES-1:0] want,
-    output kind_e        [N_DRIVES-1:0] kind,
-    output logic         [N_DRIVES-1:0] none_issued,  ///< all have their status
-    input  logic         [N_DRIVES-1:0] issued,       ///< pulse: one has gone to the lane
-    input  logic         [N_DRIVES-1:0] status_taken, ///< pulse: the drive's status was taken
-    input  kind_e                       status_kind   ///< ... of a command of this kind
+  output logic         [N_DRIVES-1:0] want,
+  output kind_e        [N_DRIVES-1:0] kind,
+  output logic         [N_DRIVES-1:0] none_issued,  ///< all have their status
+  input  logic         [N_DRIVES-1:0] issued,       ///< pulse: one has gone to the lane
+  input  logic         [N_DRIVES-1:0] status_taken, ///< pulse: the drive's status was taken
+  input  kind_e                       status_kind   ///< ... of a command of this kind
 );
   logic [8:0] count_q[N_DRIVES];
   always_comb begin

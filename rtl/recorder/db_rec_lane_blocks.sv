@@ -6,27 +6,27 @@
 module db_rec_lane_blocks
   import db_rec_pkg::*;
 #(
-    parameter logic [31:0] TOTAL_BLOCKS = 32'd0  ///< blocks of 4 KiB that may be used; 0: the drive's size
+  parameter logic [31:0] TOTAL_BLOCKS = 32'd0  ///< blocks of 4 KiB that may be used; 0: the drive's size
 ) (
-    input  logic        clk,
-    input  logic        rst,
-    input  logic        flush,
-    input  host_state_t host,
-    input  logic        load,
-    input  chunk_t      chunk,
-    input  logic        take,         ///< a block begins
-    input  logic        take_lost,    ///< with take: it has no rows
-    input  logic        done_valid,   ///< blocks have their status
-    input  logic [2:0]  done_blocks,
-    input  logic        lost_ack,     ///< the number of lost blocks was seen
-    output logic [31:0] next,
-    output logic [31:0] total,
-    output logic        at_end,
-    output logic [11:0] out_blocks,
-    output logic        lost,
-    output logic [11:0] lost_blocks,
-    output logic        hold,         ///< begin no block for anybody
-    output logic        kill          ///< rows of a block that began before the flush are passed over
+  input  logic        clk,
+  input  logic        rst,
+  input  logic        flush,
+  input  host_state_t host,
+  input  logic        load,
+  input  chunk_t      chunk,
+  input  logic        take,         ///< a block begins
+  input  logic        take_lost,    ///< with take: it has no rows
+  input  logic        done_valid,   ///< blocks have their status
+  input  logic [2:0]  done_blocks,
+  input  logic        lost_ack,     ///< the number of lost blocks was seen
+  output logic [31:0] next,
+  output logic [31:0] total,
+  output logic        at_end,
+  output logic [11:0] out_blocks,
+  output logic        lost,
+  output logic [11:0] lost_blocks,
+  output logic        hold,         ///< begin no block for anybody
+  output logic        kill          ///< rows of a block that began before the flush are passed over
 );
   logic [31:0] next_q, stop_q, total_q;
   logic        at_end_q;

@@ -7,22 +7,22 @@ module db_rec_lane_cmd
   import db_rec_pkg::*;
   import db_host_pkg::*;
 #(
-    parameter int CMD_BLOCKS = 1  ///< blocks of the largest write, 1..4
+  parameter int CMD_BLOCKS = 1  ///< blocks of the largest write, 1..4
 ) (
-    input  logic        clk,
-    input  logic        rst,
-    input  logic        flush,         ///< forget all
-    input  logic [3:0]  lba_shift,     ///< log2 of the drive's block size, 9..12
-    input  logic        block_valid,   ///< a block is there
-    output logic        block_ready,   ///< it may leave
-    input  logic        block_begins,  ///< it leaves
-    input  logic [31:0] block,
-    input  logic        s_issue_valid,
-    output logic        s_issue_ready,
-    input  issue_t      s_issue,       ///< not KIND_WRITE
-    output logic        m_cmd_valid,
-    input  logic        m_cmd_ready,
-    output block_cmd_t  m_cmd
+  input  logic        clk,
+  input  logic        rst,
+  input  logic        flush,         ///< forget all
+  input  logic [3:0]  lba_shift,     ///< log2 of the drive's block size, 9..12
+  input  logic        block_valid,   ///< a block is there
+  output logic        block_ready,   ///< it may leave
+  input  logic        block_begins,  ///< it leaves
+  input  logic [31:0] block,
+  input  logic        s_issue_valid,
+  output logic        s_issue_ready,
+  input  issue_t      s_issue,       ///< not KIND_WRITE
+  output logic        m_cmd_valid,
+  input  logic        m_cmd_ready,
+  output block_cmd_t  m_cmd
 );
   if (CMD_BLOCKS < 1 || CMD_BLOCKS > 4) begin : g_bad
     $error("%m: CMD_BLOCKS must be 1..4 (is %0d)", CMD_BLOCKS);

@@ -6,25 +6,25 @@
 module db_rec_lane_fifo
   import db_rec_pkg::*;
 #(
-    parameter int STREAM_W    = 256,  ///< bits of a row of the stream, 128..1024
-    parameter int DATA_W      = 128,  ///< bits of a row of the host, 128, 256 or 512
-    parameter int FIFO_BLOCKS = 4     ///< blocks of 4 KiB, 2, 4 or 8
+  parameter int STREAM_W    = 256,  ///< bits of a row of the stream, 128..1024
+  parameter int DATA_W      = 128,  ///< bits of a row of the host, 128, 256 or 512
+  parameter int FIFO_BLOCKS = 4     ///< blocks of 4 KiB, 2, 4 or 8
 ) (
-    input  logic                clk,
-    input  logic                rst,
-    input  logic                flush,         ///< forget all
-    input  logic                s_row_valid,   ///< a row comes, and there is room for it
-    input  logic [STREAM_W-1:0] s_row_data,
-    input  logic                take,          ///< with a block's first row
-    input  logic [31:0]         next,          ///< its number
-    output logic                room,          ///< for a whole block
-    output logic                block_valid,   ///< the next row to leave is a block's first
-    input  logic                block_ready,   ///< ... and may leave
-    output logic                block_begins,  ///< ... and leaves
-    output logic [31:0]         block,
-    output logic                m_row_valid,
-    input  logic                m_row_ready,
-    output logic [DATA_W-1:0]   m_row_data
+  input  logic                clk,
+  input  logic                rst,
+  input  logic                flush,         ///< forget all
+  input  logic                s_row_valid,   ///< a row comes, and there is room for it
+  input  logic [STREAM_W-1:0] s_row_data,
+  input  logic                take,          ///< with a block's first row
+  input  logic [31:0]         next,          ///< its number
+  output logic                room,          ///< for a whole block
+  output logic                block_valid,   ///< the next row to leave is a block's first
+  input  logic                block_ready,   ///< ... and may leave
+  output logic                block_begins,  ///< ... and leaves
+  output logic [31:0]         block,
+  output logic                m_row_valid,
+  input  logic                m_row_ready,
+  output logic [DATA_W-1:0]   m_row_data
 );
   localparam int FW    = STREAM_W > DATA_W ? STREAM_W : DATA_W;  // bits of a row of the RAM
   localparam int UP    = FW / STREAM_W;                          // rows of the stream in it
@@ -79,7 +79,7 @@ module db_rec_lane_fifo
   logic [FW+32-1:0] row;
   assign room = room_q;
   db_ram_sdp #(.WIDTH(FW + 32), .DEPTH(DEPTH)) i_ram (
-      .clk, .we(push), .waddr(wptr_q), .wdata({push_block, push_data}), .re(pop), .raddr(rptr_q), .rdata(row)
+    .clk, .we(push), .waddr(wptr_q), .wdata({push_block, push_data}), .re(pop), .raddr(rptr_q), .rdata(row)
   );
   always_ff @(posedge clk) begin
     if (push) wptr_q <= wptr_q + 1'b1;

@@ -7,23 +7,23 @@
 module db_rec_read
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES   = 2,
-    parameter int DATA_W     = 128,
-    parameter bit FULL_BLOCK = 1'b1  ///< 4096 bytes a packet, else 128
+  parameter int N_DRIVES   = 2,
+  parameter int DATA_W     = 128,
+  parameter bit FULL_BLOCK = 1'b1  ///< 4096 bytes a packet, else 128
 ) (
-    input  logic                                  clk,
-    input  logic                                  rst,
-    input  logic         [N_DRIVES-1:0]           restart,  ///< byte address 0 is next
-    output logic         [N_DRIVES-1:0]           busy,     ///< rows of the drive are here
-    input  drive_state_t [N_DRIVES-1:0]           drives,   ///< in reset: what is open ends with anything
+  input  logic                                  clk,
+  input  logic                                  rst,
+  input  logic         [N_DRIVES-1:0]           restart,  ///< byte address 0 is next
+  output logic         [N_DRIVES-1:0]           busy,     ///< rows of the drive are here
+  input  drive_state_t [N_DRIVES-1:0]           drives,   ///< in reset: what is open ends with anything
 
-    input  logic         [N_DRIVES-1:0]             s_row_valid,
-    output logic         [N_DRIVES-1:0]             s_row_ready,
-    input  logic         [N_DRIVES-1:0][DATA_W-1:0] s_row_data,
+  input  logic         [N_DRIVES-1:0]             s_row_valid,
+  output logic         [N_DRIVES-1:0]             s_row_ready,
+  input  logic         [N_DRIVES-1:0][DATA_W-1:0] s_row_data,
 
-    output logic                                  m_packet_valid,
-    input  logic                                  m_packet_ready,
-    output packet_t                               m_packet
+  output logic                                  m_packet_valid,
+  input  logic                                  m_packet_ready,
+  output packet_t                               m_packet
 );
   localparam int BYTES = FULL_BLOCK ? 4096 : 128;
   localparam int BEATS = BYTES / 16;

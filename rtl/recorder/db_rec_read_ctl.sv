@@ -7,27 +7,27 @@
 module db_rec_read_ctl
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES = 2  ///< 1..8
+  parameter int N_DRIVES = 2  ///< 1..8
 ) (
-    input  logic                        clk,
-    input  logic                        rst,
-    input  logic                        wipe,
-    input  logic         [N_DRIVES-1:0] enable,       ///< ReadControl.Enable
-    input  drive_state_t [N_DRIVES-1:0] drives,
-    input  logic         [N_DRIVES-1:0] capturing,
-    input  logic         [N_DRIVES-1:0] busy,         ///< of db_rec_read: the drive's rows are on their way out
-    input  logic         [N_DRIVES-1:0] none_issued,  ///< of db_rec_issue: no command is without status
+  input  logic                        clk,
+  input  logic                        rst,
+  input  logic                        wipe,
+  input  logic         [N_DRIVES-1:0] enable,       ///< ReadControl.Enable
+  input  drive_state_t [N_DRIVES-1:0] drives,
+  input  logic         [N_DRIVES-1:0] capturing,
+  input  logic         [N_DRIVES-1:0] busy,         ///< of db_rec_read: the drive's rows are on their way out
+  input  logic         [N_DRIVES-1:0] none_issued,  ///< of db_rec_issue: no command is without status
 
-    output logic         [N_DRIVES-1:0] want_begin,
-    output logic         [N_DRIVES-1:0] want_end,
-    input  logic         [N_DRIVES-1:0] here,
-    input  job_t                        job,
-    input  chunk_event_t                chunk_event,
+  output logic         [N_DRIVES-1:0] want_begin,
+  output logic         [N_DRIVES-1:0] want_end,
+  input  logic         [N_DRIVES-1:0] here,
+  input  job_t                        job,
+  input  chunk_event_t                chunk_event,
 
-    output logic         [N_DRIVES-1:0] restart,      ///< pulse: to db_rec_read
-    output logic         [N_DRIVES-1:0] reading,
-    output logic         [N_DRIVES-1:0] read_done,
-    output logic         [N_DRIVES-1:0] reads         ///< more commands are to be issued
+  output logic         [N_DRIVES-1:0] restart,      ///< pulse: to db_rec_read
+  output logic         [N_DRIVES-1:0] reading,
+  output logic         [N_DRIVES-1:0] read_done,
+  output logic         [N_DRIVES-1:0] reads         ///< more commands are to be issued
 );
   logic [N_DRIVES-1:0] reading_q, issued_q, started_q, done_q;
   assign reading   = reading_q;

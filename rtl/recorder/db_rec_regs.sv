@@ -10,31 +10,31 @@
 module db_rec_regs
   import db_rec_pkg::*, db_recorder_regs_pkg::*;
 #(
-    parameter int N_DRIVES      = 2,
-    parameter int STREAM_W      = 256,
-    parameter int CLK_MHZ       = 250,
-    parameter int RESET_US      = 100_000,   ///< length of the reset pulse, 1..1000000
-    parameter bit USE_CONFIGURE = 1'b1,      ///< drives are brought up without Initialise
-    parameter bit TRIM_FIRST    = OWN_TRIM_FIRST_INIT.trim  ///< value of TrimFirst after reset
+  parameter int N_DRIVES      = 2,
+  parameter int STREAM_W      = 256,
+  parameter int CLK_MHZ       = 250,
+  parameter int RESET_US      = 100_000,   ///< length of the reset pulse, 1..1000000
+  parameter bit USE_CONFIGURE = 1'b1,      ///< drives are brought up without Initialise
+  parameter bit TRIM_FIRST    = OWN_TRIM_FIRST_INIT.trim  ///< value of TrimFirst after reset
 ) (
-    input  logic                           clk,
-    input  logic                           rst,
-    input  logic                           live,         ///< an access is there, one cycle
-    input  access_t                        access,
-    output logic            [31:0]         rdata,
+  input  logic                           clk,
+  input  logic                           rst,
+  input  logic                           live,         ///< an access is there, one cycle
+  input  access_t                        access,
+  output logic            [31:0]         rdata,
 
-    output logic                           wipe,         ///< pulse: everything is reset
-    output logic                           all_rst,      ///< with rst
-    output logic            [N_DRIVES-1:0] drive_rst,    ///< pulse of RESET_US, and until Initialise
-    output drive_control_t  [N_DRIVES-1:0] control,
-    output logic                           trim_first,
+  output logic                           wipe,         ///< pulse: everything is reset
+  output logic                           all_rst,      ///< with rst
+  output logic            [N_DRIVES-1:0] drive_rst,    ///< pulse of RESET_US, and until Initialise
+  output drive_control_t  [N_DRIVES-1:0] control,
+  output logic                           trim_first,
 
-    input  host_state_t     [N_DRIVES-1:0] hosts,
-    input  lane_state_t     [N_DRIVES-1:0] lanes,
-    input  drive_progress_t [N_DRIVES-1:0] progress,
-    input  logic                           stat_drop,    ///< pulse: a block of the stream was dropped
-    input  logic                           stat_format,  ///< pulse: one was malformed
-    input  buffer_state_t                  buffer
+  input  host_state_t     [N_DRIVES-1:0] hosts,
+  input  lane_state_t     [N_DRIVES-1:0] lanes,
+  input  drive_progress_t [N_DRIVES-1:0] progress,
+  input  logic                           stat_drop,    ///< pulse: a block of the stream was dropped
+  input  logic                           stat_format,  ///< pulse: one was malformed
+  input  buffer_state_t                  buffer
 );
   localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   if (RESET_US < 1 || RESET_US > 1_000_000) begin : g_bad

@@ -10,51 +10,51 @@
 module db_rec_sequencer
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES = 2  ///< 1..8
+  parameter int N_DRIVES = 2  ///< 1..8
 ) (
-    input  logic                                       clk,
-    input  logic                                       rst,
-    input  logic                                       wipe,       ///< begin to clear all words
-    output logic                                       wiping,
+  input  logic                                       clk,
+  input  logic                                       rst,
+  input  logic                                       wipe,       ///< begin to clear all words
+  output logic                                       wiping,
 
-    /// Accesses to words; ready with the result. A write with `all` goes to every drive's.
-    input  logic                                       reg_valid,
-    output logic                                       reg_ready,
-    input  logic                                       reg_write,
-    input  logic                                       reg_all,
+  /// Accesses to words; ready with the result. A write with `all` goes to every drive's.
+  input  logic                                       reg_valid,
+  output logic                                       reg_ready,
+  input  logic                                       reg_write,
+  input  logic                                       reg_all,
 
-    input  logic                                       s_event_valid,
-    output logic                                       s_event_ready,
-    input  event_t                                     s_event,
+  input  logic                                       s_event_valid,
+  output logic                                       s_event_ready,
+  input  event_t                                     s_event,
 
-    input  logic                    [N_DRIVES-1:0]     s_status_valid,
-    output logic                    [N_DRIVES-1:0]     s_status_ready,
-    input  db_host_pkg::block_status_t [N_DRIVES-1:0]  s_status,
+  input  logic                    [N_DRIVES-1:0]     s_status_valid,
+  output logic                    [N_DRIVES-1:0]     s_status_ready,
+  input  db_host_pkg::block_status_t [N_DRIVES-1:0]  s_status,
 
-    input  drive_state_t            [N_DRIVES-1:0]     drives,
-    input  lane_state_t             [N_DRIVES-1:0]     lanes,
-    output logic                    [N_DRIVES-1:0]     lost_ack,
-    output logic                    [N_DRIVES-1:0]     done_valid,   ///< blocks of a write have their status
-    output logic                    [2:0]              done_blocks,
+  input  drive_state_t            [N_DRIVES-1:0]     drives,
+  input  lane_state_t             [N_DRIVES-1:0]     lanes,
+  output logic                    [N_DRIVES-1:0]     lost_ack,
+  output logic                    [N_DRIVES-1:0]     done_valid,   ///< blocks of a write have their status
+  output logic                    [2:0]              done_blocks,
 
-    /// What each drive needs.
-    input  logic                    [N_DRIVES-1:0]     want_begin_capture,
-    input  logic                    [N_DRIVES-1:0]     want_end_trim,
-    input  logic                    [N_DRIVES-1:0]     want_end_capture,
-    input  logic                    [N_DRIVES-1:0]     want_begin_read,
-    input  logic                    [N_DRIVES-1:0]     want_end_read,
-    input  logic                    [N_DRIVES-1:0]     want_issue,
-    input  kind_e                   [N_DRIVES-1:0]     want_kind,    ///< of the command to be issued
+  /// What each drive needs.
+  input  logic                    [N_DRIVES-1:0]     want_begin_capture,
+  input  logic                    [N_DRIVES-1:0]     want_end_trim,
+  input  logic                    [N_DRIVES-1:0]     want_end_capture,
+  input  logic                    [N_DRIVES-1:0]     want_begin_read,
+  input  logic                    [N_DRIVES-1:0]     want_end_read,
+  input  logic                    [N_DRIVES-1:0]     want_issue,
+  input  kind_e                   [N_DRIVES-1:0]     want_kind,    ///< of the command to be issued
 
-    /// What is done.
-    output logic                    [N_DRIVES-1:0]     here,         ///< the drive at hand
-    output job_t                                       job,
-    output step_t                                      step,
-    output db_host_pkg::block_status_t                 status,       ///< of the drive at hand
-    output chunk_event_t                               chunk_event,
-    output logic                    [N_DRIVES-1:0]     load,         ///< the chunk to the lane
-    output logic                    [N_DRIVES-1:0]     issue_valid,  ///< the command to the lane
-    input  found_t                                     found
+  /// What is done.
+  output logic                    [N_DRIVES-1:0]     here,         ///< the drive at hand
+  output job_t                                       job,
+  output step_t                                      step,
+  output db_host_pkg::block_status_t                 status,       ///< of the drive at hand
+  output chunk_event_t                               chunk_event,
+  output logic                    [N_DRIVES-1:0]     load,         ///< the chunk to the lane
+  output logic                    [N_DRIVES-1:0]     issue_valid,  ///< the command to the lane
+  input  found_t                                     found
 );
   localparam int VW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   if (N_DRIVES < 1 || N_DRIVES > 8) begin : g_bad

@@ -4,15 +4,15 @@
 // bucket: 0 below 1 us, k from 2^(k-1) us on. Doubles CLK_MHZ until it is more than the value (k steps), then divides
 // on the way back (k steps). Latency: 2 k + 2 cycles, so 10 for 10 us. One value at a time; results stay.
 module db_rec_timebase #(
-    parameter int unsigned CLK_MHZ = 250  // cycles in a microsecond, 1..1023
+  parameter int unsigned CLK_MHZ = 250  // cycles in a microsecond, 1..1023
 ) (
-    input  logic        clk,
-    input  logic        rst,
-    input  logic        start,
-    input  logic [31:0] cycles,
-    output logic        done,      // from then on until the next start
-    output logic [31:0] us,
-    output logic [4:0]  bucket
+  input  logic        clk,
+  input  logic        rst,
+  input  logic        start,
+  input  logic [31:0] cycles,
+  output logic        done,      // from then on until the next start
+  output logic [31:0] us,
+  output logic [4:0]  bucket
 );
   if (CLK_MHZ < 1 || CLK_MHZ > 1023) begin : g_bad
     $error("%m: CLK_MHZ must be 1..1023 (is %0d)", CLK_MHZ);

@@ -8,37 +8,37 @@
 module db_rec_to_host
   import db_rec_pkg::*;
 #(
-    parameter int N_DRIVES = 2,
-    parameter int DATA_W   = 128
+  parameter int N_DRIVES = 2,
+  parameter int DATA_W   = 128
 ) (
-    input  logic                                      clk,
-    input  logic                                      rst,
+  input  logic                                      clk,
+  input  logic                                      rst,
 
-    /// db_rec_from_host
-    input  logic                                      s_reply_valid,
-    output logic                                      s_reply_ready,
-    input  reply_t                                    s_reply,
-    input  admin_t                                    admin,
-    output logic                                      admin_done,
+  /// db_rec_from_host
+  input  logic                                      s_reply_valid,
+  output logic                                      s_reply_ready,
+  input  reply_t                                    s_reply,
+  input  admin_t                                    admin,
+  output logic                                      admin_done,
 
-    /// db_host: ends of admin commands, and rows that a drive writes to stream 1
-    input  logic          [N_DRIVES-1:0]               s_admin_valid,
-    output logic          [N_DRIVES-1:0]               s_admin_ready,
-    input  admin_answer_t [N_DRIVES-1:0]               s_admin,
-    input  logic          [N_DRIVES-1:0]               s_forward_valid,
-    output logic          [N_DRIVES-1:0]               s_forward_ready,
-    input  logic          [N_DRIVES-1:0][22:0]         s_forward_addr,
-    input  logic          [N_DRIVES-1:0][DATA_W-1:0]   s_forward_data,
-    input  logic          [N_DRIVES-1:0][DATA_W/8-1:0] s_forward_be,
+  /// db_host: ends of admin commands, and rows that a drive writes to stream 1
+  input  logic          [N_DRIVES-1:0]               s_admin_valid,
+  output logic          [N_DRIVES-1:0]               s_admin_ready,
+  input  admin_answer_t [N_DRIVES-1:0]               s_admin,
+  input  logic          [N_DRIVES-1:0]               s_forward_valid,
+  output logic          [N_DRIVES-1:0]               s_forward_ready,
+  input  logic          [N_DRIVES-1:0][22:0]         s_forward_addr,
+  input  logic          [N_DRIVES-1:0][DATA_W-1:0]   s_forward_data,
+  input  logic          [N_DRIVES-1:0][DATA_W/8-1:0] s_forward_be,
 
-    /// db_rec_read
-    input  logic                                      s_block_valid,
-    output logic                                      s_block_ready,
-    input  packet_t                                   s_block,
+  /// db_rec_read
+  input  logic                                      s_block_valid,
+  output logic                                      s_block_ready,
+  input  packet_t                                   s_block,
 
-    output logic                                      m_packet_valid,
-    input  logic                                      m_packet_ready,
-    output packet_t                                   m_packet
+  output logic                                      m_packet_valid,
+  input  logic                                      m_packet_ready,
+  output packet_t                                   m_packet
 );
   localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   localparam int L = DATA_W / 32;

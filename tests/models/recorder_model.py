@@ -18,8 +18,10 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from structs import Layout, Value, enum, layout
 
-_OP = enum("db_host_pkg", "op_e")
-OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM = (_OP[name] for name in ("OP_READ", "OP_WRITE", "OP_FLUSH", "OP_TRIM"))
+_OP = enum("db_host_pkg", "block_op_e")
+OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM = (
+    _OP[f"BLOCK_{name}"] for name in ("READ", "WRITE", "FLUSH", "TRIM")
+)
 BLOCK = 4096
 CMD, STATUS = layout("db_host_pkg", "block_cmd_t"), layout("db_host_pkg", "block_status_t")
 HOST, PACKET = layout("db_rec_pkg", "host_state_t"), layout("db_rec_pkg", "packet_t")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random traffic for tests: the generator is doorbell/nvme/traffic.py, here is the type of the fixture that makes drives."""
+"""Random traffic for tests: the generator is doorbell/nvme/traffic.py, here is the type of the fixture of drives."""
 
 from __future__ import annotations
 

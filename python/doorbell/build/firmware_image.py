@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,7 +16,14 @@ from doorbell.errors import UserError
 
 
 def firmware() -> Path:
-    """The admin processor's program as 32-bit hexadecimal words for $readmemh."""
+    """The admin processor's program as 32-bit hexadecimal words for $readmemh.
+
+    DOORBELL_FIRMWARE names another image, to see what changes with it.
+    """
+    if own := os.environ.get("DOORBELL_FIRMWARE"):
+        if not Path(own).is_file():
+            raise UserError(f"DOORBELL_FIRMWARE={own}: there is no such file")
+        return Path(own).absolute()
     folder = paths.ROOT / "fw"
     sources = [f for f in folder.rglob("*") if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
     sources += (paths.ROOT / "facts" / "c").glob("*.h")
@@ -31,4 +39,6 @@ def firmware() -> Path:
         command = [sys.executable, str(folder / "build.py"), str(out / "fw.hex"), str(headers)]
         tool(command, "building the firmware", env=env)
 
-    return cached("fw", key, make, "building the firmware") / "fw.hex"
+    made = cached("fw", key, make, "building the firmware") / "fw.hex"
+    # Named by what it holds, so that a comment in a source builds no simulator anew.
+    return cached("fw-image", made.read_text(), lambda out: shutil.copy(made, out)) / "fw.hex"

@@ -89,6 +89,7 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
     if files := own_rtl():
         rules = f"--rules_config={paths.ROOT / '.rules.verible_lint'}"
         result.append((f"verible ({len(files)} files)", lambda: ["verible-verilog-lint", rules, *map(str, files)]))
+    result.append(("hierarchy", lambda: [sys.executable, "-P", "-m", "doorbell.cli.lint_rtl"]))
     result.append(("facts", lambda: [sys.executable, str(paths.ROOT / "facts" / "generate.py"), "--check"]))
     result.append(("firmware", lambda: [sys.executable, "-P", "-m", "doorbell.cli.lint_firmware"]))
     result.append(("simulator", lambda: [sys.executable, "-P", "-m", "doorbell.cli.lint_layers"]))

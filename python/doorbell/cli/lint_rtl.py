@@ -12,6 +12,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,28 @@ MAY_USE = {
 """Of each folder of rtl/, those that it may use beside itself. Folders inside one don't use each other: what is above
 them, in the folder itself, wires them."""
 
-KEPT: dict[str, str] = {}
-"""module.port, module.PARAMETER or package.CONSTANT that looks dead: why it stays."""
+SIZE = "a size or time that a design may tune; the default is the one that was measured"
+KEPT = {
+    "db_tag_pool.used": "its proof reads it",
+    "db_csd_wrap.s_core_ready": "a core that cannot stall leaves it open; tests/rtl/tb has one that stalls",
+    "db_csd_wrap.OUT_W": "of cores that give another width than they take; tests/rtl/tb has one",
+    "db_csd_aes.ZERO_RULE": "an integrator may want ciphertext for zeros too",
+    "db_csd_control.RESULTS": SIZE,
+    "db_csd_keys.DRAIN": SIZE,
+    "db_host_pci.RETRY_MS": SIZE,
+    "db_pcie_write.DATA_ROWS": SIZE,
+    "db_ssd_write_engine.AHEAD": SIZE,
+    "db_ssd_write_exec.COMPARE_BYTES": SIZE,
+    "db_ssd_decode.MDTS_LOG2": SIZE,
+    "db_pcie_pkg.REQ_*": "PG213's codes, all of them",
+    "db_pcie_pkg.CPL_*": "PG213's codes, all of them",
+    "db_pcie_pkg.RC_*": "PG213's codes, all of them",
+}
+"""module.port, module.PARAMETER or package.CONSTANT (* stands for anything) that looks dead: why it stays."""
+
+
+def kept(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in KEPT)
 
 
 def folder_of(file: Path) -> str:
@@ -135,9 +156,9 @@ def dead_ports(found: list[tuple[Any, Any]], manager: Any) -> list[str]:
     tests = "".join(f.read_text() for folder in ("tests", "rtl", "formal") for f in (paths.ROOT / folder).rglob("*.*")
                     if f.suffix in (".py", ".sv") and (folder != "rtl" or f.suffix == ".py"))  # fmt: skip
     result = [f"{shown(files[m])}: nobody connects port {p}" for (m, p), used in ports.items()
-              if not used and f"{m}.{p}" not in KEPT]  # fmt: skip
+              if not used and not kept(f"{m}.{p}")]  # fmt: skip
     result += [f"{shown(files[m])}: nobody sets parameter {p}: make it a localparam" for (m, p), used in params.items()
-               if not used and f"{m}.{p}" not in KEPT and not re.search(rf"\b{p}\b", tests)]  # fmt: skip
+               if not used and not kept(f"{m}.{p}") and not re.search(rf"\b{p}\b", tests)]  # fmt: skip
     return sorted(result)
 
 
@@ -152,7 +173,7 @@ def dead_constants() -> list[str]:
     for file in sorted(paths.RTL.rglob("*_pkg.sv")):
         text = re.sub(r"(?s)// ---- made by facts/.*?// ---- end of what is made", "", file.read_text())
         for name in re.findall(r"^\s*localparam\b[^=;]*?\b(\w+)\s*=", text, re.M):
-            if count[name] < 2 and f"{file.stem}.{name}" not in KEPT:
+            if count[name] < 2 and not kept(f"{file.stem}.{name}"):
                 result.append(f"{shown(file)}: nobody reads {name}")
     return result
 

@@ -100,7 +100,7 @@ COMMANDS = {
         "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
     ),
     "docs": Subcommand(
-        "doorbell.docs.command", "Build the documentation as a site that needs no network.", "./doorbell docs --out site"
+        "doorbell.docs.command", "Build the documentation as a site without a network.", "./doorbell docs --out site"
     ),
     "clean": Subcommand(
         "doorbell.cli.clean",

@@ -20,6 +20,7 @@ from doorbell.nvme.constants import (
     Reg,
 )
 from doorbell.nvme.structures import Sqe
+from doorbell.nvme.vendor import BAR_MSIX_PBA, BAR_MSIX_TABLE
 
 
 class FunctionalSq:
@@ -103,22 +104,23 @@ class FunctionalQueues(FunctionalMachine):
         self._turn = 0
 
     def _read(self, off: int) -> int:
-        if 0x2000 <= off < 0x2000 + len(self._msix):
-            return int(struct.unpack_from("<I", self._msix, off - 0x2000)[0])
+        if BAR_MSIX_TABLE <= off < BAR_MSIX_TABLE + len(self._msix):
+            return int(struct.unpack_from("<I", self._msix, off - BAR_MSIX_TABLE)[0])
         cap = 4095 | 1 << 16 | 1 << 17 | 20 << 24 | 1 << 36 | 1 << 37
         values = {Reg.CAP: cap & 0xFFFFFFFF, Reg.CAP + 4: cap >> 32, Reg.VS: 0x20000, Reg.INTMS: self._intm,
                   Reg.INTMC: self._intm, Reg.CC: self._cc, Reg.CSTS: self._csts, Reg.AQA: self._aqa,
                   Reg.ASQ: self._asq & 0xFFFFFFFF, Reg.ASQ + 4: self._asq >> 32, Reg.ACQ: self._acq & 0xFFFFFFFF,
-                  Reg.ACQ + 4: self._acq >> 32, 0x3000: self._pending & 0xFFFFFFFF, 0x3004: self._pending >> 32}
+                  Reg.ACQ + 4: self._acq >> 32, BAR_MSIX_PBA: self._pending & 0xFFFFFFFF,
+                  BAR_MSIX_PBA + 4: self._pending >> 32}
         return values.get(off, 0)
 
     def _write(self, off: int, data: int, size: int) -> None:
         if size == 8:
             self._write(off, data & 0xFFFFFFFF, 4)
             self._write(off + 4, data >> 32, 4)
-        elif 0x2000 <= off < 0x2000 + len(self._msix):
-            struct.pack_into("<I", self._msix, off - 0x2000, data)
-            vector = (off - 0x2000) // 16
+        elif BAR_MSIX_TABLE <= off < BAR_MSIX_TABLE + len(self._msix):
+            struct.pack_into("<I", self._msix, off - BAR_MSIX_TABLE, data)
+            vector = (off - BAR_MSIX_TABLE) // 16
             if self._pending >> vector & 1:
                 self._fire(vector)
         elif off >= Reg.DBS:

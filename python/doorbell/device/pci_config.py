@@ -10,13 +10,13 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from doorbell.nvme.vendor import BAR_BYTES, BAR_MSIX_PBA, BAR_MSIX_TABLE
+
 VENDOR_ID = 0x1234
 DEVICE_ID = 0xDB01
 CLASS_CODE = 0x010802  # mass storage, non-volatile memory, NVM Express
 SIZE = 4096
-BAR0_SIZE = 0x4000
-MSIX_TABLE = 0x2000
-MSIX_PBA = 0x3000
+BAR0_SIZE, MSIX_TABLE, MSIX_PBA = BAR_BYTES, BAR_MSIX_TABLE, BAR_MSIX_PBA
 
 PM, MSIX, PCIE = 0x40, 0x50, 0x60  # where the capabilities are
 COMMAND, STATUS, BAR0, INTERRUPT_LINE = 0x04, 0x06, 0x10, 0x3C

@@ -16,8 +16,8 @@ from doorbell.nvme.constants import (
 )
 from doorbell.nvme.errors import DeviceTimeout, ProtocolError
 from doorbell.nvme.structures import Cap
+from doorbell.nvme.vendor import BAR_MSIX_TABLE
 
-MSIX_TABLE = 0x2000  # of Doorbell's drives; a drive behind real configuration space says it in its capability
 MSI_ADDRESS = 0xFEE0_0000  # x86's window for message-signalled interrupts
 
 
@@ -81,14 +81,14 @@ class Controller:
         self.masked.clear()
 
     def write_vector(self, vector: int, *, masked: bool = False) -> None:
-        entry = MSIX_TABLE + 16 * vector
+        entry = BAR_MSIX_TABLE + 16 * vector
         self.write32(entry, MSI_ADDRESS)
         self.write32(entry + 4, 0)
         self.write32(entry + 8, vector)
         self.write32(entry + 12, int(masked))
 
     def mask_vector(self, vector: int, masked: bool) -> None:
-        self.write32(MSIX_TABLE + 16 * vector + 12, int(masked))
+        self.write32(BAR_MSIX_TABLE + 16 * vector + 12, int(masked))
         (self.masked.add if masked else self.masked.discard)(vector)
 
     def shutdown(self, *, abrupt: bool = False) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from doorbell.device.messages import DmaRequest, MmioError, SimError
 from doorbell.device.pci_config import PciState
 from doorbell.errors import UserError
+from doorbell.nvme.vendor import BAR_DOORBELLS
 
 QUEUE_PAIRS = 32
 RESET_CYCLES = 100_000  # of one try
@@ -195,7 +196,7 @@ class FunctionalDevice:
         for i in range(2 * self.vectors):
             if (value := self._doorbells[i]) != 0xFFFFFFFF:
                 self._doorbells[i] = 0xFFFFFFFF
-                self._sim.mmio_write(0x1000 + 4 * i, value)
+                self._sim.mmio_write(BAR_DOORBELLS + 4 * i, value)
 
     def configure(self, state: PciState, msix_enable: bool) -> None:
         self._sim.set_cfg(msix_enable=msix_enable, bus_master=state.bus_master)

@@ -11,9 +11,7 @@ module db_host_pci
   import db_host_control_pkg::*;
 #(
   /// maximum read request size, encoded: 128 << MRRS bytes, 0..5
-  parameter int MRRS     = 2,
-  /// how long CRS is put up with, 1..1023 milliseconds
-  parameter int RETRY_MS = 1000
+  parameter int MRRS = 2
 ) (
   input  logic        clk,
   input  logic        rst,
@@ -45,9 +43,7 @@ module db_host_pci
   if (MRRS < 0 || MRRS > 5) begin : g_bad_mrrs
     $error("%m: MRRS must be 0..5, not %0d", MRRS);
   end
-  if (RETRY_MS < 1 || RETRY_MS > 1023) begin : g_bad_retry
-    $error("%m: RETRY_MS must be 1..1023, not %0d", RETRY_MS);
-  end
+  localparam int RETRY_MS = 1000;  // how long CRS is put up with, at most 1023
 
   typedef enum logic [1:0] {
     ST_ASK, ST_ANSWER, ST_LATER  // later: CRS, until the next tick

@@ -27,9 +27,8 @@
 module db_pcie_write
   import db_mem_pkg::*, db_pcie_pkg::*;
 #(
-  parameter int DATA_W    = 256,             ///< bits of a beat: 128, 256 or 512
-  parameter int USER_W    = 8,               ///< bits of s_seg_user, at least 1
-  parameter int DATA_ROWS = 32768 / DATA_W,  ///< rows in the data FIFO; power of two, at least 2 KiB
+  parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
+  parameter int USER_W = 8,    ///< bits of s_seg_user, at least 1
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W)
 ) (
   input  logic              clk,
@@ -58,12 +57,11 @@ module db_pcie_write
   output logic [USER_W-1:0] m_done_user,
   output logic              m_done_err
 );
-  localparam int ROW_W = $clog2(DATA_ROWS) + 2;  // row counters, compared modulo 2**ROW_W
+  localparam int DATA_ROWS = 32768 / DATA_W;         // in the data FIFO, 4 KiB: a power of two, at least 2 KiB
+  localparam int ROW_W     = $clog2(DATA_ROWS) + 2;  // row counters, compared modulo 2**ROW_W
 
-  if (!(DATA_W inside {128, 256, 512}) || USER_W < 1 || DATA_ROWS != (1 << $clog2(DATA_ROWS)) ||
-      DATA_ROWS * DATA_W < 16384) begin : g_bad
-    $error("%m: DATA_W 128/256/512 (is %0d), USER_W >= 1 (is %0d), DATA_ROWS power of two of 2 KiB or more (is %0d)",
-           DATA_W, USER_W, DATA_ROWS);
+  if (!(DATA_W inside {128, 256, 512}) || USER_W < 1) begin : g_bad
+    $error("%m: DATA_W must be 128, 256 or 512 (is %0d), USER_W at least 1 (is %0d)", DATA_W, USER_W);
   end
 
   logic              cut_valid, cut_ready, tlp_valid, tlp_ready;

@@ -51,8 +51,6 @@ module db_pcie_root_req
     $error("%m: TIMEOUT_MS must be 1..255, not %0d", TIMEOUT_MS);
   end
 
-  localparam logic [3:0] REQ_CFG_RD0 = 4'h8;  // type 0
-  localparam logic [3:0] REQ_CFG_WR0 = 4'ha;
   localparam logic [15:0] DRIVE_ID   = 16'h0100;  // bus 1, device 0, function 0
   localparam int TAG_W = 5;
   localparam int RQ_USER_W = rq_user_w(DATA_W);

@@ -21,8 +21,7 @@
 module db_ssd_decode
   import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
-  parameter int NUM_NS    = 1,  ///< namespaces, 1..64: NSIDs are 1..NUM_NS
-  parameter int MDTS_LOG2 = 20  ///< log2 of the most data bytes in a command: 12..28
+  parameter int NUM_NS = 1  ///< namespaces, 1..64: NSIDs are 1..NUM_NS
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -62,6 +61,8 @@ module db_ssd_decode
   input  namespace_t [NUM_NS-1:0] namespaces,    ///< may change only while no command is under way in them
   input  logic [NUM_NS-1:0]       ns_locked      ///< commands that move user data are refused; may change at any time
 );
+  localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says
+
   localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
   localparam status_t INVALID_OPC   = status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
   localparam status_t INVALID_FIELD = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
@@ -71,9 +72,6 @@ module db_ssd_decode
 
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
-  end
-  if (MDTS_LOG2 < 12 || MDTS_LOG2 > 28) begin : g_bad_mdts
-    $error("%m: MDTS_LOG2 must be 12..28 (is %0d)", MDTS_LOG2);
   end
 
   // ---- intake: admin and failed entries leave here

@@ -42,12 +42,15 @@ def library(data_w: int) -> Path:
     runtime, headers = simulators.runtime_sources("endpoint")
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
                 "--top-module", "sim_endpoint", f"-GDATA_W={data_w}"]  # fmt: skip
-    files = [ENDPOINT, *runtime, *headers, Path(simulators.__file__)]
+    sources = build.rtl_sources(only=("common", "nvme", "pcie", "ssd"))  # its packages, and the lists of ports it includes
+    packages = [p for p in sources.packages if p.stem in ENDPOINT.read_text() or p.stem == "db_mem_pkg"]
+    files = [ENDPOINT, *packages, *sources.headers(), *runtime, *headers, Path(simulators.__file__)]
     key = (verilate, compiler.COMPILE, compiler.OPTIMISE, build.hash_files(files), compiler.compiler_version())
 
     def make(out: Path) -> None:
         obj = out / "obj"
-        build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), str(ENDPOINT)], "Verilator")
+        found = [*(f"+incdir+{folder}" for folder in build.include_folders()), *map(str, packages)]
+        build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), *found, str(ENDPOINT)], "Verilator")
         simulators.settle_once(obj)
         defines = [*simulators.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
         compiler.link(obj, runtime, defines, out / "libsim_endpoint.so")

@@ -97,7 +97,7 @@ def test_nothing_beats_the_limit(make_drive: MakeDrive, rw: str) -> None:
         assert got >= least * (0.95 if rw == "randrw" else 0.995), (way, got, least)
 
 
-# Targets that are missed (docs/ssd/performance.md, "Missed targets"), and by how much at most, by the start of their names.
+# Targets that are missed (docs/ssd/performance.md, "Missed targets"), and by how much at most, by how names start.
 KNOWN_MISSES: dict[str, float] = {}
 
 

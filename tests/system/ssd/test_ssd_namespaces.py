@@ -104,7 +104,7 @@ class Space:
 
 @dataclass
 class Table:
-    """What the drive should hold, kept by the rules of the specification and of docs/ssd/integration.md: the lowest free
+    """What the drive should hold, by the rules of the specification and of docs/ssd/integration.md: the lowest free
     NSID, the first gap of whole pages that is large enough."""
 
     spaces: dict[int, Space] = field(default_factory=lambda: {1: Space(0, PAGES, 512, PAGES * 8, True)})

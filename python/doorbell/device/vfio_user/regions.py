@@ -26,8 +26,7 @@ from doorbell.device.vfio_user.wire import (
     Message,
     Refused,
 )
-
-DOORBELL_PAGE = 0x1000
+from doorbell.nvme.vendor import BAR_DOORBELLS
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Region:
     mapped: int | None = None
 
 
-REGIONS = {BAR0_REGION: Region(pci_config.BAR0_SIZE, DOORBELL_PAGE), CONFIG_REGION: Region(pci_config.SIZE)}
+REGIONS = {BAR0_REGION: Region(pci_config.BAR0_SIZE, BAR_DOORBELLS), CONFIG_REGION: Region(pci_config.SIZE)}
 """Those that the function has; all others are empty."""
 
 
@@ -54,7 +53,7 @@ class Regions:
         self._table = self._blank_table()
         self.page_fd = os.memfd_create("doorbells", os.MFD_CLOEXEC)
         os.ftruncate(self.page_fd, 2 * PAGE)  # BAR 0's offsets: the page is the second one
-        self._page = Mapping(0, PAGE, True, self.page_fd, DOORBELL_PAGE)
+        self._page = Mapping(0, PAGE, True, self.page_fd, BAR_DOORBELLS)
         assert self._page.pointer
         device.doorbell_page(self._page.pointer)
         device.doorbell_reset()

@@ -36,9 +36,9 @@ module db_csd_op_count
   localparam int GROUPS  = BYTES / 8;
   localparam int RESULTS = 16;  // that wait
 
-  row_ctx_t  row;
-  param_t param;
-  logic   room_q, take, skid_ready;
+  row_ctx_t row;
+  param_t   param;
+  logic     room_q, take, skid_ready;
   assign row          = s_axis_tuser;
   assign param         = row.cmd.param;
   assign s_axis_tready = skid_ready && room_q;

@@ -28,10 +28,10 @@ module db_csd_op_xor
     $error("%m: FORMAT_PRESERVING and LATENCY must be 1 (is %0d)", LATENCY);
   end
 
-  row_ctx_t             row;
+  row_ctx_t          row;
   param_t            param;
   logic [DATA_W-1:0] mine;
-  assign row  = s_axis_tuser;
+  assign row   = s_axis_tuser;
   assign param = row.cmd.param;
   assign mine  = s_axis_tdata ^ {DATA_W / 128{param.mask}};
 
