@@ -25,7 +25,8 @@ ORDER = ("first-steps", "experiment", "waveform", "theory", "integration", "regi
 
 def title(file: Path) -> str:
     """A page's first heading, plain: the menu knows no Markdown."""
-    return next((line[2:].strip().replace("`", "") for line in file.read_text().splitlines() if line.startswith("# ")), file.stem)
+    lines = file.read_text().splitlines()
+    return next((line[2:].strip().replace("`", "") for line in lines if line.startswith("# ")), file.stem)
 
 
 def navigation(site: Path) -> list[Any]:
