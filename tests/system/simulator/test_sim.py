@@ -42,7 +42,7 @@ def library(data_w: int) -> Path:
     runtime, headers = simulators.runtime_sources("endpoint")
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
                 "--top-module", "sim_endpoint", f"-GDATA_W={data_w}"]  # fmt: skip
-    sources = build.rtl_sources(only=("common", "nvme", "pcie", "ssd"))  # its packages, and the lists of ports it includes
+    sources = build.rtl_sources(only=("common", "nvme", "pcie", "ssd"))  # packages, and lists of ports
     packages = [p for p in sources.packages if p.stem in ENDPOINT.read_text() or p.stem == "db_mem_pkg"]
     files = [ENDPOINT, *packages, *sources.headers(), *runtime, *headers, Path(simulators.__file__)]
     key = (verilate, compiler.COMPILE, compiler.OPTIMISE, build.hash_files(files), compiler.compiler_version())
