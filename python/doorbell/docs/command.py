@@ -96,7 +96,7 @@ def build_site(out: Path) -> None:
         config = Path(work) / "mkdocs.yml"
         config.write_text(text)
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "mkdocs", "build", "--quiet", "--strict", "--clean", "-f", str(config)],
+            [sys.executable, "-P", "-m", "mkdocs", "build", "--strict", "--clean", "-f", str(config)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=work,
         )  # fmt: skip
         if done.returncode:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from doorbell import paths
 from doorbell.docs import ports
+from doorbell.errors import UserError
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
@@ -43,6 +44,8 @@ def moved(text: str, source: Path, target: str, where: dict[Path, str]) -> str:
             return match[0]
         path, _, anchor = to.partition("#")
         file = (source.parent / path).resolve()
+        if not file.exists():
+            raise UserError(f"{os.path.relpath(source, paths.ROOT)} links to {path}, which is not there", 1)
         file = file / "README.md" if file.is_dir() else file
         if file not in where:
             return label if label.startswith("`") else f"{label} (`{os.path.relpath(file, paths.ROOT)}`)"
