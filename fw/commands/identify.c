@@ -74,8 +74,8 @@ void identify_init(struct drive *drive)
     c[513] = 0x44;
     put32(c + 516, drive->hw.num_ns);           // NN
     put32(c + 540, drive->hw.num_ns);           // MNAN
-    // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare
-    put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u);
+    // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable
+    put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
     c[524] = drive->hw.key_slots ? 1u << 2 : 0;  // FNA: cryptographic erase
     c[525] = 3u << 1 | 1u;            // VWC: there is one; Flush takes the broadcast NSID
     uint32_t n = sizeof CFG_NQN - 1;

@@ -94,6 +94,8 @@ static uint32_t effects_page(struct request *r)
     }
     for (uint32_t i = 0; i < sizeof io_effects / sizeof io_effects[0]; i++)
         put32(page + 1024 + 4 * io_effects[i].opcode, io_effects[i].effects);
+    if (r->drive->hw.uncorrectable)
+        put32(page + 1024 + 4 * OPC_WRITE_UNCOR, EFFECTS_CSUPP | EFFECTS_LBCC);
     return 2048;
 }
 

@@ -20,6 +20,7 @@
 struct hw_config {
     uint8_t num_qp, num_ns;   // I/O queue pairs, namespaces
     uint8_t key_slots;        // 0: there are no operators in its data path
+    bool uncorrectable;       // Write Uncorrectable: its media can do it
     uint16_t num_vec;
     uint32_t operators;       // bit n: there is operator n
     uint64_t media_pages;     // 4 KiB each

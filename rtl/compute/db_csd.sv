@@ -17,6 +17,7 @@ module db_csd
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
   parameter int NUM_VEC      = NUM_QP + 1, ///< MSI-X vectors, 1..256
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
+  parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter int KEY_SLOTS    = 16,         ///< keys, 2..64; slot 0 is that of the features C0h to CDh
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
@@ -41,7 +42,7 @@ module db_csd
   logic      [31:0]                ext_rdata;
   db_ssd_core #(
     .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC),
-    .MEDIA_ADDR_W(MEDIA_ADDR_W), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
+    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (
     .*, .m_tap_cmd(tap_cmd), .m_ext(ext), .s_ext_rdata(ext_rdata),
     .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),

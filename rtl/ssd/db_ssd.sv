@@ -3,8 +3,9 @@
 //
 //   PCIe: the four streams of the UltraScale+ integrated block (PG213), dword aligned, client tags; RQ and RC
 //   straddled at 512 bits.
-//   Media: AXI4 (id 0: Read and Verify, id 1: Compare), and a command port for what AXI has no word for: flush, and
-//   zero a stretch (Write Zeroes, deallocate, Format). A memory that keeps nothing back may answer flush at once.
+//   Media: AXI4 (id 0: Read and Verify, id 1: Compare), and a command port for what AXI has no word for: flush,
+//   zero a stretch (Write Zeroes, deallocate, Format), and as an option make one unreadable (Write Uncorrectable). A
+//   memory that keeps nothing back may answer flush at once.
 //
 // All of it is in db_ssd_core; here are its ports, flat, and its two taps for operators are wired straight (db_csd has
 // operators there). How a command travels: docs/ssd/theory.md. Latency and throughput: docs/ssd/performance.md.
@@ -19,6 +20,7 @@ module db_ssd
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
   parameter int NUM_VEC      = NUM_QP + 1, ///< MSI-X vectors, 1..256
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
+  parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter int RAM_BYTES    = 65536,      ///< the processor's memory, bytes: power of two, 32768..1048576
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
 ) (
@@ -34,7 +36,7 @@ module db_ssd
   row_info_t         tap_read_info, tap_write_info;
   db_ssd_core #(
     .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC),
-    .MEDIA_ADDR_W(MEDIA_ADDR_W), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
+    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (
     .*, .tap_rst(), .m_tap_cmd(), .tap_idle(1'b1), .ns_locked('0),
     .m_tap_read_valid(tap_read_valid), .m_tap_read_ready(tap_read_ready), .m_tap_read_data(tap_read_data),

@@ -28,6 +28,7 @@ module db_ssd_core
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
   parameter int NUM_VEC      = NUM_QP + 1, ///< MSI-X vectors, 1..256
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
+  parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter int RAM_BYTES    = 65536,      ///< the processor's memory, bytes: power of two, 32768..1048576
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
@@ -190,7 +191,9 @@ module db_ssd_core
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
-  db_ssd_front #(.DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS)) i_front (
+  db_ssd_front #(
+    .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)
+  ) i_front (
     .clk, .rst, .ctrl_rst, .flr_rst, .control, .bus_master(link_cfg.bus_master), .s_reg_valid(reg_valid),
     .s_reg_ready(reg_ready), .s_reg(reg_access), .s_reg_rvalid(reg_rvalid), .s_reg_rdata(reg_rdata),
     .m_msix_reg_valid(msix_reg_valid), .m_msix_reg_ready(msix_reg_ready), .m_msix_reg(msix_reg),
@@ -280,7 +283,8 @@ module db_ssd_core
   logic        cpu_idle, quiet;
   logic [63:0] fw_wake_us;
   db_ssd_admin #(
-    .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS), .RAM_BYTES(RAM_BYTES)
+    .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS),
+    .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES)
   ) i_admin (
     .clk, .rst, .host_regs, .flr(link_cfg.flr), .flr_done, .csts, .s_sqe_valid(admin_sqe_valid),
     .s_sqe_ready(admin_sqe_ready), .s_sqe(admin_sqe), .m_completion_valid(admin_completion_valid),

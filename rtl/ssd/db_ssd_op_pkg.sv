@@ -25,13 +25,15 @@ package db_ssd_op_pkg;
     logic compare;        // rows of the host are compared with the media's
     logic ranges;         // rows of the host are a list of ranges to deallocate; without CDW11.AD advice only: no work
     logic zero;           // the media zeroes a stretch by itself
+    logic uncorrectable;  // reads of the stretch fail until it is written
     logic flush;          // the media makes durable what it holds
     // what a success counts as in the SMART / Health log
     logic counts_read;
     logic counts_write;
   } op_desc_t;
 
-  function automatic op_desc_t op_desc(input logic [7:0] opcode);
+  // uncorrectable: the media can do what Write Uncorrectable asks for; not every memory can.
+  function automatic op_desc_t op_desc(input logic [7:0] opcode, input bit uncorrectable = 1'b0);
     unique case (opcode)
       OPC_READ:         return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1,
                                  counts_read: 1'b1, default: 1'b0};
@@ -42,6 +44,8 @@ package db_ssd_op_pkg;
                                  compare: 1'b1, counts_read: 1'b1, default: 1'b0};
       OPC_WRITE_ZEROES: return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, write_engine: 1'b1, zero: 1'b1,
                                  default: 1'b0};
+      OPC_WRITE_UNCOR:  return !uncorrectable ? '0 : op_desc_t'{known: 1'b1, has_lba: 1'b1, write_engine: 1'b1,
+                                 uncorrectable: 1'b1, default: 1'b0};
       OPC_DSM:          return '{known: 1'b1, from_host: 1'b1, write_engine: 1'b1, ranges: 1'b1, default: 1'b0};
       OPC_FLUSH:        return '{known: 1'b1, any_namespace: 1'b1, write_engine: 1'b1, flush: 1'b1, default: 1'b0};
       default:          return '0;

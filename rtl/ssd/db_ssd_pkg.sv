@@ -25,7 +25,7 @@ package db_ssd_pkg;
     logic              lba4k;       // LBA size: 0 = 512 bytes, 1 = 4096 bytes
     logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block
     logic [63:0]       ns_blocks;   // size of the namespace in blocks (DSM checks its ranges against it)
-    logic [31:0]       bytes;       // READ, WRITE, COMPARE: of data; DSM: of range list; VERIFY, ZERO: of media
+    logic [31:0]       bytes;       // READ, WRITE, COMPARE: of data; DSM: of range list; else: of media
     logic [63:0]       prp1;
     logic [63:0]       prp2;
   } cmd_t;
@@ -60,7 +60,7 @@ package db_ssd_pkg;
   } queue_ctx_t;
 
   // Command to the media beside AXI4, which has no word for it.
-  typedef enum logic {MEDIA_FLUSH, MEDIA_ZERO} media_op_e;
+  typedef enum logic [1:0] {MEDIA_FLUSH, MEDIA_ZERO, MEDIA_UNCORRECTABLE} media_op_e;
 
   // What stays of an I/O command in its slot until it completes, for its completion, error log and counters.
   typedef struct packed {
@@ -69,7 +69,7 @@ package db_ssd_pkg;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
     logic [31:0]      nsid;
-    logic [63:0]      slba;     // of Read, Write, Compare, Write Zeroes, Verify; else 0
+    logic [63:0]      slba;     // of a command that has one (desc.has_lba); else 0
     logic [31:0]      bytes;    // as in cmd_t
   } slot_ctx_t;
 

@@ -70,7 +70,7 @@
   output logic                         m_axi_rready,
   output logic                         m_media_cmd_valid,
   input  logic                         m_media_cmd_ready,
-  output logic                         m_media_cmd_op,    ///< 0 flush, 1 zero
+  output logic [1:0]                   m_media_cmd_op,    ///< 0 flush, 1 zero, 2 reads fail until it is written
   output logic [MEDIA_ADDR_W-1:0]      m_media_cmd_addr,
   output logic [63:0]                  m_media_cmd_bytes,
   input  logic                         s_media_rsp_valid, ///< pulse, one for each command

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The media's bus: an AXI4 slave with latency, bandwidth and channels, and the command port (flush, zero). Channels
-// interleave every 4 KiB, each with its share of the bandwidth; a burst, which never crosses 4 KiB, belongs to one of
-// them. Answers of one id stay in order.
+// The media's bus: an AXI4 slave with latency, bandwidth and channels, and the command port (flush, zero,
+// uncorrectable). Channels interleave every 4 KiB, each with its share of the bandwidth; a burst, which never crosses
+// 4 KiB, belongs to one of them. Answers of one id stay in order.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,19 @@ namespace db {
 template <class Top, u32 DATA_W>
 class AxiMedia {
     static constexpr u32 BYTES = DATA_W / 8;
-    static constexpr u32 DEPTH = 64;  // bursts a direction
-    static constexpr u32 EARLY = 64;  // write beats taken ahead of their address
-    static constexpr u32 FRAC = 20;   // bits behind the cycle in a time
+    static constexpr u32 DEPTH = 64;    // bursts a direction
+    static constexpr u32 EARLY = 64;    // write beats taken ahead of their address
+    static constexpr u32 FRAC = 20;     // bits behind the cycle in a time
+    static constexpr u64 SECTOR = 512;  // a stretch that cannot be read is whole sectors
+
+    enum Op { FLUSH, ZERO, UNCORRECTABLE };  // of the command port: media_op_e of rtl/ssd/db_ssd_pkg.sv
 
     struct Burst {
         u64 addr, t0;  // t0: time of the first beat (reads) or of the response (writes)
         u32 beats, done;
         u8 resp;
         bool err_range;
+        bool hole = false;  // of the sector that is being written, a byte has not come
     };
 
     Top& top;
@@ -92,6 +96,13 @@ class AxiMedia {
             } else {
                 for (u32 i = 0; i < BYTES; ++i)
                     if (strb >> i & 1) d[i] = data[i];
+            }
+            // A sector that has been written whole can be read again.
+            b.hole |= strb != ones(BYTES);
+            const u64 end = b.addr + u64(b.done + 1) * BYTES;
+            if (end % SECTOR == 0) {
+                if (!b.hole && !media.unreadable.empty()) media.written(end - SECTOR, SECTOR);
+                b.hole = false;
             }
         }
         ++b.done;
@@ -266,7 +277,7 @@ class AxiMedia {
     void take_ar(u64 now) {
         ar_fired = false;
         if (!good_burst(ar.addr, ar.beats, ar_size, ar_type)) ar.resp = 3;
-        else ar.err_range = media.meets_error(ar.addr, ar.beats * BYTES);
+        else ar.err_range = media.meets_error(ar.addr, ar.beats * BYTES) || !media.readable(ar.addr, ar.beats * BYTES);
         ar.t0 = occupy(now, ar.addr, ar.beats) + (rd_lat << FRAC) + beat_ticks;
         rd[ar_id].push(ar);
         ++rd_n;
@@ -278,12 +289,20 @@ class AxiMedia {
         // one at a time, after the B of every write
         if (cmd_busy || wr_n || early_n) ++count[MediaCount::BAD_COMMAND];
         cmd_busy = true;
-        if (cmd_op) {
-            cmd_err = !storage.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
-            ++count[MediaCount::ZEROES];
-        } else {
-            cmd_err = storage.sync() != 0;
-            ++count[MediaCount::FLUSHES];
+        switch (cmd_op) {
+            case FLUSH:
+                cmd_err = storage.sync() != 0;
+                ++count[MediaCount::FLUSHES];
+                break;
+            case ZERO:
+                cmd_err = !storage.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
+                media.written(cmd_addr, cmd_bytes);
+                ++count[MediaCount::ZEROES];
+                break;
+            case UNCORRECTABLE:
+                cmd_err = !media.mark(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
+                break;
+            default: ++count[MediaCount::BAD_COMMAND];
         }
         cmd_at = now + wr_lat;
     }

@@ -2,6 +2,8 @@
 // The media of a simulated device, without its bus: bytes, errors that the caller wants, counters.
 #pragma once
 
+#include <iterator>
+#include <map>
 #include <vector>
 
 #include "common/counters.h"
@@ -32,6 +34,7 @@ struct MediaError {
 struct Media {
     Storage store;
     std::vector<MediaError> errors;
+    std::map<u64, u64> unreadable;  // stretches whose reads fail until they are written: from, to
     Counters<MediaCount> count;
 
     /// Does an injected error meet this burst? A hit uses up one of its count.
@@ -45,6 +48,32 @@ struct Media {
         }
         count[MediaCount::ERRORS_INJECTED] += hit;
         return hit;
+    }
+
+    /// Reads of these bytes fail until they are written. False: outside.
+    bool mark(u64 from, u64 bytes) {
+        if (from > store.size || bytes > store.size - from) return false;
+        written(from, bytes);
+        if (bytes) unreadable[from] = from + bytes;
+        return true;
+    }
+
+    /// These bytes can be read again.
+    void written(u64 from, u64 bytes) {
+        const u64 to = from + bytes;
+        auto at = unreadable.lower_bound(from);
+        if (at != unreadable.begin() && std::prev(at)->second > from) --at;
+        while (at != unreadable.end() && at->first < to) {
+            const auto [first, last] = *at;
+            at = unreadable.erase(at);
+            if (first < from) unreadable[first] = from;
+            if (last > to) unreadable[to] = last;
+        }
+    }
+
+    bool readable(u64 from, u64 bytes) const {
+        const auto behind = unreadable.lower_bound(from + bytes);
+        return behind == unreadable.begin() || std::prev(behind)->second <= from;
     }
 };
 

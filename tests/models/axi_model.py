@@ -17,7 +17,8 @@ from typing import Any
 from streams import Bus, Memory, Sink, Source, Word
 from structs import Layout, enum, layout, macro
 
-FLUSH, ZERO = (enum("db_ssd_pkg", "media_op_e")[name] for name in ("MEDIA_FLUSH", "MEDIA_ZERO"))
+FLUSH, ZERO, UNCORRECTABLE = (enum("db_ssd_pkg", "media_op_e")[f"MEDIA_{name}"]
+                              for name in ("FLUSH", "ZERO", "UNCORRECTABLE"))
 MEDIA_CMD = layout("db_ssd_pkg", "media_cmd_t")
 
 
@@ -171,7 +172,7 @@ class AxiWrite:
 
 
 class MediaPort:
-    """Flush and zero, one at a time."""
+    """Commands to the media, one at a time."""
 
     def __init__(self, dut: Any, rng: random.Random, media: Media | None,
                  on_command: Callable[[int, int, int], None], on_done: Callable[[int], None]) -> None:

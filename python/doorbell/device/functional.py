@@ -20,6 +20,7 @@ from doorbell.nvme.constants import (
     ONCS_COMPARE,
     ONCS_DSM,
     ONCS_VERIFY,
+    ONCS_WRITE_UNCOR,
     ONCS_WRITE_ZEROES,
     AdminOpc,
     Cns,
@@ -36,16 +37,19 @@ class FunctionalSsd(FunctionalQueues):
     """Subset of `doorbell.device.Sim`, with what the commands do.
 
     media_latency_ns, media_write_latency_ns: of the media, added to what the controller takes (`latency_ns`).
+    uncorrectable: has Write Uncorrectable (the RTL's parameter UNCORRECTABLE).
     """
 
     def __init__(self, *, media_size: int = 1 << 30, image: str | None = None, seed: int = 1, num_qp: int = 32,
                  num_cmds: int = 128, jitter_ns: int = 2000, latency_ns: int = 1500, bytes_per_ns: float = 7.0,
-                 media_latency_ns: int = 0, media_write_latency_ns: int | None = None, **_: Any) -> None:
+                 media_latency_ns: int = 0, media_write_latency_ns: int | None = None, uncorrectable: bool = False,
+                 **_: Any) -> None:
         write_ns = media_latency_ns if media_write_latency_ns is None else media_write_latency_ns
         super().__init__(media_size, image, seed, num_qp, num_cmds, jitter_ns, latency_ns + media_latency_ns,
                          latency_ns + write_ns, bytes_per_ns)
         self._errors: deque[bytes] = deque(maxlen=16)
         self._error_count = 0
+        self._uncorrectable = uncorrectable
 
     # I/O commands -----------------------------------------------------------------------------------------------
 
@@ -62,7 +66,7 @@ class FunctionalSsd(FunctionalQueues):
 
     def _io(self, e: Sqe) -> None:
         if e.opcode not in (NvmOpc.FLUSH, NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.WRITE_ZEROES, NvmOpc.DSM,
-                            NvmOpc.VERIFY):
+                            NvmOpc.VERIFY) and not (e.opcode == NvmOpc.WRITE_UNCOR and self._uncorrectable):
             raise CommandFailed(Status.INVALID_OPCODE)
         data = e.opcode in (NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.DSM)
         if e.flags & 3 or (data and e.flags >> 6):
@@ -91,12 +95,19 @@ class FunctionalSsd(FunctionalQueues):
             self._media_ok(at, size, Status.WRITE_FAULT)
             self._zero(at, size)
             return
+        if e.opcode == NvmOpc.WRITE_UNCOR:
+            self._media_ok(at, size, Status.WRITE_FAULT)
+            self._unreadable.update(self._sectors(at, size))
+            return
         if e.opcode == NvmOpc.VERIFY:
             self._media_ok(at, size, Status.READ_ERROR)
+            self._media_readable(at, size)
             return
         if size > 1 << 20:
             raise CommandFailed(Status.INVALID_FIELD)
         self._media_ok(at, size, Status.WRITE_FAULT if e.opcode == NvmOpc.WRITE else Status.READ_ERROR)
+        if e.opcode != NvmOpc.WRITE:
+            self._media_readable(at, size)
         if e.opcode == NvmOpc.READ:
             self._scatter(e.prp1, e.prp2, self._media[at : at + size])
             self._counts["reads"] += 1
@@ -108,7 +119,7 @@ class FunctionalSsd(FunctionalQueues):
             if sent != self._media[at : at + size]:
                 raise CommandFailed(Status.COMPARE_FAILED)
         else:
-            self._media[at : at + size] = sent
+            self._store(at, sent)
             self._counts["writes"] += 1
             self._counts["write_sectors"] += size // 512
 
@@ -228,7 +239,8 @@ class FunctionalSsd(FunctionalQueues):
             c = IdCtrl(sn=b"DB00000001".ljust(20), mn=b"Doorbell functional model".ljust(40), fr=b"0.1".ljust(8),
                             mdts=8, ver=0x20000, oacs=OACS_FORMAT, acl=3, aerl=3, frmw=3, elpe=15, sqes=0x66,
                             cqes=0x44, nn=1, cntrltype=1, vwc=1, lpa=2,
-                            oncs=ONCS_COMPARE | ONCS_DSM | ONCS_WRITE_ZEROES | ONCS_VERIFY)
+                            oncs=ONCS_COMPARE | ONCS_DSM | ONCS_WRITE_ZEROES | ONCS_VERIFY
+                            | (ONCS_WRITE_UNCOR if self._uncorrectable else 0))
             return bytes(c)
         if cns == Cns.NS:
             if nsid not in (1, NSID_ALL):

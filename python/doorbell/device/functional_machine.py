@@ -50,6 +50,7 @@ class FunctionalMachine:
         self._irqs: list[Irq] = []
         self._faults: list[dict[str, Any]] = []
         self._media_faults: list[list[int]] = []
+        self._unreadable: set[int] = set()  # sectors of 512 bytes whose reads fail until they are written
         self._counts = {"reads": 0, "writes": 0, "read_sectors": 0, "write_sectors": 0}
 
     @property
@@ -188,7 +189,21 @@ class FunctionalMachine:
                 fault[2] -= 1
                 raise CommandFailed(status)
 
+    def _sectors(self, at: int, size: int) -> range:
+        return range(at // 512, (at + size) // 512)
+
+    def _media_readable(self, at: int, size: int) -> None:
+        if self._unreadable and not self._unreadable.isdisjoint(self._sectors(at, size)):
+            raise CommandFailed(Status.READ_ERROR)
+
+    def _store(self, at: int, data: bytes) -> None:
+        self._media[at : at + len(data)] = data
+        if self._unreadable:
+            self._unreadable.difference_update(self._sectors(at, len(data)))
+
     def _zero(self, at: int, size: int) -> None:
+        if self._unreadable:
+            self._unreadable.difference_update(self._sectors(at, size))
         while size:
             here = min(size, 1 << 20)
             self._media[at : at + here] = bytes(here)

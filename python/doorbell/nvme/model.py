@@ -20,7 +20,7 @@ from doorbell.nvme.constants import NvmOpc as Opc
 
 IO_OPCODES = (Opc.FLUSH, Opc.WRITE, Opc.READ, Opc.COMPARE, Opc.WRITE_ZEROES, Opc.DSM, Opc.VERIFY)
 DATA_OPCODES = (Opc.WRITE, Opc.READ, Opc.COMPARE)
-LBA_OPCODES = (Opc.WRITE, Opc.READ, Opc.COMPARE, Opc.WRITE_ZEROES, Opc.VERIFY)
+LBA_OPCODES = (Opc.WRITE, Opc.READ, Opc.COMPARE, Opc.WRITE_ZEROES, Opc.VERIFY, Opc.WRITE_UNCOR)
 
 _NEVER = 1 << 62
 
@@ -31,13 +31,14 @@ class Mismatch(AssertionError):
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """A command that gives blocks a value: Write, Write Zeroes, or one range of Dataset Management."""
+    """A command that gives blocks a value: Write, Write Zeroes, one range of Dataset Management; or takes it away."""
 
     slba: int
     blocks: int
     data: bytes | None  # None: zeros
     begin: int
     end: int = _NEVER
+    unreadable: bool = False  # Write Uncorrectable
 
     def value(self, lba: int, block_size: int) -> bytes | memoryview | None:
         if self.data is None:
@@ -73,6 +74,7 @@ class Media:
         # block -> [change, time from which its value can no longer be there]
         self._cells: dict[int, list[list]] = {}
         self._pending: dict[int, Pending] = {}
+        self._marked = False  # there has been a Write Uncorrectable
 
     # Commands ---------------------------------------------------------------------------------------------------
 
@@ -89,6 +91,9 @@ class Media:
             cmd.changes.append(Change(slba, blocks, bytes(data), now))
         elif opcode == Opc.WRITE_ZEROES:
             cmd.changes.append(Change(slba, blocks, None, now))
+        elif opcode == Opc.WRITE_UNCOR:
+            cmd.changes.append(Change(slba, blocks, None, now, unreadable=True))
+            self._marked = True
         elif opcode == Opc.DSM:
             cmd.changes.extend(Change(first, length, None, now) for first, length in ranges)
         elif opcode == Opc.COMPARE:
@@ -107,6 +112,8 @@ class Media:
             if data is None:
                 raise ValueError("a read needs its data to be checked")
             self.check(cmd.slba, cmd.blocks, data, since=cmd.begin)
+        elif cmd.opcode == Opc.VERIFY and status == Status.SUCCESS:
+            self._check_readable(cmd.slba, cmd.blocks, cmd.begin)
         elif cmd.opcode == Opc.COMPARE and status in (Status.SUCCESS, Status.COMPARE_FAILED):
             self._check_compare(cmd, status)
         now = next(self._clock)
@@ -131,11 +138,15 @@ class Media:
     # Checks -----------------------------------------------------------------------------------------------------
 
     def allowed(self, lba: int, since: int | None = None) -> list[bytes | memoryview]:
-        """Every value that block `lba` may have now (or may have had since time `since`)."""
-        start = _NEVER - 1 if since is None else since
-        values = [c.value(lba, self.block_size) for c, gone in self._cells.get(lba, ((self._first, _NEVER),))
-                  if gone > start]
+        """Every value that block `lba` may have now (or may have had since time `since`). None: reads of it fail."""
+        values = [c.value(lba, self.block_size) for c in self._changes(lba, since) if not c.unreadable]
         return [self.zeros if v is None else v for v in values]
+
+    def may_fail(self, slba: int, blocks: int, since: int | None = None) -> bool:
+        """Whether a read of these blocks may meet one that has been made uncorrectable."""
+        return self._marked and any(
+            c.unreadable for lba in range(slba, min(slba + blocks, self.blocks))
+            for c in self._changes(lba, since))
 
     def check(self, slba: int, blocks: int, data: bytes | memoryview, since: int | None = None) -> None:
         """Raise `Mismatch` if some block of `data` has a value that it cannot have."""
@@ -146,6 +157,8 @@ class Media:
         for i in range(blocks):
             got = view[i * size : (i + 1) * size]
             choices = self.allowed(slba + i, since)
+            if not choices:
+                raise Mismatch(f"block {slba + i} was read: it is uncorrectable")
             if not self._possible(got, choices):
                 best = bytes(choices[0])
                 at = next(k for k in range(size) if got[k] != best[k])
@@ -156,7 +169,12 @@ class Media:
 
     def known(self, lba: int) -> bool:
         """Whether block `lba` can have one value only."""
-        return len({bytes(v) for v in self.allowed(lba)}) == 1
+        return len({bytes(v) for v in self.allowed(lba)}) == 1 and not self.may_fail(lba, 1)
+
+    def _check_readable(self, slba: int, blocks: int, since: int) -> None:
+        for lba in range(slba, slba + blocks) if self._marked else ():
+            if not self.allowed(lba, since):
+                raise Mismatch(f"verify of {blocks} blocks at {slba} succeeded: block {lba} is uncorrectable")
 
     def _possible(self, got: bytes | memoryview, choices: list[bytes | memoryview]) -> bool:
         """Whether a block may read as `got`: one of the choices, or a mixture of whole units of them."""
@@ -180,6 +198,10 @@ class Media:
             raise Mismatch(f"compare of {cmd.blocks} blocks at {cmd.slba} succeeded on different data")
         if status == Status.COMPARE_FAILED and not may_differ:
             raise Mismatch(f"compare of {cmd.blocks} blocks at {cmd.slba} failed on equal data")
+
+    def _changes(self, lba: int, since: int | None) -> list[Change]:
+        start = _NEVER - 1 if since is None else since
+        return [c for c, gone in self._cells.get(lba, ((self._first, _NEVER),)) if gone > start]
 
     # Cells ------------------------------------------------------------------------------------------------------
 
@@ -209,6 +231,7 @@ class Limits:
     page_size: int = 4096
     mdts_limits_verify: bool = False  # VSL = 0: no limit
     zeroes_limit_bytes: int = 0  # WZSL = 0: no limit
+    uncorrectable: bool = False  # ONCS: Write Uncorrectable (WUSL = 0: no limit)
 
 
 def allowed_statuses(
@@ -219,7 +242,7 @@ def allowed_statuses(
 
     A command with several faults may end with the status of any of them: the specification sets no order.
     """
-    if opcode not in IO_OPCODES:
+    if opcode not in IO_OPCODES and not (opcode == Opc.WRITE_UNCOR and limits.uncorrectable):
         return {Status.INVALID_OPCODE}
     bad: set[int] = set()
     if fuse:

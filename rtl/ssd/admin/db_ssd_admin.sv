@@ -23,6 +23,7 @@ module db_ssd_admin
   parameter     FW_HEX    = "fw.hex",  ///< $readmemh image of the firmware, 32-bit words
   parameter int NUM_QP    = 32,        ///< I/O queue pairs, 1..254
   parameter int NUM_VEC   = 33,        ///< interrupt vectors, 1..2048
+  parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
   parameter int NUM_NS    = 1,         ///< namespaces, 1..64
   parameter int RAM_BYTES = 65536      ///< power of two, 32768..1048576
 ) (
@@ -134,7 +135,8 @@ module db_ssd_admin
     .m_read, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .m_ram_valid(copy_ram_valid), .m_ram(copy_ram),
     .ram_rdata);
 
-  assign has = '{num_qp: 8'(NUM_QP), num_vec: 16'(NUM_VEC), num_ns: 8'(NUM_NS), media_pages: media_pages};
+  assign has = '{num_qp: 8'(NUM_QP), num_vec: 12'(NUM_VEC), num_ns: 8'(NUM_NS), media_pages: media_pages,
+                 uncorrectable: UNCORRECTABLE};
 
   db_ssd_admin_regs i_regs (
     .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .trap, .host_regs, .time_us,

@@ -68,9 +68,10 @@ package db_ssd_admin_pkg;
   // What an instance has.
   typedef struct packed {
     logic [7:0]  num_qp;
-    logic [15:0] num_vec;
+    logic [11:0] num_vec;
     logic [7:0]  num_ns;
     logic [51:0] media_pages;
+    logic        uncorrectable;  // Write Uncorrectable
   } instance_t;
 
 endpackage

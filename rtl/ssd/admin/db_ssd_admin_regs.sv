@@ -91,6 +91,7 @@ module db_ssd_admin_regs
     in.ACQ_HI.V.next              = host_regs.acq[63:32];
     in.CONFIG.num_qp.next         = has.num_qp;
     in.CONFIG.num_vec.next        = has.num_vec;
+    in.CONFIG.uncorrectable.next  = has.uncorrectable;
     in.CONFIG.num_ns.next         = has.num_ns;
     in.MEDIA_PAGES_LO.V.next      = has.media_pages[31:0];
     in.MEDIA_PAGES_HI.V.next      = {12'd0, has.media_pages[51:32]};
@@ -135,7 +136,7 @@ module db_ssd_admin_regs
                        size: out.QUEUE_CTX_SIZE.size.value, cqid: out.QUEUE_CTX_CTL.cqid.value,
                        prio: out.QUEUE_CTX_CTL.prio.value, vector: out.QUEUE_CTX_SIZE.vector.value,
                        ien: out.QUEUE_CTX_CTL.ien.value};
-  assign media = '{op: media_op_e'(out.MEDIA_CMD.op.value),
+  assign media = '{op: media_op_e'({1'b0, out.MEDIA_CMD.op.value}),
                    addr: {out.MEDIA_ADDR_HI.V.value, out.MEDIA_ADDR_LO.V.value},
                    bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
   assign ns = '{valid: out.NS_CTL.valid.value, lba4k: out.NS_CTL.lba4k.value,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that the media does by itself: Flush, Write Zeroes, and the ranges of Dataset Management (deallocate).
+// Commands that the media does by itself: Flush, Write Zeroes, Write Uncorrectable, and the ranges of Dataset
+// Management (deallocate).
 //
 // The caller starts one when every earlier write has its response, so what the media does here comes after them.
 // Dataset Management: its ranges (16 bytes each: attributes, length in blocks, first block) come as a row stream;
@@ -63,7 +64,7 @@ module db_ssd_media_cmd
       ST_IDLE: begin
         bad_q    <= 1'b0;
         range_q  <= '0;
-        op_q     <= s_cmd.desc.flush ? MEDIA_FLUSH : MEDIA_ZERO;
+        op_q     <= s_cmd.desc.flush ? MEDIA_FLUSH : s_cmd.desc.uncorrectable ? MEDIA_UNCORRECTABLE : MEDIA_ZERO;
         addr_q   <= s_cmd.media_addr[ADDR_W-1:0];
         bytes_q  <= {32'd0, s_cmd.bytes};
         if (s_start) begin

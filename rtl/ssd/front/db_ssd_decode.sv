@@ -21,7 +21,8 @@
 module db_ssd_decode
   import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
-  parameter int NUM_NS = 1  ///< namespaces, 1..64: NSIDs are 1..NUM_NS
+  parameter int NUM_NS        = 1,    ///< namespaces, 1..64: NSIDs are 1..NUM_NS
+  parameter bit UNCORRECTABLE = 1'b0  ///< has Write Uncorrectable
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -132,7 +133,7 @@ module db_ssd_decode
     s1_d.prp2      = sqe.prp2;
     s1_d.slba      = {sqe.cdw11, sqe.cdw10};
     s1_d.nlb       = sqe.cdw12[15:0];
-    s1_d.op        = op_desc(sqe.opc);
+    s1_d.op        = op_desc(sqe.opc, UNCORRECTABLE);
     s1_d.fua       = sqe.cdw12[30] && s1_d.op.has_fua;
     s1_d.bad_field = sqe.fuse != '0 || sqe.psdt != '0;
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;

@@ -17,7 +17,8 @@ module db_ssd_front
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   parameter int NUM_QP   = 32,   ///< I/O queue pairs, 1..254
   parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
-  parameter int NUM_NS   = 1     ///< namespaces, 1..64
+  parameter int NUM_NS   = 1,    ///< namespaces, 1..64
+  parameter bit UNCORRECTABLE = 1'b0   ///< has Write Uncorrectable
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -156,7 +157,7 @@ module db_ssd_front
   db_tag_pool #(.N(NUM_CMDS)) i_slots (
     .clk, .rst(ctrl_rst), .alloc_valid(slot_valid), .alloc_ready(slot_ready), .alloc_tag(slot),
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
-  db_ssd_decode #(.NUM_NS(NUM_NS)) i_decode (
+  db_ssd_decode #(.NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)) i_decode (
     .clk, .rst(ctrl_rst), .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe), .s_slot_valid(slot_valid),
     .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import deque
 
@@ -14,7 +15,9 @@ from rtl_bench import run
 from structs import layout
 
 FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0C
-OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH)
+WRITE_UNCOR = 0x04
+OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH,
+       *([WRITE_UNCOR] if os.environ.get("UNCORRECTABLE") == "1" else ()))
 READ_ENGINE = (READ, VERIFY)
 USER_DATA = (READ, WRITE, COMPARE)
 DNR = 1 << 14
@@ -44,7 +47,7 @@ class Model:
         dw = [entry >> 32 * i & M32 for i in range(16)]
         opc, nsid = dw[0] & 0xFF, dw[1]
         slba, blocks = dw[11] << 32 | dw[10], (dw[12] & 0xFFFF) + 1
-        has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY)
+        has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY) or (opc == WRITE_UNCOR and opc in OPS)
         in_range = 1 <= nsid <= len(self.ns)
         active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
         block = 4096 if lba4k else 512
@@ -102,8 +105,8 @@ def descriptor(opc: int) -> dict[str, int]:
         "has_fua": opc in (WRITE, WRITE_ZEROES), "has_directive": opc == WRITE, "user_data": opc in USER_DATA,
         "to_host": opc == READ, "from_host": opc in (WRITE, COMPARE, DSM), "read_engine": opc in READ_ENGINE,
         "write_engine": opc not in READ_ENGINE, "write": opc == WRITE, "compare": opc == COMPARE, "ranges": opc == DSM,
-        "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "counts_read": opc in (READ, COMPARE, VERIFY),
-        "counts_write": opc == WRITE}  # fmt: skip
+        "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "uncorrectable": opc == WRITE_UNCOR,
+        "counts_read": opc in (READ, COMPARE, VERIFY), "counts_write": opc == WRITE}  # fmt: skip
     return {name: int(value) for name, value in fields.items()}
 
 
@@ -299,10 +302,13 @@ async def edges(dut):
                  (sqe(READ, cdw11=1), LBA_RANGE), (sqe(WRITE, cdw12=1 << 20), INVALID_FIELD),
                  (sqe(READ, cdw12=1 << 20), 0), (sqe(FLUSH, nsid=M32), 0), (sqe(READ, nsid=M32), INVALID_FIELD),
                  (sqe(FLUSH, nsid=0), INVALID_NS), (sqe(READ, nsid=n + 1), INVALID_NS),
-                 (sqe(READ, nsid=0x10001), INVALID_NS), (sqe(0x04), INVALID_OPCODE),
+                 (sqe(READ, nsid=0x10001), INVALID_NS), (sqe(0x03), INVALID_OPCODE),
                  (sqe(0x80, nsid=0), INVALID_OPCODE),
                  (sqe(READ, fuse=1, nsid=0), INVALID_FIELD), (sqe(READ, psdt=1), INVALID_FIELD),
-                 (sqe(FLUSH, psdt=2), INVALID_FIELD), (sqe(DSM, cdw10=255, cdw11=4), 0)]
+                 (sqe(FLUSH, psdt=2), INVALID_FIELD), (sqe(DSM, cdw10=255, cdw11=4), 0),
+                 (sqe(WRITE_UNCOR, cdw12=9999), 0 if WRITE_UNCOR in OPS else INVALID_OPCODE),
+                 (sqe(WRITE_UNCOR, cdw12=10_000), LBA_RANGE if WRITE_UNCOR in OPS else INVALID_OPCODE),
+                 (sqe(WRITE_UNCOR, nsid=M32), INVALID_FIELD if WRITE_UNCOR in OPS else INVALID_OPCODE)]
         for entry, status in cases:  # the table is the second opinion on the model
             port, fields, _ = b.model.expect(0, 1, entry)
             assert fields.get("status", 0) == status, f"model: {port} {fields} for {entry:x}"
@@ -338,6 +344,7 @@ async def outputs_do_not_block_each_other(dut):
         assert all(b.left[p] == 0 for p in others), b.left
 
 
-@pytest.mark.parametrize("num_ns", [1, 5])
-def test_db_ssd_decode(num_ns):
-    run(__file__, "db_ssd_decode", {"NUM_NS": num_ns})
+@pytest.mark.parametrize(("num_ns", "uncorrectable"), [(1, 0), (5, 0), (3, 1)])
+def test_db_ssd_decode(num_ns, uncorrectable):
+    run(__file__, "db_ssd_decode", {"NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable},
+        env={"UNCORRECTABLE": str(uncorrectable)})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_media_cmd: Flush, Write Zeroes and the ranges of Dataset Management against a model of what the media is
-asked."""
+"""db_ssd_media_cmd: Flush, Write Zeroes, Write Uncorrectable and the ranges of Dataset Management against a model of
+what the media is asked."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from axi_model import FLUSH, ZERO, MediaPort
+from axi_model import FLUSH, UNCORRECTABLE, ZERO, MediaPort
 from cocotb.triggers import RisingEdge
 from streams import ROW as ROW_PARTS
 from streams import Source, packet_rows, start
 from structs import layout
 
 CMD = layout("db_ssd_pkg", "cmd_t")
-READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH = range(7)
+READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR = range(8)
 DESC = {
     READ: ("to_host", "read_engine"), VERIFY: ("read_engine",), WRITE: ("from_host", "write_engine", "write"),
     COMPARE: ("from_host", "write_engine", "compare"), DSM: ("from_host", "write_engine", "ranges"),
     WZERO: ("write_engine", "zero"), WFLUSH: ("write_engine", "flush"),
+    WUNCOR: ("write_engine", "uncorrectable"),
 }  # fmt: skip
 """What the engines read of a command's descriptor."""
 DNR = 1 << 14
@@ -69,6 +70,8 @@ def media_ops(cmd: Command, width: int) -> Generator[tuple[int, int, int], int, 
         if (yield ZERO, cmd.addr, cmd.size):
             return WRITE_FAULT
         return WRITE_FAULT if cmd.fua and (yield FLUSH, -1, -1) else 0
+    if cmd.op == WUNCOR:
+        return WRITE_FAULT if (yield UNCORRECTABLE, cmd.addr, cmd.size) else 0
     assert cmd.op == DSM
     per_row = width // 128
     block = 4096 if cmd.lba4k else 512
@@ -167,8 +170,8 @@ class Bench:
 
 def random_command(rng: random.Random) -> Command:
     lba4k = rng.random() < 0.5
-    c = Command(rng.choice((DSM, DSM, WZERO, WFLUSH)), rng.randrange(1 << 27) << 12, lba4k=lba4k,
-                fua=rng.random() < 0.3, slot=rng.getrandbits(8), prp1=rng.getrandbits(64), prp2=rng.getrandbits(64))
+    c = Command(rng.choice((DSM, DSM, WZERO, WFLUSH, WUNCOR)), rng.randrange(1 << 27) << 12, lba4k=lba4k,
+                slot=rng.getrandbits(8), prp1=rng.getrandbits(64), prp2=rng.getrandbits(64))
     c.blocks = rng.choice((1, 8, 1000, 1 << 20, (1 << 39) // (4096 if lba4k else 512)))
     c.addr &= (1 << 39) - 1
     if c.op == DSM:
@@ -177,7 +180,8 @@ def random_command(rng: random.Random) -> Command:
         c.size = 16 * count
         if rng.random() < 0.15:
             c.err_row = rng.randrange(-(-c.size // ROW))
-    elif c.op == WZERO:
+    c.fua = c.op != WUNCOR and rng.random() < 0.3  # it has no such bit
+    if c.op in (WZERO, WUNCOR):
         c.size = 512 * rng.choice((1, 8, 65536, rng.randint(1, 8 * 65536)))
     return c
 
@@ -193,8 +197,9 @@ async def random_commands(dut: Any) -> None:
             b.port.bad = 0.05 if i % 3 else 0.0
             cmd = random_command(b.rng)
             seen.add((cmd.op, await b.do(cmd)))
-    assert seen == {(WFLUSH, 0), (WFLUSH, WRITE_FAULT), (WZERO, 0), (WZERO, WRITE_FAULT), (DSM, 0), (DSM, WRITE_FAULT),
-                    (DSM, LBA_RANGE), (DSM, TRANSFER_ERROR)}, "the random mix misses a status"
+    assert seen == {(WFLUSH, 0), (WFLUSH, WRITE_FAULT), (WZERO, 0), (WZERO, WRITE_FAULT), (WUNCOR, 0),
+                    (WUNCOR, WRITE_FAULT), (DSM, 0), (DSM, WRITE_FAULT), (DSM, LBA_RANGE),
+                    (DSM, TRANSFER_ERROR)}, "the random mix misses a status"
 
 
 @cocotb.test()

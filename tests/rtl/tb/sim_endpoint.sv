@@ -350,7 +350,7 @@ module sim_endpoint
         end
         if ((op == 6 || op == 7) && !wait_rsp) begin
             m_media_cmd_valid <= 1'b1;
-            m_media_cmd_op <= op == 7;
+            m_media_cmd_op <= {1'b0, op == 7};
             m_media_cmd_addr <= MEDIA_ADDR_W'(regs[5]);
             m_media_cmd_bytes <= 64'(regs[4]) << (regs[7][5:0]);
             wait_rsp <= 1'b1;
