@@ -234,29 +234,29 @@ async def fork(dut: Any) -> None:
 
 
 @pytest.mark.parametrize("depth", [2, 16, 128])
-def test_fifo(depth: int) -> None:
+def test_db_fifo(depth: int) -> None:
     for case in ("fifo", "fifo_latency"):
         bench.run(__file__, "db_fifo", {"WIDTH": 16, "DEPTH": depth}, env={**ENV, "DEPTH": str(depth)}, testcase=case)
 
 
-def test_skid() -> None:
+def test_db_skid() -> None:
     bench.run(__file__, "db_skid", {"WIDTH": 16}, env=ENV, testcase="skid")
 
 
 @pytest.mark.parametrize("n", [1, 3, 4])
-def test_arb(n: int) -> None:
+def test_db_arb_rr(n: int) -> None:
     bench.run(__file__, "db_arb_rr", {"N": n}, env=ENV, testcase="arb")
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_fork(n: int) -> None:
+def test_db_fork(n: int) -> None:
     bench.run(__file__, "db_fork", {"N": n}, env=ENV, testcase="fork")
 
 
-def test_ram() -> None:
+def test_db_ram_sdp() -> None:
     bench.run(__file__, "db_ram_sdp", {"WIDTH": 20, "DEPTH": 24}, env={**ENV, "DEPTH": "24"}, testcase="ram")
 
 
 @pytest.mark.parametrize("n", [2, 5, 16])
-def test_tag_pool(n: int) -> None:
+def test_db_tag_pool(n: int) -> None:
     bench.run(__file__, "db_tag_pool", {"N": n}, env={**ENV, "TAGS": str(n)}, testcase="tag_pool")
