@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An experiment of one's own: 100 reads of 4 KiB on 16 queues, and how many cycles each took.
 
-    ./doorbell python examples/measure_reads.py [rtl|functional]
+./doorbell python examples/measure_reads.py [rtl|functional]
 """
 
 import sys
@@ -28,5 +28,7 @@ def measure(backend: str = "rtl", reads: int = 100) -> list[Command]:
 
 if __name__ == "__main__":
     for command in measure(*sys.argv[1:2]):
-        print(f"queue {command.qid:2}, command {command.cid:#06x}: "
-              f"{command.latency_ns * CLOCK_MHZ / 1000:.0f} cycles, {command.latency_ns:.0f} ns")
+        print(
+            f"queue {command.qid:2}, command {command.cid:#06x}: "
+            f"{command.latency_ns * CLOCK_MHZ / 1000:.0f} cycles, {command.latency_ns:.0f} ns"
+        )

@@ -47,8 +47,22 @@ def build(out: Path, gen_c: Path, serial: int = 1) -> None:
         env.setdefault("ZIG_GLOBAL_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"doorbell-zig-{os.getuid()}"))
         env["ZIG_LOCAL_CACHE_DIR"] = str(Path(folder) / "cache")
         include = [f"-I{folder}" for folder in (HERE, HERE / "base", FACTS, gen_c)]
-        run([*zig(), "cc", *FLAGS, f"-DSERIAL={serial}", *include, "-T", str(HERE / "link.ld"), "-Wl,--gc-sections",
-             "-o", str(elf), *map(str, sources)], env)
+        run(
+            [
+                *zig(),
+                "cc",
+                *FLAGS,
+                f"-DSERIAL={serial}",
+                *include,
+                "-T",
+                str(HERE / "link.ld"),
+                "-Wl,--gc-sections",
+                "-o",
+                str(elf),
+                *map(str, sources),
+            ],
+            env,
+        )
         run([*zig(), "objcopy", "-O", "binary", str(elf), str(image)], env)
         data = image.read_bytes()
     if len(data) > RAM_BYTES:

@@ -47,8 +47,20 @@ def commands(block: str, out: Path) -> list[list[str]]:
     if block in BY_HAND:
         return [header]
     return [
-        ["regblock", rdl, "-o", str(out / "rtl"), "--cpuif", *BUSES[block], "--default-reset", "rst",
-         "--module-name", module, "--package-name", f"{module}_pkg"],
+        [
+            "regblock",
+            rdl,
+            "-o",
+            str(out / "rtl"),
+            "--cpuif",
+            *BUSES[block],
+            "--default-reset",
+            "rst",
+            "--module-name",
+            module,
+            "--package-name",
+            f"{module}_pkg",
+        ],
         header,
         ["markdown", rdl, "-o", str(out / "md" / f"{block}.md")],
     ]
@@ -68,7 +80,9 @@ def generate(out: Path) -> None:
         for command in commands(block, out):
             run = subprocess.run(
                 [sys.executable, "-c", "from peakrdl.main import main; main()", *command],
-                capture_output=True, text=True, check=False,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             if run.returncode != 0:
                 raise SystemExit(f"peakrdl {' '.join(command)}\n{run.stdout}{run.stderr}")
@@ -87,14 +101,16 @@ def reference(out: Path) -> str:
     for block in BLOCKS:
         page = (out / "md" / f"{block}.md").read_text()
         page = re.sub(r"(?s)^<!---.*?-->\n", "", page)
-        page = re.sub(r"- (Absolute Address|Base Offset|Size): (0x\w+)\n- Base Offset: 0x\w+\n- Size: (0x\w+)",
-                      r"Offset \2, \3 bytes.", page)
+        page = re.sub(
+            r"- (Absolute Address|Base Offset|Size): (0x\w+)\n- Base Offset: 0x\w+\n- Size: (0x\w+)",
+            r"Offset \2, \3 bytes.",
+            page,
+        )
         pages.append(re.sub(r"</?p>", "", page).strip())
     return (
         "# Registers\n\nGenerated from `regs/*.rdl` by `./doorbell build --only reference`. First what a host sees "
         "in BAR 0, then what the\nfirmware sees, then the registers of the compute data path, the host accelerator and "
-        "the recorder.\n\n"
-        + "\n\n".join([*pages, operator_chain.reference()]) + "\n"
+        "the recorder.\n\n" + "\n\n".join([*pages, operator_chain.reference()]) + "\n"
     )
 
 

@@ -2,41 +2,33 @@
 // Little-endian fields, text, division; and what the compiler calls by itself.
 #include "base/bytes.h"
 
-void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void* memcpy(void* restrict to, const void* restrict from, size_t n);
 uint64_t __muldi3(uint64_t a, uint64_t b);
 
-void put16(uint8_t *at, uint32_t v)
-{
+void put16(uint8_t* at, uint32_t v) {
     at[0] = (uint8_t)v;
     at[1] = (uint8_t)(v >> 8);
 }
 
-void put32(uint8_t *at, uint32_t v)
-{
+void put32(uint8_t* at, uint32_t v) {
     put16(at, v);
     put16(at + 2, v >> 16);
 }
 
-void put64(uint8_t *at, uint64_t v)
-{
+void put64(uint8_t* at, uint64_t v) {
     put32(at, (uint32_t)v);
     put32(at + 4, (uint32_t)(v >> 32));
 }
 
-void put_text(uint8_t *at, const char *text, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        at[i] = *text ? (uint8_t)*text++ : ' ';
+void put_text(uint8_t* at, const char* text, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) at[i] = *text ? (uint8_t)*text++ : ' ';
 }
 
-void put_hex(uint8_t *at, uint32_t v)
-{
-    for (uint32_t i = 0; i < 8; i++, v <<= 4)
-        at[i] = (uint8_t)"0123456789abcdef"[v >> 28];
+void put_hex(uint8_t* at, uint32_t v) {
+    for (uint32_t i = 0; i < 8; i++, v <<= 4) at[i] = (uint8_t)"0123456789abcdef"[v >> 28];
 }
 
-uint64_t div_u64(uint64_t n, uint32_t d, uint32_t *remainder)
-{
+uint64_t div_u64(uint64_t n, uint32_t d, uint32_t* remainder) {
     uint64_t quotient = 0, rest = 0;
     for (int i = 0; i < 64; i++) {
         rest = rest << 1 | n >> 63;
@@ -47,40 +39,31 @@ uint64_t div_u64(uint64_t n, uint32_t d, uint32_t *remainder)
             quotient |= 1;
         }
     }
-    if (remainder)
-        *remainder = (uint32_t)rest;
+    if (remainder) *remainder = (uint32_t)rest;
     return quotient;
 }
 
 /// The processor has no multiplier.
-uint64_t __muldi3(uint64_t a, uint64_t b)
-{
+uint64_t __muldi3(uint64_t a, uint64_t b) {
     uint64_t product = 0;
     for (; b; a <<= 1, b >>= 1) {
-        if (b & 1u)
-            product += a;
+        if (b & 1u) product += a;
     }
     return product;
 }
 
-void *memset(void *to, int value, size_t n)
-{
-    uint8_t *p = to;
+void* memset(void* to, int value, size_t n) {
+    uint8_t* p = to;
     uint32_t word = (uint8_t)value * 0x01010101u;
-    for (; n && ((uintptr_t)p & 3u); n--)
-        *p++ = (uint8_t)value;
-    for (; n >= 4; n -= 4, p += 4)
-        *(volatile uint32_t *)(void *)p = word;
-    while (n--)
-        *(volatile uint8_t *)p++ = (uint8_t)value;
+    for (; n && ((uintptr_t)p & 3u); n--) *p++ = (uint8_t)value;
+    for (; n >= 4; n -= 4, p += 4) *(volatile uint32_t*)(void*)p = word;
+    while (n--) *(volatile uint8_t*)p++ = (uint8_t)value;
     return to;
 }
 
-void *memcpy(void *restrict to, const void *restrict from, size_t n)
-{
-    volatile uint8_t *p = to;
-    const uint8_t *q = from;
-    while (n--)
-        *p++ = *q++;
+void* memcpy(void* restrict to, const void* restrict from, size_t n) {
+    volatile uint8_t* p = to;
+    const uint8_t* q = from;
+    while (n--) *p++ = *q++;
     return to;
 }

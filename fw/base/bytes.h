@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *memset(void *to, int value, size_t n);
+void* memset(void* to, int value, size_t n);
 
-void put16(uint8_t *at, uint32_t v);
-void put32(uint8_t *at, uint32_t v);
-void put64(uint8_t *at, uint64_t v);
+void put16(uint8_t* at, uint32_t v);
+void put32(uint8_t* at, uint32_t v);
+void put64(uint8_t* at, uint64_t v);
 /// Text, padded with spaces to n bytes.
-void put_text(uint8_t *at, const char *text, uint32_t n);
-void put_hex(uint8_t *at, uint32_t v);
+void put_text(uint8_t* at, const char* text, uint32_t n);
+void put_hex(uint8_t* at, uint32_t v);
 /// n / d; the remainder too if asked for.
-uint64_t div_u64(uint64_t n, uint32_t d, uint32_t *remainder);
+uint64_t div_u64(uint64_t n, uint32_t d, uint32_t* remainder);
 
 #endif

@@ -3,32 +3,32 @@
 #ifndef CONFIG_H
 #define CONFIG_H
 
-#define CFG_PCI_VENDOR       0x1234u  // must be what configuration space says
-#define CFG_PCI_SUBVENDOR    0x1234u
-#define CFG_MODEL            "Doorbell SSD"
-#define CFG_MODEL_CSD        "Doorbell CSD"  // with operators in the data path
-#define CFG_FIRMWARE         "0.1.0"
-#define CFG_SERIAL           "DB"      // followed by 8 hex digits: word 1 of the image (build.py --serial)
-#define CFG_NQN              "nqn.2014-08.org.nvmexpress:uuid:"
-#define CFG_UUID             0xd0, 0x0b, 0xbe, 0x11, 0x00, 0x00, 0x40, 0x00, 0x80, 0x00, 0x00, 0x00  // + serial
-#define CFG_OUI              0x02, 0xdb, 0x55  // locally administered: the project has no block of its own
+#define CFG_PCI_VENDOR 0x1234u  // must be what configuration space says
+#define CFG_PCI_SUBVENDOR 0x1234u
+#define CFG_MODEL "Doorbell SSD"
+#define CFG_MODEL_CSD "Doorbell CSD"  // with operators in the data path
+#define CFG_FIRMWARE "0.1.0"
+#define CFG_SERIAL "DB"  // followed by 8 hex digits: word 1 of the image (build.py --serial)
+#define CFG_NQN "nqn.2014-08.org.nvmexpress:uuid:"
+#define CFG_UUID 0xd0, 0x0b, 0xbe, 0x11, 0x00, 0x00, 0x40, 0x00, 0x80, 0x00, 0x00, 0x00  // + serial
+#define CFG_OUI 0x02, 0xdb, 0x55  // locally administered: the project has no block of its own
 
-#define CFG_CNTLID           0u       // the only controller there is
-#define CFG_MDTS             8u       // 2^8 pages of 4 KiB = 1 MiB
-#define CFG_MQES             4095u    // as CAP.MQES
-#define CFG_RAB              3u       // recommended arbitration burst: 2^3
-#define CFG_ABORT_LIMIT      4u
-#define CFG_AER_LIMIT        4u
-#define CFG_ERROR_LOG        32u      // entries
-#define CFG_RESULTS          32u      // of reducers that are kept for log page C1h
-#define CFG_KEEP_ALIVE_100MS 10u      // granularity of Keep Alive
+#define CFG_CNTLID 0u   // the only controller there is
+#define CFG_MDTS 8u     // 2^8 pages of 4 KiB = 1 MiB
+#define CFG_MQES 4095u  // as CAP.MQES
+#define CFG_RAB 3u      // recommended arbitration burst: 2^3
+#define CFG_ABORT_LIMIT 4u
+#define CFG_AER_LIMIT 4u
+#define CFG_ERROR_LOG 32u         // entries
+#define CFG_RESULTS 32u           // of reducers that are kept for log page C1h
+#define CFG_KEEP_ALIVE_100MS 10u  // granularity of Keep Alive
 
 // Temperatures in kelvin. There is no sensor: the drive always reports CFG_TEMPERATURE.
-#define CFG_TEMPERATURE      313u
-#define CFG_TEMP_WARNING     343u
-#define CFG_TEMP_CRITICAL    358u
+#define CFG_TEMPERATURE 313u
+#define CFG_TEMP_WARNING 343u
+#define CFG_TEMP_CRITICAL 358u
 
-#define CFG_WAIT_US          10000000u  // longest wait for the data path to come to rest
-#define CFG_DELETE_WAIT_US   5000000u   // longest wait for the commands of a queue that is deleted
+#define CFG_WAIT_US 10000000u        // longest wait for the data path to come to rest
+#define CFG_DELETE_WAIT_US 5000000u  // longest wait for the commands of a queue that is deleted
 
 #endif

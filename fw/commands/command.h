@@ -10,18 +10,18 @@
 #include "state/function.h"
 
 struct request {
-    struct drive *drive;
-    struct function *fn;
-    uint32_t dw0;         // of the completion
+    struct drive* drive;
+    struct function* fn;
+    uint32_t dw0;  // of the completion
     cmd_t cmd;
 };
 
 /// Executes a command to its end; the status of its completion. PENDING: it has none yet.
-typedef uint32_t handler_t(struct request *r);
+typedef uint32_t handler_t(struct request* r);
 #define PENDING 0xffffu
 
 struct admin_command {
-    handler_t *run;
+    handler_t* run;
     uint32_t effects : 20;  // as log page 05h says them
     uint32_t flags : 12;
 };
@@ -31,15 +31,14 @@ struct admin_command {
 enum {
     NSID_ACTIVE_OR_ALL = 1u << 0,
     NSID_EXISTS_OR_ALL = 1u << 1,
-    OPERATORS_ONLY = 1u << 2,     // there is no such command where there are no operators in the data path
+    OPERATORS_ONLY = 1u << 2,  // there is no such command where there are no operators in the data path
 };
 
-static inline uint32_t nsid_of(const struct request *r) { return cmd_nsid(&r->cmd); }
+static inline uint32_t nsid_of(const struct request* r) { return cmd_nsid(&r->cmd); }
 
-static inline uint8_t *page_of(const struct request *r) { return r->drive->buffers->page; }
+static inline uint8_t* page_of(const struct request* r) { return r->drive->buffers->page; }
 
-static inline struct namespace *namespace_of(const struct request *r, uint32_t nsid)
-{
+static inline struct namespace* namespace_of(const struct request* r, uint32_t nsid) {
     return &r->drive->namespaces.of[nsid];
 }
 

@@ -9,166 +9,136 @@
 
 /// A row of the table of features. What has neither `get` nor `set` of its own is a value that is kept.
 struct feature {
-    uint8_t id, more;                        // it and so many after it
+    uint8_t id, more;  // it and so many after it
     uint8_t flags;
-    uint8_t value;                           // V_*: where it is kept; VALUES: nowhere
-    uint32_t initial, mask;                  // after reset; bits that a host may set
-    uint32_t (*set)(struct request *r);      // CDW11 into the settings; a status
-    uint32_t (*get)(struct request *r);      // dw0 from the settings; a status
-    uint32_t (*get_initial)(struct request *r);
+    uint8_t value;                       // V_*: where it is kept; VALUES: nowhere
+    uint32_t initial, mask;              // after reset; bits that a host may set
+    uint32_t (*set)(struct request* r);  // CDW11 into the settings; a status
+    uint32_t (*get)(struct request* r);  // dw0 from the settings; a status
+    uint32_t (*get_initial)(struct request* r);
 };
 
 enum {
-    OF_NAMESPACE = 1u << 0,   // NSID has to be 0, all, or an active one; there is one value for all nevertheless
-    FIXED = 1u << 1,          // not changeable
-    OF_OPERATORS = 1u << 2,   // only where there are operators in the data path
-    DATA = 1u << 3,           // Get Features sends data, its handler looks at SEL itself
+    OF_NAMESPACE = 1u << 0,  // NSID has to be 0, all, or an active one; there is one value for all nevertheless
+    FIXED = 1u << 1,         // not changeable
+    OF_OPERATORS = 1u << 2,  // only where there are operators in the data path
+    DATA = 1u << 3,          // Get Features sends data, its handler looks at SEL itself
 };
 
-static uint32_t select_of(const struct request *r) { return r->cmd.dw[10] >> 8 & 7u; }
+static uint32_t select_of(const struct request* r) { return r->cmd.dw[10] >> 8 & 7u; }
 
-static uint32_t *value_of(const struct request *r, uint32_t value) { return &r->fn->settings.value[value]; }
+static uint32_t* value_of(const struct request* r, uint32_t value) { return &r->fn->settings.value[value]; }
 
 // ---------------------------------------------------------------- arbitration, power, error recovery, write cache
-static uint32_t set_arbitration(struct request *r)
-{
+static uint32_t set_arbitration(struct request* r) {
     *value_of(r, V_ARBITRATION) = r->cmd.dw[11] & 0xffffff07u;
     hw_arbitration(*value_of(r, V_ARBITRATION));
     return ST_SUCCESS;
 }
 
-static uint32_t set_power(struct request *r)
-{
+static uint32_t set_power(struct request* r) {
     return r->cmd.dw[11] & 0x1fu ? (uint32_t)ST_INVALID_FIELD : ST_SUCCESS;  // there is power state 0
 }
 
-static uint32_t set_error_recovery(struct request *r)
-{
-    if (r->cmd.dw[11] >> 16 & 1u)
-        return ST_INVALID_FIELD;  // DULBE: deallocated blocks read as zeros
+static uint32_t set_error_recovery(struct request* r) {
+    if (r->cmd.dw[11] >> 16 & 1u) return ST_INVALID_FIELD;  // DULBE: deallocated blocks read as zeros
     *value_of(r, V_ERROR_RECOVERY) = r->cmd.dw[11] & 0xffffu;
     return ST_SUCCESS;
 }
 
-static uint32_t set_write_cache(struct request *r) { return r->cmd.dw[11] & 1u ? ST_SUCCESS : ST_NOT_CHANGEABLE; }
+static uint32_t set_write_cache(struct request* r) { return r->cmd.dw[11] & 1u ? ST_SUCCESS : ST_NOT_CHANGEABLE; }
 
-static uint32_t set_command_sets(struct request *r)
-{
+static uint32_t set_command_sets(struct request* r) {
     return r->cmd.dw[11] & 0x1ffu ? (uint32_t)ST_IOCS_REJECTED : ST_SUCCESS;
 }
 
 // ---------------------------------------------------------------- temperature, events
-static void warn(struct request *r)
-{
-    if (smart_warning(&r->fn->settings) & *value_of(r, V_EVENTS))
-        event_report(&r->fn->events, AER_TYPE_SMART, 1);
+static void warn(struct request* r) {
+    if (smart_warning(&r->fn->settings) & *value_of(r, V_EVENTS)) event_report(&r->fn->events, AER_TYPE_SMART, 1);
 }
 
-static uint32_t set_temperature(struct request *r)
-{
+static uint32_t set_temperature(struct request* r) {
     uint32_t dw11 = r->cmd.dw[11], sensor = dw11 >> 16 & 15u, side = dw11 >> 20 & 3u;
-    if ((sensor != 0 && sensor != 15) || side > 1)
-        return ST_INVALID_FIELD;  // there is the composite temperature alone
-    if (side)
-        r->fn->settings.temp_under = (uint16_t)dw11;
-    else
-        r->fn->settings.temp_over = (uint16_t)dw11;
+    if ((sensor != 0 && sensor != 15) || side > 1) return ST_INVALID_FIELD;  // there is the composite temperature alone
+    if (side) r->fn->settings.temp_under = (uint16_t)dw11;
+    else r->fn->settings.temp_over = (uint16_t)dw11;
     warn(r);
     return ST_SUCCESS;
 }
 
-static uint32_t get_either_temperature(struct request *r, uint32_t over, uint32_t under)
-{
+static uint32_t get_either_temperature(struct request* r, uint32_t over, uint32_t under) {
     uint32_t side = r->cmd.dw[11] >> 20 & 3u;
-    if ((r->cmd.dw[11] >> 16 & 15u) || side > 1)
-        return ST_INVALID_FIELD;
+    if ((r->cmd.dw[11] >> 16 & 15u) || side > 1) return ST_INVALID_FIELD;
     r->dw0 = side ? under : over;
     return ST_SUCCESS;
 }
 
-static uint32_t get_temperature(struct request *r)
-{
+static uint32_t get_temperature(struct request* r) {
     return get_either_temperature(r, r->fn->settings.temp_over, r->fn->settings.temp_under);
 }
 
-static uint32_t get_initial_temperature(struct request *r) { return get_either_temperature(r, CFG_TEMP_WARNING, 0); }
+static uint32_t get_initial_temperature(struct request* r) { return get_either_temperature(r, CFG_TEMP_WARNING, 0); }
 
-static uint32_t set_events(struct request *r)
-{
+static uint32_t set_events(struct request* r) {
     *value_of(r, V_EVENTS) = r->cmd.dw[11] & (0x1fu | OAES_NS_ATTR);  // SMART; that a namespace changed
     warn(r);
     return ST_SUCCESS;
 }
 
 // ---------------------------------------------------------------- queues, interrupts
-static uint32_t get_queues(struct request *r)
-{
+static uint32_t get_queues(struct request* r) {
     r->dw0 = (r->drive->hw.num_qp - 1u) | (r->drive->hw.num_qp - 1u) << 16;
     return ST_SUCCESS;
 }
 
-static uint32_t set_queues(struct request *r)
-{
-    if ((r->cmd.dw[11] & 0xffffu) == 0xffffu || r->cmd.dw[11] >> 16 == 0xffffu)
-        return ST_INVALID_FIELD;
-    if (queues_exist(&r->fn->queues, r->drive->hw.num_qp))
-        return ST_SEQUENCE;
+static uint32_t set_queues(struct request* r) {
+    if ((r->cmd.dw[11] & 0xffffu) == 0xffffu || r->cmd.dw[11] >> 16 == 0xffffu) return ST_INVALID_FIELD;
+    if (queues_exist(&r->fn->queues, r->drive->hw.num_qp)) return ST_SEQUENCE;
     return get_queues(r);
 }
 
-static uint32_t set_coalescing(struct request *r)
-{
+static uint32_t set_coalescing(struct request* r) {
     *value_of(r, V_COALESCING) = r->cmd.dw[11] & 0xffffu;
     hw_coalescing(*value_of(r, V_COALESCING));
     return ST_SUCCESS;
 }
 
-static uint32_t set_vector(struct request *r)
-{
+static uint32_t set_vector(struct request* r) {
     uint32_t vector = r->cmd.dw[11] & 0xffffu, bit = 1u << (vector & 31u);
     bool off = r->cmd.dw[11] >> 16 & 1u;
-    if (vector >= r->drive->hw.num_vec)
-        return ST_INVALID_FIELD;
-    if (off)
-        r->fn->settings.vector_cd[vector >> 5] |= bit;
-    else
-        r->fn->settings.vector_cd[vector >> 5] &= ~bit;
+    if (vector >= r->drive->hw.num_vec) return ST_INVALID_FIELD;
+    if (off) r->fn->settings.vector_cd[vector >> 5] |= bit;
+    else r->fn->settings.vector_cd[vector >> 5] &= ~bit;
     hw_vector(vector, off);
     return ST_SUCCESS;
 }
 
-static uint32_t get_initial_vector(struct request *r)
-{
+static uint32_t get_initial_vector(struct request* r) {
     r->dw0 = r->cmd.dw[11] & 0xffffu;
     return r->dw0 < r->drive->hw.num_vec ? ST_SUCCESS : ST_INVALID_FIELD;
 }
 
-static uint32_t get_vector(struct request *r)
-{
+static uint32_t get_vector(struct request* r) {
     uint32_t vector = r->cmd.dw[11] & 0xffffu;
     uint32_t status = get_initial_vector(r);
-    if (status == ST_SUCCESS)
-        r->dw0 |= (r->fn->settings.vector_cd[vector >> 5] >> (vector & 31u) & 1u) << 16;
+    if (status == ST_SUCCESS) r->dw0 |= (r->fn->settings.vector_cd[vector >> 5] >> (vector & 31u) & 1u) << 16;
     return status;
 }
 
 // ---------------------------------------------------------------- clock, Keep Alive
-static uint32_t set_timestamp(struct request *r)
-{
-    struct settings *s = &r->fn->settings;
+static uint32_t set_timestamp(struct request* r) {
+    struct settings* s = &r->fn->settings;
     uint32_t words[2];
     uint32_t status = data_receive(r->drive->buffers, &r->cmd, words, 8);
-    if (status != ST_SUCCESS)
-        return status;
+    if (status != ST_SUCCESS) return status;
     s->clock_set = (uint64_t)(words[1] & 0xffffu) << 32 | words[0];
     s->clock_at = hw_time();
     s->clock_by_host = true;
     return ST_SUCCESS;
 }
 
-static uint32_t get_timestamp(struct request *r)
-{
-    const struct settings *s = &r->fn->settings;
+static uint32_t get_timestamp(struct request* r) {
+    const struct settings* s = &r->fn->settings;
     bool initial = select_of(r) != 0;
     uint64_t now = s->clock_set + div_u64(hw_time() - s->clock_at, 1000, NULL);
     put64(page_of(r), initial ? 0 : now);
@@ -177,18 +147,15 @@ static uint32_t get_timestamp(struct request *r)
 }
 
 /// Keep Alive counts in steps of its granularity, rounded up.
-static uint32_t round_up_ms(uint32_t ms)
-{
+static uint32_t round_up_ms(uint32_t ms) {
     uint32_t step = CFG_KEEP_ALIVE_100MS * 100u, rest;
     (void)div_u64(ms, step, &rest);
-    if (rest == 0)
-        return ms;
+    if (rest == 0) return ms;
     return ms > 0xffffffffu - step ? 0xffffffffu : ms + (step - rest);
 }
 
-static uint32_t set_keep_alive(struct request *r)
-{
-    struct settings *s = &r->fn->settings;
+static uint32_t set_keep_alive(struct request* r) {
+    struct settings* s = &r->fn->settings;
     s->value[V_KEEP_ALIVE] = round_up_ms(r->cmd.dw[11]);
     s->keep_alive_us = (uint64_t)s->value[V_KEEP_ALIVE] * 1000u;
     keep_alive_restart(s);
@@ -219,45 +186,36 @@ static const struct feature features[] = {
 };
 #define FEATURES (sizeof features / sizeof features[0])
 
-static bool is_there(const struct drive *drive, const struct feature *f)
-{
+static bool is_there(const struct drive* drive, const struct feature* f) {
     return !(f->flags & OF_OPERATORS) || drive->hw.key_slots;
 }
 
-static const struct feature *find(const struct request *r)
-{
+static const struct feature* find(const struct request* r) {
     uint32_t id = r->cmd.dw[10] & 0xffu;
-    for (const struct feature *f = features; f < features + FEATURES; f++) {
-        if (id - f->id <= f->more)
-            return is_there(r->drive, f) ? f : NULL;
+    for (const struct feature* f = features; f < features + FEATURES; f++) {
+        if (id - f->id <= f->more) return is_there(r->drive, f) ? f : NULL;
     }
     return NULL;
 }
 
-static uint32_t check_scope(const struct request *r, const struct feature *f)
-{
-    if (!(f->flags & OF_NAMESPACE) || nsid_of(r) == 0 || nsid_of(r) == NSID_ALL)
-        return ST_SUCCESS;
+static uint32_t check_scope(const struct request* r, const struct feature* f) {
+    if (!(f->flags & OF_NAMESPACE) || nsid_of(r) == 0 || nsid_of(r) == NSID_ALL) return ST_SUCCESS;
     return ns_check_active(r->drive, r->fn, nsid_of(r));
 }
 
 // ---------------------------------------------------------------- commands
-void features_reset(struct drive *drive, struct function *fn)
-{
-    struct settings *s = &fn->settings;
-    for (const struct feature *f = features; f < features + FEATURES; f++) {
-        if (f->value != VALUES && f->id != FEATURE_SW_PROGRESS)
-            s->value[f->value] = f->initial;
+void features_reset(struct drive* drive, struct function* fn) {
+    struct settings* s = &fn->settings;
+    for (const struct feature* f = features; f < features + FEATURES; f++) {
+        if (f->value != VALUES && f->id != FEATURE_SW_PROGRESS) s->value[f->value] = f->initial;
     }
     s->temp_over = CFG_TEMP_WARNING;
     s->temp_under = 0;
     s->keep_alive_us = 0;
     for (uint32_t i = 0; i < drive->hw.num_vec; i += 32) {
-        if (s->vector_cd[i >> 5] == 0)
-            continue;
+        if (s->vector_cd[i >> 5] == 0) continue;
         for (uint32_t v = i; v < i + 32; v++) {
-            if (s->vector_cd[i >> 5] >> (v & 31u) & 1u)
-                hw_vector(v, false);
+            if (s->vector_cd[i >> 5] >> (v & 31u) & 1u) hw_vector(v, false);
         }
         s->vector_cd[i >> 5] = 0;
     }
@@ -265,53 +223,41 @@ void features_reset(struct drive *drive, struct function *fn)
     hw_coalescing(s->value[V_COALESCING]);
 }
 
-uint32_t features_set(struct request *r)
-{
-    const struct feature *f = find(r);
-    if (!f)
-        return ST_INVALID_FIELD;
-    if (r->cmd.dw[10] >> 31)
-        return ST_NOT_SAVEABLE;
+uint32_t features_set(struct request* r) {
+    const struct feature* f = find(r);
+    if (!f) return ST_INVALID_FIELD;
+    if (r->cmd.dw[10] >> 31) return ST_NOT_SAVEABLE;
     uint32_t status = check_scope(r, f);
-    if (status != ST_SUCCESS)
-        return status;
-    if (f->set)
-        return f->set(r);
+    if (status != ST_SUCCESS) return status;
+    if (f->set) return f->set(r);
     *value_of(r, f->value) = r->cmd.dw[11] & f->mask;
     return ST_SUCCESS;
 }
 
-uint32_t features_get(struct request *r)
-{
+uint32_t features_get(struct request* r) {
     enum { CURRENT, CAPABILITIES = 3 };  // between them the default, and what was saved: the same
-    const struct feature *f = find(r);
+    const struct feature* f = find(r);
     uint32_t select = select_of(r);
-    if (!f || select > CAPABILITIES)
-        return ST_INVALID_FIELD;
+    if (!f || select > CAPABILITIES) return ST_INVALID_FIELD;
     if (select == CAPABILITIES) {
         r->dw0 = (f->flags & FIXED ? 0 : 1u << 2) | (f->flags & OF_NAMESPACE ? 1u << 1 : 0);
         return ST_SUCCESS;
     }
     uint32_t status = check_scope(r, f);
-    if (status != ST_SUCCESS)
-        return status;
-    if (f->flags & DATA)
-        return f->get(r);
-    if (select == CURRENT && f->get)
-        return f->get(r);
-    if (select != CURRENT && f->get_initial)
-        return f->get_initial(r);
+    if (status != ST_SUCCESS) return status;
+    if (f->flags & DATA) return f->get(r);
+    if (select == CURRENT && f->get) return f->get(r);
+    if (select != CURRENT && f->get_initial) return f->get_initial(r);
     r->dw0 = select == CURRENT && f->value != VALUES ? *value_of(r, f->value) : f->initial;
     return ST_SUCCESS;
 }
 
 /// Supported, and whom a feature concerns: a namespace or the controller.
-uint32_t features_page(struct request *r)
-{
+uint32_t features_page(struct request* r) {
     const uint32_t scope_namespace = 1u << 20, scope_controller = 1u << 21;
 
     memset(page_of(r), 0, 1024);
-    for (const struct feature *f = features; f < features + FEATURES; f++) {
+    for (const struct feature* f = features; f < features + FEATURES; f++) {
         for (uint32_t id = f->id; id <= (uint32_t)f->id + f->more && is_there(r->drive, f); id++)
             put32(page_of(r) + 4 * id, 1u | (f->flags & OF_NAMESPACE ? scope_namespace : scope_controller));
     }

@@ -7,44 +7,34 @@ static const uint8_t power_state[32] __attribute__((aligned(4))) = {0x19};  // 2
 static const uint8_t oui[3] = {CFG_OUI};
 static const uint8_t uuid[12] = {CFG_UUID};
 
-static void put_uuid(const struct drive *drive, uint8_t *at)
-{
-    for (uint32_t i = 0; i < 12; i++)
-        at[i] = uuid[i];
-    for (uint32_t i = 0; i < 4; i++)
-        at[12 + i] = (uint8_t)(drive->serial >> (24 - 8 * i));
+static void put_uuid(const struct drive* drive, uint8_t* at) {
+    for (uint32_t i = 0; i < 12; i++) at[i] = uuid[i];
+    for (uint32_t i = 0; i < 4; i++) at[12 + i] = (uint8_t)(drive->serial >> (24 - 8 * i));
 }
 
 /// EUI-64: OUI, then the serial number and the namespace. NGUID: the same behind eight more bytes.
-static void put_eui64(const struct drive *drive, uint8_t *at, uint32_t nsid)
-{
-    for (uint32_t i = 0; i < 3; i++)
-        at[i] = oui[i];
-    for (uint32_t i = 0; i < 4; i++)
-        at[3 + i] = (uint8_t)(drive->serial >> (24 - 8 * i));
+static void put_eui64(const struct drive* drive, uint8_t* at, uint32_t nsid) {
+    for (uint32_t i = 0; i < 3; i++) at[i] = oui[i];
+    for (uint32_t i = 0; i < 4; i++) at[3 + i] = (uint8_t)(drive->serial >> (24 - 8 * i));
     at[7] = (uint8_t)nsid;
 }
 
 /// A namespace that has been created is told from one that had its number before: both have the generation in bytes 4
 /// and 5. The EUI-64 has no room for it, so such a namespace has none.
-static void put_nguid(const struct drive *drive, uint8_t *at, uint32_t nsid)
-{
-    for (uint32_t i = 0; i < 8; i++)
-        at[i] = uuid[i];
+static void put_nguid(const struct drive* drive, uint8_t* at, uint32_t nsid) {
+    for (uint32_t i = 0; i < 8; i++) at[i] = uuid[i];
     put16(at + 4, drive->namespaces.of[nsid].generation);
     put_eui64(drive, at + 8, nsid);
 }
 
-static void put_ns_uuid(const struct drive *drive, uint8_t *at, uint32_t nsid)
-{
+static void put_ns_uuid(const struct drive* drive, uint8_t* at, uint32_t nsid) {
     put_uuid(drive, at);
     at[0] = (uint8_t)nsid;
     put16(at + 4, drive->namespaces.of[nsid].generation);
 }
 
-void identify_init(struct drive *drive)
-{
-    uint8_t *c = drive->controller;
+void identify_init(struct drive* drive) {
+    uint8_t* c = drive->controller;
     put16(c + 0, CFG_PCI_VENDOR);
     put16(c + 2, CFG_PCI_SUBVENDOR);
     put_text(c + 4, CFG_SERIAL, 20);
@@ -52,18 +42,17 @@ void identify_init(struct drive *drive)
     put_text(c + 24, drive->hw.key_slots ? CFG_MODEL_CSD : CFG_MODEL, 40);
     put_text(c + 64, CFG_FIRMWARE, 8);
     c[72] = CFG_RAB;
-    for (uint32_t i = 0; i < 3; i++)
-        c[73 + i] = oui[2 - i];
+    for (uint32_t i = 0; i < 3; i++) c[73 + i] = oui[2 - i];
     c[77] = CFG_MDTS;
     put16(c + 78, CFG_CNTLID);
     put32(c + 80, NVME_VERSION);
-    put32(c + 92, OAES_NS_ATTR);  // OAES
-    c[111] = 1;                       // CNTRLTYPE: I/O controller
-    put_uuid(drive, c + 112);                // FGUID
+    put32(c + 92, OAES_NS_ATTR);        // OAES
+    c[111] = 1;                         // CNTRLTYPE: I/O controller
+    put_uuid(drive, c + 112);           // FGUID
     put16(c + 256, 1u << 3 | 1u << 1);  // OACS: namespace management, Format NVM
     c[258] = CFG_ABORT_LIMIT - 1;
     c[259] = CFG_AER_LIMIT - 1;
-    c[260] = 1u << 1 | 1u;            // FRMW: one slot, read only
+    c[260] = 1u << 1 | 1u;                 // FRMW: one slot, read only
     c[261] = 1u << 5 | 1u << 2 | 1u << 1;  // LPA: supported log pages; extended data; commands supported and effects
     c[262] = CFG_ERROR_LOG - 1;
     put16(c + 266, CFG_TEMP_WARNING);
@@ -72,19 +61,18 @@ void identify_init(struct drive *drive)
     put16(c + 320, CFG_KEEP_ALIVE_100MS);
     c[512] = 0x66;
     c[513] = 0x44;
-    put32(c + 516, drive->hw.num_ns);           // NN
-    put32(c + 540, drive->hw.num_ns);           // MNAN
+    put32(c + 516, drive->hw.num_ns);  // NN
+    put32(c + 540, drive->hw.num_ns);  // MNAN
     // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable
     put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
     c[524] = drive->hw.key_slots ? 1u << 2 : 0;  // FNA: cryptographic erase
-    c[525] = 3u << 1 | 1u;            // VWC: there is one; Flush takes the broadcast NSID
+    c[525] = 3u << 1 | 1u;                       // VWC: there is one; Flush takes the broadcast NSID
     uint32_t n = sizeof CFG_NQN - 1;
     put_text(c + 768, CFG_NQN, n);
     uint8_t id[16];
     put_uuid(drive, id);
     for (uint32_t i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            c[768 + n++] = '-';
+        if (i == 4 || i == 6 || i == 8 || i == 10) c[768 + n++] = '-';
         c[768 + n++] = (uint8_t)"0123456789abcdef"[id[i] >> 4];
         c[768 + n++] = (uint8_t)"0123456789abcdef"[id[i] & 15u];
     }
@@ -94,47 +82,37 @@ void identify_init(struct drive *drive)
 /// Which namespaces a CNS is of: those that are attached to the function, or all that exist.
 enum scope { NONE, ACTIVE, ALLOCATED };
 
-static bool is_in(const struct request *r, enum scope scope, uint32_t nsid)
-{
+static bool is_in(const struct request* r, enum scope scope, uint32_t nsid) {
     return scope == ACTIVE ? ns_active(r->fn, nsid) : ns_exists(r->drive, nsid);
 }
 
 /// The first `bytes` of the page, then zeros.
-static uint32_t send(struct request *r, uint32_t bytes)
-{
+static uint32_t send(struct request* r, uint32_t bytes) {
     return data_send(r->drive->buffers, &r->cmd, bytes, PAGE_SIZE);
 }
 
-static uint32_t nothing(struct request *r, enum scope scope)
-{
+static uint32_t nothing(struct request* r, enum scope scope) {
     (void)scope;
     return send(r, 0);
 }
 
-static uint32_t controller(struct request *r, enum scope scope)
-{
+static uint32_t controller(struct request* r, enum scope scope) {
     (void)scope;
-    uint8_t *c = r->drive->controller;
+    uint8_t* c = r->drive->controller;
     data_t d;
     put64(c + 296, ns_free_bytes(r->drive));  // UNVMCAP
     uint32_t status = data_open(&d, r->drive->buffers, &r->cmd, PAGE_SIZE);
-    if (status == ST_SUCCESS)
-        status = data_put(&d, c, CONTROLLER_BYTES);
-    if (status == ST_SUCCESS)
-        status = data_zero(&d, 2048 - CONTROLLER_BYTES);
-    if (status == ST_SUCCESS)
-        status = data_put(&d, power_state, sizeof power_state);
-    if (status == ST_SUCCESS)
-        status = data_zero(&d, PAGE_SIZE - 2048 - sizeof power_state);
+    if (status == ST_SUCCESS) status = data_put(&d, c, CONTROLLER_BYTES);
+    if (status == ST_SUCCESS) status = data_zero(&d, 2048 - CONTROLLER_BYTES);
+    if (status == ST_SUCCESS) status = data_put(&d, power_state, sizeof power_state);
+    if (status == ST_SUCCESS) status = data_zero(&d, PAGE_SIZE - 2048 - sizeof power_state);
     return status;
 }
 
 /// The NSIDs above that of the command.
-static uint32_t namespace_list(struct request *r, enum scope scope)
-{
+static uint32_t namespace_list(struct request* r, enum scope scope) {
     uint32_t n = 0;
-    if (nsid_of(r) >= NSID_ALL - 1)
-        return ST_INVALID_NS;
+    if (nsid_of(r) >= NSID_ALL - 1) return ST_INVALID_NS;
     for (uint32_t i = 1; i <= r->drive->hw.num_ns; i++) {
         if (i > nsid_of(r) && is_in(r, scope, i)) {
             put32(page_of(r) + n, i);
@@ -144,21 +122,19 @@ static uint32_t namespace_list(struct request *r, enum scope scope)
     return send(r, n);
 }
 
-static uint32_t namespace(struct request *r, enum scope scope)
-{
+static uint32_t namespace(struct request* r, enum scope scope) {
     uint32_t nsid = nsid_of(r);
-    uint8_t *page = page_of(r);
+    uint8_t* page = page_of(r);
     memset(page, 0, 192);
     if (nsid == NSID_ALL) {
-        if (scope == ALLOCATED)
-            return ST_INVALID_FIELD;
+        if (scope == ALLOCATED) return ST_INVALID_FIELD;
         page[25] = 1;  // what all namespaces have in common: two formats
     } else if (nsid == 0 || nsid > r->drive->hw.num_ns) {
         return ST_INVALID_NS;
     } else if (!is_in(r, scope, nsid)) {
         return send(r, 0);
     } else {
-        const struct namespace *ns = namespace_of(r, nsid);
+        const struct namespace* ns = namespace_of(r, nsid);
         put64(page + 0, ns_blocks(ns));
         put64(page + 8, ns_blocks(ns));
         put64(page + 16, ns_blocks(ns));
@@ -166,27 +142,23 @@ static uint32_t namespace(struct request *r, enum scope scope)
         page[26] = ns->lba4k;
         put64(page + 48, ns_bytes(ns));  // NVMCAP
         put_nguid(r->drive, page + 104, nsid);
-        if (ns->generation == 0)
-            put_eui64(r->drive, page + 120, nsid);
+        if (ns->generation == 0) put_eui64(r->drive, page + 120, nsid);
     }
-    page[33] = 1u << 3 | 1u;     // DLFEAT: Write Zeroes deallocates; deallocated blocks read as zeros
+    page[33] = 1u << 3 | 1u;  // DLFEAT: Write Zeroes deallocates; deallocated blocks read as zeros
     put32(page + 128, 9u << 16 | 1u << 24);
     put32(page + 132, 12u << 16);
     return send(r, 192);
 }
 
-static uint8_t *descriptor(uint8_t *at, uint32_t type, uint32_t length)
-{
+static uint8_t* descriptor(uint8_t* at, uint32_t type, uint32_t length) {
     put32(at, type | length << 8);
     return at + 4;
 }
 
-static uint32_t namespace_descriptors(struct request *r, enum scope scope)
-{
+static uint32_t namespace_descriptors(struct request* r, enum scope scope) {
     uint32_t nsid = nsid_of(r);
-    uint8_t *at = page_of(r);
-    if (!is_in(r, scope, nsid))
-        return ST_INVALID_NS;
+    uint8_t* at = page_of(r);
+    if (!is_in(r, scope, nsid)) return ST_INVALID_NS;
     memset(at, 0, 64);
     if (namespace_of(r, nsid)->generation == 0) {
         put_eui64(r->drive, descriptor(at, 1, 8), nsid);
@@ -194,54 +166,45 @@ static uint32_t namespace_descriptors(struct request *r, enum scope scope)
     }
     put_nguid(r->drive, descriptor(at, 2, 16), nsid);
     put_ns_uuid(r->drive, descriptor(at + 20, 3, 16), nsid);
-    descriptor(at + 40, 4, 1);   // command set 0: NVM
+    descriptor(at + 40, 4, 1);  // command set 0: NVM
     return send(r, 60);
 }
 
-static bool may_exist(const struct request *r)
-{
+static bool may_exist(const struct request* r) {
     return (nsid_of(r) != 0 && nsid_of(r) <= r->drive->hw.num_ns) || nsid_of(r) == NSID_ALL;
 }
 
 /// Of the NVM command set, which says nothing more without protection information.
-static uint32_t namespace_of_set(struct request *r, enum scope scope)
-{
+static uint32_t namespace_of_set(struct request* r, enum scope scope) {
     (void)scope;
     return may_exist(r) ? send(r, 0) : (uint32_t)ST_INVALID_NS;
 }
 
-static uint32_t namespace_of_any_set(struct request *r, enum scope scope)
-{
-    if (!may_exist(r))
-        return ST_INVALID_NS;
+static uint32_t namespace_of_any_set(struct request* r, enum scope scope) {
+    if (!may_exist(r)) return ST_INVALID_NS;
     memset(page_of(r), 0, 16);
     page_of(r)[14] = nsid_of(r) == NSID_ALL || is_in(r, scope, nsid_of(r));  // NSTAT: ready
     return send(r, 16);
 }
 
 /// Controllers from CNTID on: there is one.
-static uint32_t controller_list(struct request *r, bool there)
-{
+static uint32_t controller_list(struct request* r, bool there) {
     put32(page_of(r), there && r->cmd.dw[10] >> 16 <= CFG_CNTLID ? 1u | CFG_CNTLID << 16 : 0);
     return send(r, 4);
 }
 
-static uint32_t controllers_of_namespace(struct request *r, enum scope scope)
-{
-    if (!is_in(r, scope, nsid_of(r)))
-        return ns_check_exists(r->drive, nsid_of(r));
+static uint32_t controllers_of_namespace(struct request* r, enum scope scope) {
+    if (!is_in(r, scope, nsid_of(r))) return ns_check_exists(r->drive, nsid_of(r));
     return controller_list(r, ns_active(r->fn, nsid_of(r)));
 }
 
-static uint32_t controllers(struct request *r, enum scope scope)
-{
+static uint32_t controllers(struct request* r, enum scope scope) {
     (void)scope;
     return controller_list(r, true);
 }
 
 /// Command sets that can be enabled together: NVM.
-static uint32_t command_sets(struct request *r, enum scope scope)
-{
+static uint32_t command_sets(struct request* r, enum scope scope) {
     (void)scope;
     put64(page_of(r), 1);
     return send(r, 8);
@@ -249,31 +212,29 @@ static uint32_t command_sets(struct request *r, enum scope scope)
 
 // ---------------------------------------------------------------- the table
 static const struct cns {
-    uint32_t (*say)(struct request *r, enum scope scope);
+    uint32_t (*say)(struct request* r, enum scope scope);
     uint8_t scope;
     bool of_set;  // CSI has to be 0, NVM; else it is not looked at
 } table[CNS_IOCS_LIST + 1] = {
-    [CNS_NS]               = {namespace, ACTIVE, false},
-    [CNS_CTRL]              = {controller, NONE, false},
-    [CNS_NS_ACTIVE_LIST]                  = {namespace_list, ACTIVE, false},
-    [CNS_NS_DESC_LIST]             = {namespace_descriptors, ACTIVE, false},
-    [CNS_CSI_NS]           = {namespace_of_set, ACTIVE, true},
-    [CNS_CSI_CTRL]          = {nothing, NONE, true},  // no limit beside MDTS
-    [CNS_CSI_NS_ACTIVE_LIST]              = {namespace_list, ACTIVE, true},
-    [CNS_CSI_INDEPENDENT_NS]           = {namespace_of_any_set, ACTIVE, false},
-    [CNS_NS_PRESENT_LIST]               = {namespace_list, ALLOCATED, false},
-    [CNS_NS_PRESENT]     = {namespace, ALLOCATED, false},
-    [CNS_CTRL_NS_LIST]       = {controllers_of_namespace, ALLOCATED, false},
-    [CNS_CTRL_LIST]             = {controllers, NONE, false},
-    [CNS_CSI_NS_PRESENT_LIST]           = {namespace_list, ALLOCATED, true},
+    [CNS_NS] = {namespace, ACTIVE, false},
+    [CNS_CTRL] = {controller, NONE, false},
+    [CNS_NS_ACTIVE_LIST] = {namespace_list, ACTIVE, false},
+    [CNS_NS_DESC_LIST] = {namespace_descriptors, ACTIVE, false},
+    [CNS_CSI_NS] = {namespace_of_set, ACTIVE, true},
+    [CNS_CSI_CTRL] = {nothing, NONE, true},  // no limit beside MDTS
+    [CNS_CSI_NS_ACTIVE_LIST] = {namespace_list, ACTIVE, true},
+    [CNS_CSI_INDEPENDENT_NS] = {namespace_of_any_set, ACTIVE, false},
+    [CNS_NS_PRESENT_LIST] = {namespace_list, ALLOCATED, false},
+    [CNS_NS_PRESENT] = {namespace, ALLOCATED, false},
+    [CNS_CTRL_NS_LIST] = {controllers_of_namespace, ALLOCATED, false},
+    [CNS_CTRL_LIST] = {controllers, NONE, false},
+    [CNS_CSI_NS_PRESENT_LIST] = {namespace_list, ALLOCATED, true},
     [CNS_CSI_NS_PRESENT] = {namespace_of_set, ALLOCATED, true},
-    [CNS_IOCS_LIST]            = {command_sets, NONE, false},
+    [CNS_IOCS_LIST] = {command_sets, NONE, false},
 };
 
-uint32_t identify(struct request *r)
-{
+uint32_t identify(struct request* r) {
     uint32_t cns = r->cmd.dw[10] & 0xffu;
-    if (cns > CNS_IOCS_LIST || !table[cns].say || (table[cns].of_set && r->cmd.dw[11] >> 24))
-        return ST_INVALID_FIELD;
+    if (cns > CNS_IOCS_LIST || !table[cns].say || (table[cns].of_set && r->cmd.dw[11] >> 24)) return ST_INVALID_FIELD;
     return table[cns].say(r, (enum scope)table[cns].scope);
 }

@@ -8,6 +8,6 @@
 handler_t identify;
 
 /// Make what Identify Controller says.
-void identify_init(struct drive *drive);
+void identify_init(struct drive* drive);
 
 #endif

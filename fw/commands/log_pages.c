@@ -6,19 +6,17 @@
 #include "commands/operators.h"
 
 // ---------------------------------------------------------------- the pages: each returns how many bytes it has set
-static uint32_t supported_page(struct request *r);
+static uint32_t supported_page(struct request* r);
 
-static uint32_t error_page(struct request *r)
-{
-    const struct error_log *log = &r->fn->errors;
+static uint32_t error_page(struct request* r) {
+    const struct error_log* log = &r->fn->errors;
     uint32_t i = log->next;
-    uint8_t *at = page_of(r);
+    uint8_t* at = page_of(r);
     memset(at, 0, CFG_ERROR_LOG * 64);
     for (uint32_t n = 0; n < CFG_ERROR_LOG; n++, at += 64) {
         i = i == 0 ? CFG_ERROR_LOG - 1 : i - 1;  // newest first
-        const struct error_entry *error = &log->entries[i];
-        if (error->count == 0)
-            break;
+        const struct error_entry* error = &log->entries[i];
+        if (error->count == 0) break;
         put64(at, error->count);
         put16(at + 8, error->sqid);
         put16(at + 10, error->cid);
@@ -31,9 +29,8 @@ static uint32_t error_page(struct request *r)
     return CFG_ERROR_LOG * 64;
 }
 
-static uint32_t smart_page(struct request *r)
-{
-    uint8_t *page = page_of(r);
+static uint32_t smart_page(struct request* r) {
+    uint8_t* page = page_of(r);
     struct hw_counters counters;
     hw_counters(&counters);
     memset(page, 0, 256);
@@ -54,17 +51,15 @@ static uint32_t smart_page(struct request *r)
     return 256;
 }
 
-static uint32_t firmware_page(struct request *r)
-{
-    uint8_t *page = page_of(r);
+static uint32_t firmware_page(struct request* r) {
+    uint8_t* page = page_of(r);
     memset(page, 0, 64);
     page[0] = 1;
     put_text(page + 8, CFG_FIRMWARE, 8);
     return 64;
 }
 
-static uint32_t changed_page(struct request *r)
-{
+static uint32_t changed_page(struct request* r) {
     uint32_t n = 0;
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (r->fn->ns[nsid].changed) {
@@ -79,28 +74,29 @@ static const struct {
     uint8_t opcode;
     uint32_t effects;
 } io_effects[] = {
-    {OPC_FLUSH, EFFECTS_CSUPP}, {OPC_WRITE, EFFECTS_CSUPP | EFFECTS_LBCC}, {OPC_READ, EFFECTS_CSUPP}, {OPC_COMPARE, EFFECTS_CSUPP},
-    {OPC_WRITE_ZEROES, EFFECTS_CSUPP | EFFECTS_LBCC}, {OPC_DSM, EFFECTS_CSUPP | EFFECTS_LBCC}, {OPC_VERIFY, EFFECTS_CSUPP},
+    {OPC_FLUSH, EFFECTS_CSUPP},
+    {OPC_WRITE, EFFECTS_CSUPP | EFFECTS_LBCC},
+    {OPC_READ, EFFECTS_CSUPP},
+    {OPC_COMPARE, EFFECTS_CSUPP},
+    {OPC_WRITE_ZEROES, EFFECTS_CSUPP | EFFECTS_LBCC},
+    {OPC_DSM, EFFECTS_CSUPP | EFFECTS_LBCC},
+    {OPC_VERIFY, EFFECTS_CSUPP},
 };
 
-static uint32_t effects_page(struct request *r)
-{
-    uint8_t *page = page_of(r);
+static uint32_t effects_page(struct request* r) {
+    uint8_t* page = page_of(r);
     memset(page, 0, 2048);
     for (uint32_t i = 0; i < COMMANDS; i++) {
-        const struct admin_command *c = &r->drive->commands[i];
-        if (c->run && (r->drive->hw.key_slots || !(c->flags & OPERATORS_ONLY)))
-            put32(page + 4 * i, c->effects);
+        const struct admin_command* c = &r->drive->commands[i];
+        if (c->run && (r->drive->hw.key_slots || !(c->flags & OPERATORS_ONLY))) put32(page + 4 * i, c->effects);
     }
     for (uint32_t i = 0; i < sizeof io_effects / sizeof io_effects[0]; i++)
         put32(page + 1024 + 4 * io_effects[i].opcode, io_effects[i].effects);
-    if (r->drive->hw.uncorrectable)
-        put32(page + 1024 + 4 * OPC_WRITE_UNCOR, EFFECTS_CSUPP | EFFECTS_LBCC);
+    if (r->drive->hw.uncorrectable) put32(page + 1024 + 4 * OPC_WRITE_UNCOR, EFFECTS_CSUPP | EFFECTS_LBCC);
     return 2048;
 }
 
-static uint32_t no_management_page(struct request *r)
-{
+static uint32_t no_management_page(struct request* r) {
     (void)r;
     return 0;  // no command is supported
 }
@@ -111,75 +107,62 @@ enum { OF_OPERATORS = 1u << 0 };  // only where there are operators in the data 
 
 static const struct log_page {
     uint8_t id, flags;
-    uint8_t event;           // reading it lets events of this type come again
+    uint8_t event;  // reading it lets events of this type come again
     uint16_t bytes;
-    handler_t *build;
+    handler_t* build;
 } pages[] = {
-    {LOG_ERROR,      0,            AER_TYPE_ERROR,  CFG_ERROR_LOG * 64, error_page},
-    {LOG_SMART,      0,            AER_TYPE_SMART,  512,                smart_page},
-    {LOG_FW_SLOT,   0,            NO_EVENT,   512,                firmware_page},
-    {LOG_CHANGED_NS, 0,            AER_TYPE_NOTICE, 4096,               changed_page},
-    {LOG_CMD_EFFECTS,    0,            NO_EVENT,   4096,               effects_page},
-    {LOG_SUPPORTED,  0,            NO_EVENT,   1024,               supported_page},
-    {LOG_FID_EFFECTS,   0,            NO_EVENT,   1024,               features_page},
-    {LOG_MI_CMD_EFFECTS,         0,            NO_EVENT,   1024,               no_management_page},
-    {LOG_CSD,  OF_OPERATORS, NO_EVENT,   OPERATORS_BYTES,    operators_page},
-    {LOG_CSD_RESULTS,    OF_OPERATORS, NO_EVENT,   RESULTS_BYTES,      results_page},
+    {LOG_ERROR, 0, AER_TYPE_ERROR, CFG_ERROR_LOG * 64, error_page},
+    {LOG_SMART, 0, AER_TYPE_SMART, 512, smart_page},
+    {LOG_FW_SLOT, 0, NO_EVENT, 512, firmware_page},
+    {LOG_CHANGED_NS, 0, AER_TYPE_NOTICE, 4096, changed_page},
+    {LOG_CMD_EFFECTS, 0, NO_EVENT, 4096, effects_page},
+    {LOG_SUPPORTED, 0, NO_EVENT, 1024, supported_page},
+    {LOG_FID_EFFECTS, 0, NO_EVENT, 1024, features_page},
+    {LOG_MI_CMD_EFFECTS, 0, NO_EVENT, 1024, no_management_page},
+    {LOG_CSD, OF_OPERATORS, NO_EVENT, OPERATORS_BYTES, operators_page},
+    {LOG_CSD_RESULTS, OF_OPERATORS, NO_EVENT, RESULTS_BYTES, results_page},
 };
 #define PAGES (sizeof pages / sizeof pages[0])
 
-static bool is_there(const struct request *r, const struct log_page *p)
-{
+static bool is_there(const struct request* r, const struct log_page* p) {
     return !(p->flags & OF_OPERATORS) || r->drive->hw.key_slots;
 }
 
-static uint32_t supported_page(struct request *r)
-{
+static uint32_t supported_page(struct request* r) {
     memset(page_of(r), 0, 1024);
-    for (const struct log_page *p = pages; p < pages + PAGES; p++)
-        page_of(r)[4 * p->id] = is_there(r, p);
+    for (const struct log_page* p = pages; p < pages + PAGES; p++) page_of(r)[4 * p->id] = is_there(r, p);
     return 1024;
 }
 
-static const struct log_page *find(const struct request *r)
-{
+static const struct log_page* find(const struct request* r) {
     uint32_t id = r->cmd.dw[10] & 0xffu;
-    for (const struct log_page *p = pages; p < pages + PAGES; p++) {
-        if (p->id == id)
-            return is_there(r, p) ? p : NULL;
+    for (const struct log_page* p = pages; p < pages + PAGES; p++) {
+        if (p->id == id) return is_there(r, p) ? p : NULL;
     }
     return NULL;
 }
 
 // ---------------------------------------------------------------- the command
-uint32_t get_log_page(struct request *r)
-{
-    const uint32_t *dw = r->cmd.dw;
-    const struct log_page *p = find(r);
+uint32_t get_log_page(struct request* r) {
+    const uint32_t* dw = r->cmd.dw;
+    const struct log_page* p = find(r);
     uint32_t nsid = nsid_of(r), numd = dw[10] >> 16 | dw[11] << 16;
     uint64_t offset = (uint64_t)dw[13] << 32 | dw[12];
-    if (!p)
-        return ST_INVALID_LOG;
-    if (numd >= PAGE_SIZE << CFG_MDTS >> 2)
-        return ST_INVALID_FIELD;
+    if (!p) return ST_INVALID_LOG;
+    if (numd >= PAGE_SIZE << CFG_MDTS >> 2) return ST_INVALID_FIELD;
     // Offsets are in bytes; there is the NVM command set alone; no page is kept a namespace.
-    if ((offset & 3u) || offset > p->bytes || (dw[14] >> 23 & 1u) || dw[14] >> 24)
-        return ST_INVALID_FIELD;
+    if ((offset & 3u) || offset > p->bytes || (dw[14] >> 23 & 1u) || dw[14] >> 24) return ST_INVALID_FIELD;
     if (nsid != 0 && nsid != NSID_ALL)
         return p->id == LOG_SMART && nsid <= r->drive->hw.num_ns ? ST_INVALID_FIELD : ST_INVALID_NS;
     uint32_t total = (numd + 1) << 2, skip = (uint32_t)offset, have = p->build(r);
     have = have > skip ? have - skip : 0;
-    if (have > total)
-        have = total;
+    if (have > total) have = total;
     data_t d;
     uint32_t status = data_open(&d, r->drive->buffers, &r->cmd, total);
-    if (status == ST_SUCCESS)
-        status = data_put(&d, page_of(r) + skip, have);
-    if (status == ST_SUCCESS)
-        status = data_zero(&d, total - have);
+    if (status == ST_SUCCESS) status = data_put(&d, page_of(r) + skip, have);
+    if (status == ST_SUCCESS) status = data_zero(&d, total - have);
     if (status == ST_SUCCESS && !(dw[10] >> 15 & 1u) && p->event != NO_EVENT) {  // RAE clear: it may come again
-        if (p->event == AER_TYPE_NOTICE)
-            ns_changed_read(r->drive, r->fn);
+        if (p->event == AER_TYPE_NOTICE) ns_changed_read(r->drive, r->fn);
         event_unmask(&r->fn->events, p->event);
     }
     return status;

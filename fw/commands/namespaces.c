@@ -5,37 +5,27 @@
 enum { W_NSZE = 0, W_NCAP = 2, W_FLBAS = 6, W_DPS = 7, W_ANAGRPID = 23, W_NVMSETID = 25, CREATE_WORDS = 26 };
 
 // ---------------------------------------------------------------- Namespace Management
-static uint32_t create(struct request *r)
-{
-    struct namespaces *all = &r->drive->namespaces;
+static uint32_t create(struct request* r) {
+    struct namespaces* all = &r->drive->namespaces;
     uint32_t w[CREATE_WORDS];
-    if (r->cmd.dw[11] >> 24)
-        return ST_IOCS_NOT_SUPPORTED;  // NVM alone
-    if (nsid_of(r))
-        return ST_INVALID_FIELD;       // the controller chooses
+    if (r->cmd.dw[11] >> 24) return ST_IOCS_NOT_SUPPORTED;  // NVM alone
+    if (nsid_of(r)) return ST_INVALID_FIELD;                // the controller chooses
     uint32_t status = data_receive(r->drive->buffers, &r->cmd, w, sizeof w);
-    if (status != ST_SUCCESS)
-        return status;
+    if (status != ST_SUCCESS) return status;
 
     uint64_t nsze = (uint64_t)w[W_NSZE + 1] << 32 | w[W_NSZE], ncap = (uint64_t)w[W_NCAP + 1] << 32 | w[W_NCAP];
     uint32_t flbas = w[W_FLBAS] >> 16 & 0xffu;
-    if (nsze == 0 || ncap > nsze)
-        return ST_INVALID_FIELD;
-    if (ncap < nsze)
-        return ST_THIN_PROVISIONING;
-    if ((flbas & 15u) > 1 || (flbas >> 5 & 3u))
-        return ST_INVALID_FORMAT;
+    if (nsze == 0 || ncap > nsze) return ST_INVALID_FIELD;
+    if (ncap < nsze) return ST_THIN_PROVISIONING;
+    if ((flbas & 15u) > 1 || (flbas >> 5 & 3u)) return ST_INVALID_FORMAT;
     // Protection information, sharing with another controller, ANA groups, NVM sets, endurance groups: not here.
-    if ((w[W_DPS] >> 8 & 0xffffu) || w[W_ANAGRPID] || w[W_NVMSETID])
-        return ST_INVALID_FIELD;
+    if ((w[W_DPS] >> 8 & 0xffffu) || w[W_ANAGRPID] || w[W_NVMSETID]) return ST_INVALID_FIELD;
 
     bool lba4k = flbas & 1u;
     uint64_t pages = lba4k ? nsze : (nsze >> 3) + ((uint32_t)nsze & 7u ? 1u : 0u), first;
     uint32_t nsid = 1;
-    while (nsid <= r->drive->hw.num_ns && all->of[nsid].exists)
-        nsid++;
-    if (nsid > r->drive->hw.num_ns)
-        return ST_NSID_UNAVAILABLE;
+    while (nsid <= r->drive->hw.num_ns && all->of[nsid].exists) nsid++;
+    if (nsid > r->drive->hw.num_ns) return ST_NSID_UNAVAILABLE;
     if (!ns_find_gap(r->drive, pages, &first)) {
         r->fn->errors.specific = pages >> 52 ? NEVER : pages << 12;  // bytes that it would take
         return ST_NS_CAPACITY;
@@ -44,29 +34,26 @@ static uint32_t create(struct request *r)
         uint32_t control;
         bool done = hw_hold(&control) && ns_zero(all->unused, first + pages - all->unused);
         hw_go_on(control);
-        if (!done)
-            return ST_WRITE_FAULT;
+        if (!done) return ST_WRITE_FAULT;
         all->unused = first + pages;
     }
-    if (++all->generation == 0)
-        all->generation = 1;
-    all->of[nsid] = (struct namespace){
-        .base = first, .pages = pages, .generation = all->generation, .lba4k = lba4k, .exists = true,
-        .spare = lba4k ? 0 : (uint8_t)(-(uint32_t)nsze & 7u)};
+    if (++all->generation == 0) all->generation = 1;
+    all->of[nsid] = (struct namespace){.base = first,
+                                       .pages = pages,
+                                       .generation = all->generation,
+                                       .lba4k = lba4k,
+                                       .exists = true,
+                                       .spare = lba4k ? 0 : (uint8_t)(-(uint32_t)nsze & 7u)};
     r->dw0 = nsid;
     return ST_SUCCESS;
 }
 
-uint32_t namespace_management(struct request *r)
-{
+uint32_t namespace_management(struct request* r) {
     uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), status = ST_INTERNAL, control;
     bool all = nsid == NSID_ALL;
-    if (select == NS_MGMT_CREATE)
-        return create(r);
-    if (select != NS_MGMT_DELETE)
-        return ST_INVALID_FIELD;
-    if (!all && !ns_exists(r->drive, nsid))
-        return ns_check_exists(r->drive, nsid);
+    if (select == NS_MGMT_CREATE) return create(r);
+    if (select != NS_MGMT_DELETE) return ST_INVALID_FIELD;
+    if (!all && !ns_exists(r->drive, nsid)) return ns_check_exists(r->drive, nsid);
     // Commands under way end first; new ones wait, and find that it is gone.
     if (hw_hold(&control)) {
         status = ST_SUCCESS;
@@ -81,31 +68,23 @@ uint32_t namespace_management(struct request *r)
 
 // ---------------------------------------------------------------- Namespace Attachment
 /// There is one controller, so a namespace that is private to another (Namespace Is Private) cannot be met.
-uint32_t namespace_attachment(struct request *r)
-{
+uint32_t namespace_attachment(struct request* r) {
     uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), list, control;
-    if (select != NS_ATTACH_ATTACH && select != NS_ATTACH_DETACH)
-        return ST_INVALID_FIELD;
+    if (select != NS_ATTACH_ATTACH && select != NS_ATTACH_DETACH) return ST_INVALID_FIELD;
     uint32_t status = ns_check_exists(r->drive, nsid);
-    if (status == ST_SUCCESS)
-        status = data_receive(r->drive->buffers, &r->cmd, &list, sizeof list);
-    if (status != ST_SUCCESS)
-        return status;
+    if (status == ST_SUCCESS) status = data_receive(r->drive->buffers, &r->cmd, &list, sizeof list);
+    if (status != ST_SUCCESS) return status;
     if (list != (1u | CFG_CNTLID << 16))
         return ST_CONTROLLER_LIST;  // one identifier, ours: any other list names a controller that there is not
     if (select == NS_ATTACH_ATTACH) {
-        if (ns_active(r->fn, nsid))
-            return ST_NS_ATTACHED;
+        if (ns_active(r->fn, nsid)) return ST_NS_ATTACHED;
         ns_attach(r->drive, r->fn, nsid, true);
     } else {
-        if (!ns_active(r->fn, nsid))
-            return ST_NS_NOT_ATTACHED;
+        if (!ns_active(r->fn, nsid)) return ST_NS_NOT_ATTACHED;
         bool drained = hw_hold(&control);
-        if (drained)
-            ns_attach(r->drive, r->fn, nsid, false);
+        if (drained) ns_attach(r->drive, r->fn, nsid, false);
         hw_go_on(control);
-        if (!drained)
-            return ST_INTERNAL;
+        if (!drained) return ST_INTERNAL;
     }
     ns_changed(r->fn, nsid);
     return ST_SUCCESS;

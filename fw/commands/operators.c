@@ -6,88 +6,73 @@
 #define ALL_SLOTS 0xffu
 
 // ---------------------------------------------------------------- features
-uint32_t operator_feature_set(struct request *r)
-{
+uint32_t operator_feature_set(struct request* r) {
     uint32_t id = r->cmd.dw[10] & 0xffu, value = r->cmd.dw[11], control;
-    if (id == FEATURE_CSD_CONFIG && value != CSD_CONFIG_PASS && value != CSD_CONFIG_ADD && value != CSD_CONFIG_AES128
-        && value != CSD_CONFIG_AES256)
+    if (id == FEATURE_CSD_CONFIG && value != CSD_CONFIG_PASS && value != CSD_CONFIG_ADD && value != CSD_CONFIG_AES128 &&
+        value != CSD_CONFIG_AES256)
         return ST_INVALID_FIELD;
     bool drained = hw_hold(&control);
-    if (drained && id == FEATURE_CSD_CONFIG)
-        operators_configure(r->drive, value);
-    else if (drained)
-        operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
+    if (drained && id == FEATURE_CSD_CONFIG) operators_configure(r->drive, value);
+    else if (drained) operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
     hw_go_on(control);
     return drained ? ST_SUCCESS : ST_INTERNAL;
 }
 
 /// Words of keys read as zeros.
-uint32_t operator_feature_get(struct request *r)
-{
-    const struct operators *o = &r->drive->operators;
+uint32_t operator_feature_get(struct request* r) {
+    const struct operators* o = &r->drive->operators;
     uint32_t id = r->cmd.dw[10] & 0xffu;
-    if (id == FEATURE_CSD_CONFIG)
-        r->dw0 = o->config;
-    else
-        r->dw0 = id == FEATURE_CSD_WORD_FIRST && o->config == CSD_CONFIG_ADD ? o->addend : 0;
+    if (id == FEATURE_CSD_CONFIG) r->dw0 = o->config;
+    else r->dw0 = id == FEATURE_CSD_WORD_FIRST && o->config == CSD_CONFIG_ADD ? o->addend : 0;
     return ST_SUCCESS;
 }
 
 // ---------------------------------------------------------------- commands
 /// CDW10: slot, and what its key is for as in KEY_CTL. Data: K1, K2 of 32 bytes each, IV of 16.
-uint32_t key_load(struct request *r)
-{
+uint32_t key_load(struct request* r) {
     const uint32_t flags = KEY_256 | KEY_CTR | KEY_XTS;
     uint32_t dw10 = r->cmd.dw[10], slot = dw10 & 0xffu, control;
     uint32_t key[KEY_WORDS];
-    if (slot == SLOT_FEATURES || slot >= r->drive->hw.key_slots || (dw10 & ~(flags | 0xffu))
-        || !(dw10 & (KEY_CTR | KEY_XTS)))
+    if (slot == SLOT_FEATURES || slot >= r->drive->hw.key_slots || (dw10 & ~(flags | 0xffu)) ||
+        !(dw10 & (KEY_CTR | KEY_XTS)))
         return ST_INVALID_FIELD;
     uint32_t status = data_receive(r->drive->buffers, &r->cmd, key, sizeof key);
     if (status == ST_SUCCESS && (dw10 & KEY_XTS)) {
         uint32_t n = dw10 & KEY_256 ? 8 : 4, differ = 0;
-        for (uint32_t i = 0; i < n; i++)
-            differ |= key[i] ^ key[KEY_K2 + i];
-        if (!differ)
-            status = ST_INVALID_FIELD;  // IEEE 1619: two keys, not one
+        for (uint32_t i = 0; i < n; i++) differ |= key[i] ^ key[KEY_K2 + i];
+        if (!differ) status = ST_INVALID_FIELD;  // IEEE 1619: two keys, not one
     }
     if (status == ST_SUCCESS) {
         if (hw_hold(&control)) {
             hw_keys_wait();
-            for (uint32_t i = 0; i < KEY_WORDS; i++)
-                hw_key_stage(i, key[i]);
+            for (uint32_t i = 0; i < KEY_WORDS; i++) hw_key_stage(i, key[i]);
             hw_key_load(slot, dw10 & flags);
         } else {
             status = ST_INTERNAL;
         }
         hw_go_on(control);
     }
-    for (uint32_t i = 0; i < KEY_WORDS; i++)
-        ((volatile uint32_t *)key)[i] = 0;
+    for (uint32_t i = 0; i < KEY_WORDS; i++) ((volatile uint32_t*)key)[i] = 0;
     data_forget(r->drive->buffers);
     return status;
 }
 
 /// CDW10: slot, FFh for all.
-uint32_t key_erase(struct request *r)
-{
+uint32_t key_erase(struct request* r) {
     uint32_t slot = r->cmd.dw[10], slots = r->drive->hw.key_slots;
-    if (slot != ALL_SLOTS && slot >= slots)
-        return ST_INVALID_FIELD;
+    if (slot != ALL_SLOTS && slot >= slots) return ST_INVALID_FIELD;
     for (uint32_t i = 0; i < slots; i++) {
-        if (slot == i || slot == ALL_SLOTS)
-            operators_erase_slot(&r->drive->operators, i);
+        if (slot == i || slot == ALL_SLOTS) operators_erase_slot(&r->drive->operators, i);
     }
     return ST_SUCCESS;
 }
 
 /// CDW10: operator in bits 3:0, key slot in 13:8; bit 31: as feature C0h says. CDW12 to 15: its parameters.
-uint32_t bind_operator(struct request *r)
-{
+uint32_t bind_operator(struct request* r) {
     uint32_t dw10 = r->cmd.dw[10], op = dw10 & 15u, slot = dw10 >> 8 & 63u, control;
     bool own = !(dw10 >> 31);
-    if ((dw10 & 0x7fffc0f0u) || r->cmd.dw[11]
-        || (own && (!(r->drive->hw.operators >> op & 1u) || slot >= r->drive->hw.key_slots)))
+    if ((dw10 & 0x7fffc0f0u) || r->cmd.dw[11] ||
+        (own && (!(r->drive->hw.operators >> op & 1u) || slot >= r->drive->hw.key_slots)))
         return ST_INVALID_FIELD;
     if (!hw_hold(&control)) {
         hw_go_on(control);
@@ -105,11 +90,10 @@ uint32_t bind_operator(struct request *r)
 
 // ---------------------------------------------------------------- log pages
 /// What there is, which slots hold keys, what each namespace does.
-uint32_t operators_page(struct request *r)
-{
-    const struct hw_config *hw = &r->drive->hw;
-    const struct operators *o = &r->drive->operators;
-    uint8_t *page = page_of(r);
+uint32_t operators_page(struct request* r) {
+    const struct hw_config* hw = &r->drive->hw;
+    const struct operators* o = &r->drive->operators;
+    uint8_t* page = page_of(r);
     memset(page, 0, OPERATORS_BYTES);
     put16(page, 1);
     page[2] = hw->key_slots;
@@ -117,10 +101,9 @@ uint32_t operators_page(struct request *r)
     put32(page + 4, hw->operators);
     page[8] = (uint8_t)o->config;
     hw_keys_wait();
-    for (uint32_t i = 0; i < hw->key_slots; i++)
-        page[16 + i] = (uint8_t)hw_key_slot(i);
+    for (uint32_t i = 0; i < hw->key_slots; i++) page[16 + i] = (uint8_t)hw_key_slot(i);
     for (uint32_t nsid = 1; nsid <= hw->num_ns; nsid++) {
-        uint8_t *at = page + 128 + 4 * (nsid - 1);
+        uint8_t* at = page + 128 + 4 * (nsid - 1);
         at[0] = o->bound[nsid].op;
         at[1] = o->bound[nsid].slot;
         at[2] = o->bound[nsid].own;
@@ -129,9 +112,8 @@ uint32_t operators_page(struct request *r)
 }
 
 /// Results of the reducers, newest first.
-uint32_t results_page(struct request *r)
-{
-    struct operators *o = &r->drive->operators;
+uint32_t results_page(struct request* r) {
+    struct operators* o = &r->drive->operators;
     uint8_t *page = page_of(r), *at = page + 64;
     operators_collect(o);
     memset(page, 0, RESULTS_BYTES);
@@ -139,14 +121,13 @@ uint32_t results_page(struct request *r)
     put16(page + 2, o->results_count);
     for (uint32_t n = 0, i = o->results_next; n < o->results_count; n++, at += 64) {
         i = i == 0 ? CFG_RESULTS - 1 : i - 1;
-        const struct hw_result *result = &o->results[i];
+        const struct hw_result* result = &o->results[i];
         put32(at, result->number);
         put32(at + 4, result->command);
         put32(at + 8, result->nsid);
         put32(at + 12, result->bytes);
         put64(at + 16, result->lba);
-        for (uint32_t w = 0; w < 8; w++)
-            put32(at + 32 + 4 * w, result->digest[w]);
+        for (uint32_t w = 0; w < 8; w++) put32(at + 32 + 4 * w, result->digest[w]);
     }
     return RESULTS_BYTES;
 }

@@ -13,7 +13,7 @@ handler_t operator_feature_set, operator_feature_get;
 
 /// Log pages, built in the page of the buffers; how many bytes have been set.
 #define OPERATORS_BYTES 512u
-#define RESULTS_BYTES   (64u + CFG_RESULTS * 64u)
+#define RESULTS_BYTES (64u + CFG_RESULTS * 64u)
 handler_t operators_page, results_page;
 
 #endif

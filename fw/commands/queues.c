@@ -2,57 +2,43 @@
 #include "commands/queues.h"
 
 /// What Create I/O Completion Queue and Create I/O Submission Queue have in common.
-static uint32_t check_queue(const struct request *r, const struct queue *queues, bool entry_size_set)
-{
+static uint32_t check_queue(const struct request* r, const struct queue* queues, bool entry_size_set) {
     uint32_t qid = r->cmd.dw[10] & 0xffffu, entries = r->cmd.dw[10] >> 16;
-    if (qid == 0 || qid > r->drive->hw.num_qp || queues[qid].exists)
-        return ST_QUEUE_ID;
-    if (entries == 0 || entries > CFG_MQES || !entry_size_set)
-        return ST_QUEUE_SIZE;
-    if (!(r->cmd.dw[11] & 1u))
-        return ST_INVALID_FIELD;  // CAP.CQR: queues are contiguous
-    if (cmd_prp1(&r->cmd) & (PAGE_SIZE - 1))
-        return ST_PRP_OFFSET;
+    if (qid == 0 || qid > r->drive->hw.num_qp || queues[qid].exists) return ST_QUEUE_ID;
+    if (entries == 0 || entries > CFG_MQES || !entry_size_set) return ST_QUEUE_SIZE;
+    if (!(r->cmd.dw[11] & 1u)) return ST_INVALID_FIELD;  // CAP.CQR: queues are contiguous
+    if (cmd_prp1(&r->cmd) & (PAGE_SIZE - 1)) return ST_PRP_OFFSET;
     return ST_SUCCESS;
 }
 
-uint32_t create_cq(struct request *r)
-{
-    struct queue *cq = r->fn->queues.cq;
+uint32_t create_cq(struct request* r) {
+    struct queue* cq = r->fn->queues.cq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu, vector = r->cmd.dw[11] >> 16;
     uint32_t status = check_queue(r, cq, cc_iocqes(r->fn->cc) == 4);
-    if (status != ST_SUCCESS)
-        return status;
-    if (vector >= r->drive->hw.num_vec)
-        return ST_VECTOR;
+    if (status != ST_SUCCESS) return status;
+    if (vector >= r->drive->hw.num_vec) return ST_VECTOR;
     cq[qid] = (struct queue){.exists = true};
     hw_create_cq(qid, cmd_prp1(&r->cmd), r->cmd.dw[10] >> 16, vector, r->cmd.dw[11] & 2u);
     return ST_SUCCESS;
 }
 
-uint32_t create_sq(struct request *r)
-{
+uint32_t create_sq(struct request* r) {
     struct queue *sq = r->fn->queues.sq, *cq = r->fn->queues.cq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu, cqid = r->cmd.dw[11] >> 16;
     uint32_t status = check_queue(r, sq, cc_iosqes(r->fn->cc) == 6);
-    if (status != ST_SUCCESS)
-        return status;
-    if (cqid == 0 || cqid > r->drive->hw.num_qp)
-        return ST_QUEUE_ID;
-    if (!cq[cqid].exists)
-        return ST_CQ_INVALID;
+    if (status != ST_SUCCESS) return status;
+    if (cqid == 0 || cqid > r->drive->hw.num_qp) return ST_QUEUE_ID;
+    if (!cq[cqid].exists) return ST_CQ_INVALID;
     sq[qid] = (struct queue){.exists = true, .cqid = (uint8_t)cqid};
     cq[cqid].users++;
     hw_create_sq(qid, cmd_prp1(&r->cmd), r->cmd.dw[10] >> 16, cqid, r->cmd.dw[11] >> 1 & 3u);
     return ST_SUCCESS;
 }
 
-uint32_t delete_sq(struct request *r)
-{
+uint32_t delete_sq(struct request* r) {
     struct queue *sq = r->fn->queues.sq, *cq = r->fn->queues.cq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu;
-    if (qid == 0 || qid > r->drive->hw.num_qp || !sq[qid].exists)
-        return ST_QUEUE_ID;
+    if (qid == 0 || qid > r->drive->hw.num_qp || !sq[qid].exists) return ST_QUEUE_ID;
     // Its commands that have been fetched end as usual, and before this one.
     hw_delete_sq(qid, hw_time() + CFG_DELETE_WAIT_US);
     sq[qid].exists = false;
@@ -60,14 +46,11 @@ uint32_t delete_sq(struct request *r)
     return ST_SUCCESS;
 }
 
-uint32_t delete_cq(struct request *r)
-{
-    struct queue *cq = r->fn->queues.cq;
+uint32_t delete_cq(struct request* r) {
+    struct queue* cq = r->fn->queues.cq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu;
-    if (qid == 0 || qid > r->drive->hw.num_qp || !cq[qid].exists)
-        return ST_QUEUE_ID;
-    if (cq[qid].users)
-        return ST_QUEUE_DELETION;
+    if (qid == 0 || qid > r->drive->hw.num_qp || !cq[qid].exists) return ST_QUEUE_ID;
+    if (cq[qid].users) return ST_QUEUE_DELETION;
     hw_delete_cq(qid);
     cq[qid].exists = false;
     return ST_SUCCESS;

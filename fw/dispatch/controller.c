@@ -5,15 +5,13 @@
 #include "commands/features.h"
 #include "dispatch/dispatcher.h"
 
-static void fail(struct function *fn)
-{
+static void fail(struct function* fn) {
     hw_control(0);
     hw_status(fn->life == READY, 1, 0);
     fn->life = FAILED;
 }
 
-void controller_reset_state(struct drive *drive, struct function *fn)
-{
+void controller_reset_state(struct drive* drive, struct function* fn) {
     queues_reset(&fn->queues, drive->hw.num_qp);
     keep_alive_restart(&fn->settings);
     features_reset(drive, fn);
@@ -23,8 +21,7 @@ void controller_reset_state(struct drive *drive, struct function *fn)
 }
 
 /// Bring the data path to rest and back to what it is after power-on; all queues are gone then.
-static void reset(struct drive *drive, struct function *fn, bool function)
-{
+static void reset(struct drive* drive, struct function* fn, bool function) {
     hw_control(CTL_STOP);
     hw_clear(EV(EN_FELL) | EV(CC));
     uint64_t limit = hw_time() + CFG_WAIT_US;
@@ -45,14 +42,12 @@ static void reset(struct drive *drive, struct function *fn, bool function)
     hw_control(0);
 }
 
-static bool settings_valid(uint32_t cc, uint32_t aqa)
-{
+static bool settings_valid(uint32_t cc, uint32_t aqa) {
     uint32_t css = cc_css(cc);
     return cc_mps(cc) == 0 && cc_ams(cc) <= 1 && (css == 0 || css == 6) && (aqa & 0xfffu) && (aqa >> 16 & 0xfffu);
 }
 
-static void enable(struct drive *drive, struct function *fn, uint32_t cc)
-{
+static void enable(struct drive* drive, struct function* fn, uint32_t cc) {
     uint32_t aqa = hw_aqa();
     fn->cc = cc;
     fn->notified = false;
@@ -68,8 +63,7 @@ static void enable(struct drive *drive, struct function *fn, uint32_t cc)
     hw_status(1, 0, 0);
 }
 
-static void shut_down(struct drive *drive, struct function *fn, uint32_t shn)
-{
+static void shut_down(struct drive* drive, struct function* fn, uint32_t shn) {
     bool rdy = fn->life == READY;
     bool cfs = fn->life == FAILED;
     fn->notified = true;
@@ -82,48 +76,38 @@ static void shut_down(struct drive *drive, struct function *fn, uint32_t shn)
         (void)hw_wait(EV(QUIET), hw_time() + CFG_WAIT_US);
     }
     (void)hw_media_flush();
-    if (hw_events() & EV_RESET)
-        return;
-    if (fn->life == READY)
-        fn->life = OFF;
+    if (hw_events() & EV_RESET) return;
+    if (fn->life == READY) fn->life = OFF;
     drive->boot->in_use = 0;
     hw_status(rdy, cfs, 2);
 }
 
-static void collect_errors(struct function *fn)
-{
+static void collect_errors(struct function* fn) {
     struct hw_io_error e;
-    while (hw_io_error(&e))
-        error_log_add(&fn->errors, e.sqid, e.cid, e.status, e.nsid, e.lba);
+    while (hw_io_error(&e)) error_log_add(&fn->errors, e.sqid, e.cid, e.status, e.nsid, e.lba);
 }
 
-static void collect_doorbell(struct function *fn)
-{
+static void collect_doorbell(struct function* fn) {
     struct hw_doorbell_error bad = hw_doorbell_error();
-    if (fn->life != READY)
-        return;
+    if (fn->life != READY) return;
     error_log_add(&fn->errors, bad.qid, 0xffff, ST_QUEUE_ID, 0, 0);
     event_report(&fn->events, AER_TYPE_ERROR, bad.value);  // 0 no such doorbell, 1 bad value
 }
 
-static void keep_alive_timer(struct function *fn)
-{
-    if (hw_time() < keep_alive_deadline(&fn->settings))
-        return;
+static void keep_alive_timer(struct function* fn) {
+    if (hw_time() < keep_alive_deadline(&fn->settings)) return;
     error_log_add(&fn->errors, 0, 0xffff, ST_KEEP_ALIVE_EXPIRED, 0, 0);
     fail(fn);
 }
 
-_Noreturn void controller_loop(struct drive *drive, struct function *fn, hw_ring_t *ring)
-{
+_Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring_t* ring) {
     struct request r = {.drive = drive, .fn = fn};
     for (;;) {
         uint32_t now = hw_events();
         if (now & EV(FLR)) {
             reset(drive, fn, true);
             hw_control(CTL_FLR_DONE);
-            while (hw_events() & EV(FLR))
-                ;
+            while (hw_events() & EV(FLR));
         } else if (now & EV(NSSR)) {
             reset(drive, fn, true);
             hw_subsystem_reset_done();
@@ -132,20 +116,16 @@ _Noreturn void controller_loop(struct drive *drive, struct function *fn, hw_ring
         }
         hw_clear(EV(CC));
         uint32_t cc = hw_cc();
-        if (fn->life == DISABLED && cc_en(cc))
-            enable(drive, fn, cc);
-        if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified)
-            shut_down(drive, fn, cc_shn(cc));
+        if (fn->life == DISABLED && cc_en(cc)) enable(drive, fn, cc);
+        if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified) shut_down(drive, fn, cc_shn(cc));
         collect_errors(fn);
-        if (now & EV(DOORBELL_ERR))
-            collect_doorbell(fn);
+        if (now & EV(DOORBELL_ERR)) collect_doorbell(fn);
         if (fn->life == READY) {
             if (hw_command(ring, &r.cmd)) {
                 execute(&r);
                 continue;
             }
-            if (now & EV(TIMER))
-                keep_alive_timer(fn);
+            if (now & EV(TIMER)) keep_alive_timer(fn);
         }
         uint32_t awake = EV(CC) | EV(ERR) | EV(DOORBELL_ERR) | EV_RESET;
         hw_sleep(fn->life == READY ? awake | EV(SQE) : awake,

@@ -8,8 +8,8 @@
 #include "state/function.h"
 
 /// What a controller reset leaves of what a function remembers: also where it begins.
-void controller_reset_state(struct drive *drive, struct function *fn);
+void controller_reset_state(struct drive* drive, struct function* fn);
 
-_Noreturn void controller_loop(struct drive *drive, struct function *fn, hw_ring_t *ring);
+_Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring_t* ring);
 
 #endif

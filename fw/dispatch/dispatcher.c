@@ -11,62 +11,53 @@
 #include "commands/queues.h"
 
 #define CSUPP EFFECTS_CSUPP
-#define LBCC  EFFECTS_LBCC
-#define NCC   EFFECTS_NCC
-#define NIC   EFFECTS_NIC
+#define LBCC EFFECTS_LBCC
+#define NCC EFFECTS_NCC
+#define NIC EFFECTS_NIC
 #define ALONE EFFECTS_ALONE
 
 const struct admin_command admin_commands[COMMANDS] = {
-    [ADMIN_OPC_DELETE_SQ]    = {delete_sq, CSUPP, 0},
-    [ADMIN_OPC_CREATE_SQ]    = {create_sq, CSUPP, 0},
-    [ADMIN_OPC_GET_LOG_PAGE]      = {get_log_page, CSUPP, 0},
-    [ADMIN_OPC_DELETE_CQ]    = {delete_cq, CSUPP, 0},
-    [ADMIN_OPC_CREATE_CQ]    = {create_cq, CSUPP, 0},
-    [ADMIN_OPC_IDENTIFY]     = {identify, CSUPP, 0},
-    [ADMIN_OPC_ABORT]        = {abort_command, CSUPP, 0},
+    [ADMIN_OPC_DELETE_SQ] = {delete_sq, CSUPP, 0},
+    [ADMIN_OPC_CREATE_SQ] = {create_sq, CSUPP, 0},
+    [ADMIN_OPC_GET_LOG_PAGE] = {get_log_page, CSUPP, 0},
+    [ADMIN_OPC_DELETE_CQ] = {delete_cq, CSUPP, 0},
+    [ADMIN_OPC_CREATE_CQ] = {create_cq, CSUPP, 0},
+    [ADMIN_OPC_IDENTIFY] = {identify, CSUPP, 0},
+    [ADMIN_OPC_ABORT] = {abort_command, CSUPP, 0},
     [ADMIN_OPC_SET_FEATURES] = {features_set, CSUPP, 0},
     [ADMIN_OPC_GET_FEATURES] = {features_get, CSUPP, 0},
-    [ADMIN_OPC_ASYNC_EVENT]          = {asynchronous_event_request, CSUPP, 0},
-    [ADMIN_OPC_NS_MGMT]      = {namespace_management, CSUPP | LBCC | NIC, 0},
-    [ADMIN_OPC_NS_ATTACH]    = {namespace_attachment, CSUPP | NIC, 0},
-    [ADMIN_OPC_KEEP_ALIVE]   = {keep_alive, CSUPP, 0},
-    [ADMIN_OPC_FORMAT_NVM]       = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL},
-    [ADMIN_OPC_KEY_LOAD]     = {key_load, CSUPP, OPERATORS_ONLY},
-    [ADMIN_OPC_KEY_ERASE]    = {key_erase, CSUPP, OPERATORS_ONLY},
-    [ADMIN_OPC_BIND]         = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL},
+    [ADMIN_OPC_ASYNC_EVENT] = {asynchronous_event_request, CSUPP, 0},
+    [ADMIN_OPC_NS_MGMT] = {namespace_management, CSUPP | LBCC | NIC, 0},
+    [ADMIN_OPC_NS_ATTACH] = {namespace_attachment, CSUPP | NIC, 0},
+    [ADMIN_OPC_KEEP_ALIVE] = {keep_alive, CSUPP, 0},
+    [ADMIN_OPC_FORMAT_NVM] = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL},
+    [ADMIN_OPC_KEY_LOAD] = {key_load, CSUPP, OPERATORS_ONLY},
+    [ADMIN_OPC_KEY_ERASE] = {key_erase, CSUPP, OPERATORS_ONLY},
+    [ADMIN_OPC_BIND] = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL},
 };
 
 /// What a row of the table asks of a command's NSID.
-static uint32_t check_nsid(const struct request *r, uint32_t flags)
-{
-    if (flags == 0 || nsid_of(r) == NSID_ALL)
-        return ST_SUCCESS;
-    if (flags & NSID_ACTIVE_OR_ALL)
-        return ns_check_active(r->drive, r->fn, nsid_of(r));
-    if (flags & NSID_EXISTS_OR_ALL)
-        return ns_check_exists(r->drive, nsid_of(r));
+static uint32_t check_nsid(const struct request* r, uint32_t flags) {
+    if (flags == 0 || nsid_of(r) == NSID_ALL) return ST_SUCCESS;
+    if (flags & NSID_ACTIVE_OR_ALL) return ns_check_active(r->drive, r->fn, nsid_of(r));
+    if (flags & NSID_EXISTS_OR_ALL) return ns_check_exists(r->drive, nsid_of(r));
     return ST_SUCCESS;
 }
 
-static uint32_t run(struct request *r)
-{
+static uint32_t run(struct request* r) {
     uint32_t opcode = cmd_opcode(&r->cmd);
-    const struct admin_command *c = &admin_commands[opcode];
-    if (r->cmd.dw[0] & 0x300u)
-        return ST_INVALID_FIELD;  // fused
+    const struct admin_command* c = &admin_commands[opcode];
+    if (r->cmd.dw[0] & 0x300u) return ST_INVALID_FIELD;  // fused
     if (opcode >= COMMANDS || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0))
         return ST_INVALID_OPCODE;
     uint32_t status = check_nsid(r, c->flags);
     return status == ST_SUCCESS ? c->run(r) : status;
 }
 
-void execute(struct request *r)
-{
+void execute(struct request* r) {
     r->dw0 = 0;
     uint32_t status = run(r);
-    if (status == PENDING)
-        return;
-    if (status != ST_SUCCESS)
-        error_log_add(&r->fn->errors, 0, cmd_id(&r->cmd), status, nsid_of(r), 0);
+    if (status == PENDING) return;
+    if (status != ST_SUCCESS) error_log_add(&r->fn->errors, 0, cmd_id(&r->cmd), status, nsid_of(r), 0);
     hw_complete(r->cmd.function, cmd_id(&r->cmd), status, r->dw0);
 }

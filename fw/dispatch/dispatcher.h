@@ -8,6 +8,6 @@
 /// By opcode; what has no handler is no command.
 extern const struct admin_command admin_commands[COMMANDS];
 
-void execute(struct request *r);
+void execute(struct request* r);
 
 #endif

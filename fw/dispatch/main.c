@@ -10,15 +10,14 @@ extern const uint32_t serial_number;
 
 // The linker takes variables from these two sections alone: nothing else remembers anything.
 #define INSTANCE __attribute__((section(".bss.instance")))
-#define SCRATCH  __attribute__((section(".scratch")))  // written before it is read; not cleared
+#define SCRATCH __attribute__((section(".scratch")))  // written before it is read; not cleared
 
 static struct drive drive INSTANCE;
 static struct function function INSTANCE;
 static struct buffers buffers SCRATCH;
 static hw_ring_t ring __attribute__((aligned(2048))) SCRATCH;
 
-int main(void)
-{
+int main(void) {
     boot_record.power_cycles++;
     boot_record.unsafe_shutdowns += boot_record.in_use;
     boot_record.in_use = 0;

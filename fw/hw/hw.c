@@ -4,11 +4,10 @@
 #include "base/config.h"
 #include "hw/registers.h"
 
-static uint64_t two(volatile uint32_t *lo, volatile uint32_t *hi) { return (uint64_t)*hi << 32 | *lo; }
+static uint64_t two(volatile uint32_t* lo, volatile uint32_t* hi) { return (uint64_t)*hi << 32 | *lo; }
 
 /// A value that runs while its halves are read.
-static uint64_t running(volatile uint32_t *lo, volatile uint32_t *hi)
-{
+static uint64_t running(volatile uint32_t* lo, volatile uint32_t* hi) {
     uint32_t h, l;
     do {
         h = *hi;
@@ -17,15 +16,13 @@ static uint64_t running(volatile uint32_t *lo, volatile uint32_t *hi)
     return (uint64_t)h << 32 | l;
 }
 
-void hw_init(struct hw_config *config, hw_ring_t *ring)
-{
+void hw_init(struct hw_config* config, hw_ring_t* ring) {
     uint32_t has = HW->CONFIG;
     config->num_qp = (uint8_t)has;
     config->num_vec = (uint16_t)((has & DB_SSD_FW__CONFIG__NUM_VEC_bm) >> DB_SSD_FW__CONFIG__NUM_VEC_bp);
     config->uncorrectable = (has & DB_SSD_FW__CONFIG__UNCORRECTABLE_bm) != 0;
     config->num_ns = (uint8_t)(has >> DB_SSD_FW__CONFIG__NUM_NS_bp);
-    if (config->num_ns > MAX_NS)
-        config->num_ns = MAX_NS;
+    if (config->num_ns > MAX_NS) config->num_ns = MAX_NS;
     config->key_slots = (uint8_t)(CSD->KEY_STATUS >> DB_CSD__KEY_STATUS__SLOTS_bp & 0x7fu);
     config->operators = CSD->CAPS;
     config->media_pages = two(&HW->MEDIA_PAGES_LO, &HW->MEDIA_PAGES_HI);
@@ -39,14 +36,12 @@ uint32_t hw_events(void) { return HW->EVENT; }
 
 void hw_clear(uint32_t events) { HW->EVENT = events; }
 
-static void wait_irq(void)
-{
+static void wait_irq(void) {
     // picorv32's waitirq a0: goes on when its interrupt input is high
     __asm__ volatile(".word 0x0800050b" ::: "a0", "memory");
 }
 
-void hw_sleep(uint32_t events, uint64_t wake)
-{
+void hw_sleep(uint32_t events, uint64_t wake) {
     HW->WAKE_HI = 0xffffffffu;  // never by a half-written time
     HW->WAKE_LO = (uint32_t)wake;
     HW->WAKE_HI = (uint32_t)(wake >> 32);
@@ -55,16 +50,12 @@ void hw_sleep(uint32_t events, uint64_t wake)
     wait_irq();
 }
 
-static bool wait_for(uint32_t events, uint32_t give_up, uint64_t until)
-{
+static bool wait_for(uint32_t events, uint32_t give_up, uint64_t until) {
     for (;;) {
         uint32_t now = HW->EVENT;
-        if (now & give_up)
-            return false;
-        if (now & events)
-            return true;
-        if (until != NEVER && hw_time() >= until)
-            return false;
+        if (now & give_up) return false;
+        if (now & events) return true;
+        if (until != NEVER && hw_time() >= until) return false;
         hw_sleep(events | give_up, until);
     }
 }
@@ -76,8 +67,7 @@ bool hw_wait_only(uint32_t events, uint64_t until) { return wait_for(events, 0, 
 // ---------------------------------------------------------------- the controller
 void hw_control(uint32_t control) { HW->CTL = control; }
 
-void hw_status(uint32_t rdy, uint32_t cfs, uint32_t shst)
-{
+void hw_status(uint32_t rdy, uint32_t cfs, uint32_t shst) {
     HW->CSTS = rdy | cfs << DB_SSD_FW__CSTS__CFS_bp | shst << DB_SSD_FW__CSTS__SHST_bp;
 }
 
@@ -91,64 +81,51 @@ uint64_t hw_asq(void) { return two(&HW->ASQ_LO, &HW->ASQ_HI); }
 
 uint64_t hw_acq(void) { return two(&HW->ACQ_LO, &HW->ACQ_HI); }
 
-bool hw_hold(uint32_t *control)
-{
+bool hw_hold(uint32_t* control) {
     *control = HW->CTL;
     HW->CTL = *control & ~(uint32_t)CTL_RUN;
     return hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US);
 }
 
-void hw_go_on(uint32_t control)
-{
-    if (!(HW->EVENT & EV_RESET))
-        HW->CTL = control;
+void hw_go_on(uint32_t control) {
+    if (!(HW->EVENT & EV_RESET)) HW->CTL = control;
 }
 
 // ---------------------------------------------------------------- commands, completions, data
-bool hw_command(hw_ring_t *ring, cmd_t *cmd)
-{
+bool hw_command(hw_ring_t* ring, cmd_t* cmd) {
     uint32_t pointers = HW->SQ_PTR;
     uint32_t rd = pointers >> DB_SSD_FW__SQ_PTR__RD_PTR_bp & 31u;
-    if (rd == (pointers & 31u))
-        return false;
-    const volatile uint32_t *from = (*ring)[rd & 15u];
-    _Pragma("unroll") for (uint32_t i = 0; i < 16; i++)
-        cmd->dw[i] = from[i];
+    if (rd == (pointers & 31u)) return false;
+    const volatile uint32_t* from = (*ring)[rd & 15u];
+    _Pragma("unroll") for (uint32_t i = 0; i < 16; i++) cmd->dw[i] = from[i];
     cmd->function = from[16];
     HW->SQ_PTR = ((rd + 1) & 31u) << DB_SSD_FW__SQ_PTR__RD_PTR_bp;
     return true;
 }
 
-void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0)
-{
-    if (!hw_wait(EV(COMPLETION_IDLE), NEVER))
-        return;  // a reset takes the command with it
+void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0) {
+    if (!hw_wait(EV(COMPLETION_IDLE), NEVER)) return;  // a reset takes the command with it
     HW->COMPLETION_DW0 = dw0;
     HW->COMPLETION_ID = cid | function << DB_SSD_FW__COMPLETION_ID__FN_bp;
     HW->COMPLETION_STATUS = (status & 0x7fffu) | DB_SSD_FW__COMPLETION_STATUS__GO_bm;
 }
 
-bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void *ram, uint32_t bytes)
-{
-    if (!hw_wait(EV(COPY_IDLE), NEVER))
-        return false;
+bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void* ram, uint32_t bytes) {
+    if (!hw_wait(EV(COPY_IDLE), NEVER)) return false;
     HW->COPY_HOST_LO = (uint32_t)host;
     HW->COPY_HOST_HI = (uint32_t)(host >> 32);
     HW->COPY_RAM = (uint32_t)(uintptr_t)ram;
     __asm__ volatile("" ::: "memory");  // what is written to RAM is there before
-    HW->COPY_CMD = bytes >> 2 | op << DB_SSD_FW__COPY_CMD__OP_bp | function << DB_SSD_FW__COPY_CMD__FN_bp
-                 | DB_SSD_FW__COPY_CMD__GO_bm;
-    if (!hw_wait(EV(COPY_IDLE), NEVER))
-        return false;
+    HW->COPY_CMD = bytes >> 2 | op << DB_SSD_FW__COPY_CMD__OP_bp | function << DB_SSD_FW__COPY_CMD__FN_bp |
+                   DB_SSD_FW__COPY_CMD__GO_bm;
+    if (!hw_wait(EV(COPY_IDLE), NEVER)) return false;
     __asm__ volatile("" ::: "memory");  // a read has changed it
     return op != COPY_GET || HW->COPY_STAT == 0;
 }
 
 // ---------------------------------------------------------------- queues
-static void write_queue(uint32_t control, uint64_t base, uint32_t size)
-{
-    if (!hw_wait(EV(QUEUE_CTX_IDLE), NEVER))
-        return;
+static void write_queue(uint32_t control, uint64_t base, uint32_t size) {
+    if (!hw_wait(EV(QUEUE_CTX_IDLE), NEVER)) return;
     HW->QUEUE_CTX_BASE_LO = (uint32_t)base;
     HW->QUEUE_CTX_BASE_HI = (uint32_t)(base >> 32);
     HW->QUEUE_CTX_SIZE = size;
@@ -156,24 +133,21 @@ static void write_queue(uint32_t control, uint64_t base, uint32_t size)
     (void)hw_wait(EV(QUEUE_CTX_IDLE), NEVER);
 }
 
-void hw_create_cq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector, bool interrupts)
-{
-    write_queue(qid | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm
-                    | (interrupts ? DB_SSD_FW__QUEUE_CTX_CTL__IEN_bm : 0),
+void hw_create_cq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector, bool interrupts) {
+    write_queue(qid | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm |
+                    (interrupts ? DB_SSD_FW__QUEUE_CTX_CTL__IEN_bm : 0),
                 base, entries | vector << DB_SSD_FW__QUEUE_CTX_SIZE__VECTOR_bp);
 }
 
-void hw_create_sq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid, uint32_t priority)
-{
-    write_queue(qid | cqid << DB_SSD_FW__QUEUE_CTX_CTL__CQID_bp | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm
-                    | priority << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp,
+void hw_create_sq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid, uint32_t priority) {
+    write_queue(qid | cqid << DB_SSD_FW__QUEUE_CTX_CTL__CQID_bp | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm |
+                    priority << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp,
                 base, entries);
 }
 
 void hw_delete_cq(uint32_t qid) { write_queue(qid | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm, 0, 0); }
 
-void hw_delete_sq(uint32_t qid, uint64_t until)
-{
+void hw_delete_sq(uint32_t qid, uint64_t until) {
     write_queue(qid, 0, 0);
     HW->SQ_SELECT = qid;
     (void)hw_wait(EV(SQ_IDLE), until);
@@ -184,33 +158,28 @@ void hw_arbitration(uint32_t value) { HW->ARB = value; }
 
 void hw_coalescing(uint32_t value) { HW->COALESCE = value; }
 
-void hw_vector(uint32_t vector, bool not_coalesced)
-{
+void hw_vector(uint32_t vector, bool not_coalesced) {
     HW->INT_VEC_CFG = vector | (not_coalesced ? DB_SSD_FW__INT_VEC_CFG__CD_bm : 0) | DB_SSD_FW__INT_VEC_CFG__GO_bm;
 }
 
 // ---------------------------------------------------------------- namespaces, media
-void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint64_t base, uint64_t blocks)
-{
+void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint64_t base, uint64_t blocks) {
     HW->NS_BASE_LO = (uint32_t)base;
     HW->NS_BASE_HI = (uint32_t)(base >> 32);
     HW->NS_BLOCKS_LO = (uint32_t)blocks;
     HW->NS_BLOCKS_HI = (uint32_t)(blocks >> 32);
-    HW->NS_CTL = (nsid - 1) | (valid ? DB_SSD_FW__NS_CTL__VALID_bm : 0) | (lba4k ? DB_SSD_FW__NS_CTL__LBA4K_bm : 0)
-               | DB_SSD_FW__NS_CTL__GO_bm;
+    HW->NS_CTL = (nsid - 1) | (valid ? DB_SSD_FW__NS_CTL__VALID_bm : 0) | (lba4k ? DB_SSD_FW__NS_CTL__LBA4K_bm : 0) |
+                 DB_SSD_FW__NS_CTL__GO_bm;
 }
 
-static bool media(uint32_t op, uint64_t addr, uint64_t bytes)
-{
-    if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US))
-        return false;
+static bool media(uint32_t op, uint64_t addr, uint64_t bytes) {
+    if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) return false;
     HW->MEDIA_ADDR_LO = (uint32_t)addr;
     HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
     HW->MEDIA_BYTES_LO = (uint32_t)bytes;
     HW->MEDIA_BYTES_HI = (uint32_t)(bytes >> 32);
     HW->MEDIA_CMD = op | DB_SSD_FW__MEDIA_CMD__GO_bm;
-    if (!hw_wait(EV(MEDIA_IDLE), NEVER))
-        return false;
+    if (!hw_wait(EV(MEDIA_IDLE), NEVER)) return false;
     return (HW->MEDIA_CMD & DB_SSD_FW__MEDIA_CMD__ERR_bm) == 0;
 }
 
@@ -219,10 +188,8 @@ bool hw_media_flush(void) { return media(0, 0, 0); }
 bool hw_media_zero(uint64_t addr, uint64_t bytes) { return media(1, addr, bytes); }
 
 // ---------------------------------------------------------------- what I/O commands leave
-bool hw_io_error(struct hw_io_error *error)
-{
-    if (!(HW->EVENT & EV(ERR)))
-        return false;
+bool hw_io_error(struct hw_io_error* error) {
+    if (!(HW->EVENT & EV(ERR))) return false;
     uint32_t id = HW->ERR_ID;
     error->sqid = id >> DB_SSD_FW__ERR_ID__SQID_bp & 0xffu;
     error->cid = id & 0xffffu;
@@ -233,15 +200,13 @@ bool hw_io_error(struct hw_io_error *error)
     return true;
 }
 
-struct hw_doorbell_error hw_doorbell_error(void)
-{
+struct hw_doorbell_error hw_doorbell_error(void) {
     uint32_t bad = HW->DOORBELL_ERR;
     hw_clear(EV(DOORBELL_ERR));
     return (struct hw_doorbell_error){.qid = bad >> DB_SSD_FW__DOORBELL_ERR__QID_bp & 0xffu, .value = bad & 1u};
 }
 
-void hw_counters(struct hw_counters *counters)
-{
+void hw_counters(struct hw_counters* counters) {
     counters->read_sectors = running(&HW->RD_SECTORS_LO, &HW->RD_SECTORS_HI);
     counters->written_sectors = running(&HW->WR_SECTORS_LO, &HW->WR_SECTORS_HI);
     counters->reads = running(&HW->RD_CMDS_LO, &HW->RD_CMDS_HI);

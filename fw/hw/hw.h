@@ -18,21 +18,21 @@
 
 /// What this instance of the hardware has.
 struct hw_config {
-    uint8_t num_qp, num_ns;   // I/O queue pairs, namespaces
-    uint8_t key_slots;        // 0: there are no operators in its data path
-    bool uncorrectable;       // Write Uncorrectable: its media can do it
+    uint8_t num_qp, num_ns;  // I/O queue pairs, namespaces
+    uint8_t key_slots;       // 0: there are no operators in its data path
+    bool uncorrectable;      // Write Uncorrectable: its media can do it
     uint16_t num_vec;
-    uint32_t operators;       // bit n: there is operator n
-    uint64_t media_pages;     // 4 KiB each
+    uint32_t operators;    // bit n: there is operator n
+    uint64_t media_pages;  // 4 KiB each
 };
-#define MAX_QP  254u
+#define MAX_QP 254u
 #define MAX_VEC 2048u
-#define MAX_NS  64u
+#define MAX_NS 64u
 
 /// Entries that the hardware writes, 32 words each: the entry, then its function. 2048-byte aligned.
 typedef volatile uint32_t hw_ring_t[16][32];
 
-void hw_init(struct hw_config *config, hw_ring_t *ring);
+void hw_init(struct hw_config* config, hw_ring_t* ring);
 
 // ---------------------------------------------------------------- time, events, sleep
 uint64_t hw_time(void);
@@ -48,9 +48,9 @@ bool hw_wait_only(uint32_t events, uint64_t until);
 
 // ---------------------------------------------------------------- the controller
 enum {
-    CTL_RUN = DB_SSD_FW__CTL__RUN_bm,       // fetch commands
-    CTL_STOP = DB_SSD_FW__CTL__STOP_bm,     // start no new DMA
-    CTL_WRR = DB_SSD_FW__CTL__WRR_bm,       // weighted round robin
+    CTL_RUN = DB_SSD_FW__CTL__RUN_bm,         // fetch commands
+    CTL_STOP = DB_SSD_FW__CTL__STOP_bm,       // start no new DMA
+    CTL_WRR = DB_SSD_FW__CTL__WRR_bm,         // weighted round robin
     CTL_RESET = DB_SSD_FW__CTL__CTRL_RST_bm,  // pulses
     CTL_FUNCTION_RESET = DB_SSD_FW__CTL__FLR_RST_bm,
     CTL_FLR_DONE = DB_SSD_FW__CTL__FLR_DONE_bm,
@@ -65,16 +65,16 @@ uint32_t hw_aqa(void);
 uint64_t hw_asq(void);
 uint64_t hw_acq(void);
 /// Let the commands inside end; none is fetched until `hw_go_on`. False: they did not.
-bool hw_hold(uint32_t *control);
+bool hw_hold(uint32_t* control);
 void hw_go_on(uint32_t control);
 
 // ---------------------------------------------------------------- commands, completions, data
-bool hw_command(hw_ring_t *ring, cmd_t *cmd);
+bool hw_command(hw_ring_t* ring, cmd_t* cmd);
 /// Completion of an admin command.
 void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0);
 enum { COPY_PUT = 0, COPY_ZERO = 1, COPY_GET = 2 };
 /// Between RAM and one page of host memory; a read has 64 bytes. False: it failed.
-bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void *ram, uint32_t bytes);
+bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void* ram, uint32_t bytes);
 
 // ---------------------------------------------------------------- queues
 /// `entries` is 0's based, here and below.
@@ -101,7 +101,7 @@ struct hw_io_error {
     uint64_t lba;
 };
 /// The next record. False: there is none.
-bool hw_io_error(struct hw_io_error *error);
+bool hw_io_error(struct hw_io_error* error);
 struct hw_doorbell_error {
     uint32_t qid;
     bool value;  // a bad value; else there is no such doorbell
@@ -111,6 +111,6 @@ struct hw_doorbell_error hw_doorbell_error(void);
 struct hw_counters {
     uint64_t read_sectors, written_sectors, reads, writes, media_errors;
 };
-void hw_counters(struct hw_counters *counters);
+void hw_counters(struct hw_counters* counters);
 
 #endif

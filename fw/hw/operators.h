@@ -29,12 +29,12 @@ void hw_key_erase(uint32_t slot);
 uint32_t hw_key_slot(uint32_t slot);
 
 /// What the next binding's operator gets; the table of the hardware keeps it.
-void hw_operator_parameters(const uint32_t *four);
+void hw_operator_parameters(const uint32_t* four);
 void hw_bind(uint32_t nsid, uint32_t op, uint32_t slot);
 
 /// A reducer is at work.
 bool hw_reducing(void);
 /// Take the next result. False: there is none.
-bool hw_result(struct hw_result *result);
+bool hw_result(struct hw_result* result);
 
 #endif

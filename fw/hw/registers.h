@@ -10,7 +10,7 @@
 #include "db_ssd_fw.h"
 #include "doorbell_facts.h"
 
-#define HW  ((volatile db_ssd_fw_t *)FW_REGISTERS)
-#define CSD ((volatile db_csd_t *)FW_EXTENSION)
+#define HW ((volatile db_ssd_fw_t*)FW_REGISTERS)
+#define CSD ((volatile db_csd_t*)FW_EXTENSION)
 
 #endif

@@ -15,18 +15,18 @@ struct admin_command;
 /// Outlives a reset of the core: it is loaded with the memory.
 struct boot_record {
     uint32_t power_cycles, unsafe_shutdowns;
-    uint32_t in_use;                       // enabled and not shut down
+    uint32_t in_use;  // enabled and not shut down
 };
 
-#define CONTROLLER_BYTES 1024u             // of Identify Controller: behind them zeros, and one power state
+#define CONTROLLER_BYTES 1024u  // of Identify Controller: behind them zeros, and one power state
 
 struct drive {
     struct hw_config hw;
     uint32_t serial;
-    struct boot_record *boot;
+    struct boot_record* boot;
     uint64_t started_at;
-    struct buffers *buffers;
-    const struct admin_command *commands;  // the dispatcher's table, by opcode
+    struct buffers* buffers;
+    const struct admin_command* commands;  // the dispatcher's table, by opcode
     struct namespaces namespaces;
     struct operators operators;
     uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes

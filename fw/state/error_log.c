@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/error_log.h"
 
-void error_log_add(struct error_log *log, uint32_t sqid, uint32_t cid, uint32_t status, uint32_t nsid, uint64_t lba)
-{
-    log->entries[log->next] = (struct error_entry){++log->count, lba, log->specific, nsid, (uint16_t)cid,
-                                                   (uint16_t)status, (uint8_t)sqid};
+void error_log_add(struct error_log* log, uint32_t sqid, uint32_t cid, uint32_t status, uint32_t nsid, uint64_t lba) {
+    log->entries[log->next] =
+        (struct error_entry){++log->count, lba, log->specific, nsid, (uint16_t)cid, (uint16_t)status, (uint8_t)sqid};
     log->specific = 0;
     log->next = log->next + 1 == CFG_ERROR_LOG ? 0 : log->next + 1;
 }

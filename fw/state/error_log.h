@@ -21,6 +21,6 @@ struct error_log {
     uint64_t specific;  // command specific information of the next entry
 };
 
-void error_log_add(struct error_log *log, uint32_t sqid, uint32_t cid, uint32_t status, uint32_t nsid, uint64_t lba);
+void error_log_add(struct error_log* log, uint32_t sqid, uint32_t cid, uint32_t status, uint32_t nsid, uint64_t lba);
 
 #endif

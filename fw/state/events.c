@@ -4,20 +4,17 @@
 #include "base/bytes.h"
 #include "hw/hw.h"
 
-void events_reset(struct events *events)
-{
+void events_reset(struct events* events) {
     uint32_t function = events->function;
     memset(events, 0, sizeof *events);
     events->function = function;
 }
 
 /// Bring events that wait and requests that wait together.
-static void answer(struct events *e)
-{
+static void answer(struct events* e) {
     static const uint8_t page_of[AER_TYPES] = {LOG_ERROR, LOG_SMART, LOG_CHANGED_NS};
     for (uint32_t type = 0; type < AER_TYPES && e->waiting; type++) {
-        if (e->info[type] == 0 || e->masked[type])
-            continue;
+        if (e->info[type] == 0 || e->masked[type]) continue;
         uint32_t dw0 = type | (e->info[type] - 1) << 8 | (uint32_t)page_of[type] << 16;
         e->info[type] = 0;
         e->masked[type] = true;
@@ -26,35 +23,27 @@ static void answer(struct events *e)
     }
 }
 
-void event_report(struct events *e, uint32_t type, uint32_t info)
-{
-    if (e->masked[type])
-        return;  // until its log page has been read
+void event_report(struct events* e, uint32_t type, uint32_t info) {
+    if (e->masked[type]) return;  // until its log page has been read
     e->info[type] = info + 1;
     answer(e);
 }
 
-void event_unmask(struct events *e, uint32_t type)
-{
+void event_unmask(struct events* e, uint32_t type) {
     e->masked[type] = false;
-    if (type == AER_TYPE_NOTICE)
-        e->info[type] = 0;  // one that still waits would say nothing new
+    if (type == AER_TYPE_NOTICE) e->info[type] = 0;  // one that still waits would say nothing new
 }
 
-bool event_request(struct events *e, uint32_t cid)
-{
-    if (e->waiting == CFG_AER_LIMIT)
-        return false;
+bool event_request(struct events* e, uint32_t cid) {
+    if (e->waiting == CFG_AER_LIMIT) return false;
     e->cid[e->waiting++] = (uint16_t)cid;
     answer(e);
     return true;
 }
 
-bool event_abort(struct events *e, uint32_t cid)
-{
+bool event_abort(struct events* e, uint32_t cid) {
     for (uint32_t i = 0; i < e->waiting; i++) {
-        if (e->cid[i] != cid)
-            continue;
+        if (e->cid[i] != cid) continue;
         e->waiting--;
         e->cid[i] = e->cid[e->waiting];
         hw_complete(e->function, cid, ST_ABORT_REQUESTED, 0);

@@ -12,20 +12,20 @@
 #define AER_TYPES 3u  // AER_TYPE_ERROR, SMART, NOTICE
 
 struct events {
-    uint32_t function;             // whose they are
+    uint32_t function;  // whose they are
     uint16_t cid[CFG_AER_LIMIT];
-    uint32_t waiting;              // requests
-    uint32_t info[AER_TYPES];      // 1 + information of an event that waits
-    bool masked[AER_TYPES];        // reported, and its log page not read yet
+    uint32_t waiting;          // requests
+    uint32_t info[AER_TYPES];  // 1 + information of an event that waits
+    bool masked[AER_TYPES];    // reported, and its log page not read yet
 };
 
-void events_reset(struct events *events);
-void event_report(struct events *events, uint32_t type, uint32_t info);
+void events_reset(struct events* events);
+void event_report(struct events* events, uint32_t type, uint32_t info);
 /// The log page of such events has been read.
-void event_unmask(struct events *events, uint32_t type);
+void event_unmask(struct events* events, uint32_t type);
 /// A request comes. False: there are enough.
-bool event_request(struct events *events, uint32_t cid);
+bool event_request(struct events* events, uint32_t cid);
 /// A request is aborted. False: there is none of this identifier.
-bool event_abort(struct events *events, uint32_t cid);
+bool event_abort(struct events* events, uint32_t cid);
 
 #endif

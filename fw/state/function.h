@@ -17,8 +17,8 @@ enum life { DISABLED, READY, OFF, FAILED };
 
 struct function {
     enum life life;
-    bool notified;   // the shutdown that CC.SHN asks for has been done
-    uint32_t cc;     // CC at enable
+    bool notified;  // the shutdown that CC.SHN asks for has been done
+    uint32_t cc;    // CC at enable
     struct settings settings;
     struct events events;
     struct error_log errors;

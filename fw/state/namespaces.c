@@ -5,55 +5,45 @@
 #include "state/drive.h"
 #include "state/function.h"
 
-bool ns_exists(const struct drive *drive, uint32_t nsid)
-{
+bool ns_exists(const struct drive* drive, uint32_t nsid) {
     return nsid >= 1 && nsid <= drive->hw.num_ns && drive->namespaces.of[nsid].exists;
 }
 
-bool ns_active(const struct function *fn, uint32_t nsid)
-{
+bool ns_active(const struct function* fn, uint32_t nsid) {
     return nsid >= 1 && nsid <= MAX_NS && fn->ns[nsid].attached;
 }
 
-static uint32_t check(const struct drive *drive, uint32_t nsid, bool found)
-{
-    if (found)
-        return ST_SUCCESS;
+static uint32_t check(const struct drive* drive, uint32_t nsid, bool found) {
+    if (found) return ST_SUCCESS;
     return nsid == 0 || (nsid > drive->hw.num_ns && nsid != NSID_ALL) ? ST_INVALID_NS : ST_INVALID_FIELD;
 }
 
-uint32_t ns_check_exists(const struct drive *drive, uint32_t nsid)
-{
+uint32_t ns_check_exists(const struct drive* drive, uint32_t nsid) {
     return check(drive, nsid, ns_exists(drive, nsid));
 }
 
-uint32_t ns_check_active(const struct drive *drive, const struct function *fn, uint32_t nsid)
-{
+uint32_t ns_check_active(const struct drive* drive, const struct function* fn, uint32_t nsid) {
     return check(drive, nsid, ns_active(fn, nsid));
 }
 
-uint64_t ns_bytes(const struct namespace *ns) { return ns->pages << 12; }
+uint64_t ns_bytes(const struct namespace* ns) { return ns->pages << 12; }
 
-uint64_t ns_blocks(const struct namespace *ns) { return ns->lba4k ? ns->pages : (ns->pages << 3) - ns->spare; }
+uint64_t ns_blocks(const struct namespace* ns) { return ns->lba4k ? ns->pages : (ns->pages << 3) - ns->spare; }
 
-uint64_t ns_free_bytes(const struct drive *drive)
-{
+uint64_t ns_free_bytes(const struct drive* drive) {
     uint64_t pages = drive->namespaces.total;
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
-        if (drive->namespaces.of[nsid].exists)
-            pages -= drive->namespaces.of[nsid].pages;
+        if (drive->namespaces.of[nsid].exists) pages -= drive->namespaces.of[nsid].pages;
     }
     return pages << 12;
 }
 
-bool ns_find_gap(const struct drive *drive, uint64_t pages, uint64_t *first)
-{
-    const struct namespaces *all = &drive->namespaces;
+bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first) {
+    const struct namespaces* all = &drive->namespaces;
     uint64_t at = 0;
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
-        const struct namespace *ns = &all->of[nsid];
-        if (pages > all->total - at)
-            return false;
+        const struct namespace* ns = &all->of[nsid];
+        if (pages > all->total - at) return false;
         if (ns->exists && ns->base < at + pages && at < ns->base + ns->pages) {
             at = ns->base + ns->pages;  // beyond this one, and again past all
             nsid = 0;
@@ -64,15 +54,13 @@ bool ns_find_gap(const struct drive *drive, uint64_t pages, uint64_t *first)
 }
 
 /// Tell the hardware.
-static void show(const struct drive *drive, const struct function *fn, uint32_t nsid)
-{
-    const struct namespace *ns = &drive->namespaces.of[nsid];
+static void show(const struct drive* drive, const struct function* fn, uint32_t nsid) {
+    const struct namespace* ns = &drive->namespaces.of[nsid];
     hw_namespace(nsid, fn->ns[nsid].attached, ns->lba4k, ns->base << 12, ns_blocks(ns));
 }
 
-void namespaces_init(struct drive *drive, struct function *fn)
-{
-    struct namespaces *all = &drive->namespaces;
+void namespaces_init(struct drive* drive, struct function* fn) {
+    struct namespaces* all = &drive->namespaces;
     uint32_t count = drive->hw.key_slots ? drive->hw.num_ns : 1;
     all->total = drive->hw.media_pages;
     uint64_t pages = div_u64(all->total, count, NULL);
@@ -86,54 +74,42 @@ void namespaces_init(struct drive *drive, struct function *fn)
 }
 
 // ---------------------------------------------------------------- changes that the host wants to hear of
-void ns_changed(struct function *fn, uint32_t nsid)
-{
+void ns_changed(struct function* fn, uint32_t nsid) {
     fn->ns[nsid].changed = true;
-    if (fn->settings.value[V_EVENTS] & OAES_NS_ATTR)
-        event_report(&fn->events, AER_TYPE_NOTICE, 0);
+    if (fn->settings.value[V_EVENTS] & OAES_NS_ATTR) event_report(&fn->events, AER_TYPE_NOTICE, 0);
 }
 
-void ns_changed_read(const struct drive *drive, struct function *fn)
-{
-    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++)
-        fn->ns[nsid].changed = false;
+void ns_changed_read(const struct drive* drive, struct function* fn) {
+    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) fn->ns[nsid].changed = false;
 }
 
 // ---------------------------------------------------------------- while fetching is held
 bool ns_zero(uint64_t first, uint64_t pages) { return hw_media_zero(first << 12, pages << 12) && hw_media_flush(); }
 
-bool ns_format(struct drive *drive, struct function *fn, uint32_t nsid, bool lba4k)
-{
-    struct namespace *ns = &drive->namespaces.of[nsid];
-    if (!ns_zero(ns->base, ns->pages))
-        return false;
+bool ns_format(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k) {
+    struct namespace* ns = &drive->namespaces.of[nsid];
+    if (!ns_zero(ns->base, ns->pages)) return false;
     bool differs = ns->lba4k != lba4k;
     ns->lba4k = lba4k;
-    if (differs)
-        ns->spare = 0;  // in the other block size it is all that it takes of the media
+    if (differs) ns->spare = 0;  // in the other block size it is all that it takes of the media
     show(drive, fn, nsid);
-    if (differs)
-        ns_changed(fn, nsid);
+    if (differs) ns_changed(fn, nsid);
     return true;
 }
 
-bool ns_delete(struct drive *drive, struct function *fn, uint32_t nsid)
-{
-    struct namespace *ns = &drive->namespaces.of[nsid];
+bool ns_delete(struct drive* drive, struct function* fn, uint32_t nsid) {
+    struct namespace* ns = &drive->namespaces.of[nsid];
     bool was_attached = fn->ns[nsid].attached;
     operators_erase_ns(drive, nsid);
-    if (!ns_zero(ns->base, ns->pages))
-        return false;
+    if (!ns_zero(ns->base, ns->pages)) return false;
     ns->exists = fn->ns[nsid].attached = false;
     show(drive, fn, nsid);
     operators_forget_ns(drive, nsid);
-    if (was_attached)
-        ns_changed(fn, nsid);
+    if (was_attached) ns_changed(fn, nsid);
     return true;
 }
 
-void ns_attach(struct drive *drive, struct function *fn, uint32_t nsid, bool attached)
-{
+void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached) {
     fn->ns[nsid].attached = attached;
     show(drive, fn, nsid);
 }

@@ -16,54 +16,54 @@ struct drive;
 struct function;
 
 struct namespace {
-    uint64_t base, pages;    // of the media
-    uint16_t generation;     // how many had been created since power-on when this one was; 0: it was there then
-    uint8_t spare;           // 512-byte blocks of the last page that are not part of it
+    uint64_t base, pages;  // of the media
+    uint16_t generation;   // how many had been created since power-on when this one was; 0: it was there then
+    uint8_t spare;         // 512-byte blocks of the last page that are not part of it
     bool exists, lba4k;
 };
 
 struct namespaces {
     struct namespace of[MAX_NS + 1];
-    uint64_t total;          // pages of the media
-    uint64_t unused;         // from this page on nothing has been a namespace's since power-on
-    uint16_t generation;     // of the last one created
+    uint64_t total;       // pages of the media
+    uint64_t unused;      // from this page on nothing has been a namespace's since power-on
+    uint16_t generation;  // of the last one created
 };
 
 /// A function's view of a namespace.
 struct attachment {
     bool attached;
-    bool changed;            // for the Changed Namespace List
+    bool changed;  // for the Changed Namespace List
 };
 
 /// At power-on namespace 1 covers the whole media, in blocks of 512 bytes. Where there are operators, which may differ
 /// by namespace, all there is room for share it in equal parts. All are attached to `fn`.
-void namespaces_init(struct drive *drive, struct function *fn);
+void namespaces_init(struct drive* drive, struct function* fn);
 
-bool ns_exists(const struct drive *drive, uint32_t nsid);
+bool ns_exists(const struct drive* drive, uint32_t nsid);
 /// It is attached to this function.
-bool ns_active(const struct function *fn, uint32_t nsid);
+bool ns_active(const struct function* fn, uint32_t nsid);
 /// Success, or what a command ends with that wants a namespace to exist, or to be active (Base 2.0, 3.2.1.5).
-uint32_t ns_check_exists(const struct drive *drive, uint32_t nsid);
-uint32_t ns_check_active(const struct drive *drive, const struct function *fn, uint32_t nsid);
-uint64_t ns_blocks(const struct namespace *ns);
-uint64_t ns_bytes(const struct namespace *ns);
-uint64_t ns_free_bytes(const struct drive *drive);
+uint32_t ns_check_exists(const struct drive* drive, uint32_t nsid);
+uint32_t ns_check_active(const struct drive* drive, const struct function* fn, uint32_t nsid);
+uint64_t ns_blocks(const struct namespace* ns);
+uint64_t ns_bytes(const struct namespace* ns);
+uint64_t ns_free_bytes(const struct drive* drive);
 /// The first page of the first gap of so many. False: there is none.
-bool ns_find_gap(const struct drive *drive, uint64_t pages, uint64_t *first);
+bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first);
 
 // ---------------------------------------------------------------- while fetching is held
 /// Zero pages of the media. False: it failed.
 bool ns_zero(uint64_t first, uint64_t pages);
 /// Zero it and set its block size. False: the media failed.
-bool ns_format(struct drive *drive, struct function *fn, uint32_t nsid, bool lba4k);
+bool ns_format(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k);
 /// Its key goes first. False: the media has not zeroed it, so it stays, locked.
-bool ns_delete(struct drive *drive, struct function *fn, uint32_t nsid);
+bool ns_delete(struct drive* drive, struct function* fn, uint32_t nsid);
 /// Show it to the function, or no more (that while fetching is held).
-void ns_attach(struct drive *drive, struct function *fn, uint32_t nsid, bool attached);
+void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached);
 
 /// The function's host hears of a change, if it wants to.
-void ns_changed(struct function *fn, uint32_t nsid);
+void ns_changed(struct function* fn, uint32_t nsid);
 /// The host knows of all changes.
-void ns_changed_read(const struct drive *drive, struct function *fn);
+void ns_changed_read(const struct drive* drive, struct function* fn);
 
 #endif

@@ -15,45 +15,45 @@
 
 struct drive;
 
-#define OPERATOR_WORDS 13u         // features C1h to CDh
-#define SLOT_FEATURES  0u          // of the key that they make
+#define OPERATOR_WORDS 13u  // features C1h to CDh
+#define SLOT_FEATURES 0u    // of the key that they make
 
 struct binding {
-    bool own;                      // bound by command, not by feature C0h
+    bool own;  // bound by command, not by feature C0h
     uint8_t op, slot;
 };
 
 struct operators {
-    uint32_t config;               // feature C0h
-    uint32_t addend;               // by feature C1h
+    uint32_t config;                            // feature C0h
+    uint32_t addend;                            // by feature C1h
     uint32_t words[OPERATOR_WORDS], words_set;  // C1h to CDh, and which have been set
     struct binding bound[MAX_NS + 1];
-    struct hw_result results[CFG_RESULTS];      // the newest is before results_next
+    struct hw_result results[CFG_RESULTS];  // the newest is before results_next
     uint32_t results_next, results_count;
 };
 
 /// At power-on and controller reset. The hardware has erased all keys by itself.
-void operators_reset(struct drive *drive);
+void operators_reset(struct drive* drive);
 
 // ---------------------------------------------------------------- while fetching is held
 /// Set feature C0h.
-void operators_configure(struct drive *drive, uint32_t config);
+void operators_configure(struct drive* drive, uint32_t config);
 /// Set feature C1h + i.
-void operators_set_word(struct drive *drive, uint32_t i, uint32_t value);
+void operators_set_word(struct drive* drive, uint32_t i, uint32_t value);
 /// Bind it by command, or else to what feature C0h says.
-void operators_bind(struct drive *drive, uint32_t nsid, bool own, uint32_t op, uint32_t slot);
+void operators_bind(struct drive* drive, uint32_t nsid, bool own, uint32_t op, uint32_t slot);
 /// What feature C0h says, to all namespaces that are not bound by command.
-void operators_apply(struct drive *drive);
+void operators_apply(struct drive* drive);
 
 // ---------------------------------------------------------------- any time
-void operators_erase_slot(struct operators *operators, uint32_t slot);
+void operators_erase_slot(struct operators* operators, uint32_t slot);
 /// The key of a namespace goes, also for others that it is the key of: before its media is zeroed, so that nothing
 /// readable is left if that fails.
-void operators_erase_ns(struct drive *drive, uint32_t nsid);
+void operators_erase_ns(struct drive* drive, uint32_t nsid);
 /// The namespace is gone: a new one of its number does what feature C0h says, and what was found in it is no result.
 /// Last, when nothing of it is under way.
-void operators_forget_ns(struct drive *drive, uint32_t nsid);
+void operators_forget_ns(struct drive* drive, uint32_t nsid);
 /// Take over what the reducers have found; the hardware keeps only so many.
-void operators_collect(struct operators *operators);
+void operators_collect(struct operators* operators);
 
 #endif

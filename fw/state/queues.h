@@ -19,7 +19,7 @@ struct queues {
 };
 
 /// Forget the queues 1 to `count`.
-void queues_reset(struct queues *queues, uint32_t count);
-bool queues_exist(const struct queues *queues, uint32_t count);
+void queues_reset(struct queues* queues, uint32_t count);
+bool queues_exist(const struct queues* queues, uint32_t count);
 
 #endif

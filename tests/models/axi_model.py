@@ -17,8 +17,9 @@ from typing import Any
 from streams import Bus, Memory, Sink, Source, Word
 from structs import Layout, enum, layout, macro
 
-FLUSH, ZERO, UNCORRECTABLE = (enum("db_ssd_pkg", "media_op_e")[f"MEDIA_{name}"]
-                              for name in ("FLUSH", "ZERO", "UNCORRECTABLE"))
+FLUSH, ZERO, UNCORRECTABLE = (
+    enum("db_ssd_pkg", "media_op_e")[f"MEDIA_{name}"] for name in ("FLUSH", "ZERO", "UNCORRECTABLE")
+)
 MEDIA_CMD = layout("db_ssd_pkg", "media_cmd_t")
 
 
@@ -57,8 +58,9 @@ def check_burst(addr: int, rows: int, row_bytes: int) -> None:
 class AxiRead:
     """Answers reads in order. Its master must always be able to take the data that it asked for."""
 
-    def __init__(self, dut: Any, rng: random.Random, media: Media, on_burst: Callable[[int, int], None],
-                 addr_w: int = 40) -> None:
+    def __init__(
+        self, dut: Any, rng: random.Random, media: Media, on_burst: Callable[[int, int], None], addr_w: int = 40
+    ) -> None:
         self.rng, self.media, self.on_burst = rng, media, on_burst
         self.req = Bus(dut.m_axi_read_req, axi_struct("READ_REQ", addr_w))
         self.rsp = Bus(dut.m_axi_read_rsp, axi_struct("READ_RSP", media.row_bytes * 8))
@@ -66,8 +68,8 @@ class AxiRead:
         self.r = axi_struct("R", media.row_bytes * 8)
         self.stall = 0.0
         self.latency = (1, 30)
-        self.missing = 0                            # rows asked for (address on offer or taken) that have not come
-        self.todo: deque[list[int]] = deque()       # [cycle when it may start, address, rows left]
+        self.missing = 0  # rows asked for (address on offer or taken) that have not come
+        self.todo: deque[list[int]] = deque()  # [cycle when it may start, address, rows left]
         self.log: list[tuple[int, int, bool]] = []  # rows that have come: address, data, error
         self.row: tuple[int, int, bool] | None = None
         self.rsp["r_valid"].set(0)
@@ -105,17 +107,24 @@ class Burst:
     rows: int
     data: list[int] = field(default_factory=list)
     strobed: list[bool] = field(default_factory=list)
-    bad: bool = False      # gets an error response, and nothing of it is written
+    bad: bool = False  # gets an error response, and nothing of it is written
     applied: bool = False
-    answered: int = 0      # cycle of its response
-    owner: Any = None      # the bench's
+    answered: int = 0  # cycle of its response
+    owner: Any = None  # the bench's
 
 
 class AxiWrite:
     """Takes writes. Data may come before its address is taken, not before it is on offer; responses in order."""
 
-    def __init__(self, dut: Any, rng: random.Random, media: Media, on_burst: Callable[[Burst], None],
-                 on_row: Callable[[Burst, int, int], None], addr_w: int = 40) -> None:
+    def __init__(
+        self,
+        dut: Any,
+        rng: random.Random,
+        media: Media,
+        on_burst: Callable[[Burst], None],
+        on_row: Callable[[Burst, int, int], None],
+        addr_w: int = 40,
+    ) -> None:
         """on_row(burst, data, strobed): a row of data that was taken."""
         self.rng, self.media, self.on_burst, self.on_row = rng, media, on_burst, on_row
         self.req = Bus(dut.m_axi_write_req, axi_struct("WRITE_REQ", addr_w, media.row_bytes * 8))
@@ -124,11 +133,11 @@ class AxiWrite:
         self.w = Sink.channel(rng, self.req, self.rsp, "w")
         self.b = Source.channel(rng, self.req, self.rsp, "b")
         self.latency = (1, 40)
-        self.bad = 0.0                          # part of the bursts that gets an error response
-        self.open: deque[Burst] = deque()       # on offer or taken, not all data here
-        self.accepted = 0                       # how many addresses of `open` have been taken
+        self.bad = 0.0  # part of the bursts that gets an error response
+        self.open: deque[Burst] = deque()  # on offer or taken, not all data here
+        self.accepted = 0  # how many addresses of `open` have been taken
         self.whole: deque[tuple[int, Burst]] = deque()  # (cycle when it may be answered, burst)
-        self.outstanding = 0                    # bursts on offer or taken, without response
+        self.outstanding = 0  # bursts on offer or taken, without response
 
     def apply(self, burst: Burst) -> None:
         if not burst.bad and not burst.applied:
@@ -174,17 +183,23 @@ class AxiWrite:
 class MediaPort:
     """Commands to the media, one at a time."""
 
-    def __init__(self, dut: Any, rng: random.Random, media: Media | None,
-                 on_command: Callable[[int, int, int], None], on_done: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        dut: Any,
+        rng: random.Random,
+        media: Media | None,
+        on_command: Callable[[int, int, int], None],
+        on_done: Callable[[int], None],
+    ) -> None:
         """on_command(op, address, bytes) when one is on offer; on_done(error) when it is over."""
         self.dut, self.rng, self.media, self.on_command, self.on_done = dut, rng, media, on_command, on_done
         self.cmd = Sink(dut, rng, "m_media", MEDIA_CMD)
         self.latency = (1, 40)
         self.bad = 0.0
-        self.at = 0                              # cycle when the one under way ends
-        self.word: Word | None = None            # the one under way
-        self.answer: int | None = None           # on s_media_done: error or not
-        self.open = False                        # one is on offer or under way
+        self.at = 0  # cycle when the one under way ends
+        self.word: Word | None = None  # the one under way
+        self.answer: int | None = None  # on s_media_done: error or not
+        self.open = False  # one is on offer or under way
         dut.s_media_done.value = 0
 
     def step(self, cycle: int) -> None:

@@ -116,8 +116,9 @@ def assert_full_rate(cycles: Sequence[int]) -> None:
     assert cycles[-1] - cycles[0] == len(cycles) - 1, f"{len(cycles)} rows took {cycles[-1] - cycles[0] + 1} cycles"
 
 
-def random_context(rng: random.Random, ops: Sequence[int], slots: int = 16, write: bool | None = None,
-                   param: int | None = None) -> Context:
+def random_context(
+    rng: random.Random, ops: Sequence[int], slots: int = 16, write: bool | None = None, param: int | None = None
+) -> Context:
     lba = rng.choice((0, rng.getrandbits(8), rng.getrandbits(40), (1 << 64) - 4 - rng.getrandbits(4)))
     return Context(
         op=rng.choice(ops), lba=lba, lbads=rng.choice((9, 9, 12)),

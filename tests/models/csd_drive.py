@@ -34,8 +34,9 @@ def xts(key1: bytes, key2: bytes, lba: int, data: bytes, block: int = 512) -> by
     return out
 
 
-def io(drive: Driver, opcode: int, slba: int, blocks: int, data: bytes | None = None, *, nsid: int = 1,
-       qid: int = 1) -> tuple[Command, bytes]:
+def io(
+    drive: Driver, opcode: int, slba: int, blocks: int, data: bytes | None = None, *, nsid: int = 1, qid: int = 1
+) -> tuple[Command, bytes]:
     """One command, waited for, and what is in its buffer then."""
     buffer = drive.buffer(blocks * drive.block_size)
     buffer.write(data if data is not None else b"\xa5" * buffer.size)

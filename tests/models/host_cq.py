@@ -102,6 +102,14 @@ def place(rng: random.Random, dwords: int, base: int, size: int = WINDOW) -> int
 def window_request(t: Tlp, bad: bool) -> int:
     """A non-posted request as db_pcie_root_rx passes it on."""
     return REQUEST.pack(
-        bad=int(bad), attr=t.attr, tc=t.tc, tag=t.tag, requester_id=t.requester, req_type=t.kind, dwords=t.dwords,
-        addr_dw=t.addr >> 2, last_be=t.last_be, first_be=t.first_be,
+        bad=int(bad),
+        attr=t.attr,
+        tc=t.tc,
+        tag=t.tag,
+        requester_id=t.requester,
+        req_type=t.kind,
+        dwords=t.dwords,
+        addr_dw=t.addr >> 2,
+        last_be=t.last_be,
+        first_be=t.first_be,
     )

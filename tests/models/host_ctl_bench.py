@@ -46,7 +46,9 @@ def run(test_file: str, width: int, **parameters: int) -> None:
     gen = build.regs() / "rtl"
     params = {"DATA_W": width, "MS_CYCLES": MS, "HALF_MS": HALF_MS, "ATTEMPTS": 2, **parameters}
     bench.run(
-        test_file, "db_host_control", params,
+        test_file,
+        "db_host_control",
+        params,
         extra_sources=(gen / "db_host_regs_pkg.sv", gen / "db_host_regs.sv"),
         env={"DATA_W": str(width), "NUM_QP": str(parameters.get("NUM_QP", 1))},
     )
@@ -75,7 +77,7 @@ class Bench:
 
     def store(self, addr: int, data: bytes) -> None:
         assert addr == WINDOW + 0x2000 and len(data) == 4096
-        self.memory[:1024] = [int.from_bytes(data[i:i + 4], "little") for i in range(0, 4096, 4)]
+        self.memory[:1024] = [int.from_bytes(data[i : i + 4], "little") for i in range(0, 4096, 4)]
 
     def complete(self, addr: int, entry: int) -> None:
         index = (addr - WINDOW - 0x1000) // 16
@@ -85,10 +87,29 @@ class Bench:
     # ------------------------------------------------------------------ a cycle
     async def start(self, link: bool = True, bar: int = BAR) -> None:
         d = self.dut
-        for name in ("m_poke_ready", "m_acc_ready", "s_answer_valid", "s_answer", "s_adm_valid", "s_adm_data",
-                     "m_adm_ready", "s_reg_valid", "s_reg", "s_admin_buf_ready", "s_admin_buf_rdata", "s_entry_valid",
-                     "s_entry", "s_doorbell_valid", "s_doorbell", "s_late_valid", "s_late", "s_io_done", "s_damaged",
-                     "stat_cqe", "stat_bad"):
+        for name in (
+            "m_poke_ready",
+            "m_acc_ready",
+            "s_answer_valid",
+            "s_answer",
+            "s_adm_valid",
+            "s_adm_data",
+            "m_adm_ready",
+            "s_reg_valid",
+            "s_reg",
+            "s_admin_buf_ready",
+            "s_admin_buf_rdata",
+            "s_entry_valid",
+            "s_entry",
+            "s_doorbell_valid",
+            "s_doorbell",
+            "s_late_valid",
+            "s_late",
+            "s_io_done",
+            "s_damaged",
+            "stat_cqe",
+            "stat_bad",
+        ):
             getattr(d, name).value = 0
         d.s_idle.value = 1
         d.link_up.value = int(link)

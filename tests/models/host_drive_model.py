@@ -59,7 +59,10 @@ class Drive:
     """Time is in milliseconds, given to `step`."""
 
     def __init__(
-        self, o: Options, fetch: Callable[[int], list[int]], store: Callable[[int, bytes], None],
+        self,
+        o: Options,
+        fetch: Callable[[int], list[int]],
+        store: Callable[[int, bytes], None],
         complete: Callable[[int, int], None],
     ) -> None:
         """fetch(address): 16 dwords; store(address, data); complete(address, entry)."""
@@ -310,6 +313,6 @@ class Drive:
                 data[25] = len(o.formats) - 1
                 data[26] = o.flbas
                 for i, (shift, meta) in enumerate(o.formats):
-                    data[128 + 4 * i:132 + 4 * i] = (shift << 16 | meta).to_bytes(4, "little")
+                    data[128 + 4 * i : 132 + 4 * i] = (shift << 16 | meta).to_bytes(4, "little")
         self.store(prp1, bytes(data))
         return 0

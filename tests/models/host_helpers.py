@@ -94,8 +94,9 @@ class Host:
         self.sim.submit(fresh)
         return told
 
-    def check(self, cycles: int = 1_000_000, bad: dict[int, int] | None = None,
-              anything: bool = False) -> list[BlockStatus]:
+    def check(
+        self, cycles: int = 1_000_000, bad: dict[int, int] | None = None, anything: bool = False
+    ) -> list[BlockStatus]:
         """All that was given ends in order and within `cycles`: well, or as `bad` has it by number of the command
         (anything: as it likes). What was read is what `disk` has, or zeros with an error; then disk and drive agree.
         """

@@ -39,8 +39,16 @@ class Packet:
 
 
 def rc_packet(
-    words: list[int], *, tag: int, byte_count: int, lower_addr: int, code: int = OK, completed: bool,
-    status: int = 0, discontinue: bool = False, noise: int = 0,
+    words: list[int],
+    *,
+    tag: int,
+    byte_count: int,
+    lower_addr: int,
+    code: int = OK,
+    completed: bool,
+    status: int = 0,
+    discontinue: bool = False,
+    noise: int = 0,
 ) -> Packet:
     """noise fills the fields that carry nothing for us."""
     d0 = (lower_addr & 0xFFF) | code << 12 | byte_count << 16 | int(completed) << 30
@@ -203,8 +211,14 @@ class RcModel:
 
     def _stray(self) -> Packet:
         n = self.rng.randint(1, 32)
-        return rc_packet(self._garbage(n), tag=self.rng.randrange(256), byte_count=4 * n,
-                        lower_addr=self.rng.randrange(0, 4096, 4), code=INVALID_TAG, completed=self.rng.random() < 0.5)
+        return rc_packet(
+            self._garbage(n),
+            tag=self.rng.randrange(256),
+            byte_count=4 * n,
+            lower_addr=self.rng.randrange(0, 4096, 4),
+            code=INVALID_TAG,
+            completed=self.rng.random() < 0.5,
+        )
 
     def _completion(self, p: _Pending) -> Packet:
         r = p.read
@@ -239,6 +253,7 @@ class RcModel:
         if strike:
             poison = p.plan == "poison"
             p.plan = ""
-            return rc_packet(self._garbage(n), code=POISONED if poison else OK, completed=final,
-                            discontinue=not poison, **common)
+            return rc_packet(
+                self._garbage(n), code=POISONED if poison else OK, completed=final, discontinue=not poison, **common
+            )
         return rc_packet(words, completed=final, **common)

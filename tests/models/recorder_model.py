@@ -19,9 +19,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from structs import Layout, Value, enum, layout
 
 _OP = enum("db_host_pkg", "block_op_e")
-OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM = (
-    _OP[f"BLOCK_{name}"] for name in ("READ", "WRITE", "FLUSH", "TRIM")
-)
+OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM = (_OP[f"BLOCK_{name}"] for name in ("READ", "WRITE", "FLUSH", "TRIM"))
 BLOCK = 4096
 CMD, STATUS = layout("db_host_pkg", "block_cmd_t"), layout("db_host_pkg", "block_status_t")
 HOST, PACKET = layout("db_rec_pkg", "host_state_t"), layout("db_rec_pkg", "packet_t")
@@ -101,10 +99,27 @@ class Bench:
 
     async def start(self) -> None:
         d = self.dut
-        for name in ("s_axis_tvalid", "s_axis_tdata", "s_axis_tlast", "data_drop_blocks", "buffer", "axil_req",
-                     "s_packet_valid", "m_packet_ready", "m_cmd_ready", "m_row_ready", "s_row_valid", "s_row_data",
-                     "s_status_valid", "s_status", "m_admin_ready", "s_admin_valid", "m_reg_ready", "s_reg_valid",
-                     "s_forward_valid"):
+        for name in (
+            "s_axis_tvalid",
+            "s_axis_tdata",
+            "s_axis_tlast",
+            "data_drop_blocks",
+            "buffer",
+            "axil_req",
+            "s_packet_valid",
+            "m_packet_ready",
+            "m_cmd_ready",
+            "m_row_ready",
+            "s_row_valid",
+            "s_row_data",
+            "s_status_valid",
+            "s_status",
+            "m_admin_ready",
+            "s_admin_valid",
+            "m_reg_ready",
+            "s_reg_valid",
+            "s_forward_valid",
+        ):
             getattr(d, name).value = 0
         self.levels()
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
@@ -128,9 +143,13 @@ class Bench:
         if now != self.said:
             self.said = now
             names = ("phy_ready", "link_up", "up", "dead", "blocks", "lba_shift")
-            self.dut.hosts.value = each(HOST, [
-                {"window_base": 0x12_3400_0000 + (i << 40), **dict(zip(names, map(int, x), strict=True))}
-                for i, x in enumerate(now)])
+            self.dut.hosts.value = each(
+                HOST,
+                [
+                    {"window_base": 0x12_3400_0000 + (i << 40), **dict(zip(names, map(int, x), strict=True))}
+                    for i, x in enumerate(now)
+                ],
+            )
 
     def chance(self) -> bool:
         return self.stall == 0 or self.rng.random() >= self.stall
@@ -308,7 +327,7 @@ class Bench:
                 for b in range(block, block + count):
                     data = bytes(BLOCK) if status else x.mem.get(b, bytes(BLOCK))
                     for k in range(0, BLOCK, self.data_w // 8):
-                        x.out_data.append(int.from_bytes(data[k:k + self.data_w // 8], "little"))
+                        x.out_data.append(int.from_bytes(data[k : k + self.data_w // 8], "little"))
         while x.flight and x.flight[0][0] <= self.cycle:
             _, tag, status, latency = x.flight.popleft()
             x.out_status.append(STATUS.pack(status=status, tag=tag, latency=latency))
@@ -353,13 +372,13 @@ class Bench:
         """Beats of `data` into the capture stream, tlast with the last one."""
         step = self.stream_w // 8
         for k in range(0, len(data), step):
-            self.source.append((int.from_bytes(data[k:k + step], "little"), last and k + step >= len(data)))
+            self.source.append((int.from_bytes(data[k : k + step], "little"), last and k + step >= len(data)))
 
     def host_packet(self, dwords: list[int]) -> None:
         padded = dwords + [0] * (-len(dwords) % 4)
         for k in range(0, len(padded), 4):
             keep = (1 << min(4, len(dwords) - k)) - 1
-            self.send.append((sum(v << (32 * j) for j, v in enumerate(padded[k:k + 4])), keep, k + 4 >= len(padded)))
+            self.send.append((sum(v << (32 * j) for j, v in enumerate(padded[k : k + 4])), keep, k + 4 >= len(padded)))
 
     async def drained(self) -> None:
         """All that the drives have read has left as packets."""

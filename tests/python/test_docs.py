@@ -41,8 +41,10 @@ def wrong_paths(text: str) -> list[str]:
 
 def commands(text: str) -> Iterator[list[str]]:
     """The words of every call of ./doorbell in code."""
-    for code in [*re.findall(r"`(\./doorbell [^`]+)`", text.replace("\n", " ")),
-                 *re.findall(r"^(?: {4}|\t)?(\./doorbell [^`\n]*)$", text, re.MULTILINE)]:
+    for code in [
+        *re.findall(r"`(\./doorbell [^`]+)`", text.replace("\n", " ")),
+        *re.findall(r"^(?: {4}|\t)?(\./doorbell [^`\n]*)$", text, re.MULTILINE),
+    ]:
         line = re.sub(r"\s#.*", "", code)
         for one in re.findall(r"\./doorbell [^;|&]*", line):
             try:

@@ -54,8 +54,14 @@ def make_drive() -> Iterator[MakeDrive]:
     """
     made: list[Driver] = []
 
-    def make(*, memory: int = 96 << 20, base: int = 0x12_4000_0000, seed: int = 1, params: dict[str, int] | None = None,
-             **options: Any) -> Driver:
+    def make(
+        *,
+        memory: int = 96 << 20,
+        base: int = 0x12_4000_0000,
+        seed: int = 1,
+        params: dict[str, int] | None = None,
+        **options: Any,
+    ) -> Driver:
         options.setdefault("media_size", MEDIA)
         sim = open_sim(BACKEND, params=dict(params or {}), seed=seed, **options)
         drive = Driver(sim, HostMemory(memory, base, seed=seed), seed=seed)

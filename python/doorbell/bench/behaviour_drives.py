@@ -167,8 +167,9 @@ class Logged(Traffic):
         super().lose(commands)
 
 
-def random_commands(top: str, data_w: int, link: str, count: int, operator: str | None = None,
-                    **options: Any) -> Figures:
+def random_commands(
+    top: str, data_w: int, link: str, count: int, operator: str | None = None, **options: Any
+) -> Figures:
     """`count` commands in nine parts: all kinds, some bad; four faults of the link; errors of the media; a controller
     reset and a function-level reset with commands in flight, other queues after each; all kinds again."""
     watched = Watched(top, data_w, link, {"cpl_timeout_us": 50, **options}, queues=8, operator=operator)
@@ -178,8 +179,17 @@ def random_commands(top: str, data_w: int, link: str, count: int, operator: str 
     parts = iter(range(100))
 
     def traffic(bad: float = 0.05, *tolerate: Status) -> Logged:
-        return Logged(drive, media, seed=next(parts), region=4096, largest=32 << 10, bad=bad,
-                      tolerate=frozenset(tolerate), begin=watched.begin, log=log)
+        return Logged(
+            drive,
+            media,
+            seed=next(parts),
+            region=4096,
+            largest=32 << 10,
+            bad=bad,
+            tolerate=frozenset(tolerate),
+            begin=watched.begin,
+            log=log,
+        )
 
     def some(t: Traffic, percent: int) -> None:
         t.run(count * percent // 100, 16)

@@ -62,8 +62,9 @@ def host_faults(setup: host_bench.Setup) -> Figures:
         sim.read_buffer(room)
         for fault in DRIVE_FAULTS:
             number = sim.fault(**fault)
-            commands = [BlockCommand(("read", "write")[n % 3 == 0], (n * 37) % 4096, 1 + n % 16, tag + n)
-                        for n in range(80)]
+            commands = [
+                BlockCommand(("read", "write")[n % 3 == 0], (n * 37) % 4096, 1 + n % 16, tag + n) for n in range(80)
+            ]
             tag += len(commands)
             sim.write_data(noise(tag, 512 * sum(c.blocks for c in commands if c.op == "write")))
             sim.submit(commands)
@@ -74,8 +75,11 @@ def host_faults(setup: host_bench.Setup) -> Figures:
             sim.fault_clear()
         ends = [f"{e.cycle - begin} {e.size} {e.error}" for e in sim.data_ends()]
         out |= of_host(sim, begin) | lines("command", log)
-        out |= {"data read": digest(room), "ends of data": digest(" ".join(ends).encode()),
-                "media": digest(sim.media_view())}
+        out |= {
+            "data read": digest(room),
+            "ends of data": digest(" ".join(ends).encode()),
+            "media": digest(sim.media_view()),
+        }
     return out
 
 
@@ -90,9 +94,14 @@ def bench_recorder(setup: recorder_bench.RecorderSetup, size: int) -> Figures:
         if not setup.rate:
             found.append(recorder_bench.read_out(sim, setup))
         for m in found:
-            out |= {f"{m.name}: cycles a block": m.cycles, f"{m.name}: all cycles": m.all_cycles,
-                    f"{m.name}: blocks": m.blocks, f"{m.name}: peak us": m.peak_us, f"{m.name}: lost": m.lost,
-                    f"{m.name}: histogram": " ".join(map(str, m.histogram))}
+            out |= {
+                f"{m.name}: cycles a block": m.cycles,
+                f"{m.name}: all cycles": m.all_cycles,
+                f"{m.name}: blocks": m.blocks,
+                f"{m.name}: peak us": m.peak_us,
+                f"{m.name}: lost": m.lost,
+                f"{m.name}: histogram": " ".join(map(str, m.histogram)),
+            }
         out |= of_host(sim, begin)
         out["media"] = digest(*(sim.media_view(0, rows * recorder_bench.BLOCK, i) for i in range(setup.drives)))
     return out

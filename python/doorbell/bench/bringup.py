@@ -73,8 +73,9 @@ def queue_priorities(jobs: Sequence[Job], queues: int) -> list[int]:
     return wanted[:queues]
 
 
-def start_queues(drive: Driver, wanted: int, iodepth: int, jobs: Sequence[Job] = (),
-                 arbitration: Arbitration = Arbitration()) -> None:  # noqa: B008
+def start_queues(
+    drive: Driver, wanted: int, iodepth: int, jobs: Sequence[Job] = (), arbitration: Arbitration = Arbitration()
+) -> None:  # noqa: B008
     """Bring the drive up with as many queue pairs as wanted, or as it has, deep enough for its share of the jobs.
 
     jobs: those that will run together, for the priorities of their queues.

@@ -43,30 +43,42 @@ def main(
     number_ios: str | None = typer.Option(None, "--number-ios", "--number_ios", help="Commands to measure, each job."),
     runtime: str | None = typer.Option(None, help="Simulated time to measure: 500us, 2ms, 1s."),
     thinktime: str | None = typer.Option(
-        None, help="Pause of a copy after --thinktime-blocks commands, once they are done: 20 (us), 5us, 1ms."),
+        None, help="Pause of a copy after --thinktime-blocks commands, once they are done: 20 (us), 5us, 1ms."
+    ),
     thinktime_blocks: str | None = typer.Option(None, "--thinktime-blocks", help="How many commands [1]."),
     rate_iops: str | None = typer.Option(None, "--rate-iops", help="Commands a second that each copy sends at most."),
     sq_priority: str | None = typer.Option(
-        None, "--sq-priority", help="Class of the queue: urgent, high, medium or low; a list with commas is dealt out "
-                                    "to the copies. Arbitration is weighted round robin then."),
+        None,
+        "--sq-priority",
+        help="Class of the queue: urgent, high, medium or low; a list with commas is dealt out "
+        "to the copies. Arbitration is weighted round robin then.",
+    ),
     random_distribution: str | None = typer.Option(
-        None, "--random-distribution", "--random_distribution", help="random, or zipf:1.2."),
+        None, "--random-distribution", "--random_distribution", help="random, or zipf:1.2."
+    ),
     randseed: str | None = typer.Option(None, help="Seed of the offsets."),
     trace: Path | None = typer.Option(
-        None, help="Replay a trace: fio iolog v2 or v3, blkparse text, MSR-Cambridge CSV."),
+        None, help="Replay a trace: fio iolog v2 or v3, blkparse text, MSR-Cambridge CSV."
+    ),
     afap: bool = typer.Option(False, "--afap", help="Replay as fast as possible, not at the trace's own times."),
     trace_speed: float = typer.Option(1.0, "--trace-speed", help="Replay so many times faster than the trace."),
     stages: bool = typer.Option(False, "--stages", help="Also show where the time of a command goes."),
     suite: str | None = typer.Option(
-        None, help="Check the targets: limit, limit-short (256 bit, a minute); host, host-short (of "
-                   "db_host and db_recorder), host-nightly (8 drives too)."),
+        None,
+        help="Check the targets: limit, limit-short (256 bit, a minute); host, host-short (of "
+        "db_host and db_recorder), host-nightly (8 drives too).",
+    ),
     speed: bool = typer.Option(False, "--speed", help="Measure the simulator's own speed instead."),
     top: str = typer.Option("db_ssd", help="Which top: db_ssd, db_csd, or one that drives SSDs: db_host, db_recorder."),
-    operator: str | None = typer.Option(None, help="With --top db_csd: pass, add, aes-ctr, aes-xts, sha256, crc32c, or "
-                                         "one of rtl/compute/ops: xor:mask=0x2a."),
+    operator: str | None = typer.Option(
+        None,
+        help="With --top db_csd: pass, add, aes-ctr, aes-xts, sha256, crc32c, or "
+        "one of rtl/compute/ops: xor:mask=0x2a.",
+    ),
     link: str | None = typer.Option(None, help="PCIe link: gen<1..5>x<lanes> [gen3x8; of a host gen3x4]."),
     data_w: int | None = typer.Option(
-        None, "--data-w", help="Width of the data path: 128, 256 or 512 [256; of a host 128]."),
+        None, "--data-w", help="Width of the data path: 128, 256 or 512 [256; of a host 128]."
+    ),
     clock_mhz: float = typer.Option(250.0, "--clock-mhz", help="Clock of the drive, 50 to 250 MHz."),
     mps: int = typer.Option(256, help="Maximum payload size, bytes."),
     mrrs: int | None = typer.Option(None, help="Maximum read request size, bytes [512; a host sets its own]."),
@@ -76,19 +88,26 @@ def main(
     write_us: float | None = typer.Option(None, "--write-us", help="Latency of its writes."),
     drives: int | None = typer.Option(None, help="How many of them: 1 to 8, of db_recorder alone [2]."),
     rate: str | None = typer.Option(
-        None, help="Bytes a second that each copy sends at most (500m); of db_recorder: GB/s that its source brings "
-                   "[all that is taken]."),
+        None,
+        help="Bytes a second that each copy sends at most (500m); of db_recorder: GB/s that its source brings "
+        "[all that is taken].",
+    ),
     arbitration: str | None = typer.Option(
-        None, help="Among submission queues: rr, or wrr (weighted, with an urgent class) [wrr with --sq-priority]."),
+        None, help="Among submission queues: rr, or wrr (weighted, with an urgent class) [wrr with --sq-priority]."
+    ),
     arbitration_burst: str | None = typer.Option(
-        None, "--arbitration-burst", help="Commands of a queue in a row: 1, 2, 4 ... 64, or none for no limit."),
+        None, "--arbitration-burst", help="Commands of a queue in a row: 1, 2, 4 ... 64, or none for no limit."
+    ),
     weights: str | None = typer.Option(None, help="Of the high, medium and low classes: 8,4,2 (1 to 256 each)."),
     media_latency_ns: int | None = typer.Option(
-        None, "--media-latency-ns", help="Of the drive's media, of reads and of writes [200]."),
+        None, "--media-latency-ns", help="Of the drive's media, of reads and of writes [200]."
+    ),
     media_write_latency_ns: int | None = typer.Option(
-        None, "--media-write-latency-ns", help="Of writes, where it is another."),
+        None, "--media-write-latency-ns", help="Of writes, where it is another."
+    ),
     param: list[str] = typer.Option(  # noqa: B008
-        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_CMDS=256."),
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_CMDS=256."
+    ),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     json: Path | None = typer.Option(None, help="Write the results as fio's JSON to this file (-: stdout)."),
 ) -> None:
@@ -137,19 +156,47 @@ def main(
     for text in (w for job in jobs for w in warnings(job)):
         warn(text)
     if records:
-        setup = RecorderSetup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity, params,
-                              2 if drives is None else drives, gigabytes(rate))
+        setup = RecorderSetup(
+            top,
+            ssd or "model",
+            link,
+            data_w,
+            clock_mhz,
+            mps,
+            read_us,
+            write_us,
+            capacity,
+            params,
+            2 if drives is None else drives,
+            gigabytes(rate),
+        )
         bench_recorder(setup, given, jobs[0], json)
     elif host:
-        bench_host(host_bench.Setup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity,
-                                    params), jobs, json)
+        bench_host(
+            host_bench.Setup(top, ssd or "model", link, data_w, clock_mhz, mps, read_us, write_us, capacity, params),
+            jobs,
+            json,
+        )
     else:
         if backend != "rtl" and (speed or stages):
             raise UserError("--speed and --stages need --backend rtl")
         if trace is not None and (operator is not None or any(j.paced or j.sq_priority for j in jobs)):
             raise UserError("--operator, --thinktime, --rate, --rate-iops and --sq-priority are not for a trace")
-        drive = DriveSetup(top, backend, link, data_w, clock_mhz, mps, mrrs, capacity, params, operator,
-                           media_latency_ns, media_write_latency_ns, queues)
+        drive = DriveSetup(
+            top,
+            backend,
+            link,
+            data_w,
+            clock_mhz,
+            mps,
+            mrrs,
+            capacity,
+            params,
+            operator,
+            media_latency_ns,
+            media_write_latency_ns,
+            queues,
+        )
         drive.check()
         if speed and trace is None:
             print_table(measure_speed(drive, jobs))

@@ -108,8 +108,9 @@ def tables(rows: list[Difference], seconds: dict[str, float], most: int) -> list
         mine = sorted((r for r in rows if r.workload == name), key=lambda r: VERDICTS.index(r.verdict))
         count = {v: sum(r.verdict == v for r in mine) for v in VERDICTS}
         bad = count["different"] + count["failed"]
-        short.add_row(name, str(len(mine)), str(count["same"]), str(bad), str(count["missing"]), str(count["new"]),
-                      f"{took:.1f}")
+        short.add_row(
+            name, str(len(mine)), str(count["same"]), str(bad), str(count["missing"]), str(count["new"]), f"{took:.1f}"
+        )
         for row in mine[:1] if count["failed"] else mine:
             if row.verdict != "same" and left:
                 left -= 1

@@ -65,8 +65,13 @@ def drive_of(s: Setup) -> PortOptions:
     if s.ssd == "db_ssd":
         names = {"read": "media_latency_ns", "write": "media_write_latency_ns"}
         late = {names[k]: v for k, v in ns.items()}
-        return ssd_drive(build.simulator("db_ssd", {"DATA_W": s.data_w}), clock_mhz=s.clock_mhz,
-                         media_size=s.media_size, **late, **port)
+        return ssd_drive(
+            build.simulator("db_ssd", {"DATA_W": s.data_w}),
+            clock_mhz=s.clock_mhz,
+            media_size=s.media_size,
+            **late,
+            **port,
+        )
     raise UserError(f"--ssd: there is no drive '{s.ssd}': use model or db_ssd")
 
 
@@ -323,8 +328,10 @@ def mixes(s: Setup, kinds: Iterable[tuple[int, int, int]]) -> Iterator[tuple[str
     for bs, qd, ios in kinds:
         r = measure(s, [Job(rw="randrw", rwmixread=70, bs=bs, iodepth=qd, number_ios=ios)])[0]
         assert r.limit is not None
-        yield f"{s}: randrw 70/30 {size_name(bs)}, QD {qd}, {s.read_us:g} and {s.write_us:g} us", \
-            100 * r.iops / r.limit.iops
+        yield (
+            f"{s}: randrw 70/30 {size_name(bs)}, QD {qd}, {s.read_us:g} and {s.write_us:g} us",
+            100 * r.iops / r.limit.iops,
+        )
 
 
 def intelliprop(setup: Setup, sizes: Iterable[int] = tuple(INTELLIPROP)) -> Iterator[dict[str, Any]]:
@@ -410,7 +417,8 @@ def peer_tables(rows: list[dict[str, Any]]) -> list[Any]:
                 if low := r.get("theirs_low"):
                     theirs = f"{low:g} to {theirs}" if low != r["theirs"] else theirs
                 digits = 0 if name == "IntelliProp" else 2 if r.get("higher_is_better") else 1
-                table.add_row(r["what"], theirs, f"{r['ours']:,.{digits}f}", f"{r['limit']:,.{digits}f}",
-                              f"{r['kiops']:,.0f}")
+                table.add_row(
+                    r["what"], theirs, f"{r['ours']:,.{digits}f}", f"{r['limit']:,.{digits}f}", f"{r['kiops']:,.0f}"
+                )
         out.append(table)
     return out

@@ -78,14 +78,30 @@ def link_limit(link: limits.Link, result: Result) -> limits.Limit:
     if result.limit is not None:
         return result.limit
     job = result.job
-    kinds = result.window or Counter({(read, size): count for read, side in ((True, result.read), (False, result.write))
-                                      for size, count in side.sizes.items()})
+    kinds = result.window or Counter(
+        {
+            (read, size): count
+            for read, side in ((True, result.read), (False, result.write))
+            for size, count in side.sizes.items()
+        }
+    )
     parts = [(float(read), size, count) for (read, size), count in sorted(kinds.items())]
     if not parts:
         parts = [(job.read_share, job.max_bs, 1)]
-    works = [(count, limits.Workload(size, read, sqes_per_fetch=min(8, job.iodepth), irqs=result.irqs,
-                                     sq_doorbells=result.doorbells[0], cq_doorbells=result.doorbells[1]))
-             for read, size, count in parts]
+    works = [
+        (
+            count,
+            limits.Workload(
+                size,
+                read,
+                sqes_per_fetch=min(8, job.iodepth),
+                irqs=result.irqs,
+                sq_doorbells=result.doorbells[0],
+                cq_doorbells=result.doorbells[1],
+            ),
+        )
+        for read, size, count in parts
+    ]
     return limits.mix(link, works)
 
 
@@ -117,8 +133,11 @@ def fio_bin(ns: int) -> int:
 def _lat(values: Sequence[float], *, detail: bool) -> dict[str, Any]:
     v = np.sort(np.array(values, dtype=float))
     out: dict[str, Any] = {
-        "min": int(v[0]) if len(v) else 0, "max": int(v[-1]) if len(v) else 0,
-        "mean": float(v.mean()) if len(v) else 0.0, "stddev": float(v.std()) if len(v) else 0.0, "N": len(v),
+        "min": int(v[0]) if len(v) else 0,
+        "max": int(v[-1]) if len(v) else 0,
+        "mean": float(v.mean()) if len(v) else 0.0,
+        "stddev": float(v.std()) if len(v) else 0.0,
+        "N": len(v),
     }
     if detail and len(v):
         out["percentile"] = {f"{p:.6f}": round(percentile(v, p)) for p in PERCENTILES}
@@ -134,12 +153,29 @@ def _side_json(side: Side, duration_ns: float) -> dict[str, Any]:
     total = [s + c for s, c in zip(side.slat_ns, side.clat_ns)] if side.slat_ns else side.clat_ns
     mib = rate / 1024
     return {
-        "io_bytes": side.bytes, "io_kbytes": side.bytes // 1024, "bw_bytes": round(rate), "bw": round(mib),
-        "iops": iops, "runtime": round(duration_ns / 1e6), "total_ios": side.ios, "short_ios": 0, "drop_ios": 0,
-        "slat_ns": _lat(side.slat_ns, detail=False), "clat_ns": _lat(side.clat_ns, detail=True),
+        "io_bytes": side.bytes,
+        "io_kbytes": side.bytes // 1024,
+        "bw_bytes": round(rate),
+        "bw": round(mib),
+        "iops": iops,
+        "runtime": round(duration_ns / 1e6),
+        "total_ios": side.ios,
+        "short_ios": 0,
+        "drop_ios": 0,
+        "slat_ns": _lat(side.slat_ns, detail=False),
+        "clat_ns": _lat(side.clat_ns, detail=True),
         "lat_ns": _lat(total, detail=True),
-        "bw_min": round(mib), "bw_max": round(mib), "bw_agg": 100.0, "bw_mean": mib, "bw_dev": 0.0, "bw_samples": 1,
-        "iops_min": round(iops), "iops_max": round(iops), "iops_mean": iops, "iops_stddev": 0.0, "iops_samples": 1,
+        "bw_min": round(mib),
+        "bw_max": round(mib),
+        "bw_agg": 100.0,
+        "bw_mean": mib,
+        "bw_dev": 0.0,
+        "bw_samples": 1,
+        "iops_min": round(iops),
+        "iops_max": round(iops),
+        "iops_mean": iops,
+        "iops_stddev": 0.0,
+        "iops_samples": 1,
     }
 
 
@@ -195,9 +231,16 @@ def fio_json(all_groups: Sequence[Sequence[Result]], link: limits.Link, setting:
                     "down_bytes_per_io": lim.down_bytes, "of_limit": r.iops / lim.iops,
                 },
             })  # fmt: skip
-    return {"fio version": f"doorbell-{__version__}", "timestamp": 0, "timestamp_ms": 0,
-            "time": "Thu Jan  1 00:00:00 1970", "global options": {}, "jobs": jobs, "disk_util": [],
-            "doorbell": setting}
+    return {
+        "fio version": f"doorbell-{__version__}",
+        "timestamp": 0,
+        "timestamp_ms": 0,
+        "time": "Thu Jan  1 00:00:00 1970",
+        "global options": {},
+        "jobs": jobs,
+        "disk_util": [],
+        "doorbell": setting,
+    }
 
 
 def table(all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str) -> Any:
@@ -214,13 +257,24 @@ def table(all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str)
             v = r.latencies()
             lim = link_limit(link, r)
             out.add_row(
-                r.job.name, describe(r.job), f"{r.bytes_per_s / 1e6:,.0f}", f"{r.iops / 1e3:,.1f}",
-                f"{v.mean() / 1e3:.2f}" if len(v) else "-", *(f"{percentile(v, p) / 1e3:.2f}" for p in (50, 99, 99.9)),
-                f"{lim.bytes_per_s / 1e6:,.0f}", f"{100 * r.iops / lim.iops:.1f}",
+                r.job.name,
+                describe(r.job),
+                f"{r.bytes_per_s / 1e6:,.0f}",
+                f"{r.iops / 1e3:,.1f}",
+                f"{v.mean() / 1e3:.2f}" if len(v) else "-",
+                *(f"{percentile(v, p) / 1e3:.2f}" for p in (50, 99, 99.9)),
+                f"{lim.bytes_per_s / 1e6:,.0f}",
+                f"{100 * r.iops / lim.iops:.1f}",
             )
         if len(results) > 1:
             total = sum(r.bytes_per_s for r in results)
             iops = sum(r.iops for r in results)
-            out.add_row("all", "together", f"{total / 1e6:,.0f}", f"{iops / 1e3:,.1f}", *[""] * 5,
-                        f"{100 * link_use(link, results):.1f}")
+            out.add_row(
+                "all",
+                "together",
+                f"{total / 1e6:,.0f}",
+                f"{iops / 1e3:,.1f}",
+                *[""] * 5,
+                f"{100 * link_use(link, results):.1f}",
+            )
     return out

@@ -121,8 +121,16 @@ class Window:
 class _Runner(Window):
     """A window on a queue pair of a drive."""
 
-    def __init__(self, job: Job, index: int, qid: int, drive: Driver, buffers: Sequence[Buffer], zipf: Zipf | None,
-                 recorder: Recorder | None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        index: int,
+        qid: int,
+        drive: Driver,
+        buffers: Sequence[Buffer],
+        zipf: Zipf | None,
+        recorder: Recorder | None,
+    ) -> None:
         super().__init__(job, index, capacity_of(drive), zipf)
         self.qid, self.drive, self.recorder = qid, drive, recorder
         self.block = drive.block_size
@@ -142,8 +150,9 @@ class _Runner(Window):
             buffer = self.free.pop()
             is_read, size, at = self.draw()
             opcode = NvmOpc.READ if is_read else NvmOpc.WRITE
-            self.drive.submit(self.qid, opcode, at // self.block, size // self.block - 1, buffer, nbytes=size,
-                              user=self)
+            self.drive.submit(
+                self.qid, opcode, at // self.block, size // self.block - 1, buffer, nbytes=size, user=self
+            )
             self.pace.sent(size, now)
 
     def complete(self, command: Command) -> None:
@@ -201,8 +210,13 @@ def warnings(job: Job) -> list[str]:
     return []
 
 
-def run_group(drive: Driver, jobs: Sequence[Job], *, progress: Callable[[float], None] | None = None,
-              recorder: Recorder | None = None) -> list[Result]:
+def run_group(
+    drive: Driver,
+    jobs: Sequence[Job],
+    *,
+    progress: Callable[[float], None] | None = None,
+    recorder: Recorder | None = None,
+) -> list[Result]:
     """Run jobs at the same time on a drive whose queues exist (`Driver.start`); one result a job."""
     for job in jobs:
         check_sizes(f"job {job.name}", [size for size, _ in job.used()], drive)

@@ -38,7 +38,15 @@ def speed_table(sim: Any, drive: Driver, jobs: Sequence[Job]) -> Any:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         cycles, done = sim.cycle - cycles, drive.completed - done
         worked = max(1, cycles - (sim.counters()["sim.skipped_cycles"] - skipped))
-        out.add_row(describe(job), f"{cycles:,}", f"{wall:.2f}", f"{cpu:.2f}", f"{cycles / cpu / 1e3:,.0f}",
-                    f"{done / cpu:,.0f}", f"{100 * inside[0] / cpu:.0f}", f"{inside[0] / worked * 1e9:,.0f}")
+        out.add_row(
+            describe(job),
+            f"{cycles:,}",
+            f"{wall:.2f}",
+            f"{cpu:.2f}",
+            f"{cycles / cpu / 1e3:,.0f}",
+            f"{done / cpu:,.0f}",
+            f"{100 * inside[0] / cpu:.0f}",
+            f"{inside[0] / worked * 1e9:,.0f}",
+        )
     del sim.run
     return out

@@ -219,8 +219,14 @@ def stage_tables(recorder: Recorder, title: str) -> list[Any]:
         for column in ("mean ns", "p99 ns", "mean cycles", "% of mean"):
             table.add_column(column, justify="right")
         for stage, v in [*stages, ("all", total)]:
-            table.add_row(stage, f"{v.mean():,.1f}", f"{_p99(v):,.0f}", f"{v.mean() * recorder.clock_mhz / 1000:,.1f}",
-                          f"{100 * v.mean() / total.mean():.1f}", end_section=stage == READ[-1])
+            table.add_row(
+                stage,
+                f"{v.mean():,.1f}",
+                f"{_p99(v):,.0f}",
+                f"{v.mean() * recorder.clock_mhz / 1000:,.1f}",
+                f"{100 * v.mean() / total.mean():.1f}",
+                end_section=stage == READ[-1],
+            )
         tables.append(table)
     table = Table(title="Cycles in which somebody waited", title_justify="left")
     table.add_column("who waits for what")

@@ -50,12 +50,26 @@ class Target:
         return self.measured >= self.target if self.at_least else self.measured <= self.target
 
     def json(self) -> dict[str, Any]:
-        return {"name": self.name, "target": self.target, "measured": self.measured, "unit": self.unit,
-                "bound": "at least" if self.at_least else "at most", "ok": self.ok}
+        return {
+            "name": self.name,
+            "target": self.target,
+            "measured": self.measured,
+            "unit": self.unit,
+            "bound": "at least" if self.at_least else "at most",
+            "ok": self.ok,
+        }
 
 
-def _drive(link: str, data_w: int, *, queues: int, entries: int, params: dict[str, int | str] | None = None,
-           memory: int = 160 << 20, **options: Any) -> Driver:
+def _drive(
+    link: str,
+    data_w: int,
+    *,
+    queues: int,
+    entries: int,
+    params: dict[str, int | str] | None = None,
+    memory: int = 160 << 20,
+    **options: Any,
+) -> Driver:
     sim = open_sim(link=link, data_w=data_w, params=params, media_size=256 << 20, **options)
     drive = Driver(sim, HostMemory(memory))
     drive.start(queues=queues, entries=entries)
@@ -235,12 +249,23 @@ def run_suite(suite: str, json: Path | None) -> bool:
     table.add_column("ok")
     for row in found:
         bound = ">=" if row.at_least else "<="
-        table.add_row(row.name, f"{bound} {row.target:g} {row.unit}", f"{row.measured:.2f}".rstrip("0").rstrip("."),
-                      "yes" if row.ok else "MISSED")
+        table.add_row(
+            row.name,
+            f"{bound} {row.target:g} {row.unit}",
+            f"{row.measured:.2f}".rstrip("0").rstrip("."),
+            "yes" if row.ok else "MISSED",
+        )
     missed = [r for r in found if not r.ok]
     if json is not None:
-        write_json(json, {"suite": suite, "ok": not missed, "rows": [r.json() for r in found],
-                                **({"peers": peers} if peers else {})})
+        write_json(
+            json,
+            {
+                "suite": suite,
+                "ok": not missed,
+                "rows": [r.json() for r in found],
+                **({"peers": peers} if peers else {}),
+            },
+        )
     if str(json) != "-":
         print_table(table, *(host_bench.peer_tables(peers) if peers else ()))
         print(f"{len(found) - len(missed)} of {len(found)} targets met")

@@ -155,8 +155,10 @@ def parse_trace(text: str, name: str) -> Trace:
     elif _BLKPARSE.match(first):
         kind, reader = "blkparse", _blkparse
     else:
-        raise UserError(f"{name}: its first line is neither of a fio iolog (v2, v3), nor of blkparse's text, "
-                        "nor of an MSR-Cambridge CSV")
+        raise UserError(
+            f"{name}: its first line is neither of a fio iolog (v2, v3), nor of blkparse's text, "
+            "nor of an MSR-Cambridge CSV"
+        )
     trace = Trace(name, kind, [])
     at = 0
 
@@ -196,8 +198,16 @@ def commands(trace: Trace, block: int, capacity: int, most: int) -> list[Access]
     return out
 
 
-def replay(drive: Driver, trace: Trace, job: Job, *, afap: bool, speed: float = 1.0,
-           progress: Callable[[float], None] | None = None, recorder: Recorder | None = None) -> Result:
+def replay(
+    drive: Driver,
+    trace: Trace,
+    job: Job,
+    *,
+    afap: bool,
+    speed: float = 1.0,
+    progress: Callable[[float], None] | None = None,
+    recorder: Recorder | None = None,
+) -> Result:
     """Replay on the drive's queues, in turn, with job.iodepth commands in flight on each at most.
 
     afap: each command as soon as there is room; else at its own time (divided by `speed`), or when there is room.
@@ -232,8 +242,7 @@ def replay(drive: Driver, trace: Trace, job: Job, *, afap: bool, speed: float = 
                 break
             a = todo[sent]
             opcode = NvmOpc.WRITE if a.write else NvmOpc.READ
-            drive.submit(qid, opcode, a.offset // block, a.size // block - 1, buffers[qid], nbytes=a.size,
-                         user=due(a))
+            drive.submit(qid, opcode, a.offset // block, a.size // block - 1, buffers[qid], nbytes=a.size, user=due(a))
             room[qid] -= 1
             sent += 1
             turn = queues.index(qid) + 1
@@ -271,11 +280,22 @@ def replay(drive: Driver, trace: Trace, job: Job, *, afap: bool, speed: float = 
         buffer.free()
     count = len(todo)
     mix = round(100 * read.ios / count)
-    job = replace(job, name=Path(trace.name).stem, rw="read" if mix == 100 else "write" if mix == 0 else "rw",
-                  rwmixread=mix, split=_split(read, write), numjobs=len(queues))
-    return Result(job, read, write, end - start,
-                  ((drive.sq_doorbells - bells[0]) / count, (drive.cq_doorbells - bells[1]) / count),
-                  (drive.interrupts - bells[2]) / count)
+    job = replace(
+        job,
+        name=Path(trace.name).stem,
+        rw="read" if mix == 100 else "write" if mix == 0 else "rw",
+        rwmixread=mix,
+        split=_split(read, write),
+        numjobs=len(queues),
+    )
+    return Result(
+        job,
+        read,
+        write,
+        end - start,
+        ((drive.sq_doorbells - bells[0]) / count, (drive.cq_doorbells - bells[1]) / count),
+        (drive.interrupts - bells[2]) / count,
+    )
 
 
 def _split(read: Side, write: Side) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:

@@ -21,8 +21,9 @@ def main(
     data_w: int = typer.Option(256, help="Width of its data path in bits: 128, 256 or 512."),
     coverage: bool = typer.Option(False, "--coverage", help="Count line and toggle coverage."),
     trace: bool = typer.Option(False, "--trace", help="Able to write a VCD file."),
-    only: str = typer.Option("all", help="What to build: all, regs, firmware, simulator, or reference: "
-                                         "docs/registers.md anew."),
+    only: str = typer.Option(
+        "all", help="What to build: all, regs, firmware, simulator, or reference: docs/registers.md anew."
+    ),
     html: Path | None = typer.Option(None, help="Also write the register reference as web pages into this folder."),
 ) -> None:
     """Build the registers, firmware and simulator; print where they are.

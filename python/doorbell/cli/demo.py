@@ -49,8 +49,9 @@ def verify(drive: Driver, total: int, progress: Any = None, seed: int = 1) -> di
     source = np.random.default_rng(seed).integers(0, 256, total, dtype=np.uint8).tobytes()
     view = memoryview(source)
     # Some buffers start in the middle of a page, some are scattered over memory: lists of every shape.
-    buffers = [drive.buffer(IO_BYTES, offset=(0, 512, 2048, 4)[i % 4], scattered=i % 3 == 0)
-               for i in range(QUEUES * DEPTH)]
+    buffers = [
+        drive.buffer(IO_BYTES, offset=(0, 512, 2048, 4)[i % 4], scattered=i % 3 == 0) for i in range(QUEUES * DEPTH)
+    ]
     order = np.random.default_rng(seed + 1).permutation(count)
     result: dict[str, Any] = {"bytes": total, "compared": 0}
     for opcode, name in ((NvmOpc.WRITE, "write"), (NvmOpc.READ, "read")):
@@ -71,8 +72,14 @@ def verify(drive: Driver, total: int, progress: Any = None, seed: int = 1) -> di
                     buffer.write(view[item * IO_BYTES : (item + 1) * IO_BYTES])
                 else:
                     buffer.fill(0xA5)
-                drive.submit(1 + slot % QUEUES, opcode, int(item) * (IO_BYTES // block), IO_BYTES // block - 1, buffer,
-                             user=(slot, int(item)))
+                drive.submit(
+                    1 + slot % QUEUES,
+                    opcode,
+                    int(item) * (IO_BYTES // block),
+                    IO_BYTES // block - 1,
+                    buffer,
+                    user=(slot, int(item)),
+                )
             done = drive.step()
             if not done:
                 done = drive.wait([c for q in drive.sqs.values() for c in q.pending.values()][:1])
@@ -112,9 +119,13 @@ def identity(drive: Driver) -> dict[str, Any]:
     assert c is not None and n is not None and cap is not None
     version = drive.read32(0x08)
     return {
-        "model": c.mn.decode("ascii", "replace").strip(), "serial": c.sn.decode("ascii", "replace").strip(),
-        "firmware": c.fr.decode("ascii", "replace").strip(), "version": f"{version >> 16}.{version >> 8 & 0xFF}",
-        "blocks": n.nsze, "block_size": drive.block_size, "max_transfer": drive.max_transfer,
+        "model": c.mn.decode("ascii", "replace").strip(),
+        "serial": c.sn.decode("ascii", "replace").strip(),
+        "firmware": c.fr.decode("ascii", "replace").strip(),
+        "version": f"{version >> 16}.{version >> 8 & 0xFF}",
+        "blocks": n.nsze,
+        "block_size": drive.block_size,
+        "max_transfer": drive.max_transfer,
         "queue_entries": cap.mqes + 1,
     }
 
@@ -149,17 +160,23 @@ def main(
     drive = Driver(sim, HostMemory(192 << 20))
     drive.start(queues=QUEUES, entries=4 * DEPTH)
     who = identity(drive)
-    say(f"{who['model']}, serial {who['serial']}, firmware {who['firmware']}, NVMe {who['version']}, {wire}, "
-        f"{data_w} bit")
-    say(f"namespace 1: {who['blocks'] * who['block_size'] >> 20} MiB in blocks of {who['block_size']} bytes, up to "
+    say(
+        f"{who['model']}, serial {who['serial']}, firmware {who['firmware']}, NVMe {who['version']}, {wire}, "
+        f"{data_w} bit"
+    )
+    say(
+        f"namespace 1: {who['blocks'] * who['block_size'] >> 20} MiB in blocks of {who['block_size']} bytes, up to "
         f"{who['max_transfer'] >> 10} KiB a command, queues of up to {who['queue_entries']} entries; "
-        f"ready after {sim.ns / 1e6:.2f} ms of simulated time")
+        f"ready after {sim.ns / 1e6:.2f} ms of simulated time"
+    )
     if top == "db_csd":
         say(encrypt(drive))
     with progress_bar(f"writing and reading back {mib} MiB") as update:
         checked = verify(drive, total, update)
-    say(f"{checked['compared'] >> 20} MiB written and read back with {QUEUES} queues x {DEPTH} commands of 128 KiB: "
-        f"every byte compared, equal ({checked['write_mb_s']:,.0f} MB/s write, {checked['read_mb_s']:,.0f} MB/s read)")
+    say(
+        f"{checked['compared'] >> 20} MiB written and read back with {QUEUES} queues x {DEPTH} commands of 128 KiB: "
+        f"every byte compared, equal ({checked['write_mb_s']:,.0f} MB/s write, {checked['read_mb_s']:,.0f} MB/s read)"
+    )
     results = []
     for job in jobs():
         with progress_bar(describe(job)) as update:
@@ -171,5 +188,7 @@ def main(
     else:
         print_table(table(results, wire, f"Random I/O, {wire}, {data_w} bit at 250 MHz (simulated time)"))
     wall = time.monotonic() - built
-    say(f"{sim.ns / 1e6:.1f} ms simulated in {wall:.0f} s; everything took {time.monotonic() - started:.0f} s. "
-        "More: ./doorbell bench --help, ./doorbell vm")
+    say(
+        f"{sim.ns / 1e6:.1f} ms simulated in {wall:.0f} s; everything took {time.monotonic() - started:.0f} s. "
+        "More: ./doorbell bench --help, ./doorbell vm"
+    )

@@ -18,11 +18,13 @@ TOPS: dict[str, list[dict[str, int]]] = {
     "db_ssd": [{"DATA_W": 128}, {"DATA_W": 256, "UNCORRECTABLE": 1}, {"DATA_W": 512}],
     "db_host": [{"DATA_W": 128}, {"DATA_W": 256, "NUM_QP": 4}, {"DATA_W": 512, "NUM_QP": 2, "NUM_CMDS": 256}],
     "db_recorder": [
-        {"N_DRIVES": 2, "STREAM_W": 256, "DATA_W": 128}, {"N_DRIVES": 3, "STREAM_W": 512, "BUFFER_LOG2": 20},
+        {"N_DRIVES": 2, "STREAM_W": 256, "DATA_W": 128},
+        {"N_DRIVES": 3, "STREAM_W": 512, "BUFFER_LOG2": 20},
     ],  # fmt: skip
     "db_csd": [{"DATA_W": 256}, {"DATA_W": 512, "NUM_NS": 4}, {"DATA_W": 128, "SHA_CORES": 0, "CRC32C": 0}],
     "db_axi_fifo": [
-        {"DATA_W": 128}, {"DATA_W": 256, "BYPASS": 0, "BLOCK_BYTES": 0},
+        {"DATA_W": 128},
+        {"DATA_W": 256, "BYPASS": 0, "BLOCK_BYTES": 0},
         {"DATA_W": 1024, "FAST": 1, "ADDR_W": 64},
     ],  # fmt: skip
     "db_csd_front": [{"DATA_W": 128}, {"DATA_W": 512}],
@@ -31,7 +33,9 @@ TOPS: dict[str, list[dict[str, int]]] = {
     "db_csd_keys": [{"KEY_SLOTS": 16}],
     "db_csd_control": [{"KEY_SLOTS": 16}],
     "db_csd_aes": [
-        {"DATA_W": 256, "DIR": 1}, {"DATA_W": 512, "DIR": 0, "SPLIT": 1}, {"DATA_W": 128, "DIR": 0, "CTR": 0},
+        {"DATA_W": 256, "DIR": 1},
+        {"DATA_W": 512, "DIR": 0, "SPLIT": 1},
+        {"DATA_W": 128, "DIR": 0, "CTR": 0},
         {"DATA_W": 128, "DIR": 0, "XTS": 0},
     ],  # fmt: skip
     "db_csd_crc32c": [{"DATA_W": 128}, {"DATA_W": 512}],
@@ -43,7 +47,7 @@ SLANG = ("db_ssd", "db_csd", "db_host", "db_recorder")
 """What yosys has to read, which is stricter."""
 
 
-FORMATTED = ("sim",)
+FORMATTED = ("sim", "fw")
 """Folders whose C and C++ is held to .clang-format."""
 
 
@@ -97,6 +101,7 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
         result.append((f"clang-format ({len(sources)} files)", lambda: [
             "clang-format", "--dry-run", "--Werror", *map(str, sources)]))  # fmt: skip
     result.append(("imports", imports_command))
+    result.append(("ruff format", lambda: ["ruff", "format", "--check", "--quiet", str(paths.ROOT)]))
     result.append(("ruff", lambda: ["ruff", "check", "--quiet", "--output-format=concise", str(paths.ROOT)]))
     return result
 

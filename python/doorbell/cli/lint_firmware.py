@@ -42,8 +42,11 @@ def check(folder: Path) -> list[str]:
         else:
             texts[name] = file.read_text()
     for name, text in texts.items():
-        wrong += [f"{name}:{line}: {problem}" for line, header in includes(text)
-                  if (problem := check_include(name.split("/")[0], header, texts))]
+        wrong += [
+            f"{name}:{line}: {problem}"
+            for line, header in includes(text)
+            if (problem := check_include(name.split("/")[0], header, texts))
+        ]
     return wrong + check_calls(texts)
 
 
@@ -85,8 +88,11 @@ def check_calls(texts: dict[str, str]) -> list[str]:
             called = {f: owner[f] for f in sorted(words & owner.keys()) if owner[f] != name}
             calls[name] = set(called.values())
             layer = name.split("/")[0]
-            wrong += [f"{name}: {f} is above {layer}, in {other}" for f, other in called.items()
-                      if LAYERS.index(other.split("/")[0]) > LAYERS.index(layer)]
+            wrong += [
+                f"{name}: {f} is above {layer}, in {other}"
+                for f, other in called.items()
+                if LAYERS.index(other.split("/")[0]) > LAYERS.index(layer)
+            ]
     return wrong + circles(calls)
 
 

@@ -113,8 +113,10 @@ def upward(found: list[tuple[Any, Any]], manager: Any) -> list[str]:
     for instance, parent in found:
         user, used = (Path(manager.getFileName(i.definition.location)) for i in (parent, instance))
         if not allowed(folder_of(user), folder_of(used)):
-            result.add(f"{shown(user)}: instantiates {instance.definition.name} of rtl/{folder_of(used)}, "
-                       f"which rtl/{folder_of(user)} must not use")
+            result.add(
+                f"{shown(user)}: instantiates {instance.definition.name} of rtl/{folder_of(used)}, "
+                f"which rtl/{folder_of(user)} must not use"
+            )
     return sorted(result)
 
 
@@ -125,8 +127,9 @@ def upward_packages() -> list[str]:
     for file in sorted(paths.RTL.rglob("*.sv*")):
         for package in sorted(set(re.findall(r"\b(\w+_pkg)::", file.read_text()))):
             if package in home and not allowed(folder_of(file), home[package]):
-                result.append(f"{shown(file)}: takes {package} of rtl/{home[package]}, which rtl/{folder_of(file)} "
-                              "must not use")
+                result.append(
+                    f"{shown(file)}: takes {package} of rtl/{home[package]}, which rtl/{folder_of(file)} must not use"
+                )
     return result
 
 

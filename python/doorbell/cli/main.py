@@ -52,7 +52,7 @@ COMMANDS = {
     "vm": Subcommand(
         "doorbell.vm.command",
         "Boot Linux with a top as its NVMe drive.",
-        "./doorbell vm --image drive.img --run script.sh"
+        "./doorbell vm --image drive.img --run script.sh",
     ),
     "record": Subcommand(
         "doorbell.record.command",

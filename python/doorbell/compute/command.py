@@ -15,13 +15,15 @@ from doorbell.errors import UserError
 
 def main(
     key_file: Path = typer.Option(  # noqa: B008
-        ..., "--key-file", metavar="FILE", help="The key, binary. xts: K1 and K2, 32 or 64 bytes; ctr: 16 or 32."),
+        ..., "--key-file", metavar="FILE", help="The key, binary. xts: K1 and K2, 32 or 64 bytes; ctr: 16 or 32."
+    ),
     mode: Mode = typer.Option(Mode.xts, help="xts, or ctr: only for data written once."),
     slot: int = typer.Option(1, min=1, max=15, help="Key slot of the drive."),
     namespace: int = typer.Option(1, min=1, max=0xFFFFFFFF, help="Namespace to encrypt; 4294967295: all."),
     iv: str = typer.Option(None, metavar="HEX", help="ctr: the counter block of byte 0, 32 hexadecimal digits."),
     output: Path = typer.Option(  # noqa: B008
-        None, metavar="FILE", help="Where to put the data of Key Load [default: the key file's name with .nvme]."),
+        None, metavar="FILE", help="Where to put the data of Key Load [default: the key file's name with .nvme]."
+    ),
     device: str = typer.Option("/dev/nvme0", help="The drive in the printed lines."),
 ) -> None:
     """Write a key as db_csd takes it; print the two nvme-cli lines that load it and encrypt a namespace with it."""

@@ -24,8 +24,10 @@ from doorbell.nvme.vendor import CsdConfig, Op, VendorFeature, VendorLog, Vendor
 ALL_SLOTS = 0xFF
 FOLLOW = 1 << 31
 
-CTR_WARNING = ("AES-CTR with a fixed IV uses its key stream again when a block is written again, which gives away the "
-               "difference of both plaintexts: only for data written once, for all else aes-xts")
+CTR_WARNING = (
+    "AES-CTR with a fixed IV uses its key stream again when a block is written again, which gives away the "
+    "difference of both plaintexts: only for data written once, for all else aes-xts"
+)
 _warned = False
 
 
@@ -106,9 +108,14 @@ def state(drive: Driver) -> State:
     _version, slots, namespaces, ops, config = struct.unpack_from("<HBBIB", raw)
     valid = raw[16 : 16 + slots]
     bound = {n + 1: (raw[128 + 4 * n], raw[129 + 4 * n], bool(raw[130 + 4 * n])) for n in range(namespaces)}
-    return State(slots, frozenset(op for op in range(16) if ops >> op & 1), config,
-                 frozenset(i for i, v in enumerate(valid) if v & 1), frozenset(i for i, v in enumerate(valid) if v & 2),
-                 bound)
+    return State(
+        slots,
+        frozenset(op for op in range(16) if ops >> op & 1),
+        config,
+        frozenset(i for i, v in enumerate(valid) if v & 1),
+        frozenset(i for i, v in enumerate(valid) if v & 2),
+        bound,
+    )
 
 
 @dataclass(frozen=True)
@@ -133,8 +140,19 @@ def results(drive: Driver) -> list[Result]:
     for i in range(struct.unpack_from("<H", raw, 2)[0]):
         number, command, nsid, nbytes, lba, digest = struct.unpack_from("<4IQ8x32s", raw, 64 + 64 * i)
         op = command >> 24 & 15
-        out.append(Result(number, op, bool(command >> 28 & 1), nsid, lba, nbytes,
-                          digest[:4] if op == Op.CRC32C else digest, command >> 16 & 0xFF, command & 0xFFFF))
+        out.append(
+            Result(
+                number,
+                op,
+                bool(command >> 28 & 1),
+                nsid,
+                lba,
+                nbytes,
+                digest[:4] if op == Op.CRC32C else digest,
+                command >> 16 & 0xFF,
+                command & 0xFFFF,
+            )
+        )
     return out
 
 

@@ -40,13 +40,34 @@ class FunctionalSsd(FunctionalQueues):
     uncorrectable: has Write Uncorrectable (the RTL's parameter UNCORRECTABLE).
     """
 
-    def __init__(self, *, media_size: int = 1 << 30, image: str | None = None, seed: int = 1, num_qp: int = 32,
-                 num_cmds: int = 128, jitter_ns: int = 2000, latency_ns: int = 1500, bytes_per_ns: float = 7.0,
-                 media_latency_ns: int = 0, media_write_latency_ns: int | None = None, uncorrectable: bool = False,
-                 **_: Any) -> None:
+    def __init__(
+        self,
+        *,
+        media_size: int = 1 << 30,
+        image: str | None = None,
+        seed: int = 1,
+        num_qp: int = 32,
+        num_cmds: int = 128,
+        jitter_ns: int = 2000,
+        latency_ns: int = 1500,
+        bytes_per_ns: float = 7.0,
+        media_latency_ns: int = 0,
+        media_write_latency_ns: int | None = None,
+        uncorrectable: bool = False,
+        **_: Any,
+    ) -> None:
         write_ns = media_latency_ns if media_write_latency_ns is None else media_write_latency_ns
-        super().__init__(media_size, image, seed, num_qp, num_cmds, jitter_ns, latency_ns + media_latency_ns,
-                         latency_ns + write_ns, bytes_per_ns)
+        super().__init__(
+            media_size,
+            image,
+            seed,
+            num_qp,
+            num_cmds,
+            jitter_ns,
+            latency_ns + media_latency_ns,
+            latency_ns + write_ns,
+            bytes_per_ns,
+        )
         self._errors: deque[bytes] = deque(maxlen=16)
         self._error_count = 0
         self._uncorrectable = uncorrectable
@@ -65,8 +86,15 @@ class FunctionalSsd(FunctionalQueues):
         self._kick()
 
     def _io(self, e: Sqe) -> None:
-        if e.opcode not in (NvmOpc.FLUSH, NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.WRITE_ZEROES, NvmOpc.DSM,
-                            NvmOpc.VERIFY) and not (e.opcode == NvmOpc.WRITE_UNCOR and self._uncorrectable):
+        if e.opcode not in (
+            NvmOpc.FLUSH,
+            NvmOpc.WRITE,
+            NvmOpc.READ,
+            NvmOpc.COMPARE,
+            NvmOpc.WRITE_ZEROES,
+            NvmOpc.DSM,
+            NvmOpc.VERIFY,
+        ) and not (e.opcode == NvmOpc.WRITE_UNCOR and self._uncorrectable):
             raise CommandFailed(Status.INVALID_OPCODE)
         data = e.opcode in (NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.DSM)
         if e.flags & 3 or (data and e.flags >> 6):
@@ -236,11 +264,29 @@ class FunctionalSsd(FunctionalQueues):
 
     def _identify(self, cns: int, nsid: int) -> bytes:
         if cns == Cns.CTRL:
-            c = IdCtrl(sn=b"DB00000001".ljust(20), mn=b"Doorbell functional model".ljust(40), fr=b"0.1".ljust(8),
-                            mdts=8, ver=0x20000, oacs=OACS_FORMAT, acl=3, aerl=3, frmw=3, elpe=15, sqes=0x66,
-                            cqes=0x44, nn=1, cntrltype=1, vwc=1, lpa=2,
-                            oncs=ONCS_COMPARE | ONCS_DSM | ONCS_WRITE_ZEROES | ONCS_VERIFY
-                            | (ONCS_WRITE_UNCOR if self._uncorrectable else 0))
+            c = IdCtrl(
+                sn=b"DB00000001".ljust(20),
+                mn=b"Doorbell functional model".ljust(40),
+                fr=b"0.1".ljust(8),
+                mdts=8,
+                ver=0x20000,
+                oacs=OACS_FORMAT,
+                acl=3,
+                aerl=3,
+                frmw=3,
+                elpe=15,
+                sqes=0x66,
+                cqes=0x44,
+                nn=1,
+                cntrltype=1,
+                vwc=1,
+                lpa=2,
+                oncs=ONCS_COMPARE
+                | ONCS_DSM
+                | ONCS_WRITE_ZEROES
+                | ONCS_VERIFY
+                | (ONCS_WRITE_UNCOR if self._uncorrectable else 0),
+            )
             return bytes(c)
         if cns == Cns.NS:
             if nsid not in (1, NSID_ALL):
@@ -262,10 +308,13 @@ class FunctionalSsd(FunctionalQueues):
             return b"".join(self._errors).ljust(1024, b"\0")
         if page == LogPage.SMART:
             log = SmartLog(temperature=313, avail_spare=100, spare_thresh=10)
-            for name, value in (("data_units_read", -(-self._counts["read_sectors"] // 1000)),
-                                ("data_units_written", -(-self._counts["write_sectors"] // 1000)),
-                                ("host_reads", self._counts["reads"]), ("host_writes", self._counts["writes"]),
-                                ("num_err_log_entries", self._error_count)):
+            for name, value in (
+                ("data_units_read", -(-self._counts["read_sectors"] // 1000)),
+                ("data_units_written", -(-self._counts["write_sectors"] // 1000)),
+                ("host_reads", self._counts["reads"]),
+                ("host_writes", self._counts["writes"]),
+                ("num_err_log_entries", self._error_count),
+            ):
                 getattr(log, name)[:] = value.to_bytes(16, "little")
             return bytes(log)
         if page == LogPage.FW_SLOT:
@@ -276,5 +325,10 @@ class FunctionalSsd(FunctionalQueues):
 
     def _log_error(self, sqid: int, cid: int, status: int, nsid: int, lba: int) -> None:
         self._error_count += 1
-        self._errors.appendleft(bytes(ErrorLogEntry(
-            error_count=self._error_count, sqid=sqid, cmdid=cid, status_field=status << 1, lba=lba, nsid=nsid)))
+        self._errors.appendleft(
+            bytes(
+                ErrorLogEntry(
+                    error_count=self._error_count, sqid=sqid, cmdid=cid, status_field=status << 1, lba=lba, nsid=nsid
+                )
+            )
+        )

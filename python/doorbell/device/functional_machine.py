@@ -136,8 +136,9 @@ class FunctionalMachine:
     def _load(self, addr: int, size: int) -> bytes:
         """A read by the device, which may meet an injected fault."""
         for fault in self._faults:
-            if fault["left"] > 0 and (not fault["length"] or
-                                      (addr < fault["addr"] + fault["length"] and fault["addr"] < addr + size)):
+            if fault["left"] > 0 and (
+                not fault["length"] or (addr < fault["addr"] + fault["length"] and fault["addr"] < addr + size)
+            ):
                 if fault["nth"] > 0:
                     fault["nth"] -= 1
                     continue

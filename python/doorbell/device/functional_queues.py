@@ -43,8 +43,18 @@ class FunctionalCq:
 class FunctionalQueues(FunctionalMachine):
     """Fetches commands by the rules of the specification; `_run_io` and `_run_admin` do them."""
 
-    def __init__(self, media_size: int, image: str | None, seed: int, num_qp: int, num_cmds: int, jitter_ns: int,
-                 latency_ns: int, write_latency_ns: int, bytes_per_ns: float) -> None:
+    def __init__(
+        self,
+        media_size: int,
+        image: str | None,
+        seed: int,
+        num_qp: int,
+        num_cmds: int,
+        jitter_ns: int,
+        latency_ns: int,
+        write_latency_ns: int,
+        bytes_per_ns: float,
+    ) -> None:
         super().__init__(media_size, image, seed)
         self.num_qp, self.num_cmds = num_qp, num_cmds
         self.jitter, self.rate = jitter_ns // 4, bytes_per_ns * NS_PER_CYCLE
@@ -96,8 +106,12 @@ class FunctionalQueues(FunctionalMachine):
         self._pending = 0
         self._kicked = False
         self._busy_until = {"read": 0.0, "write": 0.0}
-        self._features: dict[int, int] = {Feature.ARBITRATION: 7, Feature.NUM_QUEUES: 0, Feature.VOLATILE_WC: 1,
-                                          Feature.TEMP_THRESH: 0x157}
+        self._features: dict[int, int] = {
+            Feature.ARBITRATION: 7,
+            Feature.NUM_QUEUES: 0,
+            Feature.VOLATILE_WC: 1,
+            Feature.TEMP_THRESH: 0x157,
+        }
         self._no_coalesce: set[int] = set()
         self._aers: list[int] = []
         self._credits = [0, 0, 0]
@@ -107,11 +121,22 @@ class FunctionalQueues(FunctionalMachine):
         if BAR_MSIX_TABLE <= off < BAR_MSIX_TABLE + len(self._msix):
             return int(struct.unpack_from("<I", self._msix, off - BAR_MSIX_TABLE)[0])
         cap = 4095 | 1 << 16 | 1 << 17 | 20 << 24 | 1 << 36 | 1 << 37
-        values = {Reg.CAP: cap & 0xFFFFFFFF, Reg.CAP + 4: cap >> 32, Reg.VS: 0x20000, Reg.INTMS: self._intm,
-                  Reg.INTMC: self._intm, Reg.CC: self._cc, Reg.CSTS: self._csts, Reg.AQA: self._aqa,
-                  Reg.ASQ: self._asq & 0xFFFFFFFF, Reg.ASQ + 4: self._asq >> 32, Reg.ACQ: self._acq & 0xFFFFFFFF,
-                  Reg.ACQ + 4: self._acq >> 32, BAR_MSIX_PBA: self._pending & 0xFFFFFFFF,
-                  BAR_MSIX_PBA + 4: self._pending >> 32}
+        values = {
+            Reg.CAP: cap & 0xFFFFFFFF,
+            Reg.CAP + 4: cap >> 32,
+            Reg.VS: 0x20000,
+            Reg.INTMS: self._intm,
+            Reg.INTMC: self._intm,
+            Reg.CC: self._cc,
+            Reg.CSTS: self._csts,
+            Reg.AQA: self._aqa,
+            Reg.ASQ: self._asq & 0xFFFFFFFF,
+            Reg.ASQ + 4: self._asq >> 32,
+            Reg.ACQ: self._acq & 0xFFFFFFFF,
+            Reg.ACQ + 4: self._acq >> 32,
+            BAR_MSIX_PBA: self._pending & 0xFFFFFFFF,
+            BAR_MSIX_PBA + 4: self._pending >> 32,
+        }
         return values.get(off, 0)
 
     def _write(self, off: int, data: int, size: int) -> None:
@@ -156,6 +181,7 @@ class FunctionalQueues(FunctionalMachine):
 
             self._at(500, stopped)
         if data >> 14 & 3 and not old >> 14 & 3:
+
             def complete() -> None:
                 self._media.flush()
                 self._csts = self._csts & ~0xC | 8

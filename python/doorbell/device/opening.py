@@ -14,14 +14,25 @@ from doorbell.device.sim import Sim
 from doorbell.errors import UserError
 
 
-def open_sim(backend: str = "rtl", *, top: str = "db_ssd", link: str = "gen3x8", data_w: int = 256,
-             params: dict[str, int | str] | None = None, **options: Any) -> Any:
+def open_sim(
+    backend: str = "rtl",
+    *,
+    top: str = "db_ssd",
+    link: str = "gen3x8",
+    data_w: int = 256,
+    params: dict[str, int | str] | None = None,
+    **options: Any,
+) -> Any:
     """A simulated drive: the Verilated top (built when missing) or the functional model."""
     if backend == "functional":
         rate = limits.Link.parse(link).bytes_per_ns * 0.88
         has = params or {}
-        return FunctionalSsd(bytes_per_ns=rate, num_qp=int(has.get("NUM_QP", 32)),
-                             uncorrectable=bool(has.get("UNCORRECTABLE", 0)), **options)
+        return FunctionalSsd(
+            bytes_per_ns=rate,
+            num_qp=int(has.get("NUM_QP", 32)),
+            uncorrectable=bool(has.get("UNCORRECTABLE", 0)),
+            **options,
+        )
     if backend != "rtl":
         raise UserError(f"there is no back end '{backend}': use rtl or functional")
     if is_host(top):

@@ -25,8 +25,9 @@ class NvmeError(Exception):
         self.command = command
         self.status = command.status
         name = opcode_name(command.opcode, command.qid == 0)
-        super().__init__(f"{name} (queue {command.qid}, cid {command.cid:#06x}) ended with "
-                         f"{status_name(command.status15)}")
+        super().__init__(
+            f"{name} (queue {command.qid}, cid {command.cid:#06x}) ended with {status_name(command.status15)}"
+        )
 
 
 def opcode_name(opcode: int, admin: bool = False) -> str:
@@ -38,11 +39,36 @@ def opcode_name(opcode: int, admin: bool = False) -> str:
 class Command:
     """A submitted command: `done` when its completion was seen, `aborted` when a reset or queue deletion took it."""
 
-    __slots__ = ("qid", "cid", "opcode", "slba", "nlb", "buffer", "position", "started_ns", "done_ns", "status15",
-                 "dw0", "done", "aborted", "user", "on_done")
+    __slots__ = (
+        "qid",
+        "cid",
+        "opcode",
+        "slba",
+        "nlb",
+        "buffer",
+        "position",
+        "started_ns",
+        "done_ns",
+        "status15",
+        "dw0",
+        "done",
+        "aborted",
+        "user",
+        "on_done",
+    )
 
-    def __init__(self, qid: int, cid: int, opcode: int, slba: int, nlb: int, buffer: Buffer | None, position: int,
-                 user: Any, on_done: Callable[[Command], None] | None) -> None:
+    def __init__(
+        self,
+        qid: int,
+        cid: int,
+        opcode: int,
+        slba: int,
+        nlb: int,
+        buffer: Buffer | None,
+        position: int,
+        user: Any,
+        on_done: Callable[[Command], None] | None,
+    ) -> None:
         self.qid, self.cid, self.opcode, self.slba, self.nlb = qid, cid, opcode, slba, nlb
         self.buffer = buffer
         self.position = position  # count of entries submitted before it
@@ -80,5 +106,7 @@ def expect(command: Command, *statuses: int) -> None:
     if command.aborted or command.status not in statuses:
         names = " or ".join(Status(s).name for s in statuses)
         got = "a reset" if command.aborted else status_name(command.status15)
-        raise ProtocolError(f"{opcode_name(command.opcode, command.qid == 0)} at {command.slba} (nlb {command.nlb}) "
-                            f"ended with {got}, not {names}")
+        raise ProtocolError(
+            f"{opcode_name(command.opcode, command.qid == 0)} at {command.slba} (nlb {command.nlb}) "
+            f"ended with {got}, not {names}"
+        )

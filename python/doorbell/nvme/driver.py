@@ -52,9 +52,16 @@ from doorbell.nvme.structures import Cap, DsmRange, IdCtrl, IdNs
 class Driver(Queues):
     """Drives one controller through its BAR 0. All addresses it hands out lie in `memory`."""
 
-    def __init__(self, sim: Backend, memory: HostMemory | None = None, *, seed: int = 1,
-                 admin_timeout_us: float = 50_000, io_timeout_us: float = 20_000,
-                 ready_timeout_us: float = 20_000) -> None:
+    def __init__(
+        self,
+        sim: Backend,
+        memory: HostMemory | None = None,
+        *,
+        seed: int = 1,
+        admin_timeout_us: float = 50_000,
+        io_timeout_us: float = 20_000,
+        ready_timeout_us: float = 20_000,
+    ) -> None:
         super().__init__(sim, memory or HostMemory(), seed, io_timeout_us, ready_timeout_us)
         self.admin_timeout_us = admin_timeout_us
         self.controller: IdCtrl | None = None
@@ -91,9 +98,18 @@ class Driver(Queues):
         self.write32(Reg.CC, cc | CC_EN)
         self.wait_csts(CSTS_RDY, CSTS_RDY, self.ready_timeout_us(), "waiting for CSTS.RDY = 1")
 
-    def start(self, queues: int = 1, entries: int = 256, *, cq_entries: int | None = None,
-              shared_cqs: int | None = None, wrr: bool = False, vectors: int | None = None,
-              prios: Sequence[int] | None = None, admin_entries: int = 32) -> None:
+    def start(
+        self,
+        queues: int = 1,
+        entries: int = 256,
+        *,
+        cq_entries: int | None = None,
+        shared_cqs: int | None = None,
+        wrr: bool = False,
+        vectors: int | None = None,
+        prios: Sequence[int] | None = None,
+        admin_entries: int = 32,
+    ) -> None:
         """Everything from reset to usable I/O queues 1..queues.
 
         shared_cqs: so many completion queues for all submission queues, else one each. cq_entries: their size.
@@ -153,8 +169,12 @@ class Driver(Queues):
         address = self.memory.alloc(entries * CQE_BYTES)
         self.memory.zero(address, entries * CQE_BYTES)
         try:
-            self.admin(AdminOpc.CREATE_CQ, prp1=address, cdw10=(entries - 1) << 16 | qid,
-                       cdw11=vector << 16 | int(ien) << 1 | CREATE_Q_PC)
+            self.admin(
+                AdminOpc.CREATE_CQ,
+                prp1=address,
+                cdw10=(entries - 1) << 16 | qid,
+                cdw11=vector << 16 | int(ien) << 1 | CREATE_Q_PC,
+            )
         except NvmeError:
             self.memory.free(address)
             raise
@@ -163,8 +183,12 @@ class Driver(Queues):
     def create_sq(self, qid: int, entries: int, cqid: int, *, prio: int = 0) -> None:
         address = self.memory.alloc(entries * SQE_BYTES)
         try:
-            self.admin(AdminOpc.CREATE_SQ, prp1=address, cdw10=(entries - 1) << 16 | qid,
-                       cdw11=cqid << 16 | prio << CREATE_SQ_QPRIO_SHIFT | CREATE_Q_PC)
+            self.admin(
+                AdminOpc.CREATE_SQ,
+                prp1=address,
+                cdw10=(entries - 1) << 16 | qid,
+                cdw11=cqid << 16 | prio << CREATE_SQ_QPRIO_SHIFT | CREATE_Q_PC,
+            )
         except NvmeError:
             self.memory.free(address)
             raise
@@ -215,9 +239,15 @@ class Driver(Queues):
 
     def get_log(self, page: int, size: int, *, nsid: int = NSID_ALL, offset: int = 0, rae: bool = False) -> bytes:
         numd = size // 4 - 1
-        return self.admin_read(AdminOpc.GET_LOG_PAGE, size, nsid=nsid,
-                               cdw10=page | int(rae) << 15 | (numd & 0xFFFF) << 16, cdw11=numd >> 16,
-                               cdw12=offset & 0xFFFFFFFF, cdw13=offset >> 32)
+        return self.admin_read(
+            AdminOpc.GET_LOG_PAGE,
+            size,
+            nsid=nsid,
+            cdw10=page | int(rae) << 15 | (numd & 0xFFFF) << 16,
+            cdw11=numd >> 16,
+            cdw12=offset & 0xFFFFFFFF,
+            cdw13=offset >> 32,
+        )
 
     def set_features(self, feature: int, value: int, *, nsid: int = 0, cdw12: int = 0) -> Command:
         return self.admin(AdminOpc.SET_FEATURES, nsid=nsid, cdw10=feature, cdw11=value, cdw12=cdw12)
@@ -255,8 +285,9 @@ class Driver(Queues):
     def flush(self, *, qid: int = 1, nsid: int = 1) -> None:
         self.run(self.submit(qid, NvmOpc.FLUSH, nsid=nsid))
 
-    def dsm_try(self, ranges: Sequence[tuple[int, int]], *, qid: int = 1, attributes: int = DSM_AD,
-                **geometry: Any) -> Command:
+    def dsm_try(
+        self, ranges: Sequence[tuple[int, int]], *, qid: int = 1, attributes: int = DSM_AD, **geometry: Any
+    ) -> Command:
         """Dataset Management over (slba, blocks) ranges."""
         data = b"".join(bytes(DsmRange(0, blocks, slba)) for slba, blocks in ranges)
         buffer = self.buffer(len(data), **geometry)

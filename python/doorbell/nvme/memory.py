@@ -95,8 +95,9 @@ class Buffer:
     page (a multiple of 8); a list that reaches the end of its page is chained. misalign_list: see `prps`.
     """
 
-    def __init__(self, memory: HostMemory, size: int, *, offset: int = 0, scattered: bool = False,
-                 list_offset: int = 0) -> None:
+    def __init__(
+        self, memory: HostMemory, size: int, *, offset: int = 0, scattered: bool = False, list_offset: int = 0
+    ) -> None:
         if size < 1 or not 0 <= offset < PAGE_SIZE or list_offset % 8 or not 0 <= list_offset < PAGE_SIZE:
             raise ValueError("bad buffer geometry")
         self.memory = memory

@@ -79,7 +79,11 @@ class Media:
     # Commands ---------------------------------------------------------------------------------------------------
 
     def begin(
-        self, opcode: int, slba: int = 0, blocks: int = 0, data: bytes | None = None,
+        self,
+        opcode: int,
+        slba: int = 0,
+        blocks: int = 0,
+        data: bytes | None = None,
         ranges: Iterable[tuple[int, int]] = (),
     ) -> Pending:
         """A command goes to the drive. `data`: of a write or compare. `ranges`: (slba, blocks) to deallocate."""
@@ -145,8 +149,8 @@ class Media:
     def may_fail(self, slba: int, blocks: int, since: int | None = None) -> bool:
         """Whether a read of these blocks may meet one that has been made uncorrectable."""
         return self._marked and any(
-            c.unreadable for lba in range(slba, min(slba + blocks, self.blocks))
-            for c in self._changes(lba, since))
+            c.unreadable for lba in range(slba, min(slba + blocks, self.blocks)) for c in self._changes(lba, since)
+        )
 
     def check(self, slba: int, blocks: int, data: bytes | memoryview, since: int | None = None) -> None:
         """Raise `Mismatch` if some block of `data` has a value that it cannot have."""
@@ -183,8 +187,10 @@ class Media:
         unit = self.unit
         if unit >= self.block_size or len(choices) < 2:
             return False
-        return all(any(got[at : at + unit] == value[at : at + unit] for value in choices)
-                   for at in range(0, self.block_size, unit))
+        return all(
+            any(got[at : at + unit] == value[at : at + unit] for value in choices)
+            for at in range(0, self.block_size, unit)
+        )
 
     def _check_compare(self, cmd: Pending, status: int) -> None:
         size = self.block_size
@@ -235,8 +241,17 @@ class Limits:
 
 
 def allowed_statuses(
-    limits: Limits, opcode: int, *, nsid: int = 1, slba: int = 0, nlb: int = 0, prp1: int = 0, prp2: int = 0,
-    fuse: int = 0, psdt: int = 0, ranges: Iterable[tuple[int, int]] = (),
+    limits: Limits,
+    opcode: int,
+    *,
+    nsid: int = 1,
+    slba: int = 0,
+    nlb: int = 0,
+    prp1: int = 0,
+    prp2: int = 0,
+    fuse: int = 0,
+    psdt: int = 0,
+    ranges: Iterable[tuple[int, int]] = (),
 ) -> set[int]:
     """The statuses with which an I/O command may end when nothing fails. `nlb` is zero based, as in the command.
 

@@ -26,11 +26,26 @@ def supported(drive: Driver) -> bool:
     return bool(drive.controller.oacs & OACS_NS_MGMT)
 
 
-def create_try(drive: Driver, blocks: int, block_size: int = 512, *, capacity: int | None = None,
-               flbas: int | None = None, dps: int = 0, nmic: int = 0, nsid: int = 0, csi: int = 0) -> Command:
+def create_try(
+    drive: Driver,
+    blocks: int,
+    block_size: int = 512,
+    *,
+    capacity: int | None = None,
+    flbas: int | None = None,
+    dps: int = 0,
+    nmic: int = 0,
+    nsid: int = 0,
+    csi: int = 0,
+) -> Command:
     """Namespace Management, create: dword 0 of the completion is the NSID. capacity: NCAP, if it is not `blocks`."""
-    data = IdNs(nsze=blocks, ncap=blocks if capacity is None else capacity, dps=dps, nmic=nmic,
-                     flbas=FORMATS[block_size] if flbas is None else flbas)
+    data = IdNs(
+        nsze=blocks,
+        ncap=blocks if capacity is None else capacity,
+        dps=dps,
+        nmic=nmic,
+        flbas=FORMATS[block_size] if flbas is None else flbas,
+    )
     buffer = drive.buffer(4096)
     try:
         buffer.write(bytes(data))

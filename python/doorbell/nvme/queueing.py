@@ -31,8 +31,9 @@ CHUNK_CYCLES = 25_000  # longest run between two looks at queues without interru
 class Queues(Controller):
     """A controller with queues in host memory. `sqs` and `cqs` hold those that exist, by identifier."""
 
-    def __init__(self, sim: Backend, memory: HostMemory, seed: int, io_timeout_us: float,
-                 ready_timeout_us: float) -> None:
+    def __init__(
+        self, sim: Backend, memory: HostMemory, seed: int, io_timeout_us: float, ready_timeout_us: float
+    ) -> None:
         super().__init__(sim, ready_timeout_us)
         self.memory = memory
         sim.map(memory.base, memory.size, memory.map)
@@ -50,13 +51,22 @@ class Queues(Controller):
 
     def _add_cq(self, qid: int, entries: int, address: int, vector: int, ien: bool) -> None:
         dstrd = self.cap.dstrd if self.cap else 0
-        self.cqs[qid] = CompletionQueue(qid, entries, address, address - self.memory.base, vector, ien,
-                                        doorbell_offset(qid, True, dstrd))
+        self.cqs[qid] = CompletionQueue(
+            qid, entries, address, address - self.memory.base, vector, ien, doorbell_offset(qid, True, dstrd)
+        )
 
     def _add_sq(self, qid: int, entries: int, address: int, cqid: int, prio: int) -> None:
         dstrd = self.cap.dstrd if self.cap else 0
-        self.sqs[qid] = SubmissionQueue(qid, entries, address, address - self.memory.base, cqid, prio,
-                                        doorbell_offset(qid, False, dstrd), self.rng.randrange(0xFFFF))
+        self.sqs[qid] = SubmissionQueue(
+            qid,
+            entries,
+            address,
+            address - self.memory.base,
+            cqid,
+            prio,
+            doorbell_offset(qid, False, dstrd),
+            self.rng.randrange(0xFFFF),
+        )
         self.cqs[cqid].sqs.add(qid)
 
     def _forget_queues(self) -> list[Command]:
@@ -81,10 +91,30 @@ class Queues(Controller):
         return Buffer(self.memory, size, **geometry)
 
     def submit(
-        self, qid: int, opcode: int, slba: int = 0, nlb: int = 0, buffer: Buffer | None = None, *, nsid: int = 1,
-        nbytes: int | None = None, flags: int = 0, prp1: int | None = None, prp2: int | None = None, mptr: int = 0,
-        cdw2: int = 0, cdw3: int = 0, cdw10: int | None = None, cdw11: int | None = None, cdw12: int | None = None,
-        cdw13: int = 0, cdw14: int = 0, cdw15: int = 0, cid: int | None = None, ring: bool = False, user: Any = None,
+        self,
+        qid: int,
+        opcode: int,
+        slba: int = 0,
+        nlb: int = 0,
+        buffer: Buffer | None = None,
+        *,
+        nsid: int = 1,
+        nbytes: int | None = None,
+        flags: int = 0,
+        prp1: int | None = None,
+        prp2: int | None = None,
+        mptr: int = 0,
+        cdw2: int = 0,
+        cdw3: int = 0,
+        cdw10: int | None = None,
+        cdw11: int | None = None,
+        cdw12: int | None = None,
+        cdw13: int = 0,
+        cdw14: int = 0,
+        cdw15: int = 0,
+        cid: int | None = None,
+        ring: bool = False,
+        user: Any = None,
         on_done: Callable[[Command], None] | None = None,
     ) -> Command:
         """Write an entry into submission queue `qid`. `nlb` is zero based, as in the command.
@@ -108,9 +138,21 @@ class Queues(Controller):
             prp1, auto2 = buffer.prps(nbytes)
             prp2 = auto2 if prp2 is None else prp2
         _SQE.pack_into(
-            self.memory.view, sq.offset + sq.tail * 64, opcode | flags << 8 | cid << 16, nsid, cdw2, cdw3, mptr,
-            prp1 or 0, prp2 or 0, slba & 0xFFFFFFFF if cdw10 is None else cdw10, slba >> 32 if cdw11 is None else cdw11,
-            nlb if cdw12 is None else cdw12, cdw13, cdw14, cdw15,
+            self.memory.view,
+            sq.offset + sq.tail * 64,
+            opcode | flags << 8 | cid << 16,
+            nsid,
+            cdw2,
+            cdw3,
+            mptr,
+            prp1 or 0,
+            prp2 or 0,
+            slba & 0xFFFFFFFF if cdw10 is None else cdw10,
+            slba >> 32 if cdw11 is None else cdw11,
+            nlb if cdw12 is None else cdw12,
+            cdw13,
+            cdw14,
+            cdw15,
         )
         command = Command(qid, cid, opcode, slba, nlb, buffer, sq.sent, user, on_done)
         pending[cid] = command
@@ -186,8 +228,9 @@ class Queues(Controller):
             self.sim.mmio_write(cq.doorbell, head, 4)
             self.cq_doorbells += 1
 
-    def _complete(self, cq: CompletionQueue, head: int, dw0: int, sqhd: int, sqid: int, cid: int, status15: int,
-                  now: float) -> Command:
+    def _complete(
+        self, cq: CompletionQueue, head: int, dw0: int, sqhd: int, sqid: int, cid: int, status15: int, now: float
+    ) -> Command:
         where = f"completion queue {cq.qid} entry {head}"
         if sqid not in cq.sqs:
             raise ProtocolError(f"{where}: submission queue {sqid} does not report here")
@@ -225,8 +268,9 @@ class Queues(Controller):
     def wait(self, commands: Iterable[Command] | None = None, *, timeout_us: float | None = None) -> list[Command]:
         """Run until these commands (all in flight: None) are done. Returns all that completed meanwhile."""
         self.ring()
-        waiting = [c for q in self.sqs.values() if q.qid for c in q.pending.values()] if commands is None \
-            else list(commands)
+        waiting = (
+            [c for q in self.sqs.values() if q.qid for c in q.pending.values()] if commands is None else list(commands)
+        )
         done: list[Command] = []
         timeout_us = timeout_us or self.io_timeout_us
         limit = self.sim.ns + timeout_us * 1000
@@ -246,7 +290,8 @@ class Queues(Controller):
                 c = waiting[0]
                 raise DeviceTimeout(
                     f"{len(waiting)} commands did not complete in {timeout_us:.0f} us (first: "
-                    f"{opcode_name(c.opcode, c.qid == 0)}, queue {c.qid}, cid {c.cid:#06x}; CSTS {csts:#x})")
+                    f"{opcode_name(c.opcode, c.qid == 0)}, queue {c.qid}, cid {c.cid:#06x}; CSTS {csts:#x})"
+                )
             left = int((limit - self.sim.ns) / 4) + 1
             done += self.step(min(left, CHUNK_CYCLES) / 250)
 

@@ -7,11 +7,26 @@ from doorbell.nvme.commands import Command
 
 
 class SubmissionQueue:
-    __slots__ = ("qid", "entries", "address", "offset", "cqid", "prio", "tail", "head", "taken", "sent", "next_cid",
-                 "pending", "doorbell", "unrung")
+    __slots__ = (
+        "qid",
+        "entries",
+        "address",
+        "offset",
+        "cqid",
+        "prio",
+        "tail",
+        "head",
+        "taken",
+        "sent",
+        "next_cid",
+        "pending",
+        "doorbell",
+        "unrung",
+    )
 
-    def __init__(self, qid: int, entries: int, address: int, offset: int, cqid: int, prio: int, doorbell: int,
-                 cid: int) -> None:
+    def __init__(
+        self, qid: int, entries: int, address: int, offset: int, cqid: int, prio: int, doorbell: int, cid: int
+    ) -> None:
         self.qid, self.entries, self.address, self.offset = qid, entries, address, offset
         self.cqid, self.prio, self.doorbell = cqid, prio, doorbell
         self.tail = self.head = 0
@@ -29,8 +44,9 @@ class SubmissionQueue:
 class CompletionQueue:
     __slots__ = ("qid", "entries", "address", "offset", "vector", "ien", "head", "phase", "doorbell", "sqs", "hold")
 
-    def __init__(self, qid: int, entries: int, address: int, offset: int, vector: int, ien: bool,
-                 doorbell: int) -> None:
+    def __init__(
+        self, qid: int, entries: int, address: int, offset: int, vector: int, ien: bool, doorbell: int
+    ) -> None:
         self.qid, self.entries, self.address, self.offset = qid, entries, address, offset
         self.vector, self.ien, self.doorbell = vector, ien, doorbell
         self.head = 0

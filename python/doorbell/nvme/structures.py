@@ -39,8 +39,23 @@ class Cap(NamedTuple):
         def f(low: int, width: int) -> int:
             return (v >> low) & ((1 << width) - 1)
 
-        return cls(f(0, 16), f(16, 1), f(17, 2), f(24, 8), f(32, 4), f(36, 1), f(37, 8), f(45, 1), f(46, 2),
-                   f(48, 4), f(52, 4), f(56, 1), f(57, 1), f(58, 1), f(59, 2))
+        return cls(
+            f(0, 16),
+            f(16, 1),
+            f(17, 2),
+            f(24, 8),
+            f(32, 4),
+            f(36, 1),
+            f(37, 8),
+            f(45, 1),
+            f(46, 2),
+            f(48, 4),
+            f(52, 4),
+            f(56, 1),
+            f(57, 1),
+            f(58, 1),
+            f(59, 2),
+        )
 
 
 def doorbell_offset(qid: int, is_cq: bool, dstrd: int = 0) -> int:
@@ -51,7 +66,7 @@ def doorbell_offset(qid: int, is_cq: bool, dstrd: int = 0) -> int:
 def status_name(status15: int) -> str:
     """Readable name of a 15-bit status field, for messages."""
     code = status15 & STATUS_CODE_MASK
-    name = Status(code).name if code in Status._value2member_map_ else f"SCT {code >> 8} SC {code & 0xff:02x}h"
+    name = Status(code).name if code in Status._value2member_map_ else f"SCT {code >> 8} SC {code & 0xFF:02x}h"
     return name + (" DNR" if status15 & STATUS_DNR else "")
 
 
@@ -63,9 +78,21 @@ class Sqe(_Le):
     """Submission queue entry, common command format with PRPs. `flags`: FUSE in bits 1:0, PSDT in bits 7:6."""
 
     _fields_ = [
-        ("opcode", c_uint8), ("flags", c_uint8), ("cid", c_uint16), ("nsid", c_uint32), ("cdw2", c_uint32),
-        ("cdw3", c_uint32), ("mptr", c_uint64), ("prp1", c_uint64), ("prp2", c_uint64), ("cdw10", c_uint32),
-        ("cdw11", c_uint32), ("cdw12", c_uint32), ("cdw13", c_uint32), ("cdw14", c_uint32), ("cdw15", c_uint32),
+        ("opcode", c_uint8),
+        ("flags", c_uint8),
+        ("cid", c_uint16),
+        ("nsid", c_uint32),
+        ("cdw2", c_uint32),
+        ("cdw3", c_uint32),
+        ("mptr", c_uint64),
+        ("prp1", c_uint64),
+        ("prp2", c_uint64),
+        ("cdw10", c_uint32),
+        ("cdw11", c_uint32),
+        ("cdw12", c_uint32),
+        ("cdw13", c_uint32),
+        ("cdw14", c_uint32),
+        ("cdw15", c_uint32),
     ]
 
 
@@ -73,7 +100,11 @@ class Cqe(_Le):
     """Completion queue entry. `status`: the phase tag in bit 0, the 15-bit status field above it."""
 
     _fields_ = [
-        ("dw0", c_uint32), ("dw1", c_uint32), ("sqhd", c_uint16), ("sqid", c_uint16), ("cid", c_uint16),
+        ("dw0", c_uint32),
+        ("dw1", c_uint32),
+        ("sqhd", c_uint16),
+        ("sqid", c_uint16),
+        ("cid", c_uint16),
         ("status", c_uint16),
     ]
 
@@ -88,9 +119,21 @@ class Cqe(_Le):
 
 class PowerState(_Le):
     _fields_ = [
-        ("mp", c_uint16), ("rsvd2", c_uint8), ("flags", c_uint8), ("enlat", c_uint32), ("exlat", c_uint32),
-        ("rrt", c_uint8), ("rrl", c_uint8), ("rwt", c_uint8), ("rwl", c_uint8), ("idlp", c_uint16),
-        ("ips", c_uint8), ("rsvd19", c_uint8), ("actp", c_uint16), ("apws", c_uint8), ("rsvd23", c_uint8 * 9),
+        ("mp", c_uint16),
+        ("rsvd2", c_uint8),
+        ("flags", c_uint8),
+        ("enlat", c_uint32),
+        ("exlat", c_uint32),
+        ("rrt", c_uint8),
+        ("rrl", c_uint8),
+        ("rwt", c_uint8),
+        ("rwl", c_uint8),
+        ("idlp", c_uint16),
+        ("ips", c_uint8),
+        ("rsvd19", c_uint8),
+        ("actp", c_uint16),
+        ("apws", c_uint8),
+        ("rsvd23", c_uint8 * 9),
     ]
 
 
@@ -98,27 +141,100 @@ class IdCtrl(_Le):
     """Identify Controller, CNS 01h (Base 2.0, 5.17.2.1)."""
 
     _fields_ = [
-        ("vid", c_uint16), ("ssvid", c_uint16), ("sn", c_char * 20), ("mn", c_char * 40), ("fr", c_char * 8),
-        ("rab", c_uint8), ("ieee", c_uint8 * 3), ("cmic", c_uint8), ("mdts", c_uint8), ("cntlid", c_uint16),
-        ("ver", c_uint32), ("rtd3r", c_uint32), ("rtd3e", c_uint32), ("oaes", c_uint32), ("ctratt", c_uint32),
-        ("rrls", c_uint16), ("rsvd102", c_uint8 * 9), ("cntrltype", c_uint8), ("fguid", c_uint8 * 16),
-        ("crdt1", c_uint16), ("crdt2", c_uint16), ("crdt3", c_uint16), ("rsvd134", c_uint8 * 119),
-        ("nvmsr", c_uint8), ("vwci", c_uint8), ("mec", c_uint8), ("oacs", c_uint16), ("acl", c_uint8),
-        ("aerl", c_uint8), ("frmw", c_uint8), ("lpa", c_uint8), ("elpe", c_uint8), ("npss", c_uint8),
-        ("avscc", c_uint8), ("apsta", c_uint8), ("wctemp", c_uint16), ("cctemp", c_uint16), ("mtfa", c_uint16),
-        ("hmpre", c_uint32), ("hmmin", c_uint32), ("tnvmcap", c_uint8 * 16), ("unvmcap", c_uint8 * 16),
-        ("rpmbs", c_uint32), ("edstt", c_uint16), ("dsto", c_uint8), ("fwug", c_uint8), ("kas", c_uint16),
-        ("hctma", c_uint16), ("mntmt", c_uint16), ("mxtmt", c_uint16), ("sanicap", c_uint32),
-        ("hmminds", c_uint32), ("hmmaxd", c_uint16), ("nsetidmax", c_uint16), ("endgidmax", c_uint16),
-        ("anatt", c_uint8), ("anacap", c_uint8), ("anagrpmax", c_uint32), ("nanagrpid", c_uint32),
-        ("pels", c_uint32), ("domainid", c_uint16), ("rsvd358", c_uint8 * 10), ("megcap", c_uint8 * 16),
-        ("rsvd384", c_uint8 * 128), ("sqes", c_uint8), ("cqes", c_uint8), ("maxcmd", c_uint16), ("nn", c_uint32),
-        ("oncs", c_uint16), ("fuses", c_uint16), ("fna", c_uint8), ("vwc", c_uint8), ("awun", c_uint16),
-        ("awupf", c_uint16), ("icsvscc", c_uint8), ("nwpc", c_uint8), ("acwu", c_uint16), ("ocfs", c_uint16),
-        ("sgls", c_uint32), ("mnan", c_uint32), ("maxdna", c_uint8 * 16), ("maxcna", c_uint32),
-        ("rsvd564", c_uint8 * 204), ("subnqn", c_char * 256), ("rsvd1024", c_uint8 * 768), ("ioccsz", c_uint32),
-        ("iorcsz", c_uint32), ("icdoff", c_uint16), ("fcatt", c_uint8), ("msdbd", c_uint8), ("ofcs", c_uint16),
-        ("rsvd1806", c_uint8 * 242), ("psd", PowerState * 32), ("vs", c_uint8 * 1024),
+        ("vid", c_uint16),
+        ("ssvid", c_uint16),
+        ("sn", c_char * 20),
+        ("mn", c_char * 40),
+        ("fr", c_char * 8),
+        ("rab", c_uint8),
+        ("ieee", c_uint8 * 3),
+        ("cmic", c_uint8),
+        ("mdts", c_uint8),
+        ("cntlid", c_uint16),
+        ("ver", c_uint32),
+        ("rtd3r", c_uint32),
+        ("rtd3e", c_uint32),
+        ("oaes", c_uint32),
+        ("ctratt", c_uint32),
+        ("rrls", c_uint16),
+        ("rsvd102", c_uint8 * 9),
+        ("cntrltype", c_uint8),
+        ("fguid", c_uint8 * 16),
+        ("crdt1", c_uint16),
+        ("crdt2", c_uint16),
+        ("crdt3", c_uint16),
+        ("rsvd134", c_uint8 * 119),
+        ("nvmsr", c_uint8),
+        ("vwci", c_uint8),
+        ("mec", c_uint8),
+        ("oacs", c_uint16),
+        ("acl", c_uint8),
+        ("aerl", c_uint8),
+        ("frmw", c_uint8),
+        ("lpa", c_uint8),
+        ("elpe", c_uint8),
+        ("npss", c_uint8),
+        ("avscc", c_uint8),
+        ("apsta", c_uint8),
+        ("wctemp", c_uint16),
+        ("cctemp", c_uint16),
+        ("mtfa", c_uint16),
+        ("hmpre", c_uint32),
+        ("hmmin", c_uint32),
+        ("tnvmcap", c_uint8 * 16),
+        ("unvmcap", c_uint8 * 16),
+        ("rpmbs", c_uint32),
+        ("edstt", c_uint16),
+        ("dsto", c_uint8),
+        ("fwug", c_uint8),
+        ("kas", c_uint16),
+        ("hctma", c_uint16),
+        ("mntmt", c_uint16),
+        ("mxtmt", c_uint16),
+        ("sanicap", c_uint32),
+        ("hmminds", c_uint32),
+        ("hmmaxd", c_uint16),
+        ("nsetidmax", c_uint16),
+        ("endgidmax", c_uint16),
+        ("anatt", c_uint8),
+        ("anacap", c_uint8),
+        ("anagrpmax", c_uint32),
+        ("nanagrpid", c_uint32),
+        ("pels", c_uint32),
+        ("domainid", c_uint16),
+        ("rsvd358", c_uint8 * 10),
+        ("megcap", c_uint8 * 16),
+        ("rsvd384", c_uint8 * 128),
+        ("sqes", c_uint8),
+        ("cqes", c_uint8),
+        ("maxcmd", c_uint16),
+        ("nn", c_uint32),
+        ("oncs", c_uint16),
+        ("fuses", c_uint16),
+        ("fna", c_uint8),
+        ("vwc", c_uint8),
+        ("awun", c_uint16),
+        ("awupf", c_uint16),
+        ("icsvscc", c_uint8),
+        ("nwpc", c_uint8),
+        ("acwu", c_uint16),
+        ("ocfs", c_uint16),
+        ("sgls", c_uint32),
+        ("mnan", c_uint32),
+        ("maxdna", c_uint8 * 16),
+        ("maxcna", c_uint32),
+        ("rsvd564", c_uint8 * 204),
+        ("subnqn", c_char * 256),
+        ("rsvd1024", c_uint8 * 768),
+        ("ioccsz", c_uint32),
+        ("iorcsz", c_uint32),
+        ("icdoff", c_uint16),
+        ("fcatt", c_uint8),
+        ("msdbd", c_uint8),
+        ("ofcs", c_uint16),
+        ("rsvd1806", c_uint8 * 242),
+        ("psd", PowerState * 32),
+        ("vs", c_uint8 * 1024),
     ]
 
 
@@ -132,14 +248,44 @@ class IdNs(_Le):
     """Identify Namespace, CNS 00h, NVM command set."""
 
     _fields_ = [
-        ("nsze", c_uint64), ("ncap", c_uint64), ("nuse", c_uint64), ("nsfeat", c_uint8), ("nlbaf", c_uint8),
-        ("flbas", c_uint8), ("mc", c_uint8), ("dpc", c_uint8), ("dps", c_uint8), ("nmic", c_uint8),
-        ("rescap", c_uint8), ("fpi", c_uint8), ("dlfeat", c_uint8), ("nawun", c_uint16), ("nawupf", c_uint16),
-        ("nacwu", c_uint16), ("nabsn", c_uint16), ("nabo", c_uint16), ("nabspf", c_uint16), ("noiob", c_uint16),
-        ("nvmcap", c_uint8 * 16), ("npwg", c_uint16), ("npwa", c_uint16), ("npdg", c_uint16), ("npda", c_uint16),
-        ("nows", c_uint16), ("mssrl", c_uint16), ("mcl", c_uint32), ("msrc", c_uint8), ("rsvd81", c_uint8 * 11),
-        ("anagrpid", c_uint32), ("rsvd96", c_uint8 * 3), ("nsattr", c_uint8), ("nvmsetid", c_uint16),
-        ("endgid", c_uint16), ("nguid", c_uint8 * 16), ("eui64", c_uint8 * 8), ("lbaf", Lbaf * 64),
+        ("nsze", c_uint64),
+        ("ncap", c_uint64),
+        ("nuse", c_uint64),
+        ("nsfeat", c_uint8),
+        ("nlbaf", c_uint8),
+        ("flbas", c_uint8),
+        ("mc", c_uint8),
+        ("dpc", c_uint8),
+        ("dps", c_uint8),
+        ("nmic", c_uint8),
+        ("rescap", c_uint8),
+        ("fpi", c_uint8),
+        ("dlfeat", c_uint8),
+        ("nawun", c_uint16),
+        ("nawupf", c_uint16),
+        ("nacwu", c_uint16),
+        ("nabsn", c_uint16),
+        ("nabo", c_uint16),
+        ("nabspf", c_uint16),
+        ("noiob", c_uint16),
+        ("nvmcap", c_uint8 * 16),
+        ("npwg", c_uint16),
+        ("npwa", c_uint16),
+        ("npdg", c_uint16),
+        ("npda", c_uint16),
+        ("nows", c_uint16),
+        ("mssrl", c_uint16),
+        ("mcl", c_uint32),
+        ("msrc", c_uint8),
+        ("rsvd81", c_uint8 * 11),
+        ("anagrpid", c_uint32),
+        ("rsvd96", c_uint8 * 3),
+        ("nsattr", c_uint8),
+        ("nvmsetid", c_uint16),
+        ("endgid", c_uint16),
+        ("nguid", c_uint8 * 16),
+        ("eui64", c_uint8 * 8),
+        ("lbaf", Lbaf * 64),
         ("vs", c_uint8 * 3712),
     ]
 
@@ -148,8 +294,13 @@ class IdCtrlNvm(_Le):
     """I/O command set specific Identify Controller, CNS 06h, CSI 0. Size limits: 2**n minimum pages, 0 = none."""
 
     _fields_ = [
-        ("vsl", c_uint8), ("wzsl", c_uint8), ("wusl", c_uint8), ("dmrl", c_uint8), ("dmrsl", c_uint32),
-        ("dmsl", c_uint64), ("rsvd16", c_uint8 * 4080),
+        ("vsl", c_uint8),
+        ("wzsl", c_uint8),
+        ("wusl", c_uint8),
+        ("dmrl", c_uint8),
+        ("dmrsl", c_uint32),
+        ("dmsl", c_uint64),
+        ("rsvd16", c_uint8 * 4080),
     ]
 
 
@@ -157,7 +308,10 @@ class IdNsNvm(_Le):
     """I/O command set specific Identify Namespace, CNS 05h, CSI 0."""
 
     _fields_ = [
-        ("lbstm", c_uint64), ("pic", c_uint8), ("rsvd9", c_uint8 * 3), ("elbaf", c_uint32 * 64),
+        ("lbstm", c_uint64),
+        ("pic", c_uint8),
+        ("rsvd9", c_uint8 * 3),
+        ("elbaf", c_uint32 * 64),
         ("rsvd268", c_uint8 * 3828),
     ]
 
@@ -166,9 +320,17 @@ class IdNsIndependent(_Le):
     """I/O command set independent Identify Namespace, CNS 08h."""
 
     _fields_ = [
-        ("nsfeat", c_uint8), ("nmic", c_uint8), ("rescap", c_uint8), ("fpi", c_uint8), ("anagrpid", c_uint32),
-        ("nsattr", c_uint8), ("rsvd9", c_uint8), ("nvmsetid", c_uint16), ("endgrpid", c_uint16),
-        ("nstat", c_uint8), ("rsvd15", c_uint8 * 4081),
+        ("nsfeat", c_uint8),
+        ("nmic", c_uint8),
+        ("rescap", c_uint8),
+        ("fpi", c_uint8),
+        ("anagrpid", c_uint32),
+        ("nsattr", c_uint8),
+        ("rsvd9", c_uint8),
+        ("nvmsetid", c_uint16),
+        ("endgrpid", c_uint16),
+        ("nstat", c_uint8),
+        ("rsvd15", c_uint8 * 4081),
     ]
 
 
@@ -188,15 +350,31 @@ class SmartLog(_Le):
     """SMART / Health Information, log page 02h."""
 
     _fields_ = [
-        ("critical_warning", c_uint8), ("temperature", c_uint16), ("avail_spare", c_uint8),
-        ("spare_thresh", c_uint8), ("percent_used", c_uint8), ("endu_grp_crit_warn_sumry", c_uint8),
-        ("rsvd7", c_uint8 * 25), ("data_units_read", c_uint8 * 16), ("data_units_written", c_uint8 * 16),
-        ("host_reads", c_uint8 * 16), ("host_writes", c_uint8 * 16), ("ctrl_busy_time", c_uint8 * 16),
-        ("power_cycles", c_uint8 * 16), ("power_on_hours", c_uint8 * 16), ("unsafe_shutdowns", c_uint8 * 16),
-        ("media_errors", c_uint8 * 16), ("num_err_log_entries", c_uint8 * 16), ("warning_temp_time", c_uint32),
-        ("critical_comp_time", c_uint32), ("temp_sensor", c_uint16 * 8), ("thm_temp1_trans_count", c_uint32),
-        ("thm_temp2_trans_count", c_uint32), ("thm_temp1_total_time", c_uint32),
-        ("thm_temp2_total_time", c_uint32), ("rsvd232", c_uint8 * 280),
+        ("critical_warning", c_uint8),
+        ("temperature", c_uint16),
+        ("avail_spare", c_uint8),
+        ("spare_thresh", c_uint8),
+        ("percent_used", c_uint8),
+        ("endu_grp_crit_warn_sumry", c_uint8),
+        ("rsvd7", c_uint8 * 25),
+        ("data_units_read", c_uint8 * 16),
+        ("data_units_written", c_uint8 * 16),
+        ("host_reads", c_uint8 * 16),
+        ("host_writes", c_uint8 * 16),
+        ("ctrl_busy_time", c_uint8 * 16),
+        ("power_cycles", c_uint8 * 16),
+        ("power_on_hours", c_uint8 * 16),
+        ("unsafe_shutdowns", c_uint8 * 16),
+        ("media_errors", c_uint8 * 16),
+        ("num_err_log_entries", c_uint8 * 16),
+        ("warning_temp_time", c_uint32),
+        ("critical_comp_time", c_uint32),
+        ("temp_sensor", c_uint16 * 8),
+        ("thm_temp1_trans_count", c_uint32),
+        ("thm_temp2_trans_count", c_uint32),
+        ("thm_temp1_total_time", c_uint32),
+        ("thm_temp2_total_time", c_uint32),
+        ("rsvd232", c_uint8 * 280),
     ]
 
 
@@ -204,9 +382,18 @@ class ErrorLogEntry(_Le):
     """Error Information, log page 01h, one entry. `status_field`: the phase tag in bit 0."""
 
     _fields_ = [
-        ("error_count", c_uint64), ("sqid", c_uint16), ("cmdid", c_uint16), ("status_field", c_uint16),
-        ("parm_error_location", c_uint16), ("lba", c_uint64), ("nsid", c_uint32), ("vs", c_uint8),
-        ("trtype", c_uint8), ("rsvd30", c_uint8 * 2), ("cs", c_uint64), ("trtype_spec_info", c_uint16),
+        ("error_count", c_uint64),
+        ("sqid", c_uint16),
+        ("cmdid", c_uint16),
+        ("status_field", c_uint16),
+        ("parm_error_location", c_uint16),
+        ("lba", c_uint64),
+        ("nsid", c_uint32),
+        ("vs", c_uint8),
+        ("trtype", c_uint8),
+        ("rsvd30", c_uint8 * 2),
+        ("cs", c_uint64),
+        ("trtype_spec_info", c_uint16),
         ("rsvd42", c_uint8 * 22),
     ]
 

@@ -16,14 +16,25 @@ from doorbell.nvme.structures import DsmRange, status_name
 
 CANARY = 0xC3
 READS = (NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.VERIFY)
-WEIGHTS = {NvmOpc.READ: 40, NvmOpc.WRITE: 35, NvmOpc.COMPARE: 6, NvmOpc.WRITE_ZEROES: 5, NvmOpc.VERIFY: 3,
-           NvmOpc.DSM: 4, NvmOpc.FLUSH: 2}
+WEIGHTS = {
+    NvmOpc.READ: 40,
+    NvmOpc.WRITE: 35,
+    NvmOpc.COMPARE: 6,
+    NvmOpc.WRITE_ZEROES: 5,
+    NvmOpc.VERIFY: 3,
+    NvmOpc.DSM: 4,
+    NvmOpc.FLUSH: 2,
+}
 
 
 def limits_of(drive: Driver) -> Limits:
     assert drive.namespace is not None and drive.controller is not None
-    return Limits(drive.namespace.nsze, drive.block_size, drive.max_transfer,
-                  uncorrectable=bool(drive.controller.oncs & ONCS_WRITE_UNCOR))
+    return Limits(
+        drive.namespace.nsze,
+        drive.block_size,
+        drive.max_transfer,
+        uncorrectable=bool(drive.controller.oncs & ONCS_WRITE_UNCOR),
+    )
 
 
 def media_of(drive: Driver, unit: int = 16) -> Media:
@@ -124,14 +135,35 @@ class Traffic:
             prp1, prp2 = buffer.prps()
         if rng.random() < self.bad:
             opcode, slba, nsid, flags, prp1, prp2 = self._spoil(opcode, slba, blocks, nsid, flags, prp1, prp2)
-        allowed = allowed_statuses(self.limits, opcode, nsid=nsid, slba=slba, nlb=max(0, blocks - 1), prp1=prp1,
-                                   prp2=prp2, fuse=flags & 3, psdt=flags >> 6, ranges=ranges)
+        allowed = allowed_statuses(
+            self.limits,
+            opcode,
+            nsid=nsid,
+            slba=slba,
+            nlb=max(0, blocks - 1),
+            prp1=prp1,
+            prp2=prp2,
+            fuse=flags & 3,
+            psdt=flags >> 6,
+            ranges=ranges,
+        )
         good = Status.SUCCESS in allowed
         # A bad PRP may be met when part of the data has been moved; any other fault shows before.
         moves = good or Status.INVALID_PRP_OFFSET in allowed
         pending = self.media.begin(opcode if moves else NvmOpc.FLUSH, slba, blocks, data, ranges if moves else ())
-        command = self.drive.submit(qid, opcode, slba, max(0, blocks - 1), buffer, nsid=nsid, flags=flags,
-                                    prp1=prp1, prp2=prp2, on_done=self.check, **fields)
+        command = self.drive.submit(
+            qid,
+            opcode,
+            slba,
+            max(0, blocks - 1),
+            buffer,
+            nsid=nsid,
+            flags=flags,
+            prp1=prp1,
+            prp2=prp2,
+            on_done=self.check,
+            **fields,
+        )
         if good and opcode == NvmOpc.COMPARE:
             allowed = allowed | {Status.COMPARE_FAILED}
         self.sent[command] = Sent(pending, allowed | self.tolerate, buffer)
@@ -162,8 +194,10 @@ class Traffic:
             allowed = allowed | {Status.READ_ERROR}
         if status not in allowed:
             names = ", ".join(Status(s).name for s in allowed)
-            raise AssertionError(f"opcode {command.opcode:#x} at {command.slba} nlb {command.nlb} ended with "
-                                 f"{status_name(command.status15)}, allowed: {names}")
+            raise AssertionError(
+                f"opcode {command.opcode:#x} at {command.slba} nlb {command.nlb} ended with "
+                f"{status_name(command.status15)}, allowed: {names}"
+            )
         data = None
         if sent.buffer is not None and command.opcode == NvmOpc.READ:
             sent.buffer.check_margins(CANARY)

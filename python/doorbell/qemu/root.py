@@ -189,9 +189,7 @@ def _download(apt: Path, mirror: str, keyring: str) -> list[Path]:
     (apt / "sources.sources").write_text(
         f"Types: deb\nURIs: {mirror}\nSuites: {SUITES}\nComponents: main\nSigned-By: {keyring}\n"
     )
-    (apt / "preferences").write_text(
-        f"Package: {BACKPORTS}\nPin: release n={SUITES.split()[1]}\nPin-Priority: 990\n"
-    )
+    (apt / "preferences").write_text(f"Package: {BACKPORTS}\nPin: release n={SUITES.split()[1]}\nPin-Priority: 990\n")
     # APT_CONFIG is read after the machine's own configuration, so that its proxy settings hold.
     (apt / "apt.conf").write_text(
         f'Dir::State "{apt}"; Dir::State::status "{apt}/status"; Dir::State::lists "{apt}/lists"; Dir::Cache "{apt}";'

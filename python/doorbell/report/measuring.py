@@ -64,15 +64,16 @@ def measure_stages(points: Sequence[Point], folder: Path) -> dict[str, list[dict
 def measure_host(quick: bool, folder: Path) -> list[Row]:
     """Bandwidth of db_host over block size, on the link of its published peer."""
     sizes = (512, 4096) if quick else tuple(512 << i for i in range(9))
-    return kept(folder / f"host-{point.sources()}-{len(sizes)}.json",
-                lambda: host_bench.intelliprop(host_bench.AS_INTELLIPROP, sizes))
+    return kept(
+        folder / f"host-{point.sources()}-{len(sizes)}.json",
+        lambda: host_bench.intelliprop(host_bench.AS_INTELLIPROP, sizes),
+    )
 
 
 def measure_recorder(quick: bool, folder: Path) -> list[Row]:
     """Captures and read-outs of db_recorder over its drives."""
     counts = (1, 2) if quick else (1, 2, 4)
-    return kept(folder / f"recorder-{point.sources()}-{len(counts)}.json",
-                lambda: recorder_bench.over_drives(counts))
+    return kept(folder / f"recorder-{point.sources()}-{len(counts)}.json", lambda: recorder_bench.over_drives(counts))
 
 
 def kept(file: Path, measure: Callable[[], Iterable[Row]]) -> list[Row]:

@@ -80,12 +80,19 @@ def sections(f: Figures) -> list[tuple[str, str, dict[str, Any], str, str, str]]
                     "./doorbell bench --top db_host --link gen2x4 --clock-mhz 125 --rw write --bs 4k --iodepth 256 "
                     "--param NUM_CMDS=256 --write-us 10"))  # fmt: skip
     if f.recorder:
-        out.append(("recorder", "db_recorder over drives", recorder(f), recorder_table(f),
-                    "db_recorder deals one stream out to drives, each a model with 10 us a write and 80 us a read on a "
-                    "Gen3 x4 link of its own, 128 bit at 250 MHz, and reads it back. Diamonds: what DUNE published for "
-                    "its core with two real drives; here the links bound them. Grey: the lower of what the links and "
-                    "what the stream can carry (256 bit up to two drives, 512 for four; read-out always 128).",
-                    "./doorbell bench --top db_recorder --rw read --drives 2 --size 8m --write-us 10 --read-us 80"))
+        out.append(
+            (
+                "recorder",
+                "db_recorder over drives",
+                recorder(f),
+                recorder_table(f),
+                "db_recorder deals one stream out to drives, each a model with 10 us a write and 80 us a read on a "
+                "Gen3 x4 link of its own, 128 bit at 250 MHz, and reads it back. Diamonds: what DUNE published for "
+                "its core with two real drives; here the links bound them. Grey: the lower of what the links and "
+                "what the stream can carry (256 bit up to two drives, 512 for four; read-out always 128).",
+                "./doorbell bench --top db_recorder --rw read --drives 2 --size 8m --write-us 10 --read-us 80",
+            )
+        )
     if f.area:
         out.append(("area", "Area", area_plot(f.area), area_table(f.area),
                     f"What the design needs on an FPGA, found by synthesis with yosys; the plot is of "

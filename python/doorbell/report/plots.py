@@ -180,8 +180,16 @@ def host(f: Figures) -> dict[str, Any]:
     data = []
     for rw in ("read", "write"):
         rows = [r for r in f.host if r["rw"] == rw]
-        data.append(line(rows, lambda r: r["bs"], lambda r: r["ours"] / 1e3, NAMES[rw], COLOURS[rw],
-                         hovertemplate=f"{NAMES[rw]}, %{{x}} B<br>%{{y:.2f}} GB/s<extra></extra>"))
+        data.append(
+            line(
+                rows,
+                lambda r: r["bs"],
+                lambda r: r["ours"] / 1e3,
+                NAMES[rw],
+                COLOURS[rw],
+                hovertemplate=f"{NAMES[rw]}, %{{x}} B<br>%{{y:.2f}} GB/s<extra></extra>",
+            )
+        )
         limit = line(rows, lambda r: r["bs"], lambda r: r["limit"] / 1e3, f"link's limit, {rw}", LIMIT, mode="lines")
         limit["line"].update(dash="dash" if rw == "read" else "dot", width=1.5)
         data.append(limit)
@@ -201,10 +209,24 @@ def recorder(f: Figures) -> dict[str, Any]:
     data = []
     for what, rw in (("capture", "write"), ("read-out", "read")):
         rows = [r for r in f.recorder if r["what"] == what]
-        data.append(line(rows, lambda r: r["drives"], lambda r: r["gb_s"], what, COLOURS[rw],
-                         hovertemplate=f"{what}, %{{x}} drives<br>%{{y:.2f}} GB/s<extra></extra>"))
-        limit = line(rows, lambda r: r["drives"], lambda r: min(r["links_gb_s"], r["stream_gb_s"]), f"limit, {what}",
-                     LIMIT, mode="lines")
+        data.append(
+            line(
+                rows,
+                lambda r: r["drives"],
+                lambda r: r["gb_s"],
+                what,
+                COLOURS[rw],
+                hovertemplate=f"{what}, %{{x}} drives<br>%{{y:.2f}} GB/s<extra></extra>",
+            )
+        )
+        limit = line(
+            rows,
+            lambda r: r["drives"],
+            lambda r: min(r["links_gb_s"], r["stream_gb_s"]),
+            f"limit, {what}",
+            LIMIT,
+            mode="lines",
+        )
         limit["line"].update(dash="dash" if rw == "read" else "dot", width=1.5)
         data.append(limit)
         theirs = DUNE_PUBLISHED[what]

@@ -68,9 +68,19 @@ def recorder_table(f: Figures) -> str:
     for r in f.recorder:
         read = r["what"] == "read-out"
         theirs = " to ".join(f"{x:.2f}" for x in DUNE_PUBLISHED[str(r["what"])]) if r["drives"] == 2 else "-"
-        rows.append((f"{r['drives']}, {r['what']}", theirs, f"{r['gb_s']:.2f}", f"{r['cycles']:.1f}",
-                     f"{r['links_gb_s']:.2f}", f"{r['of_links']:.1f}", f"{r['stream_gb_s']:.2f}",
-                     "-" if read else f"{r['peak_us']}", "-" if read else f"{r['lost']}"))
+        rows.append(
+            (
+                f"{r['drives']}, {r['what']}",
+                theirs,
+                f"{r['gb_s']:.2f}",
+                f"{r['cycles']:.1f}",
+                f"{r['links_gb_s']:.2f}",
+                f"{r['of_links']:.1f}",
+                f"{r['stream_gb_s']:.2f}",
+                "-" if read else f"{r['peak_us']}",
+                "-" if read else f"{r['lost']}",
+            )
+        )
     return table(("drives", "DUNE, GB/s", "db_recorder, GB/s", "cycles a block", "links, GB/s", "% of links",
                   "stream, GB/s", "peak write, us", "blocks lost"), rows)  # fmt: skip
 

@@ -31,7 +31,8 @@ def main(
     append: str = typer.Option("", metavar="ARGS", help="More arguments for the guest's kernel."),
     log: str = typer.Option(None, metavar="FILE", help="Write the guest kernel's console here."),
     param: list[str] = typer.Option(  # noqa: B008
-        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."),
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."
+    ),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     stock: str = typer.Option(None, hidden=True),
     speed: bool = typer.Option(False, "--speed", help="Measure IOPS beside those of QEMU's own NVMe drive."),
@@ -64,7 +65,8 @@ def serve(
     link: str = typer.Option(LINK, help="PCIe link: gen<1..5>x<lanes>."),
     data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path: 128, 256 or 512."),
     param: list[str] = typer.Option(  # noqa: B008
-        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."),
+        [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."
+    ),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
     ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),

@@ -190,5 +190,10 @@ def main(guest: Guest, what: Setting, json: Path | None) -> None:
         setting = asdict(what) | {"smp": guest.smp, "mem": guest.mem, "kvm": guest.kvm.value}
         write_json(json, {"setting": setting, "summary": rows, "turns": [asdict(t) for t in turns]})
     if str(json) != "-":
-        print_table(show(rows, f"{what.top}, {what.data_w} bit, {what.link}, and QEMU's NVMe drive in one guest; "
-                               "real time, depends on the machine"))
+        print_table(
+            show(
+                rows,
+                f"{what.top}, {what.data_w} bit, {what.link}, and QEMU's NVMe drive in one guest; "
+                "real time, depends on the machine",
+            )
+        )

@@ -147,8 +147,9 @@ def test_a_rate_that_never_was(capfd: pytest.CaptureFixture[str]) -> None:
     assert not capfd.readouterr().err
 
 
-def test_parameters_are_checked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                      capfd: pytest.CaptureFixture[str]) -> None:
+def test_parameters_are_checked_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Nothing is built, no file is begun."""
     monkeypatch.setenv("DOORBELL_CACHE", str(tmp_path / "cache"))
     assert cli.run(["bench", "--param", "NUM_CMD=64"]) == 2

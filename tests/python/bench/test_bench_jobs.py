@@ -44,8 +44,10 @@ def test_distribution() -> None:
 
 
 def test_job_file_options() -> None:
-    job = parse_job_file("[global]\nrandom_distribution=zipf:0.9\nbssplit=4k/50:16k/50\n[a]\nrw=randrw\nrwmixwrite=30\n"
-                         "size=1m\noffset=1m\nnumber_ios=50\nrandseed=9\nruntime=2ms\niodepth=8\nnumjobs=2\n")[0]
+    job = parse_job_file(
+        "[global]\nrandom_distribution=zipf:0.9\nbssplit=4k/50:16k/50\n[a]\nrw=randrw\nrwmixwrite=30\n"
+        "size=1m\noffset=1m\nnumber_ios=50\nrandseed=9\nruntime=2ms\niodepth=8\nnumjobs=2\n"
+    )[0]
     assert (job.zipf, job.max_bs, job.min_bs, job.mean_bs) == (0.9, 16384, 4096, 10240)
     assert (job.read_share, job.offset, job.ios(), job.randseed, job.runtime_ns) == (0.7, 1 << 20, 50, 9, 2_000_000)
     assert describe(job) == "randrw 70/30 zipf 0.9 4 KiB to 16 KiB, QD 8 x 2"
@@ -58,11 +60,17 @@ def test_size_and_runtime() -> None:
     assert parse_job_file("[a]\nrw=read\nbs=4k\nsize=1m\nruntime=1s\ntime_based\n")[0].ios() > 1 << 50
 
 
-@pytest.mark.parametrize(("key", "value", "text"), [
-    ("zap", "1", "the option 'zap' is not known"), ("bs", "0", "at least one byte"), ("rw", "up", "not one of"),
-    ("iodepth", "0", "not in 1 to"), ("bssplit", "4k/70", "add up to 70"),
-    ("random_distribution", "zoned:1", "not known"),
-])
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("zap", "1", "the option 'zap' is not known"),
+        ("bs", "0", "at least one byte"),
+        ("rw", "up", "not one of"),
+        ("iodepth", "0", "not in 1 to"),
+        ("bssplit", "4k/70", "add up to 70"),
+        ("random_distribution", "zoned:1", "not known"),
+    ],
+)
 def test_bad_options_are_one_line(key: str, value: str, text: str) -> None:
     with pytest.raises(UserError, match=text) as e:
         apply_option(Job(), key, value, "file:3")
@@ -98,8 +106,16 @@ def test_what_is_drawn() -> None:
         return submit(qid, opcode, slba, nlb, *args, **named)  # type: ignore[arg-type]
 
     d.submit = spy  # type: ignore[method-assign,assignment]
-    job = Job("j", "randrw", iodepth=16, rwmixread=70, number_ios=1500, size=1 << 20, offset=2 << 20,
-              split=parse_bssplit("4k/75:16k/25,8k/100"))
+    job = Job(
+        "j",
+        "randrw",
+        iodepth=16,
+        rwmixread=70,
+        number_ios=1500,
+        size=1 << 20,
+        offset=2 << 20,
+        split=parse_bssplit("4k/75:16k/25,8k/100"),
+    )
     result = run_group(d, [job])[0]
     assert all(2 << 20 <= at and at + size <= 3 << 20 and at % 4096 == 0 for _, at, size in seen)
     reads = [size for read, _, size in seen if read]

@@ -25,7 +25,17 @@ from doorbell.paths import ROOT
 def test_fio_bins() -> None:
     """fio's stat.c: below 128 each value is a bin, then 64 bins an octave, each named by its middle."""
     assert [fio_bin(n) for n in (0, 1, 127, 128, 129, 130, 255, 256, 259, 260)] == [
-        0, 1, 127, 129, 129, 131, 255, 258, 258, 262]
+        0,
+        1,
+        127,
+        129,
+        129,
+        131,
+        255,
+        258,
+        258,
+        262,
+    ]
     for n in (1000, 12_345, 999_999, 10**9):
         assert abs(fio_bin(n) - n) <= n / 64
         assert fio_bin(fio_bin(n)) == fio_bin(n)
@@ -47,8 +57,22 @@ def test_fio_json_keys() -> None:
         assert {"groupid", "error", "job options", "job_runtime", "usr_cpu", "sys_cpu", "ctx"} <= job.keys()
         for way in ("read", "write", "trim"):
             side = job[way]
-            assert {"io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "runtime", "total_ios", "slat_ns", "clat_ns",
-                    "lat_ns", "bw_min", "bw_max", "bw_mean", "iops_mean"} <= side.keys()
+            assert {
+                "io_bytes",
+                "io_kbytes",
+                "bw_bytes",
+                "bw",
+                "iops",
+                "runtime",
+                "total_ios",
+                "slat_ns",
+                "clat_ns",
+                "lat_ns",
+                "bw_min",
+                "bw_max",
+                "bw_mean",
+                "iops_mean",
+            } <= side.keys()
             if side["total_ios"]:
                 assert sum(side["clat_ns"]["bins"].values()) == side["clat_ns"]["N"] == side["total_ios"]
                 assert abs(side["bw_bytes"] / side["iops"] - 4096) < 1
@@ -85,8 +109,10 @@ def test_limit_of_a_mix() -> None:
 def test_limit_counts_what_ran() -> None:
     job = Job(rw="randrw", iodepth=8)
     result = Result(job, Side(3, 3 * 4096, sizes=Counter({4096: 3})), Side(1, 16384, sizes=Counter({16384: 1})), 1e3)
-    want = limits.mix(limits.Link(), [(3, limits.Workload(4096, 1.0, sqes_per_fetch=8)),
-                                      (1, limits.Workload(16384, 0.0, sqes_per_fetch=8))])
+    want = limits.mix(
+        limits.Link(),
+        [(3, limits.Workload(4096, 1.0, sqes_per_fetch=8)), (1, limits.Workload(16384, 0.0, sqes_per_fetch=8))],
+    )
     assert link_limit(limits.Link(), result).iops == pytest.approx(want.iops)
     assert result.bytes_per_s == pytest.approx((3 * 4096 + 16384) / 1e-6)
 
@@ -103,12 +129,36 @@ def test_stages_from_events() -> None:
         (75, "irq", 1, 0),
     ]  # fmt: skip
     _follow(trips, events, {1: (6, 6, 8, 1)})
-    assert trips[0].at == {"doorbell": 12, "arbitration": 15, "fetch": 30, "issue": 33, "media": 40, "data": 44,
-                           "CQE": 46, "MSI-X": 47}
-    assert trips[1].at == {"doorbell": 12, "arbitration": 15, "fetch": 31, "PRP": 35, "data": 55, "media": 70,
-                           "CQE": 73, "MSI-X": 72}
-    assert trips[2].at == {"doorbell": 16, "arbitration": 20, "fetch": 48, "issue": 50, "media": 60, "data": 71,
-                           "CQE": 74, "MSI-X": 75}
+    assert trips[0].at == {
+        "doorbell": 12,
+        "arbitration": 15,
+        "fetch": 30,
+        "issue": 33,
+        "media": 40,
+        "data": 44,
+        "CQE": 46,
+        "MSI-X": 47,
+    }
+    assert trips[1].at == {
+        "doorbell": 12,
+        "arbitration": 15,
+        "fetch": 31,
+        "PRP": 35,
+        "data": 55,
+        "media": 70,
+        "CQE": 73,
+        "MSI-X": 72,
+    }
+    assert trips[2].at == {
+        "doorbell": 16,
+        "arbitration": 20,
+        "fetch": 48,
+        "issue": 50,
+        "media": 60,
+        "data": 71,
+        "CQE": 74,
+        "MSI-X": 75,
+    }
 
 
 def test_a_target_is_met_or_not() -> None:
@@ -125,6 +175,9 @@ def test_table_in_the_docs() -> None:
     assert len(rows) == 3
     for name, *figures in rows:
         link = limits.Link.parse(name.replace(" ", ""))
-        want = [limits.limit(link, limits.Workload(size, read, sqes_per_fetch=8)).bytes_per_s / 1e6
-                for size in (512, 4096, 131072) for read in (1.0, 0.0, 0.7)]
+        want = [
+            limits.limit(link, limits.Workload(size, read, sqes_per_fetch=8)).bytes_per_s / 1e6
+            for size in (512, 4096, 131072)
+            for read in (1.0, 0.0, 0.7)
+        ]
         assert [int(f.replace(",", "")) for f in figures] == [round(w) for w in want], name

@@ -20,24 +20,33 @@ def test_iolog_v2() -> None:
     trace = read_trace(DATA / "iolog_v2.log")
     assert trace.format == "fio iolog v2" and trace.left_out == 2  # a sync, a trim
     assert trace.accesses == [
-        Access(0, False, 0, 4096), Access(0, True, 8192, 4096), Access(200_000, False, 65536, 131072),
-        Access(500_000, True, 1048576, 512)]  # waits add up
+        Access(0, False, 0, 4096),
+        Access(0, True, 8192, 4096),
+        Access(200_000, False, 65536, 131072),
+        Access(500_000, True, 1048576, 512),
+    ]  # waits add up
 
 
 def test_iolog_v3() -> None:
     trace = read_trace(DATA / "iolog_v3.log")
     assert trace.format == "fio iolog v3" and trace.left_out == 1
     assert trace.accesses == [  # microseconds, from the first access
-        Access(0, False, 4096, 4096), Access(15_000, False, 8192, 8192), Access(30_000, True, 12288, 4096),
-        Access(100_000, False, 536870912, 4096)]
+        Access(0, False, 4096, 4096),
+        Access(15_000, False, 8192, 8192),
+        Access(30_000, True, 12288, 4096),
+        Access(100_000, False, 536870912, 4096),
+    ]
 
 
 def test_blkparse() -> None:
     trace = read_trace(DATA / "blkparse.txt")
     assert trace.format == "blkparse" and trace.left_out == 2  # a flush, a discard
     assert trace.accesses == [
-        Access(0, False, 2048 * 512, 4096), Access(12_000, True, 4096 * 512, 8192),
-        Access(90_500, False, 1000000 * 512, 131072), Access(150_250, True, 2056 * 512, 512)]
+        Access(0, False, 2048 * 512, 4096),
+        Access(12_000, True, 4096 * 512, 8192),
+        Access(90_500, False, 1000000 * 512, 131072),
+        Access(150_250, True, 2056 * 512, 512),
+    ]
 
 
 def test_blkparse_without_queue_events() -> None:
@@ -55,14 +64,21 @@ def test_msr() -> None:
     assert parse_trace(header, "t").accesses == trace.accesses
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("", "empty"), ("hello world\n", "first line"), ("fio version 1 iolog\n", "version 1"),
-    ("fio version 3 iolog\n0 f read x 4096\n", "t:2: this is no line"),
-    ("fio version 3 iolog\n0 f add\n0 f wait 10 0\n", "t:3"), ("fio version 2 iolog\nf add\n", "no read and no write"),
-    ("1,a,0,Read,0,4096,1\n2,b,0,Read,0,4096,1\n", "several disks"), ("1,a,0,Trim,0,4096,1\n", "t:1"),
-    ("8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\n8,16 1 1 0.000000001 1 Q R 0 + 8 [a]\n", "several devices"),
-    ("8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\nnonsense\n", "t:2"),
-])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "empty"),
+        ("hello world\n", "first line"),
+        ("fio version 1 iolog\n", "version 1"),
+        ("fio version 3 iolog\n0 f read x 4096\n", "t:2: this is no line"),
+        ("fio version 3 iolog\n0 f add\n0 f wait 10 0\n", "t:3"),
+        ("fio version 2 iolog\nf add\n", "no read and no write"),
+        ("1,a,0,Read,0,4096,1\n2,b,0,Read,0,4096,1\n", "several disks"),
+        ("1,a,0,Trim,0,4096,1\n", "t:1"),
+        ("8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\n8,16 1 1 0.000000001 1 Q R 0 + 8 [a]\n", "several devices"),
+        ("8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\nnonsense\n", "t:2"),
+    ],
+)
 def test_bad_traces_are_one_line(text: str, says: str) -> None:
     with pytest.raises(UserError, match=says) as e:
         parse_trace(text, "t")
@@ -70,12 +86,27 @@ def test_bad_traces_are_one_line(text: str, says: str) -> None:
 
 
 def test_commands_fit_the_drive() -> None:
-    trace = Trace("t", "x", [Access(0, True, 700, 100), Access(1, False, 1000, 3000), Access(2, False, 8192, 20000),
-                             Access(3, False, 100 * 65536 + 65024, 1024), Access(4, True, 0, 0)])
+    trace = Trace(
+        "t",
+        "x",
+        [
+            Access(0, True, 700, 100),
+            Access(1, False, 1000, 3000),
+            Access(2, False, 8192, 20000),
+            Access(3, False, 100 * 65536 + 65024, 1024),
+            Access(4, True, 0, 0),
+        ],
+    )
     assert commands(trace, 512, 65536, 8192) == [
-        Access(0, True, 512, 512), Access(1, False, 512, 3584), Access(2, False, 8192, 8192),
-        Access(2, False, 16384, 8192), Access(2, False, 24576, 4096), Access(3, False, 65024, 512),
-        Access(3, False, 0, 512), Access(4, True, 0, 512)]
+        Access(0, True, 512, 512),
+        Access(1, False, 512, 3584),
+        Access(2, False, 8192, 8192),
+        Access(2, False, 16384, 8192),
+        Access(2, False, 24576, 4096),
+        Access(3, False, 65024, 512),
+        Access(3, False, 0, 512),
+        Access(4, True, 0, 512),
+    ]
 
 
 def run(name: str, **options: object) -> tuple[object, Driver, list[float]]:

@@ -54,8 +54,9 @@ def printed(line: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("mode", "size"), [("xts", 64), ("xts", 32), ("ctr", 32), ("ctr", 16)])
-def test_same_as_compute(tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: str, size: int,
-                         monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_as_compute(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compute, "_warned", False)
     file = tmp_path / "a key"
     file.write_bytes(KEY[:size])

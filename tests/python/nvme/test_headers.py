@@ -80,78 +80,134 @@ typedef struct { u8 b[16]; } uuid_t;
 # Enum of ours: (prefixes in the headers, {our name: their names} where they differ)
 ENUMS: dict[type[IntEnum], tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] = {
     Reg: (("NVME_REG_",), {}),
-    AdminOpc: (("nvme_admin_",), {
-        "ABORT": ("abort_cmd",), "SANITIZE": ("sanitize_nvm",), "FW_COMMIT": ("fw_commit", "activate_fw"),
-        "FW_DOWNLOAD": ("fw_download", "download_fw"),
-    }),
+    AdminOpc: (
+        ("nvme_admin_",),
+        {
+            "ABORT": ("abort_cmd",),
+            "SANITIZE": ("sanitize_nvm",),
+            "FW_COMMIT": ("fw_commit", "activate_fw"),
+            "FW_DOWNLOAD": ("fw_download", "download_fw"),
+        },
+    ),
     NvmOpc: (("nvme_cmd_",), {}),
     Feature: (("NVME_FEAT_FID_", "NVME_FEAT_"), {"LBA_STATUS_ATTR": ("LBA_STS_INTERVAL",)}),
     FeatureSelect: (("NVME_GET_FEATURES_SEL_",), {}),
-    LogPage: (("NVME_LOG_LID_", "NVME_LOG_"), {
-        "SUPPORTED": ("SUPPORTED_LOG_PAGES",), "PREDICTABLE_LAT": ("PREDICTABLE_LAT_NVMSET",),
-        "FID_EFFECTS": ("FID_SUPPORTED_EFFECTS",), "MI_CMD_EFFECTS": ("MI_CMD_SUPPORTED_EFFECTS",),
-    }),
-    Cns: (("NVME_IDENTIFY_CNS_", "NVME_ID_CNS_"), {
-        "CSI_NS": ("CSI_NS", "CS_NS"), "CSI_CTRL": ("CSI_CTRL", "CS_CTRL"),
-        "CSI_INDEPENDENT_NS": ("CSI_INDEPENDENT_ID_NS", "NS_CS_INDEP"),
-        "NS_PRESENT_LIST": ("NS_PRESENT_LIST", "ALLOCATED_NS_LIST"), "NS_PRESENT": ("NS_PRESENT", "ALLOCATED_NS"),
-        "CTRL_NS_LIST": ("CTRL_NS_LIST", "NS_CTRL_LIST"),
-        "SCNDRY_CTRL_LIST": ("SCNDRY_CTRL_LIST", "SECONDARY_CTRL_LIST"), "IOCS_LIST": ("COMMAND_SET_STRUCTURE",),
-        "CSI_NS_PRESENT_LIST": ("CSI_ALLOCATED_NS_LIST",), "CSI_NS_PRESENT": ("CSI_ID_NS_DATA_STRUCTURE",),
-    }),
+    LogPage: (
+        ("NVME_LOG_LID_", "NVME_LOG_"),
+        {
+            "SUPPORTED": ("SUPPORTED_LOG_PAGES",),
+            "PREDICTABLE_LAT": ("PREDICTABLE_LAT_NVMSET",),
+            "FID_EFFECTS": ("FID_SUPPORTED_EFFECTS",),
+            "MI_CMD_EFFECTS": ("MI_CMD_SUPPORTED_EFFECTS",),
+        },
+    ),
+    Cns: (
+        ("NVME_IDENTIFY_CNS_", "NVME_ID_CNS_"),
+        {
+            "CSI_NS": ("CSI_NS", "CS_NS"),
+            "CSI_CTRL": ("CSI_CTRL", "CS_CTRL"),
+            "CSI_INDEPENDENT_NS": ("CSI_INDEPENDENT_ID_NS", "NS_CS_INDEP"),
+            "NS_PRESENT_LIST": ("NS_PRESENT_LIST", "ALLOCATED_NS_LIST"),
+            "NS_PRESENT": ("NS_PRESENT", "ALLOCATED_NS"),
+            "CTRL_NS_LIST": ("CTRL_NS_LIST", "NS_CTRL_LIST"),
+            "SCNDRY_CTRL_LIST": ("SCNDRY_CTRL_LIST", "SECONDARY_CTRL_LIST"),
+            "IOCS_LIST": ("COMMAND_SET_STRUCTURE",),
+            "CSI_NS_PRESENT_LIST": ("CSI_ALLOCATED_NS_LIST",),
+            "CSI_NS_PRESENT": ("CSI_ID_NS_DATA_STRUCTURE",),
+        },
+    ),
     Csi: (("NVME_CSI_",), {}),
     Nidt: (("NVME_NIDT_",), {}),
     AerType: (("NVME_AER_",), {"IO_COMMAND_SET": ("CSS",), "VENDOR": ("VS",)}),
-    AerError: (("NVME_AER_ERROR_",), {
-        "INVALID_DB_VALUE": ("INVALID_DB_VAL",), "FW_IMAGE_LOAD": ("FW_IMAGE_LOAD_ERROR",),
-        "PERSISTENT_INTERNAL": ("PERSISTENT_INTERNAL_ERROR", "PERSIST_INT_ERR"),
-        "TRANSIENT_INTERNAL": ("TRANSIENT_INTERNAL_ERROR",),
-    }),
+    AerError: (
+        ("NVME_AER_ERROR_",),
+        {
+            "INVALID_DB_VALUE": ("INVALID_DB_VAL",),
+            "FW_IMAGE_LOAD": ("FW_IMAGE_LOAD_ERROR",),
+            "PERSISTENT_INTERNAL": ("PERSISTENT_INTERNAL_ERROR", "PERSIST_INT_ERR"),
+            "TRANSIENT_INTERNAL": ("TRANSIENT_INTERNAL_ERROR",),
+        },
+    ),
     AerNotice: (("NVME_AER_NOTICE_",), {}),
     NsMgmt: (("NVME_NS_MGMT_SEL_",), {}),
     NsAttach: (("NVME_NS_ATTACH_SEL_",), {"ATTACH": ("CTRL_ATTACH",), "DETACH": ("CTRL_DEATTACH",)}),
-    Sct: (("NVME_SCT_",), {"SPECIFIC": ("CMD_SPECIFIC", "COMMAND_SPECIFIC"), "VENDOR": ("VS",),
-                                "MEDIA": ("MEDIA", "MEDIA_ERROR")}),
-    Status: (("NVME_SC_",), {
-        "CID_CONFLICT": ("CMDID_CONFLICT",), "DATA_TRANSFER_ERROR": ("DATA_XFER_ERROR",),
-        "ABORT_REQUESTED": ("ABORT_REQ",), "ABORT_SQ_DELETED": ("ABORT_QUEUE",),
-        "INVALID_PRP_OFFSET": ("PRP_INVALID_OFFSET",), "ATOMIC_WU_EXCEEDED": ("ATOMIC_WU_EXCEEDED", "AWU_EXCEEDED"),
-        "OPERATION_DENIED": ("OP_DENIED",), "HOSTID_FORMAT": ("HOSTID_FORMAT", "HOST_ID_INCONSIST"),
-        "KAT_EXPIRED": ("KAT_EXPIRED", "KA_TIMEOUT_EXPIRED"), "KAT_INVALID": ("KAT_INVALID", "KA_TIMEOUT_INVALID"),
-        "ABORTED_PREEMPT": ("CMD_ABORTED_PREMEPT", "ABORTED_PREEMPT_ABORT"),
-        "CMD_NOT_SUP_CMB": ("CMD_IN_CMBQ_NOT_SUPP", "CMD_NOT_SUP_CMB_QUEUE"),
-        "TRANSIENT_TRANSPORT": ("TRAN_TPORT_ERROR", "TRANSIENT_TR_ERR"), "LOCKDOWN": ("PROHIBITED_BY_CMD_AND_FEAT",),
-        "MEDIA_NOT_READY": ("ADMIN_CMD_MEDIA_NOT_READY", "ADMIN_COMMAND_MEDIA_NOT_READY"),
-        "RESV_CONFLICT": ("RESERVATION_CONFLICT",), "AER_LIMIT": ("ASYNC_LIMIT",), "FW_SLOT": ("FIRMWARE_SLOT",),
-        "FW_IMAGE": ("FIRMWARE_IMAGE",), "INVALID_QUEUE_DELETION": ("INVALID_QUEUE",),
-        "FW_PROHIBITED": ("FW_ACTIVATE_PROHIBITED",), "NSID_UNAVAILABLE": ("NS_ID_UNAVAILABLE",),
-        "THIN_PROV_NOT_SUP": ("THIN_PROV_NOT_SUPP",), "CONFLICTING_ATTRIBUTES": ("BAD_ATTRIBUTES",),
-        "SIZE_LIMIT": ("CMD_SIZE_LIMIT_EXCEEDED", "CMD_SIZE_LIM_EXCEEDED"),
-    }),
+    Sct: (
+        ("NVME_SCT_",),
+        {"SPECIFIC": ("CMD_SPECIFIC", "COMMAND_SPECIFIC"), "VENDOR": ("VS",), "MEDIA": ("MEDIA", "MEDIA_ERROR")},
+    ),
+    Status: (
+        ("NVME_SC_",),
+        {
+            "CID_CONFLICT": ("CMDID_CONFLICT",),
+            "DATA_TRANSFER_ERROR": ("DATA_XFER_ERROR",),
+            "ABORT_REQUESTED": ("ABORT_REQ",),
+            "ABORT_SQ_DELETED": ("ABORT_QUEUE",),
+            "INVALID_PRP_OFFSET": ("PRP_INVALID_OFFSET",),
+            "ATOMIC_WU_EXCEEDED": ("ATOMIC_WU_EXCEEDED", "AWU_EXCEEDED"),
+            "OPERATION_DENIED": ("OP_DENIED",),
+            "HOSTID_FORMAT": ("HOSTID_FORMAT", "HOST_ID_INCONSIST"),
+            "KAT_EXPIRED": ("KAT_EXPIRED", "KA_TIMEOUT_EXPIRED"),
+            "KAT_INVALID": ("KAT_INVALID", "KA_TIMEOUT_INVALID"),
+            "ABORTED_PREEMPT": ("CMD_ABORTED_PREMEPT", "ABORTED_PREEMPT_ABORT"),
+            "CMD_NOT_SUP_CMB": ("CMD_IN_CMBQ_NOT_SUPP", "CMD_NOT_SUP_CMB_QUEUE"),
+            "TRANSIENT_TRANSPORT": ("TRAN_TPORT_ERROR", "TRANSIENT_TR_ERR"),
+            "LOCKDOWN": ("PROHIBITED_BY_CMD_AND_FEAT",),
+            "MEDIA_NOT_READY": ("ADMIN_CMD_MEDIA_NOT_READY", "ADMIN_COMMAND_MEDIA_NOT_READY"),
+            "RESV_CONFLICT": ("RESERVATION_CONFLICT",),
+            "AER_LIMIT": ("ASYNC_LIMIT",),
+            "FW_SLOT": ("FIRMWARE_SLOT",),
+            "FW_IMAGE": ("FIRMWARE_IMAGE",),
+            "INVALID_QUEUE_DELETION": ("INVALID_QUEUE",),
+            "FW_PROHIBITED": ("FW_ACTIVATE_PROHIBITED",),
+            "NSID_UNAVAILABLE": ("NS_ID_UNAVAILABLE",),
+            "THIN_PROV_NOT_SUP": ("THIN_PROV_NOT_SUPP",),
+            "CONFLICTING_ATTRIBUTES": ("BAD_ATTRIBUTES",),
+            "SIZE_LIMIT": ("CMD_SIZE_LIMIT_EXCEEDED", "CMD_SIZE_LIM_EXCEEDED"),
+        },
+    ),
 }
 # Linux's NVME_SCT_* have the type in its place in the status field, and NVME_SC_* too; libnvme's have neither.
 WITH_TYPE = {"linux"}
 
 # Constants of ours: expressions in the headers
 CONSTANTS = {
-    "CC_EN": ("NVME_CC_ENABLE",), "CC_CSS_SHIFT": ("NVME_CC_CSS_SHIFT",), "CC_MPS_SHIFT": ("NVME_CC_MPS_SHIFT",),
-    "CC_AMS_SHIFT": ("NVME_CC_AMS_SHIFT",), "CC_SHN_SHIFT": ("NVME_CC_SHN_SHIFT",),
-    "CC_IOSQES_SHIFT": ("NVME_CC_IOSQES_SHIFT",), "CC_IOCQES_SHIFT": ("NVME_CC_IOCQES_SHIFT",),
-    "CSTS_RDY": ("NVME_CSTS_RDY",), "CSTS_CFS": ("NVME_CSTS_CFS",), "CSTS_NSSRO": ("NVME_CSTS_NSSRO",),
-    "CSTS_PP": ("NVME_CSTS_PP",), "CSTS_SHST_SHIFT": ("NVME_CSTS_SHST_SHIFT",),
+    "CC_EN": ("NVME_CC_ENABLE",),
+    "CC_CSS_SHIFT": ("NVME_CC_CSS_SHIFT",),
+    "CC_MPS_SHIFT": ("NVME_CC_MPS_SHIFT",),
+    "CC_AMS_SHIFT": ("NVME_CC_AMS_SHIFT",),
+    "CC_SHN_SHIFT": ("NVME_CC_SHN_SHIFT",),
+    "CC_IOSQES_SHIFT": ("NVME_CC_IOSQES_SHIFT",),
+    "CC_IOCQES_SHIFT": ("NVME_CC_IOCQES_SHIFT",),
+    "CSTS_RDY": ("NVME_CSTS_RDY",),
+    "CSTS_CFS": ("NVME_CSTS_CFS",),
+    "CSTS_NSSRO": ("NVME_CSTS_NSSRO",),
+    "CSTS_PP": ("NVME_CSTS_PP",),
+    "CSTS_SHST_SHIFT": ("NVME_CSTS_SHST_SHIFT",),
     "OAES_NS_ATTR": ("NVME_CTRL_OAES_NA", "NVME_AEN_CFG_NS_ATTR"),
-    "OACS_SECURITY": ("NVME_CTRL_OACS_SECURITY", "NVME_CTRL_OACS_SEC_SUPP"), "OACS_FORMAT": ("NVME_CTRL_OACS_FORMAT",),
-    "OACS_FW": ("NVME_CTRL_OACS_FW",), "OACS_NS_MGMT": ("NVME_CTRL_OACS_NS_MGMT", "NVME_CTRL_OACS_NS_MNGT_SUPP"),
-    "ONCS_COMPARE": ("NVME_CTRL_ONCS_COMPARE",), "ONCS_WRITE_UNCOR": ("NVME_CTRL_ONCS_WRITE_UNCORRECTABLE",),
-    "ONCS_DSM": ("NVME_CTRL_ONCS_DSM",), "ONCS_WRITE_ZEROES": ("NVME_CTRL_ONCS_WRITE_ZEROES",),
-    "ONCS_SAVE_SELECT": ("NVME_CTRL_ONCS_SAVE_FEATURES",), "ONCS_RESERVATIONS": ("NVME_CTRL_ONCS_RESERVATIONS",),
-    "ONCS_TIMESTAMP": ("NVME_CTRL_ONCS_TIMESTAMP",), "ONCS_VERIFY": ("NVME_CTRL_ONCS_VERIFY",),
+    "OACS_SECURITY": ("NVME_CTRL_OACS_SECURITY", "NVME_CTRL_OACS_SEC_SUPP"),
+    "OACS_FORMAT": ("NVME_CTRL_OACS_FORMAT",),
+    "OACS_FW": ("NVME_CTRL_OACS_FW",),
+    "OACS_NS_MGMT": ("NVME_CTRL_OACS_NS_MGMT", "NVME_CTRL_OACS_NS_MNGT_SUPP"),
+    "ONCS_COMPARE": ("NVME_CTRL_ONCS_COMPARE",),
+    "ONCS_WRITE_UNCOR": ("NVME_CTRL_ONCS_WRITE_UNCORRECTABLE",),
+    "ONCS_DSM": ("NVME_CTRL_ONCS_DSM",),
+    "ONCS_WRITE_ZEROES": ("NVME_CTRL_ONCS_WRITE_ZEROES",),
+    "ONCS_SAVE_SELECT": ("NVME_CTRL_ONCS_SAVE_FEATURES",),
+    "ONCS_RESERVATIONS": ("NVME_CTRL_ONCS_RESERVATIONS",),
+    "ONCS_TIMESTAMP": ("NVME_CTRL_ONCS_TIMESTAMP",),
+    "ONCS_VERIFY": ("NVME_CTRL_ONCS_VERIFY",),
     "ONCS_COPY": ("NVME_CTRL_ONCS_COPY",),
     **{f"EFFECTS_{n}": (f"NVME_CMD_EFFECTS_{n}",) for n in ("CSUPP", "LBCC", "NCC", "NIC", "CCC")},
-    "STATUS_DNR": ("NVME_SC_DNR", "NVME_STATUS_DNR"), "STATUS_MORE": ("NVME_SC_MORE", "NVME_STATUS_MORE"),
-    "DSM_IDR": ("NVME_DSMGMT_IDR",), "DSM_IDW": ("NVME_DSMGMT_IDW",), "DSM_AD": ("NVME_DSMGMT_AD",),
-    "CREATE_Q_PC": ("NVME_QUEUE_PHYS_CONTIG",), "CREATE_CQ_IEN": ("NVME_CQ_IRQ_ENABLED",),
-    "RW_LR": ("NVME_RW_LR",), "RW_FUA": ("NVME_RW_FUA",), "WZ_DEAC": ("NVME_WZ_DEAC",),
+    "STATUS_DNR": ("NVME_SC_DNR", "NVME_STATUS_DNR"),
+    "STATUS_MORE": ("NVME_SC_MORE", "NVME_STATUS_MORE"),
+    "DSM_IDR": ("NVME_DSMGMT_IDR",),
+    "DSM_IDW": ("NVME_DSMGMT_IDW",),
+    "DSM_AD": ("NVME_DSMGMT_AD",),
+    "CREATE_Q_PC": ("NVME_QUEUE_PHYS_CONTIG",),
+    "CREATE_CQ_IEN": ("NVME_CQ_IRQ_ENABLED",),
+    "RW_LR": ("NVME_RW_LR",),
+    "RW_FUA": ("NVME_RW_FUA",),
+    "WZ_DEAC": ("NVME_WZ_DEAC",),
 }
 CONTROL_WORD = {"RW_LR", "RW_FUA", "WZ_DEAC"}  # Linux has them as bits of the upper half of CDW12
 
@@ -171,15 +227,39 @@ STRUCTS: dict[type[ctypes.Structure], tuple[tuple[str, ...], dict[str, str]]] = 
     FwSlotLog: (("nvme_firmware_slot", "nvme_fw_slot_info_log"), {}),
     EffectsLog: (("nvme_cmd_effects_log", "nvme_effects_log"), {}),
     DsmRange: (("nvme_dsm_range",), {}),
-    Sqe: (("nvme_common_command",), {"cid": "command_id", "cdw2": "cdw2[0]", "cdw3": "cdw2[1]", "mptr": "metadata",
-                                          "prp1": "dptr.prp1", "prp2": "dptr.prp2"}),
+    Sqe: (
+        ("nvme_common_command",),
+        {
+            "cid": "command_id",
+            "cdw2": "cdw2[0]",
+            "cdw3": "cdw2[1]",
+            "mptr": "metadata",
+            "prp1": "dptr.prp1",
+            "prp2": "dptr.prp2",
+        },
+    ),
     Cqe: (("nvme_completion",), {"dw0": "result.u32", "sqhd": "sq_head", "sqid": "sq_id", "cid": "command_id"}),
 }
 # Fields that a header has under no name, or cut differently: not compared.
 NOT_THERE = {
     "linux": {
-        "IdCtrl": {"rrls", "nvmsr", "vwci", "mec", "nsetidmax", "endgidmax", "pels", "domainid", "megcap", "icsvscc",
-                   "ocfs", "maxdna", "maxcna", "fcatt", "ofcs"},
+        "IdCtrl": {
+            "rrls",
+            "nvmsr",
+            "vwci",
+            "mec",
+            "nsetidmax",
+            "endgidmax",
+            "pels",
+            "domainid",
+            "megcap",
+            "icsvscc",
+            "ocfs",
+            "maxdna",
+            "maxcna",
+            "fcatt",
+            "ofcs",
+        },
         "IdNs": {"mssrl", "mcl", "msrc"},
         "Cqe": {"dw1"},  # the upper half of a 64-bit result there
     },
@@ -349,8 +429,10 @@ def test_package_structures(name, ours):
     """The fields of a packed struct stand where those of doorbell.nvme stand."""
     body = re.search(rf"typedef struct packed {{([^}}]*)}} {name};", package()).group(1)
     widths = {"status_t": 15, "logic": 1}
-    fields = [(n, int(msb) + 1 if msb else widths[t])
-              for t, msb, n in re.findall(r"^\s*(\w+)\s*(?:\[(\d+):0\])?\s+(\w+);", body, re.M)]
+    fields = [
+        (n, int(msb) + 1 if msb else widths[t])
+        for t, msb, n in re.findall(r"^\s*(\w+)\s*(?:\[(\d+):0\])?\s+(\w+);", body, re.M)
+    ]
     at, offsets = 0, {}
     for field, width in reversed(fields):
         offsets[field] = (at, width)

@@ -20,7 +20,8 @@ from streams import Sink, Source, reset
 
 NAMES = ("DATA_W", "BYTES", "BURST_BYTES", "BLOCK_BYTES", "BYPASS", "FAST", "FLUSH_CYCLES", "IN_ROWS", "OUT_ROWS")
 WIDTH, BYTES, BURST_BYTES, BLOCK, BYPASS, FAST, FLUSH, IN_ROWS, OUT_ROWS = (
-    int(os.environ.get(n, "256")) for n in NAMES)
+    int(os.environ.get(n, "256")) for n in NAMES
+)
 ROW = WIDTH // 8
 ROWS = BYTES // ROW
 BURST = min(BURST_BYTES, BLOCK or BURST_BYTES) // ROW
@@ -33,18 +34,18 @@ class Monitor:
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
-        self.place: dict[int, str] = {}              # row address: writing, written, reading; free ones are absent
-        self.aw: list[tuple[int, int]] = []          # all bursts: address, rows
+        self.place: dict[int, str] = {}  # row address: writing, written, reading; free ones are absent
+        self.aw: list[tuple[int, int]] = []  # all bursts: address, rows
         self.ar: list[tuple[int, int]] = []
-        self.reading: deque[int] = deque()           # addresses of rows that must come
-        self.w_rows: list[int] = []                  # extents by wlast
+        self.reading: deque[int] = deque()  # addresses of rows that must come
+        self.w_rows: list[int] = []  # extents by wlast
         self.w_open = self.b = self.r_bursts = 0
-        self.most_writes = self.most_reads = 0       # bursts under way at once
-        self.held_w = self.idle_r = 0                # cycles: W was not taken; data was asked for and R was empty
-        self.w_taken = self.r_came = 0               # rows
-        self.bad = False                             # an error was answered
-        self.unasked = 0                             # cycles: nothing was asked for
-        self.idle_w = 0                              # cycles: W would be taken and there was none
+        self.most_writes = self.most_reads = 0  # bursts under way at once
+        self.held_w = self.idle_r = 0  # cycles: W was not taken; data was asked for and R was empty
+        self.w_taken = self.r_came = 0  # rows
+        self.bad = False  # an error was answered
+        self.unasked = 0  # cycles: nothing was asked for
+        self.idle_w = 0  # cycles: W would be taken and there was none
 
     def on(self, channel: str) -> bool:
         d = self.dut
@@ -127,8 +128,13 @@ class Bench:
             cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         await RisingEdge(d.clk)
         self.ram = self.old_ram or AxiRam(AxiBus.from_prefix(d, "m_axi"), d.clk, d.rst, size=BYTES)
-        for channel in (self.ram.write_if.aw_channel, self.ram.write_if.w_channel, self.ram.write_if.b_channel,
-                        self.ram.read_if.ar_channel, self.ram.read_if.r_channel):
+        for channel in (
+            self.ram.write_if.aw_channel,
+            self.ram.write_if.w_channel,
+            self.ram.write_if.b_channel,
+            self.ram.read_if.ar_channel,
+            self.ram.read_if.r_channel,
+        ):
             channel.log.setLevel("WARNING")
         self.ram.write_if.log.setLevel("ERROR")
         self.ram.read_if.log.setLevel("ERROR")
@@ -146,9 +152,13 @@ class Bench:
             while True:
                 yield rng.random() < share
 
-        for channel, share in ((self.ram.write_if.aw_channel, aw), (self.ram.write_if.w_channel, w),
-                               (self.ram.write_if.b_channel, b), (self.ram.read_if.ar_channel, ar),
-                               (self.ram.read_if.r_channel, r)):
+        for channel, share in (
+            (self.ram.write_if.aw_channel, aw),
+            (self.ram.write_if.w_channel, w),
+            (self.ram.write_if.b_channel, b),
+            (self.ram.read_if.ar_channel, ar),
+            (self.ram.read_if.r_channel, r),
+        ):
             channel.set_pause_generator(pauses(share) if share else None)
             if not share:
                 channel.pause = False
@@ -194,8 +204,12 @@ async def random_traffic(dut: Any) -> None:
     """Stalls everywhere, pauses of the source, a consumer that stops: empty, filled, round the ring."""
     partial = empty = through = past = 0
     ram = None
-    for seed, share in ((1, (0, 0, 0, 0, 0)), (2, (0.5, 0.3, 0.6, 0.5, 0.3)), (3, (0.9, 0, 0.9, 0.9, 0)),
-                        (4, (0, 0.5, 0, 0, 0.6))):
+    for seed, share in (
+        (1, (0, 0, 0, 0, 0)),
+        (2, (0.5, 0.3, 0.6, 0.5, 0.3)),
+        (3, (0.9, 0, 0.9, 0.9, 0)),
+        (4, (0, 0.5, 0, 0, 0.6)),
+    ):
         b = Bench(dut, seed, ram)
         rng = b.rng
         await b.start()
@@ -208,7 +222,7 @@ async def random_traffic(dut: Any) -> None:
             b.take = mode != 0
             if mode != 1:
                 b.add(rng.choice((1, rng.randint(2, BURST), rng.randint(BURST, 4 * BURST))))
-            if mode == 0:        # into the memory, also when there is a short way
+            if mode == 0:  # into the memory, also when there is a short way
                 b.source.stall = 0
                 b.add(OUT_ROWS)
                 await b.steps(OUT_ROWS)
@@ -280,10 +294,10 @@ async def a_row_a_cycle(dut: Any) -> None:
         if not stall_w and not stall_r:
             assert (b.sent - sent, b.received - received, m.held_w - held_w) == (window, window, 0)
             assert (m.idle_w - idle_w, m.idle_r - idle_r) == (0, 0)
-        if stall_w >= stall_r:   # W decides: there is always a row for it
+        if stall_w >= stall_r:  # W decides: there is always a row for it
             assert m.idle_w == idle_w and m.w_taken - taken == window - (m.held_w - held_w)
             assert bool(m.held_w - held_w) == bool(stall_w)
-        if stall_r >= stall_w:   # R decides: all that it can give was asked for, and is taken
+        if stall_r >= stall_w:  # R decides: all that it can give was asked for, and is taken
             assert m.unasked == unasked and m.r_came - came == window - (m.idle_r - idle_r)
             assert b.received - received >= m.r_came - came - 3
         await b.drain()
@@ -332,7 +346,7 @@ async def latency(dut: Any) -> None:
             assert not marks
             assert [o - i for i, o in zip(b.in_cycles, b.out_cycles, strict=True)] == [2 if FAST else 6] * n
         else:
-            whole = b.sent % BURST == 0    # a whole burst goes with its last row
+            whole = b.sent % BURST == 0  # a whole burst goes with its last row
             first = b.in_cycles[min(n, BURST) - 1]
             assert marks["aw"] - first == (4 if whole else FLUSH + 3), (n, marks)
             assert marks["w"] - marks["aw"] == 3
@@ -371,12 +385,19 @@ async def a_row_short_of_a_burst(dut: Any) -> None:
 async def errors_stay(dut: Any) -> None:
     """SLVERR and DECERR of B and R; EXOKAY is none. What was under way at a reset is forgotten."""
     ram = None
-    for channel, resp in (("b", AxiResp.EXOKAY), ("r", AxiResp.EXOKAY), ("b", AxiResp.SLVERR), ("r", AxiResp.SLVERR),
-                          ("b", AxiResp.DECERR), ("r", AxiResp.DECERR), ("", AxiResp.OKAY)):
+    for channel, resp in (
+        ("b", AxiResp.EXOKAY),
+        ("r", AxiResp.EXOKAY),
+        ("b", AxiResp.SLVERR),
+        ("r", AxiResp.SLVERR),
+        ("b", AxiResp.DECERR),
+        ("r", AxiResp.DECERR),
+        ("", AxiResp.OKAY),
+    ):
         b = Bench(dut, 50, ram)
         await b.start()
         ram = b.ram
-        count = 0                  # answers
+        count = 0  # answers
         source = ram.write_if.b_channel if channel == "b" else ram.read_if.r_channel
         plain = source.send
 
@@ -393,7 +414,7 @@ async def errors_stay(dut: Any) -> None:
         await b.steps(OUT_ROWS + 200)
         assert int(dut.error.value) == int(resp in (AxiResp.SLVERR, AxiResp.DECERR)) and (count > 3 or not channel)
         source.send = plain
-        b.add(3)                   # under way at the next reset
+        b.add(3)  # under way at the next reset
         await b.steps(3)
     await b.drain()
 

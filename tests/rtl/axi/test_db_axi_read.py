@@ -28,9 +28,9 @@ class Bench:
         self.axi = AxiRead(dut, rng, self.media, self.burst)
         self.cmd = Source(dut, rng, "s_cmd", ("addr", "bytes", "user"))
         self.out = Sink(dut, rng, "m_row", (*ROW_PARTS, "user"))
-        self.plan: deque[tuple[int, int]] = deque()             # bursts that must come
-        self.rows: deque[tuple[int, int, int]] = deque()        # rows that must come: address, last, user
-        self.held = 0                                           # rows asked for and not yet given out
+        self.plan: deque[tuple[int, int]] = deque()  # bursts that must come
+        self.rows: deque[tuple[int, int, int]] = deque()  # rows that must come: address, last, user
+        self.held = 0  # rows asked for and not yet given out
         self.cycle = 0
         self.out_cycles: list[int] = []
         self.take = True
@@ -86,8 +86,12 @@ class Bench:
 
 @cocotb.test()
 async def random_commands(dut: Any) -> None:
-    for seed, stalls, latency in ((1, (0, 0, 0, 0), (0, 2)), (2, (0.3, 0.3, 0.3, 0.3), (1, 90)),
-                                  (3, (0, 0, 0, 0.6), (0, 0)), (4, (0.8, 0.5, 0.6, 0), (0, 300))):
+    for seed, stalls, latency in (
+        (1, (0, 0, 0, 0), (0, 2)),
+        (2, (0.3, 0.3, 0.3, 0.3), (1, 90)),
+        (3, (0, 0, 0, 0.6), (0, 0)),
+        (4, (0.8, 0.5, 0.6, 0), (0, 300)),
+    ):
         b = Bench(dut, seed)
         await b.start()
         b.cmd.stall, b.axi.ar.stall, b.axi.stall, b.out.stall = stalls
@@ -144,8 +148,12 @@ async def latency(dut: Any) -> None:
     marks = {}
     for _ in range(12):
         await b.step()
-        for name, seen in (("cmd", b.cmd.valid), ("ar", b.axi.ar.valid), ("r", b.axi.rsp["r_valid"]),
-                           ("out", b.out.valid)):
+        for name, seen in (
+            ("cmd", b.cmd.valid),
+            ("ar", b.axi.ar.valid),
+            ("r", b.axi.rsp["r_valid"]),
+            ("out", b.out.valid),
+        ):
             if seen.get():
                 marks.setdefault(name, b.cycle)
     assert marks["ar"] - marks["cmd"] == 1, marks
@@ -177,16 +185,17 @@ async def stop_is_obeyed(dut: Any) -> None:
         dut.stop.value = 0
         if seed % 2:
             b.take = True
-            await b.drain()          # goes on as if nothing had been
+            await b.drain()  # goes on as if nothing had been
         else:
-            b = Bench(dut, seed)     # or is reset
+            b = Bench(dut, seed)  # or is reset
             await b.start()
             b.random_commands(5)
             await b.drain()
 
 
-@pytest.mark.parametrize(("data_w", "rows", "burst", "fast"),
-                         [(128, 1024, 4096, 0), (256, 512, 1024, 1), (512, 64, 512, 0)])
+@pytest.mark.parametrize(
+    ("data_w", "rows", "burst", "fast"), [(128, 1024, 4096, 0), (256, 512, 1024, 1), (512, 64, 512, 0)]
+)
 def test_db_axi_read(data_w: int, rows: int, burst: int, fast: int) -> None:
     parameters = {"DATA_W": data_w, "ROWS": rows, "BURST_BYTES": burst, "FAST": fast}
     bench.run(__file__, "db_axi_read", parameters, env={k: str(v) for k, v in parameters.items()})

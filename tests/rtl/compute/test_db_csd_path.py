@@ -101,6 +101,10 @@ async def packets(dut: Any) -> None:
 def test_path(data_w: int, direction: int) -> None:
     gen = build.regs() / "rtl"
     ops = [*sorted(gen.glob("db_csd_op*_pkg.sv")), gen / "db_csd_ops.sv", *(f.file for f in folders.find())]
-    bench.run(__file__, "db_csd_path",
-              {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "SHA_CORES": 0, "KEY_SLOTS": 2},
-              extra_sources=tuple(ops), env={"DIR": str(direction)})
+    bench.run(
+        __file__,
+        "db_csd_path",
+        {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "SHA_CORES": 0, "KEY_SLOTS": 2},
+        extra_sources=tuple(ops),
+        env={"DIR": str(direction)},
+    )

@@ -78,8 +78,16 @@ class Engine:
 
     async def start(self, ms: int = 1000) -> None:
         d = self.dut
-        for s in ("tick", "clear", "s_cmd_valid", "s_cmd_data", "s_admin_buf_ready", "m_doorbell_ready",
-                  "s_entry_valid", "s_entry"):
+        for s in (
+            "tick",
+            "clear",
+            "s_cmd_valid",
+            "s_cmd_data",
+            "s_admin_buf_ready",
+            "m_doorbell_ready",
+            "s_entry_valid",
+            "s_entry",
+        ):
             getattr(d, s).value = 0
         d.timeout_ms.value = ms
         d.rst.value = 1

@@ -26,7 +26,7 @@ def command(opc: int, dw10: int = 0, dw12: int = 0) -> list[int]:
 
 def log_page(dw10: int) -> list[int]:
     data = bytes((i * 7 + dw10) & 0xFF for i in range(4096))
-    return [int.from_bytes(data[i:i + 4], "little") for i in range(0, 4096, 4)]
+    return [int.from_bytes(data[i : i + 4], "little") for i in range(0, 4096, 4)]
 
 
 async def up(dut, options: Options | None = None, seed: int = 1) -> Bench:

@@ -112,13 +112,16 @@ async def entries(dut):
     second = CQE["sqhd"].offset
     assert [e >> second for e in got_io] == [e >> second for _, e in want_io]
     assert [CQE.unpack(e)["sqid"] for e in got_io] == [q + 1 for q, _ in want_io]
-    assert [(i, e & 0xFFFFFFFF, e >> 96) for i, e in got_admin] == [
-        (i, e & 0xFFFFFFFF, e >> 96) for i, e in want_admin]
+    assert [(i, e & 0xFFFFFFFF, e >> 96) for i, e in got_admin] == [(i, e & 0xFFFFFFFF, e >> 96) for i, e in want_admin]
     assert got_bad == bad > 0
     assert [int(dut.cq_head.value) >> 16 * q & 0xFFFF for q in range(qps)] == heads
 
 
 @pytest.mark.parametrize("data_w, qps", [(128, 1), (256, 2), (512, 4)])
 def test_entries(data_w: int, qps: int):
-    bench.run(__file__, "db_host_cqe", {"DATA_W": data_w, "NUM_QP": qps, "NUM_CMDS": 32},
-              env={"DATA_W": str(data_w), "NUM_QP": str(qps)})
+    bench.run(
+        __file__,
+        "db_host_cqe",
+        {"DATA_W": data_w, "NUM_QP": qps, "NUM_CMDS": 32},
+        env={"DATA_W": str(data_w), "NUM_QP": str(qps)},
+    )

@@ -39,17 +39,28 @@ async def bring_up(dut, name):
     largest = min(1 << 20, 4096 << o.mdts if 0 < o.mdts < 20 else 1 << 20)
     assert d.cqs == d.sqs == {q + 1: size for q in range(NUM_QP)}
     queues = [e for e in d.log if e[0] == "queue"]
-    assert queues == [("queue", q + 1, WINDOW + base + 0x10000 * q) for q in range(NUM_QP)
-                      for base in (0x200000, 0x100000)]
+    assert queues == [
+        ("queue", q + 1, WINDOW + base + 0x10000 * q) for q in range(NUM_QP) for base in (0x200000, 0x100000)
+    ]
     assert (d.asq, d.acq, d.aqa, d.cc) == (WINDOW, WINDOW + 0x1000, 0x30003, 0x460001)
     assert d.resets == int(o.start_enabled)
-    assert b.facts() == {"sq_size": size, "lba_shift": shift, "blocks": o.nsze, "max_blocks": largest >> shift,
-                         "vwc": o.vwc, "oncs": o.oncs, "doorbell_stride": o.dstrd}
+    assert b.facts() == {
+        "sq_size": size,
+        "lba_shift": shift,
+        "blocks": o.nsze,
+        "max_blocks": largest >> shift,
+        "vwc": o.vwc,
+        "oncs": o.oncs,
+        "doorbell_stride": o.dstrd,
+    }
     assert SETTINGS.unpack(int(dut.settings.value))["nsid"] == 1
     await b.ticks(60)
     assert d.cq_head == d.cq_tail, "the last completion was not taken off the queue"
     assert [await b.read(0x40), await b.read(0x44), await b.read(0x48)] == [
-        o.nsze & 0xFFFFFFFF, o.nsze >> 32, largest >> shift]
+        o.nsze & 0xFFFFFFFF,
+        o.nsze >> 32,
+        largest >> shift,
+    ]
     assert await b.read(0x4C) == shift | o.vwc << 4 | o.dstrd << 8 | 1 << 12 | o.oncs << 16
     assert await b.read(0x50) == size
     assert (await b.failure())[:2] == ("OFF", "NONE")

@@ -49,36 +49,49 @@ class Bench:
         self.sq_size = int(os.environ["SQ_SIZE"])
         self.slots = min(self.cmds, self.sq_size * self.qps)
         self.limit = self.cmds if self.sq_size * self.qps > self.cmds else (self.sq_size - 1) * self.qps
-        self.parts: deque = deque()          # to be given
-        self.given: deque = deque()          # (op, lba, len512, tag, last), not retired
+        self.parts: deque = deque()  # to be given
+        self.given: deque = deque()  # (op, lba, len512, tag, last), not retired
         self.statuses: list[tuple[int, int]] = []
         self.outs: list[tuple[int, int, int, int]] = []
         self.in_drive: dict[int, tuple] = {}  # cid -> (seq)
         self.tails = [0] * self.qps
         self.heads = [0] * self.qps
         self.cq_db = [0] * self.qps
-        self.seq_base = self.seq = 0          # of the drive's view
+        self.seq_base = self.seq = 0  # of the drive's view
         self.to_fetch: deque = deque()
         self.fetched: dict[int, tuple[int, int]] = {}  # slot -> (op, lba)
         self.gens: dict[int, list[int]] = {}  # of a slot: generations so far
-        self.repeats = 0                      # entries that came again, of a command that is over
+        self.repeats = 0  # entries that came again, of a command that is over
         self.bad = 0
-        self.results: dict[int, int] = {}     # lba -> status the drive gave last
+        self.results: dict[int, int] = {}  # lba -> status the drive gave last
         self.max_flight = 0
         self.fill = self.freed = 0
         self.complete_pct = 30
         self.repeat = False
         self.status_pct = 70 if slow else 100
-        self.hold: set[int] = set()           # LBAs the drive loses
+        self.hold: set[int] = set()  # LBAs the drive loses
         self.cycle = 0
         self.ctx_slot = 0
-        self.ctx_read: int | None = None      # slot whose context comes in this cycle
+        self.ctx_read: int | None = None  # slot whose context comes in this cycle
 
     async def start(self):
         d = self.dut
         Clock(d.clk, 4, unit="ns").start()
-        for s in ("io_up", "io_dead", "s_part_valid", "s_part", "s_cqe_valid", "s_ctx_re", "m_doorbell_ready",
-                  "m_axis_status_tready", "m_out_ready", "wr_fill", "rd_freed", "cq_head", "cmd_timeout"):
+        for s in (
+            "io_up",
+            "io_dead",
+            "s_part_valid",
+            "s_part",
+            "s_cqe_valid",
+            "s_ctx_re",
+            "m_doorbell_ready",
+            "m_axis_status_tready",
+            "m_out_ready",
+            "wr_fill",
+            "rd_freed",
+            "cq_head",
+            "cmd_timeout",
+        ):
             getattr(d, s).value = 0
         d.repeat_on_reset.value, d.sq_size.value = 1, self.sq_size
         d.rst.value = 1
@@ -457,9 +470,13 @@ async def heads_gather(dut):
         await RisingEdge(dut.clk)
 
 
-@pytest.mark.parametrize("qps, cmds, sq_size",
-                         [(1, 16, 32), (1, 16, 8), (1, 32, 4), (2, 8, 8), (4, 32, 16), (1, 256, 512)])
+@pytest.mark.parametrize(
+    "qps, cmds, sq_size", [(1, 16, 32), (1, 16, 8), (1, 32, 4), (2, 8, 8), (4, 32, 16), (1, 256, 512)]
+)
 def test_slots(qps: int, cmds: int, sq_size: int):
-    bench.run(__file__, "db_host_slots",
-              {"NUM_CMDS": cmds, "NUM_QP": qps, "WR_RING_BYTES": RING * 512, "RD_RING_BYTES": RING * 512},
-              env={"NUM_QP": str(qps), "NUM_CMDS": str(cmds), "SQ_SIZE": str(sq_size)})
+    bench.run(
+        __file__,
+        "db_host_slots",
+        {"NUM_CMDS": cmds, "NUM_QP": qps, "WR_RING_BYTES": RING * 512, "RD_RING_BYTES": RING * 512},
+        env={"NUM_QP": str(qps), "NUM_CMDS": str(cmds), "SQ_SIZE": str(sq_size)},
+    )

@@ -109,12 +109,22 @@ def walk_lists(cmd: Command, mem: Memory, left: int) -> None:
 WIDTH = 0  # DATA_W of the DUT, set by each test
 
 
-def make_command(rng: random.Random, mem: Memory, size: int | None = None, list_room: int | None = None,
-                 errors: bool = True) -> Command:
+def make_command(
+    rng: random.Random, mem: Memory, size: int | None = None, list_room: int | None = None, errors: bool = True
+) -> Command:
     """A random command with its lists in memory."""
     if size is None:
-        size = 4 * rng.choice((rng.randint(1, 32), rng.randint(1, 2048), rng.randint(1, 2048) + 1024, 1024,
-                               rng.randint(1, 20 * 1024), 1024 * rng.randint(1, 40), rng.randint(1, 256 * 1024)))
+        size = 4 * rng.choice(
+            (
+                rng.randint(1, 32),
+                rng.randint(1, 2048),
+                rng.randint(1, 2048) + 1024,
+                1024,
+                rng.randint(1, 20 * 1024),
+                1024 * rng.randint(1, 40),
+                rng.randint(1, 256 * 1024),
+            )
+        )
     page = lambda: rng.getrandbits(rng.choice((20, 36, 52))) << 12  # noqa: E731
     prp1 = page() | rng.choice((0, 4 * rng.randrange(1024), PAGE - 4))
     cmd = Command(rng.getrandbits(8), prp1, rng.getrandbits(64), size, rng.getrandbits(16))
@@ -266,7 +276,8 @@ async def chains(dut: Any) -> None:
     cmds = [make_command(b.rng, b.mem, 8 << 20, room, errors=False) for room in (1, 2, 512)]
     cmds += [
         make_command(b.rng, b.mem, PAGE * entries + 4, room, errors=False)  # one more page if PRP1 begins late in its
-        for room in (2, 3, 8, 511, 512) for entries in (room - 1, room, room + 1)
+        for room in (2, 3, 8, 511, 512)
+        for entries in (room - 1, room, room + 1)
     ]
     # the second list full or nearly, and the third as short as can be
     cmds += [make_command(b.rng, b.mem, PAGE * (2 + left), 2, errors=False) for left in (510, 511, 512, 513)]

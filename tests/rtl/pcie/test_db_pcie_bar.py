@@ -298,5 +298,10 @@ async def doorbell_rate(dut: Any) -> None:
 
 @pytest.mark.parametrize("width", [128, 256, 512])
 def test_db_pcie_bar(width: int) -> None:
-    bench.run(__file__, "pcie_bar_tb", {"DATA_W": width}, extra_sources=("tests/rtl/tb/pcie_bar_tb.sv",),
-              env={"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING")})
+    bench.run(
+        __file__,
+        "pcie_bar_tb",
+        {"DATA_W": width},
+        extra_sources=("tests/rtl/tb/pcie_bar_tb.sv",),
+        env={"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING")},
+    )

@@ -28,7 +28,7 @@ INFO = layout("db_mem_pkg", "row_info_t")
 POST_STRUCT = layout("db_pcie_pkg", "post_t")
 CONFIG = layout("db_pcie_pkg", "client_cfg_t")
 
-TAGS_LOG2 = (6, 3, 3, 3, 1)          # as db_ssd has them
+TAGS_LOG2 = (6, 3, 3, 3, 1)  # as db_ssd has them
 RING_DW_LOG2 = (13, 10, 9, 9, 6)
 CHUNK = (512, 512, 256, 256, 128)
 CLIENTS = len(TAGS_LOG2)
@@ -36,7 +36,7 @@ BASE = tuple(sum(1 << lg for lg in TAGS_LOG2[:i]) for i in range(CLIENTS + 1))
 USER_W = 48
 WR_USER_W = 24
 MPS, MRRS = 256, 512
-DATA, POST = 1, 2                  # address bits 63:60 of what writer and poster write
+DATA, POST = 1, 2  # address bits 63:60 of what writer and poster write
 
 
 def client_configs() -> int:
@@ -55,15 +55,15 @@ class Packet:
     parts: list[tuple[int, int]]
     user: int
     words: list[int] = field(default_factory=list)
-    failed_at: int | None = None   # first dword that a failed request covers
+    failed_at: int | None = None  # first dword that a failed request covers
     row: int = 0
 
 
 @dataclass
 class Client:
-    parts: deque[tuple[Packet, int]] = field(default_factory=deque)   # (packet, index of the part) to be offered
-    packets: deque[Packet] = field(default_factory=deque)             # first part taken, last row not yet out
-    todo: deque[list[int]] = field(default_factory=deque)             # [address, end, fn] taken, reads not yet seen
+    parts: deque[tuple[Packet, int]] = field(default_factory=deque)  # (packet, index of the part) to be offered
+    packets: deque[Packet] = field(default_factory=deque)  # first part taken, last row not yet out
+    todo: deque[list[int]] = field(default_factory=deque)  # [address, end, fn] taken, reads not yet seen
     offered: bool = False
     done: int = 0
 
@@ -79,22 +79,22 @@ class Bench:
         self.error_rate = error_rate
         self.cycle = 0
         self.stop = False
-        self.load = True            # keep all sources busy
+        self.load = True  # keep all sources busy
         self.rq_stall = 0.2
         self.clear()
 
     def clear(self) -> None:
         self.model = RcModel(self.width, self.rng, self.failed, mps=MPS, error_rate=self.error_rate)
         self.clients = [Client() for _ in range(CLIENTS)]
-        self.segs: deque[tuple[int, ...]] = deque()      # fn, addr, len, first, last, drop, user
-        self.rows: deque[tuple[int, int]] = deque()      # data, last
+        self.segs: deque[tuple[int, ...]] = deque()  # fn, addr, len, first, last, drop, user
+        self.rows: deque[tuple[int, int]] = deque()  # data, last
         self.seg_offered = self.row_offered = self.post_offered = False
         self.want_writes: dict[int, deque[tuple[int, int, list[int]]]] = {DATA: deque(), POST: deque()}
         self.want_done: deque[int] = deque()
         self.posts: deque[tuple[int, int, list[int]]] = deque()
         self.beats: list[Beat] = []
         self.held: Beat | None = None
-        self.watch = RqWatch()                           # 512 bits
+        self.watch = RqWatch()  # 512 bits
         self.sent = {"read": 0, DATA: 0, POST: 0}
         self.rq_cycles: list[int] = []
         self.page = 0
@@ -106,9 +106,25 @@ class Bench:
 
     async def reset(self) -> None:
         d = self.dut
-        for name in ("s_read_valid", "s_seg_valid", "s_row_valid", "s_post_valid", "m_row_ready", "m_done_ready",
-                     "m_rq_ready", "s_rc_valid", "stop", "s_read", "s_read_user", "s_seg", "s_seg_user", "s_row_data",
-                     "s_row_info", "s_post", "s_rc"):
+        for name in (
+            "s_read_valid",
+            "s_seg_valid",
+            "s_row_valid",
+            "s_post_valid",
+            "m_row_ready",
+            "m_done_ready",
+            "m_rq_ready",
+            "s_rc_valid",
+            "stop",
+            "s_read",
+            "s_read_user",
+            "s_seg",
+            "s_seg_user",
+            "s_row_data",
+            "s_row_info",
+            "s_post",
+            "s_rc",
+        ):
             getattr(d, name).value = 0
         self.stop = False
         self.clear()
@@ -160,15 +176,20 @@ class Bench:
                 self.want_writes[DATA].append((fn, addr, part[:m]))
                 addr, part = addr + 4 * m, part[m:]
         for k in range(0, len(words), self.lanes):
-            row = words[k:k + self.lanes]
+            row = words[k : k + self.lanes]
             self.rows.append((sum(w << 32 * i for i, w in enumerate(row)), int(k + self.lanes >= len(words))))
         self.want_done.append(user)
 
     def add_post(self) -> None:
         r = self.rng
         n = r.choice([1, 4, 4, r.randint(1, 4)])
-        self.posts.append((r.getrandbits(8), POST << 60 | self.address() + 64 * r.randrange(64),
-                           [r.getrandbits(32) for _ in range(n)]))
+        self.posts.append(
+            (
+                r.getrandbits(8),
+                POST << 60 | self.address() + 64 * r.randrange(64),
+                [r.getrandbits(32) for _ in range(n)],
+            )
+        )
 
     # ---- one cycle
     async def step(self) -> None:
@@ -207,7 +228,7 @@ class Bench:
         d.m_done_ready.value = int(rng.random() < 0.8)
         if self.posts and not self.post_offered and rng.random() < 0.5:
             self.post_offered = True
-            self.want_writes[POST].append(self.posts[0])    # it may begin before it is acknowledged
+            self.want_writes[POST].append(self.posts[0])  # it may begin before it is acknowledged
         d.s_post_valid.value = int(self.post_offered)
         if self.post_offered:
             fn, addr, words = self.posts[0]
@@ -245,8 +266,15 @@ class Bench:
             for i, c in enumerate(self.clients):
                 if valid >> i & 1:
                     info = INFO.unpack(infos >> INFO.width * i)
-                    self.row(i, c, data >> self.width * i & (1 << self.width) - 1, info["last"], info["dw"],
-                             users >> USER_W * i & (1 << USER_W) - 1, info["err"])
+                    self.row(
+                        i,
+                        c,
+                        data >> self.width * i & (1 << self.width) - 1,
+                        info["last"],
+                        info["dw"],
+                        users >> USER_W * i & (1 << USER_W) - 1,
+                        info["err"],
+                    )
         if self.seg_offered and d.s_seg_ready.value == 1:
             self.segs.popleft()
             self.seg_offered = False
@@ -313,7 +341,7 @@ class Bench:
         assert c.packets, f"client {i}: a row without a packet"
         p = c.packets[0]
         start = p.row * self.lanes
-        words = p.words[start:start + self.lanes]
+        words = p.words[start : start + self.lanes]
         total = sum(n for _, n in p.parts) // 4
         assert (last, tdw, user) == (int(start + self.lanes >= total), len(words), p.user), f"client {i}"
         assert err == int(p.failed_at is not None and p.failed_at < start + len(words)), f"client {i}: error"
@@ -328,8 +356,14 @@ class Bench:
         return not self.beats and self.held is None and self.watch.held is None and self.watch.unpacker.open is None
 
     def busy(self) -> bool:
-        return bool(any(c.parts or c.packets for c in self.clients) or self.segs or self.rows or self.posts or
-                    self.want_done or self.model.pending)
+        return bool(
+            any(c.parts or c.packets for c in self.clients)
+            or self.segs
+            or self.rows
+            or self.posts
+            or self.want_done
+            or self.model.pending
+        )
 
     async def drain(self) -> None:
         self.load = False
@@ -432,14 +466,20 @@ async def stop_and_reset(dut: Any) -> None:
     for _ in range(500):
         await b.step()
     await b.drain()
-    await come_to_rest(b)           # also from idle
+    await come_to_rest(b)  # also from idle
 
 
 @pytest.mark.parametrize("width", [128, 512])
 def test_db_pcie_dma(width: int) -> None:
     bench.run(
-        __file__, "db_pcie_dma",
-        {"DATA_W": width, "NUM_CLIENTS": CLIENTS, "READ_USER_W": USER_W, "WRITE_USER_W": WR_USER_W,
-         "CLIENTS": f"{CLIENTS * CONFIG.width}'h{client_configs():x}"},
+        __file__,
+        "db_pcie_dma",
+        {
+            "DATA_W": width,
+            "NUM_CLIENTS": CLIENTS,
+            "READ_USER_W": USER_W,
+            "WRITE_USER_W": WR_USER_W,
+            "CLIENTS": f"{CLIENTS * CONFIG.width}'h{client_configs():x}",
+        },
         env={"WIDTH": str(width)},
     )

@@ -45,18 +45,45 @@ class HardBlock:
         self.rc.read_completion_boundary = int(rcb == 128)
         self.rc.split_on_all_rcb = self.rng.random() < 0.3
         self.dev = UltraScalePlusPcieDevice(
-            pcie_generation=3, user_clk_frequency=250e6, alignment="dword", pf_count=1, max_payload_size=1024,
-            rq_straddle=self.width == 512, rc_straddle=self.width == 512, rc_4tlp_straddle=self.width == 512,
-            enable_client_tag=True, enable_extended_tag=False, user_clk=dut.clk, user_reset=dut.rst,
-            rq_bus=AxiStreamBus.from_prefix(dut, "m_axis_rq"), rc_bus=AxiStreamBus.from_prefix(dut, "s_axis_rc"),
-            cq_bus=AxiStreamBus.from_prefix(dut, "s_axis_cq"), cc_bus=AxiStreamBus.from_prefix(dut, "m_axis_cc"),
-            cfg_max_payload=dut.cfg_max_payload, cfg_max_read_req=dut.cfg_max_read_req, cfg_fc_sel=0b100,
+            pcie_generation=3,
+            user_clk_frequency=250e6,
+            alignment="dword",
+            pf_count=1,
+            max_payload_size=1024,
+            rq_straddle=self.width == 512,
+            rc_straddle=self.width == 512,
+            rc_4tlp_straddle=self.width == 512,
+            enable_client_tag=True,
+            enable_extended_tag=False,
+            user_clk=dut.clk,
+            user_reset=dut.rst,
+            rq_bus=AxiStreamBus.from_prefix(dut, "m_axis_rq"),
+            rc_bus=AxiStreamBus.from_prefix(dut, "s_axis_rc"),
+            cq_bus=AxiStreamBus.from_prefix(dut, "s_axis_cq"),
+            cc_bus=AxiStreamBus.from_prefix(dut, "m_axis_cc"),
+            cfg_max_payload=dut.cfg_max_payload,
+            cfg_max_read_req=dut.cfg_max_read_req,
+            cfg_fc_sel=0b100,
         )
         self.dev.functions[0].configure_bar(0, BAR_SIZE, ext=True)
         self.rc.make_port().connect(self.dev)
         d = dut
-        for s in ("s_read_valid", "s_read", "s_read_user", "m_row_ready", "s_seg_valid", "s_seg", "s_seg_user",
-                  "s_row_valid", "s_row_data", "s_row_info", "m_done_ready", "s_post_valid", "s_post", "stop"):
+        for s in (
+            "s_read_valid",
+            "s_read",
+            "s_read_user",
+            "m_row_ready",
+            "s_seg_valid",
+            "s_seg",
+            "s_seg_user",
+            "s_row_valid",
+            "s_row_data",
+            "s_row_info",
+            "m_done_ready",
+            "s_post_valid",
+            "s_post",
+            "stop",
+        ):
             getattr(d, s).value = 0
         self.port_bits = dict.fromkeys(("s_read_valid", "s_read", "s_read_user"), 0)
         self.ready_bits = 0
@@ -244,9 +271,11 @@ async def all_together(dut: Any) -> None:
     tasks = [
         cocotb.start_soon(c)
         for c in (
-            tb.reads(0, 12, 2 * quarter), tb.reads(1, 12, 2 * quarter),
+            tb.reads(0, 12, 2 * quarter),
+            tb.reads(1, 12, 2 * quarter),
             tb.writes(12, 2 * quarter, 3 * quarter, expected),
-            tb.posts(40, 3 * quarter, 4 * quarter, expected), tb.bar(15),
+            tb.posts(40, 3 * quarter, 4 * quarter, expected),
+            tb.bar(15),
         )
     ]
     await with_timeout(gather(*tasks), 400, "us")
@@ -311,6 +340,9 @@ async def stop_then_quiet(dut: Any) -> None:
 )
 def test_db_pcie_hardblock(width: int, mps: int, mrrs: int, rcb: int) -> None:
     bench.run(
-        __file__, "pcie_hardblock_tb", {"DATA_W": width}, extra_sources=("tests/rtl/tb/pcie_hardblock_tb.sv",),
+        __file__,
+        "pcie_hardblock_tb",
+        {"DATA_W": width},
+        extra_sources=("tests/rtl/tb/pcie_hardblock_tb.sv",),
         env={"MPS": str(mps), "MRRS": str(mrrs), "RCB": str(rcb)},
     )

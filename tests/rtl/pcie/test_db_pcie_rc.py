@@ -91,8 +91,15 @@ async def traffic(tb: Dut, rng: random.Random, error_rate: float, total: int) ->
     def fail(read: Read) -> None:
         active[read.tag].failed = True
 
-    model = RcModel(tb.width, rng, fail, rcb=rng.choice([64, 128]), mps=rng.choice([128, 256, 512]), latency=(2, 30),
-                    error_rate=error_rate)
+    model = RcModel(
+        tb.width,
+        rng,
+        fail,
+        rcb=rng.choice([64, 128]),
+        mps=rng.choice([128, 256, 512]),
+        latency=(2, 30),
+        error_rate=error_rate,
+    )
     rings: list[list[Context]] = [[] for _ in range(CLIENTS)]  # in order of allocation, freed in that order
     waiting: list[tuple[int, Context]] = []  # requests whose context was just written
     limit = 60 * total + 2000
@@ -224,5 +231,6 @@ async def straddled_full_rate(dut: object) -> None:
 
 @pytest.mark.parametrize("width", [128, 256, 512])
 def test_db_pcie_rc(width: int) -> None:
-    bench.run(__file__, "db_pcie_rc", {"DATA_W": width, "NUM_CLIENTS": CLIENTS, "RING_W": RING_W},
-              env={"WIDTH": str(width)})
+    bench.run(
+        __file__, "db_pcie_rc", {"DATA_W": width, "NUM_CLIENTS": CLIENTS, "RING_W": RING_W}, env={"WIDTH": str(width)}
+    )

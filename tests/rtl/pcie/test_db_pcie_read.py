@@ -155,8 +155,9 @@ class ReadSide:
             if c.presented:
                 r = c.requests[0]
                 valid |= 1 << i
-                read = SEGMENT.pack(fn=r.fn, addr=r.addr, len=r.length, first=int(r.first), last=int(r.last),
-                                    drop=int(r.drop))
+                read = SEGMENT.pack(
+                    fn=r.fn, addr=r.addr, len=r.length, first=int(r.first), last=int(r.last), drop=int(r.drop)
+                )
                 reads |= read << SEGMENT.width * i
                 user |= r.user << USER_W * i
             c.ready = rng.random() >= c.stall
@@ -204,8 +205,13 @@ class ReadSide:
                     assert i not in self.held, "output valid withdrawn"
                     continue
                 info = INFO.unpack(infos >> INFO.width * i)
-                row = (data >> (self.width * i) & ((1 << self.width) - 1), info["last"], info["dw"],
-                       user >> (USER_W * i) & ((1 << USER_W) - 1), info["err"])
+                row = (
+                    data >> (self.width * i) & ((1 << self.width) - 1),
+                    info["last"],
+                    info["dw"],
+                    user >> (USER_W * i) & ((1 << USER_W) - 1),
+                    info["err"],
+                )
                 assert self.held.get(i, row) == row, "output changed while it waited"
                 self.held.pop(i, None)
                 if c.ready:
@@ -261,8 +267,16 @@ class ReadSide:
 
 async def random_run(dut: Any, seed: int, packets: int, error_rate: float, drop_rate: float, mrrs: int) -> None:
     rng = random.Random(seed)
-    tb = ReadSide(dut, seed, mrrs, rcb=rng.choice([64, 128]), mps=rng.choice([128, 256, 512]), latency=(1, 80),
-                  error_rate=error_rate, stall=0.1)
+    tb = ReadSide(
+        dut,
+        seed,
+        mrrs,
+        rcb=rng.choice([64, 128]),
+        mps=rng.choice([128, 256, 512]),
+        latency=(1, 80),
+        error_rate=error_rate,
+        stall=0.1,
+    )
     await tb.start()
     for _ in range(packets):
         for i in range(CLIENTS):
@@ -422,7 +436,9 @@ async def more_packets_than_slots(dut: Any) -> None:
 def test_db_pcie_read(width: int) -> None:
     num_tags, chunk = 16, 512
     bench.run(
-        __file__, "pcie_read_tb", {"DATA_W": width, "NUM_TAGS": num_tags, "RING_DW": 2048, "CHUNK_BYTES": chunk},
+        __file__,
+        "pcie_read_tb",
+        {"DATA_W": width, "NUM_TAGS": num_tags, "RING_DW": 2048, "CHUNK_BYTES": chunk},
         extra_sources=("tests/rtl/tb/pcie_read_tb.sv",),
         env={"WIDTH": str(width), "NUM_TAGS": str(num_tags), "CHUNK_BYTES": str(chunk)},
     )
@@ -432,7 +448,9 @@ def test_db_pcie_read_smallest() -> None:
     """The smallest ring and tag pool."""
     num_tags, chunk = 2, 128
     bench.run(
-        __file__, "pcie_read_tb", {"DATA_W": 512, "NUM_TAGS": num_tags, "RING_DW": 64, "CHUNK_BYTES": chunk},
+        __file__,
+        "pcie_read_tb",
+        {"DATA_W": 512, "NUM_TAGS": num_tags, "RING_DW": 64, "CHUNK_BYTES": chunk},
         extra_sources=("tests/rtl/tb/pcie_read_tb.sv",),
         env={"WIDTH": "512", "NUM_TAGS": str(num_tags), "CHUNK_BYTES": str(chunk)},
         testcase="random_traffic_small_mrrs",

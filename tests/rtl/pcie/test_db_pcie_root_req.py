@@ -27,9 +27,16 @@ GOOD, REFUSED, RETRY, TIMEOUT = enum("db_pcie_pkg", "acc_status_e").values()
 MISMATCH, WRONG_ADDRESS, INVALID = 4, 5, 6
 # what the completion says -> error code, completion status, what we make of it
 ENDS = {
-    "good": (0, 0, GOOD), "ur": (2, 1, REFUSED), "ca": (2, 4, REFUSED), "crs": (2, 2, RETRY), "poison": (1, 0, REFUSED),
-    "length": (3, 0, REFUSED), "flr": (8, 0, REFUSED), "hard block's timeout": (9, 0, TIMEOUT),
-    "damaged": (0, 0, REFUSED), "silent": (-1, 0, TIMEOUT),
+    "good": (0, 0, GOOD),
+    "ur": (2, 1, REFUSED),
+    "ca": (2, 4, REFUSED),
+    "crs": (2, 2, RETRY),
+    "poison": (1, 0, REFUSED),
+    "length": (3, 0, REFUSED),
+    "flr": (8, 0, REFUSED),
+    "hard block's timeout": (9, 0, TIMEOUT),
+    "damaged": (0, 0, REFUSED),
+    "silent": (-1, 0, TIMEOUT),
 }
 
 
@@ -71,8 +78,17 @@ class Host:
         if code < 0:
             return
         words = [data] if read and code in (0, 1) else []
-        p = rc_packet(words, tag=tag, byte_count=4, lower_addr=0, code=code, status=status, completed=True,
-                      discontinue=end == "damaged", noise=self.rng.getrandbits(32))
+        p = rc_packet(
+            words,
+            tag=tag,
+            byte_count=4,
+            lower_addr=0,
+            code=code,
+            status=status,
+            completed=True,
+            discontinue=end == "damaged",
+            noise=self.rng.getrandbits(32),
+        )
         self.answers.append((self.cycle + delay, p))
 
     def packet(self, dw: list[int], be: int) -> None:
@@ -104,8 +120,14 @@ class Host:
         a.answer = rng.getrandbits(32)
         delay = rng.randint(1, 60)
         for _ in range(rng.randrange(3)):  # noise before: others' tags, and not the answer yet
-            other = rc_packet([rng.getrandbits(32)], tag=tag ^ rng.choice((1, 2, 16, 32, 128)), byte_count=4,
-                              lower_addr=0, completed=True, noise=rng.getrandbits(32))
+            other = rc_packet(
+                [rng.getrandbits(32)],
+                tag=tag ^ rng.choice((1, 2, 16, 32, 128)),
+                byte_count=4,
+                lower_addr=0,
+                completed=True,
+                noise=rng.getrandbits(32),
+            )
             self.answers.append((self.cycle + rng.randint(0, delay), other))
             code = rng.choice((MISMATCH, WRONG_ADDRESS, INVALID))
             odd = rc_packet([rng.getrandbits(32)], tag=tag, byte_count=4, lower_addr=0, code=code, completed=False)
@@ -232,7 +254,6 @@ async def poke_rate(dut):
     await h.run()
     gaps = {b - a for a, b in zip(h.poke_cycles[5:], h.poke_cycles[6:], strict=False)}
     assert gaps == {3 if WIDTH == 128 else 2}
-
 
 
 @pytest.mark.parametrize("width", [128, 256, 512])

@@ -29,8 +29,10 @@ class Request:
 def request(rng: random.Random, payload: int) -> Request:
     length = payload or rng.choice([1, 2, rng.randrange(1, 1025)])  # no payload: a read
     d2 = length | int(payload > 0) << 11 | rng.randrange(1 << 8) << 16
-    return Request([rng.getrandbits(32) & ~3, rng.getrandbits(32), d2, rng.getrandbits(8)],
-                   [rng.getrandbits(32) for _ in range(payload)])
+    return Request(
+        [rng.getrandbits(32) & ~3, rng.getrandbits(32), d2, rng.getrandbits(8)],
+        [rng.getrandbits(32) for _ in range(payload)],
+    )
 
 
 def beats_of(rng: random.Random, r: Request) -> list[tuple[int, int, int]]:
@@ -121,8 +123,16 @@ async def full_rate(dut: Any) -> None:
     """256-byte writes take 4.5 beats, reads and CQEs half of one, with no pause between them."""
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     rng = random.Random(3)
-    for sizes, beats in (([64] * 100, 450), ([0] * 100, 50), ([4] * 100, 50), ([128] * 40, 340),
-                         (([64] * 16 + [4, 1]) * 10, 730), ([64, 0] * 40, 200), ([32] * 40, 100), ([16] * 40, 60)):
+    for sizes, beats in (
+        ([64] * 100, 450),
+        ([0] * 100, 50),
+        ([4] * 100, 50),
+        ([128] * 40, 340),
+        (([64] * 16 + [4, 1]) * 10, 730),
+        ([64, 0] * 40, 200),
+        ([32] * 40, 100),
+        ([16] * 40, 60),
+    ):
         got, watch = await run(dut, [request(rng, n) for n in sizes], 1, 0.0, 0.0)
         assert watch.unpacker.beats == beats, f"{watch.unpacker.beats} beats for {sizes[:3]}..."
         took = got[-1].last_cycle - got[0].first_cycle + 1

@@ -212,8 +212,14 @@ class Bench:
                 go = seg is not None and rng.random() >= self.stall
                 d.s_seg_valid.value = int(go)
                 if go and seg is not None:
-                    d.s_seg.value = SEGMENT.pack(fn=seg.fn, addr=seg.addr, len=seg.size, first=int(seg.first),
-                                                 last=int(seg.last), drop=int(seg.drop))
+                    d.s_seg.value = SEGMENT.pack(
+                        fn=seg.fn,
+                        addr=seg.addr,
+                        len=seg.size,
+                        first=int(seg.first),
+                        last=int(seg.last),
+                        drop=int(seg.drop),
+                    )
                     d.s_seg_user.value = seg.user
             if not (int(d.s_row_valid.value) and not int(d.s_row_ready.value)):
                 go = row is not None and rng.random() >= self.stall and self.monitor.cycle > hold_rows

@@ -164,7 +164,7 @@ async def drops(dut: Any) -> None:
     await finished(b)
     lost = await b.read(0x10)
     assert lost == extra == await b.read(0x110)
-    kept = [data for k, data in enumerate(source) if k not in (4, 5, 9, 10)][:per * N]
+    kept = [data for k, data in enumerate(source) if k not in (4, 5, 9, 10)][: per * N]
     check(b, 0, kept)
 
 
@@ -179,10 +179,10 @@ async def malformed(dut: Any) -> None:
     marks: list[list[tuple[int, int, int]]] = [[] for _ in range(N)]
     for k, data in enumerate(good):
         if k == 1:
-            b.feed(data[:5 * step])
-            want[k] = data[:5 * step] + bytes(4096 - 5 * step)
+            b.feed(data[: 5 * step])
+            want[k] = data[: 5 * step] + bytes(4096 - 5 * step)
         elif k == 2:
-            b.feed(data + b.block(99)[:3 * step])
+            b.feed(data + b.block(99)[: 3 * step])
         else:
             b.feed(data)
         if k in (1, 2):
@@ -329,11 +329,18 @@ async def single_drives(dut: Any) -> None:
     assert all(not x.mem for k, x in enumerate(b.drives) if k != i)
 
 
-@pytest.mark.parametrize(
-    ("n", "stream", "data", "join"), [(2, 256, 128, 1), (1, 128, 256, 4), (4, 1024, 256, 2)]
-)
+@pytest.mark.parametrize(("n", "stream", "data", "join"), [(2, 256, 128, 1), (1, 128, 256, 4), (4, 1024, 256, 2)])
 def test_db_recorder_capture(n: int, stream: int, data: int, join: int) -> None:
     env = {"REC_N": str(n), "REC_STREAM": str(stream), "REC_DATA": str(data), "REC_JOIN": str(join)}
-    bench.run(__file__, "db_recorder_core", {
-        "N_DRIVES": n, "STREAM_W": stream, "DATA_W": data, "WRITE_BLOCKS": join, "RESET_US": 2,
-    }, env=env)
+    bench.run(
+        __file__,
+        "db_recorder_core",
+        {
+            "N_DRIVES": n,
+            "STREAM_W": stream,
+            "DATA_W": data,
+            "WRITE_BLOCKS": join,
+            "RESET_US": 2,
+        },
+        env=env,
+    )

@@ -366,8 +366,18 @@ async def served(dut: Any) -> None:
     b.recv_ready = 1.0
     await b.until(reg("Main.ReadStatus").address, rstatus.word(Complete=1), rstatus.word(Complete=1), tries=1500)
     await check(b, reg("Main.ReadStatus"), Enabled=0, Complete=1)
-    numbers = {"DataChunkStart": 3, "DataChunkSize": 2, "Error": 0x0181, "NumBlocks": 2, "PeakLatencyUs": 4,
-               "ReadBlock": 3, "ReadNumBlocks": 3, "ReadError": 0x0181, "ReadBlocksProc": 3, "ReadBlocksDone": 3}
+    numbers = {
+        "DataChunkStart": 3,
+        "DataChunkSize": 2,
+        "Error": 0x0181,
+        "NumBlocks": 2,
+        "PeakLatencyUs": 4,
+        "ReadBlock": 3,
+        "ReadNumBlocks": 3,
+        "ReadError": 0x0181,
+        "ReadBlocksProc": 3,
+        "ReadBlocksDone": 3,
+    }
     assert set(names) == set(numbers)
     for name, value in numbers.items():
         r = reg(f"Main.{name}")

@@ -173,8 +173,12 @@ async def registers_of_a_drive(dut: Any) -> None:
     b.host_packet(request(0, 0, 0x2000, 0, 1, 7, []))
     assert await b.take_packet() == reply(0x2000, 1, 7, [0], status=1)
     # configuration space is the host core's; a drive or a stream that is not there
-    for p in (request(0, 0, 4, 8, 1, 9, []), request(0, 0, 4, 10, 1, 9, [6]), request(N, 0, 4, 0, 1, 9, []),
-              request(0, 3, 4, 0, 1, 9, [])):
+    for p in (
+        request(0, 0, 4, 8, 1, 9, []),
+        request(0, 0, 4, 10, 1, 9, [6]),
+        request(N, 0, 4, 0, 1, 9, []),
+        request(0, 3, 4, 0, 1, 9, []),
+    ):
         b.host_packet(p)
         assert await b.take_packet() == reply(4, 0, 9, [], status=1)
     before = len(b.reg_log)
@@ -207,11 +211,18 @@ async def admin_commands(dut: Any) -> None:
         b.host_packet(request(i, 2, 0, 1, 16, 0, sqe))
         base = (0x12_3400_0000 + (i << 40)) + (6 << 23)
         got = [await b.take_packet() for _ in range(5)]
-        assert seen.pop() == (i, [*sqe[:6], base & 0xFFFFFFFF, base >> 32, (base & 0xFFFFFFFF) + 0x1000, base >> 32,
-                                  *range(10, 16)])
+        assert seen.pop() == (
+            i,
+            [*sqe[:6], base & 0xFFFFFFFF, base >> 32, (base & 0xFFFFFFFF) + 0x1000, base >> 32, *range(10, 16)],
+        )
         for k in range(3):
-            assert got[k] == [i << 28 | 0x01800000 + step * k, 0, 1 << 11 | step // 4, 0,
-                              *(k << 16 | j for j in range(step // 4))]
+            assert got[k] == [
+                i << 28 | 0x01800000 + step * k,
+                0,
+                1 << 11 | step // 4,
+                0,
+                *(k << 16 | j for j in range(step // 4)),
+            ]
         assert got[3] == [i << 28 | 0x01800104, 0, 1 << 11 | 1, 0, 0x77]
         assert got[4][0] & 0xFFFF0000 == i << 28 | 0x02100000 and got[4][1:4] == [0, 1 << 11 | 4, 0]
         assert got[4][4:] == [0xDEAD, 5, 0, 0x4002 << 16 | 0xBEEF]
@@ -262,6 +273,16 @@ async def reset_while_open(dut: Any) -> None:
 
 @pytest.mark.parametrize(("n", "data", "full"), [(2, 128, 1), (3, 512, 0)])
 def test_db_recorder_read(n: int, data: int, full: int) -> None:
-    bench.run(__file__, "db_recorder_core", {
-        "N_DRIVES": n, "DATA_W": data, "FULL_BLOCK": f"1'b{full}", "STREAM_W": 256, "RESET_US": 2, "READ_BLOCKS": 4,
-    }, env={"REC_N": str(n), "REC_DATA": str(data), "REC_FULL": str(full)})
+    bench.run(
+        __file__,
+        "db_recorder_core",
+        {
+            "N_DRIVES": n,
+            "DATA_W": data,
+            "FULL_BLOCK": f"1'b{full}",
+            "STREAM_W": 256,
+            "RESET_US": 2,
+            "READ_BLOCKS": 4,
+        },
+        env={"REC_N": str(n), "REC_DATA": str(data), "REC_FULL": str(full)},
+    )

@@ -193,6 +193,14 @@ def test_the_table_is_the_documents() -> None:
 
 @pytest.mark.parametrize(("n", "total", "configure"), [(2, 0, 1), (8, 104857600, 0)])
 def test_db_recorder_regs(n: int, total: int, configure: int) -> None:
-    bench.run(__file__, "db_recorder_core", {
-        "N_DRIVES": n, "TOTAL_BLOCKS": total, "USE_CONFIGURE": f"1'b{configure}", "RESET_US": 2,
-    }, env={"REC_N": str(n), "REC_TOTAL": str(total), "REC_CONFIGURE": str(configure)})
+    bench.run(
+        __file__,
+        "db_recorder_core",
+        {
+            "N_DRIVES": n,
+            "TOTAL_BLOCKS": total,
+            "USE_CONFIGURE": f"1'b{configure}",
+            "RESET_US": 2,
+        },
+        env={"REC_N": str(n), "REC_TOTAL": str(total), "REC_CONFIGURE": str(configure)},
+    )

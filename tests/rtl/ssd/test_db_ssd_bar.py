@@ -38,14 +38,22 @@ class Bench:
     def __init__(self, dut: Any, seed: int, rate: float) -> None:
         self.dut = dut
         self.rng = random.Random(seed)
-        self.rate = rate    # of the owners' ready
+        self.rate = rate  # of the owners' ready
         self.cycle = 0
 
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_reg_valid", "s_reg", "m_reg_ready", "m_reg_rvalid", "m_reg_rdata", "m_doorbell_ready",
-                     "s_doorbell_err_valid", "s_doorbell_err"):
+        for name in (
+            "s_reg_valid",
+            "s_reg",
+            "m_reg_ready",
+            "m_reg_rvalid",
+            "m_reg_rdata",
+            "m_doorbell_ready",
+            "s_doorbell_err_valid",
+            "s_doorbell_err",
+        ):
             getattr(d, name).value = 0
         d.rst.value = 1
         for _ in range(3):
@@ -105,8 +113,13 @@ class Bench:
 def random_access(rng: random.Random) -> Access:
     page = rng.choice([0, 0, 1, 1, 1, 2, 3, 4, 7, 8, 15])
     addr = page << 12 | rng.choice([0, 4, 8, 0xC, 0xFFC, 0xFF8, rng.randrange(0, 4096, 4)])
-    return Access(rng.random() < 0.6, rng.choice([0, 0, 1, 255]), addr, rng.choice([15, 15, 3, 12, 1, 0, 7, 14]),
-                  rng.getrandbits(32))
+    return Access(
+        rng.random() < 0.6,
+        rng.choice([0, 0, 1, 255]),
+        addr,
+        rng.choice([15, 15, 3, 12, 1, 0, 7, 14]),
+        rng.getrandbits(32),
+    )
 
 
 @cocotb.test()

@@ -30,21 +30,21 @@ class Bench:
         self.rng = random.Random(seed * 100 + self.num_vec)
         self.cycle = 0
         self.time = self.rng.getrandbits(40)
-        self.thr = self.ictime = 0                              # settings that hold
-        self.next_settings = 0, 0                               # ... from the next cycle on
+        self.thr = self.ictime = 0  # settings that hold
+        self.next_settings = 0, 0  # ... from the next cycle on
         self.exempt: set[int] = set()
-        self.requests: deque[tuple[int, int, int]] = deque()    # fn, vector, admin
+        self.requests: deque[tuple[int, int, int]] = deque()  # fn, vector, admin
         self.held_in = False
-        self.soon: deque[tuple[int, int, int]] = deque()        # cycle from which offered, fn, vector
-        self.waiting: dict[int, list[int]] = {}                 # vector -> when each request is due
-        self.started: list[int] = []                            # due times of requests since the last sweep
-        self.got: list[tuple[int, int, int]] = []               # cycle, fn, vector
+        self.soon: deque[tuple[int, int, int]] = deque()  # cycle from which offered, fn, vector
+        self.waiting: dict[int, list[int]] = {}  # vector -> when each request is due
+        self.started: list[int] = []  # due times of requests since the last sweep
+        self.got: list[tuple[int, int, int]] = []  # cycle, fn, vector
         self.taken: list[int] = []
         self.held: tuple[int, int] | None = None
-        self.passed = 0                                         # without a cycle
+        self.passed = 0  # without a cycle
         self.icv: tuple[int, int] | None = None
         self.rate = self.ready = 1.0
-        self.late_limit = 0                                     # cycles for a sweep; 0: not checked
+        self.late_limit = 0  # cycles for a sweep; 0: not checked
         self.overdue = 0
 
     async def start(self) -> None:
@@ -253,7 +253,7 @@ async def exempt_and_admin(dut: Any) -> None:
     b.request(v)
     await b.settle()
     assert len(b.got) == 4 and int(dut.wake_us.value) == b.time + 5000
-    b.request(v, admin=1)           # the admin queue may share the vector: its interrupt comes at once
+    b.request(v, admin=1)  # the admin queue may share the vector: its interrupt comes at once
     await b.settle()
     assert len(b.got) == 5
     b.time += 5000
@@ -284,12 +284,12 @@ async def settings_change_while_requests_wait(dut: Any) -> None:
     b.request(0)
     await b.settle()
     assert not b.waiting, "more wait than the new threshold allows"
-    b.time += 1000                  # lets the old time go by
+    b.time += 1000  # lets the old time go by
     await b.settle()
     await b.settings(20, 200)
     b.request(0)
     await b.settle()
-    await b.settings(20, 1)               # less time than the first has left
+    await b.settings(20, 1)  # less time than the first has left
     b.request(b.num_vec - 1)
     await b.settle()
     assert int(dut.wake_us.value) == b.time + 100
@@ -316,7 +316,7 @@ async def random_traffic(dut: Any) -> None:
             b.time += int(b.rng.random() < 0.5)
             await b.step()
         await b.settle()
-        if b.waiting:               # asleep until the next one is due
+        if b.waiting:  # asleep until the next one is due
             b.time = int(dut.wake_us.value)
             await b.settle()
             b.time += 200

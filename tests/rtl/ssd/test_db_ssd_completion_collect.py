@@ -44,8 +44,9 @@ class Command:
 
     def bits(self) -> int:
         desc = {"counts_read": self.opcode in (READ, COMPARE, VERIFY), "counts_write": self.opcode == WRITE}
-        return CTX.pack(desc=desc, fn=self.fn, sqid=self.sqid, cid=self.cid, nsid=self.nsid, slba=self.slba,
-                        bytes=self.bytes)
+        return CTX.pack(
+            desc=desc, fn=self.fn, sqid=self.sqid, cid=self.cid, nsid=self.nsid, slba=self.slba, bytes=self.bytes
+        )
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,18 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_ctx_valid", "s_ctx_slot", "s_ctx", "s_slot_valid", "s_slot", "s_admin_valid", "s_admin",
-                     "m_finished_ready", "m_error_ready", "media_err"):
+        for name in (
+            "s_ctx_valid",
+            "s_ctx_slot",
+            "s_ctx",
+            "s_slot_valid",
+            "s_slot",
+            "s_admin_valid",
+            "s_admin",
+            "m_finished_ready",
+            "m_error_ready",
+            "media_err",
+        ):
             getattr(d, name).value = 0
         d.rst.value = d.rst_counters.value = 1
         for _ in range(3):
@@ -100,8 +111,9 @@ class Bench:
     def random_command(self, opcode: int) -> Command:
         r = self.rng
         nbytes = r.choice([512, 4096, 512 * r.randint(1, 65536), 4096 * r.randint(1, 65536)]) & 0xFFFFFFFF
-        return Command(r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), opcode, r.getrandbits(32),
-                       r.getrandbits(64), nbytes)
+        return Command(
+            r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), opcode, r.getrandbits(32), r.getrandbits(64), nbytes
+        )
 
     async def add(self, source: int, opcode: int | None = None, status: int | None = None) -> None:
         """Writes a slot's context if there is one, and lets its completion come from a source afterwards."""
@@ -229,7 +241,7 @@ async def random_traffic(dut: Any) -> None:
             await b.add(b.rng.randrange(4))
         await b.settle()
         b.check_counters()
-    assert b.logged == b.failed and b.failed     # the firmware was never slow
+    assert b.logged == b.failed and b.failed  # the firmware was never slow
     assert len(b.free) == b.num_cmds and set(b.order) == {DECODE, RD, WR, ADMIN}
 
 
@@ -254,7 +266,7 @@ async def slow_error_log(dut: Any) -> None:
     await b.settle()
     left = iter(b.failed)
     assert all(e in left for e in b.logged) and len(b.logged) > 5
-    await b.add(ADMIN, status=0x4002)            # the firmware logs its own
+    await b.add(ADMIN, status=0x4002)  # the firmware logs its own
     await b.settle()
     assert len(b.failed) == 65
 
@@ -270,7 +282,7 @@ async def every_opcode_is_counted_right(dut: Any) -> None:
             b.check_counters()
     assert b.want["rd"] == 3 and b.want["wr"] == 1
     dut.media_err.value = 0
-    dut.rst.value = 1                            # a controller reset leaves the counters alone
+    dut.rst.value = 1  # a controller reset leaves the counters alone
     await FallingEdge(dut.clk)
     dut.rst.value = 0
     await b.settle()
@@ -308,7 +320,7 @@ async def fair_and_fast(dut: Any) -> None:
             await b.add(source)
     b.rate = 1.0
     await b.settle()
-    assert all(set(b.order[i:i + 4]) == {DECODE, RD, WR, ADMIN} for i in range(0, 4 * each, 4)), b.order
+    assert all(set(b.order[i : i + 4]) == {DECODE, RD, WR, ADMIN} for i in range(0, 4 * each, 4)), b.order
     assert all(y - x == PERIOD for x, y in zip(b.outs, b.outs[1:]))
 
 

@@ -19,9 +19,9 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from structs import layout
 
 ADMIN_CMDS = 16
-LATENCY = 2        # completion taken to entry offered
-PERIOD = 3         # cycles an entry
-PERIOD_IRQ = 4     # ... where interrupts are enabled
+LATENCY = 2  # completion taken to entry offered
+PERIOD = 3  # cycles an entry
+PERIOD_IRQ = 4  # ... where interrupts are enabled
 
 
 FINISHED = layout("db_ssd_pkg", "finished_t")
@@ -57,10 +57,10 @@ class Cq:
     size: int
     vector: int
     ien: bool
-    tail: int = 0       # entries come here
+    tail: int = 0  # entries come here
     phase: int = 1
-    head: int = 0       # what it has rung
-    rung: int = 0       # ... at the port already
+    head: int = 0  # what it has rung
+    rung: int = 0  # ... at the port already
     got: list[int] = field(default_factory=list)  # cids in the order of their entries
 
     def used(self) -> int:
@@ -78,13 +78,13 @@ class Bench:
         self.rng = random.Random(seed * 1000 + self.num_qp)
         self.cycle = 0
         self.cqs: dict[int, Cq] = {}
-        self.cq_of: dict[int, int] = {}                         # submission queue -> completion queue
-        self.heads: dict[int, list[tuple[int, int]]] = {}       # ... -> (from cycle, SQHD)
+        self.cq_of: dict[int, int] = {}  # submission queue -> completion queue
+        self.heads: dict[int, list[tuple[int, int]]] = {}  # ... -> (from cycle, SQHD)
         self.to_send: deque[Command] = deque()
-        self.inside: dict[tuple[int, int], Command] = {}        # taken, no entry yet
+        self.inside: dict[tuple[int, int], Command] = {}  # taken, no entry yet
         self.free = list(range(self.num_cmds))
         self.next_cid = 0
-        self.doorbells: deque[tuple[int, int, int]] = deque()   # fn, qid, value
+        self.doorbells: deque[tuple[int, int, int]] = deque()  # fn, qid, value
         self.db_held = False
         self.cpl_held = False
         self.qc: deque[tuple[int, Cq | None]] = deque()
@@ -93,19 +93,28 @@ class Bench:
         self.errors: list[tuple[int, int]] = []
         self.errors_expected: list[tuple[int, int]] = []
         self.dropped: list[Command] = []
-        self.posts: list[tuple[int, int, int]] = []             # cycle offered, cycle taken, cid
-        self.taken: dict[int, int] = {}                         # cid -> cycle
+        self.posts: list[tuple[int, int, int]] = []  # cycle offered, cycle taken, cid
+        self.taken: dict[int, int] = {}  # cid -> cycle
         self.offered = -1
         self.held: tuple[int, ...] | None = None
         self.quiet = 0
         self.cpl_rate = self.post_rate = self.irq_rate = self.db_rate = 1.0
-        self.policy: Callable[[], None] | None = None           # the host, once a cycle
+        self.policy: Callable[[], None] | None = None  # the host, once a cycle
 
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_finished_valid", "s_finished", "s_doorbell_valid", "s_doorbell", "s_queue_ctx_valid",
-                     "s_queue_ctx", "sq_lookup", "m_post_ready", "m_irq_ready"):
+        for name in (
+            "s_finished_valid",
+            "s_finished",
+            "s_doorbell_valid",
+            "s_doorbell",
+            "s_queue_ctx_valid",
+            "s_queue_ctx",
+            "sq_lookup",
+            "m_post_ready",
+            "m_irq_ready",
+        ):
             getattr(d, name).value = 0
         d.run.value = 1
         d.rst.value = 1
@@ -169,8 +178,16 @@ class Bench:
             qid, cq = self.qc[0]
             q = cq or Cq(0, 1, 0, False)
             d.s_queue_ctx.value = QUEUE_CTX.pack(
-                kind="QUEUE_CQ", valid=int(cq is not None), qid=qid, base=q.base, size=q.size - 1,
-                cqid=rng.getrandbits(8), prio=rng.getrandbits(2), vector=q.vector, ien=int(q.ien))
+                kind="QUEUE_CQ",
+                valid=int(cq is not None),
+                qid=qid,
+                base=q.base,
+                size=q.size - 1,
+                cqid=rng.getrandbits(8),
+                prio=rng.getrandbits(2),
+                vector=q.vector,
+                ien=int(q.ien),
+            )
         d.m_post_ready.value = int(rng.random() < self.post_rate)
         d.m_irq_ready.value = int(rng.random() < self.irq_rate)
 
@@ -240,8 +257,11 @@ class Bench:
             retired = RETIRED.unpack(int(d.m_retired.value))
             sqid, slot = retired["sqid"], retired["slot"]
             if c is None:  # a completion without a queue
-                gone = [k for k in self.inside.values() if self.cq_of[k.sqid] not in self.cqs and k.sqid == sqid and
-                        (k.slot < 0 or k.slot == slot)]
+                gone = [
+                    k
+                    for k in self.inside.values()
+                    if self.cq_of[k.sqid] not in self.cqs and k.sqid == sqid and (k.slot < 0 or k.slot == slot)
+                ]
                 assert gone, f"command of queue {sqid}, slot {slot} ended without an entry"
                 c = self.inside.pop((sqid, gone[0].cid))
                 self.dropped.append(c)
@@ -312,8 +332,12 @@ class Bench:
         assert phase == cq.phase, "phase"
         assert not cq.full(), "written where the host has not read"
         # looked up two cycles before the entry was offered
-        values = [v for i, (t, v) in enumerate(self.heads[sqid]) if t <= self.offered - 1 and
-                  (i + 1 == len(self.heads[sqid]) or self.heads[sqid][i + 1][0] >= self.offered - 2)]
+        values = [
+            v
+            for i, (t, v) in enumerate(self.heads[sqid])
+            if t <= self.offered - 1
+            and (i + 1 == len(self.heads[sqid]) or self.heads[sqid][i + 1][0] >= self.offered - 2)
+        ]
         assert dw[2] & 0xFFFF in values, "SQHD"
         cq.tail = (cq.tail + 1) % cq.size
         cq.phase ^= int(cq.tail == 0)
@@ -347,6 +371,7 @@ def others(b: Bench, want: int, queues: list[int]) -> Callable[[], None]:
                 b.read(b.rng.choice(ready), b.rng.choice([1, 1, 2, 100]))
             elif sent[0] < want and b.rng.random() < 0.02:
                 b.rng.choice(ERRORS)(b)
+
     return policy
 
 
@@ -494,7 +519,7 @@ async def deleted_and_created_again(dut: Any) -> None:
     b = Bench(dut, 5)
     await shared_small(b)
     for wraps in range(1, 8):
-        for _ in range(wraps):          # leave the old queue at any tail and phase
+        for _ in range(wraps):  # leave the old queue at any tail and phase
             b.command(1)
             await b.settle()
             b.read(1, 1)
@@ -508,7 +533,7 @@ async def deleted_and_created_again(dut: Any) -> None:
         await b.settle()
         assert len(b.dropped) == parked and not b.inside, "parked completions of a deleted queue keep their slots"
         if not wraps % 2:
-            b.ring(1, 0)                # no queue: an error
+            b.ring(1, 0)  # no queue: an error
             await b.settle()
             b.create(1, 2 + wraps % 3)
         await b.settle()
@@ -521,11 +546,11 @@ async def bad_doorbells(dut: Any) -> None:
     await shared_small(b, 5)
     for error in ERRORS:
         error(b)
-    b.ring(1, 0)                        # says nothing new, but is legal
+    b.ring(1, 0)  # says nothing new, but is legal
     await b.settle()
     assert len(b.errors) == len(ERRORS)
     b.check()
-    dut.run.value = 0                   # not reported while the controller does not run
+    dut.run.value = 0  # not reported while the controller does not run
     for error in ERRORS:
         error(b)
     await b.settle()
@@ -548,7 +573,7 @@ async def latency_and_throughput(dut: Any) -> None:
         b.policy = others(b, 40, [1])
         await b.posted(start + 41)
         b.policy = None
-        offers = [o for o, _, _ in b.posts[start + 1:]]
+        offers = [o for o, _, _ in b.posts[start + 1 :]]
         assert all(y - x == period for x, y in zip(offers, offers[1:])), offers
         b.read(1, 63)
         await b.settle()
@@ -565,7 +590,7 @@ async def intx_level_and_racing_doorbells(dut: Any) -> None:
         b.command(1)
         await b.settle()
         assert dut.any_entries.value == 1
-        tail = b.cqs[1].tail            # the host rings this, whatever comes meanwhile
+        tail = b.cqs[1].tail  # the host rings this, whatever comes meanwhile
         for t in range(-3, 14):
             if t == 0:
                 b.command(1)
@@ -582,5 +607,9 @@ async def intx_level_and_racing_doorbells(dut: Any) -> None:
 
 @pytest.mark.parametrize(("num_qp", "num_cmds"), [(1, 2), (32, 128)])
 def test_db_ssd_cq(num_qp: int, num_cmds: int) -> None:
-    bench.run(__file__, "db_ssd_cq", {"NUM_QP": num_qp, "NUM_CMDS": num_cmds},
-              env={"NUM_QP": str(num_qp), "NUM_CMDS": str(num_cmds)})
+    bench.run(
+        __file__,
+        "db_ssd_cq",
+        {"NUM_QP": num_qp, "NUM_CMDS": num_cmds},
+        env={"NUM_QP": str(num_qp), "NUM_CMDS": str(num_cmds)},
+    )

@@ -16,8 +16,16 @@ from structs import layout
 
 FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0C
 WRITE_UNCOR = 0x04
-OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH,
-       *([WRITE_UNCOR] if os.environ.get("UNCORRECTABLE") == "1" else ()))
+OPS = (
+    READ,
+    VERIFY,
+    WRITE,
+    COMPARE,
+    DSM,
+    WRITE_ZEROES,
+    FLUSH,
+    *([WRITE_UNCOR] if os.environ.get("UNCORRECTABLE") == "1" else ()),
+)
 READ_ENGINE = (READ, VERIFY)
 USER_DATA = (READ, WRITE, COMPARE)
 DNR = 1 << 14
@@ -31,8 +39,24 @@ PORTS = ("read", "write", "completion", "admin")
 def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0) -> int:
     """A submission queue entry as a 512-bit number. rest: bits for the dwords that decode has no use for."""
     dw0 = opc | fuse << 8 | psdt << 14 | cid << 16
-    words = [dw0, nsid, rest & M32, rest >> 32 & M32, rest >> 64 & M32, rest >> 96 & M32, prp1 & M32, prp1 >> 32,
-             prp2 & M32, prp2 >> 32, cdw10, cdw11, cdw12, rest >> 128 & M32, rest >> 160 & M32, rest >> 192 & M32]
+    words = [
+        dw0,
+        nsid,
+        rest & M32,
+        rest >> 32 & M32,
+        rest >> 64 & M32,
+        rest >> 96 & M32,
+        prp1 & M32,
+        prp1 >> 32,
+        prp2 & M32,
+        prp2 >> 32,
+        cdw10,
+        cdw11,
+        cdw12,
+        rest >> 128 & M32,
+        rest >> 160 & M32,
+        rest >> 192 & M32,
+    ]
     return sum(w << 32 * i for i, w in enumerate(words))
 
 
@@ -52,8 +76,15 @@ class Model:
         active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
         block = 4096 if lba4k else 512
         count = blocks * block if has_lba else 16 * ((dw[10] & 0xFF) + 1) if opc == DSM else 0
-        context = dict(desc=DESC.unpack(DESC.pack(descriptor(opc))), fn=fn, sqid=sqid, cid=dw[0] >> 16, nsid=nsid,
-                       slba=slba if has_lba else 0, bytes=count)
+        context = dict(
+            desc=DESC.unpack(DESC.pack(descriptor(opc))),
+            fn=fn,
+            sqid=sqid,
+            cid=dw[0] >> 16,
+            nsid=nsid,
+            slba=slba if has_lba else 0,
+            bytes=count,
+        )
 
         def verdict() -> int:
             if dw[0] >> 8 & 3 or dw[0] >> 14 & 3:
@@ -80,9 +111,17 @@ class Model:
         if status or (opc == DSM and not dw[11] >> 2 & 1):
             return "completion", dict(status=status), context
         fua = int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1)
-        command = dict(desc=context["desc"], fn=fn, fua=fua, lba4k=int(lba4k),
-                       media_addr=base + (slba * block if has_lba else 0) & M64, ns_blocks=size, bytes=count,
-                       prp1=dw[7] << 32 | dw[6], prp2=dw[9] << 32 | dw[8])
+        command = dict(
+            desc=context["desc"],
+            fn=fn,
+            fua=fua,
+            lba4k=int(lba4k),
+            media_addr=base + (slba * block if has_lba else 0) & M64,
+            ns_blocks=size,
+            bytes=count,
+            prp1=dw[7] << 32 | dw[6],
+            prp2=dw[9] << 32 | dw[8],
+        )
         return "read" if opc in READ_ENGINE else "write", command, context
 
 
@@ -121,14 +160,36 @@ def random_entry(rng: random.Random, ns) -> int:
     _, _, size, lba4k = ns[nsid - 1] if 1 <= nsid <= len(ns) else ns[0]
     most = MDTS // (4096 if lba4k else 512)
     nlb = rng.choice((0, 7, rng.randrange(most), most - 1, most, 65535))
-    slba = rng.choice((0, rng.randrange(max(size - nlb, 1)), max(size - nlb - 1, 0), max(size - nlb, 0), M64 - nlb,
-                       M64, (1 << 64) - nlb - 1 & M64, size, rng.getrandbits(64)))
+    slba = rng.choice(
+        (
+            0,
+            rng.randrange(max(size - nlb, 1)),
+            max(size - nlb - 1, 0),
+            max(size - nlb, 0),
+            M64 - nlb,
+            M64,
+            (1 << 64) - nlb - 1 & M64,
+            size,
+            rng.getrandbits(64),
+        )
+    )
     cdw10, cdw11 = slba & M32, slba >> 32
     if opc == DSM:
         cdw10, cdw11 = rng.getrandbits(8), rng.getrandbits(3)
     rare = lambda bits: rng.getrandbits(bits) if rng.random() < 0.04 else 0  # noqa: E731
-    return sqe(opc, rare(2), rare(2), rng.getrandbits(16), nsid, rng.getrandbits(64), rng.getrandbits(64), cdw10, cdw11,
-               nlb | rng.getrandbits(2) << 30 | rare(4) << 20, rng.getrandbits(224))
+    return sqe(
+        opc,
+        rare(2),
+        rare(2),
+        rng.getrandbits(16),
+        nsid,
+        rng.getrandbits(64),
+        rng.getrandbits(64),
+        cdw10,
+        cdw11,
+        nlb | rng.getrandbits(2) << 30 | rare(4) << 20,
+        rng.getrandbits(224),
+    )
 
 
 class Bench:
@@ -147,12 +208,19 @@ class Bench:
         self.model = Model(ns)
         assert len(ns) == n
         d.rst.value = 1
-        for p in ("s_sqe_valid", "s_slot_valid", "m_admin_ready", "m_read_ready", "m_write_ready",
-                  "m_completion_ready"):
+        for p in (
+            "s_sqe_valid",
+            "s_slot_valid",
+            "m_admin_ready",
+            "m_read_ready",
+            "m_write_ready",
+            "m_completion_ready",
+        ):
             getattr(d, p).value = 0
         d.namespaces.value = sum(
             NAMESPACE.pack(valid=int(a), lba4k=int(k), base=b, blocks=s) << NAMESPACE.width * i
-            for i, (a, b, s, k) in enumerate(ns))
+            for i, (a, b, s, k) in enumerate(ns)
+        )
         d.ns_locked.value = self.model.locked = locked
         for _ in range(3):
             await RisingEdge(d.clk)
@@ -165,8 +233,7 @@ class Bench:
         todo = deque(entries)
         want: dict[str, deque] = {p: deque() for p in (*PORTS, "head", "fetch_err")}
         ports = [(p, getattr(d, f"m_{p}_valid"), getattr(d, f"m_{p}_ready")) for p in PORTS]
-        data = {"read": (d.m_read_cmd, CMD), "write": (d.m_write_cmd, CMD),
-                "completion": (d.m_completion, COMPLETION)}
+        data = {"read": (d.m_read_cmd, CMD), "write": (d.m_write_cmd, CMD), "completion": (d.m_completion, COMPLETION)}
         ready = dict.fromkeys(PORTS, False)
         valid, cycle, start, end, quiet = False, 0, 0, 0, 0
         waiting: deque[tuple] = deque()  # I/O entries taken, not yet in a slot
@@ -246,8 +313,15 @@ class Bench:
 
 
 def namespaces(rng: random.Random, n: int, alive: float = 0.8):
-    ns = [(rng.random() < alive, rng.getrandbits(28) << 12, rng.choice((4096, 1 << 21, rng.randint(1, 1 << 40), M64)),
-           bool(rng.getrandbits(1))) for _ in range(n)]
+    ns = [
+        (
+            rng.random() < alive,
+            rng.getrandbits(28) << 12,
+            rng.choice((4096, 1 << 21, rng.randint(1, 1 << 40), M64)),
+            bool(rng.getrandbits(1)),
+        )
+        for _ in range(n)
+    ]
     return [(True, *ns[0][1:]), *ns[1:]]
 
 
@@ -264,8 +338,13 @@ async def fresh(dut, seed: int, alive: float = 0.8, locked: int = 0) -> Bench:
 
 def queue_entry(rng, ns):
     kind = rng.random()
-    return (rng.getrandbits(8), 0 if kind < 0.1 else rng.randint(1, 255), rng.getrandbits(16), int(rng.random() < 0.03),
-            random_entry(rng, ns))
+    return (
+        rng.getrandbits(8),
+        0 if kind < 0.1 else rng.randint(1, 255),
+        rng.getrandbits(16),
+        int(rng.random() < 0.03),
+        random_entry(rng, ns),
+    )
 
 
 @cocotb.test()
@@ -277,9 +356,12 @@ async def random_entries(dut):
         await b.run([queue_entry(b.rng, b.model.ns) for _ in range(700)], stall)
         assert len(b.slots) == 256 - len(b.given) and not b.busy, "a slot is lost"
         seen |= b.seen
-    paths = {*(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS), "admin", "fetch_err",
-             *(("completion", None, s)
-               for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED))}
+    paths = {
+        *(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS),
+        "admin",
+        "fetch_err",
+        *(("completion", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED)),
+    }
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 
 
@@ -292,23 +374,36 @@ async def edges(dut):
         n = len(dut.ns_locked)
         await b.begin([(True, 0x1000, 10_000, lba4k)] * n)
         most = MDTS // (4096 if lba4k else 512)
-        cases = [(sqe(READ, cdw12=most - 1), 0), (sqe(READ, cdw12=most), INVALID_FIELD),
-                 (sqe(VERIFY, cdw12=most), 0), (sqe(WRITE_ZEROES, cdw12=most), 0),
-                 (sqe(WRITE, cdw10=9999), 0), (sqe(WRITE, cdw10=9999, cdw12=1), LBA_RANGE),
-                 (sqe(READ, cdw10=10_000), LBA_RANGE), (sqe(WRITE_ZEROES, cdw12=9999), 0),
-                 (sqe(WRITE_ZEROES, cdw12=10_000), LBA_RANGE),
-                 (sqe(READ, cdw10=M32, cdw11=M32), LBA_RANGE),
-                 (sqe(READ, cdw10=M32, cdw11=M32, cdw12=65535), LBA_RANGE),
-                 (sqe(READ, cdw11=1), LBA_RANGE), (sqe(WRITE, cdw12=1 << 20), INVALID_FIELD),
-                 (sqe(READ, cdw12=1 << 20), 0), (sqe(FLUSH, nsid=M32), 0), (sqe(READ, nsid=M32), INVALID_FIELD),
-                 (sqe(FLUSH, nsid=0), INVALID_NS), (sqe(READ, nsid=n + 1), INVALID_NS),
-                 (sqe(READ, nsid=0x10001), INVALID_NS), (sqe(0x03), INVALID_OPCODE),
-                 (sqe(0x80, nsid=0), INVALID_OPCODE),
-                 (sqe(READ, fuse=1, nsid=0), INVALID_FIELD), (sqe(READ, psdt=1), INVALID_FIELD),
-                 (sqe(FLUSH, psdt=2), INVALID_FIELD), (sqe(DSM, cdw10=255, cdw11=4), 0),
-                 (sqe(WRITE_UNCOR, cdw12=9999), 0 if WRITE_UNCOR in OPS else INVALID_OPCODE),
-                 (sqe(WRITE_UNCOR, cdw12=10_000), LBA_RANGE if WRITE_UNCOR in OPS else INVALID_OPCODE),
-                 (sqe(WRITE_UNCOR, nsid=M32), INVALID_FIELD if WRITE_UNCOR in OPS else INVALID_OPCODE)]
+        cases = [
+            (sqe(READ, cdw12=most - 1), 0),
+            (sqe(READ, cdw12=most), INVALID_FIELD),
+            (sqe(VERIFY, cdw12=most), 0),
+            (sqe(WRITE_ZEROES, cdw12=most), 0),
+            (sqe(WRITE, cdw10=9999), 0),
+            (sqe(WRITE, cdw10=9999, cdw12=1), LBA_RANGE),
+            (sqe(READ, cdw10=10_000), LBA_RANGE),
+            (sqe(WRITE_ZEROES, cdw12=9999), 0),
+            (sqe(WRITE_ZEROES, cdw12=10_000), LBA_RANGE),
+            (sqe(READ, cdw10=M32, cdw11=M32), LBA_RANGE),
+            (sqe(READ, cdw10=M32, cdw11=M32, cdw12=65535), LBA_RANGE),
+            (sqe(READ, cdw11=1), LBA_RANGE),
+            (sqe(WRITE, cdw12=1 << 20), INVALID_FIELD),
+            (sqe(READ, cdw12=1 << 20), 0),
+            (sqe(FLUSH, nsid=M32), 0),
+            (sqe(READ, nsid=M32), INVALID_FIELD),
+            (sqe(FLUSH, nsid=0), INVALID_NS),
+            (sqe(READ, nsid=n + 1), INVALID_NS),
+            (sqe(READ, nsid=0x10001), INVALID_NS),
+            (sqe(0x03), INVALID_OPCODE),
+            (sqe(0x80, nsid=0), INVALID_OPCODE),
+            (sqe(READ, fuse=1, nsid=0), INVALID_FIELD),
+            (sqe(READ, psdt=1), INVALID_FIELD),
+            (sqe(FLUSH, psdt=2), INVALID_FIELD),
+            (sqe(DSM, cdw10=255, cdw11=4), 0),
+            (sqe(WRITE_UNCOR, cdw12=9999), 0 if WRITE_UNCOR in OPS else INVALID_OPCODE),
+            (sqe(WRITE_UNCOR, cdw12=10_000), LBA_RANGE if WRITE_UNCOR in OPS else INVALID_OPCODE),
+            (sqe(WRITE_UNCOR, nsid=M32), INVALID_FIELD if WRITE_UNCOR in OPS else INVALID_OPCODE),
+        ]
         for entry, status in cases:  # the table is the second opinion on the model
             port, fields, _ = b.model.expect(0, 1, entry)
             assert fields.get("status", 0) == status, f"model: {port} {fields} for {entry:x}"
@@ -334,8 +429,12 @@ async def outputs_do_not_block_each_other(dut):
     clock(dut)
     for stuck in PORTS:
         failing = WRITE if stuck == "read" else READ  # an entry that fails waits for the engine of its opcode
-        entry = {"read": (1, sqe(READ)), "write": (1, sqe(WRITE)), "completion": (1, sqe(failing, nsid=0)),
-                 "admin": (0, sqe(6))}
+        entry = {
+            "read": (1, sqe(READ)),
+            "write": (1, sqe(WRITE)),
+            "completion": (1, sqe(failing, nsid=0)),
+            "admin": (0, sqe(6)),
+        }
         b = await fresh(dut, 6)
         others = [p for p in entry if p != stuck]
         order = [stuck] + others * 10
@@ -346,5 +445,9 @@ async def outputs_do_not_block_each_other(dut):
 
 @pytest.mark.parametrize(("num_ns", "uncorrectable"), [(1, 0), (5, 0), (3, 1)])
 def test_db_ssd_decode(num_ns, uncorrectable):
-    run(__file__, "db_ssd_decode", {"NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable},
-        env={"UNCORRECTABLE": str(uncorrectable)})
+    run(
+        __file__,
+        "db_ssd_decode",
+        {"NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable},
+        env={"UNCORRECTABLE": str(uncorrectable)},
+    )

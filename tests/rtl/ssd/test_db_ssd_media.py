@@ -23,14 +23,14 @@ REQ_W, RSP_W = 1 + ADDR_W + 8 + 1, 1 + 1 + 1 + 2 + DATA_W
 class Bench:
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut, self.rng = dut, random.Random(seed)
-        self.todo: list[deque[tuple[int, int]]] = [deque(), deque()]      # address, rows - 1, of each reader
-        self.asked: deque[tuple[int, int, int]] = deque()                 # reader, address, rows: at the media
+        self.todo: list[deque[tuple[int, int]]] = [deque(), deque()]  # address, rows - 1, of each reader
+        self.asked: deque[tuple[int, int, int]] = deque()  # reader, address, rows: at the media
         self.order: list[int] = []
         self.taken_at: list[int] = []
-        self.rows: list[deque[int]] = [deque(), deque()]                  # what each reader is to get
-        self.sending: deque[tuple[int, int, int]] = deque()               # id, data, last
+        self.rows: list[deque[int]] = [deque(), deque()]  # what each reader is to get
+        self.sending: deque[tuple[int, int, int]] = deque()  # id, data, last
         self.commands: list[deque[dict[str, int]]] = [deque(), deque()]
-        self.at_media: tuple[int, int] | None = None                      # who, cycles until the answer
+        self.at_media: tuple[int, int] | None = None  # who, cycles until the answer
         self.done = [0, 0]
         self.cycle = 0
         self.rate = 1.0
@@ -41,8 +41,15 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_axi_read_req", "m_axi_read_rsp", "m_axi_rid", "s_cmd_valid", "s_cmd", "m_cmd_ready",
-                     "m_cmd_done"):
+        for name in (
+            "s_axi_read_req",
+            "m_axi_read_rsp",
+            "m_axi_rid",
+            "s_cmd_valid",
+            "s_cmd",
+            "m_cmd_ready",
+            "m_cmd_done",
+        ):
             getattr(d, name).value = 0
         d.rst.value = d.ctrl_rst.value = 1
         for _ in range(3):
@@ -62,8 +69,9 @@ class Bench:
         row = self.sending[0] if self.sending and rng.random() < self.rate else None
         rid, data, last = row or (rng.getrandbits(1), 0, 0)
         d.m_axi_rid.value = rid
-        d.m_axi_read_rsp.value = (int(ar_ready) << RSP_W - 1 | int(row is not None) << RSP_W - 2 |
-                                  last << RSP_W - 3 | data)
+        d.m_axi_read_rsp.value = (
+            int(ar_ready) << RSP_W - 1 | int(row is not None) << RSP_W - 2 | last << RSP_W - 3 | data
+        )
         d.s_cmd_valid.value = sum(int(bool(c)) << i for i, c in enumerate(self.commands))
         d.s_cmd.value = sum(COMMAND.pack(c[0]) << COMMAND.width * i for i, c in enumerate(self.commands) if c)
         d.m_cmd_ready.value = int(rng.random() < self.rate)

@@ -38,11 +38,11 @@ ROW = WIDTH // 8
 @dataclass
 class Command:
     op: int
-    addr: int = 0          # on the media; of the namespace for Dataset Management
+    addr: int = 0  # on the media; of the namespace for Dataset Management
     size: int = 0
     fua: bool = False
     lba4k: bool = False
-    blocks: int = 0        # of the namespace
+    blocks: int = 0  # of the namespace
     ranges: list[tuple[int, int, int]] = field(default_factory=list)  # attributes, length, first block
     err_row: int = 1 << 30  # row of the range list from which on it could not be read
     slot: int = 0
@@ -51,14 +51,24 @@ class Command:
     prp2: int = 0
 
     def packed(self) -> int:
-        return CMD.pack(desc=dict.fromkeys(DESC[self.op], 1), fn=self.fn, slot=self.slot, fua=self.fua,
-                        lba4k=self.lba4k, media_addr=self.addr, ns_blocks=self.blocks, bytes=self.size,
-                        prp1=self.prp1, prp2=self.prp2)
+        return CMD.pack(
+            desc=dict.fromkeys(DESC[self.op], 1),
+            fn=self.fn,
+            slot=self.slot,
+            fua=self.fua,
+            lba4k=self.lba4k,
+            media_addr=self.addr,
+            ns_blocks=self.blocks,
+            bytes=self.size,
+            prp1=self.prp1,
+            prp2=self.prp2,
+        )
 
     def list_rows(self, rng: random.Random, width: int) -> list[tuple[int, int, int, int]]:
         """The range list as rows: data, last, dwords, error. What lies behind its end is noise."""
-        data = b"".join(a.to_bytes(4, "little") + n.to_bytes(4, "little") + s.to_bytes(8, "little")
-                        for a, n, s in self.ranges)
+        data = b"".join(
+            a.to_bytes(4, "little") + n.to_bytes(4, "little") + s.to_bytes(8, "little") for a, n, s in self.ranges
+        )
         return packet_rows(data, width, rng, self.err_row)
 
 
@@ -91,10 +101,19 @@ def random_range(rng: random.Random, blocks: int, bad: float = 0.05) -> tuple[in
     """One range of a namespace of so many blocks."""
     kind = rng.random()
     if kind < bad:
-        first, length = rng.choice(((blocks, 1), (blocks - 1, 2), (2 ** 64 - 1, 1), (2 ** 64 - 1, 2 ** 32 - 1),
-                                    (0, blocks + 1), (2 ** 64 - 8, 8), (2 ** 63, 5)))
+        first, length = rng.choice(
+            (
+                (blocks, 1),
+                (blocks - 1, 2),
+                (2**64 - 1, 1),
+                (2**64 - 1, 2**32 - 1),
+                (0, blocks + 1),
+                (2**64 - 8, 8),
+                (2**63, 5),
+            )
+        )
     elif kind < bad + 0.15:
-        first, length = rng.choice((0, blocks - 1, blocks, 2 ** 64 - 1)), 0
+        first, length = rng.choice((0, blocks - 1, blocks, 2**64 - 1)), 0
     elif kind < bad + 0.3:
         first, length = rng.choice(((0, blocks), (blocks - 1, 1), (0, 1)))
     else:
@@ -170,8 +189,14 @@ class Bench:
 
 def random_command(rng: random.Random) -> Command:
     lba4k = rng.random() < 0.5
-    c = Command(rng.choice((DSM, DSM, WZERO, WFLUSH, WUNCOR)), rng.randrange(1 << 27) << 12, lba4k=lba4k,
-                slot=rng.getrandbits(8), prp1=rng.getrandbits(64), prp2=rng.getrandbits(64))
+    c = Command(
+        rng.choice((DSM, DSM, WZERO, WFLUSH, WUNCOR)),
+        rng.randrange(1 << 27) << 12,
+        lba4k=lba4k,
+        slot=rng.getrandbits(8),
+        prp1=rng.getrandbits(64),
+        prp2=rng.getrandbits(64),
+    )
     c.blocks = rng.choice((1, 8, 1000, 1 << 20, (1 << 39) // (4096 if lba4k else 512)))
     c.addr &= (1 << 39) - 1
     if c.op == DSM:
@@ -197,9 +222,18 @@ async def random_commands(dut: Any) -> None:
             b.port.bad = 0.05 if i % 3 else 0.0
             cmd = random_command(b.rng)
             seen.add((cmd.op, await b.do(cmd)))
-    assert seen == {(WFLUSH, 0), (WFLUSH, WRITE_FAULT), (WZERO, 0), (WZERO, WRITE_FAULT), (WUNCOR, 0),
-                    (WUNCOR, WRITE_FAULT), (DSM, 0), (DSM, WRITE_FAULT), (DSM, LBA_RANGE),
-                    (DSM, TRANSFER_ERROR)}, "the random mix misses a status"
+    assert seen == {
+        (WFLUSH, 0),
+        (WFLUSH, WRITE_FAULT),
+        (WZERO, 0),
+        (WZERO, WRITE_FAULT),
+        (WUNCOR, 0),
+        (WUNCOR, WRITE_FAULT),
+        (DSM, 0),
+        (DSM, WRITE_FAULT),
+        (DSM, LBA_RANGE),
+        (DSM, TRANSFER_ERROR),
+    }, "the random mix misses a status"
 
 
 @cocotb.test()

@@ -112,7 +112,7 @@ async def one_a_cycle(dut: Any) -> None:
         await b.step(dict.fromkeys(SOURCES, 1.0), 1.0)
     assert b.cycles == list(range(60))
     b.order.clear()
-    for t in range(60):         # as often as db_pcie_msix and db_ssd_admin_copy can
+    for t in range(60):  # as often as db_pcie_msix and db_ssd_admin_copy can
         await b.step({"cqe": 1.0, "msix": float(t % 3 == 0), "fw": float(t % 5 == 0)}, 1.0)
     assert Counter(b.order[2:])["cqe"] >= 60 * (1 - 1 / 3 - 1 / 5) - 2
 

@@ -29,9 +29,9 @@ COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 @dataclass
 class Job(Command):
     walk: prp.Command | None = None
-    bad: bool = False    # a row of it cannot be read
-    read: int = 0        # rows that the media has given
-    sent: bool = False   # to the host, as far as the data writer is concerned
+    bad: bool = False  # a row of it cannot be read
+    read: int = 0  # rows that the media has given
+    sent: bool = False  # to the host, as far as the data writer is concerned
 
     def status(self) -> int:
         if self.op == READ:
@@ -59,13 +59,13 @@ class Bench:
         self.completion = Sink(dut, rng, "m_completion", COMPLETION)
         self.open: dict[int, Job] = {}
         self.bursts: deque[tuple[int, int]] = deque()
-        self.read_owner: deque[Job] = deque()                       # of each row the media is to give
-        self.segs: deque[tuple[Job, Segment]] = deque()             # to come
-        self.rows: deque[tuple[Job, int, int]] = deque()            # to come: job, address, last
-        self.segs_done: deque[tuple[Job, int]] = deque()            # packets whose segments are here, with their status
-        self.rows_done: deque[Job] = deque()                        # packets whose rows are here
-        self.sending: deque[Job] = deque()                          # given to s_done
-        self.errors = [0, 0]                                        # media_err pulses: seen, expected
+        self.read_owner: deque[Job] = deque()  # of each row the media is to give
+        self.segs: deque[tuple[Job, Segment]] = deque()  # to come
+        self.rows: deque[tuple[Job, int, int]] = deque()  # to come: job, address, last
+        self.segs_done: deque[tuple[Job, int]] = deque()  # packets whose segments are here, with their status
+        self.rows_done: deque[Job] = deque()  # packets whose rows are here
+        self.sending: deque[Job] = deque()  # given to s_done
+        self.errors = [0, 0]  # media_err pulses: seen, expected
         self.cycle = 0
         self.row_cycles: list[int] = []
         self.statuses: set[tuple[int, int]] = set()
@@ -192,8 +192,14 @@ async def random_commands(dut: Any) -> None:
         await b.random(30 * b.width // 256 + 25)
         await b.drain()
         seen |= b.statuses
-    assert seen == {(READ, 0), (READ, READ_ERROR), (READ, prp.OFFSET_INVALID), (READ, prp.TRANSFER_ERROR), (VERIFY, 0),
-                    (VERIFY, READ_ERROR)}, "the random mix misses a status"
+    assert seen == {
+        (READ, 0),
+        (READ, READ_ERROR),
+        (READ, prp.OFFSET_INVALID),
+        (READ, prp.TRANSFER_ERROR),
+        (VERIFY, 0),
+        (VERIFY, READ_ERROR),
+    }, "the random mix misses a status"
 
 
 @cocotb.test()

@@ -39,9 +39,9 @@ class Bench:
         self.size: dict[int, int] = {}
         self.base: dict[int, int] = {}
         self.tail: dict[int, int] = {}
-        self.head: dict[int, int] = {}          # next entry we expect a request for
+        self.head: dict[int, int] = {}  # next entry we expect a request for
         self.requests: list[tuple[int, int]] = []  # (queue, entries)
-        self.open: deque[int] = deque()         # queues of entries requested and not completed
+        self.open: deque[int] = deque()  # queues of entries requested and not completed
         self.errors: list[tuple[int, int]] = []
         self.ready = 1.0
         self.complete = 0.5
@@ -50,9 +50,20 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_doorbell_valid", "s_doorbell", "s_queue_ctx_valid", "s_queue_ctx", "s_head_valid",
-                     "s_head_sqid", "s_head", "sq_lookup_sqid", "s_retired_valid", "s_retired_sqid", "sq_select",
-                     "m_fetch_ready"):
+        for name in (
+            "s_doorbell_valid",
+            "s_doorbell",
+            "s_queue_ctx_valid",
+            "s_queue_ctx",
+            "s_head_valid",
+            "s_head_sqid",
+            "s_head",
+            "sq_lookup_sqid",
+            "s_retired_valid",
+            "s_retired_sqid",
+            "sq_select",
+            "m_fetch_ready",
+        ):
             getattr(d, name).value = 0
         self.arbitrate(burst=7)
         d.run.value = 1
@@ -186,7 +197,7 @@ async def round_robin_is_fair(dut: Any) -> None:
     b = Bench(dut)
     await b.start()
     b.complete = 0.0
-    b.arbitrate(burst=0)                         # one entry a turn
+    b.arbitrate(burst=0)  # one entry a turn
     queues = range(1, min(b.num_qp, 5) + 1)
     dut.run.value = 0
     for qid in queues:
@@ -200,7 +211,7 @@ async def round_robin_is_fair(dut: Any) -> None:
     assert all(n == 1 for _, n in b.requests[:100])
     turns = [q for q, _ in b.requests[:100]]
     n = len(queues)
-    assert all(sorted(turns[i:i + n]) == list(queues) for i in range(0, 100 - n, n)), turns
+    assert all(sorted(turns[i : i + n]) == list(queues) for i in range(0, 100 - n, n)), turns
 
 
 @cocotb.test()
@@ -219,7 +230,7 @@ async def weights_are_kept(dut: Any) -> None:
     while len(b.requests) < 40 + 13 * 20:
         await RisingEdge(dut.clk)
     assert all(q == 4 for q, _ in b.requests[:40]), "urgent does not come first"
-    served = Counter(q for q, _ in b.requests[40:40 + 13 * 20])
+    served = Counter(q for q, _ in b.requests[40 : 40 + 13 * 20])
     assert served == {1: 160, 2: 80, 3: 20}, served
 
 
@@ -228,11 +239,11 @@ async def bad_doorbells_are_reported(dut: Any) -> None:
     b = Bench(dut)
     await b.start()
     await b.create(1, 16)
-    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=1, value=16))                       # one past the end
+    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=1, value=16))  # one past the end
     await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=min(b.num_qp, 2), value=0)) if b.num_qp > 1 else None
-    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=b.num_qp + 1, value=1))             # no such register
+    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=b.num_qp + 1, value=1))  # no such register
     await b.send("s_queue_ctx", s_queue_ctx=qctx(1, 0, 16, 0, valid=0))
-    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=1, value=1))                        # deleted
+    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=1, value=1))  # deleted
     for _ in range(20):
         await RisingEdge(dut.clk)
     assert b.errors[0] == (1, 1) and [k for k, _ in b.errors[1:]] == [0] * (len(b.errors) - 1)
@@ -257,7 +268,7 @@ async def doorbell_to_request_latency(dut: Any) -> None:
     while dut.m_fetch_valid.value != 1:
         await FallingEdge(dut.clk)
         cycles += 1
-    assert cycles == 3, cycles                   # and the cycle of the doorbell: 4, as the header of db_ssd_sq says
+    assert cycles == 3, cycles  # and the cycle of the doorbell: 4, as the header of db_ssd_sq says
 
 
 @cocotb.test()
@@ -280,5 +291,9 @@ async def inflight_tells_of_the_queue(dut: Any) -> None:
 
 @pytest.mark.parametrize(("num_qp", "num_cmds"), [(1, 4), (32, 128), (128, 256)])
 def test_db_ssd_sq(num_qp: int, num_cmds: int) -> None:
-    bench.run(__file__, "db_ssd_sq", {"NUM_QP": num_qp, "NUM_CMDS": num_cmds},
-              env={"NUM_QP": str(num_qp), "NUM_CMDS": str(num_cmds), "SEED": str(num_qp)})
+    bench.run(
+        __file__,
+        "db_ssd_sq",
+        {"NUM_QP": num_qp, "NUM_CMDS": num_cmds},
+        env={"NUM_QP": str(num_qp), "NUM_CMDS": str(num_cmds), "SEED": str(num_qp)},
+    )

@@ -29,11 +29,11 @@ class Bench(write_exec.MediaSide):
         self.lists = ListReader(dut, self.rng, self.mem)
         self.seg = Sink(dut, self.rng, "m_seg", SEGMENT)
         self.stream = Source(dut, self.rng, "s_row", (*ROW, "zero"))
-        self.segs: deque[tuple[write_exec.Job, Segment, int]] = deque()      # to come: job, segment, bytes before it
-        self.coming: deque[tuple[int, write_exec.Job, int]] = deque()        # rows: cycle, job, row
-        self.rows_left: deque[tuple[write_exec.Job, int]] = deque()          # rows not yet in `coming`
+        self.segs: deque[tuple[write_exec.Job, Segment, int]] = deque()  # to come: job, segment, bytes before it
+        self.coming: deque[tuple[int, write_exec.Job, int]] = deque()  # rows: cycle, job, row
+        self.rows_left: deque[tuple[write_exec.Job, int]] = deque()  # rows not yet in `coming`
         self.owner: deque[write_exec.Job] = deque()
-        self.ring = 1 << 15                                           # bytes, as db_pcie_read's
+        self.ring = 1 << 15  # bytes, as db_pcie_read's
         self.in_ring = 0
         self.data_latency = (1, 40)
         self.bad_reads = 0.02
@@ -120,8 +120,12 @@ class Bench(write_exec.MediaSide):
 @cocotb.test()
 async def random_commands(dut: Any) -> None:
     seen: set[tuple[str, int]] = set()
-    for seed, stall, latency, bad in ((1, 0.0, (0, 5), 0.0), (2, 0.3, (1, 60), 0.05), (3, 0.0, (60, 200), 0.05),
-                                      (4, 0.1, (0, 30), 0.1)):
+    for seed, stall, latency, bad in (
+        (1, 0.0, (0, 5), 0.0),
+        (2, 0.3, (1, 60), 0.05),
+        (3, 0.0, (60, 200), 0.05),
+        (4, 0.1, (0, 30), 0.1),
+    ):
         b = Bench(dut, seed)
         await b.start()
         b.stalls(stall)
@@ -130,8 +134,16 @@ async def random_commands(dut: Any) -> None:
         await b.random(30 * b.width // 256 + 35)
         await b.drain()
         seen |= b.statuses
-    want = {("write", 0), ("compare", 0), ("dsm", 0), ("zero", 0), ("flush", 0), ("compare", write_exec.MISMATCH),
-            ("compare", READ_ERROR), ("dsm", write_exec.OFFSET_INVALID)}
+    want = {
+        ("write", 0),
+        ("compare", 0),
+        ("dsm", 0),
+        ("zero", 0),
+        ("flush", 0),
+        ("compare", write_exec.MISMATCH),
+        ("compare", READ_ERROR),
+        ("dsm", write_exec.OFFSET_INVALID),
+    }
     want |= {(name, s) for name in ("write", "compare") for s in (TRANSFER_ERROR, write_exec.OFFSET_INVALID)}
     assert seen >= want, f"the random mix misses {want - seen}"
 
@@ -174,7 +186,7 @@ async def a_row_a_cycle(dut: Any) -> None:
             b.rows_left.extend((job, k) for k in range(n))
             b.add(job)
         await b.drain()
-        cycles = b.w_cycles[len(b.jobs[0].rows):]  # the first command waits for its list
+        cycles = b.w_cycles[len(b.jobs[0].rows) :]  # the first command waits for its list
         bubbles = cycles[-1] - cycles[0] + 1 - len(cycles)
         assert bubbles == 0, f"{sectors} sectors: {bubbles} bubbles"
 
@@ -193,7 +205,7 @@ async def stop_at_any_time(dut: Any) -> None:
         dut.stop.value = 1
         b.stopped = b.cycle
         b.take_completions = b.rng.random() < 0.5
-        b.seg.stall = 1.0             # no further request
+        b.seg.stall = 1.0  # no further request
         b.stream.stall = 0.0
         if b.rng.random() < 0.5:
             b.more = b.rng.randint(0, 50)

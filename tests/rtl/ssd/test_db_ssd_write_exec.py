@@ -38,7 +38,7 @@ CMD = layout("db_ssd_pkg", "cmd_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 OFFSET_INVALID = 1 << 14 | 0x13
 OP_NAMES = {WRITE: "write", COMPARE: "compare", DSM: "dsm", WZERO: "zero", WFLUSH: "flush"}
-CMP_BURST = 1024       # of db_axi_read inside
+CMP_BURST = 1024  # of db_axi_read inside
 MEDIA_BYTES = 1 << 16  # what the commands of a test write to
 NEVER = 1 << 30
 
@@ -49,15 +49,15 @@ class Job(Command):
 
     rows: list[tuple[int, int, int, int]] = field(default_factory=list)  # data, last, dwords, error
     zero: dict[int, int] = field(default_factory=dict)  # by row: 16 bytes that are equal to zeros on the media
-    prp: int = 0                                       # status of the PRP walk
+    prp: int = 0  # status of the PRP walk
     seq: int = 0
-    plan: int = 0                                      # bursts to come (Write), rows to come (Compare)
+    plan: int = 0  # bursts to come (Write), rows to come (Compare)
     bursts: list[Burst] = field(default_factory=list)  # those that came
     read: list[tuple[int, bool]] = field(default_factory=list)  # Compare: rows that the media gave, and errors
     zeroed: list[tuple[int, int]] = field(default_factory=list)
     media_status: int | None = None
-    fed: int = 0                                       # rows that the DUT has taken
-    done: int = 0                                      # cycle of the completion
+    fed: int = 0  # rows that the DUT has taken
+    done: int = 0  # cycle of the completion
 
     @property
     def has_media_op(self) -> bool:
@@ -99,8 +99,15 @@ def media_error(status: int) -> bool:
     return status in (READ_ERROR, WRITE_FAULT)
 
 
-def random_job(rng: random.Random, media: Media, width: int, slot: int, op: int | None = None, prp_errors: bool = True,
-               sectors: int = 10) -> Job:
+def random_job(
+    rng: random.Random,
+    media: Media,
+    width: int,
+    slot: int,
+    op: int | None = None,
+    prp_errors: bool = True,
+    sectors: int = 10,
+) -> Job:
     """A random command with its data. The first half of the media is written, the other half only compared."""
     row_bytes = width // 8
     if op is None:
@@ -136,10 +143,13 @@ def random_job(rng: random.Random, media: Media, width: int, slot: int, op: int 
     elif op == DSM:
         block = 4096 if j.lba4k else 512
         j.addr, j.blocks = 0, MEDIA_BYTES // block
-        ranges = [random_range(rng, j.blocks, 0.15 if rng.random() < 0.5 else 0.0)
-                  for _ in range(rng.choice((1, 2, 3, 4, 5, 9)))]
-        j.ranges = [(a, min(n, max(1, 8192 // block)) if n < 2 ** 31 and f + n <= j.blocks else n, f)
-                    for a, n, f in ranges]
+        ranges = [
+            random_range(rng, j.blocks, 0.15 if rng.random() < 0.5 else 0.0)
+            for _ in range(rng.choice((1, 2, 3, 4, 5, 9)))
+        ]
+        j.ranges = [
+            (a, min(n, max(1, 8192 // block)) if n < 2**31 and f + n <= j.blocks else n, f) for a, n, f in ranges
+        ]
         j.size = 16 * len(j.ranges)
     if op in (WRITE, COMPARE):
         j.rows = [(d, int(i == len(data) - 1), width // 32, 0) for i, d in enumerate(data)]
@@ -170,21 +180,21 @@ class MediaSide:
         self.port = MediaPort(dut, rng, self.media, self.on_media, self.on_media_done)
         self.cmd = Source(dut, rng, "s_cmd", CMD)
         self.completion = Sink(dut, rng, "m_completion", COMPLETION)
-        self.jobs: list[Job] = []                                 # all, in order
-        self.open: dict[int, Job] = {}                            # by slot, not completed
-        self.waiting: deque[Job] = deque()                        # not yet taken by the DUT
-        self.writes: deque[tuple[Job, int, int, int]] = deque()   # bursts to come: job, address, rows, first row
+        self.jobs: list[Job] = []  # all, in order
+        self.open: dict[int, Job] = {}  # by slot, not completed
+        self.waiting: deque[Job] = deque()  # not yet taken by the DUT
+        self.writes: deque[tuple[Job, int, int, int]] = deque()  # bursts to come: job, address, rows, first row
         self.reads: deque[tuple[Job, int, int]] = deque()
-        self.read_owner: deque[Job] = deque()                     # of each row that the media gives
-        self.unanswered: deque[Job] = deque()                     # writes with responses to come, in order
+        self.read_owner: deque[Job] = deque()  # of each row that the media gives
+        self.unanswered: deque[Job] = deque()  # writes with responses to come, in order
         self.media_jobs: deque[Job] = deque()
         self.ops: Generator[tuple[int, int, int], int, int] | None = None
         self.want: tuple[int, int, int] | None = None
         self.cycle = 0
         self.statuses: set[tuple[str, int]] = set()
-        self.media_errs = [0, 0]                                  # seen, expected
+        self.media_errs = [0, 0]  # seen, expected
         self.take_completions = True
-        self.stopped = 0                                          # cycle of stop
+        self.stopped = 0  # cycle of stop
         self.w_cycles: list[int] = []
 
     async def start(self) -> None:
@@ -301,8 +311,11 @@ class MediaSide:
         assert slot in self.open, f"completion of slot {slot}: none is under way there"
         job = self.open.pop(slot)
         job.done = self.cycle
-        if self.stopped and (job.fed < len(job.rows) or (job.has_media_op and job.media_status is None)
-                             or (job.op == COMPARE and len(job.read) < len(job.rows))):
+        if self.stopped and (
+            job.fed < len(job.rows)
+            or (job.has_media_op and job.media_status is None)
+            or (job.op == COMPARE and len(job.read) < len(job.rows))
+        ):
             assert status, "success after stop for what was not done"
             return
         assert status == job.status(), f"status {status:#x}, expected {job.status():#x} of {OP_NAMES[job.op]}"
@@ -329,8 +342,8 @@ class Bench(MediaSide):
         self.stream = Source(dut, self.rng, "s_row", (*ROW, "zero"))
         self.prp = Source(dut, self.rng, "s_prp", ("status",))
         self.packets: deque[tuple[Job, int, bool]] = deque()  # job, next row, its PRP status has been given
-        self.owner: deque[Job] = deque()                      # of the row on offer
-        self.more = NEVER                                     # rows that still come
+        self.owner: deque[Job] = deque()  # of the row on offer
+        self.more = NEVER  # rows that still come
 
     def add(self, job: Job) -> None:
         super().add(job)
@@ -387,8 +400,13 @@ class Bench(MediaSide):
 @cocotb.test()
 async def random_commands(dut: Any) -> None:
     seen: set[tuple[str, int]] = set()
-    for seed, stall, latency, bad in ((1, 0.0, (0, 3), 0.0), (2, 0.3, (1, 40), 0.1), (3, 0.6, (0, 10), 0.05),
-                                      (4, 0.0, (30, 120), 0.05), (5, 0.2, (0, 0), 0.1)):
+    for seed, stall, latency, bad in (
+        (1, 0.0, (0, 3), 0.0),
+        (2, 0.3, (1, 40), 0.1),
+        (3, 0.6, (0, 10), 0.05),
+        (4, 0.0, (30, 120), 0.05),
+        (5, 0.2, (0, 0), 0.1),
+    ):
         b = Bench(dut, seed)
         await b.start()
         b.stalls(stall)
@@ -398,9 +416,19 @@ async def random_commands(dut: Any) -> None:
         await b.drain()
         seen |= b.statuses
     want = {(name, 0) for name in OP_NAMES.values()}
-    want |= {("write", TRANSFER_ERROR), ("write", OFFSET_INVALID), ("write", WRITE_FAULT), ("flush", WRITE_FAULT),
-             ("compare", MISMATCH), ("compare", READ_ERROR), ("compare", TRANSFER_ERROR), ("dsm", LBA_RANGE),
-             ("dsm", TRANSFER_ERROR), ("zero", WRITE_FAULT), ("dsm", WRITE_FAULT)}
+    want |= {
+        ("write", TRANSFER_ERROR),
+        ("write", OFFSET_INVALID),
+        ("write", WRITE_FAULT),
+        ("flush", WRITE_FAULT),
+        ("compare", MISMATCH),
+        ("compare", READ_ERROR),
+        ("compare", TRANSFER_ERROR),
+        ("dsm", LBA_RANGE),
+        ("dsm", TRANSFER_ERROR),
+        ("zero", WRITE_FAULT),
+        ("dsm", WRITE_FAULT),
+    }
     assert seen >= want, f"the random mix misses {want - seen}"
 
 
@@ -453,8 +481,12 @@ async def latency(dut: Any) -> None:
     marks: dict[str, int] = {}
     while b.open:
         await b.step()
-        for name, seen in (("row", b.stream.valid), ("aw", b.write.aw.valid), ("w", b.write.w.valid),
-                           ("completion", b.completion.valid)):
+        for name, seen in (
+            ("row", b.stream.valid),
+            ("aw", b.write.aw.valid),
+            ("w", b.write.w.valid),
+            ("completion", b.completion.valid),
+        ):
             if seen.get():
                 marks.setdefault(name, b.cycle)
     assert marks["w"] - max(marks["row"], marks["aw"]) <= 2, marks
@@ -481,7 +513,7 @@ async def stop_at_any_time(dut: Any) -> None:
         b.take_completions = b.rng.random() < 0.5
         b.more = b.rng.choice((0, 1, b.rng.randint(0, 30), b.rng.randint(0, 600)))
         b.stream.stall = 0.0
-        here = b.rng.random() < 0.5     # the rest is in the ring: rows come without a pause
+        here = b.rng.random() < 0.5  # the rest is in the ring: rows come without a pause
         dut.no_more_rows.value = int(here)
         for _ in range(8000):
             await b.step()

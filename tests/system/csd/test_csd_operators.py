@@ -110,7 +110,6 @@ def rate(drive: Driver, rw: str, **more: int) -> float:
     return run_group(drive, [job])[0].iops
 
 
-
 def measured(drive: Driver) -> dict[str, tuple[float, float]]:
     out = {}
     for rw in ("randread", "randwrite", "randrw"):

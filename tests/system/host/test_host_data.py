@@ -86,8 +86,11 @@ def test_data_before_and_after_its_command() -> None:
     first, second = host.rng.randbytes(4096), host.rng.randbytes(8192)
     host.sim.write_data(first + second[:4096])
     host.sim.run(3000)
-    host.told.commands += [BlockCommand("write", 10, 8, 1), BlockCommand("write", 40, 16, 2),
-                           BlockCommand("read", 200, 8, 3)]
+    host.told.commands += [
+        BlockCommand("write", 10, 8, 1),
+        BlockCommand("write", 40, 16, 2),
+        BlockCommand("read", 200, 8, 3),
+    ]
     host.told.written += first + second
     host.sim.submit(host.told.commands)
     host.sim.run(20_000)

@@ -62,8 +62,7 @@ class Stock:
 
 
 @needs_vm
-@pytest.mark.parametrize(("lba", "options"), [(512, ""),
-                                              (4096, ",logical_block_size=4096,physical_block_size=4096")])
+@pytest.mark.parametrize(("lba", "options"), [(512, ""), (4096, ",logical_block_size=4096,physical_block_size=4096")])
 def test_write_and_read(tmp_path: Path, lba: int, options: str) -> None:
     """4 MiB there and back, trim and zeroes, a read beyond the end."""
     image = tmp_path / "image"
@@ -182,12 +181,13 @@ def test_mirror() -> None:
            ((0x24, 0x30003), (0x28, 0), (0x2C, 0x10), (0x30, 0x1000), (0x34, 0x10), (0x14, 0x460001))))  # fmt: skip
     assert bus.written[-1] == (bar + 0x14, word(0x460001))
     # a completion and a submission queue of 4 entries, then three pages of a write and a read through a list
-    sim.core[:128] = (struct.pack("<BxH20xQ8xII", 5, 1, window + 0x200000, 3 << 16 | 1, 1).ljust(64, b"\0") +
-                      struct.pack("<BxH20xQ8xII", 1, 2, window + 0x100000, 3 << 16 | 1, 1 << 16 | 1).ljust(64, b"\0"))
+    sim.core[:128] = struct.pack("<BxH20xQ8xII", 5, 1, window + 0x200000, 3 << 16 | 1, 1).ljust(
+        64, b"\0"
+    ) + struct.pack("<BxH20xQ8xII", 1, 2, window + 0x100000, 3 << 16 | 1, 1 << 16 | 1).ljust(64, b"\0")
     step(("write", bar + 0x1000, 4, word(2)))
     assert bus.memory[:128] == sim.core[:128] and bus.written[-1] == (bar + 0x1000, word(2)) and mirror.commands == 2
     pages = [0x800000 + 512, 0x805000, 0x801000]
-    sim.core[0x1000000 : 0x1000010] = struct.pack("<QQ", *(window + p for p in pages[1:]))
+    sim.core[0x1000000:0x1000010] = struct.pack("<QQ", *(window + p for p in pages[1:]))
     for at, page in enumerate(pages):
         sim.core[page : page + 4096] = bytes([0x40 + at]) * 4096
     for n, opcode in enumerate((1, 2)):

@@ -65,8 +65,14 @@ def test_other_commands(sim: HostSim) -> None:
     sim.media_write(0, random.Random(4).randbytes(64 << 10))
     want = bytearray(sim.media_read(0, 64 << 10))
     want[2 * 512 : 5 * 512] = bytes(3 * 512)
-    sim.submit([BlockCommand("zeroes", 2, 3, 1), BlockCommand("trim", 64, 8, 2), BlockCommand("verify", 0, 32, 3),
-                BlockCommand("flush")])
+    sim.submit(
+        [
+            BlockCommand("zeroes", 2, 3, 1),
+            BlockCommand("trim", 64, 8, 2),
+            BlockCommand("verify", 0, 32, 3),
+            BlockCommand("flush"),
+        ]
+    )
     assert not any(s.status for s in sim.wait_status(4))
     assert sim.media_read(0, 32 << 10) == bytes(want[: 32 << 10])
     sim.submit([BlockCommand("verify", (32 << 20) // 512, 1, 9)])

@@ -67,10 +67,19 @@ class Device:
         sim.map(BASE, SIZE, self.memory)
         sim.map(LOW, SIZE, self.memory)
 
-    def start(self, op: int, addr: int = 0, size: int = 0, *, media: int = 0, data: int = 0, repeats: int = 0,
-              be: int = 0) -> None:
-        for off, value in ((0x08, addr & 0xFFFFFFFF), (0x0C, addr >> 32), (0x10, size), (0x14, media), (0x1C, data),
-                           (0x2C, repeats), (0x30, be), (0x18, op)):
+    def start(
+        self, op: int, addr: int = 0, size: int = 0, *, media: int = 0, data: int = 0, repeats: int = 0, be: int = 0
+    ) -> None:
+        for off, value in (
+            (0x08, addr & 0xFFFFFFFF),
+            (0x0C, addr >> 32),
+            (0x10, size),
+            (0x14, media),
+            (0x1C, data),
+            (0x2C, repeats),
+            (0x30, be),
+            (0x18, op),
+        ):
             self.sim.mmio_write(off, value)
 
     def wait(self, limit: int = 4_000_000) -> int:
@@ -725,9 +734,14 @@ def test_image(make: Make, tmp_path: Path) -> None:
 
 
 def test_options_are_checked() -> None:
-    for options, text in (({"mps": 300}, "mps"), ({"mrrs": 64}, "mrrs"), ({"rcb": 32}, "rcb"),
-                          ({"clock_mhz": 0.5}, "clock"), ({"media_size": 100}, "4096"),
-                          ({"image": "/nonexistent/x"}, "cannot open")):
+    for options, text in (
+        ({"mps": 300}, "mps"),
+        ({"mrrs": 64}, "mrrs"),
+        ({"rcb": 32}, "rcb"),
+        ({"clock_mhz": 0.5}, "clock"),
+        ({"media_size": 100}, "4096"),
+        ({"image": "/nonexistent/x"}, "cannot open"),
+    ):
         with pytest.raises(SimError, match=text):
             Sim(library(256), **options)  # type: ignore[arg-type]
     sim = Sim(library(256), media_size=1 << 20)

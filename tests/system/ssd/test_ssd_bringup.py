@@ -83,12 +83,14 @@ def test_queue_creation_errors(make_drive: MakeDrive) -> None:
     q, contiguous = 5, CREATE_Q_PC
 
     def cq(qid: int, entries: int, prp: int = page, vector: int = 1, flags: int = contiguous | 2) -> int:
-        return drive.admin_try(AdminOpc.CREATE_CQ, prp1=prp, cdw10=(entries - 1) << 16 | qid,
-                               cdw11=vector << 16 | flags).status
+        return drive.admin_try(
+            AdminOpc.CREATE_CQ, prp1=prp, cdw10=(entries - 1) << 16 | qid, cdw11=vector << 16 | flags
+        ).status
 
     def sq(qid: int, entries: int, cqid: int = 1, prp: int = page, flags: int = contiguous) -> int:
-        return drive.admin_try(AdminOpc.CREATE_SQ, prp1=prp, cdw10=(entries - 1) << 16 | qid,
-                               cdw11=cqid << 16 | flags).status
+        return drive.admin_try(
+            AdminOpc.CREATE_SQ, prp1=prp, cdw10=(entries - 1) << 16 | qid, cdw11=cqid << 16 | flags
+        ).status
 
     assert cq(0, 16) == Status.QID_INVALID
     assert cq(1, 16) == Status.QID_INVALID  # exists
@@ -137,8 +139,13 @@ def test_features(drive: Driver) -> None:
         drive.set_features(feature, value)
         assert drive.get_features(feature) == value
         drive.set_features(feature, old)
-    for feature in (Feature.POWER_MGMT, Feature.TEMP_THRESH, Feature.ERR_RECOVERY, Feature.VOLATILE_WC,
-                    Feature.WRITE_ATOMIC):
+    for feature in (
+        Feature.POWER_MGMT,
+        Feature.TEMP_THRESH,
+        Feature.ERR_RECOVERY,
+        Feature.VOLATILE_WC,
+        Feature.WRITE_ATOMIC,
+    ):
         drive.get_features(feature)
     with pytest.raises(NvmeError) as bad:
         drive.get_features(0x7F)

@@ -60,8 +60,16 @@ def test_lba_range(drive: Driver, opcode: int) -> None:
     last = drive.namespace.nsze - 1  # type: ignore[union-attr]
     assert status_of(drive, opcode, last) == Status.SUCCESS
     assert status_of(drive, opcode, last - 7, 7) == Status.SUCCESS
-    for slba, nlb in ((last + 1, 0), (last, 1), (last - 6, 7), (1 << 32, 0), (1 << 63, 0), ((1 << 64) - 1, 0),
-                      ((1 << 64) - 1, 7), (1 << 55, 0)):
+    for slba, nlb in (
+        (last + 1, 0),
+        (last, 1),
+        (last - 6, 7),
+        (1 << 32, 0),
+        (1 << 63, 0),
+        ((1 << 64) - 1, 0),
+        ((1 << 64) - 1, 7),
+        (1 << 55, 0),
+    ):
         assert status_of(drive, opcode, slba, nlb) == Status.LBA_RANGE, (hex(slba), nlb)
 
 
@@ -118,8 +126,11 @@ def test_prp_offsets(drive: Driver, opcode: int) -> None:
     assert status_of(drive, opcode) in (Status.SUCCESS, Status.COMPARE_FAILED)
 
 
-SHAPES = [(size, offset, lists) for size in (512, 4096, 8192, 12288, 65536, 131072, 1 << 20)
-          for offset, lists in ((0, 0), (4, 8), (512, 4088), (2048, 2048), (4092, 4080))]
+SHAPES = [
+    (size, offset, lists)
+    for size in (512, 4096, 8192, 12288, 65536, 131072, 1 << 20)
+    for offset, lists in ((0, 0), (4, 8), (512, 4088), (2048, 2048), (4092, 4080))
+]
 
 
 def test_prp_shapes(drive: Driver) -> None:
@@ -135,8 +146,9 @@ def test_prp_shapes(drive: Driver) -> None:
     rng.shuffle(written)
     for slba, data in written:
         for scattered in (False, True):
-            buffer = drive.buffer(len(data), offset=4 * rng.randrange(1024), scattered=scattered,
-                                  list_offset=8 * rng.randrange(512))
+            buffer = drive.buffer(
+                len(data), offset=4 * rng.randrange(1024), scattered=scattered, list_offset=8 * rng.randrange(512)
+            )
             buffer.fill(0x99)
             drive.run(drive.submit(1, NvmOpc.READ, slba, len(data) // 512 - 1, buffer))
             assert buffer.read() == data
@@ -216,8 +228,13 @@ def test_deallocate(drive: Driver) -> None:
     content = bytearray(random.Random(8).randbytes(blocks * 512))
     drive.write(0, bytes(content))
     last = drive.namespace.nsze  # type: ignore[union-attr]
-    for ranges in ([(0, 1)], [(5, 3), (64, 8), (129, 7), (1000, 48)], [(10, 0), (11, 1), (12, 0)],
-                   [(1100 + 3 * i, 1) for i in range(256)], [(last - 8, 8)]):
+    for ranges in (
+        [(0, 1)],
+        [(5, 3), (64, 8), (129, 7), (1000, 48)],
+        [(10, 0), (11, 1), (12, 0)],
+        [(1100 + 3 * i, 1) for i in range(256)],
+        [(last - 8, 8)],
+    ):
         drive.deallocate(ranges)
         for s, n in ranges:
             if s < blocks:

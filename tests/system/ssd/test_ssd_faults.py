@@ -78,8 +78,9 @@ def test_faults_in_traffic(make_drive: MakeDrive, kind: str) -> None:
     media = media_of(drive)
     rings = [(q.address, q.address + q.entries * 64) for q in drive.sqs.values()]
     lo, hi = max(b for _, b in rings), drive.memory.base + drive.memory.size
-    traffic = Traffic(drive, media, seed=21, region=4096, largest=64 << 10, bad=0,
-                      tolerate=frozenset({Status.DATA_TRANSFER_ERROR}))
+    traffic = Traffic(
+        drive, media, seed=21, region=4096, largest=64 << 10, bad=0, tolerate=frozenset({Status.DATA_TRANSFER_ERROR})
+    )
     for i in range(10):
         drive.sim.inject(kind, addr=lo, length=hi - lo, nth=40 * i + 5, count=1 + i % 3)
     traffic.run(300, 16)
@@ -95,8 +96,11 @@ def test_media_read_error(drive: Driver) -> None:
     drive.write(0, b"m" * 65536)
     drive.sim.media_error(8192, 512, count=-1)
     buffer = drive.buffer(4096)
-    for opcode, status in ((NvmOpc.READ, Status.READ_ERROR), (NvmOpc.VERIFY, Status.READ_ERROR),
-                           (NvmOpc.COMPARE, Status.READ_ERROR)):
+    for opcode, status in (
+        (NvmOpc.READ, Status.READ_ERROR),
+        (NvmOpc.VERIFY, Status.READ_ERROR),
+        (NvmOpc.COMPARE, Status.READ_ERROR),
+    ):
         buffer.write(b"m" * 4096)
         command = drive.submit(1, opcode, 16, 7, buffer)
         drive.wait([command])

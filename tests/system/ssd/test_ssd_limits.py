@@ -56,8 +56,10 @@ def test_bytes_of_one_command(make_drive: MakeDrive, link: str, mps: int, mrrs: 
     drive.advance(2000)  # the last doorbell arrives
     after = wire_bytes(drive)
     assert drive.sq_doorbells + drive.cq_doorbells - bells == 2 * count
-    wire = limits.command(sim_link(drive.sim, limits.Link.parse(link, mps=mps, mrrs=mrrs)),
-                          limits.Workload(size, float(opcode == NvmOpc.READ), chunk=512))
+    wire = limits.command(
+        sim_link(drive.sim, limits.Link.parse(link, mps=mps, mrrs=mrrs)),
+        limits.Workload(size, float(opcode == NvmOpc.READ), chunk=512),
+    )
     for way, want in (("up", wire.up), ("down", wire.down)):
         got = (after[way] + after[f"{way}.dllp"] - before[way] - before[f"{way}.dllp"]) / count
         # DLLPs come one for several TLPs, so the last few may not have been sent yet.
@@ -74,8 +76,9 @@ def test_bytes_with_a_list(make_drive: MakeDrive, opcode: int) -> None:
     for i in range(4):
         drive.run(drive.submit(1, opcode, 256 * i, 255, buffer))
     after = wire_bytes(drive)
-    wire = limits.command(sim_link(drive.sim, limits.Link()),
-                          limits.Workload(128 << 10, float(opcode == NvmOpc.READ), chunk=512))
+    wire = limits.command(
+        sim_link(drive.sim, limits.Link()), limits.Workload(128 << 10, float(opcode == NvmOpc.READ), chunk=512)
+    )
     for way, want in (("up", wire.up), ("down", wire.down)):
         got = (after[way] + after[f"{way}.dllp"] - before[way] - before[f"{way}.dllp"]) / 4
         assert want - 32 <= got <= want + 700, (way, got, want)
@@ -190,8 +193,7 @@ def test_traces_on_the_drive(make_drive: MakeDrive, name: str) -> None:
         assert (result.duration_ns < last) == afap
         assert result.duration_ns < last + 50_000
         moved.append((result.read.bytes, result.write.bytes))
-    assert moved[0] == moved[1] == tuple(
-        sum(a.size for a in trace.accesses if a.write == w) for w in (False, True))
+    assert moved[0] == moved[1] == tuple(sum(a.size for a in trace.accesses if a.write == w) for w in (False, True))
 
 
 def test_clock(make_drive: MakeDrive) -> None:

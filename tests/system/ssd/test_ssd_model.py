@@ -174,8 +174,7 @@ def test_prp_lists(size: int, list_offset: int) -> None:
     memory = HostMemory(16 << 20)
     buffer = Buffer(memory, size, offset=100, scattered=True, list_offset=list_offset)
     pieces = walk(memory, *buffer.prps(), size)
-    assert [(a - memory.base, n) for a, n in pieces] == [
-        (memory_offset(memory, p), len(p)) for p in buffer.pieces()]
+    assert [(a - memory.base, n) for a, n in pieces] == [(memory_offset(memory, p), len(p)) for p in buffer.pieces()]
 
 
 def memory_offset(memory: HostMemory, view: memoryview) -> int:
@@ -188,7 +187,8 @@ def memory_offset(memory: HostMemory, view: memoryview) -> int:
 def test_job_files() -> None:
     jobs = parse_job_file(
         "; a comment\n[global]\nbs=4k\niodepth=32\nioengine=libaio\n\n[one]\nrw=randread # here too\nsize=1m\n"
-        "[two]\nstonewall\nrw=randrw\nrwmixread=70\nruntime=2ms\n[three]\nbs=128KiB\nnumjobs=4\n")
+        "[two]\nstonewall\nrw=randrw\nrwmixread=70\nruntime=2ms\n[three]\nbs=128KiB\nnumjobs=4\n"
+    )
     assert [j.name for j in jobs] == ["one", "two", "three"]
     assert jobs[0].rw == "randread" and jobs[0].size == 1 << 20 and jobs[0].ios() == 256
     assert jobs[1].runtime_ns == 2_000_000 and jobs[1].read_share == 0.7
@@ -240,8 +240,20 @@ def test_link_names(name: str) -> None:
 
 def test_bench_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.json"
-    arguments = ["bench", "--backend", "functional", "--rw", "randrw", "--rwmixread", "70", "--iodepth", "8",
-                 "--number-ios", "64", "--json"]
+    arguments = [
+        "bench",
+        "--backend",
+        "functional",
+        "--rw",
+        "randrw",
+        "--rwmixread",
+        "70",
+        "--iodepth",
+        "8",
+        "--number-ios",
+        "64",
+        "--json",
+    ]
     assert cli.run([*arguments, str(out)]) == 0
     assert "% of link" in capsys.readouterr().out
     first = out.read_text()
@@ -249,8 +261,15 @@ def test_bench_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     capsys.readouterr()
     assert cli.run([*arguments, "-"]) == 0
     assert json.loads(capsys.readouterr().out)["jobs"][0]["read"]["total_ios"] > 30
-    for wrong in (["--bs", "3x"], ["--frobnicate"], ["--link", "gen9x9"], ["--bs", "100"], ["--bs", "4m"],
-                  ["--mps", "100"], [str(tmp_path / "none.fio")]):
+    for wrong in (
+        ["--bs", "3x"],
+        ["--frobnicate"],
+        ["--link", "gen9x9"],
+        ["--bs", "100"],
+        ["--bs", "4m"],
+        ["--mps", "100"],
+        [str(tmp_path / "none.fio")],
+    ):
         assert cli.run(["bench", "--backend", "functional", *wrong]) != 0
         captured = capsys.readouterr()
         assert captured.err.count("\n") == 1 and captured.err.startswith("doorbell: "), captured.err

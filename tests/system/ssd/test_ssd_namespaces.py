@@ -55,8 +55,9 @@ def empty(drive: Driver) -> Driver:
     return drive
 
 
-def submit(drive: Driver, opcode: int, nsid: int, slba: int = 0, data: bytes | int = 0, size: int = 512,
-           qid: int = 1) -> Command:
+def submit(
+    drive: Driver, opcode: int, nsid: int, slba: int = 0, data: bytes | int = 0, size: int = 512, qid: int = 1
+) -> Command:
     """A command for a namespace with blocks of `size`. data: what to send, or how many bytes to read."""
     nbytes = data if isinstance(data, int) else len(data)
     buffer = drive.buffer(max(nbytes, size))
@@ -491,8 +492,9 @@ def test_deleted_under_io(drive: Driver) -> None:
         if round_ % 2:
             command = drive.submit(0, AdminOpc.NS_MGMT, nsid=victim, cdw10=NsMgmt.DELETE, ring=True)
         else:
-            command = drive.submit(0, AdminOpc.NS_ATTACH, nsid=victim, cdw10=NsAttach.DETACH, buffer=this_one,
-                                   ring=True)
+            command = drive.submit(
+                0, AdminOpc.NS_ATTACH, nsid=victim, cdw10=NsAttach.DETACH, buffer=this_one, ring=True
+            )
         drive.wait([command])
         command.check()
         assert drive.in_flight() > 10, "nothing was held back"

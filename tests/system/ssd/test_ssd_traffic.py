@@ -168,7 +168,11 @@ def test_sustained_writes_4g(drive: Driver) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(20))
 def test_mixed_long(make_drive: MakeDrive, seed: int) -> None:
-    drive = make_drive(stall_pct=(0, 5, 30)[seed % 3], completion_jitter_ns=(0, 300, 3000)[seed % 3 - 1],
-                       completion_bytes=(None, "random")[seed % 2], data_w=(128, 256, 512)[seed % 3])
+    drive = make_drive(
+        stall_pct=(0, 5, 30)[seed % 3],
+        completion_jitter_ns=(0, 300, 3000)[seed % 3 - 1],
+        completion_bytes=(None, "random")[seed % 2],
+        data_w=(128, 256, 512)[seed % 3],
+    )
     drive.start(queues=1 + seed, entries=8 << seed % 4, shared_cqs=1 + seed // 2)
     run(drive, 4000, 24, region=4096, largest=(16 << 10, 256 << 10)[seed % 2], seed=100 + seed, bad=0.05)

@@ -46,8 +46,9 @@ def mark(drive: Driver, slba: int, blocks: int = 1) -> None:
 def unreadable(drive: Driver, first: int, blocks: int) -> list[int]:
     """The blocks of a stretch that cannot be read, or verified."""
     found = [lba for lba in range(first, first + blocks) if status_of(drive, NvmOpc.READ, lba) == Status.READ_ERROR]
-    assert [lba for lba in range(first, first + blocks)
-            if status_of(drive, NvmOpc.VERIFY, lba) == Status.READ_ERROR] == found
+    assert [
+        lba for lba in range(first, first + blocks) if status_of(drive, NvmOpc.VERIFY, lba) == Status.READ_ERROR
+    ] == found
     return found
 
 
@@ -83,9 +84,14 @@ def test_reads_fail(marking: Driver, lba4k: int) -> None:
     mark(d, 110, 3)
     assert unreadable(d, 100, 32) == [110, 111, 112]
     for opcode in READS:
-        for slba, blocks, status in ((100, 10, Status.SUCCESS), (100, 11, Status.READ_ERROR),
-                                     (111, 1, Status.READ_ERROR), (112, 20, Status.READ_ERROR),
-                                     (113, 19, Status.SUCCESS), (100, 32, Status.READ_ERROR)):
+        for slba, blocks, status in (
+            (100, 10, Status.SUCCESS),
+            (100, 11, Status.READ_ERROR),
+            (111, 1, Status.READ_ERROR),
+            (112, 20, Status.READ_ERROR),
+            (113, 19, Status.SUCCESS),
+            (100, 32, Status.READ_ERROR),
+        ):
             part = data[(slba - 100) * bs : (slba - 100 + blocks) * bs]
             assert status_of(d, opcode, slba, blocks, part) == status, (opcode, slba, blocks)
     assert d.read(100, 10) == data[: 10 * bs] and d.read(113, 19) == data[13 * bs :]
@@ -98,12 +104,12 @@ def test_write_clears_just_its_blocks(marking: Driver, lba4k: int) -> None:
         d.format(1)
     bs = d.block_size
     mark(d, 0, 64)
-    mark(d, 60, 10)   # again, and beyond
+    mark(d, 60, 10)  # again, and beyond
     assert unreadable(d, 0, 72) == list(range(70))
     data = random.Random(2).randbytes(8 * bs)
     d.write(5, data)
     assert d.read(5, 8) == data
-    assert status_of(d, NvmOpc.WRITE, 20, 1, data[:bs], cdw12=1 << 30) == Status.SUCCESS   # FUA
+    assert status_of(d, NvmOpc.WRITE, 20, 1, data[:bs], cdw12=1 << 30) == Status.SUCCESS  # FUA
     assert unreadable(d, 0, 72) == [*range(5), *range(13, 20), *range(21, 70)]
 
 

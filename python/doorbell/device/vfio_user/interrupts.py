@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interrupts of the function: eventfds of the client for MSI-X vectors and INTx.
-"""
+"""Interrupts of the function: eventfds of the client for MSI-X vectors and INTx."""
 
 from __future__ import annotations
 

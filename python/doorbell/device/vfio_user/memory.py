@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client's memory: what it has told us of, mapped here where it came with a file descriptor.
-"""
+"""The client's memory: what it has told us of, mapped here where it came with a file descriptor."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions of the function: BAR 0, configuration space, and the page of doorbells that the client may map.
-"""
+"""Regions of the function: BAR 0, configuration space, and the page of doorbells that the client may map."""
 
 from __future__ import annotations
 
@@ -45,8 +44,9 @@ class Regions:
     """Accesses of the client. `pending`: a read of a register that the device has not answered (message, handle, bytes
     to skip)."""
 
-    def __init__(self, device: ServedDevice, config: PciConfig, changed: Callable[[], None],
-                 reset: Callable[[], None]) -> None:
+    def __init__(
+        self, device: ServedDevice, config: PciConfig, changed: Callable[[], None], reset: Callable[[], None]
+    ) -> None:
         """changed: called when configuration space has been written. reset: does a function-level reset."""
         self._device, self._config, self._changed, self._on_reset = device, config, changed, reset
         self.pending: tuple[Message, int, int] | None = None

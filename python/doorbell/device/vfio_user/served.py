@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server needs of a device.
-"""
+"""What the server needs of a device."""
 
 from __future__ import annotations
 
@@ -28,6 +27,7 @@ class ServedDevice(Protocol):
         """Run; doorbells in the shared page are seen first."""
 
     idle: bool  # after `run`: nothing will happen until the host does something
+
     @property
     def intx(self) -> bool: ...
     def dma_next(self) -> DmaRequest | None: ...

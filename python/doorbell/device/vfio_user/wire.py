@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wire of vfio-user: numbers of the protocol, messages, and their framing on a socket.
-"""
+"""The wire of vfio-user: numbers of the protocol, messages, and their framing on a socket."""
 
 from __future__ import annotations
 
@@ -33,7 +32,6 @@ INTX, MSI, MSIX, ERR, REQ = range(5)
 NUM_IRQS = 5
 IRQ_EVENTFD, IRQ_MASKABLE, IRQ_AUTOMASKED, IRQ_NORESIZE = 1, 2, 4, 8
 DATA_NONE, DATA_BOOL, DATA_EVENTFD, ACTION_MASK, ACTION_UNMASK, ACTION_TRIGGER = 1, 2, 4, 8, 16, 32
-
 
 
 class Refused(Exception):
@@ -117,9 +115,7 @@ class Connection:
     def _read(self, size: int) -> bytes:
         """Up to `size` bytes; nothing if the socket has none now."""
         try:
-            data, ancillary, flags, _ = self.sock.recvmsg(
-                size, socket.CMSG_SPACE(4 * MAX_FDS), socket.MSG_CMSG_CLOEXEC
-            )
+            data, ancillary, flags, _ = self.sock.recvmsg(size, socket.CMSG_SPACE(4 * MAX_FDS), socket.MSG_CMSG_CLOEXEC)
         except (BlockingIOError, InterruptedError):
             return b""
         except OSError as e:
