@@ -192,7 +192,7 @@ def test_variable_outside_of_main_does_not_link(tmp_path: Path, variable: str) -
     """What a function or the drive remembers is passed: a static variable of one's own ends the build."""
     fw = copy_of_firmware(tmp_path)
     file = fw / "commands" / "events.c"
-    head = "uint32_t keep_alive(struct request *r)\n{\n"
+    head = "uint32_t keep_alive(struct request* r) {\n"
     text = file.read_text()
     assert head in text
     file.write_text(text.replace(head, f"{variable}\n\n{head}    r->dw0 = calls++;\n"))
