@@ -265,6 +265,7 @@ package db_pcie_pkg;
     logic [15:0] tags_log2;     ///< reads in flight, 1..7; all clients together have at most 128 tags
     logic [15:0] ring_dw_log2;  ///< dwords of the ring
     logic [15:0] chunk_bytes;   ///< longest read request: a power of two, 128..4096
+    logic        has_user;      ///< its packets carry user data; else it is 0, and costs nothing
   } client_cfg_t;
 
   // ---- what a host says to the root port

@@ -19,7 +19,7 @@ module db_pcie_dma
   parameter int NUM_CLIENTS  = 5,    ///< read clients, 1..8
   /// their shares; tags are given out from 0, client after client: at most 128 in all
   parameter client_cfg_t [NUM_CLIENTS-1:0] CLIENTS =
-      {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512}}},
+      {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512, has_user: 1'b1}}},
   parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -114,20 +114,24 @@ module db_pcie_dma
   read_ctx_t                   ctx;
 
   for (genvar i = 0; i < NUM_CLIENTS; i++) begin : g_client
-    logic [N-1:0] we;
-    assign we = (ring_client == CLIENT_W'(i)) ? ring_we : '0;
+    localparam int USER_W = CLIENTS[i].has_user ? READ_USER_W : 1;
+    logic [N-1:0]      we;
+    logic [USER_W-1:0] user, row_user;
+    assign we            = (ring_client == CLIENT_W'(i)) ? ring_we : '0;
+    assign user          = CLIENTS[i].has_user ? USER_W'(s_read_user[i]) : '0;
+    assign m_row_user[i] = CLIENTS[i].has_user ? READ_USER_W'(row_user) : '0;
     db_pcie_read #(
       .DATA_W(DATA_W), .TAG_BASE(tag_base(i)), .NUM_TAGS(1 << CLIENTS[i].tags_log2),
-      .RING_DW(1 << CLIENTS[i].ring_dw_log2), .USER_W(READ_USER_W), .CHUNK_BYTES(int'(CLIENTS[i].chunk_bytes)),
+      .RING_DW(1 << CLIENTS[i].ring_dw_log2), .USER_W(USER_W), .CHUNK_BYTES(int'(CLIENTS[i].chunk_bytes)),
       .RING_W(RING_W)
     ) i_read (
       .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(client_idle[i]),
-      .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(s_read_user[i]),
+      .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(user),
       .m_read_valid(tlp_valid[i]), .m_read_ready(tlp_ready[i]), .m_read(tlp[i]),
       .s_ring_we(we), .s_ring_row(ring_row), .s_ring_data(ring_data),
       .s_done_valid(done_valid && done.client == 3'(i)), .s_done(done),
       .m_row_valid(m_row_valid[i]), .m_row_ready(m_row_ready[i]), .m_row_data(m_row_data[i]),
-      .m_row_info(m_row_info[i]), .m_row_user(m_row_user[i])
+      .m_row_info(m_row_info[i]), .m_row_user(row_user)
     );
   end
   assign read_idle = client_idle;

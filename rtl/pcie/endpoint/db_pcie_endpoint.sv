@@ -12,7 +12,7 @@ module db_pcie_endpoint
   parameter int NUM_CLIENTS  = 5,    ///< read clients, 1..8
   /// their shares of tags and memory (db_pcie_dma)
   parameter client_cfg_t [NUM_CLIENTS-1:0] CLIENTS =
-      {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512}}},
+      {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512, has_user: 1'b1}}},
   parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),

@@ -87,7 +87,9 @@ module db_pcie_read
   logic [TAG_W:0]      take_tag, retire_tag;
   logic [OWN_RING_W:0] take_end, retire_end;
   logic [ROW_W:0]      gone_row;
-  logic                packet_gone, retire_valid, retire_last, retire_err;
+  logic                retire_valid, retire_last, retire_err;
+
+  logic [$clog2(MAX_PKTS):0] gone_packets;
 
   db_pcie_read_split #(.USER_W(USER_W), .CHUNK_BYTES(CHUNK_BYTES)) i_split (
     .clk, .rst, .cfg_mrrs, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .m_chunk_valid(chunk_valid),
@@ -98,7 +100,7 @@ module db_pcie_read
     .MAX_PKTS(MAX_PKTS)
   ) i_alloc (
     .clk, .rst, .stop, .s_chunk_valid(chunk_valid), .s_chunk_ready(chunk_ready), .s_chunk(chunk), .m_read_valid,
-    .m_read_ready, .m_read, .take, .take_tag, .take_end, .retire_tag, .gone_row, .packet_gone
+    .m_read_ready, .m_read, .take, .take_tag, .take_end, .retire_tag, .gone_row, .gone_packets
   );
 
   // ---- answers
@@ -117,7 +119,7 @@ module db_pcie_read
     .clk, .rst, .s_packet_valid(take && chunk.first), .s_packet_user(chunk_user), .s_retire_valid(retire_valid),
     .s_retire_last(retire_last), .s_retire_err(retire_err), .s_retire_end(retire_end), .m_row_valid(row_valid),
     .m_row_ready(row_ready), .m_row(row), .m_row_last(row_last), .m_row_err(row_err), .m_row_dw(row_dw),
-    .m_row_user(row_user), .gone_row, .packet_gone
+    .m_row_user(row_user), .gone_row, .gone_packets
   );
 
   logic [N-1:0][ROW_W-1:0] ring_row;

@@ -17,7 +17,8 @@ module db_pcie_read_alloc
   parameter int MAX_PKTS    = 32,    ///< packets inside at once, a power of two
   localparam int RING_W = $clog2(RING_DW),
   localparam int ROW_W  = RING_W - $clog2(DATA_W / 32),
-  localparam int TAG_W  = $clog2(NUM_TAGS)
+  localparam int TAG_W  = $clog2(NUM_TAGS),
+  localparam int PKT_W  = $clog2(MAX_PKTS) + 1
 ) (
   input  logic            clk,
   input  logic            rst,
@@ -42,29 +43,29 @@ module db_pcie_read_alloc
   input  logic [TAG_W:0]  retire_tag,
   /// rows before this one have left
   input  logic [ROW_W:0]  gone_row,
-  /// pulse: a packet has left
-  input  logic            packet_gone
+  /// packets that have left, modulo 2 * MAX_PKTS
+  input  logic [PKT_W-1:0] gone_packets
 );
   localparam int LANE_W = RING_W - ROW_W;
-  localparam int PKT_W  = $clog2(MAX_PKTS) + 1;
 
   logic [RING_W:0]  next_q;     // next free dword
   logic [TAG_W:0]   tag_q;      // next tag
-  logic [PKT_W-1:0] packets_q;  // inside
+  logic [PKT_W-1:0] packets_q;  // given a place, modulo 2 * MAX_PKTS
   logic [RING_W:0]  used;
   logic [ROW_W:0]   end_row;
   logic [10:0]      dwords;
-  logic             room_q, valid_q;
+  logic             room_q, valid_q, full;
 
   assign dwords   = s_chunk.len[12:2];
   assign take_end = next_q + (RING_W + 1)'(dwords);
   assign take_tag = tag_q;
+  assign full     = packets_q == {~gone_packets[PKT_W-1], gone_packets[PKT_W-2:0]};
   assign used     = next_q - {gone_row, LANE_W'(0)};
   assign end_row  = take_end[RING_W:LANE_W] + (ROW_W + 1)'(take_end[LANE_W-1:0] != '0);
   // A request every other cycle is enough. So ready from the arbiter stays out of what follows, and there is a cycle to
   // see whether tag and ring have room for another chunk, as long as any may be.
   assign take          = s_chunk_valid && room_q && (s_chunk.drop || !valid_q) &&
-                         !(s_chunk.first && packets_q[PKT_W-1]);
+                         !(s_chunk.first && full);
   assign s_chunk_ready = take;
   assign m_read_valid  = valid_q && !stop;
 
@@ -81,7 +82,7 @@ module db_pcie_read_alloc
       m_read  <= '{fn: s_chunk.fn, addr: s_chunk.addr, dwords: dwords, tag: 8'(TAG_BASE) + 8'(tag_q[TAG_W-1:0]),
                    ring_dw: MAX_RING_W'(next_q[RING_W-1:0])};
     end
-    packets_q <= packets_q + PKT_W'(take && s_chunk.first) - PKT_W'(packet_gone);
+    if (take && s_chunk.first) packets_q <= packets_q + 1'b1;
     if (rst) begin
       room_q    <= 1'b0;
       next_q    <= '0;

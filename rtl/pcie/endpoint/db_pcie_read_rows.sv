@@ -11,7 +11,8 @@ module db_pcie_read_rows #(
   parameter int MAX_PKTS = 32,    ///< packets inside at once, a power of two
   localparam int RING_W = $clog2(RING_DW),
   localparam int LANE_W = $clog2(DATA_W / 32),
-  localparam int ROW_W  = RING_W - LANE_W
+  localparam int ROW_W  = RING_W - LANE_W,
+  localparam int PKT_W  = $clog2(MAX_PKTS) + 1
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -37,11 +38,10 @@ module db_pcie_read_rows #(
 
   /// rows before this one have been read
   output logic [ROW_W:0]    gone_row,
-  /// pulse: a packet's last row leaves
-  output logic              packet_gone
+  /// packets that have left, modulo 2 * MAX_PKTS
+  output logic [PKT_W-1:0]  gone_packets
 );
-  localparam int N     = DATA_W / 32;
-  localparam int PKT_W = $clog2(MAX_PKTS) + 1;
+  localparam int N = DATA_W / 32;
 
   // ---- the packet that is being retired
   // Its last chunk moves it to the FIFO of ends.
@@ -80,7 +80,7 @@ module db_pcie_read_rows #(
     logic [LANE_W:0] dw;
   } end_t;
 
-  logic end_valid, user_valid;
+  logic end_valid, user_valid, packet_gone;
   end_t end_new, end_head;
 
   assign end_new = '{fail: fail_d, fail_row: fail_row_d, row: last_row, dw: last_dw};
@@ -112,8 +112,9 @@ module db_pcie_read_rows #(
   assign fail        = end_valid ? end_head.fail : fail_q;
   assign fail_here   = row_q == (end_valid ? end_head.fail_row : fail_row_q);
   assign m_row_err   = sent_fail_q || (fail && fail_here);
-  assign packet_gone = m_row_ready && m_row_last;  // it is valid, as a packet with an end has its user
-  assign gone_row    = gone_q;
+  assign packet_gone  = m_row_ready && m_row_last;  // it is valid, as a packet with an end has its user
+  assign gone_row     = gone_q;
+  assign gone_packets = pkt_out_q;
 
   always_ff @(posedge clk) begin
     if (m_row_valid && m_row_ready) begin

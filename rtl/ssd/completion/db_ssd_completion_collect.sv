@@ -42,13 +42,25 @@ module db_ssd_completion_collect
   logic        any, admin_q;
   slot_completion_t slot_q, slot_sel;
   completion_t full_q;
-  slot_ctx_t   ctx;
-  logic [$bits(slot_ctx_t)-1:0] ctx_rdata;
 
-  db_ram_sdp #(.WIDTH($bits(slot_ctx_t)), .DEPTH(NUM_CMDS)) i_ctx (
-    .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(s_ctx), .re(!out_q), .raddr(slot_sel.slot[AW-1:0]),
+  typedef struct packed {  // of a slot's context, what is read here
+    logic [FN_W-1:0]  fn;
+    logic [QID_W-1:0] sqid;
+    logic [15:0]      cid;
+    logic [31:0]      nsid;
+    logic [63:0]      slba;
+    logic [31:9]      sectors;
+    logic             counts_read, counts_write;
+  } kept_t;
+  kept_t                    kept, ctx;
+  logic [$bits(kept_t)-1:0] ctx_rdata;
+  assign kept = '{fn: s_ctx.fn, sqid: s_ctx.sqid, cid: s_ctx.cid, nsid: s_ctx.nsid, slba: s_ctx.slba,
+                  sectors: s_ctx.bytes[31:9], counts_read: s_ctx.desc.counts_read,
+                  counts_write: s_ctx.desc.counts_write};
+  db_ram_sdp #(.WIDTH($bits(kept_t)), .DEPTH(NUM_CMDS)) i_ctx (
+    .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(kept), .re(!out_q), .raddr(slot_sel.slot[AW-1:0]),
     .rdata(ctx_rdata));
-  assign ctx = slot_ctx_t'(ctx_rdata);
+  assign ctx = kept_t'(ctx_rdata);
 
   assign req = {s_admin_valid, s_slot_valid};
   // Round robin from the one behind the last winner: a function of six bits for each grant.
@@ -106,13 +118,13 @@ module db_ssd_completion_collect
   logic count;
   assign count = out_q && first_q && !admin_q && !failed;
   always_ff @(posedge clk) begin
-    if (count && ctx.desc.counts_read) begin
+    if (count && ctx.counts_read) begin
       smart.read_cmds    <= smart.read_cmds + 64'd1;
-      smart.read_sectors <= smart.read_sectors + 64'(ctx.bytes[31:9]);
+      smart.read_sectors <= smart.read_sectors + 64'(ctx.sectors);
     end
-    if (count && ctx.desc.counts_write) begin
+    if (count && ctx.counts_write) begin
       smart.write_cmds    <= smart.write_cmds + 64'd1;
-      smart.write_sectors <= smart.write_sectors + 64'(ctx.bytes[31:9]);
+      smart.write_sectors <= smart.write_sectors + 64'(ctx.sectors);
     end
     smart.media_errors <= smart.media_errors + 64'(media_err[0]) + 64'(media_err[1]);
     if (rst_counters) smart <= '0;

@@ -25,8 +25,8 @@ module db_ssd_cq_level
   logic [NUM_Q-1:0] entries_q, ien_q;
   logic             moved1_q, moved2_q, emptied;
   logic [AW-1:0]    moved1_queue_q, moved2_queue_q;
-  assign emptied = hit && hit_value == hit_tail && !(sent && queue == hit_queue) &&
-                   !(moved1_q && moved1_queue_q == hit_queue) && !(moved2_q && moved2_queue_q == hit_queue);
+  // An entry sent in this very cycle sets the bit after all, below.
+  assign emptied = hit && hit_value == hit_tail && !(moved1_q && moved1_queue_q == hit_queue) && !(moved2_q && moved2_queue_q == hit_queue);
   always_ff @(posedge clk) begin
     moved1_q       <= sent;
     moved1_queue_q <= queue;

@@ -29,7 +29,8 @@ module db_ssd_cq_park
   output finished_t     parked
 );
   localparam int PARK = 2 ** $clog2(NUM_CMDS + ADMIN_CMDS);
-  logic [$clog2(PARK):0]       level, back_q;  // back_q: parked ones to try again
+  logic [$clog2(PARK):0]       level, back_d, back_q;  // parked ones to try again
+  logic                        any_q;          // there are some: a register, since the head doorbell's ready hangs on it
   logic [$bits(finished_t)-1:0] parked_data;
   logic [NUM_Q-1:0]            parked_q;       // queues that have some
   logic                        seen_q;         // the head of the queue at work was written since it was looked up
@@ -38,18 +39,24 @@ module db_ssd_cq_park
     .clk, .rst, .s_valid(push), .s_ready(), .s_data(work), .m_valid(valid), .m_ready(pop), .m_data(parked_data),
     .level);
   assign parked   = finished_t'(parked_data);
-  assign any      = back_q != '0;
+  assign any      = any_q;
   assign hit_work = hit && hit_queue == (state == ST_CQ ? look_queue : queue);
+  always_comb begin
+    back_d = back_q;
+    if ((hit && parked_q[hit_queue]) || (push && (seen_q || hit_work)) || changed) begin
+      back_d = level + ($bits(level))'(push) - ($bits(level))'(pop);
+    end else if (pop) back_d = back_q - 1'b1;
+  end
   always_ff @(posedge clk) begin
     seen_q <= hit_work || (seen_q && state != ST_CQ);
-    if ((hit && parked_q[hit_queue]) || (push && (seen_q || hit_work)) || changed) begin
-      back_q <= level + ($bits(level))'(push) - ($bits(level))'(pop);
-    end else if (pop) back_q <= back_q - 1'b1;
+    back_q <= back_d;
+    any_q  <= back_d != '0;
     if (hit)     parked_q[hit_queue] <= 1'b0;
     if (push)    parked_q[queue]     <= 1'b1;
     if (changed) parked_q[new_queue] <= 1'b0;
     if (rst) begin
       back_q   <= '0;
+      any_q    <= 1'b0;
       parked_q <= '0;
     end
   end

@@ -42,7 +42,7 @@ DATA, POST = 1, 2  # address bits 63:60 of what writer and poster write
 def client_configs() -> int:
     """CLIENTS of db_pcie_dma."""
     return sum(
-        CONFIG.pack(tags_log2=t, ring_dw_log2=r, chunk_bytes=c) << CONFIG.width * i
+        CONFIG.pack(tags_log2=t, ring_dw_log2=r, chunk_bytes=c, has_user=1) << CONFIG.width * i
         for i, (t, r, c) in enumerate(zip(TAGS_LOG2, RING_DW_LOG2, CHUNK, strict=True))
     )
 

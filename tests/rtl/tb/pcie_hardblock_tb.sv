@@ -90,8 +90,8 @@ module pcie_hardblock_tb
   db_pcie_endpoint #(
       .DATA_W      (DATA_W),
       .NUM_CLIENTS (C),
-      .CLIENTS     ({client_cfg_t'{tags_log2: 16'd4, ring_dw_log2: 16'd11, chunk_bytes: 16'd512},
-                     client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd256}}),
+      .CLIENTS     ({client_cfg_t'{tags_log2: 16'd4, ring_dw_log2: 16'd11, chunk_bytes: 16'd512, has_user: 1'b1},
+                     client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd256, has_user: 1'b1}}),
       .READ_USER_W (USER_W),
       .WRITE_USER_W(USER_W)
   ) i_endpoint (
