@@ -185,7 +185,7 @@ module db_ssd_core
   logic                    admin_sqe_valid, admin_sqe_ready, read_cmd_valid, read_cmd_ready, write_cmd_valid,
                            write_cmd_ready;
   admin_sqe_t              admin_sqe;
-  cmd_t                    read_cmd, write_cmd;
+  cmd_t                    cmd;
   logic [SLOT_W-1:0]       ctx_slot;
   slot_ctx_t               ctx;
   logic [2:0]              slot_completion_valid, slot_completion_ready;
@@ -207,8 +207,8 @@ module db_ssd_core
     .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
     .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .s_retired_valid(retired_valid), .s_retired(retired),
     .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe),
-    .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready), .m_read_cmd(read_cmd),
-    .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_write_cmd(write_cmd), .m_tap_cmd,
+    .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid),
+    .m_write_ready(write_cmd_ready), .m_cmd(cmd), .m_tap_cmd,
     .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx), .m_completion_valid(slot_completion_valid[0]),
     .m_completion_ready(slot_completion_ready[0]), .m_completion(slot_completion[0]), .busy(front_busy),
     .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch), .stat_decode(stat.decode));
@@ -221,11 +221,11 @@ module db_ssd_core
   media_cmd_t [1:0]    media_cmd;
   logic                media_busy, media_quiet;
   data_state_t         data_state;
-  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_data (
+  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_CMDS(NUM_CMDS)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .no_more_rows(control.stop && read_idle[RD_DATA] && tap_idle),
     .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
-    .s_read_cmd(read_cmd), .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready),
-    .s_write_cmd(write_cmd), .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
+    .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
+    .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
     .m_read_prp(read[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]), .s_read_list_ready(row_ready[RD_PRPR]),
     .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]), .m_write_prp_valid(read_valid[RD_PRPW]),
     .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]), .s_write_list_valid(row_valid[RD_PRPW]),

@@ -30,6 +30,22 @@ package db_ssd_pkg;
     logic [63:0]       prp2;
   } cmd_t;
 
+  // ... as the media sees it: without the host's side.
+  typedef struct packed {
+    op_desc_t          desc;
+    logic [SLOT_W-1:0] slot;
+    logic              fua;
+    logic              lba4k;
+    logic [63:0]       media_addr;
+    logic [63:0]       ns_blocks;
+    logic [31:0]       bytes;
+  } exec_cmd_t;
+
+  function automatic exec_cmd_t exec_cmd(input cmd_t c);
+    return '{desc: c.desc, slot: c.slot, fua: c.fua, lba4k: c.lba4k, media_addr: c.media_addr,
+             ns_blocks: c.ns_blocks, bytes: c.bytes};
+  endfunction
+
   // Completion of an I/O command, by slot.
   typedef struct packed {
     logic [SLOT_W-1:0] slot;

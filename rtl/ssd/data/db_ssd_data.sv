@@ -11,6 +11,7 @@ module db_ssd_data
 #(
   parameter int DATA_W = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,     ///< bits of a media address
+  parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -24,10 +25,9 @@ module db_ssd_data
   output logic [1:0]            media_err,           ///< pulse, of each engine: a command met a media error
   input  logic                  s_read_cmd_valid,
   output logic                  s_read_cmd_ready,
-  input  cmd_t                  s_read_cmd,
   input  logic                  s_write_cmd_valid,
   output logic                  s_write_cmd_ready,
-  input  cmd_t                  s_write_cmd,
+  input  cmd_t                  s_cmd,               ///< of either
   /// PRP lists of the read engine: requests to a db_pcie_read, and what it answers
   output logic                  m_read_prp_valid,
   input  logic                  m_read_prp_ready,
@@ -83,9 +83,9 @@ module db_ssd_data
   input  logic                  m_write_completion_ready,
   output slot_completion_t      m_write_completion
 );
-  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_read (
+  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(state.read_idle),
-    .s_cmd_valid(s_read_cmd_valid), .s_cmd_ready(s_read_cmd_ready), .s_cmd(s_read_cmd),
+    .s_cmd_valid(s_read_cmd_valid), .s_cmd_ready(s_read_cmd_ready), .s_cmd,
     .m_req_valid(m_read_prp_valid), .m_req_ready(m_read_prp_ready), .m_req(m_read_prp),
     .s_list_valid(s_read_list_valid), .s_list_ready(s_read_list_ready), .s_list_data(s_read_list_data),
     .s_list_info(s_read_list_info), .m_axi_read_req(m_axi_read_req[0]), .m_axi_read_rsp(m_axi_read_rsp[0]),
@@ -95,9 +95,9 @@ module db_ssd_data
     .s_done_user(s_read_done_user), .s_done_err(s_read_done_err), .m_completion_valid(m_read_completion_valid),
     .m_completion_ready(m_read_completion_ready), .m_completion(m_read_completion), .media_err(media_err[0]));
 
-  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_write (
+  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_write (
     .clk, .rst, .stop, .no_more_rows, .quiet(state.write_quiet), .idle(state.write_idle),
-    .s_cmd_valid(s_write_cmd_valid), .s_cmd_ready(s_write_cmd_ready), .s_cmd(s_write_cmd),
+    .s_cmd_valid(s_write_cmd_valid), .s_cmd_ready(s_write_cmd_ready), .s_cmd,
     .m_req_valid(m_write_prp_valid), .m_req_ready(m_write_prp_ready), .m_req(m_write_prp),
     .s_list_valid(s_write_list_valid), .s_list_ready(s_write_list_ready), .s_list_data(s_write_list_data),
     .s_list_info(s_write_list_info),

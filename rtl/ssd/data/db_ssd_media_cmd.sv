@@ -17,7 +17,7 @@ module db_ssd_media_cmd
   input  logic                rst,
   input  logic                stop,          ///< until rst: start no media command; what is left is never done
   input  logic                s_start,       ///< pulse, when idle
-  input  cmd_t                s_cmd,         ///< stays until m_done
+  input  exec_cmd_t          s_cmd,         ///< stays until m_done
   /// range list (Dataset Management)
   input  logic                s_row_valid,
   output logic                s_row_ready,

@@ -16,7 +16,7 @@ module db_ssd_media_order
   output logic              quiet,         ///< no media command is on offer or under way; an offer is not taken back
   input  logic              s_item_valid,
   input  write_item_t       s_item,
-  input  cmd_t              s_cmd,         ///< the command of the item
+  input  exec_cmd_t         s_cmd,         ///< the command of the item
   input  logic              s_row_valid,
   input  logic [DATA_W-1:0] s_row_data,
   input  row_info_t         s_row_info,

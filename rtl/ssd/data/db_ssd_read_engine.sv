@@ -4,13 +4,16 @@
 // A command goes two ways at once: its PRPs are walked into segments of host memory, and its data is requested from
 // the media. Both run ahead over following commands; db_pcie_write brings segments and data together and sends them.
 // Verify has data but no segments: db_ssd_verify swallows its rows.
-// Latency: command to AR 1 cycle, to its first segment 4. Throughput: a row a cycle.
+// There is room for every command that has a slot, so s_cmd_ready never falls: whatever the media or the link do, no
+// command of another engine waits in decode behind one of this.
+// Latency: command to AR 2 cycles, to its first segment 5. Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_read_engine
   import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*;
 #(
   parameter int DATA_W    = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W    = 40,     ///< bits of a media address
+  parameter int NUM_CMDS  = 128,    ///< command slots: power of two, 2..256
   parameter int BUF_BYTES = 16384,  ///< of data requested from the media ahead: media latency x bandwidth
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
@@ -53,14 +56,35 @@ module db_ssd_read_engine
   output logic              media_err       ///< pulse: a command met a media error
 );
   // ---- to the walker (Read) and to the media (both)
-  logic walk_valid, walk_ready, read_valid, read_ready;
-  db_fork #(.N(2)) i_fork (
-    .clk, .rst, .s_valid(s_cmd_valid), .s_ready(s_cmd_ready), .s_want({1'b1, s_cmd.desc.to_host}),
-    .m_valid({read_valid, walk_valid}), .m_ready({read_ready, walk_ready}));
+  typedef struct packed {           // what the reader of the media must know
+    logic [ADDR_W-1:0] addr;
+    logic [31:0]       bytes;
+    logic              verify;
+    logic [SLOT_W-1:0] slot;
+  } read_cmd_t;
+  localparam int LEVEL_W = $clog2(NUM_CMDS) + 1;
+  logic               walk_valid, walk_ready, read_valid, read_ready, push, walk_room, read_room;
+  logic [LEVEL_W-1:0] walk_level, read_level;
+  logic [SLOT_W-1:0]  walk_slot;
+  prp_t               walk;
+  read_cmd_t          read;
+  if (NUM_CMDS < 2 || NUM_CMDS > 256 || NUM_CMDS != 2 ** $clog2(NUM_CMDS)) begin : g_bad_cmds
+    $error("%m: NUM_CMDS must be a power of two, 2..256");
+  end
+  assign s_cmd_ready = walk_room && read_room;
+  assign push        = s_cmd_valid && s_cmd_ready;
+  db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(NUM_CMDS)) i_walk (
+    .clk, .rst, .s_valid(push && s_cmd.desc.to_host), .s_ready(walk_room),
+    .s_data({s_cmd.fn, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid), .m_ready(walk_ready),
+    .m_data({walk, walk_slot}), .level(walk_level));
+  db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(NUM_CMDS)) i_read (
+    .clk, .rst, .s_valid(push), .s_ready(read_room),
+    .s_data({s_cmd.media_addr[ADDR_W-1:0], s_cmd.bytes, !s_cmd.desc.to_host, s_cmd.slot}), .m_valid(read_valid),
+    .m_ready(read_ready), .m_data(read), .level(read_level));
 
   db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
-    .s_cmd('{fn: s_cmd.fn, prp1: s_cmd.prp1, prp2: s_cmd.prp2, bytes: s_cmd.bytes}), .s_cmd_user(s_cmd.slot),
+    .s_cmd(walk), .s_cmd_user(walk_slot),
     .m_req_valid, .m_req_ready, .m_req, .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,
     .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(m_seg_user.slot), .m_seg_status(m_seg_user.status));
 
@@ -71,8 +95,7 @@ module db_ssd_read_engine
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .USER_W(SLOT_W + 1),
                 .FAST(1'b1)) i_media (
     .clk, .rst, .stop, .quiet, .s_cmd_valid(read_valid), .s_cmd_ready(read_ready),
-    .s_cmd_addr(s_cmd.media_addr[ADDR_W-1:0]), .s_cmd_bytes(s_cmd.bytes),
-    .s_cmd_user({!s_cmd.desc.to_host, s_cmd.slot}), .m_axi_read_req, .m_axi_read_rsp,
+    .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_user({read.verify, read.slot}), .m_axi_read_req, .m_axi_read_rsp,
     .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
     .m_row_user({row_verify, row_slot}));
 
@@ -89,7 +112,7 @@ module db_ssd_read_engine
     .s_verify_valid(verify_valid), .s_verify_ready(verify_ready), .s_verify(verify),
     .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
-  assign idle = quiet && !s_cmd_valid && !row_valid && !m_seg_valid && !m_completion_valid && !verify_valid &&
+  assign idle = quiet && !s_cmd_valid && walk_level == '0 && read_level == '0 && !row_valid && !m_seg_valid && !m_completion_valid && !verify_valid &&
                 !m_req_valid;
 
 endmodule

@@ -4,15 +4,17 @@
 //
 // Commands with data from the host have their PRPs walked into read requests; db_pcie_read brings the data as one
 // stream in command order, and db_ssd_write_exec takes commands and data together. The walk runs ahead of the data by
-// as many commands as the queue between holds and as many bytes as db_pcie_read's ring.
-// Latency: command to its first segment 4 cycles (no PRP list needed for it). Throughput: a row a cycle.
+// as many bytes as db_pcie_read's ring.
+// There is room for every command that has a slot, so s_cmd_ready never falls: whatever the media or the host do, no
+// command of another engine waits in decode behind one of this.
+// Latency: command to its first segment 5 cycles (no PRP list needed for it). Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_write_engine
   import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*;
 #(
   parameter int DATA_W = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,     ///< bits of a media address
-  parameter int AHEAD  = 32,     ///< commands between walk and media: power of two, at least 8
+  parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -58,36 +60,40 @@ module db_ssd_write_engine
   output slot_completion_t      m_completion,
   output logic                  media_err       ///< pulse: a command met a media error
 );
-  if (AHEAD < 8 || AHEAD != 2 ** $clog2(AHEAD)) begin : g_bad_ahead
-    $error("%m: AHEAD must be a power of two, at least 8");
+  if (NUM_CMDS < 2 || NUM_CMDS > 256 || NUM_CMDS != 2 ** $clog2(NUM_CMDS)) begin : g_bad_cmds
+    $error("%m: NUM_CMDS must be a power of two, 2..256");
   end
 
   // ---- to the walker (with data) and to the media side (all)
-  logic walk_valid, walk_ready, ahead_valid, ahead_ready;
-  db_fork #(.N(2)) i_fork (
-    .clk, .rst, .s_valid(s_cmd_valid), .s_ready(s_cmd_ready), .s_want({1'b1, s_cmd.desc.from_host}),
-    .m_valid({ahead_valid, walk_valid}), .m_ready({ahead_ready, walk_ready}));
+  localparam int LEVEL_W = $clog2(NUM_CMDS) + 1;
+  logic               walk_valid, walk_ready, cmd_valid, cmd_ready, exec_idle, push, walk_room, exec_room;
+  logic [LEVEL_W-1:0] walk_level, exec_level;
+  prp_t               walk;
+  exec_cmd_t          cmd;
+  assign s_cmd_ready = walk_room && exec_room;
+  assign push        = s_cmd_valid && s_cmd_ready;
+  db_fifo #(.WIDTH($bits(prp_t)), .DEPTH(NUM_CMDS)) i_walk (
+    .clk, .rst, .s_valid(push && s_cmd.desc.from_host), .s_ready(walk_room),
+    .s_data({s_cmd.fn, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes}), .m_valid(walk_valid), .m_ready(walk_ready), .m_data(walk),
+    .level(walk_level));
+  db_fifo #(.WIDTH($bits(exec_cmd_t)), .DEPTH(NUM_CMDS), .AROUND(1'b0)) i_exec_cmds (
+    .clk, .rst, .s_valid(push), .s_ready(exec_room), .s_data(exec_cmd(s_cmd)), .m_valid(cmd_valid), .m_ready(cmd_ready),
+    .m_data(cmd), .level(exec_level));
 
   // ---- walk; the result of a walk goes beside the data
   logic    status_room, status_valid, status_pop;
   status_t seg_status, prp_status;
   db_nvme_prp #(.DATA_W(DATA_W), .USER_W(1)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
-    .s_cmd('{fn: s_cmd.fn, prp1: s_cmd.prp1, prp2: s_cmd.prp2, bytes: s_cmd.bytes}), .s_cmd_user(1'b0),
+    .s_cmd(walk), .s_cmd_user(1'b0),
     .m_req_valid, .m_req_ready, .m_req, .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,
     .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(), .m_seg_status(seg_status));
-  // At most AHEAD + 6 commands are under way (i_ahead, one before it, db_ssd_write_exec), so there is always room.
-  db_fifo #(.WIDTH($bits(status_t)), .DEPTH(2*AHEAD)) i_status (
+  // A command has one, so there is always room.
+  db_fifo #(.WIDTH($bits(status_t)), .DEPTH(NUM_CMDS)) i_status (
     .clk, .rst, .s_valid(m_seg_valid && m_seg_ready && m_seg.last), .s_ready(status_room), .s_data(seg_status),
     .m_valid(status_valid), .m_ready(status_pop), .m_data(prp_status), .level());
 
   // ---- the media side, behind
-  cmd_t cmd;
-  logic cmd_valid, cmd_ready, exec_idle;
-  db_fifo #(.WIDTH($bits(cmd_t)), .DEPTH(AHEAD), .AROUND(1'b0)) i_ahead (
-    .clk, .rst, .s_valid(ahead_valid), .s_ready(ahead_ready), .s_data(s_cmd),
-    .m_valid(cmd_valid), .m_ready(cmd_ready), .m_data(cmd), .level());
-
   db_ssd_write_exec #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_exec (
     .clk, .rst, .stop, .no_more_rows, .quiet, .idle(exec_idle),
     .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd(cmd),
@@ -97,7 +103,7 @@ module db_ssd_write_engine
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
     .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
-  assign idle = exec_idle && !s_cmd_valid && !cmd_valid && !m_seg_valid && !m_req_valid && !s_list_valid;
+  assign idle = exec_idle && !s_cmd_valid && walk_level == '0 && exec_level == '0 && !m_seg_valid && !m_req_valid && !s_list_valid;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && m_seg_valid && m_seg_ready && m_seg.last) assert (status_room);

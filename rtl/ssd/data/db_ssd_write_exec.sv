@@ -36,7 +36,7 @@ module db_ssd_write_exec
   output logic                  idle,
   input  logic                  s_cmd_valid,
   output logic                  s_cmd_ready,
-  input  cmd_t                  s_cmd,
+  input  exec_cmd_t             s_cmd,
   /// data of Write, Compare, Dataset Management: a packet a command
   input  logic                  s_row_valid,
   output logic                  s_row_ready,
@@ -77,7 +77,7 @@ module db_ssd_write_exec
 
   // ---- commands to items
   logic issue_idle, issue_data_done, compare_valid, compare_ready, media_end;
-  cmd_t media_cmd;
+  exec_cmd_t media_cmd;
   db_ssd_write_issue #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_issue (
     .clk, .rst, .stop, .idle(issue_idle), .data_done(issue_data_done), .s_cmd_valid, .s_cmd_ready, .s_cmd,
     .m_aw_valid(m_axi_write_req.aw_valid), .m_aw_ready(m_axi_write_rsp.aw_ready), .m_aw(m_axi_write_req.aw),

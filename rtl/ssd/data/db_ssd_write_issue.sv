@@ -22,7 +22,7 @@ module db_ssd_write_issue
   output logic        data_done,      ///< each burst whose address has been issued has its data
   input  logic        s_cmd_valid,
   output logic        s_cmd_ready,
-  input  cmd_t        s_cmd,
+  input  exec_cmd_t  s_cmd,
   output logic        m_aw_valid,
   input  logic        m_aw_ready,
   output axi_addr_t   m_aw,
@@ -31,7 +31,7 @@ module db_ssd_write_issue
   output logic        m_item_valid,
   input  logic        m_item_ready,
   output write_item_t m_item,
-  output cmd_t        media_cmd,       ///< the media command that is an item now
+  output exec_cmd_t  media_cmd,       ///< the media command that is an item now
   input  logic        media_end,       ///< pulse: it is over
   input  logic        burst_end        ///< pulse: the last row of a burst has gone
 );
@@ -43,7 +43,7 @@ module db_ssd_write_issue
   logic                         fua_q;                      // ... with FUA
   logic                         flush_q;                    // its flush is the next item
   logic                         held_q;                     // a media command waits for its end
-  cmd_t                         cmd_q;                      // the media command
+  exec_cmd_t                   cmd_q;                      // the media command
   logic [SLOT_W-1:0]            slot_q;
   logic                         cut, simple, fua_flush, take_write;
   logic [2:0]                   writes_q;                   // bursts whose address is out and whose data is not

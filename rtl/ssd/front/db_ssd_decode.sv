@@ -15,9 +15,10 @@
 //   user data beyond MDTS; Write with a directive                  Invalid Field
 //   user data of a locked namespace                                Access Denied
 //
-// Latency: 2 cycles from s_sqe to an engine, 3 to a completion, 1 to m_admin, m_head and m_fetch_err.
-// Throughput: an entry every 2 cycles: a register is loaded only when it is empty, so no ready passes through. A
-// stalled output holds up the others when a second entry for it has come, or one that fails in place of it.
+// Both engines have room for every command that has a slot, so no entry ever waits for one of them: neither a Read
+// behind a Write, nor an admin command behind either.
+// Latency: 1 cycle from s_sqe to m_cmd, which the engines take into their rooms in that cycle; 3 to a completion, 1 to
+// m_admin, m_head and m_fetch_err. Throughput: an entry every 2 cycles.
 module db_ssd_decode
   import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
@@ -46,14 +47,12 @@ module db_ssd_decode
   output logic                    m_admin_valid,
   input  logic                    m_admin_ready,
   output admin_sqe_t              m_admin,
-  /// For the read engine.
+  /// A command for the read engine or the write engine. Their ready never falls.
   output logic                    m_read_valid,
   input  logic                    m_read_ready,
-  output cmd_t                    m_read_cmd,
-  /// For the write engine.
   output logic                    m_write_valid,
   input  logic                    m_write_ready,
-  output cmd_t                    m_write_cmd,
+  output cmd_t                    m_cmd,
   output tap_cmd_t                m_tap_cmd,     ///< with m_ctx, of the same command
   /// Commands that end here.
   output logic                    m_completion_valid,
@@ -153,10 +152,10 @@ module db_ssd_decode
   end
 
   // ---- stage 2: the verdict, the slot, out
-  cmd_t        cmd;
   status_t     verdict;
   logic [63:0] slba;
-  logic        beyond_mdts, beyond_end, failed, go;
+  logic        beyond_mdts, beyond_end, failed, go, lba4k_q;
+  logic [1:0]  to_tap_q;         // with m_ctx: it sends a packet to the host, [1] from the host
   logic        end_valid_q;      // a completion, one cycle before it comes out
   slot_completion_t end_q;
 
@@ -166,18 +165,18 @@ module db_ssd_decode
   assign beyond_end  = s1_q.op.has_lba && s1_q.lba_end > {1'b0, s1_q.blocks};
 
   always_comb begin
-    cmd            = '0;
-    cmd.fn         = s1_q.fn;
-    cmd.slot       = s_slot;
-    cmd.desc       = s1_q.op;
-    cmd.fua        = s1_q.fua;
-    cmd.lba4k      = s1_q.lba4k;
-    cmd.media_addr = s1_q.base + (s1_q.lba4k ? slba << 12 : slba << 9);
-    cmd.ns_blocks  = s1_q.blocks;
-    cmd.prp1       = s1_q.prp1;
-    cmd.prp2       = s1_q.prp2;
-    if (s1_q.op.has_lba)     cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
-    else if (s1_q.op.ranges) cmd.bytes = ({24'd0, s1_q.slba[7:0]} + 32'd1) << 4;
+    m_cmd          = '0;
+    m_cmd.fn       = s1_q.fn;
+    m_cmd.slot     = s_slot;
+    m_cmd.desc     = s1_q.op;
+    m_cmd.fua      = s1_q.fua;
+    m_cmd.lba4k    = s1_q.lba4k;
+    m_cmd.media_addr = s1_q.base + (s1_q.lba4k ? slba << 12 : slba << 9);
+    m_cmd.ns_blocks = s1_q.blocks;
+    m_cmd.prp1     = s1_q.prp1;
+    m_cmd.prp2     = s1_q.prp2;
+    if (s1_q.op.has_lba)     m_cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
+    else if (s1_q.op.ranges) m_cmd.bytes = ({24'd0, s1_q.slba[7:0]} + 32'd1) << 4;
   end
 
   always_comb begin
@@ -197,25 +196,22 @@ module db_ssd_decode
     end
   end
 
-  // An entry that will fail waits for its engine all the same: the slot does not wait for the verdict.
-  assign s_slot_ready = s1_valid_q && !end_valid_q && !(s1_q.op.read_engine ? m_read_valid : m_write_valid);
-  assign go           = s_slot_ready && s_slot_valid;
+  // The slot does not wait for the verdict.
+  assign s_slot_ready  = s1_valid_q && !end_valid_q && m_read_ready && m_write_ready;
+  assign go            = s_slot_ready && s_slot_valid;
+  assign m_read_valid  = go && !failed && s1_q.op.read_engine;
+  assign m_write_valid = go && !failed && !s1_q.op.read_engine && !s1_q.no_work;
 
   always_ff @(posedge clk) begin
     if (!s1_valid_q) s1_q <= s1_d;
     s1_valid_q <= s1_valid_q ? !go : s_sqe_valid && !is_admin && !s_sqe.err;
 
-    if (m_read_ready)               m_read_valid  <= 1'b0;
-    if (m_write_ready)              m_write_valid <= 1'b0;
-    if (go && s1_q.op.read_engine)  m_read_valid  <= !failed;
-    if (go && !s1_q.op.read_engine) m_write_valid <= !failed && !s1_q.no_work;
-    if (!m_read_valid)              m_read_cmd    <= cmd;
-    if (!m_write_valid)             m_write_cmd   <= cmd;
-
     m_ctx_valid <= go;
     m_ctx_slot  <= s_slot;
     m_ctx       <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, nsid: s1_q.nsid,
-                     slba: slba, bytes: cmd.bytes};
+                     slba: slba, bytes: m_cmd.bytes};
+    to_tap_q    <= {m_write_valid && s1_q.op.from_host, m_read_valid && s1_q.op.to_host};
+    lba4k_q     <= s1_q.lba4k;
 
     if (!m_completion_valid) end_valid_q <= 1'b0;
     if (go && (failed || s1_q.no_work)) end_valid_q <= 1'b1;
@@ -228,8 +224,7 @@ module db_ssd_decode
 
     if (rst) begin
       s1_valid_q         <= 1'b0;
-      m_read_valid       <= 1'b0;
-      m_write_valid      <= 1'b0;
+      to_tap_q           <= '0;
       end_valid_q        <= 1'b0;
       m_completion_valid <= 1'b0;
       m_ctx_valid        <= 1'b0;
@@ -237,7 +232,5 @@ module db_ssd_decode
   end
 
   // ---- what the operators must know: context and command are there in the same cycle
-  assign m_tap_cmd = '{read: m_ctx_valid && m_read_valid && m_ctx.desc.to_host,
-                       write: m_ctx_valid && m_write_valid && m_ctx.desc.from_host,
-                       lba4k: m_ctx.desc.to_host ? m_read_cmd.lba4k : m_write_cmd.lba4k, ctx: m_ctx};
+  assign m_tap_cmd = '{read: to_tap_q[0], write: to_tap_q[1], lba4k: lba4k_q, ctx: m_ctx};
 endmodule

@@ -83,10 +83,9 @@ module db_ssd_front
   output admin_sqe_t              m_admin,
   output logic                    m_read_valid,
   input  logic                    m_read_ready,
-  output cmd_t                    m_read_cmd,
   output logic                    m_write_valid,
   input  logic                    m_write_ready,
-  output cmd_t                    m_write_cmd,
+  output cmd_t                    m_cmd,
   output tap_cmd_t                m_tap_cmd,
   /// Contexts of slots, and commands that end in decode.
   output logic                    m_ctx_valid,
@@ -161,7 +160,7 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe), .s_slot_valid(slot_valid),
     .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,
-    .m_read_valid, .m_read_ready, .m_read_cmd, .m_write_valid, .m_write_ready, .m_write_cmd, .m_tap_cmd,
+    .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_tap_cmd,
     .m_completion_valid, .m_completion_ready, .m_completion, .namespaces, .ns_locked);
 
   // ---- what others want to know

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command slots: taken when entries are requested, given back when their commands are over; and from them the most
-// entries that a turn may take: request size, arbitration burst, free slots, the class's credit.
+// entries that a turn may take: request size, arbitration burst, free slots, the class's credit, the queue's share.
 //
+// A queue's first QUEUE_MIN commands take slots that are kept for that (RESERVED in all), what it has beyond them takes
+// from the slots that all share, and it never has more than QUEUE_MAX. When no shared slot is free, a queue below its
+// guaranteed share takes one entry a turn.
 // What is free when a turn begins may be more than two cycles before, when the first of the registers behind limit was
-// loaded, but never less: no turn has ended since. Latency: limit is that of the turn from ST_COUNT on.
+// loaded, but never less: no turn has ended since. Latency: limit is that of the turn from ST_COUNT on; share_next is
+// there in the cycle of count and of ST_RETIRE.
 module db_ssd_sq_credit
   import db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
   parameter int NUM_CMDS   = 128,  ///< command slots, 2..256
   parameter int ADMIN_CMDS = 16,   ///< admin commands inside at most, 1..64
-  parameter int FETCH_MAX  = 8     ///< entries a read request, 1..64
+  parameter int FETCH_MAX  = 8,    ///< entries a read request, 1..64
+  parameter int QUEUE_MIN  = 1,    ///< slots that an I/O queue has for itself, at least 1
+  parameter int QUEUE_MAX  = 64,   ///< slots that an I/O queue has at most, QUEUE_MIN..NUM_CMDS
+  parameter int RESERVED   = 32    ///< slots that are kept for queues below QUEUE_MIN, 1..NUM_CMDS - 1
 ) (
   input  logic             clk,
   input  logic             rst,
@@ -18,15 +25,29 @@ module db_ssd_sq_credit
   input  logic             admin_turn,    ///< the queue at work is the admin queue
   input  logic [1:0]       list,          ///< its ready list
   input  logic [8:0]       class_credit,  ///< ... and that class's credit
+  input  sq_share_t        share,         ///< how the queue at work stands
+  output sq_share_t        share_next,    ///< ST_GO, ST_RETIRE, ST_INIT: ... with its commands counted, lists as before
   input  logic [6:0]       count,         ///< ST_GO: entries requested
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,
   output logic             io_free,       ///< there is a slot for an I/O command
+  output logic             shared_free,   ///< ... beyond what is kept for queues below their guaranteed share
   output logic             admin_free,    ///< there is room for an admin command
   output logic [6:0]       limit,         ///< the most entries of this turn
   output logic [15:0]      cmds_inflight  ///< I/O commands requested and not over
 );
+  localparam int SHARED = NUM_CMDS - RESERVED;
+  if (QUEUE_MIN < 1 || QUEUE_MIN > 64 || QUEUE_MAX < QUEUE_MIN || QUEUE_MAX > NUM_CMDS) begin : g_bad_share
+    $error("%m: QUEUE_MIN (%0d) must be 1..64, QUEUE_MAX (%0d) from there to NUM_CMDS", QUEUE_MIN, QUEUE_MAX);
+  end
+  if (RESERVED < 1 || SHARED < 1) begin : g_bad_reserved
+    $error("%m: RESERVED must be 1..NUM_CMDS - 1, not %0d", RESERVED);
+  end
+
   logic [8:0] free_q;
+  logic [8:0] shared_d, shared_q;  // shared slots that are free
+  logic       shared_free_q;
+  logic [8:0] io_free_most;
   logic [6:0] admin_free_q, burst_q, io_most_q, admin_most_q, limit_q;
   logic       issue, io_done;
 
@@ -35,15 +56,43 @@ module db_ssd_sq_credit
   assign limit         = limit_q;
   assign cmds_inflight = 16'(NUM_CMDS) - 16'(free_q);
 
+  assign io_free_most = free_q < shared_q ? free_q : shared_q;
   always_ff @(posedge clk) begin
     logic [6:0] most;
     burst_q      <= (arb_cfg.burst >= 3'd6 || (7'd1 << arb_cfg.burst) > 7'(FETCH_MAX)) ? 7'(FETCH_MAX)
-                                                                                       : 7'd1 << arb_cfg.burst;
-    io_most_q    <= (free_q < 9'(burst_q)) ? free_q[6:0] : burst_q;
+                                                                                      : 7'd1 << arb_cfg.burst;
+    io_most_q    <= (io_free_most < 9'(burst_q)) ? io_free_most[6:0] : burst_q;
     admin_most_q <= (admin_free_q < burst_q) ? admin_free_q : burst_q;
-    most = admin_turn ? admin_most_q : io_most_q;
+    most = admin_turn ? admin_most_q : shared_free_q ? io_most_q : 7'(share.below);
+    if (!admin_turn && QUEUE_MAX < NUM_CMDS && share.room < most) most = share.room;
     if (!admin_turn && arb_cfg.wrr && list != 2'd0 && class_credit < 9'(most)) most = class_credit[6:0];
     limit_q <= most;
+  end
+
+  // ---- the queue's share
+  logic [8:0] cmds;                // after this turn, or this command's end
+  logic [6:0] own_left_q;          // ST_GO: how many commands the queue is below its guaranteed share
+  always_comb begin
+    cmds = (state == ST_GO) ? share.cmds + 9'(count) : share.cmds - 9'd1;
+    if (state == ST_INIT) cmds = 9'd0;
+    share_next        = (state == ST_INIT) ? '0 : share;
+    share_next.cmds   = cmds;
+    share_next.below  = cmds < 9'(QUEUE_MIN);
+    share_next.room   = (9'(QUEUE_MAX) - cmds > 9'd64) ? 7'd64 : 7'(9'(QUEUE_MAX) - cmds);
+
+    shared_d = shared_q;
+    if (!admin_turn && state == ST_GO && count > own_left_q) shared_d = shared_q - 9'(count - own_left_q);
+    if (!admin_turn && state == ST_RETIRE && share.cmds > 9'(QUEUE_MIN)) shared_d = shared_q + 9'd1;
+  end
+  assign shared_free = shared_free_q;
+  always_ff @(posedge clk) begin
+    own_left_q    <= share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : 7'd0;
+    shared_q      <= shared_d;
+    shared_free_q <= shared_d != 9'd0;
+    if (rst) begin
+      shared_q      <= 9'(SHARED);
+      shared_free_q <= 1'b1;
+    end
   end
 
   assign issue   = state == ST_GO;

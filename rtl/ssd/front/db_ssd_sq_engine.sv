@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes contexts and tail doorbells of submission queues, and gives turns to request entries: one thing at a time.
+// Takes contexts, ends of commands and tail doorbells of submission queues, and gives turns to request entries: one
+// thing at a time.
 //
-// Contexts come first, then doorbells, then the admin queue's turn, then the ready lists'. Which queues exist and which
-// stand in a list is kept here, two bits a queue. The state is given to all parts of db_ssd_sq, which see in it when to
-// do their share. Latency, throughput: see db_ssd_sq.
+// Contexts come first, then commands that are over, doorbells, the admin queue's turn, and the ready lists'. Which
+// queues exist is kept here, a bit a queue; where a queue stands, in RAM (db_ssd_sq_ctx). A queue that has entries is in
+// its class's shared list, and in the own list too while it is below its guaranteed share of slots; with its largest
+// share inside it is in none until one of its commands is over.
+// The state is given to all parts of db_ssd_sq, which see in it when to do their part. Latency, throughput: db_ssd_sq.
 module db_ssd_sq_engine
   import db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
@@ -24,48 +27,67 @@ module db_ssd_sq_engine
   output logic [AW-1:0]    queue,                 ///< queue at work
   output logic [AW-1:0]    queue_next,            ///< ... in the next cycle: what RAM reads now
   output logic [NUM_Q-1:0] queue_valid,           ///< queues that exist
-  output logic [NUM_Q-1:0] queue_listed,          ///< queues with entries, in a list or at work
   output queue_ctx_t       new_ctx,               ///< in ST_CTX
   output logic [15:0]      doorbell_value,        ///< in ST_DOORBELL
   output logic             doorbell_bad,          ///< ... it is no place of the queue
   output logic             admin_turn,            ///< the queue at work is the admin queue
   input  sq_ctx_t          ctx,                   ///< of the queue at work
   input  logic [15:0]      head,                  ///< ... its next entry
+  input  sq_share_t        share,                 ///< ... how it stands
+  input  sq_share_t        share_next,            ///< ... with its commands counted (db_ssd_sq_credit)
+  output logic             share_we,
+  output sq_share_t        share_w,
+  /// A command is over; two are at least 3 cycles apart.
+  input  logic             s_retired_valid,
+  input  logic [QID_W-1:0] s_retired_sqid,
+  output logic             retiring,              ///< one is still to be counted
   input  logic             more,                  ///< in ST_GO: entries are left after this turn
   input  logic             request_free,          ///< the last request has been handed over
   input  logic             list_any,              ///< a list may be served
-  input  logic             lists_empty,
+  input  logic             list_some,             ///< a queue is in a list that is served now
   input  logic [AW-1:0]    list_queue,            ///< the queue whose turn it is
-  output logic             list_push,             ///< the queue at work goes to the end of its list
+  output logic             push_own,              ///< the queue at work goes to the end of its class's own list
+  output logic             push_shared,
   output logic             list_pop,
   input  logic             io_free,               ///< there is a slot for an I/O command
+  input  logic             shared_free,           ///< ... for a turn beyond its queue's guaranteed share
   input  logic             admin_free,            ///< there is room for an admin command
-  input  logic             retiring,              ///< a command's end is being counted
   output logic             m_doorbell_err_valid,
   output doorbell_err_t    m_doorbell_err,
   output logic             idle
 );
   sq_state_e        state_q;
   logic [AW-1:0]    queue_q;
-  logic [NUM_Q-1:0] valid_q, listed_q;
+  logic [NUM_Q-1:0] valid_q;
+  logic             admin_listed_q;               // the admin queue has entries
   queue_ctx_t       ctx_q;
   logic [15:0]      value_q;
-  logic             admin_turn_q, fetch_ok, admin_go, io_go;
+  logic             admin_turn_q, fetch_ok, admin_go, io_go, done_valid, done_ready, done_take;
+  logic             from_own_q, from_shared_q;    // the turn's queue was taken from that list
   logic             enlist;                       // the queue at work has entries
   logic             at_once;                      // ... and is served without a turn in its list
+  logic [AW-1:0]    done_queue;
+  sq_share_t        stand;                        // the queue at work, before it goes to a list
 
   assign state          = state_q;
   assign queue          = queue_q;
   assign queue_valid    = valid_q;
-  assign queue_listed   = listed_q;
   assign new_ctx        = ctx_q;
   assign doorbell_value = value_q;
   assign doorbell_bad   = value_q > ctx.size;
   assign admin_turn     = admin_turn_q;
 
   assign fetch_ok = run && request_free;
-  assign admin_go = fetch_ok && listed_q[0] && admin_free;
+  assign admin_go = fetch_ok && admin_listed_q && admin_free;
   assign io_go    = fetch_ok && list_any && io_free;
+
+  // Commands that are over come in a burst at most while a turn goes on: the queue is never full.
+  db_fifo #(.WIDTH(AW), .DEPTH(8)) i_done (
+    .clk, .rst, .s_valid(s_retired_valid), .s_ready(done_ready), .s_data(s_retired_sqid[AW-1:0]), .m_valid(done_valid),
+    .m_ready(done_take), .m_data(done_queue), .level());
+  assert property (@(posedge clk) disable iff (rst) !s_retired_valid || done_ready);
+  assign done_take = state_q == ST_IDLE && !s_queue_ctx_valid;
+  assign retiring  = s_retired_valid || done_valid;
 
   // What the state after ST_IDLE works on is read from RAM there.
   always_comb begin
@@ -73,6 +95,7 @@ module db_ssd_sq_engine
     if (state_q == ST_INIT) queue_next = queue_q + 1'b1;
     if (state_q == ST_IDLE) begin
       if (s_queue_ctx_valid)     queue_next = s_queue_ctx.qid[AW-1:0];
+      else if (done_valid)       queue_next = done_queue;
       else if (s_doorbell_valid) queue_next = s_doorbell.qid[AW-1:0];
       else if (admin_go)         queue_next = '0;
       else                       queue_next = list_queue;
@@ -80,17 +103,33 @@ module db_ssd_sq_engine
   end
 
   assign s_queue_ctx_ready = state_q == ST_IDLE;
-  assign s_doorbell_ready  = state_q == ST_IDLE && !s_queue_ctx_valid;
+  assign s_doorbell_ready  = state_q == ST_IDLE && !s_queue_ctx_valid && !done_valid;
 
   always_comb begin
     enlist = 1'b0;
-    if (state_q == ST_DOORBELL) enlist = !doorbell_bad && !listed_q[queue_q] && value_q != head;
+    if (state_q == ST_DOORBELL) enlist = !doorbell_bad && !share.listed && value_q != head;
     if (state_q == ST_GO)       enlist = more;
-    at_once = state_q == ST_DOORBELL && !wrr && fetch_ok && lists_empty && !listed_q[0] &&
-              (admin_turn_q ? admin_free : io_free);
+    if (state_q == ST_RETIRE)   enlist = share.listed;
+    at_once = state_q == ST_DOORBELL && !wrr && fetch_ok && !list_some && !admin_listed_q &&
+              (admin_turn_q ? admin_free : io_free && (shared_free ? share.room != '0 : share.below));
+
+    stand = (state_q == ST_DOORBELL) ? share : share_next;
+    if (from_own_q)    stand.in_own    = 1'b0;
+    if (from_shared_q) stand.in_shared = 1'b0;
+    push_own    = enlist && !at_once && queue_q != '0 && stand.below && !stand.in_own;
+    push_shared = enlist && !at_once && queue_q != '0 && stand.room != '0 && !stand.in_shared;
+
+    share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO};
+    share_w           = stand;
+    share_w.in_own    = stand.in_own || push_own;
+    share_w.in_shared = stand.in_shared || push_shared;
+    unique case (state_q)
+      ST_GO:       share_w.listed = more;
+      ST_DOORBELL: share_w.listed = share.listed || enlist;
+      default: ;
+    endcase
   end
-  assign list_push = enlist && !at_once && queue_q != '0;
-  assign list_pop  = state_q == ST_IDLE && !s_queue_ctx_valid && !s_doorbell_valid && !admin_go && io_go;
+  assign list_pop = state_q == ST_IDLE && !s_queue_ctx_valid && !done_valid && !s_doorbell_valid && !admin_go && io_go;
 
   always_ff @(posedge clk) begin
     m_doorbell_err_valid <= 1'b0;
@@ -100,9 +139,13 @@ module db_ssd_sq_engine
       ST_IDLE: begin
         ctx_q        <= s_queue_ctx;
         value_q      <= s_doorbell.value;
-        admin_turn_q <= s_doorbell_valid ? s_doorbell.qid == '0 : admin_go;
+        admin_turn_q <= done_valid ? done_queue == '0 : s_doorbell_valid ? s_doorbell.qid == '0 : admin_go;
+        from_own_q    <= list_pop && !shared_free;
+        from_shared_q <= list_pop && shared_free;
         if (s_queue_ctx_valid) begin
           state_q <= ST_CTX;
+        end else if (done_valid) begin
+          state_q <= ST_RETIRE;
         end else if (s_doorbell_valid) begin
           m_doorbell_err <= '{kind: 1'b0, qid: s_doorbell.qid[QID_W-1:0]};
           if (s_doorbell.fn != '0 || s_doorbell.qid >= 9'(NUM_Q) || !valid_q[s_doorbell.qid[AW-1:0]])
@@ -121,14 +164,15 @@ module db_ssd_sq_engine
           m_doorbell_err_valid <= run;
           m_doorbell_err.kind  <= 1'b1;
         end
-        if (enlist) listed_q[queue_q] <= 1'b1;
+        if (enlist && admin_turn_q) admin_listed_q <= 1'b1;
         state_q <= (enlist && at_once) ? ST_COUNT : ST_IDLE;
       end
+      ST_RETIRE: state_q <= ST_IDLE;
       ST_AVAIL: state_q <= ST_COUNT;
       ST_COUNT: state_q <= ST_GO;
       ST_GO: begin
-        listed_q[queue_q] <= enlist;
-        state_q           <= ST_IDLE;
+        if (admin_turn_q) admin_listed_q <= enlist;
+        state_q <= ST_IDLE;
       end
       default: state_q <= ST_IDLE;
     endcase
@@ -136,14 +180,16 @@ module db_ssd_sq_engine
       state_q              <= ST_INIT;
       queue_q              <= '0;
       valid_q              <= '0;
-      listed_q             <= '0;
+      admin_listed_q       <= 1'b0;
+      from_own_q           <= 1'b0;
+      from_shared_q        <= 1'b0;
       m_doorbell_err_valid <= 1'b0;
     end
   end
 
   // A queue without credit has some a cycle later, so idle does not look at credit.
   assign idle = state_q == ST_IDLE && request_free && !retiring &&
-                !(run && ((listed_q[0] && admin_free) || (!lists_empty && io_free))) &&
+                !(run && ((admin_listed_q && admin_free) || (io_free && list_some))) &&
                 !s_doorbell_valid && !s_queue_ctx_valid;
 
 endmodule

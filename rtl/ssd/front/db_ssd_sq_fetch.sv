@@ -16,7 +16,7 @@ module db_ssd_sq_fetch
   input  logic [AW-1:0] queue,            ///< queue at work
   input  logic          exists,           ///< ... it has not been deleted
   input  sq_ctx_t       ctx,
-  input  sq_pos_t       pos,
+  input  logic [15:0]   head,             ///< next entry to request
   input  logic [15:0]   tail,
   input  logic [15:0]   doorbell_value,   ///< ST_DOORBELL: the new tail
   input  logic [6:0]    limit,            ///< ST_COUNT: the most entries
@@ -37,23 +37,23 @@ module db_ssd_sq_fetch
 
   always_comb begin
     tail_now = (state == ST_DOORBELL) ? doorbell_value : tail;
-    to_end   = ctx.size - pos.head + 16'd1;
+    to_end   = ctx.size - head + 16'd1;
     all_d    = avail_q <= 16'(limit) && avail_q <= 16'(page_q);
     n_d      = all_d ? avail_q[6:0] : (page_q < limit) ? page_q : limit;
   end
   always_ff @(posedge clk) begin
     if (state == ST_DOORBELL || state == ST_AVAIL) begin
-      avail_q  <= (tail_now >= pos.head) ? tail_now - pos.head : to_end;
-      wrap_q   <= tail_now < pos.head;
+      avail_q  <= (tail_now >= head) ? tail_now - head : to_end;
+      wrap_q   <= tail_now < head;
       tail_0_q <= tail_now == 16'd0;
-      page_q   <= 7'd64 - {1'b0, pos.head[5:0]};
+      page_q   <= 7'd64 - {1'b0, head[5:0]};
       exists_q <= exists;
     end
     n_q   <= exists_q ? n_d : 7'd0;
     all_q <= all_d;
   end
   assign count     = n_q;
-  assign next_head = (wrap_q && all_q) ? 16'd0 : pos.head + 16'(n_q);
+  assign next_head = (wrap_q && all_q) ? 16'd0 : head + 16'(n_q);
   assign more      = exists_q && !(all_q && (!wrap_q || tail_0_q));
 
   // ---- the request
@@ -61,9 +61,9 @@ module db_ssd_sq_fetch
   segment_t    request;
   fetch_user_t request_user;
   assign push         = state == ST_GO && n_q != 7'd0;
-  assign request      = '{fn: '0, addr: {ctx.base, 12'd0} + {42'd0, pos.head, 6'd0}, len: 13'(n_q) << 6, first: 1'b1,
+  assign request      = '{fn: '0, addr: {ctx.base, 12'd0} + {42'd0, head, 6'd0}, len: 13'(n_q) << 6, first: 1'b1,
                           last: 1'b1, drop: 1'b0};
-  assign request_user = '{fn: '0, sqid: QID_W'(queue), index: pos.head, size: ctx.size};
+  assign request_user = '{fn: '0, sqid: QID_W'(queue), index: head, size: ctx.size};
   assign free         = !m_fetch_valid;
   always_ff @(posedge clk) begin
     if (m_fetch_ready) m_fetch_valid <= 1'b0;

@@ -6,6 +6,7 @@ package db_ssd_sq_pkg;
     ST_INIT,      // after reset: every queue's memory is cleared
     ST_IDLE,
     ST_CTX,       // a queue is created or deleted
+    ST_RETIRE,    // a command is over; what is kept of its queue is here
     ST_DOORBELL,  // a tail doorbell; the queue's context is here
     ST_AVAIL,     // a turn: how many entries are there
     ST_COUNT,     // ... how many this turn takes
@@ -18,9 +19,14 @@ package db_ssd_sq_pkg;
     logic [1:0]  list;    // ready list that serves it: 0 urgent, 1 high, 2 medium, 3 low
   } sq_ctx_t;
 
+  // How a queue stands: whether it has entries, where it waits for a turn, and its share of the slots.
   typedef struct packed {
-    logic [15:0] head;    // next entry to request
-    logic [15:0] issued;  // commands requested, modulo 2^16
-  } sq_pos_t;
+    logic       listed;     // it has entries to request
+    logic       in_own;     // it is in its class's list of queues below their guaranteed share; that may be stale
+    logic       in_shared;  // ... in that of all queues that may have more
+    logic       below;      // it has fewer commands than its guaranteed share
+    logic [6:0] room;       // commands it may still have before its largest share, 64 if more
+    logic [8:0] cmds;       // commands requested and not over
+  } sq_share_t;
 
 endpackage

@@ -19,7 +19,8 @@ from streams import ROW as ROW_PARTS
 from streams import Source, packet_rows, start
 from structs import layout
 
-CMD = layout("db_ssd_pkg", "cmd_t")
+CMD = layout("db_ssd_pkg", "exec_cmd_t")
+WHOLE = layout("db_ssd_pkg", "cmd_t")
 READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR = range(8)
 DESC = {
     READ: ("to_host", "read_engine"), VERIFY: ("read_engine",), WRITE: ("from_host", "write_engine", "write"),
@@ -50,18 +51,18 @@ class Command:
     prp1: int = 0
     prp2: int = 0
 
-    def packed(self) -> int:
-        return CMD.pack(
+    def packed(self, whole: bool = False) -> int:
+        """As db_ssd_write_exec takes it (exec_cmd_t); whole: with the host's side, as the engines do (cmd_t)."""
+        host = {"fn": self.fn, "prp1": self.prp1, "prp2": self.prp2} if whole else {}
+        return (WHOLE if whole else CMD).pack(
             desc=dict.fromkeys(DESC[self.op], 1),
-            fn=self.fn,
             slot=self.slot,
             fua=self.fua,
             lba4k=self.lba4k,
             media_addr=self.addr,
             ns_blocks=self.blocks,
             bytes=self.size,
-            prp1=self.prp1,
-            prp2=self.prp2,
+            **host,
         )
 
     def list_rows(self, rng: random.Random, width: int) -> list[tuple[int, int, int, int]]:

@@ -19,7 +19,7 @@ from cocotb.triggers import RisingEdge
 from streams import ROW, Sink, Source, start
 from structs import layout
 from test_db_nvme_prp import SEGMENT, ListReader, Segment, segments
-from test_db_ssd_media_cmd import CMD, READ, READ_ERROR, VERIFY, Command
+from test_db_ssd_media_cmd import READ, READ_ERROR, VERIFY, WHOLE, Command
 
 BURST = 1024  # of db_axi_read inside
 SEGMENT_USER = layout("db_ssd_pkg", "segment_user_t")
@@ -52,7 +52,7 @@ class Bench:
         self.mem = prp.Memory(rng)
         self.axi = AxiRead(dut, rng, self.media, self.on_burst)
         self.lists = ListReader(dut, rng, self.mem)
-        self.cmd = Source(dut, rng, "s_cmd", CMD)
+        self.cmd = Source(dut, rng, "s_cmd", WHOLE)
         self.seg = Sink(dut, rng, "m_seg", (("", SEGMENT), ("user", SEGMENT_USER)))
         self.data = Sink(dut, rng, "m_row", ROW)
         self.done = Source(dut, rng, "s_done", (("user", SEGMENT_USER), "err"))
@@ -97,7 +97,7 @@ class Bench:
             self.lists.add(job.walk)
             self.segs.extend((job, s) for s in segments(job.walk))
             self.rows.extend((job, a, int(a + self.row == job.addr + job.size)) for a in addresses)
-        self.cmd.queue.append(job.packed())
+        self.cmd.queue.append(job.packed(whole=True))
 
     def random_job(self, slot: int) -> Job:
         rng = self.rng
@@ -184,7 +184,7 @@ class Bench:
 @cocotb.test()
 async def random_commands(dut: Any) -> None:
     seen: set[tuple[int, int]] = set()
-    for seed, stall, latency in ((1, 0.0, (0, 5)), (2, 0.3, (1, 80)), (3, 0.6, (0, 20)), (4, 0.0, (50, 200))):
+    for seed, stall, latency in ((1, 0.0, (0, 5)), (2, 0.3, (1, 80)), (3, 0.6, (0, 20)), (4, 0.0, (50, 200)), (5, 0.2, (0, 30))):
         b = Bench(dut, seed)
         await b.start()
         b.stalls(stall)
@@ -228,6 +228,26 @@ async def verify_does_not_hold_reads_up(dut: Any) -> None:
     await b.drain()
     rows = 24 * 4096 // b.row
     assert b.row_cycles[-1] - b.row_cycles[0] + 1 <= rows
+
+
+@cocotb.test()
+async def room_for_every_command(dut: Any) -> None:
+    """Neither media nor link moves: as many commands as there are slots are taken all the same, one a cycle."""
+    b = Bench(dut, 12)
+    await b.start()
+    for channel in (b.axi, b.axi.ar, b.lists.req, b.lists.rows, b.seg, b.done, b.completion):
+        channel.stall = 1.0
+    b.take = False
+    slots = int(dut.NUM_CMDS.value)
+    for i in range(slots):
+        walk = prp.make_command(b.rng, b.mem, 4096, 512, errors=False)
+        b.add(Job((READ, VERIFY)[i % 2], 4096 * i, 4096, slot=i, walk=walk))
+    for _ in range(slots + 2):
+        await b.step()
+    assert not b.cmd.queue, f"{len(b.cmd.queue)} of {slots} commands stand outside"
+    b.take = True
+    b.stalls(0.0)
+    await b.drain()
 
 
 @cocotb.test()

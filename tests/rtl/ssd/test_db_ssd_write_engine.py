@@ -22,6 +22,8 @@ MAX_OPEN = 60
 
 
 class Bench(write_exec.MediaSide):
+    WHOLE = True
+
     def __init__(self, dut: Any, seed: int) -> None:
         super().__init__(dut, seed, int(os.environ["DATA_W"]), 1024)
         prp.WIDTH = self.width
@@ -189,6 +191,25 @@ async def a_row_a_cycle(dut: Any) -> None:
         cycles = b.w_cycles[len(b.jobs[0].rows) :]  # the first command waits for its list
         bubbles = cycles[-1] - cycles[0] + 1 - len(cycles)
         assert bubbles == 0, f"{sectors} sectors: {bubbles} bubbles"
+
+
+@cocotb.test()
+async def room_for_every_command(dut: Any) -> None:
+    """Neither media nor link moves: as many commands as there are slots are taken all the same, one a cycle."""
+    b = Bench(dut, 7)
+    await b.start()
+    b.stalls(1.0)
+    for channel in (b.write.aw, b.read.ar, b.port.cmd, b.lists.req, b.lists.rows, b.seg, b.stream, b.completion):
+        channel.stall = 1.0
+    b.cmd.stall = 0.0
+    slots = int(dut.NUM_CMDS.value)
+    for i in range(slots):
+        b.add(b.make(i))
+    for _ in range(slots + 2):
+        await b.step()
+    assert not b.cmd.queue, f"{len(b.cmd.queue)} of {slots} commands stand outside"
+    b.stalls(0.0)
+    await b.drain()
 
 
 @cocotb.test()

@@ -19,6 +19,7 @@ from cocotb.triggers import RisingEdge
 from streams import ROW, Sink, Source, start
 from structs import layout
 from test_db_ssd_media_cmd import (
+    WHOLE,
     COMPARE,
     DSM,
     LBA_RANGE,
@@ -34,7 +35,7 @@ from test_db_ssd_media_cmd import (
     random_range,
 )
 
-CMD = layout("db_ssd_pkg", "cmd_t")
+CMD = layout("db_ssd_pkg", "exec_cmd_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 OFFSET_INVALID = 1 << 14 | 0x13
 OP_NAMES = {WRITE: "write", COMPARE: "compare", DSM: "dsm", WZERO: "zero", WFLUSH: "flush"}
@@ -171,6 +172,8 @@ def spoil(job: Job, row: int) -> None:
 class MediaSide:
     """Drives and checks all ports of db_ssd_write_exec but those of the stream and the PRP status."""
 
+    WHOLE = False  # commands come with their host's side (cmd_t)
+
     def __init__(self, dut: Any, seed: int, width: int, burst_bytes: int) -> None:
         self.dut, self.width, self.burst_bytes = dut, width, burst_bytes
         self.rng = rng = random.Random(seed)
@@ -178,7 +181,7 @@ class MediaSide:
         self.write = AxiWrite(dut, rng, self.media, self.on_burst, self.on_row)
         self.read = AxiRead(dut, rng, self.media, self.on_read)
         self.port = MediaPort(dut, rng, self.media, self.on_media, self.on_media_done)
-        self.cmd = Source(dut, rng, "s_cmd", CMD)
+        self.cmd = Source(dut, rng, "s_cmd", WHOLE if self.WHOLE else CMD)
         self.completion = Sink(dut, rng, "m_completion", COMPLETION)
         self.jobs: list[Job] = []  # all, in order
         self.open: dict[int, Job] = {}  # by slot, not completed
@@ -212,7 +215,7 @@ class MediaSide:
         self.jobs.append(job)
         self.open[job.slot] = job
         self.waiting.append(job)
-        self.cmd.queue.append(job.packed())
+        self.cmd.queue.append(job.packed(self.WHOLE))
 
     def free_slot(self) -> int | None:
         free = [s for s in range(256) if s not in self.open]
