@@ -53,7 +53,7 @@ module db_ssd_cq_formal
   // submission queue lookup, 1 cycle
   logic maps_q;
   always_ff @(posedge clk) maps_q <= sq_lookup_sqid[0] && map_q;
-  assign sq_lookup = '{cqid: {7'd0, maps_q}, head: sqhd};
+  assign sq_lookup = '{valid: 1'b1, cqid: {7'd0, maps_q}, head: sqhd};
 
   // ---- what happens
   logic accept, sent, over, at_work, qc_go, db_go, db_mine;

@@ -173,11 +173,11 @@ module db_ssd_core
   doorbell_err_t           cq_doorbell_err, doorbell_err;
   host_regs_t              host_regs;
   csts_t                   csts;
-  logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight;
+  logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight, sq_deleted;
   queue_ctx_t              queue_ctx;
   arb_cfg_t                arb_cfg;
   logic [QID_W-1:0]        sq_select, sq_lookup_sqid;
-  logic [15:0]             cmds_inflight;
+  logic [15:0]             cmds_inflight, cmds_unread;
   sq_lookup_t              sq_lookup;
   logic                    retired_valid, ctx_valid;
   retired_t                retired;
@@ -205,7 +205,7 @@ module db_ssd_core
     .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
     .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
     .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
-    .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .s_retired_valid(retired_valid), .s_retired(retired),
+    .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_retired_valid(retired_valid), .s_retired(retired),
     .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe),
     .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid),
     .m_write_ready(write_cmd_ready), .m_cmd(cmd), .m_tap_cmd,
@@ -273,9 +273,9 @@ module db_ssd_core
     .s_fw_post_ready(fw_post_ready), .s_fw_post(fw_post), .s_doorbell_valid(doorbell_valid),
     .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .m_doorbell_err_valid(cq_doorbell_err_valid),
     .m_doorbell_err(cq_doorbell_err), .s_queue_ctx_valid(cq_ctx_valid), .s_queue_ctx_ready(cq_ctx_ready),
-    .s_queue_ctx(queue_ctx), .sq_lookup_sqid, .sq_lookup, .s_reg_valid(msix_reg_valid), .s_reg_ready(msix_reg_ready),
+    .s_queue_ctx(queue_ctx), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_reg_valid(msix_reg_valid), .s_reg_ready(msix_reg_ready),
     .s_reg(msix_reg), .s_reg_rvalid(msix_reg_rvalid), .s_reg_rdata(msix_reg_rdata), .m_post_valid(post_valid),
-    .m_post_ready(post_ready), .m_post(post), .intx, .m_retired_valid(retired_valid), .m_retired(retired),
+    .m_post_ready(post_ready), .m_post(post), .intx, .m_retired_valid(retired_valid), .m_retired(retired), .cmds_unread,
     .m_error_valid(error_valid), .m_error_ready(error_ready), .m_error(error), .smart, .busy(completion_busy),
     .wake_us(coalesce_wake_us), .stat_data(stat.data), .stat_cqe(stat.cqe), .stat_irq(stat.irq));
 
@@ -293,7 +293,8 @@ module db_ssd_core
     .m_read(read[RD_FW]), .s_row_valid(row_valid[RD_FW]), .s_row_ready(row_ready[RD_FW]), .s_row_data(row_data[RD_FW]),
     .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
     .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
-    .namespaces, .media_pages, .control, .quiet, .cmds_inflight, .m_media_valid(media_cmd_valid[1]),
+    .namespaces, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
+    .m_media_valid(media_cmd_valid[1]),
     .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),
     .s_media_err(s_media_rsp_err), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err(error),
     .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .counters(smart), .time_us, .cpu_idle,

@@ -129,6 +129,7 @@ package db_ssd_pkg;
 
   // What a completion needs of its submission queue.
   typedef struct packed {
+    logic             valid;    // it exists; a completion of one that does not is dropped
     logic [QID_W-1:0] cqid;
     logic [15:0]      head;
   } sq_lookup_t;

@@ -100,7 +100,7 @@ module db_pcie_read_rows #(
   logic [ROW_W:0]   gone_q;
   logic [PKT_W-1:0] pkt_out_q;    // packets that have left, modulo 2 * MAX_PKTS
   logic             sent_fail_q;  // an earlier row of this packet was marked
-  logic             current, fail, fail_here, packet_gone;
+  logic             current, fail, fail_here;
 
   // The packet that leaves is either retired (its end is known), or the one that is being retired (current), or
   // between the two for the time that the end takes through the FIFO.

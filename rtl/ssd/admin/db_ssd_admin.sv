@@ -69,7 +69,9 @@ module db_ssd_admin
   // control of the whole controller
   output control_t                control,
   input  logic                    quiet,             ///< no DMA or media access outstanding
+  input  logic                    host_quiet,        ///< no DMA
   input  logic [15:0]             cmds_inflight,     ///< I/O commands between fetch and completion
+  input  logic [15:0]             cmds_unread,       ///< ... of them done
   // media commands of the firmware (Format, shutdown)
   output logic                    m_media_valid,
   input  logic                    m_media_ready,
@@ -149,7 +151,8 @@ module db_ssd_admin
   db_ssd_admin_events i_events (
     .clk, .rst, .cc(host_regs.cc), .cc_written(host_regs.cc_written), .nssr(host_regs.subsystem_reset), .flr,
     .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd, .copy_idle, .media_idle,
-    .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid), .quiet, .cmds_inflight, .sq_inflight,
+    .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid), .quiet, .host_quiet, .cmds_inflight, .cmds_unread,
+    .sq_inflight,
     .time_us, .sqe_waits(s_sqe_valid), .media_waits(m_media_valid), .asleep, .set(event_set), .seen(event_seen),
     .events, .wake_on, .wake_us, .irq, .cpu_idle);
 

@@ -21,7 +21,9 @@ module db_ssd_admin_events
   input  logic        completion_idle,
   input  logic        queue_ctx_idle,
   input  logic        quiet,
+  input  logic        host_quiet,
   input  logic [15:0] cmds_inflight,  ///< I/O commands between fetch and completion
+  input  logic [15:0] cmds_unread,    ///< ... of them done
   input  logic        sq_inflight,    ///< the selected submission queue has commands in flight
   input  logic [63:0] time_us,
   // what else keeps the processor's surroundings busy
@@ -42,7 +44,7 @@ module db_ssd_admin_events
   assign set = '{doorbell_err: doorbell_err, nssr: nssr, en_fell: en_fell_q, cc: cc_written};
 
   assign events = '{
-    sq_idle: !sq_inflight, drained: drained_q, queue_ctx_idle: queue_ctx_idle, completion_idle: completion_idle,
+    host_quiet: host_quiet, sq_idle: !sq_inflight, drained: drained_q, queue_ctx_idle: queue_ctx_idle, completion_idle: completion_idle,
     quiet: quiet, media_idle: media_idle, copy_idle: copy_idle, timer: due_q, doorbell_err: seen.doorbell_err,
     err: err, flr: flr, nssr: seen.nssr, en_fell: seen.en_fell, cc: seen.cc, sqe: ring_wr != ring_rd
   };
@@ -57,7 +59,7 @@ module db_ssd_admin_events
     due_q     <= time_us >= wake_us && wake_us != '1;
     en_q      <= cc[0];
     en_fell_q <= en_q && !cc[0];
-    drained_q <= cmds_inflight == '0;
+    drained_q <= cmds_inflight == cmds_unread;
     idle_q    <= asleep && copy_idle && completion_idle && queue_ctx_idle && !sqe_waits && !media_waits;
     if (rst) begin
       irq       <= 1'b0;

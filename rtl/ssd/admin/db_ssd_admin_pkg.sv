@@ -6,8 +6,9 @@ package db_ssd_admin_pkg;
   // What the firmware can wait for: the bits of register EVENT, the first in bit 0 (tests/python/test_registers.py
   // compares them with regs/db_ssd_fw.rdl).
   typedef struct packed {
+    logic host_quiet;       // no DMA is outstanding, and none will be while control.stop is on
     logic sq_idle;          // the selected submission queue has no command in flight
-    logic drained;          // no I/O command is between fetch and completion
+    logic drained;          // every I/O command that was requested is done; its entry may wait for a full queue
     logic queue_ctx_idle;   // no queue context waits to be taken
     logic completion_idle;  // no completion waits to be taken
     logic quiet;            // no DMA or media access is outstanding

@@ -81,6 +81,7 @@ module db_ssd_admin_regs
     in.EVENT.queue_ctx_idle.next  = events.queue_ctx_idle;
     in.EVENT.drained.next         = events.drained;
     in.EVENT.sq_idle.next         = events.sq_idle;
+    in.EVENT.host_quiet.next      = events.host_quiet;
     in.TIME_LO.V.next             = time_us[31:0];
     in.TIME_HI.V.next             = time_us[63:32];
     in.CC.V.next                  = host_regs.cc;

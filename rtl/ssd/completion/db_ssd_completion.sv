@@ -53,6 +53,7 @@ module db_ssd_completion
   input  queue_ctx_t             s_queue_ctx,
   output logic [QID_W-1:0]       sq_lookup_sqid,
   input  sq_lookup_t             sq_lookup,
+  input  logic                   sq_deleted,      ///< pulse: a submission queue is no more
   /// Accesses to the MSI-X table.
   input  logic                   s_reg_valid,
   output logic                   s_reg_ready,
@@ -66,6 +67,7 @@ module db_ssd_completion
   output logic                   intx,
   output logic                   m_retired_valid, ///< pulse: a command is over
   output retired_t               m_retired,
+  output logic [15:0]            cmds_unread,     ///< I/O commands that are done, but their entries not handed over
   output logic                   m_error_valid,
   input  logic                   m_error_ready,
   output error_log_t             m_error,
@@ -89,9 +91,16 @@ module db_ssd_completion
   db_ssd_cq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cq (
     .clk, .rst(ctrl_rst), .run(control.run), .s_finished_valid(finished_valid), .s_finished_ready(finished_ready),
     .s_finished(finished), .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .s_queue_ctx_valid, .s_queue_ctx_ready,
-    .s_queue_ctx, .sq_lookup_sqid, .sq_lookup, .m_post_valid(cqe_valid), .m_post_ready(cqe_ready), .m_post(cqe),
+    .s_queue_ctx, .sq_lookup_sqid, .sq_lookup, .sq_deleted, .m_post_valid(cqe_valid), .m_post_ready(cqe_ready), .m_post(cqe),
     .m_irq_valid(cq_irq_valid), .m_irq_ready(cq_irq_ready), .m_irq(cq_irq), .m_retired_valid, .m_retired, .any_entries,
     .m_doorbell_err_valid, .m_doorbell_err, .idle(cq_idle));
+
+  logic [8:0] unread_q;
+  assign cmds_unread = 16'(unread_q);
+  always_ff @(posedge clk) begin
+    unread_q <= unread_q + 9'(finished_valid && finished_ready && finished.io) - 9'(m_retired_valid && m_retired.io);
+    if (ctrl_rst) unread_q <= '0;
+  end
 
   // ---- interrupts; MSI-X messages that are made while the controller stops are dropped
   logic  msix_valid, msix_ready;

@@ -9,10 +9,11 @@
 //
 // A completion looks up its submission queue (which completion queue, what head), then that completion queue (base,
 // size, tail, phase, head). If the queue is full the completion is parked and the engine goes on with others. A head
-// doorbell of a queue that has parked ones, and the creation or deletion of a completion queue, lets all that are
-// parked try again: there is one FIFO, with room for every command there can be. The slot is free once the entry has
-// been handed to PCIe; the interrupt request follows the entry, so the host never sees an interrupt without it. A
-// completion whose queue has been deleted is dropped, its slot is free.
+// doorbell of a queue that has parked ones, the creation or deletion of a completion queue, and the deletion of a
+// submission queue let all that are parked try again: there is one FIFO, with room for every command there can be. The
+// slot is free once the entry has been handed to PCIe; the interrupt request follows the entry, so the host never sees
+// an interrupt without it. A completion whose queue, submission or completion, has been deleted is dropped, its slot is
+// free: so a queue can be deleted though nobody reads its completions.
 //
 // Contexts are RAM; a bit a queue in registers says that it holds entries (INTx). Head doorbells have a path of their
 // own and never wait for a transfer.
@@ -45,6 +46,7 @@ module db_ssd_cq
   /// A submission queue's lookup; sq_lookup is there a cycle later.
   output logic [QID_W-1:0] sq_lookup_sqid,
   input  sq_lookup_t       sq_lookup,
+  input  logic             sq_deleted,         ///< pulse: a submission queue is no more
   /// Entries to the host.
   output logic             m_post_valid,
   input  logic             m_post_ready,
@@ -91,7 +93,7 @@ module db_ssd_cq
     .s_doorbell_valid, .idle);
 
   db_ssd_cq_park #(.NUM_Q(NUM_Q), .NUM_CMDS(NUM_CMDS), .ADMIN_CMDS(ADMIN_CMDS)) i_park (
-    .clk, .rst, .state, .look_queue, .queue, .changed, .new_queue, .hit, .hit_queue, .push(park_push), .work,
+    .clk, .rst, .state, .look_queue, .queue, .changed, .new_queue, .sq_deleted, .hit, .hit_queue, .push(park_push), .work,
     .pop(park_pop), .valid(park_valid), .any(park_any), .parked);
 
   db_ssd_cq_ctx #(.NUM_Q(NUM_Q)) i_ctx (

@@ -2,7 +2,7 @@
 // Keeps completions whose queue is full, in one FIFO with room for every command there can be.
 //
 // All that are parked try again after a head doorbell of a queue that has some, also one that came while the engine
-// found the queue full, and when a queue is created or deleted. A queue's bit falls when all are brought back, and
+// found the queue full, and when a queue is created or deleted, a submission queue too. A queue's bit falls when all are brought back, and
 // rises again with the first that finds the queue full. Latency: one that is parked can be back 2 cycles later.
 module db_ssd_cq_park
   import db_ssd_pkg::*, db_ssd_cq_pkg::*;
@@ -19,6 +19,7 @@ module db_ssd_cq_park
   input  logic [AW-1:0] queue,           ///< ... in later states
   input  logic          changed,         ///< a queue is created or deleted
   input  logic [AW-1:0] new_queue,
+  input  logic          sq_deleted,      ///< pulse: a submission queue is no more
   input  logic          hit,             ///< a queue's head moves
   input  logic [AW-1:0] hit_queue,
   input  logic          push,            ///< park `work`
@@ -35,6 +36,8 @@ module db_ssd_cq_park
   logic [NUM_Q-1:0]            parked_q;       // queues that have some
   logic                        seen_q;         // the head of the queue at work was written since it was looked up
   logic                        hit_work;       // ... is written
+  logic                        deleted_q;      // a submission queue is no more: all try again
+  logic [6:0]                  late_q;
   db_fifo #(.WIDTH($bits(finished_t)), .DEPTH(PARK)) i_park (
     .clk, .rst, .s_valid(push), .s_ready(), .s_data(work), .m_valid(valid), .m_ready(pop), .m_data(parked_data),
     .level);
@@ -43,11 +46,14 @@ module db_ssd_cq_park
   assign hit_work = hit && hit_queue == (state == ST_CQ ? look_queue : queue);
   always_comb begin
     back_d = back_q;
-    if ((hit && parked_q[hit_queue]) || (push && (seen_q || hit_work)) || changed) begin
+    if ((hit && parked_q[hit_queue]) || (push && (seen_q || hit_work)) || changed || deleted_q) begin
       back_d = level + ($bits(level))'(push) - ($bits(level))'(pop);
     end else if (pop) back_d = back_q - 1'b1;
   end
   always_ff @(posedge clk) begin
+    // The lookup knows of the deletion by now; one that is at work may not have: it is parked in 4 cycles at most.
+    late_q    <= {late_q[5:0], sq_deleted};
+    deleted_q <= sq_deleted || late_q[6];
     seen_q <= hit_work || (seen_q && state != ST_CQ);
     back_q <= back_d;
     any_q  <= back_d != '0;
@@ -57,6 +63,8 @@ module db_ssd_cq_park
     if (rst) begin
       back_q   <= '0;
       any_q    <= 1'b0;
+      late_q    <= '0;
+      deleted_q <= 1'b0;
       parked_q <= '0;
     end
   end

@@ -73,6 +73,7 @@ module db_ssd_front
   /// For the completion engine: a queue's lookup, a command's end.
   input  logic [QID_W-1:0]        sq_lookup_sqid,
   output sq_lookup_t              sq_lookup,
+  output logic                    sq_deleted,
   input  logic                    s_retired_valid,
   input  retired_t                s_retired,
   input  namespace_t [NUM_NS-1:0] namespaces,
@@ -142,9 +143,8 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .run, .s_doorbell_valid(doorbell_valid[0]), .s_doorbell_ready(doorbell_ready[0]),
     .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
-    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid, .s_retired_sqid(s_retired.sqid), .sq_select,
-    .sq_inflight,
-    .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]), .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
+    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid, .s_retired_sqid(s_retired.sqid),
+    .deleted(sq_deleted), .sq_select, .sq_inflight, .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]), .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
 
   // ---- entries to commands
   logic              sqe_valid, sqe_ready, slot_valid, slot_ready;

@@ -60,7 +60,8 @@ module db_ssd_sq
   /// A command is over.
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,
-  input  logic [QID_W-1:0] sq_select,            ///< the firmware asks for a queue
+  output logic             deleted,           ///< pulse: a queue is no more; its commands' completions are dropped
+  input  logic [QID_W-1:0] sq_select,         ///< the firmware asks for a queue
   output logic             sq_inflight,       ///< 2 cycles later: it holds commands or entries, or may
   output logic [15:0]      cmds_inflight,    ///< I/O commands requested and not over
   /// Pulse.
@@ -102,7 +103,7 @@ module db_ssd_sq
   db_ssd_sq_engine #(.NUM_Q(NUM_Q)) i_engine (
     .clk, .rst, .run, .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .s_queue_ctx_valid, .s_queue_ctx_ready,
     .s_queue_ctx, .wrr(arb_cfg.wrr), .state, .queue, .queue_next, .queue_valid, .new_ctx, .doorbell_value,
-    .doorbell_bad, .admin_turn, .ctx, .head, .share, .share_next, .share_we, .share_w, .s_retired_valid,
+    .doorbell_bad, .deleted, .admin_turn, .ctx, .head, .share, .share_next, .share_we, .share_w, .s_retired_valid,
     .s_retired_sqid, .retiring, .more, .request_free, .list_any, .list_some, .list_queue,
     .push_own, .push_shared, .list_pop, .io_free, .shared_free, .admin_free, .m_doorbell_err_valid,
     .m_doorbell_err, .idle);

@@ -74,9 +74,9 @@ module db_ssd_sq_ctx
   logic [AW-1:0] head_waddr;
   assign head_we    = s_head_valid || create || init;
   assign head_waddr = s_head_valid ? s_head_sqid[AW-1:0] : queue;
-  db_ram_sdp #(.WIDTH(QID_W), .DEPTH(NUM_Q)) i_cqid (
-    .clk, .we(create), .waddr(queue), .wdata(new_ctx.cqid), .re(1'b1), .raddr(sq_lookup_sqid[AW-1:0]),
-    .rdata(sq_lookup.cqid));
+  db_ram_sdp #(.WIDTH(QID_W + 1), .DEPTH(NUM_Q)) i_cqid (
+    .clk, .we(state == ST_CTX || init), .waddr(queue), .wdata({new_ctx.valid && !init, new_ctx.cqid}), .re(1'b1),
+    .raddr(sq_lookup_sqid[AW-1:0]), .rdata({sq_lookup.valid, sq_lookup.cqid}));
   db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_head (
     .clk, .we(head_we), .waddr(head_waddr), .wdata(s_head_valid ? s_head : 16'd0),
     .re(1'b1), .raddr(sq_lookup_sqid[AW-1:0]), .rdata(sq_lookup.head));

@@ -30,6 +30,7 @@ module db_ssd_sq_engine
   output queue_ctx_t       new_ctx,               ///< in ST_CTX
   output logic [15:0]      doorbell_value,        ///< in ST_DOORBELL
   output logic             doorbell_bad,          ///< ... it is no place of the queue
+  output logic             deleted,               ///< pulse: a queue is no more
   output logic             admin_turn,            ///< the queue at work is the admin queue
   input  sq_ctx_t          ctx,                   ///< of the queue at work
   input  logic [15:0]      head,                  ///< ... its next entry
@@ -133,6 +134,7 @@ module db_ssd_sq_engine
 
   always_ff @(posedge clk) begin
     m_doorbell_err_valid <= 1'b0;
+    deleted              <= state_q == ST_CTX && !ctx_q.valid && !rst;
     queue_q              <= queue_next;
     unique case (state_q)
       ST_INIT: if (queue_q == AW'(NUM_Q - 1)) state_q <= ST_IDLE;
