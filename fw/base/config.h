@@ -29,6 +29,6 @@
 #define CFG_TEMP_CRITICAL 358u
 
 #define CFG_WAIT_US 10000000u        // longest wait for the data path to come to rest
-#define CFG_DELETE_WAIT_US 5000000u  // longest wait for the commands of a queue that is deleted
+#define CFG_POLL_US 100u            // how often it is looked whether one of several queues that are deleted is idle
 
 #endif

@@ -36,14 +36,28 @@ uint32_t create_sq(struct request* r) {
 }
 
 uint32_t delete_sq(struct request* r) {
-    struct queue *sq = r->fn->queues.sq, *cq = r->fn->queues.cq;
+    struct queue* sq = r->fn->queues.sq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu;
-    if (qid == 0 || qid > r->drive->hw.num_qp || !sq[qid].exists) return ST_QUEUE_ID;
-    // Its commands that have been fetched end as usual, and before this one.
-    hw_delete_sq(qid, hw_time() + CFG_DELETE_WAIT_US);
-    sq[qid].exists = false;
-    cq[sq[qid].cqid].users--;
-    return ST_SUCCESS;
+    if (qid == 0 || qid > r->drive->hw.num_qp || !sq[qid].exists || sq[qid].deleting) return ST_QUEUE_ID;
+    hw_delete_sq(qid);
+    sq[qid].deleting = true;
+    sq[qid].cid = (uint16_t)cmd_id(&r->cmd);
+    sq[qid].function = (uint8_t)r->cmd.function;
+    r->fn->queues.deleting++;
+    return PENDING;
+}
+
+bool queues_delete_step(struct request* r) {
+    struct queues* q = &r->fn->queues;
+    for (uint32_t qid = 1; q->deleting && qid <= r->drive->hw.num_qp; qid++) {
+        struct queue* sq = &q->sq[qid];
+        if (!sq->deleting || !hw_sq_idle(qid)) continue;
+        sq->exists = sq->deleting = false;
+        q->cq[sq->cqid].users--;
+        q->deleting--;
+        hw_complete(sq->function, sq->cid, ST_SUCCESS, 0);
+    }
+    return q->deleting != 0;
 }
 
 uint32_t delete_cq(struct request* r) {

@@ -7,4 +7,8 @@
 
 handler_t create_cq, create_sq, delete_cq, delete_sq;
 
+/// Delete I/O Submission Queue is answered when no command of the queue is under way any more; entries for its
+/// completions are dropped meanwhile. This answers what is due; true: queues are still being deleted.
+bool queues_delete_step(struct request* r);
+
 #endif

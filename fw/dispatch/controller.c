@@ -3,6 +3,7 @@
 #include "dispatch/controller.h"
 
 #include "commands/features.h"
+#include "commands/queues.h"
 #include "dispatch/dispatcher.h"
 
 static void fail(struct function* fn) {
@@ -20,25 +21,42 @@ void controller_reset_state(struct drive* drive, struct function* fn) {
     ns_changed_read(drive, fn);  // who resets the controller looks at all namespaces anyway
 }
 
-/// Bring the data path to rest and back to what it is after power-on; all queues are gone then.
-static void reset(struct drive* drive, struct function* fn, bool function) {
+/// The host asks for a reset: fetch nothing, ask nothing new of host and media. `stopping` goes on from here.
+static void stop(struct function* fn) {
     hw_control(CTL_STOP);
     hw_clear(EV(EN_FELL) | EV(CC));
-    uint64_t limit = hw_time() + CFG_WAIT_US;
-    (void)hw_wait_only(EV(QUIET), limit);
-    (void)hw_wait_only(EV(MEDIA_IDLE), limit);
-    (void)hw_wait_only(EV(QUIET), limit);
-    hw_control(CTL_STOP | CTL_RESET);
-    if (function) {
+    if (fn->life == STOPPING || fn->life == DRAINING) return;
+    fn->life = STOPPING;
+    fn->stop_limit = hw_time() + CFG_WAIT_US;
+}
+
+/// A reset, step by step. STOPPING: something may still touch the host's memory; the host is told nothing, and after
+/// CFG_WAIT_US that it takes too long. DRAINING: nothing will, so the host is told what it waits for; but the media may
+/// still be at work, and only when it owes nothing the data path is reset and can be enabled again.
+static void stopping(struct drive* drive, struct function* fn, uint32_t asked) {
+    uint32_t now = hw_events();
+    if (!(now & EV(HOST_QUIET))) {
+        if (hw_time() >= fn->stop_limit) hw_status(1, 1, 0);
+        return;
+    }
+    fn->notified = false;
+    fn->life = DRAINING;
+    hw_status(0, 0, 0);
+    if (asked & (EV(FLR) | EV(NSSR))) {
         hw_control(CTL_STOP | CTL_FUNCTION_RESET);
         (void)hw_time();  // let CC fall
         hw_clear(EV(EN_FELL) | EV(CC) | EV(NSSR));
+        if (asked & EV(NSSR)) hw_subsystem_reset_done();
+        if (asked & EV(FLR)) {
+            hw_control(CTL_STOP | CTL_FLR_DONE);
+            while (hw_events() & EV(FLR));
+        }
     }
+    if (~now & (EV(QUIET) | EV(MEDIA_IDLE))) return;
+    hw_control(CTL_STOP | CTL_RESET);
     hw_clear(EV(DOORBELL_ERR));
     controller_reset_state(drive, fn);
     fn->life = DISABLED;
-    fn->notified = false;
-    hw_status(0, 0, 0);
     hw_control(0);
 }
 
@@ -70,14 +88,18 @@ static void shut_down(struct drive* drive, struct function* fn, uint32_t shn) {
     hw_status(rdy, cfs, 1);
     hw_control(0);
     // A normal shutdown ends the commands that have been taken; an abrupt one stops them where they are. Either way the
-    // media has answered every write before it is told to flush.
+    // media has answered every write before it is told to flush. What is not durable is not called shut down.
     if (rdy && !(shn == 1 && hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US))) {
         hw_control(CTL_STOP);
-        (void)hw_wait(EV(QUIET), hw_time() + CFG_WAIT_US);
+        if (!hw_wait(EV(QUIET), NEVER)) return;  // a reset
     }
-    (void)hw_media_flush();
+    bool durable = hw_media_flush();
     if (hw_events() & EV_RESET) return;
     if (fn->life == READY) fn->life = OFF;
+    if (!durable) {
+        hw_status(rdy, 1, 1);
+        return;
+    }
     drive->boot->in_use = 0;
     hw_status(rdy, cfs, 2);
 }
@@ -100,19 +122,28 @@ static void keep_alive_timer(struct function* fn) {
     fail(fn);
 }
 
+/// When the loop looks again though nothing has happened: of queues that are being deleted it watches one at a time.
+static uint64_t wake(const struct function* fn, bool deleting) {
+    uint64_t at = keep_alive_deadline(&fn->settings), soon = hw_time() + CFG_POLL_US;
+    return deleting && soon < at ? soon : at;
+}
+
 _Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring_t* ring) {
     struct request r = {.drive = drive, .fn = fn};
     for (;;) {
         uint32_t now = hw_events();
-        if (now & EV(FLR)) {
-            reset(drive, fn, true);
-            hw_control(CTL_FLR_DONE);
-            while (hw_events() & EV(FLR));
-        } else if (now & EV(NSSR)) {
-            reset(drive, fn, true);
-            hw_subsystem_reset_done();
-        } else if (now & EV(EN_FELL)) {
-            reset(drive, fn, false);
+        if (now & EV_RESET) stop(fn);
+        if (fn->life == STOPPING || fn->life == DRAINING) {
+            stopping(drive, fn, now);
+            if (fn->life == STOPPING) {
+                hw_sleep(EV(HOST_QUIET), hw_time() < fn->stop_limit ? fn->stop_limit : NEVER);
+                continue;
+            }
+            if (fn->life == DRAINING) {
+                uint32_t missing = ~hw_events() & (EV(QUIET) | EV(MEDIA_IDLE));
+                if (missing) hw_sleep(EV_RESET | (missing & EV(QUIET) ? EV(QUIET) : EV(MEDIA_IDLE)), NEVER);
+                continue;
+            }
         }
         hw_clear(EV(CC));
         uint32_t cc = hw_cc();
@@ -120,6 +151,7 @@ _Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring
         if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified) shut_down(drive, fn, cc_shn(cc));
         collect_errors(fn);
         if (now & EV(DOORBELL_ERR)) collect_doorbell(fn);
+        bool deleting = fn->life == READY && queues_delete_step(&r);
         if (fn->life == READY) {
             if (hw_command(ring, &r.cmd)) {
                 execute(&r);
@@ -128,7 +160,10 @@ _Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring
             if (now & EV(TIMER)) keep_alive_timer(fn);
         }
         uint32_t awake = EV(CC) | EV(ERR) | EV(DOORBELL_ERR) | EV_RESET;
-        hw_sleep(fn->life == READY ? awake | EV(SQE) : awake,
-                 fn->life == READY ? keep_alive_deadline(&fn->settings) : NEVER);
+        if (fn->life != READY) {
+            hw_sleep(awake, NEVER);
+            continue;
+        }
+        hw_sleep(awake | EV(SQE) | (deleting ? EV(SQ_IDLE) : 0), wake(fn, deleting));
     }
 }

@@ -147,10 +147,12 @@ void hw_create_sq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid, 
 
 void hw_delete_cq(uint32_t qid) { write_queue(qid | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm, 0, 0); }
 
-void hw_delete_sq(uint32_t qid, uint64_t until) {
-    write_queue(qid, 0, 0);
+void hw_delete_sq(uint32_t qid) { write_queue(qid, 0, 0); }
+
+bool hw_sq_idle(uint32_t qid) {
     HW->SQ_SELECT = qid;
-    (void)hw_wait(EV(SQ_IDLE), until);
+    (void)HW->SQ_PTR;  // the event follows after 3 cycles
+    return (HW->EVENT & EV(SQ_IDLE)) != 0;
 }
 
 // ---------------------------------------------------------------- settings

@@ -81,8 +81,10 @@ bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void* ram, uin
 void hw_create_cq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector, bool interrupts);
 void hw_create_sq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid, uint32_t priority);
 void hw_delete_cq(uint32_t qid);
-/// It is fetched from no more; then wait until its commands have ended.
-void hw_delete_sq(uint32_t qid, uint64_t until);
+/// It is fetched from no more, and no entry is made for a command of it.
+void hw_delete_sq(uint32_t qid);
+/// None of its commands is under way.
+bool hw_sq_idle(uint32_t qid);
 
 // ---------------------------------------------------------------- settings, as features 01h, 08h and 09h have them
 void hw_arbitration(uint32_t value);

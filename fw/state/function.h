@@ -12,13 +12,15 @@
 #include "state/queues.h"
 #include "state/settings.h"
 
-/// DISABLED: CC.EN is 0. READY: commands are executed. OFF: shut down. FAILED: CSTS.CFS is 1.
-enum life { DISABLED, READY, OFF, FAILED };
+/// DISABLED: CC.EN is 0. READY: commands are executed. OFF: shut down. FAILED: CSTS.CFS is 1. STOPPING: a reset was asked
+/// for, the host's memory may still be touched. DRAINING: it is not any more, but the media is still at work.
+enum life { DISABLED, READY, OFF, FAILED, STOPPING, DRAINING };
 
 struct function {
     enum life life;
     bool notified;  // the shutdown that CC.SHN asks for has been done
     uint32_t cc;    // CC at enable
+    uint64_t stop_limit;  // STOPPING: when the host is told that it takes too long
     struct settings settings;
     struct events events;
     struct error_log errors;

@@ -79,6 +79,7 @@ class Bench:
         self.cycle = 0
         self.cqs: dict[int, Cq] = {}
         self.cq_of: dict[int, int] = {}  # submission queue -> completion queue
+        self.sq_gone: set[int] = set()  # submission queues that are deleted
         self.heads: dict[int, list[tuple[int, int]]] = {}  # ... -> (from cycle, SQHD)
         self.to_send: deque[Command] = deque()
         self.inside: dict[tuple[int, int], Command] = {}  # taken, no entry yet
@@ -112,6 +113,7 @@ class Bench:
             "s_queue_ctx_valid",
             "s_queue_ctx",
             "sq_lookup",
+            "sq_deleted",
             "m_post_ready",
             "m_irq_ready",
         ):
@@ -200,7 +202,9 @@ class Bench:
         sqid = int(d.sq_lookup_sqid.value)
         await FallingEdge(d.clk)
         head = self.heads[sqid][-1][1] if sqid in self.heads else 0
-        d.sq_lookup.value = SQ_LOOKUP.pack(cqid=self.cq_of.get(sqid, 0), head=head)
+        d.sq_lookup.value = SQ_LOOKUP.pack(
+            valid=int(sqid not in self.sq_gone), cqid=self.cq_of.get(sqid, 0), head=head
+        )
 
     async def run(self, cycles: int) -> None:
         for _ in range(cycles):
@@ -260,7 +264,9 @@ class Bench:
                 gone = [
                     k
                     for k in self.inside.values()
-                    if self.cq_of[k.sqid] not in self.cqs and k.sqid == sqid and (k.slot < 0 or k.slot == slot)
+                    if (self.cq_of[k.sqid] not in self.cqs or k.sqid in self.sq_gone)
+                    and k.sqid == sqid
+                    and (k.slot < 0 or k.slot == slot)
                 ]
                 assert gone, f"command of queue {sqid}, slot {slot} ended without an entry"
                 c = self.inside.pop((sqid, gone[0].cid))
@@ -486,6 +492,38 @@ async def full_queue_does_not_hold_others(dut: Any) -> None:
     b.policy = others(b, 0, [0, 1])
     await b.settle()
     b.policy = None
+    b.check()
+
+
+@cocotb.test()
+async def deleted_submission_queue_leaves_nothing(dut: Any) -> None:
+    """A full queue that nobody reads: the commands of a submission queue end without entries when it is deleted, those
+    of another that shares the completion queue stay; the deletion comes in every cycle around the last one's parking."""
+    b = Bench(dut, 5)
+    if b.num_qp < 2:
+        return
+    await shared_small(b)
+    b.cq_of[2] = 1
+    for when in range(-6, 16):
+        await b.fill(1, min(2, b.num_cmds - 2))
+        kept = set(b.inside)
+        for t in range(-6, 18):
+            if t == 0:
+                b.command(2)
+            if t == when:
+                b.sq_gone.add(2)
+            dut.sq_deleted.value = int(t == when + 1)  # when the lookup knows
+            await b.step()
+        dut.sq_deleted.value = 0
+        await b.settle()
+        gone = [k for k in b.inside if k[0] == 2]
+        assert not gone, f"deleted {when} cycles after its command, and {gone} still hold slots"
+        assert kept == set(b.inside), "another queue's command is gone"
+        b.sq_gone.clear()
+        await b.read_all()
+        b.read(1, 1)
+        await b.settle()
+    assert len(b.dropped) > 10
     b.check()
 
 
