@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The media's bus: an AXI4 slave with latency, bandwidth and channels, and the command port (flush, zero,
-// uncorrectable). Channels interleave every 4 KiB, each with its share of the bandwidth; a burst, which never crosses
-// 4 KiB, belongs to one of them. Answers of one id stay in order.
+// uncorrectable), which has times of its own. Channels interleave every 4 KiB, each with its share of the bandwidth; a
+// burst, which never crosses 4 KiB, belongs to one of them. Answers of one id stay in order.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,8 @@ class AxiMedia {
     Media& media;
     Storage& storage;
     Counters<MediaCount>& count;
-    u64 rd_lat = 0, wr_lat = 0, beat_ticks = 0;
+    u64 rd_lat = 0, wr_lat = 0, flush_lat = 0, beat_ticks = 0;
+    u64 zero_kbps = 0, clock_khz = 0;
     u32 channels = 1;
     bool interleave = false;
     std::vector<u64> ch_free;
@@ -88,18 +89,21 @@ class AxiMedia {
         return true;
     }
 
+    bool store_row(u64 at, const u8* data, u64 strb) {
+        if (strb == ones(BYTES)) return storage.store(at, data, BYTES);
+        u8 row[BYTES];
+        if (!storage.load(row, at, BYTES)) return false;
+        for (u32 i = 0; i < BYTES; ++i)
+            if (strb >> i & 1) row[i] = data[i];
+        return storage.store(at, row, BYTES);
+    }
+
     void store(Burst& b, const u8* data, u64 strb, bool last) {
         if (b.resp == 0) {
-            u8* d = storage.mem + b.addr + u64(b.done) * BYTES;
-            if (strb == ones(BYTES)) {
-                std::memcpy(d, data, BYTES);
-            } else {
-                for (u32 i = 0; i < BYTES; ++i)
-                    if (strb >> i & 1) d[i] = data[i];
-            }
+            const u64 at = b.addr + u64(b.done) * BYTES, end = at + BYTES;
+            if (!store_row(at, data, strb)) b.resp = 2;
             // A sector that has been written whole can be read again.
-            b.hole |= strb != ones(BYTES);
-            const u64 end = b.addr + u64(b.done + 1) * BYTES;
+            b.hole |= strb != ones(BYTES) || b.resp;
             if (end % SECTOR == 0) {
                 if (!b.hole && !media.unreadable.empty()) media.written(end - SECTOR, SECTOR);
                 b.hole = false;
@@ -143,8 +147,8 @@ class AxiMedia {
                 const u64 a = b.addr + u64(b.done) * BYTES;
                 u8 resp = b.resp;
                 if (resp == 0) {
-                    std::memcpy(&top.m_axi_rdata, storage.mem + a, BYTES);
-                    if (b.err_range) resp = 2;
+                    const bool good = storage.load(reinterpret_cast<u8*>(&top.m_axi_rdata), a, BYTES);
+                    if (b.err_range || !good) resp = 2;
                 }
                 top.m_axi_rvalid = 1;
                 top.m_axi_rid = id;
@@ -257,6 +261,11 @@ class AxiMedia {
         }
     }
 
+    u64 zero_cycles(u64 bytes) const {
+        if (!zero_kbps) return 0;
+        return u64(((unsigned __int128)bytes * clock_khz + zero_kbps - 1) / zero_kbps);
+    }
+
     // The data that came ahead of its address.
     void take_early(u64 now) {
         u32 k = 0;
@@ -289,14 +298,17 @@ class AxiMedia {
         // one at a time, after the B of every write
         if (cmd_busy || wr_n || early_n) ++count[MediaCount::BAD_COMMAND];
         cmd_busy = true;
+        cmd_at = now + wr_lat;
         switch (cmd_op) {
             case FLUSH:
                 cmd_err = storage.sync() != 0;
+                cmd_at = now + flush_lat;
                 ++count[MediaCount::FLUSHES];
                 break;
             case ZERO:
                 cmd_err = !storage.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
                 media.written(cmd_addr, cmd_bytes);
+                cmd_at += zero_cycles(cmd_bytes);
                 ++count[MediaCount::ZEROES];
                 break;
             case UNCORRECTABLE:
@@ -304,13 +316,15 @@ class AxiMedia {
                 break;
             default: ++count[MediaCount::BAD_COMMAND];
         }
-        cmd_at = now + wr_lat;
     }
 
   public:
     AxiMedia(Top& t, Media& m, const db_config& c) : top(t), media(m), storage(m.store), count(m.count) {
         rd_lat = ns_to_cycles(c.media_latency_ns, c.clock_khz);
         wr_lat = ns_to_cycles(c.media_write_latency_ns, c.clock_khz);
+        flush_lat = ns_to_cycles(c.media_flush_latency_ns, c.clock_khz);
+        zero_kbps = c.media_zero_kbps;
+        clock_khz = c.clock_khz;
         channels = c.media_channels ? c.media_channels : 1;
         interleave = c.media_interleave != 0;
         ch_free.assign(channels, 0);

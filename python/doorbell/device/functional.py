@@ -36,14 +36,14 @@ from doorbell.nvme.structures import DsmRange, EffectsLog, ErrorLogEntry, FwSlot
 class FunctionalSsd(FunctionalQueues):
     """Subset of `doorbell.device.Sim`, with what the commands do.
 
-    media_latency_ns, media_write_latency_ns: of the media, added to what the controller takes (`latency_ns`).
+    media_*: of the media, as of `Sim`, beside what the controller takes (`latency_ns`). Deallocate, Format take none.
     uncorrectable: has Write Uncorrectable (the RTL's parameter UNCORRECTABLE).
     """
 
     def __init__(
         self,
         *,
-        media_size: int = 1 << 30,
+        media_size: int | None = None,
         image: str | None = None,
         seed: int = 1,
         num_qp: int = 32,
@@ -53,10 +53,13 @@ class FunctionalSsd(FunctionalQueues):
         bytes_per_ns: float = 7.0,
         media_latency_ns: int = 0,
         media_write_latency_ns: int | None = None,
+        media_flush_latency_ns: int | None = None,
+        media_zero_gbps: float = 0,
         uncorrectable: bool = False,
         **_: Any,
     ) -> None:
         write_ns = media_latency_ns if media_write_latency_ns is None else media_write_latency_ns
+        flush_ns = write_ns if media_flush_latency_ns is None else media_flush_latency_ns
         super().__init__(
             media_size,
             image,
@@ -67,6 +70,8 @@ class FunctionalSsd(FunctionalQueues):
             latency_ns + media_latency_ns,
             latency_ns + write_ns,
             bytes_per_ns,
+            latency_ns + flush_ns,
+            media_zero_gbps,
         )
         self._errors: deque[bytes] = deque(maxlen=16)
         self._error_count = 0
@@ -102,7 +107,7 @@ class FunctionalSsd(FunctionalQueues):
         if e.nsid != 1 and not (e.opcode == NvmOpc.FLUSH and e.nsid == NSID_ALL):
             raise CommandFailed(Status.INVALID_NS)
         if e.opcode == NvmOpc.FLUSH:
-            self._media.flush()
+            self._flush_media()
             return
         blocks = self.media_size // self._block
         if e.opcode == NvmOpc.DSM:
@@ -137,14 +142,14 @@ class FunctionalSsd(FunctionalQueues):
         if e.opcode != NvmOpc.WRITE:
             self._media_readable(at, size)
         if e.opcode == NvmOpc.READ:
-            self._scatter(e.prp1, e.prp2, self._media[at : at + size])
+            self._scatter(e.prp1, e.prp2, self._fetch_media(at, size))
             self._counts["reads"] += 1
             self._counts["read_sectors"] += size // 512
             return
         sent = self._gather(e.prp1, e.prp2, size)
         if e.opcode == NvmOpc.COMPARE:
             self._counts["reads"] += 1
-            if sent != self._media[at : at + size]:
+            if sent != self._fetch_media(at, size):
                 raise CommandFailed(Status.COMPARE_FAILED)
         else:
             self._store(at, sent)

@@ -570,6 +570,23 @@ def test_flr(make: Make) -> None:
     assert d.memory[4096:4352] == pattern(256)
 
 
+def test_two_function_level_resets_in_a_row(make: Make) -> None:
+    """The function sees the end of the first one, else it would wait for that during the second."""
+    d = make()
+    for _ in range(3):
+        d.sim.flr(5000)
+
+
+def test_reads_of_registers_that_nobody_waits_for(make: Make) -> None:
+    """They give their place back, answered or not."""
+    d = make()
+    for i in range(200):
+        handle = d.sim.mmio_read_start(0)
+        d.sim.run(200 * (i % 2))
+        d.sim.mmio_read_forget(handle)
+    assert d.sim.mmio_read(0) == 0x0DB00001
+
+
 # ------------------------------------------------------------------------------------------------------------ messages
 
 FAR = 0x5_0000_0000
@@ -685,6 +702,35 @@ def test_media_latency(make: Make) -> None:
     assert [t - took[0] for t in took] == [0, 250, 2250]
 
 
+def media_command(make: Make, op: int, size: int = 0, **options: Any) -> int:
+    """Cycles of a command of the media, and what the endpoint takes for it."""
+    d = make(**options)
+    start = d.sim.cycle
+    d.start(op, size=size)
+    assert d.sim.run(1 << 40, stop_idle=True) == "idle"
+    return d.sim.cycle - start
+
+
+def test_time_of_a_flush(make: Make) -> None:
+    least = media_command(make, FLUSH, media_latency_ns=0)
+    for options, wanted in (({}, 50), ({"media_write_latency_ns": 400}, 100), ({"media_flush_latency_ns": 0}, 0),
+                            ({"media_flush_latency_ns": 1000, "media_zero_gbps": 0.1}, 250),
+                            ({"media_flush_latency_ns": 30 * 10**9}, 7_500_000_000)):  # fmt: skip
+        assert media_command(make, FLUSH, **options) - least == wanted, options
+
+
+def test_time_of_zeroing(make: Make) -> None:
+    size = 8 << 20
+    least = media_command(make, ZERO, size, media_latency_ns=0)
+    for options, wanted in (({}, 50), ({"media_zero_gbps": 1}, 50 + size // 4),
+                            ({"media_zero_gbps": 3.3}, 50 - (-size * 2500 // 33000)),
+                            ({"media_zero_gbps": 1, "media_gbps": 0.5}, 50 + size // 4),
+                            ({"media_zero_gbps": size / 30e9, "media_flush_latency_ns": 5000},
+                             50 - (-size * 250_000 // round(size / 30000)))):  # fmt: skip
+        assert media_command(make, ZERO, size, **options) - least == wanted, options
+    assert wanted / 250e6 == pytest.approx(30, rel=0.01)
+
+
 def test_media_errors(make: Make) -> None:
     d = make()
     d.sim.media_error(8192 + 100, 8, count=2)
@@ -740,6 +786,7 @@ def test_options_are_checked() -> None:
         ({"rcb": 32}, "rcb"),
         ({"clock_mhz": 0.5}, "clock"),
         ({"media_size": 100}, "4096"),
+        ({"media_size": (1 << 40) + 4096}, "too large"),
         ({"image": "/nonexistent/x"}, "cannot open"),
     ):
         with pytest.raises(SimError, match=text):
@@ -750,3 +797,17 @@ def test_options_are_checked() -> None:
     sim.close()
     with pytest.raises(SimError, match="closed"):
         sim.run(1)
+
+
+def test_the_largest_capacity(tmp_path: Path) -> None:
+    """As much as the media's addresses reach, also if it is an image's length that says how much that is."""
+    image = tmp_path / "large"
+    image.touch()
+    os.truncate(image, (1 << 40) + 4096)
+    with pytest.raises(SimError, match="40 bits"):
+        Sim(library(256), image=image)
+    os.truncate(image, 1 << 40)
+    with Sim(library(256), image=image) as sim:
+        sim.media_write((1 << 40) - 4, b"last")
+    with Sim(library(256), media_size=1 << 40) as sim:
+        assert sim.media_size == 1 << 40
