@@ -281,8 +281,7 @@ package db_ssd_pkg;
   typedef struct packed {
     logic sq;                     // submission queues have entries to request, or change
     logic sqe;                    // an entry waits for decode
-    logic read_cmd;
-    logic write_cmd;
+    logic decode;
     logic admin_sqe;
   } front_busy_t;
 

@@ -31,7 +31,8 @@ module db_ssd_cq_park
 );
   localparam int PARK = 2 ** $clog2(NUM_CMDS + ADMIN_CMDS);
   logic [$clog2(PARK):0]       level, back_d, back_q;  // parked ones to try again
-  logic                        any_q;          // there are some: a register, since the head doorbell's ready hangs on it
+  logic                        again;          // all that are parked try again
+  logic                        any_d, any_q;          // there are some: a register, since the head doorbell's ready hangs on it
   logic [$bits(finished_t)-1:0] parked_data;
   logic [NUM_Q-1:0]            parked_q;       // queues that have some
   logic                        seen_q;         // the head of the queue at work was written since it was looked up
@@ -44,11 +45,17 @@ module db_ssd_cq_park
   assign parked   = finished_t'(parked_data);
   assign any      = any_q;
   assign hit_work = hit && hit_queue == (state == ST_CQ ? look_queue : queue);
+  assign again = (hit && parked_q[hit_queue]) || (push && (seen_q || hit_work)) || changed || deleted_q;
   always_comb begin
     back_d = back_q;
-    if ((hit && parked_q[hit_queue]) || (push && (seen_q || hit_work)) || changed || deleted_q) begin
+    any_d  = any_q;
+    if (again) begin
       back_d = level + ($bits(level))'(push) - ($bits(level))'(pop);
-    end else if (pop) back_d = back_q - 1'b1;
+      any_d  = push || level[$clog2(PARK):1] != '0 || (level[0] && !pop);
+    end else if (pop) begin
+      back_d = back_q - 1'b1;
+      any_d  = back_q != ($bits(level))'(1);
+    end
   end
   always_ff @(posedge clk) begin
     // The lookup knows of the deletion by now; one that is at work may not have: it is parked in 4 cycles at most.
@@ -56,7 +63,7 @@ module db_ssd_cq_park
     deleted_q <= sq_deleted || late_q[6];
     seen_q <= hit_work || (seen_q && state != ST_CQ);
     back_q <= back_d;
-    any_q  <= back_d != '0;
+    any_q  <= any_d;
     if (hit)     parked_q[hit_queue] <= 1'b0;
     if (push)    parked_q[queue]     <= 1'b1;
     if (changed) parked_q[new_queue] <= 1'b0;

@@ -112,7 +112,7 @@ module db_ssd_read_engine
     .s_verify_valid(verify_valid), .s_verify_ready(verify_ready), .s_verify(verify),
     .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
-  assign idle = quiet && !s_cmd_valid && walk_level == '0 && read_level == '0 && !row_valid && !m_seg_valid && !m_completion_valid && !verify_valid &&
+  assign idle = quiet && walk_level == '0 && read_level == '0 && !row_valid && !m_seg_valid && !m_completion_valid && !verify_valid &&
                 !m_req_valid;
 
 endmodule

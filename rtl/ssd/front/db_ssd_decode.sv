@@ -58,6 +58,7 @@ module db_ssd_decode
   output logic                    m_completion_valid,
   input  logic                    m_completion_ready,
   output slot_completion_t        m_completion,
+  output logic                    busy,          ///< an I/O entry is inside
   input  namespace_t [NUM_NS-1:0] namespaces,    ///< may change only while no command is under way in them
   input  logic [NUM_NS-1:0]       ns_locked      ///< commands that move user data are refused; may change at any time
 );
@@ -230,6 +231,8 @@ module db_ssd_decode
       m_ctx_valid        <= 1'b0;
     end
   end
+
+  assign busy = s1_valid_q || end_valid_q;
 
   // ---- what the operators must know: context and command are there in the same cycle
   assign m_tap_cmd = '{read: to_tap_q[0], write: to_tap_q[1], lba4k: lba4k_q, ctx: m_ctx};

@@ -147,7 +147,7 @@ module db_ssd_front
     .deleted(sq_deleted), .sq_select, .sq_inflight, .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]), .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
 
   // ---- entries to commands
-  logic              sqe_valid, sqe_ready, slot_valid, slot_ready;
+  logic              sqe_valid, sqe_ready, slot_valid, slot_ready, decode_busy;
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
   db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
@@ -161,11 +161,10 @@ module db_ssd_front
     .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,
     .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_tap_cmd,
-    .m_completion_valid, .m_completion_ready, .m_completion, .namespaces, .ns_locked);
+    .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .namespaces, .ns_locked);
 
   // ---- what others want to know
-  assign busy          = '{sq: !sq_idle, sqe: sqe_valid, read_cmd: m_read_valid, write_cmd: m_write_valid,
-                           admin_sqe: m_admin_valid};
+  assign busy          = '{sq: !sq_idle, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid};
   assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.qid[QID_W-1:0],
                            tail: doorbell.value};
   assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,

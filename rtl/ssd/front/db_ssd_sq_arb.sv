@@ -46,14 +46,15 @@ module db_ssd_sq_arb
   end
 
   // ---- who is next
-  logic [8:0] credit_q [3];                 // high, medium, low
+  logic [8:0] credit_q [3], credit_d [3];   // high, medium, low
+  logic [2:0] left_q;                       // ... some is left
   logic [3:0] could, may;
   logic [1:0] pick;
   logic       reload;
   always_comb begin
     could  = list_valid[shared_free];
     may[0] = could[0];
-    for (int i = 0; i < 3; i++) may[i+1] = could[i+1] && (!arb_cfg.wrr || credit_q[i] != 9'd0);
+    for (int i = 0; i < 3; i++) may[i+1] = could[i+1] && (!arb_cfg.wrr || left_q[i]);
     reload = could[3:1] != 3'd0 && may[3:1] == 3'd0;
     any    = may != 4'd0;
     pick   = may[0] ? 2'd0 : may[1] ? 2'd1 : may[2] ? 2'd2 : 2'd3;
@@ -70,15 +71,23 @@ module db_ssd_sq_arb
 
   // ---- credit
   assign class_credit = credit_q[list - 2'd1];
-  always_ff @(posedge clk) begin
+  always_comb begin
+    credit_d = credit_q;
     if (reload && state == ST_IDLE) begin
-      credit_q[0] <= 9'(arb_cfg.weight_high) + 9'd1;
-      credit_q[1] <= 9'(arb_cfg.weight_medium) + 9'd1;
-      credit_q[2] <= 9'(arb_cfg.weight_low) + 9'd1;
+      credit_d[0] = 9'(arb_cfg.weight_high) + 9'd1;
+      credit_d[1] = 9'(arb_cfg.weight_medium) + 9'd1;
+      credit_d[2] = 9'(arb_cfg.weight_low) + 9'd1;
     end else if (state == ST_GO && spend && list != 2'd0) begin
-      credit_q[list - 2'd1] <= credit_q[list - 2'd1] - 9'(count);
+      credit_d[list - 2'd1] = credit_q[list - 2'd1] - 9'(count);
     end
-    if (rst) for (int i = 0; i < 3; i++) credit_q[i] <= 9'd0;
+  end
+  always_ff @(posedge clk) begin
+    credit_q <= credit_d;
+    for (int i = 0; i < 3; i++) left_q[i] <= credit_d[i] != 9'd0;
+    if (rst) begin
+      for (int i = 0; i < 3; i++) credit_q[i] <= 9'd0;
+      left_q <= '0;
+    end
   end
 
 endmodule

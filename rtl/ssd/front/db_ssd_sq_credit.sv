@@ -26,7 +26,7 @@ module db_ssd_sq_credit
   input  logic [1:0]       list,          ///< its ready list
   input  logic [8:0]       class_credit,  ///< ... and that class's credit
   input  sq_share_t        share,         ///< how the queue at work stands
-  output sq_share_t        share_next,    ///< ST_GO, ST_RETIRE, ST_INIT: ... with its commands counted, lists as before
+  output sq_share_t        share_next,    ///< ST_GO, ST_RETIRE: ... with its commands counted, lists as before; else nothing
   input  logic [6:0]       count,         ///< ST_GO: entries requested
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,
@@ -47,7 +47,7 @@ module db_ssd_sq_credit
   logic [8:0] free_q;
   logic [8:0] shared_d, shared_q;  // shared slots that are free
   logic       shared_free_q;
-  logic [8:0] io_free_most;
+  logic [8:0] io_free_most, max_left;
   logic [6:0] admin_free_q, burst_q, io_most_q, admin_most_q, limit_q;
   logic       issue, io_done;
 
@@ -56,6 +56,7 @@ module db_ssd_sq_credit
   assign limit         = limit_q;
   assign cmds_inflight = 16'(NUM_CMDS) - 16'(free_q);
 
+  assign max_left     = 9'(QUEUE_MAX) - share.cmds;
   assign io_free_most = free_q < shared_q ? free_q : shared_q;
   always_ff @(posedge clk) begin
     logic [6:0] most;
@@ -64,21 +65,33 @@ module db_ssd_sq_credit
     io_most_q    <= (io_free_most < 9'(burst_q)) ? io_free_most[6:0] : burst_q;
     admin_most_q <= (admin_free_q < burst_q) ? admin_free_q : burst_q;
     most = admin_turn ? admin_most_q : shared_free_q ? io_most_q : 7'(share.below);
-    if (!admin_turn && QUEUE_MAX < NUM_CMDS && share.room < most) most = share.room;
+    if (!admin_turn && QUEUE_MAX < NUM_CMDS && max_left < 9'(most)) most = max_left[6:0];
     if (!admin_turn && arb_cfg.wrr && list != 2'd0 && class_credit < 9'(most)) most = class_credit[6:0];
     limit_q <= most;
   end
 
   // ---- the queue's share
-  logic [8:0] cmds;                // after this turn, or this command's end
+  // What a turn leaves is known from registers that are loaded before its count is: no adder follows another.
   logic [6:0] own_left_q;          // ST_GO: how many commands the queue is below its guaranteed share
+  logic [8:0] max_left_q;          // ... its largest share
   always_comb begin
-    cmds = (state == ST_GO) ? share.cmds + 9'(count) : share.cmds - 9'd1;
-    if (state == ST_INIT) cmds = 9'd0;
-    share_next        = (state == ST_INIT) ? '0 : share;
-    share_next.cmds   = cmds;
-    share_next.below  = cmds < 9'(QUEUE_MIN);
-    share_next.room   = (9'(QUEUE_MAX) - cmds > 9'd64) ? 7'd64 : 7'(9'(QUEUE_MAX) - cmds);
+    share_next = share;
+    unique case (state)
+      ST_GO: begin
+        share_next.cmds  = share.cmds + 9'(count);
+        share_next.below = own_left_q > count;
+        share_next.full  = max_left_q == 9'(count);
+      end
+      ST_RETIRE: begin
+        share_next.cmds  = share.cmds - 9'd1;
+        share_next.below = share.cmds <= 9'(QUEUE_MIN);
+        share_next.full  = 1'b0;
+      end
+      default: begin
+        share_next       = '0;
+        share_next.below = 1'b1;
+      end
+    endcase
 
     shared_d = shared_q;
     if (!admin_turn && state == ST_GO && count > own_left_q) shared_d = shared_q - 9'(count - own_left_q);
@@ -87,6 +100,7 @@ module db_ssd_sq_credit
   assign shared_free = shared_free_q;
   always_ff @(posedge clk) begin
     own_left_q    <= share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : 7'd0;
+    max_left_q    <= max_left;
     shared_q      <= shared_d;
     shared_free_q <= shared_d != 9'd0;
     if (rst) begin

@@ -112,13 +112,13 @@ module db_ssd_sq_engine
     if (state_q == ST_GO)       enlist = more;
     if (state_q == ST_RETIRE)   enlist = share.listed;
     at_once = state_q == ST_DOORBELL && !wrr && fetch_ok && !list_some && !admin_listed_q &&
-              (admin_turn_q ? admin_free : io_free && (shared_free ? share.room != '0 : share.below));
+              (admin_turn_q ? admin_free : io_free && (shared_free ? !share.full : share.below));
 
     stand = (state_q == ST_DOORBELL) ? share : share_next;
     if (from_own_q)    stand.in_own    = 1'b0;
     if (from_shared_q) stand.in_shared = 1'b0;
     push_own    = enlist && !at_once && queue_q != '0 && stand.below && !stand.in_own;
-    push_shared = enlist && !at_once && queue_q != '0 && stand.room != '0 && !stand.in_shared;
+    push_shared = enlist && !at_once && queue_q != '0 && !stand.full && !stand.in_shared;
 
     share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO};
     share_w           = stand;

@@ -25,7 +25,7 @@ package db_ssd_sq_pkg;
     logic       in_own;     // it is in its class's list of queues below their guaranteed share; that may be stale
     logic       in_shared;  // ... in that of all queues that may have more
     logic       below;      // it has fewer commands than its guaranteed share
-    logic [6:0] room;       // commands it may still have before its largest share, 64 if more
+    logic       full;       // it has its largest share
     logic [8:0] cmds;       // commands requested and not over
   } sq_share_t;
 
