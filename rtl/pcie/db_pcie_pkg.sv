@@ -371,6 +371,15 @@ package db_pcie_pkg;
     logic [$clog2(MAX_CLIENTS)-1:0] client;
     logic [7:0]                     tag;
     logic                           err;
+    logic                           lost;  ///< completions of it may still come: it must rest
   } read_done_t;
+
+  /// By what time tags rest (db_pcie_read_clock, db_pcie_read_rest).
+  localparam int EPOCH_W     = 4;
+  localparam int REST_EPOCHS = 3;  ///< that one in which the tag ended, and all of those behind it
+  typedef struct packed {
+    logic               any;    ///< some tag may rest; if not, none does
+    logic [EPOCH_W-1:0] epoch;
+  } rest_now_t;
 
 endpackage

@@ -22,6 +22,8 @@ module db_pcie_read_retire
   input  logic            take_last,
   /// nothing is asked for it: it has failed
   input  logic            take_drop,
+  /// take_tag is passed over: it has no chunk, and ends at once
+  input  logic            skip,
 
   /// pulse: a request leaves
   input  logic            sent,
@@ -32,6 +34,9 @@ module db_pcie_read_retire
 
   input  logic            s_done_valid,
   input  read_done_t      s_done,
+  /// that tag, if it is of this client and completions of it may still come
+  output logic             m_lost_valid,
+  output logic [TAG_W-1:0] m_lost,
 
   /// the oldest tag that has not retired
   output logic [TAG_W:0]  retire_tag,
@@ -48,10 +53,13 @@ module db_pcie_read_retire
   assign done_at   = s_done.tag - 8'(TAG_BASE);
   assign done_here = s_done_valid && 9'(done_at) < 9'(NUM_TAGS);
 
+  assign m_lost_valid = done_here && s_done.lost;
+  assign m_lost       = done_at[TAG_W-1:0];
+
   always_ff @(posedge clk) begin
-    if (take) begin
-      done_q[take_tag[TAG_W-1:0]] <= take_drop;
-      err_q[take_tag[TAG_W-1:0]]  <= take_drop;
+    if (take || skip) begin
+      done_q[take_tag[TAG_W-1:0]] <= take_drop || skip;
+      err_q[take_tag[TAG_W-1:0]]  <= take_drop && !skip;
     end
     if (done_here) begin
       done_q[done_at[TAG_W-1:0]] <= 1'b1;
@@ -78,7 +86,9 @@ module db_pcie_read_retire
   // ---- the oldest tag
   // What retirement needs to know of a chunk: where it ends, and whether its packet does.
   logic [RING_W+1:0] chunk_mem[NUM_TAGS];
-  always_ff @(posedge clk) if (take) chunk_mem[take_tag[TAG_W-1:0]] <= {take_last, take_end};
+  always_ff @(posedge clk) begin
+    if (take || skip) chunk_mem[take_tag[TAG_W-1:0]] <= {take_last && !skip, take_end};
+  end
 
   logic [TAG_W:0] tag_q;
   logic [7:0]     pcie_tag_q;  // TAG_BASE + tag_q

@@ -128,10 +128,10 @@ class Bench:
             getattr(d, name).value = 0
         self.stop = False
         self.clear()
-        d.rst.value = 1
+        d.rst.value = d.link_rst.value = 1
         for _ in range(3):
             await FallingEdge(d.clk)
-        d.rst.value = 0
+        d.rst.value = d.link_rst.value = 0
 
     # ---- work
     def failed(self, read: Read) -> None:
@@ -236,6 +236,7 @@ class Bench:
             d.s_post.value = POST_STRUCT.pack(fn=fn, addr=addr, dwords=len(words), data=data)
         self.rq.ready.value = int(rng.random() >= self.rq_stall)
         d.stop.value = int(self.stop)
+        d.time_us.value = self.cycle << 12  # a tag rests for 64 to 96 cycles
         beat = self.model.next_beat(self.cycle)
         self.rc.valid.value = int(beat is not None)
         if beat is not None:

@@ -99,6 +99,8 @@ module pcie_hardblock_tb
       .cfg_mrrs    (cfg_max_read_req),
       .hold        (1'b0),
       .ctrl_rst    (rst),
+      .time_us     ('0),
+      .late_completion(),
       .s_cq_valid  (s_axis_cq_tvalid),
       .s_cq_ready  (s_axis_cq_tready),
       .s_cq        (cq),
