@@ -50,6 +50,8 @@ module db_pcie_dma
   output logic                                     m_rq_valid,
   input  logic                                     m_rq_ready,
   output rq_t                                      m_rq,
+  /// requests that no completion of ours can pass any more
+  input  rq_seq_t                                  s_rq_seq,
   input  logic                                     s_rc_valid,
   output logic                                     s_rc_ready,
   input  rc_t                                      s_rc,
@@ -171,13 +173,13 @@ module db_pcie_dma
     .m_rq_ready(source_ready[2]), .m_rq(source[2]), .m_ctx_valid(ctx_valid), .m_ctx(ctx)
   );
 
-  logic       rq_stop_q, rq_idle, mux_idle, mux_valid, mux_ready;
-  logic [2:0] mux_stop_q;
+  logic       hold_reads, hold_writes, rq_idle, mux_idle, mux_valid, mux_ready;
+  logic [2:0] begun;
   rq_t        mux;
 
   db_pcie_rq_mux #(.DATA_W(DATA_W), .N(3)) i_rq_mux (
-    .clk, .rst, .stop(mux_stop_q), .idle(mux_idle), .s_rq_valid(source_valid), .s_rq_ready(source_ready),
-    .s_rq(source), .m_rq_valid(mux_valid), .m_rq_ready(mux_ready), .m_rq(mux)
+    .clk, .rst, .stop({hold_reads, {2{hold_writes}}}), .idle(mux_idle), .begun, .s_rq_valid(source_valid),
+    .s_rq_ready(source_ready), .s_rq(source), .m_rq_valid(mux_valid), .m_rq_ready(mux_ready), .m_rq(mux)
   );
   if (DATA_W == 512) begin : g_straddle
     logic straddle_idle;
@@ -193,20 +195,17 @@ module db_pcie_dma
     assign rq_idle    = mux_idle;
   end
 
+  logic landed;
+  db_pcie_rq_landed i_rq_landed (
+    .clk, .rst, .s_write(begun[0] || begun[1]), .s_seq(s_rq_seq), .forget(hold && rq_idle), .landed
+  );
+
   // ---- rest
-  // Read requests already handed over must leave before RQ is closed, or their tags would never end.
   logic reads_ended;
   assign reads_ended = client_idle == '1;
-  always_ff @(posedge clk) begin
-    rq_stop_q  <= stop && reads_ended;
-    mux_stop_q <= {stop && reads_ended, {2{hold || (stop && reads_ended)}}};
-    quiet      <= rq_stop_q && reads_ended && rq_idle;
-    if (rst) begin
-      rq_stop_q  <= 1'b0;
-      mux_stop_q <= '0;
-      quiet      <= 1'b0;
-    end
-  end
+  db_pcie_quiet i_quiet (
+    .clk, .rst, .stop, .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
+  );
 
   assign idle = reads_ended && client_waiting == '0 && rq_idle && source_valid == '0 && m_row_valid == '0 &&
                 s_read_valid == '0 && !s_seg_valid && !s_row_valid && !m_done_valid;
