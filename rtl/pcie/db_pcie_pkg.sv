@@ -387,7 +387,7 @@ package db_pcie_pkg;
   } read_done_t;
 
   /// By what time tags rest (db_pcie_read_clock, db_pcie_read_rest).
-  localparam int EPOCH_W     = 4;
+  localparam int EPOCH_W     = 3;
   localparam int REST_EPOCHS = 3;  ///< that one in which the tag ended, and all of those behind it
   typedef struct packed {
     logic               any;    ///< some tag may rest; if not, none does

@@ -88,7 +88,7 @@ module db_pcie_msix
     .clk, .we(ram_we), .waddr(ram_waddr), .wdata(ram_wdata), .re(ram_re), .raddr(ram_raddr), .rdata(ram_rdata)
   );
 
-  logic take_reg, take_irq, take_walk, post_free, masked;
+  logic take_reg, take_irq, take_walk, post_free, masked, put_pending;
 
   assign allow       = cfg_msix_enable && !cfg_msix_mask;
   assign take_reg    = state_q == ST_IDLE && s_reg_valid;
@@ -98,6 +98,8 @@ module db_pcie_msix
   assign s_irq_ready = state_q == ST_IDLE && !s_reg_valid && !(walk_q && walk_turn_q);
   assign post_free   = !m_post_valid || m_post_ready;
   assign masked      = ram_rdata[96] || !allow;
+  // in ST_SEND: a masked request waits, one that leaves does not wait any more, one that cannot leave makes way
+  assign put_pending = masked ? is_req_q : (is_req_q || pending_q[vec_q]) && (post_free || s_reg_valid);
 
   always_comb begin
     ram_re    = state_q == ST_IDLE || state_q == ST_CHECK;
@@ -172,21 +174,19 @@ module db_pcie_msix
       end
       ST_CHECK: state_q <= ST_SEND;
       default: begin  // ST_SEND
+        if (put_pending) pending_q[vec_q] <= masked || !post_free;
         if (masked) begin
-          if (is_req_q) pending_q[vec_q] <= 1'b1;
           state_q <= ST_IDLE;
         end else if (!is_req_q && !pending_q[vec_q]) begin
           state_q <= ST_IDLE;
         end else if (post_free) begin
           m_post_valid     <= 1'b1;
           post_addr_q      <= {ram_rdata[63:2], 2'b00};
-          pending_q[vec_q] <= 1'b0;
           state_q          <= ST_IDLE;
         end else if (s_reg_valid) begin
-          pending_q[vec_q] <= 1'b1;
-          walk_q           <= 1'b1;
-          walk_vec_q       <= '0;
-          state_q          <= ST_IDLE;
+          walk_q     <= 1'b1;
+          walk_vec_q <= '0;
+          state_q    <= ST_IDLE;
         end
       end
     endcase

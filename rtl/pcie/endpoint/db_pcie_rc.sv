@@ -177,24 +177,23 @@ module db_pcie_rc
 
   // An error that does not end its tag is remembered without a memory of two writers: the request side makes a
   // tag's two bits differ, the error side makes them alike. So it is with open: a request has the tag.
-  logic req_bit[2**TAG_W];
-  logic err_bit[2**TAG_W];
-  logic begun_bit[2**TAG_W];
-  logic ended_bit[2**TAG_W];
-  logic s3_err, s3_err_before, s3_mine, disc_q;
+  typedef struct packed {logic err, open;} tag_bits_t;
+  logic [1:0] req_bits[2**TAG_W];
+  logic [1:0] cpl_bits[2**TAG_W];
+  tag_bits_t  req, cpl, cpl_d;  // of the tag of stage 3; what the completion makes of its own
+  logic       s3_err, s3_err_before, s3_mine, disc_q;
 
+  assign req           = req_bits[s3_tag_q];
+  assign cpl           = cpl_bits[s3_tag_q];
   assign s3_err        = s3_err_q || s3_disc_q || (!s3_sop_q && disc_q);
-  assign s3_err_before = req_bit[s3_tag_q] == err_bit[s3_tag_q];
-  assign s3_mine       = s3_valid_q && !s3_ignore_q && begun_bit[s3_tag_q] != ended_bit[s3_tag_q];
+  assign s3_err_before = req.err == cpl.err;
+  assign s3_mine       = s3_valid_q && !s3_ignore_q && req.open != cpl.open;
+  assign cpl_d         = '{err: s3_err ? req.err : cpl.err, open: s3_ends_q ? req.open : cpl.open};
 
   always_ff @(posedge clk) begin
     if (s3_valid_q) disc_q <= s3_disc_q || (!s3_sop_q && disc_q);
-    if (s_ctx_valid) begin
-      req_bit[s_ctx.tag[TAG_W-1:0]]   <= !err_bit[s_ctx.tag[TAG_W-1:0]];
-      begun_bit[s_ctx.tag[TAG_W-1:0]] <= !ended_bit[s_ctx.tag[TAG_W-1:0]];
-    end
-    if (s3_mine && s3_eop_q && s3_err) err_bit[s3_tag_q] <= req_bit[s3_tag_q];
-    if (s3_mine && s3_eop_q && s3_ends_q) ended_bit[s3_tag_q] <= begun_bit[s3_tag_q];
+    if (s_ctx_valid) req_bits[s_ctx.tag[TAG_W-1:0]] <= ~cpl_bits[s_ctx.tag[TAG_W-1:0]];
+    if (s3_mine && s3_eop_q) cpl_bits[s3_tag_q] <= cpl_d;
   end
 
   // ---- stage 4: rotate, out

@@ -42,7 +42,7 @@ module db_pcie_read_alloc
   input  logic            resting,
   /// pulse: take_tag is passed over, never with take
   output logic            skip,
-  /// the dword behind the chunk; with skip behind the one before
+  /// the dword behind the chunk
   output logic [RING_W:0] take_end,
 
   /// the oldest tag that has not ended
@@ -63,7 +63,7 @@ module db_pcie_read_alloc
   logic             room_q, valid_q, full, tag_free;
 
   assign dwords   = s_chunk.len[12:2];
-  assign take_end = next_q + (skip ? '0 : (RING_W + 1)'(dwords));
+  assign take_end = next_q + (RING_W + 1)'(dwords);
   assign take_tag = tag_q;
   assign full     = packets_q == {~gone_packets[PKT_W-1], gone_packets[PKT_W-2:0]};
   assign used     = next_q - {gone_row, LANE_W'(0)};

@@ -40,7 +40,7 @@ module db_pcie_read_retire
 
   /// the oldest tag that has not retired
   output logic [TAG_W:0]  retire_tag,
-  /// it does now
+  /// it does now, and had a chunk
   output logic            m_retire_valid,
   output logic            m_retire_last,
   output logic            m_retire_err,
@@ -56,10 +56,13 @@ module db_pcie_read_retire
   assign m_lost_valid = done_here && s_done.lost;
   assign m_lost       = done_at[TAG_W-1:0];
 
+  logic begin_tag, end_tag;  // end_tag: at once
+  assign begin_tag = take || skip;
+  assign end_tag   = take_drop || skip;
   always_ff @(posedge clk) begin
-    if (take || skip) begin
-      done_q[take_tag[TAG_W-1:0]] <= take_drop || skip;
-      err_q[take_tag[TAG_W-1:0]]  <= take_drop && !skip;
+    if (begin_tag) begin
+      done_q[take_tag[TAG_W-1:0]] <= end_tag;
+      err_q[take_tag[TAG_W-1:0]]  <= end_tag;
     end
     if (done_here) begin
       done_q[done_at[TAG_W-1:0]] <= 1'b1;
@@ -84,24 +87,24 @@ module db_pcie_read_retire
   end
 
   // ---- the oldest tag
-  // What retirement needs to know of a chunk: where it ends, and whether its packet does.
-  logic [RING_W+1:0] chunk_mem[NUM_TAGS];
-  always_ff @(posedge clk) begin
-    if (take || skip) chunk_mem[take_tag[TAG_W-1:0]] <= {take_last && !skip, take_end};
-  end
+  // What retirement needs to know of a chunk: whether there is one, whether its packet ends, and where it does.
+  logic [RING_W+2:0] chunk_mem[NUM_TAGS];
+  logic              skipped, over;
+  always_ff @(posedge clk) if (begin_tag) chunk_mem[take_tag[TAG_W-1:0]] <= {skip, take_last, take_end};
 
   logic [TAG_W:0] tag_q;
   logic [7:0]     pcie_tag_q;  // TAG_BASE + tag_q
   logic           now;         // it ends in this cycle
 
-  assign now                           = s_done_valid && s_done.tag == pcie_tag_q;
-  assign retire_tag                    = tag_q;
-  assign m_retire_valid                = tag_q != take_tag && (now || done_q[tag_q[TAG_W-1:0]]);
-  assign m_retire_err                  = now ? s_done.err : err_q[tag_q[TAG_W-1:0]];
-  assign {m_retire_last, m_retire_end} = chunk_mem[tag_q[TAG_W-1:0]];
+  assign now            = s_done_valid && s_done.tag == pcie_tag_q;
+  assign retire_tag     = tag_q;
+  assign over           = tag_q != take_tag && (now || done_q[tag_q[TAG_W-1:0]]);
+  assign m_retire_valid = over && !skipped;
+  assign m_retire_err   = now ? s_done.err : err_q[tag_q[TAG_W-1:0]];
+  assign {skipped, m_retire_last, m_retire_end} = chunk_mem[tag_q[TAG_W-1:0]];
 
   always_ff @(posedge clk) begin
-    if (m_retire_valid) begin
+    if (over) begin
       tag_q      <= tag_q + 1'b1;
       pcie_tag_q <= (&tag_q[TAG_W-1:0]) ? 8'(TAG_BASE) : pcie_tag_q + 1'b1;
     end

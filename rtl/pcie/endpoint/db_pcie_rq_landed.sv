@@ -11,7 +11,7 @@
 module db_pcie_rq_landed
   import db_pcie_pkg::*;
 #(
-  parameter int COUNT_W = 8  ///< bits of the count, 2..16
+  parameter int COUNT_W = 7  ///< bits of the count, 3..16
 ) (
   input  logic    clk,
   input  logic    rst,
@@ -23,18 +23,24 @@ module db_pcie_rq_landed
   input  logic    forget,
   output logic    landed
 );
-  if (!(COUNT_W inside {[2:16]})) begin : g_bad
-    $error("%m: COUNT_W must be 2..16 (is %0d)", COUNT_W);
+  if (!(COUNT_W inside {[3:16]})) begin : g_bad
+    $error("%m: COUNT_W must be 3..16 (is %0d)", COUNT_W);
   end
 
-  logic [1:0]         report_q;
-  logic [COUNT_W-1:0] inside_q, inside_d, reports;
+  logic [1:0]                report_q;
+  logic [COUNT_W-1:0]        inside_q, inside_d;
+  logic signed [COUNT_W-1:0] change;  // -2..1
 
-  assign reports = COUNT_W'(report_q[0]) + COUNT_W'(report_q[1]);
   always_comb begin
-    inside_d = (reports > inside_q) ? '0 : inside_q - reports;
-    if (forget) inside_d = '0;
-    if (s_write) inside_d = inside_d + 1'b1;
+    unique case ({report_q[0] && report_q[1], report_q[0] ^ report_q[1], s_write})
+      3'b000, 3'b011: change = 0;
+      3'b001:         change = 1;
+      3'b010, 3'b101: change = -1;
+      default:        change = -2;
+    endcase
+    inside_d = inside_q + change;
+    if (forget || inside_q == '0) inside_d = COUNT_W'(s_write);
+    else if (inside_q == 1 && report_q == 2'b11) inside_d = COUNT_W'(s_write);
   end
 
   always_ff @(posedge clk) begin
