@@ -158,6 +158,14 @@ package db_pcie_pkg;
     return (desc.dword_count == 11'd1) ? 4'h0 : 4'hf;
   endfunction
 
+  // Sequence numbers of requests, which the hard block reports when no completion can pass them any more: posted writes
+  // have this one, all others 0 (db_pcie_rq_landed).
+  localparam logic [5:0] RQ_SEQ_WRITE = 6'd1;
+  typedef struct packed {
+    logic [1:0]      valid;
+    logic [1:0][5:0] num;
+  } rq_seq_t;
+
   // tuser of one beat of a memory request: every byte of the request is wanted.
   function automatic logic [136:0] rq_user(input int data_w, input logic sop, input rq_desc_t desc,
                                            input logic [4:0] dwords);
@@ -165,14 +173,16 @@ package db_pcie_pkg;
     s.sop    = sop;
     s.dwords = dwords;
     s.desc   = desc;
-    return (data_w == 512) ? 137'(s) : 137'({rq_last_be(desc), 4'hf});
+    return (data_w == 512) ? 137'(s) :
+           137'({(desc.req_type == REQ_MEM_WR) ? RQ_SEQ_WRITE[3:0] : 4'h0, 16'd0, rq_last_be(desc), 4'hf});
   endfunction
 
   // One straddled beat of RQ (512 bits). sop[0]: a packet starts at lane 0 or, if `half`, at lane 8; sop[1]: a second
-  // one starts at lane 8. eop[0], [1]: the first and second end, with the lanes of their last dwords.
+  // one starts at lane 8. eop[0], [1]: the first and second end, with the lanes of their last dwords. post: the packet
+  // that starts is a posted write whose report counts.
   function automatic logic [136:0] rq_tuser_straddle(
-      input logic [1:0] sop, input logic half, input logic [3:0] last_be0, input logic [3:0] last_be1,
-      input logic [1:0] eop, input logic [3:0] lane0, input logic [3:0] lane1);
+      input logic [1:0] sop, input logic half, input logic [1:0] post, input logic [3:0] last_be0,
+      input logic [3:0] last_be1, input logic [1:0] eop, input logic [3:0] lane0, input logic [3:0] lane1);
     logic [136:0] u;
     u        = '0;
     u[3:0]   = {4{sop[0]}};
@@ -185,6 +195,8 @@ package db_pcie_pkg;
     u[27:26] = eop;
     u[31:28] = lane0 & {4{eop[0]}};
     u[35:32] = lane1 & {4{eop[1]}};
+    u[66:61] = RQ_SEQ_WRITE & {6{post[0] && sop[0]}};
+    u[72:67] = RQ_SEQ_WRITE & {6{post[1] && sop[1]}};
     return u;
   endfunction
 
@@ -371,6 +383,15 @@ package db_pcie_pkg;
     logic [$clog2(MAX_CLIENTS)-1:0] client;
     logic [7:0]                     tag;
     logic                           err;
+    logic                           lost;  ///< completions of it may still come: it must rest
   } read_done_t;
+
+  /// By what time tags rest (db_pcie_read_clock, db_pcie_read_rest).
+  localparam int EPOCH_W     = 3;
+  localparam int REST_EPOCHS = 3;  ///< that one in which the tag ended, and all of those behind it
+  typedef struct packed {
+    logic               any;    ///< some tag may rest; if not, none does
+    logic [EPOCH_W-1:0] epoch;
+  } rest_now_t;
 
 endpackage

@@ -16,6 +16,8 @@
   cq_t       s_cq;
   cc_t       m_cc;
   rq_t       m_rq;
+  rq_seq_t   s_rq_seq;
+  logic      cq_np_req;
   rc_t       s_rc;
   link_cfg_t link_cfg;
   logic      flr_done, intx;
@@ -29,6 +31,9 @@
   assign m_axis_rq_tvalid = m_rq_valid;
   assign m_rq_ready       = m_axis_rq_tready;
   assign {m_axis_rq_tuser, m_axis_rq_tlast, m_axis_rq_tkeep, m_axis_rq_tdata} = m_rq;
+  assign s_rq_seq         = '{valid: {pcie_rq_seq_num_vld1, pcie_rq_seq_num_vld0},
+                              num: {pcie_rq_seq_num1, pcie_rq_seq_num0}};
+  assign pcie_cq_np_req   = {1'b0, cq_np_req};
   assign s_rc_valid       = s_axis_rc_tvalid;
   assign s_axis_rc_tready = s_rc_ready;
   assign s_rc             = '{tuser: s_axis_rc_tuser, tlast: s_axis_rc_tlast, tkeep: s_axis_rc_tkeep,

@@ -52,6 +52,8 @@ module db_ssd_core
   output logic                  m_rq_valid,
   input  logic                  m_rq_ready,
   output rq_t                   m_rq,
+  input  rq_seq_t               s_rq_seq,          ///< requests that no completion of ours can pass any more
+  output logic                  cq_np_req,         ///< credits for requests that want an answer
   input  logic                  s_rc_valid,
   output logic                  s_rc_ready,
   input  rc_t                   s_rc,
@@ -141,7 +143,7 @@ module db_ssd_core
   logic [31:0]   reg_rdata;
   segment_t      seg;
   segment_user_t seg_user, data_done_user;
-  logic          post_valid, post_ready, dma_quiet, dma_idle;
+  logic          post_valid, post_ready, dma_quiet, dma_idle, late_completion;
   post_t         post;
   db_pcie_endpoint #(
     .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W($bits(segment_user_t)),
@@ -152,17 +154,18 @@ module db_ssd_core
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512, has_user: 1'b1},     // RD_SQE
       client_cfg_t'{tags_log2: 16'd6, ring_dw_log2: 16'd13, chunk_bytes: 16'd512, has_user: 1'b0}})    // RD_DATA
   ) i_pcie (
-    .clk, .rst, .ctrl_rst, .cfg_mps({1'b0, link_cfg.max_payload}), .cfg_mrrs(link_cfg.max_read_req),
-    .stop(control.stop), .hold(!link_cfg.bus_master), .quiet(dma_quiet), .idle(dma_idle), .read_idle, .s_cq_valid,
-    .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .m_rq_valid, .m_rq_ready, .m_rq, .s_rc_valid, .s_rc_ready,
-    .s_rc, .m_reg_valid(reg_valid), .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid),
-    .m_reg_rdata(reg_rdata), .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read),
-    .s_read_user(read_user), .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data),
-    .m_row_info(row_info), .m_row_user(row_user), .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg(seg),
-    .s_seg_user(seg_user), .s_row_valid(s_tap_read_valid), .s_row_ready(s_tap_read_ready),
-    .s_row_data(s_tap_read_data), .s_row_info(s_tap_read_info), .m_done_valid(data_done_valid),
-    .m_done_ready(data_done_ready), .m_done_user(data_done_user), .m_done_err(data_done_err),
-    .s_post_valid(post_valid), .s_post_ready(post_ready), .s_post(post));
+    .clk, .rst, .ctrl_rst, .time_us, .late_completion, .cfg_mps({1'b0, link_cfg.max_payload}),
+    .cfg_mrrs(link_cfg.max_read_req), .stop(control.stop), .hold(!link_cfg.bus_master), .quiet(dma_quiet),
+    .idle(dma_idle), .read_idle, .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc,
+    .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .m_reg_valid(reg_valid),
+    .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata),
+    .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read), .s_read_user(read_user),
+    .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
+    .m_row_user(row_user), .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg(seg), .s_seg_user(seg_user),
+    .s_row_valid(s_tap_read_valid), .s_row_ready(s_tap_read_ready), .s_row_data(s_tap_read_data),
+    .s_row_info(s_tap_read_info), .m_done_valid(data_done_valid), .m_done_ready(data_done_ready),
+    .m_done_user(data_done_user), .m_done_err(data_done_err), .s_post_valid(post_valid), .s_post_ready(post_ready),
+    .s_post(post));
 
   // ---- from queues to commands
   logic                    msix_reg_valid, msix_reg_ready, msix_reg_rvalid;
@@ -312,6 +315,7 @@ module db_ssd_core
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,
                           media: media_quiet};
   assign stall = '{
+    late_completion: late_completion,
     write_for_media: m_axi_write_req.w_valid && !m_axi_write_rsp.w_ready,
     write_for_host: !data_state.write_idle && !row_valid[RD_DATA], segments_for_writer: seg_valid && !seg_ready,
     rows_for_writer: m_tap_read_valid && !m_tap_read_ready, read_for_media: !data_state.read_idle && !m_tap_read_valid,

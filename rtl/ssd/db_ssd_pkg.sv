@@ -361,8 +361,9 @@ package db_ssd_pkg;
     stat_irq_t      irq;
   } stat_t;
 
-  // Who waits for whom in this cycle; the lowest bit is counter 0.
+  // Who waits for whom in this cycle, and what happens that should not; the lowest bit is counter 0.
   typedef struct packed {
+    logic late_completion;        // 6 a PCIe completion came that no request waits for, and was dropped
     logic write_for_media;        // 5 the write engine for the media to take a row
     logic write_for_host;         // 4 ... for the host's data
     logic segments_for_writer;    // 3 segments for the writer of host memory

@@ -11,6 +11,7 @@
   input  logic [cq_user_w(DATA_W)-1:0] s_axis_cq_tuser,
   input  logic                         s_axis_cq_tvalid,
   output logic                         s_axis_cq_tready,
+  output logic [1:0]                   pcie_cq_np_req,    ///< credits for requests that want an answer: one at a time
   output logic [DATA_W-1:0]            m_axis_cc_tdata,
   output logic [DATA_W/32-1:0]         m_axis_cc_tkeep,
   output logic                         m_axis_cc_tlast,
@@ -23,6 +24,11 @@
   output logic [rq_user_w(DATA_W)-1:0] m_axis_rq_tuser,
   output logic                         m_axis_rq_tvalid,
   input  logic                         m_axis_rq_tready,
+  /// Sequence numbers of requests that no completion can pass any more.
+  input  logic [5:0]                   pcie_rq_seq_num0,
+  input  logic                         pcie_rq_seq_num_vld0,
+  input  logic [5:0]                   pcie_rq_seq_num1,
+  input  logic                         pcie_rq_seq_num_vld1,
   input  logic [DATA_W-1:0]            s_axis_rc_tdata,
   input  logic [DATA_W/32-1:0]         s_axis_rc_tkeep,
   input  logic                         s_axis_rc_tlast,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ports of db_ssd and db_csd that only measure, and may be left open; see db_ssd_ports.svh.
-  /// Statistics: a pulse for each stage of a command, and cycles that engines waited.
+  /// Statistics: a pulse for each stage of a command, cycles that engines waited, completions that came too late.
   output logic                         stat_doorbell_valid,
   output logic [QID_W-1:0]             stat_doorbell_qid,
   output logic [15:0]                  stat_doorbell_tail,
@@ -18,4 +18,4 @@
   output logic [SLOT_W-1:0]            stat_cqe_slot,
   output logic                         stat_irq_valid,
   output logic [15:0]                  stat_irq_vector,
-  output logic [6*32-1:0]              stat_stall         ///< counters of 32 bits, by bits of db_ssd_pkg's stall_t
+  output logic [7*32-1:0]              stat_stall         ///< counters of 32 bits, by bits of db_ssd_pkg's stall_t

@@ -26,6 +26,7 @@ class Endpoint {
     static_assert(!STRADDLE || DATA_W == 512, "only streams of 512 bits straddle here");
     static constexpr u32 N = DATA_W / 32;
     using Bits = UserBits<DATA_W>;
+    static constexpr u32 MAX_CREDITS = 32;
     friend RqIn<DATA_W, STRADDLE, REQ_DESC + MAX_DW + N - 1>;
 
     Top& top;
@@ -41,6 +42,9 @@ class Endpoint {
     StreamOut rc, cq;
     bool cc_ready = false;
     u32 rc_release = 0;
+    bool cq_credited = false;            // what stands on CQ is the first of `uncredited`
+    u32 credits = 0, credits_given = 0;  // of PG213's counter, for reads; by the core in this cycle
+    bool numbers_on = false;
 
     template <class P>
     static const u32* words(const P& port) {
@@ -161,15 +165,40 @@ class Endpoint {
                              });
     }
 
+    // CQ in the order of the link, but without a credit (PG213, "Selective Flow Control for Non-Posted Requests") reads
+    // wait and writes go on.
     void drive_cq() {
-        if (cq.fired && cq.advance(rx.cq.front().ndw, N)) rx.cq.pop();
-        top.s_axis_cq_tvalid = begin(cq, rx.cq);
+        auto& was = cq_credited ? rx.uncredited : rx.cq;
+        if (cq.fired && cq.advance(was.front().ndw, N)) was.pop();
+        bool delivered = false;
+        if (!cq.on) {
+            while (rx.arrived(rx.cq) && rx.cq.front().read()) {
+                rx.uncredited.push(rx.cq.front());
+                rx.cq.pop();
+            }
+            cq_credited = credits && !rx.uncredited.empty();
+            delivered = begin(cq, cq_credited ? rx.uncredited : rx.cq) && cq_credited;
+        }
+        if (credits_given && !delivered) credits = std::min(credits + (credits_given > 1 ? 2 : 1), MAX_CREDITS);
+        if (!credits_given && delivered) --credits;
+        credits_given = 0;
+        top.s_axis_cq_tvalid = cq.on;
         if (cq.on)
-            put_beat<DATA_W>(pins, cq, rx.cq.front(), top.s_axis_cq_tdata, top.s_axis_cq_tuser, Bits::CQ,
-                             top.s_axis_cq_tkeep, top.s_axis_cq_tlast, false,
+            put_beat<DATA_W>(pins, cq, (cq_credited ? rx.uncredited : rx.cq).front(), top.s_axis_cq_tdata,
+                             top.s_axis_cq_tuser, Bits::CQ, top.s_axis_cq_tkeep, top.s_axis_cq_tlast, false,
                              [](const CqPacket& p, u32 pos, u32 n, u32* user) {
                                  cq_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
                              });
+    }
+
+    // What the core is told of its requests: two numbers a cycle.
+    void drive_numbers() {
+        auto& n = tx.numbers;
+        top.pcie_rq_seq_num_vld0 = !n.empty();
+        if (!n.empty()) top.pcie_rq_seq_num0 = n.front(), n.pop();
+        top.pcie_rq_seq_num_vld1 = !n.empty();
+        if (!n.empty()) top.pcie_rq_seq_num1 = n.front(), n.pop();
+        numbers_on = top.pcie_rq_seq_num_vld0;
     }
 
   public:
@@ -182,6 +211,7 @@ class Endpoint {
     bool rq_ready() const { return rq_stream.ready; }
     bool rc_on() const { return rc.on; }
     bool cq_on() const { return cq.on; }
+    bool numbers_shown() const { return numbers_on; }
 
     void clear() {
         rq.in = cc.in = cc_ready = false;
@@ -189,6 +219,9 @@ class Endpoint {
         rc.clear();
         cq.clear();
         rc_release = 0;
+        credits = credits_given = 0;
+        cq_credited = numbers_on = false;
+        top.pcie_rq_seq_num_vld0 = top.pcie_rq_seq_num_vld1 = 0;
         top.s_axis_cq_tvalid = top.s_axis_rc_tvalid = 0;
         top.m_axis_rq_tready = top.m_axis_cc_tready = 0;
     }
@@ -201,6 +234,7 @@ class Endpoint {
             rc.fired = top.s_axis_rc_tready;
             count.stat[HardBlockCount::RC_STALL] += !rc.fired;
         }
+        credits_given = top.pcie_cq_np_req;
         if (cq.on) {
             cq.fired = top.s_axis_cq_tready;
             count.stat[HardBlockCount::CQ_STALL] += !cq.fired;
@@ -208,10 +242,11 @@ class Endpoint {
         return busy || rc.on || cq.on;
     }
 
-    /// The next cycle's RC and CQ.
+    /// The next cycle's RC, CQ and sequence numbers.
     void drive() {
         if (rc.on || !rx.rc.empty()) drive_rc();
-        if (cq.on || !rx.cq.empty()) drive_cq();
+        if (cq.on || credits_given || !rx.cq.empty() || !rx.uncredited.empty()) drive_cq();
+        if (numbers_on || !tx.numbers.empty()) drive_numbers();
     }
 
     /// The next cycle's tready of RQ and CC.

@@ -49,7 +49,7 @@ void each_counter(const HardBlockCounters* c, Visit& visit) {
 struct RqRequest {
     u64 addr;
     u32 dw, type;
-    u8 fn, tag, first_be, last_be;
+    u8 fn, tag, first_be, last_be, number;
 
     bool config() const { return type >= REQ_CFGRD0 && type <= REQ_CFGWR1; }
     bool memory() const { return type <= REQ_MWR; }
@@ -65,7 +65,8 @@ bool rq_well_formed(const Rq& rq, bool config_allowed, HardBlockCounters& count,
          u8(rq.desc[2] >> 16),
          u8(rq.desc[3]),
          rq.first_be,
-         rq.last_be};
+         rq.last_be,
+         rq.number};
     if (rq.drop) {
         ++count.stat[HardBlockCount::RQ_DISCONTINUED];
         return false;

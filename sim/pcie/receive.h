@@ -24,6 +24,8 @@ struct CqPacket {
     u64 arrive;
     u32 ndw;
     u8 first_be, last_be;
+
+    bool read() const { return (w[2] >> 11 & 15) == REQ_MRD; }
 };
 
 struct Receive {
@@ -32,18 +34,24 @@ struct Receive {
     EndpointContext& x;
     Ring<RcPacket, RC_SLOTS> rc;
     Ring<CqPacket, CQ_SLOTS> cq;
+    /// Reads that wait for a credit of the core; what came before them is delivered.
+    Ring<CqPacket, CQ_SLOTS> uncredited;
 
     explicit Receive(EndpointContext& context) : x(context) {}
 
     void clear() {
         rc.clear();
         cq.clear();
+        uncredited.clear();
     }
 
     // Reserves for completions that the hard block makes up: the core can spoil at most one read a cycle.
     bool completion_room() const { return rc.size() < RC_SLOTS - 16; }
     bool timeout_room() const { return rc.size() < RC_SLOTS - 8; }
-    bool request_room() const { return (!x.cfg.mmio_queue || cq.size() < x.cfg.mmio_queue) && !cq.full(); }
+    bool request_room() const {
+        const u32 n = cq.size() + uncredited.size();
+        return (!x.cfg.mmio_queue || n < x.cfg.mmio_queue) && n < CQ_SLOTS;
+    }
 
     /// A completion that the hard block makes up itself: nothing on the wire, but behind what is on it.
     void make_up(u8 tag, u8 fn, u32 code, u32 release = 0) {

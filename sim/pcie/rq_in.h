@@ -17,13 +17,14 @@ struct RqIn {
     static constexpr u32 N = DATA_W / 32;
     bool in = false, bad = false, drop = false;
     u32 ndw = 0, type = 0;
-    u8 first_be = 0, last_be = 0;
+    u8 first_be = 0, last_be = 0, number = 0;  // number: sequence number
     u32 desc[N < 4 ? 4 : N] = {};
 
-    void first(u32 fbe, u32 lbe) {
+    void first(u32 fbe, u32 lbe, u32 seq_num) {
         type = desc[2] >> 11 & 15;
         first_be = u8(fbe);
         last_be = u8(lbe);
+        number = u8(seq_num & 63);
         bad = drop = false;
         ndw = 0;
     }
@@ -41,7 +42,8 @@ struct RqIn {
         constexpr bool WIDE = DATA_W == 512;
         if (!in) {
             std::memcpy(desc, b.data, N * 4);
-            first(b.user[0] & 15, WIDE ? b.user[0] >> 8 & 15 : b.user[0] >> 4 & 15);
+            first(b.user[0] & 15, WIDE ? b.user[0] >> 8 & 15 : b.user[0] >> 4 & 15,
+                  WIDE ? b.user[1] >> 29 | b.user[2] << 3 : (b.user[0] >> 24 & 15) | (b.user[1] >> 28 & 3) << 4);
         }
         in = !b.last;
         const u32 n = b.last ? u32(__builtin_popcount(b.keep)) : N;
@@ -87,7 +89,7 @@ struct RqIn {
                 break;
             }
             std::memcpy(desc, data + from, 16);
-            first(user[0] >> 4 * k & 15, user[0] >> (8 + 4 * k) & 15);
+            first(user[0] >> 4 * k & 15, user[0] >> (8 + 4 * k) & 15, k ? user[2] >> 3 : user[1] >> 29 | user[2] << 3);
             rest(from);
         }
         if (!good || eop >> ends) o.rq_malformed();

@@ -16,6 +16,7 @@ void Transmit::clear() {
     answers.clear();
     flight.clear();
     credits.clear();
+    numbers.clear();
     tx_bytes = 0;
     posted_headers = x.cfg.posted_headers;
     posted_data = x.cfg.posted_credits;
@@ -71,6 +72,7 @@ void Transmit::send_posted() {
         if (x.cfg.posted_credits) posted_data -= credits_of(p.ndw);
     }
     tx_bytes -= 16 + p.ndw * 4;
+    if (!numbers.full()) numbers.push(p.number);
     ++posted.mid;
 }
 
@@ -80,6 +82,7 @@ void Transmit::send_read() {
     if (x.cfg.read_headers) --read_headers;
     ++reads_out;
     completion_bytes += r.dw * 4;
+    if (!numbers.full()) numbers.push(r.number);
     ++reads.mid;
 }
 
@@ -111,6 +114,7 @@ void Transmit::accept() {
 }
 
 u64 Transmit::next_event(bool blocked) const {
+    if (!numbers.empty()) return x.cycle;
     u64 e = NEVER;
     if (waiting()) e = std::min(e, link.free_c);
     if (!flight.empty() && !blocked) e = std::min(e, flight.front().arrive);

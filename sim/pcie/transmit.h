@@ -14,14 +14,14 @@ struct PostedTlp {
     u32 w[REQ_DESC + MAX_DW + LANES];
     u64 seq;
     u32 ndw;
-    u8 first_be, last_be;
+    u8 first_be, last_be, number;
 
     u64 addr() const { return (u64(w[1]) << 32) | (w[0] & ~3u); }
 };
 struct ReadTlp {
     u64 addr, seq;
     u16 dw;
-    u8 first_be, last_be, tag, fn;
+    u8 first_be, last_be, tag, fn, number;
 };
 /// The core's completion of a read of the BAR.
 struct AnswerTlp {
@@ -90,6 +90,7 @@ class Transmit {
         p.ndw = r.dw;
         p.first_be = r.first_be;
         p.last_be = r.last_be;
+        p.number = r.number;
         tx_bytes += 16 + r.dw * 4;
         posted.push();
     }
@@ -98,7 +99,7 @@ class Transmit {
         u8& used = tag_used[r.fn << 8 | r.tag];
         if (used) return false;
         used = 1;
-        reads.push(ReadTlp{r.addr, seq++, u16(r.dw), r.first_be, r.last_be, r.tag, r.fn});
+        reads.push(ReadTlp{r.addr, seq++, u16(r.dw), r.first_be, r.last_be, r.tag, r.fn, r.number});
         return true;
     }
     void push_answer(u32 dw) {
@@ -118,6 +119,9 @@ class Transmit {
         if (!credits.empty() && credits.front().at <= x.cycle) take_credits();
     }
     void take_credits();
+
+    /// Sequence numbers of requests that are on the wire: no completion passes them any more. The core sees them next.
+    Ring<u8, 256> numbers;
 
     // ---- the far end, in the order in which requests were sent
 

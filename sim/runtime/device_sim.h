@@ -74,7 +74,7 @@ class DeviceSim final : public db_sim {
 
     // The next cycle in which the world does something to a core that is idle.
     u64 next_event() const {
-        if (endpoint.rc_on() || endpoint.cq_on()) return x.cycle;
+        if (endpoint.rc_on() || endpoint.cq_on() || endpoint.numbers_shown()) return x.cycle;
         const u64 e = std::min({axi.next_event(x.cycle), transmit.next_event(host.messages.writes()),
                                 receive.next_event(), host.next_event()});
         return std::max(e, x.cycle);

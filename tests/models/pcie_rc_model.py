@@ -162,16 +162,25 @@ class RcModel:
     random_split: bool = True
     error_rate: float = 0.0
     stall: float = 0.0
+    late: tuple[int, int] | None = None
+    """Reads that the hard block gave up get their completions after so many cycles."""
+    overdue: list[_Pending] = field(default_factory=list)
+    late_sent: int = 0
+    """Those, and others that nobody waits for."""
+    taken_for_another: int = 0
+    """Late completions whose tag named another read by then: the hard block cannot tell them from its own."""
     pending: list[_Pending] = field(default_factory=list)
     beats: list[RcBeat] = field(default_factory=list)
     straddler: Straddler = field(default_factory=Straddler)
+    cycle: int = 0
+    plans: tuple[str, ...] = ("ur", "timeout", "flr", "length", "poison", "mismatch", "address", "discontinue")
 
     def request(self, cycle: int, read: Read) -> None:
         assert all(p.read.tag != read.tag for p in self.pending), f"tag {read.tag} reused"
         assert 1 <= read.dwords <= 1024 and (read.addr & 0xFFF) + 4 * read.dwords <= 4096, f"illegal read {read}"
         plan = ""
         if self.rng.random() < self.error_rate:
-            plan = self.rng.choice(["ur", "timeout", "flr", "length", "poison", "mismatch", "address", "discontinue"])
+            plan = self.rng.choice(self.plans)
             self.on_fail(read)
         self.pending.append(_Pending(read, cycle + self.rng.randint(*self.latency), plan=plan))
 
@@ -180,6 +189,7 @@ class RcModel:
 
     def next_beat(self, cycle: int) -> RcBeat | None:
         """The beat of this cycle, if any."""
+        self.cycle = cycle
         if self.beats and self.width == 512:  # was refused
             return self.beats.pop()
         if self.stall and self.rng.random() < self.stall:
@@ -198,6 +208,8 @@ class RcModel:
         self.beats = [beat]
 
     def _next(self, cycle: int) -> Packet | None:
+        if self.overdue and self.overdue[0].ready_at <= cycle:
+            return self._late(self.overdue.pop(0).read)
         ready = [p for p in self.pending if p.ready_at <= cycle]
         if self.error_rate and self.rng.random() < self.error_rate / 4:
             return self._stray()
@@ -210,6 +222,7 @@ class RcModel:
         return [self.rng.getrandbits(32) for _ in range(n)]
 
     def _stray(self) -> Packet:
+        self.late_sent += 1
         n = self.rng.randint(1, 32)
         return rc_packet(
             self._garbage(n),
@@ -219,6 +232,17 @@ class RcModel:
             code=INVALID_TAG,
             completed=self.rng.random() < 0.5,
         )
+
+    def _late(self, r: Read) -> Packet:
+        """All data of a read that the hard block gave up: unexpected, unless its tag names another one by now."""
+        self.late_sent += 1
+        words = [word(r.fn, r.addr + 4 * i) for i in range(r.dwords)]
+        other = [p for p in self.pending if p.read.tag == r.tag]
+        if other:
+            self.taken_for_another += 1
+            self.pending.remove(other[0])
+        code = OK if other else self.rng.choice([OK, INVALID_TAG])
+        return rc_packet(words, tag=r.tag, byte_count=4 * r.dwords, lower_addr=r.addr, code=code, completed=True)
 
     def _completion(self, p: _Pending) -> Packet:
         r = p.read
@@ -237,6 +261,9 @@ class RcModel:
         common = dict(tag=r.tag, byte_count=4 * left, lower_addr=addr, noise=self._noise())
         if strike and p.plan in ("ur", "timeout", "flr", "length"):
             self.pending.remove(p)
+            if self.late:
+                self.overdue.append(_Pending(r, self.cycle + self.rng.randint(*self.late)))
+                self.overdue.sort(key=lambda o: o.ready_at)
             code = {"ur": BAD_STATUS, "timeout": TIMEOUT, "flr": FLR, "length": BAD_LENGTH}[p.plan]
             if p.plan in ("timeout", "flr"):
                 common.update(byte_count=self.rng.randrange(0x1FFF), lower_addr=self.rng.randrange(4096))

@@ -17,6 +17,7 @@ class RqPacket:
     last_be: int
     first_cycle: int
     last_cycle: int = -1
+    number: int = 0  # sequence number
 
 
 @dataclass
@@ -34,11 +35,13 @@ class RqUnpacker:
         sop_ptr = [(user >> 22 & 3) * 4, (user >> 24 & 3) * 4]
         eop_ptr = [user >> 28 & 15, user >> 32 & 15]
         first_be, last_be = [user & 15, user >> 4 & 15], [user >> 8 & 15, user >> 12 & 15]
-        assert user >> 36 == 0 and user >> 16 & 15 == 0, "discontinue, TPH, sequence numbers, parity, address offset"
+        number = [user >> 61 & 63, user >> 67 & 63]
+        assert user >> 73 == 0 and user >> 36 & ~(-1 << 25) == 0, "discontinue, TPH, parity"
+        assert user >> 16 & 15 == 0, "address offset"
         assert sop in (0, 1, 3) and eop in (0, 1, 3), f"is_sop {sop:02b}, is_eop {eop:02b}"
         assert self.open or sop, "a beat of nothing"
         for k in range(2):
-            assert sop >> k & 1 or (sop_ptr[k], first_be[k], last_be[k]) == (0, 0, 0)
+            assert sop >> k & 1 or (sop_ptr[k], first_be[k], last_be[k], number[k]) == (0, 0, 0, 0)
             assert eop >> k & 1 or eop_ptr[k] == 0
         if sop == 1:
             assert sop_ptr[0] == (8 if self.open else 0), "is_sop0_ptr"
@@ -55,7 +58,7 @@ class RqUnpacker:
             if lane in starts:
                 assert self.open is None, "a packet starts inside another"
                 k = starts[lane]
-                self.open = RqPacket([], first_be[k], last_be[k], cycle)
+                self.open = RqPacket([], first_be[k], last_be[k], cycle, number=number[k])
             if self.open is not None:
                 self.lanes += 1
                 self.open.dwords.append(data >> 32 * lane & MASK32)

@@ -8,6 +8,9 @@
 // error log; TPH fields 0) and vanish if they are posted. The address is the offset in the BAR: the bits above its
 // aperture are cut off.
 //
+// Posted requests are taken whatever becomes of the answers (PCIe 2.4.1): an answer leaves by itself from a copy of its
+// request's descriptor, and the hard block is given a credit for the next request that wants one (cq_np_req, PG213) when it
+// has. Were it to bring one nevertheless, CQ would wait for the answer before.
 // Latency: CQ to m_reg_valid 1 cycle; last m_reg_rvalid to CC 2 cycles. Throughput: a doorbell (write of 1 dword) every 2
 // cycles with 256 or 512 bits and m_reg_ready high, every 3 with 128 bits.
 `include "db_pcie_types.svh"
@@ -21,6 +24,8 @@ module db_pcie_bar
   input  logic        clk,
   input  logic        rst,
 
+  /// pulse: one request that wants an answer may come; of PG213's pcie_cq_np_req
+  output logic        cq_np_req,
   input  logic        s_cq_valid,
   output logic        s_cq_ready,
   input  cq_t         s_cq,
@@ -49,11 +54,18 @@ module db_pcie_bar
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
   end
 
-  typedef enum logic [2:0] {ST_IDLE, ST_WRITE, ST_READ, ST_ANSWER, ST_SKIP, ST_COMPLETE} state_e;
+  typedef enum logic [2:0] {
+    ST_IDLE,
+    ST_WAIT,    // a request that wants an answer waits for the one before, or is not supported
+    ST_WRITE, ST_READ,
+    ST_ANSWER,  // of a register
+    ST_SKIP
+  } state_e;
 
   state_e             state_q;
-  cq_desc_t           desc_q, desc_in;
-  logic [3:0]         first_be_q, last_be_q;
+  cq_desc_t           desc_in;
+  logic [7:0]         fn_q;
+  logic [3:0]         last_be_q;
   logic [DATA_W-1:0]  beat_q;       // of a write
   logic               have_q;       // beat_q holds payload that was not used yet
   logic               ended_q;      // the packet's last beat was taken
@@ -65,6 +77,14 @@ module db_pcie_bar
   logic               none_q;       // be_q is 0
   logic [4:0]         put_q;        // dwords done, plus those of the answer's descriptor
   logic               ur_q;
+  logic               np_q;         // the request wants an answer
+  logic               fresh_q;      // its descriptor, in beat_q, is not copied yet
+
+  // ---- the answer's copy
+  logic               cpl_q;        // an answer leaves
+  cq_desc_t           desc_q;
+  logic [3:0]         desc_first_be_q, desc_last_be_q;
+  logic               desc_ur_q;
 
   // ---- the request
   logic [182:0] user_in;
@@ -92,7 +112,7 @@ module db_pcie_bar
   assign next        = (state_q == ST_WRITE && have_q && (none_q || m_reg_ready)) || (state_q == ST_READ && none_q) ||
                        (state_q == ST_ANSWER && m_reg_rvalid);
   assign m_reg_valid = !none_q && ((state_q == ST_WRITE && have_q) || state_q == ST_READ);
-  assign m_reg       = '{wr: state_q == ST_WRITE, fn: desc_q.target_fn, addr: addr_q, be: be_q,
+  assign m_reg       = '{wr: state_q == ST_WRITE, fn: fn_q, addr: addr_q, be: be_q,
                          wdata: beat_q[32*lane_q +: 32]};
 
   // ---- the answer
@@ -109,7 +129,9 @@ module db_pcie_bar
   for (genvar l = 0; l < N; l++) begin : g_lane
     logic [31:0] mem_q[1 << BEAT_W];
     always_ff @(posedge clk) begin
-      if (next && put_q[LN-1:0] == LN'(l)) mem_q[BEAT_W'(put_q >> LN)] <= none_q ? '0 : m_reg_rdata;
+      if (next && state_q != ST_WRITE && put_q[LN-1:0] == LN'(l)) begin
+        mem_q[BEAT_W'(put_q >> LN)] <= none_q ? '0 : m_reg_rdata;
+      end
     end
     assign row[32*l +: 32] = mem_q[out_beat_q];
   end
@@ -118,14 +140,14 @@ module db_pcie_bar
   logic [1:0]  tail_bytes;  // disabled bytes at the end
   logic [3:0]  end_be;
   always_comb begin
-    priority casez (first_be_q)
+    priority casez (desc_first_be_q)
       4'b???1: first_byte = 2'd0;
       4'b??10: first_byte = 2'd1;
       4'b?100: first_byte = 2'd2;
       4'b1000: first_byte = 2'd3;
       default: first_byte = 2'd0;
     endcase
-    end_be = (desc_q.dword_count == 11'd1) ? first_be_q : last_be_q;
+    end_be = (desc_q.dword_count == 11'd1) ? desc_first_be_q : desc_last_be_q;
     priority casez (end_be)
       4'b1???: tail_bytes = 2'd0;
       4'b01??: tail_bytes = 2'd1;
@@ -138,8 +160,8 @@ module db_pcie_bar
     hdr.completer_fn = desc_q.target_fn;
     hdr.tag          = desc_q.tag;
     hdr.requester_id = desc_q.requester_id;
-    hdr.status       = ur_q ? CPL_UR : CPL_SC;
-    hdr.dword_count  = ur_q ? '0 : desc_q.dword_count;
+    hdr.status       = desc_ur_q ? CPL_UR : CPL_SC;
+    hdr.dword_count  = desc_ur_q ? '0 : desc_q.dword_count;
     hdr.locked       = desc_q.req_type == REQ_MEM_RD_LK;
     hdr.byte_count   = 13'd4;
     hdr.at           = desc_q.at;
@@ -149,27 +171,31 @@ module db_pcie_bar
     end
   end
 
-  assign ur_pkt   = {desc_q, 24'd0, last_be_q, first_be_q, hdr};
-  assign total    = ur_q ? 5'(UR_DW) : desc_q.dword_count[4:0] + 5'(CC_DW);
+  assign ur_pkt   = {desc_q, 24'd0, desc_last_be_q, desc_first_be_q, hdr};
+  assign total    = desc_ur_q ? 5'(UR_DW) : desc_q.dword_count[4:0] + 5'(CC_DW);
   assign out_left = total - (5'(out_beat_q) << LN);
   assign out_end  = out_left <= 5'(N);
-  assign out_load = state_q == ST_COMPLETE && out_free;
+  assign out_load = cpl_q && out_free;
 
   if (N == 4) begin : g_out_narrow
     always_comb begin
       out = row;
-      if (ur_q) out = out_beat_q[0] ? ur_pkt[255:128] : ur_pkt[127:0];
+      if (desc_ur_q) out = out_beat_q[0] ? ur_pkt[255:128] : ur_pkt[127:0];
       else if (out_beat_q == '0) out[95:0] = hdr;
     end
   end else begin : g_out_wide
     always_comb begin
       out = row;
-      if (ur_q) out[255:0] = ur_pkt;
+      if (desc_ur_q) out[255:0] = ur_pkt;
       else if (out_beat_q == '0) out[95:0] = hdr;
     end
   end
 
   // ---- state
+  logic first_q, np_gone;  // np_gone: a request that would have wanted an answer ends without
+  assign np_gone = cq_take && s_cq.tlast &&
+                   (state_q == ST_IDLE ? discard && !posted : state_q == ST_SKIP && np_q && !ur_q);
+
   always_ff @(posedge clk) begin
     if (cq_take) begin
       beat_q  <= s_cq.tdata;
@@ -184,10 +210,24 @@ module db_pcie_bar
       addr_q    <= addr_q + 16'd4;
       lane_q    <= lane_q + 1'b1;
     end
+    if (fresh_q && !cpl_q) begin
+      fresh_q         <= 1'b0;
+      desc_q          <= beat_q[127:0];
+      desc_first_be_q <= be_q;
+      desc_last_be_q  <= last_be_q;
+      desc_ur_q       <= ur_q;
+    end
+    if (!cpl_q) out_beat_q <= '0;
+    if (out_load) begin
+      out_beat_q <= out_beat_q + 1'b1;
+      if (out_end) cpl_q <= 1'b0;
+    end
+    // one at the start, then one for each answer that has left, or will not be given
+    cq_np_req <= first_q || (out_load && out_end) || np_gone;
+    first_q   <= 1'b0;
     unique case (state_q)
       ST_IDLE: begin
-        desc_q     <= desc_in;
-        first_be_q <= cq_first_be(user_in);
+        fn_q       <= desc_in.target_fn;
         last_be_q  <= cq_last_be(DATA_W, user_in);
         addr_q     <= addr_in;
         left_q     <= desc_in.dword_count[4:0];
@@ -197,15 +237,20 @@ module db_pcie_bar
         put_q      <= 5'(CC_DW);
         lane_q     <= LN'(CQ_DW);
         have_q     <= N > CQ_DW;
-        out_beat_q <= '0;
         ur_q       <= !discard && !posted && !(is_read && supported);
+        np_q       <= !posted;
         if (cq_take) begin
+          fresh_q <= !posted && !discard;
           if (discard) state_q <= s_cq.tlast ? ST_IDLE : ST_SKIP;
-          else if (is_read && supported) state_q <= ST_READ;
+          else if (is_read && supported && !cpl_q) state_q <= ST_READ;
+          else if (!posted) state_q <= ST_WAIT;
           else if (is_write && supported && !(N <= CQ_DW && s_cq.tlast)) state_q <= ST_WRITE;
           else if (!s_cq.tlast) state_q <= ST_SKIP;
-          else if (!posted) state_q <= ST_COMPLETE;
         end
+      end
+      ST_WAIT: if (!cpl_q) begin
+        state_q <= !ur_q ? ST_READ : ended_q ? ST_IDLE : ST_SKIP;
+        cpl_q   <= ur_q && ended_q;
       end
       ST_WRITE: begin
         if (cq_take) begin
@@ -219,21 +264,32 @@ module db_pcie_bar
       end
       ST_READ: begin
         if (none_q) begin
-          if (last_dw_q) state_q <= ST_COMPLETE;
+          if (last_dw_q) begin
+            state_q <= ST_IDLE;
+            cpl_q   <= 1'b1;
+          end
         end else if (m_reg_ready) begin
           state_q <= ST_ANSWER;
         end
       end
-      ST_ANSWER: if (m_reg_rvalid) state_q <= last_dw_q ? ST_COMPLETE : ST_READ;
-      ST_SKIP: if (cq_take && s_cq.tlast) state_q <= ur_q ? ST_COMPLETE : ST_IDLE;
-      default: begin  // ST_COMPLETE
-        if (out_free) begin
-          out_beat_q <= out_beat_q + 1'b1;
-          if (out_end) state_q <= ST_IDLE;
+      ST_ANSWER: if (m_reg_rvalid) begin
+        state_q <= last_dw_q ? ST_IDLE : ST_READ;
+        cpl_q   <= last_dw_q;
+      end
+      default: begin  // ST_SKIP
+        if (cq_take && s_cq.tlast) begin
+          state_q <= ST_IDLE;
+          if (ur_q) cpl_q <= 1'b1;
         end
       end
     endcase
-    if (rst) state_q <= ST_IDLE;
+    if (rst) begin
+      state_q   <= ST_IDLE;
+      cpl_q     <= 1'b0;
+      fresh_q   <= 1'b0;
+      first_q   <= 1'b1;
+      cq_np_req <= 1'b0;
+    end
   end
 
   // ---- output register

@@ -5,7 +5,7 @@
 //   s_seg, s_row -> _write --.  -> m_done
 //   s_post -> _post ---------+-> _rq_mux (-> _rq_straddle) -> m_rq
 //   s_read -> _read -> _read_mux
-//   m_row <-- rings <-- _rc <-- s_rc            a _read and a ring for each client
+//   m_row <-- rings <-- _rc <-- s_rc            a _read and a ring for each client; _read_clock for all
 //
 // Every read client has its own tags and its own ring, so SQEs, PRP lists and write data never queue behind each
 // other; write data, posts and read requests share RQ a packet at a time.
@@ -22,11 +22,15 @@ module db_pcie_dma
       {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512, has_user: 1'b1}}},
   parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
+  parameter int EPOCH_LOG2   = 17,   ///< how long tags rest (db_pcie_read_clock)
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
   localparam type rc_t = `DB_PCIE_RC_T(DATA_W)
 ) (
   input  logic                                     clk,
   input  logic                                     rst,
+  /// after it no completion comes for a request from before; of tags that rest
+  input  logic                                     link_rst,
+  input  logic [63:0]                              time_us,
   /// 0: 128 bytes ... 5: 4096
   input  logic [2:0]                               cfg_mps,
   input  logic [2:0]                               cfg_mrrs,
@@ -40,10 +44,14 @@ module db_pcie_dma
   output logic                                     idle,
   /// of each client: it has no request outstanding
   output logic      [NUM_CLIENTS-1:0]              read_idle,
+  /// pulse: a completion came that no request waits for; it was dropped
+  output logic                                     late_completion,
 
   output logic                                     m_rq_valid,
   input  logic                                     m_rq_ready,
   output rq_t                                      m_rq,
+  /// requests that no completion of ours can pass any more
+  input  rq_seq_t                                  s_rq_seq,
   input  logic                                     s_rc_valid,
   output logic                                     s_rc_ready,
   input  rc_t                                      s_rc,
@@ -103,7 +111,7 @@ module db_pcie_dma
   end
 
   // ---- reads
-  logic      [NUM_CLIENTS-1:0] tlp_valid, tlp_ready, client_idle;
+  logic      [NUM_CLIENTS-1:0] tlp_valid, tlp_ready, client_idle, client_waiting;
   read_tlp_t [NUM_CLIENTS-1:0] tlp;
   logic [CLIENT_W-1:0]         ring_client;
   logic [N-1:0]                ring_we;
@@ -112,6 +120,7 @@ module db_pcie_dma
   logic                        done_valid, ctx_valid;
   read_done_t                  done;
   read_ctx_t                   ctx;
+  rest_now_t                   now;
 
   for (genvar i = 0; i < NUM_CLIENTS; i++) begin : g_client
     localparam int USER_W = CLIENTS[i].has_user ? READ_USER_W : 1;
@@ -125,7 +134,8 @@ module db_pcie_dma
       .RING_DW(1 << CLIENTS[i].ring_dw_log2), .USER_W(USER_W), .CHUNK_BYTES(int'(CLIENTS[i].chunk_bytes)),
       .RING_W(RING_W)
     ) i_read (
-      .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(client_idle[i]),
+      .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(client_idle[i]), .waiting(client_waiting[i]),
+      .now,
       .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(user),
       .m_read_valid(tlp_valid[i]), .m_read_ready(tlp_ready[i]), .m_read(tlp[i]),
       .s_ring_we(we), .s_ring_row(ring_row), .s_ring_data(ring_data),
@@ -138,7 +148,11 @@ module db_pcie_dma
 
   db_pcie_rc #(.DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W)) i_rc (
     .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .s_ctx_valid(ctx_valid), .s_ctx(ctx), .m_ring_client(ring_client),
-    .m_ring_we(ring_we), .m_ring_row(ring_row), .m_ring_data(ring_data), .m_done_valid(done_valid), .m_done(done)
+    .m_ring_we(ring_we), .m_ring_row(ring_row), .m_ring_data(ring_data), .m_done_valid(done_valid), .m_done(done),
+    .m_late(late_completion)
+  );
+  db_pcie_read_clock #(.EPOCH_LOG2(EPOCH_LOG2)) i_read_clock (
+    .clk, .rst(link_rst), .time_us, .lost(done_valid && done.lost), .now
   );
 
   // ---- RQ: 0 data, 1 posts, 2 read requests
@@ -159,13 +173,13 @@ module db_pcie_dma
     .m_rq_ready(source_ready[2]), .m_rq(source[2]), .m_ctx_valid(ctx_valid), .m_ctx(ctx)
   );
 
-  logic       rq_stop_q, rq_idle, mux_idle, mux_valid, mux_ready;
-  logic [2:0] mux_stop_q;
+  logic       hold_reads, hold_writes, rq_idle, mux_idle, mux_valid, mux_ready;
+  logic [2:0] begun;
   rq_t        mux;
 
   db_pcie_rq_mux #(.DATA_W(DATA_W), .N(3)) i_rq_mux (
-    .clk, .rst, .stop(mux_stop_q), .idle(mux_idle), .s_rq_valid(source_valid), .s_rq_ready(source_ready),
-    .s_rq(source), .m_rq_valid(mux_valid), .m_rq_ready(mux_ready), .m_rq(mux)
+    .clk, .rst, .stop({hold_reads, {2{hold_writes}}}), .idle(mux_idle), .begun, .s_rq_valid(source_valid),
+    .s_rq_ready(source_ready), .s_rq(source), .m_rq_valid(mux_valid), .m_rq_ready(mux_ready), .m_rq(mux)
   );
   if (DATA_W == 512) begin : g_straddle
     logic straddle_idle;
@@ -181,21 +195,18 @@ module db_pcie_dma
     assign rq_idle    = mux_idle;
   end
 
+  logic landed;
+  db_pcie_rq_landed i_rq_landed (
+    .clk, .rst, .s_write(begun[0] || begun[1]), .s_seq(s_rq_seq), .forget(hold && rq_idle), .landed
+  );
+
   // ---- rest
-  // Read requests already handed over must leave before RQ is closed, or their tags would never end.
   logic reads_ended;
   assign reads_ended = client_idle == '1;
-  always_ff @(posedge clk) begin
-    rq_stop_q  <= stop && reads_ended;
-    mux_stop_q <= {stop && reads_ended, {2{hold || (stop && reads_ended)}}};
-    quiet      <= rq_stop_q && reads_ended && rq_idle;
-    if (rst) begin
-      rq_stop_q  <= 1'b0;
-      mux_stop_q <= '0;
-      quiet      <= 1'b0;
-    end
-  end
+  db_pcie_quiet i_quiet (
+    .clk, .rst, .stop, .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
+  );
 
-  assign idle = reads_ended && rq_idle && source_valid == '0 && m_row_valid == '0 && s_read_valid == '0 &&
-                !s_seg_valid && !s_row_valid && !m_done_valid;
+  assign idle = reads_ended && client_waiting == '0 && rq_idle && source_valid == '0 && m_row_valid == '0 &&
+                s_read_valid == '0 && !s_seg_valid && !s_row_valid && !m_done_valid;
 endmodule

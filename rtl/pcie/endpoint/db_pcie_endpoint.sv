@@ -15,6 +15,7 @@ module db_pcie_endpoint
       {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512, has_user: 1'b1}}},
   parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
+  parameter int EPOCH_LOG2   = 17,   ///< how long tags rest whose completions may be late (db_pcie_read_clock)
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -24,6 +25,7 @@ module db_pcie_endpoint
   input  logic                                     rst,
   /// resets what the controller starts itself: all but register accesses. After stop, and quiet
   input  logic                                     ctrl_rst,
+  input  logic [63:0]                              time_us,  ///< free running
   /// 0: 128 bytes ... 5: 4096
   input  logic [2:0]                               cfg_mps,
   input  logic [2:0]                               cfg_mrrs,
@@ -37,7 +39,11 @@ module db_pcie_endpoint
   output logic                                     idle,
   /// of each read client: it has no request outstanding
   output logic      [NUM_CLIENTS-1:0]              read_idle,
+  /// pulse: a completion came that no request waits for; it was dropped
+  output logic                                     late_completion,
 
+  /// credits for requests that want an answer (db_pcie_bar)
+  output logic                                     cq_np_req,
   input  logic                                     s_cq_valid,
   output logic                                     s_cq_ready,
   input  cq_t                                      s_cq,
@@ -47,6 +53,8 @@ module db_pcie_endpoint
   output logic                                     m_rq_valid,
   input  logic                                     m_rq_ready,
   output rq_t                                      m_rq,
+  /// requests that no completion of ours can pass any more (db_pcie_rq_landed)
+  input  rq_seq_t                                  s_rq_seq,
   input  logic                                     s_rc_valid,
   output logic                                     s_rc_ready,
   input  rc_t                                      s_rc,
@@ -89,17 +97,17 @@ module db_pcie_endpoint
   input  post_t                                    s_post
 );
   db_pcie_bar #(.DATA_W(DATA_W)) i_bar (
-    .clk, .rst, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .m_reg_valid, .m_reg_ready, .m_reg,
-    .m_reg_rvalid, .m_reg_rdata
+    .clk, .rst, .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .m_reg_valid,
+    .m_reg_ready, .m_reg, .m_reg_rvalid, .m_reg_rdata
   );
   db_pcie_dma #(
     .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .READ_USER_W(READ_USER_W),
-    .WRITE_USER_W(WRITE_USER_W)
+    .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2)
   ) i_dma (
-    .clk, .rst(ctrl_rst), .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle, .read_idle, .m_rq_valid, .m_rq_ready, .m_rq,
-    .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .m_row_valid, .m_row_ready,
-    .m_row_data, .m_row_info, .m_row_user, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready,
-    .s_row_data, .s_row_info, .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready,
-    .s_post
+    .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle,
+    .read_idle, .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid,
+    .s_read_ready, .s_read, .s_read_user, .m_row_valid, .m_row_ready, .m_row_data, .m_row_info, .m_row_user,
+    .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info,
+    .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready, .s_post
   );
 endmodule

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MSI-X: table, pending bits, and the writes to the host that are the interrupts. One function: the table and the masks
-// are the same whatever function a request names, which only goes with the interrupt (post_t.fn).
+// MSI-X of one function: table, pending bits, and the writes to the host that are the interrupts, which the function
+// sends. Another function's accesses find nothing (reads 0, writes ignored), and its interrupts are dropped.
 //
 // Register window of 8 KiB: the table at 0x0000 (16 bytes a vector: address, upper address, data, control with the
 // mask in bit 0), the pending bits at 0x1000; what lies outside reads 0 and ignores writes. The table is one RAM, a
@@ -8,19 +8,21 @@
 // cycles, in which nothing is taken).
 // A request for a vector that is masked, by its own bit or by the function's, sets its pending bit. It goes out once
 // when the mask goes: at once after a write to the vector's control, by a walk over all vectors (a cycle a vector)
-// when the function's mask falls. With MSI-X disabled requests are dropped and the pending bits are cleared.
+// when the function's mask falls. A message that cannot leave becomes a pending one when an access comes: accesses, so
+// the host's posted writes, never wait for RQ (PCIe 2.4.1). With MSI-X disabled requests are dropped and the pending bits are cleared.
 //
 // Latency: 2 cycles from s_irq_valid to m_post_valid. Throughput: an interrupt every 2 cycles. Register accesses go
 // first: 2 cycles to s_reg_rvalid.
 module db_pcie_msix
   import db_pcie_pkg::*;
 #(
-  parameter int NUM_VEC = 33  ///< vectors, 1..256
+  parameter int NUM_VEC = 33, ///< vectors, 1..256
+  parameter int FN      = 0   ///< the function that they belong to, 0..255
 ) (
   input  logic        clk,
   input  logic        rst,
 
-  /// fn is not looked at; of addr, the 13 bits in the window
+  /// of addr, the 13 bits in the window
   input  logic        s_reg_valid,
   output logic        s_reg_ready,
   input  reg_access_t s_reg,
@@ -45,6 +47,9 @@ module db_pcie_msix
   if (NUM_VEC < 1 || NUM_VEC > 256) begin : g_bad
     $error("%m: NUM_VEC must be 1..256 (is %0d)", NUM_VEC);
   end
+  if (FN < 0 || FN > 255) begin : g_bad_fn
+    $error("%m: FN must be 0..255 (is %0d)", FN);
+  end
 
   typedef enum logic [2:0] {
     ST_INIT,   // masks every vector
@@ -63,8 +68,6 @@ module db_pcie_msix
 
   logic [VW-1:0]      vec_q;       // under way
   logic               is_req_q;    // a new request; else a pending one
-  logic [7:0]         fn_q;
-  logic [7:0]         post_fn_q;
   logic [63:0]        post_addr_q;
   logic [31:0]        post_data_q;
 
@@ -85,7 +88,7 @@ module db_pcie_msix
     .clk, .we(ram_we), .waddr(ram_waddr), .wdata(ram_wdata), .re(ram_re), .raddr(ram_raddr), .rdata(ram_rdata)
   );
 
-  logic take_reg, take_irq, take_walk, post_free, masked;
+  logic take_reg, take_irq, take_walk, post_free, masked, put_pending;
 
   assign allow       = cfg_msix_enable && !cfg_msix_mask;
   assign take_reg    = state_q == ST_IDLE && s_reg_valid;
@@ -95,6 +98,8 @@ module db_pcie_msix
   assign s_irq_ready = state_q == ST_IDLE && !s_reg_valid && !(walk_q && walk_turn_q);
   assign post_free   = !m_post_valid || m_post_ready;
   assign masked      = ram_rdata[96] || !allow;
+  // in ST_SEND: a masked request waits, one that leaves does not wait any more, one that cannot leave makes way
+  assign put_pending = masked ? is_req_q : (is_req_q || pending_q[vec_q]) && (post_free || s_reg_valid);
 
   always_comb begin
     ram_re    = state_q == ST_IDLE || state_q == ST_CHECK;
@@ -141,16 +146,15 @@ module db_pcie_msix
         acc_addr_q  <= s_reg.addr[12:0];
         acc_be_q    <= s_reg.be;
         acc_wdata_q <= s_reg.wdata;
-        acc_table_q <= !s_reg.addr[12] && 9'(s_reg.addr[11:4]) < 9'(NUM_VEC);
-        acc_pba_q   <= s_reg.addr[12] && s_reg.addr[11:5] == '0;
+        acc_table_q <= s_reg.fn == 8'(FN) && !s_reg.addr[12] && 9'(s_reg.addr[11:4]) < 9'(NUM_VEC);
+        acc_pba_q   <= s_reg.fn == 8'(FN) && s_reg.addr[12] && s_reg.addr[11:5] == '0;
         is_req_q    <= take_irq;
-        if (take_irq) fn_q <= s_irq_fn;
         vec_q       <= take_irq ? s_irq_vector[VW-1:0] : walk_vec_q;
         if (take_reg) begin
           state_q <= ST_ACCESS;
         end else if (take_irq) begin
           walk_turn_q <= 1'b1;
-          if (cfg_msix_enable && s_irq_vector < 16'(NUM_VEC)) state_q <= ST_SEND;
+          if (cfg_msix_enable && s_irq_fn == 8'(FN) && s_irq_vector < 16'(NUM_VEC)) state_q <= ST_SEND;
         end else if (take_walk) begin
           walk_turn_q <= 1'b0;
           walk_vec_q  <= walk_vec_q + 1'b1;
@@ -170,17 +174,19 @@ module db_pcie_msix
       end
       ST_CHECK: state_q <= ST_SEND;
       default: begin  // ST_SEND
+        if (put_pending) pending_q[vec_q] <= masked || !post_free;
         if (masked) begin
-          if (is_req_q) pending_q[vec_q] <= 1'b1;
           state_q <= ST_IDLE;
         end else if (!is_req_q && !pending_q[vec_q]) begin
           state_q <= ST_IDLE;
         end else if (post_free) begin
           m_post_valid     <= 1'b1;
-          post_fn_q        <= fn_q;
           post_addr_q      <= {ram_rdata[63:2], 2'b00};
-          pending_q[vec_q] <= 1'b0;
           state_q          <= ST_IDLE;
+        end else if (s_reg_valid) begin
+          walk_q     <= 1'b1;
+          walk_vec_q <= '0;
+          state_q    <= ST_IDLE;
         end
       end
     endcase
@@ -199,11 +205,10 @@ module db_pcie_msix
       walk_turn_q  <= 1'b0;
       s_reg_rvalid   <= 1'b0;
       m_post_valid <= 1'b0;
-      fn_q         <= '0;
     end
   end
 
   always_ff @(posedge clk) if (state_q == ST_SEND && post_free) post_data_q <= ram_rdata[95:64];
 
-  assign m_post = '{fn: post_fn_q, addr: post_addr_q, dwords: 3'd1, data: 128'(post_data_q)};
+  assign m_post = '{fn: 8'(FN), addr: post_addr_q, dwords: 3'd1, data: 128'(post_data_q)};
 endmodule

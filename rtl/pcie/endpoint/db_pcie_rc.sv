@@ -8,7 +8,9 @@
 // Errors: a tag ends when the descriptor says "request completed", or with an error that ends the request by
 //   definition (UR/CA/CRS, bad length, timeout, function-level reset). A poisoned, mismatched or discontinued
 //   completion writes nothing and is remembered until the tag ends: further completions of a poisoned read may
-//   still come, and the tag must not be used again before. "Invalid tag" is ignored.
+//   still come, and the tag must not be used again before.
+// Late completions: what comes for a tag that no request has, or as "invalid tag", is dropped and counted (m_late). A
+//   tag that ended for another reason than its last completion may still get some: it ends with `lost`.
 // At 512 bits RC is straddled; db_pcie_rc_straddle makes one completion a cycle of it.
 // Latency: 3 cycles from s_rc to m_ring_* and m_done, at 512 bits 6. Throughput: one beat a cycle always, tready is
 // constant 1; at 512 bits tready falls while runs of completions of a few dwords queue (see db_pcie_rc_straddle).
@@ -45,7 +47,9 @@ module db_pcie_rc
 
   /// a tag has ended; in the cycle of its last ring write or later
   output logic                    m_done_valid,
-  output read_done_t              m_done
+  output read_done_t              m_done,
+  /// pulse: a completion came that no request waits for
+  output logic                    m_late
 );
   if (!(DATA_W inside {128, 256, 512})) begin : g_bad_data_w
     $error("%m: DATA_W must be 128, 256 or 512, not %0d", DATA_W);
@@ -118,7 +122,7 @@ module db_pcie_rc
 
   // ---- stage 2: descriptor and context side by side
   logic              s2_valid_q, s2_sop_q, s2_eop_q, s2_disc_q;
-  logic              s2_completed_q, s2_ignore_q, s2_err_q, s2_ends_q;
+  logic              s2_completed_q, s2_ignore_q, s2_err_q, s2_ends_q, s2_lost_q;
   logic [DATA_W-1:0] s2_data_q;
   logic [     N-1:0] s2_mask_q;
   logic [ TAG_W-1:0] s2_tag_q;
@@ -134,14 +138,15 @@ module db_pcie_rc
     s2_tag_q   <= s1_desc.tag[TAG_W-1:0];
     s2_rem_q   <= s1_rem_dw;
     s2_completed_q <= s1_desc.req_completed;
-    s2_ignore_q    <= s1_desc.error_code == RC_INVALID_TAG;
+    s2_ignore_q    <= s1_desc.error_code == RC_INVALID_TAG || (s1_desc.tag >> TAG_W) != '0;
+    s2_lost_q      <= s1_desc.error_code inside {RC_BAD_LENGTH, RC_FLR, RC_TIMEOUT};
     s2_ends_q      <= s1_desc.error_code inside {RC_BAD_STATUS, RC_BAD_LENGTH, RC_FLR, RC_TIMEOUT};
     s2_err_q       <= s1_desc.error_code != RC_OK || s1_desc.dword_count > s1_rem_dw;
   end
 
   // ---- stage 3: place in the ring
   logic                 s3_valid_q, s3_sop_q, s3_eop_q, s3_disc_q;
-  logic                 s3_ignore_q, s3_err_q, s3_ends_q;
+  logic                 s3_ignore_q, s3_err_q, s3_ends_q, s3_lost_q;
   logic [   DATA_W-1:0] s3_data_q;
   logic [        N-1:0] s3_mask_q;
   logic [    TAG_W-1:0] s3_tag_q;
@@ -162,6 +167,7 @@ module db_pcie_rc
         s3_client_q <= s2_client;
         s3_ignore_q <= s2_ignore_q;
         s3_ends_q   <= s2_completed_q || s2_ends_q;
+        s3_lost_q   <= s2_lost_q;
         s3_err_q    <= s2_err_q || s2_rem_q > s2_len;
       end else begin
         s3_base_q <= s3_base_q + RING_W'(N);
@@ -170,18 +176,24 @@ module db_pcie_rc
   end
 
   // An error that does not end its tag is remembered without a memory of two writers: the request side makes a
-  // tag's two bits differ, the error side makes them alike.
-  logic req_bit[2**TAG_W];
-  logic err_bit[2**TAG_W];
-  logic s3_err, s3_err_before, disc_q;
+  // tag's two bits differ, the error side makes them alike. So it is with open: a request has the tag.
+  typedef struct packed {logic err, open;} tag_bits_t;
+  logic [1:0] req_bits[2**TAG_W];
+  logic [1:0] cpl_bits[2**TAG_W];
+  tag_bits_t  req, cpl, cpl_d;  // of the tag of stage 3; what the completion makes of its own
+  logic       s3_err, s3_err_before, s3_mine, disc_q;
 
+  assign req           = req_bits[s3_tag_q];
+  assign cpl           = cpl_bits[s3_tag_q];
   assign s3_err        = s3_err_q || s3_disc_q || (!s3_sop_q && disc_q);
-  assign s3_err_before = req_bit[s3_tag_q] == err_bit[s3_tag_q];
+  assign s3_err_before = req.err == cpl.err;
+  assign s3_mine       = s3_valid_q && !s3_ignore_q && req.open != cpl.open;
+  assign cpl_d         = '{err: s3_err ? req.err : cpl.err, open: s3_ends_q ? req.open : cpl.open};
 
   always_ff @(posedge clk) begin
     if (s3_valid_q) disc_q <= s3_disc_q || (!s3_sop_q && disc_q);
-    if (s_ctx_valid) req_bit[s_ctx.tag[TAG_W-1:0]] <= !err_bit[s_ctx.tag[TAG_W-1:0]];
-    if (s3_valid_q && s3_eop_q && s3_err && !s3_ignore_q) err_bit[s3_tag_q] <= req_bit[s3_tag_q];
+    if (s_ctx_valid) req_bits[s_ctx.tag[TAG_W-1:0]] <= ~cpl_bits[s_ctx.tag[TAG_W-1:0]];
+    if (s3_mine && s3_eop_q) cpl_bits[s3_tag_q] <= cpl_d;
   end
 
   // ---- stage 4: rotate, out
@@ -196,13 +208,14 @@ module db_pcie_rc
     always_ff @(posedge clk) begin
       m_ring_data[k*32+:32] <= s3_data_q[{lane, 5'd0}+:32];
       m_ring_row[k]         <= s3_row + ROW_W'(next_row);
-      m_ring_we[k]          <= s3_valid_q && !s3_err_q && s3_mask_q[lane] && !rst;
+      m_ring_we[k]          <= s3_mine && !s3_err_q && s3_mask_q[lane] && !rst;
     end
   end
 
   always_ff @(posedge clk) begin
     m_ring_client <= s3_client_q;
-    m_done_valid  <= s3_valid_q && s3_eop_q && s3_ends_q && !s3_ignore_q && !rst;
-    m_done        <= '{client: 3'(s3_client_q), tag: 8'(s3_tag_q), err: s3_err || s3_err_before};
+    m_done_valid  <= s3_mine && s3_eop_q && s3_ends_q && !rst;
+    m_done        <= '{client: 3'(s3_client_q), tag: 8'(s3_tag_q), err: s3_err || s3_err_before, lost: s3_lost_q};
+    m_late        <= s3_valid_q && s3_eop_q && !s3_mine && !rst;
   end
 endmodule

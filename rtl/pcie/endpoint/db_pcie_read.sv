@@ -2,7 +2,8 @@
 // One read client: host reads in, an in-order stream of packets out. Wiring only:
 //
 //   s_read -> _split (chunks) -> _alloc (tag, place in the ring) -> m_read
-//   s_done -> _retire (tags end in order) -> _rows (which row may leave) -> _ring -> m_row
+//   s_done -> _rest (tags of which completions may still come: not given again for a while)
+//          -> _retire (tags end in order) -> _rows (which row may leave) -> _ring -> m_row
 //                                        db_pcie_rc's ring writes -----------^
 // What: each chunk takes the next tag of a circular range and the next dwords of a ring memory, and is sent. Completions
 //   land in the ring in any order (db_pcie_rc); tags retire in order, and rows leave when all their dwords have arrived.
@@ -35,6 +36,9 @@ module db_pcie_read
   input  logic                           stop,
   /// no request is outstanding or about to leave; with stop it will stay so
   output logic                           idle,
+  /// a request waits for room, or for a tag
+  output logic                           waiting,
+  input  rest_now_t                      now,
 
   input  logic                           s_read_valid,
   output logic                           s_read_ready,
@@ -87,7 +91,8 @@ module db_pcie_read
   logic [TAG_W:0]      take_tag, retire_tag;
   logic [OWN_RING_W:0] take_end, retire_end;
   logic [ROW_W:0]      gone_row;
-  logic                retire_valid, retire_last, retire_err;
+  logic                retire_valid, retire_last, retire_err, resting, skip, lost_valid;
+  logic [TAG_W-1:0]    lost_tag;
 
   logic [$clog2(MAX_PKTS):0] gone_packets;
 
@@ -100,14 +105,20 @@ module db_pcie_read
     .MAX_PKTS(MAX_PKTS)
   ) i_alloc (
     .clk, .rst, .stop, .s_chunk_valid(chunk_valid), .s_chunk_ready(chunk_ready), .s_chunk(chunk), .m_read_valid,
-    .m_read_ready, .m_read, .take, .take_tag, .take_end, .retire_tag, .gone_row, .gone_packets
+    .m_read_ready, .m_read, .take, .take_tag, .resting, .skip, .take_end, .retire_tag, .gone_row,
+    .gone_packets
   );
+  db_pcie_read_rest #(.NUM_TAGS(NUM_TAGS)) i_rest (
+    .clk, .now, .s_lost_valid(lost_valid), .s_lost(lost_tag), .tag(take_tag[TAG_W-1:0]), .take, .resting
+  );
+  assign waiting = chunk_valid;
 
   // ---- answers
   db_pcie_read_retire #(.TAG_BASE(TAG_BASE), .NUM_TAGS(NUM_TAGS), .RING_W(OWN_RING_W)) i_retire (
-    .clk, .rst, .take, .take_tag, .take_end, .take_last(chunk.last), .take_drop(chunk.drop),
-    .sent(m_read_valid && m_read_ready), .waiting(m_read_valid), .idle, .s_done_valid, .s_done, .retire_tag,
-    .m_retire_valid(retire_valid), .m_retire_last(retire_last), .m_retire_err(retire_err), .m_retire_end(retire_end)
+    .clk, .rst, .take, .take_tag, .take_end, .take_last(chunk.last), .take_drop(chunk.drop), .skip,
+    .sent(m_read_valid && m_read_ready), .waiting(m_read_valid), .idle, .s_done_valid, .s_done,
+    .m_lost_valid(lost_valid), .m_lost(lost_tag), .retire_tag, .m_retire_valid(retire_valid),
+    .m_retire_last(retire_last), .m_retire_err(retire_err), .m_retire_end(retire_end)
   );
 
   logic              row_valid, row_ready, row_last, row_err;

@@ -4,8 +4,10 @@
 //
 // Chunks of a packet are packed without gaps, a packet starts a row. A chunk is taken when the ring has room for the
 // longest one, a tag is free and the packet has a place. A chunk that is to be dropped takes its place and asks nothing.
+// A tag that must rest is passed over: it takes its place in the range, and nothing in the ring.
 // Pointers count dwords, rows and tags modulo twice their number, so that full and empty differ.
-// Latency: 1 cycle. Throughput: a chunk every other cycle, which is more than the link takes.
+// Latency: 1 cycle, and 2 for each tag that is passed over. Throughput: a chunk every other cycle, which is more than the
+// link takes.
 module db_pcie_read_alloc
   import db_mem_pkg::*, db_pcie_pkg::*;
 #(
@@ -36,6 +38,10 @@ module db_pcie_read_alloc
   /// pulse: a chunk (s_chunk) got its place
   output logic            take,
   output logic [TAG_W:0]  take_tag,
+  /// take_tag must rest: it is not given
+  input  logic            resting,
+  /// pulse: take_tag is passed over, never with take
+  output logic            skip,
   /// the dword behind the chunk
   output logic [RING_W:0] take_end,
 
@@ -54,7 +60,7 @@ module db_pcie_read_alloc
   logic [RING_W:0]  used;
   logic [ROW_W:0]   end_row;
   logic [10:0]      dwords;
-  logic             room_q, valid_q, full;
+  logic             room_q, valid_q, full, tag_free;
 
   assign dwords   = s_chunk.len[12:2];
   assign take_end = next_q + (RING_W + 1)'(dwords);
@@ -62,6 +68,7 @@ module db_pcie_read_alloc
   assign full     = packets_q == {~gone_packets[PKT_W-1], gone_packets[PKT_W-2:0]};
   assign used     = next_q - {gone_row, LANE_W'(0)};
   assign end_row  = take_end[RING_W:LANE_W] + (ROW_W + 1)'(take_end[LANE_W-1:0] != '0);
+  assign tag_free = tag_q != {~retire_tag[TAG_W], retire_tag[TAG_W-1:0]};
   // A request every other cycle is enough. So ready from the arbiter stays out of what follows, and there is a cycle to
   // see whether tag and ring have room for another chunk, as long as any may be.
   assign take          = s_chunk_valid && room_q && (s_chunk.drop || !valid_q) &&
@@ -70,12 +77,10 @@ module db_pcie_read_alloc
   assign m_read_valid  = valid_q && !stop;
 
   always_ff @(posedge clk) begin
-    room_q <= !take && used <= (RING_W + 1)'(RING_DW - CHUNK_BYTES / 4) &&
-              tag_q != {~retire_tag[TAG_W], retire_tag[TAG_W-1:0]};
-    if (take) begin
-      next_q <= s_chunk.last ? {end_row, LANE_W'(0)} : take_end;
-      tag_q  <= tag_q + 1'b1;
-    end
+    room_q <= !take && !skip && used <= (RING_W + 1)'(RING_DW - CHUNK_BYTES / 4) && tag_free && !resting;
+    skip   <= !take && !skip && s_chunk_valid && tag_free && resting;
+    if (take) next_q <= s_chunk.last ? {end_row, LANE_W'(0)} : take_end;
+    if (take || skip) tag_q <= tag_q + 1'b1;
     if (m_read_ready && !stop) valid_q <= 1'b0;
     if (take && !s_chunk.drop) begin
       valid_q <= 1'b1;
@@ -85,6 +90,7 @@ module db_pcie_read_alloc
     if (take && s_chunk.first) packets_q <= packets_q + 1'b1;
     if (rst) begin
       room_q    <= 1'b0;
+      skip      <= 1'b0;
       next_q    <= '0;
       tag_q     <= '0;
       valid_q   <= 1'b0;

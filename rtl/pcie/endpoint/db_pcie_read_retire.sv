@@ -22,6 +22,8 @@ module db_pcie_read_retire
   input  logic            take_last,
   /// nothing is asked for it: it has failed
   input  logic            take_drop,
+  /// take_tag is passed over: it has no chunk, and ends at once
+  input  logic            skip,
 
   /// pulse: a request leaves
   input  logic            sent,
@@ -32,10 +34,13 @@ module db_pcie_read_retire
 
   input  logic            s_done_valid,
   input  read_done_t      s_done,
+  /// that tag, if it is of this client and completions of it may still come
+  output logic             m_lost_valid,
+  output logic [TAG_W-1:0] m_lost,
 
   /// the oldest tag that has not retired
   output logic [TAG_W:0]  retire_tag,
-  /// it does now
+  /// it does now, and had a chunk
   output logic            m_retire_valid,
   output logic            m_retire_last,
   output logic            m_retire_err,
@@ -48,10 +53,16 @@ module db_pcie_read_retire
   assign done_at   = s_done.tag - 8'(TAG_BASE);
   assign done_here = s_done_valid && 9'(done_at) < 9'(NUM_TAGS);
 
+  assign m_lost_valid = done_here && s_done.lost;
+  assign m_lost       = done_at[TAG_W-1:0];
+
+  logic begin_tag, end_tag;  // end_tag: at once
+  assign begin_tag = take || skip;
+  assign end_tag   = take_drop || skip;
   always_ff @(posedge clk) begin
-    if (take) begin
-      done_q[take_tag[TAG_W-1:0]] <= take_drop;
-      err_q[take_tag[TAG_W-1:0]]  <= take_drop;
+    if (begin_tag) begin
+      done_q[take_tag[TAG_W-1:0]] <= end_tag;
+      err_q[take_tag[TAG_W-1:0]]  <= end_tag;
     end
     if (done_here) begin
       done_q[done_at[TAG_W-1:0]] <= 1'b1;
@@ -76,22 +87,24 @@ module db_pcie_read_retire
   end
 
   // ---- the oldest tag
-  // What retirement needs to know of a chunk: where it ends, and whether its packet does.
-  logic [RING_W+1:0] chunk_mem[NUM_TAGS];
-  always_ff @(posedge clk) if (take) chunk_mem[take_tag[TAG_W-1:0]] <= {take_last, take_end};
+  // What retirement needs to know of a chunk: whether there is one, whether its packet ends, and where it does.
+  logic [RING_W+2:0] chunk_mem[NUM_TAGS];
+  logic              skipped, over;
+  always_ff @(posedge clk) if (begin_tag) chunk_mem[take_tag[TAG_W-1:0]] <= {skip, take_last, take_end};
 
   logic [TAG_W:0] tag_q;
   logic [7:0]     pcie_tag_q;  // TAG_BASE + tag_q
   logic           now;         // it ends in this cycle
 
-  assign now                           = s_done_valid && s_done.tag == pcie_tag_q;
-  assign retire_tag                    = tag_q;
-  assign m_retire_valid                = tag_q != take_tag && (now || done_q[tag_q[TAG_W-1:0]]);
-  assign m_retire_err                  = now ? s_done.err : err_q[tag_q[TAG_W-1:0]];
-  assign {m_retire_last, m_retire_end} = chunk_mem[tag_q[TAG_W-1:0]];
+  assign now            = s_done_valid && s_done.tag == pcie_tag_q;
+  assign retire_tag     = tag_q;
+  assign over           = tag_q != take_tag && (now || done_q[tag_q[TAG_W-1:0]]);
+  assign m_retire_valid = over && !skipped;
+  assign m_retire_err   = now ? s_done.err : err_q[tag_q[TAG_W-1:0]];
+  assign {skipped, m_retire_last, m_retire_end} = chunk_mem[tag_q[TAG_W-1:0]];
 
   always_ff @(posedge clk) begin
-    if (m_retire_valid) begin
+    if (over) begin
       tag_q      <= tag_q + 1'b1;
       pcie_tag_q <= (&tag_q[TAG_W-1:0]) ? 8'(TAG_BASE) : pcie_tag_q + 1'b1;
     end

@@ -18,6 +18,8 @@ module db_pcie_rq_mux
   input  logic [N-1:0] stop,
   /// no packet inside
   output logic         idle,
+  /// pulse: a packet of source i begins
+  output logic [N-1:0] begun,
 
   input  logic [N-1:0] s_rq_valid,
   output logic [N-1:0] s_rq_ready,
@@ -44,6 +46,7 @@ module db_pcie_rq_mux
   assign valid      = open_q ? |(s_rq_valid & owner_q) : any;
   assign ack        = !open_q && valid && ready;
   assign s_rq_ready = ready ? sel : '0;
+  assign begun      = ack ? gnt : '0;
   assign idle       = !open_q && !m_rq_valid;
 
   always_ff @(posedge clk) begin

@@ -48,6 +48,7 @@ module db_pcie_rq_straddle
   logic         carry_open_q;          // its packet goes on
   logic         carry_sop_q;           // it holds a whole packet
   logic [  3:0] carry_be_q;            // and these are its last byte enables
+  logic         carry_post_q;          // and it is a posted write
 
   logic ended;                         // the carry holds the end of a packet
   logic room;                          // and the other half of its beat is free
@@ -89,6 +90,7 @@ module db_pcie_rq_straddle
   logic [  1:0] sop, eop;
   logic         half, end_in, sop_in;
   logic [  3:0] lane0, lane1, lane_in, lane_carry, be_in;
+  logic         post_in;
 
   assign beat[127:0]   = carry_valid_q ? carry_q[127:0] : side.desc;
   assign beat[255:128] = at_12 ? carry_q[255:128] : s_rq.tdata[127:0];
@@ -100,6 +102,7 @@ module db_pcie_rq_straddle
   assign lane_in    = (at_12 ? 4'd11 : 4'd3) + n[3:0];  // n is not 16 where this counts
   assign lane_carry = carry_n_q - 1'b1;
   assign be_in      = rq_last_be(side.desc);
+  assign post_in    = side.desc.req_type == REQ_MEM_WR;
   // What is in the carry comes first.
   assign sop        = carry_sop_q ? {sop_in, 1'b1} : {1'b0, sop_in};
   assign half       = ended && !carry_sop_q;
@@ -111,12 +114,14 @@ module db_pcie_rq_straddle
     if (out_free) begin
       m_rq_valid <= emit;
       m_rq.tdata  <= beat;
-      m_rq.tuser  <= rq_tuser_straddle(sop, half, carry_sop_q ? carry_be_q : be_in, be_in, eop, lane0, lane1);
+      m_rq.tuser  <= rq_tuser_straddle(sop, half, {post_in, carry_sop_q ? carry_post_q : post_in},
+                                      carry_sop_q ? carry_be_q : be_in, be_in, eop, lane0, lane1);
       if (emit || take) begin
         carry_valid_q <= take && (join_in ? over : 1'b1);
         carry_open_q  <= !s_rq.tlast;
         carry_sop_q   <= take && !join_in;
         carry_be_q    <= be_in;
+        carry_post_q  <= post_in;
         if (!join_in) begin            // a short packet, if any
           carry_q[255:0] <= {s_rq.tdata[127:0], side.desc};
           carry_n_q      <= n[3:0] + 4'd4;

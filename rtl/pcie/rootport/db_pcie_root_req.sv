@@ -128,7 +128,7 @@ module db_pcie_root_req
   end else begin : g_wide
     logic [136:0] straddled;
     always_comb begin
-      straddled      = rq_tuser_straddle(2'b01, 1'b0, 4'h0, 4'h0, 2'b01, is_wr ? 4'd4 : 4'd3, 4'd0);
+      straddled      = rq_tuser_straddle(2'b01, 1'b0, 2'b00, 4'h0, 4'h0, 2'b01, is_wr ? 4'd4 : 4'd3, 4'd0);
       straddled[3:0] = be;
     end
     assign data_beat_q = 1'b0;

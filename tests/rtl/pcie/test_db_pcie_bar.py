@@ -81,6 +81,7 @@ class Bench:
         self.want_accesses: list[tuple[int, ...]] = []
         self.want_cc: list[list[int]] = []
         self.times: list[int] = []
+        self.credits = self.non_posted = 0
         self.cycle = 0
 
     async def registers(self) -> None:
@@ -91,6 +92,7 @@ class Bench:
         while True:
             await RisingEdge(d.clk)
             self.cycle += 1
+            self.credits += int(d.cq_np_req.value)
             d.m_reg_rvalid.value = 0
             d.m_reg_rdata.value = rng.getrandbits(32)
             if pending is not None:
@@ -142,6 +144,7 @@ class Bench:
         f.byte_en = [0] * 4 + [r.be(i) for i in range(len(r.data))]
         f.update_parity()
         self.cq.send_nowait(f)
+        self.non_posted += not r.posted()
         self.predict(r)
 
     def predict(self, r: Request) -> None:
@@ -230,7 +233,8 @@ class Bench:
             await RisingEdge(d.clk)
         d.rst.value = 0
 
-    async def finish(self) -> None:
+    async def finish(self, credited: bool = False) -> None:
+        """credited: no request that wants an answer came without a credit."""
         got: list[list[int]] = []
         quiet = 0
         while quiet < 200:
@@ -245,6 +249,8 @@ class Bench:
             assert g == w, f"completion {i}: {[hex(x) for x in g]} want {[hex(x) for x in w]}"
         assert len(got) == len(self.want_cc)
         assert self.accesses == self.want_accesses
+        if credited:
+            assert self.credits == 1 + self.non_posted, "a credit at the start, and one for each that has ended"
         assert {k: v for k, v in self.model.items() if k in self.regs} == self.regs
 
 
@@ -281,6 +287,47 @@ async def every_byte_enable(dut: Any) -> None:
                 data = [b.rng.getrandbits(32) for _ in range(n)] if kind == MEM_WR else []
                 b.send(Request(kind, 4 * (first * 32 + last), n, first, last, data))
     await b.finish()
+
+
+async def damaged(b: Bench) -> None:
+    """A request that is thrown away gives its credit back."""
+    for k in range(3):
+        b.send(Request(MEM_RD, 0x40, 1, 15, 0, tag=k, discontinue=True))
+        for _ in range(30):
+            await RisingEdge(b.dut.clk)
+        assert b.credits == 1 + b.non_posted
+
+
+@cocotb.test()
+async def answers_stand_still(dut: Any) -> None:
+    """CC is never ready: posted requests are taken all the same; the next one that wants an answer gets no credit."""
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    b = Bench(dut, 7, 0.0)
+    await b.start()
+    for _ in range(10):
+        await RisingEdge(dut.clk)
+    for kind, bar in ((MEM_RD, 0), (MEM_RD, 2), (FETCH_ADD, 0)):
+        b.cc.pause = True
+        b.accesses, b.want_accesses, b.want_cc = [], [], []
+        # one answer stands in the output, and if that has room for all of it, another one behind it
+        for k in range(8):
+            if b.credits == b.non_posted:
+                break
+            data = [0] if kind == FETCH_ADD else []
+            b.send(Request(kind, 0x20 + 64 * k, 1 if data else 16, 15, 0 if data else 15, data, bar=bar, tag=k + 1))
+            for _ in range(100):
+                await RisingEdge(dut.clk)
+        for i in range(20):
+            b.send(Request(MEM_WR, 0x1000 + 4 * i, 1, 15, 0, [i]))
+            b.send(Request(MSG, 0, 0, 0, 0, tag=9))
+        for _ in range(400):
+            await RisingEdge(dut.clk)
+        doorbells = [a for a in b.accesses if a[0]]
+        assert len(doorbells) == 20, f"{len(doorbells)} of 20 doorbells while answers stand still"
+        assert b.credits == b.non_posted
+        b.cc.pause = False
+        await b.finish(credited=True)
+        await damaged(b)
 
 
 @cocotb.test()

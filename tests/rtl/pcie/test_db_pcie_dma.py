@@ -26,6 +26,7 @@ from test_db_pcie_write import Beat, Tlp, parse_rq, write_of
 SEGMENT = layout("db_mem_pkg", "segment_t")
 INFO = layout("db_mem_pkg", "row_info_t")
 POST_STRUCT = layout("db_pcie_pkg", "post_t")
+SEQ = layout("db_pcie_pkg", "rq_seq_t")
 CONFIG = layout("db_pcie_pkg", "client_cfg_t")
 
 TAGS_LOG2 = (6, 3, 3, 3, 1)  # as db_ssd has them
@@ -81,6 +82,7 @@ class Bench:
         self.stop = False
         self.load = True  # keep all sources busy
         self.rq_stall = 0.2
+        self.reports = 0.3  # how likely the hard block reports a request in a cycle
         self.clear()
 
     def clear(self) -> None:
@@ -95,6 +97,7 @@ class Bench:
         self.beats: list[Beat] = []
         self.held: Beat | None = None
         self.watch = RqWatch()  # 512 bits
+        self.unreported: deque[int] = deque()  # sequence numbers of requests inside the hard block
         self.sent = {"read": 0, DATA: 0, POST: 0}
         self.rq_cycles: list[int] = []
         self.page = 0
@@ -124,14 +127,16 @@ class Bench:
             "s_row_info",
             "s_post",
             "s_rc",
+            "s_rq_seq",
+            "hold",
         ):
             getattr(d, name).value = 0
         self.stop = False
         self.clear()
-        d.rst.value = 1
+        d.rst.value = d.link_rst.value = 1
         for _ in range(3):
             await FallingEdge(d.clk)
-        d.rst.value = 0
+        d.rst.value = d.link_rst.value = 0
 
     # ---- work
     def failed(self, read: Read) -> None:
@@ -236,6 +241,8 @@ class Bench:
             d.s_post.value = POST_STRUCT.pack(fn=fn, addr=addr, dwords=len(words), data=data)
         self.rq.ready.value = int(rng.random() >= self.rq_stall)
         d.stop.value = int(self.stop)
+        d.time_us.value = self.cycle << 12  # a tag rests for 64 to 96 cycles
+        d.s_rq_seq.value = self.report()
         beat = self.model.next_beat(self.cycle)
         self.rc.valid.value = int(beat is not None)
         if beat is not None:
@@ -246,6 +253,15 @@ class Bench:
         self.look(rows_ready)
         self.cycle += 1
         await FallingEdge(d.clk)
+
+    def report(self) -> int:
+        """The hard block says which requests no completion can pass any more: none, one or two of them."""
+        valid, number = 0, [0, 0]
+        for k in self.rng.sample((0, 1), 2):
+            if self.unreported and self.rng.random() < self.reports:
+                valid |= 1 << k
+                number[k] = self.unreported.popleft()
+        return SEQ.pack(valid=valid, num=number[0] | number[1] << 6)
 
     def look(self, rows_ready: int) -> None:
         d = self.dut
@@ -294,6 +310,8 @@ class Bench:
             for p in self.watch.look(self.rq, self.cycle):
                 length = p.dwords[2] & 0x7FF
                 assert (p.first_be, p.last_be) == (15, 15 if length > 1 else 0), "byte enables"
+                assert p.number == int(len(p.dwords) > 4), "writes have the number 1, reads 0"
+                self.unreported.append(p.number)
                 if p.dwords[2] >> 11 & 0xF == 0:
                     assert len(p.dwords) == 4
                     self.look_read(read_of(p.dwords))
@@ -316,6 +334,7 @@ class Bench:
         if not b.last:
             return
         beats, self.beats = self.beats, []
+        self.unreported.append(b.user >> 24 & 15 | (b.user >> 60 & 3) << 4)
         if beats[0].data >> 64 >> 11 & 0xF == 0:
             self.look_read(parse_rq_read(self.width, b.data, b.keep, int(b.last), b.user))
         else:
@@ -430,6 +449,7 @@ async def come_to_rest(b: Bench) -> None:
     assert b.sent["read"] - before <= inside, "requests after stop, beyond those that stood inside"
     assert not b.model.pending and not b.model.beats, "quiet with reads outstanding"
     assert b.rq_at_rest(), "quiet inside a packet"
+    assert 1 not in b.unreported, "quiet, and a completion may pass what was written"
     sent = dict(b.sent)
     for _ in range(100):
         await b.step()
@@ -443,6 +463,7 @@ async def stop_and_go_on(dut: Any) -> None:
     await b.start()
     for _ in range(8):
         b.rq_stall = b.rng.choice([0.0, 0.3, 0.8])
+        b.reports = b.rng.choice([0.02, 0.3, 1.0])
         for _ in range(b.rng.randrange(20, 250)):
             await b.step()
         await come_to_rest(b)
@@ -450,6 +471,36 @@ async def stop_and_go_on(dut: Any) -> None:
         for _ in range(3):
             await b.step()
         assert dut.quiet.value == 0
+    await b.drain()
+
+
+@cocotb.test()
+async def writes_stand_still(dut: Any) -> None:
+    """The hard block has taken writes and cannot send them: quiet waits, whatever it says of reads."""
+    b = Bench(dut, 6)
+    await b.start()
+    for _ in range(100):
+        await b.step()
+    b.reports = 0.0
+    for _ in range(30):
+        await b.step()
+    b.stop = True
+    for _ in range(1500):
+        await b.step()
+        while 0 in b.unreported:  # reads leave
+            b.unreported.remove(0)
+        assert dut.quiet.value == 0
+    assert b.unreported and not b.model.pending and b.rq_at_rest()
+    dut.hold.value = 1  # not a bus master: what is inside is thrown away, and nobody says so
+    for _ in range(5):
+        await b.step()
+    assert dut.quiet.value == 1
+    dut.hold.value = 0
+    b.reports = 1.0  # or it is reported after all: that counts for nothing else
+    for _ in range(100):
+        await b.step()
+    assert dut.quiet.value == 1 and not b.unreported
+    b.stop, b.reports = False, 0.3
     await b.drain()
 
 

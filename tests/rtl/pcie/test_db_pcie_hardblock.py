@@ -14,7 +14,7 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from cocotb.triggers import RisingEdge, gather, with_timeout
+from cocotb.triggers import Event, RisingEdge, gather, with_timeout
 from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
@@ -64,6 +64,11 @@ class HardBlock:
             cfg_max_payload=dut.cfg_max_payload,
             cfg_max_read_req=dut.cfg_max_read_req,
             cfg_fc_sel=0b100,
+            pcie_rq_seq_num0=dut.pcie_rq_seq_num0,
+            pcie_rq_seq_num_vld0=dut.pcie_rq_seq_num_vld0,
+            pcie_rq_seq_num1=dut.pcie_rq_seq_num1,
+            pcie_rq_seq_num_vld1=dut.pcie_rq_seq_num_vld1,
+            pcie_cq_np_req=dut.pcie_cq_np_req,
         )
         self.dev.functions[0].configure_bar(0, BAR_SIZE, ext=True)
         self.rc.make_port().connect(self.dev)
@@ -333,6 +338,54 @@ async def stop_then_quiet(dut: Any) -> None:
     assert dut.quiet.value == 1 and not any(tb.dev.active_request)
     dut.stop.value = 0
     await with_timeout(task, 200, "us")
+
+
+@cocotb.test()
+async def stop_with_writes_inside(dut: Any) -> None:
+    """The hard block holds posted writes back: quiet comes when the last one has left it."""
+    tb = HardBlock(dut, seed=9)
+    await tb.start()
+    expected = bytearray(tb.mem[:])
+    send, held = tb.dev.send, []
+    gate = Event()
+
+    async def slow(tlp: Any) -> None:
+        held.append(tlp)
+        await gate.wait()
+        await send(tlp)
+
+    tb.dev.send = slow
+    await tb.posts(3, 0, MEM_SIZE, expected)
+    await tb.settle(400)
+    dut.stop.value = 1
+    await tb.settle(2000)
+    assert held and bytes(tb.mem[:]) != bytes(expected)
+    assert dut.quiet.value == 0, "quiet, with writes in the hard block"
+    gate.set()
+    await tb.settle(2000)
+    assert dut.quiet.value == 1 and len(held) == 3 and bytes(tb.mem[:]) == bytes(expected)
+
+
+@cocotb.test()
+async def answers_stand_still(dut: Any) -> None:
+    """The hard block takes no completion: the host's writes arrive all the same."""
+    tb = HardBlock(dut, seed=10)
+    await tb.start()
+    window = tb.pci.bar_window[0]
+    await window.write(0x1000, bytes(64))
+    tb.dev.cc_sink.pause = True
+    reads = [cocotb.start_soon(window.read(0x1040 + 64 * k, 64)) for k in range(4)]
+    await tb.settle(1000)
+    for k in range(20):
+        await window.write(0x1000 + 4 * (k % 16), k.to_bytes(4, "little"))
+    await tb.settle(3000)
+    regs = dut.regs
+    got = [int(regs[0x400 + k].value) for k in range(16)]
+    assert got == [k + 16 if k < 4 else k for k in range(16)], got
+    assert not any(r.done() for r in reads)
+    tb.dev.cc_sink.pause = False
+    for r in reads:
+        await with_timeout(r, 20, "us")
 
 
 @pytest.mark.parametrize(

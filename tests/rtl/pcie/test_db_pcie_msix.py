@@ -16,6 +16,7 @@ from structs import layout
 
 ACCESS = layout("db_pcie_pkg", "reg_access_t")
 POST = layout("db_pcie_pkg", "post_t")
+FN = 5
 
 
 class Bench:
@@ -37,7 +38,7 @@ class Bench:
             assert self.held is None or self.held == p, "post changed in a stall"
             self.held = p
             if int(d.m_post_ready.value):
-                assert p[2] == 0
+                assert p[2] == FN
                 self.sent.append((self.cycle, p[0], p[1]))
                 self.held = None
         else:
@@ -49,20 +50,22 @@ class Bench:
         d.rst.value = 1
         for s in (d.s_reg_valid, d.s_irq_valid, d.cfg_msix_enable, d.cfg_msix_mask, d.m_post_ready):
             s.value = 0
-        d.s_irq_fn.value = 0
+        d.s_irq_fn.value = FN
         for _ in range(3):
             await self.clock()
         d.rst.value = 0
         self.table = [[0, 0, 0, 1] for _ in range(self.vectors)]
 
-    async def access(self, wr: int, addr: int, be: int = 15, data: int = 0) -> int:
+    async def access(self, wr: int, addr: int, be: int = 15, data: int = 0, fn: int = 0) -> int:
         d = self.dut
         d.s_reg_valid.value = 1
-        d.s_reg.value = ACCESS.pack(wr=wr, fn=self.rng.getrandbits(8), addr=addr, be=be, wdata=data)
+        d.s_reg.value = ACCESS.pack(wr=wr, fn=FN ^ fn, addr=addr, be=be, wdata=data)
         await self.clock()
         while not int(d.s_reg_ready.value):
             await self.clock()
         d.s_reg_valid.value = 0
+        if wr and fn:
+            return 0
         if wr:
             v, k = addr >> 4, addr >> 2 & 3
             if addr < 0x1000 and v < self.vectors:
@@ -231,6 +234,74 @@ async def function_mask_toggles(dut: Any) -> None:
 
 
 @cocotb.test()
+async def other_functions(dut: Any) -> None:
+    """Another function's accesses find nothing and change nothing, its interrupts are dropped."""
+    b = begin(dut, 6, 0.0)
+    await b.reset()
+    dut.cfg_msix_enable.value = 1
+    v = b.vectors - 1
+    for k, x in enumerate((0xFEE01004, 0x12, 0xABCD, 0)):
+        await b.access(1, 16 * v + 4 * k, 15, x)
+    dut.cfg_msix_mask.value = 1
+    await b.irq(v)
+    await b.settle()
+    for fn in (1, 4, 5, 128):
+        for addr in (16 * v, 16 * v + 8, 16 * v + 12, 0x1000 + v // 32 * 4):
+            await b.access(1, addr, 15, 0xFFFFFFFF, fn=fn)
+            assert await b.access(0, addr, fn=fn) == 0
+    for k in range(4):
+        assert await b.access(0, 16 * v + 4 * k) == b.table[v][k]
+    assert await b.pba() == {v}
+    dut.cfg_msix_mask.value = 0
+    await b.settle()
+    assert b.take() == [b.message(v)]
+    dut.s_irq_fn.value = FN ^ 1
+    await b.irq(v)
+    await b.settle()
+    assert not b.sent and await b.pba() == set()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def posts_stand_still(dut: Any) -> None:
+    """RQ takes nothing: accesses go on, at any moment and any number of them; then every message leaves once."""
+    b = begin(dut, 8, 0.0)
+    await b.reset()
+    dut.cfg_msix_enable.value = 1
+    for v in range(b.vectors):
+        await b.access(1, 16 * v, 15, 0x1000 + 16 * v)
+        await b.access(1, 16 * v + 12, 15, 0)
+    b.stall = 1.0
+    await b.clock()
+    asked = list(range(min(b.vectors, 5)))
+
+    class Quiet(Bench):  # shares the signals, leaves the posts to b
+        async def clock(self) -> None:
+            await RisingEdge(self.dut.clk)
+
+    async def ask() -> None:
+        for v in asked:
+            await Quiet(dut, b.vectors, 9, 0.0).irq(v)
+
+    task = cocotb.start_soon(ask())
+    for _ in range(12):
+        await b.clock()
+    for _ in range(6):
+        started = b.cycle
+        w = b.rng.randrange(b.vectors)
+        await b.access(1, 16 * w + 4, 15, 0x77)
+        assert await b.access(0, 16 * w + 4) == 0x77
+        assert b.cycle - started <= 12, f"two accesses took {b.cycle - started} cycles"
+        for _ in range(b.rng.randrange(4)):
+            await b.clock()
+    b.stall = 0.0
+    while not task.done():
+        await b.clock()
+    await b.settle()
+    assert sorted(a & 0xFFFFFFFF for a, _ in b.take()) == [0x1000 + 16 * v for v in asked]
+    assert await b.pba() == set()
+
+
+@cocotb.test()
 async def races(dut: Any) -> None:
     """Requests and mask changes at any moment: never lost, never a message too many."""
     b = begin(dut, 4, 0.3)
@@ -275,4 +346,4 @@ async def races(dut: Any) -> None:
 @pytest.mark.parametrize("vectors", [1, 33, 129])
 def test_db_pcie_msix(vectors: int) -> None:
     env = {"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING"), "VECTORS": str(vectors)}
-    bench.run(__file__, "db_pcie_msix", {"NUM_VEC": vectors}, env=env)
+    bench.run(__file__, "db_pcie_msix", {"NUM_VEC": vectors, "FN": 5}, env=env)

@@ -27,6 +27,7 @@ INFO = layout("db_mem_pkg", "row_info_t")
 CLIENTS = 2
 USER_W = 16
 TAG_BASE = (0, 32)
+EPOCH_CYCLES_LOG2 = 8  # a tag rests for 512 to 768 cycles
 
 
 @dataclass
@@ -90,6 +91,7 @@ class ReadSide:
         self.rc_cycles: list[int] = []
         self.held: dict[int, tuple[int, ...]] = {}
         self.stop = False
+        self.late = 0  # completions that the RTL counted as late
 
     def _fail(self, read: Read) -> None:
         for c in self.clients:
@@ -135,7 +137,7 @@ class ReadSide:
     # ------------------------------------------------------------------ one cycle
     async def start(self) -> None:
         d = self.dut
-        d.rst.value = 1
+        d.rst.value = d.link_rst.value = 1
         d.cfg_mrrs.value = self.mrrs
         d.stop.value = 0
         for s in (d.s_read_valid, d.m_row_ready, d.m_rq_ready, d.s_rc_valid, d.s_read, d.s_read_user, d.s_rc):
@@ -143,7 +145,7 @@ class ReadSide:
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         for _ in range(4):
             await RisingEdge(d.clk)
-        d.rst.value = 0
+        d.rst.value = d.link_rst.value = 0
         await RisingEdge(d.clk)
 
     def _drive(self) -> RcBeat | None:
@@ -168,6 +170,7 @@ class ReadSide:
         self.rq_ready = rng.random() >= self.rq_stall
         self.rq.ready.value = int(self.rq_ready)
         d.stop.value = int(self.stop)
+        d.time_us.value = self.cycle >> EPOCH_CYCLES_LOG2
         beat = self.model.next_beat(self.cycle)
         self.rc.valid.value = int(beat is not None)
         if beat is not None:
@@ -182,6 +185,7 @@ class ReadSide:
         await RisingEdge(d.clk)
         if beat is not None and self.rc.ready.value == 0:
             self.model.refused(beat)
+        self.late += int(d.late.value)
         req_ready = int(d.s_read_ready.value)
         for i, c in enumerate(self.clients):
             if c.presented and req_ready >> i & 1:
@@ -331,6 +335,50 @@ async def packet_longer_than_ring(dut: Any) -> None:
         tb.add_packet(i, [(0x7_0000_0100 + i * 0x40_0000, 0xF00), *rest])
     tb.add_packet(0, [(0x9_0000_0000 + 4096 * k, 4096) for k in range(16)], drops=(8,))
     await tb.drain(60000)
+
+
+@cocotb.test()
+async def late_completions(dut: Any) -> None:
+    """Completions that come after their read was given up never pass for those of another read, and are counted."""
+    tb = ReadSide(dut, 22, latency=(5, 40), mps=512, random_split=False, error_rate=0.04, late=(1, 150))
+    tb.model.plans = ("timeout", "flr", "length")
+    await tb.start()
+    for k in range(30):
+        for i in range(CLIENTS):
+            tb.add_packet(i, [(0x1_0000 * (2 * k + i) + 0x1000 * n, 2048) for n in range(2)])
+    await tb.drain(60000)
+    tb.model.error_rate = 0.0
+    while tb.model.overdue:
+        await tb.step()
+    for _ in range(60):
+        await tb.step()
+    assert tb.model.taken_for_another == 0, "a tag was used again before its late completion came"
+    assert tb.late == tb.model.late_sent > 10
+
+
+@cocotb.test()
+async def late_completions_after_reset(dut: Any) -> None:
+    """Tags rest through a reset of the controller, and every tag is given again in the end."""
+    tb = ReadSide(dut, 23, latency=(5, 10), mps=512, random_split=False, error_rate=1.0, late=(200, 250))
+    tb.model.plans = ("timeout",)
+    await tb.start()
+    for i in range(CLIENTS):
+        tb.add_packet(i, [(0x1_0000 * i, 2048)])
+    await tb.drain(1000)
+    rest = sorted(o.read.tag for o in tb.model.overdue)
+    assert rest == [0, 1, 2, 3, 32, 33, 34, 35]
+    tb.model.error_rate = 0.0
+    for _ in range(60):
+        await tb.step()
+    dut.rst.value = 1  # of all but db_pcie_read_clock
+    await tb.step()
+    dut.rst.value = 0
+    for k in range(5 * tb.num_tags):
+        for i in range(CLIENTS):
+            tb.add_packet(i, [(0x10_0000 + 0x1_0000 * (2 * k + i), 512)])
+    await tb.drain(20000)
+    assert not tb.model.overdue and tb.model.taken_for_another == 0 and tb.late == tb.model.late_sent >= len(rest)
+    assert all(len(c.sent) == tb.num_tags * (i + 1) for i, c in enumerate(tb.clients)), "tags were lost"
 
 
 @cocotb.test()

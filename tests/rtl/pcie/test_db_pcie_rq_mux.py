@@ -42,17 +42,21 @@ async def run_mux(
         assert cycle < 20000, "stuck"
         quiet += 1
         ready = int(dut.s_rq_ready.value)
+        begun = int(dut.begun.value)
         assert not ready & (ready - 1), "two sources taken at once"
         assert int(dut.idle.value) == (inside == 0 and pending == 0), "idle"
         for i in range(sources):
             if valid[i] and ready >> i & 1:
                 quiet = 0
                 pending += 1
+                assert begun == (1 << i if inside == 0 else 0), "begun"
+                begun = 0
                 if inside == 0:
                     assert not stop >> i & 1, "a packet begun while its source is stopped"
                 inside = 0 if current[i][0].last else 1
                 current[i].pop(0)
                 valid[i] = False
+        assert not begun
         if int(rq.valid.value):
             quiet = 0
             b = rq.beat()

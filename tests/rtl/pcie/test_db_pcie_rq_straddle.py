@@ -92,6 +92,7 @@ async def run(dut: Any, packets: list[Request], seed: int, gap: float, stall: fl
     assert d.idle.value == 1 and not todo and not current and watch.unpacker.open is None
     for g, w in zip(got, packets, strict=True):
         assert g.dwords == w.dwords, "a packet is not what was sent"
+        assert g.number == int(len(w.payload) > 0), "writes have the number 1, reads 0"
         assert (g.first_be, g.last_be) == (15, 0 if w.desc[2] & 0x7FF == 1 else 15)
     return got, watch
 

@@ -59,7 +59,8 @@ def parse_rq(beats: list[Beat], width: int) -> Tlp:
         if width == 512:
             assert b.user >> 128 == n | int(i == 0) << 5, "dwords in the beat, start"
         else:
-            assert (b.user >> 8) & 0xFFFFF == 0, "address offset, discontinue, TPH"
+            assert (b.user >> 8) & 0xFFFF == 0 and b.user >> 28 == 0, "address offset, discontinue, TPH, parity"
+            assert b.user >> 24 == 1, "the sequence number of writes"
     if width != 512:
         length = dwords[2] & 0x7FF
         assert (beats[0].user & 15, beats[0].user >> 4 & 15) == (15, 15 if length > 1 else 0), "byte enables"

@@ -8,6 +8,7 @@ module pcie_bar_tb
 ) (
   input  logic                         clk,
   input  logic                         rst,
+  output logic                         cq_np_req,
   input  logic [DATA_W-1:0]            s_axis_cq_tdata,
   input  logic [DATA_W/32-1:0]         s_axis_cq_tkeep,
   input  logic                         s_axis_cq_tlast,
@@ -34,7 +35,8 @@ module pcie_bar_tb
   assign {m_axis_cc_tuser, m_axis_cc_tlast, m_axis_cc_tkeep, m_axis_cc_tdata} = cc;
 
   db_pcie_bar #(.DATA_W(DATA_W)) i_bar (
-    .clk, .rst, .s_cq_valid(s_axis_cq_tvalid), .s_cq_ready(s_axis_cq_tready), .s_cq(cq), .m_cc_valid(m_axis_cc_tvalid),
+    .clk, .rst, .cq_np_req, .s_cq_valid(s_axis_cq_tvalid), .s_cq_ready(s_axis_cq_tready), .s_cq(cq),
+    .m_cc_valid(m_axis_cc_tvalid),
     .m_cc_ready(m_axis_cc_tready), .m_cc(cc), .m_reg_valid, .m_reg_ready, .m_reg, .m_reg_rvalid, .m_reg_rdata
   );
 endmodule

@@ -16,6 +16,11 @@ module pcie_hardblock_tb
     input logic [2:0] cfg_max_read_req,
     input logic stop,
     output logic quiet,
+    input  logic [5:0] pcie_rq_seq_num0,
+    input  logic       pcie_rq_seq_num_vld0,
+    input  logic [5:0] pcie_rq_seq_num1,
+    input  logic       pcie_rq_seq_num_vld1,
+    output logic [1:0] pcie_cq_np_req,
     output logic [C-1:0] read_idle,
 
     input  logic [           DATA_W-1:0] s_axis_cq_tdata,
@@ -83,6 +88,8 @@ module pcie_hardblock_tb
   assign {m_axis_cc_tuser, m_axis_cc_tlast, m_axis_cc_tkeep, m_axis_cc_tdata} = cc;
   assign {m_axis_rq_tuser, m_axis_rq_tlast, m_axis_rq_tkeep, m_axis_rq_tdata} = rq;
 
+  assign pcie_cq_np_req[1] = 1'b0;
+
   logic        idle, reg_valid, reg_ready, reg_rvalid;
   reg_access_t access;
   logic [31:0] reg_rdata;
@@ -99,6 +106,10 @@ module pcie_hardblock_tb
       .cfg_mrrs    (cfg_max_read_req),
       .hold        (1'b0),
       .ctrl_rst    (rst),
+      .time_us     ('0),
+      .late_completion(),
+      .s_rq_seq    ({pcie_rq_seq_num_vld1, pcie_rq_seq_num_vld0, pcie_rq_seq_num1, pcie_rq_seq_num0}),
+      .cq_np_req   (pcie_cq_np_req[0]),
       .s_cq_valid  (s_axis_cq_tvalid),
       .s_cq_ready  (s_axis_cq_tready),
       .s_cq        (cq),

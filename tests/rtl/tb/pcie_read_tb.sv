@@ -17,7 +17,10 @@ module pcie_read_tb
 ) (
   input  logic                       clk,
   input  logic                       rst,
+  input  logic                       link_rst,
   input  logic [2:0]                 cfg_mrrs,
+  input  logic [63:0]                time_us,
+  output logic                       late,
   input  logic                       stop,
   output logic      [C-1:0]          idle,
 
@@ -48,14 +51,17 @@ module pcie_read_tb
   logic                    ctx_valid, ring_client, done_valid;
   read_ctx_t               ctx;
   read_done_t              done;
+  rest_now_t               now;
   logic [N-1:0]            ring_we;
   logic [N-1:0][ROW_W-1:0] ring_row;
   logic [DATA_W-1:0]       ring_data;
 
   db_pcie_rc #(.DATA_W(DATA_W), .NUM_CLIENTS(C), .RING_W(RING_W)) i_rc (
     .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .s_ctx_valid(ctx_valid), .s_ctx(ctx), .m_ring_client(ring_client),
-    .m_ring_we(ring_we), .m_ring_row(ring_row), .m_ring_data(ring_data), .m_done_valid(done_valid), .m_done(done)
+    .m_ring_we(ring_we), .m_ring_row(ring_row), .m_ring_data(ring_data), .m_done_valid(done_valid), .m_done(done),
+    .m_late(late)
   );
+  db_pcie_read_clock #(.EPOCH_LOG2(0)) i_clock (.clk, .rst(link_rst), .time_us, .lost(done_valid && done.lost), .now);
   db_pcie_read_mux #(.DATA_W(DATA_W), .NUM_CLIENTS(C)) i_mux (
     .clk, .rst, .s_read_valid(tlp_valid), .s_read_ready(tlp_ready), .s_read(tlp), .m_rq_valid, .m_rq_ready, .m_rq,
     .m_ctx_valid(ctx_valid), .m_ctx(ctx)
@@ -65,7 +71,7 @@ module pcie_read_tb
       .DATA_W(DATA_W), .TAG_BASE(i * TAG_BASE1), .NUM_TAGS(NUM_TAGS * (i + 1)), .RING_DW(RING_DW * (i + 1)),
       .USER_W(USER_W), .CHUNK_BYTES(CHUNK_BYTES), .MAX_PKTS(NUM_TAGS * (i + 1)), .RING_W(RING_W)
     ) i_read (
-      .clk, .rst, .cfg_mrrs, .stop, .idle(idle[i]),
+      .clk, .rst, .cfg_mrrs, .stop, .idle(idle[i]), .waiting(), .now,
       .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(s_read_user[i]),
       .m_read_valid(tlp_valid[i]), .m_read_ready(tlp_ready[i]), .m_read(tlp[i]),
       .s_ring_we(ring_client == 1'(i) ? ring_we : '0), .s_ring_row(ring_row), .s_ring_data(ring_data),

@@ -56,6 +56,7 @@ module sim_endpoint
 
     assign s_axis_cq_tready = !cq_go && !cq_busy;
     assign s_axis_rc_tready = 1'b1;
+    assign pcie_cq_np_req = 2'b01;
     assign m_axi_bready = 1'b1;
     assign m_axi_rready = 1'b1;
     assign m_axi_awid = 1'b0;

@@ -134,6 +134,7 @@ def test_reset_during_timeouts(make_drive: MakeDrive) -> None:
     drive.sim.inject_clear()
     drive.start(queues=2, entries=32)
     fresh = drive.buffer(4096)
+    drive.advance(drive.cycles(400_000))  # all tags of write data timed out: they rest
     drive.run(drive.submit(1, NvmOpc.WRITE, 0, 7, fresh))
 
 

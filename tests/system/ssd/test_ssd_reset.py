@@ -72,6 +72,22 @@ def test_1000_resets(make_drive: MakeDrive, part: int) -> None:
     reset_rounds(make_drive, 100, kinds, seed=1000 * part + 7, queues=1 + part)
 
 
+@pytest.mark.rtl
+def test_writes_in_the_pcie_block_when_disabled(make_drive: MakeDrive) -> None:
+    """Completions pass writes that wait for credits in the PCIe block. RDY falls only when the last one has left it."""
+    drive = make_drive(posted_headers=1, credit_ns=4000)
+    drive.start(queues=1, entries=16)
+    for i in range(4):
+        drive.submit(1, NvmOpc.READ, slba=8 * i, nlb=7, buffer=drive.buffer(4096))
+    drive.ring()
+    before = drive.sim.counters()["up.MWr.tlps"]
+    drive.advance(1000)
+    waiting = 16 - (drive.sim.counters()["up.MWr.tlps"] - before)
+    assert waiting > 4, "no writes wait: the test shows nothing"
+    drive.disable()
+    quiet(drive)
+
+
 def test_disable_with_full_completion_queue(make_drive: MakeDrive) -> None:
     drive = make_drive()
     drive.start(queues=2, entries=64, cq_entries=4)
