@@ -37,10 +37,10 @@ enum {
     CSD_CONFIG_AES256 = 8,
 };
 
-// Vendor specific log pages of db_csd.
+// Vendor specific log pages of db_csd: where neither OCP (C0h to CFh) nor nvme-cli's plugins have theirs.
 enum {
-    LOG_CSD = 0xc0,  // what is set
-    LOG_CSD_RESULTS = 0xc1,  // what reducers found
+    LOG_CSD = 0xec,  // what is set
+    LOG_CSD_RESULTS = 0xed,  // what reducers found
 };
 
 #define BAR_BYTES 0x4000u
@@ -48,6 +48,7 @@ enum {
 #define BAR_DOORBELLS 0x1000u
 #define BAR_MSIX_TABLE 0x2000u
 #define BAR_MSIX_PBA 0x3000u
+#define SETTINGS_PAGES 32u  // 4 KiB each, at the end of the media: what a drive remembers without power
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
 

@@ -13,14 +13,18 @@
 #define CFG_UUID 0xd0, 0x0b, 0xbe, 0x11, 0x00, 0x00, 0x40, 0x00, 0x80, 0x00, 0x00, 0x00  // + serial
 #define CFG_OUI 0x02, 0xdb, 0x55  // locally administered: the project has no block of its own
 
-#define CFG_CNTLID 0u   // the only controller there is
-#define CFG_MDTS 8u     // 2^8 pages of 4 KiB = 1 MiB
-#define CFG_MQES 4095u  // as CAP.MQES
-#define CFG_RAB 3u      // recommended arbitration burst: 2^3
+#define CFG_CNTLID 0u  // the only controller there is
+#define CFG_MDTS 8u    // 2^8 pages of 4 KiB = 1 MiB
+// Of what the media does by itself, so that none of it takes for ever. A longer range is not refused.
+#define CFG_WZSL 16u                         // Write Zeroes: 2^16 pages of 4 KiB, which is what NLB can say
+#define CFG_DMRSL (1u << 18)                 // Dataset Management: blocks of a range
+#define CFG_DMSL ((uint64_t)CFG_DMRSL << 8)  // and of all 256
+#define CFG_MQES 4095u                       // as CAP.MQES
+#define CFG_RAB 3u                           // recommended arbitration burst: 2^3
 #define CFG_ABORT_LIMIT 4u
 #define CFG_AER_LIMIT 4u
 #define CFG_ERROR_LOG 32u         // entries
-#define CFG_RESULTS 32u           // of reducers that are kept for log page C1h
+#define CFG_RESULTS 32u           // of reducers that are kept for log page EDh
 #define CFG_KEEP_ALIVE_100MS 10u  // granularity of Keep Alive
 
 // Temperatures in kelvin. There is no sensor: the drive always reports CFG_TEMPERATURE.

@@ -38,6 +38,11 @@ static inline uint32_t nsid_of(const struct request* r) { return cmd_nsid(&r->cm
 
 static inline uint8_t* page_of(const struct request* r) { return r->drive->buffers->page; }
 
+/// What has been set is to outlast power: the status of a command that has set it.
+static inline uint32_t saved(struct request* r) {
+    return store_save(r->drive, r->fn) ? (uint32_t)ST_SUCCESS : (uint32_t)ST_WRITE_FAULT;
+}
+
 static inline struct namespace* namespace_of(const struct request* r, uint32_t nsid) {
     return &r->drive->namespaces.of[nsid];
 }

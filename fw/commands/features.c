@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// No value outlives power: none is saveable.
 #include "commands/features.h"
 
 #include "base/bytes.h"
 #include "commands/operators.h"
 
 #define DEFAULT_ARBITRATION 0x07070703u  // equal weights, bursts of 8
+#define HOST_BEHAVIOR_BYTES 512u
 
 /// A row of the table of features. What has neither `get` nor `set` of its own is a value that is kept.
 struct feature {
@@ -19,15 +19,22 @@ struct feature {
 };
 
 enum {
-    OF_NAMESPACE = 1u << 0,  // NSID has to be 0, all, or an active one; there is one value for all nevertheless
+    OF_NAMESPACE = 1u << 0,  // each active namespace has its own; all others are the controller's
     FIXED = 1u << 1,         // not changeable
     OF_OPERATORS = 1u << 2,  // only where there are operators in the data path
     DATA = 1u << 3,          // Get Features sends data, its handler looks at SEL itself
+    PERSISTENT = 1u << 5,    // and does so whether the host asks for it or not
+    SAVEABLE = 1u << 4,      // its value can outlast resets and power
 };
 
 static uint32_t select_of(const struct request* r) { return r->cmd.dw[10] >> 8 & 7u; }
 
 static uint32_t* value_of(const struct request* r, uint32_t value) { return &r->fn->settings.value[value]; }
+
+/// What a reset sets it to: what was saved, else the default.
+static uint32_t value_after_reset(const struct settings* s, const struct feature* f) {
+    return f->value != VALUES && s->saved >> f->value & 1u ? s->saved_value[f->value] : f->initial;
+}
 
 // ---------------------------------------------------------------- arbitration, power, error recovery, write cache
 static uint32_t set_arbitration(struct request* r) {
@@ -42,7 +49,15 @@ static uint32_t set_power(struct request* r) {
 
 static uint32_t set_error_recovery(struct request* r) {
     if (r->cmd.dw[11] >> 16 & 1u) return ST_INVALID_FIELD;  // DULBE: deallocated blocks read as zeros
-    *value_of(r, V_ERROR_RECOVERY) = r->cmd.dw[11] & 0xffffu;
+    for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
+        if (nsid == nsid_of(r) || (nsid_of(r) == NSID_ALL && ns_active(r->fn, nsid)))
+            r->fn->ns[nsid].error_recovery = (uint16_t)r->cmd.dw[11];
+    }
+    return ST_SUCCESS;
+}
+
+static uint32_t get_error_recovery(struct request* r) {
+    r->dw0 = r->fn->ns[nsid_of(r)].error_recovery;
     return ST_SUCCESS;
 }
 
@@ -50,6 +65,22 @@ static uint32_t set_write_cache(struct request* r) { return r->cmd.dw[11] & 1u ?
 
 static uint32_t set_command_sets(struct request* r) {
     return r->cmd.dw[11] & 0x1ffu ? (uint32_t)ST_IOCS_REJECTED : ST_SUCCESS;
+}
+
+/// Data: a byte each of what the host can deal with. Advanced command retry changes nothing here, as no completion asks
+/// for a delay; what else there is belongs to what this drive has not got.
+static uint32_t set_host_behavior(struct request* r) {
+    uint32_t word;
+    uint32_t status = data_receive(r->drive->buffers, &r->cmd, &word, sizeof word, HOST_BEHAVIOR_BYTES);
+    if (status != ST_SUCCESS) return status;
+    if (word & 0x00fffffeu) return ST_INVALID_FIELD;  // ACRE 0 or 1, ETDAS, LBAFEE 0
+    *value_of(r, V_HOST_BEHAVIOR) = word & 1u;
+    return ST_SUCCESS;
+}
+
+static uint32_t get_host_behavior(struct request* r) {
+    put32(page_of(r), select_of(r) ? 0 : *value_of(r, V_HOST_BEHAVIOR));
+    return data_send(r->drive->buffers, &r->cmd, 4, HOST_BEHAVIOR_BYTES);
 }
 
 // ---------------------------------------------------------------- temperature, events
@@ -129,7 +160,7 @@ static uint32_t get_vector(struct request* r) {
 static uint32_t set_timestamp(struct request* r) {
     struct settings* s = &r->fn->settings;
     uint32_t words[2];
-    uint32_t status = data_receive(r->drive->buffers, &r->cmd, words, 8);
+    uint32_t status = data_receive(r->drive->buffers, &r->cmd, words, 8, 8);
     if (status != ST_SUCCESS) return status;
     s->clock_set = (uint64_t)(words[1] & 0xffffu) << 32 | words[0];
     s->clock_at = hw_time();
@@ -165,20 +196,24 @@ static uint32_t set_keep_alive(struct request* r) {
 // ---------------------------------------------------------------- the table
 static const struct feature features[] = {
     {FEATURE_NUM_QUEUES, .value = VALUES, .set = set_queues, .get = get_queues, .get_initial = get_queues},
-    {FEATURE_ASYNC_EVENT, .value = V_EVENTS, .set = set_events},
+    {FEATURE_ASYNC_EVENT, .value = V_EVENTS, .set = set_events, .flags = SAVEABLE},
     {FEATURE_VOLATILE_WC, .value = VALUES, .initial = 1, .set = set_write_cache, .flags = FIXED},
     {FEATURE_TEMP_THRESH, .value = VALUES, .set = set_temperature, .get = get_temperature,
      .get_initial = get_initial_temperature},
-    {FEATURE_ARBITRATION, .value = V_ARBITRATION, .initial = DEFAULT_ARBITRATION, .set = set_arbitration},
+    {FEATURE_ARBITRATION, .value = V_ARBITRATION, .initial = DEFAULT_ARBITRATION, .set = set_arbitration,
+     .flags = SAVEABLE},
     {FEATURE_POWER_MGMT, .value = VALUES, .set = set_power},
-    {FEATURE_ERR_RECOVERY, .value = V_ERROR_RECOVERY, .set = set_error_recovery, .flags = OF_NAMESPACE},
-    {FEATURE_IRQ_COALESCE, .value = V_COALESCING, .set = set_coalescing},
+    {FEATURE_ERR_RECOVERY, .value = VALUES, .set = set_error_recovery, .get = get_error_recovery,
+     .flags = OF_NAMESPACE},
+    {FEATURE_IRQ_COALESCE, .value = V_COALESCING, .set = set_coalescing, .flags = SAVEABLE},
     {FEATURE_IRQ_CONFIG, .value = VALUES, .set = set_vector, .get = get_vector, .get_initial = get_initial_vector},
-    {FEATURE_WRITE_ATOMIC, .value = V_ATOMICITY, .mask = 1},
+    {FEATURE_WRITE_ATOMIC, .value = V_ATOMICITY, .mask = 1, .flags = SAVEABLE},
     {FEATURE_TIMESTAMP, .value = VALUES, .set = set_timestamp, .get = get_timestamp, .flags = DATA},
     {FEATURE_KATO, .value = V_KEEP_ALIVE, .set = set_keep_alive},
+    {FEATURE_HOST_BEHAVIOR, .value = V_HOST_BEHAVIOR, .set = set_host_behavior, .get = get_host_behavior,
+     .flags = DATA},
     {FEATURE_IOCS_PROFILE, .value = VALUES, .set = set_command_sets},
-    {FEATURE_SW_PROGRESS, .value = V_PROGRESS, .mask = 0xff},
+    {FEATURE_SW_PROGRESS, .value = V_PROGRESS, .mask = 0xff, .flags = SAVEABLE | PERSISTENT},
     {FEATURE_CSD_CONFIG, FEATURE_CSD_WORD_GAP - 1 - FEATURE_CSD_CONFIG, .value = VALUES, .set = operator_feature_set,
      .get = operator_feature_get, .flags = OF_OPERATORS},
     {FEATURE_CSD_WORD_IV, FEATURE_CSD_WORD_LAST - FEATURE_CSD_WORD_IV, .value = VALUES, .set = operator_feature_set,
@@ -198,17 +233,24 @@ static const struct feature* find(const struct request* r) {
     return NULL;
 }
 
-static uint32_t check_scope(const struct request* r, const struct feature* f) {
-    if (!(f->flags & OF_NAMESPACE) || nsid_of(r) == 0 || nsid_of(r) == NSID_ALL) return ST_SUCCESS;
-    return ns_check_active(r->drive, r->fn, nsid_of(r));
+/// A feature of namespaces is set in one or in all, and read from one. One of the controller is set with no NSID or all.
+static uint32_t check_scope(const struct request* r, const struct feature* f, bool set) {
+    uint32_t nsid = nsid_of(r);
+    if (f->flags & OF_NAMESPACE) {
+        if (nsid == NSID_ALL) return set ? (uint32_t)ST_SUCCESS : ST_INVALID_NS;
+        return ns_check_active(r->drive, r->fn, nsid);
+    }
+    if (!set || nsid == 0 || nsid == NSID_ALL) return ST_SUCCESS;
+    return nsid > r->drive->hw.num_ns ? ST_INVALID_NS : ST_NOT_NS_SPECIFIC;
 }
 
 // ---------------------------------------------------------------- commands
 void features_reset(struct drive* drive, struct function* fn) {
     struct settings* s = &fn->settings;
     for (const struct feature* f = features; f < features + FEATURES; f++) {
-        if (f->value != VALUES && f->id != FEATURE_SW_PROGRESS) s->value[f->value] = f->initial;
+        if (f->value != VALUES) s->value[f->value] = value_after_reset(s, f);
     }
+    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) fn->ns[nsid].error_recovery = 0;
     s->temp_over = CFG_TEMP_WARNING;
     s->temp_under = 0;
     s->keep_alive_us = 0;
@@ -226,29 +268,35 @@ void features_reset(struct drive* drive, struct function* fn) {
 uint32_t features_set(struct request* r) {
     const struct feature* f = find(r);
     if (!f) return ST_INVALID_FIELD;
-    if (r->cmd.dw[10] >> 31) return ST_NOT_SAVEABLE;
-    uint32_t status = check_scope(r, f);
+    bool save = r->cmd.dw[10] >> 31;
+    if (save && !(f->flags & SAVEABLE)) return ST_NOT_SAVEABLE;
+    uint32_t status = check_scope(r, f, true);
     if (status != ST_SUCCESS) return status;
-    if (f->set) return f->set(r);
-    *value_of(r, f->value) = r->cmd.dw[11] & f->mask;
-    return ST_SUCCESS;
+    if (f->set) status = f->set(r);
+    else *value_of(r, f->value) = r->cmd.dw[11] & f->mask;
+    if (status != ST_SUCCESS || !(save || f->flags & PERSISTENT)) return status;
+    r->fn->settings.saved |= 1u << f->value;
+    r->fn->settings.saved_value[f->value] = *value_of(r, f->value);
+    return saved(r);
 }
 
 uint32_t features_get(struct request* r) {
-    enum { CURRENT, CAPABILITIES = 3 };  // between them the default, and what was saved: the same
+    enum { CURRENT, DEFAULT, SAVED, CAPABILITIES };
     const struct feature* f = find(r);
     uint32_t select = select_of(r);
     if (!f || select > CAPABILITIES) return ST_INVALID_FIELD;
     if (select == CAPABILITIES) {
-        r->dw0 = (f->flags & FIXED ? 0 : 1u << 2) | (f->flags & OF_NAMESPACE ? 1u << 1 : 0);
+        r->dw0 =
+            (f->flags & FIXED ? 0 : 1u << 2) | (f->flags & OF_NAMESPACE ? 1u << 1 : 0) | (f->flags & SAVEABLE ? 1u : 0);
         return ST_SUCCESS;
     }
-    uint32_t status = check_scope(r, f);
+    uint32_t status = check_scope(r, f, false);
     if (status != ST_SUCCESS) return status;
     if (f->flags & DATA) return f->get(r);
     if (select == CURRENT && f->get) return f->get(r);
     if (select != CURRENT && f->get_initial) return f->get_initial(r);
-    r->dw0 = select == CURRENT && f->value != VALUES ? *value_of(r, f->value) : f->initial;
+    if (select == SAVED) r->dw0 = value_after_reset(&r->fn->settings, f);
+    else r->dw0 = select == CURRENT && f->value != VALUES ? *value_of(r, f->value) : f->initial;
     return ST_SUCCESS;
 }
 

@@ -7,7 +7,7 @@
 
 handler_t features_set, features_get;
 
-/// All but the software progress marker and the clock, which stay over a controller reset.
+/// To what was saved, or else the default; but for the clock, which stays over a controller reset.
 void features_reset(struct drive* drive, struct function* fn);
 
 /// Log page 12h, built in the page of the buffers; how many bytes have been set.

@@ -16,5 +16,6 @@ uint32_t format(struct request* r) {
         if (!ns_format(r->drive, r->fn, i, lbaf == 1)) status = ST_WRITE_FAULT;
     }
     hw_go_on(control);
-    return status;
+    uint32_t kept = saved(r);
+    return status == ST_SUCCESS ? kept : status;
 }

@@ -57,7 +57,7 @@ void identify_init(struct drive* drive) {
     c[262] = CFG_ERROR_LOG - 1;
     put16(c + 266, CFG_TEMP_WARNING);
     put16(c + 268, CFG_TEMP_CRITICAL);
-    put64(c + 280, drive->hw.media_pages << 12);  // TNVMCAP
+    put64(c + 280, drive->namespaces.total << 12);  // TNVMCAP
     put16(c + 320, CFG_KEEP_ALIVE_100MS);
     c[512] = 0x66;
     c[513] = 0x44;
@@ -91,9 +91,15 @@ static uint32_t send(struct request* r, uint32_t bytes) {
     return data_send(r->drive->buffers, &r->cmd, bytes, PAGE_SIZE);
 }
 
-static uint32_t nothing(struct request* r, enum scope scope) {
+/// Limits of commands that move no data to or from the host (NVM Command Set 1.0, 4.1.5.2).
+static uint32_t controller_of_set(struct request* r, enum scope scope) {
+    uint8_t* page = page_of(r);
     (void)scope;
-    return send(r, 0);
+    memset(page, 0, 16);
+    page[1] = CFG_WZSL;
+    put32(page + 4, CFG_DMRSL);
+    put64(page + 8, CFG_DMSL);
+    return send(r, 16);
 }
 
 static uint32_t controller(struct request* r, enum scope scope) {
@@ -221,7 +227,7 @@ static const struct cns {
     [CNS_NS_ACTIVE_LIST] = {namespace_list, ACTIVE, false},
     [CNS_NS_DESC_LIST] = {namespace_descriptors, ACTIVE, false},
     [CNS_CSI_NS] = {namespace_of_set, ACTIVE, true},
-    [CNS_CSI_CTRL] = {nothing, NONE, true},  // no limit beside MDTS
+    [CNS_CSI_CTRL] = {controller_of_set, NONE, true},
     [CNS_CSI_NS_ACTIVE_LIST] = {namespace_list, ACTIVE, true},
     [CNS_CSI_INDEPENDENT_NS] = {namespace_of_any_set, ACTIVE, false},
     [CNS_NS_PRESENT_LIST] = {namespace_list, ALLOCATED, false},

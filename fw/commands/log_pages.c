@@ -32,21 +32,22 @@ static uint32_t error_page(struct request* r) {
 static uint32_t smart_page(struct request* r) {
     uint8_t* page = page_of(r);
     struct hw_counters counters;
+    const struct history* before = &r->drive->before;
     hw_counters(&counters);
     memset(page, 0, 256);
-    page[0] = smart_warning(&r->fn->settings);
+    page[0] = smart_warning(&r->fn->settings) | (r->drive->store.found == STORE_DAMAGED ? 1u << 2 : 0);
     put16(page + 1, CFG_TEMPERATURE);
     page[3] = 100;  // available spare, and its threshold, in percent
     page[4] = 10;
     // data units: thousands of 512 bytes, rounded up
-    put64(page + 32, div_u64(counters.read_sectors + 999, 1000, NULL));
-    put64(page + 48, div_u64(counters.written_sectors + 999, 1000, NULL));
-    put64(page + 64, counters.reads);
-    put64(page + 80, counters.writes);
+    put64(page + 32, div_u64(before->io.read_sectors + counters.read_sectors + 999, 1000, NULL));
+    put64(page + 48, div_u64(before->io.written_sectors + counters.written_sectors + 999, 1000, NULL));
+    put64(page + 64, before->io.reads + counters.reads);
+    put64(page + 80, before->io.writes + counters.writes);
     put64(page + 112, r->drive->boot->power_cycles);
-    put64(page + 128, div_u64(hw_time() - r->drive->started_at, 3600000000u, NULL));
+    put64(page + 128, div_u64(before->us + hw_time() - r->drive->started_at, 3600000000u, NULL));
     put64(page + 144, r->drive->boot->unsafe_shutdowns);
-    put64(page + 160, counters.media_errors);
+    put64(page + 160, before->io.media_errors + counters.media_errors);
     put64(page + 176, r->fn->errors.count);
     return 256;
 }

@@ -10,7 +10,7 @@ static uint32_t create(struct request* r) {
     uint32_t w[CREATE_WORDS];
     if (r->cmd.dw[11] >> 24) return ST_IOCS_NOT_SUPPORTED;  // NVM alone
     if (nsid_of(r)) return ST_INVALID_FIELD;                // the controller chooses
-    uint32_t status = data_receive(r->drive->buffers, &r->cmd, w, sizeof w);
+    uint32_t status = data_receive(r->drive->buffers, &r->cmd, w, sizeof w, PAGE_SIZE);
     if (status != ST_SUCCESS) return status;
 
     uint64_t nsze = (uint64_t)w[W_NSZE + 1] << 32 | w[W_NSZE], ncap = (uint64_t)w[W_NCAP + 1] << 32 | w[W_NCAP];
@@ -45,7 +45,7 @@ static uint32_t create(struct request* r) {
                                        .exists = true,
                                        .spare = lba4k ? 0 : (uint8_t)(-(uint32_t)nsze & 7u)};
     r->dw0 = nsid;
-    return ST_SUCCESS;
+    return saved(r);
 }
 
 uint32_t namespace_management(struct request* r) {
@@ -63,7 +63,8 @@ uint32_t namespace_management(struct request* r) {
         }
     }
     hw_go_on(control);
-    return status;
+    uint32_t kept = saved(r);  // also of those that are gone if one could not be deleted
+    return status == ST_SUCCESS ? kept : status;
 }
 
 // ---------------------------------------------------------------- Namespace Attachment
@@ -72,7 +73,7 @@ uint32_t namespace_attachment(struct request* r) {
     uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), list, control;
     if (select != NS_ATTACH_ATTACH && select != NS_ATTACH_DETACH) return ST_INVALID_FIELD;
     uint32_t status = ns_check_exists(r->drive, nsid);
-    if (status == ST_SUCCESS) status = data_receive(r->drive->buffers, &r->cmd, &list, sizeof list);
+    if (status == ST_SUCCESS) status = data_receive(r->drive->buffers, &r->cmd, &list, sizeof list, PAGE_SIZE);
     if (status != ST_SUCCESS) return status;
     if (list != (1u | CFG_CNTLID << 16))
         return ST_CONTROLLER_LIST;  // one identifier, ours: any other list names a controller that there is not
@@ -87,5 +88,5 @@ uint32_t namespace_attachment(struct request* r) {
         if (!drained) return ST_INTERNAL;
     }
     ns_changed(r->fn, nsid);
-    return ST_SUCCESS;
+    return saved(r);
 }

@@ -11,11 +11,15 @@ uint32_t operator_feature_set(struct request* r) {
     if (id == FEATURE_CSD_CONFIG && value != CSD_CONFIG_PASS && value != CSD_CONFIG_ADD && value != CSD_CONFIG_AES128 &&
         value != CSD_CONFIG_AES256)
         return ST_INVALID_FIELD;
+    uint32_t config = r->drive->operators.config, addend = r->drive->operators.addend;
     bool drained = hw_hold(&control);
     if (drained && id == FEATURE_CSD_CONFIG) operators_configure(r->drive, value);
     else if (drained) operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
     hw_go_on(control);
-    return drained ? ST_SUCCESS : ST_INTERNAL;
+    *(volatile uint32_t*)&r->cmd.dw[11] = 0;  // it may be a word of a key
+    if (!drained) return ST_INTERNAL;
+    bool changed = config != r->drive->operators.config || addend != r->drive->operators.addend;
+    return changed || r->drive->store.stale ? saved(r) : (uint32_t)ST_SUCCESS;  // a word of a key is not saved
 }
 
 /// Words of keys read as zeros.
@@ -33,10 +37,11 @@ uint32_t key_load(struct request* r) {
     const uint32_t flags = KEY_256 | KEY_CTR | KEY_XTS;
     uint32_t dw10 = r->cmd.dw[10], slot = dw10 & 0xffu, control;
     uint32_t key[KEY_WORDS];
+    uint32_t mode = dw10 & (KEY_CTR | KEY_XTS);  // one: a K1 for both would encrypt counters and data alike
     if (slot == SLOT_FEATURES || slot >= r->drive->hw.key_slots || (dw10 & ~(flags | 0xffu)) ||
-        !(dw10 & (KEY_CTR | KEY_XTS)))
+        (mode != KEY_CTR && mode != KEY_XTS))
         return ST_INVALID_FIELD;
-    uint32_t status = data_receive(r->drive->buffers, &r->cmd, key, sizeof key);
+    uint32_t status = data_receive(r->drive->buffers, &r->cmd, key, sizeof key, sizeof key);
     if (status == ST_SUCCESS && (dw10 & KEY_XTS)) {
         uint32_t n = dw10 & KEY_256 ? 8 : 4, differ = 0;
         for (uint32_t i = 0; i < n; i++) differ |= key[i] ^ key[KEY_K2 + i];
@@ -78,14 +83,16 @@ uint32_t bind_operator(struct request* r) {
         hw_go_on(control);
         return ST_INTERNAL;
     }
-    hw_operator_parameters(&r->cmd.dw[12]);
+    bool changed = r->drive->store.stale;
+    struct binding b = {.own = own, .op = (uint8_t)op, .slot = (uint8_t)slot};
+    for (uint32_t i = 0; i < 4; i++) b.parameters[i] = r->cmd.dw[12 + i];
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (ns_exists(r->drive, nsid) && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r)))
-            operators_bind(r->drive, nsid, own, op, slot);
+            changed |= operators_bind(r->drive, nsid, &b);
     }
     operators_apply(r->drive);
     hw_go_on(control);
-    return ST_SUCCESS;
+    return changed ? saved(r) : (uint32_t)ST_SUCCESS;
 }
 
 // ---------------------------------------------------------------- log pages
@@ -117,7 +124,7 @@ uint32_t results_page(struct request* r) {
     uint8_t *page = page_of(r), *at = page + 64;
     operators_collect(o);
     memset(page, 0, RESULTS_BYTES);
-    put16(page, 1);
+    put16(page, 2);
     put16(page + 2, o->results_count);
     for (uint32_t n = 0, i = o->results_next; n < o->results_count; n++, at += 64) {
         i = i == 0 ? CFG_RESULTS - 1 : i - 1;
@@ -127,6 +134,7 @@ uint32_t results_page(struct request* r) {
         put32(at + 8, result->nsid);
         put32(at + 12, result->bytes);
         put64(at + 16, result->lba);
+        put32(at + 24, result->status << 1);
         for (uint32_t w = 0; w < 8; w++) put32(at + 32 + 4 * w, result->digest[w]);
     }
     return RESULTS_BYTES;

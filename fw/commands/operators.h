@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a host says to operators in the data path, where there are any (docs/csd/integration.md): keys and bindings, features
-// C0h to CDh, log pages C0h and C1h.
+// C0h to CDh, log pages ECh and EDh.
 #ifndef OPERATORS_H
 #define OPERATORS_H
 

@@ -77,7 +77,7 @@ static void enable(struct drive* drive, struct function* fn, uint32_t cc) {
     hw_create_sq(0, hw_asq(), aqa & 0xfffu, 0, 0);
     hw_control(CTL_RUN | (cc_ams(cc) ? (uint32_t)CTL_WRR : 0));
     fn->life = READY;
-    drive->boot->in_use = 1;
+    (void)store_in_use(drive, fn, true);
     hw_status(1, 0, 0);
 }
 
@@ -96,17 +96,17 @@ static void shut_down(struct drive* drive, struct function* fn, uint32_t shn) {
     bool durable = hw_media_flush();
     if (hw_events() & EV_RESET) return;
     if (fn->life == READY) fn->life = OFF;
-    if (!durable) {
+    if (!durable || !store_in_use(drive, fn, false)) {
         hw_status(rdy, 1, 1);
         return;
     }
-    drive->boot->in_use = 0;
     hw_status(rdy, cfs, 2);
 }
 
-static void collect_errors(struct function* fn) {
+/// One record a turn of the loop: those of a storm come between the admin commands, not before them.
+static void collect_error(struct function* fn) {
     struct hw_io_error e;
-    while (hw_io_error(&e)) error_log_add(&fn->errors, e.sqid, e.cid, e.status, e.nsid, e.lba);
+    if (hw_io_error(&e)) error_log_add(&fn->errors, e.sqid, e.cid, e.status, e.nsid, e.lba);
 }
 
 static void collect_doorbell(struct function* fn) {
@@ -149,7 +149,7 @@ _Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring
         uint32_t cc = hw_cc();
         if (fn->life == DISABLED && cc_en(cc)) enable(drive, fn, cc);
         if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified) shut_down(drive, fn, cc_shn(cc));
-        collect_errors(fn);
+        collect_error(fn);
         if (now & EV(DOORBELL_ERR)) collect_doorbell(fn);
         bool deleting = fn->life == READY && queues_delete_step(&r);
         if (fn->life == READY) {

@@ -47,7 +47,7 @@ static uint32_t check_nsid(const struct request* r, uint32_t flags) {
 static uint32_t run(struct request* r) {
     uint32_t opcode = cmd_opcode(&r->cmd);
     const struct admin_command* c = &admin_commands[opcode];
-    if (r->cmd.dw[0] & 0x300u) return ST_INVALID_FIELD;  // fused
+    if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;  // fused; PSDT: there are no SGLs
     if (opcode >= COMMANDS || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0))
         return ST_INVALID_OPCODE;
     uint32_t status = check_nsid(r, c->flags);

@@ -18,16 +18,17 @@ static struct buffers buffers SCRATCH;
 static hw_ring_t ring __attribute__((aligned(2048))) SCRATCH;
 
 int main(void) {
-    boot_record.power_cycles++;
-    boot_record.unsafe_shutdowns += boot_record.in_use;
-    boot_record.in_use = 0;
-
     drive.serial = serial_number;
     drive.boot = &boot_record;
     drive.buffers = &buffers;
     drive.commands = admin_commands;
     hw_init(&drive.hw, &ring);
     drive.started_at = hw_time();
+    store_load(&drive, &function);
+    boot_record.power_cycles++;
+    boot_record.unsafe_shutdowns += boot_record.in_use;
+    boot_record.in_use = 0;
+    operators_restore(&drive);
     namespaces_init(&drive, &function);
     identify_init(&drive);
     controller_reset_state(&drive, &function);

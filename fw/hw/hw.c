@@ -96,9 +96,10 @@ bool hw_command(hw_ring_t* ring, cmd_t* cmd) {
     uint32_t pointers = HW->SQ_PTR;
     uint32_t rd = pointers >> DB_SSD_FW__SQ_PTR__RD_PTR_bp & 31u;
     if (rd == (pointers & 31u)) return false;
-    const volatile uint32_t* from = (*ring)[rd & 15u];
+    volatile uint32_t* from = (*ring)[rd & 15u];
     _Pragma("unroll") for (uint32_t i = 0; i < 16; i++) cmd->dw[i] = from[i];
     cmd->function = from[16];
+    from[11] = 0;  // a word of a key comes here, and is not to stay
     HW->SQ_PTR = ((rd + 1) & 31u) << DB_SSD_FW__SQ_PTR__RD_PTR_bp;
     return true;
 }
@@ -188,6 +189,27 @@ static bool media(uint32_t op, uint64_t addr, uint64_t bytes) {
 bool hw_media_flush(void) { return media(0, 0, 0); }
 
 bool hw_media_zero(uint64_t addr, uint64_t bytes) { return media(1, addr, bytes); }
+
+static bool media_word(uint32_t op, uint64_t addr) {
+    HW->MEDIA_ADDR_LO = (uint32_t)addr;
+    HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
+    HW->STORE_CMD = op | DB_SSD_FW__STORE_CMD__GO_bm;
+    for (uint32_t i = 0; i < 16; i++) {  // most are over before a sleep would be
+        if (HW->EVENT & EV(MEDIA_IDLE)) break;
+    }
+    return hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US) && !(HW->STORE_CMD & DB_SSD_FW__STORE_CMD__ERR_bm);
+}
+
+bool hw_media_read(uint64_t addr, uint32_t* word) {
+    bool done = media_word(0, addr);
+    *word = HW->STORE_IN;
+    return done;
+}
+
+bool hw_media_write(uint64_t addr, uint32_t word) {
+    HW->STORE_OUT = word;
+    return media_word(DB_SSD_FW__STORE_CMD__WRITE_bm, addr);
+}
 
 // ---------------------------------------------------------------- what I/O commands leave
 bool hw_io_error(struct hw_io_error* error) {

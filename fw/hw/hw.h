@@ -73,7 +73,8 @@ bool hw_command(hw_ring_t* ring, cmd_t* cmd);
 /// Completion of an admin command.
 void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0);
 enum { COPY_PUT = 0, COPY_ZERO = 1, COPY_GET = 2 };
-/// Between RAM and one page of host memory; a read has 64 bytes. False: it failed.
+/// Between RAM and one page of host memory; a read has at most 64 bytes, and fills whole rows of the data path in RAM.
+/// False: it failed.
 bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void* ram, uint32_t bytes);
 
 // ---------------------------------------------------------------- queues
@@ -96,6 +97,9 @@ void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint64_t base, uint64_t
 /// False: it failed.
 bool hw_media_flush(void);
 bool hw_media_zero(uint64_t addr, uint64_t bytes);
+/// A word at the start of a line of 64 bytes; the rest of the line is nobody's. A reset does not end it. False: it failed.
+bool hw_media_read(uint64_t addr, uint32_t* word);
+bool hw_media_write(uint64_t addr, uint32_t word);
 
 // ---------------------------------------------------------------- what I/O commands leave
 struct hw_io_error {

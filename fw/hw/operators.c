@@ -39,16 +39,16 @@ void hw_bind(uint32_t nsid, uint32_t op, uint32_t slot) {
 bool hw_reducing(void) { return CSD->KEY_STATUS & DB_CSD__KEY_STATUS__REDUCING_bm; }
 
 bool hw_result(struct hw_result* r) {
-    for (uint32_t first; (first = CSD->RES) & DB_CSD__RES__VALID_bm;) {
-        r->number = first & DB_CSD__RES__TAG_bm;
-        r->command = CSD->RES_CMD;
-        r->nsid = CSD->RES_NSID;
-        r->bytes = CSD->RES_BYTES;
-        r->lba = (uint64_t)CSD->RES_LBA_HI << 32 | CSD->RES_LBA_LO;
-        for (uint32_t i = 0; i < 8; i++) r->digest[i] = CSD->RES_DIGEST[i];
-        if (CSD->RES != first) continue;  // dropped meanwhile, to make room for a new one
-        CSD->RES_NEXT = DB_CSD__RES_NEXT__GO_bm;
-        return true;
-    }
-    return false;
+    uint32_t first = CSD->RES;  // from here to RES_NEXT it stays
+    if (!(first & DB_CSD__RES__VALID_bm)) return false;
+    uint32_t end = CSD->RES_STATUS;
+    r->number = (first & DB_CSD__RES__TAG_bm) | (end & DB_CSD__RES_STATUS__HIGH_bm);
+    r->status = end & DB_CSD__RES_STATUS__STATUS_bm;
+    r->command = CSD->RES_CMD;
+    r->nsid = CSD->RES_NSID;
+    r->bytes = CSD->RES_BYTES;
+    r->lba = (uint64_t)CSD->RES_LBA_HI << 32 | CSD->RES_LBA_LO;
+    for (uint32_t i = 0; i < 8; i++) r->digest[i] = CSD->RES_DIGEST[i];
+    CSD->RES_NEXT = DB_CSD__RES_NEXT__GO_bm;
+    return true;
 }

@@ -14,7 +14,7 @@ enum { KEY_256 = DB_CSD__KEY_CTL__K256_bm, KEY_CTR = DB_CSD__KEY_CTL__CTR_bm, KE
 
 /// What a reducer has found.
 struct hw_result {
-    uint32_t number, command, nsid, bytes;
+    uint32_t number, command, nsid, bytes, status;
     uint64_t lba;
     uint32_t digest[8];
 };
@@ -25,7 +25,7 @@ void hw_key_stage(uint32_t at, uint32_t word);
 /// What has been staged, to its slot. Flags: KEY_256, KEY_CTR, KEY_XTS.
 void hw_key_load(uint32_t slot, uint32_t flags);
 void hw_key_erase(uint32_t slot);
-/// What it holds, as log page C0h has it.
+/// What it holds, as log page ECh has it.
 uint32_t hw_key_slot(uint32_t slot);
 
 /// What the next binding's operator gets; the table of the hardware keeps it.
@@ -34,6 +34,7 @@ void hw_bind(uint32_t nsid, uint32_t op, uint32_t slot);
 
 /// A reducer is at work.
 bool hw_reducing(void);
+#define HW_RESULTS 64u  // that wait, at most
 /// Take the next result. False: there is none.
 bool hw_result(struct hw_result* result);
 

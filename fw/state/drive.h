@@ -8,11 +8,18 @@
 #include "hw/hw.h"
 #include "state/namespaces.h"
 #include "state/operators.h"
+#include "state/store.h"
 #include "transfer/transfer.h"
 
 struct admin_command;
 
-/// Outlives a reset of the core: it is loaded with the memory.
+/// What the drive did before this power-on.
+struct history {
+    uint64_t us, errors;  // time with power, errors of commands
+    struct hw_counters io;
+};
+
+/// Outlives a reset of the core, as it is loaded with the memory; and power, by the settings on the media.
 struct boot_record {
     uint32_t power_cycles, unsafe_shutdowns;
     uint32_t in_use;  // enabled and not shut down
@@ -25,6 +32,8 @@ struct drive {
     uint32_t serial;
     struct boot_record* boot;
     uint64_t started_at;
+    struct history before;
+    struct store store;
     struct buffers* buffers;
     const struct admin_command* commands;  // the dispatcher's table, by opcode
     struct namespaces namespaces;

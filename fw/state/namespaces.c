@@ -59,17 +59,23 @@ static void show(const struct drive* drive, const struct function* fn, uint32_t 
     hw_namespace(nsid, fn->ns[nsid].attached, ns->lba4k, ns->base << 12, ns_blocks(ns));
 }
 
-void namespaces_init(struct drive* drive, struct function* fn) {
+/// Where nothing was saved.
+static void first_namespaces(struct drive* drive, struct function* fn) {
     struct namespaces* all = &drive->namespaces;
     uint32_t count = drive->hw.key_slots ? drive->hw.num_ns : 1;
-    all->total = drive->hw.media_pages;
     uint64_t pages = div_u64(all->total, count, NULL);
     for (uint32_t nsid = 1; nsid <= count; nsid++) {
         all->of[nsid].exists = fn->ns[nsid].attached = true;
         all->of[nsid].base = all->unused;
         all->of[nsid].pages = pages;
         all->unused += pages;
-        show(drive, fn, nsid);
+    }
+}
+
+void namespaces_init(struct drive* drive, struct function* fn) {
+    if (drive->store.found != STORE_LOADED) first_namespaces(drive, fn);
+    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
+        if (drive->namespaces.of[nsid].exists) show(drive, fn, nsid);
     }
 }
 

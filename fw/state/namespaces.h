@@ -2,8 +2,7 @@
 // Namespaces of the drive, and which of them are attached to a function.
 //
 // A namespace is a run of 4 KiB pages of the media, the first gap that is large enough. Pages that no namespace has
-// hold zeros: they are zeroed when their namespace is deleted; those that never had one since power-on, when they are
-// first given out.
+// hold zeros: they are zeroed when their namespace is deleted; those that never had one, when they are first given out.
 #ifndef NAMESPACES_STATE_H
 #define NAMESPACES_STATE_H
 
@@ -17,26 +16,27 @@ struct function;
 
 struct namespace {
     uint64_t base, pages;  // of the media
-    uint16_t generation;   // how many had been created since power-on when this one was; 0: it was there then
+    uint16_t generation;   // how many had been created when this one was; 0: it was there from the first
     uint8_t spare;         // 512-byte blocks of the last page that are not part of it
     bool exists, lba4k;
 };
 
 struct namespaces {
     struct namespace of[MAX_NS + 1];
-    uint64_t total;       // pages of the media
-    uint64_t unused;      // from this page on nothing has been a namespace's since power-on
+    uint64_t total;       // pages of the media, without those of the settings
+    uint64_t unused;      // from this page on nothing has ever been a namespace's
     uint16_t generation;  // of the last one created
 };
 
 /// A function's view of a namespace.
 struct attachment {
     bool attached;
-    bool changed;  // for the Changed Namespace List
+    bool changed;             // for the Changed Namespace List
+    uint16_t error_recovery;  // feature 05h
 };
 
-/// At power-on namespace 1 covers the whole media, in blocks of 512 bytes. Where there are operators, which may differ
-/// by namespace, all there is room for share it in equal parts. All are attached to `fn`.
+/// At power-on: those that were saved. Else namespace 1 covers the whole media, in blocks of 512 bytes; where there are
+/// operators, which may differ by namespace, all there is room for share it in equal parts. All are attached to `fn`.
 void namespaces_init(struct drive* drive, struct function* fn);
 
 bool ns_exists(const struct drive* drive, uint32_t nsid);

@@ -16,23 +16,32 @@ static void forget_words(struct operators* o) {
     o->words_set = 0;
 }
 
-/// Key and IV to their slot once all of them are there. The last word is the first of the vector, as published.
-static void apply_words(struct operators* o) {
+/// Key and IV to their slot once all of them are there, and then they are nowhere else. The last word is the first of
+/// the vector, as published.
+static void load_words(struct operators* o) {
     uint32_t n = o->config == CSD_CONFIG_AES256 ? 8 : 4;
     uint32_t need = IV_MASK | ((1u << n) - 1u);
-    if (o->config == CSD_CONFIG_ADD) o->addend = o->words[0];
-    if (!config_aes(o) || (o->words_set & need) != need) {
-        hw_key_erase(SLOT_FEATURES);
-        return;
-    }
+    if (!config_aes(o) || (o->words_set & need) != need) return;
     hw_keys_wait();
     for (uint32_t i = 0; i < n; i++) hw_key_stage(i, swapped(o->words[n - 1 - i]));
     for (uint32_t i = 0; i < 4; i++) hw_key_stage(KEY_IV + i, swapped(o->words[OPERATOR_WORDS - 1 - i]));
     hw_key_load(SLOT_FEATURES, KEY_CTR | (n == 8 ? KEY_256 : 0));
+    o->loaded = (uint8_t)o->config;
+    forget_words(o);
+}
+
+static void erase_loaded(struct operators* o) {
+    hw_key_erase(SLOT_FEATURES);
+    o->loaded = 0;
 }
 
 static void write_binding(const struct operators* o, uint32_t nsid) {
     hw_bind(nsid, o->bound[nsid].op, o->bound[nsid].slot);
+}
+
+static void write_own(const struct operators* o, uint32_t nsid) {
+    hw_operator_parameters(o->bound[nsid].parameters);
+    write_binding(o, nsid);
 }
 
 void operators_apply(struct drive* drive) {
@@ -47,9 +56,23 @@ void operators_apply(struct drive* drive) {
     }
 }
 
+void operators_restore(struct drive* drive) {
+    struct operators* o = &drive->operators;
+    if (drive->hw.key_slots == 0) return;
+    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
+        struct binding* b = &o->bound[nsid];
+        // No key for XTS ever comes to the slot of the features.
+        const struct binding lock = {.own = true, .op = OP_AES_XTS, .slot = SLOT_FEATURES};
+        bool missing = b->own && (!(drive->hw.operators >> b->op & 1u) || b->slot >= drive->hw.key_slots);
+        if (drive->store.found == STORE_DAMAGED || missing) *b = lock;
+        if (b->own) write_own(o, nsid);
+    }
+}
+
 void operators_reset(struct drive* drive) {
     if (drive->hw.key_slots == 0) return;
     drive->operators.results_count = 0;
+    drive->operators.loaded = 0;
     forget_words(&drive->operators);
     operators_apply(drive);
 }
@@ -57,30 +80,44 @@ void operators_reset(struct drive* drive) {
 // ---------------------------------------------------------------- while fetching is held
 void operators_configure(struct drive* drive, uint32_t config) {
     struct operators* o = &drive->operators;
-    // Half of a longer key is no key, and a word of a key is nothing to add to data that anybody may read.
-    bool other_size = config_aes(o) && config != o->config && config > CSD_CONFIG_ADD;
-    if (other_size || (config == CSD_CONFIG_ADD && (o->words_set & ~1u))) forget_words(o);
     o->config = config;
-    if (config != CSD_CONFIG_PASS) apply_words(o);  // with 0 the key stays for when it is wanted again
+    // With 0 the key stays for when it is wanted again. Else what there is of another size is half a key or a longer
+    // one, and a word of a key is nothing to add to data that anybody may read.
+    if (config != CSD_CONFIG_PASS && config != o->loaded) erase_loaded(o);
+    if (config == CSD_CONFIG_ADD) forget_words(o);
+    load_words(o);
     operators_apply(drive);
 }
 
 void operators_set_word(struct drive* drive, uint32_t i, uint32_t value) {
     struct operators* o = &drive->operators;
-    o->words[i] = value;
-    o->words_set |= 1u << i;
-    apply_words(o);
+    if (o->config == CSD_CONFIG_ADD && i == 0) {
+        o->addend = value;
+    } else {
+        // The first word of a new key ends the old one: never half of each.
+        if (o->loaded) erase_loaded(o);
+        ((volatile uint32_t*)o->words)[i] = value;
+        o->words_set |= 1u << i;
+        load_words(o);
+    }
     operators_apply(drive);
 }
 
-void operators_bind(struct drive* drive, uint32_t nsid, bool own, uint32_t op, uint32_t slot) {
-    drive->operators.bound[nsid] = (struct binding){.own = own, .op = (uint8_t)op, .slot = (uint8_t)slot};
-    if (own) write_binding(&drive->operators, nsid);
+bool operators_bind(struct drive* drive, uint32_t nsid, const struct binding* binding) {
+    const struct binding* now = &drive->operators.bound[nsid];
+    bool same = now->own == binding->own && (!now->own || (now->op == binding->op && now->slot == binding->slot));
+    for (uint32_t i = 0; i < 4 && binding->own; i++) same = same && now->parameters[i] == binding->parameters[i];
+    drive->operators.bound[nsid] = *binding;
+    if (binding->own) write_own(&drive->operators, nsid);
+    return !same;
 }
 
 // ---------------------------------------------------------------- any time
 void operators_erase_slot(struct operators* o, uint32_t slot) {
-    if (slot == SLOT_FEATURES) forget_words(o);
+    if (slot == SLOT_FEATURES) {
+        forget_words(o);
+        o->loaded = 0;
+    }
     hw_key_erase(slot);
 }
 
@@ -91,7 +128,7 @@ void operators_erase_ns(struct drive* drive, uint32_t nsid) {
 }
 
 void operators_collect(struct operators* o) {
-    while (hw_result(&o->results[o->results_next])) {
+    for (uint32_t n = 0; n < HW_RESULTS && hw_result(&o->results[o->results_next]); n++) {
         o->results_next = o->results_next + 1 == CFG_RESULTS ? 0 : o->results_next + 1;
         if (o->results_count < CFG_RESULTS) o->results_count++;
     }

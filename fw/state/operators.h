@@ -2,7 +2,7 @@
 // Operators in the data path, where there are any: what each namespace does, the words of a key that come by features,
 // results of reducers.
 //
-// What a namespace does outlives a controller reset, keys do not: it is locked then, and nothing is ever written plain.
+// What a namespace does outlives a reset, and power, keys do not: it is locked then, and nothing is ever written plain.
 #ifndef OPERATORS_STATE_H
 #define OPERATORS_STATE_H
 
@@ -21,17 +21,22 @@ struct drive;
 struct binding {
     bool own;  // bound by command, not by feature C0h
     uint8_t op, slot;
+    uint32_t parameters[4];  // if it is bound by command
 };
 
 struct operators {
     uint32_t config;                            // feature C0h
     uint32_t addend;                            // by feature C1h
-    uint32_t words[OPERATOR_WORDS], words_set;  // C1h to CDh, and which have been set
+    uint32_t words[OPERATOR_WORDS], words_set;  // C1h to CDh until the key is whole, and which have been set
+    uint8_t loaded;                             // value of C0h that the key in SLOT_FEATURES is for; 0: there is none
     struct binding bound[MAX_NS + 1];
     struct hw_result results[CFG_RESULTS];  // the newest is before results_next
     uint32_t results_next, results_count;
 };
 
+/// At power-on: what namespaces do that are bound by command. Where that was saved and cannot be read all are locked: none
+/// is to be written plain that was encrypted.
+void operators_restore(struct drive* drive);
 /// At power-on and controller reset. The hardware has erased all keys by itself.
 void operators_reset(struct drive* drive);
 
@@ -40,8 +45,8 @@ void operators_reset(struct drive* drive);
 void operators_configure(struct drive* drive, uint32_t config);
 /// Set feature C1h + i.
 void operators_set_word(struct drive* drive, uint32_t i, uint32_t value);
-/// Bind it by command, or else to what feature C0h says.
-void operators_bind(struct drive* drive, uint32_t nsid, bool own, uint32_t op, uint32_t slot);
+/// Bind it by command, or else to what feature C0h says. False: it was so before.
+bool operators_bind(struct drive* drive, uint32_t nsid, const struct binding* binding);
 /// What feature C0h says, to all namespaces that are not bound by command.
 void operators_apply(struct drive* drive);
 
@@ -53,7 +58,7 @@ void operators_erase_ns(struct drive* drive, uint32_t nsid);
 /// The namespace is gone: a new one of its number does what feature C0h says, and what was found in it is no result.
 /// Last, when nothing of it is under way.
 void operators_forget_ns(struct drive* drive, uint32_t nsid);
-/// Take over what the reducers have found; the hardware keeps only so many.
+/// Take over what the reducers have found; the hardware keeps only so many. What comes meanwhile waits for the next call.
 void operators_collect(struct operators* operators);
 
 #endif

@@ -9,10 +9,11 @@
 #include "hw/hw.h"
 
 /// Features that are one value.
-enum { V_ARBITRATION, V_ERROR_RECOVERY, V_COALESCING, V_ATOMICITY, V_EVENTS, V_KEEP_ALIVE, V_PROGRESS, VALUES };
+enum { V_ARBITRATION, V_COALESCING, V_ATOMICITY, V_EVENTS, V_KEEP_ALIVE, V_HOST_BEHAVIOR, V_PROGRESS, VALUES };
 
 struct settings {
     uint32_t value[VALUES];
+    uint32_t saved, saved_value[VALUES];  // what a reset brings back: a bit a value, where the host has chosen it
     uint16_t temp_over, temp_under;
     uint32_t vector_cd[MAX_VEC / 32];  // a bit a vector: not coalesced
     uint64_t keep_alive_us;            // 0: off

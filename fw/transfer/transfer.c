@@ -6,7 +6,6 @@
 
 uint32_t data_open(data_t* d, struct buffers* buffers, const cmd_t* cmd, uint32_t bytes) {
     uint64_t prp1 = cmd_prp1(cmd);
-    if (cmd->dw[0] >> 14 & 3u) return ST_INVALID_FIELD;  // PSDT: SGLs are not supported
     if (prp1 & 3u) return ST_PRP_OFFSET;
     d->buffers = buffers;
     d->function = cmd->function;
@@ -17,18 +16,18 @@ uint32_t data_open(data_t* d, struct buffers* buffers, const cmd_t* cmd, uint32_
     d->list = false;
     if (bytes > d->room) {
         d->list = bytes - d->room > PAGE_SIZE;
+        if (d->prp2 == 0) return ST_INVALID_FIELD;  // it is needed, and was not given
         if (d->prp2 & (d->list ? 7u : PAGE_SIZE - 1)) return ST_PRP_OFFSET;
     }
     return ST_SUCCESS;
 }
 
-/// Read the list entry at d->prp2 and step over it.
+/// Read the list entry at d->prp2, and nothing beside it, and step over it.
 static uint32_t next_entry(data_t* d, uint64_t* entry) {
-    if (!hw_copy(COPY_GET, d->function, d->prp2 & ~(uint64_t)63, d->buffers->line, 64)) return ST_DATA_TRANSFER;
-    uint32_t i = (uint32_t)d->prp2 >> 2 & 15u;
-    *entry = (uint64_t)d->buffers->line[i + 1] << 32 | d->buffers->line[i];
+    if (!hw_copy(COPY_GET, d->function, d->prp2, d->buffers->line, 8)) return ST_DATA_TRANSFER;
+    *entry = (uint64_t)d->buffers->line[1] << 32 | d->buffers->line[0];
     d->prp2 += 8;
-    return ST_SUCCESS;
+    return *entry ? ST_SUCCESS : (uint32_t)ST_INVALID_FIELD;
 }
 
 /// Go on to the next page once this one is full.
@@ -73,21 +72,24 @@ uint32_t data_put(data_t* d, const uint8_t* ram, uint32_t bytes) { return move(d
 uint32_t data_zero(data_t* d, uint32_t bytes) { return move(d, COPY_ZERO, d->buffers->page, bytes); }
 
 static uint32_t get(data_t* d, uint32_t* words, uint32_t bytes) {
-    for (; bytes; bytes -= 4) {
+    while (bytes) {
         uint32_t status = next_page(d);
         if (status != ST_SUCCESS) return status;
-        if (!hw_copy(COPY_GET, d->function, d->at & ~(uint64_t)63, d->buffers->line, 64)) return ST_DATA_TRANSFER;
-        *words++ = d->buffers->line[(uint32_t)d->at >> 2 & 15u];
-        d->at += 4;
-        d->room -= 4;
-        d->left -= 4;
+        uint32_t n = bytes < d->room ? bytes : d->room;
+        if (n > sizeof d->buffers->line) n = sizeof d->buffers->line;
+        if (!hw_copy(COPY_GET, d->function, d->at, d->buffers->line, n)) return ST_DATA_TRANSFER;
+        for (uint32_t i = 0; i < n >> 2; i++) *words++ = d->buffers->line[i];
+        d->at += n;
+        d->room -= n;
+        d->left -= n;
+        bytes -= n;
     }
     return ST_SUCCESS;
 }
 
-uint32_t data_receive(struct buffers* buffers, const cmd_t* cmd, uint32_t* words, uint32_t bytes) {
+uint32_t data_receive(struct buffers* buffers, const cmd_t* cmd, uint32_t* words, uint32_t bytes, uint32_t total) {
     data_t d;
-    uint32_t status = data_open(&d, buffers, cmd, bytes);
+    uint32_t status = data_open(&d, buffers, cmd, total);
     return status == ST_SUCCESS ? get(&d, words, bytes) : status;
 }
 

@@ -13,7 +13,7 @@
 /// Memory that the copy engine reads and writes, for one command at a time. Written before it is read.
 struct buffers {
     uint8_t page[PAGE_SIZE] __attribute__((aligned(64)));  // data on its way to the host is built here
-    uint32_t line[16] __attribute__((aligned(64)));        // 64 bytes read from the host
+    uint32_t line[16] __attribute__((aligned(64)));        // up to 64 bytes read from the host
 };
 
 typedef struct {
@@ -26,11 +26,12 @@ typedef struct {
     bool list;  // prp2 points into a list
 } data_t;
 
+/// Nothing beside the buffer is read or written. Without a PRP that is needed a command ends with Invalid Field.
 uint32_t data_open(data_t* d, struct buffers* buffers, const cmd_t* cmd, uint32_t bytes);
 uint32_t data_put(data_t* d, const uint8_t* ram, uint32_t bytes);
 uint32_t data_zero(data_t* d, uint32_t bytes);
-/// All data of a command that brings some.
-uint32_t data_receive(struct buffers* buffers, const cmd_t* cmd, uint32_t* words, uint32_t bytes);
+/// The first `bytes` of the data of a command that brings `total`.
+uint32_t data_receive(struct buffers* buffers, const cmd_t* cmd, uint32_t* words, uint32_t bytes, uint32_t total);
 /// Send the first `bytes` of the page as `total` bytes, zeros behind them.
 uint32_t data_send(struct buffers* buffers, const cmd_t* cmd, uint32_t bytes, uint32_t total);
 /// Leave nothing of what `data_receive` has read.

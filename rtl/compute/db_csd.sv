@@ -37,6 +37,9 @@ module db_csd
   logic      [1:0][DATA_W/128-1:0] out_zero;
   logic                            tap_rst, tap_idle;
   tap_cmd_t                        tap_cmd;
+  logic                            tap_begin, tap_end_valid;
+  logic      [SLOT_W-1:0]          tap_begin_slot;
+  slot_completion_t                tap_end;
   logic      [NUM_NS-1:0]          ns_locked;
   ext_bus_t                        ext;
   logic      [31:0]                ext_rdata;
@@ -44,7 +47,8 @@ module db_csd
     .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (
-    .*, .m_tap_cmd(tap_cmd), .m_ext(ext), .s_ext_rdata(ext_rdata),
+    .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
+    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .m_ext(ext), .s_ext_rdata(ext_rdata),
     .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
     .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
     .s_tap_read_data(out_data[0]), .s_tap_read_info(out_info[0]),
@@ -57,7 +61,8 @@ module db_csd
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
   ) i_compute (
     .clk, .rst, .ctrl_rst(tap_rst), .idle(tap_idle), .ns_locked, .s_ext(ext), .m_ext_rdata(ext_rdata),
-    .s_tap_cmd(tap_cmd), .s_row_valid(in_valid), .s_row_ready(in_ready), .s_row_data(in_data), .s_row_info(in_info),
+    .s_tap_cmd(tap_cmd), .s_tap_begin(tap_begin), .s_tap_begin_slot(tap_begin_slot), .s_tap_end_valid(tap_end_valid),
+    .s_tap_end(tap_end), .s_row_valid(in_valid), .s_row_ready(in_ready), .s_row_data(in_data), .s_row_info(in_info),
     .m_row_valid(out_valid), .m_row_ready(out_ready), .m_row_data(out_data), .m_row_info(out_info),
     .m_row_zero(out_zero));
 

@@ -87,6 +87,7 @@ module db_csd_aes_core
     logic [127:0]     iv_mem_q[1 << SLOT_W];
     logic [127:0]     iv, iv0_q;    // the IV as a number: its first byte is the most significant
     logic [71:0]      index0_q;     // of the row's first block
+    logic [7:0]       ns0_q, ns1_q; // NSID - 1, added to the first byte: no two namespaces share a key stream
     logic [63:0]      iv_hi1_q;
     logic [7:0]       index_hi1_q;
     logic [64:0]      lo1_q[LANES];
@@ -110,6 +111,8 @@ module db_csd_aes_core
     always_ff @(posedge clk) begin
       iv0_q       <= iv;
       index0_q    <= lba_index | (72'(row.row) << LANE_LOG);
+      ns0_q       <= row.cmd.nsid[7:0] - 8'd1;
+      ns1_q       <= ns0_q;
       valid1_q    <= valid0_q && !rst;
       pair1_q     <= {ctl0_q, data0_q, tweaks0_q};
       iv_hi1_q    <= iv0_q[127:64];
@@ -118,7 +121,7 @@ module db_csd_aes_core
       pair2_q     <= pair1_q;
       for (int l = 0; l < LANES; l++) begin
         lo1_q[l]      <= 65'(iv0_q[63:0]) + 65'(index0_q[63:0] | 64'(l));
-        counter2_q[l] <= {iv_hi1_q + 64'(index_hi1_q) + 64'(lo1_q[l][64]), lo1_q[l][63:0]};
+        counter2_q[l] <= {iv_hi1_q + {ns1_q, 48'd0, index_hi1_q} + 64'(lo1_q[l][64]), lo1_q[l][63:0]};
       end
     end
     assign valid2 = valid2_q;

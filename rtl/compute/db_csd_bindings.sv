@@ -3,7 +3,8 @@
 // a command takes from it.
 //
 // A namespace whose operator is AES is locked while its slot has no key for it. Bindings are kept over a controller
-// reset (ctrl_rst), so nothing is written plain in between; power-on lets all namespaces pass.
+// reset (ctrl_rst), so nothing is written plain in between; power-on lets all namespaces pass, and the firmware binds them
+// again before it shows one.
 // Latency: a context 1 cycle after its command, a lock 1 cycle after key or binding. One command a cycle.
 module db_csd_bindings
   import db_aes_pkg::*, db_ssd_pkg::*, db_csd_pkg::*;
@@ -72,8 +73,8 @@ module db_csd_bindings
   assign m_reduces = (s_tap_cmd.read || s_tap_cmd.write) &&
                      (ctx.op == OP_SHA256 || ctx.op == OP_CRC32C || db_csd_ops_pkg::REDUCES[ctx.op]);
   assign m_tag     = tag_q;
-  assign m_whose   = '{bytes: cmd.bytes, lba: cmd.slba, nsid: cmd.nsid, dir: ctx.dir, op: ctx.op,
-                       sqid: cmd.sqid, cid: cmd.cid};
+  assign m_whose   = '{bytes: cmd.bytes, lba: cmd.slba, nsid: cmd.nsid, compare: cmd.desc.compare, dir: ctx.dir,
+                       op: ctx.op, sqid: cmd.sqid, cid: cmd.cid};
   assign m_ctx       = ctx_q;
   assign m_ctx_valid = ctx_valid_q;
   always_ff @(posedge clk) begin

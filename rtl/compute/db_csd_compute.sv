@@ -7,7 +7,7 @@
 //
 // Latency and throughput: those of db_csd_path. Keys and results are gone after a controller reset, bindings stay.
 module db_csd_compute
-  import db_mem_pkg::*, db_ssd_pkg::*, db_aes_pkg::*, db_csd_pkg::*;
+  import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*, db_aes_pkg::*, db_csd_pkg::*;
 #(
   parameter int DATA_W    = 256,   ///< bits: 128, 256, 512
   parameter int NUM_CMDS  = 128,   ///< I/O commands inside
@@ -25,6 +25,10 @@ module db_csd_compute
   input  ext_bus_t                      s_ext,        ///< of the firmware
   output logic [31:0]                   m_ext_rdata,
   input  tap_cmd_t                      s_tap_cmd,    ///< a command will send a packet
+  input  logic                          s_tap_begin,  ///< pulse: a command begins, with or without a packet
+  input  logic [SLOT_W-1:0]             s_tap_begin_slot,
+  input  logic                          s_tap_end_valid,  ///< pulse: a command has ended
+  input  slot_completion_t              s_tap_end,
 
   /// Rows in and out; [0] media to host, [1] host to media.
   input  logic      [1:0]               s_row_valid,
@@ -51,6 +55,9 @@ module db_csd_compute
   logic                      res_valid, res_ready, reducing;
   result_t                   res;
   res_cmd_t                  res_cmd;
+  logic [CSD_TAG_W-1:0]      res_tag;
+  logic                      res_ended;
+  status_t                   res_status;
   always_ff @(posedge clk) control_sel_q <= s_ext.addr[11:8] == '0;  // there a cycle before req
   db_csd_control #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_control (
     .clk, .rst(ctrl_rst), .s_req(s_ext.req && control_sel_q), .s_wr(s_ext.wr), .s_addr(s_ext.addr[7:0]),
@@ -58,7 +65,8 @@ module db_csd_compute
     .m_word_valid(word_valid),
     .m_word(word), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd(key_cmd), .busy(key_busy), .key_slots,
     .reducing,
-    .s_res_valid(res_valid), .s_res_ready(res_ready), .s_res(res), .s_res_cmd(res_cmd));
+    .s_res_valid(res_valid), .s_res_ready(res_ready), .s_res(res), .s_res_cmd(res_cmd),
+    .res_tag, .res_ended, .res_status);
   db_csd_keys #(.KEY_SLOTS(KEY_SLOTS)) i_keys (
     .clk, .rst(ctrl_rst), .s_word_valid(word_valid), .s_word(word), .s_cmd_valid(key_valid), .s_cmd_ready(key_ready),
     .s_cmd(key_cmd), .busy(key_busy), .key_bus, .key_slots);
@@ -89,7 +97,9 @@ module db_csd_compute
       .m_res(all_res[N_RES*d +: N_RES]));
   end
   db_csd_results #(.N(2 * N_RES), .NUM_CMDS(NUM_CMDS)) i_results (
-    .clk, .rst(ctrl_rst), .s_cmd_valid(reduces), .s_cmd_tag(tag), .s_cmd(whose), .s_res_valid(all_res_valid),
+    .clk, .rst(ctrl_rst), .s_begin(s_tap_begin), .s_begin_slot(s_tap_begin_slot), .s_end_valid(s_tap_end_valid),
+    .s_end(s_tap_end), .ask_tag(res_tag), .ended(res_ended), .end_status(res_status), .s_cmd_valid(reduces),
+    .s_cmd_tag(tag), .s_cmd(whose), .s_res_valid(all_res_valid),
     .s_res_ready(all_res_ready), .s_res(all_res), .m_res_valid(res_valid), .m_res_ready(res_ready), .m_res(res),
     .m_res_cmd(res_cmd), .reducing);
   assign idle = path_idle == '1 && !key_busy && !key_valid && ctx_valid == '0 && !reducing;

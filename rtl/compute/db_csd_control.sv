@@ -2,11 +2,11 @@
 // Registers of the operators (regs/db_csd.rdl) for a processor: parameters, keys to db_csd_keys, results of the
 // reducers.
 //
-// The host need not look at results: when RESULTS of them wait, a new one drops the oldest. Key words go straight
-// through to the staging memory of db_csd_keys: no copy of a key stays in a register here.
+// The host need not look at results: when RESULTS of them wait, a new one drops the oldest; while the oldest is being
+// read, from RES to RES_NEXT, the new one is dropped instead. Key words go straight through to the staging memory of db_csd_keys: no copy of a key stays in a register here.
 // Latency: a read is answered in its cycle; a write takes effect in the next.
 module db_csd_control
-  import db_aes_pkg::*, db_csd_pkg::*, db_csd_regs_pkg::*;
+  import db_nvme_pkg::*, db_aes_pkg::*, db_csd_pkg::*, db_csd_regs_pkg::*;
 #(
   parameter int KEY_SLOTS = 16,  ///< 2 to 64
   parameter int RESULTS = 64,    ///< results that wait, a power of two, at least 2
@@ -35,7 +35,10 @@ module db_csd_control
   input  logic                      s_res_valid,
   output logic                      s_res_ready,
   input  result_t                   s_res,
-  input  res_cmd_t                  s_res_cmd
+  input  res_cmd_t                  s_res_cmd,
+  output logic [CSD_TAG_W-1:0]      res_tag,       ///< of the oldest
+  input  logic                      res_ended,     ///< its command has ended; a cycle later
+  input  status_t                   res_status
 );
   localparam int SW = $clog2(KEY_SLOTS);
   if (KEY_SLOTS < 2 || KEY_SLOTS > 64) begin : g_bad
@@ -49,6 +52,10 @@ module db_csd_control
   res_cmd_t              res_cmd;
   logic [KEY_SLOT_W-1:0] slot;
   logic                  asked_q;  // a key command waits for the store
+  logic                  back;                    // before the last one
+  logic [15:0]           high, res_high;          // of the number of a result
+  logic [31:0]           number_q;                // of the last one that came
+  logic                  reading_q, drop;  // the oldest result is being read; a result is dropped for want of a place
 
   assign slot = hwif_out.KEY_CTL.slot.value;
   always_comb begin
@@ -59,11 +66,14 @@ module db_csd_control
     hwif_in.KEY_SLOT.xts.next     = 32'(slot) < KEY_SLOTS && key_slots[slot[SW-1:0]].xts;
     hwif_in.CAPS.ops.next         = OPS;
     hwif_in.RES.tag.next          = res.tag;
-    hwif_in.RES.valid.next        = res_valid;
+    hwif_in.RES.valid.next        = res_valid && res_ended;
+    hwif_in.RES_STATUS.status.next = res_status;
+    hwif_in.RES_STATUS.high.next  = res_high;
     hwif_in.RES_CMD.cid.next      = res_cmd.cid;
     hwif_in.RES_CMD.sqid.next     = res_cmd.sqid;
     hwif_in.RES_CMD.op.next       = res_cmd.op;
     hwif_in.RES_CMD.dir.next      = res_cmd.dir;
+    hwif_in.RES_CMD.compare.next  = res_cmd.compare;
     hwif_in.RES_NSID.V.next       = res_cmd.nsid;
     hwif_in.RES_LBA_LO.V.next     = res_cmd.lba[31:0];
     hwif_in.RES_LBA_HI.V.next     = res_cmd.lba[63:32];
@@ -89,15 +99,31 @@ module db_csd_control
   always_ff @(posedge clk) begin
     if (m_cmd_ready) asked_q <= 1'b0;
     if (hwif_out.KEY_CTL.go.value && 32'(slot) < KEY_SLOTS) asked_q <= 1'b1;  // a slot that is not there: nothing
-    if (rst) asked_q <= 1'b0;
+    if (hwif_out.RES_NEXT.go.value)      reading_q <= 1'b0;
+    else if (hwif_out.RES.valid.swacc)   reading_q <= res_valid && res_ended;
+    if (rst) begin
+      asked_q   <= 1'b0;
+      reading_q <= 1'b0;
+    end
   end
 
-  assign s_res_ready = res_room;
-  db_fifo #(.WIDTH($bits(result_t) + $bits(res_cmd_t)), .DEPTH(RESULTS)) i_results (
+  // Tags have 16 bits, and results come nearly in order: what is above them is the last one's, or beside it.
+  assign back    = s_res.tag - number_q[15:0] >= 16'h8000;
+  assign high    = number_q[31:16] + 16'(!back && s_res.tag < number_q[15:0])
+                 - 16'(back && s_res.tag > number_q[15:0]);
+  assign res_tag = res.tag;
+  always_ff @(posedge clk) begin
+    if (s_res_valid && s_res_ready) number_q <= {high, s_res.tag};
+    if (rst) number_q <= '0;
+  end
+
+  assign drop        = s_res_valid && !res_room;
+  assign s_res_ready = res_room || reading_q;
+  db_fifo #(.WIDTH(16 + $bits(result_t) + $bits(res_cmd_t)), .DEPTH(RESULTS)) i_results (
     .clk, .rst, .level(),
-    .s_valid(s_res_valid), .s_ready(res_room), .s_data({s_res_cmd, s_res}),
-    .m_valid(res_valid), .m_ready(hwif_out.RES_NEXT.go.value || (s_res_valid && !res_room)),
-    .m_data({res_cmd, res})
+    .s_valid(s_res_valid), .s_ready(res_room), .s_data({high, s_res_cmd, s_res}),
+    .m_valid(res_valid), .m_ready(hwif_out.RES_NEXT.go.value || (drop && !reading_q)),
+    .m_data({res_high, res_cmd, res})
   );
 
   db_csd_regs i_regs (

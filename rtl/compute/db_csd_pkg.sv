@@ -55,7 +55,8 @@ package db_csd_pkg;
     logic [31:0] bytes;
     logic [63:0] lba;    // of its first block
     logic [31:0] nsid;
-    logic        dir;    // 1: host to media
+    logic        compare;  // the host's data went to Compare
+    logic        dir;      // 1: host to media
     logic [3:0]  op;     // op_e
     logic [7:0]  sqid;   // submission queue
     logic [15:0] cid;    // command identifier

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of all reducers, one after the other, each with the command that it belongs to.
+// Results of all reducers, one after the other, each with the command that it belongs to; and how commands ended.
 //
 // A command with a result leaves what a host can know it by under its tag; the result comes with the tag, perhaps long
-// after the command has ended. Latency: 1 cycle. Throughput: a result a cycle, in turn.
+// after the command has ended, or before it has. So its status is kept by tag, for as long as a result may be asked for.
+// Latency: 1 cycle. Throughput: a result a cycle, in turn; an end a cycle. After a reset it takes a cycle a status to
+// be empty, less than a controller needs to be enabled.
 module db_csd_results
-  import db_csd_pkg::*;
+  import db_nvme_pkg::*, db_ssd_pkg::*, db_csd_pkg::*;
 #(
-  parameter int N        = 4,   ///< reducers, both directions together
-  parameter int NUM_CMDS = 128  ///< commands inside
+  parameter int N        = 4,    ///< reducers, both directions together
+  parameter int NUM_CMDS = 128   ///< commands inside
 ) (
   input  logic                 clk,
   input  logic                 rst,
+  /// Commands that begin, with a result or without, in the cycle of s_cmd; and that end.
+  input  logic                 s_begin,
+  input  logic [SLOT_W-1:0]    s_begin_slot,
+  input  logic                 s_end_valid,
+  input  slot_completion_t     s_end,
+  /// How the command of a tag ended: a cycle later.
+  input  logic [CSD_TAG_W-1:0] ask_tag,
+  output logic                 ended,
+  output status_t              end_status,
   /// A command that has a result.
   input  logic                 s_cmd_valid,
   input  logic [CSD_TAG_W-1:0] s_cmd_tag,
@@ -27,6 +38,9 @@ module db_csd_results
   // Commands whose result may be under way: all that are inside, and what waits in the reducers behind them.
   localparam int DEPTH = NUM_CMDS > 64 ? 2 * NUM_CMDS : 128;
   localparam int AW    = $clog2(DEPTH);
+  // Commands whose status may be asked for, at most: those, and 64 results behind this (db_csd_control).
+  localparam int STATUSES = 2 ** $clog2(DEPTH + 64);
+  localparam int SW       = $clog2(STATUSES);
   logic [N-1:0]         grant;
   logic [$clog2(N)-1:0] index;
   logic                 any, take, res_valid_q;
@@ -52,6 +66,48 @@ module db_csd_results
       todo_q      <= '0;
     end
   end
+
+  // ---- tags of the commands in the slots, statuses by tag
+  typedef struct packed {
+    logic                 reduces;
+    logic [CSD_TAG_W-1:0] tag;
+  } slot_t;
+  typedef struct packed {
+    logic                 there;
+    logic [CSD_TAG_W-1:0] tag;
+    status_t              status;
+  } end_t;
+  logic          end_q, wipe_q;
+  logic [SW-1:0] wipe_at_q;
+  status_t       status_q;
+  slot_t         begun, slot;
+  end_t          write, found;
+  logic [$bits(slot_t)-1:0] slot_rdata;
+  logic [$bits(end_t)-1:0]  found_rdata;
+  assign begun = '{reduces: s_cmd_valid, tag: s_cmd_tag};
+  assign slot  = slot_t'(slot_rdata);
+  assign found = end_t'(found_rdata);
+  assign write = wipe_q ? '0 : '{there: 1'b1, tag: slot.tag, status: status_q};
+  db_ram_sdp #(.WIDTH($bits(slot_t)), .DEPTH(2 ** SLOT_W)) i_slots (
+    .clk, .we(s_begin), .waddr(s_begin_slot), .wdata(begun), .re(s_end_valid), .raddr(s_end.slot),
+    .rdata(slot_rdata));
+  db_ram_sdp #(.WIDTH($bits(end_t)), .DEPTH(STATUSES)) i_statuses (
+    .clk, .we(wipe_q || (end_q && slot.reduces)), .waddr(wipe_q ? wipe_at_q : slot.tag[SW-1:0]), .wdata(write),
+    .re(1'b1), .raddr(ask_tag[SW-1:0]), .rdata(found_rdata));
+  assign ended      = found.there && found.tag == ask_tag;
+  assign end_status = found.status;
+  always_ff @(posedge clk) begin
+    end_q     <= s_end_valid;
+    status_q  <= s_end.status;
+    wipe_at_q <= wipe_at_q + 1'b1;
+    if (wipe_at_q == '1) wipe_q <= 1'b0;
+    if (rst) begin
+      end_q     <= 1'b0;
+      wipe_q    <= 1'b1;
+      wipe_at_q <= '0;
+    end
+  end
+
   assign m_res_valid = res_valid_q;
   assign m_res       = res_q;
   assign reducing    = todo_q != '0;

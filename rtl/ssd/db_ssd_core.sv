@@ -6,6 +6,7 @@
 //   db_pcie_endpoint    the PCIe block's streams on one side, accesses, reads and writes of host memory on the other
 //   db_ssd_front        the host's accesses and queues; entries to commands
 //   db_ssd_data         a command's data: read engine, write engine
+//   db_ssd_store        words of the firmware's own on the media
 //   db_ssd_media        the media's read channel and commands, shared
 //   db_ssd_completion   completions to entries and interrupts
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
@@ -13,7 +14,7 @@
 //
 // Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read),
 // rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
-// same order. m_tap_cmd says before its first row what a packet belongs to.
+// same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
 //
 // How a command travels: docs/ssd/theory.md. Latency: docs/ssd/performance.md. Wired straight, a tap has neither
 // latency nor logic.
@@ -81,6 +82,10 @@ module db_ssd_core
   /// Operators.
   output logic                  tap_rst,           ///< controller reset
   output tap_cmd_t              m_tap_cmd,
+  output logic                  m_tap_begin,       ///< pulse: a command begins, with or without a packet (m_tap_cmd)
+  output logic [SLOT_W-1:0]     m_tap_begin_slot,
+  output logic                  m_tap_end_valid,   ///< pulse: a command has ended
+  output slot_completion_t      m_tap_end,
   input  logic                  tap_idle,          ///< nothing is in the operators
   input  logic [NUM_NS-1:0]     ns_locked,         ///< commands that move user data are refused
   output logic                  m_tap_read_valid,
@@ -219,6 +224,13 @@ module db_ssd_core
   // ---- data
   axi_read_req_t [1:0] reader_req;   // [0] read engine, [1] Compare
   axi_read_rsp_t [1:0] reader_rsp;
+  axi_read_req_t       compare_req;
+  axi_read_rsp_t       compare_rsp;
+  axi_write_req_t      engine_write_req;
+  axi_write_rsp_t      engine_write_rsp;
+  logic                store_valid, store_ready, store_done, store_err, store_busy, store_may;
+  store_cmd_t          store;
+  logic [31:0]         store_data;
   // commands: [0] write engine, [1] firmware
   logic [1:0]          media_cmd_valid, media_cmd_ready, media_cmd_done, media_err;
   media_cmd_t [1:0]    media_cmd;
@@ -239,7 +251,8 @@ module db_ssd_core
     .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
     .m_tap_read_valid, .m_tap_read_ready, .m_tap_read_data, .m_tap_read_info, .s_read_done_valid(data_done_valid),
     .s_read_done_ready(data_done_ready), .s_read_done_user(data_done_user), .s_read_done_err(data_done_err),
-    .m_axi_read_req(reader_req), .m_axi_read_rsp(reader_rsp), .m_axi_write_req, .m_axi_write_rsp,
+    .m_axi_read_req({compare_req, reader_req[0]}), .m_axi_read_rsp({compare_rsp, reader_rsp[0]}),
+    .m_axi_write_req(engine_write_req), .m_axi_write_rsp(engine_write_rsp),
     .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]), .m_media(media_cmd[0]),
     .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err), .m_read_completion_valid(slot_completion_valid[1]),
     .m_read_completion_ready(slot_completion_ready[1]), .m_read_completion(slot_completion[1]),
@@ -249,6 +262,15 @@ module db_ssd_core
   assign row_ready[RD_DATA] = m_tap_write_ready;
   assign m_tap_write_data   = row_data[RD_DATA];
   assign m_tap_write_info   = row_info[RD_DATA];
+
+  // stopped and quiet, the engine begins nothing more, whatever is inside
+  assign store_may = data_state.write_idle || (control.stop && data_state.write_quiet);
+  db_ssd_store #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_store (
+    .clk, .rst, .engine_idle(store_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store),
+    .s_done(store_done), .s_err(store_err), .s_data(store_data), .s_axi_read_req(compare_req),
+    .s_axi_read_rsp(compare_rsp), .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp),
+    .m_axi_read_req(reader_req[1]), .m_axi_read_rsp(reader_rsp[1]), .m_axi_write_req, .m_axi_write_rsp,
+    .busy(store_busy));
 
   db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_media (
     .clk, .rst, .ctrl_rst, .s_axi_read_req(reader_req), .s_axi_read_rsp(reader_rsp), .m_axi_read_req, .m_axi_read_rsp,
@@ -282,6 +304,13 @@ module db_ssd_core
     .m_error_valid(error_valid), .m_error_ready(error_ready), .m_error(error), .smart, .busy(completion_busy),
     .wake_us(coalesce_wake_us), .stat_data(stat.data), .stat_cqe(stat.cqe), .stat_irq(stat.irq));
 
+  // one of the three at a time
+  assign m_tap_begin      = ctx_valid;
+  assign m_tap_begin_slot = ctx_slot;
+  assign m_tap_end_valid  = (slot_completion_valid & slot_completion_ready) != '0;
+  assign m_tap_end        = slot_completion_ready[2] ? slot_completion[2]
+                          : slot_completion_ready[1] ? slot_completion[1] : slot_completion[0];
+
   // ---- firmware
   logic        cpu_idle, quiet;
   logic [63:0] fw_wake_us;
@@ -299,7 +328,9 @@ module db_ssd_core
     .namespaces, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
     .m_media_valid(media_cmd_valid[1]),
     .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),
-    .s_media_err(s_media_rsp_err), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err(error),
+    .s_media_err(s_media_rsp_err), .m_store_valid(store_valid), .m_store_ready(store_ready), .m_store(store),
+    .s_store_done(store_done), .s_store_err(store_err), .s_store_data(store_data), .s_err_valid(error_valid),
+    .s_err_ready(error_ready), .s_err(error),
     .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .counters(smart), .time_us, .cpu_idle,
     .wake_us(fw_wake_us), .ext(m_ext), .ext_rdata(s_ext_rdata));
 
@@ -310,7 +341,7 @@ module db_ssd_core
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
     dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle, write_engine: !data_state.write_idle,
-    completion: completion_busy, media_cmd: media_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
+    completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
     queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || flr_rst || control.ctrl_rst};
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,
                           media: media_quiet};

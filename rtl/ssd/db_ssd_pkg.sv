@@ -168,6 +168,13 @@ package db_ssd_pkg;
     logic [SLOT_W-1:0] slot;
   } segment_user_t;
 
+  // A word of the firmware's own on the media: at the start of a line of 64 bytes, the rest of which is nobody's.
+  typedef struct packed {
+    logic        write;
+    logic [63:0] addr;          // bytes, a multiple of 64
+    logic [31:0] data;
+  } store_cmd_t;
+
   // A command to the media beside AXI4; it is answered by a pulse with an error flag.
   typedef struct packed {
     media_op_e   op;

@@ -20,7 +20,7 @@ from doorbell import build
 
 ROOT = Path(__file__).resolve().parents[2]
 FW = ROOT / "fw"
-OK, DATA_ERROR, BAD_OFFSET = 0, 4, 0x4013
+OK, DATA_ERROR, BAD_FIELD, BAD_OFFSET = 0, 4, 0x4002, 0x4013
 
 COPY = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p,
                         ctypes.c_uint32)  # fmt: skip
@@ -75,6 +75,7 @@ class Memory:
         self.pages: dict[int, bytearray] = {}
         self.broken: set[int] = set()
         self.errors: list[str] = []
+        self.reads: list[tuple[int, int]] = []
         self.callback = COPY(self.copy)
         ctypes.c_void_p.in_dll(lib, "copy").value = ctypes.cast(self.callback, ctypes.c_void_p).value
 
@@ -83,13 +84,14 @@ class Memory:
 
     def copy(self, op: int, fn: int, host: int, ram: int, n: int) -> bool:
         at = host & 4095
-        if host % 4 or n % 4 or not 0 < n <= 4096 - at or fn != 3 or (op == 2 and n != 64):
+        if host % 4 or n % 4 or not 0 < n <= 4096 - at or fn != 3 or (op == 2 and n > 64):
             self.errors.append(f"op {op} fn {fn} host {host:#x} bytes {n}")
         if op == 0:
             self.page(host)[at : at + n] = ctypes.string_at(ram, n)
         elif op == 1:
             self.page(host)[at : at + n] = bytes(n)
         else:
+            self.reads.append((host, n))
             ctypes.memmove(ram, bytes(self.page(host)[at : at + n]), n)
         return host >> 12 not in self.broken
 
@@ -113,6 +115,9 @@ def test_prp_walks(fw: ctypes.CDLL) -> None:
             if rng.random() < 0.1:
                 prp2 |= 4 * rng.randrange(1, 1024)
                 expected = BAD_OFFSET
+            elif rng.random() < 0.1:
+                prp2 = 0
+                expected = BAD_FIELD
         elif len(places) > 2:
             # the list may start anywhere in its page, so near the end it goes on in another
             entries = rng.choice((512, 512, rng.randrange(1, 5)))
@@ -123,6 +128,9 @@ def test_prp_walks(fw: ctypes.CDLL) -> None:
             if bad < 0.05:
                 rest[rng.randrange(len(rest))] |= 8
                 expected = BAD_OFFSET
+            elif bad > 0.95:
+                rest[rng.randrange(len(rest))] = 0
+                expected = BAD_FIELD
             elif bad < 0.1:
                 memory.broken.add(spot >> 12)
                 expected = DATA_ERROR
@@ -146,7 +154,9 @@ def test_prp_walks(fw: ctypes.CDLL) -> None:
         status = fw.data_send(ctypes.byref(buffers), ctypes.byref(cmd), have, total)
         assert memory.errors == []
         assert status == expected
+        assert all(n == 8 and host >> 12 in lists for host, n in memory.reads), "read beside the list"
         if expected != OK:
+            assert 0 not in memory.pages
             continue
         left = data[:have] + bytes(total - have)
         for place in places:
@@ -157,6 +167,32 @@ def test_prp_walks(fw: ctypes.CDLL) -> None:
             left = left[n:]
         assert not left and all(memory.pages[n] == p for n, p in lists.items() if n in memory.pages)
         assert set(memory.pages) <= set(lists), "written beside the data"
+
+
+def test_data_from_the_host(fw: ctypes.CDLL) -> None:
+    """A command brings some data: what is read is the buffer, from its first byte to the last that is wanted."""
+    rng = random.Random(7)
+    for _ in range(300):
+        memory = Memory(fw)
+        total = 4 * rng.randrange(1, 1025)
+        wanted = 4 * rng.randrange(1, total // 4 + 1)
+        prp1 = 0x5000 | 4 * rng.randrange(1024)
+        second = total > 4096 - (prp1 & 4095)
+        prp2 = rng.choice((0x9000, 0x9000, 0)) if second else 0
+        data = rng.randbytes(8192)
+        memory.page(0x5000)[:], memory.page(0x9000)[:] = data[:4096], data[4096:]
+        cmd = Command(function=3)
+        cmd.dw[6], cmd.dw[8] = prp1, prp2
+        words = (ctypes.c_uint32 * (wanted // 4))()
+        status = fw.data_receive(ctypes.byref(Buffers()), ctypes.byref(cmd), words, wanted, total)
+        if second and not prp2:
+            assert status == BAD_FIELD and memory.reads == []
+            continue
+        at = prp1 & 4095
+        assert status == OK and bytes(words) == data[at : at + wanted]
+        covered = [a + i for a, n in memory.reads for i in range(n)]
+        assert covered == [(0x5000 + at + i) if at + i < 4096 else 0x9000 + at + i - 4096 for i in range(wanted)]
+        assert memory.errors == []
 
 
 def test_unaligned_pointers(fw: ctypes.CDLL) -> None:

@@ -21,8 +21,8 @@ def csd(make_drive: MakeDrive, queues: int = 2, **options: Any) -> Driver:
     return drive
 
 
-def ctr(key: bytes, iv: bytes, offset: int, data: bytes) -> bytes:
-    counter = (int.from_bytes(iv, "big") + offset // 16) % (1 << 128)
+def ctr(key: bytes, iv: bytes, offset: int, data: bytes, nsid: int = 1) -> bytes:
+    counter = (int.from_bytes(iv, "big") + offset // 16 + (nsid - 1 << 120)) % (1 << 128)
     return Cipher(algorithms.AES(key), modes.CTR(counter.to_bytes(16, "big"))).encryptor().update(data)
 
 

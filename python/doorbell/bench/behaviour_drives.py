@@ -250,7 +250,7 @@ def admin_commands(top: str) -> Figures:
             out["identify 01, ONCS"] = data[ONCS].hex()
             data = data[: ONCS.start] + data[ONCS.stop :]
         out[f"identify {cns:02x}"] = f"{said} {digest(data)}"
-    for page in (*range(0x10), *range(0xC0, 0xC4)):
+    for page in (*range(0x10), *range(0xC0, 0xC4), 0xEC, 0xED):
         said, data = ask(AdminOpc.GET_LOG_PAGE, nsid=NSID_ALL, cdw10=page | 1023 << 16)
         if page == 5:  # commands: an entry each, of what there is
             entries = struct.unpack("<512I", data[:2048])

@@ -40,7 +40,7 @@ def warn_ctr() -> None:
 
 
 def key_data(key1: bytes, key2: bytes | None = None, iv: bytes | None = None) -> tuple[int, bytes]:
-    """CDW10 without the slot, and the data, of Key Load. key2: for XTS; iv: for CTR."""
+    """CDW10 without the slot, and the data, of Key Load. key2: for XTS, iv: for CTR; a drive takes one of both."""
     if len(key1) not in (16, 32) or (key2 is not None and len(key2) != len(key1)):
         raise ValueError("a key has 16 or 32 bytes, both the same")
     if iv is not None and len(iv) != 16:
@@ -93,7 +93,7 @@ def follow(drive: Driver, nsid: int) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """Log page C0h. ctr, xts: the slots whose key is for that. bound: (operator, slot, by command) by namespace."""
+    """Log page ECh. ctr, xts: the slots whose key is for that. bound: (operator, slot, by command) by namespace."""
 
     slots: int
     ops: frozenset[int]
@@ -120,7 +120,8 @@ def state(drive: Driver) -> State:
 
 @dataclass(frozen=True)
 class Result:
-    """What a reducer found of one command. number: counts from reset; a gap means that older ones were dropped."""
+    """What a reducer found of one command. number: counts from reset; a gap means that older ones were dropped. status:
+    how the command ended, type and code; write: the host's data went to the media, or to Compare."""
 
     number: int
     op: int
@@ -131,14 +132,16 @@ class Result:
     digest: bytes
     qid: int
     cid: int
+    status: int
+    compare: bool
 
 
 def results(drive: Driver) -> list[Result]:
-    """Log page C1h: the last 32, newest first."""
+    """Log page EDh: the last 32, newest first."""
     raw = drive.get_log(VendorLog.CSD_RESULTS, 64 + 32 * 64)
     out = []
     for i in range(struct.unpack_from("<H", raw, 2)[0]):
-        number, command, nsid, nbytes, lba, digest = struct.unpack_from("<4IQ8x32s", raw, 64 + 64 * i)
+        number, command, nsid, nbytes, lba, status, digest = struct.unpack_from("<4IQH6x32s", raw, 64 + 64 * i)
         op = command >> 24 & 15
         out.append(
             Result(
@@ -151,6 +154,8 @@ def results(drive: Driver) -> list[Result]:
                 digest[:4] if op == Op.CRC32C else digest,
                 command >> 16 & 0xFF,
                 command & 0xFFFF,
+                status >> 1 & 0x7FF,
+                bool(command >> 29 & 1),
             )
         )
     return out
@@ -191,7 +196,11 @@ def switch_on(drive: Driver, text: str, nsid: int = 1, seed: int = 1) -> None:
     if drive.controller is None or b"CSD" not in drive.controller.mn:
         raise UserError(f"operator {name}: this drive has none; use --top db_csd")
     rng = random.Random(seed)
-    load_key(drive, 1, rng.randbytes(32), rng.randbytes(32), rng.randbytes(16))
+    key1, key2, iv = rng.randbytes(32), rng.randbytes(32), rng.randbytes(16)
+    if op == Op.AES_CTR:
+        load_key(drive, 1, key1, iv=iv)
+    else:
+        load_key(drive, 1, key1, key2)
     bind(drive, nsid, op, 1, param)
 
 

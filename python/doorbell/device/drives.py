@@ -89,7 +89,7 @@ def ssd_drive(lib_path: str | os.PathLike[str], window: tuple[int, int] | None =
             and k != "link_latency_ns" and k not in ("ack_every", "fc_every")}  # fmt: skip
     options = {"link": "gen3x4", "host_latency_ns": 0, "cpl_timeout_us": 1e6, "msi_window": (0xFEE0_0000, 0x10_0000),
                **options}  # fmt: skip
-    sim = Sim(lib_path, **options)
+    sim = Sim(lib_path, settings=True, **options)
     base, size = window or (WINDOW, WINDOW_BYTES)
     sim.map(base, size, None)
     names = ("link_latency_ns", "ack_every", "fc_every")

@@ -38,7 +38,7 @@ def open_sim(
     if is_host(top):
         raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
     library = simulator(top, {"DATA_W": data_w, **(params or {})})  # the same build as every other command uses
-    return Sim(library, link=link, **options)
+    return Sim(library, link=link, settings=True, **options)
 
 
 def sim_link(sim: Any, link: limits.Link) -> limits.Link:

@@ -38,22 +38,29 @@ from doorbell.device.sim_interface import (
     MessageRecord,
     WatchRecord,
 )
+from doorbell.nvme.vendor import SETTINGS_PAGES
 
 ALL = "budget"
 _FAULTS = FAULTS | {"poisoned": FAULTS["poison"], "timeout": FAULTS["drop"]}
 DEFAULT_MEDIA = 1 << 30
+SETTINGS = SETTINGS_PAGES * 4096
+"""Bytes at the end of the media that a drive keeps for itself."""
 
 
 @with_options(OPTIONS)
 class Sim(Handle):
     """One simulated device. 0 means "no limit" where there is a limit; what media and links do, sim/README.md says."""
 
-    def __init__(self, lib_path: str | os.PathLike[str], **options: Any) -> None:
+    def __init__(self, lib_path: str | os.PathLike[str], *, settings: bool = False, **options: Any) -> None:
+        """settings: it is a drive that keeps the end of its media for itself; a media that is no file then has so much
+        more than media_size."""
         self._buffers: dict[tuple[int, int], Any] = {}
         path = str(Path(lib_path).resolve())
         self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(path, Library(path))
         o = chosen(OPTIONS, options, "a Sim")
         config, image = _config(o), o["image"]
+        hidden = SETTINGS if settings and not image else 0
+        config.media_size += hidden
         why = ctypes.create_string_buffer(256)
         self._handle = self._lib.open(byref(config), why, len(why))
         if not self._handle:
@@ -62,7 +69,8 @@ class Sim(Handle):
         self.link_policy = {name: o[name] for name in ("ack_every", "fc_every", "mps", "mrrs")}
         self.clock_mhz = config.clock_khz / 1000
         self.data_w: int = self._lib.data_w()
-        self.media_size = (config.media_size or os.path.getsize(image or "")) & ~4095
+        self._media_bytes = (config.media_size or os.path.getsize(image or "")) & ~4095
+        self.media_size = self._media_bytes - hidden
         self.seed, self.image = o["seed"], image
         self._page: Any = None
         self._irq_buffer = (IrqRecord * 256)()
@@ -320,7 +328,7 @@ class Sim(Handle):
     def media_view(self, off: int = 0, size: int | None = None) -> memoryview:
         """The media itself, without a copy. Valid until `close`."""
         size = self.media_size - off if size is None else size
-        if off < 0 or size < 0 or off + size > self.media_size:
+        if off < 0 or size < 0 or off + size > self._media_bytes:
             raise ValueError("outside of the media")
         return memoryview((c_uint8 * size).from_address(self._lib.media(self._h) + off)).cast("B")
 

@@ -46,10 +46,10 @@ class CsdConfig(IntEnum):
 
 
 class VendorLog(IntEnum):
-    """Vendor specific log pages of db_csd."""
+    """Vendor specific log pages of db_csd: where neither OCP (C0h to CFh) nor nvme-cli's plugins have theirs."""
 
-    CSD = 0xC0  # what is set
-    CSD_RESULTS = 0xC1  # what reducers found
+    CSD = 0xEC  # what is set
+    CSD_RESULTS = 0xED  # what reducers found
 
 
 BAR_BYTES = 0x4000
@@ -57,5 +57,6 @@ BAR_REGISTERS = 0x0000  # of the controller
 BAR_DOORBELLS = 0x1000
 BAR_MSIX_TABLE = 0x2000
 BAR_MSIX_PBA = 0x3000
+SETTINGS_PAGES = 32  # 4 KiB each, at the end of the media: what a drive remembers without power
 FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators

@@ -16,6 +16,7 @@ from typing import Any
 import typer
 
 from doorbell.device.recorder_setup import MAX_DRIVES
+from doorbell.device.sim import SETTINGS
 from doorbell.errors import UserError
 from doorbell.record.capture import capture
 from doorbell.record.playback import play
@@ -50,7 +51,7 @@ def main(
     keep_apart(input, paths)
     with opened(input, "rb") as file, stoppable():
         length = os.fstat(file.fileno()).st_size if os.path.isfile(input) else None
-        sizes = plan_sizes(paths, length, size)
+        sizes = plan_sizes(paths, length, size, SETTINGS if ssd == "db_ssd" else 0)
         recording = Recording(0, ssd, [str(p.resolve()) for p in paths])
         start = time.monotonic()
         with Session(ssd, paths, sizes, rate, memory) as session, progress_bar(f"recording {input}") as update:

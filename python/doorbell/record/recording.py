@@ -115,13 +115,13 @@ def buffer_size(text: str | None) -> int:
     return size
 
 
-def plan_sizes(images: list[Path], length: int | None, size: str | None) -> list[int]:
-    """How large each image is, or is to be made."""
+def plan_sizes(images: list[Path], length: int | None, size: str | None, hidden: int = 0) -> list[int]:
+    """How large each image is, or is to be made. hidden: what the drive keeps for itself."""
     try:
         wanted = parse_size(size) if size else None
     except ValueError as e:
         raise UserError(f"--size: {e}") from e
-    need = units(units(length or 1, BLOCK), len(images)) * BLOCK
+    need = units(units(length or 1, BLOCK), len(images)) * BLOCK + hidden
     made = units(max(need, 1), MIN_IMAGE) * MIN_IMAGE if length is not None else STREAM_SIZE
     out = []
     for image in images:

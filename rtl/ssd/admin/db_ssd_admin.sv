@@ -4,7 +4,7 @@
 //
 //   db_ssd_admin_cpu         processor and bus          db_ssd_admin_events      what it waits for, when it sleeps
 //   db_ssd_admin_mem         RAM                        db_ssd_admin_offer       completions and queue contexts out
-//   db_ssd_admin_copy        entries in, data out       db_ssd_admin_media       media commands
+//   db_ssd_admin_copy        entries in, data out       db_ssd_admin_media       media commands, and words on the media
 //   db_ssd_admin_regs        registers <-> structs      db_ssd_admin_namespaces  table for decode
 //
 // The processor sleeps when there is nothing to do (cpu_idle), and nothing here toggles then; wake_us tells a
@@ -42,7 +42,7 @@ module db_ssd_admin
   output logic                    m_completion_valid,
   input  logic                    m_completion_ready,
   output completion_t             m_completion,
-  // host memory: writes inside a page, and reads of 64 bytes inside a page; the answer comes in rows
+  // host memory: writes inside a page, and reads of up to 64 bytes inside a page; the answer comes in rows
   output logic                    m_post_valid,
   input  logic                    m_post_ready,
   output post_t                   m_post,
@@ -78,6 +78,13 @@ module db_ssd_admin
   output media_cmd_t              m_media,
   input  logic                    s_media_done,      ///< pulse
   input  logic                    s_media_err,       ///< with s_media_done
+  // words of the firmware's own on the media
+  output logic                    m_store_valid,
+  input  logic                    m_store_ready,
+  output store_cmd_t              m_store,
+  input  logic                    s_store_done,      ///< pulse
+  input  logic                    s_store_err,       ///< with s_store_done
+  input  logic [31:0]             s_store_data,      ///< what was read last
   // what I/O commands leave
   input  logic                    s_err_valid,
   output logic                    s_err_ready,
@@ -114,7 +121,7 @@ module db_ssd_admin
   ram_access_t cpu_ram, copy_ram;
   fw_access_t  fw_reg;
   namespace_t  ns;
-  logic        ctrl_rst, irq, asleep, trap, copy_idle, copy_err, media_idle, media_err;
+  logic        ctrl_rst, irq, asleep, trap, copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
   logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid;
   logic [4:0]  ring_wr, ring_rd;
   logic [8:0]  ring_base;
@@ -142,18 +149,19 @@ module db_ssd_admin
 
   db_ssd_admin_regs i_regs (
     .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .trap, .host_regs, .time_us,
-    .events, .event_set, .ring_wr, .copy_err, .media_err, .err(s_err), .doorbell_err_valid(s_doorbell_err_valid),
-    .doorbell_err(s_doorbell_err), .counters, .start, .copy, .completion(m_completion), .queue_ctx(m_queue_ctx),
-    .media(m_media), .ns, .ns_index, .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd,
-    .csts, .control, .flr_done, .sq_select, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
+    .events, .event_set, .ring_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data), .err(s_err),
+    .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .start, .copy,
+    .completion(m_completion), .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns, .ns_index,
+    .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .csts, .control,
+    .flr_done, .sq_select, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
 
   // ---- events and sleep
   db_ssd_admin_events i_events (
     .clk, .rst, .cc(host_regs.cc), .cc_written(host_regs.cc_written), .nssr(host_regs.subsystem_reset), .flr,
-    .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd, .copy_idle, .media_idle,
-    .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid), .quiet, .host_quiet, .cmds_inflight, .cmds_unread,
-    .sq_inflight,
-    .time_us, .sqe_waits(s_sqe_valid), .media_waits(m_media_valid), .asleep, .set(event_set), .seen(event_seen),
+    .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd, .copy_idle,
+    .media_idle(media_idle && store_idle), .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid),
+    .quiet, .host_quiet, .cmds_inflight, .cmds_unread, .sq_inflight, .time_us, .sqe_waits(s_sqe_valid),
+    .media_waits(m_media_valid || m_store_valid), .asleep, .set(event_set), .seen(event_seen),
     .events, .wake_on, .wake_us, .irq, .cpu_idle);
 
   // ---- what the firmware starts and sets
@@ -166,6 +174,10 @@ module db_ssd_admin
   db_ssd_admin_media i_media (
     .clk, .rst(ctrl_rst), .start(start.media), .idle(media_idle), .err(media_err), .m_valid(m_media_valid),
     .m_ready(m_media_ready), .s_done(s_media_done), .s_err(s_media_err));
+
+  db_ssd_admin_media i_store (
+    .clk, .rst(ctrl_rst), .start(start.store), .idle(store_idle), .err(store_err), .m_valid(m_store_valid),
+    .m_ready(m_store_ready), .s_done(s_store_done), .s_err(s_store_err));
 
   db_ssd_admin_namespaces #(.NUM_NS(NUM_NS)) i_namespaces (
     .clk, .rst, .we(start.write_namespace), .index(ns_index), .entry(ns), .namespaces);

@@ -3,7 +3,7 @@
 //   - submission queue entries go into a ring of 16 in RAM as they come, so that the path they share with I/O
 //     commands never waits for the firmware (entry n at ring_base + 128 (n mod 16): 64 bytes, then its function)
 //   - RAM or zeros to host memory, up to 4 KiB inside one page, in writes of at most 4 dwords
-//   - 64 bytes of host memory to RAM
+//   - up to 64 bytes of host memory to RAM, whole rows of the answer there
 // Why: a processor that moves every word itself takes ten times as long, in life and in simulation. Nothing is kept
 // here but the dwords of a write: entry and answer are held by whoever offers them until their last dword is in RAM.
 // Latency: an entry 18 cycles; host writes 7 cycles for 4 dwords of RAM, 2 for zeros. It goes before the processor at
@@ -27,7 +27,7 @@ module db_ssd_admin_copy
   input  copy_cmd_t         cmd,          ///< op, fn and host stay until idle
   output logic              idle,         ///< no command in process
   output logic              err,          ///< the last read failed
-  // host writes, and reads of 64 bytes with their answer in rows
+  // host writes, and reads of up to 64 bytes with their answer in rows
   output logic              m_post_valid,
   input  logic              m_post_ready,
   output post_t             m_post,
@@ -71,7 +71,8 @@ module db_ssd_admin_copy
   assign m_post_valid = state_q == ST_POST;
   assign m_post       = '{fn: cmd.fn, addr: {cmd.host[63:12], page_q, 2'b00}, dwords: chunk_q, data: data_q};
   assign m_read_valid = state_q == ST_READ;
-  assign m_read       = '{fn: cmd.fn, addr: {cmd.host[63:2], 2'b00}, len: 13'd64, first: 1'b1, last: 1'b1, drop: 1'b0};
+  assign m_read       = '{fn: cmd.fn, addr: {cmd.host[63:2], 2'b00}, len: {cmd.dwords, 2'b00}, first: 1'b1,
+                         last: 1'b1, drop: 1'b0};
 
   logic unused_ok;
   assign unused_ok = &{1'b0, cmd.host[1:0], s_row_info.dw};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Media commands of the firmware (Format, deletion of a namespace, shutdown), one at a time: from the start to the answer.
+// What the firmware asks of the media, one at a time, from the start to the answer: commands (Format, deletion of a
+// namespace, shutdown), and words of its own.
 module db_ssd_admin_media (
   input  logic clk,
   input  logic rst,

@@ -12,7 +12,7 @@ package db_ssd_admin_pkg;
     logic queue_ctx_idle;   // no queue context waits to be taken
     logic completion_idle;  // no completion waits to be taken
     logic quiet;            // no DMA or media access is outstanding
-    logic media_idle;       // no media command is in process
+    logic media_idle;       // neither a media command nor an access to a word on the media is in process
     logic copy_idle;        // the copy engine is idle
     logic timer;            // time_us has reached what the firmware asked for
     logic doorbell_err;     // a bad doorbell write; stays until it is cleared
@@ -39,7 +39,7 @@ package db_ssd_admin_pkg;
     logic [FN_W-1:0] fn;
     logic [63:0]     host;     // bytes, dword aligned
     logic [17:0]     ram;      // words
-    logic [10:0]     dwords;   // 1..1024 inside a page; of a get 16
+    logic [10:0]     dwords;   // 1..1024 inside a page; of a get 1..16
   } copy_cmd_t;
 
   // An access to the RAM; read data a cycle later.
@@ -63,6 +63,7 @@ package db_ssd_admin_pkg;
     logic completion;
     logic queue_ctx;
     logic media;
+    logic store;
     logic write_namespace;
   } start_t;
 

@@ -23,6 +23,8 @@ module db_ssd_admin_regs
   input  logic [4:0]      ring_wr,
   input  logic            copy_err,
   input  logic            media_err,
+  input  logic            store_err,
+  input  logic [31:0]     store_data,         ///< the word that was read last
   input  error_log_t      err,                ///< while an error record waits
   input  logic            doorbell_err_valid, ///< pulse
   input  doorbell_err_t   doorbell_err,
@@ -33,6 +35,7 @@ module db_ssd_admin_regs
   output completion_t     completion,
   output queue_ctx_t      queue_ctx,
   output media_cmd_t      media,
+  output store_cmd_t      store,
   output namespace_t      ns,                 ///< for the entry ns_index of the table
   output logic [7:0]      ns_index,
   output logic            err_pop,            ///< pulse: done with the error record
@@ -101,6 +104,8 @@ module db_ssd_admin_regs
     in.SQ_PTR.rd_ptr.we           = ctrl_rst;
     in.COPY_STAT.err.next         = copy_err;
     in.MEDIA_CMD.err.next         = media_err;
+    in.STORE_CMD.err.next         = store_err;
+    in.STORE_IN.V.next            = store_data;
     in.ERR_ID.cid.next            = err.cid;
     in.ERR_ID.sqid.next           = err.sqid;
     in.ERR_STATUS.status.next     = err.status;
@@ -124,6 +129,7 @@ module db_ssd_admin_regs
   // ---- what it starts
   assign start = '{sleep: out.SLEEP.go.value, copy: out.COPY_CMD.go.value, completion: out.COMPLETION_STATUS.go.value,
                    queue_ctx: out.QUEUE_CTX_CTL.go.value, media: out.MEDIA_CMD.go.value,
+                   store: out.STORE_CMD.go.value,
                    write_namespace: out.NS_CTL.go.value};
   assign copy = '{op: copy_op_e'(out.COPY_CMD.op.value), fn: out.COPY_CMD.fn.value,
                   host: {out.COPY_HOST_HI.V.value, out.COPY_HOST_LO.V.value}, ram: out.COPY_RAM.V.value[19:2],
@@ -140,6 +146,7 @@ module db_ssd_admin_regs
   assign media = '{op: media_op_e'({1'b0, out.MEDIA_CMD.op.value}),
                    addr: {out.MEDIA_ADDR_HI.V.value, out.MEDIA_ADDR_LO.V.value},
                    bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
+  assign store = '{write: out.STORE_CMD.write.value, addr: media.addr, data: out.STORE_OUT.V.value};
   assign ns = '{valid: out.NS_CTL.valid.value, lba4k: out.NS_CTL.lba4k.value,
                 base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
                 blocks: {out.NS_BLOCKS_HI.V.value, out.NS_BLOCKS_LO.V.value}};

@@ -47,26 +47,28 @@ module db_ssd_sq_arb
 
   // ---- who is next
   logic [8:0] credit_q [3], credit_d [3];   // high, medium, low
-  logic [2:0] left_q;                       // ... some is left
-  logic [3:0] could, may;
-  logic [1:0] pick;
-  logic       reload;
+  logic [2:0] left_q;                       // ... some is left, or it does not count
+  logic [1:0][3:0]    may;                  // of each kind of list, side by side: which kind is known last
+  logic [1:0][1:0]    pick;
+  logic [1:0][AW-1:0] head;
+  logic               reload;
   always_comb begin
-    could  = list_valid[shared_free];
-    may[0] = could[0];
-    for (int i = 0; i < 3; i++) may[i+1] = could[i+1] && (!arb_cfg.wrr || left_q[i]);
-    reload = could[3:1] != 3'd0 && may[3:1] == 3'd0;
-    any    = may != 4'd0;
-    pick   = may[0] ? 2'd0 : may[1] ? 2'd1 : may[2] ? 2'd2 : 2'd3;
+    for (int k = 0; k < 2; k++) begin
+      may[k]  = list_valid[k] & {left_q, 1'b1};
+      pick[k] = may[k][0] ? 2'd0 : may[k][1] ? 2'd1 : may[k][2] ? 2'd2 : 2'd3;
+      head[k] = list_head[k][pick[k]];
+    end
+    reload = list_valid[shared_free][3:1] != 3'd0 && may[shared_free][3:1] == 3'd0;
   end
-  assign some       = could != 4'd0;
-  assign next_queue = list_head[shared_free][pick];
+  assign some       = list_valid[shared_free] != 4'd0;
+  assign any        = may[shared_free] != 4'd0;
+  assign next_queue = head[shared_free];
   always_comb begin
     list_push = '0;
     list_pop  = '0;
     list_push[0][list] = push_own;
     list_push[1][list] = push_shared;
-    if (pop) list_pop[shared_free][pick] = 1'b1;
+    if (pop) list_pop[shared_free][pick[shared_free]] = 1'b1;
   end
 
   // ---- credit
@@ -83,7 +85,7 @@ module db_ssd_sq_arb
   end
   always_ff @(posedge clk) begin
     credit_q <= credit_d;
-    for (int i = 0; i < 3; i++) left_q[i] <= credit_d[i] != 9'd0;
+    for (int i = 0; i < 3; i++) left_q[i] <= credit_d[i] != 9'd0 || !arb_cfg.wrr;
     if (rst) begin
       for (int i = 0; i < 3; i++) credit_q[i] <= 9'd0;
       left_q <= '0;

@@ -64,6 +64,7 @@ module db_ssd_sq_engine
   queue_ctx_t       ctx_q;
   logic [15:0]      value_q;
   logic             admin_turn_q, fetch_ok, admin_go, io_go, done_valid, done_ready, done_take;
+  logic             run_q;                        // run, a cycle later: it comes from many places
   logic             from_own_q, from_shared_q;    // the turn's queue was taken from that list
   logic             enlist;                       // the queue at work has entries
   logic             at_once;                      // ... and is served without a turn in its list
@@ -78,7 +79,7 @@ module db_ssd_sq_engine
   assign doorbell_bad   = value_q > ctx.size;
   assign admin_turn     = admin_turn_q;
 
-  assign fetch_ok = run && request_free;
+  assign fetch_ok = run_q && request_free;
   assign admin_go = fetch_ok && admin_listed_q && admin_free;
   assign io_go    = fetch_ok && list_any && io_free;
 
@@ -136,6 +137,7 @@ module db_ssd_sq_engine
     m_doorbell_err_valid <= 1'b0;
     deleted              <= state_q == ST_CTX && !ctx_q.valid && !rst;
     queue_q              <= queue_next;
+    run_q                <= run;
     unique case (state_q)
       ST_INIT: if (queue_q == AW'(NUM_Q - 1)) state_q <= ST_IDLE;
       ST_IDLE: begin
@@ -183,6 +185,7 @@ module db_ssd_sq_engine
       queue_q              <= '0;
       valid_q              <= '0;
       admin_listed_q       <= 1'b0;
+      run_q                <= 1'b0;
       from_own_q           <= 1'b0;
       from_shared_q        <= 1'b0;
       m_doorbell_err_valid <= 1'b0;
@@ -191,7 +194,7 @@ module db_ssd_sq_engine
 
   // A queue without credit has some a cycle later, so idle does not look at credit.
   assign idle = state_q == ST_IDLE && request_free && !retiring &&
-                !(run && ((admin_listed_q && admin_free) || (io_free && list_some))) &&
+                !(run && !run_q) && !(run_q && ((admin_listed_q && admin_free) || (io_free && list_some))) &&
                 !s_doorbell_valid && !s_queue_ctx_valid;
 
 endmodule

@@ -56,7 +56,7 @@ def software(key: Key | None, c: Context, data: bytes) -> tuple[bytes, bool]:
         return bytes(len(data)), True
     if c.op == Op.AES_CTR:
         assert key.iv
-        out = aes_vectors.ctr(key.k1, key.iv, c.lba * c.block // 16, data)
+        out = aes_vectors.ctr(key.k1, key.iv, c.lba * c.block // 16 + (c.nsid - 1 << 120), data)
     else:
         assert key.k2
         out = b"".join(

@@ -18,14 +18,15 @@ BINDING, RESULT = layout("db_csd_pkg", "binding_t"), layout("db_csd_pkg", "resul
 WHOSE = layout("db_csd_pkg", "res_cmd_t")
 Result = tuple[int, int, dict[str, int]]
 KEY_CTL, KEY_STATUS, KEY_SLOT, RES, RES_NEXT, BIND = 4, 8, 12, 16, 20, 24
-RES_DIGEST, RES_CMD, KEY_WORD = 32, 64, 128
+RES_DIGEST, RES_CMD, RES_STATUS, KEY_WORD = 32, 64, 0x54, 128
 
 
 async def begin(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.key_slots, dut.reducing,
-              dut.s_res_valid, dut.s_res, dut.s_res_cmd):  # fmt: skip
+              dut.s_res_valid, dut.s_res, dut.s_res_cmd, dut.res_status):  # fmt: skip
         s.value = 0
+    dut.res_ended.value = 1
     dut.rst.value = 1
     for _ in range(3):
         await RisingEdge(dut.clk)
@@ -146,7 +147,10 @@ async def results(dut: Any) -> None:
             assert await read(dut, RES) == 1 << 31 | tag
             assert sum([await read(dut, RES_DIGEST + 4 * i) << 32 * i for i in range(8)]) == digest
             c = command
-            assert await read(dut, RES_CMD) == c["cid"] | c["sqid"] << 16 | c["op"] << 24 | c["dir"] << 28
+            assert (
+                await read(dut, RES_CMD)
+                == c["cid"] | c["sqid"] << 16 | c["op"] << 24 | c["dir"] << 28 | c["compare"] << 29
+            )
             rest = [await read(dut, RES_CMD + 4 * i) for i in range(1, 5)]
             assert rest == [c["nsid"], c["lba"] & 0xFFFFFFFF, c["lba"] >> 32, c["bytes"]]
             await write(dut, RES_NEXT, 1)
@@ -160,6 +164,40 @@ async def results(dut: Any) -> None:
     await feed(given[40:])
     await RisingEdge(dut.clk)
     await take(given[-64:])
+    # while one is being read it stays: what finds no place meanwhile is dropped itself
+    await feed(given[:64])
+    await RisingEdge(dut.clk)
+    assert await read(dut, RES) == 1 << 31 | given[0][0]
+    await feed(given[64:70])
+    assert sum([await read(dut, RES_DIGEST + 4 * i) << 32 * i for i in range(8)]) == given[0][1]
+    await write(dut, RES_NEXT, 1)
+    await RisingEdge(dut.clk)
+    await feed(given[70:72])
+    await RisingEdge(dut.clk)
+    await take([*given[2:64], *given[70:72]])
+
+
+@cocotb.test()
+async def ends(dut: Any) -> None:
+    """A result shows when its command has ended, with its status; numbers go on where tags begin again."""
+    await begin(dut)
+    tags = [*range(65530, 65536), 3, 0, 2, 1, 65535, 4]  # they overtake each other
+    dut.s_res_valid.value = 1
+    for tag in (20000, 40000, *tags):
+        dut.s_res.value = RESULT.pack(tag=tag, digest=tag)
+        await RisingEdge(dut.clk)
+    dut.s_res_valid.value = 0
+    for number in (20000, 40000, *(t if t > 1000 else t + 65536 for t in tags)):
+        dut.res_ended.value, status = 0, number & 0x7FFF
+        for _ in range(2):
+            assert not await read(dut, RES) >> 31
+        dut.res_ended.value, dut.res_status.value = 1, status
+        assert await read(dut, RES) == 1 << 31 | number & 0xFFFF
+        assert await read(dut, RES_STATUS) == (number & 0xFFFF0000) | status
+        assert int(dut.res_tag.value) == number & 0xFFFF
+        await write(dut, RES_NEXT, 1)
+        await RisingEdge(dut.clk)
+    assert not await read(dut, RES) >> 31
 
 
 def test_ctl() -> None:

@@ -22,6 +22,7 @@ NUM_QP = 6
 NUM_VEC = 7
 NUM_NS = 2
 PAGES = 0x1234  # of media
+AREA = 32  # and those of the settings behind them
 SECTORS = PAGES * 8
 NSID_ALL = 0xFFFFFFFF
 DNR = 0x4000
@@ -30,7 +31,7 @@ DNR = 0x4000
 OK, BAD_OPCODE, BAD_FIELD, DATA_ERROR, ABORTED, BAD_NS, SEQUENCE, BAD_OFFSET = 0, 1, 2, 4, 7, 0x0B, 0x0C, 0x13
 CQ_INVALID, QUEUE_ID, QUEUE_SIZE, AER_LIMIT, BAD_VECTOR = 0x100, 0x101, 0x102, 0x105, 0x108
 BAD_LOG, BAD_FORMAT, DELETION, NOT_SAVEABLE, NOT_CHANGEABLE = 0x109, 0x10A, 0x10C, 0x10D, 0x10E
-REJECTED, WRITE_FAULT = 0x12B, 0x280
+REJECTED, WRITE_FAULT, NOT_PER_NS = 0x12B, 0x280, 0x10F
 NO_ROOM, NO_NSID, ATTACHED, NOT_ATTACHED, THIN, BAD_LIST, BAD_SET = 0x115, 0x116, 0x118, 0x11A, 0x11B, 0x11C, 0x129
 
 
@@ -97,8 +98,13 @@ class Bench:
         self.memory: dict[int, bytearray] = {}
         self.completions: list[Completion] = []
         self.queues: list[QueueContext] = []
-        self.media: list[tuple[int, int, int]] = []
+        self.media: list[tuple[int, int, int]] = []  # commands, but for the flushes of what follows
+        self.store: dict[int, int] = {}  # words of the settings on the media
+        self.store_written = False  # and not flushed
+        self.key_slots = 0  # of operators; 0: there are none
+        self.extension: list[tuple[int, int]] = []  # what was written to their registers
         self.bad_reads: set[int] = set()  # pages that answer with an error
+        self.read_ranges: list[tuple[int, int]] = []  # address, bytes
         self.vectors: list[tuple[int, int]] = []  # writes of "coalescing disabled"
         self.cid = 0x100
         self.blocked = ""  # a port that takes nothing
@@ -114,6 +120,8 @@ class Bench:
         self.read_request = Port(dut.m_read, layout("db_mem_pkg", "segment_t"))
         self.queue_ctx = Port(dut.m_queue_ctx, ssd("queue_ctx_t"))
         self.media_cmd = Port(dut.m_media, ssd("media_cmd_t"))
+        self.ext = Port(dut.ext, ssd("ext_bus_t"))
+        self.store_cmd = Port(dut.m_store, ssd("store_cmd_t"))
         self.arb_cfg = Port(dut.arb_cfg, ssd("arb_cfg_t"))
         self.coalesce_cfg = Port(dut.coalesce_cfg, ssd("coalesce_cfg_t"))
         self.int_vec_cfg = Port(dut.int_vec_cfg, ssd("int_vec_cfg_t"))
@@ -146,19 +154,20 @@ class Bench:
         d = self.dut
         for name in ("flr", "s_sqe_valid", "m_completion_ready", "m_post_ready", "m_read_ready", "s_row_valid",
                      "s_row_data", "m_queue_ctx_ready", "sq_inflight", "cmds_inflight", "m_media_ready",
-                     "s_media_done", "s_media_err", "s_err_valid", "s_doorbell_err_valid", "time_us",
+                     "s_media_done", "s_media_err", "m_store_ready", "s_store_done", "s_store_err", "s_store_data",
+                     "s_err_valid", "s_doorbell_err_valid", "time_us",
                      "ext_rdata"):  # fmt: skip
             getattr(d, name).value = 0
         for port in (self.host_regs, self.sqe, self.row_info, self.err, self.doorbell_err, self.counters):
             port.set()
         d.quiet.value = 1
-        d.media_pages.value = PAGES
+        d.media_pages.value = PAGES + AREA
         d.rst.value = 1
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         await ClockCycles(d.clk, 5)
         d.rst.value = 0
-        for port in (self.posts, self.reads, self.take_completions, self.queue_contexts, self.medias, self.watch_resets,
-                     self.watch_vectors):  # fmt: skip
+        for port in (self.posts, self.reads, self.take_completions, self.queue_contexts, self.medias, self.words,
+                     self.operators, self.watch_resets, self.watch_vectors):  # fmt: skip
             cocotb.start_soon(port())
 
     async def stall(self) -> None:
@@ -216,18 +225,22 @@ class Bench:
             if not await self.accept("m_read"):
                 continue
             address = asked["addr"]
-            assert (address & 4095) + 64 <= 4096 and address % 4 == 0
-            assert asked == {"fn": 0, "addr": address, "len": 64, "first": 1, "last": 1, "drop": 0}
+            assert 4 <= asked["len"] <= 64 and (address & 4095) + asked["len"] <= 4096 and asked["len"] % 4 == 0
+            assert address % 4 == 0
+            assert asked == {"fn": 0, "addr": address, "len": asked["len"], "first": 1, "last": 1, "drop": 0}
+            self.read_ranges.append((address, asked["len"]))
             if self.silent:
                 continue
             width = len(d.s_row_data) // 8
-            bad = self.rng.randrange(64 // width)  # row from which an answer that fails is marked
-            for row in range(64 // width):
+            rows = -(-asked["len"] // width)
+            bad = self.rng.randrange(rows)  # row from which an answer that fails is marked
+            for row in range(rows):
                 await self.stall()
                 await FallingEdge(d.clk)
-                d.s_row_data.value = int.from_bytes(self.read(address + row * width, width), "little")
-                self.row_info.set(err=int(address >> 12 in self.bad_reads and row >= bad), dw=width // 4,
-                                  last=int(row == 64 // width - 1))  # fmt: skip
+                n = min(width, asked["len"] - row * width)
+                d.s_row_data.value = int.from_bytes(self.read(address + row * width, n), "little")
+                self.row_info.set(err=int(address >> 12 in self.bad_reads and row >= bad), dw=n // 4,
+                                  last=int(row == rows - 1))  # fmt: skip
                 d.s_row_valid.value = 1
                 while not d.s_row_ready.value:
                     await FallingEdge(d.clk)
@@ -261,12 +274,45 @@ class Bench:
             command = (self.media_cmd.op, self.media_cmd.addr, self.media_cmd.bytes)
             if not await self.accept("m_media"):
                 continue
-            self.media.append(command)
+            if command == (0, 0, 0) and self.store_written:
+                self.store_written = False
+            else:
+                self.media.append(command)
             await ClockCycles(d.clk, self.media_cycles)
             await FallingEdge(d.clk)
             d.s_media_done.value, d.s_media_err.value = 1, int(self.media_error)
             await FallingEdge(d.clk)
             d.s_media_done.value = 0
+
+    async def words(self) -> None:
+        """Accesses of the firmware to words on the media."""
+        d = self.dut
+        while True:
+            if not d.m_store_valid.value:
+                await RisingEdge(d.m_store_valid)
+            await FallingEdge(d.clk)
+            asked = self.store_cmd.all()
+            if not await self.accept("m_store"):
+                continue
+            assert asked["addr"] % 64 == 0 and PAGES << 12 <= asked["addr"] < PAGES + AREA << 12
+            if asked["write"]:
+                self.store[asked["addr"]] = asked["data"]
+                self.store_written = True
+            await self.stall()
+            await FallingEdge(d.clk)
+            d.s_store_done.value, d.s_store_data.value = 1, self.store.get(asked["addr"], 0xEEEEEEEE)
+            await FallingEdge(d.clk)
+            d.s_store_done.value = 0
+
+    async def operators(self) -> None:
+        """Registers of operators, as far as the firmware waits for them: KEY_STATUS.slots, CAPS."""
+        d = self.dut
+        while self.key_slots:
+            await d.ext.value_change
+            now = self.ext.all()
+            d.ext_rdata.value = {0x08: self.key_slots << 8, 0x1C: 0x3F}.get(now["addr"], 0)
+            if now["req"] and now["wr"]:
+                self.extension.append((now["addr"], now["wdata"]))
 
     async def watch_resets(self) -> None:
         d = self.dut
@@ -354,6 +400,17 @@ class Bench:
         first = 4096 - (prp1 & 4095)
         return self.read(prp1, first) + self.read(prp2, 4096 - first)
 
+    async def power_cycle(self) -> None:
+        """The core's reset, as at power-on; and enabled again."""
+        await FallingEdge(self.dut.clk)
+        self.dut.rst.value = 1
+        self.host_regs.cc = 0
+        await ClockCycles(self.dut.clk, 4)
+        await FallingEdge(self.dut.clk)
+        self.dut.rst.value = 0
+        self.completions.clear()
+        await self.enable()
+
     async def asleep(self) -> None:
         await self.until(lambda: self.dut.cpu_idle.value == 1, what="sleep")
 
@@ -369,11 +426,15 @@ async def started(dut, seed: int = 1) -> Bench:
 async def bring_up(dut):
     """Enable, Identify, queues: the thinnest path; and the processor sleeps before, between and after."""
     b = Bench(dut)
+    start = cocotb.utils.get_sim_time("ns")
     await b.start()
     await b.asleep()
+    dut._log.info(f"power-on: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
+    start = cocotb.utils.get_sim_time("ns")
     assert table(dut) == {1: (0, SECTORS, 0)}
     assert b.csts.rdy == 0 and b.control.run == 0 and int(dut.wake_us.value) == (1 << 64) - 1
     await b.enable()
+    dut._log.info(f"first enable: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
     assert b.control.run == 1 and b.arb_cfg.wrr == 0
     cq, sq = b.queues
     assert (cq.kind, cq.valid, cq.qid, cq.base, cq.size, cq.vector, cq.ien) == (1, 1, 0, 0xABCD_0000_7000, 63, 0, 1)
@@ -467,7 +528,10 @@ async def identify_structures(dut):
     assert not any(d[at:])
     await b.identify(3, BAD_NS, nsid=2)
     await b.identify(3, BAD_NS, nsid=NSID_ALL)
-    assert not any(await b.identify(5, nsid=1)) and not any(await b.identify(6))
+    assert not any(await b.identify(5, nsid=1))
+    limits = await b.identify(6)
+    assert limits[0] == 0 and limits[1] == 16 and limits[2:4] == bytes(2), "VSL, WZSL, WUSL, DMRL"
+    assert u(limits, 4, 4) == 1 << 18 and u(limits, 8, 8) == 1 << 26 and not any(limits[16:]), "DMRSL, DMSL"
     assert (await b.identify(8, nsid=1))[14] == 1
     for cns in (5, 0x1B):
         await b.identify(cns, BAD_NS, nsid=9)
@@ -550,18 +614,20 @@ async def features(dut):
     async def put(fid: int, value: int, status: int = OK, sv: int = 0, **fields: int) -> int:
         return (await b.run(0x09, status, dw10=fid | sv << 31, dw11=value, **fields)).dw0
 
-    supported = (1, 2, 4, 5, 6, 7, 8, 9, 0xA, 0xB, 0xE, 0xF, 0x19, 0x80)
+    supported = (1, 2, 4, 5, 6, 7, 8, 9, 0xA, 0xB, 0xE, 0xF, 0x16, 0x19, 0x80)
+    saveable = (1, 8, 0xA, 0xB, 0x80)
     for fid in (*range(0x1A), 0x7E, 0x7F, 0x80, 0x81, 0x82, 0xC0, 0xFF):
         if fid not in supported:
             await get(fid, BAD_FIELD)
             await put(fid, 0, BAD_FIELD)
             continue
         for sel in range(3):
-            await get(fid, sel=sel, nsid=NSID_ALL if fid == 5 else 0)
+            await get(fid, sel=sel, nsid=int(fid == 5))
         cap = await get(fid, sel=3)
-        assert cap & 1 == 0 and (cap >> 2 & 1) == (fid != 6) and (cap >> 1 & 1) == (fid == 5)
+        assert cap & 1 == (fid in saveable) and (cap >> 2 & 1) == (fid != 6) and (cap >> 1 & 1) == (fid == 5)
         await get(fid, BAD_FIELD, sel=4)
-        await put(fid, 1, NOT_SAVEABLE, sv=1)
+        if fid not in saveable:
+            await put(fid, 1, NOT_SAVEABLE, sv=1)
     assert await get(1) == await get(1, sel=1)
     await put(1, 0x11223305)
     assert await get(1) == 0x11223305 and await get(1, sel=1) != 0x11223305 and await get(1, sel=2) != 0x11223305
@@ -578,6 +644,15 @@ async def features(dut):
     await get(4, BAD_FIELD, dw11=1 << 16)
     await put(5, 7, nsid=1)
     assert await get(5, nsid=1) == 7
+    await put(5, 9, nsid=NSID_ALL)
+    assert await get(5, nsid=1) == 9
+    for nsid in (0, NSID_ALL):  # which of them?
+        await get(5, BAD_NS, nsid=nsid)
+    await put(5, 7, BAD_NS)
+    for fid in (1, 4, 8, 0xB):  # the controller's
+        await put(fid, 0, NOT_PER_NS, nsid=1)
+        await put(fid, 0, BAD_NS, nsid=77)
+        await get(fid, nsid=1)
     await put(5, 1 << 16, BAD_FIELD, nsid=1)
     await put(5, 7, BAD_FIELD, nsid=2)  # inactive
     await put(5, 7, BAD_NS, nsid=3)
@@ -611,6 +686,28 @@ async def features(dut):
     assert b.read(0x70008, 4) == b"\xee" * 4
     b.bad_reads.add(0x50)
     await put(0xE, 0, DATA_ERROR, prp1=0x50FFC, prp2=0x61000)
+    # Host Behavior Support: a page of which a byte says that the host knows of retry delays
+    b.write(0x50F00, bytes([1]) + bytes(511))
+    b.write(0x61000, bytes(4096))
+    await put(0x16, 0, prp1=0x50F00, prp2=0x61000, status=DATA_ERROR)  # page 50h is bad, still
+    b.bad_reads.clear()
+    await put(0x16, 0, prp1=0x50F00, prp2=0, status=BAD_FIELD)
+    await put(0x16, 0, prp1=0x50F00, prp2=0x61000)
+    await get(0x16, prp1=0x70000)
+    assert b.read(0x70000, 512) == bytes([1]) + bytes(511) and b.read(0x70200, 4) == b"\xee" * 4
+    for i in (0, 1, 2):
+        b.write(0x50F00, bytes(i) + bytes([2 - (i > 0)]) + bytes(3))
+        await put(0x16, 0, prp1=0x50F00, prp2=0x61000, status=BAD_FIELD)
+    # what the host has not given is not touched: PRP2 that is needed and 0, SGLs, lines around PRPs
+    await put(0xE, 0, BAD_FIELD, prp1=0x50FFC)
+    await put(0xE, 0, BAD_FIELD, flags=0x40)
+    await put(0x80, 0x54, BAD_FIELD, flags=0x80)
+    await b.run(6, BAD_FIELD, dw10=1, prp1=0x10800)
+    await b.run(2, BAD_FIELD, nsid=NSID_ALL, dw10=5 | 0x3FF << 16, prp1=0x10004)
+    assert 0 not in b.memory
+    b.read_ranges.clear()
+    await put(0xE, 0, prp1=0x70FC4)
+    assert b.read_ranges == [(0x70FC4, 8)]
     await put(0x19, 0)
     await put(0x19, 1, REJECTED)
     await put(0x80, 0x55)
@@ -659,7 +756,7 @@ async def log_pages(dut):
     pages = await get_log(b, 0, 1024)
     assert {i for i in range(256) if pages[4 * i] & 1} == {0, 1, 2, 3, 4, 5, 0x12, 0x13}
     features = await get_log(b, 0x12, 1024)
-    assert {i for i in range(256) if features[4 * i] & 1} == {1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 0x19, 0x80}
+    assert {i for i in range(256) if features[4 * i] & 1} == {1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 0x16, 0x19, 0x80}
     firmware = await get_log(b, 3, 512)
     assert firmware[0] == 1 and firmware[8:16] == b"0.1.0   " and not any(firmware[16:])
 
@@ -723,6 +820,15 @@ async def log_pages(dut):
     await get_log(b, 5, 2048, BAD_FIELD, dw14=1 << 24)
     await get_log(b, 1, (1 << 20) + 4, BAD_FIELD)
     assert await get_log(b, 2, 512, nsid=0) != b""
+    # a storm of errors of I/O commands: admin commands are served all the same
+    d_err = dut.s_err_valid
+    await FallingEdge(dut.clk)
+    b.err.set(sqid=2, cid=1, status=0x4281, nsid=1, lba=5)
+    d_err.value = 1  # and never again 0: the next one is there at once
+    await ClockCycles(dut.clk, 5_000)
+    assert u(await get_log(b, 2, 512), 1, 2) == 313
+    await FallingEdge(dut.clk)
+    d_err.value = 0
     # more errors than the log holds: the newest 32
     for _ in range(30):
         await b.run(0x7F, BAD_OPCODE)
@@ -1019,14 +1125,74 @@ async def namespaces(dut):
     assert table(dut) == {1: (3 * 4096, 9, 0), 2: (4096, 16, 0)}
     assert (await b.identify(0, nsid=1))[104:128] != ids[0] and await b.identify(3, nsid=1) != ids[1]
     assert not any((await b.identify(0, nsid=1))[120:128]), "no EUI-64"
-    await FallingEdge(dut.clk)
-    dut.rst.value = 1
-    b.host_regs.cc = 0
-    await ClockCycles(dut.clk, 4)
-    await FallingEdge(dut.clk)
-    dut.rst.value = 0
-    await b.enable()
+    ids = (await b.identify(0, nsid=1))[104:128]
+    await b.power_cycle()
+    assert table(dut) == {1: (3 * 4096, 9, 0), 2: (4096, 16, 0)} and (await b.identify(0, nsid=1))[104:128] == ids
+    b.store.clear()  # another media
+    await b.power_cycle()
     assert table(dut) == whole
+
+
+@cocotb.test()
+async def without_power(dut):
+    """What was set comes back: namespaces, formats, attachment, features, counters. What was not saved does not."""
+    b = await started(dut, 14)
+
+    async def feature(fid: int, value: int, sv: int = 0) -> None:
+        await b.run(0x09, dw10=fid | sv << 31, dw11=value)
+
+    async def features() -> list[int]:
+        return [(await b.run(0x0A, dw10=fid | sel << 8)).dw0 for sel in (0, 2) for fid in (1, 8, 0xB, 4, 0x80)]
+
+    default = await features()
+    b.counters.set(read_sectors=3_000_000, write_sectors=1000, read_cmds=70, write_cmds=5, media_errors=2)
+    dut.time_us.value = 5 * 3600 * 10**6
+    await feature(1, 0x11223305, 1)
+    await feature(8, 0x0A07, 1)
+    await feature(8, 0x0B08)
+    await feature(0xB, 0x11F)
+    await feature(4, 350)
+    await feature(0x80, 0x77)  # is kept whether that is asked for or not
+    assert await features() == [0x11223305, 0x0B08, 0x11F, 350, 0x77, 0x11223305, 0x0A07, default[7], 343, 0x77]
+    await b.run(0x80, nsid=1, dw10=1)
+    await b.run(0x0D, nsid=1, dw10=1)
+    assert [await create(b, 9), await create(b, 5, flbas=1)] == [1, 2]
+    await attach(b, 2)
+    seen = table(dut)
+    assert seen == {2: (8192, 5, 1)}
+    await b.disable()
+    await b.enable()
+    want = [0x11223305, 0x0A07, default[2], 343, 0x77]
+    assert await features() == want * 2
+    smart = await get_log(b, 2, 512)
+    for _ in range(2):
+        await b.power_cycle()
+        assert table(dut) == seen and await features() == want * 2
+        assert (b.arb_cfg.burst, b.coalesce_cfg.threshold, b.coalesce_cfg.time_100us) == (5, 7, 10)
+        assert (await b.identify(0x10))[:8] == struct.pack("<II", 1, 2) and u(await b.identify(0x11, nsid=1), 0, 8) == 9
+    b.counters.set(read_sectors=0, write_sectors=0, read_cmds=0, write_cmds=0, media_errors=0)
+    dut.time_us.value = 0
+    await b.power_cycle()
+    later = await get_log(b, 2, 512)
+    for at in (32, 48, 64, 80, 160):  # those of three power-ons
+        assert 0 <= 3 * u(smart, at, 16) - u(later, at, 16) <= 2, at
+    assert u(later, 128, 16) == u(smart, 128, 16) == 5, "hours"
+    assert u(later, 112, 16) == u(smart, 112, 16) + 3 and u(later, 144, 16) == u(smart, 144, 16) + 3
+    # a shutdown is none that is unsafe
+    await b.write_cc(0x464001)
+    await b.until(lambda: b.csts.shst == 2)
+    await b.power_cycle()
+    assert u(await get_log(b, 2, 512), 144, 16) == u(later, 144, 16)
+    # the newest copy is broken: what was saved before it. Both: that is said
+    await attach(b, 1)
+    newest = max((PAGES << 12, PAGES + AREA // 2 << 12), key=lambda at: b.store[at + 64])
+    b.store[newest + 64 * 6] ^= 1
+    await b.power_cycle()
+    assert table(dut) == seen and (await get_log(b, 2, 512))[0] == 0
+    for at in (PAGES << 12, PAGES + AREA // 2 << 12):
+        b.store[at + 64 * 6] ^= 4
+    await b.power_cycle()
+    assert table(dut) == {1: (0, SECTORS, 0)} and (await get_log(b, 2, 512))[0] == 4
 
 
 @cocotb.test()
@@ -1134,7 +1300,7 @@ async def resets_and_shutdown(dut):
     await ClockCycles(dut.clk, 2000)
     assert b.media == [] and b.control.run == 0
     dut.cmds_inflight.value = 0
-    await b.until(lambda: b.csts.shst == 2, 5000)
+    await b.until(lambda: b.csts.shst == 2)
     assert b.media == [(0, 0, 0)] and b.csts.rdy == 1
     await b.disable()
     await b.until(lambda: b.csts.shst == 0)
@@ -1148,18 +1314,18 @@ async def resets_and_shutdown(dut):
     await ClockCycles(dut.clk, 3000)
     assert b.csts.shst == 1 and b.control.stop == 1 and b.media == []
     dut.quiet.value = 1
-    await b.until(lambda: b.csts.shst == 2, 5000)
+    await b.until(lambda: b.csts.shst == 2)
     assert b.media == [(0, 0, 0)]
     dut.cmds_inflight.value = 0
     await b.disable()
     # a shutdown of a controller that is not enabled, and one after it of one that is
     await b.write_cc(0x464000)
     b.host_regs.cc = 0x464000
-    await b.until(lambda: b.csts.shst == 2, 5000)
+    await b.until(lambda: b.csts.shst == 2)
     await b.enable()
     assert b.csts.shst == 0
     await b.write_cc(0x464001)
-    await b.until(lambda: b.csts.shst == 2, 5000)
+    await b.until(lambda: b.csts.shst == 2)
     await b.disable()
     await b.enable()
     # function-level reset
@@ -1197,15 +1363,39 @@ async def resets_and_shutdown(dut):
     # a reset of the core: counted as a power cycle, an unsafe one as it was still enabled
     smart = await get_log(b, 2, 512)
     cycles, unsafe = u(smart, 112, 16), u(smart, 144, 16)
-    await FallingEdge(dut.clk)
-    dut.rst.value = 1
-    b.host_regs.cc = 0
-    await ClockCycles(dut.clk, 4)
-    await FallingEdge(dut.clk)
-    dut.rst.value = 0
-    await b.enable()
+    await b.power_cycle()
     smart = await get_log(b, 2, 512)
     assert u(smart, 112, 16) == cycles + 1 and u(smart, 144, 16) == unsafe + 1
+
+
+@cocotb.test()
+async def keys_leave_nothing(dut):
+    """Words of a key, by features and by Key Load: in no place of the memory once they are in their slot."""
+    b = Bench(dut, 15)
+    b.key_slots = 16
+    await b.start()
+    await b.enable()
+    rng = random.Random(16)
+    words = {fid: rng.getrandbits(32) for fid in (*range(0xC1, 0xC5), *range(0xCA, 0xCE))}
+    await b.run(0x09, dw10=0xC0, dw11=2)
+    for fid, word in words.items():
+        await b.run(0x09, dw10=fid, dw11=word)
+    staged = {value for at, value in b.extension if at >= 0x80}
+    swapped = {int.from_bytes(w.to_bytes(4, "big"), "little") for w in words.values()}
+    assert swapped <= staged
+    key = rng.randbytes(80)
+    b.write(0x12000, key)
+    await b.run(0xC1, prp1=0x12000, dw10=1 | 1 << 8 | 1 << 10)
+    loaded = set(struct.unpack("<20I", key))
+    assert loaded <= {value for at, value in b.extension if at >= 0x80}
+    await b.asleep()
+    memory = [int(w) for w in dut.i_mem.i_ram.mem.value]
+    assert len(memory) == 16384 and memory[1] == 1, "the serial number"
+    found = {i: w for i, w in enumerate(memory) if w in {*words.values(), *swapped, *loaded}}
+    assert not found, {hex(4 * i): hex(w) for i, w in found.items()}
+    # what has no key for both modes, and what takes one
+    await b.run(0xC1, BAD_FIELD, prp1=0x12000, dw10=1 | 1 << 8 | 1 << 9 | 1 << 10)
+    await b.run(0xC1, BAD_FIELD, prp1=0x12000, dw10=1 | 1 << 8)
 
 
 @cocotb.test()

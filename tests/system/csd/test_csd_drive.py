@@ -25,10 +25,15 @@ ADDENDS = [RNG.getrandbits(32) for _ in range(10)]  # by namespace
 K1, K2, IV = RNG.randbytes(32), RNG.randbytes(32), RNG.randbytes(16)
 
 
+def for_mode(op: int, key2: bytes = K2, iv: bytes = IV) -> tuple[bytes | None, bytes | None]:
+    """What Key Load wants beside K1."""
+    return (None, iv) if op == Op.AES_CTR else (key2, None)
+
+
 def encrypted(make_drive: MakeDrive, op: Op = Op.AES_XTS) -> Driver:
     """A drive whose namespace 1 is encrypted, key in slot 1."""
     drive = csd(make_drive)
-    compute.load_key(drive, 1, K1, K2, IV)
+    compute.load_key(drive, 1, K1, *for_mode(op))
     compute.bind(drive, 1, op, 1)
     return drive
 
@@ -135,12 +140,22 @@ def test_features_after_reset(make_drive: MakeDrive) -> None:
     for feature, value in settings[1:]:
         drive.set_features(feature, value)
     assert get(drive, 0, 4) == data
+    # The first word of another key locks, until all of it is there: never half of each. Also with the word it had.
+    for feature, value in settings[1:]:
+        drive.set_features(feature, value)
+        if (feature, value) != settings[-1]:
+            locked(drive)
+    assert get(drive, 0, 4) == data
+    drive.set_features(*settings[5])
+    drive.set_features(0xC0, CsdConfig.PASS)
+    drive.set_features(0xC0, CsdConfig.AES256)
+    locked(drive)
 
 
 def test_key_commands(make_drive: MakeDrive) -> None:
     """What they refuse."""
     drive = csd(make_drive)
-    for slot, keys in ((0, (K1, K2, IV)), (16, (K1, K2, IV)), (255, (K1, K2, IV)), (1, (K1, K1)), (1, (K1,))):
+    for slot, keys in ((0, (K1, K2)), (16, (K1, K2)), (255, (K1, K2)), (1, (K1, K1)), (1, (K1,)), (1, (K1, K2, IV))):
         expect(compute.load_key_try(drive, slot, *keys), Status.INVALID_FIELD)
     expect(compute.load_key_try(drive, 1, K1[:16], K1[:16]), Status.INVALID_FIELD)
     assert not compute.state(drive).xts
@@ -199,7 +214,7 @@ def interleaved(drive: Driver, kinds: tuple[int, ...]) -> None:
     for n, op in ops.items():
         if op in (Op.AES_XTS, Op.AES_CTR):
             keys[n] = (RNG.randbytes(n % 2 * 16 + 16), RNG.randbytes(n % 2 * 16 + 16), RNG.randbytes(16))
-            compute.load_key(drive, n, *keys[n])
+            compute.load_key(drive, n, keys[n][0], *for_mode(op, *keys[n][1:]))
             compute.bind(drive, n, op, n)
         else:
             compute.bind(drive, n, op, param=compute.addend(ADDENDS[n]))
@@ -244,7 +259,7 @@ def interleaved(drive: Driver, kinds: tuple[int, ...]) -> None:
         media = drive.sim.media_read((n - 1) * share, blocks * 512)
         if n in keys:
             k1, k2, iv = keys[n]
-            want = xts(k1, k2, 0, bytes(plain)) if ops[n] == Op.AES_XTS else ctr(k1, iv, 0, bytes(plain))
+            want = xts(k1, k2, 0, bytes(plain)) if ops[n] == Op.AES_XTS else ctr(k1, iv, 0, bytes(plain), n)
         else:
             want = without_key(ops[n], n, bytes(plain), True)
         for b in range(blocks):

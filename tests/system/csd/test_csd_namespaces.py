@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from csd_drive import csd, get, io, put, xts
+from csd_drive import csd, ctr, get, io, put, xts
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces
@@ -95,6 +95,38 @@ def test_detached(make_drive: MakeDrive) -> None:
     assert bound.pop(6) == DEFAULT and set(bound.values()) == {(Op.AES_XTS, 1, True)}
 
 
+def test_power_cycle(make_drive: MakeDrive) -> None:
+    """What namespaces do comes back with its parameters, keys do not: what needs one is locked, never plain. Also what
+    feature C0h says, and a namespace of one's own."""
+    drive = drive_of_six(make_drive)
+    namespaces.delete(drive, 6)
+    assert namespaces.create(drive, 100) == 6
+    namespaces.attach(drive, 6)
+    compute.bind(drive, 4, Op.ADD, param=compute.addend(7))
+    for feature, value in compute.features(CsdConfig.AES256, K1, IV):
+        drive.set_features(feature, value)
+    data = RNG.randbytes(2048)
+    for nsid in range(1, 7):
+        put(drive, 0, data, nsid=nsid)
+    before = compute.state(drive).bound
+    media = drive.sim.media_read(0, 64 << 20)
+    for _ in range(2):
+        drive.sim.reset()
+        drive.start(queues=2, entries=64)
+        state = compute.state(drive)
+        assert state.bound == before and not state.ctr | state.xts and state.config == CsdConfig.AES256
+        for nsid in (1, 2, 3, 5, 6):
+            locked(drive, nsid)
+        assert get(drive, 0, 4, nsid=4) == data
+    assert drive.sim.media_read(0, 64 << 20) == media
+    compute.load_key(drive, 1, K1, K2)
+    for feature, value in compute.features(CsdConfig.AES256, K1, IV)[1:]:
+        drive.set_features(feature, value)
+    for nsid in (1, 2, 4, 5, 6):
+        assert get(drive, 0, 4, nsid=nsid) == data, nsid
+    locked(drive, 3)
+
+
 def test_feature_c0h(make_drive: MakeDrive) -> None:
     """A new namespace follows it at once. Its key, too, goes with a namespace that uses it; locked, not plain."""
     drive = drive_of_six(make_drive)
@@ -108,7 +140,8 @@ def test_feature_c0h(make_drive: MakeDrive) -> None:
     assert namespaces.create(drive, SHARE // 512) == 1
     namespaces.attach(drive, 1)
     put(drive, 0, data)
-    assert drive.sim.media_read(0, 2048) == on_media
+    assert drive.sim.media_read(0, 2048) == ctr(K1, IV, 0, data)
+    assert on_media == ctr(K1, IV, 0, data, nsid=4), "one key, and a key stream for each namespace"
     namespaces.delete(drive, 1)
     assert not compute.state(drive).ctr
     locked(drive, 4)

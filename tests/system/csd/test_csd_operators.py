@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 import pytest
-from csd_drive import csd, get, put
+from csd_drive import csd, get, io, put
 from doorbell.bench.jobs import Job
 from doorbell.bench.runner import run_group
 from doorbell.build import operator_folders as folders
@@ -17,6 +17,8 @@ from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.compute.operators.crc32c import Crc32c
 from doorbell.errors import UserError
+from doorbell.nvme.commands import expect
+from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from traffic import MakeDrive
 
@@ -47,6 +49,17 @@ def test_results(make_drive: MakeDrive, op: Op) -> None:
     in_order = sorted(got, key=lambda r: r.number)  # a short one overtakes a long one
     assert [(r.number, r.op, r.write, r.nsid, r.lba, r.nbytes, r.digest, r.qid) for r in in_order] == want
     assert compute.results(drive) == got  # reading takes nothing away
+    assert not any(r.status or r.compare for r in got)
+    # A Compare, which fails, and a Read that the media fails: a digest says nothing without how its command ended.
+    expect(io(drive, NvmOpc.COMPARE, 7, 1, b"\1" * 512)[0], Status.COMPARE_FAILED)
+    drive.sim.media_error(901 * 512, 512)
+    expect(io(drive, NvmOpc.READ, 900, 4)[0], Status.READ_ERROR)
+    put(drive, 5, bytes(512))
+    drive.advance(40_000)
+    new = sorted(compute.results(drive), key=lambda r: r.number)[-3:]
+    assert [(r.lba, r.compare, r.status) for r in new] == [
+        (7, True, Status.COMPARE_FAILED), (900, False, Status.READ_ERROR), (5, False, Status.SUCCESS)
+    ]  # fmt: skip
     drive.start(queues=1, entries=64)
     assert compute.results(drive) == []
 

@@ -89,6 +89,12 @@ def test_feature_values(make_drive: MakeDrive) -> None:
     assert drive.get_features(0xC1) == 0
     drive.write(0, bytes(512))
     assert drive.sim.media_read(0, 512) == bytes(512)
+    # Nor does one that came alone, before anybody said what it is for.
+    for config in (CsdConfig.PASS, CsdConfig.AES256):
+        set_all(drive, [(0xC0, config), (0xC1, 0x5EC2E7), (0xC0, CsdConfig.ADD)])
+        assert drive.get_features(0xC1) == 0
+        drive.write(0, bytes(512))
+        assert drive.sim.media_read(0, 512) == bytes(512)
 
 
 @pytest.mark.parametrize("bits", [128, 256])

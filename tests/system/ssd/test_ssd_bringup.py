@@ -139,10 +139,10 @@ def test_features(drive: Driver) -> None:
         drive.set_features(feature, value)
         assert drive.get_features(feature) == value
         drive.set_features(feature, old)
+    drive.get_features(Feature.ERR_RECOVERY, nsid=1)
     for feature in (
         Feature.POWER_MGMT,
         Feature.TEMP_THRESH,
-        Feature.ERR_RECOVERY,
         Feature.VOLATILE_WC,
         Feature.WRITE_ATOMIC,
     ):

@@ -242,8 +242,12 @@ def test_any_order(drive: Driver) -> None:
         elif what == "fill" and s and s.attached:
             fill(drive, s, nsid, rng)
         elif what == "reset":
-            if rng.random() < 0.3:
+            kind = rng.choice(("controller", "function", "power"))
+            if kind == "function":
                 drive.flr()
+            elif kind == "power":
+                drive.sim.reset()
+            counts[kind] = counts.get(kind, 0) + 1
             drive.start(queues=2, entries=64)
         table.check(drive)
         for n, space in table.spaces.items():
@@ -253,6 +257,7 @@ def test_any_order(drive: Driver) -> None:
                 expect(io(drive, NvmOpc.READ, n)[0], Status.INVALID_FIELD)
     assert min(counts.get(k, 0) for k in ("SUCCESS", "NS_INSUFFICIENT_CAP", "NSID_UNAVAILABLE")) >= 2, counts
     assert min(counts[k] for k in ("attach", "detach", "delete")) > 2, counts
+    assert counts["power"], counts
 
 
 def test_full_and_fragmented(drive: Driver) -> None:

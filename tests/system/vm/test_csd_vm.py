@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BACKEND
+from doorbell.device.sim import SETTINGS
 from test_vm import GUEST, pytestmark, vm
 
 pytestmark = [pytestmark, pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")]
@@ -39,7 +40,7 @@ def test_linux_beside(tmp_path: Path) -> None:
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout
     data = image.read_bytes()
-    half = len(data) // 2
+    half = (len(data) - SETTINGS) // 2
     assert fio_blocks(data[:half]) == 0 and fio_blocks(data[half:]) >= 2048
     used = [data[i : i + 4096] for i in range(0, 3 << 20, 4096)]
     assert all(any(block) for block in used)

@@ -124,7 +124,7 @@ class _Aes:
 
 @dataclass
 class AesCtr(_Aes):
-    """The counter of byte 0 of block 0 is the IV; it grows by 1 every 16 bytes of the namespace."""
+    """The counter of byte 0 of block 0 is the IV, NSID - 1 added to its first byte; it grows by 1 every 16 bytes."""
 
     CODE = Op.AES_CTR
 
@@ -134,6 +134,7 @@ class AesCtr(_Aes):
     def _block(self, key: Key, context: Context, index: int, data: bytes) -> bytes:
         assert key.iv is not None
         counter = int.from_bytes(key.iv, "big") + context.lba * (context.block // 16) + index
+        counter += (context.nsid - 1) << 120
         return _xor(data, encrypt_block(key.k1, (counter % (1 << 128)).to_bytes(16, "big")))
 
 

@@ -65,7 +65,7 @@ umount /mnt
 # Lines counted by the drive on the way (operator 7), as the host counts them in what it got.
 nvme admin-passthru $drive --opcode=0xc8 --namespace-id=1 --cdw10=7 --cdw12=0x0a >/dev/null
 lines=$(dd if=$disk bs=64k count=1 iflag=direct status=none | tr -cd '\n' | wc -c)
-nvme get-log $drive --log-id=0xc1 --log-len=2112 --raw-binary >/tmp/results
+nvme get-log $drive --log-id=0xed --log-len=2112 --raw-binary >/tmp/results
 number() { od -An -tu4 -j "$1" -N 4 /tmp/results | tr -d ' '; }
 [ "$(number 76)" = 65536 ] && [ "$lines" -gt 0 ] && [ "$(number 96)" = "$lines" ]
 echo "the drive counted $lines lines"

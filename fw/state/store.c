@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/store.h"
+
+#include "base/bytes.h"
+#include "state/drive.h"
+#include "state/function.h"
+
+#define MAGIC 0x31534244u  // "DBS1": another layout has another
+#define LINE 64u           // bytes of the media that a word has to itself
+#define COPY_WORDS (SETTINGS_PAGES / 2u * (PAGE_SIZE / LINE))
+
+enum { W_MAGIC, W_SEQUENCE, W_COUNT, W_CRC, W_FIRST };
+
+_Static_assert(COPY_WORDS * 4u <= PAGE_SIZE, "a copy is put together in the buffers' page");
+
+static uint32_t* words_of(struct drive* drive) { return (uint32_t*)(void*)drive->buffers->page; }
+
+static uint64_t place(const struct drive* drive, bool second, uint32_t word) {
+    return drive->store.base + ((second ? COPY_WORDS : 0) + word) * (uint64_t)LINE;
+}
+
+/// CRC-32C, four bits at a time, of the sequence number, the count and the words.
+static uint32_t crc(const uint32_t* words) {
+    static const uint32_t table[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+                                       0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+                                       0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
+    uint32_t sum = ~0u;
+    for (uint32_t i = W_SEQUENCE; i < W_FIRST + words[W_COUNT]; i++) {
+        if (i == W_CRC) continue;
+        sum ^= words[i];
+        for (uint32_t n = 0; n < 8; n++) sum = sum >> 4 ^ table[sum & 15u];
+    }
+    return ~sum;
+}
+
+// ---------------------------------------------------------------- what is saved: each thing once, for both ways
+struct walk {
+    uint32_t* at;
+    bool load;
+};
+
+static void word(struct walk* w, uint32_t* value) {
+    if (w->load) *value = *w->at;
+    else *w->at = *value;
+    w->at++;
+}
+
+static void two_words(struct walk* w, uint64_t* value) {
+    uint32_t low = (uint32_t)*value, high = (uint32_t)(*value >> 32);
+    word(w, &low);
+    word(w, &high);
+    *value = (uint64_t)high << 32 | low;
+}
+
+static void walk_namespace(struct walk* w, struct namespace* ns, struct attachment* seen, struct binding* b) {
+    uint32_t is = (uint32_t)ns->exists | (uint32_t)ns->lba4k << 1 | (uint32_t)seen->attached << 2 |
+                  (uint32_t)b->own << 3 | (uint32_t)ns->spare << 8 | (uint32_t)ns->generation << 16;
+    uint32_t does = b->op | (uint32_t)b->slot << 8;
+    word(w, &is);
+    if (!w->load && !ns->exists) return;
+    ns->exists = is & 1u;
+    if (!ns->exists) return;
+    word(w, &does);
+    two_words(w, &ns->base);
+    two_words(w, &ns->pages);
+    ns->lba4k = is >> 1 & 1u;
+    seen->attached = is >> 2 & 1u;
+    b->own = is >> 3 & 1u;
+    ns->spare = (uint8_t)(is >> 8);
+    ns->generation = (uint16_t)(is >> 16);
+    b->op = (uint8_t)does;
+    b->slot = (uint8_t)(does >> 8);
+    for (uint32_t i = 0; i < 4 && b->own; i++) word(w, &b->parameters[i]);
+}
+
+/// What is still 0 takes no words: the first save holds up an enable.
+static void walk_history(struct walk* w, struct history* h) {
+    uint64_t* const values[] = {&h->us,       &h->errors,    &h->io.read_sectors, &h->io.written_sectors,
+                                &h->io.reads, &h->io.writes, &h->io.media_errors};
+    const uint32_t count = sizeof values / sizeof values[0];
+    uint32_t there = 0;
+    for (uint32_t i = 0; i < count; i++) there |= (uint32_t)(*values[i] != 0) << i;
+    word(w, &there);
+    for (uint32_t i = 0; i < count; i++) {
+        if (there >> i & 1u) two_words(w, values[i]);
+    }
+}
+
+/// All that is saved. The namespaces that the hardware has room for are the only ones there are.
+static void walk(struct walk* w, struct drive* drive, struct function* fn) {
+    struct namespaces* all = &drive->namespaces;
+    uint32_t generation = all->generation;
+    word(w, &drive->boot->power_cycles);
+    word(w, &drive->boot->unsafe_shutdowns);
+    word(w, &drive->boot->in_use);
+    walk_history(w, &drive->before);
+    word(w, &fn->settings.saved);
+    for (uint32_t i = 0; i < VALUES; i++) {
+        if (fn->settings.saved >> i & 1u) word(w, &fn->settings.saved_value[i]);
+    }
+    word(w, &drive->operators.config);
+    word(w, &drive->operators.addend);
+    word(w, &generation);
+    all->generation = (uint16_t)generation;
+    two_words(w, &all->unused);
+    for (uint32_t i = 1; i <= drive->hw.num_ns; i++)
+        walk_namespace(w, &all->of[i], &fn->ns[i], &drive->operators.bound[i]);
+}
+
+// ---------------------------------------------------------------- load
+/// One copy into the buffers' page. BLANK: it has no magic.
+static enum store_found read_copy(struct drive* drive, bool second) {
+    uint32_t* words = words_of(drive);
+    for (uint32_t i = 0; i < W_FIRST; i++) {
+        if (!hw_media_read(place(drive, second, i), &words[i])) return STORE_DAMAGED;
+        if (i == W_MAGIC && words[i] != MAGIC) return STORE_BLANK;
+    }
+    if (words[W_COUNT] > COPY_WORDS - W_FIRST) return STORE_DAMAGED;
+    for (uint32_t i = W_FIRST; i < W_FIRST + words[W_COUNT]; i++) {
+        if (!hw_media_read(place(drive, second, i), &words[i])) return STORE_DAMAGED;
+    }
+    return crc(words) == words[W_CRC] ? STORE_LOADED : STORE_DAMAGED;
+}
+
+void store_load(struct drive* drive, struct function* fn) {
+    struct store* store = &drive->store;
+    uint32_t sequence[2] = {0, 0};
+    enum store_found found[2];
+    drive->namespaces.total = drive->hw.media_pages;
+    store->found = STORE_BLANK;
+    if (drive->hw.media_pages < 4u * SETTINGS_PAGES) return;
+    drive->namespaces.total -= SETTINGS_PAGES;
+    store->base = drive->namespaces.total << 12;
+    for (uint32_t i = 0; i < 2; i++) {
+        found[i] = read_copy(drive, i);
+        if (found[i] == STORE_LOADED) sequence[i] = words_of(drive)[W_SEQUENCE];
+    }
+    if (found[0] != STORE_LOADED && found[1] != STORE_LOADED) {
+        if (found[0] == STORE_DAMAGED || found[1] == STORE_DAMAGED) store->found = STORE_DAMAGED;
+        return;
+    }
+    bool newer = (int32_t)(sequence[1] - sequence[0]) > 0;
+    store->second = found[1] == STORE_LOADED && (found[0] != STORE_LOADED || newer);
+    store->sequence = sequence[store->second];
+    if (!store->second && read_copy(drive, false) != STORE_LOADED) {  // the page has the other one
+        store->found = STORE_DAMAGED;
+        return;
+    }
+    store->found = STORE_LOADED;
+    struct walk w = {.at = words_of(drive) + W_FIRST, .load = true};
+    walk(&w, drive, fn);
+    fn->errors.count = drive->before.errors;
+}
+
+// ---------------------------------------------------------------- save
+/// To the other copy than the newest; that one stays whole until this is.
+static bool write_copy(struct drive* drive, bool second, const uint32_t* words) {
+    if (!hw_media_write(place(drive, second, W_MAGIC), 0) || !hw_media_flush()) return false;
+    for (uint32_t i = W_SEQUENCE; i < W_FIRST + words[W_COUNT]; i++) {
+        if (!hw_media_write(place(drive, second, i), words[i])) return false;
+    }
+    return hw_media_flush() && hw_media_write(place(drive, second, W_MAGIC), MAGIC) && hw_media_flush();
+}
+
+/// While nothing is under way.
+static bool save(struct drive* drive, struct function* fn) {
+    struct store* store = &drive->store;
+    uint32_t* words = words_of(drive);
+    struct hw_counters now;
+    struct history kept = drive->before;
+    hw_counters(&now);
+    drive->before.us += hw_time() - drive->started_at;
+    drive->before.errors = fn->errors.count;
+    drive->before.io.read_sectors += now.read_sectors;
+    drive->before.io.written_sectors += now.written_sectors;
+    drive->before.io.reads += now.reads;
+    drive->before.io.writes += now.writes;
+    drive->before.io.media_errors += now.media_errors;
+    struct walk w = {.at = words + W_FIRST};
+    walk(&w, drive, fn);
+    drive->before = kept;
+    words[W_SEQUENCE] = store->sequence + 1;
+    words[W_COUNT] = (uint32_t)(w.at - words) - W_FIRST;
+    words[W_CRC] = crc(words);
+    // The magic of the copy that is written is gone at the first word, so a copy whose save failed is none.
+    bool done = write_copy(drive, !store->second, words);
+    store->stale = !done;
+    if (done) {
+        store->sequence++;
+        store->second = !store->second;
+    }
+    return done;
+}
+
+bool store_save(struct drive* drive, struct function* fn) {
+    uint32_t control;
+    if (drive->store.base == 0) return true;
+    bool done = hw_hold(&control) && save(drive, fn);
+    hw_go_on(control);
+    if (!done) drive->store.stale = true;
+    return done;
+}
+
+bool store_in_use(struct drive* drive, struct function* fn, bool in_use) {
+    if (drive->boot->in_use == in_use && !drive->store.stale) return true;
+    drive->boot->in_use = in_use;
+    return drive->store.base == 0 || save(drive, fn);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a drive remembers without power, on the last pages of its media: namespaces and their formats, what operators do
+// in them, saved features, counters. Never a key.
+//
+// There are two copies, written in turn. A copy is one word in each line of 64 bytes, so it is the same whatever the
+// width of the data path: magic, sequence number, words that follow, their CRC-32C, the words. A save takes the magic
+// away, writes all else, and the magic last, with a flush between: so a copy that has its magic is whole, wherever power
+// was cut, and the other one is the state before. The newest whole copy counts.
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct drive;
+struct function;
+
+/// BLANK: nothing was ever saved. DAMAGED: something was, and no copy of it can be read.
+enum store_found { STORE_BLANK, STORE_LOADED, STORE_DAMAGED };
+
+struct store {
+    uint64_t base;      // of the media, bytes; 0: it is too small, nothing is remembered
+    uint32_t sequence;  // of the newest copy
+    bool second;        // which that is
+    bool stale;         // the last save failed
+    uint8_t found;      // at power-on
+};
+
+/// At power-on: find the area, and what it says to the drive and the function.
+void store_load(struct drive* drive, struct function* fn);
+/// Save what there is now. Holds fetching for a moment. False: it failed, and what was saved before is still there.
+bool store_save(struct drive* drive, struct function* fn);
+/// The controller is enabled, or has been shut down, and nothing is under way: a save, unless that is known.
+bool store_in_use(struct drive* drive, struct function* fn, bool in_use);
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The firmware's way to the media: one word at a time, for what it has to remember without power.
+//
+// Stands between the write engine and the media. An access waits until the engine rests, then takes its AXI4 channels
+// (writes, and the reads of Compare) for one beat; what the engine begins meanwhile waits. A word is at lane 0 of its
+// beat, so it costs a multiplexer of a word and no lane is chosen. Reads of the host pass beside.
+// Latency: 2 cycles and the media's; none for the engine. Throughput: one access at a time.
+`include "db_axi_types.svh"
+module db_ssd_store
+  import db_ssd_pkg::*;
+#(
+  parameter int DATA_W = 256,  ///< bits: 128, 256, 512
+  parameter int ADDR_W = 40,   ///< bits of a media address
+  localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
+  localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W),
+  localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
+  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
+) (
+  input  logic           clk,
+  input  logic           rst,          ///< power-on: of what the media sees
+  input  logic           engine_idle,  ///< the write engine has nothing under way
+  input  logic           s_valid,
+  output logic           s_ready,
+  input  store_cmd_t     s_cmd,        ///< stays until done
+  output logic           s_done,       ///< pulse
+  output logic           s_err,        ///< with s_done: the media failed
+  output logic [31:0]    s_data,       ///< with s_done and until the next: what was read
+  /// The write engine's channels, and the media's.
+  input  axi_read_req_t  s_axi_read_req,
+  output axi_read_rsp_t  s_axi_read_rsp,
+  input  axi_write_req_t s_axi_write_req,
+  output axi_write_rsp_t s_axi_write_rsp,
+  output axi_read_req_t  m_axi_read_req,
+  input  axi_read_rsp_t  m_axi_read_rsp,
+  output axi_write_req_t m_axi_write_req,
+  input  axi_write_rsp_t m_axi_write_rsp,
+  output logic           busy
+);
+  logic own_q;                         // the channels are ours
+  logic ar_q, aw_q, w_q;               // on offer
+
+  assign s_ready = !own_q && engine_idle;
+  assign busy    = s_valid || own_q;
+
+  always_comb begin
+    m_axi_read_req  = s_axi_read_req;
+    m_axi_write_req = s_axi_write_req;
+    s_axi_read_rsp  = m_axi_read_rsp;
+    s_axi_write_rsp = m_axi_write_rsp;
+    if (own_q) begin
+      m_axi_read_req.ar_valid     = ar_q;
+      m_axi_read_req.ar           = '{addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
+      m_axi_read_req.r_ready      = 1'b1;
+      m_axi_write_req.aw_valid    = aw_q;
+      m_axi_write_req.aw          = '{addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
+      m_axi_write_req.b_ready     = 1'b1;
+      m_axi_write_req.w_valid     = w_q;
+      m_axi_write_req.w.last      = 1'b1;
+      m_axi_write_req.w.strb      = (DATA_W / 8)'(4'hf);
+      m_axi_write_req.w.data[31:0] = s_cmd.data;
+      s_axi_read_rsp.ar_ready     = 1'b0;
+      s_axi_read_rsp.r_valid      = 1'b0;
+      s_axi_write_rsp.aw_ready    = 1'b0;
+      s_axi_write_rsp.w_ready     = 1'b0;
+      s_axi_write_rsp.b_valid     = 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    s_done <= 1'b0;
+    if (s_valid && s_ready) begin
+      own_q <= 1'b1;
+      ar_q  <= !s_cmd.write;
+      aw_q  <= s_cmd.write;
+      w_q   <= s_cmd.write;
+    end
+    if (own_q) begin
+      if (m_axi_read_rsp.ar_ready)  ar_q <= 1'b0;
+      if (m_axi_write_rsp.aw_ready) aw_q <= 1'b0;
+      if (m_axi_write_rsp.w_ready)  w_q  <= 1'b0;
+      if (m_axi_read_rsp.r_valid || m_axi_write_rsp.b_valid) begin
+        own_q  <= 1'b0;
+        s_done <= 1'b1;
+        s_err  <= s_cmd.write ? m_axi_write_rsp.b != 2'b00 : m_axi_read_rsp.r.resp != 2'b00;
+        s_data <= m_axi_read_rsp.r.data[31:0];
+      end
+    end
+    if (rst) begin
+      own_q  <= 1'b0;
+      ar_q   <= 1'b0;
+      aw_q   <= 1'b0;
+      w_q    <= 1'b0;
+      s_done <= 1'b0;
+    end
+  end
+
+endmodule
