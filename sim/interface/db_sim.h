@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define DB_SIM_ABI 3
+#define DB_SIM_ABI 4
 
 typedef struct db_sim db_sim;
 
@@ -51,9 +51,11 @@ typedef struct db_config {
     uint32_t media_latency_ns;        ///< media_latency_ns = 200: of a read of media, to its first beat
     uint32_t media_write_latency_ns;  ///< media_write_latency_ns = None: of a write, from its last beat to B
     uint32_t media_mbps;              ///< media_gbps = 0: of all channels together; 0: one beat a cycle
-    uint32_t media_channels;          ///< media_channels = 8: that share it
+    uint32_t media_zero_kbps;         ///< media_zero_gbps = 0: of zeroing, beside the latency of a write; 0: no limit
+    uint32_t media_channels;          ///< media_channels = 8: that share media_gbps
     uint32_t media_interleave;        ///< media_interleave = False: beats of the two read ids alternate
     uint32_t idle_skip;               ///< idle_skip = True: jump over time in which nothing happens
+    uint64_t media_flush_latency_ns;  ///< media_flush_latency_ns = None: of a flush; None: as of a write
     uint64_t media_size;              ///< media_size = None: bytes (None: the image's, or 1 GiB)
     uint64_t msi_base;                ///< msi_window = (0xFEE00000, 0x100000): writes there are interrupts: base, size
     uint64_t msi_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The media's bus: an AXI4 slave with latency, bandwidth and channels, and the command port (flush, zero,
-// uncorrectable). Channels interleave every 4 KiB, each with its share of the bandwidth; a burst, which never crosses
-// 4 KiB, belongs to one of them. Answers of one id stay in order.
+// uncorrectable), which has times of its own. Channels interleave every 4 KiB, each with its share of the bandwidth; a
+// burst, which never crosses 4 KiB, belongs to one of them. Answers of one id stay in order.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,8 @@ class AxiMedia {
     Media& media;
     Storage& storage;
     Counters<MediaCount>& count;
-    u64 rd_lat = 0, wr_lat = 0, beat_ticks = 0;
+    u64 rd_lat = 0, wr_lat = 0, flush_lat = 0, beat_ticks = 0;
+    u64 zero_kbps = 0, clock_khz = 0;
     u32 channels = 1;
     bool interleave = false;
     std::vector<u64> ch_free;
@@ -257,6 +258,11 @@ class AxiMedia {
         }
     }
 
+    u64 zero_cycles(u64 bytes) const {
+        if (!zero_kbps) return 0;
+        return u64(((unsigned __int128)bytes * clock_khz + zero_kbps - 1) / zero_kbps);
+    }
+
     // The data that came ahead of its address.
     void take_early(u64 now) {
         u32 k = 0;
@@ -289,14 +295,17 @@ class AxiMedia {
         // one at a time, after the B of every write
         if (cmd_busy || wr_n || early_n) ++count[MediaCount::BAD_COMMAND];
         cmd_busy = true;
+        cmd_at = now + wr_lat;
         switch (cmd_op) {
             case FLUSH:
                 cmd_err = storage.sync() != 0;
+                cmd_at = now + flush_lat;
                 ++count[MediaCount::FLUSHES];
                 break;
             case ZERO:
                 cmd_err = !storage.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
                 media.written(cmd_addr, cmd_bytes);
+                cmd_at += zero_cycles(cmd_bytes);
                 ++count[MediaCount::ZEROES];
                 break;
             case UNCORRECTABLE:
@@ -304,13 +313,15 @@ class AxiMedia {
                 break;
             default: ++count[MediaCount::BAD_COMMAND];
         }
-        cmd_at = now + wr_lat;
     }
 
   public:
     AxiMedia(Top& t, Media& m, const db_config& c) : top(t), media(m), storage(m.store), count(m.count) {
         rd_lat = ns_to_cycles(c.media_latency_ns, c.clock_khz);
         wr_lat = ns_to_cycles(c.media_write_latency_ns, c.clock_khz);
+        flush_lat = ns_to_cycles(c.media_flush_latency_ns, c.clock_khz);
+        zero_kbps = c.media_zero_kbps;
+        clock_khz = c.clock_khz;
         channels = c.media_channels ? c.media_channels : 1;
         interleave = c.media_interleave != 0;
         ch_free.assign(channels, 0);

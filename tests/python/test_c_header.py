@@ -74,7 +74,9 @@ def test_names_are_the_ends_of_enumerators() -> None:
 
 @pytest.mark.parametrize(("option", "field", "value", "wanted"), [
     ("cpl_timeout_us", "cpl_timeout_ns", 1.5, 1500), ("ready_us", "ready_ns", None, 0xFFFF_FFFF),
-    ("clock_mhz", "clock_khz", 156.25, 156250), ("media_gbps", "media_mbps", 2.5, 2500), ("mps", "mps", 256, 256),
+    ("clock_mhz", "clock_khz", 156.25, 156250), ("media_gbps", "media_mbps", 2.5, 2500),
+    ("media_zero_gbps", "media_zero_kbps", 0.0005, 500), ("media_zero_gbps", "media_zero_kbps", 0, 0),
+    ("media_zero_gbps", "media_zero_kbps", 1e-9, 1), ("mps", "mps", 256, 256),
     ("timeout_ms", "timeout_500ms", 700, 2), ("timeout_ms", "timeout_500ms", 10**9, 255),
     ("lba_bytes", "lba_shift", 4096, 12), ("stall_chance", "stall_ppm", 0.001, 1000),
     ("mps_cap", "mps_cap_code", 512, 2),

@@ -47,6 +47,7 @@ def main(
     ),
     thinktime_blocks: str | None = typer.Option(None, "--thinktime-blocks", help="How many commands [1]."),
     rate_iops: str | None = typer.Option(None, "--rate-iops", help="Commands a second that each copy sends at most."),
+    fsync: str | None = typer.Option(None, help="A flush after so many writes of a copy, in one of its places."),
     sq_priority: str | None = typer.Option(
         None,
         "--sq-priority",
@@ -105,6 +106,12 @@ def main(
     media_write_latency_ns: int | None = typer.Option(
         None, "--media-write-latency-ns", help="Of writes, where it is another."
     ),
+    media_flush_latency_ns: int | None = typer.Option(
+        None, "--media-flush-latency-ns", help="Of a flush, where it is another than of writes."
+    ),
+    media_zero_gbps: float | None = typer.Option(
+        None, "--media-zero-gbps", help="GB/s at which the media zeroes [0: at once]."
+    ),
     param: list[str] = typer.Option(  # noqa: B008
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_CMDS=256."
     ),
@@ -120,7 +127,7 @@ def main(
     given = {"rw": rw, "bs": bs, "bssplit": bssplit, "iodepth": iodepth, "numjobs": numjobs, "rwmixread": rwmixread,
              "size": size, "offset": offset, "number_ios": number_ios, "runtime": runtime, "thinktime": thinktime,
              "thinktime_blocks": thinktime_blocks, "rate": None if records else rate, "rate_iops": rate_iops,
-             "sq_priority": sq_priority, "random_distribution": random_distribution,
+             "fsync": fsync, "sq_priority": sq_priority, "random_distribution": random_distribution,
              "randseed": randseed}  # fmt: skip
     if suite is not None:
         if job_file or trace or stages or speed or any(v is not None for v in given.values()):
@@ -134,11 +141,11 @@ def main(
         raise UserError(f"a job file is not for {top}: give --rw, --size, --drives, --rate")
     jobs = given_jobs(job_file, given, Job(rw="write") if records else Job(rw="randread", iodepth=64))
     link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
-    of_drive = (arbitration, arbitration_burst, weights, media_latency_ns, media_write_latency_ns)
+    media = (media_latency_ns, media_write_latency_ns, media_flush_latency_ns, media_zero_gbps)
     if host and (trace or stages or speed or backend != "rtl" or mrrs is not None):
         raise UserError(f"--trace, --stages, --speed, --backend and --mrrs are not for {top}")
-    if host and any(value is not None for value in of_drive):
-        raise UserError(f"--arbitration, --arbitration-burst, --weights and --media-latency-ns are not for {top}")
+    if host and any(value is not None for value in (arbitration, arbitration_burst, weights, *media)):
+        raise UserError(f"--arbitration, --arbitration-burst, --weights and --media-... are not for {top}")
     if not host and (ssd, read_us, write_us) != (None, None, None):
         raise UserError(f"--ssd, --read-us and --write-us are not for {top}: it is the drive")
     mrrs = mrrs or 512
@@ -180,8 +187,10 @@ def main(
     else:
         if backend != "rtl" and (speed or stages):
             raise UserError("--speed and --stages need --backend rtl")
-        if trace is not None and (operator is not None or any(j.paced or j.sq_priority for j in jobs)):
-            raise UserError("--operator, --thinktime, --rate, --rate-iops and --sq-priority are not for a trace")
+        if trace is not None and (operator is not None or any(j.paced or j.sq_priority or j.fsync for j in jobs)):
+            raise UserError(
+                "--operator, --thinktime, --rate, --rate-iops, --fsync and --sq-priority are not for a trace"
+            )
         drive = DriveSetup(
             top,
             backend,
@@ -196,6 +205,8 @@ def main(
             media_latency_ns,
             media_write_latency_ns,
             queues,
+            media_flush_latency_ns,
+            media_zero_gbps,
         )
         drive.check()
         if speed and trace is None:

@@ -23,12 +23,13 @@ from doorbell.nvme.memory import HostMemory
 from doorbell.ui import progress_bar
 
 CLOCK_MHZ = 250.0
-MEDIA_NS = 10**9  # the longest latency of the media
+MEDIA_LIMITS = {"media_latency_ns": 10**9, "media_write_latency_ns": 10**9, "media_flush_latency_ns": 10**11,
+                "media_zero_gbps": 4000}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class DriveSetup:
-    """What is measured. media_latency_ns, media_write_latency_ns: None is the simulator's own."""
+    """What is measured. media_*_latency_ns, media_zero_gbps: None is the simulator's own."""
 
     top: str = "db_ssd"
     backend: str = "rtl"
@@ -43,16 +44,18 @@ class DriveSetup:
     media_latency_ns: int | None = None
     media_write_latency_ns: int | None = None
     arbitration: Arbitration = Arbitration()  # noqa: RUF009
+    media_flush_latency_ns: int | None = None
+    media_zero_gbps: float | None = None
 
     @property
     def wire(self) -> limits.Link:
         return limits.Link.parse(self.link, mps=self.mps, mrrs=self.mrrs)
 
     @property
-    def media(self) -> dict[str, int]:
-        """Latencies of the media that were asked for."""
-        both = {"media_latency_ns": self.media_latency_ns, "media_write_latency_ns": self.media_write_latency_ns}
-        return {k: v for k, v in both.items() if v is not None}
+    def media(self) -> dict[str, int | float]:
+        """What was asked for of the media's pace."""
+        names = ("media_latency_ns", "media_write_latency_ns", "media_flush_latency_ns", "media_zero_gbps")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def check(self) -> None:
         """What does not go together, as one line."""
@@ -60,9 +63,10 @@ class DriveSetup:
             raise UserError("--operator needs --backend rtl")
         if self.backend != "rtl" and self.clock_mhz != CLOCK_MHZ:
             raise UserError("--clock-mhz needs --backend rtl")
-        for name, ns in self.media.items():
-            if not 0 <= ns <= MEDIA_NS:
-                raise UserError(f"--{name.replace('_', '-')}: {ns} is not in 0 to {MEDIA_NS}")
+        for name, value in self.media.items():
+            most = MEDIA_LIMITS[name]
+            if not 0 <= value <= most:
+                raise UserError(f"--{name.replace('_', '-')}: {value} is not in 0 to {most}")
 
     def open(self) -> Any:
         """A simulation of it."""
@@ -73,7 +77,9 @@ class DriveSetup:
 
     def title(self, wire: limits.Link) -> str:
         name = f"{self.top} with {self.operator}" if self.operator else self.top
-        media = "".join(f", {k.removesuffix('_ns').replace('_', ' ')} {v} ns" for k, v in self.media.items())
+        units = {"ns": "ns", "gbps": "GB/s"}
+        parts = [(*k.rpartition("_")[::2], v) for k, v in self.media.items()]
+        media = "".join(f", {name.replace('_', ' ')} {v} {units[unit]}" for name, unit, v in parts)
         return (f"{name} ({self.backend}), {self.data_w} bit, {self.clock_mhz:g} MHz, {wire}, MPS {self.mps}, "
                 f"MRRS {self.mrrs}{media}; simulated time")  # fmt: skip
 

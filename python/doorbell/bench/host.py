@@ -285,8 +285,8 @@ def check_options(s: Setup, groups: Iterable[Sequence[Job]]) -> None:
     for group in groups:
         if len(group) > 1 or any(j.numjobs != 1 for j in group):
             raise UserError(f"{s.top} has one stream of commands: iodepth instead of numjobs, jobs with stonewall")
-        if any(j.paced or j.sq_priority for j in group):
-            raise UserError(f"thinktime, rate, rate_iops and sq_priority are not for {s.top}: it has one stream")
+        if any(j.paced or j.sq_priority or j.fsync for j in group):
+            raise UserError(f"thinktime, rate, rate_iops, fsync and sq_priority are not for {s.top}: it has one stream")
     for name, us in (("read-us", s.read_us), ("write-us", s.write_us)):
         if us is not None and not 0 <= us <= 1_000_000:
             raise UserError(f"--{name}: {us:g} is not in 0 to 1000000")

@@ -128,6 +128,7 @@ class Job:
     thinktime_blocks: int = 1
     rate: int = 0  # bytes a second that a copy sends at most; 0: all that the drive takes
     rate_iops: int = 0  # the same in commands
+    fsync: int = 0  # a copy sends a flush after so many writes; 0: none
     sq_priority: tuple[int, ...] = ()  # of the copies' queues, dealt out in turn; none: queues have no priorities
 
     @property
@@ -237,6 +238,7 @@ OPTIONS: dict[str, Option] = {
     "thinktime_blocks": (_field("thinktime_blocks"), _count(1, 1 << 30)),
     "rate": (_field("rate"), _above_0(parse_rate)),
     "rate_iops": (_field("rate_iops"), _count(1, 1 << 30)),
+    "fsync": (_field("fsync"), _count(0, 1 << 30)),
     "sq_priority": (_field("sq_priority"), parse_priorities),
     "wait_for_previous": (_field("stonewall"), lambda text: text != "0"),
 }

@@ -137,6 +137,7 @@ class _Runner(Window):
         self.free = list(buffers)
         self.depth = len(self.free)
         self.pace = Pace(job)
+        self.unsynced = 0  # writes since the last flush
         self.wake_ns: float | None = None  # when it may send again, if it has to wait for time and not for the drive
 
     def fill(self) -> None:
@@ -148,7 +149,12 @@ class _Runner(Window):
                 self.wake_ns = due
                 return
             buffer = self.free.pop()
+            if self.job.fsync and self.unsynced >= self.job.fsync:
+                self.unsynced = 0
+                self.drive.submit(self.qid, NvmOpc.FLUSH, buffer=buffer, prp1=0, user=self)
+                continue
             is_read, size, at = self.draw()
+            self.unsynced += not is_read
             opcode = NvmOpc.READ if is_read else NvmOpc.WRITE
             self.drive.submit(
                 self.qid, opcode, at // self.block, size // self.block - 1, buffer, nbytes=size, user=self
@@ -159,6 +165,10 @@ class _Runner(Window):
         command.check()
         assert command.buffer is not None
         self.free.append(command.buffer)
+        if command.opcode == NvmOpc.FLUSH:  # takes its place and its time, but moves nothing
+            if self.recorder:
+                self.recorder.done(command, False)
+            return
         self.seen += 1
         if self.recorder:
             self.recorder.done(command, self.measuring)

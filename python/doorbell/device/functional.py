@@ -36,7 +36,7 @@ from doorbell.nvme.structures import DsmRange, EffectsLog, ErrorLogEntry, FwSlot
 class FunctionalSsd(FunctionalQueues):
     """Subset of `doorbell.device.Sim`, with what the commands do.
 
-    media_latency_ns, media_write_latency_ns: of the media, added to what the controller takes (`latency_ns`).
+    media_*: of the media, as of `Sim`, beside what the controller takes (`latency_ns`). Deallocate, Format take none.
     uncorrectable: has Write Uncorrectable (the RTL's parameter UNCORRECTABLE).
     """
 
@@ -53,10 +53,13 @@ class FunctionalSsd(FunctionalQueues):
         bytes_per_ns: float = 7.0,
         media_latency_ns: int = 0,
         media_write_latency_ns: int | None = None,
+        media_flush_latency_ns: int | None = None,
+        media_zero_gbps: float = 0,
         uncorrectable: bool = False,
         **_: Any,
     ) -> None:
         write_ns = media_latency_ns if media_write_latency_ns is None else media_write_latency_ns
+        flush_ns = write_ns if media_flush_latency_ns is None else media_flush_latency_ns
         super().__init__(
             media_size,
             image,
@@ -67,6 +70,8 @@ class FunctionalSsd(FunctionalQueues):
             latency_ns + media_latency_ns,
             latency_ns + write_ns,
             bytes_per_ns,
+            latency_ns + flush_ns,
+            media_zero_gbps,
         )
         self._errors: deque[bytes] = deque(maxlen=16)
         self._error_count = 0

@@ -54,11 +54,14 @@ class FunctionalQueues(FunctionalMachine):
         latency_ns: int,
         write_latency_ns: int,
         bytes_per_ns: float,
+        flush_latency_ns: int,
+        zero_gbps: float,
     ) -> None:
         super().__init__(media_size, image, seed)
         self.num_qp, self.num_cmds = num_qp, num_cmds
         self.jitter, self.rate = jitter_ns // 4, bytes_per_ns * NS_PER_CYCLE
-        self.latency = {"read": latency_ns // 4, "write": write_latency_ns // 4}
+        self.latency = {"read": latency_ns // 4, "write": write_latency_ns // 4, "flush": flush_latency_ns // 4}
+        self.zero_rate = zero_gbps * NS_PER_CYCLE
         self.cfg: dict[str, Any] = {}
         self._msix = bytearray(16 * (num_qp + 1))
         self._lba4k = False
@@ -259,13 +262,16 @@ class FunctionalQueues(FunctionalMachine):
             self._at(200, lambda: self._run_admin(sqe))
             return
         self._inflight += 1
-        size = 0
+        size, takes = ((sqe.cdw12 & 0xFFFF) + 1) * self._block, 0.0
         if sqe.opcode in (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE):
-            size = ((sqe.cdw12 & 0xFFFF) + 1) * self._block
+            takes = size / self.rate
+        elif sqe.opcode == NvmOpc.WRITE_ZEROES and self.zero_rate:
+            takes = size / self.zero_rate
         way = "read" if sqe.opcode == NvmOpc.READ else "write"
-        busy = max(self._busy_until[way], self.cycle) + size / self.rate
+        busy = max(self._busy_until[way], self.cycle) + takes
         self._busy_until[way] = busy
-        delay = busy - self.cycle + self.latency[way] + self._rng.randrange(self.jitter + 1)
+        latency = self.latency["flush" if sqe.opcode == NvmOpc.FLUSH else way]
+        delay = busy - self.cycle + latency + self._rng.randrange(self.jitter + 1)
         self._at(delay, lambda: self._run_io(qid, sq, sqe))
 
     # Completions and interrupts ---------------------------------------------------------------------------------

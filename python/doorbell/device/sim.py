@@ -378,9 +378,11 @@ def _config(o: dict[str, Any]) -> Any:
     if size is None:
         size = 0 if image and os.path.exists(image) and os.path.getsize(image) else DEFAULT_MEDIA
     write_ns = o["media_latency_ns"] if o["media_write_latency_ns"] is None else o["media_write_latency_ns"]
+    flush_ns = write_ns if o["media_flush_latency_ns"] is None else o["media_flush_latency_ns"]
     special = {
         "gen": link.gen, "lanes": link.lanes, "completion_bytes": 1 if isinstance(cut, str) else cut or 0,
-        "media_write_latency_ns": write_ns, "media_size": size, "msi_base": o["msi_window"][0],
-        "msi_bytes": o["msi_window"][1], "image": os.fsencode(image) if image else None,
+        "media_write_latency_ns": write_ns, "media_flush_latency_ns": flush_ns, "media_size": size,
+        "msi_base": o["msi_window"][0], "msi_bytes": o["msi_window"][1],
+        "image": os.fsencode(image) if image else None,
     }  # fmt: skip
     return Config(abi=ABI, **{**converted(OPTIONS, o), **special})

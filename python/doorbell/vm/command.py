@@ -34,6 +34,10 @@ def main(
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."
     ),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    flush_ns: int = typer.Option(0, "--media-flush-latency-ns", help="Of a flush of the media, in simulated time."),
+    zero_gbps: float = typer.Option(
+        0, "--media-zero-gbps", help="GB/s at which the media zeroes, in simulated time [0: at once]."
+    ),
     stock: str = typer.Option(None, hidden=True),
     speed: bool = typer.Option(False, "--speed", help="Measure IOPS beside those of QEMU's own NVMe drive."),
     rounds: int = typer.Option(3, min=1, help="How often --speed measures each drive."),
@@ -53,6 +57,7 @@ def main(
     device = ["--top", top, "--data-w", str(data_w), "--link", link, "--backend", backend]
     device += ["--image", image] if image else []
     device += ["--size", size] if size else []
+    device += ["--media-flush-latency-ns", str(flush_ns), "--media-zero-gbps", str(zero_gbps)]
     device += [word for text in param for word in ("--param", text)]
     return Vm(Guest(run, smp, mem, kvm, timeout, append, log, stock), device).run()
 
@@ -68,13 +73,18 @@ def serve(
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."
     ),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    flush_ns: int = typer.Option(0, "--media-flush-latency-ns", help="Of a flush of the media, in simulated time."),
+    zero_gbps: float = typer.Option(
+        0, "--media-zero-gbps", help="GB/s at which the media zeroes, in simulated time [0: at once]."
+    ),
     verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
     ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),
     figures_fd: int = typer.Option(-1, hidden=True, help="File that is kept up to date with FIGURES."),
 ) -> None:
     """Offer a top as a vfio-user PCIe device to QEMU (10.1 or later) and other clients."""
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
-                        params=parse_params(param), verbose=verbose, figures_fd=figures_fd) as server:  # fmt: skip
+                        params=parse_params(param), verbose=verbose, figures_fd=figures_fd, flush_ns=flush_ns,
+                        zero_gbps=zero_gbps) as server:  # fmt: skip
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: server.stop())
         if ready_fd >= 0:

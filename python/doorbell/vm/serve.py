@@ -25,7 +25,7 @@ SMALLEST = 1 << 20
 def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None = None, size: str | None = None,
                    link: str = LINK, data_w: int = DATA_W, backend: str = "rtl",
                    params: dict[str, int | str] | None = None, verbose: bool = False,
-                   figures_fd: int = -1) -> Iterator[Any]:  # fmt: skip
+                   figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0) -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end."""
     try:
         lanes = limits.Link.parse(link)
@@ -36,6 +36,9 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
     if media_size < SMALLEST or media_size % 4096:
         raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
     options: dict[str, Any] = {"media_size": media_size} | ({"image": str(image)} if image else {})
+    if flush_ns < 0 or zero_gbps < 0:
+        raise UserError("--media-flush-latency-ns and --media-zero-gbps are 0 or more")
+    options |= {"media_flush_latency_ns": flush_ns, "media_zero_gbps": zero_gbps}
     if backend == "rtl":
         options["cpl_timeout_us"] = 4_000_000  # a client answers late in simulated time, but it answers
         # The client lives in real time: simulated time in which the device waits is only work for this machine.

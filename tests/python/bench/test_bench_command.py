@@ -82,6 +82,9 @@ def test_each_group_has_its_own_priorities(tmp_path: Path) -> None:
     (("--thinktime", "soon"), "not a time"),
     (("--rate", "0"), "not above 0"),
     (("--media-latency-ns", "-1"), "not in 0"),
+    (("--media-flush-latency-ns", "-1"), "not in 0"),
+    (("--media-zero-gbps", "-0.5"), "not in 0 to 4000"),
+    (("--fsync", "-1"), "not in 0"),
 ])  # fmt: skip
 def test_what_makes_no_sense(options: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert bench("--rw", "randread", *options) == 2
@@ -135,6 +138,23 @@ def test_latency_of_the_media(tmp_path: Path) -> None:
     file = tmp_path / "w.json"
     assert bench(*both, "--number-ios", "100", "--json", str(file)) == 0
     assert json.loads(file.read_text())["jobs"][0]["write"]["clat_ns"]["mean"] < slow - 20_000
+
+
+def test_flushes_take_their_time(tmp_path: Path) -> None:
+    """One command in flight: of N writes and a flush, the flush adds its latency and is not counted."""
+
+    def rate(*options: str) -> float:
+        file = tmp_path / "w.json"
+        write = ("--rw", "randwrite", "--iodepth", "1", "--number-ios", "100", "--json", str(file))
+        assert bench(*write, *options) == 0
+        found = json.loads(file.read_text())["jobs"][0]
+        assert found["read"]["total_ios"] == 0 and found["write"]["total_ios"] == 100
+        return 1e9 / found["write"]["iops"]
+
+    none, some = rate(), rate("--fsync", "4")
+    slow = rate("--fsync", "4", "--media-flush-latency-ns", "80000")
+    assert rate("--media-flush-latency-ns", "80000") == none < some
+    assert slow - some == pytest.approx(80_000 / 4, rel=0.05)
 
 
 # ---- what is said and refused

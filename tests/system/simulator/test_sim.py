@@ -685,6 +685,35 @@ def test_media_latency(make: Make) -> None:
     assert [t - took[0] for t in took] == [0, 250, 2250]
 
 
+def media_command(make: Make, op: int, size: int = 0, **options: Any) -> int:
+    """Cycles of a command of the media, and what the endpoint takes for it."""
+    d = make(**options)
+    start = d.sim.cycle
+    d.start(op, size=size)
+    assert d.sim.run(1 << 40, stop_idle=True) == "idle"
+    return d.sim.cycle - start
+
+
+def test_time_of_a_flush(make: Make) -> None:
+    least = media_command(make, FLUSH, media_latency_ns=0)
+    for options, wanted in (({}, 50), ({"media_write_latency_ns": 400}, 100), ({"media_flush_latency_ns": 0}, 0),
+                            ({"media_flush_latency_ns": 1000, "media_zero_gbps": 0.1}, 250),
+                            ({"media_flush_latency_ns": 30 * 10**9}, 7_500_000_000)):  # fmt: skip
+        assert media_command(make, FLUSH, **options) - least == wanted, options
+
+
+def test_time_of_zeroing(make: Make) -> None:
+    size = 8 << 20
+    least = media_command(make, ZERO, size, media_latency_ns=0)
+    for options, wanted in (({}, 50), ({"media_zero_gbps": 1}, 50 + size // 4),
+                            ({"media_zero_gbps": 3.3}, 50 - (-size * 2500 // 33000)),
+                            ({"media_zero_gbps": 1, "media_gbps": 0.5}, 50 + size // 4),
+                            ({"media_zero_gbps": size / 30e9, "media_flush_latency_ns": 5000},
+                             50 - (-size * 250_000 // round(size / 30000)))):  # fmt: skip
+        assert media_command(make, ZERO, size, **options) - least == wanted, options
+    assert wanted / 250e6 == pytest.approx(30, rel=0.01)
+
+
 def test_media_errors(make: Make) -> None:
     d = make()
     d.sim.media_error(8192 + 100, 8, count=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from doorbell.nvme.commands import NvmeError, expect
@@ -265,6 +266,27 @@ def test_verify(drive: Driver) -> None:
     commands = [drive.submit(1 + i % 4, NvmOpc.VERIFY, i, 7 + i) for i in range(8)]
     drive.run(*commands)
     assert drive.read(0, 16) == b"v" * 8192
+
+
+@pytest.mark.rtl
+def test_flush_and_zeroing_take_the_medias_time(make_drive: MakeDrive) -> None:
+    """Beside what the controller takes, to the cycle; reads go on meanwhile."""
+
+    def times(**media: Any) -> tuple[float, float]:
+        drive = make_drive(media_write_latency_ns=0, **media)
+        drive.start(queues=1, entries=16)
+        flush = drive.run(drive.submit(1, NvmOpc.FLUSH))
+        zero = drive.run(drive.submit(1, NvmOpc.WRITE_ZEROES, 0, 511))
+        one, read = (
+            drive.submit(1, NvmOpc.WRITE_ZEROES, 1024, 511),
+            drive.submit(1, NvmOpc.READ, 0, 0, drive.buffer(512)),
+        )
+        drive.run(one, read)
+        assert (read.done_ns < one.done_ns) == bool(media)
+        return flush.latency_ns, zero.latency_ns
+
+    fast, slow = times(), times(media_flush_latency_ns=100_000, media_zero_gbps=1)
+    assert [b - a for a, b in zip(fast, slow)] == [100_000, -(-512 * 512 // 4) * 4]
 
 
 def test_flush_waits_for_nothing_forever(drive: Driver) -> None:
