@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/storage.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace db {
+
+namespace {
+constexpr u64 PAGE = 4096;
+constexpr char TRUNCATED[] = "it was truncated: accesses beyond its end, and flushes, fail";
+constexpr u64 ZEROES = 1 << 16;  // written at once where no hole can be made
+}  // namespace
 
 Storage::~Storage() {
     if (mem) {
@@ -20,16 +25,26 @@ Storage::~Storage() {
     if (fd >= 0) close(fd);
 }
 
+// An open file description's lock, as QEMU's are: it looks at some bytes of its own, so all of the file is locked.
+bool Storage::lock(std::string& why) {
+    struct flock all = {};
+    all.l_type = F_WRLCK;
+    all.l_whence = SEEK_SET;
+    if (!fcntl(fd, F_OFD_SETLK, &all)) return true;
+    const bool held = errno == EAGAIN || errno == EACCES;
+    return why = held ? name + " is in use by another process" : "cannot lock " + name + ": " + strerror(errno), false;
+}
+
 bool Storage::open(u64 bytes, const char* image, const char* what, std::string& why) {
-    size = bytes & ~u64{4095};
+    size = bytes & ~(PAGE - 1);
     if (image && *image) {
-        const std::string name = image;
+        name = image;
         fd = ::open(image, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (fd < 0) return why = "cannot open " + name + ": " + strerror(errno), false;
-        if (flock(fd, LOCK_EX | LOCK_NB)) return why = name + " is in use by another simulation", false;
+        if (!lock(why)) return false;
         struct stat st;
         if (fstat(fd, &st)) return why = name + ": " + strerror(errno), false;
-        if (!size) size = u64(st.st_size) & ~u64{4095};
+        if (!size) size = u64(st.st_size) & ~(PAGE - 1);
         if (u64(st.st_size) < size && ftruncate(fd, off_t(size)))
             return why = "cannot extend " + name + ": " + strerror(errno), false;
     }
@@ -41,16 +56,93 @@ bool Storage::open(u64 bytes, const char* image, const char* what, std::string& 
     return true;
 }
 
-int Storage::sync() { return fd >= 0 && (msync(mem, size, MS_SYNC) || fdatasync(fd)) ? -1 : 0; }
+// ---- a file that fails
+
+void Storage::say(const std::string& what) {
+    if (said.insert(what).second) trouble = name + ": " + what;
+}
+
+bool Storage::covers(u64 end) {
+    struct stat st;
+    return fd < 0 || (!fstat(fd, &st) && u64(st.st_size) >= end);
+}
+
+void Storage::lose(u64 at, u64 bytes) {
+    for (u64 page = at / PAGE; page <= (at + bytes - 1) / PAGE; ++page) lost.insert(page);
+}
+
+// The file has the page again.
+void Storage::find(u64 page) {
+    void* const p = mem + page * PAGE;
+    if (mmap(p, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, off_t(page * PAGE)) != p) return;
+    lost.erase(page);
+    said.clear();
+}
+
+// copy, or call where that does not do: with where it is, and what part of the caller's bytes.
+template <class Copy, class Call>
+bool Storage::by_page(u64 at, u64 bytes, Copy copy, Call call) {
+    for (u64 done = 0; done < bytes;) {
+        const u64 from = at + done, page = from / PAGE, n = std::min(bytes - done, (page + 1) * PAGE - from);
+        if (!lost.count(page)) {
+            copy(from, done, n);
+            if (faults.hit(mem + from, n)) lost.insert(page);
+        }
+        if (lost.count(page) && !call(from, done, n)) return false;
+        done += n;
+    }
+    return true;
+}
+
+bool Storage::load_by_page(u8* to, u64 at, u64 bytes) {
+    auto copy = [&](u64 from, u64 done, u64 n) { std::memcpy(to + done, mem + from, n); };
+    auto call = [&](u64 from, u64 done, u64 n) {
+        const ssize_t got = pread(fd, to + done, n, off_t(from));
+        if (got == ssize_t(n)) return true;
+        say(got < 0 ? std::string(strerror(errno)) + ": reads fail" : TRUNCATED);
+        return false;
+    };
+    return by_page(at, bytes, copy, call);
+}
+
+bool Storage::store_by_page(u64 at, const u8* from, u64 bytes) {
+    auto copy = [&](u64 to, u64 done, u64 n) { std::memcpy(mem + to, from + done, n); };
+    auto call = [&](u64 to, u64 done, u64 n) {
+        if (!covers(to + n)) return say(TRUNCATED), false;
+        errno = ENOSPC;
+        if (pwrite(fd, from + done, n, off_t(to)) != ssize_t(n))
+            return say(std::string(strerror(errno)) + ": writes fail until that is mended"), false;
+        find(to / PAGE);
+        return true;
+    };
+    return by_page(at, bytes, copy, call);
+}
+
+// ---- the whole
+
+int Storage::sync() {
+    if (fd < 0) return 0;
+    if (sync_failed) return -1;
+    if (!covers(size)) return say(TRUNCATED), -1;
+    if (!msync(mem, size, MS_SYNC) && !fdatasync(fd)) return 0;
+    sync_failed = true;
+    say(std::string(strerror(errno)) + ": could not be written out, what came since the last flush may be lost");
+    return -1;
+}
 
 bool Storage::zero(u64 at, u64 bytes) {
-    if (at > size || bytes > size - at) return false;
+    if (at > size || bytes > size - at || !covers(at + bytes)) return false;
     if (fd >= 0) {
-        if (bytes && fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(at), off_t(bytes)))
-            std::memset(mem + at, 0, bytes);
+        if (!bytes || !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(at), off_t(bytes))) return true;
+        const std::string none(std::min(bytes, ZEROES), 0);
+        for (u64 done = 0; done < bytes;) {
+            const u64 n = std::min(bytes - done, ZEROES);
+            if (!store_by_page(at + done, reinterpret_cast<const u8*>(none.data()), n)) return false;
+            done += n;
+        }
         return true;
     }
-    const u64 lo = (at + 4095) & ~u64{4095}, hi = (at + bytes) & ~u64{4095};
+    const u64 lo = (at + PAGE - 1) & ~(PAGE - 1), hi = (at + bytes) & ~(PAGE - 1);
     if (lo >= hi || madvise(mem + lo, hi - lo, MADV_DONTNEED)) {
         std::memset(mem + at, 0, bytes);
     } else {

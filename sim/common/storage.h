@@ -1,19 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes that a drive keeps: memory of this process, or a file that is mapped (sparse, locked, written out by sync()).
+//
+// The file can fail while it is used: its disk is full, somebody truncates it. Then the pages that it happens to are
+// reached by system calls, which say what is wrong, until one of them succeeds.
 #pragma once
 
+#include <cstring>
+#include <set>
 #include <string>
 
-#include "common/types.h"
+#include "common/page_faults.h"
 
 namespace db {
 
 class Storage {
     int fd = -1;
+    std::string name;
+    PageFaults faults;
+    std::set<u64> lost;          // pages whose mapping is not the file's any more
+    std::set<std::string> said;  // since the file did what was wanted
+    bool sync_failed = false;    // once the kernel could not write pages, it has forgotten which
+
+    bool lock(std::string& why);
+    bool covers(u64 end);
+    void say(const std::string& what);
+    void lose(u64 at, u64 bytes);
+    void find(u64 page);
+    template <class Copy, class Call>
+    bool by_page(u64 at, u64 bytes, Copy copy, Call call);
+    bool load_by_page(u8* to, u64 at, u64 bytes);
+    bool store_by_page(u64 at, const u8* from, u64 bytes);
 
   public:
     u8* mem = nullptr;
     u64 size = 0;
+    std::string trouble;  // for the user, a line, not twice the same; who has passed it on clears it
 
     Storage() = default;
     Storage(const Storage&) = delete;
@@ -22,10 +43,26 @@ class Storage {
 
     /// image: a file, or null or "" for memory. bytes 0: as long as the file is. what: a name for error messages.
     bool open(u64 bytes, const char* image, const char* what, std::string& why);
-    /// Writes the file out; 0 or -1.
+    /// Writes the file out; 0 or -1. Once it could not, all that follow fail: what was written before may be lost.
     int sync();
-    /// Zeroes, gives the space back; false: outside.
+    /// Zeroes, gives the space back; false: outside, or the file fails.
     bool zero(u64 at, u64 bytes);
+
+    /// Copies, within a PageFaults::Guard; false: the file fails.
+    bool load(u8* to, u64 at, u64 bytes) {
+        if (!lost.empty()) return load_by_page(to, at, bytes);
+        std::memcpy(to, mem + at, bytes);
+        if (!faults.hit(mem + at, bytes)) return true;
+        lose(at, bytes);
+        return load_by_page(to, at, bytes);
+    }
+    bool store(u64 at, const u8* from, u64 bytes) {
+        if (!lost.empty()) return store_by_page(at, from, bytes);
+        std::memcpy(mem + at, from, bytes);
+        if (!faults.hit(mem + at, bytes)) return true;
+        lose(at, bytes);
+        return store_by_page(at, from, bytes);
+    }
 };
 
 }  // namespace db

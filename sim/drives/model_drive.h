@@ -118,6 +118,7 @@ class ModelDrive final : public Drive {
     void at_later(u32 i, u64 from, u32 kind);
     void done(u32 i);
     void deallocate(ModelCommand& m);
+    void check_media(ModelCommand& m, bool good);
     void admin(u32 i);
     void give(u32 i, u64 bytes);
     void identify(u32 i);

@@ -58,16 +58,20 @@ bool ModelDrive::next_data_write() {
     const u64 addr = place(m, m.issued, left);
     const u32 mps = pci.mps();
     const u32 n = u32(std::min<u64>(left, mps - (addr & (mps - 1))));
-    const u8* src = m.admin ? m.buf.data() : media.store.mem + (m.lba << c.lba_shift);
-    if (m.damage && m.issued + n == m.bytes) {
-        u8 wrong[PAGE];
-        for (u32 k = 0; k < n; ++k) wrong[k] = u8(~src[m.issued + k]);
-        port->damage_next();
-        port->write(addr, wrong, n);
-        m.damage = false;
-    } else {
-        port->write(addr, src + m.issued, n);
+    u8 data[PAGE];
+    if (m.admin) {
+        std::memcpy(data, m.buf.data() + m.issued, n);
+    } else if (!media.store.load(data, (m.lba << c.lba_shift) + m.issued, n)) {
+        write_q.pop_front();
+        finish(i, STATUS_READ_ERROR);
+        return true;
     }
+    if (m.damage && m.issued + n == m.bytes) {
+        for (u32 k = 0; k < n; ++k) data[k] = u8(~data[k]);
+        port->damage_next();
+        m.damage = false;
+    }
+    port->write(addr, data, n);
     m.issued += n;
     ++count[ModelCount::DATA_WRITES];
     if (m.issued == m.bytes) {

@@ -44,20 +44,27 @@ void ModelDrive::io(u32 i) {
 
 void ModelDrive::at_later(u32 i, u64 from, u32 kind) { at(std::max(from, now) + media.draw(kind), T_DONE, i); }
 
+// What the file behind the media could not do is an error of the media.
+void ModelDrive::check_media(ModelCommand& m, bool good) {
+    if (good) return;
+    m.failed = true;
+    m.status = STATUS_WRITE_FAULT;
+}
+
 // What a command does when its time has come.
 void ModelDrive::done(u32 i) {
     ModelCommand& m = of(i);
     const u64 at_byte = m.lba << c.lba_shift;
     if (m.opc == OPC_WRITE && m.bytes) {
-        if (!m.failed) std::memcpy(media.store.mem + at_byte, m.buf.data(), m.bytes);
+        if (!m.failed) check_media(m, media.store.store(at_byte, m.buf.data(), m.bytes));
         smart.units_written += m.bytes / 512;
         ++smart.writes;
     } else if (m.opc == OPC_WRITE_ZEROES && !m.failed) {
-        std::memset(media.store.mem + at_byte, 0, m.blocks << c.lba_shift);
+        check_media(m, media.store.zero(at_byte, m.blocks << c.lba_shift));
     } else if (m.opc == OPC_DSM && m.sqe[11] & DSM_AD) {
         deallocate(m);
     } else if (m.opc == OPC_FLUSH && !m.failed) {
-        media.store.sync();
+        check_media(m, media.store.sync() == 0);
     }
     finish(i, m.failed ? m.status : u32{STATUS_SUCCESS});
 }
@@ -83,7 +90,7 @@ void ModelDrive::deallocate(ModelCommand& m) {
     }
     for (u32 k = 0; !m.failed && k < ranges; ++k) {
         const Range r = range(k);
-        std::memset(media.store.mem + (r.first << c.lba_shift), 0, u64(r.n) << c.lba_shift);
+        check_media(m, media.store.zero(r.first << c.lba_shift, u64(r.n) << c.lba_shift));
     }
 }
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
+#include <string>
 #include <vector>
 
-#include "common/types.h"
+#include "common/page_faults.h"
 
 namespace db {
 
@@ -15,11 +17,20 @@ struct Region {
     u64 base, size;
     u8* ptr;  // null: DMA becomes messages
     bool writable;
+    bool lost = false;  // its file has gone: accesses fail until it is removed
 };
+
+inline std::string hexadecimal(u64 n) {
+    char text[20];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
+    return text;
+}
 
 struct Regions {
     std::vector<Region> v;  // sorted, none overlaps another
-    u32 last = 0;
+    u32 last = 0;           // what find() has found
+    PageFaults faults;
+    std::string trouble;  // for the user, a line; who has said it clears it
 
     const Region* find(u64 a, u32 n) {
         if (last < v.size() && inside(v[last], a, n)) return &v[last];
@@ -31,7 +42,16 @@ struct Regions {
         return &*it;
     }
     static bool inside(const Region& r, u64 a, u32 n) {
-        return a >= r.base && a - r.base < r.size && r.size - (a - r.base) >= n;
+        return a >= r.base && a - r.base < r.size && r.size - (a - r.base) >= n && !r.lost;
+    }
+    /// After an access to n bytes at `a` of a region: has its file gone under it? Then it was the last one.
+    bool lost(u64 a, u32 n) {
+        const Region& r = v[last];
+        if (!faults.hit(r.ptr + (a - r.base), n)) return false;
+        v[last].lost = true;
+        if (trouble.empty())
+            trouble = "memory of the host at " + hexadecimal(r.base) + " is gone: its file was truncated";
+        return true;
     }
     int add(u64 base, u64 size, u8* ptr, bool writable) {
         if (!size || base + (size - 1) < base) return -1;

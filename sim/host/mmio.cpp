@@ -11,7 +11,7 @@ namespace db {
 void Mmio::clear() {
     requests.clear();
     for (Read& m : read)
-        if (m.state == WAITING) m.state = DB_MMIO_TIMEOUT;
+        if (m.state == WAITING) end(m, DB_MMIO_TIMEOUT);
     reads_out = 0;
 }
 
@@ -31,7 +31,7 @@ int Mmio::start_read(u32 off, u32 len) {
         const u32 tag = (next_tag + k) % TAGS;
         Read& m = read[tag];
         if (m.state) continue;
-        m = Read{WAITING, off, len, (off + len + 3) / 4 - off / 4, x.cycle + timeout, {}};
+        m = Read{WAITING, off, len, (off + len + 3) / 4 - off / 4, x.cycle + timeout, false, {}};
         next_tag = tag + 1;
         ++reads_out;
         requests.push(Request{off, len, tag, false, {}});
@@ -48,6 +48,13 @@ int Mmio::poll(int handle, void* data) {
     if (m.state == ANSWERED) std::memcpy(data, m.data, m.len);
     m.state = FREE;
     return r;
+}
+
+void Mmio::forget(int handle) {
+    if (handle < 0 || u32(handle) >= TAGS) return;
+    Read& m = read[handle];
+    if (m.state == WAITING) m.forgotten = true;
+    else m.state = FREE;
 }
 
 void Mmio::set_page(void* doorbells) {
@@ -94,13 +101,13 @@ void Mmio::answer(const AnswerTlp& c) {
     Read& m = read[tag];
     const bool poison = c.w[1] >> 14 & 1;
     if (status) {
-        m.state = DB_MMIO_UR;
+        end(m, DB_MMIO_UR);
     } else if (poison || c.ndw != m.dw || bytes != m.len || (c.w[0] & 0x7f) != (m.off & 0x7f)) {
         ++hard.cc[CcError::FORMAT];
-        m.state = DB_MMIO_BAD;
+        end(m, DB_MMIO_BAD);
     } else {
         std::memcpy(m.data, reinterpret_cast<const u8*>(&c.w[CPL_DESC]) + (m.off & 3), m.len);
-        m.state = ANSWERED;
+        end(m, ANSWERED);
     }
     --reads_out;
     x.events |= DB_STOP_MMIO;
@@ -124,7 +131,7 @@ void Mmio::expire() {
     if (!reads_out) return;
     for (Read& m : read) {
         if (m.state != WAITING || m.deadline > x.cycle) continue;
-        m.state = DB_MMIO_TIMEOUT;
+        end(m, DB_MMIO_TIMEOUT);
         --reads_out;
         ++count[HostCount::MMIO_TIMEOUT];
         x.events |= DB_STOP_MMIO;

@@ -23,6 +23,7 @@ class Mmio {
         int state;  // FREE, WAITING, ANSWERED, or a DB_MMIO_* code
         u32 off, len, dw;
         u64 deadline;
+        bool forgotten;  // free when it is answered
         u8 data[MAX_BYTES];
     };
 
@@ -36,6 +37,7 @@ class Mmio {
     u32 reads_out = 0, next_tag = 0;
     u8* page = nullptr;
 
+    void end(Read& m, int state) { m.state = m.forgotten ? int{FREE} : state; }
     bool fits(u32 off, u32 len) const { return !requests.full() && len && (off & 3) + len <= MAX_BYTES; }
 
   public:
@@ -50,6 +52,7 @@ class Mmio {
     int start_write(u32 off, const void* data, u32 len);
     int start_read(u32 off, u32 len);
     int poll(int handle, void* data);
+    void forget(int handle);
     void set_page(void* doorbells);
     void forget_page();
 

@@ -60,6 +60,7 @@ bool RootComplex::write(const PostedTlp& p) {
         return true;
     }
     store(r->ptr + (addr - r->base), p);
+    if (regions.lost(addr, n)) ++count[HostCount::WRITE_UNMAPPED];
     watches.written(addr, n);
     return true;
 }

@@ -35,17 +35,18 @@ void RootComplex::send_completion() {
     // a read of no bytes is answered as if it had asked for one
     const u32 bytes_left = r.first_be == 0 && r.dw == 1 ? 1 : left_dw * 4 - lead - trail;
     u32 status = SC, code = RC_OK, n_dw = 0;
-    const u8* src = nullptr;
     if (r.fault == DB_FAULT_UR) status = UR;
     else if (r.fault == DB_FAULT_CA) status = CA;
     if (status == SC) {
         n_dw = cut(addr, left_dw);
         const Region* region = r.data ? nullptr : regions.find(addr, n_dw * 4);
-        if (r.data) {
-            src = r.data + r.done_dw * 4;
-        } else if (region && region->ptr) {
-            src = region->ptr + (addr - region->base);
-        } else {
+        bool there = r.data || (region && region->ptr);
+        if (there) {
+            const u8* src = r.data ? r.data + r.done_dw * 4 : region->ptr + (addr - region->base);
+            std::memcpy(&c.w[CPL_DESC], src, n_dw * 4);
+            there = r.data || !regions.lost(addr, n_dw * 4);
+        }
+        if (!there) {
             status = UR;
             n_dw = 0;
             ++count[HostCount::READ_UNMAPPED];
@@ -57,7 +58,6 @@ void RootComplex::send_completion() {
     c.w[0] = ((u32(addr) + lead) & 0xfff) | code << 12 | bytes_left << 16 | u32(done) << 30;
     c.w[1] = n_dw | status << 11 | u32(code == RC_POISONED) << 14 | u32(r.fn) << 16;
     c.w[2] = r.tag;  // completer: the root complex, 0000
-    if (n_dw) std::memcpy(&c.w[CPL_DESC], src, n_dw * 4);
     c.ndw = CPL_DESC + n_dw;
     c.release = done ? left_dw * 4 : n_dw * 4;
     c.first_be = r.done_dw == 0 ? r.first_be : 15;

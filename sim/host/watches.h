@@ -22,7 +22,7 @@ class Watches {
         if (!r || !r->ptr) return false;
         u32 v;
         std::memcpy(&v, r->ptr + (w.addr - r->base), 4);
-        if ((v & w.mask) != w.value) return false;
+        if (regions.lost(w.addr, 4) || (v & w.mask) != w.value) return false;
         x.events |= DB_STOP_WATCH;
         return true;
     }

@@ -153,6 +153,7 @@ void db_set_watches(db_sim* s, const db_watch* w, uint32_t n);                 /
 int db_mmio_write(db_sim* s, uint32_t off, const void* data, uint32_t len);  // 0, or -1: queue full, run some cycles
 int db_mmio_read(db_sim* s, uint32_t off, uint32_t len);                     // handle, or -1: queue full
 int db_mmio_poll(db_sim* s, int handle, void* data);  // length and the handle is free, or a DB_MMIO_* code
+void db_mmio_forget(db_sim* s, int handle);           // nobody will poll it: free when it is answered
 void db_doorbell_page(db_sim* s, void* page);
 void db_doorbell_reset(db_sim* s);
 
@@ -173,6 +174,7 @@ uint8_t* db_media(db_sim* s);
 int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count);
 void db_media_error_clear(db_sim* s);
 int db_media_sync(db_sim* s);
+const char* db_trouble(db_sim* s);  // a line for the user, once: what of the image or of host memory fails, or NULL
 
 int db_counters(const db_sim* s, uint64_t* out, int n);  // how many there are
 const char* db_counter_name(int i);

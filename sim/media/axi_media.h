@@ -89,18 +89,21 @@ class AxiMedia {
         return true;
     }
 
+    bool store_row(u64 at, const u8* data, u64 strb) {
+        if (strb == ones(BYTES)) return storage.store(at, data, BYTES);
+        u8 row[BYTES];
+        if (!storage.load(row, at, BYTES)) return false;
+        for (u32 i = 0; i < BYTES; ++i)
+            if (strb >> i & 1) row[i] = data[i];
+        return storage.store(at, row, BYTES);
+    }
+
     void store(Burst& b, const u8* data, u64 strb, bool last) {
         if (b.resp == 0) {
-            u8* d = storage.mem + b.addr + u64(b.done) * BYTES;
-            if (strb == ones(BYTES)) {
-                std::memcpy(d, data, BYTES);
-            } else {
-                for (u32 i = 0; i < BYTES; ++i)
-                    if (strb >> i & 1) d[i] = data[i];
-            }
+            const u64 at = b.addr + u64(b.done) * BYTES, end = at + BYTES;
+            if (!store_row(at, data, strb)) b.resp = 2;
             // A sector that has been written whole can be read again.
-            b.hole |= strb != ones(BYTES);
-            const u64 end = b.addr + u64(b.done + 1) * BYTES;
+            b.hole |= strb != ones(BYTES) || b.resp;
             if (end % SECTOR == 0) {
                 if (!b.hole && !media.unreadable.empty()) media.written(end - SECTOR, SECTOR);
                 b.hole = false;
@@ -144,8 +147,8 @@ class AxiMedia {
                 const u64 a = b.addr + u64(b.done) * BYTES;
                 u8 resp = b.resp;
                 if (resp == 0) {
-                    std::memcpy(&top.m_axi_rdata, storage.mem + a, BYTES);
-                    if (b.err_range) resp = 2;
+                    const bool good = storage.load(reinterpret_cast<u8*>(&top.m_axi_rdata), a, BYTES);
+                    if (b.err_range || !good) resp = 2;
                 }
                 top.m_axi_rvalid = 1;
                 top.m_axi_rid = id;

@@ -34,7 +34,9 @@ struct db_sim {
     db::EventLog events;
     db::u64 us = 0, us_fraction = 0, us_offset = 0;  // time_us; fraction: in 1 / clock_khz
     db::u32 quiet = 0;                               // cycles in which nothing has moved
+    db::u64 flr_ended = 0;                           // cycle; 0: there was none
     bool intx = false, flr_done = false;
+    std::string said;  // what db_trouble has given
 
     explicit db_sim(const db_config& c);
     virtual ~db_sim() = default;

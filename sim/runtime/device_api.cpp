@@ -10,6 +10,9 @@ using namespace db;
 
 namespace {
 
+/// Cycles between two function-level resets, so that the function sees the first one's end. A host waits for 100 ms.
+constexpr u64 FLR_APART = 256;
+
 bool power_of_2(u32 v) { return v && !(v & (v - 1)); }
 
 /// What is wrong with a configuration, or "".
@@ -74,7 +77,10 @@ void db_set_time_us(db_sim* s, uint64_t us) {
 uint64_t db_wake_us(const db_sim* s) { return s->wake_us(); }
 int db_intx(const db_sim* s) { return s->intx; }
 int db_idle(const db_sim* s) { return s->idle(); }
-int db_run(db_sim* s, uint64_t cycles, uint32_t stop) { return s->run(cycles, stop); }
+int db_run(db_sim* s, uint64_t cycles, uint32_t stop) {
+    PageFaults::Guard guard;
+    return s->run(cycles, stop);
+}
 
 // ---- host memory
 
@@ -101,6 +107,7 @@ int db_mmio_read(db_sim* s, uint32_t off, uint32_t len) {
     return handle;
 }
 int db_mmio_poll(db_sim* s, int handle, void* data) { return s->host.mmio.poll(handle, data); }
+void db_mmio_forget(db_sim* s, int handle) { s->host.mmio.forget(handle); }
 void db_doorbell_page(db_sim* s, void* page) { s->host.mmio.set_page(page); }
 void db_doorbell_reset(db_sim* s) { s->host.mmio.forget_page(); }
 
@@ -140,8 +147,10 @@ void db_get_cfg(const db_sim* s, int out[6]) {
 }
 
 int db_flr(db_sim* s, uint64_t max_cycles) {
+    PageFaults::Guard guard;
     // as the specification has it, the function's command register and MSI-X enable fall back to 0
     EndpointContext& x = s->context;
+    while (s->flr_ended && x.cycle < s->flr_ended + FLR_APART) s->step();
     x.bus_master = x.msix_enable = x.msix_mask = x.intx_disable = false;
     s->flr_done = false;
     s->show_flr(true);
@@ -150,6 +159,7 @@ int db_flr(db_sim* s, uint64_t max_cycles) {
     s->host.drop_messages();
     while (!s->flr_done && x.cycle < end) s->step();
     s->show_flr(false);
+    s->flr_ended = x.cycle;
     s->quiet = 0;
     return s->flr_done ? 0 : -1;
 }
@@ -163,6 +173,15 @@ int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {
 }
 void db_media_error_clear(db_sim* s) { s->media.errors.clear(); }
 int db_media_sync(db_sim* s) { return s->media.store.sync(); }
+const char* db_trouble(db_sim* s) {
+    for (std::string* text : {&s->media.store.trouble, &s->host.regions.trouble}) {
+        if (text->empty()) continue;
+        s->said.swap(*text);
+        text->clear();
+        return s->said.c_str();
+    }
+    return nullptr;
+}
 
 // ---- figures
 

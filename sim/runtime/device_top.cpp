@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only source of a device's simulator that depends on the top: DB_TOP, DB_TOP_HEADER, DB_DATA_W, and where wanted
-// DB_STRADDLE and DB_STATS_HEADER, which has a struct DbStats { void sample(const DB_TOP&, uint64_t cycle); }.
+// DB_STRADDLE, DB_MEDIA_ADDR_W (bits) and DB_STATS_HEADER, which has a struct DbStats { void sample(const DB_TOP&, uint64_t cycle); }.
 #include DB_TOP_HEADER
 #include "runtime/device_sim.h"
 
 #ifndef DB_STRADDLE
 #define DB_STRADDLE (DB_DATA_W == 512)
+#endif
+
+#ifndef DB_MEDIA_ADDR_W
+#define DB_MEDIA_ADDR_W 40
 #endif
 
 #ifdef DB_STATS_HEADER
@@ -16,9 +20,18 @@ struct DbStats {
 };
 #endif
 
+static bool too_large(db::u64 bytes, std::string& why) {
+    if (DB_MEDIA_ADDR_W >= 64 || bytes <= db::u64{1} << DB_MEDIA_ADDR_W) return false;
+    why = "a capacity of " + std::to_string(bytes) + " bytes is too large: the drive's media addresses have " +
+          std::to_string(DB_MEDIA_ADDR_W) + " bits (MEDIA_ADDR_W), 2^" + std::to_string(DB_MEDIA_ADDR_W) + " at most";
+    return true;
+}
+
 std::unique_ptr<db_sim> db::make_device(const db_config& c, std::string& why) {
+    if (too_large(c.media_size, why)) return nullptr;
     auto sim = std::make_unique<DeviceSim<DB_TOP, DB_DATA_W, DB_STRADDLE, DbStats>>(c);
     if (!sim->media.store.open(c.media_size, c.image, "the media", why)) return nullptr;
+    if (too_large(sim->media.store.size, why)) return nullptr;  // as long as the image is
     sim->reset();
     return sim;
 }

@@ -93,7 +93,10 @@ db_host_sim* db_host_open(const db_host_config* c, const db_host_port* p, uint32
 void db_host_close(db_host_sim* s) { delete s; }
 void db_host_reset(db_host_sim* s, int drives) { s->reset(drives != 0); }
 uint64_t db_host_cycle(const db_host_sim* s) { return s->cycle; }
-int db_host_run(db_host_sim* s, uint64_t cycles, uint32_t stop) { return s->run(cycles, stop); }
+int db_host_run(db_host_sim* s, uint64_t cycles, uint32_t stop) {
+    PageFaults::Guard guard;
+    return s->run(cycles, stop);
+}
 
 uint64_t db_host_signal(db_host_sim* s, uint32_t port, uint32_t which) {
     const RootPortLink* p = port < s->ports.size() ? s->ports[port].get() : nullptr;

@@ -117,6 +117,13 @@ def parameters(top: str, file: Path | None = None) -> list[str]:
     return re.findall(r"\b([A-Z][A-Z0-9_]*)\s*=(?!=)", declared)
 
 
+def default_of(top: str, name: str, file: Path | None = None) -> int | None:
+    """What a whole-number parameter of a module is if nobody sets it; None: it has none such."""
+    file = file or find_module(top)
+    found = re.search(rf"\bparameter\s+int\s+{name}\s*=\s*(\d+)\b", file.read_text()) if file else None
+    return int(found[1]) if found else None
+
+
 def check_params(top: str, params: Iterable[str], file: Path | None = None) -> None:
     """Refuse parameters that the top does not have: the tools would say so late, and worse."""
     known = parameters(top, file)

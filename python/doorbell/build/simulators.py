@@ -14,7 +14,17 @@ from doorbell.build.cache import cached, hash_files, say, tool, version
 from doorbell.build.compiler import COMPILE, LINK, OPTIMISE, RUNTIME_INCLUDE, compiler_version, link
 from doorbell.build.firmware_image import firmware
 from doorbell.build.registers import regs
-from doorbell.build.rtl import CSD, DEVICE, HOST, RtlSources, check_params, find_module, rtl_sources, verilator
+from doorbell.build.rtl import (
+    CSD,
+    DEVICE,
+    HOST,
+    RtlSources,
+    check_params,
+    default_of,
+    find_module,
+    rtl_sources,
+    verilator,
+)
 from doorbell.errors import UserError
 
 
@@ -113,6 +123,8 @@ def simulator(
         settle_once(obj)
         defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]
         defines.append(f"-DDB_DATA_W={settings.get('DATA_W', 128 if host else 256)}")
+        if bits := settings.get("MEDIA_ADDR_W", default_of(top, "MEDIA_ADDR_W", own[0] if extra else None)):
+            defines.append(f"-DDB_MEDIA_ADDR_W={bits}")
         if host:
             defines.append(f"-DDB_PORTS={settings.get('N_DRIVES', 2 if top.startswith('db_recorder') else 1)}")
         if top.startswith("db_recorder"):

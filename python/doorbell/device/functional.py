@@ -43,7 +43,7 @@ class FunctionalSsd(FunctionalQueues):
     def __init__(
         self,
         *,
-        media_size: int = 1 << 30,
+        media_size: int | None = None,
         image: str | None = None,
         seed: int = 1,
         num_qp: int = 32,
@@ -107,7 +107,7 @@ class FunctionalSsd(FunctionalQueues):
         if e.nsid != 1 and not (e.opcode == NvmOpc.FLUSH and e.nsid == NSID_ALL):
             raise CommandFailed(Status.INVALID_NS)
         if e.opcode == NvmOpc.FLUSH:
-            self._media.flush()
+            self._flush_media()
             return
         blocks = self.media_size // self._block
         if e.opcode == NvmOpc.DSM:
@@ -142,14 +142,14 @@ class FunctionalSsd(FunctionalQueues):
         if e.opcode != NvmOpc.WRITE:
             self._media_readable(at, size)
         if e.opcode == NvmOpc.READ:
-            self._scatter(e.prp1, e.prp2, self._media[at : at + size])
+            self._scatter(e.prp1, e.prp2, self._fetch_media(at, size))
             self._counts["reads"] += 1
             self._counts["read_sectors"] += size // 512
             return
         sent = self._gather(e.prp1, e.prp2, size)
         if e.opcode == NvmOpc.COMPARE:
             self._counts["reads"] += 1
-            if sent != self._media[at : at + size]:
+            if sent != self._fetch_media(at, size):
                 raise CommandFailed(Status.COMPARE_FAILED)
         else:
             self._store(at, sent)

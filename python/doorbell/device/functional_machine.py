@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import heapq
-import mmap
+import os
 import random
 import struct
 from collections.abc import Callable
 from typing import Any
 
+from doorbell.device.functional_memory import Buffer, Bytes, Mapped, MediaFile, MediaMemory
 from doorbell.device.messages import Irq
 from doorbell.nvme.constants import (
     Status,
@@ -17,6 +18,7 @@ from doorbell.nvme.constants import (
 
 PAGE = 4096
 NS_PER_CYCLE = 4
+DEFAULT_MEDIA = 1 << 30
 
 
 class CommandFailed(Exception):
@@ -34,16 +36,15 @@ class FunctionalMachine:
 
     link_policy = {"ack_every": 4, "fc_every": 4}
 
-    def __init__(self, media_size: int, image: str | None, seed: int) -> None:
+    def __init__(self, media_size: int | None, image: str | None, seed: int) -> None:
+        """media_size: None is the image's, or 1 GiB."""
         self.cycle = 0
         self._rng = random.Random(seed)
-        self._file = None
-        if image:
-            self._file = open(image, "r+b")  # noqa: SIM115
-            media_size = self._file.seek(0, 2)
-        self._media = mmap.mmap(self._file.fileno() if self._file else -1, media_size)
-        self.media_size = media_size
-        self._maps: list[tuple[int, int, memoryview]] = []
+        if media_size is None:
+            media_size = 0 if image and os.path.exists(image) and os.path.getsize(image) else DEFAULT_MEDIA
+        self._media: MediaFile | MediaMemory = MediaFile(image, media_size) if image else MediaMemory(media_size)
+        self.media_size = self._media.size
+        self._maps: list[tuple[int, int, Bytes, bool]] = []
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._seq = 0
         self._epoch = 0
@@ -62,8 +63,9 @@ class FunctionalMachine:
     def ns(self) -> int:
         return self.cycle * NS_PER_CYCLE
 
-    def map(self, base: int, size: int, buffer: Any) -> None:
-        self._maps.append((base, size, memoryview(buffer)))
+    def map(self, base: int, size: int, buffer: Any, writable: bool = True) -> None:
+        """`buffer`: a buffer object, or the address of a mapping."""
+        self._maps.append((base, size, Mapped(buffer) if isinstance(buffer, int) else Buffer(buffer), writable))
 
     def unmap(self, base: int) -> None:
         self._maps = [m for m in self._maps if m[0] != base]
@@ -98,16 +100,19 @@ class FunctionalMachine:
         self._media_faults.append([off, length, count])
 
     def media_read(self, addr: int, size: int) -> bytes:
-        return self._media[addr : addr + size]
+        return self._media.load(addr, size)
 
     def media_write(self, addr: int, data: bytes) -> None:
-        self._media[addr : addr + len(data)] = bytes(data)
+        self._media.store(addr, bytes(data))
+
+    def trouble(self) -> str | None:
+        """A line for the user, once: what of the image has begun to fail."""
+        text, self._media.trouble = self._media.trouble, None
+        return text
 
     def close(self) -> None:
-        self._media.flush()
-        if self._file:
-            self._file.close()
-            self._file = None
+        """The image is written out; raises if it cannot be."""
+        self._media.close()
 
     # Time -------------------------------------------------------------------------------------------------------
 
@@ -127,11 +132,20 @@ class FunctionalMachine:
 
     # Host memory ------------------------------------------------------------------------------------------------
 
-    def _mem(self, addr: int, size: int) -> memoryview:
-        for base, length, view in self._maps:
-            if base <= addr and addr + size <= base + length:
-                return view[addr - base : addr - base + size]
+    def _region(self, addr: int, size: int, write: bool) -> tuple[Bytes, int]:
+        """Where that is, and the place in it."""
+        for base, length, memory, writable in self._maps:
+            if base <= addr and addr + size <= base + length and (writable or not write):
+                return memory, addr - base
         raise CommandFailed(Status.DATA_TRANSFER_ERROR)
+
+    def _put(self, addr: int, data: bytes) -> None:
+        """A write by the device."""
+        memory, at = self._region(addr, len(data), True)
+        try:
+            memory.store(at, data)
+        except OSError as e:
+            raise CommandFailed(Status.DATA_TRANSFER_ERROR) from e
 
     def _load(self, addr: int, size: int) -> bytes:
         """A read by the device, which may meet an injected fault."""
@@ -144,7 +158,11 @@ class FunctionalMachine:
                     continue
                 fault["left"] -= 1
                 raise CommandFailed(Status.DATA_TRANSFER_ERROR)
-        return bytes(self._mem(addr, size))
+        memory, at = self._region(addr, size, False)
+        try:
+            return memory.load(at, size)
+        except OSError as e:
+            raise CommandFailed(Status.DATA_TRANSFER_ERROR) from e
 
     def _prp(self, prp1: int, prp2: int, size: int) -> list[tuple[int, int]]:
         if prp1 & 3:
@@ -181,7 +199,7 @@ class FunctionalMachine:
     def _scatter(self, prp1: int, prp2: int, data: bytes) -> None:
         at = 0
         for addr, size in self._prp(prp1, prp2, len(data)):
-            self._mem(addr, size)[:] = data[at : at + size]
+            self._put(addr, data[at : at + size])
             at += size
 
     def _media_ok(self, at: int, size: int, status: int) -> None:
@@ -197,8 +215,23 @@ class FunctionalMachine:
         if self._unreadable and not self._unreadable.isdisjoint(self._sectors(at, size)):
             raise CommandFailed(Status.READ_ERROR)
 
+    def _fetch_media(self, at: int, size: int) -> bytes:
+        try:
+            return self._media.load(at, size)
+        except OSError as e:
+            raise CommandFailed(Status.READ_ERROR) from e
+
+    def _flush_media(self) -> None:
+        try:
+            self._media.flush()
+        except OSError as e:
+            raise CommandFailed(Status.WRITE_FAULT) from e
+
     def _store(self, at: int, data: bytes) -> None:
-        self._media[at : at + len(data)] = data
+        try:
+            self._media.store(at, data)
+        except OSError as e:
+            raise CommandFailed(Status.WRITE_FAULT) from e
         if self._unreadable:
             self._unreadable.difference_update(self._sectors(at, len(data)))
 
@@ -207,6 +240,6 @@ class FunctionalMachine:
             self._unreadable.difference_update(self._sectors(at, size))
         while size:
             here = min(size, 1 << 20)
-            self._media[at : at + here] = bytes(here)
+            self._store(at, bytes(here))
             at += here
             size -= here

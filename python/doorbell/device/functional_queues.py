@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections import deque
 from typing import Any
@@ -45,7 +46,7 @@ class FunctionalQueues(FunctionalMachine):
 
     def __init__(
         self,
-        media_size: int,
+        media_size: int | None,
         image: str | None,
         seed: int,
         num_qp: int,
@@ -186,7 +187,11 @@ class FunctionalQueues(FunctionalMachine):
         if data >> 14 & 3 and not old >> 14 & 3:
 
             def complete() -> None:
-                self._media.flush()
+                try:
+                    self._flush_media()
+                except CommandFailed:
+                    self._csts |= CSTS_CFS  # what it would promise is not true
+                    return
                 self._csts = self._csts & ~0xC | 8
 
             self._csts = self._csts & ~0xC | 4
@@ -291,7 +296,8 @@ class FunctionalQueues(FunctionalMachine):
         sq = self._sqs.get(qid)
         head = sq.head if sq else 0
         entry = struct.pack("<IIHHHH", dw0, 0, head, qid, cid, status << 1 | cq.phase)
-        self._mem(cq.base + 16 * cq.tail, 16)[:] = entry
+        with contextlib.suppress(CommandFailed):  # posted: nobody hears that it did not arrive
+            self._put(cq.base + 16 * cq.tail, entry)
         cq.tail += 1
         if cq.tail == cq.entries:
             cq.tail = 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from doorbell.errors import UserError
 
-class SimError(Exception):
+
+class SimError(UserError):
     """The simulator cannot do what was asked of it."""
 
 

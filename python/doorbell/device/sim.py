@@ -63,16 +63,25 @@ class Sim(Handle):
         self.clock_mhz = config.clock_khz / 1000
         self.data_w: int = self._lib.data_w()
         self.media_size = (config.media_size or os.path.getsize(image or "")) & ~4095
-        self.seed = o["seed"]
+        self.seed, self.image = o["seed"], image
         self._page: Any = None
         self._irq_buffer = (IrqRecord * 256)()
         self._message = MessageRecord()
         self._watched: Any = ()
 
     def close(self) -> None:
-        """End the simulation; an image file is written out."""
+        """End the simulation; an image file is written out. Raises if it cannot be."""
+        bad = self._handle is not None and self._lib.media_sync(self._h)
+        why = self.trouble() if bad else None
         super().close()
         self._buffers.clear()
+        if bad:
+            raise SimError(f"{self.image} could not be written out" + (f": {why}" if why else ""))
+
+    def trouble(self) -> str | None:
+        """A line for the user, once: what of the image or of host memory has begun to fail."""
+        text = self._lib.trouble(self._h)
+        return text.decode(errors="replace") if text else None
 
     # ------------------------------------------------------------------------------------------------------------ time
 
@@ -208,6 +217,10 @@ class Sim(Handle):
             self._lib.run(self._h, 64, 0)
         return handle
 
+    def mmio_read_forget(self, handle: int) -> None:
+        """Nobody will poll this read any more."""
+        self._lib.mmio_forget(self._h, handle)
+
     def mmio_read_poll(self, handle: int) -> bytes | None:
         """The answer, or None while there is none. Raises MmioError for UR, a bad answer or none at all."""
         data = ctypes.create_string_buffer(64)
@@ -327,7 +340,7 @@ class Sim(Handle):
     def flush(self) -> None:
         """Write an image file out to its disk."""
         if self._lib.media_sync(self._h):
-            raise SimError("the image could not be written out")
+            raise SimError(self.trouble() or "the image could not be written out")
 
     # ---------------------------------------------------------------------------------------------------------- figures
 

@@ -570,6 +570,23 @@ def test_flr(make: Make) -> None:
     assert d.memory[4096:4352] == pattern(256)
 
 
+def test_two_function_level_resets_in_a_row(make: Make) -> None:
+    """The function sees the end of the first one, else it would wait for that during the second."""
+    d = make()
+    for _ in range(3):
+        d.sim.flr(5000)
+
+
+def test_reads_of_registers_that_nobody_waits_for(make: Make) -> None:
+    """They give their place back, answered or not."""
+    d = make()
+    for i in range(200):
+        handle = d.sim.mmio_read_start(0)
+        d.sim.run(200 * (i % 2))
+        d.sim.mmio_read_forget(handle)
+    assert d.sim.mmio_read(0) == 0x0DB00001
+
+
 # ------------------------------------------------------------------------------------------------------------ messages
 
 FAR = 0x5_0000_0000
@@ -769,6 +786,7 @@ def test_options_are_checked() -> None:
         ({"rcb": 32}, "rcb"),
         ({"clock_mhz": 0.5}, "clock"),
         ({"media_size": 100}, "4096"),
+        ({"media_size": (1 << 40) + 4096}, "too large"),
         ({"image": "/nonexistent/x"}, "cannot open"),
     ):
         with pytest.raises(SimError, match=text):
@@ -779,3 +797,17 @@ def test_options_are_checked() -> None:
     sim.close()
     with pytest.raises(SimError, match="closed"):
         sim.run(1)
+
+
+def test_the_largest_capacity(tmp_path: Path) -> None:
+    """As much as the media's addresses reach, also if it is an image's length that says how much that is."""
+    image = tmp_path / "large"
+    image.touch()
+    os.truncate(image, (1 << 40) + 4096)
+    with pytest.raises(SimError, match="40 bits"):
+        Sim(library(256), image=image)
+    os.truncate(image, 1 << 40)
+    with Sim(library(256), image=image) as sim:
+        sim.media_write((1 << 40) - 4, b"last")
+    with Sim(library(256), media_size=1 << 40) as sim:
+        assert sim.media_size == 1 << 40

@@ -125,7 +125,7 @@ class Saboteur(FunctionalSsd):
 
     def _scatter(self, prp1: int, prp2: int, data: bytes) -> None:
         if self.fault == "stray":
-            self._mem(prp1 + len(data), 4)[:] = b"oops"
+            self._put(prp1 + len(data), b"oops")
         super()._scatter(prp1, prp2, data)
 
 

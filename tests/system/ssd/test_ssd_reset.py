@@ -140,3 +140,13 @@ def test_subsystem_reset(make_drive: MakeDrive) -> None:
     drive.write32(Reg.CSTS, CSTS_NSSRO)
     drive.start(queues=1, entries=16)
     drive.write(0, bytes(512))
+
+
+def test_function_level_resets_in_a_row(drive: Driver) -> None:
+    """The second finds a controller that has seen the end of the first."""
+    for _ in range(3):
+        drive.flr()
+    assert drive.read32(Reg.CSTS) == 0
+    drive.start(queues=2, entries=16)
+    drive.write(0, b"f" * 512)
+    assert drive.read(0, 1) == b"f" * 512

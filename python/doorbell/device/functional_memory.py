@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes that a functional drive reaches: host memory, and its media. What cannot be reached is an OSError."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import struct
+from typing import Any, Protocol
+
+from doorbell.device.messages import SimError
+
+TRUNCATED = "it was truncated: accesses beyond its end, and flushes, fail"
+_FLOCK = struct.Struct("hhqqi4x")  # struct flock: type, whence, start, length, pid
+
+
+class Bytes(Protocol):
+    def load(self, at: int, size: int) -> bytes: ...
+    def store(self, at: int, data: bytes) -> None: ...
+
+
+class Buffer:
+    """An object of this process."""
+
+    def __init__(self, buffer: Any) -> None:
+        self._view = memoryview(buffer)
+
+    def load(self, at: int, size: int) -> bytes:
+        return bytes(self._view[at : at + size])
+
+    def store(self, at: int, data: bytes) -> None:
+        self._view[at : at + len(data)] = data
+
+
+class Mapped:
+    """A mapping of somebody's file. It may be truncated at any time, so the kernel is asked to copy: a plain access
+    would be a SIGBUS."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+        self._fd = os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+    def load(self, at: int, size: int) -> bytes:
+        data = os.pread(self._fd, size, self._address + at)
+        if len(data) != size:
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        return data
+
+    def store(self, at: int, data: bytes) -> None:
+        if os.pwrite(self._fd, data, self._address + at) != len(data):
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+
+
+class MediaMemory(Buffer):
+    """Media that end with the drive."""
+
+    trouble: str | None = None
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        super().__init__(mmap.mmap(-1, size))
+
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class MediaFile:
+    """Media in a file, as sim/common/storage.h has them: sparse, locked as QEMU locks its images."""
+
+    def __init__(self, path: str, size: int) -> None:
+        """size: 0 is the file's own."""
+        self._path, self._sync_failed = path, False
+        self._said: set[str] = set()
+        self.trouble: str | None = None
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as e:
+            raise SimError(f"cannot open {path}: {e.strerror}") from e
+        try:
+            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            have = os.fstat(self._fd).st_size
+            self.size = size or have
+            if have < self.size:
+                os.ftruncate(self._fd, self.size)
+        except (BlockingIOError, PermissionError) as e:
+            os.close(self._fd)
+            raise SimError(f"{path} is in use by another process") from e
+        except OSError as e:
+            os.close(self._fd)
+            raise SimError(f"cannot use {path}: {e.strerror}") from e
+
+    def _say(self, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self.trouble = f"{self._path}: {what}"
+
+    def load(self, at: int, size: int) -> bytes:
+        data = os.pread(self._fd, size, at)
+        if len(data) != size:
+            self._say(TRUNCATED)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return data
+
+    def store(self, at: int, data: bytes) -> None:
+        try:
+            self._covers(at + len(data))
+            if os.pwrite(self._fd, data, at) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as e:
+            self._say(TRUNCATED if e.errno == errno.EIO else f"{e.strerror}: writes fail until that is mended")
+            raise
+
+    def _covers(self, end: int) -> None:
+        if os.fstat(self._fd).st_size < end:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def flush(self) -> None:
+        """Once it has failed it always does: nobody knows what of it is written."""
+        if self._sync_failed:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        try:
+            self._covers(self.size)
+        except OSError:
+            self._say(TRUNCATED)
+            raise
+        try:
+            os.fdatasync(self._fd)
+        except OSError as e:
+            self._sync_failed = True
+            self._say(f"{e.strerror}: could not be written out, what came since the last flush may be lost")
+            raise
+
+    def close(self) -> None:
+        if self._fd < 0:
+            return
+        try:
+            self.flush()
+        except OSError as e:
+            raise SimError(f"{self._path} could not be written out: {self.trouble or e.strerror}") from e
+        finally:
+            os.close(self._fd)
+            self._fd = -1

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/page_faults.h"
+
+#include <csignal>
+#include <mutex>
+
+#include <sys/mman.h>
+
+namespace db {
+
+namespace {
+
+constexpr u32 KEPT = 64;  // faults that are remembered
+constexpr u64 PAGE = 4096, HUGE_PAGE = 2 << 20;
+
+const u8* volatile where[KEPT];
+thread_local int guards = 0;
+struct sigaction before;
+
+bool replace(u64 at, u64 page) {
+    void* const start = reinterpret_cast<void*>(at & ~(page - 1));
+    return mmap(start, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+void handler(int number, siginfo_t* info, void* context) {
+    const u64 at = reinterpret_cast<u64>(info->si_addr);
+    if (guards && info->si_code == BUS_ADRERR && (replace(at, PAGE) || replace(at, HUGE_PAGE))) {
+        PageFaults::note(static_cast<const u8*>(info->si_addr));
+    } else if (before.sa_flags & SA_SIGINFO) {
+        before.sa_sigaction(number, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        before.sa_handler(number);
+    } else {
+        sigaction(number, &before, nullptr);  // and once more, to the end
+    }
+}
+
+}  // namespace
+
+volatile u32 PageFaults::total = 0;
+
+void PageFaults::note(const u8* at) {
+    where[total % KEPT] = at;
+    total = total + 1;
+}
+
+bool PageFaults::look(const u8* from, u64 bytes) {
+    const u64 first = reinterpret_cast<u64>(from) / PAGE, last = (reinterpret_cast<u64>(from) + bytes - 1) / PAGE;
+    bool found = total - seen > KEPT;  // too many to know
+    for (; seen != total; ++seen) {
+        const u64 page = reinterpret_cast<u64>(where[seen % KEPT]) / PAGE;
+        found |= first <= page && page <= last;
+    }
+    return found;
+}
+
+PageFaults::Guard::Guard() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        struct sigaction mine = {};
+        mine.sa_sigaction = handler;
+        mine.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigemptyset(&mine.sa_mask);
+        sigaction(SIGBUS, &mine, &before);
+    });
+    ++guards;
+}
+
+PageFaults::Guard::~Guard() { --guards; }
+
+}  // namespace db
