@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -82,14 +83,24 @@ def serve(
     figures_fd: int = typer.Option(-1, hidden=True, help="File that is kept up to date with FIGURES."),
 ) -> None:
     """Offer a top as a vfio-user PCIe device to QEMU (10.1 or later) and other clients."""
+    server: Any = None
+
+    def stop(number: int, _frame: object) -> None:
+        if server is None:
+            raise SystemExit(128 + number)  # through every `finally`
+        server.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
                         params=parse_params(param), verbose=verbose, figures_fd=figures_fd, flush_ns=flush_ns,
-                        zero_gbps=zero_gbps) as server:  # fmt: skip
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: server.stop())
+                        zero_gbps=zero_gbps) as made:  # fmt: skip
+        server = made
         if ready_fd >= 0:
             os.write(ready_fd, b"r")
             os.close(ready_fd)
         else:
             print(f"doorbell: {top} is at {socket}; Ctrl-C ends it", file=sys.stderr, flush=True)
         server.serve()
+    if image and ready_fd < 0:
+        print(f"doorbell: ended; {image} is written out", file=sys.stderr, flush=True)

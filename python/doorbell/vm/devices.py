@@ -19,6 +19,7 @@ from doorbell.nvme.vendor import BAR_DOORBELLS
 
 QUEUE_PAIRS = 32
 RESET_CYCLES = 100_000  # of one try
+RESET_S = 30.0  # of all tries
 FIGURES = struct.Struct("<QQ")  # cycles that were computed, ns of processor time for them
 FIGURES_S = 0.05  # between two updates
 
@@ -61,6 +62,10 @@ class SimDevice:
             del self._sizes[handle]
         return data
 
+    def read_forget(self, handle: int) -> None:
+        del self._sizes[handle]
+        self._sim.mmio_read_forget(handle)
+
     def run(self, cycles: int) -> None:
         # The host lives in real time, so the device's timers do too.
         now = int((time.monotonic() - self._start) * 1e6)
@@ -74,6 +79,7 @@ class SimDevice:
         """A command may begin and end in one call: idle is only who had nothing to do in it."""
         before = self._sim.cycle
         self.idle = self._sim.run(cycles, stop_idle=True) == "idle" and self._sim.cycle == before
+        say_trouble(self._sim)
 
     def _run_and_count(self, cycles: int) -> None:
         start = time.thread_time_ns()
@@ -110,20 +116,28 @@ class SimDevice:
                           mps=128 << min(state.mps, 3), mrrs=128 << state.mrrs)  # fmt: skip
 
     def reset(self) -> None:
-        for _ in range(20):
+        end = time.monotonic() + RESET_S
+        while time.monotonic() < end:
             while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
                 self.dma_complete(message.id, None)
             with contextlib.suppress(SimError):
                 return self._sim.flr(RESET_CYCLES)
-        print("doorbell serve: the device did not finish its reset; pulling rst", file=sys.stderr, flush=True)
-        self._sim.reset()
+        # Not its power-on reset: it would forget its namespaces and what belongs to them, which is on the media.
+        raise UserError("the simulated device does not finish its function-level reset, please report: it ends here", 3)
 
     def close(self) -> None:
-        """Write the image back; raise if the runtime saw a broken rule of PCIe or AXI."""
+        """Write the image back; raise if it cannot be, or if the runtime saw a broken rule of PCIe or AXI."""
+        say_trouble(self._sim)
         errors = self._sim.errors()
         self._sim.close()
         if errors:
             raise UserError(f"the simulated device broke rules, please report: {errors}", 3)
+
+
+def say_trouble(sim: Any) -> None:
+    """A line about what has begun to fail."""
+    if text := sim.trouble():
+        print(f"doorbell serve: {text}", file=sys.stderr, flush=True)
 
 
 class FunctionalDevice:
@@ -138,8 +152,7 @@ class FunctionalDevice:
 
     def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
         if pointer is not None:
-            memory = (ctypes.c_ubyte * size).from_address(pointer)
-            self._sim.map(base, size, memoryview(memory).cast("B"))
+            self._sim.map(base, size, pointer, writable)
 
     def unmap(self, base: int, size: int) -> None:
         self._sim.unmap(base)
@@ -161,12 +174,17 @@ class FunctionalDevice:
             self._reads.clear()
         return data
 
+    def read_forget(self, handle: int) -> None:
+        self.read_poll(handle)
+
     def run(self, cycles: int) -> None:
         self._scan_doorbells()
         self._sim.run(max(cycles, 5000))
         for irq in self._sim.irqs():
             if (fd := self._fds.get(irq.data, -1)) >= 0:
-                os.write(fd, struct.pack("=Q", 1))
+                with contextlib.suppress(BlockingIOError):  # at its maximum: its owner has enough to wake up for
+                    os.write(fd, struct.pack("=Q", 1))
+        say_trouble(self._sim)
 
     @property
     def idle(self) -> bool:
@@ -205,4 +223,5 @@ class FunctionalDevice:
         self._sim.flr()
 
     def close(self) -> None:
+        say_trouble(self._sim)
         self._sim.close()

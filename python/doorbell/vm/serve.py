@@ -32,7 +32,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         wanted = parse_size(size) if size else None
     except ValueError as e:
         raise UserError(str(e)) from e
-    media_size = prepare_image(image, wanted) if image else wanted or DEFAULT_SIZE
+    media_size = image_size(image, wanted) if image else wanted or DEFAULT_SIZE
     if media_size < SMALLEST or media_size % 4096:
         raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
     options: dict[str, Any] = {"media_size": media_size} | ({"image": str(image)} if image else {})
@@ -56,16 +56,15 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         device.close()
 
 
-def prepare_image(image: Path, wanted: int | None) -> int:
-    """Make the file if it is not there; answer the drive's capacity, which never shrinks a file that is."""
+def image_size(image: Path, wanted: int | None) -> int:
+    """The drive's capacity: what is wanted, or the file's. A file that is there is never made shorter.
+
+    Whoever opens it makes it, or makes it longer, once nobody else has it.
+    """
     try:
         have = image.stat().st_size if image.exists() else 0
-        if have and wanted and wanted < have:
-            raise UserError(f"{image} has {have} bytes, more than --size: its end would be lost; leave --size out")
-        if not have or (wanted and wanted > have):
-            with open(image, "ab") as file:
-                file.truncate(wanted or DEFAULT_SIZE)
-        with open(image, "r+b"):
-            return image.stat().st_size
     except OSError as e:
         raise UserError(f"cannot use the image {image}: {e.strerror}") from e
+    if have and wanted and wanted < have:
+        raise UserError(f"{image} has {have} bytes, more than --size: its end would be lost; leave --size out")
+    return wanted or have or DEFAULT_SIZE

@@ -109,6 +109,9 @@ class FakeDevice:
         del self.reads[handle]
         return bytes(self.bar[offset : offset + size])
 
+    def read_forget(self, handle: int) -> None:
+        del self.reads[handle]
+
     def run(self, cycles: int) -> None:
         self.runs += 1
         for i in range(8):
@@ -675,8 +678,8 @@ def test_noise(path: str, noise: bytes) -> None:
 @contextlib.contextmanager
 def drive_server(tmp_path: Path, **options: Any) -> Iterator[str]:
     path = str(tmp_path / "drive")
-    options.setdefault("size", "64m")
-    with serve.serving_device(path, backend=BACKEND, **options) as server, running(server):
+    options = {"size": "64m", "backend": BACKEND, **options}
+    with serve.serving_device(path, **options) as server, running(server):
         yield path
 
 

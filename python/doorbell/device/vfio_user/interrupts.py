@@ -95,14 +95,15 @@ class Interrupts:
         if len(message.fds) not in (0, count) or not all(is_eventfd(fd) for fd in message.fds):
             raise Refused(errno.EINVAL)
         fds = message.take_fds() or [-1] * count
+        for fd in fds:
+            if fd >= 0:
+                os.set_blocking(fd, False)  # one at its maximum must not hold us up
         for i, fd in zip(chosen, fds, strict=True):
             if index == MSIX:
                 self._attach_vector(i, fd)
             elif index == INTX and action == ACTION_TRIGGER:
                 self._set_intx(fd)
             elif index == INTX and action == ACTION_UNMASK:
-                if fd >= 0:
-                    os.set_blocking(fd, False)
                 self._set_intx_unmask(fd)
             elif action != ACTION_TRIGGER:
                 os.close(fd)  # masking by eventfd: nobody does

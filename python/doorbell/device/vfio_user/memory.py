@@ -7,6 +7,7 @@ import ctypes
 import errno
 import mmap
 import os
+import stat
 import struct
 
 from doorbell.device.vfio_user.served import ServedDevice
@@ -30,7 +31,7 @@ class Mapping:
         if fd is None:
             return
         info = os.fstat(fd)
-        if info.st_size and offset + size > info.st_size:  # beyond the end is SIGBUS; devices tell no size
+        if stat.S_ISREG(info.st_mode) and offset + size > info.st_size:  # devices tell no size
             raise Refused(errno.EINVAL)
         lead = offset % mmap.PAGESIZE
         self._length = size + lead

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import struct
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from doorbell.device.vfio_user.wire import (
     REGION_WRITABLE,
     Message,
     Refused,
+    close_fds,
 )
 from doorbell.nvme.vendor import BAR_DOORBELLS
 
@@ -51,8 +53,10 @@ class Regions:
         self._device, self._config, self._changed, self._on_reset = device, config, changed, reset
         self.pending: tuple[Message, int, int] | None = None
         self._table = self._blank_table()
-        self.page_fd = os.memfd_create("doorbells", os.MFD_CLOEXEC)
+        self.page_fd = os.memfd_create("doorbells", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.page_fd, 2 * PAGE)  # BAR 0's offsets: the page is the second one
+        # The client gets it, and must not be able to take it away.
+        fcntl.fcntl(self.page_fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         self._page = Mapping(0, PAGE, True, self.page_fd, BAR_DOORBELLS)
         assert self._page.pointer
         device.doorbell_page(self._page.pointer)
@@ -118,6 +122,14 @@ class Regions:
         self.pending = None
         (count,) = struct.unpack_from("<I", message.body, 12)
         return message, message.body[:16] + data[skip : skip + count]
+
+    def abandon(self) -> None:
+        """Nobody waits for the read that is held up."""
+        if self.pending:
+            message, handle, _ = self.pending
+            close_fds(message.fds)
+            self._device.read_forget(handle)
+            self.pending = None
 
     def write(self, message: Message) -> bytes:
         offset, region, count = self._access(message)

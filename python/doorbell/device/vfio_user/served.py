@@ -23,6 +23,9 @@ class ServedDevice(Protocol):
     def read_poll(self, handle: int) -> bytes | None:
         """The answer once it is there; it comes after some `run`, whatever the device does."""
 
+    def read_forget(self, handle: int) -> None:
+        """Nobody will ask for this answer any more."""
+
     def run(self, cycles: int) -> None:
         """Run; doorbells in the shared page are seen first."""
 
@@ -35,7 +38,7 @@ class ServedDevice(Protocol):
         """Answer a read (None: it failed)."""
 
     def irq_eventfd(self, vector: int, fd: int) -> None:
-        """Signal `fd` (not owned) for this MSI-X vector; -1: drop the interrupt."""
+        """Signal `fd` (not owned, does not block) for this MSI-X vector; -1: drop the interrupt."""
 
     def doorbell_page(self, pointer: int) -> None:
         """A page whose every dword is a doorbell: writes of others to it count as writes to BAR 0 + 0x1000."""
@@ -45,7 +48,8 @@ class ServedDevice(Protocol):
 
     def configure(self, state: PciState, msix_enable: bool) -> None: ...
     def reset(self) -> None:
-        """Function-level reset, done when it returns. DMA that was not fetched by then is given up."""
+        """Function-level reset, done when it returns. DMA that was not fetched by then is given up. A UserError if the
+        device does not do it: then it cannot be served any longer."""
 
     def close(self) -> None:
         """The end; the server does not call it."""

@@ -12,7 +12,6 @@ import contextlib
 import errno
 import json
 import os
-import select
 import socket
 import struct
 import sys
@@ -27,6 +26,7 @@ from doorbell.device.vfio_user.interrupts import Interrupts
 from doorbell.device.vfio_user.memory import PAGE, ClientMemory
 from doorbell.device.vfio_user.regions import Regions
 from doorbell.device.vfio_user.served import ServedDevice
+from doorbell.device.vfio_user.waiting import wait
 from doorbell.device.vfio_user.wire import (
     DEVICE_RESET,
     DMA_MAP,
@@ -102,11 +102,18 @@ class Server:
     def _listen(self) -> socket.socket:
         if self._path.is_socket():
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                probe.setblocking(False)  # a server that has clients waiting takes no more
                 try:
                     probe.connect(str(self._path))
                     raise UserError(f"{self._path} is in use by another server: name another socket")
-                except OSError:
-                    self._path.unlink()
+                except ConnectionRefusedError:  # left behind: nobody listens any more
+                    self._path.unlink(missing_ok=True)
+                except FileNotFoundError:
+                    pass
+                except BlockingIOError as e:
+                    raise UserError(f"{self._path} is in use by another server: name another socket") from e
+                except OSError as e:
+                    raise UserError(f"cannot use the socket {self._path}: {e.strerror}") from e
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             listener.bind(str(self._path))
@@ -163,12 +170,13 @@ class Server:
         read = [self._wake_r, *([self._interrupts.unmask_fd] if self._interrupts.unmask_fd >= 0 else [])]
         write = []
         if self._connection:
-            read.append(self._connection.sock.fileno())
+            if not self._connection.congested:
+                read.append(self._connection.sock.fileno())
             if self._connection.wants_write:
                 write.append(self._connection.sock.fileno())
         else:
             read.append(self._listener.fileno())
-        select.select(read, write, [], seconds)
+        wait(read, write, seconds)
 
     def _take_messages(self) -> bool:
         if not self._connection:
@@ -179,7 +187,11 @@ class Server:
             self._connection = Connection(sock)
             self._log("client connected")
         busy = False
-        while len(self._waiting) < MAX_WAITING and (message := self._connection.receive()):
+        for _ in range(MAX_WAITING):  # then the device has its turn
+            if self._stopped or self._connection.congested or len(self._waiting) >= MAX_WAITING:
+                break
+            if not (message := self._connection.receive()):
+                break
             busy = True
             if message.flags & TYPE_MASK == TYPE_REPLY:
                 self._dma_reply(message)
@@ -189,9 +201,13 @@ class Server:
         self._work()
         return busy
 
+    @property
+    def _congested(self) -> bool:
+        return bool(self._connection and self._connection.congested)
+
     def _work(self) -> None:
         """Commands in their order; a register read that the device has not answered yet holds the later ones up."""
-        while self._waiting and not self._regions.pending:
+        while self._waiting and not (self._regions.pending or self._stopped or self._congested):
             message = self._waiting.popleft()
             try:
                 answer = self._dispatch(message)
@@ -232,10 +248,9 @@ class Server:
         for message in self._waiting:
             close_fds(message.fds)
         self._waiting.clear()
-        if self._regions.pending:
-            close_fds(self._regions.pending[0].fds)
-            self._regions.pending = None
-        self._reset()
+        self._regions.abandon()
+        if not self._stopped:  # else the device does not run any more
+            self._reset()
         self._dma.clear()
         self._interrupts.detach_all()
         self._memory.remove_all()
@@ -243,11 +258,13 @@ class Server:
 
     def close(self) -> None:
         """Free everything; the device stays the caller's."""
+        self._stopped = True
         if self._connection:
             self._disconnect("server ends")
         self._listener.close()
         self._path.unlink(missing_ok=True)
-        for fd in (self._wake_r, self._wake_w):
+        wake, self._wake_w = self._wake_w, -1  # a signal may come at any time
+        for fd in (self._wake_r, wake):
             os.close(fd)
         self._regions.close()
 
@@ -329,7 +346,7 @@ class Server:
 
     def _forward_dma(self) -> bool:
         busy = False
-        while len(self._dma) < 0x4000 and (request := self._device.dma_next()):
+        while len(self._dma) < 0x4000 and not self._congested and (request := self._device.dma_next()):
             busy = True
             if not self._connection:
                 self._device.dma_complete(request.id, None)

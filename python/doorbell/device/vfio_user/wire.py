@@ -21,6 +21,7 @@ MAX_DATA = 1 << 20  # bytes of one region access; also told to the client
 MAX_MESSAGE = HEADER.size + MAX_DATA + 64
 MAX_FDS = 16
 MAX_MAPS = 8192
+MAX_QUEUED = 4 << 20  # bytes for a client that does not take them
 MAX_WAITING = 256  # commands taken in behind one that is still being worked on
 
 MAP_READ, MAP_WRITE = 1, 2
@@ -82,6 +83,12 @@ class Connection:
         self._body = bytearray()
         self._fds: list[int] = []
         self._out: deque[tuple[memoryview, list[int]]] = deque()
+        self._queued = 0  # bytes in it
+
+    @property
+    def congested(self) -> bool:
+        """The client takes no messages: it gets none, and none of its own are read, until it does."""
+        return self._queued >= MAX_QUEUED
 
     @property
     def wants_write(self) -> bool:
@@ -134,6 +141,7 @@ class Connection:
         """Queue a message; `fds` stay the caller's."""
         raw = HEADER.pack(number, command, HEADER.size + len(body), flags, error) + body
         self._out.append((memoryview(raw), fds or []))
+        self._queued += len(raw)
 
     def flush(self) -> None:
         """Send what the socket takes."""
@@ -146,6 +154,7 @@ class Connection:
                 return
             except OSError as e:
                 raise Gone(e.strerror) from e
+            self._queued -= sent
             if sent == len(raw):
                 self._out.popleft()
             else:

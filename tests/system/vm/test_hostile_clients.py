@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client can do to the vfio-user server by bad will or by accident: it must not end, wait for ever or grow."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vfio_client as vc
+from conftest import BACKEND
+from doorbell.device.messages import SimError
+from doorbell.device.pci_config import PciConfig
+from doorbell.device.vfio_user import serving
+from doorbell.device.vfio_user.wire import MAX_QUEUED
+from doorbell.errors import UserError
+from doorbell.nvme.commands import expect
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.vm import devices
+from test_vfio_user import VECTORS, FakeDevice, drive_server, eventually, exercise, memfd, new_driver, refused, running
+
+OTHER = 0x9_0000_0000
+"""Of memory beside the driver's own."""
+
+
+@pytest.fixture(params=["functional", "rtl"] if BACKEND == "rtl" else ["functional"])
+def backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@contextlib.contextmanager
+def drive_up(tmp_path: Path, **options: Any) -> Iterator[tuple[vc.Drive, Any]]:
+    with drive_server(tmp_path, **options) as path:
+        drive, driver = new_driver(path)
+        driver.start(queues=2, entries=16)
+        yield drive, driver
+        drive.close()
+
+
+# --------------------------------------------------------------------------------------------------------------- memory
+
+
+def test_memory_that_is_not_there_or_goes(tmp_path: Path, backend: str) -> None:
+    """A file that is too short is no memory. One that is truncated later ends the commands that touch it."""
+    with drive_up(tmp_path, backend=backend) as (drive, driver):
+        empty, file = memfd(0), memfd(1 << 16, b"x" * (1 << 16))
+        with refused(errno.EINVAL):
+            drive.client.map(OTHER, 4096, empty)
+        drive.client.map(OTHER, 1 << 16, file)
+        driver.run(driver.submit(1, NvmOpc.WRITE, 8, 7, prp1=OTHER))
+        assert driver.read(8, 8) == b"x" * 4096
+        os.ftruncate(file, 0)
+        for _ in range(2):
+            lost = driver.submit(1, NvmOpc.WRITE, 8, 7, prp1=OTHER + 8192)
+            driver.wait([lost])
+            assert lost.status == Status.DATA_TRANSFER_ERROR
+        driver.wait([driver.submit(1, NvmOpc.READ, 8, 7, prp1=OTHER)])  # written to nobody
+        assert driver.read(8, 8) == b"x" * 4096
+        drive.client.unmap(OTHER, 1 << 16)
+        os.ftruncate(file, 1 << 16)
+        drive.client.map(OTHER, 1 << 16, file)
+        driver.run(driver.submit(1, NvmOpc.READ, 8, 7, prp1=OTHER))
+        assert os.pread(file, 4096, 0) == b"x" * 4096
+        exercise(driver, ios=3)
+        os.close(empty)
+        os.close(file)
+
+
+def test_memory_that_is_for_reading(tmp_path: Path, backend: str) -> None:
+    with drive_up(tmp_path, backend=backend) as (drive, driver):
+        file = memfd(4096, b"r" * 4096)
+        drive.client.map(OTHER, 4096, file, flags=1)
+        driver.run(driver.submit(1, NvmOpc.WRITE, 0, 7, prp1=OTHER))
+        driver.wait([driver.submit(1, NvmOpc.READ, 8, 7, prp1=OTHER)])
+        assert os.pread(file, 4096, 0) == b"r" * 4096 and driver.read(0, 8) == b"r" * 4096
+        os.close(file)
+
+
+def test_doorbells_stay(tmp_path: Path) -> None:
+    """The page that the client gets is the server's: it cannot be made shorter."""
+    with serving(tmp_path / "s", FakeDevice(), PciConfig(VECTORS)) as server, running(server):
+        c = vc.Client(str(tmp_path / "s"))
+        c.version()
+        _, _, fds = c.region_info(vc.BAR0, 4080)
+        for size in (0, 4096, 1 << 20):
+            with pytest.raises(PermissionError):
+                os.ftruncate(fds[0], size)
+        os.close(fds[0])
+        c.close()
+
+
+# ------------------------------------------------------------------------------------------------------------ messages
+
+
+def test_abandoned_reads(tmp_path: Path, backend: str) -> None:
+    """Clients that go while a register is being read take nothing with them."""
+    with drive_server(tmp_path, backend=backend) as path:
+        for _ in range(70):
+            c = vc.Client(path)
+            c.version()
+            c.send(vc.REGION_READ, struct.pack("<QII", 0, vc.BAR0, 4))
+            c.close()
+        c = vc.Client(path)
+        c.version()
+        assert c.read(vc.BAR0, 8, 4) == struct.pack("<I", 0x20000)
+        c.close()
+
+
+def test_a_client_that_takes_no_replies(tmp_path: Path) -> None:
+    """What waits for it is bounded; when it takes its replies, all of them come."""
+    with serving(tmp_path / "s", FakeDevice(), PciConfig(VECTORS)) as server, running(server):
+        c = vc.Client(str(tmp_path / "s"))
+        c.version()
+        ask = struct.pack("<QII", 0, vc.CONFIG, 4096)
+        raw = b"".join(vc.HEADER.pack(i, vc.REGION_READ, 32, 0, 0) + ask for i in range(10_000))  # 40 MB of replies
+        c.sock.setblocking(False)
+        sent, end = 0, time.monotonic() + 20
+        while select.select([], [c.sock], [], 0.3)[1]:
+            assert time.monotonic() < end
+            with contextlib.suppress(BlockingIOError):
+                sent += c.sock.send(raw[sent:])
+        assert sent < len(raw) and server._connection
+        assert server._connection._queued <= MAX_QUEUED + 8192
+        c.sock.setblocking(True)
+        c.sock.settimeout(20)
+        for i in range(sent // 32):
+            number, command, _, error, body, _ = c.receive()
+            assert (number, command, error, len(body)) == (i, vc.REGION_READ, 0, 16 + 4096)
+        c.close()
+
+
+def test_a_flood_does_not_keep_it_from_stopping(tmp_path: Path) -> None:
+    """Nor from running the device."""
+    device = FakeDevice()
+    with serving(tmp_path / "s", device, PciConfig(VECTORS)) as server:
+        c = vc.Client(str(tmp_path / "s"))
+        raw = vc.HEADER.pack(1, vc.REGION_WRITE, 36, 0x10, 0) + struct.pack("<QIII", 0x40, vc.BAR0, 4, 7)
+        go_on = True
+
+        def flood() -> None:
+            with contextlib.suppress(OSError):
+                while go_on:
+                    c.sock.sendall(raw * 1000)
+
+        flooding = threading.Thread(target=flood)
+        try:
+            with running(server):
+                c.version()
+                flooding.start()
+                time.sleep(0.2)
+                runs = device.runs
+                eventually(lambda: device.runs > runs + 10)
+                start = time.monotonic()
+            assert time.monotonic() - start < 5, "it stopped only when the client did"
+            assert flooding.is_alive()
+        finally:
+            go_on = False
+            c.sock.shutdown(socket.SHUT_RDWR)
+            flooding.join(20)
+            c.close()
+
+
+# ---------------------------------------------------------------------------------------------------------- descriptors
+
+
+def test_many_descriptors(tmp_path: Path) -> None:
+    """Those of the server are above 1,023, which is as far as select() counts."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
+    null = os.open(os.devnull, os.O_RDONLY)
+    many = [os.dup(null) for _ in range(1100)]
+    try:
+        with serving(tmp_path / "s", FakeDevice(), PciConfig(VECTORS)) as server, running(server):
+            c = vc.Client(str(tmp_path / "s"))
+            assert c.sock.fileno() > 1023
+            c.version()
+            time.sleep(0.05)  # it sleeps by now
+            assert c.read(vc.CONFIG, 0, 4)
+            c.close()
+    finally:
+        for fd in (null, *many):
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_full_eventfds(tmp_path: Path, backend: str) -> None:
+    """Interrupts of a client that does not look at them hold nobody up."""
+    full = [os.eventfd(0) for _ in range(3)]
+    for fd in full:
+        os.eventfd_write(fd, (1 << 64) - 2)
+    with drive_server(tmp_path, backend=backend) as path:
+        drive, driver = new_driver(path, spdk=True)  # polls its queues
+        drive.client.set_irqs(0x24, vc.MSIX, 0, 3, fds=full)
+        driver.start(queues=2, entries=16)
+        exercise(driver, ios=3)
+        drive.close()
+    for fd in full:
+        assert os.eventfd_read(fd) == (1 << 64) - 2
+        os.close(fd)
+
+
+# ------------------------------------------------------------------------------------------------------- socket, resets
+
+
+def test_sockets_of_others(tmp_path: Path) -> None:
+    """A socket is made anew only if nobody listens at it any more."""
+    path = tmp_path / "s"
+
+    def taken(why: str) -> None:
+        before = path.stat().st_ino
+        with pytest.raises(UserError, match=why), serving(path, FakeDevice(), PciConfig(VECTORS)):
+            pass
+        assert path.stat().st_ino == before
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.bind(str(path))
+        taken("cannot use the socket")
+    path.unlink()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as busy:
+        busy.bind(str(path))
+        busy.listen(0)
+        with contextlib.ExitStack() as waiting:
+            with contextlib.suppress(BlockingIOError):
+                while True:  # until it takes no more
+                    one = waiting.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+                    one.setblocking(False)
+                    one.connect(str(path))
+            taken("in use by another server")
+    with serving(path, FakeDevice(), PciConfig(VECTORS)) as server, running(server):
+        vc.Client(str(path)).close()
+    assert not path.exists()
+
+
+def test_resets_in_a_row(tmp_path: Path, backend: str) -> None:
+    with drive_up(tmp_path, backend=backend) as (drive, driver):
+        driver.write(0, b"k" * 512)
+        start = time.monotonic()
+        for _ in range(5):
+            drive.flr()
+            drive.client.ask(vc.RESET)
+        assert time.monotonic() - start < 5
+        driver._forget_queues()
+        driver.start(queues=2, entries=16)
+        assert driver.read(0, 1) == b"k" * 512
+        exercise(driver, ios=3)
+
+
+def test_a_device_that_does_not_reset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not powered off and on instead: it would forget what its media hold."""
+
+    class Stuck:
+        def __init__(self) -> None:
+            self.tries = 0
+
+        def flr(self, _: int) -> None:
+            self.tries += 1
+            raise SimError("not acknowledged")
+
+        def irq_eventfd(self, *_: int) -> None: ...
+        def dma_pending(self) -> list[Any]:
+            return []
+
+        def reset(self) -> None:
+            raise AssertionError("it must not")
+
+    monkeypatch.setattr(devices, "RESET_S", 0.02)
+    stuck = Stuck()
+    with pytest.raises(UserError, match="does not finish its function-level reset"):
+        devices.SimDevice(stuck).reset()
+    assert stuck.tries > 1
+
+
+def test_two_drives_with_one_image(tmp_path: Path, backend: str) -> None:
+    image = tmp_path / "image"
+    (tmp_path / "b").mkdir()
+    with drive_up(tmp_path, image=image, size="16m", backend=backend) as (_, driver):
+        with pytest.raises(UserError, match="in use"), drive_server(tmp_path / "b", image=image, size="32m"):
+            pass
+        assert image.stat().st_size == 16 << 20
+        exercise(driver, ios=3)
+
+
+@pytest.mark.rtl
+def test_a_capacity_that_is_too_large(tmp_path: Path) -> None:
+    for options in ({"size": "2t"}, {"size": "2t", "image": tmp_path / "image"}):
+        with pytest.raises(UserError, match="too large: .* 40 bits"), drive_server(tmp_path, **options):
+            pass
+    assert not (tmp_path / "image").exists()
+
+
+def test_status_of_a_failing_image(tmp_path: Path, backend: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The commands say it, each; the server says it once, and goes on with what is left."""
+    image = tmp_path / "image"
+    with pytest.raises(UserError, match="could not be written out"):
+        with drive_up(tmp_path, image=image, size="16m", backend=backend) as (_, driver):
+            driver.write(0, b"a" * 4096)
+            os.truncate(image, 1 << 20)
+            buffer = driver.buffer(4096)
+            for _ in range(3):
+                for command, status in (
+                    (driver.submit(1, NvmOpc.WRITE, 8 << 11, 7, buffer), Status.WRITE_FAULT),
+                    (driver.submit(1, NvmOpc.READ, 8 << 11, 7, buffer), Status.READ_ERROR),
+                    (driver.submit(1, NvmOpc.FLUSH), Status.WRITE_FAULT),
+                ):
+                    driver.wait([command])
+                    expect(command, status)
+            driver.write(8, b"c" * 4096)
+            assert driver.read(0, 16) == b"a" * 4096 + b"c" * 4096
+    assert image.read_bytes()[:8192] == b"a" * 4096 + b"c" * 4096
+    assert capfd.readouterr().err.count("truncated") == 1
