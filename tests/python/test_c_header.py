@@ -76,14 +76,16 @@ def test_names_are_the_ends_of_enumerators() -> None:
     ("cpl_timeout_us", "cpl_timeout_ns", 1.5, 1500), ("ready_us", "ready_ns", None, 0xFFFF_FFFF),
     ("clock_mhz", "clock_khz", 156.25, 156250), ("media_gbps", "media_mbps", 2.5, 2500),
     ("media_zero_gbps", "media_zero_kbps", 0.0005, 500), ("media_zero_gbps", "media_zero_kbps", 0, 0),
-    ("media_zero_gbps", "media_zero_kbps", 1e-9, 1), ("mps", "mps", 256, 256),
+    ("media_zero_gbps", "media_zero_kbps", 1e-9, 1), ("media_zero_gbps", "media_zero_kbps", 0.0, 0),
+    ("mps", "mps", 256, 256),
     ("timeout_ms", "timeout_500ms", 700, 2), ("timeout_ms", "timeout_500ms", 10**9, 255),
     ("lba_bytes", "lba_shift", 4096, 12), ("stall_chance", "stall_ppm", 0.001, 1000),
     ("mps_cap", "mps_cap_code", 512, 2),
     ("link_latency_ns", "link_latency_ns", 7, 7), ("window", "window_base", 1 << 40, 1 << 40),
 ])  # fmt: skip
 def test_units(option: str, field: str, value: Any, wanted: int) -> None:
-    assert Option(option, None, field, "").convert(value) == wanted
+    found = Option(option, None, field, "").convert(value)
+    assert found == wanted and isinstance(found, int)
 
 
 def test_a_size_that_is_none() -> None:

@@ -44,7 +44,7 @@ _UNITS: list[tuple[str, str, Callable[[Any], int]]] = [
     ("_us", "_ns", _nanoseconds),
     ("_mhz", "_khz", lambda mhz: round(mhz * 1000)),
     ("_gbps", "_mbps", lambda gbps: round(gbps * 1000)),
-    ("_gbps", "_kbps", lambda gbps: gbps and max(1, round(gbps * 1e6))),
+    ("_gbps", "_kbps", lambda gbps: max(1, round(gbps * 1e6)) if gbps else 0),
     ("_ms", "_500ms", lambda ms: min(255, -(-ms // 500))),
     ("_chance", "_ppm", lambda chance: round(chance * 1e6)),
     ("_bytes", "_shift", lambda size: size.bit_length() - 1),
