@@ -20,6 +20,7 @@ import pytest
 from doorbell.device.functional import FunctionalSsd
 from doorbell.device.messages import SimError
 from doorbell.device.sim import Sim
+from own_mounts import own_mounts
 from test_sim import BASE, FLUSH, LOW, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library, pattern
 
 MEDIA = 16 << 20
@@ -117,14 +118,6 @@ for i in done + failed[:12]:
     assert data[i * CHUNK : (i + 1) * CHUNK] == pattern(CHUNK, i)
 print("all is well")
 """
-
-
-def own_mounts() -> list[str]:
-    """What a command line begins with that may mount file systems, which nobody else sees."""
-    begin = ["unshare", "--user", "--map-root-user", "--mount"]
-    if subprocess.run([*begin, "true"], check=False, capture_output=True).returncode:
-        pytest.skip("no user namespaces here, so no file system of a test's own that could be full")
-    return begin
 
 
 def test_full_disk(tmp_path: Path) -> None:
