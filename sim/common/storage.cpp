@@ -74,48 +74,35 @@ void Storage::lose(u64 at, u64 bytes) {
 // The file has the page again.
 void Storage::find(u64 page) {
     void* const p = mem + page * PAGE;
-    if (mmap(p, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, off_t(page * PAGE)) != p) return;
-    lost.erase(page);
-    said.clear();
+    if (mmap(p, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, off_t(page * PAGE)) == p) lost.erase(page);
 }
 
-// copy, or call where that does not do: with where it is, and what part of the caller's bytes.
-template <class Copy, class Call>
-bool Storage::by_page(u64 at, u64 bytes, Copy copy, Call call) {
+bool Storage::load_by_page(u8* to, u64 at, u64 bytes) {
     for (u64 done = 0; done < bytes;) {
         const u64 from = at + done, page = from / PAGE, n = std::min(bytes - done, (page + 1) * PAGE - from);
         if (!lost.count(page)) {
-            copy(from, done, n);
+            std::memcpy(to + done, mem + from, n);
             if (faults.hit(mem + from, n)) lost.insert(page);
         }
-        if (lost.count(page) && !call(from, done, n)) return false;
+        if (lost.count(page)) {
+            const ssize_t got = pread(fd, to + done, n, off_t(from));
+            if (got != ssize_t(n))
+                return say(got < 0 ? std::string(strerror(errno)) + ": reads fail" : TRUNCATED), false;
+        }
         done += n;
     }
     return true;
 }
 
-bool Storage::load_by_page(u8* to, u64 at, u64 bytes) {
-    auto copy = [&](u64 from, u64 done, u64 n) { std::memcpy(to + done, mem + from, n); };
-    auto call = [&](u64 from, u64 done, u64 n) {
-        const ssize_t got = pread(fd, to + done, n, off_t(from));
-        if (got == ssize_t(n)) return true;
-        say(got < 0 ? std::string(strerror(errno)) + ": reads fail" : TRUNCATED);
-        return false;
-    };
-    return by_page(at, bytes, copy, call);
-}
-
-bool Storage::store_by_page(u64 at, const u8* from, u64 bytes) {
-    auto copy = [&](u64 to, u64 done, u64 n) { std::memcpy(mem + to, from + done, n); };
-    auto call = [&](u64 to, u64 done, u64 n) {
-        if (!covers(to + n)) return say(TRUNCATED), false;
-        errno = ENOSPC;
-        if (pwrite(fd, from + done, n, off_t(to)) != ssize_t(n))
-            return say(std::string(strerror(errno)) + ": writes fail until that is mended"), false;
-        find(to / PAGE);
-        return true;
-    };
-    return by_page(at, bytes, copy, call);
+bool Storage::store_in_file(u64 at, const u8* from, u64 bytes) {
+    if (!covers(at + bytes)) return say(TRUNCATED), false;
+    errno = ENOSPC;
+    if (pwrite(fd, from, bytes, off_t(at)) != ssize_t(bytes))
+        return say(std::string(strerror(errno)) + ": writes fail until that is mended"), false;
+    if (!lost.empty())
+        for (u64 page = at / PAGE; page <= (at + bytes - 1) / PAGE; ++page)
+            if (lost.count(page)) find(page);
+    return true;
 }
 
 // ---- the whole
@@ -137,7 +124,7 @@ bool Storage::zero(u64 at, u64 bytes) {
         const std::string none(std::min(bytes, ZEROES), 0);
         for (u64 done = 0; done < bytes;) {
             const u64 n = std::min(bytes - done, ZEROES);
-            if (!store_by_page(at + done, reinterpret_cast<const u8*>(none.data()), n)) return false;
+            if (!store_in_file(at + done, reinterpret_cast<const u8*>(none.data()), n)) return false;
             done += n;
         }
         return true;

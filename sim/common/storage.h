@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes that a drive keeps: memory of this process, or a file that is mapped (sparse, locked, written out by sync()).
 //
-// The file can fail while it is used: its disk is full, somebody truncates it. Then the pages that it happens to are
-// reached by system calls, which say what is wrong, until one of them succeeds.
+// A file is read through its mapping and written by system calls: these say what is wrong if its disk is full, and leave
+// no half of a block when the process ends. Pages that somebody has truncated are read by system calls too.
 #pragma once
 
 #include <cstring>
@@ -17,19 +17,17 @@ class Storage {
     int fd = -1;
     std::string name;
     PageFaults faults;
-    std::set<u64> lost;          // pages whose mapping is not the file's any more
-    std::set<std::string> said;  // since the file did what was wanted
-    bool sync_failed = false;    // once the kernel could not write pages, it has forgotten which
+    std::set<u64> lost;  // pages whose mapping is not the file's any more
+    std::set<std::string> said;
+    bool sync_failed = false;  // once the kernel could not write pages, it has forgotten which
 
     bool lock(std::string& why);
     bool covers(u64 end);
     void say(const std::string& what);
     void lose(u64 at, u64 bytes);
     void find(u64 page);
-    template <class Copy, class Call>
-    bool by_page(u64 at, u64 bytes, Copy copy, Call call);
     bool load_by_page(u8* to, u64 at, u64 bytes);
-    bool store_by_page(u64 at, const u8* from, u64 bytes);
+    bool store_in_file(u64 at, const u8* from, u64 bytes);
 
   public:
     u8* mem = nullptr;
@@ -56,12 +54,11 @@ class Storage {
         lose(at, bytes);
         return load_by_page(to, at, bytes);
     }
+    /// What of a page is stored at once is there or not, whenever the process ends.
     bool store(u64 at, const u8* from, u64 bytes) {
-        if (!lost.empty()) return store_by_page(at, from, bytes);
+        if (fd >= 0) return store_in_file(at, from, bytes);
         std::memcpy(mem + at, from, bytes);
-        if (!faults.hit(mem + at, bytes)) return true;
-        lose(at, bytes);
-        return store_by_page(at, from, bytes);
+        return true;
     }
 };
 

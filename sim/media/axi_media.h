@@ -20,6 +20,7 @@ class AxiMedia {
     static constexpr u32 DEPTH = 64;    // bursts a direction
     static constexpr u32 EARLY = 64;    // write beats taken ahead of their address
     static constexpr u32 FRAC = 20;     // bits behind the cycle in a time
+    static constexpr u64 PAGE = 4096;   // no burst crosses one
     static constexpr u64 SECTOR = 512;  // a stretch that cannot be read is whole sectors
 
     enum Op { FLUSH, ZERO, UNCORRECTABLE };  // of the command port: media_op_e of rtl/ssd/db_ssd_pkg.sv
@@ -29,7 +30,7 @@ class AxiMedia {
         u32 beats, done;
         u8 resp;
         bool err_range;
-        bool hole = false;  // of the sector that is being written, a byte has not come
+        u32 holes = 0;  // a bit a sector of the page: a byte of it has not come
     };
 
     Top& top;
@@ -50,6 +51,7 @@ class AxiMedia {
     u8 early[EARLY][BYTES];
     u64 early_strb[EARLY];
     bool early_last[EARLY];
+    u8 staged[PAGE];  // data of the burst that takes it now
     u32 last_id = 0, last_bid = 0;
     bool cmd_busy = false, cmd_err = false;
     u64 cmd_at = 0;
@@ -89,29 +91,37 @@ class AxiMedia {
         return true;
     }
 
-    bool store_row(u64 at, const u8* data, u64 strb) {
-        if (strb == ones(BYTES)) return storage.store(at, data, BYTES);
-        u8 row[BYTES];
-        if (!storage.load(row, at, BYTES)) return false;
-        for (u32 i = 0; i < BYTES; ++i)
-            if (strb >> i & 1) row[i] = data[i];
-        return storage.store(at, row, BYTES);
-    }
-
+    // A row of the burst that takes data now. It reaches the media with the whole burst, so that a block is written or
+    // not, whatever ends this process.
     void store(Burst& b, const u8* data, u64 strb, bool last) {
         if (b.resp == 0) {
-            const u64 at = b.addr + u64(b.done) * BYTES, end = at + BYTES;
-            if (!store_row(at, data, strb)) b.resp = 2;
-            // A sector that has been written whole can be read again.
-            b.hole |= strb != ones(BYTES) || b.resp;
-            if (end % SECTOR == 0) {
-                if (!b.hole && !media.unreadable.empty()) media.written(end - SECTOR, SECTOR);
-                b.hole = false;
+            u8* row = staged + b.done * BYTES;
+            const u64 at = b.addr + u64(b.done) * BYTES;
+            if (strb == ones(BYTES)) {
+                std::memcpy(row, data, BYTES);
+            } else {
+                if (!storage.load(row, at, BYTES)) b.resp = 2;
+                for (u32 i = 0; i < BYTES; ++i)
+                    if (strb >> i & 1) row[i] = data[i];
+                b.holes |= 1u << (at % PAGE / SECTOR);
             }
         }
         ++b.done;
         ++count[MediaCount::WRITE_BEATS];
         if (last != (b.done == b.beats)) ++count[MediaCount::BAD_LAST];
+        if (b.done == b.beats && b.resp == 0) commit(b);
+    }
+
+    void commit(Burst& b) {
+        const u64 end = b.addr + u64(b.beats) * BYTES;
+        if (!storage.store(b.addr, staged, end - b.addr)) {
+            b.resp = 2;
+            return;
+        }
+        if (media.unreadable.empty()) return;
+        // A sector that has been written whole can be read again.
+        for (u64 sector = b.addr / SECTOR; (sector + 1) * SECTOR <= end; ++sector)
+            if (!(b.holes >> (sector * SECTOR % PAGE / SECTOR) & 1)) media.written(sector * SECTOR, SECTOR);
     }
 
     void take_w(u64 now, const u8* data, u64 strb, bool last) {

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import mmap
 import os
-import struct
 from typing import Any, Protocol
 
+from doorbell.device.image_lock import lock_image
 from doorbell.device.messages import SimError
 
 TRUNCATED = "it was truncated: accesses beyond its end, and flushes, fail"
-_FLOCK = struct.Struct("hhqqi4x")  # struct flock: type, whence, start, length, pid
 
 
 class Bytes(Protocol):
@@ -82,17 +80,17 @@ class MediaFile:
         except OSError as e:
             raise SimError(f"cannot open {path}: {e.strerror}") from e
         try:
-            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            lock_image(self._fd, path)
             have = os.fstat(self._fd).st_size
             self.size = size or have
             if have < self.size:
                 os.ftruncate(self._fd, self.size)
-        except (BlockingIOError, PermissionError) as e:
-            os.close(self._fd)
-            raise SimError(f"{path} is in use by another process") from e
         except OSError as e:
             os.close(self._fd)
             raise SimError(f"cannot use {path}: {e.strerror}") from e
+        except SimError:
+            os.close(self._fd)
+            raise
 
     def _say(self, what: str) -> None:
         if what not in self._said:

@@ -91,12 +91,17 @@ class HostSim(Handle):
         """End the simulation and those of its drives; image files are written out."""
         if self.closed:
             return
+        bad = [port for port in range(len(self.drives)) if self._lib.media_sync(self._h, port)]
         super().close()
         for drive in self.drives:
             if isinstance(drive, SsdDrive) and drive.sim is not None:
                 drive.sim.close()
         self._keep.clear()
         self._read_buffer = None
+        if bad:
+            raise SimError(
+                f"the image of drive {bad[0]} could not be written out: its disk is full, or it was truncated"
+            )
 
     # ------------------------------------------------------------------------------------------------------------ time
 

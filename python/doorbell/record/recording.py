@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from doorbell.device.image_lock import lock_image
 from doorbell.device.recorder_sim import BLOCK, Run
 from doorbell.errors import UserError
 from doorbell.units import parse_size
@@ -59,9 +60,10 @@ class Recording:
 
 
 def make_image(image: Path, size: int) -> None:
-    """Make a sparse file of this size, or extend it to it."""
+    """Make a sparse file of this size, or extend it to it, if nobody has it."""
     try:
         with open(image, "ab") as file:
+            lock_image(file.fileno(), str(image))
             if file.tell() < size:
                 file.truncate(size)
     except OSError as e:

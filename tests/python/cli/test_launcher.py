@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
 from pathlib import Path
@@ -96,6 +97,35 @@ def test_first_use_then_reuse(launcher: ModuleType, cache: Path, offline: Path) 
     assert again.getvalue() == ""
     other = write_lock(offline.parent, "0" * 64)
     assert launcher.env_dir(str(cache), str(other)) != str(env)
+
+
+def test_each_python_has_an_environment_of_its_own(
+    launcher: ModuleType, offline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = set()
+    for version in ((3, 11, 2), (3, 12, 0), (3, 12, 7), (3, 13, 1)):
+        monkeypatch.setattr(launcher.sys, "version_info", version)
+        found.add(launcher.env_dir("cache", str(offline)))
+    assert len(found) == 3
+
+
+def test_nothing_is_built_from_source(
+    launcher: ModuleType, cache: Path, tmp_path: Path, offline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source package's own program would run, with whatever is installed: only wheels are taken."""
+    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")  # which is pip's word for: with what is there, no network
+    mark = tmp_path / "mark"
+    (tmp_path / "tiny-1.0-py3-none-any.whl").unlink()
+    archive = tmp_path / "tiny-1.0.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        text = f"open({str(mark)!r}, 'w')\nfrom setuptools import setup\nsetup(name='tiny', version='1.0')\n".encode()
+        entry = tarfile.TarInfo("tiny-1.0/setup.py")
+        entry.size = len(text)
+        tar.addfile(entry, io.BytesIO(text))
+    lock = write_lock(tmp_path, hashlib.sha256(archive.read_bytes()).hexdigest())
+    with pytest.raises(launcher.LauncherError):
+        launcher.ensure_env(str(cache), str(lock), io.StringIO())
+    assert not mark.exists()
 
 
 def test_broken_environment_is_made_again(launcher: ModuleType, tmp_path: Path) -> None:

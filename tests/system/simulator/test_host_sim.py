@@ -6,9 +6,11 @@ specification. After each test no rule of PCIe, no doorbell and no access may ha
 from __future__ import annotations
 
 import ctypes
+import os
 import random
 import struct
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,6 +119,24 @@ def test_data(make: Make, data_w: int, stall: int) -> None:
         assert whole[offset : offset + size] == data, shapes[number]
     counters = host.sim.counters()
     assert counters["drive.list_reads"] >= 8 and counters["up.MWr.payload"] > sum(s for s, _, _ in shapes)
+
+
+def test_an_image_that_fails(tmp_path: Path) -> None:
+    """Commands that meet it end with an error, and the end says that it could not be written out."""
+    image = tmp_path / "image"
+    host = StubHost(ModelDrive(**FAST, image=str(image))).up()
+
+    def status(opcode: int, lba: int) -> int:
+        return host.wait(1, host.rw(opcode, lba, 8, host.DATA) if opcode else host.send(1, 0, nsid=1)).status
+
+    host.write(host.DATA, payload(4096, 1))
+    assert status(0x01, 0) == status(0x01, 8192) == status(0x00, 0) == 0
+    os.truncate(image, 4096)
+    assert (status(0x01, 8192), status(0x02, 8192), status(0x08, 8192), status(0x00, 0)) == (0x280, 0x281, 0x280, 0x280)
+    assert status(0x02, 0) == 0 and host.read(host.DATA, 4096) == payload(4096, 1)
+    with pytest.raises(SimError, match="could not be written out"):
+        host.sim.close()
+    assert host.sim.closed
 
 
 def test_commands_and_statuses(make: Make) -> None:

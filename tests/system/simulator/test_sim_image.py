@@ -20,6 +20,8 @@ import pytest
 from doorbell.device.functional import FunctionalSsd
 from doorbell.device.messages import SimError
 from doorbell.device.sim import Sim
+from doorbell.record.recording import make_image
+from own_mounts import own_mounts
 from test_sim import BASE, FLUSH, LOW, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library, pattern
 
 MEDIA = 16 << 20
@@ -119,14 +121,6 @@ print("all is well")
 """
 
 
-def own_mounts() -> list[str]:
-    """What a command line begins with that may mount file systems, which nobody else sees."""
-    begin = ["unshare", "--user", "--map-root-user", "--mount"]
-    if subprocess.run([*begin, "true"], check=False, capture_output=True).returncode:
-        pytest.skip("no user namespaces here, so no file system of a test's own that could be full")
-    return begin
-
-
 def test_full_disk(tmp_path: Path) -> None:
     """A write that finds no room ends with an error; all others are kept."""
     library(256)
@@ -172,6 +166,18 @@ def test_one_owner_of_an_image(image: Path, first: str, second: str) -> None:
     os.close(one) if first == "qemu" else one.close()
     again = take(second, 2 << 20)
     os.close(again) if second == "qemu" else again.close()
+
+
+def test_images_of_recordings_are_not_made_longer_under_others(image: Path) -> None:
+    make_image(image, 1 << 20)
+    for fd in (qemu_locks(image), None):
+        one = None if fd else Sim(library(256), image=image)
+        with pytest.raises(SimError, match="in use"):
+            make_image(image, 2 << 20)
+        assert image.stat().st_size == 1 << 20
+        os.close(fd) if fd else one.close()  # type: ignore[union-attr]
+    make_image(image, 2 << 20)
+    assert image.stat().st_size == 2 << 20
 
 
 # ------------------------------------------------------------------------------------------------- memory of the host
