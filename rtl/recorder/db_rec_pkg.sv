@@ -62,12 +62,15 @@ package db_rec_pkg;
     logic [13:0] blocks;
   } other_tag_t;
 
-  /// A command without data to the drive: a read or trim.
+  /// A command to the drive that is no write of a capture.
   typedef struct packed {
-    kind_e       kind;
-    logic [31:0] block;
-    logic [13:0] blocks;
+    logic                  user;   // of db_rec_io: in the drive's blocks; else in ours
+    db_host_pkg::block_op_e op;
+    kind_e                 kind;
+    logic [34:0]           block;
+    logic [13:0]           blocks;
   } issue_t;
+  localparam logic [15:0] USER_TAG = {KIND_READ_TRIM, 14'd0};  // of db_rec_io's; all others have blocks
 
   // ---- a capture
   /// Blocks of one drive that a capture fills; stop: the one behind the last.
@@ -99,17 +102,22 @@ package db_rec_pkg;
   /// What software wants of a drive.
   typedef struct packed {
     logic capture;
+    logic capture_rises;       // a cycle: it has just been set
     logic read;
-    logic read_trims;          // trim in place of read
+    logic read_rises;
+    logic read_trims;          // trim in place of read; as it was when read rose
   } drive_control_t;
 
   /// What a drive is at.
   typedef struct packed {
     logic trimming;            // before a capture
     logic capturing;           // from the start to the last status
+    logic closing;             // all blocks have their status; what is left is the Flush
     logic captured;
     logic reading;
     logic read_done;
+    logic pending;             // DataEnable was set, the capture has not begun: what counts is still the last one's
+    logic read_pending;        // the same of ReadControl.Enable
   } drive_progress_t;
 
   /// The buffer in memory, if there is one.
@@ -134,16 +142,32 @@ package db_rec_pkg;
     logic [31:0] data;
   } reply_t;
 
-  /// An admin command that came as a packet, up to the packet with its completion.
+  /// A drive's admin command that came as a packet, up to the packet with its completion.
   typedef struct packed {
     logic        busy;         // one is under way
-    logic        refused;      // its queue is not served: nothing was sent to the drive
+    logic        made;         // nothing was sent to the drive: the answer is `status`
+    logic [14:0] status;
     logic        gone;         // the drive was reset: there will be no answer
-    logic [3:0]  drive;
     logic [3:0]  qid;
     logic [15:0] cid;
     logic        prp_bit23;    // of its first PRP
   } admin_t;
+
+  /// Dwords of the host's memory that are wanted.
+  typedef struct packed {
+    logic [3:0]  drive;
+    logic [23:0] addr;
+    logic [5:0]  dwords;
+    logic [7:0]  tag;
+  } fetch_t;
+
+  /// The end of an I/O queue entry of the host.
+  typedef struct packed {
+    logic [3:0]  drive;
+    logic [3:0]  qid;
+    logic [15:0] cid;
+    logic [14:0] status;
+  } io_done_t;
 
   // ---- registers
   /// AXI4-Lite, what the master drives.
@@ -183,8 +207,10 @@ package db_rec_pkg;
   // ---- the sequencer
   typedef enum logic [4:0] {
     STEP_IDLE, STEP_REG, STEP_WIPE,
+    // Enable: what software has written is kept
+    STEP_KEEP_START, STEP_KEEP_SIZE,
     // a chunk begins
-    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC,
+    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_ZERO_PEAK, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC,
     // its next trim or read
     STEP_BASE, STEP_LEFT, STEP_DONE, STEP_CUT, STEP_ISSUE,
     // a status, lost blocks
@@ -214,6 +240,7 @@ package db_rec_pkg;
     logic begin_read;
     logic end_read;
     logic issue;               // a read or trim
+    logic flush;               // a Flush, at the end of a capture
   } job_t;
 
   /// What a chunk has come to (pulses).
@@ -239,7 +266,7 @@ package db_rec_pkg;
   localparam logic [3:0] WHY_RESET  = db_recorder_regs_pkg::WHY_RESET;   // the drive was reset meanwhile
 
   // Register RAM: word address {extended, drive[2:0], word[5:0]}. A word is where its register is in the drive's set
-  // (W_) or extended set (X_) of regs/db_recorder.rdl; the last two are the sequencer's own, where there is none.
+  // (W_) or extended set (X_) of regs/db_recorder.rdl; the last ones are the sequencer's own, where there is none.
   localparam logic [5:0] W_ID       = 6'(db_recorder_regs_pkg::SET_ID_ADDR / 4);
   localparam logic [5:0] W_CONTROL  = 6'(db_recorder_regs_pkg::SET_CONTROL_ADDR / 4);
   localparam logic [5:0] W_STATUS   = 6'(db_recorder_regs_pkg::SET_STATUS_ADDR / 4);
@@ -267,5 +294,8 @@ package db_rec_pkg;
   localparam int HIST_BUCKETS = db_recorder_regs_pkg::EXTENDED_HISTOGRAM_NUM;
   localparam int MAX_RUNS     = db_recorder_regs_pkg::EXTENDED_RUN_NUM;
   localparam logic [5:0] W_RLIMIT = 6'h27, X_RUN_END = 6'h1f;
+  // First block and blocks as they were at Enable (of a capture, of a read), and the first block of what is under way.
+  localparam logic [5:0] W_KEPT_START = 6'h28, W_KEPT_SIZE = 6'h29, W_KEPT_RBLOCK = 6'h2a, W_KEPT_RNUM = 6'h2b;
+  localparam logic [5:0] W_FIRST = 6'h2c, W_RFIRST = 6'h2d;
 
 endpackage

@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from recorder_model import OP_TRIM, OP_WRITE, Bench
+from recorder_model import OP_FLUSH, OP_TRIM, OP_WRITE, Bench
 
 N = int(os.environ.get("REC_N", "2"))
 STREAM = int(os.environ.get("REC_STREAM", "256"))
@@ -310,6 +310,110 @@ async def trim_first(dut: Any) -> None:
     for x in b.drives:
         assert x.trimmed == [(100, 4096), (4196, 4096), (8292, 1808)]
         assert [c[0] for c in x.cmds] == [OP_TRIM] * 3 + [OP_WRITE] * 3
+
+
+@cocotb.test()
+async def enable_is_true_at_once(dut: Any) -> None:
+    """Captures of one size in a loop, their end found by NumBlocks alone, which is asked for at once: from the access
+    after DataEnable on nothing is the last capture's any more, and the peak latency is each capture's own.
+    """
+    b = await ready(dut)
+    per = 4
+    for turn, latency in enumerate((4000, 50, 900)):
+        for x in b.drives:
+            x.mem.clear()
+            x.latency = lambda latency=latency: latency
+        await capture(b, 8 * turn, per)
+        for i in reversed(range(N)):
+            base = 0x100 * (i + 1)
+            assert await b.read(base + 0x4C) == 0, f"capture {turn}, drive {i}"
+            assert await b.read(base + 8) & 0xC == 4, "DataEnabled, not Completed"
+            assert await b.read(base + 0x50) < 5
+            for address in (base + 0x54, base + 0x48, 0x1060 + 0x100 * i, 0x1010 + 0x100 * i):
+                assert await b.read(address) == 0, f"capture {turn}, drive {i}, {address:#x}"
+        blocks = [b.block(100 * turn + k) for k in range(per * N)]
+        for data in blocks:
+            b.feed(data)
+        for i in range(N):
+            await b.until(0x14C + 0x100 * i, 0xFFFFFFFF, per, tries=5000, pause=1)
+            assert await b.read(0x154 + 0x100 * i) == latency // MHZ
+        check(b, 8 * turn, blocks)
+        await b.write(4, 0)
+    # Stopped before it could begin: it has not recorded what the last one has.
+    await finished(b)
+    b.drives[0].up = False
+    await capture(b, 0, per)
+    await b.write(4, 0)
+    assert await b.read(0x14C) == 0 and await b.read(0x108) & 0xC == 0
+    b.drives[0].up = True
+
+
+@cocotb.test()
+async def complete_is_durable(dut: Any) -> None:
+    """Completed comes after a Flush that comes after the status of the last block; one that fails is an error of the
+    capture, and TimeUs does not count it.
+    """
+    b = await ready(dut)
+    done: list[list[int]] = [[] for _ in range(N)]
+    for turn, status in enumerate((0, 0x281)):
+        for i, x in enumerate(b.drives):
+            x.mem.clear()
+            x.flushes.clear()
+
+            def status_of(op: int, block: int, count: int, i: int = i, status: int = status) -> int:
+                done[i].append(op)
+                return status if op == OP_FLUSH else 0
+
+            x.status_of = status_of
+            x.flush_latency = 5000
+        await capture(b, 0, 3)
+        for k in range(3 * N):
+            b.feed(b.block(k))
+        for i in range(N):
+            await b.until(0x14C + 0x100 * i, 0xFFFFFFFF, 3, tries=3000)
+            if not b.drives[i].flushes or b.cycle < b.drives[i].flushes[0] + 4000:
+                assert await b.read(0x108 + 0x100 * i) & 0xC == 4, "not complete before it is durable"
+        await finished(b)
+        for i, x in enumerate(b.drives):
+            assert done[i][-1] == OP_FLUSH and done[i].count(OP_FLUSH) == turn + 1 and len(x.flushes) == 1
+            assert x.flushes[0] > x.cmds[-1][3] and b.cycle > x.flushes[0] + 5000
+            assert await b.read(0x148 + 0x100 * i) == status and await b.read(0x1060 + 0x100 * i) == 0
+            assert await b.read(0x150 + 0x100 * i) < 5000 // MHZ
+        await b.write(0x04, 0)
+
+
+@cocotb.test()
+async def chunk_is_as_at_enable(dut: Any) -> None:
+    """What is written to DataChunkStart, DataChunkSize and TrimFirst after DataEnable is the next capture's: also while
+    the drives are not up yet, while the chunk is trimmed, and while it is written.
+    """
+    b = await ready(dut)
+    for x in b.drives:
+        x.up = False
+        x.latency = lambda: 300
+    await b.write(0x1810, 1)
+    await capture(b, 100, 9000)
+    await b.write(0x40, 50_000)
+    await b.write(0x44, 7)
+    await b.wait(100)
+    for x in b.drives:
+        x.up = True
+    await b.until(0x108, 4, 4)
+    for k in range(40):
+        await b.write(0x40, 20_000 + 5000 * k)
+        await b.write(0x44, 9 + k)
+        await b.write(0x1810, k % 2)
+    blocks = [b.block(k) for k in range(12 * N)]
+    for data in blocks:
+        b.feed(data)
+    while b.source:
+        await b.write(0x40, 20_000)
+    await b.write(0x04, 0)
+    await finished(b)
+    check(b, 100, blocks)
+    for x in b.drives:
+        assert x.trimmed == [(100, 4096), (4196, 4096), (8292, 808)]
+    assert await b.read(0x40) == 20_000 and await b.read(0x44) == 48
 
 
 @cocotb.test()

@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from recorder_model import BLOCK, OP_READ, OP_TRIM, Bench
+from recorder_model import BLOCK, OP_FLUSH, OP_READ, OP_TRIM, OP_ZEROES, Bench
 
 N = int(os.environ.get("REC_N", "2"))
 DATA = int(os.environ.get("REC_DATA", "128"))
@@ -140,7 +140,7 @@ async def stops(dut: Any) -> None:
     await b.write(0x8C, 8)
     await b.write(0x80, 1)
     await b.wait(2000)
-    assert await b.read(0x84) & 3 == 0, "the read waits"
+    assert await b.read(0x84) & 3 == 1 and await b.read(0x98) == 0, "the read waits"
     for k in range(2 * N):
         b.feed(b.block(k))
     await b.until(0x84, 3, 2)
@@ -148,12 +148,42 @@ async def stops(dut: Any) -> None:
         assert [x.mem[k] for k in (0, 1)] == [b.block(i), b.block(N + i)]
 
 
+@cocotb.test()
+async def registers_under_a_read(dut: Any) -> None:
+    """A read is what the registers said when Enable was set. PerformTrim, which destroys, and another chunk written
+    meanwhile are for the next one; its counts are 0 from the access after Enable on.
+    """
+    b = await ready(dut)
+    for x in b.drives:
+        x.latency = lambda: 300
+    for turn in range(2):
+        await b.write(0x88, 100)
+        await b.write(0x8C, 60)
+        await b.write(0x80, 1)
+        for i in range(N):
+            assert await b.read(0x198 + 0x100 * i) < 60 and await b.read(0x194 + 0x100 * i) < 60
+            assert await b.read(0x184 + 0x100 * i) & 2 == 0
+        for k in range(20):
+            await b.write(0x88, 5000 + 100 * k)
+            await b.write(0x8C, 70 + k)
+            await b.write(0x80, 3)
+        for i in range(N):
+            await b.until(0x184 + 0x100 * i, 2, 2, tries=1500)
+            assert await b.read(0x198 + 0x100 * i) == 60
+        for x in b.drives:
+            assert not x.trimmed
+            assert [(c[1], c[2]) for c in x.cmds] == [(100 + 4 * k, 4) for k in range(15)] * (turn + 1)
+        await b.drained()
+        await b.write(0x80, 0)
+
+
 def request(drive: int, stream: int, address: int, kind: int, count: int, tag: int, data: list[int]) -> list[int]:
     return [drive << 28 | stream << 24 | address, 0, 1 << 16 | kind << 11 | count, tag, *data]
 
 
 def reply(address: int, count: int, tag: int, data: list[int], status: int = 0) -> list[int]:
-    return [4 * count << 16 | address & 0xFFF, 1 << 16 | status << 11 | count, 0x80000000 | tag, *data]
+    error = 2 if status else 0  # PG213, error code of a completion: ended in UR
+    return [4 * count << 16 | error << 12 | address & 0xFFF, 1 << 16 | status << 11 | count, 0x80000000 | tag, *data]
 
 
 @cocotb.test()
@@ -166,16 +196,16 @@ async def registers_of_a_drive(dut: Any) -> None:
         for count in (1, 2, 5, 9):
             b.host_packet(request(i, 0, 0x14, 0, count, 0x40 + count, []))
             assert await b.take_packet() == reply(0x14, count, 0x40 + count, [0x1000 * i + 5 + k for k in range(count)])
-        b.host_packet(request(i, 0, 0x24, 1, 1, 0, [0xABC]))
-        b.host_packet(request(i, 0, 0x28, 1, 6, 0, list(range(6))))
-        b.host_packet(request(i, 0, 0x20, 0, 9, 1, []))
-        assert await b.take_packet() == reply(0x20, 9, 1, [0x1000 * i + 8, 0xABC, *range(6), 0x1000 * i + 16])
+        b.host_packet(request(i, 0, 0x64, 1, 1, 0, [0xABC]))
+        b.host_packet(request(i, 0, 0x68, 1, 6, 0, list(range(6))))
+        b.host_packet(request(i, 0, 0x60, 0, 9, 1, []))
+        assert await b.take_packet() == reply(0x60, 9, 1, [0x1000 * i + 24, 0xABC, *range(6), 0x1000 * i + 32])
     b.host_packet(request(0, 0, 0x2000, 0, 1, 7, []))
     assert await b.take_packet() == reply(0x2000, 1, 7, [0], status=1)
     # configuration space is the host core's; a drive or a stream that is not there
     for p in (
         request(0, 0, 4, 8, 1, 9, []),
-        request(0, 0, 4, 10, 1, 9, [6]),
+        request(N, 0, 4, 10, 1, 9, [6]),
         request(N, 0, 4, 0, 1, 9, []),
         request(0, 3, 4, 0, 1, 9, []),
     ):
@@ -187,6 +217,75 @@ async def registers_of_a_drive(dut: Any) -> None:
     b.host_packet(request(0, 0, 0, 0, 1, 3, []))
     assert await b.take_packet() == reply(0, 1, 3, [0])
     assert len(b.reg_log) == before + 1
+
+
+@cocotb.test()
+async def a_drive_set_up_by_software(dut: Any) -> None:
+    """What software writes to set a drive up itself is answered and never comes to the drive, which db_host has set up:
+    configuration space, CC, AQA, ASQ, ACQ, doorbells, Create and Delete Queue. It sees what it has done.
+    """
+    b = await ready(dut, stall=0.2)
+    b.on_admin = lambda i, sqe: pytest.fail("came to the drive")
+    for i, x in enumerate(b.drives):
+        x.regs = {0x14: 0x460001, 0x1C: 1, 0x24: 0x30003, 0x28: 1, 0x2C: 2, 0x30: 3, 0x34: 4}
+        ready_ = dict(x.regs)
+        b.host_packet(request(i, 0, 4, 10, 1, 9, [6]))
+        assert await b.take_packet() == reply(4, 0, 9, [])
+        for enable in (0, 1):
+            b.host_packet(request(i, 0, 0x14, 1, 1, 0, [0x460000 | enable]))
+            for address, count in ((0x24, 1), (0x28, 2), (0x30, 2), (0x24, 5), (0x1000, 1), (0x1004, 1), (0x100C, 1)):
+                b.host_packet(request(i, 0, address, 1, count, 0, [0xBAD] * count))
+            for address in (0x14, 0x1C):
+                b.host_packet(request(i, 0, address, 0, 1, 5, []))
+                assert await b.take_packet() == reply(address, 1, 5, [ready_[address] & ~1 | enable])
+        for queue in (1, 2):
+            for opcode, at in ((5, 0x02100000), (1, 0x02000000), (0, 0), (4, 0)):
+                sqe = [queue << 24 | opcode, 0, 0, 0, 0, 0, at | queue << 16, 0, 0, 0, 15 << 16 | queue, 1, *[0] * 4]
+                b.host_packet(request(i, 2, 0, 1, 16, 0, sqe))
+                p = await b.take_packet()
+                assert p[0] & 0xFFFF0000 == i << 28 | 0x02100000 and p[4:] == [0, 0, 0, queue << 8]
+        assert x.regs == ready_
+    assert not [a for a in b.reg_log if a[1]]
+
+
+@cocotb.test()
+async def admin_that_stays(dut: Any) -> None:
+    """Asynchronous Event Request is refused at once; a command that a drive does not answer holds up nobody else's."""
+    b = await ready(dut)
+    seen: list[int] = []
+
+    def admin(i: int, sqe: list[int]) -> tuple[int, int]:
+        seen.append(i)
+        return sqe[0] >> 16 << 96, 0
+
+    b.on_admin = admin
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x0055000C, *[0] * 15]))
+    p = await b.take_packet()
+    assert p[4:] == [0, 0, 0, 0x105 << 17 | 0x55] and not seen
+    b.silent = {0}
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00110002, *[0] * 15]))
+    for cid in (0x21, 0x22):
+        b.host_packet(request(1, 2, 0, 1, 16, 0, [cid << 16 | 2, *[0] * 15]))
+        p = await b.take_packet()
+        assert p[0] & 0xFFFF0000 == 0x12100000 and p[7] & 0xFFFF == cid
+    b.drives[1].regs = {0: 5}
+    b.host_packet(request(1, 0, 0, 0, 1, 3, []))
+    assert await b.take_packet() == reply(0, 1, 3, [5])
+    b.silent = set()
+    p = await b.take_packet()
+    assert p[0] & 0xFFFF0000 == 0x02100000 and p[7] & 0xFFFF == 0x11 and seen == [0, 1, 1]
+
+
+@cocotb.test()
+async def replies_that_nobody_asked_for(dut: Any) -> None:
+    """A packet with the reply bit is never taken for a request."""
+    b = await ready(dut)
+    b.drives[0].regs = {0: 5, 0x60: 7}
+    for count in (0, 1, 6):
+        b.host_packet([0x60, 1 << 11 | count, 1 << 31 | 1 << 11 | 1, *[0xBAD] * count])
+    b.host_packet([0, 1, 1 << 31 | 1, 0])
+    b.host_packet(request(0, 0, 0x60, 0, 1, 3, []))
+    assert await b.take_packet() == reply(0x60, 1, 3, [7])
 
 
 @cocotb.test()
@@ -228,18 +327,173 @@ async def admin_commands(dut: Any) -> None:
         assert got[4][4:] == [0xDEAD, 5, 0, 0x4002 << 16 | 0xBEEF]
     # no data: PRPs stay; queues other than admin, time-outs and entries cut short
     b.on_admin = lambda i, sqe: (seen.append((i, sqe)), (0, 1))[1]
-    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00120000, *range(1, 16)]))
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00120002, *range(1, 16)]))
     assert (await b.take_packet())[4:] == [0, 0, 0, 0x371 << 17 | 0x12]
-    assert seen.pop() == (0, [0x00120000, *range(1, 16)])
+    assert seen.pop() == (0, [0x00120002, *range(1, 16)])
     b.host_packet(request(0, 2, 0x010000, 1, 16, 0, [0x00340002, *range(1, 16)]))
     p = await b.take_packet()
-    assert p[0] & 0xFFFF0000 == 0x02110000 and p[4:] == [0, 0, 0, 1 << 17 | 0x34]
+    assert p[0] & 0xFFFF0000 == 0x02110000 and p[4:] == [0, 0, 1 << 16, 0x13 << 17 | 0x34]  # PRP Offset Invalid
     b.host_packet(request(0, 2, 0, 1, 16, 0, list(range(7))))
     b.host_packet(request(0, 2, 0, 1, 15, 0, list(range(15))))
     b.drives[0].regs = {0: 1}
     b.host_packet(request(0, 0, 0, 0, 1, 3, []))
     assert await b.take_packet() == reply(0, 1, 3, [1])
     assert not seen
+
+
+class Host:
+    """The host's memory behind the packets, as DUNE's software keeps it: it answers reads by 32 dwords at most."""
+
+    def __init__(self, b: Bench) -> None:
+        self.b, self.memory, self.blocks, self.cid = b, bytearray(1 << 24), [b""] * N, 0
+        self.refuse = False
+
+    def put(self, at: int, data: bytes) -> None:
+        self.memory[at : at + len(data)] = data
+
+    def submit(self, drive: int, opcode: int, prp1: int, lba: int, cdw12: int, prp2: int = 0, queue: int = 1) -> int:
+        self.cid += 1
+        sqe = [self.cid << 16 | opcode, 1, 0, 0, 0, 0, prp1, 0, prp2, 0, lba & 0xFFFFFFFF, lba >> 32, cdw12, 0, 0, 0]
+        self.b.host_packet(request(drive, 2, queue << 16, 1, 16, 0, sqe))
+        return self.cid
+
+    async def ends(self, drive: int, cid: int, queue: int = 1) -> int:
+        """Serve packets up to the completion of `cid`, which must be the next; its status."""
+        while True:
+            p = await self.b.take_packet(6000)
+            at, count = p[0] & 0xFFFFFF, p[2] & 0x7FF
+            if p[2] >> 11 & 31 == 0 and not p[2] >> 31:
+                assert len(p) == 4 and p[0] >> 24 == drive << 4 | 1
+                head = [4 * count << 16 | at & 0xFFF, count, 1 << 31 | p[3] & 0xFF]
+                if self.refuse:
+                    self.b.host_packet([2 << 12 | at & 0xFFF, 1 << 11, head[2]])
+                    continue
+                words = [int.from_bytes(self.memory[at + 4 * k : at + 4 * k + 4], "little") for k in range(count)]
+                self.b.host_packet([4, 1, 1 << 31 | (p[3] + 1) & 0xFF, 0xBAD])  # to nothing that was asked for
+                self.b.host_packet(head + words)
+                continue
+            data = b"".join(v.to_bytes(4, "little") for v in p[4:])
+            if p[0] >> 20 & 0xFF == 0x1F:
+                self.blocks[p[0] >> 28] += data
+            elif p[0] >> 24 & 0xF == 1:
+                assert p[0] >> 28 == drive and len(p) == 36
+                self.put(at, data)
+            else:
+                assert p[0] >> 16 == drive << 12 | 0x0210 | queue and p[6] == queue << 16
+                assert p[7] & 0xFFFF == cid
+                return p[7] >> 17
+
+
+@cocotb.test()
+async def entries_of_the_host(dut: Any) -> None:
+    """Write, Read, Write Zeroes, Dataset Management and Flush that the host sends as I/O queue entries, of one block up
+    to several pages with a PRP list; what cannot be is answered with the status that NVMe has for it.
+    """
+    b = await ready(dut, stall=0.2)
+    host = Host(b)
+    for i, x in enumerate(b.drives):
+        x.lba_shift = (9, 12)[i % 2]
+        x.blocks = 1 << 20
+    await b.wait(3)
+    for i, x in enumerate(b.drives):
+        per = BLOCK >> x.lba_shift
+        page = [b.block(100 * i + k) for k in range(4)]
+        for k, data in enumerate(page):
+            host.put(0x800000 + BLOCK * (k if k < 2 else k + 5), data)
+        assert await host.ends(i, host.submit(i, 1, 0x1800000, 5 * per, per - 1)) == 0
+        assert x.mem == {5: page[0]}
+        assert await host.ends(i, host.submit(i, 1, 0x1800000, 6 * per, 2 * per - 1, 0x1801000)) == 0
+        assert x.mem == {5: page[0], 6: page[0], 7: page[1]}
+        if per > 1:  # a few blocks, not at a page of ours
+            assert await host.ends(i, host.submit(i, 1, 0x1801000, 5 * per + 3, 1)) == 0
+            assert x.mem[5] == page[0][:1536] + page[1][:1024] + page[0][2560:]
+            x.mem[5] = page[0]
+        entries = [0x1801000, 0x1807000, 0x1808000]
+        host.put(0x900FF8, b"".join(v.to_bytes(8, "little") for v in entries))
+        assert await host.ends(i, host.submit(i, 1, 0x1800000, 10 * per, 4 * per - 1, 0x1900FF8, 2), 2) == 0
+        assert [x.mem[10 + k] for k in range(4)] == page
+        host.put(0x800000, bytes(8 * BLOCK))
+        assert await host.ends(i, host.submit(i, 2, 0x1A00000, 11 * per, 3 * per - 1, 0x1900FF8)) == 0
+        assert [bytes(host.memory[at : at + BLOCK]) for at in (0xA00000, 0x801000, 0x807000)] == page[1:]
+        # Trim as DUNE's software does it, and by ranges; neither beside what they name.
+        x.user.clear()
+        assert await host.ends(i, host.submit(i, 8, 0, 10 * per, 1 << 25 | 2 * per - 1)) == 0
+        assert x.user == [(OP_ZEROES, 10 * per, 2 * per)] and not any(x.mem[10]) and not any(x.mem[11])
+        assert x.mem[12] == page[2]
+        ranges = [(12 * per, per), (0, 0), (5 * per, 2 * per), (0x6000, 20_000)]
+        host.put(0x804000, b"".join(bytes(4) + n.to_bytes(4, "little") + at.to_bytes(8, "little") for at, n in ranges))
+        x.user.clear()
+        assert await host.ends(i, host.submit(i, 9, 0x1804000, 4 << 32 | 3, 0)) == 0
+        assert x.user == [(OP_TRIM, 12 * per, per), (OP_TRIM, 5 * per, 2 * per), (OP_TRIM, 0x6000, 8192),
+                          (OP_TRIM, 0x6000 + 8192, 8192), (OP_TRIM, 0x6000 + 16384, 20_000 - 16384)]  # fmt: skip
+        assert await host.ends(i, host.submit(i, 9, 0x1804000, 3, 0)) == 0  # no deallocation: a hint
+        x.user.clear()
+        assert await host.ends(i, host.submit(i, 0, 0, 0, 0)) == 0 and [u[0] for u in x.user] == [OP_FLUSH]
+        x.user.clear()
+        for opcode, prp1, lba, status in ((5, 0x1800000, 0, 1), (1, 0x1800004, 0, 0x13), (2, 0x800000, 0, 0x13),
+                                          (9, 0, 4 << 32, 0x13), (2, 0x1800000, 1 << 40, 0x80)):  # fmt: skip
+            assert await host.ends(i, host.submit(i, opcode, prp1, lba, 0)) == status
+        assert not x.user
+        x.status_of = lambda op, block, count: 0x281
+        assert await host.ends(i, host.submit(i, 2, 0x1800000, 0, 0)) == 0x281
+        host.refuse = True
+        assert await host.ends(i, host.submit(i, 1, 0x1800000, 0, 0)) == 4  # Data Transfer Error
+        host.refuse = False
+        x.dead, x.up, x.status_of = True, False, lambda op, block, count: 0
+        assert await host.ends(i, host.submit(i, 2, 0x1800000, 0, 0)) == 0x370
+        x.dead, x.up = False, True
+        await b.wait(3)
+
+
+@cocotb.test()
+async def entries_beside_a_capture(dut: Any) -> None:
+    """Entries of the host, several at once, while a capture fills the drives and then while they are read out: all
+    data is where it belongs. What finds no room is refused.
+    """
+    b = await ready(dut, stall=0.1)
+    host = Host(b)
+    for x in b.drives:
+        x.latency = lambda: 300
+    page = b.block(777)
+    host.put(0x800000, page)
+    each = 24
+    await b.write(0x44, each)
+    await b.write(0x04, 4)
+    blocks_ = [b.block(k) for k in range(each * N)]
+    for data in blocks_:
+        b.feed(data)
+    for k in range(3):
+        cids = [host.submit(i, 1, 0x1800000, 8 * (100 + k), 7) for i in range(N)]
+        cids += [host.submit(i, 2, 0x1A00000 + BLOCK * k, 8 * (100 + k), 7) for i in range(N)]
+        for j, cid in enumerate(cids):
+            assert await host.ends(j % N, cid) == 0
+        assert host.memory[0xA00000 + BLOCK * k :][:BLOCK] == page
+    for i, x in enumerate(b.drives):
+        await b.until(0x108 + 0x100 * i, 0xC, 8, tries=1500)
+        assert await b.read(0x14C + 0x100 * i) == each and await b.read(0x1060 + 0x100 * i) == 0
+        assert x.mem == {k: blocks_[k * N + i] for k in range(each)} | {100 + k: page for k in range(3)}
+    await b.write(0x8C, each)
+    await b.write(0x80, 1)
+    for k in range(3):
+        host.put(0xB00000, bytes(BLOCK))
+        assert await host.ends(N - 1, host.submit(N - 1, 2, 0x1B00000, 8 * 101, 7)) == 0
+        assert host.memory[0xB00000:][:BLOCK] == page
+    many = [host.submit(0, 0, 0, 0, 0) for _ in range(40)]
+    late: set[int] = set()
+    while len(late) < len(many):
+        p = await b.take_packet(30_000)
+        if p[0] >> 20 & 0xFF == 0x21:
+            assert p[7] >> 17 in (0, 0x371)
+            late.add(p[7] & 0xFFFF)
+        else:
+            host.blocks[p[0] >> 28] += b"".join(v.to_bytes(4, "little") for v in p[4:])
+    assert late == set(many)
+    for i in range(N):
+        await b.until(0x184 + 0x100 * i, 2, 2, tries=1500)
+    await b.drained()
+    for p in b.packets:
+        host.blocks[p[0] >> 28] += b"".join(v.to_bytes(4, "little") for v in p[4:])
+    assert host.blocks == [b"".join(blocks_[k * N + i] for k in range(each)) for i in range(N)]
 
 
 @cocotb.test()
@@ -254,7 +508,7 @@ async def reset_while_open(dut: Any) -> None:
     await b.wait(1500)
     dut.s_admin_valid.value = 0
     b.drives[0].regs = {}
-    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00770000, *range(1, 16)]))
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00770002, *range(1, 16)]))
     await b.wait(60)
     await b.write(0x104, 1)
     await b.until(0x108, 1, 1)
