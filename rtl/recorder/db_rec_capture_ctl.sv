@@ -15,6 +15,7 @@ module db_rec_capture_ctl
   input  logic                        wipe,
   input  logic                        trim_first,   ///< TrimFirst
   input  logic         [N_DRIVES-1:0] enable,       ///< DataEnable
+  input  logic         [N_DRIVES-1:0] rises,        ///< software has just set it
   input  drive_state_t [N_DRIVES-1:0] drives,
   input  lane_state_t  [N_DRIVES-1:0] lanes,
   input  logic         [N_DRIVES-1:0] quiet,        ///< of db_rec_capture: no block will begin
@@ -31,10 +32,13 @@ module db_rec_capture_ctl
   output logic                        hold,         ///< some drive of the capture is not ready: no block yet
   output logic         [N_DRIVES-1:0] capturing,
   output logic         [N_DRIVES-1:0] captured,
+  output logic         [N_DRIVES-1:0] pending,      ///< from its setting to the capture's begin
   output logic         [N_DRIVES-1:0] trimming,
   output logic         [N_DRIVES-1:0] trims         ///< more trims are to be issued
 );
   logic [N_DRIVES-1:0] capturing_q, captured_q, trimming_q, started_q, loading_q, stop_q, issued_q, want_begin_q;
+  logic [N_DRIVES-1:0] pending_q, trim_q;  // trim_q: TrimFirst when it was enabled
+  assign pending    = pending_q;
   assign capturing  = capturing_q;
   assign captured   = captured_q;
   assign trimming   = trimming_q;
@@ -64,8 +68,9 @@ module db_rec_capture_ctl
         end
         if (chunk_event.loaded && !chunk_event.read) begin
           capturing_q[i] <= 1'b1;
+          pending_q[i]   <= 1'b0;
           loading_q[i]   <= 1'b0;
-          trimming_q[i]  <= trim_first;
+          trimming_q[i]  <= trim_q[i];
           issued_q[i]    <= 1'b0;
         end
         if (chunk_event.all_issued && !chunk_event.read) issued_q[i] <= 1'b1;
@@ -75,8 +80,13 @@ module db_rec_capture_ctl
           captured_q[i]  <= 1'b1;
         end
       end
+      if (rises[i]) begin
+        pending_q[i] <= 1'b1;
+        trim_q[i]    <= trim_first;
+      end
       if (rst || drives[i].flush) trimming_q[i] <= 1'b0;
       if (rst || wipe) begin
+        pending_q[i]   <= 1'b0;
         capturing_q[i] <= 1'b0;
         trimming_q[i]  <= 1'b0;
         started_q[i]   <= 1'b0;

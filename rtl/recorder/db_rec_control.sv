@@ -24,6 +24,7 @@ module db_rec_control
   input  logic                           reg_valid,
   output logic                           reg_ready,
   input  logic                           reg_write,
+  input  logic                           reg_latch,    ///< keep the chunk
   input  logic                           reg_all,
   input  logic            [9:0]          reg_addr,
   input  logic            [31:0]         reg_wdata,
@@ -65,7 +66,7 @@ module db_rec_control
 );
   logic  [N_DRIVES-1:0] want_begin_capture, want_end_trim, want_end_capture, want_begin_read, want_end_read, want_issue;
   logic  [N_DRIVES-1:0] here, none_issued, capturing, captured, trimming, reading, read_done, trims, reads;
-  logic  [N_DRIVES-1:0] read_enable, read_trims;
+  logic  [N_DRIVES-1:0] read_enable, read_trims, rises, read_rises, pending, read_pending;
   kind_e [N_DRIVES-1:0] want_kind;
   job_t         job;
   step_t        step;
@@ -77,12 +78,16 @@ module db_rec_control
   for (genvar i = 0; i < N_DRIVES; i++) begin : g_drive
     assign read_enable[i] = control[i].read;
     assign read_trims[i]  = control[i].read_trims;
+    assign rises[i]       = control[i].capture_rises;
+    assign read_rises[i]  = control[i].read_rises;
     assign progress[i]    = '{trimming: trimming[i], capturing: capturing[i], captured: captured[i],
-                              reading: reading[i], read_done: read_done[i]};
+                              reading: reading[i], read_done: read_done[i], pending: pending[i],
+                              read_pending: read_pending[i]};
   end
 
   db_rec_sequencer #(.N_DRIVES(N_DRIVES)) i_sequencer (
-    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_all, .s_event_valid, .s_event_ready,
+    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_latch, .reg_latch_read(reg_addr[5:0] == W_RCONTROL),
+    .reg_all, .reg_drive(reg_addr[8:6]), .s_event_valid, .s_event_ready,
     .s_event, .s_status_valid, .s_status_ready, .s_status, .drives, .lanes, .lost_ack, .done_valid, .done_blocks,
     .want_begin_capture, .want_end_trim, .want_end_capture, .want_begin_read, .want_end_read, .want_issue,
     .want_kind, .here, .job, .step, .status, .chunk_event, .load, .issue_valid(m_issue_valid), .found
@@ -91,17 +96,17 @@ module db_rec_control
     .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
   ) i_counters (
     .clk, .rst, .step, .job, .found, .reg_write, .reg_all, .reg_addr, .reg_wdata, .reg_rdata, .s_event, .status,
-    .done_blocks, .lanes, .chunk, .issue(m_issue)
+    .done_blocks, .lanes, .control, .chunk, .issue(m_issue)
   );
   db_rec_capture_ctl #(.N_DRIVES(N_DRIVES)) i_capture_ctl (
-    .clk, .rst, .wipe, .trim_first, .enable(data_enable), .drives, .lanes, .quiet, .none_issued,
+    .clk, .rst, .wipe, .trim_first, .enable(data_enable), .rises, .drives, .lanes, .quiet, .none_issued,
     .want_begin(want_begin_capture), .want_end_trim, .want_end(want_end_capture), .here, .job, .chunk_event, .run,
-    .hold, .capturing, .captured, .trimming, .trims
+    .hold, .capturing, .captured, .pending, .trimming, .trims
   );
   db_rec_read_ctl #(.N_DRIVES(N_DRIVES)) i_read_ctl (
-    .clk, .rst, .wipe, .enable(read_enable), .drives, .capturing, .busy(read_busy), .none_issued,
+    .clk, .rst, .wipe, .enable(read_enable), .rises(read_rises), .drives, .capturing, .busy(read_busy), .none_issued,
     .want_begin(want_begin_read), .want_end(want_end_read), .here, .job, .chunk_event, .restart(read_restart),
-    .reading, .read_done, .reads
+    .reading, .read_done, .pending(read_pending), .reads
   );
   db_rec_issue #(.N_DRIVES(N_DRIVES)) i_issue (
     .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .want(want_issue),

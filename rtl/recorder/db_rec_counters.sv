@@ -31,6 +31,7 @@ module db_rec_counters
   input  db_host_pkg::block_status_t  status,
   input  logic [2:0]                  done_blocks,
   input  lane_state_t [N_DRIVES-1:0]  lanes,
+  input  drive_control_t [N_DRIVES-1:0] control,
 
   output chunk_t                      chunk,   ///< with `load`
   output issue_t                      issue    ///< with `issue_valid`
@@ -52,7 +53,9 @@ module db_rec_counters
   logic [19:0] next_down;
   write_tag_t  write_tag;
   other_tag_t  other_tag;
+  logic        enabled;  // the drive at hand already is
   assign lane      = lanes[VW'(step.drive)];
+  assign enabled   = step.read ? control[VW'(step.drive)].read : control[VW'(step.drive)].capture;
   assign next_down = lane.next[31:12] - 1'b1;
   assign write_tag = status.tag;
   assign other_tag = status.tag;
@@ -67,13 +70,17 @@ module db_rec_counters
     extended = 1'b0;
     w        = '0;
     unique case (step.state)
-      STEP_START, STEP_BASE:        w = step.read ? W_RBLOCK : W_START;
-      STEP_SIZE:                  w = step.read ? W_RNUM : W_SIZE;
+      STEP_KEEP_START:  // from one word to another
+        w = step.phase ? (step.read ? W_KEPT_RBLOCK : W_KEPT_START) : step.read ? W_RBLOCK : W_START;
+      STEP_KEEP_SIZE: w = step.phase ? (step.read ? W_KEPT_RNUM : W_KEPT_SIZE) : step.read ? W_RNUM : W_SIZE;
+      STEP_START:                 w = step.read ? W_KEPT_RBLOCK : W_KEPT_START;
+      STEP_SIZE:                  w = step.read ? W_KEPT_RNUM : W_KEPT_SIZE;
+      STEP_ROOM, STEP_BASE:         w = step.read ? W_RFIRST : W_FIRST;
       STEP_LIMIT, STEP_LEFT:        {extended, w} = step.read ? {1'b0, W_RLIMIT} : {1'b1, X_LIMIT};
       STEP_ZERO_ERROR, STEP_ERROR:  w = step.read ? W_RERROR : W_ERROR;
       STEP_ZERO_DONE, STEP_NUM:     w = step.read ? W_RDONE : W_NUM;
       STEP_ZERO_PROC, STEP_DONE, STEP_ISSUE: {extended, w} = step.read ? {1'b0, W_RPROC} : {1'b1, X_TRIMMED};
-      STEP_PEAK:                  w = W_PEAK;
+      STEP_PEAK, STEP_ZERO_PEAK:    w = W_PEAK;
       STEP_BUCKET: {extended, w} = {2'b10, us_bucket > 5'(HIST_BUCKETS - 1) ? 5'(HIST_BUCKETS - 1) : us_bucket};
       STEP_COUNT:                 {extended, w} = {1'b1, step.read ? X_BADREAD : X_LOST};
       STEP_RUNS, STEP_RUN_ADD:      {extended, w} = {1'b1, X_RUNS};
@@ -93,6 +100,8 @@ module db_rec_counters
     unique case (step.state)
       STEP_REG:       value = reg_wdata;
       STEP_LIMIT:     value = left_q;
+      STEP_ROOM:      value = block_q;
+      STEP_KEEP_START, STEP_KEEP_SIZE: value = word;
       STEP_PEAK:      value = us > word ? us : word;
       STEP_ERROR: value = word == '0 ? db_recorder_regs_pkg::set_error_t'{reserved_15: '0, status: status_q} : word;
       STEP_RUN_END:   value = block_sum;
@@ -105,8 +114,9 @@ module db_rec_counters
   assign re = !step.phase;
   always_comb begin
     unique case (step.state)
-      STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC, STEP_ISSUE, STEP_NUM, STEP_BUCKET, STEP_ERROR,
+      STEP_ROOM, STEP_ZERO_PEAK, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC, STEP_ISSUE, STEP_NUM, STEP_BUCKET, STEP_ERROR,
       STEP_COUNT, STEP_RUN_END, STEP_RUN_MORE, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_RUN_ADD, STEP_WIPE: we = step.phase;
+      STEP_KEEP_START, STEP_KEEP_SIZE: we = step.phase && !enabled;  // later it is the next one's
       STEP_PEAK: we = step.phase && us_done;
       STEP_REG:  we = step.phase && reg_write;
       default:   we = 1'b0;

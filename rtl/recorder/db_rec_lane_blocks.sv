@@ -2,7 +2,7 @@
 // One drive's blocks: which comes next, how many are on their way, what a reset of the drive lost.
 //
 // Latency: at_end 2 cycles after load and take; after a flush (the drive is in reset) the number of lost blocks is
-// there when `hold` has kept new ones off for 4 cycles.
+// there when `hold` has kept new ones off for 5 cycles.
 module db_rec_lane_blocks
   import db_rec_pkg::*;
 #(
@@ -46,15 +46,15 @@ module db_rec_lane_blocks
 
   logic [11:0] out_q, lost_blocks_q;
   logic        lost_q, kill_q, new_block;
-  logic [3:0]  flush_q;
+  logic [4:0]  flush_q;
   assign out_blocks  = out_q;
   assign lost_blocks = lost_blocks_q;
   assign lost        = lost_q;
   assign kill        = kill_q;
   assign new_block   = take && !take_lost;
-  assign hold        = (flush && !flush_q[3]) || lost_q;
+  assign hold        = (flush && !flush_q[4]) || lost_q;  // from the first cycle on: next must stand still
   always_ff @(posedge clk) begin
-    flush_q <= {flush_q[2:0], flush};
+    flush_q <= {flush_q[3:0], flush};
     out_q   <= flush ? '0 : out_q + 12'(new_block) - (done_valid ? 12'(done_blocks) : 12'd0);
     if (lost_ack) begin
       lost_blocks_q <= '0;

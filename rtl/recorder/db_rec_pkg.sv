@@ -99,8 +99,10 @@ package db_rec_pkg;
   /// What software wants of a drive.
   typedef struct packed {
     logic capture;
+    logic capture_rises;       // a cycle: it has just been set
     logic read;
-    logic read_trims;          // trim in place of read
+    logic read_rises;
+    logic read_trims;          // trim in place of read; as it was when read rose
   } drive_control_t;
 
   /// What a drive is at.
@@ -110,6 +112,8 @@ package db_rec_pkg;
     logic captured;
     logic reading;
     logic read_done;
+    logic pending;             // DataEnable was set, the capture has not begun: what counts is still the last one's
+    logic read_pending;        // the same of ReadControl.Enable
   } drive_progress_t;
 
   /// The buffer in memory, if there is one.
@@ -183,8 +187,10 @@ package db_rec_pkg;
   // ---- the sequencer
   typedef enum logic [4:0] {
     STEP_IDLE, STEP_REG, STEP_WIPE,
+    // Enable: what software has written is kept
+    STEP_KEEP_START, STEP_KEEP_SIZE,
     // a chunk begins
-    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC,
+    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_ZERO_PEAK, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC,
     // its next trim or read
     STEP_BASE, STEP_LEFT, STEP_DONE, STEP_CUT, STEP_ISSUE,
     // a status, lost blocks
@@ -239,7 +245,7 @@ package db_rec_pkg;
   localparam logic [3:0] WHY_RESET  = db_recorder_regs_pkg::WHY_RESET;   // the drive was reset meanwhile
 
   // Register RAM: word address {extended, drive[2:0], word[5:0]}. A word is where its register is in the drive's set
-  // (W_) or extended set (X_) of regs/db_recorder.rdl; the last two are the sequencer's own, where there is none.
+  // (W_) or extended set (X_) of regs/db_recorder.rdl; the last ones are the sequencer's own, where there is none.
   localparam logic [5:0] W_ID       = 6'(db_recorder_regs_pkg::SET_ID_ADDR / 4);
   localparam logic [5:0] W_CONTROL  = 6'(db_recorder_regs_pkg::SET_CONTROL_ADDR / 4);
   localparam logic [5:0] W_STATUS   = 6'(db_recorder_regs_pkg::SET_STATUS_ADDR / 4);
@@ -267,5 +273,8 @@ package db_rec_pkg;
   localparam int HIST_BUCKETS = db_recorder_regs_pkg::EXTENDED_HISTOGRAM_NUM;
   localparam int MAX_RUNS     = db_recorder_regs_pkg::EXTENDED_RUN_NUM;
   localparam logic [5:0] W_RLIMIT = 6'h27, X_RUN_END = 6'h1f;
+  // First block and blocks as they were at Enable (of a capture, of a read), and the first block of what is under way.
+  localparam logic [5:0] W_KEPT_START = 6'h28, W_KEPT_SIZE = 6'h29, W_KEPT_RBLOCK = 6'h2a, W_KEPT_RNUM = 6'h2b;
+  localparam logic [5:0] W_FIRST = 6'h2c, W_RFIRST = 6'h2d;
 
 endpackage

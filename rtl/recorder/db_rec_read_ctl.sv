@@ -13,6 +13,7 @@ module db_rec_read_ctl
   input  logic                        rst,
   input  logic                        wipe,
   input  logic         [N_DRIVES-1:0] enable,       ///< ReadControl.Enable
+  input  logic         [N_DRIVES-1:0] rises,        ///< software has just set it
   input  drive_state_t [N_DRIVES-1:0] drives,
   input  logic         [N_DRIVES-1:0] capturing,
   input  logic         [N_DRIVES-1:0] busy,         ///< of db_rec_read: the drive's rows are on their way out
@@ -27,9 +28,11 @@ module db_rec_read_ctl
   output logic         [N_DRIVES-1:0] restart,      ///< pulse: to db_rec_read
   output logic         [N_DRIVES-1:0] reading,
   output logic         [N_DRIVES-1:0] read_done,
+  output logic         [N_DRIVES-1:0] pending,      ///< from its setting to the read's begin
   output logic         [N_DRIVES-1:0] reads         ///< more commands are to be issued
 );
-  logic [N_DRIVES-1:0] reading_q, issued_q, started_q, done_q;
+  logic [N_DRIVES-1:0] reading_q, issued_q, started_q, done_q, pending_q;
+  assign pending   = pending_q;
   assign reading   = reading_q;
   assign read_done = done_q;
   assign restart   = job.begin_read ? here : '0;
@@ -49,6 +52,7 @@ module db_rec_read_ctl
         if (job.begin_read) started_q[i] <= 1'b1;
         if (chunk_event.loaded && chunk_event.read) begin
           reading_q[i] <= 1'b1;
+          pending_q[i] <= 1'b0;
           issued_q[i]  <= 1'b0;
         end
         if (chunk_event.all_issued && chunk_event.read) issued_q[i] <= 1'b1;
@@ -57,8 +61,10 @@ module db_rec_read_ctl
           done_q[i]    <= 1'b1;
         end
       end
+      if (rises[i]) pending_q[i] <= 1'b1;
       if (rst || drives[i].flush) reading_q[i] <= 1'b0;
       if (rst || wipe) begin
+        pending_q[i] <= 1'b0;
         started_q[i] <= 1'b0;
         done_q[i]    <= 1'b0;
       end

@@ -22,6 +22,8 @@ module db_rec_regs
   input  logic                           live,         ///< an access is there, one cycle
   input  access_t                        access,
   output logic            [31:0]         rdata,
+  output logic                           pending,      ///< of the access's drive: its capture has not begun
+  output logic                           read_pending,
 
   output logic                           wipe,         ///< pulse: everything is reset
   output logic                           all_rst,      ///< with rst
@@ -51,6 +53,7 @@ module db_rec_regs
   own_trim_first_t          trim_w;
   logic                     wr, wr_set, wipe_q, trim_q;
   logic [N_DRIVES-1:0]      reset_q, init_q, enable_q, renable_q, rtrim_q, want_rst, drive_rst_q;
+  logic [N_DRIVES-1:0]      rises_q, rrises_q, trims_q;  // Enable has just been set; PerformTrim as it was then
   logic [$clog2(CLK_MHZ+1)-1:0] tick_q;
   logic [19:0]              reset_us_q;
   logic                     tick;
@@ -65,27 +68,34 @@ module db_rec_regs
   assign all_rst     = rst || wipe_q;
   assign drive_rst   = drive_rst_q;
   for (genvar i = 0; i < N_DRIVES; i++) begin : g_control
-    assign control[i] = '{capture: enable_q[i], read: renable_q[i], read_trims: rtrim_q[i]};
+    assign control[i] = '{capture: enable_q[i], capture_rises: rises_q[i], read: renable_q[i],
+                          read_rises: rrises_q[i], read_trims: trims_q[i]};
   end
   assign trim_first  = trim_q;
 
   always_ff @(posedge clk) begin
     tick_q <= tick ? ($clog2(CLK_MHZ + 1))'(CLK_MHZ - 1) : tick_q - 1'b1;
     wipe_q <= want_rst != '0 && access.main;
+    rises_q  <= '0;
+    rrises_q <= '0;
     for (int i = 0; i < N_DRIVES; i++) begin
       if (wr_set && sel[i] && access.word == W_CONTROL) begin
         enable_q[i] <= control_w.data_enable;
+        rises_q[i]  <= control_w.data_enable && !enable_q[i];
         if (control_w.initialise) init_q[i] <= 1'b1;
       end
       if (wr_set && sel[i] && access.word == W_RCONTROL) begin
         rtrim_q[i]   <= rcontrol_w.perform_trim;
         renable_q[i] <= rcontrol_w.enable;
+        rrises_q[i]  <= rcontrol_w.enable && !renable_q[i];
+        if (!renable_q[i]) trims_q[i] <= rcontrol_w.perform_trim;
       end
       // A drive's own reset leaves a capture that is on: the drive takes part again when it is up.
       if (want_rst[i]) begin
         init_q[i]    <= 1'b0;
         renable_q[i] <= 1'b0;
         enable_q[i]  <= !access.main && progress[i].capturing && enable_q[i];
+        rises_q[i]   <= 1'b0;
       end
     end
     if (wr && access.own && access.word == 6'(OWN_TRIM_FIRST_ADDR / 4)) trim_q <= trim_w.trim;
@@ -104,6 +114,7 @@ module db_rec_regs
       enable_q    <= '0;
       renable_q   <= '0;
       rtrim_q     <= '0;
+      trims_q     <= '0;
       reset_us_q  <= '0;
     end
   end
@@ -134,6 +145,13 @@ module db_rec_regs
   end
 
   // ---- what lives here: reads
+  logic any_pending;
+  assign pending      = progress[drive].pending;
+  assign read_pending = progress[drive].read_pending;
+  always_comb begin
+    any_pending = 1'b0;
+    for (int i = 0; i < N_DRIVES; i++) any_pending |= progress[i].pending;
+  end
   set_control_t      control_r;
   set_status_t       status;
   set_read_control_t rcontrol;
@@ -149,14 +167,14 @@ module db_rec_regs
     control_r.data_enable   = enable_q[drive];
     status.reset          = reset_q[drive];
     status.initialised    = hosts[drive].up;
-    status.data_enabled   = progress[drive].capturing;
-    status.completed      = progress[drive].captured;
+    status.data_enabled   = progress[drive].capturing || (pending && enable_q[drive]);
+    status.completed      = progress[drive].captured && !pending;
     status.pcie_phy_ready = hosts[drive].phy_ready;
     status.pcie_link_up   = hosts[drive].link_up;
     rcontrol.enable       = renable_q[drive];
     rcontrol.perform_trim = rtrim_q[drive];
-    rstatus.enabled       = progress[drive].reading;
-    rstatus.complete      = progress[drive].read_done;
+    rstatus.enabled       = progress[drive].reading || (read_pending && renable_q[drive]);
+    rstatus.complete      = progress[drive].read_done && !read_pending;
     shape.drives          = 16'(N_DRIVES);
     shape.width           = 16'(STREAM_W);
     for (int i = 0; i < N_DRIVES; i++) begin
@@ -175,8 +193,8 @@ module db_rec_regs
         W_CONTROL:  rdata = control_r;
         W_STATUS:   rdata = status;
         W_TOTAL:    rdata = lanes[drive].total;
-        W_LOST:     rdata = lost_q;
-        W_TIME:     rdata = time_q;
+        W_LOST:     rdata = pending ? '0 : lost_q;
+        W_TIME:     rdata = pending ? '0 : time_q;
         W_RCONTROL: rdata = rcontrol;
         W_RSTATUS:  rdata = rstatus;
         default: ;
@@ -185,7 +203,7 @@ module db_rec_regs
       unique case (access.word)
         6'(OWN_SHAPE_ADDR / 4):      rdata = shape;
         6'(OWN_DRIVES_ADDR / 4):     rdata = drives;
-        6'(OWN_MALFORMED_ADDR / 4):  rdata = format_q;
+        6'(OWN_MALFORMED_ADDR / 4):  rdata = any_pending ? '0 : format_q;
         6'(OWN_TRIM_FIRST_ADDR / 4): rdata = trim;
         6'(OWN_BUFFER_ADDR / 4):     rdata = buffer_r;
         default: ;

@@ -21,7 +21,10 @@ module db_rec_sequencer
   input  logic                                       reg_valid,
   output logic                                       reg_ready,
   input  logic                                       reg_write,
+  input  logic                                       reg_latch,       ///< not a word: keep the chunk
+  input  logic                                       reg_latch_read,  ///< ... of a read
   input  logic                                       reg_all,
+  input  logic                    [2:0]              reg_drive,
 
   input  logic                                       s_event_valid,
   output logic                                       s_event_ready,
@@ -68,6 +71,7 @@ module db_rec_sequencer
   logic                first_q;                          // never wiped since rst
   logic                read_q, bad_q, marks_q, timed_q, counts_q;
   kind_e               kind_q;
+  logic                last_drive;
 
   write_tag_t tag;
   assign status      = s_status[drive_q];
@@ -107,7 +111,8 @@ module db_rec_sequencer
   // ---- the steps
   assign step      = '{state: state_q, phase: phase_q, drive: 3'(drive_q), read: read_q, kind: kind_q,
                        wipe_addr: wipe_addr_q};
-  assign reg_ready = state_q == STEP_REG && phase_q && (!(reg_all && reg_write) || drive_q == VW'(N_DRIVES - 1));
+  assign last_drive = !(reg_all && reg_write) || drive_q == VW'(N_DRIVES - 1);
+  assign reg_ready  = state_q inside {STEP_REG, STEP_KEEP_SIZE} && phase_q && last_drive;
   assign load        = state_q == STEP_LIMIT && phase_q && !read_q ? here : '0;
   assign issue_valid = state_q == STEP_ISSUE && phase_q ? here : '0;
   assign chunk_event = '{loaded: state_q == STEP_ZERO_PROC && phase_q,
@@ -118,7 +123,7 @@ module db_rec_sequencer
       STEP_IDLE:
         unique case (1'b1)  // at most one job is there
           begin_wipe, job.begin_capture: state_d = STEP_WIPE;
-          begin_reg:                     state_d = STEP_REG;
+          begin_reg:                     state_d = reg_latch ? STEP_KEEP_START : STEP_REG;
           job.marked:                    state_d = s_event.malformed ? STEP_RUNS : STEP_NUM;
           job.lost:                      state_d = STEP_BACK;
           job.status: state_d = tag.kind != KIND_TRIM ? STEP_NUM : status.status != '0 ? STEP_ERROR : STEP_IDLE;
@@ -127,11 +132,14 @@ module db_rec_sequencer
           default: ;
         endcase
       STEP_REG:        if (reg_ready) state_d = STEP_IDLE;
+      STEP_KEEP_START: state_d = STEP_KEEP_SIZE;
+      STEP_KEEP_SIZE:  state_d = last_drive ? STEP_IDLE : STEP_KEEP_START;
       STEP_WIPE:       if (wipe_addr_q == wipe_end_q) state_d = first_q ? STEP_IDLE : STEP_START;
       STEP_START:      state_d = STEP_ROOM;
       STEP_ROOM:       state_d = STEP_SIZE;
       STEP_SIZE:       state_d = STEP_LIMIT;
-      STEP_LIMIT:      state_d = STEP_ZERO_ERROR;
+      STEP_LIMIT:      state_d = read_q ? STEP_ZERO_ERROR : STEP_ZERO_PEAK;
+      STEP_ZERO_PEAK:  state_d = STEP_ZERO_ERROR;
       STEP_ZERO_ERROR: state_d = STEP_ZERO_DONE;
       STEP_ZERO_DONE:  state_d = STEP_ZERO_PROC;
       STEP_ZERO_PROC:  state_d = STEP_IDLE;
@@ -184,6 +192,8 @@ module db_rec_sequencer
         read_q   <= tag.kind inside {KIND_READ, KIND_READ_TRIM};
       end
       if (begin_reg && reg_all) drive_q <= '0;
+      else if (begin_reg && reg_latch) drive_q <= VW'(reg_drive);
+      if (begin_reg) read_q <= reg_latch_read;
       if (begin_wipe) wipe_addr_q <= '0;
       if (job.begin_capture) wipe_addr_q <= {1'b1, 3'(drive_q), 6'd0};
       wipe_end_q <= begin_wipe ? '1 : {1'b1, 3'(drive_q), 6'h3f};
@@ -195,7 +205,7 @@ module db_rec_sequencer
     end else if (state_q == STEP_IDLE) begin
       drive_q <= drive_q == VW'(N_DRIVES - 1) ? '0 : drive_q + 1'b1;
     end else if (phase_q) begin
-      if (state_q == STEP_REG && reg_all && reg_write && !reg_ready) drive_q <= drive_q + 1'b1;
+      if (state_q inside {STEP_REG, STEP_KEEP_SIZE} && !last_drive) drive_q <= drive_q + 1'b1;
       if (state_q == STEP_WIPE) wipe_addr_q <= wipe_addr_q + 10'd1;
     end
     if (begin_wipe) first_q <= 1'b1;

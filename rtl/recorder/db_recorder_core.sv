@@ -89,6 +89,7 @@ module db_recorder_core
   output logic                                       idle  ///< but for timers, nothing changes until an input does
 );
   // ---- registers
+  logic                           pending, read_pending, reg_latch;
   logic                           live, reg_valid, reg_ready, reg_write, reg_all, wipe, wiping, all_rst, trim_first;
   access_t                        access;
   logic            [31:0]         live_rdata, reg_wdata, reg_rdata;
@@ -99,14 +100,15 @@ module db_recorder_core
   lane_state_t     [N_DRIVES-1:0] lanes;
   logic                           stat_drop, stat_format;
   db_rec_axil #(.N_DRIVES(N_DRIVES)) i_axil (
-    .clk, .rst, .axil_req, .axil_rsp, .live, .access, .live_rdata, .reg_valid, .reg_ready, .reg_write, .reg_all,
+    .clk, .rst, .axil_req, .axil_rsp, .live, .access, .live_rdata, .live_pending(pending), .live_read_pending(read_pending),
+    .reg_valid, .reg_ready, .reg_write, .reg_latch, .reg_all,
     .reg_addr, .reg_wdata, .reg_rdata
   );
   db_rec_regs #(
     .N_DRIVES(N_DRIVES), .STREAM_W(STREAM_W), .CLK_MHZ(CLK_MHZ), .RESET_US(RESET_US),
     .USE_CONFIGURE(USE_CONFIGURE), .TRIM_FIRST(TRIM_FIRST)
   ) i_regs (
-    .clk, .rst, .live, .access, .rdata(live_rdata), .wipe, .all_rst, .drive_rst, .control, .trim_first, .hosts,
+    .clk, .rst, .live, .access, .rdata(live_rdata), .pending, .read_pending, .wipe, .all_rst, .drive_rst, .control, .trim_first, .hosts,
     .lanes, .progress, .stat_drop, .stat_format, .buffer
   );
 
@@ -126,7 +128,7 @@ module db_recorder_core
   db_rec_control #(
     .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
   ) i_control (
-    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_all, .reg_addr, .reg_wdata, .reg_rdata,
+    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_latch, .reg_all, .reg_addr, .reg_wdata, .reg_rdata,
     .trim_first, .data_enable, .control, .drives, .progress, .run, .hold(starting), .quiet,
     .s_event_valid(event_valid), .s_event_ready(event_ready), .s_event(mark), .read_restart, .read_busy, .lanes,
     .load, .chunk, .done_valid, .done_blocks, .lost_ack, .m_issue_valid(issue_valid), .m_issue_ready(issue_ready),

@@ -313,6 +313,75 @@ async def trim_first(dut: Any) -> None:
 
 
 @cocotb.test()
+async def enable_is_true_at_once(dut: Any) -> None:
+    """Captures of one size in a loop, their end found by NumBlocks alone, which is asked for at once: from the access
+    after DataEnable on nothing is the last capture's any more, and the peak latency is each capture's own.
+    """
+    b = await ready(dut)
+    per = 4
+    for turn, latency in enumerate((4000, 50, 900)):
+        for x in b.drives:
+            x.mem.clear()
+            x.latency = lambda latency=latency: latency
+        await capture(b, 8 * turn, per)
+        for i in reversed(range(N)):
+            base = 0x100 * (i + 1)
+            assert await b.read(base + 0x4C) == 0, f"capture {turn}, drive {i}"
+            assert await b.read(base + 8) & 0xC == 4, "DataEnabled, not Completed"
+            assert await b.read(base + 0x50) < 5
+            for address in (base + 0x54, base + 0x48, 0x1060 + 0x100 * i, 0x1010 + 0x100 * i):
+                assert await b.read(address) == 0, f"capture {turn}, drive {i}, {address:#x}"
+        blocks = [b.block(100 * turn + k) for k in range(per * N)]
+        for data in blocks:
+            b.feed(data)
+        for i in range(N):
+            await b.until(0x14C + 0x100 * i, 0xFFFFFFFF, per, tries=5000, pause=1)
+            assert await b.read(0x154 + 0x100 * i) == latency // MHZ
+        check(b, 8 * turn, blocks)
+        await b.write(4, 0)
+    # Stopped before it could begin: it has not recorded what the last one has.
+    b.drives[0].up = False
+    await capture(b, 0, per)
+    await b.write(4, 0)
+    assert await b.read(0x14C) == 0 and await b.read(0x108) & 0xC == 0
+    b.drives[0].up = True
+
+
+@cocotb.test()
+async def chunk_is_as_at_enable(dut: Any) -> None:
+    """What is written to DataChunkStart, DataChunkSize and TrimFirst after DataEnable is the next capture's: also while
+    the drives are not up yet, while the chunk is trimmed, and while it is written.
+    """
+    b = await ready(dut)
+    for x in b.drives:
+        x.up = False
+        x.latency = lambda: 300
+    await b.write(0x1810, 1)
+    await capture(b, 100, 9000)
+    await b.write(0x40, 50_000)
+    await b.write(0x44, 7)
+    await b.wait(100)
+    for x in b.drives:
+        x.up = True
+    await b.until(0x108, 4, 4)
+    for k in range(40):
+        await b.write(0x40, 20_000 + 5000 * k)
+        await b.write(0x44, 9 + k)
+        await b.write(0x1810, k % 2)
+    blocks = [b.block(k) for k in range(12 * N)]
+    for data in blocks:
+        b.feed(data)
+    while b.source:
+        await b.write(0x40, 20_000)
+    await b.write(0x04, 0)
+    await finished(b)
+    check(b, 100, blocks)
+    for x in b.drives:
+        assert x.trimmed == [(100, 4096), (4196, 4096), (8292, 808)]
+    assert await b.read(0x40) == 20_000 and await b.read(0x44) == 48
+
+
+@cocotb.test()
 async def single_drives(dut: Any) -> None:
     """Through a drive's own registers: only that drive records, all blocks."""
     b = await ready(dut)

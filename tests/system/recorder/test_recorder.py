@@ -195,8 +195,10 @@ def test_trim_first() -> None:
 def test_registers_during_capture() -> None:
     """Accesses of all kinds while the stream runs do not disturb it, and what they say fits together."""
     with opened(2) as sim:
-        each = 300
+        each, old = 300, b"\xa5" * BLOCK
         data = numbered(2 * each)
+        for i in range(2):
+            sim.media_write(3000 * BLOCK, old * 60, i)
         sim.start_capture(0, each)
         sim.capture(data)
         rng, last, accesses = random.Random(4), [0, 0], 0
@@ -209,8 +211,21 @@ def test_registers_during_capture() -> None:
             drive = rng.randrange(2)
             assert sim.host_get(drive, 0) == 0  # answered, although the hosts have no registers
             sim.host_set(1 - drive, 4, 3)
+            # the next capture's; and a trim, which waits until this one is complete and is then what it was here
+            sim.set("DataChunkStart", 5000 + accesses, drive)
+            sim.set("ReadBlock", 3000, drive)
+            sim.set("ReadNumBlocks", 50, drive)
+            sim.set("ReadControl", {"Enable": 1, "PerformTrim": 1}, drive)
+            sim.set("ReadNumBlocks", 10_000, drive)
+            sim.set("ReadBlock", 0, drive)
+            sim.set("ReadControl", {"Enable": 1}, drive)
             accesses += 1
-        assert accesses > 50 and on_drives(sim, 0, each) == data and sim.get("Status", field="Completed")
+        assert accesses > 20 and sim.get("Status", field="Completed")
+        sim.run_until(lambda: all(sim.get("ReadStatus", i, field="Complete") for i in range(2)))
+        assert on_drives(sim, 0, each) == data
+        for i in range(2):
+            assert sim.get("ReadBlocksDone", i) == 50, "one trim, of what was asked for when Enable was set"
+            assert sim.media_read(3000 * BLOCK, 60 * BLOCK, i) == bytes(50 * BLOCK) + old * 10
         assert not sim.errors()
 
 
