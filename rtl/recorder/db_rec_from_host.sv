@@ -5,10 +5,16 @@
 // write of 16 dwords to queue 0: an admin command. Its PRPs with stream number 1 lead to REGION_FORWARD in the drive's
 // window, so the data comes out as packets; db_rec_to_host sends the completion. All else that wants an answer gets
 // Unsupported Request; other writes are passed over. A packet that ends too early does nothing.
+//
+// Queues, CC and doorbells are db_host's. Software that sets a drive up by itself finds its own view of it: writes to
+// CC, AQA, ASQ, ACQ, doorbells and configuration space are answered and dropped, as are Create and Delete Queue; after
+// CC.EN = 0 the drive reads as not ready until EN = 1, which also asks for bring-up (Initialise). Asynchronous Event
+// Request, which a drive may never end, is refused.
 // Latency: 2 cycles from a read's header to m_reg_valid. Throughput: 2 cycles a dword.
 module db_rec_from_host
   import db_host_pkg::*;
   import db_rec_pkg::*;
+  import db_nvme_pkg::*;
 #(
   parameter int N_DRIVES = 2
 ) (
@@ -25,8 +31,9 @@ module db_rec_from_host
   input  logic                         m_reply_ready,
   output reply_t                       m_reply,
 
-  output admin_t                       admin,
-  input  logic                         admin_done,     ///< its completion packet is made
+  output admin_t        [N_DRIVES-1:0] admin,
+  input  logic          [N_DRIVES-1:0] admin_done,     ///< its completion packet is made
+  output logic          [N_DRIVES-1:0] initialise,     ///< pulse: software has set CC.EN
 
   /// db_host: accesses are for the drive whose valid is high
   output logic          [N_DRIVES-1:0] m_reg_valid,
@@ -40,10 +47,12 @@ module db_rec_from_host
 );
   localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   localparam logic [2:0] UR = 3'd1;
+  localparam logic [23:0] DOORBELLS = 24'h1000;  // from here on
+  localparam logic [3:0] ERROR_REFUSED = 4'd2, ERROR_TIMEOUT = 4'd9;  // error codes of a completion (PG213)
+  localparam logic [4:0] REQ_READ = 5'd0, REQ_WRITE = 5'd1, REQ_CFG_WRITE = 5'd10, REQ_CFG_WRITE_1 = 5'd11;
 
   typedef enum logic [3:0] {
-    ST_HEAD, ST_SKIP, ST_PAYLOAD, ST_DWORD, ST_ACCESS, ST_WAIT, ST_REPLY, ST_REPLY_DATA, ST_ADMIN_WAIT, ST_ADMIN,
-    ST_REFUSE
+    ST_HEAD, ST_SKIP, ST_PAYLOAD, ST_DWORD, ST_ACCESS, ST_WAIT, ST_REPLY, ST_REPLY_DATA, ST_ADMIN_WAIT, ST_ADMIN
   } state_e;
   state_e       state_q;
   logic [DW-1:0] d_q;
@@ -51,7 +60,7 @@ module db_rec_from_host
   logic [10:0]  left_q, count_q;
   logic [3:0]   src_q, index_q, queue_q;
   logic [7:0]   tag_q;
-  logic         write_q, is_admin_q, last_q, first_q, there;
+  logic         write_q, is_admin_q, last_q, first_q, answers_q, there;
   logic [127:0] beat_q;
   logic [1:0]   lane_q, head_q;
   logic [2:0]   status_q;
@@ -70,7 +79,10 @@ module db_rec_from_host
   logic [63:0] base;
   logic [31:0] entry;
   logic        forwards, forwards_q;
-  admin_t      admin_q;
+  admin_t      [N_DRIVES-1:0] admin_q;
+  logic [7:0]  opcode_in_q;
+  logic        made;            // the entry is answered here
+  status_t     made_status;
   logic [15:0] cid_in_q;        // _in_q: of the entry that comes in
   logic        prp_bit23_in_q;
   assign base  = hosts[d_q].window_base;
@@ -82,14 +94,39 @@ module db_rec_from_host
     if (index_q inside {4'd7, 4'd9} && forwards_q) m_admin_data = base[63:32];
   end
   assign admin = admin_q;
+  assign made  = queue_q != '0 || opcode_in_q inside {ADMIN_OPC_CREATE_SQ, ADMIN_OPC_DELETE_SQ, ADMIN_OPC_CREATE_CQ,
+                                                      ADMIN_OPC_DELETE_CQ, ADMIN_OPC_ASYNC_EVENT};
+  assign made_status = queue_q != '0 ? status(1'b0, SCT_GENERIC, SC_INVALID_OPCODE) :
+                       opcode_in_q == ADMIN_OPC_ASYNC_EVENT ? status(1'b0, SCT_SPECIFIC, SC_AER_LIMIT) : '0;
 
   always_comb begin
     m_reg_valid = '0;
     m_admin_valid = '0;
-    m_reg_valid[d_q] = state_q == ST_ACCESS;
+    m_reg_valid[d_q] = state_q == ST_ACCESS && !dropped;
     m_admin_valid[d_q] = state_q == ST_ADMIN;
   end
   assign m_reg = '{write: write_q, addr: addr_q, wdata: data_q};
+
+  // ---- the drive as software has set it
+  logic                dropped, enables;
+  logic [N_DRIVES-1:0] off_q, initialise_q;  // software has cleared CC.EN
+  logic [31:0]         seen;                 // what is read
+  assign dropped = write_q && (addr_q == NVME_REG_CC || addr_q >= DOORBELLS ||
+                               (addr_q >= NVME_REG_AQA && addr_q < NVME_REG_ACQ + 24'd8));
+  assign enables = state_q == ST_WAIT && write_q && addr_q == NVME_REG_CC;
+  assign initialise = initialise_q;
+  always_comb begin
+    seen = s_reg[d_q].rdata;
+    if (off_q[d_q] && addr_q inside {NVME_REG_CC, NVME_REG_CSTS}) seen[0] = 1'b0;
+  end
+  always_ff @(posedge clk) begin
+    initialise_q <= '0;
+    if (enables) begin
+      off_q[d_q]        <= !data_q[0];
+      initialise_q[d_q] <= data_q[0];
+    end
+    for (int i = 0; i < N_DRIVES; i++) if (rst || drives[i].flush) off_q[i] <= 1'b0;
+  end
 
   // ---- replies
   logic [31:0] reply_data;
@@ -109,11 +146,13 @@ module db_rec_from_host
   always_ff @(posedge clk) begin
     if (state_q == ST_DWORD && is_admin_q) begin
       sqe_q[index_q] <= dword;
-      if (index_q == 4'd0) cid_in_q <= dword[31:16];
+      if (index_q == 4'd0) {cid_in_q, opcode_in_q} <= {dword[31:16], dword[7:0]};
       if (index_q == 4'd6) prp_bit23_in_q <= dword[23];
     end
-    if (admin_done) admin_q.busy <= 1'b0;
-    if (admin_q.busy && drives[DW'(admin_q.drive)].flush) admin_q.gone <= 1'b1;
+    for (int i = 0; i < N_DRIVES; i++) begin
+      if (admin_done[i]) admin_q[i].busy <= 1'b0;
+      if (admin_q[i].busy && drives[i].flush) admin_q[i].gone <= 1'b1;
+    end
     unique case (state_q)
       ST_HEAD: begin
         d_q      <= DW'(h0[31:28]);
@@ -128,26 +167,33 @@ module db_rec_from_host
         last_q   <= s_packet.last;
         status_q <= '0;
         error_q  <= '0;
+        answers_q <= 1'b0;
         head_q   <= '0;
         lane_q   <= '0;
         index_q  <= '0;
         first_q  <= 1'b1;
         if (s_packet_valid) begin
           state_q <= s_packet.last ? ST_HEAD : ST_SKIP;
-          if (h2[15:11] == 5'd1) begin
+          if (h2[31]) begin
+            // a reply, and nothing was asked for
+          end else if (h2[15:11] == REQ_WRITE) begin
             // memory write
             if (there && !s_packet.last && h2[10:0] != '0 &&
                 (h0[27:24] == 4'd0 || (h0[27:24] == 4'd2 && h2[10:0] == 11'd16))) state_q <= ST_PAYLOAD;
-          end else if (h2[15:11] == 5'd0 && there && h0[27:24] == 4'd0 && h2[10:0] != '0 && s_packet.last) begin
+          end else if (h2[15:11] == REQ_READ && there && h0[27:24] == 4'd0 && h2[10:0] != '0 && s_packet.last) begin
             state_q <= ST_ACCESS;
           end else if (!h2[15]) begin
-            status_q <= UR;
-            count_q  <= '0;
-            state_q  <= s_packet.last ? ST_REPLY : ST_SKIP;
+            if (!(there && h0[27:24] == 4'd0 && h2[15:11] inside {REQ_CFG_WRITE, REQ_CFG_WRITE_1})) begin
+              status_q <= UR;
+              error_q  <= ERROR_REFUSED;
+            end
+            answers_q <= 1'b1;
+            count_q   <= '0;
+            state_q   <= s_packet.last ? ST_REPLY : ST_SKIP;
           end
         end
       end
-      ST_SKIP: if (s_packet_valid && s_packet.last) state_q <= status_q == UR ? ST_REPLY : ST_HEAD;
+      ST_SKIP: if (s_packet_valid && s_packet.last) state_q <= answers_q ? ST_REPLY : ST_HEAD;
       ST_PAYLOAD:
         if (s_packet_valid) begin
           beat_q  <= s_packet.data;
@@ -160,25 +206,26 @@ module db_rec_from_host
         left_q  <= left_q - 11'd1;
         index_q <= index_q + 4'd1;
         if (!is_admin_q) state_q <= ST_ACCESS;
-        else if (left_q == 11'd1) state_q <= last_q ? (queue_q == '0 ? ST_ADMIN_WAIT : ST_REFUSE) : ST_SKIP;
+        else if (left_q == 11'd1) state_q <= last_q ? ST_ADMIN_WAIT : ST_SKIP;
         else if (lane_q == 2'd3) state_q <= last_q ? ST_HEAD : ST_PAYLOAD;
       end
-      ST_ACCESS: if (m_reg_ready[d_q] || drives[d_q].flush) state_q <= ST_WAIT;
+      ST_ACCESS: if (m_reg_ready[d_q] || drives[d_q].flush || dropped) state_q <= ST_WAIT;
       ST_WAIT:
-        if (s_reg_valid[d_q] || drives[d_q].flush) begin
+        if (s_reg_valid[d_q] || drives[d_q].flush || dropped) begin
           addr_q <= addr_q + 24'd4;
           if (write_q) begin
             if (left_q == '0) state_q <= last_q ? ST_HEAD : ST_SKIP;
             else if (lane_q != 2'd0) state_q <= ST_DWORD;
             else state_q <= last_q ? ST_HEAD : ST_PAYLOAD;
           end else begin
-            data_q  <= s_reg[d_q].rdata;
+            data_q  <= seen;
             first_q <= 1'b0;
             state_q <= first_q ? ST_REPLY : ST_REPLY_DATA;
             if (first_q) begin
               addr_q   <= addr_q;
               status_q <= s_reg[d_q].status == 2'd0 && !drives[d_q].flush ? 3'd0 : UR;
-              error_q  <= s_reg[d_q].status == 2'd3 ? 4'h9 : 4'h0;
+              error_q  <= drives[d_q].flush ? ERROR_REFUSED : s_reg[d_q].status == 2'd3 ? ERROR_TIMEOUT :
+                          s_reg[d_q].status != 2'd0 ? ERROR_REFUSED : 4'd0;
             end
           end
         end
@@ -195,25 +242,20 @@ module db_rec_from_host
           left_q  <= left_q - 11'd1;
           state_q <= left_q == 11'd1 ? ST_HEAD : ST_ACCESS;
         end
-      ST_ADMIN_WAIT, ST_REFUSE:  // the one before must be finished
-        if (!admin_q.busy) begin
+      ST_ADMIN_WAIT:  // the drive's one before must be finished
+        if (!admin_q[d_q].busy) begin
           index_q <= '0;
-          state_q <= state_q == ST_ADMIN_WAIT ? ST_ADMIN : ST_HEAD;
-          if (state_q == ST_REFUSE) admin_q.busy <= 1'b1;
-          admin_q.refused   <= state_q == ST_REFUSE;
-          admin_q.gone      <= 1'b0;
-          admin_q.drive     <= 4'(d_q);
-          admin_q.qid       <= queue_q;
-          admin_q.cid       <= cid_in_q;
-          admin_q.prp_bit23 <= prp_bit23_in_q;
+          state_q <= made ? ST_HEAD : ST_ADMIN;
+          admin_q[d_q] <= '{busy: made, made: made, status: made_status, gone: 1'b0, qid: queue_q, cid: cid_in_q,
+                            prp_bit23: prp_bit23_in_q};
         end
       ST_ADMIN: begin
-        admin_q.gone <= admin_q.gone || drives[d_q].flush;
+        admin_q[d_q].gone <= admin_q[d_q].gone || drives[d_q].flush;
         if (m_admin_ready[d_q] || drives[d_q].flush) begin
           forwards_q   <= forwards;
           index_q <= index_q + 4'd1;
           if (index_q == '1) begin
-            admin_q.busy  <= 1'b1;
+            admin_q[d_q].busy <= 1'b1;
             state_q <= ST_HEAD;
           end
         end
@@ -222,7 +264,7 @@ module db_rec_from_host
     endcase
     if (rst) begin
       state_q <= ST_HEAD;
-      admin_q.busy  <= 1'b0;
+      for (int i = 0; i < N_DRIVES; i++) admin_q[i].busy <= 1'b0;
     end
   end
 endmodule

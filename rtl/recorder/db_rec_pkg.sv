@@ -138,12 +138,12 @@ package db_rec_pkg;
     logic [31:0] data;
   } reply_t;
 
-  /// An admin command that came as a packet, up to the packet with its completion.
+  /// A drive's admin command that came as a packet, up to the packet with its completion.
   typedef struct packed {
     logic        busy;         // one is under way
-    logic        refused;      // its queue is not served: nothing was sent to the drive
+    logic        made;         // nothing was sent to the drive: the answer is `status`
+    logic [14:0] status;
     logic        gone;         // the drive was reset: there will be no answer
-    logic [3:0]  drive;
     logic [3:0]  qid;
     logic [15:0] cid;
     logic        prp_bit23;    // of its first PRP

@@ -27,6 +27,7 @@ module db_rec_regs
 
   output logic                           wipe,         ///< pulse: everything is reset
   output logic                           all_rst,      ///< with rst
+  input  logic            [N_DRIVES-1:0] initialise,   ///< pulse: as Control.Initialise
   output logic            [N_DRIVES-1:0] drive_rst,    ///< pulse of RESET_US, and until Initialise
   output drive_control_t  [N_DRIVES-1:0] control,
   output logic                           trim_first,
@@ -84,6 +85,7 @@ module db_rec_regs
         rises_q[i]  <= control_w.data_enable && !enable_q[i];
         if (control_w.initialise) init_q[i] <= 1'b1;
       end
+      if (initialise[i]) init_q[i] <= 1'b1;
       if (wr_set && sel[i] && access.word == W_RCONTROL) begin
         rtrim_q[i]   <= rcontrol_w.perform_trim;
         renable_q[i] <= rcontrol_w.enable;

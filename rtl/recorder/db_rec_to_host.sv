@@ -18,8 +18,8 @@ module db_rec_to_host
   input  logic                                      s_reply_valid,
   output logic                                      s_reply_ready,
   input  reply_t                                    s_reply,
-  input  admin_t                                    admin,
-  output logic                                      admin_done,
+  input  admin_t        [N_DRIVES-1:0]               admin,
+  output logic          [N_DRIVES-1:0]               admin_done,
 
   /// db_host: ends of admin commands, and rows that a drive writes to stream 1
   input  logic          [N_DRIVES-1:0]               s_admin_valid,
@@ -43,8 +43,7 @@ module db_rec_to_host
   localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   localparam int L = DATA_W / 32;
   localparam int LW = $clog2(L);
-  // Completions that are made here: SCT 0 Invalid Opcode, SCT 3 of the host (drive down, time-out).
-  localparam logic [14:0] STATUS_REFUSED = 15'h0001;
+  // Of a completion that is made here because the drive gave none: down, or timed out.
   localparam logic [14:0] STATUS_TIMEOUT = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
 
   // ---- dwords of the rare packets
@@ -59,6 +58,8 @@ module db_rec_to_host
   logic [31:0]     row_dw, cqe_dw;  // of the drive at hand: drive and dword are chosen in one multiplexer
   logic            phase;
   logic [14:0]     status;
+  admin_t          mine;
+  logic            ends;
   logic            full, e_valid, e_ready, e_last, has;
   logic [31:0]     e_data;
 
@@ -71,6 +72,7 @@ module db_rec_to_host
   assign row_dw = rows[32'({v_q, lane_q})*32+:32];
   assign cqe_dw = cqes[32'({v_q, index_q[1:0]})*32+:32];
   assign {status, phase} = s_admin[v_q].cqe[127:112];
+  assign mine = admin[v_q];
   assign be   = s_forward_be[v_q];
   assign full = &be;
   assign has  = be[32'(lane_q)*4+:4] != '0;
@@ -82,25 +84,27 @@ module db_rec_to_host
     e_data  = s_reply.data;
     if (state_q inside {ST_CQE, ST_FORWARD}) begin
       unique case (index_q)
-        3'd0: e_data = state_q == ST_CQE ? {4'(v_q), 8'h21, admin.qid, 8'd0, place_q, 4'd0} :
-                                        {4'(v_q), 4'h1, admin.prp_bit23, s_forward_addr[v_q] | 23'({lane_q, 2'b00})};
+        3'd0: e_data = state_q == ST_CQE ? {4'(v_q), 8'h21, mine.qid, 8'd0, place_q, 4'd0} :
+                                        {4'(v_q), 4'h1, mine.prp_bit23, s_forward_addr[v_q] | 23'({lane_q, 2'b00})};
         3'd1, 3'd3: e_data = '0;
         3'd2: e_data = 32'h800 + (state_q == ST_CQE ? 32'd4 : full ? 32'(L) : 32'd1);
         default: begin
           e_data = row_dw;
           if (state_q == ST_CQE) e_data = gone_q ? '0 : cqe_dw;
           if (state_q == ST_CQE && index_q == 3'd7)
-            e_data = {gone_q ? (admin.refused ? STATUS_REFUSED : STATUS_TIMEOUT) : status, !gone_q && phase, admin.cid};
+            e_data = {gone_q ? (mine.made ? mine.status : STATUS_TIMEOUT) : status, !gone_q && phase, mine.cid};
         end
       endcase
     end
   end
   assign s_reply_ready = state_q == ST_REPLY && e_ready;
-  assign admin_done      = state_q == ST_CQE && e_ready && index_q == 3'd7;
+  assign ends = state_q == ST_CQE && e_ready && index_q == 3'd7;
   always_comb begin
     s_admin_ready = '0;
     s_forward_ready = '0;
-    s_admin_ready[v_q] = admin_done && !drop_q;
+    admin_done = '0;
+    admin_done[v_q] = ends;
+    s_admin_ready[v_q] = ends && !drop_q;
     s_forward_ready[v_q] = state_q == ST_DONE;
   end
 
@@ -113,11 +117,10 @@ module db_rec_to_host
           state_q <= ST_REPLY;
         end else if (s_forward_valid[v_q]) begin
           state_q <= ST_FORWARD_FIND;
-        end else if (admin.busy && 32'(admin.drive) == 32'(v_q) &&
-                     (admin.refused || admin.gone || s_admin_valid[v_q])) begin
+        end else if (mine.busy && (mine.made || mine.gone || s_admin_valid[v_q])) begin
           state_q <= ST_CQE;
-          gone_q  <= admin.refused || admin.gone || s_admin[v_q].timeout;
-          drop_q  <= admin.refused || admin.gone;  // no answer to take
+          gone_q  <= mine.made || mine.gone || s_admin[v_q].timeout;
+          drop_q  <= mine.made || mine.gone;  // no answer to take
         end else begin
           v_q <= v_q == DW'(N_DRIVES - 1) ? '0 : v_q + 1'b1;
         end

@@ -95,6 +95,7 @@ module db_recorder_core
   logic            [31:0]         live_rdata, reg_wdata, reg_rdata;
   logic            [9:0]          reg_addr;
   drive_state_t    [N_DRIVES-1:0] drives;
+  logic            [N_DRIVES-1:0] initialise;
   drive_control_t  [N_DRIVES-1:0] control;
   drive_progress_t [N_DRIVES-1:0] progress;
   lane_state_t     [N_DRIVES-1:0] lanes;
@@ -108,7 +109,7 @@ module db_recorder_core
     .N_DRIVES(N_DRIVES), .STREAM_W(STREAM_W), .CLK_MHZ(CLK_MHZ), .RESET_US(RESET_US),
     .USE_CONFIGURE(USE_CONFIGURE), .TRIM_FIRST(TRIM_FIRST)
   ) i_regs (
-    .clk, .rst, .live, .access, .rdata(live_rdata), .pending, .read_pending, .wipe, .all_rst, .drive_rst, .control, .trim_first, .hosts,
+    .clk, .rst, .live, .access, .rdata(live_rdata), .pending, .read_pending, .wipe, .all_rst, .initialise, .drive_rst, .control, .trim_first, .hosts,
     .lanes, .progress, .stat_drop, .stat_format, .buffer
   );
 
@@ -159,17 +160,18 @@ module db_recorder_core
   end
 
   // ---- packets
-  logic    block_valid, block_ready, reply_valid, reply_ready, admin_done;
+  logic    block_valid, block_ready, reply_valid, reply_ready;
   packet_t block;
   reply_t  reply;
-  admin_t  admin;
+  admin_t [N_DRIVES-1:0] admin;
+  logic   [N_DRIVES-1:0] admin_done;
   db_rec_read #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W), .FULL_BLOCK(FULL_BLOCK)) i_read (
     .clk, .rst(all_rst), .restart(read_restart), .busy(read_busy), .drives, .s_row_valid, .s_row_ready, .s_row_data,
     .m_packet_valid(block_valid), .m_packet_ready(block_ready), .m_packet(block)
   );
   db_rec_from_host #(.N_DRIVES(N_DRIVES)) i_from_host (
     .clk, .rst(all_rst), .hosts, .drives, .s_packet_valid, .s_packet_ready, .s_packet, .m_reply_valid(reply_valid),
-    .m_reply_ready(reply_ready), .m_reply(reply), .admin, .admin_done, .m_reg_valid, .m_reg_ready, .m_reg,
+    .m_reply_ready(reply_ready), .m_reply(reply), .admin, .admin_done, .initialise, .m_reg_valid, .m_reg_ready, .m_reg,
     .s_reg_valid, .s_reg, .m_admin_valid, .m_admin_ready, .m_admin_data
   );
   db_rec_to_host #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W)) i_to_host (

@@ -96,6 +96,7 @@ class Bench:
         self.send_kept = False
         self.ring_rows = 8192  # of data that is read, before a host takes no more commands
         self.packets_on = False  # the host's side is used
+        self.silent: set[int] = set()  # drives that do not answer admin commands for now
 
     async def start(self) -> None:
         d = self.dut
@@ -280,7 +281,7 @@ class Bench:
             self.put("s_packet", PACKET.pack(data=data, keep=keep, last=int(last)))
         self.put("m_admin_ready", sum(int(self.chance()) << i for i in range(n)))
         self.put("m_reg_ready", sum(int(self.chance()) << i for i in range(n)))
-        va = sum(1 << i for i in range(n) if self.adm_reply[i])
+        va = sum(1 << i for i in range(n) if self.adm_reply[i] and i not in self.silent)
         self.put("s_admin_valid", va)
         replies = [self.adm_reply[i][0] if va >> i & 1 else (0, 0) for i in range(n)]
         self.put("s_admin", each(ADMIN, [{"cqe": cqe, "timeout": timeout} for cqe, timeout in replies]))

@@ -182,7 +182,8 @@ def request(drive: int, stream: int, address: int, kind: int, count: int, tag: i
 
 
 def reply(address: int, count: int, tag: int, data: list[int], status: int = 0) -> list[int]:
-    return [4 * count << 16 | address & 0xFFF, 1 << 16 | status << 11 | count, 0x80000000 | tag, *data]
+    error = 2 if status else 0  # PG213, error code of a completion: ended in UR
+    return [4 * count << 16 | error << 12 | address & 0xFFF, 1 << 16 | status << 11 | count, 0x80000000 | tag, *data]
 
 
 @cocotb.test()
@@ -195,16 +196,16 @@ async def registers_of_a_drive(dut: Any) -> None:
         for count in (1, 2, 5, 9):
             b.host_packet(request(i, 0, 0x14, 0, count, 0x40 + count, []))
             assert await b.take_packet() == reply(0x14, count, 0x40 + count, [0x1000 * i + 5 + k for k in range(count)])
-        b.host_packet(request(i, 0, 0x24, 1, 1, 0, [0xABC]))
-        b.host_packet(request(i, 0, 0x28, 1, 6, 0, list(range(6))))
-        b.host_packet(request(i, 0, 0x20, 0, 9, 1, []))
-        assert await b.take_packet() == reply(0x20, 9, 1, [0x1000 * i + 8, 0xABC, *range(6), 0x1000 * i + 16])
+        b.host_packet(request(i, 0, 0x64, 1, 1, 0, [0xABC]))
+        b.host_packet(request(i, 0, 0x68, 1, 6, 0, list(range(6))))
+        b.host_packet(request(i, 0, 0x60, 0, 9, 1, []))
+        assert await b.take_packet() == reply(0x60, 9, 1, [0x1000 * i + 24, 0xABC, *range(6), 0x1000 * i + 32])
     b.host_packet(request(0, 0, 0x2000, 0, 1, 7, []))
     assert await b.take_packet() == reply(0x2000, 1, 7, [0], status=1)
     # configuration space is the host core's; a drive or a stream that is not there
     for p in (
         request(0, 0, 4, 8, 1, 9, []),
-        request(0, 0, 4, 10, 1, 9, [6]),
+        request(N, 0, 4, 10, 1, 9, [6]),
         request(N, 0, 4, 0, 1, 9, []),
         request(0, 3, 4, 0, 1, 9, []),
     ):
@@ -216,6 +217,75 @@ async def registers_of_a_drive(dut: Any) -> None:
     b.host_packet(request(0, 0, 0, 0, 1, 3, []))
     assert await b.take_packet() == reply(0, 1, 3, [0])
     assert len(b.reg_log) == before + 1
+
+
+@cocotb.test()
+async def a_drive_set_up_by_software(dut: Any) -> None:
+    """What software writes to set a drive up itself is answered and never comes to the drive, which db_host has set up:
+    configuration space, CC, AQA, ASQ, ACQ, doorbells, Create and Delete Queue. It sees what it has done.
+    """
+    b = await ready(dut, stall=0.2)
+    b.on_admin = lambda i, sqe: pytest.fail("came to the drive")
+    for i, x in enumerate(b.drives):
+        x.regs = {0x14: 0x460001, 0x1C: 1, 0x24: 0x30003, 0x28: 1, 0x2C: 2, 0x30: 3, 0x34: 4}
+        ready_ = dict(x.regs)
+        b.host_packet(request(i, 0, 4, 10, 1, 9, [6]))
+        assert await b.take_packet() == reply(4, 0, 9, [])
+        for enable in (0, 1):
+            b.host_packet(request(i, 0, 0x14, 1, 1, 0, [0x460000 | enable]))
+            for address, count in ((0x24, 1), (0x28, 2), (0x30, 2), (0x24, 5), (0x1000, 1), (0x1004, 1), (0x100C, 1)):
+                b.host_packet(request(i, 0, address, 1, count, 0, [0xBAD] * count))
+            for address in (0x14, 0x1C):
+                b.host_packet(request(i, 0, address, 0, 1, 5, []))
+                assert await b.take_packet() == reply(address, 1, 5, [ready_[address] & ~1 | enable])
+        for queue in (1, 2):
+            for opcode, at in ((5, 0x02100000), (1, 0x02000000), (0, 0), (4, 0)):
+                sqe = [queue << 24 | opcode, 0, 0, 0, 0, 0, at | queue << 16, 0, 0, 0, 15 << 16 | queue, 1, *[0] * 4]
+                b.host_packet(request(i, 2, 0, 1, 16, 0, sqe))
+                p = await b.take_packet()
+                assert p[0] & 0xFFFF0000 == i << 28 | 0x02100000 and p[4:] == [0, 0, 0, queue << 8]
+        assert x.regs == ready_
+    assert not [a for a in b.reg_log if a[1]]
+
+
+@cocotb.test()
+async def admin_that_stays(dut: Any) -> None:
+    """Asynchronous Event Request is refused at once; a command that a drive does not answer holds up nobody else's."""
+    b = await ready(dut)
+    seen: list[int] = []
+
+    def admin(i: int, sqe: list[int]) -> tuple[int, int]:
+        seen.append(i)
+        return sqe[0] >> 16 << 96, 0
+
+    b.on_admin = admin
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x0055000C, *[0] * 15]))
+    p = await b.take_packet()
+    assert p[4:] == [0, 0, 0, 0x105 << 17 | 0x55] and not seen
+    b.silent = {0}
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00110002, *[0] * 15]))
+    for cid in (0x21, 0x22):
+        b.host_packet(request(1, 2, 0, 1, 16, 0, [cid << 16 | 2, *[0] * 15]))
+        p = await b.take_packet()
+        assert p[0] & 0xFFFF0000 == 0x12100000 and p[7] & 0xFFFF == cid
+    b.drives[1].regs = {0: 5}
+    b.host_packet(request(1, 0, 0, 0, 1, 3, []))
+    assert await b.take_packet() == reply(0, 1, 3, [5])
+    b.silent = set()
+    p = await b.take_packet()
+    assert p[0] & 0xFFFF0000 == 0x02100000 and p[7] & 0xFFFF == 0x11 and seen == [0, 1, 1]
+
+
+@cocotb.test()
+async def replies_that_nobody_asked_for(dut: Any) -> None:
+    """A packet with the reply bit is never taken for a request."""
+    b = await ready(dut)
+    b.drives[0].regs = {0: 5, 0x60: 7}
+    for count in (0, 1, 6):
+        b.host_packet([0x60, 1 << 11 | count, 1 << 31 | 1 << 11 | 1, *[0xBAD] * count])
+    b.host_packet([0, 1, 1 << 31 | 1, 0])
+    b.host_packet(request(0, 0, 0x60, 0, 1, 3, []))
+    assert await b.take_packet() == reply(0x60, 1, 3, [7])
 
 
 @cocotb.test()
@@ -257,9 +327,9 @@ async def admin_commands(dut: Any) -> None:
         assert got[4][4:] == [0xDEAD, 5, 0, 0x4002 << 16 | 0xBEEF]
     # no data: PRPs stay; queues other than admin, time-outs and entries cut short
     b.on_admin = lambda i, sqe: (seen.append((i, sqe)), (0, 1))[1]
-    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00120000, *range(1, 16)]))
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00120002, *range(1, 16)]))
     assert (await b.take_packet())[4:] == [0, 0, 0, 0x371 << 17 | 0x12]
-    assert seen.pop() == (0, [0x00120000, *range(1, 16)])
+    assert seen.pop() == (0, [0x00120002, *range(1, 16)])
     b.host_packet(request(0, 2, 0x010000, 1, 16, 0, [0x00340002, *range(1, 16)]))
     p = await b.take_packet()
     assert p[0] & 0xFFFF0000 == 0x02110000 and p[4:] == [0, 0, 0, 1 << 17 | 0x34]
@@ -283,7 +353,7 @@ async def reset_while_open(dut: Any) -> None:
     await b.wait(1500)
     dut.s_admin_valid.value = 0
     b.drives[0].regs = {}
-    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00770000, *range(1, 16)]))
+    b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00770002, *range(1, 16)]))
     await b.wait(60)
     await b.write(0x104, 1)
     await b.until(0x108, 1, 1)

@@ -159,6 +159,24 @@ async def one_reset(dut: Any) -> None:
 
 
 @cocotb.test()
+async def initialise_by_cc(dut: Any) -> None:
+    """Without UseConfigure a drive is brought up when software sets its CC.EN by packet, as a drive of its own would
+    be; before, its registers are refused, with an error that software sees.
+    """
+    b = await ready(dut)
+    if CONFIGURE:
+        return
+    b.packets_on = True
+    b.host_packet([1 << 28 | 0x1C, 0, 1 << 16 | 1, 5])
+    assert await b.take_packet() == [4 << 16 | 2 << 12 | 0x1C, 1 << 16 | 1 << 11 | 1, 0x80000005, 0]
+    for enable, held in ((0, 0), (1, 2)):
+        b.host_packet([1 << 28 | 0x14, 0, 1 << 16 | 1 << 11 | 1, 0, 0x460000 | enable])
+        await b.wait(50)
+        assert int(dut.drive_rst.value) == (1 << N) - 1 - held
+    assert await b.read(base(1) + 4) & 2 and not await b.read(base(0) + 4) & 1
+
+
+@cocotb.test()
 async def status_bits(dut: Any) -> None:
     b = await ready(dut)
     await b.write(4, 2)
