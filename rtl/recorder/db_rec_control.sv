@@ -58,6 +58,9 @@ module db_rec_control
   output logic            [N_DRIVES-1:0] m_issue_valid,
   input  logic            [N_DRIVES-1:0] m_issue_ready,
   output issue_t                         m_issue,
+  output logic                           issue_free,   ///< of db_rec_sequencer
+  output logic            [N_DRIVES-1:0] none_issued,  ///< no read or trim is without status
+  input  logic            [N_DRIVES-1:0] wait_reads,   ///< of db_rec_io
 
   /// db_host
   input  logic            [N_DRIVES-1:0] s_status_valid,
@@ -65,7 +68,7 @@ module db_rec_control
   input  db_host_pkg::block_status_t [N_DRIVES-1:0] s_status
 );
   logic  [N_DRIVES-1:0] want_begin_capture, want_end_trim, want_end_capture, want_begin_read, want_end_read, want_issue;
-  logic  [N_DRIVES-1:0] here, none_issued, capturing, captured, trimming, reading, read_done, trims, reads;
+  logic  [N_DRIVES-1:0] here, capturing, captured, trimming, reading, read_done, trims, reads;
   logic  [N_DRIVES-1:0] read_enable, read_trims, rises, read_rises, pending, read_pending;
   kind_e [N_DRIVES-1:0] want_kind;
   job_t         job;
@@ -90,7 +93,7 @@ module db_rec_control
     .reg_all, .reg_drive(reg_addr[8:6]), .s_event_valid, .s_event_ready,
     .s_event, .s_status_valid, .s_status_ready, .s_status, .drives, .lanes, .lost_ack, .done_valid, .done_blocks,
     .want_begin_capture, .want_end_trim, .want_end_capture, .want_begin_read, .want_end_read, .want_issue,
-    .want_kind, .here, .job, .step, .status, .chunk_event, .load, .issue_valid(m_issue_valid), .found
+    .want_kind, .here, .job, .step, .status, .chunk_event, .load, .issue_valid(m_issue_valid), .issue_free, .found
   );
   db_rec_counters #(
     .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
@@ -109,7 +112,7 @@ module db_rec_control
     .reading, .read_done, .pending(read_pending), .reads
   );
   db_rec_issue #(.N_DRIVES(N_DRIVES)) i_issue (
-    .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .want(want_issue),
+    .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .wait_reads, .want(want_issue),
     .kind(want_kind), .none_issued, .issued(m_issue_valid), .status_taken(s_status_ready), .status_kind(tag.kind)
   );
 endmodule

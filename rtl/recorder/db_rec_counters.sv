@@ -130,7 +130,7 @@ module db_rec_counters
   );
   assign reg_rdata = word;
   assign chunk     = '{first: block_q, stop: block_sum};
-  assign issue     = '{kind: step.kind, block: block_q, blocks: left_q[13:0]};
+  assign issue     = '{user: 1'b0, op: db_host_pkg::BLOCK_READ, kind: step.kind, block: 35'(block_q), blocks: left_q[13:0]};
 
   // ---- from step to step
   logic [31:0] most;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets from the host: accesses to a drive's registers, and admin commands.
+// Packets from the host: accesses to a drive's registers, admin commands, I/O queue entries and their data.
 //
 // Stream 0: reads and writes of BAR 0, a dword at a time; a read gets a reply packet (dwords on m_reply). Stream 2, a
 // write of 16 dwords to queue 0: an admin command. Its PRPs with stream number 1 lead to REGION_FORWARD in the drive's
@@ -10,6 +10,7 @@
 // CC, AQA, ASQ, ACQ, doorbells and configuration space are answered and dropped, as are Create and Delete Queue; after
 // CC.EN = 0 the drive reads as not ready until EN = 1, which also asks for bring-up (Initialise). Asynchronous Event
 // Request, which a drive may never end, is refused.
+// Entries for other queues go to db_rec_io, as many as there is room for, and so do replies to what it has asked for.
 // Latency: 2 cycles from a read's header to m_reg_valid. Throughput: 2 cycles a dword.
 module db_rec_from_host
   import db_host_pkg::*;
@@ -35,6 +36,16 @@ module db_rec_from_host
   input  logic          [N_DRIVES-1:0] admin_done,     ///< its completion packet is made
   output logic          [N_DRIVES-1:0] initialise,     ///< pulse: software has set CC.EN
 
+  /// db_rec_io
+  output logic                         m_entry_valid,  ///< 16 of them; m_admin_data, in the last one drive and queue
+  output logic          [31:0]         m_entry_data,
+  input  logic                         entry_room,     ///< for 16
+  input  logic                         data_open,
+  input  logic          [7:0]          data_tag,
+  output logic                         m_data_valid,
+  output logic          [31:0]         m_data,
+  output logic                         m_data_error,
+
   /// db_host: accesses are for the drive whose valid is high
   output logic          [N_DRIVES-1:0] m_reg_valid,
   input  logic          [N_DRIVES-1:0] m_reg_ready,
@@ -52,7 +63,8 @@ module db_rec_from_host
   localparam logic [4:0] REQ_READ = 5'd0, REQ_WRITE = 5'd1, REQ_CFG_WRITE = 5'd10, REQ_CFG_WRITE_1 = 5'd11;
 
   typedef enum logic [3:0] {
-    ST_HEAD, ST_SKIP, ST_PAYLOAD, ST_DWORD, ST_ACCESS, ST_WAIT, ST_REPLY, ST_REPLY_DATA, ST_ADMIN_WAIT, ST_ADMIN
+    ST_HEAD, ST_SKIP, ST_PAYLOAD, ST_DWORD, ST_ACCESS, ST_WAIT, ST_REPLY, ST_REPLY_DATA, ST_ADMIN_WAIT, ST_ADMIN,
+    ST_ENTRY
   } state_e;
   state_e       state_q;
   logic [DW-1:0] d_q;
@@ -60,7 +72,7 @@ module db_rec_from_host
   logic [10:0]  left_q, count_q;
   logic [3:0]   src_q, index_q, queue_q;
   logic [7:0]   tag_q;
-  logic         write_q, is_admin_q, last_q, first_q, answers_q, there;
+  logic         write_q, is_admin_q, is_data_q, last_q, first_q, answers_q, there;
   logic [127:0] beat_q;
   logic [1:0]   lane_q, head_q;
   logic [2:0]   status_q;
@@ -68,8 +80,9 @@ module db_rec_from_host
   logic [31:0]  data_q, dword;
   logic [31:0]  sqe_q[16];
 
-  logic [31:0] h0, h2;
+  logic [31:0] h0, h1, h2;
   assign h0    = s_packet.data[31:0];
+  assign h1    = s_packet.data[63:32];
   assign h2    = s_packet.data[95:64];
   assign there = 32'(h0[31:28]) < N_DRIVES;
   assign dword = beat_q[32*lane_q+:32];
@@ -94,9 +107,13 @@ module db_rec_from_host
     if (index_q inside {4'd7, 4'd9} && forwards_q) m_admin_data = base[63:32];
   end
   assign admin = admin_q;
+  assign m_entry_valid = state_q == ST_ENTRY;
+  assign m_entry_data  = index_q == '1 ? {4'(d_q), queue_q, 24'd0} : entry;
+  assign m_data_valid  = state_q == ST_DWORD && is_data_q;
+  assign m_data        = dword;
   assign made  = queue_q != '0 || opcode_in_q inside {ADMIN_OPC_CREATE_SQ, ADMIN_OPC_DELETE_SQ, ADMIN_OPC_CREATE_CQ,
                                                       ADMIN_OPC_DELETE_CQ, ADMIN_OPC_ASYNC_EVENT};
-  assign made_status = queue_q != '0 ? status(1'b0, SCT_GENERIC, SC_INVALID_OPCODE) :
+  assign made_status = queue_q != '0 ? status(1'b0, SCT_PATH, SC_HOST_ABORTED) :  // no room
                        opcode_in_q == ADMIN_OPC_ASYNC_EVENT ? status(1'b0, SCT_SPECIFIC, SC_AER_LIMIT) : '0;
 
   always_comb begin
@@ -144,7 +161,7 @@ module db_rec_from_host
   end
 
   always_ff @(posedge clk) begin
-    if (state_q == ST_DWORD && is_admin_q) begin
+    if (state_q == ST_DWORD && is_admin_q && !is_data_q) begin
       sqe_q[index_q] <= dword;
       if (index_q == 4'd0) {cid_in_q, opcode_in_q} <= {dword[31:16], dword[7:0]};
       if (index_q == 4'd6) prp_bit23_in_q <= dword[23];
@@ -153,8 +170,11 @@ module db_rec_from_host
       if (admin_done[i]) admin_q[i].busy <= 1'b0;
       if (admin_q[i].busy && drives[i].flush) admin_q[i].gone <= 1'b1;
     end
+    m_data_error <= 1'b0;
     unique case (state_q)
       ST_HEAD: begin
+        is_data_q <= 1'b0;
+        beat_q    <= s_packet.data;
         d_q      <= DW'(h0[31:28]);
         queue_q  <= h0[19:16];
         addr_q   <= {h0[23:2], 2'b00};
@@ -175,7 +195,17 @@ module db_rec_from_host
         if (s_packet_valid) begin
           state_q <= s_packet.last ? ST_HEAD : ST_SKIP;
           if (h2[31]) begin
-            // a reply, and nothing was asked for
+            // a reply: its data begin in this beat; it may be to something that was not asked for
+            if (data_open && h2[7:0] == data_tag) begin
+              if (h0[15:12] != '0 || h1[13:11] != '0 || h1[10:0] == '0) begin
+                m_data_error <= 1'b1;
+              end else begin
+                is_data_q <= 1'b1;
+                left_q    <= h1[10:0];
+                lane_q    <= 2'd3;
+                state_q   <= ST_DWORD;
+              end
+            end
           end else if (h2[15:11] == REQ_WRITE) begin
             // memory write
             if (there && !s_packet.last && h2[10:0] != '0 &&
@@ -205,7 +235,10 @@ module db_rec_from_host
         lane_q  <= lane_q + 2'd1;
         left_q  <= left_q - 11'd1;
         index_q <= index_q + 4'd1;
-        if (!is_admin_q) state_q <= ST_ACCESS;
+        if (is_data_q) begin
+          if (left_q == 11'd1) state_q <= last_q ? ST_HEAD : ST_SKIP;
+          else if (lane_q == 2'd3) state_q <= last_q ? ST_HEAD : ST_PAYLOAD;
+        end else if (!is_admin_q) state_q <= ST_ACCESS;
         else if (left_q == 11'd1) state_q <= last_q ? ST_ADMIN_WAIT : ST_SKIP;
         else if (lane_q == 2'd3) state_q <= last_q ? ST_HEAD : ST_PAYLOAD;
       end
@@ -243,7 +276,10 @@ module db_rec_from_host
           state_q <= left_q == 11'd1 ? ST_HEAD : ST_ACCESS;
         end
       ST_ADMIN_WAIT:  // the drive's one before must be finished
-        if (!admin_q[d_q].busy) begin
+        if (queue_q != '0 && entry_room) begin
+          index_q <= '0;
+          state_q <= ST_ENTRY;
+        end else if (!admin_q[d_q].busy) begin
           index_q <= '0;
           state_q <= made ? ST_HEAD : ST_ADMIN;
           admin_q[d_q] <= '{busy: made, made: made, status: made_status, gone: 1'b0, qid: queue_q, cid: cid_in_q,
@@ -260,10 +296,15 @@ module db_rec_from_host
           end
         end
       end
+      ST_ENTRY: begin
+        index_q <= index_q + 4'd1;
+        if (index_q == '1) state_q <= ST_HEAD;
+      end
       default: state_q <= ST_HEAD;
     endcase
     if (rst) begin
       state_q <= ST_HEAD;
+      m_data_error <= 1'b0;
       for (int i = 0; i < N_DRIVES; i++) admin_q[i].busy <= 1'b0;
     end
   end

@@ -15,6 +15,7 @@ module db_rec_issue
   input  logic         [N_DRIVES-1:0] trims,        ///< db_rec_capture_ctl wants one
   input  logic         [N_DRIVES-1:0] reads,        ///< db_rec_read_ctl wants one
   input  logic         [N_DRIVES-1:0] read_trims,   ///< PerformTrim
+  input  logic         [N_DRIVES-1:0] wait_reads,   ///< db_rec_io reads: none of ours meanwhile
 
   output logic         [N_DRIVES-1:0] want,
   output kind_e        [N_DRIVES-1:0] kind,
@@ -28,7 +29,7 @@ module db_rec_issue
     for (int i = 0; i < N_DRIVES; i++) begin
       none_issued[i] = count_q[i] == '0;
       kind[i]        = trimming[i] ? KIND_TRIM : read_trims[i] ? KIND_READ_TRIM : KIND_READ;
-      want[i]        = lane_ready[i] && drives[i].up && count_q[i] != '1 && (trimming[i] ? trims[i] : reads[i]);
+      want[i]        = lane_ready[i] && drives[i].up && count_q[i] != '1 && (trimming[i] ? trims[i] : reads[i] && !wait_reads[i]);
     end
   end
   always_ff @(posedge clk) begin

@@ -32,6 +32,15 @@ module db_rec_lane
   output logic                s_issue_ready,
   input  issue_t              s_issue,       ///< not KIND_WRITE
 
+  /// db_rec_io
+  input  logic                s_io_valid,    ///< only when db_rec_control issues nothing
+  output logic                s_io_ready,
+  input  issue_t              s_io,
+  input  logic                s_io_lock,     ///< its rows come
+  input  logic                s_io_row_valid,
+  output logic                s_io_row_ready,
+  input  logic [DATA_W-1:0]   s_io_row_data,
+
   /// db_rec_capture
   input  logic                take,          ///< a block begins, with its first row
   input  logic                take_lost,     ///< with take: it has no rows
@@ -51,6 +60,7 @@ module db_rec_lane
   logic [11:0] out_blocks, lost_blocks;
   assign lane = '{room: room, at_end: at_end, next: next, total: total, out_blocks: out_blocks, lost: lost,
                   lost_blocks: lost_blocks, hold: hold, idle: idle};
+  assign s_io_ready = s_issue_ready;
   assign idle = out_blocks == '0 && !m_cmd_valid;
 
   db_rec_lane_blocks #(.TOTAL_BLOCKS(TOTAL_BLOCKS)) i_blocks (
@@ -59,10 +69,11 @@ module db_rec_lane
   );
   db_rec_lane_fifo #(.STREAM_W(STREAM_W), .DATA_W(DATA_W), .FIFO_BLOCKS(FIFO_BLOCKS)) i_fifo (
     .clk, .rst, .flush(drive.flush), .s_row_valid(s_row_valid && (take || !kill)), .s_row_data, .take, .next, .room,
-    .block_valid, .block_ready, .block_begins, .block, .m_row_valid, .m_row_ready, .m_row_data
+    .block_valid, .block_ready, .block_begins, .block, .s_io_lock, .s_io_valid(s_io_row_valid),
+    .s_io_ready(s_io_row_ready), .s_io_data(s_io_row_data), .m_row_valid, .m_row_ready, .m_row_data
   );
   db_rec_lane_cmd #(.CMD_BLOCKS(CMD_BLOCKS)) i_cmd (
     .clk, .rst, .flush(drive.flush), .lba_shift(host.lba_shift), .block_valid, .block_ready, .block_begins, .block,
-    .s_issue_valid, .s_issue_ready, .s_issue, .m_cmd_valid, .m_cmd_ready, .m_cmd
+    .s_issue_valid(s_issue_valid || s_io_valid), .s_issue_ready, .s_issue(s_io_valid ? s_io : s_issue), .m_cmd_valid, .m_cmd_ready, .m_cmd
   );
 endmodule

@@ -30,7 +30,8 @@ module db_rec_lane_cmd
 
   logic       next_valid_q, cmd_valid_q, cmd_free, joins;
   issue_t     next_q;
-  logic [1:0] shift_q;  // drive blocks in ours, log2
+  logic [1:0] shift_q, shift;  // drive blocks in ours, log2
+  assign shift = next_q.user ? 2'd0 : shift_q;
   block_cmd_t cmd_q;
   write_tag_t write_tag;
   other_tag_t other_tag;
@@ -39,7 +40,7 @@ module db_rec_lane_cmd
 
   if (CMD_BLOCKS > 1) begin : g_join
     assign joins = next_valid_q && next_q.kind == KIND_WRITE && next_q.blocks < 14'(CMD_BLOCKS) &&
-                   block == next_q.block + 32'(next_q.blocks);
+                   block == next_q.block[31:0] + 32'(next_q.blocks);
   end else begin : g_single
     assign joins = 1'b0;
   end
@@ -54,7 +55,7 @@ module db_rec_lane_cmd
     if (block_begins) begin
       next_valid_q <= 1'b1;
       if (next_valid_q && !cmd_free) next_q.blocks <= next_q.blocks + 14'd1;
-      else next_q <= '{kind: KIND_WRITE, block: block, blocks: 14'd1};
+      else next_q <= '{user: 1'b0, op: BLOCK_WRITE, kind: KIND_WRITE, block: 35'(block), blocks: 14'd1};
     end else if (s_issue_valid && s_issue_ready) begin
       next_valid_q <= 1'b1;
       next_q       <= s_issue;
@@ -64,10 +65,11 @@ module db_rec_lane_cmd
     if (cmd_free) begin
       cmd_valid_q  <= next_valid_q;
       cmd_q        <= '0;
-      cmd_q.op     <= next_q.kind == KIND_WRITE ? BLOCK_WRITE : next_q.kind == KIND_READ ? BLOCK_READ : BLOCK_TRIM;
-      cmd_q.tag    <= next_q.kind == KIND_WRITE ? write_tag : other_tag;
-      cmd_q.blocks <= 32'(17'(next_q.blocks) << shift_q);
-      cmd_q.lba    <= 64'(35'(next_q.block) << shift_q);
+      cmd_q.op     <= next_q.user ? next_q.op : next_q.kind == KIND_WRITE ? BLOCK_WRITE :
+                      next_q.kind == KIND_READ ? BLOCK_READ : BLOCK_TRIM;
+      cmd_q.tag    <= next_q.user ? USER_TAG : next_q.kind == KIND_WRITE ? write_tag : other_tag;
+      cmd_q.blocks <= 32'(17'(next_q.blocks) << shift);
+      cmd_q.lba    <= 64'(next_q.block << shift);
     end
     if (rst || flush) begin
       next_valid_q <= 1'b0;

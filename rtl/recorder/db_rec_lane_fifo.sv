@@ -22,6 +22,10 @@ module db_rec_lane_fifo
   input  logic                block_ready,   ///< ... and may leave
   output logic                block_begins,  ///< ... and leaves
   output logic [31:0]         block,
+  input  logic                s_io_lock,     ///< rows of db_rec_io come between two blocks
+  input  logic                s_io_valid,
+  output logic                s_io_ready,
+  input  logic [DATA_W-1:0]   s_io_data,
   output logic                m_row_valid,
   input  logic                m_row_ready,
   output logic [DATA_W-1:0]   m_row_data
@@ -95,12 +99,14 @@ module db_rec_lane_fifo
   end
 
   // ---- out
-  logic                    out_valid_q, out_free, first_q, go, row_done;
+  logic                    out_valid_q, out_free, first_q, go, row_done, io_go;
   logic [DATA_W-1:0]       out_data_q;
   logic [SUB_W-1:0]        sub_q;
   logic [$clog2(ROWS)-1:0] rows_q;   // rows of the block that have left
   assign out_free     = !out_valid_q || m_row_ready;
-  assign go           = row_valid_q && out_free && (!first_q || block_ready);
+  assign go           = row_valid_q && out_free && (!first_q || (block_ready && !s_io_lock));
+  assign s_io_ready   = out_free && first_q;
+  assign io_go        = s_io_valid && s_io_ready;
   assign row_done     = go && sub_q == SUB_W'(DOWN - 1);
   assign pop          = used_q != '0 && (!row_valid_q || row_done);
   assign block_valid  = row_valid_q && first_q;
@@ -111,13 +117,14 @@ module db_rec_lane_fifo
   always_ff @(posedge clk) begin
     if (pop) row_valid_q <= 1'b1;
     else if (row_done) row_valid_q <= 1'b0;
+    if (io_go) out_data_q <= s_io_data;
     if (go) begin
       out_data_q <= row[32'(sub_q)*DATA_W+:DATA_W];
       sub_q      <= row_done ? '0 : sub_q + 1'b1;
     end
     if (row_done) rows_q <= rows_q + 1'b1;
     if (go) first_q <= row_done && rows_q == '1;
-    if (out_free) out_valid_q <= go;
+    if (out_free) out_valid_q <= go || io_go;
     if (rst || flush) begin
       row_valid_q <= 1'b0;
       out_valid_q <= 1'b0;

@@ -62,12 +62,15 @@ package db_rec_pkg;
     logic [13:0] blocks;
   } other_tag_t;
 
-  /// A command without data to the drive: a read or trim.
+  /// A command to the drive that is no write of a capture.
   typedef struct packed {
-    kind_e       kind;
-    logic [31:0] block;
-    logic [13:0] blocks;
+    logic                  user;   // of db_rec_io: `op`, in the drive's blocks; else of the kind, in ours
+    db_host_pkg::block_op_e op;
+    kind_e                 kind;
+    logic [34:0]           block;
+    logic [13:0]           blocks;
   } issue_t;
+  localparam logic [15:0] USER_TAG = {KIND_READ_TRIM, 14'd0};  // of db_rec_io's; all others have blocks
 
   // ---- a capture
   /// Blocks of one drive that a capture fills; stop: the one behind the last.
@@ -148,6 +151,22 @@ package db_rec_pkg;
     logic [15:0] cid;
     logic        prp_bit23;    // of its first PRP
   } admin_t;
+
+  /// Dwords of the host's memory that are wanted.
+  typedef struct packed {
+    logic [3:0]  drive;
+    logic [23:0] addr;
+    logic [5:0]  dwords;
+    logic [7:0]  tag;
+  } fetch_t;
+
+  /// The end of an I/O queue entry of the host.
+  typedef struct packed {
+    logic [3:0]  drive;
+    logic [3:0]  qid;
+    logic [15:0] cid;
+    logic [14:0] status;
+  } io_done_t;
 
   // ---- registers
   /// AXI4-Lite, what the master drives.

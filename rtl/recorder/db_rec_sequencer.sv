@@ -57,6 +57,7 @@ module db_rec_sequencer
   output chunk_event_t                               chunk_event,
   output logic                    [N_DRIVES-1:0]     load,         ///< the chunk to the lane
   output logic                    [N_DRIVES-1:0]     issue_valid,  ///< the command to the lane
+  output logic                                       issue_free,   ///< no command is on its way to a lane
   input  found_t                                     found
 );
   localparam int VW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
@@ -114,6 +115,7 @@ module db_rec_sequencer
   assign last_drive = !(reg_all && reg_write) || drive_q == VW'(N_DRIVES - 1);
   assign reg_ready  = state_q inside {STEP_REG, STEP_KEEP_SIZE} && phase_q && last_drive;
   assign load        = state_q == STEP_LIMIT && phase_q && !read_q ? here : '0;
+  assign issue_free  = state_q == STEP_IDLE && !idle;
   assign issue_valid = state_q == STEP_ISSUE && phase_q ? here : '0;
   assign chunk_event = '{loaded: state_q == STEP_ZERO_PROC && phase_q,
                          all_issued: state_q == STEP_CUT && phase_q && found.zero, read: read_q};

@@ -21,6 +21,14 @@ module db_rec_to_host
   input  admin_t        [N_DRIVES-1:0]               admin,
   output logic          [N_DRIVES-1:0]               admin_done,
 
+  /// db_rec_io: ends of I/O entries, and dwords that it wants
+  input  logic                                      s_done_valid,
+  output logic                                      s_done_ready,
+  input  io_done_t                                  s_done,
+  input  logic                                      s_fetch_valid,
+  output logic                                      s_fetch_ready,
+  input  fetch_t                                    s_fetch,
+
   /// db_host: ends of admin commands, and rows that a drive writes to stream 1
   input  logic          [N_DRIVES-1:0]               s_admin_valid,
   output logic          [N_DRIVES-1:0]               s_admin_ready,
@@ -47,7 +55,9 @@ module db_rec_to_host
   localparam logic [14:0] STATUS_TIMEOUT = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
 
   // ---- dwords of the rare packets
-  typedef enum logic [2:0] {ST_IDLE, ST_REPLY, ST_CQE, ST_FORWARD_FIND, ST_FORWARD, ST_DONE} state_e;
+  typedef enum logic [2:0] {
+    ST_IDLE, ST_REPLY, ST_CQE, ST_FORWARD_FIND, ST_FORWARD, ST_DONE, ST_FETCH, ST_IO
+  } state_e;
   state_e          state_q;
   logic [DW-1:0]   v_q;
   logic [2:0]      index_q;  // header 0..3, then data
@@ -78,10 +88,26 @@ module db_rec_to_host
   assign has  = be[32'(lane_q)*4+:4] != '0;
 
   always_comb begin
-    e_valid = state_q inside {ST_CQE, ST_FORWARD} || (state_q == ST_REPLY && s_reply_valid);
+    e_valid = state_q inside {ST_CQE, ST_FORWARD, ST_FETCH, ST_IO} || (state_q == ST_REPLY && s_reply_valid);
     e_last  = state_q == ST_REPLY ? s_reply.last :
-              state_q == ST_CQE ? index_q == 3'd7 : index_q[2] && (!full || lane_q == LW'(L - 1));
+              state_q == ST_FETCH ? index_q == 3'd3 : state_q inside {ST_CQE, ST_IO} ? index_q == 3'd7 : index_q[2] && (!full || lane_q == LW'(L - 1));
     e_data  = s_reply.data;
+    if (state_q == ST_FETCH) begin
+      unique case (index_q)
+        3'd0:    e_data = {s_fetch.drive, 4'h1, s_fetch.addr};
+        3'd2:    e_data = 32'(s_fetch.dwords);
+        3'd3:    e_data = 32'(s_fetch.tag);
+        default: e_data = '0;
+      endcase
+    end else if (state_q == ST_IO) begin
+      unique case (index_q)
+        3'd0:    e_data = {s_done.drive, 8'h21, s_done.qid, 8'd0, place_q, 4'd0};
+        3'd2:    e_data = 32'h804;
+        3'd6:    e_data = {12'd0, s_done.qid, 16'd0};
+        3'd7:    e_data = {s_done.status, 1'b0, s_done.cid};
+        default: e_data = '0;
+      endcase
+    end
     if (state_q inside {ST_CQE, ST_FORWARD}) begin
       unique case (index_q)
         3'd0: e_data = state_q == ST_CQE ? {4'(v_q), 8'h21, mine.qid, 8'd0, place_q, 4'd0} :
@@ -98,6 +124,8 @@ module db_rec_to_host
     end
   end
   assign s_reply_ready = state_q == ST_REPLY && e_ready;
+  assign s_fetch_ready = state_q == ST_FETCH && e_ready && e_last;
+  assign s_done_ready  = state_q == ST_IO && e_ready && e_last;
   assign ends = state_q == ST_CQE && e_ready && index_q == 3'd7;
   always_comb begin
     s_admin_ready = '0;
@@ -115,6 +143,10 @@ module db_rec_to_host
         lane_q  <= '0;
         if (s_reply_valid) begin
           state_q <= ST_REPLY;
+        end else if (s_fetch_valid) begin
+          state_q <= ST_FETCH;
+        end else if (s_done_valid) begin
+          state_q <= ST_IO;
         end else if (s_forward_valid[v_q]) begin
           state_q <= ST_FORWARD_FIND;
         end else if (mine.busy && (mine.made || mine.gone || s_admin_valid[v_q])) begin
@@ -126,7 +158,11 @@ module db_rec_to_host
         end
       end
       ST_REPLY: if (e_valid && e_ready && e_last) state_q <= ST_IDLE;
-      ST_CQE:
+      ST_FETCH: if (e_ready) begin
+        index_q <= index_q + 3'd1;
+        if (e_last) state_q <= ST_IDLE;
+      end
+      ST_CQE, ST_IO:
         if (e_ready) begin
           index_q <= index_q + 3'd1;
           if (e_last) begin

@@ -19,7 +19,10 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from structs import Layout, Value, enum, layout
 
 _OP = enum("db_host_pkg", "block_op_e")
-OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM = (_OP[f"BLOCK_{name}"] for name in ("READ", "WRITE", "FLUSH", "TRIM"))
+OP_READ, OP_WRITE, OP_FLUSH, OP_TRIM, OP_ZEROES = (
+    _OP[f"BLOCK_{name}"] for name in ("READ", "WRITE", "FLUSH", "TRIM", "ZEROES")
+)
+USER_TAG = 0xC000
 BLOCK = 4096
 CMD, STATUS = layout("db_host_pkg", "block_cmd_t"), layout("db_host_pkg", "block_status_t")
 HOST, PACKET = layout("db_rec_pkg", "host_state_t"), layout("db_rec_pkg", "packet_t")
@@ -62,6 +65,7 @@ class Drive:
     out_data: deque[int] = field(default_factory=deque)
     regs: dict[int, int] = field(default_factory=dict)
     trimmed: list[tuple[int, int]] = field(default_factory=list)
+    user: list[tuple[int, int, int]] = field(default_factory=list)  # commands of db_rec_io: op, LBA, blocks
 
     def forget(self) -> None:
         for q in (self.waiting, self.rows, self.flight, self.out_status, self.out_data):
@@ -298,6 +302,11 @@ class Bench:
 
     def command(self, x: Drive, cmd: dict[str, Any]) -> None:
         lba, blocks, tag, op = cmd["lba"], cmd["blocks"], cmd["tag"], cmd["op"]
+        if tag == USER_TAG:  # db_rec_io's: in the drive's blocks, from anywhere
+            assert cmd["rsvd"] == 0 and (blocks or op == OP_FLUSH)
+            x.user.append((op, lba, blocks))
+            x.waiting.append((op, lba, blocks, tag))
+            return
         assert cmd["rsvd"] == 0 and op in (OP_READ, OP_WRITE, OP_TRIM)
         scale = 12 - x.lba_shift
         assert blocks and blocks % (1 << scale) == 0 and lba % (1 << scale) == 0
@@ -305,10 +314,36 @@ class Bench:
         x.cmds.append((op, block, count, self.cycle))
         x.waiting.append((op, block, count, tag))
 
+    def user_command(self, x: Drive, op: int, at: int, size: int) -> bool:
+        """One that the host has sent as an entry; False: its data is not there yet. Bytes `at` on, of the drive."""
+        step = self.data_w // 8
+        if op == OP_WRITE and len(x.rows) < size // step:
+            return False
+        _, _, _, tag = x.waiting.popleft()
+        status = x.status_of(op, at // BLOCK, size)
+        data = bytearray(size) if op not in (OP_FLUSH, OP_READ) else bytearray()
+        if op == OP_WRITE:
+            data = bytearray(b"".join(x.rows.popleft().to_bytes(step, "little") for _ in range(size // step)))
+        for k in range(0, len(data) if not status else 0, 512):
+            block, offset = (at + k) // BLOCK, (at + k) % BLOCK
+            old = x.mem.get(block, bytes(BLOCK))
+            x.mem[block] = old[:offset] + bytes(data[k : k + 512]) + old[offset + 512 :]
+        if op == OP_READ:
+            for k in range(at, at + size, step):
+                row = x.mem.get(k // BLOCK, bytes(BLOCK))[k % BLOCK :][:step]
+                x.out_data.append(int.from_bytes(row if not status else bytes(step), "little"))
+        x.due = max(x.due, self.cycle + x.latency())
+        x.flight.append((x.due, tag, status, 0))
+        return True
+
     def progress(self, x: Drive) -> None:
         per = BLOCK * 8 // self.data_w
         while x.waiting:
             op, block, count, tag = x.waiting[0]
+            if tag == USER_TAG:
+                if not self.user_command(x, op, block << x.lba_shift, count << x.lba_shift):
+                    break
+                continue
             if op == OP_WRITE and len(x.rows) < per * count:
                 break
             x.waiting.popleft()
