@@ -19,7 +19,7 @@ template <class Top, u32 STREAM_W, u32 N, u32 BUFFER_LOG2>
 struct RecorderUser final : RecorderState {
     static_assert(N <= MAX_DRIVES, "drives");
     static constexpr bool RECORDER = true;
-    static constexpr u32 BEAT = STREAM_W / 8, HEAD_DW = 4, RARE_DW = HEAD_DW + DB_REC_PACKET_DW;
+    static constexpr u32 BEAT = STREAM_W / 8, HEAD_DW = 4, REPLY_DW = 3, RARE_DW = HEAD_DW + DB_REC_PACKET_DW;
 
     Top& top;
     bool w_on = false, rready = false, send_on = false;
@@ -125,7 +125,7 @@ struct RecorderUser final : RecorderState {
                 ++count[UserCount::RECV_FORMAT];
         }
         if (!last) return;
-        if (dwords < HEAD_DW || (is_block() && dwords - HEAD_DW != (head[2] & 0x7ff))) ++count[UserCount::RECV_FORMAT];
+        if (dwords < (is_reply() ? REPLY_DW : HEAD_DW) || (is_block() && dwords - HEAD_DW != (head[2] & 0x7ff))) ++count[UserCount::RECV_FORMAT];
         if (!is_block()) {
             db_rec_packet p{};
             p.cycle = cycle;
@@ -139,7 +139,8 @@ struct RecorderUser final : RecorderState {
         dwords = 0;
     }
     // A reply has bit 31 of DWord 2 set.
-    bool is_block() const { return !(head[2] >> 31) && (head[0] >> 20 & 0xff) == 0x1f; }
+    bool is_reply() const { return head[2] >> 31; }
+    bool is_block() const { return !is_reply() && (head[0] >> 20 & 0xff) == 0x1f; }
 
     // Registers: the recorder's, and from 0x10000 (1 + i) on those of host i.
     bool sample_registers() {
