@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is the oldest command too old? It is late first, as far as anyone can see: those behind it cannot be retired before
-// it.
+// it. Late it stays until it is done: its age has 32 bits and begins anew (after 17 s at 250 MHz), and commands that
+// are given meanwhile must not make its Abort be forgotten.
 //
 // Latency: 1 cycle from the cycle in which it is too old; a slot is looked at once it has been the oldest for 15.
 module db_host_timeouts
@@ -35,8 +36,8 @@ module db_host_timeouts
     oldest_q <= !s_cqe_valid;
     if (retire || take || empty || state != SLOTS_RUN) settled_q <= '0;
     else if (settled_q != 4'hf) settled_q <= settled_q + 4'd1;
-    if (settled_q != 4'hf || is_done || cmd_timeout == '0) m_late_valid <= 1'b0;
-    else if (oldest_q) m_late_valid <= age > cmd_timeout;
+    if (retire || empty || state != SLOTS_RUN || is_done || cmd_timeout == '0) m_late_valid <= 1'b0;
+    else if (settled_q == 4'hf && oldest_q && age > cmd_timeout) m_late_valid <= 1'b1;
     m_late <= '{cid: 16'({retire_gen, CID_W'(retire_slot)}), qid: 4'(retire_qp) + 4'd1};
     if (rst) m_late_valid <= 1'b0;
   end
