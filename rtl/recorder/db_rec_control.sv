@@ -69,7 +69,7 @@ module db_rec_control
 );
   logic  [N_DRIVES-1:0] want_begin_capture, want_end_trim, want_end_capture, want_begin_read, want_end_read, want_issue;
   logic  [N_DRIVES-1:0] here, capturing, captured, trimming, reading, read_done, trims, reads;
-  logic  [N_DRIVES-1:0] read_enable, read_trims, rises, read_rises, pending, read_pending;
+  logic  [N_DRIVES-1:0] read_enable, read_trims, rises, read_rises, pending, read_pending, closing, flushes, want_flush;
   kind_e [N_DRIVES-1:0] want_kind;
   job_t         job;
   step_t        step;
@@ -83,7 +83,7 @@ module db_rec_control
     assign read_trims[i]  = control[i].read_trims;
     assign rises[i]       = control[i].capture_rises;
     assign read_rises[i]  = control[i].read_rises;
-    assign progress[i]    = '{trimming: trimming[i], capturing: capturing[i], captured: captured[i],
+    assign progress[i]    = '{trimming: trimming[i], capturing: capturing[i], closing: closing[i], captured: captured[i],
                               reading: reading[i], read_done: read_done[i], pending: pending[i],
                               read_pending: read_pending[i]};
   end
@@ -92,7 +92,7 @@ module db_rec_control
     .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_latch, .reg_latch_read(reg_addr[5:0] == W_RCONTROL),
     .reg_all, .reg_drive(reg_addr[8:6]), .s_event_valid, .s_event_ready,
     .s_event, .s_status_valid, .s_status_ready, .s_status, .drives, .lanes, .lost_ack, .done_valid, .done_blocks,
-    .want_begin_capture, .want_end_trim, .want_end_capture, .want_begin_read, .want_end_read, .want_issue,
+    .want_begin_capture, .want_end_trim, .want_end_capture, .want_begin_read, .want_end_read, .want_issue, .want_flush,
     .want_kind, .here, .job, .step, .status, .chunk_event, .load, .issue_valid(m_issue_valid), .issue_free, .found
   );
   db_rec_counters #(
@@ -104,7 +104,7 @@ module db_rec_control
   db_rec_capture_ctl #(.N_DRIVES(N_DRIVES)) i_capture_ctl (
     .clk, .rst, .wipe, .trim_first, .enable(data_enable), .rises, .drives, .lanes, .quiet, .none_issued,
     .want_begin(want_begin_capture), .want_end_trim, .want_end(want_end_capture), .here, .job, .chunk_event, .run,
-    .hold, .capturing, .captured, .pending, .trimming, .trims
+    .hold, .capturing, .captured, .pending, .closing, .flushes, .trimming, .trims
   );
   db_rec_read_ctl #(.N_DRIVES(N_DRIVES)) i_read_ctl (
     .clk, .rst, .wipe, .enable(read_enable), .rises(read_rises), .drives, .capturing, .busy(read_busy), .none_issued,
@@ -112,7 +112,7 @@ module db_rec_control
     .reading, .read_done, .pending(read_pending), .reads
   );
   db_rec_issue #(.N_DRIVES(N_DRIVES)) i_issue (
-    .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .wait_reads, .want(want_issue),
+    .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .wait_reads, .closing(flushes), .want_flush, .want(want_issue),
     .kind(want_kind), .none_issued, .issued(m_issue_valid), .status_taken(s_status_ready), .status_kind(tag.kind)
   );
 endmodule

@@ -45,7 +45,7 @@ module db_rec_counters
   end
 
   logic [31:0] left_q, block_q, word, value, sum, block_sum, us;
-  logic        adjacent_q, us_done;
+  logic        adjacent_q, us_done, flush_q;
   logic [4:0]  us_bucket, runs_q;
   logic [3:0]  why_q;
   logic [14:0] status_q;
@@ -130,13 +130,19 @@ module db_rec_counters
   );
   assign reg_rdata = word;
   assign chunk     = '{first: block_q, stop: block_sum};
-  assign issue     = '{user: 1'b0, op: db_host_pkg::BLOCK_READ, kind: step.kind, block: 35'(block_q), blocks: left_q[13:0]};
+  assign issue     = '{user: 1'b0, op: op, kind: step.kind, block: 35'(block_q), blocks: left_q[13:0]};
+
+  db_host_pkg::block_op_e op;
+  assign op = flush_q ? db_host_pkg::BLOCK_FLUSH : step.kind == KIND_READ ? db_host_pkg::BLOCK_READ :
+              db_host_pkg::BLOCK_TRIM;
 
   // ---- from step to step
   logic [31:0] most;
   assign most = step.read && step.kind == KIND_READ ? 32'(READ_BLOCKS) : 32'(TRIM_BLOCKS);
   always_ff @(posedge clk) begin
     if (step.state == STEP_RUN_END) adjacent_q <= word == block_q && runs_q != '0;
+    if (job.flush) {flush_q, block_q, left_q} <= {1'b1, 64'd0};
+    if (job.issue) flush_q <= 1'b0;
     if (job.marked) begin
       block_q <= s_event.block;
       left_q  <= 32'd1;

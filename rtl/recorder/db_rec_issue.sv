@@ -17,6 +17,9 @@ module db_rec_issue
   input  logic         [N_DRIVES-1:0] read_trims,   ///< PerformTrim
   input  logic         [N_DRIVES-1:0] wait_reads,   ///< db_rec_io reads: none of ours meanwhile
 
+  input  logic         [N_DRIVES-1:0] closing,      ///< db_rec_capture_ctl wants a Flush, if a lane takes it
+
+  output logic         [N_DRIVES-1:0] want_flush,
   output logic         [N_DRIVES-1:0] want,
   output kind_e        [N_DRIVES-1:0] kind,
   output logic         [N_DRIVES-1:0] none_issued,  ///< all have their status
@@ -28,6 +31,7 @@ module db_rec_issue
   always_comb begin
     for (int i = 0; i < N_DRIVES; i++) begin
       none_issued[i] = count_q[i] == '0;
+      want_flush[i]  = closing[i] && lane_ready[i] && (drives[i].up || drives[i].dead) && count_q[i] == '0;
       kind[i]        = trimming[i] ? KIND_TRIM : read_trims[i] ? KIND_READ_TRIM : KIND_READ;
       want[i]        = lane_ready[i] && drives[i].up && count_q[i] != '1 && (trimming[i] ? trims[i] : reads[i] && !wait_reads[i]);
     end

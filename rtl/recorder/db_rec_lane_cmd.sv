@@ -65,8 +65,7 @@ module db_rec_lane_cmd
     if (cmd_free) begin
       cmd_valid_q  <= next_valid_q;
       cmd_q        <= '0;
-      cmd_q.op     <= next_q.user ? next_q.op : next_q.kind == KIND_WRITE ? BLOCK_WRITE :
-                      next_q.kind == KIND_READ ? BLOCK_READ : BLOCK_TRIM;
+      cmd_q.op     <= next_q.op;
       cmd_q.tag    <= next_q.user ? USER_TAG : next_q.kind == KIND_WRITE ? write_tag : other_tag;
       cmd_q.blocks <= 32'(17'(next_q.blocks) << shift);
       cmd_q.lba    <= 64'(next_q.block << shift);

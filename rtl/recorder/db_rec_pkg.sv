@@ -64,7 +64,7 @@ package db_rec_pkg;
 
   /// A command to the drive that is no write of a capture.
   typedef struct packed {
-    logic                  user;   // of db_rec_io: `op`, in the drive's blocks; else of the kind, in ours
+    logic                  user;   // of db_rec_io: in the drive's blocks; else in ours
     db_host_pkg::block_op_e op;
     kind_e                 kind;
     logic [34:0]           block;
@@ -112,6 +112,7 @@ package db_rec_pkg;
   typedef struct packed {
     logic trimming;            // before a capture
     logic capturing;           // from the start to the last status
+    logic closing;             // all blocks have their status; what is left is the Flush
     logic captured;
     logic reading;
     logic read_done;
@@ -239,6 +240,7 @@ package db_rec_pkg;
     logic begin_read;
     logic end_read;
     logic issue;               // a read or trim
+    logic flush;               // a Flush, at the end of a capture
   } job_t;
 
   /// What a chunk has come to (pulses).

@@ -126,7 +126,7 @@ module db_rec_regs
   logic        was_q, now;
   always_comb begin
     now = 1'b0;
-    for (int i = 0; i < N_DRIVES; i++) now |= progress[i].capturing && !progress[i].trimming;
+    for (int i = 0; i < N_DRIVES; i++) now |= progress[i].capturing && !progress[i].trimming && !progress[i].closing;
   end
   always_ff @(posedge clk) begin
     was_q <= now;

@@ -47,6 +47,7 @@ module db_rec_sequencer
   input  logic                    [N_DRIVES-1:0]     want_begin_read,
   input  logic                    [N_DRIVES-1:0]     want_end_read,
   input  logic                    [N_DRIVES-1:0]     want_issue,
+  input  logic                    [N_DRIVES-1:0]     want_flush,
   input  kind_e                   [N_DRIVES-1:0]     want_kind,    ///< of the command to be issued
 
   /// What is done.
@@ -102,6 +103,7 @@ module db_rec_sequencer
     job.begin_read    = free && want_begin_read[drive_q] && !job.begin_capture;
     job.end_read      = free && want_end_read[drive_q];
     job.issue         = free && want_issue[drive_q] && !job.begin_capture;
+    job.flush         = free && want_flush[drive_q] && !job.issue;
   end
   assign s_status_ready = job.status ? here : '0;
   assign s_event_ready  = job.marked;
@@ -131,6 +133,7 @@ module db_rec_sequencer
           job.status: state_d = tag.kind != KIND_TRIM ? STEP_NUM : status.status != '0 ? STEP_ERROR : STEP_IDLE;
           job.begin_read:                state_d = STEP_START;
           job.issue:                     state_d = STEP_BASE;
+          job.flush:                     state_d = STEP_ISSUE;
           default: ;
         endcase
       STEP_REG:        if (reg_ready) state_d = STEP_IDLE;
@@ -200,6 +203,7 @@ module db_rec_sequencer
       if (job.begin_capture) wipe_addr_q <= {1'b1, 3'(drive_q), 6'd0};
       wipe_end_q <= begin_wipe ? '1 : {1'b1, 3'(drive_q), 6'h3f};
       if (job.begin_read) read_q <= 1'b1;
+      if (job.flush) kind_q <= KIND_TRIM;  // its status only matters if it is an error, as of a trim
       if (job.issue) begin
         read_q <= want_kind[drive_q] != KIND_TRIM;
         kind_q <= want_kind[drive_q];

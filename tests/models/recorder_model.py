@@ -65,6 +65,8 @@ class Drive:
     out_data: deque[int] = field(default_factory=deque)
     regs: dict[int, int] = field(default_factory=dict)
     trimmed: list[tuple[int, int]] = field(default_factory=list)
+    flush_latency: int = 20
+    flushes: list[int] = field(default_factory=list)  # cycles
     user: list[tuple[int, int, int]] = field(default_factory=list)  # commands of db_rec_io: op, LBA, blocks
 
     def forget(self) -> None:
@@ -307,6 +309,10 @@ class Bench:
             x.user.append((op, lba, blocks))
             x.waiting.append((op, lba, blocks, tag))
             return
+        if op == OP_FLUSH:
+            x.flushes.append(self.cycle)
+            x.waiting.append((op, 0, 0, tag))
+            return
         assert cmd["rsvd"] == 0 and op in (OP_READ, OP_WRITE, OP_TRIM)
         scale = 12 - x.lba_shift
         assert blocks and blocks % (1 << scale) == 0 and lba % (1 << scale) == 0
@@ -348,7 +354,7 @@ class Bench:
                 break
             x.waiting.popleft()
             status = x.status_of(op, block, count)
-            latency = x.latency()
+            latency = x.flush_latency if op == OP_FLUSH else x.latency()
             if op == OP_WRITE:
                 for b in range(block, block + count):
                     data = b"".join(x.rows.popleft().to_bytes(self.data_w // 8, "little") for _ in range(per))

@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from recorder_model import OP_TRIM, OP_WRITE, Bench
+from recorder_model import OP_FLUSH, OP_TRIM, OP_WRITE, Bench
 
 N = int(os.environ.get("REC_N", "2"))
 STREAM = int(os.environ.get("REC_STREAM", "256"))
@@ -340,11 +340,46 @@ async def enable_is_true_at_once(dut: Any) -> None:
         check(b, 8 * turn, blocks)
         await b.write(4, 0)
     # Stopped before it could begin: it has not recorded what the last one has.
+    await finished(b)
     b.drives[0].up = False
     await capture(b, 0, per)
     await b.write(4, 0)
     assert await b.read(0x14C) == 0 and await b.read(0x108) & 0xC == 0
     b.drives[0].up = True
+
+
+@cocotb.test()
+async def complete_is_durable(dut: Any) -> None:
+    """Completed comes after a Flush that comes after the status of the last block; one that fails is an error of the
+    capture, and TimeUs does not count it.
+    """
+    b = await ready(dut)
+    done: list[list[int]] = [[] for _ in range(N)]
+    for turn, status in enumerate((0, 0x281)):
+        for i, x in enumerate(b.drives):
+            x.mem.clear()
+            x.flushes.clear()
+
+            def status_of(op: int, block: int, count: int, i: int = i, status: int = status) -> int:
+                done[i].append(op)
+                return status if op == OP_FLUSH else 0
+
+            x.status_of = status_of
+            x.flush_latency = 5000
+        await capture(b, 0, 3)
+        for k in range(3 * N):
+            b.feed(b.block(k))
+        for i in range(N):
+            await b.until(0x14C + 0x100 * i, 0xFFFFFFFF, 3, tries=3000)
+            if not b.drives[i].flushes or b.cycle < b.drives[i].flushes[0] + 4000:
+                assert await b.read(0x108 + 0x100 * i) & 0xC == 4, "not complete before it is durable"
+        await finished(b)
+        for i, x in enumerate(b.drives):
+            assert done[i][-1] == OP_FLUSH and done[i].count(OP_FLUSH) == turn + 1 and len(x.flushes) == 1
+            assert x.flushes[0] > x.cmds[-1][3] and b.cycle > x.flushes[0] + 5000
+            assert await b.read(0x148 + 0x100 * i) == status and await b.read(0x1060 + 0x100 * i) == 0
+            assert await b.read(0x150 + 0x100 * i) < 5000 // MHZ
+        await b.write(0x04, 0)
 
 
 @cocotb.test()

@@ -47,7 +47,7 @@ class Program:
                 offset = (at & 0xFFFF) + 4 * start
                 self.sim.send([*head, 1 << 31 | completer << 8 | p[3] & 0xFF,
                                *struct.unpack_from(f"<{part}I", self.data, offset)])  # fmt: skip
-        elif at >> 16 in (0x10, 0x11):
+        elif at >> 16 in (0x10, 0x11, 0x12):
             self.completion = p[4:]
         else:
             assert at >> 16 == 0x80 and kind == WRITE
