@@ -83,13 +83,15 @@ module db_rec_control
     assign read_trims[i]  = control[i].read_trims;
     assign rises[i]       = control[i].capture_rises;
     assign read_rises[i]  = control[i].read_rises;
-    assign progress[i]    = '{trimming: trimming[i], capturing: capturing[i], closing: closing[i], captured: captured[i],
+    assign progress[i]    = '{trimming: trimming[i], capturing: capturing[i], closing: closing[i],
+                              captured: captured[i],
                               reading: reading[i], read_done: read_done[i], pending: pending[i],
                               read_pending: read_pending[i]};
   end
 
   db_rec_sequencer #(.N_DRIVES(N_DRIVES)) i_sequencer (
-    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_latch, .reg_latch_read(reg_addr[5:0] == W_RCONTROL),
+    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_latch,
+    .reg_latch_read(reg_addr[5:0] == W_RCONTROL),
     .reg_all, .reg_drive(reg_addr[8:6]), .s_event_valid, .s_event_ready,
     .s_event, .s_status_valid, .s_status_ready, .s_status, .drives, .lanes, .lost_ack, .done_valid, .done_blocks,
     .want_begin_capture, .want_end_trim, .want_end_capture, .want_begin_read, .want_end_read, .want_issue, .want_flush,
@@ -112,7 +114,8 @@ module db_rec_control
     .reading, .read_done, .pending(read_pending), .reads
   );
   db_rec_issue #(.N_DRIVES(N_DRIVES)) i_issue (
-    .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .wait_reads, .closing(flushes), .want_flush, .want(want_issue),
+    .clk, .rst, .drives, .lane_ready(m_issue_ready), .trimming, .trims, .reads, .read_trims, .wait_reads,
+    .closing(flushes), .want_flush, .want(want_issue),
     .kind(want_kind), .none_issued, .issued(m_issue_valid), .status_taken(s_status_ready), .status_kind(tag.kind)
   );
 endmodule

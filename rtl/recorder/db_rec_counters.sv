@@ -46,6 +46,7 @@ module db_rec_counters
 
   logic [31:0] left_q, block_q, word, value, sum, block_sum, us;
   logic        adjacent_q, us_done, flush_q;
+  db_host_pkg::block_op_e op;
   logic [4:0]  us_bucket, runs_q;
   logic [3:0]  why_q;
   logic [14:0] status_q;
@@ -114,7 +115,8 @@ module db_rec_counters
   assign re = !step.phase;
   always_comb begin
     unique case (step.state)
-      STEP_ROOM, STEP_ZERO_PEAK, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC, STEP_ISSUE, STEP_NUM, STEP_BUCKET, STEP_ERROR,
+      STEP_ROOM, STEP_ZERO_PEAK, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC, STEP_ISSUE, STEP_NUM,
+      STEP_BUCKET, STEP_ERROR,
       STEP_COUNT, STEP_RUN_END, STEP_RUN_MORE, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_RUN_ADD, STEP_WIPE: we = step.phase;
       STEP_KEEP_START, STEP_KEEP_SIZE: we = step.phase && !enabled;  // later it is the next one's
       STEP_PEAK: we = step.phase && us_done;
@@ -132,7 +134,6 @@ module db_rec_counters
   assign chunk     = '{first: block_q, stop: block_sum};
   assign issue     = '{user: 1'b0, op: op, kind: step.kind, block: 35'(block_q), blocks: left_q[13:0]};
 
-  db_host_pkg::block_op_e op;
   assign op = flush_q ? db_host_pkg::BLOCK_FLUSH : step.kind == KIND_READ ? db_host_pkg::BLOCK_READ :
               db_host_pkg::BLOCK_TRIM;
 

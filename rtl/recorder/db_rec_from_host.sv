@@ -72,7 +72,7 @@ module db_rec_from_host
   logic [10:0]  left_q, count_q;
   logic [3:0]   src_q, index_q, queue_q;
   logic [7:0]   tag_q;
-  logic         write_q, is_admin_q, is_data_q, last_q, first_q, answers_q, there;
+  logic         write_q, is_admin_q, is_data_q, dropped, last_q, first_q, answers_q, there;
   logic [127:0] beat_q;
   logic [1:0]   lane_q, head_q;
   logic [2:0]   status_q;
@@ -125,7 +125,7 @@ module db_rec_from_host
   assign m_reg = '{write: write_q, addr: addr_q, wdata: data_q};
 
   // ---- the drive as software has set it
-  logic                dropped, enables;
+  logic                enables;
   logic [N_DRIVES-1:0] off_q, initialise_q;  // software has cleared CC.EN
   logic [31:0]         seen;                 // what is read
   assign dropped = write_q && (addr_q == NVME_REG_CC || addr_q >= DOORBELLS ||

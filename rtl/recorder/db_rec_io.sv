@@ -5,8 +5,8 @@
 //
 // Data lies in the host's memory, behind packets: what a Write or a list needs is asked for 128 bytes at a time
 // (m_fetch), what a Read gives goes out by db_rec_read. PRPs have stream number 1 and lead to whole pages. Rows of a
-// Write are collected before its command goes to the lane, so a slow host holds up no capture; reads of the recorder wait
-// while one of these is under way. One entry at a time; the others wait, and from_host refuses what finds no room.
+// Write are collected before its command goes to the lane, so a slow host holds up no capture; reads of the recorder
+// wait while one of these is under way. One entry at a time; the others wait, and from_host refuses what finds no room.
 // Time: some 20 cycles beside those of the host, the drive and 2 a row.
 module db_rec_io
   import db_rec_pkg::*, db_host_pkg::*, db_nvme_pkg::*;
@@ -68,8 +68,8 @@ module db_rec_io
   end
 
   typedef enum logic [3:0] {
-    ST_LOAD, ST_CHECK, ST_CHUNK, ST_PAGE, ST_FETCH, ST_DATA, ST_CLEAR, ST_ISSUE, ST_ROW_READ, ST_ROW, ST_STATUS, ST_NEXT,
-    ST_DONE
+    ST_LOAD, ST_CHECK, ST_CHUNK, ST_PAGE, ST_FETCH, ST_DATA, ST_CLEAR, ST_ISSUE, ST_ROW_READ, ST_ROW, ST_STATUS,
+    ST_NEXT, ST_DONE
   } state_e;
   typedef enum logic [1:0] {GET_DATA, GET_PAGE, GET_RANGE} get_e;
   state_e          state_q;
@@ -159,7 +159,8 @@ module db_rec_io
             4'd6:  prp1_q <= s_entry_data[27:0];
             4'd8:  prp2_q <= s_entry_data[27:0];
             4'd10: {ranges_q, lba_q[31:0]} <= {s_entry_data[7:0], s_entry_data};
-            4'd11: {far_q, lba_q[34:32], deallocate_q} <= {s_entry_data[31:3] != '0, s_entry_data[2:0], s_entry_data[2]};
+            4'd11: {far_q, lba_q[34:32], deallocate_q} <= {s_entry_data[31:3] != '0, s_entry_data[2:0],
+                                                           s_entry_data[2]};
             4'd12: left_q <= 32'(s_entry_data[15:0]) + 32'd1;
             4'd15: begin
               d_q     <= DW'(s_entry_data[31:28]);

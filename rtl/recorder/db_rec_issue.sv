@@ -33,7 +33,8 @@ module db_rec_issue
       none_issued[i] = count_q[i] == '0;
       want_flush[i]  = closing[i] && lane_ready[i] && (drives[i].up || drives[i].dead) && count_q[i] == '0;
       kind[i]        = trimming[i] ? KIND_TRIM : read_trims[i] ? KIND_READ_TRIM : KIND_READ;
-      want[i]        = lane_ready[i] && drives[i].up && count_q[i] != '1 && (trimming[i] ? trims[i] : reads[i] && !wait_reads[i]);
+      want[i]        = lane_ready[i] && drives[i].up && count_q[i] != '1 &&
+                       (trimming[i] ? trims[i] : reads[i] && !wait_reads[i]);
     end
   end
   always_ff @(posedge clk) begin

@@ -74,6 +74,7 @@ module db_rec_lane
   );
   db_rec_lane_cmd #(.CMD_BLOCKS(CMD_BLOCKS)) i_cmd (
     .clk, .rst, .flush(drive.flush), .lba_shift(host.lba_shift), .block_valid, .block_ready, .block_begins, .block,
-    .s_issue_valid(s_issue_valid || s_io_valid), .s_issue_ready, .s_issue(s_io_valid ? s_io : s_issue), .m_cmd_valid, .m_cmd_ready, .m_cmd
+    .s_issue_valid(s_issue_valid || s_io_valid), .s_issue_ready, .s_issue(s_io_valid ? s_io : s_issue),
+    .m_cmd_valid, .m_cmd_ready, .m_cmd
   );
 endmodule

@@ -90,7 +90,8 @@ module db_rec_to_host
   always_comb begin
     e_valid = state_q inside {ST_CQE, ST_FORWARD, ST_FETCH, ST_IO} || (state_q == ST_REPLY && s_reply_valid);
     e_last  = state_q == ST_REPLY ? s_reply.last :
-              state_q == ST_FETCH ? index_q == 3'd3 : state_q inside {ST_CQE, ST_IO} ? index_q == 3'd7 : index_q[2] && (!full || lane_q == LW'(L - 1));
+              state_q == ST_FETCH ? index_q == 3'd3 : state_q inside {ST_CQE, ST_IO} ? index_q == 3'd7 :
+              index_q[2] && (!full || lane_q == LW'(L - 1));
     e_data  = s_reply.data;
     if (state_q == ST_FETCH) begin
       unique case (index_q)

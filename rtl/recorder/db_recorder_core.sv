@@ -88,6 +88,22 @@ module db_recorder_core
 
   output logic                                       idle  ///< but for timers, nothing changes until an input does
 );
+  // ---- db_rec_io and what it meets
+  logic   [N_DRIVES-1:0] none_issued, user_status, control_valid, control_ready, io_status_ready, io_issue_valid;
+  logic   [N_DRIVES-1:0] io_lane_ready;
+  logic   [N_DRIVES-1:0] io_row_lock, io_row_ready, io_reads, read_owed, wait_reads;
+  logic                  issue_free, any_packet, io_row_valid, io_packet_done, io_busy, data_open, data_valid;
+  logic                  data_error;
+  logic                  fetch_valid, fetch_ready, done_io_valid, done_io_ready;
+  logic                  entry_in_valid, entry_valid, entry_ready;
+  logic   [31:0]         entry_in_data, entry_data, data;
+  logic   [8:0]          entry_level;
+  logic   [23:0]         io_read_addr;
+  logic   [DATA_W-1:0]   io_row_data;
+  issue_t                io_issue;
+  fetch_t                fetch;
+  io_done_t              done_io;
+
   // ---- registers
   logic                           pending, read_pending, reg_latch;
   logic                           live, reg_valid, reg_ready, reg_write, reg_all, wipe, wiping, all_rst, trim_first;
@@ -101,7 +117,8 @@ module db_recorder_core
   lane_state_t     [N_DRIVES-1:0] lanes;
   logic                           stat_drop, stat_format;
   db_rec_axil #(.N_DRIVES(N_DRIVES)) i_axil (
-    .clk, .rst, .axil_req, .axil_rsp, .live, .access, .live_rdata, .live_pending(pending), .live_read_pending(read_pending),
+    .clk, .rst, .axil_req, .axil_rsp, .live, .access, .live_rdata, .live_pending(pending),
+    .live_read_pending(read_pending),
     .reg_valid, .reg_ready, .reg_write, .reg_latch, .reg_all,
     .reg_addr, .reg_wdata, .reg_rdata
   );
@@ -109,7 +126,8 @@ module db_recorder_core
     .N_DRIVES(N_DRIVES), .STREAM_W(STREAM_W), .CLK_MHZ(CLK_MHZ), .RESET_US(RESET_US),
     .USE_CONFIGURE(USE_CONFIGURE), .TRIM_FIRST(TRIM_FIRST)
   ) i_regs (
-    .clk, .rst, .live, .access, .rdata(live_rdata), .pending, .read_pending, .wipe, .all_rst, .initialise, .drive_rst, .control, .trim_first, .hosts,
+    .clk, .rst, .live, .access, .rdata(live_rdata), .pending, .read_pending, .wipe, .all_rst, .initialise, .drive_rst,
+    .control, .trim_first, .hosts,
     .lanes, .progress, .stat_drop, .stat_format, .buffer
   );
 
@@ -123,33 +141,19 @@ module db_recorder_core
   event_t                mark;
   db_rec_enable #(.N_DRIVES(N_DRIVES)) i_enable (
     .clk, .rst, .control, .progress, .lanes, .buffer_busy(buffer.busy), .any_capturing, .any_enable, .data_enable,
-    .run, .starting, .in_block, .data_enabled_out, .wiping, .read_busy, .event_valid, .packet_valid(m_packet_valid || io_busy),
+    .run, .starting, .in_block, .data_enabled_out, .wiping, .read_busy, .event_valid, .packet_valid(any_packet),
     .status_valid(s_status_valid), .idle
   );
   db_rec_control #(
     .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
   ) i_control (
-    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_latch, .reg_all, .reg_addr, .reg_wdata, .reg_rdata,
-    .trim_first, .data_enable, .control, .drives, .progress, .run, .hold(starting), .quiet,
+    .clk, .rst, .wipe, .wiping, .reg_valid, .reg_ready, .reg_write, .reg_latch, .reg_all, .reg_addr, .reg_wdata,
+    .reg_rdata, .trim_first, .data_enable, .control, .drives, .progress, .run, .hold(starting), .quiet,
     .s_event_valid(event_valid), .s_event_ready(event_ready), .s_event(mark), .read_restart, .read_busy, .lanes,
     .load, .chunk, .done_valid, .done_blocks, .lost_ack, .m_issue_valid(issue_valid), .m_issue_ready(issue_ready),
-    .m_issue(issue), .issue_free, .none_issued, .wait_reads, .s_status_valid(s_status_valid & ~user_status),
+    .m_issue(issue), .issue_free, .none_issued, .wait_reads, .s_status_valid(control_valid),
     .s_status_ready(control_ready), .s_status
   );
-
-  // ---- db_rec_io and what it meets
-  logic   [N_DRIVES-1:0] none_issued, user_status, control_ready, io_status_ready, io_issue_valid, io_lane_ready;
-  logic   [N_DRIVES-1:0] io_row_lock, io_row_ready, io_reads, read_owed, wait_reads;
-  logic                  issue_free, io_row_valid, io_packet_done, io_busy, data_open, data_valid, data_error;
-  logic                  fetch_valid, fetch_ready, done_io_valid, done_io_ready;
-  logic                  entry_in_valid, entry_valid, entry_ready;
-  logic   [31:0]         entry_in_data, entry_data, data;
-  logic   [8:0]          entry_level;
-  logic   [23:0]         io_read_addr;
-  logic   [DATA_W-1:0]   io_row_data;
-  issue_t                io_issue;
-  fetch_t                fetch;
-  io_done_t              done_io;
 
   // ---- the stream
   logic                [N_DRIVES-1:0] take, row_valid;
@@ -161,7 +165,8 @@ module db_recorder_core
     .in_block, .m_event_valid(event_valid), .m_event_ready(event_ready), .m_event(mark), .stat_drop, .stat_format
   );
   for (genvar i = 0; i < N_DRIVES; i++) begin : g_lane
-    assign user_status[i] = s_status_valid[i] && s_status[i].tag == USER_TAG;
+    assign control_valid[i] = s_status_valid[i] && s_status[i].tag != USER_TAG;
+    assign user_status[i]   = s_status_valid[i] && s_status[i].tag == USER_TAG;
     assign drives[i] = '{up: hosts[i].up, dead: hosts[i].dead, flush: drive_rst[i]};
     db_rec_lane #(
       .STREAM_W(STREAM_W), .DATA_W(DATA_W), .FIFO_BLOCKS(FIFO_BLOCKS), .CMD_BLOCKS(WRITE_BLOCKS),
@@ -170,8 +175,9 @@ module db_recorder_core
       .clk, .rst(all_rst), .host(hosts[i]), .drive(drives[i]), .lane(lanes[i]), .load(load[i]), .chunk,
       .done_valid(done_valid[i]), .done_blocks, .lost_ack(lost_ack[i]), .s_issue_valid(issue_valid[i]),
       .s_issue_ready(issue_ready[i]), .s_issue(issue), .s_io_valid(io_issue_valid[i] && issue_free),
-      .s_io_ready(io_lane_ready[i]), .s_io(io_issue), .s_io_lock(io_row_lock[i]), .s_io_row_valid(io_row_valid && io_row_lock[i]),
-      .s_io_row_ready(io_row_ready[i]), .s_io_row_data(io_row_data), .take(take[i]), .take_lost, .s_row_valid(row_valid[i]),
+      .s_io_ready(io_lane_ready[i]), .s_io(io_issue), .s_io_lock(io_row_lock[i]),
+      .s_io_row_valid(io_row_valid && io_row_lock[i]), .s_io_row_ready(io_row_ready[i]), .s_io_row_data(io_row_data),
+      .take(take[i]), .take_lost, .s_row_valid(row_valid[i]),
       .s_row_data(row_data), .m_cmd_valid(m_cmd_valid[i]), .m_cmd_ready(m_cmd_ready[i]), .m_cmd(m_cmd[i]),
       .m_row_valid(m_row_valid[i]), .m_row_ready(m_row_ready[i]), .m_row_data(m_row_data[i])
     );
@@ -179,6 +185,7 @@ module db_recorder_core
 
   // ---- I/O entries of the host
   assign s_status_ready = control_ready | io_status_ready;
+  assign any_packet     = m_packet_valid || io_busy;
   db_fifo #(.WIDTH(32), .DEPTH(256)) i_entries (
     .clk, .rst(all_rst), .s_valid(entry_in_valid), .s_ready(), .s_data(entry_in_data), .m_valid(entry_valid),
     .m_ready(entry_ready), .m_data(entry_data), .level(entry_level)
@@ -189,7 +196,8 @@ module db_recorder_core
     .s_data_valid(data_valid), .s_data(data), .s_data_error(data_error), .m_issue_valid(io_issue_valid),
     .m_issue_ready(io_lane_ready & {N_DRIVES{issue_free}}), .m_issue(io_issue), .m_row_lock(io_row_lock),
     .m_row_valid(io_row_valid), .m_row_ready(io_row_ready), .m_row_data(io_row_data), .wait_reads, .reads(io_reads),
-    .read_addr(io_read_addr), .reads_clear(none_issued & ~read_busy & ~read_owed & {N_DRIVES{issue_free}}), .packet_done(io_packet_done),
+    .read_addr(io_read_addr), .reads_clear(none_issued & ~read_busy & ~read_owed & {N_DRIVES{issue_free}}),
+    .packet_done(io_packet_done),
     .s_status_valid(user_status), .s_status_ready(io_status_ready), .s_status, .m_done_valid(done_io_valid),
     .m_done_ready(done_io_ready), .m_done(done_io), .busy(io_busy)
   );
@@ -201,7 +209,8 @@ module db_recorder_core
   admin_t [N_DRIVES-1:0] admin;
   logic   [N_DRIVES-1:0] admin_done;
   db_rec_read #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W), .FULL_BLOCK(FULL_BLOCK), .READ_BLOCKS(READ_BLOCKS)) i_read (
-    .clk, .rst(all_rst), .restart(read_restart), .busy(read_busy), .issued(issue_valid), .issue, .owed(read_owed), .user(io_reads), .user_addr(io_read_addr),
+    .clk, .rst(all_rst), .restart(read_restart), .busy(read_busy), .issued(issue_valid), .issue, .owed(read_owed),
+    .user(io_reads), .user_addr(io_read_addr),
     .user_done(io_packet_done), .drives, .s_row_valid, .s_row_ready, .s_row_data,
     .m_packet_valid(block_valid), .m_packet_ready(block_ready), .m_packet(block)
   );
@@ -209,7 +218,8 @@ module db_recorder_core
     .clk, .rst(all_rst), .hosts, .drives, .s_packet_valid, .s_packet_ready, .s_packet, .m_reply_valid(reply_valid),
     .m_reply_ready(reply_ready), .m_reply(reply), .admin, .admin_done, .initialise,
     .m_entry_valid(entry_in_valid), .m_entry_data(entry_in_data), .entry_room(entry_level <= 9'd240), .data_open,
-    .data_tag(fetch.tag), .m_data_valid(data_valid), .m_data(data), .m_data_error(data_error), .m_reg_valid, .m_reg_ready, .m_reg,
+    .data_tag(fetch.tag), .m_data_valid(data_valid), .m_data(data), .m_data_error(data_error), .m_reg_valid,
+    .m_reg_ready, .m_reg,
     .s_reg_valid, .s_reg, .m_admin_valid, .m_admin_ready, .m_admin_data
   );
   db_rec_to_host #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W)) i_to_host (

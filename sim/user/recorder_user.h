@@ -125,7 +125,8 @@ struct RecorderUser final : RecorderState {
                 ++count[UserCount::RECV_FORMAT];
         }
         if (!last) return;
-        if (dwords < (is_reply() ? REPLY_DW : HEAD_DW) || (is_block() && dwords - HEAD_DW != (head[2] & 0x7ff))) ++count[UserCount::RECV_FORMAT];
+        const u32 least = is_reply() ? REPLY_DW : HEAD_DW;
+        if (dwords < least || (is_block() && dwords - HEAD_DW != (head[2] & 0x7ff))) ++count[UserCount::RECV_FORMAT];
         if (!is_block()) {
             db_rec_packet p{};
             p.cycle = cycle;

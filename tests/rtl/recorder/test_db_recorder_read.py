@@ -474,7 +474,7 @@ async def entries_beside_a_capture(dut: Any) -> None:
         assert x.mem == {k: blocks_[k * N + i] for k in range(each)} | {100 + k: page for k in range(3)}
     await b.write(0x8C, each)
     await b.write(0x80, 1)
-    for k in range(3):
+    for _ in range(3):
         host.put(0xB00000, bytes(BLOCK))
         assert await host.ends(N - 1, host.submit(N - 1, 2, 0x1B00000, 8 * 101, 7)) == 0
         assert host.memory[0xB00000:][:BLOCK] == page
