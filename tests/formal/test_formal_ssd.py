@@ -20,9 +20,25 @@ BROKEN = [
     ("cq", "db_ssd_cq_engine", "wrap ? {!tail.phase, 16'd0}", "wrap ? {tail.phase, 16'd0}"),
     # a queue whose class has no credit left falls out of its list
     ("sq", "db_ssd_sq_fetch", "more      = exists_q && !(all_q", "more      = n_q != 7'd0 && exists_q && !(all_q"),
-    ("sq", "db_ssd_sq_credit", "(free_q < 9'(burst_q)) ? free_q[6:0] : burst_q", "burst_q"),
-    # a queue served at once stands in its list as well
-    ("sq", "db_ssd_sq_engine", "enlist && !at_once && queue_q != '0", "enlist && queue_q != '0"),
+    ("sq", "db_ssd_sq_credit", "(io_free_most < 9'(burst_q)) ? io_free_most[6:0] : burst_q", "burst_q"),
+    # a queue stands in a list twice
+    ("sq", "db_ssd_sq_engine", "stand.room != '0 && !stand.in_shared", "stand.room != '0"),
+    # a queue that has left its list cannot come back
+    ("sq", "db_ssd_sq_engine", "if (from_shared_q) stand.in_shared = 1'b0;", ""),
+    # a queue that had its largest share is forgotten
+    ("sq", "db_ssd_sq_engine", "if (state_q == ST_RETIRE)   enlist = share.listed;", ""),
+    # a queue takes more than its largest share
+    ("sq", "db_ssd_sq_credit", "&& share.room < most", "&& share.room < 7'd0"),
+    # a shared slot is not given back
+    ("sq", "db_ssd_sq_credit", "shared_d = shared_q + 9'd1", "shared_d = shared_q"),
+    # a command that is over is never counted
+    ("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
+    # a queue with all of its guaranteed share counts as below it
+    ("sq", "db_ssd_sq_credit", "cmds < 9'(QUEUE_MIN)", "cmds <= 9'(QUEUE_MIN)"),
+    # a queue below its guaranteed share gets nothing when no shared slot is free
+    ("sq", "db_ssd_sq_credit", "shared_free_q ? io_most_q : 7'(share.below)", "io_most_q"),
+    # completions of a queue that was deleted are still posted
+    ("sq", "db_ssd_sq_ctx", "{new_ctx.valid && !init, new_ctx.cqid}", "{!init, new_ctx.cqid}"),
 ]
 
 
@@ -53,7 +69,7 @@ def prove(formal: Path, task: str, out: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("block", ["cq", "sq"])
+@pytest.mark.parametrize("block", ["cq", "sq", "sq_2"])
 def test_proof(block: str, tmp_path: Path) -> None:
     status, log = prove(ROOT / "formal", block, tmp_path)
     assert status == 0 and "successful proof by k-induction" in log, log[-3000:]

@@ -2,7 +2,7 @@
 // Takes contexts, ends of commands and tail doorbells of submission queues, and gives turns to request entries: one
 // thing at a time.
 //
-// Contexts come first, then commands that are over, doorbells, the admin queue's turn, and the ready lists'. Which
+// Commands that are over come first, then contexts, doorbells, the admin queue's turn, and the ready lists'. Which
 // queues exist is kept here, a bit a queue; where a queue stands, in RAM (db_ssd_sq_ctx). A queue that has entries is in
 // its class's shared list, and in the own list too while it is below its guaranteed share of slots; with its largest
 // share inside it is in none until one of its commands is over.
@@ -83,12 +83,12 @@ module db_ssd_sq_engine
   assign admin_go = fetch_ok && admin_listed_q && admin_free;
   assign io_go    = fetch_ok && list_any && io_free;
 
-  // Commands that are over come in a burst at most while a turn goes on: the queue is never full.
+  // At most two are over while something else goes on, and nothing is begun before they are counted: never full.
   db_fifo #(.WIDTH(AW), .DEPTH(8)) i_done (
     .clk, .rst, .s_valid(s_retired_valid), .s_ready(done_ready), .s_data(s_retired_sqid[AW-1:0]), .m_valid(done_valid),
     .m_ready(done_take), .m_data(done_queue), .level());
   assert property (@(posedge clk) disable iff (rst) !s_retired_valid || done_ready);
-  assign done_take = state_q == ST_IDLE && !s_queue_ctx_valid;
+  assign done_take = state_q == ST_IDLE;
   assign retiring  = s_retired_valid || done_valid;
 
   // What the state after ST_IDLE works on is read from RAM there.
@@ -96,15 +96,15 @@ module db_ssd_sq_engine
     queue_next = queue_q;
     if (state_q == ST_INIT) queue_next = queue_q + 1'b1;
     if (state_q == ST_IDLE) begin
-      if (s_queue_ctx_valid)     queue_next = s_queue_ctx.qid[AW-1:0];
-      else if (done_valid)       queue_next = done_queue;
-      else if (s_doorbell_valid) queue_next = s_doorbell.qid[AW-1:0];
-      else if (admin_go)         queue_next = '0;
-      else                       queue_next = list_queue;
+      if (done_valid)             queue_next = done_queue;
+      else if (s_queue_ctx_valid) queue_next = s_queue_ctx.qid[AW-1:0];
+      else if (s_doorbell_valid)  queue_next = s_doorbell.qid[AW-1:0];
+      else if (admin_go)          queue_next = '0;
+      else                        queue_next = list_queue;
     end
   end
 
-  assign s_queue_ctx_ready = state_q == ST_IDLE;
+  assign s_queue_ctx_ready = state_q == ST_IDLE && !done_valid;
   assign s_doorbell_ready  = state_q == ST_IDLE && !s_queue_ctx_valid && !done_valid;
 
   always_comb begin
@@ -146,10 +146,10 @@ module db_ssd_sq_engine
         admin_turn_q <= done_valid ? done_queue == '0 : s_doorbell_valid ? s_doorbell.qid == '0 : admin_go;
         from_own_q    <= list_pop && !shared_free;
         from_shared_q <= list_pop && shared_free;
-        if (s_queue_ctx_valid) begin
-          state_q <= ST_CTX;
-        end else if (done_valid) begin
+        if (done_valid) begin
           state_q <= ST_RETIRE;
+        end else if (s_queue_ctx_valid) begin
+          state_q <= ST_CTX;
         end else if (s_doorbell_valid) begin
           m_doorbell_err <= '{kind: 1'b0, qid: s_doorbell.qid[QID_W-1:0]};
           if (s_doorbell.fn != '0 || s_doorbell.qid >= 9'(NUM_Q) || !valid_q[s_doorbell.qid[AW-1:0]])
