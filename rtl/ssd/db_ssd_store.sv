@@ -37,9 +37,11 @@ module db_ssd_store
   output logic           busy
 );
   logic own_q;                         // the channels are ours
+  logic may_q;                         // engine_idle, which comes late
   logic ar_q, aw_q, w_q;               // on offer
 
-  assign s_ready = !own_q && engine_idle;
+  // A command that is given to the engine now asks nothing of the media before own_q holds it back.
+  assign s_ready = !own_q && may_q;
   assign busy    = s_valid || own_q;
 
   always_comb begin
@@ -68,6 +70,7 @@ module db_ssd_store
 
   always_ff @(posedge clk) begin
     s_done <= 1'b0;
+    may_q  <= engine_idle;
     if (s_valid && s_ready) begin
       own_q <= 1'b1;
       ar_q  <= !s_cmd.write;

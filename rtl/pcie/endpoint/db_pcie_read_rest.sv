@@ -32,9 +32,14 @@ module db_pcie_read_rest
 
   assign {rests, since} = mem_q[tag];
   assign past           = now.epoch - since;
-  assign resting        = now.any && rests && past < EPOCH_W'(REST_EPOCHS);
+  // What is lost is written a cycle later, and rests meanwhile all the same: who ends a tag comes late.
+  logic             lost_q;
+  logic [TAG_W-1:0] lost_tag_q;
+  assign resting        = (now.any && rests && past < EPOCH_W'(REST_EPOCHS)) || (lost_q && lost_tag_q == tag);
 
   always_ff @(posedge clk) begin
-    if (s_lost_valid || take) mem_q[s_lost_valid ? s_lost : tag] <= {s_lost_valid, now.epoch};
+    lost_q     <= s_lost_valid;
+    lost_tag_q <= s_lost;
+    if (lost_q || take) mem_q[lost_q ? lost_tag_q : tag] <= {lost_q, now.epoch};
   end
 endmodule

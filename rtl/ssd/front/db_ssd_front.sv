@@ -133,7 +133,7 @@ module db_ssd_front
   logic             sq_ctx_valid, sq_ctx_ready, head_valid;
   logic [QID_W-1:0] head_sqid;
   logic [15:0]      head;
-  logic             sq_idle;
+  logic             sq_idle, sq_busy_q;  // the second a cycle later
   db_ssd_ctx_route i_ctx_route (
     .s_queue_ctx_valid, .s_queue_ctx_ready, .s_queue_ctx, .m_sq_ctx_valid(sq_ctx_valid), .m_sq_ctx_ready(sq_ctx_ready),
     .m_cq_ctx_valid, .m_cq_ctx_ready);
@@ -144,7 +144,8 @@ module db_ssd_front
     .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
     .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid, .s_retired_sqid(s_retired.sqid),
-    .deleted(sq_deleted), .sq_select, .sq_inflight, .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]), .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
+    .deleted(sq_deleted), .sq_select, .sq_inflight, .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]),
+    .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
 
   // ---- entries to commands
   logic              sqe_valid, sqe_ready, slot_valid, slot_ready, decode_busy;
@@ -164,7 +165,8 @@ module db_ssd_front
     .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .namespaces, .ns_locked);
 
   // ---- what others want to know
-  assign busy          = '{sq: !sq_idle, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid};
+  always_ff @(posedge clk) sq_busy_q <= !sq_idle;
+  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid};
   assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.qid[QID_W-1:0],
                            tail: doorbell.value};
   assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,

@@ -44,15 +44,13 @@ module db_ssd_sq_credit
     $error("%m: RESERVED must be 1..NUM_CMDS - 1, not %0d", RESERVED);
   end
 
-  logic [8:0] free_q;
+  logic [8:0] free_d, free_q;
   logic [8:0] shared_d, shared_q;  // shared slots that are free
   logic       shared_free_q;
   logic [8:0] io_free_most, max_left;
-  logic [6:0] admin_free_q, burst_q, io_most_q, admin_most_q, limit_q;
+  logic [6:0] admin_free_d, admin_free_q, burst_q, io_most_q, admin_most_q, limit_q;
   logic       issue, io_done;
 
-  assign io_free       = free_q != 9'd0;
-  assign admin_free    = admin_free_q != 7'd0;
   assign limit         = limit_q;
   assign cmds_inflight = 16'(NUM_CMDS) - 16'(free_q);
 
@@ -109,14 +107,21 @@ module db_ssd_sq_credit
     end
   end
 
+  // ---- slots, and places in the firmware's ring
   assign issue   = state == ST_GO;
   assign io_done = s_retired_valid && s_retired_sqid != '0;
+  assign free_d  = free_q - (issue && !admin_turn ? 9'(count) : 9'd0) + 9'(io_done);
+  assign admin_free_d = admin_free_q - (issue && admin_turn ? count : 7'd0) + 7'(s_retired_valid && !io_done);
   always_ff @(posedge clk) begin
-    free_q       <= free_q - (issue && !admin_turn ? 9'(count) : 9'd0) + 9'(io_done);
-    admin_free_q <= admin_free_q - (issue && admin_turn ? count : 7'd0) + 7'(s_retired_valid && !io_done);
+    free_q       <= free_d;
+    io_free      <= free_d != 9'd0;
+    admin_free_q <= admin_free_d;
+    admin_free   <= admin_free_d != 7'd0;
     if (rst) begin
       free_q       <= 9'(NUM_CMDS);
+      io_free      <= 1'b1;
       admin_free_q <= 7'(ADMIN_CMDS);
+      admin_free   <= 1'b1;
     end
   end
 
