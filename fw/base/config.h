@@ -32,7 +32,7 @@
 #define CFG_TEMP_WARNING 343u
 #define CFG_TEMP_CRITICAL 358u
 
-#define CFG_WAIT_US 10000000u        // longest wait for the data path to come to rest
-#define CFG_POLL_US 100u            // how often it is looked whether one of several queues that are deleted is idle
+#define CFG_WAIT_US 10000000u  // longest wait for the data path to come to rest
+#define CFG_POLL_US 100u       // how often it is looked whether one of several queues that are deleted is idle
 
 #endif

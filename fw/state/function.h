@@ -18,8 +18,8 @@ enum life { DISABLED, READY, OFF, FAILED, STOPPING, DRAINING };
 
 struct function {
     enum life life;
-    bool notified;  // the shutdown that CC.SHN asks for has been done
-    uint32_t cc;    // CC at enable
+    bool notified;        // the shutdown that CC.SHN asks for has been done
+    uint32_t cc;          // CC at enable
     uint64_t stop_limit;  // STOPPING: when the host is told that it takes too long
     struct settings settings;
     struct events events;

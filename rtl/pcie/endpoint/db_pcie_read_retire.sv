@@ -98,8 +98,11 @@ module db_pcie_read_retire
 
   assign now            = s_done_valid && s_done.tag == pcie_tag_q;
   assign retire_tag     = tag_q;
-  assign over           = tag_q != take_tag && (now || done_q[tag_q[TAG_W-1:0]]);
-  assign m_retire_valid = over && !skipped;
+  logic ended, given;                             // side by side, as both come late
+  assign ended          = now || done_q[tag_q[TAG_W-1:0]];
+  assign given          = tag_q != take_tag;
+  assign over           = ended && given;
+  assign m_retire_valid = ended && (given && !skipped);
   assign m_retire_err   = now ? s_done.err : err_q[tag_q[TAG_W-1:0]];
   assign {skipped, m_retire_last, m_retire_end} = chunk_mem[tag_q[TAG_W-1:0]];
 

@@ -91,7 +91,8 @@ module db_ssd_completion
   db_ssd_cq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cq (
     .clk, .rst(ctrl_rst), .run(control.run), .s_finished_valid(finished_valid), .s_finished_ready(finished_ready),
     .s_finished(finished), .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .s_queue_ctx_valid, .s_queue_ctx_ready,
-    .s_queue_ctx, .sq_lookup_sqid, .sq_lookup, .sq_deleted, .m_post_valid(cqe_valid), .m_post_ready(cqe_ready), .m_post(cqe),
+    .s_queue_ctx, .sq_lookup_sqid, .sq_lookup, .sq_deleted, .m_post_valid(cqe_valid), .m_post_ready(cqe_ready),
+    .m_post(cqe),
     .m_irq_valid(cq_irq_valid), .m_irq_ready(cq_irq_ready), .m_irq(cq_irq), .m_retired_valid, .m_retired, .any_entries,
     .m_doorbell_err_valid, .m_doorbell_err, .idle(cq_idle));
 

@@ -93,7 +93,8 @@ module db_ssd_cq
     .s_doorbell_valid, .idle);
 
   db_ssd_cq_park #(.NUM_Q(NUM_Q), .NUM_CMDS(NUM_CMDS), .ADMIN_CMDS(ADMIN_CMDS)) i_park (
-    .clk, .rst, .state, .look_queue, .queue, .changed, .new_queue, .sq_deleted, .hit, .hit_queue, .push(park_push), .work,
+    .clk, .rst, .state, .look_queue, .queue, .changed, .new_queue, .sq_deleted, .hit, .hit_queue, .push(park_push),
+    .work,
     .pop(park_pop), .valid(park_valid), .any(park_any), .parked);
 
   db_ssd_cq_ctx #(.NUM_Q(NUM_Q)) i_ctx (

@@ -26,7 +26,8 @@ module db_ssd_cq_level
   logic             moved1_q, moved2_q, emptied;
   logic [AW-1:0]    moved1_queue_q, moved2_queue_q;
   // An entry sent in this very cycle sets the bit after all, below.
-  assign emptied = hit && hit_value == hit_tail && !(moved1_q && moved1_queue_q == hit_queue) && !(moved2_q && moved2_queue_q == hit_queue);
+  assign emptied = hit && hit_value == hit_tail && !(moved1_q && moved1_queue_q == hit_queue) &&
+                   !(moved2_q && moved2_queue_q == hit_queue);
   always_ff @(posedge clk) begin
     moved1_q       <= sent;
     moved1_queue_q <= queue;

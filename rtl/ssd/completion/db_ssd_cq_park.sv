@@ -3,6 +3,7 @@
 //
 // All that are parked try again after a head doorbell of a queue that has some, also one that came while the engine
 // found the queue full, and when a queue is created or deleted, a submission queue too. A queue's bit falls when all are brought back, and
+
 // rises again with the first that finds the queue full. Latency: one that is parked can be back 2 cycles later.
 module db_ssd_cq_park
   import db_ssd_pkg::*, db_ssd_cq_pkg::*;
@@ -32,7 +33,8 @@ module db_ssd_cq_park
   localparam int PARK = 2 ** $clog2(NUM_CMDS + ADMIN_CMDS);
   logic [$clog2(PARK):0]       level, back_d, back_q;  // parked ones to try again
   logic                        again;          // all that are parked try again
-  logic                        any_d, any_q;          // there are some: a register, since the head doorbell's ready hangs on it
+  // there are some: a register, since the head doorbell's ready hangs on it
+  logic                        any_d, any_q;
   logic [$bits(finished_t)-1:0] parked_data;
   logic [NUM_Q-1:0]            parked_q;       // queues that have some
   logic                        seen_q;         // the head of the queue at work was written since it was looked up

@@ -95,7 +95,8 @@ module db_ssd_read_engine
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .USER_W(SLOT_W + 1),
                 .FAST(1'b1)) i_media (
     .clk, .rst, .stop, .quiet, .s_cmd_valid(read_valid), .s_cmd_ready(read_ready),
-    .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_user({read.verify, read.slot}), .m_axi_read_req, .m_axi_read_rsp,
+    .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_user({read.verify, read.slot}), .m_axi_read_req,
+    .m_axi_read_rsp,
     .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
     .m_row_user({row_verify, row_slot}));
 
@@ -112,7 +113,8 @@ module db_ssd_read_engine
     .s_verify_valid(verify_valid), .s_verify_ready(verify_ready), .s_verify(verify),
     .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
-  assign idle = quiet && walk_level == '0 && read_level == '0 && !row_valid && !m_seg_valid && !m_completion_valid && !verify_valid &&
+  assign idle = quiet && walk_level == '0 && read_level == '0 && !row_valid && !m_seg_valid &&
+                !m_completion_valid && !verify_valid &&
                 !m_req_valid;
 
 endmodule

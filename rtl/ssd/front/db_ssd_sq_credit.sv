@@ -26,7 +26,8 @@ module db_ssd_sq_credit
   input  logic [1:0]       list,          ///< its ready list
   input  logic [8:0]       class_credit,  ///< ... and that class's credit
   input  sq_share_t        share,         ///< how the queue at work stands
-  output sq_share_t        share_next,    ///< ST_GO, ST_RETIRE: ... with its commands counted, lists as before; else nothing
+  /// ST_GO, ST_RETIRE: ... with its commands counted, lists as before; else nothing
+  output sq_share_t        share_next,
   input  logic [6:0]       count,         ///< ST_GO: entries requested
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,

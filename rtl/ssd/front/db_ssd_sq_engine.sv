@@ -65,6 +65,7 @@ module db_ssd_sq_engine
   logic [15:0]      value_q;
   logic             admin_turn_q, fetch_ok, admin_go, io_go, done_valid, done_ready, done_take;
   logic             run_q;                        // run, a cycle later: it comes from many places
+  logic             calm_q;                       // ST_DOORBELL: no other queue waits for a turn
   logic             from_own_q, from_shared_q;    // the turn's queue was taken from that list
   logic             enlist;                       // the queue at work has entries
   logic             at_once;                      // ... and is served without a turn in its list
@@ -112,7 +113,7 @@ module db_ssd_sq_engine
     if (state_q == ST_DOORBELL) enlist = !doorbell_bad && !share.listed && value_q != head;
     if (state_q == ST_GO)       enlist = more;
     if (state_q == ST_RETIRE)   enlist = share.listed;
-    at_once = state_q == ST_DOORBELL && !wrr && fetch_ok && !list_some && !admin_listed_q &&
+    at_once = state_q == ST_DOORBELL && calm_q && request_free &&
               (admin_turn_q ? admin_free : io_free && (shared_free ? !share.full : share.below));
 
     stand = (state_q == ST_DOORBELL) ? share : share_next;
@@ -138,6 +139,7 @@ module db_ssd_sq_engine
     deleted              <= state_q == ST_CTX && !ctx_q.valid && !rst;
     queue_q              <= queue_next;
     run_q                <= run;
+    calm_q               <= !wrr && run_q && !list_some && !admin_listed_q;
     unique case (state_q)
       ST_INIT: if (queue_q == AW'(NUM_Q - 1)) state_q <= ST_IDLE;
       ST_IDLE: begin

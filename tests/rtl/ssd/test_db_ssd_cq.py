@@ -202,9 +202,7 @@ class Bench:
         sqid = int(d.sq_lookup_sqid.value)
         await FallingEdge(d.clk)
         head = self.heads[sqid][-1][1] if sqid in self.heads else 0
-        d.sq_lookup.value = SQ_LOOKUP.pack(
-            valid=int(sqid not in self.sq_gone), cqid=self.cq_of.get(sqid, 0), head=head
-        )
+        d.sq_lookup.value = SQ_LOOKUP.pack(valid=int(sqid not in self.sq_gone), cqid=self.cq_of.get(sqid, 0), head=head)
 
     async def run(self, cycles: int) -> None:
         for _ in range(cycles):
@@ -498,7 +496,7 @@ async def full_queue_does_not_hold_others(dut: Any) -> None:
 @cocotb.test()
 async def deleted_submission_queue_leaves_nothing(dut: Any) -> None:
     """A full queue that nobody reads: the commands of a submission queue end without entries when it is deleted, those
-    of another that shares the completion queue stay; the deletion comes in every cycle around the last one's parking."""
+    of another that shares the completion queue stay; the deletion comes in every cycle around the last parking."""
     b = Bench(dut, 5)
     if b.num_qp < 2:
         return

@@ -184,7 +184,13 @@ class Bench:
 @cocotb.test()
 async def random_commands(dut: Any) -> None:
     seen: set[tuple[int, int]] = set()
-    for seed, stall, latency in ((1, 0.0, (0, 5)), (2, 0.3, (1, 80)), (3, 0.6, (0, 20)), (4, 0.0, (50, 200)), (5, 0.2, (0, 30))):
+    for seed, stall, latency in (
+        (1, 0.0, (0, 5)),
+        (2, 0.3, (1, 80)),
+        (3, 0.6, (0, 20)),
+        (4, 0.0, (50, 200)),
+        (5, 0.2, (0, 30)),
+    ):
         b = Bench(dut, seed)
         await b.start()
         b.stalls(stall)

@@ -19,7 +19,6 @@ from cocotb.triggers import RisingEdge
 from streams import ROW, Sink, Source, start
 from structs import layout
 from test_db_ssd_media_cmd import (
-    WHOLE,
     COMPARE,
     DSM,
     LBA_RANGE,
@@ -27,6 +26,7 @@ from test_db_ssd_media_cmd import (
     READ_ERROR,
     TRANSFER_ERROR,
     WFLUSH,
+    WHOLE,
     WRITE,
     WRITE_FAULT,
     WZERO,
