@@ -2,9 +2,9 @@
 // Keeps completions whose queue is full, in one FIFO with room for every command there can be.
 //
 // All that are parked try again after a head doorbell of a queue that has some, also one that came while the engine
-// found the queue full, and when a queue is created or deleted, a submission queue too. A queue's bit falls when all are brought back, and
-
-// rises again with the first that finds the queue full. Latency: one that is parked can be back 2 cycles later.
+// found the queue full, and when a queue is created or deleted, a submission queue too. A queue's bit falls when all
+// are brought back, and rises again with the first that finds the queue full. Latency: one that is parked can be back 2
+// cycles later.
 module db_ssd_cq_park
   import db_ssd_pkg::*, db_ssd_cq_pkg::*;
 #(
