@@ -25,19 +25,19 @@ BROKEN = [
     # a queue whose class has no credit left falls out of its list
     ("sq", "db_ssd_sq_fetch", "more      = exists_q && !(all_q", "more      = n_q != 7'd0 && exists_q && !(all_q"),
     # a queue stands in a list twice
-    ("sq", "db_ssd_sq_engine", "stand.room != '0 && !stand.in_shared", "stand.room != '0"),
+    ("sq", "db_ssd_sq_engine", "!stand.full && !stand.in_shared", "!stand.full"),
     # a queue that has left its list cannot come back
     ("sq", "db_ssd_sq_engine", "if (from_shared_q) stand.in_shared = 1'b0;", ""),
     # a queue that had its largest share is forgotten
     ("sq", "db_ssd_sq_engine", "if (state_q == ST_RETIRE)   enlist = share.listed;", ""),
     # a queue takes more than its largest share
-    ("sq", "db_ssd_sq_credit", "&& share.room < most", "&& share.room < 7'd0"),
+    ("sq", "db_ssd_sq_credit", "&& max_left < 9'(most)", "&& max_left < 9'd0"),
     # a shared slot is not given back
     ("sq", "db_ssd_sq_credit", "shared_d = shared_q + 9'd1", "shared_d = shared_q"),
     # a command that is over is never counted
     ("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
     # a queue with all of its guaranteed share counts as below it
-    ("sq", "db_ssd_sq_credit", "cmds < 9'(QUEUE_MIN)", "cmds <= 9'(QUEUE_MIN)"),
+    ("sq", "db_ssd_sq_credit", "share.cmds <= 9'(QUEUE_MIN)", "share.cmds <= 9'(QUEUE_MIN + 1)"),
 ]
 
 
