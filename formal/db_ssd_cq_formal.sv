@@ -19,6 +19,8 @@ module db_ssd_cq_formal
   input logic        s_queue_ctx_valid,
   input queue_ctx_t  s_queue_ctx,
   input logic [15:0] sqhd,
+  input logic [1:0]  sq_create,           // submission queues
+  input logic [1:0]  sq_delete,
   input logic        m_post_ready,
   input logic        m_irq_ready
 );
@@ -27,6 +29,7 @@ module db_ssd_cq_formal
 
   logic              s_finished_ready, s_doorbell_ready, s_queue_ctx_ready;
   logic [QID_W-1:0]  sq_lookup_sqid;
+  logic              sq_deleted;
   sq_lookup_t        sq_lookup;
   logic              m_post_valid, m_irq_valid, m_retired_valid, any_entries, m_doorbell_err_valid, idle;
   cqe_post_t         m_post;
@@ -50,10 +53,21 @@ module db_ssd_cq_formal
     cid_q   <= cid_q;
   end
 
-  // submission queue lookup, 1 cycle
-  logic maps_q;
-  always_ff @(posedge clk) maps_q <= sq_lookup_sqid[0] && map_q;
-  assign sq_lookup = '{valid: 1'b1, cqid: {7'd0, maps_q}, head: sqhd};
+  // submission queues: they come and go, and the pulse follows the change; lookup, 1 cycle
+  logic [1:0] sq_valid_q;
+  logic       maps_q, exists_q;
+  always_ff @(posedge clk) begin
+    maps_q     <= sq_lookup_sqid[0] && map_q;
+    exists_q   <= sq_valid_q[sq_lookup_sqid[0]];
+    sq_valid_q <= (sq_valid_q | sq_create) & ~sq_delete;
+    sq_deleted <= sq_delete != '0 && !rst;
+    if (rst) sq_valid_q <= '0;
+  end
+  assign sq_lookup = '{valid: exists_q, cqid: {7'd0, maps_q}, head: sqhd};
+
+  // ... what it said of the completion at work
+  logic existed_q;
+  always_ff @(posedge clk) if (dut.i_engine.state_q == ST_CQ) existed_q <= exists_q;
 
   // ---- what happens
   logic accept, sent, over, at_work, qc_go, db_go, db_mine;
@@ -147,6 +161,9 @@ module db_ssd_cq_formal
   assign pending2 = dut.i_doorbell.check_q && dut.i_doorbell.check_known_q &&
       dut.i_doorbell.check_qid_q == {7'd0, watch_q} && dut.i_doorbell.check_value_q <= size_q;
 
+  logic gone_waits;                                 // a submission queue's deletion is still to bring all back
+  assign gone_waits = sq_deleted || dut.i_park.deleted_q || dut.i_park.late_q != '0;
+
   // ---- what a user relies on
   always_comb begin
     if (started_q && !rst) begin
@@ -161,10 +178,15 @@ module db_ssd_cq_formal
       // in one place, so neither lost nor doubled
       assert (open_q == (parked_q || (at_work && work.completion.cid == cid_q)));
       assert (!(parked_q && at_work && work.completion.cid == cid_q));
-      // no lost wake-up: what is parked and not about to be tried again belongs to a queue that is full
+      // no lost wake-up: what is parked and not about to be tried again belongs to a queue that is full, and to a
+      // submission queue that exists
       if (parked_q && cq_of_q == watch_q && place_q >= dut.i_park.back_q && !pending1 && !pending2) begin
         assert (valid_q && used(tail_q, head_q, size_q) == size_q);
       end
+      if (parked_q && place_q >= dut.i_park.back_q && !gone_waits) assert (sq_valid_q[sqid_q[0]]);
+      // no entry of a submission queue that was gone when the completion was taken: it is dropped, 2 cycles later
+      if (m_post_valid) assert (existed_q);
+      if (state == ST_POST && !existed_q) assert (over);
       assert (!(push && dut.i_park.level == 3'(PARK)));                      // parking never overflows
     end
   end
@@ -190,7 +212,7 @@ module db_ssd_cq_formal
     always_ff @(posedge clk) t_q <= t_q + 6'd1;
     always_comb begin
       assume (rst == !started_q && watch_q && map_q && m_post_ready && m_irq_ready && run && sqhd == '0);
-      assume (s_queue_ctx_valid == (t_q == 6'd4));
+      assume (s_queue_ctx_valid == (t_q == 6'd4) && sq_create == 2'(t_q == 6'd4) << 1 && sq_delete == '0);
       assume (s_queue_ctx == queue_ctx_t'{kind: QUEUE_CQ, valid: 1'b1, qid: 8'd1, size: 16'd1, ien: 1'b1, default: 0});
       assume (s_finished_valid == (t_q inside {[6'd5:6'd25]} && s_finished_ready && count_q < 3'd2));
       assume (s_finished.completion == completion_t'{sqid: 8'd1, cid: 16'(t_q), default: 0} && s_finished.io);
@@ -247,8 +269,14 @@ module db_ssd_cq_formal
       if (state == ST_CQ) assert (maps_q == (work.completion.sqid[0] && map_q));
       if (state inside {ST_POST, ST_PARK}) assert (queue == (work.completion.sqid[0] && map_q));
       if (state == ST_PARK) assert (dut.i_engine.full);
+      if (state inside {ST_POST, ST_PARK} && dut.i_engine.known_q) assert (existed_q);
+      // a lookup just before the deletion: what it says is used while the deletion is still remembered
+      if (state == ST_CQ && exists_q && !sq_valid_q[work.completion.sqid[0]]) assert (sq_deleted);
+      if (state inside {ST_POST, ST_PARK} && dut.i_engine.full && !sq_valid_q[work.completion.sqid[0]]) begin
+        assert (sq_deleted || dut.i_park.late_q[0] || (state == ST_PARK && dut.i_park.late_q[1]));
+      end
       if (state inside {ST_POST, ST_PARK} && queue == watch_q) begin
-        assert (dut.i_engine.known_q == valid_q);
+        assert (dut.i_engine.known_q == (valid_q && existed_q));
         if (valid_q) begin
           assert (dut.i_ctx.tail == {phase_q, tail_q});
           assert (dut.i_ctx.ctx.base == base_q && dut.i_ctx.ctx.size == size_q);

@@ -196,7 +196,7 @@ module db_ssd_sq_formal
   // the queue whose turn it is may have an entry: by its list, its share, its class's credit
   logic takes, takes_q;
   assign takes = queue == '0 || ((!arb_cfg.wrr || dut.ctx.list == '0 || dut.class_credit != '0) &&
-                 ((dut.i_engine.from_own_q && stands.below) || (dut.i_engine.from_shared_q && stands.room != '0)));
+                 ((dut.i_engine.from_own_q && stands.below) || (dut.i_engine.from_shared_q && !stands.full)));
   always_ff @(posedge clk) takes_q <= !rst && ((state == ST_AVAIL && takes) || (state == ST_COUNT && takes_q));
 
   // a doorbell of the queue has been taken and is not yet in RAM
@@ -308,13 +308,13 @@ module db_ssd_sq_formal
         end else begin
           assert (share[q].cmds <= 9'(QUEUE_MAX));
           assert (share[q].below == (share[q].cmds < 9'(QUEUE_MIN)));
-          assert (9'(share[q].room) == 9'(QUEUE_MAX) - share[q].cmds);
+          assert (share[q].full == (share[q].cmds == 9'(QUEUE_MAX)));
           assert (in_own[q] == 5'(share[q].in_own && !(fetching && queue == AW'(q) && dut.i_engine.from_own_q)));
           assert (in_shared[q] ==
                   5'(share[q].in_shared && !(fetching && queue == AW'(q) && dut.i_engine.from_shared_q)));
           if (share[q].listed && !(fetching && queue == AW'(q))) begin
             assert (share[q].in_own || !share[q].below);
-            assert (share[q].in_shared || share[q].room == '0);
+            assert (share[q].in_shared || share[q].full);
           end
         end
       end else assert (in_own[q] == '0 && in_shared[q] == '0);
@@ -356,7 +356,7 @@ module db_ssd_sq_formal
         assert (dut.i_ctx.head == dut.i_ctx.i_pos.mem_q[queue]);
         if (state == ST_AVAIL) assert (dut.i_ctx.tail == dut.i_ctx.i_tail.mem_q[queue]);
         if (state == ST_COUNT) begin
-          assert (dut.share.cmds == stands.cmds && dut.share.below == stands.below && dut.share.room == stands.room);
+          assert (dut.share.cmds == stands.cmds && dut.share.below == stands.below && dut.share.full == stands.full);
         end else assert (dut.share == stands);
       end
       // commands that are over wait for a turn's end at most
@@ -401,6 +401,7 @@ module db_ssd_sq_formal
           assert (dut.i_fetch.n_q <= 7'd2 && 9'(dut.i_fetch.n_q) <= may_take);
           if (queue != '0) begin
             assert (9'(dut.i_credit.own_left_q) == own_left);
+            assert (dut.i_credit.max_left_q == 9'(QUEUE_MAX) - stands.cmds);
             assert (9'(dut.i_fetch.n_q) + stands.cmds <= 9'(QUEUE_MAX));
             assert (9'(dut.i_fetch.n_q) <= own_left + dut.i_credit.shared_q);
           end

@@ -18,27 +18,26 @@ BROKEN = [
     # a head doorbell while the queue is found full is forgotten
     ("cq", "db_ssd_cq_park", "seen_q <= hit_work || (seen_q && state != ST_CQ)", "seen_q <= 1'b0"),
     ("cq", "db_ssd_cq_engine", "wrap ? {!tail.phase, 16'd0}", "wrap ? {tail.phase, 16'd0}"),
+    # a completion that was at work when its submission queue was deleted stays parked
+    ("cq", "db_ssd_cq_park", "deleted_q <= sq_deleted || late_q[6]", "deleted_q <= sq_deleted"),
+    # completions of a submission queue that was deleted are posted
+    ("cq", "db_ssd_cq_engine", "valid_q[look_queue] && sq_lookup.valid", "valid_q[look_queue]"),
     # a queue whose class has no credit left falls out of its list
     ("sq", "db_ssd_sq_fetch", "more      = exists_q && !(all_q", "more      = n_q != 7'd0 && exists_q && !(all_q"),
-    ("sq", "db_ssd_sq_credit", "(io_free_most < 9'(burst_q)) ? io_free_most[6:0] : burst_q", "burst_q"),
     # a queue stands in a list twice
-    ("sq", "db_ssd_sq_engine", "stand.room != '0 && !stand.in_shared", "stand.room != '0"),
+    ("sq", "db_ssd_sq_engine", "!stand.full && !stand.in_shared", "!stand.full"),
     # a queue that has left its list cannot come back
     ("sq", "db_ssd_sq_engine", "if (from_shared_q) stand.in_shared = 1'b0;", ""),
     # a queue that had its largest share is forgotten
     ("sq", "db_ssd_sq_engine", "if (state_q == ST_RETIRE)   enlist = share.listed;", ""),
     # a queue takes more than its largest share
-    ("sq", "db_ssd_sq_credit", "&& share.room < most", "&& share.room < 7'd0"),
+    ("sq", "db_ssd_sq_credit", "&& max_left < 9'(most)", "&& max_left < 9'd0"),
     # a shared slot is not given back
     ("sq", "db_ssd_sq_credit", "shared_d = shared_q + 9'd1", "shared_d = shared_q"),
     # a command that is over is never counted
     ("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
     # a queue with all of its guaranteed share counts as below it
-    ("sq", "db_ssd_sq_credit", "cmds < 9'(QUEUE_MIN)", "cmds <= 9'(QUEUE_MIN)"),
-    # a queue below its guaranteed share gets nothing when no shared slot is free
-    ("sq", "db_ssd_sq_credit", "shared_free_q ? io_most_q : 7'(share.below)", "io_most_q"),
-    # completions of a queue that was deleted are still posted
-    ("sq", "db_ssd_sq_ctx", "{new_ctx.valid && !init, new_ctx.cqid}", "{!init, new_ctx.cqid}"),
+    ("sq", "db_ssd_sq_credit", "share.cmds <= 9'(QUEUE_MIN)", "share.cmds <= 9'(QUEUE_MIN + 1)"),
 ]
 
 
