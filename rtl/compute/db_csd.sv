@@ -14,6 +14,9 @@ module db_csd
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
   parameter int NUM_QP       = 32,         ///< I/O queue pairs, 1..254
   parameter int NUM_CMDS     = 128,        ///< I/O commands inside: power of two, 2..256
+  parameter int QUEUE_MIN    = 1,  ///< command slots that a submission queue has for itself, 1..64
+  /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
+  parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
   parameter int NUM_VEC      = NUM_QP + 1, ///< MSI-X vectors, 1..256
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
@@ -44,7 +47,8 @@ module db_csd
   ext_bus_t                        ext;
   logic      [31:0]                ext_rdata;
   db_ssd_core #(
-    .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC),
+    .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX),
+    .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (
     .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),

@@ -26,6 +26,9 @@ module db_ssd_core
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
   parameter int NUM_QP       = 32,         ///< I/O queue pairs, 1..254
   parameter int NUM_CMDS     = 128,        ///< I/O commands inside: power of two, 2..256
+  parameter int QUEUE_MIN    = 1,  ///< command slots that a submission queue has for itself, 1..64
+  /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
+  parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
   parameter int NUM_VEC      = NUM_QP + 1, ///< MSI-X vectors, 1..256
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
@@ -200,7 +203,8 @@ module db_ssd_core
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
   db_ssd_front #(
-    .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)
+    .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX),
+    .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)
   ) i_front (
     .clk, .rst, .ctrl_rst, .flr_rst, .control, .bus_master(link_cfg.bus_master), .s_reg_valid(reg_valid),
     .s_reg_ready(reg_ready), .s_reg(reg_access), .s_reg_rvalid(reg_rvalid), .s_reg_rdata(reg_rdata),

@@ -17,6 +17,9 @@ module db_ssd_front
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   parameter int NUM_QP   = 32,   ///< I/O queue pairs, 1..254
   parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
+  parameter int QUEUE_MIN = 1,  ///< command slots that a submission queue has for itself, 1..64
+  /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
+  parameter int QUEUE_MAX = NUM_CMDS > 64 ? 64 : NUM_CMDS,
   parameter int NUM_NS   = 1,    ///< namespaces, 1..64
   parameter bit UNCORRECTABLE = 1'b0   ///< has Write Uncorrectable
 ) (
@@ -139,7 +142,7 @@ module db_ssd_front
     .m_cq_ctx_valid, .m_cq_ctx_ready);
   db_ssd_fetch_gate i_fetch_gate (
     .clk, .rst(ctrl_rst), .control, .bus_master, .s_fetch_err(fetch_err), .s_csts(csts), .m_csts(host_csts), .run);
-  db_ssd_sq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_sq (
+  db_ssd_sq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX)) i_sq (
     .clk, .rst(ctrl_rst), .run, .s_doorbell_valid(doorbell_valid[0]), .s_doorbell_ready(doorbell_ready[0]),
     .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),

@@ -65,6 +65,7 @@ module db_ssd_sq_engine
   logic [15:0]      value_q;
   logic             admin_turn_q, fetch_ok, admin_go, io_go, done_valid, done_ready, done_take;
   logic             run_q;                        // run, a cycle later: it comes from many places
+  logic             ctx_waits_q;                  // a context is offered, seen a cycle later: it comes from afar
   logic             calm_q;                       // ST_DOORBELL: no other queue waits for a turn
   logic             from_own_q, from_shared_q;    // the turn's queue was taken from that list
   logic             enlist;                       // the queue at work has entries
@@ -98,15 +99,15 @@ module db_ssd_sq_engine
     if (state_q == ST_INIT) queue_next = queue_q + 1'b1;
     if (state_q == ST_IDLE) begin
       if (done_valid)             queue_next = done_queue;
-      else if (s_queue_ctx_valid) queue_next = s_queue_ctx.qid[AW-1:0];
+      else if (ctx_waits_q)       queue_next = s_queue_ctx.qid[AW-1:0];
       else if (s_doorbell_valid)  queue_next = s_doorbell.qid[AW-1:0];
       else if (admin_go)          queue_next = '0;
       else                        queue_next = list_queue;
     end
   end
 
-  assign s_queue_ctx_ready = state_q == ST_IDLE && !done_valid;
-  assign s_doorbell_ready  = state_q == ST_IDLE && !s_queue_ctx_valid && !done_valid;
+  assign s_queue_ctx_ready = state_q == ST_IDLE && !done_valid && ctx_waits_q;
+  assign s_doorbell_ready  = state_q == ST_IDLE && !done_valid && !ctx_waits_q;
 
   always_comb begin
     enlist = 1'b0;
@@ -132,13 +133,14 @@ module db_ssd_sq_engine
       default: ;
     endcase
   end
-  assign list_pop = state_q == ST_IDLE && !s_queue_ctx_valid && !done_valid && !s_doorbell_valid && !admin_go && io_go;
+  assign list_pop = state_q == ST_IDLE && !ctx_waits_q && !done_valid && !s_doorbell_valid && !admin_go && io_go;
 
   always_ff @(posedge clk) begin
     m_doorbell_err_valid <= 1'b0;
     deleted              <= state_q == ST_CTX && !ctx_q.valid && !rst;
     queue_q              <= queue_next;
     run_q                <= run;
+    ctx_waits_q          <= s_queue_ctx_valid && !s_queue_ctx_ready;
     calm_q               <= !wrr && run_q && !list_some && !admin_listed_q;
     unique case (state_q)
       ST_INIT: if (queue_q == AW'(NUM_Q - 1)) state_q <= ST_IDLE;
@@ -150,7 +152,7 @@ module db_ssd_sq_engine
         from_shared_q <= list_pop && shared_free;
         if (done_valid) begin
           state_q <= ST_RETIRE;
-        end else if (s_queue_ctx_valid) begin
+        end else if (ctx_waits_q) begin
           state_q <= ST_CTX;
         end else if (s_doorbell_valid) begin
           m_doorbell_err <= '{kind: 1'b0, qid: s_doorbell.qid[QID_W-1:0]};
@@ -188,6 +190,7 @@ module db_ssd_sq_engine
       valid_q              <= '0;
       admin_listed_q       <= 1'b0;
       run_q                <= 1'b0;
+      ctx_waits_q          <= 1'b0;
       from_own_q           <= 1'b0;
       from_shared_q        <= 1'b0;
       m_doorbell_err_valid <= 1'b0;
