@@ -294,6 +294,7 @@ module db_ssd_cq_formal
       assert (2'(dut.i_park.i_park.wptr_q - dut.i_park.i_park.rptr_q) == 2'(dut.i_park.level - 3'(dut.park_valid)));
       assert (dut.park_valid == (dut.i_park.level != 3'd0));
       assert (dut.i_park.back_q <= dut.i_park.level);
+      assert (dut.i_park.any_q == (dut.i_park.back_q != '0));
       for (int i = 0; i < PARK; i++) begin
         assert (hit_here[i] == (parked_q && place_q == 3'(i)));
         if (3'(i) < dut.i_park.level) assert (entry[i][70:63] <= 8'd1);
