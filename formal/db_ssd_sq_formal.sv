@@ -116,6 +116,7 @@ module db_ssd_sq_formal
 
   // ---- what the world around guarantees
   always_comb begin
+    if (dut.i_engine.ctx_waits_q) assume (s_queue_ctx_valid);  // what is offered stays until it is taken
     if (s_queue_ctx_valid) begin
       assume (s_queue_ctx.kind == QUEUE_SQ && int'(s_queue_ctx.qid) < NUM_Q && s_queue_ctx.size <= 16'd3);
       if (s_queue_ctx.valid) assume (s_queue_ctx.size >= 16'd1);
@@ -281,7 +282,7 @@ module db_ssd_sq_formal
               arb_cfg.weight_high == '0);
       assume (arb_cfg.weight_medium == '0 && arb_cfg.weight_low == '0 && !s_head_valid && s_head == '0 &&
               sq_lookup_sqid == '0 && sq_select == '0);
-      assume (s_queue_ctx_valid == (t_q == 6'd4));
+      assume (s_queue_ctx_valid == (t_q inside {6'd4, 6'd5}));
       assume (s_queue_ctx == queue_ctx_t'{kind: QUEUE_SQ, valid: 1'b1, qid: 8'd1, size: 16'd2, cqid: 8'd1, default: 0});
       assume (s_doorbell_valid == (t_q inside {6'd8, 6'd22}) && s_doorbell.fn == '0 && s_doorbell.qid == 9'd1);
       assume (s_doorbell.value == ((t_q == 6'd8) ? 16'd2 : 16'd1));
