@@ -66,8 +66,8 @@ def main(
     stages: bool = typer.Option(False, "--stages", help="Also show where the time of a command goes."),
     suite: str | None = typer.Option(
         None,
-        help="Check the targets: limit, limit-short (256 bit, a minute); host, host-short (of "
-        "db_host and db_recorder), host-nightly (8 drives too).",
+        help="Check the targets: limit, limit-short (256 bit, a minute); shares (a reader beside "
+        "writers); host, host-short (of db_host and db_recorder), host-nightly (8 drives too).",
     ),
     speed: bool = typer.Option(False, "--speed", help="Measure the simulator's own speed instead."),
     top: str = typer.Option("db_ssd", help="Which top: db_ssd, db_csd, or one that drives SSDs: db_host, db_recorder."),

@@ -16,7 +16,7 @@ from typing import Any
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.bench.jobs import MIXED, Job
-from doorbell.bench.results import link_limit
+from doorbell.bench.results import link_limit, percentile
 from doorbell.bench.runner import run_group
 from doorbell.device import limits
 from doorbell.device.opening import check_clean, open_sim, sim_link
@@ -29,7 +29,7 @@ from doorbell.units import size_name
 
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
 WORKLOADS = ("read", "randread", "write", "randwrite", "rw", "randrw")
-SUITES = {"limit": 80, "limit-short": 12, "host": 29, "host-short": 6, "host-nightly": 31}  # rows, for the progress bar
+SUITES = {"limit": 80, "limit-short": 12, "shares": 4, "host": 29, "host-short": 6, "host-nightly": 31}  # rows, for the progress bar
 
 
 @dataclass
@@ -66,13 +66,14 @@ def _drive(
     *,
     queues: int,
     entries: int,
+    prios: tuple[int, ...] = (),
     params: dict[str, int | str] | None = None,
     memory: int = 160 << 20,
     **options: Any,
 ) -> Driver:
     sim = open_sim(link=link, data_w=data_w, params=params, media_size=256 << 20, **options)
     drive = Driver(sim, HostMemory(memory))
-    drive.start(queues=queues, entries=entries)
+    drive.start(queues=queues, entries=entries, wrr=bool(prios), prios=prios or None)
     return drive
 
 
@@ -110,6 +111,25 @@ def queues_flat(counts: tuple[int, ...]) -> Iterator[Target]:
     slow = min(rates, key=lambda c: rates[c])
     name = f"1 to {max(counts)} queues, 4 KiB randread: spread of IOPS (slowest: {slow})"
     yield Target(name, 2.0, spread, "%", False)
+
+
+def shares(urgent: bool, runtime_us: int) -> Iterator[Target]:
+    """A reader at depth 1 that thinks 50 us between commands, beside 15 queues of 128 KiB writes at depth 32: how long
+    its commands take, and how much of the link the writers get. Completions of the host come up to 200 ns late."""
+    prios = (0, *[2] * 15) if urgent else ()
+    drive = _drive("gen3x8", 256, queues=16, entries=64, prios=prios, completion_jitter_ns=200)
+    wire = sim_link(drive.sim, limits.Link.parse("gen3x8"))
+    time = {"runtime_ns": runtime_us * 1000, "time_based": True}
+    reader = Job(name="reader", rw="randread", bs=4096, thinktime_ns=50_000, **time)
+    writers = Job(name="writers", rw="randwrite", bs=128 << 10, iodepth=32, numjobs=15, **time)
+    read, write = run_group(drive, [reader, writers])
+    how = "urgent" if urgent else "round robin"
+    where = f"{wire}: 4 KiB read, {how}, beside 15 queues of 128 KiB writes"
+    slowest = percentile(read.latencies(), 99) / 1000
+    yield Target(f"{where}: p99", 15 if urgent else 60, slowest, "us", False)
+    share = 100 * write.iops / link_limit(wire, write).iops
+    yield Target(f"{where}: the writers", 97, share, "% of link", True)
+    _finish(drive)
 
 
 # ------------------------------------------------------------------------------------------ the controller's latency
@@ -210,6 +230,10 @@ def rows(suite: str) -> Iterator[Target]:
         if suite != "host-short":
             for row in recorder_bench.targets((1, 2, 4, 8) if suite == "host-nightly" else (1, 2, 4)):
                 yield Target(*row)
+        return
+    if suite == "shares":
+        for urgent in (False, True):
+            yield from shares(urgent, 2_000)
         return
     if suite == "limit-short":
         some = tuple((rw, 4096, 480) for rw in ("randread", "read", "randwrite", "write", "randrw"))

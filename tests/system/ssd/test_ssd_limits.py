@@ -119,6 +119,18 @@ def test_suite_short() -> None:
     assert len(rows) == 12 and not missed(rows)
 
 
+def test_a_reader_beside_writers() -> None:
+    """A queue with a command now and then waits behind nobody's backlog: targets of `--suite shares`, a shorter time."""
+    rows = [row for urgent in (False, True) for row in suite.shares(urgent, 500)]
+    assert len(rows) == 4 and not missed(rows)
+
+
+@pytest.mark.nightly
+def test_suite_shares() -> None:
+    rows = list(suite.rows("shares"))
+    assert len(rows) == suite.SUITES["shares"] and not missed(rows)
+
+
 @pytest.mark.nightly
 def test_suite_full() -> None:
     rows = list(suite.rows("limit"))
