@@ -19,7 +19,7 @@ module db_csd_compute
   input  logic                          clk,
   input  logic                          rst,          ///< power-on
   input  logic                          ctrl_rst,     ///< controller reset
-  output logic                          idle,
+  output logic                          idle,         ///< no row of the host is inside, and no key changes
   output logic [NUM_NS-1:0]             ns_locked,    ///< commands that move user data are refused
 
   input  ext_bus_t                      s_ext,        ///< of the firmware
@@ -102,5 +102,7 @@ module db_csd_compute
     .s_cmd_tag(tag), .s_cmd(whose), .s_res_valid(all_res_valid),
     .s_res_ready(all_res_ready), .s_res(all_res), .m_res_valid(res_valid), .m_res_ready(res_ready), .m_res(res),
     .m_res_cmd(res_cmd), .reducing);
-  assign idle = path_idle == '1 && !key_busy && !key_valid && ctx_valid == '0 && !reducing;
+  // Rows on their way to the host do not count: when the controller stops nobody takes them, and what the media was
+  // promised must come all the same. While it runs, their segments or requests keep the controller busy.
+  assign idle = path_idle[1] && !key_busy && !key_valid && ctx_valid == '0 && !reducing;
 endmodule
