@@ -29,7 +29,14 @@ from doorbell.units import size_name
 
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
 WORKLOADS = ("read", "randread", "write", "randwrite", "rw", "randrw")
-SUITES = {"limit": 80, "limit-short": 12, "shares": 4, "host": 29, "host-short": 6, "host-nightly": 31}  # rows, for the progress bar
+SUITES = {
+    "limit": 80,
+    "limit-short": 12,
+    "shares": 4,
+    "host": 29,
+    "host-short": 6,
+    "host-nightly": 31,
+}  # rows, for the progress bar
 
 
 @dataclass

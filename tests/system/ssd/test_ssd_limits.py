@@ -120,7 +120,7 @@ def test_suite_short() -> None:
 
 
 def test_a_reader_beside_writers() -> None:
-    """A queue with a command now and then waits behind nobody's backlog: targets of `--suite shares`, a shorter time."""
+    """A queue with a command now and then waits behind nobody's backlog: `--suite shares`, for a shorter time."""
     rows = [row for urgent in (False, True) for row in suite.shares(urgent, 500)]
     assert len(rows) == 4 and not missed(rows)
 
