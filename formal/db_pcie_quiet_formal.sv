@@ -88,7 +88,8 @@ module db_pcie_quiet_formal
     if (quiet && stop) assert (!m_rq_valid && begun == '0 && writes_q == '0);
     if (quiet_q && stop) assert (quiet);
     // how it comes about
-    assert (i_landed.inside_q == writes_q + 4'(i_landed.report_q[0]) + 4'(i_landed.report_q[1]));
+    assert (i_landed.inside_q + 4'(i_landed.write_q) == writes_q + 4'(i_landed.report_q[0]) + 4'(i_landed.report_q[1]));
+    if (i_landed.write_q) assert (!rq_idle);
     assert (landed == (i_landed.inside_q == '0));
     if (hold_reads) assert (rested_q && hold_writes);
     if (rested_q) assert (hold_reads);

@@ -112,7 +112,10 @@ module db_pcie_read_tags_formal
     if (out_q) assert (place < held && !i_retire.done_q[mark_q]);
     if (i_alloc.room_q || skip) assert (held != (TAG_W + 1)'(NUM_TAGS));
     if (late_q && age_q != 2'd3) begin
-      assert (i_rest.mem_q[mark_q] == {1'b1, now.epoch - EPOCH_W'(age_q)});
+      // it is written a cycle later, and the epoch may have changed in it
+      assert (i_rest.mem_q[mark_q] == {1'b1, EPOCH_W'(now.epoch - EPOCH_W'(age_q))} ||
+              (age_q != 2'd0 && i_rest.mem_q[mark_q] == {1'b1, EPOCH_W'(now.epoch - EPOCH_W'(age_q) + 1'b1)}) ||
+              (i_rest.lost_q && i_rest.lost_tag_q == mark_q && age_q <= 2'd1));
       assert (now.any && EPOCH_W'(now.epoch - i_clock.last_q) <= EPOCH_W'(age_q));
       assert (!out_q);
       if (take_tag[TAG_W-1:0] == mark_q) assert (!i_alloc.room_q);

@@ -153,14 +153,14 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         for name in ("flr", "s_sqe_valid", "m_completion_ready", "m_post_ready", "m_read_ready", "s_row_valid",
-                     "s_row_data", "m_queue_ctx_ready", "sq_inflight", "cmds_inflight", "m_media_ready",
+                     "s_row_data", "m_queue_ctx_ready", "sq_inflight", "cmds_inflight", "cmds_unread", "m_media_ready",
                      "s_media_done", "s_media_err", "m_store_ready", "s_store_done", "s_store_err", "s_store_data",
                      "s_err_valid", "s_doorbell_err_valid", "time_us",
                      "ext_rdata"):  # fmt: skip
             getattr(d, name).value = 0
         for port in (self.host_regs, self.sqe, self.row_info, self.err, self.doorbell_err, self.counters):
             port.set()
-        d.quiet.value = 1
+        d.quiet.value = d.host_quiet.value = 1
         d.media_pages.value = PAGES + AREA
         d.rst.value = 1
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
@@ -1267,13 +1267,13 @@ async def resets_and_shutdown(dut):
     # disable waits for the data path to come to rest
     b.queues.clear()
     await b.run(5, prp1=0x1000, dw10=63 << 16 | 1, dw11=1)
-    dut.quiet.value = 0
+    dut.quiet.value = dut.host_quiet.value = 0
     before = b.resets["ctrl"]
     await b.write_cc(0)
     await ClockCycles(dut.clk, 5000)
     assert b.csts.rdy == 1 and b.control.stop == 1 and b.control.run == 0
     assert b.resets["ctrl"] == before and dut.cpu_idle.value == 1
-    dut.quiet.value = 1
+    dut.quiet.value = dut.host_quiet.value = 1
     await b.until(lambda: b.csts.rdy == 0)
     assert b.resets["ctrl"] == before + 1 and b.resets["flr"] == 0
     await b.asleep()
@@ -1309,11 +1309,11 @@ async def resets_and_shutdown(dut):
     # abrupt shutdown does not wait for commands, but for what they have outstanding
     b.media.clear()
     dut.cmds_inflight.value = 2
-    dut.quiet.value = 0
+    dut.quiet.value = dut.host_quiet.value = 0
     await b.write_cc(0x468001)
     await ClockCycles(dut.clk, 3000)
     assert b.csts.shst == 1 and b.control.stop == 1 and b.media == []
-    dut.quiet.value = 1
+    dut.quiet.value = dut.host_quiet.value = 1
     await b.until(lambda: b.csts.shst == 2)
     assert b.media == [(0, 0, 0)]
     dut.cmds_inflight.value = 0

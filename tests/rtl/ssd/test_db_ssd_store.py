@@ -99,6 +99,7 @@ async def words(dut: Any) -> None:
     failed = 0
     for _ in range(300):
         dut.engine_idle.value = 1
+        await FallingEdge(dut.clk)  # it is seen a cycle later
         addr = 64 * rng.randrange(8)
         failed += await access(dut, rng, media, rng.random() < 0.5, addr, rng.getrandbits(32))
     assert 20 < failed < 120 and len(media) == 8

@@ -194,7 +194,7 @@ def test_any_order(drive: Driver) -> None:
     lists, where each namespace is, its data, and that no byte of a deleted one is left on the media."""
     rng, table, seen = random.Random(11), Table(), set()
     counts: dict[str, int] = {}
-    for step in range(70):
+    for step in range(90):
         what = rng.choice(("create", "create", "create", "attach", "attach", "detach", "delete", "format", "fill",
                            "reset" if step % 3 == 0 else "fill"))  # fmt: skip
         nsid = rng.randrange(1, NUM_NS + 1)
