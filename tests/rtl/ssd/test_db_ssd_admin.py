@@ -1273,9 +1273,14 @@ async def resets_and_shutdown(dut):
     await ClockCycles(dut.clk, 5000)
     assert b.csts.rdy == 1 and b.control.stop == 1 and b.control.run == 0
     assert b.resets["ctrl"] == before and dut.cpu_idle.value == 1
-    dut.quiet.value = dut.host_quiet.value = 1
+    # the host is told when its memory is at rest; the data path is reset when the media is, too
+    dut.host_quiet.value = 1
     await b.until(lambda: b.csts.rdy == 0)
-    assert b.resets["ctrl"] == before + 1 and b.resets["flr"] == 0
+    await ClockCycles(dut.clk, 5000)
+    assert b.resets["ctrl"] == before and b.control.stop == 1
+    dut.quiet.value = 1
+    await b.until(lambda: b.resets["ctrl"] == before + 1, what="reset")
+    assert b.resets["flr"] == 0
     await b.asleep()
     assert b.control.stop == 0
     # queues are gone: the same can be made again
