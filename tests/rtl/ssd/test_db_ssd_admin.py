@@ -357,6 +357,7 @@ class Bench:
     async def disable(self) -> None:
         await self.write_cc(0)
         await self.until(lambda: self.csts.rdy == 0, what="RDY = 0")
+        await self.until(lambda: self.control.stop == 0, what="the reset's end")
 
     async def send(self, opcode: int, *, nsid: int = 0, prp1: int = 0x10000, prp2: int = 0, flags: int = 0,
                    **dw: int) -> int:  # fmt: skip
