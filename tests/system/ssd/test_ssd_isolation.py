@@ -7,10 +7,10 @@ import random
 
 import pytest
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import CC_EN, CSTS_RDY, NvmOpc, Reg
+from doorbell.nvme.constants import CC_EN, CSTS_RDY, AdminOpc, NvmOpc, Reg
 from doorbell.nvme.driver import Driver
 from test_ssd_reset import quiet
-from traffic import MakeDrive
+from traffic import MakeDrive, unread
 
 CYCLES_US = 250
 ZERO_US = 2_000  # the media's time for the zeroes below
@@ -74,13 +74,7 @@ def test_reset_while_the_last_one_waits_for_the_media(make_drive: MakeDrive) -> 
 
 def test_delete_a_queue_whose_completions_nobody_reads(make_drive: MakeDrive) -> None:
     drive = make_drive()
-    drive.start(queues=2, entries=64, cq_entries=4)
-    buffer = drive.buffer(512)
-    drive.cqs[1].hold = True
-    for i in range(40):
-        drive.submit(1, NvmOpc.READ, slba=i, buffer=buffer)
-    drive.ring()
-    drive.advance(50_000)
+    unread(drive)
     begun = drive.sim.cycle
     lost = drive.delete_sq(1)
     assert len(lost) >= 37 and took_us(drive, begun) < 1_000
@@ -100,13 +94,13 @@ def test_admin_goes_on_while_a_deletion_waits(make_drive: MakeDrive) -> None:
     drive.start(queues=2, entries=16)
     slow_zero(drive)
     begun = drive.sim.cycle
-    deletion = drive.submit(0, 0x00, ring=True, cdw10=1)
+    deletion = drive.submit(0, AdminOpc.DELETE_SQ, ring=True, cdw10=1)
     drive.identify_all()
     drive.create_cq(3, 16, 1)
     drive.delete_cq(3)
-    assert drive.read(0x100, 1, qid=2) is not None
+    drive.read(0x100, 1, qid=2)
     assert took_us(drive, begun) < 300 and not deletion.done
-    again = drive.admin_try(0x00, cdw10=1)
+    again = drive.admin_try(AdminOpc.DELETE_SQ, cdw10=1)
     assert again.status != 0, "a queue that is being deleted is deleted once"
     drive.run(deletion)
     assert took_us(drive, begun) > ZERO_US - 100
@@ -116,12 +110,7 @@ def test_admin_goes_on_while_a_deletion_waits(make_drive: MakeDrive) -> None:
 def test_format_beside_a_queue_that_nobody_reads(make_drive: MakeDrive) -> None:
     """Commands that wait for room in their completion queue are done: a format does not wait for them."""
     drive = make_drive()
-    drive.start(queues=2, entries=64, cq_entries=4)
-    buffer = drive.buffer(512)
-    drive.cqs[1].hold = True
-    commands = [drive.submit(1, NvmOpc.READ, slba=i, buffer=buffer) for i in range(20)]
-    drive.ring()
-    drive.advance(50_000)
+    commands = unread(drive, 20)
     begun = drive.sim.cycle
     drive.format(0)
     assert took_us(drive, begun) < 2_000

@@ -8,7 +8,7 @@ import random
 import pytest
 from doorbell.nvme.constants import CC_EN, CSTS_NSSRO, CSTS_RDY, CSTS_SHST_MASK, NSSR_MAGIC, NvmOpc, Reg
 from doorbell.nvme.driver import Driver
-from traffic import MakeDrive, Traffic, media_of
+from traffic import MakeDrive, Traffic, media_of, unread
 
 
 def quiet(drive: Driver, cycles: int = 25_000) -> None:
@@ -90,12 +90,7 @@ def test_writes_in_the_pcie_block_when_disabled(make_drive: MakeDrive) -> None:
 
 def test_disable_with_full_completion_queue(make_drive: MakeDrive) -> None:
     drive = make_drive()
-    drive.start(queues=2, entries=64, cq_entries=4)
-    buffer = drive.buffer(512)
-    drive.cqs[1].hold = True
-    commands = [drive.submit(1, NvmOpc.READ, slba=i, buffer=buffer) for i in range(40)]
-    drive.ring()
-    drive.advance(20_000)
+    commands = unread(drive, cycles=20_000)
     lost = drive.disable()
     assert len(lost) == len(commands)
     quiet(drive)
