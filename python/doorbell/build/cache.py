@@ -50,8 +50,13 @@ def hash_files(files: Iterable[Path], base: Path = paths.ROOT) -> str:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold an exclusive lock on `path`. Programs started meanwhile inherit it and keep it if this process is killed."""
-    with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as opened:
+        while True:
+            file = opened.enter_context(open(path, "a"))
+            os.utime(file.fileno())  # in use: not to be removed
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                break  # nobody removed it meanwhile
         _held.add(file.fileno())
         try:
             yield
@@ -81,15 +86,24 @@ def cached(kind: str, key: object, make: Callable[[Path], None], note: str = "")
         temporary = store / f"{name}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)  # left by one that was killed
         temporary.mkdir()
+        began = time.monotonic()
         try:
             make(temporary)
             temporary.rename(final)
+            log_build(time.monotonic() - began, note or kind)
         except OSError as e:
             raise UserError(f"cannot build {kind} in {store}: {e}") from e
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     prune(store)
     return final
+
+
+def log_build(seconds: float, what: str) -> None:
+    """A line in the file that DOORBELL_BUILD_LOG names, if it names one: how long something took to build."""
+    if log := os.environ.get("DOORBELL_BUILD_LOG"):
+        with open(log, "a") as file:
+            file.write(f"{seconds:.1f}\t{what}\n")
 
 
 def touch(folder: Path) -> bool:
@@ -104,13 +118,16 @@ def touch(folder: Path) -> bool:
 def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES) -> None:
     """Remove results that have not been used for so many days; then the longest unused until `most` bytes are left.
 
-    What was used within the last hour stays: somebody may be about to open it.
+    What was used within the last hour stays: somebody may be about to open it. So do the lock and the unfinished
+    folder of something that is being built; those that a killed process left go.
     """
     now = time.time()
     found = []
     for entry in store.iterdir():
         with contextlib.suppress(OSError):
-            if entry.suffix not in (".lock", ".tmp"):
+            if entry.suffix == ".lock":
+                remove_left_over(entry, now)
+            elif entry.suffix != ".tmp":
                 found.append((entry.stat().st_mtime, size(entry), entry))
     left = sum(bytes_ for _, bytes_, _ in found)
     for used, bytes_, entry in sorted(found):
@@ -119,6 +136,16 @@ def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES) -> None:
         with contextlib.suppress(OSError):
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
             left -= bytes_
+
+
+def remove_left_over(lock: Path, now: float) -> None:
+    """Remove a lock that was not used within the last hour and that nobody holds, and what was being made under it."""
+    if lock.stat().st_mtime >= now - 3600:
+        return
+    with open(lock) as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises OSError if somebody holds it
+        shutil.rmtree(lock.with_suffix(".tmp"), ignore_errors=True)
+        lock.unlink()
 
 
 def size(entry: Path) -> int:

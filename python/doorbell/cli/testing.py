@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import typer
 
@@ -35,12 +36,17 @@ def main(
         env["DOORBELL_COVERAGE"] = "1"
     if wave:
         env["DOORBELL_WAVE"] = "1"
+    built = paths.OUT / "builds.tsv"
+    built.parent.mkdir(exist_ok=True)
+    built.unlink(missing_ok=True)
+    env["DOORBELL_BUILD_LOG"] = str(built)
     failed = [] if no_lint else lint()
     command = [sys.executable, "-P", "-m", "pytest", *pytest_args(select, nightly, workers, ctx.args)]
     sys.stdout.flush()
     child = subprocess.Popen(command, cwd=paths.ROOT, env=env)
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     status = wait(child)
+    print_builds(built)
     if coverage:
         from doorbell.cli.coverage import report
 
@@ -60,6 +66,17 @@ def wait(child: subprocess.Popen[bytes]) -> int:
     except KeyboardInterrupt:
         child.wait()
         raise
+
+
+def print_builds(log: Path, most: int = 10) -> None:
+    """What was built for the tests: how much, how long, and the `most` that took the longest."""
+    if not log.exists():
+        return
+    lines = [line.split("\t", 1) for line in log.read_text().splitlines()]
+    builds = sorted(((float(seconds), what) for seconds, what in lines), reverse=True)
+    print(f"built for these tests: {len(builds)}, {sum(s for s, _ in builds):.0f} s of the time above; the longest:")
+    for seconds, what in builds[:most]:
+        print(f"{seconds:.0f}s {what}")
 
 
 def pytest_args(select: str, nightly: bool, workers: int, extra: list[str]) -> list[str]:

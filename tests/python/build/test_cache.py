@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache of built things: what is removed, and what never is."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from doorbell import paths
+from doorbell.build.cache import cached, locked, prune
+
+LONG_AGO = time.time() - 2 * 86400
+
+
+def age(*entries: Path) -> None:
+    for entry in entries:
+        os.utime(entry, (LONG_AGO, LONG_AGO))
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DOORBELL_CACHE", str(tmp_path))
+    assert paths.cache() == tmp_path
+    (tmp_path / "build").mkdir()
+    return tmp_path / "build"
+
+
+def test_what_a_killed_process_left_is_removed(store: Path) -> None:
+    (store / "sim-1.tmp").mkdir()
+    (store / "sim-1.tmp" / "half").write_text("x" * 1000)
+    (store / "sim-1.lock").touch()
+    age(store / "sim-1.tmp", store / "sim-1.lock")
+    prune(store)
+    assert not list(store.iterdir())
+
+
+def test_what_is_being_built_stays(store: Path) -> None:
+    (store / "sim-1.tmp").mkdir()
+    with locked(store / "sim-1.lock"):
+        age(store / "sim-1.tmp", store / "sim-1.lock")
+        prune(store)
+        assert {e.name for e in store.iterdir()} == {"sim-1.tmp", "sim-1.lock"}
+
+
+def test_the_longest_unused_leaves_first(store: Path) -> None:
+    for name, days in (("a", 3), ("b", 2), ("c", 0)):
+        (store / name).mkdir()
+        (store / name / "data").write_bytes(bytes(1000))
+        os.utime(store / name, (time.time() - days * 86400,) * 2)
+    prune(store, most=2000)
+    assert {e.name for e in store.iterdir()} == {"b", "c"}
+    prune(store, days=1)
+    assert {e.name for e in store.iterdir()} == {"c"}
+
+
+def test_each_build_is_in_the_log_once(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "builds.tsv"
+    monkeypatch.setenv("DOORBELL_BUILD_LOG", str(log))
+    for _ in range(2):
+        cached("thing", 1, lambda folder: (folder / "f").touch(), "making a thing")
+    seconds, what = log.read_text().split("\t")
+    assert float(seconds) >= 0 and what == "making a thing\n"
