@@ -33,6 +33,7 @@ module db_nvme_prp
   output logic               m_req_valid,
   input  logic               m_req_ready,
   output segment_t           m_req,
+  output logic [USER_W-1:0]  m_req_user,   ///< of its command
 
   /// list data, from that db_pcie_read
   input  logic               s_list_valid,
@@ -65,7 +66,7 @@ module db_nvme_prp
   db_nvme_prp_fetch #(.USER_W(USER_W)) i_fetch (
     .clk, .rst,
     .s_cmd_valid, .s_cmd_ready, .s_cmd, .s_cmd_user,
-    .m_req_valid, .m_req_ready, .m_req,
+    .m_req_valid, .m_req_ready, .m_req, .m_req_user,
     .m_cmd_valid(fetched_valid), .m_cmd_ready(fetched_ready), .m_cmd(fetched), .m_cmd_user(fetched_user),
     .chain_valid, .chain_ok, .chain_page
   );

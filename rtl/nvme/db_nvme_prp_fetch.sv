@@ -23,6 +23,7 @@ module db_nvme_prp_fetch
   output logic              m_req_valid,
   input  logic              m_req_ready,
   output segment_t          m_req,
+  output logic [USER_W-1:0] m_req_user,  ///< of its command
 
   output logic              m_cmd_valid,
   input  logic              m_cmd_ready,
@@ -60,6 +61,7 @@ module db_nvme_prp_fetch
   logic [PAGES_W-1:0]  left_q;     // entries still to come after the lists requested
   logic                m_req_valid_q;
   logic [7:0]          m_req_fn_q;
+  logic [USER_W-1:0]   m_req_user_q;
   logic [63:0]         m_req_addr_q;
   logic [9:0]          m_req_n_q;
   logic                more;
@@ -123,6 +125,7 @@ module db_nvme_prp_fetch
 
   assign more        = left_q > PAGES_W'(PAGE_ENTRIES);
   assign m_req_valid = m_req_valid_q;
+  assign m_req_user  = m_req_user_q;
   assign m_req       = '{fn: m_req_fn_q, addr: m_req_addr_q, len: {m_req_n_q, 3'b000}, first: 1'b1, last: 1'b1,
                          drop: 1'b0};
 
@@ -132,13 +135,14 @@ module db_nvme_prp_fetch
       ST_CMD: if (fire && b_need_q) begin
         m_req_valid_q <= 1'b1;
         m_req_fn_q    <= b_q.fn;
+        m_req_user_q  <= b_user_q;
         m_req_addr_q  <= b_q.prp2;
         m_req_n_q     <= b_want_q;
         left_q        <= b_left_q;
         if (b_q.chains) state_q <= ST_WAIT;
       end
       ST_WAIT: if (chain_valid) begin
-        // The request before this one has been answered, so its register is free. The function stays.
+        // The request before this one has been answered, so its register is free. Function and user stay.
         m_req_addr_q <= {chain_page, 12'd0};
         state_q      <= chain_ok ? ST_NEXT : ST_CMD;
       end

@@ -137,6 +137,27 @@ module db_ssd_core
   assign read_user[RD_PRPR] = '0;
   assign read_user[RD_PRPW] = '0;
   assign read_user[RD_FW]   = '0;
+  logic [RD_NUM-1:0][SLOT_W-1:0] read_slot, read_at;     // of a request; of that at work
+  logic [RD_NUM-1:0]             read_void;
+  assign read_slot[RD_SQE] = '0;
+  assign read_slot[RD_FW]  = '0;
+
+  // ---- who asks whether a slot's command has been aborted
+  localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_MEDIA = 5, ASKERS = 6;
+  logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
+  logic [ASKERS-1:0]             ask_aborted;
+  segment_user_t [1:0]           write_at;               // of the next TLPs to the host
+  assign ask_slot[ASK_DATA]      = read_at[RD_DATA];
+  assign ask_slot[ASK_PRPR]      = read_at[RD_PRPR];
+  assign ask_slot[ASK_PRPW]      = read_at[RD_PRPW];
+  assign ask_slot[ASK_WRITE]     = write_at[0].slot;
+  assign ask_slot[ASK_WRITE + 1] = write_at[1].slot;
+  always_comb begin
+    read_void          = '0;
+    read_void[RD_DATA] = ask_aborted[ASK_DATA];
+    read_void[RD_PRPR] = ask_aborted[ASK_PRPR];
+    read_void[RD_PRPW] = ask_aborted[ASK_PRPW];
+  end
 
   // ---- resets
   control_t control;
@@ -151,7 +172,7 @@ module db_ssd_core
   logic [31:0]   reg_rdata;
   segment_t      seg;
   segment_user_t seg_user, data_done_user;
-  logic          post_valid, post_ready, dma_quiet, dma_idle, late_completion;
+  logic          post_valid, post_ready, dma_quiet, dma_idle, late_completion, fence, fenced;
   post_t         post;
   db_pcie_endpoint #(
     .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W($bits(segment_user_t)),
@@ -173,7 +194,8 @@ module db_ssd_core
     .s_row_valid(s_tap_read_valid), .s_row_ready(s_tap_read_ready), .s_row_data(s_tap_read_data),
     .s_row_info(s_tap_read_info), .m_done_valid(data_done_valid), .m_done_ready(data_done_ready),
     .m_done_user(data_done_user), .m_done_err(data_done_err), .s_post_valid(post_valid), .s_post_ready(post_ready),
-    .s_post(post));
+    .s_post(post), .s_read_owner(read_slot), .m_read_owner(read_at), .s_read_void(read_void), .m_write_user(write_at),
+    .s_write_void(ask_aborted[ASK_WRITE+:2]), .fence, .fenced);
 
   // ---- from queues to commands
   logic                    msix_reg_valid, msix_reg_ready, msix_reg_rvalid;
@@ -202,9 +224,12 @@ module db_ssd_core
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
+  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found;
+  logic [SLOT_W-1:0]       done_slot;
+  abort_cmd_t              abort_cmd;
   db_ssd_front #(
     .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX),
-    .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)
+    .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .ASKERS(ASKERS)
   ) i_front (
     .clk, .rst, .ctrl_rst, .flr_rst, .control, .bus_master(link_cfg.bus_master), .s_reg_valid(reg_valid),
     .s_reg_ready(reg_ready), .s_reg(reg_access), .s_reg_rvalid(reg_rvalid), .s_reg_rdata(reg_rdata),
@@ -218,7 +243,9 @@ module db_ssd_core
     .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
     .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
     .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_retired_valid(retired_valid),
-    .s_retired(retired),
+    .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot), .done_aborted, .s_slot(ask_slot),
+    .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found, .fence,
+    .fenced,
     .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe),
     .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid),
     .m_write_ready(write_cmd_ready), .m_cmd(cmd), .m_tap_cmd,
@@ -243,15 +270,16 @@ module db_ssd_core
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_CMDS(NUM_CMDS)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .no_more_rows(control.stop && read_idle[RD_DATA] && tap_idle),
-    .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
+    .write_pause(store_valid), .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
     .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
-    .m_read_prp(read[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]), .s_read_list_ready(row_ready[RD_PRPR]),
+    .m_read_prp(read[RD_PRPR]), .m_read_prp_slot(read_slot[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]), .s_read_list_ready(row_ready[RD_PRPR]),
     .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]), .m_write_prp_valid(read_valid[RD_PRPW]),
-    .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]), .s_write_list_valid(row_valid[RD_PRPW]),
+    .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]), .m_write_prp_slot(read_slot[RD_PRPW]), .s_write_list_valid(row_valid[RD_PRPW]),
     .s_write_list_ready(row_ready[RD_PRPW]), .s_write_list_data(row_data[RD_PRPW]),
     .s_write_list_info(row_info[RD_PRPW]),
     .m_write_seg_valid(read_valid[RD_DATA]), .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]),
+    .m_write_seg_slot(read_slot[RD_DATA]), .media_slot(ask_slot[ASK_MEDIA]), .media_aborted(ask_aborted[ASK_MEDIA]),
     .s_tap_write_valid, .s_tap_write_ready, .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero,
     .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
     .m_tap_read_valid, .m_tap_read_ready, .m_tap_read_data, .m_tap_read_info, .s_read_done_valid(data_done_valid),
@@ -268,8 +296,8 @@ module db_ssd_core
   assign m_tap_write_data   = row_data[RD_DATA];
   assign m_tap_write_info   = row_info[RD_DATA];
 
-  // stopped and quiet, the engine begins nothing more, whatever is inside
-  assign store_may = data_state.write_idle || (control.stop && data_state.write_quiet);
+  // The engine pauses for a word. Stopped and quiet, it begins nothing more, whatever is inside.
+  assign store_may = data_state.write_paused || (control.stop && data_state.write_quiet);
   db_ssd_store #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_store (
     .clk, .rst, .engine_idle(store_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store),
     .s_done(store_done), .s_err(store_err), .s_data(store_data), .s_axi_read_req(compare_req),
@@ -298,7 +326,7 @@ module db_ssd_core
   db_ssd_completion #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC)) i_completion (
     .clk, .rst, .ctrl_rst, .flr_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
     .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx), .s_slot_valid(slot_completion_valid),
-    .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .media_err, .s_admin_valid(admin_completion_valid),
+    .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .done_valid, .done_slot, .done_aborted, .media_err, .s_admin_valid(admin_completion_valid),
     .s_admin_ready(admin_completion_ready), .s_admin(admin_completion), .s_fw_post_valid(fw_post_valid),
     .s_fw_post_ready(fw_post_ready), .s_fw_post(fw_post), .s_doorbell_valid(doorbell_valid),
     .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .m_doorbell_err_valid(cq_doorbell_err_valid),
@@ -330,8 +358,8 @@ module db_ssd_core
     .m_post_ready(fw_post_ready), .m_post(fw_post), .m_read_valid(read_valid[RD_FW]), .m_read_ready(read_ready[RD_FW]),
     .m_read(read[RD_FW]), .s_row_valid(row_valid[RD_FW]), .s_row_ready(row_ready[RD_FW]), .s_row_data(row_data[RD_FW]),
     .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
-    .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
-    .namespaces, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
+    .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .m_abort_start(abort_start), .m_abort(abort_cmd), .abort_busy,
+    .abort_found, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg, .namespaces, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
     .m_media_valid(media_cmd_valid[1]),
     .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),
     .s_media_err(s_media_rsp_err), .m_store_valid(store_valid), .m_store_ready(store_ready), .m_store(store),

@@ -144,11 +144,13 @@ package db_ssd_pkg;
   // A finished command on its way to its completion queue.
   typedef struct packed {
     logic              io;      // it has a slot; else an admin command
+    logic              drop;    // it was aborted: no entry is made for it
     logic [SLOT_W-1:0] slot;
     completion_t       completion;
   } finished_t;
 
-  // A command is over: its completion queue entry is on its way, or dropped with its queue.
+  // A command is over: its completion queue entry is on its way, or dropped. io 0, and not the admin queue's: the entry
+  // of an aborted command, which still has its slot.
   typedef struct packed {
     logic              io;      // it has a slot; else an admin command
     logic [SLOT_W-1:0] slot;
@@ -207,15 +209,26 @@ package db_ssd_pkg;
     logic [7:0] time_100us;     // 0: no waiting
   } coalesce_cfg_t;
 
+  // Which I/O commands are to be aborted, or looked for (db_ssd_abort).
+  typedef struct packed {
+    logic             find;     // look whether an engine has one of namespace `key`; else abort
+    logic             by_cid;   // ... of queue sqid, the one whose CID is `key`; else all
+    logic [QID_W-1:0] sqid;
+    logic [15:0]      key;
+  } abort_cmd_t;
+
   // One vector's "coalescing disabled" (feature 09h).
   typedef struct packed {
     logic [15:0] vector;
     logic        exempt;
   } int_vec_cfg_t;
 
-  // A namespace as decode needs it.
+  // A namespace as decode needs it. Its gate: commands pass, or end at once with Namespace Not Ready, with Format In
+  // Progress, or with Namespace Not Ready and the advice to come again after the first retry delay time.
+  typedef enum logic [1:0] {NS_OPEN, NS_CLOSED, NS_FORMATTING, NS_LATER} ns_gate_e;
   typedef struct packed {
     logic        valid;         // attached
+    ns_gate_e    gate;
     logic        lba4k;         // block size: 0 = 512, 1 = 4096 bytes
     logic [63:0] base;          // on the media, bytes
     logic [63:0] blocks;        // size
@@ -290,6 +303,7 @@ package db_ssd_pkg;
     logic sqe;                    // an entry waits for decode
     logic decode;
     logic admin_sqe;
+    logic aborting;               // commands are being aborted, or looked for
   } front_busy_t;
 
   typedef struct packed {

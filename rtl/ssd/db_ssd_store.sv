@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The firmware's way to the media: one word at a time, for what it has to remember without power.
 //
-// Stands between the write engine and the media. An access waits until the engine rests, then takes its AXI4 channels
-// (writes, and the reads of Compare) for one beat; what the engine begins meanwhile waits. A word is at lane 0 of its
+// Stands between the write engine and the media. An access makes the engine pause, and waits until what that has begun has
+// ended; then it takes its AXI4 channels (writes, and the reads of Compare) for one beat. A word is at lane 0 of its
 // beat, so it costs a multiplexer of a word and no lane is chosen. Reads of the host pass beside.
 // Latency: 2 cycles and the media's; none for the engine. Throughput: one access at a time.
 `include "db_axi_types.svh"
@@ -18,7 +18,7 @@ module db_ssd_store
 ) (
   input  logic           clk,
   input  logic           rst,          ///< power-on: of what the media sees
-  input  logic           engine_idle,  ///< the write engine has nothing under way
+  input  logic           engine_idle,  ///< the write engine has begun nothing, and does not while s_valid
   input  logic           s_valid,
   output logic           s_ready,
   input  store_cmd_t     s_cmd,        ///< stays until done
@@ -40,7 +40,7 @@ module db_ssd_store
   logic may_q;                         // engine_idle, which comes late
   logic ar_q, aw_q, w_q;               // on offer
 
-  // A command that is given to the engine now asks nothing of the media before own_q holds it back.
+  // A command that is given to the engine as it is taken asks nothing of the media before own_q holds it back.
   assign s_ready = !own_q && may_q;
   assign busy    = s_valid || own_q;
 

@@ -44,6 +44,9 @@ module db_pcie_dma
   output logic                                     idle,
   /// of each client: it has no request outstanding
   output logic      [NUM_CLIENTS-1:0]              read_idle,
+  /// pulse; fenced, from the cycle after it on: what had been sent or begun for clients and writer has come to its end
+  input  logic                                     fence,
+  output logic                                     fenced,
   /// pulse: a completion came that no request waits for; it was dropped
   output logic                                     late_completion,
 
@@ -61,6 +64,10 @@ module db_pcie_dma
   output logic      [NUM_CLIENTS-1:0]              s_read_ready,
   input  segment_t  [NUM_CLIENTS-1:0]              s_read,
   input  logic [NUM_CLIENTS-1:0][READ_USER_W-1:0]  s_read_user,
+  /// whose request it is; of whose requests what has not been sent is dropped
+  input  logic [NUM_CLIENTS-1:0][7:0]              s_read_owner,
+  output logic [NUM_CLIENTS-1:0][7:0]              m_read_owner,
+  input  logic      [NUM_CLIENTS-1:0]              s_read_void,
   output logic      [NUM_CLIENTS-1:0]              m_row_valid,
   input  logic      [NUM_CLIENTS-1:0]              m_row_ready,
   output logic [NUM_CLIENTS-1:0][DATA_W-1:0]       m_row_data,
@@ -78,6 +85,9 @@ module db_pcie_dma
   input  row_info_t                                s_row_info,
   output logic                                     m_done_valid,
   input  logic                                     m_done_ready,
+  /// user data of the TLPs that come next; of whose TLPs what has not begun is dropped
+  output logic [1:0][WRITE_USER_W-1:0]             m_write_user,
+  input  logic [1:0]                               s_write_void,
   output logic [WRITE_USER_W-1:0]                  m_done_user,
   output logic                                     m_done_err,
 
@@ -110,8 +120,10 @@ module db_pcie_dma
     $error("%m: the clients' tags must be at most 128 in all, are %0d", tag_base(NUM_CLIENTS));
   end
 
+  logic write_fenced;
+
   // ---- reads
-  logic      [NUM_CLIENTS-1:0] tlp_valid, tlp_ready, client_idle, client_waiting;
+  logic      [NUM_CLIENTS-1:0] tlp_valid, tlp_ready, client_idle, client_waiting, client_fenced;
   read_tlp_t [NUM_CLIENTS-1:0] tlp;
   logic [CLIENT_W-1:0]         ring_client;
   logic [N-1:0]                ring_we;
@@ -135,8 +147,9 @@ module db_pcie_dma
       .RING_W(RING_W)
     ) i_read (
       .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(client_idle[i]), .waiting(client_waiting[i]),
-      .now,
+      .fence, .fenced(client_fenced[i]), .now,
       .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(user),
+      .s_read_owner(s_read_owner[i]), .m_owner(m_read_owner[i]), .s_owner_void(s_read_void[i]),
       .m_read_valid(tlp_valid[i]), .m_read_ready(tlp_ready[i]), .m_read(tlp[i]),
       .s_ring_we(we), .s_ring_row(ring_row), .s_ring_data(ring_data),
       .s_done_valid(done_valid && done.client == 3'(i)), .s_done(done),
@@ -145,6 +158,7 @@ module db_pcie_dma
     );
   end
   assign read_idle = client_idle;
+  assign fenced    = client_fenced == '1 && write_fenced;
 
   db_pcie_rc #(.DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W)) i_rc (
     .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .s_ctx_valid(ctx_valid), .s_ctx(ctx), .m_ring_client(ring_client),
@@ -161,8 +175,8 @@ module db_pcie_dma
 
   db_pcie_write #(.DATA_W(DATA_W), .USER_W(WRITE_USER_W)) i_write (
     .clk, .rst, .cfg_mps, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data,
-    .s_row_info, .m_rq_valid(source_valid[0]), .m_rq_ready(source_ready[0]), .m_rq(source[0]), .m_done_valid,
-    .m_done_ready, .m_done_user, .m_done_err
+    .s_row_info, .m_rq_valid(source_valid[0]), .m_rq_ready(source_ready[0]), .m_rq(source[0]), .m_user(m_write_user),
+    .s_user_void(s_write_void), .fence, .fenced(write_fenced), .m_done_valid, .m_done_ready, .m_done_user, .m_done_err
   );
   db_pcie_post #(.DATA_W(DATA_W)) i_post (
     .clk, .rst, .s_post_valid, .s_post_ready, .s_post, .m_rq_valid(source_valid[1]), .m_rq_ready(source_ready[1]),

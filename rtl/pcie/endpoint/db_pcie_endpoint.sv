@@ -39,6 +39,9 @@ module db_pcie_endpoint
   output logic                                     idle,
   /// of each read client: it has no request outstanding
   output logic      [NUM_CLIENTS-1:0]              read_idle,
+  /// pulse; fenced, from the cycle after it on: what had been sent or begun for clients and writer has come to its end
+  input  logic                                     fence,
+  output logic                                     fenced,
   /// pulse: a completion came that no request waits for; it was dropped
   output logic                                     late_completion,
 
@@ -71,6 +74,10 @@ module db_pcie_endpoint
   output logic      [NUM_CLIENTS-1:0]              s_read_ready,
   input  segment_t  [NUM_CLIENTS-1:0]              s_read,
   input  logic [NUM_CLIENTS-1:0][READ_USER_W-1:0]  s_read_user,
+  /// whose request it is; of whose requests what has not been sent is dropped
+  input  logic [NUM_CLIENTS-1:0][7:0]              s_read_owner,
+  output logic [NUM_CLIENTS-1:0][7:0]              m_read_owner,
+  input  logic      [NUM_CLIENTS-1:0]              s_read_void,
   output logic      [NUM_CLIENTS-1:0]              m_row_valid,
   input  logic      [NUM_CLIENTS-1:0]              m_row_ready,
   output logic [NUM_CLIENTS-1:0][DATA_W-1:0]       m_row_data,
@@ -86,6 +93,9 @@ module db_pcie_endpoint
   output logic                                     s_row_ready,
   input  logic [DATA_W-1:0]                        s_row_data,
   input  row_info_t                                s_row_info,
+  /// user data of the TLPs that come next; of whose TLPs what has not begun is dropped
+  output logic [1:0][WRITE_USER_W-1:0]             m_write_user,
+  input  logic [1:0]                               s_write_void,
   output logic                                     m_done_valid,
   input  logic                                     m_done_ready,
   output logic [WRITE_USER_W-1:0]                  m_done_user,
@@ -106,8 +116,9 @@ module db_pcie_endpoint
   ) i_dma (
     .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle,
     .read_idle, .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid,
-    .s_read_ready, .s_read, .s_read_user, .m_row_valid, .m_row_ready, .m_row_data, .m_row_info, .m_row_user,
+    .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_read_owner, .s_read_void, .m_row_valid, .m_row_ready, .m_row_data, .m_row_info, .m_row_user,
     .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info,
-    .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready, .s_post
+    .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready, .s_post,
+    .m_write_user, .s_write_void, .fence, .fenced
   );
 endmodule

@@ -7,7 +7,7 @@
 //                                        db_pcie_rc's ring writes -----------^
 // What: each chunk takes the next tag of a circular range and the next dwords of a ring memory, and is sent. Completions
 //   land in the ring in any order (db_pcie_rc); tags retire in order, and rows leave when all their dwords have arrived.
-//   A chunk that fails, or was given with drop, keeps its place; its packet has err from that row on (the data there is
+//   A chunk that fails, or was given with drop, or whose owner has become void, keeps its place; its packet has err from that row on (the data there is
 //   arbitrary). A packet may be longer than the ring.
 // Why its own ring and tags: no client waits behind another's data.
 // Latency: 2 cycles from s_read to m_read; 2 cycles from s_done of the oldest tag to its first row on m_row.
@@ -36,6 +36,9 @@ module db_pcie_read
   input  logic                           stop,
   /// no request is outstanding or about to leave; with stop it will stay so
   output logic                           idle,
+  /// pulse; fenced, from the cycle after it on: every request that was given a tag before has ended
+  input  logic                           fence,
+  output logic                           fenced,
   /// a request waits for room, or for a tag
   output logic                           waiting,
   input  rest_now_t                      now,
@@ -45,6 +48,11 @@ module db_pcie_read
   input  segment_t                       s_read,
   /// the packet's, taken with first
   input  logic [USER_W-1:0]              s_read_user,
+  /// whose request it is
+  input  logic [7:0]                     s_read_owner,
+  /// of the request at work, or that comes; void, in the same cycle: what has no tag yet is dropped
+  output logic [7:0]                     m_owner,
+  input  logic                           s_owner_void,
 
   output logic                           m_read_valid,
   input  logic                           m_read_ready,
@@ -97,7 +105,8 @@ module db_pcie_read
   logic [$clog2(MAX_PKTS):0] gone_packets;
 
   db_pcie_read_split #(.USER_W(USER_W), .CHUNK_BYTES(CHUNK_BYTES)) i_split (
-    .clk, .rst, .cfg_mrrs, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .m_chunk_valid(chunk_valid),
+    .clk, .rst, .cfg_mrrs, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_owner, .s_owner_void,
+    .m_chunk_valid(chunk_valid),
     .m_chunk_ready(chunk_ready), .m_chunk(chunk), .m_chunk_user(chunk_user)
   );
   db_pcie_read_alloc #(
@@ -116,7 +125,7 @@ module db_pcie_read
   // ---- answers
   db_pcie_read_retire #(.TAG_BASE(TAG_BASE), .NUM_TAGS(NUM_TAGS), .RING_W(OWN_RING_W)) i_retire (
     .clk, .rst, .take, .take_tag, .take_end, .take_last(chunk.last), .take_drop(chunk.drop), .skip,
-    .sent(m_read_valid && m_read_ready), .waiting(m_read_valid), .idle, .s_done_valid, .s_done,
+    .sent(m_read_valid && m_read_ready), .waiting(m_read_valid), .idle, .fence, .fenced, .s_done_valid, .s_done,
     .m_lost_valid(lost_valid), .m_lost(lost_tag), .retire_tag, .m_retire_valid(retire_valid),
     .m_retire_last(retire_last), .m_retire_err(retire_err), .m_retire_end(retire_end)
   );

@@ -19,6 +19,10 @@ module db_pcie_read_split
   output logic              s_read_ready,
   input  segment_t          s_read,
   input  logic [USER_W-1:0] s_read_user,
+  input  logic [7:0]        s_read_owner,
+  /// whose request is at work, or comes; void: what is left of it is dropped
+  output logic [7:0]        m_owner,
+  input  logic              s_owner_void,
 
   output logic              m_chunk_valid,
   input  logic              m_chunk_ready,
@@ -41,6 +45,7 @@ module db_pcie_read_split
 
   // The request is worked off in the output register: it holds a chunk, left_q what comes after it.
   logic        last_q;
+  logic [7:0]  owner_q;
   logic [10:0] left_q;         // dwords
   logic [10:0] len;            // dwords of the request
   logic [10:0] room, rest;     // dwords to the first cut; from there on, in one chunk
@@ -52,6 +57,7 @@ module db_pcie_read_split
   assign all_in       = len <= room;
   assign more         = left_q > rest;
   assign s_read_ready = !m_chunk_valid;
+  assign m_owner      = s_read_ready ? s_read_owner : owner_q;
 
   always_ff @(posedge clk) begin
     mask_q <= mask_d;
@@ -62,6 +68,7 @@ module db_pcie_read_split
       m_chunk.len       <= {all_in ? len : room, 2'b00};
       m_chunk.last      <= s_read.last && all_in;
       m_chunk_user      <= s_read_user;
+      owner_q           <= s_read_owner;
       last_q            <= s_read.last;
       left_q            <= all_in ? '0 : len - room;
     end else if (m_chunk_ready) begin
@@ -72,6 +79,7 @@ module db_pcie_read_split
       m_chunk.last       <= last_q && !more;
       left_q             <= more ? left_q - rest : '0;
     end
+    m_chunk.drop <= (s_read_ready ? s_read.drop : m_chunk.drop) || s_owner_void;
     if (rst) m_chunk_valid <= 1'b0;
   end
 endmodule

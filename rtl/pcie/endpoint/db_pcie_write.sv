@@ -52,6 +52,13 @@ module db_pcie_write
   input  logic              m_rq_ready,
   output rq_t               m_rq,
 
+  /// the user data of the two TLPs that come next; void, in the same cycle: what has not begun of them is dropped
+  output logic [1:0][USER_W-1:0] m_user,
+  input  logic [1:0]        s_user_void,
+  /// pulse; fenced, from the cycle after it on: every TLP that had begun before has left
+  input  logic              fence,
+  output logic              fenced,
+
   output logic              m_done_valid,
   input  logic              m_done_ready,
   output logic [USER_W-1:0] m_done_user,
@@ -86,10 +93,12 @@ module db_pcie_write
   );
   db_pcie_write_beats #(.DATA_W(DATA_W), .USER_W(USER_W), .ROW_W(ROW_W)) i_beats (
     .clk, .rst, .s_tlp_valid(tlp_valid), .s_tlp_ready(tlp_ready), .s_tlp(tlp), .s_tlp_end_row(tlp_end_row),
-    .s_tlp_user(tlp_user), .row_in, .row_late, .rows_in, .rows_late, .s_row_valid(row_valid), .s_row_ready(row_ready),
+    .s_tlp_user(tlp_user), .s_tlp_void(s_user_void[1]), .act_user(m_user[0]), .act_void(s_user_void[0]), .fence,
+    .fenced, .row_in, .row_late, .rows_in, .rows_late, .s_row_valid(row_valid), .s_row_ready(row_ready),
     .s_row_data(row), .s_row_last(row_last), .s_row_err(row_err), .done_room, .m_rq_valid, .m_rq_ready, .m_rq,
     .m_done_valid(ended), .m_done_user(ended_user), .m_done_err(ended_err)
   );
+  assign m_user[1] = tlp_user;
   // At most 5 packets end between a TLP's start and here.
   db_pcie_write_done #(.USER_W(USER_W), .DEPTH(8)) i_done (
     .clk, .rst, .room(done_room), .s_done_valid(ended), .s_done_user(ended_user), .s_done_err(ended_err), .m_done_valid,

@@ -2,7 +2,7 @@
 // Makes the beats of write TLPs from rows of data: one beat a cycle (db_pcie_write has the picture).
 //
 // The TLP at work waits here for its payload. A dropped one takes its rows and puts nothing on RQ; at a packet's end it
-// waits until RQ is empty, so that ends come in order.
+// waits until RQ is empty, so that ends come in order. So does one that has become void before it began.
 // Latency: 1 cycle from a TLP's last row, or from s_tlp. Throughput: a beat every cycle, across TLPs and packets.
 `include "db_pcie_types.svh"
 module db_pcie_write_beats
@@ -21,6 +21,13 @@ module db_pcie_write_beats
   input  write_tlp_t        s_tlp,
   input  logic [ROW_W-1:0]  s_tlp_end_row,
   input  logic [USER_W-1:0] s_tlp_user,
+  /// the TLP that comes, the one at work: void, seen a cycle later: it puts nothing on RQ if it has not begun
+  input  logic              s_tlp_void,
+  output logic [USER_W-1:0] act_user,
+  input  logic              act_void,
+  /// pulse; fenced, from the cycle after it on: every TLP that had begun before has left
+  input  logic              fence,
+  output logic              fenced,
 
   /// of db_pcie_write_rows
   input  logic              row_in,
@@ -58,7 +65,9 @@ module db_pcie_write_beats
   logic              act_tail_q, act_take_q;  // this beat is a tail; this beat takes a row
   logic [6:0]        act_left_q;              // beats after this one
   logic              step, out_ready, row_counts, next_counts, may_go, take;
-  logic              act_void;                // this beat ends a packet and puts nothing on RQ
+  logic              void_q;                  // it has not begun, and is void
+  logic              act_drop, drop_q;        // it puts nothing on RQ; the same, from its second beat on
+  logic              act_silent;              // this beat ends a packet and puts nothing on RQ
   logic [ROW_W-1:0]  lack_q, lack_next;
   logic              lack_0_q, lack_1_q;      // at most 0, exactly 1
 
@@ -66,8 +75,10 @@ module db_pcie_write_beats
   assign next_counts = s_tlp.brief ? row_late : row_in;
   assign lack_next   = s_tlp_end_row - (s_tlp.brief ? rows_late : rows_in) - ROW_W'(next_counts);
   assign may_go      = !act_first_q || (done_room && (lack_0_q || (lack_1_q && row_counts)));
-  assign act_void    = act_q.cut.drop && act_q.cut.last && act_last_q;
-  assign step        = act_valid_q && out_ready && may_go && !(act_void && m_rq_valid);
+  assign act_user    = act_user_q;
+  assign act_drop    = act_first_q ? act_q.cut.drop || void_q : drop_q;
+  assign act_silent  = act_drop && act_q.cut.last && act_last_q;
+  assign step        = act_valid_q && out_ready && may_go && !(act_silent && m_rq_valid);
   assign take        = step && act_take_q;
   assign s_row_ready = take;
   assign s_tlp_ready = !act_valid_q || (act_last_q && step);
@@ -78,7 +89,9 @@ module db_pcie_write_beats
       lack_0_q <= lack_1_q;
       lack_1_q <= lack_q == ROW_W'(2);
     end
+    void_q <= s_tlp_ready ? s_tlp_void : act_void;
     if (step) begin
+      drop_q      <= act_drop;
       act_first_q <= 1'b0;
       act_left_q  <= act_left_q - 1'b1;
       act_last_q  <= act_left_q == 7'd1;
@@ -146,14 +159,24 @@ module db_pcie_write_beats
   assign end_last = act_take_q ? s_row_last : prev_last_q;
 
   db_skid #(.WIDTH($bits(rq_t) + USER_W + 2)) i_out (
-    .clk, .rst, .s_valid(step && !act_q.cut.drop), .s_ready(out_ready),
+    .clk, .rst, .s_valid(step && !act_drop), .s_ready(out_ready),
     .s_data({act_last_q && act_q.cut.last, end_err, act_user_q, beat}), .m_valid(m_rq_valid), .m_ready(m_rq_ready),
     .m_data({out_done, out_err, out_user, m_rq})
   );
 
-  assign m_done_valid = m_rq_valid ? m_rq_ready && out_done : step && act_void;
+  assign m_done_valid = m_rq_valid ? m_rq_ready && out_done : step && act_silent;
   assign m_done_user  = m_rq_valid ? out_user : act_user_q;
   assign m_done_err   = m_rq_valid ? out_err : end_err;
+
+  // ---- fence: of TLPs that have begun, at most one is at work here and two end in i_out.
+  logic [1:0] fence_q;
+  assign fenced = fence_q == '0;
+  always_ff @(posedge clk) begin
+    if (fence)                                                  fence_q <= 2'd3;
+    else if (!m_rq_valid && (!act_valid_q || act_first_q))      fence_q <= '0;
+    else if (m_rq_valid && m_rq_ready && m_rq.tlast && !fenced) fence_q <= fence_q - 1'b1;
+    if (rst) fence_q <= '0;
+  end
 
   assert property (@(posedge clk) disable iff (rst) !take || s_row_valid);
   assert property (@(posedge clk) disable iff (rst) !(step && act_last_q && act_q.cut.last) || end_last);

@@ -59,6 +59,11 @@ module db_ssd_admin
   output queue_ctx_t              m_queue_ctx,
   output logic [QID_W-1:0]        sq_select,
   input  logic                    sq_inflight,       ///< queue sq_select has commands in flight, 2 cycles later
+  // I/O commands to abort, or to look for
+  output logic                    m_abort_start,     ///< pulse
+  output abort_cmd_t              m_abort,
+  input  logic                    abort_busy,
+  input  logic                    abort_found,       ///< when not busy any more
   // settings
   output arb_cfg_t                arb_cfg,
   output coalesce_cfg_t           coalesce_cfg,
@@ -150,7 +155,8 @@ module db_ssd_admin
   db_ssd_admin_regs i_regs (
     .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .trap, .host_regs, .time_us,
     .events, .event_set, .ring_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data), .err(s_err),
-    .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .start, .copy,
+    .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found, .start, .copy,
+    .abort_cmd(m_abort),
     .completion(m_completion), .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns, .ns_index,
     .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .csts, .control,
     .flr_done, .sq_select, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
@@ -160,7 +166,7 @@ module db_ssd_admin
     .clk, .rst, .cc(host_regs.cc), .cc_written(host_regs.cc_written), .nssr(host_regs.subsystem_reset), .flr,
     .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd, .copy_idle,
     .media_idle(media_idle && store_idle), .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid),
-    .quiet, .host_quiet, .cmds_inflight, .cmds_unread, .sq_inflight, .time_us, .sqe_waits(s_sqe_valid),
+    .quiet, .host_quiet, .cmds_inflight, .cmds_unread, .sq_inflight, .abort_busy, .time_us, .sqe_waits(s_sqe_valid),
     .media_waits(m_media_valid || m_store_valid), .asleep, .set(event_set), .seen(event_seen),
     .events, .wake_on, .wake_us, .irq, .cpu_idle);
 
@@ -182,6 +188,7 @@ module db_ssd_admin
   db_ssd_admin_namespaces #(.NUM_NS(NUM_NS)) i_namespaces (
     .clk, .rst, .we(start.write_namespace), .index(ns_index), .entry(ns), .namespaces);
 
+  assign m_abort_start = start.abort_cmd;
   assign ctrl_rst = rst || control.ctrl_rst;
 
 endmodule

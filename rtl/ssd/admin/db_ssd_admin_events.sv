@@ -25,6 +25,7 @@ module db_ssd_admin_events
   input  logic [15:0] cmds_inflight,  ///< I/O commands between fetch and completion
   input  logic [15:0] cmds_unread,    ///< ... of them done
   input  logic        sq_inflight,    ///< the selected submission queue has commands in flight
+  input  logic        abort_busy,     ///< commands are being aborted or looked for
   input  logic [63:0] time_us,
   // what else keeps the processor's surroundings busy
   input  logic        sqe_waits,      ///< an entry is offered
@@ -44,7 +45,7 @@ module db_ssd_admin_events
   assign set = '{doorbell_err: doorbell_err, nssr: nssr, en_fell: en_fell_q, cc: cc_written};
 
   assign events = '{
-    host_quiet: host_quiet, sq_idle: !sq_inflight, drained: drained_q, queue_ctx_idle: queue_ctx_idle,
+    abort_idle: !abort_busy, host_quiet: host_quiet, sq_idle: !sq_inflight, drained: drained_q, queue_ctx_idle: queue_ctx_idle,
     completion_idle: completion_idle,
     quiet: quiet, media_idle: media_idle, copy_idle: copy_idle, timer: due_q, doorbell_err: seen.doorbell_err,
     err: err, flr: flr, nssr: seen.nssr, en_fell: seen.en_fell, cc: seen.cc, sqe: ring_wr != ring_rd

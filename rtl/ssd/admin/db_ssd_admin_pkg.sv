@@ -6,6 +6,7 @@ package db_ssd_admin_pkg;
   // What the firmware can wait for: the bits of register EVENT, the first in bit 0 (tests/python/test_registers.py
   // compares them with regs/db_ssd_fw.rdl).
   typedef struct packed {
+    logic abort_idle;       // no abort of I/O commands, or look for some, is in process
     logic host_quiet;       // no DMA is outstanding, and none will be while control.stop is on
     logic sq_idle;          // the selected submission queue has no command in flight
     logic drained;          // every I/O command that was requested is done; its entry may wait for a full queue
@@ -64,6 +65,7 @@ package db_ssd_admin_pkg;
     logic queue_ctx;
     logic media;
     logic store;
+    logic abort_cmd;
     logic write_namespace;
   } start_t;
 

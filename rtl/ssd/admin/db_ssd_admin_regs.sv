@@ -29,6 +29,7 @@ module db_ssd_admin_regs
   input  logic            doorbell_err_valid, ///< pulse
   input  doorbell_err_t   doorbell_err,
   input  smart_counters_t counters,
+  input  logic            abort_found,
   // what it starts, with what
   output start_t          start,
   output copy_cmd_t       copy,
@@ -36,6 +37,7 @@ module db_ssd_admin_regs
   output queue_ctx_t      queue_ctx,
   output media_cmd_t      media,
   output store_cmd_t      store,
+  output abort_cmd_t      abort_cmd,
   output namespace_t      ns,                 ///< for the entry ns_index of the table
   output logic [7:0]      ns_index,
   output logic            err_pop,            ///< pulse: done with the error record
@@ -85,6 +87,8 @@ module db_ssd_admin_regs
     in.EVENT.drained.next         = events.drained;
     in.EVENT.sq_idle.next         = events.sq_idle;
     in.EVENT.host_quiet.next      = events.host_quiet;
+    in.EVENT.abort_idle.next      = events.abort_idle;
+    in.ABORT.found.next           = abort_found;
     in.TIME_LO.V.next             = time_us[31:0];
     in.TIME_HI.V.next             = time_us[63:32];
     in.CC.V.next                  = host_regs.cc;
@@ -129,7 +133,7 @@ module db_ssd_admin_regs
   // ---- what it starts
   assign start = '{sleep: out.SLEEP.go.value, copy: out.COPY_CMD.go.value, completion: out.COMPLETION_STATUS.go.value,
                    queue_ctx: out.QUEUE_CTX_CTL.go.value, media: out.MEDIA_CMD.go.value,
-                   store: out.STORE_CMD.go.value,
+                   store: out.STORE_CMD.go.value, abort_cmd: out.ABORT.go.value,
                    write_namespace: out.NS_CTL.go.value};
   assign copy = '{op: copy_op_e'(out.COPY_CMD.op.value), fn: out.COPY_CMD.fn.value,
                   host: {out.COPY_HOST_HI.V.value, out.COPY_HOST_LO.V.value}, ram: out.COPY_RAM.V.value[19:2],
@@ -147,7 +151,10 @@ module db_ssd_admin_regs
                    addr: {out.MEDIA_ADDR_HI.V.value, out.MEDIA_ADDR_LO.V.value},
                    bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
   assign store = '{write: out.STORE_CMD.write.value, addr: media.addr, data: out.STORE_OUT.V.value};
+  assign abort_cmd = '{find: out.ABORT.find.value, by_cid: out.ABORT.by_cid.value, sqid: out.ABORT.sqid.value,
+                   key: out.ABORT.key.value};
   assign ns = '{valid: out.NS_CTL.valid.value, lba4k: out.NS_CTL.lba4k.value,
+                gate: ns_gate_e'(out.NS_CTL.gate.value),
                 base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
                 blocks: {out.NS_BLOCKS_HI.V.value, out.NS_BLOCKS_LO.V.value}};
   assign ns_index = out.NS_CTL.index.value;

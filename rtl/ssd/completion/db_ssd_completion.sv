@@ -34,6 +34,10 @@ module db_ssd_completion
   input  logic [2:0]             s_slot_valid,
   output logic [2:0]             s_slot_ready,
   input  slot_completion_t [2:0] s_slot,
+  /// Pulse: one of them is taken; was its command aborted? In the same cycle.
+  output logic                   done_valid,
+  output logic [SLOT_W-1:0]      done_slot,
+  input  logic                   done_aborted,
   input  logic [1:0]             media_err,      ///< pulse: [0] read engine, [1] write engine
   /// The firmware's: completions of admin commands, writes to the host.
   input  logic                   s_admin_valid,
@@ -86,7 +90,7 @@ module db_ssd_completion
   irq_t      cq_irq, irq;
   db_ssd_completion_collect #(.NUM_CMDS(NUM_CMDS)) i_collect (
     .clk, .rst(ctrl_rst), .rst_counters(rst), .s_ctx_valid, .s_ctx_slot, .s_ctx, .s_slot_valid, .s_slot_ready, .s_slot,
-    .s_admin_valid, .s_admin_ready, .s_admin, .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
+    .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin, .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
     .m_finished(finished), .m_error_valid, .m_error_ready, .m_error, .media_err, .smart);
   db_ssd_cq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cq (
     .clk, .rst(ctrl_rst), .run(control.run), .s_finished_valid(finished_valid), .s_finished_ready(finished_ready),

@@ -54,7 +54,7 @@ module db_ssd_cq_engine
   cq_state_e        state_q;
   finished_t        work_d, work_q;
   logic [AW-1:0]    queue_q, init_q;
-  logic             known_q;                     // the queues of the completion at work exist
+  logic             known_q;                     // the queues of the completion at work exist, and it makes an entry
   logic [15:0]      sqhd_q;
   logic [NUM_Q-1:0] valid_q;
   logic             irq_admin_q, full, wrap;
@@ -102,7 +102,7 @@ module db_ssd_cq_engine
       ST_CQ: begin                                       // sq_lookup is here
         queue_q <= look_queue;
         sqhd_q  <= sq_lookup.head;
-        known_q <= valid_q[look_queue] && sq_lookup.valid;
+        known_q <= valid_q[look_queue] && sq_lookup.valid && !work_q.drop;
         state_q <= ST_POST;
       end
       ST_POST: begin                                     // the completion queue's context is here

@@ -21,6 +21,7 @@ module db_ssd_data
   input  logic                  rst,
   input  logic                  stop,                ///< until rst: ask nothing new of host and media
   input  logic                  no_more_rows,        ///< with stop: the host's data that was asked for has all come
+  input  logic                  write_pause,         ///< begin no command of the write engine
   output data_state_t           state,
   output logic [1:0]            media_err,           ///< pulse, of each engine: a command met a media error
   input  logic                  s_read_cmd_valid,
@@ -32,6 +33,7 @@ module db_ssd_data
   output logic                  m_read_prp_valid,
   input  logic                  m_read_prp_ready,
   output segment_t              m_read_prp,
+  output logic [SLOT_W-1:0]     m_read_prp_slot,
   input  logic                  s_read_list_valid,
   output logic                  s_read_list_ready,
   input  logic [DATA_W-1:0]     s_read_list_data,
@@ -40,6 +42,7 @@ module db_ssd_data
   output logic                  m_write_prp_valid,
   input  logic                  m_write_prp_ready,
   output segment_t              m_write_prp,
+  output logic [SLOT_W-1:0]     m_write_prp_slot,
   input  logic                  s_write_list_valid,
   output logic                  s_write_list_ready,
   input  logic [DATA_W-1:0]     s_write_list_data,
@@ -48,6 +51,7 @@ module db_ssd_data
   output logic                  m_write_seg_valid,
   input  logic                  m_write_seg_ready,
   output segment_t              m_write_seg,
+  output logic [SLOT_W-1:0]     m_write_seg_slot,
   input  logic                  s_tap_write_valid,
   output logic                  s_tap_write_ready,
   input  logic [DATA_W-1:0]     s_tap_write_data,
@@ -76,6 +80,9 @@ module db_ssd_data
   output media_cmd_t            m_media,
   input  logic                  s_media_done,        ///< pulse, one for each media command
   input  logic                  s_media_err,
+  /// the slot whose media command comes next; has its command been aborted? In the same cycle
+  output logic [SLOT_W-1:0]     media_slot,
+  input  logic                  media_aborted,
   output logic                  m_read_completion_valid,
   input  logic                  m_read_completion_ready,
   output slot_completion_t      m_read_completion,
@@ -86,7 +93,7 @@ module db_ssd_data
   db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(state.read_idle),
     .s_cmd_valid(s_read_cmd_valid), .s_cmd_ready(s_read_cmd_ready), .s_cmd,
-    .m_req_valid(m_read_prp_valid), .m_req_ready(m_read_prp_ready), .m_req(m_read_prp),
+    .m_req_valid(m_read_prp_valid), .m_req_ready(m_read_prp_ready), .m_req(m_read_prp), .m_req_slot(m_read_prp_slot),
     .s_list_valid(s_read_list_valid), .s_list_ready(s_read_list_ready), .s_list_data(s_read_list_data),
     .s_list_info(s_read_list_info), .m_axi_read_req(m_axi_read_req[0]), .m_axi_read_rsp(m_axi_read_rsp[0]),
     .m_seg_valid(m_read_seg_valid), .m_seg_ready(m_read_seg_ready), .m_seg(m_read_seg), .m_seg_user(m_read_seg_user),
@@ -96,16 +103,17 @@ module db_ssd_data
     .m_completion_ready(m_read_completion_ready), .m_completion(m_read_completion), .media_err(media_err[0]));
 
   db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_write (
-    .clk, .rst, .stop, .no_more_rows, .quiet(state.write_quiet), .idle(state.write_idle),
+    .clk, .rst, .stop, .no_more_rows, .pause(write_pause), .paused(state.write_paused),
+    .quiet(state.write_quiet), .idle(state.write_idle),
     .s_cmd_valid(s_write_cmd_valid), .s_cmd_ready(s_write_cmd_ready), .s_cmd,
-    .m_req_valid(m_write_prp_valid), .m_req_ready(m_write_prp_ready), .m_req(m_write_prp),
+    .m_req_valid(m_write_prp_valid), .m_req_ready(m_write_prp_ready), .m_req(m_write_prp), .m_req_slot(m_write_prp_slot),
     .s_list_valid(s_write_list_valid), .s_list_ready(s_write_list_ready), .s_list_data(s_write_list_data),
     .s_list_info(s_write_list_info),
-    .m_seg_valid(m_write_seg_valid), .m_seg_ready(m_write_seg_ready), .m_seg(m_write_seg),
+    .m_seg_valid(m_write_seg_valid), .m_seg_ready(m_write_seg_ready), .m_seg(m_write_seg), .m_seg_slot(m_write_seg_slot),
     .s_row_valid(s_tap_write_valid), .s_row_ready(s_tap_write_ready), .s_row_data(s_tap_write_data),
     .s_row_info(s_tap_write_info), .s_row_zero(s_tap_write_zero), .m_axi_write_req, .m_axi_write_rsp,
     .m_axi_read_req(m_axi_read_req[1]), .m_axi_read_rsp(m_axi_read_rsp[1]),
-    .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
+    .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err, .media_slot, .media_aborted,
     .m_completion_valid(m_write_completion_valid), .m_completion_ready(m_write_completion_ready),
     .m_completion(m_write_completion), .media_err(media_err[1]));
 

@@ -31,12 +31,14 @@ package db_ssd_data_pkg;
     logic packet_end;           // pulse: the last row of a packet of the host's data has gone
   } write_turn_t;
 
-  // What the data path says of itself. idle: nothing is in the engine; quiet: the media owes it nothing.
+  // What the data path says of itself. idle: nothing is in the engine; quiet: the media owes it nothing; paused: it was
+  // told to pause, and what it had begun has ended.
   typedef struct packed {
     logic read_idle;
     logic read_quiet;
     logic write_idle;
     logic write_quiet;
+    logic write_paused;
   } data_state_t;
 
   // Data of the host could not be read.

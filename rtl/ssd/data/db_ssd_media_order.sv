@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a media command may start: at the head of the items, once every earlier write has its response (`drained`).
 //
-// db_ssd_media_cmd does it. Its end waits until its completion can be taken (m_done_ready).
+// db_ssd_media_cmd does it. Its end waits until its completion can be taken (m_done_ready). One that was aborted before
+// its turn is passed over.
 // Latency: 1 cycle from start, and 1 to the end, beside those of db_ssd_media_cmd. Throughput: one at a time.
 module db_ssd_media_order
   import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
@@ -17,6 +18,7 @@ module db_ssd_media_order
   input  logic              s_item_valid,
   input  write_item_t       s_item,
   input  exec_cmd_t         s_cmd,         ///< the command of the item
+  input  logic              s_aborted,     ///< ... it has been aborted
   input  logic              s_row_valid,
   input  logic [DATA_W-1:0] s_row_data,
   input  row_info_t         s_row_info,
@@ -32,10 +34,13 @@ module db_ssd_media_order
   input  logic              m_done_ready,
   output status_t           m_done_status
 );
-  logic    start, run_q, done, end_q, out_q;
+  logic    turn_comes, start, skip, run_q, done, end_q, out_q;
   status_t status_q;
 
-  assign start         = s_item_valid && s_item.media && drained && !run_q && !end_q && !stop;
+  // An aborted command is not begun. One with a list is: its rows must be taken, and mostly they are errors.
+  assign turn_comes    = s_item_valid && s_item.media && drained && !run_q && !end_q && !stop;
+  assign skip          = turn_comes && s_aborted && !s_cmd.desc.ranges;
+  assign start         = turn_comes && !skip;
   assign m_done_valid  = end_q && m_done_ready;
   assign m_done_status = (s_cmd.desc.ranges && prp_status != '0) ? prp_status
                        : (fua_status != '0)                      ? fua_status : status_q;
@@ -51,7 +56,7 @@ module db_ssd_media_order
   always_ff @(posedge clk) begin
     if (start)     run_q <= 1'b1;
     else if (done) run_q <= 1'b0;
-    if (done)              end_q <= 1'b1;
+    if (done || skip)      end_q <= 1'b1;
     else if (m_done_valid) end_q <= 1'b0;
     if (m_media_valid && m_media_ready) out_q <= 1'b1;
     else if (s_media_done)              out_q <= 1'b0;

@@ -24,6 +24,8 @@ module db_ssd_write_engine
   input  logic                  rst,
   input  logic                  stop,           ///< until rst: ask nothing new of host and media
   input  logic                  no_more_rows,   ///< with stop: the host's data that was asked for has all come
+  input  logic                  pause,          ///< begin no command: somebody else wants the media
+  output logic                  paused,         ///< ... and what had begun has ended
   output logic                  quiet,          ///< nothing is outstanding at the media
   output logic                  idle,
   input  logic                  s_cmd_valid,
@@ -33,6 +35,7 @@ module db_ssd_write_engine
   output logic                  m_req_valid,
   input  logic                  m_req_ready,
   output segment_t              m_req,
+  output logic [SLOT_W-1:0]     m_req_slot,
   input  logic                  s_list_valid,
   output logic                  s_list_ready,
   input  logic [DATA_W-1:0]     s_list_data,
@@ -41,6 +44,7 @@ module db_ssd_write_engine
   output logic                  m_seg_valid,
   input  logic                  m_seg_ready,
   output segment_t              m_seg,
+  output logic [SLOT_W-1:0]     m_seg_slot,
   input  logic                  s_row_valid,
   output logic                  s_row_ready,
   input  logic [DATA_W-1:0]     s_row_data,
@@ -55,6 +59,9 @@ module db_ssd_write_engine
   output media_cmd_t            m_media,
   input  logic                  s_media_done,   ///< pulse, one for each media command
   input  logic                  s_media_err,
+  /// the slot whose media command comes next; has its command been aborted? In the same cycle
+  output logic [SLOT_W-1:0]     media_slot,
+  input  logic                  media_aborted,
   output logic                  m_completion_valid,
   input  logic                  m_completion_ready,
   output slot_completion_t      m_completion,
@@ -69,13 +76,14 @@ module db_ssd_write_engine
   logic               walk_valid, walk_ready, cmd_valid, cmd_ready, exec_idle, push, walk_room, exec_room;
   logic [LEVEL_W-1:0] walk_level, exec_level;
   prp_t               walk;
+  logic [SLOT_W-1:0]  walk_slot;
   exec_cmd_t          cmd;
   assign s_cmd_ready = walk_room && exec_room;
   assign push        = s_cmd_valid && s_cmd_ready;
-  db_fifo #(.WIDTH($bits(prp_t)), .DEPTH(NUM_CMDS)) i_walk (
+  db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(NUM_CMDS)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.from_host), .s_ready(walk_room),
-    .s_data({s_cmd.fn, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes}), .m_valid(walk_valid), .m_ready(walk_ready), .m_data(walk),
-    .level(walk_level));
+    .s_data({s_cmd.fn, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid), .m_ready(walk_ready),
+    .m_data({walk, walk_slot}), .level(walk_level));
   db_fifo #(.WIDTH($bits(exec_cmd_t)), .DEPTH(NUM_CMDS), .AROUND(1'b0)) i_exec_cmds (
     .clk, .rst, .s_valid(push), .s_ready(exec_room), .s_data(exec_cmd(s_cmd)), .m_valid(cmd_valid), .m_ready(cmd_ready),
     .m_data(cmd), .level(exec_level));
@@ -83,27 +91,31 @@ module db_ssd_write_engine
   // ---- walk; the result of a walk goes beside the data
   logic    status_room, status_valid, status_pop;
   status_t seg_status, prp_status;
-  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(1)) i_prp (
+  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
-    .s_cmd(walk), .s_cmd_user(1'b0),
-    .m_req_valid, .m_req_ready, .m_req, .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,
-    .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(), .m_seg_status(seg_status));
+    .s_cmd(walk), .s_cmd_user(walk_slot),
+    .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready,
+    .s_list_data, .s_list_info,
+    .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(m_seg_slot), .m_seg_status(seg_status));
   // A command has one, so there is always room.
   db_fifo #(.WIDTH($bits(status_t)), .DEPTH(NUM_CMDS)) i_status (
     .clk, .rst, .s_valid(m_seg_valid && m_seg_ready && m_seg.last), .s_ready(status_room), .s_data(seg_status),
     .m_valid(status_valid), .m_ready(status_pop), .m_data(prp_status), .level());
 
   // ---- the media side, behind
+  logic none_begun, exec_ready;
+  assign cmd_ready = exec_ready && !pause;
+  assign paused    = none_begun && pause;
   db_ssd_write_exec #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_exec (
-    .clk, .rst, .stop, .no_more_rows, .quiet, .idle(exec_idle),
-    .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd(cmd),
+    .clk, .rst, .stop, .no_more_rows, .quiet, .none_begun, .idle(exec_idle),
+    .s_cmd_valid(cmd_valid && !pause), .s_cmd_ready(exec_ready), .s_cmd(cmd),
     .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .s_row_zero,
     .s_prp_valid(status_valid), .s_prp_ready(status_pop), .s_prp_status(prp_status),
     .m_axi_write_req, .m_axi_write_rsp, .m_axi_read_req, .m_axi_read_rsp,
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
-    .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
+    .media_slot, .media_aborted, .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
-  assign idle = exec_idle && walk_level == '0 && exec_level == '0 && !m_seg_valid && !m_req_valid && !s_list_valid;
+  assign idle = exec_idle && !pause && walk_level == '0 && exec_level == '0 && !m_seg_valid && !m_req_valid && !s_list_valid;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && m_seg_valid && m_seg_ready && m_seg.last) assert (status_room);

@@ -33,6 +33,7 @@ module db_ssd_write_exec
   input  logic                  stop,
   input  logic                  no_more_rows,   ///< with stop: the host's data that was asked for has all come
   output logic                  quiet,          ///< nothing is outstanding at the media
+  output logic                  none_begun,     ///< no command is here
   output logic                  idle,
   input  logic                  s_cmd_valid,
   output logic                  s_cmd_ready,
@@ -56,6 +57,9 @@ module db_ssd_write_exec
   output media_cmd_t            m_media,
   input  logic                  s_media_done,   ///< pulse, one for each media command
   input  logic                  s_media_err,
+  /// the slot whose media command comes next; has its command been aborted? In the same cycle
+  output logic [SLOT_W-1:0]     media_slot,
+  input  logic                  media_aborted,
   output logic                  m_completion_valid,
   input  logic                  m_completion_ready,
   output slot_completion_t      m_completion,
@@ -120,9 +124,11 @@ module db_ssd_write_exec
   assign bursts_done = drained && !m_axi_write_req.w_valid && !m_axi_write_req.aw_valid;
   db_ssd_media_order #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_media (
     .clk, .rst, .stop, .drained(bursts_done), .quiet(media_quiet), .s_item_valid(item_valid), .s_item(item),
-    .s_cmd(media_cmd), .s_row_valid, .s_row_data, .s_row_info, .prp_status(s_prp_status), .fua_status,
+    .s_cmd(media_cmd), .s_aborted(media_aborted), .s_row_valid, .s_row_data, .s_row_info, .prp_status(s_prp_status), .fua_status,
     .turn(turn[MEDIA]), .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
     .m_done_valid(media_end), .m_done_ready(done_ready), .m_done_status(media_status));
+
+  assign media_slot = item.slot;
 
   // ---- completions
   db_ssd_write_finish i_finish (
@@ -136,7 +142,7 @@ module db_ssd_write_exec
   always_ff @(posedge clk) compare_quiet_q <= compare_quiet;
   assign most_quiet = bursts_done && issue_data_done && media_quiet;
   assign quiet      = most_quiet && compare_quiet;
-  assign idle       = most_quiet && compare_quiet_q && !s_cmd_valid && !item_valid && issue_idle &&
-                      !m_completion_valid && !s_row_valid;
+  assign none_begun = most_quiet && compare_quiet_q && !item_valid && issue_idle && !m_completion_valid;
+  assign idle       = none_begun && !s_cmd_valid && !s_row_valid;
 
 endmodule

@@ -6,11 +6,12 @@
 // Management without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer
 // to: m_fetch_err says so and the entry is dropped.
 //
-// Checks, in this order, all with DNR (NVMe Base 2.0: 3.2.1, 3.3.3.1; NVM Command Set 1.0: 3.2):
+// Checks, in this order, with DNR unless said (NVMe Base 2.0: 3.2.1, 3.3.3.1; NVM Command Set 1.0: 3.2):
 //   fused operation, SGL                                           Invalid Field
 //   opcode                                                         Invalid Opcode
 //   NSID 0 or above NUM_NS                                         Invalid Namespace or Format
 //   NSID inactive, or FFFFFFFFh for anything but Flush             Invalid Field
+//   gate of the namespace closed                                   Namespace Not Ready, Format In Progress (no DNR)
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
 //   user data beyond MDTS; Write with a directive                  Invalid Field
 //   user data of a locked namespace                                Access Denied
@@ -59,7 +60,8 @@ module db_ssd_decode
   input  logic                    m_completion_ready,
   output slot_completion_t        m_completion,
   output logic                    busy,          ///< an I/O entry is inside
-  input  namespace_t [NUM_NS-1:0] namespaces,    ///< may change only while no command is under way in them
+  output logic                    free,          ///< the I/O entry taken last goes, or has gone
+  input  namespace_t [NUM_NS-1:0] namespaces,    ///< all but the gate may change only while no command is under way in it
   input  logic [NUM_NS-1:0]       ns_locked      ///< commands that move user data are refused; may change at any time
 );
   localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says
@@ -68,6 +70,9 @@ module db_ssd_decode
   localparam status_t INVALID_OPC   = status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
   localparam status_t INVALID_FIELD = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
   localparam status_t INVALID_NS    = status(1'b1, SCT_GENERIC, SC_INVALID_NS);
+  localparam status_t NS_NOT_READY  = status(1'b0, SCT_GENERIC, SC_NS_NOT_READY);
+  localparam status_t FORMATTING    = status(1'b0, SCT_GENERIC, SC_FORMAT_IN_PROGRESS);
+  localparam status_t COME_AGAIN    = '{dnr: 1'b0, more: 1'b0, crd: 2'd1, sct: SCT_GENERIC, sc: SC_NS_NOT_READY};
   localparam status_t LBA_RANGE     = status(1'b1, SCT_GENERIC, SC_LBA_RANGE);
   localparam status_t ACCESS_DENIED = status(1'b1, SCT_MEDIA, SC_ACCESS_DENIED);
 
@@ -118,6 +123,7 @@ module db_ssd_decode
     logic             ns_all;
     logic             lba4k;
     logic             locked;
+    ns_gate_e         gate;
     logic [63:0]      base;
     logic [63:0]      blocks;
   } s1_t;
@@ -144,6 +150,7 @@ module db_ssd_decode
       if (sqe.nsid == 32'(n) + 32'd1) begin
         s1_d.ns_in_range = 1'b1;
         s1_d.ns_active  |= namespaces[n].valid;
+        s1_d.gate        = namespaces[n].gate;
         s1_d.lba4k      |= namespaces[n].lba4k;
         s1_d.locked     |= ns_locked[n];
         s1_d.base       |= namespaces[n].base;
@@ -188,6 +195,8 @@ module db_ssd_decode
     else if (s1_q.ns_all && !s1_q.op.any_namespace)                 verdict = INVALID_FIELD;
     else if (!s1_q.ns_all && !s1_q.ns_in_range)                     verdict = INVALID_NS;
     else if (!s1_q.ns_all && !s1_q.ns_active)                       verdict = INVALID_FIELD;
+    else if (s1_q.gate != NS_OPEN)
+      verdict = s1_q.gate == NS_LATER ? COME_AGAIN : s1_q.gate == NS_FORMATTING ? FORMATTING : NS_NOT_READY;
     else if (beyond_end)                                            verdict = LBA_RANGE;
     else if ((s1_q.op.user_data && beyond_mdts) || s1_q.directive)  verdict = INVALID_FIELD;
     else if (s1_q.op.user_data && s1_q.locked)                      verdict = ACCESS_DENIED;
@@ -233,6 +242,7 @@ module db_ssd_decode
   end
 
   assign busy = s1_valid_q || end_valid_q;
+  assign free = !s1_valid_q || go;
 
   // ---- what the operators must know: context and command are there in the same cycle
   assign m_tap_cmd = '{read: to_tap_q[0], write: to_tap_q[1], lba4k: lba4k_q, ctx: m_ctx};

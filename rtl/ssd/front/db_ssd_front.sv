@@ -9,6 +9,8 @@
 //   db_ssd_fetch       what was read, cut into entries
 //   db_ssd_decode      entries to checked commands; admin entries go to the firmware
 //   db_tag_pool        command slots
+//   db_ssd_abort       ends commands of a queue
+//   db_ssd_fetch_fence entries that had been asked for have passed decode
 //
 // Latency: doorbell's TLP to request see db_pcie_bar, 1 (db_ssd_bar) and 4 cycles (db_ssd_sq); entry to command 2.
 module db_ssd_front
@@ -21,7 +23,8 @@ module db_ssd_front
   /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
   parameter int QUEUE_MAX = NUM_CMDS > 64 ? 64 : NUM_CMDS,
   parameter int NUM_NS   = 1,    ///< namespaces, 1..64
-  parameter bit UNCORRECTABLE = 1'b0   ///< has Write Uncorrectable
+  parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
+  parameter int ASKERS   = 6     ///< ports of s_slot
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -77,6 +80,20 @@ module db_ssd_front
   input  logic [QID_W-1:0]        sq_lookup_sqid,
   output sq_lookup_t              sq_lookup,
   output logic                    sq_deleted,
+  input  logic                    s_done_valid,
+  input  logic [SLOT_W-1:0]       s_done_slot,
+  output logic                    done_aborted,
+  /// Has the command of a slot been aborted? In the same cycle.
+  input  logic [ASKERS-1:0][SLOT_W-1:0] s_slot,
+  output logic [ASKERS-1:0]       slot_aborted,
+  /// The firmware aborts commands, or looks for some.
+  input  logic                    s_abort_start,
+  input  abort_cmd_t              s_abort,
+  output logic                    abort_busy,
+  output logic                    abort_found,
+  /// Pulse; fenced, from the cycle after it on: what had been sent for engines has come to its end.
+  output logic                    fence,
+  input  logic                    fenced,
   input  logic                    s_retired_valid,
   input  retired_t                s_retired,
   input  namespace_t [NUM_NS-1:0] namespaces,
@@ -137,6 +154,8 @@ module db_ssd_front
   logic [QID_W-1:0] head_sqid;
   logic [15:0]      head;
   logic             sq_idle, sq_busy_q;  // the second a cycle later
+  logic             sq_retired;
+  assign sq_retired = s_retired_valid && (s_retired.io || s_retired.sqid == '0);
   db_ssd_ctx_route i_ctx_route (
     .s_queue_ctx_valid, .s_queue_ctx_ready, .s_queue_ctx, .m_sq_ctx_valid(sq_ctx_valid), .m_sq_ctx_ready(sq_ctx_ready),
     .m_cq_ctx_valid, .m_cq_ctx_ready);
@@ -146,12 +165,12 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .run, .s_doorbell_valid(doorbell_valid[0]), .s_doorbell_ready(doorbell_ready[0]),
     .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
-    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid, .s_retired_sqid(s_retired.sqid),
+    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid(sq_retired), .s_retired_sqid(s_retired.sqid),
     .deleted(sq_deleted), .sq_select, .sq_inflight, .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]),
     .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
 
   // ---- entries to commands
-  logic              sqe_valid, sqe_ready, slot_valid, slot_ready, decode_busy;
+  logic              sqe_valid, sqe_ready, slot_valid, slot_ready, decode_busy, decode_free, fetch_fence, fetch_fenced;
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
   db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
@@ -165,11 +184,20 @@ module db_ssd_front
     .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,
     .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_tap_cmd,
-    .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .namespaces, .ns_locked);
+    .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .namespaces, .ns_locked);
+
+  // ---- commands that end before their time
+  db_ssd_abort #(.NUM_CMDS(NUM_CMDS), .ASKERS(ASKERS)) i_abort (
+    .clk, .rst(ctrl_rst), .s_ctx_valid(m_ctx_valid), .s_ctx_slot(m_ctx_slot), .s_ctx(m_ctx), .s_done_valid,
+    .s_done_slot, .done_aborted, .s_slot, .aborted(slot_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
+    .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
+  db_ssd_fetch_fence i_fetch_fence (
+    .clk, .rst(ctrl_rst), .offered(m_fetch_valid), .asked(m_fetch_valid && m_fetch_ready),
+    .ended(s_axis_tvalid && s_axis_tready && s_axis_info.last), .fence(fetch_fence), .fenced(fetch_fenced));
 
   // ---- what others want to know
   always_ff @(posedge clk) sq_busy_q <= !sq_idle;
-  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid};
+  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid, aborting: abort_busy};
   assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.qid[QID_W-1:0],
                            tail: doorbell.value};
   assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,
