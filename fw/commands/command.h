@@ -14,11 +14,17 @@ struct request {
     struct function* fn;
     uint32_t dw0;  // of the completion
     cmd_t cmd;
+    // Of a command that takes several calls: where it is. All 0 at the first.
+    uint8_t step, at;              // what comes next; with which namespace
+    bool looking, found, zeroing;  // draining.h
+    uint64_t from, left;
 };
 
-/// Executes a command to its end; the status of its completion. PENDING: it has none yet.
+/// Executes a command, or its next step; the status of its completion. PENDING: it has none yet, and waits for an event
+/// that completes it. WAIT: it is not over; call again when one of the events in fn->wake is there, or soon.
 typedef uint32_t handler_t(struct request* r);
 #define PENDING 0xffffu
+#define WAIT 0xfffeu
 
 struct admin_command {
     handler_t* run;
@@ -32,6 +38,7 @@ enum {
     NSID_ACTIVE_OR_ALL = 1u << 0,
     NSID_EXISTS_OR_ALL = 1u << 1,
     OPERATORS_ONLY = 1u << 2,  // there is no such command where there are no operators in the data path
+    CHANGES = 1u << 3,         // changes what is saved, or what a namespace's data passes through: one at a time
 };
 
 static inline uint32_t nsid_of(const struct request* r) { return cmd_nsid(&r->cmd); }

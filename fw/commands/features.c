@@ -23,8 +23,8 @@ enum {
     FIXED = 1u << 1,         // not changeable
     OF_OPERATORS = 1u << 2,  // only where there are operators in the data path
     DATA = 1u << 3,          // Get Features sends data, its handler looks at SEL itself
-    PERSISTENT = 1u << 5,    // and does so whether the host asks for it or not
     SAVEABLE = 1u << 4,      // its value can outlast resets and power
+    PERSISTENT = 1u << 5,    // and does so whether the host asks for it or not
 };
 
 static uint32_t select_of(const struct request* r) { return r->cmd.dw[10] >> 8 & 7u; }
@@ -67,8 +67,8 @@ static uint32_t set_command_sets(struct request* r) {
     return r->cmd.dw[11] & 0x1ffu ? (uint32_t)ST_IOCS_REJECTED : ST_SUCCESS;
 }
 
-/// Data: a byte each of what the host can deal with. Advanced command retry changes nothing here, as no completion asks
-/// for a delay; what else there is belongs to what this drive has not got.
+/// Data: a byte each of what the host can deal with. With advanced command retry a command for a namespace whose
+/// key changes is told to come again later; what else there is belongs to what this drive has not got.
 static uint32_t set_host_behavior(struct request* r) {
     uint32_t word;
     uint32_t status = data_receive(r->drive->buffers, &r->cmd, &word, sizeof word, HOST_BEHAVIOR_BYTES);
@@ -265,6 +265,7 @@ void features_reset(struct drive* drive, struct function* fn) {
     hw_coalescing(s->value[V_COALESCING]);
 }
 
+/// The dispatcher forgets CDW11, which may be a word of a key.
 uint32_t features_set(struct request* r) {
     const struct feature* f = find(r);
     if (!f) return ST_INVALID_FIELD;

@@ -49,6 +49,7 @@ void identify_init(struct drive* drive) {
     put32(c + 92, OAES_NS_ATTR);        // OAES
     c[111] = 1;                         // CNTRLTYPE: I/O controller
     put_uuid(drive, c + 112);           // FGUID
+    put16(c + 128, CFG_RETRY_100MS);    // CRDT1
     put16(c + 256, 1u << 3 | 1u << 1);  // OACS: namespace management, Format NVM
     c[258] = CFG_ABORT_LIMIT - 1;
     c[259] = CFG_AER_LIMIT - 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/namespaces.h"
 
+#include "commands/draining.h"
+
 // What a host may say of a namespace to be created: dwords of Identify Namespace. All else has to be zero or is not read.
 enum { W_NSZE = 0, W_NCAP = 2, W_FLBAS = 6, W_DPS = 7, W_ANAGRPID = 23, W_NVMSETID = 25, CREATE_WORDS = 26 };
 
@@ -31,10 +33,16 @@ static uint32_t create(struct request* r) {
         return ST_NS_CAPACITY;
     }
     if (first + pages > all->unused) {
-        uint32_t control;
-        bool done = hw_hold(&control) && ns_zero(all->unused, first + pages - all->unused);
-        hw_go_on(control);
-        if (!done) return ST_WRITE_FAULT;
+        if (r->step == 0) {
+            change_begins(r);
+            r->from = all->unused << 12;
+            r->left = (first + pages - all->unused) << 12;
+            r->step = 1;
+        }
+        status = zero_step(r);
+        if (status == WAIT) return WAIT;
+        change_ends(r);
+        if (status != ST_SUCCESS) return status;
         all->unused = first + pages;
     }
     if (++all->generation == 0) all->generation = 1;
@@ -48,45 +56,78 @@ static uint32_t create(struct request* r) {
     return saved(r);
 }
 
-uint32_t namespace_management(struct request* r) {
-    uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), status = ST_INTERNAL, control;
-    bool all = nsid == NSID_ALL;
-    if (select == NS_MGMT_CREATE) return create(r);
-    if (select != NS_MGMT_DELETE) return ST_INVALID_FIELD;
-    if (!all && !ns_exists(r->drive, nsid)) return ns_check_exists(r->drive, nsid);
-    // Commands under way end first; new ones wait, and find that it is gone.
-    if (hw_hold(&control)) {
-        status = ST_SUCCESS;
-        for (uint32_t i = 1; i <= r->drive->hw.num_ns && status == ST_SUCCESS; i++) {
-            if (namespace_of(r, i)->exists && (all || i == nsid) && !ns_delete(r->drive, r->fn, i))
-                status = ST_WRITE_FAULT;
-        }
-    }
-    hw_go_on(control);
+/// Delete: NSID FFFFFFFFh: all.
+static bool chosen(const struct request* r, uint32_t nsid) {
+    return ns_exists(r->drive, nsid) && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r));
+}
+
+static uint32_t finish(struct request* r, uint32_t status) {
+    open_namespaces(r);
     uint32_t kept = saved(r);  // also of those that are gone if one could not be deleted
+    change_ends(r);
     return status == ST_SUCCESS ? kept : status;
 }
 
+/// Its key goes first. What the media has not zeroed stays, locked.
+static uint32_t delete(struct request* r) {
+    enum { BEGIN, DRAIN, NEXT, ZERO };
+    switch (r->step) {
+        case BEGIN:
+            if (nsid_of(r) != NSID_ALL && !ns_exists(r->drive, nsid_of(r))) return ns_check_exists(r->drive, nsid_of(r));
+            change_begins(r);
+            r->step = DRAIN;  // fall through
+        case DRAIN:
+            if (drain_step(r, chosen, HW_NS_CLOSED) == WAIT) return WAIT;
+            r->step = NEXT;
+    }
+    for (;;) {
+        if (r->step == NEXT) {
+            do {
+                r->at++;
+            } while (r->at <= r->drive->hw.num_ns && !chosen(r, r->at));
+            if (r->at > r->drive->hw.num_ns) return finish(r, ST_SUCCESS);
+            operators_erase_ns(r->drive, r->at);
+            r->from = namespace_of(r, r->at)->base << 12;
+            r->left = namespace_of(r, r->at)->pages << 12;
+            r->step = ZERO;
+        }
+        uint32_t status = zero_step(r);
+        if (status == WAIT) return WAIT;
+        if (status != ST_SUCCESS) return finish(r, status);
+        ns_deleted(r->drive, r->fn, r->at);
+        r->step = NEXT;
+    }
+}
+
+uint32_t namespace_management(struct request* r) {
+    uint32_t select = r->cmd.dw[10] & 15u;
+    if (select == NS_MGMT_CREATE) return create(r);
+    return select == NS_MGMT_DELETE ? delete(r) : (uint32_t)ST_INVALID_FIELD;
+}
+
 // ---------------------------------------------------------------- Namespace Attachment
+static bool detached(const struct request* r, uint32_t nsid) { return nsid == nsid_of(r); }
+
 /// There is one controller, so a namespace that is private to another (Namespace Is Private) cannot be met.
 uint32_t namespace_attachment(struct request* r) {
-    uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), list, control;
-    if (select != NS_ATTACH_ATTACH && select != NS_ATTACH_DETACH) return ST_INVALID_FIELD;
-    uint32_t status = ns_check_exists(r->drive, nsid);
-    if (status == ST_SUCCESS) status = data_receive(r->drive->buffers, &r->cmd, &list, sizeof list, PAGE_SIZE);
-    if (status != ST_SUCCESS) return status;
-    if (list != (1u | CFG_CNTLID << 16))
-        return ST_CONTROLLER_LIST;  // one identifier, ours: any other list names a controller that there is not
-    if (select == NS_ATTACH_ATTACH) {
-        if (ns_active(r->fn, nsid)) return ST_NS_ATTACHED;
-        ns_attach(r->drive, r->fn, nsid, true);
-    } else {
-        if (!ns_active(r->fn, nsid)) return ST_NS_NOT_ATTACHED;
-        bool drained = hw_hold(&control);
-        if (drained) ns_attach(r->drive, r->fn, nsid, false);
-        hw_go_on(control);
-        if (!drained) return ST_INTERNAL;
+    uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), list;
+    if (r->step == 0) {
+        if (select != NS_ATTACH_ATTACH && select != NS_ATTACH_DETACH) return ST_INVALID_FIELD;
+        uint32_t status = ns_check_exists(r->drive, nsid);
+        if (status == ST_SUCCESS) status = data_receive(r->drive->buffers, &r->cmd, &list, sizeof list, PAGE_SIZE);
+        if (status != ST_SUCCESS) return status;
+        if (list != (1u | CFG_CNTLID << 16))
+            return ST_CONTROLLER_LIST;  // one identifier, ours: any other list names a controller that there is not
+        if (select == NS_ATTACH_ATTACH && ns_active(r->fn, nsid)) return ST_NS_ATTACHED;
+        if (select == NS_ATTACH_DETACH && !ns_active(r->fn, nsid)) return ST_NS_NOT_ATTACHED;
+        change_begins(r);
+        r->step = 1;
     }
+    if (select == NS_ATTACH_DETACH && drain_step(r, detached, HW_NS_CLOSED) == WAIT) return WAIT;
+    ns_attach(r->drive, r->fn, nsid, select == NS_ATTACH_ATTACH);
+    open_namespaces(r);
     ns_changed(r->fn, nsid);
-    return saved(r);
+    uint32_t status = saved(r);
+    change_ends(r);
+    return status;
 }

@@ -2,24 +2,39 @@
 #include "commands/operators.h"
 
 #include "base/bytes.h"
+#include "commands/draining.h"
 
 #define ALL_SLOTS 0xffu
 
 // ---------------------------------------------------------------- features
+/// What a host is told meanwhile that can be told to come again.
+static uint32_t gate(const struct request* r) {
+    return r->fn->settings.value[V_HOST_BEHAVIOR] & 1u ? HW_NS_LATER : HW_NS_CLOSED;
+}
+
+static bool by_feature(const struct request* r, uint32_t nsid) {
+    return ns_active(r->fn, nsid) && !r->drive->operators.bound[nsid].own;
+}
+
 uint32_t operator_feature_set(struct request* r) {
-    uint32_t id = r->cmd.dw[10] & 0xffu, value = r->cmd.dw[11], control;
+    uint32_t id = r->cmd.dw[10] & 0xffu, value = r->cmd.dw[11];
     if (id == FEATURE_CSD_CONFIG && value != CSD_CONFIG_PASS && value != CSD_CONFIG_ADD && value != CSD_CONFIG_AES128 &&
         value != CSD_CONFIG_AES256)
         return ST_INVALID_FIELD;
+    if (r->step == 0) {
+        change_begins(r);
+        r->step = 1;
+    }
+    if (drain_step(r, by_feature, gate(r)) == WAIT) return WAIT;
     uint32_t config = r->drive->operators.config, addend = r->drive->operators.addend;
-    bool drained = hw_hold(&control);
-    if (drained && id == FEATURE_CSD_CONFIG) operators_configure(r->drive, value);
-    else if (drained) operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
-    hw_go_on(control);
-    *(volatile uint32_t*)&r->cmd.dw[11] = 0;  // it may be a word of a key
-    if (!drained) return ST_INTERNAL;
+    if (id == FEATURE_CSD_CONFIG) operators_configure(r->drive, value);
+    else operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
+    open_namespaces(r);
     bool changed = config != r->drive->operators.config || addend != r->drive->operators.addend;
-    return changed || r->drive->store.stale ? saved(r) : (uint32_t)ST_SUCCESS;  // a word of a key is not saved
+    // A word of a key is not saved.
+    uint32_t status = changed || r->drive->store.stale ? saved(r) : (uint32_t)ST_SUCCESS;
+    change_ends(r);
+    return status;
 }
 
 /// Words of keys read as zeros.
@@ -32,15 +47,24 @@ uint32_t operator_feature_get(struct request* r) {
 }
 
 // ---------------------------------------------------------------- commands
+static bool with_slot(const struct request* r, uint32_t nsid) {
+    return ns_active(r->fn, nsid) && r->drive->operators.bound[nsid].slot == (r->cmd.dw[10] & 0xffu);
+}
+
 /// CDW10: slot, and what its key is for as in KEY_CTL. Data: K1, K2 of 32 bytes each, IV of 16.
 uint32_t key_load(struct request* r) {
     const uint32_t flags = KEY_256 | KEY_CTR | KEY_XTS;
-    uint32_t dw10 = r->cmd.dw[10], slot = dw10 & 0xffu, control;
+    uint32_t dw10 = r->cmd.dw[10], slot = dw10 & 0xffu;
     uint32_t key[KEY_WORDS];
     uint32_t mode = dw10 & (KEY_CTR | KEY_XTS);  // one: a K1 for both would encrypt counters and data alike
     if (slot == SLOT_FEATURES || slot >= r->drive->hw.key_slots || (dw10 & ~(flags | 0xffu)) ||
         (mode != KEY_CTR && mode != KEY_XTS))
         return ST_INVALID_FIELD;
+    if (r->step == 0) {
+        change_begins(r);
+        r->step = 1;
+    }
+    if (drain_step(r, with_slot, gate(r)) == WAIT) return WAIT;
     uint32_t status = data_receive(r->drive->buffers, &r->cmd, key, sizeof key, sizeof key);
     if (status == ST_SUCCESS && (dw10 & KEY_XTS)) {
         uint32_t n = dw10 & KEY_256 ? 8 : 4, differ = 0;
@@ -48,15 +72,12 @@ uint32_t key_load(struct request* r) {
         if (!differ) status = ST_INVALID_FIELD;  // IEEE 1619: two keys, not one
     }
     if (status == ST_SUCCESS) {
-        if (hw_hold(&control)) {
-            hw_keys_wait();
-            for (uint32_t i = 0; i < KEY_WORDS; i++) hw_key_stage(i, key[i]);
-            hw_key_load(slot, dw10 & flags);
-        } else {
-            status = ST_INTERNAL;
-        }
-        hw_go_on(control);
+        hw_keys_wait();
+        for (uint32_t i = 0; i < KEY_WORDS; i++) hw_key_stage(i, key[i]);
+        hw_key_load(slot, dw10 & flags);
     }
+    open_namespaces(r);
+    change_ends(r);
     for (uint32_t i = 0; i < KEY_WORDS; i++) ((volatile uint32_t*)key)[i] = 0;
     data_forget(r->drive->buffers);
     return status;
@@ -72,27 +93,33 @@ uint32_t key_erase(struct request* r) {
     return ST_SUCCESS;
 }
 
+static bool to_bind(const struct request* r, uint32_t nsid) {
+    return ns_exists(r->drive, nsid) && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r));
+}
+
 /// CDW10: operator in bits 3:0, key slot in 13:8; bit 31: as feature C0h says. CDW12 to 15: its parameters.
 uint32_t bind_operator(struct request* r) {
-    uint32_t dw10 = r->cmd.dw[10], op = dw10 & 15u, slot = dw10 >> 8 & 63u, control;
+    uint32_t dw10 = r->cmd.dw[10], op = dw10 & 15u, slot = dw10 >> 8 & 63u;
     bool own = !(dw10 >> 31);
     if ((dw10 & 0x7fffc0f0u) || r->cmd.dw[11] ||
         (own && (!(r->drive->hw.operators >> op & 1u) || slot >= r->drive->hw.key_slots)))
         return ST_INVALID_FIELD;
-    if (!hw_hold(&control)) {
-        hw_go_on(control);
-        return ST_INTERNAL;
+    if (r->step == 0) {
+        change_begins(r);
+        r->step = 1;
     }
+    if (drain_step(r, to_bind, gate(r)) == WAIT) return WAIT;
     bool changed = r->drive->store.stale;
     struct binding b = {.own = own, .op = (uint8_t)op, .slot = (uint8_t)slot};
     for (uint32_t i = 0; i < 4; i++) b.parameters[i] = r->cmd.dw[12 + i];
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
-        if (ns_exists(r->drive, nsid) && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r)))
-            changed |= operators_bind(r->drive, nsid, &b);
+        if (to_bind(r, nsid)) changed |= operators_bind(r->drive, nsid, &b);
     }
     operators_apply(r->drive);
-    hw_go_on(control);
-    return changed ? saved(r) : (uint32_t)ST_SUCCESS;
+    open_namespaces(r);
+    uint32_t status = changed ? saved(r) : (uint32_t)ST_SUCCESS;
+    change_ends(r);
+    return status;
 }
 
 // ---------------------------------------------------------------- log pages

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/queues.h"
 
+#include "commands/draining.h"
+
 /// What Create I/O Completion Queue and Create I/O Submission Queue have in common.
 static uint32_t check_queue(const struct request* r, const struct queue* queues, bool entry_size_set) {
     uint32_t qid = r->cmd.dw[10] & 0xffffu, entries = r->cmd.dw[10] >> 16;
@@ -29,6 +31,7 @@ uint32_t create_sq(struct request* r) {
     if (status != ST_SUCCESS) return status;
     if (cqid == 0 || cqid > r->drive->hw.num_qp) return ST_QUEUE_ID;
     if (!cq[cqid].exists) return ST_CQ_INVALID;
+    if (!hw_sq_idle(qid)) return WAIT;  // engines still have commands of a queue of that number, which was deleted
     sq[qid] = (struct queue){.exists = true, .cqid = (uint8_t)cqid};
     cq[cqid].users++;
     hw_create_sq(qid, cmd_prp1(&r->cmd), r->cmd.dw[10] >> 16, cqid, r->cmd.dw[11] >> 1 & 3u);
@@ -38,26 +41,16 @@ uint32_t create_sq(struct request* r) {
 uint32_t delete_sq(struct request* r) {
     struct queue* sq = r->fn->queues.sq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu;
-    if (qid == 0 || qid > r->drive->hw.num_qp || !sq[qid].exists || sq[qid].deleting) return ST_QUEUE_ID;
-    hw_delete_sq(qid);
-    sq[qid].deleting = true;
-    sq[qid].cid = (uint16_t)cmd_id(&r->cmd);
-    sq[qid].function = (uint8_t)r->cmd.function;
-    r->fn->queues.deleting++;
-    return PENDING;
-}
-
-bool queues_delete_step(struct request* r) {
-    struct queues* q = &r->fn->queues;
-    for (uint32_t qid = 1; q->deleting && qid <= r->drive->hw.num_qp; qid++) {
-        struct queue* sq = &q->sq[qid];
-        if (!sq->deleting || !hw_sq_idle(qid)) continue;
-        sq->exists = sq->deleting = false;
-        q->cq[sq->cqid].users--;
-        q->deleting--;
-        hw_complete(sq->function, sq->cid, ST_SUCCESS, 0);
+    if (r->step == 0) {
+        if (qid == 0 || qid > r->drive->hw.num_qp || !sq[qid].exists || sq[qid].deleting) return ST_QUEUE_ID;
+        hw_delete_sq(qid);
+        sq[qid].deleting = true;
+        r->step = 1;
     }
-    return q->deleting != 0;
+    if (slots_step(r, HW_ABORT_QUEUE, qid, 0) == WAIT) return WAIT;
+    r->fn->queues.cq[sq[qid].cqid].users--;
+    sq[qid].exists = sq[qid].deleting = false;
+    return ST_SUCCESS;
 }
 
 uint32_t delete_cq(struct request* r) {

@@ -5,10 +5,8 @@
 
 #include "commands/command.h"
 
+/// Delete I/O Submission Queue aborts the commands of the queue, wherever they are, and is answered when nothing touches
+/// the host's memory for them any more. Create waits for what engines still have of an earlier queue of that number.
 handler_t create_cq, create_sq, delete_cq, delete_sq;
-
-/// Delete I/O Submission Queue is answered when no command of the queue is under way any more; entries for its
-/// completions are dropped meanwhile. This answers what is due; true: queues are still being deleted.
-bool queues_delete_step(struct request* r);
 
 #endif

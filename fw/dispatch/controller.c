@@ -3,12 +3,12 @@
 #include "dispatch/controller.h"
 
 #include "commands/features.h"
-#include "commands/queues.h"
 #include "dispatch/dispatcher.h"
 
 static void fail(struct function* fn) {
+    fn->was_ready = fn->life == READY;
     hw_control(0);
-    hw_status(fn->life == READY, 1, 0);
+    hw_status(fn->was_ready, 1, 0);
     fn->life = FAILED;
 }
 
@@ -18,6 +18,9 @@ void controller_reset_state(struct drive* drive, struct function* fn) {
     features_reset(drive, fn);
     operators_reset(drive);
     events_reset(&fn->events);
+    namespaces_open(drive, fn);
+    drive->changing = fn->looking = false;
+    fn->wake = 0;
     ns_changed_read(drive, fn);  // who resets the controller looks at all namespaces anyway
 }
 
@@ -78,18 +81,19 @@ static void enable(struct drive* drive, struct function* fn, uint32_t cc) {
     hw_control(CTL_RUN | (cc_ams(cc) ? (uint32_t)CTL_WRR : 0));
     fn->life = READY;
     (void)store_in_use(drive, fn, true);
+    if (hw_events() & EV_RESET) return;
     hw_status(1, 0, 0);
 }
 
 static void shut_down(struct drive* drive, struct function* fn, uint32_t shn) {
-    bool rdy = fn->life == READY;
     bool cfs = fn->life == FAILED;
+    bool rdy = fn->life == READY || (cfs && fn->was_ready);
     fn->notified = true;
     hw_status(rdy, cfs, 1);
     hw_control(0);
     // A normal shutdown ends the commands that have been taken; an abrupt one stops them where they are. Either way the
     // media has answered every write before it is told to flush. What is not durable is not called shut down.
-    if (rdy && !(shn == 1 && hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US))) {
+    if (rdy && !(shn == 1 && !cfs && hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US))) {
         hw_control(CTL_STOP);
         if (!hw_wait(EV(QUIET), NEVER)) return;  // a reset
     }
@@ -122,17 +126,20 @@ static void keep_alive_timer(struct function* fn) {
     fail(fn);
 }
 
-/// When the loop looks again though nothing has happened: of queues that are being deleted it watches one at a time.
-static uint64_t wake(const struct function* fn, bool deleting) {
+/// When the loop looks again though nothing has happened: some of what commands wait for is no event.
+static uint64_t wake(const struct function* fn, bool waiting) {
     uint64_t at = keep_alive_deadline(&fn->settings), soon = hw_time() + CFG_POLL_US;
-    return deleting && soon < at ? soon : at;
+    return waiting && soon < at ? soon : at;
 }
 
-_Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring_t* ring) {
+_Noreturn void controller_loop(struct drive* drive, struct function* fn, struct waiting* waiting, hw_ring_t* ring) {
     struct request r = {.drive = drive, .fn = fn};
     for (;;) {
         uint32_t now = hw_events();
-        if (now & EV_RESET) stop(fn);
+        if (now & EV_RESET) {
+            stop(fn);
+            waiting->count = 0;
+        }
         if (fn->life == STOPPING || fn->life == DRAINING) {
             stopping(drive, fn, now);
             if (fn->life == STOPPING) {
@@ -151,10 +158,10 @@ _Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring
         if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified) shut_down(drive, fn, cc_shn(cc));
         collect_error(fn);
         if (now & EV(DOORBELL_ERR)) collect_doorbell(fn);
-        bool deleting = fn->life == READY && queues_delete_step(&r);
         if (fn->life == READY) {
+            if (waiting->count) go_on(waiting, fn);
             if (hw_command(ring, &r.cmd)) {
-                execute(&r);
+                execute(waiting, &r);
                 continue;
             }
             if (now & EV(TIMER)) keep_alive_timer(fn);
@@ -164,6 +171,6 @@ _Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring
             hw_sleep(awake, NEVER);
             continue;
         }
-        hw_sleep(awake | EV(SQE) | (deleting ? EV(SQ_IDLE) : 0), wake(fn, deleting));
+        hw_sleep(awake | EV(SQE) | fn->wake, wake(fn, waiting->count != 0));
     }
 }

@@ -3,6 +3,7 @@
 #ifndef CONTROLLER_H
 #define CONTROLLER_H
 
+#include "dispatch/dispatcher.h"
 #include "hw/hw.h"
 #include "state/drive.h"
 #include "state/function.h"
@@ -10,6 +11,6 @@
 /// What a controller reset leaves of what a function remembers: also where it begins.
 void controller_reset_state(struct drive* drive, struct function* fn);
 
-_Noreturn void controller_loop(struct drive* drive, struct function* fn, hw_ring_t* ring);
+_Noreturn void controller_loop(struct drive* drive, struct function* fn, struct waiting* waiting, hw_ring_t* ring);
 
 #endif

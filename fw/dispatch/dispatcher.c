@@ -24,21 +24,21 @@ const struct admin_command admin_commands[COMMANDS] = {
     [ADMIN_OPC_CREATE_CQ] = {create_cq, CSUPP, 0},
     [ADMIN_OPC_IDENTIFY] = {identify, CSUPP, 0},
     [ADMIN_OPC_ABORT] = {abort_command, CSUPP, 0},
-    [ADMIN_OPC_SET_FEATURES] = {features_set, CSUPP, 0},
+    [ADMIN_OPC_SET_FEATURES] = {features_set, CSUPP, CHANGES},
     [ADMIN_OPC_GET_FEATURES] = {features_get, CSUPP, 0},
     [ADMIN_OPC_ASYNC_EVENT] = {asynchronous_event_request, CSUPP, 0},
-    [ADMIN_OPC_NS_MGMT] = {namespace_management, CSUPP | LBCC | NIC, 0},
-    [ADMIN_OPC_NS_ATTACH] = {namespace_attachment, CSUPP | NIC, 0},
+    [ADMIN_OPC_NS_MGMT] = {namespace_management, CSUPP | LBCC | NIC, CHANGES},
+    [ADMIN_OPC_NS_ATTACH] = {namespace_attachment, CSUPP | NIC, CHANGES},
     [ADMIN_OPC_KEEP_ALIVE] = {keep_alive, CSUPP, 0},
-    [ADMIN_OPC_FORMAT_NVM] = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL},
-    [ADMIN_OPC_KEY_LOAD] = {key_load, CSUPP, OPERATORS_ONLY},
-    [ADMIN_OPC_KEY_ERASE] = {key_erase, CSUPP, OPERATORS_ONLY},
-    [ADMIN_OPC_BIND] = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL},
+    [ADMIN_OPC_FORMAT_NVM] = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL | CHANGES},
+    [ADMIN_OPC_KEY_LOAD] = {key_load, CSUPP, OPERATORS_ONLY | CHANGES},
+    [ADMIN_OPC_KEY_ERASE] = {key_erase, CSUPP, OPERATORS_ONLY | CHANGES},
+    [ADMIN_OPC_BIND] = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES},
 };
 
 /// What a row of the table asks of a command's NSID.
 static uint32_t check_nsid(const struct request* r, uint32_t flags) {
-    if (flags == 0 || nsid_of(r) == NSID_ALL) return ST_SUCCESS;
+    if (nsid_of(r) == NSID_ALL) return ST_SUCCESS;
     if (flags & NSID_ACTIVE_OR_ALL) return ns_check_active(r->drive, r->fn, nsid_of(r));
     if (flags & NSID_EXISTS_OR_ALL) return ns_check_exists(r->drive, nsid_of(r));
     return ST_SUCCESS;
@@ -50,14 +50,40 @@ static uint32_t run(struct request* r) {
     if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;  // fused; PSDT: there are no SGLs
     if (opcode >= COMMANDS || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0))
         return ST_INVALID_OPCODE;
-    uint32_t status = check_nsid(r, c->flags);
+    if ((c->flags & CHANGES) && r->step == 0 && r->drive->changing) return WAIT;
+    uint32_t status = r->step ? (uint32_t)ST_SUCCESS : check_nsid(r, c->flags);
     return status == ST_SUCCESS ? c->run(r) : status;
 }
 
-void execute(struct request* r) {
-    r->dw0 = 0;
-    uint32_t status = run(r);
-    if (status == PENDING) return;
+static void forget(struct request* r) {
+    for (uint32_t i = 0; i < 16; i++) ((volatile uint32_t*)r->cmd.dw)[i] = 0;  // there may be a word of a key
+}
+
+/// False: it is not over.
+static bool ended(struct request* r, uint32_t status) {
+    if (status == WAIT) return false;
+    if (status == PENDING) return true;
     if (status != ST_SUCCESS) error_log_add(&r->fn->errors, 0, cmd_id(&r->cmd), status, nsid_of(r), 0);
     hw_complete(r->cmd.function, cmd_id(&r->cmd), status, r->dw0);
+    return true;
+}
+
+void execute(struct waiting* waiting, struct request* r) {
+    struct request fresh = {.drive = r->drive, .fn = r->fn, .cmd = r->cmd};
+    if (!ended(&fresh, run(&fresh))) waiting->of[waiting->count++] = fresh;
+    forget(&fresh);
+    forget(r);
+}
+
+void go_on(struct waiting* waiting, struct function* fn) {
+    uint32_t left = 0;
+    fn->wake = 0;
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        struct request* r = &waiting->of[i];
+        if (ended(r, run(r))) continue;
+        if (left != i) waiting->of[left] = *r;
+        left++;
+    }
+    for (uint32_t i = left; i < waiting->count; i++) forget(&waiting->of[i]);
+    waiting->count = left;
 }

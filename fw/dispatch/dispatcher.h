@@ -8,6 +8,15 @@
 /// By opcode; what has no handler is no command.
 extern const struct admin_command admin_commands[COMMANDS];
 
-void execute(struct request* r);
+/// Commands that are not over, in the order in which they came: as many as the hardware lets in, and no more.
+struct waiting {
+    struct request of[16];
+    uint32_t count;
+};
+
+/// A new command.
+void execute(struct waiting* waiting, struct request* r);
+/// The next step of each that is not over.
+void go_on(struct waiting* waiting, struct function* fn);
 
 #endif

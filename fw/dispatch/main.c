@@ -14,6 +14,7 @@ extern const uint32_t serial_number;
 
 static struct drive drive INSTANCE;
 static struct function function INSTANCE;
+static struct waiting waiting INSTANCE;
 static struct buffers buffers SCRATCH;
 static hw_ring_t ring __attribute__((aligned(2048))) SCRATCH;
 
@@ -32,5 +33,5 @@ int main(void) {
     namespaces_init(&drive, &function);
     identify_init(&drive);
     controller_reset_state(&drive, &function);
-    controller_loop(&drive, &function, &ring);
+    controller_loop(&drive, &function, &waiting, &ring);
 }

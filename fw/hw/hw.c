@@ -81,16 +81,6 @@ uint64_t hw_asq(void) { return two(&HW->ASQ_LO, &HW->ASQ_HI); }
 
 uint64_t hw_acq(void) { return two(&HW->ACQ_LO, &HW->ACQ_HI); }
 
-bool hw_hold(uint32_t* control) {
-    *control = HW->CTL;
-    HW->CTL = *control & ~(uint32_t)CTL_RUN;
-    return hw_wait(EV(DRAINED), hw_time() + CFG_WAIT_US);
-}
-
-void hw_go_on(uint32_t control) {
-    if (!(HW->EVENT & EV_RESET)) HW->CTL = control;
-}
-
 // ---------------------------------------------------------------- commands, completions, data
 bool hw_command(hw_ring_t* ring, cmd_t* cmd) {
     uint32_t pointers = HW->SQ_PTR;
@@ -104,11 +94,19 @@ bool hw_command(hw_ring_t* ring, cmd_t* cmd) {
     return true;
 }
 
-void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0) {
+static void complete(uint32_t id, uint32_t status, uint32_t dw0) {
     if (!hw_wait(EV(COMPLETION_IDLE), NEVER)) return;  // a reset takes the command with it
     HW->COMPLETION_DW0 = dw0;
-    HW->COMPLETION_ID = cid | function << DB_SSD_FW__COMPLETION_ID__FN_bp;
+    HW->COMPLETION_ID = id;
     HW->COMPLETION_STATUS = (status & 0x7fffu) | DB_SSD_FW__COMPLETION_STATUS__GO_bm;
+}
+
+void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0) {
+    complete(cid | function << DB_SSD_FW__COMPLETION_ID__FN_bp, status, dw0);
+}
+
+void hw_complete_io(uint32_t function, uint32_t sqid, uint32_t cid, uint32_t status) {
+    complete(cid | sqid << DB_SSD_FW__COMPLETION_ID__SQID_bp | function << DB_SSD_FW__COMPLETION_ID__FN_bp, status, 0);
 }
 
 bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void* ram, uint32_t bytes) {
@@ -156,6 +154,15 @@ bool hw_sq_idle(uint32_t qid) {
     return (HW->EVENT & EV(SQ_IDLE)) != 0;
 }
 
+// ---------------------------------------------------------------- commands under way
+void hw_abort(uint32_t how, uint32_t sqid, uint32_t key) {
+    HW->ABORT = how | sqid | key << DB_SSD_FW__ABORT__KEY_bp | DB_SSD_FW__ABORT__GO_bm;
+}
+
+bool hw_abort_idle(void) { return (HW->EVENT & EV(ABORT_IDLE)) != 0; }
+
+bool hw_abort_found(void) { return (HW->ABORT & DB_SSD_FW__ABORT__FOUND_bm) != 0; }
+
 // ---------------------------------------------------------------- settings
 void hw_arbitration(uint32_t value) { HW->ARB = value; }
 
@@ -166,31 +173,36 @@ void hw_vector(uint32_t vector, bool not_coalesced) {
 }
 
 // ---------------------------------------------------------------- namespaces, media
-void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint64_t base, uint64_t blocks) {
+void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint32_t gate, uint64_t base, uint64_t blocks) {
     HW->NS_BASE_LO = (uint32_t)base;
     HW->NS_BASE_HI = (uint32_t)(base >> 32);
     HW->NS_BLOCKS_LO = (uint32_t)blocks;
     HW->NS_BLOCKS_HI = (uint32_t)(blocks >> 32);
     HW->NS_CTL = (nsid - 1) | (valid ? DB_SSD_FW__NS_CTL__VALID_bm : 0) | (lba4k ? DB_SSD_FW__NS_CTL__LBA4K_bm : 0) |
-                 DB_SSD_FW__NS_CTL__GO_bm;
+                 gate << DB_SSD_FW__NS_CTL__GATE_bp | DB_SSD_FW__NS_CTL__GO_bm;
 }
 
-static bool media(uint32_t op, uint64_t addr, uint64_t bytes) {
+static bool media_start(uint32_t op, uint64_t addr, uint64_t bytes) {
     if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) return false;
     HW->MEDIA_ADDR_LO = (uint32_t)addr;
     HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
     HW->MEDIA_BYTES_LO = (uint32_t)bytes;
     HW->MEDIA_BYTES_HI = (uint32_t)(bytes >> 32);
     HW->MEDIA_CMD = op | DB_SSD_FW__MEDIA_CMD__GO_bm;
-    if (!hw_wait(EV(MEDIA_IDLE), NEVER)) return false;
-    return (HW->MEDIA_CMD & DB_SSD_FW__MEDIA_CMD__ERR_bm) == 0;
+    return true;
 }
 
-bool hw_media_flush(void) { return media(0, 0, 0); }
+bool hw_media_flush(void) { return media_start(0, 0, 0) && hw_wait(EV(MEDIA_IDLE), NEVER) && hw_media_ok(); }
 
-bool hw_media_zero(uint64_t addr, uint64_t bytes) { return media(1, addr, bytes); }
+bool hw_media_zero_start(uint64_t addr, uint64_t bytes) { return media_start(1, addr, bytes); }
 
+bool hw_media_idle(void) { return (HW->EVENT & EV(MEDIA_IDLE)) != 0; }
+
+bool hw_media_ok(void) { return (HW->MEDIA_CMD & DB_SSD_FW__MEDIA_CMD__ERR_bm) == 0; }
+
+/// What is under way ends first: its answer would be taken for that of this access.
 static bool media_word(uint32_t op, uint64_t addr) {
+    if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) return false;
     HW->MEDIA_ADDR_LO = (uint32_t)addr;
     HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
     HW->STORE_CMD = op | DB_SSD_FW__STORE_CMD__GO_bm;
@@ -207,6 +219,7 @@ bool hw_media_read(uint64_t addr, uint32_t* word) {
 }
 
 bool hw_media_write(uint64_t addr, uint32_t word) {
+    if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) return false;
     HW->STORE_OUT = word;
     return media_word(DB_SSD_FW__STORE_CMD__WRITE_bm, addr);
 }

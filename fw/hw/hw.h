@@ -64,14 +64,13 @@ uint32_t hw_cc(void);
 uint32_t hw_aqa(void);
 uint64_t hw_asq(void);
 uint64_t hw_acq(void);
-/// Let the commands inside end; none is fetched until `hw_go_on`. False: they did not.
-bool hw_hold(uint32_t* control);
-void hw_go_on(uint32_t control);
 
 // ---------------------------------------------------------------- commands, completions, data
 bool hw_command(hw_ring_t* ring, cmd_t* cmd);
 /// Completion of an admin command.
 void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0);
+/// Completion of an I/O command that was aborted.
+void hw_complete_io(uint32_t function, uint32_t sqid, uint32_t cid, uint32_t status);
 enum { COPY_PUT = 0, COPY_ZERO = 1, COPY_GET = 2 };
 /// Between RAM and one page of host memory; a read has at most 64 bytes, and fills whole rows of the data path in RAM.
 /// False: it failed.
@@ -87,16 +86,34 @@ void hw_delete_sq(uint32_t qid);
 /// None of its commands is under way.
 bool hw_sq_idle(uint32_t qid);
 
+// ---------------------------------------------------------------- commands under way
+/// Abort those of queue `sqid`, or the one of it with identifier `key`; or look for one of namespace `key`. When it is
+/// idle again nothing touches the host's memory for what was aborted, and no entry is made for it.
+enum {
+    HW_ABORT_QUEUE = 0,
+    HW_ABORT_COMMAND = DB_SSD_FW__ABORT__BY_CID_bm,
+    HW_ABORT_FIND = DB_SSD_FW__ABORT__FIND_bm,
+};
+void hw_abort(uint32_t how, uint32_t sqid, uint32_t key);
+bool hw_abort_idle(void);
+bool hw_abort_found(void);
+
 // ---------------------------------------------------------------- settings, as features 01h, 08h and 09h have them
 void hw_arbitration(uint32_t value);
 void hw_coalescing(uint32_t value);
 void hw_vector(uint32_t vector, bool not_coalesced);
 
 // ---------------------------------------------------------------- namespaces, media
-void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint64_t base, uint64_t blocks);
+/// What becomes of its commands: they pass, or end with Namespace Not Ready, Format In Progress, or Namespace Not Ready
+/// and the advice to come again after the time that Identify's CRDT1 says.
+enum { HW_NS_OPEN, HW_NS_CLOSED, HW_NS_FORMATTING, HW_NS_LATER };
+void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint32_t gate, uint64_t base, uint64_t blocks);
 /// False: it failed.
 bool hw_media_flush(void);
-bool hw_media_zero(uint64_t addr, uint64_t bytes);
+/// Begins; hw_media_ok says how it went when hw_media_idle. False: the media does not take it.
+bool hw_media_zero_start(uint64_t addr, uint64_t bytes);
+bool hw_media_idle(void);
+bool hw_media_ok(void);
 /// A word at the start of a line of 64 bytes; the rest of the line is nobody's. A reset does not end it. False: it failed.
 bool hw_media_read(uint64_t addr, uint32_t* word);
 bool hw_media_write(uint64_t addr, uint32_t word);

@@ -38,6 +38,7 @@ struct drive {
     const struct admin_command* commands;  // the dispatcher's table, by opcode
     struct namespaces namespaces;
     struct operators operators;
+    bool changing;  // a command changes namespaces, or what their data passes through
     uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes
 };
 

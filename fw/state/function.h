@@ -18,8 +18,11 @@ enum life { DISABLED, READY, OFF, FAILED, STOPPING, DRAINING };
 
 struct function {
     enum life life;
+    bool was_ready;       // FAILED: it was READY before
     bool notified;        // the shutdown that CC.SHN asks for has been done
     uint32_t cc;          // CC at enable
+    uint32_t wake;        // events that commands which are not over wait for
+    bool looking;         // one of them has the hardware look at its slots
     uint64_t stop_limit;  // STOPPING: when the host is told that it takes too long
     struct settings settings;
     struct events events;

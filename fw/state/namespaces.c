@@ -32,16 +32,26 @@ uint64_t ns_blocks(const struct namespace* ns) { return ns->lba4k ? ns->pages : 
 
 uint64_t ns_free_bytes(const struct drive* drive) {
     uint64_t pages = drive->namespaces.total;
-    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
+    for (uint32_t nsid = 1; nsid <= drive->namespaces.count; nsid++) {
         if (drive->namespaces.of[nsid].exists) pages -= drive->namespaces.of[nsid].pages;
     }
     return pages << 12;
 }
 
+bool ns_fit(const struct drive* drive) {
+    const struct namespaces* all = &drive->namespaces;
+    if (all->count > MAX_NS || all->unused > all->total) return false;
+    for (uint32_t nsid = 1; nsid <= all->count; nsid++) {
+        const struct namespace* ns = &all->of[nsid];
+        if (ns->exists && (ns->base > all->total || ns->pages > all->total - ns->base)) return false;
+    }
+    return true;
+}
+
 bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first) {
     const struct namespaces* all = &drive->namespaces;
     uint64_t at = 0;
-    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
+    for (uint32_t nsid = 1; nsid <= all->count; nsid++) {
         const struct namespace* ns = &all->of[nsid];
         if (pages > all->total - at) return false;
         if (ns->exists && ns->base < at + pages && at < ns->base + ns->pages) {
@@ -56,7 +66,7 @@ bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first) {
 /// Tell the hardware.
 static void show(const struct drive* drive, const struct function* fn, uint32_t nsid) {
     const struct namespace* ns = &drive->namespaces.of[nsid];
-    hw_namespace(nsid, fn->ns[nsid].attached, ns->lba4k, ns->base << 12, ns_blocks(ns));
+    hw_namespace(nsid, fn->ns[nsid].attached, ns->lba4k, ns->gate, ns->base << 12, ns_blocks(ns));
 }
 
 /// Where nothing was saved.
@@ -64,6 +74,9 @@ static void first_namespaces(struct drive* drive, struct function* fn) {
     struct namespaces* all = &drive->namespaces;
     uint32_t count = drive->hw.key_slots ? drive->hw.num_ns : 1;
     uint64_t pages = div_u64(all->total, count, NULL);
+    all->unused = 0;
+    all->count = drive->hw.num_ns;
+    for (uint32_t nsid = 1; nsid <= MAX_NS; nsid++) all->of[nsid].exists = fn->ns[nsid].attached = false;
     for (uint32_t nsid = 1; nsid <= count; nsid++) {
         all->of[nsid].exists = fn->ns[nsid].attached = true;
         all->of[nsid].base = all->unused;
@@ -89,30 +102,36 @@ void ns_changed_read(const struct drive* drive, struct function* fn) {
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) fn->ns[nsid].changed = false;
 }
 
-// ---------------------------------------------------------------- while fetching is held
-bool ns_zero(uint64_t first, uint64_t pages) { return hw_media_zero(first << 12, pages << 12) && hw_media_flush(); }
+// ---------------------------------------------------------------- what becomes of its commands
+void ns_gate(struct drive* drive, const struct function* fn, uint32_t nsid, uint32_t gate) {
+    drive->namespaces.of[nsid].gate = (uint8_t)gate;
+    show(drive, fn, nsid);
+}
 
-bool ns_format(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k) {
+void namespaces_open(struct drive* drive, const struct function* fn) {
+    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
+        if (drive->namespaces.of[nsid].gate) ns_gate(drive, fn, nsid, HW_NS_OPEN);
+    }
+}
+
+// ---------------------------------------------------------------- while it is closed, and no command of it under way
+void ns_formatted(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k) {
     struct namespace* ns = &drive->namespaces.of[nsid];
-    if (!ns_zero(ns->base, ns->pages)) return false;
     bool differs = ns->lba4k != lba4k;
     ns->lba4k = lba4k;
     if (differs) ns->spare = 0;  // in the other block size it is all that it takes of the media
     show(drive, fn, nsid);
     if (differs) ns_changed(fn, nsid);
-    return true;
 }
 
-bool ns_delete(struct drive* drive, struct function* fn, uint32_t nsid) {
+void ns_deleted(struct drive* drive, struct function* fn, uint32_t nsid) {
     struct namespace* ns = &drive->namespaces.of[nsid];
     bool was_attached = fn->ns[nsid].attached;
-    operators_erase_ns(drive, nsid);
-    if (!ns_zero(ns->base, ns->pages)) return false;
     ns->exists = fn->ns[nsid].attached = false;
+    ns->gate = HW_NS_OPEN;
     show(drive, fn, nsid);
     operators_forget_ns(drive, nsid);
     if (was_attached) ns_changed(fn, nsid);
-    return true;
 }
 
 void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached) {

@@ -19,11 +19,13 @@ struct namespace {
     uint16_t generation;   // how many had been created when this one was; 0: it was there from the first
     uint8_t spare;         // 512-byte blocks of the last page that are not part of it
     bool exists, lba4k;
+    uint8_t gate;          // HW_NS_*: what becomes of its commands
 };
 
 struct namespaces {
     struct namespace of[MAX_NS + 1];
     uint64_t total;       // pages of the media, without those of the settings
+    uint32_t count;       // so many have been saved, or the hardware has room for
     uint64_t unused;      // from this page on nothing has ever been a namespace's
     uint16_t generation;  // of the last one created
 };
@@ -45,20 +47,24 @@ bool ns_active(const struct function* fn, uint32_t nsid);
 /// Success, or what a command ends with that wants a namespace to exist, or to be active (Base 2.0, 3.2.1.5).
 uint32_t ns_check_exists(const struct drive* drive, uint32_t nsid);
 uint32_t ns_check_active(const struct drive* drive, const struct function* fn, uint32_t nsid);
+/// All are on the media.
+bool ns_fit(const struct drive* drive);
 uint64_t ns_blocks(const struct namespace* ns);
 uint64_t ns_bytes(const struct namespace* ns);
 uint64_t ns_free_bytes(const struct drive* drive);
 /// The first page of the first gap of so many. False: there is none.
 bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first);
 
-// ---------------------------------------------------------------- while fetching is held
-/// Zero pages of the media. False: it failed.
-bool ns_zero(uint64_t first, uint64_t pages);
-/// Zero it and set its block size. False: the media failed.
-bool ns_format(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k);
-/// Its key goes first. False: the media has not zeroed it, so it stays, locked.
-bool ns_delete(struct drive* drive, struct function* fn, uint32_t nsid);
-/// Show it to the function, or no more (that while fetching is held).
+/// What becomes of the commands of a namespace: HW_NS_*.
+void ns_gate(struct drive* drive, const struct function* fn, uint32_t nsid, uint32_t gate);
+void namespaces_open(struct drive* drive, const struct function* fn);
+
+// ---------------------------------------------------------------- while it is closed, and no command of it under way
+/// Its blocks are zeros, and of this size from now on.
+void ns_formatted(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k);
+/// Its blocks are zeros, and nobody's from now on.
+void ns_deleted(struct drive* drive, struct function* fn, uint32_t nsid);
+/// Show it to the function, or no more.
 void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached);
 
 /// The function's host hears of a change, if it wants to.

@@ -77,7 +77,7 @@ void operators_reset(struct drive* drive) {
     operators_apply(drive);
 }
 
-// ---------------------------------------------------------------- while fetching is held
+// ---------------------------------------------------------------- while the namespaces are closed that it is about, and drained
 void operators_configure(struct drive* drive, uint32_t config) {
     struct operators* o = &drive->operators;
     o->config = config;

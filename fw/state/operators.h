@@ -40,7 +40,7 @@ void operators_restore(struct drive* drive);
 /// At power-on and controller reset. The hardware has erased all keys by itself.
 void operators_reset(struct drive* drive);
 
-// ---------------------------------------------------------------- while fetching is held
+// ---------------------------------------------------------------- while the namespaces are closed that it is about, and drained
 /// Set feature C0h.
 void operators_configure(struct drive* drive, uint32_t config);
 /// Set feature C1h + i.

@@ -3,7 +3,6 @@
 
 void queues_reset(struct queues* queues, uint32_t count) {
     for (uint32_t i = 1; i <= count; i++) queues->sq[i].exists = queues->sq[i].deleting = queues->cq[i].exists = false;
-    queues->deleting = 0;
 }
 
 bool queues_exist(const struct queues* queues, uint32_t count) {

@@ -12,15 +12,11 @@ struct queue {
     bool exists;
     uint8_t users;  // completion queue: submission queues that report to it
     uint8_t cqid;   // submission queue: where it reports to
-    // Submission queue: Delete has come, from this function, with this command identifier, and is not answered.
-    bool deleting;
-    uint8_t function;
-    uint16_t cid;
+    bool deleting;  // submission queue: Delete has come and is not answered
 };
 
 struct queues {
     struct queue sq[MAX_QP + 1], cq[MAX_QP + 1];
-    uint32_t deleting;  // so many submission queues
 };
 
 /// Forget the queues 1 to `count`.

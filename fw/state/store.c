@@ -5,7 +5,7 @@
 #include "state/drive.h"
 #include "state/function.h"
 
-#define MAGIC 0x31534244u  // "DBS1": another layout has another
+#define MAGIC 0x32534244u  // "DBS2": another layout has another
 #define LINE 64u           // bytes of the media that a word has to itself
 #define COPY_WORDS (SETTINGS_PAGES / 2u * (PAGE_SIZE / LINE))
 
@@ -36,11 +36,12 @@ static uint32_t crc(const uint32_t* words) {
 // ---------------------------------------------------------------- what is saved: each thing once, for both ways
 struct walk {
     uint32_t* at;
+    const uint32_t* end;  // load: what is not there is 0
     bool load;
 };
 
 static void word(struct walk* w, uint32_t* value) {
-    if (w->load) *value = *w->at;
+    if (w->load) *value = w->at < w->end ? *w->at : 0;
     else *w->at = *value;
     w->at++;
 }
@@ -86,7 +87,7 @@ static void walk_history(struct walk* w, struct history* h) {
     }
 }
 
-/// All that is saved. The namespaces that the hardware has room for are the only ones there are.
+/// All that is saved. Namespaces beyond those that the hardware has room for stay where they are; nobody sees them.
 static void walk(struct walk* w, struct drive* drive, struct function* fn) {
     struct namespaces* all = &drive->namespaces;
     uint32_t generation = all->generation;
@@ -103,7 +104,9 @@ static void walk(struct walk* w, struct drive* drive, struct function* fn) {
     word(w, &generation);
     all->generation = (uint16_t)generation;
     two_words(w, &all->unused);
-    for (uint32_t i = 1; i <= drive->hw.num_ns; i++)
+    word(w, &all->count);
+    if (all->count < drive->hw.num_ns) all->count = drive->hw.num_ns;
+    for (uint32_t i = 1; i <= all->count && i <= MAX_NS; i++)
         walk_namespace(w, &all->of[i], &fn->ns[i], &drive->operators.bound[i]);
 }
 
@@ -132,7 +135,8 @@ void store_load(struct drive* drive, struct function* fn) {
     drive->namespaces.total -= SETTINGS_PAGES;
     store->base = drive->namespaces.total << 12;
     for (uint32_t i = 0; i < 2; i++) {
-        found[i] = read_copy(drive, i);
+        // A media that has not answered is not asked again: its answer may still come.
+        found[i] = i && !hw_media_idle() ? STORE_DAMAGED : read_copy(drive, i);
         if (found[i] == STORE_LOADED) sequence[i] = words_of(drive)[W_SEQUENCE];
     }
     if (found[0] != STORE_LOADED && found[1] != STORE_LOADED) {
@@ -147,9 +151,11 @@ void store_load(struct drive* drive, struct function* fn) {
         return;
     }
     store->found = STORE_LOADED;
-    struct walk w = {.at = words_of(drive) + W_FIRST, .load = true};
+    uint32_t* words = words_of(drive);
+    struct walk w = {.at = words + W_FIRST, .end = words + W_FIRST + words[W_COUNT], .load = true};
     walk(&w, drive, fn);
     fn->errors.count = drive->before.errors;
+    if (!ns_fit(drive)) store->found = STORE_DAMAGED;  // those of a larger media
 }
 
 // ---------------------------------------------------------------- save
@@ -162,7 +168,6 @@ static bool write_copy(struct drive* drive, bool second, const uint32_t* words) 
     return hw_media_flush() && hw_media_write(place(drive, second, W_MAGIC), MAGIC) && hw_media_flush();
 }
 
-/// While nothing is under way.
 static bool save(struct drive* drive, struct function* fn) {
     struct store* store = &drive->store;
     uint32_t* words = words_of(drive);
@@ -193,10 +198,8 @@ static bool save(struct drive* drive, struct function* fn) {
 }
 
 bool store_save(struct drive* drive, struct function* fn) {
-    uint32_t control;
     if (drive->store.base == 0) return true;
-    bool done = hw_hold(&control) && save(drive, fn);
-    hw_go_on(control);
+    bool done = save(drive, fn);
     if (!done) drive->store.stale = true;
     return done;
 }

@@ -117,12 +117,13 @@ module db_csd_control
     if (rst) number_q <= '0;
   end
 
-  assign drop        = s_res_valid && !res_room;
+  // Not in the cycle in which the firmware begins to read the oldest.
+  assign drop        = s_res_valid && !res_room && !reading_q && !hwif_out.RES.valid.swacc;
   assign s_res_ready = res_room || reading_q;
   db_fifo #(.WIDTH(16 + $bits(result_t) + $bits(res_cmd_t)), .DEPTH(RESULTS)) i_results (
     .clk, .rst, .level(),
     .s_valid(s_res_valid), .s_ready(res_room), .s_data({high, s_res_cmd, s_res}),
-    .m_valid(res_valid), .m_ready(hwif_out.RES_NEXT.go.value || (drop && !reading_q)),
+    .m_valid(res_valid), .m_ready(hwif_out.RES_NEXT.go.value || drop),
     .m_data({res_high, res_cmd, res})
   );
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/draining.h"
+
+uint32_t slots_step(struct request* r, uint32_t how, uint32_t sqid, uint32_t key) {
+    if (!r->looking) {
+        if (r->fn->looking) return WAIT;
+        r->looking = r->fn->looking = true;
+        hw_abort(how, sqid, key);
+    }
+    if (!hw_abort_idle()) {
+        r->fn->wake |= EV(ABORT_IDLE);
+        return WAIT;
+    }
+    r->looking = r->fn->looking = false;
+    r->found = hw_abort_found();
+    return ST_SUCCESS;
+}
+
+void change_begins(struct request* r) { r->drive->changing = true; }
+
+void change_ends(struct request* r) { r->drive->changing = false; }
+
+uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate) {
+    if (r->at == 0) {
+        for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
+            if (chosen(r, nsid)) ns_gate(r->drive, r->fn, nsid, gate);
+        }
+        r->at = 1;
+    }
+    for (; r->at <= r->drive->hw.num_ns; r->at++) {
+        if (!r->drive->namespaces.of[r->at].gate) continue;
+        if (slots_step(r, HW_ABORT_FIND, 0, r->at) == WAIT || r->found) return WAIT;
+    }
+    r->at = 0;
+    return ST_SUCCESS;
+}
+
+void open_namespaces(struct request* r) {
+    for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
+        if (r->drive->namespaces.of[nsid].gate) ns_gate(r->drive, r->fn, nsid, HW_NS_OPEN);
+    }
+}
+
+uint32_t zero_step(struct request* r) {
+    if (r->zeroing) {
+        if (!hw_media_idle()) {
+            r->fn->wake |= EV(MEDIA_IDLE);
+            return WAIT;
+        }
+        r->zeroing = false;
+        if (!hw_media_ok()) return ST_WRITE_FAULT;
+    }
+    if (r->left == 0) return hw_media_flush() ? (uint32_t)ST_SUCCESS : ST_WRITE_FAULT;
+    uint64_t bytes = r->left < CFG_ZERO_BYTES ? r->left : CFG_ZERO_BYTES;
+    if (!hw_media_zero_start(r->from, bytes)) return ST_WRITE_FAULT;
+    r->from += bytes;
+    r->left -= bytes;
+    r->zeroing = true;
+    r->fn->wake |= EV(MEDIA_IDLE);
+    return WAIT;
+}
