@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that run cocotb tests against one RTL module: Verilator's model of it, with cocotb inside.
 
-Compiling is most of what a bench costs, so nothing is optimised, and Verilator's headers and runtime are compiled once
-for all benches. Only the program is kept: about a megabyte a bench.
+Compiling is much of what a bench costs: what runs once is not optimised, the rest a little, and not if there is very
+much of it. Verilator's headers and runtime are compiled once for all benches. Only the program is kept: about a
+megabyte a bench.
 """
 
 from __future__ import annotations
@@ -22,9 +23,13 @@ from doorbell.build.rtl import verilator
 RUNTIME = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 TRACING = "verilated_vcd_c"  # more of the runtime, for waveforms
 SETTINGS = (
-    "-O0", "-w", "-std=gnu++17", "-fPIC", "-pthread", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
+    "-w", "-std=gnu++17", "-fPIC", "-pthread", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
     "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0",
 )  # fmt: skip
+OPTIMISED, UNOPTIMISED = "-O1", "-O0"
+MOST_OPTIMISED = 1_500_000
+"""Bytes of C++ that runs in every cycle: beyond it, to optimise takes longer than most benches run."""
+RECIPE = 2  # raise it when this file makes something else of the same inputs
 WAIVED = ("UNUSEDSIGNAL", "UNUSEDPARAM", "DECLFILENAME", "PINCONNECTEMPTY")
 COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -49,25 +54,29 @@ def without_comments(text: bytes) -> bytes:
     return COMMENT.sub(lambda m: m[0] if m[0].startswith(b'"') else b"", text)
 
 
-def flags(wave: bool) -> list[str]:
+def flags(wave: bool, level: str = UNOPTIMISED) -> list[str]:
     include = paths.verilator_root() / "include"
     trace = [f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}"]
-    return [*SETTINGS, *trace, "-isystem", str(include), "-isystem", str(include / "vltstd")]
+    return [level, *SETTINGS, *trace, "-isystem", str(include), "-isystem", str(include / "vltstd")]
 
 
 def runtime(wave: bool) -> Path:
-    """The folder with what all benches share: Verilator's runtime as objects, its headers compiled (all.h.gch)."""
+    """The folder with what all benches share: Verilator's runtime as objects, its headers compiled for both levels."""
 
     def make(out: Path) -> None:
         include = paths.verilator_root() / "include"
         names = [*RUNTIME, TRACING] if wave else list(RUNTIME)
         for name in names:
-            tool(["g++", *flags(wave), "-c", str(include / f"{name}.cpp"), "-o", str(out / f"{name}.o")], name)
+            tool(
+                ["g++", *flags(wave, OPTIMISED), "-c", str(include / f"{name}.cpp"), "-o", str(out / f"{name}.o")], name
+            )
         headers = ["verilated.h", "verilated_dpi.h", "verilated_vpi.h", *(["verilated_vcd_c.h"] if wave else [])]
-        (out / "all.h").write_text("".join(f'#include "{h}"\n' for h in headers))
-        tool(["g++", *flags(wave), "-x", "c++-header", str(out / "all.h"), "-o", str(out / "all.h.gch")], "headers")
+        for level in (OPTIMISED, UNOPTIMISED):
+            header = out / f"all{level}.h"
+            header.write_text("".join(f'#include "{h}"\n' for h in headers))
+            tool(["g++", *flags(wave, level), "-x", "c++-header", str(header), "-o", f"{header}.gch"], "headers")
 
-    key = (flags(wave), version("verilator"), compiler_version())
+    key = (RECIPE, flags(wave), version("verilator"), compiler_version())
     return cached("bench-runtime", key, make)
 
 
@@ -83,7 +92,7 @@ def program(bench: Bench) -> Path:
         digest.update(file.name.encode() + b"\0" + without_comments(file.read_bytes()) + b"\0")
     key = (
         bench.top, sorted(bench.parameters.items()), sorted(bench.defines.items()), digest.hexdigest(),
-        flags(bench.wave), WAIVED, version("verilator", "cocotb"), compiler_version(), str(cocotb.libs_dir),
+        RECIPE, flags(bench.wave), WAIVED, version("verilator", "cocotb"), compiler_version(), str(cocotb.libs_dir),
     )  # fmt: skip
 
     def make(out: Path) -> None:
@@ -100,13 +109,20 @@ def program(bench: Bench) -> Path:
             f"Verilator on {bench.top}",
         )  # fmt: skip
         shared = runtime(bench.wave)
-        common = [*flags(bench.wave), "-include", str(shared / "all.h"), f"-I{obj}"]
-        whole = obj / "whole.cpp"
-        whole.write_text("".join(f'#include "{f.name}"\n' for f in sorted(obj.glob("Vtop*.cpp"))))
+        made = sorted(obj.glob("Vtop*.cpp"))
+        slow = [f for f in made if "Slow" in f.name]  # runs once
+        fast = [f for f in made if f not in slow]
+        much = sum(f.stat().st_size for f in fast) > MOST_OPTIMISED
         main = cocotb.share_dir / "lib" / "verilator" / "verilator.cpp"
-        for source in (whole, main):
-            tool(["g++", *common, "-c", str(source), "-o", str(obj / f"{source.stem}.o")], f"compiling {bench.top}")
-        objects = [*(obj / f"{s.stem}.o" for s in (whole, main)), *sorted(shared.glob("*.o"))]
+        for name, level, files in (
+            ("slow", UNOPTIMISED, [*slow, main]),
+            ("fast", UNOPTIMISED if much else OPTIMISED, fast),
+        ):
+            source = obj / f"{name}.cpp"
+            source.write_text("".join(f'#include "{f}"\n' for f in files))
+            common = [*flags(bench.wave, level), "-include", str(shared / f"all{level}.h"), f"-I{obj}"]
+            tool(["g++", *common, "-c", str(source), "-o", str(obj / f"{name}.o")], f"compiling {bench.top}")
+        objects = [obj / "slow.o", obj / "fast.o", *sorted(shared.glob("*.o"))]
         libraries = [f"-Wl,-rpath,{cocotb.libs_dir}", f"-L{cocotb.libs_dir}", "-lcocotbvpi_verilator"]
         tool(["g++", "-pthread", "-o", str(out / bench.top), *map(str, objects), *libraries], f"linking {bench.top}")
         shutil.rmtree(obj)

@@ -32,8 +32,10 @@ COMPILE = [
     "-DVERILATOR=1", "-DVM_SC=0", "-DVM_TIMING=0",
 ]  # fmt: skip
 LINK = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-O1", "-Wl,--no-undefined"]
-OPTIMISE = {"fast": "-O3", "slow": "-O1", "runtime": "-O3"}
+OPTIMISE = {"fast": "-O3", "slow": "-O0", "runtime": "-O3"}
 WARN = ["-Wall", "-Wextra", "-Werror"]
+SMALL = 300_000
+"""Bytes of a file of Verilator's output that is not worth to be compiled alone."""
 RUNTIME_INCLUDE = [paths.ROOT / "sim", paths.ROOT / "facts" / "c"]
 """Where the runtime's own headers are."""
 
@@ -44,8 +46,7 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> N
     system = ["-isystem", str(include), "-isystem", str(include / "vltstd")]
     common = [*COMPILE, *defines, "-I.", *system]
     work: list[tuple[Path, list[str]]] = []
-    for file in sorted(obj.glob("*.cpp")):
-        kind = "slow" if "__Slow" in file.name or "__Syms" in file.name else "fast"
+    for kind, file in units(obj):
         work.append((file, [OPTIMISE[kind], "-w", "-fvisibility=hidden", *common]))
     for name in library_files(obj):
         work.append((include / f"{name}.cpp", [OPTIMISE["runtime"], "-w", "-fvisibility=hidden", *common]))
@@ -67,6 +68,25 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> N
     exports = obj / "exports"
     exports.write_text("{ global: db_*; local: *; };\n")  # the C interfaces of sim/interface/
     tool(["g++", *LINK, f"-Wl,--version-script={exports}", "-o", str(library), *map(str, objects)], "linking")
+
+
+def units(obj: Path) -> list[tuple[str, Path]]:
+    """What to compile of Verilator's output: "slow" for what runs once, "fast" for the rest, and a file.
+
+    The headers of a model take seconds to compile, so files are put together: what runs once into one, what is small of
+    the rest into one too.
+    """
+    files = sorted(obj.glob("*.cpp"))
+    slow = [f for f in files if "__Slow" in f.name or "__Syms" in f.name]
+    fast = [f for f in files if f not in slow]
+    small = [f for f in fast if f.stat().st_size < SMALL]
+    result = [("fast", f) for f in fast if f not in small]
+    for kind, name, parts in (("slow", "all_slow", slow), ("fast", "all_small", small)):
+        if parts:
+            whole = obj / f"{name}.cpp"
+            whole.write_text("".join(f'#include "{f.name}"\n' for f in parts))
+            result.append((kind, whole))
+    return result
 
 
 def library_files(obj: Path) -> list[str]:
