@@ -90,7 +90,8 @@ def simulator(
     """A shared library with the Verilated `top` and the runtime of sim/, for doorbell.device.sim to load.
 
     params: the top's parameters where they differ from its defaults. coverage: count line and toggle coverage (None:
-    if DOORBELL_COVERAGE=1). trace: able to write VCD (None: if DOORBELL_WAVE is set). extra: files that are not in rtl/, the top's first.
+    if DOORBELL_COVERAGE=1). trace: able to write VCD (None: if DOORBELL_WAVE is set). extra: files that are not in
+    rtl/, the top's first.
     """
     if coverage is None:
         coverage = os.environ.get("DOORBELL_COVERAGE") == "1"

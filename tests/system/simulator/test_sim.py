@@ -801,7 +801,9 @@ def test_options_are_checked() -> None:
         sim.run(1)
 
 
-def test_waveforms_of_a_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_waveforms_of_a_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """DOORBELL_WAVE, which `./doorbell test --wave` sets: simulators are built with tracing, and each simulation of a
     test writes a file from its start on."""
     built: list[str] = []
