@@ -206,7 +206,7 @@ def main(arguments: list[str]) -> int:
     stale = [f for f in TARGETS if not (ROOT / f).exists() or (ROOT / f).read_text() != wanted(f)]
     if arguments:
         for file in stale:
-            print(f"{file} is not what facts/*.yaml say: run python facts/generate.py")
+            print(f"{file} is not what facts/*.yaml say: run ./doorbell python facts/generate.py")
         return 1 if stale else 0
     for file in stale:
         text = wanted(file)

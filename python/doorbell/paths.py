@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,14 @@ def cache() -> Path:
     if named := os.environ.get("DOORBELL_CACHE"):
         return Path(named).expanduser().absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute() / "doorbell"
+
+
+def wave() -> Path:
+    """A waveform of the test that runs now: build/waves/NAME.vcd. Its folder is there then."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "wave").split(" ")[0].split("/")[-1]
+    file = OUT / "waves" / (re.sub(r"\W+", "_", test) + ".vcd")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
 
 
 def package_dir(name: str) -> Path:

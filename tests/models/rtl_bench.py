@@ -37,9 +37,7 @@ def used_files(files: list[Path], library: dict[str, Path]) -> list[Path]:
 
 def keep_wave(dump: Path) -> None:
     """Move the waveform of a test to build/waves and say where it is. `./doorbell test --wave` asks for it."""
-    name = re.sub(r"\W+", "_", os.environ.get("PYTEST_CURRENT_TEST", "wave").split(" ")[0].split("/")[-1])
-    kept = paths.OUT / "waves" / f"{name}.vcd"
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept = paths.wave()
     shutil.move(dump, kept)
     print(f"waveform: {kept}")
 

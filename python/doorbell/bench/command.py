@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./doorbell bench`: fio's options and job files, traces and suites against a drive, in simulated time.
 
-Options are read and checked here; README.md of this package says which module does what is asked.
+Options are read and checked here. What is asked is done by drive.py (jobs, traces), host.py, recorder.py or suite.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from doorbell.bench.recorder import RecorderSetup
 from doorbell.bench.results import Result, fio_json, table
 from doorbell.bench.runner import warnings
 from doorbell.bench.stages import stage_json, stage_tables
-from doorbell.bench.suite import run_suite
+from doorbell.bench.suite import SUITES, TAKE_PARAMS, run_suite
 from doorbell.bench.traces import read_trace
 from doorbell.build import check_params
 from doorbell.device import limits
@@ -31,6 +31,7 @@ from doorbell.units import parse_size
 
 
 def main(
+    ctx: typer.Context,
     job_file: Path | None = typer.Argument(None, metavar="[JOB.fio]", help="A fio job file."),
     rw: str | None = typer.Option(None, help="read, write, randread, randwrite, rw or randrw."),
     bs: str | None = typer.Option(None, help="Block size: 512, 4k, 128k ...; 4k,8k: of reads, of writes."),
@@ -130,9 +131,10 @@ def main(
              "fsync": fsync, "sq_priority": sq_priority, "random_distribution": random_distribution,
              "randseed": randseed}  # fmt: skip
     if suite is not None:
-        if job_file or trace or stages or speed or any(v is not None for v in given.values()):
-            raise UserError("--suite brings its own jobs and drives: give it no others")
-        raise typer.Exit(0 if run_suite(suite, json) else 1)
+        check_suite_options(ctx, suite)
+        params = parse_params(param)
+        check_params("db_ssd", params)
+        raise typer.Exit(0 if run_suite(suite, json, params) else 1)
     if job_file is not None and trace is not None:
         raise UserError("a job file or --trace, not both")
     if not records and drives is not None:
@@ -216,6 +218,19 @@ def main(
             show_drive(measure_trace(drive, story, jobs[0], afap=afap, speed=trace_speed, stages=stages), json)
         else:
             show_drive(measure(drive, jobs, stages=stages), json)
+
+
+def check_suite_options(ctx: typer.Context, suite: str) -> None:
+    """A suite has its jobs and drives: whatever else is given would change nothing, so it is an error."""
+    taken = {"suite", "json", *(["param"] if suite in TAKE_PARAMS else [])}
+    names = []
+    for option in ctx.command.params:
+        source = ctx.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE" and option.name not in taken:
+            names.append(option.opts[0] if option.opts[0].startswith("-") else "a job file")
+    if names and suite in SUITES:
+        verb = "are" if len(names) > 1 else "is"
+        raise UserError(f"--suite {suite} brings its own jobs and drives: {', '.join(names)} {verb} not for it")
 
 
 def check_numbers(data_w: int, clock_mhz: float, trace_speed: float, mps: int, mrrs: int) -> None:

@@ -37,6 +37,8 @@ SUITES = {
     "host-short": 6,
     "host-nightly": 31,
 }  # rows, for the progress bar
+TAKE_PARAMS = ("shares",)
+"""Suites that can be run with other parameters of the drive (--param)."""
 
 
 @dataclass
@@ -120,11 +122,11 @@ def queues_flat(counts: tuple[int, ...]) -> Iterator[Target]:
     yield Target(name, 2.0, spread, "%", False)
 
 
-def shares(urgent: bool, runtime_us: int) -> Iterator[Target]:
+def shares(urgent: bool, runtime_us: int, params: dict[str, int | str] | None = None) -> Iterator[Target]:
     """A reader at depth 1 that thinks 50 us between commands, beside 15 queues of 128 KiB writes at depth 32: how long
     its commands take, and how much of the link the writers get. Completions of the host come up to 200 ns late."""
     prios = (0, *[2] * 15) if urgent else ()
-    drive = _drive("gen3x8", 256, queues=16, entries=64, prios=prios, completion_jitter_ns=200)
+    drive = _drive("gen3x8", 256, queues=16, entries=64, prios=prios, params=params, completion_jitter_ns=200)
     wire = sim_link(drive.sim, limits.Link.parse("gen3x8"))
     time = {"runtime_ns": runtime_us * 1000, "time_based": True}
     reader = Job(name="reader", rw="randread", bs=4096, thinktime_ns=50_000, **time)
@@ -230,7 +232,7 @@ def front_end(data_w: int, link: str) -> Iterator[Target]:
 # ------------------------------------------------------------------------------------------ the suites
 
 
-def rows(suite: str) -> Iterator[Target]:
+def rows(suite: str, params: dict[str, int | str] | None = None) -> Iterator[Target]:
     if suite.startswith("host"):
         for row in host_bench.targets(suite == "host-short"):
             yield Target(*row)
@@ -240,7 +242,7 @@ def rows(suite: str) -> Iterator[Target]:
         return
     if suite == "shares":
         for urgent in (False, True):
-            yield from shares(urgent, 2_000)
+            yield from shares(urgent, 2_000, params)
         return
     if suite == "limit-short":
         some = tuple((rw, 4096, 480) for rw in ("randread", "read", "randwrite", "write", "randrw"))
@@ -260,20 +262,22 @@ def rows(suite: str) -> Iterator[Target]:
     yield from queues_flat((1, 2, 8, 32, 128))
 
 
-def run_suite(suite: str, json: Path | None) -> bool:
-    """Run it, print target and measurement of each row; True if all targets are met."""
+def run_suite(suite: str, json: Path | None, params: dict[str, int | str] | None = None) -> bool:
+    """Run it, print target and measurement of each row; True if all targets are met. params: of the drive, where they
+    are not the defaults, for which the targets are."""
     if suite not in SUITES:
         raise UserError(f"--suite: there is no '{suite}': use one of {', '.join(SUITES)}")
     from rich.table import Table
 
     found: list[Target] = []
     with progress_bar(f"suite {suite}") as update:
-        for row in rows(suite):
+        for row in rows(suite, params):
             found.append(row)
             update(min(1.0, len(found) / SUITES[suite]))
     peers = [*host_bench.peers(), *recorder_bench.peers()] if suite in ("host", "host-nightly") else []
     clock = "" if suite.startswith("host") else ", 250 MHz"
-    table = Table(title=f"Suite {suite}, simulated time{clock}", title_justify="left")
+    with_params = "".join(f", {k}={v}" for k, v in (params or {}).items())
+    table = Table(title=f"Suite {suite}{with_params}, simulated time{clock}", title_justify="left")
     table.add_column("what")
     for name in ("target", "measured"):
         table.add_column(name, justify="right")
@@ -293,6 +297,7 @@ def run_suite(suite: str, json: Path | None) -> bool:
             {
                 "suite": suite,
                 "ok": not missed,
+                **({"params": params} if params else {}),
                 "rows": [r.json() for r in found],
                 **({"peers": peers} if peers else {}),
             },

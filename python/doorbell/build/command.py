@@ -45,4 +45,4 @@ def main(
     if only in ("all", "firmware"):
         print(firmware())
     if only in ("all", "simulator"):
-        print(simulator(top, {"DATA_W": data_w}, coverage=coverage or None, trace=trace))
+        print(simulator(top, {"DATA_W": data_w}, coverage=coverage or None, trace=trace or None))

@@ -84,16 +84,19 @@ def simulator(
     top: str = "db_ssd",
     params: dict[str, int | str] | None = None,
     coverage: bool | None = None,
-    trace: bool = False,
+    trace: bool | None = None,
     extra: Sequence[Path] = (),
 ) -> Path:
     """A shared library with the Verilated `top` and the runtime of sim/, for doorbell.device.sim to load.
 
     params: the top's parameters where they differ from its defaults. coverage: count line and toggle coverage (None:
-    if DOORBELL_COVERAGE=1). trace: able to write VCD. extra: files that are not in rtl/, the top's first.
+    if DOORBELL_COVERAGE=1). trace: able to write VCD (None: if DOORBELL_WAVE is set). extra: files that are not in
+    rtl/, the top's first.
     """
     if coverage is None:
         coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
+    if trace is None:
+        trace = bool(os.environ.get("DOORBELL_WAVE"))
     settings = default_params(top, params or {}, extra[0] if extra else None)
     host = is_host(top)
     sources = rtl_sources(regs(), HOST if host else CSD if computes(top) else DEVICE)

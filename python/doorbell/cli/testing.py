@@ -22,11 +22,15 @@ def main(
     select: str = typer.Option("", "-k", metavar="EXPR", help="Only tests whose names match, as in pytest."),
     coverage: bool = typer.Option(False, "--coverage", help="Also print line and toggle coverage of the RTL."),
     nightly: bool = typer.Option(False, "--nightly", help="Also the tests that take minutes."),
-    wave: bool = typer.Option(False, "--wave", help="Write a waveform (VCD) of each test of a module: build/waves."),
+    wave: bool = typer.Option(
+        False, "--wave", help="Write a waveform (VCD) of each test that -k or a path chooses: build/waves."
+    ),
     no_lint: bool = typer.Option(False, "--no-lint", help="Leave the lint out."),
     workers: int = typer.Option(2, "-n", help="Tests that run at once."),
 ) -> None:
     """Lint, then run all tests. Whatever else is given goes to pytest."""
+    if wave and not select and all(a.startswith("-") for a in ctx.args):
+        raise UserError("--wave writes up to gigabytes a test: choose some, with -k or by their file")
     paths.put_tools_on_path()
     env = dict(os.environ)
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(paths.ROOT / "python"), env.get("PYTHONPATH")]))

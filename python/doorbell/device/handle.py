@@ -6,12 +6,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import sys
+from pathlib import Path
 from typing import Any, Self
 
 from doorbell import paths
 from doorbell.device.messages import SimError
 
 _serial = itertools.count()
+_waves: dict[Path, int] = {}  # simulations that each test has opened
 
 
 class Handle:
@@ -53,6 +56,18 @@ class Handle:
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
+
+    def _opened(self) -> None:
+        """With DOORBELL_WAVE (`./doorbell test --wave`): a VCD file from the start, one a simulation."""
+        if not os.environ.get("DOORBELL_WAVE"):
+            return
+        file = paths.wave()
+        count = _waves[file] = _waves.get(file, 0) + 1
+        if count > 1:
+            file = file.with_stem(f"{file.stem}-{count}")
+        with contextlib.suppress(SimError):  # a library of the test's own that was built without
+            self.trace(file)
+            print(f"waveform: {file}", file=sys.stderr)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Write a VCD file from now on (half cycles as its time); only in a library built with trace=True."""

@@ -86,6 +86,7 @@ class HostSim(Handle):
         self._read_buffer: Any = None
         self._statuses: list[BlockStatus] = []
         self._message = MessageRecord()
+        self._opened()
 
     def close(self) -> None:
         """End the simulation and those of its drives; image files are written out."""

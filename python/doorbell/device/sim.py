@@ -76,6 +76,7 @@ class Sim(Handle):
         self._irq_buffer = (IrqRecord * 256)()
         self._message = MessageRecord()
         self._watched: Any = ()
+        self._opened()
 
     def close(self) -> None:
         """End the simulation; an image file is written out. Raises if it cannot be."""

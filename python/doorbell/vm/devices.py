@@ -122,7 +122,7 @@ class SimDevice:
                 self.dma_complete(message.id, None)
             with contextlib.suppress(SimError):
                 return self._sim.flr(RESET_CYCLES)
-        # Not its power-on reset: it would forget its namespaces and what belongs to them, which is on the media.
+        # Not its power-on reset: that would hide a bug, and take the keys and whatever else is not saved on the media.
         raise UserError("the simulated device does not finish its function-level reset, please report: it ends here", 3)
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from doorbell import build
+from doorbell.bench import suite
 from doorbell.bench.bringup import Arbitration, queue_priorities, start_queues
 from doorbell.bench.jobs import Job, apply_option, parse_job_file, parse_priorities
 from doorbell.bench.runner import run_group
@@ -180,6 +181,42 @@ def test_parameters_are_checked_first(
     assert cli.run(["serve", "--socket", str(tmp_path / "s"), "--param", "NUM_NSS=2"]) == 2
     assert "did you mean NUM_NS?" in capfd.readouterr().err
     assert sorted(f.name for f in tmp_path.iterdir()) == ["s.yaml"]
+
+
+# ---- suites
+
+
+@pytest.mark.parametrize(("options", "names"), [
+    (("limit", "--param", "NUM_CMDS=64"), "--param is"),
+    (("limit", "--link", "gen4x8", "--data-w", "512"), "--link, --data-w are"),
+    (("host", "--top", "db_ssd"), "--top is"),  # also where it is the default
+    (("shares", "--mps", "256", "--param", "QUEUE_MAX=8"), "--mps is"),
+    (("shares", "jobs.fio"), "a job file is"),
+    (("limit-short", "--rw", "read", "--speed"), "--rw, --speed are"),
+])  # fmt: skip
+def test_a_suite_says_what_it_does_not_take(
+    options: tuple[str, ...], names: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["bench", "--suite", *options]) == 2
+    said = capfd.readouterr().err
+    assert f"--suite {options[0]} brings its own jobs and drives: {names} not for it" in said
+    assert said.count("\n") == 1
+
+
+def test_shares_takes_parameters(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """--param reaches the drive that is measured, and is checked before."""
+    opened: list[dict[str, Any]] = []
+
+    def no_drive(*args: object, **options: Any) -> None:
+        opened.append(options)
+        raise UserError("no further")
+
+    monkeypatch.setattr(suite, "open_sim", no_drive)
+    assert cli.run(["bench", "--suite", "shares", "--param", "QUEUE_MAX=8", "--param", "QUEUE_MIN=2"]) == 2
+    assert [o["params"] for o in opened] == [{"QUEUE_MAX": 8, "QUEUE_MIN": 2}]
+    assert cli.run(["bench", "--suite", "shares"]) == 2 and opened[1]["params"] == {}
+    assert cli.run(["bench", "--suite", "shares", "--param", "QUEUE_MAXI=8"]) == 2 and len(opened) == 2
+    assert "did you mean QUEUE_MAX?" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("top", ["db_ssd", "db_csd", "db_host", "db_recorder", "db_axi_fifo"])

@@ -353,6 +353,12 @@ def test_pytest_arguments() -> None:
     assert "not nightly" not in full and full[-4:] == ["-k", "fifo", "tests/rtl", "-x"]
 
 
+def test_waves_of_all_tests_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    """They would fill the disk."""
+    assert cli.run(["test", "--wave", "--no-lint", "-x"]) == 2
+    assert "choose some, with -k" in capfd.readouterr().err
+
+
 # ---------------------------------------------------------------- the build cache
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import mmap
 import os
 import random
+import re
 import select
 import struct
 import sys
@@ -20,7 +21,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "python"))
 
-from doorbell import build  # noqa: E402
+from doorbell import build, paths  # noqa: E402
 from doorbell.build import compiler, simulators  # noqa: E402
 from doorbell.device.limits import Link  # noqa: E402
 from doorbell.device.messages import MmioError, SimError  # noqa: E402
@@ -37,11 +38,11 @@ RATE = {"gen1": Fraction(2500 * 8, 10), "gen2": Fraction(5000 * 8, 10)} | {
 }  # Mbit/s a lane
 
 
-def library(data_w: int) -> Path:
-    """The shared library of the endpoint and the runtime."""
+def library(data_w: int, trace: bool = False) -> Path:
+    """The shared library of the endpoint and the runtime. trace: able to write VCD."""
     runtime, headers = simulators.runtime_sources("endpoint")
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
-                "--top-module", "sim_endpoint", f"-GDATA_W={data_w}"]  # fmt: skip
+                "--top-module", "sim_endpoint", f"-GDATA_W={data_w}", *(["--trace"] if trace else [])]  # fmt: skip
     sources = build.rtl_sources(only=("common", "nvme", "pcie", "ssd"))  # packages, and lists of ports
     packages = [p for p in sources.packages if p.stem in ENDPOINT.read_text() or p.stem == "db_mem_pkg"]
     files = [ENDPOINT, *packages, *sources.headers(), *runtime, *headers, Path(simulators.__file__)]
@@ -53,6 +54,7 @@ def library(data_w: int) -> Path:
         build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), *found, str(ENDPOINT)], "Verilator")
         simulators.settle_once(obj)
         defines = [*simulators.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
+        defines += ["-DVM_TRACE=1", "-DVM_TRACE_VCD=1"] if trace else []
         compiler.link(obj, runtime, defines, out / "libsim_endpoint.so")
 
     return build.cached("sim-endpoint", key, make) / "libsim_endpoint.so"
@@ -797,6 +799,38 @@ def test_options_are_checked() -> None:
     sim.close()
     with pytest.raises(SimError, match="closed"):
         sim.run(1)
+
+
+def test_waveforms_of_a_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """DOORBELL_WAVE, which `./doorbell test --wave` sets: simulators are built with tracing, and each simulation of a
+    test writes a file from its start on."""
+    built: list[str] = []
+    monkeypatch.setattr(simulators, "cached", lambda kind, *_: built.append(kind) or tmp_path)
+    monkeypatch.setattr(paths, "OUT", tmp_path)
+    build.simulator("db_ssd")
+    plain, traced = library(256), library(256, trace=True)
+    with Sim(traced) as sim:
+        sim.run(10)
+    assert not (tmp_path / "waves").exists(), "nobody has asked"
+
+    monkeypatch.setenv("DOORBELL_WAVE", "1")
+    build.simulator("db_ssd")
+    assert built == ["sim-db_ssd", "sim-db_ssd-trace"]
+    capfd.readouterr()
+    for cycles in (10, 200):
+        with Sim(traced, idle_skip=False) as sim:
+            sim.run(cycles)
+    with Sim(plain) as sim:  # one that cannot
+        sim.run(10)
+    first, second = (tmp_path / "waves" / f"test_sim_py_test_waveforms_of_a_test{n}.vcd" for n in ("", "-2"))
+    assert sorted((tmp_path / "waves").iterdir()) == sorted([first, second])
+    assert capfd.readouterr().err.splitlines() == [f"waveform: {first}", f"waveform: {second}"]
+    for file, cycles in ((first, 10), (second, 200)):
+        head, _, changes = file.read_text().partition("$enddefinitions")
+        assert " s_axis_cq_tvalid " in head and " m_axis_rq_tdata " in head
+        assert 2 * cycles <= int(re.findall(r"^#(\d+)$", changes, re.MULTILINE)[-1]) <= 2 * cycles + 40
 
 
 def test_the_largest_capacity(tmp_path: Path) -> None:

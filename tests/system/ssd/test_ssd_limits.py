@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from doorbell.bench import suite, traces
+from doorbell.bench.drive import DriveSetup, measure
 from doorbell.bench.jobs import Job, parse_bssplit
 from doorbell.bench.results import link_limit
 from doorbell.bench.runner import run_group
@@ -135,6 +137,17 @@ def test_suite_shares() -> None:
 def test_suite_full() -> None:
     rows = list(suite.rows("limit"))
     assert len(rows) > 70 and not missed(rows)
+
+
+@pytest.mark.nightly
+def test_effect_of_the_largest_share() -> None:
+    """The example of docs/measuring.md, figure by figure: one queue cannot have more than QUEUE_MAX commands inside."""
+    page = (ROOT / "docs" / "measuring.md").read_text()
+    for queue_max, queues, depth in ((None, 1, 64), (8, 1, 64), (8, 4, 16)):
+        setup = DriveSetup(params={"QUEUE_MAX": queue_max} if queue_max else {}, media_latency_ns=20_000)
+        found = measure(setup, [Job(rw="randwrite", iodepth=depth, numjobs=queues)]).groups[0][0]
+        row = rf"\| {queue_max or '64 .default.'} \| {queues} x {depth} \| {found.iops / 1000:.1f} \|"
+        assert re.search(row, page), row
 
 
 def test_same_figures_in_every_process(tmp_path: Path) -> None:
