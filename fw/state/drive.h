@@ -39,7 +39,7 @@ struct drive {
     struct namespaces namespaces;
     struct operators operators;
     bool changing;  // a command changes namespaces, or what their data passes through
-    uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes
+    _Alignas(4) uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes; copied in words
 };
 
 #endif

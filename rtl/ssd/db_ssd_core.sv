@@ -143,7 +143,7 @@ module db_ssd_core
   assign read_slot[RD_FW]  = '0;
 
   // ---- who asks whether a slot's command has been aborted
-  localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_MEDIA = 5, ASKERS = 6;
+  localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_ITEM = 5, ASKERS = 6;
   logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
   logic [ASKERS-1:0]             ask_aborted;
   segment_user_t [1:0]           write_at;               // of the next TLPs to the host
@@ -279,7 +279,7 @@ module db_ssd_core
     .s_write_list_ready(row_ready[RD_PRPW]), .s_write_list_data(row_data[RD_PRPW]),
     .s_write_list_info(row_info[RD_PRPW]),
     .m_write_seg_valid(read_valid[RD_DATA]), .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]),
-    .m_write_seg_slot(read_slot[RD_DATA]), .media_slot(ask_slot[ASK_MEDIA]), .media_aborted(ask_aborted[ASK_MEDIA]),
+    .m_write_seg_slot(read_slot[RD_DATA]), .item_slot(ask_slot[ASK_ITEM]), .item_aborted(ask_aborted[ASK_ITEM]),
     .s_tap_write_valid, .s_tap_write_ready, .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero,
     .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
     .m_tap_read_valid, .m_tap_read_ready, .m_tap_read_data, .m_tap_read_info, .s_read_done_valid(data_done_valid),

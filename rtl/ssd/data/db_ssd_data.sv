@@ -80,9 +80,9 @@ module db_ssd_data
   output media_cmd_t            m_media,
   input  logic                  s_media_done,        ///< pulse, one for each media command
   input  logic                  s_media_err,
-  /// the slot whose media command comes next; has its command been aborted? In the same cycle
-  output logic [SLOT_W-1:0]     media_slot,
-  input  logic                  media_aborted,
+  /// the slot whose turn it is; has its command been aborted? In the same cycle
+  output logic [SLOT_W-1:0]     item_slot,
+  input  logic                  item_aborted,
   output logic                  m_read_completion_valid,
   input  logic                  m_read_completion_ready,
   output slot_completion_t      m_read_completion,
@@ -113,7 +113,7 @@ module db_ssd_data
     .s_row_valid(s_tap_write_valid), .s_row_ready(s_tap_write_ready), .s_row_data(s_tap_write_data),
     .s_row_info(s_tap_write_info), .s_row_zero(s_tap_write_zero), .m_axi_write_req, .m_axi_write_rsp,
     .m_axi_read_req(m_axi_read_req[1]), .m_axi_read_rsp(m_axi_read_rsp[1]),
-    .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err, .media_slot, .media_aborted,
+    .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err, .item_slot, .item_aborted,
     .m_completion_valid(m_write_completion_valid), .m_completion_ready(m_write_completion_ready),
     .m_completion(m_write_completion), .media_err(media_err[1]));
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the host to the W channel: the data of the write bursts, one after the other.
 //
-// A row that could not be read from the host is written with no strobe. With `fill` a burst is ended by such rows.
+// A row that could not be read from the host is written with no strobe, and so is one of a command that has been aborted:
+// what the media has not got by then it never gets. With `fill` a burst is ended by such rows.
 // Latency: row to W 1 cycle. Throughput: a row a cycle, also from burst to burst.
 `include "db_axi_types.svh"
 module db_ssd_write_data
@@ -15,6 +16,7 @@ module db_ssd_write_data
   input  logic              fill,
   input  logic              s_item_valid,
   input  write_item_t       s_item,
+  input  logic              s_aborted,      ///< the item's command has been
   input  logic              s_row_valid,
   input  logic [DATA_W-1:0] s_row_data,
   input  row_info_t         s_row_info,
@@ -45,7 +47,7 @@ module db_ssd_write_data
     end
     if (free) begin
       m_w_valid <= take;
-      m_w       <= '{last: last_row_q, strb: {DATA_W/8{!(fill || s_row_info.err)}}, data: s_row_data};
+      m_w       <= '{last: last_row_q, strb: {DATA_W/8{!(fill || s_row_info.err || s_aborted)}}, data: s_row_data};
     end
     if (rst) begin
       row_q      <= '0;

@@ -59,9 +59,9 @@ module db_ssd_write_engine
   output media_cmd_t            m_media,
   input  logic                  s_media_done,   ///< pulse, one for each media command
   input  logic                  s_media_err,
-  /// the slot whose media command comes next; has its command been aborted? In the same cycle
-  output logic [SLOT_W-1:0]     media_slot,
-  input  logic                  media_aborted,
+  /// the slot whose turn it is; has its command been aborted? In the same cycle
+  output logic [SLOT_W-1:0]     item_slot,
+  input  logic                  item_aborted,
   output logic                  m_completion_valid,
   input  logic                  m_completion_ready,
   output slot_completion_t      m_completion,
@@ -113,7 +113,7 @@ module db_ssd_write_engine
     .s_prp_valid(status_valid), .s_prp_ready(status_pop), .s_prp_status(prp_status),
     .m_axi_write_req, .m_axi_write_rsp, .m_axi_read_req, .m_axi_read_rsp,
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
-    .media_slot, .media_aborted, .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
+    .item_slot, .item_aborted, .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
   assign idle = exec_idle && !pause && walk_level == '0 && exec_level == '0 && !m_seg_valid && !m_req_valid && !s_list_valid;
 

@@ -57,9 +57,9 @@ module db_ssd_write_exec
   output media_cmd_t            m_media,
   input  logic                  s_media_done,   ///< pulse, one for each media command
   input  logic                  s_media_err,
-  /// the slot whose media command comes next; has its command been aborted? In the same cycle
-  output logic [SLOT_W-1:0]     media_slot,
-  input  logic                  media_aborted,
+  /// the slot whose turn it is; has its command been aborted? In the same cycle
+  output logic [SLOT_W-1:0]     item_slot,
+  input  logic                  item_aborted,
   output logic                  m_completion_valid,
   input  logic                  m_completion_ready,
   output slot_completion_t      m_completion,
@@ -99,8 +99,8 @@ module db_ssd_write_exec
   status_t          fua_status;
   slot_completion_t write;
   db_ssd_write_data #(.DATA_W(DATA_W)) i_data (
-    .clk, .rst, .fill, .s_item_valid(item_valid), .s_item(item), .s_row_valid, .s_row_data, .s_row_info,
-    .turn(turn[WRITE]), .m_burst_valid(burst_valid), .m_burst_ready(burst_ready),
+    .clk, .rst, .fill, .s_item_valid(item_valid), .s_item(item), .s_aborted(item_aborted), .s_row_valid, .s_row_data,
+    .s_row_info, .turn(turn[WRITE]), .m_burst_valid(burst_valid), .m_burst_ready(burst_ready),
     .m_w_valid(m_axi_write_req.w_valid), .m_w_ready(m_axi_write_rsp.w_ready), .m_w(m_axi_write_req.w));
 
   db_ssd_write_commit i_commit (
@@ -124,11 +124,11 @@ module db_ssd_write_exec
   assign bursts_done = drained && !m_axi_write_req.w_valid && !m_axi_write_req.aw_valid;
   db_ssd_media_order #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_media (
     .clk, .rst, .stop, .drained(bursts_done), .quiet(media_quiet), .s_item_valid(item_valid), .s_item(item),
-    .s_cmd(media_cmd), .s_aborted(media_aborted), .s_row_valid, .s_row_data, .s_row_info, .prp_status(s_prp_status), .fua_status,
+    .s_cmd(media_cmd), .s_aborted(item_aborted), .s_row_valid, .s_row_data, .s_row_info, .prp_status(s_prp_status), .fua_status,
     .turn(turn[MEDIA]), .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
     .m_done_valid(media_end), .m_done_ready(done_ready), .m_done_status(media_status));
 
-  assign media_slot = item.slot;
+  assign item_slot = item.slot;
 
   // ---- completions
   db_ssd_write_finish i_finish (

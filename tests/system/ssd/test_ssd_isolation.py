@@ -6,11 +6,12 @@ from __future__ import annotations
 import random
 
 import pytest
+from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import CC_EN, CSTS_RDY, AdminOpc, NvmOpc, Reg
+from doorbell.nvme.constants import CC_EN, CSTS_RDY, AdminOpc, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
 from test_ssd_reset import quiet
-from traffic import MakeDrive, unread
+from traffic import MakeDrive, Traffic, media_of, unread
 
 CYCLES_US = 250
 ZERO_US = 2_000  # the media's time for the zeroes below
@@ -88,23 +89,155 @@ def test_delete_a_queue_whose_completions_nobody_reads(make_drive: MakeDrive) ->
 
 
 @pytest.mark.rtl
-def test_admin_goes_on_while_a_deletion_waits(make_drive: MakeDrive) -> None:
-    """A deleted queue still has a command on slow media: Delete is not answered before it has ended, all else is."""
+def test_delete_a_queue_behind_slow_media(make_drive: MakeDrive) -> None:
+    """Writes of a queue wait behind a zeroing that takes 2 ms. Delete does not: its commands are over for the host, and
+    nothing touches the host's memory for them. Another queue's write behind them is not hurt; the queue can be made
+    again when the media has let go of its old commands."""
     drive = slow_media(make_drive)
-    drive.start(queues=2, entries=16)
+    drive.start(queues=2, entries=64)
+    buffer = drive.buffer(128 << 10)
     slow_zero(drive)
+    waiting = [drive.submit(1, NvmOpc.WRITE, 1024 + 256 * i, 255, buffer, ring=True) for i in range(20)]
+    waiting += [drive.submit(1, NvmOpc.WRITE_ZEROES, 0, 3, ring=True), drive.submit(1, NvmOpc.FLUSH, ring=True)]
+    drive.advance(2_000)
+    other = drive.buffer(4096)
+    other.write(random.Random(3).randbytes(4096))
+    beside = drive.submit(2, NvmOpc.WRITE, 64, 7, other, ring=True)
+    drive.advance(2_000)
     begun = drive.sim.cycle
-    deletion = drive.submit(0, AdminOpc.DELETE_SQ, ring=True, cdw10=1)
+    lost = drive.delete_sq(1)
+    assert took_us(drive, begun) < 1_000 / 4 and len(lost) == len(waiting) + 1
+    assert not beside.done
+    before = drive.sim.counters()
+    quiet_memory = drive.memory.snapshot()
+    drive.advance(100_000)
+    after = drive.sim.counters()
+    assert {k: after[k] - before[k] for k in ("up.MRd.tlps", "up.MWr.tlps")} == {"up.MRd.tlps": 0, "up.MWr.tlps": 0}
+    assert drive.memory.snapshot() == quiet_memory
+    drive.create_sq(1, 64, 1)
+    assert took_us(drive, begun) > ZERO_US - 200, "made again while engines have commands of the old one"
+    drive.run(beside)
+    assert drive.read(64, 8) == other.read()
+    assert took_us(drive, begun) < ZERO_US + 500, "media commands of the deleted queue were carried out"
+
+
+@pytest.mark.rtl
+def test_deletion_drops_reads_that_wait_for_the_media(make_drive: MakeDrive) -> None:
+    """Delete with Reads at every stage: none of their data arrives afterwards, and Reads of another queue lose nothing."""
+    drive = make_drive(media_latency_ns=50_000)
+    drive.start(queues=2, entries=64)
+    data = random.Random(5).randbytes(1 << 16)
+    drive.write(0, data, qid=2)
+    for wait in (0, 100, 1_000, 5_000, 12_000, 12_300, 13_000):
+        buffers = [drive.buffer(16 << 10) for _ in range(16)]
+        for i, buffer in enumerate(buffers):
+            drive.submit(1, NvmOpc.READ, 32 * (i % 4), 31, buffer, ring=True)
+        beside = drive.buffer(1 << 16)
+        command = drive.submit(2, NvmOpc.READ, 0, 127, beside, ring=True)
+        drive.advance(wait)
+        begun = drive.sim.cycle
+        drive.delete_sq(1)
+        assert took_us(drive, begun) < 1_000 / 4
+        for buffer in buffers:
+            buffer.write(bytes(16 << 10))
+        drive.run(command)
+        drive.advance(50_000)
+        assert not any(any(buffer.read()) for buffer in buffers), f"data came after the deletion, {wait} cycles"
+        assert beside.read() == data
+        for buffer in (*buffers, beside):
+            buffer.free()
+        drive.create_sq(1, 64, 1)
+
+
+@pytest.mark.rtl
+def test_abort(make_drive: MakeDrive) -> None:
+    """A command that waits, one that the media is at, and one that is over: the answer says what became of it."""
+    drive = slow_media(make_drive)
+    drive.start(queues=2, entries=64)
+    drive.write(64, b"old." * 128)
+    buffer = drive.buffer(512)
+    buffer.write(b"new." * 128)
+    done = drive.submit(1, NvmOpc.READ, 64, 0, drive.buffer(512), ring=True)
+    drive.run(done)
+    zero = slow_zero(drive)
+    write = drive.submit(1, NvmOpc.WRITE, 64, 0, buffer, ring=True)
+    flush = drive.submit(1, NvmOpc.FLUSH, ring=True)
+    drive.advance(2_000)
+    begun = drive.sim.cycle
+    for command in (flush, zero):
+        assert drive.abort(1, command.cid)
+        drive.poll()
+        assert command.done and command.status == Status.ABORT_REQUESTED
+    assert took_us(drive, begun) < 100
+    assert not drive.abort(1, done.cid) and not drive.abort(2, write.cid)
+    assert not drive.abort(1, flush.cid), "a command ends once"
+    drive.run(write)
+    assert drive.read(64, 1) == buffer.read()
+    assert took_us(drive, begun) > ZERO_US - 200
+    # The slots of what was aborted are free again.
+    commands = [drive.submit(1, NvmOpc.READ, 64, 0, buffer, ring=True) for _ in range(60)]
+    drive.run(*commands)
+
+
+@pytest.mark.rtl
+def test_abort_beside_traffic(make_drive: MakeDrive) -> None:
+    """Aborts of random commands under load: each command ends once, as its Abort says, and the data is as promised."""
+    drive = make_drive()
+    drive.start(queues=4, entries=64)
+    rng = random.Random(7)
+    traffic = Traffic(drive, media_of(drive), seed=7, region=2048, largest=64 << 10,
+                      tolerate=frozenset({Status.ABORT_REQUESTED}))  # fmt: skip
+    ended = 0
+    for _ in range(40):
+        traffic.start(rng.randint(20, 60), 30)
+        qid = rng.randint(1, 4)
+        pending = list(drive.sqs[qid].pending.values())
+        if not pending:
+            continue
+        victim = rng.choice(pending)
+        if drive.abort(qid, victim.cid):
+            ended += 1
+            drive.poll(everything=True)
+            assert victim.done and victim.status == Status.ABORT_REQUESTED
+        drive.wait(list(traffic.sent))
+    assert ended > 5
+    traffic.read_all()
+    drive.stop()
+
+
+@pytest.mark.rtl
+def test_format_holds_its_namespace_alone(make_drive: MakeDrive) -> None:
+    """While namespace 2 is formatted on slow media, its commands end at once and say so; namespace 1 and the admin queue
+    go on as if nothing were."""
+    drive = make_drive(params={"NUM_NS": 4, "NUM_QP": 32}, data_w=128, link="gen3x4", media_zero_gbps=2)
+    drive.start(queues=2, entries=64)
+    namespaces.delete(drive)
+    for _ in range(2):
+        namespaces.attach(drive, namespaces.create(drive, 8192))
     drive.identify_all()
-    drive.create_cq(3, 16, 1)
-    drive.delete_cq(3)
-    drive.read(0x100, 1, qid=2)
-    assert took_us(drive, begun) < 300 and not deletion.done
-    again = drive.admin_try(AdminOpc.DELETE_SQ, cdw10=1)
-    assert again.status != 0, "a queue that is being deleted is deleted once"
-    drive.run(deletion)
-    assert took_us(drive, begun) > ZERO_US - 100
-    assert deletion.status == 0
+    data = random.Random(9).randbytes(4096)
+    drive.write(0, data)
+    begun = drive.sim.cycle
+    formatting = drive.submit(0, AdminOpc.FORMAT_NVM, nsid=2, ring=True, cdw10=1)
+    drive.advance(10_000)
+    worst = 0.0
+    for _ in range(20):
+        since = drive.sim.cycle
+        assert drive.read(0, 8) == data
+        drive.write(8, data, qid=2)
+        drive.identify(1)
+        worst = max(worst, took_us(drive, since))
+        refused = drive.submit(1, NvmOpc.READ, 0, 0, drive.buffer(4096), nsid=2, ring=True)
+        drive.wait([refused])
+        assert refused.status == Status.FORMAT_IN_PROGRESS
+        assert not formatting.done
+    assert worst < 300
+    drive.run(formatting)
+    assert took_us(drive, begun) > 1_000
+    drive.identify_all()
+    buffer = drive.buffer(4096)
+    drive.run(drive.submit(1, NvmOpc.READ, 0, 0, buffer, nsid=2, ring=True))
+    assert not any(buffer.read())
 
 
 def test_format_beside_a_queue_that_nobody_reads(make_drive: MakeDrive) -> None:

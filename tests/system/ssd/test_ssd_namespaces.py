@@ -540,7 +540,7 @@ def test_reset_in_the_middle(drive: Driver) -> None:
         put(drive, 2, 4095, data, 4096)
         before = Table({1: Space(0, 1, 512, 8, True), 2: Space(1, 4096, 4096, 4096, True)})
         drive.submit(0, AdminOpc.NS_MGMT, nsid=2, cdw10=1, ring=True)
-        drive.advance(rng.randrange(100, 4000))
+        drive.advance(rng.randrange(100, 16_000))
         if round_ % 2:
             drive.flr()
         drive.start(queues=4, entries=64)
