@@ -117,21 +117,21 @@ module db_ssd_sq_engine
     at_once = state_q == ST_DOORBELL && calm_q && request_free &&
               (admin_turn_q ? admin_free : io_free && (shared_free ? !share.full : share.below));
 
-    stand = (state_q inside {ST_DOORBELL, ST_CTX}) ? share : share_next;
+    stand = (state_q == ST_DOORBELL) ? share : share_next;
     if (from_own_q)    stand.in_own    = 1'b0;
     if (from_shared_q) stand.in_shared = 1'b0;
     push_own    = enlist && !at_once && queue_q != '0 && stand.below && !stand.in_own;
     push_shared = enlist && !at_once && queue_q != '0 && !stand.full && !stand.in_shared;
 
     // A queue that is deleted has nothing to request any more; its place in a list, if it has one, stays and takes nothing.
-    share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO} || (state_q == ST_CTX && !ctx_q.valid);
+    share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO, ST_CTX};
     share_w           = stand;
     share_w.in_own    = stand.in_own || push_own;
     share_w.in_shared = stand.in_shared || push_shared;
     unique case (state_q)
       ST_GO:       share_w.listed = more;
       ST_DOORBELL: share_w.listed = share.listed || enlist;
-      ST_CTX:      share_w.listed = 1'b0;
+      ST_CTX:      share_w.listed = share.listed && (ctx_q.valid || queue_q == '0);
       default: ;
     endcase
   end
