@@ -176,7 +176,7 @@ module db_ssd_core
   post_t         post;
   db_pcie_endpoint #(
     .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W($bits(segment_user_t)),
-    .CLIENTS({
+    .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128, has_user: 1'b0},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPR

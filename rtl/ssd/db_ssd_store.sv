@@ -58,8 +58,8 @@ module db_ssd_store
       m_axi_write_req.b_ready     = 1'b1;
       m_axi_write_req.w_valid     = w_q;
       m_axi_write_req.w.last      = 1'b1;
-      m_axi_write_req.w.strb      = '1;
-      m_axi_write_req.w.data      = DATA_W'(s_cmd.data);
+      m_axi_write_req.w.strb      = '1;          // what is on the other lanes is nobody's
+      m_axi_write_req.w.data[31:0] = s_cmd.data;
       s_axi_read_rsp.ar_ready     = 1'b0;
       s_axi_read_rsp.r_valid      = 1'b0;
       s_axi_write_rsp.aw_ready    = 1'b0;

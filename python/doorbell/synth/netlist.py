@@ -170,6 +170,14 @@ class Flat:
 CONSTANT = -1
 
 
+def apart(connections: dict[str, list[int]]) -> list[dict[str, list[int]]]:
+    """A cell as several: a memory with read ports A to H has no path from one's address to another's data."""
+    ports = [p[-1] for p in connections if re.fullmatch(r"DO[A-H]", p) and f"ADDR{p[-1]}" in connections]
+    taken = {f"ADDR{port}" for port in ports}
+    rest = {p: nets for p, nets in connections.items() if p not in taken}  # its outputs give it its name
+    return [rest] + [{f"{name}{port}": connections[f"{name}{port}"] for name in ("ADDR", "DO")} for port in ports]
+
+
 def flatten(units: dict[str, Unit], top: str, module_of: dict[str, str]) -> Flat:
     """Units by name, the name of the top one; module_of: the module's name as people know it."""
     flat = Flat()
@@ -206,7 +214,7 @@ def flatten(units: dict[str, Unit], top: str, module_of: dict[str, str]) -> Flat
             if kind in units:
                 add(kind, f"{path}.{cell}" if path else cell, nets_of)
             else:
-                flat.cells.append((kind, here, nets_of))
+                flat.cells += [(kind, here, part) for part in apart(nets_of)]
         for source, sink in joins:
             flat.cells.append(("BUFG", here, {"I": [source], "O": [sink]}))
 

@@ -20,6 +20,7 @@ module db_pcie_dma
   /// their shares; tags are given out from 0, client after client: at most 128 in all
   parameter client_cfg_t [NUM_CLIENTS-1:0] CLIENTS =
       {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512, has_user: 1'b1}}},
+  parameter bit [NUM_CLIENTS-1:0] OWNED = '1,  ///< clients whose requests have owners
   parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest (db_pcie_read_clock)
@@ -144,7 +145,7 @@ module db_pcie_dma
     db_pcie_read #(
       .DATA_W(DATA_W), .TAG_BASE(tag_base(i)), .NUM_TAGS(1 << CLIENTS[i].tags_log2),
       .RING_DW(1 << CLIENTS[i].ring_dw_log2), .USER_W(USER_W), .CHUNK_BYTES(int'(CLIENTS[i].chunk_bytes)),
-      .RING_W(RING_W)
+      .RING_W(RING_W), .OWNED(OWNED[i])
     ) i_read (
       .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(client_idle[i]), .waiting(client_waiting[i]),
       .fence, .fenced(client_fenced[i]), .now,

@@ -13,6 +13,7 @@ module db_pcie_endpoint
   /// their shares of tags and memory (db_pcie_dma)
   parameter client_cfg_t [NUM_CLIENTS-1:0] CLIENTS =
       {NUM_CLIENTS{client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512, has_user: 1'b1}}},
+  parameter bit [NUM_CLIENTS-1:0] OWNED = '1,  ///< clients whose requests have owners
   parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest whose completions may be late (db_pcie_read_clock)
@@ -111,7 +112,7 @@ module db_pcie_endpoint
     .m_reg_ready, .m_reg, .m_reg_rvalid, .m_reg_rdata
   );
   db_pcie_dma #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .READ_USER_W(READ_USER_W),
+    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .OWNED(OWNED), .READ_USER_W(READ_USER_W),
     .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2)
   ) i_dma (
     .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle,

@@ -3,7 +3,8 @@
 //
 //   s_read -> _split (chunks) -> _alloc (tag, place in the ring) -> m_read
 //   s_done -> _rest (tags of which completions may still come: not given again for a while)
-//          -> _retire (tags end in order) -> _rows (which row may leave) -> _ring -> m_row
+//          -> _retire (tags end in order) -> _fence
+//                                         -> _rows (which row may leave) -> _ring -> m_row
 //                                        db_pcie_rc's ring writes -----------^
 // What: each chunk takes the next tag of a circular range and the next dwords of a ring memory, and is sent. Completions
 //   land in the ring in any order (db_pcie_rc); tags retire in order, and rows leave when all their dwords have arrived.
@@ -22,6 +23,7 @@ module db_pcie_read
   parameter int USER_W      = 8,    ///< bits of the packet's user field, at least 1
   parameter int CHUNK_BYTES = 512,  ///< longest read request: a power of two, 128..4096
   parameter int MAX_PKTS    = 32,   ///< packets inside at once, a power of two, at least 2
+  parameter bit OWNED       = 1'b1, ///< requests have owners, and there is a fence
   parameter int RING_W      = $clog2(RING_DW),  ///< log2 of the dwords of the largest client's ring
   localparam int N          = DATA_W / 32,
   localparam int LANE_W     = $clog2(N),
@@ -104,7 +106,7 @@ module db_pcie_read
 
   logic [$clog2(MAX_PKTS):0] gone_packets;
 
-  db_pcie_read_split #(.USER_W(USER_W), .CHUNK_BYTES(CHUNK_BYTES)) i_split (
+  db_pcie_read_split #(.USER_W(USER_W), .CHUNK_BYTES(CHUNK_BYTES), .OWNED(OWNED)) i_split (
     .clk, .rst, .cfg_mrrs, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_owner, .s_owner_void,
     .m_chunk_valid(chunk_valid),
     .m_chunk_ready(chunk_ready), .m_chunk(chunk), .m_chunk_user(chunk_user)
@@ -125,10 +127,18 @@ module db_pcie_read
   // ---- answers
   db_pcie_read_retire #(.TAG_BASE(TAG_BASE), .NUM_TAGS(NUM_TAGS), .RING_W(OWN_RING_W)) i_retire (
     .clk, .rst, .take, .take_tag, .take_end, .take_last(chunk.last), .take_drop(chunk.drop), .skip,
-    .sent(m_read_valid && m_read_ready), .waiting(m_read_valid), .idle, .fence, .fenced, .s_done_valid, .s_done,
+    .sent(m_read_valid && m_read_ready), .waiting(m_read_valid), .idle, .s_done_valid, .s_done,
     .m_lost_valid(lost_valid), .m_lost(lost_tag), .retire_tag, .m_retire_valid(retire_valid),
     .m_retire_last(retire_last), .m_retire_err(retire_err), .m_retire_end(retire_end)
   );
+
+  if (OWNED) begin : g_fence
+    db_pcie_read_fence #(.NUM_TAGS(NUM_TAGS)) i_fence (.clk, .rst, .take_tag, .retire_tag, .fence, .fenced);
+  end else begin : g_no_fence
+    logic unused_ok;
+    assign unused_ok = &{1'b0, fence};
+    assign fenced    = 1'b1;
+  end
 
   logic              row_valid, row_ready, row_last, row_err;
   logic [ROW_W-1:0]  row;

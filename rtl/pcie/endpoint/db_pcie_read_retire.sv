@@ -31,9 +31,6 @@ module db_pcie_read_retire
   input  logic            waiting,
   /// no request is outstanding or waits
   output logic            idle,
-  /// pulse; fenced, from the cycle after it on: every tag that was given before has ended
-  input  logic            fence,
-  output logic            fenced,
 
   input  logic            s_done_valid,
   input  read_done_t      s_done,
@@ -49,8 +46,6 @@ module db_pcie_read_retire
   output logic            m_retire_err,
   output logic [RING_W:0] m_retire_end
 );
-  logic [TAG_W:0] tag_q;       // the oldest that has not retired
-
   // ---- done, failed
   logic [NUM_TAGS-1:0] done_q, err_q;
   logic [7:0]          done_at;
@@ -91,23 +86,13 @@ module db_pcie_read_retire
     end
   end
 
-  // ---- fence
-  logic [TAG_W:0] fence_tag_q;    // the first that was not given
-  logic           fence_q;
-  assign fenced = !fence_q;
-  always_ff @(posedge clk) begin
-    if (fence) fence_tag_q <= take_tag;
-    if (fence)                     fence_q <= 1'b1;
-    else if (tag_q == fence_tag_q) fence_q <= 1'b0;
-    if (rst) fence_q <= 1'b0;
-  end
-
   // ---- the oldest tag
   // What retirement needs to know of a chunk: whether there is one, whether its packet ends, and where it does.
   logic [RING_W+2:0] chunk_mem[NUM_TAGS];
   logic              skipped, over;
   always_ff @(posedge clk) if (begin_tag) chunk_mem[take_tag[TAG_W-1:0]] <= {skip, take_last, take_end};
 
+  logic [TAG_W:0] tag_q;
   logic [7:0]     pcie_tag_q;  // TAG_BASE + tag_q
   logic           now;         // it ends in this cycle
 

@@ -7,7 +7,8 @@ module db_pcie_read_split
   import db_mem_pkg::*;
 #(
   parameter int USER_W      = 8,   ///< bits of the packet's user field
-  parameter int CHUNK_BYTES = 512  ///< longest chunk: a power of two, 128..4096
+  parameter int CHUNK_BYTES = 512, ///< longest chunk: a power of two, 128..4096
+  parameter bit OWNED       = 1'b1 ///< requests have owners
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -57,7 +58,7 @@ module db_pcie_read_split
   assign all_in       = len <= room;
   assign more         = left_q > rest;
   assign s_read_ready = !m_chunk_valid;
-  assign m_owner      = s_read_ready ? s_read_owner : owner_q;
+  assign m_owner      = !OWNED ? '0 : s_read_ready ? s_read_owner : owner_q;
 
   always_ff @(posedge clk) begin
     mask_q <= mask_d;
@@ -79,7 +80,7 @@ module db_pcie_read_split
       m_chunk.last       <= last_q && !more;
       left_q             <= more ? left_q - rest : '0;
     end
-    m_chunk.drop <= (s_read_ready ? s_read.drop : m_chunk.drop) || s_owner_void;
+    m_chunk.drop <= (s_read_ready ? s_read.drop : m_chunk.drop) || (OWNED && s_owner_void);
     if (rst) m_chunk_valid <= 1'b0;
   end
 endmodule

@@ -21,7 +21,7 @@ module db_ssd_completion_collect
   input  logic [2:0]             s_slot_valid,
   output logic [2:0]             s_slot_ready,
   input  slot_completion_t [2:0] s_slot,
-  /// Pulse: one of them is taken; was its command aborted (db_ssd_abort)? In the same cycle.
+  /// Pulse: one of them has been taken; was its command aborted (db_ssd_abort)? In the same cycle.
   output logic                   done_valid,
   output logic [SLOT_W-1:0]      done_slot,
   input  logic                   done_aborted,
@@ -44,7 +44,7 @@ module db_ssd_completion_collect
   logic        out_q;              // a completion is here, with its slot's command
   logic [3:0]  req, gnt;
   logic [1:0]  gnt_idx;
-  logic        any, admin_q, drop_q;
+  logic        any, admin_q, drop, drop_q;
   slot_completion_t slot_q, slot_sel;
   completion_t full_q;
 
@@ -95,12 +95,15 @@ module db_ssd_completion_collect
 
   logic failed, first_q;
   assign failed     = slot_q.status != '0;
-  assign done_valid = !out_q && any && !gnt[3] && !rst;
-  assign done_slot  = slot_sel.slot;
+  // Its end is final in its first cycle here.
+  assign done_valid = out_q && first_q && !admin_q;
+  assign done_slot  = slot_q.slot;
+  assign drop       = first_q ? !admin_q && done_aborted : drop_q;
+  always_ff @(posedge clk) drop_q <= drop;
 
   assign m_finished_valid = out_q;
   assign m_finished.io    = !admin_q;
-  assign m_finished.drop  = drop_q;
+  assign m_finished.drop  = drop;
   assign m_finished.slot  = slot_q.slot;
   assign m_finished.completion = admin_q ? full_q :
                                  '{fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, dw0: 32'd0};
@@ -108,13 +111,12 @@ module db_ssd_completion_collect
     first_q <= !out_q;
     if (!out_q) begin
       admin_q <= gnt[3];
-      drop_q  <= !gnt[3] && done_aborted;
       slot_q  <= slot_sel;
       full_q  <= s_admin;
       out_q   <= any;
     end else if (m_finished_ready) out_q <= 1'b0;
     if (m_error_ready) m_error_valid <= 1'b0;
-    if (out_q && first_q && !admin_q && !drop_q && failed && !m_error_valid) begin
+    if (out_q && first_q && !admin_q && !drop && failed && !m_error_valid) begin
       m_error_valid <= 1'b1;
       m_error       <= '{sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, nsid: ctx.nsid, lba: ctx.slba};
     end
@@ -125,7 +127,7 @@ module db_ssd_completion_collect
   end
 
   logic count;
-  assign count = out_q && first_q && !admin_q && !drop_q && !failed;
+  assign count = out_q && first_q && !admin_q && !drop && !failed;
   always_ff @(posedge clk) begin
     if (count && ctx.counts_read) begin
       smart.read_cmds    <= smart.read_cmds + 64'd1;

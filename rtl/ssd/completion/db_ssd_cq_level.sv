@@ -2,7 +2,7 @@
 // Which completion queues hold entries, a bit a queue: for the level-triggered INTx.
 //
 // A tail that moves while a doorbell is on its way (hit_tail is two cycles old when it is used) keeps the bit set.
-// Latency: 2 cycles.
+// Latency: 3 cycles.
 module db_ssd_cq_level
   import db_ssd_pkg::*;
 #(
@@ -23,9 +23,9 @@ module db_ssd_cq_level
   output logic          any_entries       ///< a queue with interrupts enabled holds entries
 );
   logic [NUM_Q-1:0] entries_q, ien_q;
-  logic             moved1_q, moved2_q, emptied;
-  logic [AW-1:0]    moved1_queue_q, moved2_queue_q;
-  // An entry sent in this very cycle sets the bit after all, below.
+  logic             moved1_q, moved2_q, emptied, clear_q;
+  logic [AW-1:0]    moved1_queue_q, moved2_queue_q, clear_queue_q;
+  // An entry that is sent in this very cycle sets the bit a cycle later.
   assign emptied = hit && hit_value == hit_tail && !(moved1_q && moved1_queue_q == hit_queue) &&
                    !(moved2_q && moved2_queue_q == hit_queue);
   always_ff @(posedge clk) begin
@@ -33,17 +33,18 @@ module db_ssd_cq_level
     moved1_queue_q <= queue;
     moved2_q       <= moved1_q;
     moved2_queue_q <= moved1_queue_q;
-    if (emptied) entries_q[hit_queue] <= 1'b0;
-    if (sent)    entries_q[queue]     <= 1'b1;
-    if (changed) begin
-      ien_q[new_queue]     <= s_queue_ctx.ien && s_queue_ctx.valid;
-      entries_q[new_queue] <= 1'b0;
-    end
+    // No doorbell is on its way when a queue changes.
+    clear_q       <= emptied || changed;
+    clear_queue_q <= changed ? new_queue : hit_queue;
+    if (clear_q)  entries_q[clear_queue_q]  <= 1'b0;
+    if (moved1_q) entries_q[moved1_queue_q] <= 1'b1;
+    if (changed)  ien_q[new_queue]          <= s_queue_ctx.ien && s_queue_ctx.valid;
     any_entries <= (entries_q & ien_q) != '0;
     if (rst) begin
       ien_q       <= '0;
       entries_q   <= '0;
       any_entries <= 1'b0;
+      clear_q     <= 1'b0;
       moved1_q    <= 1'b0;
       moved2_q    <= 1'b0;
     end

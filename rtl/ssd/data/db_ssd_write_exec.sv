@@ -78,6 +78,7 @@ module db_ssd_write_exec
   write_item_t             issue, item;
   write_turn_t [DOERS-1:0] turn;
   status_t                 row_status;
+  logic                    item_done;
 
   // ---- commands to items
   logic issue_idle, issue_data_done, compare_valid, compare_ready, media_end;
@@ -92,15 +93,23 @@ module db_ssd_write_exec
   db_ssd_write_turn #(.DOERS(DOERS)) i_turn (
     .clk, .rst, .stop, .no_more_rows, .s_item_valid(issue_valid), .s_item_ready(issue_ready), .s_item(issue),
     .s_row_valid, .s_row_ready, .s_row_info, .s_prp_valid, .s_prp_ready, .s_prp_status,
-    .m_item_valid(item_valid), .m_item(item), .turn, .fill, .row_status);
+    .m_item_valid(item_valid), .m_item(item), .turn, .item_done, .fill, .row_status);
+
+  // ---- has the item's command been aborted? For rows it is known a cycle late; they are taken as not aborted until then.
+  logic item_aborted_q, item_stays_q;
+  assign item_slot = item.slot;
+  always_ff @(posedge clk) begin
+    item_aborted_q <= item_aborted;
+    item_stays_q   <= item_valid && !item_done;
+  end
 
   // ---- Write
   logic             drained, write_valid, write_ready;
   status_t          fua_status;
   slot_completion_t write;
   db_ssd_write_data #(.DATA_W(DATA_W)) i_data (
-    .clk, .rst, .fill, .s_item_valid(item_valid), .s_item(item), .s_aborted(item_aborted), .s_row_valid, .s_row_data,
-    .s_row_info, .turn(turn[WRITE]), .m_burst_valid(burst_valid), .m_burst_ready(burst_ready),
+    .clk, .rst, .fill, .s_item_valid(item_valid), .s_item(item), .s_aborted(item_aborted_q && item_stays_q),
+    .s_row_valid, .s_row_data, .s_row_info, .turn(turn[WRITE]), .m_burst_valid(burst_valid), .m_burst_ready(burst_ready),
     .m_w_valid(m_axi_write_req.w_valid), .m_w_ready(m_axi_write_rsp.w_ready), .m_w(m_axi_write_req.w));
 
   db_ssd_write_commit i_commit (
@@ -124,11 +133,10 @@ module db_ssd_write_exec
   assign bursts_done = drained && !m_axi_write_req.w_valid && !m_axi_write_req.aw_valid;
   db_ssd_media_order #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_media (
     .clk, .rst, .stop, .drained(bursts_done), .quiet(media_quiet), .s_item_valid(item_valid), .s_item(item),
-    .s_cmd(media_cmd), .s_aborted(item_aborted), .s_row_valid, .s_row_data, .s_row_info, .prp_status(s_prp_status), .fua_status,
+    .s_cmd(media_cmd), .s_aborted(item_aborted), .s_row_valid, .s_row_data, .s_row_info,
+    .prp_status(s_prp_status), .fua_status,
     .turn(turn[MEDIA]), .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
     .m_done_valid(media_end), .m_done_ready(done_ready), .m_done_status(media_status));
-
-  assign item_slot = item.slot;
 
   // ---- completions
   db_ssd_write_finish i_finish (

@@ -28,10 +28,11 @@ module db_ssd_write_turn
   output logic                    m_item_valid,
   output write_item_t             m_item,
   input  write_turn_t [DOERS-1:0] turn,
+  output logic                    item_done,   ///< pulse: the next item
   output logic                    fill,
   output status_t                 row_status   ///< of the packet whose row is on offer: could its data be had?
 );
-  logic       item_done, packet_end;
+  logic       packet_end;
   logic [4:0] dry_q;                 // cycles in which no row was taken while nothing more can come
 
   always_comb begin

@@ -82,13 +82,18 @@ module db_ssd_abort
   end
 
   always_comb for (int i = 0; i < ASKERS; i++) aborted[i] = !alive_mem[s_slot[i][AW-1:0]];
-  assign done_aborted = !alive_mem[s_done_slot[AW-1:0]];
+  // One port for the end of a command and the look at a slot, as it waits for the other.
+  logic [AW-1:0] at;
+  logic          at_alive;
+  assign at           = s_done_valid ? s_done_slot[AW-1:0] : slot_q;
+  assign at_alive     = alive_mem[at];
+  assign done_aborted = !at_alive;
 
   // ---- a look at the slots, one after the other
   assign init  = state_q == ST_INIT;
   assign look  = state_q == ST_LOOK && !s_ctx_valid && !begun_q && !s_done_valid && !done_q;
   assign hit   = s_cmd.find ? inside_mem[slot_q] && (owner.nsid == s_cmd.key[6:0] || owner.nsid == '1)
-                            : alive_mem[slot_q] && owner.sqid == s_cmd.sqid &&
+                            : at_alive && owner.sqid == s_cmd.sqid &&
                               (!s_cmd.by_cid || owner.cid == s_cmd.key);
   assign ends  = look && hit && !s_cmd.find;
   assign busy  = state_q != ST_IDLE;

@@ -74,7 +74,10 @@ module db_ssd_sq_credit
 
   // ---- the queue's share
   // What a turn leaves is known from registers that are loaded before its count is: no adder follows another.
-  logic [6:0] own_left_q;          // ST_GO: how many commands the queue is below its guaranteed share
+  logic [6:0] own_left, own_left_q;   // ST_GO: how many commands the queue is below its guaranteed share
+  logic signed [9:0] for_turn_q;      // ... and with the shared slots
+  logic       shared_some;
+  assign own_left = share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : 7'd0;
   logic [8:0] max_left_q;          // ... its largest share
   always_comb begin
     share_next = share;
@@ -96,18 +99,30 @@ module db_ssd_sq_credit
       end
     endcase
 
-    shared_d = shared_q;
-    if (!admin_turn && state == ST_GO && count > own_left_q) shared_d = shared_q - 10'(count - own_left_q);
-    if (!admin_turn && state == ST_RETIRE && share.cmds > 9'(QUEUE_MIN)) shared_d = shared_q + 10'sd1;
-    if (keep) shared_d = shared_q - 10'(QUEUE_MIN);
+    // Its sign is found beside it, not behind it.
+    shared_d    = shared_q;
+    shared_some = shared_q > 10'sd0;
+    if (!admin_turn && state == ST_GO && count > own_left_q) begin
+      shared_d    = for_turn_q - 10'(count);
+      shared_some = for_turn_q > 10'(count);
+    end
+    if (!admin_turn && state == ST_RETIRE && share.cmds > 9'(QUEUE_MIN)) begin
+      shared_d    = shared_q + 10'sd1;
+      shared_some = shared_q >= 10'sd0;
+    end
+    if (keep) begin
+      shared_d    = shared_q - 10'(QUEUE_MIN);
+      shared_some = shared_q > 10'(QUEUE_MIN);
+    end
   end
   assign shared_free = shared_free_q;
   assign keep = create && !share.kept && 32'(reserved_q) + QUEUE_MIN <= RESERVED;
   always_ff @(posedge clk) begin
-    own_left_q    <= share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : 7'd0;
+    own_left_q    <= own_left;
+    for_turn_q    <= shared_q + 10'(own_left);
     max_left_q    <= max_left;
     shared_q      <= shared_d;
-    shared_free_q <= shared_d > 10'sd0;
+    shared_free_q <= shared_some;
     if (keep) reserved_q <= reserved_q + 9'(QUEUE_MIN);
     if (rst) begin
       reserved_q    <= '0;

@@ -5,12 +5,13 @@
 // Commands that are over come first, then contexts, doorbells, the admin queue's turn, and the ready lists'. Which
 // queues exist is kept here, a bit a queue; where a queue stands, in RAM (db_ssd_sq_ctx). A queue that has entries is in
 // its class's shared list, and in the own list too while it is below its guaranteed share of slots; with its largest
-// share inside it is in none until one of its commands is over.
+// share inside it is in none until one of its commands is over, and one with many commands inside until several are.
 // The state is given to all parts of db_ssd_sq, which see in it when to do their part. Latency, throughput: db_ssd_sq.
 module db_ssd_sq_engine
   import db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
   parameter int  NUM_Q = 33,                      ///< submission queues, the admin queue's included
+  parameter int  DEEP  = 16,                      ///< commands from which on a queue's entries are collected: 2^n, 8..256
   localparam int AW    = $clog2(NUM_Q)
 ) (
   input  logic             clk,
@@ -70,8 +71,14 @@ module db_ssd_sq_engine
   logic             from_own_q, from_shared_q;    // the turn's queue was taken from that list
   logic             enlist;                       // the queue at work has entries
   logic             at_once;                      // ... and is served without a turn in its list
+  logic             collect;                      // ... and waits, as it has many commands inside
   logic [AW-1:0]    done_queue;
   sq_share_t        stand;                        // the queue at work, before it goes to a list
+
+  localparam int BATCH_W = $clog2(DEEP) - 1;
+  if (DEEP < 8 || DEEP > 256 || DEEP != 2 ** $clog2(DEEP)) begin : g_bad_deep
+    $error("%m: DEEP must be a power of two, 8..256");
+  end
 
   assign state          = state_q;
   assign queue          = queue_q;
@@ -114,14 +121,21 @@ module db_ssd_sq_engine
     if (state_q == ST_DOORBELL) enlist = !doorbell_bad && !share.listed && value_q != head;
     if (state_q == ST_GO)       enlist = more;
     if (state_q == ST_RETIRE)   enlist = share.listed;
-    at_once = state_q == ST_DOORBELL && calm_q && request_free &&
+    // The entries of a queue that has many commands inside are not missed yet: they are asked for DEEP / 2 at once, as
+    // commands are over.
+    unique case (state_q)
+      ST_DOORBELL: collect = share.cmds >= 9'(DEEP);
+      ST_RETIRE:   collect = share.cmds > 9'(DEEP) && share.cmds[BATCH_W-1:0] != BATCH_W'(1);  // one more than is left
+      default:     collect = 1'b0;
+    endcase
+    at_once = state_q == ST_DOORBELL && calm_q && request_free && !collect &&
               (admin_turn_q ? admin_free : io_free && (shared_free ? !share.full : share.below));
 
     stand = (state_q == ST_DOORBELL) ? share : share_next;
     if (from_own_q)    stand.in_own    = 1'b0;
     if (from_shared_q) stand.in_shared = 1'b0;
     push_own    = enlist && !at_once && queue_q != '0 && stand.below && !stand.in_own;
-    push_shared = enlist && !at_once && queue_q != '0 && !stand.full && !stand.in_shared;
+    push_shared = enlist && !at_once && !collect && queue_q != '0 && !stand.full && !stand.in_shared;
 
     // A queue that is deleted has nothing to request any more; its place in a list, if it has one, stays and takes nothing.
     share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO, ST_CTX};

@@ -74,6 +74,14 @@ def test_reading_a_memory_of_luts_is_a_level_and_writing_it_ends_a_path() -> Non
     assert found[("g", "mem")] == 2  # the write enable
 
 
+def test_the_ports_of_a_memory_of_luts_are_apart() -> None:
+    ram = ("RAM64M8", "m", {"ADDRA": [2], "DOA": [3], "ADDRB": [4], "DOB": [5], "ADDRH": [2], "WE": [2]})
+    top = unit({}, [flop("f", 1, 2), lut("a", [2], 4), ram, flop("g", 3, 6), flop("h", 5, 7)],
+               {2: "f", 6: "g", 7: "h"})  # fmt: skip
+    found = {(p.start, p.end): p.levels for p in longest(flatten({"t": top}, "t", {"t": "t"}))}
+    assert found[("f", "g")] == 1 and found[("f", "h")] == 2
+
+
 def test_a_loop_is_found() -> None:
     top = unit({}, [lut("a", [1], 2), lut("b", [2], 1)])
     with pytest.raises(UserError, match="loop"):

@@ -17,6 +17,7 @@ from structs import layout
 
 FETCH_MAX = 8
 ADMIN_CMDS = 16
+COLLECTED = 8  # entries that a queue with many commands inside waits for
 URGENT, HIGH, MEDIUM, LOW = range(4)
 DOORBELL = layout("db_ssd_pkg", "doorbell_t")
 QUEUE_CTX = layout("db_ssd_pkg", "queue_ctx_t")
@@ -219,7 +220,9 @@ async def a_queue_that_is_never_over_holds_its_share_alone(dut: Any) -> None:
     for _ in range(20 * b.num_cmds):
         await RisingEdge(dut.clk)
     assert b.open.count(1) == b.queue_max, "it holds its largest share, and no more"
-    assert len(b.open) >= b.num_cmds - b.reserved, "slots that all share stay empty"
+    # The others have what is left, but for entries that are still being collected.
+    left = min(b.queue_max, (b.num_cmds - b.queue_max - 4) // 2)
+    assert all(b.open.count(q) >= left - COLLECTED for q in (2, 3)), "slots that all share stay empty"
     b.unread.add(4)
     for _ in range(50):
         await b.add(4, 1)
