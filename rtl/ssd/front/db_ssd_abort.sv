@@ -20,7 +20,7 @@ module db_ssd_abort
 ) (
   input  logic                          clk,
   input  logic                          rst,
-  /// A command takes a slot; not in two cycles that follow each other.
+  /// A command takes a slot; not in two cycles that follow each other, nor in the cycle after the slot's last one ended.
   input  logic                          s_ctx_valid,
   input  logic [SLOT_W-1:0]             s_ctx_slot,
   input  slot_ctx_t                     s_ctx,
@@ -134,5 +134,6 @@ module db_ssd_abort
   end
 
   assert property (@(posedge clk) disable iff (rst) !(s_done_valid && done_q) || !s_ctx_valid);
+  assert property (@(posedge clk) disable iff (rst) !(s_ctx_valid && done_q && s_ctx_slot[AW-1:0] == done_slot_q));
   assert property (@(posedge clk) disable iff (rst) !s_start || !busy);
 endmodule

@@ -78,7 +78,9 @@ async def access(dut: Any, rng: random.Random, media: dict[int, int], write: boo
             assert asks["ar"] == {"addr": addr, "len": 0}
         if offers["w"]:
             out = to_write["w"]
-            assert (out["strb"], out["last"], out["data"] & 0xFFFFFFFF) == (15, 1, word)
+            assert (out["strb"], out["last"], out["data"] & 0xFFFFFFFF) == ((1 << 32) - 1, 1, word), (
+                "all strobes or none"
+            )
     else:
         raise AssertionError("no end")
     if write and not bad:

@@ -123,7 +123,7 @@ def test_delete_a_queue_behind_slow_media(make_drive: MakeDrive) -> None:
 
 @pytest.mark.rtl
 def test_deletion_drops_reads_that_wait_for_the_media(make_drive: MakeDrive) -> None:
-    """Delete with Reads at every stage: none of their data arrives afterwards, and Reads of another queue lose nothing."""
+    """Delete with Reads at every stage: none of their data arrives afterwards; another queue's lose nothing."""
     drive = make_drive(media_latency_ns=50_000)
     drive.start(queues=2, entries=64)
     data = random.Random(5).randbytes(1 << 16)
@@ -207,8 +207,8 @@ def test_abort_beside_traffic(make_drive: MakeDrive) -> None:
 
 @pytest.mark.rtl
 def test_format_holds_its_namespace_alone(make_drive: MakeDrive) -> None:
-    """While namespace 2 is formatted on slow media, its commands end at once and say so; namespace 1 and the admin queue
-    go on as if nothing were."""
+    """While namespace 2 is formatted on slow media, its commands end at once and say so; namespace 1 and the admin
+    queue go on as if nothing were."""
     drive = make_drive(params={"NUM_NS": 4, "NUM_QP": 32}, data_w=128, link="gen3x4", media_zero_gbps=2)
     drive.start(queues=2, entries=64)
     namespaces.delete(drive)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_abort against a model: which commands an abort ends, that each ends once, and in what order it waits.
+
+The model knows the commands in the slots; commands begin and end while aborts run, at the rates that decode and the
+engines have at most: one every other cycle each.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+from rtl_bench import run
+from structs import layout
+
+CTX = layout("db_ssd_pkg", "slot_ctx_t")
+CMD = layout("db_ssd_pkg", "abort_cmd_t")
+QUEUES, NAMESPACES, ALL = 4, 3, 0xFFFFFFFF
+
+
+@dataclass
+class Inside:
+    sqid: int
+    cid: int
+    nsid: int
+    aborted: bool = False
+
+
+class Bench:
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut, self.rng = dut, random.Random(seed)
+        self.num = len(dut.i_owner.mem_q)
+        self.inside: dict[int, Inside] = {}
+        self.freed: dict[int, int] = {}  # by slot: the cycle in which its last command ended
+        self.cids = 0
+        self.began = self.ended = -2  # cycles of the last
+        self.cycle = 0
+        self.dropped = 0
+        self.decode_free, self.fetch_fenced, self.fenced = 1, 1, 1
+
+    async def start(self) -> None:
+        dut = self.dut
+        cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+        for name in ("s_ctx_valid", "s_ctx_slot", "s_ctx", "s_done_valid", "s_done_slot", "s_slot", "s_start", "s_cmd",
+                     "fetch_fenced", "decode_free", "fenced"):  # fmt: skip
+            getattr(dut, name).value = 0
+        dut.rst.value = 1
+        for _ in range(3):
+            await FallingEdge(dut.clk)
+        dut.rst.value = 0
+        while dut.busy.value:
+            await FallingEdge(dut.clk)
+
+    async def step(self, begins: float = 0.0, ends: float = 0.0) -> None:
+        """A cycle in which a command may begin and one may end. Inputs change at the falling edge."""
+        dut, rng = self.dut, self.rng
+        dut.fetch_fenced.value, dut.fenced.value, dut.decode_free.value = (
+            self.fetch_fenced,
+            self.fenced,
+            self.decode_free,
+        )
+        dut.s_ctx_valid.value = dut.s_done_valid.value = 0
+        starts = None
+        free = [s for s in range(self.num) if s not in self.inside and self.cycle >= self.freed.get(s, -9) + 4]
+        if self.cycle >= self.began + 2 and rng.random() < begins and free:
+            slot = rng.choice(free)
+            self.cids += 1
+            nsid = rng.choice((*range(1, NAMESPACES + 1), ALL))
+            starts = slot, Inside(rng.randint(1, QUEUES), self.cids % 0x10000, nsid)
+            dut.s_ctx_valid.value, dut.s_ctx_slot.value = 1, slot
+            dut.s_ctx.value = CTX.pack(sqid=starts[1].sqid, cid=starts[1].cid, nsid=nsid)
+            self.began = self.cycle
+        stops = None
+        # A command ends three cycles after it began, at the earliest.
+        old = [s for s, c in self.inside.items() if self.cycle >= getattr(c, "since", 0) + 3]
+        if self.cycle >= self.ended + 2 and old and rng.random() < ends:
+            stops = rng.choice(old)
+            dut.s_done_valid.value, dut.s_done_slot.value = 1, stops
+            self.ended = self.cycle
+        await cocotb.triggers.Timer(1, "ns")
+        if stops is not None:
+            command = self.inside.pop(stops)
+            self.freed[stops] = self.cycle
+            assert bool(dut.done_aborted.value) == command.aborted, (stops, command)
+            self.dropped += command.aborted
+        # What is aborted in this cycle is so from the next one on.
+        if dut.ends.value:
+            slot = int(dut.slot_q.value)
+            assert slot != stops and not self.inside[slot].aborted
+            self.inside[slot].aborted = True
+        if starts is not None:
+            starts[1].since = self.cycle  # type: ignore[attr-defined]
+            self.inside[starts[0]] = starts[1]
+        await FallingEdge(dut.clk)
+        self.cycle += 1
+
+    async def check_askers(self) -> None:
+        slots = [s for s, c in self.inside.items() if self.cycle >= getattr(c, "since", 0) + 2][:6]
+        self.dut.s_slot.value = sum(s << 8 * i for i, s in enumerate(slots))
+        await cocotb.triggers.Timer(1, "ns")
+        told = int(self.dut.aborted.value)
+        assert [bool(told >> i & 1) for i in range(len(slots))] == [self.inside[s].aborted for s in slots]
+
+
+@cocotb.test()
+async def ends_what_it_should_and_that_once(dut: Any) -> None:
+    b = Bench(dut, 1)
+    await b.start()
+    rng = b.rng
+    for round_ in range(40):
+        for _ in range(rng.randrange(4 * b.num)):
+            await b.step(0.4, 0.2)
+        how = ("queue", "command", "find")[round_ % 3]
+        sqid = rng.randint(1, QUEUES)
+        mine = [c for c in b.inside.values() if c.sqid == sqid and not c.aborted]
+        if how == "command" and not mine:
+            continue
+        victim = rng.choice(mine) if mine else None
+        nsid = rng.randint(1, NAMESPACES)
+        key = victim.cid if how == "command" and victim else nsid if how == "find" else 0
+        dut.s_cmd.value = CMD.pack(find=how == "find", by_cid=how == "command", sqid=sqid, key=key)
+        before = [c for c in b.inside.values()]
+        dut.s_start.value = 1
+        await b.step()
+        dut.s_start.value = 0
+        # Of commands that end or begin meanwhile it may find either.
+        load = (0.3, 0.3) if round_ % 2 else (0.0, 0.0)
+        while dut.busy.value:
+            await b.step(*load)
+        still = [c for c in before if c in b.inside.values()]
+        if how == "find":
+            there = [c for c in still if c.nsid in (nsid, ALL)]
+            assert bool(dut.found.value) >= bool(there) and not any(c.aborted and c not in before for c in still)
+            if load == (0.0, 0.0):
+                assert bool(dut.found.value) == bool(there)
+        else:
+            wanted = [c for c in still if c.sqid == sqid and (how == "queue" or c is victim)]
+            assert all(c.aborted for c in wanted), "one was missed"
+            assert all(c.aborted == (c in wanted or (c in before and c.aborted)) for c in still)
+            for c in b.inside.values():
+                if c.aborted and c not in before:
+                    assert how == "queue" and c.sqid == sqid
+            if load == (0.0, 0.0) and mine:
+                assert dut.found.value
+        await b.check_askers()
+    for _ in range(8 * b.num):
+        await b.step(0.0, 0.9)
+    assert not b.inside and b.dropped > b.num
+
+
+@cocotb.test()
+async def waits_in_order(dut: Any) -> None:
+    """Entries that were asked for pass decode, then the slots are looked at, then what had been sent comes home."""
+    b = Bench(dut, 2)
+    await b.start()
+    while len(b.inside) < min(b.num, 8):
+        await b.step(1.0)
+    dut.s_cmd.value = CMD.pack(sqid=1)
+    b.fetch_fenced = b.fenced = b.decode_free = 0
+    dut.s_start.value = 1
+    await b.step()
+    dut.s_start.value = 0
+    assert dut.fetch_fence.value
+    for _ in range(3 * b.num):
+        await b.step()
+        assert not any(c.aborted for c in b.inside.values()) and dut.busy.value
+    b.fetch_fenced = 1
+    for _ in range(3 * b.num):
+        await b.step()
+        assert not any(c.aborted for c in b.inside.values()), "decode has not taken the entry yet"
+    # The entry that decode has takes its slot now: it is one of those that end.
+    free = next(s for s in range(b.num) if s not in b.inside) if len(b.inside) < b.num else None
+    b.decode_free = 1
+    await b.step()
+    if free is not None:
+        dut.s_ctx_valid.value, dut.s_ctx_slot.value = 1, free
+        dut.s_ctx.value = CTX.pack(sqid=1, cid=0xFFFF, nsid=1)
+        late = Inside(1, 0xFFFF, 1)
+        late.since = b.cycle  # type: ignore[attr-defined]
+        b.inside[free] = late
+        await FallingEdge(dut.clk)
+        b.cycle += 1
+    fences = 0
+    for _ in range(3 * b.num + 20):
+        await b.step()
+        fences += int(dut.fence.value)
+        assert dut.busy.value, "what had been sent is not home"
+    assert fences == 1 and all(c.aborted == (c.sqid == 1) for c in b.inside.values())
+    b.fenced = 1
+    for _ in range(3):
+        await b.step()
+    assert not dut.busy.value
+
+
+@pytest.mark.parametrize("num_cmds", [2, 128, 256])
+def test_db_ssd_abort(num_cmds: int) -> None:
+    run(__file__, "db_ssd_abort", {"NUM_CMDS": num_cmds})
