@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the host to the W channel: the data of the write bursts, one after the other.
 //
-// A row that could not be read from the host is written with no strobe, and so is one of a command that has been aborted:
-// what the media has not got by then it never gets. With `fill` a burst is ended by such rows.
+// A row that could not be read from the host is written with no strobe, and so are the bursts that begin when their command
+// has been aborted: what the media has not got by then it never gets. With `fill` a burst is ended by such rows.
 // Latency: row to W 1 cycle. Throughput: a row a cycle, also from burst to burst.
 `include "db_axi_types.svh"
 module db_ssd_write_data
@@ -29,25 +29,28 @@ module db_ssd_write_data
 );
   logic       free, mine, take;
   logic [7:0] row_q;
+  logic       void_burst, void_q;  // the burst began after its command had been aborted
   logic       last_row_q;  // known a row ahead, as no burst has one row only
 
   assign free = !m_w_valid || m_w_ready;
   assign mine = s_item_valid && s_item.write && free && m_burst_ready;
   assign take = mine && (s_row_valid || fill);
 
+  assign void_burst = row_q == '0 ? s_aborted : void_q;
   assign m_burst_valid   = take && last_row_q;
   assign turn.row_ready  = mine && !fill;
   assign turn.item_done  = m_burst_valid;
   assign turn.packet_end = m_burst_valid && s_item.last && !fill;
 
   always_ff @(posedge clk) begin
+    void_q <= void_burst;
     if (take) begin
       row_q      <= last_row_q ? '0 : row_q + 1'b1;
       last_row_q <= !last_row_q && row_q + 8'd1 == s_item.rows;
     end
     if (free) begin
       m_w_valid <= take;
-      m_w       <= '{last: last_row_q, strb: {DATA_W/8{!(fill || s_row_info.err || s_aborted)}}, data: s_row_data};
+      m_w       <= '{last: last_row_q, strb: {DATA_W/8{!(fill || s_row_info.err || void_burst)}}, data: s_row_data};
     end
     if (rst) begin
       row_q      <= '0;

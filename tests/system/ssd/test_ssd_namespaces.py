@@ -465,7 +465,7 @@ def test_notices(drive: Driver) -> None:
 
 def test_deleted_under_io(drive: Driver) -> None:
     """All namespaces busy on all queues; one is detached or deleted again and again. Its commands end well or with
-    Invalid Field, those of the others well, and what was written is there."""
+    Namespace Not Ready, then Invalid Field, those of the others well and not later, and what was written is there."""
     rng = random.Random(7)
     empty(drive)
     sizes = {1: 512, 2: 4096, 3: 512, 4: 4096}
@@ -474,7 +474,7 @@ def test_deleted_under_io(drive: Driver) -> None:
         assert namespaces.create(drive, span // size, size) == nsid
         namespaces.attach(drive, nsid)
     model = {nsid: bytearray(span) for nsid in sizes}
-    ended = {Status.SUCCESS: 0, Status.INVALID_FIELD: 0}
+    ended = {Status.SUCCESS: 0, Status.NS_NOT_READY: 0, Status.INVALID_FIELD: 0}
     this_one = drive.buffer(4096)
     this_one.write(bytes(CtrlList(num=1)))
     for round_ in range(6):
@@ -502,7 +502,6 @@ def test_deleted_under_io(drive: Driver) -> None:
             )
         drive.wait([command])
         command.check()
-        assert drive.in_flight() > 10, "nothing was held back"
         late = submit(drive, NvmOpc.WRITE, victim, 0, b"\xee" * 4096, sizes[victim], qid=3)
         drive.wait([*(c for c, *_ in commands), late])
         expect(late, Status.INVALID_FIELD)
@@ -522,7 +521,7 @@ def test_deleted_under_io(drive: Driver) -> None:
         namespaces.attach(drive, victim)
         for nsid, size in sizes.items():
             assert get(drive, nsid, 0, span, size) == model[nsid], (round_, nsid)
-    assert ended[Status.SUCCESS] > 1000 and ended[Status.INVALID_FIELD] > 20, ended
+    assert ended[Status.SUCCESS] > 1000 and ended[Status.NS_NOT_READY] > 20, ended
 
 
 def test_reset_in_the_middle(drive: Driver) -> None:
