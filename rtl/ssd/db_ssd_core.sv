@@ -260,7 +260,8 @@ module db_ssd_core
   axi_read_rsp_t       compare_rsp;
   axi_write_req_t      engine_write_req;
   axi_write_rsp_t      engine_write_rsp;
-  logic                store_valid, store_ready, store_done, store_err, store_busy, store_may;
+  logic                store_valid, store_ready, store_done, store_err, store_busy, fw_may,
+                       fw_media_valid;
   store_cmd_t          store;
   logic [31:0]         store_data;
   // commands: [0] write engine, [1] firmware
@@ -270,7 +271,7 @@ module db_ssd_core
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_CMDS(NUM_CMDS)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .no_more_rows(control.stop && read_idle[RD_DATA] && tap_idle),
-    .write_pause(store_valid), .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
+    .write_pause(store_valid || fw_media_valid), .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
     .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
     .m_read_prp(read[RD_PRPR]), .m_read_prp_slot(read_slot[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]), .s_read_list_ready(row_ready[RD_PRPR]),
@@ -296,10 +297,12 @@ module db_ssd_core
   assign m_tap_write_data   = row_data[RD_DATA];
   assign m_tap_write_info   = row_info[RD_DATA];
 
-  // The engine pauses for a word. Stopped and quiet, it begins nothing more, whatever is inside.
-  assign store_may = data_state.write_paused || (control.stop && data_state.write_quiet);
+  // The engine pauses for a word or a media command of the firmware. Stopped and quiet, it begins nothing more, whatever
+  // is inside.
+  assign fw_may = data_state.write_paused || (control.stop && data_state.write_quiet);
+  assign media_cmd_valid[1] = fw_media_valid && fw_may;
   db_ssd_store #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_store (
-    .clk, .rst, .engine_idle(store_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store),
+    .clk, .rst, .engine_idle(fw_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store),
     .s_done(store_done), .s_err(store_err), .s_data(store_data), .s_axi_read_req(compare_req),
     .s_axi_read_rsp(compare_rsp), .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp),
     .m_axi_read_req(reader_req[1]), .m_axi_read_rsp(reader_rsp[1]), .m_axi_write_req, .m_axi_write_rsp,
@@ -360,7 +363,7 @@ module db_ssd_core
     .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
     .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .m_abort_start(abort_start), .m_abort(abort_cmd), .abort_busy,
     .abort_found, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg, .namespaces, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
-    .m_media_valid(media_cmd_valid[1]),
+    .m_media_valid(fw_media_valid),
     .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),
     .s_media_err(s_media_rsp_err), .m_store_valid(store_valid), .m_store_ready(store_ready), .m_store(store),
     .s_store_done(store_done), .s_store_err(store_err), .s_store_data(store_data), .s_err_valid(error_valid),
