@@ -40,6 +40,7 @@ class Change:
     end: int = _NEVER
     unreadable: bool = False  # Write Uncorrectable
     under: int = 0  # the key that its data went through: see doorbell/soak
+    torn: bool = False  # its blocks may be half written
 
     def value(self, lba: int, block_size: int) -> bytes | memoryview | None:
         if self.data is None:

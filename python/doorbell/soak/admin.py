@@ -85,7 +85,7 @@ class Admin:
         blocks, found = self.machine.size_of(nsid)
         if found != size or not was - 4096 < blocks * size <= was + 4096:
             raise Failure("namespaces", f"namespace {nsid} has {blocks} blocks of {found} bytes after a format to {size}")
-        space.blocks = Blocks(blocks, size)
+        space.blocks = Blocks(blocks, size, known=self.machine.model.known)
         self.machine.model.rekey()
 
     def do_ns_create(self, step: Step) -> None:
@@ -100,7 +100,9 @@ class Admin:
             return
         if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
             raise Failure("namespaces", f"a namespace was created as {command.dw0}")
-        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), attached=False)
+        model.spaces[command.dw0] = Space(
+            command.dw0, Blocks(blocks, step["size"], known=model.known), attached=False
+        )
 
     def do_ns_delete(self, step: Step) -> None:
         nsid = step["ns"]

@@ -33,21 +33,24 @@ class Generator:
         self.serial = 0
         self.mood()
         kinds = {
-            "hold": 6, "release": 8, "abort": 12, "requeue": 4, "reset": 2.0, "media_error": 2, "media_mended": 3,
-            "bus_master": 1, "fatal": 0.4, "format": 0.7, "check": 1,
+            "hold": 6, "release": 8, "abort": 12, "requeue": 6, "reset": 5, "media_error": 2, "bus_master": 1,
+            "fatal": 0.4, "format": 0.7, "check": 1,
         }  # fmt: skip
         if shape.keys:
-            kinds |= {"key": 5, "bind": 2}
+            kinds |= {"key": 6, "bind": 2}
         if shape.manage:
-            kinds |= {"ns_create": 2, "ns_delete": 0.7, "attach": 3, "detach": 1.5}
+            kinds |= {"ns_create": 4, "ns_delete": 0.7, "attach": 9, "detach": 1}
         self.disturbances = kinds
 
     def __iter__(self) -> Iterator[Step]:
         if self.shape.keys:
             yield from self.keys_for_all()
+            for ns in range(1, self.shape.spaces, 2):
+                yield {"do": "bind", "ns": ns, "slot": self.rng.randint(1, KEY_SLOTS)}
         while True:
             yield from self.burst()
             if self.rng.random() < self.disturbed:
+                yield from self.busy()
                 yield from self.disturbance()
             if self.rng.random() < 0.03:
                 self.mood()
@@ -55,7 +58,7 @@ class Generator:
     def mood(self) -> None:
         """What the next commands are like."""
         rng = self.rng
-        self.disturbed = rng.choice((0.02, 0.1, 0.25))
+        self.disturbed = rng.choice((0.05, 0.2, 0.4))
         self.faulty = rng.choice((0, 0, 0.02, 0.1))
         self.largest = rng.choice((1, 4, 8, 8, 16, 48))
         self.most = rng.choice((2, 6, 20))
@@ -72,6 +75,14 @@ class Generator:
             yield {"do": "wait"}
         elif rng.random() < 0.9:
             yield {"do": "run", "cycles": rng.choice((1, 20, 100, 300, 300, 1000))}
+
+    def busy(self) -> Iterator[Step]:
+        """Mostly a disturbance meets commands at some stage."""
+        rng = self.rng
+        if rng.random() < 0.7:
+            for _ in range(rng.randint(1, 16)):
+                yield self.command()
+            yield {"do": "run", "cycles": rng.choice((1, 5, 30, 100, 200, 400, 1000))}
 
     def command(self) -> Step:
         rng = self.rng
@@ -127,6 +138,9 @@ class Generator:
             case "media_error":
                 error = {"at": rng.randrange(self.region), "count": rng.randint(1, 8), "times": rng.choice((1, 3, -1))}
                 yield {"do": "media_error", "ns": ns, **error}
+                for _ in range(rng.randint(1, 4)):
+                    yield from self.burst()
+                yield {"do": "media_mended"}
             case "fatal":
                 yield {"do": "fatal", "q": q, "kind": rng.choice(FAULTS[:3])}
             case "format":
@@ -149,7 +163,7 @@ class Generator:
 
     def reset(self, kind: str) -> Step:
         rng = self.rng
-        queues = rng.randint(1, self.shape.queues)
+        queues = rng.choice((self.shape.queues, self.shape.queues, rng.randint(1, self.shape.queues)))
         step: Step = {"do": "reset", "kind": kind, "queues": queues, "entries": rng.choice((3, 8, 32, 64))}
         step |= {"cq_entries": rng.choice((2, 4, 16, 64, 256)), "wrr": int(rng.random() < 0.2)}
         if rng.random() < 0.3:

@@ -21,12 +21,15 @@ WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
 
 
 class Blocks(Media):
-    """The blocks of one namespace. key: the one that data go through now."""
+    """The blocks of one namespace. key: the one that data go through now. known: what is overlooked, of KNOWN."""
 
-    def __init__(self, blocks: int, block_size: int, key: int = PLAIN) -> None:
+    def __init__(
+        self, blocks: int, block_size: int, key: int = PLAIN, known: frozenset[str] = frozenset()
+    ) -> None:
         super().__init__(blocks, block_size, unit=UNIT)
         self.key = key
         self.rekeyed = 0  # when the key was last changed
+        self.known = known
 
     def set_key(self, key: int) -> None:
         if key != self.key:
@@ -45,12 +48,22 @@ class Blocks(Media):
             change.under = self.key
         return pending
 
+    def lost(self, cmd: Pending) -> None:
+        self._tear(cmd, "torn-taken")
+        super().end(cmd, Status.ABORT_SQ_DELETED)
+
+    def _tear(self, cmd: Pending, how: str) -> None:
+        for change in cmd.changes if how in self.known else ():
+            change.torn = True
+
     def end(self, cmd: Pending, status: int = Status.SUCCESS, data: bytes | memoryview | None = None) -> None:
         if cmd.begin < self.rekeyed:
             for change in cmd.changes:
                 change.under = CHANGING
             if cmd.opcode in (NvmOpc.READ, NvmOpc.COMPARE):
-                status = Status.DATA_TRANSFER_ERROR  # what it saw went through either key: nothing to compare with
+                status = Status.INTERNAL  # what it saw went through either key: nothing to compare with
+        if status == Status.DATA_TRANSFER_ERROR:
+            self._tear(cmd, "torn-error")
         super().end(cmd, status, data)
 
     def check_block(self, lba: int, got: memoryview, since: int | None) -> None:
@@ -63,7 +76,7 @@ class Blocks(Media):
     def mixes(self, lba: int, since: int | None) -> bool:
         """Two of the commands that it may come from were in flight together, or one of them with this one."""
         changes = sorted(self._changes(lba, since), key=lambda c: c.begin)
-        if since is not None and any(c.end > since for c in changes):
+        if any(c.torn or (since is not None and c.end > since) for c in changes):
             return True
         latest = -1
         for change in changes:
@@ -72,7 +85,7 @@ class Blocks(Media):
             latest = max(latest, change.end)
         return False
 
-    def known_data(self, slba: int, blocks: int) -> bytes:
+    def expected(self, slba: int, blocks: int) -> bytes:
         """What a Compare may expect to find: one of the values of each block."""
         return b"".join(bytes((self.allowed(slba + i) or [self.zeros])[0]) for i in range(blocks))
 
@@ -110,6 +123,7 @@ class Drive:
     spaces: dict[int, Space] = field(default_factory=dict)
     keys: dict[int, int] = field(default_factory=dict)
     mdts_bytes: int = 1 << 20
+    known: frozenset[str] = frozenset()
 
     def locked(self, space: Space) -> bool:
         """It needs a key that is not there."""

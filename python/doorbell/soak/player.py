@@ -32,10 +32,10 @@ LOOK_EVERY = 50  # steps
 class Player(Admin):
     """One run. `commands` counts those that were submitted."""
 
-    def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int) -> None:
+    def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int, known: frozenset[str]) -> None:
         self.judge = Judge()
         with judged():
-            self.machine = Machine(top, folder / f"{top}.img", options, seed)
+            self.machine = Machine(top, folder / f"{top}.img", options, seed, known)
         self.judge.drive = self.machine.drive
         self.commands = self.steps = self.timeouts = 0
 
@@ -111,7 +111,7 @@ class Player(Admin):
             case "dsm":
                 return b"".join(bytes(DsmRange(0, n, s)) for s, n in ranges)
             case "compare" if step["match"] and space is not None:
-                return space.blocks.known_data(slba, count)
+                return space.blocks.expected(slba, count)
             case "write" | "compare":
                 return random.Random(step["data"]).randbytes(nbytes)
         return None

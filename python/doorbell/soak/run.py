@@ -13,6 +13,7 @@ from typing import Any
 
 from doorbell.soak.generate import Generator
 from doorbell.soak.judge import Failure
+from doorbell.soak.known import KNOWN
 from doorbell.soak.machine import shape_of
 from doorbell.soak.player import Player
 from doorbell.soak.steps import Script, Step
@@ -42,6 +43,7 @@ def play(
     *,
     commands: int = 0,
     seconds: float = 0,
+    known: frozenset[str] = frozenset(KNOWN),
     shown: Callable[[int], None] = lambda n: None,
 ) -> Outcome:
     """Carries out steps until so many commands have been sent or so many seconds of real time are over (0: no limit)."""
@@ -49,7 +51,7 @@ def play(
     player: Player | None = None
     with tempfile.TemporaryDirectory(prefix="doorbell-soak-", dir=SHARED if SHARED.is_dir() else None) as folder:
         try:
-            player = Player(top, Path(folder), options or {}, seed)
+            player = Player(top, Path(folder), options or {}, seed, known)
             for step in steps:
                 out.steps.append(step)
                 out.did[f"{step['do']} {step['kind']}" if step["do"] == "reset" else step["do"]] += 1
@@ -73,7 +75,7 @@ def random_steps(top: str, seed: int) -> Iterator[Step]:
     return iter(Generator(seed, shape_of(top)))
 
 
-def replay(script: Script, steps: list[Step] | None = None, seconds: float = 0) -> Outcome:
+def replay(script: Script, steps: list[Step] | None = None, **limits: Any) -> Outcome:
     """A script, or some of its steps."""
     chosen = script.steps if steps is None else steps
-    return play(script.top, script.seed, chosen, script.options, seconds=seconds)
+    return play(script.top, script.seed, chosen, script.options, **limits)
