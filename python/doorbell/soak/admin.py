@@ -84,7 +84,9 @@ class Admin:
         was = space.blocks.blocks * space.blocks.block_size
         blocks, found = self.machine.size_of(nsid)
         if found != size or not was - 4096 < blocks * size <= was + 4096:
-            raise Failure("namespaces", f"namespace {nsid} has {blocks} blocks of {found} bytes after a format to {size}")
+            raise Failure(
+                "namespaces", f"namespace {nsid} has {blocks} blocks of {found} bytes after a format to {size}"
+            )
         space.blocks = Blocks(blocks, size, known=self.machine.model.known)
         self.machine.model.rekey()
 
@@ -100,9 +102,7 @@ class Admin:
             return
         if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
             raise Failure("namespaces", f"a namespace was created as {command.dw0}")
-        model.spaces[command.dw0] = Space(
-            command.dw0, Blocks(blocks, step["size"], known=model.known), attached=False
-        )
+        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"], known=model.known), attached=False)
 
     def do_ns_delete(self, step: Step) -> None:
         nsid = step["ns"]

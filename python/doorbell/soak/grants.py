@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host driver with an IOMMU: what a command needs is granted when it is submitted and taken back when its completion
-has been seen, or when Delete Queue, a reset or a function-level reset has been answered."""
+"""The host driver with an IOMMU: what a command needs is granted when it is submitted and taken back when its
+completion has been seen, or when Delete Queue, a reset or a function-level reset has been answered."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says whether what a drive does is allowed: how each command ends, what it leaves, what is touched meanwhile.
 
-A command is known here from its submission to its one end: a completion, or a reset or deletion that took it. With which
-statuses it may end depends on what was done to it: a fault on its link, an error of the media, an Abort, a key that went.
+A command is known here from its submission to its one end: a completion, or a reset or deletion that took it. With
+which statuses it may end depends on what was done to it: a fault on its link, an error of the media, an Abort, a key
+that went.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,14 +93,14 @@ class Judge:
         for sent in self.sent.values():
             sent.keys = sent.keys or (sent.space is not None and sent.space.slot is not None)
 
-    def lost(self, commands: list[Command]) -> None:
-        """Commands that a reset or a deletion took: each has done all, some or nothing of its work."""
+    def lost(self, commands: list[Command], by: str) -> None:
+        """Commands that a reset (by: its kind) or a "delete" took: each has done all, some or nothing of its work."""
         for command in commands:
             sent = self.sent.pop(command, None)
             if sent is None:
                 continue
             if sent.pending is not None and sent.space is not None:
-                sent.space.blocks.lost(sent.pending)
+                sent.space.blocks.taken(sent.pending, by)
             self.ended["taken"] += 1
             self._release(sent)
 

@@ -16,6 +16,7 @@ from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Media, Mismatch, Pending, allowed_statuses
 
 UNIT = 16  # bytes that are moved as one at least: a row of the narrowest data path
+BURST = 1024  # bytes that reach the media together at least
 PLAIN, CHANGING = 0, -1  # `Change.under`: no key; the key changed while the command was inside
 WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
 
@@ -23,9 +24,7 @@ WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
 class Blocks(Media):
     """The blocks of one namespace. key: the one that data go through now. known: what is overlooked, of KNOWN."""
 
-    def __init__(
-        self, blocks: int, block_size: int, key: int = PLAIN, known: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, blocks: int, block_size: int, key: int = PLAIN, known: frozenset[str] = frozenset()) -> None:
         super().__init__(blocks, block_size, unit=UNIT)
         self.key = key
         self.rekeyed = 0  # when the key was last changed
@@ -48,8 +47,12 @@ class Blocks(Media):
             change.under = self.key
         return pending
 
-    def lost(self, cmd: Pending) -> None:
-        self._tear(cmd, "torn-taken")
+    def taken(self, cmd: Pending, by: str) -> None:
+        """`cmd` will never complete: it may have done any part of its work. by: of RESETS, or "delete"."""
+        if by in ("disable", "flr", "subsystem", "abrupt"):
+            self._tear(cmd, "torn-reset")
+        elif by in ("link", "power") and self.block_size > BURST:
+            self._tear(cmd, "torn-power")
         super().end(cmd, Status.ABORT_SQ_DELETED)
 
     def _tear(self, cmd: Pending, how: str) -> None:

@@ -230,7 +230,7 @@ class Player(Admin):
             cq.hold = False  # what it holds of the queue must be read before the queue is forgotten
             drive.poll(everything=True)
         drive.ring()
-        self.judge.lost(drive.delete_sq(q))
+        self.judge.lost(drive.delete_sq(q), "delete")
         if both:
             drive.delete_cq(cq.qid)
             drive.create_cq(cq.qid, max(2, entries // 2), cq.vector)
@@ -286,7 +286,7 @@ class Player(Admin):
         machine.layout = {name: step[name] for name in LAYOUT}
         lost: list[Command] = machine.reset(step["kind"], step["timing"])
         self.judge.drive = machine.drive
-        self.judge.lost(lost)
+        self.judge.lost(lost, step["kind"])
         if self.judge.sent:
             raise Failure("protocol", f"{len(self.judge.sent)} commands are neither done nor taken by the reset")
         if step["kind"] == "power":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,6 @@ from doorbell.soak.machine import shape_of
 from doorbell.soak.player import Player
 from doorbell.soak.steps import Script, Step
 
-
 SHARED = Path("/dev/shm")  # in memory: a Flush of the drive would be one of the disk
 
 
@@ -27,11 +26,12 @@ class Outcome:
     """What a run has done, and how it ended."""
 
     commands: int = 0
+    count: int = 0
     cycles: int = 0
     seconds: float = 0.0
     did: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)  # the last ones
     failure: Failure | None = None
 
 
@@ -43,17 +43,23 @@ def play(
     *,
     commands: int = 0,
     seconds: float = 0,
+    keep: int = 0,
     known: frozenset[str] = frozenset(KNOWN),
     shown: Callable[[int], None] = lambda n: None,
 ) -> Outcome:
-    """Carries out steps until so many commands have been sent or so many seconds of real time are over (0: no limit)."""
+    """Carries out steps until so many commands have been sent or so many seconds of real time are over (0: no limit).
+
+    keep: so many of the last steps stay in the outcome; 0: all.
+    """
     out, begun = Outcome(), time.monotonic()
+    kept: deque[Step] = deque(maxlen=keep or None)
     player: Player | None = None
     with tempfile.TemporaryDirectory(prefix="doorbell-soak-", dir=SHARED if SHARED.is_dir() else None) as folder:
         try:
             player = Player(top, Path(folder), options or {}, seed, known)
             for step in steps:
-                out.steps.append(step)
+                kept.append(step)
+                out.count += 1
                 out.did[f"{step['do']} {step['kind']}" if step["do"] == "reset" else step["do"]] += 1
                 player.play(step)
                 shown(player.commands)
@@ -67,6 +73,7 @@ def play(
                 out.commands, out.ended = player.commands, player.judge.ended
                 player.close()
                 out.cycles = player.machine.cycles
+    out.steps = list(kept)
     out.seconds = time.monotonic() - begun
     return out
 

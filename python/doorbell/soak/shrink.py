@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a failing list of steps short: delta debugging, with a bounded number of runs and of seconds.
 
-First the shortest tail that still fails, as most failures need only what came last; then parts of it are left out, large
-ones first; then single fields go back to their defaults. "Still fails" is: with the same kind of failure.
+First the shortest tail that still fails, as most failures need only what came last; then parts of it are left out,
+large ones first; then single fields go back to their defaults. "Still fails" is: with the same kind of failure.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ class _Spent(Exception):
 class Shrinker:
     """`result` is the shortest list so far, `runs` how many were tried."""
 
-    def __init__(self, steps: list[Step], fails: Fails, *, runs: int = 200, seconds: float = 600) -> None:
+    def __init__(self, steps: list[Step], fails: Fails, *, runs: int = 200, seconds: float = 600,
+                 shown: Callable[[int, int], None] = lambda done, total: None) -> None:  # fmt: skip
         self.result = list(steps)
+        self._shown = shown
         self.runs = 0
         self._fails, self._most, self._until = fails, runs, time.monotonic() + seconds
 
@@ -40,6 +42,7 @@ class Shrinker:
         if self.runs >= self._most or time.monotonic() > self._until:
             raise _Spent
         self.runs += 1
+        self._shown(self.runs, self._most)
         if not self._fails(steps):
             return False
         self.result = steps
@@ -67,6 +70,8 @@ class Shrinker:
 
     def _fields(self) -> None:
         for at in range(len(self.result)):
-            for name in [n for n in self.result[at] if n != "do" and not isinstance(STEPS[self.result[at]["do"]][n], tuple)]:
+            for name in [
+                n for n in self.result[at] if n != "do" and not isinstance(STEPS[self.result[at]["do"]][n], tuple)
+            ]:
                 step = {k: v for k, v in self.result[at].items() if k != name}
                 self._try([*self.result[:at], step, *self.result[at + 1 :]])

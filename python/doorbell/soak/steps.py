@@ -2,7 +2,7 @@
 """What a soak is made of: steps, each a few numbers and words; and the scripts of steps that are kept in files.
 
 A step says all that it needs, and whatever it names may be missing: a queue that is not there, a full one, a command
-that has ended. Then it does nothing. So any part of a script is a script, which is what makes it possible to shrink one.
+that has ended. Then it does nothing. So any part of a script is a script, and it can be shrunk.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "check": {},  # as `wait`; then all blocks are read
     "hold": {"q": 1, "on": 1},  # nobody reads the completion queue
     "abort": {"q": 1, "pick": 0},  # the command before the last `pick` of a queue
-    "requeue": {"q": 1, "entries": 32, "cq": 0},  # delete a submission queue (cq: its completion queue too), make it anew
+    "requeue": {"q": 1, "entries": 32, "cq": 0},  # delete a queue (cq: its completion queue too), make it anew
     "fatal": {"q": 1, "kind": FAULTS},  # an entry of a submission queue that cannot be read
     "bus_master": {"cycles": 1000},  # off for so long
     "media_error": {"ns": 1, "at": 0, "count": 1, "times": 1},
@@ -54,7 +54,7 @@ TIMINGS: tuple[dict[str, Any], ...] = (
     {},
     {"completion_jitter_ns": 1500, "completion_bytes": "random"},
     {"media_latency_ns": 4000, "media_gbps": 2, "media_channels": 2},
-    {"media_write_latency_ns": 20_000, "media_zero_gbps": 0.1},
+    {"media_write_latency_ns": 20_000, "media_zero_gbps": 2},
     {"stall_pct": 15},
     {"host_latency_ns": 2500},
     {"posted_headers": 4, "posted_credits": 64, "read_headers": 4},
