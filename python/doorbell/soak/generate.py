@@ -37,9 +37,9 @@ class Generator:
             "fatal": 0.4, "format": 0.7, "check": 1,
         }  # fmt: skip
         if shape.keys:
-            kinds |= {"key": 6, "bind": 2}
+            kinds |= {"key": 8, "bind": 2}
         if shape.manage:
-            kinds |= {"ns_create": 4, "ns_delete": 0.7, "attach": 9, "detach": 1}
+            kinds |= {"ns_create": 2.5, "ns_delete": 0.7, "attach": 5, "detach": 1}
         self.disturbances = kinds
 
     def __iter__(self) -> Iterator[Step]:

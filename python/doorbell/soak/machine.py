@@ -11,7 +11,7 @@ from doorbell.device.opening import open_sim
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import CSTS_NSSRO, CSTS_RDY, NSSR_MAGIC, Reg
+from doorbell.nvme.constants import CSTS_CFS, CSTS_NSSRO, CSTS_RDY, NSSR_MAGIC, Reg
 from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.vendor import SETTINGS_PAGES
 from doorbell.soak.generate import Shape
@@ -98,7 +98,10 @@ class Machine:
             case "disable":
                 return drive.disable()
             case "flr":
-                return drive.flr()
+                lost = drive.flr()
+                if "cfs-after-flr" in self.model.known:
+                    drive.wait_csts(CSTS_CFS, 0, PATIENCE_US, "after a function-level reset")
+                return lost
             case "subsystem":
                 drive.write32(Reg.NSSR, NSSR_MAGIC)
                 drive.wait_csts(CSTS_RDY, 0, PATIENCE_US, "after a subsystem reset")

@@ -53,8 +53,8 @@ STEPS: dict[str, dict[str, Any]] = {
 TIMINGS: tuple[dict[str, Any], ...] = (
     {},
     {"completion_jitter_ns": 1500, "completion_bytes": "random"},
-    {"media_latency_ns": 4000, "media_gbps": 2, "media_channels": 2},
-    {"media_write_latency_ns": 20_000, "media_zero_gbps": 2},
+    {"media_latency_ns": 1500, "media_gbps": 3, "media_channels": 2},
+    {"media_write_latency_ns": 3000, "media_zero_gbps": 4},
     {"stall_pct": 15},
     {"host_latency_ns": 2500},
     {"posted_headers": 4, "posted_credits": 64, "read_headers": 4},
