@@ -13,9 +13,9 @@ KNOWN = {
     # Rows at fault reach the media with no strobe, the rows of the same block before them with data: the block is half
     # new. AWUPF promises whole blocks "during a power fail or error condition".
     "torn-error": "a block that a Write with Data Transfer Error has begun may be half written",
-    # The same when a reset of the controller or function stops the data path between two rows of a block: the burst whose
-    # address is out is filled with rows of no strobe.
+    # The same when a reset of the controller or function stops the data path between two rows of a block: the burst
+    # whose address is out is filled with rows of no strobe.
     "torn-reset": "a block that a Write was writing when a reset came may be half written",
-    # A block of 4096 bytes is written in bursts of 1024, and the power may go between them. One of 512 bytes stays whole.
+    # A block of 4096 bytes is written in bursts of 1024, and the power may go between them. One of 512 stays whole.
     "torn-power": "a block of 4096 bytes that a Write was writing when the power or the link went may be half written",
 }
