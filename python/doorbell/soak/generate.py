@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from doorbell.soak.steps import FAULTS, RESETS, TIMINGS, Step
+from doorbell.soak.steps import BAD, FAULTS, RESETS, TIMINGS, Step
 
 REGION = 256  # blocks of a namespace that commands touch: few, so that they meet
 KEY_SLOTS = 3
@@ -31,6 +31,7 @@ class Generator:
         self.rng = random.Random(seed)
         self.shape = shape
         self.serial = 0
+        self.resets: list[str] = []
         self.mood()
         kinds = {
             "hold": 6, "release": 8, "abort": 12, "requeue": 6, "reset": 5, "media_error": 2, "bus_master": 1,
@@ -106,6 +107,8 @@ class Generator:
             step |= self.geometry()
             if rng.random() < self.faulty:
                 step |= {"fault": rng.choice(FAULTS), "part": rng.choice((0, 0, 0, 1, -1))}
+        if rng.random() < 0.02:
+            step["bad"] = rng.choice(BAD[1:])
         if rng.random() < 0.3:
             step["ring"] = 0
         return step
@@ -147,7 +150,9 @@ class Generator:
                 erase = rng.randrange(3) if self.shape.keys else rng.randrange(2)
                 yield {"do": "format", "ns": ns, "size": rng.choice((512, 4096)), "erase": erase}
             case "reset":
-                yield self.reset(rng.choice(RESETS))
+                if not self.resets:  # all kinds in turn, each time in another order
+                    self.resets = rng.sample(RESETS, len(RESETS))
+                yield self.reset(self.resets.pop())
                 if self.shape.keys and rng.random() < 0.9:
                     yield from self.keys_for_all()
                 if rng.random() < 0.7:

@@ -18,6 +18,7 @@ from doorbell.nvme.model import Limits, Media, Mismatch, Pending, allowed_status
 UNIT = 16  # bytes that are moved as one at least: a row of the narrowest data path
 BURST = 1024  # bytes that reach the media together at least
 PLAIN, CHANGING = 0, -1  # `Change.under`: no key; the key changed while the command was inside
+NO_OPCODE = 0x7E
 WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
 
 
@@ -142,17 +143,20 @@ class Drive:
         self.keys.clear()
 
     def statuses(
-        self, opcode: int, nsid: int, slba: int, nlb: int, prps: tuple[int, int], ranges: Iterable[tuple[int, int]]
-    ) -> set[int]:
+        self, opcode: int, nsid: int, slba: int, nlb: int, prps: tuple[int, int], ranges: Iterable[tuple[int, int]],
+        flags: int = 0,
+    ) -> set[int]:  # fmt: skip
         """With which statuses a command may end if nothing fails."""
         space = self.spaces.get(nsid)
         if space is None or not space.attached:
             exists = nsid in self.spaces
-            return {Status.INVALID_FIELD} | (set() if exists else {Status.INVALID_NS})
+            refused = {Status.INVALID_FIELD, Status.INVALID_OPCODE if opcode == NO_OPCODE else Status.INVALID_FIELD}
+            return refused | (set() if exists else {Status.INVALID_NS})
         limits = Limits(space.blocks.blocks, space.blocks.block_size, self.mdts_bytes, (nsid,))
         allowed = allowed_statuses(
-            limits, opcode, nsid=nsid, slba=slba, nlb=nlb, prp1=prps[0], prp2=prps[1], ranges=ranges
-        )
+            limits, opcode, nsid=nsid, slba=slba, nlb=nlb, prp1=prps[0], prp2=prps[1], ranges=ranges, fuse=flags & 3,
+            psdt=flags >> 6,
+        )  # fmt: skip
         if opcode in WITH_DATA and self.locked(space):
             allowed = (allowed - {Status.SUCCESS}) | {Status.ACCESS_DENIED}
         return allowed

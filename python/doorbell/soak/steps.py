@@ -20,16 +20,17 @@ Step = dict[str, Any]
 
 OPS = ("read", "write", "compare", "zeroes", "verify", "dsm", "flush")
 RESETS = ("disable", "flr", "subsystem", "shutdown", "abrupt", "link", "power")
+BAD = ("", "opcode", "range", "fused", "sgl", "prp")
 FAULTS = ("ur", "ca", "poison", "drop", "late", "double")
 
 # Fields and their defaults; a tuple: one of its words, the first by default.
 LAYOUT = {"queues": 4, "entries": 32, "cq_entries": 64, "shared": 0, "wrr": 0}
 STEPS: dict[str, dict[str, Any]] = {
     # A command: `count` blocks from `at`. data: number of the random data. offset, list: of the buffer and the PRP list
-    # in their pages. match: a Compare of what is there. fault: what the first read of page `part` of its data meets,
-    # where part -1 is its PRP list.
+    # in their pages. match: a Compare of what is there. bad: what is wrong with the entry.
+    # fault: what the first read of page `part` of its data meets, where part -1 is its PRP list.
     "io": {"q": 1, "ns": 1, "op": OPS, "at": 0, "count": 1, "data": 0, "offset": 0, "scattered": 0, "list": 0,
-           "fua": 0, "match": 0, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1},
+           "fua": 0, "match": 0, "bad": BAD, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1},
     "run": {"cycles": 100},
     "wait": {},  # until all commands have ended
     "check": {},  # as `wait`; then all blocks are read
