@@ -175,24 +175,25 @@ def test_spoiled_data_that_are_taken_for_good_are_noticed(player: Player) -> Non
 def test_failure_becomes_a_script(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A drive that forgets block 5 whenever it is formatted with 512 bytes: the script has what is needed, no more."""
-    plain = Player.do_format
+    """A drive that forgets block 5 whenever a command is aborted: the script has what is needed, no more."""
+    plain = Player.do_abort
 
     def forgetful(self: Player, step: Step) -> None:
         plain(self, step)
         self.play({**WRITE, "at": 5, "count": 1})
         self.play({"do": "wait"})
-        self.drive.sim.media_write(5 * step["size"], bytes(512))
+        size = self.machine.model.spaces[1].blocks.block_size
+        self.drive.sim.media_write(5 * size, bytes(size))
 
-    monkeypatch.setattr(Player, "do_format", forgetful)
-    args = ["soak", "--top", "db_ssd", "--seed", "25", "--commands", "3000", "--out", str(tmp_path), "--runs", "60"]
+    monkeypatch.setattr(Player, "do_abort", forgetful)
+    args = ["soak", "--top", "db_ssd", "--seed", "25", "--commands", "1000", "--out", str(tmp_path), "--runs", "60"]
     assert cli.run([*args, "--json", str(tmp_path / "r.json")]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
     script = tmp_path / "soak-db_ssd-25.json"
     assert "seed 25" in said and str(script) in said and "data: " in said
     (result,) = json.loads((tmp_path / "r.json").read_text())["results"]
     assert result["failure"]["kind"] == "data" and result["script"] == str(script)
-    assert [s["do"] for s in load(script).steps] == ["format"]
+    assert [s["do"] for s in load(script).steps] == ["abort"]
     assert cli.run(["soak", "--replay", str(script)]) == 1
     monkeypatch.undo()
     assert cli.run(["soak", "--replay", str(script)]) == 0
