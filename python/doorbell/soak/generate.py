@@ -35,7 +35,7 @@ class Generator:
         self.mood()
         kinds = {
             "hold": 6, "release": 8, "abort": 12, "requeue": 6, "reset": 5, "media_error": 2, "bus_master": 1,
-            "fatal": 0.4, "format": 0.7, "check": 1,
+            "fatal": 0.4, "format": 0.7, "cut": 0.7, "check": 1,
         }  # fmt: skip
         if shape.keys:
             kinds |= {"key": 8, "bind": 2}
@@ -149,6 +149,10 @@ class Generator:
             case "format":
                 erase = rng.randrange(3) if self.shape.keys else rng.randrange(2)
                 yield {"do": "format", "ns": ns, "size": rng.choice((512, 4096)), "erase": erase}
+            case "cut":
+                step = {"size": rng.choice((512, 4096)), "cycles": rng.choice((10, 500, 2000, 5000, 15_000, 40_000))}
+                yield {"do": "cut", "ns": ns, **step, "kind": rng.choice(RESETS)}
+                yield {"do": "check"}
             case "reset":
                 if not self.resets:  # all kinds in turn, each time in another order
                     self.resets = rng.sample(RESETS, len(RESETS))

@@ -31,6 +31,16 @@ class Blocks(Media):
         self.rekeyed = 0  # when the key was last changed
         self.known = known
 
+    @classmethod
+    def unknown(cls, blocks: int, block_size: int, known: frozenset[str]) -> Blocks:
+        """As a Format that was cut off may leave it: nobody knows what is in it."""
+        made = cls(blocks, block_size, known=known)
+        pending = made.begin(NvmOpc.WRITE, 0, blocks, bytes(blocks * block_size))
+        for change in pending.changes:
+            change.under = CHANGING
+        made.end(pending)
+        return made
+
     def set_key(self, key: int) -> None:
         if key != self.key:
             self.key, self.rekeyed = key, next(self._clock)

@@ -43,6 +43,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "media_mended": {},
     "reset": {"kind": RESETS, **LAYOUT, "timing": 0},  # timing: what a power cut leaves, an index of TIMINGS
     "format": {"ns": 1, "size": 512, "erase": 0},
+    "cut": {"ns": 1, "size": 512, "cycles": 1000, "kind": RESETS},  # a reset so long after a Format was sent
     "ns_create": {"blocks": 512, "size": 512},
     "ns_delete": {"ns": 1},
     "attach": {"ns": 1},
