@@ -111,7 +111,7 @@ def _report(results: list[dict[str, Any]], json: Path | None, quiet: bool) -> in
 def _table(results: list[dict[str, Any]]) -> Any:
     from rich.table import Table
 
-    table = Table(title="soak: every command ended once, data and accesses as promised", title_justify="left")
+    table = Table(title="soak, simulated time", title_justify="left")
     for name in (
         "top",
         "seed",
