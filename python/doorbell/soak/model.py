@@ -76,7 +76,7 @@ class Blocks(Media):
                 change.under = CHANGING
             if cmd.opcode in (NvmOpc.READ, NvmOpc.COMPARE):
                 status = Status.INTERNAL  # what it saw went through either key: nothing to compare with
-        if status == Status.DATA_TRANSFER_ERROR:
+        if status in (Status.DATA_TRANSFER_ERROR, Status.INVALID_PRP_OFFSET):
             self._tear(cmd, "torn-error")
         super().end(cmd, status, data)
 
