@@ -12,7 +12,7 @@ KNOWN = {
     "cfs-after-flr": "CSTS.CFS may be 1 for a while after a function-level reset",
     # Rows at fault reach the media with no strobe, the rows of the same block before them with data: the block is half
     # new. AWUPF promises whole blocks "during a power fail or error condition".
-    "torn-error": "a block that a Write has begun which ends with Data Transfer Error or PRP Offset Invalid may be half written",
+    "torn-error": "a block of a Write that ends with Data Transfer Error or PRP Offset Invalid may be half written",
     # The same when a reset of the controller or function stops the data path between two rows of a block: the burst
     # whose address is out is filled with rows of no strobe.
     "torn-reset": "a block that a Write was writing when a reset came may be half written",
