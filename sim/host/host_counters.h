@@ -9,6 +9,7 @@ namespace db {
 #define DB_HOST_COUNTERS(X)                  \
     X(IRQ_LOST, "error.irq_lost")            \
     X(MMIO_TIMEOUT, "error.mmio_timeout")    \
+    X(NOT_GRANTED, "error.not_granted")      \
     X(WRITE_UNMAPPED, "host.write_unmapped") \
     X(READ_UNMAPPED, "host.read_unmapped")   \
     X(READS_ANSWERED, "host.reads_answered") \

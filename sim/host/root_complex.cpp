@@ -10,7 +10,7 @@ RootComplex::RootComplex(EndpointContext& context, Transmit& transmit, Receive& 
                          HardBlockCounters& hard, Counters<HostCount>& counters)
     : x(context), tx(transmit), rx(receive), down(down_link), count(counters),
       read_cycles(x.cycles(x.cfg.host_latency_ns)), timeout_cycles(x.cycles(x.cfg.cpl_timeout_ns)),
-      jitter_cycles(u32(x.cycles(x.cfg.completion_jitter_ns))), interrupts(context, counters),
+      jitter_cycles(u32(x.cycles(x.cfg.completion_jitter_ns))), iommu(counters), interrupts(context, counters),
       watches(context, regions), reads(context, transmit, counters), mmio(context, receive, hard, counters) {}
 
 void RootComplex::clear() {
@@ -18,6 +18,7 @@ void RootComplex::clear() {
     mmio.clear();
     messages.clear();
     interrupts.clear();
+    late.clear();
 }
 
 // A write into memory, an interrupt or a read of memory stays behind writes that the caller has yet to fetch, so that
@@ -45,6 +46,7 @@ bool RootComplex::write(const PostedTlp& p) {
         return true;
     }
     if (p.first_be == 0) return true;
+    if (!iommu.allows(addr, n, DB_GRANT_WRITE, p.w[2] >> 16 & 0xff, x.cycle)) return true;
     if (!r->ptr) {
         const u32 lead = bytes_before(p.first_be, 4);
         const u32 trail = bytes_behind(enables_of_last(p.ndw, p.first_be, p.last_be), 4);
@@ -88,9 +90,11 @@ bool RootComplex::read(const ReadTlp& t) {
     u16 i;
     HostRead& r = reads.add(t, i);
     r.fault = faults.list.empty() ? 0 : faults.meet(t.addr, t.dw * 4);
+    if (r.first_be && !iommu.allows(t.addr, t.dw * 4, DB_GRANT_READ, t.fn, x.cycle)) r.fault = DB_FAULT_UR;
     r.ready = x.cycle + read_cycles + (jitter_cycles ? x.rng.below(jitter_cycles + 1) : 0);
     if (timeout_cycles && r.ready - x.cycle > timeout_cycles) r.fault = DB_FAULT_DROP;
-    if (r.fault == DB_FAULT_DROP) {
+    if (r.fault == DB_FAULT_DROP || (r.fault == DB_FAULT_LATE && timeout_cycles)) {
+        if (r.fault == DB_FAULT_LATE) late.add({x.cycle + 2 * timeout_cycles, t.addr, t.dw, t.tag, t.fn});
         reads.wait_for_timeout(i, x.cycle + timeout_cycles);
     } else if (by_message && !r.fault) {
         reads.wait_for_caller(i, messages.add_read(t.addr, t.dw * 4u));
@@ -128,7 +132,7 @@ void RootComplex::drop_messages() {
 }
 
 u64 RootComplex::next_event() const {
-    u64 e = std::min(reads.next_event(), mmio.next_deadline());
+    u64 e = std::min({reads.next_event(), mmio.next_deadline(), late.next_event()});
     if (mmio.pending() || reads.ready_count()) e = std::min(e, down.free_c);
     return e;
 }

@@ -6,6 +6,8 @@
 #include "host/host_counters.h"
 #include "host/host_memory.h"
 #include "host/interrupts.h"
+#include "host/iommu.h"
+#include "host/late_answers.h"
 #include "host/messages.h"
 #include "host/mmio.h"
 #include "host/pending_reads.h"
@@ -28,6 +30,8 @@ class RootComplex {
     void store(u8* dst, const PostedTlp& p);
     u32 cut(u64 addr, u32 left_dw);
     void send_completion();
+    void send_again(const RcPacket& answer);
+    void send_late();
     void take_requests();
     void end_timed_out();
     void send();
@@ -36,9 +40,11 @@ class RootComplex {
     Regions regions;
     Messages messages;
     ReadFaults faults;
+    Iommu iommu;
     Interrupts interrupts;
     Watches watches;
     PendingReads reads;
+    LateAnswers late;
     Mmio mmio;
 
     RootComplex(EndpointContext& context, Transmit& transmit, Receive& receive, Link& down_link,
@@ -58,7 +64,7 @@ class RootComplex {
     void transmit() {
         if (reads.timed_out()) end_timed_out();
         reads.activate();
-        if (reads.ready_count() || mmio.pending()) send();
+        if (reads.ready_count() || mmio.pending() || late.due(x.cycle)) send();
     }
 
     /// The next message of the caller's memory; false: none.

@@ -11,6 +11,7 @@ void RootComplex::send() {
     while (down.ready(x.cycle)) {
         if (mmio.pending() && rx.request_room()) mmio.send(down);
         else if (reads.ready_count() && rx.completion_room()) send_completion();
+        else if (late.due(x.cycle) && rx.completion_room()) send_late();
         else return;
     }
 }
@@ -66,7 +67,37 @@ void RootComplex::send_completion() {
     c.arrive = down.send(x.cycle, n_dw ? CPLD : CPL, CPL_DESC, n_dw * 4);
     rx.rc.push();
     r.done_dw += n_dw;
+    if (done && r.fault == DB_FAULT_DOUBLE) send_again(c);
     if (done) reads.completed(k);
+}
+
+// The hard block has seen the last completion of this tag: it calls one more an invalid tag.
+void RootComplex::send_again(const RcPacket& answer) {
+    if (rx.rc.full()) return;
+    RcPacket& c = rx.rc.slot();
+    c = answer;
+    c.w[0] = (c.w[0] & ~(15u << 12)) | RC_INVALID_TAG << 12;
+    c.release = 0;
+    const u32 n_dw = c.ndw - CPL_DESC;
+    c.arrive = down.send(x.cycle, n_dw ? CPLD : CPL, CPL_DESC, n_dw * 4);
+    rx.rc.push();
+}
+
+// So does it with one that comes after the time limit, unless the tag is another read's by now: then it takes it for
+// that one's, as it must.
+void RootComplex::send_late() {
+    const LateAnswers::Answer a = late.take();
+    RcPacket& c = rx.rc.slot();
+    const u32 n_dw = std::min<u32>(a.dw, x.cfg.rcb / 4), code = tx.tag_in_use(a.fn, a.tag) ? RC_OK : RC_INVALID_TAG;
+    std::fill(c.w, c.w + CPL_DESC + n_dw, 0x1a7e1a7eu);
+    c.w[0] = (u32(a.addr) & 0xfff) | code << 12 | a.dw * 4u << 16 | u32(n_dw == a.dw) << 30;
+    c.w[1] = n_dw | u32(a.fn) << 16;
+    c.w[2] = a.tag;
+    c.ndw = CPL_DESC + n_dw;
+    c.release = 0;
+    c.first_be = c.last_be = 15;
+    c.arrive = down.send(x.cycle, CPLD, CPL_DESC, n_dw * 4);
+    rx.rc.push();
 }
 
 void RootComplex::end_timed_out() {

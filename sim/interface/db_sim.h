@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define DB_SIM_ABI 4
+#define DB_SIM_ABI 5
 
 typedef struct db_sim db_sim;
 
@@ -92,6 +92,18 @@ typedef struct db_event {
     uint32_t a;
 } db_event;
 
+// An access that the IOMMU has refused.
+typedef struct db_stray {
+    uint64_t cycle;
+    uint64_t addr;
+    uint64_t owner;     ///< who had the page last, or has it for something else; 0: nobody ever
+    uint64_t returned;  ///< cycle in which it was given back; 0: it was not
+    uint32_t bytes;
+    uint32_t rights;  ///< DB_GRANT_*: what it would have needed
+    uint32_t fn;
+    uint32_t pad;
+} db_stray;
+
 // What is recorded, and what a and b are. RQ, RC, R, W: the first beat of a packet or burst.
 enum db_event_kind {
     DB_EV_DOORBELL,  ///< queue, tail
@@ -126,8 +138,19 @@ enum db_stop {
     DB_STOP_IDLE = 4     ///< nothing is to be expected
 };
 
-// What a read of the device ends with; DROP: nothing, it times out.
-enum db_fault { DB_FAULT_UR = 1, DB_FAULT_CA = 2, DB_FAULT_POISON = 3, DB_FAULT_DROP = 4 };
+// What a read of the device ends with; DROP: nothing, it times out. LATE: it times out, and its completion comes after as
+// long again. DOUBLE: its last completion comes twice.
+enum db_fault {
+    DB_FAULT_UR = 1,
+    DB_FAULT_CA = 2,
+    DB_FAULT_POISON = 3,
+    DB_FAULT_DROP = 4,
+    DB_FAULT_LATE = 5,
+    DB_FAULT_DOUBLE = 6
+};
+
+// What the device may do with a page of host memory.
+enum db_grant { DB_GRANT_READ = 1, DB_GRANT_WRITE = 2 };
 
 enum db_mmio { DB_MMIO_PENDING = -1, DB_MMIO_UR = -2, DB_MMIO_TIMEOUT = -3, DB_MMIO_BAD = -4 };
 
@@ -148,7 +171,13 @@ int db_run(db_sim* s, uint64_t cycles, uint32_t stop);
 
 int db_map(db_sim* s, uint64_t base, uint64_t size, void* ptr, int writable);  // 0, or -1 if it overlaps a region
 int db_unmap(db_sim* s, uint64_t base, uint64_t size);                         // regions removed (those wholly inside)
-void db_set_watches(db_sim* s, const db_watch* w, uint32_t n);                 // up to 64
+
+// The IOMMU. On, only what is granted may be touched; both ways forget all grants and refusals. `owner` is the caller's.
+void db_iommu(db_sim* s, int on);
+void db_grant(db_sim* s, uint64_t addr, uint64_t bytes, uint64_t owner, uint32_t rights);
+int db_revoke(db_sim* s, uint64_t owner);                       // pages that it had
+int db_strays(db_sim* s, db_stray* out, int n);                 // the first 64 refusals are kept
+void db_set_watches(db_sim* s, const db_watch* w, uint32_t n);  // up to 64
 
 int db_mmio_write(db_sim* s, uint32_t off, const void* data, uint32_t len);  // 0, or -1: queue full, run some cycles
 int db_mmio_read(db_sim* s, uint32_t off, uint32_t len);                     // handle, or -1: queue full

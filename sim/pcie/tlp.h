@@ -9,7 +9,7 @@ namespace db {
 enum Req : u32 { REQ_MRD = 0, REQ_MWR = 1, REQ_CFGRD0 = 8, REQ_CFGRD1 = 9, REQ_CFGWR0 = 10, REQ_CFGWR1 = 11 };
 enum Status : u32 { SC = 0, UR = 1, CRS = 2, CA = 4 };
 /// Error codes of a requester completion.
-enum : u32 { RC_OK = 0, RC_POISONED = 1, RC_BAD_STATUS = 2, RC_TIMEOUT = 9 };
+enum : u32 { RC_OK = 0, RC_POISONED = 1, RC_BAD_STATUS = 2, RC_INVALID_TAG = 6, RC_TIMEOUT = 9 };
 
 /// Longest payload in dwords.
 constexpr u32 MAX_DW = 256;

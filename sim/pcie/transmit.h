@@ -136,6 +136,7 @@ class Transmit {
     const AnswerTlp& next_answer() const { return answers.front(); }
     void accept_answer() { answers.pop(); }
 
+    bool tag_in_use(u8 fn, u8 tag) const { return tag_used[fn << 8 | tag]; }
     /// The root complex has no further use for a read; the core may use its tag again.
     void read_done(u8 fn, u8 tag) {
         tag_used[fn << 8 | tag] = 0;

@@ -88,6 +88,12 @@ int db_map(db_sim* s, uint64_t base, uint64_t size, void* ptr, int writable) {
     return s->host.regions.add(base, size, static_cast<u8*>(ptr), writable != 0);
 }
 int db_unmap(db_sim* s, uint64_t base, uint64_t size) { return s->host.unmap(base, size); }
+void db_iommu(db_sim* s, int on) { s->host.iommu.start(on != 0); }
+void db_grant(db_sim* s, uint64_t addr, uint64_t bytes, uint64_t owner, uint32_t rights) {
+    s->host.iommu.grant(addr, bytes, owner, rights);
+}
+int db_revoke(db_sim* s, uint64_t owner) { return s->host.iommu.revoke(owner, s->context.cycle); }
+int db_strays(db_sim* s, db_stray* out, int n) { return s->host.iommu.take(out, n); }
 void db_set_watches(db_sim* s, const db_watch* w, uint32_t n) { s->host.watches.set(w, n); }
 int db_dma_next(db_sim* s, db_msg* out) { return s->host.next_message(out); }
 int db_dma_complete(db_sim* s, uint64_t id, const void* data, uint32_t len) {

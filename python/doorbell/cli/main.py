@@ -77,6 +77,11 @@ COMMANDS = {
         "Measure a grid of parameters and workloads, on all cores or a Dask cluster.",
         "./doorbell sweep sweeps/blocks.yaml",
     ),
+    "soak": Subcommand(
+        "doorbell.soak.command",
+        "Random commands, faults, resets and power cuts against a model; a failure becomes a short script.",
+        "./doorbell soak --top db_ssd --minutes 10",
+    ),
     "report": Subcommand(
         "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),

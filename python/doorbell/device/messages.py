@@ -40,3 +40,16 @@ class DmaRequest(NamedTuple):
     address: int
     size: int
     data: bytes | None
+
+
+class Stray(NamedTuple):
+    """An access that the IOMMU has refused. owner: who had the page last, or has it for another use (0: nobody ever).
+    returned: the cycle in which it was given back; 0: it was not."""
+
+    cycle: int
+    addr: int
+    size: int
+    write: bool
+    fn: int
+    owner: int
+    returned: int

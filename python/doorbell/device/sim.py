@@ -23,11 +23,12 @@ from typing import Any
 from doorbell.device.c_header import chosen, converted, with_options
 from doorbell.device.handle import Handle
 from doorbell.device.limits import Link
-from doorbell.device.messages import DmaRequest, Event, Irq, MmioError, SimError
+from doorbell.device.messages import DmaRequest, Event, Irq, MmioError, SimError, Stray
 from doorbell.device.sim_interface import (
     ABI,
     EVENTS,
     FAULTS,
+    GRANTS,
     MMIO,
     OPTIONS,
     STOPS,
@@ -36,6 +37,7 @@ from doorbell.device.sim_interface import (
     IrqRecord,
     Library,
     MessageRecord,
+    StrayRecord,
     WatchRecord,
 )
 from doorbell.nvme.vendor import SETTINGS_PAGES
@@ -187,6 +189,25 @@ class Sim(Handle):
                 del self._buffers[b, s]
         return count
 
+    def iommu(self, on: bool = True) -> None:
+        """Only what is granted from now on may be touched; the rest is refused and counted ("error.not_granted")."""
+        self._lib.iommu(self._h, on)
+
+    def grant(self, addr: int, size: int, owner: int, *, read: bool = False, write: bool = False) -> None:
+        """The device may read or write the pages of [addr, addr + size). `owner`: whose they are, a number above 0."""
+        self._lib.grant(self._h, addr, size, owner, read * GRANTS["read"] | write * GRANTS["write"])
+
+    def revoke(self, owner: int) -> int:
+        """All that an owner was given is taken back. Says how many pages."""
+        return self._lib.revoke(self._h, owner)
+
+    def strays(self) -> list[Stray]:
+        """What the IOMMU has refused since the last call; it keeps the first 64."""
+        found = (StrayRecord * 64)()
+        write = GRANTS["write"]
+        return [Stray(s.cycle, s.addr, s.bytes, s.rights == write, s.fn, s.owner, s.returned)
+                for s in found[: self._lib.strays(self._h, found, len(found))]]  # fmt: skip
+
     def dma_pending(self) -> list[DmaRequest]:
         """Accesses to regions without memory since the last call, in order.
 
@@ -280,7 +301,8 @@ class Sim(Handle):
     # ------------------------------------------------------------------------------------------------ faults, settings
 
     def inject(self, kind: str, addr: int = 0, length: int = 0, nth: int = 0, count: int = 1) -> int:
-        """Spoil DMA reads: "ur", "ca", "poison" or "drop" (times out).
+        """Spoil DMA reads: "ur", "ca", "poison", "drop" (times out), "late" (times out, then its completion comes) or
+        "double" (its last completion comes twice).
 
         Of the reads that touch [addr, addr + length) (length 0: all), the first `nth` pass, the next `count` are hit.
         """

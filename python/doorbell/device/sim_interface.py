@@ -17,12 +17,14 @@ EVENTS = tuple(_HEADER.names("db_event_kind"))
 STOPS = _HEADER.names("db_stop")
 FAULTS = _HEADER.names("db_fault")
 MMIO = _HEADER.names("db_mmio")
+GRANTS = _HEADER.names("db_grant")
 
 Config = _HEADER.structures["db_config"]
 IrqRecord = _HEADER.structures["db_irq"]
 MessageRecord = _HEADER.structures["db_msg"]
 EventRecord = _HEADER.structures["db_event"]
 WatchRecord = _HEADER.structures["db_watch"]
+StrayRecord = _HEADER.structures["db_stray"]
 
 SIGNATURES = _HEADER.signatures("db_")
 

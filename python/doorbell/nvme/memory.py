@@ -115,6 +115,7 @@ class Buffer:
             self.pages = [first + i * PAGE_SIZE for i in range(count)]
         self.address = self.pages[0] + offset
         self._lists: dict[int, tuple[int, int]] = {}
+        self.list_pages: list[int] = []
 
     def prps(self, nbytes: int | None = None) -> tuple[int, int]:
         """PRP1 and PRP2 for the first `nbytes` (Base 2.0, 4.1.1). Lists are made once and kept."""
@@ -134,6 +135,7 @@ class Buffer:
     def _make_list(self, entries: list[int]) -> int:
         page = self.memory.alloc(PAGE_SIZE)
         self._owned.append(page)
+        self.list_pages.append(page)
         first = at = page + self.list_offset
         left = list(entries)
         while left:
@@ -144,6 +146,7 @@ class Buffer:
                 here, left = left[: room - 1], left[room - 1 :]
                 page = self.memory.alloc(PAGE_SIZE)
                 self._owned.append(page)
+                self.list_pages.append(page)
                 here.append(page)  # the last entry of a page points to the next list
             struct.pack_into(f"<{len(here)}Q", self.memory.view, at - self.memory.base, *here)
             at = page

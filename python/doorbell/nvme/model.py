@@ -39,6 +39,8 @@ class Change:
     begin: int
     end: int = _NEVER
     unreadable: bool = False  # Write Uncorrectable
+    under: int = 0  # the key that its data went through: see doorbell/soak
+    torn: bool = False  # its blocks may be half written
 
     def value(self, lba: int, block_size: int) -> bytes | memoryview | None:
         if self.data is None:
@@ -159,17 +161,24 @@ class Media:
         if len(view) < blocks * size:
             raise Mismatch(f"{len(view)} bytes for {blocks} blocks")
         for i in range(blocks):
-            got = view[i * size : (i + 1) * size]
-            choices = self.allowed(slba + i, since)
-            if not choices:
-                raise Mismatch(f"block {slba + i} was read: it is uncorrectable")
-            if not self._possible(got, choices):
-                best = bytes(choices[0])
-                at = next(k for k in range(size) if got[k] != best[k])
-                raise Mismatch(
-                    f"block {slba + i}: byte {at} is {bytes(got[at : at + 8]).hex()}, "
-                    f"not {best[at : at + 8].hex()} ({len(choices)} values allowed)"
-                )
+            self.check_block(slba + i, view[i * size : (i + 1) * size], since)
+
+    def check_block(self, lba: int, got: memoryview, since: int | None) -> None:
+        """As `check`, for one block."""
+        choices = self.allowed(lba, since)
+        if not choices:
+            raise Mismatch(f"block {lba} was read: it is uncorrectable")
+        if not self._possible(got, choices, self.mixes(lba, since)):
+            best = bytes(choices[0])
+            at = next(k for k in range(self.block_size) if got[k] != best[k])
+            raise Mismatch(
+                f"block {lba}: byte {at} is {bytes(got[at : at + 8]).hex()}, "
+                f"not {best[at : at + 8].hex()} ({len(choices)} values allowed)"
+            )
+
+    def mixes(self, lba: int, since: int | None) -> bool:
+        """Whether a block may be a mixture of units of the values that it may have."""
+        return self.unit < self.block_size
 
     def known(self, lba: int) -> bool:
         """Whether block `lba` can have one value only."""
@@ -180,12 +189,12 @@ class Media:
             if not self.allowed(lba, since):
                 raise Mismatch(f"verify of {blocks} blocks at {slba} succeeded: block {lba} is uncorrectable")
 
-    def _possible(self, got: bytes | memoryview, choices: list[bytes | memoryview]) -> bool:
-        """Whether a block may read as `got`: one of the choices, or a mixture of whole units of them."""
+    def _possible(self, got: bytes | memoryview, choices: list[bytes | memoryview], mixed: bool = True) -> bool:
+        """Whether a block may read as `got`: one of the choices, or, if `mixed`, of whole units of them."""
         if any(got == value for value in choices):
             return True
         unit = self.unit
-        if unit >= self.block_size or len(choices) < 2:
+        if not mixed or unit >= self.block_size or len(choices) < 2:
             return False
         return all(
             any(got[at : at + unit] == value[at : at + unit] for value in choices)

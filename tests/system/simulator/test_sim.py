@@ -529,6 +529,69 @@ def test_timeout(make: Make) -> None:
     assert d.status()[0] == 1
 
 
+def test_completion_that_comes_twice(make: Make) -> None:
+    """The data are there; the second one is for a tag that is not in use (the endpoint's own code 15)."""
+    d = make(mrrs=512)
+    data = pattern(512)
+    d.memory[:512] = data
+    d.sim.inject("double")
+    d.do(READ, BASE, 512)
+    d.sim.run(200)
+    assert d.status()[:2] == (1, 15) and d.sim.counters()["down.CplD.tlps"] == 3, "256 bytes, 256, and these again"
+    d.do(WRITE, BASE + 4096, 512)
+    d.sim.run(500)
+    assert d.memory[4096 : 4096 + 512] == data
+
+
+def test_completion_that_comes_too_late(make: Make) -> None:
+    """It times out, and after as long again the completion comes."""
+    d = make(cpl_timeout_us=20)
+    start = d.sim.cycle
+    d.sim.inject("late", nth=1)
+    d.do(READ, BASE, 1024)
+    assert d.status()[:2] == (1, 9) and d.sim.cycle - start < 5800
+    d.sim.run(10_500 - (d.sim.cycle - start))
+    assert d.status()[:2] == (2, 15)
+    d.do(READ, BASE, 1024)
+    assert d.status()[0] == 2
+
+
+def test_iommu(make: Make) -> None:
+    """What is not granted, or in the other direction, is refused, and said with address, cycle and last owner."""
+    d = make()
+    sim, errors = d.sim, lambda: d.sim.errors().get("error.not_granted", 0)
+    d.do(WRITE, BASE, 64)
+    assert not sim.errors(), "off: all may be touched"
+    sim.iommu(True)
+    sim.grant(BASE + 100, 4096, 7, read=True)  # two pages
+    sim.grant(BASE + 8192, 1, 8, write=True)
+    sim.grant(BASE + 8192, 1, 9, read=True)
+    d.do(READ, BASE + 64, 8192 - 64)
+    d.do(READ, BASE + 8192, 4096)
+    d.do(WRITE, BASE + 8192, 256)
+    assert not sim.errors() and d.status()[0] == 0
+    before = bytes(d.memory[:64])
+    d.do(WRITE, BASE, 64)
+    sim.run(200)
+    assert errors() == 1 and d.memory[:64] == before
+    (stray,) = sim.strays()
+    assert stray[1:] == (BASE, 64, True, 0, 7, 0) and 0 < stray.cycle <= sim.cycle
+    assert sim.revoke(9) == 1 and sim.revoke(9) == 0
+    d.do(READ, BASE + 8192, 64)
+    assert errors() == 2 and d.status() == (1, 2, 1)
+    assert sim.strays()[0].owner == 8, "it is somebody's, for writing"
+    given_back = sim.cycle
+    assert sim.revoke(7) == 2
+    d.do(READ, BASE + 4096, 64)
+    assert [(s.addr, s.write, s.owner, s.returned) for s in sim.strays()] == [(BASE + 4096, False, 7, given_back)]
+    d.do(READ, BASE + 65536, 64)
+    assert sim.strays()[0].owner == 0 and errors() == 4
+    sim.iommu(False)
+    d.do(READ, BASE + 65536, 64)
+    assert errors() == 4
+    sim.close()
+
+
 def test_bus_master(make: Make) -> None:
     d = make()
     d.sim.set_cfg(bus_master=False)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of namespaces and keys: format, create, delete, attach, detach, load and erase keys, bind."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from doorbell.compute import drive as compute
+from doorbell.compute.operators import Op
+from doorbell.nvme import namespaces
+from doorbell.nvme.commands import Command
+from doorbell.nvme.constants import AdminOpc, NsAttach, NvmOpc, Status
+from doorbell.nvme.model import Pending
+from doorbell.nvme.structures import status_name
+from doorbell.soak.grants import GrantingDriver
+from doorbell.soak.judge import Failure, Judge
+from doorbell.soak.machine import Machine
+from doorbell.soak.model import PLAIN, Blocks, Space
+from doorbell.soak.steps import Step, whole
+
+
+def key_bytes(number: int) -> tuple[bytes, bytes]:
+    """Both keys of XTS."""
+    rng = random.Random(number)
+    return rng.randbytes(32), rng.randbytes(32)
+
+
+class Admin:
+    """A part of Player. Commands of the namespace in question have ended before it changes; those of others go on."""
+
+    machine: Machine
+    judge: Judge
+    cut: tuple[Space, Pending] | None = None  # the namespace of a Format that a reset has cut off
+
+    @property
+    def drive(self) -> GrantingDriver:
+        return self.machine.drive
+
+    def settle(self, nsid: int | None = None) -> None:
+        raise NotImplementedError
+
+    def mend_media(self) -> None:
+        raise NotImplementedError
+
+    def do_reset(self, step: Step) -> None:
+        raise NotImplementedError
+
+    def _expect(self, command: Command, what: str, *statuses: int) -> bool:
+        """Whether it succeeded; a Failure if it may not end so."""
+        if command.status not in (statuses or (Status.SUCCESS,)):
+            names = ", ".join(Status(s).name for s in statuses or (Status.SUCCESS,))
+            raise Failure("status", f"{what} ended with {status_name(command.status15)}, not {names}")
+        return command.status == Status.SUCCESS
+
+    def _key_goes(self, space: Space) -> None:
+        """With the data of a namespace goes the key of its slot."""
+        if space.slot is not None:
+            self.judge.keys_change()
+            self.machine.model.keys.pop(space.slot, None)
+
+    def do_cut(self, step: Step) -> None:
+        """A reset while a Format is being done: the namespace is as before, or as after, or its blocks are either."""
+        nsid, size, drive = step["ns"], step["size"], self.drive
+        space = self.machine.model.spaces.get(nsid)
+        if space is None or not space.attached or size not in namespaces.FORMATS:
+            return
+        self.settle(nsid)
+        self.mend_media()
+        self.cut = space, space.blocks.begin(NvmOpc.WRITE_ZEROES, 0, space.blocks.blocks)
+        drive.submit(0, AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=namespaces.FORMATS[size], ring=True)
+        drive.advance(min(step["cycles"], 1_000_000))
+        drive.poll()
+        self.do_reset(whole({"do": "reset", "kind": step["kind"], **self.machine.layout}))
+
+    def _after_cut(self) -> None:
+        if self.cut is None:
+            return
+        (space, pending), self.cut = self.cut, None
+        was, (blocks, size) = space.blocks, self.machine.size_of(space.nsid)
+        if size == was.block_size:
+            was.taken(pending, "delete")
+        else:
+            space.blocks = Blocks.unknown(blocks, size, self.machine.model.known)
+
+    def look_at_spaces(self) -> None:
+        """After a reset: the namespaces are those that were there before."""
+        model, drive = self.machine.model, self.drive
+        self._after_cut()
+        if namespaces.supported(drive):
+            there, active = namespaces.allocated(drive), namespaces.active(drive)
+            if there != sorted(model.spaces) or active != sorted(n for n, s in model.spaces.items() if s.attached):
+                raise Failure("namespaces", f"{there} exist, {active} are attached: not those of before the reset")
+        for nsid, space in model.spaces.items():
+            if not space.attached and not namespaces.supported(drive):
+                continue
+            if (found := self.machine.size_of(nsid)) != (space.blocks.blocks, space.blocks.block_size):
+                raise Failure("namespaces", f"namespace {nsid} has {found[0]} blocks of {found[1]} bytes after a reset")
+
+    # ---- namespaces
+
+    def do_format(self, step: Step) -> None:
+        nsid, erase = step["ns"], step["erase"] % 3
+        space, size = self.machine.model.spaces.get(nsid), step["size"]
+        if space is None or not space.attached or size not in namespaces.FORMATS:
+            return
+        self.settle(nsid)
+        self.mend_media()
+        if erase:
+            self._key_goes(space)
+        dw10 = namespaces.FORMATS[size] | erase << 9
+        if not self._expect(self.drive.admin_try(AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=dw10), "Format"):
+            return
+        was = space.blocks.blocks * space.blocks.block_size
+        blocks, found = self.machine.size_of(nsid)
+        if found != size or not was - 4096 < blocks * size <= was + 4096:
+            raise Failure(
+                "namespaces", f"namespace {nsid} has {blocks} blocks of {found} bytes after a format to {size}"
+            )
+        space.blocks = Blocks(blocks, size, known=self.machine.model.known)
+        self.machine.model.rekey()
+
+    def do_ns_create(self, step: Step) -> None:
+        model, drive = self.machine.model, self.drive
+        if not namespaces.supported(drive) or step["size"] not in namespaces.FORMATS:
+            return
+        self.mend_media()
+        blocks, full = max(1, step["blocks"]), len(model.spaces) >= self.machine.shape.spaces
+        refused: tuple[int, ...] = (Status.NS_INSUFFICIENT_CAP, Status.NSID_UNAVAILABLE)
+        command = namespaces.create_try(drive, blocks, step["size"])
+        if not self._expect(command, "Create Namespace", *refused, *(() if full else (Status.SUCCESS,))):
+            return
+        if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
+            raise Failure("namespaces", f"a namespace was created as {command.dw0}")
+        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"], known=model.known), attached=False)
+
+    def do_ns_delete(self, step: Step) -> None:
+        nsid = step["ns"]
+        if not namespaces.supported(self.drive):
+            return
+        self.settle(nsid)
+        self.mend_media()
+        space = self.machine.model.spaces.get(nsid)
+        if space is not None:
+            self._key_goes(space)
+        gone = namespaces.delete_try(self.drive, nsid)
+        if self._expect(gone, "Delete Namespace", Status.SUCCESS if space else Status.INVALID_FIELD):
+            del self.machine.model.spaces[nsid]
+            self.machine.model.rekey()
+
+    def do_attach(self, step: Step) -> None:
+        self._attachment(step["ns"], True)
+
+    def do_detach(self, step: Step) -> None:
+        self._attachment(step["ns"], False)
+
+    def _attachment(self, nsid: int, on: bool) -> None:
+        if not namespaces.supported(self.drive):
+            return
+        self.settle(nsid)
+        space = self.machine.model.spaces.get(nsid)
+        want = Status.INVALID_FIELD
+        if space is not None:
+            already = Status.NS_ALREADY_ATTACHED if on else Status.NS_NOT_ATTACHED
+            want = already if space.attached == on else Status.SUCCESS
+        select = NsAttach.ATTACH if on else NsAttach.DETACH
+        if self._expect(namespaces.attachment_try(self.drive, nsid, select), "Namespace Attachment", want):
+            assert space is not None
+            space.attached = on
+
+    # ---- keys
+
+    def do_key(self, step: Step) -> None:
+        if not self.machine.shape.keys:
+            return
+        slot, number, model = max(1, step["slot"]) % 16 or 1, step["key"], self.machine.model
+        self.judge.keys_change()
+        if number > 0:
+            self._expect(compute.load_key_try(self.drive, slot, *key_bytes(number)), "Key Load")
+            model.keys[slot] = number
+        else:
+            compute.erase_key(self.drive, slot)
+            model.keys.pop(slot, None)
+        model.rekey()
+
+    def do_bind(self, step: Step) -> None:
+        space: Any = self.machine.model.spaces.get(step["ns"])
+        if not self.machine.shape.keys or space is None:
+            return
+        self.settle(space.nsid)
+        slot = step["slot"] % 16
+        compute.bind(self.drive, space.nsid, Op.AES_XTS if slot else Op.PASS, slot)
+        space.slot = slot or None
+        if not slot:
+            space.blocks.set_key(PLAIN)
+        self.machine.model.rekey()

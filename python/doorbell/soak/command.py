@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./doorbell soak`: options, progress, and what a run found. docs/soak.md says what is promised."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from doorbell.errors import UserError
+from doorbell.soak.judge import Failure
+from doorbell.soak.known import KNOWN
+from doorbell.soak.machine import SHAPES, shape_of
+from doorbell.soak.run import Outcome, play, random_steps, replay
+from doorbell.soak.shrink import Shrinker
+from doorbell.soak.steps import Script, load
+from doorbell.ui import Progress, print_table, write_json
+
+DEFAULT_COMMANDS = 10_000
+LAST = 50_000  # steps before a failure that are worth shrinking
+
+
+def main(
+    top: str = typer.Option("", help=f"One of {', '.join(SHAPES)}. [all, one after the other]"),
+    minutes: float = typer.Option(0, min=0, help="Go on for so long, in real time; 0: as long as --commands says."),
+    commands: int = typer.Option(0, min=0, help=f"I/O commands a top. [{DEFAULT_COMMANDS:,}; with --minutes no limit]"),
+    seed: int = typer.Option(-1, min=-1, help="Of all random numbers; -1: another one each time."),
+    replay_file: Path | None = typer.Option(None, "--replay", metavar="FILE", help="Carry out a script instead."),
+    out: Path = typer.Option(Path("."), help="Folder for the script of a failure."),
+    runs: int = typer.Option(200, min=0, help="Runs that shrinking a failure may take."),
+    strict: bool = typer.Option(False, "--strict", help="Overlook no known defect."),
+    json: Path | None = typer.Option(None, metavar="FILE", help="Write what was found as JSON; - for standard output."),
+) -> int:
+    """Random commands and disturbances against a model of the specification; a failure becomes a short script.
+
+    A failure prints its seed. --replay runs a script: the shrunk one of a failure, or one's own.
+    """
+    known = frozenset() if strict else frozenset(KNOWN)
+    if replay_file is not None:
+        script = load(replay_file)
+        shape_of(script.top)
+        outcome = replay(script, known=known)
+        return _report([_result(script.top, script.seed, outcome)], json, json is not None and str(json) == "-")
+    if not out.is_dir():
+        raise UserError(f"--out {out}: there is no such folder")
+    for name in [top] if top else []:
+        shape_of(name)
+    number = random.randrange(1 << 31) if seed < 0 else seed
+    most = commands or (0 if minutes else DEFAULT_COMMANDS)
+    results = []
+    for name in [top] if top else list(SHAPES):
+        with Progress(f"soak of {name}, seed {number}") as progress:
+            outcome = play(
+                name, number, random_steps(name, number), commands=most, seconds=minutes * 60, known=known,
+                keep=LAST, shown=lambda n, show=progress: show(n, most or n),
+            )  # fmt: skip
+        result = _result(name, number, outcome)
+        results.append(result)
+        if outcome.failure is not None:
+            result["script"] = str(_shrink(name, number, outcome, out, runs, known))
+            break
+    return _report(results, json, json is not None and str(json) == "-")
+
+
+def _shrink(top: str, seed: int, outcome: Outcome, folder: Path, runs: int, known: frozenset[str]) -> Path:
+    """The script of a failure, as short as can be had."""
+    failure = outcome.failure
+    assert failure is not None
+    script = Script(top, seed, outcome.steps)
+
+    def again(steps: list[dict[str, Any]]) -> Failure | None:
+        found = replay(script, steps, known=known).failure
+        return found if found is not None and found.kind == failure.kind else None
+
+    with Progress("shrinking the failure") as progress:
+        shrinker = Shrinker(script.steps, lambda s: again(s) is not None, runs=runs, shown=progress)
+        script.steps = shrinker.shrink()
+    last = again(script.steps) or failure
+    script.failure = {"kind": last.kind, "what": str(last), "steps before shrinking": len(outcome.steps)}
+    file = folder / f"soak-{top}-{seed}.json"
+    script.save(file)
+    return file
+
+
+def _result(top: str, seed: int, o: Outcome) -> dict[str, Any]:
+    failure = None if o.failure is None else {"kind": o.failure.kind, "what": str(o.failure), "step": o.count}
+    return {
+        "top": top, "seed": seed, "commands": o.commands, "steps": o.count, "cycles": o.cycles,
+        "seconds": round(o.seconds, 1), "did": dict(sorted(o.did.items())), "ended": dict(sorted(o.ended.items())),
+        "failure": failure,
+    }  # fmt: skip
+
+
+def _report(results: list[dict[str, Any]], json: Path | None, quiet: bool) -> int:
+    if json is not None:
+        write_json(json, {"results": results, "known": KNOWN})
+    if not quiet:
+        print_table(_table(results))
+    failed = [r for r in results if r["failure"]]
+    if not failed:
+        return 0
+    r = failed[0]
+    script = f"; ./doorbell soak --replay {r['script']} shows it" if "script" in r else ""
+    what = f"{r['failure']['kind']}: {r['failure']['what']}"
+    raise UserError(f"{r['top']} failed with seed {r['seed']} after {r['commands']} commands: {what}{script}", 1)
+
+
+def _table(results: list[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="soak, simulated time", title_justify="left")
+    for name in (
+        "top",
+        "seed",
+        "commands",
+        "resets",
+        "other disturbances",
+        "ends that are no success",
+        "simulated",
+        "s",
+    ):
+        table.add_column(name, justify="left" if name == "top" else "right")
+    for r in results:
+        did, ended = Counter(r["did"]), Counter(r["ended"])
+        resets = sum(n for name, n in did.items() if name.startswith("reset"))
+        plain = sum(did[name] for name in ("io", "run", "wait", "check"))
+        table.add_row(
+            r["top"], str(r["seed"]), f"{r['commands']:,}", f"{resets:,}", f"{sum(did.values()) - resets - plain:,}",
+            f"{sum(ended.values()) - ended['SUCCESS']:,}", f"{r['cycles'] / 250_000:,.1f} ms", f"{r['seconds']:.0f}",
+        )  # fmt: skip
+    return table

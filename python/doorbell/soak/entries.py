@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The step "io": an entry of a submission queue and its buffer, with the mistakes and faults that the step asks for."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
+from doorbell.nvme.memory import Buffer
+from doorbell.nvme.structures import DsmRange
+from doorbell.soak.generate import REGION
+from doorbell.soak.grants import GrantingDriver
+from doorbell.soak.judge import CANARY, Judge, Sent
+from doorbell.soak.machine import Machine
+from doorbell.soak.model import NO_OPCODE, Space
+from doorbell.soak.steps import Step
+
+OPCODES = {
+    "read": NvmOpc.READ, "write": NvmOpc.WRITE, "compare": NvmOpc.COMPARE, "zeroes": NvmOpc.WRITE_ZEROES,
+    "verify": NvmOpc.VERIFY, "dsm": NvmOpc.DSM, "flush": NvmOpc.FLUSH,
+}  # fmt: skip
+WITH_BUFFER = ("read", "write", "compare", "dsm")
+FUA = 1 << 30
+TIMEOUTS = 12  # faults that leave a tag to rest (docs/ssd/theory.md), in one simulation
+
+
+class Entries:
+    """A part of Player. `commands` counts what was submitted, `timeouts` the faults that leave a tag to rest."""
+
+    machine: Machine
+    judge: Judge
+    commands = 0
+    timeouts = 0
+
+    @property
+    def drive(self) -> GrantingDriver:
+        return self.machine.drive
+
+    def do_io(self, step: Step) -> None:
+        drive, model = self.drive, self.machine.model
+        sq = drive.sqs.get(step["q"])
+        if sq is None:
+            return
+        if not sq.room():
+            drive.step(20)
+            if (sq := drive.sqs[step["q"]]).room() <= 0:
+                return
+        op, opcode = step["op"], OPCODES[step["op"]]
+        space = model.spaces.get(step["ns"])
+        there = space if space is not None and space.attached else None
+        if there is None and step["at"] % 4:
+            return  # a few are enough to see that they are refused
+        size = there.blocks.block_size if there else 512
+        count = max(1, min(step["count"], REGION, there.blocks.blocks if there else REGION))
+        slba = step["at"] % (there.blocks.blocks - count + 1) if there else step["at"]
+        ranges = self._ranges(step, slba, count, there) if op == "dsm" else []
+        if op in ("dsm", "flush"):
+            slba, count = 0, 1
+        nbytes = 16 * len(ranges) if op == "dsm" else count * size
+        data = self._data(step, slba, count, nbytes, there, ranges)
+        buffer = self._buffer(step, nbytes, data)
+        prps = buffer.prps(nbytes) if buffer else (0, 0)
+        fields: dict[str, Any] = {"cdw10": len(ranges) - 1, "cdw11": DSM_AD} if op == "dsm" else {}
+        if step["fua"]:
+            fields["cdw12"] = count - 1 | FUA
+        opcode, slba, prps = self._spoil(step, opcode, slba, prps, fields)
+        flags = fields.get("flags", 0)
+        allowed = model.statuses(opcode, step["ns"], slba, count - 1, prps, ranges, flags)
+        pending = None
+        if there is not None:
+            moves = Status.SUCCESS in allowed or Status.INVALID_PRP_OFFSET in allowed  # met after some data
+            pending = there.blocks.begin(opcode if moves else NvmOpc.FLUSH, slba, count, data, ranges if moves else ())
+        fault = self._fault(step, op, buffer, nbytes)
+        command = drive.submit(
+            step["q"], opcode, slba, count - 1, buffer, nsid=step["ns"], nbytes=nbytes, on_done=self.judge.end, **fields
+        )
+        self.judge.begin(command, Sent(there, pending, allowed, buffer, fault))
+        self.commands += 1
+        if step["ring"]:
+            drive.ring()
+
+    def _spoil(
+        self, step: Step, opcode: int, slba: int, prps: tuple[int, int], fields: dict[str, Any]
+    ) -> tuple[int, int, tuple[int, int]]:
+        """Puts a mistake into the entry; opcode, SLBA and PRPs then."""
+        match step["bad"]:
+            case "opcode":
+                return NO_OPCODE, slba, prps
+            case "range":
+                return opcode, slba + (1 << 40), prps
+            case "fused":
+                fields["flags"] = 1
+            case "sgl" if step["op"] in WITH_BUFFER:
+                fields["flags"] = 0x40
+            case "prp" if prps[1]:
+                prps = prps[0], prps[1] | 4
+                fields["prp1"], fields["prp2"] = prps
+        return opcode, slba, prps
+
+    def _ranges(self, step: Step, slba: int, count: int, space: Space | None) -> list[tuple[int, int]]:
+        blocks = space.blocks.blocks if space else 1 << 16
+        starts = [(slba + 3 * i * count) % blocks for i in range(max(1, min(step["parts"], 256)))]
+        return [(s, min(count, blocks - s)) for s in starts]
+
+    def _data(
+        self, step: Step, slba: int, count: int, nbytes: int, space: Space | None, ranges: list[tuple[int, int]]
+    ) -> bytes | None:
+        match step["op"]:
+            case "dsm":
+                return b"".join(bytes(DsmRange(0, n, s)) for s, n in ranges)
+            case "compare" if step["match"] and space is not None:
+                return space.blocks.expected(slba, count)
+            case "write" | "compare":
+                return random.Random(step["data"]).randbytes(nbytes)
+        return None
+
+    def _buffer(self, step: Step, nbytes: int, data: bytes | None) -> Buffer | None:
+        if step["op"] not in WITH_BUFFER:
+            return None
+        offset, first = step["offset"] % 4096 & ~3, step["list"] % 4096 & ~7
+        buffer = self.drive.buffer(nbytes, offset=offset, scattered=bool(step["scattered"]), list_offset=first)
+        buffer.fill(CANARY)
+        if data is not None:
+            buffer.write(data)
+        return buffer
+
+    def _fault(self, step: Step, op: str, buffer: Buffer | None, nbytes: int) -> tuple[str, int, bool] | None:
+        kind, part = step["fault"], step["part"]
+        if not kind or buffer is None or not hasattr(self.drive.sim, "inject"):
+            return None
+        of_data = part >= 0
+        if of_data and op == "read":
+            return None
+        pages = buffer.pages if of_data else buffer.list_pages
+        if not pages:
+            return None
+        if kind in ("drop", "late"):
+            if self.timeouts >= TIMEOUTS:
+                return None
+            self.timeouts += 1
+        page = pages[max(0, min(part, len(pages) - 1, -(-(buffer.offset + nbytes) // 4096) - 1))]
+        return kind, self.drive.sim.inject(kind, addr=page, length=4096), of_data
+
+    def drop_faults(self) -> None:
+        """Takes back those that were not met; those of commands in flight stay."""
+        sim = self.drive.sim
+        live = [s for s in self.judge.sent.values() if s.fault]
+        if any(sim.injected(s.fault[1]) for s in live if s.fault):
+            return  # their numbers would be lost; another time
+        sim.inject_clear()
+        for sent in live:
+            assert sent.fault is not None and sent.buffer is not None
+            kind, _, of_data = sent.fault
+            page = sent.buffer.pages[0] if of_data else sent.buffer.list_pages[0]
+            sent.fault = kind, sim.inject(kind, addr=page, length=4096), of_data
+        self.judge.stale_faults = False

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes steps of a seed, without end. It does not look at the drive: what does not fit does nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from doorbell.soak.steps import BAD, FAULTS, RESETS, TIMINGS, Step
+
+REGION = 256  # blocks of a namespace that commands touch: few, so that they meet
+KEY_SLOTS = 3
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What there is to play with."""
+
+    queues: int = 6
+    spaces: int = 1
+    keys: bool = False
+    manage: bool = False  # namespaces can be made and deleted
+
+
+class Generator:
+    """Bursts of commands, and now and then a disturbance."""
+
+    def __init__(self, seed: int, shape: Shape) -> None:
+        self.rng = random.Random(seed)
+        self.shape = shape
+        self.serial = 0
+        self.resets: list[str] = []
+        self.mood()
+        kinds = {
+            "hold": 6, "release": 8, "abort": 12, "requeue": 6, "reset": 5, "media_error": 2, "bus_master": 1,
+            "fatal": 0.4, "format": 0.7, "cut": 0.7, "check": 1,
+        }  # fmt: skip
+        if shape.keys:
+            kinds |= {"key": 8, "bind": 2}
+        if shape.manage:
+            kinds |= {"ns_create": 2.5, "ns_delete": 0.7, "attach": 5, "detach": 1}
+        self.disturbances = kinds
+
+    def __iter__(self) -> Iterator[Step]:
+        if self.shape.keys:
+            yield from self.keys_for_all()
+            for ns in range(1, self.shape.spaces, 2):
+                yield {"do": "bind", "ns": ns, "slot": self.rng.randint(1, KEY_SLOTS)}
+        while True:
+            yield from self.burst()
+            if self.rng.random() < self.disturbed:
+                yield from self.busy()
+                yield from self.disturbance()
+            if self.rng.random() < 0.03:
+                self.mood()
+
+    def mood(self) -> None:
+        """What the next commands are like."""
+        rng = self.rng
+        self.disturbed = rng.choice((0.05, 0.2, 0.4))
+        self.faulty = rng.choice((0, 0, 0.02, 0.1))
+        self.largest = rng.choice((1, 4, 8, 8, 16, 48))
+        self.most = rng.choice((2, 6, 20))
+        self.region = rng.choice((16, 64, REGION, REGION))
+        self.weights = rng.choice(((40, 40, 6, 5, 3, 3, 3), (10, 70, 5, 5, 2, 5, 3), (70, 15, 5, 2, 5, 2, 1)))
+
+    # ---- commands
+
+    def burst(self) -> Iterator[Step]:
+        rng = self.rng
+        for _ in range(rng.randint(1, self.most)):
+            yield self.command()
+        if rng.random() < 0.12:
+            yield {"do": "wait"}
+        elif rng.random() < 0.9:
+            yield {"do": "run", "cycles": rng.choice((1, 20, 100, 300, 300, 1000))}
+
+    def busy(self) -> Iterator[Step]:
+        """Mostly a disturbance meets commands at some stage."""
+        rng = self.rng
+        if rng.random() < 0.7:
+            for _ in range(rng.randint(1, 16)):
+                yield self.command()
+            yield {"do": "run", "cycles": rng.choice((1, 5, 30, 100, 200, 400, 1000))}
+
+    def command(self) -> Step:
+        rng = self.rng
+        op = rng.choices(("read", "write", "compare", "zeroes", "verify", "dsm", "flush"), self.weights)[0]
+        step: Step = {"do": "io", "q": rng.randint(1, self.shape.queues), "op": op}
+        if self.shape.spaces > 1:
+            step["ns"] = rng.randint(1, self.shape.spaces)
+        if op != "flush":
+            count = rng.randint(1, self.largest)
+            step |= {"at": rng.randrange(self.region), "count": count}
+        if op in ("write", "compare"):
+            self.serial += 1
+            step["data"] = self.serial
+        if op == "compare" and rng.random() < 0.7:
+            step["match"] = 1
+        if op == "dsm":
+            step["parts"] = rng.choice((1, 1, 2, 5))
+        if op in ("write", "zeroes") and rng.random() < 0.1:
+            step["fua"] = 1
+        if op in ("read", "write", "compare", "dsm"):
+            step |= self.geometry()
+            if rng.random() < self.faulty:
+                step |= {"fault": rng.choice(FAULTS), "part": rng.choice((0, 0, 0, 1, -1))}
+        if rng.random() < 0.02:
+            step["bad"] = rng.choice(BAD[1:])
+        if rng.random() < 0.3:
+            step["ring"] = 0
+        return step
+
+    def geometry(self) -> dict[str, Any]:
+        rng, out = self.rng, {}
+        if rng.random() < 0.5:
+            out["offset"] = 4 * rng.randrange(1024)
+        if rng.random() < 0.4:
+            out["scattered"] = 1
+            if rng.random() < 0.5:
+                out["list"] = rng.choice((8 * rng.randrange(512), 4088, 4080))
+        return out
+
+    # ---- disturbances
+
+    def disturbance(self) -> Iterator[Step]:
+        rng = self.rng
+        kind = rng.choices(list(self.disturbances), list(self.disturbances.values()))[0]
+        q, ns = rng.randint(1, self.shape.queues), rng.randint(1, self.shape.spaces)
+        match kind:
+            case "hold" | "release":
+                yield {"do": "hold", "q": q, "on": int(kind == "hold")}
+            case "abort":
+                yield {"do": "abort", "q": q, "pick": rng.randrange(6)}
+            case "requeue":
+                yield {"do": "requeue", "q": q, "entries": rng.choice((2, 5, 16, 32, 64)), "cq": rng.randrange(2)}
+            case "bus_master":
+                yield {"do": "bus_master", "cycles": rng.choice((1, 100, 3000))}
+            case "media_error":
+                error = {"at": rng.randrange(self.region), "count": rng.randint(1, 8), "times": rng.choice((1, 3, -1))}
+                yield {"do": "media_error", "ns": ns, **error}
+                for _ in range(rng.randint(1, 4)):
+                    yield from self.burst()
+                yield {"do": "media_mended"}
+            case "fatal":
+                yield {"do": "fatal", "q": q, "kind": rng.choice(FAULTS[:3])}
+            case "format":
+                erase = rng.randrange(3) if self.shape.keys else rng.randrange(2)
+                yield {"do": "format", "ns": ns, "size": rng.choice((512, 4096)), "erase": erase}
+            case "cut":
+                step = {"size": rng.choice((512, 4096)), "cycles": rng.choice((10, 500, 2000, 5000, 15_000, 40_000))}
+                yield {"do": "cut", "ns": ns, **step, "kind": rng.choice(RESETS)}
+                yield {"do": "check"}
+            case "reset":
+                if not self.resets:  # all kinds in turn, each time in another order
+                    self.resets = rng.sample(RESETS, len(RESETS))
+                yield self.reset(self.resets.pop())
+                if self.shape.keys and rng.random() < 0.9:
+                    yield from self.keys_for_all()
+                if rng.random() < 0.7:
+                    yield {"do": "check"}
+            case "key":
+                yield {"do": "key", "slot": rng.randint(1, KEY_SLOTS), "key": rng.randrange(KEY_SLOTS + 1)}
+            case "bind":
+                yield {"do": "bind", "ns": ns, "slot": rng.randrange(KEY_SLOTS + 1)}
+            case "ns_create":
+                yield {"do": "ns_create", "blocks": rng.choice((100, 777, 2048)), "size": rng.choice((512, 4096))}
+            case _:
+                yield {"do": kind, **({"ns": ns} if kind in ("ns_delete", "attach", "detach") else {})}
+
+    def reset(self, kind: str) -> Step:
+        rng = self.rng
+        queues = rng.choice((self.shape.queues, self.shape.queues, rng.randint(1, self.shape.queues)))
+        step: Step = {"do": "reset", "kind": kind, "queues": queues, "entries": rng.choice((3, 8, 32, 64))}
+        step |= {"cq_entries": rng.choice((2, 4, 16, 64, 256)), "wrr": int(rng.random() < 0.2)}
+        if rng.random() < 0.3:
+            step["shared"] = rng.randint(1, queues)
+        if kind == "power":
+            step["timing"] = rng.randrange(len(TIMINGS))
+        return step
+
+    def keys_for_all(self) -> Iterator[Step]:
+        for slot in range(1, KEY_SLOTS + 1):
+            yield {"do": "key", "slot": slot, "key": slot}

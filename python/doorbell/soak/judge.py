@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says whether what a drive does is allowed: how each command ends, what it leaves, what is touched meanwhile.
+
+A command is known here from its submission to its one end: a completion, or a reset or deletion that took it. With
+which statuses it may end depends on what was done to it: a fault on its link, an error of the media, an Abort, a key
+that went.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from doorbell.device.messages import SimError
+from doorbell.nvme.commands import Command, NvmeError, opcode_name
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.errors import DeviceTimeout, ProtocolError
+from doorbell.nvme.memory import Buffer
+from doorbell.nvme.model import Mismatch, Pending
+from doorbell.nvme.structures import status_name
+from doorbell.soak.grants import GrantingDriver
+from doorbell.soak.model import Space
+
+CANARY = 0xC3
+MEDIA = {Status.READ_ERROR, Status.WRITE_FAULT}
+KEY_GONE = {Status.ACCESS_DENIED, Status.READ_ERROR, Status.DATA_TRANSFER_ERROR, Status.SUCCESS}
+
+
+class Failure(Exception):
+    """The drive did what it must not. kind: one word; a shrunk script fails with the same."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+@contextmanager
+def judged() -> Iterator[None]:
+    """What driver, model and simulator raise, as a Failure."""
+    try:
+        yield
+    except Mismatch as e:
+        raise Failure("data", str(e)) from e
+    except DeviceTimeout as e:
+        raise Failure("stuck", str(e)) from e
+    except ProtocolError as e:
+        raise Failure("rtl" if "assertion" in str(e) else "protocol", str(e)) from e
+    except NvmeError as e:
+        raise Failure("status", str(e)) from e
+    except SimError as e:
+        raise Failure("stuck", str(e)) from e
+
+
+@dataclass(eq=False)
+class Sent:
+    """A command in flight."""
+
+    space: Space | None
+    pending: Pending | None  # None: it must not do anything
+    allowed: set[int]
+    buffer: Buffer | None
+    fault: tuple[str, int, bool] | None = None  # kind, number in the simulator, of its data
+    media: bool = False  # errors of the media while it was inside
+    keys: bool = False  # keys changed while it was inside
+    abort: str = ""  # "asked", "done": the controller says that it has aborted it
+
+
+class Judge:
+    """Of one simulation after the other; `drive` is the present one."""
+
+    def __init__(self) -> None:
+        self.drive: GrantingDriver
+        self.sent: dict[Command, Sent] = {}
+        self.ended: Counter[str] = Counter()
+        self.bad_media = False
+        self.stale_faults = False  # a fault was not met and is still in the simulator
+
+    # ---- what is done to commands
+
+    def begin(self, command: Command, sent: Sent) -> None:
+        sent.media = self.bad_media
+        self.sent[command] = sent
+
+    def media_breaks(self) -> None:
+        self.bad_media = True
+        for sent in self.sent.values():
+            sent.media = True
+
+    def keys_change(self) -> None:
+        for sent in self.sent.values():
+            sent.keys = sent.keys or (sent.space is not None and sent.space.slot is not None)
+
+    def lost(self, commands: list[Command], by: str) -> None:
+        """Commands that a reset (by: its kind) or a "delete" took: each has done all, some or nothing of its work."""
+        for command in commands:
+            sent = self.sent.pop(command, None)
+            if sent is None:
+                continue
+            if sent.pending is not None and sent.space is not None:
+                sent.space.blocks.taken(sent.pending, by)
+            self.ended["taken"] += 1
+            self._release(sent)
+
+    # ---- the end of a command
+
+    def end(self, command: Command) -> None:
+        sent = self.sent.pop(command, None)
+        if sent is None:
+            raise Failure("protocol", f"{self._name(command)} ended twice")
+        status = command.status
+        allowed = self._allowed(command, sent)
+        if status not in allowed:
+            names = ", ".join(sorted(Status(s).name for s in allowed))
+            raise Failure("status", f"{self._name(command)} ended with {status_name(command.status15)}, not {names}")
+        self.ended[Status(status).name if status in Status._value2member_map_ else hex(status)] += 1
+        data = None
+        if sent.buffer is not None and command.opcode == NvmOpc.READ:
+            try:
+                sent.buffer.check_margins(CANARY)
+            except ProtocolError as e:
+                raise Failure("margin", f"{self._name(command)}: {e}") from e
+            data = sent.buffer.read()
+        if sent.pending is not None and sent.space is not None:
+            try:
+                sent.space.blocks.end(sent.pending, status, data)
+            except Mismatch as e:
+                raise Failure("data", f"{self._name(command)}: {e}") from e
+        self._release(sent)
+
+    def _allowed(self, command: Command, sent: Sent) -> set[int]:
+        allowed = set(sent.allowed)
+        if command.opcode == NvmOpc.COMPARE and Status.SUCCESS in allowed:
+            allowed.add(Status.COMPARE_FAILED)
+        if sent.media:
+            allowed |= MEDIA
+        if sent.keys:
+            allowed |= KEY_GONE | ({Status.COMPARE_FAILED} if command.opcode == NvmOpc.COMPARE else set())
+        if sent.fault and sent.fault[0] != "double":
+            allowed.add(Status.DATA_TRANSFER_ERROR)
+            kind, number, of_data = sent.fault
+            if of_data and self.drive.sim.injected(number):
+                allowed.discard(Status.SUCCESS)  # its data did not come
+        if sent.abort == "done":
+            allowed = {Status.ABORT_REQUESTED}
+        elif sent.abort:
+            allowed.add(Status.ABORT_REQUESTED)
+        return allowed
+
+    def _release(self, sent: Sent) -> None:
+        if sent.fault and not self.drive.sim.closed and not self.drive.sim.injected(sent.fault[1]):
+            self.stale_faults = True
+        if sent.buffer is not None:
+            sent.buffer.free()
+
+    def _name(self, command: Command) -> str:
+        return f"{opcode_name(command.opcode)} of {command.nlb + 1} blocks at {command.slba}, queue {command.qid}"
+
+    # ---- everything else
+
+    def look(self) -> None:
+        """Rules of PCIe and AXI, and accesses to host memory that nobody granted."""
+        sim: Any = self.drive.sim
+        errors = sim.errors()
+        if "error.not_granted" in errors:
+            s = sim.strays()[0]
+            had = self.drive.name_of(s.owner)
+            whose = f"given back by {had} in cycle {s.returned}" if s.returned else f"of {had}"
+            what = f"{'write' if s.write else 'read'} of {s.size} bytes at {s.addr:#x} in cycle {s.cycle}"
+            raise Failure("access", f"{what}: the page was {whose}; {errors['error.not_granted']} such accesses")
+        if errors:
+            raise Failure("rules", ", ".join(f"{k}: {v}" for k, v in errors.items()))

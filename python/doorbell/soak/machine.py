@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive with its host: power, bring-up, resets of every kind. The media is a file, so a power cut is one: the
+simulation ends in that cycle, and another one opens what is in the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from doorbell.device.opening import open_sim
+from doorbell.errors import UserError
+from doorbell.nvme import namespaces
+from doorbell.nvme.commands import Command
+from doorbell.nvme.constants import CSTS_CFS, CSTS_NSSRO, CSTS_RDY, NSSR_MAGIC, Reg
+from doorbell.nvme.memory import HostMemory
+from doorbell.nvme.vendor import SETTINGS_PAGES
+from doorbell.soak.generate import Shape
+from doorbell.soak.grants import GrantingDriver
+from doorbell.soak.model import Blocks, Drive, Space
+from doorbell.soak.steps import LAYOUT, TIMINGS, Step
+
+SPACE_BYTES = 1 << 20  # of a namespace
+MEMORY_BYTES = 32 << 20
+SHAPES = {"db_ssd": Shape(), "db_csd": Shape(spaces=6, keys=True, manage=True)}
+PATIENCE_US = 2_000_000  # longer than any command of these may take
+
+
+def shape_of(top: str) -> Shape:
+    if top not in SHAPES:
+        raise UserError(f"--top {top}: soak knows {', '.join(SHAPES)}")
+    return SHAPES[top]
+
+
+class Machine:
+    """`drive` is the host's driver of the present simulation."""
+
+    def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int, known: frozenset[str]) -> None:
+        self.shape = shape_of(top)
+        self.image, self.seed = image, seed
+        params = {"NUM_NS": self.shape.spaces} if self.shape.spaces > 1 else {}
+        self.options = {"top": top, "params": params, "image": str(image), **options}
+        self.model = Drive(known=known)
+        self.layout: Step = dict(LAYOUT)
+        self.cycles = 0  # of simulations that are over
+        self.power_on(0)
+        self.bring_up()
+        self._first_look()
+
+    @property
+    def now(self) -> int:
+        return self.cycles + self.drive.sim.cycle
+
+    def close(self) -> None:
+        if not self.drive.sim.closed:
+            self.cycles += self.drive.sim.cycle
+            self.drive.sim.close()
+
+    # ---- power and bring-up
+
+    def power_on(self, timing: int) -> None:
+        fresh = not self.image.exists()
+        size = {"media_size": self.shape.spaces * SPACE_BYTES + SETTINGS_PAGES * 4096} if fresh else {}
+        options = {**TIMINGS[timing % len(TIMINGS)], **self.options, **size}
+        sim = open_sim(seed=self.seed, **options)
+        memory = HostMemory(MEMORY_BYTES, seed=self.seed)
+        self.drive = GrantingDriver(
+            sim, memory, seed=self.seed, admin_timeout_us=PATIENCE_US, io_timeout_us=PATIENCE_US,
+            ready_timeout_us=PATIENCE_US,
+        )  # fmt: skip
+
+    def bring_up(self) -> None:
+        lay = self.layout
+        queues = max(1, min(lay["queues"], self.shape.queues))
+        self.drive.start(
+            queues=queues, entries=max(2, lay["entries"]), cq_entries=max(2, lay["cq_entries"]),
+            shared_cqs=min(lay["shared"], queues) or None, wrr=bool(lay["wrr"]), prios=(1, 2, 3, 0),
+        )  # fmt: skip
+
+    def _first_look(self) -> None:
+        """What a new drive has."""
+        drive = self.drive
+        self.model.mdts_bytes = drive.max_transfer
+        for nsid in namespaces.allocated(drive) if namespaces.supported(drive) else (1,):
+            blocks, size = self.size_of(nsid)
+            self.model.spaces[nsid] = Space(nsid, Blocks(blocks, size, known=self.model.known))
+
+    def size_of(self, nsid: int) -> tuple[int, int]:
+        """Blocks of a namespace, and their bytes, as the drive says."""
+        ns = namespaces.of(self.drive, nsid, attached=not namespaces.supported(self.drive))
+        return ns.nsze, 1 << ns.lbaf[ns.flbas & 15].ds if ns.nsze else 512
+
+    # ---- resets
+
+    def reset(self, kind: str, timing: int) -> list[Command]:
+        """Down, by a way of RESETS; returns the commands that will never end."""
+        drive = self.drive
+        match kind:
+            case "disable":
+                return drive.disable()
+            case "flr":
+                lost = drive.flr()
+                if "cfs-after-flr" in self.model.known:
+                    drive.wait_csts(CSTS_CFS, 0, PATIENCE_US, "after a function-level reset")
+                return lost
+            case "subsystem":
+                drive.write32(Reg.NSSR, NSSR_MAGIC)
+                drive.wait_csts(CSTS_RDY, 0, PATIENCE_US, "after a subsystem reset")
+                lost = drive._forget_queues()
+                drive.write32(Reg.CSTS, CSTS_NSSRO)
+                return lost
+            case "shutdown" | "abrupt":
+                drive.shutdown(abrupt=kind == "abrupt")
+                drive.poll(everything=True)
+                return drive.disable()
+            case "link":
+                drive.sim.reset()
+                return drive._forget_queues()
+            case _:
+                lost = drive._forget_queues()
+                self.close()
+                self.power_on(timing)
+                return lost

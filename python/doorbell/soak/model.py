@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a drive holds, written from the specification: namespaces, and for each block the values that it may have.
+
+The values come from `doorbell.nvme.model.Media`. On top of it: a block is whole. It may be a mixture of two values only
+where the commands in question were in flight together (docs/ssd/limits.md); what a reset, a deletion or a power cut
+took was not in flight with anything later, so a block that it tore is an error. And data written under a key are what
+they were under this key only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.model import Limits, Media, Mismatch, Pending, allowed_statuses
+
+UNIT = 16  # bytes that are moved as one at least: a row of the narrowest data path
+BURST = 1024  # bytes that reach the media together at least
+PLAIN, CHANGING = 0, -1  # `Change.under`: no key; the key changed while the command was inside
+NO_OPCODE = 0x7E
+WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
+
+
+class Blocks(Media):
+    """The blocks of one namespace. key: the one that data go through now. known: what is overlooked, of KNOWN."""
+
+    def __init__(self, blocks: int, block_size: int, key: int = PLAIN, known: frozenset[str] = frozenset()) -> None:
+        super().__init__(blocks, block_size, unit=UNIT)
+        self.key = key
+        self.rekeyed = 0  # when the key was last changed
+        self.known = known
+
+    @classmethod
+    def unknown(cls, blocks: int, block_size: int, known: frozenset[str]) -> Blocks:
+        """As a Format that was cut off may leave it: nobody knows what is in it."""
+        made = cls(blocks, block_size, known=known)
+        pending = made.begin(NvmOpc.WRITE, 0, blocks, bytes(blocks * block_size))
+        for change in pending.changes:
+            change.under = CHANGING
+        made.end(pending)
+        return made
+
+    def set_key(self, key: int) -> None:
+        if key != self.key:
+            self.key, self.rekeyed = key, next(self._clock)
+
+    def begin(
+        self,
+        opcode: int,
+        slba: int = 0,
+        blocks: int = 0,
+        data: bytes | None = None,
+        ranges: Iterable[tuple[int, int]] = (),
+    ) -> Pending:
+        pending = super().begin(opcode, slba, blocks, data, ranges)
+        for change in pending.changes:
+            change.under = self.key
+        return pending
+
+    def taken(self, cmd: Pending, by: str) -> None:
+        """`cmd` will never complete: it may have done any part of its work. by: of RESETS, or "delete"."""
+        if by in ("disable", "flr", "subsystem", "abrupt"):
+            self._tear(cmd, "torn-reset")
+        elif by in ("link", "power") and self.block_size > BURST:
+            self._tear(cmd, "torn-power")
+        super().end(cmd, Status.ABORT_SQ_DELETED)
+
+    def _tear(self, cmd: Pending, how: str) -> None:
+        for change in cmd.changes if how in self.known else ():
+            change.torn = True
+
+    def end(self, cmd: Pending, status: int = Status.SUCCESS, data: bytes | memoryview | None = None) -> None:
+        if cmd.begin < self.rekeyed:
+            for change in cmd.changes:
+                change.under = CHANGING
+            if cmd.opcode in (NvmOpc.READ, NvmOpc.COMPARE):
+                status = Status.INTERNAL  # what it saw went through either key: nothing to compare with
+        if status in (Status.DATA_TRANSFER_ERROR, Status.INVALID_PRP_OFFSET):
+            self._tear(cmd, "torn-error")
+        super().end(cmd, status, data)
+
+    def check_block(self, lba: int, got: memoryview, since: int | None) -> None:
+        strange = [c for c in self._changes(lba, since) if c.data is not None and c.under != self.key]
+        if not strange:
+            return super().check_block(lba, got, since)
+        if any(c.under != CHANGING and got == c.value(lba, self.block_size) for c in strange):
+            raise Mismatch(f"block {lba}: read as it was written, under another key")
+
+    def mixes(self, lba: int, since: int | None) -> bool:
+        """Two of the commands that it may come from were in flight together, or one of them with this one."""
+        changes = sorted(self._changes(lba, since), key=lambda c: c.begin)
+        if any(c.torn or (since is not None and c.end > since) for c in changes):
+            return True
+        latest = -1
+        for change in changes:
+            if change.begin < latest:
+                return True
+            latest = max(latest, change.end)
+        return False
+
+    def expected(self, slba: int, blocks: int) -> bytes:
+        """What a Compare may expect to find: one of the values of each block."""
+        return b"".join(bytes((self.allowed(slba + i) or [self.zeros])[0]) for i in range(blocks))
+
+    def _check_compare(self, cmd: Pending, status: int) -> None:
+        size = self.block_size
+        may_match, may_differ = True, False
+        for i in range(cmd.blocks):
+            lba, want = cmd.slba + i, (cmd.data or b"")[i * size : (i + 1) * size]
+            choices = self.allowed(lba, cmd.begin)
+            if any(c.data is not None and c.under != self.key for c in self._changes(lba, cmd.begin)):
+                return
+            mixes = self.mixes(lba, cmd.begin)
+            may_match = may_match and self._possible(want, choices, mixes)
+            may_differ = may_differ or any(want != v for v in choices)
+        if status == Status.SUCCESS and not may_match:
+            raise Mismatch(f"compare of {cmd.blocks} blocks at {cmd.slba} succeeded on different data")
+        if status == Status.COMPARE_FAILED and not may_differ:
+            raise Mismatch(f"compare of {cmd.blocks} blocks at {cmd.slba} failed on equal data")
+
+
+@dataclass
+class Space:
+    """A namespace. slot: of the key that its operator needs, None: it has none."""
+
+    nsid: int
+    blocks: Blocks
+    attached: bool = True
+    slot: int | None = None
+
+
+@dataclass
+class Drive:
+    """All namespaces, and the keys in their slots (0: none)."""
+
+    spaces: dict[int, Space] = field(default_factory=dict)
+    keys: dict[int, int] = field(default_factory=dict)
+    mdts_bytes: int = 1 << 20
+    known: frozenset[str] = frozenset()
+
+    def locked(self, space: Space) -> bool:
+        """It needs a key that is not there."""
+        return space.slot is not None and not self.keys.get(space.slot)
+
+    def rekey(self) -> None:
+        """Keys or bindings have changed."""
+        for space in self.spaces.values():
+            space.blocks.set_key(PLAIN if space.slot is None else self.keys.get(space.slot, PLAIN))
+
+    def forget_keys(self) -> None:
+        """A reset: every key is gone."""
+        self.keys.clear()
+
+    def statuses(
+        self, opcode: int, nsid: int, slba: int, nlb: int, prps: tuple[int, int], ranges: Iterable[tuple[int, int]],
+        flags: int = 0,
+    ) -> set[int]:  # fmt: skip
+        """With which statuses a command may end if nothing fails."""
+        space = self.spaces.get(nsid)
+        if space is None or not space.attached:
+            exists = nsid in self.spaces
+            refused = {Status.INVALID_FIELD, Status.INVALID_OPCODE if opcode == NO_OPCODE else Status.INVALID_FIELD}
+            return refused | (set() if exists else {Status.INVALID_NS})
+        limits = Limits(space.blocks.blocks, space.blocks.block_size, self.mdts_bytes, (nsid,))
+        allowed = allowed_statuses(
+            limits, opcode, nsid=nsid, slba=slba, nlb=nlb, prp1=prps[0], prp2=prps[1], ranges=ranges, fuse=flags & 3,
+            psdt=flags >> 6,
+        )  # fmt: skip
+        if opcode in WITH_DATA and self.locked(space):
+            allowed = (allowed - {Status.SUCCESS}) | {Status.ACCESS_DENIED}
+        return allowed

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries steps out: commands, waiting, and disturbances that any drive knows. Those of namespaces and keys are in
+admin.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from doorbell.nvme.commands import Command
+from doorbell.nvme.constants import CSTS_CFS, AdminOpc, Reg, Status
+from doorbell.soak.admin import Admin
+from doorbell.soak.entries import Entries
+from doorbell.soak.generate import REGION
+from doorbell.soak.judge import Failure, Judge, judged
+from doorbell.soak.machine import SPACE_BYTES, Machine
+from doorbell.soak.model import PLAIN
+from doorbell.soak.steps import LAYOUT, Step, whole
+
+LOOK_EVERY = 50  # steps
+
+
+class Player(Entries, Admin):
+    """One run. `commands` counts those that were submitted."""
+
+    def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int, known: frozenset[str]) -> None:
+        self.judge = Judge()
+        with judged():
+            self.machine = Machine(top, folder / f"{top}.img", options, seed, known)
+        self.judge.drive = self.machine.drive
+        self.steps = 0
+
+    def close(self) -> None:
+        self.machine.close()
+
+    def play(self, step: Step) -> None:
+        """Raises Failure."""
+        whole_step = whole(step)
+        with judged():
+            getattr(self, f"do_{step['do']}")(whole_step)
+            if self.judge.stale_faults:
+                self.drop_faults()
+        self.steps += 1
+        if self.steps % LOOK_EVERY == 0:
+            self.judge.look()
+
+    def finish(self) -> None:
+        """The end of a run: all has ended, all data is right."""
+        self.play({"do": "check"})
+        self.judge.look()
+
+    # ---- time
+
+    def do_run(self, step: Step) -> None:
+        self.drive.ring()
+        self.drive.advance(min(step["cycles"], 10_000_000))
+        self.drive.poll()
+
+    def do_wait(self, step: Step) -> None:
+        self.settle()
+
+    def settle(self, nsid: int | None = None) -> None:
+        """All commands (of a namespace) have ended; nobody is on hold any more."""
+        for cq in self.drive.cqs.values():
+            cq.hold = False
+        self.drive.poll(everything=True)
+        mine = [c for c, s in self.judge.sent.items() if nsid is None or (s.space and s.space.nsid == nsid)]
+        self.drive.wait(mine)
+
+    def do_check(self, step: Step) -> None:
+        self.settle()
+        self.mend_media()
+        queues = sorted(q for q in self.drive.sqs if q)
+        for space in self.machine.model.spaces.values():
+            if not space.attached or self.machine.model.locked(space):
+                continue
+            for i, at in enumerate(range(0, min(REGION, space.blocks.blocks), 16)):
+                q = queues[i % len(queues)]
+                self.do_io(whole({"do": "io", "q": q, "ns": space.nsid, "op": "read", "at": at, "count": 16}))
+            self.settle()
+
+    # ---- disturbances
+
+    def do_hold(self, step: Step) -> None:
+        sq = self.drive.sqs.get(step["q"])
+        if sq is None:
+            return
+        cq = self.drive.cqs[sq.cqid]
+        cq.hold = bool(step["on"])
+        if not cq.hold:
+            self.drive.poll(everything=True)
+
+    def do_abort(self, step: Step) -> None:
+        drive = self.drive
+        sq = drive.sqs.get(step["q"])
+        if sq is None or not sq.pending or not step["q"]:
+            return
+        drive.ring()
+        command = sorted(sq.pending.values(), key=lambda c: -c.position)[step["pick"] % len(sq.pending)]
+        sent = self.judge.sent[command]
+        asked = sent.abort
+        sent.abort = sent.abort or "asked"
+        answer = drive.admin_try(AdminOpc.ABORT, cdw10=command.cid << 16 | step["q"])
+        if answer.status not in (Status.SUCCESS, Status.ABORT_LIMIT):
+            raise Failure("status", f"Abort ended with {answer.status:#x}")
+        aborted = answer.status == Status.SUCCESS and not answer.dw0 & 1
+        if aborted and command.done and command.status != Status.ABORT_REQUESTED:
+            raise Failure("abort", f"Abort says that it has aborted a command that ended with {command.status:#x}")
+        if not aborted and not asked and command.done and command.status == Status.ABORT_REQUESTED:
+            raise Failure("abort", "Abort says that it has not aborted a command that ended as aborted")
+        if not command.done:
+            sent.abort = "done" if aborted else asked
+
+    def do_requeue(self, step: Step) -> None:
+        drive, q = self.drive, step["q"]
+        if q not in drive.sqs or not q:
+            return
+        sq = drive.sqs[q]
+        cq, prio, entries = drive.cqs[sq.cqid], sq.prio, max(2, min(step["entries"], 256))
+        both = bool(step["cq"]) and cq.sqs == {q}
+        if cq.hold and not both:
+            cq.hold = False  # what it holds of the queue must be read before the queue is forgotten
+            drive.poll(everything=True)
+        drive.ring()
+        self.judge.lost(drive.delete_sq(q), "delete")
+        if both:
+            drive.delete_cq(cq.qid)
+            drive.create_cq(cq.qid, max(2, entries // 2), cq.vector)
+        drive.create_sq(q, entries, cq.qid, prio=prio)
+
+    def do_fatal(self, step: Step) -> None:
+        drive, q = self.drive, step["q"]
+        if q not in drive.sqs or not q or not hasattr(drive.sim, "inject"):
+            return
+        self.settle()
+        sq = drive.sqs[q]
+        drive.sim.inject(step["kind"], addr=sq.address, length=sq.entries * 64)
+        self.do_io(whole({"do": "io", "q": q, "op": "flush"}))
+        for _ in range(100):
+            drive.step(50)
+            if not self.judge.sent:
+                break
+            if drive.read32(Reg.CSTS) & CSTS_CFS:
+                self.do_reset(whole({"do": "reset", **self.machine.layout}))
+                break
+        else:
+            raise Failure("stuck", "an entry that cannot be read: neither a completion nor CSTS.CFS")
+        self.judge.stale_faults = True
+
+    def do_bus_master(self, step: Step) -> None:
+        self.settle()
+        self.drive.sim.set_cfg(bus_master=False)
+        self.do_io(whole({"do": "io", "op": "flush"}))
+        self.drive.advance(min(step["cycles"], 1_000_000))
+        self.drive.sim.set_cfg(bus_master=True)
+
+    def do_media_error(self, step: Step) -> None:
+        space = self.machine.model.spaces.get(step["ns"])
+        if space is None or not hasattr(self.drive.sim, "media_error"):
+            return
+        size = space.blocks.block_size
+        at = (step["ns"] - 1) * SPACE_BYTES + step["at"] % REGION * size
+        self.drive.sim.media_error(at, max(1, step["count"]) * size, count=step["times"] or 1)
+        self.judge.media_breaks()
+
+    def do_media_mended(self, step: Step) -> None:
+        self.mend_media()
+
+    def mend_media(self) -> None:
+        if self.judge.bad_media:
+            self.drive.sim.media_error_clear()
+            self.judge.bad_media = False
+
+    def do_reset(self, step: Step) -> None:
+        machine, model = self.machine, self.machine.model
+        self.mend_media()
+        self.drive.ring()
+        machine.layout = {name: step[name] for name in LAYOUT}
+        lost: list[Command] = machine.reset(step["kind"], step["timing"])
+        self.judge.drive = machine.drive
+        self.judge.lost(lost, step["kind"])
+        if self.judge.sent:
+            raise Failure("protocol", f"{len(self.judge.sent)} commands are neither done nor taken by the reset")
+        if step["kind"] == "power":
+            self.timeouts = 0
+        model.forget_keys()
+        machine.bring_up()
+        self.look_at_spaces()
+        for space in model.spaces.values():
+            space.blocks.set_key(PLAIN)
+        self.judge.stale_faults = True

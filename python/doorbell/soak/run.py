@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run: steps of a generator or a script, one after the other, until there are enough of them or one fails."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from doorbell.soak.generate import Generator
+from doorbell.soak.judge import Failure
+from doorbell.soak.known import KNOWN
+from doorbell.soak.machine import shape_of
+from doorbell.soak.player import Player
+from doorbell.soak.steps import Script, Step
+
+SHARED = Path("/dev/shm")  # in memory: a Flush of the drive would be one of the disk
+
+
+@dataclass
+class Outcome:
+    """What a run has done, and how it ended."""
+
+    commands: int = 0
+    count: int = 0
+    cycles: int = 0
+    seconds: float = 0.0
+    did: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
+    steps: list[Step] = field(default_factory=list)  # the last ones
+    failure: Failure | None = None
+
+
+def play(
+    top: str,
+    seed: int,
+    steps: Iterable[Step],
+    options: dict[str, Any] | None = None,
+    *,
+    commands: int = 0,
+    seconds: float = 0,
+    keep: int = 0,
+    known: frozenset[str] = frozenset(KNOWN),
+    shown: Callable[[int], None] = lambda n: None,
+) -> Outcome:
+    """Carries out steps until so many commands have been sent or so many seconds of real time are over (0: no limit).
+
+    keep: so many of the last steps stay in the outcome; 0: all.
+    """
+    out, begun = Outcome(), time.monotonic()
+    kept: deque[Step] = deque(maxlen=keep or None)
+    player: Player | None = None
+    with tempfile.TemporaryDirectory(prefix="doorbell-soak-", dir=SHARED if SHARED.is_dir() else None) as folder:
+        try:
+            player = Player(top, Path(folder), options or {}, seed, known)
+            for step in steps:
+                kept.append(step)
+                out.count += 1
+                out.did[f"{step['do']} {step['kind']}" if step["do"] == "reset" else step["do"]] += 1
+                player.play(step)
+                shown(player.commands)
+                if (commands and player.commands >= commands) or (seconds and time.monotonic() - begun > seconds):
+                    break
+            player.finish()
+        except Failure as e:
+            out.failure = e
+        finally:
+            if player is not None:
+                out.commands, out.ended = player.commands, player.judge.ended
+                player.close()
+                out.cycles = player.machine.cycles
+    out.steps = list(kept)
+    out.seconds = time.monotonic() - begun
+    return out
+
+
+def random_steps(top: str, seed: int) -> Iterator[Step]:
+    return iter(Generator(seed, shape_of(top)))
+
+
+def replay(script: Script, steps: list[Step] | None = None, **limits: Any) -> Outcome:
+    """A script, or some of its steps."""
+    chosen = script.steps if steps is None else steps
+    return play(script.top, script.seed, chosen, script.options, **limits)

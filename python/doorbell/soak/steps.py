@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a soak is made of: steps, each a few numbers and words; and the scripts of steps that are kept in files.
+
+A step says all that it needs, and whatever it names may be missing: a queue that is not there, a full one, a command
+that has ended. Then it does nothing. So any part of a script is a script, and it can be shrunk.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from doorbell.errors import UserError
+
+Step = dict[str, Any]
+
+OPS = ("read", "write", "compare", "zeroes", "verify", "dsm", "flush")
+RESETS = ("disable", "flr", "subsystem", "shutdown", "abrupt", "link", "power")
+BAD = ("", "opcode", "range", "fused", "sgl", "prp")
+FAULTS = ("ur", "ca", "poison", "drop", "late", "double")
+
+# Fields and their defaults; a tuple: one of its words, the first by default.
+LAYOUT = {"queues": 4, "entries": 32, "cq_entries": 64, "shared": 0, "wrr": 0}
+STEPS: dict[str, dict[str, Any]] = {
+    # A command: `count` blocks from `at`. data: number of the random data. offset, list: of the buffer and the PRP list
+    # in their pages. match: a Compare of what is there. bad: what is wrong with the entry.
+    # fault: what the first read of page `part` of its data meets, where part -1 is its PRP list.
+    "io": {"q": 1, "ns": 1, "op": OPS, "at": 0, "count": 1, "data": 0, "offset": 0, "scattered": 0, "list": 0,
+           "fua": 0, "match": 0, "bad": BAD, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1},
+    "run": {"cycles": 100},
+    "wait": {},  # until all commands have ended
+    "check": {},  # as `wait`; then all blocks are read
+    "hold": {"q": 1, "on": 1},  # nobody reads the completion queue
+    "abort": {"q": 1, "pick": 0},  # the command before the last `pick` of a queue
+    "requeue": {"q": 1, "entries": 32, "cq": 0},  # delete a queue (cq: its completion queue too), make it anew
+    "fatal": {"q": 1, "kind": FAULTS},  # an entry of a submission queue that cannot be read
+    "bus_master": {"cycles": 1000},  # off for so long
+    "media_error": {"ns": 1, "at": 0, "count": 1, "times": 1},
+    "media_mended": {},
+    "reset": {"kind": RESETS, **LAYOUT, "timing": 0},  # timing: what a power cut leaves, an index of TIMINGS
+    "format": {"ns": 1, "size": 512, "erase": 0},
+    "cut": {"ns": 1, "size": 512, "cycles": 1000, "kind": RESETS},  # a reset so long after a Format was sent
+    "ns_create": {"blocks": 512, "size": 512},
+    "ns_delete": {"ns": 1},
+    "attach": {"ns": 1},
+    "detach": {"ns": 1},
+    "key": {"slot": 1, "key": 1},  # key 0: erase
+    "bind": {"ns": 1, "slot": 0},  # slot 0: no operator
+}  # fmt: skip
+
+TIMINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {"completion_jitter_ns": 1500, "completion_bytes": "random"},
+    {"media_latency_ns": 1500, "media_gbps": 3, "media_channels": 2},
+    {"media_write_latency_ns": 3000, "media_zero_gbps": 4},
+    {"stall_pct": 15},
+    {"host_latency_ns": 2500},
+    {"posted_headers": 4, "posted_credits": 64, "read_headers": 4},
+)
+"""What a simulation is opened with: links, hosts and media, fast and slow."""
+
+
+@dataclass
+class Script:
+    """Steps, and what they are carried out on. failure: what it ended with, for who reads it."""
+
+    top: str
+    seed: int
+    steps: list[Step]
+    options: dict[str, Any] = field(default_factory=dict)
+    failure: dict[str, Any] | None = None
+
+    def save(self, file: Path) -> None:
+        lines = ",\n".join(f"    {json.dumps(s)}" for s in self.steps)
+        head = {"top": self.top, "seed": self.seed, "options": self.options, "failure": self.failure}
+        text = json.dumps(head, indent=2)[:-2] + f',\n  "steps": [\n{lines}\n  ]\n}}\n'
+        try:
+            file.write_text(text)
+        except OSError as e:
+            raise UserError(f"cannot write {file}: {e.strerror}") from e
+
+
+def load(file: Path) -> Script:
+    """A script from a file, JSON or YAML; every mistake in it is a UserError of one line."""
+    try:
+        data = yaml.safe_load(file.read_text())
+    except OSError as e:
+        raise UserError(f"cannot read {file}: {e.strerror}") from e
+    except (yaml.YAMLError, UnicodeDecodeError) as e:
+        raise UserError(f"{file} is neither JSON nor YAML: {' '.join(str(e).split())[:120]}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
+        raise UserError(f"{file}: a script has 'steps', a list; see docs/soak.md")
+    top, seed, options = data.get("top", "db_ssd"), data.get("seed", 1), data.get("options") or {}
+    if not isinstance(top, str) or not isinstance(seed, int) or not isinstance(options, dict):
+        raise UserError(f"{file}: 'top' is a name, 'seed' a number, 'options' pairs of names and values")
+    steps = [checked(s, f"{file}: step {i + 1}") for i, s in enumerate(data["steps"])]
+    return Script(top, seed, steps, options)
+
+
+def checked(step: Any, where: str) -> Step:
+    """`step` if it is one."""
+    if not isinstance(step, dict) or step.get("do") not in STEPS:
+        raise UserError(f"{where}: 'do' must be one of {', '.join(STEPS)}")
+    known = STEPS[step["do"]]
+    for name, value in step.items():
+        if name == "do":
+            continue
+        if name not in known:
+            raise UserError(f"{where}: {step['do']} has no '{name}': {', '.join(known) or 'it has nothing'}")
+        wanted = known[name]
+        if isinstance(wanted, tuple):
+            if value not in wanted:
+                raise UserError(f"{where}: {name} is one of {', '.join(filter(None, wanted))}")
+        elif isinstance(value, bool) or not isinstance(value, int) or not -1 <= value < 1 << 40:
+            raise UserError(f"{where}: {name} is a whole number")
+    return step
+
+
+def whole(step: Step) -> Step:
+    """The step with its defaults."""
+    defaults = {k: v[0] if isinstance(v, tuple) else v for k, v in STEPS[step["do"]].items()}
+    return {**defaults, **step}

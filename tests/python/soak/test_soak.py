@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of a soak without a drive: steps and their files, the generator, the model of blocks, shrinking."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doorbell.cli import main as cli
+from doorbell.errors import UserError
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.model import Mismatch
+from doorbell.soak.generate import Generator, Shape
+from doorbell.soak.model import Blocks, Drive, Space
+from doorbell.soak.shrink import Shrinker
+from doorbell.soak.steps import STEPS, Script, Step, checked, load
+
+A, B = b"a" * 512, b"b" * 512
+MIXED = A[:256] + B[256:]
+ALL = Shape(spaces=6, keys=True, manage=True)
+
+
+# ---- steps
+
+
+def test_generator_knows_all_steps_and_makes_good_ones() -> None:
+    steps = list(islice(Generator(1, ALL), 20_000))
+    assert {s["do"] for s in steps} == set(STEPS)
+    for step in steps:
+        checked(step, "here")
+    kinds = {s["kind"] for s in steps if s["do"] == "reset"}
+    assert kinds == set(STEPS["reset"]["kind"])
+
+
+def test_same_seed_same_steps() -> None:
+    one, other = (list(islice(Generator(5, Shape()), 500)) for _ in range(2))
+    assert one == other != list(islice(Generator(6, Shape()), 500))
+
+
+def test_script_is_read_as_it_was_saved(tmp_path: Path) -> None:
+    steps = list(islice(Generator(2, ALL), 50))
+    file = tmp_path / "s.json"
+    Script("db_csd", 3, steps, {"mps": 128}, {"kind": "data"}).save(file)
+    found = load(file)
+    assert (found.top, found.seed, found.steps, found.options) == ("db_csd", 3, steps, {"mps": 128})
+    file.write_text("steps:\n- {do: io, op: write}\n- {do: wait}\n")  # by hand, in YAML
+    assert load(file).steps == [{"do": "io", "op": "write"}, {"do": "wait"}]
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("{", "neither JSON nor YAML"), ("[]", "'steps', a list"), ('{"steps": 3}', "'steps', a list"),
+    ('{"steps": [{"do": "dance"}]}', "step 1: 'do' must be one of io"), ('{"steps": ["io"]}', "step 1"),
+    ('{"steps": [{"do": "wait"}, {"do": "io", "queue": 1}]}', "step 2: io has no 'queue'"),
+    ('{"steps": [{"do": "io", "op": "erase"}]}', "op is one of read"),
+    ('{"steps": [{"do": "run", "cycles": "many"}]}', "cycles is a whole number"),
+    ('{"steps": [{"do": "run", "cycles": true}]}', "cycles is a whole number"),
+    ('{"top": 1, "steps": []}', "'top' is a name"), ('{"top": "db_host", "steps": []}', "soak knows db_ssd, db_csd"),
+])  # fmt: skip
+def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, why: str) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(text)
+    assert cli.run(["soak", "--replay", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert why in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("options", "why"), [
+    (["--top", "db_disk"], "soak knows"), (["--minutes", "-1"], "minutes"), (["--commands", "many"], "commands"),
+    (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
+])  # fmt: skip
+def test_bad_options_are_one_line(capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:
+    assert cli.run(["soak", *options]) == 2
+    said = capsys.readouterr().err
+    assert why in said and said.count("\n") == 1
+
+
+# ---- the model
+
+
+def write(blocks: Blocks, data: bytes) -> None:
+    blocks.end(blocks.begin(NvmOpc.WRITE, 0, 1, data))
+
+
+def may_be(blocks: Blocks, data: bytes) -> bool:
+    try:
+        blocks.end(blocks.begin(NvmOpc.READ, 0, 1), Status.SUCCESS, data)
+    except Mismatch:
+        return False
+    return True
+
+
+def test_acknowledged_is_new() -> None:
+    blocks = Blocks(8, 512)
+    write(blocks, A)
+    write(blocks, B)
+    assert may_be(blocks, B) and not may_be(blocks, A)
+
+
+@pytest.mark.parametrize("by", ["disable", "flr", "power", "delete"])
+def test_what_was_taken_is_old_or_new_and_whole(by: str) -> None:
+    blocks = Blocks(8, 512)
+    write(blocks, A)
+    blocks.taken(blocks.begin(NvmOpc.WRITE, 0, 1, B), by)
+    assert may_be(blocks, A) and may_be(blocks, B)
+    assert not may_be(blocks, MIXED) and not may_be(blocks, bytes(512))
+    write(blocks, A)
+    assert not may_be(blocks, B), "a later write was acknowledged"
+
+
+def test_only_what_overlaps_mixes() -> None:
+    blocks = Blocks(8, 512)
+    write(blocks, A)
+    pending = blocks.begin(NvmOpc.WRITE, 0, 1, B)
+    assert may_be(blocks, MIXED), "a read beside the write"
+    blocks.end(pending)
+    assert not may_be(blocks, MIXED)
+    one, other = blocks.begin(NvmOpc.WRITE, 0, 1, A), blocks.begin(NvmOpc.WRITE, 0, 1, B)
+    blocks.end(one)
+    blocks.end(other)
+    assert may_be(blocks, MIXED), "two writes at once"
+
+
+def test_a_known_tear_is_overlooked_alone() -> None:
+    blocks = Blocks(8, 512, known=frozenset({"torn-reset"}))
+    write(blocks, A)
+    blocks.taken(blocks.begin(NvmOpc.WRITE, 0, 1, B), "delete")
+    assert not may_be(blocks, MIXED)
+    blocks.taken(blocks.begin(NvmOpc.WRITE, 0, 1, B), "flr")
+    assert may_be(blocks, MIXED) and not may_be(blocks, bytes(512))
+
+
+def test_data_come_back_under_their_key_alone() -> None:
+    blocks = Blocks(8, 512, key=1)
+    write(blocks, A)
+    blocks.set_key(2)
+    assert not may_be(blocks, A), "read with the wrong key as if there were none"
+    assert may_be(blocks, B), "garbage"
+    blocks.set_key(1)
+    assert may_be(blocks, A) and not may_be(blocks, B)
+
+
+def test_locked_and_missing_namespaces() -> None:
+    drive = Drive({1: Space(1, Blocks(8, 512), slot=3), 2: Space(2, Blocks(8, 512), attached=False)})
+    read: Any = (0, 0, (4096, 0), ())
+    assert drive.statuses(NvmOpc.READ, 1, *read) == {Status.ACCESS_DENIED}
+    assert drive.statuses(NvmOpc.VERIFY, 1, *read) == {Status.SUCCESS}
+    drive.keys[3] = 1
+    assert drive.statuses(NvmOpc.READ, 1, *read) == {Status.SUCCESS}
+    assert drive.statuses(NvmOpc.READ, 2, *read) == {Status.INVALID_FIELD}
+    assert Status.INVALID_NS in drive.statuses(NvmOpc.READ, 5, *read)
+
+
+# ---- shrinking
+
+
+def test_shrinks_to_what_is_needed() -> None:
+    steps: list[Step] = [{"do": "run", "cycles": i} for i in range(300)]
+
+    def fails(some: list[Step]) -> bool:
+        return [s for s in some if s.get("cycles") in (200, 250, 290)] == [steps[200], steps[250], steps[290]]
+
+    shrinker = Shrinker(steps, fails, runs=200)
+    assert shrinker.shrink() == [steps[200], steps[250], steps[290]]
+    assert shrinker.runs <= 200
+
+
+def test_fields_go_back_to_their_defaults() -> None:
+    steps: list[Step] = [{"do": "io", "op": "write", "at": 7, "offset": 12, "count": 3}]
+    assert Shrinker(steps, lambda some: bool(some) and some[0].get("count") == 3).shrink() == [
+        {"do": "io", "op": "write", "count": 3}
+    ]
+
+
+def test_shrinking_ends_after_its_runs() -> None:
+    steps: list[Step] = [{"do": "wait"}] * 1000
+    shrinker = Shrinker(steps, lambda some: len(some) > 700, runs=10)
+    assert 700 < len(shrinker.shrink()) <= 1000 and shrinker.runs == 10
+
+
+def test_a_script_of_a_failure_says_what_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    Script("db_ssd", 1, [], failure={"kind": "stuck", "what": "it"}).save(file)
+    assert json.loads(file.read_text())["failure"] == {"kind": "stuck", "what": "it"}
+    with pytest.raises(UserError, match="cannot write"):
+        Script("db_ssd", 1, []).save(tmp_path / "no" / "f.json")
