@@ -7,9 +7,6 @@ With `--strict` nothing is overlooked. Whoever mends one takes its line away.
 from __future__ import annotations
 
 KNOWN = {
-    # A read of an entry that a function-level reset cuts off counts as a fatal error (db_ssd_fetch_gate.sv), which goes
-    # with the data path's reset: that comes later if the media is still at work. A soak waits for it.
-    "cfs-after-flr": "CSTS.CFS may be 1 for a while after a function-level reset",
     # Rows at fault reach the media with no strobe, the rows of the same block before them with data: the block is half
     # new. AWUPF promises whole blocks "during a power fail or error condition".
     "torn-error": "a block of a Write that ends with Data Transfer Error or PRP Offset Invalid may be half written",

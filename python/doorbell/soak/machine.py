@@ -98,10 +98,7 @@ class Machine:
             case "disable":
                 return drive.disable()
             case "flr":
-                lost = drive.flr()
-                if "cfs-after-flr" in self.model.known:
-                    drive.wait_csts(CSTS_CFS, 0, PATIENCE_US, "after a function-level reset")
-                return lost
+                return drive.flr()
             case "subsystem":
                 drive.write32(Reg.NSSR, NSSR_MAGIC)
                 drive.wait_csts(CSTS_RDY, 0, PATIENCE_US, "after a subsystem reset")
