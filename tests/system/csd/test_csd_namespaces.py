@@ -20,13 +20,14 @@ pytestmark = pytest.mark.rtl
 RNG = random.Random(9)
 K1, K2, K3, K4, IV = (RNG.randbytes(n) for n in (32, 32, 32, 32, 16))
 NUM_NS = 9  # the simulator of test_csd_drive.py: test_namespaces_interleaved
-SHARE = (64 << 20) // 4096 // NUM_NS * 4096
+MEDIA = 20 << 20  # little, as deletions zero it; no whole number of pages for each
+SHARE = MEDIA // 4096 // NUM_NS * 4096
 DEFAULT = (Op.PASS, 0, False)
 
 
 def keyed_drive(make_drive: MakeDrive) -> Driver:
     """XTS in namespaces 1 and 2 with the key of slot 1, in 3 with that of slot 2."""
-    drive = csd(make_drive, params={"NUM_NS": NUM_NS})
+    drive = csd(make_drive, params={"NUM_NS": NUM_NS}, media_size=MEDIA)
     compute.load_key(drive, 1, K1, K2)
     compute.load_key(drive, 2, K3, K4)
     for nsid, slot in ((1, 1), (2, 1), (3, 2)):
@@ -109,7 +110,7 @@ def test_power_cycle(make_drive: MakeDrive) -> None:
     for nsid in range(1, 7):
         put(drive, 0, data, nsid=nsid)
     before = compute.state(drive).bound
-    media = drive.sim.media_read(0, 64 << 20)
+    media = drive.sim.media_read(0, MEDIA)
     for _ in range(2):
         drive.sim.reset()
         drive.start(queues=2, entries=64)
@@ -118,7 +119,7 @@ def test_power_cycle(make_drive: MakeDrive) -> None:
         for nsid in (1, 2, 3, 5, 6):
             locked(drive, nsid)
         assert get(drive, 0, 4, nsid=4) == data
-    assert drive.sim.media_read(0, 64 << 20) == media
+    assert drive.sim.media_read(0, MEDIA) == media
     compute.load_key(drive, 1, K1, K2)
     for feature, value in compute.features(CsdConfig.AES256, K1, IV)[1:]:
         drive.set_features(feature, value)
@@ -193,8 +194,8 @@ def test_results_to_come_go_too(make_drive: MakeDrive) -> None:
 def test_pages_nobody_had(make_drive: MakeDrive) -> None:
     """The rest of the division into equal parts may hold anything at power-on: zeros once it is given out."""
     drive = keyed_drive(make_drive)
-    rest = (64 << 20) - NUM_NS * SHARE
-    assert rest and namespaces.capacity(drive) == (64 << 20, rest)
+    rest = MEDIA - NUM_NS * SHARE
+    assert rest and namespaces.capacity(drive) == (MEDIA, rest)
     old = RNG.randbytes(rest)
     drive.sim.media_write(NUM_NS * SHARE, old)
     last = NUM_NS
