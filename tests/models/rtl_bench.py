@@ -69,11 +69,12 @@ def run(
     env: dict[str, str] | None = None,
     testcase: str | None = None,
     files: Mapping[str, Path] | None = None,
+    inside: tuple[str, ...] = (),
 ) -> None:
     """Run the cocotb tests in `test_file` against module `top`, unless they passed before. Raises if one fails.
 
     extra_sources: further files (a test wrapper), absolute or relative to the repository. testcase: one test's name.
-    files: what the simulation finds where it runs, by name.
+    files: what the simulation finds where it runs, by name. inside: modules below `top` that the tests look into.
     """
     paths.put_tools_on_path()
     extras = [ROOT / e for e in extra_sources]
@@ -86,6 +87,7 @@ def run(
     bench = Bench(
         top=top, sources=[*packages, *extras, *top_file], folders=[RTL / d for d in FOLDERS], depends=used,
         parameters=dict(parameters or {}), defines=dict(defines or {}), wave=wave,
+        inside=inside,
     )  # fmt: skip
     file, files = Path(test_file).resolve(), dict(files or {})
     settings = {"COCOTB_RANDOM_SEED": SEED, **{k: v for k, v in os.environ.items() if k.startswith("COCOTB_")}}

@@ -1435,5 +1435,5 @@ def test_db_ssd_admin() -> None:
     bench.run(
         __file__, "db_ssd_admin", {"NUM_QP": NUM_QP, "NUM_VEC": NUM_VEC, "NUM_NS": NUM_NS},
         extra_sources=(gen / "db_ssd_fw_regs_pkg.sv", gen / "db_ssd_fw_regs.sv", paths.picorv32()),
-        files={"fw.hex": build.firmware()},
+        files={"fw.hex": build.firmware()}, inside=("db_ssd_admin_ram",),
     )  # fmt: skip
