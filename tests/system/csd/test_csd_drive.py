@@ -176,7 +176,7 @@ def test_key_commands(make_drive: MakeDrive) -> None:
 
 XOR = folders.by_name("xor")
 ALL_KINDS = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS, Op.AES_CTR, Op.ADD, Op.ADD, XOR.code, XOR.code, Op.PASS)
-TWO = {"NUM_NS": 2, "NUM_QP": 32}  # the simulator that the guest of test_csd_vm.py has, too
+TWO = {"NUM_NS": 2}  # the simulator that the guest of test_csd_vm.py has, too
 
 
 def test_namespaces_interleaved(make_drive: MakeDrive) -> None:

@@ -19,14 +19,15 @@ from traffic import MakeDrive
 pytestmark = pytest.mark.rtl
 RNG = random.Random(9)
 K1, K2, K3, K4, IV = (RNG.randbytes(n) for n in (32, 32, 32, 32, 16))
-NUM_NS = 6  # the simulator of test_csd_drive.test_namespaces_interleaved
-SHARE = (64 << 20) // 4096 // NUM_NS * 4096
+NUM_NS = 9  # the simulator of test_csd_drive.py: test_namespaces_interleaved
+MEDIA = 20 << 20  # little, as deletions zero it; no whole number of pages for each
+SHARE = MEDIA // 4096 // NUM_NS * 4096
 DEFAULT = (Op.PASS, 0, False)
 
 
-def drive_of_six(make_drive: MakeDrive) -> Driver:
+def keyed_drive(make_drive: MakeDrive) -> Driver:
     """XTS in namespaces 1 and 2 with the key of slot 1, in 3 with that of slot 2."""
-    drive = csd(make_drive, params={"NUM_NS": NUM_NS})
+    drive = csd(make_drive, params={"NUM_NS": NUM_NS}, media_size=MEDIA)
     compute.load_key(drive, 1, K1, K2)
     compute.load_key(drive, 2, K3, K4)
     for nsid, slot in ((1, 1), (2, 1), (3, 2)):
@@ -42,7 +43,7 @@ def locked(drive: Driver, nsid: int) -> None:
 def test_key_goes_with_its_namespace(make_drive: MakeDrive) -> None:
     """The key is erased, also for the other namespace that it was the key of: that one is locked until the key is there
     again. A new namespace of the number does what feature C0h says, and reads as zeros."""
-    drive = drive_of_six(make_drive)
+    drive = keyed_drive(make_drive)
     data = RNG.randbytes(2048)
     for nsid in (1, 2, 3):
         put(drive, 0, data, nsid=nsid)
@@ -74,7 +75,7 @@ def test_key_goes_with_its_namespace(make_drive: MakeDrive) -> None:
 
 def test_detached(make_drive: MakeDrive) -> None:
     """Detaching keeps key and binding; what exists can be bound before it is attached, so nothing is written plain."""
-    drive = drive_of_six(make_drive)
+    drive = keyed_drive(make_drive)
     data = RNG.randbytes(2048)
     put(drive, 0, data, nsid=3)
     namespaces.detach(drive, 3)
@@ -98,7 +99,7 @@ def test_detached(make_drive: MakeDrive) -> None:
 def test_power_cycle(make_drive: MakeDrive) -> None:
     """What namespaces do comes back with its parameters, keys do not: what needs one is locked, never plain. Also what
     feature C0h says, and a namespace of one's own."""
-    drive = drive_of_six(make_drive)
+    drive = keyed_drive(make_drive)
     namespaces.delete(drive, 6)
     assert namespaces.create(drive, 100) == 6
     namespaces.attach(drive, 6)
@@ -109,7 +110,7 @@ def test_power_cycle(make_drive: MakeDrive) -> None:
     for nsid in range(1, 7):
         put(drive, 0, data, nsid=nsid)
     before = compute.state(drive).bound
-    media = drive.sim.media_read(0, 64 << 20)
+    media = drive.sim.media_read(0, MEDIA)
     for _ in range(2):
         drive.sim.reset()
         drive.start(queues=2, entries=64)
@@ -118,7 +119,7 @@ def test_power_cycle(make_drive: MakeDrive) -> None:
         for nsid in (1, 2, 3, 5, 6):
             locked(drive, nsid)
         assert get(drive, 0, 4, nsid=4) == data
-    assert drive.sim.media_read(0, 64 << 20) == media
+    assert drive.sim.media_read(0, MEDIA) == media
     compute.load_key(drive, 1, K1, K2)
     for feature, value in compute.features(CsdConfig.AES256, K1, IV)[1:]:
         drive.set_features(feature, value)
@@ -129,7 +130,7 @@ def test_power_cycle(make_drive: MakeDrive) -> None:
 
 def test_feature_c0h(make_drive: MakeDrive) -> None:
     """A new namespace follows it at once. Its key, too, goes with a namespace that uses it; locked, not plain."""
-    drive = drive_of_six(make_drive)
+    drive = keyed_drive(make_drive)
     for feature, value in compute.features(CsdConfig.AES256, K1, IV):
         drive.set_features(feature, value)
     data = RNG.randbytes(2048)
@@ -149,7 +150,7 @@ def test_feature_c0h(make_drive: MakeDrive) -> None:
 
 def test_media_that_fails(make_drive: MakeDrive) -> None:
     """A deletion that cannot zero the media: the key is gone, the namespace is not, and it is locked."""
-    drive = drive_of_six(make_drive)
+    drive = keyed_drive(make_drive)
     data = RNG.randbytes(2048)
     put(drive, 0, data)
     drive.sim.media_error(SHARE - 4096, 512)
@@ -162,7 +163,7 @@ def test_media_that_fails(make_drive: MakeDrive) -> None:
 
 def test_results_go_too(make_drive: MakeDrive) -> None:
     """What reducers have found in a deleted namespace is in no log page; the results of others are."""
-    drive = drive_of_six(make_drive)
+    drive = keyed_drive(make_drive)
     for nsid in (4, 5):
         compute.bind(drive, nsid, Op.CRC32C)
     for i in range(40):
@@ -178,7 +179,7 @@ def test_results_go_too(make_drive: MakeDrive) -> None:
 
 def test_results_to_come_go_too(make_drive: MakeDrive) -> None:
     """A digest takes longer than a small namespace's deletion: it is not the next owner's either."""
-    drive = drive_of_six(make_drive)
+    drive = keyed_drive(make_drive)
     namespaces.delete(drive, 5)
     for _ in range(3):
         assert namespaces.create(drive, 8) == 5
@@ -192,20 +193,21 @@ def test_results_to_come_go_too(make_drive: MakeDrive) -> None:
 
 def test_pages_nobody_had(make_drive: MakeDrive) -> None:
     """The rest of the division into equal parts may hold anything at power-on: zeros once it is given out."""
-    drive = drive_of_six(make_drive)
-    rest = (64 << 20) - NUM_NS * SHARE
-    assert rest and namespaces.capacity(drive) == (64 << 20, rest)
+    drive = keyed_drive(make_drive)
+    rest = MEDIA - NUM_NS * SHARE
+    assert rest and namespaces.capacity(drive) == (MEDIA, rest)
     old = RNG.randbytes(rest)
     drive.sim.media_write(NUM_NS * SHARE, old)
-    namespaces.delete(drive, 5)
-    assert namespaces.create(drive, SHARE // 4096, 4096) == 5  # its old place
-    namespaces.delete(drive, 6)
-    assert namespaces.create(drive, SHARE // 4096 + 1, 4096) == 6
+    last = NUM_NS
+    namespaces.delete(drive, last - 1)
+    assert namespaces.create(drive, SHARE // 4096, 4096) == last - 1  # its old place
+    namespaces.delete(drive, last)
+    assert namespaces.create(drive, SHARE // 4096 + 1, 4096) == last
     assert drive.sim.media_read(NUM_NS * SHARE, rest) == bytes(4096) + old[4096:]
-    namespaces.attach(drive, 6)
+    namespaces.attach(drive, last)
     drive.block_size = 4096
-    assert get(drive, SHARE // 4096, 1, nsid=6) == bytes(4096)
-    namespaces.delete(drive, 5)
-    namespaces.delete(drive, 6)
-    assert namespaces.create(drive, (2 * SHARE + rest) // 4096, 4096) == 5
-    assert not any(drive.sim.media_read(4 * SHARE, 2 * SHARE + rest))
+    assert get(drive, SHARE // 4096, 1, nsid=last) == bytes(4096)
+    namespaces.delete(drive, last - 1)
+    namespaces.delete(drive, last)
+    assert namespaces.create(drive, (2 * SHARE + rest) // 4096, 4096) == last - 1
+    assert not any(drive.sim.media_read((last - 2) * SHARE, 2 * SHARE + rest))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
-from traffic import MakeDrive, Traffic, media_of
+from traffic import NARROW, MakeDrive, Traffic, media_of
 
 
 def run(drive: Driver, count: int, depth: int, **options: Any) -> Traffic:
@@ -87,7 +87,7 @@ def test_deep_queue(make_drive: MakeDrive) -> None:
 
 VARIANTS = {
     "gen1x1": {"link": "gen1x1", "mps": 128, "mrrs": 128},
-    "gen3x4_128": {"link": "gen3x4", "data_w": 128},
+    "gen3x4_128": NARROW,
     "gen4x8_512": {"link": "gen4x8", "data_w": 512},
     "mps128_mrrs4096": {"mps": 128, "mrrs": 4096},
     "mps512_mrrs256": {"mps": 512, "mrrs": 256},
@@ -99,7 +99,7 @@ VARIANTS = {
     "few_credits": {"posted_headers": 4, "posted_credits": 64, "read_headers": 4},
     "stalls": {"stall_pct": 40},
     "media": {"media_latency_ns": 5000, "media_write_latency_ns": 2000, "media_gbps": 3, "media_channels": 4},
-    "stalls_128": {"stall_pct": 30, "data_w": 128, "completion_jitter_ns": 1000, "completion_bytes": "random"},
+    "stalls_128": {**NARROW, "stall_pct": 30, "completion_jitter_ns": 1000, "completion_bytes": "random"},
     "stalls_512": {"stall_pct": 30, "data_w": 512, "completion_jitter_ns": 900, "completion_bytes": "random"},
 }
 

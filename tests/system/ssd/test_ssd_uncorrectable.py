@@ -13,9 +13,8 @@ from doorbell.nvme.commands import NvmeError
 from doorbell.nvme.constants import NSID_ALL, ONCS_WRITE_UNCOR, LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.traffic import WEIGHTS
-from traffic import MakeDrive, Traffic, media_of
+from traffic import NARROW, MakeDrive, Traffic, media_of
 
-PARAMS = {"UNCORRECTABLE": 1}
 UNCOR = NvmOpc.WRITE_UNCOR
 READS = (NvmOpc.READ, NvmOpc.VERIFY, NvmOpc.COMPARE)
 
@@ -23,7 +22,7 @@ READS = (NvmOpc.READ, NvmOpc.VERIFY, NvmOpc.COMPARE)
 @pytest.fixture
 def marking(make_drive: MakeDrive) -> Driver:
     """A drive with the command, with four queue pairs."""
-    d = make_drive(params=PARAMS)
+    d = make_drive(**NARROW)
     d.start(queues=4, entries=64)
     return d
 
@@ -65,7 +64,7 @@ def test_is_offered(marking: Driver) -> None:
 @pytest.mark.rtl
 @pytest.mark.parametrize("there", [0, 1])
 def test_effects_log(make_drive: MakeDrive, there: int) -> None:
-    d = make_drive(params=PARAMS if there else None)
+    d = make_drive(**NARROW if there else {})
     d.start()
     effects = d.get_log(LogPage.CMD_EFFECTS, 4096)[1024:]
     says = int.from_bytes(effects[4 * UNCOR : 4 * UNCOR + 4], "little")

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests whose benches and proofs were not run again (tests/models/results.py) are "cached", not "passed"."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+import results
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    results.ran.clear()
+    results.kept.clear()
+    outcome = yield
+    if results.kept and not results.ran:
+        item.user_properties.append(("cached", len(results.kept)))
+    return outcome
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    if report.when == "call" and report.passed and dict(report.user_properties).get("cached"):
+        return "cached", "c", "CACHED"
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if cached := len(terminalreporter.stats.get("cached", [])):
+        terminalreporter.write_line(
+            f"cached: {cached} benches and proofs were not run again, because they passed and nothing that they depend"
+            " on has changed since; --fresh runs them"
+        )
