@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import resource
 import select
@@ -321,6 +322,38 @@ def test_sockets_of_others(tmp_path: Path) -> None:
     with serving(path, FakeDevice(), PciConfig(VECTORS)) as server, running(server):
         vc.Client(str(path)).close()
     assert not path.exists()
+
+
+def test_two_servers_at_what_another_left_behind(tmp_path: Path) -> None:
+    """The second one waits until the first has its socket. One whose socket was taken away leaves the new one alone."""
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
+        dead.bind(str(path))
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    release = threading.Timer(0.3, os.close, [folder])
+    release.start()
+    begin = time.monotonic()
+    with serving(path, FakeDevice(), PciConfig(VECTORS)):
+        assert time.monotonic() - begin > 0.25
+        path.unlink()
+        with serving(path, FakeDevice(), PciConfig(VECTORS)) as second, running(second):
+            pass
+        assert not path.exists()
+        with serving(path, FakeDevice(), PciConfig(VECTORS)):
+            there = path.stat().st_ino
+            first = Path(tmp_path / "t")
+            with serving(first, FakeDevice(), PciConfig(VECTORS)):
+                first.unlink()
+                path.rename(first)
+            assert first.stat().st_ino == there
+            first.rename(path)
+    release.join()
+    with (
+        pytest.raises(UserError, match="No such file"),
+        serving(tmp_path / "no" / "s", FakeDevice(), PciConfig(VECTORS)),
+    ):
+        pass
 
 
 def test_resets_in_a_row(tmp_path: Path, backend: str) -> None:

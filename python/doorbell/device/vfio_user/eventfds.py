@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eventfds of a client. Whether one blocks is said by what it shares with us, so the client can change it at any time."""
+"""Eventfds of a client. Whether one blocks is said by what it shares with us, so it can change that at any time."""
 
 from __future__ import annotations
 
