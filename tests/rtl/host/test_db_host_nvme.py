@@ -21,7 +21,7 @@ GOOD = {
     "stride3": Options(dstrd=3, mqes=1, mdts=0, start_enabled=True, vwc=0, oncs=0x80),
     "slow": Options(to=6, on_ms=23.0, off_ms=20.0, start_enabled=True, mdts=1),
     "odd": Options(flbas=0x21, formats=((9, 8),) * 17 + ((12, 0),), nsze=1, mdts=255),
-    "largest": Options(mqes=65535, to=255, nsze=(1 << 64) - 1, mdts=20, dstrd=15, bar_bytes=1 << 22),
+    "largest": Options(mqes=65535, to=255, nsze=(1 << 64) - 1, mdts=20, dstrd=13, bar_bytes=1 << 20),
     "more queues": Options(queues=(NUM_QP, NUM_QP + 9)),
 }
 
