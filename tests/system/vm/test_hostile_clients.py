@@ -177,7 +177,7 @@ def nonsense(path: str, accesses: list[tuple[bool, int, int, int, bytes]]) -> No
     c.close()
 
 
-@pytest.mark.parametrize("examples", [pytest.param(100, id="short"), pytest.param(3000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("examples", [pytest.param(40, id="short"), pytest.param(3000, marks=pytest.mark.nightly)])
 def test_nonsense_to_a_drive(tmp_path: Path, backend: str, examples: int) -> None:
     """Accesses of registers of any size, anywhere, with anything in them, answered by a real drive. Its addresses lead
     to no memory, as nothing is mapped. It is there for the next client.
