@@ -109,7 +109,7 @@ module db_rec_from_host
   assign admin = admin_q;
   assign m_entry_valid = state_q == ST_ENTRY;
   assign m_entry_data  = index_q == '1 ? {4'(d_q), queue_q, 24'd0} : entry;
-  assign m_data_valid  = state_q == ST_DWORD && is_data_q;
+  assign m_data_valid  = state_q == ST_DWORD && is_data_q && tag_q == data_tag;  // else its asker has given up
   assign m_data        = dword;
   assign made  = queue_q != '0 || opcode_in_q inside {ADMIN_OPC_CREATE_SQ, ADMIN_OPC_DELETE_SQ, ADMIN_OPC_CREATE_CQ,
                                                       ADMIN_OPC_DELETE_CQ, ADMIN_OPC_ASYNC_EVENT};
@@ -181,7 +181,7 @@ module db_rec_from_host
         src_q    <= h2[19:16];
         count_q  <= h2[10:0];
         left_q   <= h2[10:0];
-        tag_q    <= s_packet.data[103:96];
+        tag_q    <= h2[31] ? h2[7:0] : s_packet.data[103:96];
         write_q  <= h2[11];
         is_admin_q <= h0[27:24] == 4'd2;
         last_q   <= s_packet.last;

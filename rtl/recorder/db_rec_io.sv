@@ -4,9 +4,10 @@
 // data, and its completion is made here.
 //
 // Data lies in the host's memory, behind packets: what a Write or a list needs is asked for 128 bytes at a time
-// (m_fetch), what a Read gives goes out by db_rec_read. PRPs have stream number 1 and lead to whole pages. Rows of a
-// Write are collected before its command goes to the lane, so a slow host holds up no capture; reads of the recorder
-// wait while one of these is under way. One entry at a time; the others wait, and from_host refuses what finds no room.
+// (m_fetch), what a Read gives goes out by db_rec_read. PRPs have stream number 1 and lead to whole pages; a list may go
+// on in another page. Rows of a Write are collected before its command goes to the lane, so a slow host holds up no
+// capture; reads of the recorder wait while one of these is under way. One entry at a time; the others wait, and
+// from_host refuses what finds no room. A drive's reset ends its entry, but not in the middle of a request for data.
 // Time: some 20 cycles beside those of the host, the drive and 2 a row.
 module db_rec_io
   import db_rec_pkg::*, db_host_pkg::*, db_nvme_pkg::*;
@@ -71,7 +72,7 @@ module db_rec_io
     ST_LOAD, ST_CHECK, ST_CHUNK, ST_PAGE, ST_FETCH, ST_DATA, ST_CLEAR, ST_ISSUE, ST_ROW_READ, ST_ROW, ST_STATUS,
     ST_NEXT, ST_DONE
   } state_e;
-  typedef enum logic [1:0] {GET_DATA, GET_PAGE, GET_RANGE} get_e;
+  typedef enum logic [1:0] {GET_DATA, GET_PAGE, GET_LIST, GET_RANGE} get_e;  // GET_LIST: where the list goes on
   state_e          state_q;
   get_e            get_q;
   logic [3:0]      index_q;
@@ -93,7 +94,9 @@ module db_rec_io
   logic [2:0]      shift;                             // log2 of a block's bytes - 9
   logic [13:0]     most;
   drive_state_t    drive;
-  logic            known, gone, ended_q;              // ended_q: the command has its status
+  logic            known, ended_q;                    // ended_q: the command has its status
+  logic            gone, reset_q;                     // reset_q: the drive was reset while m_fetch was offered
+  logic            two, bad_page, bad_ranges;
 
   assign drive  = drives[d_q];
   assign read   = opcode_q == OPC_READ;
@@ -102,7 +105,10 @@ module db_rec_io
   assign known  = opcode_q inside {OPC_FLUSH, OPC_READ, OPC_WRITE, OPC_WRITE_ZEROES, OPC_DSM};
   assign shift  = 3'(hosts[d_q].lba_shift - 4'd9);
   assign most   = moves ? 14'd8 >> shift : 14'(MOST);
-  assign gone   = drive.flush && !(state_q inside {ST_LOAD, ST_DONE});
+  assign gone   = (drive.flush || reset_q) && !(state_q inside {ST_LOAD, ST_DONE, ST_FETCH});
+  assign two    = left_q <= 32'(most) << 1;
+  assign bad_page   = s_data[27:24] != 4'd1 || s_data[11:0] != '0;
+  assign bad_ranges = 9'(prp1_q[11:4]) + 9'(ranges_q) > 9'd255;  // they cross their page
   assign busy   = state_q != ST_LOAD || s_entry_valid;
 
   assign s_entry_ready = state_q == ST_LOAD;
@@ -146,6 +152,7 @@ module db_rec_io
   assign m_row_valid = state_q == ST_ROW;
 
   always_ff @(posedge clk) begin
+    reset_q    <= (drive.flush || reset_q) && state_q == ST_FETCH;
     row_full_q <= 1'b0;
     if (row_full_q) row_at_q <= row_at_q + 1'b1;
     unique case (state_q)
@@ -172,7 +179,7 @@ module db_rec_io
         end
       end
       ST_CHECK: begin
-        two_q   <= left_q <= 32'(most) << 1;
+        two_q   <= two;
         page_q  <= prp1_q[23:0];
         fetch_q <= prp1_q[23:0];
         get_q   <= GET_RANGE;
@@ -185,8 +192,9 @@ module db_rec_io
           status_q <= status(1'b0, SCT_GENERIC, SC_INVALID_OPCODE);
           state_q  <= ST_DONE;
         end else if ((moves && (prp1_q[27:24] != 4'd1 || prp1_q[11:0] != '0 ||
-                      (left_q > 32'(most) && (prp2_q[27:24] != 4'd1 || prp2_q[2:0] != '0)))) ||
-                     (opcode_q == OPC_DSM && (prp1_q[27:24] != 4'd1 || prp1_q[3:0] != '0))) begin
+                      (left_q > 32'(most) && (prp2_q[27:24] != 4'd1 || prp2_q[2:0] != '0 ||
+                                              (two && prp2_q[11:3] != '0))))) ||
+                     (opcode_q == OPC_DSM && (prp1_q[27:24] != 4'd1 || prp1_q[3:0] != '0 || bad_ranges))) begin
           status_q <= status(1'b0, SCT_GENERIC, SC_INVALID_PRP_OFFSET);
           state_q  <= ST_DONE;
         end else if (opcode_q == OPC_DSM) begin
@@ -211,7 +219,8 @@ module db_rec_io
         state_q  <= moves ? ST_PAGE : ST_ISSUE;
         if (moves && !first_q && two_q) page_q <= prp2_q[23:0];
         if (moves && !first_q && !two_q) begin
-          prp2_q  <= prp2_q + 28'd8;
+          if (prp2_q[11:3] == '1 && left_q > 32'(most)) get_q <= GET_LIST;
+          else prp2_q <= prp2_q + 28'd8;
           state_q <= ST_FETCH;
         end
         first_q <= 1'b0;
@@ -241,6 +250,7 @@ module db_rec_io
               row_full_q <= &lane_q;
             end
             GET_PAGE: if (want_q == 6'd2) page_q <= s_data[23:0];
+            GET_LIST: if (want_q == 6'd2) prp2_q <= s_data[27:0];
             default: begin
               if (want_q == 6'd3) left_q <= s_data;
               if (want_q == 6'd2) lba_q[31:0] <= s_data;
@@ -255,9 +265,14 @@ module db_rec_io
               packets_q <= packets_q - 6'd1;
               state_q   <= packets_q == 6'd1 ? ST_CLEAR : ST_FETCH;
             end else begin
-              state_q <= get_q == GET_PAGE ? ST_PAGE : ST_NEXT;
+              state_q <= get_q == GET_PAGE ? ST_PAGE : get_q == GET_LIST ? ST_CHUNK : ST_NEXT;
               if (get_q == GET_RANGE) chunk_q <= '0;
             end
+          end
+          if (get_q inside {GET_PAGE, GET_LIST} && want_q == 6'd2 && bad_page) begin
+            status_q <= status(1'b0, SCT_GENERIC, SC_INVALID_PRP_OFFSET);
+            state_q  <= ST_DONE;
+            tag_q    <= tag_q + 8'd1;
           end
         end
 
@@ -317,6 +332,7 @@ module db_rec_io
       state_q    <= ST_LOAD;
       index_q    <= '0;
       ended_q    <= 1'b0;
+      reset_q    <= 1'b0;
       row_full_q <= 1'b0;
       tag_q      <= '0;
     end

@@ -22,8 +22,8 @@ module db_rec_read
   output logic         [N_DRIVES-1:0]           owed,     ///< data of such commands is still to come or to leave
   input  logic         [N_DRIVES-1:0]           user,
   input  logic         [23:0]                   user_addr,
-  output logic                                  user_done,  ///< pulse: such a packet has left
-  input  drive_state_t [N_DRIVES-1:0]           drives,   ///< in reset: what is open ends with anything
+  output logic                                  user_done,  ///< pulse: such a packet has left, whole
+  input  drive_state_t [N_DRIVES-1:0]           drives,   ///< in reset: a packet that is open ends with anything
 
   input  logic         [N_DRIVES-1:0]             s_row_valid,
   output logic         [N_DRIVES-1:0]             s_row_ready,
@@ -67,7 +67,7 @@ module db_rec_read
   assign free     = !out_valid_q || m_packet_ready;
   assign take     = state_q == ST_DATA && free && (s_row_valid[d_q] || gone_q);
   assign last     = user_q ? (beat_q & ($clog2(BEATS))'(7)) == ($clog2(BEATS))'(7) : beat_q == '1;
-  assign user_done = take && last && user_q;
+  assign user_done = take && last && user_q && !gone_q;
   assign row_ends = sub == ($clog2(BEATS))'(SUBS - 1);
   assign head     = user_q ? {32'd0, 32'h0000_0820, 32'd0, 4'(d_q), 4'h1, user_addr} :
                     {32'd0, 32'h0000_0800 + 32'(BYTES / 4), 32'd0, 4'(d_q), 8'h1f, seq_q[d_q], ($clog2(BYTES))'(0)};
@@ -89,7 +89,8 @@ module db_rec_read
           user_q  <= user[d_q];
         end else d_q <= d_q == DW'(N_DRIVES - 1) ? '0 : d_q + 1'b1;
       ST_HEAD:
-        if (free) state_q <= ST_DATA;
+        if (gone_q) state_q <= ST_PICK;
+        else if (free) state_q <= ST_DATA;
       default:
         if (take && last) begin
           state_q <= ST_PICK;
@@ -98,13 +99,13 @@ module db_rec_read
     endcase
     if (take) beat_q <= last ? '0 : beat_q + 1'b1;
     if (free) begin
-      out_valid_q <= take || state_q == ST_HEAD;
+      out_valid_q <= take || (state_q == ST_HEAD && !gone_q);
       out_last_q  <= take && last;
       out_q       <= state_q == ST_HEAD ? head : row[32'(sub)*128+:128];
     end
     for (int i = 0; i < N_DRIVES; i++) begin
       owed_q[i] <= owed_q[i] + (issued[i] && issue.kind == KIND_READ ? OWED_W'(issue.blocks) : '0) -
-                   OWED_W'(take && last && !user_q && d_q == DW'(i) && block_ends);
+                   OWED_W'(take && last && !user_q && !gone_q && d_q == DW'(i) && block_ends);
       if (rst || drives[i].flush) owed_q[i] <= '0;
     end
     for (int i = 0; i < N_DRIVES; i++)

@@ -64,7 +64,11 @@ void Storage::say(const std::string& what) {
 
 bool Storage::covers(u64 end) {
     struct stat st;
-    return fd < 0 || (!fstat(fd, &st) && u64(st.st_size) >= end);
+    if (fd < 0) return true;
+    if (fstat(fd, &st)) return false;
+    if (u64(st.st_size) >= end) return true;
+    if (st.st_size % PAGE) lost.insert(u64(st.st_size) / PAGE);  // its mapping has zeros behind the file's end
+    return false;
 }
 
 void Storage::lose(u64 at, u64 bytes) {
@@ -82,7 +86,7 @@ bool Storage::load_by_page(u8* to, u64 at, u64 bytes) {
         const u64 from = at + done, page = from / PAGE, n = std::min(bytes - done, (page + 1) * PAGE - from);
         if (!lost.count(page)) {
             std::memcpy(to + done, mem + from, n);
-            if (faults.hit(mem + from, n)) lost.insert(page);
+            if (faults.hit(mem + from, n)) lost.insert(page), covers(size);
         }
         if (lost.count(page)) {
             const ssize_t got = pread(fd, to + done, n, off_t(from));
@@ -110,7 +114,7 @@ bool Storage::store_in_file(u64 at, const u8* from, u64 bytes) {
 int Storage::sync() {
     if (fd < 0) return 0;
     if (sync_failed) return -1;
-    if (!covers(size)) return say(TRUNCATED), -1;
+    if (!covers(size)) return sync_failed = true, say(TRUNCATED), -1;
     if (!msync(mem, size, MS_SYNC) && !fdatasync(fd)) return 0;
     sync_failed = true;
     say(std::string(strerror(errno)) + ": could not be written out, what came since the last flush may be lost");
@@ -118,7 +122,8 @@ int Storage::sync() {
 }
 
 bool Storage::zero(u64 at, u64 bytes) {
-    if (at > size || bytes > size - at || !covers(at + bytes)) return false;
+    if (at > size || bytes > size - at) return false;
+    if (!covers(at + bytes)) return say(TRUNCATED), false;
     if (fd >= 0) {
         if (!bytes || !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(at), off_t(bytes))) return true;
         const std::string none(std::min(bytes, ZEROES), 0);

@@ -22,7 +22,7 @@ class Storage {
     bool sync_failed = false;  // once the kernel could not write pages, it has forgotten which
 
     bool lock(std::string& why);
-    bool covers(u64 end);
+    bool covers(u64 end);  // is the file so long? The page that it ends in is lost if it is not
     void say(const std::string& what);
     void lose(u64 at, u64 bytes);
     void find(u64 page);
@@ -41,7 +41,8 @@ class Storage {
 
     /// image: a file, or null or "" for memory. bytes 0: as long as the file is. what: a name for error messages.
     bool open(u64 bytes, const char* image, const char* what, std::string& why);
-    /// Writes the file out; 0 or -1. Once it could not, all that follow fail: what was written before may be lost.
+    /// Writes the file out; 0 or -1. Once it could not, all that follow fail: what was written before may be lost, also if
+    /// a truncated file is made longer again.
     int sync();
     /// Zeroes, gives the space back; false: outside, or the file fails.
     bool zero(u64 at, u64 bytes);
@@ -52,6 +53,7 @@ class Storage {
         std::memcpy(to, mem + at, bytes);
         if (!faults.hit(mem + at, bytes)) return true;
         lose(at, bytes);
+        covers(size);
         return load_by_page(to, at, bytes);
     }
     /// What of a page is stored at once is there or not, whenever the process ends.

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 
+#include <poll.h>
 #include <unistd.h>
 
 namespace db {
@@ -19,9 +19,11 @@ void Interrupts::raise(u64 addr, u32 data) {
     if (data < EVENTFDS && eventfds[data] == TO_NOBODY) return;
     if (data < EVENTFDS && eventfds[data] >= 0) {
         std::atomic_thread_fence(std::memory_order_seq_cst);
+        // At its maximum its owner has enough to wake up for, and we would wait there: whether it blocks, its owner says.
+        pollfd room{eventfds[data], POLLOUT, 0};
         const u64 one = 1;
-        // EAGAIN: it stands at its maximum, so its owner has enough to wake up for.
-        if (write(eventfds[data], &one, 8) != 8 && errno != EAGAIN) ++count[HostCount::IRQ_LOST];
+        if (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)) return;
+        if (write(eventfds[data], &one, 8) != 8) ++count[HostCount::IRQ_LOST];
         return;
     }
     if (queue.size() >= QUEUE) {

@@ -90,7 +90,8 @@ class Endpoint {
         u32* const w = tx.answer_words();
         if (!cc.beat(b, w)) return;
         const u32 dw = w[1] & 0x7ff;
-        if (cc.bad || cc.ndw != CPL_DESC + dw) ++count.cc[CcError::FORMAT];
+        const bool refused = w[1] >> 11 & 7 && !dw && cc.ndw == CPL_DESC + CC_ECHO;
+        if (cc.bad || (cc.ndw != CPL_DESC + dw && !refused)) ++count.cc[CcError::FORMAT];
         else tx.push_answer(dw);
     }
 

@@ -73,7 +73,7 @@ class RootPort final : public RootPortLink {
     void cc_packet() {
         const u32* w = completions.slot().w;
         const u32 dw = w[1] & 0x7ff, status = w[1] >> 11 & 7;
-        if (cc.bad || cc.ndw != CPL_DESC + dw || (status && dw)) ++hard.cc[CcError::FORMAT];
+        if (cc.bad || cc.ndw != CPL_DESC + (status ? CC_ECHO : dw) || (status && dw)) ++hard.cc[CcError::FORMAT];
         else take_completion();
     }
 

@@ -61,6 +61,10 @@ void RootPortLink::take_completion() {
         if (dw * 4 > mps) ++count[RootPortCount::CC_ABOVE_MPS];
         if (dw != left_dw && (at + dw * 4) % 64) ++count[RootPortCount::CC_NOT_AT_RCB];
     } else {
+        const u32* const echo = &d.w[CPL_DESC];  // byte enables, then the descriptor that CQ had
+        if (echo[0] != (r.first_be | u32(r.last_be) << 4) || echo[1] != u32(r.addr) || echo[2] != u32(r.addr >> 32) ||
+            echo[3] != (r.dw | REQ_MRD << 11 | cfg.bdf << 16) || (echo[4] & 0xff) != tag)
+            ++hard.cc[CcError::FORMAT];
         ++count[RootPortCount::CC_REFUSED];
     }
     d.tag = tag;

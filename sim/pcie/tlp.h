@@ -17,6 +17,7 @@ constexpr u32 MAX_DW = 256;
 constexpr u32 LANES = 16;
 /// Dwords of a request's descriptor and of a completion's.
 constexpr u32 REQ_DESC = 4, CPL_DESC = 3;
+constexpr u32 CC_ECHO = 5;  // dwords of the request behind the descriptor of a completion with UR or CA on CC (PG213)
 
 /// Dwords of a memory request's header on the wire.
 inline u32 header_dw(u64 addr) { return addr >> 32 ? 4 : 3; }

@@ -15,7 +15,7 @@ from doorbell.bench.speed import speed_table
 from doorbell.bench.stages import Recorder
 from doorbell.bench.traces import Trace, replay
 from doorbell.compute.drive import switch_on
-from doorbell.device import limits
+from doorbell.device import limits, media_options
 from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -23,8 +23,6 @@ from doorbell.nvme.memory import HostMemory
 from doorbell.ui import progress_bar
 
 CLOCK_MHZ = 250.0
-MEDIA_LIMITS = {"media_latency_ns": 10**9, "media_write_latency_ns": 10**9, "media_flush_latency_ns": 10**11,
-                "media_zero_gbps": 4000}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -63,10 +61,7 @@ class DriveSetup:
             raise UserError("--operator needs --backend rtl")
         if self.backend != "rtl" and self.clock_mhz != CLOCK_MHZ:
             raise UserError("--clock-mhz needs --backend rtl")
-        for name, value in self.media.items():
-            most = MEDIA_LIMITS[name]
-            if not 0 <= value <= most:
-                raise UserError(f"--{name.replace('_', '-')}: {value} is not in 0 to {most}")
+        media_options.check(self.media)
 
     def open(self) -> Any:
         """A simulation of it."""

@@ -238,8 +238,7 @@ class FunctionalMachine:
     def _zero(self, at: int, size: int) -> None:
         if self._unreadable:
             self._unreadable.difference_update(self._sectors(at, size))
-        while size:
-            here = min(size, 1 << 20)
-            self._store(at, bytes(here))
-            at += here
-            size -= here
+        try:
+            self._media.zero(at, size)
+        except OSError as e:
+            raise CommandFailed(Status.WRITE_FAULT) from e

@@ -3,13 +3,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import functools
 import mmap
 import os
 from typing import Any, Protocol
 
 from doorbell.device.image_lock import lock_image
 from doorbell.device.messages import SimError
+
+PAGE = 4096
+ZEROES = 1 << 20  # written at once where no hole can be made
+KEEP_SIZE, PUNCH_HOLE = 1, 2  # of fallocate
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
 
 TRUNCATED = "it was truncated: accesses beyond its end, and flushes, fail"
 
@@ -32,16 +41,19 @@ class Buffer:
         self._view[at : at + len(data)] = data
 
 
+@functools.lru_cache(maxsize=1)
+def _memory_of(_: int) -> int:
+    """A descriptor of this process's memory, one for all mappings."""
+    return os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
+
+
 class Mapped:
     """A mapping of somebody's file. It may be truncated at any time, so the kernel is asked to copy: a plain access
     would be a SIGBUS."""
 
     def __init__(self, address: int) -> None:
         self._address = address
-        self._fd = os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
-
-    def __del__(self) -> None:
-        os.close(self._fd)
+        self._fd = _memory_of(os.getpid())
 
     def load(self, at: int, size: int) -> bytes:
         data = os.pread(self._fd, size, self._address + at)
@@ -61,7 +73,17 @@ class MediaMemory(Buffer):
 
     def __init__(self, size: int) -> None:
         self.size = size
-        super().__init__(mmap.mmap(-1, size))
+        self._map = mmap.mmap(-1, size)
+        super().__init__(self._map)
+
+    def zero(self, at: int, size: int) -> None:
+        """Zeros, which take no room."""
+        first, end = -(-at // PAGE) * PAGE, (at + size) // PAGE * PAGE
+        if first >= end:
+            return self.store(at, bytes(size))
+        self.store(at, bytes(first - at))
+        self._map.madvise(mmap.MADV_REMOVE, first, end - first)
+        self.store(end, bytes(at + size - end))
 
     def flush(self) -> None: ...
     def close(self) -> None: ...
@@ -113,6 +135,17 @@ class MediaFile:
             self._say(TRUNCATED if e.errno == errno.EIO else f"{e.strerror}: writes fail until that is mended")
             raise
 
+    def zero(self, at: int, size: int) -> None:
+        """Zeros, which take no room where the file system can have it so."""
+        try:
+            self._covers(at + size)
+        except OSError:
+            self._say(TRUNCATED)
+            raise
+        if size and _libc.fallocate(self._fd, PUNCH_HOLE | KEEP_SIZE, at, size):
+            for here in range(at, at + size, ZEROES):
+                self.store(here, bytes(min(ZEROES, at + size - here)))
+
     def _covers(self, end: int) -> None:
         if os.fstat(self._fd).st_size < end:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -124,6 +157,7 @@ class MediaFile:
         try:
             self._covers(self.size)
         except OSError:
+            self._sync_failed = True  # what was written there is lost, also if the file is made longer again
             self._say(TRUNCATED)
             raise
         try:

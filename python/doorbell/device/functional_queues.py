@@ -144,6 +144,8 @@ class FunctionalQueues(FunctionalMachine):
         return values.get(off, 0)
 
     def _write(self, off: int, data: int, size: int) -> None:
+        if off % 4 or size not in (4, 8):  # the registers are dwords
+            return
         if size == 8:
             self._write(off, data & 0xFFFFFFFF, 4)
             self._write(off + 4, data >> 32, 4)

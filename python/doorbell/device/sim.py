@@ -66,7 +66,9 @@ class Sim(Handle):
         why = ctypes.create_string_buffer(256)
         self._handle = self._lib.open(byref(config), why, len(why))
         if not self._handle:
-            raise SimError(why.value.decode(errors="replace"))
+            text = why.value.decode(errors="replace")
+            own = f"; {hidden} of these bytes are the drive's own, beside those of the user" if hidden else ""
+            raise SimError(text + own if "too large" in text else text)
         self.link = o["link"]
         self.link_policy = {name: o[name] for name in ("ack_every", "fc_every", "mps", "mrrs")}
         self.clock_mhz = config.clock_khz / 1000

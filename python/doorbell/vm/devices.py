@@ -14,6 +14,7 @@ from typing import Any
 
 from doorbell.device.messages import DmaRequest, MmioError, SimError
 from doorbell.device.pci_config import PciState
+from doorbell.device.vfio_user.eventfds import signal
 from doorbell.errors import UserError
 from doorbell.nvme.vendor import BAR_DOORBELLS
 
@@ -182,8 +183,7 @@ class FunctionalDevice:
         self._sim.run(max(cycles, 5000))
         for irq in self._sim.irqs():
             if (fd := self._fds.get(irq.data, -1)) >= 0:
-                with contextlib.suppress(BlockingIOError):  # at its maximum: its owner has enough to wake up for
-                    os.write(fd, struct.pack("=Q", 1))
+                signal(fd)
         say_trouble(self._sim)
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from doorbell.device import limits
+from doorbell.device import limits, media_options
 from doorbell.device.opening import open_sim
 from doorbell.device.pci_config import PciConfig
 from doorbell.device.vfio_user import ServedDevice, serving
@@ -36,9 +36,9 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
     if media_size < SMALLEST or media_size % 4096:
         raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
     options: dict[str, Any] = {"media_size": media_size} | ({"image": str(image)} if image else {})
-    if flush_ns < 0 or zero_gbps < 0:
-        raise UserError("--media-flush-latency-ns and --media-zero-gbps are 0 or more")
-    options |= {"media_flush_latency_ns": flush_ns, "media_zero_gbps": zero_gbps}
+    pace = {"media_flush_latency_ns": flush_ns, "media_zero_gbps": zero_gbps}
+    media_options.check(pace)
+    options |= pace
     if backend == "rtl":
         options["cpl_timeout_us"] = 4_000_000  # a client answers late in simulated time, but it answers
         # The client lives in real time: simulated time in which the device waits is only work for this machine.

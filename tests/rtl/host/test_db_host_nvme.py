@@ -21,6 +21,7 @@ GOOD = {
     "stride3": Options(dstrd=3, mqes=1, mdts=0, start_enabled=True, vwc=0, oncs=0x80),
     "slow": Options(to=6, on_ms=23.0, off_ms=20.0, start_enabled=True, mdts=1),
     "odd": Options(flbas=0x21, formats=((9, 8),) * 17 + ((12, 0),), nsze=1, mdts=255),
+    "largest": Options(mqes=65535, to=255, nsze=(1 << 64) - 1, mdts=20, dstrd=13, bar_bytes=1 << 20),
     "more queues": Options(queues=(NUM_QP, NUM_QP + 9)),
 }
 
@@ -95,6 +96,8 @@ BAD = {
     "empty namespace": (Options(nsze=0), "NSZE_HI", "NO_NAMESPACE"),
     "metadata": (Options(formats=((9, 8),)), "LBAF", "METADATA"),
     "8 KiB blocks": (Options(formats=((13, 0),)), "LBAF", "LBA_SIZE"),
+    "a format that is not there": (Options(flbas=0x6F), "LBAF", "LBA_SIZE"),
+    "blocks of 2^255": (Options(formats=((255, 0),)), "LBAF", "LBA_SIZE"),
     "256-byte blocks": (Options(formats=((8, 0),)), "LBAF", "LBA_SIZE"),
 }
 STATUS = {"identify": 0x4002, "namespace status": 0x400B, "features": 6, "cq": 0x101, "sq": 0x102}

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import struct
+from collections import deque
 from typing import Any
 
 import cocotb
@@ -408,13 +410,15 @@ async def entries_of_the_host(dut: Any) -> None:
             assert await host.ends(i, host.submit(i, 1, 0x1801000, 5 * per + 3, 1)) == 0
             assert x.mem[5] == page[0][:1536] + page[1][:1024] + page[0][2560:]
             x.mem[5] = page[0]
-        entries = [0x1801000, 0x1807000, 0x1808000]
-        host.put(0x900FF8, b"".join(v.to_bytes(8, "little") for v in entries))
-        assert await host.ends(i, host.submit(i, 1, 0x1800000, 10 * per, 4 * per - 1, 0x1900FF8, 2), 2) == 0
+        # The list's first page ends after one entry, and the last of its places says where it goes on.
+        host.put(0x900FF0, struct.pack("<QQ", 0x1801000, 0x1904000))
+        host.put(0x904000, struct.pack("<QQ", 0x1807000, 0x1808000))
+        assert await host.ends(i, host.submit(i, 1, 0x1800000, 10 * per, 4 * per - 1, 0x1900FF0, 2), 2) == 0
         assert [x.mem[10 + k] for k in range(4)] == page
         host.put(0x800000, bytes(8 * BLOCK))
-        assert await host.ends(i, host.submit(i, 2, 0x1A00000, 11 * per, 3 * per - 1, 0x1900FF8)) == 0
-        assert [bytes(host.memory[at : at + BLOCK]) for at in (0xA00000, 0x801000, 0x807000)] == page[1:]
+        host.put(0x900FF8, struct.pack("<Q", 0x1808000))  # two entries to the page's end: no pointer
+        assert await host.ends(i, host.submit(i, 2, 0x1A00000, 11 * per, 3 * per - 1, 0x1900FF0)) == 0
+        assert [bytes(host.memory[at : at + BLOCK]) for at in (0xA00000, 0x801000, 0x808000)] == page[1:]
         # Trim as DUNE's software does it, and by ranges; neither beside what they name.
         x.user.clear()
         assert await host.ends(i, host.submit(i, 8, 0, 10 * per, 1 << 25 | 2 * per - 1)) == 0
@@ -434,6 +438,16 @@ async def entries_of_the_host(dut: Any) -> None:
                                           (9, 0, 4 << 32, 0x13), (2, 0x1800000, 1 << 40, 0x80)):  # fmt: skip
             assert await host.ends(i, host.submit(i, opcode, prp1, lba, 0)) == status
         assert not x.user
+        # A second page that is none, a list of pages that are none or that goes on nowhere, ranges that cross a page.
+        host.put(0x906000, struct.pack("<QQ", 0x1801000, 0x801000))
+        host.put(0x906FF8, struct.pack("<Q", 0x1904200))
+        for opcode, lba, blocks, prp1, prp2 in ((1, 0, 2, 0x1800000, 0x1801200), (2, 0, 2, 0x1800000, 0x801000),
+                                                (2, 0, 3, 0x1800000, 0x1906008), (1, 0, 3, 0x1800000, 0x1906FF8),
+                                                (9, 4 << 32 | 2, 0, 0x1804FE0, 0)):  # fmt: skip
+            cdw12 = blocks * per - 1 if blocks else 0
+            assert await host.ends(i, host.submit(i, opcode, prp1, lba, cdw12, prp2)) == 0x13
+        assert all(u[0] == OP_READ or u[1] == 0 for u in x.user)
+        x.user.clear()
         x.status_of = lambda op, block, count: 0x281
         assert await host.ends(i, host.submit(i, 2, 0x1800000, 0, 0)) == 0x281
         host.refuse = True
@@ -523,6 +537,97 @@ async def reset_while_open(dut: Any) -> None:
     if N > 1:
         assert await b.read(0x284) == 1
         await b.write(0x80, 0)
+
+
+@cocotb.test()
+async def a_packet_that_is_open_until_after_a_reset(dut: Any) -> None:
+    """A block is half in its packet when its drive is reset, and the host takes the rest only when the drive is back:
+    a Read of the host still has its turn.
+    """
+    b = await ready(dut)
+    host = Host(b)
+    b.recv_ready = 0.5
+    await b.write(0x8C, 1000)
+    await b.write(0x80, 1)
+    while not (b.packet and b.packet[0] >> 28 == 0 and len(b.packet) > 8):
+        await b.wait(1)
+    b.recv_ready = 0
+    await b.write(0x104, 1)
+    await b.until(0x108, 1, 1)
+    await b.until(0x108, 1, 0, tries=1000)
+    await b.write(0x80, 0)
+    b.recv_ready = 1
+    for i in range(N):
+        await b.until(0x184 + 0x100 * i, 1, 0, tries=1500)
+    await b.drained()
+    b.packets.clear()
+    b.drives[0].mem = {5: b.block(5)}
+    assert await host.ends(0, host.submit(0, 2, 0x1800000, 40, 7)) == 0
+    assert host.memory[0x800000:][:BLOCK] == b.block(5)
+
+
+@cocotb.test()
+async def resets_under_entries(dut: Any) -> None:
+    """A drive is reset at any time of its Write or Read, while the host is slow and replies are on their way: the entry
+    of another drive behind it has its own data, and none of the other's.
+    """
+    if N == 1:
+        return
+    b = await ready(dut, stall=0.2)
+    rng, host, aborted = b.rng, Host(b), 0
+    b.drives[1].mem = {k: b.block(k) for k in range(8)}
+    b.drives[1].regs = {0: 1}
+    for turn in range(60):
+        theirs, mine = b.block(2 * turn), b.block(2 * turn + 1)
+        host.put(0x800000, theirs)
+        host.put(0x880000, mine)
+        host.put(0x8C0000, bytes(BLOCK))
+        first, second = rng.choice((1, 1, 2)), rng.choice((1, 1, 2))
+        blocked = turn % 3 == 0  # the first request for data waits behind other packets, and the host takes none
+        b.stall, b.recv_ready = (0.2, 0) if blocked else rng.choice(((0.2, 0.3), (0.85, 1)))
+        if blocked:
+            for _ in range(3):
+                b.host_packet(request(1, 0, 0, 0, 1, 3, []))
+        cids = [host.submit(0, first, 0x1800000, 40, 7)]
+        cids += [host.submit(1, second, 0x1880000 if second == 1 else 0x18C0000, 8 * (turn % 8), 7)]
+        when = b.cycle + (150 if blocked else rng.randrange(20, 2000))
+        ended: dict[int, int] = {}
+        answers: deque[tuple[int, list[int]]] = deque()
+        give_up = b.cycle + 60_000
+        while len(ended) < 2:
+            if when and b.cycle >= when:
+                when = 0
+                await b.write(0x104, 1)
+                await b.wait(rng.choice((10, 700)))
+                b.recv_ready = rng.choice((1, 0.3))
+            assert b.cycle < give_up, "an entry does not end"
+            await b.wait(1)
+            while answers and answers[0][0] <= b.cycle:
+                b.host_packet(answers.popleft()[1])
+            while b.packets:
+                p = b.packets.pop(0)
+                at, count = p[0] & 0xFFFFFF, p[2] & 0x7FF
+                if p[2] >> 31:
+                    continue  # of a register
+                if p[2] >> 11 & 31 == 0:
+                    words = struct.unpack_from(f"<{count}I", host.memory, at)
+                    answer = [4 * count << 16 | at & 0xFFF, count, 1 << 31 | p[3] & 0xFF, *words]
+                    answers.append((b.cycle + rng.choice((0, 100)), answer))
+                elif p[0] >> 20 & 0xFF == 0x21:
+                    ended[p[7] & 0xFFFF] = p[7] >> 17
+                elif p[0] >> 28 == 1:
+                    host.put(at, b"".join(v.to_bytes(4, "little") for v in p[4:]))
+                else:
+                    assert at >> 12 == 0x800, "another's page"
+        assert ended[cids[0]] in (0, 0x371) and ended[cids[1]] == 0, f"turn {turn}: {ended}"
+        aborted += ended[cids[0]] == 0x371
+        if second == 1:
+            assert b.drives[1].mem[turn % 8] == mine, f"turn {turn}: another's data was written"
+        else:
+            assert host.memory[0x8C0000:][:BLOCK] == b.drives[1].mem[turn % 8], f"turn {turn}"
+        b.stall, b.recv_ready = 0.2, 1
+        await b.until(0x108, 1, 0, tries=1000)
+    assert aborted > 10
 
 
 @pytest.mark.parametrize(("n", "data", "full"), [(2, 128, 1), (3, 512, 0)])

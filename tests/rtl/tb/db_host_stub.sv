@@ -135,6 +135,7 @@ module db_host_stub #(
     logic [15:0] rid;
     logic [2:0]  tc;
     logic [2:0]  attr;
+    logic [159:0] echo;  // what a refusal has behind its descriptor: byte enables, descriptor
   } rd_t;
   rd_t reads[$];
   logic cq_in;
@@ -171,7 +172,8 @@ module db_host_stub #(
             bad: off + 64'(4 * d[74:64]) > 64'(4 * MEM_DW) || cfg_q[9],
             addr: off[25:0], dw: d[74:64],
             fbe: s_axis_cq_tuser[3:0], lbe: (DATA_W == 512) ? s_axis_cq_tuser[11:8] : s_axis_cq_tuser[7:4],
-            tag: d[103:96], rid: d[95:80], tc: d[123:121], attr: d[126:124]});
+            tag: d[103:96], rid: d[95:80], tc: d[123:121], attr: d[126:124],
+            echo: {d, 24'd0, (DATA_W == 512) ? s_axis_cq_tuser[11:8] : s_axis_cq_tuser[7:4], s_axis_cq_tuser[3:0]}});
     end
   end
 
@@ -179,7 +181,7 @@ module db_host_stub #(
   // verilog_lint: waive-start always-ff-non-blocking
   rd_t cur;
   logic cur_on;
-  int cur_done, cpl_dw, cpl_pos;  // dwords
+  int cur_done, cpl_dw, cpl_pos, cpl_end;  // dwords
 
   function automatic int ctz4(input logic [3:0] v);
     return v[0] ? 0 : v[1] ? 1 : v[2] ? 2 : v[3] ? 3 : 0;
@@ -222,25 +224,26 @@ module db_host_stub #(
         head[71:64] = cur.tag ^ {cfg_q[14], 7'd0};
         head[91:89] = cur.tc;
         head[94:92] = cur.attr;
-        n = 3 + cpl_dw - cpl_pos;
+        cpl_end = 3 + (cur.bad ? 5 : cpl_dw);
+        n = cpl_end - cpl_pos;
         if (n > N) n = N;
         m_axis_cc_tdata <= '0;
         for (int l = 0; l < N; l++) begin
           automatic int p = cpl_pos + l;
           m_axis_cc_tkeep[l] <= l < n;
           if (l < n)
-            m_axis_cc_tdata[32*l+:32] <= (p < 3) ? head[32*p+:32] : mem[int'(cur.addr) / 4 + cur_done + p - 3];
+            m_axis_cc_tdata[32*l+:32] <= (p < 3) ? head[32*p+:32] : cur.bad ? cur.echo[32*(p-3)+:32] : mem[int'(cur.addr) / 4 + cur_done + p - 3];
         end
         m_axis_cc_tvalid <= 1'b1;
-        m_axis_cc_tlast  <= cpl_pos + n == 3 + cpl_dw;
+        m_axis_cc_tlast  <= cpl_pos + n == cpl_end;
         m_axis_cc_tuser  <= '0;
         if (DATA_W == 512) begin
           m_axis_cc_tuser[0]    <= cpl_pos == 0;
-          m_axis_cc_tuser[6]    <= cpl_pos + n == 3 + cpl_dw;
-          m_axis_cc_tuser[11:8] <= (cpl_pos + n == 3 + cpl_dw) ? 4'(n - 1) : 4'd0;
+          m_axis_cc_tuser[6]    <= cpl_pos + n == cpl_end;
+          m_axis_cc_tuser[11:8] <= (cpl_pos + n == cpl_end) ? 4'(n - 1) : 4'd0;
         end
         cpl_pos = cpl_pos + n;
-        if (cpl_pos == 3 + cpl_dw) begin
+        if (cpl_pos == cpl_end) begin
           cpl_pos  = 0;
           cur_done = cur_done + cpl_dw;
           if (cur.bad || cur_done == int'(cur.dw)) cur_on = 1'b0;

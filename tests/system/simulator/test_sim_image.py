@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from doorbell.device.functional import FunctionalSsd
+from doorbell.device.functional_memory import MediaFile
 from doorbell.device.messages import SimError
 from doorbell.device.sim import Sim
 from doorbell.record.recording import make_image
@@ -65,7 +66,9 @@ def got(d: Device, at: int) -> tuple[int, bytes]:
 
 
 def test_truncated_image(device: Device, image: Path) -> None:
-    """Beyond its new end accesses fail, the rest goes on; when it has its length again, so does all of it."""
+    """Beyond its new end accesses fail, the rest goes on; when it has its length again, so does all of it. But nobody
+    calls it written out any more: what was there is lost.
+    """
     assert put(device, 0, 1) == put(device, 8 << 20, 2) == 0
     os.truncate(image, 4 << 20)
     for _ in range(2):
@@ -76,11 +79,37 @@ def test_truncated_image(device: Device, image: Path) -> None:
     assert "truncated" in (device.sim.trouble() or "") and device.sim.trouble() is None
     os.truncate(image, MEDIA)
     assert got(device, 8 << 20) == (0, bytes(CHUNK)) and put(device, 9 << 20, 5) == 0
-    assert got(device, 9 << 20) == (0, pattern(CHUNK, 5)) and errors_of(device, FLUSH, 0) == 0
-    device.sim.close()
+    assert got(device, 9 << 20) == (0, pattern(CHUNK, 5)) and errors_of(device, FLUSH, 0) == 1
+    with pytest.raises(SimError, match="could not be written out"):
+        device.sim.close()
     data = image.read_bytes()
     for at, seed in ((0, 1), (1 << 20, 4), (9 << 20, 5)):
         assert data[at : at + CHUNK] == pattern(CHUNK, seed)
+
+
+def test_truncated_in_a_page(device: Device, image: Path) -> None:
+    """What the file has no more of a page does not read as zeros once an access has met the end."""
+    end = (4 << 20) + 512
+    assert put(device, 4 << 20, 1) == 0
+    os.truncate(image, end)
+    assert errors_of(device, FLUSH, 0) == 1
+    assert errors_of(device, MEDIA_READ, end, 512) > 0 and errors_of(device, MEDIA_READ, 4 << 20, 512) == 0
+    with pytest.raises(SimError, match="could not be written out"):
+        device.sim.close()
+
+
+def test_flushes_fail_for_good(image: Path) -> None:
+    """The functional drive does as the simulated one: a file that has its length back has lost what was in it."""
+    media = MediaFile(str(image), MEDIA)
+    media.store(8 << 20, pattern(CHUNK))
+    os.truncate(image, 4 << 20)
+    for _ in range(2):
+        with pytest.raises(OSError):
+            media.flush()
+        os.truncate(image, MEDIA)
+    assert "truncated" in (media.trouble or "")
+    with pytest.raises(SimError, match="could not be written out"):
+        media.close()
 
 
 def test_what_cannot_be_written_out_is_said(device: Device, image: Path) -> None:

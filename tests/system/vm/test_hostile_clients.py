@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import resource
 import select
@@ -27,7 +28,20 @@ from doorbell.errors import UserError
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.vm import devices
-from test_vfio_user import VECTORS, FakeDevice, drive_server, eventually, exercise, memfd, new_driver, refused, running
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from test_vfio_user import (
+    FUZZ,
+    VECTORS,
+    FakeDevice,
+    drive_server,
+    eventually,
+    exercise,
+    memfd,
+    new_driver,
+    refused,
+    running,
+)
 
 OTHER = 0x9_0000_0000
 """Of memory beside the driver's own."""
@@ -139,6 +153,52 @@ def test_a_client_that_takes_no_replies(tmp_path: Path) -> None:
         c.close()
 
 
+REGISTERS = st.sampled_from([0, 8, 0xC, 0x10, 0x14, 0x1C, 0x20, 0x24, 0x28, 0x2C, 0x30, 0x34, 0x38, 0x40, 0x800, 0x1000,
+                             0x1004, 0x1008, 0x1100, 0x1FF8, 0x2000, 0x3000, 0x3FC0])  # fmt: skip
+ACCESS = st.tuples(st.booleans(), REGISTERS, st.integers(0, 7), st.sampled_from([1, 2, 3, 4, 8, 12, 16, 63, 64, 65]),
+                   st.sampled_from([b"\0", b"\1", b"\xff", b"\x46\0"]))  # fmt: skip
+"""Write it? Register, bytes behind its beginning, size, what is written."""
+
+
+def nonsense(path: str, accesses: list[tuple[bool, int, int, int, bytes]]) -> None:
+    c = vc.Client(path, timeout=20)
+    c.version()
+    c.write(vc.CONFIG, 4, struct.pack("<H", 6))
+    for write, register, lead, size, fill in accesses:
+        at = struct.pack("<QII", register + lead, vc.BAR0, size)
+        command = vc.REGION_WRITE if write else vc.REGION_READ
+        number = c.send(command, at + ((fill * size)[:size] if write else b""))
+        reply = c.reply_to(number, command)
+        assert reply.error or len(reply.body) == 16 + (0 if write else size)
+    c.close()
+    c = vc.Client(path, timeout=20)
+    c.version()
+    assert c.read(vc.BAR0, 8, 4) == struct.pack("<I", 0x20000)
+    c.close()
+
+
+@pytest.mark.parametrize("examples", [pytest.param(40, id="short"), pytest.param(3000, marks=pytest.mark.nightly)])
+def test_nonsense_to_a_drive(tmp_path: Path, backend: str, examples: int) -> None:
+    """Accesses of registers of any size, anywhere, with anything in them, answered by a real drive. Its addresses lead
+    to no memory, as nothing is mapped. It is there for the next client.
+    """
+    count = examples if backend == "functional" else examples // 5
+
+    with drive_server(tmp_path, backend=backend) as path:
+
+        @settings(max_examples=count, **FUZZ)
+        @given(st.lists(ACCESS, min_size=1, max_size=20))
+        @example([(False, 0, 1, 64, b"")])
+        @example([(True, 0, 1, 64, b"\1")])
+        @example([(True, 0x14, 0, 16, b"\xff"), (False, 0x14, 0, 4, b"")])
+        @example([(True, 0x10, 0, 8, b"\xff"), (False, 0x10, 0, 8, b"")])
+        @example([(True, 0x24, 0, 3, b"\xff"), (True, 0x24, 3, 1, b"\xff"), (False, 0x24, 0, 4, b"")])
+        def each(accesses: list[tuple[bool, int, int, int, bytes]]) -> None:
+            nonsense(path, accesses)
+
+        each()
+
+
 def test_a_flood_does_not_keep_it_from_stopping(tmp_path: Path) -> None:
     """Nor from running the device."""
     device = FakeDevice()
@@ -201,12 +261,35 @@ def test_full_eventfds(tmp_path: Path, backend: str) -> None:
     with drive_server(tmp_path, backend=backend) as path:
         drive, driver = new_driver(path, spdk=True)  # polls its queues
         drive.client.set_irqs(0x24, vc.MSIX, 0, 3, fds=full)
+        for fd in full:
+            os.set_blocking(fd, True)  # what the server may have set there is the client's to change
         driver.start(queues=2, entries=16)
         exercise(driver, ios=3)
         drive.close()
     for fd in full:
         assert os.eventfd_read(fd) == (1 << 64) - 2
         os.close(fd)
+
+
+def test_an_empty_eventfd_that_blocks(tmp_path: Path) -> None:
+    """The one that is to unmask INTx."""
+    device = FakeDevice()
+    with serving(tmp_path / "s", device, PciConfig(VECTORS)) as server, running(server):
+        c = vc.Client(str(tmp_path / "s"), timeout=5)
+        c.version()
+        fd, unmask = os.eventfd(0), os.eventfd(0)
+        c.set_irqs(0x24, vc.INTX, 0, 1, fds=[fd])
+        c.set_irqs(0x14, vc.INTX, 0, 1, fds=[unmask])
+        os.set_blocking(unmask, True)
+        device.intx = True
+        for _ in range(3):
+            eventually(lambda: select.select([fd], [], [], 0)[0])
+            assert os.eventfd_read(fd) == 1
+            assert c.read(vc.CONFIG, 0, 4)
+            os.eventfd_write(unmask, 1)
+        c.close()
+        os.close(fd)
+        os.close(unmask)
 
 
 # ------------------------------------------------------------------------------------------------------- socket, resets
@@ -239,6 +322,38 @@ def test_sockets_of_others(tmp_path: Path) -> None:
     with serving(path, FakeDevice(), PciConfig(VECTORS)) as server, running(server):
         vc.Client(str(path)).close()
     assert not path.exists()
+
+
+def test_two_servers_at_what_another_left_behind(tmp_path: Path) -> None:
+    """The second one waits until the first has its socket. One whose socket was taken away leaves the new one alone."""
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
+        dead.bind(str(path))
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    release = threading.Timer(0.3, os.close, [folder])
+    release.start()
+    begin = time.monotonic()
+    with serving(path, FakeDevice(), PciConfig(VECTORS)):
+        assert time.monotonic() - begin > 0.25
+        path.unlink()
+        with serving(path, FakeDevice(), PciConfig(VECTORS)) as second, running(second):
+            pass
+        assert not path.exists()
+        with serving(path, FakeDevice(), PciConfig(VECTORS)):
+            there = path.stat().st_ino
+            first = Path(tmp_path / "t")
+            with serving(first, FakeDevice(), PciConfig(VECTORS)):
+                first.unlink()
+                path.rename(first)
+            assert first.stat().st_ino == there
+            first.rename(path)
+    release.join()
+    with (
+        pytest.raises(UserError, match="No such file"),
+        serving(tmp_path / "no" / "s", FakeDevice(), PciConfig(VECTORS)),
+    ):
+        pass
 
 
 def test_resets_in_a_row(tmp_path: Path, backend: str) -> None:
@@ -296,6 +411,43 @@ def test_a_capacity_that_is_too_large(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="too large: .* 40 bits"), drive_server(tmp_path, **options):
             pass
     assert not (tmp_path / "image").exists()
+    with pytest.raises(UserError, match="131072 of these bytes are the drive's own"), drive_server(tmp_path, size="1t"):
+        pass
+
+
+def test_zeroes_take_no_room(tmp_path: Path, backend: str) -> None:
+    image = tmp_path / "image"
+    with drive_up(tmp_path, image=image, size="16m", backend=backend) as (_, driver):
+        for at in range(0, 2048, 256):
+            driver.write(at, b"a" * (256 * 512))
+        driver.flush()
+        before = image.stat().st_blocks
+        driver.run(driver.submit(1, NvmOpc.WRITE_ZEROES, 3, 2040))
+        driver.flush()
+        assert image.stat().st_blocks < before - 1900
+        assert driver.read(0, 8) == b"a" * 1536 + bytes(5 * 512) and driver.read(2040, 8) == bytes(2048) + b"a" * 2048
+
+
+@pytest.mark.parametrize("pace", [{"zero_gbps": 4295.0}, {"zero_gbps": float("nan")}, {"flush_ns": -1}])
+def test_a_pace_that_makes_no_sense(tmp_path: Path, pace: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="is not in 0 to"), drive_server(tmp_path, backend="functional", **pace):
+        pass
+
+
+def test_many_maps(tmp_path: Path) -> None:
+    """More of them than the server may have descriptors."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with drive_up(tmp_path, backend="functional") as (drive, driver):
+        file = memfd(4096 * 200, b"x" * 4096)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 150), hard))
+        try:
+            for i in range(200):
+                drive.client.map(OTHER + 4096 * i, 4096, file, offset=4096 * i)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        driver.run(driver.submit(1, NvmOpc.WRITE, 8, 7, prp1=OTHER))
+        assert driver.read(8, 8) == b"x" * 4096
+        os.close(file)
 
 
 def test_status_of_a_failing_image(tmp_path: Path, backend: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -87,14 +87,18 @@ class Host:
             self.sure[block] = held
         self.open.clear()
 
-    def work(self, driver: Driver, flushes: list[int]) -> None:
-        """Until the server is gone."""
+    def work(self, driver: Driver, flushes: list[int], acknowledged: int, then: Callable[[], None]) -> None:
+        """Until the server is gone. `then` is called after so many commands."""
+        done = 0
         while True:
             while driver.in_flight() < DEPTH:
                 self._send(driver)
             driver.ring()
             for command in driver.step():
                 self._done(command, flushes)
+                done += 1
+                if done == acknowledged:
+                    then()
 
     def _send(self, driver: Driver) -> None:
         if self.rng.random() < 0.2:
@@ -132,20 +136,23 @@ def connected(server: Served) -> Iterator[tuple[vc.Drive, Driver]]:
 
 
 def rounds(folder: Path, count: int, seed: int, number: int) -> None:
-    """The server gets a signal at `count` random moments, and is made anew."""
-    host, image, flushes = Host(seed), folder / "image", []
+    """The server gets a signal at `count` random moments, and is made anew. What is done until then does not depend on
+    the machine's pace, and some of it is always done.
+    """
+    host, moments, image, flushes = Host(seed), random.Random(seed), folder / "image", []
     for round_ in range(count):
         server = Served(folder, image, *(SLOW if round_ % 2 else ()))
         server.wait_until_ready()
-        moment = host.rng.random() ** 2 * 0.6
+        after, moment = moments.randint(10, 300), moments.random() ** 2 * 0.05
         timer = threading.Timer(moment, server.process.send_signal, [number])
         with contextlib.suppress(OSError):  # the socket's end
             with connected(server) as (_, driver):
-                timer.start()
-                host.work(driver, flushes)
+                host.work(driver, flushes, after, timer.start)
         timer.join()
         status, said = server.end()
-        assert (status, said) == ((-number, "") if number == signal.SIGKILL else (0, "")), f"seed {seed}, {moment} s"
+        assert (status, said) == ((-number, "") if number == signal.SIGKILL else (0, "")), (
+            f"seed {seed}, {after} commands, {moment} s"
+        )
         host.check(image)
     assert len(flushes) > count and host.serial > 5 * count, "hardly anything was written"
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import struct
@@ -11,6 +10,7 @@ from collections.abc import Callable
 
 from doorbell.device import pci_config
 from doorbell.device.pci_config import PciConfig
+from doorbell.device.vfio_user.eventfds import signal, take
 from doorbell.device.vfio_user.served import ServedDevice
 from doorbell.device.vfio_user.wire import (
     ACTION_MASK,
@@ -95,9 +95,6 @@ class Interrupts:
         if len(message.fds) not in (0, count) or not all(is_eventfd(fd) for fd in message.fds):
             raise Refused(errno.EINVAL)
         fds = message.take_fds() or [-1] * count
-        for fd in fds:
-            if fd >= 0:
-                os.set_blocking(fd, False)  # one at its maximum must not hold us up
         for i, fd in zip(chosen, fds, strict=True):
             if index == MSIX:
                 self._attach_vector(i, fd)
@@ -129,15 +126,11 @@ class Interrupts:
         """Mask or unmask INTx, or (to test the way to the guest) signal what is attached."""
         if action == ACTION_TRIGGER:
             for i in chosen:
-                self._signal(self.vectors.get(i, -1) if index == MSIX else self._intx_fd if index == INTX else -1)
+                fd = self.vectors.get(i, -1) if index == MSIX else self._intx_fd if index == INTX else -1
+                if fd >= 0:
+                    signal(fd)
         elif chosen:
             self._intx_masked = action == ACTION_MASK
-
-    @staticmethod
-    def _signal(fd: int) -> None:
-        if fd >= 0:
-            with contextlib.suppress(OSError):
-                os.eventfd_write(fd, 1)
 
     def _attach_vector(self, vector: int, fd: int) -> None:
         """The device's own table entry is ours: QEMU keeps the guest's table to itself."""
@@ -172,11 +165,9 @@ class Interrupts:
         level = self._device.intx
         self._config.set_interrupt(level)
         if self._intx_masked and self.unmask_fd >= 0:
-            with contextlib.suppress(BlockingIOError):
-                os.eventfd_read(self.unmask_fd)
-                self._intx_masked = False
+            self._intx_masked = not take(self.unmask_fd)
         if not level or self._intx_masked or self._intx_fd < 0:
             return False
         self._intx_masked = True
-        self._signal(self._intx_fd)
+        signal(self._intx_fd)
         return True

@@ -71,7 +71,11 @@ class ClientMemory:
             raise Refused(errno.EEXIST)
         writable = bool(flags & MAP_WRITE)
         mapping = Mapping(base, size, writable, message.fds[0] if message.fds else None, offset)
-        self._device.map(base, size, mapping.pointer, writable)
+        try:
+            self._device.map(base, size, mapping.pointer, writable)
+        except BaseException:
+            mapping.close()
+            raise
         self._maps[base] = mapping
         return b""
 

@@ -42,6 +42,11 @@ REGIONS = {BAR0_REGION: Region(pci_config.BAR0_SIZE, BAR_DOORBELLS), CONFIG_REGI
 """Those that the function has; all others are empty."""
 
 
+def carried(offset: int, count: int) -> bool:
+    """An access of BAR 0 as a CPU makes one: within 8 bytes that are aligned. No bus carries others to a device."""
+    return offset % 8 + count <= 8
+
+
 class Regions:
     """Accesses of the client. `pending`: a read of a register that the device has not answered (message, handle, bytes
     to skip)."""
@@ -100,7 +105,7 @@ class Regions:
         head = message.body[:16]
         if region == CONFIG_REGION:
             return head + self._config.read(offset, count), []
-        if offset >= pci_config.MSIX_TABLE or offset + count > pci_config.MSIX_TABLE or count > 64:
+        if offset >= pci_config.MSIX_TABLE or not carried(offset, count):
             return head + self._plain_read(offset, count), []
         start, end = offset & ~3, (offset + count + 3) & ~3
         self.pending = (message, self._device.read_start(start, end - start), offset - start)
@@ -161,7 +166,7 @@ class Regions:
             if offset + len(data) <= table_end:
                 at = offset - pci_config.MSIX_TABLE
                 self._table[at : at + len(data)] = data
-        elif offset + len(data) <= pci_config.MSIX_TABLE and len(data) <= 64:
+        elif carried(offset, len(data)):
             self._device.write(offset, data)
 
     def _blank_table(self) -> bytearray:

@@ -38,7 +38,7 @@ class ServedDevice(Protocol):
         """Answer a read (None: it failed)."""
 
     def irq_eventfd(self, vector: int, fd: int) -> None:
-        """Signal `fd` (not owned, does not block) for this MSI-X vector; -1: drop the interrupt."""
+        """Signal `fd` (not owned; it may block, so ask it) for this MSI-X vector; -1: drop the interrupt."""
 
     def doorbell_page(self, pointer: int) -> None:
         """A page whose every dword is a doorbell: writes of others to it count as writes to BAR 0 + 0x1000."""

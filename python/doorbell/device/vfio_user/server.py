@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import socket
@@ -67,6 +68,7 @@ SPIN_S = 0.0005  # after the last activity: look at the doorbell page without sl
 NAP_SHARE = 8  # then sleep for this part of the time that it has been quiet, within
 NAP_S = (0.00005, 0.001)
 LONG_NAP_S, QUIET_S = 0.005, 1.0  # the longest sleep after QUIET_S
+LOCK_S = 2.0  # that another server may take to make its socket
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
 
 
@@ -100,6 +102,28 @@ class Server:
         self._apply()
 
     def _listen(self) -> socket.socket:
+        """Its folder is locked meanwhile: of two servers that find what another has left behind, one comes second."""
+        try:
+            folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as e:
+            raise UserError(f"cannot make the socket {self._path}: {e.strerror}") from e
+        try:
+            end = time.monotonic() + LOCK_S
+            while True:
+                try:
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > end:  # somebody who is none of ours
+                        break
+                    time.sleep(0.01)
+            listener = self._take_path()
+            self._inode = self._path.stat().st_ino
+            return listener
+        finally:
+            os.close(folder)
+
+    def _take_path(self) -> socket.socket:
         if self._path.is_socket():
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
                 probe.setblocking(False)  # a server that has clients waiting takes no more
@@ -262,7 +286,9 @@ class Server:
         if self._connection:
             self._disconnect("server ends")
         self._listener.close()
-        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            if self._path.stat().st_ino == self._inode:  # else it is another server's
+                self._path.unlink()
         wake, self._wake_w = self._wake_w, -1  # a signal may come at any time
         for fd in (self._wake_r, wake):
             os.close(fd)
