@@ -11,7 +11,7 @@ from doorbell.device.opening import open_sim
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import CSTS_CFS, CSTS_NSSRO, CSTS_RDY, NSSR_MAGIC, Reg
+from doorbell.nvme.constants import CSTS_NSSRO, CSTS_RDY, NSSR_MAGIC, Reg
 from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.vendor import SETTINGS_PAGES
 from doorbell.soak.generate import Shape
