@@ -65,9 +65,9 @@ module db_ssd_cq_formal
   end
   assign sq_lookup = '{valid: exists_q, cqid: {7'd0, maps_q}, head: sqhd};
 
-  // ... what it said of the completion at work
+  // ... what it said of the completion at work, which was not aborted
   logic existed_q;
-  always_ff @(posedge clk) if (dut.i_engine.state_q == ST_CQ) existed_q <= exists_q;
+  always_ff @(posedge clk) if (dut.i_engine.state_q == ST_CQ) existed_q <= exists_q && !dut.i_engine.work_q.drop;
 
   // ---- what happens
   logic accept, sent, over, at_work, qc_go, db_go, db_mine;
@@ -184,7 +184,8 @@ module db_ssd_cq_formal
         assert (valid_q && used(tail_q, head_q, size_q) == size_q);
       end
       if (parked_q && place_q >= dut.i_park.back_q && !gone_waits) assert (sq_valid_q[sqid_q[0]]);
-      // no entry of a submission queue that was gone when the completion was taken: it is dropped, 2 cycles later
+      // no entry of a command that was aborted, or of a submission queue that was gone when the completion was taken: it
+      // is dropped, 2 cycles later
       if (m_post_valid) assert (existed_q);
       if (state == ST_POST && !existed_q) assert (over);
       assert (!(push && dut.i_park.level == 3'(PARK)));                      // parking never overflows

@@ -11,7 +11,6 @@ module db_ssd_sq_engine
   import db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
   parameter int  NUM_Q = 33,                      ///< submission queues, the admin queue's included
-  parameter int  DEEP  = 16,                      ///< commands from which on a queue's entries are collected: 2^n, 8..256
   localparam int AW    = $clog2(NUM_Q)
 ) (
   input  logic             clk,
@@ -75,10 +74,8 @@ module db_ssd_sq_engine
   logic [AW-1:0]    done_queue;
   sq_share_t        stand;                        // the queue at work, before it goes to a list
 
+  localparam int DEEP    = 16;            // commands from which on a queue's entries are collected, 2^n
   localparam int BATCH_W = $clog2(DEEP) - 1;
-  if (DEEP < 8 || DEEP > 256 || DEEP != 2 ** $clog2(DEEP)) begin : g_bad_deep
-    $error("%m: DEEP must be a power of two, 8..256");
-  end
 
   assign state          = state_q;
   assign queue          = queue_q;
