@@ -11,11 +11,10 @@ from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.traffic import Traffic, media_of
 
-__all__ = ["NARROW", "NARROW_PARAMS", "MakeDrive", "Traffic", "media_of", "unread"]
+__all__ = ["NARROW", "MakeDrive", "Traffic", "media_of", "unread"]
 
-NARROW_PARAMS = {"NUM_NS": 4, "UNCORRECTABLE": 1}
-NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4", "params": NARROW_PARAMS}
-"""The 128-bit drive of all system tests: with what the default has not, so that they share a simulator."""
+NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4", "params": {"UNCORRECTABLE": 1}}
+"""The 128-bit drive of one namespace: with what the default has not, so that tests of that share its simulator."""
 
 MakeDrive = Callable[..., Driver]
 """The fixture `make_drive` of conftest.py."""

@@ -32,9 +32,9 @@ from doorbell.nvme.constants import (
 )
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.structures import CtrlList, DsmRange, EffectsLog, ErrorLogEntry, IdNs, u128
-from traffic import NARROW, NARROW_PARAMS, MakeDrive
+from traffic import MakeDrive
 
-NUM_NS = NARROW_PARAMS["NUM_NS"]
+NUM_NS = 4
 PAGES = MEDIA // 4096
 WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
 ALL = (*WITH_DATA, NvmOpc.WRITE_ZEROES, NvmOpc.VERIFY, NvmOpc.DSM, NvmOpc.FLUSH)
@@ -42,8 +42,8 @@ ALL = (*WITH_DATA, NvmOpc.WRITE_ZEROES, NvmOpc.VERIFY, NvmOpc.DSM, NvmOpc.FLUSH)
 
 @pytest.fixture
 def drive(make_drive: MakeDrive) -> Driver:
-    """Room for four namespaces."""
-    d = make_drive(**NARROW, seed=3)
+    """Room for four namespaces; the same simulator as the guest's of test_vm_namespaces.py."""
+    d = make_drive(data_w=128, link="gen3x4", params={"NUM_NS": NUM_NS, "NUM_QP": 32}, seed=3)
     d.start(queues=4, entries=64)
     if not namespaces.supported(d):
         pytest.skip("this back end has no Namespace Management (OACS bit 3)")

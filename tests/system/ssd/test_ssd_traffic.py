@@ -99,9 +99,11 @@ VARIANTS = {
     "few_credits": {"posted_headers": 4, "posted_credits": 64, "read_headers": 4},
     "stalls": {"stall_pct": 40},
     "media": {"media_latency_ns": 5000, "media_write_latency_ns": 2000, "media_gbps": 3, "media_channels": 4},
-    "stalls_128": {**NARROW, "stall_pct": 30, "completion_jitter_ns": 1000, "completion_bytes": "random"},
+    "stalls_128": {
+        **NARROW, "link": "gen3x8", "stall_pct": 30, "completion_jitter_ns": 1000, "completion_bytes": "random",
+    },
     "stalls_512": {"stall_pct": 30, "data_w": 512, "completion_jitter_ns": 900, "completion_bytes": "random"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -9,7 +9,6 @@ import pytest
 from conftest import BACKEND
 from doorbell.device.sim import SETTINGS
 from test_vm import GUEST, pytestmark, vm
-from traffic import NARROW_PARAMS
 
 pytestmark = [pytestmark, pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")]
 
@@ -17,8 +16,7 @@ pytestmark = [pytestmark, pytest.mark.skipif(BACKEND != "rtl", reason="needs the
 def test_linux(tmp_path: Path) -> None:
     """nvme-cli's commands, and that Linux rescans by itself; the simulator of test_ssd_namespaces.py."""
     image = tmp_path / "drive.img"
-    params = [word for name, value in NARROW_PARAMS.items() for word in ("--param", f"{name}={value}")]
-    done = vm(tmp_path, "--top", "db_ssd", "--data-w", "128", "--link", "gen3x4", *params, "--smp", "2",
+    done = vm(tmp_path, "--top", "db_ssd", "--data-w", "128", "--link", "gen3x4", "--param", "NUM_NS=4", "--smp", "2",
               "--image", image, "--size", "64M", "--run", GUEST / "namespaces.sh", timeout=900)  # fmt: skip
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     lines = done.stdout.decode().splitlines()
