@@ -199,4 +199,4 @@ async def waits_in_order(dut: Any) -> None:
 
 @pytest.mark.parametrize("num_cmds", [2, 128, 256])
 def test_db_ssd_abort(num_cmds: int) -> None:
-    run(__file__, "db_ssd_abort", {"NUM_CMDS": num_cmds})
+    run(__file__, "db_ssd_abort", {"NUM_CMDS": num_cmds}, inside=("db_ram_sdp",))
