@@ -127,14 +127,18 @@ def simulator(
         tool([*verilator(), *arguments], f"Verilator on {top}", cwd=paths.ROOT)
         settle_once(obj)
         defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]
-        defines.append(f"-DDB_DATA_W={settings.get('DATA_W', 128 if host else 256)}")
-        if bits := settings.get("MEDIA_ADDR_W", default_of(top, "MEDIA_ADDR_W", own[0] if extra else None)):
+
+        def value(name: str) -> int | str | None:
+            return settings.get(name, default_of(top, name, own[0] if extra else None))
+
+        defines.append(f"-DDB_DATA_W={value('DATA_W')}")
+        if bits := value("MEDIA_ADDR_W"):
             defines.append(f"-DDB_MEDIA_ADDR_W={bits}")
         if host:
-            defines.append(f"-DDB_PORTS={settings.get('N_DRIVES', 2 if top.startswith('db_recorder') else 1)}")
+            defines.append(f"-DDB_PORTS={value('N_DRIVES') or 1}")
         if top.startswith("db_recorder"):
-            defines.append(f"-DDB_STREAM_W={settings.get('STREAM_W', 256)}")
-            defines.append(f"-DDB_BUFFER_LOG2={settings.get('BUFFER_LOG2', 0)}")
+            defines.append(f"-DDB_STREAM_W={value('STREAM_W')}")
+            defines.append(f"-DDB_BUFFER_LOG2={value('BUFFER_LOG2')}")
         link(obj, runtime, [*TOP_DEFINES, *defines], out / f"lib{top}.so")
         shutil.rmtree(obj)
 

@@ -60,6 +60,7 @@ def ssd(name: str) -> Layout:
 
 
 NAMESPACE = ssd("namespace_t")
+ABORT = ssd("abort_cmd_t")
 
 
 class Port:
@@ -153,7 +154,7 @@ class Bench:
         for name in ("flr", "s_sqe_valid", "m_completion_ready", "m_post_ready", "m_read_ready", "s_row_valid",
                      "s_row_data", "m_queue_ctx_ready", "sq_inflight", "cmds_inflight", "cmds_unread", "m_media_ready",
                      "s_media_done", "s_media_err", "m_store_ready", "s_store_done", "s_store_err", "s_store_data",
-                     "s_err_valid", "s_doorbell_err_valid", "time_us",
+                     "s_err_valid", "s_doorbell_err_valid", "time_us", "abort_busy", "abort_found",
                      "ext_rdata"):  # fmt: skip
             getattr(d, name).value = 0
         for port in (self.host_regs, self.sqe, self.row_info, self.err, self.doorbell_err, self.counters):
@@ -333,7 +334,7 @@ class Bench:
             self.vectors.append((self.int_vec_cfg.vector, self.int_vec_cfg.exempt))
 
     # ---- host
-    async def until(self, condition, cycles: int = 200_000, what: str = "condition") -> None:
+    async def until(self, condition, cycles: int = 400_000, what: str = "condition") -> None:
         for _ in range(0, cycles, 20):
             if condition():
                 return
@@ -582,15 +583,26 @@ async def queue_commands(dut):
     for opcode in (delete_cq, delete_sq):
         for qid in (0, 3, NUM_QP + 1, 0xFFFF):
             await b.run(opcode, QUEUE_ID, dw10=qid)
-    # a queue with commands in flight goes only when they have ended
-    dut.sq_inflight.value = 1
+    # a queue's commands are aborted first; it is answered when that is over
+    dut.abort_busy.value = 1
     cid = await b.send(delete_sq, dw10=NUM_QP)
     await ClockCycles(dut.clk, 3000)
-    assert not b.completions and dut.sq_select.value == NUM_QP
     last = b.queues[-1]
-    assert (last.kind, last.valid, last.qid) == (0, 0, NUM_QP)
-    dut.sq_inflight.value = 0
+    assert not b.completions and (last.kind, last.valid, last.qid) == (0, 0, NUM_QP)
+    asked = ABORT.unpack(int(dut.m_abort.value))
+    assert (asked["find"], asked["by_cid"], asked["sqid"]) == (0, 0, NUM_QP)
+    await b.run(delete_sq, QUEUE_ID, dw10=NUM_QP)  # a queue is deleted once, and other commands go on
+    dut.abort_busy.value = 0
     assert (await b.result(cid)).status == OK
+    # its number is free when engines have nothing of it any more
+    dut.sq_inflight.value = 1
+    cid = await b.send(create_sq, **{**good_sq, "dw10": 1 << 16 | NUM_QP})
+    await ClockCycles(dut.clk, 3000)
+    assert not b.completions and dut.sq_select.value == NUM_QP
+    dut.sq_inflight.value = 0
+    dut.time_us.value = int(dut.time_us.value) + 200
+    assert (await b.result(cid)).status == OK
+    await b.run(delete_sq, dw10=NUM_QP)
     await b.run(delete_cq, DELETION, dw10=1)
     await b.run(delete_sq, dw10=2)
     await b.run(delete_cq, dw10=1)
@@ -941,13 +953,19 @@ async def format_nvm(dut):
     ):  # fmt: skip
         await b.run(0x80, status, **fields)
     assert b.media == []
-    dut.cmds_inflight.value = 3
+    dut.abort_found.value = 1  # the namespace has commands under way
     cid = await b.send(0x80, nsid=1, dw10=1 | 1 << 9)
-    await ClockCycles(dut.clk, 3000)
-    assert b.media == [] and b.control.run == 0 and dut.cpu_idle.value == 1
-    dut.cmds_inflight.value = 0
+    await ClockCycles(dut.clk, 15_000)
+    asked = ABORT.unpack(int(dut.m_abort.value))
+    assert (asked["find"], asked["key"]) == (1, 1) and gates(dut) == [2] + [0] * (NUM_NS - 1)
+    await b.identify(1)  # other commands go on
+    dut.time_us.value = int(dut.time_us.value) + 200
+    await ClockCycles(dut.clk, 15_000)
+    assert b.media == [] and b.control.run == 1
+    dut.abort_found.value = 0
+    dut.time_us.value = int(dut.time_us.value) + 200
     assert (await b.result(cid)).status == OK
-    assert b.media == [(1, 0, PAGES * 4096), (0, 0, 0)] and b.control.run == 1
+    assert b.media == zeroes(0, PAGES * 4096) and not any(gates(dut))
     assert table(dut) == {1: (0, PAGES, 1)}
     n = await b.identify(0, nsid=1)
     assert u(n, 0, 8) == PAGES and n[26] == 1
@@ -989,6 +1007,18 @@ async def attach(b: Bench, nsid: int, status: int = OK, *, detach: int = 0, ids:
     await b.run(0x15, status, nsid=nsid, dw10=detach, prp1=0x20000)
 
 
+def gates(dut) -> list[int]:
+    """What becomes of commands for each namespace: 0 they pass."""
+    everything = int(dut.namespaces.value)
+    return [NAMESPACE.unpack(everything >> NAMESPACE.width * n)["gate"] for n in range(NUM_NS)]
+
+
+def zeroes(base: int, size: int) -> list[tuple[int, int, int]]:
+    """What the media is told: zeros, 16 MiB at a time, and a flush."""
+    step = 16 << 20
+    return [*((1, at, min(step, base + size - at)) for at in range(base, base + size, step)), (0, 0, 0)]
+
+
 def table(dut) -> dict[int, tuple[int, int, int]]:
     """What the data path sees: NSID to (base, blocks, 4096-byte blocks)."""
     everything = int(dut.namespaces.value)
@@ -1008,13 +1038,13 @@ async def namespaces(dut):
     assert table(dut) == whole and b.media == []
 
     # deletion lets the commands inside end, then zeroes, then the namespace is gone
-    dut.cmds_inflight.value = 1
+    dut.abort_busy.value = 1
     cid = await b.send(0x0D, nsid=1, dw10=1)
-    await ClockCycles(dut.clk, 3000)
-    assert b.media == [] and b.control.run == 0 and table(dut) == whole
-    dut.cmds_inflight.value = 0
+    await ClockCycles(dut.clk, 15_000)
+    assert b.media == [] and b.control.run == 1 and table(dut) == whole and gates(dut)[0] == 1
+    dut.abort_busy.value = 0
     assert (await b.result(cid)).status == OK and b.control.run == 1
-    assert b.media == [(1, 0, PAGES * 4096), (0, 0, 0)] and table(dut) == {}
+    assert b.media == zeroes(0, PAGES * 4096) and table(dut) == {}
     assert u(await b.identify(1), 296, 16) == PAGES * 4096, "UNVMCAP"
     assert not any(await b.identify(0x10)) and not any(await b.identify(0, nsid=1))
     await b.run(0x0D, BAD_FIELD, nsid=1, dw10=1)
@@ -1078,17 +1108,17 @@ async def namespaces(dut):
     assert table(dut) == both
 
     # detaching waits for commands inside
-    dut.cmds_inflight.value = 5
+    dut.abort_busy.value = 1
     b.write(0x20000, struct.pack("<HH", 1, 0))
     cid = await b.send(0x15, nsid=1, dw10=1, prp1=0x20000)
-    await ClockCycles(dut.clk, 3000)
-    assert b.control.run == 0 and table(dut) == both
-    dut.cmds_inflight.value = 0
+    await ClockCycles(dut.clk, 15_000)
+    assert b.control.run == 1 and table(dut) == both and gates(dut)[0] == 1
+    dut.abort_busy.value = 0
     assert (await b.result(cid)).status == OK
     assert table(dut) == {2: both[2]} and b.control.run == 1 and b.media == []
     await b.run(0x80, BAD_FIELD, nsid=1, dw10=0)
     await b.run(0x80, nsid=NSID_ALL, dw10=0)  # those that are attached
-    assert b.media == [(1, 8192, (PAGES - 2) * 4096), (0, 0, 0)] and table(dut) == {2: (8192, SECTORS - 16, 0)}
+    assert b.media == zeroes(8192, (PAGES - 2) * 4096) and table(dut) == {2: (8192, SECTORS - 16, 0)}
     await attach(b, 1)
     size = table(dut)[1]
     assert size[1] % 8
@@ -1112,7 +1142,7 @@ async def namespaces(dut):
     ids = (await b.identify(0x11, nsid=1))[104:128], await b.identify(3, nsid=1)
     b.media.clear()
     await b.run(0x0D, nsid=NSID_ALL, dw10=1)
-    assert b.media == [(1, 0, 8192), (0, 0, 0), (1, 8192, (PAGES - 2) * 4096), (0, 0, 0)] and table(dut) == {}
+    assert b.media == zeroes(0, 8192) + zeroes(8192, (PAGES - 2) * 4096) and table(dut) == {}
 
     # first fit, and identifiers that no namespace of this number has had
     assert [await create(b, 8), await create(b, 16)] == [1, 2]
