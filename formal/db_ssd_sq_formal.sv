@@ -184,16 +184,12 @@ module db_ssd_sq_formal
   end
   sq_share_t  stands;                       // the queue at work
   assign stands = share[queue];
-  logic [8:0] kept, shared_now;              // slots kept for queues; shared ones that are free
-  assign shared_now = dut.i_credit.shared_q > 0 ? dut.i_credit.shared_q[8:0] : '0;
   logic [8:0] io_counted, beyond;           // commands of I/O queues as counted; ... beyond guaranteed shares
   always_comb begin
     io_counted = '0;
     beyond     = '0;
-    kept       = '0;
     for (int q = 1; q < NUM_Q; q++) begin
       io_counted += share[q].cmds;
-      if (share[q].kept) kept += 9'(QUEUE_MIN);
       if (share[q].cmds > 9'(QUEUE_MIN)) beyond += share[q].cmds - 9'(QUEUE_MIN);
     end
   end
@@ -226,12 +222,11 @@ module db_ssd_sq_formal
       assert (cmds_inflight == 16'(io));
       for (int q = 1; q < NUM_Q; q++) begin
         assert (cmds_q[q] <= 6'(QUEUE_MAX));                                    // never more than its largest share
-        // with slots kept for a queue below its guaranteed share, it finds one; unless it was created when others had all
-        if (RESERVED == NUM_QP * QUEUE_MIN && share[q].kept && dut.i_credit.shared_q >= 0 && cmds_q[q] < 6'(QUEUE_MIN))
-          assert (io < 6'(NUM_CMDS));
+        // with a slot kept for each queue below its guaranteed share, such a queue finds one
+        if (RESERVED == NUM_QP * QUEUE_MIN && cmds_q[q] < 6'(QUEUE_MIN)) assert (io < 6'(NUM_CMDS));
       end
       // shared slots: free, or used by what a queue has beyond its guaranteed share
-      if (state != ST_INIT) assert (32'(dut.i_credit.shared_q) + 32'(beyond) == NUM_CMDS - 32'(dut.i_credit.reserved_q));
+      if (state != ST_INIT) assert (dut.i_credit.shared_q + beyond == 9'(NUM_CMDS - RESERVED));
       // no queue with entries is forgotten
       if (valid_q && tail_q != head_q && !db_waits) begin
         assert (share[watch_q].listed);
@@ -333,7 +328,7 @@ module db_ssd_sq_formal
       assert (valid_q == dut.i_engine.valid_q[watch_q]);
       if (state == ST_INIT) begin
         assert (dut.i_engine.valid_q == '0 && !dut.i_engine.admin_listed_q && cmds_q == '0 && over_level == '0);
-        assert (dut.i_credit.shared_q == 10'(NUM_CMDS) && dut.i_credit.reserved_q == '0 && dut.i_arb.list_valid == '0);
+        assert (9'(dut.i_credit.shared_q) == 9'(NUM_CMDS - RESERVED) && dut.i_arb.list_valid == '0);
       end
       if (valid_q) begin
         assert (size_q inside {[16'd1:16'd3]} && tail_q <= size_q && head_q <= size_q);
@@ -399,7 +394,7 @@ module db_ssd_sq_formal
           assert (dut.i_credit.limit_q <= 7'd2 && 9'(dut.i_credit.limit_q) <= may_take);
           if (queue != '0) begin
             assert (9'(dut.i_credit.limit_q) + stands.cmds <= 9'(QUEUE_MAX));
-            assert (9'(dut.i_credit.limit_q) <= own_left + shared_now);
+            assert (9'(dut.i_credit.limit_q) <= own_left + dut.i_credit.shared_q);
           end
         end
         if (state == ST_GO) begin
@@ -409,7 +404,7 @@ module db_ssd_sq_formal
             assert (9'(dut.i_credit.own_left_q) == own_left);
             assert (dut.i_credit.max_left_q == 9'(QUEUE_MAX) - stands.cmds);
             assert (9'(dut.i_fetch.n_q) + stands.cmds <= 9'(QUEUE_MAX));
-            assert (9'(dut.i_fetch.n_q) <= own_left + shared_now);
+            assert (9'(dut.i_fetch.n_q) <= own_left + dut.i_credit.shared_q);
           end
           if (!dut.i_engine.valid_q[queue]) assert (dut.i_fetch.n_q == '0);
           if (mine && valid_q && dut.i_fetch.all_q)  assert (16'(dut.i_fetch.n_q) == dut.i_fetch.avail_q);
@@ -418,13 +413,10 @@ module db_ssd_sq_formal
       end
       // limits
       assert (dut.i_credit.burst_q inside {7'd1, 7'd2});
-      assert (dut.i_credit.shared_free_q == (dut.i_credit.shared_q > 0));
-      assert (dut.i_credit.reserved_q <= 9'(RESERVED));
-      if (state != ST_INIT) assert (dut.i_credit.reserved_q == kept);
-      assert (dut.i_credit.shared_q >= -10'(RESERVED) && dut.i_credit.shared_q <= 10'(NUM_CMDS));
+      assert (dut.i_credit.shared_free_q == (dut.i_credit.shared_q != '0));
       if (state inside {ST_DOORBELL, ST_AVAIL}) begin
         assert (dut.i_credit.io_most_q <= 7'd2 && 9'(dut.i_credit.io_most_q) <= dut.i_credit.free_q);
-        if (dut.i_credit.shared_free_q) assert (9'(dut.i_credit.io_most_q) <= shared_now);
+        assert (9'(dut.i_credit.io_most_q) <= dut.i_credit.shared_q);
         assert (dut.i_credit.admin_most_q <= 7'd2 && dut.i_credit.admin_most_q <= dut.i_credit.admin_free_q);
         // ... also with the commands that are not counted yet
         if (dut.i_credit.io_most_q != '0) assert (9'(dut.i_credit.io_most_q) + io_counted <= 9'(NUM_CMDS));

@@ -28,7 +28,7 @@ BROKEN = [
     # a queue takes more than its largest share
     ("sq", "db_ssd_sq_credit", "&& max_left < 9'(most)", "&& max_left < 9'd0"),
     # a shared slot is not given back
-    ("sq", "db_ssd_sq_credit", "shared_d    = shared_q + 10'sd1", "shared_d    = shared_q"),
+    ("sq", "db_ssd_sq_credit", "shared_d = shared_q + 9'd1", "shared_d = shared_q"),
     # a command that is over is never counted
     ("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
     # a queue with all of its guaranteed share counts as below it

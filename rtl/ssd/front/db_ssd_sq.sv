@@ -16,7 +16,7 @@
 // the firmware's queue takes them all, so they never stand before an I/O command, and so does db_ssd_cq when it must
 // keep their completions.
 // Shares: QUEUE_MIN commands of a queue always find a slot and go before what its class has beyond (as long as no more
-// than RESERVED queues use that at once, and from the time on when so many slots have been free); no queue has more than QUEUE_MAX. So neither a queue with a deep backlog nor a
+// than RESERVED queues use that at once); no queue has more than QUEUE_MAX. So neither a queue with a deep backlog nor a
 // completion queue that nobody reads keeps another queue's command outside.
 //
 // A doorbell that finds all lists empty is served at once, without a turn in its list.
@@ -122,9 +122,8 @@ module db_ssd_sq
     .NUM_CMDS(NUM_CMDS), .ADMIN_CMDS(ADMIN_CMDS), .FETCH_MAX(FETCH_MAX), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX),
     .RESERVED(RESERVED)
   ) i_credit (
-    .clk, .rst, .arb_cfg, .state, .admin_turn, .list(ctx.list), .class_credit, .share, .share_next,
-    .create(state == ST_CTX && new_ctx.valid && queue != '0), .count, .s_retired_valid, .s_retired_sqid, .io_free,
-    .shared_free, .admin_free, .limit, .cmds_inflight);
+    .clk, .rst, .arb_cfg, .state, .admin_turn, .list(ctx.list), .class_credit, .share, .share_next, .count,
+    .s_retired_valid, .s_retired_sqid, .io_free, .shared_free, .admin_free, .limit, .cmds_inflight);
 
   db_ssd_sq_fetch #(.AW(AW)) i_fetch (
     .clk, .rst, .state, .queue, .exists(queue_valid[queue]), .ctx, .head, .tail, .doorbell_value, .limit, .count,

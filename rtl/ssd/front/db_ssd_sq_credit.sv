@@ -2,10 +2,9 @@
 // Command slots: taken when entries are requested, given back when their commands are over; and from them the most
 // entries that a turn may take: request size, arbitration burst, free slots, the class's credit, the queue's share.
 //
-// A queue's first QUEUE_MIN commands take slots that are kept for that, what it has beyond them takes from the slots that
-// all share, and it never has more than QUEUE_MAX. When no shared slot is free, a queue below its guaranteed share takes
-// one entry a turn. Slots are kept from a queue's first creation on, RESERVED in all at most. If the others have all slots
-// then, there are less than none that are shared, until so many commands are over.
+// A queue's first QUEUE_MIN commands take slots that are kept for that (RESERVED in all), what it has beyond them takes
+// from the slots that all share, and it never has more than QUEUE_MAX. When no shared slot is free, a queue below its
+// guaranteed share takes one entry a turn.
 // What is free when a turn begins may be more than two cycles before, when the first of the registers behind limit was
 // loaded, but never less: no turn has ended since. Latency: limit is that of the turn from ST_COUNT on; share_next is
 // there in the cycle of count and of ST_RETIRE.
@@ -27,9 +26,8 @@ module db_ssd_sq_credit
   input  logic [1:0]       list,          ///< its ready list
   input  logic [8:0]       class_credit,  ///< ... and that class's credit
   input  sq_share_t        share,         ///< how the queue at work stands
-  /// ST_GO, ST_RETIRE: ... with its commands counted, lists as before; ST_CTX: ... and slots kept; else nothing
+  /// ST_GO, ST_RETIRE: ... with its commands counted, lists as before; else nothing
   output sq_share_t        share_next,
-  input  logic             create,        ///< ST_CTX: the I/O queue at work is created
   input  logic [6:0]       count,         ///< ST_GO: entries requested
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,
@@ -39,17 +37,16 @@ module db_ssd_sq_credit
   output logic [6:0]       limit,         ///< the most entries of this turn
   output logic [15:0]      cmds_inflight  ///< I/O commands requested and not over
 );
+  localparam int SHARED = NUM_CMDS - RESERVED;
   if (QUEUE_MIN < 1 || QUEUE_MIN > 64 || QUEUE_MAX < QUEUE_MIN || QUEUE_MAX > NUM_CMDS) begin : g_bad_share
     $error("%m: QUEUE_MIN (%0d) must be 1..64, QUEUE_MAX (%0d) from there to NUM_CMDS", QUEUE_MIN, QUEUE_MAX);
   end
-  if (RESERVED < 1 || RESERVED >= NUM_CMDS) begin : g_bad_reserved
+  if (RESERVED < 1 || SHARED < 1) begin : g_bad_reserved
     $error("%m: RESERVED must be 1..NUM_CMDS - 1, not %0d", RESERVED);
   end
 
   logic [8:0] free_d, free_q;
-  logic signed [9:0] shared_d, shared_q;  // shared slots that are free
-  logic [8:0] reserved_q;                 // slots that are kept
-  logic       keep;                       // more are, from now on
+  logic [8:0] shared_d, shared_q;  // shared slots that are free
   logic       shared_free_q;
   logic [8:0] io_free_most, max_left;
   logic [6:0] admin_free_d, admin_free_q, burst_q, io_most_q, admin_most_q, limit_q;
@@ -59,7 +56,7 @@ module db_ssd_sq_credit
   assign cmds_inflight = 16'(NUM_CMDS) - 16'(free_q);
 
   assign max_left     = 9'(QUEUE_MAX) - share.cmds;
-  assign io_free_most = free_q < shared_q[8:0] ? free_q : shared_q[8:0];  // used while some are shared
+  assign io_free_most = free_q < shared_q ? free_q : shared_q;
   always_ff @(posedge clk) begin
     logic [6:0] most;
     burst_q      <= (arb_cfg.burst >= 3'd6 || (7'd1 << arb_cfg.burst) > 7'(FETCH_MAX)) ? 7'(FETCH_MAX)
@@ -74,10 +71,7 @@ module db_ssd_sq_credit
 
   // ---- the queue's share
   // What a turn leaves is known from registers that are loaded before its count is: no adder follows another.
-  logic [6:0] own_left, own_left_q;   // ST_GO: how many commands the queue is below its guaranteed share
-  logic signed [9:0] for_turn_q;      // ... and with the shared slots
-  logic       shared_some;
-  assign own_left = share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : 7'd0;
+  logic [6:0] own_left_q;          // ST_GO: how many commands the queue is below its guaranteed share
   logic [8:0] max_left_q;          // ... its largest share
   always_comb begin
     share_next = share;
@@ -87,7 +81,6 @@ module db_ssd_sq_credit
         share_next.below = own_left_q > count;
         share_next.full  = max_left_q == 9'(count);
       end
-      ST_CTX: share_next.kept = share.kept || keep;
       ST_RETIRE: begin
         share_next.cmds  = share.cmds - 9'd1;
         share_next.below = share.cmds <= 9'(QUEUE_MIN);
@@ -99,34 +92,18 @@ module db_ssd_sq_credit
       end
     endcase
 
-    // Its sign is found beside it, not behind it.
-    shared_d    = shared_q;
-    shared_some = shared_q > 10'sd0;
-    if (!admin_turn && state == ST_GO && count > own_left_q) begin
-      shared_d    = for_turn_q - 10'(count);
-      shared_some = for_turn_q > 10'(count);
-    end
-    if (!admin_turn && state == ST_RETIRE && share.cmds > 9'(QUEUE_MIN)) begin
-      shared_d    = shared_q + 10'sd1;
-      shared_some = shared_q >= 10'sd0;
-    end
-    if (keep) begin
-      shared_d    = shared_q - 10'(QUEUE_MIN);
-      shared_some = shared_q > 10'(QUEUE_MIN);
-    end
+    shared_d = shared_q;
+    if (!admin_turn && state == ST_GO && count > own_left_q) shared_d = shared_q - 9'(count - own_left_q);
+    if (!admin_turn && state == ST_RETIRE && share.cmds > 9'(QUEUE_MIN)) shared_d = shared_q + 9'd1;
   end
   assign shared_free = shared_free_q;
-  assign keep = create && !share.kept && 32'(reserved_q) + QUEUE_MIN <= RESERVED;
   always_ff @(posedge clk) begin
-    own_left_q    <= own_left;
-    for_turn_q    <= shared_q + 10'(own_left);
+    own_left_q    <= share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : 7'd0;
     max_left_q    <= max_left;
     shared_q      <= shared_d;
-    shared_free_q <= shared_some;
-    if (keep) reserved_q <= reserved_q + 9'(QUEUE_MIN);
+    shared_free_q <= shared_d != 9'd0;
     if (rst) begin
-      reserved_q    <= '0;
-      shared_q      <= 10'(NUM_CMDS);
+      shared_q      <= 9'(SHARED);
       shared_free_q <= 1'b1;
     end
   end

@@ -119,30 +119,30 @@ module db_ssd_sq_engine
     if (state_q == ST_GO)       enlist = more;
     if (state_q == ST_RETIRE)   enlist = share.listed;
     // The entries of a queue that has many commands inside are not missed yet: they are asked for DEEP / 2 at once, as
-    // commands are over.
+    // commands are over. With weights, turns are what a queue has, so it misses none.
     unique case (state_q)
-      ST_DOORBELL: collect = share.cmds >= 9'(DEEP);
-      ST_RETIRE:   collect = share.cmds > 9'(DEEP) && share.cmds[BATCH_W-1:0] != BATCH_W'(1);  // one more than is left
+      ST_DOORBELL: collect = !wrr && share.cmds >= 9'(DEEP);
+      ST_RETIRE:   collect = !wrr && share.cmds > 9'(DEEP) && share.cmds[BATCH_W-1:0] != BATCH_W'(1);  // one more than is left
       default:     collect = 1'b0;
     endcase
     at_once = state_q == ST_DOORBELL && calm_q && request_free && !collect &&
               (admin_turn_q ? admin_free : io_free && (shared_free ? !share.full : share.below));
 
-    stand = (state_q == ST_DOORBELL) ? share : share_next;
+    stand = (state_q inside {ST_DOORBELL, ST_CTX}) ? share : share_next;
     if (from_own_q)    stand.in_own    = 1'b0;
     if (from_shared_q) stand.in_shared = 1'b0;
     push_own    = enlist && !at_once && queue_q != '0 && stand.below && !stand.in_own;
     push_shared = enlist && !at_once && !collect && queue_q != '0 && !stand.full && !stand.in_shared;
 
     // A queue that is deleted has nothing to request any more; its place in a list, if it has one, stays and takes nothing.
-    share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO, ST_CTX};
+    share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO} || (state_q == ST_CTX && !ctx_q.valid);
     share_w           = stand;
     share_w.in_own    = stand.in_own || push_own;
     share_w.in_shared = stand.in_shared || push_shared;
     unique case (state_q)
       ST_GO:       share_w.listed = more;
       ST_DOORBELL: share_w.listed = share.listed || enlist;
-      ST_CTX:      share_w.listed = share.listed && (ctx_q.valid || queue_q == '0);
+      ST_CTX:      share_w.listed = share.listed && queue_q == '0;
       default: ;
     endcase
   end

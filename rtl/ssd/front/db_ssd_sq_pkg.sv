@@ -26,7 +26,6 @@ package db_ssd_sq_pkg;
     logic       in_shared;  // ... in that of all queues that may have more
     logic       below;      // it has fewer commands than its guaranteed share
     logic       full;       // it has its largest share
-    logic       kept;       // slots are kept for its guaranteed share: it has been created once
     logic [8:0] cmds;       // commands requested and not over
   } sq_share_t;
 

@@ -221,7 +221,7 @@ async def a_queue_that_is_never_over_holds_its_share_alone(dut: Any) -> None:
         await RisingEdge(dut.clk)
     assert b.open.count(1) == b.queue_max, "it holds its largest share, and no more"
     # The others have what is left, but for entries that are still being collected.
-    left = min(b.queue_max, (b.num_cmds - b.queue_max - 4) // 2)
+    left = min(b.queue_max, (b.num_cmds - b.reserved - b.queue_max) // 2)
     assert all(b.open.count(q) >= left - COLLECTED for q in (2, 3)), "slots that all share stay empty"
     b.unread.add(4)
     for _ in range(50):
