@@ -32,9 +32,9 @@
 #define CFG_TEMP_WARNING 343u
 #define CFG_TEMP_CRITICAL 358u
 
-#define CFG_WAIT_US 10000000u  // longest wait for the data path to come to rest
-#define CFG_POLL_US 100u       // how often a command that waits for something without an event looks again
+#define CFG_WAIT_US 10000000u       // longest wait for the data path to come to rest
+#define CFG_POLL_US 100u            // how often a command that waits for something without an event looks again
 #define CFG_ZERO_BYTES (16u << 20)  // of the media at once: so long others wait for it
-#define CFG_RETRY_100MS 1u     // Identify's CRDT1: when to come again with a command for a namespace whose key changes
+#define CFG_RETRY_100MS 1u  // Identify's CRDT1: when to come again with a command for a namespace whose key changes
 
 #endif

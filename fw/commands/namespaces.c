@@ -73,7 +73,8 @@ static uint32_t delete(struct request* r) {
     enum { BEGIN, DRAIN, NEXT, ZERO };
     switch (r->step) {
         case BEGIN:
-            if (nsid_of(r) != NSID_ALL && !ns_exists(r->drive, nsid_of(r))) return ns_check_exists(r->drive, nsid_of(r));
+            if (nsid_of(r) != NSID_ALL && !ns_exists(r->drive, nsid_of(r)))
+                return ns_check_exists(r->drive, nsid_of(r));
             change_begins(r);
             r->step = DRAIN;  // fall through
         case DRAIN:

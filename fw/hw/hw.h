@@ -92,7 +92,7 @@ bool hw_sq_idle(uint32_t qid);
 enum {
     HW_ABORT_QUEUE = 0,
     HW_ABORT_COMMAND = DB_SSD_FW__ABORT__BY_CID_bm,
-    HW_ABORT_FIND = DB_SSD_FW__ABORT__FIND_bm,
+    HW_ABORT_FIND = DB_SSD_FW__ABORT__SEARCH_bm,
 };
 void hw_abort(uint32_t how, uint32_t sqid, uint32_t key);
 bool hw_abort_idle(void);

@@ -19,7 +19,7 @@ struct namespace {
     uint16_t generation;   // how many had been created when this one was; 0: it was there from the first
     uint8_t spare;         // 512-byte blocks of the last page that are not part of it
     bool exists, lba4k;
-    uint8_t gate;          // HW_NS_*: what becomes of its commands
+    uint8_t gate;  // HW_NS_*: what becomes of its commands
 };
 
 struct namespaces {

@@ -117,7 +117,8 @@ module db_pcie_endpoint
   ) i_dma (
     .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle,
     .read_idle, .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid,
-    .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_read_owner, .s_read_void, .m_row_valid, .m_row_ready, .m_row_data, .m_row_info, .m_row_user,
+    .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_read_owner, .s_read_void, .m_row_valid, .m_row_ready,
+    .m_row_data, .m_row_info, .m_row_user,
     .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info,
     .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready, .s_post,
     .m_write_user, .s_write_void, .fence, .fenced

@@ -45,7 +45,8 @@ module db_ssd_admin_events
   assign set = '{doorbell_err: doorbell_err, nssr: nssr, en_fell: en_fell_q, cc: cc_written};
 
   assign events = '{
-    abort_idle: !abort_busy, host_quiet: host_quiet, sq_idle: !sq_inflight, drained: drained_q, queue_ctx_idle: queue_ctx_idle,
+    abort_idle: !abort_busy, host_quiet: host_quiet, sq_idle: !sq_inflight, drained: drained_q,
+    queue_ctx_idle: queue_ctx_idle,
     completion_idle: completion_idle,
     quiet: quiet, media_idle: media_idle, copy_idle: copy_idle, timer: due_q, doorbell_err: seen.doorbell_err,
     err: err, flr: flr, nssr: seen.nssr, en_fell: seen.en_fell, cc: seen.cc, sqe: ring_wr != ring_rd

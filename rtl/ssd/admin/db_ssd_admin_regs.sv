@@ -151,7 +151,7 @@ module db_ssd_admin_regs
                    addr: {out.MEDIA_ADDR_HI.V.value, out.MEDIA_ADDR_LO.V.value},
                    bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
   assign store = '{write: out.STORE_CMD.write.value, addr: media.addr, data: out.STORE_OUT.V.value};
-  assign abort_cmd = '{find: out.ABORT.find.value, by_cid: out.ABORT.by_cid.value, sqid: out.ABORT.sqid.value,
+  assign abort_cmd = '{find: out.ABORT.search.value, by_cid: out.ABORT.by_cid.value, sqid: out.ABORT.sqid.value,
                    key: out.ABORT.key.value};
   assign ns = '{valid: out.NS_CTL.valid.value, lba4k: out.NS_CTL.lba4k.value,
                 gate: ns_gate_e'(out.NS_CTL.gate.value),

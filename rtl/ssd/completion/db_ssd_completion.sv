@@ -90,7 +90,8 @@ module db_ssd_completion
   irq_t      cq_irq, irq;
   db_ssd_completion_collect #(.NUM_CMDS(NUM_CMDS)) i_collect (
     .clk, .rst(ctrl_rst), .rst_counters(rst), .s_ctx_valid, .s_ctx_slot, .s_ctx, .s_slot_valid, .s_slot_ready, .s_slot,
-    .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin, .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
+    .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin,
+    .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
     .m_finished(finished), .m_error_valid, .m_error_ready, .m_error, .media_err, .smart);
   db_ssd_cq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cq (
     .clk, .rst(ctrl_rst), .run(control.run), .s_finished_valid(finished_valid), .s_finished_ready(finished_ready),

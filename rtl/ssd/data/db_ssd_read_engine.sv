@@ -86,7 +86,8 @@ module db_ssd_read_engine
   db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
     .s_cmd(walk), .s_cmd_user(walk_slot),
-    .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,
+    .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready, .s_list_data,
+    .s_list_info,
     .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(m_seg_user.slot), .m_seg_status(m_seg_user.status));
 
   logic              row_valid, row_ready, row_verify;

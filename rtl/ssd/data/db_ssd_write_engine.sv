@@ -115,7 +115,8 @@ module db_ssd_write_engine
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
     .item_slot, .item_aborted, .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
-  assign idle = exec_idle && !pause && walk_level == '0 && exec_level == '0 && !m_seg_valid && !m_req_valid && !s_list_valid;
+  assign idle = exec_idle && !pause && walk_level == '0 && exec_level == '0 && !m_seg_valid && !m_req_valid &&
+                !s_list_valid;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && m_seg_valid && m_seg_ready && m_seg.last) assert (status_room);

@@ -109,7 +109,8 @@ module db_ssd_write_exec
   slot_completion_t write;
   db_ssd_write_data #(.DATA_W(DATA_W)) i_data (
     .clk, .rst, .fill, .s_item_valid(item_valid), .s_item(item), .s_aborted(item_aborted_q && item_stays_q),
-    .s_row_valid, .s_row_data, .s_row_info, .turn(turn[WRITE]), .m_burst_valid(burst_valid), .m_burst_ready(burst_ready),
+    .s_row_valid, .s_row_data, .s_row_info, .turn(turn[WRITE]), .m_burst_valid(burst_valid),
+    .m_burst_ready(burst_ready),
     .m_w_valid(m_axi_write_req.w_valid), .m_w_ready(m_axi_write_rsp.w_ready), .m_w(m_axi_write_req.w));
 
   db_ssd_write_commit i_commit (

@@ -61,7 +61,7 @@ module db_ssd_decode
   output slot_completion_t        m_completion,
   output logic                    busy,          ///< an I/O entry is inside
   output logic                    free,          ///< the I/O entry taken last goes, or has gone
-  input  namespace_t [NUM_NS-1:0] namespaces,    ///< all but the gate may change only while no command is under way in it
+  input  namespace_t [NUM_NS-1:0] namespaces,    ///< all but the gate changes only while it has no command
   input  logic [NUM_NS-1:0]       ns_locked      ///< commands that move user data are refused; may change at any time
 );
   localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says

@@ -184,7 +184,8 @@ module db_ssd_front
     .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,
     .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_tap_cmd,
-    .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .namespaces, .ns_locked);
+    .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .namespaces,
+    .ns_locked);
 
   // ---- commands that end before their time
   db_ssd_abort #(.NUM_CMDS(NUM_CMDS), .ASKERS(ASKERS)) i_abort (
@@ -197,7 +198,8 @@ module db_ssd_front
 
   // ---- what others want to know
   always_ff @(posedge clk) sq_busy_q <= !sq_idle;
-  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid, aborting: abort_busy};
+  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid,
+                           aborting: abort_busy};
   assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.qid[QID_W-1:0],
                            tail: doorbell.value};
   assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,

@@ -122,7 +122,7 @@ module db_ssd_sq_engine
     // commands are over. With weights, turns are what a queue has, so it misses none.
     unique case (state_q)
       ST_DOORBELL: collect = !wrr && share.cmds >= 9'(DEEP);
-      ST_RETIRE:   collect = !wrr && share.cmds > 9'(DEEP) && share.cmds[BATCH_W-1:0] != BATCH_W'(1);  // one more than is left
+      ST_RETIRE:   collect = !wrr && share.cmds > 9'(DEEP) && share.cmds[BATCH_W-1:0] != BATCH_W'(1);  // one is over
       default:     collect = 1'b0;
     endcase
     at_once = state_q == ST_DOORBELL && calm_q && request_free && !collect &&

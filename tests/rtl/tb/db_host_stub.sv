@@ -232,7 +232,8 @@ module db_host_stub #(
           automatic int p = cpl_pos + l;
           m_axis_cc_tkeep[l] <= l < n;
           if (l < n)
-            m_axis_cc_tdata[32*l+:32] <= (p < 3) ? head[32*p+:32] : cur.bad ? cur.echo[32*(p-3)+:32] : mem[int'(cur.addr) / 4 + cur_done + p - 3];
+            m_axis_cc_tdata[32*l+:32] <= (p < 3) ? head[32*p+:32] : cur.bad ? cur.echo[32*(p-3)+:32]
+                                                                    : mem[int'(cur.addr) / 4 + cur_done + p - 3];
         end
         m_axis_cc_tvalid <= 1'b1;
         m_axis_cc_tlast  <= cpl_pos + n == cpl_end;
