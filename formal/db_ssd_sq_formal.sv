@@ -12,6 +12,7 @@ module db_ssd_sq_formal
   parameter int NUM_CMDS  = 3,
   parameter int QUEUE_MIN = 1,
   parameter int QUEUE_MAX = 2,
+  parameter int GATHER    = 2,
   parameter bit COVER     = 1'b0          // only one course of events, to show that it can happen
 ) (
   input logic             clk,
@@ -37,7 +38,9 @@ module db_ssd_sq_formal
   localparam int LIST = 2 ** $clog2(NUM_Q + 1), DONE = 2;  // places in a ready list; commands that are over, at most
 
   logic             s_doorbell_ready, s_queue_ctx_ready, m_fetch_valid, deleted, sq_inflight, m_doorbell_err_valid,
-                    idle;
+                    idle, m_ctx_valid, m_watch;
+  queue_ctx_t       m_ctx;
+  logic [15:0]      m_tail;
   segment_t         m_fetch;
   fetch_user_t      m_fetch_user;
   sq_lookup_t       sq_lookup;
@@ -45,7 +48,7 @@ module db_ssd_sq_formal
   logic [15:0]      cmds_inflight;
 
   db_ssd_sq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .ADMIN_CMDS(ADMIN), .FETCH_MAX(2), .QUEUE_MIN(QUEUE_MIN),
-              .QUEUE_MAX(QUEUE_MAX)) dut (.*);
+              .QUEUE_MAX(QUEUE_MAX), .GATHER(GATHER)) dut (.*);
 
   logic started_q;
   initial started_q = 1'b0;
@@ -79,7 +82,7 @@ module db_ssd_sq_formal
   endfunction
   assign db_mine  = s_doorbell_valid && s_doorbell_ready && valid_q && s_doorbell.fn == '0 &&
                     s_doorbell.qid == 9'(watch_q) && s_doorbell.value <= size_q;
-  assign qc_mine  = state == ST_CTX && dut.i_engine.ctx_q.qid == 8'(watch_q);
+  assign qc_mine  = state == ST_CTX && !dut.i_engine.ctx_q.watch && dut.i_engine.ctx_q.qid == 8'(watch_q);
   always_ff @(posedge clk) begin
     if (fetch && mine) head_q <= (head_q + n > size_q) ? 16'd0 : head_q + n;
     if (db_mine) tail_q <= s_doorbell.value;
@@ -119,7 +122,10 @@ module db_ssd_sq_formal
     if (dut.i_engine.ctx_waits_q) assume (s_queue_ctx_valid);  // what is offered stays until it is taken
     if (s_queue_ctx_valid) begin
       assume (s_queue_ctx.kind == QUEUE_SQ && int'(s_queue_ctx.qid) < NUM_Q && s_queue_ctx.size <= 16'd3);
-      if (s_queue_ctx.valid) assume (s_queue_ctx.size >= 16'd1);
+      if (s_queue_ctx.valid) assume (s_queue_ctx.size >= 16'd1 && !s_queue_ctx.watch);
+      // the firmware creates no I/O queue that exists
+      if (s_queue_ctx.valid && s_queue_ctx_ready && s_queue_ctx.qid != '0)
+        assume (!dut.i_engine.valid_q[s_queue_ctx.qid[AW-1:0]]);
     end
     if (db_mine) assume (left(s_doorbell.value, head_q, size_q) >= left(tail_q, head_q, size_q));
     if (s_retired_valid) begin
@@ -194,6 +200,16 @@ module db_ssd_sq_formal
     end
   end
 
+  // cycles in which a shared slot was free, none has come and none could be given out
+  localparam int GAP = 512;
+  logic [8:0] shared_before_q;
+  logic [9:0] held_q;
+  always_ff @(posedge clk) begin
+    shared_before_q <= dut.i_credit.shared_q;
+    held_q <= (rst || dut.shared_free || dut.i_credit.shared_q == '0 || dut.i_credit.shared_d > dut.i_credit.shared_q)
+              ? '0 : held_q + 1'b1;
+  end
+
   // the queue whose turn it is may have an entry: by its list, its share, its class's credit
   logic takes, takes_q;
   assign takes = queue == '0 || ((!arb_cfg.wrr || dut.ctx.list == '0 || dut.class_credit != '0) &&
@@ -227,6 +243,16 @@ module db_ssd_sq_formal
       end
       // shared slots: free, or used by what a queue has beyond its guaranteed share
       if (state != ST_INIT) assert (dut.i_credit.shared_q + beyond == 9'(NUM_CMDS - RESERVED));
+      assert (dut.i_credit.shared_q <= 9'(NUM_CMDS - RESERVED));
+      // ... and given out as soon as there are enough, and within a time
+      assert (!dut.shared_free || dut.i_credit.shared_q != '0);
+      assert (dut.shared_free || dut.i_credit.shared_q < 9'(GATHER) || dut.i_credit.shared_q > shared_before_q);
+      assert (held_q <= 10'(GAP));
+      // what is to be watched: entries up to the tail that the host has written
+      if (m_ctx_valid && m_ctx.watch && watch_q != '0 && m_ctx.qid == 8'(watch_q)) begin
+        assert (m_watch == (valid_q && tail_q != head_q));
+        assert (!m_watch || m_tail == tail_q);
+      end
       // no queue with entries is forgotten
       if (valid_q && tail_q != head_q && !db_waits) begin
         assert (share[watch_q].listed);
@@ -330,11 +356,13 @@ module db_ssd_sq_formal
         assert (dut.i_engine.valid_q == '0 && !dut.i_engine.admin_listed_q && cmds_q == '0 && over_level == '0);
         assert (9'(dut.i_credit.shared_q) == 9'(NUM_CMDS - RESERVED) && dut.i_arb.list_valid == '0);
       end
+      if (watch_q != '0 && !valid_q && state != ST_INIT) assert (!share[watch_q].listed);
       if (valid_q) begin
         assert (size_q inside {[16'd1:16'd3]} && tail_q <= size_q && head_q <= size_q);
         assert (ram_ctx[69:18] == base_q && ram_ctx[17:2] == size_q);
         assert (dut.i_ctx.i_pos.mem_q[watch_q] == head_q);
         assert (ram_tail <= size_q);
+        if (watch_q != '0 && share[watch_q].listed) assert (ram_tail != head_q);
         if (db_waits) begin
           assert (dut.i_engine.value_q == tail_q);
           assert (left(ram_tail, head_q, size_q) <= left(tail_q, head_q, size_q));
@@ -348,14 +376,15 @@ module db_ssd_sq_formal
       if (state == ST_DOORBELL && mine) assert (valid_q);
       if (state == ST_CTX) begin
         assert (dut.i_engine.ctx_q.qid == 8'(queue) && dut.i_engine.ctx_q.size <= 16'd3);
-        assert (!dut.i_engine.ctx_q.valid || dut.i_engine.ctx_q.size != '0);
+        assert (!dut.i_engine.ctx_q.valid || (dut.i_engine.ctx_q.size != '0 && !dut.i_engine.ctx_q.watch));
+        assert (!dut.i_engine.ctx_q.valid || queue == '0 || !dut.i_engine.valid_q[queue]);
       end
       if (state inside {ST_RETIRE, ST_DOORBELL} || fetching) assert (dut.i_engine.admin_turn_q == (queue == '0));
       // what was read from RAM
       if (state inside {ST_CTX, ST_RETIRE, ST_DOORBELL} || fetching) begin
         assert (dut.i_ctx.ctx_rdata == dut.i_ctx.i_ctx.mem_q[queue]);
         assert (dut.i_ctx.head == dut.i_ctx.i_pos.mem_q[queue]);
-        if (state == ST_AVAIL) assert (dut.i_ctx.tail == dut.i_ctx.i_tail.mem_q[queue]);
+        if (state inside {ST_AVAIL, ST_CTX}) assert (dut.i_ctx.tail == dut.i_ctx.i_tail.mem_q[queue]);
         if (state == ST_COUNT) begin
           assert (dut.share.cmds == stands.cmds && dut.share.below == stands.below && dut.share.full == stands.full);
         end else assert (dut.share == stands);
@@ -386,15 +415,18 @@ module db_ssd_sq_formal
         if (state == ST_AVAIL && queue == '0) assert (dut.i_credit.admin_most_q != '0);
         if (state == ST_AVAIL && queue != '0) begin
           assert (dut.i_engine.from_own_q != dut.i_engine.from_shared_q);
-          assert (dut.i_engine.from_shared_q == dut.i_credit.shared_free_q);
+          if (dut.i_engine.from_shared_q) assert (dut.i_credit.shared_free_q);
           if (dut.i_engine.from_shared_q) assert (dut.i_credit.io_most_q != '0);
         end
         if (state == ST_COUNT) begin
           if (takes_q) assert (dut.i_credit.limit_q != '0);
+          if (queue != '0) assert (9'(dut.i_credit.own_left_q) == own_left);
+          if (queue != '0) assert (dut.i_credit.max_left_q == 9'(QUEUE_MAX) - stands.cmds);
           assert (dut.i_credit.limit_q <= 7'd2 && 9'(dut.i_credit.limit_q) <= may_take);
           if (queue != '0) begin
             assert (9'(dut.i_credit.limit_q) + stands.cmds <= 9'(QUEUE_MAX));
             assert (9'(dut.i_credit.limit_q) <= own_left + dut.i_credit.shared_q);
+            if (!dut.shared_free) assert (9'(dut.i_credit.limit_q) <= own_left);
           end
         end
         if (state == ST_GO) begin
@@ -402,9 +434,11 @@ module db_ssd_sq_formal
           assert (dut.i_fetch.n_q <= 7'd2 && 9'(dut.i_fetch.n_q) <= may_take);
           if (queue != '0) begin
             assert (9'(dut.i_credit.own_left_q) == own_left);
-            assert (dut.i_credit.max_left_q == 9'(QUEUE_MAX) - stands.cmds);
+            assert (dut.i_credit.all_left_q == own_left + dut.i_credit.shared_q);
+            assert (dut.i_credit.fills_q == (9'(dut.i_fetch.n_q) + stands.cmds == 9'(QUEUE_MAX)));
             assert (9'(dut.i_fetch.n_q) + stands.cmds <= 9'(QUEUE_MAX));
             assert (9'(dut.i_fetch.n_q) <= own_left + dut.i_credit.shared_q);
+            if (!dut.shared_free) assert (9'(dut.i_fetch.n_q) <= own_left);
           end
           if (!dut.i_engine.valid_q[queue]) assert (dut.i_fetch.n_q == '0);
           if (mine && valid_q && dut.i_fetch.all_q)  assert (16'(dut.i_fetch.n_q) == dut.i_fetch.avail_q);
@@ -413,7 +447,7 @@ module db_ssd_sq_formal
       end
       // limits
       assert (dut.i_credit.burst_q inside {7'd1, 7'd2});
-      assert (dut.i_credit.shared_free_q == (dut.i_credit.shared_q != '0));
+      assert (dut.shared_free || held_q <= 10'(dut.i_credit.gap_q));
       if (state inside {ST_DOORBELL, ST_AVAIL}) begin
         assert (dut.i_credit.io_most_q <= 7'd2 && 9'(dut.i_credit.io_most_q) <= dut.i_credit.free_q);
         assert (9'(dut.i_credit.io_most_q) <= dut.i_credit.shared_q);

@@ -17,6 +17,7 @@ struct request {
     // Of a command that takes several calls: where it is. All 0 at the first.
     uint8_t step, at;              // what comes next; with which namespace
     bool looking, found, zeroing;  // draining.h
+    bool watching;                 // Abort: it watches a queue
     uint64_t from, left;
 };
 

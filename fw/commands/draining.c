@@ -18,8 +18,6 @@ uint32_t slots_step(struct request* r, uint32_t how, uint32_t sqid, uint32_t key
 
 void change_begins(struct request* r) { r->drive->changing = true; }
 
-void change_ends(struct request* r) { r->drive->changing = false; }
-
 uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate) {
     if (r->at == 0) {
         for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
@@ -35,10 +33,13 @@ uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate) {
     return ST_SUCCESS;
 }
 
-void open_namespaces(struct request* r) {
+uint32_t change_ends(struct request* r, uint32_t status, bool save) {
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (r->drive->namespaces.of[nsid].gate) ns_gate(r->drive, r->fn, nsid, HW_NS_OPEN);
     }
+    uint32_t kept = save ? saved(r) : (uint32_t)ST_SUCCESS;
+    r->drive->changing = false;
+    return status == ST_SUCCESS ? kept : status;
 }
 
 uint32_t zero_step(struct request* r) {
@@ -58,4 +59,33 @@ uint32_t zero_step(struct request* r) {
     r->zeroing = true;
     r->fn->wake |= EV(MEDIA_IDLE);
     return WAIT;
+}
+
+uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool erase, ns_wiped_t* wiped) {
+    enum { BEGIN, DRAIN, NEXT, ZERO };
+    if (r->step == BEGIN) {
+        change_begins(r);
+        r->step = DRAIN;
+    }
+    if (r->step == DRAIN) {
+        if (drain_step(r, chosen, gate) == WAIT) return WAIT;
+        r->step = NEXT;
+    }
+    for (;;) {
+        if (r->step == NEXT) {
+            do {
+                r->at++;
+            } while (r->at <= r->drive->hw.num_ns && !chosen(r, r->at));
+            if (r->at > r->drive->hw.num_ns) return change_ends(r, ST_SUCCESS, true);
+            if (erase) operators_erase_ns(r->drive, r->at);
+            r->from = namespace_of(r, r->at)->base << 12;
+            r->left = namespace_of(r, r->at)->pages << 12;
+            r->step = ZERO;
+        }
+        uint32_t status = zero_step(r);
+        if (status == WAIT) return WAIT;
+        if (status != ST_SUCCESS) return change_ends(r, status, true);  // those that are done are
+        wiped(r, r->at);
+        r->step = NEXT;
+    }
 }

@@ -11,17 +11,20 @@ uint32_t slots_step(struct request* r, uint32_t how, uint32_t sqid, uint32_t key
 
 /// One change of namespaces at a time: until it ends the dispatcher begins no command that is marked CHANGES.
 void change_begins(struct request* r);
-void change_ends(struct request* r);
+/// Its namespaces open again, and it is saved if `save`. The status of its command, which is `status` unless that is good.
+uint32_t change_ends(struct request* r, uint32_t status, bool save);
 
 /// Close the namespaces for which `chosen` is true, and let their commands end. WAIT: call again; ST_SUCCESS: they have.
 typedef bool ns_choice_t(const struct request* r, uint32_t nsid);
 uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate);
 
-/// Open them all.
-void open_namespaces(struct request* r);
-
 /// Zero so many bytes of the media from r->from on, r->left is what is left; the media does it a piece at a time, so
 /// commands of others come between. WAIT: call again; ST_SUCCESS: done and durable; else it failed.
 uint32_t zero_step(struct request* r);
+
+/// A change that leaves nothing of the chosen namespaces' data: they close, their commands end, and one after the other is
+/// zeroed, its key erased before if `erase`, and `wiped` told. r->step is 0 at the first call. WAIT: call again.
+typedef void ns_wiped_t(struct request* r, uint32_t nsid);
+uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool erase, ns_wiped_t* wiped);
 
 #endif

@@ -7,21 +7,43 @@ uint32_t asynchronous_event_request(struct request* r) {
     return event_request(&r->fn->events, cmd_id(&r->cmd)) ? PENDING : (uint32_t)ST_AER_LIMIT;
 }
 
+/// Of admin commands only an Asynchronous Event Request can be told to end. An I/O command is sought in the slots; if it
+/// is in none its queue may still hold it: what that has is watched, one queue at a time, and as it may have come before
+/// that began, the slots are looked at once more.
 uint32_t abort_command(struct request* r) {
+    enum { BEGIN, SLOTS, TURN, AGAIN, QUEUE };
     uint32_t sqid = r->cmd.dw[10] & 0xffffu, cid = r->cmd.dw[10] >> 16;
     r->dw0 = 1;
     if (sqid == 0) {
-        // Of admin commands only an Asynchronous Event Request can be told to end.
         r->dw0 = !event_abort(&r->fn->events, cid);
         return ST_SUCCESS;
     }
+    if (sqid > r->drive->hw.num_qp) return ST_SUCCESS;
     const struct queue* sq = &r->fn->queues.sq[sqid];
-    if (sqid > r->drive->hw.num_qp || !sq->exists || sq->deleting) return ST_SUCCESS;
-    if (slots_step(r, HW_ABORT_COMMAND, sqid, cid) == WAIT) return WAIT;
-    if (r->found) {
-        hw_complete_io(r->cmd.function, sqid, cid, ST_ABORT_REQUESTED);
-        r->dw0 = 0;
+    bool gone = !sq->exists || sq->deleting;
+    if (r->step == BEGIN) {
+        if (r->fn->aborts == CFG_ABORT_LIMIT) return ST_ABORT_LIMIT;
+        r->fn->aborts++;
+        r->step = SLOTS;
     }
+    while (r->step != QUEUE) {
+        if (gone && !r->looking) {
+            r->step = QUEUE;
+        } else if (r->step == TURN) {
+            if (r->fn->watching) return WAIT;
+            r->fn->watching = r->watching = true;
+            hw_watch(sqid, cid);
+            r->step = AGAIN;
+        } else {
+            if (slots_step(r, HW_ABORT_COMMAND, sqid, cid) == WAIT) return WAIT;
+            r->step = r->found || r->step == AGAIN ? QUEUE : TURN;
+        }
+    }
+    if (!r->found && r->watching && hw_watching()) return WAIT;
+    if (r->found) hw_complete_io(r->cmd.function, sqid, cid, ST_ABORT_REQUESTED);
+    r->dw0 = !(r->found || (r->watching && hw_caught()));
+    if (r->watching) r->fn->watching = false;
+    r->fn->aborts--;
     return ST_SUCCESS;
 }
 

@@ -20,11 +20,10 @@ struct feature {
 
 enum {
     OF_NAMESPACE = 1u << 0,  // each active namespace has its own; all others are the controller's
-    FIXED = 1u << 1,         // not changeable
-    OF_OPERATORS = 1u << 2,  // only where there are operators in the data path
-    DATA = 1u << 3,          // Get Features sends data, its handler looks at SEL itself
-    SAVEABLE = 1u << 4,      // its value can outlast resets and power
-    PERSISTENT = 1u << 5,    // and does so whether the host asks for it or not
+    OF_OPERATORS = 1u << 1,  // only where there are operators in the data path
+    DATA = 1u << 2,          // Get Features sends data, its handler looks at SEL itself
+    SAVEABLE = 1u << 3,      // its value can outlast resets and power
+    PERSISTENT = 1u << 4,    // and does so whether the host asks for it or not
 };
 
 static uint32_t select_of(const struct request* r) { return r->cmd.dw[10] >> 8 & 7u; }
@@ -61,7 +60,13 @@ static uint32_t get_error_recovery(struct request* r) {
     return ST_SUCCESS;
 }
 
-static uint32_t set_write_cache(struct request* r) { return r->cmd.dw[11] & 1u ? ST_SUCCESS : ST_NOT_CHANGEABLE; }
+/// Off: what was written before is made durable too.
+static uint32_t set_write_cache(struct request* r) {
+    uint32_t* on = value_of(r, V_WRITE_CACHE);
+    *on = r->cmd.dw[11] & 1u;
+    hw_write_cache(*on);
+    return *on || hw_media_flush() ? (uint32_t)ST_SUCCESS : ST_WRITE_FAULT;
+}
 
 static uint32_t set_command_sets(struct request* r) {
     return r->cmd.dw[11] & 0x1ffu ? (uint32_t)ST_IOCS_REJECTED : ST_SUCCESS;
@@ -197,7 +202,7 @@ static uint32_t set_keep_alive(struct request* r) {
 static const struct feature features[] = {
     {FEATURE_NUM_QUEUES, .value = VALUES, .set = set_queues, .get = get_queues, .get_initial = get_queues},
     {FEATURE_ASYNC_EVENT, .value = V_EVENTS, .set = set_events, .flags = SAVEABLE},
-    {FEATURE_VOLATILE_WC, .value = VALUES, .initial = 1, .set = set_write_cache, .flags = FIXED},
+    {FEATURE_VOLATILE_WC, .value = V_WRITE_CACHE, .initial = 1, .set = set_write_cache, .flags = SAVEABLE},
     {FEATURE_TEMP_THRESH, .value = VALUES, .set = set_temperature, .get = get_temperature,
      .get_initial = get_initial_temperature},
     {FEATURE_ARBITRATION, .value = V_ARBITRATION, .initial = DEFAULT_ARBITRATION, .set = set_arbitration,
@@ -263,6 +268,7 @@ void features_reset(struct drive* drive, struct function* fn) {
     }
     hw_arbitration(s->value[V_ARBITRATION]);
     hw_coalescing(s->value[V_COALESCING]);
+    hw_write_cache(s->value[V_WRITE_CACHE]);
 }
 
 /// The dispatcher forgets CDW11, which may be a word of a key.
@@ -287,8 +293,7 @@ uint32_t features_get(struct request* r) {
     uint32_t select = select_of(r);
     if (!f || select > CAPABILITIES) return ST_INVALID_FIELD;
     if (select == CAPABILITIES) {
-        r->dw0 =
-            (f->flags & FIXED ? 0 : 1u << 2) | (f->flags & OF_NAMESPACE ? 1u << 1 : 0) | (f->flags & SAVEABLE ? 1u : 0);
+        r->dw0 = 1u << 2 | (f->flags & OF_NAMESPACE ? 1u << 1 : 0) | (f->flags & SAVEABLE ? 1u : 0);  // changeable, all
         return ST_SUCCESS;
     }
     uint32_t status = check_scope(r, f, false);

@@ -41,7 +41,7 @@ static uint32_t create(struct request* r) {
         }
         status = zero_step(r);
         if (status == WAIT) return WAIT;
-        change_ends(r);
+        status = change_ends(r, status, false);
         if (status != ST_SUCCESS) return status;
         all->unused = first + pages;
     }
@@ -61,43 +61,13 @@ static bool chosen(const struct request* r, uint32_t nsid) {
     return ns_exists(r->drive, nsid) && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r));
 }
 
-static uint32_t finish(struct request* r, uint32_t status) {
-    open_namespaces(r);
-    uint32_t kept = saved(r);  // also of those that are gone if one could not be deleted
-    change_ends(r);
-    return status == ST_SUCCESS ? kept : status;
-}
+static void wiped(struct request* r, uint32_t nsid) { ns_deleted(r->drive, r->fn, nsid); }
 
 /// Its key goes first. What the media has not zeroed stays, locked.
 static uint32_t delete(struct request* r) {
-    enum { BEGIN, DRAIN, NEXT, ZERO };
-    switch (r->step) {
-        case BEGIN:
-            if (nsid_of(r) != NSID_ALL && !ns_exists(r->drive, nsid_of(r)))
-                return ns_check_exists(r->drive, nsid_of(r));
-            change_begins(r);
-            r->step = DRAIN;  // fall through
-        case DRAIN:
-            if (drain_step(r, chosen, HW_NS_CLOSED) == WAIT) return WAIT;
-            r->step = NEXT;
-    }
-    for (;;) {
-        if (r->step == NEXT) {
-            do {
-                r->at++;
-            } while (r->at <= r->drive->hw.num_ns && !chosen(r, r->at));
-            if (r->at > r->drive->hw.num_ns) return finish(r, ST_SUCCESS);
-            operators_erase_ns(r->drive, r->at);
-            r->from = namespace_of(r, r->at)->base << 12;
-            r->left = namespace_of(r, r->at)->pages << 12;
-            r->step = ZERO;
-        }
-        uint32_t status = zero_step(r);
-        if (status == WAIT) return WAIT;
-        if (status != ST_SUCCESS) return finish(r, status);
-        ns_deleted(r->drive, r->fn, r->at);
-        r->step = NEXT;
-    }
+    if (r->step == 0 && nsid_of(r) != NSID_ALL && !ns_exists(r->drive, nsid_of(r)))
+        return ns_check_exists(r->drive, nsid_of(r));
+    return wipe_step(r, chosen, HW_NS_CLOSED, true, wiped);
 }
 
 uint32_t namespace_management(struct request* r) {
@@ -126,9 +96,6 @@ uint32_t namespace_attachment(struct request* r) {
     }
     if (select == NS_ATTACH_DETACH && drain_step(r, detached, HW_NS_CLOSED) == WAIT) return WAIT;
     ns_attach(r->drive, r->fn, nsid, select == NS_ATTACH_ATTACH);
-    open_namespaces(r);
     ns_changed(r->fn, nsid);
-    uint32_t status = saved(r);
-    change_ends(r);
-    return status;
+    return change_ends(r, ST_SUCCESS, true);
 }

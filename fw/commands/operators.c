@@ -29,12 +29,8 @@ uint32_t operator_feature_set(struct request* r) {
     uint32_t config = r->drive->operators.config, addend = r->drive->operators.addend;
     if (id == FEATURE_CSD_CONFIG) operators_configure(r->drive, value);
     else operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
-    open_namespaces(r);
     bool changed = config != r->drive->operators.config || addend != r->drive->operators.addend;
-    // A word of a key is not saved.
-    uint32_t status = changed || r->drive->store.stale ? saved(r) : (uint32_t)ST_SUCCESS;
-    change_ends(r);
-    return status;
+    return change_ends(r, ST_SUCCESS, changed || r->drive->store.stale);  // a word of a key is not saved
 }
 
 /// Words of keys read as zeros.
@@ -76,8 +72,7 @@ uint32_t key_load(struct request* r) {
         for (uint32_t i = 0; i < KEY_WORDS; i++) hw_key_stage(i, key[i]);
         hw_key_load(slot, dw10 & flags);
     }
-    open_namespaces(r);
-    change_ends(r);
+    status = change_ends(r, status, false);
     for (uint32_t i = 0; i < KEY_WORDS; i++) ((volatile uint32_t*)key)[i] = 0;
     data_forget(r->drive->buffers);
     return status;
@@ -116,10 +111,7 @@ uint32_t bind_operator(struct request* r) {
         if (to_bind(r, nsid)) changed |= operators_bind(r->drive, nsid, &b);
     }
     operators_apply(r->drive);
-    open_namespaces(r);
-    uint32_t status = changed ? saved(r) : (uint32_t)ST_SUCCESS;
-    change_ends(r);
-    return status;
+    return change_ends(r, ST_SUCCESS, changed);
 }
 
 // ---------------------------------------------------------------- log pages

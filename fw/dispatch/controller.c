@@ -19,7 +19,8 @@ void controller_reset_state(struct drive* drive, struct function* fn) {
     operators_reset(drive);
     events_reset(&fn->events);
     namespaces_open(drive, fn);
-    drive->changing = fn->looking = false;
+    drive->changing = fn->looking = fn->watching = false;
+    fn->aborts = 0;
     fn->wake = 0;
     ns_changed_read(drive, fn);  // who resets the controller looks at all namespaces anyway
 }
@@ -60,6 +61,18 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t asked) {
     hw_clear(EV(DOORBELL_ERR));
     controller_reset_state(drive, fn);
     fn->life = DISABLED;
+    hw_control(0);
+}
+
+void controller_settle(void) {
+    hw_control(CTL_STOP);
+    if (!hw_wait_only(EV(QUIET), hw_time() + CFG_WAIT_US)) {
+        hw_status(1, 1, 0);
+        (void)hw_wait_only(EV(QUIET), NEVER);
+    }
+    (void)hw_wait_only(EV(MEDIA_IDLE), NEVER);
+    hw_control(CTL_STOP | CTL_RESET);
+    hw_status(0, 0, 0);
     hw_control(0);
 }
 

@@ -11,6 +11,9 @@
 /// What a controller reset leaves of what a function remembers: also where it begins.
 void controller_reset_state(struct drive* drive, struct function* fn);
 
+/// The processor was started again under a controller that ran: wait until nothing is under way, and reset the data path.
+void controller_settle(void);
+
 _Noreturn void controller_loop(struct drive* drive, struct function* fn, struct waiting* waiting, hw_ring_t* ring);
 
 #endif

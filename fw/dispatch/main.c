@@ -25,10 +25,13 @@ int main(void) {
     drive.commands = admin_commands;
     hw_init(&drive.hw, &ring);
     drive.started_at = hw_time();
+    if (drive.hw.restarted) controller_settle();
     store_load(&drive, &function);
-    boot_record.power_cycles++;
-    boot_record.unsafe_shutdowns += boot_record.in_use;
-    boot_record.in_use = 0;
+    if (!drive.hw.restarted) {
+        boot_record.power_cycles++;
+        boot_record.unsafe_shutdowns += boot_record.in_use;
+        boot_record.in_use = 0;
+    }
     operators_restore(&drive);
     namespaces_init(&drive, &function);
     identify_init(&drive);

@@ -21,6 +21,7 @@ void hw_init(struct hw_config* config, hw_ring_t* ring) {
     config->num_qp = (uint8_t)has;
     config->num_vec = (uint16_t)((has & DB_SSD_FW__CONFIG__NUM_VEC_bm) >> DB_SSD_FW__CONFIG__NUM_VEC_bp);
     config->uncorrectable = (has & DB_SSD_FW__CONFIG__UNCORRECTABLE_bm) != 0;
+    config->restarted = (has & DB_SSD_FW__CONFIG__RESTARTED_bm) != 0;
     config->num_ns = (uint8_t)(has >> DB_SSD_FW__CONFIG__NUM_NS_bp);
     if (config->num_ns > MAX_NS) config->num_ns = MAX_NS;
     config->key_slots = (uint8_t)(CSD->KEY_STATUS >> DB_CSD__KEY_STATUS__SLOTS_bp & 0x7fu);
@@ -163,8 +164,16 @@ bool hw_abort_idle(void) { return (HW->EVENT & EV(ABORT_IDLE)) != 0; }
 
 bool hw_abort_found(void) { return (HW->ABORT & DB_SSD_FW__ABORT__FOUND_bm) != 0; }
 
+void hw_watch(uint32_t sqid, uint32_t cid) { write_queue(sqid | DB_SSD_FW__QUEUE_CTX_CTL__WATCH_bm, 0, cid); }
+
+bool hw_watching(void) { return (HW->ABORT & DB_SSD_FW__ABORT__WATCHING_bm) != 0; }
+
+bool hw_caught(void) { return (HW->ABORT & DB_SSD_FW__ABORT__CAUGHT_bm) != 0; }
+
 // ---------------------------------------------------------------- settings
 void hw_arbitration(uint32_t value) { HW->ARB = value; }
+
+void hw_write_cache(bool on) { HW->CACHE = !on; }
 
 void hw_coalescing(uint32_t value) { HW->COALESCE = value; }
 
@@ -182,8 +191,13 @@ void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint32_t gate, uint64_t
                  gate << DB_SSD_FW__NS_CTL__GATE_bp | DB_SSD_FW__NS_CTL__GO_bm;
 }
 
+bool hw_media_idle(void) { return (HW->EVENT & EV(MEDIA_IDLE)) != 0; }
+
+/// It mostly is. False: it takes too long.
+static bool media_free(void) { return hw_media_idle() || hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US); }
+
 static bool media_start(uint32_t op, uint64_t addr, uint64_t bytes) {
-    if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) return false;
+    if (!media_free()) return false;
     HW->MEDIA_ADDR_LO = (uint32_t)addr;
     HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
     HW->MEDIA_BYTES_LO = (uint32_t)bytes;
@@ -196,20 +210,18 @@ bool hw_media_flush(void) { return media_start(0, 0, 0) && hw_wait(EV(MEDIA_IDLE
 
 bool hw_media_zero_start(uint64_t addr, uint64_t bytes) { return media_start(1, addr, bytes); }
 
-bool hw_media_idle(void) { return (HW->EVENT & EV(MEDIA_IDLE)) != 0; }
-
 bool hw_media_ok(void) { return (HW->MEDIA_CMD & DB_SSD_FW__MEDIA_CMD__ERR_bm) == 0; }
 
 /// What is under way ends first: its answer would be taken for that of this access.
 static bool media_word(uint32_t op, uint64_t addr) {
-    if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) return false;
+    if (!media_free()) return false;
     HW->MEDIA_ADDR_LO = (uint32_t)addr;
     HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
     HW->STORE_CMD = op | DB_SSD_FW__STORE_CMD__GO_bm;
     for (uint32_t i = 0; i < 16; i++) {  // most are over before a sleep would be
         if (HW->EVENT & EV(MEDIA_IDLE)) break;
     }
-    return hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US) && !(HW->STORE_CMD & DB_SSD_FW__STORE_CMD__ERR_bm);
+    return media_free() && !(HW->STORE_CMD & DB_SSD_FW__STORE_CMD__ERR_bm);
 }
 
 bool hw_media_read(uint64_t addr, uint32_t* word) {
@@ -219,7 +231,7 @@ bool hw_media_read(uint64_t addr, uint32_t* word) {
 }
 
 bool hw_media_write(uint64_t addr, uint32_t word) {
-    if (!hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) return false;
+    if (!media_free()) return false;
     HW->STORE_OUT = word;
     return media_word(DB_SSD_FW__STORE_CMD__WRITE_bm, addr);
 }

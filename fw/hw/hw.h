@@ -21,6 +21,7 @@ struct hw_config {
     uint8_t num_qp, num_ns;  // I/O queue pairs, namespaces
     uint8_t key_slots;       // 0: there are no operators in its data path
     bool uncorrectable;      // Write Uncorrectable: its media can do it
+    bool restarted;          // the watchdog has started the processor again since power-on
     uint16_t num_vec;
     uint32_t operators;    // bit n: there is operator n
     uint64_t media_pages;  // 4 KiB each
@@ -97,10 +98,17 @@ enum {
 void hw_abort(uint32_t how, uint32_t sqid, uint32_t key);
 bool hw_abort_idle(void);
 bool hw_abort_found(void);
+/// Abort the command with identifier `cid` if it is among the entries that queue `sqid` still holds. One at a time; that a
+/// queue is created or deleted ends it.
+void hw_watch(uint32_t sqid, uint32_t cid);
+bool hw_watching(void);
+/// When it is over: there was one.
+bool hw_caught(void);
 
 // ---------------------------------------------------------------- settings, as features 01h, 08h and 09h have them
 void hw_arbitration(uint32_t value);
 void hw_coalescing(uint32_t value);
+void hw_write_cache(bool on);
 void hw_vector(uint32_t vector, bool not_coalesced);
 
 // ---------------------------------------------------------------- namespaces, media

@@ -9,7 +9,17 @@
 #include "hw/hw.h"
 
 /// Features that are one value.
-enum { V_ARBITRATION, V_COALESCING, V_ATOMICITY, V_EVENTS, V_KEEP_ALIVE, V_HOST_BEHAVIOR, V_PROGRESS, VALUES };
+enum {
+    V_ARBITRATION,
+    V_COALESCING,
+    V_ATOMICITY,
+    V_EVENTS,
+    V_KEEP_ALIVE,
+    V_HOST_BEHAVIOR,
+    V_PROGRESS,
+    V_WRITE_CACHE,
+    VALUES,  // new ones go before it: their places are on media
+};
 
 struct settings {
     uint32_t value[VALUES];

@@ -155,6 +155,15 @@ void store_load(struct drive* drive, struct function* fn) {
     struct walk w = {.at = words + W_FIRST, .end = words + W_FIRST + words[W_COUNT], .load = true};
     walk(&w, drive, fn);
     fn->errors.count = drive->before.errors;
+    if (drive->hw.restarted) {  // the hardware counts on, and what it had counted when this was saved is in it already
+        struct hw_counters now;
+        hw_counters(&now);
+        drive->before.io.read_sectors -= now.read_sectors;
+        drive->before.io.written_sectors -= now.written_sectors;
+        drive->before.io.reads -= now.reads;
+        drive->before.io.writes -= now.writes;
+        drive->before.io.media_errors -= now.media_errors;
+    }
     if (!ns_fit(drive)) store->found = STORE_DAMAGED;  // those of a larger media
 }
 

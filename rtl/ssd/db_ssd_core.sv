@@ -209,6 +209,7 @@ module db_ssd_core
   logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight, sq_deleted;
   queue_ctx_t              queue_ctx;
   arb_cfg_t                arb_cfg;
+  logic                    cache_off;
   logic [QID_W-1:0]        sq_select, sq_lookup_sqid;
   logic [15:0]             cmds_inflight, cmds_unread;
   sq_lookup_t              sq_lookup;
@@ -224,7 +225,8 @@ module db_ssd_core
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
-  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found;
+  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found, abort_watching,
+                           abort_caught;
   logic [SLOT_W-1:0]       done_slot;
   abort_cmd_t              abort_cmd;
   db_ssd_front #(
@@ -238,13 +240,15 @@ module db_ssd_core
     .m_cq_doorbell_ready(doorbell_ready), .m_cq_doorbell(doorbell), .s_cq_doorbell_err_valid(cq_doorbell_err_valid),
     .s_cq_doorbell_err(cq_doorbell_err), .m_doorbell_err_valid(doorbell_err_valid), .m_doorbell_err(doorbell_err),
     .host_regs, .intms, .csts, .s_queue_ctx_valid(queue_ctx_valid), .s_queue_ctx_ready(queue_ctx_ready),
-    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .sq_select,
+    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .cache_off,
+    .sq_select,
     .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
     .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
     .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
     .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_retired_valid(retired_valid),
     .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot), .done_aborted, .s_slot(ask_slot),
-    .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found, .fence,
+    .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found,
+    .abort_watching, .abort_caught, .fence,
     .fenced,
     .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe),
     .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid),
@@ -366,7 +370,8 @@ module db_ssd_core
     .m_read(read[RD_FW]), .s_row_valid(row_valid[RD_FW]), .s_row_ready(row_ready[RD_FW]), .s_row_data(row_data[RD_FW]),
     .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
     .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .m_abort_start(abort_start), .m_abort(abort_cmd), .abort_busy,
-    .abort_found, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg, .namespaces, .media_pages, .control,
+    .abort_found, .abort_watching, .abort_caught, .arb_cfg, .cache_off, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
+    .namespaces, .media_pages, .control,
     .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
     .m_media_valid(fw_media_valid),
     .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),

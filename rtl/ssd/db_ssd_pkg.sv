@@ -66,6 +66,7 @@ package db_ssd_pkg;
   typedef struct packed {
     queue_kind_e         kind;
     logic             valid;    // 1 create, 0 delete
+    logic             watch;    // SQ: neither; abort the command with identifier `size` among its entries
     logic [QID_W-1:0] qid;
     logic [63:0]      base;     // host address, page aligned
     logic [15:0]      size;     // entries - 1
@@ -269,13 +270,15 @@ package db_ssd_pkg;
     logic [63:0]      lba;
   } error_log_t;
 
-  // Counters of the SMART / Health log: data in sectors of 512 bytes, commands, media errors.
+  // Counters of the SMART / Health log: data in sectors of 512 bytes, commands, media errors. Since power-on: 4 years of
+  // 16 GB/s go into them.
+  localparam int SMART_W = 52;
   typedef struct packed {
-    logic [63:0] read_sectors;
-    logic [63:0] write_sectors;
-    logic [63:0] read_cmds;
-    logic [63:0] write_cmds;
-    logic [63:0] media_errors;
+    logic [SMART_W-1:0] read_sectors;
+    logic [SMART_W-1:0] write_sectors;
+    logic [SMART_W-1:0] read_cmds;
+    logic [SMART_W-1:0] write_cmds;
+    logic [SMART_W-1:0] media_errors;
   } smart_counters_t;
 
   // The firmware's extension bus (0x9000_0000): read data in the same cycle, zeros if there is nothing.

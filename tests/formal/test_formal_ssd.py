@@ -29,6 +29,10 @@ BROKEN = [
     ("sq", "db_ssd_sq_credit", "&& max_left < 9'(most)", "&& max_left < 9'd0"),
     # a shared slot is not given back
     ("sq", "db_ssd_sq_credit", "shared_d = shared_q + 9'd1", "shared_d = shared_q"),
+    # a shared slot is kept until others come
+    ("sq", "db_ssd_sq_credit", "(shared_q != 9'd0 && gap_q == '1)", "1'b0"),
+    # ... and those that came are kept
+    ("sq", "db_ssd_sq_credit", "shared_q >= 9'(GATHER)", "shared_q > 9'(GATHER)"),
     # a command that is over is never counted
     ("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
     # a queue with all of its guaranteed share counts as below it

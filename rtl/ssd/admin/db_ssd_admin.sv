@@ -6,13 +6,14 @@
 //   db_ssd_admin_mem         RAM                        db_ssd_admin_offer       completions and queue contexts out
 //   db_ssd_admin_copy        entries in, data out       db_ssd_admin_media       media commands, and words on the media
 //   db_ssd_admin_regs        registers <-> structs      db_ssd_admin_namespaces  table for decode
+//   db_ssd_admin_watchdog    is the processor alive
 //
 // The processor sleeps when there is nothing to do (cpu_idle), and nothing here toggles then; wake_us tells a
 // simulator when its next timer falls due.
 // Resets, all driven by the firmware: control.stop asks for no new DMA; when quiet, control.ctrl_rst resets the data path
 // (and here the ring of commands and whatever waits on a port); control.flr_rst resets what only a function-level or
 // subsystem reset does: the host's registers, the MSI-X table.
-// A processor that traps shows as CSTS.CFS.
+// A processor that traps or hangs shows as CSTS.CFS, and a reset by the host starts it again (db_ssd_admin_watchdog).
 //
 // Latency: about a thousand cycles a simple command; Identify some 5500. Throughput: one command at a time, 15 more wait
 // in the ring without holding up I/O.
@@ -64,8 +65,11 @@ module db_ssd_admin
   output abort_cmd_t              m_abort,
   input  logic                    abort_busy,
   input  logic                    abort_found,       ///< when not busy any more
+  input  logic                    abort_watching,    ///< ... nor this: the command has come from its queue, or has not
+  input  logic                    abort_caught,
   // settings
   output arb_cfg_t                arb_cfg,
+  output logic                    cache_off,         ///< every write is as one with FUA
   output coalesce_cfg_t           coalesce_cfg,
   output logic                    int_vec_cfg_valid, ///< pulse
   output int_vec_cfg_t            int_vec_cfg,
@@ -126,7 +130,7 @@ module db_ssd_admin
   ram_access_t cpu_ram, copy_ram;
   fw_access_t  fw_reg;
   namespace_t  ns;
-  logic        ctrl_rst, irq, asleep, trap, copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
+  logic        ctrl_rst, irq, sleeping, asleep, trap, dead, restart, restarted, copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
   logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid;
   logic [4:0]  ring_wr, ring_rd;
   logic [8:0]  ring_base;
@@ -135,9 +139,13 @@ module db_ssd_admin
 
   // ---- processor, RAM, registers, copy engine
   db_ssd_admin_cpu #(.RAM_BYTES(RAM_BYTES)) i_cpu (
-    .clk, .rst, .irq, .sleep(start.sleep), .asleep, .trap, .m_ram_valid(cpu_ram_valid), .m_ram_ready(cpu_ram_ready),
-    .m_ram(cpu_ram), .ram_rdata, .m_reg_valid(fw_reg_valid), .m_reg(fw_reg), .reg_rdata(fw_reg_rdata), .ext,
+    .clk, .rst, .irq, .sleep(start.sleep), .asleep, .sleeping, .trap, .restart, .m_ram_valid(cpu_ram_valid),
+    .m_ram_ready(cpu_ram_ready), .m_ram(cpu_ram), .ram_rdata, .m_reg_valid(fw_reg_valid), .m_reg(fw_reg), .reg_rdata(fw_reg_rdata), .ext,
     .ext_rdata);
+
+  db_ssd_admin_watchdog i_watchdog (
+    .clk, .rst, .time_us, .trap, .sleeping, .s_reset(!host_regs.cc[0] || flr || event_seen.nssr), .dead, .restart,
+    .restarted);
 
   db_ssd_admin_mem #(.BYTES(RAM_BYTES), .HEX_FILE(FW_HEX)) i_mem (
     .clk, .s_copy_req(copy_ram_valid), .s_copy(copy_ram), .s_cpu_req(cpu_ram_valid), .s_cpu_ready(cpu_ram_ready),
@@ -150,16 +158,15 @@ module db_ssd_admin
     .ram_rdata);
 
   assign has = '{num_qp: 8'(NUM_QP), num_vec: 12'(NUM_VEC), num_ns: 8'(NUM_NS), media_pages: media_pages,
-                 uncorrectable: UNCORRECTABLE};
+                 uncorrectable: UNCORRECTABLE, restarted: restarted};
 
   db_ssd_admin_regs i_regs (
-    .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .trap, .host_regs, .time_us,
+    .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .dead, .host_regs, .time_us,
     .events, .event_set, .ring_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data), .err(s_err),
-    .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found, .start, .copy,
-    .abort_cmd(m_abort),
-    .completion(m_completion), .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns, .ns_index,
+    .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found,
+    .abort_watching, .abort_caught, .start, .copy, .abort_cmd(m_abort), .completion(m_completion), .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns, .ns_index,
     .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .csts, .control,
-    .flr_done, .sq_select, .arb_cfg, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
+    .flr_done, .sq_select, .arb_cfg, .cache_off, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
 
   // ---- events and sleep
   db_ssd_admin_events i_events (

@@ -18,7 +18,9 @@ module db_ssd_admin_cpu
   input  logic        irq,            ///< level
   input  logic        sleep,          ///< pulse, from the firmware
   output logic        asleep,
-  output logic        trap,           ///< the processor met something illegal and stopped for good
+  output logic        sleeping,       ///< the processor waits for an event, or is about to
+  output logic        trap,           ///< it met something illegal and stopped
+  input  logic        restart,        ///< pulse: it begins anew
   // RAM; read data a cycle later
   output logic        m_ram_valid,
   input  logic        m_ram_ready,
@@ -94,10 +96,11 @@ module db_ssd_admin_cpu
   logic unused_ok;
   assign unused_ok = &{1'b0, mem_addr[30:29], mem_addr[27:20], mem_addr[1:0]};
 
+  assign sleeping = sleep_q;
   assign asleep = sleep_q && still_q[4] && !irq;
 
   always_ff @(posedge clk) begin
-    cpu_rst_n   <= !rst;
+    cpu_rst_n   <= !rst && !restart;
     mem_ready_q <= m_reg_valid || ext_answer_q || (m_ram_valid && m_ram_ready);
     is_reg_q    <= is_reg;
     if (m_reg_valid || ext_answer_q) reg_rdata_q <= ext_answer_q ? ext_rdata_q : reg_rdata;
@@ -109,7 +112,7 @@ module db_ssd_admin_cpu
     else if (sleep) sleep_q <= 1'b1;
     if (mem_valid || !sleep_q) still_q <= '0;
     else if (!still_q[4]) still_q <= still_q + 5'd1;
-    if (rst) begin
+    if (rst || restart) begin
       mem_ready_q  <= 1'b0;
       ext_req_q    <= 1'b0;
       ext_answer_q <= 1'b0;

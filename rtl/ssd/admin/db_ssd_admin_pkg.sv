@@ -76,6 +76,7 @@ package db_ssd_admin_pkg;
     logic [7:0]  num_ns;
     logic [51:0] media_pages;
     logic        uncorrectable;  // Write Uncorrectable
+    logic        restarted;      // the processor was started again since power-on
   } instance_t;
 
 endpackage

@@ -15,7 +15,7 @@ module db_ssd_admin_regs
   output logic [31:0]     s_rdata,
   // what it reads
   input  instance_t       has,
-  input  logic            trap,               ///< the processor has stopped: shows as CSTS.CFS
+  input  logic            dead,               ///< the processor is: shows as CSTS.CFS, and nothing runs
   input  host_regs_t      host_regs,
   input  logic [63:0]     time_us,
   input  event_t          events,
@@ -30,6 +30,8 @@ module db_ssd_admin_regs
   input  doorbell_err_t   doorbell_err,
   input  smart_counters_t counters,
   input  logic            abort_found,
+  input  logic            abort_watching,
+  input  logic            abort_caught,
   // what it starts, with what
   output start_t          start,
   output copy_cmd_t       copy,
@@ -52,6 +54,7 @@ module db_ssd_admin_regs
   output logic            flr_done,           ///< pulse
   output logic [QID_W-1:0] sq_select,
   output arb_cfg_t        arb_cfg,
+  output logic            cache_off,          ///< every write is as one with FUA
   output coalesce_cfg_t   coalesce_cfg,
   output logic            int_vec_cfg_valid,  ///< pulse
   output int_vec_cfg_t    int_vec_cfg
@@ -89,6 +92,8 @@ module db_ssd_admin_regs
     in.EVENT.host_quiet.next      = events.host_quiet;
     in.EVENT.abort_idle.next      = events.abort_idle;
     in.ABORT.found.next           = abort_found;
+    in.ABORT.watching.next        = abort_watching;
+    in.ABORT.caught.next          = abort_caught;
     in.TIME_LO.V.next             = time_us[31:0];
     in.TIME_HI.V.next             = time_us[63:32];
     in.CC.V.next                  = host_regs.cc;
@@ -100,6 +105,7 @@ module db_ssd_admin_regs
     in.CONFIG.num_qp.next         = has.num_qp;
     in.CONFIG.num_vec.next        = has.num_vec;
     in.CONFIG.uncorrectable.next  = has.uncorrectable;
+    in.CONFIG.restarted.next      = has.restarted;
     in.CONFIG.num_ns.next         = has.num_ns;
     in.MEDIA_PAGES_LO.V.next      = has.media_pages[31:0];
     in.MEDIA_PAGES_HI.V.next      = {12'd0, has.media_pages[51:32]};
@@ -119,15 +125,15 @@ module db_ssd_admin_regs
     in.DOORBELL_ERR.kind.next     = doorbell_err_q.kind;
     in.DOORBELL_ERR.qid.next      = doorbell_err_q.qid;
     in.RD_SECTORS_LO.V.next       = counters.read_sectors[31:0];
-    in.RD_SECTORS_HI.V.next       = counters.read_sectors[63:32];
+    in.RD_SECTORS_HI.V.next       = counters.read_sectors[SMART_W-1:32];
     in.WR_SECTORS_LO.V.next       = counters.write_sectors[31:0];
-    in.WR_SECTORS_HI.V.next       = counters.write_sectors[63:32];
+    in.WR_SECTORS_HI.V.next       = counters.write_sectors[SMART_W-1:32];
     in.RD_CMDS_LO.V.next          = counters.read_cmds[31:0];
-    in.RD_CMDS_HI.V.next          = counters.read_cmds[63:32];
+    in.RD_CMDS_HI.V.next          = counters.read_cmds[SMART_W-1:32];
     in.WR_CMDS_LO.V.next          = counters.write_cmds[31:0];
-    in.WR_CMDS_HI.V.next          = counters.write_cmds[63:32];
+    in.WR_CMDS_HI.V.next          = counters.write_cmds[SMART_W-1:32];
     in.MEDIA_ERR_LO.V.next        = counters.media_errors[31:0];
-    in.MEDIA_ERR_HI.V.next        = counters.media_errors[63:32];
+    in.MEDIA_ERR_HI.V.next        = counters.media_errors[SMART_W-1:32];
   end
 
   // ---- what it starts
@@ -142,6 +148,7 @@ module db_ssd_admin_regs
                         cid: out.COMPLETION_ID.cid.value, status: status_t'(out.COMPLETION_STATUS.status.value),
                         dw0: out.COMPLETION_DW0.V.value};
   assign queue_ctx = '{kind: queue_kind_e'(out.QUEUE_CTX_CTL.cq.value), valid: out.QUEUE_CTX_CTL.valid.value,
+                       watch: out.QUEUE_CTX_CTL.watch.value,
                        qid: out.QUEUE_CTX_CTL.qid.value,
                        base: {out.QUEUE_CTX_BASE_HI.V.value, out.QUEUE_CTX_BASE_LO.V.value},
                        size: out.QUEUE_CTX_SIZE.size.value, cqid: out.QUEUE_CTX_CTL.cqid.value,
@@ -168,13 +175,14 @@ module db_ssd_admin_regs
   assign ring_base = out.SQ_RING.base.value[19:11];
   assign ring_rd   = out.SQ_PTR.rd_ptr.value;
   assign sq_select = out.SQ_SELECT.qid.value;
-  assign csts      = '{rdy: out.CSTS.rdy.value, cfs: out.CSTS.cfs.value || trap, shst: out.CSTS.shst.value,
+  assign csts      = '{rdy: out.CSTS.rdy.value, cfs: out.CSTS.cfs.value || dead, shst: out.CSTS.shst.value,
                        nssro: out.CSTS.nssro.value};
-  assign control   = '{run: out.CTL.run.value, stop: out.CTL.stop.value, ctrl_rst: out.CTL.ctrl_rst.value,
+  assign control   = '{run: out.CTL.run.value && !dead, stop: out.CTL.stop.value, ctrl_rst: out.CTL.ctrl_rst.value,
                        flr_rst: out.CTL.flr_rst.value};
   assign flr_done  = out.CTL.flr_done.value;
   assign arb_cfg   = '{wrr: out.CTL.wrr.value, burst: out.ARB.burst.value, weight_low: out.ARB.lpw.value,
                        weight_medium: out.ARB.mpw.value, weight_high: out.ARB.hpw.value};
+  assign cache_off         = out.CACHE.off.value;
   assign coalesce_cfg      = '{threshold: out.COALESCE.threshold.value, time_100us: out.COALESCE.time_100us.value};
   assign int_vec_cfg_valid = out.INT_VEC_CFG.go.value;
   assign int_vec_cfg       = '{vector: out.INT_VEC_CFG.vector.value, exempt: out.INT_VEC_CFG.cd.value};

@@ -130,14 +130,14 @@ module db_ssd_completion_collect
   assign count = out_q && first_q && !admin_q && !drop && !failed;
   always_ff @(posedge clk) begin
     if (count && ctx.counts_read) begin
-      smart.read_cmds    <= smart.read_cmds + 64'd1;
-      smart.read_sectors <= smart.read_sectors + 64'(ctx.sectors);
+      smart.read_cmds    <= smart.read_cmds + SMART_W'(1);
+      smart.read_sectors <= smart.read_sectors + SMART_W'(ctx.sectors);
     end
     if (count && ctx.counts_write) begin
-      smart.write_cmds    <= smart.write_cmds + 64'd1;
-      smart.write_sectors <= smart.write_sectors + 64'(ctx.sectors);
+      smart.write_cmds    <= smart.write_cmds + SMART_W'(1);
+      smart.write_sectors <= smart.write_sectors + SMART_W'(ctx.sectors);
     end
-    smart.media_errors <= smart.media_errors + 64'(media_err[0]) + 64'(media_err[1]);
+    smart.media_errors <= smart.media_errors + SMART_W'(media_err[0]) + SMART_W'(media_err[1]);
     if (rst_counters) smart <= '0;
   end
 

@@ -7,6 +7,7 @@
 // to: m_fetch_err says so and the entry is dropped.
 //
 // Checks, in this order, with DNR unless said (NVMe Base 2.0: 3.2.1, 3.3.3.1; NVM Command Set 1.0: 3.2):
+//   aborted before it was fetched                                  Command Abort Requested
 //   fused operation, SGL                                           Invalid Field
 //   opcode                                                         Invalid Opcode
 //   NSID 0 or above NUM_NS                                         Invalid Namespace or Format
@@ -32,6 +33,8 @@ module db_ssd_decode
   input  logic                    s_sqe_valid,
   output logic                    s_sqe_ready,
   input  fetched_sqe_t            s_sqe,
+  input  logic                    cache_off,     ///< every write is as one with FUA
+  input  logic                    s_abort,       ///< with it: it ends with Command Abort Requested
   /// Free slots, from a db_tag_pool.
   input  logic                    s_slot_valid,
   output logic                    s_slot_ready,
@@ -67,6 +70,7 @@ module db_ssd_decode
   localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says
 
   localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
+  localparam status_t ABORTED       = status(1'b0, SCT_GENERIC, SC_ABORT_REQUESTED);
   localparam status_t INVALID_OPC   = status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
   localparam status_t INVALID_FIELD = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
   localparam status_t INVALID_NS    = status(1'b1, SCT_GENERIC, SC_INVALID_NS);
@@ -113,6 +117,7 @@ module db_ssd_decode
     logic [63:0]      slba;
     logic [15:0]      nlb;       // zero based
     logic             fua;
+    logic             aborted;
     logic             bad_field; // fused, SGL
     op_desc_t         op;
     logic             directive;
@@ -140,7 +145,8 @@ module db_ssd_decode
     s1_d.slba      = {sqe.cdw11, sqe.cdw10};
     s1_d.nlb       = sqe.cdw12[15:0];
     s1_d.op        = op_desc(sqe.opc, UNCORRECTABLE);
-    s1_d.fua       = sqe.cdw12[30] && s1_d.op.has_fua;
+    s1_d.fua       = (sqe.cdw12[30] || cache_off) && s1_d.op.has_fua;
+    s1_d.aborted   = s_abort;
     s1_d.bad_field = sqe.fuse != '0 || sqe.psdt != '0;
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
     s1_d.no_work   = !s1_d.op.read_engine && (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
@@ -190,7 +196,8 @@ module db_ssd_decode
   always_comb begin
     failed  = 1'b1;
     verdict = INVALID_FIELD;
-    if (s1_q.bad_field)                                             verdict = INVALID_FIELD;
+    if (s1_q.aborted)                                               verdict = ABORTED;
+    else if (s1_q.bad_field)                                        verdict = INVALID_FIELD;
     else if (!s1_q.op.known)                                        verdict = INVALID_OPC;
     else if (s1_q.ns_all && !s1_q.op.any_namespace)                 verdict = INVALID_FIELD;
     else if (!s1_q.ns_all && !s1_q.ns_in_range)                     verdict = INVALID_NS;

@@ -10,6 +10,7 @@
 //   db_ssd_decode      entries to checked commands; admin entries go to the firmware
 //   db_tag_pool        command slots
 //   db_ssd_abort       ends commands of a queue
+//   db_ssd_abort_watch ... and one that its queue still holds
 //   db_ssd_fetch_fence entries that had been asked for have passed decode
 //
 // Latency: doorbell's TLP to request see db_pcie_bar, 1 (db_ssd_bar) and 4 cycles (db_ssd_sq); entry to command 2.
@@ -63,6 +64,7 @@ module db_ssd_front
   output logic                    m_cq_ctx_valid,
   input  logic                    m_cq_ctx_ready,
   input  arb_cfg_t                arb_cfg,
+  input  logic                    cache_off,      ///< every write is as one with FUA
   input  logic [QID_W-1:0]        sq_select,
   output logic                    sq_inflight,
   output logic [15:0]             cmds_inflight,
@@ -91,6 +93,8 @@ module db_ssd_front
   input  abort_cmd_t              s_abort,
   output logic                    abort_busy,
   output logic                    abort_found,
+  output logic                    abort_watching, ///< a command to abort may still come from its queue
+  output logic                    abort_caught,   ///< when not watching any more: it has
   /// Pulse; fenced, from the cycle after it on: what had been sent for engines has come to its end.
   output logic                    fence,
   input  logic                    fenced,
@@ -154,7 +158,9 @@ module db_ssd_front
   logic [QID_W-1:0] head_sqid;
   logic [15:0]      head;
   logic             sq_idle, sq_busy_q;  // the second a cycle later
-  logic             sq_retired;
+  logic             sq_retired, sq_ctx_done, sq_watch;
+  logic [15:0]      sq_tail;
+  queue_ctx_t       sq_ctx;
   assign sq_retired = s_retired_valid && (s_retired.io || s_retired.sqid == '0);
   db_ssd_ctx_route i_ctx_route (
     .s_queue_ctx_valid, .s_queue_ctx_ready, .s_queue_ctx, .m_sq_ctx_valid(sq_ctx_valid), .m_sq_ctx_ready(sq_ctx_ready),
@@ -166,11 +172,12 @@ module db_ssd_front
     .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
     .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid(sq_retired), .s_retired_sqid(s_retired.sqid),
-    .deleted(sq_deleted), .sq_select, .sq_inflight, .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]),
+    .deleted(sq_deleted), .m_ctx_valid(sq_ctx_done),
+    .m_ctx(sq_ctx), .m_watch(sq_watch), .m_tail(sq_tail), .sq_select, .sq_inflight, .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]),
     .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
 
   // ---- entries to commands
-  logic              sqe_valid, sqe_ready, slot_valid, slot_ready, decode_busy, decode_free, fetch_fence, fetch_fenced;
+  logic              sqe_valid, sqe_ready, sqe_abort, slot_valid, slot_ready, decode_busy, decode_free, fetch_fence, fetch_fenced;
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
   db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
@@ -180,7 +187,8 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .alloc_valid(slot_valid), .alloc_ready(slot_ready), .alloc_tag(slot),
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
   db_ssd_decode #(.NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)) i_decode (
-    .clk, .rst(ctrl_rst), .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe), .s_slot_valid(slot_valid),
+    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe), .s_abort(sqe_abort),
+    .s_slot_valid(slot_valid),
     .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,
     .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_tap_cmd,
@@ -192,6 +200,10 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .s_ctx_valid(m_ctx_valid), .s_ctx_slot(m_ctx_slot), .s_ctx(m_ctx), .s_done_valid,
     .s_done_slot, .done_aborted, .s_slot, .aborted(slot_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
     .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
+  db_ssd_abort_watch i_abort_watch (
+    .clk, .rst(ctrl_rst), .s_valid(sq_ctx_done), .s_watch(sq_watch), .s_sqid(sq_ctx.qid), .s_cid(sq_ctx.size),
+    .s_tail(sq_tail), .s_sqe_take(sqe_valid && sqe_ready), .s_sqe(sqe), .s_head_valid(head_valid), .s_head_sqid(head_sqid),
+    .s_head(head), .m_abort(sqe_abort), .watching(abort_watching), .caught(abort_caught));
   db_ssd_fetch_fence i_fetch_fence (
     .clk, .rst(ctrl_rst), .offered(m_fetch_valid), .asked(m_fetch_valid && m_fetch_ready),
     .ended(s_axis_tvalid && s_axis_tready && s_axis_info.last), .fence(fetch_fence), .fenced(fetch_fenced));

@@ -31,7 +31,9 @@ module db_ssd_sq
   parameter int FETCH_MAX  = 8,   ///< entries a read request, 1..64
   parameter int QUEUE_MIN  = 1,   ///< slots that an I/O queue has for itself, 1..64
   /// slots that an I/O queue has at most, from QUEUE_MIN to NUM_CMDS
-  parameter int QUEUE_MAX  = NUM_CMDS > 64 ? 64 : NUM_CMDS
+  parameter int QUEUE_MAX  = NUM_CMDS > 64 ? 64 : NUM_CMDS,
+  /// slots that are given out at once when queues with more than QUEUE_MIN commands have had all, 1..half of NUM_CMDS
+  parameter int GATHER     = NUM_CMDS / 32 > 0 ? NUM_CMDS / 32 : 1
 ) (
   input  logic             clk,
   input  logic             rst,
@@ -61,6 +63,11 @@ module db_ssd_sq
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,
   output logic             deleted,           ///< pulse: a queue is no more; its commands' completions are dropped
+  /// Pulse: a context that was taken is carried out; m_watch: entries of its queue up to m_tail are still to come.
+  output logic             m_ctx_valid,
+  output queue_ctx_t       m_ctx,
+  output logic             m_watch,
+  output logic [15:0]      m_tail,
   input  logic [QID_W-1:0] sq_select,         ///< the firmware asks for a queue
   output logic             sq_inflight,       ///< 2 cycles later: it holds commands or entries, or may
   output logic [15:0]      cmds_inflight,    ///< I/O commands requested and not over
@@ -93,8 +100,8 @@ module db_ssd_sq
   queue_ctx_t       new_ctx;
   logic [15:0]      doorbell_value, tail, next_head;
   logic             doorbell_bad, admin_turn, more, request_free, list_any, list_some, list_pop;
-  logic             push_own, push_shared, io_free, shared_free, admin_free, retiring, share_we;
-  logic [6:0]       count, limit;
+  logic             push_own, push_shared, io_free, shared_free, gathering, admin_free, retiring, share_we;
+  logic [6:0]       count_next, count, limit;
   logic [8:0]       class_credit;
   logic [15:0]      head;
   sq_ctx_t          ctx;
@@ -105,7 +112,7 @@ module db_ssd_sq
     .s_queue_ctx, .wrr(arb_cfg.wrr), .state, .queue, .queue_next, .queue_valid, .new_ctx, .doorbell_value,
     .doorbell_bad, .deleted, .admin_turn, .ctx, .head, .share, .share_next, .share_we, .share_w, .s_retired_valid,
     .s_retired_sqid, .retiring, .more, .request_free, .list_any, .list_some, .list_queue,
-    .push_own, .push_shared, .list_pop, .io_free, .shared_free, .admin_free, .m_doorbell_err_valid,
+    .push_own, .push_shared, .list_pop, .io_free, .shared_free, .gathering, .admin_free, .m_doorbell_err_valid,
     .m_doorbell_err, .idle);
 
   db_ssd_sq_ctx #(.NUM_Q(NUM_Q)) i_ctx (
@@ -120,13 +127,19 @@ module db_ssd_sq
 
   db_ssd_sq_credit #(
     .NUM_CMDS(NUM_CMDS), .ADMIN_CMDS(ADMIN_CMDS), .FETCH_MAX(FETCH_MAX), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX),
-    .RESERVED(RESERVED)
+    .RESERVED(RESERVED), .GATHER(GATHER)
   ) i_credit (
-    .clk, .rst, .arb_cfg, .state, .admin_turn, .list(ctx.list), .class_credit, .share, .share_next, .count,
-    .s_retired_valid, .s_retired_sqid, .io_free, .shared_free, .admin_free, .limit, .cmds_inflight);
+    .clk, .rst, .arb_cfg, .state, .admin_turn, .list(ctx.list), .class_credit, .share, .share_next,
+    .count_next, .count, .s_retired_valid, .s_retired_sqid, .io_free, .shared_free, .gathering, .admin_free,
+    .limit, .cmds_inflight);
+
+  assign m_ctx_valid = state == ST_CTX;
+  assign m_ctx       = new_ctx;
+  assign m_watch     = new_ctx.watch && queue_valid[queue] && share.listed;
+  assign m_tail      = tail;
 
   db_ssd_sq_fetch #(.AW(AW)) i_fetch (
-    .clk, .rst, .state, .queue, .exists(queue_valid[queue]), .ctx, .head, .tail, .doorbell_value, .limit, .count,
-    .next_head, .more, .free(request_free), .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user);
+    .clk, .rst, .state, .queue, .exists(queue_valid[queue]), .ctx, .head, .tail, .doorbell_value, .limit, .count_next,
+    .count, .next_head, .more, .free(request_free), .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user);
 
 endmodule

@@ -5,6 +5,8 @@
 // A queue's first QUEUE_MIN commands take slots that are kept for that (RESERVED in all), what it has beyond them takes
 // from the slots that all share, and it never has more than QUEUE_MAX. When no shared slot is free, a queue below its
 // guaranteed share takes one entry a turn.
+// Shared slots that have all been taken are given out again when GATHER of them are free, or when none has come for
+// GAP cycles: so entries of a deep backlog are requested several at once, and slots that come slowly wait for none.
 // What is free when a turn begins may be more than two cycles before, when the first of the registers behind limit was
 // loaded, but never less: no turn has ended since. Latency: limit is that of the turn from ST_COUNT on; share_next is
 // there in the cycle of count and of ST_RETIRE.
@@ -16,7 +18,9 @@ module db_ssd_sq_credit
   parameter int FETCH_MAX  = 8,    ///< entries a read request, 1..64
   parameter int QUEUE_MIN  = 1,    ///< slots that an I/O queue has for itself, at least 1
   parameter int QUEUE_MAX  = 64,   ///< slots that an I/O queue has at most, QUEUE_MIN..NUM_CMDS
-  parameter int RESERVED   = 32    ///< slots that are kept for queues below QUEUE_MIN, 1..NUM_CMDS - 1
+  parameter int RESERVED   = 32,   ///< slots that are kept for queues below QUEUE_MIN, 1..NUM_CMDS - 1
+  /// shared slots that are given out at once when there were none, 1..NUM_CMDS - RESERVED
+  parameter int GATHER     = 4
 ) (
   input  logic             clk,
   input  logic             rst,
@@ -28,26 +32,33 @@ module db_ssd_sq_credit
   input  sq_share_t        share,         ///< how the queue at work stands
   /// ST_GO, ST_RETIRE: ... with its commands counted, lists as before; else nothing
   output sq_share_t        share_next,
+  input  logic [6:0]       count_next,    ///< ST_COUNT: entries that will be requested
   input  logic [6:0]       count,         ///< ST_GO: entries requested
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,
   output logic             io_free,       ///< there is a slot for an I/O command
   output logic             shared_free,   ///< ... beyond what is kept for queues below their guaranteed share
+  output logic             gathering,     ///< ... is false for at most GAP cycles more
   output logic             admin_free,    ///< there is room for an admin command
   output logic [6:0]       limit,         ///< the most entries of this turn
   output logic [15:0]      cmds_inflight  ///< I/O commands requested and not over
 );
   localparam int SHARED = NUM_CMDS - RESERVED;
+  localparam int GAP    = 512;
   if (QUEUE_MIN < 1 || QUEUE_MIN > 64 || QUEUE_MAX < QUEUE_MIN || QUEUE_MAX > NUM_CMDS) begin : g_bad_share
     $error("%m: QUEUE_MIN (%0d) must be 1..64, QUEUE_MAX (%0d) from there to NUM_CMDS", QUEUE_MIN, QUEUE_MAX);
   end
   if (RESERVED < 1 || SHARED < 1) begin : g_bad_reserved
     $error("%m: RESERVED must be 1..NUM_CMDS - 1, not %0d", RESERVED);
   end
+  if (GATHER < 1 || GATHER > SHARED) begin : g_bad_gather
+    $error("%m: GATHER must be 1..NUM_CMDS - RESERVED, not %0d", GATHER);
+  end
 
   logic [8:0] free_d, free_q;
   logic [8:0] shared_d, shared_q;  // shared slots that are free
-  logic       shared_free_q;
+  logic       shared_free_q, shared_back;
+  logic [$clog2(GAP)-1:0] gap_q;   // cycles since a shared slot came back
   logic [8:0] io_free_most, max_left;
   logic [6:0] admin_free_d, admin_free_q, burst_q, io_most_q, admin_most_q, limit_q;
   logic       issue, io_done;
@@ -72,14 +83,16 @@ module db_ssd_sq_credit
   // ---- the queue's share
   // What a turn leaves is known from registers that are loaded before its count is: no adder follows another.
   logic [6:0] own_left_q;          // ST_GO: how many commands the queue is below its guaranteed share
-  logic [8:0] max_left_q;          // ... its largest share
+  logic [8:0] max_left_q;          // ST_COUNT: ... its largest share
+  logic       fills_q;             // ST_GO: it has that with this turn
+  logic [8:0] all_left_q;          // ... how many it may have with all shared slots
   always_comb begin
     share_next = share;
     unique case (state)
       ST_GO: begin
         share_next.cmds  = share.cmds + 9'(count);
         share_next.below = own_left_q > count;
-        share_next.full  = max_left_q == 9'(count);
+        share_next.full  = fills_q;
       end
       ST_RETIRE: begin
         share_next.cmds  = share.cmds - 9'd1;
@@ -92,16 +105,22 @@ module db_ssd_sq_credit
       end
     endcase
 
-    shared_d = shared_q;
+    shared_back = !admin_turn && state == ST_RETIRE && share.cmds > 9'(QUEUE_MIN);
+    shared_d    = shared_q;
     if (!admin_turn && state == ST_GO && count > own_left_q) shared_d = shared_q - 9'(count - own_left_q);
-    if (!admin_turn && state == ST_RETIRE && share.cmds > 9'(QUEUE_MIN)) shared_d = shared_q + 9'd1;
+    if (shared_back) shared_d = shared_q + 9'd1;
   end
   assign shared_free = shared_free_q;
+  assign gathering   = !shared_free_q && shared_q != 9'd0;
   always_ff @(posedge clk) begin
     own_left_q    <= share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : 7'd0;
     max_left_q    <= max_left;
+    fills_q       <= max_left_q == 9'(count_next);
     shared_q      <= shared_d;
-    shared_free_q <= shared_d != 9'd0;
+    all_left_q    <= 9'(own_left_q) + shared_q;
+    if (shared_free_q) shared_free_q <= !(state == ST_GO && !admin_turn && 9'(count) == all_left_q);
+    else               shared_free_q <= shared_q >= 9'(GATHER) || (shared_q != 9'd0 && gap_q == '1);
+    gap_q         <= shared_back ? '0 : gap_q + 1'b1;
     if (rst) begin
       shared_q      <= 9'(SHARED);
       shared_free_q <= 1'b1;

@@ -52,6 +52,7 @@ module db_ssd_sq_engine
   output logic             list_pop,
   input  logic             io_free,               ///< there is a slot for an I/O command
   input  logic             shared_free,           ///< ... for a turn beyond its queue's guaranteed share
+  input  logic             gathering,             ///< ... there will be, a moment later
   input  logic             admin_free,            ///< there is room for an admin command
   output logic             m_doorbell_err_valid,
   output doorbell_err_t    m_doorbell_err,
@@ -71,6 +72,7 @@ module db_ssd_sq_engine
   logic             enlist;                       // the queue at work has entries
   logic             at_once;                      // ... and is served without a turn in its list
   logic             collect;                      // ... and waits, as it has many commands inside
+  logic             delete;                       // the queue at work is deleted
   logic [AW-1:0]    done_queue;
   sq_share_t        stand;                        // the queue at work, before it goes to a list
 
@@ -95,6 +97,7 @@ module db_ssd_sq_engine
     .m_ready(done_take), .m_data(done_queue), .level());
   assert property (@(posedge clk) disable iff (rst) !s_retired_valid || done_ready);
   assign done_take = state_q == ST_IDLE;
+  assign delete    = state_q == ST_CTX && !ctx_q.valid && !ctx_q.watch;
   assign retiring  = s_retired_valid || done_valid;
 
   // What the state after ST_IDLE works on is read from RAM there.
@@ -135,7 +138,7 @@ module db_ssd_sq_engine
     push_shared = enlist && !at_once && !collect && queue_q != '0 && !stand.full && !stand.in_shared;
 
     // A queue that is deleted has nothing to request any more; its place in a list, if it has one, stays and takes nothing.
-    share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO} || (state_q == ST_CTX && !ctx_q.valid);
+    share_we          = state_q inside {ST_INIT, ST_RETIRE, ST_DOORBELL, ST_GO} || delete;
     share_w           = stand;
     share_w.in_own    = stand.in_own || push_own;
     share_w.in_shared = stand.in_shared || push_shared;
@@ -150,7 +153,7 @@ module db_ssd_sq_engine
 
   always_ff @(posedge clk) begin
     m_doorbell_err_valid <= 1'b0;
-    deleted              <= state_q == ST_CTX && !ctx_q.valid && !rst;
+    deleted              <= delete && !rst;
     queue_q              <= queue_next;
     run_q                <= run;
     ctx_waits_q          <= s_queue_ctx_valid && !s_queue_ctx_ready;
@@ -177,8 +180,8 @@ module db_ssd_sq_engine
         end
       end
       ST_CTX: begin
-        valid_q[queue_q] <= ctx_q.valid;
-        state_q          <= ST_IDLE;
+        if (!ctx_q.watch) valid_q[queue_q] <= ctx_q.valid;
+        state_q <= ST_IDLE;
       end
       ST_DOORBELL: begin
         if (doorbell_bad) begin
@@ -212,7 +215,7 @@ module db_ssd_sq_engine
 
   // A queue without credit has some a cycle later, so idle does not look at credit.
   assign idle = state_q == ST_IDLE && request_free && !retiring &&
-                !(run && !run_q) && !(run_q && ((admin_listed_q && admin_free) || (io_free && list_some))) &&
+                !(run && !run_q) && !(run_q && (gathering || (admin_listed_q && admin_free) || (io_free && list_some))) &&
                 !s_doorbell_valid && !s_queue_ctx_valid;
 
 endmodule

@@ -20,6 +20,7 @@ module db_ssd_sq_fetch
   input  logic [15:0]   tail,
   input  logic [15:0]   doorbell_value,   ///< ST_DOORBELL: the new tail
   input  logic [6:0]    limit,            ///< ST_COUNT: the most entries
+  output logic [6:0]    count_next,       ///< ST_COUNT: count in the next cycle
   output logic [6:0]    count,            ///< ST_GO: entries that are requested
   output logic [15:0]   next_head,        ///< ... and the one after them
   output logic          more,             ///< ... there are some left
@@ -49,9 +50,10 @@ module db_ssd_sq_fetch
       page_q   <= 7'd64 - {1'b0, head[5:0]};
       exists_q <= exists;
     end
-    n_q   <= exists_q ? n_d : 7'd0;
+    n_q   <= count_next;
     all_q <= all_d;
   end
+  assign count_next = exists_q ? n_d : 7'd0;
   assign count     = n_q;
   assign next_head = (wrap_q && all_q) ? 16'd0 : head + 16'(n_q);
   assign more      = exists_q && !(all_q && (!wrap_q || tail_0_q));

@@ -2,7 +2,7 @@
 // What the parts of db_ssd_sq share: the engine's state, which all of them follow, and what is kept of a queue.
 package db_ssd_sq_pkg;
 
-  typedef enum logic [3:0] {
+  typedef enum logic [2:0] {
     ST_INIT,      // after reset: every queue's memory is cleared
     ST_IDLE,
     ST_CTX,       // a queue is created or deleted

@@ -53,6 +53,7 @@ class QueueContext:
     prio: int
     vector: int
     ien: int
+    watch: int = 0
 
 
 def ssd(name: str) -> Layout:
@@ -154,7 +155,7 @@ class Bench:
         for name in ("flr", "s_sqe_valid", "m_completion_ready", "m_post_ready", "m_read_ready", "s_row_valid",
                      "s_row_data", "m_queue_ctx_ready", "sq_inflight", "cmds_inflight", "cmds_unread", "m_media_ready",
                      "s_media_done", "s_media_err", "m_store_ready", "s_store_done", "s_store_err", "s_store_data",
-                     "s_err_valid", "s_doorbell_err_valid", "time_us", "abort_busy", "abort_found",
+                     "s_err_valid", "s_doorbell_err_valid", "time_us", "abort_busy", "abort_found", "abort_watching", "abort_caught",
                      "ext_rdata"):  # fmt: skip
             getattr(d, name).value = 0
         for port in (self.host_regs, self.sqe, self.row_info, self.err, self.doorbell_err, self.counters):
@@ -626,7 +627,7 @@ async def features(dut):
         return (await b.run(0x09, status, dw10=fid | sv << 31, dw11=value, **fields)).dw0
 
     supported = (1, 2, 4, 5, 6, 7, 8, 9, 0xA, 0xB, 0xE, 0xF, 0x16, 0x19, 0x80)
-    saveable = (1, 8, 0xA, 0xB, 0x80)
+    saveable = (1, 6, 8, 0xA, 0xB, 0x80)
     for fid in (*range(0x1A), 0x7E, 0x7F, 0x80, 0x81, 0x82, 0xC0, 0xFF):
         if fid not in supported:
             await get(fid, BAD_FIELD)
@@ -635,7 +636,7 @@ async def features(dut):
         for sel in range(3):
             await get(fid, sel=sel, nsid=int(fid == 5))
         cap = await get(fid, sel=3)
-        assert cap & 1 == (fid in saveable) and (cap >> 2 & 1) == (fid != 6) and (cap >> 1 & 1) == (fid == 5)
+        assert cap & 1 == (fid in saveable) and cap >> 2 & 1 and (cap >> 1 & 1) == (fid == 5)
         await get(fid, BAD_FIELD, sel=4)
         if fid not in saveable:
             await put(fid, 1, NOT_SAVEABLE, sv=1)
@@ -669,8 +670,14 @@ async def features(dut):
     await put(5, 7, BAD_NS, nsid=3)
     await get(5, BAD_NS, nsid=77)
     assert await get(6) == 1
+    b.media.clear()
     await put(6, 1)
-    await put(6, 0, NOT_CHANGEABLE)
+    assert not b.media and dut.cache_off.value == 0
+    await put(6, 0)
+    assert b.media == [(0, 0, 0)] and dut.cache_off.value == 1 and await get(6) == 0, "what was written is durable"
+    b.media_error = True
+    await put(6, 0, WRITE_FAULT)
+    b.media_error = False
     queues = (NUM_QP - 1) << 16 | NUM_QP - 1
     assert await put(7, 0x00FF00FF) == queues and await get(7) == queues
     await put(7, 0xFFFF, BAD_FIELD)
@@ -1400,6 +1407,70 @@ async def resets_and_shutdown(dut):
     await b.power_cycle()
     smart = await get_log(b, 2, 512)
     assert u(smart, 112, 16) == cycles + 1 and u(smart, 144, 16) == unsafe + 1
+
+
+@cocotb.test()
+async def dead_processor(dut):
+    """A firmware that traps or hangs is a fatal status, and nothing is fetched; each reset of the host brings it back."""
+    b = await started(dut, 21)
+    memory = dut.i_mem.i_ram.mem
+    b.counters.set(read_sectors=4000, write_sectors=5000, read_cmds=7, write_cmds=9, media_errors=3)
+    await b.write_cc(0x464001)  # what was counted is saved
+    await b.until(lambda: b.csts.shst == 2)
+    await b.disable()
+    await b.enable()
+    first = await get_log(b, 2, 512)
+    seen = table(dut)
+    for kind, how in ((0, "disable"), (0x6F, "disable"), (0, "flr"), (0x6F, "nssr"), (0x6F, "late")):
+        await b.asleep()
+        program = [int(memory[i].value) for i in range(0x1000)]
+        for i in range(0x1000):
+            memory[i].value = kind  # no instruction; or a jump to itself
+        await b.send(0x06, dw10=1)
+        await ClockCycles(dut.clk, 3000)
+        if kind:
+            assert b.csts.cfs == 0 and b.control.run == 1
+            for _ in range(2):
+                assert b.csts.cfs == 0
+                dut.time_us.value = int(dut.time_us.value) + (1 << 19)
+                await ClockCycles(dut.clk, 10)
+        assert b.csts.cfs == 1 and b.csts.rdy == 1 and b.control.run == 0
+        await ClockCycles(dut.clk, 3000)
+        assert b.csts.cfs == 1, "nobody has asked for a reset"
+        for i, word in enumerate(program):
+            memory[i].value = word
+        # something of the data path is under way: nothing is reset before it is over
+        dut.quiet.value = dut.host_quiet.value = 0
+        resets = dict(b.resets)
+        await FallingEdge(dut.clk)
+        if how == "flr":
+            dut.flr.value = 1
+        elif how == "nssr":
+            b.host_regs.set(subsystem_reset=1)
+            await FallingEdge(dut.clk)
+            b.host_regs.set(subsystem_reset=0)
+        else:
+            await b.write_cc(0)
+        await b.until(lambda: b.control.stop == 1, what="the processor")
+        await ClockCycles(dut.clk, 5000)
+        assert b.csts.cfs == 0 and b.csts.rdy == 1 and b.control.stop == 1 and b.resets == resets
+        if how == "late":
+            dut.time_us.value = int(dut.time_us.value) + 11 * 10**6
+            await ClockCycles(dut.clk, 3000)
+            assert b.csts.cfs == 1 and b.csts.rdy == 1 and b.resets == resets
+        dut.quiet.value = dut.host_quiet.value = 1
+        await b.until(lambda: b.csts.rdy == 0, what="RDY = 0")
+        assert b.csts.cfs == 0 and b.resets["ctrl"] > resets["ctrl"]
+        if how == "flr":
+            await b.until(lambda: b.resets["flr_done"] == resets["flr_done"] + 1, what="FLR done")
+        await b.until(lambda: dut.cpu_idle.value == 1 and b.control.stop == 0, what="the reset's end")
+        assert b.host_regs.cc == 0 and table(dut) == seen
+        b.completions.clear()
+        await b.enable()
+        assert (await b.identify(1))[4:24].strip()
+        smart = await get_log(b, 2, 512)
+        for at in (32, 48, 64, 80, 112, 144, 160):  # no power cycle, nothing counted twice
+            assert u(smart, at, 16) == u(first, at, 16), at
 
 
 @cocotb.test()

@@ -31,6 +31,7 @@ USER_DATA = (READ, WRITE, COMPARE)
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
 ACCESS_DENIED = DNR | 0x286
+ABORT_REQUESTED = 0x07
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 MDTS = 1 << 20
 PORTS = ("read", "write", "completion", "admin")
@@ -66,7 +67,7 @@ class Model:
     def __init__(self, ns: list[tuple[bool, int, int, bool]]) -> None:
         self.ns = ns
 
-    def expect(self, fn: int, sqid: int, entry: int) -> tuple[str, dict, dict]:
+    def expect(self, fn: int, sqid: int, entry: int, aborted: bool = False) -> tuple[str, dict, dict]:
         """(port, fields there without the slot, slot context)."""
         dw = [entry >> 32 * i & M32 for i in range(16)]
         opc, nsid = dw[0] & 0xFF, dw[1]
@@ -87,6 +88,8 @@ class Model:
         )
 
         def verdict() -> int:
+            if aborted:
+                return ABORT_REQUESTED
             if dw[0] >> 8 & 3 or dw[0] >> 14 & 3:
                 return INVALID_FIELD  # no fused operations, no SGLs
             if opc not in OPS:
@@ -202,6 +205,7 @@ class Bench:
         self.given: deque[int] = deque()  # slots handed over whose context has not been written yet
         self.slot_valid = False
         self.left: dict[str, int] = {}
+        self.aborts = 0.0  # how many entries are marked as aborted
 
     async def begin(self, ns, locked: int = 0) -> None:
         d, n = self.dut, len(self.dut.ns_locked)
@@ -235,6 +239,7 @@ class Bench:
         ports = [(p, getattr(d, f"m_{p}_valid"), getattr(d, f"m_{p}_ready")) for p in PORTS]
         ready = dict.fromkeys(PORTS, False)
         valid, cycle, start, end, quiet = False, 0, 0, 0, 0
+        aborted = False
         command, taken = None, 0  # what an engine took in the cycle before: (port, fields), and when
         waiting: deque[tuple] = deque()  # I/O entries taken, not yet in a slot
         while cycle < limit and quiet < 10:
@@ -250,7 +255,7 @@ class Bench:
                 elif sqid == 0:
                     want["admin"].append((fn, entry))
                 else:
-                    waiting.append((cycle, *self.model.expect(fn, sqid, entry)))
+                    waiting.append((cycle, *self.model.expect(fn, sqid, entry, aborted)))
             # A slot is handed over one cycle before its context is written.
             tap = TAP.unpack(int(d.m_tap_cmd.value))
             if d.m_ctx_valid.value:
@@ -309,6 +314,8 @@ class Bench:
                 valid = True
                 fn, sqid, head, err, entry = todo[0]
                 d.s_sqe.value = SQE.pack(fn=fn, sqid=sqid, head=head, err=err, sqe=entry)
+                aborted = rng.random() < self.aborts
+                d.s_abort.value = int(aborted)
             if not self.slot_valid and self.slots and rng.random() >= stall:
                 self.slot_valid = True
                 d.s_slot.value = self.slots[0]
@@ -364,6 +371,7 @@ async def random_entries(dut):
     seen: set = set()
     for seed, stall in ((1, 0.0), (2, 0.3), (3, 0.8)):
         b = await fresh(dut, seed, locked=(0, 0b1101, 0b1)[seed - 1])
+        b.aborts = 0.03
         await b.run([queue_entry(b.rng, b.model.ns) for _ in range(700)], stall)
         assert len(b.slots) == 256 - len(b.given) and not b.busy, "a slot is lost"
         seen |= b.seen
@@ -371,7 +379,8 @@ async def random_entries(dut):
         *(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS),
         "admin",
         "fetch_err",
-        *(("completion", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED)),
+        *(("completion", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED,
+                                              ABORT_REQUESTED)),
     }
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 

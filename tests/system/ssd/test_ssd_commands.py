@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from doorbell.nvme.commands import NvmeError, expect
-from doorbell.nvme.constants import DSM_AD, DSM_IDR, NSID_ALL, RW_FUA, RW_LR, WZ_DEAC, NvmOpc, Status
+from doorbell.nvme.constants import DSM_AD, DSM_IDR, NSID_ALL, RW_FUA, RW_LR, WZ_DEAC, Feature, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from traffic import MakeDrive
 
@@ -310,6 +310,33 @@ def test_fua_and_limited_retry_are_taken(drive: Driver, bits: int) -> None:
     buffer.fill(0)
     drive.run(drive.submit(1, NvmOpc.READ, 0, 7, buffer, cdw12=7 | bits))
     assert buffer.read() == b"f" * 4096
+
+
+@pytest.mark.rtl
+def test_write_cache_off(make_drive: MakeDrive) -> None:
+    """Without the write cache a write ends when it is durable; a controller reset brings the cache back, or what was
+    saved."""
+    drive = make_drive(media_flush_latency_ns=100_000)
+    drive.start(queues=1, entries=16)
+
+    def write_us() -> float:
+        begun = drive.sim.ns
+        drive.write(0, bytes(512))
+        return (drive.sim.ns - begun) / 1000
+
+    assert drive.get_features(Feature.VOLATILE_WC) == 1 and write_us() < 20
+    begun = drive.sim.ns
+    drive.set_features(Feature.VOLATILE_WC, 0)
+    assert (drive.sim.ns - begun) / 1000 > 100, "what was in the cache is durable"
+    assert drive.get_features(Feature.VOLATILE_WC) == 0 and 100 < write_us() < 150
+    drive.run(drive.submit(1, NvmOpc.WRITE_ZEROES, 0, 7))
+    drive.set_features(Feature.VOLATILE_WC, 1)
+    assert write_us() < 20
+    for save in (False, True):
+        drive.set_features(Feature.VOLATILE_WC | save << 31, 0)
+        drive.disable()
+        drive.start(queues=1, entries=16)
+        assert drive.get_features(Feature.VOLATILE_WC) == (not save) and (write_us() > 100) == save
 
 
 def test_command_identifiers_of_any_value(drive: Driver) -> None:

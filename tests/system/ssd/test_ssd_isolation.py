@@ -179,6 +179,66 @@ def test_abort(make_drive: MakeDrive) -> None:
     drive.run(*commands)
 
 
+def send_abort(drive: Driver, cid: int) -> Command:
+    """Of a command of queue 1."""
+    return drive.submit(0, AdminOpc.ABORT, ring=True, cdw10=1 | cid << 16)
+
+
+@pytest.mark.rtl
+def test_abort_of_commands_that_their_queue_holds(make_drive: MakeDrive) -> None:
+    """A queue with its largest share of slots behind slow media: what it still holds is not fetched, and is aborted
+    when it is. Its Abort waits, and nobody else does."""
+    drive = slow_media(make_drive)
+    drive.start(queues=2, entries=256)
+    slow_zero(drive)
+    begun = drive.sim.cycle
+    flushes = [drive.submit(1, NvmOpc.FLUSH, ring=True) for _ in range(120)]
+    drive.advance(5_000)
+    victims = [flushes[i] for i in (119, 100, 118)]
+    answers = [send_abort(drive, victim.cid) for victim in victims]
+    gone = send_abort(drive, 0x7FFF)
+    drive.advance(20_000)
+    beyond = send_abort(drive, victims[0].cid)
+    drive.wait([beyond])
+    assert beyond.status == Status.ABORT_LIMIT
+    drive.advance(20_000)
+    drive.identify(1)
+    drive.read(64, 1, qid=2)
+    assert took_us(drive, begun) < ZERO_US / 4
+    assert not any(c.done for c in (*answers, *flushes, gone))
+    drive.run(*answers, gone)
+    assert [c.dw0 for c in (*answers, gone)] == [0, 1, 1, 1], "what had gone by when its turn came is not aborted"
+    drive.wait(flushes)
+    assert [c for c in flushes if c.status] == victims[:1] and victims[0].status == Status.ABORT_REQUESTED
+    # An identifier that comes again behind the entries that are watched is another command.
+    slow_zero(drive)
+    flushes = [drive.submit(1, NvmOpc.FLUSH, ring=True) for _ in range(80)]
+    drive.advance(5_000)
+    answer = send_abort(drive, 0x7FFF)
+    drive.advance(20_000)
+    assert drive.abort(1, flushes[0].cid), "one that is inside waits for no other Abort"
+    del flushes[0]
+    later = drive.submit(1, NvmOpc.FLUSH, ring=True, cid=0x7FFF)
+    drive.run(answer, later, *flushes)
+    assert answer.dw0 == 1
+
+
+def test_abort_and_deletion_at_once(make_drive: MakeDrive) -> None:
+    """An Abort whose queue goes meanwhile is answered, and keeps no other command waiting."""
+    drive = make_drive(host_latency_ns=20_000)  # so what was sent for other commands is long under way
+    drive.start(queues=2, entries=256)
+    buffer = drive.buffer(4096)
+    for _ in range(2):
+        commands = [drive.submit(1, NvmOpc.WRITE, 8 * i, 7, buffer, ring=True) for i in range(90)]
+        drive.advance(12_000)
+        begun = drive.sim.cycle
+        answers = [drive.submit(0, AdminOpc.ABORT, cdw10=1 | commands[i].cid << 16) for i in (60, 89, 61)]
+        drive.delete_sq(1)
+        drive.run(*answers)
+        assert took_us(drive, begun) < 1_000
+        drive.create_sq(1, 256, 1)
+
+
 @pytest.mark.rtl
 def test_abort_beside_traffic(make_drive: MakeDrive) -> None:
     """Aborts of random commands under load: each command ends once, as its Abort says, and the data is as promised."""
