@@ -16,8 +16,11 @@ struct request {
     cmd_t cmd;
     // Of a command that takes several calls: where it is. All 0 at the first.
     uint8_t step, at;              // what comes next; with which namespace
-    bool looking, found, zeroing;  // draining.h
+    bool looking, found;           // draining.h: it has the hardware look at the slots; there was one
+    bool zeroing, flushing;        // ... the media at work; what it does is the flush at the end
     bool watching;                 // Abort: it watches a queue
+    bool saving;                   // what it has set is being saved; then it is over
+    uint16_t status;               // ... with this status, unless that fails
     uint64_t from, left;
 };
 
@@ -45,11 +48,6 @@ enum {
 static inline uint32_t nsid_of(const struct request* r) { return cmd_nsid(&r->cmd); }
 
 static inline uint8_t* page_of(const struct request* r) { return r->drive->buffers->page; }
-
-/// What has been set is to outlast power: the status of a command that has set it.
-static inline uint32_t saved(struct request* r) {
-    return store_save(r->drive, r->fn) ? (uint32_t)ST_SUCCESS : (uint32_t)ST_WRITE_FAULT;
-}
 
 static inline struct namespace* namespace_of(const struct request* r, uint32_t nsid) {
     return &r->drive->namespaces.of[nsid];

@@ -37,26 +37,31 @@ uint32_t change_ends(struct request* r, uint32_t status, bool save) {
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (r->drive->namespaces.of[nsid].gate) ns_gate(r->drive, r->fn, nsid, HW_NS_OPEN);
     }
-    uint32_t kept = save ? saved(r) : (uint32_t)ST_SUCCESS;
+    if (save) return saved(r, status);
     r->drive->changing = false;
-    return status == ST_SUCCESS ? kept : status;
+    return status;
 }
 
 uint32_t zero_step(struct request* r) {
+    if (!hw_media_idle()) {
+        r->fn->wake |= EV(MEDIA_IDLE);
+        return WAIT;
+    }
     if (r->zeroing) {
-        if (!hw_media_idle()) {
-            r->fn->wake |= EV(MEDIA_IDLE);
-            return WAIT;
-        }
         r->zeroing = false;
         if (!hw_media_ok()) return ST_WRITE_FAULT;
+        if (r->flushing) {
+            r->flushing = false;
+            return ST_SUCCESS;
+        }
     }
-    if (r->left == 0) return hw_media_flush() ? (uint32_t)ST_SUCCESS : ST_WRITE_FAULT;
     uint64_t bytes = r->left < CFG_ZERO_BYTES ? r->left : CFG_ZERO_BYTES;
-    if (!hw_media_zero_start(r->from, bytes)) return ST_WRITE_FAULT;
+    r->zeroing = true;
+    r->flushing = bytes == 0;
+    if (r->flushing) hw_media_flush_start();
+    else hw_media_zero_start(r->from, bytes);
     r->from += bytes;
     r->left -= bytes;
-    r->zeroing = true;
     r->fn->wake |= EV(MEDIA_IDLE);
     return WAIT;
 }
@@ -88,4 +93,20 @@ uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool e
         wiped(r, r->at);
         r->step = NEXT;
     }
+}
+
+uint32_t saved(struct request* r, uint32_t status) {
+    r->saving = r->drive->changing = true;
+    r->status = (uint16_t)status;
+    store_save_start(r->drive, r->fn);
+    return save_step(r);
+}
+
+uint32_t save_step(struct request* r) {
+    if (!store_save_step(r->drive)) {
+        r->fn->wake |= EV(MEDIA_IDLE);
+        return WAIT;
+    }
+    r->saving = r->drive->changing = false;
+    return r->status == ST_SUCCESS && r->drive->store.stale ? (uint32_t)ST_WRITE_FAULT : r->status;
 }

@@ -27,4 +27,9 @@ uint32_t zero_step(struct request* r);
 typedef void ns_wiped_t(struct request* r, uint32_t nsid);
 uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool erase, ns_wiped_t* wiped);
 
+/// What a command has set is to outlast power: its end, with `status` unless the save fails. WAIT: `save_step` goes on. No
+/// change begins meanwhile.
+uint32_t saved(struct request* r, uint32_t status);
+uint32_t save_step(struct request* r);
+
 #endif

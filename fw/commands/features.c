@@ -2,6 +2,7 @@
 #include "commands/features.h"
 
 #include "base/bytes.h"
+#include "commands/draining.h"
 #include "commands/operators.h"
 
 #define DEFAULT_ARBITRATION 0x07070703u  // equal weights, bursts of 8
@@ -62,10 +63,16 @@ static uint32_t get_error_recovery(struct request* r) {
 
 /// Off: what was written before is made durable too.
 static uint32_t set_write_cache(struct request* r) {
-    uint32_t* on = value_of(r, V_WRITE_CACHE);
-    *on = r->cmd.dw[11] & 1u;
-    hw_write_cache(*on);
-    return *on || hw_media_flush() ? (uint32_t)ST_SUCCESS : ST_WRITE_FAULT;
+    bool on = r->cmd.dw[11] & 1u;
+    if (r->step == 0) {
+        *value_of(r, V_WRITE_CACHE) = on;
+        hw_write_cache(on);
+        if (on) return ST_SUCCESS;
+        change_begins(r);
+        r->step = 1;
+    }
+    uint32_t status = zero_step(r);  // nothing to zero: a flush
+    return status == WAIT ? status : change_ends(r, status, false);
 }
 
 static uint32_t set_command_sets(struct request* r) {
@@ -284,7 +291,7 @@ uint32_t features_set(struct request* r) {
     if (status != ST_SUCCESS || !(save || f->flags & PERSISTENT)) return status;
     r->fn->settings.saved |= 1u << f->value;
     r->fn->settings.saved_value[f->value] = *value_of(r, f->value);
-    return saved(r);
+    return saved(r, ST_SUCCESS);
 }
 
 uint32_t features_get(struct request* r) {

@@ -21,6 +21,7 @@ void controller_reset_state(struct drive* drive, struct function* fn) {
     namespaces_open(drive, fn);
     drive->changing = fn->looking = fn->watching = false;
     fn->aborts = 0;
+    store_save_end(drive);
     fn->wake = 0;
     ns_changed_read(drive, fn);  // who resets the controller looks at all namespaces anyway
 }
@@ -184,6 +185,6 @@ _Noreturn void controller_loop(struct drive* drive, struct function* fn, struct 
             hw_sleep(awake, NEVER);
             continue;
         }
-        hw_sleep(awake | EV(SQE) | fn->wake, wake(fn, waiting->count != 0));
+        hw_sleep(awake | EV(SQE) | (waiting->count ? fn->wake : 0), wake(fn, waiting->count != 0));
     }
 }

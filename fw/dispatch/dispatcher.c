@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/dispatcher.h"
 
+#include "commands/draining.h"
 #include "commands/events.h"
 #include "commands/features.h"
 #include "commands/format.h"
@@ -45,6 +46,7 @@ static uint32_t check_nsid(const struct request* r, uint32_t flags) {
 }
 
 static uint32_t run(struct request* r) {
+    if (r->saving) return save_step(r);
     uint32_t opcode = cmd_opcode(&r->cmd);
     const struct admin_command* c = &admin_commands[opcode];
     if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;  // fused; PSDT: there are no SGLs

@@ -193,47 +193,56 @@ void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint32_t gate, uint64_t
 
 bool hw_media_idle(void) { return (HW->EVENT & EV(MEDIA_IDLE)) != 0; }
 
-/// It mostly is. False: it takes too long.
-static bool media_free(void) { return hw_media_idle() || hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US); }
-
-static bool media_start(uint32_t op, uint64_t addr, uint64_t bytes) {
-    if (!media_free()) return false;
-    HW->MEDIA_ADDR_LO = (uint32_t)addr;
-    HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
-    HW->MEDIA_BYTES_LO = (uint32_t)bytes;
-    HW->MEDIA_BYTES_HI = (uint32_t)(bytes >> 32);
-    HW->MEDIA_CMD = op | DB_SSD_FW__MEDIA_CMD__GO_bm;
-    return true;
+bool hw_media_idle_soon(void) {
+    for (uint32_t i = 0; i < 16; i++) {
+        if (hw_media_idle()) return true;
+    }
+    return false;
 }
-
-bool hw_media_flush(void) { return media_start(0, 0, 0) && hw_wait(EV(MEDIA_IDLE), NEVER) && hw_media_ok(); }
-
-bool hw_media_zero_start(uint64_t addr, uint64_t bytes) { return media_start(1, addr, bytes); }
 
 bool hw_media_ok(void) { return (HW->MEDIA_CMD & DB_SSD_FW__MEDIA_CMD__ERR_bm) == 0; }
 
-/// What is under way ends first: its answer would be taken for that of this access.
-static bool media_word(uint32_t op, uint64_t addr) {
-    if (!media_free()) return false;
+bool hw_media_word_ok(void) { return (HW->STORE_CMD & DB_SSD_FW__STORE_CMD__ERR_bm) == 0; }
+
+static void media_address(uint64_t addr) {
     HW->MEDIA_ADDR_LO = (uint32_t)addr;
     HW->MEDIA_ADDR_HI = (uint32_t)(addr >> 32);
-    HW->STORE_CMD = op | DB_SSD_FW__STORE_CMD__GO_bm;
-    for (uint32_t i = 0; i < 16; i++) {  // most are over before a sleep would be
-        if (HW->EVENT & EV(MEDIA_IDLE)) break;
-    }
-    return media_free() && !(HW->STORE_CMD & DB_SSD_FW__STORE_CMD__ERR_bm);
 }
 
+static void media_start(uint32_t op, uint64_t addr, uint64_t bytes) {
+    media_address(addr);
+    HW->MEDIA_BYTES_LO = (uint32_t)bytes;
+    HW->MEDIA_BYTES_HI = (uint32_t)(bytes >> 32);
+    HW->MEDIA_CMD = op | DB_SSD_FW__MEDIA_CMD__GO_bm;
+}
+
+void hw_media_flush_start(void) { media_start(0, 0, 0); }
+
+void hw_media_zero_start(uint64_t addr, uint64_t bytes) { media_start(1, addr, bytes); }
+
+void hw_media_write_start(uint64_t addr, uint32_t word) {
+    media_address(addr);
+    HW->STORE_OUT = word;
+    HW->STORE_CMD = DB_SSD_FW__STORE_CMD__WRITE_bm | DB_SSD_FW__STORE_CMD__GO_bm;
+}
+
+/// False: it takes too long.
+static bool media_free(void) { return hw_media_idle_soon() || hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US); }
+
+bool hw_media_flush(void) {
+    if (!media_free()) return false;
+    hw_media_flush_start();
+    return hw_wait(EV(MEDIA_IDLE), NEVER) && hw_media_ok();
+}
+
+/// What is under way ends first: its answer would be taken for that of this access.
 bool hw_media_read(uint64_t addr, uint32_t* word) {
-    bool done = media_word(0, addr);
+    if (!media_free()) return false;
+    media_address(addr);
+    HW->STORE_CMD = DB_SSD_FW__STORE_CMD__GO_bm;
+    bool done = media_free() && hw_media_word_ok();
     *word = HW->STORE_IN;
     return done;
-}
-
-bool hw_media_write(uint64_t addr, uint32_t word) {
-    if (!media_free()) return false;
-    HW->STORE_OUT = word;
-    return media_word(DB_SSD_FW__STORE_CMD__WRITE_bm, addr);
 }
 
 // ---------------------------------------------------------------- what I/O commands leave

@@ -116,15 +116,21 @@ void hw_vector(uint32_t vector, bool not_coalesced);
 /// and the advice to come again after the time that Identify's CRDT1 says.
 enum { HW_NS_OPEN, HW_NS_CLOSED, HW_NS_FORMATTING, HW_NS_LATER };
 void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint32_t gate, uint64_t base, uint64_t blocks);
-/// False: it failed.
-bool hw_media_flush(void);
-/// Begins; hw_media_ok says how it went when hw_media_idle. False: the media does not take it.
-bool hw_media_zero_start(uint64_t addr, uint64_t bytes);
+/// What the media does for the firmware, one thing at a time: begun while hw_media_idle, over when it is idle again. It may
+/// wait for a command of the write engine, so for seconds. A reset does not end it. A word is at the start of a line of
+/// 64 bytes; the rest of the line is nobody's.
+void hw_media_flush_start(void);
+void hw_media_zero_start(uint64_t addr, uint64_t bytes);
+void hw_media_write_start(uint64_t addr, uint32_t word);
 bool hw_media_idle(void);
+/// Idle, or so in a moment: most words take no longer.
+bool hw_media_idle_soon(void);
+/// The last flush or zeroing, the last word went well.
 bool hw_media_ok(void);
-/// A word at the start of a line of 64 bytes; the rest of the line is nobody's. A reset does not end it. False: it failed.
+bool hw_media_word_ok(void);
+/// From start to end. False: it failed; of the flush: or a reset was asked for.
+bool hw_media_flush(void);
 bool hw_media_read(uint64_t addr, uint32_t* word);
-bool hw_media_write(uint64_t addr, uint32_t word);
 
 // ---------------------------------------------------------------- what I/O commands leave
 struct hw_io_error {

@@ -11,7 +11,7 @@
 
 enum { W_MAGIC, W_SEQUENCE, W_COUNT, W_CRC, W_FIRST };
 
-_Static_assert(COPY_WORDS * 4u <= PAGE_SIZE, "a copy is put together in the buffers' page");
+_Static_assert(COPY_WORDS * 4u <= PAGE_SIZE, "a copy is put together in a page");
 
 static uint32_t* words_of(struct drive* drive) { return (uint32_t*)(void*)drive->buffers->page; }
 
@@ -168,18 +168,38 @@ void store_load(struct drive* drive, struct function* fn) {
 }
 
 // ---------------------------------------------------------------- save
-/// To the other copy than the newest; that one stays whole until this is.
-static bool write_copy(struct drive* drive, bool second, const uint32_t* words) {
-    if (!hw_media_write(place(drive, second, W_MAGIC), 0) || !hw_media_flush()) return false;
-    for (uint32_t i = W_SEQUENCE; i < W_FIRST + words[W_COUNT]; i++) {
-        if (!hw_media_write(place(drive, second, i), words[i])) return false;
-    }
-    return hw_media_flush() && hw_media_write(place(drive, second, W_MAGIC), MAGIC) && hw_media_flush();
+/// What is written to the other copy than the newest, one after the other; that one stays whole until this is. Steps: the
+/// magic away, flush, all else, flush, the magic, flush. So a copy that has its magic is whole.
+enum { S_AWAY, S_FLUSH_AWAY, S_WORDS };
+
+static uint32_t* saving_of(struct drive* drive) { return drive->buffers->settings; }
+
+/// The step after the last word.
+static uint32_t after_words(struct drive* drive) { return S_WORDS + W_FIRST + saving_of(drive)[W_COUNT] - W_SEQUENCE; }
+
+static bool flushes(struct drive* drive, uint32_t step) {
+    return step == S_FLUSH_AWAY || step == after_words(drive) || step == after_words(drive) + 2;
 }
 
-static bool save(struct drive* drive, struct function* fn) {
+static void begin_step(struct drive* drive) {
+    uint32_t step = drive->store.step, word = W_MAGIC, value = 0;
+    if (flushes(drive, step)) {
+        hw_media_flush_start();
+        return;
+    }
+    if (step == after_words(drive) + 1) {
+        value = MAGIC;
+    } else if (step != S_AWAY) {
+        word = step - S_WORDS + W_SEQUENCE;
+        value = saving_of(drive)[word];
+    }
+    hw_media_write_start(place(drive, !drive->store.second, word), value);
+}
+
+void store_save_start(struct drive* drive, struct function* fn) {
     struct store* store = &drive->store;
-    uint32_t* words = words_of(drive);
+    if (store->base == 0) return;
+    uint32_t* words = saving_of(drive);
     struct hw_counters now;
     struct history kept = drive->before;
     hw_counters(&now);
@@ -196,25 +216,46 @@ static bool save(struct drive* drive, struct function* fn) {
     words[W_SEQUENCE] = store->sequence + 1;
     words[W_COUNT] = (uint32_t)(w.at - words) - W_FIRST;
     words[W_CRC] = crc(words);
-    // The magic of the copy that is written is gone at the first word, so a copy whose save failed is none.
-    bool done = write_copy(drive, !store->second, words);
-    store->stale = !done;
-    if (done) {
-        store->sequence++;
-        store->second = !store->second;
-    }
-    return done;
+    store->step = S_AWAY;
+    store->saving = store->stale = true;
+    store->begun = false;
 }
 
+bool store_save_step(struct drive* drive) {
+    struct store* store = &drive->store;
+    while (store->saving) {
+        if (!hw_media_idle_soon()) return false;
+        if (!store->begun) {
+            begin_step(drive);
+            store->begun = true;
+            continue;
+        }
+        store->begun = false;
+        if (!(flushes(drive, store->step) ? hw_media_ok() : hw_media_word_ok())) {
+            store->saving = false;
+        } else if (store->step++ == after_words(drive) + 2) {
+            store->saving = store->stale = false;
+            store->sequence++;
+            store->second = !store->second;
+        }
+    }
+    return true;
+}
+
+void store_save_end(struct drive* drive) { drive->store.saving = false; }
+
 bool store_save(struct drive* drive, struct function* fn) {
-    if (drive->store.base == 0) return true;
-    bool done = save(drive, fn);
-    if (!done) drive->store.stale = true;
-    return done;
+    store_save_start(drive, fn);
+    while (!store_save_step(drive)) {
+        if (hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) continue;
+        store_save_end(drive);
+        break;
+    }
+    return !drive->store.stale;
 }
 
 bool store_in_use(struct drive* drive, struct function* fn, bool in_use) {
     if (drive->boot->in_use == in_use && !drive->store.stale) return true;
     drive->boot->in_use = in_use;
-    return drive->store.base == 0 || save(drive, fn);
+    return store_save(drive, fn);
 }

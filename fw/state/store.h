@@ -22,13 +22,21 @@ struct store {
     uint64_t base;      // of the media, bytes; 0: it is too small, nothing is remembered
     uint32_t sequence;  // of the newest copy
     bool second;        // which that is
-    bool stale;         // the last save failed
+    bool stale;         // the last save failed, or is not over
     uint8_t found;      // at power-on
+    // A save that is under way:
+    bool saving, begun;  // ... and its step
+    uint16_t step;
 };
 
 /// At power-on: find the area, and what it says to the drive and the function.
 void store_load(struct drive* drive, struct function* fn);
-/// Save what there is now. Holds fetching for a moment. False: it failed, and what was saved before is still there.
+/// Save what there is now. store_save_step does it; false: call again when the media is idle. It is over: store.stale says
+/// whether it failed, and then what was saved before is still there. store_save_end gives it up.
+void store_save_start(struct drive* drive, struct function* fn);
+bool store_save_step(struct drive* drive);
+void store_save_end(struct drive* drive);
+/// From start to end. False: it failed, or took longer than CFG_WAIT_US.
 bool store_save(struct drive* drive, struct function* fn);
 /// The controller is enabled, or has been shut down, and nothing is under way: a save, unless that is known.
 bool store_in_use(struct drive* drive, struct function* fn, bool in_use);

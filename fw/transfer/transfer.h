@@ -14,6 +14,7 @@
 struct buffers {
     uint8_t page[PAGE_SIZE] __attribute__((aligned(64)));  // data on its way to the host is built here
     uint32_t line[16] __attribute__((aligned(64)));        // up to 64 bytes read from the host
+    uint32_t settings[PAGE_SIZE / 4];                      // on their way to the media
 };
 
 typedef struct {

@@ -39,14 +39,16 @@ bool hw_media_read(uint64_t addr, uint32_t *word)
     *word = media[line];
     return true;
 }
-bool hw_media_write(uint64_t addr, uint32_t word)
+static bool word_ok, flush_ok;
+void hw_media_write_start(uint64_t addr, uint32_t word)
 {
     uint64_t line = (addr - ((uint64_t)base_page << 12)) / 64;
-    if (addr % 64 || line >= 2048) { bad_addresses++; return false; }
-    if (cut()) return false;
+    word_ok = false;
+    if (addr % 64 || line >= 2048) { bad_addresses++; return; }
+    if (cut()) return;
     held[held_count].at = (uint32_t)line;
     held[held_count++].word = word;
-    return true;
+    word_ok = true;
 }
 static void write_out(bool all)
 {
@@ -55,8 +57,12 @@ static void write_out(bool all)
     }
     held_count = 0;
 }
-bool hw_media_flush(void) { if (cut()) return false; write_out(true); return true; }
+void hw_media_flush_start(void) { flush_ok = !cut(); if (flush_ok) write_out(true); }
+bool hw_media_ok(void) { return flush_ok; }
+bool hw_media_word_ok(void) { return word_ok; }
 bool hw_media_idle(void) { return true; }
+bool hw_media_idle_soon(void) { return true; }
+bool hw_wait_only(uint32_t events, uint64_t until) { (void)events; (void)until; return true; }
 uint64_t hw_time(void) { return 1000; }
 uint32_t hw_events(void) { return 0; }
 void hw_counters(struct hw_counters *c) { *c = (struct hw_counters){1, 2, 3, 4, 5}; }

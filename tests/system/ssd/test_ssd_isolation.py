@@ -8,7 +8,7 @@ import random
 import pytest
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import CC_EN, CSTS_RDY, AdminOpc, NvmOpc, Reg, Status
+from doorbell.nvme.constants import CC_EN, CSTS_RDY, AdminOpc, Feature, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
 from test_ssd_reset import quiet
 from traffic import MakeDrive, Traffic, media_of, unread
@@ -298,6 +298,36 @@ def test_format_holds_its_namespace_alone(make_drive: MakeDrive) -> None:
     buffer = drive.buffer(4096)
     drive.run(drive.submit(1, NvmOpc.READ, 0, 0, buffer, nsid=2, ring=True))
     assert not any(buffer.read())
+
+
+@pytest.mark.rtl
+def test_saving_behind_slow_media(make_drive: MakeDrive) -> None:
+    """Settings are saved when the media has time for it: that command waits, and no other admin command does. A reset
+    meanwhile ends it, and the next enable saves what it had set."""
+    drive = slow_media(make_drive)
+    drive.start(queues=1, entries=16)
+    for reset in (False, True):
+        zero = slow_zero(drive)
+        begun = drive.sim.cycle
+        value = 0x05040305 + reset
+        setting = drive.submit(0, AdminOpc.SET_FEATURES, ring=True, nsid=0,
+                               cdw10=Feature.ARBITRATION | 1 << 31, cdw11=value)  # fmt: skip
+        cache = drive.submit(0, AdminOpc.SET_FEATURES, ring=True, nsid=0, cdw10=Feature.VOLATILE_WC, cdw11=0)
+        for _ in range(5):
+            since = drive.sim.cycle
+            drive.identify(1)
+            assert drive.get_features(Feature.ARBITRATION) == value
+            assert took_us(drive, since) < 300
+        assert not setting.done and not cache.done and not zero.done and took_us(drive, begun) < ZERO_US / 2
+        if reset:
+            drive.disable()
+            drive.start(queues=1, entries=16)
+        else:
+            drive.run(setting, cache, zero)
+        assert drive.get_features(Feature.ARBITRATION, select=2) == value
+        drive.disable()
+        drive.start(queues=1, entries=16)
+        assert drive.get_features(Feature.ARBITRATION) == value
 
 
 def test_format_beside_a_queue_that_nobody_reads(make_drive: MakeDrive) -> None:
