@@ -46,6 +46,7 @@ module db_ssd_core
 ) (
   input  logic                  clk,
   input  logic                  rst,
+  input  logic                  por_rst,           ///< with rst: power was off
   /// The PCIe block's streams, settings and interrupts.
   input  logic                  s_cq_valid,
   output logic                  s_cq_ready,
@@ -334,7 +335,7 @@ module db_ssd_core
   completion_busy_t completion_busy;
   logic [63:0]      coalesce_wake_us;
   db_ssd_completion #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC)) i_completion (
-    .clk, .rst, .ctrl_rst, .flr_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
+    .clk, .por_rst, .rst, .ctrl_rst, .flr_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
     .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx), .s_slot_valid(slot_completion_valid),
     .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .done_valid, .done_slot, .done_aborted, .media_err,
     .s_admin_valid(admin_completion_valid),
@@ -363,7 +364,7 @@ module db_ssd_core
     .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS),
     .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES)
   ) i_admin (
-    .clk, .rst, .host_regs, .flr(link_cfg.flr), .flr_done, .csts, .s_sqe_valid(admin_sqe_valid),
+    .clk, .rst, .por_rst, .host_regs, .flr(link_cfg.flr), .flr_done, .csts, .s_sqe_valid(admin_sqe_valid),
     .s_sqe_ready(admin_sqe_ready), .s_sqe(admin_sqe), .m_completion_valid(admin_completion_valid),
     .m_completion_ready(admin_completion_ready), .m_completion(admin_completion), .m_post_valid(fw_post_valid),
     .m_post_ready(fw_post_ready), .m_post(fw_post), .m_read_valid(read_valid[RD_FW]), .m_read_ready(read_ready[RD_FW]),

@@ -4,6 +4,7 @@
 // Inside, db_ssd_connect.svh makes structs of them. No guard: it is text for several modules.
   input  logic                         clk,
   input  logic                         rst,
+  input  logic                         por_rst,           ///< with rst, at its begin or all of it: power was off
   /// PCIe: the streams of the UltraScale+ integrated block (PG213), its settings, its interrupts.
   input  logic [DATA_W-1:0]            s_axis_cq_tdata,
   input  logic [DATA_W/32-1:0]         s_axis_cq_tkeep,

@@ -104,6 +104,8 @@ class DeviceSim final : public db_sim {
         endpoint.clear();
         axi.reset();
         top.rst = 1;
+        top.por_rst = !powered;
+        powered = true;
         top.cfg_flr = 0;
         top.media_pages = media.store.size / 4096;
         show_settings();
@@ -115,6 +117,7 @@ class DeviceSim final : public db_sim {
             advance_us(1);
         }
         top.rst = 0;
+        top.por_rst = 0;
         endpoint.drive_ready();
     }
 

@@ -30,6 +30,7 @@ module db_ssd_admin
 ) (
   input  logic                    clk,
   input  logic                    rst,
+  input  logic                    por_rst,           ///< with rst: power was off
   // controller state that the host sees (db_ssd_regs)
   input  host_regs_t              host_regs,
   input  logic                    flr,               ///< level: function-level reset in process
@@ -144,7 +145,7 @@ module db_ssd_admin
     .ext_rdata);
 
   db_ssd_admin_watchdog i_watchdog (
-    .clk, .rst, .time_us, .trap, .sleeping, .s_reset(!host_regs.cc[0] || flr || event_seen.nssr), .dead, .restart,
+    .clk, .rst, .por_rst, .time_us, .trap, .sleeping, .s_reset(!host_regs.cc[0] || flr || event_seen.nssr), .dead, .restart,
     .restarted);
 
   db_ssd_admin_mem #(.BYTES(RAM_BYTES), .HEX_FILE(FW_HEX)) i_mem (

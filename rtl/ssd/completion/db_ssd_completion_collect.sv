@@ -12,7 +12,7 @@ module db_ssd_completion_collect
 ) (
   input  logic                   clk,
   input  logic                   rst,
-  input  logic                   rst_counters,  ///< power-on: counters outlive a controller reset
+  input  logic                   rst_counters,  ///< power-on: counters outlive all other resets
   /// Slot contexts, from decode.
   input  logic                   s_ctx_valid,
   input  logic [SLOT_W-1:0]      s_ctx_slot,

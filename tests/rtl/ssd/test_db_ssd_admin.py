@@ -162,10 +162,10 @@ class Bench:
             port.set()
         d.quiet.value = d.host_quiet.value = 1
         d.media_pages.value = PAGES + AREA
-        d.rst.value = 1
+        d.rst.value = d.por_rst.value = 1
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         await ClockCycles(d.clk, 5)
-        d.rst.value = 0
+        d.rst.value = d.por_rst.value = 0
         for port in (self.posts, self.reads, self.take_completions, self.queue_contexts, self.medias, self.words,
                      self.operators, self.watch_resets, self.watch_vectors):  # fmt: skip
             cocotb.start_soon(port())
@@ -401,11 +401,14 @@ class Bench:
         first = 4096 - (prp1 & 4095)
         return self.read(prp1, first) + self.read(prp2, 4096 - first)
 
-    async def power_cycle(self) -> None:
-        """The core's reset, as at power-on; and enabled again."""
+    async def power_cycle(self, power: bool = True) -> None:
+        """The core's reset, as at power-on, which is over before the reset is; else that of the link. And enabled again."""
         await FallingEdge(self.dut.clk)
         self.dut.rst.value = 1
+        self.dut.por_rst.value = int(power)
         self.host_regs.cc = 0
+        await ClockCycles(self.dut.clk, 4)
+        self.dut.por_rst.value = 0
         await ClockCycles(self.dut.clk, 4)
         await FallingEdge(self.dut.clk)
         self.dut.rst.value = 0
@@ -1214,6 +1217,17 @@ async def without_power(dut):
         assert 0 <= 3 * u(smart, at, 16) - u(later, at, 16) <= 2, at
     assert u(later, 128, 16) == u(smart, 128, 16) == 5, "hours"
     assert u(later, 112, 16) == u(smart, 112, 16) + 3 and u(later, 144, 16) == u(smart, 144, 16) + 3
+    # nor is a link reset, and it is no power cycle: the hardware counts on
+    b.counters.set(read_sectors=500_000, write_sectors=9, read_cmds=3, write_cmds=1, media_errors=1)
+    before = await get_log(b, 2, 512)
+    await b.power_cycle(power=False)
+    assert table(dut) == seen and await features() == want * 2
+    after = await get_log(b, 2, 512)
+    assert [u(after, at, 16) for at in (112, 144)] == [u(before, at, 16) for at in (112, 144)]
+    b.counters.set(read_sectors=0, write_sectors=0, read_cmds=0, write_cmds=0, media_errors=0)
+    await b.power_cycle()
+    later = await get_log(b, 2, 512)
+    assert u(later, 112, 16) == u(before, 112, 16) + 1
     # a shutdown is none that is unsafe
     await b.write_cc(0x464001)
     await b.until(lambda: b.csts.shst == 2)
