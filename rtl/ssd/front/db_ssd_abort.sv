@@ -136,4 +136,5 @@ module db_ssd_abort
   assert property (@(posedge clk) disable iff (rst) !(s_done_valid && done_q) || !s_ctx_valid);
   assert property (@(posedge clk) disable iff (rst) !(s_ctx_valid && done_q && s_ctx_slot[AW-1:0] == done_slot_q));
   assert property (@(posedge clk) disable iff (rst) !s_start || !busy);
+  assert property (@(posedge clk) disable iff (rst) !s_ctx_valid || !init);  // no queue is made that soon
 endmodule
