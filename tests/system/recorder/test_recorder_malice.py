@@ -19,7 +19,7 @@ from doorbell.paths import RTL
 pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 MB = 1 << 20
 WINDOW, FORWARD = 64 * MB, 6 * 8 * MB  # bytes of what a drive sees; where in it writes go on to the host
-EACH = 1000  # blocks
+EACH = 400  # blocks
 SLACK = 1.002
 CMD_TIMEOUT, ABORT_MS, SHUTDOWN_MS, NUM_RESETS, NUM_BAD = 0x28, 0x1C, 0x2C, 0x68, 0x6C  # of db_host
 READ, WRITE = 2, 1
