@@ -39,6 +39,8 @@ module db_host
   parameter logic [15:0] ABORT_MS    = 16'd1000,
   /// time between looks at CSTS; 0: never
   parameter logic [15:0] POLL_MS     = 16'd1,
+  /// longest wait for commands to end before a shutdown, and then for the drive
+  parameter logic [15:0] SHUTDOWN_MS = 16'd10000,
   /// repeat what a reset took, else report it
   parameter bit          REPEAT      = 1'b1,
   /// cycles until a command is late; 0: never
@@ -148,6 +150,12 @@ module db_host
   output logic                         up,
   /// commands fail; nothing will change by itself
   output logic                         dead,
+  /// one cycle or more: shut the drive down, in order; then one of the two below rises
+  input  logic                         shutdown,
+  /// the drive has said so: what it holds is safe, its power may go
+  output logic                         shut_down,
+  /// it has not, within SHUTDOWN_MS, or there is none
+  output logic                         shutdown_failed,
   /// of the namespace
   output logic [63:0]                  blocks,
   /// log2 of their bytes
@@ -175,7 +183,7 @@ module db_host
   logic [31:0]   admin_buf_rdata;
   admin_answer_t admin_answer;
   acc_answer_t   reg_answer;
-  logic          slots_bad, slot_done, cqe_bad, rx_bad, rx_damaged;
+  logic          slots_bad, slot_done, cqe_bad, rx_bad, rx_damaged, open;
   logic          tick, poke_valid, poke_ready, acc_valid, acc_ready, answer_valid;
   poke_t         poke;
   acc_t          acc;
@@ -184,7 +192,7 @@ module db_host
   db_host_control #(
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
     .PART_LOG2(PART_LOG2), .AUTO_START(AUTO_START), .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS),
-    .POLL_MS(POLL_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
+    .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
   ) i_control (
     .clk, .rst, .link_up, .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
     .tick, .m_poke_valid(poke_valid), .m_poke_ready(poke_ready), .m_poke(poke), .m_acc_valid(acc_valid),
@@ -197,7 +205,7 @@ module db_host
     .m_admin_buf(admin_buf), .s_admin_buf_ready(admin_buf_ready), .s_admin_buf_rdata(admin_buf_rdata),
     .s_entry_valid(entry_valid), .s_entry(entry), .s_doorbell_valid(doorbell_valid),
     .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .s_late_valid(late_valid), .s_late(late),
-    .io_up(up), .io_dead(dead), .settings, .facts, .busy(control_busy), .s_idle(quiet), .s_io_done(slot_done),
+    .io_up(up), .io_dead(dead), .io_open(open), .shutdown, .shut_down, .shutdown_failed, .settings, .facts, .busy(control_busy), .s_idle(quiet), .s_io_done(slot_done),
     .s_damaged(rx_damaged), .stat_cqe, .stat_bad({rx_bad, rx_damaged, slots_bad, cqe_bad})
   );
   assign m_adm_cqe     = admin_answer.cqe;
@@ -219,7 +227,7 @@ module db_host
   out_cmd_t         out;
 
   db_host_cmd i_cmd (
-    .clk, .rst, .io_up(up), .io_dead(dead), .max_blocks(facts.max_blocks), .lba_shift(facts.lba_shift),
+    .clk, .rst, .io_open(open), .io_dead(dead), .max_blocks(facts.max_blocks), .lba_shift(facts.lba_shift),
     .s_axis_cmd_tdata, .s_axis_cmd_tvalid, .s_axis_cmd_tready, .m_part_valid(part_valid), .m_part_ready(part_ready),
     .m_part(part)
   );

@@ -146,6 +146,7 @@ package db_host_pkg;
     logic [15:0] admin_ms;         ///< longest wait for an admin command
     logic [15:0] abort_ms;         ///< longest wait for a late command after its Abort
     logic [15:0] poll_ms;          ///< time between looks at CSTS; 0: never
+    logic [15:0] shutdown_ms;      ///< longest wait for commands to end before a shutdown, and then for the drive
     logic        repeat_on_reset;  ///< submit again what a reset took, else report it
     logic [31:0] cmd_timeout;      ///< cycles until a command is late; 0: never
   } settings_t;

@@ -12,7 +12,9 @@ package db_rec_pkg;
     logic        phy_ready;
     logic        link_up;
     logic        up;           // it takes commands
-    logic        dead;         // given up
+    logic        dead;         // given up, or shut down
+    logic        shut_down;    // in order, as it was asked for
+    logic        shutdown_failed;
     logic [63:0] window_base;  // where the drive sees the host
     logic [63:0] blocks;       // logical blocks
     logic [3:0]  lba_shift;    // log2 of a logical block's bytes, 9..12

@@ -29,6 +29,7 @@ module db_rec_regs
   output logic                           all_rst,      ///< with rst
   input  logic            [N_DRIVES-1:0] initialise,   ///< pulse: as Control.Initialise
   output logic            [N_DRIVES-1:0] drive_rst,    ///< pulse of RESET_US, and until Initialise
+  output logic            [N_DRIVES-1:0] shutdown,     ///< pulse: shut the drive down
   output drive_control_t  [N_DRIVES-1:0] control,
   output logic                           trim_first,
 
@@ -52,6 +53,7 @@ module db_rec_regs
   set_control_t             control_w;  // what is written, if it is for that register
   set_read_control_t        rcontrol_w;
   own_trim_first_t          trim_w;
+  own_shutdown_t            shutdown_w;
   logic                     wr, wr_set, wipe_q, trim_q;
   logic [N_DRIVES-1:0]      reset_q, init_q, enable_q, renable_q, rtrim_q, want_rst, drive_rst_q;
   logic [N_DRIVES-1:0]      rises_q, rrises_q, trims_q;  // Enable has just been set; PerformTrim as it was then
@@ -61,6 +63,7 @@ module db_rec_regs
   assign control_w  = access.wdata;
   assign rcontrol_w = access.wdata;
   assign trim_w     = access.wdata;
+  assign shutdown_w = access.wdata;
   assign wr       = live && access.write && access.there;
   assign wr_set   = wr && !access.extended;
   assign want_rst = wr_set && access.word == W_CONTROL && control_w.reset ? sel : '0;
@@ -101,6 +104,7 @@ module db_rec_regs
       end
     end
     if (wr && access.own && access.word == 6'(OWN_TRIM_FIRST_ADDR / 4)) trim_q <= trim_w.trim;
+    shutdown <= (wr && access.own && access.word == 6'(OWN_SHUTDOWN_ADDR / 4)) ? shutdown_w.ask[N_DRIVES-1:0] : '0;
     reset_q     <= reset_q | want_rst;
     drive_rst_q <= reset_q | ~(init_q | {N_DRIVES{USE_CONFIGURE}});
     if (want_rst != '0) reset_us_q <= 20'(RESET_US + 1);  // the first tick may be near
@@ -118,6 +122,7 @@ module db_rec_regs
       rtrim_q     <= '0;
       trims_q     <= '0;
       reset_us_q  <= '0;
+      shutdown    <= '0;
     end
   end
 
@@ -162,8 +167,9 @@ module db_rec_regs
   own_drives_t       drives;
   own_trim_first_t   trim;
   own_buffer_t       buffer_r;
+  own_shutdown_t     shutdown_r;
   always_comb begin
-    {control_r, status, rcontrol, rstatus, shape, drives, trim, buffer_r} = '0;
+    {control_r, status, rcontrol, rstatus, shape, drives, trim, buffer_r, shutdown_r} = '0;
     control_r.reset         = reset_q[drive];
     control_r.initialise    = init_q[drive] | hosts[drive].up;
     control_r.data_enable   = enable_q[drive];
@@ -182,6 +188,8 @@ module db_rec_regs
     for (int i = 0; i < N_DRIVES; i++) begin
       drives.up[i]   = hosts[i].up;
       drives.dead[i] = hosts[i].dead;
+      shutdown_r.down[i]   = hosts[i].shut_down;
+      shutdown_r.failed[i] = hosts[i].shutdown_failed;
     end
     trim.trim             = trim_q;
     buffer_r.blocks       = buffer.blocks;
@@ -208,6 +216,7 @@ module db_rec_regs
         6'(OWN_MALFORMED_ADDR / 4):  rdata = any_pending ? '0 : format_q;
         6'(OWN_TRIM_FIRST_ADDR / 4): rdata = trim;
         6'(OWN_BUFFER_ADDR / 4):     rdata = buffer_r;
+        6'(OWN_SHUTDOWN_ADDR / 4):   rdata = shutdown_r;
         default: ;
       endcase
     end

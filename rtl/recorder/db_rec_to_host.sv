@@ -3,7 +3,8 @@
 //
 // All but the blocks is rare and goes a dword at a time into one 128-bit register. Completion entries go to address
 // {drive, 2, 1, queue, place} as writes, forwarded rows to {drive, 1, address}; a completion leaves after all rows of
-// its drive that are there. A row of which not all bytes are written is sent as its dwords with any of them.
+// its drive that are there. A row of which not all bytes are written is sent as its dwords with any of them. Drives
+// take turns, a row or a completion each.
 // Latency: blocks 1 cycle. Throughput: blocks a beat every cycle.
 module db_rec_to_host
   import db_rec_pkg::*;
@@ -59,7 +60,7 @@ module db_rec_to_host
     ST_IDLE, ST_REPLY, ST_CQE, ST_FORWARD_FIND, ST_FORWARD, ST_DONE, ST_FETCH, ST_IO
   } state_e;
   state_e          state_q;
-  logic [DW-1:0]   v_q;
+  logic [DW-1:0]   v_q, v_next;  // the drive at hand, in turn
   logic [2:0]      index_q;  // header 0..3, then data
   logic [LW-1:0]   lane_q;
   logic [3:0]      place_q;
@@ -81,6 +82,7 @@ module db_rec_to_host
   end
   assign row_dw = rows[32'({v_q, lane_q})*32+:32];
   assign cqe_dw = cqes[32'({v_q, index_q[1:0]})*32+:32];
+  assign v_next = v_q == DW'(N_DRIVES - 1) ? '0 : v_q + 1'b1;
   assign {status, phase} = s_admin[v_q].cqe[127:112];
   assign mine = admin[v_q];
   assign be   = s_forward_be[v_q];
@@ -155,7 +157,7 @@ module db_rec_to_host
           gone_q  <= mine.made || mine.gone || s_admin[v_q].timeout;
           drop_q  <= mine.made || mine.gone;  // no answer to take
         end else begin
-          v_q <= v_q == DW'(N_DRIVES - 1) ? '0 : v_q + 1'b1;
+          v_q <= v_next;
         end
       end
       ST_REPLY: if (e_valid && e_ready && e_last) state_q <= ST_IDLE;
@@ -186,7 +188,10 @@ module db_rec_to_host
           else index_q <= index_q + 3'd1;
           if (e_last) state_q <= lane_q == LW'(L - 1) ? ST_DONE : ST_FORWARD_FIND;
         end
-      default: state_q <= ST_IDLE;
+      default: begin
+        state_q <= ST_IDLE;
+        v_q     <= v_next;  // others first: a drive that writes without end is not alone
+      end
     endcase
     if (rst) begin
       state_q <= ST_IDLE;

@@ -27,6 +27,7 @@ module db_recorder
   parameter int          RD_RING_BYTES = 65536,         ///< of db_host
   parameter bit          HOST_REGS     = 1'b0,          ///< the hosts' own registers; without: 0 is read
   parameter int          MS_CYCLES     = CLK_MHZ * 1000,  ///< of db_host
+  parameter logic [15:0] SHUTDOWN_MS   = 16'd10000,     ///< of db_host
   parameter int          BUFFER_LOG2   = 0,             ///< memory on m_axi before the stream: 2^.. bytes; 0: none
   parameter longint unsigned BUFFER_BASE = 0,           ///< its address, a multiple of its size
   parameter int          BUFFER_DROP_PCT = 0,           ///< blocks are dropped from this level on; 0: never
@@ -201,6 +202,7 @@ module db_recorder
 
   // ---- the core
   host_state_t   [N-1:0]               hosts;
+  logic          [N-1:0]               shutdown, shut_down, shutdown_failed;
   logic          [N-1:0]               cmd_valid, cmd_ready, wdata_valid, wdata_ready, rdata_valid, rdata_ready;
   logic          [N-1:0]               status_valid, status_ready, admin_valid, admin_ready, cqe_valid, cqe_ready;
   logic          [N-1:0]               reg_valid, reg_ready, answer_valid, forward_valid, forward_ready;
@@ -223,7 +225,7 @@ module db_recorder
     .s_axis_tlast(take_tlast), .data_enabled_out(taking), .data_drop_blocks(drop), .any_capturing, .any_enable,
     .buffer, .s_packet_valid(s_axis_hostsend_tvalid), .s_packet_ready(s_axis_hostsend_tready), .s_packet,
     .m_packet_valid(m_axis_hostrecv_tvalid), .m_packet_ready(m_axis_hostrecv_tready), .m_packet, .axil_req,
-    .axil_rsp, .drive_rst, .hosts, .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd),
+    .axil_rsp, .drive_rst, .shutdown, .hosts, .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd),
     .m_row_valid(wdata_valid), .m_row_ready(wdata_ready), .m_row_data(wdata), .s_row_valid(rdata_valid),
     .s_row_ready(rdata_ready), .s_row_data(rdata), .s_status_valid(status_valid), .s_status_ready(status_ready),
     .s_status(status), .m_admin_valid(admin_valid), .m_admin_ready(admin_ready), .m_admin_data(admin_data),
@@ -239,10 +241,13 @@ module db_recorder
     assign hosts[i].link_up     = link_up[i];
     assign hosts[i].up          = up[i];
     assign hosts[i].dead        = dead[i];
+    assign hosts[i].shut_down       = shut_down[i];
+    assign hosts[i].shutdown_failed = shutdown_failed[i];
     assign hosts[i].window_base = window_base[i*64+:64];
     db_host #(
       .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .WR_RING_BYTES(WR_RING_BYTES),
-      .RD_RING_BYTES(RD_RING_BYTES), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES), .AUTO_START(1'b1), .REGS(HOST_REGS)
+      .RD_RING_BYTES(RD_RING_BYTES), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES), .AUTO_START(1'b1), .REGS(HOST_REGS),
+      .SHUTDOWN_MS(SHUTDOWN_MS)
     ) i_host (
       .clk, .rst(rst || drive_rst[i]), .link_up(link_up[i]), .cfg_mps_cap(cfg_mps_cap[i*3+:3]),
       .set_mps(set_mps[i*3+:3]), .set_mrrs(set_mrrs[i*3+:3]), .window_base(window_base[i*64+:64]),
@@ -282,6 +287,7 @@ module db_recorder
       .m_reg_valid(answer_valid[i]), .m_reg_rdata(answer[i].rdata), .m_reg_status(answer[i].status),
       .m_fwd_valid(forward_valid[i]), .m_fwd_ready(forward_ready[i]), .m_fwd_addr(forward_addr[i]),
       .m_fwd_data(forward_data[i]), .m_fwd_be(forward_be[i]), .up(up[i]), .dead(dead[i]),
+      .shutdown(shutdown[i]), .shut_down(shut_down[i]), .shutdown_failed(shutdown_failed[i]),
       .blocks(hosts[i].blocks), .lba_shift(hosts[i].lba_shift), .idle(host_idle[i]),
       .stat_doorbell(stat_doorbell[i]), .stat_cqe(stat_cqe[i])
     );

@@ -51,6 +51,7 @@ module db_recorder_core
   output axil_rsp_t                                  axil_rsp,
 
   output logic           [N_DRIVES-1:0]              drive_rst,        ///< resets host and drive
+  output logic           [N_DRIVES-1:0]              shutdown,         ///< pulse: the host shuts its drive down
   input  host_state_t    [N_DRIVES-1:0]              hosts,
 
   output logic           [N_DRIVES-1:0]              m_cmd_valid,
@@ -127,7 +128,7 @@ module db_recorder_core
     .USE_CONFIGURE(USE_CONFIGURE), .TRIM_FIRST(TRIM_FIRST)
   ) i_regs (
     .clk, .rst, .live, .access, .rdata(live_rdata), .pending, .read_pending, .wipe, .all_rst, .initialise, .drive_rst,
-    .control, .trim_first, .hosts,
+    .shutdown, .control, .trim_first, .hosts,
     .lanes, .progress, .stat_drop, .stat_format, .buffer
   );
 

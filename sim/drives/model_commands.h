@@ -41,9 +41,11 @@ struct ModelCommand {
 
     bool on = false, admin = false, write = false, list_done = false, media_done = false, queued = false;
     bool lost = false, failed = false, keep = false;  // keep: asynchronous event request
-    bool damage = false, twice = false, wrong_phase = false;
+    bool damage = false, twice = false, wrong_phase = false, copied = false;
     u32 handle = 0, sq = 0, cid = 0, opc = 0, dw0 = 0, status = 0, sqe[16];
     u64 bytes = 0, issued = 0, got = 0, lba = 0, blocks = 0, late = 0, held = 0, again = 0;
+    u64 copy = 0, astray = 0;  // how far beside their places: its entry, once more; its data
+    u32 other_cid = 0;         // of an entry before its own, xor
     u32 pages = 0;          // entries wanted beside PRP1
     u64 list_at = 0;        // where the next part of the list is
     std::vector<u64> page;  // of page i of the transfer: address (the first with its offset)

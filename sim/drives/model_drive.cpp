@@ -72,7 +72,10 @@ void ModelDrive::expired(const Event& e) {
             if (!hung) csts |= CSTS_RDY;
             break;
         case T_UNREADY: csts &= ~CSTS_RDY; break;
-        case T_SHUTDOWN: csts = (csts & ~CSTS_SHST_MASK) | CSTS_SHST_DONE; break;
+        case T_SHUTDOWN:
+            csts = (csts & ~CSTS_SHST_MASK) | CSTS_SHST_DONE;
+            ++count[ModelCount::SHUTDOWNS];
+            break;
         case T_MEDIA:
             if (!live(e.cmd)) break;
             of(e.cmd).media_done = true;

@@ -28,13 +28,14 @@ namespace db {
     X(FAULTS, "drive.faults")               \
     X(STALLS, "drive.stalls")               \
     X(MAX_INFLIGHT, "drive.max_inflight")   \
+    X(SHUTDOWNS, "drive.shutdowns")         \
     X(BAD_DOORBELL, "error.drive_doorbell") \
     X(BAD_ACCESS, "error.drive_access")
 DB_COUNTERS(ModelCount, DB_MODEL_COUNTERS)
 
 class ModelDrive final : public Drive {
     static constexpr u32 PAGE = 4096, QUEUES = 64, COMMANDS = 2048, ADMIN_COMMANDS_LEFT = 16;
-    static constexpr u32 SLOT_BITS = 11, SHUTDOWN_NS = 10000;
+    static constexpr u32 SLOT_BITS = 11;
     static_assert(COMMANDS == 1u << SLOT_BITS, "a handle is slot and serial number");
 
     enum Timer : u8 { T_MEDIA, T_DONE, T_READY, T_UNREADY, T_SHUTDOWN };

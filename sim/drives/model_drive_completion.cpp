@@ -55,6 +55,15 @@ bool ModelDrive::next_cqe() {
         cqe_q.push_front(i);
         return true;
     }
+    if (m.copied) {
+        m.copied = false;
+        port->write(k.base + u64(k.tail) * CQE_BYTES + m.copy, reinterpret_cast<const u8*>(e), CQE_BYTES);
+        cqe_q.push_front(i);
+        return true;
+    }
+    const u32 other_cid = m.other_cid;
+    m.other_cid = 0;
+    e[3] ^= other_cid;
     if (m.damage) port->damage_next();
     m.damage = false;
     write_entry();
@@ -63,6 +72,10 @@ bool ModelDrive::next_cqe() {
         k.phase = !k.phase;
     }
     ++count[ModelCount::CQES];
+    if (other_cid) {
+        cqe_q.push_front(i);
+        return true;
+    }
     if (m.twice) {
         m.twice = false;
         m.opc = ModelCommand::OPC_NONE;  // it has had its effect

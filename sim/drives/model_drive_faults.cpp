@@ -42,6 +42,9 @@ bool ModelDrive::meet_fault(u32 i) {
         case DB_DFAULT_VANISH: gone = true; return false;
         case DB_DFAULT_DOUBLE: m.twice = true, m.again = f->arg; return true;
         case DB_DFAULT_PHASE: m.wrong_phase = true; return true;
+        case DB_DFAULT_CID: m.other_cid = u32(f->arg) & 0xffff; return true;
+        case DB_DFAULT_COPY: m.copied = true, m.copy = f->arg; return true;
+        case DB_DFAULT_ASTRAY: m.astray = f->arg; return true;
         default: port->drop_link(); return false;
     }
 }

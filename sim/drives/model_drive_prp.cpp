@@ -84,11 +84,11 @@ u64 ModelDrive::place(const ModelCommand& m, u64 off, u64& left) const {
     const u64 first = PAGE - (m.page[0] & (PAGE - 1));
     if (off < first) {
         left = std::min(first - off, m.bytes - off);
-        return m.page[0] + off;
+        return m.page[0] + off + m.astray;
     }
     const u64 n = 1 + (off - first) / PAGE, in = (off - first) % PAGE;
     left = std::min<u64>(PAGE - in, m.bytes - off);
-    return m.page[n] + in;
+    return m.page[n] + in + m.astray;
 }
 
 }  // namespace db

@@ -115,7 +115,7 @@ void ModelDrive::write_cc(u32 v) {
     const bool shutdown = v >> CC_SHN_SHIFT & CC_SHN_MASK, was = old >> CC_SHN_SHIFT & CC_SHN_MASK;
     if (shutdown && !was) {
         csts = (csts & ~CSTS_SHST_MASK) | CSTS_SHST_BUSY;
-        at(now + ns_to_cycles(SHUTDOWN_NS, khz), T_SHUTDOWN, 0);
+        if (c.shutdown_ns != ~0u) at(now + ns_to_cycles(c.shutdown_ns, khz), T_SHUTDOWN, 0);
     }
     if (!shutdown) csts &= ~CSTS_SHST_MASK;
 }
@@ -151,7 +151,7 @@ void ModelDrive::cq_doorbell(ModelCq& k, u32 v) {
 
 void ModelDrive::sq_doorbell(ModelSq& k, u32 v) {
     const u32 more = (v + k.size - k.tail) % k.size;
-    if (k.used() + more >= k.size) {  // past the head
+    if (k.used() + more >= k.size || csts & CSTS_SHST_MASK) {  // past the head, or after CC.SHN
         ++count[ModelCount::BAD_DOORBELL];
         return;
     }

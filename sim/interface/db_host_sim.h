@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define DB_HOST_ABI 3
+#define DB_HOST_ABI 4
 #define DB_LATENCIES 5
 #define DB_REC_PACKET_DW 64
 #define DB_REC_WORDS 68
@@ -79,6 +79,7 @@ typedef struct db_model_config {
     uint32_t vwc;            ///< vwc = True: it has a volatile write cache
     uint32_t ready_ns;       ///< ready_us = 100: CC.EN to CSTS.RDY
     uint32_t unready_ns;     ///< unready_us = 20: the other way
+    uint32_t shutdown_ns;    ///< shutdown_us = 10: CC.SHN to CSTS.SHST = complete
     uint32_t abort_ok;       ///< abort_ok = True: False: Abort finds nothing
     uint32_t read_mbps;      ///< read_gbps = 0: of the media (0: no limit)
     uint32_t write_mbps;     ///< write_gbps = 0: of the media, or of its SLC cache
@@ -212,7 +213,10 @@ enum db_drive_fault {
     DB_DFAULT_DAMAGE,     ///< its last data write (else its completion entry) is wrong and discontinued
     DB_DFAULT_VANISH,     ///< the drive is gone when it is fetched, its registers read all ones
     DB_DFAULT_DOUBLE,     ///< its completion entry comes twice, the second time `arg` cycles later
-    DB_DFAULT_PHASE       ///< one with the wrong phase comes before it
+    DB_DFAULT_PHASE,      ///< one with the wrong phase comes before it
+    DB_DFAULT_CID,        ///< one comes before it whose command identifier is another: ours xor `arg`
+    DB_DFAULT_COPY,       ///< it is written twice, first `arg` bytes behind its place (modulo 2^64)
+    DB_DFAULT_ASTRAY      ///< its data is taken from or written to places `arg` bytes behind the right ones
 };
 
 enum db_signal {

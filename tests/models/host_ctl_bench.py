@@ -107,6 +107,7 @@ class Bench:
             "s_late",
             "s_io_done",
             "s_damaged",
+            "shutdown",
             "stat_cqe",
             "stat_bad",
         ):

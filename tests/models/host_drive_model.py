@@ -36,6 +36,7 @@ class Options:
     mpsmin: int = 0
     on_ms: float = 3.0
     off_ms: float = 2.0
+    shut_ms: float | None = 1.5  # CC.SHN to CSTS.SHST; None: never
     start_enabled: bool = False  # firmware before us has left it on
     mdts: int = 5
     oncs: int = 0x4C
@@ -96,6 +97,7 @@ class Drive:
         self.cc = 0
         self.csts = 0
         self.change_at: float | None = None  # when RDY follows EN
+        self.shut_at: float | None = None  # when SHST says that it is shut down
         self.aqa = self.asq = self.acq = 0
         if o.start_enabled:
             self.cc, self.csts = 0x460001, 1
@@ -186,10 +188,15 @@ class Drive:
                 assert self.aqa and self.asq and self.acq
                 self.change_at = self.now + self.o.on_ms
             elif was and not data & 1:
+                self.csts &= ~12
+                self.shut_at = None
                 self.change_at = self.now + self.o.off_ms
                 self.resets += 1
-            else:
-                assert data & 1 == was
+            elif was:
+                assert data == 0x464001, f"CC {data:#x}"
+                assert self.csts & 13 == 1, "shut down again, or before it was ready"
+                self.csts |= 4
+                self.shut_at = None if self.o.shut_ms is None else self.now + self.o.shut_ms
         elif at in (0x24, 0x28, 0x2C, 0x30, 0x34):
             assert self.cc & 1 == 0 and self.csts & 1 == 0, "admin queues are set up while it is on"
             if at == 0x24:
@@ -236,6 +243,9 @@ class Drive:
                 self.clear_queues()
             elif not self.o.never_off:
                 self.csts = 0
+        if self.shut_at is not None and now >= self.shut_at:
+            self.shut_at = None
+            self.csts = self.csts & ~12 | 8
         if self.cc & 1 and self.csts & 3 == 1 and self.sq_head != self.sq_tail:
             self.command()
 

@@ -51,6 +51,8 @@ class Drive:
     link_up: bool = True
     up: bool = True
     dead: bool = False
+    shut_down: bool = False
+    shutdown_failed: bool = False
     latency: Callable[[], int] = lambda: 50
     reported: Callable[[int], int] = lambda latency: latency  # what the host says that it was
     status_of: Callable[[int, int, int], int] = lambda op, block, count: 0  # op, first 4 KiB block, 4 KiB blocks
@@ -146,10 +148,10 @@ class Bench:
 
     def levels(self) -> None:
         """What the hosts say of their drives."""
-        now = [(x.phy_ready, x.link_up, x.up, x.dead, x.blocks, x.lba_shift) for x in self.drives]
+        names = ("phy_ready", "link_up", "up", "dead", "shut_down", "shutdown_failed", "blocks", "lba_shift")
+        now = [tuple(getattr(x, name) for name in names) for x in self.drives]
         if now != self.said:
             self.said = now
-            names = ("phy_ready", "link_up", "up", "dead", "blocks", "lba_shift")
             self.dut.hosts.value = each(
                 HOST,
                 [

@@ -313,7 +313,8 @@ class HostSim(Handle):
 
     def fault(
         self, kind: str, *, opcode: int | None = None, admin: bool | None = False, lba: int = 0, blocks: int = 0,
-        skip: int = 0, count: int | None = 1, status: int = 0x281, delay_us: float = 0, port: int = 0,
+        skip: int = 0, count: int | None = 1, status: int = 0x281, delay_us: float = 0, by: int = 0,
+        port: int = 0,
     ) -> int:  # fmt: skip
         """Of the commands of a model drive that match (opcode, admin or I/O, touching the blocks; blocks 0: any), the
         first `skip` pass and the next `count` (None: all) meet a fault.
@@ -322,9 +323,11 @@ class HostSim(Handle):
         (the controller fails, CSTS.CFS), "drop_link", "damage" (the last data write, else the completion entry, is
         wrong and marked as discontinued), "vanish" (the drive is gone, registers read all ones, until its link has
         gone down), "double" (two completion entries, the second delay_us later), "phase" (one with the wrong phase
-        first).
+        first), "cid" (one for another command first: its identifier xor `by`), "copy" (a copy of the entry first, `by`
+        bytes behind its place), "astray" (data from or to places `by` bytes behind the right ones).
         """
-        arg = status if kind == "status" else self.cycles(delay_us) if kind in ("late", "double") else 0
+        args = {"status": status, "late": self.cycles(delay_us), "double": self.cycles(delay_us)}
+        arg = args.get(kind, by % (1 << 64))
         which = self._lib.fault(self._h, port, FAULTS[kind], -1 if opcode is None else opcode,
                                 -1 if admin is None else admin, lba, blocks, skip, NEVER if count is None else count,
                                 arg)  # fmt: skip

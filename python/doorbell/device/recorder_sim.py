@@ -195,6 +195,17 @@ class RecorderSim(HostSim):
         self.set("ReadControl", 0)
         return bytes(buffer)
 
+    # -------------------------------------------------------------------------------------------------------- shutdown
+
+    def start_shutdown(self, drives: Sequence[int] | None = None) -> None:
+        """Ask for an orderly shutdown of all drives, or of some; `shut_down` says when. Captures should be over."""
+        self.set("Shutdown", {"ask": self.all_drives if drives is None else sum(1 << i for i in drives)})
+
+    @property
+    def shut_down(self) -> tuple[int, int]:
+        """Bit i: drive i is shut down; drive i could not be."""
+        return self.get("Shutdown", field="down"), self.get("Shutdown", field="failed")
+
     # --------------------------------------------------------------------------------------------------------- packets
 
     def send(self, dwords: Sequence[int]) -> None:

@@ -56,6 +56,7 @@ def main(
         start = time.monotonic()
         with Session(ssd, paths, sizes, rate, memory) as session, progress_bar(f"recording {input}") as update:
             result = capture(session, file, length, recording, update)
+            result["shut_down"] = session.shut_down()
             session.check()
     result |= {"seconds": round(time.monotonic() - start, 2), "images": recording.images}
     show(result, json, [
@@ -109,6 +110,7 @@ def replay(
         sizes = [p.stat().st_size for p in paths]
         with Session(ssd or recording.ssd, paths, sizes) as session, progress_bar(f"replaying to {output}") as update:
             result = play(session, recording, file, update)
+            result["shut_down"] = session.shut_down()
             session.check()
     result["seconds"] = round(time.monotonic() - start, 2)
     notes = [

@@ -89,6 +89,14 @@ class Session:
             for _ in range(every):
                 self.advance()
 
+    def shut_down(self) -> int:
+        """Shut all drives down, in order: what was recorded outlives their power. How many have said that they are."""
+        self.sim.start_shutdown()
+        self.wait(lambda: sum(self.sim.shut_down) == self.sim.all_drives, "the shutdown of the drives")
+        if failed := self.sim.shut_down[1]:
+            raise UserError(f"drive {(failed & -failed).bit_length() - 1} did not shut down", 1)
+        return self.sim.shut_down[0].bit_count()
+
     def check(self) -> None:
         """Nobody has broken a rule: PCIe, doorbells, packets to the host."""
         if broken := self.sim.errors():

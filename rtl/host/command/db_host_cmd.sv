@@ -13,7 +13,7 @@ module db_host_cmd
   input  logic         clk,
   input  logic         rst,
   /// no command is taken before one of these is high: the drive's facts are not known
-  input  logic         io_up,
+  input  logic         io_open,
   input  logic         io_dead,
   /// of one part that moves data; stable while commands are taken, at least 1
   input  logic [31:0]  max_blocks,
@@ -47,7 +47,7 @@ module db_host_cmd
   assign fits = cmd_q.blocks <= limit_q;
   assign last = cmd_q.op == BLOCK_FLUSH || fits || !known;
 
-  assign open              = io_up || io_dead;
+  assign open              = io_open || io_dead;
   assign cmd_in            = block_cmd_t'(s_axis_cmd_tdata);
   assign s_axis_cmd_tready = !busy_q && open;
 

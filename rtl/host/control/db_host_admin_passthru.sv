@@ -2,7 +2,7 @@
 // Admin commands of the user while I/O runs, from a port and from the registers, one at a time; the registers first.
 //
 // The port brings a command as its 16 dwords, one a cycle; from the registers they are fetched by index. Each command
-// gets one answer. While the drive is not up, or if it goes down meanwhile (`stop`), that is a time-out: the command
+// gets one answer. While the drive takes none, or if it goes down meanwhile (`stop`), that is a time-out: the command
 // may or may not have been carried out. The rest of a command that is coming in is then taken and thrown away.
 // Latency: none added to a dword; 1 cycle from the answer to m_adm_valid.
 module db_host_admin_passthru
@@ -11,6 +11,8 @@ module db_host_admin_passthru
   input  logic          clk,
   input  logic          rst,
   input  logic          io_up,
+  /// commands are taken: falls before io_up when the drive is to be shut down
+  input  logic          io_open,
   /// the drive goes down
   input  logic          stop,
 
@@ -39,7 +41,9 @@ module db_host_admin_passthru
   input  logic          s_rsp_valid,
   input  admin_answer_t s_rsp,
 
-  output logic          busy
+  output logic          busy,
+  /// a command is on its way to the drive, or in it
+  output logic          under_way
 );
   typedef enum logic [2:0] {
     ST_IDLE, ST_LOAD, ST_WAIT, ST_DRAIN, ST_REPLY
@@ -59,6 +63,7 @@ module db_host_admin_passthru
   assign m_adm_valid = state_q == ST_REPLY && !regs_q;
   assign busy        = go_q || s_adm_valid || m_adm_valid;
   assign m_reg_done  = state_q == ST_REPLY && regs_q;
+  assign under_way   = state_q inside {ST_LOAD, ST_WAIT};
 
   always_ff @(posedge clk) begin
     if (s_reg_go) go_q <= 1'b1;
@@ -70,8 +75,8 @@ module db_host_admin_passthru
         count_q       <= '0;
         regs_q        <= go_q;
         m_adm.timeout <= 1'b1;
-        if (go_q) state_q <= io_up ? ST_LOAD : ST_REPLY;
-        else if (s_adm_valid) state_q <= io_up ? ST_LOAD : ST_DRAIN;
+        if (go_q) state_q <= io_open ? ST_LOAD : ST_REPLY;
+        else if (s_adm_valid) state_q <= io_open ? ST_LOAD : ST_DRAIN;
       end
       ST_LOAD: begin
         if (take && count_q == '1) state_q <= ST_WAIT;

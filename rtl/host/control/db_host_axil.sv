@@ -38,10 +38,14 @@ module db_host_axil
   /// one cycle
   output logic          start,
   output logic          reset,
+  output logic          shutdown,
   output settings_t     settings,
 
   input  logic          io_up,
   input  logic          io_dead,
+  /// the drive is shut down; it could not be
+  input  logic          shut_down,
+  input  logic          shutdown_failed,
   input  logic          link_up,
   input  logic          idle,
   input  step_e         step,
@@ -101,9 +105,10 @@ module db_host_axil
 
   assign start    = out.CONTROL.start.value;
   assign reset    = out.CONTROL.reset.value;
+  assign shutdown = out.CONTROL.shutdown.value;
   assign settings = '{nsid: out.NSID.V.value, admin_ms: out.ADMIN_MS.V.value, abort_ms: out.ABORT_MS.V.value,
-                      poll_ms: out.POLL_MS.V.value, repeat_on_reset: out.CONFIG.repeat_on_reset.value,
-                      cmd_timeout: out.CMD_TIMEOUT.V.value};
+                      poll_ms: out.POLL_MS.V.value, shutdown_ms: out.SHUTDOWN_MS.V.value,
+                      repeat_on_reset: out.CONFIG.repeat_on_reset.value, cmd_timeout: out.CMD_TIMEOUT.V.value};
   assign adm_go   = out.ADMIN.go.value;
 
   // ---- admin buffer and command
@@ -166,6 +171,8 @@ module db_host_axil
     in.STATUS.dead.next       = io_dead;
     in.STATUS.link.next       = link_up;
     in.STATUS.idle.next       = idle_q;
+    in.STATUS.shut_down.next  = shut_down;
+    in.STATUS.shutdown_failed.next = shutdown_failed;
     in.STATUS.step.next       = step_q;
     in.FAIL.reason.next       = failure.reason;
     in.FAIL.step.next         = failure.step;

@@ -38,6 +38,7 @@ module db_host_control
   parameter logic [15:0] ADMIN_MS    = 16'd10000,
   parameter logic [15:0] ABORT_MS    = 16'd1000,
   parameter logic [15:0] POLL_MS     = 16'd1,
+  parameter logic [15:0] SHUTDOWN_MS = 16'd10000,
   parameter bit          REPEAT      = 1'b1,
   parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000
 ) (
@@ -120,11 +121,17 @@ module db_host_control
   /// commands are done; commands fail, and nothing will change by itself
   output logic                         io_up,
   output logic                         io_dead,
+  /// new commands are taken: io_up, until the drive is to be shut down
+  output logic                         io_open,
+  /// one cycle or more: shut the drive down, in order; it is shut down; it could not be
+  input  logic                         shutdown,
+  output logic                         shut_down,
+  output logic                         shutdown_failed,
   output settings_t                    settings,
   output drive_facts_t                 facts,
 
   output control_busy_t                busy,
-  /// nothing is under way anywhere in the host; for STATUS
+  /// nothing is under way anywhere in the host
   input  logic                         s_idle,
   /// one cycle: the oldest I/O command was completed
   input  logic                         s_io_done,
@@ -135,7 +142,7 @@ module db_host_control
   /// one cycle: requests and writes of the drive that were refused or dropped
   input  logic [3:0]                   stat_bad
 );
-  logic start, reset, stop;
+  logic start, reset, stop, regs_shutdown, user_under_way;
   db_host_tick #(.MS_CYCLES(MS_CYCLES)) i_tick (.clk, .rst, .tick);
 
   // ---- requests to the drive
@@ -203,8 +210,9 @@ module db_host_control
     .s_admin_buf_ready(nvme_buf_ready), .s_admin_buf_rdata
   );
   db_host_supervisor #(.ATTEMPTS(ATTEMPTS), .AUTO_START(AUTO_START)) i_supervisor (
-    .clk, .rst, .tick, .start, .reset, .link_up, .settings, .s_late_valid, .s_late, .io_done(s_io_done),
-    .s_rsp_valid(rsp_valid), .s_rsp(rsp), .damaged(s_damaged), .io_up, .io_dead, .fail_reason(failure.reason),
+    .clk, .rst, .tick, .start, .reset, .shutdown(shutdown || regs_shutdown), .link_up, .settings, .s_late_valid, .s_late,
+    .io_done(s_io_done), .drained(s_idle && !user_under_way), .s_rsp_valid(rsp_valid), .s_rsp(rsp),
+    .damaged(s_damaged), .io_up, .io_dead, .io_open, .shut_down, .shutdown_failed, .fail_reason(failure.reason),
     .fail_step(failure.step), .step, .busy(busy.supervisor), .stat_abort, .stat_reset, .stop, .pci_start, .pci_done,
     .pci_fail, .pci_step, .nvme_start, .nvme_done, .nvme_fail, .nvme_step, .m_acc_valid(supervisor_acc_valid),
     .m_acc_ready(supervisor_acc_ready), .m_acc(supervisor_acc), .s_answer_valid(own_answer_valid), .s_answer,
@@ -217,10 +225,10 @@ module db_host_control
   logic [31:0] regs_data;
 
   db_host_admin_passthru i_passthru (
-    .clk, .rst, .io_up, .stop, .s_adm_valid, .s_adm_ready, .s_adm_data, .m_adm_valid, .m_adm_ready, .m_adm,
+    .clk, .rst, .io_up, .io_open, .stop, .s_adm_valid, .s_adm_ready, .s_adm_data, .m_adm_valid, .m_adm_ready, .m_adm,
     .s_reg_go(regs_go), .m_reg_index(regs_index), .s_reg_data(regs_data), .m_reg_busy(regs_busy),
     .m_reg_done(regs_done), .m_cmd_valid(user_cmd_valid), .m_cmd_ready(user_cmd_ready), .m_cmd_data(user_cmd_data),
-    .s_rsp_valid(user_rsp_valid), .s_rsp(rsp), .busy(busy.user)
+    .s_rsp_valid(user_rsp_valid), .s_rsp(rsp), .busy(busy.user), .under_way(user_under_way)
   );
 
   if (REGS) begin : g_regs
@@ -229,15 +237,16 @@ module db_host_control
       .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_awprot, .s_axil_wvalid, .s_axil_wready,
       .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready,
       .s_axil_araddr, .s_axil_arprot, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp,
-      .start, .reset, .settings, .io_up, .io_dead, .link_up, .idle(s_idle), .step, .failure, .facts, .mps(set_mps),
+      .start, .reset, .shutdown(regs_shutdown), .settings, .io_up, .io_dead, .shut_down, .shutdown_failed, .link_up,
+      .idle(s_idle), .step, .failure, .facts, .mps(set_mps),
       .stat_cqe, .stat_abort, .stat_reset, .stat_bad, .adm_go(regs_go), .adm_index(regs_index), .adm_data(regs_data),
       .adm_busy(regs_busy), .adm_done(regs_done), .adm_answer(m_adm), .m_admin_buf(regs_buf),
       .s_admin_buf_ready(regs_buf_ready), .s_admin_buf_rdata
     );
   end else begin : g_fixed
     db_host_fixed #(
-      .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS), .POLL_MS(POLL_MS), .REPEAT(REPEAT),
-      .CMD_TIMEOUT(CMD_TIMEOUT)
+      .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS), .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS),
+      .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
     ) i_fixed (
       .clk, .rst,
       .s_axil_awvalid, .s_axil_awready, .s_axil_wvalid, .s_axil_wready, .s_axil_bvalid, .s_axil_bready,
@@ -246,12 +255,13 @@ module db_host_control
     );
     assign start     = 1'b0;
     assign reset     = 1'b0;
+    assign regs_shutdown = 1'b0;
     assign regs_go   = 1'b0;
     assign regs_data = '0;
     assign regs_buf  = '0;
     logic unused;
     assign unused = &{1'b0, s_axil_awaddr, s_axil_awprot, s_axil_wdata, s_axil_wstrb, s_axil_araddr, s_axil_arprot,
-                      s_idle, stat_cqe, stat_abort, stat_reset, stat_bad, regs_busy, regs_done, regs_index,
+                      stat_cqe, stat_abort, stat_reset, stat_bad, regs_busy, regs_done, regs_index,
                       regs_buf_ready, step, failure};
   end
 endmodule

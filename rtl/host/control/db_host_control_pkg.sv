@@ -61,8 +61,13 @@ package db_host_control_pkg;
     STEP_CREATE_SQ  = 6'd38,
     STEP_UP         = 6'd48,  ///< db_host_supervisor
     STEP_ABORT      = 6'd49,
-    STEP_CHECK      = 6'd50
+    STEP_CHECK      = 6'd50,
+    STEP_SHUTDOWN   = 6'd51
   } step_e;
+
+  // ---- controller configuration (CC)
+  localparam logic [31:0] CC_ENABLE   = 32'h0046_0001;  // entries of 64 and 16 bytes, pages of 4 KiB, NVM, enabled
+  localparam logic [31:0] CC_SHUTDOWN = 32'h0046_4001;  // the same, and SHN: a normal shutdown
 
   // ---- reasons
   typedef enum logic [4:0] {
@@ -89,7 +94,8 @@ package db_host_control_pkg;
     FAIL_LATE          = 5'd20,
     FAIL_LINK          = 5'd21,
     FAIL_ASKED         = 5'd22,
-    FAIL_DAMAGED       = 5'd23
+    FAIL_DAMAGED       = 5'd23,
+    FAIL_SHUTDOWN      = 5'd24
   } fail_e;
 
   function automatic fail_e acc_fail(input acc_status_e s);

@@ -13,6 +13,8 @@ module db_host_fixed
   parameter logic [15:0] ABORT_MS    = 16'd1000,
   /// time between looks at CSTS; 0: never
   parameter logic [15:0] POLL_MS     = 16'd1,
+  /// longest wait for commands to end before a shutdown, and then for the drive
+  parameter logic [15:0] SHUTDOWN_MS = 16'd10000,
   /// repeat what a reset took, else report it
   parameter bit          REPEAT      = 1'b1,
   /// cycles until a command is late; 0: never
@@ -37,8 +39,8 @@ module db_host_fixed
 
   output settings_t   settings
 );
-  assign settings = '{nsid: NSID, admin_ms: ADMIN_MS, abort_ms: ABORT_MS, poll_ms: POLL_MS, repeat_on_reset: REPEAT,
-                      cmd_timeout: CMD_TIMEOUT};
+  assign settings = '{nsid: NSID, admin_ms: ADMIN_MS, abort_ms: ABORT_MS, poll_ms: POLL_MS, shutdown_ms: SHUTDOWN_MS,
+                      repeat_on_reset: REPEAT, cmd_timeout: CMD_TIMEOUT};
 
   logic r_valid_q, b_valid_q, both;
   assign both           = s_axil_awvalid && s_axil_wvalid && !b_valid_q;

@@ -44,8 +44,6 @@ module db_host_nvme_ask
   output admin_buf_t  m_admin_buf,
   input  logic        s_admin_buf_ready
 );
-  localparam logic [31:0] CC_ENABLE = 32'h0046_0001;  // entries of 64 and 16 bytes, pages of 4 KiB, NVM, enabled
-
   // ---- table of steps
   ask_kind_e   kind_new;
   logic        wr;

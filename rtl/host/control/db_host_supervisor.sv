@@ -5,9 +5,11 @@
 //   CSTS, looked at each poll_ms: all ones (removed) -> dead; CFS, not ready, no answer -> controller reset
 //   an admin command got no answer, or `reset`, or a damaged write to the window -> controller reset
 //   link down      -> dead until it is back
+//   `shutdown`     -> no new command; when all have ended: CC.SHN, then CSTS.SHST is waited for -> dead until `start`
 // A controller reset takes io_up down, then goes through db_host_nvme; through db_host_pci before it if the drive has
 // lost its configuration (memory space or bus master is off). After ATTEMPTS bring-ups with no I/O command retired
 // since, the drive is given up: io_dead, until the link comes back or `start`. docs/host/theory.md has the diagram.
+// A shutdown waits for each of the two for shutdown_ms at most; what goes wrong before CC.SHN is mended first.
 // io_up falls the cycle after `damaged`: before a completion entry behind the damaged write can count.
 module db_host_supervisor
   import db_nvme_pkg::*;
@@ -28,6 +30,8 @@ module db_host_supervisor
   input  logic          start,
   /// one cycle: reset the controller
   input  logic          reset,
+  /// shut the drive down
+  input  logic          shutdown,
   input  logic          link_up,
   input  settings_t     settings,
 
@@ -36,6 +40,8 @@ module db_host_supervisor
   input  late_cmd_t     s_late,
   /// one cycle: the oldest I/O command was completed
   input  logic          io_done,
+  /// nothing is under way in the host, nor a command in the drive; looked at from 2 cycles after io_open fell on
+  input  logic          drained,
   /// one cycle: an admin command got its answer, or none
   input  logic          s_rsp_valid,
   input  admin_answer_t s_rsp,
@@ -44,6 +50,11 @@ module db_host_supervisor
 
   output logic          io_up,
   output logic          io_dead,
+  /// new commands are taken: io_up, until the drive is to be shut down
+  output logic          io_open,
+  /// until the next bring-up: the drive is shut down; it could not be
+  output logic          shut_down,
+  output logic          shutdown_failed,
   /// of the last failure; kept when all is well again
   output fail_e         fail_reason,
   output step_e         fail_step,
@@ -82,7 +93,7 @@ module db_host_supervisor
   end
 
   typedef enum logic [2:0] {
-    ST_OFF, ST_PCI, ST_NVME, ST_UP, ST_CHECK, ST_DEAD
+    ST_OFF, ST_PCI, ST_NVME, ST_UP, ST_CHECK, ST_SHUT, ST_DEAD
   } state_e;
   state_e      state_q;
   step_e       last_q;                  // the step that bring-up is in or was in
@@ -99,15 +110,30 @@ module db_host_supervisor
 
   assign step = (state_q == ST_UP) ? (aborted_q ? STEP_ABORT : STEP_UP) :
                 (state_q == ST_CHECK) ? STEP_CHECK :
+                (state_q == ST_SHUT) ? STEP_SHUTDOWN :
                 (pci_step != STEP_OFF) ? pci_step : nvme_step;
 
-  assign busy = state_q inside {ST_PCI, ST_NVME, ST_CHECK} || stop || (state_q == ST_UP && s_late_valid) ||
+  assign busy = state_q inside {ST_PCI, ST_NVME, ST_CHECK, ST_SHUT} || stop || (state_q == ST_UP && s_late_valid) ||
                 (state_q == ST_OFF && enable_q && link_up);
+
+  // ---- shutdown
+  logic        shut_q, closed_q, drained_q;  // asked for; a cycle ago, too; and since then nothing is under way
+  logic        over_q;                       // shut_left_q is 0
+  logic        told_q;                       // CC.SHN is written
+  logic [15:0] shut_left_q;
+  logic        shut_begin, shut_end;
+  assign io_open    = io_up && !shut_q;
+  assign shut_begin = state_q == ST_UP && (drained_q || over_q) && shut_q && !poll_q;
+  assign shut_end   = told_q && s_answer_valid && asked_q && s_answer.status == ACC_GOOD &&
+                      s_answer.rdata[3:2] == 2'b10;  // CSTS.SHST: complete; not that of all ones
 
   // ---- accesses
   assign m_acc_valid = !asked_q && ((state_q == ST_CHECK && placed_q) || poll_q);
-  assign m_acc       = (state_q == ST_CHECK) ? '{op: ACC_CFG_RD, addr: 24'h4, be: 4'hf, wdata: '0} :
-                                            '{op: ACC_MEM_RD, addr: NVME_REG_CSTS, be: 4'hf, wdata: '0};
+  always_comb begin
+    m_acc = '{op: ACC_MEM_RD, addr: NVME_REG_CSTS, be: 4'hf, wdata: '0};
+    if (state_q == ST_CHECK) m_acc = '{op: ACC_CFG_RD, addr: 24'h4, be: 4'hf, wdata: '0};
+    if (state_q == ST_SHUT && !told_q) m_acc = '{op: ACC_MEM_WR, addr: NVME_REG_CC, be: 4'hf, wdata: CC_SHUTDOWN};
+  end
 
   // ---- Abort
   logic sending_q;
@@ -169,6 +195,12 @@ module db_host_supervisor
     if (pci_start) placed_q <= 1'b0;
     lost_q  <= state_q == ST_UP && (lost_q || (s_rsp_valid && s_rsp.timeout));
     reset_q <= state_q == ST_UP && (reset_q || reset);
+    if (shutdown) shut_q <= 1'b1;
+    closed_q  <= shut_q;
+    drained_q <= shut_q && closed_q && drained;
+    over_q    <= shut_left_q == '0;
+    if (!shut_q) shut_left_q <= settings.shutdown_ms;
+    else if (tick && !over_q) shut_left_q <= shut_left_q - 1'b1;
 
     unique case (state_q)
       ST_OFF: begin
@@ -176,6 +208,11 @@ module db_host_supervisor
           state_q   <= ST_PCI;
           pci_start <= 1'b1;
           tries_q   <= 4'd1;
+          shut_down       <= 1'b0;
+          shutdown_failed <= 1'b0;
+        end else if (shut_q) begin
+          shut_q          <= 1'b0;
+          shutdown_failed <= 1'b1;
         end
       end
       ST_PCI: begin
@@ -200,6 +237,12 @@ module db_host_supervisor
           state_q    <= kept ? ST_NVME : ST_PCI;
         end
       end
+      ST_DEAD: begin
+        if (shut_q) begin
+          shut_q          <= 1'b0;
+          shutdown_failed <= !shut_down;
+        end
+      end
       default: ;
     endcase
 
@@ -221,6 +264,35 @@ module db_host_supervisor
       stat_abort   <= 1'b1;
     end
     if (!s_late_valid && !sending_q) aborted_q <= 1'b0;
+
+    // shutdown: CC.SHN, then looks at CSTS
+    if (shut_begin) begin
+      state_q     <= ST_SHUT;
+      io_up       <= 1'b0;
+      poll_q      <= 1'b1;
+      sending_q   <= 1'b0;
+      aborted_q   <= 1'b0;
+      told_q      <= 1'b0;
+      over_q      <= 1'b0;
+      shut_left_q <= settings.shutdown_ms;
+    end
+    if (state_q == ST_SHUT) begin
+      if (answer) told_q <= 1'b1;
+      if (tick) poll_q <= 1'b1;
+      if (shut_end || over_q) begin
+        state_q         <= ST_DEAD;
+        io_dead         <= 1'b1;
+        poll_q          <= 1'b0;
+        asked_q         <= 1'b0;
+        shut_q          <= 1'b0;
+        shut_down       <= shut_end;
+        shutdown_failed <= !shut_end;
+        if (!shut_end) begin
+          fail_reason <= FAIL_SHUTDOWN;
+          fail_step   <= STEP_SHUTDOWN;
+        end
+      end
+    end
 
     if (trouble || failed) begin
       io_up       <= 1'b0;
@@ -248,6 +320,7 @@ module db_host_supervisor
       sending_q <= 1'b0;
       aborted_q <= 1'b0;
       asked_q   <= 1'b0;
+      if (start) shut_q <= 1'b0;
       if (!link_up) begin
         io_dead     <= 1'b1;
         fail_reason <= FAIL_LINK;
@@ -267,6 +340,9 @@ module db_host_supervisor
       aborted_q   <= 1'b0;
       placed_q    <= 1'b0;
       tries_q     <= '0;
+      shut_q          <= 1'b0;
+      shut_down       <= 1'b0;
+      shutdown_failed <= 1'b0;
     end
   end
 endmodule

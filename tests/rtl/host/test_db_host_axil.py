@@ -71,8 +71,8 @@ async def identity_and_settings(dut):
     assert await b.read(0x04) == 128 | 2 << 16 | 16 << 24
     assert await b.read(0x0C) & 0x7 == 5
     assert await b.read(0x0C) >> 16 == {n: v for v, n in names("STEP").items()}["UP"]
-    resets = {0x14: 1, 0x18: 10000, 0x1C: 1000, 0x20: 1, 0x24: 1, 0x28: 1250000000}
-    widths = {0x14: 32, 0x18: 16, 0x1C: 16, 0x20: 16, 0x24: 1, 0x28: 32}
+    resets = {0x14: 1, 0x18: 10000, 0x1C: 1000, 0x20: 1, 0x24: 1, 0x28: 1250000000, 0x2C: 10000}
+    widths = {0x14: 32, 0x18: 16, 0x1C: 16, 0x20: 16, 0x24: 1, 0x28: 32, 0x2C: 16}
     for addr, value in resets.items():
         assert await b.read(addr) == value
     for addr in resets:
@@ -80,7 +80,7 @@ async def identity_and_settings(dut):
         await b.write(addr, word)
         assert await b.read(addr) == word & (1 << widths[addr]) - 1
     settings = SETTINGS.unpack(int(dut.settings.value))
-    fields = ("nsid", "admin_ms", "abort_ms", "poll_ms", "repeat_on_reset", "cmd_timeout")
+    fields = ("nsid", "admin_ms", "abort_ms", "poll_ms", "repeat_on_reset", "cmd_timeout", "shutdown_ms")
     for addr, field in zip(resets, fields, strict=True):
         assert settings[field] == await b.read(addr)
     for pulses, port, addr in ((5, dut.stat_cqe, 0x60), (3, dut.stat_bad, 0x6C)):

@@ -46,7 +46,7 @@ async def commands(dut):
     rng = random.Random(1)
     cmds, got = streams(dut, rng)
     shift, limit = rng.choice([(9, 256), (12, 32), (9, 7)])
-    await start(dut, io_up=0, io_dead=0, max_blocks=limit, lba_shift=shift)
+    await start(dut, io_open=0, io_dead=0, max_blocks=limit, lba_shift=shift)
     want = []
     for tag in range(300):
         op = rng.choice([READ, WRITE, FLUSH, TRIM, ZEROES, VERIFY, READ, WRITE, 9, 15])
@@ -57,7 +57,7 @@ async def commands(dut):
     for _ in range(5):
         await RisingEdge(dut.clk)
         assert cmds.step() is got.step() is None, "the drive's facts are not known yet"
-    (dut.io_up if rng.randrange(2) else dut.io_dead).value = 1
+    (dut.io_open if rng.randrange(2) else dut.io_dead).value = 1
     seen = cycles = 0
     while seen < len(want):
         await RisingEdge(dut.clk)
@@ -79,7 +79,7 @@ async def speed(dut):
     """A command of n parts takes n + 1 cycles; its first part comes 1 cycle after it."""
     rng = random.Random(2)
     cmds, got = streams(dut, rng)
-    await start(dut, io_up=1, io_dead=0, max_blocks=8, lba_shift=9)
+    await start(dut, io_open=1, io_dead=0, max_blocks=8, lba_shift=9)
     cmds.queue += [{"op": READ, "blocks": n * 8} for n in (1, 4, 2, 1)]
     taken, offered = [], []
     for cycle in range(20):

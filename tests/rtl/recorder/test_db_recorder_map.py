@@ -15,12 +15,15 @@ from typing import Any
 
 import cocotb
 import rtl_bench as bench
+from cocotb.triggers import RisingEdge
 from recorder_model import OP_READ, OP_WRITE, Bench
 from structs import layout
 from systemrdl import RDLCompiler
 from systemrdl.node import RegNode
 
 BUFFER = layout("db_rec_pkg", "buffer_state_t")
+LINES = ("phy_ready", "link_up", "up", "dead", "shut_down", "shutdown_failed")
+"""Of a host that registers show, each by itself."""
 
 N = 3  # not a power of two, and fewer than the file has
 STREAM = 256
@@ -128,6 +131,10 @@ def live(b: Bench, r: Reg) -> dict[str, int]:
     if r.kind == "Own.Drives":
         drives = list(enumerate(b.drives))
         return {"up": sum(int(x.up) << i for i, x in drives), "dead": sum(int(x.dead) << i for i, x in drives)}
+    if r.kind == "Own.Shutdown":
+        drives = list(enumerate(b.drives))
+        return {"down": sum(int(x.shut_down) << i for i, x in drives),
+                "failed": sum(int(x.shutdown_failed) << i for i, x in drives)}  # fmt: skip
     if r.kind == "Own.Buffer":
         state = BUFFER.unpack(int(b.dut.buffer.value))
         return {name: state[name] for name in ("blocks", "bad_last", "error")}
@@ -175,6 +182,8 @@ async def access(dut: Any) -> None:
             value = (word & f.mask) >> f.low
             if f.sw == "rw":
                 state[r.address][f.name] = state[r.address][f.name] | value if f.onwrite == "woset" else value
+            elif f.sw == "w":
+                assert f.reset == 0, f"{r.path}.{f.name} reads as 0"
             else:
                 assert f.sw == "r" and f.onwrite is None, f"{r.path}.{f.name}: an access that this test does not know"
 
@@ -219,20 +228,47 @@ async def lines(dut: Any) -> None:
     """Each field that shows an input shows that one."""
     b = await ready(dut, up=False)
     for i in range(N):
-        for name in ("phy_ready", "link_up", "up", "dead"):
+        for name in LINES:
             for k, x in enumerate(b.drives):
-                x.phy_ready, x.link_up, x.up, x.dead = (
-                    k == i and name == line for line in ("phy_ready", "link_up", "up", "dead")
-                )
+                for line in LINES:
+                    setattr(x, line, k == i and name == line)
             await b.wait(3)
             for r in rdl().values():
-                if r.there and r.kind.rpartition(".")[2] in ("Status", "Control", "Drives"):
+                if r.there and r.kind.rpartition(".")[2] in ("Status", "Control", "Drives", "Shutdown"):
                     await check(b, r, **live(b, r))
     for name, values in (("bad_last", (1, 0)), ("error", (1, 0)), ("blocks", (1, 0x1ABCDEF0))):
         for value in values:
             b.put("buffer", BUFFER.pack({name: value}))
             await b.wait(2)
             await check(b, reg("Own.Buffer"), **live(b, reg("Own.Buffer")))
+
+
+@cocotb.test()
+async def shutdown(dut: Any) -> None:
+    """Each bit asks one host, once; drives that are not there are nobody's, and nothing is kept."""
+    b = await ready(dut, up=True)
+    pulses: list[int] = []
+
+    async def watch() -> None:
+        while True:
+            await RisingEdge(dut.clk)
+            if int(dut.shutdown.value):
+                pulses.append(int(dut.shutdown.value))
+
+    cocotb.start_soon(watch())
+    r = reg("Own.Shutdown")
+    for ask in (1, 2, 5, 0, 0xFF):
+        pulses.clear()
+        await b.write(r.address, r.word(ask=ask))
+        await b.wait(5)
+        assert pulses == [ask & (1 << N) - 1] * bool(ask)
+        await check(b, r, **live(b, r))
+    pulses.clear()
+    await b.write(reg("Own.TrimFirst").address, 1)
+    await b.write(reg("Main.Control").address, 0)
+    await b.wait(5)
+    assert not pulses
+    seen.add("Own.Shutdown.ask")
 
 
 @cocotb.test()

@@ -78,3 +78,10 @@ def test_other_commands(sim: HostSim) -> None:
     sim.submit([BlockCommand("verify", (32 << 20) // 512, 1, 9)])
     (status,) = sim.wait_status()
     assert (status.tag, status.status & 0x7FF) == (9, 0x80)
+
+
+def test_shutdown(sim: HostSim) -> None:
+    """The last thing that is done to it: the drive's firmware flushes its media and says that it is shut down."""
+    sim.axil_write(0x08, 4)
+    sim.run_until(lambda: sim.axil_read(0x0C) & 0x30, 2_000_000, step=500)
+    assert sim.axil_read(0x0C) & 0x33 == 0x12 and sim.reg(0x1C)[0] >> 2 & 3 == 2

@@ -65,12 +65,13 @@ def test_there_and_back(tmp_path: Path, kind: str, drives: int, size: int) -> No
     done = doorbell(tmp_path, "record", "in", "--drives", drives, "--ssd", kind, "--json")
     figures = json.loads(done.stdout)
     assert figures["bytes"] == size and figures["drives"] == drives and figures["blocks_lost"] == 0
+    assert figures["shut_down"] == drives
     assert 0 < figures["percent_of_limit"] <= 100.5 and figures["peak_write_latency_us"] > 0
     images = [(tmp_path / f"recording-{i}.img").read_bytes() for i in range(drives)]
     blocks = -(-size // 4096)
     striped = b"".join(images[k % drives][k // drives * 4096 :][:4096] for k in range(blocks))
     assert striped[:size] == data and not any(striped[size:])
-    doorbell(tmp_path, "replay", "out")
+    assert json.loads(doorbell(tmp_path, "replay", "out", "--json").stdout)["shut_down"] == drives
     assert (tmp_path / "out").read_bytes() == data
     assert not list(tmp_path.glob("doorbell-p2p-*")) and b"warning" not in done.stderr
 
