@@ -211,7 +211,7 @@ def test_verify_while_queues_are_deleted(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.skipif(BACKEND != "rtl", reason="the functional drive aborts nothing")
-@pytest.mark.parametrize("width", [("128", "gen3x4"), ("512", "gen4x8")])
+@pytest.mark.parametrize("width", [("256", "gen3x8"), ("512", "gen4x8")])
 def test_verify_while_queues_are_deleted_again_and_again(tmp_path: Path, width: tuple[str, str]) -> None:
     args = ("--data-w", width[0], "--link", width[1])
     did = disturbed(tmp_path, "ROUNDS=8", "ABORTS=10", args=args, timeout=1800)

@@ -9,7 +9,13 @@ rounds=${ROUNDS:-1} aborts=${ABORTS:-3}  # words of the kernel's command line
 before=0 aborted=0 not_aborted=0 deletions=0 refusals=0 resets=0 timeouts=0
 
 step() { printf '[%6.1f s] %s\n' "$(cut -d' ' -f1 /proc/uptime)" "$*"; }
-fail() { step "FAILED: $*"; cat /tmp/fio*.out || true; dmesg | tail -n 30; exit 1; }
+fail() {
+  step "FAILED: $*"
+  cat /tmp/fio*.out || true
+  [ ! -e $trace/instances/ended ] || tail -n 40 $trace/instances/ended/trace
+  dmesg | tail -n 30
+  exit 1
+}
 trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
 [ -b $disk ] && [ "$(cat $sys/queue_count)" = 3 ]
 
