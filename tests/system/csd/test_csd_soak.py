@@ -11,8 +11,7 @@ from doorbell.nvme import namespaces
 from doorbell.soak.judge import Failure
 from doorbell.soak.known import KNOWN
 from doorbell.soak.player import Player
-from doorbell.soak.steps import RESETS
-from test_ssd_soak import soak
+from test_ssd_soak import OFTEN, soak
 
 pytestmark = pytest.mark.rtl
 OWN = {"key", "bind", "ns_create", "ns_delete", "attach", "detach"}
@@ -36,7 +35,7 @@ def test_soak_of_25000(seed: int) -> None:
 
 
 @pytest.mark.parametrize("what", ["ns_create", "ns_delete", "key"])
-@pytest.mark.parametrize("kind", RESETS)
+@pytest.mark.parametrize("kind", OFTEN)
 def test_cut_off_by_a_reset(player: Player, what: str, kind: str) -> None:
     """At several stages, beside a namespace under load; a second reset changes nothing."""
     load = {"do": "key", "slot": 1, "key": 1}

@@ -124,7 +124,7 @@ for ((round = 1; round <= rounds; round++)); do
   done
   abort 1 65535 && fail "a command that is not there was aborted"
 
-  step "queue 1 goes; the driver finds out"
+  step "queue 1 and submission queue 2 go; the driver finds out"
   busy
   before=$(ups)
   removal 4 1 0x10c  # its submission queue is there
@@ -134,10 +134,6 @@ for ((round = 1; round <= rounds; round++)); do
   removal 0 1 0x101
   removal 4 1 0
   removal 4 1 0x101
-  recovered
-  step "submission queue 2 alone; the driver finds out"
-  busy
-  before=$(ups)
   removal 0 2 0
   recovered
 
@@ -181,7 +177,9 @@ sort -o /tmp/aborted /tmp/aborted
 comm -13 /tmp/aborted /tmp/ended | comm -23 - /tmp/by_driver >/tmp/strange
 [ ! -s /tmp/strange ] || fail "ended as aborted, but nobody was told: $(</tmp/strange)"
 if grep -v 'status=0x7$\|status=0x37[01]$' $ended/trace | grep -v '^#'; then fail "errors of other kinds"; fi
-if dmesg | grep -E 'I/O error|nvme.*([Rr]emov|[Dd]isabl|[Ff]ail|not ready|[Uu]nable)|blocked for|WARNING|BUG:'; then
+# A reset that meets the driver's look at namespaces ends that: -4, and it looks again.
+if dmesg | grep -vE 'failed(: -4| .*status=0xfffffffc.)$' |
+  grep -E 'I/O error|nvme.*([Rr]emov|[Dd]isabl|[Ff]ail|not ready|[Uu]nable)|blocked for|WARNING|BUG:'; then
   fail "dmesg complains"
 fi
 awk -F';' '{ r += $1; w += $2; n++ } END { printf "fio: %d runs, %d KiB written, %d KiB verified\n", n, w, r }' /tmp/moved[01]
