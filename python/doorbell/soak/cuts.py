@@ -25,7 +25,7 @@ QUEUE_BYTES = 4096  # of a queue that is made in vain
 
 @dataclass(eq=False)
 class Cut:
-    """What was under way. commands: with the statuses that each may end with; zeros: what the blocks of `space` may get."""
+    """What was under way. commands: with the statuses that each may end with; zeros: what blocks of `space` may get."""
 
     step: Step
     commands: list[tuple[Command, set[int]]] = field(default_factory=list)
@@ -187,7 +187,9 @@ class Cuts:
         q, entries = max(drive.sqs) + 1, QUEUE_BYTES // 64 - 1
         memory = drive.buffer(2 * QUEUE_BYTES)
         address = memory.address
-        self._send(cut, AdminOpc.CREATE_CQ, Status.QID_INVALID, prp1=address, cdw10=entries << 16 | q, cdw11=CREATE_Q_PC)
+        self._send(
+            cut, AdminOpc.CREATE_CQ, Status.QID_INVALID, prp1=address, cdw10=entries << 16 | q, cdw11=CREATE_Q_PC
+        )
         self._send(
             cut, AdminOpc.CREATE_SQ, Status.QID_INVALID, Status.CQ_INVALID, prp1=address + QUEUE_BYTES,
             cdw10=entries << 16 | q, cdw11=q << 16 | CREATE_Q_PC,

@@ -171,7 +171,7 @@ class Generator:
                 yield {"do": kind, **({"ns": ns} if kind in ("ns_delete", "attach", "detach") else {})}
 
     def cut(self, ns: int, q: int) -> Iterator[Step]:
-        """All commands with all kinds of resets, in turn; mostly with a second reset after it, which must change nothing."""
+        """All commands with all kinds of resets, in turn; a second reset after it must change nothing."""
         rng = self.rng
         if not self.cuts:
             whats = [w for w in CUTS if self.shape.keys or w != "key"]

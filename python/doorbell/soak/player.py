@@ -110,7 +110,9 @@ class Player(Entries, Cuts, Admin):
         aborted = self._ask_abort(q, command.cid)
         there = drive.unread(cq)
         cq.hold = on_hold
-        self._judge_abort(command, aborted, [s for *who, s in there if who == [q, command.cid]], len(there) + 1 < cq.entries)
+        self._judge_abort(
+            command, aborted, [s for *who, s in there if who == [q, command.cid]], len(there) + 1 < cq.entries
+        )
         drive.poll(everything=True)
 
     def _ask_abort(self, q: int, cid: int) -> bool:

@@ -41,7 +41,7 @@ def test_cut_off_by_a_reset(player: Player, what: str, kind: str) -> None:
     load = {"do": "key", "slot": 1, "key": 1}
     player.play(load)
     player.play({"do": "bind", "ns": 1, "slot": 1})
-    for cycles in (300, 2000, 6000, 60_000):
+    for cycles in (2000, 20_000):
         player.play({"do": "ns_delete", "ns": 2})
         player.play({"do": "ns_delete", "ns": 3})
         player.play(load)
