@@ -14,9 +14,7 @@ from typing import Any
 
 from doorbell.nvme.backend import Backend
 from doorbell.nvme.commands import Command, opcode_name
-from doorbell.nvme.constants import (
-    Reg,
-)
+from doorbell.nvme.constants import STATUS_CODE_MASK, Reg
 from doorbell.nvme.controller import Controller
 from doorbell.nvme.errors import DeviceTimeout, ProtocolError, QueueFull
 from doorbell.nvme.memory import Buffer, HostMemory
@@ -227,6 +225,21 @@ class Queues(Controller):
             cq.head, cq.phase = head, phase
             self.sim.mmio_write(cq.doorbell, head, 4)
             self.cq_doorbells += 1
+
+    def unread(self, cq: CompletionQueue) -> list[tuple[int, int, int]]:
+        """What is in a completion queue and has not been taken (it is on `hold`): of each entry the queue, the command's
+        identifier, and type and code of its status."""
+        found: list[tuple[int, int, int]] = []
+        head, phase = cq.head, cq.phase
+        while len(found) < cq.entries:
+            _, _, _, sqid, cid, status = _CQE.unpack_from(self.memory.view, cq.offset + head * 16)
+            if status & 1 != phase:
+                break
+            found.append((sqid, cid, status >> 1 & STATUS_CODE_MASK))
+            head += 1
+            if head == cq.entries:
+                head, phase = 0, phase ^ 1
+        return found
 
     def _complete(
         self, cq: CompletionQueue, head: int, dw0: int, sqhd: int, sqid: int, cid: int, status15: int, now: float

@@ -3,27 +3,19 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import AdminOpc, NsAttach, NvmOpc, Status
-from doorbell.nvme.model import Pending
+from doorbell.nvme.constants import AdminOpc, NsAttach, Status
 from doorbell.nvme.structures import status_name
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure, Judge
 from doorbell.soak.machine import Machine
-from doorbell.soak.model import PLAIN, Blocks, Space
-from doorbell.soak.steps import Step, whole
-
-
-def key_bytes(number: int) -> tuple[bytes, bytes]:
-    """Both keys of XTS."""
-    rng = random.Random(number)
-    return rng.randbytes(32), rng.randbytes(32)
+from doorbell.soak.model import PLAIN, Blocks, Space, key_bytes
+from doorbell.soak.steps import Step
 
 
 class Admin:
@@ -31,7 +23,6 @@ class Admin:
 
     machine: Machine
     judge: Judge
-    cut: tuple[Space, Pending] | None = None  # the namespace of a Format that a reset has cut off
 
     @property
     def drive(self) -> GrantingDriver:
@@ -43,7 +34,7 @@ class Admin:
     def mend_media(self) -> None:
         raise NotImplementedError
 
-    def do_reset(self, step: Step) -> None:
+    def look_at_cut(self) -> None:
         raise NotImplementedError
 
     def _expect(self, command: Command, what: str, *statuses: int) -> bool:
@@ -59,34 +50,10 @@ class Admin:
             self.judge.keys_change()
             self.machine.model.keys.pop(space.slot, None)
 
-    def do_cut(self, step: Step) -> None:
-        """A reset while a Format is being done: the namespace is as before, or as after, or its blocks are either."""
-        nsid, size, drive = step["ns"], step["size"], self.drive
-        space = self.machine.model.spaces.get(nsid)
-        if space is None or not space.attached or size not in namespaces.FORMATS:
-            return
-        self.settle(nsid)
-        self.mend_media()
-        self.cut = space, space.blocks.begin(NvmOpc.WRITE_ZEROES, 0, space.blocks.blocks)
-        drive.submit(0, AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=namespaces.FORMATS[size], ring=True)
-        drive.advance(min(step["cycles"], 1_000_000))
-        drive.poll()
-        self.do_reset(whole({"do": "reset", "kind": step["kind"], **self.machine.layout}))
-
-    def _after_cut(self) -> None:
-        if self.cut is None:
-            return
-        (space, pending), self.cut = self.cut, None
-        was, (blocks, size) = space.blocks, self.machine.size_of(space.nsid)
-        if size == was.block_size:
-            was.taken(pending, "delete")
-        else:
-            space.blocks = Blocks.unknown(blocks, size, self.machine.model.known)
-
     def look_at_spaces(self) -> None:
         """After a reset: the namespaces are those that were there before."""
         model, drive = self.machine.model, self.drive
-        self._after_cut()
+        self.look_at_cut()
         if namespaces.supported(drive):
             there, active = namespaces.allocated(drive), namespaces.active(drive)
             if there != sorted(model.spaces) or active != sorted(n for n, s in model.spaces.items() if s.attached):

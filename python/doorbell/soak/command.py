@@ -125,7 +125,7 @@ def _table(results: list[dict[str, Any]]) -> Any:
         table.add_column(name, justify="left" if name == "top" else "right")
     for r in results:
         did, ended = Counter(r["did"]), Counter(r["ended"])
-        resets = sum(n for name, n in did.items() if name.startswith("reset"))
+        resets = sum(n for name, n in did.items() if name.startswith(("reset", "cut")))
         plain = sum(did[name] for name in ("io", "run", "wait", "check"))
         table.add_row(
             r["top"], str(r["seed"]), f"{r['commands']:,}", f"{resets:,}", f"{sum(did.values()) - resets - plain:,}",

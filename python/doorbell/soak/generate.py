@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from doorbell.soak.steps import BAD, FAULTS, RESETS, TIMINGS, Step
+from doorbell.soak.steps import BAD, CUTS, FAULTS, RESETS, TIMINGS, Step
 
 REGION = 256  # blocks of a namespace that commands touch: few, so that they meet
 KEY_SLOTS = 3
+CYCLES = (1, 100, 500, 1000, 1500, 2000, 3000, 5000, 15_000, 40_000)  # between a command and the reset that it meets
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,14 @@ class Generator:
         self.shape = shape
         self.serial = 0
         self.resets: list[str] = []
+        self.cuts: list[tuple[str, str]] = []
         self.mood()
         kinds = {
             "hold": 6, "release": 8, "abort": 12, "requeue": 6, "reset": 5, "media_error": 2, "bus_master": 1,
-            "fatal": 0.4, "format": 0.7, "cut": 0.7, "check": 1,
+            "fatal": 0.4, "format": 0.7, "cut": 2, "check": 1,
         }  # fmt: skip
         if shape.keys:
-            kinds |= {"key": 8, "bind": 2}
+            kinds |= {"key": 8, "bind": 2, "cut": 4}
         if shape.manage:
             kinds |= {"ns_create": 2.5, "ns_delete": 0.7, "attach": 5, "detach": 1}
         self.disturbances = kinds
@@ -133,7 +135,7 @@ class Generator:
             case "hold" | "release":
                 yield {"do": "hold", "q": q, "on": int(kind == "hold")}
             case "abort":
-                yield {"do": "abort", "q": q, "pick": rng.randrange(6)}
+                yield {"do": "abort", "q": q, "pick": rng.randrange(-1, 6)}
             case "requeue":
                 yield {"do": "requeue", "q": q, "entries": rng.choice((2, 5, 16, 32, 64)), "cq": rng.randrange(2)}
             case "bus_master":
@@ -150,9 +152,7 @@ class Generator:
                 erase = rng.randrange(3) if self.shape.keys else rng.randrange(2)
                 yield {"do": "format", "ns": ns, "size": rng.choice((512, 4096)), "erase": erase}
             case "cut":
-                step = {"size": rng.choice((512, 4096)), "cycles": rng.choice((10, 500, 2000, 5000, 15_000, 40_000))}
-                yield {"do": "cut", "ns": ns, **step, "kind": rng.choice(RESETS)}
-                yield {"do": "check"}
+                yield from self.cut(ns, q)
             case "reset":
                 if not self.resets:  # all kinds in turn, each time in another order
                     self.resets = rng.sample(RESETS, len(RESETS))
@@ -169,6 +169,36 @@ class Generator:
                 yield {"do": "ns_create", "blocks": rng.choice((100, 777, 2048)), "size": rng.choice((512, 4096))}
             case _:
                 yield {"do": kind, **({"ns": ns} if kind in ("ns_delete", "attach", "detach") else {})}
+
+    def cut(self, ns: int, q: int) -> Iterator[Step]:
+        """All commands with all kinds of resets, in turn; a second reset after it must change nothing."""
+        rng = self.rng
+        if not self.cuts:
+            whats = [w for w in CUTS if self.shape.keys or w != "key"]
+            whats = [w for w in whats if self.shape.manage or not w.startswith("ns_")]
+            self.cuts = [(what, kind) for what in whats for kind in RESETS]
+            rng.shuffle(self.cuts)
+        what, kind = self.cuts.pop()
+        step: Step = {"do": "cut", "what": what, "kind": kind, "cycles": rng.choice(CYCLES)}
+        if what in ("format", "write", "ns_delete"):
+            step["ns"] = ns
+        if what in ("format", "ns_create"):
+            step["size"] = rng.choice((512, 4096))
+        if what in ("write", "delete_queue"):
+            step["q"] = q
+        if what == "write":
+            self.serial += 1
+            step |= {"at": rng.randrange(self.region), "count": rng.randint(1, 48), "data": self.serial}
+        if what == "ns_create":
+            step["blocks"] = rng.choice((100, 777, 2048))
+        if what == "key":
+            step |= {"slot": rng.randint(1, KEY_SLOTS), "key": rng.randint(1, KEY_SLOTS)}
+        yield step
+        if rng.random() < 0.3:
+            yield self.reset(rng.choice(("power", "link", "disable")))
+        if self.shape.keys and rng.random() < 0.9:
+            yield from self.keys_for_all()
+        yield {"do": "check"}
 
     def reset(self, kind: str) -> Step:
         rng = self.rng

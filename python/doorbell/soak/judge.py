@@ -65,7 +65,7 @@ class Sent:
     fault: tuple[str, int, bool] | None = None  # kind, number in the simulator, of its data
     media: bool = False  # errors of the media while it was inside
     keys: bool = False  # keys changed while it was inside
-    abort: str = ""  # "asked", "done": the controller says that it has aborted it
+    abort: bool = False  # the controller says that it has aborted it
 
 
 class Judge:
@@ -143,11 +143,7 @@ class Judge:
             kind, number, of_data = sent.fault
             if of_data and self.drive.sim.injected(number):
                 allowed.discard(Status.SUCCESS)  # its data did not come
-        if sent.abort == "done":
-            allowed = {Status.ABORT_REQUESTED}
-        elif sent.abort:
-            allowed.add(Status.ABORT_REQUESTED)
-        return allowed
+        return {Status.ABORT_REQUESTED} if sent.abort else allowed
 
     def _release(self, sent: Sent) -> None:
         if sent.fault and not self.drive.sim.closed and not self.drive.sim.injected(sent.fault[1]):

@@ -9,6 +9,7 @@ they were under this key only.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -20,6 +21,12 @@ BURST = 1024  # bytes that reach the media together at least
 PLAIN, CHANGING = 0, -1  # `Change.under`: no key; the key changed while the command was inside
 NO_OPCODE = 0x7E
 WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
+
+
+def key_bytes(number: int) -> tuple[bytes, bytes]:
+    """Both keys of XTS."""
+    rng = random.Random(number)
+    return rng.randbytes(32), rng.randbytes(32)
 
 
 class Blocks(Media):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Carries steps out: commands, waiting, and disturbances that any drive knows. Those of namespaces and keys are in
-admin.py."""
+admin.py, and what a reset cuts off in cuts.py."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import CSTS_CFS, AdminOpc, Reg, Status
 from doorbell.soak.admin import Admin
+from doorbell.soak.cuts import Cuts
 from doorbell.soak.entries import Entries
 from doorbell.soak.generate import REGION
 from doorbell.soak.judge import Failure, Judge, judged
@@ -20,7 +21,7 @@ from doorbell.soak.steps import LAYOUT, Step, whole
 LOOK_EVERY = 50  # steps
 
 
-class Player(Entries, Admin):
+class Player(Entries, Cuts, Admin):
     """One run. `commands` counts those that were submitted."""
 
     def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int, known: frozenset[str]) -> None:
@@ -91,25 +92,46 @@ class Player(Entries, Admin):
             self.drive.poll(everything=True)
 
     def do_abort(self, step: Step) -> None:
-        drive = self.drive
-        sq = drive.sqs.get(step["q"])
-        if sq is None or not sq.pending or not step["q"]:
+        """What the answer says is so: "aborted" comes after the command's own entry, "not aborted" leaves it alone."""
+        drive, q = self.drive, step["q"]
+        sq = drive.sqs.get(q)
+        if sq is None or not q:
             return
         drive.ring()
+        if step["pick"] < 0:  # a command that is not there
+            if self._ask_abort(q, next(i for i in range(1 << 16) if i not in sq.pending)):
+                raise Failure("abort", "Abort says that it has aborted a command that nobody has sent")
+            return
+        if not sq.pending:
+            return
         command = sorted(sq.pending.values(), key=lambda c: -c.position)[step["pick"] % len(sq.pending)]
+        cq = drive.cqs[sq.cqid]
+        on_hold, cq.hold = cq.hold, True  # so that it is seen what was there before the answer
+        aborted = self._ask_abort(q, command.cid)
+        there = drive.unread(cq)
+        cq.hold = on_hold
+        self._judge_abort(
+            command, aborted, [s for *who, s in there if who == [q, command.cid]], len(there) + 1 < cq.entries
+        )
+        drive.poll(everything=True)
+
+    def _ask_abort(self, q: int, cid: int) -> bool:
+        answer = self.drive.admin_try(AdminOpc.ABORT, cdw10=cid << 16 | q)
+        if answer.status != Status.SUCCESS or answer.dw0 >> 1:
+            raise Failure("status", f"Abort ended with {answer.status:#x}, dword 0 is {answer.dw0:#x}")
+        return not answer.dw0 & 1
+
+    def _judge_abort(self, command: Command, aborted: bool, ended: list[int], room: bool) -> None:
+        """ended: the status in the command's entry, if there is one. room: for more entries in its queue."""
         sent = self.judge.sent[command]
-        asked = sent.abort
-        sent.abort = sent.abort or "asked"
-        answer = drive.admin_try(AdminOpc.ABORT, cdw10=command.cid << 16 | step["q"])
-        if answer.status not in (Status.SUCCESS, Status.ABORT_LIMIT):
-            raise Failure("status", f"Abort ended with {answer.status:#x}")
-        aborted = answer.status == Status.SUCCESS and not answer.dw0 & 1
-        if aborted and command.done and command.status != Status.ABORT_REQUESTED:
-            raise Failure("abort", f"Abort says that it has aborted a command that ended with {command.status:#x}")
-        if not aborted and not asked and command.done and command.status == Status.ABORT_REQUESTED:
-            raise Failure("abort", "Abort says that it has not aborted a command that ended as aborted")
-        if not command.done:
-            sent.abort = "done" if aborted else asked
+        if aborted and sent.abort:
+            raise Failure("abort", "Abort says that it has aborted a command that was aborted before")
+        if ended and not sent.abort and aborted != (ended[0] == Status.ABORT_REQUESTED):
+            what = "" if aborted else "not "
+            raise Failure("abort", f"Abort says that it has {what}aborted a command that ended with {ended[0]:#x}")
+        if aborted and not ended and room:
+            raise Failure("abort", "Abort says that it has aborted a command that has not ended yet")
+        sent.abort = sent.abort or aborted
 
     def do_requeue(self, step: Step) -> None:
         drive, q = self.drive, step["q"]

@@ -16,7 +16,7 @@ from doorbell.soak.judge import Failure
 from doorbell.soak.known import KNOWN
 from doorbell.soak.machine import shape_of
 from doorbell.soak.player import Player
-from doorbell.soak.steps import Script, Step
+from doorbell.soak.steps import Script, Step, whole
 
 SHARED = Path("/dev/shm")  # in memory: a Flush of the drive would be one of the disk
 
@@ -60,7 +60,7 @@ def play(
             for step in steps:
                 kept.append(step)
                 out.count += 1
-                out.did[f"{step['do']} {step['kind']}" if step["do"] == "reset" else step["do"]] += 1
+                out.did[name_of(step)] += 1
                 player.play(step)
                 shown(player.commands)
                 if (commands and player.commands >= commands) or (seconds and time.monotonic() - begun > seconds):
@@ -76,6 +76,16 @@ def play(
     out.steps = list(kept)
     out.seconds = time.monotonic() - begun
     return out
+
+
+def name_of(step: Step) -> str:
+    """What is counted: steps, resets by their kind, and cuts by what they cut off and their reset."""
+    match step["do"]:
+        case "reset":
+            return f"reset {whole(step)['kind']}"
+        case "cut":
+            return f"cut {whole(step)['what']} {whole(step)['kind']}"
+    return step["do"]
 
 
 def random_steps(top: str, seed: int) -> Iterator[Step]:

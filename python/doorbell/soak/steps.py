@@ -21,6 +21,7 @@ Step = dict[str, Any]
 OPS = ("read", "write", "compare", "zeroes", "verify", "dsm", "flush")
 RESETS = ("disable", "flr", "subsystem", "shutdown", "abrupt", "link", "power")
 BAD = ("", "opcode", "range", "fused", "sgl", "prp")
+CUTS = ("format", "write", "create_queue", "delete_queue", "key", "ns_create", "ns_delete")
 FAULTS = ("ur", "ca", "poison", "drop", "late", "double")
 
 # Fields and their defaults; a tuple: one of its words, the first by default.
@@ -35,7 +36,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "wait": {},  # until all commands have ended
     "check": {},  # as `wait`; then all blocks are read
     "hold": {"q": 1, "on": 1},  # nobody reads the completion queue
-    "abort": {"q": 1, "pick": 0},  # the command before the last `pick` of a queue
+    "abort": {"q": 1, "pick": 0},  # the command before the last `pick` of a queue; -1: one that is not there
     "requeue": {"q": 1, "entries": 32, "cq": 0},  # delete a queue (cq: its completion queue too), make it anew
     "fatal": {"q": 1, "kind": FAULTS},  # an entry of a submission queue that cannot be read
     "bus_master": {"cycles": 1000},  # off for so long
@@ -43,7 +44,9 @@ STEPS: dict[str, dict[str, Any]] = {
     "media_mended": {},
     "reset": {"kind": RESETS, **LAYOUT, "timing": 0},  # timing: what a power cut leaves, an index of TIMINGS
     "format": {"ns": 1, "size": 512, "erase": 0},
-    "cut": {"ns": 1, "size": 512, "cycles": 1000, "kind": RESETS},  # a reset so long after a Format was sent
+    # A reset so long after a command was sent; q: of a Write or a deletion; blocks: of a namespace.
+    "cut": {"what": CUTS, "ns": 1, "size": 512, "cycles": 1000, "kind": RESETS, "q": 1, "at": 0, "count": 8, "data": 0,
+            "blocks": 512, "slot": 1, "key": 1},
     "ns_create": {"blocks": 512, "size": 512},
     "ns_delete": {"ns": 1},
     "attach": {"ns": 1},

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.rtl
 SCRIPTS = sorted((ROOT / "tests" / "data" / "soak").glob("*.json"))
 FOUND = [f for f in SCRIPTS if f.stem in KNOWN]
 MENDED = [f for f in SCRIPTS if f.stem not in KNOWN]
+OFTEN = [k if k in ("disable", "power") else pytest.param(k, marks=pytest.mark.nightly) for k in RESETS]
 WRITE: Step = {"do": "io", "op": "write", "count": 8, "data": 1}
 
 
@@ -45,6 +46,7 @@ def test_soak(seed: int) -> None:
 def test_soak_of_100000(seed: int) -> None:
     did = soak("db_ssd", seed, 10_000)
     assert did >= {f"reset {kind}" for kind in RESETS}
+    assert {d.split()[1] for d in did if d.startswith("cut")} == {"format", "write", "create_queue", "delete_queue"}
     assert {d.split()[0] for d in did} >= set(STEPS) - {"ns_create", "ns_delete", "attach", "detach", "key", "bind"}
 
 
@@ -61,6 +63,33 @@ def test_fault_ends_one_command(player: Player, kind: str) -> None:
     assert failed == (0 if kind == "double" else 2)
 
 
+@pytest.mark.parametrize("what", ["format", "write", "create_queue", "delete_queue"])
+@pytest.mark.parametrize("kind", OFTEN)
+def test_cut_off_by_a_reset(slow: Player, what: str, kind: str) -> None:
+    """Soon after the command, in the middle of it and when it has ended; with data in the blocks, and I/O under way."""
+    for cycles in (200, 2500, 40_000):
+        slow.play({**WRITE, "count": 48, "data": cycles})
+        slow.play({"do": "wait"})
+        slow.play({**WRITE, "q": 2, "at": 100})
+        slow.play({"do": "cut", "what": what, "kind": kind, "cycles": cycles, "size": 512, "at": 4, "data": 2})
+        slow.play({"do": "check"})
+    slow.finish()
+
+
+def test_abort_is_answered_as_it_is(slow: Player) -> None:
+    """Commands at every stage, an identifier that is not there, a second Abort, and a queue that nobody reads."""
+    for cycles in range(0, 8000, 400):
+        slow.play({**WRITE, "count": 48, "data": cycles})
+        slow.play({"do": "io", "op": "read", "at": 100, "count": 48})
+        slow.play({"do": "run", "cycles": cycles})
+        for pick in (0, -1, 0, 1):
+            slow.play({"do": "abort", "pick": pick})
+        slow.play({"do": "hold", "on": cycles // 400 % 2})
+    slow.finish()
+    ended = slow.judge.ended
+    assert ended["ABORT_REQUESTED"] >= 10 and ended["SUCCESS"] >= 10, ended
+
+
 def test_same_script_same_cycles() -> None:
     steps = [s for s, _ in zip(random_steps("db_ssd", 3), range(300))]
     one, other = (play("db_ssd", 3, steps) for _ in range(2))
@@ -72,7 +101,7 @@ def test_known_defect_is_overlooked(file: Path) -> None:
     assert replay(load(file)).failure is None
 
 
-@pytest.mark.xfail(reason="known, not mended: doorbell/soak/known.py")
+@pytest.mark.xfail(reason="known, not mended: doorbell/soak/known.py", strict=True)
 @pytest.mark.parametrize("file", FOUND, ids=lambda f: f.stem)
 def test_known_defect(file: Path) -> None:
     """If one passes, it is mended: take it out of KNOWN."""
@@ -93,6 +122,14 @@ def test_mended_defect(file: Path) -> None:
 def player(tmp_path: Path) -> Iterator[Player]:
     p = Player("db_ssd", tmp_path, {}, 1, frozenset())
     p.drive.io_timeout_us = 2000
+    yield p
+    p.close()
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[Player]:
+    """Its media take so long that an Abort can meet a command anywhere."""
+    p = Player("db_ssd", tmp_path, {"media_latency_ns": 20_000, "media_write_latency_ns": 20_000}, 1, frozenset(KNOWN))
     yield p
     p.close()
 
@@ -169,6 +206,42 @@ def test_command_that_ends_twice_is_noticed(player: Player) -> None:
     assert sq.qid == 1
     found = fails(player, {"do": "wait"})
     assert found.kind == "protocol" and "completed before" in str(found)
+
+
+@pytest.mark.parametrize(("asked", "why"), [(True, "not aborted .* 0x7"), (False, "has not ended yet")])
+def test_false_answer_to_an_abort_is_noticed(
+    slow: Player, monkeypatch: pytest.MonkeyPatch, asked: bool, why: str
+) -> None:
+    """Aborted, and denied; said to be aborted, and it goes on."""
+    plain = Player._ask_abort
+    monkeypatch.setattr(Player, "_ask_abort", lambda *args: not plain(*args) if asked else True)
+    slow.play({**WRITE, "count": 48})
+    slow.play({"do": "run", "cycles": 2000})
+    with pytest.raises(Failure, match=why) as caught:
+        slow.play({"do": "abort"})
+    assert caught.value.kind == "abort"
+
+
+def test_abort_of_a_command_that_is_not_there_is_noticed(player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Player, "_ask_abort", lambda *_: True)
+    assert fails(player, {"do": "abort", "pick": -1}).kind == "abort"
+
+
+def test_format_that_a_reset_takes_back_is_noticed(player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has ended with success: as before is not allowed any more."""
+    player.play({**WRITE})
+    plain = player.drive.sim.media_write
+    player.play({"do": "wait"})
+    old = player.drive.sim.media_read(0, 4096)
+    reset = Player.do_reset
+
+    def restored(self: Player, step: Step) -> None:
+        plain(0, old)
+        reset(self, step)
+
+    monkeypatch.setattr(Player, "do_reset", restored)
+    found = fails(player, {"do": "cut", "what": "format", "cycles": 100_000, "kind": "disable"})
+    assert found.kind == "data" and "block 0" in str(found)
 
 
 def test_spoiled_data_that_are_taken_for_good_are_noticed(player: Player) -> None:

@@ -185,3 +185,34 @@ def test_speed(tmp_path: Path) -> None:
     if load > 4 * cores:  # ours is two processes, theirs is one: the busier the machine, the worse the share
         pytest.skip(f"too much other work on this machine: {load:.0f} processes for {cores} cores")
     assert rows["simulated", 32]["ratio"] >= 0.1, rows
+
+
+def disturbed(tmp_path: Path, *append: str, args: tuple[str, ...] = (), timeout: float) -> dict[str, int]:
+    """guest/disturbed.sh: what it counted. The driver's patience with a command is 4 s."""
+    words = " ".join(("nvme_core.io_timeout=4", "nvme_core.max_retries=50", *append))
+    done = vm(tmp_path, "--size", "64m", "--smp", "2", "--append", words, *args, "--timeout", str(timeout),
+              "--run", GUEST / "disturbed.sh", timeout=timeout + 300)  # fmt: skip
+    assert done.returncode == 0 and done.stdout.endswith(b" fine\n"), done.stdout + done.stderr
+    (said,) = (line for line in done.stdout.decode().splitlines() if line.startswith("aborted "))
+    counts = {name: int(number) for name, number in (pair.rsplit(" ", 1) for pair in said.split(", "))}
+    (fio,) = (line for line in done.stdout.decode().splitlines() if line.startswith("fio: "))
+    runs, written, verified = (int(word) for word in fio.split() if word.isdigit())
+    assert runs >= 2 and verified >= written >= runs * 8192, fio
+    return counts
+
+
+@pytest.mark.skipif(BACKEND != "rtl", reason="the functional drive aborts nothing")
+def test_verify_while_queues_are_deleted(tmp_path: Path) -> None:
+    """Aborts, deletions behind the driver's back and resets under fio verify: each answer right, each byte right."""
+    did = disturbed(tmp_path, timeout=240)
+    assert did["aborted"] >= 3 and did["not aborted"] >= 2 and did["timeouts"] > 0, did
+    assert did["deletions"] >= 6 and did["refusals"] >= 3 and did["resets"] >= 5, did
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(BACKEND != "rtl", reason="the functional drive aborts nothing")
+@pytest.mark.parametrize("width", [("256", "gen3x8"), ("512", "gen4x8")])
+def test_verify_while_queues_are_deleted_again_and_again(tmp_path: Path, width: tuple[str, str]) -> None:
+    args = ("--data-w", width[0], "--link", width[1])
+    did = disturbed(tmp_path, "ROUNDS=8", "ABORTS=10", args=args, timeout=1800)
+    assert did["aborted"] >= 80 and did["deletions"] >= 48 and did["refusals"] >= 24 and did["resets"] >= 40, did
