@@ -7,7 +7,7 @@
 // store is, and key commands wait. If a row is wrong, late or missing every load is an erasure from then on: no slot
 // ever becomes valid, all namespaces with AES stay locked until power-on. A controller reset in the middle begins it
 // again, a later one does not.
-// Time: 972 cycles after the key store has erased its slots. Latency of words and commands afterwards: none.
+// Time: 949 cycles after the key store has erased its slots. Latency of words and commands afterwards: none.
 module db_csd_selftest
   import db_aes_pkg::*, db_csd_pkg::*;
 (
