@@ -116,9 +116,14 @@ module db_csd_lock_formal
 
   // it can happen: such a row of XTS is at the end of the core, the rounds made something of it, and others are behind it
   if (COVER) begin : g_cover
-    row_ctx_t was_q;
-    always_ff @(posedge clk) if (age_q == '0) was_q <= row;
-    always_comb cover (!rst && age_q == 5'(CORE) && dut.i_core.result != '0 && was_q.cmd.op == OP_AES_XTS &&
-                       pushed_q != '0 && row_at[CORE-2]);
+    row_ctx_t user;
+    always_comb begin
+      user         = '0;
+      user.cmd.op  = OP_AES_XTS;
+      user.cmd.dir = DIR;
+      assume (rst == !started_q && s_valid && m_ready && s_user == user && key_slots == '0);
+      assume (mark == (came_q[0] == 6'd3));
+      cover (!rst && age_q == 5'(CORE) && dut.i_core.result != '0 && pushed_q == 6'd3 && row_at[CORE-2]);
+    end
   end
 endmodule
