@@ -97,7 +97,8 @@ def leaks(module: Mapping[str, Any], rule: Rule, modules: Mapping[str, Any]) -> 
             else:
                 for port, to in cell["connections"].items():
                     into = f"{plain(kind)}.{port}"
-                    if cell["port_directions"][port] == "input" and into not in rule.into and not reached.isdisjoint(to):
+                    is_input = cell["port_directions"][port] == "input"
+                    if is_input and into not in rule.into and not reached.isdisjoint(to):
                         bad.add(f"input {into}")
     for port, p in module["ports"].items():
         if p["direction"] != "input" and port not in rule.ports and not reached.isdisjoint(p["bits"]):

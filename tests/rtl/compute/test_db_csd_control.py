@@ -23,8 +23,8 @@ RES_DIGEST, RES_CMD, RES_STATUS, KEY_WORD = 32, 64, 0x54, 128
 
 async def begin(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-    for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.test_failed, dut.key_slots, dut.reducing,
-              dut.s_res_valid, dut.s_res, dut.s_res_cmd, dut.res_status):  # fmt: skip
+    for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.test_failed,
+              dut.key_slots, dut.reducing, dut.s_res_valid, dut.s_res, dut.s_res_cmd, dut.res_status):  # fmt: skip
         s.value = 0
     dut.res_ended.value = 1
     dut.rst.value = 1

@@ -44,7 +44,7 @@ FAULTS = [
     # the tweak's first key is not added
     ("db_aes_iter", "? state_q ^ key : mixed", "? state_q ^ (FAULT ? 128'd0 : key) : mixed"),
     # the last bit of the last lane, in the middle of the write pipeline
-    ("db_aes_pipe", "? around : mixed;", "? around : mixed ^ ((128*LANES)'(FAULT && !DEC && r == 7) << (128*LANES-1));"),
+    ("db_aes_pipe", ": mixed;", ": mixed ^ ((128*LANES)'(FAULT && !DEC && r == 7) << (128*LANES-1));"),
     # a bit of the counter to the media; a bit of what the result is added to on the way to the host
     ("db_csd_aes_core", "counter2_q[l] <= {iv_hi1_q", "counter2_q[l] <= {iv_hi1_q ^ 64'(FAULT && DIR)"),
     ("db_csd_aes_core", ".s_data({ctl2, aside})", ".s_data({ctl2, aside ^ DATA_W'(FAULT && !DIR)})"),
