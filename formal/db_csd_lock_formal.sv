@@ -4,9 +4,9 @@
 //
 // Such a row goes with key_err into one FIFO of db_csd_wrap and into the core. Followed there, it comes out after 18
 // cycles as zeros, and goes into the other FIFO with the same number. That FIFOs keep the order, so that both halves
-// meet again, is what db_fifo_formal proves; that they never overflow, db_csd_wrap asserts in every simulation. What AES
-// computes plays no part: its rounds and the tweaks are stand-ins (db_csd_lock_stubs.sv) that answer with bits of the key
-// bus, which is free, after the right time.
+// meet again, is what db_fifo_formal proves; that they never overflow, db_csd_wrap asserts in every simulation. What
+// AES computes plays no part: its rounds and the tweaks are stand-ins (db_csd_lock_stubs.sv) that answer with bits of
+// the key bus, which is free, after the right time.
 module db_csd_lock_formal
   import db_aes_pkg::*, db_csd_pkg::*;
 #(
@@ -114,7 +114,7 @@ module db_csd_lock_formal
     endcase
   end
 
-  // it can happen: such a row of XTS is at the end of the core, the rounds made something of it, and others are behind it
+  // it can happen: such a row of XTS is at the end of the core, the rounds made something of it, others are behind it
   if (COVER) begin : g_cover
     row_ctx_t user;
     always_comb begin

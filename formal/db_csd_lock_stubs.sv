@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins for the rounds of AES and the tweaks of XTS in db_csd_lock_formal: the same ports and the same time, and for
-// a result bits of the key bus, which may be anything in every cycle.
+// Stand-ins for the rounds of AES and the tweaks of XTS in db_csd_lock_formal: the same ports and the same time, and
+// for a result bits of the key bus, which may be anything in every cycle.
 module db_aes_pipe
   import db_aes_pkg::*;
 #(

@@ -3,8 +3,8 @@
 // it instead, and what comes out is compared and goes no further.
 //
 // The rows are twice the first of IEEE 1619 vector 10 with the key of slot 0 (XTS, so that each of two tweak cores gets
-// one), then the first of SP 800-38A F.5.5 with that of slot 1 (CTR). To the media they go in plain, to the host XTS goes
-// in as ciphertext: what the pipeline does in each mode and direction, in all its lanes, is done once.
+// one), then the first of SP 800-38A F.5.5 with that of slot 1 (CTR). To the media they go in plain, to the host XTS
+// goes in as ciphertext: what the pipeline does in each mode and direction, in all its lanes, is done once.
 // Latency: none.
 module db_csd_probe
   import db_csd_pkg::*;
