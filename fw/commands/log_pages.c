@@ -35,7 +35,8 @@ static uint32_t smart_page(struct request* r) {
     const struct history* before = &r->drive->before;
     hw_counters(&counters);
     memset(page, 0, 256);
-    page[0] = smart_warning(&r->fn->settings) | (r->drive->store.found == STORE_DAMAGED ? 1u << 2 : 0);
+    bool damaged = r->drive->store.found == STORE_DAMAGED || hw_keys_failed();
+    page[0] = smart_warning(&r->fn->settings) | (damaged ? 1u << 2 : 0);
     put16(page + 1, CFG_TEMPERATURE);
     page[3] = 100;  // available spare, and its threshold, in percent
     page[4] = 10;

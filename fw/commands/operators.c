@@ -21,6 +21,9 @@ uint32_t operator_feature_set(struct request* r) {
     if (id == FEATURE_CSD_CONFIG && value != CSD_CONFIG_PASS && value != CSD_CONFIG_ADD && value != CSD_CONFIG_AES128 &&
         value != CSD_CONFIG_AES256)
         return ST_INVALID_FIELD;
+    // The addend is the only word that is none of a key.
+    bool addend_word = r->drive->operators.config == CSD_CONFIG_ADD && id == FEATURE_CSD_WORD_FIRST;
+    if (id != FEATURE_CSD_CONFIG && !addend_word && hw_keys_failed()) return ST_INTERNAL;
     if (r->step == 0) {
         change_begins(r);
         r->step = 1;
@@ -56,6 +59,7 @@ uint32_t key_load(struct request* r) {
     if (slot == SLOT_FEATURES || slot >= r->drive->hw.key_slots || (dw10 & ~(flags | 0xffu)) ||
         (mode != KEY_CTR && mode != KEY_XTS))
         return ST_INVALID_FIELD;
+    if (hw_keys_failed()) return ST_INTERNAL;
     if (r->step == 0) {
         change_begins(r);
         r->step = 1;
@@ -121,12 +125,12 @@ uint32_t operators_page(struct request* r) {
     const struct operators* o = &r->drive->operators;
     uint8_t* page = page_of(r);
     memset(page, 0, OPERATORS_BYTES);
-    put16(page, 1);
+    put16(page, 2);
     page[2] = hw->key_slots;
     page[3] = hw->num_ns;
     put32(page + 4, hw->operators);
     page[8] = (uint8_t)o->config;
-    hw_keys_wait();
+    page[9] = hw_keys_failed();
     for (uint32_t i = 0; i < hw->key_slots; i++) page[16 + i] = (uint8_t)hw_key_slot(i);
     for (uint32_t nsid = 1; nsid <= hw->num_ns; nsid++) {
         uint8_t* at = page + 128 + 4 * (nsid - 1);

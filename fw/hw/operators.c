@@ -6,6 +6,11 @@
 // ---------------------------------------------------------------- keys
 void hw_keys_wait(void) { while (CSD->KEY_STATUS & DB_CSD__KEY_STATUS__BUSY_bm); }
 
+bool hw_keys_failed(void) {
+    hw_keys_wait();
+    return CSD->KEY_STATUS & DB_CSD__KEY_STATUS__FAILED_bm;
+}
+
 void hw_key_stage(uint32_t at, uint32_t word) {
     volatile uint32_t* staging = (volatile uint32_t*)(uintptr_t)(FW_EXTENSION + offsetof(db_csd_t, KEY_WORD));
     staging[at] = word;

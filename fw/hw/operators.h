@@ -21,6 +21,8 @@ struct hw_result {
 
 /// Wait until words can be staged, and read what a slot holds.
 void hw_keys_wait(void);
+/// The self-test of AES has failed: no key can be loaded until power-on.
+bool hw_keys_failed(void);
 void hw_key_stage(uint32_t at, uint32_t word);
 /// What has been staged, to its slot. Flags: KEY_256, KEY_CTR, KEY_XTS.
 void hw_key_load(uint32_t slot, uint32_t flags);

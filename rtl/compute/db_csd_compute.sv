@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of db_csd but the controller: registers, keys, bindings, a path of operators in each direction, results. Wiring.
 //
-//   firmware -> db_csd_control -> db_csd_keys -- key_bus, key_slots --> db_csd_path (AES)
+//   firmware -> db_csd_control -> db_csd_selftest -> db_csd_keys -- key_bus, key_slots --> db_csd_path (AES)
 //                     |  ^------- db_csd_results <-- results ---------- db_csd_path x 2
 //                     +---------> db_csd_bindings -- contexts --------> db_csd_path x 2
 //
@@ -47,11 +47,13 @@ module db_csd_compute
 
   // ---- registers and keys
   logic                      bind_valid, word_valid, key_valid, key_ready, key_busy, control_sel_q;
+  logic                      store_word_valid, store_valid, store_ready, store_busy, testing, test_go, test_failed;
+  logic [1:0]                test_good;
   binding_t                  bind_to;
-  key_word_t                 word;
-  key_cmd_t                  key_cmd;
+  key_word_t                 word, store_word;
+  key_cmd_t                  key_cmd, store_cmd;
   key_bus_t                  key_bus;
-  key_slot_t [KEY_SLOTS-1:0] key_slots;
+  key_slot_t [KEY_SLOTS-1:0] key_slots, host_slots;
   logic                      res_valid, res_ready, reducing;
   result_t                   res;
   res_cmd_t                  res_cmd;
@@ -63,13 +65,19 @@ module db_csd_compute
     .clk, .rst(ctrl_rst), .s_req(s_ext.req && control_sel_q), .s_wr(s_ext.wr), .s_addr(s_ext.addr[7:0]),
     .s_wdata(s_ext.wdata), .s_rdata(m_ext_rdata), .m_bind_valid(bind_valid), .m_bind(bind_to),
     .m_word_valid(word_valid),
-    .m_word(word), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd(key_cmd), .busy(key_busy), .key_slots,
-    .reducing,
+    .m_word(word), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd(key_cmd), .busy(key_busy), .test_failed,
+    .key_slots(host_slots), .reducing,
     .s_res_valid(res_valid), .s_res_ready(res_ready), .s_res(res), .s_res_cmd(res_cmd),
     .res_tag, .res_ended, .res_status);
+  db_csd_selftest i_selftest (
+    .clk, .rst, .ctrl_rst, .busy(key_busy), .failed(test_failed), .s_word_valid(word_valid), .s_word(word),
+    .s_cmd_valid(key_valid), .s_cmd_ready(key_ready), .s_cmd(key_cmd), .m_word_valid(store_word_valid),
+    .m_word(store_word), .m_cmd_valid(store_valid), .m_cmd_ready(store_ready), .m_cmd(store_cmd),
+    .keys_busy(store_busy), .testing, .go(test_go), .good(test_good));
   db_csd_keys #(.KEY_SLOTS(KEY_SLOTS)) i_keys (
-    .clk, .rst(ctrl_rst), .s_word_valid(word_valid), .s_word(word), .s_cmd_valid(key_valid), .s_cmd_ready(key_ready),
-    .s_cmd(key_cmd), .busy(key_busy), .key_bus, .key_slots);
+    .clk, .rst(ctrl_rst), .s_word_valid(store_word_valid), .s_word(store_word), .s_cmd_valid(store_valid),
+    .s_cmd_ready(store_ready), .s_cmd(store_cmd), .busy(store_busy), .key_bus, .key_slots);
+  assign host_slots = testing ? '0 : key_slots;  // the vectors' keys are nobody's
 
   // ---- contexts
   logic [1:0]           ctx_valid, path_idle;
@@ -78,7 +86,7 @@ module db_csd_compute
   logic [CSD_TAG_W-1:0] tag;
   res_cmd_t             whose;
   db_csd_bindings #(.NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS)) i_bindings (
-    .clk, .rst, .ctrl_rst, .s_bind_valid(bind_valid), .s_bind(bind_to), .key_slots, .ns_locked, .s_tap_cmd,
+    .clk, .rst, .ctrl_rst, .s_bind_valid(bind_valid), .s_bind(bind_to), .key_slots(host_slots), .ns_locked, .s_tap_cmd,
     .m_ctx_valid(ctx_valid), .m_ctx(ctx), .m_reduces(reduces), .m_tag(tag),
     .m_whose(whose));
 
@@ -89,7 +97,8 @@ module db_csd_compute
     db_csd_path #(
       .DATA_W(DATA_W), .DIR(d == 1), .NUM_CMDS(NUM_CMDS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
     ) i_path (
-      .clk, .rst(ctrl_rst), .idle(path_idle[d]), .key_bus, .key_slots, .s_ctx_valid(ctx_valid[d]), .s_ctx(ctx),
+      .clk, .rst(ctrl_rst), .idle(path_idle[d]), .key_bus, .key_slots, .testing, .test_go, .test_good(test_good[d]),
+      .s_ctx_valid(ctx_valid[d]), .s_ctx(ctx),
       .s_row_valid(s_row_valid[d]), .s_row_ready(s_row_ready[d]), .s_row_data(s_row_data[d]),
       .s_row_info(s_row_info[d]), .m_row_valid(m_row_valid[d]), .m_row_ready(m_row_ready[d]),
       .m_row_data(m_row_data[d]), .m_row_info(m_row_info[d]), .m_row_zero(m_row_zero[d]),

@@ -29,6 +29,7 @@ module db_csd_control
   input  logic                      m_cmd_ready,
   output key_cmd_t                  m_cmd,
   input  logic                      busy,
+  input  logic                      test_failed,   ///< no key can be loaded until power-on
   input  key_slot_t [KEY_SLOTS-1:0] key_slots,
   /// db_csd_results
   input  logic                      reducing,      ///< some are to come
@@ -60,6 +61,7 @@ module db_csd_control
   assign slot = hwif_out.KEY_CTL.slot.value;
   always_comb begin
     hwif_in.KEY_STATUS.busy.next  = busy || asked_q || hwif_out.KEY_CTL.go.value;
+    hwif_in.KEY_STATUS.failed.next = test_failed;
     hwif_in.KEY_STATUS.slots.next = 7'(KEY_SLOTS);
     hwif_in.KEY_STATUS.reducing.next = reducing;
     hwif_in.KEY_SLOT.ctr.next     = 32'(slot) < KEY_SLOTS && key_slots[slot[SW-1:0]].ctr;

@@ -22,6 +22,10 @@ module db_csd_path
   output logic                         idle,
   input  key_bus_t                     key_bus,
   input  key_slot_t [KEY_SLOTS-1:0]    key_slots,
+  /// db_csd_selftest
+  input  logic                         testing,
+  input  logic                         test_go,
+  output logic                         test_good,
   /// Contexts, one a packet, before its first row; never more than NUM_CMDS.
   input  logic                         s_ctx_valid,
   input  op_ctx_t                      s_ctx,
@@ -69,7 +73,7 @@ module db_csd_path
     .m_valid(side_valid), .m_ready(m_row_valid && m_row_ready), .m_data({m_row_zero, dw, side_err}));
 
   // ---- the operators
-  localparam int N = 6;            // streams between them
+  localparam int N = 8;            // streams between them; 6 and 7: into and out of AES
   logic                     valid[N], ready[N], last[N];
   logic [DATA_W-1:0]        data[N];
   row_ctx_t                 user[N];
@@ -102,10 +106,17 @@ module db_csd_path
   end else begin : g_no_ops_res
     assign ops_res_ready = '1;
   end
+  db_csd_probe #(.DATA_W(DATA_W), .DIR(DIR)) i_probe (
+    .clk, .rst, .testing, .go(test_go), .good(test_good), .s_axis_tvalid(valid[1]), .s_axis_tready(ready[1]),
+    .s_axis_tdata(data[1]), .s_axis_tlast(last[1]), .s_axis_tuser(aes_row), .m_aes_tvalid(valid[6]),
+    .m_aes_tready(ready[6]), .m_aes_tdata(data[6]), .m_aes_tlast(last[6]), .m_aes_tuser(user[6]),
+    .s_aes_tvalid(valid[7]), .s_aes_tready(ready[7]), .s_aes_tdata(data[7]), .s_aes_tlast(last[7]),
+    .s_aes_tuser(user[7]), .m_axis_tvalid(valid[2]), .m_axis_tready(ready[2]), .m_axis_tdata(data[2]),
+    .m_axis_tlast(last[2]), .m_axis_tuser(user[2]));
   db_csd_aes #(.DATA_W(DATA_W), .DIR(DIR), .KEY_SLOTS(KEY_SLOTS)) i_aes (
-    .clk, .rst, .key_bus, .key_slots, .s_axis_tvalid(valid[1]), .s_axis_tready(ready[1]),
-    .s_axis_tdata(data[1]), .s_axis_tlast(last[1]), .s_axis_tuser(aes_row), .m_axis_tvalid(valid[2]),
-    .m_axis_tready(ready[2]), .m_axis_tdata(data[2]), .m_axis_tlast(last[2]), .m_axis_tuser(user[2]));
+    .clk, .rst, .key_bus, .key_slots, .s_axis_tvalid(valid[6]), .s_axis_tready(ready[6]),
+    .s_axis_tdata(data[6]), .s_axis_tlast(last[6]), .s_axis_tuser(user[6]), .m_axis_tvalid(valid[7]),
+    .m_axis_tready(ready[7]), .m_axis_tdata(data[7]), .m_axis_tlast(last[7]), .m_axis_tuser(user[7]));
   if (CRC32C) begin : g_crc
     db_csd_crc32c #(.DATA_W(DATA_W)) i_crc (
       .clk, .rst, .s_axis_tvalid(valid[2]), .s_axis_tready(ready[2]), .s_axis_tdata(data[2]), .s_axis_tlast(last[2]),

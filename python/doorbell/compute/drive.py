@@ -93,7 +93,8 @@ def follow(drive: Driver, nsid: int) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """Log page ECh. ctr, xts: the slots whose key is for that. bound: (operator, slot, by command) by namespace."""
+    """Log page ECh. ctr, xts: the slots whose key is for that. bound: (operator, slot, by command) by namespace.
+    aes_failed: the self-test of AES at power-on failed, so no key is taken."""
 
     slots: int
     ops: frozenset[int]
@@ -101,11 +102,12 @@ class State:
     ctr: frozenset[int]
     xts: frozenset[int]
     bound: dict[int, tuple[int, int, bool]]
+    aes_failed: bool
 
 
 def state(drive: Driver) -> State:
     raw = drive.get_log(VendorLog.CSD, 512)
-    _version, slots, namespaces, ops, config = struct.unpack_from("<HBBIB", raw)
+    _version, slots, namespaces, ops, config, failed = struct.unpack_from("<HBBIBB", raw)
     valid = raw[16 : 16 + slots]
     bound = {n + 1: (raw[128 + 4 * n], raw[129 + 4 * n], bool(raw[130 + 4 * n])) for n in range(namespaces)}
     return State(
@@ -115,6 +117,7 @@ def state(drive: Driver) -> State:
         frozenset(i for i, v in enumerate(valid) if v & 1),
         frozenset(i for i, v in enumerate(valid) if v & 2),
         bound,
+        bool(failed & 1),
     )
 
 

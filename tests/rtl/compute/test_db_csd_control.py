@@ -23,8 +23,8 @@ RES_DIGEST, RES_CMD, RES_STATUS, KEY_WORD = 32, 64, 0x54, 128
 
 async def begin(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-    for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.key_slots, dut.reducing,
-              dut.s_res_valid, dut.s_res, dut.s_res_cmd, dut.res_status):  # fmt: skip
+    for s in (dut.s_req, dut.s_wr, dut.s_addr, dut.s_wdata, dut.m_cmd_ready, dut.busy, dut.test_failed,
+              dut.key_slots, dut.reducing, dut.s_res_valid, dut.s_res, dut.s_res_cmd, dut.res_status):  # fmt: skip
         s.value = 0
     dut.res_ended.value = 1
     dut.rst.value = 1
@@ -65,6 +65,10 @@ async def keys(dut: Any) -> None:
     assert everything[0x1C // 4] == 0x3F
     assert not set(secrets) & set(everything), "a key can be read"
     assert everything[KEY_WORD // 4 :] == [0] * 32
+    assert everything[KEY_STATUS // 4] == 16 << 8
+    dut.test_failed.value = 1
+    assert await read(dut, KEY_STATUS) == 16 << 8 | 4
+    dut.test_failed.value = 0
     for slot, bits in ((3, 0b1111), (15, 0b0001), (0, 0b1010)):
         dut.key_slots.value = SLOT.pack(ctr=1) << (SLOT.width * slot)
         await write(dut, KEY_CTL, 1 << 31 | bits << 8 | slot)

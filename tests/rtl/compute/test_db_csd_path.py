@@ -60,7 +60,7 @@ async def packets(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     for seed, feed, drain in ((1, 1.0, 1.0), (2, 0.6, 0.6), (3, 1.0, 0.3)):
         rng = random.Random(seed)
-        for port in (dut.s_ctx_valid, dut.key_slots, dut.key_bus):
+        for port in (dut.s_ctx_valid, dut.key_slots, dut.key_bus, dut.testing, dut.test_go):
             port.value = 0
         dut.m_res_ready.value = (1 << len(dut.m_res_ready)) - 1
         source = Source(dut, rng, "s_row", ROW)

@@ -26,7 +26,8 @@ NSID_ALL = 0xFFFFFFFF
 DNR = 0x4000
 
 # status without DNR
-OK, BAD_OPCODE, BAD_FIELD, DATA_ERROR, ABORTED, BAD_NS, SEQUENCE, BAD_OFFSET = 0, 1, 2, 4, 7, 0x0B, 0x0C, 0x13
+OK, BAD_OPCODE, BAD_FIELD, DATA_ERROR, INTERNAL, ABORTED, BAD_NS = 0, 1, 2, 4, 6, 7, 0x0B
+SEQUENCE, BAD_OFFSET = 0x0C, 0x13
 CQ_INVALID, QUEUE_ID, QUEUE_SIZE, AER_LIMIT, BAD_VECTOR = 0x100, 0x101, 0x102, 0x105, 0x108
 BAD_LOG, BAD_FORMAT, DELETION, NOT_SAVEABLE, NOT_CHANGEABLE = 0x109, 0x10A, 0x10C, 0x10D, 0x10E
 REJECTED, WRITE_FAULT, NOT_PER_NS = 0x12B, 0x280, 0x10F
@@ -102,6 +103,7 @@ class Bench:
         self.store: dict[int, int] = {}  # words of the settings on the media
         self.store_written = False  # and not flushed
         self.key_slots = 0  # of operators; 0: there are none
+        self.aes_failed = False  # its self-test
         self.extension: list[tuple[int, int]] = []  # what was written to their registers
         self.bad_reads: set[int] = set()  # pages that answer with an error
         self.read_ranges: list[tuple[int, int]] = []  # address, bytes
@@ -310,7 +312,8 @@ class Bench:
         while self.key_slots:
             await d.ext.value_change
             now = self.ext.all()
-            d.ext_rdata.value = {0x08: self.key_slots << 8, 0x1C: 0x3F}.get(now["addr"], 0)
+            status = self.key_slots << 8 | self.aes_failed << 2
+            d.ext_rdata.value = {0x08: status, 0x1C: 0x3F}.get(now["addr"], 0)
             if now["req"] and now["wr"]:
                 self.extension.append((now["addr"], now["wdata"]))
 
@@ -1515,6 +1518,34 @@ async def keys_leave_nothing(dut):
     # what has no key for both modes, and what takes one
     await b.run(0xC1, BAD_FIELD, prp1=0x12000, dw10=1 | 1 << 8 | 1 << 9 | 1 << 10)
     await b.run(0xC1, BAD_FIELD, prp1=0x12000, dw10=1 | 1 << 8)
+
+
+@cocotb.test()
+async def aes_that_failed_its_test(dut):
+    """No word of a key is taken or staged, by command or feature; the log pages say why; all else works."""
+    b = Bench(dut, 16)
+    b.key_slots, b.aes_failed = 16, True
+    await b.start()
+    await b.enable()
+    b.write(0x12000, b.rng.randbytes(80))
+    await b.run(0xC1, INTERNAL, prp1=0x12000, dw10=1 | 1 << 8 | 1 << 10)
+    await b.run(0xC1, BAD_FIELD, prp1=0x12000, dw10=1 | 1 << 8)
+    for config in (0, 2):
+        await b.run(0x09, dw10=0xC0, dw11=config)
+        for fid in (0xC1, 0xC4, 0xCA):
+            await b.run(0x09, INTERNAL, dw10=fid, dw11=0x12345678)
+    assert not [at for at, _ in b.extension if at >= 0x80]
+    await b.run(0x09, dw10=0xC0, dw11=1)
+    await b.run(0x09, dw10=0xC1, dw11=7)  # the addend
+    await b.run(0x09, INTERNAL, dw10=0xC2, dw11=7)
+    assert (await b.run(0x0A, dw10=0xC1)).dw0 == 7
+    page = await get_log(b, 0xEC, 512)
+    assert u(page, 0, 2) == 2 and page[2] == 16 and page[9] == 1
+    assert (await get_log(b, 2, 512))[0] == 1 << 2, "critical warning: an internal error"
+    b.aes_failed = False
+    assert (await get_log(b, 0xEC, 512))[9] == 0 and (await get_log(b, 2, 512))[0] == 0
+    await b.run(0xC1, prp1=0x12000, dw10=1 | 1 << 8 | 1 << 10)
+    assert [at for at, _ in b.extension if at >= 0x80]
 
 
 @cocotb.test()
