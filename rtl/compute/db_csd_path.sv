@@ -73,7 +73,7 @@ module db_csd_path
     .m_valid(side_valid), .m_ready(m_row_valid && m_row_ready), .m_data({m_row_zero, dw, side_err}));
 
   // ---- the operators
-  localparam int N = 8;            // streams between them; 6 and 7: into and out of AES
+  localparam int N = 8;            // streams between them; 6 and 7: into and out of AES (but for to_aes_user)
   logic                     valid[N], ready[N], last[N];
   logic [DATA_W-1:0]        data[N];
   row_ctx_t                 user[N];
@@ -89,7 +89,7 @@ module db_csd_path
     .clk, .rst, .s_axis_tvalid(valid[0]), .s_axis_tready(ready[0]), .s_axis_tdata(data[0]),
     .s_axis_tlast(last[0]), .s_axis_tuser(user[0]), .m_axis_tvalid(valid[5]), .m_axis_tready(ready[5]),
     .m_axis_tdata(data[5]), .m_axis_tlast(last[5]), .m_axis_tuser(user[5]));
-  row_ctx_t aes_row;
+  row_ctx_t aes_row, to_aes_user;  // not in `user`: a simulator would see a circle through it
   always_comb begin
     aes_row           = user[1];
     aes_row.cmd.param = '0;       // nobody from here on has any: what would hold them is left out
@@ -109,13 +109,13 @@ module db_csd_path
   db_csd_probe #(.DATA_W(DATA_W), .DIR(DIR)) i_probe (
     .clk, .rst, .testing, .go(test_go), .good(test_good), .s_axis_tvalid(valid[1]), .s_axis_tready(ready[1]),
     .s_axis_tdata(data[1]), .s_axis_tlast(last[1]), .s_axis_tuser(aes_row), .m_aes_tvalid(valid[6]),
-    .m_aes_tready(ready[6]), .m_aes_tdata(data[6]), .m_aes_tlast(last[6]), .m_aes_tuser(user[6]),
+    .m_aes_tready(ready[6]), .m_aes_tdata(data[6]), .m_aes_tlast(last[6]), .m_aes_tuser(to_aes_user),
     .s_aes_tvalid(valid[7]), .s_aes_tready(ready[7]), .s_aes_tdata(data[7]), .s_aes_tlast(last[7]),
     .s_aes_tuser(user[7]), .m_axis_tvalid(valid[2]), .m_axis_tready(ready[2]), .m_axis_tdata(data[2]),
     .m_axis_tlast(last[2]), .m_axis_tuser(user[2]));
   db_csd_aes #(.DATA_W(DATA_W), .DIR(DIR), .KEY_SLOTS(KEY_SLOTS)) i_aes (
     .clk, .rst, .key_bus, .key_slots, .s_axis_tvalid(valid[6]), .s_axis_tready(ready[6]),
-    .s_axis_tdata(data[6]), .s_axis_tlast(last[6]), .s_axis_tuser(user[6]), .m_axis_tvalid(valid[7]),
+    .s_axis_tdata(data[6]), .s_axis_tlast(last[6]), .s_axis_tuser(to_aes_user), .m_axis_tvalid(valid[7]),
     .m_axis_tready(ready[7]), .m_axis_tdata(data[7]), .m_axis_tlast(last[7]), .m_axis_tuser(user[7]));
   if (CRC32C) begin : g_crc
     db_csd_crc32c #(.DATA_W(DATA_W)) i_crc (
