@@ -15,12 +15,12 @@ struct request {
     uint32_t dw0;  // of the completion
     cmd_t cmd;
     // Of a command that takes several calls: where it is. All 0 at the first.
-    uint8_t step, at;              // what comes next; with which namespace
-    bool looking, found;           // draining.h: it has the hardware look at the slots; there was one
-    bool zeroing, flushing;        // ... the media at work; what it does is the flush at the end
-    bool watching;                 // Abort: it watches a queue
-    bool saving;                   // what it has set is being saved; then it is over
-    uint16_t status;               // ... with this status, unless that fails
+    uint8_t step, at;        // what comes next; with which namespace
+    bool looking, found;     // draining.h: it has the hardware look at the slots; there was one
+    bool zeroing, flushing;  // ... the media at work; what it does is the flush at the end
+    bool watching;           // Abort: it watches a queue
+    bool saving;             // what it has set is being saved; then it is over
+    uint16_t status;         // ... with this status, unless that fails
     uint64_t from, left;
 };
 

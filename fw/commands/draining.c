@@ -37,7 +37,7 @@ uint32_t change_ends(struct request* r, uint32_t status, bool save) {
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (r->drive->namespaces.of[nsid].gate) ns_gate(r->drive, r->fn, nsid, HW_NS_OPEN);
     }
-    if (save) return saved(r, status);
+    if (save) return end_saved(r, status);
     r->drive->changing = false;
     return status;
 }
@@ -95,7 +95,7 @@ uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool e
     }
 }
 
-uint32_t saved(struct request* r, uint32_t status) {
+uint32_t end_saved(struct request* r, uint32_t status) {
     r->saving = r->drive->changing = true;
     r->status = (uint16_t)status;
     store_save_start(r->drive, r->fn);

@@ -29,7 +29,7 @@ uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool e
 
 /// What a command has set is to outlast power: its end, with `status` unless the save fails. WAIT: `save_step` goes on. No
 /// change begins meanwhile.
-uint32_t saved(struct request* r, uint32_t status);
+uint32_t end_saved(struct request* r, uint32_t status);
 uint32_t save_step(struct request* r);
 
 #endif

@@ -291,7 +291,7 @@ uint32_t features_set(struct request* r) {
     if (status != ST_SUCCESS || !(save || f->flags & PERSISTENT)) return status;
     r->fn->settings.saved |= 1u << f->value;
     r->fn->settings.saved_value[f->value] = *value_of(r, f->value);
-    return saved(r, ST_SUCCESS);
+    return end_saved(r, ST_SUCCESS);
 }
 
 uint32_t features_get(struct request* r) {

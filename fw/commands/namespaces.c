@@ -53,7 +53,7 @@ static uint32_t create(struct request* r) {
                                        .exists = true,
                                        .spare = lba4k ? 0 : (uint8_t)(-(uint32_t)nsze & 7u)};
     r->dw0 = nsid;
-    return saved(r, ST_SUCCESS);
+    return end_saved(r, ST_SUCCESS);
 }
 
 /// Delete: NSID FFFFFFFFh: all.

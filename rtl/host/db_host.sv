@@ -205,7 +205,8 @@ module db_host
     .m_admin_buf(admin_buf), .s_admin_buf_ready(admin_buf_ready), .s_admin_buf_rdata(admin_buf_rdata),
     .s_entry_valid(entry_valid), .s_entry(entry), .s_doorbell_valid(doorbell_valid),
     .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .s_late_valid(late_valid), .s_late(late),
-    .io_up(up), .io_dead(dead), .io_open(open), .shutdown, .shut_down, .shutdown_failed, .settings, .facts, .busy(control_busy), .s_idle(quiet), .s_io_done(slot_done),
+    .io_up(up), .io_dead(dead), .io_open(open), .shutdown, .shut_down, .shutdown_failed, .settings, .facts,
+    .busy(control_busy), .s_idle(quiet), .s_io_done(slot_done),
     .s_damaged(rx_damaged), .stat_cqe, .stat_bad({rx_bad, rx_damaged, slots_bad, cqe_bad})
   );
   assign m_adm_cqe     = admin_answer.cqe;

@@ -335,7 +335,8 @@ module db_ssd_core
   completion_busy_t completion_busy;
   logic [63:0]      coalesce_wake_us;
   db_ssd_completion #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC)) i_completion (
-    .clk, .por_rst, .rst, .ctrl_rst, .flr_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
+    .clk, .por_rst, .rst, .ctrl_rst, .flr_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid,
+    .int_vec_cfg,
     .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx), .s_slot_valid(slot_completion_valid),
     .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .done_valid, .done_slot, .done_aborted, .media_err,
     .s_admin_valid(admin_completion_valid),

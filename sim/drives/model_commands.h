@@ -46,10 +46,10 @@ struct ModelCommand {
     u64 bytes = 0, issued = 0, got = 0, lba = 0, blocks = 0, late = 0, held = 0, again = 0;
     u64 copy = 0, astray = 0;  // how far beside their places: its entry, once more; its data
     u32 other_cid = 0;         // of an entry before its own, xor
-    u32 pages = 0;          // entries wanted beside PRP1
-    u64 list_at = 0;        // where the next part of the list is
-    std::vector<u64> page;  // of page i of the transfer: address (the first with its offset)
-    std::vector<u8> buf;    // data of the host, or answer of an admin command
+    u32 pages = 0;             // entries wanted beside PRP1
+    u64 list_at = 0;           // where the next part of the list is
+    std::vector<u64> page;     // of page i of the transfer: address (the first with its offset)
+    std::vector<u8> buf;       // data of the host, or answer of an admin command
 
     /// A field of 64 bits from dword `i` on.
     u64 wide(u32 i) const { return (u64(sqe[i + 1]) << 32) | sqe[i]; }

@@ -32,7 +32,7 @@ struct db_sim {
     db::RootComplex host;
     db::Media media;
     db::EventLog events;
-    bool powered = false;  // it has been reset once
+    bool powered = false;                            // it has been reset once
     db::u64 us = 0, us_fraction = 0, us_offset = 0;  // time_us; fraction: in 1 / clock_khz
     db::u32 quiet = 0;                               // cycles in which nothing has moved
     db::u64 flr_ended = 0;                           // cycle; 0: there was none

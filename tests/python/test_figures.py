@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of measured figures in README and docs say what tests/data/behaviour.json does, which `./doorbell compare` holds
-to the cycle. To bring a table up to date: `./doorbell python tests/python/test_figures.py`.
+"""Tables of measured figures in README and docs say what tests/data/behaviour.json does, and `./doorbell compare` holds
+that to the cycle. To bring a table up to date: `./doorbell python tests/python/test_figures.py`.
 """
 
 from __future__ import annotations

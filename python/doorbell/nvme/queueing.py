@@ -227,8 +227,8 @@ class Queues(Controller):
             self.cq_doorbells += 1
 
     def unread(self, cq: CompletionQueue) -> list[tuple[int, int, int]]:
-        """What is in a completion queue and has not been taken (it is on `hold`): of each entry the queue, the command's
-        identifier, and type and code of its status."""
+        """What is in a completion queue and has not been taken (it is on `hold`): of each entry the queue, the
+        command's identifier, and type and code of its status."""
         found: list[tuple[int, int, int]] = []
         head, phase = cq.head, cq.phase
         while len(found) < cq.entries:

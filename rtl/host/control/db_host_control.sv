@@ -210,7 +210,8 @@ module db_host_control
     .s_admin_buf_ready(nvme_buf_ready), .s_admin_buf_rdata
   );
   db_host_supervisor #(.ATTEMPTS(ATTEMPTS), .AUTO_START(AUTO_START)) i_supervisor (
-    .clk, .rst, .tick, .start, .reset, .shutdown(shutdown || regs_shutdown), .link_up, .settings, .s_late_valid, .s_late,
+    .clk, .rst, .tick, .start, .reset, .shutdown(shutdown || regs_shutdown), .link_up, .settings, .s_late_valid,
+    .s_late,
     .io_done(s_io_done), .drained(s_idle && !user_under_way), .s_rsp_valid(rsp_valid), .s_rsp(rsp),
     .damaged(s_damaged), .io_up, .io_dead, .io_open, .shut_down, .shutdown_failed, .fail_reason(failure.reason),
     .fail_step(failure.step), .step, .busy(busy.supervisor), .stat_abort, .stat_reset, .stop, .pci_start, .pci_done,

@@ -131,7 +131,8 @@ module db_ssd_admin
   ram_access_t cpu_ram, copy_ram;
   fw_access_t  fw_reg;
   namespace_t  ns;
-  logic        ctrl_rst, irq, sleeping, asleep, trap, dead, restart, restarted, copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
+  logic        ctrl_rst, irq, sleeping, asleep, trap, dead, restart, restarted;
+  logic        copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
   logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid;
   logic [4:0]  ring_wr, ring_rd;
   logic [8:0]  ring_base;
@@ -141,11 +142,13 @@ module db_ssd_admin
   // ---- processor, RAM, registers, copy engine
   db_ssd_admin_cpu #(.RAM_BYTES(RAM_BYTES)) i_cpu (
     .clk, .rst, .irq, .sleep(start.sleep), .asleep, .sleeping, .trap, .restart, .m_ram_valid(cpu_ram_valid),
-    .m_ram_ready(cpu_ram_ready), .m_ram(cpu_ram), .ram_rdata, .m_reg_valid(fw_reg_valid), .m_reg(fw_reg), .reg_rdata(fw_reg_rdata), .ext,
+    .m_ram_ready(cpu_ram_ready), .m_ram(cpu_ram), .ram_rdata, .m_reg_valid(fw_reg_valid), .m_reg(fw_reg),
+    .reg_rdata(fw_reg_rdata), .ext,
     .ext_rdata);
 
   db_ssd_admin_watchdog i_watchdog (
-    .clk, .rst, .por_rst, .time_us, .trap, .sleeping, .s_reset(!host_regs.cc[0] || flr || event_seen.nssr), .dead, .restart,
+    .clk, .rst, .por_rst, .time_us, .trap, .sleeping, .s_reset(!host_regs.cc[0] || flr || event_seen.nssr), .dead,
+    .restart,
     .restarted);
 
   db_ssd_admin_mem #(.BYTES(RAM_BYTES), .HEX_FILE(FW_HEX)) i_mem (
@@ -165,7 +168,8 @@ module db_ssd_admin
     .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .dead, .host_regs, .time_us,
     .events, .event_set, .ring_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data), .err(s_err),
     .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found,
-    .abort_watching, .abort_caught, .start, .copy, .abort_cmd(m_abort), .completion(m_completion), .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns, .ns_index,
+    .abort_watching, .abort_caught, .start, .copy, .abort_cmd(m_abort), .completion(m_completion),
+    .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns, .ns_index,
     .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .csts, .control,
     .flr_done, .sq_select, .arb_cfg, .cache_off, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
 

@@ -90,7 +90,8 @@ module db_ssd_completion
   logic      cq_irq_valid, cq_irq_ready, irq_valid, irq_ready, coalesce_idle;
   irq_t      cq_irq, irq;
   db_ssd_completion_collect #(.NUM_CMDS(NUM_CMDS)) i_collect (
-    .clk, .rst(ctrl_rst), .rst_counters(por_rst), .s_ctx_valid, .s_ctx_slot, .s_ctx, .s_slot_valid, .s_slot_ready, .s_slot,
+    .clk, .rst(ctrl_rst), .rst_counters(por_rst), .s_ctx_valid, .s_ctx_slot, .s_ctx, .s_slot_valid, .s_slot_ready,
+    .s_slot,
     .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin,
     .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
     .m_finished(finished), .m_error_valid, .m_error_ready, .m_error, .media_err, .smart);

@@ -173,11 +173,13 @@ module db_ssd_front
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
     .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid(sq_retired), .s_retired_sqid(s_retired.sqid),
     .deleted(sq_deleted), .m_ctx_valid(sq_ctx_done),
-    .m_ctx(sq_ctx), .m_watch(sq_watch), .m_tail(sq_tail), .sq_select, .sq_inflight, .cmds_inflight, .m_doorbell_err_valid(doorbell_err_valid[0]),
+    .m_ctx(sq_ctx), .m_watch(sq_watch), .m_tail(sq_tail), .sq_select, .sq_inflight, .cmds_inflight,
+    .m_doorbell_err_valid(doorbell_err_valid[0]),
     .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
 
   // ---- entries to commands
-  logic              sqe_valid, sqe_ready, sqe_abort, slot_valid, slot_ready, decode_busy, decode_free, fetch_fence, fetch_fenced;
+  logic              sqe_valid, sqe_ready, sqe_abort, slot_valid, slot_ready, decode_busy, decode_free;
+  logic              fetch_fence, fetch_fenced;
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
   db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
@@ -187,7 +189,8 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .alloc_valid(slot_valid), .alloc_ready(slot_ready), .alloc_tag(slot),
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
   db_ssd_decode #(.NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)) i_decode (
-    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe), .s_abort(sqe_abort),
+    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe),
+    .s_abort(sqe_abort),
     .s_slot_valid(slot_valid),
     .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,
@@ -202,7 +205,8 @@ module db_ssd_front
     .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
   db_ssd_abort_watch i_abort_watch (
     .clk, .rst(ctrl_rst), .s_valid(sq_ctx_done), .s_watch(sq_watch), .s_sqid(sq_ctx.qid), .s_cid(sq_ctx.size),
-    .s_tail(sq_tail), .s_sqe_take(sqe_valid && sqe_ready), .s_sqe(sqe), .s_head_valid(head_valid), .s_head_sqid(head_sqid),
+    .s_tail(sq_tail), .s_sqe_take(sqe_valid && sqe_ready), .s_sqe(sqe), .s_head_valid(head_valid),
+    .s_head_sqid(head_sqid),
     .s_head(head), .m_abort(sqe_abort), .watching(abort_watching), .caught(abort_caught));
   db_ssd_fetch_fence i_fetch_fence (
     .clk, .rst(ctrl_rst), .offered(m_fetch_valid), .asked(m_fetch_valid && m_fetch_ready),

@@ -75,7 +75,8 @@ module db_ssd_sq_ctx
   assign head_we    = s_head_valid || create || init;
   assign head_waddr = s_head_valid ? s_head_sqid[AW-1:0] : queue;
   db_ram_sdp #(.WIDTH(QID_W + 1), .DEPTH(NUM_Q)) i_cqid (
-    .clk, .we((state == ST_CTX && !new_ctx.watch) || init), .waddr(queue), .wdata({new_ctx.valid && !init, new_ctx.cqid}), .re(1'b1),
+    .clk, .we((state == ST_CTX && !new_ctx.watch) || init), .waddr(queue),
+    .wdata({new_ctx.valid && !init, new_ctx.cqid}), .re(1'b1),
     .raddr(sq_lookup_sqid[AW-1:0]), .rdata({sq_lookup.valid, sq_lookup.cqid}));
   db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_head (
     .clk, .we(head_we), .waddr(head_waddr), .wdata(s_head_valid ? s_head : 16'd0),

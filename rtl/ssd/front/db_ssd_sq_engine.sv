@@ -215,7 +215,8 @@ module db_ssd_sq_engine
 
   // A queue without credit has some a cycle later, so idle does not look at credit.
   assign idle = state_q == ST_IDLE && request_free && !retiring &&
-                !(run && !run_q) && !(run_q && (gathering || (admin_listed_q && admin_free) || (io_free && list_some))) &&
+                !(run && !run_q) &&
+                !(run_q && (gathering || (admin_listed_q && admin_free) || (io_free && list_some))) &&
                 !s_doorbell_valid && !s_queue_ctx_valid;
 
 endmodule

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_abort_watch against a model: of the entries up to the tail that was given, the one with the identifier is marked,
-once, and no later one is."""
+"""db_ssd_abort_watch against a model: of the entries up to the tail that was given, the one with the identifier is
+marked, once, and no later one is."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Queue:
 async def marks_what_the_queue_held(dut):
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     rng = random.Random(4)
-    for name in ("s_valid", "s_watch", "s_sqid", "s_cid", "s_tail", "s_sqe_take", "s_sqe", "s_head_valid", "s_head_sqid",
-                 "s_head"):  # fmt: skip
+    for name in ("s_valid", "s_watch", "s_sqid", "s_cid", "s_tail", "s_sqe_take", "s_sqe", "s_head_valid",
+                 "s_head_sqid", "s_head"):  # fmt: skip
         getattr(dut, name).value = 0
     dut.rst.value = 1
     for _ in range(3):

@@ -157,7 +157,8 @@ class Bench:
         for name in ("flr", "s_sqe_valid", "m_completion_ready", "m_post_ready", "m_read_ready", "s_row_valid",
                      "s_row_data", "m_queue_ctx_ready", "sq_inflight", "cmds_inflight", "cmds_unread", "m_media_ready",
                      "s_media_done", "s_media_err", "m_store_ready", "s_store_done", "s_store_err", "s_store_data",
-                     "s_err_valid", "s_doorbell_err_valid", "time_us", "abort_busy", "abort_found", "abort_watching", "abort_caught",
+                     "s_err_valid", "s_doorbell_err_valid", "time_us", "abort_busy", "abort_found",
+                     "abort_watching", "abort_caught",
                      "ext_rdata"):  # fmt: skip
             getattr(d, name).value = 0
         for port in (self.host_regs, self.sqe, self.row_info, self.err, self.doorbell_err, self.counters):
@@ -405,7 +406,7 @@ class Bench:
         return self.read(prp1, first) + self.read(prp2, 4096 - first)
 
     async def power_cycle(self, power: bool = True) -> None:
-        """The core's reset, as at power-on, which is over before the reset is; else that of the link. And enabled again."""
+        """The core's reset, as at power-on, which is over before the reset is; or that of the link. Enabled again."""
         await FallingEdge(self.dut.clk)
         self.dut.rst.value = 1
         self.dut.por_rst.value = int(power)
@@ -1428,7 +1429,7 @@ async def resets_and_shutdown(dut):
 
 @cocotb.test()
 async def dead_processor(dut):
-    """A firmware that traps or hangs is a fatal status, and nothing is fetched; each reset of the host brings it back."""
+    """A firmware that traps or hangs is a fatal status, and nothing is fetched; any reset of the host recovers it."""
     b = await started(dut, 21)
     memory = dut.i_mem.i_ram.mem
     b.counters.set(read_sectors=4000, write_sectors=5000, read_cmds=7, write_cmds=9, media_errors=3)
@@ -1479,7 +1480,8 @@ async def dead_processor(dut):
         await b.until(lambda: b.csts.rdy == 0, what="RDY = 0")
         assert b.csts.cfs == 0 and b.resets["ctrl"] > resets["ctrl"]
         if how == "flr":
-            await b.until(lambda: b.resets["flr_done"] == resets["flr_done"] + 1, what="FLR done")
+            done = resets["flr_done"] + 1
+            await b.until(lambda done=done: b.resets["flr_done"] == done, what="FLR done")
         await b.until(lambda: dut.cpu_idle.value == 1 and b.control.stop == 0, what="the reset's end")
         assert b.host_regs.cc == 0 and table(dut) == seen
         b.completions.clear()

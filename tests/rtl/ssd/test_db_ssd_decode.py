@@ -379,8 +379,10 @@ async def random_entries(dut):
         *(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS),
         "admin",
         "fetch_err",
-        *(("completion", None, s) for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED,
-                                              ABORT_REQUESTED)),
+        *(
+            ("completion", None, s)
+            for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED, ABORT_REQUESTED)
+        ),
     }
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 

@@ -90,4 +90,3 @@ def test_with_a_command_that_is_lost(abort_ok: bool) -> None:
     h.check(bad={1: ABORTED} if abort_ok else {})
     assert h.sim.axil_read(NUM_RESETS) == (not abort_ok)
     h.close()
-
