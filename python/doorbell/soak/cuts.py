@@ -202,6 +202,9 @@ class Cuts:
         if not q or q not in self.drive.sqs:
             return False
         self.drive.ring()
+        for command, sent in self.judge.sent.items():
+            if command.qid == q and sent.pending is not None and sent.space is not None:
+                sent.space.blocks.cut_off(sent.pending)
         self._send(cut, AdminOpc.DELETE_SQ, cdw10=q)
         return True
 

@@ -73,6 +73,10 @@ class Blocks(Media):
             self._tear(cmd, "torn-power")
         super().end(cmd, Status.ABORT_SQ_DELETED)
 
+    def cut_off(self, cmd: Pending) -> None:
+        """The deletion of its queue aborts `cmd`: as a failing Write, it may leave half a block (docs/ssd/limits.md)."""
+        self._tear(cmd, "torn-error")
+
     def _tear(self, cmd: Pending, how: str) -> None:
         for change in cmd.changes if how in self.known else ():
             change.torn = True
