@@ -74,7 +74,7 @@ class Blocks(Media):
         super().end(cmd, Status.ABORT_SQ_DELETED)
 
     def cut_off(self, cmd: Pending) -> None:
-        """The deletion of its queue aborts `cmd`: as a failing Write, it may leave half a block (docs/ssd/limits.md)."""
+        """The deletion of its queue aborts `cmd`: as a failing Write, it may leave half a block: limits.md."""
         self._tear(cmd, "torn-error")
 
     def _tear(self, cmd: Pending, how: str) -> None:
