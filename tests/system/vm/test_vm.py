@@ -204,8 +204,9 @@ def disturbed(tmp_path: Path, *append: str, args: tuple[str, ...] = (), timeout:
 @pytest.mark.nightly
 @pytest.mark.skipif(BACKEND != "rtl", reason="the functional drive aborts nothing")
 def test_verify_while_queues_are_deleted(tmp_path: Path) -> None:
-    """Aborts, deletions behind the driver's back and resets under fio verify: each answer right, each byte right. Half a
-    minute; on a machine with other work the driver runs out of patience with a drive that is too slow for it."""
+    """Aborts, deletions behind the driver's back and resets under fio verify: each answer right, each byte right.
+
+    Half a minute; on a machine with other work the driver runs out of patience with a drive that is too slow for it."""
     did = disturbed(tmp_path, timeout=480)
     assert did["aborted"] >= 3 and did["not aborted"] >= 2 and did["timeouts"] > 0, did
     assert did["deletions"] >= 6 and did["refusals"] >= 3 and did["resets"] >= 5, did
