@@ -11,7 +11,8 @@ uint32_t slots_step(struct request* r, uint32_t how, uint32_t sqid, uint32_t key
 
 /// One change of namespaces at a time: until it ends the dispatcher begins no command that is marked CHANGES.
 void change_begins(struct request* r);
-/// Its namespaces open again, and it is saved if `save`. The status of its command, which is `status` unless that is good.
+/// Its namespaces open again, and it is saved if `save`. The status of its command: `status`, or that of the save if
+/// `status` is success.
 uint32_t change_ends(struct request* r, uint32_t status, bool save);
 
 /// Close the namespaces for which `chosen` is true, and let their commands end. WAIT: call again; ST_SUCCESS: they have.
