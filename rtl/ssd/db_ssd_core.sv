@@ -242,19 +242,16 @@ module db_ssd_core
     .s_cq_doorbell_err(cq_doorbell_err), .m_doorbell_err_valid(doorbell_err_valid), .m_doorbell_err(doorbell_err),
     .host_regs, .intms, .csts, .s_queue_ctx_valid(queue_ctx_valid), .s_queue_ctx_ready(queue_ctx_ready),
     .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .cache_off,
-    .sq_select,
-    .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
+    .sq_select, .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
     .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
     .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
     .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_retired_valid(retired_valid),
     .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot), .done_aborted, .s_slot(ask_slot),
     .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found,
-    .abort_watching, .abort_caught, .fence,
-    .fenced,
-    .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe),
-    .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid),
-    .m_write_ready(write_cmd_ready), .m_cmd(cmd), .m_tap_cmd,
-    .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx), .m_completion_valid(slot_completion_valid[0]),
+    .abort_watching, .abort_caught, .fence, .fenced, .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid),
+    .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe), .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready),
+    .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_cmd(cmd), .m_tap_cmd, .m_ctx_valid(ctx_valid),
+    .m_ctx_slot(ctx_slot), .m_ctx(ctx), .m_completion_valid(slot_completion_valid[0]),
     .m_completion_ready(slot_completion_ready[0]), .m_completion(slot_completion[0]), .busy(front_busy),
     .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch), .stat_decode(stat.decode));
 
@@ -277,29 +274,26 @@ module db_ssd_core
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_CMDS(NUM_CMDS)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .no_more_rows(control.stop && read_idle[RD_DATA] && tap_idle),
     .write_pause(store_valid || fw_media_valid), .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid),
-    .s_read_cmd_ready(read_cmd_ready),
-    .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
-    .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
+    .s_read_cmd_ready(read_cmd_ready), .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready),
+    .s_cmd(cmd), .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
     .m_read_prp(read[RD_PRPR]), .m_read_prp_slot(read_slot[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]),
-    .s_read_list_ready(row_ready[RD_PRPR]),
-    .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]), .m_write_prp_valid(read_valid[RD_PRPW]),
-    .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]), .m_write_prp_slot(read_slot[RD_PRPW]),
-    .s_write_list_valid(row_valid[RD_PRPW]),
+    .s_read_list_ready(row_ready[RD_PRPR]), .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]),
+    .m_write_prp_valid(read_valid[RD_PRPW]), .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]),
+    .m_write_prp_slot(read_slot[RD_PRPW]), .s_write_list_valid(row_valid[RD_PRPW]),
     .s_write_list_ready(row_ready[RD_PRPW]), .s_write_list_data(row_data[RD_PRPW]),
-    .s_write_list_info(row_info[RD_PRPW]),
-    .m_write_seg_valid(read_valid[RD_DATA]), .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]),
-    .m_write_seg_slot(read_slot[RD_DATA]), .item_slot(ask_slot[ASK_ITEM]), .item_aborted(ask_aborted[ASK_ITEM]),
-    .s_tap_write_valid, .s_tap_write_ready, .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero,
-    .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user),
-    .m_tap_read_valid, .m_tap_read_ready, .m_tap_read_data, .m_tap_read_info, .s_read_done_valid(data_done_valid),
-    .s_read_done_ready(data_done_ready), .s_read_done_user(data_done_user), .s_read_done_err(data_done_err),
-    .m_axi_read_req({compare_req, reader_req[0]}), .m_axi_read_rsp({compare_rsp, reader_rsp[0]}),
-    .m_axi_write_req(engine_write_req), .m_axi_write_rsp(engine_write_rsp),
-    .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]), .m_media(media_cmd[0]),
-    .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err), .m_read_completion_valid(slot_completion_valid[1]),
-    .m_read_completion_ready(slot_completion_ready[1]), .m_read_completion(slot_completion[1]),
-    .m_write_completion_valid(slot_completion_valid[2]), .m_write_completion_ready(slot_completion_ready[2]),
-    .m_write_completion(slot_completion[2]));
+    .s_write_list_info(row_info[RD_PRPW]), .m_write_seg_valid(read_valid[RD_DATA]),
+    .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]), .m_write_seg_slot(read_slot[RD_DATA]),
+    .item_slot(ask_slot[ASK_ITEM]), .item_aborted(ask_aborted[ASK_ITEM]), .s_tap_write_valid, .s_tap_write_ready,
+    .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero, .m_read_seg_valid(seg_valid),
+    .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user), .m_tap_read_valid, .m_tap_read_ready,
+    .m_tap_read_data, .m_tap_read_info, .s_read_done_valid(data_done_valid), .s_read_done_ready(data_done_ready),
+    .s_read_done_user(data_done_user), .s_read_done_err(data_done_err), .m_axi_read_req({compare_req, reader_req[0]}),
+    .m_axi_read_rsp({compare_rsp, reader_rsp[0]}), .m_axi_write_req(engine_write_req),
+    .m_axi_write_rsp(engine_write_rsp), .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]),
+    .m_media(media_cmd[0]), .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err),
+    .m_read_completion_valid(slot_completion_valid[1]), .m_read_completion_ready(slot_completion_ready[1]),
+    .m_read_completion(slot_completion[1]), .m_write_completion_valid(slot_completion_valid[2]),
+    .m_write_completion_ready(slot_completion_ready[2]), .m_write_completion(slot_completion[2]));
   assign m_tap_write_valid  = row_valid[RD_DATA];
   assign row_ready[RD_DATA] = m_tap_write_ready;
   assign m_tap_write_data   = row_data[RD_DATA];
@@ -310,11 +304,10 @@ module db_ssd_core
   assign fw_may = data_state.write_paused || (control.stop && data_state.write_quiet);
   assign media_cmd_valid[1] = fw_media_valid && fw_may;
   db_ssd_store #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_store (
-    .clk, .rst, .engine_idle(fw_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store),
-    .s_done(store_done), .s_err(store_err), .s_data(store_data), .s_axi_read_req(compare_req),
-    .s_axi_read_rsp(compare_rsp), .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp),
-    .m_axi_read_req(reader_req[1]), .m_axi_read_rsp(reader_rsp[1]), .m_axi_write_req, .m_axi_write_rsp,
-    .busy(store_busy));
+    .clk, .rst, .engine_idle(fw_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store), .s_done(store_done),
+    .s_err(store_err), .s_data(store_data), .s_axi_read_req(compare_req), .s_axi_read_rsp(compare_rsp),
+    .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp), .m_axi_read_req(reader_req[1]),
+    .m_axi_read_rsp(reader_rsp[1]), .m_axi_write_req, .m_axi_write_rsp, .busy(store_busy));
 
   db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_media (
     .clk, .rst, .ctrl_rst, .s_axi_read_req(reader_req), .s_axi_read_rsp(reader_rsp), .m_axi_read_req, .m_axi_read_rsp,
@@ -336,20 +329,19 @@ module db_ssd_core
   logic [63:0]      coalesce_wake_us;
   db_ssd_completion #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC)) i_completion (
     .clk, .por_rst, .rst, .ctrl_rst, .flr_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid,
-    .int_vec_cfg,
-    .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx), .s_slot_valid(slot_completion_valid),
-    .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .done_valid, .done_slot, .done_aborted, .media_err,
-    .s_admin_valid(admin_completion_valid),
+    .int_vec_cfg, .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx),
+    .s_slot_valid(slot_completion_valid), .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .done_valid,
+    .done_slot, .done_aborted, .media_err, .s_admin_valid(admin_completion_valid),
     .s_admin_ready(admin_completion_ready), .s_admin(admin_completion), .s_fw_post_valid(fw_post_valid),
     .s_fw_post_ready(fw_post_ready), .s_fw_post(fw_post), .s_doorbell_valid(doorbell_valid),
     .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .m_doorbell_err_valid(cq_doorbell_err_valid),
     .m_doorbell_err(cq_doorbell_err), .s_queue_ctx_valid(cq_ctx_valid), .s_queue_ctx_ready(cq_ctx_ready),
     .s_queue_ctx(queue_ctx), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_reg_valid(msix_reg_valid),
-    .s_reg_ready(msix_reg_ready),
-    .s_reg(msix_reg), .s_reg_rvalid(msix_reg_rvalid), .s_reg_rdata(msix_reg_rdata), .m_post_valid(post_valid),
-    .m_post_ready(post_ready), .m_post(post), .intx, .m_retired_valid(retired_valid), .m_retired(retired), .cmds_unread,
-    .m_error_valid(error_valid), .m_error_ready(error_ready), .m_error(error), .smart, .busy(completion_busy),
-    .wake_us(coalesce_wake_us), .stat_data(stat.data), .stat_cqe(stat.cqe), .stat_irq(stat.irq));
+    .s_reg_ready(msix_reg_ready), .s_reg(msix_reg), .s_reg_rvalid(msix_reg_rvalid), .s_reg_rdata(msix_reg_rdata),
+    .m_post_valid(post_valid), .m_post_ready(post_ready), .m_post(post), .intx, .m_retired_valid(retired_valid),
+    .m_retired(retired), .cmds_unread, .m_error_valid(error_valid), .m_error_ready(error_ready), .m_error(error),
+    .smart, .busy(completion_busy), .wake_us(coalesce_wake_us), .stat_data(stat.data), .stat_cqe(stat.cqe),
+    .stat_irq(stat.irq));
 
   // one of the three at a time
   assign m_tap_begin      = ctx_valid;
@@ -372,14 +364,12 @@ module db_ssd_core
     .m_read(read[RD_FW]), .s_row_valid(row_valid[RD_FW]), .s_row_ready(row_ready[RD_FW]), .s_row_data(row_data[RD_FW]),
     .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
     .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .m_abort_start(abort_start), .m_abort(abort_cmd), .abort_busy,
-    .abort_found, .abort_watching, .abort_caught, .arb_cfg, .cache_off, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg,
-    .namespaces, .media_pages, .control,
-    .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
-    .m_media_valid(fw_media_valid),
-    .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),
-    .s_media_err(s_media_rsp_err), .m_store_valid(store_valid), .m_store_ready(store_ready), .m_store(store),
-    .s_store_done(store_done), .s_store_err(store_err), .s_store_data(store_data), .s_err_valid(error_valid),
-    .s_err_ready(error_ready), .s_err(error),
+    .abort_found, .abort_watching, .abort_caught, .arb_cfg, .cache_off, .coalesce_cfg, .int_vec_cfg_valid,
+    .int_vec_cfg, .namespaces, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
+    .m_media_valid(fw_media_valid), .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]),
+    .s_media_done(media_cmd_done[1]), .s_media_err(s_media_rsp_err), .m_store_valid(store_valid),
+    .m_store_ready(store_ready), .m_store(store), .s_store_done(store_done), .s_store_err(store_err),
+    .s_store_data(store_data), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err(error),
     .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .counters(smart), .time_us, .cpu_idle,
     .wake_us(fw_wake_us), .ext(m_ext), .ext_rdata(s_ext_rdata));
 
