@@ -2,7 +2,7 @@
 // Reads stretches of the media over AXI4 and gives them out as one packet of rows each, in order.
 //
 // Bursts are requested as far ahead as the row buffer has room for a whole one, so the R channel is never held up and
-// one reader cannot block the other. A burst stays inside an aligned stretch of BURST_BYTES.
+// one reader cannot block the other. A burst stays inside an aligned stretch of BURST_BYTES, or is a page of 4 KiB.
 // Latency: command to AR 1 cycle, R to output 1 (FAST) to 3. Throughput: a row a cycle; a burst every 2 cycles.
 `include "db_axi_types.svh"
 module db_axi_read
@@ -10,8 +10,8 @@ module db_axi_read
 #(
   parameter int DATA_W      = 256,   ///< bits: 128, 256, 512
   parameter int ADDR_W      = 40,    ///< bits of a media address
-  parameter int ROWS        = 512,   ///< row buffer: power of two, at least two bursts
-  parameter int BURST_BYTES = 1024,  ///< power of two, 512..4096, at most 256 rows
+  parameter int ROWS        = 512,   ///< row buffer: power of two, at least two pages of 4 KiB
+  parameter int BURST_BYTES = 1024,  ///< power of two, 512..4096
   parameter int USER_W      = 8,     ///< bits that travel with a command
   parameter bit FAST        = 1'b0,  ///< rows reach the output a cycle after R; 0: after 3, a LUT a bit less
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -25,6 +25,8 @@ module db_axi_read
   output logic               s_cmd_ready,
   input  logic [ADDR_W-1:0]  s_cmd_addr,    ///< multiple of 512
   input  logic [31:0]        s_cmd_bytes,   ///< multiple of 512, not 0
+  input  logic               s_cmd_pages,   ///< whole pages of 4 KiB: a burst a page
+  input  logic               s_cmd_fua,
   input  logic [USER_W-1:0]  s_cmd_user,
   output axi_read_req_t      m_axi_read_req,
   input  axi_read_rsp_t      m_axi_read_rsp,
@@ -42,14 +44,14 @@ module db_axi_read
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : g_bad_width
     $error("%m: DATA_W must be 128, 256 or 512");
   end
-  if (BURST_BYTES < 512 || BURST_BYTES > 4096 || BURST_BYTES / ROW_BYTES > 256 ||
-      ROWS * ROW_BYTES < 2 * BURST_BYTES) begin : g_bad_burst
-    $error("%m: BURST_BYTES must be 512..4096 and at most 256 rows, ROWS hold two of them");
+  if (BURST_BYTES < 512 || BURST_BYTES > 4096 || ROWS * ROW_BYTES < 8192) begin : g_bad_burst
+    $error("%m: BURST_BYTES must be 512..4096, ROWS hold 8 KiB");
   end
 
-  logic                         busy, cut_ready, cut_last, known_q, offered_q, room_q, go, go_q, go_last_q, pop;
+  logic                         busy, cut_ready, cut_last, known_q, offered_q, pages_q, fua_q, room, go, go_q, go_last_q, pop;
+  logic [1:0]                   room_q;     // for a burst of BURST_BYTES, for a page
   logic [ADDR_W-1:0]            cut_addr;
-  logic [$clog2(BURST_BYTES):0] cut_bytes;
+  logic [12:0]                  cut_bytes;
   logic [USER_W-1:0]            user_q;
   logic [COUNT_W-1:0]           burst_rows, go_rows_q, reserved_q, reserved;
   logic [COUNT_W-1:0]           missing_q;  // rows requested and not here
@@ -65,21 +67,27 @@ module db_axi_read
   // cycle after it (go_rows_q).
   db_axi_cutter #(.ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_cutter (
     .clk, .rst, .s_valid(s_cmd_valid), .s_ready(cut_ready), .s_addr(s_cmd_addr), .s_bytes(s_cmd_bytes),
-    .m_valid(busy), .m_next(go), .m_addr(cut_addr), .m_bytes(cut_bytes), .m_last(cut_last));
+    .s_pages(s_cmd_pages), .m_valid(busy), .m_next(go), .m_addr(cut_addr), .m_bytes(cut_bytes), .m_last(cut_last));
   assign s_cmd_ready = cut_ready;
   assign burst_rows  = COUNT_W'(cut_bytes >> ROW_LOG2);
-  assign m_axi_read_req.ar_valid = busy && known_q && (!stop || offered_q) && meta_ready && room_q;
+  assign m_axi_read_req.ar_valid = busy && known_q && (!stop || offered_q) && meta_ready && room;
+  assign m_axi_read_req.ar.fua   = fua_q;
   assign m_axi_read_req.ar.addr  = cut_addr;
   assign m_axi_read_req.ar.len   = 8'(burst_rows - 1'b1);
   assign go       = m_axi_read_req.ar_valid && rsp.ar_ready;
   assign pop      = m_row_valid && m_row_ready;
   assign reserved = reserved_q + go_rows_q;
+  assign room     = room_q[pages_q];
 
   always_ff @(posedge clk) begin
     known_q   <= !go;
-    room_q    <= reserved <= COUNT_W'(ROWS - BURST_BYTES / ROW_BYTES);
+    room_q    <= {reserved <= COUNT_W'(ROWS - 4096 / ROW_BYTES), reserved <= COUNT_W'(ROWS - BURST_BYTES / ROW_BYTES)};
     offered_q <= m_axi_read_req.ar_valid && !rsp.ar_ready;
-    if (s_cmd_valid && s_cmd_ready) user_q <= s_cmd_user;
+    if (s_cmd_valid && s_cmd_ready) begin
+      user_q  <= s_cmd_user;
+      pages_q <= s_cmd_pages;
+      fua_q   <= s_cmd_fua;
+    end
     go_q       <= go && !rst;
     go_last_q  <= cut_last;
     go_rows_q  <= go ? burst_rows : '0;

@@ -21,9 +21,11 @@
 `ifndef DB_AXI_TYPES_SVH
 `define DB_AXI_TYPES_SVH
 
-// Address of a burst, AR and AW; len: rows - 1.
+// Address of a burst, AR and AW; len: rows - 1; fua, of a read: what the slave has of it in a volatile cache it makes
+// durable first.
 `define DB_AXI_ADDR_T(ADDR_W) \
   struct packed { \
+    logic                fua; \
     logic [(ADDR_W)-1:0] addr; \
     logic [7:0]          len; \
   }

@@ -53,6 +53,7 @@
   assign m_axi_arvalid     = m_axi_read_req.ar_valid;
   assign m_axi_araddr      = m_axi_read_req.ar.addr;
   assign m_axi_arlen       = m_axi_read_req.ar.len;
+  assign m_axi_aruser      = m_axi_read_req.ar.fua;
   assign m_axi_arsize      = 3'($clog2(DATA_W / 8));
   assign m_axi_arburst     = 2'b01;
   assign m_axi_rready      = m_axi_read_req.r_ready;

@@ -129,7 +129,7 @@ module db_ssd_core
   localparam int RD_PRPW = 3;  // ... of the write engine
   localparam int RD_FW   = 4;
   localparam int RD_NUM  = 5;
-  logic        [RD_NUM-1:0]             read_valid, read_ready, read_idle, row_valid, row_ready;
+  logic        [RD_NUM-1:0]             read_valid, read_ready, row_valid, row_ready;
   segment_t    [RD_NUM-1:0]             read;
   fetch_user_t [RD_NUM-1:0]             read_user, row_user;
   logic        [RD_NUM-1:0][DATA_W-1:0] row_data;
@@ -186,7 +186,7 @@ module db_ssd_core
   ) i_pcie (
     .clk, .rst, .ctrl_rst, .time_us, .late_completion, .cfg_mps({1'b0, link_cfg.max_payload}),
     .cfg_mrrs(link_cfg.max_read_req), .stop(control.stop), .hold(!link_cfg.bus_master), .quiet(dma_quiet),
-    .idle(dma_idle), .read_idle, .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc,
+    .idle(dma_idle), .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc,
     .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .m_reg_valid(reg_valid),
     .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata),
     .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read), .s_read_user(read_user),
@@ -262,6 +262,8 @@ module db_ssd_core
   axi_read_rsp_t       compare_rsp;
   axi_write_req_t      engine_write_req;
   axi_write_rsp_t      engine_write_rsp;
+  axi_write_req_t      media_write_req;
+  axi_write_rsp_t      media_write_rsp;
   logic                store_valid, store_ready, store_done, store_err, store_busy, fw_may,
                        fw_media_valid;
   store_cmd_t          store;
@@ -272,7 +274,7 @@ module db_ssd_core
   logic                media_busy, media_quiet;
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_CMDS(NUM_CMDS)) i_data (
-    .clk, .rst(ctrl_rst), .stop(control.stop), .no_more_rows(control.stop && read_idle[RD_DATA] && tap_idle),
+    .clk, .rst(ctrl_rst), .stop(control.stop),
     .write_pause(store_valid || fw_media_valid), .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid),
     .s_read_cmd_ready(read_cmd_ready), .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready),
     .s_cmd(cmd), .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
@@ -307,11 +309,13 @@ module db_ssd_core
     .clk, .rst, .engine_idle(fw_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store), .s_done(store_done),
     .s_err(store_err), .s_data(store_data), .s_axi_read_req(compare_req), .s_axi_read_rsp(compare_rsp),
     .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp), .m_axi_read_req(reader_req[1]),
-    .m_axi_read_rsp(reader_rsp[1]), .m_axi_write_req, .m_axi_write_rsp, .busy(store_busy));
+    .m_axi_read_rsp(reader_rsp[1]), .m_axi_write_req(media_write_req), .m_axi_write_rsp(media_write_rsp),
+    .busy(store_busy));
 
   db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_media (
     .clk, .rst, .ctrl_rst, .s_axi_read_req(reader_req), .s_axi_read_rsp(reader_rsp), .m_axi_read_req, .m_axi_read_rsp,
-    .m_axi_arid, .m_axi_rid, .s_cmd_valid(media_cmd_valid), .s_cmd_ready(media_cmd_ready), .s_cmd(media_cmd),
+    .m_axi_arid, .m_axi_rid, .s_axi_write_req(media_write_req), .s_axi_write_rsp(media_write_rsp), .m_axi_write_req,
+    .m_axi_write_rsp, .s_cmd_valid(media_cmd_valid), .s_cmd_ready(media_cmd_ready), .s_cmd(media_cmd),
     .s_cmd_done(media_cmd_done), .m_cmd_valid(m_media_cmd_valid), .m_cmd_ready(m_media_cmd_ready), .m_cmd(m_media_cmd),
     .m_cmd_done(s_media_rsp_valid), .busy(media_busy), .quiet(media_quiet));
 

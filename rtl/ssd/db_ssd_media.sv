@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The media's read channel and command port, shared: reads of the read engine and of Compare, commands of the write
-// engine and of the firmware.
+// The media's bus and command port, shared: reads of the read engine and of Compare, commands of the write engine and of
+// the firmware. Reads and writes of a page exclude each other (db_axi_page_lock).
 //
 // Reads: round robin; the address is registered, its ID says whose it is and brings the data back to its owner.
 // Commands: one at a time. The choice is made when nothing is under way, the write engine comes first, and stays until
@@ -12,6 +12,8 @@ module db_ssd_media
 #(
   parameter int DATA_W = 256,  ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,   ///< bits of a media address
+  localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
+  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
@@ -25,6 +27,10 @@ module db_ssd_media
   input  axi_read_rsp_t       m_axi_read_rsp,
   output logic                m_axi_arid,
   input  logic                m_axi_rid,
+  input  axi_write_req_t      s_axi_write_req,
+  output axi_write_rsp_t      s_axi_write_rsp,
+  output axi_write_req_t      m_axi_write_req,
+  input  axi_write_rsp_t      m_axi_write_rsp,
   /// Commands: [0] write engine, [1] firmware; done is the answer, a pulse.
   input  logic [1:0]          s_cmd_valid,
   output logic [1:0]          s_cmd_ready,
@@ -38,14 +44,13 @@ module db_ssd_media
   output logic                quiet               ///< no address waits for the media
 );
   // ---- reads
-  logic       any, free, index;
+  logic       any, free, index, ar_valid_q, ar_may;
   logic [1:0] req, grant;
   assign req  = {s_axi_read_req[1].ar_valid, s_axi_read_req[0].ar_valid};
-  assign free = !m_axi_read_req.ar_valid || m_axi_read_rsp.ar_ready;
+  assign free = !ar_valid_q || (ar_may && m_axi_read_rsp.ar_ready);
   db_arb_rr #(.N(2)) i_arb (
     .clk, .rst(ctrl_rst), .req, .ack(any && free), .gnt_valid(any), .gnt(grant), .gnt_idx(index));
   typedef `DB_AXI_ADDR_T(ADDR_W) axi_addr_t;
-  logic      ar_valid_q;
   axi_addr_t ar_q;
   always_ff @(posedge clk) begin
     if (free) begin
@@ -55,12 +60,29 @@ module db_ssd_media
     end
     if (rst) ar_valid_q <= 1'b0;
   end
-  assign m_axi_read_req = '{ar_valid: ar_valid_q, ar: ar_q, r_ready: s_axi_read_req[m_axi_rid].r_ready};
+  assign m_axi_read_req = '{ar_valid: ar_valid_q && ar_may, ar: ar_q, r_ready: s_axi_read_req[m_axi_rid].r_ready};
   for (genvar i = 0; i < 2; i++) begin : g_reader
     assign s_axi_read_rsp[i] = '{ar_ready: free && grant[i], r_valid: m_axi_read_rsp.r_valid && m_axi_rid == 1'(i),
                                  r: m_axi_read_rsp.r};
   end
   assign quiet = !ar_valid_q;
+
+  // ---- writes; a page is read or written
+  logic aw_may, b_may;
+  always_comb begin
+    m_axi_write_req          = s_axi_write_req;
+    m_axi_write_req.aw_valid = s_axi_write_req.aw_valid && aw_may;
+    m_axi_write_req.b_ready  = s_axi_write_req.b_ready && b_may;
+    s_axi_write_rsp          = m_axi_write_rsp;
+    s_axi_write_rsp.aw_ready = m_axi_write_rsp.aw_ready && aw_may;
+    s_axi_write_rsp.b_valid  = m_axi_write_rsp.b_valid && b_may;
+  end
+  db_axi_page_lock #(.ADDR_W(ADDR_W)) i_lock (
+    .clk, .rst, .ar_valid(ar_valid_q), .ar_addr(ar_q.addr), .ar_id(m_axi_arid), .ar_may,
+    .ar_ready(m_axi_read_rsp.ar_ready),
+    .r_end(m_axi_read_rsp.r_valid && m_axi_read_req.r_ready && m_axi_read_rsp.r.last), .r_id(m_axi_rid),
+    .aw_valid(s_axi_write_req.aw_valid), .aw_addr(s_axi_write_req.aw.addr), .aw_may,
+    .aw_ready(m_axi_write_rsp.aw_ready), .b_may, .b_end(m_axi_write_rsp.b_valid && m_axi_write_req.b_ready));
 
   // ---- commands
   logic busy_q, sent_q, fw_q;

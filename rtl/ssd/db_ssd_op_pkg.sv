@@ -35,13 +35,14 @@ package db_ssd_op_pkg;
   // uncorrectable: the media can do what Write Uncorrectable asks for; not every memory can.
   function automatic op_desc_t op_desc(input logic [7:0] opcode, input bit uncorrectable = 1'b0);
     unique case (opcode)
-      OPC_READ:         return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1,
-                                 counts_read: 1'b1, default: 1'b0};
-      OPC_VERIFY:       return '{known: 1'b1, has_lba: 1'b1, read_engine: 1'b1, counts_read: 1'b1, default: 1'b0};
+      OPC_READ:         return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1, to_host: 1'b1,
+                                 read_engine: 1'b1, counts_read: 1'b1, default: 1'b0};
+      OPC_VERIFY:       return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, read_engine: 1'b1, counts_read: 1'b1,
+                                 default: 1'b0};
       OPC_WRITE:        return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, has_directive: 1'b1, user_data: 1'b1,
                                  from_host: 1'b1, write_engine: 1'b1, write: 1'b1, counts_write: 1'b1, default: 1'b0};
-      OPC_COMPARE:      return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, from_host: 1'b1, write_engine: 1'b1,
-                                 compare: 1'b1, counts_read: 1'b1, default: 1'b0};
+      OPC_COMPARE:      return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1, from_host: 1'b1,
+                                 write_engine: 1'b1, compare: 1'b1, counts_read: 1'b1, default: 1'b0};
       OPC_WRITE_ZEROES: return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, write_engine: 1'b1, zero: 1'b1,
                                  default: 1'b0};
       OPC_WRITE_UNCOR:  return !uncorrectable ? '0 : op_desc_t'{known: 1'b1, has_lba: 1'b1, write_engine: 1'b1,

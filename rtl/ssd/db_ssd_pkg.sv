@@ -21,7 +21,7 @@ package db_ssd_pkg;
     op_desc_t          desc;
     logic [FN_W-1:0]   fn;
     logic [SLOT_W-1:0] slot;
-    logic              fua;         // Write, Write Zeroes: complete only when the media has made it durable
+    logic              fua;         // what is written is durable before completion, what is read before it is read
     logic              lba4k;       // LBA size: 0 = 512 bytes, 1 = 4096 bytes
     logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block
     logic [63:0]       ns_blocks;   // size of the namespace in blocks (DSM checks its ranges against it)

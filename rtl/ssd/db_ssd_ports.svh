@@ -67,6 +67,7 @@
   output logic [7:0]                   m_axi_arlen,
   output logic [2:0]                   m_axi_arsize,
   output logic [1:0]                   m_axi_arburst,
+  output logic                         m_axi_aruser,      ///< FUA: what a cache holds of it is made durable first
   output logic                         m_axi_arvalid,
   input  logic                         m_axi_arready,
   input  logic                         m_axi_rid,

@@ -51,12 +51,12 @@ module db_ssd_store
     s_axi_write_rsp = m_axi_write_rsp;
     if (own_q) begin
       m_axi_read_req.ar_valid     = ar_q;
-      m_axi_read_req.ar           = '{addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
+      m_axi_read_req.ar           = '{fua: 1'b0, addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
       m_axi_read_req.r_ready      = 1'b1;
       m_axi_write_req.aw_valid    = aw_q;
-      m_axi_write_req.aw          = '{addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
+      m_axi_write_req.aw          = '{fua: 1'b0, addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
       m_axi_write_req.b_ready     = 1'b1;
-      m_axi_write_req.w_valid     = w_q;
+      m_axi_write_req.w_valid     = w_q && !aw_q;
       m_axi_write_req.w.last      = 1'b1;
       m_axi_write_req.w.strb      = '1;          // what is on the other lanes is nobody's
       m_axi_write_req.w.data[31:0] = s_cmd.data;
@@ -80,7 +80,7 @@ module db_ssd_store
     if (own_q) begin
       if (m_axi_read_rsp.ar_ready)  ar_q <= 1'b0;
       if (m_axi_write_rsp.aw_ready) aw_q <= 1'b0;
-      if (m_axi_write_rsp.w_ready)  w_q  <= 1'b0;
+      if (m_axi_write_rsp.w_ready && !aw_q) w_q <= 1'b0;  // db_axi_page_lock wants W behind its address
       if (m_axi_read_rsp.r_valid || m_axi_write_rsp.b_valid) begin
         own_q  <= 1'b0;
         s_done <= 1'b1;

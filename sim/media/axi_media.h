@@ -30,7 +30,9 @@ class AxiMedia {
         u32 beats, done;
         u8 resp;
         bool err_range;
+        bool fua = false;  // reads: what is not durable of it is made so first
         u32 holes = 0;  // a bit a sector of the page: a byte of it has not come
+        std::vector<u8> before = {};  // reads: all bytes, as they were when a command changed some of them
     };
 
     Top& top;
@@ -66,6 +68,7 @@ class AxiMedia {
     bool ar_fired = false, r_done = false, b_done = false, cmd_fired = false;
     Burst ar = {};
     u32 ar_id = 0, ar_size = 0, ar_type = 0;
+    bool dirty = false;  // something has been written since the last flush
     u32 cmd_op = 0;
     u64 cmd_addr = 0, cmd_bytes = 0;
 
@@ -113,6 +116,7 @@ class AxiMedia {
     }
 
     void commit(Burst& b) {
+        dirty = true;
         const u64 end = b.addr + u64(b.beats) * BYTES;
         if (!storage.store(b.addr, staged, end - b.addr)) {
             b.resp = 2;
@@ -157,7 +161,10 @@ class AxiMedia {
                 const u64 a = b.addr + u64(b.done) * BYTES;
                 u8 resp = b.resp;
                 if (resp == 0) {
-                    const bool good = storage.load(reinterpret_cast<u8*>(&top.m_axi_rdata), a, BYTES);
+                    u8* row = reinterpret_cast<u8*>(&top.m_axi_rdata);
+                    bool good = true;
+                    if (b.before.empty()) good = storage.load(row, a, BYTES);
+                    else std::memcpy(row, b.before.data() + b.done * BYTES, BYTES);
                     if (b.err_range || !good) resp = 2;
                 }
                 top.m_axi_rvalid = 1;
@@ -227,7 +234,7 @@ class AxiMedia {
             } else {
                 // read here, used after the edge
                 ar_fired = true;
-                ar = {a, 0, len + 1, 0, 0, false};
+                ar = {a, 0, len + 1, 0, 0, false, top.m_axi_aruser != 0};
                 ar_id = top.m_axi_arid & 1;
                 ar_size = top.m_axi_arsize;
                 ar_type = top.m_axi_arburst;
@@ -298,9 +305,33 @@ class AxiMedia {
         if (!good_burst(ar.addr, ar.beats, ar_size, ar_type)) ar.resp = 3;
         else ar.err_range = media.meets_error(ar.addr, ar.beats * BYTES) || !media.readable(ar.addr, ar.beats * BYTES);
         ar.t0 = occupy(now, ar.addr, ar.beats) + (rd_lat << FRAC) + beat_ticks;
+        if (ar.fua && dirty) {
+            if (!flush()) ar.err_range = true;
+            ar.t0 += flush_lat << FRAC;
+        }
         rd[ar_id].push(ar);
         ++rd_n;
         ++count[MediaCount::READ_BURSTS];
+    }
+
+    /// Everything written so far is made durable; false: it could not be.
+    bool flush() {
+        dirty = false;
+        ++count[MediaCount::FLUSHES];
+        return storage.sync() == 0;
+    }
+
+    /// A burst under way answers as before a command that changes these bytes.
+    void keep_for_reads(u64 addr, u64 bytes) {
+        for (auto& queue : rd) {
+            for (u32 i = queue.head; i != queue.tail; ++i) {
+                Burst& b = queue.at(i);
+                const u64 size = u64(b.beats) * BYTES;
+                if (b.resp || !b.before.empty() || b.addr >= addr + bytes || addr >= b.addr + size) continue;
+                b.before.resize(size);
+                if (!storage.load(b.before.data(), b.addr, size)) b.resp = 2;
+            }
+        }
     }
 
     void take_command(u64 now) {
@@ -311,11 +342,12 @@ class AxiMedia {
         cmd_at = now + wr_lat;
         switch (cmd_op) {
             case FLUSH:
-                cmd_err = storage.sync() != 0;
+                cmd_err = !flush();
                 cmd_at = now + flush_lat;
-                ++count[MediaCount::FLUSHES];
                 break;
             case ZERO:
+                keep_for_reads(cmd_addr, cmd_bytes);
+                dirty = true;
                 cmd_err = !storage.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
                 media.written(cmd_addr, cmd_bytes);
                 cmd_at += zero_cycles(cmd_bytes);

@@ -78,12 +78,12 @@ class AxiRead:
         rng = self.rng
         taken = self.ar.step()
         if self.ar.new:
-            addr, rows = self.ar.new[0], self.ar.new[1] + 1
+            addr, rows = self.ar.new.addr, self.ar.new.len + 1
             check_burst(addr, rows, self.media.row_bytes)
             self.missing += rows
             self.on_burst(addr, rows)
         if taken:
-            self.todo.append([cycle + rng.randint(*self.latency), taken[0], taken[1] + 1])
+            self.todo.append([cycle + rng.randint(*self.latency), taken.addr, taken.len + 1])
         if self.row is not None:
             assert self.req["r_ready"].get(), "no room for data that was asked for"
             self.log.append(self.row)
@@ -108,6 +108,7 @@ class Burst:
     data: list[int] = field(default_factory=list)
     strobed: list[bool] = field(default_factory=list)
     bad: bool = False  # gets an error response, and nothing of it is written
+    taken: bool = False  # its address
     applied: bool = False
     answered: int = 0  # cycle of its response
     owner: Any = None  # the bench's
@@ -148,13 +149,16 @@ class AxiWrite:
 
     def step(self, cycle: int) -> None:
         rng, row_bytes = self.rng, self.media.row_bytes
-        self.accepted += self.aw.step() is not None
+        taken = self.aw.step() is not None
         if self.aw.new:
-            burst = Burst(self.aw.new[0], self.aw.new[1] + 1, bad=rng.random() < self.bad)
+            burst = Burst(self.aw.new.addr, self.aw.new.len + 1, bad=rng.random() < self.bad)
             check_burst(burst.addr, burst.rows, row_bytes)
             self.open.append(burst)
             self.outstanding += 1
             self.on_burst(burst)
+        if taken:
+            self.open[self.accepted].taken = True
+            self.accepted += 1
         row = self.w.step()
         if self.w.new:
             assert self.open and len(self.open[0].data) < self.open[0].rows, "data without an address"

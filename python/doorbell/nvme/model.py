@@ -40,7 +40,6 @@ class Change:
     end: int = _NEVER
     unreadable: bool = False  # Write Uncorrectable
     under: int = 0  # the key that its data went through: see doorbell/soak
-    torn: bool = False  # its blocks may be half written
 
     def value(self, lba: int, block_size: int) -> bytes | memoryview | None:
         if self.data is None:
@@ -62,13 +61,11 @@ class Pending:
 
 
 class Media:
-    """The blocks of one namespace and the values that each may have."""
+    """The blocks of one namespace and the values that each may have. A block is never a mixture of two (AWUN, AWUPF)."""
 
-    def __init__(self, blocks: int, block_size: int, *, unit: int = 0, deallocate_reads_zero: bool = True) -> None:
-        """unit: bytes that are written and read as one; 0: a block, which is what the specification asks for (AWUN)."""
+    def __init__(self, blocks: int, block_size: int, *, deallocate_reads_zero: bool = True) -> None:
         self.blocks = blocks
         self.block_size = block_size
-        self.unit = unit or block_size
         self.zeros = bytes(block_size)
         self.deallocate_reads_zero = deallocate_reads_zero
         self._clock = count(1)
@@ -168,17 +165,13 @@ class Media:
         choices = self.allowed(lba, since)
         if not choices:
             raise Mismatch(f"block {lba} was read: it is uncorrectable")
-        if not self._possible(got, choices, self.mixes(lba, since)):
+        if all(got != value for value in choices):
             best = bytes(choices[0])
             at = next(k for k in range(self.block_size) if got[k] != best[k])
             raise Mismatch(
                 f"block {lba}: byte {at} is {bytes(got[at : at + 8]).hex()}, "
                 f"not {best[at : at + 8].hex()} ({len(choices)} values allowed)"
             )
-
-    def mixes(self, lba: int, since: int | None) -> bool:
-        """Whether a block may be a mixture of units of the values that it may have."""
-        return self.unit < self.block_size
 
     def known(self, lba: int) -> bool:
         """Whether block `lba` can have one value only."""
@@ -189,25 +182,13 @@ class Media:
             if not self.allowed(lba, since):
                 raise Mismatch(f"verify of {blocks} blocks at {slba} succeeded: block {lba} is uncorrectable")
 
-    def _possible(self, got: bytes | memoryview, choices: list[bytes | memoryview], mixed: bool = True) -> bool:
-        """Whether a block may read as `got`: one of the choices, or, if `mixed`, of whole units of them."""
-        if any(got == value for value in choices):
-            return True
-        unit = self.unit
-        if not mixed or unit >= self.block_size or len(choices) < 2:
-            return False
-        return all(
-            any(got[at : at + unit] == value[at : at + unit] for value in choices)
-            for at in range(0, self.block_size, unit)
-        )
-
     def _check_compare(self, cmd: Pending, status: int) -> None:
         size = self.block_size
         may_match, may_differ = True, False
         for i in range(cmd.blocks):
             want = (cmd.data or b"")[i * size : (i + 1) * size]
             choices = self.allowed(cmd.slba + i, cmd.begin)
-            may_match = may_match and self._possible(want, choices)
+            may_match = may_match and any(want == v for v in choices)
             may_differ = may_differ or any(want != v for v in choices)
         if status == Status.SUCCESS and not may_match:
             raise Mismatch(f"compare of {cmd.blocks} blocks at {cmd.slba} succeeded on different data")

@@ -37,10 +37,10 @@ def limits_of(drive: Driver) -> Limits:
     )
 
 
-def media_of(drive: Driver, unit: int = 16) -> Media:
-    """The model of a drive's namespace. unit: see `Media`; test_block_atomicity asks for whole blocks."""
+def media_of(drive: Driver) -> Media:
+    """The model of a drive's namespace."""
     assert drive.namespace is not None
-    return Media(drive.namespace.nsze, drive.block_size, unit=unit)
+    return Media(drive.namespace.nsze, drive.block_size)
 
 
 @dataclass

@@ -84,7 +84,7 @@ class Admin:
             raise Failure(
                 "namespaces", f"namespace {nsid} has {blocks} blocks of {found} bytes after a format to {size}"
             )
-        space.blocks = Blocks(blocks, size, known=self.machine.model.known)
+        space.blocks = Blocks(blocks, size)
         self.machine.model.rekey()
 
     def do_ns_create(self, step: Step) -> None:
@@ -99,7 +99,7 @@ class Admin:
             return
         if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
             raise Failure("namespaces", f"a namespace was created as {command.dw0}")
-        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"], known=model.known), attached=False)
+        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), attached=False)
 
     def do_ns_delete(self, step: Step) -> None:
         nsid = step["ns"]

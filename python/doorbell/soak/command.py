@@ -12,7 +12,6 @@ import typer
 
 from doorbell.errors import UserError
 from doorbell.soak.judge import Failure
-from doorbell.soak.known import KNOWN
 from doorbell.soak.machine import SHAPES, shape_of
 from doorbell.soak.run import Outcome, play, random_steps, replay
 from doorbell.soak.shrink import Shrinker
@@ -31,18 +30,16 @@ def main(
     replay_file: Path | None = typer.Option(None, "--replay", metavar="FILE", help="Carry out a script instead."),
     out: Path = typer.Option(Path("."), help="Folder for the script of a failure."),
     runs: int = typer.Option(200, min=0, help="Runs that shrinking a failure may take."),
-    strict: bool = typer.Option(False, "--strict", help="Overlook no known defect."),
     json: Path | None = typer.Option(None, metavar="FILE", help="Write what was found as JSON; - for standard output."),
 ) -> int:
     """Random commands and disturbances against a model of the specification; a failure becomes a short script.
 
     A failure prints its seed. --replay runs a script: the shrunk one of a failure, or one's own.
     """
-    known = frozenset() if strict else frozenset(KNOWN)
     if replay_file is not None:
         script = load(replay_file)
         shape_of(script.top)
-        outcome = replay(script, known=known)
+        outcome = replay(script)
         return _report([_result(script.top, script.seed, outcome)], json, json is not None and str(json) == "-")
     if not out.is_dir():
         raise UserError(f"--out {out}: there is no such folder")
@@ -54,25 +51,25 @@ def main(
     for name in [top] if top else list(SHAPES):
         with Progress(f"soak of {name}, seed {number}") as progress:
             outcome = play(
-                name, number, random_steps(name, number), commands=most, seconds=minutes * 60, known=known,
+                name, number, random_steps(name, number), commands=most, seconds=minutes * 60,
                 keep=LAST, shown=lambda n, show=progress: show(n, most or n),
             )  # fmt: skip
         result = _result(name, number, outcome)
         results.append(result)
         if outcome.failure is not None:
-            result["script"] = str(_shrink(name, number, outcome, out, runs, known))
+            result["script"] = str(_shrink(name, number, outcome, out, runs))
             break
     return _report(results, json, json is not None and str(json) == "-")
 
 
-def _shrink(top: str, seed: int, outcome: Outcome, folder: Path, runs: int, known: frozenset[str]) -> Path:
+def _shrink(top: str, seed: int, outcome: Outcome, folder: Path, runs: int) -> Path:
     """The script of a failure, as short as can be had."""
     failure = outcome.failure
     assert failure is not None
     script = Script(top, seed, outcome.steps)
 
     def again(steps: list[dict[str, Any]]) -> Failure | None:
-        found = replay(script, steps, known=known).failure
+        found = replay(script, steps).failure
         return found if found is not None and found.kind == failure.kind else None
 
     with Progress("shrinking the failure") as progress:
@@ -96,7 +93,7 @@ def _result(top: str, seed: int, o: Outcome) -> dict[str, Any]:
 
 def _report(results: list[dict[str, Any]], json: Path | None, quiet: bool) -> int:
     if json is not None:
-        write_json(json, {"results": results, "known": KNOWN})
+        write_json(json, {"results": results})
     if not quiet:
         print_table(_table(results))
     failed = [r for r in results if r["failure"]]

@@ -117,11 +117,11 @@ class Cuts:
         if ended and size != cut.step["size"]:
             raise Failure("namespaces", f"namespace {space.nsid} was formatted to {cut.step['size']}, and has {size}")
         if ended:
-            space.blocks = Blocks(blocks, size, known=self.machine.model.known)
+            space.blocks = Blocks(blocks, size)
         elif size == was.block_size:
-            was.taken(cut.zeros, "delete")
+            was.taken(cut.zeros)
         else:
-            space.blocks = Blocks.unknown(blocks, size, self.machine.model.known)
+            space.blocks = Blocks.unknown(blocks, size)
 
     # ---- namespaces
 
@@ -148,7 +148,7 @@ class Cuts:
             raise Failure("namespaces", f"namespace {cut.commands[0][0].dw0} was created, and {nsid} is there")
         if self.machine.size_of(nsid) != (blocks, step["size"]):
             raise Failure("namespaces", f"namespace {nsid}, created before a reset, has another size")
-        model.spaces[nsid] = Space(nsid, Blocks(blocks, step["size"], known=model.known), attached=False)
+        model.spaces[nsid] = Space(nsid, Blocks(blocks, step["size"]), attached=False)
 
     def _begin_ns_delete(self, cut: Cut) -> bool:
         nsid = cut.step["ns"]
@@ -171,7 +171,7 @@ class Cuts:
         if gone:
             del self.machine.model.spaces[space.nsid]
         else:
-            space.blocks.taken(cut.zeros, "delete")
+            space.blocks.taken(cut.zeros)
 
     # ---- commands that leave nothing behind
 
@@ -202,9 +202,6 @@ class Cuts:
         if not q or q not in self.drive.sqs:
             return False
         self.drive.ring()
-        for command, sent in self.judge.sent.items():
-            if command.qid == q and sent.pending is not None and sent.space is not None:
-                sent.space.blocks.cut_off(sent.pending)
         self._send(cut, AdminOpc.DELETE_SQ, cdw10=q)
         return True
 

@@ -93,14 +93,14 @@ class Judge:
         for sent in self.sent.values():
             sent.keys = sent.keys or (sent.space is not None and sent.space.slot is not None)
 
-    def lost(self, commands: list[Command], by: str) -> None:
-        """Commands that a reset (by: its kind) or a "delete" took: each has done all, some or nothing of its work."""
+    def lost(self, commands: list[Command]) -> None:
+        """Commands that a reset or a deletion took: each has done all, some or nothing of its work."""
         for command in commands:
             sent = self.sent.pop(command, None)
             if sent is None:
                 continue
             if sent.pending is not None and sent.space is not None:
-                sent.space.blocks.taken(sent.pending, by)
+                sent.space.blocks.taken(sent.pending)
             self.ended["taken"] += 1
             self._release(sent)
 

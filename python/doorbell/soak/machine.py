@@ -34,12 +34,12 @@ def shape_of(top: str) -> Shape:
 class Machine:
     """`drive` is the host's driver of the present simulation."""
 
-    def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int, known: frozenset[str]) -> None:
+    def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int) -> None:
         self.shape = shape_of(top)
         self.image, self.seed = image, seed
         params = {"NUM_NS": self.shape.spaces} if self.shape.spaces > 1 else {}
         self.options = {"top": top, "params": params, "image": str(image), **options}
-        self.model = Drive(known=known)
+        self.model = Drive()
         self.layout: Step = dict(LAYOUT)
         self.cycles = 0  # of simulations that are over
         self.power_on(0)
@@ -82,7 +82,7 @@ class Machine:
         self.model.mdts_bytes = drive.max_transfer
         for nsid in namespaces.allocated(drive) if namespaces.supported(drive) else (1,):
             blocks, size = self.size_of(nsid)
-            self.model.spaces[nsid] = Space(nsid, Blocks(blocks, size, known=self.model.known))
+            self.model.spaces[nsid] = Space(nsid, Blocks(blocks, size))
 
     def size_of(self, nsid: int) -> tuple[int, int]:
         """Blocks of a namespace, and their bytes, as the drive says."""

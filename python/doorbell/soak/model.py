@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a drive holds, written from the specification: namespaces, and for each block the values that it may have.
 
-The values come from `doorbell.nvme.model.Media`. On top of it: a block is whole. It may be a mixture of two values only
-where the commands in question were in flight together (docs/ssd/limits.md); what a reset, a deletion or a power cut
-took was not in flight with anything later, so a block that it tore is an error. And data written under a key are what
-they were under this key only.
+The values come from `doorbell.nvme.model.Media`. On top of it: data written under a key are what they were under this
+key only.
 """
 
 from __future__ import annotations
@@ -16,8 +14,6 @@ from dataclasses import dataclass, field
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Media, Mismatch, Pending, allowed_statuses
 
-UNIT = 16  # bytes that are moved as one at least: a row of the narrowest data path
-BURST = 1024  # bytes that reach the media together at least
 PLAIN, CHANGING = 0, -1  # `Change.under`: no key; the key changed while the command was inside
 NO_OPCODE = 0x7E
 WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
@@ -30,18 +26,17 @@ def key_bytes(number: int) -> tuple[bytes, bytes]:
 
 
 class Blocks(Media):
-    """The blocks of one namespace. key: the one that data go through now. known: what is overlooked, of KNOWN."""
+    """The blocks of one namespace. key: the one that data go through now."""
 
-    def __init__(self, blocks: int, block_size: int, key: int = PLAIN, known: frozenset[str] = frozenset()) -> None:
-        super().__init__(blocks, block_size, unit=UNIT)
+    def __init__(self, blocks: int, block_size: int, key: int = PLAIN) -> None:
+        super().__init__(blocks, block_size)
         self.key = key
         self.rekeyed = 0  # when the key was last changed
-        self.known = known
 
     @classmethod
-    def unknown(cls, blocks: int, block_size: int, known: frozenset[str]) -> Blocks:
+    def unknown(cls, blocks: int, block_size: int) -> Blocks:
         """As a Format that was cut off may leave it: nobody knows what is in it."""
-        made = cls(blocks, block_size, known=known)
+        made = cls(blocks, block_size)
         pending = made.begin(NvmOpc.WRITE, 0, blocks, bytes(blocks * block_size))
         for change in pending.changes:
             change.under = CHANGING
@@ -65,21 +60,9 @@ class Blocks(Media):
             change.under = self.key
         return pending
 
-    def taken(self, cmd: Pending, by: str) -> None:
-        """`cmd` will never complete: it may have done any part of its work. by: of RESETS, or "delete"."""
-        if by in ("disable", "flr", "subsystem", "abrupt"):
-            self._tear(cmd, "torn-reset")
-        elif by in ("link", "power") and self.block_size > BURST:
-            self._tear(cmd, "torn-power")
+    def taken(self, cmd: Pending) -> None:
+        """`cmd` will never complete: each of its blocks may have been written, or not."""
         super().end(cmd, Status.ABORT_SQ_DELETED)
-
-    def cut_off(self, cmd: Pending) -> None:
-        """The deletion of its queue aborts `cmd`: as a failing Write, it may leave half a block: limits.md."""
-        self._tear(cmd, "torn-error")
-
-    def _tear(self, cmd: Pending, how: str) -> None:
-        for change in cmd.changes if how in self.known else ():
-            change.torn = True
 
     def end(self, cmd: Pending, status: int = Status.SUCCESS, data: bytes | memoryview | None = None) -> None:
         if cmd.begin < self.rekeyed:
@@ -87,8 +70,6 @@ class Blocks(Media):
                 change.under = CHANGING
             if cmd.opcode in (NvmOpc.READ, NvmOpc.COMPARE):
                 status = Status.INTERNAL  # what it saw went through either key: nothing to compare with
-        if status in (Status.DATA_TRANSFER_ERROR, Status.INVALID_PRP_OFFSET):
-            self._tear(cmd, "torn-error")
         super().end(cmd, status, data)
 
     def check_block(self, lba: int, got: memoryview, since: int | None) -> None:
@@ -97,18 +78,6 @@ class Blocks(Media):
             return super().check_block(lba, got, since)
         if any(c.under != CHANGING and got == c.value(lba, self.block_size) for c in strange):
             raise Mismatch(f"block {lba}: read as it was written, under another key")
-
-    def mixes(self, lba: int, since: int | None) -> bool:
-        """Two of the commands that it may come from were in flight together, or one of them with this one."""
-        changes = sorted(self._changes(lba, since), key=lambda c: c.begin)
-        if any(c.torn or (since is not None and c.end > since) for c in changes):
-            return True
-        latest = -1
-        for change in changes:
-            if change.begin < latest:
-                return True
-            latest = max(latest, change.end)
-        return False
 
     def expected(self, slba: int, blocks: int) -> bytes:
         """What a Compare may expect to find: one of the values of each block."""
@@ -122,8 +91,7 @@ class Blocks(Media):
             choices = self.allowed(lba, cmd.begin)
             if any(c.data is not None and c.under != self.key for c in self._changes(lba, cmd.begin)):
                 return
-            mixes = self.mixes(lba, cmd.begin)
-            may_match = may_match and self._possible(want, choices, mixes)
+            may_match = may_match and any(want == v for v in choices)
             may_differ = may_differ or any(want != v for v in choices)
         if status == Status.SUCCESS and not may_match:
             raise Mismatch(f"compare of {cmd.blocks} blocks at {cmd.slba} succeeded on different data")
@@ -148,7 +116,6 @@ class Drive:
     spaces: dict[int, Space] = field(default_factory=dict)
     keys: dict[int, int] = field(default_factory=dict)
     mdts_bytes: int = 1 << 20
-    known: frozenset[str] = frozenset()
 
     def locked(self, space: Space) -> bool:
         """It needs a key that is not there."""

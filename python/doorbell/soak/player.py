@@ -24,10 +24,10 @@ LOOK_EVERY = 50  # steps
 class Player(Entries, Cuts, Admin):
     """One run. `commands` counts those that were submitted."""
 
-    def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int, known: frozenset[str]) -> None:
+    def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int) -> None:
         self.judge = Judge()
         with judged():
-            self.machine = Machine(top, folder / f"{top}.img", options, seed, known)
+            self.machine = Machine(top, folder / f"{top}.img", options, seed)
         self.judge.drive = self.machine.drive
         self.steps = 0
 
@@ -144,7 +144,7 @@ class Player(Entries, Cuts, Admin):
             cq.hold = False  # what it holds of the queue must be read before the queue is forgotten
             drive.poll(everything=True)
         drive.ring()
-        self.judge.lost(drive.delete_sq(q), "delete")
+        self.judge.lost(drive.delete_sq(q))
         if both:
             drive.delete_cq(cq.qid)
             drive.create_cq(cq.qid, max(2, entries // 2), cq.vector)
@@ -200,7 +200,7 @@ class Player(Entries, Cuts, Admin):
         machine.layout = {name: step[name] for name in LAYOUT}
         lost: list[Command] = machine.reset(step["kind"], step["timing"])
         self.judge.drive = machine.drive
-        self.judge.lost(lost, step["kind"])
+        self.judge.lost(lost)
         if self.judge.sent:
             raise Failure("protocol", f"{len(self.judge.sent)} commands are neither done nor taken by the reset")
         if step["kind"] == "power":

@@ -13,7 +13,6 @@ from typing import Any
 
 from doorbell.soak.generate import Generator
 from doorbell.soak.judge import Failure
-from doorbell.soak.known import KNOWN
 from doorbell.soak.machine import shape_of
 from doorbell.soak.player import Player
 from doorbell.soak.steps import Script, Step, whole
@@ -44,7 +43,6 @@ def play(
     commands: int = 0,
     seconds: float = 0,
     keep: int = 0,
-    known: frozenset[str] = frozenset(KNOWN),
     shown: Callable[[int], None] = lambda n: None,
 ) -> Outcome:
     """Carries out steps until so many commands have been sent or so many seconds of real time are over (0: no limit).
@@ -56,7 +54,7 @@ def play(
     player: Player | None = None
     with tempfile.TemporaryDirectory(prefix="doorbell-soak-", dir=SHARED if SHARED.is_dir() else None) as folder:
         try:
-            player = Player(top, Path(folder), options or {}, seed, known)
+            player = Player(top, Path(folder), options or {}, seed)
             for step in steps:
                 kept.append(step)
                 out.count += 1

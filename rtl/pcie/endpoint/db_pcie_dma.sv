@@ -43,8 +43,6 @@ module db_pcie_dma
   output logic                                     quiet,
   /// nothing waits inside
   output logic                                     idle,
-  /// of each client: it has no request outstanding
-  output logic      [NUM_CLIENTS-1:0]              read_idle,
   /// pulse; fenced, from the cycle after it on: what had been sent or begun for clients and writer has come to its end
   input  logic                                     fence,
   output logic                                     fenced,
@@ -158,7 +156,6 @@ module db_pcie_dma
       .m_row_info(m_row_info[i]), .m_row_user(row_user)
     );
   end
-  assign read_idle = client_idle;
   assign fenced    = client_fenced == '1 && write_fenced;
 
   db_pcie_rc #(.DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W)) i_rc (

@@ -38,8 +38,6 @@ module db_pcie_endpoint
   output logic                                     quiet,
   /// nothing waits inside, but for register accesses
   output logic                                     idle,
-  /// of each read client: it has no request outstanding
-  output logic      [NUM_CLIENTS-1:0]              read_idle,
   /// pulse; fenced, from the cycle after it on: what had been sent or begun for clients and writer has come to its end
   input  logic                                     fence,
   output logic                                     fenced,
@@ -116,7 +114,7 @@ module db_pcie_endpoint
     .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2)
   ) i_dma (
     .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle,
-    .read_idle, .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid,
+    .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid,
     .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_read_owner, .s_read_void, .m_row_valid, .m_row_ready,
     .m_row_data, .m_row_info, .m_row_user,
     .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info,

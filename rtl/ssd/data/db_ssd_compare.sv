@@ -3,7 +3,7 @@
 //
 // Rows are compared 16 bytes by 16 bytes. Where s_row_zero says so, zeros on the media are equal to anything: an
 // operator has encrypted zeros of the host there, and deallocated blocks are zeros on the media.
-// stop: its rows are thrown away, as the media's may not come, and it makes way for what is behind it.
+// stop: nothing is asked of the media any more, and no row is compared.
 // Latency: last row to m_done in the same cycle. Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_compare
@@ -11,26 +11,26 @@ module db_ssd_compare
 #(
   parameter int DATA_W    = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W    = 40,     ///< bits of a media address
-  parameter int BUF_BYTES = 4096,   ///< for data of the media
+  parameter int BUF_BYTES = 8192,   ///< for data of the media: at least two pages of 4 KiB
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
   input  logic                  clk,
   input  logic                  rst,
   input  logic                  stop,
-  input  logic                  fill,         ///< with stop: no more rows come
   output logic                  quiet,        ///< nothing requested is missing from the media
   input  logic                  s_cmd_valid,  ///< a Compare will come as an item: read
   output logic                  s_cmd_ready,
   input  logic [ADDR_W-1:0]     s_cmd_addr,
   input  logic [31:0]           s_cmd_bytes,
+  input  logic                  s_cmd_pages,  ///< blocks of 4 KiB: a burst each
+  input  logic                  s_cmd_fua,
   output axi_read_req_t         m_axi_read_req,
   input  axi_read_rsp_t         m_axi_read_rsp,
   input  logic                  s_item_valid,
   input  write_item_t           s_item,
   input  logic                  s_row_valid,
   input  logic [DATA_W-1:0]     s_row_data,
-  input  row_info_t             s_row_info,
   input  logic [DATA_W/128-1:0] s_row_zero,   ///< 16 bytes that zeros on the media are equal to, too
   input  status_t               row_status,   ///< of the packet whose row is on offer: could its data be had?
   output write_turn_t           turn,
@@ -38,25 +38,23 @@ module db_ssd_compare
   input  logic                  m_done_ready, ///< else no row is taken
   output status_t               m_done_status
 );
-  logic                  media_valid, mine, take, discard, discard_last, differ_q, differ, err_q, err;
+  logic                  media_valid, mine, take, differ_q, differ, err_q, err;
   logic [DATA_W-1:0]     media_data;
   row_info_t             media_info;
   logic [DATA_W/128-1:0] unequal;
 
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .USER_W(1)) i_read (
-    .clk, .rst, .stop, .quiet, .s_cmd_valid, .s_cmd_ready, .s_cmd_addr, .s_cmd_bytes, .s_cmd_user(1'b0),
-    .m_axi_read_req, .m_axi_read_rsp, .m_row_valid(media_valid), .m_row_ready(take), .m_row_data(media_data),
+    .clk, .rst, .stop, .quiet, .s_cmd_valid, .s_cmd_ready, .s_cmd_addr, .s_cmd_bytes, .s_cmd_pages, .s_cmd_fua,
+    .s_cmd_user(1'b0),     .m_axi_read_req, .m_axi_read_rsp, .m_row_valid(media_valid), .m_row_ready(take), .m_row_data(media_data),
     .m_row_info(media_info), .m_row_user());
 
-  assign mine         = s_item_valid && s_item.compare;
-  assign take         = mine && s_row_valid && media_valid && m_done_ready && !stop;
-  assign discard      = mine && stop;
-  assign discard_last = discard && s_row_valid && s_row_info.last;
+  assign mine = s_item_valid && s_item.compare;
+  assign take = mine && s_row_valid && media_valid && m_done_ready && !stop;
 
   assign m_done_valid    = take && media_info.last;
-  assign turn.row_ready  = (mine && media_valid && m_done_ready && !stop) || discard;
-  assign turn.item_done  = m_done_valid || discard_last || (discard && fill);
-  assign turn.packet_end = m_done_valid || discard_last;
+  assign turn.row_ready  = mine && media_valid && m_done_ready && !stop;
+  assign turn.item_done  = m_done_valid;
+  assign turn.packet_end = m_done_valid;
 
   for (genvar i = 0; i < DATA_W / 128; i++) begin : g_unequal
     assign unequal[i] = s_row_data[128*i +: 128] != media_data[128*i +: 128] &&

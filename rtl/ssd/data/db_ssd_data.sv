@@ -20,7 +20,6 @@ module db_ssd_data
   input  logic                  clk,
   input  logic                  rst,
   input  logic                  stop,                ///< until rst: ask nothing new of host and media
-  input  logic                  no_more_rows,        ///< with stop: the host's data that was asked for has all come
   input  logic                  write_pause,         ///< begin no command of the write engine
   output data_state_t           state,
   output logic [1:0]            media_err,           ///< pulse, of each engine: a command met a media error
@@ -103,7 +102,7 @@ module db_ssd_data
     .m_completion_ready(m_read_completion_ready), .m_completion(m_read_completion), .media_err(media_err[0]));
 
   db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_write (
-    .clk, .rst, .stop, .no_more_rows, .pause(write_pause), .paused(state.write_paused),
+    .clk, .rst, .stop, .pause(write_pause), .paused(state.write_paused),
     .quiet(state.write_quiet), .idle(state.write_idle),
     .s_cmd_valid(s_write_cmd_valid), .s_cmd_ready(s_write_cmd_ready), .s_cmd,
     .m_req_valid(m_write_prp_valid), .m_req_ready(m_write_prp_ready), .m_req(m_write_prp),

@@ -12,11 +12,16 @@ package db_ssd_data_pkg;
                                 // shows the command
     logic              last;    // of the command
     logic              fua;     // Write: its flush follows and completes it
-    logic [7:0]        rows;    // Write: of the burst, less 1
+    logic [2:0]        blocks;  // Write: size of the burst in 512 bytes, less 1
     logic [SLOT_W-1:0] slot;
   } write_item_t;
 
-  // A write burst whose data has been sent, until its response comes.
+  // Number of the last row of a burst of so many times 512 bytes, less 1.
+  function automatic logic [7:0] last_row(input logic [2:0] blocks, input int data_w);
+    return 8'((32'(blocks) + 32'd1) * (4096 / data_w) - 32'd1);
+  endfunction
+
+  // A write burst whose data is whole, until its response comes.
   typedef struct packed {
     logic              last;    // of the command
     logic              fua;

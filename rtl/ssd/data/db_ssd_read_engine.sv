@@ -61,6 +61,8 @@ module db_ssd_read_engine
     logic [ADDR_W-1:0] addr;
     logic [31:0]       bytes;
     logic              verify;
+    logic              pages;       // blocks of 4 KiB: a burst each
+    logic              fua;
     logic [SLOT_W-1:0] slot;
   } read_cmd_t;
   localparam int LEVEL_W = $clog2(NUM_CMDS) + 1;
@@ -80,8 +82,8 @@ module db_ssd_read_engine
     .m_data({walk, walk_slot}), .level(walk_level));
   db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(NUM_CMDS)) i_read (
     .clk, .rst, .s_valid(push), .s_ready(read_room),
-    .s_data({s_cmd.media_addr[ADDR_W-1:0], s_cmd.bytes, !s_cmd.desc.to_host, s_cmd.slot}), .m_valid(read_valid),
-    .m_ready(read_ready), .m_data(read), .level(read_level));
+    .s_data({s_cmd.media_addr[ADDR_W-1:0], s_cmd.bytes, !s_cmd.desc.to_host, s_cmd.lba4k, s_cmd.fua, s_cmd.slot}),
+    .m_valid(read_valid), .m_ready(read_ready), .m_data(read), .level(read_level));
 
   db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
@@ -97,7 +99,7 @@ module db_ssd_read_engine
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .USER_W(SLOT_W + 1),
                 .FAST(1'b1)) i_media (
     .clk, .rst, .stop, .quiet, .s_cmd_valid(read_valid), .s_cmd_ready(read_ready),
-    .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_user({read.verify, read.slot}), .m_axi_read_req,
+    .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_pages(read.pages), .s_cmd_fua(read.fua), .s_cmd_user({read.verify, read.slot}), .m_axi_read_req,
     .m_axi_read_rsp,
     .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
     .m_row_user({row_verify, row_slot}));

@@ -23,7 +23,6 @@ module db_ssd_write_engine
   input  logic                  clk,
   input  logic                  rst,
   input  logic                  stop,           ///< until rst: ask nothing new of host and media
-  input  logic                  no_more_rows,   ///< with stop: the host's data that was asked for has all come
   input  logic                  pause,          ///< begin no command: somebody else wants the media
   output logic                  paused,         ///< ... and what had begun has ended
   output logic                  quiet,          ///< nothing is outstanding at the media
@@ -107,7 +106,7 @@ module db_ssd_write_engine
   assign cmd_ready = exec_ready && !pause;
   assign paused    = none_begun && pause;
   db_ssd_write_exec #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_exec (
-    .clk, .rst, .stop, .no_more_rows, .quiet, .none_begun, .idle(exec_idle),
+    .clk, .rst, .stop, .quiet, .none_begun, .idle(exec_idle),
     .s_cmd_valid(cmd_valid && !pause), .s_cmd_ready(exec_ready), .s_cmd(cmd),
     .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .s_row_zero,
     .s_prp_valid(status_valid), .s_prp_ready(status_pop), .s_prp_status(prp_status),

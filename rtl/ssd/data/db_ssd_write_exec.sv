@@ -2,18 +2,18 @@
 // Media side of the write engine: takes commands in order with the host's data and does them on the media. Wiring:
 // idle and quiet are what its parts say.
 //
-//   db_ssd_write_issue   commands to items; addresses of write bursts, a few bursts ahead of their data
+//   db_ssd_write_issue   commands to items, and the bursts of Writes
 //   db_ssd_write_turn    whose turn it is: the item at the head, and the rows for whoever does it
-//   db_ssd_write_data    Write: rows to the W channel
+//   db_ssd_write_data    Write: rows into a buffer, until a burst is whole
+//   db_ssd_write_send    Write: whole bursts to the media
 //   db_ssd_write_commit  Write: over with its last response; with FUA, after a flush of the media behind that
 //   db_ssd_compare       Compare: reads the media ahead and sets it against the rows
 //   db_ssd_media_order   Flush, Write Zeroes, Dataset Management: when every earlier write has its response
 //   db_ssd_write_finish  completions of all
 //
-// stop (until rst): issues nothing new. A burst whose address is out is filled with rows of no strobe if its data does
-// not come, and its command fails; Compare's rows are thrown away, and completions that nobody takes are lost.
+// stop (until rst): begins nothing new. Bursts whose data is whole still go; completions that nobody takes are lost.
 // Addresses and sizes are multiples of 512 bytes.
-// Latency: first row to W and last response to completion 1 cycle. Throughput: a row a cycle, also across commands; a
+// Latency: last row of a burst to AW 2, to its first row on W 4; last response to completion 1 cycle. Throughput: a row a cycle, also across commands; a
 // burst, and a command, every other cycle.
 `include "db_axi_types.svh"
 module db_ssd_write_exec
@@ -21,8 +21,8 @@ module db_ssd_write_exec
 #(
   parameter int DATA_W        = 256,   ///< bits: 128, 256, 512
   parameter int ADDR_W        = 40,    ///< bits of a media address
-  parameter int BURST_BYTES   = 1024,  ///< of a write burst: power of two, 512..4096, at most 256 rows
-  parameter int COMPARE_BYTES = 4096,  ///< buffer for media data of Compare
+  parameter int BURST_BYTES   = 1024,  ///< of a write burst: power of two, 512..4096; with blocks of 4 KiB: a block
+  parameter int COMPARE_BYTES = 8192,  ///< buffer for media data of Compare
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -31,7 +31,6 @@ module db_ssd_write_exec
   input  logic                  clk,
   input  logic                  rst,
   input  logic                  stop,
-  input  logic                  no_more_rows,   ///< with stop: the host's data that was asked for has all come
   output logic                  quiet,          ///< nothing is outstanding at the media
   output logic                  none_begun,     ///< no command is here
   output logic                  idle,
@@ -65,35 +64,32 @@ module db_ssd_write_exec
   output slot_completion_t      m_completion,
   output logic                  media_err       ///< pulse: a command met a media error
 );
-  if (BURST_BYTES < 512 || BURST_BYTES > 4096 || BURST_BYTES * 8 / DATA_W > 256) begin : g_bad_burst
-    $error("%m: BURST_BYTES must be 512..4096 and at most 256 rows");
-  end
-
   localparam int WRITE   = 0;  // doers
   localparam int COMPARE = 1;
   localparam int MEDIA   = 2;
   localparam int DOERS   = 3;
 
-  logic                    issue_valid, issue_ready, item_valid, burst_valid, burst_ready, fill;
+  logic                    issue_valid, issue_ready, item_valid, burst_valid, burst_ready;
   write_item_t             issue, item;
   write_turn_t [DOERS-1:0] turn;
   status_t                 row_status;
   logic                    item_done;
 
   // ---- commands to items
-  logic issue_idle, issue_data_done, compare_valid, compare_ready, media_end;
+  logic              issue_idle, compare_valid, compare_ready, media_end, addr_valid, addr_ready;
+  logic [ADDR_W-1:9] addr;
+  logic [2:0]        addr_blocks;
   exec_cmd_t media_cmd;
-  db_ssd_write_issue #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_issue (
-    .clk, .rst, .stop, .idle(issue_idle), .data_done(issue_data_done), .s_cmd_valid, .s_cmd_ready, .s_cmd,
-    .m_aw_valid(m_axi_write_req.aw_valid), .m_aw_ready(m_axi_write_rsp.aw_ready), .m_aw(m_axi_write_req.aw),
+  db_ssd_write_issue #(.ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_issue (
+    .clk, .rst, .stop, .idle(issue_idle), .s_cmd_valid, .s_cmd_ready, .s_cmd,
+    .m_addr_valid(addr_valid), .m_addr_ready(addr_ready), .m_addr(addr), .m_addr_blocks(addr_blocks),
     .m_compare_valid(compare_valid), .m_compare_ready(compare_ready),
-    .m_item_valid(issue_valid), .m_item_ready(issue_ready), .m_item(issue),
-    .media_cmd, .media_end, .burst_end(burst_valid));
+    .m_item_valid(issue_valid), .m_item_ready(issue_ready), .m_item(issue), .media_cmd, .media_end);
 
   db_ssd_write_turn #(.DOERS(DOERS)) i_turn (
-    .clk, .rst, .stop, .no_more_rows, .s_item_valid(issue_valid), .s_item_ready(issue_ready), .s_item(issue),
-    .s_row_valid, .s_row_ready, .s_row_info, .s_prp_valid, .s_prp_ready, .s_prp_status,
-    .m_item_valid(item_valid), .m_item(item), .turn, .item_done, .fill, .row_status);
+    .clk, .rst, .s_item_valid(issue_valid), .s_item_ready(issue_ready), .s_item(issue),
+    .s_row_ready, .s_row_info, .s_prp_valid, .s_prp_ready, .s_prp_status,
+    .m_item_valid(item_valid), .m_item(item), .turn, .item_done, .row_status);
 
   // ---- has the item's command been aborted? For rows it is known a cycle late; they are taken as not aborted until then.
   logic item_aborted_q, item_stays_q;
@@ -104,36 +100,47 @@ module db_ssd_write_exec
   end
 
   // ---- Write
-  logic             drained, write_valid, write_ready;
+  logic             drained, write_valid, write_ready, b_ready;
   status_t          fua_status;
   slot_completion_t write;
+  logic             whole_valid, whole_ready, whole_void, buf_valid, buf_ready;
+  logic [DATA_W-1:0] buf_row;
+  axi_write_req_t   write_req;
   db_ssd_write_data #(.DATA_W(DATA_W)) i_data (
-    .clk, .rst, .fill, .s_item_valid(item_valid), .s_item(item), .s_aborted(item_aborted_q && item_stays_q),
+    .clk, .rst, .stop, .s_item_valid(item_valid), .s_item(item), .s_aborted(item_aborted_q && item_stays_q),
     .s_row_valid, .s_row_data, .s_row_info, .turn(turn[WRITE]), .m_burst_valid(burst_valid),
-    .m_burst_ready(burst_ready),
-    .m_w_valid(m_axi_write_req.w_valid), .m_w_ready(m_axi_write_rsp.w_ready), .m_w(m_axi_write_req.w));
+    .m_burst_ready(burst_ready), .m_whole_valid(whole_valid), .m_whole_ready(whole_ready), .m_whole_void(whole_void),
+    .m_row_valid(buf_valid), .m_row_ready(buf_ready), .m_row(buf_row));
+
+  db_ssd_write_send #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_send (
+    .clk, .rst, .s_addr_valid(addr_valid), .s_addr_ready(addr_ready), .s_addr(addr), .s_addr_blocks(addr_blocks),
+    .s_whole_valid(whole_valid), .s_whole_ready(whole_ready), .s_whole_void(whole_void), .s_row_valid(buf_valid),
+    .s_row_ready(buf_ready), .s_row(buf_row), .m_axi_write_req(write_req), .m_axi_write_rsp);
+  always_comb begin
+    m_axi_write_req         = write_req;
+    m_axi_write_req.b_ready = b_ready;
+  end
 
   db_ssd_write_commit i_commit (
     .clk, .rst, .stop, .drained, .s_burst_valid(burst_valid), .s_burst_ready(burst_ready),
     .s_burst('{last: item.last, fua: item.fua, slot: item.slot, status: row_status}),
-    .s_b_valid(m_axi_write_rsp.b_valid), .s_b_ready(m_axi_write_req.b_ready), .s_b(m_axi_write_rsp.b),
+    .s_b_valid(m_axi_write_rsp.b_valid), .s_b_ready(b_ready), .s_b(m_axi_write_rsp.b),
     .media_end, .fua_status, .m_completion_valid(write_valid), .m_completion_ready(write_ready), .m_completion(write));
 
   // ---- Compare
   logic    compare_quiet, compare_end, done_ready;
   status_t compare_status;
   db_ssd_compare #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BUF_BYTES(COMPARE_BYTES)) i_compare (
-    .clk, .rst, .stop, .fill, .quiet(compare_quiet), .s_cmd_valid(compare_valid), .s_cmd_ready(compare_ready),
-    .s_cmd_addr(s_cmd.media_addr[ADDR_W-1:0]), .s_cmd_bytes(s_cmd.bytes), .m_axi_read_req, .m_axi_read_rsp,
-    .s_item_valid(item_valid), .s_item(item), .s_row_valid, .s_row_data, .s_row_info, .s_row_zero, .row_status,
+    .clk, .rst, .stop, .quiet(compare_quiet), .s_cmd_valid(compare_valid), .s_cmd_ready(compare_ready),
+    .s_cmd_addr(s_cmd.media_addr[ADDR_W-1:0]), .s_cmd_bytes(s_cmd.bytes), .s_cmd_pages(s_cmd.lba4k), .s_cmd_fua(s_cmd.fua),
+    .m_axi_read_req, .m_axi_read_rsp, .s_item_valid(item_valid), .s_item(item), .s_row_valid, .s_row_data, .s_row_zero, .row_status,
     .turn(turn[COMPARE]), .m_done_valid(compare_end), .m_done_ready(done_ready), .m_done_status(compare_status));
 
   // ---- media commands
-  logic    media_quiet, bursts_done;
+  logic    media_quiet;
   status_t media_status;
-  assign bursts_done = drained && !m_axi_write_req.w_valid && !m_axi_write_req.aw_valid;
   db_ssd_media_order #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_media (
-    .clk, .rst, .stop, .drained(bursts_done), .quiet(media_quiet), .s_item_valid(item_valid), .s_item(item),
+    .clk, .rst, .stop, .drained, .quiet(media_quiet), .s_item_valid(item_valid), .s_item(item),
     .s_cmd(media_cmd), .s_aborted(item_aborted), .s_row_valid, .s_row_data, .s_row_info,
     .prp_status(s_prp_status), .fua_status,
     .turn(turn[MEDIA]), .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
@@ -149,7 +156,7 @@ module db_ssd_write_exec
   // ---- quiet, idle
   logic most_quiet, compare_quiet_q;  // a cycle late: a Compare's item is in the queue meanwhile
   always_ff @(posedge clk) compare_quiet_q <= compare_quiet;
-  assign most_quiet = bursts_done && issue_data_done && media_quiet;
+  assign most_quiet = drained && media_quiet;
   assign quiet      = most_quiet && compare_quiet;
   assign none_begun = most_quiet && compare_quiet_q && !item_valid && issue_idle && !m_completion_valid;
   assign idle       = none_begun && !s_cmd_valid && !s_row_valid;

@@ -4,8 +4,6 @@
 // All doers look at m_item and the rows; the one whose item it is answers in its write_turn_t, the others are silent.
 // Beside the rows come the results of the PRP walks, one a packet, there before the packet's last row; one is taken in
 // the cycle after the packet's end (the next packet's last row is some rows away).
-// stop: when no row has been taken for 16 cycles and the host owes none (no_more_rows), `fill` says that what is left
-// ends without data.
 // Latency: item in to m_item 1 cycle. Throughput: an item and a row a cycle.
 module db_ssd_write_turn
   import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_data_pkg::*;
@@ -14,12 +12,9 @@ module db_ssd_write_turn
 ) (
   input  logic                    clk,
   input  logic                    rst,
-  input  logic                    stop,
-  input  logic                    no_more_rows,
   input  logic                    s_item_valid,
   output logic                    s_item_ready,
   input  write_item_t             s_item,
-  input  logic                    s_row_valid,
   output logic                    s_row_ready,
   input  row_info_t               s_row_info,
   input  logic                    s_prp_valid,
@@ -29,11 +24,9 @@ module db_ssd_write_turn
   output write_item_t             m_item,
   input  write_turn_t [DOERS-1:0] turn,
   output logic                    item_done,   ///< pulse: the next item
-  output logic                    fill,
   output status_t                 row_status   ///< of the packet whose row is on offer: could its data be had?
 );
-  logic       packet_end;
-  logic [4:0] dry_q;                 // cycles in which no row was taken while nothing more can come
+  logic packet_end;
 
   always_comb begin
     s_row_ready = 1'b0;
@@ -50,17 +43,11 @@ module db_ssd_write_turn
     .clk, .rst, .s_valid(s_item_valid), .s_ready(s_item_ready), .s_data(s_item),
     .m_valid(m_item_valid), .m_ready(item_done), .m_data(m_item), .level());
 
-  assign fill       = stop && dry_q[4];
-  assign row_status = fill                 ? STATUS_NOT_HERE
-                    : (s_prp_status != '0) ? s_prp_status
+  assign row_status = (s_prp_status != '0) ? s_prp_status
                     : s_row_info.err       ? STATUS_NOT_HERE : '0;
-  always_ff @(posedge clk) begin
-    s_prp_ready <= packet_end && !rst;
-    dry_q <= (no_more_rows && !(s_row_valid && s_row_ready)) ? (dry_q[4] ? dry_q : dry_q + 1'b1) : '0;
-    if (rst) dry_q <= '0;
-  end
+  always_ff @(posedge clk) s_prp_ready <= packet_end && !rst;
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst && packet_end && !stop) assert (s_prp_valid);
+  always_ff @(posedge clk) if (!rst && packet_end) assert (s_prp_valid);
 `endif
 endmodule

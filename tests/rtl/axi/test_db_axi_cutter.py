@@ -20,15 +20,18 @@ BURST = int(os.environ.get("BURST_BYTES", "0"))
 async def cut(dut: Any, count: int, pause: float) -> list[int]:
     """Cuts `count` random stretches; returns the cycles in which bursts were used."""
     rng = random.Random(count)
-    source = Source(dut, rng, "s", ("addr", "bytes"))
+    source = Source(dut, rng, "s", ("addr", "bytes", "pages"))
     await start(dut, m_next=0)
     source.stall = pause
     want: list[tuple[int, int, int]] = []
     for _ in range(count):
         addr = 512 * rng.randrange(1 << 20)
         size = 512 * rng.choice((1, 2, rng.randint(1, 8), rng.randint(1, 64)))
-        source.queue.append((addr, size))
-        bursts = stretches(addr, size, BURST, 1)
+        pages = rng.random() < 0.3
+        if pages:
+            addr, size = addr & ~0xFFF, 4096 * rng.randint(1, 9)
+        source.queue.append((addr, size, int(pages)))
+        bursts = stretches(addr, size, 4096 if pages else BURST, 1)
         want += [(a, n, int(i == len(bursts) - 1)) for i, (a, n) in enumerate(bursts)]
     used: list[int] = []
     taken = False  # a stretch, at the edge before

@@ -394,7 +394,7 @@ class Bench:
             raise AssertionError("hang")
         for _ in range(20):
             await self.step()
-        assert self.dut.idle.value == 1 and int(self.dut.read_idle.value) == (1 << CLIENTS) - 1
+        assert self.dut.idle.value == 1
         assert self.rq_at_rest() and not self.want_writes[DATA] and not self.want_writes[POST]
         self.load = True
 

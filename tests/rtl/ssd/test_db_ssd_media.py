@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_media: a read comes back to who asked, addresses of both readers alternate, media commands go one at a time
-and are answered to who gave them."""
+"""db_ssd_media: a read comes back to who asked, addresses of both readers alternate, a page that is written is not
+read, media commands go one at a time and are answered to who gave them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import cocotb
 import rtl_bench as bench
+from axi_model import axi_struct
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from structs import layout
@@ -17,7 +18,10 @@ from structs import layout
 DATA_W, ADDR_W = 256, 40
 COMMAND = layout("db_ssd_pkg", "media_cmd_t")
 # Requests and responses of db_axi_types.svh, whose widths are the module's parameters.
-REQ_W, RSP_W = 1 + ADDR_W + 8 + 1, 1 + 1 + 1 + 2 + DATA_W
+READ_REQ, READ_RSP = axi_struct("READ_REQ", ADDR_W), axi_struct("READ_RSP", DATA_W)
+WRITE_REQ, WRITE_RSP = axi_struct("WRITE_REQ", ADDR_W, DATA_W), axi_struct("WRITE_RSP")
+REQ_W, RSP_W = READ_REQ.width, READ_RSP.width
+CLEARED = 260  # cycles after reset until the first address goes
 
 
 class Bench:
@@ -34,6 +38,7 @@ class Bench:
         self.done = [0, 0]
         self.cycle = 0
         self.rate = 1.0
+        self.hold = False  # the media sends no rows
         self.latency: list[int] = []
         self.offered: dict[int, int] = {}
         self.waits: list[int] = [0, 0]
@@ -45,6 +50,8 @@ class Bench:
             "s_axi_read_req",
             "m_axi_read_rsp",
             "m_axi_rid",
+            "s_axi_write_req",
+            "m_axi_write_rsp",
             "s_cmd_valid",
             "s_cmd",
             "m_cmd_ready",
@@ -55,6 +62,8 @@ class Bench:
         for _ in range(3):
             await FallingEdge(d.clk)
         d.rst.value = d.ctrl_rst.value = 0
+        for _ in range(CLEARED):
+            await FallingEdge(d.clk)
 
     async def step(self) -> None:
         d, rng = self.dut, self.rng
@@ -62,11 +71,11 @@ class Bench:
         requests = 0
         for i, todo in enumerate(self.todo):
             addr, rows = todo[0] if todo else (rng.getrandbits(ADDR_W), 0)
-            value = int(bool(todo)) << ADDR_W + 9 | addr << 9 | rows << 1 | int(ready[i])
+            value = READ_REQ.pack(ar_valid=int(bool(todo)), ar={"addr": addr, "len": rows}, r_ready=int(ready[i]))
             requests |= value << REQ_W * i
         d.s_axi_read_req.value = requests
         ar_ready = rng.random() < self.rate
-        row = self.sending[0] if self.sending and rng.random() < self.rate else None
+        row = self.sending[0] if self.sending and not self.hold and rng.random() < self.rate else None
         rid, data, last = row or (rng.getrandbits(1), 0, 0)
         d.m_axi_rid.value = rid
         d.m_axi_read_rsp.value = (
@@ -99,10 +108,11 @@ class Bench:
             assert request & 1 == int(ready[row[0]]), "ready is not the owner's"
             if ready[row[0]]:
                 self.sending.popleft()
-        assert int(d.quiet.value) == 1 - (request >> REQ_W - 1)
+        assert not (int(d.quiet.value) and request >> REQ_W - 1), "quiet with an address on offer"
         if request >> REQ_W - 1 and ar_ready:
             who, addr, rows = self.asked.popleft()
-            assert (int(d.m_axi_arid.value), request >> 9 & (1 << ADDR_W) - 1, request >> 1 & 0xFF) == (who, addr, rows)
+            ar = READ_REQ.unpack(request)["ar"]
+            assert (int(d.m_axi_arid.value), ar["addr"], ar["len"]) == (who, addr, rows)
             for k in range(rows + 1):
                 data = self.rng.getrandbits(DATA_W)
                 self.rows[who].append(data)
@@ -164,12 +174,49 @@ async def random_traffic(dut: Any) -> None:
 async def readers_alternate_at_an_address_a_cycle(dut: Any) -> None:
     b = Bench(dut, 2)
     await b.start()
-    for _ in range(20):
+    b.hold = True
+    for _ in range(8):
         b.read(0)
         b.read(1)
+    for _ in range(20):
+        await b.step()
+    b.hold = False
     await b.settle()
     assert all(x != y for x, y in zip(b.order, b.order[1:]))
-    assert b.taken_at == list(range(b.taken_at[0], b.taken_at[0] + 40))
+    assert b.taken_at == list(range(b.taken_at[0], b.taken_at[0] + 16))
+
+
+@cocotb.test()
+async def a_page_that_is_written_is_not_read(dut: Any) -> None:
+    """... until the write has its response; others are. A page that is being read is not written."""
+    b = Bench(dut, 4)
+    await b.start()
+    page = 5 << 12
+    dut.s_axi_write_req.value = WRITE_REQ.pack(aw_valid=1, aw={"addr": page + 512, "len": 15}, b_ready=1)
+    dut.m_axi_write_rsp.value = WRITE_RSP.pack(aw_ready=1)
+    await b.step()
+    assert WRITE_REQ.unpack(int(dut.m_axi_write_req.value))["aw_valid"]
+    assert WRITE_RSP.unpack(int(dut.s_axi_write_rsp.value))["aw_ready"]
+    dut.s_axi_write_req.value = WRITE_REQ.pack(b_ready=1)
+    b.todo[0].append((page + 1024, 3))
+    for _ in range(50):
+        await b.step()
+    assert b.asked and not b.rows[0], "read while it is written"
+    dut.m_axi_write_rsp.value = WRITE_RSP.pack(aw_ready=1, b_valid=1)
+    await b.step()
+    dut.m_axi_write_rsp.value = WRITE_RSP.pack(aw_ready=1)
+    b.hold = True
+    for _ in range(4):
+        await b.step()
+    assert b.rows[0]
+    dut.s_axi_write_req.value = WRITE_REQ.pack(aw_valid=1, aw={"addr": page, "len": 15}, b_ready=1)
+    for _ in range(50):
+        await b.step()
+        assert not WRITE_REQ.unpack(int(dut.m_axi_write_req.value))["aw_valid"], "written while it is read"
+    b.hold = False
+    for _ in range(10):
+        await b.step()
+    assert WRITE_REQ.unpack(int(dut.m_axi_write_req.value))["aw_valid"] or not b.rows[0]
 
 
 @cocotb.test()

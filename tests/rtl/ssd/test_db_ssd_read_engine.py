@@ -58,7 +58,7 @@ class Bench:
         self.done = Source(dut, rng, "s_done", (("user", SEGMENT_USER), "err"))
         self.completion = Sink(dut, rng, "m_completion", COMPLETION)
         self.open: dict[int, Job] = {}
-        self.bursts: deque[tuple[int, int]] = deque()
+        self.bursts: deque[tuple[int, int, bool]] = deque()
         self.read_owner: deque[Job] = deque()  # of each row the media is to give
         self.segs: deque[tuple[Job, Segment]] = deque()  # to come
         self.rows: deque[tuple[Job, int, int]] = deque()  # to come: job, address, last
@@ -76,7 +76,7 @@ class Bench:
         await start(self.dut, stop=0)
 
     def on_burst(self, addr: int, rows: int) -> None:
-        assert self.bursts and (addr, rows) == self.bursts.popleft()
+        assert self.bursts and (addr, rows, self.axi.ar.new.fua) == self.bursts.popleft()  # type: ignore[union-attr]
         assert not self.stopped or self.cycle <= self.stopped + 1, "address after stop"
 
     def stalls(self, p: float) -> None:
@@ -88,7 +88,8 @@ class Bench:
     def add(self, job: Job) -> None:
         assert job.slot not in self.open
         self.open[job.slot] = job
-        self.bursts.extend(stretches(job.addr, job.size, BURST, self.row))
+        bursts = stretches(job.addr, job.size, 4096 if job.lba4k else BURST, self.row)
+        self.bursts.extend((*b, job.fua) for b in bursts)
         addresses = range(job.addr, job.addr + job.size, self.row)
         self.read_owner.extend([job] * len(addresses))
         if job.op == READ:
@@ -102,8 +103,12 @@ class Bench:
     def random_job(self, slot: int) -> Job:
         rng = self.rng
         op = rng.choice((READ, READ, READ, VERIFY))
-        size = 512 * rng.choice((1, 1, 2, 8, rng.randint(1, 24), rng.randint(17, 40)))
-        job = Job(op, 512 * rng.randrange(1 << 24), size, slot=slot, prp1=rng.getrandbits(64))
+        lba4k = rng.random() < 0.3
+        block = 4096 if lba4k else 512
+        size = block * rng.choice((1, 1, 2, 8, rng.randint(1, 24), rng.randint(17, 40)))
+        size = min(size, 5 * 4096)
+        job = Job(op, block * rng.randrange(1 << 24), size, slot=slot, prp1=rng.getrandbits(64))
+        job.lba4k, job.fua = lba4k, rng.random() < 0.3
         if op == READ:
             job.walk = prp.make_command(rng, self.mem, size)
         if rng.random() < 0.15:

@@ -73,9 +73,9 @@ async def access(dut: Any, rng: random.Random, media: dict[int, int], write: boo
             elif name in seen:
                 done.add(name)
         if offers["aw"]:
-            assert to_write["aw"] == {"addr": addr, "len": 0}
+            assert to_write["aw"] == {"fua": 0, "addr": addr, "len": 0}
         if offers["ar"]:
-            assert asks["ar"] == {"addr": addr, "len": 0}
+            assert asks["ar"] == {"fua": 0, "addr": addr, "len": 0}
         if offers["w"]:
             out = to_write["w"]
             assert (out["strb"], out["last"], out["data"] & 0xFFFFFFFF) == ((1 << 32) - 1, 1, word), (

@@ -21,7 +21,7 @@ module pcie_hardblock_tb
     input  logic [5:0] pcie_rq_seq_num1,
     input  logic       pcie_rq_seq_num_vld1,
     output logic [1:0] pcie_cq_np_req,
-    output logic [C-1:0] read_idle,
+    output logic       idle,
 
     input  logic [           DATA_W-1:0] s_axis_cq_tdata,
     input  logic [                N-1:0] s_axis_cq_tkeep,
@@ -90,7 +90,7 @@ module pcie_hardblock_tb
 
   assign pcie_cq_np_req[1] = 1'b0;
 
-  logic        idle, reg_valid, reg_ready, reg_rvalid;
+  logic        reg_valid, reg_ready, reg_rvalid;
   reg_access_t access;
   logic [31:0] reg_rdata;
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from doorbell.nvme import namespaces
 from doorbell.soak.judge import Failure
-from doorbell.soak.known import KNOWN
 from doorbell.soak.player import Player
 from test_ssd_soak import OFTEN, soak
 
@@ -19,7 +18,7 @@ OWN = {"key", "bind", "ns_create", "ns_delete", "attach", "detach"}
 
 @pytest.fixture
 def player(tmp_path: Path) -> Iterator[Player]:
-    p = Player("db_csd", tmp_path, {}, 1, frozenset(KNOWN))
+    p = Player("db_csd", tmp_path, {}, 1)
     yield p
     p.close()
 

@@ -14,15 +14,12 @@ from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.memory import Buffer
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure
-from doorbell.soak.known import KNOWN
 from doorbell.soak.player import Player
 from doorbell.soak.run import play, random_steps, replay
 from doorbell.soak.steps import FAULTS, RESETS, STEPS, Step, load
 
 pytestmark = pytest.mark.rtl
 SCRIPTS = sorted((ROOT / "tests" / "data" / "soak").glob("*.json"))
-FOUND = [f for f in SCRIPTS if f.stem in KNOWN]
-MENDED = [f for f in SCRIPTS if f.stem not in KNOWN]
 OFTEN = [k if k in ("disable", "power") else pytest.param(k, marks=pytest.mark.nightly) for k in RESETS]
 WRITE: Step = {"do": "io", "op": "write", "count": 8, "data": 1}
 
@@ -96,22 +93,10 @@ def test_same_script_same_cycles() -> None:
     assert one.cycles == other.cycles and one.ended == other.ended
 
 
-@pytest.mark.parametrize("file", FOUND, ids=lambda f: f.stem)
-def test_known_defect_is_overlooked(file: Path) -> None:
-    assert replay(load(file)).failure is None
-
-
-@pytest.mark.xfail(reason="known, not mended: doorbell/soak/known.py", strict=True)
-@pytest.mark.parametrize("file", FOUND, ids=lambda f: f.stem)
-def test_known_defect(file: Path) -> None:
-    """If one passes, it is mended: take it out of KNOWN."""
-    found = replay(load(file), known=frozenset()).failure
-    assert found is None, str(found)
-
-
-@pytest.mark.parametrize("file", MENDED, ids=lambda f: f.stem)
+@pytest.mark.parametrize("file", SCRIPTS, ids=lambda f: f.stem)
 def test_mended_defect(file: Path) -> None:
-    found = replay(load(file), known=frozenset()).failure
+    """What a soak once found."""
+    found = replay(load(file)).failure
     assert found is None, str(found)
 
 
@@ -120,7 +105,7 @@ def test_mended_defect(file: Path) -> None:
 
 @pytest.fixture
 def player(tmp_path: Path) -> Iterator[Player]:
-    p = Player("db_ssd", tmp_path, {}, 1, frozenset())
+    p = Player("db_ssd", tmp_path, {}, 1)
     p.drive.io_timeout_us = 2000
     yield p
     p.close()
@@ -129,7 +114,7 @@ def player(tmp_path: Path) -> Iterator[Player]:
 @pytest.fixture
 def slow(tmp_path: Path) -> Iterator[Player]:
     """Its media take so long that an Abort can meet a command anywhere."""
-    p = Player("db_ssd", tmp_path, {"media_latency_ns": 20_000, "media_write_latency_ns": 20_000}, 1, frozenset(KNOWN))
+    p = Player("db_ssd", tmp_path, {"media_latency_ns": 20_000, "media_write_latency_ns": 20_000}, 1)
     yield p
     p.close()
 
