@@ -4,9 +4,11 @@
 //
 // Beside two address channels: an address may go to the slave when ar_may, aw_may say so, and holds its page until the
 // burst's last answer. W of a burst must not go before its address. Pages share ENTRIES counters, by their lowest bits:
-// pages 2^k apart may wait for each other without need.
+// pages that are a multiple of ENTRIES apart may wait for each other without need.
 // Nobody starves: who waits for the other kind is not overtaken by more of it. Only the slave is ever waited for.
-// Latency: none, or until what is under way has its answer. Throughput: an address a cycle, a B every other.
+// A counter is chosen in one cycle and changed in the next; ends come first, then addresses, in turn.
+// Latency: a read none, a write 2 cycles, or until what is under way has its answer. Throughput: an address every other
+// cycle, a B every other.
 module db_axi_page_lock #(
   parameter int ADDR_W  = 40,   ///< bits of an address
   parameter int ENTRIES = 256,  ///< counters: power of two, at least 2
@@ -15,6 +17,8 @@ module db_axi_page_lock #(
 ) (
   input  logic              clk,
   input  logic              rst,          ///< of the slave too; for ENTRIES cycles after it nothing goes
+  input  logic              ar_load,      ///< pulse: ar_valid in the next cycle, with this address
+  input  logic [ADDR_W-1:0] ar_load_addr,
   input  logic              ar_valid,     ///< stays until it is taken
   input  logic [ADDR_W-1:0] ar_addr,
   input  logic              ar_id,
@@ -39,60 +43,72 @@ module db_axi_page_lock #(
     logic       write;   // if count is not 0: bursts of this kind
     logic [3:0] count;
   } entry_t;
+  typedef struct packed {
+    logic clear;         // after reset: all counters, one after the other
+    logic ending;
+    logic read;
+    logic write;
+  } step_t;
   entry_t             entries_q [ENTRIES];
   entry_t             entry, next;
-  logic [INDEX_W-1:0] ar_index, aw_index, index, r_index_q, b_index_q, b_index;
+  logic [INDEX_W-1:0] ar_index, aw_index, b_index, index_q;
   logic [INDEX_W-1:0] read_index [2];
-  logic               clear_q, r_end_q, b_end_q, ending, ar_wants, aw_wants, pick_read, read_q, none, read_ok, write_ok,
-                      ar_go, aw_go, ar_has_q, aw_has_q, ar_waits_q, aw_waits_q, same, write_room;
+  step_t              step, step_q;
+  logic               b_end_q, b_pop, ar_wants, aw_wants, read_first_q, same, none, ar_go, aw_go, ar_has_q, aw_has_q,
+                      ar_waits_q, aw_waits_q, write_room;
   logic [1:0]         read_room;
 
   assign ar_index = ar_addr[12+:INDEX_W];
   assign aw_index = aw_addr[12+:INDEX_W];
 
-  // ---- one counter a cycle: ends first, then addresses, in turn while both want
-  assign ending    = clear_q || r_end_q || b_end_q;
-  assign ar_wants  = ar_valid && !ar_has_q && read_room[ar_id];
-  assign aw_wants  = aw_valid && !aw_has_q && write_room;
-  assign pick_read = ar_wants && !(aw_wants && read_q);
-  assign index     = (clear_q || r_end_q) ? r_index_q : b_end_q ? b_index_q : pick_read ? ar_index : aw_index;
-  assign entry     = entries_q[index];
-  assign none      = entry.count == '0;
-  assign same      = ar_index == aw_index;
-  assign read_ok   = (none || (!entry.write && entry.count != '1)) && !(aw_waits_q && same);
-  assign write_ok  = (none || (entry.write && entry.count != '1)) && !(ar_waits_q && same);
-  assign ar_go     = !ending && pick_read && read_ok;
-  assign aw_go     = !ending && !pick_read && aw_wants && write_ok;
-  assign ar_may    = ar_has_q || ar_go;
-  assign aw_may    = aw_has_q || aw_go;
-  assign b_may     = !b_end_q;
-
+  // ---- which counter is next. Who is at work on one now does not ask for it again: it may just have succeeded.
+  assign ar_wants = ar_load || (ar_valid && !ar_has_q && !step_q.read);
+  assign aw_wants = aw_valid && !aw_has_q && !step_q.write;
   always_comb begin
-    next.write = ending ? entry.write : !pick_read;
-    next.count = clear_q ? '0 : ending ? entry.count - 1'b1 : entry.count + 1'b1;
+    step = '0;
+    if (step_q.clear && index_q != '1)                        step.clear  = 1'b1;
+    else if (r_end || b_end_q)                                step.ending = 1'b1;
+    else if (ar_wants && (ar_load || !aw_wants || read_first_q)) step.read = 1'b1;
+    else                                                      step.write  = aw_wants;
   end
+  assign b_pop = b_end_q && step.ending && !r_end;
+  assign b_may = !b_end_q;
 
   always_ff @(posedge clk) begin
-    if (ending || ar_go || aw_go) entries_q[index] <= next;
-    ar_has_q <= ar_may && ar_valid && !ar_ready;
-    aw_has_q <= aw_may && aw_valid && !aw_ready;
-    if (!ending && (ar_wants || aw_wants)) begin
-      read_q <= pick_read;
-      if (pick_read) ar_waits_q <= !none && entry.write;
-      else           aw_waits_q <= !none && !entry.write;
-    end
-    // an end goes at once, unless both come together
-    r_end_q <= r_end;
-    if (!clear_q) r_index_q <= read_index[r_id];
-    else          r_index_q <= r_index_q + 1'b1;
-    if (!b_end_q) b_index_q <= b_index;
-    b_end_q <= b_end || (b_end_q && r_end_q);
-    if (clear_q && r_index_q == '1) clear_q <= 1'b0;
+    step_q <= step;
+    if (step.clear)    index_q <= index_q + 1'b1;
+    else if (r_end)    index_q <= read_index[r_id];
+    else if (b_end_q)  index_q <= b_index;
+    else if (step.read) index_q <= ar_load ? ar_load_addr[12+:INDEX_W] : ar_index;
+    else               index_q <= aw_index;
+    b_end_q <= b_end || (b_end_q && !b_pop);
     if (rst) begin
-      clear_q    <= 1'b1;
-      r_index_q  <= '0;
-      r_end_q    <= 1'b0;
-      b_end_q    <= 1'b0;
+      step_q  <= '{clear: 1'b1, default: 1'b0};
+      index_q <= '0;
+      b_end_q <= 1'b0;
+    end
+  end
+
+  // ---- its change
+  assign entry  = entries_q[index_q];
+  assign none   = entry.count == '0;
+  assign same   = ar_index == aw_index;
+  assign ar_go  = step_q.read && read_room[ar_id] && (none || (!entry.write && entry.count != '1)) &&
+                  !(aw_waits_q && same);
+  assign aw_go  = step_q.write && write_room && (none || (entry.write && entry.count != '1)) && !(ar_waits_q && same);
+  assign ar_may = ar_has_q || ar_go;
+  assign aw_may = aw_has_q;
+  always_comb begin
+    next.write = step_q.ending ? entry.write : step_q.write;
+    next.count = step_q.clear ? '0 : step_q.ending ? entry.count - 1'b1 : entry.count + 1'b1;
+  end
+  always_ff @(posedge clk) begin
+    if (step_q.clear || step_q.ending || ar_go || aw_go) entries_q[index_q] <= next;
+    ar_has_q <= ar_may && !ar_ready;
+    aw_has_q <= aw_go || (aw_has_q && !aw_ready);
+    if (step_q.read)  {read_first_q, ar_waits_q} <= {1'b0, !none && entry.write};
+    if (step_q.write) {read_first_q, aw_waits_q} <= {1'b1, !none && !entry.write};
+    if (rst) begin
       ar_has_q   <= 1'b0;
       aw_has_q   <= 1'b0;
       ar_waits_q <= 1'b0;
@@ -109,14 +125,15 @@ module db_axi_page_lock #(
       .m_valid(read_valid[i]), .m_ready(r_end && r_id == 1'(i)), .m_data(read_index[i]), .level());
   end
   db_fifo #(.WIDTH(INDEX_W), .DEPTH(WRITES)) i_writes (
-    .clk, .rst, .s_valid(aw_go), .s_ready(write_room), .s_data(aw_index), .m_valid(write_valid), .m_ready(b_end),
+    .clk, .rst, .s_valid(aw_go), .s_ready(write_room), .s_data(aw_index), .m_valid(write_valid), .m_ready(b_pop),
     .m_data(b_index), .level());
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) begin
-    if (r_end) assert (read_valid[r_id]);
+    if (ar_load) assert (!ar_valid && !ar_has_q);
+    if (r_end) assert (read_valid[r_id] && !step_q.clear);
     if (b_end) assert (write_valid && b_may);
-    if (r_end_q || (b_end_q && !clear_q)) assert (!none);
+    if (step_q.ending) assert (!none);
   end
 `endif
 endmodule

@@ -24,7 +24,7 @@ module db_axi_read
   input  logic               s_cmd_valid,
   output logic               s_cmd_ready,
   input  logic [ADDR_W-1:0]  s_cmd_addr,    ///< multiple of 512
-  input  logic [31:0]        s_cmd_bytes,   ///< multiple of 512, not 0
+  input  logic [31:0]        s_cmd_bytes,   ///< multiple of 512, 512 to 2^28
   input  logic               s_cmd_pages,   ///< whole pages of 4 KiB: a burst a page
   input  logic               s_cmd_fua,
   input  logic [USER_W-1:0]  s_cmd_user,
@@ -50,8 +50,8 @@ module db_axi_read
 
   logic                         busy, cut_ready, cut_last, known_q, offered_q, pages_q, fua_q, room, go, go_q, go_last_q, pop;
   logic [1:0]                   room_q;     // for a burst of BURST_BYTES, for a page
-  logic [ADDR_W-1:0]            cut_addr;
-  logic [12:0]                  cut_bytes;
+  logic [ADDR_W-1:9]            cut_addr;
+  logic [3:0]                   cut_blocks;
   logic [USER_W-1:0]            user_q;
   logic [COUNT_W-1:0]           burst_rows, go_rows_q, reserved_q, reserved;
   logic [COUNT_W-1:0]           missing_q;  // rows requested and not here
@@ -67,12 +67,12 @@ module db_axi_read
   // cycle after it (go_rows_q).
   db_axi_cutter #(.ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_cutter (
     .clk, .rst, .s_valid(s_cmd_valid), .s_ready(cut_ready), .s_addr(s_cmd_addr), .s_bytes(s_cmd_bytes),
-    .s_pages(s_cmd_pages), .m_valid(busy), .m_next(go), .m_addr(cut_addr), .m_bytes(cut_bytes), .m_last(cut_last));
+    .s_pages(s_cmd_pages), .m_valid(busy), .m_next(go), .m_addr(cut_addr), .m_blocks(cut_blocks), .m_last(cut_last));
   assign s_cmd_ready = cut_ready;
-  assign burst_rows  = COUNT_W'(cut_bytes >> ROW_LOG2);
+  assign burst_rows  = COUNT_W'(cut_blocks) << (9 - ROW_LOG2);
   assign m_axi_read_req.ar_valid = busy && known_q && (!stop || offered_q) && meta_ready && room;
   assign m_axi_read_req.ar.fua   = fua_q;
-  assign m_axi_read_req.ar.addr  = cut_addr;
+  assign m_axi_read_req.ar.addr  = {cut_addr, 9'd0};
   assign m_axi_read_req.ar.len   = 8'(burst_rows - 1'b1);
   assign go       = m_axi_read_req.ar_valid && rsp.ar_ready;
   assign pop      = m_row_valid && m_row_ready;

@@ -256,10 +256,8 @@ module db_ssd_core
     .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch), .stat_decode(stat.decode));
 
   // ---- data
-  axi_read_req_t [1:0] reader_req;   // [0] read engine, [1] Compare
-  axi_read_rsp_t [1:0] reader_rsp;
-  axi_read_req_t       compare_req;
-  axi_read_rsp_t       compare_rsp;
+  axi_read_req_t [2:0] reader_req;   // [0] read engine, [1] Compare, [2] firmware
+  axi_read_rsp_t [2:0] reader_rsp;
   axi_write_req_t      engine_write_req;
   axi_write_rsp_t      engine_write_rsp;
   axi_write_req_t      media_write_req;
@@ -289,8 +287,8 @@ module db_ssd_core
     .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero, .m_read_seg_valid(seg_valid),
     .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user), .m_tap_read_valid, .m_tap_read_ready,
     .m_tap_read_data, .m_tap_read_info, .s_read_done_valid(data_done_valid), .s_read_done_ready(data_done_ready),
-    .s_read_done_user(data_done_user), .s_read_done_err(data_done_err), .m_axi_read_req({compare_req, reader_req[0]}),
-    .m_axi_read_rsp({compare_rsp, reader_rsp[0]}), .m_axi_write_req(engine_write_req),
+    .s_read_done_user(data_done_user), .s_read_done_err(data_done_err), .m_axi_read_req(reader_req[1:0]),
+    .m_axi_read_rsp(reader_rsp[1:0]), .m_axi_write_req(engine_write_req),
     .m_axi_write_rsp(engine_write_rsp), .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]),
     .m_media(media_cmd[0]), .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err),
     .m_read_completion_valid(slot_completion_valid[1]), .m_read_completion_ready(slot_completion_ready[1]),
@@ -307,9 +305,8 @@ module db_ssd_core
   assign media_cmd_valid[1] = fw_media_valid && fw_may;
   db_ssd_store #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_store (
     .clk, .rst, .engine_idle(fw_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store), .s_done(store_done),
-    .s_err(store_err), .s_data(store_data), .s_axi_read_req(compare_req), .s_axi_read_rsp(compare_rsp),
-    .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp), .m_axi_read_req(reader_req[1]),
-    .m_axi_read_rsp(reader_rsp[1]), .m_axi_write_req(media_write_req), .m_axi_write_rsp(media_write_rsp),
+    .s_err(store_err), .s_data(store_data), .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp), .m_axi_read_req(reader_req[2]),
+    .m_axi_read_rsp(reader_rsp[2]), .m_axi_write_req(media_write_req), .m_axi_write_rsp(media_write_rsp),
     .busy(store_busy));
 
   db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_media (

@@ -5,7 +5,7 @@
 // Reads: round robin; the address is registered, its ID says whose it is and brings the data back to its owner.
 // Commands: one at a time. The choice is made when nothing is under way, the write engine comes first, and stays until
 // the answer.
-// Latency: AR 1 cycle, R none, a command 1. Throughput: an address a cycle.
+// Latency: AR 1 cycle, AW 2, R none, a command 1. Throughput: an address every other cycle.
 `include "db_axi_types.svh"
 module db_ssd_media
   import db_ssd_pkg::*;
@@ -20,9 +20,9 @@ module db_ssd_media
   input  logic                clk,
   input  logic                rst,                ///< power-on: of what the media sees
   input  logic                ctrl_rst,
-  /// Readers: [0] read engine, [1] Compare.
-  input  axi_read_req_t [1:0] s_axi_read_req,
-  output axi_read_rsp_t [1:0] s_axi_read_rsp,
+  /// Readers: [0] read engine (id 0), [1] Compare (id 1), [2] firmware (id 1, never together with Compare).
+  input  axi_read_req_t [2:0] s_axi_read_req,
+  output axi_read_rsp_t [2:0] s_axi_read_rsp,
   output axi_read_req_t       m_axi_read_req,
   input  axi_read_rsp_t       m_axi_read_rsp,
   output logic                m_axi_arid,
@@ -44,26 +44,31 @@ module db_ssd_media
   output logic                quiet               ///< no address waits for the media
 );
   // ---- reads
-  logic       any, free, index, ar_valid_q, ar_may;
+  logic       any, free, index, ar_valid_q, ar_may, fw_asks, fw_row;
   logic [1:0] req, grant;
-  assign req  = {s_axi_read_req[1].ar_valid, s_axi_read_req[0].ar_valid};
-  assign free = !ar_valid_q || (ar_may && m_axi_read_rsp.ar_ready);
+  assign fw_asks = s_axi_read_req[2].ar_valid;
+  assign fw_row  = s_axi_read_req[2].r_ready;
+  assign req     = {s_axi_read_req[1].ar_valid || fw_asks, s_axi_read_req[0].ar_valid};
+  assign free = !ar_valid_q;
   db_arb_rr #(.N(2)) i_arb (
     .clk, .rst(ctrl_rst), .req, .ack(any && free), .gnt_valid(any), .gnt(grant), .gnt_idx(index));
   typedef `DB_AXI_ADDR_T(ADDR_W) axi_addr_t;
-  axi_addr_t ar_q;
+  axi_addr_t ar_q, load;
+  assign load = !index ? s_axi_read_req[0].ar : fw_asks ? s_axi_read_req[2].ar : s_axi_read_req[1].ar;
   always_ff @(posedge clk) begin
     if (free) begin
       ar_valid_q <= any;
       m_axi_arid <= index;
-      ar_q       <= s_axi_read_req[index].ar;
-    end
+      ar_q       <= load;
+    end else if (ar_may && m_axi_read_rsp.ar_ready) ar_valid_q <= 1'b0;
     if (rst) ar_valid_q <= 1'b0;
   end
-  assign m_axi_read_req = '{ar_valid: ar_valid_q && ar_may, ar: ar_q, r_ready: s_axi_read_req[m_axi_rid].r_ready};
-  for (genvar i = 0; i < 2; i++) begin : g_reader
-    assign s_axi_read_rsp[i] = '{ar_ready: free && grant[i], r_valid: m_axi_read_rsp.r_valid && m_axi_rid == 1'(i),
-                                 r: m_axi_read_rsp.r};
+  assign m_axi_read_req = '{ar_valid: ar_valid_q && ar_may, ar: ar_q,
+                            r_ready: m_axi_rid ? fw_row || s_axi_read_req[1].r_ready : s_axi_read_req[0].r_ready};
+  for (genvar i = 0; i < 3; i++) begin : g_reader
+    localparam bit ID = i != 0;
+    assign s_axi_read_rsp[i] = '{ar_ready: free && grant[ID], r: m_axi_read_rsp.r,
+                                 r_valid: m_axi_read_rsp.r_valid && m_axi_rid == ID && (!ID || fw_row == (i == 2))};
   end
   assign quiet = !ar_valid_q;
 
@@ -78,7 +83,7 @@ module db_ssd_media
     s_axi_write_rsp.b_valid  = m_axi_write_rsp.b_valid && b_may;
   end
   db_axi_page_lock #(.ADDR_W(ADDR_W)) i_lock (
-    .clk, .rst, .ar_valid(ar_valid_q), .ar_addr(ar_q.addr), .ar_id(m_axi_arid), .ar_may,
+    .clk, .rst, .ar_load(any && free), .ar_load_addr(load.addr), .ar_valid(ar_valid_q), .ar_addr(ar_q.addr), .ar_id(m_axi_arid), .ar_may,
     .ar_ready(m_axi_read_rsp.ar_ready),
     .r_end(m_axi_read_rsp.r_valid && m_axi_read_req.r_ready && m_axi_read_rsp.r.last), .r_id(m_axi_rid),
     .aw_valid(s_axi_write_req.aw_valid), .aw_addr(s_axi_write_req.aw.addr), .aw_may,

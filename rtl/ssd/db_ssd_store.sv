@@ -2,8 +2,9 @@
 // The firmware's way to the media: one word at a time, for what it has to remember without power.
 //
 // Stands between the write engine and the media. An access makes the engine pause, and waits until what that has begun has
-// ended; then it takes its AXI4 channels (writes, and the reads of Compare) for one beat. A word is at lane 0 of its
-// beat, so it costs a multiplexer of a word and no lane is chosen. Reads of the host pass beside.
+// ended; then it takes its AXI4 write channels for one beat, or reads under the id of Compare, which is at rest then. A word is at lane 0 of its
+// beat, so it costs a multiplexer of a word and no lane is chosen; the engine that is at rest sets all strobes, and what is
+// on the other lanes is nobody's. Reads of the host pass beside.
 // Latency: 2 cycles and the media's; none for the engine. Throughput: one access at a time.
 `include "db_axi_types.svh"
 module db_ssd_store
@@ -26,11 +27,9 @@ module db_ssd_store
   output logic           s_err,        ///< with s_done: the media failed
   output logic [31:0]    s_data,       ///< with s_done and until the next: what was read
   /// The write engine's channels, and the media's.
-  input  axi_read_req_t  s_axi_read_req,
-  output axi_read_rsp_t  s_axi_read_rsp,
   input  axi_write_req_t s_axi_write_req,
   output axi_write_rsp_t s_axi_write_rsp,
-  output axi_read_req_t  m_axi_read_req,
+  output axi_read_req_t  m_axi_read_req,  ///< r_ready: the next row is ours
   input  axi_read_rsp_t  m_axi_read_rsp,
   output axi_write_req_t m_axi_write_req,
   input  axi_write_rsp_t m_axi_write_rsp,
@@ -45,23 +44,16 @@ module db_ssd_store
   assign busy    = s_valid || own_q;
 
   always_comb begin
-    m_axi_read_req  = s_axi_read_req;
+    m_axi_read_req  = '{ar_valid: ar_q, ar: '{fua: 1'b0, addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0}, r_ready: own_q};
     m_axi_write_req = s_axi_write_req;
-    s_axi_read_rsp  = m_axi_read_rsp;
     s_axi_write_rsp = m_axi_write_rsp;
     if (own_q) begin
-      m_axi_read_req.ar_valid     = ar_q;
-      m_axi_read_req.ar           = '{fua: 1'b0, addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
-      m_axi_read_req.r_ready      = 1'b1;
       m_axi_write_req.aw_valid    = aw_q;
       m_axi_write_req.aw          = '{fua: 1'b0, addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
       m_axi_write_req.b_ready     = 1'b1;
       m_axi_write_req.w_valid     = w_q && !aw_q;
       m_axi_write_req.w.last      = 1'b1;
-      m_axi_write_req.w.strb      = '1;          // what is on the other lanes is nobody's
       m_axi_write_req.w.data[31:0] = s_cmd.data;
-      s_axi_read_rsp.ar_ready     = 1'b0;
-      s_axi_read_rsp.r_valid      = 1'b0;
       s_axi_write_rsp.aw_ready    = 1'b0;
       s_axi_write_rsp.w_ready     = 1'b0;
       s_axi_write_rsp.b_valid     = 1'b0;

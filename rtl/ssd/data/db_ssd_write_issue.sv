@@ -32,8 +32,8 @@ module db_ssd_write_issue
   input  logic        media_end        ///< pulse: it is over
 );
   logic                         busy, cut_ready, cut_last;  // a Write is being cut
-  logic [ADDR_W-1:0]            cut_addr;
-  logic [12:0]                  cut_bytes;
+  logic [ADDR_W-1:9]            cut_addr;
+  logic [3:0]                   cut_blocks;
   logic                         fua_q;                      // ... with FUA
   logic                         flush_q;                    // its flush is the next item
   logic                         held_q;                     // a media command waits for its end
@@ -55,7 +55,7 @@ module db_ssd_write_issue
   assign media_cmd       = cmd_q;
   assign idle            = !busy && !flush_q && !held_q;
   assign m_addr_valid    = cut;
-  assign m_addr          = cut_addr[ADDR_W-1:9];
+  assign m_addr          = cut_addr;
   assign m_addr_blocks   = m_item.blocks;
   always_comb begin
     m_item.write   = cut;
@@ -63,13 +63,13 @@ module db_ssd_write_issue
     m_item.media   = fua_flush || (simple && !s_cmd.desc.compare);
     m_item.last    = cut ? cut_last : 1'b1;
     m_item.fua     = cut && fua_q;
-    m_item.blocks  = 3'((cut_bytes >> 9) - 1'b1);
+    m_item.blocks  = 3'(cut_blocks - 1'b1);
     m_item.slot    = simple ? s_cmd.slot : slot_q;
   end
 
   db_axi_cutter #(.ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_cutter (
     .clk, .rst, .s_valid(take_write), .s_ready(cut_ready), .s_addr(s_cmd.media_addr[ADDR_W-1:0]), .s_bytes(s_cmd.bytes),
-    .s_pages(s_cmd.lba4k), .m_valid(busy), .m_next(cut), .m_addr(cut_addr), .m_bytes(cut_bytes), .m_last(cut_last));
+    .s_pages(s_cmd.lba4k), .m_valid(busy), .m_next(cut), .m_addr(cut_addr), .m_blocks(cut_blocks), .m_last(cut_last));
 
   always_ff @(posedge clk) begin
     known_q <= !cut;

@@ -2,7 +2,8 @@
 // Whole bursts to the media: address, then rows.
 //
 // Addresses wait here from when the command was cut until the burst's data is whole. The rows of a burst go when its
-// address has been taken, not before: db_axi_page_lock relies on it. A void burst's rows have no strobe.
+// address has been taken, not before: db_axi_page_lock relies on it. A void burst's rows have no strobe; with no row on W all
+// strobes are set, as db_ssd_store wants them.
 // Latency: whole to AW 1 cycle, AW taken to first row on W 2. Throughput: a row a cycle, also from burst to burst.
 `include "db_axi_types.svh"
 module db_ssd_write_send
@@ -69,7 +70,7 @@ module db_ssd_write_send
     end
     if (w_free) begin
       w_valid_q <= w_take;
-      w_q       <= '{last: w_last_q, strb: {DATA_W/8{!send_void}}, data: s_row};
+      w_q       <= '{last: w_last_q, strb: {DATA_W/8{!(w_take && send_void)}}, data: s_row};
     end
     if (rst) begin
       aw_valid_q <= 1'b0;

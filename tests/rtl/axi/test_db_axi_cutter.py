@@ -40,7 +40,8 @@ async def cut(dut: Any, count: int, pause: float) -> list[int]:
         assert not taken or int(dut.m_valid.value), "latency"
         go = int(dut.m_valid.value) and cycle - 1 not in used[-1:] and rng.random() >= pause
         if go:
-            assert (int(dut.m_addr.value), int(dut.m_bytes.value), int(dut.m_last.value)) == want.pop(0)
+            got = (512 * int(dut.m_addr.value), 512 * int(dut.m_blocks.value), int(dut.m_last.value))
+            assert got == want.pop(0)
             used.append(cycle)
         dut.m_next.value = int(go)
         await RisingEdge(dut.clk)

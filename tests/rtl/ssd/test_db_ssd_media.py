@@ -39,6 +39,7 @@ class Bench:
         self.cycle = 0
         self.rate = 1.0
         self.hold = False  # the media sends no rows
+        self.firmware = 0  # reader 2: its request
         self.latency: list[int] = []
         self.offered: dict[int, int] = {}
         self.waits: list[int] = [0, 0]
@@ -73,7 +74,7 @@ class Bench:
             addr, rows = todo[0] if todo else (rng.getrandbits(ADDR_W), 0)
             value = READ_REQ.pack(ar_valid=int(bool(todo)), ar={"addr": addr, "len": rows}, r_ready=int(ready[i]))
             requests |= value << REQ_W * i
-        d.s_axi_read_req.value = requests
+        d.s_axi_read_req.value = requests | self.firmware << 2 * REQ_W
         ar_ready = rng.random() < self.rate
         row = self.sending[0] if self.sending and not self.hold and rng.random() < self.rate else None
         rid, data, last = row or (rng.getrandbits(1), 0, 0)
@@ -171,19 +172,19 @@ async def random_traffic(dut: Any) -> None:
 
 
 @cocotb.test()
-async def readers_alternate_at_an_address_a_cycle(dut: Any) -> None:
+async def readers_alternate_at_an_address_every_other_cycle(dut: Any) -> None:
     b = Bench(dut, 2)
     await b.start()
     b.hold = True
     for _ in range(8):
         b.read(0)
         b.read(1)
-    for _ in range(20):
+    for _ in range(40):
         await b.step()
     b.hold = False
     await b.settle()
     assert all(x != y for x, y in zip(b.order, b.order[1:]))
-    assert b.taken_at == list(range(b.taken_at[0], b.taken_at[0] + 16))
+    assert b.taken_at == list(range(b.taken_at[0], b.taken_at[0] + 32, 2))
 
 
 @cocotb.test()
@@ -194,9 +195,11 @@ async def a_page_that_is_written_is_not_read(dut: Any) -> None:
     page = 5 << 12
     dut.s_axi_write_req.value = WRITE_REQ.pack(aw_valid=1, aw={"addr": page + 512, "len": 15}, b_ready=1)
     dut.m_axi_write_rsp.value = WRITE_RSP.pack(aw_ready=1)
-    await b.step()
+    for _ in range(2):
+        await b.step()
     assert WRITE_REQ.unpack(int(dut.m_axi_write_req.value))["aw_valid"]
     assert WRITE_RSP.unpack(int(dut.s_axi_write_rsp.value))["aw_ready"]
+    await b.step()
     dut.s_axi_write_req.value = WRITE_REQ.pack(b_ready=1)
     b.todo[0].append((page + 1024, 3))
     for _ in range(50):
@@ -217,6 +220,29 @@ async def a_page_that_is_written_is_not_read(dut: Any) -> None:
     for _ in range(10):
         await b.step()
     assert WRITE_REQ.unpack(int(dut.m_axi_write_req.value))["aw_valid"] or not b.rows[0]
+
+
+@cocotb.test()
+async def firmware_reads_under_the_id_of_compare(dut: Any) -> None:
+    """While its r_ready says so, the rows of id 1 are its own; Compare sees none of them, and the read engine its own."""
+    b = Bench(dut, 5)
+    await b.start()
+    dut.s_axi_read_req.value = READ_REQ.pack(ar_valid=1, ar={"addr": 0x7000}, r_ready=1) << 2 * REQ_W
+    dut.m_axi_read_rsp.value = READ_RSP.pack(ar_ready=1)
+    await FallingEdge(dut.clk)
+    request = READ_REQ.unpack(int(dut.m_axi_read_req.value))
+    assert request["ar_valid"] and request["ar"]["addr"] == 0x7000 and int(dut.m_axi_arid.value) == 1
+    dut.s_axi_read_req.value = READ_REQ.pack(r_ready=1) << 2 * REQ_W
+    await FallingEdge(dut.clk)
+    for rid in (1, 0):
+        dut.m_axi_rid.value = rid
+        dut.m_axi_read_rsp.value = READ_RSP.pack(r_valid=1, r={"data": 5})
+        await RisingEdge(dut.clk)
+        answers = int(dut.s_axi_read_rsp.value)
+        valid = [READ_RSP.unpack(answers >> i * RSP_W & (1 << RSP_W) - 1)["r_valid"] for i in range(3)]
+        assert valid == [1 - rid, 0, rid]
+        assert READ_REQ.unpack(int(dut.m_axi_read_req.value))["r_ready"] == rid
+        await FallingEdge(dut.clk)
 
 
 @cocotb.test()
