@@ -339,6 +339,29 @@ def test_write_cache_off(make_drive: MakeDrive) -> None:
         assert drive.get_features(Feature.VOLATILE_WC) == (not save) and (write_us() > 100) == save
 
 
+@pytest.mark.rtl
+@pytest.mark.parametrize("opcode", [NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.VERIFY])
+def test_fua_of_what_reads(make_drive: MakeDrive, opcode: int) -> None:
+    """What is read with FUA is made durable first, if it is not (NVM command set, CDW12.FUA); without FUA it is not."""
+    drive = make_drive(media_flush_latency_ns=100_000)
+    drive.start(queues=1, entries=16)
+    buffer = drive.buffer(512)
+
+    def read_us(fua: int) -> float:
+        command = drive.run(drive.submit(1, opcode, 0, 0, None if opcode == NvmOpc.VERIFY else buffer, cdw12=fua))
+        return command.latency_ns / 1000
+
+    def flushes() -> int:
+        return drive.sim.counters()["media.flushes"]
+
+    buffer.write(b"x" * 512)
+    drive.write(0, b"x" * 512)
+    before = flushes()
+    assert read_us(0) < 20 and flushes() == before
+    assert 100 < read_us(RW_FUA) < 120 and flushes() == before + 1
+    assert read_us(RW_FUA) < 20 and flushes() == before + 1, "it is durable by now"
+
+
 def test_command_identifiers_of_any_value(drive: Driver) -> None:
     for cid in (0, 1, 0x7FFF, 0x8000, 0xFFFE):
         commands = [drive.submit(q, NvmOpc.FLUSH, cid=cid) for q in range(1, 5)]  # the same one on every queue
