@@ -57,7 +57,7 @@ module db_fifo #(
     assign stored       = level_q[AW:2] != '0 || level_q[1:0] > {m_valid_q && behind_q, m_valid_q ^ behind_q};
     assign ram_re       = stored && (!behind_q || out_free);
     assign around       = AROUND && !stored && !behind_q && out_free;
-    db_ram_sdp #(.WIDTH(WIDTH), .DEPTH(DEPTH)) i_ram (
+    db_ram_sdp #(.WIDTH(WIDTH), .DEPTH(DEPTH), .BLOCK(1'b1)) i_ram (
         .clk, .we(ram_we), .waddr(wptr_q), .wdata(s_data), .re(ram_re), .raddr(rptr_q), .rdata(behind_data)
     );
     always_ff @(posedge clk) begin

@@ -5,7 +5,8 @@
 // written in the same cycle returns the old one. Contents are undefined at power-up and not reset.
 module db_ram_sdp #(
   parameter int unsigned WIDTH = 32,  ///< bits in a word, at least 1
-  parameter int unsigned DEPTH = 512  ///< words, at least 2
+  parameter int unsigned DEPTH = 512, ///< words, at least 2
+  parameter bit          BLOCK = 1'b0 ///< block RAM, whatever the tool would choose
 ) (
   input  logic                     clk,
   input  logic                     we,
@@ -19,7 +20,7 @@ module db_ram_sdp #(
     $error("%m: WIDTH must be at least 1 (is %0d), DEPTH at least 2 (is %0d)", WIDTH, DEPTH);
   end
 
-  logic [WIDTH-1:0] mem_q[DEPTH];
+  (* ram_style = BLOCK ? "block" : "auto" *) logic [WIDTH-1:0] mem_q[DEPTH];
   logic [WIDTH-1:0] rdata_q;
 
   always_ff @(posedge clk) begin

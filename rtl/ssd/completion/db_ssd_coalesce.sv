@@ -5,6 +5,7 @@
 // vector. Otherwise it is counted, and its vector fires when more than the threshold of requests have come, or at the
 // latest the time of the feature after the first that waits. The time is kept for all vectors together, so a vector
 // may fire earlier than its own time, never later.
+// What is kept of each vector is in RAM, which is cleared in the NUM_VEC cycles after reset: nothing passes then.
 // Latency: none for what passes while coalescing is off and for the admin queue (combinational, valid and ready);
 // others 2 cycles. Throughput: a request a cycle, others every 2. New settings hold from the cycle after.
 module db_ssd_coalesce
@@ -33,14 +34,14 @@ module db_ssd_coalesce
     $error("%m: NUM_VEC must be 1..2048");
   end
 
-  typedef enum logic [1:0] {ST_IDLE, ST_COUNT, ST_SWEEP} state_e;
+  typedef enum logic [1:0] {ST_CLEAR, ST_IDLE, ST_COUNT, ST_SWEEP} state_e;
   state_e             state_q;
-  logic [NUM_VEC-1:0] exempt_q, waiting_q;
   logic               off_q;              // settings: nothing waits
   logic [14:0]        wait_q;             // settings: us
-  logic               any_q, due, due_q, fire_free, open, at_once, take, pass, hold_q, exempt, enough;
+  logic               any_q, due, due_q, fire_free, open, at_once, take, pass, hold_q, exempt, waiting, enough,
+                      sweeping;
   logic               fire_valid_q;       // an interrupt of counted requests
-  logic [VW-1:0]      vec, vec_q, sweep_q;
+  logic [VW-1:0]      vec, vec_q, sweep_q, look;
   logic [15:0]        fire_vector_q;
   logic [FN_W-1:0]    fn_q, fire_fn_q;
   logic [63:0]        deadline_q, until_q;   // until_q: of the request at work
@@ -65,14 +66,20 @@ module db_ssd_coalesce
   assign m_irq.fn     = fire_valid_q ? fire_fn_q : s_irq.fn;
   assign m_irq.vector = fire_valid_q ? fire_vector_q : s_irq.vector;
   assign m_irq.admin  = s_irq.admin;
-  assign exempt       = exempt_q[vec_q];
   // with this one the threshold is passed
-  assign enough       = waiting_q[vec_q] && count_r >= coalesce_cfg.threshold;
+  assign enough       = waiting && count_r >= coalesce_cfg.threshold;
 
-  // Requests that wait; valid while the vector's bit in waiting_q is set.
-  db_ram_sdp #(.WIDTH(8), .DEPTH(NUM_VEC < 2 ? 2 : NUM_VEC)) i_count (
-    .clk, .we(state_q == ST_COUNT && !exempt), .waddr(vec_q), .wdata(waiting_q[vec_q] ? count_r + 8'd1 : 8'd1),
-    .re(1'b1), .raddr(vec), .rdata(count_r));
+  // ---- what is kept of a vector: do requests wait, how many; is it exempt? Read a cycle ahead.
+  localparam int DEPTH = NUM_VEC < 2 ? 2 : NUM_VEC;
+  assign sweeping = state_q == ST_SWEEP || state_q == ST_CLEAR;
+  assign look     = state_q == ST_SWEEP ? sweep_q + VW'(fire_free) : due_q ? '0 : vec;
+  db_ram_sdp #(.WIDTH(9), .DEPTH(DEPTH)) i_requests (
+    .clk, .we((state_q == ST_COUNT && !exempt) || (sweeping && fire_free)), .waddr(sweeping ? sweep_q : vec_q),
+    .wdata(sweeping ? '0 : {!enough, waiting ? count_r + 8'd1 : 8'd1}), .re(1'b1), .raddr(look),
+    .rdata({waiting, count_r}));
+  db_ram_sdp #(.WIDTH(1), .DEPTH(DEPTH)) i_exempt (
+    .clk, .we(int_vec_cfg_valid || state_q == ST_CLEAR), .waddr(int_vec_cfg_valid ? int_vec_cfg.vector[VW-1:0] : sweep_q),
+    .wdata(int_vec_cfg_valid && int_vec_cfg.exempt), .re(1'b1), .raddr(vec), .rdata(exempt));
 
   always_ff @(posedge clk) begin
     due_q  <= due;
@@ -89,8 +96,7 @@ module db_ssd_coalesce
       end
       ST_COUNT: begin
         if (!exempt) begin
-          waiting_q[vec_q] <= !enough;
-          any_q            <= 1'b1;
+          any_q <= 1'b1;
           if (!any_q || until_q < deadline_q) deadline_q <= until_q;   // the time may have been lowered
         end
         fire_valid_q  <= exempt || enough;
@@ -99,26 +105,26 @@ module db_ssd_coalesce
         state_q       <= ST_IDLE;
       end
       ST_SWEEP: if (fire_free) begin
-        fire_valid_q       <= waiting_q[sweep_q];
-        fire_fn_q          <= '0;
-        fire_vector_q      <= 16'(sweep_q);
-        waiting_q[sweep_q] <= 1'b0;
-        sweep_q            <= sweep_q + 1'b1;
+        fire_valid_q  <= waiting;
+        fire_fn_q     <= '0;
+        fire_vector_q <= 16'(sweep_q);
+        sweep_q       <= sweep_q + 1'b1;
         if (sweep_q == VW'(NUM_VEC - 1)) begin
           any_q   <= 1'b0;
           state_q <= ST_IDLE;
         end
       end
-      default: state_q <= ST_IDLE;
+      default: begin                 // ST_CLEAR
+        sweep_q <= sweep_q + 1'b1;
+        if (sweep_q == VW'(NUM_VEC - 1)) state_q <= ST_IDLE;
+      end
     endcase
-    if (int_vec_cfg_valid) exempt_q[int_vec_cfg.vector[VW-1:0]] <= int_vec_cfg.exempt;
     if (rst) begin
-      state_q      <= ST_IDLE;
+      state_q      <= ST_CLEAR;
+      sweep_q      <= '0;
       fire_valid_q <= 1'b0;
       hold_q       <= 1'b0;
       due_q        <= 1'b0;
-      waiting_q    <= '0;
-      exempt_q     <= '0;
       any_q        <= 1'b0;
     end
   end

@@ -15,7 +15,7 @@
 // an interrupt without it. A completion whose queue, submission or completion, has been deleted is dropped, its slot is
 // free: so a queue can be deleted though nobody reads its completions.
 //
-// Contexts are RAM; a bit a queue in registers says that it holds entries (INTx). Head doorbells have a path of their
+// Contexts are RAM. Head doorbells have a path of their
 // own and never wait for a transfer.
 // Latency: completion in to entry out 2 cycles, interrupt request and free slot 1 after the entry has been taken. The
 // submission queue is looked up with the completion that comes in, and the entry is offered straight from the RAMs of
@@ -108,7 +108,7 @@ module db_ssd_cq
     .busy(doorbell_busy));
 
   db_ssd_cq_level #(.NUM_Q(NUM_Q)) i_level (
-    .clk, .rst, .changed, .new_queue, .s_queue_ctx, .sent, .queue, .hit, .hit_queue, .hit_value, .hit_tail,
-    .any_entries);
+    .clk, .rst, .init(state == ST_INIT), .changed, .new_queue, .sent, .ien(ctx.ien), .queue, .hit, .hit_queue,
+    .hit_value, .hit_tail, .any_entries);
 
 endmodule

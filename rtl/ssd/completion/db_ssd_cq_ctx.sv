@@ -29,6 +29,7 @@ module db_ssd_cq_ctx
   output logic [15:0]   doorbell_size,
   output logic [15:0]   doorbell_tail
 );
+  localparam bit BLOCK = NUM_Q > 64;       // as LUTs they would take as many again for each 64 queues
   cq_ctx_t       new_ctx;
   logic          tail_we, head_we;
   logic [AW-1:0] tail_waddr, head_waddr;
@@ -47,17 +48,17 @@ module db_ssd_cq_ctx
   assign head_waddr = changed ? new_queue : hit_queue;
   assign head_wdata = changed ? 16'd0 : hit_value;
 
-  db_ram_sdp #(.WIDTH($bits(cq_ctx_t)), .DEPTH(NUM_Q)) i_ctx (
+  db_ram_sdp #(.WIDTH($bits(cq_ctx_t)), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_ctx (
     .clk, .we(changed), .waddr(new_queue), .wdata(new_ctx), .re(look), .raddr(look_queue), .rdata(ctx_rdata));
-  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_size (
+  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_size (
     .clk, .we(changed), .waddr(new_queue), .wdata(s_queue_ctx.size), .re(1'b1), .raddr(doorbell_queue),
     .rdata(doorbell_size));
-  db_ram_sdp #(.WIDTH($bits(cq_tail_t)), .DEPTH(NUM_Q)) i_tail (
+  db_ram_sdp #(.WIDTH($bits(cq_tail_t)), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_tail (
     .clk, .we(tail_we), .waddr(tail_waddr), .wdata(tail_wdata), .re(look), .raddr(look_queue), .rdata(tail_rdata));
-  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_tail_doorbell (
+  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_tail_doorbell (
     .clk, .we(tail_we), .waddr(tail_waddr), .wdata(tail_wdata.index), .re(1'b1), .raddr(doorbell_queue),
     .rdata(doorbell_tail));
-  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_head (
+  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_head (
     .clk, .we(head_we), .waddr(head_waddr), .wdata(head_wdata), .re(look), .raddr(look_queue), .rdata(head));
 
 endmodule

@@ -30,13 +30,14 @@ module db_ssd_cq_park
   output logic          any,             ///< parked ones are to try again
   output finished_t     parked
 );
+  localparam int MARK_W = AW < 4 ? AW : 4, MARKS = 2 ** MARK_W;
   localparam int PARK = 2 ** $clog2(NUM_CMDS + ADMIN_CMDS);
   logic [$clog2(PARK):0]       level, back_d, back_q;  // parked ones to try again
   logic                        again;          // all that are parked try again
   // there are some: a register, since the head doorbell's ready hangs on it
   logic                        any_d, any_q;
   logic [$bits(finished_t)-1:0] parked_data;
-  logic [NUM_Q-1:0]            parked_q;       // queues that have some
+  logic [MARKS-1:0]            parked_q;       // queues that have some; queues that share a bit try again together
   logic                        seen_q;         // the head of the queue at work was written since it was looked up
   logic                        hit_work;       // ... is written
   logic                        deleted_q;      // a submission queue is no more: all try again
@@ -47,7 +48,7 @@ module db_ssd_cq_park
   assign parked   = finished_t'(parked_data);
   assign any      = any_q;
   assign hit_work = hit && hit_queue == (state == ST_CQ ? look_queue : queue);
-  assign again = (hit && parked_q[hit_queue]) || (push && (seen_q || hit_work)) || changed || deleted_q;
+  assign again = (hit && parked_q[hit_queue[MARK_W-1:0]]) || (push && (seen_q || hit_work)) || changed || deleted_q;
   always_comb begin
     back_d = back_q;
     any_d  = any_q;
@@ -66,9 +67,9 @@ module db_ssd_cq_park
     seen_q <= hit_work || (seen_q && state != ST_CQ);
     back_q <= back_d;
     any_q  <= any_d;
-    if (hit)     parked_q[hit_queue] <= 1'b0;
-    if (push)    parked_q[queue]     <= 1'b1;
-    if (changed) parked_q[new_queue] <= 1'b0;
+    if (hit)     parked_q[hit_queue[MARK_W-1:0]] <= 1'b0;
+    if (push)    parked_q[queue[MARK_W-1:0]]     <= 1'b1;
+    if (changed) parked_q[new_queue[MARK_W-1:0]] <= 1'b0;
     if (rst) begin
       back_q   <= '0;
       any_q    <= 1'b0;

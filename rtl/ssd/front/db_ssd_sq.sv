@@ -99,7 +99,8 @@ module db_ssd_sq
   logic [NUM_Q-1:0] queue_valid;
   queue_ctx_t       new_ctx;
   logic [15:0]      doorbell_value, tail, next_head;
-  logic             doorbell_bad, admin_turn, more, request_free, list_any, list_some, list_pop;
+  logic             doorbell_bad, admin_turn, more, request_free, list_any, list_some, list_pop,
+                    list_pushing;
   logic             push_own, push_shared, io_free, shared_free, gathering, admin_free, retiring, share_we;
   logic [6:0]       count_next, count, limit;
   logic [8:0]       class_credit;
@@ -111,7 +112,7 @@ module db_ssd_sq
     .clk, .rst, .run, .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .s_queue_ctx_valid, .s_queue_ctx_ready,
     .s_queue_ctx, .wrr(arb_cfg.wrr), .state, .queue, .queue_next, .queue_valid, .new_ctx, .doorbell_value,
     .doorbell_bad, .deleted, .admin_turn, .ctx, .head, .share, .share_next, .share_we, .share_w, .s_retired_valid,
-    .s_retired_sqid, .retiring, .more, .request_free, .list_any, .list_some, .list_queue,
+    .s_retired_sqid, .retiring, .more, .request_free(request_free && !list_pushing), .list_any, .list_some, .list_queue,
     .push_own, .push_shared, .list_pop, .io_free, .shared_free, .gathering, .admin_free, .m_doorbell_err_valid,
     .m_doorbell_err, .idle);
 
@@ -122,7 +123,7 @@ module db_ssd_sq
 
   db_ssd_sq_arb #(.NUM_Q(NUM_Q)) i_arb (
     .clk, .rst, .arb_cfg, .state, .shared_free, .push_own, .push_shared, .pop(list_pop), .list(ctx.list), .queue,
-    .any(list_any), .some(list_some), .next_queue(list_queue), .spend(!admin_turn), .count,
+    .any(list_any), .some(list_some), .pushing(list_pushing), .next_queue(list_queue), .spend(!admin_turn), .count,
     .class_credit);
 
   db_ssd_sq_credit #(

@@ -8,7 +8,8 @@
 // The first class that may be served comes first: urgent always, the others while they have credit; when no class that
 // could be served has credit left, all get their weight anew. Without weights only the class "high" is in use.
 // A queue is in a list at most once, so a list with a place for each never overflows.
-// Latency: a queue that is put into an empty list is next 1 cycle later.
+// Latency: a queue that is put into an empty list is next 1 cycle later, 2 with more than 64 I/O
+// queues.
 module db_ssd_sq_arb
   import db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
@@ -27,22 +28,39 @@ module db_ssd_sq_arb
   input  logic [AW-1:0] queue,       ///< the queue at work
   output logic          any,         ///< there is a queue to serve
   output logic          some,        ///< a queue is in a list that is served now
+  output logic          pushing,     ///< a queue is on its way into its list: begin no turn, it may be urgent
   output logic [AW-1:0] next_queue,
   input  logic          spend,       ///< ST_GO: the entries cost credit
   input  logic [6:0]    count,       ///< ... so many
   output logic [8:0]    class_credit ///< of the queue at work, if it is not urgent
 );
-  localparam int LIST = 2 ** $clog2(NUM_Q + 1);
+  localparam int LIST = NUM_Q > 2 ? 2 ** $clog2(NUM_Q - 1) : 2;   // the admin queue is in none
 
   // ---- ready lists: [0] own, [1] shared
-  logic [1:0][3:0]         list_push, list_pop, list_valid;
+  logic [1:0][3:0]         list_push, push, list_pop, pop_now, list_valid;
+  logic [AW-1:0]           push_queue;
   logic [1:0][3:0][AW-1:0] list_head;
   for (genvar k = 0; k < 2; k++) begin : g_kind
     for (genvar i = 0; i < 4; i++) begin : g_list
       db_fifo #(.WIDTH(AW), .DEPTH(LIST)) i_list (
-        .clk, .rst, .s_valid(list_push[k][i]), .s_ready(), .s_data(queue),
-        .m_valid(list_valid[k][i]), .m_ready(list_pop[k][i]), .m_data(list_head[k][i]), .level());
+        .clk, .rst, .s_valid(push[k][i]), .s_ready(), .s_data(push_queue),
+        .m_valid(list_valid[k][i]), .m_ready(pop_now[k][i]), .m_data(list_head[k][i]), .level());
     end
+  end
+
+  // Lists in block RAM change a cycle later. The next turn is more than a cycle away from one that begins.
+  if (LIST > 64) begin : g_later
+    always_ff @(posedge clk) begin
+      push       <= rst ? '0 : list_push;
+      pop_now    <= rst ? '0 : list_pop;
+      pushing    <= (push_own || push_shared) && !rst;
+      push_queue <= queue;
+    end
+  end else begin : g_now
+    assign push       = list_push;
+    assign pop_now    = list_pop;
+    assign pushing    = 1'b0;
+    assign push_queue = queue;
   end
 
   // ---- who is next

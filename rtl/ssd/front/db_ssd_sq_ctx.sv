@@ -36,6 +36,7 @@ module db_ssd_sq_ctx
   input  logic [QID_W-1:0] sq_select,
   output logic             sq_inflight
 );
+  localparam bit BLOCK = NUM_Q > 64;       // as LUTs they would take as many again for each 64 queues
   logic create, init;
   assign create = state == ST_CTX && new_ctx.valid && !new_ctx.watch;
   assign init   = state == ST_INIT;
@@ -57,15 +58,15 @@ module db_ssd_sq_ctx
   assign pos_we = init || create || (state == ST_GO && count != 7'd0);
   assign head_w = state == ST_GO ? next_head : 16'd0;
 
-  db_ram_sdp #(.WIDTH($bits(sq_ctx_t)), .DEPTH(NUM_Q)) i_ctx (
+  db_ram_sdp #(.WIDTH($bits(sq_ctx_t)), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_ctx (
     .clk, .we(create), .waddr(queue), .wdata(ctx_w), .re(1'b1), .raddr(queue_next), .rdata(ctx_rdata));
-  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_tail (
+  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_tail (
     .clk, .we(tail_we), .waddr(queue), .wdata(tail_w), .re(1'b1), .raddr(queue_next), .rdata(tail));
-  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_pos (
+  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_pos (
     .clk, .we(pos_we), .waddr(queue), .wdata(head_w), .re(1'b1), .raddr(queue_next), .rdata(head));
-  db_ram_sdp #(.WIDTH($bits(sq_share_t)), .DEPTH(NUM_Q)) i_share (
+  db_ram_sdp #(.WIDTH($bits(sq_share_t)), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_share (
     .clk, .we(share_we), .waddr(queue), .wdata(share_w), .re(1'b1), .raddr(queue_next), .rdata(share_rdata));
-  db_ram_sdp #(.WIDTH($bits(sq_share_t)), .DEPTH(NUM_Q)) i_share_sel (
+  db_ram_sdp #(.WIDTH($bits(sq_share_t)), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_share_sel (
     .clk, .we(share_we), .waddr(queue), .wdata(share_w), .re(1'b1), .raddr(sq_select[AW-1:0]),
     .rdata(share_sel_rdata));
 
@@ -74,11 +75,11 @@ module db_ssd_sq_ctx
   logic [AW-1:0] head_waddr;
   assign head_we    = s_head_valid || create || init;
   assign head_waddr = s_head_valid ? s_head_sqid[AW-1:0] : queue;
-  db_ram_sdp #(.WIDTH(QID_W + 1), .DEPTH(NUM_Q)) i_cqid (
+  db_ram_sdp #(.WIDTH(QID_W + 1), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_cqid (
     .clk, .we((state == ST_CTX && !new_ctx.watch) || init), .waddr(queue),
     .wdata({new_ctx.valid && !init, new_ctx.cqid}), .re(1'b1),
     .raddr(sq_lookup_sqid[AW-1:0]), .rdata({sq_lookup.valid, sq_lookup.cqid}));
-  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_head (
+  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_head (
     .clk, .we(head_we), .waddr(head_waddr), .wdata(s_head_valid ? s_head : 16'd0),
     .re(1'b1), .raddr(sq_lookup_sqid[AW-1:0]), .rdata(sq_lookup.head));
 

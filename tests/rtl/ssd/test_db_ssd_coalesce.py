@@ -57,6 +57,9 @@ class Bench:
         for _ in range(3):
             await FallingEdge(d.clk)
         d.rst.value = 0
+        for cycle in range(self.num_vec + 1):  # what is kept of each vector is cleared
+            await FallingEdge(d.clk)
+            assert int(d.idle.value) == (cycle >= self.num_vec - 1)
 
     async def settings(self, thr: int, ictime: int) -> None:
         self.next_settings = thr, ictime
