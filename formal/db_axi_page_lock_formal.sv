@@ -39,8 +39,8 @@ module db_axi_page_lock_formal #(
   end
 
   db_axi_page_lock #(.ADDR_W(16), .ENTRIES(ENTRIES), .READS(2), .WRITES(2)) dut (
-    .clk, .rst, .ar_load, .ar_load_addr, .ar_valid(ar_valid_q), .ar_addr(ar_addr_q), .ar_id(ar_id_q), .ar_may, .ar_ready,
-    .r_end, .r_id, .aw_valid(aw_valid_q), .aw_addr(aw_addr_q), .aw_may, .aw_ready, .b_may, .b_end);
+    .clk, .rst, .ar_load, .ar_load_addr, .ar_valid(ar_valid_q), .ar_addr(ar_addr_q), .ar_id(ar_id_q), .ar_may,
+    .ar_ready, .r_end, .r_id, .aw_valid(aw_valid_q), .aw_addr(aw_addr_q), .aw_may, .aw_ready, .b_may, .b_end);
 
   logic started_q;
   initial started_q = 1'b0;

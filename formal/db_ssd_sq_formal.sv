@@ -35,7 +35,8 @@ module db_ssd_sq_formal
   localparam int NUM_Q = NUM_QP + 1, AW = $clog2(NUM_Q), ADMIN = 2;
   localparam int QUARTER = NUM_CMDS > 4 ? NUM_CMDS / 4 : 1;        // slots that are kept are no more than these
   localparam int RESERVED = NUM_QP * QUEUE_MIN < QUARTER ? NUM_QP * QUEUE_MIN : QUARTER;
-  localparam int LIST = NUM_Q > 2 ? 2 ** $clog2(NUM_Q - 1) : 2, DONE = 2;  // places in a ready list; commands that are over, at most
+  localparam int LIST = NUM_Q > 2 ? 2 ** $clog2(NUM_Q - 1) : 2;  // places in a ready list
+  localparam int DONE = 2;  // commands that are over, at most
 
   logic             s_doorbell_ready, s_queue_ctx_ready, m_fetch_valid, deleted, sq_inflight, m_doorbell_err_valid,
                     idle, m_ctx_valid, m_watch;

@@ -48,7 +48,8 @@ module db_axi_read
     $error("%m: BURST_BYTES must be 512..4096, ROWS hold 8 KiB");
   end
 
-  logic                         busy, cut_ready, cut_last, known_q, offered_q, pages_q, fua_q, room, go, go_q, go_last_q, pop;
+  logic                         busy, cut_ready, cut_last, known_q, offered_q, pages_q, fua_q, room, go, go_q,
+                                go_last_q, pop;
   logic [1:0]                   room_q;     // for a burst of BURST_BYTES, for a page
   logic [ADDR_W-1:9]            cut_addr;
   logic [3:0]                   cut_blocks;

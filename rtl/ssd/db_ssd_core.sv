@@ -305,7 +305,8 @@ module db_ssd_core
   assign media_cmd_valid[1] = fw_media_valid && fw_may;
   db_ssd_store #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_store (
     .clk, .rst, .engine_idle(fw_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store), .s_done(store_done),
-    .s_err(store_err), .s_data(store_data), .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp), .m_axi_read_req(reader_req[2]),
+    .s_err(store_err), .s_data(store_data), .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp),
+    .m_axi_read_req(reader_req[2]),
     .m_axi_read_rsp(reader_rsp[2]), .m_axi_write_req(media_write_req), .m_axi_write_rsp(media_write_rsp),
     .busy(store_busy));
 

@@ -83,7 +83,8 @@ module db_ssd_media
     s_axi_write_rsp.b_valid  = m_axi_write_rsp.b_valid && b_may;
   end
   db_axi_page_lock #(.ADDR_W(ADDR_W)) i_lock (
-    .clk, .rst, .ar_load(any && free), .ar_load_addr(load.addr), .ar_valid(ar_valid_q), .ar_addr(ar_q.addr), .ar_id(m_axi_arid), .ar_may,
+    .clk, .rst, .ar_load(any && free), .ar_load_addr(load.addr), .ar_valid(ar_valid_q), .ar_addr(ar_q.addr),
+    .ar_id(m_axi_arid), .ar_may,
     .ar_ready(m_axi_read_rsp.ar_ready),
     .r_end(m_axi_read_rsp.r_valid && m_axi_read_req.r_ready && m_axi_read_rsp.r.last), .r_id(m_axi_rid),
     .aw_valid(s_axi_write_req.aw_valid), .aw_addr(s_axi_write_req.aw.addr), .aw_may,

@@ -30,8 +30,8 @@ class AxiMedia {
         u32 beats, done;
         u8 resp;
         bool err_range;
-        bool fua = false;  // reads: what is not durable of it is made so first
-        u32 holes = 0;  // a bit a sector of the page: a byte of it has not come
+        bool fua = false;             // reads: what is not durable of it is made so first
+        u32 holes = 0;                // a bit a sector of the page: a byte of it has not come
         std::vector<u8> before = {};  // reads: all bytes, as they were when a command changed some of them
     };
 

@@ -61,7 +61,7 @@ class Pending:
 
 
 class Media:
-    """The blocks of one namespace and the values that each may have. A block is never a mixture of two (AWUN, AWUPF)."""
+    """The blocks of one namespace, and the values that each may have. None is ever a mixture of two (AWUN, AWUPF)."""
 
     def __init__(self, blocks: int, block_size: int, *, deallocate_reads_zero: bool = True) -> None:
         self.blocks = blocks

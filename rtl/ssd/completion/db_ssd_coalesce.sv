@@ -78,7 +78,8 @@ module db_ssd_coalesce
     .wdata(sweeping ? '0 : {!enough, waiting ? count_r + 8'd1 : 8'd1}), .re(1'b1), .raddr(look),
     .rdata({waiting, count_r}));
   db_ram_sdp #(.WIDTH(1), .DEPTH(DEPTH)) i_exempt (
-    .clk, .we(int_vec_cfg_valid || state_q == ST_CLEAR), .waddr(int_vec_cfg_valid ? int_vec_cfg.vector[VW-1:0] : sweep_q),
+    .clk, .we(int_vec_cfg_valid || state_q == ST_CLEAR),
+    .waddr(int_vec_cfg_valid ? int_vec_cfg.vector[VW-1:0] : sweep_q),
     .wdata(int_vec_cfg_valid && int_vec_cfg.exempt), .re(1'b1), .raddr(vec), .rdata(exempt));
 
   always_ff @(posedge clk) begin

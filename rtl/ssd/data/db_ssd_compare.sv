@@ -45,8 +45,8 @@ module db_ssd_compare
 
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .USER_W(1)) i_read (
     .clk, .rst, .stop, .quiet, .s_cmd_valid, .s_cmd_ready, .s_cmd_addr, .s_cmd_bytes, .s_cmd_pages, .s_cmd_fua,
-    .s_cmd_user(1'b0),     .m_axi_read_req, .m_axi_read_rsp, .m_row_valid(media_valid), .m_row_ready(take), .m_row_data(media_data),
-    .m_row_info(media_info), .m_row_user());
+    .s_cmd_user(1'b0), .m_axi_read_req, .m_axi_read_rsp, .m_row_valid(media_valid), .m_row_ready(take),
+    .m_row_data(media_data), .m_row_info(media_info), .m_row_user());
 
   assign mine = s_item_valid && s_item.compare;
   assign take = mine && s_row_valid && media_valid && m_done_ready && !stop;

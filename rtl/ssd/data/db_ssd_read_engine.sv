@@ -99,8 +99,8 @@ module db_ssd_read_engine
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .USER_W(SLOT_W + 1),
                 .FAST(1'b1)) i_media (
     .clk, .rst, .stop, .quiet, .s_cmd_valid(read_valid), .s_cmd_ready(read_ready),
-    .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_pages(read.pages), .s_cmd_fua(read.fua), .s_cmd_user({read.verify, read.slot}), .m_axi_read_req,
-    .m_axi_read_rsp,
+    .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_pages(read.pages), .s_cmd_fua(read.fua),
+    .s_cmd_user({read.verify, read.slot}), .m_axi_read_req, .m_axi_read_rsp,
     .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
     .m_row_user({row_verify, row_slot}));
 

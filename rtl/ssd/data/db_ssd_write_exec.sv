@@ -132,8 +132,10 @@ module db_ssd_write_exec
   status_t compare_status;
   db_ssd_compare #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BUF_BYTES(COMPARE_BYTES)) i_compare (
     .clk, .rst, .stop, .quiet(compare_quiet), .s_cmd_valid(compare_valid), .s_cmd_ready(compare_ready),
-    .s_cmd_addr(s_cmd.media_addr[ADDR_W-1:0]), .s_cmd_bytes(s_cmd.bytes), .s_cmd_pages(s_cmd.lba4k), .s_cmd_fua(s_cmd.fua),
-    .m_axi_read_req, .m_axi_read_rsp, .s_item_valid(item_valid), .s_item(item), .s_row_valid, .s_row_data, .s_row_zero, .row_status,
+    .s_cmd_addr(s_cmd.media_addr[ADDR_W-1:0]), .s_cmd_bytes(s_cmd.bytes), .s_cmd_pages(s_cmd.lba4k),
+    .s_cmd_fua(s_cmd.fua),
+    .m_axi_read_req, .m_axi_read_rsp, .s_item_valid(item_valid), .s_item(item), .s_row_valid, .s_row_data, .s_row_zero,
+    .row_status,
     .turn(turn[COMPARE]), .m_done_valid(compare_end), .m_done_ready(done_ready), .m_done_status(compare_status));
 
   // ---- media commands

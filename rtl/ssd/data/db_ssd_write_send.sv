@@ -11,7 +11,6 @@ module db_ssd_write_send
 #(
   parameter int DATA_W = 256,   ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,    ///< bits of a media address
-  parameter int BURSTS = 32,    ///< whose addresses wait: power of two, at most 64
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
 ) (
@@ -30,6 +29,7 @@ module db_ssd_write_send
   output axi_write_req_t    m_axi_write_req, ///< b_ready is not ours: 0
   input  axi_write_rsp_t    m_axi_write_rsp
 );
+  localparam int BURSTS = 32;   // whose addresses wait
   logic [ADDR_W-1:9] addr;
   logic              addr_valid, begin_burst, aw_valid_q, void_q;
   logic [2:0]        blocks;
@@ -79,8 +79,8 @@ module db_ssd_write_send
       w_valid_q  <= 1'b0;
     end
   end
-  assign m_axi_write_req = '{aw_valid: aw_valid_q, aw: '{fua: 1'b0, addr: {addr_q, 9'd0}, len: last_row(blocks_q, DATA_W)},
-                             b_ready: 1'b0, w_valid: w_valid_q, w: w_q};
+  assign m_axi_write_req = '{aw_valid: aw_valid_q, b_ready: 1'b0, w_valid: w_valid_q, w: w_q,
+                             aw: '{fua: 1'b0, addr: {addr_q, 9'd0}, len: last_row(blocks_q, DATA_W)}};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) begin

@@ -224,7 +224,7 @@ async def a_page_that_is_written_is_not_read(dut: Any) -> None:
 
 @cocotb.test()
 async def firmware_reads_under_the_id_of_compare(dut: Any) -> None:
-    """While its r_ready says so, the rows of id 1 are its own; Compare sees none of them, and the read engine its own."""
+    """While its r_ready says so, the rows of id 1 are its own; Compare sees none of them, the read engine its own."""
     b = Bench(dut, 5)
     await b.start()
     dut.s_axi_read_req.value = READ_REQ.pack(ar_valid=1, ar={"addr": 0x7000}, r_ready=1) << 2 * REQ_W
