@@ -72,7 +72,7 @@ module db_rec_from_host
   logic [10:0]  left_q, count_q;
   logic [3:0]   src_q, index_q, queue_q;
   logic [7:0]   tag_q;
-  logic         write_q, is_admin_q, is_data_q, dropped, last_q, first_q, answers_q, there;
+  logic         write_q, is_admin_q, is_data_q, dropped_q, last_q, first_q, answers_q, there;
   logic [127:0] beat_q;
   logic [1:0]   lane_q, head_q;
   logic [2:0]   status_q;
@@ -119,7 +119,7 @@ module db_rec_from_host
   always_comb begin
     m_reg_valid = '0;
     m_admin_valid = '0;
-    m_reg_valid[d_q] = state_q == ST_ACCESS && !dropped;
+    m_reg_valid[d_q] = state_q == ST_ACCESS && !dropped_q;
     m_admin_valid[d_q] = state_q == ST_ADMIN;
   end
   assign m_reg = '{write: write_q, addr: addr_q, wdata: data_q};
@@ -128,8 +128,6 @@ module db_rec_from_host
   logic                enables;
   logic [N_DRIVES-1:0] off_q, initialise_q;  // software has cleared CC.EN
   logic [31:0]         seen;                 // what is read
-  assign dropped = write_q && (addr_q == NVME_REG_CC || addr_q >= DOORBELLS ||
-                               (addr_q >= NVME_REG_AQA && addr_q < NVME_REG_ACQ + 24'd8));
   assign enables = state_q == ST_WAIT && write_q && addr_q == NVME_REG_CC;
   assign initialise = initialise_q;
   always_comb begin
@@ -192,6 +190,7 @@ module db_rec_from_host
         lane_q   <= '0;
         index_q  <= '0;
         first_q  <= 1'b1;
+        dropped_q <= 1'b0;
         if (s_packet_valid) begin
           state_q <= s_packet.last ? ST_HEAD : ST_SKIP;
           if (h2[31]) begin
@@ -232,6 +231,8 @@ module db_rec_from_host
         end
       ST_DWORD: begin  // a dword of the payload
         data_q  <= dword;
+        dropped_q <= addr_q == NVME_REG_CC || addr_q >= DOORBELLS ||
+                     (addr_q >= NVME_REG_AQA && addr_q < NVME_REG_ACQ + 24'd8);
         lane_q  <= lane_q + 2'd1;
         left_q  <= left_q - 11'd1;
         index_q <= index_q + 4'd1;
@@ -242,9 +243,9 @@ module db_rec_from_host
         else if (left_q == 11'd1) state_q <= last_q ? ST_ADMIN_WAIT : ST_SKIP;
         else if (lane_q == 2'd3) state_q <= last_q ? ST_HEAD : ST_PAYLOAD;
       end
-      ST_ACCESS: if (m_reg_ready[d_q] || drives[d_q].flush || dropped) state_q <= ST_WAIT;
+      ST_ACCESS: if (m_reg_ready[d_q] || drives[d_q].flush || dropped_q) state_q <= ST_WAIT;
       ST_WAIT:
-        if (s_reg_valid[d_q] || drives[d_q].flush || dropped) begin
+        if (s_reg_valid[d_q] || drives[d_q].flush || dropped_q) begin
           addr_q <= addr_q + 24'd4;
           if (write_q) begin
             if (left_q == '0) state_q <= last_q ? ST_HEAD : ST_SKIP;

@@ -49,6 +49,7 @@ module db_rec_sequencer
   input  logic                    [N_DRIVES-1:0]     want_issue,
   input  logic                    [N_DRIVES-1:0]     want_flush,
   input  kind_e                   [N_DRIVES-1:0]     want_kind,    ///< of the command to be issued
+  input  logic                    [N_DRIVES-1:0]     lane_ready,   ///< the lane takes a command
 
   /// What is done.
   output logic                    [N_DRIVES-1:0]     here,         ///< the drive at hand
@@ -102,8 +103,8 @@ module db_rec_sequencer
     job.end_capture   = free && want_end_capture[drive_q] && !job.begin_capture;
     job.begin_read    = free && want_begin_read[drive_q] && !job.begin_capture;
     job.end_read      = free && want_end_read[drive_q];
-    job.issue         = free && want_issue[drive_q] && !job.begin_capture;
-    job.flush         = free && want_flush[drive_q] && !job.issue;
+    job.issue         = free && want_issue[drive_q] && lane_ready[drive_q] && drives[drive_q].up && !job.begin_capture;
+    job.flush         = free && want_flush[drive_q] && lane_ready[drive_q] && !job.issue;
   end
   assign s_status_ready = job.status ? here : '0;
   assign s_event_ready  = job.marked;

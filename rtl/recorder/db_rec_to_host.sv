@@ -5,7 +5,7 @@
 // {drive, 2, 1, queue, place} as writes, forwarded rows to {drive, 1, address}; a completion leaves after all rows of
 // its drive that are there. A row of which not all bytes are written is sent as its dwords with any of them. Drives
 // take turns, a row or a completion each.
-// Latency: blocks 1 cycle. Throughput: blocks a beat every cycle.
+// Latency: blocks 1 cycle, a dword of the rest 3. Throughput: blocks a beat every cycle.
 module db_rec_to_host
   import db_rec_pkg::*;
 #(
@@ -205,17 +205,25 @@ module db_rec_to_host
   logic [1:0]   fill_q;
   logic [3:0]   keep_q;
   logic         beat_valid_q, beat_last_q, beat_taken;
-  assign e_ready = !beat_valid_q;
+  logic         held_q, held_last_q;  // a dword that is to go into the beat
+  logic [31:0]  held_data_q;
+  assign e_ready = !held_q || !beat_valid_q;
   always_ff @(posedge clk) begin
     if (beat_taken) beat_valid_q <= 1'b0;
-    if (e_valid && e_ready) begin
-      for (int i = 0; i < 4; i++) if (fill_q == 2'(i)) beat_q[i*32+:32] <= e_data;
+    if (e_ready) begin
+      held_q      <= e_valid;
+      held_last_q <= e_last;
+      held_data_q <= e_data;
+    end
+    if (held_q && !beat_valid_q) begin
+      for (int i = 0; i < 4; i++) if (fill_q == 2'(i)) beat_q[i*32+:32] <= held_data_q;
       keep_q       <= fill_q == 2'd0 ? 4'b0001 : keep_q | (4'b0001 << fill_q);
-      fill_q       <= e_last ? 2'd0 : fill_q + 2'd1;
-      beat_valid_q <= e_last || fill_q == 2'd3;
-      beat_last_q  <= e_last;
+      fill_q       <= held_last_q ? 2'd0 : fill_q + 2'd1;
+      beat_valid_q <= held_last_q || fill_q == 2'd3;
+      beat_last_q  <= held_last_q;
     end
     if (rst) begin
+      held_q       <= 1'b0;
       fill_q       <= '0;
       beat_valid_q <= 1'b0;
     end
