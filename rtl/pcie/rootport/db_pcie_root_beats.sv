@@ -55,14 +55,9 @@ module db_pcie_root_beats
         if (int'(turn) >> 2 == c && 1 + j + 4*c < 2*N) coarse[j] = both[1 + j + 4*c];
       end
     end
-    // A case, not an index that is a sum: yosys would build the sum and a multiplexer of twice as many inputs.
+    // Not an index that is a sum: yosys would build the sum, and a multiplexer of twice as many inputs.
     for (int l = 0; l < N; l++) begin
-      unique case (turn[1:0])
-        2'd0:    beat[32*l +: 32] = coarse[l];
-        2'd1:    beat[32*l +: 32] = coarse[l + 1];
-        2'd2:    beat[32*l +: 32] = coarse[l + 2];
-        default: beat[32*l +: 32] = coarse[l + 3];
-      endcase
+      beat[32*l +: 32] = turn[1] ? (turn[0] ? coarse[l+3] : coarse[l+2]) : turn[0] ? coarse[l+1] : coarse[l];
     end
   end
 

@@ -135,14 +135,9 @@ module db_pcie_root_rx
         if (int'(turn) >> 2 == c && N + j - 3 - 4*c >= 0) coarse[j] = both[N + j - 3 - 4*c];
       end
     end
-    // A case, not an index that is a difference: yosys would build it, and a multiplexer of twice as many inputs.
+    // Not an index that is a difference: yosys would build it, and a multiplexer of twice as many inputs.
     for (int o = 0; o < N; o++) begin
-      unique case (turn[1:0])
-        2'd0:    row[o] = coarse[o + 3];
-        2'd1:    row[o] = coarse[o + 2];
-        2'd2:    row[o] = coarse[o + 1];
-        default: row[o] = coarse[o];
-      endcase
+      row[o] = turn[1] ? (turn[0] ? coarse[o] : coarse[o+1]) : turn[0] ? coarse[o+2] : coarse[o+3];
     end
   end
 
