@@ -52,7 +52,7 @@ module db_rec_counters
   lane_state_t lane;  // of the drive at hand
   write_tag_t  write_tag;
   other_tag_t  other_tag;
-  job_t        job_q;
+  job_t        job_q;     // a job's first word is there two cycles after it
   logic        before_q;  // the block lies in the 4096 before those of the lane's next one
   logic        enabled;   // the drive at hand already is
   assign lane      = lanes[VW'(step.drive)];
@@ -96,43 +96,97 @@ module db_rec_counters
     if (step.state == STEP_WIPE) addr = step.wipe_addr;
   end
 
-  // ---- the only adder: a word or block_q, and left_q or the latency; what to add is settled in a step's first cycle
+  // ---- the only adder: a word or block_q, and left_q or the latency
+  // What a step does is settled in its first cycle, one bit a source, so that a register's next value is an OR.
   typedef struct packed {
     logic word, block;     // the one: of both at most one, else 0
     logic left, us;        // the other: the same
     logic invert, carry;   // the other is inverted; 1 is added
   } add_t;
+  typedef struct packed {
+    logic [N_DRIVES-1:0] total;              // left_q: a drive's blocks
+    logic word, result, negated, room, most; // ... a word; the sum; inverted; not below 0; at most so many
+    logic smaller;                           // ... only if it gets smaller
+    logic block;                             // block_q: the sum
+    logic error;                             // ... with the low bits of the status' tag
+  } set_t;
+  typedef enum logic [1:0] {VALUE_RESULT, VALUE_REG, VALUE_US, VALUE_STATUS} value_e;
   add_t        add_d, add_q;
+  set_t        set_d, set_q;
+  value_e      value_d, value_q;
+  logic        why_d, why_use_q;
   logic [31:0] one, other;
   always_comb begin
-    add_d = '0;
+    add_d   = '0;
+    set_d   = '0;
+    value_d = VALUE_RESULT;
+    why_d   = 1'b0;
     unique case (step.state)
-      STEP_KEEP_START, STEP_KEEP_SIZE, STEP_START: add_d.word = 1'b1;
-      STEP_NUM, STEP_ISSUE, STEP_BUCKET, STEP_COUNT, STEP_RUN_MORE, STEP_BASE: {add_d.word, add_d.left} = '1;
-      STEP_SIZE:            {add_d.word, add_d.left, add_d.invert} = '1;             // word - left_q - 1
-      STEP_LEFT:            {add_d.word, add_d.left, add_d.invert, add_d.carry} = '1;
-      STEP_PEAK:            {add_d.word, add_d.us, add_d.invert} = '1;               // word - us - 1
-      STEP_RUN_ADD:         {add_d.word, add_d.carry} = '1;
-      STEP_ROOM:            {add_d.block, add_d.left, add_d.invert} = '1;            // block_q - left_q - 1
-      STEP_BACK:            {add_d.block, add_d.left, add_d.invert, add_d.carry} = '1;
+      STEP_REG:             value_d = VALUE_REG;
+      STEP_KEEP_START, STEP_KEEP_SIZE: add_d.word = 1'b1;
+      STEP_START: begin
+        add_d.word  = 1'b1;
+        set_d.block = 1'b1;
+        for (int i = 0; i < N_DRIVES; i++) set_d.total[i] = step.drive == 3'(i);
+      end
+      STEP_ROOM: begin                               // block_q - left_q - 1
+        {add_d.block, add_d.left, add_d.invert}   = '1;
+        {set_d.result, set_d.negated, set_d.room} = '1;
+      end
+      STEP_SIZE: begin                               // word - left_q - 1
+        {add_d.word, add_d.left, add_d.invert} = '1;
+        {set_d.word, set_d.smaller}            = '1;
+      end
+      STEP_LIMIT:           add_d.left = 1'b1;
       STEP_LOAD, STEP_RUN_END: {add_d.block, add_d.left} = '1;
+      STEP_DONE:            set_d.word = 1'b1;
+      STEP_BASE: begin
+        {add_d.word, add_d.left} = '1;
+        set_d.block              = 1'b1;
+      end
+      STEP_LEFT: begin
+        {add_d.word, add_d.left, add_d.invert, add_d.carry} = '1;
+        set_d.result                                        = 1'b1;
+      end
+      STEP_CUT:             set_d.most = 1'b1;
+      STEP_BACK: begin
+        {add_d.block, add_d.left, add_d.invert, add_d.carry} = '1;
+        set_d.block                                          = 1'b1;
+      end
+      STEP_NUM, STEP_ISSUE, STEP_BUCKET, STEP_COUNT, STEP_RUN_MORE: {add_d.word, add_d.left} = '1;
+      STEP_PEAK: begin                               // word - us - 1
+        {add_d.word, add_d.us, add_d.invert} = '1;
+        value_d                              = VALUE_US;
+      end
+      STEP_ERROR: begin                              // block_q, or 1 less
+        {add_d.block, add_d.invert} = {1'b1, before_q};
+        {set_d.block, set_d.error}  = '1;
+        value_d                     = VALUE_STATUS;
+      end
       STEP_RUN_FIRST:       add_d.block = 1'b1;
-      STEP_ERROR:           {add_d.block, add_d.invert} = {1'b1, before_q};          // 1 less, or the same
-      STEP_LIMIT, STEP_RUN_WHY: add_d.left = 1'b1;
+      STEP_RUN_WHY:         {add_d.left, why_d} = '1;
+      STEP_RUN_ADD:         {add_d.word, add_d.carry} = '1;
       default: ;
     endcase
   end
-  always_ff @(posedge clk) add_q <= add_d;
+  always_ff @(posedge clk) begin
+    add_q     <= add_d;
+    set_q     <= step.phase ? set_t'('0) : set_d;
+    value_q   <= value_d;
+    why_use_q <= why_d;
+  end
   assign one   = (add_q.word ? word : '0) | (add_q.block ? block_q : '0);
   assign other = (add_q.left ? left_q : '0) | (add_q.us ? us : '0);
   assign {carry, result} = {1'b0, one} + {1'b0, other ^ {32{add_q.invert}}} + 33'(add_q.carry);
 
   always_comb begin
-    value = result;
-    if (step.state == STEP_REG) value = reg_wdata;
-    if (step.state == STEP_PEAK) value = us;
-    if (step.state == STEP_ERROR) value = db_recorder_regs_pkg::set_error_t'{reserved_15: '0, status: status.status};
-    if (step.state == STEP_RUN_WHY) value[31:28] = why_q;
+    unique case (value_q)
+      VALUE_REG:    value = reg_wdata;
+      VALUE_US:     value = us;
+      VALUE_STATUS: value = db_recorder_regs_pkg::set_error_t'{reserved_15: '0, status: status.status};
+      default:      value = result;
+    endcase
+    if (why_use_q) value[31:28] = why_q;
   end
   assign re = !step.phase;
   always_comb begin
@@ -160,45 +214,42 @@ module db_rec_counters
               db_host_pkg::BLOCK_TRIM;
 
   // ---- from step to step
-  logic [31:0] most;
-  assign most = step.read && step.kind == KIND_READ ? 32'(READ_BLOCKS) : 32'(TRIM_BLOCKS);
-  always_ff @(posedge clk) begin
-    job_q <= job;  // a job's first word is there two cycles after it
-    if (step.state == STEP_RUN_END) adjacent_q <= word == block_q && runs_q != '0;
-    if (job_q.flush) {flush_q, block_q, left_q} <= {1'b1, 64'd0};
-    if (job_q.issue) flush_q <= 1'b0;
-    if (job_q.marked) begin
-      block_q <= s_event.block;
-      left_q  <= 32'd1;
-      why_q   <= s_event.malformed ? WHY_FORMAT : WHY_DOWN;
-    end
-    if (job_q.lost) begin
-      block_q <= lane.next;
-      left_q  <= 32'(lane.lost_blocks);
-      why_q   <= WHY_RESET;
-    end
+  logic [N_DRIVES-1:0] from_q;   // ... it is about what this lane says of its blocks
+  logic [31:0]         left_d, block_d;
+  logic                left_set, block_set, above;
+  always_comb begin
+    left_d  = 32'(job_q.marked) | (job_q.lost ? 32'(lane.lost_blocks) : '0) |
+              (set_q.result ? result ^ {32{set_q.negated}} : '0) | (set_q.word ? word : '0);
+    block_d = (job_q.marked ? s_event.block : '0) | (set_q.block ? result : '0);
     if (job_q.status) begin
-      why_q    <= WHY_STATUS;
-      left_q   <= write_tag.kind == KIND_WRITE ? 32'(write_tag.more) + 32'd1 : 32'(other_tag.blocks);
-      block_q  <= {lane.next[31:12], 12'd0};  // the rest in STEP_ERROR
-      before_q <= write_tag.block >= lane.next[11:0];
+      left_d |= write_tag.kind == KIND_WRITE ? 32'(write_tag.more) + 32'd1 : 32'(other_tag.blocks);
     end
-    if (step.phase) begin
-      unique case (step.state)
-        STEP_START: begin
-          block_q <= result;
-          left_q  <= lane.total;
-        end
-        STEP_ROOM: left_q <= carry ? '0 : ~result;
-        STEP_SIZE: if (!carry) left_q <= word;
-        STEP_DONE: left_q <= word;
-        STEP_BASE, STEP_BACK: block_q <= result;
-        STEP_LEFT: left_q <= result;
-        STEP_CUT:  if (left_q >= most) left_q <= most;
-        STEP_ERROR: block_q <= {result[31:12], write_tag.block};
-        STEP_RUNS: runs_q <= word > 32'(MAX_RUNS) ? 5'(MAX_RUNS + 1) : word[4:0];
-        default: ;
-      endcase
+    for (int i = 0; i < N_DRIVES; i++) begin
+      left_d  |= set_q.total[i] ? lanes[i].total : '0;
+      block_d |= from_q[i] ? lanes[i].next : '0;
     end
+    // at least as many as a command may have
+    above = step.read && step.kind == KIND_READ ? left_q[31:READ_LOG2] != '0 : left_q[31:TRIM_LOG2] != '0;
+    if (set_q.most) left_d |= step.read && step.kind == KIND_READ ? 32'(READ_BLOCKS) : 32'(TRIM_BLOCKS);
+    left_set  = job_q.flush || job_q.marked || job_q.lost || job_q.status || set_q.total != '0 || set_q.result ||
+                (set_q.word && !(set_q.smaller && carry)) || (set_q.most && above);
+    block_set = job_q.flush || job_q.marked || from_q != '0 || set_q.block;
+  end
+  always_ff @(posedge clk) begin
+    job_q <= job;
+    for (int i = 0; i < N_DRIVES; i++) from_q[i] <= (job.lost || job.status) && step.drive == 3'(i);
+    if (left_set) left_q <= left_d;
+    if (set_q.room && carry) left_q <= '0;
+    if (block_set) block_q <= block_d;
+    if (job_q.status) block_q[11:0] <= '0;  // the rest in STEP_ERROR
+    if (set_q.error) block_q[11:0] <= write_tag.block;
+    if (job_q.flush) flush_q <= 1'b1;
+    if (job_q.issue) flush_q <= 1'b0;
+    if (job_q.status) before_q <= write_tag.block >= lane.next[11:0];
+    if (job_q.marked) why_q <= s_event.malformed ? WHY_FORMAT : WHY_DOWN;
+    if (job_q.lost) why_q <= WHY_RESET;
+    if (job_q.status) why_q <= WHY_STATUS;
+    if (step.state == STEP_RUN_END) adjacent_q <= word == block_q && runs_q != '0;
+    if (step.state == STEP_RUNS && step.phase) runs_q <= word > 32'(MAX_RUNS) ? 5'(MAX_RUNS + 1) : word[4:0];
   end
 endmodule
