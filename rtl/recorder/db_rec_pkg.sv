@@ -144,11 +144,13 @@ package db_rec_pkg;
     logic [31:0] data;
   } reply_t;
 
+  /// How an admin command is answered that does not go to the drive; MADE_NOT: it does.
+  typedef enum logic [1:0] {MADE_NOT, MADE_GOOD, MADE_ABORTED, MADE_AER_LIMIT} made_e;
+
   /// A drive's admin command that came as a packet, up to the packet with its completion.
   typedef struct packed {
     logic        busy;         // one is under way
-    logic        made;         // nothing was sent to the drive: the answer is `status`
-    logic [14:0] status;
+    made_e       made;
     logic        gone;         // the drive was reset: there will be no answer
     logic [3:0]  qid;
     logic [15:0] cid;

@@ -91,16 +91,18 @@ module db_rec_sequencer
   end
 
   // ---- which job
-  logic look_q;       // at rest: a cycle to look for a job (high only in STEP_IDLE), one to go on to the next drive
+  // At rest: a cycle to look for a job (high only in STEP_IDLE), one to go on to the next drive. Whether it is an access,
+  // an event, or what the drive at hand needs is known the cycle before; the first two stay until they are done.
+  logic look_q, look_reg_q, look_event_q, look_own_q;
   logic look_wipe_q;  // the same, the job is a wipe
   logic idle, own, free, begin_reg, begin_wipe;
   assign idle       = look_q || look_wipe_q;
   assign begin_wipe = look_wipe_q;
-  assign begin_reg  = look_q && reg_valid;
-  assign own        = look_q && !reg_valid && !s_event_valid;
+  assign begin_reg  = look_reg_q;
+  assign own        = look_own_q;
   assign free       = own && !lanes[drive_q].lost && !s_status_valid[drive_q] && !drives[drive_q].flush;
   always_comb begin
-    job.marked        = look_q && !reg_valid && s_event_valid;
+    job.marked        = look_event_q;
     job.lost          = own && lanes[drive_q].lost;
     job.status        = own && !lanes[drive_q].lost && s_status_valid[drive_q] && !drives[drive_q].flush;
     job.begin_capture = free && want_begin_capture[drive_q];
@@ -181,8 +183,11 @@ module db_rec_sequencer
   always_ff @(posedge clk) begin
     lost_ack_q  <= job.lost ? here : '0;
     if (look_q) status_q <= now;
-    look_q      <= state_q == STEP_IDLE && !idle && !wipe && !first_q;
-    look_wipe_q <= state_q == STEP_IDLE && !idle && !wipe && first_q;
+    look_q       <= state_q == STEP_IDLE && !idle && !wipe && !first_q;
+    look_reg_q   <= state_q == STEP_IDLE && !idle && !wipe && !first_q && reg_valid;
+    look_event_q <= state_q == STEP_IDLE && !idle && !wipe && !first_q && !reg_valid && s_event_valid;
+    look_own_q   <= state_q == STEP_IDLE && !idle && !wipe && !first_q && !reg_valid && !s_event_valid;
+    look_wipe_q  <= state_q == STEP_IDLE && !idle && !wipe && first_q;
     if (state_q == STEP_IDLE) phase_q <= 1'b0;
     else phase_q <= !phase_q;
     if (idle || phase_q) state_q <= state_d;
@@ -228,8 +233,11 @@ module db_rec_sequencer
     if (rst) begin
       state_q     <= STEP_IDLE;
       phase_q     <= 1'b0;
-      look_q      <= 1'b0;
-      look_wipe_q <= 1'b0;
+      look_q       <= 1'b0;
+      look_reg_q   <= 1'b0;
+      look_event_q <= 1'b0;
+      look_own_q   <= 1'b0;
+      look_wipe_q  <= 1'b0;
       drive_q     <= '0;
       first_q     <= 1'b1;
     end

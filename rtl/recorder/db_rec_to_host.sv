@@ -52,8 +52,9 @@ module db_rec_to_host
   localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   localparam int L = DATA_W / 32;
   localparam int LW = $clog2(L);
-  // Of a completion that is made here because the drive gave none: down, or timed out.
-  localparam logic [14:0] STATUS_TIMEOUT = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
+  // Of completions that are made here: the drive gave none (down, or timed out), or was not asked.
+  localparam logic [14:0] STATUS_ABORTED = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
+  localparam logic [14:0] STATUS_AER_LIMIT = {4'd0, db_nvme_pkg::SCT_SPECIFIC, db_nvme_pkg::SC_AER_LIMIT};
 
   // ---- dwords of the rare packets
   typedef enum logic [2:0] {
@@ -67,6 +68,8 @@ module db_rec_to_host
   logic            gone_q, drop_q;
   logic [DATA_W/8-1:0] be;
   admin_t          mine;
+  logic            made;     // the drive has not been asked
+  logic [14:0]     made_status;
   logic            ends;
   logic            full, e_valid, e_ready, e_last, has;
   logic [31:0]     head;     // the dword, but for rows and completion entries
@@ -74,6 +77,8 @@ module db_rec_to_host
   assign v_next = v_q == DW'(N_DRIVES - 1) ? '0 : v_q + 1'b1;
   assign mine = admin[v_q];
   assign be   = s_forward_be[v_q];
+  assign made = mine.made != MADE_NOT;
+  assign made_status = mine.made == MADE_GOOD ? '0 : mine.made == MADE_AER_LIMIT ? STATUS_AER_LIMIT : STATUS_ABORTED;
   assign full = &be;
   assign has  = be[32'(lane_q)*4+:4] != '0;
 
@@ -116,7 +121,7 @@ module db_rec_to_host
         unique case (index_q)
           3'd0:    head = {4'(v_q), 8'h21, mine.qid, 8'd0, place_q, 4'd0};
           3'd2:    head = 32'h804;
-          3'd7:    head = {!gone_q ? 15'd0 : mine.made ? mine.status : STATUS_TIMEOUT, 1'b0, mine.cid};
+          3'd7:    head = {!gone_q ? 15'd0 : made_status, 1'b0, mine.cid};
           default: ;
         endcase
       default:
@@ -141,8 +146,8 @@ module db_rec_to_host
     end
   end
   assign s_reply_ready = state_q == ST_REPLY && e_ready;
-  assign s_fetch_ready = state_q == ST_FETCH && e_ready && e_last;
-  assign s_done_ready  = state_q == ST_IO && e_ready && e_last;
+  assign s_fetch_ready = state_q == ST_FETCH && e_ready && index_q == 3'd3;
+  assign s_done_ready  = state_q == ST_IO && e_ready && index_q == 3'd7;
   assign ends = state_q == ST_CQE && e_ready && index_q == 3'd7;
   always_comb begin
     s_admin_ready = '0;
@@ -166,10 +171,10 @@ module db_rec_to_host
           state_q <= ST_IO;
         end else if (s_forward_valid[v_q]) begin
           state_q <= ST_FORWARD_FIND;
-        end else if (mine.busy && (mine.made || mine.gone || s_admin_valid[v_q])) begin
+        end else if (mine.busy && (made || mine.gone || s_admin_valid[v_q])) begin
           state_q <= ST_CQE;
-          gone_q  <= mine.made || mine.gone || s_admin[v_q].timeout;
-          drop_q  <= mine.made || mine.gone;  // no answer to take
+          gone_q  <= made || mine.gone || s_admin[v_q].timeout;
+          drop_q  <= made || mine.gone;  // no answer to take
         end else begin
           v_q <= v_next;
         end
