@@ -177,7 +177,8 @@ module db_rec_counters
   end
   assign one   = (add_q.word ? word : '0) | (add_q.block ? block_q : '0);
   assign other = (add_q.left ? left_q : '0) | (add_q.us ? us : '0);
-  assign {carry, result} = {1'b0, one} + {1'b0, other ^ {32{add_q.invert}}} + 33'(add_q.carry);
+  logic unused;
+  assign {carry, result, unused} = {1'b0, one, 1'b1} + {1'b0, other ^ {32{add_q.invert}}, add_q.carry};
 
   always_comb begin
     unique case (value_q)

@@ -107,7 +107,7 @@ module db_rec_from_host
   end
   assign admin = admin_q;
   assign m_entry_valid = state_q == ST_ENTRY;
-  assign m_entry_data  = index_q == '1 ? {4'(d_q), queue_q, 24'd0} : entry;
+  assign m_entry_data  = index_q == '1 ? {4'(d_q), queue_q, entry[23:0]} : entry;
   assign m_data        = data_q;
   always_comb begin
     made = MADE_NOT;

@@ -20,7 +20,7 @@ module db_rec_io
   input  host_state_t    [N_DRIVES-1:0]   hosts,
   input  drive_state_t   [N_DRIVES-1:0]   drives,
 
-  /// Entries as 16 dwords; the last one is {drive, queue, 0}.
+  /// Entries as 16 dwords; the last one begins with {drive, queue}.
   input  logic                            s_entry_valid,
   output logic                            s_entry_ready,
   input  logic           [31:0]           s_entry_data,

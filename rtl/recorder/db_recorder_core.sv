@@ -185,7 +185,7 @@ module db_recorder_core
   // ---- I/O entries of the host
   assign s_status_ready = control_ready | io_status_ready;
   assign any_packet     = m_packet_valid || io_busy;
-  db_fifo #(.WIDTH(32), .DEPTH(256)) i_entries (
+  db_fifo #(.WIDTH(32), .DEPTH(256), .AROUND(1'b0)) i_entries (
     .clk, .rst(all_rst), .s_valid(entry_in_valid), .s_ready(), .s_data(entry_in_data), .m_valid(entry_valid),
     .m_ready(entry_ready), .m_data(entry_data), .level(entry_level)
   );
