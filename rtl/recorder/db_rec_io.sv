@@ -34,13 +34,9 @@ module db_rec_io
   input  logic           [31:0]           s_data,
   input  logic                            s_data_error,   ///< pulse: the host refuses
 
-  /// db_rec_control's commands pass through here; with `issue_free` there is none.
-  input  logic                            issue_free,
-  input  logic           [N_DRIVES-1:0]   s_issue_valid,
-  input  issue_t                          s_issue,
-
-  /// db_rec_lane: commands, and ours' rows.
-  output logic           [N_DRIVES-1:0]   m_issue_valid,
+  /// db_rec_lane: a command, then its rows.
+  input  logic                            issue_free,     ///< db_rec_control has none
+  output logic           [N_DRIVES-1:0]   m_issue_valid,  ///< only when it has none
   input  logic           [N_DRIVES-1:0]   m_issue_ready,
   output issue_t                          m_issue,
   output logic           [N_DRIVES-1:0]   m_row_lock,     ///< no block may begin: rows come
@@ -103,7 +99,6 @@ module db_rec_io
   logic            gone, reset_q;                     // reset_q: the drive was reset while m_fetch was offered
   logic            bad_page, bad_ranges, clear_q;     // clear_q: a Read may begin
   logic            over_q;                            // left_q was more than `most` a cycle ago
-  issue_t          own;
 
   assign drive  = drives[d_q];
   assign read   = opcode_q == OPC_READ;
@@ -121,8 +116,7 @@ module db_rec_io
   assign m_fetch_valid = state_q == ST_FETCH;
   assign m_fetch       = '{drive: 4'(d_q), addr: fetch_q, dwords: want_q, tag: tag_q};
   assign data_open     = state_q == ST_DATA;
-  assign own           = '{user: 1'b1, op: op, kind: KIND_READ_TRIM, block: lba_q, blocks: chunk_q};
-  assign m_issue       = issue_free ? own : s_issue;
+  assign m_issue       = '{user: 1'b1, op: op, kind: KIND_READ_TRIM, block: lba_q, blocks: chunk_q};
   assign read_addr     = page_q;
   assign m_done_valid  = state_q == ST_DONE;
   assign m_done        = '{drive: 4'(d_q), qid: qid_q, cid: cid_q, status: status_q};
@@ -134,12 +128,12 @@ module db_rec_io
       OPC_DSM:          op = BLOCK_TRIM;
       default:          op = BLOCK_FLUSH;
     endcase
-    m_issue_valid  = s_issue_valid;
+    m_issue_valid  = '0;
     m_row_lock     = '0;
     wait_reads     = '0;
     reads          = '0;
     s_status_ready = '0;
-    if (state_q == ST_ISSUE && !drive.flush && issue_free) m_issue_valid[d_q] = 1'b1;
+    m_issue_valid[d_q]  = state_q == ST_ISSUE && !drive.flush && issue_free;
     m_row_lock[d_q]     = state_q inside {ST_ROW_READ, ST_ROW};
     wait_reads[d_q]     = read && state_q inside {ST_CLEAR, ST_ISSUE, ST_STATUS};
     reads[d_q]          = read && state_q inside {ST_ISSUE, ST_STATUS};

@@ -28,11 +28,13 @@ module db_rec_lane
   input  logic                done_valid,    ///< blocks have their status
   input  logic [2:0]          done_blocks,
   input  logic                lost_ack,
-  input  logic                s_issue_valid, ///< db_rec_io's, too
+  input  logic                s_issue_valid,
   output logic                s_issue_ready,
   input  issue_t              s_issue,       ///< not KIND_WRITE
 
   /// db_rec_io
+  input  logic                s_io_valid,    ///< only when db_rec_control issues nothing; ready as s_issue
+  input  issue_t              s_io,
   input  logic                s_io_lock,     ///< its rows come
   input  logic                s_io_row_valid,
   output logic                s_io_row_ready,
@@ -70,6 +72,6 @@ module db_rec_lane
   );
   db_rec_lane_cmd #(.CMD_BLOCKS(CMD_BLOCKS)) i_cmd (
     .clk, .rst, .flush(drive.flush), .lba_shift(host.lba_shift), .block_valid, .block_ready, .block_begins, .block,
-    .s_issue_valid, .s_issue_ready, .s_issue, .m_cmd_valid, .m_cmd_ready, .m_cmd
+    .s_issue_valid, .s_issue_ready, .s_issue, .s_io_valid, .s_io, .m_cmd_valid, .m_cmd_ready, .m_cmd
   );
 endmodule

@@ -90,7 +90,7 @@ module db_recorder_core
   output logic                                       idle  ///< but for timers, nothing changes until an input does
 );
   // ---- db_rec_io and what it meets
-  logic   [N_DRIVES-1:0] none_issued, user_status, control_valid, control_ready, io_status_ready, lane_valid;
+  logic   [N_DRIVES-1:0] none_issued, user_status, control_valid, control_ready, io_status_ready, io_issue_valid;
   logic   [N_DRIVES-1:0] io_row_lock, io_row_ready, io_reads, read_owed, wait_reads;
   logic                  issue_free, any_packet, io_row_valid, io_packet_done, io_busy, data_open, data_valid;
   logic                  data_error;
@@ -100,7 +100,7 @@ module db_recorder_core
   logic   [8:0]          entry_level;
   logic   [23:0]         io_read_addr;
   logic   [DATA_W-1:0]   io_row_data;
-  issue_t                lane_issue;
+  issue_t                io_issue;
   fetch_t                fetch;
   io_done_t              done_io;
 
@@ -173,8 +173,8 @@ module db_recorder_core
       .TOTAL_BLOCKS(TOTAL_BLOCKS)
     ) i_lane (
       .clk, .rst(all_rst), .host(hosts[i]), .drive(drives[i]), .lane(lanes[i]), .load(load[i]), .chunk,
-      .done_valid(done_valid[i]), .done_blocks, .lost_ack(lost_ack[i]), .s_issue_valid(lane_valid[i]),
-      .s_issue_ready(issue_ready[i]), .s_issue(lane_issue), .s_io_lock(io_row_lock[i]),
+      .done_valid(done_valid[i]), .done_blocks, .lost_ack(lost_ack[i]), .s_issue_valid(issue_valid[i]),
+      .s_issue_ready(issue_ready[i]), .s_issue(issue), .s_io_valid(io_issue_valid[i]), .s_io(io_issue), .s_io_lock(io_row_lock[i]),
       .s_io_row_valid(io_row_valid && io_row_lock[i]), .s_io_row_ready(io_row_ready[i]), .s_io_row_data(io_row_data),
       .take(take[i]), .take_lost, .s_row_valid(row_valid[i]),
       .s_row_data(row_data), .m_cmd_valid(m_cmd_valid[i]), .m_cmd_ready(m_cmd_ready[i]), .m_cmd(m_cmd[i]),
@@ -192,8 +192,8 @@ module db_recorder_core
   db_rec_io #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W)) i_io (
     .clk, .rst(all_rst), .hosts, .drives, .s_entry_valid(entry_valid), .s_entry_ready(entry_ready),
     .s_entry_data(entry_data), .m_fetch_valid(fetch_valid), .m_fetch_ready(fetch_ready), .m_fetch(fetch), .data_open,
-    .s_data_valid(data_valid), .s_data(data), .s_data_error(data_error), .issue_free, .s_issue_valid(issue_valid),
-    .s_issue(issue), .m_issue_valid(lane_valid), .m_issue_ready(issue_ready), .m_issue(lane_issue), .m_row_lock(io_row_lock),
+    .s_data_valid(data_valid), .s_data(data), .s_data_error(data_error), .issue_free,
+    .m_issue_valid(io_issue_valid), .m_issue_ready(issue_ready), .m_issue(io_issue), .m_row_lock(io_row_lock),
     .m_row_valid(io_row_valid), .m_row_ready(io_row_ready), .m_row_data(io_row_data), .wait_reads, .reads(io_reads),
     .read_addr(io_read_addr), .reads_clear(none_issued & ~read_busy & ~read_owed),
     .packet_done(io_packet_done),
