@@ -98,6 +98,7 @@ module db_rec_io
   logic            known, ended_q;                    // ended_q: the command has its status
   logic            gone, reset_q;                     // reset_q: the drive was reset while m_fetch was offered
   logic            bad_page, bad_ranges, clear_q;     // clear_q: a Read may begin
+  logic            issued_q;                          // the lane has the command
   logic            over_q;                            // left_q was more than `most` a cycle ago
 
   assign drive  = drives[d_q];
@@ -133,7 +134,7 @@ module db_rec_io
     wait_reads     = '0;
     reads          = '0;
     s_status_ready = '0;
-    m_issue_valid[d_q]  = state_q == ST_ISSUE && !drive.flush && issue_free;
+    m_issue_valid[d_q]  = state_q == ST_ISSUE && !issued_q && !drive.flush && issue_free;
     m_row_lock[d_q]     = state_q inside {ST_ROW_READ, ST_ROW};
     wait_reads[d_q]     = read && state_q inside {ST_CLEAR, ST_ISSUE, ST_STATUS};
     reads[d_q]          = read && state_q inside {ST_ISSUE, ST_STATUS};
@@ -158,6 +159,7 @@ module db_rec_io
     if (row_full_q) row_at_q <= row_at_q + 1'b1;
     over_q  <= left_q > 32'(most);
     clear_q <= state_q == ST_CLEAR && reads_clear[d_q] && issue_free;
+    issued_q <= (m_issue_valid & m_issue_ready) != '0;
     unique case (state_q)
       ST_LOAD: begin
         status_q <= '0;
@@ -290,7 +292,7 @@ module db_rec_io
         row_at_q <= '0;
         if (!read || clear_q) state_q <= ST_ISSUE;
       end
-      ST_ISSUE: if (m_issue_ready[d_q] && issue_free) state_q <= write ? ST_ROW_READ : ST_STATUS;
+      ST_ISSUE: if (issued_q) state_q <= write ? ST_ROW_READ : ST_STATUS;
       ST_ROW_READ: state_q <= ST_ROW;
       ST_ROW:
         if (m_row_ready[d_q]) begin
@@ -340,6 +342,7 @@ module db_rec_io
       ended_q    <= 1'b0;
       reset_q    <= 1'b0;
       row_full_q <= 1'b0;
+      issued_q   <= 1'b0;
       tag_q      <= '0;
     end
   end

@@ -61,7 +61,7 @@ module db_rec_lane_cmd
     if (loads) next_valid_q <= 1'b1;
     else if (cmd_free) next_valid_q <= 1'b0;
     if (loads) next_q <= block_valid ? write : s_io_valid ? s_io : s_issue;
-    if (block_begins && next_valid_q && !cmd_free) begin  // one more of the write that waits
+    if (CMD_BLOCKS > 1 && block_begins && next_valid_q && !cmd_free) begin  // one more of the write that waits
       next_q        <= next_q;
       next_q.blocks <= next_q.blocks + 14'd1;
     end

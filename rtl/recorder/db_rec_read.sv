@@ -54,6 +54,7 @@ module db_rec_read
 
   localparam int OWED_W = 10 + $clog2(READ_BLOCKS);  // at most 511 commands are without status
   logic [OWED_W-1:0] owed_q[N_DRIVES];
+  logic [N_DRIVES-1:0] left_q;  // a block has left that is still counted
   logic              block_ends;  // with this packet
   if (FULL_BLOCK) begin : g_full
     assign block_ends = 1'b1;
@@ -104,9 +105,13 @@ module db_rec_read
       out_q       <= state_q == ST_HEAD ? head : row[32'(sub)*128+:128];
     end
     for (int i = 0; i < N_DRIVES; i++) begin
-      owed_q[i] <= owed_q[i] + (issued[i] && issue.kind == KIND_READ ? OWED_W'(issue.blocks) : '0) -
-                   OWED_W'(take && last && !user_q && !gone_q && d_q == DW'(i) && block_ends);
-      if (rst || drives[i].flush) owed_q[i] <= '0;
+      left_q[i] <= (take && last && !user_q && !gone_q && d_q == DW'(i) && block_ends) || (left_q[i] && issued[i]);
+      if (issued[i] ? issue.kind == KIND_READ : left_q[i])
+        owed_q[i] <= owed_q[i] + (issued[i] ? OWED_W'(issue.blocks) : '1);
+      if (rst || drives[i].flush) begin
+        owed_q[i] <= '0;
+        left_q[i] <= 1'b0;
+      end
     end
     for (int i = 0; i < N_DRIVES; i++)
       if (restart[i]) seq_q[i] <= '0;
