@@ -53,7 +53,7 @@ module db_rec_capture
   state_e              state_q;
   logic                ready_q, first_q;
   logic [N_DRIVES-1:0] sel_q, take_q, row_valid_q;
-  logic                take_lost_q, lost_q, event_valid_q;
+  logic                take_lost_q, lost_q, format_q, event_valid_q;
   logic [STREAM_W-1:0] data_q;
   logic [RW-1:0]       row_q;
   logic [7:0]          drops_q;
@@ -104,7 +104,7 @@ module db_rec_capture
     end
   end
   assign quiet = ~(run | run1_q | run2_q | run3_q | (in_block ? sel_q : '0) | take_q) &
-                 {N_DRIVES{!(lost_q || event_valid_q)}};
+                 {N_DRIVES{!(lost_q || format_q || event_valid_q)}};
 
   // ---- blocks
   assign dropped      = comes && s_axis_tlast && state_q == ST_DROP;
@@ -161,8 +161,8 @@ module db_rec_capture
 
   // ---- events: one register. A lost block waits for it,
   // and the next block for the lost one; a malformed one that finds it full is only counted.
-  logic [2:0]  sel_idx;
-  logic [31:0] sel_next;
+  logic [2:0]  sel_idx, idx_q;
+  logic [31:0] sel_next, number_q;  // of the block: the lane counts on a cycle later
   event_t      event_q;
   always_comb begin
     sel_idx  = '0;
@@ -176,14 +176,17 @@ module db_rec_capture
   always_ff @(posedge clk) begin
     if (m_event_ready) event_valid_q <= 1'b0;
     if (take_lost_q && take_q != '0) lost_q <= 1'b1;
-    if ((lost_q || stat_format) && !event_valid_q) begin
+    if (take_q != '0) {idx_q, number_q} <= {sel_idx, sel_next};
+    format_q <= stat_format;
+    if ((lost_q || format_q) && !event_valid_q) begin
       event_valid_q <= 1'b1;
-      event_q       <= '{malformed: !lost_q, drive: sel_idx, block: sel_next - 32'd1};  // the lane has counted on
+      event_q       <= '{malformed: !lost_q, drive: idx_q, block: number_q};
       lost_q        <= 1'b0;
     end
     if (rst) begin
       event_valid_q <= 1'b0;
       lost_q        <= 1'b0;
+      format_q      <= 1'b0;
     end
   end
   assign m_event_valid = event_valid_q;

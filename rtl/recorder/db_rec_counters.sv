@@ -3,8 +3,9 @@
 //
 // db_rec_sequencer says in each step which word is meant; here is what becomes of it: counters, latencies, marked
 // blocks, limits of a chunk, the blocks of the next read or trim. Two registers carry numbers from step to step:
-// `left_q` (how many blocks) and `block_q` (from which one on).
-// Latency: a step is 2 cycles, a word read in the first and written in the second.
+// `left_q` (how many blocks) and `block_q` (from which one on). One adder does all of it, so a step adds or compares once.
+// Latency: a step is 2 cycles, a word read in the first and written in the second. What a job is about is looked at a
+// cycle after `job`: in its first step's first cycle.
 module db_rec_counters
   import db_rec_pkg::*;
 #(
@@ -26,10 +27,9 @@ module db_rec_counters
   input  logic [31:0]                 reg_wdata,
   output logic [31:0]                 reg_rdata,
 
-  /// What a job is about.
+  /// What a job is about, a cycle after it; status: until the next one's.
   input  event_t                      s_event,
   input  db_host_pkg::block_status_t  status,
-  input  logic [2:0]                  done_blocks,
   input  lane_state_t [N_DRIVES-1:0]  lanes,
   input  drive_control_t [N_DRIVES-1:0] control,
 
@@ -44,20 +44,19 @@ module db_rec_counters
     $error("%m: READ_BLOCKS and TRIM_BLOCKS must be powers of 2 up to 8192");
   end
 
-  logic [31:0] left_q, block_q, word, value, sum, block_sum, us;
-  logic        adjacent_q, us_done, flush_q;
+  logic [31:0] left_q, block_q, word, value, result, us;
+  logic        adjacent_q, us_done, flush_q, carry;
   db_host_pkg::block_op_e op;
   logic [4:0]  us_bucket, runs_q;
   logic [3:0]  why_q;
-  logic [14:0] status_q;
   lane_state_t lane;  // of the drive at hand
-  logic [19:0] next_down;
   write_tag_t  write_tag;
   other_tag_t  other_tag;
-  logic        enabled;  // the drive at hand already is
+  job_t        job_q;     // a job's first word is there two cycles after it
+  logic        before_q;  // the block lies in the 4096 before those of the lane's next one
+  logic        enabled;   // the drive at hand already is
   assign lane      = lanes[VW'(step.drive)];
   assign enabled   = step.read ? control[VW'(step.drive)].read : control[VW'(step.drive)].capture;
-  assign next_down = lane.next[31:12] - 1'b1;
   assign write_tag = status.tag;
   assign other_tag = status.tag;
   assign found     = '{zero: left_q == '0, divided: us_done, adjacent: adjacent_q,
@@ -74,9 +73,10 @@ module db_rec_counters
       STEP_KEEP_START:  // from one word to another
         w = step.phase ? (step.read ? W_KEPT_RBLOCK : W_KEPT_START) : step.read ? W_RBLOCK : W_START;
       STEP_KEEP_SIZE: w = step.phase ? (step.read ? W_KEPT_RNUM : W_KEPT_SIZE) : step.read ? W_RNUM : W_SIZE;
-      STEP_START:                 w = step.read ? W_KEPT_RBLOCK : W_KEPT_START;
+      STEP_START:
+        w = step.phase ? (step.read ? W_RFIRST : W_FIRST) : step.read ? W_KEPT_RBLOCK : W_KEPT_START;
       STEP_SIZE:                  w = step.read ? W_KEPT_RNUM : W_KEPT_SIZE;
-      STEP_ROOM, STEP_BASE:         w = step.read ? W_RFIRST : W_FIRST;
+      STEP_BASE:                    w = step.read ? W_RFIRST : W_FIRST;
       STEP_LIMIT, STEP_LEFT:        {extended, w} = step.read ? {1'b0, W_RLIMIT} : {1'b1, X_LIMIT};
       STEP_ZERO_ERROR, STEP_ERROR:  w = step.read ? W_RERROR : W_ERROR;
       STEP_ZERO_DONE, STEP_NUM:     w = step.read ? W_RDONE : W_NUM;
@@ -95,31 +95,108 @@ module db_rec_counters
     if (step.state == STEP_REG) addr = {reg_addr[9], reg_all && reg_write ? step.drive : reg_addr[8:6], reg_addr[5:0]};
     if (step.state == STEP_WIPE) addr = step.wipe_addr;
   end
-  assign sum       = word + (step.state == STEP_RUN_ADD ? 32'd1 : left_q);
-  assign block_sum = step.state == STEP_BACK ? block_q - left_q : block_q + (step.state == STEP_DONE ? word : left_q);
+
+  // ---- the only adder: a word or block_q, and left_q or the latency
+  // What a step does is settled in its first cycle, one bit a source, so that a register's next value is an OR.
+  typedef struct packed {
+    logic word, block;     // the one: of both at most one, else 0
+    logic left, us;        // the other: the same
+    logic invert, carry;   // the other is inverted; 1 is added
+  } add_t;
+  typedef struct packed {
+    logic [N_DRIVES-1:0] total;              // left_q: a drive's blocks
+    logic word, result, negated, room, most; // ... a word; the sum; inverted; not below 0; at most so many
+    logic smaller;                           // ... only if it gets smaller
+    logic block;                             // block_q: the sum
+    logic error;                             // ... with the low bits of the status' tag
+  } set_t;
+  typedef enum logic [1:0] {VALUE_RESULT, VALUE_REG, VALUE_US, VALUE_STATUS} value_e;
+  add_t        add_d, add_q;
+  set_t        set_d, set_q;
+  value_e      value_d, value_q;
+  logic        why_d, why_use_q;
+  logic [31:0] one, other;
   always_comb begin
+    add_d   = '0;
+    set_d   = '0;
+    value_d = VALUE_RESULT;
+    why_d   = 1'b0;
     unique case (step.state)
-      STEP_REG:       value = reg_wdata;
-      STEP_LIMIT:     value = left_q;
-      STEP_ROOM:      value = block_q;
-      STEP_KEEP_START, STEP_KEEP_SIZE: value = word;
-      STEP_PEAK:      value = us > word ? us : word;
-      STEP_ERROR: value = word == '0 ? db_recorder_regs_pkg::set_error_t'{reserved_15: '0, status: status_q} : word;
-      STEP_RUN_END:   value = block_sum;
-      STEP_RUN_FIRST: value = block_q;
-      STEP_RUN_WHY:   value = db_recorder_regs_pkg::run_why_t'{why: why_q, blocks: left_q[27:0]};
-      STEP_NUM, STEP_ISSUE, STEP_BUCKET, STEP_COUNT, STEP_RUN_MORE, STEP_RUN_ADD: value = sum;
-      default:      value = '0;
+      STEP_REG:             value_d = VALUE_REG;
+      STEP_KEEP_START, STEP_KEEP_SIZE: add_d.word = 1'b1;
+      STEP_START: begin
+        add_d.word  = 1'b1;
+        set_d.block = 1'b1;
+        for (int i = 0; i < N_DRIVES; i++) set_d.total[i] = step.drive == 3'(i);
+      end
+      STEP_ROOM: begin                               // block_q - left_q - 1
+        {add_d.block, add_d.left, add_d.invert}   = '1;
+        {set_d.result, set_d.negated, set_d.room} = '1;
+      end
+      STEP_SIZE: begin                               // word - left_q - 1
+        {add_d.word, add_d.left, add_d.invert} = '1;
+        {set_d.word, set_d.smaller}            = '1;
+      end
+      STEP_LIMIT:           add_d.left = 1'b1;
+      STEP_LOAD, STEP_RUN_END: {add_d.block, add_d.left} = '1;
+      STEP_DONE:            set_d.word = 1'b1;
+      STEP_BASE: begin
+        {add_d.word, add_d.left} = '1;
+        set_d.block              = 1'b1;
+      end
+      STEP_LEFT: begin
+        {add_d.word, add_d.left, add_d.invert, add_d.carry} = '1;
+        set_d.result                                        = 1'b1;
+      end
+      STEP_CUT:             set_d.most = 1'b1;
+      STEP_BACK: begin
+        {add_d.block, add_d.left, add_d.invert, add_d.carry} = '1;
+        set_d.block                                          = 1'b1;
+      end
+      STEP_NUM, STEP_ISSUE, STEP_BUCKET, STEP_COUNT, STEP_RUN_MORE: {add_d.word, add_d.left} = '1;
+      STEP_PEAK: begin                               // word - us - 1
+        {add_d.word, add_d.us, add_d.invert} = '1;
+        value_d                              = VALUE_US;
+      end
+      STEP_ERROR: begin                              // block_q, or 1 less
+        {add_d.block, add_d.invert} = {1'b1, before_q};
+        {set_d.block, set_d.error}  = '1;
+        value_d                     = VALUE_STATUS;
+      end
+      STEP_RUN_FIRST:       add_d.block = 1'b1;
+      STEP_RUN_WHY:         {add_d.left, why_d} = '1;
+      STEP_RUN_ADD:         {add_d.word, add_d.carry} = '1;
+      default: ;
     endcase
+  end
+  always_ff @(posedge clk) begin
+    add_q     <= add_d;
+    set_q     <= step.phase ? set_t'('0) : set_d;
+    value_q   <= value_d;
+    why_use_q <= why_d;
+  end
+  assign one   = (add_q.word ? word : '0) | (add_q.block ? block_q : '0);
+  assign other = (add_q.left ? left_q : '0) | (add_q.us ? us : '0);
+  logic unused;
+  assign {carry, result, unused} = {1'b0, one, 1'b1} + {1'b0, other ^ {32{add_q.invert}}, add_q.carry};
+
+  always_comb begin
+    unique case (value_q)
+      VALUE_REG:    value = reg_wdata;
+      VALUE_US:     value = us;
+      VALUE_STATUS: value = db_recorder_regs_pkg::set_error_t'{reserved_15: '0, status: status.status};
+      default:      value = result;
+    endcase
+    if (why_use_q) value[31:28] = why_q;
   end
   assign re = !step.phase;
   always_comb begin
     unique case (step.state)
-      STEP_ROOM, STEP_ZERO_PEAK, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC, STEP_ISSUE, STEP_NUM,
-      STEP_BUCKET, STEP_ERROR,
-      STEP_COUNT, STEP_RUN_END, STEP_RUN_MORE, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_RUN_ADD, STEP_WIPE: we = step.phase;
+      STEP_START, STEP_ZERO_PEAK, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC, STEP_ISSUE, STEP_NUM,
+      STEP_BUCKET, STEP_COUNT, STEP_RUN_END, STEP_RUN_MORE, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_RUN_ADD, STEP_WIPE: we = step.phase;
       STEP_KEEP_START, STEP_KEEP_SIZE: we = step.phase && !enabled;  // later it is the next one's
-      STEP_PEAK: we = step.phase && us_done;
+      STEP_PEAK:  we = step.phase && us_done && !carry;   // it is not below what is there
+      STEP_ERROR: we = step.phase && word == '0;          // the first one stays
       STEP_REG:  we = step.phase && reg_write;
       default:   we = 1'b0;
     endcase
@@ -128,57 +205,52 @@ module db_rec_counters
     .clk, .we, .waddr(addr), .wdata(value), .re, .raddr(addr), .rdata(word)
   );
   db_rec_timebase #(.CLK_MHZ(CLK_MHZ)) i_us (
-    .clk, .rst, .start(job.status), .cycles(status.latency), .done(us_done), .us, .bucket(us_bucket)
+    .clk, .rst, .start(job_q.status), .cycles(status.latency), .done(us_done), .us, .bucket(us_bucket)
   );
   assign reg_rdata = word;
-  assign chunk     = '{first: block_q, stop: block_sum};
+  assign chunk     = '{first: block_q, stop: result};
   assign issue     = '{user: 1'b0, op: op, kind: step.kind, block: 35'(block_q), blocks: left_q[13:0]};
 
   assign op = flush_q ? db_host_pkg::BLOCK_FLUSH : step.kind == KIND_READ ? db_host_pkg::BLOCK_READ :
               db_host_pkg::BLOCK_TRIM;
 
   // ---- from step to step
-  logic [31:0] most;
-  assign most = step.read && step.kind == KIND_READ ? 32'(READ_BLOCKS) : 32'(TRIM_BLOCKS);
+  logic [N_DRIVES-1:0] from_q;   // ... it is about what this lane says of its blocks
+  logic [31:0]         left_d, block_d;
+  logic                left_set, block_set, above;
+  always_comb begin
+    left_d  = 32'(job_q.marked) | (job_q.lost ? 32'(lane.lost_blocks) : '0) |
+              (set_q.result ? result ^ {32{set_q.negated}} : '0) | (set_q.word ? word : '0);
+    block_d = (job_q.marked ? s_event.block : '0) | (set_q.block ? result : '0);
+    if (job_q.status) begin
+      left_d |= write_tag.kind == KIND_WRITE ? 32'(write_tag.more) + 32'd1 : 32'(other_tag.blocks);
+    end
+    for (int i = 0; i < N_DRIVES; i++) begin
+      left_d  |= set_q.total[i] ? lanes[i].total : '0;
+      block_d |= from_q[i] ? lanes[i].next : '0;
+    end
+    // at least as many as a command may have
+    above = step.read && step.kind == KIND_READ ? left_q[31:READ_LOG2] != '0 : left_q[31:TRIM_LOG2] != '0;
+    if (set_q.most) left_d |= step.read && step.kind == KIND_READ ? 32'(READ_BLOCKS) : 32'(TRIM_BLOCKS);
+    left_set  = job_q.flush || job_q.marked || job_q.lost || job_q.status || set_q.total != '0 || set_q.result ||
+                (set_q.word && !(set_q.smaller && carry)) || (set_q.most && above);
+    block_set = job_q.flush || job_q.marked || from_q != '0 || set_q.block;
+  end
   always_ff @(posedge clk) begin
+    job_q <= job;
+    for (int i = 0; i < N_DRIVES; i++) from_q[i] <= (job.lost || job.status) && step.drive == 3'(i);
+    if (left_set) left_q <= left_d;
+    if (set_q.room && carry) left_q <= '0;
+    if (block_set) block_q <= block_d;
+    if (job_q.status) block_q[11:0] <= '0;  // the rest in STEP_ERROR
+    if (set_q.error) block_q[11:0] <= write_tag.block;
+    if (job_q.flush) flush_q <= 1'b1;
+    if (job_q.issue) flush_q <= 1'b0;
+    if (job_q.status) before_q <= write_tag.block >= lane.next[11:0];
+    if (job_q.marked) why_q <= s_event.malformed ? WHY_FORMAT : WHY_DOWN;
+    if (job_q.lost) why_q <= WHY_RESET;
+    if (job_q.status) why_q <= WHY_STATUS;
     if (step.state == STEP_RUN_END) adjacent_q <= word == block_q && runs_q != '0;
-    if (job.flush) {flush_q, block_q, left_q} <= {1'b1, 64'd0};
-    if (job.issue) flush_q <= 1'b0;
-    if (job.marked) begin
-      block_q <= s_event.block;
-      left_q  <= 32'd1;
-      why_q   <= s_event.malformed ? WHY_FORMAT : WHY_DOWN;
-    end
-    if (job.lost) begin
-      block_q <= lane.next;
-      left_q  <= 32'(lane.lost_blocks);
-      why_q   <= WHY_RESET;
-    end
-    if (job.status) begin
-      status_q <= status.status;
-      why_q    <= WHY_STATUS;
-      left_q   <= write_tag.kind == KIND_WRITE ? 32'(done_blocks) : 32'(other_tag.blocks);
-      block_q  <= {write_tag.block >= lane.next[11:0] ? next_down : lane.next[31:12], write_tag.block};
-    end
-    if (step.phase) begin
-      unique case (step.state)
-        STEP_START: begin
-          block_q <= word;
-          left_q  <= lane.total;
-        end
-        STEP_ROOM: left_q <= left_q > block_q ? left_q - block_q : '0;
-        STEP_SIZE: if (word < left_q) left_q <= word;
-        STEP_BASE: block_q <= word;
-        STEP_LEFT: left_q <= word;
-        STEP_DONE: begin
-          block_q <= block_sum;
-          left_q  <= left_q - word;
-        end
-        STEP_CUT:  if (left_q > most) left_q <= most;
-        STEP_BACK: block_q <= block_sum;
-        STEP_RUNS: runs_q <= word > 32'(MAX_RUNS) ? 5'(MAX_RUNS + 1) : word[4:0];
-        default: ;
-      endcase
-    end
+    if (step.state == STEP_RUNS && step.phase) runs_q <= word > 32'(MAX_RUNS) ? 5'(MAX_RUNS + 1) : word[4:0];
   end
 endmodule

@@ -42,7 +42,7 @@ module db_rec_from_host
   input  logic                         entry_room,     ///< for 16
   input  logic                         data_open,
   input  logic          [7:0]          data_tag,
-  output logic                         m_data_valid,
+  output logic                         m_data_valid,   ///< while data_open falls one more may come
   output logic          [31:0]         m_data,
   output logic                         m_data_error,
 
@@ -72,7 +72,7 @@ module db_rec_from_host
   logic [10:0]  left_q, count_q;
   logic [3:0]   src_q, index_q, queue_q;
   logic [7:0]   tag_q;
-  logic         write_q, is_admin_q, is_data_q, dropped, last_q, first_q, answers_q, there;
+  logic         write_q, is_admin_q, is_data_q, dropped_q, last_q, first_q, answers_q, there;
   logic [127:0] beat_q;
   logic [1:0]   lane_q, head_q;
   logic [2:0]   status_q;
@@ -94,8 +94,7 @@ module db_rec_from_host
   logic        forwards, forwards_q;
   admin_t      [N_DRIVES-1:0] admin_q;
   logic [7:0]  opcode_in_q;
-  logic        made;            // the entry is answered here
-  status_t     made_status;
+  made_e       made;            // how the entry is answered here
   logic [15:0] cid_in_q;        // _in_q: of the entry that comes in
   logic        prp_bit23_in_q;
   assign base  = hosts[d_q].window_base;
@@ -108,18 +107,20 @@ module db_rec_from_host
   end
   assign admin = admin_q;
   assign m_entry_valid = state_q == ST_ENTRY;
-  assign m_entry_data  = index_q == '1 ? {4'(d_q), queue_q, 24'd0} : entry;
-  assign m_data_valid  = state_q == ST_DWORD && is_data_q && tag_q == data_tag;  // else its asker has given up
-  assign m_data        = dword;
-  assign made  = queue_q != '0 || opcode_in_q inside {ADMIN_OPC_CREATE_SQ, ADMIN_OPC_DELETE_SQ, ADMIN_OPC_CREATE_CQ,
-                                                      ADMIN_OPC_DELETE_CQ, ADMIN_OPC_ASYNC_EVENT};
-  assign made_status = queue_q != '0 ? status(1'b0, SCT_PATH, SC_HOST_ABORTED) :  // no room
-                       opcode_in_q == ADMIN_OPC_ASYNC_EVENT ? status(1'b0, SCT_SPECIFIC, SC_AER_LIMIT) : '0;
+  assign m_entry_data  = index_q == '1 ? {4'(d_q), queue_q, entry[23:0]} : entry;
+  assign m_data        = data_q;
+  always_comb begin
+    made = MADE_NOT;
+    if (opcode_in_q inside {ADMIN_OPC_CREATE_SQ, ADMIN_OPC_DELETE_SQ, ADMIN_OPC_CREATE_CQ, ADMIN_OPC_DELETE_CQ})
+      made = MADE_GOOD;
+    if (opcode_in_q == ADMIN_OPC_ASYNC_EVENT) made = MADE_AER_LIMIT;
+    if (queue_q != '0) made = MADE_ABORTED;  // no room
+  end
 
   always_comb begin
     m_reg_valid = '0;
     m_admin_valid = '0;
-    m_reg_valid[d_q] = state_q == ST_ACCESS && !dropped;
+    m_reg_valid[d_q] = state_q == ST_ACCESS && !dropped_q;
     m_admin_valid[d_q] = state_q == ST_ADMIN;
   end
   assign m_reg = '{write: write_q, addr: addr_q, wdata: data_q};
@@ -128,8 +129,6 @@ module db_rec_from_host
   logic                enables;
   logic [N_DRIVES-1:0] off_q, initialise_q;  // software has cleared CC.EN
   logic [31:0]         seen;                 // what is read
-  assign dropped = write_q && (addr_q == NVME_REG_CC || addr_q >= DOORBELLS ||
-                               (addr_q >= NVME_REG_AQA && addr_q < NVME_REG_ACQ + 24'd8));
   assign enables = state_q == ST_WAIT && write_q && addr_q == NVME_REG_CC;
   assign initialise = initialise_q;
   always_comb begin
@@ -170,6 +169,7 @@ module db_rec_from_host
       if (admin_done[i]) admin_q[i].busy <= 1'b0;
       if (admin_q[i].busy && drives[i].flush) admin_q[i].gone <= 1'b1;
     end
+    m_data_valid <= state_q == ST_DWORD && is_data_q && tag_q == data_tag;  // else its asker has given up
     m_data_error <= 1'b0;
     unique case (state_q)
       ST_HEAD: begin
@@ -192,6 +192,7 @@ module db_rec_from_host
         lane_q   <= '0;
         index_q  <= '0;
         first_q  <= 1'b1;
+        dropped_q <= 1'b0;
         if (s_packet_valid) begin
           state_q <= s_packet.last ? ST_HEAD : ST_SKIP;
           if (h2[31]) begin
@@ -232,6 +233,8 @@ module db_rec_from_host
         end
       ST_DWORD: begin  // a dword of the payload
         data_q  <= dword;
+        dropped_q <= addr_q == NVME_REG_CC || addr_q >= DOORBELLS ||
+                     (addr_q >= NVME_REG_AQA && addr_q < NVME_REG_ACQ + 24'd8);
         lane_q  <= lane_q + 2'd1;
         left_q  <= left_q - 11'd1;
         index_q <= index_q + 4'd1;
@@ -242,9 +245,9 @@ module db_rec_from_host
         else if (left_q == 11'd1) state_q <= last_q ? ST_ADMIN_WAIT : ST_SKIP;
         else if (lane_q == 2'd3) state_q <= last_q ? ST_HEAD : ST_PAYLOAD;
       end
-      ST_ACCESS: if (m_reg_ready[d_q] || drives[d_q].flush || dropped) state_q <= ST_WAIT;
+      ST_ACCESS: if (m_reg_ready[d_q] || drives[d_q].flush || dropped_q) state_q <= ST_WAIT;
       ST_WAIT:
-        if (s_reg_valid[d_q] || drives[d_q].flush || dropped) begin
+        if (s_reg_valid[d_q] || drives[d_q].flush || dropped_q) begin
           addr_q <= addr_q + 24'd4;
           if (write_q) begin
             if (left_q == '0) state_q <= last_q ? ST_HEAD : ST_SKIP;
@@ -281,17 +284,19 @@ module db_rec_from_host
           state_q <= ST_ENTRY;
         end else if (!admin_q[d_q].busy) begin
           index_q <= '0;
-          state_q <= made ? ST_HEAD : ST_ADMIN;
-          admin_q[d_q] <= '{busy: made, made: made, status: made_status, gone: 1'b0, qid: queue_q, cid: cid_in_q,
-                            prp_bit23: prp_bit23_in_q};
+          state_q <= made != MADE_NOT ? ST_HEAD : ST_ADMIN;
+          for (int i = 0; i < N_DRIVES; i++)
+            if (d_q == DW'(i))
+              admin_q[i] <= '{busy: made != MADE_NOT, made: made, gone: 1'b0, qid: queue_q, cid: cid_in_q,
+                              prp_bit23: prp_bit23_in_q};
         end
       ST_ADMIN: begin
-        admin_q[d_q].gone <= admin_q[d_q].gone || drives[d_q].flush;
+        for (int i = 0; i < N_DRIVES; i++) if (d_q == DW'(i) && drives[i].flush) admin_q[i].gone <= 1'b1;
         if (m_admin_ready[d_q] || drives[d_q].flush) begin
           forwards_q   <= forwards;
           index_q <= index_q + 4'd1;
           if (index_q == '1) begin
-            admin_q[d_q].busy <= 1'b1;
+            for (int i = 0; i < N_DRIVES; i++) if (d_q == DW'(i)) admin_q[i].busy <= 1'b1;
             state_q <= ST_HEAD;
           end
         end
@@ -304,6 +309,7 @@ module db_rec_from_host
     endcase
     if (rst) begin
       state_q <= ST_HEAD;
+      m_data_valid <= 1'b0;
       m_data_error <= 1'b0;
       for (int i = 0; i < N_DRIVES; i++) admin_q[i].busy <= 1'b0;
     end

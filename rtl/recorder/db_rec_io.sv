@@ -8,7 +8,7 @@
 // on in another page. Rows of a Write are collected before its command goes to the lane, so a slow host holds up no
 // capture; reads of the recorder wait while one of these is under way. One entry at a time; the others wait, and
 // from_host refuses what finds no room. A drive's reset ends its entry, but not in the middle of a request for data.
-// Time: some 20 cycles beside those of the host, the drive and 2 a row.
+// Time: some 25 cycles beside those of the host, the drive and 2 a row.
 module db_rec_io
   import db_rec_pkg::*, db_host_pkg::*, db_nvme_pkg::*;
 #(
@@ -20,7 +20,7 @@ module db_rec_io
   input  host_state_t    [N_DRIVES-1:0]   hosts,
   input  drive_state_t   [N_DRIVES-1:0]   drives,
 
-  /// Entries as 16 dwords; the last one is {drive, queue, 0}.
+  /// Entries as 16 dwords; the last one begins with {drive, queue}.
   input  logic                            s_entry_valid,
   output logic                            s_entry_ready,
   input  logic           [31:0]           s_entry_data,
@@ -35,7 +35,8 @@ module db_rec_io
   input  logic                            s_data_error,   ///< pulse: the host refuses
 
   /// db_rec_lane: a command, then its rows.
-  output logic           [N_DRIVES-1:0]   m_issue_valid,
+  input  logic                            issue_free,     ///< db_rec_control has none
+  output logic           [N_DRIVES-1:0]   m_issue_valid,  ///< only when it has none
   input  logic           [N_DRIVES-1:0]   m_issue_ready,
   output issue_t                          m_issue,
   output logic           [N_DRIVES-1:0]   m_row_lock,     ///< no block may begin: rows come
@@ -69,8 +70,8 @@ module db_rec_io
   end
 
   typedef enum logic [3:0] {
-    ST_LOAD, ST_CHECK, ST_CHUNK, ST_PAGE, ST_FETCH, ST_DATA, ST_CLEAR, ST_ISSUE, ST_ROW_READ, ST_ROW, ST_STATUS,
-    ST_NEXT, ST_DONE
+    ST_LOAD, ST_LOOK, ST_CHECK, ST_CHUNK, ST_PAGE, ST_RANGE, ST_FETCH, ST_DATA, ST_CLEAR, ST_ISSUE, ST_ROW_READ,
+    ST_ROW, ST_STATUS, ST_NEXT, ST_DONE
   } state_e;
   typedef enum logic [1:0] {GET_DATA, GET_PAGE, GET_LIST, GET_RANGE} get_e;  // GET_LIST: where the list goes on
   state_e          state_q;
@@ -96,7 +97,9 @@ module db_rec_io
   drive_state_t    drive;
   logic            known, ended_q;                    // ended_q: the command has its status
   logic            gone, reset_q;                     // reset_q: the drive was reset while m_fetch was offered
-  logic            two, bad_page, bad_ranges;
+  logic            bad_page, bad_ranges, clear_q;     // clear_q: a Read may begin
+  logic            issued_q;                          // the lane has the command
+  logic            over_q;                            // left_q was more than `most` a cycle ago
 
   assign drive  = drives[d_q];
   assign read   = opcode_q == OPC_READ;
@@ -106,7 +109,6 @@ module db_rec_io
   assign shift  = 3'(hosts[d_q].lba_shift - 4'd9);
   assign most   = moves ? 14'd8 >> shift : 14'(MOST);
   assign gone   = (drive.flush || reset_q) && !(state_q inside {ST_LOAD, ST_DONE, ST_FETCH});
-  assign two    = left_q <= 32'(most) << 1;
   assign bad_page   = s_data[27:24] != 4'd1 || s_data[11:0] != '0;
   assign bad_ranges = 9'(prp1_q[11:4]) + 9'(ranges_q) > 9'd255;  // they cross their page
   assign busy   = state_q != ST_LOAD || s_entry_valid;
@@ -132,7 +134,7 @@ module db_rec_io
     wait_reads     = '0;
     reads          = '0;
     s_status_ready = '0;
-    m_issue_valid[d_q]  = state_q == ST_ISSUE && !drive.flush;
+    m_issue_valid[d_q]  = state_q == ST_ISSUE && !issued_q && !drive.flush && issue_free;
     m_row_lock[d_q]     = state_q inside {ST_ROW_READ, ST_ROW};
     wait_reads[d_q]     = read && state_q inside {ST_CLEAR, ST_ISSUE, ST_STATUS};
     reads[d_q]          = read && state_q inside {ST_ISSUE, ST_STATUS};
@@ -155,6 +157,9 @@ module db_rec_io
     reset_q    <= (drive.flush || reset_q) && state_q == ST_FETCH;
     row_full_q <= 1'b0;
     if (row_full_q) row_at_q <= row_at_q + 1'b1;
+    over_q  <= left_q > 32'(most);
+    clear_q <= state_q == ST_CLEAR && reads_clear[d_q] && issue_free;
+    issued_q <= (m_issue_valid & m_issue_ready) != '0;
     unique case (state_q)
       ST_LOAD: begin
         status_q <= '0;
@@ -172,19 +177,19 @@ module db_rec_io
             4'd15: begin
               d_q     <= DW'(s_entry_data[31:28]);
               qid_q   <= s_entry_data[27:24];
-              state_q <= ST_CHECK;
+              state_q <= ST_LOOK;
             end
             default: ;
           endcase
         end
       end
-      ST_CHECK: begin
-        two_q   <= two;
-        page_q  <= prp1_q[23:0];
-        fetch_q <= prp1_q[23:0];
-        get_q   <= GET_RANGE;
-        want_q  <= 6'd4;
+      ST_LOOK: begin
+        two_q   <= left_q <= 32'(most) << 1;
+        state_q <= ST_CHECK;
         if (opcode_q == OPC_FLUSH) {left_q, lba_q} <= {32'd1, 35'd0};
+      end
+      ST_CHECK: begin
+        page_q <= prp1_q[23:0];
         if (drive.dead || !hosts[d_q].link_up) begin
           status_q <= status(1'b0, SCT_PATH, SC_PATH_ERROR);
           state_q  <= ST_DONE;
@@ -192,14 +197,14 @@ module db_rec_io
           status_q <= status(1'b0, SCT_GENERIC, SC_INVALID_OPCODE);
           state_q  <= ST_DONE;
         end else if ((moves && (prp1_q[27:24] != 4'd1 || prp1_q[11:0] != '0 ||
-                      (left_q > 32'(most) && (prp2_q[27:24] != 4'd1 || prp2_q[2:0] != '0 ||
-                                              (two && prp2_q[11:3] != '0))))) ||
+                      (over_q && (prp2_q[27:24] != 4'd1 || prp2_q[2:0] != '0 ||
+                                  (two_q && prp2_q[11:3] != '0))))) ||
                      (opcode_q == OPC_DSM && (prp1_q[27:24] != 4'd1 || prp1_q[3:0] != '0 || bad_ranges))) begin
           status_q <= status(1'b0, SCT_GENERIC, SC_INVALID_PRP_OFFSET);
           state_q  <= ST_DONE;
         end else if (opcode_q == OPC_DSM) begin
           if (!deallocate_q) state_q <= ST_DONE;       // hints
-          else if (drive.up) state_q <= ST_FETCH;
+          else if (drive.up) state_q <= ST_RANGE;
         end else if (opcode_q != OPC_FLUSH && far_q) begin
           status_q <= status(1'b0, SCT_GENERIC, SC_LBA_RANGE);
           state_q  <= ST_DONE;
@@ -210,7 +215,7 @@ module db_rec_io
 
       // ---- a piece that one command can carry
       ST_CHUNK: begin
-        chunk_q  <= left_q < 32'(most) ? left_q[13:0] : most;
+        chunk_q  <= over_q ? most : left_q[13:0];
         row_at_q <= '0;
         lane_q   <= '0;
         fetch_q  <= prp2_q[23:0];
@@ -219,8 +224,8 @@ module db_rec_io
         state_q  <= moves ? ST_PAGE : ST_ISSUE;
         if (moves && !first_q && two_q) page_q <= prp2_q[23:0];
         if (moves && !first_q && !two_q) begin
-          if (prp2_q[11:3] == '1 && left_q > 32'(most)) get_q <= GET_LIST;
-          else prp2_q <= prp2_q + 28'd8;
+          if (prp2_q[11:3] == '1 && over_q) get_q <= GET_LIST;
+          else prp2_q[11:3] <= prp2_q[11:3] + 1'b1;
           state_q <= ST_FETCH;
         end
         first_q <= 1'b0;
@@ -235,6 +240,12 @@ module db_rec_io
       end
 
       // ---- dwords of the host
+      ST_RANGE: begin
+        fetch_q <= prp1_q[23:0];
+        get_q   <= GET_RANGE;
+        want_q  <= 6'd4;
+        state_q <= ST_FETCH;
+      end
       ST_FETCH: if (m_fetch_ready) state_q <= ST_DATA;
       ST_DATA:
         if (s_data_error) begin
@@ -245,7 +256,7 @@ module db_rec_io
           want_q <= want_q - 6'd1;
           unique case (get_q)
             GET_DATA: begin
-              row_q[32*lane_q+:32] <= s_data;
+              for (int l = 0; l < L; l++) if (lane_q == ($clog2(L))'(l)) row_q[32*l+:32] <= s_data;
               lane_q     <= lane_q + 1'b1;
               row_full_q <= &lane_q;
             end
@@ -259,7 +270,7 @@ module db_rec_io
           endcase
           if (want_q == 6'd1) begin
             tag_q   <= tag_q + 8'd1;
-            fetch_q <= fetch_q + 24'd128;
+            fetch_q[11:7] <= fetch_q[11:7] + 1'b1;  // in its page
             want_q  <= 6'd32;
             if (get_q == GET_DATA) begin
               packets_q <= packets_q - 6'd1;
@@ -279,9 +290,9 @@ module db_rec_io
       // ---- the command
       ST_CLEAR: begin
         row_at_q <= '0;
-        if (!read || reads_clear[d_q]) state_q <= ST_ISSUE;
+        if (!read || clear_q) state_q <= ST_ISSUE;
       end
-      ST_ISSUE: if (m_issue_ready[d_q]) state_q <= write ? ST_ROW_READ : ST_STATUS;
+      ST_ISSUE: if (issued_q) state_q <= write ? ST_ROW_READ : ST_STATUS;
       ST_ROW_READ: state_q <= ST_ROW;
       ST_ROW:
         if (m_row_ready[d_q]) begin
@@ -292,7 +303,7 @@ module db_rec_io
       ST_STATUS: begin
         if (packet_done) begin
           packets_q <= packets_q - 6'd1;
-          page_q    <= page_q + 24'd128;
+          page_q[11:7] <= page_q[11:7] + 1'b1;
         end
         if (s_status_valid[d_q]) {ended_q, status_q} <= {1'b1, s_status[d_q].status};
         if (ended_q && (!read || packets_q == '0)) begin
@@ -303,9 +314,6 @@ module db_rec_io
         end
       end
       ST_NEXT: begin
-        fetch_q <= prp1_q[23:0] + 24'd16;
-        get_q   <= GET_RANGE;
-        want_q  <= 6'd4;
         if (left_q != '0 && opcode_q == OPC_DSM && far_q) begin
           status_q <= status(1'b0, SCT_GENERIC, SC_LBA_RANGE);
           state_q  <= ST_DONE;
@@ -313,8 +321,8 @@ module db_rec_io
           state_q <= ST_CHUNK;
         end else if (opcode_q == OPC_DSM && ranges_q != '0) begin
           ranges_q     <= ranges_q - 8'd1;
-          prp1_q[23:0] <= prp1_q[23:0] + 24'd16;
-          state_q      <= ST_FETCH;
+          prp1_q[11:4] <= prp1_q[11:4] + 1'b1;  // in its page
+          state_q      <= ST_RANGE;
         end else begin
           state_q <= ST_DONE;
         end
@@ -334,6 +342,7 @@ module db_rec_io
       ended_q    <= 1'b0;
       reset_q    <= 1'b0;
       row_full_q <= 1'b0;
+      issued_q   <= 1'b0;
       tag_q      <= '0;
     end
   end

@@ -33,8 +33,7 @@ module db_rec_lane
   input  issue_t              s_issue,       ///< not KIND_WRITE
 
   /// db_rec_io
-  input  logic                s_io_valid,    ///< only when db_rec_control issues nothing
-  output logic                s_io_ready,
+  input  logic                s_io_valid,    ///< only when db_rec_control issues nothing; ready as s_issue
   input  issue_t              s_io,
   input  logic                s_io_lock,     ///< its rows come
   input  logic                s_io_row_valid,
@@ -60,7 +59,6 @@ module db_rec_lane
   logic [11:0] out_blocks, lost_blocks;
   assign lane = '{room: room, at_end: at_end, next: next, total: total, out_blocks: out_blocks, lost: lost,
                   lost_blocks: lost_blocks, hold: hold, idle: idle};
-  assign s_io_ready = s_issue_ready;
   assign idle = out_blocks == '0 && !m_cmd_valid;
 
   db_rec_lane_blocks #(.TOTAL_BLOCKS(TOTAL_BLOCKS)) i_blocks (
@@ -74,7 +72,6 @@ module db_rec_lane
   );
   db_rec_lane_cmd #(.CMD_BLOCKS(CMD_BLOCKS)) i_cmd (
     .clk, .rst, .flush(drive.flush), .lba_shift(host.lba_shift), .block_valid, .block_ready, .block_begins, .block,
-    .s_issue_valid(s_issue_valid || s_io_valid), .s_issue_ready, .s_issue(s_io_valid ? s_io : s_issue),
-    .m_cmd_valid, .m_cmd_ready, .m_cmd
+    .s_issue_valid, .s_issue_ready, .s_issue, .s_io_valid, .s_io, .m_cmd_valid, .m_cmd_ready, .m_cmd
   );
 endmodule

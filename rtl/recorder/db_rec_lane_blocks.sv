@@ -30,11 +30,24 @@ module db_rec_lane_blocks
 );
   logic [31:0] next_q, stop_q, total_q;
   logic        at_end_q;
+  // host.blocks >> shift; neighbours choose in another order, else yosys finds parts that they have in common, and takes
+  // a LUT and a half a bit.
+  logic [1:0]  shift;
+  logic [31:0] in_ours;
+  assign shift = 2'(4'd12 - host.lba_shift);
+  always_comb begin
+    for (int i = 0; i < 32; i++) begin
+      if (i % 2 == 0) in_ours[i] = shift[1] ? (shift[0] ? host.blocks[i+3] : host.blocks[i+2])
+                                            : (shift[0] ? host.blocks[i+1] : host.blocks[i]);
+      else            in_ours[i] = shift[0] ? (shift[1] ? host.blocks[i+3] : host.blocks[i+1])
+                                            : (shift[1] ? host.blocks[i+2] : host.blocks[i]);
+    end
+  end
   assign next   = next_q;
   assign total  = total_q;
   assign at_end = at_end_q;
   always_ff @(posedge clk) begin
-    total_q  <= TOTAL_BLOCKS != '0 ? TOTAL_BLOCKS : 32'(host.blocks[34:0] >> 2'(4'd12 - host.lba_shift));
+    total_q  <= TOTAL_BLOCKS != '0 ? TOTAL_BLOCKS : in_ours;
     at_end_q <= next_q == stop_q;
     if (load) begin
       next_q <= chunk.first;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One drive's commands: a write for each block that leaves the FIFO, between them the reads and trims of db_rec_issue.
+// One drive's commands: a write for each block that leaves the FIFO, between them the reads and trims of db_rec_issue
+// and the commands of db_rec_io.
 //
 // Behind a host that takes no command for the moment, blocks in sequence join into one write of up to CMD_BLOCKS.
 // Latency: 2 cycles. Throughput: a command every cycle.
@@ -20,6 +21,8 @@ module db_rec_lane_cmd
   input  logic        s_issue_valid,
   output logic        s_issue_ready,
   input  issue_t      s_issue,       ///< not KIND_WRITE
+  input  logic        s_io_valid,    ///< never together with s_issue_valid; ready as s_issue
+  input  issue_t      s_io,
   output logic        m_cmd_valid,
   input  logic        m_cmd_ready,
   output block_cmd_t  m_cmd
@@ -29,7 +32,8 @@ module db_rec_lane_cmd
   end
 
   logic       next_valid_q, cmd_valid_q, cmd_free, joins;
-  issue_t     next_q;
+  issue_t     next_q, write;
+  logic       loads;
   logic [1:0] shift_q, shift;  // drive blocks in ours, log2
   assign shift = next_q.user ? 2'd0 : shift_q;
   block_cmd_t cmd_q;
@@ -44,6 +48,8 @@ module db_rec_lane_cmd
   end else begin : g_single
     assign joins = 1'b0;
   end
+  assign write         = '{user: 1'b0, op: BLOCK_WRITE, kind: KIND_WRITE, block: 35'(block), blocks: 14'd1};
+  assign loads         = block_begins || ((s_issue_valid || s_io_valid) && s_issue_ready);
   assign block_ready   = !next_valid_q || joins;
   assign s_issue_ready = !next_valid_q && !block_valid && !flush;
   assign cmd_free      = !cmd_valid_q || m_cmd_ready;
@@ -52,15 +58,12 @@ module db_rec_lane_cmd
 
   always_ff @(posedge clk) begin
     shift_q <= 2'(4'd12 - lba_shift);
-    if (block_begins) begin
-      next_valid_q <= 1'b1;
-      if (next_valid_q && !cmd_free) next_q.blocks <= next_q.blocks + 14'd1;
-      else next_q <= '{user: 1'b0, op: BLOCK_WRITE, kind: KIND_WRITE, block: 35'(block), blocks: 14'd1};
-    end else if (s_issue_valid && s_issue_ready) begin
-      next_valid_q <= 1'b1;
-      next_q       <= s_issue;
-    end else if (cmd_free) begin
-      next_valid_q <= 1'b0;
+    if (loads) next_valid_q <= 1'b1;
+    else if (cmd_free) next_valid_q <= 1'b0;
+    if (loads) next_q <= block_valid ? write : s_io_valid ? s_io : s_issue;
+    if (CMD_BLOCKS > 1 && block_begins && next_valid_q && !cmd_free) begin  // one more of the write that waits
+      next_q        <= next_q;
+      next_q.blocks <= next_q.blocks + 14'd1;
     end
     if (cmd_free) begin
       cmd_valid_q  <= next_valid_q;

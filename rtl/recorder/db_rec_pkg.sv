@@ -144,11 +144,13 @@ package db_rec_pkg;
     logic [31:0] data;
   } reply_t;
 
+  /// How an admin command is answered that does not go to the drive; MADE_NOT: it does.
+  typedef enum logic [1:0] {MADE_NOT, MADE_GOOD, MADE_ABORTED, MADE_AER_LIMIT} made_e;
+
   /// A drive's admin command that came as a packet, up to the packet with its completion.
   typedef struct packed {
     logic        busy;         // one is under way
-    logic        made;         // nothing was sent to the drive: the answer is `status`
-    logic [14:0] status;
+    made_e       made;
     logic        gone;         // the drive was reset: there will be no answer
     logic [3:0]  qid;
     logic [15:0] cid;
@@ -212,9 +214,9 @@ package db_rec_pkg;
     // Enable: what software has written is kept
     STEP_KEEP_START, STEP_KEEP_SIZE,
     // a chunk begins
-    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_ZERO_PEAK, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC,
+    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_LOAD, STEP_ZERO_PEAK, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC,
     // its next trim or read
-    STEP_BASE, STEP_LEFT, STEP_DONE, STEP_CUT, STEP_ISSUE,
+    STEP_DONE, STEP_BASE, STEP_LEFT, STEP_CUT, STEP_ISSUE,
     // a status, lost blocks
     STEP_BACK, STEP_NUM, STEP_PEAK, STEP_BUCKET, STEP_ERROR, STEP_COUNT,
     // blocks are marked

@@ -22,7 +22,7 @@ module db_rec_read
   output logic         [N_DRIVES-1:0]           owed,     ///< data of such commands is still to come or to leave
   input  logic         [N_DRIVES-1:0]           user,
   input  logic         [23:0]                   user_addr,
-  output logic                                  user_done,  ///< pulse: such a packet has left, whole
+  output logic                                  user_done,  ///< pulse: such a packet has left, whole (a cycle ago)
   input  drive_state_t [N_DRIVES-1:0]           drives,   ///< in reset: a packet that is open ends with anything
 
   input  logic         [N_DRIVES-1:0]             s_row_valid,
@@ -54,6 +54,7 @@ module db_rec_read
 
   localparam int OWED_W = 10 + $clog2(READ_BLOCKS);  // at most 511 commands are without status
   logic [OWED_W-1:0] owed_q[N_DRIVES];
+  logic [N_DRIVES-1:0] left_q;  // a block has left that is still counted
   logic              block_ends;  // with this packet
   if (FULL_BLOCK) begin : g_full
     assign block_ends = 1'b1;
@@ -67,7 +68,6 @@ module db_rec_read
   assign free     = !out_valid_q || m_packet_ready;
   assign take     = state_q == ST_DATA && free && (s_row_valid[d_q] || gone_q);
   assign last     = user_q ? (beat_q & ($clog2(BEATS))'(7)) == ($clog2(BEATS))'(7) : beat_q == '1;
-  assign user_done = take && last && user_q && !gone_q;
   assign row_ends = sub == ($clog2(BEATS))'(SUBS - 1);
   assign head     = user_q ? {32'd0, 32'h0000_0820, 32'd0, 4'(d_q), 4'h1, user_addr} :
                     {32'd0, 32'h0000_0800 + 32'(BYTES / 4), 32'd0, 4'(d_q), 8'h1f, seq_q[d_q], ($clog2(BYTES))'(0)};
@@ -81,6 +81,7 @@ module db_rec_read
   assign m_packet       = '{last: out_last_q, keep: '1, data: out_q};
 
   always_ff @(posedge clk) begin
+    user_done <= take && last && user_q && !gone_q && !rst;
     gone_q <= state_q != ST_PICK && (gone_q || drives[d_q].flush);
     unique case (state_q)
       ST_PICK:
@@ -104,9 +105,13 @@ module db_rec_read
       out_q       <= state_q == ST_HEAD ? head : row[32'(sub)*128+:128];
     end
     for (int i = 0; i < N_DRIVES; i++) begin
-      owed_q[i] <= owed_q[i] + (issued[i] && issue.kind == KIND_READ ? OWED_W'(issue.blocks) : '0) -
-                   OWED_W'(take && last && !user_q && !gone_q && d_q == DW'(i) && block_ends);
-      if (rst || drives[i].flush) owed_q[i] <= '0;
+      left_q[i] <= (take && last && !user_q && !gone_q && d_q == DW'(i) && block_ends) || (left_q[i] && issued[i]);
+      if (issued[i] ? issue.kind == KIND_READ : left_q[i])
+        owed_q[i] <= owed_q[i] + (issued[i] ? OWED_W'(issue.blocks) : '1);
+      if (rst || drives[i].flush) begin
+        owed_q[i] <= '0;
+        left_q[i] <= 1'b0;
+      end
     end
     for (int i = 0; i < N_DRIVES; i++)
       if (restart[i]) seq_q[i] <= '0;

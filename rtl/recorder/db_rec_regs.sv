@@ -168,6 +168,8 @@ module db_rec_regs
   own_trim_first_t   trim;
   own_buffer_t       buffer_r;
   own_shutdown_t     shutdown_r;
+  logic              set, own;
+  logic [31:0]       few;
   always_comb begin
     {control_r, status, rcontrol, rstatus, shape, drives, trim, buffer_r, shutdown_r} = '0;
     control_r.reset         = reset_q[drive];
@@ -196,30 +198,36 @@ module db_rec_regs
     buffer_r.bad_last     = buffer.bad_last;
     buffer_r.error        = buffer.error;
 
-    rdata = '0;
-    if (!access.extended) begin
+    // One OR of what the access is for: words that are wide one by one, words of a few bits together.
+    set  = access.there && !access.extended;
+    few  = '0;
+    own  = access.there && access.extended && access.own;
+    if (set) begin
       unique case (access.word)
-        W_ID:       rdata = SET_ID_INIT;
-        W_CONTROL:  rdata = control_r;
-        W_STATUS:   rdata = status;
-        W_TOTAL:    rdata = lanes[drive].total;
-        W_LOST:     rdata = pending ? '0 : lost_q;
-        W_TIME:     rdata = pending ? '0 : time_q;
-        W_RCONTROL: rdata = rcontrol;
-        W_RSTATUS:  rdata = rstatus;
-        default: ;
-      endcase
-    end else if (access.own) begin
-      unique case (access.word)
-        6'(OWN_SHAPE_ADDR / 4):      rdata = shape;
-        6'(OWN_DRIVES_ADDR / 4):     rdata = drives;
-        6'(OWN_MALFORMED_ADDR / 4):  rdata = any_pending ? '0 : format_q;
-        6'(OWN_TRIM_FIRST_ADDR / 4): rdata = trim;
-        6'(OWN_BUFFER_ADDR / 4):     rdata = buffer_r;
-        6'(OWN_SHUTDOWN_ADDR / 4):   rdata = shutdown_r;
+        W_ID:       few = SET_ID_INIT;
+        W_CONTROL:  few = control_r;
+        W_STATUS:   few = status;
+        W_RCONTROL: few = rcontrol;
+        W_RSTATUS:  few = rstatus;
         default: ;
       endcase
     end
-    if (!access.there) rdata = '0;
+    if (own) begin
+      unique case (access.word)
+        6'(OWN_SHAPE_ADDR / 4):      few = shape;
+        6'(OWN_DRIVES_ADDR / 4):     few = drives;
+        6'(OWN_TRIM_FIRST_ADDR / 4): few = trim;
+        6'(OWN_BUFFER_ADDR / 4):     few = buffer_r;
+        6'(OWN_SHUTDOWN_ADDR / 4):   few = shutdown_r;
+        default: ;
+      endcase
+    end
+    rdata = few;
+    for (int i = 0; i < N_DRIVES; i++) begin
+      if (set && access.word == W_TOTAL && drive == DW'(i)) rdata |= lanes[i].total;
+    end
+    if (set && access.word == W_LOST && !pending) rdata |= lost_q;
+    if (set && access.word == W_TIME && !pending) rdata |= time_q;
+    if (own && access.word == 6'(OWN_MALFORMED_ADDR / 4) && !any_pending) rdata |= format_q;
   end
 endmodule

@@ -49,12 +49,14 @@ module db_rec_sequencer
   input  logic                    [N_DRIVES-1:0]     want_issue,
   input  logic                    [N_DRIVES-1:0]     want_flush,
   input  kind_e                   [N_DRIVES-1:0]     want_kind,    ///< of the command to be issued
+  input  logic                    [N_DRIVES-1:0]     lane_ready,   ///< the lane takes a command
 
   /// What is done.
   output logic                    [N_DRIVES-1:0]     here,         ///< the drive at hand
   output job_t                                       job,
   output step_t                                      step,
-  output db_host_pkg::block_status_t                 status,       ///< of the drive at hand
+  output kind_e                                      status_kind,  ///< with job.status
+  output db_host_pkg::block_status_t                 status,       ///< what job.status is about, from the next cycle on
   output chunk_event_t                               chunk_event,
   output logic                    [N_DRIVES-1:0]     load,         ///< the chunk to the lane
   output logic                    [N_DRIVES-1:0]     issue_valid,  ///< the command to the lane
@@ -74,10 +76,14 @@ module db_rec_sequencer
   logic                read_q, bad_q, marks_q, timed_q, counts_q;
   kind_e               kind_q;
   logic                last_drive;
+  logic [N_DRIVES-1:0] lost_ack_q;
 
   write_tag_t tag;
-  assign status      = s_status[drive_q];
-  assign tag         = status.tag;
+  db_host_pkg::block_status_t now, status_q;
+  assign now         = s_status[drive_q];
+  assign tag         = now.tag;
+  assign status      = status_q;
+  assign status_kind = tag.kind;
   assign done_blocks = 3'(tag.more) + 3'd1;
   always_comb begin
     here = '0;
@@ -85,16 +91,18 @@ module db_rec_sequencer
   end
 
   // ---- which job
-  logic look_q;       // at rest: a cycle to look for a job (high only in STEP_IDLE), one to go on to the next drive
+  // At rest: a cycle to look for a job (high only in STEP_IDLE), one to go on to the next drive. Whether it is an access,
+  // an event, or what the drive at hand needs is known the cycle before; the first two stay until they are done.
+  logic look_q, look_reg_q, look_event_q, look_own_q;
   logic look_wipe_q;  // the same, the job is a wipe
   logic idle, own, free, begin_reg, begin_wipe;
   assign idle       = look_q || look_wipe_q;
   assign begin_wipe = look_wipe_q;
-  assign begin_reg  = look_q && reg_valid;
-  assign own        = look_q && !reg_valid && !s_event_valid;
+  assign begin_reg  = look_reg_q;
+  assign own        = look_own_q;
   assign free       = own && !lanes[drive_q].lost && !s_status_valid[drive_q] && !drives[drive_q].flush;
   always_comb begin
-    job.marked        = look_q && !reg_valid && s_event_valid;
+    job.marked        = look_event_q;
     job.lost          = own && lanes[drive_q].lost;
     job.status        = own && !lanes[drive_q].lost && s_status_valid[drive_q] && !drives[drive_q].flush;
     job.begin_capture = free && want_begin_capture[drive_q];
@@ -102,12 +110,12 @@ module db_rec_sequencer
     job.end_capture   = free && want_end_capture[drive_q] && !job.begin_capture;
     job.begin_read    = free && want_begin_read[drive_q] && !job.begin_capture;
     job.end_read      = free && want_end_read[drive_q];
-    job.issue         = free && want_issue[drive_q] && !job.begin_capture;
-    job.flush         = free && want_flush[drive_q] && !job.issue;
+    job.issue         = free && want_issue[drive_q] && lane_ready[drive_q] && drives[drive_q].up && !job.begin_capture;
+    job.flush         = free && want_flush[drive_q] && lane_ready[drive_q] && !job.issue;
   end
   assign s_status_ready = job.status ? here : '0;
   assign s_event_ready  = job.marked;
-  assign lost_ack       = job.lost ? here : '0;
+  assign lost_ack       = lost_ack_q;  // a cycle later: db_rec_counters looks at the number then
   assign done_valid     = job.status && tag.kind == KIND_WRITE ? here : '0;
   assign wiping         = state_q == STEP_WIPE || first_q;
 
@@ -116,7 +124,7 @@ module db_rec_sequencer
                        wipe_addr: wipe_addr_q};
   assign last_drive = !(reg_all && reg_write) || drive_q == VW'(N_DRIVES - 1);
   assign reg_ready  = state_q inside {STEP_REG, STEP_KEEP_SIZE} && phase_q && last_drive;
-  assign load        = state_q == STEP_LIMIT && phase_q && !read_q ? here : '0;
+  assign load        = state_q == STEP_LOAD && phase_q ? here : '0;
   assign issue_free  = state_q == STEP_IDLE && !idle;
   assign issue_valid = state_q == STEP_ISSUE && phase_q ? here : '0;
   assign chunk_event = '{loaded: state_q == STEP_ZERO_PROC && phase_q,
@@ -130,9 +138,9 @@ module db_rec_sequencer
           begin_reg:                     state_d = reg_latch ? STEP_KEEP_START : STEP_REG;
           job.marked:                    state_d = s_event.malformed ? STEP_RUNS : STEP_NUM;
           job.lost:                      state_d = STEP_BACK;
-          job.status: state_d = tag.kind != KIND_TRIM ? STEP_NUM : status.status != '0 ? STEP_ERROR : STEP_IDLE;
+          job.status: state_d = tag.kind != KIND_TRIM ? STEP_NUM : now.status != '0 ? STEP_ERROR : STEP_IDLE;
           job.begin_read:                state_d = STEP_START;
-          job.issue:                     state_d = STEP_BASE;
+          job.issue:                     state_d = STEP_DONE;
           job.flush:                     state_d = STEP_ISSUE;
           default: ;
         endcase
@@ -143,14 +151,15 @@ module db_rec_sequencer
       STEP_START:      state_d = STEP_ROOM;
       STEP_ROOM:       state_d = STEP_SIZE;
       STEP_SIZE:       state_d = STEP_LIMIT;
-      STEP_LIMIT:      state_d = read_q ? STEP_ZERO_ERROR : STEP_ZERO_PEAK;
+      STEP_LIMIT:      state_d = read_q ? STEP_ZERO_ERROR : STEP_LOAD;
+      STEP_LOAD:       state_d = STEP_ZERO_PEAK;
       STEP_ZERO_PEAK:  state_d = STEP_ZERO_ERROR;
       STEP_ZERO_ERROR: state_d = STEP_ZERO_DONE;
       STEP_ZERO_DONE:  state_d = STEP_ZERO_PROC;
       STEP_ZERO_PROC:  state_d = STEP_IDLE;
+      STEP_DONE:       state_d = STEP_BASE;
       STEP_BASE:       state_d = STEP_LEFT;
-      STEP_LEFT:       state_d = STEP_DONE;
-      STEP_DONE:       state_d = STEP_CUT;
+      STEP_LEFT:       state_d = STEP_CUT;
       STEP_CUT:        state_d = found.zero ? STEP_IDLE : STEP_ISSUE;
       STEP_ISSUE:      state_d = STEP_IDLE;
       STEP_BACK:       state_d = STEP_NUM;
@@ -172,8 +181,13 @@ module db_rec_sequencer
   end
 
   always_ff @(posedge clk) begin
-    look_q      <= state_q == STEP_IDLE && !idle && !wipe && !first_q;
-    look_wipe_q <= state_q == STEP_IDLE && !idle && !wipe && first_q;
+    lost_ack_q  <= job.lost ? here : '0;
+    if (look_q) status_q <= now;
+    look_q       <= state_q == STEP_IDLE && !idle && !wipe && !first_q;
+    look_reg_q   <= state_q == STEP_IDLE && !idle && !wipe && !first_q && reg_valid;
+    look_event_q <= state_q == STEP_IDLE && !idle && !wipe && !first_q && !reg_valid && s_event_valid;
+    look_own_q   <= state_q == STEP_IDLE && !idle && !wipe && !first_q && !reg_valid && !s_event_valid;
+    look_wipe_q  <= state_q == STEP_IDLE && !idle && !wipe && first_q;
     if (state_q == STEP_IDLE) phase_q <= 1'b0;
     else phase_q <= !phase_q;
     if (idle || phase_q) state_q <= state_d;
@@ -190,8 +204,8 @@ module db_rec_sequencer
         counts_q <= 1'b1;
       end
       if (job.status) begin
-        bad_q    <= status.status != '0;
-        counts_q <= status.status != '0 && tag.kind inside {KIND_WRITE, KIND_READ};
+        bad_q    <= now.status != '0;
+        counts_q <= now.status != '0 && tag.kind inside {KIND_WRITE, KIND_READ};
         marks_q  <= tag.kind == KIND_WRITE;
         timed_q  <= tag.kind == KIND_WRITE;
         read_q   <= tag.kind inside {KIND_READ, KIND_READ_TRIM};
@@ -219,8 +233,11 @@ module db_rec_sequencer
     if (rst) begin
       state_q     <= STEP_IDLE;
       phase_q     <= 1'b0;
-      look_q      <= 1'b0;
-      look_wipe_q <= 1'b0;
+      look_q       <= 1'b0;
+      look_reg_q   <= 1'b0;
+      look_event_q <= 1'b0;
+      look_own_q   <= 1'b0;
+      look_wipe_q  <= 1'b0;
       drive_q     <= '0;
       first_q     <= 1'b1;
     end

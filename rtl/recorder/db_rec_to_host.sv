@@ -5,7 +5,7 @@
 // {drive, 2, 1, queue, place} as writes, forwarded rows to {drive, 1, address}; a completion leaves after all rows of
 // its drive that are there. A row of which not all bytes are written is sent as its dwords with any of them. Drives
 // take turns, a row or a completion each.
-// Latency: blocks 1 cycle. Throughput: blocks a beat every cycle.
+// Latency: blocks 1 cycle, a dword of the rest 3. Throughput: blocks a beat every cycle.
 module db_rec_to_host
   import db_rec_pkg::*;
 #(
@@ -52,8 +52,9 @@ module db_rec_to_host
   localparam int DW = N_DRIVES > 1 ? $clog2(N_DRIVES) : 1;
   localparam int L = DATA_W / 32;
   localparam int LW = $clog2(L);
-  // Of a completion that is made here because the drive gave none: down, or timed out.
-  localparam logic [14:0] STATUS_TIMEOUT = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
+  // Of completions that are made here: the drive gave none (down, or timed out), or was not asked.
+  localparam logic [14:0] STATUS_ABORTED = {4'd0, db_nvme_pkg::SCT_PATH, db_host_pkg::SC_HOST_ABORTED};
+  localparam logic [14:0] STATUS_AER_LIMIT = {4'd0, db_nvme_pkg::SCT_SPECIFIC, db_nvme_pkg::SC_AER_LIMIT};
 
   // ---- dwords of the rare packets
   typedef enum logic [2:0] {
@@ -66,26 +67,18 @@ module db_rec_to_host
   logic [3:0]      place_q;
   logic            gone_q, drop_q;
   logic [DATA_W/8-1:0] be;
-  logic [31:0]     row_dw, cqe_dw;  // of the drive at hand: drive and dword are chosen in one multiplexer
-  logic            phase;
-  logic [14:0]     status;
   admin_t          mine;
+  logic            made;     // the drive has not been asked
+  logic [14:0]     made_status;
   logic            ends;
   logic            full, e_valid, e_ready, e_last, has;
-  logic [31:0]     e_data;
+  logic [31:0]     head;     // the dword, but for rows and completion entries
 
-  logic [N_DRIVES*DATA_W-1:0] rows;
-  logic [N_DRIVES*128-1:0]    cqes;
-  assign rows = s_forward_data;
-  for (genvar i = 0; i < N_DRIVES; i++) begin : g_cqe
-    assign cqes[i*128+:128] = s_admin[i].cqe;
-  end
-  assign row_dw = rows[32'({v_q, lane_q})*32+:32];
-  assign cqe_dw = cqes[32'({v_q, index_q[1:0]})*32+:32];
   assign v_next = v_q == DW'(N_DRIVES - 1) ? '0 : v_q + 1'b1;
-  assign {status, phase} = s_admin[v_q].cqe[127:112];
   assign mine = admin[v_q];
   assign be   = s_forward_be[v_q];
+  assign made = mine.made != MADE_NOT;
+  assign made_status = mine.made == MADE_GOOD ? '0 : mine.made == MADE_AER_LIMIT ? STATUS_AER_LIMIT : STATUS_ABORTED;
   assign full = &be;
   assign has  = be[32'(lane_q)*4+:4] != '0;
 
@@ -94,41 +87,67 @@ module db_rec_to_host
     e_last  = state_q == ST_REPLY ? s_reply.last :
               state_q == ST_FETCH ? index_q == 3'd3 : state_q inside {ST_CQE, ST_IO} ? index_q == 3'd7 :
               index_q[2] && (!full || lane_q == LW'(L - 1));
-    e_data  = s_reply.data;
-    if (state_q == ST_FETCH) begin
-      unique case (index_q)
-        3'd0:    e_data = {s_fetch.drive, 4'h1, s_fetch.addr};
-        3'd2:    e_data = 32'(s_fetch.dwords);
-        3'd3:    e_data = 32'(s_fetch.tag);
-        default: e_data = '0;
-      endcase
-    end else if (state_q == ST_IO) begin
-      unique case (index_q)
-        3'd0:    e_data = {s_done.drive, 8'h21, s_done.qid, 8'd0, place_q, 4'd0};
-        3'd2:    e_data = 32'h804;
-        3'd6:    e_data = {12'd0, s_done.qid, 16'd0};
-        3'd7:    e_data = {s_done.status, 1'b0, s_done.cid};
-        default: e_data = '0;
-      endcase
-    end
-    if (state_q inside {ST_CQE, ST_FORWARD}) begin
-      unique case (index_q)
-        3'd0: e_data = state_q == ST_CQE ? {4'(v_q), 8'h21, mine.qid, 8'd0, place_q, 4'd0} :
-                                        {4'(v_q), 4'h1, mine.prp_bit23, s_forward_addr[v_q] | 23'({lane_q, 2'b00})};
-        3'd1, 3'd3: e_data = '0;
-        3'd2: e_data = 32'h800 + (state_q == ST_CQE ? 32'd4 : full ? 32'(L) : 32'd1);
-        default: begin
-          e_data = row_dw;
-          if (state_q == ST_CQE) e_data = gone_q ? '0 : cqe_dw;
-          if (state_q == ST_CQE && index_q == 3'd7)
-            e_data = {gone_q ? (mine.made ? mine.status : STATUS_TIMEOUT) : status, !gone_q && phase, mine.cid};
-        end
-      endcase
+  end
+
+  // A dword is chosen into one register a source, each zero when the dword is another's, and is their OR a cycle later.
+  logic [31:0]               held_head_q, held;
+  logic [N_DRIVES-1:0][31:0] held_row_q, held_cqe_q;
+  logic                      in_data;  // behind the header
+  assign in_data = index_q[2];
+  always_comb begin
+    held = held_head_q;
+    for (int i = 0; i < N_DRIVES; i++) held |= held_row_q[i] | held_cqe_q[i];
+  end
+  always_comb begin
+    head = '0;
+    unique case (state_q)
+      ST_REPLY: head = s_reply.data;
+      ST_FETCH:
+        unique case (index_q)
+          3'd0:    head = {s_fetch.drive, 4'h1, s_fetch.addr};
+          3'd2:    head = 32'(s_fetch.dwords);
+          3'd3:    head = 32'(s_fetch.tag);
+          default: ;
+        endcase
+      ST_IO:
+        unique case (index_q)
+          3'd0:    head = {s_done.drive, 8'h21, s_done.qid, 8'd0, place_q, 4'd0};
+          3'd2:    head = 32'h804;
+          3'd6:    head = {12'd0, s_done.qid, 16'd0};
+          3'd7:    head = {s_done.status, 1'b0, s_done.cid};
+          default: ;
+        endcase
+      ST_CQE:
+        unique case (index_q)
+          3'd0:    head = {4'(v_q), 8'h21, mine.qid, 8'd0, place_q, 4'd0};
+          3'd2:    head = 32'h804;
+          3'd7:    head = {!gone_q ? 15'd0 : made_status, 1'b0, mine.cid};
+          default: ;
+        endcase
+      default:
+        unique case (index_q)
+          3'd0:    head = {4'(v_q), 4'h1, mine.prp_bit23, s_forward_addr[v_q] | 23'({lane_q, 2'b00})};
+          3'd2:    head = 32'h800 + (full ? 32'(L) : 32'd1);
+          default: ;
+        endcase
+    endcase
+  end
+  always_ff @(posedge clk) begin
+    if (e_ready) begin
+      held_head_q <= head;
+      for (int i = 0; i < N_DRIVES; i++) begin
+        held_row_q[i] <= state_q == ST_FORWARD && in_data && v_q == DW'(i) ?
+                         s_forward_data[i][32'(lane_q)*32+:32] : '0;
+        held_cqe_q[i] <= state_q == ST_CQE && in_data && v_q == DW'(i) && !gone_q ?
+                         s_admin[i].cqe[32'(index_q[1:0])*32+:32] : '0;
+        // the identifier that the host has given
+        if (index_q[1:0] == 2'd3) held_cqe_q[i][15:0] <= '0;
+      end
     end
   end
   assign s_reply_ready = state_q == ST_REPLY && e_ready;
-  assign s_fetch_ready = state_q == ST_FETCH && e_ready && e_last;
-  assign s_done_ready  = state_q == ST_IO && e_ready && e_last;
+  assign s_fetch_ready = state_q == ST_FETCH && e_ready && index_q == 3'd3;
+  assign s_done_ready  = state_q == ST_IO && e_ready && index_q == 3'd7;
   assign ends = state_q == ST_CQE && e_ready && index_q == 3'd7;
   always_comb begin
     s_admin_ready = '0;
@@ -152,10 +171,10 @@ module db_rec_to_host
           state_q <= ST_IO;
         end else if (s_forward_valid[v_q]) begin
           state_q <= ST_FORWARD_FIND;
-        end else if (mine.busy && (mine.made || mine.gone || s_admin_valid[v_q])) begin
+        end else if (mine.busy && (made || mine.gone || s_admin_valid[v_q])) begin
           state_q <= ST_CQE;
-          gone_q  <= mine.made || mine.gone || s_admin[v_q].timeout;
-          drop_q  <= mine.made || mine.gone;  // no answer to take
+          gone_q  <= made || mine.gone || s_admin[v_q].timeout;
+          drop_q  <= made || mine.gone;  // no answer to take
         end else begin
           v_q <= v_next;
         end
@@ -205,17 +224,23 @@ module db_rec_to_host
   logic [1:0]   fill_q;
   logic [3:0]   keep_q;
   logic         beat_valid_q, beat_last_q, beat_taken;
-  assign e_ready = !beat_valid_q;
+  logic         held_q, held_last_q;  // a dword that is to go into the beat
+  assign e_ready = !held_q || !beat_valid_q;
   always_ff @(posedge clk) begin
     if (beat_taken) beat_valid_q <= 1'b0;
-    if (e_valid && e_ready) begin
-      for (int i = 0; i < 4; i++) if (fill_q == 2'(i)) beat_q[i*32+:32] <= e_data;
+    if (e_ready) begin
+      held_q      <= e_valid;
+      held_last_q <= e_last;
+    end
+    if (held_q && !beat_valid_q) begin
+      for (int i = 0; i < 4; i++) if (fill_q == 2'(i)) beat_q[i*32+:32] <= held;
       keep_q       <= fill_q == 2'd0 ? 4'b0001 : keep_q | (4'b0001 << fill_q);
-      fill_q       <= e_last ? 2'd0 : fill_q + 2'd1;
-      beat_valid_q <= e_last || fill_q == 2'd3;
-      beat_last_q  <= e_last;
+      fill_q       <= held_last_q ? 2'd0 : fill_q + 2'd1;
+      beat_valid_q <= held_last_q || fill_q == 2'd3;
+      beat_last_q  <= held_last_q;
     end
     if (rst) begin
+      held_q       <= 1'b0;
       fill_q       <= '0;
       beat_valid_q <= 1'b0;
     end

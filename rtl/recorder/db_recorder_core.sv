@@ -91,7 +91,6 @@ module db_recorder_core
 );
   // ---- db_rec_io and what it meets
   logic   [N_DRIVES-1:0] none_issued, user_status, control_valid, control_ready, io_status_ready, io_issue_valid;
-  logic   [N_DRIVES-1:0] io_lane_ready;
   logic   [N_DRIVES-1:0] io_row_lock, io_row_ready, io_reads, read_owed, wait_reads;
   logic                  issue_free, any_packet, io_row_valid, io_packet_done, io_busy, data_open, data_valid;
   logic                  data_error;
@@ -175,8 +174,7 @@ module db_recorder_core
     ) i_lane (
       .clk, .rst(all_rst), .host(hosts[i]), .drive(drives[i]), .lane(lanes[i]), .load(load[i]), .chunk,
       .done_valid(done_valid[i]), .done_blocks, .lost_ack(lost_ack[i]), .s_issue_valid(issue_valid[i]),
-      .s_issue_ready(issue_ready[i]), .s_issue(issue), .s_io_valid(io_issue_valid[i] && issue_free),
-      .s_io_ready(io_lane_ready[i]), .s_io(io_issue), .s_io_lock(io_row_lock[i]),
+      .s_issue_ready(issue_ready[i]), .s_issue(issue), .s_io_valid(io_issue_valid[i]), .s_io(io_issue), .s_io_lock(io_row_lock[i]),
       .s_io_row_valid(io_row_valid && io_row_lock[i]), .s_io_row_ready(io_row_ready[i]), .s_io_row_data(io_row_data),
       .take(take[i]), .take_lost, .s_row_valid(row_valid[i]),
       .s_row_data(row_data), .m_cmd_valid(m_cmd_valid[i]), .m_cmd_ready(m_cmd_ready[i]), .m_cmd(m_cmd[i]),
@@ -187,17 +185,17 @@ module db_recorder_core
   // ---- I/O entries of the host
   assign s_status_ready = control_ready | io_status_ready;
   assign any_packet     = m_packet_valid || io_busy;
-  db_fifo #(.WIDTH(32), .DEPTH(256)) i_entries (
+  db_fifo #(.WIDTH(32), .DEPTH(256), .AROUND(1'b0)) i_entries (
     .clk, .rst(all_rst), .s_valid(entry_in_valid), .s_ready(), .s_data(entry_in_data), .m_valid(entry_valid),
     .m_ready(entry_ready), .m_data(entry_data), .level(entry_level)
   );
   db_rec_io #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W)) i_io (
     .clk, .rst(all_rst), .hosts, .drives, .s_entry_valid(entry_valid), .s_entry_ready(entry_ready),
     .s_entry_data(entry_data), .m_fetch_valid(fetch_valid), .m_fetch_ready(fetch_ready), .m_fetch(fetch), .data_open,
-    .s_data_valid(data_valid), .s_data(data), .s_data_error(data_error), .m_issue_valid(io_issue_valid),
-    .m_issue_ready(io_lane_ready & {N_DRIVES{issue_free}}), .m_issue(io_issue), .m_row_lock(io_row_lock),
+    .s_data_valid(data_valid), .s_data(data), .s_data_error(data_error), .issue_free,
+    .m_issue_valid(io_issue_valid), .m_issue_ready(issue_ready), .m_issue(io_issue), .m_row_lock(io_row_lock),
     .m_row_valid(io_row_valid), .m_row_ready(io_row_ready), .m_row_data(io_row_data), .wait_reads, .reads(io_reads),
-    .read_addr(io_read_addr), .reads_clear(none_issued & ~read_busy & ~read_owed & {N_DRIVES{issue_free}}),
+    .read_addr(io_read_addr), .reads_clear(none_issued & ~read_busy & ~read_owed),
     .packet_done(io_packet_done),
     .s_status_valid(user_status), .s_status_ready(io_status_ready), .s_status, .m_done_valid(done_io_valid),
     .m_done_ready(done_io_ready), .m_done(done_io), .busy(io_busy)

@@ -31,7 +31,13 @@ module db_host_cmd
     $error("%m: TRIM_BLOCKS must be at least 1");
   end
 
-  block_cmd_t  cmd_in, cmd_q;
+  block_cmd_t  cmd_in;
+  // The held command. Both numbers are 0 while there is none: so one adder each takes them in and goes on in them.
+  block_op_e   op_q;
+  logic [15:0] tag_q;
+  logic [63:0] lba_q;
+  logic [31:0] blocks_q;
+  logic        adds;
   logic        busy_q, open;
   logic        known, moves;
   logic [31:0] limit_q;         // blocks of a part of the held command
@@ -39,39 +45,47 @@ module db_host_cmd
   logic        last, fits;
 
   // What the held command's next part is; registered below, so that neither stream's timing passes through.
-  assign known  = cmd_q.op inside {BLOCK_READ, BLOCK_WRITE, BLOCK_FLUSH, BLOCK_TRIM, BLOCK_ZEROES, BLOCK_VERIFY};
-  assign moves  = cmd_q.op inside {BLOCK_READ, BLOCK_WRITE};
-  assign data   = fits ? cmd_q.blocks : limit_q;
-  assign blocks = (cmd_q.op == BLOCK_FLUSH) ? 32'd1 : data;
+  assign known  = op_q inside {BLOCK_READ, BLOCK_WRITE, BLOCK_FLUSH, BLOCK_TRIM, BLOCK_ZEROES, BLOCK_VERIFY};
+  assign moves  = op_q inside {BLOCK_READ, BLOCK_WRITE};
+  assign data   = fits ? blocks_q : limit_q;
+  assign blocks = (op_q == BLOCK_FLUSH) ? 32'd1 : data;
 
-  assign fits = cmd_q.blocks <= limit_q;
-  assign last = cmd_q.op == BLOCK_FLUSH || fits || !known;
+  assign fits = blocks_q <= limit_q;
+  assign last = op_q == BLOCK_FLUSH || fits || !known;
 
   assign open              = io_open || io_dead;
   assign cmd_in            = block_cmd_t'(s_axis_cmd_tdata);
   assign s_axis_cmd_tready = !busy_q && open;
+  assign adds              = busy_q ? !m_part_valid || m_part_ready : s_axis_cmd_tvalid && open;
 
   always_ff @(posedge clk) begin
-    if (!busy_q && s_axis_cmd_tvalid && open) begin
-      cmd_q   <= cmd_in;
+    if (s_axis_cmd_tready && s_axis_cmd_tvalid) begin
+      op_q    <= cmd_in.op;
+      tag_q   <= cmd_in.tag;
       limit_q <= (cmd_in.op == BLOCK_TRIM) ? TRIM_BLOCKS : max_blocks;
       busy_q  <= 1'b1;
     end
     if (m_part_valid && m_part_ready) m_part_valid <= 1'b0;
     if (busy_q && (!m_part_valid || m_part_ready)) begin
       m_part_valid       <= 1'b1;
-      m_part.slot.op     <= cmd_q.op;
-      m_part.slot.lba    <= cmd_q.lba;
+      m_part.slot.op     <= op_q;
+      m_part.slot.lba    <= lba_q;
       m_part.slot.blocks <= blocks;
       m_part.slot.buf512 <= '0;
-      m_part.slot.len512 <= (moves && cmd_q.blocks != 0) ? 14'(data << (lba_shift - 4'd9)) : 14'd0;
-      m_part.tag         <= cmd_q.tag;
+      m_part.slot.len512 <= (moves && blocks_q != 0) ? 14'(data << (lba_shift - 4'd9)) : 14'd0;
+      m_part.tag         <= tag_q;
       m_part.last        <= last;
-      m_part.bad         <= !known || (cmd_q.blocks == 0 && cmd_q.op != BLOCK_FLUSH);
+      m_part.bad         <= !known || (blocks_q == 0 && op_q != BLOCK_FLUSH);
       m_part.status      <= status(1'b1, SCT_GENERIC, known ? SC_INVALID_FIELD : SC_INVALID_OPCODE);
-      cmd_q.lba          <= cmd_q.lba + 64'(limit_q);  // means nothing after the last part
-      cmd_q.blocks       <= cmd_q.blocks - limit_q;
       if (last) busy_q <= 1'b0;
+    end
+    if (adds) begin
+      lba_q    <= lba_q + (busy_q ? 64'(limit_q) : cmd_in.lba);
+      blocks_q <= 32'({blocks_q, 1'b1} + {busy_q ? ~limit_q : cmd_in.blocks, busy_q} >> 1);
+    end
+    if (rst || (adds && busy_q && last)) begin
+      lba_q    <= '0;
+      blocks_q <= '0;
     end
     if (rst) begin
       busy_q       <= 1'b0;

@@ -97,12 +97,12 @@ module db_host_slot_match
   end
   assign sweeping = sweep1_q || sweep2_q;
 
-  db_ram_sdp #(
-    .WIDTH($bits(slot_done_t)),
-    .DEPTH(NUM_CMDS)
-  ) i_done (
-    .clk,
-    .we(cqe2_q || sweep2_q), .waddr(slot2_q), .wdata(done_new),
-    .re(1'b1), .raddr(retire_slot), .rdata(done)
-  );
+  // How each slot has ended, in block RAM: yosys would make it of LUTs.
+  (* ram_style = "block" *) logic [$bits(slot_done_t)-1:0] done_mem_q[NUM_CMDS];
+  logic [$bits(slot_done_t)-1:0] done_q;
+  always_ff @(posedge clk) begin
+    if (cqe2_q || sweep2_q) done_mem_q[slot2_q] <= done_new;
+    done_q <= done_mem_q[retire_slot];
+  end
+  assign done = done_q;
 endmodule

@@ -46,7 +46,11 @@ module db_host_admin_arb
     if (m_cmd_valid && m_cmd_ready) abort_q <= abort;
   end
 
-  assign m_buf            = s_engine_buf.en ? s_engine_buf : s_nvme_buf.en ? s_nvme_buf : s_regs_buf;
+  always_comb begin
+    m_buf = s_engine_buf.en ? s_engine_buf : s_nvme_buf.en ? s_nvme_buf : s_regs_buf;
+    // Bring-up writes nothing: so without registers the engine's data needs no gate.
+    m_buf.wdata = s_engine_buf.en || !s_regs_buf.en ? s_engine_buf.wdata : s_regs_buf.wdata;
+  end
   assign s_nvme_buf_ready = m_buf_ready && !s_engine_buf.en;
   assign s_regs_buf_ready = m_buf_ready && !s_engine_buf.en && !s_nvme_buf.en;
 endmodule

@@ -41,6 +41,14 @@ module db_pcie_root_beats
   logic [DATA_W-1:0]  beat, out;
   logic               first_q, ahead_q, ahead, pop;
 
+  // One of four, in another order for each lane: else yosys finds parts that two lanes have in common, and takes a LUT
+  // and a half a bit (at 256 bits less with one order). An index that is a sum would cost it two.
+  function automatic logic [31:0] turned(input int l, input logic [1:0] t, input logic [31:0] c0, c1, c2, c3);
+    if (N == 8 || l % 4 == 0) return t[1] ? (t[0] ? c3 : c2) : t[0] ? c1 : c0;
+    if (l % 4 == 2) return t[1] ^ t[0] ? (t[1] ? c2 : c1) : t[1] ? c3 : c0;
+    return t[0] ? (t[1] ? c3 : c1) : t[1] ? c2 : c0;
+  endfunction
+
   assign turn      = s_cpl.addr[LANE_W-1:0] - LANE_W'(4);
   assign ahead     = N > 4 && first_q && !ahead_q && s_cpl.addr[LANE_W-1:0] >= LANE_W'(4) && !s_cpl.bad;
   assign last_lane = s_cpl.bad ? LANE_W'(UR_DW - 1) : s_cpl.size[LANE_W-1:0] + LANE_W'(CC_DW);
@@ -55,7 +63,9 @@ module db_pcie_root_beats
         if (int'(turn) >> 2 == c && 1 + j + 4*c < 2*N) coarse[j] = both[1 + j + 4*c];
       end
     end
-    for (int l = 0; l < N; l++) beat[32*l +: 32] = coarse[l + int'(turn[1:0])];
+    for (int l = 0; l < N; l++) begin
+      beat[32*l +: 32] = turned(l, turn[1:0], coarse[l], coarse[l+1], coarse[l+2], coarse[l+3]);
+    end
   end
 
   if (N == 4) begin : g_out_narrow

@@ -125,6 +125,13 @@ module db_pcie_root_rx
   logic [35:0]        coarse [N+3];            // [3 + o]
   logic [35:0]        row    [N];
 
+  // As in db_pcie_root_beats: another order for each lane.
+  function automatic logic [35:0] turned(input int o, input logic [1:0] t, input logic [35:0] c0, c1, c2, c3);
+    if (N == 8 || o % 4 == 0) return t[1] ? (t[0] ? c3 : c2) : t[0] ? c1 : c0;
+    if (o % 4 == 2) return t[1] ^ t[0] ? (t[1] ? c2 : c1) : t[1] ? c3 : c0;
+    return t[0] ? (t[1] ? c3 : c1) : t[1] ? c2 : c0;
+  endfunction
+
   always_comb begin
     both[0] = '0;
     for (int l = 1; l < N; l++) both[l] = {prev_be_q[l] & {4{!(take && first && N > 4)}}, prev_data_q[l]};
@@ -135,7 +142,9 @@ module db_pcie_root_rx
         if (int'(turn) >> 2 == c && N + j - 3 - 4*c >= 0) coarse[j] = both[N + j - 3 - 4*c];
       end
     end
-    for (int o = 0; o < N; o++) row[o] = coarse[(o + 3) - int'(turn[1:0])];
+    for (int o = 0; o < N; o++) begin
+      row[o] = turned(o, turn[1:0], coarse[o+3], coarse[o+2], coarse[o+1], coarse[o]);
+    end
   end
 
   // ---- state

@@ -200,6 +200,23 @@ async def malformed(dut: Any) -> None:
 
 
 @cocotb.test()
+async def one_row_block(dut: Any) -> None:
+    """tlast with a block's first row: the lane has not counted the block yet, and yet it is the one that is marked."""
+    b = await ready(dut)
+    await capture(b, 5, 3)
+    blocks = [b.block(k) for k in range(3 * N)]
+    step = STREAM // 8
+    for k, data in enumerate(blocks):
+        b.feed(data[:step] if k == N else data)
+    blocks[N] = blocks[N][:step] + bytes(4096 - step)
+    await finished(b)
+    check(b, 5, blocks)
+    assert await b.read(0x1808) == 1
+    for i in range(N):
+        assert await runs(b, i) == ([(6, 1, 2)] if i == 0 else [])
+
+
+@cocotb.test()
 async def stop_and_limit(dut: Any) -> None:
     """DataEnable low ends a capture between blocks; a chunk ends at the drive's end; what is off stays off."""
     b = await ready(dut)
