@@ -59,7 +59,7 @@ def test_results_made_one_after_the_other_are_looked_through_once(store: Path) -
     old = store / "old"
     for there in (False, True):
         old.mkdir()
-        age(old)
+        os.utime(old, (0, 0))
         prune_now_and_then(store)
         assert old.exists() is there
     prune_now_and_then(store, seconds=0)
