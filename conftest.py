@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests whose benches and proofs were not run again (tests/models/results.py) are "cached", not "passed"."""
+"""Tests that were not run again, or whose benches and proofs were not, are "cached", not "passed": see results.py and
+whole_tests.py in tests/models."""
 
 from __future__ import annotations
 
@@ -28,6 +29,6 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if cached := len(terminalreporter.stats.get("cached", [])):
         terminalreporter.write_line(
-            f"cached: {cached} benches and proofs were not run again, because they passed and nothing that they depend"
-            " on has changed since; --fresh runs them"
+            f"cached: {cached} tests were not run again, because they passed and nothing that they depend on has"
+            " changed since; --fresh runs them"
         )

@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 from proofs import proves, reaches, refutes
 
+
+def slow(*broken: str) -> object:
+    """The solver takes ten seconds and more to refute it."""
+    return pytest.param(*broken, marks=pytest.mark.nightly)
+
+
 # task, module, text, what replaces it
 BROKEN = [
     # a head doorbell while the queue is found full is forgotten
@@ -20,27 +26,27 @@ BROKEN = [
     # a queue whose class has no credit left falls out of its list
     ("sq", "db_ssd_sq_fetch", "more      = exists_q && !(all_q", "more      = n_q != 7'd0 && exists_q && !(all_q"),
     # a queue stands in a list twice
-    ("sq", "db_ssd_sq_engine", "!stand.full && !stand.in_shared", "!stand.full"),
+    slow("sq", "db_ssd_sq_engine", "!stand.full && !stand.in_shared", "!stand.full"),
     # a queue that has left its list cannot come back
     ("sq", "db_ssd_sq_engine", "if (from_shared_q) stand.in_shared = 1'b0;", ""),
     # a queue that had its largest share is forgotten
-    ("sq", "db_ssd_sq_engine", "if (state_q == ST_RETIRE)   enlist = share.listed;", ""),
+    slow("sq", "db_ssd_sq_engine", "if (state_q == ST_RETIRE)   enlist = share.listed;", ""),
     # a queue takes more than its largest share
-    ("sq", "db_ssd_sq_credit", "&& max_left < 9'(most)", "&& max_left < 9'd0"),
+    slow("sq", "db_ssd_sq_credit", "&& max_left < 9'(most)", "&& max_left < 9'd0"),
     # a shared slot is not given back
-    ("sq", "db_ssd_sq_credit", "shared_d = shared_q + 9'd1", "shared_d = shared_q"),
+    slow("sq", "db_ssd_sq_credit", "shared_d = shared_q + 9'd1", "shared_d = shared_q"),
     # a shared slot is kept until others come
     ("sq", "db_ssd_sq_credit", "(shared_q != 9'd0 && gap_q == '1)", "1'b0"),
     # ... and those that came are kept
     ("sq", "db_ssd_sq_credit", "shared_q >= 9'(GATHER)", "shared_q > 9'(GATHER)"),
     # a command that is over is never counted
-    ("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
+    slow("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
     # a queue with all of its guaranteed share counts as below it
-    ("sq", "db_ssd_sq_credit", "share.cmds <= 9'(QUEUE_MIN)", "share.cmds <= 9'(QUEUE_MIN + 1)"),
+    slow("sq", "db_ssd_sq_credit", "share.cmds <= 9'(QUEUE_MIN)", "share.cmds <= 9'(QUEUE_MIN + 1)"),
 ]
 
 
-@pytest.mark.parametrize("block", ["cq", "sq", "sq_2"])
+@pytest.mark.parametrize("block", ["cq", "sq", pytest.param("sq_2", marks=pytest.mark.nightly)])
 def test_proof(block: str, tmp_path: Path) -> None:
     proves("ssd", block, tmp_path)
 

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 from doorbell import build, paths  # noqa: E402
@@ -23,6 +25,8 @@ from doorbell.build.benches import Bench, hash_rtl, program, program_key  # noqa
 from results import run_once, sources  # noqa: E402
 
 RTL = ROOT / "rtl"
+WIDTHS = [128, pytest.param(256, marks=pytest.mark.nightly), 512]
+"""The narrowest has the most beats, the widest straddles; 256 bit is what system tests drive."""
 SEED = "1"  # cocotb's, which would be the time; COCOTB_RANDOM_SEED takes another
 
 

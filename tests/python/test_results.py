@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benches and proofs that passed are not run again, unless something that they depend on has changed."""
+"""Tests that passed are not run again, unless something that they depend on has changed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import results
+import whole_tests
 from doorbell import build, paths
 from doorbell.build import benches
 
@@ -48,10 +49,12 @@ def clone(tmp_path: Path, own_cache: Path) -> Path:
     return root
 
 
-def outcome(root: Path) -> tuple[dict[str, int], str]:
-    """How many tests passed, failed and so on of a bench and a proof; and all that pytest says."""
+def outcome(root: Path, *tests: str, **settings: str) -> tuple[dict[str, int], str]:
+    """How many tests passed, failed and so on, of a bench and a proof unless others are named; and all that pytest
+    says."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {"PYTHONPATH": str(root / "python")}
-    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", BENCH, PROOF]
+    env |= settings
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", *(tests or (BENCH, PROOF))]
     done = subprocess.run(command, cwd=root, env=env, text=True, capture_output=True, check=False, timeout=300)
     last = done.stdout.splitlines()[-1]
     return {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", last.split(" in ")[0])}, done.stdout
@@ -68,7 +71,7 @@ def test_what_makes_a_bench_and_a_proof_run_again(clone: Path) -> None:
     rtl = clone / "rtl/common/db_skid.sv"
     edit(rtl, "// SPDX", "// A comment; SPDX")
     kept, said = outcome(clone)
-    assert kept == {"cached": 2} and "cached: 2 benches and proofs were not run again" in said
+    assert kept == {"cached": 2} and "cached: 2 tests were not run again" in said
     # The RTL, to something that fails, which is not kept.
     before, after = "if (s_ready_q) spare_q", "if (s_valid) spare_q"
     edit(rtl, before, after)
@@ -130,3 +133,67 @@ def test_all_that_a_file_imports(tmp_path: Path) -> None:
     found = [str(f.relative_to(tmp_path)) for f in results.sources(one / "test_a.py", [one, two])]
     assert found == ["one/b.py", "one/test_a.py", "two/pack/__init__.py", "two/pack/inner/__init__.py",
                      "two/pack/inner/c.py"]  # fmt: skip
+
+
+# ---------------------------------------------------------------- whole tops
+
+QUICK = "tests/system/ssd/test_ssd_model.py"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, own_cache: Path) -> Path:
+    """A repository with as little in it as a system test may depend on."""
+    root = tmp_path / "tree"
+    for name, text in {
+        "rtl/a.sv": "module a;", "python/doorbell/x.py": "", "docs/page.md": "", "formal/a.sv": "",
+        "tests/rtl/test_b.py": "", "tests/models/used.py": "", "tests/models/other.py": "",
+        "tests/system/conftest.py": "", "tests/system/ssd/test_a.py": "import used", "tests/system/vm/test_v.py": "",
+    }.items():  # fmt: skip
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(("changed", "again"), [
+    ("rtl/a.sv", True), ("rtl/new.sv", True), ("python/doorbell/x.py", True), ("tests/models/used.py", True),
+    ("tests/system/conftest.py", True), ("tests/system/ssd/test_a.py", True), ("tests/models/other.py", False),
+    ("docs/page.md", False), ("formal/a.sv", False), ("tests/rtl/test_b.py", False),
+])  # fmt: skip
+def test_what_makes_a_system_test_run_again(tree: Path, changed: str, again: bool) -> None:
+    test, name = tree / "tests/system/ssd/test_a.py", "test_a[1]"
+
+    def passed(settings: dict[str, str] | None = None, other: str = name) -> bool:
+        kept = whole_tests.Kept(tree, settings or {})
+        file = kept.file(test, other)
+        return file is not None and kept.passed(file)
+
+    kept = whole_tests.Kept(tree, {})
+    file = kept.file(test, name)
+    assert file is not None and not kept.passed(file)
+    kept.keep(file)
+    assert passed() and not passed(other="test_a[2]") and not passed({"DOORBELL_BACKEND": "functional"})
+    assert kept.file(tree / "tests/system/vm/test_v.py", name) is None
+    with (tree / changed).open("a") as source:
+        source.write("# changed\n")
+    assert passed() is not again
+
+
+def test_a_file_that_is_written_meanwhile(tree: Path) -> None:
+    """Neither kept nor looked up; what is run afresh is forgotten first."""
+    kept = whole_tests.Kept(tree, {})
+    file = kept.file(tree / "tests/system/ssd/test_a.py", "test_a")
+    assert file is not None
+    kept.keep(file)
+    assert kept.passed(file)
+    fresh = whole_tests.Kept(tree, {"DOORBELL_FRESH": "1"})
+    assert not fresh.passed(file) and not kept.passed(file)
+    (tree / "rtl/a.sv").write_text("module a; endmodule")
+    kept.keep(file)
+    assert not file.exists() and not kept.passed(file)
+
+
+def test_a_system_test_is_cached(own_cache: Path) -> None:
+    settings = {"DOORBELL_BACKEND": "functional", "DOORBELL_FRESH": ""}
+    first, _ = outcome(paths.ROOT, QUICK, **settings)
+    again, _ = outcome(paths.ROOT, QUICK, **settings)
+    assert first.pop("passed") == again.pop("cached") > 2 and first == again

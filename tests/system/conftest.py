@@ -3,17 +3,22 @@
 
 DOORBELL_BACKEND=functional runs them against the functional model instead, in seconds and without a build. A test
 that needs what only the RTL has (link timing, error counters) says so with `@pytest.mark.rtl`.
+
+What passed is not run again while nothing that it depends on has changed (tests/models/whole_tests.py): neither the
+test nor what it gets from fixtures.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import results
+import whole_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -26,6 +31,10 @@ from traffic import MakeDrive  # noqa: E402
 HAVE_RTL = (ROOT / "rtl" / "ssd" / "db_ssd.sv").exists()
 BACKEND = os.environ.get("DOORBELL_BACKEND") or ("rtl" if HAVE_RTL else "functional")
 MEDIA = 64 << 20
+LOOKED_AT = any(os.environ.get(f"DOORBELL_{word}") for word in ("COVERAGE", "WAVE"))  # so all must run
+KEPT = None if LOOKED_AT else whole_tests.Kept()
+RUNS = pytest.StashKey[bool]()  # if it must run
+PASSES = pytest.StashKey[Path | None]()  # what to write if it passes
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,6 +48,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("rtl"):
             item.add_marker(skip)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Function) -> None:
+    """A test that need not run gets nothing from fixtures."""
+    file = KEPT and not item.get_closest_marker("nightly") and KEPT.file(item.path, item.nodeid)
+    if KEPT and file:
+        item.stash[RUNS] = not KEPT.passed(file)
+        if item.stash[RUNS]:
+            item.stash[PASSES] = file
+        else:
+            item.fixturenames = []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if pyfuncitem.stash.get(RUNS, True):
+        return None
+    results.kept.append(pyfuncitem.name)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What passed is kept when the fixtures have found nothing wrong either."""
+    report = yield
+    if not report.passed or hasattr(report, "wasxfail"):
+        item.stash[PASSES] = None
+    elif report.when == "teardown" and KEPT and (file := item.stash.get(PASSES, None)):
+        KEPT.keep(file)
+    return report
 
 
 def errors(sim: Any) -> dict[str, int]:

@@ -101,7 +101,7 @@ def cached(kind: str, key: object, make: Callable[[Path], None], note: str = "",
             raise UserError(f"cannot build {kind} in {store}: {e}") from e
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-    prune(store)
+    prune_now_and_then(store)
     return final
 
 
@@ -142,6 +142,16 @@ def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES) -> None:
         with contextlib.suppress(OSError):
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
             left -= bytes_
+
+
+def prune_now_and_then(store: Path, seconds: float = 600) -> None:
+    """Prune, unless that was done a moment ago: it looks at every file, and tests make hundreds of results."""
+    done = store.with_suffix(".pruned")
+    with contextlib.suppress(OSError):
+        if done.exists() and 0 <= time.time() - done.stat().st_mtime < seconds:
+            return
+        done.touch()
+        prune(store)
 
 
 def remove_left_over(lock: Path, now: float) -> None:

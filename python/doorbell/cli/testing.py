@@ -25,7 +25,7 @@ def main(
     wave: bool = typer.Option(
         False, "--wave", help="Write a waveform (VCD) of each test that -k or a path chooses: build/waves."
     ),
-    fresh: bool = typer.Option(False, "--fresh", help="Also benches and proofs that passed before, unchanged."),
+    fresh: bool = typer.Option(False, "--fresh", help="Also what passed before, unchanged."),
     no_lint: bool = typer.Option(False, "--no-lint", help="Leave the lint out."),
     workers: int = typer.Option(2, "-n", help="Tests that run at once."),
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from doorbell import paths
-from doorbell.build.cache import cached, locked, prune
+from doorbell.build.cache import cached, locked, prune, prune_now_and_then
 
 LONG_AGO = time.time() - 2 * 86400
 
@@ -53,6 +53,17 @@ def test_the_longest_unused_leaves_first(store: Path) -> None:
     assert {e.name for e in store.iterdir()} == {"b", "c"}
     prune(store, days=1)
     assert {e.name for e in store.iterdir()} == {"c"}
+
+
+def test_results_made_one_after_the_other_are_looked_through_once(store: Path) -> None:
+    old = store / "old"
+    for there in (False, True):
+        old.mkdir()
+        os.utime(old, (0, 0))
+        prune_now_and_then(store)
+        assert old.exists() is there
+    prune_now_and_then(store, seconds=0)
+    assert not old.exists()
 
 
 def test_each_build_is_in_the_log_once_and_nothing_else(

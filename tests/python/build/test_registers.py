@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
 from structs import layout
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -15,17 +16,22 @@ sys.path.insert(0, str(ROOT / "regs"))
 import generate  # noqa: E402
 
 
-def test_reference_is_up_to_date(tmp_path: Path) -> None:
-    generate.generate(tmp_path)
-    assert (ROOT / "docs" / "registers.md").read_text() == generate.reference(tmp_path), (
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("registers")
+    generate.generate(folder)
+    return folder
+
+
+def test_reference_is_up_to_date(generated: Path) -> None:
+    assert (ROOT / "docs" / "registers.md").read_text() == generate.reference(generated), (
         "docs/registers.md is old: run `./doorbell build --only reference`"
     )
 
 
-def test_events_of_the_firmware_have_their_bits(tmp_path: Path) -> None:
+def test_events_of_the_firmware_have_their_bits(generated: Path) -> None:
     """The struct of events in the RTL and the register that shows them have the same names in the same places."""
-    generate.generate(tmp_path)
-    header = (tmp_path / "c" / "db_ssd_fw.h").read_text()
+    header = (generated / "c" / "db_ssd_fw.h").read_text()
     masks = {name.lower(): int(bit, 16) for name, bit in
              re.findall(r"#define DB_SSD_FW__EVENT__(\w+)_bm (0x[0-9a-f]+)", header)}  # fmt: skip
     events = layout("db_ssd_admin_pkg", "event_t")

@@ -33,6 +33,6 @@ async def contexts(dut: Any) -> None:
     assert_full_rate(came)
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_front(width: int) -> None:
     bench.run(__file__, "db_csd_front", {"DATA_W": width})

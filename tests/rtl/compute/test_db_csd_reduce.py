@@ -123,7 +123,7 @@ async def rate(dut: Any) -> None:
         assert all(abs(g - 65 * 65) <= cores for g in gaps), gaps
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_crc32c(width: int) -> None:
     bench.run(__file__, "db_csd_crc32c", {"DATA_W": width}, env={"SHA": "0"})
 

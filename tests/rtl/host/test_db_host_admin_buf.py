@@ -148,7 +148,7 @@ async def split(dut: Any) -> None:
         assert word_due is None or int(dut.m_dw_rdata.value) == word_due
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_host_admin_buf(width: int) -> None:
     bench.run(__file__, "db_host_admin_buf", {"DATA_W": width}, testcase="random_accesses")
 

@@ -12,7 +12,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from rtl_bench import run
+from rtl_bench import WIDTHS, run
 from streams import ROW, Sink, Source, reset
 from structs import layout
 
@@ -323,6 +323,6 @@ async def reset_in_the_middle(dut: Any) -> None:
     await b.run([make_command(b.rng, b.mem) for _ in range(10)])
 
 
-@pytest.mark.parametrize("data_w", [128, 256, 512])
+@pytest.mark.parametrize("data_w", WIDTHS)
 def test_db_nvme_prp(data_w: int) -> None:
     run(__file__, "db_nvme_prp", {"DATA_W": data_w, "USER_W": 16})

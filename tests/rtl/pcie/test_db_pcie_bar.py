@@ -343,7 +343,7 @@ async def doorbell_rate(dut: Any) -> None:
     assert [y - x for x, y in zip(b.times, b.times[1:])] == [step] * 19
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_pcie_bar(width: int) -> None:
     bench.run(
         __file__,

@@ -98,6 +98,6 @@ async def ready_is_a_register(dut: Any) -> None:
     assert int(dut.s_post_ready.value) == 1
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_pcie_post(width: int) -> None:
     bench.run(__file__, "db_pcie_post", {"DATA_W": width}, env={"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING")})

@@ -229,7 +229,7 @@ async def straddled_full_rate(dut: object) -> None:
             assert tb.done[-1][0] - start <= len(beats) + 7, f"last done {tb.done[-1][0] - start} of {len(beats)}"
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_pcie_rc(width: int) -> None:
     bench.run(
         __file__, "db_pcie_rc", {"DATA_W": width, "NUM_CLIENTS": CLIENTS, "RING_W": RING_W}, env={"WIDTH": str(width)}

@@ -480,7 +480,7 @@ async def more_packets_than_slots(dut: Any) -> None:
     await tb.drain(5000)
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_pcie_read(width: int) -> None:
     num_tags, chunk = 16, 512
     bench.run(

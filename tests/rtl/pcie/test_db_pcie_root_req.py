@@ -256,6 +256,6 @@ async def poke_rate(dut):
     assert gaps == {3 if WIDTH == 128 else 2}
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_pcie_root_req(width: int) -> None:
     bench.run(__file__, "db_pcie_root_req", {"DATA_W": width, "TIMEOUT_MS": TIMEOUT_MS}, env={"DATA_W": str(width)})

@@ -197,6 +197,6 @@ async def reads_beside_writes(dut: Any) -> None:
     assert b.taken == list(range(40))
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_pcie_root_rx(width: int) -> None:
     bench.run(__file__, "db_pcie_root_rx", {"DATA_W": width})

@@ -216,6 +216,6 @@ async def rate_unaligned(dut: Any) -> None:
     assert b.beats == [start + (per + extra) * i + k for i in range(20) for k in range(per)]
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_pcie_root_tx(width: int) -> None:
     bench.run(__file__, "db_pcie_root_tx", {"DATA_W": width})

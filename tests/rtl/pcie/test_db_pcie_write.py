@@ -361,6 +361,6 @@ async def waits_for_payload(dut: Any) -> None:
         assert t.last_cycle - t.first_cycle + 1 == t.beats
 
 
-@pytest.mark.parametrize("width", [128, 256, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS)
 def test_db_pcie_write(width: int) -> None:
     bench.run(__file__, "db_pcie_write", {"DATA_W": width}, env={"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING")})

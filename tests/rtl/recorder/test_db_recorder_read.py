@@ -16,6 +16,7 @@ from recorder_model import BLOCK, OP_FLUSH, OP_READ, OP_TRIM, OP_ZEROES, Bench
 N = int(os.environ.get("REC_N", "2"))
 DATA = int(os.environ.get("REC_DATA", "128"))
 FULL = int(os.environ.get("REC_FULL", "1"))
+TURNS = int(os.environ.get("REC_TURNS", "60"))  # resets under entries
 BYTES = BLOCK if FULL else 128
 
 
@@ -577,7 +578,7 @@ async def resets_under_entries(dut: Any) -> None:
     rng, host, aborted = b.rng, Host(b), 0
     b.drives[1].mem = {k: b.block(k) for k in range(8)}
     b.drives[1].regs = {0: 1}
-    for turn in range(60):
+    for turn in range(TURNS):
         theirs, mine = b.block(2 * turn), b.block(2 * turn + 1)
         host.put(0x800000, theirs)
         host.put(0x880000, mine)
@@ -627,11 +628,13 @@ async def resets_under_entries(dut: Any) -> None:
             assert host.memory[0x8C0000:][:BLOCK] == b.drives[1].mem[turn % 8], f"turn {turn}"
         b.stall, b.recv_ready = 0.2, 1
         await b.until(0x108, 1, 0, tries=1000)
-    assert aborted > 10
+    assert aborted > TURNS // 6
 
 
+@pytest.mark.parametrize("turns", [15, pytest.param(60, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("n", "data", "full"), [(2, 128, 1), (3, 512, 0)])
-def test_db_recorder_read(n: int, data: int, full: int) -> None:
+def test_db_recorder_read(n: int, data: int, full: int, turns: int) -> None:
+    """turns: resets under entries."""
     bench.run(
         __file__,
         "db_recorder_core",
@@ -643,5 +646,5 @@ def test_db_recorder_read(n: int, data: int, full: int) -> None:
             "RESET_US": 2,
             "READ_BLOCKS": 4,
         },
-        env={"REC_N": str(n), "REC_DATA": str(data), "REC_FULL": str(full)},
+        env={"REC_N": str(n), "REC_DATA": str(data), "REC_FULL": str(full), "REC_TURNS": str(turns)},
     )

@@ -280,6 +280,6 @@ async def stop_is_obeyed(dut: Any) -> None:
         await b.do(random_command(b.rng))
 
 
-@pytest.mark.parametrize("data_w", [128, 256, 512])
+@pytest.mark.parametrize("data_w", bench.WIDTHS)
 def test_db_ssd_media_cmd(data_w: int) -> None:
     bench.run(__file__, "db_ssd_media_cmd", {"DATA_W": data_w}, env={"DATA_W": str(data_w)})

@@ -245,6 +245,6 @@ async def stop_at_any_time(dut: Any) -> None:
         await b.drain()
 
 
-@pytest.mark.parametrize("data_w", [128, 256, 512])
+@pytest.mark.parametrize("data_w", bench.WIDTHS)
 def test_db_ssd_write_engine(data_w: int) -> None:
     bench.run(__file__, "db_ssd_write_engine", {"DATA_W": data_w}, env={"DATA_W": str(data_w)})

@@ -19,8 +19,8 @@ from traffic import MakeDrive
 pytestmark = pytest.mark.rtl
 RNG = random.Random(9)
 K1, K2, K3, K4, IV = (RNG.randbytes(n) for n in (32, 32, 32, 32, 16))
-NUM_NS = 9  # the simulator of test_csd_drive.py: test_namespaces_interleaved
-MEDIA = 20 << 20  # little, as deletions zero it; no whole number of pages for each
+NUM_NS = 6  # the simulator of a soak
+MEDIA = 10 << 20  # little, as deletions zero it; no whole number of pages for each
 SHARE = MEDIA // 4096 // NUM_NS * 4096
 DEFAULT = (Op.PASS, 0, False)
 

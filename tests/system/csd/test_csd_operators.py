@@ -119,14 +119,14 @@ def test_parameters_by_name() -> None:
 
 
 def rate(drive: Driver, rw: str, **more: int) -> float:
-    job = Job(rw=rw, bs=4096, iodepth=32, numjobs=4, number_ios=500, **more)
+    job = Job(rw=rw, bs=4096, iodepth=32, numjobs=4, number_ios=200, **more)
     return run_group(drive, [job])[0].iops
 
 
 def measured(drive: Driver) -> dict[str, tuple[float, float]]:
     out = {}
     for rw in ("randread", "randwrite", "randrw"):
-        alone = run_group(drive, [Job(rw=rw, bs=4096, number_ios=60)])[0]
+        alone = run_group(drive, [Job(rw=rw, bs=4096, number_ios=20)])[0]
         times = (alone.write if rw == "randwrite" else alone.read).clat_ns
         out[rw] = (rate(drive, rw), sum(times) / len(times))
     return out

@@ -10,7 +10,8 @@ import pytest
 from doorbell.nvme import namespaces
 from doorbell.soak.judge import Failure
 from doorbell.soak.player import Player
-from test_ssd_soak import OFTEN, soak
+from doorbell.soak.steps import RESETS
+from test_ssd_soak import often, soak
 
 pytestmark = pytest.mark.rtl
 OWN = {"key", "bind", "ns_create", "ns_delete", "attach", "detach"}
@@ -33,8 +34,11 @@ def test_soak_of_25000(seed: int) -> None:
     assert soak("db_csd", seed, 5000) >= OWN
 
 
-@pytest.mark.parametrize("what", ["ns_create", "ns_delete", "key"])
-@pytest.mark.parametrize("kind", OFTEN)
+CUTS = [("ns_create", "disable"), ("ns_delete", "power"), ("key", "power")]
+ALL_CUTS = [(what, kind) for what in ("ns_create", "ns_delete", "key") for kind in RESETS]
+
+
+@pytest.mark.parametrize(("what", "kind"), often(CUTS, ALL_CUTS))
 def test_cut_off_by_a_reset(player: Player, what: str, kind: str) -> None:
     """At several stages, beside a namespace under load; a second reset changes nothing."""
     load = {"do": "key", "slot": 1, "key": 1}

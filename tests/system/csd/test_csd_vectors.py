@@ -120,7 +120,7 @@ def published(vectors: Iterable[aes_vectors.Vector], every: int = 1) -> list[aes
 
 
 @pytest.mark.parametrize(("name", "every"), [
-    ("38A", 1), ("1619", 1), ("XTSVS 128", 10), ("XTSVS 256", 10),
+    ("38A", 1), ("1619", 1), ("XTSVS 128", 30), ("XTSVS 256", 30),
     pytest.param("XTSVS 128", 1, marks=pytest.mark.nightly), pytest.param("XTSVS 256", 1, marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_published(make_drive: MakeDrive, name: str, every: int) -> None:

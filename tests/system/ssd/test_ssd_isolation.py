@@ -269,7 +269,8 @@ def test_abort_beside_traffic(make_drive: MakeDrive) -> None:
 def test_format_holds_its_namespace_alone(make_drive: MakeDrive) -> None:
     """While namespace 2 is formatted on slow media, its commands end at once and say so; namespace 1 and the admin
     queue go on as if nothing were."""
-    drive = make_drive(params={"NUM_NS": 4, "NUM_QP": 32}, data_w=128, link="gen3x4", media_zero_gbps=2)
+    small = {"media_size": 16 << 20}  # it is zeroed, slowly
+    drive = make_drive(params={"NUM_NS": 4, "NUM_QP": 32}, data_w=128, link="gen3x4", media_zero_gbps=2, **small)
     drive.start(queues=2, entries=64)
     namespaces.delete(drive)
     for _ in range(2):

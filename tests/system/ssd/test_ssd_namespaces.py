@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from conftest import MEDIA
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import (
@@ -35,6 +34,7 @@ from doorbell.nvme.structures import CtrlList, DsmRange, EffectsLog, ErrorLogEnt
 from traffic import MakeDrive
 
 NUM_NS = 4
+MEDIA = 20 << 20  # little, as deletions zero it
 PAGES = MEDIA // 4096
 WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
 ALL = (*WITH_DATA, NvmOpc.WRITE_ZEROES, NvmOpc.VERIFY, NvmOpc.DSM, NvmOpc.FLUSH)
@@ -43,7 +43,7 @@ ALL = (*WITH_DATA, NvmOpc.WRITE_ZEROES, NvmOpc.VERIFY, NvmOpc.DSM, NvmOpc.FLUSH)
 @pytest.fixture
 def drive(make_drive: MakeDrive) -> Driver:
     """Room for four namespaces; the same simulator as the guest's of test_vm_namespaces.py."""
-    d = make_drive(data_w=128, link="gen3x4", params={"NUM_NS": NUM_NS, "NUM_QP": 32}, seed=3)
+    d = make_drive(data_w=128, link="gen3x4", params={"NUM_NS": NUM_NS, "NUM_QP": 32}, seed=3, media_size=MEDIA)
     d.start(queues=4, entries=64)
     if not namespaces.supported(d):
         pytest.skip("this back end has no Namespace Management (OACS bit 3)")

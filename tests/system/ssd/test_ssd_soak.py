@@ -20,8 +20,14 @@ from doorbell.soak.steps import FAULTS, RESETS, STEPS, Step, load
 
 pytestmark = pytest.mark.rtl
 SCRIPTS = sorted((ROOT / "tests" / "data" / "soak").glob("*.json"))
-OFTEN = [k if k in ("disable", "power") else pytest.param(k, marks=pytest.mark.nightly) for k in RESETS]
+CUTS = [("format", "disable"), ("write", "power"), ("create_queue", "disable"), ("delete_queue", "power")]
+ALL_CUTS = [(what, kind) for what in ("format", "write", "create_queue", "delete_queue") for kind in RESETS]
 WRITE: Step = {"do": "io", "op": "write", "count": 8, "data": 1}
+
+
+def often(some: list[tuple[str, str]], every: list[tuple[str, str]]) -> list[object]:
+    """All cases; those that are not in `some` are nightly."""
+    return [case if case in some else pytest.param(*case, marks=pytest.mark.nightly) for case in every]
 
 
 def soak(top: str, seed: int, commands: int) -> set[str]:
@@ -32,7 +38,7 @@ def soak(top: str, seed: int, commands: int) -> set[str]:
     return set(outcome.did)
 
 
-@pytest.mark.parametrize("seed", [1, 4])
+@pytest.mark.parametrize("seed", [1, pytest.param(4, marks=pytest.mark.nightly)])
 def test_soak(seed: int) -> None:
     did = soak("db_ssd", seed, 4000)
     assert len({d for d in did if d.startswith("reset")}) >= 4, did
@@ -60,8 +66,7 @@ def test_fault_ends_one_command(player: Player, kind: str) -> None:
     assert failed == (0 if kind == "double" else 2)
 
 
-@pytest.mark.parametrize("what", ["format", "write", "create_queue", "delete_queue"])
-@pytest.mark.parametrize("kind", OFTEN)
+@pytest.mark.parametrize(("what", "kind"), often(CUTS, ALL_CUTS))
 def test_cut_off_by_a_reset(slow: Player, what: str, kind: str) -> None:
     """Soon after the command, in the middle of it and when it has ended; with data in the blocks, and I/O under way."""
     for cycles in (200, 2500, 40_000):
