@@ -193,7 +193,8 @@ module db_rec_counters
   always_comb begin
     unique case (step.state)
       STEP_START, STEP_ZERO_PEAK, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC, STEP_ISSUE, STEP_NUM,
-      STEP_BUCKET, STEP_COUNT, STEP_RUN_END, STEP_RUN_MORE, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_RUN_ADD, STEP_WIPE: we = step.phase;
+      STEP_BUCKET, STEP_COUNT, STEP_RUN_END, STEP_RUN_MORE, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_RUN_ADD,
+      STEP_WIPE: we = step.phase;
       STEP_KEEP_START, STEP_KEEP_SIZE: we = step.phase && !enabled;  // later it is the next one's
       STEP_PEAK:  we = step.phase && us_done && !carry;   // it is not below what is there
       STEP_ERROR: we = step.phase && word == '0;          // the first one stays

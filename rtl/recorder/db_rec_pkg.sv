@@ -214,7 +214,8 @@ package db_rec_pkg;
     // Enable: what software has written is kept
     STEP_KEEP_START, STEP_KEEP_SIZE,
     // a chunk begins
-    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_LOAD, STEP_ZERO_PEAK, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC,
+    STEP_START, STEP_ROOM, STEP_SIZE, STEP_LIMIT, STEP_LOAD, STEP_ZERO_PEAK, STEP_ZERO_ERROR, STEP_ZERO_DONE,
+    STEP_ZERO_PROC,
     // its next trim or read
     STEP_DONE, STEP_BASE, STEP_LEFT, STEP_CUT, STEP_ISSUE,
     // a status, lost blocks

@@ -174,7 +174,8 @@ module db_recorder_core
     ) i_lane (
       .clk, .rst(all_rst), .host(hosts[i]), .drive(drives[i]), .lane(lanes[i]), .load(load[i]), .chunk,
       .done_valid(done_valid[i]), .done_blocks, .lost_ack(lost_ack[i]), .s_issue_valid(issue_valid[i]),
-      .s_issue_ready(issue_ready[i]), .s_issue(issue), .s_io_valid(io_issue_valid[i]), .s_io(io_issue), .s_io_lock(io_row_lock[i]),
+      .s_issue_ready(issue_ready[i]), .s_issue(issue), .s_io_valid(io_issue_valid[i]), .s_io(io_issue),
+      .s_io_lock(io_row_lock[i]),
       .s_io_row_valid(io_row_valid && io_row_lock[i]), .s_io_row_ready(io_row_ready[i]), .s_io_row_data(io_row_data),
       .take(take[i]), .take_lost, .s_row_valid(row_valid[i]),
       .s_row_data(row_data), .m_cmd_valid(m_cmd_valid[i]), .m_cmd_ready(m_cmd_ready[i]), .m_cmd(m_cmd[i]),
