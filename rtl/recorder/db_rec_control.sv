@@ -94,12 +94,14 @@ module db_rec_control
     .reg_all, .reg_drive(reg_addr[8:6]), .s_event_valid, .s_event_ready,
     .s_event, .s_status_valid, .s_status_ready, .s_status, .drives, .lanes, .lost_ack, .done_valid, .done_blocks,
     .want_begin_capture, .want_end_trim, .want_end_capture, .want_begin_read, .want_end_read, .want_issue, .want_flush,
-    .want_kind, .lane_ready(m_issue_ready), .here, .job, .step, .status_kind, .status, .chunk_event, .load, .issue_valid(m_issue_valid), .issue_free, .found
+    .want_kind, .lane_ready(m_issue_ready), .here, .job, .step, .status_kind, .status, .chunk_event, .load,
+    .issue_valid(m_issue_valid), .issue_free, .found
   );
   db_rec_counters #(
     .N_DRIVES(N_DRIVES), .CLK_MHZ(CLK_MHZ), .READ_BLOCKS(READ_BLOCKS), .TRIM_BLOCKS(TRIM_BLOCKS)
   ) i_counters (
-    .clk, .rst, .step, .job, .found, .reg_write, .reg_all, .reg_addr, .reg_wdata, .reg_rdata, .s_event, .status, .lanes, .control, .chunk, .issue(m_issue)
+    .clk, .rst, .step, .job, .found, .reg_write, .reg_all, .reg_addr, .reg_wdata, .reg_rdata, .s_event, .status,
+    .lanes, .control, .chunk, .issue(m_issue)
   );
   db_rec_capture_ctl #(.N_DRIVES(N_DRIVES)) i_capture_ctl (
     .clk, .rst, .wipe, .trim_first, .enable(data_enable), .rises, .drives, .lanes, .quiet, .none_issued,

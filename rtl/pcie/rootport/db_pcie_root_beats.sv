@@ -43,7 +43,8 @@ module db_pcie_root_beats
 
   // One of four, in another order for each lane: else yosys finds parts that two lanes have in common, and takes a LUT
   // and a half a bit (at 256 bits less with one order). An index that is a sum would cost it two.
-  function automatic logic [31:0] turned(input int l, input logic [1:0] t, input logic [31:0] c0, c1, c2, c3);
+  function automatic logic [31:0] turned(input int l, input logic [1:0] t, input logic [31:0] c0, input logic [31:0] c1,
+                                         input logic [31:0] c2, input logic [31:0] c3);
     if (N == 8 || l % 4 == 0) return t[1] ? (t[0] ? c3 : c2) : t[0] ? c1 : c0;
     if (l % 4 == 2) return t[1] ^ t[0] ? (t[1] ? c2 : c1) : t[1] ? c3 : c0;
     return t[0] ? (t[1] ? c3 : c1) : t[1] ? c2 : c0;

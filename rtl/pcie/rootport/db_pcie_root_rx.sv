@@ -126,7 +126,8 @@ module db_pcie_root_rx
   logic [35:0]        row    [N];
 
   // As in db_pcie_root_beats: another order for each lane.
-  function automatic logic [35:0] turned(input int o, input logic [1:0] t, input logic [35:0] c0, c1, c2, c3);
+  function automatic logic [35:0] turned(input int o, input logic [1:0] t, input logic [35:0] c0, input logic [35:0] c1,
+                                         input logic [35:0] c2, input logic [35:0] c3);
     if (N == 8 || o % 4 == 0) return t[1] ? (t[0] ? c3 : c2) : t[0] ? c1 : c0;
     if (o % 4 == 2) return t[1] ^ t[0] ? (t[1] ? c2 : c1) : t[1] ? c3 : c0;
     return t[0] ? (t[1] ? c3 : c1) : t[1] ? c2 : c0;
