@@ -20,17 +20,23 @@ BROKEN = [
     ("void", "db_pcie_read_split", "|| (OWNED && s_owner_void);", "|| (OWNED && s_owner_void && s_read_ready);"),
     # the tag that is given in the cycle of the fence is not waited for
     ("void", "db_pcie_read_fence", "until_q <= take_tag;", "until_q <= retire_tag;"),
+    # a TLP that becomes void while it waits for its rows begins all the same
+    ("write_void", "db_pcie_write_beats", "s_tlp_ready ? s_tlp_void : act_void;", "s_tlp_ready && s_tlp_void;"),
+    # of three TLPs that have begun two are waited for
+    ("write_void", "db_pcie_write_beats", "fence_q <= 2'd3;", "fence_q <= 2'd2;"),
+    # beats are counted, not TLPs
+    ("write_void", "db_pcie_write_beats", "m_rq.tlast && !fenced)", "!fenced)"),
     # stop that goes and comes again
     ("quiet", "db_pcie_quiet", "quiet       <= stop && hold_reads", "quiet       <= hold_reads"),
 ]
 
 
-@pytest.mark.parametrize("block", ["tags", "quiet", "void"])
+@pytest.mark.parametrize("block", ["tags", "quiet", "void", "write_void"])
 def test_proof(block: str, tmp_path: Path) -> None:
     proves("pcie", block, tmp_path)
 
 
-@pytest.mark.parametrize("block", ["tags", "quiet", "void"])
+@pytest.mark.parametrize("block", ["tags", "quiet", "void", "write_void"])
 def test_can_happen(block: str, tmp_path: Path) -> None:
     reaches("pcie", f"{block}_cover", tmp_path)
 
