@@ -82,7 +82,7 @@ def path_line(p: dict[str, Any]) -> str:
 
 def markdown_tables(records: dict[str, Any]) -> str:
     """The part of docs/area.md that the command makes."""
-    keys = [k for k in records if k != "clocks"]
+    keys = sorted(k for k in records if k != "clocks")
     text = ["### Sums", "", "| top and target | LUT | FF | BRAM | URAM | DSP | levels |", "|---|" + "---:|" * 6]
     for key in keys:
         text.append(f"| {key} | " + " | ".join(figures(records[key]["total"])) + " |")
