@@ -47,5 +47,5 @@ def test_constants() -> None:
 def test_structs_of_a_macro() -> None:
     """AXI's widths are those of a module; data is at bit 0, so that a simulator need not shift it."""
     request = macro("axi/db_axi_types.svh", "`DB_AXI_WRITE_REQ_T(40, 256)")
-    assert request.width == 3 + 48 + 1 + 32 + 256 and request["w"].members["data"].offset == request["w"].offset == 0
-    assert list(request["aw"].members) == ["addr", "len"] and request["aw"].members["addr"].width == 40
+    assert request.width == 3 + 49 + 1 + 32 + 256 and request["w"].members["data"].offset == request["w"].offset == 0
+    assert list(request["aw"].members) == ["fua", "addr", "len"] and request["aw"].members["addr"].width == 40
