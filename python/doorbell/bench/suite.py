@@ -122,17 +122,15 @@ def queues_flat(counts: tuple[int, ...]) -> Iterator[Target]:
     yield Target(name, 2.0, spread, "%", False)
 
 
-def shares(
-    urgent: bool, runtime_us: int, params: dict[str, int | str] | None = None, depth: int = 32
-) -> Iterator[Target]:
-    """A reader at depth 1 that thinks 50 us between commands, beside 15 queues of 128 KiB writes at depth `depth`: how
-    long its commands take, and how much of the link the writers get. Completions of the host come up to 200 ns late."""
+def shares(urgent: bool, runtime_us: int, params: dict[str, int | str] | None = None) -> Iterator[Target]:
+    """A reader at depth 1 that thinks 50 us between commands, beside 15 queues of 128 KiB writes at depth 32: how long
+    its commands take, and how much of the link the writers get. Completions of the host come up to 200 ns late."""
     prios = (0, *[2] * 15) if urgent else ()
     drive = _drive("gen3x8", 256, queues=16, entries=64, prios=prios, params=params, completion_jitter_ns=200)
     wire = sim_link(drive.sim, limits.Link.parse("gen3x8"))
     time = {"runtime_ns": runtime_us * 1000, "time_based": True}
     reader = Job(name="reader", rw="randread", bs=4096, thinktime_ns=50_000, **time)
-    writers = Job(name="writers", rw="randwrite", bs=128 << 10, iodepth=depth, numjobs=15, **time)
+    writers = Job(name="writers", rw="randwrite", bs=128 << 10, iodepth=32, numjobs=15, **time)
     read, write = run_group(drive, [reader, writers])
     how = "urgent" if urgent else "round robin"
     where = f"{wire}: 4 KiB read, {how}, beside 15 queues of 128 KiB writes"
@@ -254,7 +252,7 @@ def rows(suite: str, params: dict[str, int | str] | None = None) -> Iterator[Tar
         yield from front_end(256, "gen5x16")
         return
     for link, data_w in LINKS:
-        for size, count in ((4096, 1536), (16384, 512), (131072, 320)):
+        for size, count in ((4096, 1536), (16384, 512), (131072, 160)):
             yield from throughput(link, data_w, tuple((rw, size, count) for rw in WORKLOADS), 97)
         yield from throughput(link, data_w, (("randread", 512, 4096), ("read", 512, 4096)), 90)
     for _, data_w in LINKS:

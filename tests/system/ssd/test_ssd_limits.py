@@ -122,9 +122,8 @@ def test_suite_short() -> None:
 
 
 def test_a_reader_beside_writers() -> None:
-    """A queue with a command now and then waits behind nobody's backlog: `--suite shares`, for a shorter time and with
-    less of a backlog to end afterwards."""
-    rows = [row for urgent in (False, True) for row in suite.shares(urgent, 500, depth=8)]
+    """A queue with a command now and then waits behind nobody's backlog: `--suite shares`, for a shorter time."""
+    rows = [row for urgent in (False, True) for row in suite.shares(urgent, 500)]
     assert len(rows) == 4 and not missed(rows)
 
 
