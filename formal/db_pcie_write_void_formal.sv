@@ -7,7 +7,7 @@ module db_pcie_write_void_formal
   import db_pcie_pkg::*;
 #(
   parameter bit COVER = 1'b0,
-  localparam int DATA_W = 128, USER_W = 2, ROW_W = 4
+  localparam int DATA_W = 128, localparam int USER_W = 2, localparam int ROW_W = 4
 ) (
   input logic              clk,
   input logic              rst,
