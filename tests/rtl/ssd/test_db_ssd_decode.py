@@ -28,6 +28,7 @@ OPS = (
 )
 READ_ENGINE = (READ, VERIFY)
 USER_DATA = (READ, WRITE, COMPARE)
+WITH_FUA = (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY)  # those whose CDW12 has it
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
 ACCESS_DENIED = DNR | 0x286
@@ -113,7 +114,7 @@ class Model:
         status = verdict()
         if status or (opc == DSM and not dw[11] >> 2 & 1):
             return "completion", dict(status=status), context
-        fua = int(opc in (WRITE, WRITE_ZEROES) and dw[12] >> 30 & 1)
+        fua = int(opc in WITH_FUA and dw[12] >> 30 & 1)
         command = dict(
             desc=context["desc"],
             fn=fn,
@@ -144,7 +145,7 @@ def descriptor(opc: int) -> dict[str, int]:
         return {}
     fields = {
         "known": True, "has_lba": opc not in (DSM, FLUSH), "any_namespace": opc == FLUSH,
-        "has_fua": opc in (WRITE, WRITE_ZEROES), "has_directive": opc == WRITE, "user_data": opc in USER_DATA,
+        "has_fua": opc in WITH_FUA, "has_directive": opc == WRITE, "user_data": opc in USER_DATA,
         "to_host": opc == READ, "from_host": opc in (WRITE, COMPARE, DSM), "read_engine": opc in READ_ENGINE,
         "write_engine": opc not in READ_ENGINE, "write": opc == WRITE, "compare": opc == COMPARE, "ranges": opc == DSM,
         "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "uncorrectable": opc == WRITE_UNCOR,
