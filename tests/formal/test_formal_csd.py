@@ -12,13 +12,8 @@ import pytest
 from doorbell.build import hash_files
 from doorbell.build.benches import hash_rtl
 from key_paths import Rule, leaks, netlist, plain
-from proofs import ROOT, proves, reaches, refutes
+from proofs import ROOT, proves, reaches, refutes, slow
 from results import run_once
-
-
-def slow(*broken: str) -> object:
-    """The solver takes half a minute and more to refute it."""
-    return pytest.param(*broken, marks=pytest.mark.nightly)
 
 
 # task, module, text, what replaces it

@@ -6,12 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from proofs import proves, reaches, refutes
-
-
-def slow(*broken: str) -> object:
-    """The solver takes ten seconds and more to refute it."""
-    return pytest.param(*broken, marks=pytest.mark.nightly)
+from proofs import proves, reaches, refutes, slow
 
 
 # task, module, text, what replaces it

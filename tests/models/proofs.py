@@ -14,6 +14,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 from doorbell.build import hash_files  # noqa: E402
@@ -90,3 +92,8 @@ def refutes(tasks: str, task: str, folders: Sequence[str], module: str, old: str
         return log
 
     _once(tasks, task, ("refutes", module, old, new), run)
+
+
+def slow(*broken: str) -> object:
+    """A case of what is to be refuted whose solver takes ten seconds and more: nightly."""
+    return pytest.param(*broken, marks=pytest.mark.nightly)

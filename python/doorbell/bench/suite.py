@@ -252,7 +252,7 @@ def rows(suite: str, params: dict[str, int | str] | None = None) -> Iterator[Tar
         yield from front_end(256, "gen5x16")
         return
     for link, data_w in LINKS:
-        for size, count in ((4096, 1536), (16384, 512), (131072, 160)):
+        for size, count in ((4096, 1536), (16384, 512), (131072, 320)):
             yield from throughput(link, data_w, tuple((rw, size, count) for rw in WORKLOADS), 97)
         yield from throughput(link, data_w, (("randread", 512, 4096), ("read", 512, 4096)), 90)
     for _, data_w in LINKS:
