@@ -77,15 +77,8 @@ module db_pcie_read_void_formal
     end
   end
 
-  // ---- void, then the fence: not before who asks knows of it for two cycles
-  logic [1:0] known_q;
-  logic       fence_q;                 // it has begun
-  always_ff @(posedge clk) begin
-    void_q  <= !rst && (void_q || kill);
-    known_q <= rst ? '0 : {known_q[0], void_q};
-    fence_q <= !rst && (fence_q || fence);
-  end
-  always_comb if (fence) assume (known_q[1] && !fence_q);
+  // ---- void, then the fence
+`include "db_pcie_void_then_fence.svh"
 
   // ---- what a user relies on
   logic over, mine;
@@ -99,7 +92,6 @@ module db_pcie_read_void_formal
     if (i_alloc.room_q || skip) assert (given < (TAG_W + 1)'(NUM_TAGS));
     assert (!(i_alloc.room_q && skip));
     if (i_alloc.valid_q) assert (before_wait < given);
-    assert (known_q != 2'b10 && (void_q || known_q == '0) && (known_q[1] || !fence_q));
     if (known_q[0] && chunk_valid && i_split.owner_q == mark_q) assert (chunk.drop);
     if (i_fence.wait_q) assert (fence_q && before_until <= given);
     if (fence_q && i_alloc.valid_q && wait_owner_q == mark_q) assert (i_fence.wait_q && before_wait < before_until);

@@ -59,15 +59,8 @@ module db_pcie_write_void_formal
     assume (!(dut.step && dut.act_last_q && dut.act_q.cut.last) || dut.end_last);
   end
 
-  // ---- void, then the fence: not before who asks knows of it for two cycles
-  logic [1:0] known_q;
-  logic       fence_q;                 // it has begun
-  always_ff @(posedge clk) begin
-    void_q  <= !rst && (void_q || kill);
-    known_q <= rst ? '0 : {known_q[0], void_q};
-    fence_q <= !rst && (fence_q || fence);
-  end
-  always_comb if (fence) assume (known_q[1] && !fence_q);
+  // ---- void, then the fence
+`include "db_pcie_void_then_fence.svh"
 
   // ---- what is before RQ, in its order: a word that is offered, one behind it, a TLP that has begun
   word_t      offered, behind;
@@ -98,7 +91,6 @@ module db_pcie_write_void_formal
     assert (!(behind_here && !offered.beat.tlast) || behind.user == offered.user);
     assert (!(behind_here && !behind.beat.tlast) || (begun && dut.act_user_q == behind.user));
     assert (!(offered_here && !behind_here && !offered.beat.tlast) || (begun && dut.act_user_q == offered.user));
-    assert (known_q != 2'b10 && (void_q || known_q == '0) && (known_q[1] || !fence_q));
     // it begins nothing any more
     if (known_q[0] && dut.act_valid_q && dut.act_first_q && dut.act_user_q == mark_q) assert (dut.void_q);
     if (fence_q) assert (ends <= dut.fence_q);

@@ -15,7 +15,6 @@ from key_paths import Rule, leaks, netlist, plain
 from proofs import ROOT, proves, reaches, refutes, slow
 from results import run_once
 
-
 # task, module, text, what replaces it
 BROKEN = [
     # a namespace with XTS is never found locked; one with CTR

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from proofs import proves, reaches, refutes, slow
 
-
 # task, module, text, what replaces it
 BROKEN = [
     # a head doorbell while the queue is found full is forgotten

@@ -41,14 +41,15 @@ def _run(formal: Path, tasks: str, task: str, out: Path) -> tuple[int, str]:
 
 
 def files_of(tasks: str, task: str) -> list[Path]:
-    """What the task of `tasks`.sby reads: those of its files that the task's own line of the script names."""
+    """What the task of `tasks`.sby reads: those of its files that the task's own line of the script names, and
+    what may be included."""
     text = (ROOT / "formal" / f"{tasks}.sby").read_text()
     script, files = text.split("[script]")[1].split("[files]")
     named = re.search(rf"^{task}:(.*)$", script, re.M)
     assert named, f"{tasks}.sby has no script for {task}"
     wanted = [w for w in named[1].split() if w.endswith(".sv")]
     found = {Path(f).name: (ROOT / "formal" / f).resolve() for f in files.split()}
-    return [found[w] for w in wanted]
+    return [found[w] for w in wanted] + [f for name, f in found.items() if name.endswith(".svh")]
 
 
 def _once(tasks: str, task: str, claim: tuple[str, ...], run: Callable[[], str]) -> None:

@@ -15,8 +15,7 @@
 // an interrupt without it. A completion whose queue, submission or completion, has been deleted is dropped, its slot is
 // free: so a queue can be deleted though nobody reads its completions.
 //
-// Contexts are RAM. Head doorbells have a path of their
-// own and never wait for a transfer.
+// Contexts are RAM. Head doorbells have a path of their own and never wait for a transfer.
 // Latency: completion in to entry out 2 cycles, interrupt request and free slot 1 after the entry has been taken. The
 // submission queue is looked up with the completion that comes in, and the entry is offered straight from the RAMs of
 // the second lookup, which hold still until it is taken.

@@ -13,8 +13,8 @@
 //
 // stop (until rst): begins nothing new. Bursts whose data is whole still go; completions that nobody takes are lost.
 // Addresses and sizes are multiples of 512 bytes.
-// Latency: last row of a burst to AW 2, to its first row on W 4; last response to completion 1 cycle. Throughput: a row a cycle, also across commands; a
-// burst, and a command, every other cycle.
+// Latency: last row of a burst to AW 2, to its first row on W 4 cycles; last response to completion 1. Throughput: a row a
+// cycle, also across commands; a burst, and a command, every other cycle.
 `include "db_axi_types.svh"
 module db_ssd_write_exec
   import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
