@@ -123,9 +123,9 @@ module db_ssd_sq_formal
     if (dut.i_engine.ctx_waits_q) assume (s_queue_ctx_valid);  // what is offered stays until it is taken
     if (s_queue_ctx_valid) begin
       assume (s_queue_ctx.kind == QUEUE_SQ && int'(s_queue_ctx.qid) < NUM_Q && s_queue_ctx.size <= 16'd3);
-      if (s_queue_ctx.valid) assume (s_queue_ctx.size >= 16'd1 && !s_queue_ctx.watch);
+      if (s_queue_ctx.valid && !s_queue_ctx.watch) assume (s_queue_ctx.size >= 16'd1);
       // the firmware creates no I/O queue that exists
-      if (s_queue_ctx.valid && s_queue_ctx_ready && s_queue_ctx.qid != '0)
+      if (s_queue_ctx.valid && !s_queue_ctx.watch && s_queue_ctx_ready && s_queue_ctx.qid != '0)
         assume (!dut.i_engine.valid_q[s_queue_ctx.qid[AW-1:0]]);
     end
     if (db_mine) assume (left(s_doorbell.value, head_q, size_q) >= left(tail_q, head_q, size_q));
@@ -251,7 +251,7 @@ module db_ssd_sq_formal
       assert (held_q <= 10'(GAP));
       // what is to be watched: entries up to the tail that the host has written
       if (m_ctx_valid && m_ctx.watch && watch_q != '0 && m_ctx.qid == 8'(watch_q)) begin
-        assert (m_watch == (valid_q && tail_q != head_q));
+        assert (m_watch == (!m_ctx.valid && valid_q && tail_q != head_q));
         assert (!m_watch || m_tail == tail_q);
       end
       // no queue with entries is forgotten
@@ -377,8 +377,10 @@ module db_ssd_sq_formal
       if (state == ST_DOORBELL && mine) assert (valid_q);
       if (state == ST_CTX) begin
         assert (dut.i_engine.ctx_q.qid == 8'(queue) && dut.i_engine.ctx_q.size <= 16'd3);
-        assert (!dut.i_engine.ctx_q.valid || (dut.i_engine.ctx_q.size != '0 && !dut.i_engine.ctx_q.watch));
-        assert (!dut.i_engine.ctx_q.valid || queue == '0 || !dut.i_engine.valid_q[queue]);
+        if (dut.i_engine.ctx_q.valid && !dut.i_engine.ctx_q.watch) begin
+          assert (dut.i_engine.ctx_q.size != '0);
+          assert (queue == '0 || !dut.i_engine.valid_q[queue]);
+        end
       end
       if (state inside {ST_RETIRE, ST_DOORBELL} || fetching) assert (dut.i_engine.admin_turn_q == (queue == '0));
       // what was read from RAM

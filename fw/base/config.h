@@ -21,7 +21,8 @@
 #define CFG_DMSL ((uint64_t)CFG_DMRSL << 8)  // and of all 256
 #define CFG_MQES 4095u                       // as CAP.MQES
 #define CFG_RAB 3u                           // recommended arbitration burst: 2^3
-#define CFG_ABORT_LIMIT 4u
+#define CFG_ABORT_LIMIT 4u                   // as many as queues can be watched
+#define CFG_WATCH_US 100000u                 // longest wait of an Abort for a command that its queue still holds
 #define CFG_AER_LIMIT 4u
 #define CFG_ERROR_LOG 32u         // entries
 #define CFG_RESULTS 32u           // of reducers that are kept for log page EDh

@@ -18,7 +18,8 @@ struct request {
     uint8_t step, at;        // what comes next; with which namespace
     bool looking, found;     // draining.h: it has the hardware look at the slots; there was one
     bool zeroing, flushing;  // ... the media at work; what it does is the flush at the end
-    bool watching;           // Abort: it watches a queue
+    bool watching;           // Abort: it watches a queue until `from`, in us
+    uint8_t watch;           // ... with this watch
     bool saving;             // what it has set is being saved; then it is over
     uint16_t status;         // ... with this status, unless that fails
     uint64_t from, left;

@@ -8,10 +8,10 @@ uint32_t asynchronous_event_request(struct request* r) {
 }
 
 /// Of admin commands only an Asynchronous Event Request can be told to end. An I/O command is sought in the slots; if it
-/// is in none its queue may still hold it: what that has is watched, one queue at a time, and as it may have come before
-/// that began, the slots are looked at once more.
+/// is in none its queue may still hold it: what that has is watched, and as it may have come before that began, the slots
+/// are looked at once more. A queue may stand still, as nobody reads its completions: then it is watched for CFG_WATCH_US.
 uint32_t abort_command(struct request* r) {
-    enum { BEGIN, SLOTS, TURN, AGAIN, QUEUE };
+    enum { BEGIN, SLOTS, WATCH, AGAIN, QUEUE };
     uint32_t sqid = r->cmd.dw[10] & 0xffffu, cid = r->cmd.dw[10] >> 16;
     r->dw0 = 1;
     if (sqid == 0) {
@@ -29,20 +29,25 @@ uint32_t abort_command(struct request* r) {
     while (r->step != QUEUE) {
         if (gone && !r->looking) {
             r->step = QUEUE;
-        } else if (r->step == TURN) {
-            if (r->fn->watching) return WAIT;
-            r->fn->watching = r->watching = true;
-            hw_watch(sqid, cid);
+        } else if (r->step == WATCH) {
+            while (r->fn->watching >> r->watch & 1) r->watch++;
+            r->fn->watching |= (uint8_t)(1u << r->watch);
+            r->watching = true;
+            r->from = hw_time() + CFG_WATCH_US;
+            hw_watch(r->watch, sqid, cid);
             r->step = AGAIN;
         } else {
             if (slots_step(r, HW_ABORT_COMMAND, sqid, cid) == WAIT) return WAIT;
-            r->step = r->found || r->step == AGAIN ? QUEUE : TURN;
+            r->step = r->found || r->step == AGAIN ? QUEUE : WATCH;
         }
     }
-    if (!r->found && r->watching && hw_watching()) return WAIT;
+    if (r->watching && hw_watching(r->watch)) {
+        if (!r->found && hw_time() < r->from) return WAIT;
+        hw_unwatch(r->watch);
+    }
     if (r->found) hw_complete_io(r->cmd.function, sqid, cid, ST_ABORT_REQUESTED);
-    r->dw0 = !(r->found || (r->watching && hw_caught()));
-    if (r->watching) r->fn->watching = false;
+    r->dw0 = !(r->found || (r->watching && hw_caught(r->watch)));
+    if (r->watching) r->fn->watching &= (uint8_t)~(1u << r->watch);
     r->fn->aborts--;
     return ST_SUCCESS;
 }

@@ -19,7 +19,8 @@ void controller_reset_state(struct drive* drive, struct function* fn) {
     operators_reset(drive);
     events_reset(&fn->events);
     namespaces_open(drive, fn);
-    drive->changing = fn->looking = fn->watching = false;
+    drive->changing = fn->looking = false;
+    fn->watching = 0;
     fn->aborts = 0;
     store_save_end(drive);
     fn->wake = 0;

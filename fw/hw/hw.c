@@ -164,11 +164,21 @@ bool hw_abort_idle(void) { return (HW->EVENT & EV(ABORT_IDLE)) != 0; }
 
 bool hw_abort_found(void) { return (HW->ABORT & DB_SSD_FW__ABORT__FOUND_bm) != 0; }
 
-void hw_watch(uint32_t sqid, uint32_t cid) { write_queue(sqid | DB_SSD_FW__QUEUE_CTX_CTL__WATCH_bm, 0, cid); }
+_Static_assert(DB_SSD_FW__ABORT_WATCH__WATCHING_bm == (1u << CFG_ABORT_LIMIT) - 1, "a watch for each Abort");
 
-bool hw_watching(void) { return (HW->ABORT & DB_SSD_FW__ABORT__WATCHING_bm) != 0; }
+void hw_watch(uint32_t watch, uint32_t sqid, uint32_t cid) {
+    write_queue(sqid | watch << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp | DB_SSD_FW__QUEUE_CTX_CTL__WATCH_bm, 0, cid);
+}
 
-bool hw_caught(void) { return (HW->ABORT & DB_SSD_FW__ABORT__CAUGHT_bm) != 0; }
+void hw_unwatch(uint32_t watch) {
+    write_queue(watch << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp | DB_SSD_FW__QUEUE_CTX_CTL__WATCH_bm |
+                    DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm,
+                0, 0);
+}
+
+bool hw_watching(uint32_t watch) { return (HW->ABORT_WATCH >> DB_SSD_FW__ABORT_WATCH__WATCHING_bp >> watch & 1) != 0; }
+
+bool hw_caught(uint32_t watch) { return (HW->ABORT_WATCH >> DB_SSD_FW__ABORT_WATCH__CAUGHT_bp >> watch & 1) != 0; }
 
 // ---------------------------------------------------------------- settings
 void hw_arbitration(uint32_t value) { HW->ARB = value; }

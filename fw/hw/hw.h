@@ -98,12 +98,13 @@ enum {
 void hw_abort(uint32_t how, uint32_t sqid, uint32_t key);
 bool hw_abort_idle(void);
 bool hw_abort_found(void);
-/// Abort the command with identifier `cid` if it is among the entries that queue `sqid` still holds. One at a time; that a
-/// queue is created or deleted ends it.
-void hw_watch(uint32_t sqid, uint32_t cid);
-bool hw_watching(void);
+/// Abort the command with identifier `cid` if it is among the entries that queue `sqid` still holds. `watch`: which one of
+/// CFG_ABORT_LIMIT; one that was begun before is over. It ends with the last of the entries, or with the queue.
+void hw_watch(uint32_t watch, uint32_t sqid, uint32_t cid);
+void hw_unwatch(uint32_t watch);
+bool hw_watching(uint32_t watch);
 /// When it is over: there was one.
-bool hw_caught(void);
+bool hw_caught(uint32_t watch);
 
 // ---------------------------------------------------------------- settings, as features 01h, 08h and 09h have them
 void hw_arbitration(uint32_t value);

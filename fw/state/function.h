@@ -23,7 +23,7 @@ struct function {
     uint32_t cc;          // CC at enable
     uint32_t wake;        // events that commands which are not over wait for
     bool looking;         // one of them has the hardware look at its slots
-    bool watching;        // ... watch the entries of a queue
+    uint8_t watching;     // a bit each: ... watch the entries of a queue
     uint8_t aborts;       // Abort commands that are not answered
     uint64_t stop_limit;  // STOPPING: when the host is told that it takes too long
     struct settings settings;

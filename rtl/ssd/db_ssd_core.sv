@@ -226,8 +226,8 @@ module db_ssd_core
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
-  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found, abort_watching,
-                           abort_caught;
+  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found;
+  logic [ABORT_WATCHES-1:0] abort_watching, abort_caught;
   logic [SLOT_W-1:0]       done_slot;
   abort_cmd_t              abort_cmd;
   db_ssd_front #(

@@ -15,6 +15,7 @@ package db_ssd_pkg;
   localparam int FN_W   = 8;   // PCIe function number
   localparam int QID_W  = 8;   // queue identifier: 0 is the admin queue
   localparam int SLOT_W = 8;   // command slot: an I/O command from decode to completion
+  localparam int ABORT_WATCHES = 4;  // Aborts at once of commands that their queues hold
 
   // A command after decode: checked, and with byte addresses on the media.
   typedef struct packed {
@@ -66,12 +67,12 @@ package db_ssd_pkg;
   typedef struct packed {
     queue_kind_e         kind;
     logic             valid;    // 1 create, 0 delete
-    logic             watch;    // SQ: neither; abort the command with identifier `size` among its entries
+    logic             watch;    // SQ: neither; abort the command `size` among its entries. valid: no longer
     logic [QID_W-1:0] qid;
     logic [63:0]      base;     // host address, page aligned
     logic [15:0]      size;     // entries - 1
     logic [QID_W-1:0] cqid;     // SQ: the completion queue it reports to
-    logic [1:0]       prio;     // SQ: 0 urgent, 1 high, 2 medium, 3 low
+    logic [1:0]       prio;     // SQ: 0 urgent, 1 high, 2 medium, 3 low; watch: which one
     logic [15:0]      vector;   // CQ: MSI-X vector
     logic             ien;      // CQ: interrupts enabled
   } queue_ctx_t;

@@ -40,7 +40,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("block", ["cq", "sq", pytest.param("sq_2", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("block", ["cq", "sq", "sq_over", pytest.param("sq_2", marks=pytest.mark.nightly)])
 def test_proof(block: str, tmp_path: Path) -> None:
     proves("ssd", block, tmp_path)
 

@@ -66,8 +66,8 @@ module db_ssd_admin
   output abort_cmd_t              m_abort,
   input  logic                    abort_busy,
   input  logic                    abort_found,       ///< when not busy any more
-  input  logic                    abort_watching,    ///< ... nor this: the command has come from its queue, or has not
-  input  logic                    abort_caught,
+  input  logic [ABORT_WATCHES-1:0] abort_watching,   ///< ... nor this: the command has come from its queue, or has not
+  input  logic [ABORT_WATCHES-1:0] abort_caught,
   // settings
   output arb_cfg_t                arb_cfg,
   output logic                    cache_off,         ///< every write is as one with FUA

@@ -30,8 +30,8 @@ module db_ssd_admin_regs
   input  doorbell_err_t   doorbell_err,
   input  smart_counters_t counters,
   input  logic            abort_found,
-  input  logic            abort_watching,
-  input  logic            abort_caught,
+  input  logic [ABORT_WATCHES-1:0] abort_watching,
+  input  logic [ABORT_WATCHES-1:0] abort_caught,
   // what it starts, with what
   output start_t          start,
   output copy_cmd_t       copy,
@@ -92,8 +92,8 @@ module db_ssd_admin_regs
     in.EVENT.host_quiet.next      = events.host_quiet;
     in.EVENT.abort_idle.next      = events.abort_idle;
     in.ABORT.found.next           = abort_found;
-    in.ABORT.watching.next        = abort_watching;
-    in.ABORT.caught.next          = abort_caught;
+    in.ABORT_WATCH.watching.next  = abort_watching;
+    in.ABORT_WATCH.caught.next    = abort_caught;
     in.TIME_LO.V.next             = time_us[31:0];
     in.TIME_HI.V.next             = time_us[63:32];
     in.CC.V.next                  = host_regs.cc;

@@ -36,7 +36,8 @@ module db_ssd_compare
   output write_turn_t           turn,
   output logic                  m_done_valid, ///< pulse: over
   input  logic                  m_done_ready, ///< else no row is taken
-  output status_t               m_done_status
+  output status_t               m_done_status,
+  output logic                  m_done_differs  ///< if m_done_status says nothing; late in the cycle
 );
   logic                  media_valid, mine, take, differ_q, differ, err_q, err;
   logic [DATA_W-1:0]     media_data;
@@ -62,9 +63,8 @@ module db_ssd_compare
   end
   assign differ        = differ_q || unequal != '0;
   assign err           = err_q || media_info.err;
-  assign m_done_status = (row_status != '0) ? row_status
-                       : err                ? STATUS_READ_ERROR
-                       : differ             ? STATUS_MISMATCH : '0;
+  assign m_done_status  = (row_status != '0) ? row_status : err ? STATUS_READ_ERROR : '0;
+  assign m_done_differs = differ;
   always_ff @(posedge clk) begin
     if (take) begin
       differ_q <= differ && !media_info.last;

@@ -128,7 +128,7 @@ module db_ssd_write_exec
     .media_end, .fua_status, .m_completion_valid(write_valid), .m_completion_ready(write_ready), .m_completion(write));
 
   // ---- Compare
-  logic    compare_quiet, compare_end, done_ready;
+  logic    compare_quiet, compare_end, compare_differs, done_ready;
   status_t compare_status;
   db_ssd_compare #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BUF_BYTES(COMPARE_BYTES)) i_compare (
     .clk, .rst, .stop, .quiet(compare_quiet), .s_cmd_valid(compare_valid), .s_cmd_ready(compare_ready),
@@ -136,7 +136,8 @@ module db_ssd_write_exec
     .s_cmd_fua(s_cmd.fua),
     .m_axi_read_req, .m_axi_read_rsp, .s_item_valid(item_valid), .s_item(item), .s_row_valid, .s_row_data, .s_row_zero,
     .row_status,
-    .turn(turn[COMPARE]), .m_done_valid(compare_end), .m_done_ready(done_ready), .m_done_status(compare_status));
+    .turn(turn[COMPARE]), .m_done_valid(compare_end), .m_done_ready(done_ready), .m_done_status(compare_status),
+    .m_done_differs(compare_differs));
 
   // ---- media commands
   logic    media_quiet;
@@ -151,7 +152,7 @@ module db_ssd_write_exec
   // ---- completions
   db_ssd_write_finish i_finish (
     .clk, .rst, .s_write_valid(write_valid), .s_write_ready(write_ready), .s_write(write), .s_done_ready(done_ready),
-    .s_compare_valid(compare_end), .s_compare_status(compare_status),
+    .s_compare_valid(compare_end), .s_compare_status(compare_status), .s_compare_differs(compare_differs),
     .s_media_valid(media_end), .s_media_status(media_status), .item,
     .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 

@@ -3,15 +3,17 @@
 // the next one to be requested up to the tail that the host had written, and marks the one with the command identifier.
 //
 // Why: an entry in host memory is not ours before it is fetched. A mark with an end cannot meet a later command that
-// uses the identifier again. One at a time; another queue that is created or deleted ends it.
+// uses the identifier again. One command at a time. It ends early when the firmware says so, or creates or deletes the
+// queue; whether the command was marked before stays true.
 // Latency: m_abort in the cycle of s_sqe. Throughput: an entry every 2 cycles.
 module db_ssd_abort_watch
   import db_ssd_pkg::*;
 (
   input  logic             clk,
   input  logic             rst,
-  input  logic             s_valid,     ///< pulse: a queue's context is written, or asked about
-  input  logic             s_watch,     ///< ... asked about: the queue has entries to request, watch them
+  input  logic             s_valid,     ///< pulse: begin, or end
+  input  logic             s_watch,     ///< ... begin: the queue has entries to request, watch them
+  input  logic             s_queue_valid,  ///< pulse: queue s_sqid is created or deleted
   input  logic [QID_W-1:0] s_sqid,
   input  logic [15:0]      s_cid,
   input  logic [15:0]      s_tail,
@@ -31,12 +33,10 @@ module db_ssd_abort_watch
   assign m_abort = watching && s_sqe.sqid == sqid_q && s_sqe.sqe[31:16] == cid_q;
   always_ff @(posedge clk) begin
     caught_q <= s_sqe_take && m_abort && !s_sqe.err;
-    if (caught_q || (s_head_valid && s_head_sqid == sqid_q && s_head == tail_q)) begin
-      if (watching) caught <= caught_q;
-      watching <= 1'b0;
-    end
-    if (s_valid) begin
-      watching <= s_watch;
+    if (caught_q) caught <= 1'b1;
+    if (caught_q || (s_head_valid && s_head_sqid == sqid_q && s_head == tail_q)) watching <= 1'b0;
+    if (s_valid || (s_queue_valid && s_sqid == sqid_q)) watching <= s_valid && s_watch;
+    if (s_valid && s_watch) begin
       caught   <= 1'b0;
       sqid_q   <= s_sqid;
       cid_q    <= s_cid;

@@ -10,7 +10,7 @@
 //   db_ssd_decode      entries to checked commands; admin entries go to the firmware
 //   db_tag_pool        command slots
 //   db_ssd_abort       ends commands of a queue
-//   db_ssd_abort_watch ... and one that its queue still holds
+//   db_ssd_abort_watch ... and one that its queue still holds, of each that is sought
 //   db_ssd_fetch_fence entries that had been asked for have passed decode
 //
 // Latency: doorbell's TLP to request see db_pcie_bar, 1 (db_ssd_bar) and 4 cycles (db_ssd_sq); entry to command 2.
@@ -93,8 +93,8 @@ module db_ssd_front
   input  abort_cmd_t              s_abort,
   output logic                    abort_busy,
   output logic                    abort_found,
-  output logic                    abort_watching, ///< a command to abort may still come from its queue
-  output logic                    abort_caught,   ///< when not watching any more: it has
+  output logic [ABORT_WATCHES-1:0] abort_watching, ///< a command to abort may still come from its queue
+  output logic [ABORT_WATCHES-1:0] abort_caught,   ///< when not watching any more: it has
   /// Pulse; fenced, from the cycle after it on: what had been sent for engines has come to its end.
   output logic                    fence,
   input  logic                    fenced,
@@ -203,11 +203,15 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .s_ctx_valid(m_ctx_valid), .s_ctx_slot(m_ctx_slot), .s_ctx(m_ctx), .s_done_valid,
     .s_done_slot, .done_aborted, .s_slot, .aborted(slot_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
     .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
-  db_ssd_abort_watch i_abort_watch (
-    .clk, .rst(ctrl_rst), .s_valid(sq_ctx_done), .s_watch(sq_watch), .s_sqid(sq_ctx.qid), .s_cid(sq_ctx.size),
-    .s_tail(sq_tail), .s_sqe_take(sqe_valid && sqe_ready), .s_sqe(sqe), .s_head_valid(head_valid),
-    .s_head_sqid(head_sqid),
-    .s_head(head), .m_abort(sqe_abort), .watching(abort_watching), .caught(abort_caught));
+  logic [ABORT_WATCHES-1:0] watch_abort;
+  assign sqe_abort = watch_abort != '0;
+  for (genvar i = 0; i < ABORT_WATCHES; i++) begin : g_abort_watch
+    db_ssd_abort_watch i_watch (
+      .clk, .rst(ctrl_rst), .s_valid(sq_ctx_done && sq_ctx.watch && sq_ctx.prio == 2'(i)), .s_watch(sq_watch),
+      .s_queue_valid(sq_ctx_done && !sq_ctx.watch), .s_sqid(sq_ctx.qid), .s_cid(sq_ctx.size), .s_tail(sq_tail),
+      .s_sqe_take(sqe_valid && sqe_ready), .s_sqe(sqe), .s_head_valid(head_valid), .s_head_sqid(head_sqid),
+      .s_head(head), .m_abort(watch_abort[i]), .watching(abort_watching[i]), .caught(abort_caught[i]));
+  end
   db_ssd_fetch_fence i_fetch_fence (
     .clk, .rst(ctrl_rst), .offered(m_fetch_valid), .asked(m_fetch_valid && m_fetch_ready),
     .ended(s_axis_tvalid && s_axis_tready && s_axis_info.last), .fence(fetch_fence), .fenced(fetch_fenced));

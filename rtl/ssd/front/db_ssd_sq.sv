@@ -136,7 +136,7 @@ module db_ssd_sq
 
   assign m_ctx_valid = state == ST_CTX;
   assign m_ctx       = new_ctx;
-  assign m_watch     = new_ctx.watch && queue_valid[queue] && share.listed;
+  assign m_watch     = new_ctx.watch && !new_ctx.valid && queue_valid[queue] && share.listed;
   assign m_tail      = tail;
 
   db_ssd_sq_fetch #(.AW(AW)) i_fetch (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_ssd_abort_watch against a model: of the entries up to the tail that was given, the one with the identifier is
-marked, once, and no later one is."""
+marked, once, and no later one is. What ends a watch: its entries, the firmware, the queue's end; no other queue's."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ class Queue:
 async def marks_what_the_queue_held(dut):
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     rng = random.Random(4)
-    for name in ("s_valid", "s_watch", "s_sqid", "s_cid", "s_tail", "s_sqe_take", "s_sqe", "s_head_valid",
-                 "s_head_sqid", "s_head"):  # fmt: skip
+    for name in ("s_valid", "s_watch", "s_queue_valid", "s_sqid", "s_cid", "s_tail", "s_sqe_take", "s_sqe",
+                 "s_head_valid", "s_head_sqid", "s_head"):  # fmt: skip
         getattr(dut, name).value = 0
     dut.rst.value = 1
     for _ in range(3):
         await RisingEdge(dut.clk)
     dut.rst.value = 0
     queues = {q: Queue() for q in (1, 2, 3)}
-    ends = {"caught": 0, "gone by": 0, "replaced": 0, "failed": 0}
+    ends = {"caught": 0, "gone by": 0, "replaced": 0, "failed": 0, "told to": 0}
+    ends |= {"queue gone": 0, "other queue": 0}
     watch = None  # (queue, identifier, entries left of those that it held), and whether one has been marked
     marked = failed = False
-    for _ in range(20_000):
+    for _ in range(40_000):
         await RisingEdge(dut.clk)  # an even cycle: entries are two apart
         dut.s_sqe_take.value = dut.s_valid.value = 0
         head = None
@@ -45,17 +46,30 @@ async def marks_what_the_queue_held(dut):
             while len(q.cids) < SIZE - 1 and rng.random() < 0.3:
                 q.cids.append(rng.randrange(40))
                 q.tail = (q.tail + 1) % SIZE
-        if rng.random() < 0.01:
-            if watch is not None:
-                ends["replaced"] += 1
+        if rng.random() < 0.02:
+            what = rng.choice(["replaced", "told to", "queue"])
             sqid, cid = rng.choice([*queues]), rng.randrange(40)
             q = queues[sqid]
-            ask = bool(q.cids) and rng.random() < 0.9
-            dut.s_valid.value, dut.s_watch.value = 1, int(ask)
+            ask = what == "replaced" and bool(q.cids)
+            dut.s_valid.value, dut.s_watch.value, dut.s_queue_valid.value = what != "queue", int(ask), what == "queue"
             dut.s_sqid.value, dut.s_cid.value, dut.s_tail.value = sqid, cid, q.tail
-            watch, marked, failed = ((sqid, cid, len(q.cids)) if ask else None), False, False
+            if watch is not None:
+                if what == "queue":
+                    what = "queue gone" if watch[0] == sqid else "other queue"
+                ends[what] += 1
+            if what == "queue gone":
+                q.cids.clear()
+                q.head = q.tail = 0
+            if what not in ("queue", "other queue"):
+                watch = (sqid, cid, len(q.cids)) if ask else None
+            if ask:
+                marked = failed = False
             await RisingEdge(dut.clk)
-            dut.s_valid.value = 0
+            dut.s_valid.value = dut.s_queue_valid.value = 0
+            await RisingEdge(dut.clk)
+            assert bool(dut.watching.value) == (watch is not None)
+            if watch is None:
+                assert bool(dut.caught.value) == marked, "what was marked before stays marked"
             continue
         sqid = rng.choice([*queues])
         q = queues[sqid]
@@ -83,7 +97,7 @@ async def marks_what_the_queue_held(dut):
         assert bool(dut.watching.value) == (watch is not None)
         if watch is None:
             assert bool(dut.caught.value) == marked
-    assert min(ends["caught"], ends["gone by"], ends["replaced"]) > 20, ends
+    assert min(n for end, n in ends.items() if end != "failed") > 10, ends
 
 
 def test_db_ssd_abort_watch() -> None:
