@@ -11,8 +11,9 @@ module db_ssd_abort_watch
 (
   input  logic             clk,
   input  logic             rst,
-  input  logic             s_valid,     ///< pulse: begin, or end
-  input  logic             s_watch,     ///< ... begin: the queue has entries to request, watch them
+  input  logic             s_begin,     ///< pulse
+  input  logic             s_watch,     ///< ... the queue has entries to request
+  input  logic             s_end,       ///< pulse
   input  logic             s_queue_valid,  ///< pulse: queue s_sqid is created or deleted
   input  logic [QID_W-1:0] s_sqid,
   input  logic [15:0]      s_cid,
@@ -35,8 +36,9 @@ module db_ssd_abort_watch
     caught_q <= s_sqe_take && m_abort && !s_sqe.err;
     if (caught_q) caught <= 1'b1;
     if (caught_q || (s_head_valid && s_head_sqid == sqid_q && s_head == tail_q)) watching <= 1'b0;
-    if (s_valid || (s_queue_valid && s_sqid == sqid_q)) watching <= s_valid && s_watch;
-    if (s_valid && s_watch) begin
+    if (s_end || (s_queue_valid && s_sqid == sqid_q)) watching <= 1'b0;
+    if (s_begin) begin
+      watching <= s_watch;
       caught   <= 1'b0;
       sqid_q   <= s_sqid;
       cid_q    <= s_cid;

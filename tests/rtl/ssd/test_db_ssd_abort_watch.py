@@ -26,7 +26,7 @@ class Queue:
 async def marks_what_the_queue_held(dut):
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     rng = random.Random(4)
-    for name in ("s_valid", "s_watch", "s_queue_valid", "s_sqid", "s_cid", "s_tail", "s_sqe_take", "s_sqe",
+    for name in ("s_begin", "s_watch", "s_end", "s_queue_valid", "s_sqid", "s_cid", "s_tail", "s_sqe_take", "s_sqe",
                  "s_head_valid", "s_head_sqid", "s_head"):  # fmt: skip
         getattr(dut, name).value = 0
     dut.rst.value = 1
@@ -40,7 +40,7 @@ async def marks_what_the_queue_held(dut):
     marked = failed = False
     for _ in range(40_000):
         await RisingEdge(dut.clk)  # an even cycle: entries are two apart
-        dut.s_sqe_take.value = dut.s_valid.value = 0
+        dut.s_sqe_take.value = 0
         head = None
         for q in queues.values():  # the host
             while len(q.cids) < SIZE - 1 and rng.random() < 0.3:
@@ -50,8 +50,10 @@ async def marks_what_the_queue_held(dut):
             what = rng.choice(["replaced", "told to", "queue"])
             sqid, cid = rng.choice([*queues]), rng.randrange(40)
             q = queues[sqid]
-            ask = what == "replaced" and bool(q.cids)
-            dut.s_valid.value, dut.s_watch.value, dut.s_queue_valid.value = what != "queue", int(ask), what == "queue"
+            begin = what == "replaced"
+            ask = begin and bool(q.cids)
+            dut.s_begin.value, dut.s_watch.value, dut.s_end.value = begin, ask, what == "told to"
+            dut.s_queue_valid.value = what == "queue"
             dut.s_sqid.value, dut.s_cid.value, dut.s_tail.value = sqid, cid, q.tail
             if watch is not None:
                 if what == "queue":
@@ -62,10 +64,10 @@ async def marks_what_the_queue_held(dut):
                 q.head = q.tail = 0
             if what not in ("queue", "other queue"):
                 watch = (sqid, cid, len(q.cids)) if ask else None
-            if ask:
+            if begin:
                 marked = failed = False
             await RisingEdge(dut.clk)
-            dut.s_valid.value = dut.s_queue_valid.value = 0
+            dut.s_begin.value = dut.s_end.value = dut.s_queue_valid.value = 0
             await RisingEdge(dut.clk)
             assert bool(dut.watching.value) == (watch is not None)
             if watch is None:
