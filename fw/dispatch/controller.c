@@ -142,9 +142,9 @@ static void keep_alive_timer(struct function* fn) {
 }
 
 /// When the loop looks again though nothing has happened: some of what commands wait for is no event.
-static uint64_t wake(const struct function* fn, bool waiting) {
+static uint64_t wake(const struct function* fn, bool poll) {
     uint64_t at = keep_alive_deadline(&fn->settings), soon = hw_time() + CFG_POLL_US;
-    return waiting && soon < at ? soon : at;
+    return poll && soon < at ? soon : at;
 }
 
 _Noreturn void controller_loop(struct drive* drive, struct function* fn, struct waiting* waiting, hw_ring_t* ring) {
@@ -186,6 +186,6 @@ _Noreturn void controller_loop(struct drive* drive, struct function* fn, struct 
             hw_sleep(awake, NEVER);
             continue;
         }
-        hw_sleep(awake | EV(SQE) | (waiting->count ? fn->wake : 0), wake(fn, waiting->count != 0));
+        hw_sleep(awake | EV(SQE) | (waiting->count ? fn->wake : 0), wake(fn, waiting->count && fn->poll));
     }
 }

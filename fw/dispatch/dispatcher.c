@@ -79,13 +79,18 @@ void execute(struct waiting* waiting, struct request* r) {
 
 void go_on(struct waiting* waiting, struct function* fn) {
     uint32_t left = 0;
-    fn->wake = 0;
+    uint32_t events = 0;
+    fn->poll = false;
     for (uint32_t i = 0; i < waiting->count; i++) {
         struct request* r = &waiting->of[i];
+        fn->wake = 0;
         if (ended(r, run(r))) continue;
+        events |= fn->wake;
+        if (!fn->wake) fn->poll = true;
         if (left != i) waiting->of[left] = *r;
         left++;
     }
     for (uint32_t i = left; i < waiting->count; i++) forget(&waiting->of[i]);
     waiting->count = left;
+    fn->wake = events;
 }

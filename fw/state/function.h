@@ -22,6 +22,7 @@ struct function {
     bool notified;        // the shutdown that CC.SHN asks for has been done
     uint32_t cc;          // CC at enable
     uint32_t wake;        // events that commands which are not over wait for
+    bool poll;            // ... and one of them for something that is no event
     bool looking;         // one of them has the hardware look at its slots
     uint8_t watching;     // a bit each: ... watch the entries of a queue
     uint8_t aborts;       // Abort commands that are not answered

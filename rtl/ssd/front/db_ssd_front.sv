@@ -210,7 +210,8 @@ module db_ssd_front
   for (genvar i = 0; i < ABORT_WATCHES; i++) begin : g_abort_watch
     db_ssd_abort_watch i_watch (
       .clk, .rst(ctrl_rst), .s_begin(sq_asked && !sq_ctx.valid && sq_ctx.prio == 2'(i)), .s_watch(sq_watch),
-      .s_end(sq_asked && sq_ctx.valid && sq_ctx.prio == 2'(i)), .s_queue_valid(sq_ctx_done && !sq_ctx.watch), .s_sqid(sq_ctx.qid), .s_cid(sq_ctx.size), .s_tail(sq_tail),
+      .s_end(sq_asked && sq_ctx.valid && sq_ctx.prio == 2'(i)), .s_queue_valid(sq_ctx_done && !sq_ctx.watch),
+      .s_sqid(sq_ctx.qid), .s_cid(sq_ctx.size), .s_tail(sq_tail),
       .s_sqe_take(sqe_valid && sqe_ready), .s_sqe(sqe), .s_head_valid(head_valid), .s_head_sqid(head_sqid),
       .s_head(head), .m_abort(watch_abort[i]), .watching(abort_watching[i]), .caught(abort_caught[i]));
   end
