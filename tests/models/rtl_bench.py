@@ -118,6 +118,8 @@ def simulate(
     for name, content in files.items():
         shutil.copy(content, results_dir / name)
     runner = get_runner("verilator")
+    paths_of_python = os.pathsep.join([*python_path(), os.environ.get("PYTHONPATH", "")])
+    no_plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # of pytest: cocotb wants its messages of asserts alone
     sys.path[:0] = [str(file.parent), *python_path()]
     results = runner.test(
         hdl_toplevel=bench.top,
@@ -126,7 +128,7 @@ def simulate(
         test_module=file.stem,
         build_dir=build_dir,
         test_dir=results_dir,
-        extra_env={"PYTHONPATH": os.pathsep.join([*python_path(), os.environ.get("PYTHONPATH", "")]), **env},
+        extra_env={"PYTHONPATH": paths_of_python, **no_plugins, **env},
         testcase=testcase,
     )
     if bench.wave:

@@ -35,6 +35,7 @@ def main(
     paths.put_tools_on_path()
     env = dict(os.environ)
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(paths.ROOT / "python"), env.get("PYTHONPATH")]))
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # or hundreds of processes compile the same Python, each for itself
     env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(paths.OUT / "hypothesis")
     if coverage:
         shutil.rmtree(paths.OUT / "coverage", ignore_errors=True)
