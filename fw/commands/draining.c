@@ -69,6 +69,9 @@ uint32_t zero_step(struct request* r) {
 uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool erase, ns_wiped_t* wiped) {
     enum { BEGIN, DRAIN, NEXT, ZERO };
     if (r->step == BEGIN) {
+        for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
+            if (chosen(r, nsid) && ns_read_only(r->drive, nsid)) return ST_NS_WRITE_PROTECTED;
+        }
         change_begins(r);
         r->step = DRAIN;
     }

@@ -24,7 +24,8 @@ uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate);
 uint32_t zero_step(struct request* r);
 
 /// A change that leaves nothing of the chosen namespaces' data: they close, their commands end, and one after the other is
-/// zeroed, its key erased before if `erase`, and `wiped` told. r->step is 0 at the first call. WAIT: call again.
+/// zeroed, its key erased before if `erase`, and `wiped` told. None is, if one of them is write protected. r->step is 0 at
+/// the first call. WAIT: call again.
 typedef void ns_wiped_t(struct request* r, uint32_t nsid);
 uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool erase, ns_wiped_t* wiped);
 

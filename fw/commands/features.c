@@ -61,6 +61,35 @@ static uint32_t get_error_recovery(struct request* r) {
     return ST_SUCCESS;
 }
 
+static bool to_protect(const struct request* r, uint32_t nsid) {
+    return nsid == nsid_of(r) || (nsid_of(r) == NSID_ALL && ns_active(r->fn, nsid));
+}
+
+/// Writes that were taken before are over when it holds.
+static uint32_t set_write_protection(struct request* r) {
+    uint32_t protection = r->cmd.dw[11] & 7u;
+    if (r->step == 0) {
+        if (protection > NS_PROTECTED_UNTIL_POWER_CYCLE) return ST_INVALID_FIELD;  // not permanently
+        for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
+            uint32_t now = namespace_of(r, nsid)->protection;
+            if (to_protect(r, nsid) && now == NS_PROTECTED_UNTIL_POWER_CYCLE && protection != now)
+                return ST_NOT_CHANGEABLE;
+        }
+        change_begins(r);
+        r->step = 1;
+    }
+    if (drain_step(r, to_protect, HW_NS_LATER) == WAIT) return WAIT;
+    for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
+        if (to_protect(r, nsid)) ns_protect(r->drive, r->fn, nsid, protection);
+    }
+    return change_ends(r, ST_SUCCESS, true);
+}
+
+static uint32_t get_write_protection(struct request* r) {
+    r->dw0 = namespace_of(r, nsid_of(r))->protection;
+    return ST_SUCCESS;
+}
+
 /// Off: what was written before is made durable too.
 static uint32_t set_write_cache(struct request* r) {
     bool on = r->cmd.dw[11] & 1u;
@@ -226,6 +255,8 @@ static const struct feature features[] = {
      .flags = DATA},
     {FEATURE_IOCS_PROFILE, .value = VALUES, .set = set_command_sets},
     {FEATURE_SW_PROGRESS, .value = V_PROGRESS, .mask = 0xff, .flags = SAVEABLE | PERSISTENT},
+    {FEATURE_WRITE_PROTECT, .value = VALUES, .set = set_write_protection, .get = get_write_protection,
+     .flags = OF_NAMESPACE},
     {FEATURE_CSD_CONFIG, FEATURE_CSD_WORD_GAP - 1 - FEATURE_CSD_CONFIG, .value = VALUES, .set = operator_feature_set,
      .get = operator_feature_get, .flags = OF_OPERATORS},
     {FEATURE_CSD_WORD_IV, FEATURE_CSD_WORD_LAST - FEATURE_CSD_WORD_IV, .value = VALUES, .set = operator_feature_set,

@@ -67,6 +67,7 @@ void identify_init(struct drive* drive) {
     // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable
     put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
     c[524] = drive->hw.key_slots ? 1u << 2 : 0;  // FNA: cryptographic erase
+    c[531] = 1u << 1 | 1u;                       // NWPC: write protection, also until a power cycle
     c[525] = 3u << 1 | 1u;                       // VWC: there is one; Flush takes the broadcast NSID
     uint32_t n = sizeof CFG_NQN - 1;
     put_text(c + 768, CFG_NQN, n);
@@ -147,7 +148,8 @@ static uint32_t namespace(struct request* r, enum scope scope) {
         put64(page + 16, ns_blocks(ns));
         page[25] = 1;
         page[26] = ns->lba4k;
-        put64(page + 48, ns_bytes(ns));  // NVMCAP
+        put64(page + 48, ns_bytes(ns));           // NVMCAP
+        page[99] = ns_read_only(r->drive, nsid);  // NSATTR
         put_nguid(r->drive, page + 104, nsid);
         if (ns->generation == 0) put_eui64(r->drive, page + 120, nsid);
     }

@@ -16,7 +16,7 @@ static struct drive drive INSTANCE;
 static struct function function INSTANCE;
 static struct waiting waiting INSTANCE;
 static struct buffers buffers SCRATCH;
-static hw_ring_t ring __attribute__((aligned(2048))) SCRATCH;
+static hw_ring_t ring __attribute__((aligned(2048), section(".scratch.ring")));  // first, as it is aligned so far
 
 int main(void) {
     drive.serial = serial_number;

@@ -192,13 +192,14 @@ void hw_vector(uint32_t vector, bool not_coalesced) {
 }
 
 // ---------------------------------------------------------------- namespaces, media
-void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint32_t gate, uint64_t base, uint64_t blocks) {
-    HW->NS_BASE_LO = (uint32_t)base;
-    HW->NS_BASE_HI = (uint32_t)(base >> 32);
-    HW->NS_BLOCKS_LO = (uint32_t)blocks;
-    HW->NS_BLOCKS_HI = (uint32_t)(blocks >> 32);
-    HW->NS_CTL = (nsid - 1) | (valid ? DB_SSD_FW__NS_CTL__VALID_bm : 0) | (lba4k ? DB_SSD_FW__NS_CTL__LBA4K_bm : 0) |
-                 gate << DB_SSD_FW__NS_CTL__GATE_bp | DB_SSD_FW__NS_CTL__GO_bm;
+void hw_namespace(uint32_t nsid, const struct hw_namespace* ns) {
+    HW->NS_BASE_LO = (uint32_t)ns->base;
+    HW->NS_BASE_HI = (uint32_t)(ns->base >> 32);
+    HW->NS_BLOCKS_LO = (uint32_t)ns->blocks;
+    HW->NS_BLOCKS_HI = (uint32_t)(ns->blocks >> 32);
+    HW->NS_CTL = (nsid - 1) | (ns->valid ? DB_SSD_FW__NS_CTL__VALID_bm : 0) |
+                 (ns->lba4k ? DB_SSD_FW__NS_CTL__LBA4K_bm : 0) | (ns->read_only ? DB_SSD_FW__NS_CTL__READ_ONLY_bm : 0) |
+                 ns->gate << DB_SSD_FW__NS_CTL__GATE_bp | DB_SSD_FW__NS_CTL__GO_bm;
 }
 
 bool hw_media_idle(void) { return (HW->EVENT & EV(MEDIA_IDLE)) != 0; }

@@ -116,7 +116,12 @@ void hw_vector(uint32_t vector, bool not_coalesced);
 /// What becomes of its commands: they pass, or end with Namespace Not Ready, Format In Progress, or Namespace Not Ready
 /// and the advice to come again after the time that Identify's CRDT1 says.
 enum { HW_NS_OPEN, HW_NS_CLOSED, HW_NS_FORMATTING, HW_NS_LATER };
-void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint32_t gate, uint64_t base, uint64_t blocks);
+struct hw_namespace {
+    bool valid, lba4k, read_only;
+    uint32_t gate;
+    uint64_t base, blocks;  // bytes of the media; blocks of its size
+};
+void hw_namespace(uint32_t nsid, const struct hw_namespace* ns);
 /// What the media does for the firmware, one thing at a time: begun while hw_media_idle, over when it is idle again. It may
 /// wait for a command of the write engine, so for seconds. A reset does not end it. A word is at the start of a line of
 /// 64 bytes; the rest of the line is nobody's.

@@ -26,6 +26,10 @@ uint32_t ns_check_active(const struct drive* drive, const struct function* fn, u
     return check(drive, nsid, ns_active(fn, nsid));
 }
 
+bool ns_read_only(const struct drive* drive, uint32_t nsid) {
+    return drive->namespaces.of[nsid].protection != NS_WRITABLE;
+}
+
 uint64_t ns_bytes(const struct namespace* ns) { return ns->pages << 12; }
 
 uint64_t ns_blocks(const struct namespace* ns) { return ns->lba4k ? ns->pages : (ns->pages << 3) - ns->spare; }
@@ -66,7 +70,13 @@ bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first) {
 /// Tell the hardware.
 static void show(const struct drive* drive, const struct function* fn, uint32_t nsid) {
     const struct namespace* ns = &drive->namespaces.of[nsid];
-    hw_namespace(nsid, fn->ns[nsid].attached, ns->lba4k, ns->gate, ns->base << 12, ns_blocks(ns));
+    struct hw_namespace is = {.valid = fn->ns[nsid].attached,
+                              .lba4k = ns->lba4k,
+                              .read_only = ns_read_only(drive, nsid),
+                              .gate = ns->gate,
+                              .base = ns->base << 12,
+                              .blocks = ns_blocks(ns)};
+    hw_namespace(nsid, &is);
 }
 
 /// Where nothing was saved.
@@ -88,7 +98,9 @@ static void first_namespaces(struct drive* drive, struct function* fn) {
 void namespaces_init(struct drive* drive, struct function* fn) {
     if (drive->store.found != STORE_LOADED) first_namespaces(drive, fn);
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
-        if (drive->namespaces.of[nsid].exists) show(drive, fn, nsid);
+        struct namespace* ns = &drive->namespaces.of[nsid];
+        if (ns->protection == NS_PROTECTED_UNTIL_POWER_CYCLE && !drive->hw.restarted) ns->protection = NS_WRITABLE;
+        if (ns->exists) show(drive, fn, nsid);
     }
 }
 
@@ -115,6 +127,13 @@ void namespaces_open(struct drive* drive, const struct function* fn) {
 }
 
 // ---------------------------------------------------------------- while it is closed, and no command of it under way
+void ns_protect(struct drive* drive, struct function* fn, uint32_t nsid, uint32_t protection) {
+    bool was = ns_read_only(drive, nsid);
+    drive->namespaces.of[nsid].protection = (uint8_t)protection;
+    show(drive, fn, nsid);
+    if (ns_read_only(drive, nsid) != was) ns_changed(fn, nsid);
+}
+
 void ns_formatted(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k) {
     struct namespace* ns = &drive->namespaces.of[nsid];
     bool differs = ns->lba4k != lba4k;

@@ -19,8 +19,12 @@ struct namespace {
     uint16_t generation;   // how many had been created when this one was; 0: it was there from the first
     uint8_t spare;         // 512-byte blocks of the last page that are not part of it
     bool exists, lba4k;
-    uint8_t gate;  // HW_NS_*: what becomes of its commands
+    uint8_t gate;        // HW_NS_*: what becomes of its commands
+    uint8_t protection;  // NS_WRITABLE ...
 };
+
+/// What feature 84h sets: nobody may change the blocks of a namespace; until the host allows it, or power goes.
+enum { NS_WRITABLE, NS_PROTECTED, NS_PROTECTED_UNTIL_POWER_CYCLE };
 
 struct namespaces {
     struct namespace of[MAX_NS + 1];
@@ -47,6 +51,8 @@ bool ns_active(const struct function* fn, uint32_t nsid);
 /// Success, or what a command ends with that wants a namespace to exist, or to be active (Base 2.0, 3.2.1.5).
 uint32_t ns_check_exists(const struct drive* drive, uint32_t nsid);
 uint32_t ns_check_active(const struct drive* drive, const struct function* fn, uint32_t nsid);
+/// Nobody may change its blocks.
+bool ns_read_only(const struct drive* drive, uint32_t nsid);
 /// All are on the media.
 bool ns_fit(const struct drive* drive);
 uint64_t ns_blocks(const struct namespace* ns);
@@ -60,6 +66,8 @@ void ns_gate(struct drive* drive, const struct function* fn, uint32_t nsid, uint
 void namespaces_open(struct drive* drive, const struct function* fn);
 
 // ---------------------------------------------------------------- while it is closed, and no command of it under way
+/// NS_WRITABLE ... The function's host hears of it if that changes what Identify says.
+void ns_protect(struct drive* drive, struct function* fn, uint32_t nsid, uint32_t protection);
 /// Its blocks are zeros, and of this size from now on.
 void ns_formatted(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k);
 /// Its blocks are zeros, and nobody's from now on.

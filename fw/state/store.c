@@ -55,7 +55,8 @@ static void two_words(struct walk* w, uint64_t* value) {
 
 static void walk_namespace(struct walk* w, struct namespace* ns, struct attachment* seen, struct binding* b) {
     uint32_t is = (uint32_t)ns->exists | (uint32_t)ns->lba4k << 1 | (uint32_t)seen->attached << 2 |
-                  (uint32_t)b->own << 3 | (uint32_t)ns->spare << 8 | (uint32_t)ns->generation << 16;
+                  (uint32_t)b->own << 3 | (uint32_t)ns->protection << 4 | (uint32_t)ns->spare << 8 |
+                  (uint32_t)ns->generation << 16;
     uint32_t does = b->op | (uint32_t)b->slot << 8;
     word(w, &is);
     if (!w->load && !ns->exists) return;
@@ -67,6 +68,7 @@ static void walk_namespace(struct walk* w, struct namespace* ns, struct attachme
     ns->lba4k = is >> 1 & 1u;
     seen->attached = is >> 2 & 1u;
     b->own = is >> 3 & 1u;
+    ns->protection = is >> 4 & 3u;
     ns->spare = (uint8_t)(is >> 8);
     ns->generation = (uint16_t)(is >> 16);
     b->op = (uint8_t)does;

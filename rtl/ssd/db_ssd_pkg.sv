@@ -231,6 +231,7 @@ package db_ssd_pkg;
   typedef struct packed {
     logic        valid;         // attached
     ns_gate_e    gate;
+    logic        read_only;     // write protected: commands that would change its blocks are refused
     logic        lba4k;         // block size: 0 = 512, 1 = 4096 bytes
     logic [63:0] base;          // on the media, bytes
     logic [63:0] blocks;        // size

@@ -68,10 +68,10 @@ uint32_t hw_events(void) { return 0; }
 void hw_counters(struct hw_counters *c) { *c = (struct hw_counters){1, 2, 3, 4, 5}; }
 void hw_complete(uint32_t f, uint32_t c, uint32_t s, uint32_t d) { (void)f; (void)c; (void)s; (void)d; }
 static uint32_t parameters;
-void hw_namespace(uint32_t nsid, bool valid, bool lba4k, uint32_t gate, uint64_t at, uint64_t blocks)
+void hw_namespace(uint32_t nsid, const struct hw_namespace *ns)
 {
-    (void)gate;
-    shown[nsid][0] = valid | (uint32_t)lba4k << 1 | (uint32_t)(at ^ blocks) << 2;
+    shown[nsid][0] = ns->valid | (uint32_t)ns->lba4k << 1 | (uint32_t)ns->read_only << 2 |
+                     (uint32_t)(ns->base ^ ns->blocks) << 3;
 }
 void hw_keys_wait(void) {}
 void hw_key_stage(uint32_t at, uint32_t word) { (void)at; (void)word; }
@@ -119,6 +119,7 @@ void change(uint32_t n)
     ns->base = n % 64;
     ns->pages = 500 + n;
     ns->generation = (uint16_t)n;
+    ns->protection = n >> 2 & 1 ? NS_PROTECTED : NS_WRITABLE;
     fn.ns[nsid].attached = n >> 1 & 1;
     drive.operators.bound[nsid] = (struct binding){n % 3 > 0, n % 6, n % 4, {n, n * 2, n * 3, n * 5}};
     fn.settings.saved |= 1u << n % VALUES;
@@ -143,6 +144,7 @@ uint64_t state(void)
         if (!ns->exists) continue;
         const struct binding *b = &drive.operators.bound[i];
         p[n++] = (uint32_t)ns->base; p[n++] = (uint32_t)ns->pages; p[n++] = ns->lba4k; p[n++] = ns->generation;
+        p[n++] = ns->protection;
         p[n++] = fn.ns[i].attached; p[n++] = b->own;
         if (b->own) { p[n++] = b->op; p[n++] = b->slot; p[n++] = b->parameters[0]; p[n++] = b->parameters[3]; }
     }

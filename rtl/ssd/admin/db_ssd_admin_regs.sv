@@ -161,7 +161,7 @@ module db_ssd_admin_regs
   assign abort_cmd = '{find: out.ABORT.search.value, by_cid: out.ABORT.by_cid.value, sqid: out.ABORT.sqid.value,
                    key: out.ABORT.key.value};
   assign ns = '{valid: out.NS_CTL.valid.value, lba4k: out.NS_CTL.lba4k.value,
-                gate: ns_gate_e'(out.NS_CTL.gate.value),
+                gate: ns_gate_e'(out.NS_CTL.gate.value), read_only: out.NS_CTL.read_only.value,
                 base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
                 blocks: {out.NS_BLOCKS_HI.V.value, out.NS_BLOCKS_LO.V.value}};
   assign ns_index = out.NS_CTL.index.value;

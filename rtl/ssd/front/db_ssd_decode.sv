@@ -77,6 +77,7 @@ module db_ssd_decode
   localparam status_t NS_NOT_READY  = status(1'b0, SCT_GENERIC, SC_NS_NOT_READY);
   localparam status_t FORMATTING    = status(1'b0, SCT_GENERIC, SC_FORMAT_IN_PROGRESS);
   localparam status_t COME_AGAIN    = '{dnr: 1'b0, more: 1'b0, crd: 2'd1, sct: SCT_GENERIC, sc: SC_NS_NOT_READY};
+  localparam status_t PROTECTED     = status(1'b1, SCT_GENERIC, SC_NS_WRITE_PROTECTED);
   localparam status_t LBA_RANGE     = status(1'b1, SCT_GENERIC, SC_LBA_RANGE);
   localparam status_t ACCESS_DENIED = status(1'b1, SCT_MEDIA, SC_ACCESS_DENIED);
 
@@ -128,6 +129,7 @@ module db_ssd_decode
     logic             ns_all;
     logic             lba4k;
     logic             locked;
+    logic             read_only;
     ns_gate_e         gate;
     logic [63:0]      base;
     logic [63:0]      blocks;
@@ -159,6 +161,7 @@ module db_ssd_decode
         s1_d.gate        = namespaces[n].gate;
         s1_d.lba4k      |= namespaces[n].lba4k;
         s1_d.locked     |= ns_locked[n];
+        s1_d.read_only  |= namespaces[n].read_only;
         s1_d.base       |= namespaces[n].base;
         s1_d.blocks     |= namespaces[n].blocks;
       end
@@ -206,6 +209,7 @@ module db_ssd_decode
       verdict = s1_q.gate == NS_LATER ? COME_AGAIN : s1_q.gate == NS_FORMATTING ? FORMATTING : NS_NOT_READY;
     else if (beyond_end)                                            verdict = LBA_RANGE;
     else if ((s1_q.op.user_data && beyond_mdts) || s1_q.directive)  verdict = INVALID_FIELD;
+    else if (s1_q.op.modifies && s1_q.read_only && !s1_q.no_work)   verdict = PROTECTED;
     else if (s1_q.op.user_data && s1_q.locked)                      verdict = ACCESS_DENIED;
     else begin
       failed  = 1'b0;

@@ -32,6 +32,7 @@ WITH_FUA = (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY)  # those whose CDW12 has
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
 ACCESS_DENIED = DNR | 0x286
+WRITE_PROTECTED = DNR | 0x20
 ABORT_REQUESTED = 0x07
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 MDTS = 1 << 20
@@ -76,6 +77,7 @@ class Model:
         has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY) or (opc == WRITE_UNCOR and opc in OPS)
         in_range = 1 <= nsid <= len(self.ns)
         active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
+        deallocates = opc == DSM and bool(dw[11] >> 2 & 1)
         block = 4096 if lba4k else 512
         count = blocks * block if has_lba else 16 * ((dw[10] & 0xFF) + 1) if opc == DSM else 0
         context = dict(
@@ -107,12 +109,14 @@ class Model:
                 return INVALID_FIELD
             if opc == WRITE and dw[12] >> 20 & 15:
                 return INVALID_FIELD
+            if (opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR) or deallocates) and self.read_only >> (nsid - 1) & 1:
+                return WRITE_PROTECTED
             if opc in USER_DATA and self.locked >> (nsid - 1) & 1:
                 return ACCESS_DENIED
             return 0
 
         status = verdict()
-        if status or (opc == DSM and not dw[11] >> 2 & 1):
+        if status or (opc == DSM and not deallocates):
             return "completion", dict(status=status), context
         fua = int(opc in WITH_FUA and dw[12] >> 30 & 1)
         command = dict(
@@ -146,6 +150,7 @@ def descriptor(opc: int) -> dict[str, int]:
     fields = {
         "known": True, "has_lba": opc not in (DSM, FLUSH), "any_namespace": opc == FLUSH,
         "has_fua": opc in WITH_FUA, "has_directive": opc == WRITE, "user_data": opc in USER_DATA,
+        "modifies": opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR, DSM),
         "to_host": opc == READ, "from_host": opc in (WRITE, COMPARE, DSM), "read_engine": opc in READ_ENGINE,
         "write_engine": opc not in READ_ENGINE, "write": opc == WRITE, "compare": opc == COMPARE, "ranges": opc == DSM,
         "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "uncorrectable": opc == WRITE_UNCOR,
@@ -208,7 +213,7 @@ class Bench:
         self.left: dict[str, int] = {}
         self.aborts = 0.0  # how many entries are marked as aborted
 
-    async def begin(self, ns, locked: int = 0) -> None:
+    async def begin(self, ns, locked: int = 0, read_only: int = 0) -> None:
         d, n = self.dut, len(self.dut.ns_locked)
         self.model = Model(ns)
         assert len(ns) == n
@@ -223,10 +228,12 @@ class Bench:
         ):
             getattr(d, p).value = 0
         d.namespaces.value = sum(
-            NAMESPACE.pack(valid=int(a), lba4k=int(k), base=b, blocks=s) << NAMESPACE.width * i
+            NAMESPACE.pack(valid=int(a), lba4k=int(k), base=b, blocks=s, read_only=read_only >> i & 1)
+            << NAMESPACE.width * i
             for i, (a, b, s, k) in enumerate(ns)
         )
         d.ns_locked.value = self.model.locked = locked
+        self.model.read_only = read_only
         for _ in range(3):
             await RisingEdge(d.clk)
         d.rst.value = 0
@@ -348,10 +355,10 @@ def clock(dut) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
 
 
-async def fresh(dut, seed: int, alive: float = 0.8, locked: int = 0) -> Bench:
+async def fresh(dut, seed: int, alive: float = 0.8, locked: int = 0, read_only: int = 0) -> Bench:
     b = Bench(dut, seed)
     n = len(dut.ns_locked)
-    await b.begin(namespaces(b.rng, n, alive), locked & (1 << n) - 1)
+    await b.begin(namespaces(b.rng, n, alive), locked & (1 << n) - 1, read_only & (1 << n) - 1)
     return b
 
 
@@ -371,7 +378,7 @@ async def random_entries(dut):
     clock(dut)
     seen: set = set()
     for seed, stall in ((1, 0.0), (2, 0.3), (3, 0.8)):
-        b = await fresh(dut, seed, locked=(0, 0b1101, 0b1)[seed - 1])
+        b = await fresh(dut, seed, locked=(0, 0b1101, 0b1)[seed - 1], read_only=(0b10, 0b1, 0b1110)[seed - 1])
         b.aborts = 0.03
         await b.run([queue_entry(b.rng, b.model.ns) for _ in range(700)], stall)
         assert len(b.slots) == 256 - len(b.given) and not b.busy, "a slot is lost"
@@ -384,6 +391,7 @@ async def random_entries(dut):
             ("completion", None, s)
             for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED, ABORT_REQUESTED)
         ),
+        ("completion", None, WRITE_PROTECTED),
     }
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 

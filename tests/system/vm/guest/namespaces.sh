@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Namespaces by nvme-cli: delete, create, attach, detach, lists and capacities; a file system on one under load while
-# another is deleted. Linux has to notice each change by itself: nothing here asks it to scan.
+# Namespaces by nvme-cli: delete, create, attach, detach, lists and capacities, write protection; a file system on one under
+# load while another is deleted. Linux has to notice each change by itself: nothing here asks it to scan.
 set -eu -o pipefail
 drive=/dev/nvme0
 fail() { echo "FAILED: $*"; dmesg | tail -n 20; exit 1; }
@@ -93,6 +93,23 @@ fsck.ext4 -f -n "$two" >/tmp/out 2>&1 || fail "$(</tmp/out)"
 mount "$two" /mnt
 [ "$(sha256sum </mnt/a)" = "$sum" ]
 umount /mnt
+
+turns() { for _ in {1..200}; do [ "$(blockdev --getro "$two")" = "$1" ] && return; sleep 0.05; done; fail "read-only is not $1"; }
+protection() { nvme get-feature $drive --namespace-id=2 --feature-id=0x84 | sed -n 's/.*value: *//p'; }
+nvme set-feature $drive --namespace-id=2 --feature-id=0x84 --value=1
+turns 1
+(($(protection) == 1))
+if nvme format $drive --namespace-id=2 --lbaf=1 --force >/tmp/out 2>&1; then fail "formatted though protected"; fi
+grep -qi 'write protected' /tmp/out
+mount -o ro "$two" /mnt
+[ "$(sha256sum </mnt/a)" = "$sum" ]
+umount /mnt
+nvme set-feature $drive --namespace-id=2 --feature-id=0x84 --value=0
+turns 0
+mount "$two" /mnt
+rm /mnt/a
+umount /mnt
+echo "write protected"
 dmesg | grep -c 'rescanning namespaces' >/tmp/notices || fail "no notice has come"
 echo "notices: $(</tmp/notices)"
 nvme delete-ns $drive --namespace-id=0xffffffff
