@@ -40,15 +40,17 @@ package db_ssd_op_pkg;
                                  read_engine: 1'b1, counts_read: 1'b1, default: 1'b0};
       OPC_VERIFY:       return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, read_engine: 1'b1, counts_read: 1'b1,
                                  default: 1'b0};
-      OPC_WRITE:        return '{known: 1'b1, modifies: 1'b1, has_lba: 1'b1, has_fua: 1'b1, has_directive: 1'b1, user_data: 1'b1,
-                                 from_host: 1'b1, write_engine: 1'b1, write: 1'b1, counts_write: 1'b1, default: 1'b0};
+      OPC_WRITE:        return '{known: 1'b1, modifies: 1'b1, has_lba: 1'b1, has_fua: 1'b1, has_directive: 1'b1,
+                                 user_data: 1'b1, from_host: 1'b1, write_engine: 1'b1, write: 1'b1,
+                                 counts_write: 1'b1, default: 1'b0};
       OPC_COMPARE:      return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1, from_host: 1'b1,
                                  write_engine: 1'b1, compare: 1'b1, counts_read: 1'b1, default: 1'b0};
-      OPC_WRITE_ZEROES: return '{known: 1'b1, modifies: 1'b1, has_lba: 1'b1, has_fua: 1'b1, write_engine: 1'b1, zero: 1'b1,
+      OPC_WRITE_ZEROES: return '{known: 1'b1, modifies: 1'b1, has_lba: 1'b1, has_fua: 1'b1, write_engine: 1'b1,
+                                 zero: 1'b1, default: 1'b0};
+      OPC_WRITE_UNCOR:  return !uncorrectable ? '0 : op_desc_t'{known: 1'b1, modifies: 1'b1, has_lba: 1'b1,
+                                 write_engine: 1'b1, uncorrectable: 1'b1, default: 1'b0};
+      OPC_DSM:          return '{known: 1'b1, modifies: 1'b1, from_host: 1'b1, write_engine: 1'b1, ranges: 1'b1,
                                  default: 1'b0};
-      OPC_WRITE_UNCOR:  return !uncorrectable ? '0 : op_desc_t'{known: 1'b1, modifies: 1'b1, has_lba: 1'b1, write_engine: 1'b1,
-                                 uncorrectable: 1'b1, default: 1'b0};
-      OPC_DSM:          return '{known: 1'b1, modifies: 1'b1, from_host: 1'b1, write_engine: 1'b1, ranges: 1'b1, default: 1'b0};
       OPC_FLUSH:        return '{known: 1'b1, any_namespace: 1'b1, write_engine: 1'b1, flush: 1'b1, default: 1'b0};
       default:          return '0;
     endcase
