@@ -37,7 +37,17 @@ class Entries:
     def drive(self) -> GrantingDriver:
         return self.machine.drive
 
+    def settle(self, nsid: int | None = None) -> None:
+        raise NotImplementedError
+
     def do_io(self, step: Step) -> None:
+        try:
+            self._send(step)
+        except MemoryError:  # buffers of queues that nobody reads lie everywhere: none is left after this
+            self.settle()
+            self._send(step)
+
+    def _send(self, step: Step) -> None:
         drive, model = self.drive, self.machine.model
         sq = drive.sqs.get(step["q"])
         if sq is None:

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 from doorbell.cli import main as cli
 from doorbell.nvme.constants import NvmOpc
-from doorbell.nvme.memory import Buffer
+from doorbell.nvme.memory import Buffer, HostMemory
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure
 from doorbell.soak.player import Player
@@ -130,6 +130,23 @@ def fails(player: Player, *steps: Step) -> Failure:
             player.play(step)
         player.finish()
     return caught.value
+
+
+def test_memory_in_pieces_ends_no_soak(player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pages in a row are left for a buffer: the run goes on when what is under way has ended."""
+    plain, memory = HostMemory.alloc, player.drive.memory
+
+    def alloc(self: HostMemory, nbytes: int) -> int:
+        if self is memory and player.judge.sent:
+            raise MemoryError("no pages in a row left")
+        return plain(self, nbytes)
+
+    monkeypatch.setattr(HostMemory, "alloc", alloc)
+    for data in range(1, 4):
+        player.play({**WRITE, "data": data, "list": 8})
+        assert len(player.judge.sent) == 1
+    player.finish()
+    assert player.commands >= 3
 
 
 def test_wrong_data_are_noticed(player: Player) -> None:
