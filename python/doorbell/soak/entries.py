@@ -42,12 +42,12 @@ class Entries:
 
     def do_io(self, step: Step) -> None:
         try:
-            self._send(step)
+            self._send_io(step)
         except MemoryError:  # buffers of queues that nobody reads lie everywhere: none is left after this
             self.settle()
-            self._send(step)
+            self._send_io(step)
 
-    def _send(self, step: Step) -> None:
+    def _send_io(self, step: Step) -> None:
         drive, model = self.drive, self.machine.model
         sq = drive.sqs.get(step["q"])
         if sq is None:

@@ -219,7 +219,11 @@ module db_pcie_dma
     .clk, .rst, .stop, .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
   );
 
-  assign idle = reads_ended && client_moves == '0 && rq_idle && source_valid == '0 &&
-                (m_row_valid & m_row_ready) == '0 && (s_read_valid & s_read_ready) == '0 && !s_seg_valid &&
-                !s_row_valid && !m_done_valid;
+  logic moves_q;  // seen a cycle later: it comes from everywhere
+  always_ff @(posedge clk) begin
+    moves_q <= client_moves != '0 || (m_row_valid & m_row_ready) != '0 || (s_read_valid & s_read_ready) != '0;
+    if (rst) moves_q <= 1'b0;
+  end
+  assign idle = reads_ended && !moves_q && rq_idle && source_valid == '0 && !s_seg_valid && !s_row_valid &&
+                !m_done_valid;
 endmodule
