@@ -379,20 +379,20 @@ module db_ssd_core
   busy_t  busy;
   quiet_t blocks_quiet;
   stall_t stall;
-  // What is in the write engine behind a media command, or when it is stopped, stands still but for these. Seen a cycle
-  // later, as they come from everywhere.
-  logic   write_moves, write_moves_q, write_stands_q;
+  // What is in the write engine behind a media command, or when it is stopped, stands still. Seen a cycle later, as it
+  // comes from everywhere.
+  logic write_moves, write_busy_q, write_stands_q;
   assign write_moves = (read_valid[RD_PRPW] && read_ready[RD_PRPW]) || (read_valid[RD_DATA] && read_ready[RD_DATA]) ||
                        (row_valid[RD_PRPW] && row_ready[RD_PRPW]) || (s_tap_write_valid && s_tap_write_ready) ||
                        m_axi_write_req.aw_valid || m_axi_write_req.w_valid;
   always_ff @(posedge clk) begin
-    write_moves_q  <= write_moves;
-    write_stands_q <= media_waits || (control.stop && data_state.write_quiet);
+    write_busy_q   <= !data_state.write_idle;
+    write_stands_q <= !write_moves && (media_waits || (control.stop && data_state.write_quiet));
   end
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
     dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle,
-    write_engine: !data_state.write_idle && (write_moves_q || !write_stands_q),
+    write_engine: write_busy_q && !write_stands_q,
     completion: completion_busy, media_cmd: (media_busy && !media_waits) || store_busy, cpu: !cpu_idle,
     fw_post: fw_post_valid, queue_ctx: queue_ctx_valid, operators: !tap_idle,
     reset: ctrl_rst || flr_rst || control.ctrl_rst};
