@@ -42,8 +42,8 @@ class Model {
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
-    /// In turn, and no input may change between low() and high(): the model follows its inputs in the first alone and
-    /// computes what is clocked in the second alone (evaluate_once in python/doorbell/build).
+    /// No input may change between low() and high(): the model follows its inputs in the first alone (settle_once in
+    /// python/doorbell/build).
     void low() {
         top.clk = 0;
         top.eval();

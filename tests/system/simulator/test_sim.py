@@ -52,7 +52,7 @@ def library(data_w: int, trace: bool = False) -> Path:
         obj = out / "obj"
         found = [*(f"+incdir+{folder}" for folder in build.include_folders()), *map(str, packages)]
         build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), *found, str(ENDPOINT)], "Verilator")
-        simulators.evaluate_once(obj)
+        simulators.settle_once(obj)
         defines = [*simulators.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
         defines += ["-DVM_TRACE=1", "-DVM_TRACE_VCD=1"] if trace else []
         compiler.link(obj, runtime, defines, out / "libsim_endpoint.so")
