@@ -781,7 +781,24 @@ async def log_pages(dut):
     pages = await get_log(b, 0, 1024)
     assert {i for i in range(256) if pages[4 * i] & 1} == {0, 1, 2, 3, 4, 5, 0x12, 0x13}
     features = await get_log(b, 0x12, 1024)
-    assert {i for i in range(256) if features[4 * i] & 1} == {1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 0x16, 0x19, 0x80, 0x84}
+    assert {i for i in range(256) if features[4 * i] & 1} == {
+        1,
+        2,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+        14,
+        15,
+        0x16,
+        0x19,
+        0x80,
+        0x84,
+    }
     firmware = await get_log(b, 3, 512)
     assert firmware[0] == 1 and firmware[8:16] == b"0.1.0   " and not any(firmware[16:])
 
