@@ -269,7 +269,7 @@ module db_ssd_core
   // commands: [0] write engine, [1] firmware
   logic [1:0]          media_cmd_valid, media_cmd_ready, media_cmd_done, media_err;
   media_cmd_t [1:0]    media_cmd;
-  logic                media_busy, media_waits, media_quiet;
+  logic                media_busy, media_quiet;
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_CMDS(NUM_CMDS)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop),
@@ -315,7 +315,7 @@ module db_ssd_core
     .m_axi_arid, .m_axi_rid, .s_axi_write_req(media_write_req), .s_axi_write_rsp(media_write_rsp), .m_axi_write_req,
     .m_axi_write_rsp, .s_cmd_valid(media_cmd_valid), .s_cmd_ready(media_cmd_ready), .s_cmd(media_cmd),
     .s_cmd_done(media_cmd_done), .m_cmd_valid(m_media_cmd_valid), .m_cmd_ready(m_media_cmd_ready), .m_cmd(m_media_cmd),
-    .m_cmd_done(s_media_rsp_valid), .busy(media_busy), .waits(media_waits), .quiet(media_quiet));
+    .m_cmd_done(s_media_rsp_valid), .busy(media_busy), .quiet(media_quiet));
 
   // ---- completions
   logic             admin_completion_valid, admin_completion_ready, fw_post_valid, fw_post_ready, error_valid,
@@ -379,21 +379,11 @@ module db_ssd_core
   busy_t  busy;
   quiet_t blocks_quiet;
   stall_t stall;
-  // What is in the write engine behind a media command, or when it is stopped, stands still. Seen a cycle later, as it
-  // comes from everywhere.
-  logic write_moves, write_busy_q, write_stands_q;
-  assign write_moves = (read_valid[RD_PRPW] && read_ready[RD_PRPW]) || (read_valid[RD_DATA] && read_ready[RD_DATA]) ||
-                       (row_valid[RD_PRPW] && row_ready[RD_PRPW]) || (s_tap_write_valid && s_tap_write_ready) ||
-                       m_axi_write_req.aw_valid || m_axi_write_req.w_valid;
-  always_ff @(posedge clk) begin
-    write_busy_q   <= !data_state.write_idle;
-    write_stands_q <= !write_moves && (media_waits || (control.stop && data_state.write_quiet));
-  end
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
     dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle,
-    write_engine: write_busy_q && !write_stands_q,
-    completion: completion_busy, media_cmd: (media_busy && !media_waits) || store_busy, cpu: !cpu_idle,
+    write_engine: !data_state.write_idle,
+    completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle,
     fw_post: fw_post_valid, queue_ctx: queue_ctx_valid, operators: !tap_idle,
     reset: ctrl_rst || flr_rst || control.ctrl_rst};
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,

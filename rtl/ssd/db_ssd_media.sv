@@ -41,7 +41,6 @@ module db_ssd_media
   output media_cmd_t          m_cmd,
   input  logic                m_cmd_done,
   output logic                busy,               ///< a command is under way
-  output logic                waits,              ///< ... and the media is at it: nothing will happen before its answer
   output logic                quiet               ///< no address waits for the media
 );
   // ---- reads
@@ -105,7 +104,6 @@ module db_ssd_media
     if (rst) busy_q <= 1'b0;
   end
   assign busy        = busy_q;
-  assign waits       = busy_q && sent_q && !m_cmd_done;
   assign m_cmd_valid = busy_q && !sent_q;
   assign m_cmd       = s_cmd[fw_q];
   for (genvar i = 0; i < 2; i++) begin : g_commander

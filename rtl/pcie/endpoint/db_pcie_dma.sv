@@ -41,7 +41,7 @@ module db_pcie_dma
   input  logic                                     hold,
   /// after stop: nothing is on its way, a reset is safe
   output logic                                     quiet,
-  /// nothing is on its way, and nothing moves; data may wait for who has asked for it, and requests for its place
+  /// nothing waits inside
   output logic                                     idle,
   /// pulse; fenced, from the cycle after it on: what had been sent or begun for clients and writer has come to its end
   input  logic                                     fence,
@@ -122,7 +122,7 @@ module db_pcie_dma
   logic write_fenced;
 
   // ---- reads
-  logic      [NUM_CLIENTS-1:0] tlp_valid, tlp_ready, client_idle, client_moves, client_fenced;
+  logic      [NUM_CLIENTS-1:0] tlp_valid, tlp_ready, client_idle, client_waiting, client_fenced;
   read_tlp_t [NUM_CLIENTS-1:0] tlp;
   logic [CLIENT_W-1:0]         ring_client;
   logic [N-1:0]                ring_we;
@@ -145,7 +145,7 @@ module db_pcie_dma
       .RING_DW(1 << CLIENTS[i].ring_dw_log2), .USER_W(USER_W), .CHUNK_BYTES(int'(CLIENTS[i].chunk_bytes)),
       .RING_W(RING_W), .OWNED(OWNED[i])
     ) i_read (
-      .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(client_idle[i]), .moves(client_moves[i]),
+      .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(client_idle[i]), .waiting(client_waiting[i]),
       .fence, .fenced(client_fenced[i]), .now,
       .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(user),
       .s_read_owner(s_read_owner[i]), .m_owner(m_read_owner[i]), .s_owner_void(s_read_void[i]),
@@ -219,11 +219,6 @@ module db_pcie_dma
     .clk, .rst, .stop, .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
   );
 
-  logic moves_q;  // seen a cycle later: it comes from everywhere
-  always_ff @(posedge clk) begin
-    moves_q <= client_moves != '0 || (m_row_valid & m_row_ready) != '0 || (s_read_valid & s_read_ready) != '0;
-    if (rst) moves_q <= 1'b0;
-  end
-  assign idle = reads_ended && !moves_q && rq_idle && source_valid == '0 && !s_seg_valid && !s_row_valid &&
-                !m_done_valid;
+  assign idle = reads_ended && client_waiting == '0 && rq_idle && source_valid == '0 && m_row_valid == '0 &&
+                s_read_valid == '0 && !s_seg_valid && !s_row_valid && !m_done_valid;
 endmodule

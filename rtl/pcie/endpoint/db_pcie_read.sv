@@ -41,8 +41,8 @@ module db_pcie_read
   /// pulse; fenced, from the cycle after it on: every request that was given a tag before has ended
   input  logic                           fence,
   output logic                           fenced,
-  /// a request gets its place
-  output logic                           moves,
+  /// a request waits for room, or for a tag
+  output logic                           waiting,
   input  rest_now_t                      now,
 
   input  logic                           s_read_valid,
@@ -122,7 +122,7 @@ module db_pcie_read
   db_pcie_read_rest #(.NUM_TAGS(NUM_TAGS)) i_rest (
     .clk, .now, .s_lost_valid(lost_valid), .s_lost(lost_tag), .tag(take_tag[TAG_W-1:0]), .take, .resting
   );
-  assign moves = take || skip;
+  assign waiting = chunk_valid;
 
   // ---- answers
   db_pcie_read_retire #(.TAG_BASE(TAG_BASE), .NUM_TAGS(NUM_TAGS), .RING_W(OWN_RING_W)) i_retire (

@@ -71,7 +71,7 @@ module pcie_read_tb
       .DATA_W(DATA_W), .TAG_BASE(i * TAG_BASE1), .NUM_TAGS(NUM_TAGS * (i + 1)), .RING_DW(RING_DW * (i + 1)),
       .USER_W(USER_W), .CHUNK_BYTES(CHUNK_BYTES), .MAX_PKTS(NUM_TAGS * (i + 1)), .RING_W(RING_W)
     ) i_read (
-      .clk, .rst, .cfg_mrrs, .stop, .idle(idle[i]), .moves(), .now, .fence(1'b0), .fenced(),
+      .clk, .rst, .cfg_mrrs, .stop, .idle(idle[i]), .waiting(), .now, .fence(1'b0), .fenced(),
       .s_read_owner('0), .m_owner(), .s_owner_void(1'b0),
       .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(s_read_user[i]),
       .m_read_valid(tlp_valid[i]), .m_read_ready(tlp_ready[i]), .m_read(tlp[i]),
