@@ -4,9 +4,10 @@
 // again. One owner, any one, is followed (mark). Requests, their owners, ring, room and the ends of tags are free; a tag
 // ends only after its request has been sent.
 module db_pcie_read_void_formal
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_TAGS = 4,
+  parameter int NUM_FN   = 1,            // several: ... nor is one of a function that is silent
   parameter bit COVER    = 1'b0,
   localparam int TAG_W = $clog2(NUM_TAGS)
 ) (
@@ -24,6 +25,7 @@ module db_pcie_read_void_formal
   input logic             kill,        // the owner becomes void, and stays so
   input logic             other_void,  // ... others
   input logic             fence,
+  input logic [NUM_FN-1:0] silent,     // one function has no use for it
   input logic [7:0]       any_owner
 );
   logic started_q;
@@ -42,8 +44,8 @@ module db_pcie_read_void_formal
   logic [TAG_W:0] take_tag, retire_tag_q;
   logic [7:0]     take_end;
   logic           void_q;              // mark is void: whoever asks knows it in this cycle
-  db_pcie_read_split #(.USER_W(1), .CHUNK_BYTES(128)) i_split (
-    .clk, .rst, .cfg_mrrs(3'd0), .s_read_valid, .s_read_ready, .s_read, .s_read_user(1'b0), .s_read_owner,
+  db_pcie_read_split #(.NUM_FN(NUM_FN), .USER_W(1), .CHUNK_BYTES(128)) i_split (
+    .clk, .rst, .cfg_mrrs(3'd0), .silent, .s_read_valid, .s_read_ready, .s_read, .s_read_user(1'b0), .s_read_owner,
     .m_owner(owner), .s_owner_void(owner == mark_q ? void_q : other_void), .m_chunk_valid(chunk_valid),
     .m_chunk_ready(chunk_ready), .m_chunk(chunk), .m_chunk_user(chunk_user)
   );
@@ -85,6 +87,15 @@ module db_pcie_read_void_formal
   assign over = fence_q && fenced;
   assign mine = m_read_valid && wait_owner_q == mark_q;
   always_comb if (started_q && !rst) assert (!(over && mine));
+  // no tag is given for a function that has been silent for two cycles
+  if (NUM_FN > 1) begin : g_silent
+`include "db_pcie_silent_for_two.svh"
+    always_comb if (started_q && !rst) begin
+      assert (i_split.i_mute.g_many.silent_q == 32'(silent_1_q));
+      if (chunk_valid && quiet[fn_place(chunk.fn)]) assert (chunk.drop);
+      if (take && quiet[fn_place(chunk.fn)]) assert (chunk.drop);
+    end
+  end
 
   // ---- how it hangs together
   always_comb if (started_q && !rst) begin

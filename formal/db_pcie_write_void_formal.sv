@@ -4,8 +4,9 @@
 // are free.
 `include "db_pcie_types.svh"
 module db_pcie_write_void_formal
-  import db_pcie_pkg::*;
+  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
+  parameter int NUM_FN = 1,              // several: ... nor does a TLP begin of a function that is silent
   parameter bit COVER = 1'b0,
   localparam int DATA_W = 128, localparam int USER_W = 2, localparam int ROW_W = 4
 ) (
@@ -16,6 +17,7 @@ module db_pcie_write_void_formal
   input logic [ROW_W-1:0]  s_tlp_end_row,
   input logic [USER_W-1:0] s_tlp_user,
   input logic              fence,
+  input logic [NUM_FN-1:0] silent,      // one function has no use for it
   input logic              row_in,
   input logic              row_late,
   input logic [ROW_W-1:0]  rows_in,
@@ -51,7 +53,7 @@ module db_pcie_write_void_formal
   logic [USER_W-1:0] act_user, m_done_user;
   rq_t               m_rq;
   logic              void_q;           // mark is void: whoever asks knows it in this cycle
-  db_pcie_write_beats #(.DATA_W(DATA_W), .USER_W(USER_W), .ROW_W(ROW_W)) dut (
+  db_pcie_write_beats #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .USER_W(USER_W), .ROW_W(ROW_W)) dut (
     .s_tlp_void(s_tlp_user == mark_q ? void_q : other_void[1]),
     .act_void(act_user == mark_q ? void_q : other_void[0]), .*);
   always_comb if (!rst) begin
@@ -84,6 +86,16 @@ module db_pcie_write_void_formal
 
   // ---- what a user relies on
   always_comb if (started_q && !rst && !COVER) assert (!(over && m_rq_valid && offered.user == mark_q));
+
+  // no TLP begins of a function that has been silent for two cycles
+  if (NUM_FN > 1) begin : g_silent
+`include "db_pcie_silent_for_two.svh"
+    always_comb if (started_q && !rst) begin
+      assert (dut.i_mute.g_many.silent_q == 32'(silent_1_q));
+      if (dut.act_valid_q && dut.act_first_q && quiet[fn_place(dut.act_q.cut.fn)]) assert (dut.void_q);
+      if (dut.step && dut.act_first_q && quiet[fn_place(dut.act_q.cut.fn)]) assert (dut.act_drop);
+    end
+  end
 
   // ---- how it hangs together
   always_comb if (started_q && !rst && !COVER) begin

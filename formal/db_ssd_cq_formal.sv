@@ -63,7 +63,7 @@ module db_ssd_cq_formal
     sq_deleted <= sq_delete != '0 && !rst;
     if (rst) sq_valid_q <= '0;
   end
-  assign sq_lookup = '{valid: exists_q, cqid: {7'd0, maps_q}, head: sqhd};
+  assign sq_lookup = '{valid: exists_q, cqid: {7'd0, maps_q}, head: sqhd, host_qid: '0};
 
   // ... what it said of the completion at work, which was not aborted
   logic existed_q;
@@ -92,7 +92,7 @@ module db_ssd_cq_formal
   function automatic logic [15:0] used(input logic [15:0] tail, input logic [15:0] head, input logic [15:0] size);
     return (head <= tail) ? tail - head : tail + size + 16'd1 - head;
   endfunction
-  assign db_mine = db_go && valid_q && s_doorbell.fn == '0 && s_doorbell.qid == {8'd0, watch_q} &&
+  assign db_mine = db_go && valid_q && s_doorbell.exists && s_doorbell.number == {7'd0, watch_q} &&
       s_doorbell.value <= size_q;
   always_ff @(posedge clk) begin
     if (sent && queue == watch_q) begin
@@ -152,14 +152,17 @@ module db_ssd_cq_formal
       assume (s_queue_ctx.kind == QUEUE_CQ && s_queue_ctx.qid <= 8'd1 && s_queue_ctx.size <= 16'd3);
       if (s_queue_ctx.valid) assume (s_queue_ctx.size >= 16'd1);
     end
+    // db_ssd_bar says which queue it is; with one function that is the one that the host has written
+    assume (s_doorbell.exists == (s_doorbell.fn == '0 && s_doorbell.qid <= 9'd1));
+    assume (s_doorbell.number == s_doorbell.qid[QID_W-1:0]);
     if (db_mine) assume (used(tail_q, s_doorbell.value, size_q) <= used(tail_q, head_q, size_q));
   end
 
   logic pending1, pending2;                         // head doorbells of the queue on their way
   assign pending1 = dut.i_doorbell.read_q && dut.i_doorbell.read_known_q &&
-      dut.i_doorbell.read_qid_q == {7'd0, watch_q} && dut.i_doorbell.read_value_q <= size_q;
+      dut.i_doorbell.read_queue_q == {7'd0, watch_q} && dut.i_doorbell.read_value_q <= size_q;
   assign pending2 = dut.i_doorbell.check_q && dut.i_doorbell.check_known_q &&
-      dut.i_doorbell.check_qid_q == {7'd0, watch_q} && dut.i_doorbell.check_value_q <= size_q;
+      dut.i_doorbell.check_queue_q == {7'd0, watch_q} && dut.i_doorbell.check_value_q <= size_q;
 
   logic gone_waits;                                 // a submission queue's deletion is still to bring all back
   assign gone_waits = sq_deleted || dut.i_park.deleted_q || dut.i_park.late_q != '0;
@@ -252,16 +255,17 @@ module db_ssd_cq_formal
         assert (head1 == head_q);
       end
       // doorbell pipeline
-      if (dut.i_doorbell.read_q && dut.i_doorbell.read_known_q && dut.i_doorbell.read_qid_q == {7'd0, watch_q}) begin
+      if (dut.i_doorbell.read_q && dut.i_doorbell.read_known_q && dut.i_doorbell.read_queue_q == {7'd0, watch_q}) begin
         assert (valid_q);
         assert (dut.i_ctx.doorbell_size == size_q);
       end
-      if (dut.i_doorbell.check_q && dut.i_doorbell.check_known_q && dut.i_doorbell.check_qid_q == {7'd0, watch_q}) begin
+      if (dut.i_doorbell.check_q && dut.i_doorbell.check_known_q &&
+          dut.i_doorbell.check_queue_q == {7'd0, watch_q}) begin
         assert (valid_q);
         assert (dut.i_doorbell.check_in_q == (dut.i_doorbell.check_value_q <= size_q));
       end
-      if (dut.i_doorbell.read_q && dut.i_doorbell.read_known_q) assert (dut.i_doorbell.read_qid_q <= 8'd1);
-      if (dut.i_doorbell.check_q && dut.i_doorbell.check_known_q) assert (dut.i_doorbell.check_qid_q <= 8'd1);
+      if (dut.i_doorbell.read_q && dut.i_doorbell.read_known_q) assert (dut.i_doorbell.read_queue_q <= 8'd1);
+      if (dut.i_doorbell.check_q && dut.i_doorbell.check_known_q) assert (dut.i_doorbell.check_queue_q <= 8'd1);
       // engine
       assert (state <= ST_IRQ);
       assert (!m_post_valid || state == ST_POST);

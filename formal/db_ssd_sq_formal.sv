@@ -23,11 +23,17 @@ module db_ssd_sq_formal
   input logic             s_queue_ctx_valid,
   input queue_ctx_t       s_queue_ctx,
   input arb_cfg_t         arb_cfg,
+  input fn_set_t          s_fn_set,
+  input logic             us_turns,
+  input logic             s_fn_moved_valid,
+  input fn_moved_t        s_fn_moved,
   input logic             m_fetch_ready,
   input logic             s_head_valid,
   input logic [QID_W-1:0] s_head_sqid,
   input logic [15:0]      s_head,
   input logic [QID_W-1:0] sq_lookup_sqid,
+  input logic             s_admin_taken,
+  input logic             s_admin_lost,
   input logic             s_retired_valid,
   input logic [QID_W-1:0] s_retired_sqid,
   input logic [QID_W-1:0] sq_select
@@ -81,8 +87,8 @@ module db_ssd_sq_formal
   function automatic logic [15:0] left(input logic [15:0] tail, input logic [15:0] head, input logic [15:0] size);
     return (head <= tail) ? tail - head : tail + size + 16'd1 - head;
   endfunction
-  assign db_mine  = s_doorbell_valid && s_doorbell_ready && valid_q && s_doorbell.fn == '0 &&
-                    s_doorbell.qid == 9'(watch_q) && s_doorbell.value <= size_q;
+  assign db_mine  = s_doorbell_valid && s_doorbell_ready && valid_q && s_doorbell.exists &&
+                    s_doorbell.number == 8'(watch_q) && s_doorbell.value <= size_q;
   assign qc_mine  = state == ST_CTX && !dut.i_engine.ctx_q.watch && dut.i_engine.ctx_q.qid == 8'(watch_q);
   always_ff @(posedge clk) begin
     if (fetch && mine) head_q <= (head_q + n > size_q) ? 16'd0 : head_q + n;
@@ -128,6 +134,9 @@ module db_ssd_sq_formal
       if (s_queue_ctx.valid && !s_queue_ctx.watch && s_queue_ctx_ready && s_queue_ctx.qid != '0)
         assume (!dut.i_engine.valid_q[s_queue_ctx.qid[AW-1:0]]);
     end
+    // db_ssd_bar says which queue it is; with one function that is the one that the host has written
+    assume (s_doorbell.exists == (s_doorbell.fn == '0 && s_doorbell.qid < 9'(NUM_Q)));
+    assume (s_doorbell.number == s_doorbell.qid[QID_W-1:0]);
     if (db_mine) assume (left(s_doorbell.value, head_q, size_q) >= left(tail_q, head_q, size_q));
     if (s_retired_valid) begin
       assume (int'(s_retired_sqid) < NUM_Q && since_q == 2'd2);
@@ -150,18 +159,18 @@ module db_ssd_sq_formal
     for (genvar c = 0; c < 4; c++) begin : g_list
       for (genvar i = 0; i < LIST; i++) begin : g_place
         localparam int LW = $clog2(LIST);
-        assign taken[k][c][i] = ($clog2(LIST) + 1)'(i) < dut.i_arb.g_kind[k].g_list[c].i_list.level_q;
-        assign place[k][c][i] = (i == 0) ? dut.i_arb.g_kind[k].g_list[c].i_list.m_data_q :
-            dut.i_arb.g_kind[k].g_list[c].i_list.g_lutram.mem_q[LW'(dut.i_arb.g_kind[k].g_list[c].i_list.rptr_q +
-                                                                    LW'(i - 1))];
+        assign taken[k][c][i] = ($clog2(LIST) + 1)'(i) < dut.g_one.i_arb.g_kind[k].g_list[c].i_list.level_q;
+        assign place[k][c][i] = (i == 0) ? dut.g_one.i_arb.g_kind[k].g_list[c].i_list.m_data_q :
+            dut.g_one.i_arb.g_kind[k].g_list[c].i_list.g_lutram.mem_q[
+                LW'(dut.g_one.i_arb.g_kind[k].g_list[c].i_list.rptr_q + LW'(i - 1))];
       end
       always_comb if (started_q && !rst) begin
-        assert (int'(dut.i_arb.g_kind[k].g_list[c].i_list.level_q) <= NUM_QP);  // a list never overflows
-        assert (dut.i_arb.list_valid[k][c] == taken[k][c][0]);
-        assert ($clog2(LIST)'(dut.i_arb.g_kind[k].g_list[c].i_list.wptr_q -
-                              dut.i_arb.g_kind[k].g_list[c].i_list.rptr_q) ==
-                $clog2(LIST)'(dut.i_arb.g_kind[k].g_list[c].i_list.level_q -
-                              ($clog2(LIST) + 1)'(dut.i_arb.list_valid[k][c])));
+        assert (int'(dut.g_one.i_arb.g_kind[k].g_list[c].i_list.level_q) <= NUM_QP);  // a list never overflows
+        assert (dut.g_one.i_arb.list_valid[k][c] == taken[k][c][0]);
+        assert ($clog2(LIST)'(dut.g_one.i_arb.g_kind[k].g_list[c].i_list.wptr_q -
+                              dut.g_one.i_arb.g_kind[k].g_list[c].i_list.rptr_q) ==
+                $clog2(LIST)'(dut.g_one.i_arb.g_kind[k].g_list[c].i_list.level_q -
+                              ($clog2(LIST) + 1)'(dut.g_one.i_arb.list_valid[k][c])));
         for (int i = 0; i < LIST; i++) begin
           if (taken[k][c][i]) assert (place[k][c][i] != '0 && int'(place[k][c][i]) < NUM_Q);
         end
@@ -244,6 +253,7 @@ module db_ssd_sq_formal
       end
       // shared slots: free, or used by what a queue has beyond its guaranteed share
       if (state != ST_INIT) assert (dut.i_credit.shared_q + beyond == 9'(NUM_CMDS - RESERVED));
+      if (!(state inside {ST_INIT, ST_IDLE})) assert (dut.i_engine.at_io == (queue != '0));
       assert (dut.i_credit.shared_q <= 9'(NUM_CMDS - RESERVED));
       // ... and given out as soon as there are enough, and within a time
       assert (!dut.shared_free || dut.i_credit.shared_q != '0);
@@ -331,7 +341,7 @@ module db_ssd_sq_formal
       if (known[q]) begin
         assert (dut.i_ctx.i_share_sel.mem_q[q] == dut.i_ctx.i_share.mem_q[q]);
         if (q == 0) begin
-          assert (share[q].listed == dut.i_engine.admin_listed_q);
+          assert (share[q].listed == dut.i_engine.admin_any);
           assert (!share[q].in_own && !share[q].in_shared && in_own[q] == '0 && in_shared[q] == '0);
         end else begin
           assert (share[q].cmds <= 9'(QUEUE_MAX));
@@ -354,8 +364,8 @@ module db_ssd_sq_formal
       if (state != ST_IDLE) assert (int'(queue) < NUM_Q);
       assert (valid_q == dut.i_engine.valid_q[watch_q]);
       if (state == ST_INIT) begin
-        assert (dut.i_engine.valid_q == '0 && !dut.i_engine.admin_listed_q && cmds_q == '0 && over_level == '0);
-        assert (9'(dut.i_credit.shared_q) == 9'(NUM_CMDS - RESERVED) && dut.i_arb.list_valid == '0);
+        assert (dut.i_engine.valid_q == '0 && !dut.i_engine.admin_any && cmds_q == '0 && over_level == '0);
+        assert (9'(dut.i_credit.shared_q) == 9'(NUM_CMDS - RESERVED) && dut.g_one.i_arb.list_valid == '0);
       end
       if (watch_q != '0 && !valid_q && state != ST_INIT) assert (!share[watch_q].listed);
       if (valid_q) begin
@@ -402,7 +412,7 @@ module db_ssd_sq_formal
       if (over_level == 4'd1 && state inside {ST_CTX, ST_DOORBELL, ST_AVAIL}) assert (since_q == 2'd0);
       if (over_level == 4'd1 && state inside {ST_RETIRE, ST_COUNT}) assert (since_q <= 2'd1);
       // a turn
-      assert (!(dut.i_engine.from_own_q && dut.i_engine.from_shared_q));
+      assert (!(dut.i_engine.from_own_q && dut.i_engine.from_shared_q) && !dut.i_engine.from_admin_q);
       if (dut.i_engine.from_own_q || dut.i_engine.from_shared_q) assert (fetching || state == ST_IDLE);
       if (fetching) begin
         if (dut.i_engine.from_own_q) assert (queue != '0 && stands.in_own);

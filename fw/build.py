@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the admin firmware: `python fw/build.py OUT.hex GEN_C_DIR [--serial N]`.
+"""Builds the admin firmware: `python fw/build.py OUT.hex GEN_C_DIR [--serial N] [--functions N]`.
 
 OUT.hex: $readmemh image of 32-bit words. GEN_C_DIR: folder with the generated db_ssd_fw.h (regs/generate.py OUT makes
 OUT/c). The compiler is zig's clang from PyPI; the commands are those of fw/README.md.
@@ -26,6 +26,7 @@ FLAGS = (
     "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
 )  # fmt: skip
 RAM_BYTES = 65536
+MANY_RAM_BYTES = 131072  # with several functions
 
 
 def zig() -> list[str]:
@@ -38,11 +39,14 @@ def run(command: list[str], env: dict[str, str]) -> None:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
 
-def build(out: Path, gen_c: Path, serial: int = 1) -> None:
+def build(out: Path, gen_c: Path, serial: int = 1, functions: int = 1) -> None:
     """Compile, link, and write the image as one 32-bit word a line."""
+    ram = MANY_RAM_BYTES if functions > 1 else RAM_BYTES
     sources = [HERE / "start.S", *(f for layer in LAYERS for f in sorted((HERE / layer).glob("*.c")))]
     with tempfile.TemporaryDirectory() as folder:
         elf, image = Path(folder) / "fw.elf", Path(folder) / "fw.bin"
+        script = Path(folder) / "link.ld"
+        script.write_text((HERE / "link.ld").read_text().replace("RAM_BYTES", str(ram)))
         env = dict(os.environ)
         env.setdefault("ZIG_GLOBAL_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"doorbell-zig-{os.getuid()}"))
         env["ZIG_LOCAL_CACHE_DIR"] = str(Path(folder) / "cache")
@@ -53,9 +57,10 @@ def build(out: Path, gen_c: Path, serial: int = 1) -> None:
                 "cc",
                 *FLAGS,
                 f"-DSERIAL={serial}",
+                f"-DFUNCTIONS={functions}",
                 *include,
                 "-T",
-                str(HERE / "link.ld"),
+                str(script),
                 "-Wl,--gc-sections",
                 "-o",
                 str(elf),
@@ -65,11 +70,11 @@ def build(out: Path, gen_c: Path, serial: int = 1) -> None:
         )
         run([*zig(), "objcopy", "-O", "binary", str(elf), str(image)], env)
         data = image.read_bytes()
-    if len(data) > RAM_BYTES:
-        raise SystemExit(f"the firmware has {len(data)} bytes, the RAM {RAM_BYTES}")
+    if len(data) > ram:
+        raise SystemExit(f"the firmware has {len(data)} bytes, the RAM {ram}")
     data += bytes(-len(data) % 4)
     # The rest of the RAM is in the image too: a simulator does not warn, and an FPGA starts as the simulator does.
-    words = [w for (w,) in struct.iter_unpack("<I", data.ljust(RAM_BYTES, b"\0"))]
+    words = [w for (w,) in struct.iter_unpack("<I", data.ljust(ram, b"\0"))]
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("".join(f"{w:08x}\n" for w in words))
 
@@ -79,5 +84,6 @@ if __name__ == "__main__":
     parser.add_argument("out", type=Path)
     parser.add_argument("gen_c", type=Path)
     parser.add_argument("--serial", type=lambda s: int(s, 0), default=1)
+    parser.add_argument("--functions", type=int, default=1, help="memory for so many")
     args = parser.parse_args()
-    build(args.out, args.gen_c, args.serial)
+    build(args.out, args.gen_c, args.serial, args.functions)

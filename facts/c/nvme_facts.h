@@ -164,6 +164,10 @@ enum {
     STATUS_NS_NOT_ATTACHED = 0x11a,
     STATUS_THIN_PROV_NOT_SUP = 0x11b,
     STATUS_CTRL_LIST_INVALID = 0x11c,
+    STATUS_INVALID_CTRL_ID = 0x11f,
+    STATUS_INVALID_SECONDARY_STATE = 0x120,
+    STATUS_INVALID_NUM_RESOURCES = 0x121,
+    STATUS_INVALID_RESOURCE_ID = 0x122,
     STATUS_IOCS_NOT_SUPPORTED = 0x129,
     STATUS_IOCS_NOT_ENABLED = 0x12a,
     STATUS_IOCS_COMBINATION_REJECTED = 0x12b,
@@ -323,6 +327,20 @@ enum {
     NS_ATTACH_DETACH = 1,
 };
 
+// Virtualization Management CDW10 bits 3:0 (Base 2.0, 5.28).
+enum {
+    VIRT_MGMT_PRIMARY_ALLOCATE = 1,
+    VIRT_MGMT_OFFLINE = 7,
+    VIRT_MGMT_ASSIGN = 8,
+    VIRT_MGMT_ONLINE = 9,
+};
+
+// Virtualization Management CDW10 bits 10:8.
+enum {
+    VIRT_RESOURCE_VQ = 0,
+    VIRT_RESOURCE_VI = 1,
+};
+
 #define PAGE_SIZE 0x1000u
 #define SQE_BYTES 0x40u
 #define CQE_BYTES 0x10u
@@ -363,6 +381,7 @@ enum {
 #define OACS_FORMAT 2u
 #define OACS_FW 4u
 #define OACS_NS_MGMT 8u
+#define OACS_VIRTUAL_MGMT 0x80u
 
 // Optional NVM command support (ONCS)
 #define ONCS_COMPARE 1u

@@ -4,6 +4,7 @@
 
 void* memcpy(void* restrict to, const void* restrict from, size_t n);
 uint64_t __muldi3(uint64_t a, uint64_t b);
+uint32_t __mulsi3(uint32_t a, uint32_t b);
 
 void put16(uint8_t* at, uint32_t v) {
     at[0] = (uint8_t)v;
@@ -46,6 +47,14 @@ uint64_t div_u64(uint64_t n, uint32_t d, uint32_t* remainder) {
 /// The processor has no multiplier.
 uint64_t __muldi3(uint64_t a, uint64_t b) {
     uint64_t product = 0;
+    for (; b; a <<= 1, b >>= 1) {
+        if (b & 1u) product += a;
+    }
+    return product;
+}
+
+uint32_t __mulsi3(uint32_t a, uint32_t b) {
+    uint32_t product = 0;
     for (; b; a <<= 1, b >>= 1) {
         if (b & 1u) product += a;
     }

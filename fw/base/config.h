@@ -3,6 +3,12 @@
 #ifndef CONFIG_H
 #define CONFIG_H
 
+#ifndef FUNCTIONS
+#define FUNCTIONS 1  // NVMe controllers that there is memory for: build.py --functions
+#endif
+#define MAX_SECONDARY 16u
+#define FIRST_VF 4u  // PCIe number of the first VF, as db_pcie_fn_pkg has it
+
 #define CFG_PCI_VENDOR 0x1234u  // must be what configuration space says
 #define CFG_PCI_SUBVENDOR 0x1234u
 #define CFG_MODEL "Doorbell SSD"
@@ -13,8 +19,7 @@
 #define CFG_UUID 0xd0, 0x0b, 0xbe, 0x11, 0x00, 0x00, 0x40, 0x00, 0x80, 0x00, 0x00, 0x00  // + serial
 #define CFG_OUI 0x02, 0xdb, 0x55  // locally administered: the project has no block of its own
 
-#define CFG_CNTLID 0u  // the only controller there is
-#define CFG_MDTS 8u    // 2^8 pages of 4 KiB = 1 MiB
+#define CFG_MDTS 8u  // 2^8 pages of 4 KiB = 1 MiB
 // Of what the media does by itself, so that none of it takes for ever. A longer range is not refused.
 #define CFG_WZSL 16u                         // Write Zeroes: 2^16 pages of 4 KiB, which is what NLB can say
 #define CFG_DMRSL (1u << 18)                 // Dataset Management: blocks of a range

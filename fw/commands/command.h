@@ -20,6 +20,7 @@ struct request {
     bool zeroing, flushing;  // ... the media at work; what it does is the flush at the end
     bool watching;           // Abort: it watches a queue until `from`, in us
     uint8_t watch;           // ... with this watch
+    uint32_t controllers;    // Namespace Attachment: whose, a bit each
     bool saving;             // what it has set is being saved; then it is over
     uint16_t status;         // ... with this status, unless that fails
     uint64_t from, left;
@@ -43,6 +44,7 @@ enum {
     NSID_ACTIVE_OR_ALL = 1u << 0,
     NSID_EXISTS_OR_ALL = 1u << 1,
     OPERATORS_ONLY = 1u << 2,  // there is no such command where there are no operators in the data path
+    PF_ONLY = 1u << 4,         // a VF has no such command
     CHANGES = 1u << 3,         // changes what is saved, or what a namespace's data passes through: one at a time
 };
 

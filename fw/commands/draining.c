@@ -3,25 +3,27 @@
 
 uint32_t slots_step(struct request* r, uint32_t how, uint32_t sqid, uint32_t key) {
     if (!r->looking) {
-        if (r->fn->looking) return WAIT;
-        r->looking = r->fn->looking = true;
-        hw_abort(how, sqid, key);
+        if (r->drive->looking) return WAIT;
+        r->looking = true;
+        r->drive->looking = r->fn;
+        hw_abort(&r->fn->hw, how, sqid, key);
     }
     if (!hw_abort_idle()) {
         r->fn->wake |= EV(ABORT_IDLE);
         return WAIT;
     }
-    r->looking = r->fn->looking = false;
+    r->looking = false;
+    r->drive->looking = NULL;
     r->found = hw_abort_found();
     return ST_SUCCESS;
 }
 
-void change_begins(struct request* r) { r->drive->changing = true; }
+void change_begins(struct request* r) { r->drive->changing = r->fn; }
 
 uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate) {
     if (r->at == 0) {
         for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
-            if (chosen(r, nsid)) ns_gate(r->drive, r->fn, nsid, gate);
+            if (chosen(r, nsid)) ns_gate(r->drive, nsid, gate);
         }
         r->at = 1;
     }
@@ -35,10 +37,10 @@ uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate) {
 
 uint32_t change_ends(struct request* r, uint32_t status, bool save) {
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
-        if (r->drive->namespaces.of[nsid].gate) ns_gate(r->drive, r->fn, nsid, HW_NS_OPEN);
+        if (r->drive->namespaces.of[nsid].gate) ns_gate(r->drive, nsid, HW_NS_OPEN);
     }
     if (save) return end_saved(r, status);
-    r->drive->changing = false;
+    r->drive->changing = NULL;
     return status;
 }
 
@@ -99,9 +101,10 @@ uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool e
 }
 
 uint32_t end_saved(struct request* r, uint32_t status) {
-    r->saving = r->drive->changing = true;
+    r->saving = true;
+    r->drive->changing = r->fn;
     r->status = (uint16_t)status;
-    store_save_start(r->drive, r->fn);
+    store_save_start(r->drive);
     return save_step(r);
 }
 
@@ -110,6 +113,7 @@ uint32_t save_step(struct request* r) {
         r->fn->wake |= EV(MEDIA_IDLE);
         return WAIT;
     }
-    r->saving = r->drive->changing = false;
+    r->saving = false;
+    r->drive->changing = NULL;
     return r->status == ST_SUCCESS && r->drive->store.stale ? (uint32_t)ST_WRITE_FAULT : r->status;
 }

@@ -18,7 +18,7 @@ uint32_t abort_command(struct request* r) {
         r->dw0 = !event_abort(&r->fn->events, cid);
         return ST_SUCCESS;
     }
-    if (sqid > r->drive->hw.num_qp) return ST_SUCCESS;
+    if (sqid > r->fn->hw.num_qp) return ST_SUCCESS;
     const struct queue* sq = &r->fn->queues.sq[sqid];
     bool gone = !sq->exists || sq->deleting;
     if (r->step == BEGIN) {
@@ -30,11 +30,12 @@ uint32_t abort_command(struct request* r) {
         if (gone && !r->looking) {
             r->step = QUEUE;
         } else if (r->step == WATCH) {
-            while (r->fn->watching >> r->watch & 1) r->watch++;
-            r->fn->watching |= (uint8_t)(1u << r->watch);
+            if (r->drive->watching == (1u << CFG_ABORT_LIMIT) - 1) return WAIT;  // other functions have all
+            while (r->drive->watching >> r->watch & 1) r->watch++;
+            r->drive->watching |= (uint8_t)(1u << r->watch);
             r->watching = true;
             r->from = hw_time() + CFG_WATCH_US;
-            hw_watch(r->watch, sqid, cid);
+            hw_watch(&r->fn->hw, r->watch, sqid, cid);
             r->step = AGAIN;
         } else {
             if (slots_step(r, HW_ABORT_COMMAND, sqid, cid) == WAIT) return WAIT;
@@ -45,9 +46,9 @@ uint32_t abort_command(struct request* r) {
         if (!r->found && hw_time() < r->from) return WAIT;
         hw_unwatch(r->watch);
     }
-    if (r->found) hw_complete_io(r->cmd.function, sqid, cid, ST_ABORT_REQUESTED);
+    if (r->found) hw_complete_io(&r->fn->hw, sqid, cid, ST_ABORT_REQUESTED);
     r->dw0 = !(r->found || (r->watching && hw_caught(r->watch)));
-    if (r->watching) r->fn->watching &= (uint8_t)~(1u << r->watch);
+    if (r->watching) r->drive->watching &= (uint8_t)~(1u << r->watch);
     r->fn->aborts--;
     return ST_SUCCESS;
 }

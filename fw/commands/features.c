@@ -39,7 +39,8 @@ static uint32_t value_after_reset(const struct settings* s, const struct feature
 // ---------------------------------------------------------------- arbitration, power, error recovery, write cache
 static uint32_t set_arbitration(struct request* r) {
     *value_of(r, V_ARBITRATION) = r->cmd.dw[11] & 0xffffff07u;
-    hw_arbitration(*value_of(r, V_ARBITRATION));
+    if (FUNCTIONS == 1 || r->fn->hw.place == 0)
+        hw_arbitration(*value_of(r, V_ARBITRATION));  // among all queues there are
     return ST_SUCCESS;
 }
 
@@ -70,6 +71,9 @@ static uint32_t set_write_protection(struct request* r) {
     uint32_t protection = r->cmd.dw[11] & 7u;
     if (r->step == 0) {
         if (protection > NS_PROTECTED_UNTIL_POWER_CYCLE) return ST_INVALID_FIELD;  // not permanently
+        for (uint32_t nsid = 1; FUNCTIONS > 1 && r->fn->hw.place && nsid <= r->drive->hw.num_ns; nsid++) {
+            if (to_protect(r, nsid) && ns_attached(r->drive, nsid) > 1) return ST_DENIED;  // others have it too
+        }
         for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
             uint32_t now = namespace_of(r, nsid)->protection;
             if (to_protect(r, nsid) && now == NS_PROTECTED_UNTIL_POWER_CYCLE && protection != now)
@@ -80,7 +84,7 @@ static uint32_t set_write_protection(struct request* r) {
     }
     if (drain_step(r, to_protect, HW_NS_LATER) == WAIT) return WAIT;
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
-        if (to_protect(r, nsid)) ns_protect(r->drive, r->fn, nsid, protection);
+        if (to_protect(r, nsid)) ns_protect(r->drive, nsid, protection);
     }
     return change_ends(r, ST_SUCCESS, true);
 }
@@ -90,12 +94,19 @@ static uint32_t get_write_protection(struct request* r) {
     return ST_SUCCESS;
 }
 
+static void show_write_cache(const struct drive* drive) {
+    uint32_t off = 0;
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++)
+        off |= (uint32_t)!drive->functions[i].settings.value[V_WRITE_CACHE] << i;
+    hw_no_write_cache(off);
+}
+
 /// Off: what was written before is made durable too.
 static uint32_t set_write_cache(struct request* r) {
     bool on = r->cmd.dw[11] & 1u;
     if (r->step == 0) {
         *value_of(r, V_WRITE_CACHE) = on;
-        hw_write_cache(on);
+        show_write_cache(r->drive);
         if (on) return ST_SUCCESS;
         change_begins(r);
         r->step = 1;
@@ -159,35 +170,35 @@ static uint32_t set_events(struct request* r) {
 
 // ---------------------------------------------------------------- queues, interrupts
 static uint32_t get_queues(struct request* r) {
-    r->dw0 = (r->drive->hw.num_qp - 1u) | (r->drive->hw.num_qp - 1u) << 16;
+    r->dw0 = (r->fn->hw.num_qp - 1u) | (r->fn->hw.num_qp - 1u) << 16;
     return ST_SUCCESS;
 }
 
 static uint32_t set_queues(struct request* r) {
     if ((r->cmd.dw[11] & 0xffffu) == 0xffffu || r->cmd.dw[11] >> 16 == 0xffffu) return ST_INVALID_FIELD;
-    if (queues_exist(&r->fn->queues, r->drive->hw.num_qp)) return ST_SEQUENCE;
+    if (queues_exist(&r->fn->queues, r->fn->hw.num_qp)) return ST_SEQUENCE;
     return get_queues(r);
 }
 
 static uint32_t set_coalescing(struct request* r) {
     *value_of(r, V_COALESCING) = r->cmd.dw[11] & 0xffffu;
-    hw_coalescing(*value_of(r, V_COALESCING));
+    if (FUNCTIONS == 1 || r->fn->hw.place == 0) hw_coalescing(*value_of(r, V_COALESCING));
     return ST_SUCCESS;
 }
 
 static uint32_t set_vector(struct request* r) {
     uint32_t vector = r->cmd.dw[11] & 0xffffu, bit = 1u << (vector & 31u);
     bool off = r->cmd.dw[11] >> 16 & 1u;
-    if (vector >= r->drive->hw.num_vec) return ST_INVALID_FIELD;
+    if (vector >= r->fn->hw.num_vec) return ST_INVALID_FIELD;
     if (off) r->fn->settings.vector_cd[vector >> 5] |= bit;
     else r->fn->settings.vector_cd[vector >> 5] &= ~bit;
-    hw_vector(vector, off);
+    hw_vector(&r->fn->hw, vector, off);
     return ST_SUCCESS;
 }
 
 static uint32_t get_initial_vector(struct request* r) {
     r->dw0 = r->cmd.dw[11] & 0xffffu;
-    return r->dw0 < r->drive->hw.num_vec ? ST_SUCCESS : ST_INVALID_FIELD;
+    return r->dw0 < r->fn->hw.num_vec ? ST_SUCCESS : ST_INVALID_FIELD;
 }
 
 static uint32_t get_vector(struct request* r) {
@@ -297,16 +308,18 @@ void features_reset(struct drive* drive, struct function* fn) {
     s->temp_over = CFG_TEMP_WARNING;
     s->temp_under = 0;
     s->keep_alive_us = 0;
-    for (uint32_t i = 0; i < drive->hw.num_vec; i += 32) {
+    for (uint32_t i = 0; i < fn->hw.num_vec; i += 32) {
         if (s->vector_cd[i >> 5] == 0) continue;
         for (uint32_t v = i; v < i + 32; v++) {
-            if (s->vector_cd[i >> 5] >> (v & 31u) & 1u) hw_vector(v, false);
+            if (s->vector_cd[i >> 5] >> (v & 31u) & 1u) hw_vector(&fn->hw, v, false);
         }
         s->vector_cd[i >> 5] = 0;
     }
-    hw_arbitration(s->value[V_ARBITRATION]);
-    hw_coalescing(s->value[V_COALESCING]);
-    hw_write_cache(s->value[V_WRITE_CACHE]);
+    if (FUNCTIONS == 1 || fn->hw.place == 0) {
+        hw_arbitration(s->value[V_ARBITRATION]);
+        hw_coalescing(s->value[V_COALESCING]);
+    }
+    show_write_cache(drive);
 }
 
 /// The dispatcher forgets CDW11, which may be a word of a key.

@@ -10,11 +10,14 @@ static bool chosen(const struct request* r, uint32_t nsid) {
 
 static uint32_t lba_format(const struct request* r) { return (r->cmd.dw[10] & 15u) | (r->cmd.dw[10] >> 12 & 3u) << 4; }
 
-static void wiped(struct request* r, uint32_t nsid) { ns_formatted(r->drive, r->fn, nsid, lba_format(r) == 1); }
+static void wiped(struct request* r, uint32_t nsid) { ns_formatted(r->drive, nsid, lba_format(r) == 1); }
 
 uint32_t format(struct request* r) {
     uint32_t dw10 = r->cmd.dw[10], erase = dw10 >> 9 & 7u;
     if (lba_format(r) > 1 || (dw10 >> 5 & 7u)) return ST_INVALID_FORMAT;  // no such format, or protection information
     if (erase > (r->drive->hw.key_slots ? 2u : 1u)) return ST_INVALID_FIELD;
+    for (uint32_t nsid = 1; FUNCTIONS > 1 && r->fn->hw.place && nsid <= r->drive->hw.num_ns; nsid++) {
+        if (chosen(r, nsid) && ns_attached(r->drive, nsid) > 1) return ST_DENIED;  // others have it too
+    }
     return wipe_step(r, chosen, HW_NS_FORMATTING, erase != 0, wiped);
 }

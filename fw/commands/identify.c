@@ -2,6 +2,7 @@
 #include "commands/identify.h"
 
 #include "base/bytes.h"
+#include "commands/virtualization.h"
 
 static const uint8_t power_state[32] __attribute__((aligned(4))) = {0x19};  // 25 * 0.01 W
 static const uint8_t oui[3] = {CFG_OUI};
@@ -44,13 +45,12 @@ void identify_init(struct drive* drive) {
     c[72] = CFG_RAB;
     for (uint32_t i = 0; i < 3; i++) c[73 + i] = oui[2 - i];
     c[77] = CFG_MDTS;
-    put16(c + 78, CFG_CNTLID);
     put32(c + 80, NVME_VERSION);
-    put32(c + 92, OAES_NS_ATTR);        // OAES
-    c[111] = 1;                         // CNTRLTYPE: I/O controller
-    put_uuid(drive, c + 112);           // FGUID
-    put16(c + 128, CFG_RETRY_100MS);    // CRDT1
-    put16(c + 256, 1u << 3 | 1u << 1);  // OACS: namespace management, Format NVM
+    put32(c + 92, OAES_NS_ATTR);      // OAES
+    c[111] = 1;                       // CNTRLTYPE: I/O controller
+    put_uuid(drive, c + 112);         // FGUID
+    put16(c + 128, CFG_RETRY_100MS);  // CRDT1
+    put16(c + 256, OACS_NS_MGMT | OACS_FORMAT);
     c[258] = CFG_ABORT_LIMIT - 1;
     c[259] = CFG_AER_LIMIT - 1;
     c[260] = 1u << 1 | 1u;                 // FRMW: one slot, read only
@@ -108,6 +108,12 @@ static uint32_t controller(struct request* r, enum scope scope) {
     (void)scope;
     uint8_t* c = r->drive->controller;
     data_t d;
+    put16(c + 78, r->fn->hw.place);  // CNTLID
+    if (FUNCTIONS > 1) {
+        bool vf = r->fn->hw.place;
+        c[76] = (uint8_t)(1u << 1 | (vf ? 1u << 2 : 0));  // CMIC: several controllers; of a VF
+        put16(c + 256, OACS_FORMAT | (vf ? 0 : OACS_NS_MGMT | OACS_VIRTUAL_MGMT));
+    }
     put64(c + 296, ns_free_bytes(r->drive));  // UNVMCAP
     uint32_t status = data_open(&d, r->drive->buffers, &r->cmd, PAGE_SIZE);
     if (status == ST_SUCCESS) status = data_put(&d, c, CONTROLLER_BYTES);
@@ -148,6 +154,7 @@ static uint32_t namespace(struct request* r, enum scope scope) {
         put64(page + 16, ns_blocks(ns));
         page[25] = 1;
         page[26] = ns->lba4k;
+        page[30] = ns->shared;                    // NMIC
         put64(page + 48, ns_bytes(ns));           // NVMCAP
         page[99] = ns_read_only(r->drive, nsid);  // NSATTR
         put_nguid(r->drive, page + 104, nsid);
@@ -196,20 +203,35 @@ static uint32_t namespace_of_any_set(struct request* r, enum scope scope) {
     return send(r, 16);
 }
 
-/// Controllers from CNTID on: there is one.
-static uint32_t controller_list(struct request* r, bool there) {
-    put32(page_of(r), there && r->cmd.dw[10] >> 16 <= CFG_CNTLID ? 1u | CFG_CNTLID << 16 : 0);
-    return send(r, 4);
+/// Controllers from CNTID on, all or those that have a namespace.
+static uint32_t controller_list(struct request* r, uint32_t nsid) {
+    uint32_t n = 0;
+    for (uint32_t i = r->cmd.dw[10] >> 16; i < r->drive->hw.num_fn; i++) {
+        if (nsid == 0 || ns_active(&r->drive->functions[i], nsid)) put16(page_of(r) + 2 * ++n, i);
+    }
+    put16(page_of(r), n);
+    put16(page_of(r) + 2 * (n + 1), 0);
+    return send(r, (2 * (n + 1) + 3) & ~3u);
 }
 
 static uint32_t controllers_of_namespace(struct request* r, enum scope scope) {
     if (!is_in(r, scope, nsid_of(r))) return ns_check_exists(r->drive, nsid_of(r));
-    return controller_list(r, ns_active(r->fn, nsid_of(r)));
+    return controller_list(r, nsid_of(r));
 }
 
 static uint32_t controllers(struct request* r, enum scope scope) {
     (void)scope;
-    return controller_list(r, true);
+    return controller_list(r, 0);
+}
+
+static uint32_t primary(struct request* r, enum scope scope) {
+    (void)scope;
+    return r->fn->hw.place ? (uint32_t)ST_INVALID_FIELD : send(r, primary_capabilities(r));
+}
+
+static uint32_t secondaries(struct request* r, enum scope scope) {
+    (void)scope;
+    return r->fn->hw.place ? (uint32_t)ST_INVALID_FIELD : send(r, secondary_list(r));
 }
 
 /// Command sets that can be enabled together: NVM.
@@ -237,6 +259,8 @@ static const struct cns {
     [CNS_NS_PRESENT] = {namespace, ALLOCATED, false},
     [CNS_CTRL_NS_LIST] = {controllers_of_namespace, ALLOCATED, false},
     [CNS_CTRL_LIST] = {controllers, NONE, false},
+    [CNS_PRIMARY_CTRL_CAP] = {FUNCTIONS > 1 ? primary : NULL, NONE, false},
+    [CNS_SCNDRY_CTRL_LIST] = {FUNCTIONS > 1 ? secondaries : NULL, NONE, false},
     [CNS_CSI_NS_PRESENT_LIST] = {namespace_list, ALLOCATED, true},
     [CNS_CSI_NS_PRESENT] = {namespace_of_set, ALLOCATED, true},
     [CNS_IOCS_LIST] = {command_sets, NONE, false},

@@ -20,8 +20,9 @@ static uint32_t create(struct request* r) {
     if (nsze == 0 || ncap > nsze) return ST_INVALID_FIELD;
     if (ncap < nsze) return ST_THIN_PROVISIONING;
     if ((flbas & 15u) > 1 || (flbas >> 5 & 3u)) return ST_INVALID_FORMAT;
-    // Protection information, sharing with another controller, ANA groups, NVM sets, endurance groups: not here.
-    if ((w[W_DPS] >> 8 & 0xffffu) || w[W_ANAGRPID] || w[W_NVMSETID]) return ST_INVALID_FIELD;
+    // Protection information, ANA groups, NVM sets, endurance groups: not here.
+    bool shared = FUNCTIONS > 1 && (w[W_DPS] >> 16 & 0xffu) == 1;  // NMIC
+    if ((w[W_DPS] >> 8 & (shared ? 0xffu : 0xffffu)) || w[W_ANAGRPID] || w[W_NVMSETID]) return ST_INVALID_FIELD;
 
     bool lba4k = flbas & 1u;
     uint64_t pages = lba4k ? nsze : (nsze >> 3) + ((uint32_t)nsze & 7u ? 1u : 0u), first;
@@ -51,6 +52,7 @@ static uint32_t create(struct request* r) {
                                        .generation = all->generation,
                                        .lba4k = lba4k,
                                        .exists = true,
+                                       .shared = shared,
                                        .spare = lba4k ? 0 : (uint8_t)(-(uint32_t)nsze & 7u)};
     r->dw0 = nsid;
     return end_saved(r, ST_SUCCESS);
@@ -61,7 +63,7 @@ static bool chosen(const struct request* r, uint32_t nsid) {
     return ns_exists(r->drive, nsid) && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r));
 }
 
-static void wiped(struct request* r, uint32_t nsid) { ns_deleted(r->drive, r->fn, nsid); }
+static void wiped(struct request* r, uint32_t nsid) { ns_deleted(r->drive, nsid); }
 
 /// Its key goes first. What the media has not zeroed stays, locked.
 static uint32_t delete(struct request* r) {
@@ -79,23 +81,42 @@ uint32_t namespace_management(struct request* r) {
 // ---------------------------------------------------------------- Namespace Attachment
 static bool detached(const struct request* r, uint32_t nsid) { return nsid == nsid_of(r); }
 
-/// There is one controller, so a namespace that is private to another (Namespace Is Private) cannot be met.
+/// What keeps a controller from being attached or detached.
+static uint32_t check_controller(const struct request* r, uint32_t id, bool attach) {
+    if (id >= r->drive->hw.num_fn) return ST_CONTROLLER_LIST;
+    bool has = ns_active(&r->drive->functions[id], nsid_of(r));
+    if (has == attach) return attach ? ST_NS_ATTACHED : ST_NS_NOT_ATTACHED;
+    return ST_SUCCESS;
+}
+
+/// The controllers of the list, all or none. A namespace that is private has one at most.
 uint32_t namespace_attachment(struct request* r) {
-    uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), list;
+    uint32_t select = r->cmd.dw[10] & 15u, nsid = nsid_of(r), list[(FUNCTIONS + 2) / 2];
+    bool attach = select == NS_ATTACH_ATTACH;
     if (r->step == 0) {
-        if (select != NS_ATTACH_ATTACH && select != NS_ATTACH_DETACH) return ST_INVALID_FIELD;
+        if (!attach && select != NS_ATTACH_DETACH) return ST_INVALID_FIELD;
         uint32_t status = ns_check_exists(r->drive, nsid);
-        if (status == ST_SUCCESS) status = data_receive(r->drive->buffers, &r->cmd, &list, sizeof list, PAGE_SIZE);
+        if (status == ST_SUCCESS) status = data_receive(r->drive->buffers, &r->cmd, list, sizeof list, PAGE_SIZE);
         if (status != ST_SUCCESS) return status;
-        if (list != (1u | CFG_CNTLID << 16))
-            return ST_CONTROLLER_LIST;  // one identifier, ours: any other list names a controller that there is not
-        if (select == NS_ATTACH_ATTACH && ns_active(r->fn, nsid)) return ST_NS_ATTACHED;
-        if (select == NS_ATTACH_DETACH && !ns_active(r->fn, nsid)) return ST_NS_NOT_ATTACHED;
+        uint32_t count = list[0] & 0xffffu;
+        if (count == 0 || count > FUNCTIONS) return ST_CONTROLLER_LIST;
+        r->controllers = 0;
+        for (uint32_t i = 1; i <= count; i++) {
+            uint32_t id = list[i / 2] >> (i & 1u ? 16 : 0) & 0xffffu;
+            status = check_controller(r, id, attach);
+            if (status != ST_SUCCESS) return status;
+            r->controllers |= 1u << id;
+        }
+        if (FUNCTIONS > 1 && attach && !namespace_of(r, nsid)->shared && (count > 1 || ns_attached(r->drive, nsid)))
+            return ST_NS_PRIVATE;
         change_begins(r);
         r->step = 1;
     }
-    if (select == NS_ATTACH_DETACH && drain_step(r, detached, HW_NS_CLOSED) == WAIT) return WAIT;
-    ns_attach(r->drive, r->fn, nsid, select == NS_ATTACH_ATTACH);
-    ns_changed(r->fn, nsid);
+    if (!attach && drain_step(r, detached, HW_NS_CLOSED) == WAIT) return WAIT;
+    for (uint32_t id = 0; id < r->drive->hw.num_fn; id++) {
+        if (!(r->controllers >> id & 1u)) continue;
+        ns_attach(r->drive, &r->drive->functions[id], nsid, attach);
+        ns_changed(&r->drive->functions[id], nsid);
+    }
     return change_ends(r, ST_SUCCESS, true);
 }

@@ -6,7 +6,7 @@
 /// What Create I/O Completion Queue and Create I/O Submission Queue have in common.
 static uint32_t check_queue(const struct request* r, const struct queue* queues, bool entry_size_set) {
     uint32_t qid = r->cmd.dw[10] & 0xffffu, entries = r->cmd.dw[10] >> 16;
-    if (qid == 0 || qid > r->drive->hw.num_qp || queues[qid].exists) return ST_QUEUE_ID;
+    if (qid == 0 || qid > r->fn->hw.num_qp || queues[qid].exists) return ST_QUEUE_ID;
     if (entries == 0 || entries > CFG_MQES || !entry_size_set) return ST_QUEUE_SIZE;
     if (!(r->cmd.dw[11] & 1u)) return ST_INVALID_FIELD;  // CAP.CQR: queues are contiguous
     if (cmd_prp1(&r->cmd) & (PAGE_SIZE - 1)) return ST_PRP_OFFSET;
@@ -18,9 +18,9 @@ uint32_t create_cq(struct request* r) {
     uint32_t qid = r->cmd.dw[10] & 0xffffu, vector = r->cmd.dw[11] >> 16;
     uint32_t status = check_queue(r, cq, cc_iocqes(r->fn->cc) == 4);
     if (status != ST_SUCCESS) return status;
-    if (vector >= r->drive->hw.num_vec) return ST_VECTOR;
+    if (vector >= r->fn->hw.num_vec) return ST_VECTOR;
     cq[qid] = (struct queue){.exists = true};
-    hw_create_cq(qid, cmd_prp1(&r->cmd), r->cmd.dw[10] >> 16, vector, r->cmd.dw[11] & 2u);
+    hw_create_cq(&r->fn->hw, qid, cmd_prp1(&r->cmd), r->cmd.dw[10] >> 16, vector, r->cmd.dw[11] & 2u);
     return ST_SUCCESS;
 }
 
@@ -29,12 +29,13 @@ uint32_t create_sq(struct request* r) {
     uint32_t qid = r->cmd.dw[10] & 0xffffu, cqid = r->cmd.dw[11] >> 16;
     uint32_t status = check_queue(r, sq, cc_iosqes(r->fn->cc) == 6);
     if (status != ST_SUCCESS) return status;
-    if (cqid == 0 || cqid > r->drive->hw.num_qp) return ST_QUEUE_ID;
+    if (cqid == 0 || cqid > r->fn->hw.num_qp) return ST_QUEUE_ID;
     if (!cq[cqid].exists) return ST_CQ_INVALID;
-    if (!hw_sq_idle(qid)) return WAIT;  // engines still have commands of a queue of that number, which was deleted
+    if (!hw_sq_idle(&r->fn->hw, qid))
+        return WAIT;  // engines still have commands of a queue of that number, which was deleted
     sq[qid] = (struct queue){.exists = true, .cqid = (uint8_t)cqid};
     cq[cqid].users++;
-    hw_create_sq(qid, cmd_prp1(&r->cmd), r->cmd.dw[10] >> 16, cqid, r->cmd.dw[11] >> 1 & 3u);
+    hw_create_sq(&r->fn->hw, qid, cmd_prp1(&r->cmd), r->cmd.dw[10] >> 16, cqid, r->cmd.dw[11] >> 1 & 3u);
     return ST_SUCCESS;
 }
 
@@ -42,8 +43,8 @@ uint32_t delete_sq(struct request* r) {
     struct queue* sq = r->fn->queues.sq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu;
     if (r->step == 0) {
-        if (qid == 0 || qid > r->drive->hw.num_qp || !sq[qid].exists || sq[qid].deleting) return ST_QUEUE_ID;
-        hw_delete_sq(qid);
+        if (qid == 0 || qid > r->fn->hw.num_qp || !sq[qid].exists || sq[qid].deleting) return ST_QUEUE_ID;
+        hw_delete_sq(&r->fn->hw, qid);
         sq[qid].deleting = true;
         r->step = 1;
     }
@@ -56,9 +57,9 @@ uint32_t delete_sq(struct request* r) {
 uint32_t delete_cq(struct request* r) {
     struct queue* cq = r->fn->queues.cq;
     uint32_t qid = r->cmd.dw[10] & 0xffffu;
-    if (qid == 0 || qid > r->drive->hw.num_qp || !cq[qid].exists) return ST_QUEUE_ID;
+    if (qid == 0 || qid > r->fn->hw.num_qp || !cq[qid].exists) return ST_QUEUE_ID;
     if (cq[qid].users) return ST_QUEUE_DELETION;
-    hw_delete_cq(qid);
+    hw_delete_cq(&r->fn->hw, qid);
     cq[qid].exists = false;
     return ST_SUCCESS;
 }

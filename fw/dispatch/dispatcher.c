@@ -10,6 +10,7 @@
 #include "commands/namespaces.h"
 #include "commands/operators.h"
 #include "commands/queues.h"
+#include "commands/virtualization.h"
 
 #define CSUPP EFFECTS_CSUPP
 #define LBCC EFFECTS_LBCC
@@ -28,13 +29,14 @@ const struct admin_command admin_commands[COMMANDS] = {
     [ADMIN_OPC_SET_FEATURES] = {features_set, CSUPP, CHANGES},
     [ADMIN_OPC_GET_FEATURES] = {features_get, CSUPP, 0},
     [ADMIN_OPC_ASYNC_EVENT] = {asynchronous_event_request, CSUPP, 0},
-    [ADMIN_OPC_NS_MGMT] = {namespace_management, CSUPP | LBCC | NIC, CHANGES},
-    [ADMIN_OPC_NS_ATTACH] = {namespace_attachment, CSUPP | NIC, CHANGES},
+    [ADMIN_OPC_NS_MGMT] = {namespace_management, CSUPP | LBCC | NIC, CHANGES | PF_ONLY},
+    [ADMIN_OPC_NS_ATTACH] = {namespace_attachment, CSUPP | NIC, CHANGES | PF_ONLY},
     [ADMIN_OPC_KEEP_ALIVE] = {keep_alive, CSUPP, 0},
+    [ADMIN_OPC_VIRTUAL_MGMT] = {FUNCTIONS > 1 ? virtualization_management : NULL, FUNCTIONS > 1 ? CSUPP : 0, PF_ONLY},
     [ADMIN_OPC_FORMAT_NVM] = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL | CHANGES},
-    [ADMIN_OPC_KEY_LOAD] = {key_load, CSUPP, OPERATORS_ONLY | CHANGES},
-    [ADMIN_OPC_KEY_ERASE] = {key_erase, CSUPP, OPERATORS_ONLY | CHANGES},
-    [ADMIN_OPC_BIND] = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES},
+    [ADMIN_OPC_KEY_LOAD] = {key_load, CSUPP, OPERATORS_ONLY | CHANGES | PF_ONLY},
+    [ADMIN_OPC_KEY_ERASE] = {key_erase, CSUPP, OPERATORS_ONLY | CHANGES | PF_ONLY},
+    [ADMIN_OPC_BIND] = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES | PF_ONLY},
 };
 
 /// What a row of the table asks of a command's NSID.
@@ -52,6 +54,7 @@ static uint32_t run(struct request* r) {
     if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;  // fused; PSDT: there are no SGLs
     if (opcode >= COMMANDS || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0))
         return ST_INVALID_OPCODE;
+    if (FUNCTIONS > 1 && (c->flags & PF_ONLY) && r->fn->hw.place) return ST_INVALID_OPCODE;
     if ((c->flags & CHANGES) && r->step == 0 && r->drive->changing) return WAIT;
     uint32_t status = r->step ? (uint32_t)ST_SUCCESS : check_nsid(r, c->flags);
     return status == ST_SUCCESS ? c->run(r) : status;
@@ -93,4 +96,16 @@ void go_on(struct waiting* waiting, struct function* fn) {
     for (uint32_t i = left; i < waiting->count; i++) forget(&waiting->of[i]);
     waiting->count = left;
     fn->wake = events;
+}
+
+void dismiss(struct waiting* waiting, struct drive* drive) {
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        struct request* r = &waiting->of[i];
+        if (r->watching) {
+            hw_unwatch(r->watch);
+            drive->watching &= (uint8_t)~(1u << r->watch);
+        }
+        forget(r);
+    }
+    waiting->count = 0;
 }

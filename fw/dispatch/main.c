@@ -3,6 +3,8 @@
 #include "commands/identify.h"
 #include "dispatch/controller.h"
 #include "dispatch/dispatcher.h"
+#include "dispatch/functions.h"
+#include "dispatch/life.h"
 
 // start.S
 extern struct boot_record boot_record;
@@ -13,8 +15,8 @@ extern const uint32_t serial_number;
 #define SCRATCH __attribute__((section(".scratch")))  // written before it is read; not cleared
 
 static struct drive drive INSTANCE;
-static struct function function INSTANCE;
-static struct waiting waiting INSTANCE;
+static struct function functions[FUNCTIONS] INSTANCE;
+static struct waiting waiting[FUNCTIONS] INSTANCE;
 static struct buffers buffers SCRATCH;
 static hw_ring_t ring __attribute__((aligned(2048), section(".scratch.ring")));  // first, as it is aligned so far
 
@@ -23,18 +25,22 @@ int main(void) {
     drive.boot = &boot_record;
     drive.buffers = &buffers;
     drive.commands = admin_commands;
+    drive.functions = functions;
     hw_init(&drive.hw, &ring);
+    if (drive.hw.num_fn > FUNCTIONS) drive.hw.num_fn = FUNCTIONS;
+    resources_init(&drive);
     drive.started_at = hw_time();
-    if (drive.hw.restarted) controller_settle();
-    store_load(&drive, &function);
+    if (drive.hw.restarted) controller_settle(&drive);
+    store_load(&drive);
     if (!drive.hw.restarted) {
         boot_record.power_cycles++;
         boot_record.unsafe_shutdowns += boot_record.in_use;
         boot_record.in_use = 0;
     }
     operators_restore(&drive);
-    namespaces_init(&drive, &function);
+    namespaces_init(&drive);
     identify_init(&drive);
-    controller_reset_state(&drive, &function);
-    controller_loop(&drive, &function, &waiting, &ring);
+    for (uint32_t i = 0; i < drive.hw.num_fn; i++) life_reset_state(&drive, &functions[i]);
+    if (FUNCTIONS > 1) functions_loop(&drive, waiting, &ring);
+    controller_loop(&drive, waiting, &ring);
 }

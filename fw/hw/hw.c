@@ -26,8 +26,79 @@ void hw_init(struct hw_config* config, hw_ring_t* ring) {
     if (config->num_ns > MAX_NS) config->num_ns = MAX_NS;
     config->key_slots = (uint8_t)(CSD->KEY_STATUS >> DB_CSD__KEY_STATUS__SLOTS_bp & 0x7fu);
     config->operators = CSD->CAPS;
+    config->num_fn = (uint8_t)(HW->FN_CONFIG & 31u);
+    config->vf_vec = (uint8_t)(HW->FN_CONFIG >> DB_SSD_FW__FN_CONFIG__VF_VEC_bp);
     config->media_pages = two(&HW->MEDIA_PAGES_LO, &HW->MEDIA_PAGES_HI);
     HW->SQ_RING = (uint32_t)(uintptr_t)ring;
+}
+
+// ---------------------------------------------------------------- functions
+static void select(const struct hw_function* f) {
+    if (FUNCTIONS > 1) HW->FN_SELECT = f->place;
+}
+
+void hw_function_queues(const struct hw_function* f) {
+    HW->FN_QUEUES = f->place | (uint32_t)f->before_first << DB_SSD_FW__FN_QUEUES__BEFORE_FIRST_bp |
+                    (uint32_t)f->num_qp << DB_SSD_FW__FN_QUEUES__COUNT_bp | DB_SSD_FW__FN_QUEUES__GO_bm;
+}
+
+void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t min, uint32_t max) {
+    HW->FN_SHARE = f->place | weight << DB_SSD_FW__FN_SHARE__WEIGHT_bp | min << DB_SSD_FW__FN_SHARE__LEAST_bp |
+                   max << DB_SSD_FW__FN_SHARE__MOST_bp | DB_SSD_FW__FN_SHARE__GO_bm;
+}
+
+#define RATE_MAX DB_SSD_FW__FN_LIMIT_RATE__RATE_bm
+#define BURST_MAX DB_SSD_FW__FN_LIMIT_BURST__BURST_bm
+
+/// So many a second as 1 / 2^fraction in a microsecond, rounded; something stays something.
+static uint32_t per_microsecond(uint64_t each_second, uint32_t fraction) {
+    uint64_t rate = 0, bits = each_second;
+    uint32_t rest = 0;
+    for (uint32_t i = 0; i < 64 + fraction; i++) {
+        rest = rest << 1 | (uint32_t)(bits >> 63);
+        bits <<= 1;
+        rate <<= 1;
+        if (rest >= 1000000u) {
+            rest -= 1000000u;
+            rate |= 1;
+        }
+        if (rate > RATE_MAX) return RATE_MAX;
+    }
+    if (rest >= 500000u && rate < RATE_MAX) rate++;
+    return rate || !each_second ? (uint32_t)rate : 1;
+}
+
+static void limit(const struct hw_function* f, uint32_t bytes, uint32_t rate, uint64_t burst, uint32_t most) {
+    HW->FN_LIMIT_RATE = rate;
+    HW->FN_LIMIT_BURST = burst > most ? most : burst ? (uint32_t)burst : 1;
+    HW->FN_LIMIT = f->place | bytes | DB_SSD_FW__FN_LIMIT__GO_bm;
+}
+
+void hw_function_limit(const struct hw_function* f, uint32_t iops, uint32_t burst, uint64_t bytes_per_s,
+                       uint64_t burst_bytes) {
+    limit(f, 0, per_microsecond(iops, 20), burst, 0x1ffff);
+    limit(f, DB_SSD_FW__FN_LIMIT__BYTES_bm, per_microsecond(bytes_per_s, 12), burst_bytes, BURST_MAX);
+}
+
+uint32_t hw_functions_pending(void) { return HW->FN_PENDING; }
+
+uint32_t hw_function_events(const struct hw_function* f) { return HW->FN_EVENT[f->place]; }
+
+void hw_function_clear(const struct hw_function* f, uint32_t events) { HW->FN_EVENT[f->place] = events; }
+
+void hw_functions_off(uint32_t places) { HW->FN_OFF = places; }
+
+void hw_function_reset(const struct hw_function* f, bool flr) {
+    select(f);
+    uint32_t control = HW->CTL;
+    HW->CTL = control | DB_SSD_FW__CTL__FLR_RST_bm;
+    (void)hw_time();  // let CC fall
+    if (flr) HW->CTL = control | DB_SSD_FW__CTL__FLR_DONE_bm;
+}
+
+/// The number of a queue among those of all functions: admin queues, then I/O queues.
+static uint32_t queue_of(const struct hw_function* f, uint32_t qid) {
+    return FUNCTIONS == 1 ? qid : qid ? f->before_first + qid : f->place;
 }
 
 // ---------------------------------------------------------------- time, events, sleep
@@ -61,26 +132,40 @@ static bool wait_for(uint32_t events, uint32_t give_up, uint64_t until) {
     }
 }
 
-bool hw_wait(uint32_t events, uint64_t until) { return wait_for(events, EV_RESET, until); }
+/// With several functions no wait is that long, and a reset of one ends nothing of another.
+bool hw_wait(uint32_t events, uint64_t until) { return wait_for(events, FUNCTIONS > 1 ? 0 : EV_RESET, until); }
 
 bool hw_wait_only(uint32_t events, uint64_t until) { return wait_for(events, 0, until); }
 
 // ---------------------------------------------------------------- the controller
 void hw_control(uint32_t control) { HW->CTL = control; }
 
-void hw_status(uint32_t rdy, uint32_t cfs, uint32_t shst) {
+void hw_status(const struct hw_function* f, uint32_t rdy, uint32_t cfs, uint32_t shst) {
+    select(f);
     HW->CSTS = rdy | cfs << DB_SSD_FW__CSTS__CFS_bp | shst << DB_SSD_FW__CSTS__SHST_bp;
 }
 
 void hw_subsystem_reset_done(void) { HW->CSTS = DB_SSD_FW__CSTS__NSSRO_bm; }
 
-uint32_t hw_cc(void) { return HW->CC; }
+uint32_t hw_cc(const struct hw_function* f) {
+    select(f);
+    return HW->CC;
+}
 
-uint32_t hw_aqa(void) { return HW->AQA; }
+uint32_t hw_aqa(const struct hw_function* f) {
+    select(f);
+    return HW->AQA;
+}
 
-uint64_t hw_asq(void) { return two(&HW->ASQ_LO, &HW->ASQ_HI); }
+uint64_t hw_asq(const struct hw_function* f) {
+    select(f);
+    return two(&HW->ASQ_LO, &HW->ASQ_HI);
+}
 
-uint64_t hw_acq(void) { return two(&HW->ACQ_LO, &HW->ACQ_HI); }
+uint64_t hw_acq(const struct hw_function* f) {
+    select(f);
+    return two(&HW->ACQ_LO, &HW->ACQ_HI);
+}
 
 // ---------------------------------------------------------------- commands, completions, data
 bool hw_command(hw_ring_t* ring, cmd_t* cmd) {
@@ -103,11 +188,15 @@ static void complete(uint32_t id, uint32_t status, uint32_t dw0) {
 }
 
 void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0) {
-    complete(cid | function << DB_SSD_FW__COMPLETION_ID__FN_bp, status, dw0);
+    complete(
+        cid | hw_place(function) << DB_SSD_FW__COMPLETION_ID__SQID_bp | function << DB_SSD_FW__COMPLETION_ID__FN_bp,
+        status, dw0);
 }
 
-void hw_complete_io(uint32_t function, uint32_t sqid, uint32_t cid, uint32_t status) {
-    complete(cid | sqid << DB_SSD_FW__COMPLETION_ID__SQID_bp | function << DB_SSD_FW__COMPLETION_ID__FN_bp, status, 0);
+void hw_complete_io(const struct hw_function* f, uint32_t sqid, uint32_t cid, uint32_t status) {
+    complete(cid | queue_of(f, sqid) << DB_SSD_FW__COMPLETION_ID__SQID_bp |
+                 (uint32_t)f->number << DB_SSD_FW__COMPLETION_ID__FN_bp,
+             status, 0);
 }
 
 bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void* ram, uint32_t bytes) {
@@ -133,31 +222,41 @@ static void write_queue(uint32_t control, uint64_t base, uint32_t size) {
     (void)hw_wait(EV(QUEUE_CTX_IDLE), NEVER);
 }
 
-void hw_create_cq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector, bool interrupts) {
-    write_queue(qid | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm |
+void hw_create_cq(const struct hw_function* f, uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector,
+                  bool interrupts) {
+    write_queue(queue_of(f, qid) | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm |
                     (interrupts ? DB_SSD_FW__QUEUE_CTX_CTL__IEN_bm : 0),
-                base, entries | vector << DB_SSD_FW__QUEUE_CTX_SIZE__VECTOR_bp);
+                base, entries | ((FUNCTIONS > 1 ? f->first_vec : 0) + vector) << DB_SSD_FW__QUEUE_CTX_SIZE__VECTOR_bp);
 }
 
-void hw_create_sq(uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid, uint32_t priority) {
-    write_queue(qid | cqid << DB_SSD_FW__QUEUE_CTX_CTL__CQID_bp | DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm |
-                    priority << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp,
+void hw_create_sq(const struct hw_function* f, uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid,
+                  uint32_t priority) {
+    if (FUNCTIONS > 1) HW->QUEUE_CTX_FN = f->number | qid << DB_SSD_FW__QUEUE_CTX_FN__HOST_QID_bp;
+    write_queue(queue_of(f, qid) | queue_of(f, cqid) << DB_SSD_FW__QUEUE_CTX_CTL__CQID_bp |
+                    DB_SSD_FW__QUEUE_CTX_CTL__VALID_bm | priority << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp,
                 base, entries);
 }
 
-void hw_delete_cq(uint32_t qid) { write_queue(qid | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm, 0, 0); }
+void hw_delete_cq(const struct hw_function* f, uint32_t qid) {
+    write_queue(queue_of(f, qid) | DB_SSD_FW__QUEUE_CTX_CTL__CQ_bm, 0, 0);
+}
 
-void hw_delete_sq(uint32_t qid) { write_queue(qid, 0, 0); }
+void hw_delete_sq(const struct hw_function* f, uint32_t qid) { write_queue(queue_of(f, qid), 0, 0); }
 
-bool hw_sq_idle(uint32_t qid) {
-    HW->SQ_SELECT = qid;
+bool hw_sq_idle(const struct hw_function* f, uint32_t qid) {
+    HW->SQ_SELECT = queue_of(f, qid);
     (void)HW->SQ_PTR;  // the event follows after 3 cycles
+    // It says no, too, while any queue is at work: with many owners that is most of the time.
+    for (uint32_t i = 1; FUNCTIONS > 1 && i < 16; i++) {
+        if (HW->EVENT & EV(SQ_IDLE)) return true;
+    }
     return (HW->EVENT & EV(SQ_IDLE)) != 0;
 }
 
 // ---------------------------------------------------------------- commands under way
-void hw_abort(uint32_t how, uint32_t sqid, uint32_t key) {
-    HW->ABORT = how | sqid | key << DB_SSD_FW__ABORT__KEY_bp | DB_SSD_FW__ABORT__GO_bm;
+void hw_abort(const struct hw_function* f, uint32_t how, uint32_t sqid, uint32_t key) {
+    if (how == HW_ABORT_FUNCTION) key = f->number;
+    HW->ABORT = how | queue_of(f, sqid) | key << DB_SSD_FW__ABORT__KEY_bp | DB_SSD_FW__ABORT__GO_bm;
 }
 
 bool hw_abort_idle(void) { return (HW->EVENT & EV(ABORT_IDLE)) != 0; }
@@ -166,8 +265,9 @@ bool hw_abort_found(void) { return (HW->ABORT & DB_SSD_FW__ABORT__FOUND_bm) != 0
 
 _Static_assert(DB_SSD_FW__ABORT_WATCH__WATCHING_bm == (1u << CFG_ABORT_LIMIT) - 1, "a watch for each Abort");
 
-void hw_watch(uint32_t watch, uint32_t sqid, uint32_t cid) {
-    write_queue(sqid | watch << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp | DB_SSD_FW__QUEUE_CTX_CTL__WATCH_bm, 0, cid);
+void hw_watch(const struct hw_function* f, uint32_t watch, uint32_t sqid, uint32_t cid) {
+    write_queue(queue_of(f, sqid) | watch << DB_SSD_FW__QUEUE_CTX_CTL__PRIO_bp | DB_SSD_FW__QUEUE_CTX_CTL__WATCH_bm, 0,
+                cid);
 }
 
 void hw_unwatch(uint32_t watch) {
@@ -183,12 +283,13 @@ bool hw_caught(uint32_t watch) { return (HW->ABORT_WATCH >> DB_SSD_FW__ABORT_WAT
 // ---------------------------------------------------------------- settings
 void hw_arbitration(uint32_t value) { HW->ARB = value; }
 
-void hw_write_cache(bool on) { HW->CACHE = !on; }
+void hw_no_write_cache(uint32_t places) { HW->CACHE = places; }
 
 void hw_coalescing(uint32_t value) { HW->COALESCE = value; }
 
-void hw_vector(uint32_t vector, bool not_coalesced) {
-    HW->INT_VEC_CFG = vector | (not_coalesced ? DB_SSD_FW__INT_VEC_CFG__CD_bm : 0) | DB_SSD_FW__INT_VEC_CFG__GO_bm;
+void hw_vector(const struct hw_function* f, uint32_t vector, bool not_coalesced) {
+    HW->INT_VEC_CFG = ((FUNCTIONS > 1 ? f->first_vec : 0) + vector) |
+                      (not_coalesced ? DB_SSD_FW__INT_VEC_CFG__CD_bm : 0) | DB_SSD_FW__INT_VEC_CFG__GO_bm;
 }
 
 // ---------------------------------------------------------------- namespaces, media
@@ -197,7 +298,8 @@ void hw_namespace(uint32_t nsid, const struct hw_namespace* ns) {
     HW->NS_BASE_HI = (uint32_t)(ns->base >> 32);
     HW->NS_BLOCKS_LO = (uint32_t)ns->blocks;
     HW->NS_BLOCKS_HI = (uint32_t)(ns->blocks >> 32);
-    HW->NS_CTL = (nsid - 1) | (ns->valid ? DB_SSD_FW__NS_CTL__VALID_bm : 0) |
+    if (FUNCTIONS > 1) HW->NS_ATTACHED = ns->attached;
+    HW->NS_CTL = (nsid - 1) | (ns->attached ? DB_SSD_FW__NS_CTL__VALID_bm : 0) |
                  (ns->lba4k ? DB_SSD_FW__NS_CTL__LBA4K_bm : 0) | (ns->read_only ? DB_SSD_FW__NS_CTL__READ_ONLY_bm : 0) |
                  ns->gate << DB_SSD_FW__NS_CTL__GATE_bp | DB_SSD_FW__NS_CTL__GO_bm;
 }
@@ -260,7 +362,7 @@ bool hw_media_read(uint64_t addr, uint32_t* word) {
 bool hw_io_error(struct hw_io_error* error) {
     if (!(HW->EVENT & EV(ERR))) return false;
     uint32_t id = HW->ERR_ID;
-    error->sqid = id >> DB_SSD_FW__ERR_ID__SQID_bp & 0xffu;
+    error->queue = id >> DB_SSD_FW__ERR_ID__SQID_bp & 0xffu;
     error->cid = id & 0xffffu;
     error->status = HW->ERR_STATUS & 0x7fffu;
     error->nsid = HW->ERR_NSID;
@@ -272,7 +374,9 @@ bool hw_io_error(struct hw_io_error* error) {
 struct hw_doorbell_error hw_doorbell_error(void) {
     uint32_t bad = HW->DOORBELL_ERR;
     hw_clear(EV(DOORBELL_ERR));
-    return (struct hw_doorbell_error){.qid = bad >> DB_SSD_FW__DOORBELL_ERR__QID_bp & 0xffu, .value = bad & 1u};
+    return (struct hw_doorbell_error){.function = bad >> DB_SSD_FW__DOORBELL_ERR__FN_bp & 0xffu,
+                                      .qid = bad >> DB_SSD_FW__DOORBELL_ERR__QID_bp & 0xffu,
+                                      .value = bad & 1u};
 }
 
 void hw_counters(struct hw_counters* counters) {

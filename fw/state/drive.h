@@ -3,15 +3,18 @@
 #ifndef DRIVE_H
 #define DRIVE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hw/hw.h"
 #include "state/namespaces.h"
 #include "state/operators.h"
+#include "state/resources.h"
 #include "state/store.h"
 #include "transfer/transfer.h"
 
 struct admin_command;
+struct function;
 
 /// What the drive did before this power-on.
 struct history {
@@ -38,7 +41,13 @@ struct drive {
     const struct admin_command* commands;  // the dispatcher's table, by opcode
     struct namespaces namespaces;
     struct operators operators;
-    bool changing;  // a command changes namespaces, or what their data passes through
+    struct function* functions;  // hw.num_fn
+    // What there is one of: who has it.
+    struct function* changing;                         // changes namespaces, or what their data passes through
+    struct function* looking;                          // has the hardware look at its slots
+    uint8_t watching;                                  // watches of queues that are in use, a bit each
+    struct resources primary;                          // flexible resources that the PF has from its next reset on
+    uint32_t off;                                      // places of functions that send nothing, a bit each
     _Alignas(4) uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes; copied in words
 };
 

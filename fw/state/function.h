@@ -10,23 +10,34 @@
 #include "state/events.h"
 #include "state/namespaces.h"
 #include "state/queues.h"
+#include "state/resources.h"
 #include "state/settings.h"
 
 /// DISABLED: CC.EN is 0. READY: commands are executed. OFF: shut down. FAILED: CSTS.CFS is 1. STOPPING: a reset was asked
-/// for, the host's memory may still be touched. DRAINING: it is not any more, but the media is still at work.
-enum life { DISABLED, READY, OFF, FAILED, STOPPING, DRAINING };
+/// for, the host's memory may still be touched. DRAINING: it is not any more, but the media is still at work. SHUTTING:
+/// a shutdown was asked for, its commands end.
+enum life { DISABLED, READY, OFF, FAILED, STOPPING, DRAINING, SHUTTING };
 
 struct function {
+    struct hw_function hw;
     enum life life;
-    bool was_ready;       // FAILED: it was READY before
-    bool notified;        // the shutdown that CC.SHN asks for has been done
-    uint32_t cc;          // CC at enable
-    uint32_t wake;        // events that commands which are not over wait for
-    bool poll;            // ... and one of them for something that is no event
-    bool looking;         // one of them has the hardware look at its slots
-    uint8_t watching;     // a bit each: ... watch the entries of a queue
-    uint8_t aborts;       // Abort commands that are not answered
-    uint64_t stop_limit;  // STOPPING: when the host is told that it takes too long
+    bool was_ready;  // FAILED: it was READY before
+    bool notified;   // the shutdown that CC.SHN asks for has been done
+    uint32_t cc;     // CC at enable
+    uint32_t wake;   // events that commands which are not over wait for
+    bool poll;       // ... and one of them for something that is no event
+    uint8_t aborts;  // Abort commands that are not answered
+    // Where there are several functions:
+    struct resources own;  // of virtual queues and interrupts, what it has been given
+    bool online;           // a VF: it may be enabled
+    bool going_offline;    // ... the PF wants it not to be, and waits
+    bool look;             // its CC was written
+    uint8_t flr;           // FLR_*: a function-level reset
+    bool nssr;             // a reset of its own, or of all, is in process
+    bool aborting;         // STOPPING: the hardware ends its commands
+    uint8_t idle;          // DRAINING: queues up to this one have nothing under way
+    bool flushing;         // SHUTTING: the media is told to
+    uint64_t stop_limit;   // STOPPING: when the host is told that it takes too long
     struct settings settings;
     struct events events;
     struct error_log errors;

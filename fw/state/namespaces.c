@@ -13,6 +13,12 @@ bool ns_active(const struct function* fn, uint32_t nsid) {
     return nsid >= 1 && nsid <= MAX_NS && fn->ns[nsid].attached;
 }
 
+uint32_t ns_attached(const struct drive* drive, uint32_t nsid) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) n += drive->functions[i].ns[nsid].attached;
+    return n;
+}
+
 static uint32_t check(const struct drive* drive, uint32_t nsid, bool found) {
     if (found) return ST_SUCCESS;
     return nsid == 0 || (nsid > drive->hw.num_ns && nsid != NSID_ALL) ? ST_INVALID_NS : ST_INVALID_FIELD;
@@ -68,9 +74,11 @@ bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first) {
 }
 
 /// Tell the hardware.
-static void show(const struct drive* drive, const struct function* fn, uint32_t nsid) {
+static void show(const struct drive* drive, uint32_t nsid) {
     const struct namespace* ns = &drive->namespaces.of[nsid];
-    struct hw_namespace is = {.valid = fn->ns[nsid].attached,
+    uint32_t attached = 0;
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) attached |= (uint32_t)drive->functions[i].ns[nsid].attached << i;
+    struct hw_namespace is = {.attached = attached,
                               .lba4k = ns->lba4k,
                               .read_only = ns_read_only(drive, nsid),
                               .gate = ns->gate,
@@ -80,7 +88,8 @@ static void show(const struct drive* drive, const struct function* fn, uint32_t 
 }
 
 /// Where nothing was saved.
-static void first_namespaces(struct drive* drive, struct function* fn) {
+static void first_namespaces(struct drive* drive) {
+    struct function* fn = drive->functions;
     struct namespaces* all = &drive->namespaces;
     uint32_t count = drive->hw.key_slots ? drive->hw.num_ns : 1;
     uint64_t pages = div_u64(all->total, count, NULL);
@@ -89,18 +98,19 @@ static void first_namespaces(struct drive* drive, struct function* fn) {
     for (uint32_t nsid = 1; nsid <= MAX_NS; nsid++) all->of[nsid].exists = fn->ns[nsid].attached = false;
     for (uint32_t nsid = 1; nsid <= count; nsid++) {
         all->of[nsid].exists = fn->ns[nsid].attached = true;
+        all->of[nsid].shared = FUNCTIONS > 1;
         all->of[nsid].base = all->unused;
         all->of[nsid].pages = pages;
         all->unused += pages;
     }
 }
 
-void namespaces_init(struct drive* drive, struct function* fn) {
-    if (drive->store.found != STORE_LOADED) first_namespaces(drive, fn);
+void namespaces_init(struct drive* drive) {
+    if (drive->store.found != STORE_LOADED) first_namespaces(drive);
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
         struct namespace* ns = &drive->namespaces.of[nsid];
         if (ns->protection == NS_PROTECTED_UNTIL_POWER_CYCLE && !drive->hw.restarted) ns->protection = NS_WRITABLE;
-        if (ns->exists) show(drive, fn, nsid);
+        if (ns->exists) show(drive, nsid);
     }
 }
 
@@ -115,45 +125,52 @@ void ns_changed_read(const struct drive* drive, struct function* fn) {
 }
 
 // ---------------------------------------------------------------- what becomes of its commands
-void ns_gate(struct drive* drive, const struct function* fn, uint32_t nsid, uint32_t gate) {
+void ns_gate(struct drive* drive, uint32_t nsid, uint32_t gate) {
     drive->namespaces.of[nsid].gate = (uint8_t)gate;
-    show(drive, fn, nsid);
+    show(drive, nsid);
 }
 
-void namespaces_open(struct drive* drive, const struct function* fn) {
+void namespaces_open(struct drive* drive) {
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
-        if (drive->namespaces.of[nsid].gate) ns_gate(drive, fn, nsid, HW_NS_OPEN);
+        if (drive->namespaces.of[nsid].gate) ns_gate(drive, nsid, HW_NS_OPEN);
     }
 }
 
 // ---------------------------------------------------------------- while it is closed, and no command of it under way
-void ns_protect(struct drive* drive, struct function* fn, uint32_t nsid, uint32_t protection) {
-    bool was = ns_read_only(drive, nsid);
-    drive->namespaces.of[nsid].protection = (uint8_t)protection;
-    show(drive, fn, nsid);
-    if (ns_read_only(drive, nsid) != was) ns_changed(fn, nsid);
+/// All that have it hear of it.
+static void changed_for_all(struct drive* drive, uint32_t nsid) {
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) {
+        if (drive->functions[i].ns[nsid].attached) ns_changed(&drive->functions[i], nsid);
+    }
 }
 
-void ns_formatted(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k) {
+void ns_protect(struct drive* drive, uint32_t nsid, uint32_t protection) {
+    bool was = ns_read_only(drive, nsid);
+    drive->namespaces.of[nsid].protection = (uint8_t)protection;
+    show(drive, nsid);
+    if (ns_read_only(drive, nsid) != was) changed_for_all(drive, nsid);
+}
+
+void ns_formatted(struct drive* drive, uint32_t nsid, bool lba4k) {
     struct namespace* ns = &drive->namespaces.of[nsid];
     bool differs = ns->lba4k != lba4k;
     ns->lba4k = lba4k;
     if (differs) ns->spare = 0;  // in the other block size it is all that it takes of the media
-    show(drive, fn, nsid);
-    if (differs) ns_changed(fn, nsid);
+    show(drive, nsid);
+    if (differs) changed_for_all(drive, nsid);
 }
 
-void ns_deleted(struct drive* drive, struct function* fn, uint32_t nsid) {
+void ns_deleted(struct drive* drive, uint32_t nsid) {
     struct namespace* ns = &drive->namespaces.of[nsid];
-    bool was_attached = fn->ns[nsid].attached;
-    ns->exists = fn->ns[nsid].attached = false;
+    changed_for_all(drive, nsid);
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].ns[nsid].attached = false;
+    ns->exists = false;
     ns->gate = HW_NS_OPEN;
-    show(drive, fn, nsid);
+    show(drive, nsid);
     operators_forget_ns(drive, nsid);
-    if (was_attached) ns_changed(fn, nsid);
 }
 
 void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached) {
     fn->ns[nsid].attached = attached;
-    show(drive, fn, nsid);
+    show(drive, nsid);
 }

@@ -19,6 +19,7 @@ struct namespace {
     uint16_t generation;   // how many had been created when this one was; 0: it was there from the first
     uint8_t spare;         // 512-byte blocks of the last page that are not part of it
     bool exists, lba4k;
+    bool shared;         // it may be attached to several controllers
     uint8_t gate;        // HW_NS_*: what becomes of its commands
     uint8_t protection;  // NS_WRITABLE ...
 };
@@ -42,12 +43,14 @@ struct attachment {
 };
 
 /// At power-on: those that were saved. Else namespace 1 covers the whole media, in blocks of 512 bytes; where there are
-/// operators, which may differ by namespace, all there is room for share it in equal parts. All are attached to `fn`.
-void namespaces_init(struct drive* drive, struct function* fn);
+/// operators, which may differ by namespace, all there is room for share it in equal parts. All are attached to the PF.
+void namespaces_init(struct drive* drive);
 
 bool ns_exists(const struct drive* drive, uint32_t nsid);
 /// It is attached to this function.
 bool ns_active(const struct function* fn, uint32_t nsid);
+/// To so many.
+uint32_t ns_attached(const struct drive* drive, uint32_t nsid);
 /// Success, or what a command ends with that wants a namespace to exist, or to be active (Base 2.0, 3.2.1.5).
 uint32_t ns_check_exists(const struct drive* drive, uint32_t nsid);
 uint32_t ns_check_active(const struct drive* drive, const struct function* fn, uint32_t nsid);
@@ -62,16 +65,16 @@ uint64_t ns_free_bytes(const struct drive* drive);
 bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first);
 
 /// What becomes of the commands of a namespace: HW_NS_*.
-void ns_gate(struct drive* drive, const struct function* fn, uint32_t nsid, uint32_t gate);
-void namespaces_open(struct drive* drive, const struct function* fn);
+void ns_gate(struct drive* drive, uint32_t nsid, uint32_t gate);
+void namespaces_open(struct drive* drive);
 
 // ---------------------------------------------------------------- while it is closed, and no command of it under way
-/// NS_WRITABLE ... The function's host hears of it if that changes what Identify says.
-void ns_protect(struct drive* drive, struct function* fn, uint32_t nsid, uint32_t protection);
+/// NS_WRITABLE ... Hosts that have it hear of it if that changes what Identify says.
+void ns_protect(struct drive* drive, uint32_t nsid, uint32_t protection);
 /// Its blocks are zeros, and of this size from now on.
-void ns_formatted(struct drive* drive, struct function* fn, uint32_t nsid, bool lba4k);
+void ns_formatted(struct drive* drive, uint32_t nsid, bool lba4k);
 /// Its blocks are zeros, and nobody's from now on.
-void ns_deleted(struct drive* drive, struct function* fn, uint32_t nsid);
+void ns_deleted(struct drive* drive, uint32_t nsid);
 /// Show it to the function, or no more.
 void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached);
 

@@ -8,6 +8,8 @@
 
 #include "hw/hw.h"
 
+#define QUEUES (FUNCTIONS > 1 ? 32 : MAX_QP)  // that a function can have
+
 struct queue {
     bool exists;
     uint8_t users;  // completion queue: submission queues that report to it
@@ -16,7 +18,7 @@ struct queue {
 };
 
 struct queues {
-    struct queue sq[MAX_QP + 1], cq[MAX_QP + 1];
+    struct queue sq[QUEUES + 1], cq[QUEUES + 1];
 };
 
 /// Forget the queues 1 to `count`.

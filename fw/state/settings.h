@@ -21,11 +21,13 @@ enum {
     VALUES,  // new ones go before it: their places are on media
 };
 
+#define VECTORS (FUNCTIONS > 1 ? 64 : MAX_VEC)  // that a function can have
+
 struct settings {
     uint32_t value[VALUES];
     uint32_t saved, saved_value[VALUES];  // what a reset brings back: a bit a value, where the host has chosen it
     uint16_t temp_over, temp_under;
-    uint32_t vector_cd[MAX_VEC / 32];  // a bit a vector: not coalesced
+    uint32_t vector_cd[VECTORS / 32];  // a bit a vector: not coalesced
     uint64_t keep_alive_us;            // 0: off
     uint64_t keep_alive_from;          // the last sign of life
     uint64_t clock_set, clock_at;      // timestamp in ms, and the time_us when it was set

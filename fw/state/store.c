@@ -55,8 +55,8 @@ static void two_words(struct walk* w, uint64_t* value) {
 
 static void walk_namespace(struct walk* w, struct namespace* ns, struct attachment* seen, struct binding* b) {
     uint32_t is = (uint32_t)ns->exists | (uint32_t)ns->lba4k << 1 | (uint32_t)seen->attached << 2 |
-                  (uint32_t)b->own << 3 | (uint32_t)ns->protection << 4 | (uint32_t)ns->spare << 8 |
-                  (uint32_t)ns->generation << 16;
+                  (uint32_t)b->own << 3 | (uint32_t)ns->protection << 4 | (uint32_t)ns->shared << 6 |
+                  (uint32_t)ns->spare << 8 | (uint32_t)ns->generation << 16;
     uint32_t does = b->op | (uint32_t)b->slot << 8;
     word(w, &is);
     if (!w->load && !ns->exists) return;
@@ -69,6 +69,7 @@ static void walk_namespace(struct walk* w, struct namespace* ns, struct attachme
     seen->attached = is >> 2 & 1u;
     b->own = is >> 3 & 1u;
     ns->protection = is >> 4 & 3u;
+    ns->shared = is >> 6 & 1u;
     ns->spare = (uint8_t)(is >> 8);
     ns->generation = (uint16_t)(is >> 16);
     b->op = (uint8_t)does;
@@ -89,18 +90,33 @@ static void walk_history(struct walk* w, struct history* h) {
     }
 }
 
+static void walk_features(struct walk* w, struct settings* s) {
+    word(w, &s->saved);
+    for (uint32_t i = 0; i < VALUES; i++) {
+        if (s->saved >> i & 1u) word(w, &s->saved_value[i]);
+    }
+}
+
+/// What the namespaces of the PF do not say.
+static void walk_vf(struct walk* w, struct function* vf) {
+    walk_features(w, &vf->settings);
+    for (uint32_t half = 0; half < 2; half++) {
+        uint32_t attached = 0;
+        for (uint32_t i = 0; i < 32; i++) attached |= (uint32_t)vf->ns[1 + 32 * half + i].attached << i;
+        word(w, &attached);
+        for (uint32_t i = 0; i < 32; i++) vf->ns[1 + 32 * half + i].attached = attached >> i & 1u;
+    }
+}
+
 /// All that is saved. Namespaces beyond those that the hardware has room for stay where they are; nobody sees them.
-static void walk(struct walk* w, struct drive* drive, struct function* fn) {
+static void walk(struct walk* w, struct drive* drive) {
     struct namespaces* all = &drive->namespaces;
     uint32_t generation = all->generation;
     word(w, &drive->boot->power_cycles);
     word(w, &drive->boot->unsafe_shutdowns);
     word(w, &drive->boot->in_use);
     walk_history(w, &drive->before);
-    word(w, &fn->settings.saved);
-    for (uint32_t i = 0; i < VALUES; i++) {
-        if (fn->settings.saved >> i & 1u) word(w, &fn->settings.saved_value[i]);
-    }
+    walk_features(w, &drive->functions[0].settings);
     word(w, &drive->operators.config);
     word(w, &drive->operators.addend);
     word(w, &generation);
@@ -109,7 +125,8 @@ static void walk(struct walk* w, struct drive* drive, struct function* fn) {
     word(w, &all->count);
     if (all->count < drive->hw.num_ns) all->count = drive->hw.num_ns;
     for (uint32_t i = 1; i <= all->count && i <= MAX_NS; i++)
-        walk_namespace(w, &all->of[i], &fn->ns[i], &drive->operators.bound[i]);
+        walk_namespace(w, &all->of[i], &drive->functions[0].ns[i], &drive->operators.bound[i]);
+    for (uint32_t i = 1; FUNCTIONS > 1 && i < drive->hw.num_fn; i++) walk_vf(w, &drive->functions[i]);
 }
 
 // ---------------------------------------------------------------- load
@@ -127,7 +144,7 @@ static enum store_found read_copy(struct drive* drive, bool second) {
     return crc(words) == words[W_CRC] ? STORE_LOADED : STORE_DAMAGED;
 }
 
-void store_load(struct drive* drive, struct function* fn) {
+void store_load(struct drive* drive) {
     struct store* store = &drive->store;
     uint32_t sequence[2] = {0, 0};
     enum store_found found[2];
@@ -155,8 +172,8 @@ void store_load(struct drive* drive, struct function* fn) {
     store->found = STORE_LOADED;
     uint32_t* words = words_of(drive);
     struct walk w = {.at = words + W_FIRST, .end = words + W_FIRST + words[W_COUNT], .load = true};
-    walk(&w, drive, fn);
-    fn->errors.count = drive->before.errors;
+    walk(&w, drive);
+    drive->functions[0].errors.count = drive->before.errors;
     if (drive->hw.restarted) {  // the hardware counts on, and what it had counted when this was saved is in it already
         struct hw_counters now;
         hw_counters(&now);
@@ -198,7 +215,7 @@ static void begin_step(struct drive* drive) {
     hw_media_write_start(place(drive, !drive->store.second, word), value);
 }
 
-void store_save_start(struct drive* drive, struct function* fn) {
+void store_save_start(struct drive* drive) {
     struct store* store = &drive->store;
     if (store->base == 0) return;
     uint32_t* words = saving_of(drive);
@@ -206,14 +223,14 @@ void store_save_start(struct drive* drive, struct function* fn) {
     struct history kept = drive->before;
     hw_counters(&now);
     drive->before.us += hw_time() - drive->started_at;
-    drive->before.errors = fn->errors.count;
+    drive->before.errors = drive->functions[0].errors.count;
     drive->before.io.read_sectors += now.read_sectors;
     drive->before.io.written_sectors += now.written_sectors;
     drive->before.io.reads += now.reads;
     drive->before.io.writes += now.writes;
     drive->before.io.media_errors += now.media_errors;
     struct walk w = {.at = words + W_FIRST};
-    walk(&w, drive, fn);
+    walk(&w, drive);
     drive->before = kept;
     words[W_SEQUENCE] = store->sequence + 1;
     words[W_COUNT] = (uint32_t)(w.at - words) - W_FIRST;
@@ -246,8 +263,8 @@ bool store_save_step(struct drive* drive) {
 
 void store_save_end(struct drive* drive) { drive->store.saving = false; }
 
-bool store_save(struct drive* drive, struct function* fn) {
-    store_save_start(drive, fn);
+bool store_save(struct drive* drive) {
+    store_save_start(drive);
     while (!store_save_step(drive)) {
         if (hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US)) continue;
         store_save_end(drive);
@@ -256,8 +273,8 @@ bool store_save(struct drive* drive, struct function* fn) {
     return !drive->store.stale;
 }
 
-bool store_in_use(struct drive* drive, struct function* fn, bool in_use) {
+bool store_in_use(struct drive* drive, bool in_use) {
     if (drive->boot->in_use == in_use && !drive->store.stale) return true;
     drive->boot->in_use = in_use;
-    return store_save(drive, fn);
+    return store_save(drive);
 }

@@ -30,15 +30,15 @@ struct store {
 };
 
 /// At power-on: find the area, and what it says to the drive and the function.
-void store_load(struct drive* drive, struct function* fn);
+void store_load(struct drive* drive);
 /// Save what there is now. store_save_step does it; false: call again when the media is idle. It is over: store.stale says
 /// whether it failed, and then what was saved before is still there. store_save_end gives it up.
-void store_save_start(struct drive* drive, struct function* fn);
+void store_save_start(struct drive* drive);
 bool store_save_step(struct drive* drive);
 void store_save_end(struct drive* drive);
 /// From start to end. False: it failed, or took longer than CFG_WAIT_US.
-bool store_save(struct drive* drive, struct function* fn);
+bool store_save(struct drive* drive);
 /// The controller is enabled, or has been shut down, and nothing is under way: a save, unless that is known.
-bool store_in_use(struct drive* drive, struct function* fn, bool in_use);
+bool store_in_use(struct drive* drive, bool in_use);
 
 #endif

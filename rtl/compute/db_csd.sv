@@ -9,22 +9,25 @@
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_csd
-  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_stat_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
-  parameter int NUM_QP       = 32,         ///< I/O queue pairs, 1..254
+  parameter int NUM_FN       = 1,          ///< functions, 1..17: the PF and its VFs
+  parameter int NUM_QP       = 32,         ///< I/O queue pairs of all functions, 1..255 - NUM_FN
   parameter int NUM_CMDS     = 128,        ///< I/O commands inside: power of two, 2..256
   parameter int QUEUE_MIN    = 1,  ///< command slots that a submission queue has for itself, 1..64
   /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
   parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
-  parameter int NUM_VEC      = NUM_QP + 1, ///< MSI-X vectors, 1..256
+  parameter int NUM_VEC      = NUM_FN == 1 ? NUM_QP + 1 : 33,  ///< MSI-X vectors of the PF, 1..256
+  parameter int VF_VEC       = 8,          ///< of each VF: a power of two, 1..32
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter int KEY_SLOTS    = 16,         ///< keys, 2..64; slot 0 is that of the features C0h to CDh
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
-  parameter int RAM_BYTES    = 65536,      ///< the processor's memory, bytes: power of two, 32768..1048576
+  /// the processor's memory, bytes: power of two, 32768..1048576
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : 131072,
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
 ) (
 `include "db_ssd_ports.svh"
@@ -47,8 +50,9 @@ module db_csd
   ext_bus_t                        ext;
   logic      [31:0]                ext_rdata;
   db_ssd_core #(
-    .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX),
-    .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC),
+    .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
+    .QUEUE_MAX(QUEUE_MAX),
+    .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (
     .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),

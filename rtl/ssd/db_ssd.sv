@@ -12,19 +12,22 @@
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_ssd
-  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_stat_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
-  parameter int NUM_QP       = 32,         ///< I/O queue pairs, 1..254
+  parameter int NUM_FN       = 1,          ///< functions, 1..17: the PF and its VFs
+  parameter int NUM_QP       = 32,         ///< I/O queue pairs of all functions, 1..255 - NUM_FN
   parameter int NUM_CMDS     = 128,        ///< I/O commands inside: power of two, 2..256
   parameter int QUEUE_MIN    = 1,  ///< command slots that a submission queue has for itself, 1..64
   /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
   parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
-  parameter int NUM_VEC      = NUM_QP + 1, ///< MSI-X vectors, 1..256
+  parameter int NUM_VEC      = NUM_FN == 1 ? NUM_QP + 1 : 33,  ///< MSI-X vectors of the PF, 1..256
+  parameter int VF_VEC       = 8,          ///< of each VF: a power of two, 1..32
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
-  parameter int RAM_BYTES    = 65536,      ///< the processor's memory, bytes: power of two, 32768..1048576
+  /// the processor's memory, bytes: power of two, 32768..1048576
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : 131072,
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
 ) (
 `include "db_ssd_ports.svh"
@@ -38,8 +41,9 @@ module db_ssd
   logic [DATA_W-1:0] tap_read_data, tap_write_data;
   row_info_t         tap_read_info, tap_write_info;
   db_ssd_core #(
-    .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX),
-    .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC),
+    .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
+    .QUEUE_MAX(QUEUE_MAX),
+    .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (
     .*, .tap_rst(), .m_tap_cmd(), .m_tap_begin(), .m_tap_begin_slot(), .m_tap_end_valid(), .m_tap_end(),

@@ -20,7 +20,8 @@
   logic      cq_np_req;
   rc_t       s_rc;
   link_cfg_t link_cfg;
-  logic      flr_done, intx;
+  logic      intx;
+  logic [NUM_FN-1:0] flr_done;
   assign s_cq_valid       = s_axis_cq_tvalid;
   assign s_axis_cq_tready = s_cq_ready;
   assign s_cq             = '{tuser: s_axis_cq_tuser, tlast: s_axis_cq_tlast, tkeep: s_axis_cq_tkeep,
@@ -38,9 +39,11 @@
   assign s_axis_rc_tready = s_rc_ready;
   assign s_rc             = '{tuser: s_axis_rc_tuser, tlast: s_axis_rc_tlast, tkeep: s_axis_rc_tkeep,
                               tdata: s_axis_rc_tdata};
-  assign link_cfg         = '{max_payload: cfg_max_payload, max_read_req: cfg_max_read_req, bus_master: cfg_bus_master,
-                              msix_enable: cfg_msix_enable, msix_mask: cfg_msix_mask, intx_disable: cfg_intx_disable,
-                              flr: cfg_flr};
+  assign link_cfg         = '{max_payload: cfg_max_payload, max_read_req: cfg_max_read_req,
+                              intx_disable: cfg_intx_disable,
+                              bus_master: MAX_FN'(cfg_bus_master), msix_enable: MAX_FN'(cfg_msix_enable),
+                              msix_mask: MAX_FN'(cfg_msix_mask), flr: MAX_FN'(cfg_flr),
+                              enable: MAX_FN'(cfg_fn_enable)};
   assign cfg_flr_done     = flr_done;
   assign cfg_intx         = intx;
 

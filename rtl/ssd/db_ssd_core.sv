@@ -21,19 +21,22 @@
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_ssd_core
-  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*, db_ssd_stat_pkg::*;
 #(
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
-  parameter int NUM_QP       = 32,         ///< I/O queue pairs, 1..254
+  parameter int NUM_FN       = 1,          ///< functions, 1..17: the PF and its VFs
+  parameter int NUM_QP       = 32,         ///< I/O queue pairs of all functions, 1..255 - NUM_FN
   parameter int NUM_CMDS     = 128,        ///< I/O commands inside: power of two, 2..256
   parameter int QUEUE_MIN    = 1,  ///< command slots that a submission queue has for itself, 1..64
   /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
   parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
-  parameter int NUM_VEC      = NUM_QP + 1, ///< MSI-X vectors, 1..256
+  parameter int NUM_VEC      = NUM_FN == 1 ? NUM_QP + 1 : 33,  ///< MSI-X vectors of the PF, 1..256
+  parameter int VF_VEC       = 8,          ///< of each VF: a power of two, 1..32
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
-  parameter int RAM_BYTES    = 65536,      ///< the processor's memory, bytes: power of two, 32768..1048576
+  /// the processor's memory, bytes: power of two, 32768..1048576
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : 131072,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
@@ -63,7 +66,7 @@ module db_ssd_core
   output logic                  s_rc_ready,
   input  rc_t                   s_rc,
   input  link_cfg_t             link_cfg,
-  output logic                  flr_done,          ///< pulse
+  output logic [NUM_FN-1:0]     flr_done,          ///< pulses
   output logic                  intx,              ///< level: INTA asserted
   /// Media: AXI4 (read id 0: Read and Verify, 1: Compare) and commands, each answered by a pulse.
   output axi_read_req_t         m_axi_read_req,
@@ -112,12 +115,6 @@ module db_ssd_core
   output ext_bus_t              m_ext,
   input  logic [31:0]           s_ext_rdata        ///< in the same cycle; zeros if there is nothing
 );
-  if (NUM_CMDS < 2 || NUM_CMDS != 2 ** $clog2(NUM_CMDS) || NUM_CMDS > 256) begin : g_bad_cmds
-    $error("%m: NUM_CMDS must be a power of two, 2..256");
-  end
-  if (NUM_VEC < 1 || NUM_VEC > 256) begin : g_bad_vec
-    $error("%m: NUM_VEC must be 1..256");
-  end
   if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad_addr
     $error("%m: MEDIA_ADDR_W must be 20..64");
   end
@@ -134,14 +131,10 @@ module db_ssd_core
   fetch_user_t [RD_NUM-1:0]             read_user, row_user;
   logic        [RD_NUM-1:0][DATA_W-1:0] row_data;
   row_info_t   [RD_NUM-1:0]             row_info;
-  assign read_user[RD_DATA] = '0;
-  assign read_user[RD_PRPR] = '0;
-  assign read_user[RD_PRPW] = '0;
-  assign read_user[RD_FW]   = '0;
+  assign {read_user[RD_DATA], read_user[RD_PRPR], read_user[RD_PRPW], read_user[RD_FW]} = '0;
   logic [RD_NUM-1:0][SLOT_W-1:0] read_slot, read_at;     // of a request; of that at work
   logic [RD_NUM-1:0]             read_void;
-  assign read_slot[RD_SQE] = '0;
-  assign read_slot[RD_FW]  = '0;
+  assign {read_slot[RD_SQE], read_slot[RD_FW]} = '0;
 
   // ---- who asks whether a slot's command has been aborted
   localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_ITEM = 5, ASKERS = 6;
@@ -159,12 +152,14 @@ module db_ssd_core
     read_void[RD_PRPR] = ask_aborted[ASK_PRPR];
     read_void[RD_PRPW] = ask_aborted[ASK_PRPW];
   end
-
   // ---- resets
-  control_t control;
-  logic     ctrl_rst, flr_rst;
-  db_ssd_reset i_reset (.clk, .rst, .control, .ctrl_rst, .flr_rst);
+  control_t          control;
+  logic              ctrl_rst;
+  logic [NUM_FN-1:0] flr_rst, silent;
+  db_ssd_reset #(.NUM_FN(NUM_FN)) i_reset (.clk, .rst, .control, .fn_enable(link_cfg.enable[NUM_FN-1:0]), .ctrl_rst,
+    .flr_rst);
   assign tap_rst = ctrl_rst;
+  db_ssd_silent #(.NUM_FN(NUM_FN)) i_silent (.clk, .control, .link_cfg, .silent);
 
   // ---- the host's side
   logic          reg_valid, reg_ready, reg_rvalid, seg_valid, seg_ready, data_done_valid, data_done_ready,
@@ -176,8 +171,8 @@ module db_ssd_core
   logic          post_valid, post_ready, dma_quiet, dma_idle, late_completion, fence, fenced;
   post_t         post;
   db_pcie_endpoint #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)), .WRITE_USER_W($bits(segment_user_t)),
-    .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
+    .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)),
+    .WRITE_USER_W($bits(segment_user_t)), .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128, has_user: 1'b0},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPR
@@ -185,8 +180,8 @@ module db_ssd_core
       client_cfg_t'{tags_log2: 16'd6, ring_dw_log2: 16'd13, chunk_bytes: 16'd512, has_user: 1'b0}})    // RD_DATA
   ) i_pcie (
     .clk, .rst, .ctrl_rst, .time_us, .late_completion, .cfg_mps({1'b0, link_cfg.max_payload}),
-    .cfg_mrrs(link_cfg.max_read_req), .stop(control.stop), .hold(!link_cfg.bus_master), .quiet(dma_quiet),
-    .idle(dma_idle), .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc,
+    .cfg_mrrs(link_cfg.max_read_req), .stop(control.stop), .silent, .hold(NUM_FN == 1 && !link_cfg.bus_master[0]),
+    .quiet(dma_quiet), .idle(dma_idle), .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc,
     .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .m_reg_valid(reg_valid),
     .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata),
     .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read), .s_read_user(read_user),
@@ -206,54 +201,59 @@ module db_ssd_core
   doorbell_t               doorbell;
   doorbell_err_t           cq_doorbell_err, doorbell_err;
   host_regs_t              host_regs;
-  csts_t                   csts;
-  logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight, sq_deleted;
+  logic [PLACE_W-1:0]      fn_select;
+  csts_t [NUM_FN-1:0]      csts;
+  logic [NUM_FN-1:0]       cc_en, cc_written;
+  fn_queues_t              fn_queues;
+  logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight, sq_deleted,
+                           retired_valid, ctx_valid, admin_sqe_valid, admin_sqe_ready, read_cmd_valid, read_cmd_ready,
+                           write_cmd_valid, write_cmd_ready;
   queue_ctx_t              queue_ctx;
   arb_cfg_t                arb_cfg;
-  logic                    cache_off;
+  logic [MAX_FN-1:0]       cache_off;
+  fn_set_t                 fn_set;
   logic [QID_W-1:0]        sq_select, sq_lookup_sqid;
   logic [15:0]             cmds_inflight, cmds_unread;
   sq_lookup_t              sq_lookup;
-  logic                    retired_valid, ctx_valid;
   retired_t                retired;
   namespace_t [NUM_NS-1:0] namespaces;
-  logic                    admin_sqe_valid, admin_sqe_ready, read_cmd_valid, read_cmd_ready, write_cmd_valid,
-                           write_cmd_ready;
   admin_sqe_t              admin_sqe;
   cmd_t                    cmd;
-  logic [SLOT_W-1:0]       ctx_slot;
   slot_ctx_t               ctx;
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
-  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found;
+  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found, fn_queues_valid, admin_taken;
   logic [ABORT_WATCHES-1:0] abort_watching, abort_caught;
-  logic [SLOT_W-1:0]       done_slot;
+  logic [SLOT_W-1:0]       done_slot, ctx_slot;
   abort_cmd_t              abort_cmd;
   db_ssd_front #(
-    .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX),
-    .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .ASKERS(ASKERS)
+    .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
+    .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .ASKERS(ASKERS)
   ) i_front (
-    .clk, .rst, .ctrl_rst, .flr_rst, .control, .bus_master(link_cfg.bus_master), .s_reg_valid(reg_valid),
+    .clk, .rst, .ctrl_rst, .flr_rst, .control, .bus_master(link_cfg.bus_master[NUM_FN-1:0]), .s_reg_valid(reg_valid),
     .s_reg_ready(reg_ready), .s_reg(reg_access), .s_reg_rvalid(reg_rvalid), .s_reg_rdata(reg_rdata),
     .m_msix_reg_valid(msix_reg_valid), .m_msix_reg_ready(msix_reg_ready), .m_msix_reg(msix_reg),
     .m_msix_reg_rvalid(msix_reg_rvalid), .m_msix_reg_rdata(msix_reg_rdata), .m_cq_doorbell_valid(doorbell_valid),
     .m_cq_doorbell_ready(doorbell_ready), .m_cq_doorbell(doorbell), .s_cq_doorbell_err_valid(cq_doorbell_err_valid),
     .s_cq_doorbell_err(cq_doorbell_err), .m_doorbell_err_valid(doorbell_err_valid), .m_doorbell_err(doorbell_err),
-    .host_regs, .intms, .csts, .s_queue_ctx_valid(queue_ctx_valid), .s_queue_ctx_ready(queue_ctx_ready),
-    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .cache_off,
-    .sq_select, .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
-    .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
-    .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
-    .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_retired_valid(retired_valid),
-    .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot), .done_aborted, .s_slot(ask_slot),
+    .fn_select, .host_regs, .cc_en, .cc_written, .intms, .csts, .s_fn_queues_valid(fn_queues_valid),
+    .s_fn_queues(fn_queues), .s_queue_ctx_valid(queue_ctx_valid), .s_queue_ctx_ready(queue_ctx_ready),
+    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .s_fn_set(fn_set),
+    .us_turns(time_us[0]), .cache_off, .sq_select, .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]),
+    .m_fetch_ready(read_ready[RD_SQE]), .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]),
+    .s_axis_tvalid(row_valid[RD_SQE]), .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]),
+    .s_axis_info(row_info[RD_SQE]), .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted,
+    .s_retired_valid(retired_valid), .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot),
+    .done_aborted, .s_slot(ask_slot),
     .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found,
     .abort_watching, .abort_caught, .fence, .fenced, .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid),
-    .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe), .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready),
-    .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_cmd(cmd), .m_tap_cmd, .m_ctx_valid(ctx_valid),
-    .m_ctx_slot(ctx_slot), .m_ctx(ctx), .m_completion_valid(slot_completion_valid[0]),
-    .m_completion_ready(slot_completion_ready[0]), .m_completion(slot_completion[0]), .busy(front_busy),
-    .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch), .stat_decode(stat.decode));
+    .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe), .s_admin_taken(admin_taken), .m_read_valid(read_cmd_valid),
+    .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_cmd(cmd),
+    .m_tap_cmd, .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx),
+    .m_completion_valid(slot_completion_valid[0]), .m_completion_ready(slot_completion_ready[0]),
+    .m_completion(slot_completion[0]), .busy(front_busy), .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch),
+    .stat_decode(stat.decode));
 
   // ---- data
   axi_read_req_t [2:0] reader_req;   // [0] read engine, [1] Compare, [2] firmware
@@ -272,11 +272,11 @@ module db_ssd_core
   logic                media_busy, media_quiet;
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_CMDS(NUM_CMDS)) i_data (
-    .clk, .rst(ctrl_rst), .stop(control.stop),
-    .write_pause(store_valid || fw_media_valid), .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid),
-    .s_read_cmd_ready(read_cmd_ready), .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready),
-    .s_cmd(cmd), .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
-    .m_read_prp(read[RD_PRPR]), .m_read_prp_slot(read_slot[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]),
+    .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_valid || fw_media_valid), .state(data_state),
+    .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
+    .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
+    .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]), .m_read_prp(read[RD_PRPR]),
+    .m_read_prp_slot(read_slot[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]),
     .s_read_list_ready(row_ready[RD_PRPR]), .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]),
     .m_write_prp_valid(read_valid[RD_PRPW]), .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]),
     .m_write_prp_slot(read_slot[RD_PRPW]), .s_write_list_valid(row_valid[RD_PRPW]),
@@ -284,16 +284,16 @@ module db_ssd_core
     .s_write_list_info(row_info[RD_PRPW]), .m_write_seg_valid(read_valid[RD_DATA]),
     .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]), .m_write_seg_slot(read_slot[RD_DATA]),
     .item_slot(ask_slot[ASK_ITEM]), .item_aborted(ask_aborted[ASK_ITEM]), .s_tap_write_valid, .s_tap_write_ready,
-    .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero, .m_read_seg_valid(seg_valid),
-    .m_read_seg_ready(seg_ready), .m_read_seg(seg), .m_read_seg_user(seg_user), .m_tap_read_valid, .m_tap_read_ready,
-    .m_tap_read_data, .m_tap_read_info, .s_read_done_valid(data_done_valid), .s_read_done_ready(data_done_ready),
+    .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero, .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready),
+    .m_read_seg(seg), .m_read_seg_user(seg_user), .m_tap_read_valid, .m_tap_read_ready, .m_tap_read_data,
+    .m_tap_read_info, .s_read_done_valid(data_done_valid), .s_read_done_ready(data_done_ready),
     .s_read_done_user(data_done_user), .s_read_done_err(data_done_err), .m_axi_read_req(reader_req[1:0]),
-    .m_axi_read_rsp(reader_rsp[1:0]), .m_axi_write_req(engine_write_req),
-    .m_axi_write_rsp(engine_write_rsp), .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]),
-    .m_media(media_cmd[0]), .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err),
-    .m_read_completion_valid(slot_completion_valid[1]), .m_read_completion_ready(slot_completion_ready[1]),
-    .m_read_completion(slot_completion[1]), .m_write_completion_valid(slot_completion_valid[2]),
-    .m_write_completion_ready(slot_completion_ready[2]), .m_write_completion(slot_completion[2]));
+    .m_axi_read_rsp(reader_rsp[1:0]), .m_axi_write_req(engine_write_req), .m_axi_write_rsp(engine_write_rsp),
+    .m_media_valid(media_cmd_valid[0]), .m_media_ready(media_cmd_ready[0]), .m_media(media_cmd[0]),
+    .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err), .m_read_completion_valid(slot_completion_valid[1]),
+    .m_read_completion_ready(slot_completion_ready[1]), .m_read_completion(slot_completion[1]),
+    .m_write_completion_valid(slot_completion_valid[2]), .m_write_completion_ready(slot_completion_ready[2]),
+    .m_write_completion(slot_completion[2]));
   assign m_tap_write_valid  = row_valid[RD_DATA];
   assign row_ready[RD_DATA] = m_tap_write_ready;
   assign m_tap_write_data   = row_data[RD_DATA];
@@ -306,9 +306,8 @@ module db_ssd_core
   db_ssd_store #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_store (
     .clk, .rst, .engine_idle(fw_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store), .s_done(store_done),
     .s_err(store_err), .s_data(store_data), .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp),
-    .m_axi_read_req(reader_req[2]),
-    .m_axi_read_rsp(reader_rsp[2]), .m_axi_write_req(media_write_req), .m_axi_write_rsp(media_write_rsp),
-    .busy(store_busy));
+    .m_axi_read_req(reader_req[2]), .m_axi_read_rsp(reader_rsp[2]), .m_axi_write_req(media_write_req),
+    .m_axi_write_rsp(media_write_rsp), .busy(store_busy));
 
   db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_media (
     .clk, .rst, .ctrl_rst, .s_axi_read_req(reader_req), .s_axi_read_rsp(reader_rsp), .m_axi_read_req, .m_axi_read_rsp,
@@ -329,7 +328,9 @@ module db_ssd_core
   int_vec_cfg_t     int_vec_cfg;
   completion_busy_t completion_busy;
   logic [63:0]      coalesce_wake_us;
-  db_ssd_completion #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC)) i_completion (
+  db_ssd_completion #(
+    .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC)
+  ) i_completion (
     .clk, .por_rst, .rst, .ctrl_rst, .flr_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid,
     .int_vec_cfg, .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx),
     .s_slot_valid(slot_completion_valid), .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .done_valid,
@@ -356,17 +357,19 @@ module db_ssd_core
   logic        cpu_idle, quiet;
   logic [63:0] fw_wake_us;
   db_ssd_admin #(
-    .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .NUM_NS(NUM_NS),
-    .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES)
+    .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
+    .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES)
   ) i_admin (
-    .clk, .rst, .por_rst, .host_regs, .flr(link_cfg.flr), .flr_done, .csts, .s_sqe_valid(admin_sqe_valid),
-    .s_sqe_ready(admin_sqe_ready), .s_sqe(admin_sqe), .m_completion_valid(admin_completion_valid),
-    .m_completion_ready(admin_completion_ready), .m_completion(admin_completion), .m_post_valid(fw_post_valid),
-    .m_post_ready(fw_post_ready), .m_post(fw_post), .m_read_valid(read_valid[RD_FW]), .m_read_ready(read_ready[RD_FW]),
-    .m_read(read[RD_FW]), .s_row_valid(row_valid[RD_FW]), .s_row_ready(row_ready[RD_FW]), .s_row_data(row_data[RD_FW]),
+    .clk, .rst, .por_rst, .fn_select, .host_regs, .cc_en, .cc_written, .flr(link_cfg.flr[NUM_FN-1:0]),
+    .fn_enable(link_cfg.enable[NUM_FN-1:0]), .flr_done, .csts, .fn_queues_valid, .fn_queues,
+    .s_sqe_valid(admin_sqe_valid), .s_sqe_ready(admin_sqe_ready), .s_sqe(admin_sqe), .admin_taken,
+    .m_completion_valid(admin_completion_valid), .m_completion_ready(admin_completion_ready),
+    .m_completion(admin_completion), .m_post_valid(fw_post_valid), .m_post_ready(fw_post_ready), .m_post(fw_post),
+    .m_read_valid(read_valid[RD_FW]), .m_read_ready(read_ready[RD_FW]), .m_read(read[RD_FW]),
+    .s_row_valid(row_valid[RD_FW]), .s_row_ready(row_ready[RD_FW]), .s_row_data(row_data[RD_FW]),
     .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
     .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .m_abort_start(abort_start), .m_abort(abort_cmd), .abort_busy,
-    .abort_found, .abort_watching, .abort_caught, .arb_cfg, .cache_off, .coalesce_cfg, .int_vec_cfg_valid,
+    .abort_found, .abort_watching, .abort_caught, .arb_cfg, .fn_set, .cache_off, .coalesce_cfg, .int_vec_cfg_valid,
     .int_vec_cfg, .namespaces, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
     .m_media_valid(fw_media_valid), .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]),
     .s_media_done(media_cmd_done[1]), .s_media_err(s_media_rsp_err), .m_store_valid(store_valid),
@@ -381,11 +384,9 @@ module db_ssd_core
   stall_t stall;
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
-    dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle,
-    write_engine: !data_state.write_idle,
-    completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle,
-    fw_post: fw_post_valid, queue_ctx: queue_ctx_valid, operators: !tap_idle,
-    reset: ctrl_rst || flr_rst || control.ctrl_rst};
+    dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle, write_engine: !data_state.write_idle,
+    completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
+    queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || flr_rst != '0 || control.ctrl_rst};
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,
                           media: media_quiet};
   assign stall = '{
@@ -394,8 +395,6 @@ module db_ssd_core
     write_for_host: !data_state.write_idle && !row_valid[RD_DATA], segments_for_writer: seg_valid && !seg_ready,
     rows_for_writer: m_tap_read_valid && !m_tap_read_ready, read_for_media: !data_state.read_idle && !m_tap_read_valid,
     all_for_link: m_rq_valid && !m_rq_ready};
-  db_ssd_idle i_idle (
-    .clk, .rst, .busy, .blocks_quiet, .coalesce_wake_us, .fw_wake_us, .quiet, .idle, .wake_us);
+  db_ssd_idle i_idle (.clk, .rst, .busy, .blocks_quiet, .coalesce_wake_us, .fw_wake_us, .quiet, .idle, .wake_us);
   db_ssd_stats i_stats (.clk, .rst, .stall, .count(stat_stall));
-
 endmodule

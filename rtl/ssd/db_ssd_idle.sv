@@ -5,7 +5,7 @@
 // for CALM cycles, and the processor sleeps: until an input changes or time_us reaches wake_us, nothing will. Busy
 // flags come from everywhere, so they are seen a cycle late; a request of the host and the processor are seen at once.
 module db_ssd_idle
-  import db_ssd_pkg::*;
+  import db_ssd_stat_pkg::*;
 (
   input  logic        clk,
   input  logic        rst,

@@ -2,7 +2,7 @@
 // Types that travel between the blocks of the SSD controller. Widths are the largest that any configuration
 // uses; a block's own parameters say how much of them is used.
 package db_ssd_pkg;
-  import db_nvme_pkg::*, db_ssd_op_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*;
 
   // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
   localparam logic [15:0] BAR_BYTES = 16'h4000;
@@ -12,10 +12,17 @@ package db_ssd_pkg;
   localparam logic [15:0] BAR_MSIX_PBA = 16'h3000;
   // ---- end of what is made
 
-  localparam int FN_W   = 8;   // PCIe function number
-  localparam int QID_W  = 8;   // queue identifier: 0 is the admin queue
+  /// Number of a queue: first the admin queues of all functions, then the I/O queues. With one function these are the
+  /// host's queue identifiers.
+  localparam int QID_W  = 8;
+  localparam int ADMIN_PER_FN = 8;  // several functions: admin commands that one has inside at most
   localparam int SLOT_W = 8;   // command slot: an I/O command from decode to completion
   localparam int ABORT_WATCHES = 4;  // Aborts at once of commands that their queues hold
+
+  // Whether a queue is an admin queue: those of so many functions are the first.
+  function automatic logic is_admin_queue(input logic [QID_W-1:0] number, input int num_fn);
+    return num_fn == 1 ? number == '0 : number < QID_W'(num_fn);
+  endfunction
 
   // A command after decode: checked, and with byte addresses on the media.
   typedef struct packed {
@@ -75,6 +82,8 @@ package db_ssd_pkg;
     logic [1:0]       prio;     // SQ: 0 urgent, 1 high, 2 medium, 3 low; watch: which one
     logic [15:0]      vector;   // CQ: MSI-X vector
     logic             ien;      // CQ: interrupts enabled
+    logic [FN_W-1:0]  fn;       // SQ: whose it is
+    logic [QID_W-1:0] host_qid; // SQ: and how its host calls it
   } queue_ctx_t;
 
   // Command to the media beside AXI4, which has no word for it.
@@ -97,13 +106,16 @@ package db_ssd_pkg;
   typedef struct packed {
     logic [FN_W-1:0]  fn;
     logic [8:0]       qid;      // as written: may be one that does not exist
+    logic [QID_W-1:0] number;   // of the queue
+    logic             exists;   // the function may have such a queue
     logic [15:0]      value;    // new tail or head
   } doorbell_t;
 
   // A doorbell write that the specification calls an error, for the error log and event.
   typedef struct packed {
     logic             kind;     // 0 no such queue, 1 a value that is not in the queue
-    logic [QID_W-1:0] qid;
+    logic [FN_W-1:0]  fn;
+    logic [QID_W-1:0] qid;      // as its host calls it
   } doorbell_err_t;
 
   // What travels with a request for submission queue entries, and comes back with them.
@@ -134,6 +146,7 @@ package db_ssd_pkg;
     logic             valid;    // it exists; a completion of one that does not is dropped
     logic [QID_W-1:0] cqid;
     logic [15:0]      head;
+    logic [QID_W-1:0] host_qid; // as its host calls it
   } sq_lookup_t;
 
   // A completion queue entry on its way to the host.
@@ -151,7 +164,7 @@ package db_ssd_pkg;
     completion_t       completion;
   } finished_t;
 
-  // A command is over: its completion queue entry is on its way, or dropped. io 0, and not the admin queue's: the entry
+  // A command is over: its completion queue entry is on its way, or dropped. io 0, and not an admin queue's: the entry
   // of an aborted command, which still has its slot.
   typedef struct packed {
     logic              io;      // it has a slot; else an admin command
@@ -214,6 +227,7 @@ package db_ssd_pkg;
   // Which I/O commands are to be aborted, or looked for (db_ssd_abort).
   typedef struct packed {
     logic             find;     // look whether an engine has one of namespace `key`; else abort
+    logic             by_fn;    // ... all of function `key`
     logic             by_cid;   // ... of queue sqid, the one whose CID is `key`; else all
     logic [QID_W-1:0] sqid;
     logic [15:0]      key;
@@ -230,6 +244,7 @@ package db_ssd_pkg;
   typedef enum logic [1:0] {NS_OPEN, NS_CLOSED, NS_FORMATTING, NS_LATER} ns_gate_e;
   typedef struct packed {
     logic        valid;         // attached
+    logic [MAX_FN-1:0] attached; // ... with several functions: to which
     ns_gate_e    gate;
     logic        read_only;     // write protected: commands that would change its blocks are refused
     logic        lba4k;         // block size: 0 = 512, 1 = 4096 bytes
@@ -260,7 +275,8 @@ package db_ssd_pkg;
     logic run;                  // submission queues may be fetched
     logic stop;                 // start no new DMA
     logic ctrl_rst;             // reset all but processor and BAR
-    logic flr_rst;              // reset the host's registers and the MSI-X table
+    logic [MAX_FN-1:0] flr_rst; // reset a function's registers and its part of the MSI-X table
+    logic [MAX_FN-1:0] off;     // a function sends nothing
   } control_t;
 
   // An I/O command that failed, for the error log.
@@ -295,107 +311,51 @@ package db_ssd_pkg;
   typedef struct packed {
     logic [1:0] max_payload;      // 0: 128 bytes ... 3: 1024
     logic [2:0] max_read_req;     // 0: 128 bytes ... 5: 4096
-    logic       bus_master;
-    logic       msix_enable;
-    logic       msix_mask;
-    logic       intx_disable;
-    logic       flr;              // function-level reset in process
+    logic       intx_disable;     // of the PF
+    // by function
+    logic [MAX_FN-1:0] bus_master;
+    logic [MAX_FN-1:0] msix_enable;
+    logic [MAX_FN-1:0] msix_mask;
+    logic [MAX_FN-1:0] flr;       // function-level reset in process
+    logic [MAX_FN-1:0] enable;    // it is there
   } link_cfg_t;
 
-  // ---- what keeps the controller from being idle
+  // Which I/O queues a function has: those with the numbers from before_first + 1 on.
   typedef struct packed {
-    logic sq;                     // submission queues have entries to request, or change
-    logic sqe;                    // an entry waits for decode
-    logic decode;
-    logic admin_sqe;
-    logic aborting;               // commands are being aborted, or looked for
-  } front_busy_t;
+    logic [PLACE_W-1:0] place;    // of the function
+    logic [QID_W-1:0] before_first;
+    logic [QID_W-1:0] count;
+  } fn_queues_t;
 
+  // What a function may have of what all share: turns in proportion to its weight, command slots.
   typedef struct packed {
-    logic slot_completion;
-    logic admin_completion;
-    logic finished;
-    logic cq;
-    logic error_log;
-    logic coalesce;
-    logic msix;
-  } completion_busy_t;
+    logic [PLACE_W-1:0] place;
+    logic [7:0]         weight;   // 1..255
+    logic [8:0]         least;    // slots that it always gets
+    logic [8:0]         most;     // ... that it has at most, at least 1
+  } fn_share_t;
 
+  // ... a limit of its commands a second, or of its bytes (db_ssd_sq_fn_bucket). 0: none.
   typedef struct packed {
-    logic             link_request;       // streams of the PCIe block
-    logic             link_answer;
-    logic             link_completion;
-    logic             reg_access;
-    logic             dma;
-    front_busy_t      front;
-    logic             read_engine;
-    logic             write_engine;
-    completion_busy_t completion;
-    logic             media_cmd;
-    logic             cpu;
-    logic             fw_post;
-    logic             queue_ctx;
-    logic             operators;
-    logic             reset;              // one is asked for, or under way
-  } busy_t;
+    logic [PLACE_W-1:0] place;
+    logic               bytes;
+    logic [27:0]        rate;     // in a microsecond: commands / 2^20, or bytes / 2^12
+    logic [27:0]        burst;    // commands, below 2^17; or bytes
+  } fn_limit_t;
 
-  // Nothing is outstanding at the host or at the media.
+  // Either, from the firmware: pulses.
   typedef struct packed {
-    logic dma;
-    logic read_engine;
-    logic write_engine;
-    logic media;
-  } quiet_t;
+    logic      share_valid;
+    fn_share_t share;
+    logic      limit_valid;
+    fn_limit_t limit;
+  } fn_set_t;
 
-  // ---- statistics: a pulse for each stage of a command
+  // Data of a function that is moved between its host and the media.
+  localparam int MOVED_W = 22;
   typedef struct packed {
-    logic             valid;
-    logic [QID_W-1:0] qid;
-    logic [15:0]      tail;
-  } stat_doorbell_t;
-
-  typedef struct packed {
-    logic             valid;      // entries are requested
-    logic [QID_W-1:0] qid;
-    logic [15:0]      index;
-    logic [6:0]       count;
-  } stat_fetch_t;
-
-  typedef struct packed {
-    logic              valid;     // an I/O entry became a command
-    logic [SLOT_W-1:0] slot;
-    logic [QID_W-1:0]  sqid;
-    logic [15:0]       cid;
-  } stat_decode_t;
-
-  typedef struct packed {
-    logic              valid;
-    logic [SLOT_W-1:0] slot;
-  } stat_slot_t;
-
-  typedef struct packed {
-    logic        valid;
-    logic [15:0] vector;
-  } stat_irq_t;
-
-  typedef struct packed {
-    stat_doorbell_t doorbell;
-    stat_fetch_t    fetch;
-    stat_decode_t   decode;
-    stat_slot_t     data;         // the command's data has been moved
-    stat_slot_t     cqe;          // its completion queue entry left
-    stat_irq_t      irq;
-  } stat_t;
-
-  // Who waits for whom in this cycle, and what happens that should not; the lowest bit is counter 0.
-  typedef struct packed {
-    logic late_completion;        // 6 a PCIe completion came that no request waits for, and was dropped
-    logic write_for_media;        // 5 the write engine for the media to take a row
-    logic write_for_host;         // 4 ... for the host's data
-    logic segments_for_writer;    // 3 segments for the writer of host memory
-    logic rows_for_writer;        // 2 rows of the media for it
-    logic read_for_media;         // 1 the read engine for rows of the media
-    logic all_for_link;           // 0 everybody for the PCIe block
-  } stall_t;
+    logic [FN_W-1:0]    fn;
+    logic [MOVED_W-1:0] bytes;
+  } fn_moved_t;
 
 endpackage

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ports of db_ssd and db_csd, flat, as a user's tools want them: `include this in the port list of a module that
-// has the parameters DATA_W and MEDIA_ADDR_W and imports db_pcie_pkg. db_ssd_stat_ports.svh has those for statistics.
+// has the parameters DATA_W, NUM_FN and MEDIA_ADDR_W and imports db_pcie_pkg. db_ssd_stat_ports.svh has those for statistics.
 // Inside, db_ssd_connect.svh makes structs of them. No guard: it is text for several modules.
   input  logic                         clk,
   input  logic                         rst,
@@ -38,13 +38,15 @@
   output logic                         s_axis_rc_tready,
   input  logic [1:0]                   cfg_max_payload,   ///< 0: 128 bytes ... 3: 1024
   input  logic [2:0]                   cfg_max_read_req,  ///< 0: 128 bytes ... 5: 4096
-  input  logic                         cfg_bus_master,
-  input  logic                         cfg_msix_enable,
-  input  logic                         cfg_msix_mask,
-  input  logic                         cfg_intx_disable,
-  input  logic                         cfg_flr,           ///< function-level reset in process
-  output logic                         cfg_flr_done,      ///< pulse
-  output logic                         cfg_intx,          ///< level: INTA asserted
+  input  logic                         cfg_intx_disable,  ///< of the PF
+  output logic                         cfg_intx,          ///< level: INTA of the PF asserted
+  /// By function: bit 0 the PF, bit 1 its VF 0, ...
+  input  logic [NUM_FN-1:0]            cfg_fn_enable,     ///< it is there: the PF always, a VF while VF Enable has it
+  input  logic [NUM_FN-1:0]            cfg_bus_master,
+  input  logic [NUM_FN-1:0]            cfg_msix_enable,
+  input  logic [NUM_FN-1:0]            cfg_msix_mask,
+  input  logic [NUM_FN-1:0]            cfg_flr,           ///< function-level reset in process
+  output logic [NUM_FN-1:0]            cfg_flr_done,      ///< pulses
   /// Media: AXI4, id 0 Read and Verify, id 1 Compare; and commands that AXI4 has no word for.
   output logic                         m_axi_awid,
   output logic [MEDIA_ADDR_W-1:0]      m_axi_awaddr,

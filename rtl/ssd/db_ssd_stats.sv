@@ -2,7 +2,7 @@
 // Counts the cycles in which engines wait, one counter for each cause of stall_t, and late completions.
 // Counters are 32 bit, wrap, and run from rst. Latency: 2 cycles.
 module db_ssd_stats
-  import db_ssd_pkg::*;
+  import db_ssd_stat_pkg::*;
 (
   input  logic                             clk,
   input  logic                             rst,

@@ -53,7 +53,7 @@ struct LibDrive final : Drive {
 
     bool on_wire() const override { return false; }
 
-    void apply() { f.set_cfg(f.sim, pci.bus_master(), 0, 0, 1, int(pci.mps()), int(pci.mrrs())); }
+    void apply() { f.set_cfg(f.sim, 0, pci.bus_master(), 0, 0, 1, int(pci.mps()), int(pci.mrrs())); }
 
     void reset() override {
         pci.reset(now);
@@ -89,14 +89,14 @@ struct LibDrive final : Drive {
 
     void flush() {
         u32 done = 0;
-        while (done < late.size() && !f.mmio_write(f.sim, late[done].off, late[done].data, late[done].len)) ++done;
+        while (done < late.size() && !f.mmio_write(f.sim, 0, late[done].off, late[done].data, late[done].len)) ++done;
         if (done) late.erase(late.begin(), late.begin() + done);
     }
 
     void mem_read(u32 handle, u64 addr, u32 dw, u8, u8) override {
         if (!pci.hits(addr, dw * 4) || dw > 16) return port->answer(handle, UR, nullptr);
         flush();
-        const int h = late.empty() ? f.mmio_read(f.sim, u32(addr - pci.bar()), dw * 4) : -1;
+        const int h = late.empty() ? f.mmio_read(f.sim, 0, u32(addr - pci.bar()), dw * 4) : -1;
         if (h < 0) return port->answer(handle, CA, nullptr);  // more at once than a root port ever has
         reg[handle] = Register{true, h};
         ++n_reg;
@@ -115,7 +115,7 @@ struct LibDrive final : Drive {
     // What has come over the drive's link: to the core.
     void pump() {
         for (;;) {
-            if (!have) have = f.dma_next(f.sim, &msg);
+            if (!have) have = f.dma_next(f.sim, 0, &msg);
             if (!have || !port->room(!msg.write)) return;
             if (msg.write) {
                 port->write(msg.addr, msg.data, msg.len);

@@ -43,7 +43,7 @@ bool Iommu::look(u64 page, u32 right) const {
     return std::any_of(g.begin(), g.end(), [=](const Grant& x) { return x.rights & right; });
 }
 
-void Iommu::report(u64 addr, u32 bytes, u32 right, u32 fn, u64 cycle) {
+void Iommu::report(u64 addr, u32 bytes, u32 right, u64 cycle) {
     ++count[HostCount::NOT_GRANTED];
     if (strays.size() >= KEPT) return;
     db_stray s{};

@@ -17,24 +17,24 @@ void Mmio::clear() {
 
 // ---- the caller
 
-int Mmio::start_write(u32 off, const void* data, u32 len) {
+int Mmio::start_write(u32 fn, u32 off, const void* data, u32 len) {
     if (!fits(off, len)) return -1;
-    Request m{off, len, 0, true, {}};
+    Request m{fn, off, len, 0, true, {}};
     std::memcpy(m.data, data, len);
     requests.push(m);
     return 0;
 }
 
-int Mmio::start_read(u32 off, u32 len) {
+int Mmio::start_read(u32 fn, u32 off, u32 len) {
     if (!fits(off, len)) return -1;
     for (u32 k = 0; k < TAGS; ++k) {
         const u32 tag = (next_tag + k) % TAGS;
         Read& m = read[tag];
         if (m.state) continue;
-        m = Read{WAITING, off, len, (off + len + 3) / 4 - off / 4, x.cycle + timeout, false, {}};
+        m = Read{WAITING, fn, off, len, (off + len + 3) / 4 - off / 4, x.cycle + timeout, false, {}};
         next_tag = tag + 1;
         ++reads_out;
-        requests.push(Request{off, len, tag, false, {}});
+        requests.push(Request{fn, off, len, tag, false, {}});
         return int(tag);
     }
     return -1;
@@ -57,13 +57,14 @@ void Mmio::forget(int handle) {
     else m.state = FREE;
 }
 
-void Mmio::set_page(void* doorbells) {
-    page = static_cast<u8*>(doorbells);
-    forget_page();
+void Mmio::set_page(u32 fn, void* doorbells) {
+    page[fn] = static_cast<u8*>(doorbells);
+    pages = (pages & ~(1u << fn)) | u32(doorbells != nullptr) << fn;
+    forget_page(fn);
 }
 
-void Mmio::forget_page() {
-    if (page) std::memset(page, 0xff, DOORBELL_PAGE_BYTES);
+void Mmio::forget_page(u32 fn) {
+    if (page[fn]) std::memset(page[fn], 0xff, DOORBELL_PAGE_BYTES);
 }
 
 // ---- the link
@@ -71,14 +72,14 @@ void Mmio::forget_page() {
 void Mmio::send(Link& down) {
     const Request& m = requests.front();
     CqPacket& c = rx.cq.slot();
-    const u64 addr = x.cfg.bar0 + (m.off & ~3u);
+    const u64 addr = x.bar(m.fn) + (m.off & ~3u);
     const u32 lead = m.off & 3, end = m.off + m.len, dw = (end + 3) / 4 - m.off / 4;
     const u32 first = dw == 1 ? (ones(m.len) << lead & 15) : (15u << lead & 15);
     const u32 last = dw == 1 ? 0 : (end & 3 ? u32(ones(end & 3)) : 15u);
     c.w[0] = u32(addr);
     c.w[1] = u32(addr >> 32);
     c.w[2] = dw | (m.write ? REQ_MWR : REQ_MRD) << 11;  // requester: the root complex, 0000
-    c.w[3] = m.tag | 14u << 19;                         // function 0, BAR 0, aperture 16 KiB
+    c.w[3] = m.tag | number_of(m.fn) << 8 | 14u << 19;  // BAR 0, aperture 16 KiB
     c.ndw = REQ_DESC;
     if (m.write) {
         std::memset(&c.w[REQ_DESC], 0, dw * 4);
@@ -100,7 +101,10 @@ void Mmio::answer(const AnswerTlp& c) {
     }
     Read& m = read[tag];
     const bool poison = c.w[1] >> 14 & 1;
-    if (status) {
+    if ((c.w[2] >> 8 & 0xff) != number_of(m.fn)) {  // another function answers
+        ++hard.cc[CcError::FORMAT];
+        end(m, DB_MMIO_BAD);
+    } else if (status) {
         end(m, DB_MMIO_UR);
     } else if (poison || c.ndw != m.dw || bytes != m.len || (c.w[0] & 0x7f) != (m.off & 0x7f)) {
         ++hard.cc[CcError::FORMAT];
@@ -115,12 +119,12 @@ void Mmio::answer(const AnswerTlp& c) {
 
 // ---- time
 
-void Mmio::scan_page() {
+void Mmio::scan_page(u32 fn) {
     for (u32 i = 0; i < DOORBELL_PAGE_BYTES / 4 && requests.size() < SLOTS; ++i) {
-        u32* const word = reinterpret_cast<u32*>(page) + i;
+        u32* const word = reinterpret_cast<u32*>(page[fn]) + i;
         if (__atomic_load_n(word, __ATOMIC_RELAXED) == NOTHING) continue;
         const u32 v = __atomic_exchange_n(word, NOTHING, __ATOMIC_ACQUIRE);
-        Request m{BAR_DOORBELLS + i * 4, 4, 0, true, {}};
+        Request m{fn, BAR_DOORBELLS + i * 4, 4, 0, true, {}};
         std::memcpy(m.data, &v, 4);
         requests.push(m);
         ++count[HostCount::DOORBELLS];

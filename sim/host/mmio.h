@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's accesses to the device's BAR 0: queue towards the link, answers to reads, and the doorbell page.
+// The host's accesses to BAR 0 of the device's functions: queue towards the link, answers to reads, doorbell pages.
 #pragma once
 
 #include "common/ring.h"
@@ -15,13 +15,13 @@ class Mmio {
     static constexpr u32 NOTHING = ~0u;  // in the doorbell page: nothing was written since we looked
     enum { FREE = 0, WAITING = 1, ANSWERED = 2 };
     struct Request {
-        u32 off, len, tag;
+        u32 fn, off, len, tag;
         bool write;
         u8 data[MAX_BYTES];
     };
     struct Read {
         int state;  // FREE, WAITING, ANSWERED, or a DB_MMIO_* code
-        u32 off, len, dw;
+        u32 fn, off, len, dw;
         u64 deadline;
         bool forgotten;  // free when it is answered
         u8 data[MAX_BYTES];
@@ -35,7 +35,8 @@ class Mmio {
     Ring<Request, SLOTS> requests;
     Read read[TAGS] = {};
     u32 reads_out = 0, next_tag = 0;
-    u8* page = nullptr;
+    u8* page[MAX_FN] = {};
+    u32 pages = 0;  // bits: those that are there
 
     void end(Read& m, int state) { m.state = m.forgotten ? int{FREE} : state; }
     bool fits(u32 off, u32 len) const { return !requests.full() && len && (off & 3) + len <= MAX_BYTES; }
@@ -49,12 +50,12 @@ class Mmio {
 
     // ---- the caller
 
-    int start_write(u32 off, const void* data, u32 len);
-    int start_read(u32 off, u32 len);
+    int start_write(u32 fn, u32 off, const void* data, u32 len);
+    int start_read(u32 fn, u32 off, u32 len);
     int poll(int handle, void* data);
     void forget(int handle);
-    void set_page(void* doorbells);
-    void forget_page();
+    void set_page(u32 fn, void* doorbells);
+    void forget_page(u32 fn);
 
     // ---- the link
 
@@ -66,11 +67,11 @@ class Mmio {
 
     // ---- time
 
-    /// What was written to the doorbell page becomes writes.
-    void look_at_page() {
-        if (page) scan_page();
+    /// What was written to doorbell pages becomes writes.
+    void look_at_pages() {
+        for (u32 left = pages; left; left &= left - 1) scan_page(u32(__builtin_ctz(left)));
     }
-    void scan_page();
+    void scan_page(u32 fn);
     void expire();
     /// When the next read is given up.
     u64 next_deadline() const;

@@ -84,14 +84,14 @@ void PendingReads::give_up(u16 i) {
     wait(i);
 }
 
-void PendingReads::drop_messages() {
+void PendingReads::drop_messages(u32 fn) {
     for (u32 i = 0; n_messages && i < SLOTS; ++i)
-        if (slot[i].message) give_up(u16(i));
+        if (slot[i].message && slot[i].fn == number_of(fn)) give_up(u16(i));
 }
 
-void PendingReads::drop_messages(u64 base, u64 size) {
+void PendingReads::drop_messages(u32 fn, u64 base, u64 size) {
     for (u32 i = 0; n_messages && i < SLOTS; ++i) {
-        if (!slot[i].message || slot[i].addr - base >= size) continue;
+        if (!slot[i].message || slot[i].fn != number_of(fn) || slot[i].addr - base >= size) continue;
         ++count[HostCount::READ_UNMAPPED];
         give_up(u16(i));
     }

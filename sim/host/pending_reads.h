@@ -16,8 +16,8 @@ namespace db {
 struct HostRead {
     u64 addr, ready;
     u32 dw, done_dw;
-    u8 first_be, last_be, tag, fn, fault;
-    bool message;  // the caller is to answer it
+    u8 first_be, last_be, tag, fn, fault;  // fn: the hard block's number
+    bool message;                          // the caller is to answer it
     u64 message_id;
     u8* data;  // the caller's answer
 };
@@ -61,10 +61,10 @@ class PendingReads {
 
     /// Answers a read (data null: unsupported). 0, or -1: there is none of this id, or it has another length.
     int answer(u64 message_id, const void* data, u32 len);
-    /// Those that wait for the caller end as unsupported.
-    void drop_messages();
+    /// Those of a function that wait for the caller end as unsupported.
+    void drop_messages(u32 fn);
     /// The same, of those in [base, base + size), which are counted.
-    void drop_messages(u64 base, u64 size);
+    void drop_messages(u32 fn, u64 base, u64 size);
 
     // ---- completion
 

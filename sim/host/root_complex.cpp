@@ -10,8 +10,9 @@ RootComplex::RootComplex(EndpointContext& context, Transmit& transmit, Receive& 
                          HardBlockCounters& hard, Counters<HostCount>& counters)
     : x(context), tx(transmit), rx(receive), down(down_link), count(counters),
       read_cycles(x.cycles(x.cfg.host_latency_ns)), timeout_cycles(x.cycles(x.cfg.cpl_timeout_ns)),
-      jitter_cycles(u32(x.cycles(x.cfg.completion_jitter_ns))), iommu(counters), interrupts(context, counters),
-      watches(context, regions), reads(context, transmit, counters), mmio(context, receive, hard, counters) {}
+      jitter_cycles(u32(x.cycles(x.cfg.completion_jitter_ns))), domains(x.num_fn, counters),
+      interrupts(context, counters), watches(context, domains), reads(context, transmit, counters),
+      mmio(context, receive, hard, counters) {}
 
 void RootComplex::clear() {
     reads.clear();
@@ -34,36 +35,37 @@ void RootComplex::take_requests() {
 
 bool RootComplex::write(const PostedTlp& p) {
     const u64 addr = p.addr();
-    const u32 n = p.ndw * 4;
+    const u32 n = p.ndw * 4, fn = x.index_of(p.function());
     if (addr - x.cfg.msi_base < x.cfg.msi_bytes) {
-        if (messages.writes()) return false;
-        interrupts.raise(addr, p.w[REQ_DESC]);
+        if (messages.writes(fn)) return false;
+        interrupts.raise(fn, addr, p.w[REQ_DESC]);
         return true;
     }
+    auto& [regions, iommu] = domains[fn];
     const Region* r = regions.find(addr, n);
     if (!r) {
         ++count[HostCount::WRITE_UNMAPPED];
         return true;
     }
     if (p.first_be == 0) return true;
-    if (!iommu.allows(addr, n, DB_GRANT_WRITE, p.w[2] >> 16 & 0xff, x.cycle)) return true;
+    if (!iommu.allows(addr, n, DB_GRANT_WRITE, x.cycle)) return true;
     if (!r->ptr) {
         const u32 lead = bytes_before(p.first_be, 4);
         const u32 trail = bytes_behind(enables_of_last(p.ndw, p.first_be, p.last_be), 4);
         const u8* src = reinterpret_cast<const u8*>(&p.w[REQ_DESC]);
-        messages.add_write(addr + lead, src + lead, src + n - trail);
+        messages.add_write(fn, addr + lead, src + lead, src + n - trail);
         ++count[HostCount::MESSAGE_WRITES];
-        x.events |= DB_STOP_DMA;
+        x.happens(fn, DB_STOP_DMA);
         return true;
     }
-    if (messages.writes()) return false;
+    if (messages.writes(fn)) return false;
     if (!r->writable) {
         ++count[HostCount::WRITE_UNMAPPED];
         return true;
     }
     store(r->ptr + (addr - r->base), p);
     if (regions.lost(addr, n)) ++count[HostCount::WRITE_UNMAPPED];
-    watches.written(addr, n);
+    watches.written(fn, addr, n);
     return true;
 }
 
@@ -84,22 +86,24 @@ void RootComplex::store(u8* dst, const PostedTlp& p) {
 // ---- reads
 
 bool RootComplex::read(const ReadTlp& t) {
+    const u32 fn = x.index_of(t.fn);
+    auto& [regions, iommu] = domains[fn];
     const Region* region = regions.find(t.addr, t.dw * 4);
     const bool by_message = region && !region->ptr;
-    if (messages.writes() && !by_message) return false;
+    if (messages.writes(fn) && !by_message) return false;
     u16 i;
     HostRead& r = reads.add(t, i);
-    r.fault = faults.list.empty() ? 0 : faults.meet(t.addr, t.dw * 4);
-    if (r.first_be && !iommu.allows(t.addr, t.dw * 4, DB_GRANT_READ, t.fn, x.cycle)) r.fault = DB_FAULT_UR;
+    r.fault = faults.list.empty() ? 0 : faults.meet(fn, t.addr, t.dw * 4);
+    if (r.first_be && !iommu.allows(t.addr, t.dw * 4, DB_GRANT_READ, x.cycle)) r.fault = DB_FAULT_UR;
     r.ready = x.cycle + read_cycles + (jitter_cycles ? x.rng.below(jitter_cycles + 1) : 0);
     if (timeout_cycles && r.ready - x.cycle > timeout_cycles) r.fault = DB_FAULT_DROP;
     if (r.fault == DB_FAULT_DROP || (r.fault == DB_FAULT_LATE && timeout_cycles)) {
         if (r.fault == DB_FAULT_LATE) late.add({x.cycle + 2 * timeout_cycles, t.addr, t.dw, t.tag, t.fn});
         reads.wait_for_timeout(i, x.cycle + timeout_cycles);
     } else if (by_message && !r.fault) {
-        reads.wait_for_caller(i, messages.add_read(t.addr, t.dw * 4u));
+        reads.wait_for_caller(i, messages.add_read(fn, t.addr, t.dw * 4u));
         ++count[HostCount::MESSAGE_READS];
-        x.events |= DB_STOP_DMA;
+        x.happens(fn, DB_STOP_DMA);
     } else {
         reads.wait(i);
     }
@@ -108,27 +112,28 @@ bool RootComplex::read(const ReadTlp& t) {
 
 // ---- the caller
 
-bool RootComplex::next_message(db_msg* out) {
-    if (messages.empty()) return false;
-    const Message m = messages.take();
+bool RootComplex::next_message(u32 fn, db_msg* out) {
+    Message m;
+    if (!messages.take(fn, m)) return false;
     out->id = m.id;
     out->addr = m.addr;
     out->len = m.len;
+    out->fn = m.fn;
     out->write = m.write;
     if (m.write) std::copy(m.data.begin(), m.data.end(), out->data);
     return true;
 }
 
-int RootComplex::unmap(u64 base, u64 size) {
-    const int n = regions.remove(base, size);
-    messages.drop(base, size);
-    reads.drop_messages(base, size);
+int RootComplex::unmap(u32 fn, u64 base, u64 size) {
+    const int n = domains[fn].regions.remove(base, size);
+    messages.drop(fn, base, size);
+    reads.drop_messages(fn, base, size);
     return n;
 }
 
-void RootComplex::drop_messages() {
-    messages.clear();
-    reads.drop_messages();
+void RootComplex::drop_messages(u32 fn) {
+    messages.drop(fn);
+    reads.drop_messages(fn);
 }
 
 u64 RootComplex::next_event() const {

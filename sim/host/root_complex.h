@@ -3,10 +3,9 @@
 // land in host memory, answers reads, sends the host's own accesses.
 #pragma once
 
+#include "host/domain.h"
 #include "host/host_counters.h"
-#include "host/host_memory.h"
 #include "host/interrupts.h"
-#include "host/iommu.h"
 #include "host/late_answers.h"
 #include "host/messages.h"
 #include "host/mmio.h"
@@ -37,10 +36,9 @@ class RootComplex {
     void send();
 
   public:
-    Regions regions;
+    Domains domains;  // by function
     Messages messages;
     ReadFaults faults;
-    Iommu iommu;
     Interrupts interrupts;
     Watches watches;
     PendingReads reads;
@@ -67,11 +65,15 @@ class RootComplex {
         if (reads.ready_count() || mmio.pending() || late.due(x.cycle)) send();
     }
 
-    /// The next message of the caller's memory; false: none.
-    bool next_message(db_msg* out);
-    /// Removes regions, and what is on its way to the caller for them. How many there were.
-    int unmap(u64 base, u64 size);
-    void drop_messages();
+    /// A function's next message of the caller's memory; false: none.
+    bool next_message(u32 fn, db_msg* out);
+    /// Removes a function's regions, and what is on its way to the caller for them. How many there were.
+    int unmap(u32 fn, u64 base, u64 size);
+    /// Forgets what is on its way from a function to the caller.
+    void drop_messages(u32 fn);
+
+    /// The next request that arrives waits for the caller.
+    bool blocked() const { return tx.request_on_its_way() && messages.writes(x.index_of(tx.next_function())); }
 
     u64 next_event() const;
 };

@@ -40,6 +40,7 @@ void RootComplex::send_completion() {
     else if (r.fault == DB_FAULT_CA) status = CA;
     if (status == SC) {
         n_dw = cut(addr, left_dw);
+        Regions& regions = domains[x.index_of(r.fn)].regions;
         const Region* region = r.data ? nullptr : regions.find(addr, n_dw * 4);
         bool there = r.data || (region && region->ptr);
         if (there) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "host/host_memory.h"
+#include "host/domain.h"
 #include "pcie/endpoint_context.h"
 
 namespace db {
@@ -13,11 +13,12 @@ namespace db {
 class Watches {
     static constexpr u32 MOST = 64;
     EndpointContext& x;
-    Regions& regions;
+    Domains& domains;
     db_watch watch[MOST];
     u32 n = 0;
 
     bool look(const db_watch& w) {
+        Regions& regions = domains[w.fn].regions;
         const Region* r = regions.find(w.addr, 4);
         if (!r || !r->ptr) return false;
         u32 v;
@@ -28,16 +29,18 @@ class Watches {
     }
 
   public:
-    Watches(EndpointContext& context, Regions& memory) : x(context), regions(memory) {}
+    Watches(EndpointContext& context, Domains& memory) : x(context), domains(memory) {}
 
+    /// Those of functions that there are.
     void set(const db_watch* w, u32 count) {
-        n = std::min(count, MOST);
-        std::copy(w, w + n, watch);
+        n = 0;
+        for (u32 i = 0; i < std::min(count, MOST); ++i)
+            if (w[i].fn < x.num_fn) watch[n++] = w[i];
     }
-    /// The device has written `bytes` at `addr`.
-    void written(u64 addr, u32 bytes) {
+    /// A function has written `bytes` at `addr`.
+    void written(u32 fn, u64 addr, u32 bytes) {
         for (u32 i = 0; i < n; ++i)
-            if (watch[i].addr - addr < bytes) look(watch[i]);
+            if (watch[i].addr - addr < bytes && watch[i].fn == fn) look(watch[i]);
     }
     /// Is a value there already?
     void look_at_all() {

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define DB_HOST_ABI 4
+#define DB_HOST_ABI 5
 #define DB_LATENCIES 5
 #define DB_REC_PACKET_DW 64
 #define DB_REC_WORDS 68
@@ -94,16 +94,16 @@ typedef struct db_model_config {
     const char* image;                 ///< image = None: file, or NULL: memory
 } db_model_config;
 
-// The functions of a db_sim library, for a drive that is another simulation.
+// The functions of a db_sim library, for a drive that is another simulation. Its PF is the drive.
 typedef struct db_lib_drive {
     db_sim* sim;
     int (*run)(db_sim*, uint64_t, uint32_t);
-    int (*mmio_write)(db_sim*, uint32_t, const void*, uint32_t);
-    int (*mmio_read)(db_sim*, uint32_t, uint32_t);
+    int (*mmio_write)(db_sim*, uint32_t, uint32_t, const void*, uint32_t);
+    int (*mmio_read)(db_sim*, uint32_t, uint32_t, uint32_t);
     int (*mmio_poll)(db_sim*, int, void*);
-    int (*dma_next)(db_sim*, db_msg*);
+    int (*dma_next)(db_sim*, uint32_t, db_msg*);
     int (*dma_complete)(db_sim*, uint64_t, const void*, uint32_t);
-    void (*set_cfg)(db_sim*, int, int, int, int, int, int);
+    int (*set_cfg)(db_sim*, uint32_t, int, int, int, int, int, int);
     int (*idle)(const db_sim*);
     void (*reset)(db_sim*);
 } db_lib_drive;

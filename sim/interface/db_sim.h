@@ -2,6 +2,8 @@
 // C interface of the runtime around a simulated device: one opaque handle a device, no globals. A handle may be used by
 // one thread at a time. What each part does is in README.md.
 //
+// `fn` is a PCIe function of the device: 0 is the physical one (PF), 1 to db_num_fn() - 1 are the virtual ones (VFs).
+//
 // Python reads this file and db_host_sim.h too (python/doorbell/device/c_header.py) and makes ctypes of them:
 // structures, enumerations, functions, and the options of its classes. So they hold plain C, one field or enumerator a
 // line. A field that is an option says so: `///< option = default: what it is`; where the option has another unit than
@@ -15,7 +17,7 @@
 extern "C" {
 #endif
 
-#define DB_SIM_ABI 5
+#define DB_SIM_ABI 6
 
 typedef struct db_sim db_sim;
 
@@ -59,7 +61,8 @@ typedef struct db_config {
     uint64_t media_size;              ///< media_size = None: bytes (None: the image's, or 1 GiB)
     uint64_t msi_base;                ///< msi_window = (0xFEE00000, 0x100000): writes there are interrupts: base, size
     uint64_t msi_bytes;
-    uint64_t bar0;      ///< bar0 = 0xC0000000: its address
+    uint64_t bar0;      ///< bar0 = 0xC0000000: the PF's address
+    uint64_t vf_bar0;   ///< vf_bar0 = 0xC0100000: the first VF's; those of the others follow, 16 KiB each
     const char* image;  ///< image = None: file that holds the media, or NULL
 } db_config;
 
@@ -67,7 +70,7 @@ typedef struct db_irq {
     uint64_t addr;
     uint64_t cycle;
     uint32_t data;
-    uint32_t pad;
+    uint32_t fn;
 } db_irq;
 
 // An access to host memory that only the caller can reach.
@@ -76,6 +79,8 @@ typedef struct db_msg {
     uint64_t addr;
     uint32_t len;
     uint32_t write;
+    uint32_t fn;
+    uint32_t pad;
     uint8_t data[4096];
 } db_msg;
 
@@ -83,6 +88,8 @@ typedef struct db_watch {
     uint64_t addr;  ///< dword aligned
     uint32_t mask;
     uint32_t value;
+    uint32_t fn;
+    uint32_t pad;
 } db_watch;
 
 typedef struct db_event {
@@ -158,6 +165,7 @@ db_sim* db_open(const db_config* cfg, char* err, uint32_t err_len);
 void db_close(db_sim* s);
 void db_reset(db_sim* s);
 uint32_t db_data_w(void);
+uint32_t db_num_fn(void);
 
 uint64_t db_cycle(const db_sim* s);
 uint64_t db_time_us(const db_sim* s);
@@ -166,38 +174,55 @@ uint64_t db_wake_us(const db_sim* s);
 int db_intx(const db_sim* s);
 int db_idle(const db_sim* s);  // nothing will happen before wake_us unless the caller does something
 
-// Runs up to `cycles`; returns the DB_STOP_* bits that ended it early, or 0.
+// Runs up to `cycles`; returns the DB_STOP_* bits that ended it early, or 0. Messages and interrupts end it if they are of
+// one of these `functions` (bits; all, unless said).
 int db_run(db_sim* s, uint64_t cycles, uint32_t stop);
+void db_listen(db_sim* s, uint32_t functions);
 
-int db_map(db_sim* s, uint64_t base, uint64_t size, void* ptr, int writable);  // 0, or -1 if it overlaps a region
-int db_unmap(db_sim* s, uint64_t base, uint64_t size);                         // regions removed (those wholly inside)
+// Memory of the host as a function sees it. Functions have nothing in common here, unless the caller maps it for both.
+int db_map(db_sim* s, uint32_t fn, uint64_t base, uint64_t size, void* ptr, int writable);  // 0; -1: overlaps a region
+int db_unmap(db_sim* s, uint32_t fn, uint64_t base, uint64_t size);  // regions removed (those wholly inside)
 
-// The IOMMU. On, only what is granted may be touched; both ways forget all grants and refusals. `owner` is the caller's.
-void db_iommu(db_sim* s, int on);
-void db_grant(db_sim* s, uint64_t addr, uint64_t bytes, uint64_t owner, uint32_t rights);
-int db_revoke(db_sim* s, uint64_t owner);                       // pages that it had
-int db_strays(db_sim* s, db_stray* out, int n);                 // the first 64 refusals are kept
+// The IOMMU of a function. On, only what is granted may be touched; both ways forget all its grants and refusals. `owner`
+// is the caller's.
+void db_iommu(db_sim* s, uint32_t fn, int on);
+void db_grant(db_sim* s, uint32_t fn, uint64_t addr, uint64_t bytes, uint64_t owner, uint32_t rights);
+int db_revoke(db_sim* s, uint32_t fn, uint64_t owner);          // pages that it had
+int db_strays(db_sim* s, uint32_t fn, db_stray* out, int n);    // the first 64 refusals are kept
 void db_set_watches(db_sim* s, const db_watch* w, uint32_t n);  // up to 64
 
-int db_mmio_write(db_sim* s, uint32_t off, const void* data, uint32_t len);  // 0, or -1: queue full, run some cycles
-int db_mmio_read(db_sim* s, uint32_t off, uint32_t len);                     // handle, or -1: queue full
+// Registers, BAR 0 of a function. One that is not enabled answers reads with UR.
+int db_mmio_write(db_sim* s, uint32_t fn, uint32_t off, const void* data, uint32_t len);  // 0; -1: full, run a bit
+int db_mmio_read(db_sim* s, uint32_t fn, uint32_t off, uint32_t len);                     // handle, or -1: queue full
 int db_mmio_poll(db_sim* s, int handle, void* data);  // length and the handle is free, or a DB_MMIO_* code
 void db_mmio_forget(db_sim* s, int handle);           // nobody will poll it: free when it is answered
-void db_doorbell_page(db_sim* s, void* page);
-void db_doorbell_reset(db_sim* s);
+void db_doorbell_page(db_sim* s, uint32_t fn, void* page);
+void db_doorbell_reset(db_sim* s, uint32_t fn);
 
-int db_irqs(db_sim* s, db_irq* out, int n);
-void db_irq_eventfd(db_sim* s, uint32_t data, int fd);                        // -1: to the queue, -2: to nobody
-int db_dma_next(db_sim* s, db_msg* out);                                      // 1 if there was one
+int db_irqs(db_sim* s, uint32_t fn, db_irq* out, int n);
+uint32_t db_irqs_wait(const db_sim* s);                                       // bits: functions that have some
+void db_irq_eventfd(db_sim* s, uint32_t fn, uint32_t data, int fd);           // -1: to the queue, -2: to nobody
+int db_dma_next(db_sim* s, uint32_t fn, db_msg* out);                         // 1 if there was one
 int db_dma_complete(db_sim* s, uint64_t id, const void* data, uint32_t len);  // data NULL: UR
 
-uint32_t db_inject(db_sim* s, uint32_t kind, uint64_t addr, uint64_t len, int64_t nth, uint32_t count);
+// fn -1: reads of all functions.
+uint32_t db_inject(db_sim* s, int fn, uint32_t kind, uint64_t addr, uint64_t len, int64_t nth, uint32_t count);
 uint64_t db_injected(const db_sim* s, uint32_t id);
 void db_inject_clear(db_sim* s);
 
-void db_set_cfg(db_sim* s, int bus_master, int msix_enable, int msix_mask, int intx_disable, int mps, int mrrs);
-void db_get_cfg(const db_sim* s, int out[6]);
-int db_flr(db_sim* s, uint64_t max_cycles);  // 0 when acknowledged, -1 when not within max_cycles
+// Configuration. A field that is negative (a size: 0) stays as it is; a VF has the first three alone. -1: there is no
+// such function, or it is not enabled. What db_get_cfg says begins with these six; the last is whether it is enabled.
+int db_set_cfg(db_sim* s, uint32_t fn, int bus_master, int msix_enable, int msix_mask, int intx_disable, int mps,
+               int mrrs);
+int db_get_cfg(const db_sim* s, uint32_t fn, int out[7]);
+// VF Enable and NumVFs of the PF: VFs 1 to n are there; -1: too many. Runs a little if some were there just before.
+int db_enable_vfs(db_sim* s, uint32_t n);
+
+// Function-level reset. Those of several functions may be under way; that of the PF takes the VFs away. The function's
+// bus master and MSI-X are off from its begin on.
+int db_flr_begin(db_sim* s, uint32_t fn);                 // 0 (also if it is under way); -1: not enabled
+int db_flr_poll(const db_sim* s, uint32_t fn);            // 0: it is under way
+int db_flr(db_sim* s, uint32_t fn, uint64_t max_cycles);  // runs until it is done: 0; -1: not within max_cycles
 
 uint8_t* db_media(db_sim* s);
 int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count);

@@ -13,6 +13,7 @@ namespace db {
 
 #define DB_ENDPOINT_COUNTERS(X)                     \
     X(RQ_WITHOUT_BUS_MASTER, "error.rq_bus_master") \
+    X(RQ_NO_FUNCTION, "error.rq_function")          \
     X(DROPPED_WITHOUT_BUS_MASTER, "hard.rq_dropped_bus_master")
 DB_COUNTERS(EndpointCount, DB_ENDPOINT_COUNTERS)
 
@@ -58,12 +59,18 @@ class Endpoint {
     }
     void rq_malformed() { ++count.rq[RqError::FORMAT]; }
 
+    void without_bus_master(u32 fn) {
+        if (fn == NO_FN) ++own[EndpointCount::RQ_NO_FUNCTION];
+        else if (x.cycle - x.bus_master_off_at[fn] > BUS_MASTER_GRACE) ++own[EndpointCount::RQ_WITHOUT_BUS_MASTER];
+        ++own[EndpointCount::DROPPED_WITHOUT_BUS_MASTER];
+    }
+
     void rq_packet() {
         RqRequest r;
         if (!rq_well_formed(rq, false, count, r)) return;
-        if (!x.bus_master) {
-            if (x.cycle - x.bus_master_off_at > BUS_MASTER_GRACE) ++own[EndpointCount::RQ_WITHOUT_BUS_MASTER];
-            ++own[EndpointCount::DROPPED_WITHOUT_BUS_MASTER];
+        const u32 fn = x.index_of(r.fn);
+        if (!(x.bus_master >> fn & 1)) {
+            without_bus_master(fn);
             if (!r.write()) rx.make_up(r.tag, r.fn, RC_BAD_STATUS);
             return;
         }
@@ -166,17 +173,47 @@ class Endpoint {
                              });
     }
 
+    // A function that is not enabled takes no access: a write is gone, a read ends as unsupported. False: its answer
+    // finds no room yet.
+    bool refuse(const CqPacket& p) {
+        if (!p.read()) return true;
+        if (cc.in || !tx.answer_room()) return false;  // the answer that comes in has the next place
+        u32* const w = tx.answer_words();
+        w[0] = 0;
+        w[1] = u32(UR) << 11;
+        w[2] = (p.w[3] & 0xff) | p.function() << 8;
+        tx.push_answer(0);
+        return true;
+    }
+    bool is_enabled(const CqPacket& p) const { return x.is_enabled(x.index_of(p.function())); }
+
+    // What has arrived: reads wait for a credit, up to the first write. False: something is yet to be refused.
+    bool sort_cq() {
+        while (!rx.uncredited.empty() && !is_enabled(rx.uncredited.front())) {
+            if (!refuse(rx.uncredited.front())) return false;
+            rx.uncredited.pop();
+        }
+        while (rx.arrived(rx.cq)) {
+            const CqPacket& p = rx.cq.front();
+            if (!is_enabled(p)) {
+                if (!refuse(p)) return false;
+            } else if (p.read()) {
+                rx.uncredited.push(p);
+            } else {
+                break;
+            }
+            rx.cq.pop();
+        }
+        return true;
+    }
+
     // CQ in the order of the link, but without a credit (PG213, "Selective Flow Control for Non-Posted Requests") reads
     // wait and writes go on.
     void drive_cq() {
         auto& was = cq_credited ? rx.uncredited : rx.cq;
         if (cq.fired && cq.advance(was.front().ndw, N)) was.pop();
         bool delivered = false;
-        if (!cq.on) {
-            while (rx.arrived(rx.cq) && rx.cq.front().read()) {
-                rx.uncredited.push(rx.cq.front());
-                rx.cq.pop();
-            }
+        if (!cq.on && sort_cq()) {
             cq_credited = credits && !rx.uncredited.empty();
             delivered = begin(cq, cq_credited ? rx.uncredited : rx.cq) && cq_credited;
         }

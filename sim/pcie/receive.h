@@ -26,6 +26,8 @@ struct CqPacket {
     u8 first_be, last_be;
 
     bool read() const { return (w[2] >> 11 & 15) == REQ_MRD; }
+    /// The hard block's number of the function.
+    u32 function() const { return w[3] >> 8 & 0xff; }
 };
 
 struct Receive {

@@ -17,6 +17,8 @@ struct PostedTlp {
     u8 first_be, last_be, number;
 
     u64 addr() const { return (u64(w[1]) << 32) | (w[0] & ~3u); }
+    /// The hard block's number of the function.
+    u32 function() const { return w[2] >> 16 & 0xff; }
 };
 struct ReadTlp {
     u64 addr, seq;
@@ -126,9 +128,12 @@ class Transmit {
     // ---- the far end, in the order in which requests were sent
 
     bool request_arrived() const { return !flight.empty() && flight.front().arrive <= x.cycle; }
+    bool request_on_its_way() const { return !flight.empty(); }
     bool next_is_read() const { return flight.front().read; }
     const ReadTlp& next_read() const { return reads.front(); }
     const PostedTlp& next_posted() const { return posted.front(); }
+    /// The hard block's number of the next request's function.
+    u32 next_function() const { return next_is_read() ? next_read().fn : next_posted().function(); }
     /// The root complex has taken the next request: its credit is on the way back.
     void accept();
 

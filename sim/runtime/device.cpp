@@ -3,8 +3,8 @@
 
 using namespace db;
 
-db_sim::db_sim(const db_config& c)
-    : context(c), transmit(context, count.hard, up), receive(context),
+db_sim::db_sim(const db_config& c, u32 num_fn)
+    : context(c, num_fn), transmit(context, count.hard, up), receive(context),
       host(context, transmit, receive, down, count.hard, count.host) {
     for (Link* l : {&up, &down}) {
         l->rate(c.gen, c.lanes, c.clock_khz);
@@ -24,7 +24,8 @@ void db_sim::clear() {
     host.clear();
     context.events = 0;
     quiet = 0;
-    intx = flr_done = false;
+    intx = false;
+    flr_waiting = flr_active = flr_acknowledged = 0;
 }
 
 void db_sim::advance_us(u64 cycles) {

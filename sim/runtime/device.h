@@ -21,6 +21,10 @@ struct DeviceCounters {
     Counters<SimCount> sim;
 };
 
+/// Cycles between two resets of a function, and from a VF's end to its begin, so that it sees both. A host waits for 100
+/// ms.
+constexpr u64 APART = 256;
+
 }  // namespace db
 
 struct db_sim {
@@ -35,11 +39,14 @@ struct db_sim {
     bool powered = false;                            // it has been reset once
     db::u64 us = 0, us_fraction = 0, us_offset = 0;  // time_us; fraction: in 1 / clock_khz
     db::u32 quiet = 0;                               // cycles in which nothing has moved
-    db::u64 flr_ended = 0;                           // cycle; 0: there was none
-    bool intx = false, flr_done = false;
-    std::string said;  // what db_trouble has given
+    bool intx = false;
+    // function-level resets, a bit for each function: those that are to begin, are under way, are acknowledged
+    db::u32 flr_waiting = 0, flr_active = 0, flr_acknowledged = 0;
+    db::u64 flr_ended[db::MAX_FN] = {};  // cycle; 0: there was none
+    db::u64 vfs_ended = 0;               // cycle in which VFs went; 0: they did not
+    std::string said;                    // what db_trouble has given
 
-    explicit db_sim(const db_config& c);
+    db_sim(const db_config& c, db::u32 num_fn);
     virtual ~db_sim() = default;
     db_sim(const db_sim&) = delete;
     db_sim& operator=(const db_sim&) = delete;
@@ -51,12 +58,23 @@ struct db_sim {
     /// The cycle in which time_us is `t`.
     db::u64 cycle_of(db::u64 t) const;
 
+    // ---- functions (device_functions.cpp)
+
+    /// VFs 1 to n are there, the others are not; what goes is reset.
+    void enable_vfs(db::u32 n);
+    /// It begins at once, or when the function's last reset is long enough ago.
+    void begin_flr(db::u32 fn);
+    /// Those that end here were acknowledged, or nobody waits for them any more.
+    void end_flrs(db::u32 which);
+    /// What is acknowledged ends, what waits begins when its time has come.
+    void look_at_flrs();
+
     virtual void reset() = 0;
     virtual int run(db::u64 cycles, db::u32 stop) = 0;
     virtual void step() = 0;
     virtual void show_time() = 0;
     virtual void show_settings() = 0;
-    virtual void show_flr(bool on) = 0;
+    virtual void show_flrs() = 0;
     virtual db::u64 wake_us() const = 0;
     /// Nothing will happen before wake_us unless the caller does something.
     virtual bool idle() const = 0;

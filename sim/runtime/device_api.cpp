@@ -10,9 +10,6 @@ using namespace db;
 
 namespace {
 
-/// Cycles between two function-level resets, so that the function sees the first one's end. A host waits for 100 ms.
-constexpr u64 FLR_APART = 256;
-
 bool power_of_2(u32 v) { return v && !(v & (v - 1)); }
 
 /// What is wrong with a configuration, or "".
@@ -33,6 +30,8 @@ std::string fault_in(const db_config& c) {
     if (c.stall_pct > 95) return "stall_pct: 95 at most";
     return "";
 }
+
+bool has(const db_sim* s, u32 fn) { return fn < s->context.num_fn; }
 
 template <class Visit>
 void each_counter(const db_sim* s, Visit& visit) {
@@ -77,6 +76,7 @@ void db_set_time_us(db_sim* s, uint64_t us) {
 uint64_t db_wake_us(const db_sim* s) { return s->wake_us(); }
 int db_intx(const db_sim* s) { return s->intx; }
 int db_idle(const db_sim* s) { return s->idle(); }
+void db_listen(db_sim* s, uint32_t functions) { s->context.listening = functions; }
 int db_run(db_sim* s, uint64_t cycles, uint32_t stop) {
     PageFaults::Guard guard;
     return s->run(cycles, stop);
@@ -84,49 +84,64 @@ int db_run(db_sim* s, uint64_t cycles, uint32_t stop) {
 
 // ---- host memory
 
-int db_map(db_sim* s, uint64_t base, uint64_t size, void* ptr, int writable) {
-    return s->host.regions.add(base, size, static_cast<u8*>(ptr), writable != 0);
+int db_map(db_sim* s, uint32_t fn, uint64_t base, uint64_t size, void* ptr, int writable) {
+    return has(s, fn) ? s->host.domains[fn].regions.add(base, size, static_cast<u8*>(ptr), writable != 0) : -1;
 }
-int db_unmap(db_sim* s, uint64_t base, uint64_t size) { return s->host.unmap(base, size); }
-void db_iommu(db_sim* s, int on) { s->host.iommu.start(on != 0); }
-void db_grant(db_sim* s, uint64_t addr, uint64_t bytes, uint64_t owner, uint32_t rights) {
-    s->host.iommu.grant(addr, bytes, owner, rights);
+int db_unmap(db_sim* s, uint32_t fn, uint64_t base, uint64_t size) {
+    return has(s, fn) ? s->host.unmap(fn, base, size) : 0;
 }
-int db_revoke(db_sim* s, uint64_t owner) { return s->host.iommu.revoke(owner, s->context.cycle); }
-int db_strays(db_sim* s, db_stray* out, int n) { return s->host.iommu.take(out, n); }
+void db_iommu(db_sim* s, uint32_t fn, int on) {
+    if (has(s, fn)) s->host.domains[fn].iommu.start(on != 0);
+}
+void db_grant(db_sim* s, uint32_t fn, uint64_t addr, uint64_t bytes, uint64_t owner, uint32_t rights) {
+    if (has(s, fn)) s->host.domains[fn].iommu.grant(addr, bytes, owner, rights);
+}
+int db_revoke(db_sim* s, uint32_t fn, uint64_t owner) {
+    return has(s, fn) ? s->host.domains[fn].iommu.revoke(owner, s->context.cycle) : 0;
+}
+int db_strays(db_sim* s, uint32_t fn, db_stray* out, int n) {
+    return has(s, fn) ? s->host.domains[fn].iommu.take(out, n) : 0;
+}
 void db_set_watches(db_sim* s, const db_watch* w, uint32_t n) { s->host.watches.set(w, n); }
-int db_dma_next(db_sim* s, db_msg* out) { return s->host.next_message(out); }
+int db_dma_next(db_sim* s, uint32_t fn, db_msg* out) { return has(s, fn) && s->host.next_message(fn, out); }
 int db_dma_complete(db_sim* s, uint64_t id, const void* data, uint32_t len) {
     return s->host.reads.answer(id, data, len);
 }
 
 // ---- registers
 
-int db_mmio_write(db_sim* s, uint32_t off, const void* data, uint32_t len) {
-    if (s->host.mmio.start_write(off, data, len)) return -1;
+int db_mmio_write(db_sim* s, uint32_t fn, uint32_t off, const void* data, uint32_t len) {
+    if (!has(s, fn) || s->host.mmio.start_write(fn, off, data, len)) return -1;
     s->quiet = 0;
     return 0;
 }
-int db_mmio_read(db_sim* s, uint32_t off, uint32_t len) {
-    const int handle = s->host.mmio.start_read(off, len);
+int db_mmio_read(db_sim* s, uint32_t fn, uint32_t off, uint32_t len) {
+    const int handle = has(s, fn) ? s->host.mmio.start_read(fn, off, len) : -1;
     if (handle >= 0) s->quiet = 0;
     return handle;
 }
 int db_mmio_poll(db_sim* s, int handle, void* data) { return s->host.mmio.poll(handle, data); }
 void db_mmio_forget(db_sim* s, int handle) { s->host.mmio.forget(handle); }
-void db_doorbell_page(db_sim* s, void* page) { s->host.mmio.set_page(page); }
-void db_doorbell_reset(db_sim* s) { s->host.mmio.forget_page(); }
+void db_doorbell_page(db_sim* s, uint32_t fn, void* page) {
+    if (has(s, fn)) s->host.mmio.set_page(fn, page);
+}
+void db_doorbell_reset(db_sim* s, uint32_t fn) {
+    if (has(s, fn)) s->host.mmio.forget_page(fn);
+}
 
 // ---- interrupts
 
-int db_irqs(db_sim* s, db_irq* out, int n) { return s->host.interrupts.take(out, n); }
-void db_irq_eventfd(db_sim* s, uint32_t data, int fd) { s->host.interrupts.send_to(data, fd); }
+int db_irqs(db_sim* s, uint32_t fn, db_irq* out, int n) { return has(s, fn) ? s->host.interrupts.take(fn, out, n) : 0; }
+uint32_t db_irqs_wait(const db_sim* s) { return s->host.interrupts.waiting(); }
+void db_irq_eventfd(db_sim* s, uint32_t fn, uint32_t data, int fd) {
+    if (has(s, fn)) s->host.interrupts.send_to(fn, data, fd);
+}
 
 // ---- faults and settings
 
-uint32_t db_inject(db_sim* s, uint32_t kind, uint64_t addr, uint64_t len, int64_t nth, uint32_t count) {
+uint32_t db_inject(db_sim* s, int fn, uint32_t kind, uint64_t addr, uint64_t len, int64_t nth, uint32_t count) {
     auto& list = s->host.faults.list;
-    list.push_back(ReadFault{kind, count, addr, len, nth, 0});
+    list.push_back(ReadFault{kind, count, fn, addr, len, nth, 0});
     return u32(list.size() - 1);
 }
 uint64_t db_injected(const db_sim* s, uint32_t id) {
@@ -135,39 +150,58 @@ uint64_t db_injected(const db_sim* s, uint32_t id) {
 }
 void db_inject_clear(db_sim* s) { s->host.faults.list.clear(); }
 
-void db_set_cfg(db_sim* s, int bus_master, int msix_enable, int msix_mask, int intx_disable, int mps, int mrrs) {
+int db_set_cfg(db_sim* s, uint32_t fn, int bus_master, int msix_enable, int msix_mask, int intx_disable, int mps,
+               int mrrs) {
     EndpointContext& x = s->context;
-    if (bus_master >= 0) x.bus_master = bus_master;
-    if (msix_enable >= 0) x.msix_enable = msix_enable;
-    if (msix_mask >= 0) x.msix_mask = msix_mask;
+    if (!has(s, fn) || !x.is_enabled(fn) || (fn && (intx_disable >= 0 || mps > 0 || mrrs > 0))) return -1;
+    auto set = [=](u32& bits, int on) {
+        if (on >= 0) bits = (bits & ~(1u << fn)) | u32(on != 0) << fn;
+    };
+    set(x.bus_master, bus_master);
+    set(x.msix_enable, msix_enable);
+    set(x.msix_mask, msix_mask);
     if (intx_disable >= 0) x.intx_disable = intx_disable;
     if (mps > 0) x.mps = u32(mps);
     if (mrrs > 0) x.mrrs = u32(mrrs);
     s->show_settings();
+    return 0;
 }
 
-void db_get_cfg(const db_sim* s, int out[6]) {
+int db_get_cfg(const db_sim* s, uint32_t fn, int out[7]) {
+    if (!has(s, fn)) return -1;
     const EndpointContext& x = s->context;
-    const int v[6] = {x.bus_master, x.msix_enable, x.msix_mask, x.intx_disable, int(x.mps), int(x.mrrs)};
-    std::copy(v, v + 6, out);
+    auto bit = [=](u32 bits) { return int(bits >> fn & 1); };
+    const int v[7] = {bit(x.bus_master), bit(x.msix_enable), bit(x.msix_mask), !fn && x.intx_disable,
+                      int(x.mps),        int(x.mrrs),        bit(x.enabled)};
+    std::copy(v, v + 7, out);
+    return 0;
 }
 
-int db_flr(db_sim* s, uint64_t max_cycles) {
+int db_enable_vfs(db_sim* s, uint32_t n) {
+    if (!has(s, n)) return -1;
     PageFaults::Guard guard;
-    // as the specification has it, the function's command register and MSI-X enable fall back to 0
-    EndpointContext& x = s->context;
-    while (s->flr_ended && x.cycle < s->flr_ended + FLR_APART) s->step();
-    x.bus_master = x.msix_enable = x.msix_mask = x.intx_disable = false;
-    s->flr_done = false;
-    s->show_flr(true);
-    s->show_settings();
-    const u64 end = x.cycle + max_cycles;
-    s->host.drop_messages();
-    while (!s->flr_done && x.cycle < end) s->step();
-    s->show_flr(false);
-    s->flr_ended = x.cycle;
-    s->quiet = 0;
-    return s->flr_done ? 0 : -1;
+    const u64 apart = s->vfs_ended + APART;
+    while (s->vfs_ended && u32(ones(n + 1)) & ~s->context.enabled && s->context.cycle < apart) s->step();
+    s->enable_vfs(n);
+    return 0;
+}
+
+int db_flr_begin(db_sim* s, uint32_t fn) {
+    if (!has(s, fn) || !s->context.is_enabled(fn)) return -1;
+    s->begin_flr(fn);
+    return 0;
+}
+int db_flr_poll(const db_sim* s, uint32_t fn) { return !((s->flr_waiting | s->flr_active) >> fn & 1); }
+
+int db_flr(db_sim* s, uint32_t fn, uint64_t max_cycles) {
+    PageFaults::Guard guard;
+    if (db_flr_begin(s, fn)) return -1;
+    while (s->flr_waiting >> fn & 1) s->step();
+    const u64 end = s->context.cycle + max_cycles;
+    while (!db_flr_poll(s, fn) && s->context.cycle < end) s->step();
+    if (db_flr_poll(s, fn)) return 0;
+    s->end_flrs(1u << fn);
+    return -1;
 }
 
 // ---- media
@@ -180,12 +214,15 @@ int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {
 void db_media_error_clear(db_sim* s) { s->media.errors.clear(); }
 int db_media_sync(db_sim* s) { return s->media.store.sync(); }
 const char* db_trouble(db_sim* s) {
-    for (std::string* text : {&s->media.store.trouble, &s->host.regions.trouble}) {
-        if (text->empty()) continue;
-        s->said.swap(*text);
-        text->clear();
-        return s->said.c_str();
-    }
+    auto say = [=](std::string& text) {
+        if (text.empty()) return false;
+        s->said.swap(text);
+        text.clear();
+        return true;
+    };
+    if (say(s->media.store.trouble)) return s->said.c_str();
+    for (Domain& d : s->host.domains)
+        if (say(d.regions.trouble)) return s->said.c_str();
     return nullptr;
 }
 

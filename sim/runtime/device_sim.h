@@ -30,7 +30,7 @@ class DeviceSim final : public db_sim {
 
     void poll() {
         next_poll = x.cycle + POLL_CYCLES;
-        host.mmio.look_at_page();
+        host.mmio.look_at_pages();
         host.mmio.expire();
         if (model.failed()) {
             ++count.sim[SimCount::RTL_ERRORS];
@@ -43,7 +43,7 @@ class DeviceSim final : public db_sim {
         bool busy = !top.idle;
         busy |= endpoint.sample();
         busy |= axi.sample();
-        if (top.cfg_flr_done) flr_done = true;
+        flr_acknowledged |= top.cfg_flr_done;
         if (bool(top.cfg_intx) != intx) {
             intx = top.cfg_intx;
             if (intx) x.events |= DB_STOP_INTX;
@@ -70,13 +70,14 @@ class DeviceSim final : public db_sim {
             for (u32 b = 1; b < 1u << MEDIA_STALLS; b <<= 1) stall |= x.stalled() ? b : 0;
         axi.update(x.cycle, stall);
         endpoint.drive_ready();
+        if (flr_acknowledged | flr_waiting) look_at_flrs();
     }
 
     // The next cycle in which the world does something to a core that is idle.
     u64 next_event() const {
-        if (endpoint.rc_on() || endpoint.cq_on() || endpoint.numbers_shown()) return x.cycle;
-        const u64 e = std::min({axi.next_event(x.cycle), transmit.next_event(host.messages.writes()),
-                                receive.next_event(), host.next_event()});
+        if (endpoint.rc_on() || endpoint.cq_on() || endpoint.numbers_shown() || flr_waiting) return x.cycle;
+        const u64 e = std::min(
+            {axi.next_event(x.cycle), transmit.next_event(host.blocked()), receive.next_event(), host.next_event()});
         return std::max(e, x.cycle);
     }
 
@@ -95,8 +96,8 @@ class DeviceSim final : public db_sim {
     }
 
   public:
-    explicit DeviceSim(const db_config& c)
-        : db_sim(c), endpoint(top, context, db_sim::transmit, db_sim::receive, count.hard, count.endpoint),
+    DeviceSim(const db_config& c, u32 num_fn)
+        : db_sim(c, num_fn), endpoint(top, context, db_sim::transmit, db_sim::receive, count.hard, count.endpoint),
           axi(top, db_sim::media, c) {}
 
     void reset() override {
@@ -106,7 +107,8 @@ class DeviceSim final : public db_sim {
         top.rst = 1;
         top.por_rst = !powered;
         powered = true;
-        top.cfg_flr = 0;
+        enable_vfs(0);
+        show_flrs();
         top.media_pages = media.store.size / 4096;
         show_settings();
         show_time();
@@ -137,10 +139,10 @@ class DeviceSim final : public db_sim {
     int run(u64 cycles, u32 stop) override {
         const u64 end = x.cycle + cycles;
         // level events first: what has not been fetched yet
-        x.events = (host.interrupts.empty() ? 0 : DB_STOP_IRQ) | (host.messages.empty() ? 0 : DB_STOP_DMA) |
-                   (intx ? DB_STOP_INTX : 0);
+        x.events = (host.interrupts.waiting() & x.listening ? DB_STOP_IRQ : 0) |
+                   (host.messages.any(x.listening) ? DB_STOP_DMA : 0) | (intx ? DB_STOP_INTX : 0);
         host.watches.look_at_all();
-        host.mmio.look_at_page();
+        host.mmio.look_at_pages();
         const u32 mask = stop | DB_STOP_RTL;
         if (x.events & mask) return int(x.events & mask);
         if (host.mmio.pending()) quiet = 0;
@@ -154,15 +156,18 @@ class DeviceSim final : public db_sim {
     }
 
     void show_time() override { top.time_us = time_us(); }
-    void show_flr(bool on) override { top.cfg_flr = on; }
+    void show_flrs() override { put_words(top.cfg_flr, &flr_active); }
     void show_settings() override {
         auto code = [](u32 bytes) { return u32(__builtin_ctz(bytes)) - 7; };
         top.cfg_max_payload = code(x.mps);
         top.cfg_max_read_req = code(x.mrrs);
-        if (top.cfg_bus_master && !x.bus_master) x.bus_master_off_at = x.cycle;
-        top.cfg_bus_master = x.bus_master;
-        top.cfg_msix_enable = x.msix_enable;
-        top.cfg_msix_mask = x.msix_mask;
+        u32 was;
+        get_words(top.cfg_bus_master, &was);
+        for (u32 off = was & ~x.bus_master; off; off &= off - 1) x.bus_master_off_at[__builtin_ctz(off)] = x.cycle;
+        put_words(top.cfg_bus_master, &x.bus_master);
+        put_words(top.cfg_msix_enable, &x.msix_enable);
+        put_words(top.cfg_msix_mask, &x.msix_mask);
+        put_words(top.cfg_fn_enable, &x.enabled);
         top.cfg_intx_disable = x.intx_disable;
         quiet = 0;
     }

@@ -70,10 +70,11 @@ void hw_complete(uint32_t f, uint32_t c, uint32_t s, uint32_t d) { (void)f; (voi
 static uint32_t parameters;
 void hw_namespace(uint32_t nsid, const struct hw_namespace *ns)
 {
-    shown[nsid][0] = ns->valid | (uint32_t)ns->lba4k << 1 | (uint32_t)ns->read_only << 2 |
+    shown[nsid][0] = (ns->attached & 1u) | (uint32_t)ns->lba4k << 1 | (uint32_t)ns->read_only << 2 |
                      (uint32_t)(ns->base ^ ns->blocks) << 3;
 }
 void hw_keys_wait(void) {}
+void hw_function_queues(const struct hw_function *f) { (void)f; }
 void hw_key_stage(uint32_t at, uint32_t word) { (void)at; (void)word; }
 void hw_key_load(uint32_t slot, uint32_t flags) { (void)slot; (void)flags; }
 void hw_key_erase(uint32_t slot) { (void)slot; }
@@ -103,10 +104,12 @@ uint32_t power_on(uint32_t pages, uint32_t num_ns, uint32_t key_slots)
     drive.hw.num_ns = (uint8_t)num_ns;
     drive.hw.key_slots = (uint8_t)key_slots;
     drive.hw.operators = 0x3f;
-    store_load(&drive, &fn);
+    drive.hw.num_fn = 1;
+    drive.functions = &fn;
+    store_load(&drive);
     boot.power_cycles++;
     operators_restore(&drive);
-    namespaces_init(&drive, &fn);
+    namespaces_init(&drive);
     return drive.store.found;
 }
 /* Something else that is to be remembered. */
@@ -130,7 +133,7 @@ int save(uint32_t most)
 {
     ops = 0;
     limit = most;
-    int done = store_save(&drive, &fn);
+    int done = store_save(&drive);
     return done;
 }
 /* What is remembered, as one number. */

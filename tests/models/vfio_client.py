@@ -66,7 +66,8 @@ class Client:
         raw = HEADER.pack(number, command, HEADER.size + len(body) if size is None else size, flags, 0) + body
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))] if fds else []
         sent = self.sock.sendmsg([raw], rights)
-        self.sock.sendall(raw[sent:])
+        if sent < len(raw):  # to send nothing is an error, too, if the server has closed by now
+            self.sock.sendall(raw[sent:])
         return number
 
     def _exactly(self, size: int, fds: list[int]) -> bytes:
@@ -255,6 +256,8 @@ class Drive:
         fired = select.select(self._eventfds, [], [], 0)[0] if self._eventfds else []
         for fd in fired:
             os.eventfd_read(fd)
+        if fired and self.messages:
+            self.client.serve_dma()  # what was written before the interrupt is in the socket
         return [self._eventfds.index(fd) for fd in fired]
 
     def set_cfg(self, *, bus_master: bool | None = None, msix_enable: bool | None = None,

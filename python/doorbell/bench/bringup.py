@@ -14,12 +14,13 @@ from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
 
 MEDIUM = 2
+HOST_BASE = 0x12_4000_0000
 
 
-def host_memory(jobs: Iterable[Job]) -> HostMemory:
-    """Enough host memory for the jobs' buffers and queues."""
+def host_memory(jobs: Iterable[Job], base: int = HOST_BASE) -> HostMemory:
+    """Enough host memory for the jobs' buffers and queues, from an address on."""
     need = sum(j.numjobs * j.iodepth * (j.max_bs + 8192) for j in jobs)
-    return HostMemory((min(need, BUFFER_BYTES * 2) + (96 << 20)) & ~0xFFF)
+    return HostMemory((min(need, BUFFER_BYTES * 2) + (96 << 20)) & ~0xFFF, base)
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,18 @@ def queue_priorities(jobs: Sequence[Job], queues: int) -> list[int]:
 
 
 def start_queues(
-    drive: Driver, wanted: int, iodepth: int, jobs: Sequence[Job] = (), arbitration: Arbitration = Arbitration()
-) -> None:  # noqa: B008
+    drive: Driver,
+    wanted: int,
+    iodepth: int,
+    jobs: Sequence[Job] = (),
+    arbitration: Arbitration = Arbitration(),  # noqa: B008
+    *,
+    most_vectors: int | None = None,
+) -> None:
     """Bring the drive up with as many queue pairs as wanted, or as it has, deep enough for its share of the jobs.
 
-    jobs: those that will run together, for the priorities of their queues.
+    jobs: those that will run together, for the priorities of their queues. most_vectors: MSI-X vectors there are for
+    I/O queues, where these may be more.
     """
     entries = 2
     while entries <= iodepth:
@@ -97,6 +105,7 @@ def start_queues(
     if wrr and not drive.cap.ams & 1:
         raise UserError("the drive has no weighted round robin")
     if have > 1 or entries > drive.sqs[1].entries or wrr:
-        drive.start(queues=have, entries=entries, wrr=wrr, prios=prios)
+        vectors = None if most_vectors is None else min(have, most_vectors)
+        drive.start(queues=have, entries=entries, wrr=wrr, prios=prios, vectors=vectors)
     if arbitration.burst is not None or arbitration.weights is not None:
         drive.set_features(Feature.ARBITRATION, arbitration.feature(drive.get_features(Feature.ARBITRATION)))

@@ -15,6 +15,8 @@ from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.bench.bringup import Arbitration
 from doorbell.bench.drive import DriveSetup, Measured, measure, measure_speed, measure_trace
+from doorbell.bench.function_results import function_json, function_table
+from doorbell.bench.functions import Functions, with_fn0
 from doorbell.bench.jobs import Job, given_jobs, groups
 from doorbell.bench.recorder import RecorderSetup
 from doorbell.bench.results import Result, fio_json, table
@@ -116,6 +118,15 @@ def main(
     param: list[str] = typer.Option(  # noqa: B008
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_CMDS=256."
     ),
+    functions: int | None = typer.Option(
+        None, help="So many PCIe functions of the drive run the jobs at once: the PF and VFs, 1 to 17."
+    ),
+    fn0: str | None = typer.Option(
+        None,
+        help="Other options of the job on function 0 than on the others: 'rw=randread iodepth=1'. A job file has "
+        "function=0 or function=1-16 for it.",
+    ),
+    namespaces: str = typer.Option("shared", help="With --functions: shared (one, a part each) or private (one each)."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     json: Path | None = typer.Option(None, help="Write the results as fio's JSON to this file (-: stdout)."),
 ) -> None:
@@ -142,6 +153,9 @@ def main(
     if records and job_file is not None:
         raise UserError(f"a job file is not for {top}: give --rw, --size, --drives, --rate")
     jobs = given_jobs(job_file, given, Job(rw="write") if records else Job(rw="randread", iodepth=64))
+    many = given_functions(functions, namespaces, fn0, host or speed or trace is not None)
+    if many is not None and fn0 is not None:
+        jobs = with_fn0(jobs, fn0, many.count)
     link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
     media = (media_latency_ns, media_write_latency_ns, media_flush_latency_ns, media_zero_gbps)
     if host and (trace or stages or speed or backend != "rtl" or mrrs is not None):
@@ -209,6 +223,7 @@ def main(
             queues,
             media_flush_latency_ns,
             media_zero_gbps,
+            many,
         )
         drive.check()
         if speed and trace is None:
@@ -246,6 +261,19 @@ def check_numbers(data_w: int, clock_mhz: float, trace_speed: float, mps: int, m
             raise UserError(f"--{name}: {value} is not a power of two from 128 to {most}")
 
 
+def given_functions(count: int | None, namespaces: str, fn0: str | None, other: bool) -> Functions | None:
+    """--functions and what belongs to it. other: it is no bench of jobs on a drive."""
+    if namespaces not in ("shared", "private"):
+        raise UserError(f"--namespaces: {namespaces} is not shared or private")
+    if count is None:
+        if fn0 is not None or namespaces != "shared":
+            raise UserError("--fn0 and --namespaces need --functions")
+        return None
+    if other:
+        raise UserError("--functions is for jobs on a drive: not for a trace, --speed, db_host or db_recorder")
+    return Functions(count, namespaces == "private")
+
+
 def gigabytes(rate: str | None) -> float:
     """--rate of a recorder."""
     try:
@@ -256,10 +284,13 @@ def gigabytes(rate: str | None) -> float:
 
 def show_drive(found: Measured, json: Path | None) -> None:
     """Tables, and fio's JSON."""
-    tables = [table(found.groups, found.wire, found.title)]
+    show = function_table if found.setup.functions else table
+    tables = [show(found.groups, found.wire, found.title)]
     for recorder, results in zip(found.recorders, found.groups):
         tables += stage_tables(recorder, ", ".join(r.job.name for r in results))
     setting = {**found.setup.plain(), "sim_ns": found.sim_ns}
+    if found.setup.functions:
+        setting["by_function"] = [function_json(results, found.wire) for results in found.groups]
     if found.recorders:
         setting["stages"] = [stage_json(r) for r in found.recorders]
     if json is not None:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from doorbell.bench.bringup import Arbitration, host_memory, start_queues
+from doorbell.bench.functions import Functions, bring_up, check_jobs, run_functions
 from doorbell.bench.jobs import Job, groups
 from doorbell.bench.results import Result
 from doorbell.bench.runner import run_group
@@ -44,6 +45,7 @@ class DriveSetup:
     arbitration: Arbitration = Arbitration()  # noqa: RUF009
     media_flush_latency_ns: int | None = None
     media_zero_gbps: float | None = None
+    functions: Functions | None = None  # that work at the same time; None: one, without any VF in the drive
 
     @property
     def wire(self) -> limits.Link:
@@ -61,12 +63,15 @@ class DriveSetup:
             raise UserError("--operator needs --backend rtl")
         if self.backend != "rtl" and self.clock_mhz != CLOCK_MHZ:
             raise UserError("--clock-mhz needs --backend rtl")
+        if self.functions is not None and (self.backend != "rtl" or self.operator is not None):
+            raise UserError("--functions needs --backend rtl, and no --operator")
         media_options.check(self.media)
 
-    def open(self) -> Any:
-        """A simulation of it."""
+    def open(self, jobs: Sequence[Sequence[Job]] = ()) -> Any:
+        """A simulation of it. jobs: groups that its functions will run, if it has several."""
         clock = {"clock_mhz": self.clock_mhz} if self.backend == "rtl" else {}
-        params = {"params": self.params} if self.params else {}
+        wanted = self.functions.params(jobs, self.params) if self.functions else self.params
+        params = {"params": wanted} if wanted else {}
         return open_sim(self.backend, top=self.top, link=self.link, data_w=self.data_w, mps=self.mps, mrrs=self.mrrs,
                         media_size=self.media_size, **params, **clock, **self.media)  # fmt: skip
 
@@ -75,14 +80,16 @@ class DriveSetup:
         units = {"ns": "ns", "gbps": "GB/s"}
         parts = [(*k.rpartition("_")[::2], v) for k, v in self.media.items()]
         media = "".join(f", {name.replace('_', ' ')} {v} {units[unit]}" for name, unit, v in parts)
-        return (f"{name} ({self.backend}), {self.data_w} bit, {self.clock_mhz:g} MHz, {wire}, MPS {self.mps}, "
+        many = f", {self.functions}" if self.functions else ""
+        return (f"{name} ({self.backend}){many}, {self.data_w} bit, {self.clock_mhz:g} MHz, {wire}, MPS {self.mps}, "
                 f"MRRS {self.mrrs}{media}; simulated time")  # fmt: skip
 
     def plain(self) -> dict[str, Any]:
         """For a JSON file."""
         return {"top": self.top, "backend": self.backend, "link": self.link, "data_w": self.data_w, "mps": self.mps,
                 "mrrs": self.mrrs, **({"operator": self.operator} if self.operator else {}),
-                "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media}  # fmt: skip
+                "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media,
+                **({"functions": asdict(self.functions)} if self.functions else {})}  # fmt: skip
 
 
 @dataclass
@@ -99,6 +106,9 @@ class Measured:
 
 def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> Measured:
     """Run jobs on a drive of their own, those that belong together at the same time."""
+    check_jobs(jobs, setup.functions)
+    if setup.functions is not None:
+        return _measure_functions(setup, setup.functions, groups(jobs), stages)
     sim = setup.open()
     out = _measured(setup, sim)
     drive = Driver(sim, host_memory(jobs))
@@ -115,6 +125,20 @@ def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> 
         with progress_bar(", ".join(j.name for j in group)) as update:
             out.groups.append(run_group(drive, group, progress=update, recorder=_recorder(out, stages)))
     return _end(out, drive)
+
+
+def _measure_functions(setup: DriveSetup, functions: Functions, found: list[list[Job]], stages: bool) -> Measured:
+    """The same on several functions of it."""
+    if len(found) > 1 and any(j.sq_priority for group in found for j in group):
+        raise UserError("with --functions, priorities are for jobs that all run together: without stonewall")
+    sim = setup.open(found)
+    out = _measured(setup, sim)
+    members = bring_up(sim, functions, found, setup.arbitration)
+    for group in found:
+        with progress_bar(", ".join(j.name for j in group)) as update:
+            recorder = _recorder(out, stages, sim.num_fn - 1)
+            out.groups.append(run_functions(members, group, progress=update, recorder=recorder))
+    return _end(out, members[0].drive)
 
 
 def measure_speed(setup: DriveSetup, jobs: Sequence[Job]) -> Any:
@@ -146,10 +170,10 @@ def _measured(setup: DriveSetup, sim: Any) -> Measured:
     return Measured(setup, wire, setup.title(wire))
 
 
-def _recorder(out: Measured, stages: bool) -> Recorder | None:
+def _recorder(out: Measured, stages: bool, before_first: int = 0) -> Recorder | None:
     if not stages:
         return None
-    out.recorders.append(Recorder())
+    out.recorders.append(Recorder(before_first))
     return out.recorders[-1]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from doorbell.errors import UserError
 from doorbell.units import parse_rate, parse_size, parse_time_ns, size_name
 
-RW = ("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw")
+RW = ("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw", "trim", "randtrim")
 MIXED = ("rw", "readwrite", "randrw")
 
 # Options of fio that change nothing here (how a host does its I/O, what it prints): a job file may have them.
@@ -130,12 +130,18 @@ class Job:
     rate_iops: int = 0  # the same in commands
     fsync: int = 0  # a copy sends a flush after so many writes; 0: none
     sq_priority: tuple[int, ...] = ()  # of the copies' queues, dealt out in turn; none: queues have no priorities
+    functions: tuple[int, ...] = ()  # that the job runs on, each with all its copies; none: on all that there are
 
     @property
     def read_share(self) -> float:
         if self.rw in MIXED:
             return self.rwmixread / 100
         return 1.0 if self.rw in ("read", "randread") else 0.0
+
+    @property
+    def trims(self) -> bool:
+        """Its commands deallocate a range each; they count as writes, which move no data."""
+        return self.rw in ("trim", "randtrim")
 
     def sizes(self, read: bool) -> Split:
         """Block sizes with their weights."""
@@ -199,6 +205,17 @@ def parse_priorities(text: str) -> tuple[int, ...]:
     return tuple(PRIORITIES.index(name) for name in names)
 
 
+def parse_functions(text: str) -> tuple[int, ...]:
+    """Indices of functions: 0, 1-16, or a list of such with commas."""
+    found: set[int] = set()
+    for word in text.split(","):
+        first, dash, last = (part.strip() for part in word.partition("-"))
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ValueError(f"'{word}' is not a function or a range of them: use for example 0 or 1-16")
+        found.update(range(int(first), int(last if dash else first) + 1))
+    return tuple(sorted(found))
+
+
 def _think_ns(text: str) -> int:
     """Microseconds when there is no unit, as in fio."""
     return parse_time_ns(f"{text}us" if text.strip().isdecimal() else text)
@@ -240,6 +257,7 @@ OPTIONS: dict[str, Option] = {
     "rate_iops": (_field("rate_iops"), _count(1, 1 << 30)),
     "fsync": (_field("fsync"), _count(0, 1 << 30)),
     "sq_priority": (_field("sq_priority"), parse_priorities),
+    "function": (_field("functions"), parse_functions),
     "wait_for_previous": (_field("stonewall"), lambda text: text != "0"),
 }
 

@@ -14,6 +14,8 @@ from doorbell import __version__
 from doorbell.bench.jobs import MIXED, PRIORITIES, Job, describe
 from doorbell.device import limits
 
+TRIM_BYTES = 16
+"""What a command that deallocates a range moves: the range's description."""
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 
 
@@ -53,6 +55,7 @@ class Result:
     irqs: float = 1.0
     window: Counter[tuple[bool, int]] = field(default_factory=Counter)  # (read, size): what the rate was taken from
     limit: limits.Limit | None = None  # of a host at the other end of the link; else as a drive has it
+    function: int | None = None  # index of the PCIe function that it ran on, where there are several
 
     @property
     def ios(self) -> int:
@@ -92,7 +95,7 @@ def link_limit(link: limits.Link, result: Result) -> limits.Limit:
         (
             count,
             limits.Workload(
-                size,
+                TRIM_BYTES if job.trims else size,
                 read,
                 sqes_per_fetch=min(8, job.iodepth),
                 irqs=result.irqs,
@@ -220,8 +223,9 @@ def fio_json(all_groups: Sequence[Sequence[Result]], link: limits.Link, setting:
             jobs.append({
                 "jobname": r.job.name, "groupid": number, "error": 0, "eta": 0, "elapsed": 1,
                 "job options": _options(r.job),
-                "read": _side_json(r.read, r.duration_ns), "write": _side_json(r.write, r.duration_ns),
-                "trim": _side_json(Side(), r.duration_ns),
+                "read": _side_json(r.read, r.duration_ns),
+                "write": _side_json(Side() if r.job.trims else r.write, r.duration_ns),
+                "trim": _side_json(r.write if r.job.trims else Side(), r.duration_ns),
                 "sync": {"total_ios": 0, "lat_ns": _lat([], detail=False)},
                 "job_runtime": round(r.duration_ns / 1e6), "usr_cpu": 0.0, "sys_cpu": 0.0, "ctx": 0, "majf": 0,
                 "minf": 0,
@@ -229,6 +233,7 @@ def fio_json(all_groups: Sequence[Sequence[Result]], link: limits.Link, setting:
                     "duration_ns": r.duration_ns, "limit_iops": lim.iops, "limit_bw_bytes": lim.bytes_per_s,
                     "limit_direction": lim.bound, "link_use": use, "up_bytes_per_io": lim.up_bytes,
                     "down_bytes_per_io": lim.down_bytes, "of_limit": r.iops / lim.iops,
+                    **({} if r.function is None else {"function": r.function}),
                 },
             })  # fmt: skip
     return {

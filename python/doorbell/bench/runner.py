@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,11 +25,19 @@ from doorbell.bench.results import Result, Side
 from doorbell.bench.stages import Recorder
 from doorbell.errors import UserError
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import NvmOpc
+from doorbell.nvme.constants import DSM_AD, NvmOpc
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer
+from doorbell.nvme.structures import DsmRange
 
 BUFFER_BYTES = 512 << 20
+
+
+class Part(NamedTuple):
+    """Bytes of a namespace that jobs have for themselves."""
+
+    first: int
+    size: int
 
 
 class Zipf:
@@ -118,7 +127,19 @@ class Window:
         return min(1.0, self.seen / (self.warm + self.want))
 
 
-class _Runner(Window):
+class Start:
+    """Lets windows open together: when all have seen as many completions as they want before that."""
+
+    def __init__(self, runners: Iterable[Runner]) -> None:
+        self.cold = {id(r) for r in runners}
+
+    def may_open(self, runner: Runner) -> bool:
+        """The runner is warm. Are all?"""
+        self.cold.discard(id(runner))
+        return not self.cold
+
+
+class Runner(Window):
     """A window on a queue pair of a drive."""
 
     def __init__(
@@ -130,13 +151,16 @@ class _Runner(Window):
         buffers: Sequence[Buffer],
         zipf: Zipf | None,
         recorder: Recorder | None,
+        part: Part,
     ) -> None:
-        super().__init__(job, index, capacity_of(drive), zipf)
+        super().__init__(job, index, part.size, zipf)
+        self.first = part.first
         self.qid, self.drive, self.recorder = qid, drive, recorder
         self.block = drive.block_size
         self.free = list(buffers)
         self.depth = len(self.free)
         self.pace = Pace(job)
+        self.start: Start | None = None
         self.unsynced = 0  # writes since the last flush
         self.wake_ns: float | None = None  # when it may send again, if it has to wait for time and not for the drive
 
@@ -155,11 +179,17 @@ class _Runner(Window):
                 continue
             is_read, size, at = self.draw()
             self.unsynced += not is_read
-            opcode = NvmOpc.READ if is_read else NvmOpc.WRITE
-            self.drive.submit(
-                self.qid, opcode, at // self.block, size // self.block - 1, buffer, nbytes=size, user=self
-            )
+            self.send(buffer, is_read, size // self.block, (self.first + at) // self.block)
             self.pace.sent(size, now)
+
+    def send(self, buffer: Buffer, is_read: bool, blocks: int, slba: int) -> None:
+        fields: dict[str, int] = {}
+        opcode, nbytes = NvmOpc.READ if is_read else NvmOpc.WRITE, blocks * self.block
+        if self.job.trims:
+            opcode, nbytes = NvmOpc.DSM, len(bytes(DsmRange()))
+            buffer.write(bytes(DsmRange(0, blocks, slba)))
+            fields = {"cdw10": 0, "cdw11": DSM_AD, "cdw12": 0}
+        self.drive.submit(self.qid, opcode, slba, blocks - 1, buffer, nbytes=nbytes, user=self, **fields)
 
     def complete(self, command: Command) -> None:
         command.check()
@@ -170,6 +200,8 @@ class _Runner(Window):
                 self.recorder.done(command, False)
             return
         self.seen += 1
+        if self.start is not None and self.seen >= self.warm and not self.start.may_open(self):
+            self.seen = self.warm - 1
         if self.recorder:
             self.recorder.done(command, self.measuring)
         self.count(command.opcode == NvmOpc.READ, (command.nlb + 1) * self.block, command.started_ns, command.done_ns)
@@ -220,6 +252,101 @@ def warnings(job: Job) -> list[str]:
     return []
 
 
+class Crew:
+    """Runners of jobs on a drive whose queues exist (`Driver.start`), and their buffers."""
+
+    def __init__(
+        self,
+        drive: Driver,
+        jobs: Sequence[Job],
+        recorder: Recorder | None = None,
+        *,
+        part: Part | None = None,
+        first_index: int = 0,
+    ) -> None:
+        """part: of the drive, else all of it. first_index: of its copies, which draw other places than other copies."""
+        for job in jobs:
+            check_sizes(f"job {job.name}", [size for size, _ in job.used()], drive)
+        self.drive, self.jobs, self.recorder = drive, jobs, recorder
+        self.runners: list[Runner] = []
+        self.owned: list[Buffer] = []
+        part = part or Part(0, capacity_of(drive))
+        queues = [q for q in drive.sqs if q]
+        # With very much in flight the commands of a job share one buffer: what it holds does not matter here.
+        shared = sum(j.numjobs * j.iodepth * j.max_bs for j in jobs) > BUFFER_BYTES
+        for job in jobs:
+            zipf = Zipf(region(job, part.size)[1], job.zipf, job.randseed) if job.zipf else None
+            for index in range(first_index, first_index + job.numjobs):
+                qid = queues[len(self.runners) % len(queues)]
+                buffers = [drive.buffer(job.max_bs) for _ in range(1 if shared else job.iodepth)]
+                for buffer in buffers:
+                    buffer.write(noise(jobs[0].randseed, job.max_bs))
+                self.owned += buffers
+                many = buffers * (job.iodepth if shared else 1)
+                self.runners.append(Runner(job, index, qid, drive, many, zipf, recorder, part))
+        for q in queues:
+            room = drive.sqs[q].entries - 1
+            if sum(r.job.iodepth for r in self.runners if r.qid == q) > room:
+                raise UserError(f"more commands in flight than the {room} entries of a submission queue")
+
+    def end(self, beside: int = 1) -> None:
+        """Wait for what is in flight, beside so many crews that wait, too; buffers are the host's again."""
+        for command in self.drive.wait(timeout_us=self.drive.io_timeout_us * beside):
+            if self.recorder:
+                self.recorder.done(command, False)
+        for buffer in self.owned:
+            buffer.free()
+
+
+def keep_busy(
+    crews: Sequence[Crew],
+    step: Callable[[float | None], list[Command]],
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """All runners send and measure, until each has what it wants.
+
+    step: runs until something completes, or up to that time; what completed.
+    """
+    runners = [r for crew in crews for r in crew.runners]
+    sim, recorder = crews[0].drive.sim, crews[0].recorder
+    for runner in runners:
+        runner.fill()
+    for crew in crews:
+        crew.drive.ring()
+    idle_since = sim.ns
+    while not all(r.done for r in runners):
+        completed = step(min((r.wake_ns for r in runners if r.wake_ns is not None), default=None))
+        if recorder:
+            recorder.collect()
+        if completed:
+            idle_since = sim.ns
+        elif sim.ns - idle_since > crews[0].drive.io_timeout_us * 1000:
+            for crew in crews:
+                crew.drive.wait()  # says which command is late
+        touched: dict[int, Runner] = {}
+        for command in completed:
+            runner = command.user
+            runner.complete(command)
+            touched[id(runner)] = runner
+        for runner in runners:
+            if runner.wake_ns is not None and runner.wake_ns <= sim.ns:
+                touched[id(runner)] = runner
+        for runner in touched.values():
+            runner.fill()
+        for crew in crews:
+            crew.drive.ring()
+        if progress:
+            progress(min(r.share_done(sim.ns) for r in runners))
+
+
+def bells_of(drives: Iterable[Driver]) -> Counter[str]:
+    """Doorbells, interrupts and commands of drives so far."""
+    out: Counter[str] = Counter()
+    for d in drives:
+        out.update(sq=d.sq_doorbells, cq=d.cq_doorbells, irqs=d.interrupts, completed=d.completed)
+    return out
+
+
 def run_group(
     drive: Driver,
     jobs: Sequence[Job],
@@ -228,76 +355,39 @@ def run_group(
     recorder: Recorder | None = None,
 ) -> list[Result]:
     """Run jobs at the same time on a drive whose queues exist (`Driver.start`); one result a job."""
-    for job in jobs:
-        check_sizes(f"job {job.name}", [size for size, _ in job.used()], drive)
-    queues = [q for q in drive.sqs if q]
-    # With very much in flight the commands of a job share one buffer: what it holds does not matter here.
-    shared = sum(j.numjobs * j.iodepth * j.max_bs for j in jobs) > BUFFER_BYTES
-    runners: list[_Runner] = []
-    owned: list[Buffer] = []
-    for job in jobs:
-        zipf = Zipf(region(job, capacity_of(drive))[1], job.zipf, job.randseed) if job.zipf else None
-        for index in range(job.numjobs):
-            qid = queues[len(runners) % len(queues)]
-            buffers = [drive.buffer(job.max_bs) for _ in range(1 if shared else job.iodepth)]
-            for buffer in buffers:
-                buffer.write(noise(jobs[0].randseed, job.max_bs))
-            owned += buffers
-            many = buffers * (job.iodepth if shared else 1)
-            runners.append(_Runner(job, index, qid, drive, many, zipf, recorder))
-    for q in queues:
-        room = drive.sqs[q].entries - 1
-        if sum(r.job.iodepth for r in runners if r.qid == q) > room:
-            raise UserError(f"more commands in flight than the {room} entries of a submission queue")
+    crew = Crew(drive, jobs, recorder)
     if recorder:
         recorder.start(drive)
-    bells = drive.sq_doorbells, drive.cq_doorbells, drive.interrupts, drive.completed
-    for runner in runners:
-        runner.fill()
-    drive.ring()
-    idle_since = drive.sim.ns
-    while not all(r.done for r in runners):
-        completed = drive.step(until_ns=min((r.wake_ns for r in runners if r.wake_ns is not None), default=None))
-        if recorder:
-            recorder.collect()
-        if completed:
-            idle_since = drive.sim.ns
-        elif drive.sim.ns - idle_since > drive.io_timeout_us * 1000:
-            drive.wait()  # says which command is late
-        touched: dict[int, _Runner] = {}
-        for command in completed:
-            runner = command.user
-            runner.complete(command)
-            touched[id(runner)] = runner
-        for runner in runners:
-            if runner.wake_ns is not None and runner.wake_ns <= drive.sim.ns:
-                touched[id(runner)] = runner
-        for runner in touched.values():
-            runner.fill()
-        drive.ring()
-        if progress:
-            progress(min(r.share_done(drive.sim.ns) for r in runners))
-    count = max(1, drive.completed - bells[3])
-    doorbells = (drive.sq_doorbells - bells[0]) / count, (drive.cq_doorbells - bells[1]) / count
-    irqs = (drive.interrupts - bells[2]) / count
-    for command in drive.wait():
-        if recorder:
-            recorder.done(command, False)
+    before = bells_of([drive])
+    keep_busy([crew], lambda until_ns: drive.step(until_ns=until_ns), progress)
+    doorbells, irqs = each(bells_of([drive]), before)
+    crew.end()
     if recorder:
         recorder.stop()
-    for buffer in owned:
-        buffer.free()
     results = []
     for job in jobs:
-        mine = [r for r in runners if r.job is job]
-        result = Result(job, Side(), Side(), doorbells=doorbells, irqs=irqs)
-        for r in mine:
-            result.read.join(r.read)
-            result.write.join(r.write)
+        mine = [r for r in crew.runners if r.job is job]
+        result = joined(job, mine, doorbells, irqs)
         rate, result.window = rate_of(mine)
         result.duration_ns = result.ios / rate
         results.append(result)
     return results
+
+
+def each(now: Counter[str], before: Counter[str]) -> tuple[tuple[float, float], float]:
+    """Doorbells (SQ, CQ) and interrupts a command."""
+    count = max(1, now["completed"] - before["completed"])
+    sq, cq, irqs = ((now[k] - before[k]) / count for k in ("sq", "cq", "irqs"))
+    return (sq, cq), irqs
+
+
+def joined(job: Job, runners: Iterable[Window], doorbells: tuple[float, float], irqs: float) -> Result:
+    """What the copies of a job measured, without its rate."""
+    result = Result(job, Side(), Side(), doorbells=doorbells, irqs=irqs)
+    for r in runners:
+        result.read.join(r.read)
+        result.write.join(r.write)
+    return result
 
 
 def rate_of(runners: Sequence[Window]) -> tuple[float, Counter[tuple[bool, int]]]:

@@ -53,7 +53,9 @@ class Trip:
 class Recorder:
     """Records one run of a drive (`start` and `stop` while nothing is in flight)."""
 
-    def __init__(self) -> None:
+    def __init__(self, before_first: int = 0) -> None:
+        """before_first: queues of the hardware before the first of the drive's. Its vectors are the first."""
+        self.before_first = before_first
         self.trips: list[Trip] = []
         self.skipped = 0
         self.stalls: list[int] = []
@@ -66,7 +68,11 @@ class Recorder:
             raise UserError("--stages needs --backend rtl: the functional model has no stages")
         self.drive, self.sim = drive, sim
         self.clock_mhz = sim.clock_mhz
-        self.queues = {q: (s.sent, s.tail, s.entries, drive.cqs[s.cqid].vector) for q, s in drive.sqs.items() if q}
+        self.queues = {
+            self.before_first + q: (s.sent, s.tail, s.entries, drive.cqs[s.cqid].vector)
+            for q, s in drive.sqs.items()
+            if q
+        }
         self.events: list[Any] = []
         self.new: list[Trip] = []
         self._stalls = sim.stalls()
@@ -80,7 +86,7 @@ class Recorder:
         """Every command must be told, in the order in which they completed."""
         assert command.buffer is not None
         self.new.append(Trip(
-            command.qid, command.cid, command.position, command.opcode == NvmOpc.READ, measured,
+            self.before_first + command.qid, command.cid, command.position, command.opcode == NvmOpc.READ, measured,
             command.buffer.address, command.slba * self.drive.block_size, self._at(command.started_ns),
             self._at(command.done_ns)))  # fmt: skip
 

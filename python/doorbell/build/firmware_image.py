@@ -14,9 +14,12 @@ from doorbell.build.cache import cached, hash_files, tool, version
 from doorbell.build.registers import regs
 from doorbell.errors import UserError
 
+MOST_FUNCTIONS = 17
 
-def firmware() -> Path:
-    """The admin processor's program as 32-bit hexadecimal words for $readmemh.
+
+def firmware(functions: int = 1) -> Path:
+    """The admin processor's program as 32-bit hexadecimal words for $readmemh, with memory for so many functions:
+    one, or as many as there can be.
 
     DOORBELL_FIRMWARE names another image, to see what changes with it.
     """
@@ -24,6 +27,7 @@ def firmware() -> Path:
         if not Path(own).is_file():
             raise UserError(f"DOORBELL_FIRMWARE={own}: there is no such file")
         return Path(own).absolute()
+    functions = MOST_FUNCTIONS if functions > 1 else 1
     folder = paths.ROOT / "fw"
     sources = [f for f in folder.rglob("*") if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
     sources += (paths.ROOT / "facts" / "c").glob("*.h")
@@ -32,11 +36,12 @@ def firmware() -> Path:
     headers = regs() / "c"
     used = {name for file in sources for name in re.findall(r'#include "(\w+\.h)"', file.read_text())}
     included = [h for h in headers.glob("*.h") if h.name in used]
-    key = (hash_files(sources), hash_files(included, headers), version("ziglang"))
+    key = (functions, hash_files(sources), hash_files(included, headers), version("ziglang"))
 
     def make(out: Path) -> None:
         env = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
         command = [sys.executable, str(folder / "build.py"), str(out / "fw.hex"), str(headers)]
+        command += ["--functions", str(functions)]
         tool(command, "building the firmware", env=env)
 
     made = cached("fw", key, make, "building the firmware") / "fw.hex"

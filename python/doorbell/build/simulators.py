@@ -86,7 +86,7 @@ def default_params(top: str, params: dict[str, int | str], file: Path | None = N
     check_params(top, params, file)
     result = {name: value for name, value in params.items() if value != default_of(top, name, file)}
     if "FW_HEX" in file.read_text() and "FW_HEX" not in result:
-        result["FW_HEX"] = str(firmware())
+        result["FW_HEX"] = str(firmware(int(result.get("NUM_FN", 1))))
     return dict(sorted(result.items()))
 
 
@@ -143,6 +143,8 @@ def simulator(
         defines.append(f"-DDB_DATA_W={value('DATA_W')}")
         if bits := value("MEDIA_ADDR_W"):
             defines.append(f"-DDB_MEDIA_ADDR_W={bits}")
+        if functions := value("NUM_FN"):
+            defines.append(f"-DDB_NUM_FN={functions}")
         if host:
             defines.append(f"-DDB_PORTS={value('N_DRIVES') or 1}")
         if top.startswith("db_recorder"):

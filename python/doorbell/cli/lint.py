@@ -16,7 +16,12 @@ from doorbell import build, paths
 from doorbell.errors import UserError
 
 TOPS: dict[str, list[dict[str, int]]] = {
-    "db_ssd": [{"DATA_W": 128}, {"DATA_W": 256, "UNCORRECTABLE": 1}, {"DATA_W": 512}],
+    "db_ssd": [
+        {"DATA_W": 128},
+        {"DATA_W": 256, "UNCORRECTABLE": 1},
+        {"DATA_W": 512},
+        {"DATA_W": 256, "NUM_FN": 17, "NUM_QP": 168, "NUM_NS": 20},
+    ],
     "db_host": [{"DATA_W": 128}, {"DATA_W": 256, "NUM_QP": 4}, {"DATA_W": 512, "NUM_QP": 2, "NUM_CMDS": 256}],
     "db_recorder": [
         {"N_DRIVES": 2, "STREAM_W": 256, "DATA_W": 128},

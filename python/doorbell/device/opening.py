@@ -13,6 +13,9 @@ from doorbell.device.functional import FunctionalSsd
 from doorbell.device.sim import Sim
 from doorbell.errors import UserError
 
+MAX_FN = 17
+"""Functions of a drive: the PF and 16 VFs."""
+
 
 def open_sim(
     backend: str = "rtl",
@@ -20,11 +23,19 @@ def open_sim(
     top: str = "db_ssd",
     link: str = "gen3x8",
     data_w: int = 256,
+    num_fn: int = 1,
     params: dict[str, int | str] | None = None,
     **options: Any,
 ) -> Any:
-    """A simulated drive: the Verilated top (built when missing) or the functional model."""
+    """A simulated drive: the Verilated top (built when missing) or the functional model.
+
+    num_fn: PCIe functions, the PF and its VFs, 1 to 17.
+    """
+    if not 1 <= num_fn <= MAX_FN:
+        raise UserError(f"{num_fn} functions: a drive has the PF and at most {MAX_FN - 1} VFs")
     if backend == "functional":
+        if num_fn > 1:
+            raise UserError("the functional model has no VFs: use --backend rtl")
         rate = limits.Link.parse(link).bytes_per_ns * 0.88
         has = params or {}
         return FunctionalSsd(
@@ -37,7 +48,8 @@ def open_sim(
         raise UserError(f"there is no back end '{backend}': use rtl or functional")
     if is_host(top):
         raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
-    library = simulator(top, {"DATA_W": data_w, **(params or {})})  # the same build as every other command uses
+    wanted: dict[str, int | str] = {"DATA_W": data_w, **({"NUM_FN": num_fn} if num_fn > 1 else {}), **(params or {})}
+    library = simulator(top, wanted)  # the same build as every other command uses
     return Sim(library, link=link, settings=True, **options)
 
 

@@ -15,48 +15,34 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable
-from ctypes import byref, c_int, c_uint8, c_uint32, c_uint64
+from collections.abc import Container, Iterable
+from ctypes import byref, c_uint8, c_uint32, c_uint64
 from pathlib import Path
 from typing import Any
 
 from doorbell.device.c_header import chosen, converted, with_options
+from doorbell.device.function import ALL, PciFunction, Shared, VirtualFunction
 from doorbell.device.handle import Handle
 from doorbell.device.limits import Link
-from doorbell.device.messages import DmaRequest, Event, Irq, MmioError, SimError, Stray
-from doorbell.device.sim_interface import (
-    ABI,
-    EVENTS,
-    FAULTS,
-    GRANTS,
-    MMIO,
-    OPTIONS,
-    STOPS,
-    Config,
-    EventRecord,
-    IrqRecord,
-    Library,
-    MessageRecord,
-    StrayRecord,
-    WatchRecord,
-)
+from doorbell.device.messages import Event, SimError
+from doorbell.device.sim_interface import ABI, EVENTS, OPTIONS, STOPS, Config, EventRecord, Library
 from doorbell.nvme.vendor import SETTINGS_PAGES
 
-ALL = "budget"
-_FAULTS = FAULTS | {"poisoned": FAULTS["poison"], "timeout": FAULTS["drop"]}
+__all__ = ["ALL", "SETTINGS", "Sim"]
+
 DEFAULT_MEDIA = 1 << 30
 SETTINGS = SETTINGS_PAGES * 4096
 """Bytes at the end of the media that a drive keeps for itself."""
 
 
 @with_options(OPTIONS)
-class Sim(Handle):
-    """One simulated device. 0 means "no limit" where there is a limit; what media and links do, sim/README.md says."""
+class Sim(Handle, PciFunction):
+    """One simulated device, seen as its function 0, the PF. 0 means "no limit" where there is a limit; what media and
+    links do, sim/README.md says."""
 
     def __init__(self, lib_path: str | os.PathLike[str], *, settings: bool = False, **options: Any) -> None:
         """settings: it is a drive that keeps the end of its media for itself; a media that is no file then has so much
         more than media_size."""
-        self._buffers: dict[tuple[int, int], Any] = {}
         path = str(Path(lib_path).resolve())
         self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(path, Library(path))
         o = chosen(OPTIONS, options, "a Sim")
@@ -73,13 +59,11 @@ class Sim(Handle):
         self.link_policy = {name: o[name] for name in ("ack_every", "fc_every", "mps", "mrrs")}
         self.clock_mhz = config.clock_khz / 1000
         self.data_w: int = self._lib.data_w()
+        self.num_fn: int = self._lib.num_fn()
+        self._shared = Shared()
         self._media_bytes = (config.media_size or os.path.getsize(image or "")) & ~4095
         self.media_size = self._media_bytes - hidden
         self.seed, self.image = o["seed"], image
-        self._page: Any = None
-        self._irq_buffer = (IrqRecord * 256)()
-        self._message = MessageRecord()
-        self._watched: Any = ()
         self._opened()
 
     def close(self) -> None:
@@ -87,7 +71,7 @@ class Sim(Handle):
         bad = self._handle is not None and self._lib.media_sync(self._h)
         why = self.trouble() if bad else None
         super().close()
-        self._buffers.clear()
+        self._shared.buffers.clear()
         if bad:
             raise SimError(f"{self.image} could not be written out" + (f": {why}" if why else ""))
 
@@ -95,6 +79,35 @@ class Sim(Handle):
         """A line for the user, once: what of the image or of host memory has begun to fail."""
         text = self._lib.trouble(self._h)
         return text.decode(errors="replace") if text else None
+
+    # ------------------------------------------------------------------------------------------------------- functions
+
+    fn = 0
+
+    @property
+    def _sim(self) -> Sim:
+        return self
+
+    def function(self, fn: int) -> PciFunction:
+        """A function of the device: 0 is this one, the PF; 1 to num_fn - 1 are VFs, which `enable_vfs` lets in."""
+        if not 0 <= fn < self.num_fn:
+            raise ValueError(f"function {fn}: the device has {self.num_fn}")
+        return VirtualFunction(self, fn) if fn else self
+
+    def enable_vfs(self, n: int) -> None:
+        """VF Enable and NumVFs of the PF: VFs 1 to n are there, the others are not. What goes is reset."""
+        if n < 0 or self._lib.enable_vfs(self._h, n):
+            raise SimError(f"{n} VFs: the device has {self.num_fn - 1}")
+
+    def run_any(self, cycles: int, functions: Container[int] | None = None) -> list[int]:
+        """Run up to `cycles`, or until an MSI-X interrupt of one of these functions is there (of any: None); those that
+        have some."""
+        wanted = [fn for fn in range(self.num_fn) if functions is None or fn in functions]
+        self._listen(sum(1 << fn for fn in wanted))
+        if self._reason(self._lib.run(self._h, int(cycles), STOPS["irq"])) == "rtl":
+            raise SimError("an assertion of the RTL failed (its text is on stdout)")
+        waiting = self._lib.irqs_wait(self._h)
+        return [fn for fn in wanted if waiting >> fn & 1]
 
     # ------------------------------------------------------------------------------------------------------------ time
 
@@ -129,188 +142,10 @@ class Sim(Handle):
         return bool(self._lib.idle(self._h))
 
     def reset(self) -> None:
-        """Pull the device's reset. All that is on its way is gone; host memory, media and faults stay."""
+        """Pull the device's reset. All that is on its way is gone, and the VFs; host memory, media and faults stay."""
         self._lib.reset(self._h)
 
-    def run(
-        self,
-        cycles: int,
-        until_irq: bool = False,
-        until: tuple[int, int, int] | Iterable[tuple[int, int, int]] | None = None,
-        *,
-        stop_idle: bool = False,
-        stop_dma: bool = True,
-    ) -> str:
-        """Run up to `cycles`; says what ended it.
-
-        "budget": all cycles are over. "irq", "intx" (with until_irq): interrupts are there to be drained, or INTx is
-        raised. "watch": a dword of host memory has (value & mask) == wanted for an (address, mask, wanted) of `until`,
-        looked at when the device writes it. "dma": messages wait for `dma_pending`. "idle" (with stop_idle): nothing
-        is to be expected. "rtl": an assertion of the RTL failed or it finished; its text is on stdout.
-        """
-        wanted = {"irq": until_irq, "intx": until_irq, "dma": stop_dma, "idle": stop_idle, "watch": until is not None}
-        stop = sum(STOPS[name] for name, on in wanted.items() if on)
-        if until is not self._watched:
-            self._watched = until
-            watches = [] if until is None else [until] if isinstance(until, tuple) and len(until) == 3 and isinstance(
-                until[0], int) else list(until)  # fmt: skip
-            if len(watches) > 64:
-                raise ValueError("at most 64 watches")
-            if not isinstance(until, tuple):
-                self._watched = ()  # a list may change behind our back
-            array = (WatchRecord * max(1, len(watches)))(*(WatchRecord(*w) for w in watches))
-            self._lib.set_watches(self._h, array, len(watches))
-        return self._reason(self._lib.run(self._h, int(cycles), stop))
-
-    @staticmethod
-    def _reason(bits: int) -> str:
-        return next((name for name, bit in STOPS.items() if bits & bit), ALL)
-
-    # ----------------------------------------------------------------------------------------------------- host memory
-
-    def map(self, base: int, size: int, buffer: Any, writable: bool = True) -> None:
-        """Host memory [base, base + size) is `buffer` (writable buffer object, or an address); None: by messages."""
-        pointer: int | None = None
-        keep: Any = None
-        if isinstance(buffer, int):
-            pointer = buffer
-        elif buffer is not None:
-            keep = (ctypes.c_char * size).from_buffer(buffer)
-            pointer = ctypes.addressof(keep)
-        if self._lib.map(self._h, base, size, pointer, writable):
-            raise SimError(f"{size:#x} bytes at {base:#x}: another region is there, or it ends beyond 64 bits")
-        self._buffers[base, size] = keep
-
-    def unmap(self, base: int, size: int | None = None) -> int:
-        """Remove the regions inside [base, base + size), or the one at `base`. Says how many."""
-        if size is None:
-            size = next((s for b, s in self._buffers if b == base), 0)
-        count = self._lib.unmap(self._h, base, size)
-        for b, s in list(self._buffers):
-            if base <= b and b + s <= base + size:
-                del self._buffers[b, s]
-        return count
-
-    def iommu(self, on: bool = True) -> None:
-        """Only what is granted from now on may be touched; the rest is refused and counted ("error.not_granted")."""
-        self._lib.iommu(self._h, on)
-
-    def grant(self, addr: int, size: int, owner: int, *, read: bool = False, write: bool = False) -> None:
-        """The device may read or write the pages of [addr, addr + size). `owner`: whose they are, a number above 0."""
-        self._lib.grant(self._h, addr, size, owner, read * GRANTS["read"] | write * GRANTS["write"])
-
-    def revoke(self, owner: int) -> int:
-        """All that an owner was given is taken back. Says how many pages."""
-        return self._lib.revoke(self._h, owner)
-
-    def strays(self) -> list[Stray]:
-        """What the IOMMU has refused since the last call; it keeps the first 64."""
-        found = (StrayRecord * 64)()
-        write = GRANTS["write"]
-        return [Stray(s.cycle, s.addr, s.bytes, s.rights == write, s.fn, s.owner, s.returned)
-                for s in found[: self._lib.strays(self._h, found, len(found))]]  # fmt: skip
-
-    def dma_pending(self) -> list[DmaRequest]:
-        """Accesses to regions without memory since the last call, in order.
-
-        Writes count as done once they are handed out: deliver them before the next `run`.
-        """
-        out = []
-        while self._lib.dma_next(self._h, byref(self._message)):
-            m = self._message
-            out.append(DmaRequest(m.id, m.addr, m.len, ctypes.string_at(m.data, m.len) if m.write else None))
-        return out
-
-    def dma_complete(self, id: int, data: bytes | None) -> None:
-        """Answer a read (None: unsupported request). Nothing happens if it is gone, or was a write."""
-        if self._lib.dma_complete(self._h, id, data, len(data) if data is not None else 0):
-            return
-
-    # -------------------------------------------------------------------------------------------------------- registers
-
-    def mmio_write(self, off: int, data: int | bytes, size: int = 4) -> None:
-        """Write BAR 0; posted, so it returns before the device has it."""
-        raw = bytes(data) if isinstance(data, bytes | bytearray | memoryview) else data.to_bytes(size, "little")
-        while self._lib.mmio_write(self._h, off, raw, len(raw)):
-            self._check_mmio(off, len(raw))
-            self._lib.run(self._h, 64, 0)
-
-    def mmio_read(self, off: int, size: int = 4) -> int:
-        """Read BAR 0; runs until the answer is there."""
-        handle = self.mmio_read_start(off, size)
-        while (data := self.mmio_read_poll(handle)) is None:
-            self._lib.run(self._h, 1 << 20, STOPS["mmio"])
-        return int.from_bytes(data, "little")
-
-    def mmio_read_start(self, off: int, size: int = 4) -> int:
-        """Send a read of BAR 0; returns a handle for `mmio_read_poll`."""
-        while (handle := self._lib.mmio_read(self._h, off, size)) < 0:
-            self._check_mmio(off, size)
-            self._lib.run(self._h, 64, 0)
-        return handle
-
-    def mmio_read_forget(self, handle: int) -> None:
-        """Nobody will poll this read any more."""
-        self._lib.mmio_forget(self._h, handle)
-
-    def mmio_read_poll(self, handle: int) -> bytes | None:
-        """The answer, or None while there is none. Raises MmioError for UR, a bad answer or none at all."""
-        data = ctypes.create_string_buffer(64)
-        got = self._lib.mmio_poll(self._h, handle, data)
-        if got == MMIO["pending"]:
-            return None
-        if got < 0:
-            why = {MMIO["ur"]: "unsupported request", MMIO["timeout"]: "no answer in time"}
-            raise MmioError(f"read of BAR 0: {why.get(got, 'malformed answer')}")
-        return data.raw[:got]
-
-    @staticmethod
-    def _check_mmio(off: int, size: int) -> None:
-        if not 1 <= size <= 64 - off % 4:
-            raise ValueError("an access of BAR 0 has 1 to 64 bytes, in at most 16 dwords")
-
-    def doorbell_page(self, page: Any) -> None:
-        """A 4 KiB page (buffer or address) that others may write: what they write becomes writes to BAR 0 + 0x1000.
-
-        The page is all ones where nobody has written since the simulator looked.
-        """
-        keep = None if page is None or isinstance(page, int) else (ctypes.c_char * 4096).from_buffer(page)
-        self._lib.doorbell_page(self._h, page if keep is None else ctypes.addressof(keep))
-        self._page = keep
-
-    def doorbell_reset(self) -> None:
-        """Forget what is in the doorbell page and has not been seen: for when the function is reset."""
-        self._lib.doorbell_reset(self._h)
-
-    # ------------------------------------------------------------------------------------------------------- interrupts
-
-    def irqs(self) -> list[Irq]:
-        """The interrupts since the last call."""
-        out: list[Irq] = []
-        while n := self._lib.irqs(self._h, self._irq_buffer, len(self._irq_buffer)):
-            out += [Irq(i.cycle, i.addr, i.data) for i in self._irq_buffer[:n]]
-        return out
-
-    def irq_eventfd(self, data: int, fd: int | None) -> None:
-        """Signal this eventfd for interrupts with this data (below 4096); -1: drop them; None: to `irqs` again."""
-        self._lib.irq_eventfd(self._h, data, -1 if fd is None else -2 if fd < 0 else fd)
-
-    @property
-    def intx(self) -> bool:
-        """Level of INTA."""
-        return bool(self._lib.intx(self._h))
-
-    # ------------------------------------------------------------------------------------------------ faults, settings
-
-    def inject(self, kind: str, addr: int = 0, length: int = 0, nth: int = 0, count: int = 1) -> int:
-        """Spoil DMA reads: "ur", "ca", "poison", "drop" (times out), "late" (times out, then its completion comes) or
-        "double" (its last completion comes twice).
-
-        Of the reads that touch [addr, addr + length) (length 0: all), the first `nth` pass, the next `count` are hit.
-        """
-        if kind.lower() not in _FAULTS:
-            raise ValueError(f"fault '{kind}': use {', '.join(_FAULTS)}")
-        return self._lib.inject(self._h, _FAULTS[kind.lower()], addr, length, nth, min(count, (1 << 32) - 1))
+    # ---------------------------------------------------------------------------------------------------------- faults
 
     def injected(self, fault: int) -> int:
         """How many reads a fault has hit."""
@@ -319,34 +154,6 @@ class Sim(Handle):
     def inject_clear(self) -> None:
         """Take all faults back."""
         self._lib.inject_clear(self._h)
-
-    def set_cfg(
-        self,
-        *,
-        bus_master: bool | None = None,
-        msix_enable: bool | None = None,
-        msix_mask: bool | None = None,
-        intx_disable: bool | None = None,
-        mps: int | None = None,
-        mrrs: int | None = None,
-    ) -> None:
-        """What the host sets in configuration space."""
-        for name, size, top in (("mps", mps, 1024), ("mrrs", mrrs, 4096)):
-            if size is not None and (size & (size - 1) or not 128 <= size <= top):
-                raise ValueError(f"{name}: a power of two from 128 to {top}")
-        flags = (-1 if f is None else int(f) for f in (bus_master, msix_enable, msix_mask, intx_disable))
-        self._lib.set_cfg(self._h, *flags, mps or 0, mrrs or 0)
-
-    def cfg(self) -> dict[str, int]:
-        """What `set_cfg` set."""
-        values = (c_int * 6)()
-        self._lib.get_cfg(self._h, values)
-        return dict(zip(("bus_master", "msix_enable", "msix_mask", "intx_disable", "mps", "mrrs"), values))
-
-    def flr(self, max_cycles: int = 1_000_000) -> None:
-        """Function-level reset: returns when the device says it is done. Bus master and MSI-X are off after it."""
-        if self._lib.flr(self._h, max_cycles):
-            raise SimError(f"function-level reset: not acknowledged within {max_cycles} cycles")
 
     # ------------------------------------------------------------------------------------------------------------ media
 

@@ -173,6 +173,10 @@ class Status(IntEnum):
     NS_NOT_ATTACHED = 0x11A
     THIN_PROV_NOT_SUP = 0x11B
     CTRL_LIST_INVALID = 0x11C
+    INVALID_CTRL_ID = 0x11F
+    INVALID_SECONDARY_STATE = 0x120
+    INVALID_NUM_RESOURCES = 0x121
+    INVALID_RESOURCE_ID = 0x122
     IOCS_NOT_SUPPORTED = 0x129
     IOCS_NOT_ENABLED = 0x12A
     IOCS_COMBINATION_REJECTED = 0x12B
@@ -343,6 +347,22 @@ class NsAttach(IntEnum):
     DETACH = 1
 
 
+class VirtMgmt(IntEnum):
+    """Virtualization Management CDW10 bits 3:0 (Base 2.0, 5.28)."""
+
+    PRIMARY_ALLOCATE = 1
+    OFFLINE = 7
+    ASSIGN = 8
+    ONLINE = 9
+
+
+class VirtResource(IntEnum):
+    """Virtualization Management CDW10 bits 10:8."""
+
+    VQ = 0
+    VI = 1
+
+
 PAGE_SIZE = 0x1000
 SQE_BYTES = 0x40
 CQE_BYTES = 0x10
@@ -383,6 +403,7 @@ OACS_SECURITY = 1
 OACS_FORMAT = 2
 OACS_FW = 4
 OACS_NS_MGMT = 8
+OACS_VIRTUAL_MGMT = 0x80
 
 # Optional NVM command support (ONCS)
 ONCS_COMPARE = 1

@@ -61,9 +61,12 @@ class Driver(Queues):
         admin_timeout_us: float = 50_000,
         io_timeout_us: float = 20_000,
         ready_timeout_us: float = 20_000,
+        nsid: int = 1,
     ) -> None:
+        """nsid: the namespace of commands that name none, and whose size `namespace` says."""
         super().__init__(sim, memory or HostMemory(), seed, io_timeout_us, ready_timeout_us)
         self.admin_timeout_us = admin_timeout_us
+        self.nsid = nsid
         self.controller: IdCtrl | None = None
         self.namespace: IdNs | None = None
 
@@ -137,9 +140,9 @@ class Driver(Queues):
             self.create_sq(q + 1, entries, 1 + q % cqs, prio=prios[q % len(prios)] if prios else 0)
 
     def identify_all(self) -> None:
-        """Identify Controller and Namespace 1."""
+        """Identify Controller and the driver's namespace."""
         self.controller = IdCtrl.from_buffer_copy(self.identify(Cns.CTRL))
-        self.namespace = ns = IdNs.from_buffer_copy(self.identify(Cns.NS, nsid=1))
+        self.namespace = ns = IdNs.from_buffer_copy(self.identify(Cns.NS, nsid=self.nsid))
         if ns.nsze:  # else there is no such namespace, or it is not attached
             self.block_size = 1 << ns.lbaf[ns.flbas & 15 | (ns.flbas >> 1) & 0x30].ds
 
@@ -255,9 +258,9 @@ class Driver(Queues):
     def get_features(self, feature: int, *, select: int = 0, nsid: int = 0, cdw11: int = 0) -> int:
         return self.admin(AdminOpc.GET_FEATURES, nsid=nsid, cdw10=feature | select << 8, cdw11=cdw11).dw0
 
-    def format(self, lbaf: int, *, nsid: int = 1, ses: int = 0) -> None:
+    def format(self, lbaf: int, *, nsid: int | None = None, ses: int = 0) -> None:
         """Format NVM: `lbaf` 0 is 512 bytes, 1 is 4096 (what Identify Namespace lists)."""
-        self.admin(AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=lbaf | ses << 9)
+        self.admin(AdminOpc.FORMAT_NVM, nsid=self.nsid if nsid is None else nsid, cdw10=lbaf | ses << 9)
         self.identify_all()
 
     def abort(self, sqid: int, cid: int) -> bool:
@@ -282,7 +285,7 @@ class Driver(Queues):
         finally:
             buffer.free()
 
-    def flush(self, *, qid: int = 1, nsid: int = 1) -> None:
+    def flush(self, *, qid: int = 1, nsid: int | None = None) -> None:
         self.run(self.submit(qid, NvmOpc.FLUSH, nsid=nsid))
 
     def dsm_try(

@@ -224,6 +224,7 @@ class Limits:
     block_size: int
     mdts_bytes: int = 1 << 20
     namespaces: tuple[int, ...] = (1,)
+    nn: int = 1  # the largest NSID that there can be
     page_size: int = 4096
     mdts_limits_verify: bool = False  # VSL = 0: no limit
     zeroes_limit_bytes: int = 0  # WZSL = 0: no limit
@@ -255,7 +256,9 @@ def allowed_statuses(
     if psdt and opcode in (*DATA_OPCODES, Opc.DSM):
         bad.add(Status.INVALID_FIELD)
     if nsid not in limits.namespaces and not (opcode == Opc.FLUSH and nsid == NSID_ALL):
-        bad |= {Status.INVALID_NS, Status.INVALID_FIELD} if nsid == NSID_ALL else {Status.INVALID_NS}
+        inactive = 0 < nsid <= limits.nn
+        bad |= {Status.INVALID_FIELD} if inactive or nsid == NSID_ALL else set()
+        bad |= set() if inactive else {Status.INVALID_NS}
     blocks = nlb + 1
     size = blocks * limits.block_size
     if opcode in LBA_OPCODES and slba + blocks > limits.blocks:

@@ -41,6 +41,7 @@ class Queues(Controller):
         self.cqs: dict[int, CompletionQueue] = {}
         self._dirty: dict[int, SubmissionQueue] = {}
         self._fired: set[int] = set()
+        self.nsid = 1  # of commands that name none
         self.block_size = 512
         self.completed = 0
         self.interrupts = 0
@@ -96,7 +97,7 @@ class Queues(Controller):
         nlb: int = 0,
         buffer: Buffer | None = None,
         *,
-        nsid: int = 1,
+        nsid: int | None = None,
         nbytes: int | None = None,
         flags: int = 0,
         prp1: int | None = None,
@@ -139,7 +140,7 @@ class Queues(Controller):
             self.memory.view,
             sq.offset + sq.tail * 64,
             opcode | flags << 8 | cid << 16,
-            nsid,
+            self.nsid if nsid is None else nsid,
             cdw2,
             cdw3,
             mptr,

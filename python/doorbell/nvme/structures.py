@@ -346,6 +346,55 @@ class CtrlList(_Le):
     _fields_ = [("num", c_uint16), ("identifier", c_uint16 * 2047)]
 
 
+class Resources(_Le):
+    """Of one kind, VQ or VI, in Primary Controller Capabilities."""
+
+    _fields_ = [
+        ("total", c_uint32),
+        ("assigned", c_uint32),
+        ("primary", c_uint16),
+        ("private", c_uint16),
+        ("secondary_max", c_uint16),
+        ("granularity", c_uint16),
+        ("rsvd16", c_uint8 * 16),
+    ]
+
+
+class PrimaryCaps(_Le):
+    """Primary Controller Capabilities, CNS 14h. crt: bit 0 VQ, bit 1 VI resources are flexible."""
+
+    _fields_ = [
+        ("cntlid", c_uint16),
+        ("portid", c_uint16),
+        ("crt", c_uint8),
+        ("rsvd5", c_uint8 * 27),
+        ("vq", Resources),
+        ("vi", Resources),
+        ("rsvd96", c_uint8 * 4000),
+    ]
+
+
+class SecondaryCtrl(_Le):
+    """An entry of the Secondary Controller List. scs: bit 0 online."""
+
+    _fields_ = [
+        ("scid", c_uint16),
+        ("pcid", c_uint16),
+        ("scs", c_uint8),
+        ("rsvd5", c_uint8 * 3),
+        ("vfn", c_uint16),
+        ("nvq", c_uint16),
+        ("nvi", c_uint16),
+        ("rsvd14", c_uint8 * 18),
+    ]
+
+
+class SecondaryList(_Le):
+    """Secondary Controller List, CNS 15h."""
+
+    _fields_ = [("num", c_uint8), ("rsvd1", c_uint8 * 31), ("entry", SecondaryCtrl * 127)]
+
+
 class SmartLog(_Le):
     """SMART / Health Information, log page 02h."""
 

@@ -33,6 +33,7 @@ def limits_of(drive: Driver) -> Limits:
         drive.namespace.nsze,
         drive.block_size,
         drive.max_transfer,
+        nn=drive.controller.nn,
         uncorrectable=bool(drive.controller.oncs & ONCS_WRITE_UNCOR),
     )
 

@@ -16,7 +16,15 @@ from doorbell.errors import UserError
 from doorbell.report import page as report_page
 from doorbell.report.drawing import bandwidth_svg
 from doorbell.report.figures import Figures
-from doorbell.report.measuring import load_area, measure_all, measure_host, measure_recorder, measure_stages, select
+from doorbell.report.measuring import (
+    load_area,
+    measure_all,
+    measure_host,
+    measure_owners,
+    measure_recorder,
+    measure_stages,
+    select,
+)
 from doorbell.report.plan import make_plan
 from doorbell.sweep import point
 
@@ -43,15 +51,21 @@ def main(
             raise UserError(f"cannot write {file}: there is no folder {file.absolute().parent}")
     folder = paths.cache() / "report"
     if restart:
-        for file in [f for p in ("*.csv", "stages-*.json", "host-*.json", "recorder-*.json") for f in folder.glob(p)]:
+        for file in [
+            f
+            for p in ("*.csv", "stages-*.json", "host-*.json", "recorder-*.json", "owners-*.json")
+            for f in folder.glob(p)
+        ]:
             file.unlink(missing_ok=True)
     plan = make_plan(quick, backend)
     rows = measure_all(plan, folder, jobs)
+    owners, neighbours = measure_owners(quick, folder) if backend == "rtl" else ([], [])
     figures = Figures(
         blocks=select(rows, plan.blocks), queues=select(rows, plan.queues), links=select(rows, plan.links),
         clocks=select(rows, plan.clocks), stages=measure_stages(plan.stages, folder),
         host=measure_host(quick, folder) if backend == "rtl" else [],
         recorder=measure_recorder(quick, folder) if backend == "rtl" else [],
+        owners=owners, neighbours=neighbours,
         area=load_area(paths.ROOT / "syn" / "area.json"), sources=point.sources(), backend=backend, quick=quick,
     )  # fmt: skip
     try:

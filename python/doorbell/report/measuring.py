@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from doorbell.bench import host as host_bench
+from doorbell.bench import owners as owners_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.errors import UserError
 from doorbell.report.plan import Plan
@@ -74,6 +75,16 @@ def measure_recorder(quick: bool, folder: Path) -> list[Row]:
     """Captures and read-outs of db_recorder over its drives."""
     counts = (1, 2) if quick else (1, 2, 4)
     return kept(folder / f"recorder-{point.sources()}-{len(counts)}.json", lambda: recorder_bench.over_drives(counts))
+
+
+def measure_owners(quick: bool, folder: Path) -> tuple[list[Row], list[Row]]:
+    """17 functions of a drive: throughput over how many work, and a quiet one's latency beside 16 busy ones."""
+    some = {"counts": (1, 17), "noises": owners_bench.QUICK, "ios": 20} if quick else {}
+    rows = kept(
+        folder / f"owners-{point.sources()}-{'quick' if quick else 'all'}.json",
+        lambda: owners_bench.measure_owners(**some),
+    )
+    return [r for r in rows if "functions" in r], [r for r in rows if "beside" in r]
 
 
 def kept(file: Path, measure: Callable[[], Iterable[Row]]) -> list[Row]:

@@ -19,6 +19,8 @@ from doorbell.report.plots import (
     latency,
     links,
     main_design,
+    neighbours,
+    owners,
     queues,
     recorder,
     size,
@@ -29,6 +31,8 @@ from doorbell.report.tables import (
     block_table,
     host_table,
     link_table,
+    neighbour_table,
+    owner_table,
     peer_table,
     recorder_table,
     stage_table,
@@ -71,6 +75,17 @@ def sections(f: Figures) -> list[tuple[str, str, dict[str, Any], str, str, str]]
                     "clock from 50 to 250 MHz. Where the line is straight the data path limits; where it bends, the "
                     "link does.",
                     "./doorbell bench --clock-mhz 100 --rw randread --bs 4k --numjobs 4 --iodepth 32"))  # fmt: skip
+    if f.owners:
+        out.append(("owners", "Many owners: throughput", owners(f), owner_table(f),
+                    "4 KiB commands of 1 to 17 functions (the PF and its VFs) of one drive at once, about 128 in "
+                    "flight in all; each has queues, memory and a part of the blocks of its own (Gen3 x8, 256 bit).",
+                    "./doorbell bench --functions 17 --rw randread --bs 4k --iodepth 8"))  # fmt: skip
+    if f.neighbours:
+        out.append(("neighbours", "Many owners: a quiet one beside 16 busy ones", neighbours(f), neighbour_table(f),
+                    "One function has a 4 KiB command in flight at a time, 16 others keep the drive busy. Grey: three "
+                    "times what a command takes whose owner has an equal part of the link.",
+                    "./doorbell bench --functions 17 --fn0 iodepth=1 --rw randread --bs 4k --iodepth 128"
+                    ))  # fmt: skip
     if f.host:
         out.append(("host", "The host's side: db_host over block size", host(f), host_table(f),
                     "db_host drives an SSD on Gen2 x4 at 125 MHz, sequential, 256 commands in flight (64 above 16 KiB),"

@@ -175,6 +175,39 @@ def stages(f: Figures) -> dict[str, Any]:
         height=330, legend={**layout({}, {})["legend"], "traceorder": "normal"})}  # fmt: skip
 
 
+OWNER_NAMES = {"randread": "random read", "randwrite": "random write", "randrw": "70/30 mix"}
+OWNER_COLOURS = {**COLOURS, "randrw": "#3f7d4e"}
+
+
+def owners(f: Figures) -> dict[str, Any]:
+    """Throughput over how many functions work."""
+    data = [line(rows, lambda r: r["functions"], lambda r: r["link_pct"], OWNER_NAMES[rw], OWNER_COLOURS[rw],
+                 hovertemplate=f"{OWNER_NAMES[rw]}, %{{x}} functions<br>%{{y:.1f}} % of the limit<extra></extra>")
+            for rw, rows in by_rw(f.owners).items()]  # fmt: skip
+    counts = sorted({int(r["functions"]) for r in f.owners})
+    x = axis("functions at work", type="log", tickmode="array", tickvals=counts, ticktext=[str(c) for c in counts])
+    return {"data": data, "layout": layout(x, axis("% of the link's limit", range=[0, 104], dtick=20))}
+
+
+def neighbours(f: Figures) -> dict[str, Any]:
+    """What a quiet function waits beside busy ones; grey: three times the time of a fair share."""
+    data: list[dict[str, Any]] = []
+    for rw, rows in by_rw(f.neighbours).items():
+        name = f"{OWNER_NAMES[rw]}, p99"
+        data.append({
+            "type": "bar", "name": name, "x": [r["beside"] for r in rows], "y": [r["p99_us"] for r in rows],
+            "marker": {"color": OWNER_COLOURS[rw]}, "customdata": [r["p50_us"] for r in rows],
+            "hovertemplate": f"{name}, beside %{{x}}<br>%{{y:.1f}} us, p50 %{{customdata:.1f}} us<extra></extra>",
+        })  # fmt: skip
+        data.append({
+            "type": "scatter", "mode": "lines", "name": f"3 fair shares, {rw.removeprefix('rand')}",
+            "x": [r["beside"] for r in rows], "y": [round(3 * float(r["fair_us"]), 2) for r in rows],
+            "line": {"color": LIMIT, "width": 1.5, "dash": "dash" if rw == "randread" else "dot"},
+        })  # fmt: skip
+    y = axis("latency of a 4 KiB command, us", type="log")
+    return {"data": data, "layout": layout(axis("what 16 other functions do"), y, barmode="group", bargap=0.3)}
+
+
 def host(f: Figures) -> dict[str, Any]:
     """db_host over block size, with the published points of IntelliProp."""
     data = []

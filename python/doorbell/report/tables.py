@@ -9,7 +9,7 @@ from typing import Any
 
 from doorbell.bench.recorder import DUNE_PUBLISHED
 from doorbell.report.figures import Figures
-from doorbell.report.plots import AREA, NAMES, OPEN_EXPRESS, link_name, size
+from doorbell.report.plots import AREA, NAMES, OPEN_EXPRESS, OWNER_NAMES, link_name, size
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -54,6 +54,21 @@ def link_table(f: Figures) -> str:
              f"{r['limit_mb_s'] / 1e3:.2f}", f"{r['limit_pct']:.1f}") for r in f.links]  # fmt: skip
     head = ("link, data path", "workload", "block", "GB/s", "limit, GB/s", "% of limit")
     return f"<details><summary>All figures</summary>{table(head, rows)}</details>"
+
+
+def owner_table(f: Figures) -> str:
+    rows = [(OWNER_NAMES[str(r["rw"])], f"{r['functions']}", f"{r['mb_s'] / 1e3:.2f}", f"{r['kiops']:,.0f}",
+             f"{r['link_pct']:.1f}", f"{r['least_fair_pct']:.0f}") for r in f.owners]  # fmt: skip
+    head = ("workload", "functions", "GB/s", "kIOPS", "% of limit", "least share, % of fair")
+    return f"<details><summary>All figures</summary>{table(head, rows)}</details>"
+
+
+def neighbour_table(f: Figures) -> str:
+    rows = [(f"{OWNER_NAMES[str(r['rw'])]} beside {r['beside']}", *(f"{r[k]:,.1f}" for k in (
+             "p50_us", "p99_us", "p999_us", "fair_us")), f"{r['p99_us'] / r['fair_us']:.1f}",
+             f"{r['others_link_pct']:.1f}") for r in f.neighbours]  # fmt: skip
+    return table(("4 KiB, one at a time", "p50 us", "p99 us", "p99.9 us", "fair share, us", "p99, fair shares",
+                  "others, % of link"), rows)  # fmt: skip
 
 
 def host_table(f: Figures) -> str:

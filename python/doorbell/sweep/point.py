@@ -17,6 +17,7 @@ from typing import Any
 from doorbell import build, paths
 from doorbell.bench import jobs
 from doorbell.bench.bringup import Arbitration, host_memory, start_queues
+from doorbell.bench.functions import Functions, bring_up, run_functions, together
 from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, link_limit, percentile
 from doorbell.bench.runner import run_group, warnings
@@ -78,13 +79,17 @@ def clean(point: dict[str, Any], where: str) -> Point:
             out[key] = str(value).lower()
         elif key in ARBITRATION:
             out[key] = str(value)
+        elif key == "functions":
+            out[key] = _checked(lambda text: Functions(int(text)).count, str(value), where, key)
         elif key in DRIVE or key in simulator_options() or (key.isupper() and key.isidentifier()):
             out[key] = value
         else:
-            known = ", ".join(sorted({*jobs.OPTIONS, *DRIVE, *ARBITRATION, *simulator_options()}))
+            known = ", ".join(sorted({*jobs.OPTIONS, *DRIVE, "functions", *ARBITRATION, *simulator_options()}))
             raise UserError(f"{where}: the parameter '{key}' is not known; known: RTL parameters (capitals), {known}")
     if out.get("backend", "rtl") not in ("rtl", "functional"):
         raise UserError(f"{where}: backend: {out['backend']} is not rtl or functional")
+    if "functions" in out and (out.get("backend", "rtl") != "rtl" or "function" in out):
+        raise UserError(f"{where}: functions are for the rtl alone, and all do the same job")
     _checked(lambda _: arbitration_of(out), "", where, "arbitration")
     if out.get("data_w", 256) not in (128, 256, 512):
         raise UserError(f"{where}: data_w: {out['data_w']} is not one of 128, 256, 512")
@@ -117,6 +122,8 @@ def _parts(point: Point) -> tuple[Job, dict[str, Any]]:
             params[key] = value
         else:
             options[key] = value
+    if "functions" in options:
+        params = Functions(int(options.pop("functions"))).params([[job]], params)
     return job, {**drive, "params": params, **options}
 
 
@@ -177,9 +184,13 @@ def _run(point: Point, recorder: Any) -> tuple[Result, limits.Limit]:
         try:
             wanted = {k: setting[k] for k in ("mps", "mrrs") if k in setting}
             link = sim_link(sim, limits.Link.parse(setting["link"], **wanted))
-            drive = Driver(sim, host_memory([job]))
-            start_queues(drive, job.numjobs, job.iodepth, [job], arbitration_of(point))
-            result = run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
+            if "functions" in point:
+                members = bring_up(sim, Functions(int(point["functions"])), [[job]], arbitration_of(point))
+                result = together(run_functions(members, [job]))
+            else:
+                drive = Driver(sim, host_memory([job]))
+                start_queues(drive, job.numjobs, job.iodepth, [job], arbitration_of(point))
+                result = run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
             check_clean(sim)
         finally:
             if hasattr(sim, "close"):

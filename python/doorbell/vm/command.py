@@ -14,12 +14,19 @@ import typer
 from doorbell.device.opening import parse_params
 from doorbell.errors import UserError
 from doorbell.vm import speed as guest_speed
+from doorbell.vm.functions import socket_of_vf
 from doorbell.vm.guest import Guest, Kvm, Vm
+from doorbell.vm.guests import Guests
 from doorbell.vm.serve import DATA_W, LINK, serving_device
 
 
 def main(
-    run: str = typer.Option(None, metavar="SCRIPT", help="Run this script as root in the guest instead of a shell."),
+    run: list[str] = typer.Option(  # noqa: B008
+        [],
+        metavar="SCRIPT",
+        help="Run this script as root in the guest instead of a shell; --guests: for all, or each.",
+    ),
+    guests: int = typer.Option(0, min=0, max=16, metavar="N", help="So many guests, each with a VF of the drive."),
     top: str = typer.Option("db_ssd", help="Which hardware is the drive."),
     image: str = typer.Option(None, metavar="FILE", help="File that holds the drive's data and lasts."),
     size: str = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
@@ -47,8 +54,10 @@ def main(
 ) -> int:
     """Boot Linux with a top as its NVMe drive: a shell, or SCRIPT run in the guest and its exit status returned."""
     if speed:
-        if run or image or stock or param:
-            raise UserError("--speed brings its own script and drives: leave --run, --image, --param and --stock out")
+        if run or image or stock or param or guests:
+            raise UserError(
+                "--speed brings its own script and drives: leave --run, --image, --param, --guests and --stock out"
+            )
         guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log)
         what = guest_speed.Setting(top, data_w, link, backend, size or "1G", rounds, seconds)
         guest_speed.main(guest, what, json)
@@ -60,7 +69,12 @@ def main(
     device += ["--size", size] if size else []
     device += ["--media-flush-latency-ns", str(flush_ns), "--media-zero-gbps", str(zero_gbps)]
     device += [word for text in param for word in ("--param", text)]
-    return Vm(Guest(run, smp, mem, kvm, timeout, append, log, stock), device).run()
+    guest = Guest(run[0] if run else None, smp, mem, kvm, timeout, append, log, stock)
+    if guests:
+        return Guests(guest, run, guests, device).run()
+    if len(run) > 1:
+        raise UserError("--run several times is for --guests")
+    return Vm(guest, device).run()
 
 
 def serve(
@@ -78,6 +92,7 @@ def serve(
     zero_gbps: float = typer.Option(
         0, "--media-zero-gbps", help="GB/s at which the media zeroes, in simulated time [0: at once]."
     ),
+    vfs: int = typer.Option(0, min=0, max=16, help="Virtual functions, each at a socket of its own: SOCKET-vf1, ..."),
     verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
     ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),
     figures_fd: int = typer.Option(-1, hidden=True, help="File that is kept up to date with FIGURES."),
@@ -94,13 +109,14 @@ def serve(
         signal.signal(number, stop)
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
                         params=parse_params(param), verbose=verbose, figures_fd=figures_fd, flush_ns=flush_ns,
-                        zero_gbps=zero_gbps) as made:  # fmt: skip
+                        zero_gbps=zero_gbps, vfs=vfs) as made:  # fmt: skip
         server = made
         if ready_fd >= 0:
             os.write(ready_fd, b"r")
             os.close(ready_fd)
         else:
-            print(f"doorbell: {top} is at {socket}; Ctrl-C ends it", file=sys.stderr, flush=True)
+            beside = "".join(f", VF {fn} at {socket_of_vf(socket, fn)}" for fn in range(1, vfs + 1))
+            print(f"doorbell: {top} is at {socket}{beside}; Ctrl-C ends it", file=sys.stderr, flush=True)
         server.serve()
     if image and ready_fd < 0:
         print(f"doorbell: ended; {image} is written out", file=sys.stderr, flush=True)

@@ -32,7 +32,10 @@ from doorbell.qemu import root as vmroot
 from doorbell.qemu.program import host_qemu
 from doorbell.units import parse_size
 
-KERNEL_ARGS = "console=ttyS0 loglevel=6 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on ras=cec_disable"
+KERNEL_ARGS = (
+    "console=ttyS0 loglevel=6 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on ras=cec_disable"
+    " nvme_core.admin_timeout=300 nvme_core.io_timeout=300"  # s: a simulated drive on a busy machine is slow, not dead
+)
 MSG_TIMEOUT_MS = 600_000  # QEMU's patience with one message: a simulated device answers late, not never
 POWER_OFF_S = 120.0
 PROBE_S = 20.0  # a guest under a working KVM is up and gone in about 2 s
@@ -68,11 +71,14 @@ class Vm:
     """One guest, from its processes' start to their end."""
 
     def __init__(self, guest: Guest, device_args: list[str], quiet: bool = False,
-                 sink: Callable[[bytes], None] | None = None, fds: Sequence[int] = ()) -> None:  # fmt: skip
-        """quiet: what QEMU says is of no interest. sink: takes the script's output. fds: of the device server, too."""
+                 sink: Callable[[bytes], None] | None = None, fds: Sequence[int] = (),
+                 device: Path | None = None) -> None:  # fmt: skip
+        """quiet: what QEMU says is of no interest. sink: takes the script's output. fds: of the device server, too.
+        device: the socket of a server that is there already."""
         self._wanted = guest
         self._sink = sink
         self._fds = tuple(fds)
+        self._device = device
         self._qemu_stderr = subprocess.DEVNULL if quiet else None
         self._device_args = device_args
         self._memory = 1 << 30
@@ -93,19 +99,14 @@ class Vm:
 
     def run(self) -> int:
         wanted = self._wanted
-        try:
-            self._memory = parse_size(wanted.mem)
-        except ValueError as e:
-            raise UserError(str(e), FAILED) from e
-        if wanted.smp < 1 or self._memory < 256 << 20:
-            raise UserError("--smp is at least 1, --mem at least 256M", FAILED)
-        script = _read_script(wanted.script) if wanted.script else None
+        self.check()
+        script = read_script(wanted.script) if wanted.script else None
         if script is None and not sys.stdin.isatty():
             raise UserError("a shell needs a terminal: use --run SCRIPT without one", FAILED)
         root = vmroot.ensure()
-        with _signals_raise(), tempfile.TemporaryDirectory(prefix="doorbell-vm-") as scratch:
+        with signals_raise(), tempfile.TemporaryDirectory(prefix="doorbell-vm-") as scratch:
             work = Path(scratch)
-            accel = "kvm" if self._use_kvm(root, work) else "tcg"
+            accel = "kvm" if self.use_kvm(root, work) else "tcg"
             log = Path(wanted.log) if wanted.log else work / "console.log"
             try:
                 code = self._session(root, work, script, accel, log)
@@ -117,7 +118,16 @@ class Vm:
                 raise
             return code
 
-    def _use_kvm(self, root: vmroot.Root, work: Path) -> bool:
+    def check(self) -> None:
+        """UserError if what is wanted of the guest does not do."""
+        try:
+            self._memory = parse_size(self._wanted.mem)
+        except ValueError as e:
+            raise UserError(str(e), FAILED) from e
+        if self._wanted.smp < 1 or self._memory < 256 << 20:
+            raise UserError("--smp is at least 1, --mem at least 256M", FAILED)
+
+    def use_kvm(self, root: vmroot.Root, work: Path) -> bool:
         if self._wanted.kvm != Kvm.auto:
             return self._wanted.kvm == Kvm.on
         if not os.access("/dev/kvm", os.R_OK | os.W_OK):
@@ -132,18 +142,31 @@ class Vm:
     def _session(self, root: vmroot.Root, work: Path, script: bytes | None, accel: str, log: Path) -> int:
         try:
             if not self._wanted.stock:
-                self._start_server(work / "device.sock")
+                self.start_server(work / "device.sock")
             code = self._guest(root, work, script, accel, log)
         finally:
             if script is not None and self._qemu:
                 self._qemu.kill()  # nothing of it is worth keeping; a shell's QEMU has the terminal to put in order
             self._stop(self._qemu, 5)
-            server_code = self._stop(self._server, 60)  # it writes the image back
+            server_code = self.stop_server()
         if self._server and server_code:
             raise UserError(f"the device server ended with status {server_code}: see its message above", FAILED)
         return code
 
-    def _start_server(self, path: Path) -> None:
+    def stop_server(self) -> int:
+        """Its exit status; it writes the image back."""
+        return self._stop(self._server, 60)
+
+    def server_ended(self) -> bool:
+        return self._server is not None and self._server.poll() is not None
+
+    def kill(self) -> None:
+        """End QEMU; nothing of the guest is worth keeping."""
+        if self._qemu:
+            self._qemu.kill()
+            self._qemu.wait()
+
+    def start_server(self, path: Path) -> None:
         ready, child = socket.socketpair()
         with ready, child:
             self._server = subprocess.Popen(
@@ -158,15 +181,17 @@ class Vm:
                 self._server.wait()
                 raise UserError("the device server did not start: see its message above", FAILED)
 
-    def _guest(self, root: vmroot.Root, work: Path, script: bytes | None, accel: str, log: Path) -> int:
-        prefix, extra_env = ([own], {}) if (own := host_qemu()) else root.qemu()
+    def _command(self, root: vmroot.Root, work: Path, script: bytes | None, accel: str, log: Path) -> list[str]:
+        """QEMU, as far as a shell and a script have it in common."""
+        prefix = [own] if (own := host_qemu()) else root.qemu()[0]
         initrd = root.initramfs
         if script is not None:
             initrd = work / "initramfs"
             shutil.copy(root.initramfs, initrd)
             with open(initrd, "ab") as f:
                 vmroot.write_job(f, script)
-        command = [
+        self.check()
+        return [
             *prefix, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", "q35,memory-backend=m,hpet=off",
             "-object", f"memory-backend-memfd,id=m,size={self._memory},share=on",
@@ -176,27 +201,45 @@ class Vm:
             "-chardev", f"file,id=console,path={_quote(log)}", "-serial", "chardev:console",
             *self._devices(work),
         ]  # fmt: skip
-        if script is None:
-            command += ["-chardev", "stdio,id=shell,mux=on,signal=off", "-serial", "chardev:shell",
-                        "-mon", "chardev=shell"]  # fmt: skip
-            self._qemu = subprocess.Popen(command, env=os.environ | extra_env, preexec_fn=_die_with_parent)
-            code = self._qemu.wait()
-            if code:
-                raise UserError(f"QEMU ended with status {code}", FAILED)
-            return 0
+
+    @staticmethod
+    def _environment(root: vmroot.Root) -> dict[str, str]:
+        return os.environ | ({} if host_qemu() else root.qemu()[1])
+
+    def _guest(self, root: vmroot.Root, work: Path, script: bytes | None, accel: str, log: Path) -> int:
+        if script is not None:
+            return self.follow(*self.launch(root, work, script, accel, log))
+        command = self._command(root, work, script, accel, log)
+        command += ["-chardev", "stdio,id=shell,mux=on,signal=off", "-serial", "chardev:shell",
+                    "-mon", "chardev=shell"]  # fmt: skip
+        self._qemu = subprocess.Popen(command, env=self._environment(root), preexec_fn=_die_with_parent)
+        code = self._qemu.wait()
+        if code:
+            raise UserError(f"QEMU ended with status {code}", FAILED)
+        return 0
+
+    def launch(
+        self, root: vmroot.Root, work: Path, script: bytes, accel: str, log: Path
+    ) -> tuple[socket.socket, socket.socket]:
+        """Start a guest that runs a script: the channels of its output and of its exit status, for `follow`."""
+        command = self._command(root, work, script, accel, log)
         out, out_peer = socket.socketpair()
         status, status_peer = socket.socketpair()
+        with out_peer, status_peer:
+            command += ["-device", "virtio-serial-pci"]
+            for name, peer in (("out", out_peer), ("status", status_peer)):
+                command += ["-chardev", f"socket,id={name},fd={peer.fileno()}",
+                            "-device", f"virtserialport,chardev={name},name=doorbell.{name}"]  # fmt: skip
+            self._qemu = subprocess.Popen(
+                command, env=self._environment(root), stdin=subprocess.DEVNULL, stdout=sys.stderr,
+                stderr=self._qemu_stderr, pass_fds=(out_peer.fileno(), status_peer.fileno()),
+                preexec_fn=_die_with_parent,
+            )  # fmt: skip
+        return out, status
+
+    def follow(self, out: socket.socket, status: socket.socket) -> int:
+        """Pass the script's output on until the guest has ended; the script's exit status."""
         with out, status:
-            with out_peer, status_peer:
-                command += ["-device", "virtio-serial-pci"]
-                for name, peer in (("out", out_peer), ("status", status_peer)):
-                    command += ["-chardev", f"socket,id={name},fd={peer.fileno()}",
-                                "-device", f"virtserialport,chardev={name},name=doorbell.{name}"]  # fmt: skip
-                self._qemu = subprocess.Popen(
-                    command, env=os.environ | extra_env, stdin=subprocess.DEVNULL, stdout=sys.stderr,
-                    stderr=self._qemu_stderr, pass_fds=(out_peer.fileno(), status_peer.fileno()),
-                    preexec_fn=_die_with_parent,
-                )  # fmt: skip
             answer = self._pump(out, status)
         if not re.fullmatch(rb"\d+\n", answer):
             raise UserError("the guest ended before its script did", FAILED)
@@ -238,7 +281,8 @@ class Vm:
     def _devices(self, work: Path) -> list[str]:
         devices = []
         if not self._wanted.stock:
-            options = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": str(work / "device.sock")},
+            path = str(self._device or work / "device.sock")
+            options = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": path},
                        "x-msg-timeout": MSG_TIMEOUT_MS}  # fmt: skip
             devices += ["-device", json_module.dumps(options)]
         stock = self._wanted.stock or self._wanted.beside
@@ -266,7 +310,7 @@ def _quote(path: Path) -> str:
     return str(path).replace(",", ",,")  # QEMU's option syntax
 
 
-def _read_script(name: str) -> bytes:
+def read_script(name: str) -> bytes:
     try:
         if not stat.S_ISDIR(os.stat(name).st_mode):
             return Path(name).read_bytes()
@@ -276,7 +320,7 @@ def _read_script(name: str) -> bytes:
 
 
 @contextlib.contextmanager
-def _signals_raise() -> Iterator[None]:
+def signals_raise() -> Iterator[None]:
     """SIGTERM and SIGHUP end this process the way Ctrl-C does: through every `finally`."""
 
     def stop(number: int, _frame: object) -> None:

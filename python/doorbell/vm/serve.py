@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from doorbell.build.rtl import default_of
 from doorbell.device import limits, media_options
 from doorbell.device.opening import open_sim
 from doorbell.device.pci_config import PciConfig
 from doorbell.device.vfio_user import ServedDevice, serving
 from doorbell.errors import UserError
 from doorbell.units import parse_size
+from doorbell.vm import functions
 from doorbell.vm.devices import QUEUE_PAIRS, FunctionalDevice, SimDevice
 
 DATA_W, LINK = 512, "gen4x8"  # the fewest cycles to simulate for what a client moves
@@ -25,13 +27,18 @@ SMALLEST = 1 << 20
 def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None = None, size: str | None = None,
                    link: str = LINK, data_w: int = DATA_W, backend: str = "rtl",
                    params: dict[str, int | str] | None = None, verbose: bool = False,
-                   figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0) -> Iterator[Any]:  # fmt: skip
-    """A server for a device that is made here, and closed (its image written back) at the end."""
+                   figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0,
+                   vfs: int = 0) -> Iterator[Any]:  # fmt: skip
+    """A server for a device that is made here, and closed (its image written back) at the end.
+
+    vfs: it has so many VFs, each with a server of its own beside; what is given runs them all.
+    """
     try:
         lanes = limits.Link.parse(link)
         wanted = parse_size(size) if size else None
     except ValueError as e:
         raise UserError(str(e)) from e
+    new = image is None or not image.exists() or not image.stat().st_size
     media_size = image_size(image, wanted) if image else wanted or DEFAULT_SIZE
     if media_size < SMALLEST or media_size % 4096:
         raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
@@ -45,6 +52,17 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         options |= {"host_latency_ns": 0, "media_latency_ns": 0, "credit_ns": 0}
     if params and backend != "rtl":
         raise UserError("--param needs --backend rtl")
+    if vfs and backend != "rtl":
+        raise UserError("--vfs needs --backend rtl")
+    if vfs:
+        of_top = functions.parameters(vfs, params or {})
+        sim = open_sim(backend, top=top, link=link, data_w=data_w, num_fn=vfs + 1, params=of_top, **options)
+        vectors = int(of_top.get("VF_VEC", 0)) or default_of(top, "VF_VEC") or 1
+        with functions.serving_functions(
+            path, sim, lanes, vf_vectors=vectors, new=new, verbose=verbose, figures_fd=figures_fd
+        ) as loop:
+            yield loop
+        return
     wanted_params = {"NUM_QP": QUEUE_PAIRS, **(params or {})}
     sim = open_sim(backend, top=top, link=link, data_w=data_w, params=wanted_params, **options)
     device: ServedDevice = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim, figures_fd)

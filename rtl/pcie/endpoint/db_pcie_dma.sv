@@ -15,6 +15,7 @@
 module db_pcie_dma
   import db_mem_pkg::*, db_pcie_pkg::*;
 #(
+  parameter int NUM_FN       = 1,    ///< functions, 1..17
   parameter int DATA_W       = 256,  ///< bits of a beat and of a row: 128, 256, 512
   parameter int NUM_CLIENTS  = 5,    ///< read clients, 1..8
   /// their shares; tags are given out from 0, client after client: at most 128 in all
@@ -39,6 +40,8 @@ module db_pcie_dma
   input  logic                                     stop,
   /// the function must not be a bus master now: nothing new is sent, but for the read request on its way to RQ
   input  logic                                     hold,
+  /// functions that send nothing: what is theirs and has not begun is dropped
+  input  logic [NUM_FN-1:0]                        silent,
   /// after stop: nothing is on its way, a reset is safe
   output logic                                     quiet,
   /// nothing waits inside
@@ -141,11 +144,11 @@ module db_pcie_dma
     assign user          = CLIENTS[i].has_user ? USER_W'(s_read_user[i]) : '0;
     assign m_row_user[i] = CLIENTS[i].has_user ? READ_USER_W'(row_user) : '0;
     db_pcie_read #(
-      .DATA_W(DATA_W), .TAG_BASE(tag_base(i)), .NUM_TAGS(1 << CLIENTS[i].tags_log2),
+      .NUM_FN(NUM_FN), .DATA_W(DATA_W), .TAG_BASE(tag_base(i)), .NUM_TAGS(1 << CLIENTS[i].tags_log2),
       .RING_DW(1 << CLIENTS[i].ring_dw_log2), .USER_W(USER_W), .CHUNK_BYTES(int'(CLIENTS[i].chunk_bytes)),
       .RING_W(RING_W), .OWNED(OWNED[i])
     ) i_read (
-      .clk, .rst, .cfg_mrrs, .stop(stop || hold), .idle(client_idle[i]), .waiting(client_waiting[i]),
+      .clk, .rst, .cfg_mrrs, .silent, .stop(stop || hold), .idle(client_idle[i]), .waiting(client_waiting[i]),
       .fence, .fenced(client_fenced[i]), .now,
       .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(user),
       .s_read_owner(s_read_owner[i]), .m_owner(m_read_owner[i]), .s_owner_void(s_read_void[i]),
@@ -171,13 +174,15 @@ module db_pcie_dma
   logic [2:0] source_valid, source_ready;
   rq_t  [2:0] source;
 
-  db_pcie_write #(.DATA_W(DATA_W), .USER_W(WRITE_USER_W)) i_write (
-    .clk, .rst, .cfg_mps, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data,
+  db_pcie_write #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .USER_W(WRITE_USER_W)) i_write (
+    .clk, .rst, .cfg_mps, .silent, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready,
+    .s_row_data,
     .s_row_info, .m_rq_valid(source_valid[0]), .m_rq_ready(source_ready[0]), .m_rq(source[0]), .m_user(m_write_user),
     .s_user_void(s_write_void), .fence, .fenced(write_fenced), .m_done_valid, .m_done_ready, .m_done_user, .m_done_err
   );
-  db_pcie_post #(.DATA_W(DATA_W)) i_post (
-    .clk, .rst, .s_post_valid, .s_post_ready, .s_post, .m_rq_valid(source_valid[1]), .m_rq_ready(source_ready[1]),
+  db_pcie_post #(.NUM_FN(NUM_FN), .DATA_W(DATA_W)) i_post (
+    .clk, .rst, .silent, .s_post_valid, .s_post_ready, .s_post, .m_rq_valid(source_valid[1]),
+    .m_rq_ready(source_ready[1]),
     .m_rq(source[1])
   );
   db_pcie_read_mux #(.DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS)) i_read_mux (

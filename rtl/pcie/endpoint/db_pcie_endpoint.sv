@@ -8,6 +8,7 @@
 module db_pcie_endpoint
   import db_mem_pkg::*, db_pcie_pkg::*;
 #(
+  parameter int NUM_FN       = 1,    ///< functions, 1..17
   parameter int DATA_W       = 256,  ///< bits of a beat and of a row: 128, 256, 512
   parameter int NUM_CLIENTS  = 5,    ///< read clients, 1..8
   /// their shares of tags and memory (db_pcie_dma)
@@ -34,6 +35,8 @@ module db_pcie_endpoint
   input  logic                                     stop,
   /// not a bus master now: nothing new is sent, but for the read request on its way to RQ
   input  logic                                     hold,
+  /// functions that send nothing: what is theirs and has not begun is dropped
+  input  logic [NUM_FN-1:0]                        silent,
   /// after stop: nothing is on its way
   output logic                                     quiet,
   /// nothing waits inside, but for register accesses
@@ -110,10 +113,12 @@ module db_pcie_endpoint
     .m_reg_ready, .m_reg, .m_reg_rvalid, .m_reg_rdata
   );
   db_pcie_dma #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .OWNED(OWNED), .READ_USER_W(READ_USER_W),
+    .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .OWNED(OWNED),
+    .READ_USER_W(READ_USER_W),
     .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2)
   ) i_dma (
-    .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .quiet, .idle,
+    .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .silent,
+    .quiet, .idle,
     .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .s_read_valid,
     .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_read_owner, .s_read_void, .m_row_valid, .m_row_ready,
     .m_row_data, .m_row_info, .m_row_user,

@@ -5,16 +5,21 @@
 // write inside a 4 KiB page. Outputs and s_post_ready come from registers (db_skid), so that a caller may be
 // combinational.
 // Latency: 1 cycle. Throughput: a beat a cycle, no gap between TLPs: 4 dwords take 2 beats with 128 bits, else 1.
+// With several functions a cycle more for each TLP: it is looked whether its function may send, until its first beat goes.
 // With 512 bits the packets are those of db_pcie_rq_straddle: payload alone, descriptor in tuser.
 `include "db_pcie_types.svh"
 module db_pcie_post
   import db_pcie_pkg::*;
 #(
+  parameter int NUM_FN = 1,    ///< functions, 1..17
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W)
 ) (
   input  logic  clk,
   input  logic  rst,
+
+  /// functions that send nothing: their writes are taken and dropped
+  input  logic [NUM_FN-1:0] silent,
 
   input  logic  s_post_valid,
   output logic  s_post_ready,
@@ -47,7 +52,23 @@ module db_pcie_post
   assign left         = 5'(s_post.dwords) + 5'(H) - (5'(beat_q) << LANE_W);
   assign first        = beat_q == '0;
   assign last         = BEATS == 1 || left <= 5'(N);
-  assign s_post_ready = last && out_ready;
+  logic mute, begun;                     // of a function that sends nothing; that is known
+  assign s_post_ready = begun && (mute || (last && out_ready));
+  logic silent_now;
+  db_pcie_mute #(.NUM_FN(NUM_FN)) i_mute (.clk, .silent, .fn(s_post.fn), .mute(silent_now));
+  if (NUM_FN == 1) begin : g_one
+    assign mute  = silent_now;
+    assign begun = 1'b1;
+  end else begin : g_many
+    always_ff @(posedge clk) begin
+      if (first && !(begun && out_ready && !mute)) mute <= silent_now;
+      begun <= begun ? !s_post_ready : s_post_valid;
+      if (rst) begin
+        mute  <= 1'b0;
+        begun <= 1'b0;
+      end
+    end
+  end
 
   assign beat.tdata = packet[DATA_W*beat_q +: DATA_W];
   assign beat.tlast = last;
@@ -55,12 +76,13 @@ module db_pcie_post
   always_comb for (int l = 0; l < N; l++) beat.tkeep[l] = 5'(l) < left;
 
   always_ff @(posedge clk) begin
-    if (s_post_valid && out_ready) beat_q <= last ? '0 : beat_q + 1'b1;
+    if (s_post_valid && begun && out_ready && !mute) beat_q <= last ? '0 : beat_q + 1'b1;
     if (rst) beat_q <= '0;
   end
 
   db_skid #(.WIDTH($bits(rq_t))) i_out (
-    .clk, .rst, .s_valid(s_post_valid), .s_ready(out_ready), .s_data(beat), .m_valid(m_rq_valid), .m_ready(m_rq_ready),
+    .clk, .rst, .s_valid(s_post_valid && begun && !mute), .s_ready(out_ready), .s_data(beat), .m_valid(m_rq_valid),
+    .m_ready(m_rq_ready),
     .m_data(m_rq)
   );
 endmodule

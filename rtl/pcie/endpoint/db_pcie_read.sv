@@ -16,6 +16,7 @@
 module db_pcie_read
   import db_mem_pkg::*, db_pcie_pkg::*;
 #(
+  parameter int NUM_FN      = 1,    ///< functions, 1..17
   parameter int DATA_W      = 256,  ///< bits of a row: 128, 256 or 512
   parameter int TAG_BASE    = 0,    ///< first tag; TAG_BASE + NUM_TAGS <= 256
   parameter int NUM_TAGS    = 32,   ///< reads in flight, a power of two, 2..256
@@ -34,6 +35,8 @@ module db_pcie_read
 
   /// 0: 128 bytes ... 5: 4096
   input  logic [2:0]                     cfg_mrrs,
+  /// functions that ask nothing: what has no tag yet of their requests is dropped
+  input  logic [NUM_FN-1:0]              silent,
   /// from this cycle on, no request is sent
   input  logic                           stop,
   /// no request is outstanding or about to leave; with stop it will stay so
@@ -106,8 +109,9 @@ module db_pcie_read
 
   logic [$clog2(MAX_PKTS):0] gone_packets;
 
-  db_pcie_read_split #(.USER_W(USER_W), .CHUNK_BYTES(CHUNK_BYTES), .OWNED(OWNED)) i_split (
-    .clk, .rst, .cfg_mrrs, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_owner, .s_owner_void,
+  db_pcie_read_split #(.NUM_FN(NUM_FN), .USER_W(USER_W), .CHUNK_BYTES(CHUNK_BYTES), .OWNED(OWNED)) i_split (
+    .clk, .rst, .cfg_mrrs, .silent, .s_read_valid, .s_read_ready, .s_read, .s_read_user, .s_read_owner, .m_owner,
+    .s_owner_void,
     .m_chunk_valid(chunk_valid),
     .m_chunk_ready(chunk_ready), .m_chunk(chunk), .m_chunk_user(chunk_user)
   );

@@ -6,6 +6,7 @@
 module db_pcie_read_split
   import db_mem_pkg::*;
 #(
+  parameter int NUM_FN      = 1,   ///< functions, 1..17
   parameter int USER_W      = 8,   ///< bits of the packet's user field
   parameter int CHUNK_BYTES = 512, ///< longest chunk: a power of two, 128..4096
   parameter bit OWNED       = 1'b1 ///< requests have owners
@@ -15,6 +16,8 @@ module db_pcie_read_split
 
   /// 0: 128 bytes ... 5: 4096
   input  logic [2:0]        cfg_mrrs,
+  /// functions that ask nothing: what is left of their requests is dropped
+  input  logic [NUM_FN-1:0] silent,
 
   input  logic              s_read_valid,
   output logic              s_read_ready,
@@ -43,6 +46,9 @@ module db_pcie_read_split
   always_comb begin
     for (int i = 0; i < 10; i++) mask_d[i] = (i < CHUNK_LOG2 - 2) && (4'(i) < 4'(cfg_mrrs) + 4'd5);
   end
+
+  logic mute;
+  db_pcie_mute #(.NUM_FN(NUM_FN)) i_mute (.clk, .silent, .fn(s_read_ready ? s_read.fn : m_chunk.fn), .mute);
 
   // The request is worked off in the output register: it holds a chunk, left_q what comes after it.
   logic        last_q;
@@ -80,7 +86,7 @@ module db_pcie_read_split
       m_chunk.last       <= last_q && !more;
       left_q             <= more ? left_q - rest : '0;
     end
-    m_chunk.drop <= (s_read_ready ? s_read.drop : m_chunk.drop) || (OWNED && s_owner_void);
+    m_chunk.drop <= (s_read_ready ? s_read.drop : m_chunk.drop) || (OWNED && s_owner_void) || mute;
     if (rst) m_chunk_valid <= 1'b0;
   end
 endmodule

@@ -27,6 +27,7 @@
 module db_pcie_write
   import db_mem_pkg::*, db_pcie_pkg::*;
 #(
+  parameter int NUM_FN = 1,    ///< functions, 1..17
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
   parameter int USER_W = 8,    ///< bits of s_seg_user, at least 1
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W)
@@ -36,6 +37,8 @@ module db_pcie_write
 
   /// 0: 128 bytes ... 3 and above: 1024 bytes; constant in use
   input  logic [2:0]        cfg_mps,
+  /// functions that send nothing: what has not begun of their TLPs is dropped
+  input  logic [NUM_FN-1:0] silent,
 
   input  logic              s_seg_valid,
   output logic              s_seg_ready,
@@ -91,8 +94,8 @@ module db_pcie_write
     .clk, .rst, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .m_row_valid(row_valid), .m_row_ready(row_ready),
     .m_row_data(row), .m_row_last(row_last), .m_row_err(row_err), .row_in, .row_late, .rows_in, .rows_late
   );
-  db_pcie_write_beats #(.DATA_W(DATA_W), .USER_W(USER_W), .ROW_W(ROW_W)) i_beats (
-    .clk, .rst, .s_tlp_valid(tlp_valid), .s_tlp_ready(tlp_ready), .s_tlp(tlp), .s_tlp_end_row(tlp_end_row),
+  db_pcie_write_beats #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .USER_W(USER_W), .ROW_W(ROW_W)) i_beats (
+    .clk, .rst, .silent, .s_tlp_valid(tlp_valid), .s_tlp_ready(tlp_ready), .s_tlp(tlp), .s_tlp_end_row(tlp_end_row),
     .s_tlp_user(tlp_user), .s_tlp_void(s_user_void[1]), .act_user(m_user[0]), .act_void(s_user_void[0]), .fence,
     .fenced, .row_in, .row_late, .rows_in, .rows_late, .s_row_valid(row_valid), .s_row_ready(row_ready),
     .s_row_data(row), .s_row_last(row_last), .s_row_err(row_err), .done_room, .m_rq_valid, .m_rq_ready, .m_rq,

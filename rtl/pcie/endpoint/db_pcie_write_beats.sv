@@ -8,6 +8,7 @@
 module db_pcie_write_beats
   import db_pcie_pkg::*;
 #(
+  parameter int NUM_FN = 1,    ///< functions, 1..17
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
   parameter int USER_W = 8,    ///< bits of s_tlp_user
   parameter int ROW_W  = 9,    ///< bits of row counters
@@ -21,6 +22,8 @@ module db_pcie_write_beats
   input  write_tlp_t        s_tlp,
   input  logic [ROW_W-1:0]  s_tlp_end_row,
   input  logic [USER_W-1:0] s_tlp_user,
+  /// functions that send nothing: their TLPs are void
+  input  logic [NUM_FN-1:0] silent,
   /// the TLP that comes, the one at work: void, seen a cycle later: it puts nothing on RQ if it has not begun
   input  logic              s_tlp_void,
   output logic [USER_W-1:0] act_user,
@@ -83,13 +86,17 @@ module db_pcie_write_beats
   assign s_row_ready = take;
   assign s_tlp_ready = !act_valid_q || (act_last_q && step);
 
+  logic next_mute, act_mute;             // the function of the TLP that comes, of that at work, sends nothing
+  db_pcie_mute #(.NUM_FN(NUM_FN), .ASKERS(2)) i_mute (
+    .clk, .silent, .fn({s_tlp.cut.fn, act_q.cut.fn}), .mute({next_mute, act_mute}));
+
   always_ff @(posedge clk) begin
     if (row_counts && !lack_0_q) begin
       lack_q   <= lack_q - 1'b1;
       lack_0_q <= lack_1_q;
       lack_1_q <= lack_q == ROW_W'(2);
     end
-    void_q <= s_tlp_ready ? s_tlp_void : act_void;
+    void_q <= s_tlp_ready ? s_tlp_void || next_mute : act_void || act_mute;
     if (step) begin
       drop_q      <= act_drop;
       act_first_q <= 1'b0;

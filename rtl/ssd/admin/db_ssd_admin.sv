@@ -18,12 +18,14 @@
 // Latency: about a thousand cycles a simple command; Identify some 5500. Throughput: one command at a time, 15 more wait
 // in the ring without holding up I/O.
 module db_ssd_admin
-  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
+  parameter int NUM_FN    = 1,         ///< functions, 1..17
   parameter int DATA_W    = 256,       ///< bits of a row of host memory that was read: 128, 256, 512
   parameter     FW_HEX    = "fw.hex",  ///< $readmemh image of the firmware, 32-bit words
   parameter int NUM_QP    = 32,        ///< I/O queue pairs, 1..254
-  parameter int NUM_VEC   = 33,        ///< interrupt vectors, 1..2048
+  parameter int NUM_VEC   = 33,        ///< interrupt vectors of the PF, 1..2048
+  parameter int VF_VEC    = 8,         ///< of each VF, 1..32
   parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
   parameter int NUM_NS    = 1,         ///< namespaces, 1..64
   parameter int RAM_BYTES = 65536      ///< power of two, 32768..1048576
@@ -32,14 +34,22 @@ module db_ssd_admin
   input  logic                    rst,
   input  logic                    por_rst,           ///< with rst: power was off
   // controller state that the host sees (db_ssd_regs)
-  input  host_regs_t              host_regs,
-  input  logic                    flr,               ///< level: function-level reset in process
-  output logic                    flr_done,          ///< pulse
-  output csts_t                   csts,
+  output logic [PLACE_W-1:0]      fn_select,         ///< the function that the firmware looks at
+  input  host_regs_t              host_regs,         ///< ... its registers
+  /// Of all functions, where there are several.
+  input  logic [NUM_FN-1:0]       cc_en,
+  input  logic [NUM_FN-1:0]       cc_written,        ///< pulses
+  input  logic [NUM_FN-1:0]       flr,               ///< level: function-level reset in process
+  input  logic [NUM_FN-1:0]       fn_enable,         ///< the function is there
+  output logic [NUM_FN-1:0]       flr_done,          ///< pulse
+  output csts_t [NUM_FN-1:0]      csts,
+  output logic                    fn_queues_valid,   ///< pulse: which queues a function has
+  output fn_queues_t              fn_queues,
   // admin submission queue entries
   input  logic                    s_sqe_valid,
   output logic                    s_sqe_ready,
   input  admin_sqe_t              s_sqe,
+  output logic                    admin_taken,       ///< pulse: the firmware has taken one
   // completions
   output logic                    m_completion_valid,
   input  logic                    m_completion_ready,
@@ -70,7 +80,8 @@ module db_ssd_admin
   input  logic [ABORT_WATCHES-1:0] abort_caught,
   // settings
   output arb_cfg_t                arb_cfg,
-  output logic                    cache_off,         ///< every write is as one with FUA
+  output fn_set_t                 fn_set,            ///< what functions may have
+  output logic [MAX_FN-1:0] cache_off, ///< of which functions every write is as one with FUA
   output coalesce_cfg_t           coalesce_cfg,
   output logic                    int_vec_cfg_valid, ///< pulse
   output int_vec_cfg_t            int_vec_cfg,
@@ -127,6 +138,7 @@ module db_ssd_admin
   copy_cmd_t   copy;
   event_t      events, wake_on;
   event_set_t  event_set, event_seen;
+  fn_event_t [NUM_FN-1:0] fn_events;
   instance_t   has;
   ram_access_t cpu_ram, copy_ram;
   fw_access_t  fw_reg;
@@ -147,7 +159,8 @@ module db_ssd_admin
     .ext_rdata);
 
   db_ssd_admin_watchdog i_watchdog (
-    .clk, .rst, .por_rst, .time_us, .trap, .sleeping, .s_reset(!host_regs.cc[0] || flr || event_seen.nssr), .dead,
+    .clk, .rst, .por_rst, .time_us, .trap, .sleeping,
+    .s_reset(!(NUM_FN == 1 ? host_regs.cc[0] : cc_en[0]) || flr[0] || event_seen.nssr), .dead,
     .restart,
     .restarted);
 
@@ -162,20 +175,23 @@ module db_ssd_admin
     .ram_rdata);
 
   assign has = '{num_qp: 8'(NUM_QP), num_vec: 12'(NUM_VEC), num_ns: 8'(NUM_NS), media_pages: media_pages,
-                 uncorrectable: UNCORRECTABLE, restarted: restarted};
+                 uncorrectable: UNCORRECTABLE, restarted: restarted, num_fn: 5'(NUM_FN), vf_vec: 8'(VF_VEC)};
 
-  db_ssd_admin_regs i_regs (
+  db_ssd_admin_regs #(.NUM_FN(NUM_FN)) i_regs (
     .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .dead, .host_regs, .time_us,
-    .events, .event_set, .ring_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data), .err(s_err),
+    .events, .event_set, .fn_events, .ring_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data),
+    .err(s_err),
     .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found,
     .abort_watching, .abort_caught, .start, .copy, .abort_cmd(m_abort), .completion(m_completion),
     .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns, .ns_index,
     .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .csts, .control,
-    .flr_done, .sq_select, .arb_cfg, .cache_off, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg);
+    .flr_done, .fn_select, .fn_queues_valid, .fn_queues, .admin_taken, .sq_select, .arb_cfg, .fn_set,
+    .cache_off, .coalesce_cfg,
+    .int_vec_cfg_valid, .int_vec_cfg);
 
   // ---- events and sleep
-  db_ssd_admin_events i_events (
-    .clk, .rst, .cc(host_regs.cc), .cc_written(host_regs.cc_written), .nssr(host_regs.subsystem_reset), .flr,
+  db_ssd_admin_events #(.NUM_FN(NUM_FN)) i_events (
+    .clk, .rst, .host_regs, .cc_en, .cc_written, .flr, .fn_enable, .of_fn(fn_events),
     .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd, .copy_idle,
     .media_idle(media_idle && store_idle), .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid),
     .quiet, .host_quiet, .cmds_inflight, .cmds_unread, .sq_inflight, .abort_busy, .time_us, .sqe_waits(s_sqe_valid),
@@ -197,7 +213,7 @@ module db_ssd_admin
     .clk, .rst(ctrl_rst), .start(start.store), .idle(store_idle), .err(store_err), .m_valid(m_store_valid),
     .m_ready(m_store_ready), .s_done(s_store_done), .s_err(s_store_err));
 
-  db_ssd_admin_namespaces #(.NUM_NS(NUM_NS)) i_namespaces (
+  db_ssd_admin_namespaces #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS)) i_namespaces (
     .clk, .rst, .we(start.write_namespace), .index(ns_index), .entry(ns), .namespaces);
 
   assign m_abort_start = start.abort_cmd;

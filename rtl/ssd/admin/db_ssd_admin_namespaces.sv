@@ -3,6 +3,7 @@
 module db_ssd_admin_namespaces
   import db_ssd_pkg::*;
 #(
+  parameter int NUM_FN = 1,             // 1..17
   parameter int NUM_NS = 1              // 1..64
 ) (
   input  logic                    clk,
@@ -15,6 +16,7 @@ module db_ssd_admin_namespaces
   for (genvar i = 0; i < NUM_NS; i++) begin : g_ns
     always_ff @(posedge clk) begin
       if (we && index == 8'(i)) namespaces[i] <= entry;
+      if (NUM_FN == 1) namespaces[i].attached <= '0;
       if (rst) namespaces[i].valid <= 1'b0;
     end
   end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types that travel between the blocks of the admin subsystem.
 package db_ssd_admin_pkg;
-  import db_ssd_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*;
 
   // What the firmware can wait for: the bits of register EVENT, the first in bit 0 (tests/python/test_registers.py
   // compares them with regs/db_ssd_fw.rdl).
@@ -24,6 +24,14 @@ package db_ssd_admin_pkg;
     logic cc;               // CC was written; stays
     logic sqe;              // an admin submission queue entry is in the ring
   } event_t;
+
+  // ... of a function.
+  typedef struct packed {
+    logic en_fell;            // CC.EN went from 1 to 0, or the function is no more: a pulse
+    logic cc;                 // CC was written: a pulse
+    logic flr;                // function-level reset in process
+    logic enable;             // it is there
+  } fn_event_t;
 
   // Events that stay in their register: pulses that set them.
   typedef struct packed {
@@ -77,6 +85,8 @@ package db_ssd_admin_pkg;
     logic [51:0] media_pages;
     logic        uncorrectable;  // Write Uncorrectable
     logic        restarted;      // the processor was started again since power-on
+    logic [4:0]  num_fn;         // functions
+    logic [7:0]  vf_vec;         // vectors of a VF
   } instance_t;
 
 endpackage

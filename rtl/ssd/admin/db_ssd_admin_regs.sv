@@ -4,8 +4,10 @@
 // doorbell write since it looked.
 // Latency: read data in the cycle of the access; what is written shows a cycle later.
 module db_ssd_admin_regs
-  import db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
-(
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
+#(
+  parameter int NUM_FN = 1  ///< functions, 1..17
+) (
   input  logic            clk,
   input  logic            rst,
   input  logic            ctrl_rst,           ///< controller reset: the ring is empty
@@ -16,10 +18,11 @@ module db_ssd_admin_regs
   // what it reads
   input  instance_t       has,
   input  logic            dead,               ///< the processor is: shows as CSTS.CFS, and nothing runs
-  input  host_regs_t      host_regs,
+  input  host_regs_t      host_regs,          ///< of function fn_select
   input  logic [63:0]     time_us,
   input  event_t          events,
   input  event_set_t      event_set,
+  input  fn_event_t [NUM_FN-1:0] fn_events,
   input  logic [4:0]      ring_wr,
   input  logic            copy_err,
   input  logic            media_err,
@@ -49,12 +52,17 @@ module db_ssd_admin_regs
   output logic [63:0]     wake_us,
   output logic [8:0]      ring_base,          ///< 2 KiB
   output logic [4:0]      ring_rd,
-  output csts_t           csts,
+  output csts_t [NUM_FN-1:0] csts,
   output control_t        control,
-  output logic            flr_done,           ///< pulse
+  output logic [NUM_FN-1:0] flr_done,         ///< pulses
+  output logic            fn_queues_valid,    ///< pulse
+  output fn_queues_t      fn_queues,
+  output logic [PLACE_W-1:0] fn_select,
+  output logic            admin_taken,        ///< pulse: a command was taken out of the ring
   output logic [QID_W-1:0] sq_select,
   output arb_cfg_t        arb_cfg,
-  output logic            cache_off,          ///< every write is as one with FUA
+  output fn_set_t         fn_set,            ///< what functions may have
+  output logic [MAX_FN-1:0] cache_off, ///< of which functions every write is as one with FUA
   output coalesce_cfg_t   coalesce_cfg,
   output logic            int_vec_cfg_valid,  ///< pulse
   output int_vec_cfg_t    int_vec_cfg
@@ -72,8 +80,63 @@ module db_ssd_admin_regs
   doorbell_err_t doorbell_err_q;
   always_ff @(posedge clk) if (doorbell_err_valid && !out.EVENT.doorbell_err.value) doorbell_err_q <= doorbell_err;
 
+  // ---- functions
+  logic [PLACE_W-1:0] place;
+  logic [NUM_FN-1:0]  here;              // the function that is selected
+  csts_t              csts_now;
+  logic [4:0]         taken_q;
+  assign place    = NUM_FN == 1 ? '0 : out.FN_SELECT.place.value;
+  assign fn_select = place;
+  always_comb for (int i = 0; i < NUM_FN; i++) here[i] = NUM_FN == 1 || place == PLACE_W'(i);
+  assign csts_now = '{rdy: out.CSTS.rdy.value, cfs: out.CSTS.cfs.value || dead, shst: out.CSTS.shst.value,
+                      nssro: out.CSTS.nssro.value};
+  if (NUM_FN == 1) begin : g_one
+    assign csts = csts_now;
+  end else begin : g_many
+    csts_t [NUM_FN-1:0] csts_q;
+    logic               written_q;
+    always_ff @(posedge clk) begin
+      written_q <= out.CSTS.rdy.swmod;
+      for (int i = 0; i < NUM_FN; i++) if (written_q && here[i]) csts_q[i] <= csts_now;
+      if (rst) begin
+        written_q <= 1'b0;
+        csts_q    <= '0;
+      end
+    end
+    always_comb begin
+      csts = csts_q;
+      for (int i = 0; i < NUM_FN; i++) begin
+        csts[i].cfs  |= dead;
+        csts[i].nssro = csts_now.nssro;
+      end
+    end
+  end
+  always_ff @(posedge clk) taken_q <= out.SQ_PTR.rd_ptr.value;
+  assign admin_taken     = NUM_FN > 1 && out.SQ_PTR.rd_ptr.value != taken_q && !ctrl_rst;
+  assign fn_queues_valid = out.FN_QUEUES.go.value;
+  assign fn_queues       = '{place: out.FN_QUEUES.place.value, before_first: out.FN_QUEUES.before_first.value,
+                             count: out.FN_QUEUES.count.value};
+
   // ---- what the firmware reads
   always_comb begin
+    in.FN_CONFIG.num_fn.next     = has.num_fn;
+    in.FN_CONFIG.vf_vec.next     = has.vf_vec;
+    in.FN_PENDING.places.next    = '0;
+    for (int i = 0; i < MAX_FN; i++) begin
+      in.FN_EVENT[i].cc.hwset      = 1'b0;
+      in.FN_EVENT[i].en_fell.hwset = 1'b0;
+      in.FN_EVENT[i].flr.next      = 1'b0;
+      in.FN_EVENT[i].enable.next   = 1'b0;
+    end
+    if (NUM_FN > 1) begin
+      for (int i = 0; i < NUM_FN; i++) begin
+        in.FN_EVENT[i].cc.hwset      = fn_events[i].cc;
+        in.FN_EVENT[i].en_fell.hwset = fn_events[i].en_fell;
+        in.FN_EVENT[i].flr.next      = fn_events[i].flr;
+        in.FN_EVENT[i].enable.next   = fn_events[i].enable;
+        in.FN_PENDING.places.next[i] = out.FN_EVENT[i].cc.value || out.FN_EVENT[i].en_fell.value || fn_events[i].flr;
+      end
+    end
     in.EVENT.sqe.next             = events.sqe;
     in.EVENT.cc.hwset             = event_set.cc;
     in.EVENT.en_fell.hwset        = event_set.en_fell;
@@ -124,6 +187,7 @@ module db_ssd_admin_regs
     in.ERR_LBA_HI.V.next          = err.lba[63:32];
     in.DOORBELL_ERR.kind.next     = doorbell_err_q.kind;
     in.DOORBELL_ERR.qid.next      = doorbell_err_q.qid;
+    in.DOORBELL_ERR.fn.next       = doorbell_err_q.fn;
     in.RD_SECTORS_LO.V.next       = counters.read_sectors[31:0];
     in.RD_SECTORS_HI.V.next       = counters.read_sectors[SMART_W-1:32];
     in.WR_SECTORS_LO.V.next       = counters.write_sectors[31:0];
@@ -153,14 +217,16 @@ module db_ssd_admin_regs
                        base: {out.QUEUE_CTX_BASE_HI.V.value, out.QUEUE_CTX_BASE_LO.V.value},
                        size: out.QUEUE_CTX_SIZE.size.value, cqid: out.QUEUE_CTX_CTL.cqid.value,
                        prio: out.QUEUE_CTX_CTL.prio.value, vector: out.QUEUE_CTX_SIZE.vector.value,
-                       ien: out.QUEUE_CTX_CTL.ien.value};
+                       ien: out.QUEUE_CTX_CTL.ien.value, fn: out.QUEUE_CTX_FN.fn.value,
+                       host_qid: out.QUEUE_CTX_FN.host_qid.value};
   assign media = '{op: media_op_e'({1'b0, out.MEDIA_CMD.op.value}),
                    addr: {out.MEDIA_ADDR_HI.V.value, out.MEDIA_ADDR_LO.V.value},
                    bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
   assign store = '{write: out.STORE_CMD.write.value, addr: media.addr, data: out.STORE_OUT.V.value};
-  assign abort_cmd = '{find: out.ABORT.search.value, by_cid: out.ABORT.by_cid.value, sqid: out.ABORT.sqid.value,
+  assign abort_cmd = '{find: out.ABORT.search.value, by_fn: out.ABORT.by_fn.value, by_cid: out.ABORT.by_cid.value,
+                       sqid: out.ABORT.sqid.value,
                    key: out.ABORT.key.value};
-  assign ns = '{valid: out.NS_CTL.valid.value, lba4k: out.NS_CTL.lba4k.value,
+  assign ns = '{valid: out.NS_CTL.valid.value, attached: out.NS_ATTACHED.places.value, lba4k: out.NS_CTL.lba4k.value,
                 gate: ns_gate_e'(out.NS_CTL.gate.value), read_only: out.NS_CTL.read_only.value,
                 base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
                 blocks: {out.NS_BLOCKS_HI.V.value, out.NS_BLOCKS_LO.V.value}};
@@ -175,13 +241,17 @@ module db_ssd_admin_regs
   assign ring_base = out.SQ_RING.base.value[19:11];
   assign ring_rd   = out.SQ_PTR.rd_ptr.value;
   assign sq_select = out.SQ_SELECT.qid.value;
-  assign csts      = '{rdy: out.CSTS.rdy.value, cfs: out.CSTS.cfs.value || dead, shst: out.CSTS.shst.value,
-                       nssro: out.CSTS.nssro.value};
   assign control   = '{run: out.CTL.run.value && !dead, stop: out.CTL.stop.value, ctrl_rst: out.CTL.ctrl_rst.value,
-                       flr_rst: out.CTL.flr_rst.value};
-  assign flr_done  = out.CTL.flr_done.value;
+                       flr_rst: out.CTL.flr_rst.value ? MAX_FN'(here) : '0, off: out.FN_OFF.places.value};
+  assign flr_done  = out.CTL.flr_done.value ? here : '0;
   assign arb_cfg   = '{wrr: out.CTL.wrr.value, burst: out.ARB.burst.value, weight_low: out.ARB.lpw.value,
                        weight_medium: out.ARB.mpw.value, weight_high: out.ARB.hpw.value};
+  assign fn_set.share_valid = out.FN_SHARE.go.value;
+  assign fn_set.share       = '{place: out.FN_SHARE.place.value, weight: out.FN_SHARE.weight.value,
+                                least: out.FN_SHARE.least.value, most: out.FN_SHARE.most.value};
+  assign fn_set.limit_valid = out.FN_LIMIT.go.value;
+  assign fn_set.limit       = '{place: out.FN_LIMIT.place.value, bytes: out.FN_LIMIT.bytes.value,
+                                rate: out.FN_LIMIT_RATE.rate.value, burst: out.FN_LIMIT_BURST.burst.value};
   assign cache_off         = out.CACHE.off.value;
   assign coalesce_cfg      = '{threshold: out.COALESCE.threshold.value, time_100us: out.COALESCE.time_100us.value};
   assign int_vec_cfg_valid = out.INT_VEC_CFG.go.value;

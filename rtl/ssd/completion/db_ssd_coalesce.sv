@@ -9,7 +9,7 @@
 // Latency: none for what passes while coalescing is off and for the admin queue (combinational, valid and ready);
 // others 2 cycles. Throughput: a request a cycle, others every 2. New settings hold from the cycle after.
 module db_ssd_coalesce
-  import db_ssd_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int NUM_VEC = 33               ///< MSI-X vectors, 1..2048
 ) (

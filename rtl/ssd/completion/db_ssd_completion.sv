@@ -9,17 +9,19 @@
 //
 // Latency: completion to entry 3 cycles, entry to MSI-X message 3 where nothing is coalesced.
 module db_ssd_completion
-  import db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_stat_pkg::*;
 #(
+  parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_QP   = 32,   ///< I/O queue pairs, 1..254
   parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
-  parameter int NUM_VEC  = 33    ///< MSI-X vectors, 1..256
+  parameter int NUM_VEC  = 33,   ///< MSI-X vectors of the PF, 1..256
+  parameter int VF_VEC   = 8     ///< of each VF: a power of two, 1..32
 ) (
   input  logic                   clk,
   input  logic                   rst,
   input  logic                   por_rst,          ///< power-on: counters outlive all other resets
   input  logic                   ctrl_rst,
-  input  logic                   flr_rst,
+  input  logic [NUM_FN-1:0]      flr_rst,
   input  control_t               control,
   input  link_cfg_t              link_cfg,
   input  logic [63:0]            time_us,
@@ -95,7 +97,9 @@ module db_ssd_completion
     .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin,
     .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
     .m_finished(finished), .m_error_valid, .m_error_ready, .m_error, .media_err, .smart);
-  db_ssd_cq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS)) i_cq (
+  db_ssd_cq #(
+    .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .ADMIN_CMDS(NUM_FN == 1 ? 16 : NUM_FN * ADMIN_PER_FN)
+  ) i_cq (
     .clk, .rst(ctrl_rst), .run(control.run), .s_finished_valid(finished_valid), .s_finished_ready(finished_ready),
     .s_finished(finished), .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .s_queue_ctx_valid, .s_queue_ctx_ready,
     .s_queue_ctx, .sq_lookup_sqid, .sq_lookup, .sq_deleted, .m_post_valid(cqe_valid), .m_post_ready(cqe_ready),
@@ -110,17 +114,22 @@ module db_ssd_completion
     if (ctrl_rst) unread_q <= '0;
   end
 
-  // ---- interrupts; MSI-X messages that are made while the controller stops are dropped
+  // ---- interrupts; a function that is off has none. MSI-X messages that are made while the controller stops are dropped
   logic  msix_valid, msix_ready;
   post_t msix;
-  db_ssd_coalesce #(.NUM_VEC(NUM_VEC)) i_coalesce (
+  localparam int VECTORS = NUM_FN == 1 ? NUM_VEC : (NUM_VEC + VF_VEC - 1) / VF_VEC * VF_VEC + (NUM_FN - 1) * VF_VEC;
+  logic [NUM_FN-1:0] msix_enable;
+  assign msix_enable = link_cfg.msix_enable[NUM_FN-1:0] & ~control.off[NUM_FN-1:0];
+  db_ssd_coalesce #(.NUM_VEC(VECTORS)) i_coalesce (
     .clk, .rst(ctrl_rst), .time_us, .coalesce_cfg, .int_vec_cfg_valid, .int_vec_cfg, .s_irq_valid(cq_irq_valid),
     .s_irq_ready(cq_irq_ready), .s_irq(cq_irq), .m_irq_valid(irq_valid), .m_irq_ready(irq_ready), .m_irq(irq),
     .idle(coalesce_idle), .wake_us);
-  db_pcie_msix #(.NUM_VEC(NUM_VEC)) i_msix (
-    .clk, .rst(flr_rst), .s_reg_valid, .s_reg_ready, .s_reg, .s_reg_rvalid, .s_reg_rdata, .s_irq_valid(irq_valid),
-    .s_irq_ready(irq_ready), .s_irq_fn(irq.fn), .s_irq_vector(irq.vector), .cfg_msix_enable(link_cfg.msix_enable),
-    .cfg_msix_mask(link_cfg.msix_mask), .m_post_valid(msix_valid), .m_post_ready(msix_ready), .m_post(msix));
+  db_pcie_msix #(.NUM_FN(NUM_FN), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC)) i_msix (
+    .clk, .rst(NUM_FN == 1 ? flr_rst[0] : rst), .fn_rst(NUM_FN == 1 ? '0 : flr_rst), .s_reg_valid, .s_reg_ready, .s_reg,
+    .s_reg_rvalid, .s_reg_rdata, .s_irq_valid(irq_valid),
+    .s_irq_ready(irq_ready), .s_irq_vector(irq.vector), .cfg_msix_enable(msix_enable),
+    .cfg_msix_mask(link_cfg.msix_mask[NUM_FN-1:0]), .m_post_valid(msix_valid), .m_post_ready(msix_ready),
+    .m_post(msix));
   db_ssd_intx i_intx (.clk, .rst, .any_entries, .link_cfg, .masked(intms[0]), .intx);
 
   db_ssd_post_arb i_post_arb (

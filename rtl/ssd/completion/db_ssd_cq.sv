@@ -5,7 +5,7 @@
 //   db_ssd_cq_park      keeps those whose queue is full
 //   db_ssd_cq_ctx       what is kept of each queue, in RAM
 //   db_ssd_cq_doorbell  head doorbells
-//   db_ssd_cq_level     which queues hold entries (INTx)
+//   db_ssd_cq_level     which queues of the PF hold entries (INTx)
 //
 // A completion looks up its submission queue (which completion queue, what head), then that completion queue (base,
 // size, tail, phase, head). If the queue is full the completion is parked and the engine goes on with others. A head
@@ -23,9 +23,10 @@
 module db_ssd_cq
   import db_ssd_pkg::*, db_ssd_cq_pkg::*;
 #(
+  parameter int NUM_FN     = 1,     ///< functions, 1..17
   parameter int NUM_QP     = 32,    ///< I/O queue pairs, 1..254
   parameter int NUM_CMDS   = 128,   ///< command slots, 2..256
-  parameter int ADMIN_CMDS = 16     ///< admin commands inside at most, as db_ssd_sq, 1..64
+  parameter int ADMIN_CMDS = 16     ///< admin commands inside at most, as db_ssd_sq, 1..136
 ) (
   input  logic             clk,
   input  logic             rst,
@@ -62,17 +63,17 @@ module db_ssd_cq
   output doorbell_err_t    m_doorbell_err,
   output logic             idle
 );
-  localparam int NUM_Q = NUM_QP + 1;
+  localparam int NUM_Q = NUM_FN + NUM_QP;
   localparam int AW    = $clog2(NUM_Q);
 
-  if (NUM_QP < 1 || NUM_QP > 254) begin : g_bad_num_qp
-    $error("%m: NUM_QP must be 1..254");
+  if (NUM_QP < 1 || NUM_QP > 255 - NUM_FN) begin : g_bad_num_qp
+    $error("%m: NUM_QP must be 1..255 - NUM_FN");
   end
   if (NUM_CMDS < 2 || NUM_CMDS > 256) begin : g_bad_num_cmds
     $error("%m: NUM_CMDS must be 2..256");
   end
-  if (ADMIN_CMDS < 1 || ADMIN_CMDS > 64) begin : g_bad_admin_cmds
-    $error("%m: ADMIN_CMDS must be 1..64");
+  if (ADMIN_CMDS < 1 || ADMIN_CMDS > 136) begin : g_bad_admin_cmds
+    $error("%m: ADMIN_CMDS must be 1..136");
   end
 
   cq_state_e        state;
@@ -84,7 +85,7 @@ module db_ssd_cq
   logic [15:0]      head, doorbell_size, doorbell_tail, hit_value, hit_tail;
   finished_t        work, parked;
 
-  db_ssd_cq_engine #(.NUM_Q(NUM_Q)) i_engine (
+  db_ssd_cq_engine #(.NUM_FN(NUM_FN), .NUM_Q(NUM_Q)) i_engine (
     .clk, .rst, .s_finished_valid, .s_finished_ready, .s_finished, .s_queue_ctx_valid, .s_queue_ctx_ready, .s_queue_ctx,
     .changed, .new_queue, .doorbell_busy, .sq_lookup_sqid, .sq_lookup, .state, .work, .look, .look_queue, .queue,
     .queue_valid, .ctx, .tail, .head, .tail_next, .sent, .park_push, .park_pop, .park_valid, .park_any, .parked,
@@ -99,7 +100,7 @@ module db_ssd_cq
   db_ssd_cq_ctx #(.NUM_Q(NUM_Q)) i_ctx (
     .clk, .changed, .new_queue, .s_queue_ctx, .look, .look_queue, .queue, .sent, .tail_next, .hit, .hit_queue,
     .hit_value,
-    .ctx, .tail, .head, .doorbell_queue(s_doorbell.qid[AW-1:0]), .doorbell_size, .doorbell_tail);
+    .ctx, .tail, .head, .doorbell_queue(s_doorbell.number[AW-1:0]), .doorbell_size, .doorbell_tail);
 
   db_ssd_cq_doorbell #(.NUM_Q(NUM_Q)) i_doorbell (
     .clk, .rst, .run, .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .changed, .queue_valid, .doorbell_size,
@@ -107,7 +108,8 @@ module db_ssd_cq
     .busy(doorbell_busy));
 
   db_ssd_cq_level #(.NUM_Q(NUM_Q)) i_level (
-    .clk, .rst, .init(state == ST_INIT), .changed, .new_queue, .sent, .ien(ctx.ien), .queue, .hit, .hit_queue,
+    .clk, .rst, .init(state == ST_INIT), .changed, .new_queue, .sent,
+    .ien(ctx.ien && (NUM_FN == 1 || work.completion.fn == '0)), .queue, .hit, .hit_queue,
     .hit_value, .hit_tail, .any_entries);
 
 endmodule

@@ -7,7 +7,8 @@
 module db_ssd_cq_engine
   import db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_cq_pkg::*;
 #(
-  parameter int  NUM_Q = 33,                     ///< completion queues, the admin queue's included
+  parameter int  NUM_FN = 1,                     ///< functions: their admin queues are the first so many
+  parameter int  NUM_Q = 33,                     ///< completion queues, admin queues included
   localparam int AW    = $clog2(NUM_Q)
 ) (
   input  logic             clk,
@@ -38,7 +39,7 @@ module db_ssd_cq_engine
   output logic             park_push,            ///< work's queue is full
   output logic             park_pop,
   input  logic             park_valid,
-  input  logic             park_any,             ///< parked ones are to try again, they come first
+  input  logic             park_any,             ///< parked ones are to try again; with one function they come first
   input  finished_t        parked,
   output logic             m_post_valid,
   input  logic             m_post_ready,
@@ -57,18 +58,22 @@ module db_ssd_cq_engine
   logic             known_q;                     // the queues of the completion at work exist, and it makes an entry
   logic [15:0]      sqhd_q;
   logic [NUM_Q-1:0] valid_q;
+  logic [QID_W-1:0] host_qid_q;                  // several functions: the submission queue, as its host calls it
   logic             irq_admin_q, full, wrap;
+  logic             retry, new_turn_q;           // a parked one is next; it is a new one's turn
 
   assign state       = state_q;
   assign work        = work_q;
   assign queue       = queue_q;
   assign queue_valid = valid_q;
 
-  assign s_finished_ready  = state_q == ST_IDLE && !park_any;
-  assign park_pop          = state_q == ST_IDLE && park_any && park_valid;
+  // With several functions parked ones take turns with others: they may be one function's, which rings for ever.
+  assign retry             = park_any && !(new_turn_q && s_finished_valid);
+  assign s_finished_ready  = state_q == ST_IDLE && (!park_any || new_turn_q);
+  assign park_pop          = state_q == ST_IDLE && retry && park_valid;
   assign park_push         = state_q == ST_PARK;
-  assign work_d            = park_any ? parked : s_finished;
-  assign s_queue_ctx_ready = state_q == ST_IDLE && !doorbell_busy && !park_any;
+  assign work_d            = retry ? parked : s_finished;
+  assign s_queue_ctx_ready = state_q == ST_IDLE && !doorbell_busy && (!park_any || NUM_FN > 1);
   assign changed           = s_queue_ctx_valid && s_queue_ctx_ready;
   assign new_queue         = s_queue_ctx.qid[AW-1:0];
 
@@ -84,7 +89,8 @@ module db_ssd_cq_engine
   assign m_post.fn    = work_q.completion.fn;
   assign m_post.addr  = {ctx.base + 52'(tail.index[15:8]), tail.index[7:0], 4'd0};
   assign m_post.cqe   = '{status: work_q.completion.status, phase: tail.phase, cid: work_q.completion.cid,
-                          sqid: 16'(work_q.completion.sqid), sqhd: sqhd_q, dw1: 32'd0, dw0: work_q.completion.dw0};
+                          sqid: 16'(NUM_FN == 1 ? work_q.completion.sqid : host_qid_q), sqhd: sqhd_q, dw1: 32'd0,
+                          dw0: work_q.completion.dw0};
   assign m_irq        = '{fn: work_q.completion.fn, vector: ctx.vector, admin: irq_admin_q};
   assign m_retired    = '{io: work_q.io, slot: work_q.slot, sqid: work_q.completion.sqid};
 
@@ -97,11 +103,13 @@ module db_ssd_cq_engine
       end
       ST_IDLE: begin
         work_q <= work_d;
+        new_turn_q <= NUM_FN > 1 && park_pop;
         if (park_pop || (s_finished_valid && s_finished_ready)) state_q <= ST_CQ;
       end
       ST_CQ: begin                                       // sq_lookup is here
         queue_q <= look_queue;
         sqhd_q  <= sq_lookup.head;
+        host_qid_q <= sq_lookup.host_qid;
         known_q <= valid_q[look_queue] && sq_lookup.valid && !work_q.drop;
         state_q <= ST_POST;
       end
@@ -109,7 +117,7 @@ module db_ssd_cq_engine
         if (full) state_q <= ST_PARK;
         else if (sent || !known_q) begin
           m_irq_valid     <= known_q && ctx.ien;
-          irq_admin_q     <= queue_q == '0;
+          irq_admin_q     <= is_admin_queue(QID_W'(queue_q), NUM_FN);
           m_retired_valid <= 1'b1;
           state_q         <= (known_q && ctx.ien) ? ST_IRQ : ST_IDLE;
         end
@@ -125,6 +133,7 @@ module db_ssd_cq_engine
     if (rst) begin
       state_q         <= ST_INIT;
       init_q          <= '0;
+      new_turn_q      <= 1'b0;
       valid_q         <= '0;
       m_irq_valid     <= 1'b0;
       m_retired_valid <= 1'b0;

@@ -10,7 +10,7 @@ module db_ssd_cq_park
 #(
   parameter int  NUM_Q      = 33,        ///< completion queues, the admin queue's included
   parameter int  NUM_CMDS   = 128,       ///< command slots, 2..256
-  parameter int  ADMIN_CMDS = 16,        ///< admin commands inside at most, 1..64
+  parameter int  ADMIN_CMDS = 16,        ///< admin commands inside at most, 1..136
   localparam int AW         = $clog2(NUM_Q)
 ) (
   input  logic          clk,

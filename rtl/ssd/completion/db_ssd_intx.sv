@@ -12,7 +12,7 @@ module db_ssd_intx
   output logic      intx
 );
   always_ff @(posedge clk) begin
-    intx <= any_entries && !link_cfg.msix_enable && !link_cfg.intx_disable && !masked;
+    intx <= any_entries && !link_cfg.msix_enable[0] && !link_cfg.intx_disable && !masked;
     if (rst) intx <= 1'b0;
   end
 endmodule

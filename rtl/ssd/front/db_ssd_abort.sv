@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends commands before their time: all of a submission queue, or the one with a command identifier. And looks whether an
+// Ends commands before their time: all of a function or submission queue, or one of them. And looks whether an
 // engine still has a command of a namespace.
 //
 // What: it keeps of each slot whose command is in it, whether an engine has it (`inside`), and whether the host still
@@ -13,8 +13,9 @@
 //
 // Latency: NUM_CMDS cycles and two host round trips. Throughput: one at a time.
 module db_ssd_abort
-  import db_ssd_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
+  parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter int ASKERS   = 6     ///< 1..16
 ) (
@@ -24,6 +25,7 @@ module db_ssd_abort
   input  logic                          s_ctx_valid,
   input  logic [SLOT_W-1:0]             s_ctx_slot,
   input  slot_ctx_t                     s_ctx,
+  input  logic                          s_ctx_void,   ///< its host waits for no completion
   /// Pulse: its engine has ended it; aborted, in the same cycle: its completion is dropped.
   input  logic                          s_done_valid,
   input  logic [SLOT_W-1:0]             s_done_slot,
@@ -69,6 +71,16 @@ module db_ssd_abort
   db_ram_sdp #(.WIDTH($bits(owner_t)), .DEPTH(NUM_CMDS)) i_owner (
     .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata({s_ctx.sqid, s_ctx.cid, s_ctx.nsid[6:0]}), .re(1'b1),
     .raddr(look ? slot_q + 1'b1 : slot_q), .rdata(owner_rdata));
+  logic mine;                   // by_fn: it is the function's
+  if (NUM_FN == 1) begin : g_one
+    assign mine = 1'b1;
+  end else begin : g_many
+    logic [FN_W-1:0] fn;
+    db_ram_sdp #(.WIDTH(FN_W), .DEPTH(NUM_CMDS)) i_fn (
+      .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(s_ctx.fn), .re(1'b1),
+      .raddr(look ? slot_q + 1'b1 : slot_q), .rdata(fn));
+    assign mine = fn == s_cmd.key[FN_W-1:0];
+  end
 
   // A bit each, one write a cycle: a command begins, or one has ended, or one is aborted.
   logic                alive_mem[NUM_CMDS], inside_mem[NUM_CMDS];
@@ -77,7 +89,7 @@ module db_ssd_abort
   assign we    = init || s_ctx_valid || done_q || ends;
   assign waddr = (init || !(s_ctx_valid || done_q)) ? slot_q : s_ctx_valid ? s_ctx_slot[AW-1:0] : done_slot_q;
   always_ff @(posedge clk) begin
-    if (we)           alive_mem[waddr]  <= s_ctx_valid && !init;
+    if (we)           alive_mem[waddr]  <= s_ctx_valid && !s_ctx_void && !init;
     if (we && !ends) inside_mem[waddr] <= s_ctx_valid && !init;
   end
 
@@ -93,6 +105,7 @@ module db_ssd_abort
   assign init  = state_q == ST_INIT;
   assign look  = state_q == ST_LOOK && !s_ctx_valid && !begun_q && !s_done_valid && !done_q;
   assign hit   = s_cmd.find ? inside_mem[slot_q] && (owner.nsid == s_cmd.key[6:0] || owner.nsid == '1)
+       : s_cmd.by_fn && NUM_FN > 1 ? at_alive && mine
                             : at_alive && owner.sqid == s_cmd.sqid &&
                               (!s_cmd.by_cid || owner.cid == s_cmd.key);
   assign ends  = look && hit && !s_cmd.find;

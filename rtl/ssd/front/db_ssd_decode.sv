@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns submission queue entries into checked commands.
 //
-// Admin entries (sqid 0) go out whole. An I/O entry takes a slot, writes the slot's context, and leaves as a command
+// Entries of admin queues go out whole. An I/O entry takes a slot, writes the slot's context, and leaves as a command
 // for the engine that its opcode's descriptor names (db_ssd_op_pkg), or as a completion: an error, or a Dataset
 // Management without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer
-// to: m_fetch_err says so and the entry is dropped.
+// to: m_fetch_err says so and the entry is dropped. With several functions the others go on, so what it holds is given
+// back: one for I/O takes a slot and ends unseen (m_ctx_void), one for an admin queue is reported lost.
 //
 // Checks, in this order, with DNR unless said (NVMe Base 2.0: 3.2.1, 3.3.3.1; NVM Command Set 1.0: 3.2):
 //   aborted before it was fetched                                  Command Abort Requested
@@ -22,8 +23,9 @@
 // Latency: 1 cycle from s_sqe to m_cmd, which the engines take into their rooms in that cycle; 3 to a completion, 1 to
 // m_admin, m_head and m_fetch_err. Throughput: an entry every 2 cycles.
 module db_ssd_decode
-  import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
+  parameter int NUM_FN        = 1,    ///< functions, 1..17: their admin queues are the first so many
   parameter int NUM_NS        = 1,    ///< namespaces, 1..64: NSIDs are 1..NUM_NS
   parameter bit UNCORRECTABLE = 1'b0  ///< has Write Uncorrectable
 ) (
@@ -33,7 +35,7 @@ module db_ssd_decode
   input  logic                    s_sqe_valid,
   output logic                    s_sqe_ready,
   input  fetched_sqe_t            s_sqe,
-  input  logic                    cache_off,     ///< every write is as one with FUA
+  input  logic [MAX_FN-1:0]       cache_off,     ///< of which functions every write is as one with FUA
   input  logic                    s_abort,       ///< with it: it ends with Command Abort Requested
   /// Free slots, from a db_tag_pool.
   input  logic                    s_slot_valid,
@@ -43,11 +45,14 @@ module db_ssd_decode
   output logic                    m_ctx_valid,
   output logic [SLOT_W-1:0]       m_ctx_slot,
   output slot_ctx_t               m_ctx,
+  output logic                    m_ctx_void,    ///< its host waits for no completion
   /// Pulse for every entry taken, admin and failed ones too: its queue's head is behind it.
   output logic                    m_head_valid,
   output logic [QID_W-1:0]        m_head_sqid,
   output logic [15:0]             m_head,
   output logic                    m_fetch_err,   ///< pulse: an entry could not be fetched
+  output logic [FN_W-1:0]         m_fetch_err_fn, ///< ... of this function
+  output logic                    m_admin_lost,  ///< ... pulse: with several functions, of an admin queue
   output logic                    m_admin_valid,
   input  logic                    m_admin_ready,
   output admin_sqe_t              m_admin,
@@ -87,11 +92,12 @@ module db_ssd_decode
 
   // ---- intake: admin and failed entries leave here
   sqe_t sqe;
-  logic take, is_admin, s1_valid_q;
+  logic take, drop, is_admin, s1_valid_q;
 
   assign sqe         = s_sqe.sqe;
-  assign is_admin    = s_sqe.sqid == '0;
-  assign s_sqe_ready = s_sqe.err || (is_admin ? !m_admin_valid : !s1_valid_q);
+  assign is_admin    = is_admin_queue(s_sqe.sqid, NUM_FN);
+  assign drop        = s_sqe.err && (NUM_FN == 1 || is_admin);
+  assign s_sqe_ready = drop || (is_admin ? !m_admin_valid : !s1_valid_q);
   assign take        = s_sqe_valid && s_sqe_ready;
 
   always_ff @(posedge clk) begin
@@ -99,6 +105,8 @@ module db_ssd_decode
     m_head_sqid  <= s_sqe.sqid;
     m_head       <= s_sqe.head;
     m_fetch_err  <= take && s_sqe.err && !rst;
+    m_fetch_err_fn <= s_sqe.fn;
+    m_admin_lost <= NUM_FN > 1 && take && s_sqe.err && is_admin && !rst;
     if (m_admin_ready) m_admin_valid <= 1'b0;
     if (!m_admin_valid) begin
       m_admin_valid <= s_sqe_valid && is_admin && !s_sqe.err;
@@ -119,6 +127,7 @@ module db_ssd_decode
     logic [15:0]      nlb;       // zero based
     logic             fua;
     logic             aborted;
+    logic             unread;    // several functions: it could not be fetched
     logic             bad_field; // fused, SGL
     op_desc_t         op;
     logic             directive;
@@ -135,6 +144,8 @@ module db_ssd_decode
     logic [63:0]      blocks;
   } s1_t;
   s1_t  s1_d, s1_q;
+  logic [PLACE_W-1:0] place;
+  assign place = NUM_FN == 1 ? '0 : fn_place(s_sqe.fn);
 
   always_comb begin
     s1_d           = '0;
@@ -147,8 +158,9 @@ module db_ssd_decode
     s1_d.slba      = {sqe.cdw11, sqe.cdw10};
     s1_d.nlb       = sqe.cdw12[15:0];
     s1_d.op        = op_desc(sqe.opc, UNCORRECTABLE);
-    s1_d.fua       = (sqe.cdw12[30] || cache_off) && s1_d.op.has_fua;
+    s1_d.fua       = (sqe.cdw12[30] || cache_off[place]) && s1_d.op.has_fua;
     s1_d.aborted   = s_abort;
+    s1_d.unread    = NUM_FN > 1 && s_sqe.err;
     s1_d.bad_field = sqe.fuse != '0 || sqe.psdt != '0;
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
     s1_d.no_work   = !s1_d.op.read_engine && (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
@@ -157,7 +169,7 @@ module db_ssd_decode
     for (int n = 0; n < NUM_NS; n++) begin
       if (sqe.nsid == 32'(n) + 32'd1) begin
         s1_d.ns_in_range = 1'b1;
-        s1_d.ns_active  |= namespaces[n].valid;
+        s1_d.ns_active  |= NUM_FN == 1 ? namespaces[n].valid : namespaces[n].attached[place];
         s1_d.gate        = namespaces[n].gate;
         s1_d.lba4k      |= namespaces[n].lba4k;
         s1_d.locked     |= ns_locked[n];
@@ -199,7 +211,8 @@ module db_ssd_decode
   always_comb begin
     failed  = 1'b1;
     verdict = INVALID_FIELD;
-    if (s1_q.aborted)                                               verdict = ABORTED;
+    if (s1_q.unread)                                                verdict = ABORTED;
+    else if (s1_q.aborted)                                               verdict = ABORTED;
     else if (s1_q.bad_field)                                        verdict = INVALID_FIELD;
     else if (!s1_q.op.known)                                        verdict = INVALID_OPC;
     else if (s1_q.ns_all && !s1_q.op.any_namespace)                 verdict = INVALID_FIELD;
@@ -225,10 +238,11 @@ module db_ssd_decode
 
   always_ff @(posedge clk) begin
     if (!s1_valid_q) s1_q <= s1_d;
-    s1_valid_q <= s1_valid_q ? !go : s_sqe_valid && !is_admin && !s_sqe.err;
+    s1_valid_q <= s1_valid_q ? !go : s_sqe_valid && !is_admin && !drop;
 
     m_ctx_valid <= go;
     m_ctx_slot  <= s_slot;
+    m_ctx_void  <= s1_q.unread;
     m_ctx       <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, nsid: s1_q.nsid,
                      slba: slba, bytes: m_cmd.bytes};
     to_tap_q    <= {m_write_valid && s1_q.op.from_host, m_read_valid && s1_q.op.to_host};

@@ -2,7 +2,7 @@
 // From the host's accesses and queues to commands. Wiring of
 //
 //   db_ssd_bar         who an access to BAR 0 is for
-//   db_ssd_regs        controller registers
+//   db_ssd_fn_regs     controller registers of each function
 //   db_ssd_ctx_route   queue contexts from the firmware to submission and completion queues
 //   db_ssd_fetch_gate  may entries be fetched
 //   db_ssd_sq          submission queues: doorbells, arbitration, requests for entries
@@ -15,9 +15,10 @@
 //
 // Latency: doorbell's TLP to request see db_pcie_bar, 1 (db_ssd_bar) and 4 cycles (db_ssd_sq); entry to command 2.
 module db_ssd_front
-  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_stat_pkg::*;
 #(
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
+  parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_QP   = 32,   ///< I/O queue pairs, 1..254
   parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
   parameter int QUEUE_MIN = 1,  ///< command slots that a submission queue has for itself, 1..64
@@ -30,9 +31,9 @@ module db_ssd_front
   input  logic                    clk,
   input  logic                    rst,
   input  logic                    ctrl_rst,
-  input  logic                    flr_rst,
+  input  logic [NUM_FN-1:0]       flr_rst,
   input  control_t                control,
-  input  logic                    bus_master,
+  input  logic [NUM_FN-1:0]       bus_master,
   /// Accesses to BAR 0, from db_pcie_bar.
   input  logic                    s_reg_valid,
   output logic                    s_reg_ready,
@@ -54,9 +55,15 @@ module db_ssd_front
   output logic                    m_doorbell_err_valid,
   output doorbell_err_t           m_doorbell_err,
   /// Registers, for the firmware.
-  output host_regs_t              host_regs,
+  input  logic [PLACE_W-1:0]      fn_select,
+  output host_regs_t              host_regs,      ///< of function fn_select
+  output logic [NUM_FN-1:0]       cc_en,
+  output logic [NUM_FN-1:0]       cc_written,
   output logic [31:0]             intms,
-  input  csts_t                   csts,
+  input  csts_t [NUM_FN-1:0]      csts,
+  /// Pulse: which queues a function has.
+  input  logic                    s_fn_queues_valid,
+  input  fn_queues_t              s_fn_queues,
   /// Queue contexts from the firmware; those of completion queues go on with m_cq_ctx_valid.
   input  logic                    s_queue_ctx_valid,
   output logic                    s_queue_ctx_ready,
@@ -64,7 +71,9 @@ module db_ssd_front
   output logic                    m_cq_ctx_valid,
   input  logic                    m_cq_ctx_ready,
   input  arb_cfg_t                arb_cfg,
-  input  logic                    cache_off,      ///< every write is as one with FUA
+  input  fn_set_t                 s_fn_set,       ///< several functions: what one may have, a limit of it
+  input  logic                    us_turns,       ///< changes each microsecond
+  input  logic [MAX_FN-1:0]       cache_off,      ///< of which functions every write is as one with FUA
   input  logic [QID_W-1:0]        sq_select,
   output logic                    sq_inflight,
   output logic [15:0]             cmds_inflight,
@@ -106,6 +115,7 @@ module db_ssd_front
   output logic                    m_admin_valid,
   input  logic                    m_admin_ready,
   output admin_sqe_t              m_admin,
+  input  logic                    s_admin_taken,  ///< pulse: the firmware has taken a command out of its ring
   output logic                    m_read_valid,
   input  logic                    m_read_ready,
   output logic                    m_write_valid,
@@ -132,16 +142,19 @@ module db_ssd_front
   logic [1:0][31:0]    reg_rdata;
   doorbell_t           doorbell;
   doorbell_err_t [1:0] doorbell_err;
-  csts_t               host_csts;
+  csts_t [NUM_FN-1:0]  host_csts;
   logic                run, fetch_err;
-  db_ssd_bar i_bar (
-    .clk, .rst, .s_reg_valid, .s_reg_ready, .s_reg, .s_reg_rvalid, .s_reg_rdata, .m_reg_valid(reg_valid),
+  logic [FN_W-1:0]     fetch_err_fn;
+  db_ssd_bar #(.NUM_FN(NUM_FN), .NUM_QP(NUM_QP)) i_bar (
+    .clk, .rst, .s_fn_queues_valid, .s_fn_queues,
+    .s_reg_valid, .s_reg_ready, .s_reg, .s_reg_rvalid, .s_reg_rdata, .m_reg_valid(reg_valid),
     .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata),
     .m_doorbell_valid(doorbell_valid), .m_doorbell_ready(doorbell_ready), .m_doorbell(doorbell),
     .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .m_doorbell_err_valid, .m_doorbell_err);
-  db_ssd_regs i_regs (
+  db_ssd_fn_regs #(.NUM_FN(NUM_FN)) i_regs (
     .clk, .rst, .flr_rst, .s_reg_valid(reg_valid[0]), .s_reg_ready(reg_ready[0]), .s_reg(reg_access),
-    .s_reg_rvalid(reg_rvalid[0]), .s_reg_rdata(reg_rdata[0]), .host_regs, .intms, .csts(host_csts));
+    .s_reg_rvalid(reg_rvalid[0]), .s_reg_rdata(reg_rdata[0]), .select(fn_select), .host_regs, .cc_en, .cc_written,
+    .intms, .csts(host_csts));
   assign m_msix_reg_valid      = reg_valid[1];
   assign m_msix_reg            = reg_access;
   assign reg_ready[1]          = m_msix_reg_ready;
@@ -158,27 +171,34 @@ module db_ssd_front
   logic [QID_W-1:0] head_sqid;
   logic [15:0]      head;
   logic             sq_idle, sq_busy_q;  // the second a cycle later
-  logic             sq_retired, sq_ctx_done, sq_watch;
+  logic             sq_retired, sq_ctx_done, sq_watch, admin_lost;
   logic [15:0]      sq_tail;
   queue_ctx_t       sq_ctx;
-  assign sq_retired = s_retired_valid && (s_retired.io || s_retired.sqid == '0);
+  assign sq_retired = s_retired_valid && (s_retired.io || is_admin_queue(s_retired.sqid, NUM_FN));
   db_ssd_ctx_route i_ctx_route (
     .s_queue_ctx_valid, .s_queue_ctx_ready, .s_queue_ctx, .m_sq_ctx_valid(sq_ctx_valid), .m_sq_ctx_ready(sq_ctx_ready),
     .m_cq_ctx_valid, .m_cq_ctx_ready);
-  db_ssd_fetch_gate i_fetch_gate (
-    .clk, .rst(ctrl_rst), .control, .bus_master, .s_fetch_err(fetch_err), .s_csts(csts), .m_csts(host_csts), .run);
-  db_ssd_sq #(.NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX)) i_sq (
+  db_ssd_fetch_gate #(.NUM_FN(NUM_FN)) i_fetch_gate (
+    .clk, .rst(ctrl_rst), .control, .bus_master, .s_fetch_err(fetch_err), .s_fetch_err_fn(fetch_err_fn),
+    .s_csts(csts), .m_csts(host_csts), .run);
+  db_ssd_sq #(
+    .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .ADMIN_MAX(NUM_FN == 1 ? 16 : ADMIN_PER_FN),
+    .QUEUE_MIN(QUEUE_MIN), .QUEUE_MAX(QUEUE_MAX)
+  ) i_sq (
     .clk, .rst(ctrl_rst), .run, .s_doorbell_valid(doorbell_valid[0]), .s_doorbell_ready(doorbell_ready[0]),
     .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
+    .s_fn_set, .us_turns, .s_fn_moved_valid(m_tap_cmd.read || m_tap_cmd.write),
+    .s_fn_moved('{fn: m_tap_cmd.ctx.fn, bytes: m_tap_cmd.ctx.bytes[MOVED_W-1:0]}),
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
-    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_retired_valid(sq_retired), .s_retired_sqid(s_retired.sqid),
+    .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_admin_taken, .s_admin_lost(admin_lost), .s_retired_valid(sq_retired),
+    .s_retired_sqid(s_retired.sqid),
     .deleted(sq_deleted), .m_ctx_valid(sq_ctx_done),
     .m_ctx(sq_ctx), .m_watch(sq_watch), .m_tail(sq_tail), .sq_select, .sq_inflight, .cmds_inflight,
     .m_doorbell_err_valid(doorbell_err_valid[0]),
     .m_doorbell_err(doorbell_err[0]), .idle(sq_idle));
 
   // ---- entries to commands
-  logic              sqe_valid, sqe_ready, sqe_abort, slot_valid, slot_ready, decode_busy, decode_free;
+  logic              sqe_valid, sqe_ready, sqe_abort, slot_valid, slot_ready, decode_busy, decode_free, ctx_void;
   logic              fetch_fence, fetch_fenced;
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
@@ -188,19 +208,23 @@ module db_ssd_front
   db_tag_pool #(.N(NUM_CMDS)) i_slots (
     .clk, .rst(ctrl_rst), .alloc_valid(slot_valid), .alloc_ready(slot_ready), .alloc_tag(slot),
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
-  db_ssd_decode #(.NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)) i_decode (
+  db_ssd_decode #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE)) i_decode (
     .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe),
     .s_abort(sqe_abort),
     .s_slot_valid(slot_valid),
-    .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_head_valid(head_valid),
-    .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_admin_valid, .m_admin_ready, .m_admin,
+    .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_ctx_void(ctx_void),
+    .m_head_valid(head_valid),
+    .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_fetch_err_fn(fetch_err_fn),
+    .m_admin_lost(admin_lost), .m_admin_valid,
+    .m_admin_ready, .m_admin,
     .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_tap_cmd,
     .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .namespaces,
     .ns_locked);
 
   // ---- commands that end before their time
-  db_ssd_abort #(.NUM_CMDS(NUM_CMDS), .ASKERS(ASKERS)) i_abort (
-    .clk, .rst(ctrl_rst), .s_ctx_valid(m_ctx_valid), .s_ctx_slot(m_ctx_slot), .s_ctx(m_ctx), .s_done_valid,
+  db_ssd_abort #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .ASKERS(ASKERS)) i_abort (
+    .clk, .rst(ctrl_rst), .s_ctx_valid(m_ctx_valid), .s_ctx_slot(m_ctx_slot), .s_ctx(m_ctx), .s_ctx_void(ctx_void),
+    .s_done_valid,
     .s_done_slot, .done_aborted, .s_slot, .aborted(slot_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
     .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
   logic [ABORT_WATCHES-1:0] watch_abort;
@@ -223,7 +247,7 @@ module db_ssd_front
   always_ff @(posedge clk) sq_busy_q <= !sq_idle;
   assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid,
                            aborting: abort_busy};
-  assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.qid[QID_W-1:0],
+  assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.number,
                            tail: doorbell.value};
   assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,
                            count: m_fetch.len[12:6]};

@@ -4,13 +4,15 @@
 // the mask shared by INTMS and INTMC, the magic word of NSSR, and what a controller reset clears.
 //
 // CC.EN going from 1 to 0 resets CC and the interrupt mask; AQA, ASQ, ACQ and CSTS.NSSRO stay (3.7.2). flr_rst (from
-// the firmware: function-level or subsystem reset) resets all. Addresses that are not described, and functions other
-// than 0, read zero and take no writes.
+// the firmware: function-level or subsystem reset) resets all. Addresses that are not described read zero and take no
+// writes. So do accesses of functions other than the PF, but that they can read what is constant (CAP, VS, CRTO).
 //
 // Latency: a read is answered 2 cycles after it was taken; ready again 3 cycles after. One access at a time.
 module db_ssd_regs
   import db_pcie_pkg::*, db_ssd_pkg::*;
-(
+#(
+  parameter bit CONSTANTS = 1'b0  ///< other functions may read constants
+) (
   input  logic        clk,
   input  logic        rst,
   input  logic        flr_rst,        ///< pulse: reset every register
@@ -26,11 +28,14 @@ module db_ssd_regs
 );
   import db_nvme_regs_pkg::*;
 
-  localparam logic [11:0] ADDR_CC    = 12'h014;
+  localparam logic [11:0] ADDR_CC     = 12'h014;
+  localparam logic [11:0] ADDR_CAP_HI = 12'h004;
+  localparam int          NSSRS       = 4;
   localparam logic [31:0] NSSR_MAGIC = 32'h4e56_4d65;  // "NVMe"
 
   typedef enum logic [1:0] {ST_IDLE, ST_ACCESS, ST_SETTLE} state_e;
   state_e      state_q;
+  logic        constant, vf_q;
   logic        wr_q, mine_q, cc_written_q, cc_event_q, nssr_event_q, en_q, clear_q, rst_q;
   logic [11:0] addr_q;
   logic [3:0]  be_q;
@@ -46,6 +51,7 @@ module db_ssd_regs
   assign unused_ok = &{1'b0, s_reg.addr[15:12], s_reg.addr[1:0]};
 
   assign s_reg_ready = state_q == ST_IDLE;
+  assign constant    = CONSTANTS && !s_reg.wr && s_reg.addr[11:2] inside {10'h000, 10'h001, 10'h002, 10'h01a};
 
   db_nvme_regs i_regs (
     .clk                  (clk),
@@ -110,7 +116,8 @@ module db_ssd_regs
     unique case (state_q)
       ST_IDLE: if (s_reg_valid) begin
         wr_q    <= s_reg.wr;
-        mine_q  <= s_reg.fn == '0 && s_reg.addr[11:7] == '0;
+        mine_q  <= (s_reg.fn == '0 || constant) && s_reg.addr[11:7] == '0;
+        vf_q    <= CONSTANTS && s_reg.fn != '0;
         addr_q  <= {s_reg.addr[11:2], 2'b00};
         be_q    <= s_reg.be;
         wdata_q <= s_reg.wdata;
@@ -119,6 +126,7 @@ module db_ssd_regs
       ST_ACCESS: begin
         s_reg_rvalid <= !wr_q;
         s_reg_rdata  <= mine_q ? rdata : 32'd0;
+        if (vf_q && addr_q == ADDR_CAP_HI) s_reg_rdata[NSSRS] <= 1'b0;  // a VF cannot reset the subsystem
         cc_written_q <= wr_q && mine_q && addr_q == ADDR_CC;
         nssr_event_q <= hwif_out.NSSR.req && hwif_out.NSSR.req_is_wr && be_q == 4'hf && wdata_q == NSSR_MAGIC;
         state_q      <= ST_SETTLE;

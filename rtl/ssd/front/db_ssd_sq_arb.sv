@@ -34,7 +34,7 @@ module db_ssd_sq_arb
   input  logic [6:0]    count,       ///< ... so many
   output logic [8:0]    class_credit ///< of the queue at work, if it is not urgent
 );
-  localparam int LIST = NUM_Q > 2 ? 2 ** $clog2(NUM_Q - 1) : 2;   // the admin queue is in none
+  localparam int LIST = NUM_Q > 2 ? 2 ** $clog2(NUM_Q - 1) : 2;   // admin queues are in none
 
   // ---- ready lists: [0] own, [1] shared
   logic [1:0][3:0]         list_push, push, list_pop, pop_now, list_valid;

@@ -13,8 +13,10 @@
 module db_ssd_sq_credit
   import db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
+  parameter int NUM_FN     = 1,    ///< functions, 1..17
   parameter int NUM_CMDS   = 128,  ///< command slots, 2..256
-  parameter int ADMIN_CMDS = 16,   ///< admin commands inside at most, 1..64
+  parameter int ADMIN_CMDS = 16,   ///< places in the firmware's ring, 1..64
+  parameter int ADMIN_MAX  = 16,   ///< several functions: admin commands that each has inside at most, 1..ADMIN_CMDS
   parameter int FETCH_MAX  = 8,    ///< entries a read request, 1..64
   parameter int QUEUE_MIN  = 1,    ///< slots that an I/O queue has for itself, at least 1
   parameter int QUEUE_MAX  = 64,   ///< slots that an I/O queue has at most, QUEUE_MIN..NUM_CMDS
@@ -29,11 +31,18 @@ module db_ssd_sq_credit
   input  logic             admin_turn,    ///< the queue at work is the admin queue
   input  logic [1:0]       list,          ///< its ready list
   input  logic [8:0]       class_credit,  ///< ... and that class's credit
+  /// Several functions: the most entries of this turn, as far as its function and its class are concerned; shared slots
+  /// are counted there.
+  input  logic [6:0]       fn_most,
+  input  logic [6:0]       class_most,
   input  sq_share_t        share,         ///< how the queue at work stands
   /// ST_GO, ST_RETIRE: ... with its commands counted, lists as before; else nothing
   output sq_share_t        share_next,
   input  logic [6:0]       count_next,    ///< ST_COUNT: entries that will be requested
   input  logic [6:0]       count,         ///< ST_GO: entries requested
+  /// Several functions: the firmware takes a command out of its ring; one did not come that far.
+  input  logic             s_taken,
+  input  logic             s_lost,
   input  logic             s_retired_valid,
   input  logic [QID_W-1:0] s_retired_sqid,
   output logic             io_free,       ///< there is a slot for an I/O command
@@ -41,6 +50,8 @@ module db_ssd_sq_credit
   output logic             gathering,     ///< ... is false for at most GAP cycles more
   output logic             admin_free,    ///< there is room for an admin command
   output logic [6:0]       limit,         ///< the most entries of this turn
+  output logic [6:0]       burst,         ///< ... of any
+  output logic [8:0]       free,          ///< slots that are free
   output logic [15:0]      cmds_inflight  ///< I/O commands requested and not over
 );
   localparam int SHARED = NUM_CMDS - RESERVED;
@@ -64,9 +75,12 @@ module db_ssd_sq_credit
   logic       issue, io_done;
 
   assign limit         = limit_q;
+  assign burst         = burst_q;
+  assign free          = free_q;
   assign cmds_inflight = 16'(NUM_CMDS) - 16'(free_q);
 
-  assign max_left     = 9'(QUEUE_MAX) - share.cmds;
+  localparam bit MANY = NUM_FN > 1;
+  assign max_left     = 9'(MANY && admin_turn ? ADMIN_MAX : QUEUE_MAX) - share.cmds;
   assign io_free_most = free_q < shared_q ? free_q : shared_q;
   always_ff @(posedge clk) begin
     logic [6:0] most;
@@ -74,9 +88,13 @@ module db_ssd_sq_credit
                                                                                       : 7'd1 << arb_cfg.burst;
     io_most_q    <= (io_free_most < 9'(burst_q)) ? io_free_most[6:0] : burst_q;
     admin_most_q <= (admin_free_q < burst_q) ? admin_free_q : burst_q;
-    most = admin_turn ? admin_most_q : shared_free_q ? io_most_q : 7'(share.below);
-    if (!admin_turn && QUEUE_MAX < NUM_CMDS && max_left < 9'(most)) most = max_left[6:0];
-    if (!admin_turn && arb_cfg.wrr && list != 2'd0 && class_credit < 9'(most)) most = class_credit[6:0];
+    most = admin_turn ? admin_most_q : MANY ? fn_most : shared_free_q ? io_most_q : 7'(share.below);
+    if (MANY) begin                // side by side
+      if (max_left < 9'(most) && (admin_turn || max_left < 9'(class_most))) most = max_left[6:0];
+      else if (!admin_turn && class_most < most)                            most = class_most;
+    end
+    if (!MANY && !admin_turn && QUEUE_MAX < NUM_CMDS && max_left < 9'(most)) most = max_left[6:0];
+    if (!MANY && !admin_turn && arb_cfg.wrr && list != 2'd0 && class_credit < 9'(most)) most = class_credit[6:0];
     limit_q <= most;
   end
 
@@ -129,9 +147,10 @@ module db_ssd_sq_credit
 
   // ---- slots, and places in the firmware's ring
   assign issue   = state == ST_GO;
-  assign io_done = s_retired_valid && s_retired_sqid != '0;
+  assign io_done = s_retired_valid && !is_admin_queue(s_retired_sqid, NUM_FN);
   assign free_d  = free_q - (issue && !admin_turn ? 9'(count) : 9'd0) + 9'(io_done);
-  assign admin_free_d = admin_free_q - (issue && admin_turn ? count : 7'd0) + 7'(s_retired_valid && !io_done);
+  assign admin_free_d = admin_free_q - (issue && admin_turn ? count : 7'd0) +
+                        (MANY ? 7'(s_taken) + 7'(s_lost) : 7'(s_retired_valid && !io_done));
   always_ff @(posedge clk) begin
     free_q       <= free_d;
     io_free      <= free_d != 9'd0;

@@ -5,9 +5,10 @@
 // A memory has one writer and one reader, so some are there twice. What belongs to the queue at work is read with
 // queue_next and is here in the next cycle. Latency: 1 cycle; sq_inflight 2.
 module db_ssd_sq_ctx
-  import db_ssd_pkg::*, db_ssd_sq_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
-  parameter int  NUM_Q = 33,                ///< submission queues, the admin queue's included
+  parameter int  NUM_FN = 1,                ///< functions, 1..17
+  parameter int  NUM_Q = 33,                ///< submission queues, admin queues included
   localparam int AW    = $clog2(NUM_Q)
 ) (
   input  logic             clk,
@@ -24,6 +25,7 @@ module db_ssd_sq_ctx
   input  sq_share_t        share_w,
   /// Of the queue at work.
   output sq_ctx_t          ctx,
+  output logic [PLACE_W-1:0] place,         ///< whose it is
   output logic [15:0]      tail,
   output logic [15:0]      head,            ///< next entry to request
   output sq_share_t        share,
@@ -82,6 +84,19 @@ module db_ssd_sq_ctx
   db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_head (
     .clk, .we(head_we), .waddr(head_waddr), .wdata(s_head_valid ? s_head : 16'd0),
     .re(1'b1), .raddr(sq_lookup_sqid[AW-1:0]), .rdata(sq_lookup.head));
+
+  if (NUM_FN == 1) begin : g_one
+    logic unused_ok;
+    assign unused_ok          = &{1'b0, new_ctx};
+    assign place              = '0;
+    assign sq_lookup.host_qid = '0;          // nobody asks: it is the queue's number
+  end else begin : g_many
+    db_ram_sdp #(.WIDTH(PLACE_W), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_place (
+      .clk, .we(create), .waddr(queue), .wdata(fn_place(new_ctx.fn)), .re(1'b1), .raddr(queue_next), .rdata(place));
+    db_ram_sdp #(.WIDTH(QID_W), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_host_qid (
+      .clk, .we(create), .waddr(queue), .wdata(new_ctx.host_qid), .re(1'b1), .raddr(sq_lookup_sqid[AW-1:0]),
+      .rdata(sq_lookup.host_qid));
+  end
 
   // ---- the firmware's view
   logic unused_ok;

@@ -6,7 +6,7 @@
 // Latency: from ST_AVAIL (or ST_DOORBELL, for a queue that is served at once) the number is there 2 cycles later, in
 // ST_GO, and the request a cycle after it.
 module db_ssd_sq_fetch
-  import db_mem_pkg::*, db_ssd_pkg::*, db_ssd_sq_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
   parameter int AW = 6                    ///< bits of a queue's number
 ) (
@@ -16,6 +16,7 @@ module db_ssd_sq_fetch
   input  logic [AW-1:0] queue,            ///< queue at work
   input  logic          exists,           ///< ... it has not been deleted
   input  sq_ctx_t       ctx,
+  input  logic [FN_W-1:0] fn,             ///< whose the queue is
   input  logic [15:0]   head,             ///< next entry to request
   input  logic [15:0]   tail,
   input  logic [15:0]   doorbell_value,   ///< ST_DOORBELL: the new tail
@@ -63,9 +64,9 @@ module db_ssd_sq_fetch
   segment_t    request;
   fetch_user_t request_user;
   assign push         = state == ST_GO && n_q != 7'd0;
-  assign request      = '{fn: '0, addr: {ctx.base, 12'd0} + {42'd0, head, 6'd0}, len: 13'(n_q) << 6, first: 1'b1,
+  assign request      = '{fn: fn, addr: {ctx.base, 12'd0} + {42'd0, head, 6'd0}, len: 13'(n_q) << 6, first: 1'b1,
                           last: 1'b1, drop: 1'b0};
-  assign request_user = '{fn: '0, sqid: QID_W'(queue), index: head, size: ctx.size};
+  assign request_user = '{fn: fn, sqid: QID_W'(queue), index: head, size: ctx.size};
   assign free         = !m_fetch_valid;
   always_ff @(posedge clk) begin
     if (m_fetch_ready) m_fetch_valid <= 1'b0;

@@ -145,6 +145,8 @@ ENUMS: dict[type[IntEnum], tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] =
             "INVALID_PRP_OFFSET": ("PRP_INVALID_OFFSET",),
             "ATOMIC_WU_EXCEEDED": ("ATOMIC_WU_EXCEEDED", "AWU_EXCEEDED"),
             "OPERATION_DENIED": ("OP_DENIED",),
+            "INVALID_SECONDARY_STATE": ("INVALID_SEC_CTRL_STATE",),
+            "INVALID_NUM_RESOURCES": ("INVALID_CTRL_RESOURCES",),
             "HOSTID_FORMAT": ("HOSTID_FORMAT", "HOST_ID_INCONSIST"),
             "KAT_EXPIRED": ("KAT_EXPIRED", "KA_TIMEOUT_EXPIRED"),
             "KAT_INVALID": ("KAT_INVALID", "KA_TIMEOUT_INVALID"),

@@ -54,6 +54,15 @@ RECORDER = [
 ]  # fmt: skip
 
 
+OWNERS = [{"rw": rw, "functions": n, "kiops": 1700.0, "mb_s": 7000.0, "link_pct": 90.0 + n, "least_fair_pct": 98.7}
+          for rw in ("randread", "randrw") for n in (1, 17)]  # fmt: skip
+NEIGHBOURS = [
+    {"rw": rw, "beside": beside, "fair_us": 11.0, "p50_us": us, "p99_us": us + 1, "p999_us": us + 2,
+     "others_link_pct": 97.25}
+    for rw in ("randread", "randwrite") for beside, us in (("4 KiB reads", 66.0), ("deallocation", 1.5))
+]  # fmt: skip
+
+
 AREA = {
     "db_ssd xcup DATA_W=256": {
         "modules": {"a": {"lut": 12, "ff": 3}, "b": {"lut": 20093, "ff": 1}},
@@ -109,6 +118,19 @@ def test_host_stands_beside_what_was_published() -> None:
     assert lines["link's limit, read"]["y"] == [9.0] * 3
     assert (lines["IntelliProp write"]["x"], lines["IntelliProp write"]["y"]) == ([512, 4096], [0.179, 0.732])
     assert "732" in page and "128 KiB write" in page
+
+
+def test_many_owners() -> None:
+    page = report_page.page(figures(owners=OWNERS, neighbours=NEIGHBOURS))
+    plots = plots_of(page)
+    lines = {trace["name"]: trace for trace in plots["owners"]["data"]}
+    assert (lines["70/30 mix"]["x"], lines["70/30 mix"]["y"]) == ([1, 17], [91.0, 107.0])
+    bars = {trace["name"]: trace for trace in plots["neighbours"]["data"]}
+    assert (bars["random write, p99"]["x"], bars["random write, p99"]["y"]) == (
+        ["4 KiB reads", "deallocation"], [67.0, 2.5])  # fmt: skip
+    assert bars["3 fair shares, read"]["y"] == [33.0, 33.0]
+    assert "random read beside deallocation" in page and "97.2" in page and "6.1" in page
+    assert "owners" not in plots_of(report_page.page(figures()))
 
 
 def test_recorder_stands_beside_what_was_published() -> None:

@@ -336,3 +336,13 @@ def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
     done = call(spec_file(tmp_path), "--out", tmp_path / "a.csv", "--scheduler", f"tcp://127.0.0.1:{free_port()}")
     assert done.returncode == 2
     assert "no Dask scheduler answers" in done.stderr and len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def test_functions_of_a_point() -> None:
+    """All functions do the job of the point; the drive has all of them, so that one simulator serves all counts."""
+    found = point.clean({"functions": "4", "rw": "randread", "numjobs": 2}, "x")
+    assert found["functions"] == 4
+    assert dict(point.setup_of(found)[1:])["NUM_FN"] == 17
+    for bad in ({"functions": 18}, {"functions": 2, "backend": "functional"}, {"functions": 2, "function": "0"}):
+        with pytest.raises(UserError):
+            point.clean(bad, "x")

@@ -7,6 +7,7 @@ engines have at most: one every other cycle each.
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,14 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
+from functions import number
 from rtl_bench import run
 from structs import layout
 
 CTX = layout("db_ssd_pkg", "slot_ctx_t")
 CMD = layout("db_ssd_pkg", "abort_cmd_t")
 QUEUES, NAMESPACES, ALL = 4, 3, 0xFFFFFFFF
+NUM_FN = int(os.environ.get("NUM_FN", "1"))
 
 
 @dataclass
@@ -28,6 +31,8 @@ class Inside:
     sqid: int
     cid: int
     nsid: int
+    fn: int = 0
+    void: bool = False  # its host waits for nothing from the start
     aborted: bool = False
 
 
@@ -46,8 +51,8 @@ class Bench:
     async def start(self) -> None:
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-        for name in ("s_ctx_valid", "s_ctx_slot", "s_ctx", "s_done_valid", "s_done_slot", "s_slot", "s_start", "s_cmd",
-                     "fetch_fenced", "decode_free", "fenced"):  # fmt: skip
+        for name in ("s_ctx_valid", "s_ctx_slot", "s_ctx", "s_ctx_void", "s_done_valid", "s_done_slot", "s_slot",
+                     "s_start", "s_cmd", "fetch_fenced", "decode_free", "fenced"):  # fmt: skip
             getattr(dut, name).value = 0
         dut.rst.value = 1
         for _ in range(3):
@@ -71,9 +76,12 @@ class Bench:
             slot = rng.choice(free)
             self.cids += 1
             nsid = rng.choice((*range(1, NAMESPACES + 1), ALL))
-            starts = slot, Inside(rng.randint(1, QUEUES), self.cids % 0x10000, nsid)
+            fn = number(rng.randrange(NUM_FN))
+            starts = slot, Inside(rng.randint(1, QUEUES), self.cids % 0x10000, nsid, fn)
+            starts[1].aborted = starts[1].void = NUM_FN > 1 and rng.random() < 0.05
             dut.s_ctx_valid.value, dut.s_ctx_slot.value = 1, slot
-            dut.s_ctx.value = CTX.pack(sqid=starts[1].sqid, cid=starts[1].cid, nsid=nsid)
+            dut.s_ctx_void.value = int(starts[1].aborted)
+            dut.s_ctx.value = CTX.pack(sqid=starts[1].sqid, cid=starts[1].cid, nsid=nsid, fn=fn)
             self.began = self.cycle
         stops = None
         # A command ends three cycles after it began, at the earliest.
@@ -115,16 +123,21 @@ async def ends_what_it_should_and_that_once(dut: Any) -> None:
     for round_ in range(40):
         for _ in range(rng.randrange(4 * b.num)):
             await b.step(0.4, 0.2)
-        how = ("queue", "command", "find")[round_ % 3]
+        how = ("queue", "command", "find", "function")[round_ % (3 if NUM_FN == 1 else 4)]
         sqid = rng.randint(1, QUEUES)
         mine = [c for c in b.inside.values() if c.sqid == sqid and not c.aborted]
         if how == "command" and not mine:
             continue
         victim = rng.choice(mine) if mine else None
-        nsid = rng.randint(1, NAMESPACES)
-        key = victim.cid if how == "command" and victim else nsid if how == "find" else 0
-        dut.s_cmd.value = CMD.pack(find=how == "find", by_cid=how == "command", sqid=sqid, key=key)
+        nsid, fn = rng.randint(1, NAMESPACES), number(rng.randrange(NUM_FN))
+        keys = {"command": victim.cid if victim else 0, "find": nsid, "function": fn}
+        dut.s_cmd.value = CMD.pack(
+            find=how == "find", by_fn=how == "function", by_cid=how == "command", sqid=sqid, key=keys.get(how, 0)
+        )
+        if how == "function":
+            mine = [c for c in b.inside.values() if c.fn == fn and not c.aborted]
         before = [c for c in b.inside.values()]
+        already = [c for c in before if c.aborted]
         dut.s_start.value = 1
         await b.step()
         dut.s_start.value = 0
@@ -135,16 +148,20 @@ async def ends_what_it_should_and_that_once(dut: Any) -> None:
         still = [c for c in before if c in b.inside.values()]
         if how == "find":
             there = [c for c in still if c.nsid in (nsid, ALL)]
-            assert bool(dut.found.value) >= bool(there) and not any(c.aborted and c not in before for c in still)
+            assert bool(dut.found.value) >= bool(there) and not any(c.aborted and c not in already for c in still)
             if load == (0.0, 0.0):
                 assert bool(dut.found.value) == bool(there)
         else:
-            wanted = [c for c in still if c.sqid == sqid and (how == "queue" or c is victim)]
+
+            def ends(c: Inside, how: str = how, sqid: int = sqid, victim: Inside | None = victim, fn: int = fn) -> bool:
+                return {"queue": c.sqid == sqid, "command": c is victim, "function": c.fn == fn}[how]
+
+            wanted = [c for c in still if ends(c)]
             assert all(c.aborted for c in wanted), "one was missed"
-            assert all(c.aborted == (c in wanted or (c in before and c.aborted)) for c in still)
+            assert all(c.aborted == (c in wanted or c in already) for c in still), "one too many"
             for c in b.inside.values():
-                if c.aborted and c not in before:
-                    assert how == "queue" and c.sqid == sqid
+                if c.aborted and c not in before and not c.void:
+                    assert how != "command" and ends(c)
             if load == (0.0, 0.0) and mine:
                 assert dut.found.value
         await b.check_askers()
@@ -197,6 +214,7 @@ async def waits_in_order(dut: Any) -> None:
     assert not dut.busy.value
 
 
-@pytest.mark.parametrize("num_cmds", [2, 128, 256])
-def test_db_ssd_abort(num_cmds: int) -> None:
-    run(__file__, "db_ssd_abort", {"NUM_CMDS": num_cmds}, inside=("db_ram_sdp",))
+@pytest.mark.parametrize(("num_fn", "num_cmds"), [(1, 2), (1, 128), (1, 256), (3, 64), (17, 256)])
+def test_db_ssd_abort(num_fn: int, num_cmds: int) -> None:
+    values = {"NUM_FN": num_fn, "NUM_CMDS": num_cmds}
+    run(__file__, "db_ssd_abort", values, inside=("db_ram_sdp",), env={"NUM_FN": str(num_fn)})

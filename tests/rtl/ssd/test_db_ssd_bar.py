@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_bar: every access reaches its owner, or nobody, and every read has one answer, the owner's."""
+"""db_ssd_bar: every access reaches its owner, or nobody, and every read has one answer, the owner's; a doorbell says
+which of all queues its function means, or that there is none."""
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import dataclass
 from typing import Any
 
 import cocotb
+import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from functions import number, place_of
 from structs import layout
 
 REG = layout("db_pcie_pkg", "reg_access_t")
 DOORBELL = layout("db_ssd_pkg", "doorbell_t")
 DOORBELL_ERR = layout("db_ssd_pkg", "doorbell_err_t")
+FN_QUEUES = layout("db_ssd_pkg", "fn_queues_t")
+NUM_FN = int(os.environ.get("NUM_FN", "1"))
+LAST = int(os.environ.get("NUM_QP", "1"))  # I/O queues of all functions
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,14 @@ class Bench:
         self.rng = random.Random(seed)
         self.rate = rate  # of the owners' ready
         self.cycle = 0
+        self.shares = [(0, LAST)]  # by place: I/O queues before its first, of all functions; how many it has
 
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
         for name in (
+            "s_fn_queues_valid",
+            "s_fn_queues",
             "s_reg_valid",
             "s_reg",
             "m_reg_ready",
@@ -59,6 +69,33 @@ class Bench:
         for _ in range(3):
             await FallingEdge(d.clk)
         d.rst.value = 0
+
+    async def share_out(self) -> None:
+        """The firmware says which I/O queues the functions have, in any order of places and queues."""
+        d, rng = self.dut, self.rng
+        ends = sorted(rng.choices(range(LAST + 1), k=NUM_FN - 1))
+        counts = [y - x for x, y in zip([0, *ends], [*ends, LAST])]
+        before, self.shares = 0, [(0, LAST)] * NUM_FN
+        for place in rng.sample(range(NUM_FN), NUM_FN):
+            self.shares[place] = before, counts[place]
+            before += counts[place]
+        for place in rng.sample(range(NUM_FN), NUM_FN):
+            first, count = self.shares[place]
+            d.s_fn_queues_valid.value = 1
+            # its queues are numbered through with all admin queues before them
+            d.s_fn_queues.value = FN_QUEUES.pack(place=place, before_first=NUM_FN - 1 + first, count=count)
+            await FallingEdge(d.clk)
+            d.s_fn_queues_valid.value = 0
+            d.s_fn_queues.value = self.rng.getrandbits(FN_QUEUES.width)
+
+    def check_doorbell(self, a: Access, got: dict[str, int]) -> None:
+        """Admin queues of all functions come first, then the I/O queues; a function has what it was given, and one that
+        is not there nothing."""
+        qid, place = a.addr - 0x1000 >> 3, place_of(a.fn, NUM_FN)
+        exists = int(place is not None and qid <= self.shares[place][1])
+        assert (got["fn"], got["qid"], got["exists"], got["value"]) == (a.fn, qid, exists, a.wdata & 0xFFFF), f"{a}"
+        if exists:
+            assert got["number"] == (NUM_FN + self.shares[place][0] + qid - 1 if qid else place), f"{a}: {got}"
 
     async def access(self, a: Access, delay: int) -> tuple[int, int]:
         """Does an access, answered `delay` cycles after its owner has it. Cycles until its owner has it, until the
@@ -88,8 +125,7 @@ class Bench:
                     assert not a.wr or got["wdata"] == a.wdata
                     assert got["addr"] == a.addr - (0x2000 if side else 0)
                 if valid[1]:
-                    doorbell = {"fn": a.fn, "qid": a.addr - 0x1000 >> 3, "value": a.wdata & 0xFFFF}
-                    assert DOORBELL.unpack(int(d.m_doorbell.value)) == doorbell
+                    self.check_doorbell(a, DOORBELL.unpack(int(d.m_doorbell.value)))
                 if valid[0] & (ready[0] | ready[1] << 1) or valid[1] & (ready[2] | ready[3] << 1):
                     reached = self.cycle
             if d.s_reg_rvalid.value == 1:
@@ -110,12 +146,15 @@ class Bench:
         return reached - taken if reached >= 0 else -1, answered - taken if answered >= 0 else -1
 
 
-def random_access(rng: random.Random) -> Access:
+def random_access(b: Bench) -> Access:
+    rng = b.rng
+    fn = rng.choice([number(rng.randrange(NUM_FN))] * 3 + [rng.choice((1, 3, 255, number(NUM_FN)))])
+    last = rng.choice(b.shares)[1]
     page = rng.choice([0, 0, 1, 1, 1, 2, 3, 4, 7, 8, 15])
-    addr = page << 12 | rng.choice([0, 4, 8, 0xC, 0xFFC, 0xFF8, rng.randrange(0, 4096, 4)])
+    addr = page << 12 | rng.choice([0, 4, 8, 0xC, 0xFFC, 0xFF8, 8 * last, 8 * last + 12, rng.randrange(0, 4096, 4)])
     return Access(
         rng.random() < 0.6,
-        rng.choice([0, 0, 1, 255]),
+        fn,
         addr,
         rng.choice([15, 15, 3, 12, 1, 0, 7, 14]),
         rng.getrandbits(32),
@@ -127,8 +166,10 @@ async def all_kinds(dut: Any) -> None:
     for seed, rate in enumerate((1.0, 0.5, 0.1)):
         b = Bench(dut, seed, rate)
         await b.start()
-        for _ in range(400):
-            a = random_access(b.rng)
+        for step in range(400):
+            if step % 50 == 0 and NUM_FN > 1:
+                await b.share_out()
+            a = random_access(b)
             reached, answered = await b.access(a, b.rng.choice([1, 1, 2, 7]))
             assert (reached >= 0) == (a.owner() != "nobody") and (answered >= 0) == (not a.wr)
 
@@ -138,8 +179,10 @@ async def latency(dut: Any) -> None:
     """A cycle to the owner, a cycle back."""
     b = Bench(dut, 9, 1.0)
     await b.start()
+    if NUM_FN > 1:
+        await b.share_out()
     for _ in range(200):
-        a = random_access(b.rng)
+        a = random_access(b)
         delay = b.rng.choice([1, 3])
         got = await b.access(a, delay)
         if a.owner() == "nobody":
@@ -154,7 +197,7 @@ async def doorbell_errors_leave_as_one(dut: Any) -> None:
     b = Bench(dut, 4, 1.0)
     await b.start()
     for valid in (0, 1, 2, 3, 1, 0, 2):
-        errors = [{"kind": b.rng.getrandbits(1), "qid": b.rng.getrandbits(8)} for _ in range(2)]
+        errors = [{name: b.rng.getrandbits(DOORBELL_ERR[name].width) for name in DOORBELL_ERR} for _ in range(2)]
         dut.s_doorbell_err_valid.value = valid
         dut.s_doorbell_err.value = DOORBELL_ERR.pack(errors[0]) | DOORBELL_ERR.pack(errors[1]) << DOORBELL_ERR.width
         await RisingEdge(dut.clk)
@@ -164,5 +207,7 @@ async def doorbell_errors_leave_as_one(dut: Any) -> None:
         await FallingEdge(dut.clk)
 
 
-def test_db_ssd_bar() -> None:
-    bench.run(__file__, "db_ssd_bar")
+@pytest.mark.parametrize(("num_fn", "num_qp"), [(1, 32), (1, 254), (3, 9), (17, 238)])
+def test_db_ssd_bar(num_fn: int, num_qp: int) -> None:
+    values = {"NUM_FN": num_fn, "NUM_QP": num_qp}
+    bench.run(__file__, "db_ssd_bar", values, env={name: str(value) for name, value in values.items()})

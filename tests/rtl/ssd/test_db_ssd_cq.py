@@ -60,7 +60,6 @@ class Cq:
     tail: int = 0  # entries come here
     phase: int = 1
     head: int = 0  # what it has rung
-    rung: int = 0  # ... at the port already
     got: list[int] = field(default_factory=list)  # cids in the order of their entries
 
     def used(self) -> int:
@@ -75,6 +74,8 @@ class Bench:
         self.dut = dut
         self.num_qp = int(os.environ["NUM_QP"])
         self.num_cmds = int(os.environ["NUM_CMDS"])
+        self.num_fn = int(os.environ.get("NUM_FN", "1"))
+        self.numbers = range(self.num_fn + self.num_qp)  # of queues: admin queues first
         self.rng = random.Random(seed * 1000 + self.num_qp)
         self.cycle = 0
         self.cqs: dict[int, Cq] = {}
@@ -85,14 +86,14 @@ class Bench:
         self.inside: dict[tuple[int, int], Command] = {}  # taken, no entry yet
         self.free = list(range(self.num_cmds))
         self.next_cid = 0
-        self.doorbells: deque[tuple[int, int, int]] = deque()  # fn, qid, value
+        self.doorbells: deque[tuple[dict[str, int], int]] = deque()  # which queue's, value
         self.db_held = False
         self.cpl_held = False
         self.qc: deque[tuple[int, Cq | None]] = deque()
         self.done_expected: Command | None = None
         self.irqs: deque[tuple[int, int, int]] = deque()
-        self.errors: list[tuple[int, int]] = []
-        self.errors_expected: list[tuple[int, int]] = []
+        self.errors: list[tuple[int, int, int]] = []  # kind, function, queue
+        self.errors_expected: list[tuple[int, int, int]] = []
         self.dropped: list[Command] = []
         self.posts: list[tuple[int, int, int]] = []  # cycle offered, cycle taken, cid
         self.taken: dict[int, int] = {}  # cid -> cycle
@@ -123,8 +124,29 @@ class Bench:
         for _ in range(3):
             await FallingEdge(d.clk)
         d.rst.value = 0
-        for sqid in range(self.num_qp + 1):
+        for sqid in self.numbers:
             self.heads[sqid] = [(0, self.rng.getrandbits(16))]
+
+    # ---- functions: here there is one, whose queues are called what they are
+    def fn_of(self, sqid: int) -> int:
+        """Whose commands come from a submission queue: here nobody's business."""
+        return self.rng.getrandbits(8)
+
+    def host_qid(self, sqid: int) -> int:
+        """How its host calls a submission queue, as its lookup says: one function has no use for it."""
+        return self.rng.getrandbits(8)
+
+    def called(self, fn: int, qid: int) -> int:
+        """The number of the submission queue that a function's host calls so."""
+        return qid
+
+    def doorbell(self, qid: int, fn: int) -> dict[str, int]:
+        """A head doorbell as db_ssd_bar hands it on."""
+        return {"fn": fn, "qid": qid, "number": qid & 0xFF, "exists": int(fn == 0 and qid <= self.num_qp)}
+
+    def counts(self, qid: int) -> bool:
+        """Entries of the queue assert INTx, if its interrupts are enabled."""
+        return True
 
     # ---- what a test asks for
     def create(self, qid: int, size: int, ien: bool = True) -> None:
@@ -138,19 +160,21 @@ class Bench:
     def command(self, sqid: int) -> Command:
         r = self.rng
         self.next_cid = (self.next_cid + 1) & 0xFFFF
-        slot = self.free.pop(r.randrange(len(self.free))) if sqid else -1
-        c = Command(sqid, self.next_cid, r.getrandbits(8), r.choice([0, 0, r.getrandbits(15)]), r.getrandbits(32), slot)
+        slot = self.free.pop(r.randrange(len(self.free))) if sqid >= self.num_fn else -1
+        status, dw0 = r.choice([0, 0, r.getrandbits(15)]), r.getrandbits(32)
+        c = Command(sqid, self.next_cid, self.fn_of(sqid), status, dw0, slot)
         self.to_send.append(c)
         return c
 
     def ring(self, qid: int, value: int, fn: int = 0) -> None:
-        cq = self.cqs.get(qid)
-        if fn or cq is None or value >= cq.size:
-            self.errors_expected.append((int(fn == 0 and cq is not None), qid & 0xFF))
+        doorbell = self.doorbell(qid, fn)
+        cq = self.cqs.get(doorbell["number"]) if doorbell["exists"] else None
+        if cq is None or value >= cq.size:
+            self.errors_expected.append((int(cq is not None), doorbell["fn"], doorbell["qid"] & 0xFF))
         else:
             assert (value - cq.head) % cq.size <= cq.used(), "the test takes more than there is"
             cq.head = value
-        self.doorbells.append((fn, qid, value))
+        self.doorbells.append((doorbell, value))
 
     def read(self, qid: int, entries: int) -> None:
         """The host has read entries of a queue and says so."""
@@ -163,7 +187,7 @@ class Bench:
         if self.policy:
             self.policy()
         if rng.random() < 0.2:
-            sqid = rng.randrange(self.num_qp + 1)
+            sqid = rng.choice(self.numbers)
             self.heads[sqid] = [*self.heads[sqid][-99:], (self.cycle, rng.getrandbits(16))]
         self.cpl_held = self.cpl_held or (bool(self.to_send) and rng.random() < self.cpl_rate)
         d.s_finished_valid.value = int(self.cpl_held)
@@ -173,8 +197,8 @@ class Bench:
         self.db_held = self.db_held or (bool(self.doorbells) and rng.random() < self.db_rate)
         d.s_doorbell_valid.value = int(self.db_held)
         if self.db_held:
-            fn, qid, value = self.doorbells[0]
-            d.s_doorbell.value = DOORBELL.pack(fn=fn, qid=qid, value=value)
+            which, value = self.doorbells[0]
+            d.s_doorbell.value = DOORBELL.pack(which, value=value)
         d.s_queue_ctx_valid.value = int(bool(self.qc))
         if self.qc:
             qid, cq = self.qc[0]
@@ -202,7 +226,8 @@ class Bench:
         sqid = int(d.sq_lookup_sqid.value)
         await FallingEdge(d.clk)
         head = self.heads[sqid][-1][1] if sqid in self.heads else 0
-        d.sq_lookup.value = SQ_LOOKUP.pack(valid=int(sqid not in self.sq_gone), cqid=self.cq_of.get(sqid, 0), head=head)
+        valid, cqid = int(sqid not in self.sq_gone), self.cq_of.get(sqid, 0)
+        d.sq_lookup.value = SQ_LOOKUP.pack(valid=valid, cqid=cqid, head=head, host_qid=self.host_qid(sqid))
 
     async def run(self, cycles: int) -> None:
         for _ in range(cycles):
@@ -250,7 +275,7 @@ class Bench:
         d = self.dut
         self.quiet += 1
         # any_entries is exact once nothing has happened for a while
-        want = any(q.ien and q.used() for q in self.cqs.values())
+        want = any(q.ien and q.used() and self.counts(qid) for qid, q in self.cqs.items())
         if self.quiet > 6 and not self.doorbells:
             assert int(d.any_entries.value) == int(want), f"any_entries is not {want}"
         # slot free: in the cycle after the entry was taken, or when the queue is gone
@@ -302,7 +327,7 @@ class Bench:
         # errors, and what is taken in
         if d.m_doorbell_err_valid.value == 1:
             error = DOORBELL_ERR.unpack(int(d.m_doorbell_err.value))
-            self.errors.append((error["kind"], error["qid"]))
+            self.errors.append((error["kind"], error["fn"], error["qid"]))
         if d.s_queue_ctx_valid.value == 1 and d.s_queue_ctx_ready.value == 1:
             qid, cq = self.qc.popleft()
             self.cqs.pop(qid, None)
@@ -310,11 +335,9 @@ class Bench:
                 self.cqs[qid] = cq
             self.quiet = 0
         if d.s_doorbell_valid.value == 1 and d.s_doorbell_ready.value == 1:
-            fn, qid, value = self.doorbells.popleft()
+            self.doorbells.popleft()
             self.db_held = False
             self.quiet = 0
-            if fn == 0 and qid in self.cqs and value < self.cqs[qid].size:
-                self.cqs[qid].rung = value
         if d.s_finished_valid.value == 1 and d.s_finished_ready.value == 1:
             c = self.to_send.popleft()
             self.cpl_held = False
@@ -325,7 +348,7 @@ class Bench:
     def entry(self, addr: int, raw: int, fn: int) -> None:
         """The host gets 16 bytes: dword 0 result, 2 SQHD and SQID, 3 CID, phase, status."""
         dw = [raw >> 32 * i & 0xFFFFFFFF for i in range(4)]
-        sqid, cid, phase, status = dw[2] >> 16, dw[3] & 0xFFFF, dw[3] >> 16 & 1, dw[3] >> 17
+        sqid, cid, phase, status = self.called(fn, dw[2] >> 16), dw[3] & 0xFFFF, dw[3] >> 16 & 1, dw[3] >> 17
         c = self.inside.pop((sqid, cid), None)
         assert c is not None, f"entry for command {cid} of queue {sqid}, which is not open"
         assert (fn, status, dw[0], dw[1]) == (c.fn, c.status, c.dw0, 0)
@@ -348,7 +371,7 @@ class Bench:
         cq.got.append(cid)
         self.done_expected = c
         if cq.ien:
-            self.irqs.append((fn, cq.vector, int(qid == 0)))
+            self.irqs.append((fn, cq.vector, int(qid < self.num_fn)))
         self.posts.append((self.offered, self.cycle, cid))
         self.quiet = 0
 

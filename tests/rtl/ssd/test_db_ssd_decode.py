@@ -11,21 +11,14 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
+from functions import number, place_of
 from rtl_bench import run
 from structs import layout
 
 FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0C
 WRITE_UNCOR = 0x04
-OPS = (
-    READ,
-    VERIFY,
-    WRITE,
-    COMPARE,
-    DSM,
-    WRITE_ZEROES,
-    FLUSH,
-    *([WRITE_UNCOR] if os.environ.get("UNCORRECTABLE") == "1" else ()),
-)
+OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH)
+OPS += (WRITE_UNCOR,) if os.environ.get("UNCORRECTABLE") == "1" else ()
 READ_ENGINE = (READ, VERIFY)
 USER_DATA = (READ, WRITE, COMPARE)
 WITH_FUA = (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY)  # those whose CDW12 has it
@@ -37,37 +30,25 @@ ABORT_REQUESTED = 0x07
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 MDTS = 1 << 20
 PORTS = ("read", "write", "completion", "admin")
+NUM_FN = int(os.environ.get("NUM_FN", "1"))
+IO = NUM_FN  # the first I/O queue
 
 
 def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0) -> int:
     """A submission queue entry as a 512-bit number. rest: bits for the dwords that decode has no use for."""
     dw0 = opc | fuse << 8 | psdt << 14 | cid << 16
-    words = [
-        dw0,
-        nsid,
-        rest & M32,
-        rest >> 32 & M32,
-        rest >> 64 & M32,
-        rest >> 96 & M32,
-        prp1 & M32,
-        prp1 >> 32,
-        prp2 & M32,
-        prp2 >> 32,
-        cdw10,
-        cdw11,
-        cdw12,
-        rest >> 128 & M32,
-        rest >> 160 & M32,
-        rest >> 192 & M32,
-    ]
+    prps = (prp1 & M32, prp1 >> 32, prp2 & M32, prp2 >> 32)
+    spare = [rest >> 32 * i & M32 for i in range(7)]
+    words = [dw0, nsid, *spare[:4], *prps, cdw10, cdw11, cdw12, *spare[4:]]
     return sum(w << 32 * i for i, w in enumerate(words))
 
 
 class Model:
-    """What becomes of an I/O entry. ns: per namespace (active, base in bytes, blocks, 4096-byte blocks)."""
+    """What becomes of an I/O entry. ns: per namespace (active, base in bytes, blocks, 4096-byte blocks). attached: with
+    several functions, to which it is, by place."""
 
-    def __init__(self, ns: list[tuple[bool, int, int, bool]]) -> None:
-        self.ns = ns
+    def __init__(self, ns: list[tuple[bool, int, int, bool]], attached: list[int], cache_off: int) -> None:
+        self.ns, self.attached, self.cache_off = ns, attached, cache_off
 
     def expect(self, fn: int, sqid: int, entry: int, aborted: bool = False) -> tuple[str, dict, dict]:
         """(port, fields there without the slot, slot context)."""
@@ -77,6 +58,9 @@ class Model:
         has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY) or (opc == WRITE_UNCOR and opc in OPS)
         in_range = 1 <= nsid <= len(self.ns)
         active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
+        place = (place_of(fn, NUM_FN) or 0) if NUM_FN > 1 else 0
+        if in_range and NUM_FN > 1:
+            active = bool(self.attached[nsid - 1] >> place & 1)
         deallocates = opc == DSM and bool(dw[11] >> 2 & 1)
         block = 4096 if lba4k else 512
         count = blocks * block if has_lba else 16 * ((dw[10] & 0xFF) + 1) if opc == DSM else 0
@@ -118,7 +102,7 @@ class Model:
         status = verdict()
         if status or (opc == DSM and not deallocates):
             return "completion", dict(status=status), context
-        fua = int(opc in WITH_FUA and dw[12] >> 30 & 1)
+        fua = int(opc in WITH_FUA and (dw[12] >> 30 & 1 or self.cache_off >> place & 1))
         command = dict(
             desc=context["desc"],
             fn=fn,
@@ -212,10 +196,16 @@ class Bench:
         self.slot_valid = False
         self.left: dict[str, int] = {}
         self.aborts = 0.0  # how many entries are marked as aborted
+        self.cache_off = 0  # of which functions, by place
+        self.unseen = 0  # with several functions: I/O entries that could not be read
 
     async def begin(self, ns, locked: int = 0, read_only: int = 0) -> None:
         d, n = self.dut, len(self.dut.ns_locked)
-        self.model = Model(ns)
+        attached = [self.rng.getrandbits(NUM_FN) | 1 if i == 0 else self.rng.getrandbits(NUM_FN) for i in range(n)]
+        if all(active for active, *_ in ns):
+            attached = [(1 << NUM_FN) - 1] * n
+        self.model = Model(ns, attached, self.cache_off)
+        d.cache_off.value = self.cache_off
         assert len(ns) == n
         d.rst.value = 1
         for p in (
@@ -228,7 +218,14 @@ class Bench:
         ):
             getattr(d, p).value = 0
         d.namespaces.value = sum(
-            NAMESPACE.pack(valid=int(a), lba4k=int(k), base=b, blocks=s, read_only=read_only >> i & 1)
+            NAMESPACE.pack(
+                valid=int(a),
+                attached=attached[i] if NUM_FN > 1 else 0,
+                lba4k=int(k),
+                base=b,
+                blocks=s,
+                read_only=read_only >> i & 1,
+            )
             << NAMESPACE.width * i
             for i, (a, b, s, k) in enumerate(ns)
         )
@@ -259,16 +256,19 @@ class Bench:
                 start = start or cycle
                 want["head"].append((sqid, head))
                 if err:
-                    want["fetch_err"].append(sqid)
-                elif sqid == 0:
-                    want["admin"].append((fn, entry))
-                else:
-                    waiting.append((cycle, *self.model.expect(fn, sqid, entry, aborted)))
+                    want["fetch_err"].append((fn, int(NUM_FN > 1 and sqid < NUM_FN)))
+                if sqid < NUM_FN:
+                    if not err:
+                        want["admin"].append((fn, entry))
+                elif not err or NUM_FN > 1:  # others go on, so that it gives back what it holds: it ends unseen
+                    waiting.append((cycle, err, *self.model.expect(fn, sqid, entry, bool(aborted or err))))
             # A slot is handed over one cycle before its context is written.
             tap = TAP.unpack(int(d.m_tap_cmd.value))
             if d.m_ctx_valid.value:
                 slot = int(d.m_ctx_slot.value)
-                at, port, fields, context = waiting.popleft()
+                at, unseen, port, fields, context = waiting.popleft()
+                assert int(d.m_ctx_void.value) == unseen
+                self.unseen += unseen
                 assert slot == self.given.popleft() and slot not in self.busy
                 assert CTX.unpack(int(d.m_ctx.value)) == context
                 desc = context["desc"]
@@ -293,8 +293,10 @@ class Bench:
             if d.m_head_valid.value:
                 assert (int(d.m_head_sqid.value), int(d.m_head.value)) == want["head"].popleft()
             if d.m_fetch_err.value:
-                want["fetch_err"].popleft()
+                assert (int(d.m_fetch_err_fn.value), int(d.m_admin_lost.value)) == want["fetch_err"].popleft()
                 self.seen.add("fetch_err")
+            else:
+                assert not d.m_admin_lost.value
             for p, v, _ in ports:
                 if not (ready[p] and v.value):
                     continue
@@ -358,6 +360,7 @@ def clock(dut) -> None:
 async def fresh(dut, seed: int, alive: float = 0.8, locked: int = 0, read_only: int = 0) -> Bench:
     b = Bench(dut, seed)
     n = len(dut.ns_locked)
+    b.cache_off = b.rng.getrandbits(NUM_FN) if alive < 1 else 0
     await b.begin(namespaces(b.rng, n, alive), locked & (1 << n) - 1, read_only & (1 << n) - 1)
     return b
 
@@ -365,8 +368,8 @@ async def fresh(dut, seed: int, alive: float = 0.8, locked: int = 0, read_only: 
 def queue_entry(rng, ns):
     kind = rng.random()
     return (
-        rng.getrandbits(8),
-        0 if kind < 0.1 else rng.randint(1, 255),
+        rng.getrandbits(8) if NUM_FN == 1 else number(rng.randrange(NUM_FN)),
+        rng.randrange(NUM_FN) if kind < 0.1 else rng.randint(NUM_FN, 255),
         rng.getrandbits(16),
         int(rng.random() < 0.03),
         random_entry(rng, ns),
@@ -393,6 +396,7 @@ async def random_entries(dut):
         ),
         ("completion", None, WRITE_PROTECTED),
     }
+    assert (b.unseen > 0) == (NUM_FN > 1)
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
 
 
@@ -436,9 +440,9 @@ async def edges(dut):
             (sqe(WRITE_UNCOR, nsid=M32), INVALID_FIELD if WRITE_UNCOR in OPS else INVALID_OPCODE),
         ]
         for entry, status in cases:  # the table is the second opinion on the model
-            port, fields, _ = b.model.expect(0, 1, entry)
+            port, fields, _ = b.model.expect(0, IO, entry)
             assert fields.get("status", 0) == status, f"model: {port} {fields} for {entry:x}"
-        await b.run([(0, 1, i, 0, e) for i, (e, _) in enumerate(cases)], 0.0)
+        await b.run([(0, IO, i, 0, e) for i, (e, _) in enumerate(cases)], 0.0)
 
 
 @cocotb.test()
@@ -446,11 +450,11 @@ async def speed(dut):
     """An entry every other cycle, a cycle from entry to an engine and three to a completion."""
     clock(dut)
     b = await fresh(dut, 5, 1.0)
-    entries = [(0, 1 + i % 4, i, 0, sqe((READ, WRITE, READ, FLUSH)[i % 4], cid=i)) for i in range(200)]
+    entries = [(0, IO + i % 4, i, 0, sqe((READ, WRITE, READ, FLUSH)[i % 4], cid=i)) for i in range(200)]
     assert await b.run(entries, 0.0) <= 2 * 200 + 3
     assert max(b.latency) == 1
     b.latency.clear()
-    assert await b.run([(0, 1, i, 0, sqe(READ, nsid=0)) for i in range(50)], 0.0) <= 2 * 50 + 3
+    assert await b.run([(0, IO, i, 0, sqe(READ, nsid=0)) for i in range(50)], 0.0) <= 2 * 50 + 3
     assert max(b.latency) == 3
 
 
@@ -461,10 +465,10 @@ async def outputs_do_not_block_each_other(dut):
     clock(dut)
     for stuck in ("completion", "admin"):
         entry = {
-            "read": (1, sqe(READ)),
-            "write": (1, sqe(WRITE)),
-            "completion": (1, sqe(READ, nsid=0)),
-            "admin": (0, sqe(6)),
+            "read": (IO, sqe(READ)),
+            "write": (IO, sqe(WRITE)),
+            "completion": (IO, sqe(READ, nsid=0)),
+            "admin": (NUM_FN - 1, sqe(6)),
         }
         b = await fresh(dut, 6)
         others = [p for p in entry if p != stuck]
@@ -474,11 +478,13 @@ async def outputs_do_not_block_each_other(dut):
         assert all(b.left[p] == 0 for p in others), b.left
 
 
-@pytest.mark.parametrize(("num_ns", "uncorrectable"), [(1, 0), (5, 0), (3, 1)])
-def test_db_ssd_decode(num_ns, uncorrectable):
+@pytest.mark.parametrize(
+    ("num_fn", "num_ns", "uncorrectable"), [(1, 1, 0), (1, 5, 0), (1, 3, 1), (3, 5, 0), (17, 20, 0)]
+)
+def test_db_ssd_decode(num_fn, num_ns, uncorrectable):
     run(
         __file__,
         "db_ssd_decode",
-        {"NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable},
-        env={"UNCORRECTABLE": str(uncorrectable)},
+        {"NUM_FN": num_fn, "NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable},
+        env={"NUM_FN": str(num_fn), "UNCORRECTABLE": str(uncorrectable)},
     )

@@ -12,8 +12,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadWrite
 from structs import layout
 
-BUSY = layout("db_ssd_pkg", "busy_t")
-QUIET = layout("db_ssd_pkg", "quiet_t")
+BUSY = layout("db_ssd_stat_pkg", "busy_t")
+QUIET = layout("db_ssd_stat_pkg", "quiet_t")
 CALM = 30
 
 

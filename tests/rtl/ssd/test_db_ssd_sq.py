@@ -32,6 +32,11 @@ def qctx(qid: int, base: int, size: int, cqid: int, prio: int = 0, valid: int = 
     return QUEUE_CTX.pack(kind="QUEUE_SQ", valid=valid, qid=qid, base=base, size=size - 1, cqid=cqid, prio=prio)
 
 
+def doorbell(qid: int, value: int, num_qp: int, fn: int = 0) -> int:
+    """A tail doorbell as db_ssd_bar makes it for one function; value is what the host writes."""
+    return DOORBELL.pack(fn=fn, qid=qid, number=qid & 0xFF, exists=int(fn == 0 and qid <= num_qp), value=value)
+
+
 class Bench:
     def __init__(self, dut: Any) -> None:
         self.dut = dut
@@ -46,7 +51,7 @@ class Bench:
         self.requests: list[tuple[int, int]] = []  # (queue, entries)
         self.open: deque[int] = deque()  # queues of entries requested and not completed
         self.unread: set[int] = set()  # queues whose completions nobody reads: their commands are never over
-        self.errors: list[tuple[int, int]] = []
+        self.errors: list[tuple[int, int, int]] = []  # kind, function, queue
         self.ready = 1.0
         self.complete = 0.5
         self.rng = random.Random(int(os.environ.get("SEED", "1")))
@@ -65,6 +70,12 @@ class Bench:
             "sq_lookup_sqid",
             "s_retired_valid",
             "s_retired_sqid",
+            "s_admin_taken",
+            "s_admin_lost",
+            "s_fn_set",
+            "us_turns",
+            "s_fn_moved_valid",
+            "s_fn_moved",
             "sq_select",
             "m_fetch_ready",
         ):
@@ -88,19 +99,31 @@ class Bench:
             await FallingEdge(d.clk)
             d.m_fetch_ready.value = self.rng.random() < self.ready
             wait = max(wait - 1, 0)
-            at = next((i for i, q in enumerate(self.open) if q not in self.unread), None)
+            self.firmware()
+            at = next((i for i, q in enumerate(self.open) if self.may_end(q)), None)
             done = not wait and at is not None and self.rng.random() < self.complete
             d.s_retired_valid.value = int(done)
             if done:
                 wait = 3
                 d.s_retired_sqid.value = self.open[at]
-                del self.open[at]
+                self.end(at)
             await RisingEdge(d.clk)
             if d.m_doorbell_err_valid.value == 1:
                 error = DOORBELL_ERR.unpack(int(d.m_doorbell_err.value))
-                self.errors.append((error["kind"], error["qid"]))
+                self.errors.append((error["kind"], error["fn"], error["qid"]))
             if d.m_fetch_valid.value == 1 and d.m_fetch_ready.value == 1:
                 self.request(SEGMENT.unpack(int(d.m_fetch.value)), FETCH_USER.unpack(int(d.m_fetch_user.value)))
+
+    def firmware(self) -> None:
+        """What it does in a cycle, where the bench has one."""
+
+    def may_end(self, qid: int) -> bool:
+        """Commands of the queue may be over now."""
+        return qid not in self.unread
+
+    def end(self, at: int) -> None:
+        """The entry that was requested so many entries after the oldest open one is over."""
+        del self.open[at]
 
     def request(self, segment: dict[str, int], user: dict[str, int]) -> None:
         addr, length = segment["addr"], segment["len"]
@@ -142,7 +165,7 @@ class Bench:
 
     async def ring(self, qid: int, tail: int) -> None:
         self.tail[qid] = tail
-        await self.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=qid, value=tail))
+        await self.send("s_doorbell", s_doorbell=doorbell(qid, tail, self.num_qp))
 
     async def add(self, qid: int, entries: int) -> int:
         """Adds up to `entries` to a queue, as many as fit."""
@@ -310,15 +333,17 @@ async def bad_doorbells_are_reported(dut: Any) -> None:
     b = Bench(dut)
     await b.start()
     await b.create(1, 16)
-    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=1, value=16))  # one past the end
-    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=min(b.num_qp, 2), value=0)) if b.num_qp > 1 else None
-    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=b.num_qp + 1, value=1))  # no such register
+    absent = [2] if b.num_qp > 1 else []
+    await b.send("s_doorbell", s_doorbell=doorbell(1, 16, b.num_qp))  # one past the end
+    for qid in absent:
+        await b.send("s_doorbell", s_doorbell=doorbell(qid, 0, b.num_qp))
+    await b.send("s_doorbell", s_doorbell=doorbell(b.num_qp + 1, 1, b.num_qp))  # no such register
+    await b.send("s_doorbell", s_doorbell=doorbell(1, 1, b.num_qp, fn=3))  # no such function
     await b.send("s_queue_ctx", s_queue_ctx=qctx(1, 0, 16, 0, valid=0))
-    await b.send("s_doorbell", s_doorbell=DOORBELL.pack(qid=1, value=1))  # deleted
+    await b.send("s_doorbell", s_doorbell=doorbell(1, 1, b.num_qp))  # deleted
     for _ in range(20):
         await RisingEdge(dut.clk)
-    assert b.errors[0] == (1, 1) and [k for k, _ in b.errors[1:]] == [0] * (len(b.errors) - 1)
-    assert len(b.errors) == (4 if b.num_qp > 1 else 3)
+    assert b.errors == [(1, 0, 1), *((0, 0, q) for q in absent), (0, 0, b.num_qp + 1 & 0xFF), (0, 3, 1), (0, 0, 1)]
     assert not b.requests
 
 
@@ -330,7 +355,7 @@ async def doorbell_to_request_latency(dut: Any) -> None:
     for _ in range(20):
         await RisingEdge(dut.clk)
     await FallingEdge(dut.clk)
-    dut.s_doorbell.value, dut.s_doorbell_valid.value = DOORBELL.pack(qid=1, value=1), 1
+    dut.s_doorbell.value, dut.s_doorbell_valid.value = doorbell(1, 1, b.num_qp), 1
     b.tail[1] = 1
     await RisingEdge(dut.clk)
     await FallingEdge(dut.clk)

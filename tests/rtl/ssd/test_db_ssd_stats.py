@@ -15,7 +15,7 @@ from structs import layout
 
 @cocotb.test()
 async def counts_cycles(dut: Any) -> None:
-    num = layout("db_ssd_pkg", "stall_t").width
+    num = layout("db_ssd_stat_pkg", "stall_t").width
     rng = random.Random(num)
     cocotb.start_soon(Clock(dut.clk, 4, unit="ns").start())
     for _ in range(2):

@@ -105,6 +105,7 @@ module pcie_hardblock_tb
       .cfg_mps     (3'(cfg_max_payload)),
       .cfg_mrrs    (cfg_max_read_req),
       .hold        (1'b0),
+      .silent      ('0),
       .fence       (1'b0),
       .fenced      (),
       .s_read_owner('0),

@@ -7,13 +7,17 @@
 //   address, 4 media -> buffer, 5 buffer -> media, 6 flush, 7 zero the media range, 8 raise INTx, 9 lower INTx
 //   0x1c data  0x20 {busy, errors of completions[15:0], last error code[3:0], status[2:0]} (own codes: 13 bad
 //   CQ packet, 14 bad RC packet, 15 tag not in use)  0x24 doorbells seen
-//   0x28 last doorbell {offset[15:0], data[15:0]}  0x2c repeats of the operation  0x30 byte enables {last, first} of
-//   writes  0x34 wake at this time_us (0: never)  0x38 times woken  0x3c errors of the media
+//   0x28 last doorbell {offset[15:0], data[15:0]}  0x2c repeats of the operation  0x30 {number of the function that
+//   sends requests[15:8], byte enables {last, first} of writes}  0x34 wake at this time_us (0: never)  0x38 times woken  0x3c errors of the media
+//
+// All functions share these, but for what the function that is asked says of itself: in 0x00 of a VF {settings: enabled,
+// bus master, MSI-X enable, mask[19:16], its number[15:8]}, and the number of the last doorbell's function in 0x24[31:24].
 module sim_endpoint
-  import db_pcie_pkg::*;
+  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
     parameter int DATA_W = 256,
     parameter int MEDIA_ADDR_W = 40,
+    parameter int NUM_FN = 1,
     localparam int N = DATA_W / 32
 ) (
 `include "db_ssd_ports.svh"
@@ -43,7 +47,7 @@ module sim_endpoint
     logic r_id;
     logic [31:0] w_at, w_left;
     logic wait_rsp, bells;
-    logic [4:0] flr_cnt;
+    logic [4:0] flr_cnt [NUM_FN];
 
     // CQ packet
     logic cq_first;
@@ -69,7 +73,7 @@ module sim_endpoint
     assign waits = op == 0 || op == 1 && left == 0 && wr_left == 0 || op == 4 && mleft == 0 && !m_axi_arvalid
                 || op == 5 && mleft == 0 && w_left == 0 && !m_axi_awvalid && !m_axi_wvalid
                 || wait_rsp && !m_media_cmd_valid;
-    assign idle = waits && !m_axis_rq_tvalid && !m_axis_cc_tvalid && !cq_go && !cq_busy && cq_first && !cfg_flr;
+    assign idle = waits && !m_axis_rq_tvalid && !m_axis_cc_tvalid && !cq_go && !cq_busy && cq_first && cfg_flr == 0;
     assign wake_us = regs[13] == 0 ? '1 : 64'(regs[13]);
 
     function automatic logic [31:0] merge(input logic [31:0] old, input logic [31:0] d, input logic [3:0] be);
@@ -87,6 +91,17 @@ module sim_endpoint
         for (int i = 0; i < 8; i++) count += 4'(be[i]);
     endfunction
 
+    function automatic logic [7:0] number(input int fn);  // of a function, as the hard block has it
+        number = fn == 0 ? 8'd0 : 8'(FIRST_VF + fn - 1);
+    endfunction
+
+    function automatic logic [31:0] own(input logic [7:0] num);  // what a VF says of itself
+        own = 0;
+        for (int i = 1; i < NUM_FN; i++)
+            if (num == number(i))
+                own = {12'h0db, cfg_fn_enable[i], cfg_bus_master[i], cfg_msix_enable[i], cfg_msix_mask[i], num, 8'd1};
+    endfunction
+
     logic [31:0] mps, mrrs;
     assign mps = 32'd128 << cfg_max_payload;
     assign mrrs = 32'd128 << cfg_max_read_req;
@@ -102,7 +117,7 @@ module sim_endpoint
         logic [31:0] c, off, v;
         logic [15:0] p, dw_left;
         logic bad;
-        cfg_flr_done <= 1'b0;
+        cfg_flr_done <= '0;
         cq_busy <= 1'b0;
 
         // ---- requests of the host
@@ -138,7 +153,7 @@ module sim_endpoint
             if (cq_desc[78:75] == 4'd1) begin
                 for (int i = 0; i < ln; i++) begin
                     if (off >= 32'h1000 && off < 32'h2000) begin
-                        regs[9] <= regs[9] + 1;
+                        regs[9] <= {cq_desc[111:104], regs[9][23:0] + 24'd1};
                         regs[10] <= {off[15:0], cq_data[i][15:0]};
                     end else if (off < 64) begin
                         regs[off[5:2]] <= merge(regs[off[5:2]], cq_data[i],
@@ -169,14 +184,15 @@ module sim_endpoint
                 v = 32'd0;
                 for (int i = 0; i < N - 3; i++)
                     if (i < ln) m_axis_cc_tdata[(i+3)*32+:32] <=
-                        off[5:2] + 4'(i) == 8 ? {op != 0, 8'd0, errs, err_code, err_status} : regs[off[5:2] + 4'(i)];
+                        off[5:2] + 4'(i) == 8 ? {op != 0, 8'd0, errs, err_code, err_status} :
+                        off[5:2] + 4'(i) == 0 && cq_desc[111:104] != 0 ? own(cq_desc[111:104]) : regs[off[5:2] + 4'(i)];
                 n = 0;
                 for (int i = 3; i >= 0; i--) if (cq_be[i]) n = i;
                 v[6:0] = {off[6:2], 2'(n)};
                 v[28:16] = ln == 1 ? 13'(count({4'd0, cq_be[3:0]})) : 13'(ln * 4 - 8) + 13'(count(cq_be));
                 m_axis_cc_tdata[31:0] <= v;
                 m_axis_cc_tdata[63:32] <= {cq_desc[95:80], 2'd0, 3'd0, 11'(ln)};
-                m_axis_cc_tdata[95:64] <= {24'd0, cq_desc[103:96]};
+                m_axis_cc_tdata[95:64] <= {16'd0, cq_desc[111:96]};
                 m_axis_cc_tkeep <= N'((1 << (ln + 3)) - 1);
                 if (off >= 64 || ln > N - 3) begin
                     m_axis_cc_tdata[63:32] <= {cq_desc[95:80], 2'd0, 3'd1, 11'd0};
@@ -202,7 +218,7 @@ module sim_endpoint
                 wr_left <= wr_left >= N ? wr_left - N : 0;
             end else if (op == 1 && left != 0 && free >= 0) begin
                 c = chunk(addr, left, mrrs);
-                m_axis_rq_tdata[127:0] <= {24'd0, 8'(free), 16'd0, 5'd0, 11'(c / 4), addr[63:2], 2'b00};
+                m_axis_rq_tdata[127:0] <= {24'd0, 8'(free), 8'd0, regs[12][15:8], 5'd0, 11'(c / 4), addr[63:2], 2'b00};
                 m_axis_rq_tkeep <= N'(15);
                 if (DATA_W == 512) m_axis_rq_tuser[11:0] <= {c > 4 ? 4'hf : 4'h0, 4'h0, 4'hf};
                 else m_axis_rq_tuser[7:0] <= {c > 4 ? 4'hf : 4'h0, 4'hf};
@@ -214,7 +230,7 @@ module sim_endpoint
                 left <= left - c;
             end else if (op == 2 && left != 0 || op == 3) begin
                 c = op == 3 ? 4 : chunk(addr, left, mps);
-                m_axis_rq_tdata[127:0] <= {32'd0, 16'd0, 1'b0, 4'd1, 11'(c / 4), addr[63:2], 2'b00};
+                m_axis_rq_tdata[127:0] <= {32'd0, 8'd0, regs[12][15:8], 1'b0, 4'd1, 11'(c / 4), addr[63:2], 2'b00};
                 for (int i = 4; i < N; i++) m_axis_rq_tdata[i*32+:32] <= op == 3 ? regs[7] : mem[13'(at) + 13'(i) - 4];
                 fn = regs[12][3:0] == 0 ? 15 : int'(regs[12][3:0]);
                 ln = c == 4 ? 0 : regs[12][7:4] == 0 ? 15 : int'(regs[12][7:4]);
@@ -368,13 +384,14 @@ module sim_endpoint
             regs[14] <= regs[14] + 1;
         end
 
-        if (cfg_flr) begin
-            op <= 0;
-            flr_cnt <= flr_cnt + 1;
-            if (flr_cnt == 20) cfg_flr_done <= 1'b1;
-        end else begin
-            flr_cnt <= 0;
-        end
+        for (int i = 0; i < NUM_FN; i++)
+            if (cfg_flr[i]) begin
+                if (regs[12][15:8] == number(i)) op <= 0;
+                flr_cnt[i] <= flr_cnt[i] + 1;
+                if (flr_cnt[i] == 20) cfg_flr_done[i] <= 1'b1;
+            end else begin
+                flr_cnt[i] <= 0;
+            end
 
         if (rst) begin
             op <= 0;
@@ -405,7 +422,7 @@ module sim_endpoint
             err_code <= 0;
             err_status <= 0;
             cfg_intx <= 1'b0;
-            flr_cnt <= 0;
+            for (int i = 0; i < NUM_FN; i++) flr_cnt[i] <= 0;
             for (int i = 0; i < 16; i++) regs[i] <= i == 0 ? 32'h0db0_0001 : 0;
         end
     end

@@ -38,11 +38,12 @@ RATE = {"gen1": Fraction(2500 * 8, 10), "gen2": Fraction(5000 * 8, 10)} | {
 }  # Mbit/s a lane
 
 
-def library(data_w: int, trace: bool = False) -> Path:
-    """The shared library of the endpoint and the runtime. trace: able to write VCD."""
+def library(data_w: int, trace: bool = False, num_fn: int = 1) -> Path:
+    """The shared library of the endpoint and the runtime. trace: able to write VCD. num_fn: PCIe functions."""
     runtime, headers = simulators.runtime_sources("endpoint")
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
-                "--top-module", "sim_endpoint", f"-GDATA_W={data_w}", *(["--trace"] if trace else [])]  # fmt: skip
+                "--top-module", "sim_endpoint", f"-GDATA_W={data_w}", f"-GNUM_FN={num_fn}",
+                *(["--trace"] if trace else [])]  # fmt: skip
     sources = build.rtl_sources(only=("common", "nvme", "pcie", "ssd"))  # packages, and lists of ports
     packages = [p for p in sources.packages if p.stem in ENDPOINT.read_text() or p.stem == "db_mem_pkg"]
     files = [ENDPOINT, *packages, *sources.headers(), *runtime, *headers, Path(simulators.__file__)]
@@ -53,7 +54,7 @@ def library(data_w: int, trace: bool = False) -> Path:
         found = [*(f"+incdir+{folder}" for folder in build.include_folders()), *map(str, packages)]
         build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), *found, str(ENDPOINT)], "Verilator")
         simulators.settle_once(obj)
-        defines = [*simulators.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0"]
+        defines = [*simulators.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0", f"-DDB_NUM_FN={num_fn}"]
         defines += ["-DVM_TRACE=1", "-DVM_TRACE_VCD=1"] if trace else []
         compiler.link(obj, runtime, defines, out / "libsim_endpoint.so")
 

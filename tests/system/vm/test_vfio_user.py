@@ -712,10 +712,10 @@ def exercise(driver: Driver, seed: int = 1, ios: int = 24, largest: int = 64) ->
         target.free()
 
 
-def new_driver(path: str, **kind: bool) -> tuple[vc.Drive, Driver]:
+def new_driver(path: str, nsid: int = 1, **kind: bool) -> tuple[vc.Drive, Driver]:
     drive = vc.Drive(path, **kind)
     memory = drive.use(vc.SharedMemory())
-    return drive, Driver(drive, memory, io_timeout_us=60e6, admin_timeout_us=60e6, ready_timeout_us=60e6)
+    return drive, Driver(drive, memory, io_timeout_us=60e6, admin_timeout_us=60e6, ready_timeout_us=60e6, nsid=nsid)
 
 
 @pytest.mark.parametrize("spdk", [False, True], ids=["qemu", "spdk"])

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """vfio-user server: puts a simulated device behind a UNIX socket, for QEMU, SPDK and other clients.
 
-One thread does everything: it takes the client's messages and, between them, lets the device run in slices. What
-happens often never comes by here: DMA goes through the client's memory, doorbells through a shared page, interrupts
-through eventfds, all three inside the device's runtime. Region accesses are answered without waiting for the client.
+One thread does everything (loop.py): it takes the client's messages and, between them, lets the device run in slices.
+What happens often never comes by here: DMA goes through the client's memory, doorbells through a shared page,
+interrupts through eventfds, all three inside the device's runtime. Region accesses are answered without waiting for
+the client.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
-import socket
 import struct
 import sys
 import time
@@ -24,10 +23,11 @@ from pathlib import Path
 from doorbell.device.messages import DmaRequest
 from doorbell.device.pci_config import PciConfig, PciState
 from doorbell.device.vfio_user.interrupts import Interrupts
+from doorbell.device.vfio_user.listener import Listener
+from doorbell.device.vfio_user.loop import Loop
 from doorbell.device.vfio_user.memory import PAGE, ClientMemory
 from doorbell.device.vfio_user.regions import Regions
 from doorbell.device.vfio_user.served import ServedDevice
-from doorbell.device.vfio_user.waiting import wait
 from doorbell.device.vfio_user.wire import (
     DEVICE_RESET,
     DMA_MAP,
@@ -61,26 +61,27 @@ from doorbell.device.vfio_user.wire import (
     Refused,
     close_fds,
 )
-from doorbell.errors import UserError
 
-SLICE = 200  # cycles the device runs between two looks at the socket
-SPIN_S = 0.0005  # after the last activity: look at the doorbell page without sleeping
-NAP_SHARE = 8  # then sleep for this part of the time that it has been quiet, within
-NAP_S = (0.00005, 0.001)
-LONG_NAP_S, QUIET_S = 0.005, 1.0  # the longest sleep after QUIET_S
-LOCK_S = 2.0  # that another server may take to make its socket
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
 
 
 class Server:
-    """One device, one client at a time."""
+    """One device, or one function of it, and one client at a time."""
 
-    def __init__(self, path: str | Path, device: ServedDevice, config: PciConfig, *, verbose: bool = False) -> None:
-        self._path = Path(path)
-        self._listener = self._listen()
+    def __init__(
+        self,
+        path: str | Path,
+        device: ServedDevice,
+        config: PciConfig,
+        *,
+        verbose: bool = False,
+        on_client: Callable[[bool], None] = lambda _: None,
+    ) -> None:
+        """on_client: told that a client has come (True) or is gone."""
+        self._listener = Listener(Path(path))
         self._device = device
         self._config = config
-        self._verbose = verbose
+        self._verbose, self._on_client = verbose, on_client
         self._memory = ClientMemory(device)
         self._interrupts = Interrupts(device, config, self._apply)
         self._regions = Regions(device, config, self._apply, self._reset)
@@ -91,8 +92,8 @@ class Server:
         self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
         self._next_id = 0
         self._settle_until = 0.0
-        self._stopped = False
-        self._wake_r, self._wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.stopped = False
+        self._loop = Loop(device, [self])
         self._handlers: dict[int, Callable[[Message], bytes | tuple[bytes, list[int]] | None]] = {
             DMA_MAP: self._memory.map, DMA_UNMAP: self._unmap, GET_INFO: self._device_info,
             GET_REGION_INFO: self._regions.info, GET_IRQ_INFO: self._interrupts.info, SET_IRQS: self._interrupts.set,
@@ -101,97 +102,58 @@ class Server:
         }  # fmt: skip
         self._apply()
 
-    def _listen(self) -> socket.socket:
-        """Its folder is locked meanwhile: of two servers that find what another has left behind, one comes second."""
-        try:
-            folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as e:
-            raise UserError(f"cannot make the socket {self._path}: {e.strerror}") from e
-        try:
-            end = time.monotonic() + LOCK_S
-            while True:
-                try:
-                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > end:  # somebody who is none of ours
-                        break
-                    time.sleep(0.01)
-            listener = self._take_path()
-            self._inode = self._path.stat().st_ino
-            return listener
-        finally:
-            os.close(folder)
-
-    def _take_path(self) -> socket.socket:
-        if self._path.is_socket():
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-                probe.setblocking(False)  # a server that has clients waiting takes no more
-                try:
-                    probe.connect(str(self._path))
-                    raise UserError(f"{self._path} is in use by another server: name another socket")
-                except ConnectionRefusedError:  # left behind: nobody listens any more
-                    self._path.unlink(missing_ok=True)
-                except FileNotFoundError:
-                    pass
-                except BlockingIOError as e:
-                    raise UserError(f"{self._path} is in use by another server: name another socket") from e
-                except OSError as e:
-                    raise UserError(f"cannot use the socket {self._path}: {e.strerror}") from e
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            listener.bind(str(self._path))
-        except OSError as e:
-            listener.close()
-            why = "the path is too long" if "too long" in str(e) else e.strerror
-            raise UserError(f"cannot make the socket {self._path}: {why}") from e
-        listener.listen(1)
-        listener.setblocking(False)
-        return listener
-
-    # --- Main loop
+    # --- The loop's side
 
     def stop(self) -> None:
         """Let `serve` return; may be called from a signal handler or another thread."""
-        self._stopped = True
-        with contextlib.suppress(OSError):
-            os.write(self._wake_w, b"x")
+        self._loop.stop()
 
     def serve(self) -> None:
-        """Serve clients, one after another, until `stop`."""
-        last = time.monotonic()
-        while not self._stopped:
-            if self._step():
-                last = time.monotonic()
-                continue
-            quiet = time.monotonic() - last
-            if not self._connection:
-                self._wait(1.0)
-            elif quiet < SPIN_S:
-                self._wait(0)
-            else:
-                self._wait(LONG_NAP_S if quiet > QUIET_S else min(max(quiet / NAP_SHARE, NAP_S[0]), NAP_S[1]))
+        """Serve clients, one after another, until `stop`: for a device with one function."""
+        self._loop.serve()
 
-    def _step(self) -> bool:
-        """Take messages, run the device for a slice; false if there was nothing to do."""
+    @property
+    def connected(self) -> bool:
+        return self._connection is not None
+
+    @property
+    def reading(self) -> bool:
+        return self._regions.pending is not None
+
+    @property
+    def settling(self) -> bool:
+        return self.connected and time.monotonic() < self._settle_until
+
+    def take(self) -> bool:
+        try:
+            return self._take_messages()
+        except Gone as e:
+            self._disconnect(str(e))
+            return True
+
+    def after_run(self) -> bool:
         busy = False
         try:
-            busy = self._take_messages()
-            if self._connection and not self._regions.pending and time.monotonic() < self._settle_until:
-                self._connection.flush()
-                self._wait(0.0005)
-                return True
-            self._device.run(SLICE)
-            busy |= self._finish_read() | self._forward_dma() | self._interrupts.forward_intx()
+            busy = self._finish_read() | self._forward_dma() | self._interrupts.forward_intx()
+        except Gone as e:
+            self._disconnect(str(e))
+        self.flush()
+        return busy
+
+    def forward(self) -> None:
+        """Hand out what the device wants of the client's memory: for while another function is being reset."""
+        with contextlib.suppress(Gone):  # seen again when its turn comes
+            self._forward_dma()
+
+    def flush(self) -> None:
+        try:
             if self._connection:
                 self._connection.flush()
         except Gone as e:
             self._disconnect(str(e))
-        return busy or not self._device.idle
 
-    def _wait(self, seconds: float) -> None:
-        """Until the socket, an eventfd or `stop` wants attention, or the time is over."""
-        read = [self._wake_r, *([self._interrupts.unmask_fd] if self._interrupts.unmask_fd >= 0 else [])]
+    def waits_for(self) -> tuple[list[int], list[int]]:
+        read = [self._interrupts.unmask_fd] if self._interrupts.unmask_fd >= 0 else []
         write = []
         if self._connection:
             if not self._connection.congested:
@@ -200,19 +162,19 @@ class Server:
                 write.append(self._connection.sock.fileno())
         else:
             read.append(self._listener.fileno())
-        wait(read, write, seconds)
+        return read, write
 
     def _take_messages(self) -> bool:
         if not self._connection:
-            try:
-                sock, _ = self._listener.accept()
-            except (BlockingIOError, InterruptedError):
+            sock = self._listener.accept()
+            if not sock:
                 return False
             self._connection = Connection(sock)
             self._log("client connected")
+            self._on_client(True)
         busy = False
         for _ in range(MAX_WAITING):  # then the device has its turn
-            if self._stopped or self._connection.congested or len(self._waiting) >= MAX_WAITING:
+            if self.stopped or self._connection.congested or len(self._waiting) >= MAX_WAITING:
                 break
             if not (message := self._connection.receive()):
                 break
@@ -231,7 +193,7 @@ class Server:
 
     def _work(self) -> None:
         """Commands in their order; a register read that the device has not answered yet holds the later ones up."""
-        while self._waiting and not (self._regions.pending or self._stopped or self._congested):
+        while self._waiting and not (self._regions.pending or self.stopped or self._congested):
             message = self._waiting.popleft()
             try:
                 answer = self._dispatch(message)
@@ -273,25 +235,21 @@ class Server:
             close_fds(message.fds)
         self._waiting.clear()
         self._regions.abandon()
-        if not self._stopped:  # else the device does not run any more
+        if not self.stopped:  # else the device does not run any more
             self._reset()
         self._dma.clear()
         self._interrupts.detach_all()
         self._memory.remove_all()
         self._settle_until = 0.0
+        self._on_client(False)
 
     def close(self) -> None:
         """Free everything; the device stays the caller's."""
-        self._stopped = True
+        self.stopped = True
         if self._connection:
             self._disconnect("server ends")
         self._listener.close()
-        with contextlib.suppress(FileNotFoundError):
-            if self._path.stat().st_ino == self._inode:  # else it is another server's
-                self._path.unlink()
-        wake, self._wake_w = self._wake_w, -1  # a signal may come at any time
-        for fd in (self._wake_r, wake):
-            os.close(fd)
+        self._loop.close()
         self._regions.close()
 
     # --- Commands
@@ -354,6 +312,17 @@ class Server:
         self._config.reset()
         self._regions.reset()
         self._device.reset()
+        self._was_reset()
+
+    def function_is_new(self) -> None:
+        """The PF has let this VF in (again): it is as after a function-level reset."""
+        self._fail_dma()
+        self._config.reset()
+        self._regions.reset()
+        self._was_reset()
+
+    def _was_reset(self) -> None:
+        """The device has been reset: it is told anew what is attached."""
         self._device.doorbell_reset()
         self._applied = None
         self._apply()
@@ -409,9 +378,16 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(path: str | Path, device: ServedDevice, config: PciConfig, *, verbose: bool = False) -> Iterator[Server]:
+def serving(
+    path: str | Path,
+    device: ServedDevice,
+    config: PciConfig,
+    *,
+    verbose: bool = False,
+    on_client: Callable[[bool], None] = lambda _: None,
+) -> Iterator[Server]:
     """A server that is closed at the end."""
-    server = Server(path, device, config, verbose=verbose)
+    server = Server(path, device, config, verbose=verbose, on_client=on_client)
     try:
         yield server
     finally:

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/functions.h"
+
+#include "dispatch/life.h"
+
+// A function-level reset: asked for; answered, and the hard block has not taken the answer yet.
+enum { FLR_NONE, FLR_ASKED, FLR_ANSWERED };
+
+// ---------------------------------------------------------------- reset of a function
+/// Its commands that are not over are forgotten, and others may have what they had. A look at the slots goes on: the loop
+/// lets it go when it is over.
+static void let_go(struct drive* drive, struct function* fn, struct waiting* waiting) {
+    dismiss(waiting, drive);
+    if (drive->changing == fn) {
+        namespaces_open(drive);
+        store_save_end(drive);
+        drive->changing = NULL;
+    }
+}
+
+/// Nothing more is fetched for it, and nothing is answered.
+static void cut_off(struct drive* drive, struct function* fn, struct waiting* waiting) {
+    life_off(drive, fn, true);
+    for (uint32_t qid = 1; qid <= fn->hw.num_qp; qid++) {
+        if (fn->queues.sq[qid].exists) hw_delete_sq(&fn->hw, qid);
+    }
+    hw_delete_sq(&fn->hw, 0);
+    let_go(drive, fn, waiting);
+}
+
+static bool resets(const struct function* fn) { return fn->life == STOPPING || fn->life == DRAINING; }
+
+static void stop(struct drive* drive, struct function* fn, struct waiting* waiting) {
+    if (resets(fn) || (fn->life == DISABLED && fn->flr != FLR_ASKED && !fn->nssr)) return;
+    fn->life = STOPPING;
+    fn->flushing = false;
+    fn->idle = 0;
+    cut_off(drive, fn, waiting);
+}
+
+/// With a reset of the PF its VFs go offline (Base 2.0, 8.26.3).
+static void stop_with_vfs(struct drive* drive, struct function* fn, struct waiting* waiting) {
+    stop(drive, fn, waiting);
+    if (fn->hw.place) return;
+    for (uint32_t i = 1; i < drive->hw.num_fn; i++) {
+        drive->functions[i].online = false;
+        stop(drive, &drive->functions[i], waiting + i);
+    }
+}
+
+/// STOPPING: the hardware ends its commands, then nothing touches the host's memory any more and the host is told. DRAINING:
+/// until the media has done with them. What it waits for is in `wake`, or is no event: `poll`.
+static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, bool* poll) {
+    if (fn->life == STOPPING) {
+        if (!fn->aborting) {
+            if (drive->looking) {
+                *wake |= EV(ABORT_IDLE);
+                return;
+            }
+            drive->looking = fn;
+            fn->aborting = true;
+            hw_abort(&fn->hw, HW_ABORT_FUNCTION, 0, 0);
+        }
+        if (!hw_abort_idle()) {
+            *wake |= EV(ABORT_IDLE);
+            return;
+        }
+        drive->looking = NULL;
+        fn->aborting = false;
+        for (uint32_t qid = 1; qid <= fn->hw.num_qp; qid++) {
+            if (fn->queues.cq[qid].exists) hw_delete_cq(&fn->hw, qid);
+        }
+        hw_delete_cq(&fn->hw, 0);
+        fn->notified = false;
+        fn->life = DRAINING;
+        hw_status(&fn->hw, 0, 0, 0);
+    }
+    if (fn->flr == FLR_ASKED || fn->nssr) {
+        hw_function_reset(&fn->hw, fn->flr == FLR_ASKED);
+        hw_function_clear(&fn->hw, FN_EN_FELL | FN_CC);
+        if (fn->flr) fn->flr = FLR_ANSWERED;
+        fn->nssr = false;
+    }
+    for (; fn->idle < fn->hw.num_qp; fn->idle++) {  // commands of queue 0 are here, or forgotten
+        if (hw_sq_idle(&fn->hw, fn->idle + 1u)) continue;
+        *poll = true;
+        return;
+    }
+    if (fn->hw.place == 0) {
+        for (uint32_t i = 1; i < drive->hw.num_fn; i++) {
+            if (!resets(&drive->functions[i])) continue;  // offline: its host may have made it fail meanwhile
+            *poll = true;
+            return;
+        }
+        resources_settle(drive);
+    }
+    life_reset_state(drive, fn);
+    fn->life = DISABLED;
+    fn->look = true;
+    fn->going_offline = false;
+    life_off(drive, fn, false);
+}
+
+// ---------------------------------------------------------------- shutdown of a function
+static bool any_in_use(const struct drive* drive) {
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) {
+        if (drive->functions[i].life == READY) return true;
+    }
+    return false;
+}
+
+static bool all_idle(const struct function* fn) {
+    for (uint32_t qid = 1; qid <= fn->hw.num_qp; qid++) {
+        if (fn->queues.sq[qid].exists && !hw_sq_idle(&fn->hw, qid)) return false;
+    }
+    return true;
+}
+
+static void begin_shutdown(struct function* fn, uint32_t shn) {
+    bool cfs = fn->life == FAILED;
+    bool rdy = fn->life == READY || (cfs && fn->was_ready);
+    fn->notified = true;
+    fn->was_ready = rdy;
+    fn->stop_limit = shn == 1 && rdy && !cfs ? hw_time() + CFG_WAIT_US : 0;
+    hw_status(&fn->hw, rdy, cfs, 1);
+    fn->life = SHUTTING;
+}
+
+/// Commands that have been taken end, then what they have written becomes durable. It holds what a change of namespaces would,
+/// as there is one media.
+static void shutting(struct drive* drive, struct function* fn, uint32_t* wake, bool* poll) {
+    if (!fn->flushing) {
+        if (!all_idle(fn) && hw_time() < fn->stop_limit) {
+            *poll = true;
+            return;
+        }
+        if (drive->changing || !hw_media_idle()) {
+            *poll = true;
+            return;
+        }
+        drive->changing = fn;
+        fn->flushing = true;
+        hw_media_flush_start();
+    }
+    if (!hw_media_idle()) {
+        *wake |= EV(MEDIA_IDLE);
+        return;
+    }
+    fn->flushing = false;
+    drive->changing = NULL;
+    fn->life = OFF;
+    bool durable = hw_media_ok() && (any_in_use(drive) || store_in_use(drive, false));
+    hw_status(&fn->hw, fn->was_ready, !durable, durable ? 2 : 1);
+}
+
+// ---------------------------------------------------------------- the loop
+/// What a function's registers ask for.
+static void look(struct drive* drive, struct function* fn, struct waiting* waiting, uint32_t events) {
+    if (events & (FN_CC | FN_EN_FELL)) {
+        hw_function_clear(&fn->hw, FN_CC | FN_EN_FELL);
+        fn->look = true;
+    }
+    if ((events & FN_FLR) && fn->flr == FLR_NONE) {
+        fn->flr = FLR_ASKED;
+        stop_with_vfs(drive, fn, waiting);
+    }
+    if (events & FN_EN_FELL) stop_with_vfs(drive, fn, waiting);
+    if ((events & FN_EN_FELL) && !(events & FN_ENABLE)) fn->online = false;  // the VF is no more
+}
+
+static void step(struct drive* drive, struct function* fn, struct waiting* waiting, uint32_t* wake, bool* poll) {
+    if (fn->going_offline) {
+        if (fn->life == DISABLED) fn->going_offline = false;
+        else stop(drive, fn, waiting);
+        *poll = true;
+    }
+    if (fn->flr == FLR_ANSWERED && !(hw_function_events(&fn->hw) & FN_FLR)) fn->flr = FLR_NONE;
+    if (resets(fn)) stopping(drive, fn, wake, poll);
+    if (fn->life != READY && waiting->count) let_go(drive, fn, waiting);  // it has failed, or is told to shut down
+    if (fn->life == SHUTTING) shutting(drive, fn, wake, poll);
+    if (fn->look && !resets(fn) && fn->life != SHUTTING) {
+        fn->look = false;
+        uint32_t cc = hw_cc(&fn->hw);
+        if (fn->life == DISABLED && cc_en(cc)) {
+            if (fn->online) (void)life_enable(drive, fn, cc);
+            else life_fail(drive, fn);
+        }
+        if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified) begin_shutdown(fn, cc_shn(cc));
+        if (fn->life == SHUTTING) *poll = true;
+    }
+    if (fn->life == READY && waiting->count) {
+        go_on(waiting, fn);
+        if (waiting->count) {
+            *wake |= fn->wake;
+            *poll |= fn->poll;
+        }
+    }
+}
+
+/// A command out of the ring, for its function. False: there was none.
+static bool take(struct drive* drive, struct waiting* waiting, hw_ring_t* ring) {
+    struct request r = {.drive = drive};
+    if (!hw_command(ring, &r.cmd)) return false;
+    uint32_t place = hw_place(r.cmd.function);
+    if (place >= drive->hw.num_fn || drive->functions[place].life != READY) return true;  // it has been reset since
+    r.fn = &drive->functions[place];
+    execute(&waiting[place], &r);
+    return true;
+}
+
+_Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, hw_ring_t* ring) {
+    hw_control(CTL_RUN);
+    for (;;) {
+        uint32_t now = hw_events(), wake = 0;
+        bool poll = false;
+        hw_clear(EV(CC) | EV(EN_FELL) | EV(NSSR));
+        uint32_t pending = hw_functions_pending();
+        uint64_t at = NEVER;
+        if (now & EV(NSSR)) {
+            for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].nssr = true;
+            stop_with_vfs(drive, drive->functions, waiting);
+            hw_subsystem_reset_done();
+        }
+        const struct function* looks = drive->looking;
+        if (looks && !looks->aborting && looks->life != READY && hw_abort_idle()) drive->looking = NULL;
+        for (uint32_t i = 0; i < drive->hw.num_fn; i++) {
+            struct function* fn = &drive->functions[i];
+            if (pending >> i & 1u) look(drive, fn, &waiting[i], hw_function_events(&fn->hw));
+            step(drive, fn, &waiting[i], &wake, &poll);
+            if (fn->life == READY && (now & EV(TIMER))) life_keep_alive(drive, fn);
+            if (fn->life == READY && life_wake(fn, false) < at) at = life_wake(fn, false);
+        }
+        life_collect_error(drive);
+        if (now & EV(DOORBELL_ERR)) life_collect_doorbell(drive);
+        if (take(drive, waiting, ring)) continue;
+        if (poll && hw_time() + CFG_POLL_US < at) at = hw_time() + CFG_POLL_US;
+        hw_sleep(EV(CC) | EV(EN_FELL) | EV(NSSR) | EV(FLR) | EV(ERR) | EV(DOORBELL_ERR) | EV(SQE) | wake, at);
+    }
+}

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_fn_regs against a model of the registers of each function (NVMe Base 2.0, 3.1.3, 3.7.2): a function reads and
+changes its own alone, its resets are its own, and one that is not there has none."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, Timer
+from functions import number
+from structs import layout
+from test_db_ssd_regs import ACQ, AQA, ASQ, CAP, CC, CC_MASK, CRTO, CSTS, INTMC, INTMS, NSSR, VS, WRITABLE, bytes_of
+
+REG = layout("db_pcie_pkg", "reg_access_t")
+HOST_REGS = layout("db_ssd_pkg", "host_regs_t")
+CSTS_BITS = layout("db_ssd_pkg", "csts_t")
+NUM_FN = int(os.environ.get("NUM_FN", "1"))
+MAGIC = 0x4E56_4D65
+
+
+class Function:
+    """Registers of one, as its host has them. A VF has no INTx, so no interrupt mask, and no reset of the subsystem."""
+
+    def __init__(self, place: int) -> None:
+        self.pf = place == 0
+        self.cc_written = self.subsystem_resets = 0
+        self.csts = {"rdy": 0, "cfs": 0, "shst": 0}
+        self.reset()
+
+    def reset(self) -> None:
+        self.values = dict.fromkeys(WRITABLE, 0)
+        self.cc = self.mask = 0
+
+    def write(self, addr: int, data: int, be: int) -> None:
+        enabled = bytes_of(be)
+        if addr in WRITABLE:
+            self.values[addr] = (self.values[addr] & ~enabled | data & enabled) & WRITABLE[addr]
+        elif addr == CC:
+            self.cc_written += 1
+            new = (self.cc & ~enabled | data & enabled) & CC_MASK
+            if self.cc & 1 and not new & 1:
+                new = self.mask = 0
+            self.cc = new
+        elif self.pf and addr in (INTMS, INTMC):
+            self.mask = self.mask | data & enabled if addr == INTMS else self.mask & ~(data & enabled)
+        elif self.pf and addr == NSSR:
+            self.subsystem_resets += data == MAGIC and be == 15
+
+    def read(self, addr: int) -> int:
+        c = self.csts
+        status = c["rdy"] | c["cfs"] << 1 | c["shst"] << 2
+        return {INTMS: self.mask, INTMC: self.mask, CC: self.cc, CSTS: status, NSSR: 0, VS: 0x20000, **self.values}[
+            addr
+        ]
+
+
+class Bench:
+    def __init__(self, dut: Any) -> None:
+        self.dut, self.rng = dut, random.Random(7)
+        self.fns = [Function(place) for place in range(NUM_FN)]
+        self.cc_written = [0] * NUM_FN
+        self.subsystem_resets = 0
+
+    async def start(self) -> None:
+        d = self.dut
+        d.s_reg_valid.value = d.s_reg.value = d.flr_rst.value = d.csts.value = d.select.value = 0
+        d.rst.value = 1
+        cocotb.start_soon(Clock(d.clk, 4, "ns").start())
+        await ClockCycles(d.clk, 4)
+        await FallingEdge(d.clk)
+        d.rst.value = 0
+        cocotb.start_soon(self.watch())
+        await ClockCycles(d.clk, 3)
+
+    async def watch(self) -> None:
+        d = self.dut
+        while True:
+            await RisingEdge(d.clk)
+            for place in range(NUM_FN):
+                self.cc_written[place] += int(d.cc_written.value) >> place & 1
+            self.subsystem_resets += HOST_REGS.unpack(int(d.host_regs.value))["subsystem_reset"]
+
+    async def access(self, fn: int, wr: bool, addr: int, data: int = 0, be: int = 15) -> tuple[int, int]:
+        """What was read, and the cycles from when it was taken until then."""
+        d = self.dut
+        await FallingEdge(d.clk)
+        d.s_reg_valid.value, d.s_reg.value = 1, REG.pack(wr=int(wr), fn=fn, addr=addr, be=be, wdata=data)
+        while not d.s_reg_ready.value:
+            await FallingEdge(d.clk)
+        await FallingEdge(d.clk)
+        d.s_reg_valid.value = 0
+        d.s_reg.value = self.rng.getrandbits(REG.width)
+        for cycles in range(1, 5):
+            if d.s_reg_rvalid.value:
+                assert not wr
+                return int(d.s_reg_rdata.value), cycles
+            await FallingEdge(d.clk)
+        assert wr, "no answer"
+        return 0, 0
+
+    async def check(self) -> None:
+        """What the firmware and INTx see, all functions."""
+        await ClockCycles(self.dut.clk, 5)
+        for place, f in enumerate(self.fns):
+            await FallingEdge(self.dut.clk)
+            self.dut.select.value = place
+            await Timer(1, "ns")
+            got = HOST_REGS.unpack(int(self.dut.host_regs.value))
+            v = f.values
+            want = {"cc": f.cc, "aqa": v[AQA], "asq": v[ASQ] | v[ASQ + 4] << 32, "acq": v[ACQ] | v[ACQ + 4] << 32}
+            assert {name: got[name] for name in want} == want, f"place {place}"
+            assert int(self.dut.cc_en.value) >> place & 1 == f.cc & 1, f"place {place}"
+        assert int(self.dut.intms.value) == self.fns[0].mask, "the mask is that of the PF"
+        assert self.cc_written == [f.cc_written for f in self.fns]
+        assert self.subsystem_resets == self.fns[0].subsystem_resets
+
+
+@cocotb.test()
+async def each_has_its_own(dut: Any) -> None:
+    """Writes, resets and status of functions at random, also by functions that are not there."""
+    b = Bench(dut)
+    await b.start()
+    rng = b.rng
+    constants = {addr: (await b.access(0, False, addr))[0] for addr in (CAP, CAP + 4, VS, CRTO)}
+    assert constants[CAP] & 0xFFFF == 4095 and constants[CAP + 4] >> 4 & 1 == 1, "MQES; the PF has NSSRS"
+    constants[CAP + 4] &= ~0x10
+    for place in range(1, NUM_FN):
+        for addr, want in constants.items():
+            assert (await b.access(number(place), False, addr))[0] == want, f"place {place}, {addr:#x}"
+    strangers = (1, 2, 3, number(NUM_FN), number(17), 255)
+    for _ in range(1500):
+        place = rng.randrange(NUM_FN) if rng.random() < 0.8 else 0
+        f, fn = b.fns[place], number(place)
+        kind = rng.randrange(20)
+        if kind < 12:
+            addr = rng.choice([*WRITABLE, CC, CC, CC, INTMS, INTMS, INTMC, NSSR])
+            data = MAGIC if addr == NSSR and rng.random() < 0.7 else rng.getrandbits(32)
+            be = rng.choice((15, 15, 15, 1, 2, 4, 8, 3, 12, 6))
+            f.write(addr, data, be)
+            await b.access(fn, True, addr, data, be)
+        elif kind < 14:
+            stranger = rng.choice(strangers)
+            await b.access(stranger, True, rng.choice([*WRITABLE, CC, INTMS, NSSR]), rng.choice([MAGIC, 0xFFFF_FFFF]))
+            got, _ = await b.access(stranger, False, rng.choice([CC, AQA, ASQ + 4, INTMS, CSTS]))
+            assert got == 0, f"function {stranger}"
+        elif kind == 14:  # several may be reset at once
+            places = {place, rng.randrange(NUM_FN)}
+            if rng.random() < 0.5:
+                await b.check()
+            await ClockCycles(dut.clk, 4)  # what was written last has been
+            await FallingEdge(dut.clk)
+            dut.flr_rst.value = sum(1 << p for p in places)
+            await FallingEdge(dut.clk)
+            dut.flr_rst.value = 0
+            for p in places:
+                b.fns[p].reset()
+            if rng.random() < 0.5:
+                await ClockCycles(dut.clk, NUM_FN)  # a function's words are cleared one function a cycle
+                await b.check()
+        elif kind == 15:
+            f.csts = {"rdy": rng.getrandbits(1), "cfs": rng.getrandbits(1), "shst": rng.randrange(3)}
+            dut.csts.value = sum(CSTS_BITS.pack(g.csts) << CSTS_BITS.width * p for p, g in enumerate(b.fns))
+        elif kind == 16:
+            await b.check()
+        reader = rng.randrange(NUM_FN)
+        addr = rng.choice([*WRITABLE, CC, INTMS, INTMC, CSTS, NSSR, VS])
+        got, cycles = await b.access(number(reader), False, addr)
+        assert got == b.fns[reader].read(addr), f"place {reader}, {addr:#x}: {got:#x}"
+        assert cycles == 2
+    await b.check()
+    assert all(f.cc_written for f in b.fns) and b.subsystem_resets
+
+
+@pytest.mark.parametrize("num_fn", [1, 3, 17])
+def test_db_ssd_fn_regs(num_fn: int) -> None:
+    import rtl_bench as bench
+    from doorbell import build
+
+    gen = build.regs() / "rtl"
+    sources = (gen / "db_nvme_regs_pkg.sv", gen / "db_nvme_regs.sv")
+    bench.run(__file__, "db_ssd_fn_regs", {"NUM_FN": num_fn}, extra_sources=sources, env={"NUM_FN": str(num_fn)})

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A PF and its VFs at work side by side: a driver each, in memory of its own at the same addresses, blocks of their own
+in one namespace. Nothing of one reaches another, whatever happens to it."""
+
+from __future__ import annotations
+
+import pytest
+from doorbell.device.messages import MmioError, SimError
+from doorbell.nvme import namespaces, virtualization
+from doorbell.nvme.constants import NsAttach, NvmOpc, Reg, Status
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import HostMemory
+from traffic import MakeDrive, Traffic, media_of
+
+pytestmark = pytest.mark.rtl
+REGION = 2048  # blocks of each function
+MEMORY = 24 << 20
+QUEUES = 2
+
+
+def bring_up(drive: Driver) -> None:
+    drive.start(queues=QUEUES, entries=64)
+
+
+def functions(make_drive: MakeDrive, num_fn: int, *, seed: int = 1, vf_base: int = 0x12_4000_0000) -> list[Driver]:
+    """The PF's driver and those of all VFs, up; namespace 1 is everybody's."""
+    pf = make_drive(num_fn=num_fn, memory=MEMORY, seed=seed, params={"NUM_NS": num_fn})  # as of test_served_functions
+    bring_up(pf)
+    pf.sim.enable_vfs(num_fn - 1)
+    drives = [pf]
+    for fn in range(1, num_fn):
+        namespaces.attachment_try(pf, 1, NsAttach.ATTACH, (fn,)).check()
+        virtualization.assign(pf, fn, queues=QUEUES, interrupts=QUEUES + 1)
+        virtualization.online(pf, fn)
+        vf = Driver(pf.sim.function(fn), HostMemory(MEMORY, vf_base, seed=seed + fn), seed=seed + fn)
+        bring_up(vf)
+        drives.append(vf)
+    return drives
+
+
+def traffics(drives: list[Driver], seed: int = 1) -> list[Traffic]:
+    return [
+        Traffic(d, media_of(d), seed=seed + i, first=i * REGION, region=REGION, largest=64 << 10, bad=0)
+        for i, d in enumerate(drives)
+    ]
+
+
+def finish(*all_of_it: Traffic) -> None:
+    for t in all_of_it:
+        t.run(40, 16)
+        assert not t.sent and t.counts["SUCCESS"]
+        t.read_all()
+
+
+@pytest.mark.parametrize("num_fn", [2, 3])
+def test_functions_work_at_once(make_drive: MakeDrive, num_fn: int) -> None:
+    """Their memory is at the same addresses, so that what goes to a wrong one shows."""
+    drives = functions(make_drive, num_fn)
+    ts = traffics(drives)
+    for _ in range(25):
+        for t in ts:
+            t.start(6, 12)
+    finish(*ts)
+    for d in reversed(drives):  # the PF last: its reset takes its VFs offline
+        d.stop()
+
+
+def test_a_vf_is_reset_while_others_work(make_drive: MakeDrive) -> None:
+    pf, one, two = drives = functions(make_drive, 3, seed=5)
+    ts = traffics(drives, seed=5)
+    for round_ in range(6):
+        for t in ts:
+            t.start(20, 16)
+        one.ring()
+        one.advance((0, 3, 40, 300, 1000, 2500)[round_])
+        one.poll(everything=True)
+        one.sim.flr_begin()
+        while not one.sim.flr_done:
+            ts[0].start(2, 8)
+            ts[2].start(2, 8)
+        ts[1].lose(one._forget_queues())
+        one.take_irqs()
+        before = one.memory.snapshot()
+        ts[0].start(20, 16)
+        ts[2].start(20, 16)
+        assert one.memory.snapshot() == before and not one.sim.irqs(), "it is not quiet after its reset"
+        assert one.read32(Reg.CC) == 0
+        bring_up(one)
+    finish(*ts)
+
+
+def test_vfs_go_and_come_while_the_pf_works(make_drive: MakeDrive) -> None:
+    pf, one, two = drives = functions(make_drive, 3, seed=9)
+    ts = traffics(drives, seed=9)
+    for _ in range(3):
+        for t in ts:
+            t.start(20, 16)
+        two.poll(everything=True)
+        pf.sim.enable_vfs(1)
+        with pytest.raises(MmioError, match="unsupported"):
+            two.read32(Reg.CSTS)
+        ts[0].start(20, 16)
+        ts[1].start(20, 16)
+        ts[2].lose(two._forget_queues())
+        two.take_irqs()
+        before = two.memory.snapshot()
+        ts[0].start(20, 16)
+        assert two.memory.snapshot() == before
+        pf.sim.enable_vfs(2)
+        virtualization.online(pf, 2)
+        bring_up(two)
+    finish(*ts)
+
+
+def test_a_reset_of_the_pf_ends_all(make_drive: MakeDrive) -> None:
+    pf, one, two = drives = functions(make_drive, 3, seed=11)
+    ts = traffics(drives, seed=11)
+    for t in ts:
+        t.start(20, 16)
+    for d in drives:
+        d.poll(everything=True)
+    lost = pf.flr()
+    assert not one.sim.cfg()["enabled"]
+    for t, commands in zip(ts, (lost, one._forget_queues(), two._forget_queues())):
+        t.lose(commands)
+        assert not t.sent
+    bring_up(pf)
+    pf.sim.enable_vfs(2)
+    for fn, d in enumerate((one, two), 1):
+        virtualization.online(pf, fn)
+        d.take_irqs()
+        bring_up(d)
+    for t in ts:
+        t.start(40, 16)
+    finish(*ts)
+
+
+def test_memory_of_one_function_is_nothing_to_another(make_drive: MakeDrive) -> None:
+    """A command of the VF that names an address of the PF's ends with an error, and nothing is moved."""
+    pf, vf = functions(make_drive, 2, vf_base=0x55_0000_0000)
+    secret = pf.buffer(4096)
+    secret.write(b"secret! " * 512)
+    before = pf.memory.snapshot()
+    mine = vf.buffer(4096)
+    mine.fill(0x11)
+    vf.run(vf.submit(1, NvmOpc.WRITE, 8, 7, mine))
+    for opcode in (NvmOpc.WRITE, NvmOpc.READ):
+        command = vf.submit(1, opcode, 8, 7, prp1=secret.address)
+        vf.wait([command])
+        if opcode == NvmOpc.WRITE:
+            assert command.status == Status.DATA_TRANSFER_ERROR
+    assert vf.read(8, 8) == b"\x11" * 4096 and pf.memory.snapshot() == before
+    counters = pf.sim.counters()
+    assert counters["host.read_unmapped"] and counters["host.write_unmapped"], "refused, not given to the PF"
+
+
+def test_an_iommu_refuses_the_memory_of_the_function(make_drive: MakeDrive) -> None:
+    """The same for addresses that it has, too, but was not granted: said with its index."""
+    pf, vf = functions(make_drive, 2)
+    buffer = vf.buffer(4096)
+    for d in (pf, vf):
+        d.sim.iommu(True)
+        d.sim.grant(d.memory.base, d.memory.size, 1, read=True, write=True)
+    vf.run(vf.submit(1, NvmOpc.WRITE, 8, 7, buffer))
+    vf.sim.revoke(1)
+    for queue in (*vf.sqs.values(), *vf.cqs.values()):  # but its queues
+        vf.sim.grant(queue.address, queue.entries * 64, 2, read=True, write=True)
+    command = vf.submit(1, NvmOpc.WRITE, 8, 7, buffer)
+    vf.wait([command])
+    assert command.status == Status.DATA_TRANSFER_ERROR
+    pf.write(0, bytes(4096))
+    assert {s.fn for s in vf.sim.strays()} == {1} and not pf.sim.strays()
+    assert pf.sim.errors().keys() == {"error.not_granted"}
+    pf.sim.close()
+
+
+def test_the_host_cannot_set_what_is_the_pfs(make_drive: MakeDrive) -> None:
+    _, vf = functions(make_drive, 2)
+    with pytest.raises(SimError):
+        vf.sim.set_cfg(mps=256)

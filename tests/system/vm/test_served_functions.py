@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A PF and its VFs behind the vfio-user server: a socket each, one thread for all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vfio_client as vc
+from doorbell.device.pci_config import NUM_VFS, SRIOV_CONTROL
+from doorbell.errors import UserError
+from doorbell.nvme import virtualization
+from doorbell.nvme.constants import NvmOpc, Reg
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.errors import ProtocolError
+from doorbell.vm import serve
+from test_vfio_user import exercise, new_driver, running
+
+pytestmark = pytest.mark.rtl
+VFS = 2
+
+
+@contextlib.contextmanager
+def served(tmp_path: Path, **options: Any) -> Iterator[list[str]]:
+    """The sockets of a drive's functions; the simulator is that of test_ssd_functions."""
+    path = str(tmp_path / "drive")
+    wanted = {"size": "96m", "data_w": 256, "link": "gen3x8", **options}
+    with serve.serving_device(path, vfs=VFS, **wanted) as server, running(server):
+        yield [path, *(f"{path}-vf{fn}" for fn in range(1, VFS + 1))]
+    assert not list(tmp_path.glob("drive*"))
+
+
+def up(path: str, **kind: bool) -> tuple[vc.Drive, Driver]:
+    vf = path.partition("-vf")[2]
+    drive, driver = new_driver(path, 1 + int(vf or 0), **kind)
+    driver.start(queues=2, entries=16)
+    return drive, driver
+
+
+def let_in(pf: Driver) -> None:
+    """What a client of the PF has to do for those of the VFs: its coming has put them offline."""
+    for fn in range(1, VFS + 1):
+        virtualization.assign(pf, fn, queues=2, interrupts=8)
+        virtualization.online(pf, fn)
+
+
+def up_all(paths: list[str]) -> list[tuple[vc.Drive, Driver]]:
+    pf = up(paths[0])
+    let_in(pf[1])
+    return [pf, *map(up, paths[1:])]
+
+
+def busy(driver: Driver, seed: int = 0) -> None:
+    """Leave commands under way on both queues."""
+    for q in (1, 2):
+        driver.submit(q, NvmOpc.READ, seed, 63, driver.buffer(64 * 512), ring=True)
+
+
+def test_each_function_has_its_client_and_its_namespace(tmp_path: Path) -> None:
+    """All have the same memory addresses and the same blocks: what one writes no other sees."""
+    with served(tmp_path) as paths:
+        drives = up_all(paths)
+        assert {d.namespace.nsze * 512 for _, d in drives if d.namespace} == {32 << 20}
+        for i, (_, driver) in enumerate(drives):
+            driver.write(0, bytes([i + 1]) * 4096)
+        for i, (_, driver) in enumerate(drives):
+            assert driver.read(0, 8) == bytes([i + 1]) * 4096
+            exercise(driver, seed=i, ios=8)
+        for drive, driver in reversed(drives):  # the PF last: its end is a reset of all
+            driver.stop()
+            drive.close()
+
+
+def test_a_client_that_goes_is_no_matter_to_the_others(tmp_path: Path) -> None:
+    with served(tmp_path) as paths:
+        pf, first, other = up_all(paths)
+        first[0].close()
+        others = [other, pf]
+        for round_ in range(3):
+            drive, driver = up(paths[1])
+            exercise(driver, seed=round_, ios=3)
+            busy(driver)
+            for _, other in others:
+                busy(other)
+            drive.close()  # in the middle of something
+            for _, other in others:
+                other.wait()
+                exercise(other, seed=10 + round_, ios=3)
+        for drive, _ in others:
+            drive.close()
+
+
+@pytest.mark.parametrize("messages", [False, True], ids=["shared memory", "messages"])
+def test_reset_of_a_vf(tmp_path: Path, messages: bool) -> None:
+    with served(tmp_path) as paths:
+        (drive, driver), (other_drive, other) = up(paths[1], messages=messages), up(paths[2])
+        for how in (driver.flr, lambda: (drive.client.ask(vc.RESET), driver._forget_queues())):
+            busy(driver)
+            busy(other)
+            how()
+            other.wait()
+            assert driver.read32(Reg.CC) == 0 and other.read32(Reg.CC) & 1
+            driver.start(queues=2, entries=16)
+            exercise(driver, ios=3)
+            exercise(other, ios=3)
+        drive.close()
+        other_drive.close()
+
+
+def test_a_reset_of_the_pf_is_one_of_the_vfs(tmp_path: Path) -> None:
+    """They are offline until its client puts them online; when it is gone, the server does."""
+    with served(tmp_path) as paths:
+        (pf_drive, pf), (drive, driver), _ = up_all(paths)
+        exercise(driver, ios=3)
+        pf.flr()
+        assert driver.read32(Reg.CC) == 0 and driver.read32(Reg.VS) != 0xFFFFFFFF
+        driver._forget_queues()
+        with pytest.raises(ProtocolError, match="fatal status"):
+            driver.start(queues=2, entries=16)
+        driver.disable()
+        pf.start(queues=2, entries=16)
+        let_in(pf)
+        driver.start(queues=2, entries=16)
+        for d in (pf, driver):
+            exercise(d, ios=3)
+        pf_drive.close()  # which is a reset, too
+        while driver.read32(Reg.CC):
+            time.sleep(0.01)
+        driver._forget_queues()
+        driver.start(queues=2, entries=16)
+        exercise(driver, ios=3)
+        drive.close()
+
+
+def test_a_client_of_the_pf_may_take_vfs_away(tmp_path: Path) -> None:
+    with served(tmp_path) as paths:
+        (pf_drive, pf), (one_drive, one), (two_drive, two) = up_all(paths)
+
+        def sriov(offset: int, value: int) -> None:
+            pf_drive.client.write(vc.CONFIG, offset, struct.pack("<H", value))
+
+        sriov(SRIOV_CONTROL, 0)
+        sriov(NUM_VFS, 1)
+        sriov(SRIOV_CONTROL, 9)
+        assert two.read32(Reg.CSTS) == 0xFFFFFFFF and one.read32(Reg.CC) == 0
+        one._forget_queues()
+        virtualization.online(pf, 1)
+        one.start(queues=2, entries=16)
+        exercise(one, ios=3)
+        exercise(pf, ios=3)
+        two_drive.client.ask(vc.RESET)  # does nothing, but is answered
+        for drive in (pf_drive, one_drive, two_drive):
+            drive.close()
+
+
+def test_namespaces_last(tmp_path: Path) -> None:
+    """They were given once, and are found again; a drive that others have written to is not shared out."""
+    image = tmp_path / "image"
+    for round_ in range(2):
+        with served(tmp_path, image=image) as paths:
+            for i, path in enumerate(paths):
+                drive, driver = up(path)
+                if round_:
+                    assert driver.read(0, 8) == bytes([i + 1]) * 4096
+                driver.write(0, bytes([i + 1]) * 4096)
+                driver.stop()
+                drive.close()
+    other = tmp_path / "other"
+    with serve.serving_device(str(tmp_path / "one"), size="96m", image=other, data_w=256, link="gen3x8"):
+        pass
+    with pytest.raises(UserError, match="no namespace for VF 1, and no room"), served(tmp_path, image=other):
+        pass
+
+
+def test_a_vf_without_a_client_costs_nothing(tmp_path: Path) -> None:
+    """Its doorbells are not looked at, and its socket is only now and then."""
+    path = str(tmp_path / "drive")
+    with serve.serving_device(path, size="96m", data_w=256, link="gen3x8", vfs=VFS) as loop:
+        sim = loop._device._sim
+        vf = loop._servers[1]
+        pages: list[tuple[int, Any]] = []
+        sim._lib, real = _Seen(sim._lib, pages), sim._lib
+        with running(loop):
+            drive, driver = up(f"{path}-vf2")
+            exercise(driver, ios=3)
+            assert not vf.connected
+            vf_drive, _ = up(f"{path}-vf1")
+            assert [fn for fn, page in pages if page] == [2, 1], "those that have a client"
+            vf_drive.close()
+            while vf.connected or len(pages) < 3:
+                time.sleep(0.01)
+            assert pages[-1] == (1, None)
+            drive.close()
+        sim._lib = real
+
+
+class _Seen:
+    """A library whose doorbell pages are written down."""
+
+    def __init__(self, lib: Any, pages: list[tuple[int, Any]]) -> None:
+        self._lib, self._pages = lib, pages
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lib, name)
+
+    def doorbell_page(self, handle: int, fn: int, page: Any) -> None:
+        self._pages.append((fn, page))
+        self._lib.doorbell_page(handle, fn, page)
+
+
+def test_functional_has_no_vfs(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UserError, match="--vfs needs --backend rtl"),
+        serve.serving_device(str(tmp_path / "s"), backend="functional", vfs=1),
+    ):
+        pass
+    assert not os.listdir(tmp_path)
