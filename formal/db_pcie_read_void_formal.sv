@@ -87,8 +87,17 @@ module db_pcie_read_void_formal
   assign over = fence_q && fenced;
   assign mine = m_read_valid && wait_owner_q == mark_q;
   always_comb if (started_q && !rst) assert (!(over && mine));
-  // no tag is given for a function that has been silent for two cycles
+  // a request carries the function that asked; no tag is given for one that has been silent for two cycles
   if (NUM_FN > 1) begin : g_silent
+    logic [FN_W-1:0] asked_fn_q, wait_fn_q;   // of the chunks, of the request that waits to be sent
+    always_ff @(posedge clk) begin
+      if (s_read_valid && s_read_ready) asked_fn_q <= s_read.fn;
+      if (take && !chunk.drop)          wait_fn_q  <= asked_fn_q;
+    end
+    always_comb if (started_q && !rst) begin
+      if (chunk_valid)     assert (chunk.fn == asked_fn_q);
+      if (i_alloc.valid_q) assert (m_read.fn == wait_fn_q);
+    end
 `include "db_pcie_silent_for_two.svh"
     always_comb if (started_q && !rst) begin
       assert (i_split.i_mute.g_many.silent_q == 32'(silent_1_q));

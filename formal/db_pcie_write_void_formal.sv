@@ -87,8 +87,16 @@ module db_pcie_write_void_formal
   // ---- what a user relies on
   always_comb if (started_q && !rst && !COVER) assert (!(over && m_rq_valid && offered.user == mark_q));
 
-  // no TLP begins of a function that has been silent for two cycles
+  // a TLP carries the function that it came with; none begins of one that has been silent for two cycles
   if (NUM_FN > 1) begin : g_silent
+    logic [FN_W-1:0] came_fn_q;
+    rq_desc_t        desc;
+    assign desc = rq_desc_t'(dut.beat.tdata[127:0]);
+    always_ff @(posedge clk) if (s_tlp_valid && s_tlp_ready) came_fn_q <= s_tlp.cut.fn;
+    always_comb if (started_q && !rst) begin
+      if (dut.act_valid_q) assert (dut.act_q.cut.fn == came_fn_q);
+      if (dut.step && dut.act_first_q) assert (desc.requester_fn == came_fn_q);
+    end
 `include "db_pcie_silent_for_two.svh"
     always_comb if (started_q && !rst) begin
       assert (dut.i_mute.g_many.silent_q == 32'(silent_1_q));

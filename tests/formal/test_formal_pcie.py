@@ -29,6 +29,9 @@ BROKEN = [
     # a request, a TLP that waits when its function falls silent goes all the same
     ("silent", "db_pcie_read_split", ".fn(s_read_ready ? s_read.fn : m_chunk.fn)", ".fn(s_read.fn)"),
     ("write_silent", "db_pcie_write_beats", "act_void || act_mute", "act_void"),
+    # a request, a TLP carries the function of the one behind it
+    ("silent", "db_pcie_read_alloc", "'{fn: s_chunk.fn, addr", "'{fn: m_read.fn, addr"),
+    ("write_silent", "db_pcie_write_beats", "rq_desc_mem(1'b1, act_q.cut.fn", "rq_desc_mem(1'b1, s_tlp.cut.fn"),
     # stop that goes and comes again
     ("quiet", "db_pcie_quiet", "quiet       <= stop && hold_reads", "quiet       <= hold_reads"),
 ]

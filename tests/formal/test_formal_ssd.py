@@ -37,15 +37,29 @@ BROKEN = [
     slow("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
     # a queue with all of its guaranteed share counts as below it
     slow("sq", "db_ssd_sq_credit", "share.cmds <= 9'(QUEUE_MIN)", "share.cmds <= 9'(QUEUE_MIN + 1)"),
+    # a function's doorbell rings one queue too many
+    ("bar", "db_ssd_bar", "qid <= 9'(share.count)", "qid <= 9'(share.count) + 9'd1"),
+    # a function that is not there is taken for the PF
+    ("bar", "db_ssd_bar", "exists = there && qid", "exists = qid"),
+    # all admin queues are the PF's
+    ("bar", "db_ssd_bar", "qid == '0 ? QID_W'(place)", "qid == '0 ? '0"),
+    # what is not of a VF here is written to one
+    ("vf_regs", "db_ssd_vf_regs", "mine_q && !csts_q;", "!csts_q;"),
+    # a VF's reset clears what an access of another names
+    ("vf_regs", "db_ssd_vf_regs", "forgetting ? forget : vf_q", "vf_q"),
+    # a read of one that is no VF here is answered with what is of one
+    ("vf_regs", "db_ssd_vf_regs", "if (mine_q) s_reg_rdata <=", "s_reg_rdata <="),
 ]
 
 
-@pytest.mark.parametrize("block", ["cq", "sq", "sq_over", pytest.param("sq_2", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "block", ["cq", "sq", "sq_over", "bar", "vf_regs", pytest.param("sq_2", marks=pytest.mark.nightly)]
+)
 def test_proof(block: str, tmp_path: Path) -> None:
     proves("ssd", block, tmp_path)
 
 
-@pytest.mark.parametrize("block", ["cq", "sq"])
+@pytest.mark.parametrize("block", ["cq", "sq", "bar", "vf_regs"])
 def test_can_happen(block: str, tmp_path: Path) -> None:
     reaches("ssd", f"{block}_cover", tmp_path)
 
