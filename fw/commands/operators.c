@@ -13,7 +13,7 @@ static uint32_t gate(const struct request* r, ns_choice_t* chosen) {
     if (FUNCTIONS == 1) return r->fn->settings.value[V_HOST_BEHAVIOR] & 1u ? HW_NS_LATER : HW_NS_CLOSED;
     for (uint32_t i = 0; i < r->drive->hw.num_fn; i++) {
         const struct function* fn = &r->drive->functions[i];
-        if (fn->settings.value[V_HOST_BEHAVIOR] & 1u) continue;
+        if (fn->life != READY || (fn->settings.value[V_HOST_BEHAVIOR] & 1u)) continue;
         for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
             if (ns_active(fn, nsid) && chosen(r, nsid)) return HW_NS_CLOSED;
         }

@@ -18,14 +18,14 @@ from doorbell.nvme.vendor import CsdConfig
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
+MIXED = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS)  # by function
 RESULTS = 8  # of each function in the log page
 
 
-@pytest.mark.parametrize("ops", [(Op.AES_XTS, Op.AES_XTS, Op.AES_XTS), (Op.AES_CTR, Op.AES_XTS, Op.AES_CTR)])
-def test_keys_of_the_pf(make_drive: MakeDrive, ops: tuple[Op, ...]) -> None:
+def test_keys_of_the_pf(make_drive: MakeDrive) -> None:
     """The PF binds the namespaces of all, each with a key of its own in the PF's slots."""
     drives = pf, *_ = functions(make_drive)
-    works = [Work(d, fn + 1, Keys(op)) for fn, (d, op) in enumerate(zip(drives, ops))]
+    works = [Work(d, fn + 1, Keys(op)) for fn, (d, op) in enumerate(zip(drives, MIXED))]
     for slot, work in enumerate(works, 1):
         work.keys.load(pf, slot)
         compute.bind(pf, work.nsid, work.keys.op, slot)
@@ -34,10 +34,9 @@ def test_keys_of_the_pf(make_drive: MakeDrive, ops: tuple[Op, ...]) -> None:
         work.check(pf)
 
 
-@pytest.mark.parametrize("ops", [(Op.AES_XTS, Op.AES_XTS, Op.AES_CTR), (Op.AES_CTR, Op.AES_CTR, Op.AES_XTS)])
-def test_keys_of_each(make_drive: MakeDrive, ops: tuple[Op, ...]) -> None:
+def test_keys_of_each(make_drive: MakeDrive) -> None:
     """Slot 1 of each is another one. A VF that loads a key into its second one again and again disturbs nobody."""
-    works = keyed(make_drive, ops)
+    works = keyed(make_drive, MIXED)
     at_once(works)
     for work in works:
         work.check(works[0].drive)
@@ -52,31 +51,31 @@ def test_keys_of_each(make_drive: MakeDrive, ops: tuple[Op, ...]) -> None:
     unharmed(*works)
 
 
-@pytest.mark.parametrize("how", ["disable", "flr", "offline"])
-def test_keys_go_with_their_function(make_drive: MakeDrive, how: str) -> None:
+def test_keys_go_with_their_function(make_drive: MakeDrive) -> None:
     """A reset of a VF erases its keys, its namespace stays bound, and is locked until the key is there again. Others
     lose nothing."""
     works = keyed(make_drive)
     pf, vf = works[0].drive, works[1].drive
     at_once(works, 2)
     before = compute.state(pf)
-    if how == "flr":
-        vf.flr()
-    elif how == "disable":
-        vf.disable()
-    else:
-        virtualization.offline(pf, 1)
-        vf._forget_queues()
-        vf.write32(Reg.CC, 0)
-        virtualization.assign(pf, 1, queues=QUEUES, interrupts=QUEUES + 1)
-        virtualization.online(pf, 1)
-    vf.start(queues=QUEUES, entries=64)
-    after = compute.state(pf)
-    assert after.bound == before.bound and after.xts == before.xts - {SLOTS - 2 * SHARE}
-    locked(vf, 2)
-    unharmed(works[0], works[2])
-    works[1].keys.load(vf, 1)
-    unharmed(*works)
+    for how in ("flr", "disable", "offline"):
+        if how == "flr":
+            vf.flr()
+        elif how == "disable":
+            vf.disable()
+        else:
+            virtualization.offline(pf, 1)
+            vf._forget_queues()
+            vf.write32(Reg.CC, 0)
+            virtualization.assign(pf, 1, queues=QUEUES, interrupts=QUEUES + 1)
+            virtualization.online(pf, 1)
+        vf.start(queues=QUEUES, entries=64)
+        after = compute.state(pf)
+        assert after.bound == before.bound and after.xts == before.xts - {SLOTS - 2 * SHARE}, how
+        locked(vf, 2)
+        unharmed(works[0], works[2])
+        works[1].keys.load(vf, 1)
+        unharmed(*works)
 
 
 def test_a_reset_of_the_pf_erases_all(make_drive: MakeDrive) -> None:
@@ -168,13 +167,12 @@ def test_results(make_drive: MakeDrive) -> None:
     assert compute.results(two) == [] and [(r.lba, r.digest) for r in compute.results(one)] == want[one]
 
 
-@pytest.mark.parametrize("cycles", [300, 1500, 6000])
-def test_results_of_a_vf_that_is_reset(make_drive: MakeDrive, cycles: int) -> None:
+def test_results_of_a_vf_that_is_reset(make_drive: MakeDrive) -> None:
     """Who has the function next is not told what was found before, also not what came late; others miss nothing."""
     pf, one, two = functions(make_drive)
     for nsid in (1, 2, 3):
         compute.bind(pf, nsid, Op.SHA256)
-    for _ in range(3):
+    for cycles in (300, 1500, 6000):
         buffer = one.buffer(16384)
         buffer.write(RNG.randbytes(16384))
         for i in range(24):
