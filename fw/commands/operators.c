@@ -120,9 +120,11 @@ static bool to_bind(const struct request* r, uint32_t nsid) {
     return there && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r));
 }
 
-/// What the function may not do, of several: a VF, with a namespace that others may have too; a key, from a slot that is
-/// not for its namespace.
-static uint32_t check_owner(const struct request* r, bool keyed, uint32_t slot) {
+/// What the function may not do, of several: a VF, with a namespace that others may have too, or have all wait for an
+/// operator that is slower than the link; a key, from a slot that is not for its namespace.
+static uint32_t check_owner(const struct request* r, uint32_t op, uint32_t slot) {
+    bool keyed = operators_keyed(op);
+    if (is_vf(r) && op == OP_SHA256) return ST_DENIED;
     for (uint32_t nsid = 1; FUNCTIONS > 1 && nsid <= r->drive->hw.num_ns; nsid++) {
         if (!to_bind(r, nsid)) continue;
         if (is_vf(r) && namespace_of(r, nsid)->shared) return ST_DENIED;
@@ -142,7 +144,7 @@ uint32_t bind_operator(struct request* r) {
         return ST_INVALID_FIELD;
     struct binding b = {.own = own, .op = (uint8_t)op, .slot = (uint8_t)slot};
     if (r->step == 0) {
-        uint32_t status = check_owner(r, own && operators_keyed(op), slot);
+        uint32_t status = check_owner(r, own ? op : (uint32_t)OP_PASS, slot);
         if (status != ST_SUCCESS) return status;
         change_begins(r);
         r->step = 1;

@@ -87,6 +87,9 @@ def test_a_reset_of_the_pf_erases_all(make_drive: MakeDrive) -> None:
         pf.set_features(feature, value)
     assert compute.state(pf).ctr == {0} and len(compute.state(pf).xts) == NUM_FN
     pf.disable()
+    for work in works[1:]:
+        work.drive._forget_queues()
+        work.drive.write32(Reg.CC, 0)
     pf.start(queues=QUEUES, entries=64)
     state = compute.state(pf)
     assert not state.ctr | state.xts and state.config == CsdConfig.AES256
@@ -94,8 +97,6 @@ def test_a_reset_of_the_pf_erases_all(make_drive: MakeDrive) -> None:
     for fn, work in enumerate(works):
         if fn:
             virtualization.online(pf, fn)
-            work.drive._forget_queues()
-            work.drive.write32(Reg.CC, 0)
             work.drive.start(queues=QUEUES, entries=64)
             locked(work.drive, fn + 1)
         work.keys.load(work.drive, 1)

@@ -17,6 +17,7 @@ from csd_functions import (
     at_once,
     attach,
     detach,
+    functions,
     keyed,
     locked,
     on_media,
@@ -96,6 +97,9 @@ def test_what_a_vf_may_not_do(make_drive: MakeDrive) -> None:
             (7, Status.INVALID_NS),
         ):
             expect(vf.admin_try(VendorOpc.BIND, nsid=nsid, cdw10=value), status)
+    # What is slower than the link holds up all: the PF alone decides.
+    for nsid in (2, NSID_ALL):
+        expect(vf.admin_try(VendorOpc.BIND, nsid=nsid, cdw10=Op.SHA256), Status.OPERATION_DENIED)
     nothing_has_changed()
     for feature in range(VendorFeature.CSD_CONFIG, VendorFeature.CSD_WORD_LAST + 1):
         expect(vf.admin_try(AdminOpc.SET_FEATURES, cdw10=feature, cdw11=8), Status.INVALID_FIELD)
@@ -203,9 +207,9 @@ def test_slots_that_the_pf_may_bind(make_drive: MakeDrive) -> None:
 def test_a_key_changes_under_the_io_of_a_vf(make_drive: MakeDrive) -> None:
     """The PF loads another key into a slot that serves a VF: commands of the VF end with the old one, or are told that
     the namespace is not ready. None is cut in two."""
-    works = keyed(make_drive)
-    pf, vf = works[0].drive, works[1].drive
-    old = new = works[0].keys
+    pf, vf, _ = functions(make_drive)
+    old = new = Keys(Op.AES_XTS)
+    new.load(pf, 1)
     compute.bind(pf, 2, Op.AES_XTS, 1)
     done = 0
     for _ in range(6):
