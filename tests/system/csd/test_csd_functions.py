@@ -12,6 +12,7 @@ from csd_functions import NUM_FN, QUEUES, RNG, SHARE, SLOTS, Keys, Work, at_once
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces, virtualization
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.vendor import CsdConfig
@@ -191,3 +192,38 @@ def test_results_of_a_vf_that_is_reset(make_drive: MakeDrive) -> None:
             drive.advance(5_000)
             newest = compute.results(drive)[0]
             assert (newest.lba, newest.nsid, newest.digest) == (8, nsid, hashlib.sha256(data).digest())
+
+
+def beside(one: Driver, two: Driver, count: int = 32) -> float:
+    """GB/s of Writes of 16 KiB of `two`, while `one` has as many under way, 16 each."""
+    buffers = {drive: drive.buffer(16384) for drive in (one, two)}
+    pending: dict[Driver, list[Command]] = {one: [], two: []}
+    done = 0
+    begun = two.sim.cycle
+    while done < count:
+        for drive, nsid in ((one, 2), (two, 3)):
+            pending[drive] = [c for c in pending[drive] if not c.done]
+            for i in range(16 - len(pending[drive])):
+                pending[drive].append(drive.submit(1 + i % 2, NvmOpc.WRITE, 32 * i, 31, buffers[drive], nsid=nsid))
+            drive.ring()
+        two.advance(400)
+        for drive in (one, two):
+            drive.poll(everything=True)
+        done += sum(c.done for c in pending[two])
+    ns = (two.sim.cycle - begun) * 4
+    for drive in (one, two):
+        drive.wait(pending[drive])
+        buffers[drive].free()
+    return done * 16384 / ns
+
+
+def test_why_sha256_is_the_pfs(make_drive: MakeDrive) -> None:
+    """What one function does with SHA-256, all wait for; other operators cost their neighbours nothing."""
+    pf, one, two = functions(make_drive)
+    plain = beside(one, two)
+    compute.bind(pf, 2, Op.CRC32C)
+    assert beside(one, two) > 0.95 * plain
+    compute.bind(pf, 2, Op.SHA256)
+    slow = beside(one, two)
+    print(f"beside SHA-256 {slow:.2f} GB/s, beside none {plain:.2f}")
+    assert slow < plain / 8
