@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The firmware's way to the media: one word at a time, for what it has to remember without power.
 //
-// Stands between the write engine and the media. An access makes the engine pause, and waits until what that has begun has
-// ended; then it takes its AXI4 write channels for one beat, or reads under the id of Compare, which is at rest then. A word is at lane 0 of its
-// beat, so it costs a multiplexer of a word and no lane is chosen; the engine that is at rest sets all strobes, and what is
-// on the other lanes is nobody's. Reads of the host pass beside.
+// Stands between the write engine and the media. An access makes the engine pause until it is over: a media command beside
+// it would come before the response of a write. It waits until what the engine has begun has ended; then it takes the
+// engine's AXI4 write channels for one beat, or reads under the id of Compare, which is at rest then. A word is at lane 0
+// of its beat, so it costs a multiplexer of a word and no lane is chosen; the engine that is at rest sets all strobes, and
+// what is on the other lanes is nobody's. Reads of the host pass beside.
 // Latency: 2 cycles and the media's; none for the engine. Throughput: one access at a time.
 `include "db_axi_types.svh"
 module db_ssd_store
@@ -19,7 +20,7 @@ module db_ssd_store
 ) (
   input  logic           clk,
   input  logic           rst,          ///< power-on: of what the media sees
-  input  logic           engine_idle,  ///< the write engine has begun nothing, and does not while s_valid
+  input  logic           engine_idle,  ///< the write engine has begun nothing, and does not while busy
   input  logic           s_valid,
   output logic           s_ready,
   input  store_cmd_t     s_cmd,        ///< stays until done

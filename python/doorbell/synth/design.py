@@ -41,6 +41,7 @@ def elaborate(top: str, params: dict[str, int]) -> str:
         f"setattr -mod -unset keep_hierarchy {common}",
         "flatten",
         *("opt_hier", "opt_clean") * 3,
+        f"hierarchy -top {top}",  # without modules whose instances were of no use
         "setattr -unset src *",
         "setattr -mod -unset src *",
         "write_rtlil design.il",

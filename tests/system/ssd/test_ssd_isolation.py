@@ -332,6 +332,22 @@ def test_saving_behind_slow_media(make_drive: MakeDrive) -> None:
         assert drive.get_features(Feature.ARBITRATION) == value
 
 
+def test_saving_beside_flushes(make_drive: MakeDrive) -> None:
+    """The media gets no command while a word of the settings is on its way: it has answered every write before."""
+    drive = make_drive(media_latency_ns=1_000)
+    drive.start(queues=1, entries=64)
+    flushes = [drive.submit(1, NvmOpc.FLUSH, ring=True) for _ in range(8)]
+    setting = drive.submit(0, AdminOpc.SET_FEATURES, ring=True, nsid=0,
+                           cdw10=Feature.ARBITRATION | 1 << 31, cdw11=0x05040305)  # fmt: skip
+    begun = len(flushes)
+    while not setting.done:
+        drive.advance(50)
+        drive.poll(everything=True)
+        flushes += [drive.submit(1, NvmOpc.FLUSH, ring=True) for c in flushes[-8:] if c.done]
+    drive.run(*flushes)
+    assert len(flushes) > begun + 20
+
+
 def test_format_beside_a_queue_that_nobody_reads(make_drive: MakeDrive) -> None:
     """Commands that wait for room in their completion queue are done: a format does not wait for them."""
     drive = make_drive()

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from doorbell.nvme import namespaces, virtualization
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import (
     CC_EN,
+    CC_SHN_NORMAL,
+    CC_SHN_SHIFT,
     CSTS_CFS,
     CSTS_RDY,
     NSSR_MAGIC,
@@ -225,3 +229,50 @@ def test_namespaces_private_and_shared(pf: Driver) -> None:
     expect(two.admin_try(AdminOpc.FORMAT_NVM, nsid=shared, cdw10=0), Status.OPERATION_DENIED)
     expect(one.admin_try(AdminOpc.FORMAT_NVM, nsid=private, cdw10=0), Status.SUCCESS)
     assert move(two, NvmOpc.READ, shared)[:12] == b"seen by both"
+
+
+def test_a_vf_that_stays_enabled_does_not_hold_the_pf(pf: Driver) -> None:
+    """The host of a VF need not notice that the PF is reset: its VF waits in CSTS.CFS, the PF comes up again."""
+    vf = vf_up(pf, 1)
+    for _ in range(2):
+        pf.disable()
+        vf.wait_csts(CSTS_RDY, 0, 5000, "of a VF whose PF is reset")
+        assert vf.read32(Reg.CC) & CC_EN
+        pf.start(queues=2, entries=32)
+    gone(vf)
+    vf_up(pf, 1, vf=vf)
+
+
+@pytest.mark.parametrize("how", ["shutdown", "keep alive"])
+def test_a_vf_that_goes_in_the_middle_of_its_format(make_drive: MakeDrive, how: str) -> None:
+    """What it changes is free again for others, whether its host shuts it down or is not heard of any more."""
+    pages, format_us = 64, 600
+    pf = make_drive(num_fn=2, memory=MEMORY, params={"NUM_NS": 4}, media_size=2 << 20,
+                    media_zero_gbps=pages * 4096 / (format_us * 1000))  # fmt: skip
+    pf.start(queues=1, entries=16)
+    pf.sim.enable_vfs(1)
+    namespaces.delete(pf)
+    nsid = namespaces.create(pf, pages * 8)
+    namespaces.attachment_try(pf, nsid, NsAttach.ATTACH, (1,)).check()
+    vf = vf_up(pf, 1)
+    if how == "keep alive":
+        vf.set_features(Feature.KATO, 1000)  # ms
+    vf.submit(0, AdminOpc.FORMAT_NVM, nsid=nsid, ring=True, cdw10=0)
+    vf.advance(25_000)
+    controllers = pf.buffer(4096)
+    controllers.write(struct.pack("<HH", 1, 1))
+    waits = pf.submit(0, AdminOpc.NS_ATTACH, buffer=controllers, ring=True, nsid=nsid, cdw10=NsAttach.DETACH)
+    pf.advance(25_000)
+    assert not waits.done
+    if how == "shutdown":
+        vf.write32(Reg.CC, vf.read32(Reg.CC) | CC_SHN_NORMAL << CC_SHN_SHIFT)
+    else:
+        pf.sim.time_us += 1_100_000
+        vf.wait_csts(CSTS_CFS, CSTS_CFS, format_us // 2, "without Keep Alive")
+    pf.wait([waits])
+    expect(waits, Status.SUCCESS)
+    other = namespaces.create(pf, 8)
+    assert other in namespaces.allocated(pf)
+    vf.disable()
+    vf.enable()
+    assert namespaces.active(vf) == []
