@@ -21,7 +21,7 @@ struct feature {
 
 enum {
     OF_NAMESPACE = 1u << 0,  // each active namespace has its own; all others are the controller's
-    OF_OPERATORS = 1u << 1,  // only where there are operators in the data path
+    OF_OPERATORS = 1u << 1,  // only where there are operators in the data path, and the PF's
     DATA = 1u << 2,          // Get Features sends data, its handler looks at SEL itself
     SAVEABLE = 1u << 3,      // its value can outlast resets and power
     PERSISTENT = 1u << 4,    // and does so whether the host asks for it or not
@@ -275,14 +275,14 @@ static const struct feature features[] = {
 };
 #define FEATURES (sizeof features / sizeof features[0])
 
-static bool is_there(const struct drive* drive, const struct feature* f) {
-    return !(f->flags & OF_OPERATORS) || drive->hw.key_slots;
+static bool is_there(const struct request* r, const struct feature* f) {
+    return !(f->flags & OF_OPERATORS) || (r->drive->hw.key_slots && (FUNCTIONS == 1 || r->fn->hw.place == 0));
 }
 
 static const struct feature* find(const struct request* r) {
     uint32_t id = r->cmd.dw[10] & 0xffu;
     for (const struct feature* f = features; f < features + FEATURES; f++) {
-        if (id - f->id <= f->more) return is_there(r->drive, f) ? f : NULL;
+        if (id - f->id <= f->more) return is_there(r, f) ? f : NULL;
     }
     return NULL;
 }
@@ -363,7 +363,7 @@ uint32_t features_page(struct request* r) {
 
     memset(page_of(r), 0, 1024);
     for (const struct feature* f = features; f < features + FEATURES; f++) {
-        for (uint32_t id = f->id; id <= (uint32_t)f->id + f->more && is_there(r->drive, f); id++)
+        for (uint32_t id = f->id; id <= (uint32_t)f->id + f->more && is_there(r, f); id++)
             put32(page_of(r) + 4 * id, 1u | (f->flags & OF_NAMESPACE ? scope_namespace : scope_controller));
     }
     return 1024;

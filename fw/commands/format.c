@@ -2,6 +2,7 @@
 #include "commands/format.h"
 
 #include "commands/draining.h"
+#include "commands/operators.h"
 
 /// NSID FFFFFFFFh: all that are attached.
 static bool chosen(const struct request* r, uint32_t nsid) {
@@ -17,7 +18,9 @@ uint32_t format(struct request* r) {
     if (lba_format(r) > 1 || (dw10 >> 5 & 7u)) return ST_INVALID_FORMAT;  // no such format, or protection information
     if (erase > (r->drive->hw.key_slots ? 2u : 1u)) return ST_INVALID_FIELD;
     for (uint32_t nsid = 1; FUNCTIONS > 1 && r->fn->hw.place && nsid <= r->drive->hw.num_ns; nsid++) {
-        if (chosen(r, nsid) && ns_attached(r->drive, nsid) > 1) return ST_DENIED;  // others have it too
+        if (!chosen(r, nsid)) continue;
+        if (ns_attached(r->drive, nsid) > 1) return ST_DENIED;         // others have it too
+        if (erase && !operator_key_is_own(r, nsid)) return ST_DENIED;  // others may have its key too
     }
     return wipe_step(r, chosen, HW_NS_FORMATTING, erase != 0, wiped);
 }

@@ -90,6 +90,7 @@ static uint32_t effects_page(struct request* r) {
     memset(page, 0, 2048);
     for (uint32_t i = 0; i < COMMANDS; i++) {
         const struct admin_command* c = &r->drive->commands[i];
+        if (FUNCTIONS > 1 && r->fn->hw.place && (c->flags & PF_ONLY)) continue;
         if (c->run && (r->drive->hw.key_slots || !(c->flags & OPERATORS_ONLY))) put32(page + 4 * i, c->effects);
     }
     for (uint32_t i = 0; i < sizeof io_effects / sizeof io_effects[0]; i++)

@@ -7,13 +7,34 @@
 #define ALL_SLOTS 0xffu
 
 // ---------------------------------------------------------------- features
-/// What a host is told meanwhile that can be told to come again.
-static uint32_t gate(const struct request* r) {
-    return r->fn->settings.value[V_HOST_BEHAVIOR] & 1u ? HW_NS_LATER : HW_NS_CLOSED;
+/// What a host is told meanwhile that can be told to come again. Where there are several, all of those that have one of the
+/// namespaces must be such.
+static uint32_t gate(const struct request* r, ns_choice_t* chosen) {
+    if (FUNCTIONS == 1) return r->fn->settings.value[V_HOST_BEHAVIOR] & 1u ? HW_NS_LATER : HW_NS_CLOSED;
+    for (uint32_t i = 0; i < r->drive->hw.num_fn; i++) {
+        const struct function* fn = &r->drive->functions[i];
+        if (fn->life != READY || (fn->settings.value[V_HOST_BEHAVIOR] & 1u)) continue;
+        for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
+            if (ns_active(fn, nsid) && chosen(r, nsid)) return HW_NS_CLOSED;
+        }
+    }
+    return HW_NS_LATER;
+}
+
+/// Somebody has it: the function, where there is one alone.
+static bool in_use(const struct request* r, uint32_t nsid) {
+    return FUNCTIONS > 1 ? ns_attached(r->drive, nsid) != 0 : ns_active(r->fn, nsid);
 }
 
 static bool by_feature(const struct request* r, uint32_t nsid) {
-    return ns_active(r->fn, nsid) && !r->drive->operators.bound[nsid].own;
+    return in_use(r, nsid) && !r->drive->operators.bound[nsid].own;
+}
+
+static bool is_vf(const struct request* r) { return FUNCTIONS > 1 && r->fn->hw.place; }
+
+bool operator_key_is_own(const struct request* r, uint32_t nsid) {
+    const struct binding* b = &r->drive->operators.bound[nsid];
+    return !operators_keyed(b->op) || !is_vf(r) || key_slot_shown(r->drive, r->fn, b->slot);
 }
 
 uint32_t operator_feature_set(struct request* r) {
@@ -28,7 +49,7 @@ uint32_t operator_feature_set(struct request* r) {
         change_begins(r);
         r->step = 1;
     }
-    if (drain_step(r, by_feature, gate(r)) == WAIT) return WAIT;
+    if (drain_step(r, by_feature, gate(r, by_feature)) == WAIT) return WAIT;
     uint32_t config = r->drive->operators.config, addend = r->drive->operators.addend;
     if (id == FEATURE_CSD_CONFIG) operators_configure(r->drive, value);
     else operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
@@ -47,13 +68,14 @@ uint32_t operator_feature_get(struct request* r) {
 
 // ---------------------------------------------------------------- commands
 static bool with_slot(const struct request* r, uint32_t nsid) {
-    return ns_active(r->fn, nsid) && r->drive->operators.bound[nsid].slot == (r->cmd.dw[10] & 0xffu);
+    return in_use(r, nsid) &&
+           r->drive->operators.bound[nsid].slot == key_slot_of(r->drive, r->fn, r->cmd.dw[10] & 0xffu);
 }
 
 /// CDW10: slot, and what its key is for as in KEY_CTL. Data: K1, K2 of 32 bytes each, IV of 16.
 uint32_t key_load(struct request* r) {
     const uint32_t flags = KEY_256 | KEY_CTR | KEY_XTS;
-    uint32_t dw10 = r->cmd.dw[10], slot = dw10 & 0xffu;
+    uint32_t dw10 = r->cmd.dw[10], slot = key_slot_of(r->drive, r->fn, dw10 & 0xffu);
     uint32_t key[KEY_WORDS];
     uint32_t mode = dw10 & (KEY_CTR | KEY_XTS);  // one: a K1 for both would encrypt counters and data alike
     if (slot == SLOT_FEATURES || slot >= r->drive->hw.key_slots || (dw10 & ~(flags | 0xffu)) ||
@@ -64,7 +86,7 @@ uint32_t key_load(struct request* r) {
         change_begins(r);
         r->step = 1;
     }
-    if (drain_step(r, with_slot, gate(r)) == WAIT) return WAIT;
+    if (drain_step(r, with_slot, gate(r, with_slot)) == WAIT) return WAIT;
     uint32_t status = data_receive(r->drive->buffers, &r->cmd, key, sizeof key, sizeof key);
     if (status == ST_SUCCESS && (dw10 & KEY_XTS)) {
         uint32_t n = dw10 & KEY_256 ? 8 : 4, differ = 0;
@@ -82,34 +104,53 @@ uint32_t key_load(struct request* r) {
     return status;
 }
 
-/// CDW10: slot, FFh for all.
+/// CDW10: slot, FFh for all that the function may name.
 uint32_t key_erase(struct request* r) {
-    uint32_t slot = r->cmd.dw[10], slots = r->drive->hw.key_slots;
-    if (slot != ALL_SLOTS && slot >= slots) return ST_INVALID_FIELD;
-    for (uint32_t i = 0; i < slots; i++) {
-        if (slot == i || slot == ALL_SLOTS) operators_erase_slot(&r->drive->operators, i);
+    uint32_t slot = r->cmd.dw[10], first = is_vf(r) ? 1 : 0, slots = key_slots_known(r->drive, r->fn);
+    if (slot != ALL_SLOTS && (slot < first || slot >= slots)) return ST_INVALID_FIELD;
+    for (uint32_t i = first; i < slots; i++) {
+        if (slot == i || slot == ALL_SLOTS) operators_erase_slot(&r->drive->operators, key_slot_of(r->drive, r->fn, i));
     }
     return ST_SUCCESS;
 }
 
+/// All are those that exist, to a VF those that are attached to it.
 static bool to_bind(const struct request* r, uint32_t nsid) {
-    return ns_exists(r->drive, nsid) && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r));
+    bool there = is_vf(r) ? ns_active(r->fn, nsid) : ns_exists(r->drive, nsid);
+    return there && (nsid_of(r) == NSID_ALL || nsid == nsid_of(r));
+}
+
+/// What the function may not do, of several: a VF, with a namespace that others may have too, or have all wait for an
+/// operator that is slower than the link; a key, from a slot that is not for its namespace.
+static uint32_t check_owner(const struct request* r, uint32_t op, uint32_t slot) {
+    bool keyed = operators_keyed(op);
+    if (is_vf(r) && op == OP_SHA256) return ST_DENIED;
+    for (uint32_t nsid = 1; FUNCTIONS > 1 && nsid <= r->drive->hw.num_ns; nsid++) {
+        if (!to_bind(r, nsid)) continue;
+        if (is_vf(r) && namespace_of(r, nsid)->shared) return ST_DENIED;
+        if (!keyed) continue;
+        if (is_vf(r) && slot == SLOT_FEATURES) return ST_INVALID_FIELD;
+        if (!key_slot_serves(r->drive, slot, nsid)) return ST_INVALID_FIELD;
+    }
+    return ST_SUCCESS;
 }
 
 /// CDW10: operator in bits 3:0, key slot in 13:8; bit 31: as feature C0h says. CDW12 to 15: its parameters.
 uint32_t bind_operator(struct request* r) {
-    uint32_t dw10 = r->cmd.dw[10], op = dw10 & 15u, slot = dw10 >> 8 & 63u;
+    uint32_t dw10 = r->cmd.dw[10], op = dw10 & 15u, slot = key_slot_of(r->drive, r->fn, dw10 >> 8 & 63u);
     bool own = !(dw10 >> 31);
     if ((dw10 & 0x7fffc0f0u) || r->cmd.dw[11] ||
         (own && (!(r->drive->hw.operators >> op & 1u) || slot >= r->drive->hw.key_slots)))
         return ST_INVALID_FIELD;
+    struct binding b = {.own = own, .op = (uint8_t)op, .slot = (uint8_t)slot};
     if (r->step == 0) {
+        uint32_t status = check_owner(r, own ? op : (uint32_t)OP_PASS, slot);
+        if (status != ST_SUCCESS) return status;
         change_begins(r);
         r->step = 1;
     }
-    if (drain_step(r, to_bind, gate(r)) == WAIT) return WAIT;
+    if (drain_step(r, to_bind, gate(r, to_bind)) == WAIT) return WAIT;
     bool changed = r->drive->store.stale;
-    struct binding b = {.own = own, .op = (uint8_t)op, .slot = (uint8_t)slot};
     for (uint32_t i = 0; i < 4; i++) b.parameters[i] = r->cmd.dw[12 + i];
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (to_bind(r, nsid)) changed |= operators_bind(r->drive, nsid, &b);
@@ -119,39 +160,42 @@ uint32_t bind_operator(struct request* r) {
 }
 
 // ---------------------------------------------------------------- log pages
-/// What there is, which slots hold keys, what each namespace does.
+/// What there is, which slots hold keys, what each namespace does; to a VF, its slots and its namespaces.
 uint32_t operators_page(struct request* r) {
     const struct hw_config* hw = &r->drive->hw;
     const struct operators* o = &r->drive->operators;
     uint8_t* page = page_of(r);
     memset(page, 0, OPERATORS_BYTES);
     put16(page, 2);
-    page[2] = hw->key_slots;
+    uint32_t slots = key_slots_known(r->drive, r->fn);
+    page[2] = (uint8_t)slots;
     page[3] = hw->num_ns;
     put32(page + 4, hw->operators);
-    page[8] = (uint8_t)o->config;
+    page[8] = is_vf(r) ? 0 : (uint8_t)o->config;
     page[9] = hw_keys_failed();
-    for (uint32_t i = 0; i < hw->key_slots; i++) page[16 + i] = (uint8_t)hw_key_slot(i);
+    for (uint32_t i = is_vf(r) ? 1 : 0; i < slots; i++)
+        page[16 + i] = (uint8_t)hw_key_slot(key_slot_of(r->drive, r->fn, i));
     for (uint32_t nsid = 1; nsid <= hw->num_ns; nsid++) {
         uint8_t* at = page + 128 + 4 * (nsid - 1);
+        if (is_vf(r) && !ns_active(r->fn, nsid)) continue;
         at[0] = o->bound[nsid].op;
-        at[1] = o->bound[nsid].slot;
+        at[1] = (uint8_t)key_slot_shown(r->drive, r->fn, o->bound[nsid].slot);
         at[2] = o->bound[nsid].own;
     }
     return OPERATORS_BYTES;
 }
 
-/// Results of the reducers, newest first.
+/// Results of the function's commands, newest first.
 uint32_t results_page(struct request* r) {
-    struct operators* o = &r->drive->operators;
+    const struct found* f = &r->drive->operators.found[FUNCTIONS > 1 ? r->fn->hw.place : 0];
     uint8_t *page = page_of(r), *at = page + 64;
-    operators_collect(o);
-    memset(page, 0, RESULTS_BYTES);
+    operators_collect(r->drive);
+    memset(page, 0, RESULTS_SPACE);
     put16(page, 2);
-    put16(page + 2, o->results_count);
-    for (uint32_t n = 0, i = o->results_next; n < o->results_count; n++, at += 64) {
+    put16(page + 2, f->count);
+    for (uint32_t n = 0, i = f->next; n < f->count; n++, at += 64) {
         i = i == 0 ? CFG_RESULTS - 1 : i - 1;
-        const struct hw_result* result = &o->results[i];
+        const struct hw_result* result = &f->of[i];
         put32(at, result->number);
         put32(at + 4, result->command);
         put32(at + 8, result->nsid);
@@ -160,5 +204,5 @@ uint32_t results_page(struct request* r) {
         put32(at + 24, result->status << 1);
         for (uint32_t w = 0; w < 8; w++) put32(at + 32 + 4 * w, result->digest[w]);
     }
-    return RESULTS_BYTES;
+    return RESULTS_SPACE;
 }

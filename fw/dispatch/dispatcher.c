@@ -34,15 +34,18 @@ const struct admin_command admin_commands[COMMANDS] = {
     [ADMIN_OPC_KEEP_ALIVE] = {keep_alive, CSUPP, 0},
     [ADMIN_OPC_VIRTUAL_MGMT] = {FUNCTIONS > 1 ? virtualization_management : NULL, FUNCTIONS > 1 ? CSUPP : 0, PF_ONLY},
     [ADMIN_OPC_FORMAT_NVM] = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL | CHANGES},
-    [ADMIN_OPC_KEY_LOAD] = {key_load, CSUPP, OPERATORS_ONLY | CHANGES | PF_ONLY},
-    [ADMIN_OPC_KEY_ERASE] = {key_erase, CSUPP, OPERATORS_ONLY | CHANGES | PF_ONLY},
-    [ADMIN_OPC_BIND] = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES | PF_ONLY},
+    [ADMIN_OPC_KEY_LOAD] = {key_load, CSUPP, OPERATORS_ONLY | CHANGES},
+    [ADMIN_OPC_KEY_ERASE] = {key_erase, CSUPP, OPERATORS_ONLY | CHANGES},
+    [ADMIN_OPC_BIND] = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES},
 };
 
 /// What a row of the table asks of a command's NSID.
 static uint32_t check_nsid(const struct request* r, uint32_t flags) {
     if (nsid_of(r) == NSID_ALL) return ST_SUCCESS;
-    if (flags & NSID_ACTIVE_OR_ALL) return ns_check_active(r->drive, r->fn, nsid_of(r));
+    // A VF knows of what is attached to it, and of nothing else.
+    bool vf = FUNCTIONS > 1 && r->fn->hw.place;
+    if (flags & (vf ? NSID_ACTIVE_OR_ALL | NSID_EXISTS_OR_ALL : NSID_ACTIVE_OR_ALL))
+        return ns_check_active(r->drive, r->fn, nsid_of(r));
     if (flags & NSID_EXISTS_OR_ALL) return ns_check_exists(r->drive, nsid_of(r));
     return ST_SUCCESS;
 }

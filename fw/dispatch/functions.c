@@ -73,6 +73,7 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
         hw_delete_cq(&fn->hw, 0);
         fn->notified = false;
         fn->life = DRAINING;
+        fn->stop_limit = 0;
         hw_status(&fn->hw, 0, 0, 0);
     }
     if (fn->flr == FLR_ASKED || fn->nssr) {
@@ -83,6 +84,12 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
     }
     for (; fn->idle < fn->hw.num_qp; fn->idle++) {  // commands of queue 0 are here, or forgotten
         if (hw_sq_idle(&fn->hw, fn->idle + 1u)) continue;
+        *poll = true;
+        return;
+    }
+    // What reducers find in its commands may come a little later; they work for others too.
+    if (fn->stop_limit == 0) fn->stop_limit = hw_time() + CFG_REDUCING_US;
+    if (drive->hw.key_slots && hw_reducing() && hw_time() < fn->stop_limit) {
         *poll = true;
         return;
     }

@@ -21,7 +21,7 @@ void life_reset_state(struct drive* drive, struct function* fn) {
     queues_reset(&fn->queues, fn->hw.num_qp);
     keep_alive_restart(&fn->settings);
     features_reset(drive, fn);
-    if (FUNCTIONS == 1 || fn->hw.place == 0) operators_reset(drive);
+    operators_reset(drive, fn);
     events_reset(&fn->events);
     if (FUNCTIONS == 1) {  // where there are others it has let go of these before
         namespaces_open(drive);

@@ -34,6 +34,14 @@ uint32_t hw_key_slot(uint32_t slot);
 void hw_operator_parameters(const uint32_t* four);
 void hw_bind(uint32_t nsid, uint32_t op, uint32_t slot);
 
+/// The submission queue of its command: the hardware's number, until another is set.
+static inline uint32_t hw_result_queue(const struct hw_result* r) {
+    return (r->command & DB_CSD__RES_CMD__SQID_bm) >> DB_CSD__RES_CMD__SQID_bp;
+}
+static inline void hw_result_set_queue(struct hw_result* r, uint32_t queue) {
+    r->command = (r->command & ~DB_CSD__RES_CMD__SQID_bm) | queue << DB_CSD__RES_CMD__SQID_bp;
+}
+
 /// A reducer is at work.
 bool hw_reducing(void);
 #define HW_RESULTS 64u  // that wait, at most

@@ -37,7 +37,8 @@ struct function {
     bool aborting;         // STOPPING: the hardware ends its commands
     uint8_t idle;          // DRAINING: queues up to this one have nothing under way
     bool flushing;         // SHUTTING: the media is told to
-    uint64_t stop_limit;   // STOPPING: when the host is told that it takes too long
+    // STOPPING: when the host is told that it takes too long. DRAINING, with others beside it: when all results have come
+    uint64_t stop_limit;
     struct settings settings;
     struct events events;
     struct error_log errors;

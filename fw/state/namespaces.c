@@ -172,5 +172,6 @@ void ns_deleted(struct drive* drive, uint32_t nsid) {
 
 void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached) {
     fn->ns[nsid].attached = attached;
+    if (FUNCTIONS > 1 && attached) operators_attached(drive, nsid);
     show(drive, nsid);
 }

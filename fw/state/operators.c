@@ -2,6 +2,7 @@
 #include "state/operators.h"
 
 #include "state/drive.h"
+#include "state/function.h"
 
 #define IV_MASK 0x1e00u  // words of features CAh to CDh
 
@@ -56,22 +57,52 @@ void operators_apply(struct drive* drive) {
     }
 }
 
+/// No key for XTS ever comes to the slot of the features.
+static const struct binding locked = {.own = true, .op = OP_AES_XTS, .slot = SLOT_FEATURES};
+
+/// Its key would be in a slot that is another function's.
+static bool misplaced(const struct drive* drive, uint32_t nsid) {
+    const struct binding* b = &drive->operators.bound[nsid];
+    return FUNCTIONS > 1 && b->own && operators_keyed(b->op) && !key_slot_serves(drive, b->slot, nsid);
+}
+
+void operators_attached(struct drive* drive, uint32_t nsid) {
+    if (drive->hw.key_slots == 0 || !misplaced(drive, nsid)) return;
+    drive->operators.bound[nsid] = locked;
+    write_own(&drive->operators, nsid);
+}
+
 void operators_restore(struct drive* drive) {
     struct operators* o = &drive->operators;
     if (drive->hw.key_slots == 0) return;
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
         struct binding* b = &o->bound[nsid];
-        // No key for XTS ever comes to the slot of the features.
-        const struct binding lock = {.own = true, .op = OP_AES_XTS, .slot = SLOT_FEATURES};
         bool missing = b->own && (!(drive->hw.operators >> b->op & 1u) || b->slot >= drive->hw.key_slots);
-        if (drive->store.found == STORE_DAMAGED || missing) *b = lock;
+        if (drive->store.found == STORE_DAMAGED || missing || misplaced(drive, nsid)) *b = locked;
         if (b->own) write_own(o, nsid);
     }
 }
 
-void operators_reset(struct drive* drive) {
+/// A VF's, or one that is no VF's.
+static bool is_of(const struct drive* drive, const struct function* fn, uint32_t slot) {
+    if (fn->hw.place) return key_slot_shown(drive, fn, slot) != 0;
+    for (uint32_t i = 1; i < drive->hw.num_fn; i++) {
+        if (key_slot_shown(drive, &drive->functions[i], slot)) return false;
+    }
+    return true;
+}
+
+void operators_reset(struct drive* drive, const struct function* fn) {
     if (drive->hw.key_slots == 0) return;
-    drive->operators.results_count = 0;
+    if (FUNCTIONS > 1) {
+        operators_collect(drive);
+        for (uint32_t slot = 0; slot < drive->hw.key_slots; slot++) {
+            if (is_of(drive, fn, slot)) hw_key_erase(slot);
+        }
+    }
+    drive->operators.found[FUNCTIONS > 1 ? fn->hw.place : 0].count = 0;
+    if (FUNCTIONS > 1) drive->operators.found[fn->hw.place].number = 0;
+    if (FUNCTIONS > 1 && fn->hw.place) return;
     drive->operators.loaded = 0;
     forget_words(&drive->operators);
     operators_apply(drive);
@@ -123,15 +154,49 @@ void operators_erase_slot(struct operators* o, uint32_t slot) {
 
 void operators_erase_ns(struct drive* drive, uint32_t nsid) {
     const struct binding* b = &drive->operators.bound[nsid];
-    if (drive->hw.key_slots && (b->op == OP_AES_CTR || b->op == OP_AES_XTS))
-        operators_erase_slot(&drive->operators, b->slot);
+    if (drive->hw.key_slots && operators_keyed(b->op)) operators_erase_slot(&drive->operators, b->slot);
 }
 
-void operators_collect(struct operators* o) {
-    for (uint32_t n = 0; n < HW_RESULTS && hw_result(&o->results[o->results_next]); n++) {
-        o->results_next = o->results_next + 1 == CFG_RESULTS ? 0 : o->results_next + 1;
-        if (o->results_count < CFG_RESULTS) o->results_count++;
+static void came(struct found* f) {
+    f->next = f->next + 1 == CFG_RESULTS ? 0 : f->next + 1;
+    if (f->count < CFG_RESULTS) f->count++;
+}
+
+/// To the function whose command it was, by the number that its queue has for the function. No function: it is gone.
+static void sort(struct drive* drive, const struct hw_result* result) {
+    uint32_t queue = hw_result_queue(result);
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) {
+        const struct hw_function* f = &drive->functions[i].hw;
+        if (queue <= f->before_first || queue > (uint32_t)f->before_first + f->num_qp) continue;
+        struct found* found = &drive->operators.found[i];
+        found->of[found->next] = *result;
+        found->of[found->next].number = found->number++;
+        hw_result_set_queue(&found->of[found->next], queue - f->before_first);
+        came(found);
     }
+}
+
+void operators_collect(struct drive* drive) {
+    struct found* f = drive->operators.found;
+    for (uint32_t n = 0; n < HW_RESULTS; n++) {
+        struct hw_result result;
+        if (!hw_result(FUNCTIONS > 1 ? &result : &f->of[f->next])) return;
+        if (FUNCTIONS > 1) sort(drive, &result);
+        else came(f);
+    }
+}
+
+/// Those of a namespace.
+static void forget_found(struct found* f, uint32_t nsid) {
+    uint32_t from = (f->next + CFG_RESULTS - f->count) % CFG_RESULTS, to = from, kept = 0;
+    for (uint32_t n = f->count; n; n--, from = (from + 1) % CFG_RESULTS) {
+        if (f->of[from].nsid == nsid) continue;
+        f->of[to] = f->of[from];
+        to = (to + 1) % CFG_RESULTS;
+        kept++;
+    }
+    f->next = to;
+    f->count = kept;
 }
 
 void operators_forget_ns(struct drive* drive, uint32_t nsid) {
@@ -139,16 +204,9 @@ void operators_forget_ns(struct drive* drive, uint32_t nsid) {
     if (drive->hw.key_slots == 0) return;
     o->bound[nsid].own = false;
     operators_apply(drive);
-    for (uint64_t until = hw_time() + CFG_WAIT_US; hw_reducing() && hw_time() < until && !(hw_events() & EV_RESET);)
-        operators_collect(o);  // a reducer may be at work when its command has ended
-    operators_collect(o);
-    uint32_t from = (o->results_next + CFG_RESULTS - o->results_count) % CFG_RESULTS, to = from, kept = 0;
-    for (uint32_t n = o->results_count; n; n--, from = (from + 1) % CFG_RESULTS) {
-        if (o->results[from].nsid == nsid) continue;
-        o->results[to] = o->results[from];
-        to = (to + 1) % CFG_RESULTS;
-        kept++;
-    }
-    o->results_next = to;
-    o->results_count = kept;
+    for (uint64_t until = hw_time() + CFG_REDUCING_US; hw_reducing() && hw_time() < until && !(hw_events() & EV_RESET);)
+        operators_collect(drive);  // a reducer may be at work when its command has ended
+    operators_collect(drive);
+    for (uint32_t i = 0; i < (FUNCTIONS > 1 ? drive->hw.num_fn : 1u); i++) forget_found(&o->found[i], nsid);
 }
+bool operators_keyed(uint32_t op) { return op == OP_AES_CTR || op == OP_AES_XTS; }

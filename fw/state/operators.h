@@ -10,18 +10,27 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "base/nvme.h"
 #include "hw/hw.h"
 #include "hw/operators.h"
+#include "state/key_slots.h"
 
 struct drive;
+struct function;
 
 #define OPERATOR_WORDS 13u  // features C1h to CDh
-#define SLOT_FEATURES 0u    // of the key that they make
 
 struct binding {
     bool own;  // bound by command, not by feature C0h
     uint8_t op, slot;
     uint32_t parameters[4];  // if it is bound by command
+};
+
+/// What reducers have found of the commands of a function; the newest is before `next`.
+struct found {
+    struct hw_result of[CFG_RESULTS];
+    uint32_t next, count;
+    uint32_t number;  // of the next, where there are several functions
 };
 
 struct operators {
@@ -30,15 +39,15 @@ struct operators {
     uint32_t words[OPERATOR_WORDS], words_set;  // C1h to CDh until the key is whole, and which have been set
     uint8_t loaded;                             // value of C0h that the key in SLOT_FEATURES is for; 0: there is none
     struct binding bound[MAX_NS + 1];
-    struct hw_result results[CFG_RESULTS];  // the newest is before results_next
-    uint32_t results_next, results_count;
+    struct found found[FUNCTIONS];
 };
 
 /// At power-on: what namespaces do that are bound by command. Where that was saved and cannot be read all are locked: none
 /// is to be written plain that was encrypted.
 void operators_restore(struct drive* drive);
-/// At power-on and controller reset. The hardware has erased all keys by itself.
-void operators_reset(struct drive* drive);
+/// At power-on and reset of a function, when nothing of it is under way: its keys and results go. Where it is the only one
+/// the hardware has erased the keys by itself.
+void operators_reset(struct drive* drive, const struct function* fn);
 
 // ---------------------------------------------------------------- while the namespaces are closed that it is about, and drained
 /// Set feature C0h.
@@ -58,7 +67,12 @@ void operators_erase_ns(struct drive* drive, uint32_t nsid);
 /// The namespace is gone: a new one of its number does what feature C0h says, and what was found in it is no result.
 /// Last, when nothing of it is under way.
 void operators_forget_ns(struct drive* drive, uint32_t nsid);
-/// Take over what the reducers have found; the hardware keeps only so many. What comes meanwhile waits for the next call.
-void operators_collect(struct operators* operators);
+/// The namespace has got another owner: it is locked, if its key is in a slot that is not for it. Before it is shown.
+void operators_attached(struct drive* drive, uint32_t nsid);
+/// The operator is AES.
+bool operators_keyed(uint32_t op);
+/// Take over what the reducers have found, each to the function whose command it was; the hardware keeps only so many. What
+/// comes meanwhile waits for the next call.
+void operators_collect(struct drive* drive);
 
 #endif

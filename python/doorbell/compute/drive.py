@@ -94,7 +94,8 @@ def follow(drive: Driver, nsid: int) -> None:
 @dataclass(frozen=True)
 class State:
     """Log page ECh. ctr, xts: the slots whose key is for that. bound: (operator, slot, by command) by namespace.
-    aes_failed: the self-test of AES at power-on failed, so no key is taken."""
+    aes_failed: the self-test of AES at power-on failed, so no key is taken. A VF is told of the slots and namespaces
+    that are its own; slot 0 is one that is not."""
 
     slots: int
     ops: frozenset[int]
