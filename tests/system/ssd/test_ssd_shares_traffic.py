@@ -106,8 +106,8 @@ def test_who_is_limited_costs_the_others_nothing(drive: Drive, what: str, size: 
 
 def test_a_guarantee_holds_against_any_weight(drive: Drive) -> None:
     """Beside two functions that want everything and have 255 times the turns. Reads of all are answered in order, so
-    each is inside for the same time, and parts of the link are parts of the slots: who always has a quarter of them has a
-    quarter of the link.
+    each is inside for the same time, and parts of the link are parts of the slots: who always has a quarter of them
+    has a quarter of the link.
     """
     job = replace(DEEP, iodepth=64, numjobs=1)
     greedy = {"weight": 255}
