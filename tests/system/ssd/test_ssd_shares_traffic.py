@@ -72,11 +72,11 @@ def parts(results: list[Result]) -> list[float]:
     ("randread", 64, 1, (4, 2, 1)),
     pytest.param("randwrite", 128, 2, (4, 2, 1), marks=pytest.mark.nightly),
     pytest.param("randrw", 128, 2, (4, 2, 1), marks=pytest.mark.nightly),
-    pytest.param("randread", 128, 2, (1, 20, 255), marks=pytest.mark.nightly),
+    pytest.param("randread", 128, 2, (1, 3, 8), marks=pytest.mark.nightly),
     pytest.param("randread", 128, 2, (1, 1, 1), marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_parts_are_as_weights_are(drive: Drive, rw: str, depth: int, copies: int, weights: tuple[int, ...]) -> None:
-    """4 KiB, all want more than they get: each has its part within 3 %, and the link is as full as without weights."""
+    """4 KiB, all want more than they get, and none two thirds of it: each has its part within 3 %, the link is full."""
     job = replace(DEEP, rw=rw, iodepth=depth, numjobs=copies)
     found = drive.run(job, **{f"fn{fn}": {"weight": weight} for fn, weight in enumerate(weights)})
     window = sum(found[fn].window.total() for fn in EVERYBODY)
