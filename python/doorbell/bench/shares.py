@@ -129,7 +129,7 @@ def apply(pf: Driver, shares: Sequence[Share], count: int) -> None:
             least = virtualization.share(pf, 0).slots_min_total
             raise UserError(
                 f"function {share.function} cannot have {_words(share)}: of {slots} command slots min is up to max, "
-                f"and min of all together up to {least} (--fn-slots '0-16=min:0' gives back what they have)"
+                f"and min of all together up to {least} (--fn-slots '0-{count - 1}=min:0' gives back what they have)"
             ) from e
 
 

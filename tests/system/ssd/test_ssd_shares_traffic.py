@@ -86,6 +86,14 @@ def test_parts_are_as_weights_are(drive: Drive, rw: str, depth: int, copies: int
     assert drive.use(found) >= 0.97
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize(("weights", "want"), [((1, 4, 11), (7, 28, 65)), ((1, 2, 16), (8, 14, 78))])
+def test_larger_parts_are_not_reached(drive: Drive, weights: tuple[int, ...], want: tuple[int, ...]) -> None:
+    """The figures of docs/virtualization.md ("Limits"), in per cent."""
+    found = parts(drive.run(DEEP, **{f"fn{fn}": {"weight": weight} for fn, weight in enumerate(weights)}))
+    assert [100 * part for part in found] == pytest.approx(want, abs=1)
+
+
 @pytest.mark.parametrize(("what", "size"), [
     ("iops", 4 << 10),
     ("bytes_per_s", 4 << 10),
