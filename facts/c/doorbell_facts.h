@@ -20,13 +20,14 @@ enum {
     ADMIN_OPC_BIND = 0xc8,
 };
 
-// Vendor specific features of db_csd: what namespaces do that are not bound, and the words of its key.
+// Vendor specific features. Of db_csd: what namespaces do that are not bound, and the words of its key.
 enum {
     FEATURE_CSD_CONFIG = 0xc0,
     FEATURE_CSD_WORD_FIRST = 0xc1,  // the key's words; of the adder, the addend
     FEATURE_CSD_WORD_GAP = 0xc9,  // not there
     FEATURE_CSD_WORD_IV = 0xca,  // the first of the IV
     FEATURE_CSD_WORD_LAST = 0xcd,
+    FEATURE_FUNCTION_SHARE = 0xd0,  // what a function may have of what all share; CDW11: whose, its CNTLID
 };
 
 // Values of feature C0h.

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "commands/draining.h"
 #include "commands/operators.h"
+#include "commands/virtualization.h"
 
 #define DEFAULT_ARBITRATION 0x07070703u  // equal weights, bursts of 8
 #define HOST_BEHAVIOR_BYTES 512u
@@ -25,6 +26,7 @@ enum {
     DATA = 1u << 2,          // Get Features sends data, its handler looks at SEL itself
     SAVEABLE = 1u << 3,      // its value can outlast resets and power
     PERSISTENT = 1u << 4,    // and does so whether the host asks for it or not
+    OF_PRIMARY = 1u << 5,    // only the PF has it, where there are VFs
 };
 
 static uint32_t select_of(const struct request* r) { return r->cmd.dw[10] >> 8 & 7u; }
@@ -272,10 +274,15 @@ static const struct feature features[] = {
      .get = operator_feature_get, .flags = OF_OPERATORS},
     {FEATURE_CSD_WORD_IV, FEATURE_CSD_WORD_LAST - FEATURE_CSD_WORD_IV, .value = VALUES, .set = operator_feature_set,
      .get = operator_feature_get, .flags = OF_OPERATORS},
+#if FUNCTIONS > 1
+    {FEATURE_FUNCTION_SHARE, .value = VALUES, .set = function_share_set, .get = function_share_get,
+     .flags = OF_PRIMARY | DATA | SAVEABLE},
+#endif
 };
 #define FEATURES (sizeof features / sizeof features[0])
 
 static bool is_there(const struct request* r, const struct feature* f) {
+    if (FUNCTIONS > 1 && (f->flags & OF_PRIMARY)) return r->fn->hw.place == 0 && r->drive->hw.num_fn > 1;
     return !(f->flags & OF_OPERATORS) || (r->drive->hw.key_slots && (FUNCTIONS == 1 || r->fn->hw.place == 0));
 }
 
@@ -319,6 +326,7 @@ void features_reset(struct drive* drive, struct function* fn) {
         hw_arbitration(s->value[V_ARBITRATION]);
         hw_coalescing(s->value[V_COALESCING]);
     }
+    if (FUNCTIONS > 1 && fn->hw.place == 0) shares_reset(drive);
     show_write_cache(drive);
 }
 
@@ -333,8 +341,10 @@ uint32_t features_set(struct request* r) {
     if (f->set) status = f->set(r);
     else *value_of(r, f->value) = r->cmd.dw[11] & f->mask;
     if (status != ST_SUCCESS || !(save || f->flags & PERSISTENT)) return status;
-    r->fn->settings.saved |= 1u << f->value;
-    r->fn->settings.saved_value[f->value] = *value_of(r, f->value);
+    if (FUNCTIONS == 1 || f->value != VALUES) {  // else `set` has kept it
+        r->fn->settings.saved |= 1u << f->value;
+        r->fn->settings.saved_value[f->value] = *value_of(r, f->value);
+    }
     return end_saved(r, ST_SUCCESS);
 }
 

@@ -107,3 +107,60 @@ uint32_t virtualization_management(struct request* r) {
         default: return offline(r, vf);
     }
 }
+
+// ---------------------------------------------------------------- what functions may have of what all share
+#define SHARE_BYTES 64u
+#define SHARE_SET_BYTES 32u  // what a host sets; the drive says the others
+
+static uint32_t share_place(const struct request* r, uint32_t* place) {
+    *place = r->cmd.dw[11];
+    return *place < r->drive->hw.num_fn ? (uint32_t)ST_SUCCESS : ST_CONTROLLER_ID;
+}
+
+/// All of it holds at once, or nothing does.
+uint32_t function_share_set(struct request* r) {
+    struct drive* drive = r->drive;
+    bool save = r->cmd.dw[10] >> 31;
+    uint32_t place, w[SHARE_SET_BYTES / 4];
+    uint32_t status = share_place(r, &place);
+    if (status == ST_SUCCESS) status = data_receive(drive->buffers, &r->cmd, w, SHARE_SET_BYTES, SHARE_BYTES);
+    if (status != ST_SUCCESS) return status;
+    struct share s = {.weight = (uint8_t)w[0],
+                      .least = (uint16_t)(w[0] >> 16),
+                      .most = (uint16_t)w[1],
+                      .iops = w[2],
+                      .burst = w[2] ? w[3] : 0,
+                      .bytes_per_s = (uint64_t)w[5] << 32 | w[4],
+                      .burst_bytes = w[4] | w[5] ? w[6] : 0};
+    if ((w[0] & 0xff00u) || w[1] >> 16 || w[7] || !shares_valid(drive, &s)) return ST_INVALID_FIELD;
+    if (!shares_fit(drive, place, &s, false) || (save && !shares_fit(drive, place, &s, true))) return ST_NUM_RESOURCES;
+    shares_set(drive, place, &s);
+    if (save) {
+        drive->shares->saved |= 1u << place;
+        drive->shares->kept[place] = s;
+    }
+    return ST_SUCCESS;
+}
+
+uint32_t function_share_get(struct request* r) {
+    enum { CURRENT, DEFAULT };
+    struct drive* drive = r->drive;
+    uint32_t select = r->cmd.dw[10] >> 8 & 7u, place;
+    uint32_t status = share_place(r, &place);
+    if (status != ST_SUCCESS) return status;
+    struct share s = select == CURRENT   ? drive->shares->now[place]
+                     : select == DEFAULT ? shares_default(drive)
+                                         : shares_saved(drive, place);
+    uint8_t* page = page_of(r);
+    memset(page, 0, SHARE_BYTES);
+    page[0] = s.weight;
+    put16(page + 2, s.least);
+    put16(page + 4, s.most);
+    put32(page + 8, s.iops);
+    put32(page + 12, s.burst);
+    put64(page + 16, s.bytes_per_s);
+    put32(page + 24, s.burst_bytes);
+    put16(page + 32, drive->hw.num_cmds);
+    put16(page + 34, shares_least_total(drive));
+    return data_send(drive->buffers, &r->cmd, SHARE_BYTES, SHARE_BYTES);
+}

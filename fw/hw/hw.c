@@ -28,6 +28,7 @@ void hw_init(struct hw_config* config, hw_ring_t* ring) {
     config->operators = CSD->CAPS;
     config->num_fn = (uint8_t)(HW->FN_CONFIG & 31u);
     config->vf_vec = (uint8_t)(HW->FN_CONFIG >> DB_SSD_FW__FN_CONFIG__VF_VEC_bp);
+    if (FUNCTIONS > 1) config->num_cmds = (uint16_t)(HW->FN_CONFIG >> DB_SSD_FW__FN_CONFIG__NUM_CMDS_bp & 0x1ffu);
     config->media_pages = two(&HW->MEDIA_PAGES_LO, &HW->MEDIA_PAGES_HI);
     HW->SQ_RING = (uint32_t)(uintptr_t)ring;
 }
@@ -54,6 +55,7 @@ void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t mi
 static uint32_t per_microsecond(uint64_t each_second, uint32_t fraction) {
     uint64_t rate = 0, bits = each_second;
     uint32_t rest = 0;
+    if (!each_second) return 0;
     for (uint32_t i = 0; i < 64 + fraction; i++) {
         rest = rest << 1 | (uint32_t)(bits >> 63);
         bits <<= 1;
@@ -65,7 +67,7 @@ static uint32_t per_microsecond(uint64_t each_second, uint32_t fraction) {
         if (rate > RATE_MAX) return RATE_MAX;
     }
     if (rest >= 500000u && rate < RATE_MAX) rate++;
-    return rate || !each_second ? (uint32_t)rate : 1;
+    return rate ? (uint32_t)rate : 1;
 }
 
 static void limit(const struct hw_function* f, uint32_t bytes, uint32_t rate, uint64_t burst, uint32_t most) {

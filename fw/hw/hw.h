@@ -25,6 +25,7 @@ struct hw_config {
     bool restarted;          // the watchdog has started the processor again since power-on
     uint16_t num_vec;        // of the PF
     uint8_t num_fn, vf_vec;  // functions; vectors of each VF
+    uint16_t num_cmds;       // command slots, where there are several functions
     uint32_t operators;      // bit n: there is operator n
     uint64_t media_pages;    // 4 KiB each
 };

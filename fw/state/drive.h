@@ -10,6 +10,7 @@
 #include "state/namespaces.h"
 #include "state/operators.h"
 #include "state/resources.h"
+#include "state/shares.h"
 #include "state/store.h"
 #include "transfer/transfer.h"
 
@@ -49,6 +50,7 @@ struct drive {
     struct resources primary;                          // flexible resources that the PF has from its next reset on
     uint32_t off;                                      // places of functions that send nothing, a bit each
     _Alignas(4) uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes; copied in words
+    struct shares shares[FUNCTIONS > 1];               // where there are several functions
 };
 
 #endif

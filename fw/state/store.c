@@ -13,6 +13,10 @@ enum { W_MAGIC, W_SEQUENCE, W_COUNT, W_CRC, W_FIRST };
 
 _Static_assert(COPY_WORDS * 4u <= PAGE_SIZE, "a copy is put together in a page");
 
+// At most: counters, those of `walk`, features, namespaces, what VFs are attached to, shares of functions.
+#define MOST_WORDS (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * 10u + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 6u)
+_Static_assert(W_FIRST + MOST_WORDS <= COPY_WORDS, "a full drive's settings fit");
+
 static uint32_t* words_of(struct drive* drive) { return (uint32_t*)(void*)drive->buffers->page; }
 
 static uint64_t place(const struct drive* drive, bool second, uint32_t word) {
@@ -97,14 +101,49 @@ static void walk_features(struct walk* w, struct settings* s) {
     }
 }
 
-/// What the namespaces of the PF do not say.
-static void walk_vf(struct walk* w, struct function* vf) {
+static void walk_share(struct walk* w, struct share* s) {
+    uint32_t is = s->weight | (uint32_t)s->least << 8 | (uint32_t)s->most << 17 | (uint32_t)(s->iops != 0) << 26 |
+                  (uint32_t)(s->bytes_per_s != 0) << 27;
+    word(w, &is);
+    s->weight = (uint8_t)is;
+    s->least = is >> 8 & 0x1ffu;
+    s->most = is >> 17 & 0x1ffu;
+    if (is >> 26 & 1u) {
+        word(w, &s->iops);
+        word(w, &s->burst);
+    }
+    if (is >> 27 & 1u) {
+        two_words(w, &s->bytes_per_s);
+        word(w, &s->burst_bytes);
+    }
+}
+
+#define ITS_SHARE (1u << 31)    // in the word that says which features there are: its share follows
+#define SHARE_OF_PF (1u << 30)  // ... of the first VF alone: the PF's too
+_Static_assert(VALUES < 30, "bits of features and those of shares are in one word");
+
+/// What the namespaces of the PF do not say, and shares.
+static void walk_vf(struct walk* w, struct drive* drive, uint32_t place) {
+    struct function* vf = &drive->functions[place];
+    struct shares* shares = drive->shares;
+    if (shares->saved >> place & 1u) vf->settings.saved |= ITS_SHARE;
+    if (place == 1 && (shares->saved & 1u)) vf->settings.saved |= SHARE_OF_PF;
     walk_features(w, &vf->settings);
+    uint32_t there = vf->settings.saved;
+    vf->settings.saved = there & ~(ITS_SHARE | SHARE_OF_PF);
     for (uint32_t half = 0; half < 2; half++) {
         uint32_t attached = 0;
         for (uint32_t i = 0; i < 32; i++) attached |= (uint32_t)vf->ns[1 + 32 * half + i].attached << i;
         word(w, &attached);
         for (uint32_t i = 0; i < 32; i++) vf->ns[1 + 32 * half + i].attached = attached >> i & 1u;
+    }
+    if (there & SHARE_OF_PF) {
+        shares->saved |= 1u;
+        walk_share(w, &shares->kept[0]);
+    }
+    if (there & ITS_SHARE) {
+        shares->saved |= 1u << place;
+        walk_share(w, &shares->kept[place]);
     }
 }
 
@@ -123,10 +162,11 @@ static void walk(struct walk* w, struct drive* drive) {
     all->generation = (uint16_t)generation;
     two_words(w, &all->unused);
     word(w, &all->count);
+    uint32_t there = FUNCTIONS > 1 && w->load ? all->count : MAX_NS;  // words of functions follow
     if (all->count < drive->hw.num_ns) all->count = drive->hw.num_ns;
-    for (uint32_t i = 1; i <= all->count && i <= MAX_NS; i++)
+    for (uint32_t i = 1; i <= all->count && i <= MAX_NS && (FUNCTIONS == 1 || i <= there); i++)
         walk_namespace(w, &all->of[i], &drive->functions[0].ns[i], &drive->operators.bound[i]);
-    for (uint32_t i = 1; FUNCTIONS > 1 && i < drive->hw.num_fn; i++) walk_vf(w, &drive->functions[i]);
+    for (uint32_t i = 1; FUNCTIONS > 1 && i < drive->hw.num_fn; i++) walk_vf(w, drive, i);
 }
 
 // ---------------------------------------------------------------- load

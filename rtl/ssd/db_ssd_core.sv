@@ -357,8 +357,8 @@ module db_ssd_core
   logic        cpu_idle, quiet;
   logic [63:0] fw_wake_us;
   db_ssd_admin #(
-    .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
-    .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES)
+    .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC),
+    .VF_VEC(VF_VEC), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES)
   ) i_admin (
     .clk, .rst, .por_rst, .fn_select, .host_regs, .cc_en, .cc_written, .flr(link_cfg.flr[NUM_FN-1:0]),
     .fn_enable(link_cfg.enable[NUM_FN-1:0]), .flr_done, .csts, .fn_queues_valid, .fn_queues,

@@ -75,6 +75,14 @@ void hw_namespace(uint32_t nsid, const struct hw_namespace *ns)
 }
 void hw_keys_wait(void) {}
 void hw_function_queues(const struct hw_function *f) { (void)f; }
+void hw_function_share(const struct hw_function *f, uint32_t weight, uint32_t min, uint32_t max)
+{
+    (void)f; (void)weight; (void)min; (void)max;
+}
+void hw_function_limit(const struct hw_function *f, uint32_t iops, uint32_t burst, uint64_t bytes, uint64_t burst_bytes)
+{
+    (void)f; (void)iops; (void)burst; (void)bytes; (void)burst_bytes;
+}
 void hw_key_stage(uint32_t at, uint32_t word) { (void)at; (void)word; }
 void hw_key_load(uint32_t slot, uint32_t flags) { (void)slot; (void)flags; }
 void hw_key_erase(uint32_t slot) { (void)slot; }

@@ -6,7 +6,7 @@ Options are read and checked here. What is asked is done by drive.py (jobs, trac
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import typer
@@ -21,6 +21,7 @@ from doorbell.bench.jobs import Job, given_jobs, groups
 from doorbell.bench.recorder import RecorderSetup
 from doorbell.bench.results import Result, fio_json, table
 from doorbell.bench.runner import warnings
+from doorbell.bench.shares import parse_shares
 from doorbell.bench.stages import stage_json, stage_tables
 from doorbell.bench.suite import SUITES, TAKE_PARAMS, run_suite
 from doorbell.bench.traces import read_trace
@@ -127,6 +128,26 @@ def main(
         "function=0 or function=1-16 for it.",
     ),
     namespaces: str = typer.Option("shared", help="With --functions: shared (one, a part each) or private (one each)."),
+    fn_weights: str | None = typer.Option(
+        None,
+        "--fn-weights",
+        help="With --functions: commands of functions in proportion to these while all want more, the PF first: 4,2,1 "
+        "(1 to 255 each) [1].",
+    ),
+    fn_slots: list[str] = typer.Option(  # noqa: B008
+        [],
+        "--fn-slots",
+        metavar="FN=min:N,max:N",
+        help="Command slots that a function always gets, and has at most: '0=min:8', '1-16=min:0,max:16', VF2=max:4 "
+        "[of NUM_CMDS: all together a quarter; a half].",
+    ),
+    fn_limit: list[str] = typer.Option(  # noqa: B008
+        [],
+        "--fn-limit",
+        metavar="FN=iops:N,bw:SIZE",
+        help="Commands and bytes a second of a function at most: 'VF2=iops:20000,bw:500m', '1-16=bw:100m'; "
+        "iops-burst:32, bw-burst:1m: what it may have at once after a pause [a millisecond's worth].",
+    ),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     json: Path | None = typer.Option(None, help="Write the results as fio's JSON to this file (-: stdout)."),
 ) -> None:
@@ -154,6 +175,10 @@ def main(
         raise UserError(f"a job file is not for {top}: give --rw, --size, --drives, --rate")
     jobs = given_jobs(job_file, given, Job(rw="write") if records else Job(rw="randread", iodepth=64))
     many = given_functions(functions, namespaces, fn0, host or speed or trace is not None)
+    if many is not None:
+        many = replace(many, shares=parse_shares(fn_weights, fn_slots, fn_limit, many.count))
+    elif fn_weights is not None or fn_slots or fn_limit:
+        raise UserError("--fn-weights, --fn-slots and --fn-limit need --functions")
     if many is not None and fn0 is not None:
         jobs = with_fn0(jobs, fn0, many.count)
     link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
@@ -284,13 +309,16 @@ def gigabytes(rate: str | None) -> float:
 
 def show_drive(found: Measured, json: Path | None) -> None:
     """Tables, and fio's JSON."""
-    show = function_table if found.setup.functions else table
-    tables = [show(found.groups, found.wire, found.title)]
+    many = found.setup.functions
+    if many:
+        tables = [function_table(found.groups, found.wire, found.title, many.weights)]
+    else:
+        tables = [table(found.groups, found.wire, found.title)]
     for recorder, results in zip(found.recorders, found.groups):
         tables += stage_tables(recorder, ", ".join(r.job.name for r in results))
     setting = {**found.setup.plain(), "sim_ns": found.sim_ns}
-    if found.setup.functions:
-        setting["by_function"] = [function_json(results, found.wire) for results in found.groups]
+    if many:
+        setting["by_function"] = [function_json(results, found.wire, many.weights) for results in found.groups]
     if found.recorders:
         setting["stages"] = [stage_json(r) for r in found.recorders]
     if json is not None:

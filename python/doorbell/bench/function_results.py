@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,32 @@ from doorbell.device import limits
 PERCENTILES = (50, 99, 99.9)
 
 
-def of_fair(results: Sequence[Result], link: limits.Link) -> dict[int | None, float]:
-    """By function: what it uses of the link, beside an equal part for each function that works (1: just that)."""
+EQUAL: Mapping[int, int] = {}
+
+
+def of_fair(
+    results: Sequence[Result], link: limits.Link, weights: Mapping[int, int] = EQUAL
+) -> dict[int | None, float]:
+    """By function: what it uses of the link, beside its part by weight among the functions that work (1: just that).
+
+    weights: of those that have another than 1.
+    """
     used: dict[int | None, float] = {}
     for r in results:
         used[r.function] = used.get(r.function, 0.0) + link_use(link, [r])
     total = sum(used.values())
-    return {fn: use * len(used) / total if total else 0.0 for fn, use in used.items()}
+    weight = {fn: 1 if fn is None else weights.get(fn, 1) for fn in used}
+    return {fn: use * sum(weight.values()) / weight[fn] / total if total else 0.0 for fn, use in used.items()}
 
 
 def _percentiles_us(values: np.ndarray) -> list[float]:
     return [percentile(values, p) / 1e3 for p in PERCENTILES]
 
 
-def function_table(all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str) -> Any:
-    """Results as a rich table, a row for each job of each function."""
+def function_table(
+    all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str, weights: Mapping[int, int] = EQUAL
+) -> Any:
+    """Results as a rich table, a row for each job of each function. weights: as of of_fair."""
     from rich.table import Table
 
     out = Table(title=title, title_justify="left")
@@ -38,7 +49,7 @@ def function_table(all_groups: Sequence[Sequence[Result]], link: limits.Link, ti
     for name in ("MB/s", "kIOPS", "mean us", "p50", "p99", "p99.9", "% of fair", "% of link"):
         out.add_column(name, justify="right")
     for results in all_groups:
-        fair = of_fair(results, link)
+        fair = of_fair(results, link, weights)
         for i, r in enumerate(results):
             v = r.latencies()
             out.add_row(
@@ -56,9 +67,9 @@ def function_table(all_groups: Sequence[Sequence[Result]], link: limits.Link, ti
     return out
 
 
-def function_json(results: Sequence[Result], link: limits.Link) -> dict[str, Any]:
-    """By function, and the sum."""
-    fair = of_fair(results, link)
+def function_json(results: Sequence[Result], link: limits.Link, weights: Mapping[int, int] = EQUAL) -> dict[str, Any]:
+    """By function, and the sum. weights: as of of_fair."""
+    fair = of_fair(results, link, weights)
 
     def row(some: Sequence[Result]) -> dict[str, Any]:
         every = np.sort(np.concatenate([r.latencies() for r in some]))

@@ -17,6 +17,7 @@ from doorbell.bench.bringup import HOST_BASE, Arbitration, host_memory, start_qu
 from doorbell.bench.jobs import Job, apply_option
 from doorbell.bench.results import Result
 from doorbell.bench.runner import Crew, Part, Runner, Start, bells_of, capacity_of, each, joined, keep_busy
+from doorbell.bench.shares import Share, apply, describe_shares
 from doorbell.bench.stages import Recorder
 from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
@@ -36,23 +37,31 @@ WARM = 256  # completions of all runners until the drive's slots are shared out 
 
 @dataclass(frozen=True)
 class Functions:
-    """How many functions of the drive work, and whose the blocks are. private: a namespace for each."""
+    """How many functions of the drive work, whose the blocks are (private: a namespace for each), what each has."""
 
     count: int
     private: bool = False
+    shares: tuple[Share, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.count <= MAX_FN:
             raise UserError(f"--functions {self.count}: a drive has 1 to {MAX_FN}")
 
     def __str__(self) -> str:
-        return f"{self.count} functions, {'a namespace each' if self.private else 'parts of one namespace'}"
+        blocks = "a namespace each" if self.private else "parts of one namespace"
+        return f"{self.count} functions, {blocks}{describe_shares(self.shares)}"
+
+    @property
+    def weights(self) -> dict[int, int]:
+        return {share.function: share.weight for share in self.shares if share.weight is not None}
 
     def params(self, groups: Sequence[Sequence[Job]], given: dict[str, int | str]) -> dict[str, int | str]:
         """Parameters of the drive. Functions that do no work are there too, so that one simulator serves all counts."""
         num_fn = int(given.get("NUM_FN", MAX_FN))
         if num_fn < self.count:
             raise UserError(f"--functions {self.count}: NUM_FN is {num_fn}")
+        if num_fn == 1 and self.shares:
+            raise UserError("--fn-weights, --fn-slots and --fn-limit need a drive with VFs: NUM_FN is 1")
         if num_fn == 1:
             return given
         return {"NUM_FN": num_fn, "NUM_NS": num_fn, "NUM_QP": queue_pairs(queues_of(groups, self.count), num_fn),
@@ -134,6 +143,8 @@ def bring_up(
         except NvmeError as e:
             raise UserError(f"function {fn} does not come up: {e}") from e
         drives.append(start(Driver(sim.function(fn), memories[fn], nsid=own[fn]), fn))
+    if functions.shares:
+        apply(pf, functions.shares, functions.count)
     if functions.private:
         return [Member(d, Part(0, capacity_of(d))) for d in drives]
     size = capacity_of(pf) // functions.count & ~0xFFFFF or capacity_of(pf) // functions.count & ~0xFFF

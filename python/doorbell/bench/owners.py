@@ -15,7 +15,10 @@ from doorbell.bench.function_results import of_fair
 from doorbell.bench.functions import Functions, bring_up, run_functions
 from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, link_limit, link_use, percentile
+from doorbell.bench.shares import Share, apply
 from doorbell.device.opening import MAX_FN, check_clean, sim_link
+from doorbell.nvme.constants import FeatureSelect
+from doorbell.nvme.virtualization import set_share_try, share
 
 LARGE = 128 << 10
 COUNTS = (1, 2, 4, 8, MAX_FN)
@@ -30,6 +33,15 @@ NOISE: dict[str, dict[str, Any]] = {
 }
 """What 16 functions do at once: at depth 128, or that which fills the drive's slots."""
 QUICK = ("4 KiB reads", "4 KiB writes")
+VFS = range(1, MAX_FN)
+SETTINGS: dict[str, tuple[Share, ...]] = {
+    "equal weights": (),
+    "a guarantee": (Share(0, weight=16, slots_min=8),),
+    "2 slots each": tuple(Share(fn, slots_max=2) for fn in VFS),
+    "350 MB/s each": tuple(Share(fn, bytes_per_s=350_000_000, bytes_burst=LARGE) for fn in VFS),
+}
+"""What the PF can set for a quiet function, its own, beside the others: the default, then something for itself, then
+limits of the others. 350 MB/s is a 20th of Gen3 x8, so there is some link left."""
 
 
 class Owners:
@@ -54,6 +66,13 @@ class Owners:
         """4 KiB on so many functions, as much in flight in all whatever their number."""
         job = Job(rw=rw, rwmixread=70, iodepth=-(-IN_FLIGHT // count), number_ios=-(-ios // count))
         return self.run(count, job)
+
+    def give(self, setting: str) -> None:
+        """One of SETTINGS, for all that follows."""
+        pf = self.members[0].drive
+        for fn in range(MAX_FN):
+            set_share_try(pf, fn, share(pf, fn, FeatureSelect.DEFAULT)).check()
+        apply(pf, SETTINGS[setting], MAX_FN)
 
     def beside(self, rw: str, noise: str, ios: int = 200) -> list[Result]:
         """A 4 KiB command at a time on the PF, while all VFs do what NOISE says. The PF's result is the first."""
@@ -86,10 +105,31 @@ def measure_owners(counts: Sequence[int] = COUNTS, noises: Sequence[str] = tuple
     for rw in ("randread", "randwrite"):
         fair_us = owners.fair_us(rw)
         for noise in noises:
-            first, *others = owners.beside(rw, noise, 16 if "128 KiB" in noise else ios)
-            v = first.latencies()
-            names = ("p50_us", "p99_us", "p999_us")
-            yield {"rw": rw, "beside": noise, "fair_us": round(fair_us, 2),
-                   **{name: round(percentile(v, p) / 1e3, 2) for name, p in zip(names, (50, 99, 99.9))},
-                   "others_link_pct": round(100 * link_use(owners.link, others), 2)}  # fmt: skip
+            row = quiet_row(owners, rw, noise, 16 if "128 KiB" in noise else ios)
+            yield {"rw": rw, "beside": noise, "fair_us": round(fair_us, 2), **row}
     owners.close()
+
+
+def measure_noise(
+    noises: Sequence[str] = tuple(NOISE), rws: Sequence[str] = ("randread", "randwrite"), ios: int = 200
+) -> Iterator[dict[str, Any]]:
+    """Rows: the latency of a quiet function beside others ("beside" is what they do) with each of SETTINGS."""
+    owners = Owners()
+    for rw in rws:
+        fair_us = owners.fair_us(rw)
+        for noise in noises:
+            for setting in SETTINGS:
+                owners.give(setting)
+                row = quiet_row(owners, rw, noise, 16 if "128 KiB" in noise else ios)
+                yield {"rw": rw, "beside": noise, "setting": setting, "fair_us": round(fair_us, 2), **row}
+        owners.give("equal weights")
+    owners.close()
+
+
+def quiet_row(owners: Owners, rw: str, noise: str, ios: int) -> dict[str, float]:
+    """Latency of the quiet function in us, and how much of the link the others use."""
+    first, *others = owners.beside(rw, noise, ios)
+    v = first.latencies()
+    names = ("p50_us", "p99_us", "p999_us")
+    return {**{name: round(percentile(v, p) / 1e3, 2) for name, p in zip(names, (50, 99, 99.9))},
+            "others_link_pct": round(100 * link_use(owners.link, others), 2)}  # fmt: skip

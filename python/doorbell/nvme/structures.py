@@ -395,6 +395,27 @@ class SecondaryList(_Le):
     _fields_ = [("num", c_uint8), ("rsvd1", c_uint8 * 31), ("entry", SecondaryCtrl * 127)]
 
 
+class FunctionShare(_Le):
+    """Doorbell's feature D0h: what a function may have of what all share (docs/virtualization.md). A burst of 0 is the
+    drive's choice; a rate of 0 no limit. What comes from `slots` on the drive says, and a host need not."""
+
+    _fields_ = [
+        ("weight", c_uint8),  # of its turns, 1 to 255
+        ("rsvd1", c_uint8),
+        ("slots_min", c_uint16),  # command slots that it always gets
+        ("slots_max", c_uint16),  # ... that it has at most, from 1
+        ("rsvd6", c_uint16),
+        ("iops", c_uint32),  # commands a second
+        ("iops_burst", c_uint32),  # commands
+        ("bytes_per_s", c_uint64),
+        ("bytes_burst", c_uint32),  # bytes
+        ("rsvd28", c_uint32),
+        ("slots", c_uint16),  # command slots of the drive
+        ("slots_min_total", c_uint16),  # what slots_min of all functions may be together
+        ("rsvd36", c_uint8 * 28),
+    ]
+
+
 class SmartLog(_Le):
     """SMART / Health Information, log page 02h."""
 

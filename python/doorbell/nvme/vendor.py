@@ -27,13 +27,14 @@ class VendorOpc(IntEnum):
 
 
 class VendorFeature(IntEnum):
-    """Vendor specific features of db_csd: what namespaces do that are not bound, and the words of its key."""
+    """Vendor specific features. Of db_csd: what namespaces do that are not bound, and the words of its key."""
 
     CSD_CONFIG = 0xC0
     CSD_WORD_FIRST = 0xC1  # the key's words; of the adder, the addend
     CSD_WORD_GAP = 0xC9  # not there
     CSD_WORD_IV = 0xCA  # the first of the IV
     CSD_WORD_LAST = 0xCD
+    FUNCTION_SHARE = 0xD0  # what a function may have of what all share; CDW11: whose, its CNTLID
 
 
 class CsdConfig(IntEnum):

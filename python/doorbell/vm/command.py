@@ -27,6 +27,9 @@ def main(
         help="Run this script as root in the guest instead of a shell; --guests: for all, or each.",
     ),
     guests: int = typer.Option(0, min=0, max=16, metavar="N", help="So many guests, each with a VF of the drive."),
+    vf_size: str = typer.Option(
+        None, "--vf-size", metavar="SIZE", help="With --guests: of each guest's namespace: 64m [equal parts of --size]."
+    ),
     top: str = typer.Option("db_ssd", help="Which hardware is the drive."),
     image: str = typer.Option(None, metavar="FILE", help="File that holds the drive's data and lasts."),
     size: str = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
@@ -54,9 +57,10 @@ def main(
 ) -> int:
     """Boot Linux with a top as its NVMe drive: a shell, or SCRIPT run in the guest and its exit status returned."""
     if speed:
-        if run or image or stock or param or guests:
+        if run or image or stock or param or guests or vf_size:
             raise UserError(
-                "--speed brings its own script and drives: leave --run, --image, --param, --guests and --stock out"
+                "--speed brings its own script and drives: leave --run, --image, --param, --guests, --vf-size and "
+                "--stock out"
             )
         guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log)
         what = guest_speed.Setting(top, data_w, link, backend, size or "1G", rounds, seconds)
@@ -67,6 +71,7 @@ def main(
     device = ["--top", top, "--data-w", str(data_w), "--link", link, "--backend", backend]
     device += ["--image", image] if image else []
     device += ["--size", size] if size else []
+    device += ["--vf-size", vf_size] if vf_size else []
     device += ["--media-flush-latency-ns", str(flush_ns), "--media-zero-gbps", str(zero_gbps)]
     device += [word for text in param for word in ("--param", text)]
     guest = Guest(run[0] if run else None, smp, mem, kvm, timeout, append, log, stock)
@@ -74,6 +79,8 @@ def main(
         return Guests(guest, run, guests, device).run()
     if len(run) > 1:
         raise UserError("--run several times is for --guests")
+    if vf_size:
+        raise UserError("--vf-size is for --guests: it is the size of a VF's namespace")
     return Vm(guest, device).run()
 
 
@@ -93,6 +100,12 @@ def serve(
         0, "--media-zero-gbps", help="GB/s at which the media zeroes, in simulated time [0: at once]."
     ),
     vfs: int = typer.Option(0, min=0, max=16, help="Virtual functions, each at a socket of its own: SOCKET-vf1, ..."),
+    vf_size: str | None = typer.Option(
+        None,
+        "--vf-size",
+        metavar="SIZE",
+        help="With --vfs: of the namespace that a VF gets if it has none: 64m; the rest is the PF's [equal parts].",
+    ),
     verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
     ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),
     figures_fd: int = typer.Option(-1, hidden=True, help="File that is kept up to date with FIGURES."),
@@ -109,7 +122,7 @@ def serve(
         signal.signal(number, stop)
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
                         params=parse_params(param), verbose=verbose, figures_fd=figures_fd, flush_ns=flush_ns,
-                        zero_gbps=zero_gbps, vfs=vfs) as made:  # fmt: skip
+                        zero_gbps=zero_gbps, vfs=vfs, vf_size=vf_size) as made:  # fmt: skip
         server = made
         if ready_fd >= 0:
             os.write(ready_fd, b"r")

@@ -111,16 +111,17 @@ class FunctionDevice(SimDevice):
 class PfHost:
     """The PF's host while it has no client."""
 
-    def __init__(self, sim: Any, vfs: int) -> None:
-        self._sim, self._vfs = sim, vfs
+    def __init__(self, sim: Any, vfs: int, vf_size: int | None = None) -> None:
+        """vf_size: bytes of a namespace that a VF is given; None: an equal part of what there is."""
+        self._sim, self._vfs, self._vf_size = sim, vfs, vf_size
         self._memory = HostMemory(1 << 20, base=1 << 32)
         self.up = False
 
     def begin(self, *, new: bool = False) -> None:
         """Bring the PF up, give each VF a namespace if it has none, and what it can have of queues and interrupts.
 
-        new: nobody has written to the drive yet: its capacity is shared out in equal parts, to the PF and each VF.
-        Raises UserError where there is nothing left to give.
+        new: nobody has written to the drive yet: its capacity is shared out, to each VF what it is to have and the rest
+        to the PF. Raises UserError where there is nothing left to give.
         """
         self._sim.irq_eventfd(0, None)
         self.up = True
@@ -130,9 +131,9 @@ class PfHost:
         pf.controller = IdCtrl.from_buffer_copy(pf.identify(Cns.CTRL))
         without = [fn for fn in range(1, self._vfs + 1) if not _has_one(pf, fn)]
         if without and new:
-            _share_out(pf, self._vfs)
+            _share_out(pf, self._vfs, self._vf_size)
         elif without:
-            _give_the_rest(pf, without)
+            _give_the_rest(pf, without, self._vf_size)
         for fn in range(1, self._vfs + 1):
             virtualization.offline(pf, fn)  # what a client of the PF has given them would be in the way
         most = virtualization.capabilities(pf)
@@ -159,22 +160,37 @@ def _attach(pf: Driver, nsid: int, fn: int) -> None:
     namespaces.attachment_try(pf, nsid, NsAttach.ATTACH, (fn,)).check()
 
 
-def _share_out(pf: Driver, vfs: int) -> None:
+def _share_out(pf: Driver, vfs: int, vf_size: int | None) -> None:
+    """Equal parts, or the VFs' of that size and the rest the PF's, if a block of it is left."""
     for nsid in namespaces.allocated(pf):
         namespaces.delete(pf, nsid)
-    blocks = namespaces.capacity(pf)[1] // (vfs + 1) // 4096 * 8
-    for fn in range(vfs + 1):
-        _attach(pf, namespaces.create(pf, blocks), fn)
+    free = namespaces.capacity(pf)[1]
+    each = vf_size or free // (vfs + 1) // 4096 * 4096
+    if vfs * each > free:
+        raise UserError(
+            f"{vfs} VFs of {each:,} bytes are more than the {free:,} bytes of the drive: use a smaller --vf-size, or a "
+            "larger --size"
+        )
+    sizes = [(free - vfs * each) // 4096 * 4096 if vf_size else each, *[each] * vfs]
+    for fn, size in enumerate(sizes):
+        if size:
+            _attach(pf, namespaces.create(pf, size // 512), fn)
 
 
-def _give_the_rest(pf: Driver, functions: list[int]) -> None:
+def _give_the_rest(pf: Driver, functions: list[int], vf_size: int | None) -> None:
     """Namespaces that nobody has, then new ones in what no namespace has."""
     nobodys = [nsid for nsid in namespaces.allocated(pf) if not namespaces.controllers(pf, nsid)]
     for nsid in nobodys[: len(functions)]:
         _attach(pf, nsid, functions.pop(0))
     if not functions:
         return
-    blocks = namespaces.capacity(pf)[1] // len(functions) // 4096 * 8
+    free = namespaces.capacity(pf)[1]
+    if vf_size and len(functions) * vf_size > free:
+        raise UserError(
+            f"the image has {free:,} bytes that no namespace has, too few for {len(functions)} of {vf_size:,}: use a "
+            "smaller --vf-size, a larger --size, or begin with a new image"
+        )
+    blocks = vf_size // 512 if vf_size else free // len(functions) // 4096 * 8
     if not blocks:
         raise UserError(
             f"the image has no namespace for VF {functions[0]}, and no room for one: begin with a new image, or delete "
@@ -192,15 +208,23 @@ def parameters(vfs: int, params: dict[str, int | str]) -> dict[str, int | str]:
 
 @contextlib.contextmanager
 def serving_functions(
-    path: str | Path, sim: Any, link: Link, *, vf_vectors: int, new: bool, verbose: bool, figures_fd: int
+    path: str | Path,
+    sim: Any,
+    link: Link,
+    *,
+    vf_vectors: int,
+    new: bool,
+    verbose: bool,
+    figures_fd: int,
+    vf_size: int | None = None,
 ) -> Iterator[Loop]:
     """Servers for all functions of a drive, the PF's at `path` and those of the VFs beside it (`socket_of_vf`), and
     their loop; the drive is closed at the end.
 
-    vf_vectors: MSI-X vectors of a VF. new: as of PfHost.begin.
+    vf_vectors: MSI-X vectors of a VF. new: as of PfHost.begin. vf_size: of PfHost.
     """
     vfs = sim.num_fn - 1
-    host = PfHost(sim, vfs)
+    host = PfHost(sim, vfs, vf_size)
     servers: list[Server] = []
 
     def attached(client: bool) -> None:

@@ -28,14 +28,16 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
                    link: str = LINK, data_w: int = DATA_W, backend: str = "rtl",
                    params: dict[str, int | str] | None = None, verbose: bool = False,
                    figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0,
-                   vfs: int = 0) -> Iterator[Any]:  # fmt: skip
+                   vfs: int = 0, vf_size: str | None = None) -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end.
 
     vfs: it has so many VFs, each with a server of its own beside; what is given runs them all.
+    vf_size: of the namespace that each of them gets, if it has none; None: equal parts.
     """
     try:
         lanes = limits.Link.parse(link)
         wanted = parse_size(size) if size else None
+        of_vf = parse_size(vf_size) if vf_size else None
     except ValueError as e:
         raise UserError(str(e)) from e
     new = image is None or not image.exists() or not image.stat().st_size
@@ -52,6 +54,10 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         options |= {"host_latency_ns": 0, "media_latency_ns": 0, "credit_ns": 0}
     if params and backend != "rtl":
         raise UserError("--param needs --backend rtl")
+    if of_vf is not None and not vfs:
+        raise UserError("--vf-size is the size of a VF's namespace: it needs --vfs (of vm: --guests)")
+    if of_vf is not None and (not of_vf or of_vf % 4096):
+        raise UserError(f"--vf-size {vf_size}: a namespace has a multiple of 4096 bytes, and some")
     if vfs and backend != "rtl":
         raise UserError("--vfs needs --backend rtl")
     if vfs:
@@ -59,7 +65,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         sim = open_sim(backend, top=top, link=link, data_w=data_w, num_fn=vfs + 1, params=of_top, **options)
         vectors = int(of_top.get("VF_VEC", 0)) or default_of(top, "VF_VEC") or 1
         with functions.serving_functions(
-            path, sim, lanes, vf_vectors=vectors, new=new, verbose=verbose, figures_fd=figures_fd
+            path, sim, lanes, vf_vectors=vectors, new=new, verbose=verbose, figures_fd=figures_fd, vf_size=of_vf
         ) as loop:
             yield loop
         return

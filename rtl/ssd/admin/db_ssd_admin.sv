@@ -24,6 +24,7 @@ module db_ssd_admin
   parameter int DATA_W    = 256,       ///< bits of a row of host memory that was read: 128, 256, 512
   parameter     FW_HEX    = "fw.hex",  ///< $readmemh image of the firmware, 32-bit words
   parameter int NUM_QP    = 32,        ///< I/O queue pairs, 1..254
+  parameter int NUM_CMDS  = 128,       ///< command slots, 2..256
   parameter int NUM_VEC   = 33,        ///< interrupt vectors of the PF, 1..2048
   parameter int VF_VEC    = 8,         ///< of each VF, 1..32
   parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
@@ -175,7 +176,8 @@ module db_ssd_admin
     .ram_rdata);
 
   assign has = '{num_qp: 8'(NUM_QP), num_vec: 12'(NUM_VEC), num_ns: 8'(NUM_NS), media_pages: media_pages,
-                 uncorrectable: UNCORRECTABLE, restarted: restarted, num_fn: 5'(NUM_FN), vf_vec: 8'(VF_VEC)};
+                 uncorrectable: UNCORRECTABLE, restarted: restarted, num_fn: 5'(NUM_FN), vf_vec: 8'(VF_VEC),
+                 num_cmds: NUM_FN > 1 ? 9'(NUM_CMDS) : '0};
 
   db_ssd_admin_regs #(.NUM_FN(NUM_FN)) i_regs (
     .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .dead, .host_regs, .time_us,

@@ -87,6 +87,7 @@ package db_ssd_admin_pkg;
     logic        restarted;      // the processor was started again since power-on
     logic [4:0]  num_fn;         // functions
     logic [7:0]  vf_vec;         // vectors of a VF
+    logic [8:0]  num_cmds;       // command slots that functions share; 0 where there is one
   } instance_t;
 
 endpackage

@@ -121,6 +121,7 @@ module db_ssd_admin_regs
   always_comb begin
     in.FN_CONFIG.num_fn.next     = has.num_fn;
     in.FN_CONFIG.vf_vec.next     = has.vf_vec;
+    in.FN_CONFIG.num_cmds.next   = has.num_cmds;
     in.FN_PENDING.places.next    = '0;
     for (int i = 0; i < MAX_FN; i++) begin
       in.FN_EVENT[i].cc.hwset      = 1'b0;

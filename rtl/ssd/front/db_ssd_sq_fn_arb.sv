@@ -11,8 +11,11 @@
 // The shared lists are served while common slots are given out (shared_free). When they are not, a function below its
 // guaranteed share goes on, its own lists first, one entry a turn; of the others only the own lists are served, while
 // there is any common slot. The queue that should have the next turn is looked up while the engine is idle, a cycle before
-// it may be taken, so a turn's outcome is in it; what changes meanwhile only makes more possible.
-// Latency: a queue that is put into empty lists is next 4 cycles later. Throughput: a turn in 5 cycles.
+// it may be taken, so a turn's outcome is in it; what changes meanwhile only makes more possible. When common slots are
+// given out again it is chosen anew: where slots are what is missing, they are shared out by weight, but for those that
+// queues have for themselves.
+// Latency: a queue that is put into empty lists is next 4 cycles later; common slots that are given out again, 3 cycles.
+// Throughput: a turn in 5 cycles.
 module db_ssd_sq_fn_arb
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_sq_pkg::*;
 #(
@@ -111,6 +114,7 @@ module db_ssd_sq_fn_arb
   logic [1:0]              next_renew_q, renew;
   logic                    settled, next_below_q, next_one_q;
   logic                    next_fall_q;    // no shared slots: from a shared list all the same
+  logic [1:0]              given_out_q;    // common slots were given out 1 and 2 cycles ago
   logic                    may_shared_q, may_below_q, may_own_q;  // with shared slots; with none; ... and a common one
   always_comb begin
     for (int k = 0; k < 2; k++) begin
@@ -144,7 +148,10 @@ module db_ssd_sq_fn_arb
     for (int k = 0; k < 2; k++) begin
       next_queue_q[k] <= look_head[k][pick[k]];
     end
-    may_shared_q <= settled && sel_able && look_valid[1] != 4'd0;
+    // Common slots that are given out again go to whom the selection says, once it has seen who wants them; not to
+    // whoever had the last of them.
+    given_out_q  <= rst ? '0 : {given_out_q[0], shared_free};
+    may_shared_q <= settled && shared_free && given_out_q == '1 && sel_able && look_valid[1] != 4'd0;
     may_below_q  <= settled && sel_able_below && look_valid != '0;
     may_own_q    <= settled && sel_able && look_valid[0] != 4'd0;
     next_fall_q  <= sel_below && look_valid[0] == 4'd0;

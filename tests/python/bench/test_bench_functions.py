@@ -8,6 +8,7 @@ from doorbell.bench.function_results import function_json, of_fair
 from doorbell.bench.functions import Functions, check_jobs, jobs_of, queue_pairs, with_fn0
 from doorbell.bench.jobs import Job, apply_option, parse_functions, parse_job_file
 from doorbell.bench.results import Result, Side
+from doorbell.bench.shares import parse_shares
 from doorbell.cli import main as cli
 from doorbell.device.limits import Link
 from doorbell.errors import UserError
@@ -66,10 +67,45 @@ def test_queue_pairs_grow_as_needed() -> None:
     (("--functions", "2", "--speed"), "not for a trace"),
     (("--functions", "2", "--top", "db_host"), "not for a trace"),
     (("--functions", "2", "--numjobs", "9"), "at most 8"),
+    (("--fn-weights", "2,1"), "need --functions"),
+    (("--fn-slots", "0=min:1"), "need --functions"),
+    (("--fn-limit", "0=iops:1"), "need --functions"),
+    (("--functions", "1", "--param", "NUM_FN=1", "--fn-weights", "2"), "need a drive with VFs"),
+    (("--functions", "2", "--fn-weights", "4,2,1"), "3 weights for 2 functions"),
+    (("--functions", "2", "--fn-weights", "4,0"), "'0' is not a number from 1 to 255"),
+    (("--functions", "2", "--fn-limit", "iops:5"), "say which function, as in --fn-limit 2=iops:20000,bw:500m"),
+    (("--functions", "2", "--fn-limit", "x=iops:5"), "'x' is no function: use 0 or PF, 2 or VF2, 1-16"),
+    (("--functions", "2", "--fn-limit", "VF2=iops:5"), "there is no function 2: they are 0 to 1"),
+    (("--functions", "2", "--fn-limit", "1=rate:5"), "'rate' is not one of iops, bw, iops-burst, bw-burst"),
+    (("--functions", "2", "--fn-limit", "1=iops:0"), "'0' is not a number from 1 to"),
+    (("--functions", "2", "--fn-limit", "1=bw:fast"), "'fast' is not a size"),
+    (("--functions", "2", "--fn-limit", "1=bw:0"), "'0' is not in 1 to"),
+    (("--functions", "2", "--fn-limit", "1=bw-burst:1m"), "bw-burst needs bw"),
+    (("--functions", "2", "--fn-slots", "1=min:1000"), "'1000' is not a number from 0 to 256"),
+    (("--functions", "2", "--fn-slots", "1=8"), "'8' is not one of min, max"),
 ])  # fmt: skip
 def test_what_makes_no_sense(options: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["bench", "--rw", "randread", *options]) == 2
     assert message in capfd.readouterr().err
+
+
+def test_words_for_shares() -> None:
+    shares = parse_shares(
+        "4,2", ["PF=min:8, max:64", "1-2=min:0"], ["VF2=iops:20000,bw:500m", "1=iops:9,iops-burst:3"], 4
+    )
+    assert {s.function: s.given for s in shares} == {
+        0: {"weight": 4, "slots_min": 8, "slots_max": 64},
+        1: {"weight": 2, "slots_min": 0, "iops": 9, "iops_burst": 3},
+        2: {"slots_min": 0, "iops": 20000, "bytes_per_s": 500 << 20},
+    }
+    assert parse_shares(None, [], [], 17) == ()
+    assert [s.function for s in parse_shares(None, ["vf1-vf3=max:2"], [], 5)] == [1, 2, 3]
+    assert parse_shares(None, [], ["1=bw:2g/s,bw-burst:256k"], 2)[0].given == {
+        "bytes_per_s": 2 << 30,
+        "bytes_burst": 1 << 18,
+    }
+    many = Functions(4, shares=shares)
+    assert many.weights == {0: 4, 1: 2} and "function 2: slots min 0, iops 20,000, bytes per s 524,288,000" in str(many)
 
 
 def result(fn: int, ios: int, size: int = 4096) -> Result:
@@ -81,6 +117,12 @@ def result(fn: int, ios: int, size: int = 4096) -> Result:
 
 def test_shares_of_fair() -> None:
     link = Link.parse("gen3x8")
+    weighted = of_fair([result(0, 40), result(1, 20), result(2, 30)], link, {0: 4, 1: 2})
+    assert weighted == {
+        0: pytest.approx(40 * 7 / 4 / 90),
+        1: pytest.approx(20 * 7 / 2 / 90),
+        2: pytest.approx(30 * 7 / 90),
+    }
     fair = of_fair([result(0, 10), result(1, 10), result(1, 20)], link)
     assert fair[0] == pytest.approx(0.5) and fair[1] == pytest.approx(1.5)
     found = function_json([result(0, 10), result(1, 30)], link)

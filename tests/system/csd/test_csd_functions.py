@@ -20,7 +20,7 @@ from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 MIXED = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS)  # by function
-RESULTS = 8  # of each function in the log page
+RESULTS = 4  # of each function in the log page
 
 
 def test_keys_of_the_pf(make_drive: MakeDrive) -> None:

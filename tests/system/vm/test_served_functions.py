@@ -15,10 +15,11 @@ import pytest
 import vfio_client as vc
 from doorbell.device.pci_config import NUM_VFS, SRIOV_CONTROL
 from doorbell.errors import UserError
-from doorbell.nvme import virtualization
-from doorbell.nvme.constants import NvmOpc, Reg
+from doorbell.nvme import namespaces, virtualization
+from doorbell.nvme.constants import Cns, NvmOpc, Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.errors import ProtocolError
+from doorbell.nvme.structures import IdNs
 from doorbell.vm import serve
 from test_vfio_user import exercise, new_driver, running
 
@@ -175,6 +176,50 @@ def test_namespaces_last(tmp_path: Path) -> None:
     with serve.serving_device(str(tmp_path / "one"), size="96m", image=other, data_w=256, link="gen3x8"):
         pass
     with pytest.raises(UserError, match="no namespace for VF 1, and no room"), served(tmp_path, image=other):
+        pass
+
+
+def sizes(paths: list[str]) -> list[int]:
+    """Bytes of each function's namespaces."""
+    drives = up_all(paths)
+    of = [[IdNs.from_buffer_copy(d.identify(Cns.NS, nsid=n)) for n in namespaces.active(d)] for _, d in drives]
+    found = [sum(space.nsze * 512 for space in spaces) for spaces in of]
+    for drive, _ in reversed(drives):
+        drive.close()
+    return found
+
+
+def test_size_of_vfs(tmp_path: Path) -> None:
+    """Each VF has what was asked for, the PF the rest; what an image has already stays as it is."""
+    settings = 128 << 10  # of the media, the drive's own
+    image = tmp_path / "image"
+    with served(tmp_path, vf_size="8m", image=image) as paths:
+        assert sizes(paths) == [(96 << 20) - settings - 2 * (8 << 20), 8 << 20, 8 << 20]
+    with served(tmp_path, vf_size="4m", image=image) as paths:
+        assert sizes(paths)[1:] == [8 << 20, 8 << 20]
+    image.unlink()
+    with served(tmp_path, vf_size=str(48 * 1024 - 64) + "k", image=image) as paths:
+        assert sizes(paths) == [0, (48 << 20) - (64 << 10), (48 << 20) - (64 << 10)], "nothing is left for the PF"
+
+
+def test_sizes_of_vfs_that_cannot_be(tmp_path: Path) -> None:
+    for size, why in (
+        ("48m", "2 VFs of 50,331,648 bytes are more than the 100,532,224 bytes of the drive"),
+        ("1000", "a multiple of 4096 bytes"), ("0", "a multiple of 4096 bytes"), ("big", "'big' is not a size"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=why), served(tmp_path, vf_size=size, image=tmp_path / "new"):
+            pass
+        assert not list(tmp_path.glob("drive*"))
+    with (
+        pytest.raises(UserError, match="--vf-size is the size of a VF's namespace: it needs --vfs"),
+        serve.serving_device(str(tmp_path / "one"), size="96m", vf_size="4m", data_w=256, link="gen3x8"),
+    ):
+        pass  # fmt: skip
+    # An image of a drive without VFs: what no namespace has is not enough.
+    image = tmp_path / "image"
+    with serve.serving_device(str(tmp_path / "one"), size="96m", image=image, data_w=256, link="gen3x8"):
+        pass
+    with pytest.raises(UserError, match="0 bytes that no namespace has"), served(tmp_path, image=image, vf_size="4m"):
         pass
 
 

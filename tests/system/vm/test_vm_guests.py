@@ -58,6 +58,11 @@ def test_a_script_twice_is_for_guests(tmp_path: Path) -> None:
     assert b"--run several times is for --guests" in done.stderr and done.returncode
 
 
+def test_a_size_of_vfs_is_for_guests(tmp_path: Path) -> None:
+    done = vm(tmp_path, "--vf-size", "8m", *jobs(tmp_path, [0]))
+    assert b"--vf-size is for --guests" in done.stderr and done.returncode
+
+
 def test_lines_of_a_guest(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     one, two = Lines(1), Lines(12)
     one(b"a")
