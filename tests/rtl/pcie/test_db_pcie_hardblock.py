@@ -31,7 +31,9 @@ MEM_SIZE = 1 << 20
 
 
 class HardBlock:
-    def __init__(self, dut: Any, mps: int = 256, mrrs: int = 512, rcb: int = 64, seed: int = 1) -> None:
+    def __init__(
+        self, dut: Any, mps: int = 256, mrrs: int = 512, rcb: int = 64, seed: int = 1, functions: int = 1
+    ) -> None:
         for name in ("cocotb.pcie", f"cocotb.{dut._name}"):  # every TLP is logged otherwise
             logging.getLogger(name).setLevel(logging.ERROR)
         self.dut = dut
@@ -70,7 +72,10 @@ class HardBlock:
             pcie_rq_seq_num_vld1=dut.pcie_rq_seq_num_vld1,
             pcie_cq_np_req=dut.pcie_cq_np_req,
         )
-        self.dev.functions[0].configure_bar(0, BAR_SIZE, ext=True)
+        for _ in range(1, functions):
+            self.dev.make_function()
+        for function in self.dev.functions:
+            function.configure_bar(0, BAR_SIZE, ext=True)
         self.rc.make_port().connect(self.dev)
         d = dut
         for s in (
@@ -88,6 +93,7 @@ class HardBlock:
             "s_post_valid",
             "s_post",
             "stop",
+            "silent",
         ):
             getattr(d, s).value = 0
         self.port_bits = dict.fromkeys(("s_read_valid", "s_read", "s_read_user"), 0)
@@ -98,9 +104,11 @@ class HardBlock:
         while self.dut.rst.value == 1:
             await RisingEdge(self.dut.clk)
         await self.rc.enumerate()
-        self.pci = self.rc.find_device(self.dev.functions[0].pcie_id)
-        await self.pci.enable_device()
-        await self.pci.set_master()
+        self.pcis = [self.rc.find_device(function.pcie_id) for function in self.dev.functions]
+        for pci in self.pcis:
+            await pci.enable_device()
+            await pci.set_master()
+        self.pci = self.pcis[0]
         cap = self.dev.functions[0].pcie_cap  # what the host's system software would write
         cap.max_payload_size = self.rc.max_payload_size
         cap.max_read_request_size = self.rc.max_read_request_size
@@ -117,9 +125,9 @@ class HardBlock:
         self.port_bits[name] = self.port_bits[name] & ~mask | value << (width * client)
         getattr(self.dut, name).value = self.port_bits[name]
 
-    async def request(self, client: int, parts: list[tuple[int, int]], user: int) -> None:
+    async def request(self, client: int, parts: list[tuple[int, int]], user: int, fn: int = 0) -> None:
         for i, (addr, length) in enumerate(parts):
-            read = SEGMENT.pack(addr=addr, len=length, first=int(i == 0), last=int(i == len(parts) - 1))
+            read = SEGMENT.pack(fn=fn, addr=addr, len=length, first=int(i == 0), last=int(i == len(parts) - 1))
             self._port("s_read", client, SEGMENT.width, read)
             self._port("s_read_user", client, USER_W, user)
             self._port("s_read_valid", client, 1, 1)
@@ -173,7 +181,7 @@ class HardBlock:
             assert data == b"".join(bytes(self.mem[o : o + n]) for o, n in parts), f"read of {parts}"
         await task
 
-    async def writes(self, packets: int, lo: int, hi: int, expected: bytearray) -> None:
+    async def writes(self, packets: int, lo: int, hi: int, expected: bytearray, fn: int = 0) -> None:
         """Packets into [lo, hi) of memory, one after the other; expected keeps what memory must hold."""
         d = self.dut
         done: list[int] = []
@@ -201,7 +209,7 @@ class HardBlock:
             rows = cocotb.start_soon(self._rows(data))
             for i, (o, n) in enumerate(parts):
                 last = int(i == len(parts) - 1)
-                d.s_seg.value = SEGMENT.pack(addr=self.base + o, len=n, first=int(i == 0), last=last)
+                d.s_seg.value = SEGMENT.pack(fn=fn, addr=self.base + o, len=n, first=int(i == 0), last=last)
                 d.s_seg_user.value, d.s_seg_valid.value = user, 1
                 while True:
                     await RisingEdge(d.clk)
@@ -224,14 +232,14 @@ class HardBlock:
                     break
             d.s_row_valid.value = 0
 
-    async def posts(self, count: int, lo: int, hi: int, expected: bytearray) -> None:
+    async def posts(self, count: int, lo: int, hi: int, expected: bytearray, fn: int = 0) -> None:
         d = self.dut
         for _ in range(count):
             n = self.rng.choice([1, MOST, self.rng.randint(1, MOST)])
             o = self.rng.randrange(lo, hi, 4096) + self.rng.randrange(0, 4096 // 64) * 64
             data = self.rng.randbytes(4 * n)
             expected[o : o + 4 * n] = data
-            d.s_post.value = POST.pack(addr=self.base + o, dwords=n, data=int.from_bytes(data, "little"))
+            d.s_post.value = POST.pack(fn=fn, addr=self.base + o, dwords=n, data=int.from_bytes(data, "little"))
             d.s_post_valid.value = 1
             while True:
                 await RisingEdge(d.clk)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// db_pcie_endpoint (two read clients) in front of 16 KiB of registers, with the streams flat as cocotbext-pcie's model of
+// db_pcie_endpoint (two read clients) in front of 16 KiB of registers a function, with the streams flat as cocotbext-pcie's model of
 // the hard block wants them.
 `include "db_pcie_types.svh"
 module pcie_hardblock_tb
   import db_mem_pkg::*, db_pcie_pkg::*;
 #(
     parameter int DATA_W = 256,
+    parameter int NUM_FN = 1,
     localparam int N      = DATA_W / 32,
     localparam int USER_W = 16,
     localparam int C      = 2
@@ -15,6 +16,7 @@ module pcie_hardblock_tb
     input logic [1:0] cfg_max_payload,
     input logic [2:0] cfg_max_read_req,
     input logic stop,
+    input logic [NUM_FN-1:0] silent,
     output logic quiet,
     input  logic [5:0] pcie_rq_seq_num0,
     input  logic       pcie_rq_seq_num_vld0,
@@ -95,6 +97,7 @@ module pcie_hardblock_tb
   logic [31:0] reg_rdata;
 
   db_pcie_endpoint #(
+      .NUM_FN      (NUM_FN),
       .DATA_W      (DATA_W),
       .NUM_CLIENTS (C),
       .CLIENTS     ({client_cfg_t'{tags_log2: 16'd4, ring_dw_log2: 16'd11, chunk_bytes: 16'd512, has_user: 1'b1},
@@ -105,7 +108,7 @@ module pcie_hardblock_tb
       .cfg_mps     (3'(cfg_max_payload)),
       .cfg_mrrs    (cfg_max_read_req),
       .hold        (1'b0),
-      .silent      ('0),
+      .silent      (silent),
       .fence       (1'b0),
       .fenced      (),
       .s_read_owner('0),
@@ -139,17 +142,19 @@ module pcie_hardblock_tb
   );
 
   // Registers that answer after some cycles, not always the same number.
-  logic [31:0] regs[4096];
+  logic [31:0] regs[8*4096];
   logic [ 2:0] wait_q;
+  logic [14:0] word;
 
   assign reg_ready = wait_q[0];
+  assign word      = {access.fn[2:0], access.addr[13:2]};
 
   always_ff @(posedge clk) begin
     wait_q     <= rst ? '0 : wait_q + 3'd1;
     reg_rvalid <= reg_valid && reg_ready && !access.wr && !rst;
-    reg_rdata  <= regs[access.addr[13:2]];
+    reg_rdata  <= regs[word];
     if (reg_valid && reg_ready && access.wr) begin
-      for (int i = 0; i < 4; i++) if (access.be[i]) regs[access.addr[13:2]][i*8+:8] <= access.wdata[i*8+:8];
+      for (int i = 0; i < 4; i++) if (access.be[i]) regs[word][i*8+:8] <= access.wdata[i*8+:8];
     end
   end
 
