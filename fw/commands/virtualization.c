@@ -60,7 +60,8 @@ static uint32_t allocate(struct request* r, bool interrupts, uint32_t wanted) {
 }
 
 static uint32_t assign(struct request* r, struct function* vf, bool interrupts, uint32_t wanted) {
-    if (vf->online || vf->going_offline) return ST_SECONDARY_STATE;
+    if (vf->going_offline) return WAIT;
+    if (vf->online) return ST_SECONDARY_STATE;
     struct resources total = resources_total(r->drive), given = resources_given(r->drive),
                      most = resources_most(r->drive), now = vf->own;
     uint32_t others =
@@ -73,21 +74,21 @@ static uint32_t assign(struct request* r, struct function* vf, bool interrupts, 
 }
 
 static uint32_t online(struct function* vf) {
-    if (vf->going_offline || vf->own.queues < MIN_ONLINE_QUEUES || vf->own.interrupts == 0) return ST_SECONDARY_STATE;
+    if (!(hw_function_events(&vf->hw) & FN_ENABLE)) return ST_SECONDARY_STATE;  // VF Enable is cleared
+    if (vf->going_offline) return WAIT;
+    if (vf->own.queues < MIN_ONLINE_QUEUES || vf->own.interrupts == 0) return ST_SECONDARY_STATE;
     vf->online = true;
     return ST_SUCCESS;
 }
 
-/// Its host loses it; when nothing of it is under way any more it has no resources either.
+/// Its host loses it; when nothing of it is under way any more it has no resources either (functions.c).
 static uint32_t offline(struct request* r, struct function* vf) {
     if (r->step == 0) {
         vf->online = false;
         vf->going_offline = true;
         r->step = 1;
     }
-    if (vf->going_offline) return WAIT;
-    (void)resources_give(r->drive, vf, (struct resources){0, 0});
-    return ST_SUCCESS;
+    return vf->going_offline ? (uint32_t)WAIT : (uint32_t)ST_SUCCESS;
 }
 
 uint32_t virtualization_management(struct request* r) {

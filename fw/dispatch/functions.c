@@ -38,12 +38,24 @@ static void stop(struct drive* drive, struct function* fn, struct waiting* waiti
     cut_off(drive, fn, waiting);
 }
 
+/// From online to offline: once it is quiet it has no resources any more (Base 2.0, 8.26.3).
+static void take_offline(struct function* vf) {
+    if (!vf->online) return;
+    vf->online = false;
+    vf->going_offline = true;
+}
+
+static void is_offline(struct drive* drive, struct function* vf) {
+    vf->going_offline = false;
+    (void)resources_give(drive, vf, (struct resources){0, 0});
+}
+
 /// With a reset of the PF its VFs go offline (Base 2.0, 8.26.3).
 static void stop_with_vfs(struct drive* drive, struct function* fn, struct waiting* waiting) {
     stop(drive, fn, waiting);
     if (fn->hw.place) return;
     for (uint32_t i = 1; i < drive->hw.num_fn; i++) {
-        drive->functions[i].online = false;
+        take_offline(&drive->functions[i]);
         stop(drive, &drive->functions[i], waiting + i);
     }
 }
@@ -104,7 +116,7 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
     life_reset_state(drive, fn);
     fn->life = DISABLED;
     fn->look = true;
-    fn->going_offline = false;
+    if (fn->going_offline) is_offline(drive, fn);
     life_off(drive, fn, false);
 }
 
@@ -172,12 +184,12 @@ static void look(struct drive* drive, struct function* fn, struct waiting* waiti
         stop_with_vfs(drive, fn, waiting);
     }
     if (events & FN_EN_FELL) stop_with_vfs(drive, fn, waiting);
-    if ((events & FN_EN_FELL) && !(events & FN_ENABLE)) fn->online = false;  // the VF is no more
+    if ((events & FN_EN_FELL) && !(events & FN_ENABLE)) take_offline(fn);  // the VF is no more
 }
 
 static void step(struct drive* drive, struct function* fn, struct waiting* waiting, uint32_t* wake, bool* poll) {
     if (fn->going_offline) {
-        if (fn->life == DISABLED) fn->going_offline = false;
+        if (fn->life == DISABLED) is_offline(drive, fn);
         else stop(drive, fn, waiting);
         *poll = true;
     }

@@ -4,7 +4,7 @@
 Packages come from the machine's own Debian mirror, checked with its own keyring, and are unpacked (never configured)
 into the cache; so nothing is installed on the machine, and no root is needed. QEMU runs by the root's dynamic
 loader. The guest is an initramfs made of the same packages: kernel, bash, coreutils, util-linux, e2fsprogs,
-nvme-cli, fio, kmod, busybox.
+nvme-cli, pciutils, fio, kmod, busybox.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from doorbell.errors import UserError
 # What the guest's programs come from; their executables and all libraries that these need go into the initramfs.
 GUEST_PACKAGES = (
     "bash", "bsdextrautils", "busybox", "coreutils", "dash", "debianutils", "diffutils", "e2fsprogs", "fdisk",
-    "findutils", "fio", "grep", "gzip", "kmod", "libc-bin", "mawk", "mount", "ncurses-bin", "nvme-cli", "procps",
-    "sed", "tar", "util-linux",
+    "findutils", "fio", "grep", "gzip", "kmod", "libc-bin", "mawk", "mount", "ncurses-bin", "nvme-cli", "pciutils",
+    "procps", "sed", "tar", "util-linux",
 )  # fmt: skip
 OTHER_PACKAGES = ("base-files", "linux-image-cloud-amd64", "ncurses-base", "qemu-system-x86")
 # Pulled in as dependencies of maintainer scripts, boot loaders or optional tools; not run here, so not unpacked.
@@ -40,7 +40,7 @@ SUITES = "trixie trixie-backports"
 BACKPORTS = "qemu-* seabios ipxe-qemu"  # vfio-user-pci needs QEMU >= 10.1
 KERNEL_MODULES = ("kernel/fs/xfs", "kernel/fs/fat", "kernel/fs/nls", "kernel/lib/libcrc32c.ko.xz")
 LIB = "usr/lib/x86_64-linux-gnu"
-RECIPE = 3  # raise when this file changes what a root contains
+RECIPE = 4  # raise when this file changes what a root contains
 
 INIT = """#!/bin/bash
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8

@@ -26,6 +26,7 @@ from doorbell.nvme.structures import IdCtrl
 from doorbell.vm.devices import QUEUE_PAIRS, RESET_S, SimDevice, say_trouble
 
 RESET_SLICE = 2000  # cycles between two looks at what comes during a reset
+VFS_GO_CYCLES = 50_000  # until the firmware has seen VFs go; a host gives it a second (PCIe 5.0, 9.3.3.3.1)
 MPS = 1  # of the PF, and so of all: 256 bytes
 
 
@@ -84,6 +85,8 @@ class FunctionDevice(SimDevice):
         before = sum(self._sim.function(fn).cfg()["enabled"] for fn in range(1, self._sim.num_fn))
         if state.vfs != before:
             self._sim.enable_vfs(state.vfs)
+            if state.vfs < before:
+                self._sim.run(VFS_GO_CYCLES, everybody=True)
             for fn in range(before + 1, state.vfs + 1):
                 self.on_new(fn)
 

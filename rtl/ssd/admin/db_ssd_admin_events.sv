@@ -45,7 +45,7 @@ module db_ssd_admin_events
   output logic        cpu_idle        ///< nothing here changes until an input does or wake_us is reached
 );
   logic              due_q, drained_q, idle_q, nssr;
-  logic [NUM_FN-1:0] written, en, en_q, en_fell_q, gone;
+  logic [NUM_FN-1:0] written, en, en_q, en_fell_q, gone, gone_q;
 
   always_comb begin
     nssr    = host_regs.subsystem_reset;
@@ -75,14 +75,16 @@ module db_ssd_admin_events
     irq       <= (events & wake_on) != '0;
     due_q     <= time_us >= wake_us && wake_us != '1;
     for (int i = 0; i < NUM_FN; i++) begin
+      gone_q[i]    <= gone[i];
       en_q[i]      <= en[i] && !gone[i];
-      en_fell_q[i] <= en_q[i] && (!en[i] || gone[i]);
+      en_fell_q[i] <= (en_q[i] && !en[i]) || (gone[i] && !gone_q[i]);  // nobody need have enabled it
     end
     drained_q <= cmds_inflight == cmds_unread;
     idle_q    <= asleep && copy_idle && completion_idle && queue_ctx_idle && !sqe_waits && !media_waits;
     if (rst) begin
       irq       <= 1'b0;
       due_q     <= 1'b0;
+      gone_q    <= '1;
       en_q      <= '0;
       en_fell_q <= '0;
       idle_q    <= 1'b0;

@@ -107,6 +107,7 @@ def test_vfs_go_and_come_while_the_pf_works(make_drive: MakeDrive) -> None:
         ts[0].start(20, 16)
         assert two.memory.snapshot() == before
         pf.sim.enable_vfs(2)
+        virtualization.assign(pf, 2, queues=QUEUES, interrupts=QUEUES + 1)
         virtualization.online(pf, 2)
         bring_up(two)
     finish(*ts)
@@ -127,6 +128,7 @@ def test_a_reset_of_the_pf_ends_all(make_drive: MakeDrive) -> None:
     bring_up(pf)
     pf.sim.enable_vfs(2)
     for fn, d in enumerate((one, two), 1):
+        virtualization.assign(pf, fn, queues=QUEUES, interrupts=QUEUES + 1)
         virtualization.online(pf, fn)
         d.take_irqs()
         bring_up(d)

@@ -168,9 +168,35 @@ def test_a_reset_of_the_primary_takes_its_vfs_offline(pf: Driver) -> None:
     gone(vf)
     pf.start(queues=2, entries=32)
     assert pf.get_features(Feature.NUM_QUEUES) & 0xFFFF == before + 2, "it takes what it was promised at its reset"
-    assert [s.scs for s in virtualization.secondaries(pf)] == [0, 0]
-    virtualization.online(pf, 1)  # with what it had
-    vf.start(queues=1, entries=32)
+    assert all(offline_without_anything(pf))
+    vf_up(pf, 1, queues=2, vf=vf)
+    assert virtualization.capabilities(pf).vq.assigned == 3
+
+
+@pytest.mark.parametrize("enabled", [False, True], ids=["no driver", "driver"])
+def test_a_vf_that_is_no_more_is_offline(pf: Driver, enabled: bool) -> None:
+    """VF Enable cleared: offline, without resources; as long as it is, no VF comes online."""
+    most = virtualization.capabilities(pf).vq.secondary_max
+    virtualization.assign(pf, 1, queues=most - 1, interrupts=3)
+    virtualization.online(pf, 1)
+    vf = driver(pf, 1)
+    if enabled:
+        vf.start(queues=2, entries=32)
+    pf.sim.enable_vfs(0)
+    vf._forget_queues()
+    pf.advance(50_000)
+    assert all(offline_without_anything(pf))
+    virtualization.assign(pf, 2, queues=most - 1, interrupts=2)  # all are free again
+    online = virtualization.manage_try(pf, VirtMgmt.ONLINE, 2)
+    expect(online, Status.INVALID_SECONDARY_STATE)
+    pf.sim.enable_vfs(NUM_FN - 1)
+    virtualization.online(pf, 2)
+    virtualization.offline(pf, 2)
+    vf_up(pf, 1, vf=vf)
+
+
+def offline_without_anything(pf: Driver) -> list[bool]:
+    return [(s.scs, s.nvq, s.nvi) == (0, 0, 0) for s in virtualization.secondaries(pf)]
 
 
 def test_who_may_do_what(pf: Driver) -> None:

@@ -151,6 +151,7 @@ def test_a_client_of_the_pf_may_take_vfs_away(tmp_path: Path) -> None:
         sriov(SRIOV_CONTROL, 9)
         assert two.read32(Reg.CSTS) == 0xFFFFFFFF and one.read32(Reg.CC) == 0
         one._forget_queues()
+        virtualization.assign(pf, 1, queues=2, interrupts=8)
         virtualization.online(pf, 1)
         one.start(queues=2, entries=16)
         exercise(one, ios=3)
@@ -158,6 +159,15 @@ def test_a_client_of_the_pf_may_take_vfs_away(tmp_path: Path) -> None:
         two_drive.client.ask(vc.RESET)  # does nothing, but is answered
         for drive in (pf_drive, one_drive, two_drive):
             drive.close()
+
+
+def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
+    """Not with what the server gave them while it had the PF: the client may give all there is to one."""
+    with served(tmp_path) as paths:
+        drive, pf = up(paths[0])
+        assert [(s.scs, s.nvq, s.nvi) for s in virtualization.secondaries(pf)] == [(0, 0, 0)] * VFS
+        virtualization.assign(pf, 1, queues=virtualization.capabilities(pf).vq.secondary_max - 1, interrupts=8)
+        drive.close()
 
 
 def test_namespaces_last(tmp_path: Path) -> None:
