@@ -214,9 +214,10 @@ class Crowd:
 
     def _after(self, kind: str) -> None:
         for m in self.vfs:
+            if kind in ALONE:
+                m.machine.given = (0, 0)
             if kind == "power":
                 m.machine.power_on(0)
-                m.machine.given = (0, 0)
                 m.judge.drive = m.drive
         self._taken(self.vfs)
 

@@ -15,22 +15,54 @@ from typing import Any
 from doorbell.device.messages import MmioError
 from doorbell.nvme import namespaces, virtualization
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import CSTS_CFS, CSTS_RDY, NsAttach, Reg
+from doorbell.nvme.constants import (
+    CC_SHN_NORMAL,
+    CC_SHN_SHIFT,
+    CSTS_CFS,
+    CSTS_RDY,
+    CSTS_SHST_MASK,
+    CSTS_SHST_SHIFT,
+    NsAttach,
+    Reg,
+)
+from doorbell.nvme.errors import DeviceTimeout
 from doorbell.nvme.memory import HostMemory
 from doorbell.soak.generate import Shape
 from doorbell.soak.generate_crowd import PF_SHAPE, VF_QUEUES
 from doorbell.soak.judge import Failure
-from doorbell.soak.machine import PATIENCE_US, SPACE_BYTES, Machine, driver_of
+from doorbell.soak.machine import SPACE_BYTES, Machine, driver_of
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.steps import LAYOUT, Step
 
 MEMORY_BYTES = 24 << 20  # of each function
 STEP = 1 << 36  # between their memories
+PATIENCE_US = 100_000  # simulated at full cost, as some function is always at work
 ENABLE_CYCLES = 25_000  # between two changes of VF Enable; SR-IOV wants a second
 MANY = 9  # functions for which the default NUM_QP is enough
 
 
-class PfMachine(Machine):
+class FunctionMachine(Machine):
+    """What the hosts of a drive with several functions have in common."""
+
+    patience_us = PATIENCE_US
+
+    def shut_down(self, abrupt: bool) -> None:
+        """A normal shutdown lets commands end, which wait for room in their completion queues: the host reads on."""
+        drive = self.drive
+        if abrupt:
+            return super().shut_down(abrupt)
+        for cq in drive.cqs.values():
+            cq.hold = False
+        drive.write32(Reg.CC, drive.read32(Reg.CC) | CC_SHN_NORMAL << CC_SHN_SHIFT)
+        limit = drive.sim.ns + self.patience_us * 1000
+        while drive.read32(Reg.CSTS) & CSTS_SHST_MASK != 2 << CSTS_SHST_SHIFT:
+            if drive.sim.ns > limit:
+                raise DeviceTimeout("a shutdown does not end, though all completion queues are read")
+            drive.poll(everything=True)
+            drive.advance(1000)
+
+
+class PfMachine(FunctionMachine):
     """The PF's host. before, after: what becomes of the VFs, called with the kind of a reset of the PF around it.
     vfs: how many are there, by VF Enable."""
 
@@ -72,9 +104,9 @@ class PfMachine(Machine):
         return lost
 
 
-class VfMachine(Machine):
-    """The host of a VF, which the PF's gives what it needs. online, given: its state, queues and interrupts, as the PF's
-    host knows them."""
+class VfMachine(FunctionMachine):
+    """The host of a VF, which the PF's gives what it needs. online, given: its state, its queues and interrupts, as the
+    PF's host knows them."""
 
     def __init__(self, pf: PfMachine, fn: int, seed: int, enable_vfs: Callable[[int], None]) -> None:
         """enable_vfs: VF Enable for so many VFs; all that go are told."""
@@ -91,7 +123,7 @@ class VfMachine(Machine):
     def power_on(self, timing: int) -> None:
         """The PF's host has: this one finds its function in the new simulation."""
         memory = HostMemory(MEMORY_BYTES, self.pf.drive.memory.base + self.fn * STEP, seed=self.seed)
-        self.drive = driver_of(self.pf.drive.sim.function(self.fn), memory, self.seed)
+        self.drive = driver_of(self.pf.drive.sim.function(self.fn), memory, self.seed, PATIENCE_US)
 
     def close(self) -> None:
         """The PF's host does."""

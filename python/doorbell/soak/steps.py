@@ -79,7 +79,7 @@ TIMINGS: tuple[dict[str, Any], ...] = (
 
 @dataclass
 class Script:
-    """Steps, and what they are carried out on. failure: what it ended with, for who reads it. functions: of the drive."""
+    """Steps, and what they are carried out on. failure: what it ended with, for who reads it. functions: how many."""
 
     top: str
     seed: int
