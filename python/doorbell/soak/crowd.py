@@ -106,6 +106,11 @@ class Member(Player):
         self.up = True
         self.look_at_spaces()
 
+    def do_bus_master(self, step: Step) -> None:
+        """Off, a function of several is silent: what it does meanwhile is lost, an entry that it fetches too."""
+        super().do_bus_master(step)
+        self.reset_if_fatal()
+
     def do_vfs(self, step: Step) -> None:
         self.crowd.enable_vfs(max(0, min(step["count"], len(self.crowd.members) - 1)))
 

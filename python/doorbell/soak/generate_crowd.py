@@ -11,7 +11,7 @@ from doorbell.soak.steps import VF_RESETS, Step
 
 PF_SHAPE = Shape(queues=6, manage=True)
 VF_QUEUES = 3
-TAKES_VFS = ("reset", "cut", "fatal")  # with the PF their VFs go
+TAKES_VFS = ("reset", "cut", "fatal", "bus_master")  # with the PF their VFs go
 
 
 class FunctionGenerator(Generator):
@@ -24,7 +24,7 @@ class FunctionGenerator(Generator):
             self.kinds, self.second = VF_RESETS, ("disable", "flr", "offline")
             self.disturbances |= {"offline": 1.5, "vfs": 0.4}
         else:  # what it does to itself, it does to all
-            self.disturbances |= {"reset": 2, "cut": 1.5, "fatal": 0.1, "ns_delete": 0.4}
+            self.disturbances |= {"reset": 2, "cut": 1.5, "fatal": 0.1, "bus_master": 0.2, "ns_delete": 0.4}
 
     def space(self) -> int:
         return self.fn + 1 if self.rng.random() < 0.9 else super().space()

@@ -172,6 +172,12 @@ class Player(Entries, Cuts, Admin):
         sq = drive.sqs[q]
         drive.sim.inject(step["kind"], addr=sq.address, length=sq.entries * 64)
         self.do_io(whole({"do": "io", "q": q, "op": "flush"}))
+        self.reset_if_fatal()
+        self.judge.stale_faults = True
+
+    def reset_if_fatal(self) -> None:
+        """An entry could not be read: the commands under way end, or the controller has failed and is reset."""
+        drive = self.drive
         for _ in range(100):
             drive.step(50)
             if not self.judge.sent:
@@ -181,7 +187,6 @@ class Player(Entries, Cuts, Admin):
                 break
         else:
             raise Failure("stuck", "an entry that cannot be read: neither a completion nor CSTS.CFS")
-        self.judge.stale_faults = True
 
     def do_bus_master(self, step: Step) -> None:
         self.settle()
