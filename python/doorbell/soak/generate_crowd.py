@@ -33,7 +33,8 @@ class FunctionGenerator(Generator):
         for step in super().disturbance():
             if step["do"] in ("ns_delete", "attach", "detach"):  # most come back to where they were
                 step["ns"] = ns = self.rng.randint(1, self.shape.spaces)
-                step["to"] = ns - 1 if self.rng.random() < 0.9 else self.rng.randrange(self.functions)
+                if step["do"] != "ns_delete":
+                    step["to"] = ns - 1 if self.rng.random() < 0.9 else self.rng.randrange(self.functions)
             if step["do"] == "vfs":
                 step["count"] = self.rng.randrange(self.functions)
             yield step

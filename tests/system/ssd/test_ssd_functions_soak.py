@@ -20,6 +20,7 @@ from doorbell.soak.steps import RESETS, VF_RESETS, Step, load
 
 pytestmark = pytest.mark.rtl
 FUNCTIONS = 3  # the simulator of test_ssd_functions.py
+OFTEN = ("flr", "offline", "vf_enable")  # the others are nightly
 WRITE: Step = {"do": "io", "op": "write", "count": 8, "data": 1}
 
 
@@ -32,7 +33,7 @@ def soak(functions: int, seed: int, commands: int) -> set[str]:
 
 
 def test_soak() -> None:
-    did = soak(FUNCTIONS, 1, 500)
+    did = soak(FUNCTIONS, 2, 500)
     assert "online" in did and any(d.startswith("reset") for d in did)
 
 
@@ -62,7 +63,7 @@ def at_work(crowd: Crowd, data: int) -> None:
     crowd.play({"do": "run", "cycles": 300})
 
 
-@pytest.mark.parametrize("kind", VF_RESETS)
+@pytest.mark.parametrize("kind", [k if k in OFTEN else pytest.param(k, marks=pytest.mark.nightly) for k in VF_RESETS])
 def test_a_reset_of_a_vf_ends_its_commands_alone(crowd: Crowd, kind: str) -> None:
     at_work(crowd, 10)
     sent = [len(m.judge.sent) for m in crowd.members]
@@ -75,7 +76,7 @@ def test_a_reset_of_a_vf_ends_its_commands_alone(crowd: Crowd, kind: str) -> Non
     assert not crowd.ended["DATA_TRANSFER_ERROR"]
 
 
-@pytest.mark.parametrize("kind", ["disable", "flr", *(pytest.param(k, marks=pytest.mark.nightly) for k in RESETS[2:])])
+@pytest.mark.parametrize("kind", ["disable", *(pytest.param(k, marks=pytest.mark.nightly) for k in RESETS[1:])])
 def test_a_reset_of_the_pf_ends_all(crowd: Crowd, kind: str) -> None:
     at_work(crowd, 10)
     crowd.play({"do": "reset", "kind": kind})
