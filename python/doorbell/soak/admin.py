@@ -54,12 +54,13 @@ class Admin:
         """After a reset: the namespaces are those that were there before."""
         model, drive = self.machine.model, self.drive
         self.look_at_cut()
-        if namespaces.supported(drive):
-            there, active = namespaces.allocated(drive), namespaces.active(drive)
-            if there != sorted(model.spaces) or active != sorted(n for n, s in model.spaces.items() if s.attached):
+        manages = namespaces.supported(drive)
+        if manages or model.fn:
+            there, active = namespaces.allocated(drive) if manages else sorted(model.spaces), namespaces.active(drive)
+            if there != sorted(model.spaces) or active != sorted(n for n, s in model.spaces.items() if model.has(s)):
                 raise Failure("namespaces", f"{there} exist, {active} are attached: not those of before the reset")
         for nsid, space in model.spaces.items():
-            if not space.attached and not namespaces.supported(drive):
+            if not model.has(space) and not manages:
                 continue
             if (found := self.machine.size_of(nsid)) != (space.blocks.blocks, space.blocks.block_size):
                 raise Failure("namespaces", f"namespace {nsid} has {found[0]} blocks of {found[1]} bytes after a reset")
@@ -69,7 +70,7 @@ class Admin:
     def do_format(self, step: Step) -> None:
         nsid, erase = step["ns"], step["erase"] % 3
         space, size = self.machine.model.spaces.get(nsid), step["size"]
-        if space is None or not space.attached or size not in namespaces.FORMATS:
+        if not self.machine.model.has(space) or size not in namespaces.FORMATS:
             return
         self.settle(nsid)
         self.mend_media()
@@ -99,7 +100,7 @@ class Admin:
             return
         if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
             raise Failure("namespaces", f"a namespace was created as {command.dw0}")
-        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), attached=False)
+        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), fn=None)
 
     def do_ns_delete(self, step: Step) -> None:
         nsid = step["ns"]
@@ -116,24 +117,26 @@ class Admin:
             self.machine.model.rekey()
 
     def do_attach(self, step: Step) -> None:
-        self._attachment(step["ns"], True)
+        self._attachment(step["ns"], step["to"], True)
 
     def do_detach(self, step: Step) -> None:
-        self._attachment(step["ns"], False)
+        self._attachment(step["ns"], step["to"], False)
 
-    def _attachment(self, nsid: int, on: bool) -> None:
-        if not namespaces.supported(self.drive):
+    def _attachment(self, nsid: int, to: int, on: bool) -> None:
+        if not namespaces.supported(self.drive) or not 0 <= to < self.machine.functions:
             return
         self.settle(nsid)
         space = self.machine.model.spaces.get(nsid)
         want = Status.INVALID_FIELD
         if space is not None:
             already = Status.NS_ALREADY_ATTACHED if on else Status.NS_NOT_ATTACHED
-            want = already if space.attached == on else Status.SUCCESS
+            want = already if (space.fn == to) == on else Status.SUCCESS
+            if on and space.fn not in (None, to):
+                want = Status.NS_IS_PRIVATE
         select = NsAttach.ATTACH if on else NsAttach.DETACH
-        if self._expect(namespaces.attachment_try(self.drive, nsid, select), "Namespace Attachment", want):
+        if self._expect(namespaces.attachment_try(self.drive, nsid, select, (to,)), "Namespace Attachment", want):
             assert space is not None
-            space.attached = on
+            space.fn = to if on else None
 
     # ---- keys
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import typer
 
+from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
 from doorbell.soak.judge import Failure
 from doorbell.soak.machine import SHAPES, shape_of
 from doorbell.soak.run import Outcome, play, random_steps, replay
 from doorbell.soak.shrink import Shrinker
-from doorbell.soak.steps import Script, load
+from doorbell.soak.steps import Script, functions_of, load
 from doorbell.ui import Progress, print_table, write_json
 
 DEFAULT_COMMANDS = 10_000
@@ -24,6 +25,9 @@ LAST = 50_000  # steps before a failure that are worth shrinking
 
 def main(
     top: str = typer.Option("", help=f"One of {', '.join(SHAPES)}. [all, one after the other]"),
+    functions: int = typer.Option(
+        1, min=1, help=f"So many functions of db_ssd at work at once, the PF and its VFs, at most {MAX_FN}."
+    ),
     minutes: float = typer.Option(0, min=0, help="Go on for so long, in real time; 0: as long as --commands says."),
     commands: int = typer.Option(0, min=0, help=f"I/O commands a top. [{DEFAULT_COMMANDS:,}; with --minutes no limit]"),
     seed: int = typer.Option(-1, min=-1, help="Of all random numbers; -1: another one each time."),
@@ -36,37 +40,41 @@ def main(
 
     A failure prints its seed. --replay runs a script: the shrunk one of a failure, or one's own.
     """
+    quiet = json is not None and str(json) == "-"
     if replay_file is not None:
         script = load(replay_file)
         shape_of(script.top)
         outcome = replay(script)
-        return _report([_result(script.top, script.seed, outcome)], json, json is not None and str(json) == "-")
+        return _report([_result(script.top, script.seed, outcome, script.functions)], json, quiet)
     if not out.is_dir():
         raise UserError(f"--out {out}: there is no such folder")
+    if functions > 1:
+        top = top or "db_ssd"
     for name in [top] if top else []:
         shape_of(name)
+    functions_of(top, functions, "--functions")
     number = random.randrange(1 << 31) if seed < 0 else seed
     most = commands or (0 if minutes else DEFAULT_COMMANDS)
     results = []
     for name in [top] if top else list(SHAPES):
         with Progress(f"soak of {name}, seed {number}") as progress:
             outcome = play(
-                name, number, random_steps(name, number), commands=most, seconds=minutes * 60,
-                keep=LAST, shown=lambda n, show=progress: show(n, most or n),
+                name, number, random_steps(name, number, functions), functions=functions, commands=most,
+                seconds=minutes * 60, keep=LAST, shown=lambda n, show=progress: show(n, most or n),
             )  # fmt: skip
-        result = _result(name, number, outcome)
+        result = _result(name, number, outcome, functions)
         results.append(result)
         if outcome.failure is not None:
-            result["script"] = str(_shrink(name, number, outcome, out, runs))
+            script = Script(name, number, outcome.steps, functions=functions)
+            result["script"] = str(_shrink(script, outcome, out, runs))
             break
-    return _report(results, json, json is not None and str(json) == "-")
+    return _report(results, json, quiet)
 
 
-def _shrink(top: str, seed: int, outcome: Outcome, folder: Path, runs: int) -> Path:
+def _shrink(script: Script, outcome: Outcome, folder: Path, runs: int) -> Path:
     """The script of a failure, as short as can be had."""
     failure = outcome.failure
     assert failure is not None
-    script = Script(top, seed, outcome.steps)
 
     def again(steps: list[dict[str, Any]]) -> Failure | None:
         found = replay(script, steps).failure
@@ -77,15 +85,16 @@ def _shrink(top: str, seed: int, outcome: Outcome, folder: Path, runs: int) -> P
         script.steps = shrinker.shrink()
     last = again(script.steps) or failure
     script.failure = {"kind": last.kind, "what": str(last), "steps before shrinking": len(outcome.steps)}
-    file = folder / f"soak-{top}-{seed}.json"
+    several = f"-functions{script.functions}" if script.functions > 1 else ""
+    file = folder / f"soak-{script.top}{several}-{script.seed}.json"
     script.save(file)
     return file
 
 
-def _result(top: str, seed: int, o: Outcome) -> dict[str, Any]:
+def _result(top: str, seed: int, o: Outcome, functions: int) -> dict[str, Any]:
     failure = None if o.failure is None else {"kind": o.failure.kind, "what": str(o.failure), "step": o.count}
     return {
-        "top": top, "seed": seed, "commands": o.commands, "steps": o.count, "cycles": o.cycles,
+        "top": top, "functions": functions, "seed": seed, "commands": o.commands, "steps": o.count, "cycles": o.cycles,
         "seconds": round(o.seconds, 1), "did": dict(sorted(o.did.items())), "ended": dict(sorted(o.ended.items())),
         "failure": failure,
     }  # fmt: skip

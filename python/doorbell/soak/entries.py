@@ -58,7 +58,7 @@ class Entries:
                 return
         op, opcode = step["op"], OPCODES[step["op"]]
         space = model.spaces.get(step["ns"])
-        there = space if space is not None and space.attached else None
+        there = space if model.has(space) else None
         if there is None and step["at"] % 4:
             return  # a few are enough to see that they are refused
         size = there.blocks.block_size if there else 512
@@ -154,14 +154,20 @@ class Entries:
 
     def drop_faults(self) -> None:
         """Takes back those that were not met; those of commands in flight stay."""
-        sim = self.drive.sim
-        live = [s for s in self.judge.sent.values() if s.fault]
-        if any(sim.injected(s.fault[1]) for s in live if s.fault):
+        if self.met_faults():
             return  # their numbers would be lost; another time
-        sim.inject_clear()
-        for sent in live:
+        self.drive.sim.inject_clear()
+        self.inject_again()
+
+    def met_faults(self) -> bool:
+        """Some of the commands in flight have met theirs."""
+        return any(self.drive.sim.injected(s.fault[1]) for s in self.judge.sent.values() if s.fault)
+
+    def inject_again(self) -> None:
+        """The faults of commands in flight, when all have been taken back."""
+        for sent in [s for s in self.judge.sent.values() if s.fault]:
             assert sent.fault is not None and sent.buffer is not None
             kind, _, of_data = sent.fault
             page = sent.buffer.pages[0] if of_data else sent.buffer.list_pages[0]
-            sent.fault = kind, sim.inject(kind, addr=page, length=4096), of_data
+            sent.fault = kind, self.drive.sim.inject(kind, addr=page, length=4096), of_data
         self.judge.stale_faults = False

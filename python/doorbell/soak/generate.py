@@ -28,6 +28,9 @@ class Shape:
 class Generator:
     """Bursts of commands, and now and then a disturbance."""
 
+    kinds: tuple[str, ...] = RESETS  # of resets
+    second: tuple[str, ...] = ("power", "link", "disable")  # after another one
+
     def __init__(self, seed: int, shape: Shape) -> None:
         self.rng = random.Random(seed)
         self.shape = shape
@@ -51,12 +54,15 @@ class Generator:
             for ns in range(1, self.shape.spaces, 2):
                 yield {"do": "bind", "ns": ns, "slot": self.rng.randint(1, KEY_SLOTS)}
         while True:
-            yield from self.burst()
-            if self.rng.random() < self.disturbed:
-                yield from self.busy()
-                yield from self.disturbance()
-            if self.rng.random() < 0.03:
-                self.mood()
+            yield from self.turn()
+
+    def turn(self) -> Iterator[Step]:
+        yield from self.burst()
+        if self.rng.random() < self.disturbed:
+            yield from self.busy()
+            yield from self.disturbance()
+        if self.rng.random() < 0.03:
+            self.mood()
 
     def mood(self) -> None:
         """What the next commands are like."""
@@ -92,7 +98,7 @@ class Generator:
         op = rng.choices(("read", "write", "compare", "zeroes", "verify", "dsm", "flush"), self.weights)[0]
         step: Step = {"do": "io", "q": rng.randint(1, self.shape.queues), "op": op}
         if self.shape.spaces > 1:
-            step["ns"] = rng.randint(1, self.shape.spaces)
+            step["ns"] = self.space()
         if op != "flush":
             count = rng.randint(1, self.largest)
             step |= {"at": rng.randrange(self.region), "count": count}
@@ -115,6 +121,10 @@ class Generator:
             step["ring"] = 0
         return step
 
+    def space(self) -> int:
+        """A namespace."""
+        return self.rng.randint(1, self.shape.spaces)
+
     def geometry(self) -> dict[str, Any]:
         rng, out = self.rng, {}
         if rng.random() < 0.5:
@@ -130,7 +140,7 @@ class Generator:
     def disturbance(self) -> Iterator[Step]:
         rng = self.rng
         kind = rng.choices(list(self.disturbances), list(self.disturbances.values()))[0]
-        q, ns = rng.randint(1, self.shape.queues), rng.randint(1, self.shape.spaces)
+        q, ns = rng.randint(1, self.shape.queues), self.space()
         match kind:
             case "hold" | "release":
                 yield {"do": "hold", "q": q, "on": int(kind == "hold")}
@@ -155,7 +165,7 @@ class Generator:
                 yield from self.cut(ns, q)
             case "reset":
                 if not self.resets:  # all kinds in turn, each time in another order
-                    self.resets = rng.sample(RESETS, len(RESETS))
+                    self.resets = rng.sample(self.kinds, len(self.kinds))
                 yield self.reset(self.resets.pop())
                 if self.shape.keys and rng.random() < 0.9:
                     yield from self.keys_for_all()
@@ -176,7 +186,7 @@ class Generator:
         if not self.cuts:
             whats = [w for w in CUTS if self.shape.keys or w != "key"]
             whats = [w for w in whats if self.shape.manage or not w.startswith("ns_")]
-            self.cuts = [(what, kind) for what in whats for kind in RESETS]
+            self.cuts = [(what, kind) for what in whats for kind in self.kinds]
             rng.shuffle(self.cuts)
         what, kind = self.cuts.pop()
         step: Step = {"do": "cut", "what": what, "kind": kind, "cycles": rng.choice(CYCLES)}
@@ -195,7 +205,7 @@ class Generator:
             step |= {"slot": rng.randint(1, KEY_SLOTS), "key": rng.randint(1, KEY_SLOTS)}
         yield step
         if rng.random() < 0.3:
-            yield self.reset(rng.choice(("power", "link", "disable")))
+            yield self.reset(rng.choice(self.second))
         if self.shape.keys and rng.random() < 0.9:
             yield from self.keys_for_all()
         yield {"do": "check"}

@@ -38,8 +38,19 @@ class Failure(Exception):
 
 
 @contextmanager
-def judged() -> Iterator[None]:
-    """What driver, model and simulator raise, as a Failure."""
+def judged(where: str = "") -> Iterator[None]:
+    """What driver, model and simulator raise, as a Failure, which says where."""
+    try:
+        with _as_failure():
+            yield
+    except Failure as e:
+        if not where:
+            raise
+        raise Failure(e.kind, where + str(e)) from e
+
+
+@contextmanager
+def _as_failure() -> Iterator[None]:
     try:
         yield
     except Mismatch as e:
@@ -158,13 +169,16 @@ class Judge:
 
     def look(self) -> None:
         """Rules of PCIe and AXI, and accesses to host memory that nobody granted."""
+        self.look_at_strays()
+        errors = self.drive.sim.errors()
+        if errors:
+            raise Failure("rules", ", ".join(f"{k}: {v}" for k, v in errors.items()))
+
+    def look_at_strays(self) -> None:
+        """Accesses of this function."""
         sim: Any = self.drive.sim
-        errors = sim.errors()
-        if "error.not_granted" in errors:
-            s = sim.strays()[0]
+        for s in sim.strays() if sim.errors().get("error.not_granted") else ():
             had = self.drive.name_of(s.owner)
             whose = f"given back by {had} in cycle {s.returned}" if s.returned else f"of {had}"
             what = f"{'write' if s.write else 'read'} of {s.size} bytes at {s.addr:#x} in cycle {s.cycle}"
-            raise Failure("access", f"{what}: the page was {whose}; {errors['error.not_granted']} such accesses")
-        if errors:
-            raise Failure("rules", ", ".join(f"{k}: {v}" for k, v in errors.items()))
+            raise Failure("access", f"{what}: the page was {whose}; {sim.errors()['error.not_granted']} such accesses")

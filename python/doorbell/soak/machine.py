@@ -31,11 +31,20 @@ def shape_of(top: str) -> Shape:
     return SHAPES[top]
 
 
+def driver_of(sim: Any, memory: HostMemory, seed: int, patience_us: float = PATIENCE_US) -> GrantingDriver:
+    return GrantingDriver(
+        sim, memory, seed=seed, admin_timeout_us=patience_us, io_timeout_us=patience_us, ready_timeout_us=patience_us
+    )
+
+
 class Machine:
-    """`drive` is the host's driver of the present simulation."""
+    """`drive` is the host's driver of the present simulation. functions: how many the drive has."""
+
+    functions = 1
+    patience_us: float = PATIENCE_US
 
     def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int) -> None:
-        self.shape = shape_of(top)
+        self.shape = self._shape(top)
         self.image, self.seed = image, seed
         params = {"NUM_NS": self.shape.spaces} if self.shape.spaces > 1 else {}
         self.options = {"top": top, "params": params, "image": str(image), **options}
@@ -55,6 +64,9 @@ class Machine:
             self.cycles += self.drive.sim.cycle
             self.drive.sim.close()
 
+    def _shape(self, top: str) -> Shape:
+        return shape_of(top)
+
     # ---- power and bring-up
 
     def power_on(self, timing: int) -> None:
@@ -62,11 +74,7 @@ class Machine:
         size = {"media_size": self.shape.spaces * SPACE_BYTES + SETTINGS_PAGES * 4096} if fresh else {}
         options = {**TIMINGS[timing % len(TIMINGS)], **self.options, **size}
         sim = open_sim(seed=self.seed, **options)
-        memory = HostMemory(MEMORY_BYTES, seed=self.seed)
-        self.drive = GrantingDriver(
-            sim, memory, seed=self.seed, admin_timeout_us=PATIENCE_US, io_timeout_us=PATIENCE_US,
-            ready_timeout_us=PATIENCE_US,
-        )  # fmt: skip
+        self.drive = driver_of(sim, HostMemory(MEMORY_BYTES, seed=self.seed), self.seed, self.patience_us)
 
     def bring_up(self) -> None:
         lay = self.layout
@@ -106,7 +114,7 @@ class Machine:
                 drive.write32(Reg.CSTS, CSTS_NSSRO)
                 return lost
             case "shutdown" | "abrupt":
-                drive.shutdown(abrupt=kind == "abrupt")
+                self.shut_down(abrupt=kind == "abrupt")
                 drive.poll(everything=True)
                 return drive.disable()
             case "link":
@@ -117,3 +125,7 @@ class Machine:
                 self.close()
                 self.power_on(timing)
                 return lost
+
+    def shut_down(self, abrupt: bool) -> None:
+        """CC.SHN, until it is done. Nobody reads completion queues meanwhile."""
+        self.drive.shutdown(abrupt=abrupt)

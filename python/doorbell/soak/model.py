@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Media, Mismatch, Pending, allowed_statuses
@@ -101,21 +102,28 @@ class Blocks(Media):
 
 @dataclass
 class Space:
-    """A namespace. slot: of the key that its operator needs, None: it has none."""
+    """A namespace. fn: the function that it is attached to, None: none. slot: of the key that its operator needs, None:
+    it has none. home: where it begins on the media, in bytes, if that is known."""
 
     nsid: int
     blocks: Blocks
-    attached: bool = True
+    fn: int | None = 0
     slot: int | None = None
+    home: int | None = None
 
 
 @dataclass
 class Drive:
-    """All namespaces, and the keys in their slots (0: none)."""
+    """All namespaces, and the keys in their slots (0: none). fn: the function that looks at them."""
 
     spaces: dict[int, Space] = field(default_factory=dict)
     keys: dict[int, int] = field(default_factory=dict)
     mdts_bytes: int = 1 << 20
+    fn: int = 0
+
+    def has(self, space: Space | None) -> TypeGuard[Space]:
+        """It is attached to this function."""
+        return space is not None and space.fn == self.fn
 
     def locked(self, space: Space) -> bool:
         """It needs a key that is not there."""
@@ -136,7 +144,7 @@ class Drive:
     ) -> set[int]:  # fmt: skip
         """With which statuses a command may end if nothing fails."""
         space = self.spaces.get(nsid)
-        if space is None or not space.attached:
+        if not self.has(space):
             exists = nsid in self.spaces
             refused = {Status.INVALID_FIELD, Status.INVALID_OPCODE if opcode == NO_OPCODE else Status.INVALID_FIELD}
             return refused | (set() if exists else {Status.INVALID_NS})

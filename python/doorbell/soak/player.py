@@ -4,6 +4,7 @@ admin.py, and what a reset cuts off in cuts.py."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from doorbell.soak.entries import Entries
 from doorbell.soak.generate import REGION
 from doorbell.soak.judge import Failure, Judge, judged
 from doorbell.soak.machine import SPACE_BYTES, Machine
-from doorbell.soak.model import PLAIN
+from doorbell.soak.model import PLAIN, Space
 from doorbell.soak.steps import LAYOUT, Step, whole
 
 LOOK_EVERY = 50  # steps
@@ -25,11 +26,24 @@ class Player(Entries, Cuts, Admin):
     """One run. `commands` counts those that were submitted."""
 
     def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int) -> None:
-        self.judge = Judge()
         with judged():
-            self.machine = Machine(top, folder / f"{top}.img", options, seed)
-        self.judge.drive = self.machine.drive
+            self._begin(Machine(top, folder / f"{top}.img", options, seed))
+
+    def _begin(self, machine: Machine) -> None:
+        self.judge = Judge()
+        self.machine = machine
+        self.judge.drive = machine.drive
         self.steps = 0
+
+    @property
+    def ended(self) -> Counter[str]:
+        """How commands have ended."""
+        return self.judge.ended
+
+    @property
+    def cycles(self) -> int:
+        """Of all simulations that are over."""
+        return self.machine.cycles
 
     def close(self) -> None:
         self.machine.close()
@@ -73,7 +87,7 @@ class Player(Entries, Cuts, Admin):
         self.mend_media()
         queues = sorted(q for q in self.drive.sqs if q)
         for space in self.machine.model.spaces.values():
-            if not space.attached or self.machine.model.locked(space):
+            if not self.machine.model.has(space) or self.machine.model.locked(space):
                 continue
             for i, at in enumerate(range(0, min(REGION, space.blocks.blocks), 16)):
                 q = queues[i % len(queues)]
@@ -158,6 +172,12 @@ class Player(Entries, Cuts, Admin):
         sq = drive.sqs[q]
         drive.sim.inject(step["kind"], addr=sq.address, length=sq.entries * 64)
         self.do_io(whole({"do": "io", "q": q, "op": "flush"}))
+        self.reset_if_fatal()
+        self.judge.stale_faults = True
+
+    def reset_if_fatal(self) -> None:
+        """An entry could not be read: the commands under way end, or the controller has failed and is reset."""
+        drive = self.drive
         for _ in range(100):
             drive.step(50)
             if not self.judge.sent:
@@ -167,7 +187,6 @@ class Player(Entries, Cuts, Admin):
                 break
         else:
             raise Failure("stuck", "an entry that cannot be read: neither a completion nor CSTS.CFS")
-        self.judge.stale_faults = True
 
     def do_bus_master(self, step: Step) -> None:
         self.settle()
@@ -180,10 +199,17 @@ class Player(Entries, Cuts, Admin):
         space = self.machine.model.spaces.get(step["ns"])
         if space is None or not hasattr(self.drive.sim, "media_error"):
             return
+        home = self._home(space)
+        if home is None:
+            return
         size = space.blocks.block_size
-        at = (step["ns"] - 1) * SPACE_BYTES + step["at"] % REGION * size
+        at = home + step["at"] % REGION * size
         self.drive.sim.media_error(at, max(1, step["count"]) * size, count=step["times"] or 1)
         self.judge.media_breaks()
+
+    def _home(self, space: Space) -> int | None:
+        """Where on the media errors may be for this namespace's sake."""
+        return (space.nsid - 1) * SPACE_BYTES
 
     def do_media_mended(self, step: Step) -> None:
         self.mend_media()

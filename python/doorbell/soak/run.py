@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from doorbell.soak.crowd import Crowd
 from doorbell.soak.generate import Generator
+from doorbell.soak.generate_crowd import CrowdGenerator
 from doorbell.soak.judge import Failure
 from doorbell.soak.machine import shape_of
 from doorbell.soak.player import Player
@@ -40,6 +42,7 @@ def play(
     steps: Iterable[Step],
     options: dict[str, Any] | None = None,
     *,
+    functions: int = 1,
     commands: int = 0,
     seconds: float = 0,
     keep: int = 0,
@@ -47,14 +50,14 @@ def play(
 ) -> Outcome:
     """Carries out steps until so many commands have been sent or so many seconds of real time are over (0: no limit).
 
-    keep: so many of the last steps stay in the outcome; 0: all.
+    functions: how many of the drive are at work. keep: so many of the last steps stay in the outcome; 0: all.
     """
     out, begun = Outcome(), time.monotonic()
     kept: deque[Step] = deque(maxlen=keep or None)
-    player: Player | None = None
+    player: Player | Crowd | None = None
     with tempfile.TemporaryDirectory(prefix="doorbell-soak-", dir=SHARED if SHARED.is_dir() else None) as folder:
         try:
-            player = Player(top, Path(folder), options or {}, seed)
+            player = player_of(top, Path(folder), options or {}, seed, functions)
             for step in steps:
                 kept.append(step)
                 out.count += 1
@@ -68,12 +71,16 @@ def play(
             out.failure = e
         finally:
             if player is not None:
-                out.commands, out.ended = player.commands, player.judge.ended
+                out.commands, out.ended = player.commands, player.ended
                 player.close()
-                out.cycles = player.machine.cycles
+                out.cycles = player.cycles
     out.steps = list(kept)
     out.seconds = time.monotonic() - begun
     return out
+
+
+def player_of(top: str, folder: Path, options: dict[str, Any], seed: int, functions: int = 1) -> Player | Crowd:
+    return Crowd(top, folder, options, seed, functions) if functions > 1 else Player(top, folder, options, seed)
 
 
 def name_of(step: Step) -> str:
@@ -86,11 +93,13 @@ def name_of(step: Step) -> str:
     return step["do"]
 
 
-def random_steps(top: str, seed: int) -> Iterator[Step]:
+def random_steps(top: str, seed: int, functions: int = 1) -> Iterator[Step]:
+    if functions > 1:
+        return iter(CrowdGenerator(seed, functions))
     return iter(Generator(seed, shape_of(top)))
 
 
 def replay(script: Script, steps: list[Step] | None = None, **limits: Any) -> Outcome:
     """A script, or some of its steps."""
     chosen = script.steps if steps is None else steps
-    return play(script.top, script.seed, chosen, script.options, **limits)
+    return play(script.top, script.seed, chosen, script.options, functions=script.functions, **limits)

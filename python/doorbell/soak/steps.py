@@ -14,15 +14,19 @@ from typing import Any
 
 import yaml
 
+from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
 
 Step = dict[str, Any]
 
 OPS = ("read", "write", "compare", "zeroes", "verify", "dsm", "flush")
 RESETS = ("disable", "flr", "subsystem", "shutdown", "abrupt", "link", "power")
+VF_RESETS = ("disable", "flr", "shutdown", "abrupt", "offline", "vf_enable")  # the last two by the PF, and back at once
 BAD = ("", "opcode", "range", "fused", "sgl", "prp")
 CUTS = ("format", "write", "create_queue", "delete_queue", "key", "ns_create", "ns_delete")
 FAULTS = ("ur", "ca", "poison", "drop", "late", "double")
+
+KINDS = (*RESETS, *VF_RESETS[-2:])
 
 # Fields and their defaults; a tuple: one of its words, the first by default.
 LAYOUT = {"queues": 4, "entries": 32, "cq_entries": 64, "shared": 0, "wrr": 0}
@@ -42,18 +46,24 @@ STEPS: dict[str, dict[str, Any]] = {
     "bus_master": {"cycles": 1000},  # off for so long
     "media_error": {"ns": 1, "at": 0, "count": 1, "times": 1},
     "media_mended": {},
-    "reset": {"kind": RESETS, **LAYOUT, "timing": 0},  # timing: what a power cut leaves, an index of TIMINGS
+    "reset": {"kind": KINDS, **LAYOUT, "timing": 0},  # timing: what a power cut leaves, an index of TIMINGS
     "format": {"ns": 1, "size": 512, "erase": 0},
     # A reset so long after a command was sent; q: of a Write or a deletion; blocks: of a namespace.
-    "cut": {"what": CUTS, "ns": 1, "size": 512, "cycles": 1000, "kind": RESETS, "q": 1, "at": 0, "count": 8, "data": 0,
+    "cut": {"what": CUTS, "ns": 1, "size": 512, "cycles": 1000, "kind": KINDS, "q": 1, "at": 0, "count": 8, "data": 0,
             "blocks": 512, "slot": 1, "key": 1},
     "ns_create": {"blocks": 512, "size": 512},
     "ns_delete": {"ns": 1},
-    "attach": {"ns": 1},
-    "detach": {"ns": 1},
+    "attach": {"ns": 1, "to": 0},  # to: a function
+    "detach": {"ns": 1, "to": 0},
     "key": {"slot": 1, "key": 1},  # key 0: erase
     "bind": {"ns": 1, "slot": 0},  # slot 0: no operator
+    "offline": {},  # of a drive with several functions: the PF takes this VF offline; it stays away until "online"
+    "online": {},
+    "vfs": {"count": 0},  # VF Enable with so many VFs; those beyond go, and stay away
 }  # fmt: skip
+
+for _step in STEPS.values():
+    _step["fn"] = 0  # whose step it is: 0 the PF, 1 the first VF
 
 TIMINGS: tuple[dict[str, Any], ...] = (
     {},
@@ -69,17 +79,19 @@ TIMINGS: tuple[dict[str, Any], ...] = (
 
 @dataclass
 class Script:
-    """Steps, and what they are carried out on. failure: what it ended with, for who reads it."""
+    """Steps, and what they are carried out on. failure: what it ended with, for who reads it. functions: how many."""
 
     top: str
     seed: int
     steps: list[Step]
     options: dict[str, Any] = field(default_factory=dict)
     failure: dict[str, Any] | None = None
+    functions: int = 1
 
     def save(self, file: Path) -> None:
         lines = ",\n".join(f"    {json.dumps(s)}" for s in self.steps)
-        head = {"top": self.top, "seed": self.seed, "options": self.options, "failure": self.failure}
+        several = {"functions": self.functions} if self.functions > 1 else {}
+        head = {"top": self.top, **several, "seed": self.seed, "options": self.options, "failure": self.failure}
         text = json.dumps(head, indent=2)[:-2] + f',\n  "steps": [\n{lines}\n  ]\n}}\n'
         try:
             file.write_text(text)
@@ -101,7 +113,16 @@ def load(file: Path) -> Script:
     if not isinstance(top, str) or not isinstance(seed, int) or not isinstance(options, dict):
         raise UserError(f"{file}: 'top' is a name, 'seed' a number, 'options' pairs of names and values")
     steps = [checked(s, f"{file}: step {i + 1}") for i, s in enumerate(data["steps"])]
-    return Script(top, seed, steps, options)
+    return Script(top, seed, steps, options, functions=functions_of(top, data.get("functions", 1), str(file)))
+
+
+def functions_of(top: str, functions: Any, where: str) -> int:
+    """How many functions a soak of `top` may have."""
+    if isinstance(functions, bool) or not isinstance(functions, int) or not 1 <= functions <= MAX_FN:
+        raise UserError(f"{where}: functions is a number from 1 to {MAX_FN}")
+    if functions > 1 and top != "db_ssd":
+        raise UserError(f"{where}: a soak of several functions is one of db_ssd, not of {top}")
+    return functions
 
 
 def checked(step: Any, where: str) -> Step:

@@ -14,9 +14,10 @@ from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Mismatch
 from doorbell.soak.generate import Generator, Shape
+from doorbell.soak.generate_crowd import CrowdGenerator
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.shrink import Shrinker
-from doorbell.soak.steps import STEPS, Script, Step, checked, load
+from doorbell.soak.steps import RESETS, STEPS, Script, Step, checked, load
 
 A, B = b"a" * 512, b"b" * 512
 MIXED = A[:256] + B[256:]
@@ -27,12 +28,16 @@ ALL = Shape(spaces=6, keys=True, manage=True)
 
 
 def test_generator_knows_all_steps_and_makes_good_ones() -> None:
-    steps = list(islice(Generator(1, ALL), 20_000))
+    one, several = list(islice(Generator(1, ALL), 20_000)), list(islice(CrowdGenerator(1, 5), 20_000))
+    steps = [*one, *several]
     assert {s["do"] for s in steps} == set(STEPS)
+    assert {s["do"] for s in one} == set(STEPS) - {"offline", "online", "vfs"}
+    assert {s.get("fn", 0) for s in several} == set(range(5))
     for step in steps:
         checked(step, "here")
     kinds = {s["kind"] for s in steps if s["do"] == "reset"}
     assert kinds == set(STEPS["reset"]["kind"])
+    assert {s["kind"] for s in one if s["do"] == "reset"} == set(RESETS)
 
 
 def test_same_seed_same_steps() -> None:
@@ -57,7 +62,10 @@ def test_script_is_read_as_it_was_saved(tmp_path: Path) -> None:
     ('{"steps": [{"do": "io", "op": "erase"}]}', "op is one of read"),
     ('{"steps": [{"do": "run", "cycles": "many"}]}', "cycles is a whole number"),
     ('{"steps": [{"do": "run", "cycles": true}]}', "cycles is a whole number"),
-    ('{"top": 1, "steps": []}', "'top' is a name"), ('{"top": "db_host", "steps": []}', "soak knows db_ssd, db_csd"),
+    ('{"top": 1, "steps": []}', "'top' is a name"),
+    ('{"functions": 18, "steps": []}', "functions is a number from 1 to 17"),
+    ('{"top": "db_csd", "functions": 2, "steps": []}', "is one of db_ssd, not of db_csd"),
+    ('{"top": "db_host", "steps": []}', "soak knows db_ssd, db_csd"),
 ])  # fmt: skip
 def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, why: str) -> None:
     file = tmp_path / "bad.json"
@@ -69,6 +77,7 @@ def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("options", "why"), [
     (["--top", "db_disk"], "soak knows"), (["--minutes", "-1"], "minutes"), (["--commands", "many"], "commands"),
+    (["--functions", "18"], "from 1 to 17"), (["--functions", "2", "--top", "db_csd"], "is one of db_ssd"),
     (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
 ])  # fmt: skip
 def test_bad_options_are_one_line(capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:
@@ -132,7 +141,7 @@ def test_data_come_back_under_their_key_alone() -> None:
 
 
 def test_locked_and_missing_namespaces() -> None:
-    drive = Drive({1: Space(1, Blocks(8, 512), slot=3), 2: Space(2, Blocks(8, 512), attached=False)})
+    drive = Drive({1: Space(1, Blocks(8, 512), slot=3), 2: Space(2, Blocks(8, 512), fn=None)})
     read: Any = (0, 0, (4096, 0), ())
     assert drive.statuses(NvmOpc.READ, 1, *read) == {Status.ACCESS_DENIED}
     assert drive.statuses(NvmOpc.VERIFY, 1, *read) == {Status.SUCCESS}

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive with several functions and their hosts: a machine for the PF, and one for each VF in the PF's simulation.
+
+The PF's host gives each VF a private namespace, queues and interrupts, and lets it come and go; the VF's host knows
+nothing of that. Each has memory of its own, at other addresses than everybody else's, and an IOMMU of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from doorbell.device.messages import MmioError
+from doorbell.nvme import namespaces, virtualization
+from doorbell.nvme.commands import Command
+from doorbell.nvme.constants import (
+    CC_SHN_NORMAL,
+    CC_SHN_SHIFT,
+    CSTS_CFS,
+    CSTS_RDY,
+    CSTS_SHST_MASK,
+    CSTS_SHST_SHIFT,
+    NsAttach,
+    Reg,
+)
+from doorbell.nvme.errors import DeviceTimeout
+from doorbell.nvme.memory import HostMemory
+from doorbell.soak.generate import Shape
+from doorbell.soak.generate_crowd import PF_SHAPE, VF_QUEUES
+from doorbell.soak.judge import Failure
+from doorbell.soak.machine import SPACE_BYTES, Machine, driver_of
+from doorbell.soak.model import Blocks, Drive, Space
+from doorbell.soak.steps import LAYOUT, Step
+
+MEMORY_BYTES = 24 << 20  # of each function
+STEP = 1 << 36  # between their memories
+PATIENCE_US = 100_000  # simulated at full cost, as some function is always at work
+ENABLE_CYCLES = 25_000  # between two changes of VF Enable; SR-IOV wants a second
+MANY = 9  # functions for which the default NUM_QP is enough
+
+
+class FunctionMachine(Machine):
+    """What the hosts of a drive with several functions have in common."""
+
+    patience_us = PATIENCE_US
+
+    def shut_down(self, abrupt: bool) -> None:
+        """A normal shutdown lets commands end, which wait for room in their completion queues: the host reads on."""
+        drive = self.drive
+        if abrupt:
+            return super().shut_down(abrupt)
+        for cq in drive.cqs.values():
+            cq.hold = False
+        drive.write32(Reg.CC, drive.read32(Reg.CC) | CC_SHN_NORMAL << CC_SHN_SHIFT)
+        limit = drive.sim.ns + self.patience_us * 1000
+        while drive.read32(Reg.CSTS) & CSTS_SHST_MASK != 2 << CSTS_SHST_SHIFT:
+            if drive.sim.ns > limit:
+                raise DeviceTimeout("a shutdown does not end, though all completion queues are read")
+            drive.poll(everything=True)
+            drive.advance(1000)
+
+
+class PfMachine(FunctionMachine):
+    """The PF's host. before, after: what becomes of the VFs, called with the kind of a reset of the PF around it.
+    vfs: how many are there, by VF Enable."""
+
+    def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int, functions: int) -> None:
+        self.functions = functions
+        self.before: Callable[[str], None] = lambda kind: None
+        self.after: Callable[[str], None] = lambda kind: None
+        self.vfs = 0
+        params = {"NUM_NS": functions, **({"NUM_QP": 64} if functions > MANY else {})}
+        super().__init__(top, image, {"num_fn": functions, "params": params, **options}, seed)
+
+    def _shape(self, top: str) -> Shape:
+        return replace(PF_SHAPE, spaces=self.functions)
+
+    def _first_look(self) -> None:
+        """Namespaces of the same size, one for each function."""
+        drive, model = self.drive, self.model
+        model.mdts_bytes = drive.max_transfer
+        namespaces.delete(drive)
+        for fn in range(self.functions):
+            blocks = SPACE_BYTES // 512
+            nsid = namespaces.create(drive, blocks)
+            namespaces.attachment_try(drive, nsid, NsAttach.ATTACH, (fn,)).check()
+            model.spaces[nsid] = Space(nsid, Blocks(blocks, 512), fn=fn, home=fn * SPACE_BYTES)
+
+    def enable_vfs(self, count: int) -> None:
+        falls = count < self.vfs
+        self.drive.sim.enable_vfs(count)
+        if falls:
+            self.drive.advance(ENABLE_CYCLES)
+        self.vfs = count
+
+    def reset(self, kind: str, timing: int) -> list[Command]:
+        self.before(kind)
+        lost = super().reset(kind, timing)
+        if kind in ("flr", "link", "power"):
+            self.vfs = 0
+        self.after(kind)
+        return lost
+
+
+class VfMachine(FunctionMachine):
+    """The host of a VF, which the PF's gives what it needs. online, given: its state, its queues and interrupts, as the
+    PF's host knows them."""
+
+    def __init__(self, pf: PfMachine, fn: int, seed: int, enable_vfs: Callable[[int], None]) -> None:
+        """enable_vfs: VF Enable for so many VFs; all that go are told."""
+        self.pf, self.fn, self.seed, self.enable_vfs = pf, fn, seed + fn, enable_vfs
+        self.functions = pf.functions
+        self.shape = Shape(VF_QUEUES, pf.functions)
+        self.model = Drive(pf.model.spaces, mdts_bytes=pf.model.mdts_bytes, fn=fn)
+        self.layout: Step = {**dict(LAYOUT), "queues": 2}
+        self.cycles = 0
+        self.given = (0, 0)
+        self.online = False
+        self.power_on(0)
+
+    def power_on(self, timing: int) -> None:
+        """The PF's host has: this one finds its function in the new simulation."""
+        memory = HostMemory(MEMORY_BYTES, self.pf.drive.memory.base + self.fn * STEP, seed=self.seed)
+        self.drive = driver_of(self.pf.drive.sim.function(self.fn), memory, self.seed, PATIENCE_US)
+
+    def close(self) -> None:
+        """The PF's host does."""
+
+    # ---- what the PF's host does for it
+
+    def bring_up(self) -> None:
+        pf = self.pf.drive
+        if self.pf.vfs < self.fn:
+            self.pf.enable_vfs(self.fn)
+        self.look()
+        if not self.given[0]:
+            virtualization.assign(pf, self.fn, queues=VF_QUEUES, interrupts=VF_QUEUES + 1)
+            self.given = VF_QUEUES + 1, VF_QUEUES + 1
+        if not self.online:
+            virtualization.online(pf, self.fn)
+            self.online = True
+            self.look()
+        if self.drive.read32(Reg.CSTS) & CSTS_CFS:  # it was offline and enabled: RDY, already 0, says nothing
+            self.drive.write32(Reg.CC, 0)
+            self.drive.wait_csts(CSTS_CFS, 0, PATIENCE_US, "after an offline controller was disabled")
+        super().bring_up()
+
+    def look(self) -> None:
+        """The drive says of it what its host knows."""
+        found = virtualization.secondaries(self.pf.drive, self.fn)[0]
+        says, knows = (bool(found.scs), found.nvq, found.nvi), (self.online, *self.given)
+        if found.scid != self.fn or says != knows:
+            raise Failure("functions", f"VF {self.fn}: online, queues, interrupts are {says}, not {knows}")
+
+    def offline(self) -> None:
+        """Afterwards it touches nothing, and has nothing."""
+        virtualization.offline(self.pf.drive, self.fn)
+        self.online, self.given = False, (0, 0)
+        if self.pf.vfs >= self.fn:
+            self.drive.wait_csts(CSTS_RDY, 0, PATIENCE_US, "after it went offline")
+
+    def taken(self) -> None:
+        """VF Enable has fallen, or the PF was reset: it is offline, and its host sees that it is quiet."""
+        self.online = False
+        if self.pf.vfs >= self.fn:
+            self.drive.wait_csts(CSTS_RDY, 0, PATIENCE_US, "after a reset of the PF")
+            return
+        try:
+            csts = self.drive.read32(Reg.CSTS)
+        except MmioError:
+            return
+        raise Failure("functions", f"VF {self.fn} is not enabled, and its CSTS reads {csts:#x}")
+
+    def forget(self) -> list[Command]:
+        """Its queues are gone; the commands that will never end."""
+        lost = self.drive._forget_queues()
+        self.drive.take_irqs()
+        return lost
+
+    def reset(self, kind: str, timing: int) -> list[Command]:
+        match kind:
+            case "offline":
+                self.offline()
+            case "vf_enable":
+                self.enable_vfs(self.fn - 1)
+            case _:
+                return super().reset(kind, timing)
+        return self.forget()

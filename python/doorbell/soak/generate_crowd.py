@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes steps for the functions of one drive: a generator each. They take turns, so each finds the others at work."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from doorbell.soak.generate import Generator, Shape
+from doorbell.soak.steps import VF_RESETS, Step
+
+PF_SHAPE = Shape(queues=6, manage=True)
+VF_QUEUES = 3
+TAKES_VFS = ("reset", "cut", "fatal", "bus_master")  # with the PF their VFs go
+
+
+class FunctionGenerator(Generator):
+    """Steps of one function. Its home is the namespace that it has at first."""
+
+    def __init__(self, seed: int, fn: int, functions: int) -> None:
+        super().__init__(seed, Shape(PF_SHAPE.queues if not fn else VF_QUEUES, functions, manage=not fn))
+        self.fn, self.functions = fn, functions
+        if fn:
+            self.kinds, self.second = VF_RESETS, ("disable", "flr", "offline")
+            self.disturbances |= {"offline": 1.5, "vfs": 0.4}
+        else:  # what it does to itself, it does to all
+            self.disturbances |= {"reset": 2, "cut": 1.5, "fatal": 0.1, "bus_master": 0.2, "ns_delete": 0.4}
+
+    def space(self) -> int:
+        return self.fn + 1 if self.rng.random() < 0.9 else super().space()
+
+    def disturbance(self) -> Iterator[Step]:
+        for step in super().disturbance():
+            if step["do"] in ("ns_delete", "attach", "detach"):  # most come back to where they were
+                step["ns"] = ns = self.rng.randint(1, self.shape.spaces)
+                if step["do"] != "ns_delete":
+                    step["to"] = ns - 1 if self.rng.random() < 0.9 else self.rng.randrange(self.functions)
+            if step["do"] == "vfs":
+                step["count"] = self.rng.randrange(self.functions)
+            yield step
+
+
+class CrowdGenerator:
+    """`away`: VFs that have left, or may have; they come back one after the other."""
+
+    def __init__(self, seed: int, functions: int) -> None:
+        self.rng = random.Random(seed)
+        self.members = [FunctionGenerator(self.rng.randrange(1 << 31), fn, functions) for fn in range(functions)]
+        self.away: list[int] = []
+
+    def __iter__(self) -> Iterator[Step]:
+        rng = self.rng
+        while True:
+            here = [m for m in self.members if m.fn not in self.away] if rng.random() < 0.95 else self.members
+            member = rng.choice(here)
+            for step in member.turn():
+                if step["do"] == "run" and rng.random() < 0.6:
+                    continue  # the next one's commands come beside these
+                yield {**step, "fn": member.fn} if member.fn else step
+                self._leave(step, member.fn)
+            while self.away and rng.random() < 0.4:
+                fn = self.away.pop(rng.randrange(len(self.away)))
+                yield {"do": "online", "fn": fn}
+
+    def _leave(self, step: Step, fn: int) -> None:
+        gone: range | tuple[int, ...] = ()
+        if not fn and step["do"] in TAKES_VFS:
+            gone = range(1, len(self.members))
+        elif step["do"] == "offline":
+            gone = (fn,)
+        elif step["do"] == "vfs":
+            gone = range(step["count"] + 1, len(self.members))
+        elif step.get("kind") == "vf_enable":
+            gone = range(fn + 1, len(self.members))
+        self.away += [g for g in gone if g not in self.away]
