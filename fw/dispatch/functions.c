@@ -91,7 +91,7 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
     if (fn->flr == FLR_ASKED || fn->nssr) {
         hw_function_reset(&fn->hw, fn->flr == FLR_ASKED);
         hw_function_clear(&fn->hw, FN_EN_FELL | FN_CC);
-        if (fn->flr) fn->flr = FLR_ANSWERED;
+        if (fn->flr) fn->flr = hw_function_events(&fn->hw) & FN_FLR ? FLR_ANSWERED : FLR_NONE;
         fn->nssr = false;
     }
     for (; fn->idle < fn->hw.num_qp; fn->idle++) {  // commands of queue 0 are here, or forgotten
@@ -193,7 +193,10 @@ static void step(struct drive* drive, struct function* fn, struct waiting* waiti
         else stop(drive, fn, waiting);
         *poll = true;
     }
-    if (fn->flr == FLR_ANSWERED && !(hw_function_events(&fn->hw) & FN_FLR)) fn->flr = FLR_NONE;
+    if (fn->flr == FLR_ANSWERED) {  // its end is no event, and the next one may come while the processor sleeps
+        if (!(hw_function_events(&fn->hw) & FN_FLR)) fn->flr = FLR_NONE;
+        else *poll = true;
+    }
     if (resets(fn)) stopping(drive, fn, wake, poll);
     if (fn->life != READY && waiting->count) let_go(drive, fn, waiting);  // it has failed, or is told to shut down
     if (fn->life == SHUTTING) shutting(drive, fn, wake, poll);

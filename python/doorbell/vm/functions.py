@@ -104,6 +104,7 @@ class FunctionDevice(SimDevice):
             self.meanwhile(self)
             while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
                 self.dma_complete(message.id, None)
+        self._sim.run(RESET_SLICE, everybody=True)  # the firmware sees that it is over: software gives it 100 ms
 
     def close(self) -> None:
         """The drive's end, if this is the PF."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from doorbell.device.messages import MmioError, SimError
 from doorbell.nvme import namespaces, virtualization
-from doorbell.nvme.constants import NsAttach, NvmOpc, Reg, Status
+from doorbell.nvme.constants import CSTS_RDY, NsAttach, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
 from traffic import MakeDrive, Traffic, media_of
@@ -111,6 +111,18 @@ def test_vfs_go_and_come_while_the_pf_works(make_drive: MakeDrive) -> None:
         virtualization.online(pf, 2)
         bring_up(two)
     finish(*ts)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_function_is_reset_again_and_again(make_drive: MakeDrive, number: int) -> None:
+    """Whatever the firmware has done meanwhile: nothing, looked once, gone to sleep."""
+    drives = functions(make_drive, 2)
+    for pause_ns in (500, 2_000, 10_000, 50_000) * 3:
+        drives[number].flr()
+        drives[0].advance(pause_ns)
+    if number == 0:
+        bring_up(drives[0])
+    assert drives[0].read32(Reg.CSTS) & CSTS_RDY
 
 
 def test_a_reset_of_the_pf_ends_all(make_drive: MakeDrive) -> None:
