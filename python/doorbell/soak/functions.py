@@ -148,9 +148,14 @@ class VfMachine(FunctionMachine):
         super().bring_up()
 
     def look(self) -> None:
-        """The drive says of it what its host knows."""
-        found = virtualization.secondaries(self.pf.drive, self.fn)[0]
-        says, knows = (bool(found.scs), found.nvq, found.nvi), (self.online, *self.given)
+        """The drive says of it what its host knows, once what it had under way is over."""
+        until = self.pf.drive.sim.ns + 1000 * PATIENCE_US
+        while True:
+            found = virtualization.secondaries(self.pf.drive, self.fn)[0]
+            says, knows = (bool(found.scs), found.nvq, found.nvi), (self.online, *self.given)
+            if (found.scid == self.fn and says == knows) or self.pf.drive.sim.ns > until:
+                break
+            self.pf.drive.advance(1000)
         if found.scid != self.fn or says != knows:
             raise Failure("functions", f"VF {self.fn}: online, queues, interrupts are {says}, not {knows}")
 
@@ -163,7 +168,8 @@ class VfMachine(FunctionMachine):
 
     def taken(self) -> None:
         """VF Enable has fallen, or the PF was reset: it is offline, and its host sees that it is quiet."""
-        self.online = False
+        if self.online:
+            self.online, self.given = False, (0, 0)
         if self.pf.vfs >= self.fn:
             self.drive.wait_csts(CSTS_RDY, 0, PATIENCE_US, "after a reset of the PF")
             return

@@ -33,8 +33,8 @@ def soak(functions: int, seed: int, commands: int) -> set[str]:
 
 
 def test_soak() -> None:
-    did = soak(FUNCTIONS, 2, 500)
-    assert "online" in did and any(d.startswith("reset") for d in did)
+    did = soak(FUNCTIONS, 11, 500)
+    assert did >= {"online", "vfs"} and any(d.startswith("reset") for d in did)
 
 
 @pytest.mark.nightly
