@@ -97,6 +97,7 @@ def test_a_reset_of_the_pf_erases_all(make_drive: MakeDrive) -> None:
     locked(pf, 1)
     for fn, work in enumerate(works):
         if fn:
+            virtualization.assign(pf, fn, queues=QUEUES, interrupts=QUEUES + 1)
             virtualization.online(pf, fn)
             work.drive.start(queues=QUEUES, entries=64)
             locked(work.drive, fn + 1)
