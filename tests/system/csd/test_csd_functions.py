@@ -155,12 +155,12 @@ def test_results(make_drive: MakeDrive) -> None:
         compute.bind(pf, nsid, Op.CRC32C)
     want = {}
     for drive, nsid in ((one, 2), (two, 4), (pf, 1)):
-        want[drive] = crcs(drive, nsid, 5)
+        want[drive] = crcs(drive, nsid, RESULTS - 1)
     for drive, nsid in ((one, 2), (two, 4), (pf, 1)):
         found = compute.results(drive)
         assert [(r.lba, r.digest) for r in found] == want[drive]
         assert {(r.nsid, r.qid, r.op, r.write) for r in found} == {(nsid, 1, Op.CRC32C, True)}
-        assert [r.number for r in found] == [4, 3, 2, 1, 0], "it counts its own"
+        assert [r.number for r in found] == list(reversed(range(RESULTS - 1))), "it counts its own"
     crcs(two, 3, 40)
     assert [(r.lba, r.digest) for r in compute.results(one)] == want[one]
     found = compute.results(two)
