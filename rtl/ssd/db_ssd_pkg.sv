@@ -174,8 +174,7 @@ package db_ssd_pkg;
 
   // An interrupt request.
   typedef struct packed {
-    logic [FN_W-1:0]  fn;
-    logic [15:0]      vector;
+    logic [15:0]      vector;   // among those of all functions: it says whose it is
     logic             admin;    // of the admin queue: not to be coalesced
   } irq_t;
 

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from doorbell.bench.jobs import describe
-from doorbell.bench.results import Result, link_use, percentile
+from doorbell.bench.results import PERCENTILES, Result, empty_table, link_use, percentile
 from doorbell.device import limits
-
-PERCENTILES = (50, 99, 99.9)
-
 
 EQUAL: Mapping[int, int] = {}
 
@@ -41,13 +38,7 @@ def function_table(
     all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str, weights: Mapping[int, int] = EQUAL
 ) -> Any:
     """Results as a rich table, a row for each job of each function. weights: as of of_fair."""
-    from rich.table import Table
-
-    out = Table(title=title, title_justify="left")
-    for name in ("function", "workload"):
-        out.add_column(name)
-    for name in ("MB/s", "kIOPS", "mean us", "p50", "p99", "p99.9", "% of fair", "% of link"):
-        out.add_column(name, justify="right")
+    out = empty_table(title, "function", "% of fair", "% of link")
     for results in all_groups:
         fair = of_fair(results, link, weights)
         for i, r in enumerate(results):

@@ -118,6 +118,9 @@ def link_use(link: limits.Link, results: Iterable[Result]) -> float:
     return max(up, down) / (link.bytes_per_ns * 1e9)
 
 
+PERCENTILES = (50, 99, 99.9)  # of tables
+
+
 def percentile(ordered: np.ndarray, p: float) -> float:
     """Nearest rank."""
     if not len(ordered):
@@ -248,15 +251,21 @@ def fio_json(all_groups: Sequence[Sequence[Result]], link: limits.Link, setting:
     }
 
 
-def table(all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str) -> Any:
-    """Results as a rich table."""
+def empty_table(title: str, who: str, *more: str) -> Any:
+    """A rich table of who did what, how fast and how late; `more` columns behind those."""
     from rich.table import Table
 
     out = Table(title=title, title_justify="left")
-    for name in ("job", "workload"):
+    for name in (who, "workload"):
         out.add_column(name)
-    for name in ("MB/s", "kIOPS", "mean us", "p50", "p99", "p99.9", "link MB/s", "% of link"):
+    for name in ("MB/s", "kIOPS", "mean us", "p50", "p99", "p99.9", *more):
         out.add_column(name, justify="right")
+    return out
+
+
+def table(all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str) -> Any:
+    """Results as a rich table."""
+    out = empty_table(title, "job", "link MB/s", "% of link")
     for results in all_groups:
         for r in results:
             v = r.latencies()
@@ -267,7 +276,7 @@ def table(all_groups: Sequence[Sequence[Result]], link: limits.Link, title: str)
                 f"{r.bytes_per_s / 1e6:,.0f}",
                 f"{r.iops / 1e3:,.1f}",
                 f"{v.mean() / 1e3:.2f}" if len(v) else "-",
-                *(f"{percentile(v, p) / 1e3:.2f}" for p in (50, 99, 99.9)),
+                *(f"{percentile(v, p) / 1e3:.2f}" for p in PERCENTILES),
                 f"{lim.bytes_per_s / 1e6:,.0f}",
                 f"{100 * r.iops / lim.iops:.1f}",
             )

@@ -9,7 +9,7 @@
 // Latency: none for what passes while coalescing is off and for the admin queue (combinational, valid and ready);
 // others 2 cycles. Throughput: a request a cycle, others every 2. New settings hold from the cycle after.
 module db_ssd_coalesce
-  import db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_ssd_pkg::*;
 #(
   parameter int NUM_VEC = 33               ///< MSI-X vectors, 1..2048
 ) (
@@ -43,7 +43,6 @@ module db_ssd_coalesce
   logic               fire_valid_q;       // an interrupt of counted requests
   logic [VW-1:0]      vec, vec_q, sweep_q, look;
   logic [15:0]        fire_vector_q;
-  logic [FN_W-1:0]    fn_q, fire_fn_q;
   logic [63:0]        deadline_q, until_q;   // until_q: of the request at work
   logic [7:0]         count_r;
 
@@ -63,7 +62,6 @@ module db_ssd_coalesce
   assign take        = open && !at_once && !hold_q;
   assign s_irq_ready = pass ? m_irq_ready : take;
   assign m_irq_valid  = fire_valid_q || pass;
-  assign m_irq.fn     = fire_valid_q ? fire_fn_q : s_irq.fn;
   assign m_irq.vector = fire_valid_q ? fire_vector_q : s_irq.vector;
   assign m_irq.admin  = s_irq.admin;
   // with this one the threshold is passed
@@ -90,7 +88,6 @@ module db_ssd_coalesce
       ST_IDLE: begin
         sweep_q <= '0;
         vec_q   <= vec;
-        fn_q    <= s_irq.fn;
         until_q <= time_us + 64'(wait_q);
         if (take) state_q <= ST_COUNT;
         else if (due_q && any_q && !hold_q) state_q <= ST_SWEEP;
@@ -101,13 +98,11 @@ module db_ssd_coalesce
           if (!any_q || until_q < deadline_q) deadline_q <= until_q;   // the time may have been lowered
         end
         fire_valid_q  <= exempt || enough;
-        fire_fn_q     <= fn_q;
         fire_vector_q <= 16'(vec_q);
         state_q       <= ST_IDLE;
       end
       ST_SWEEP: if (fire_free) begin
         fire_valid_q  <= waiting;
-        fire_fn_q     <= '0;
         fire_vector_q <= 16'(sweep_q);
         sweep_q       <= sweep_q + 1'b1;
         if (sweep_q == VW'(NUM_VEC - 1)) begin

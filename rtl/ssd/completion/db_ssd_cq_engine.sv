@@ -91,7 +91,7 @@ module db_ssd_cq_engine
   assign m_post.cqe   = '{status: work_q.completion.status, phase: tail.phase, cid: work_q.completion.cid,
                           sqid: 16'(NUM_FN == 1 ? work_q.completion.sqid : host_qid_q), sqhd: sqhd_q, dw1: 32'd0,
                           dw0: work_q.completion.dw0};
-  assign m_irq        = '{fn: work_q.completion.fn, vector: ctx.vector, admin: irq_admin_q};
+  assign m_irq        = '{vector: ctx.vector, admin: irq_admin_q};
   assign m_retired    = '{io: work_q.io, slot: work_q.slot, sqid: work_q.completion.sqid};
 
   always_ff @(posedge clk) begin

@@ -33,14 +33,14 @@ class Bench:
         self.thr = self.ictime = 0  # settings that hold
         self.next_settings = 0, 0  # ... from the next cycle on
         self.exempt: set[int] = set()
-        self.requests: deque[tuple[int, int, int]] = deque()  # fn, vector, admin
+        self.requests: deque[tuple[int, int]] = deque()  # vector, admin
         self.held_in = False
-        self.soon: deque[tuple[int, int, int]] = deque()  # cycle from which offered, fn, vector
+        self.soon: deque[tuple[int, int]] = deque()  # cycle from which offered, vector
         self.waiting: dict[int, list[int]] = {}  # vector -> when each request is due
         self.started: list[int] = []  # due times of requests since the last sweep
-        self.got: list[tuple[int, int, int]] = []  # cycle, fn, vector
+        self.got: list[tuple[int, int]] = []  # cycle, vector
         self.taken: list[int] = []
-        self.held: tuple[int, int] | None = None
+        self.held: int | None = None
         self.passed = 0  # without a cycle
         self.icv: tuple[int, int] | None = None
         self.rate = self.ready = 1.0
@@ -76,8 +76,8 @@ class Bench:
         self.held_in = self.held_in or (bool(self.requests) and rng.random() < self.rate)
         d.s_irq_valid.value = int(self.held_in)
         if self.held_in:
-            fn, vector, admin = self.requests[0]
-            d.s_irq.value = IRQ.pack(fn=fn, vector=vector, admin=admin)
+            vector, admin = self.requests[0]
+            d.s_irq.value = IRQ.pack(vector=vector, admin=admin)
         d.m_irq_ready.value = int(rng.random() < self.ready)
         d.int_vec_cfg_valid.value = int(self.icv is not None)
         vector, exempt = self.icv or (rng.randrange(self.num_vec), rng.getrandbits(1))
@@ -101,27 +101,26 @@ class Bench:
         assert not self.late_limit or self.overdue <= self.late_limit, "a request waits longer than it may"
         # interrupts
         taken = d.s_irq_valid.value == 1 and d.s_irq_ready.value == 1
-        at_once = self.held_in and (self.requests[0][2] or not self.thr or not self.ictime)
+        at_once = self.held_in and (self.requests[0][1] or not self.thr or not self.ictime)
         counted = bool(self.soon) and self.soon[0][0] <= self.cycle
         if d.m_irq_valid.value == 1:
-            irq = IRQ.unpack(int(d.m_irq.value))
-            now = irq["fn"], irq["vector"]
+            now = IRQ.unpack(int(d.m_irq.value))["vector"]
             assert self.held in (None, now), "changed while it waited"
             self.held = now
             if counted:
-                assert now == self.soon[0][1:], f"{now}, expected {self.soon[0]}"
+                assert now == self.soon[0][1], f"{now}, expected {self.soon[0]}"
                 assert not taken or not at_once, "one request goes before another"
             if d.m_irq_ready.value == 1:
                 if counted:
                     self.soon.popleft()
                 elif taken and at_once:
-                    assert now == self.requests[0][:2]
+                    assert now == self.requests[0][0]
                     self.passed += 1
                 else:
-                    assert now[1] in self.waiting, f"interrupt of vector {now[1]}, which has no request"
+                    assert now in self.waiting, f"interrupt of vector {now}, which has no request"
                     assert self.time >= min(self.started), "an interrupt before its time"
-                    del self.waiting[now[1]]
-                self.got.append((self.cycle, *now))
+                    del self.waiting[now]
+                self.got.append((self.cycle, now))
                 self.held = None
         else:
             assert self.held is None, "withdrawn"
@@ -131,20 +130,20 @@ class Bench:
             self.started = []
         # requests
         if taken:
-            fn, vector, _ = self.requests.popleft()
+            vector, _ = self.requests.popleft()
             self.held_in = False
             self.taken.append(self.cycle)
             if at_once:
                 assert d.m_irq_valid.value == 1 and d.m_irq_ready.value == 1
             elif vector in self.exempt:
-                self.soon.append((self.cycle + 2, fn, vector))
+                self.soon.append((self.cycle + 2, vector))
             else:
                 times = self.waiting.setdefault(vector, [])
                 when = self.time + 100 * self.ictime
                 times.append(when)
                 if len(times) > self.thr:
                     del self.waiting[vector]
-                    self.soon.append((self.cycle + 2, fn, vector))
+                    self.soon.append((self.cycle + 2, vector))
                 self.started.append(when)
         self.thr, self.ictime = self.next_settings
 
@@ -159,10 +158,10 @@ class Bench:
         raise AssertionError("does not come to rest")
 
     def request(self, vector: int, admin: int = 0) -> None:
-        self.requests.append((0, vector, admin))
+        self.requests.append((vector, admin))
 
     def vectors(self) -> list[int]:
-        return [v for _, _, v in self.got]
+        return [v for _, v in self.got]
 
 
 @cocotb.test()
@@ -172,7 +171,7 @@ async def off_passes_all(dut: Any) -> None:
     for thr, ictime in ((0, 0), (0, 255), (255, 0)):
         await b.settings(thr, ictime)
         for _ in range(60):
-            b.requests.append((b.rng.getrandbits(8), b.rng.randrange(b.num_vec), b.rng.getrandbits(1)))
+            b.requests.append((b.rng.randrange(b.num_vec), b.rng.getrandbits(1)))
         b.ready = b.rng.choice([0.3, 1.0])
         await b.settle()
     assert len(b.got) == 180 and int(dut.wake_us.value) == NEVER

@@ -91,7 +91,7 @@ class Bench:
         self.cpl_held = False
         self.qc: deque[tuple[int, Cq | None]] = deque()
         self.done_expected: Command | None = None
-        self.irqs: deque[tuple[int, int, int]] = deque()
+        self.irqs: deque[tuple[int, int]] = deque()
         self.errors: list[tuple[int, int, int]] = []  # kind, function, queue
         self.errors_expected: list[tuple[int, int, int]] = []
         self.dropped: list[Command] = []
@@ -305,7 +305,7 @@ class Bench:
         if d.m_irq_valid.value == 1:
             assert self.irqs, "interrupt without an entry"
             irq = IRQ.unpack(int(d.m_irq.value))
-            got = irq["fn"], irq["vector"], irq["admin"]
+            got = irq["vector"], irq["admin"]
             assert got == self.irqs[0], f"interrupt {got}, expected {self.irqs[0]}"
             if d.m_irq_ready.value == 1:
                 self.irqs.popleft()
@@ -371,7 +371,7 @@ class Bench:
         cq.got.append(cid)
         self.done_expected = c
         if cq.ien:
-            self.irqs.append((fn, cq.vector, int(qid < self.num_fn)))
+            self.irqs.append((cq.vector, int(qid < self.num_fn)))
         self.posts.append((self.offered, self.cycle, cid))
         self.quiet = 0
 

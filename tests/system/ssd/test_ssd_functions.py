@@ -52,6 +52,16 @@ def finish(*all_of_it: Traffic) -> None:
         t.read_all()
 
 
+def leaves(gone: Driver, its: Traffic, *others: Traffic) -> None:
+    """What it had sent is lost, and nothing touches its memory any more while others work."""
+    its.lose(gone._forget_queues())
+    gone.take_irqs()
+    before = gone.memory.snapshot()
+    for t in others:
+        t.start(20, 16)
+    assert gone.memory.snapshot() == before, "it is not quiet after its reset"
+
+
 @pytest.mark.parametrize("num_fn", [2, 3])
 def test_functions_work_at_once(make_drive: MakeDrive, num_fn: int) -> None:
     """Their memory is at the same addresses, so that what goes to a wrong one shows."""
@@ -78,12 +88,8 @@ def test_a_vf_is_reset_while_others_work(make_drive: MakeDrive) -> None:
         while not one.sim.flr_done:
             ts[0].start(2, 8)
             ts[2].start(2, 8)
-        ts[1].lose(one._forget_queues())
-        one.take_irqs()
-        before = one.memory.snapshot()
-        ts[0].start(20, 16)
-        ts[2].start(20, 16)
-        assert one.memory.snapshot() == before and not one.sim.irqs(), "it is not quiet after its reset"
+        leaves(one, ts[1], ts[0], ts[2])
+        assert not one.sim.irqs()
         assert one.read32(Reg.CC) == 0
         bring_up(one)
     finish(*ts)
@@ -101,11 +107,7 @@ def test_vfs_go_and_come_while_the_pf_works(make_drive: MakeDrive) -> None:
             two.read32(Reg.CSTS)
         ts[0].start(20, 16)
         ts[1].start(20, 16)
-        ts[2].lose(two._forget_queues())
-        two.take_irqs()
-        before = two.memory.snapshot()
-        ts[0].start(20, 16)
-        assert two.memory.snapshot() == before
+        leaves(two, ts[2], ts[0])
         pf.sim.enable_vfs(2)
         virtualization.assign(pf, 2, queues=QUEUES, interrupts=QUEUES + 1)
         virtualization.online(pf, 2)
