@@ -219,6 +219,7 @@ module db_ssd_core
   namespace_t [NUM_NS-1:0] namespaces;
   admin_sqe_t              admin_sqe;
   cmd_t                    cmd;
+  tap_cmd_t                tap_cmd;
   slot_ctx_t               ctx;
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
@@ -250,7 +251,7 @@ module db_ssd_core
     .abort_watching, .abort_caught, .fence, .fenced, .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid),
     .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe), .s_admin_taken(admin_taken), .m_read_valid(read_cmd_valid),
     .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_cmd(cmd),
-    .m_tap_cmd, .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx),
+    .m_tap_cmd(tap_cmd), .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx),
     .m_completion_valid(slot_completion_valid[0]), .m_completion_ready(slot_completion_ready[0]),
     .m_completion(slot_completion[0]), .busy(front_busy), .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch),
     .stat_decode(stat.decode));
@@ -271,10 +272,11 @@ module db_ssd_core
   media_cmd_t [1:0]    media_cmd;
   logic                media_busy, media_quiet;
   data_state_t         data_state;
-  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_CMDS(NUM_CMDS)) i_data (
+  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || fw_media_valid), .state(data_state),
     .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
+    .s_tap_cmd(tap_cmd), .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .m_tap_cmd, .s_fn_set(fn_set),
     .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]), .m_read_prp(read[RD_PRPR]),
     .m_read_prp_slot(read_slot[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]),
     .s_read_list_ready(row_ready[RD_PRPR]), .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]),

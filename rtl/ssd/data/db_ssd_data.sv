@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data path of the controller: read engine and write engine, from decoded commands to completions. Wiring alone.
+// Data path of the controller: the order of commands, read engine and write engine, from decoded commands to
+// completions. Wiring alone.
 //
 // Rows cross a tap on both ways, where operators may stand: tap_read on the way from the media to the host, tap_write
 // from the host to the media and to Compare. A packet is a command's data, and packets come in the order of the
 // commands. What an operator gives back must have the same rows in the same order. Latency and throughput: those of
-// db_ssd_read_engine and db_ssd_write_engine.
+// db_ssd_read_engine and db_ssd_write_engine, with several functions behind db_ssd_order.
 `include "db_axi_types.svh"
 module db_ssd_data
-  import db_mem_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
 #(
   parameter int DATA_W = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,     ///< bits of a media address
+  parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
@@ -28,6 +30,12 @@ module db_ssd_data
   input  logic                  s_write_cmd_valid,
   output logic                  s_write_cmd_ready,
   input  cmd_t                  s_cmd,               ///< of either
+  /// what operators must know of a command: with its context; then, when it goes to its engine
+  input  tap_cmd_t              s_tap_cmd,
+  input  logic                  s_ctx_valid,
+  input  logic [SLOT_W-1:0]     s_ctx_slot,
+  output tap_cmd_t              m_tap_cmd,
+  input  fn_set_t               s_fn_set,            ///< several functions: what one may have
   /// PRP lists of the read engine: requests to a db_pcie_read, and what it answers
   output logic                  m_read_prp_valid,
   input  logic                  m_read_prp_ready,
@@ -89,9 +97,25 @@ module db_ssd_data
   input  logic                  m_write_completion_ready,
   output slot_completion_t      m_write_completion
 );
-  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_read (
-    .clk, .rst, .stop, .quiet(state.read_quiet), .idle(state.read_idle),
-    .s_cmd_valid(s_read_cmd_valid), .s_cmd_ready(s_read_cmd_ready), .s_cmd,
+  // Several functions: commands that an engine has room for. What waits, waits in db_ssd_order.
+  localparam int ROOM = NUM_FN == 1 || NUM_CMDS < 32 ? NUM_CMDS : 32;
+
+  logic [1:0] cmd_valid, cmd_ready, ended, waiting;  // [0] read engine, [1] write engine
+  logic       read_idle, write_idle;
+  cmd_t       cmd;
+  assign ended = {m_write_completion_valid && m_write_completion_ready,
+                  m_read_completion_valid && m_read_completion_ready};
+  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W)) i_order (
+    .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
+    .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
+    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_tap_cmd, .s_end(ended),
+    .s_end_of({m_write_completion, m_read_completion}), .busy(waiting));
+  assign state.read_idle  = read_idle && !waiting[0];
+  assign state.write_idle = write_idle && !waiting[1];
+
+  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM)) i_read (
+    .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
+    .s_cmd_valid(cmd_valid[0]), .s_cmd_ready(cmd_ready[0]), .s_cmd(cmd),
     .m_req_valid(m_read_prp_valid), .m_req_ready(m_read_prp_ready), .m_req(m_read_prp), .m_req_slot(m_read_prp_slot),
     .s_list_valid(s_read_list_valid), .s_list_ready(s_read_list_ready), .s_list_data(s_read_list_data),
     .s_list_info(s_read_list_info), .m_axi_read_req(m_axi_read_req[0]), .m_axi_read_rsp(m_axi_read_rsp[0]),
@@ -101,10 +125,10 @@ module db_ssd_data
     .s_done_user(s_read_done_user), .s_done_err(s_read_done_err), .m_completion_valid(m_read_completion_valid),
     .m_completion_ready(m_read_completion_ready), .m_completion(m_read_completion), .media_err(media_err[0]));
 
-  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_write (
+  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM)) i_write (
     .clk, .rst, .stop, .pause(write_pause), .paused(state.write_paused),
-    .quiet(state.write_quiet), .idle(state.write_idle),
-    .s_cmd_valid(s_write_cmd_valid), .s_cmd_ready(s_write_cmd_ready), .s_cmd,
+    .quiet(state.write_quiet), .idle(write_idle),
+    .s_cmd_valid(cmd_valid[1]), .s_cmd_ready(cmd_ready[1]), .s_cmd(cmd),
     .m_req_valid(m_write_prp_valid), .m_req_ready(m_write_prp_ready), .m_req(m_write_prp),
     .m_req_slot(m_write_prp_slot),
     .s_list_valid(s_write_list_valid), .s_list_ready(s_write_list_ready), .s_list_data(s_write_list_data),

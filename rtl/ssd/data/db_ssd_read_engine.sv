@@ -4,8 +4,8 @@
 // A command goes two ways at once: its PRPs are walked into segments of host memory, and its data is requested from
 // the media. Both run ahead over following commands; db_pcie_write brings segments and data together and sends them.
 // Verify has data but no segments: db_ssd_verify swallows its rows.
-// There is room for every command that has a slot, so s_cmd_ready never falls: whatever the media or the link do, no
-// command of another engine waits in decode behind one of this.
+// With room for every command that has a slot s_cmd_ready never falls: whatever the media or the link do, no command of
+// another engine waits in decode behind one of this.
 // Latency: command to AR 2 cycles, to its first segment 5. Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_read_engine
@@ -14,6 +14,7 @@ module db_ssd_read_engine
   parameter int DATA_W    = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W    = 40,     ///< bits of a media address
   parameter int NUM_CMDS  = 128,    ///< command slots: power of two, 2..256
+  parameter int ROOM      = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
   parameter int BUF_BYTES = 16384,  ///< of data requested from the media ahead: media latency x bandwidth
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
@@ -65,7 +66,7 @@ module db_ssd_read_engine
     logic              fua;
     logic [SLOT_W-1:0] slot;
   } read_cmd_t;
-  localparam int LEVEL_W = $clog2(NUM_CMDS) + 1;
+  localparam int LEVEL_W = $clog2(ROOM) + 1;
   logic               walk_valid, walk_ready, read_valid, read_ready, push, walk_room, read_room;
   logic [LEVEL_W-1:0] walk_level, read_level;
   logic [SLOT_W-1:0]  walk_slot;
@@ -76,11 +77,11 @@ module db_ssd_read_engine
   end
   assign s_cmd_ready = walk_room && read_room;
   assign push        = s_cmd_valid && s_cmd_ready;
-  db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(NUM_CMDS)) i_walk (
+  db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.to_host), .s_ready(walk_room),
     .s_data({s_cmd.fn, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid), .m_ready(walk_ready),
     .m_data({walk, walk_slot}), .level(walk_level));
-  db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(NUM_CMDS)) i_read (
+  db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(ROOM)) i_read (
     .clk, .rst, .s_valid(push), .s_ready(read_room),
     .s_data({s_cmd.media_addr[ADDR_W-1:0], s_cmd.bytes, !s_cmd.desc.to_host, s_cmd.lba4k, s_cmd.fua, s_cmd.slot}),
     .m_valid(read_valid), .m_ready(read_ready), .m_data(read), .level(read_level));

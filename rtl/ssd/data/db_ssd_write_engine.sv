@@ -5,8 +5,8 @@
 // Commands with data from the host have their PRPs walked into read requests; db_pcie_read brings the data as one
 // stream in command order, and db_ssd_write_exec takes commands and data together. The walk runs ahead of the data by
 // as many bytes as db_pcie_read's ring.
-// There is room for every command that has a slot, so s_cmd_ready never falls: whatever the media or the host do, no
-// command of another engine waits in decode behind one of this.
+// With room for every command that has a slot s_cmd_ready never falls: whatever the media or the host do, no command of
+// another engine waits in decode behind one of this.
 // Latency: command to its first segment 5 cycles (no PRP list needed for it). Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_write_engine
@@ -15,6 +15,7 @@ module db_ssd_write_engine
   parameter int DATA_W = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,     ///< bits of a media address
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
+  parameter int ROOM = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -71,7 +72,7 @@ module db_ssd_write_engine
   end
 
   // ---- to the walker (with data) and to the media side (all)
-  localparam int LEVEL_W = $clog2(NUM_CMDS) + 1;
+  localparam int LEVEL_W = $clog2(ROOM) + 1;
   logic               walk_valid, walk_ready, cmd_valid, cmd_ready, exec_idle, push, walk_room, exec_room;
   logic [LEVEL_W-1:0] walk_level, exec_level;
   prp_t               walk;
@@ -79,11 +80,11 @@ module db_ssd_write_engine
   exec_cmd_t          cmd;
   assign s_cmd_ready = walk_room && exec_room;
   assign push        = s_cmd_valid && s_cmd_ready;
-  db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(NUM_CMDS)) i_walk (
+  db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.from_host), .s_ready(walk_room),
     .s_data({s_cmd.fn, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid), .m_ready(walk_ready),
     .m_data({walk, walk_slot}), .level(walk_level));
-  db_fifo #(.WIDTH($bits(exec_cmd_t)), .DEPTH(NUM_CMDS), .AROUND(1'b0)) i_exec_cmds (
+  db_fifo #(.WIDTH($bits(exec_cmd_t)), .DEPTH(ROOM), .AROUND(1'b0)) i_exec_cmds (
     .clk, .rst, .s_valid(push), .s_ready(exec_room), .s_data(exec_cmd(s_cmd)), .m_valid(cmd_valid), .m_ready(cmd_ready),
     .m_data(cmd), .level(exec_level));
 

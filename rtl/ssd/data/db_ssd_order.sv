@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order commands go from decode to the engines: with one function straight, with several by their shares.
+//
+// Why: an engine works in the order of what it is given. So it is given little (db_ssd_order_window), and what else has
+// been fetched waits here, in RAM, by function (db_ssd_order_turn): a command waits for what the engine has inside and
+// a turn of each other function, not for all that others have fetched. There is room for every command with a slot.
+// Operators are told of a command when it goes, as packets come in that order.
+// Latency: none with one function; else 10 cycles and more. Throughput: that of db_ssd_order_turn, for each engine.
+module db_ssd_order
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
+#(
+  parameter int NUM_FN   = 1,    ///< functions, 1..17
+  parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
+  parameter int DATA_W   = 256   ///< bits of a row: 128, 256, 512; what the link moves in the time of its answer
+) (
+  input  logic                   clk,
+  input  logic                   rst,
+  input  fn_set_t                s_fn_set,       ///< several functions: weights
+  /// Commands from decode, for [0] the read engine, [1] the write engine; not both at once.
+  input  logic [1:0]             s_cmd_valid,
+  output logic [1:0]             s_cmd_ready,
+  input  cmd_t                   s_cmd,
+  /// What operators must know of the command of the cycle before, and all that have a slot: their contexts.
+  input  tap_cmd_t               s_tap_cmd,
+  input  logic                   s_ctx_valid,
+  input  logic [SLOT_W-1:0]      s_ctx_slot,
+  /// To the engines.
+  output logic [1:0]             m_cmd_valid,
+  input  logic [1:0]             m_cmd_ready,
+  output cmd_t                   m_cmd,
+  output tap_cmd_t               m_tap_cmd,
+  /// Pulses: a command of an engine has ended.
+  input  logic [1:0]             s_end,
+  input  slot_completion_t [1:0] s_end_of,
+  output logic [1:0]             busy            ///< commands for an engine wait here
+);
+  if (NUM_FN == 1) begin : g_straight
+    logic unused_ok;
+    assign s_cmd_ready = m_cmd_ready;
+    assign m_cmd_valid = s_cmd_valid;
+    assign m_cmd       = s_cmd;
+    assign m_tap_cmd   = s_tap_cmd;
+    assign busy        = '0;
+    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_ctx_valid, s_ctx_slot, s_end, s_end_of};
+  end else begin : g_order
+    // What an engine has inside at most, but for one command: some 4 us of the link, in 512 bytes.
+    localparam int WINDOW [2] = '{DATA_W / 4, DATA_W / 2};
+    localparam int CMD_W      = $clog2(NUM_CMDS);
+
+    logic [1:0]             valid, open, go, go_q;
+    logic [1:0][SLOT_W-1:0] go_slot;
+    logic                   phase_q;
+    order_entry_t           entry;
+    db_ssd_order_cost i_cost (
+      .clk, .rst, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share), .s_valid(s_cmd_valid), .s_cmd,
+      .m_valid(valid), .m_entry(entry));
+    for (genvar e = 0; e < 2; e++) begin : g_engine
+      db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW[e])) i_window (
+        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_go(go[e]), .s_go_slot(go_slot[e]), .s_end(s_end[e]),
+        .s_end_slot(s_end_of[e].slot), .open(open[e]));
+      // One goes in even cycles, the other in odd ones: they share what follows.
+      db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
+        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .open(open[e] && m_cmd_ready[e]), .may(phase_q == (e == 1)),
+        .m_go(go[e]), .m_slot(go_slot[e]), .busy(busy[e]));
+    end
+
+    // ---- commands, and what of their contexts operators must know beside
+    typedef struct packed {
+      logic [QID_W-1:0] sqid;
+      logic [15:0]      cid;
+      logic [31:0]      nsid;
+      logic [63:0]      slba;
+    } beside_t;
+    beside_t          beside;
+    logic [CMD_W-1:0] at;
+    assign at = go[1] ? go_slot[1][CMD_W-1:0] : go_slot[0][CMD_W-1:0];
+    db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
+      .clk, .we(s_cmd_valid != '0), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(s_cmd), .re(go != '0), .raddr(at),
+      .rdata(m_cmd));
+    db_ram_sdp #(.WIDTH($bits(beside_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_beside (
+      .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[CMD_W-1:0]),
+      .wdata({s_tap_cmd.ctx.sqid, s_tap_cmd.ctx.cid, s_tap_cmd.ctx.nsid, s_tap_cmd.ctx.slba}), .re(go != '0),
+      .raddr(at), .rdata(beside));
+
+    always_ff @(posedge clk) begin
+      phase_q <= !phase_q && !rst;
+      go_q    <= rst ? '0 : go;
+    end
+    assign s_cmd_ready = '1;
+    assign m_cmd_valid = go_q;
+    assign m_tap_cmd   = '{
+      read: go_q[0] && m_cmd.desc.to_host, write: go_q[1] && m_cmd.desc.from_host, lba4k: m_cmd.lba4k,
+      ctx: '{desc: m_cmd.desc, fn: m_cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid,
+             slba: beside.slba, bytes: m_cmd.bytes}};
+  end
+endmodule

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command costs its function: stretches of 512 bytes of link and media, and those by the function's weight.
+//
+// A command that moves data or looks at the media costs its bytes, a range of Dataset Management as much as 4 KiB, any
+// command at least one stretch and at most MOST. Divided by the weight, as a fraction with 16 bits, that is how far the
+// function's turn moves (db_ssd_order_turn).
+// Latency: 3 cycles. Throughput: one a cycle.
+module db_ssd_order_cost
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
+(
+  input  logic         clk,
+  input  logic         rst,            ///< all have weight 1; 32 cycles
+  /// Pulse: a function's weight, 1..255.
+  input  logic         s_share_valid,
+  input  fn_share_t    s_share,
+  input  logic [1:0]   s_valid,        ///< a command for [0] the read engine, [1] the write engine
+  input  cmd_t         s_cmd,
+  output logic [1:0]   m_valid,
+  output order_entry_t m_entry
+);
+  localparam logic [COST_W-1:0] MOST = '1;
+
+  // 1 / weight, of 16 bits
+  typedef logic [255:0][15:0] reciprocals_t;
+  function automatic reciprocals_t reciprocals();
+    reciprocals[0] = '1;
+    for (int w = 1; w < 256; w++) reciprocals[w] = 16'(65535 / w);
+  endfunction
+  localparam reciprocals_t RECIPROCAL = reciprocals();
+
+  logic [15:0]        share_mem_q [2 ** PLACE_W];
+  logic               set_q;
+  logic [PLACE_W-1:0] set_place_q, init_q;
+  logic               init_busy_q;
+  logic [15:0]        set_share_q;
+  always_ff @(posedge clk) begin
+    set_q       <= s_share_valid;
+    set_place_q <= s_share.place;
+    set_share_q <= RECIPROCAL[s_share.weight];
+    if (init_busy_q || set_q) share_mem_q[init_busy_q ? init_q : set_place_q] <= init_busy_q ? '1 : set_share_q;
+    init_q      <= init_q + 1'b1;
+    if (init_q == '1) init_busy_q <= 1'b0;
+    if (rst) begin
+      init_q      <= '0;
+      init_busy_q <= 1'b1;
+    end
+  end
+
+  logic [1:0]        valid_q, valid2_q;
+  order_entry_t      entry_q, entry2_q, entry3_q;
+  logic [31:0]       stretches;
+  logic [15:0]       share_q;
+  assign stretches = s_cmd.desc.ranges ? s_cmd.bytes >> 1 : s_cmd.bytes >> 9;
+  always_ff @(posedge clk) begin
+    entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot, cost: stretches[COST_W-1:0], step: '0};
+    if (stretches == '0)               entry_q.cost <= COST_W'(1);
+    else if (stretches >= 32'd1 << COST_W) entry_q.cost <= MOST;
+    entry2_q      <= entry_q;
+    share_q       <= share_mem_q[entry_q.place];
+    entry3_q      <= entry2_q;
+    entry3_q.step <= STEP_W'(entry2_q.cost) * STEP_W'(share_q);
+    valid_q       <= rst ? '0 : s_valid;
+    valid2_q      <= rst ? '0 : valid_q;
+    m_valid       <= rst ? '0 : valid2_q;
+  end
+  assign m_entry = entry3_q;
+endmodule

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_order: each command goes to its engine once, as it came, those of a function in their order. Functions that
+always have commands move bytes by their weights, an engine has little more than its window, and one that has room never
+waits while there are commands.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from functions import number
+from structs import layout
+
+CMD = layout("db_ssd_pkg", "cmd_t")
+TAP = layout("db_ssd_pkg", "tap_cmd_t")
+ENTRY = layout("db_ssd_pkg", "slot_completion_t")
+FN_SET = layout("db_ssd_pkg", "fn_set_t")
+READ, WRITE = 0, 1
+KINDS: dict[str, tuple[int, dict[str, int]]] = {
+    "read": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1}),
+    "verify": (READ, {"read_engine": 1, "has_lba": 1}),
+    "write": (WRITE, {"write_engine": 1, "from_host": 1, "write": 1, "has_lba": 1, "user_data": 1}),
+    "dsm": (WRITE, {"write_engine": 1, "from_host": 1, "ranges": 1}),
+    "zeroes": (WRITE, {"write_engine": 1, "zero": 1, "has_lba": 1}),
+    "flush": (WRITE, {"write_engine": 1, "flush": 1}),
+}
+STUCK = 60  # cycles, in which a command goes if its engine may have one
+
+
+def cost(kind: str, nbytes: int) -> int:
+    """In 512 bytes: of data, or 4 KiB for a range of 16 bytes; at least one, at most 4095."""
+    return min(4095, max(1, (nbytes // 16 * 4096 if kind == "dsm" else nbytes) // 512))
+
+
+@dataclass
+class Command:
+    kind: str
+    fn: int  # place
+    slot: int
+    nbytes: int
+    fields: dict[str, Any]
+    context: dict[str, Any]
+    came: int
+    others: dict[int, int]  # bytes, in 512, of each function until then
+
+    @property
+    def engine(self) -> int:
+        return KINDS[self.kind][0]
+
+    @property
+    def cost(self) -> int:
+        return cost(self.kind, self.nbytes)
+
+
+class Order:
+    """Decode on one side, two engines on the other. An engine does commands one behind the other, at `rate` cycles for
+    512 bytes, a while after they came."""
+
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut, self.rng = dut, random.Random(seed)
+        self.num_fn, self.num_cmds = int(dut.NUM_FN.value), int(dut.NUM_CMDS.value)
+        data_w = int(dut.DATA_W.value)
+        self.window = (data_w // 4, data_w // 2)
+        self.free = list(range(self.num_cmds))
+        self.rate, self.latency, self.room = 8, 60, 32
+        self.cycle = 0
+        self.inside: tuple[deque[Command], deque[Command]] = (deque(), deque())
+        self.due: list[int] = [0, 0]
+        self.waiting: dict[tuple[int, int], deque[Command]] = defaultdict(deque)
+        self.moved: tuple[dict[int, int], dict[int, int]] = (defaultdict(int), defaultdict(int))
+        self.weight = dict.fromkeys(range(self.num_fn), 1)
+        self.went: list[Command] = []
+        self.starved = [0, 0]
+        self.beside: tuple[Command, dict[str, Any]] | None = None
+        self.next: Command | None = None
+
+    async def start(self) -> None:
+        d = self.dut
+        cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
+        for name in ("s_fn_set", "s_cmd_valid", "s_cmd", "s_tap_cmd", "s_ctx_valid", "s_ctx_slot", "m_cmd_ready",
+                     "s_end", "s_end_of"):  # fmt: skip
+            getattr(d, name).value = 0
+        d.rst.value = 1
+        for _ in range(4):
+            await FallingEdge(d.clk)
+        d.rst.value = 0
+        for _ in range(40):
+            await self.step()
+
+    async def share(self, fn: int, weight: int) -> None:
+        self.weight[fn] = weight
+        self.dut.s_fn_set.value = FN_SET.pack(share_valid=1, share={"place": fn, "weight": weight})
+        await self.step()
+        self.dut.s_fn_set.value = 0
+
+    def send(self, kind: str, fn: int, nbytes: int) -> None:
+        """At the next step; there must be a free slot, and the step before must have had none."""
+        r = self.rng
+        slot = self.free.pop(r.randrange(len(self.free)))
+        desc = KINDS[kind][1]
+        fields = {"desc": desc, "fn": number(fn), "slot": slot, "fua": r.getrandbits(1), "lba4k": r.getrandbits(1),
+                  "media_addr": r.getrandbits(64), "ns_blocks": r.getrandbits(64), "bytes": nbytes,
+                  "prp1": r.getrandbits(64), "prp2": r.getrandbits(64)}  # fmt: skip
+        context = {"desc": desc, "fn": number(fn), "sqid": r.getrandbits(8), "cid": r.getrandbits(16),
+                   "nsid": r.getrandbits(32), "slba": r.getrandbits(64), "bytes": nbytes}  # fmt: skip
+        engine = KINDS[kind][0]
+        self.next = Command(kind, fn, slot, nbytes, fields, context, self.cycle, dict(self.moved[engine]))
+
+    def may_have(self, engine: int) -> bool:
+        return sum(c.cost for c in self.inside[engine]) < self.window[engine] and len(self.inside[engine]) < self.room
+
+    async def step(self) -> None:
+        d = self.dut
+        new, self.next = self.next, None
+        d.s_cmd_valid.value = 1 << new.engine if new else 0
+        if new:
+            d.s_cmd.value = CMD.pack(new.fields)
+        context, self.beside = self.beside, None
+        d.s_ctx_valid.value = int(context is not None)
+        if context:
+            d.s_ctx_slot.value = context[0].slot
+            d.s_tap_cmd.value = TAP.pack(ctx=context[1], lba4k=context[0].fields["lba4k"])
+        d.m_cmd_ready.value = sum((len(self.inside[e]) < self.room) << e for e in (READ, WRITE))
+        ends = [e for e in (READ, WRITE) if self.inside[e] and self.cycle >= self.due[e]]
+        d.s_end.value = sum(1 << e for e in ends)
+        d.s_end_of.value = sum(ENTRY.pack(slot=self.inside[e][0].slot) << (e * ENTRY.width) for e in ends)
+        await RisingEdge(d.clk)
+        for e in (READ, WRITE):
+            if (int(d.m_cmd_valid.value) >> e) & 1:
+                self.goes(e)
+        for e in (READ, WRITE):
+            wants = any(q for (engine, _), q in self.waiting.items() if engine == e)
+            self.starved[e] = self.starved[e] + 1 if wants and self.may_have(e) else 0
+            assert self.starved[e] < STUCK, "an engine has room, and a command waits"
+        for e in ends:
+            self.free.append(self.inside[e].popleft().slot)
+            if self.inside[e]:
+                self.due[e] = self.cycle + self.rate * self.inside[e][0].cost
+        if new:
+            self.waiting[new.engine, new.fn].append(new)
+            self.beside = new, new.context
+        await FallingEdge(d.clk)
+        self.cycle += 1
+
+    def goes(self, engine: int) -> None:
+        got = CMD.unpack(int(self.dut.m_cmd.value))
+        fn = next(f for f in range(self.num_fn) if number(f) == got["fn"])
+        assert self.waiting[engine, fn], "nothing of this function waits"
+        cmd = self.waiting[engine, fn].popleft()
+        want = CMD.unpack(CMD.pack(cmd.fields))
+        assert got == want, "not the first command of its function, or not as it came"
+        tap = TAP.unpack(int(self.dut.m_tap_cmd.value))
+        assert tap["ctx"] == TAP.unpack(TAP.pack(ctx=cmd.context))["ctx"] and tap["lba4k"] == cmd.fields["lba4k"]
+        desc = KINDS[cmd.kind][1]
+        assert (tap["read"], tap["write"]) == (desc.get("to_host", 0), desc.get("from_host", 0))
+        assert self.may_have(engine), "more than the window, or than there is room for"
+        if not self.inside[engine]:
+            self.due[engine] = self.cycle + self.latency + self.rate * cmd.cost
+        self.inside[engine].append(cmd)
+        self.moved[engine][cmd.fn] += cmd.cost
+        self.starved[engine] = 0
+        self.went.append(cmd)
+
+    async def drain(self) -> None:
+        for _ in range(200_000):
+            if len(self.free) == self.num_cmds:
+                break
+            await self.step()
+        assert len(self.free) == self.num_cmds, "commands are lost"
+        for _ in range(20):
+            await self.step()
+        assert int(self.dut.busy.value) == 0
+
+
+@cocotb.test()
+async def random_commands(dut: Any) -> None:
+    o = Order(dut, 1)
+    await o.start()
+    for _ in range(12):
+        o.rate, o.latency, o.room = o.rng.choice([1, 4]), o.rng.choice([5, 300]), o.rng.choice([2, 32])
+        fns = o.rng.sample(range(o.num_fn), o.rng.randint(1, o.num_fn))
+        kinds = o.rng.sample(list(KINDS), o.rng.randint(1, len(KINDS)))
+        often = o.rng.choice([2, 2, 30])
+        for _ in range(250):
+            if o.free:
+                kind = o.rng.choice(kinds)
+                size = {"dsm": 16 * o.rng.choice([1, 5, 20]), "flush": 0}.get(kind, 512 << o.rng.choice([0, 3, 3, 6]))
+                o.send(kind, o.rng.choice(fns), size)
+            for _ in range(often):
+                await o.step()
+    await o.drain()
+    assert len(o.went) > 700
+
+
+async def all_busy(o: Order, kind: str, sizes: dict[int, int], total: int, weights: dict[int, int]) -> None:
+    """Functions that always have commands: what they moved, by weight, never differs by more than a command of each."""
+    for fn, weight in weights.items():
+        await o.share(fn, weight)
+    engine, each = KINDS[kind][0], o.num_cmds // len(sizes)
+    begun = len(o.went)
+    for fn in sizes:
+        for _ in range(each):
+            o.send(kind, fn, sizes[fn])
+            await o.step()
+            await o.step()
+    start = dict(o.moved[engine])
+    while len(o.went) - begun < total:
+        behind = [f for f in sizes if len(o.waiting[engine, f]) + sum(c.fn == f for c in o.inside[engine]) < each]
+        if behind and o.free:
+            o.send(kind, behind[0], sizes[behind[0]])
+        await o.step()
+        await o.step()
+        assert all(o.waiting[engine, f] for f in sizes), "this test must keep all of them busy"
+        part = {f: (o.moved[engine][f] - start.get(f, 0)) / o.weight[f] for f in sizes}
+        for a, b in combinations(sizes, 2):
+            most = cost(kind, sizes[a]) / o.weight[a] + cost(kind, sizes[b]) / o.weight[b]
+            assert abs(part[a] - part[b]) <= most * 1.01 + 1, (a, b, part)
+    await o.drain()
+
+
+@cocotb.test()
+async def equal_parts_whatever_the_size(dut: Any) -> None:
+    o = Order(dut, 2)
+    await o.start()
+    o.rate = 2
+    sizes = {f: (4096, 512, 32768)[f % 3] for f in range(min(o.num_fn, 6))}
+    await all_busy(o, "read", sizes, 600, {})
+
+
+@cocotb.test()
+async def parts_by_weight(dut: Any) -> None:
+    o = Order(dut, 3)
+    await o.start()
+    o.rate = 4
+    weights = dict(zip(range(o.num_fn), (1, 4, 11)))
+    await all_busy(o, "write", dict.fromkeys(weights, 4096), 600, weights)
+
+
+@cocotb.test()
+async def a_quiet_function_waits_for_one_of_each(dut: Any) -> None:
+    """The others move at most a command of theirs, and as much as the quiet one asks for, until it goes."""
+    o = Order(dut, 4)
+    await o.start()
+    o.rate = 2
+    others = range(1, o.num_fn)
+    each = (o.num_cmds - 1) // len(others)
+    waits = []
+    for size in (4096, 65536):
+        for _ in range(12):
+            sent = len(o.went)
+            for i in range(400):
+                behind = [f for f in others if len(o.waiting[READ, f]) < each - 1]
+                if i == 200:
+                    o.send("read", 0, 4096)
+                elif behind and len(o.free) > 1:
+                    o.send("read", o.rng.choice(behind), size)
+                await o.step()
+                await o.step()
+            mine = [c for c in o.went[sent:] if c.fn == 0]
+            while not mine:
+                await o.step()
+                mine = [c for c in o.went[sent:] if c.fn == 0]
+            at = o.went.index(mine[0])
+            for f in others:
+                before = sum(c.cost for c in o.went[:at] if c.fn == f) - mine[0].others.get(f, 0)
+                assert before <= cost("read", size) + mine[0].cost, (f, before)
+            waits.append(at - sent)
+    await o.drain()
+    assert max(waits) > 0
+
+
+@cocotb.test()
+async def a_reset_forgets_all(dut: Any) -> None:
+    o = Order(dut, 5)
+    await o.start()
+    for _ in range(3):
+        for i in range(40):
+            o.send("read" if i % 2 else "write", i % o.num_fn, 4096)
+            await o.step()
+            await o.step()
+        dut.rst.value = 1
+        dut.s_cmd_valid.value, dut.s_end.value, dut.s_ctx_valid.value = 0, 0, 0
+        for _ in range(3):
+            await FallingEdge(dut.clk)
+        dut.rst.value = 0
+        o = Order(dut, 6)
+        o.dut.m_cmd_ready.value = 0
+        for _ in range(40):
+            await o.step()
+        assert not o.went and int(dut.busy.value) == 0
+
+
+@cocotb.test()
+async def latency_and_throughput(dut: Any) -> None:
+    """An entry every other cycle; a command every n + 5 or n + 6 cycles while n functions have commands."""
+    o = Order(dut, 7)
+    await o.start()
+    o.rate, o.latency = 1, 4
+    cycles: dict[int, float] = {}
+    for n in {1, 2, o.num_fn}:
+        for i in range(min(o.num_cmds, 60)):
+            o.send("flush", i % n, 0)
+            await o.step()
+            await o.step()
+        begin, went = o.cycle, len(o.went)
+        while sum(len(q) for q in o.waiting.values()) > n:
+            await o.step()
+        cycles[n] = (o.cycle - begin) / max(1, len(o.went) - went)
+        await o.drain()
+    assert all(n + 4 < c <= n + 6.5 for n, c in cycles.items() if n > 1), cycles
+
+
+@pytest.mark.parametrize("num_fn", [3, 17])
+def test_db_ssd_order(num_fn: int) -> None:
+    bench.run(__file__, "db_ssd_order", {"NUM_FN": num_fn, "NUM_CMDS": 64, "DATA_W": 256})
