@@ -100,15 +100,17 @@ module db_ssd_data
   // Several functions: commands that an engine has room for. What waits, waits in db_ssd_order.
   localparam int ROOM = NUM_FN == 1 || NUM_CMDS < 32 ? NUM_CMDS : 32;
 
-  logic [1:0] cmd_valid, cmd_ready, ended, waiting;  // [0] read engine, [1] write engine
+  logic [1:0] cmd_valid, cmd_ready, segs, ended, waiting;  // [0] read engine, [1] write engine
   logic       read_idle, write_idle;
   cmd_t       cmd;
+  assign segs  = {m_write_seg_valid && m_write_seg_ready, m_read_seg_valid && m_read_seg_ready};
   assign ended = {m_write_completion_valid && m_write_completion_ready,
                   m_read_completion_valid && m_read_completion_ready};
   db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
-    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_tap_cmd, .s_end(ended),
+    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_tap_cmd, .s_seg(segs),
+    .s_seg_of({m_write_seg, m_read_seg}), .s_seg_slot({m_write_seg_slot, m_read_seg_user.slot}), .s_end(ended),
     .s_end_of({m_write_completion, m_read_completion}), .busy(waiting));
   assign state.read_idle  = read_idle && !waiting[0];
   assign state.write_idle = write_idle && !waiting[1];

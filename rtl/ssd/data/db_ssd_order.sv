@@ -7,7 +7,7 @@
 // Operators are told of a command when it goes, as packets come in that order.
 // Latency: none with one function; else 10 cycles and more. Throughput: that of db_ssd_order_turn, for each engine.
 module db_ssd_order
-  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
@@ -29,7 +29,10 @@ module db_ssd_order
   input  logic [1:0]             m_cmd_ready,
   output cmd_t                   m_cmd,
   output tap_cmd_t               m_tap_cmd,
-  /// Pulses: a command of an engine has ended.
+  /// Pulses: an engine's segment of host memory is taken; a command of it has ended.
+  input  logic [1:0]             s_seg,
+  input  segment_t [1:0]         s_seg_of,
+  input  logic [1:0][SLOT_W-1:0] s_seg_slot,
   input  logic [1:0]             s_end,
   input  slot_completion_t [1:0] s_end_of,
   output logic [1:0]             busy            ///< commands for an engine wait here
@@ -41,10 +44,10 @@ module db_ssd_order
     assign m_cmd       = s_cmd;
     assign m_tap_cmd   = s_tap_cmd;
     assign busy        = '0;
-    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_ctx_valid, s_ctx_slot, s_end, s_end_of};
+    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_ctx_valid, s_ctx_slot, s_seg, s_seg_of, s_seg_slot, s_end, s_end_of};
   end else begin : g_order
-    // What an engine has inside at most, but for one command: some 4 us of the link, in 512 bytes.
-    localparam int WINDOW [2] = '{DATA_W / 4, DATA_W / 2};
+    // What an engine has before it at most, but for one command: some 4 us of the link, in 512 bytes.
+    localparam int WINDOW     = DATA_W / 4;
     localparam int CMD_W      = $clog2(NUM_CMDS);
 
     logic [1:0]             valid, open, go, go_q;
@@ -55,9 +58,9 @@ module db_ssd_order
       .clk, .rst, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share), .s_valid(s_cmd_valid), .s_cmd,
       .m_valid(valid), .m_entry(entry));
     for (genvar e = 0; e < 2; e++) begin : g_engine
-      db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW[e])) i_window (
-        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_go(go[e]), .s_go_slot(go_slot[e]), .s_end(s_end[e]),
-        .s_end_slot(s_end_of[e].slot), .open(open[e]));
+      db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
+        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_go(go[e]), .s_go_slot(go_slot[e]), .s_seg(s_seg[e]),
+        .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]), .s_end_slot(s_end_of[e].slot), .open(open[e]));
       // One goes in even cycles, the other in odd ones: they share what follows.
       db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
         .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .open(open[e] && m_cmd_ready[e]), .may(phase_q == (e == 1)),

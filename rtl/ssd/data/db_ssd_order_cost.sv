@@ -52,7 +52,8 @@ module db_ssd_order_cost
   logic [15:0]       share_q;
   assign stretches = s_cmd.desc.ranges ? s_cmd.bytes >> 1 : s_cmd.bytes >> 9;
   always_ff @(posedge clk) begin
-    entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot, cost: stretches[COST_W-1:0], step: '0};
+    entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot, user_data: s_cmd.desc.user_data,
+                       cost: stretches[COST_W-1:0], step: '0};
     if (stretches == '0)               entry_q.cost <= COST_W'(1);
     else if (stretches >= 32'd1 << COST_W) entry_q.cost <= MOST;
     entry2_q      <= entry_q;

@@ -8,8 +8,9 @@ package db_ssd_order_pkg;
 
   // A command that waits for its turn.
   typedef struct packed {
-    logic [PLACE_W-1:0] place;  // its function
+    logic [PLACE_W-1:0] place;      // its function
     logic [SLOT_W-1:0]  slot;
+    logic               user_data;  // its segments say how much has been moved
     logic [COST_W-1:0]  cost;
     logic [STEP_W-1:0]  step;
   } order_entry_t;
