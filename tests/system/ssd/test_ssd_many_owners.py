@@ -33,9 +33,6 @@ Worked = Callable[[str], dict[int, list[Result]]]
 CUT = 24  # commands: a window cuts turns of 8 entries, at its begin and end, and a round
 
 
-BEHIND = "with functions that write, one may be behind by a fifth: which commands wait for a slot is not by function"
-
-
 @pytest.fixture(scope="module")
 def worked(owners: Owners) -> Callable[[str], dict[int, list[Result]]]:
     """What functions reach with a job, by how many are at work."""
@@ -55,8 +52,8 @@ def test_throughput_does_not_fall_with_functions(owners: Owners, worked: Worked,
     "rw",
     [
         "randread",
-        pytest.param("randwrite", marks=pytest.mark.xfail(reason=BEHIND)),
-        pytest.param("randrw", marks=pytest.mark.xfail(reason=BEHIND)),
+        pytest.param("randwrite"),
+        pytest.param("randrw"),
     ],
 )
 def test_functions_have_equal_parts(owners: Owners, worked: Worked, rw: str) -> None:
@@ -76,8 +73,6 @@ def test_one_of_17_functions_is_as_fast_as_the_only_one(owners: Owners) -> None:
 
 # ---- a quiet function beside 16 busy ones: at most three times the time of a fair share
 
-IN_ORDER = "commands of others that have slots stand before it in the engine, which works in order"
-
 
 def slowest(owners: Owners, rw: str, noise: str, part: float, ios: int = 100) -> float:
     """The percentile `part` of the quiet function's latency, in times of that of a fair share."""
@@ -93,7 +88,6 @@ def test_beside_the_other_direction(owners: Owners, rw: str, noise: str) -> None
     assert slowest(owners, rw, noise, 99.9) <= 1
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason=IN_ORDER)
 @pytest.mark.parametrize(("rw", "noise"), [
     ("randread", "4 KiB reads"),
     pytest.param("randread", "4 KiB, 70/30", marks=pytest.mark.nightly),
@@ -111,10 +105,10 @@ def test_beside_deallocation(owners: Owners, rw: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("rw", "noise"), [
-    pytest.param("randread", "128 KiB reads", marks=pytest.mark.xfail(strict=True, reason=IN_ORDER)),
+    pytest.param("randread", "128 KiB reads"),
     ("randread", "128 KiB writes"),
     ("randwrite", "128 KiB reads"),
-    pytest.param("randwrite", "128 KiB writes", marks=pytest.mark.xfail(strict=True, reason=IN_ORDER)),
+    pytest.param("randwrite", "128 KiB writes"),
 ])  # fmt: skip
 def test_beside_large_commands(owners: Owners, rw: str, noise: str) -> None:
     assert slowest(owners, rw, noise, 99, 16) <= 3

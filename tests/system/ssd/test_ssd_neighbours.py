@@ -75,15 +75,14 @@ def keep_full(bad: Driver, opcode: int, cycles: int = 2000, **fields: int) -> No
     bad.poll()
 
 
-BY_QUEUE = "turns go round queues, and slots are shared out by queue: who has more queues has more of the drive"
-BY_COMMAND = "turns are counted in commands: who has longer ones has more of the drive"
+WHOLE = "256 ranges are not cut: for 0.1 ms the write engine does nothing else, and depth 64 of the others runs dry"
 
 
 @pytest.mark.parametrize(
     "queues",
     [
         2,
-        pytest.param(4, marks=[pytest.mark.nightly, pytest.mark.xfail(strict=True, raises=TooLittle, reason=BY_QUEUE)]),
+        pytest.param(4, marks=pytest.mark.nightly),
     ],
 )
 def test_one_that_behaves(make_drive: MakeDrive, queues: int) -> None:
@@ -164,7 +163,7 @@ def test_doorbells_without_end(scene: Scene, good: bool) -> None:
 @pytest.mark.parametrize("what", [
     pytest.param("range", marks=pytest.mark.nightly),
     pytest.param("opcode", marks=pytest.mark.nightly),
-    pytest.param("prp", marks=pytest.mark.xfail(strict=True, raises=TooLittle, reason=BY_COMMAND)),
+    pytest.param("prp"),
 ])  # fmt: skip
 def test_commands_that_fail_without_end(scene: Scene, what: str) -> None:
     opcode, fields = {
@@ -175,7 +174,6 @@ def test_commands_that_fail_without_end(scene: Scene, what: str) -> None:
     scene.play(lambda bad: keep_full(bad, opcode, **fields))
 
 
-@pytest.mark.xfail(strict=True, raises=TooLittle, reason=BY_COMMAND)
 @pytest.mark.parametrize(
     "opcode", [NvmOpc.READ, pytest.param(NvmOpc.WRITE, marks=pytest.mark.nightly)], ids=["read", "write"]
 )
@@ -195,13 +193,15 @@ def test_addresses_of_others(scene: Scene, opcode: int) -> None:
         assert all(c.status for c in bad.poll() if opcode == NvmOpc.WRITE)
 
     scene.play(act)
+    scene.bad.advance(100_000)
+    scene.bad.poll()
     assert secret.read() == b"secret! " * (SIZE // 8)
     assert scene.bad.read(PART, 32) == bytes(32 * 512), "nothing was written"
 
 
 @pytest.mark.parametrize(
     "ranges",
-    [1, pytest.param(256, marks=[pytest.mark.nightly, pytest.mark.xfail(raises=TooLittle, reason=BY_COMMAND)])],
+    [1, pytest.param(256, marks=[pytest.mark.nightly, pytest.mark.xfail(strict=True, raises=TooLittle, reason=WHOLE)])],
 )
 def test_deallocation_of_everything(scene: Scene, ranges: int) -> None:
     """Of its own part, again and again."""

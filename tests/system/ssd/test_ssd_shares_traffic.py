@@ -74,9 +74,11 @@ def parts(results: list[Result]) -> list[float]:
     pytest.param("randrw", 128, 2, (4, 2, 1), marks=pytest.mark.nightly),
     pytest.param("randread", 128, 2, (1, 3, 8), marks=pytest.mark.nightly),
     pytest.param("randread", 128, 2, (1, 1, 1), marks=pytest.mark.nightly),
+    ("randread", 128, 2, (1, 4, 11)),
+    pytest.param("randwrite", 128, 2, (1, 2, 16), marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_parts_are_as_weights_are(drive: Drive, rw: str, depth: int, copies: int, weights: tuple[int, ...]) -> None:
-    """4 KiB, all want more than they get, and none two thirds of it: each has its part within 3 %, the link is full."""
+    """4 KiB, all want more than they get: each has its part within 3 %, the link is full."""
     job = replace(DEEP, rw=rw, iodepth=depth, numjobs=copies)
     found = drive.run(job, **{f"fn{fn}": {"weight": weight} for fn, weight in enumerate(weights)})
     window = sum(found[fn].window.total() for fn in EVERYBODY)
@@ -84,14 +86,6 @@ def test_parts_are_as_weights_are(drive: Drive, rw: str, depth: int, copies: int
         want = weight / sum(weights)
         assert part == pytest.approx(want, rel=0.03, abs=16 / window), (parts(found), weights)
     assert drive.use(found) >= 0.97
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("weights", "want"), [((1, 4, 11), (7, 28, 65)), ((1, 2, 16), (8, 14, 78))])
-def test_larger_parts_are_not_reached(drive: Drive, weights: tuple[int, ...], want: tuple[int, ...]) -> None:
-    """The figures of docs/virtualization.md ("Limits"), in per cent."""
-    found = parts(drive.run(DEEP, **{f"fn{fn}": {"weight": weight} for fn, weight in enumerate(weights)}))
-    assert [100 * part for part in found] == pytest.approx(want, abs=1)
 
 
 @pytest.mark.parametrize(("what", "size"), [
