@@ -346,7 +346,7 @@ class Bench:
         while True:
             await RisingEdge(self.dut.ns_valid)
             await FallingEdge(self.dut.clk)
-            self.namespaces[self.ns_entry.index] = self.ns_entry.ns
+            self.namespaces[self.ns_entry.index] = NAMESPACE.unpack(self.ns_entry.ns)
 
     # ---- host
     async def until(self, condition, cycles: int = 400_000, what: str = "condition") -> None:
