@@ -427,6 +427,7 @@ class Bench:
         await FallingEdge(self.dut.clk)
         self.dut.rst.value = 0
         self.completions.clear()
+        self.namespaces = [NAMESPACE.unpack(0) for _ in range(NUM_NS)]  # decode's table is reset with it
         await self.enable()
 
     async def asleep(self) -> None:
