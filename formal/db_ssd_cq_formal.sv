@@ -244,10 +244,10 @@ module db_ssd_cq_formal
       assert (valid_q == dut.i_engine.valid_q[watch_q]);
       if (valid_q) begin
         assert (size_q inside {[16'd1:16'd3]} && tail_q <= size_q);
-        assert (dut.i_ctx.i_tail.mem_q[watch_q] == {phase_q, tail_q});
-        assert (dut.i_ctx.i_ctx.mem_q[watch_q][84:33] == base_q);
-        assert (dut.i_ctx.i_ctx.mem_q[watch_q][32:17] == size_q);
-        assert (dut.i_ctx.i_size.mem_q[watch_q] == size_q);
+        assert (dut.i_ctx.g_lut.i_tail.mem_q[watch_q] == {phase_q, tail_q});
+        assert (dut.i_ctx.g_lut.i_ctx.mem_q[watch_q][84:33] == base_q);
+        assert (dut.i_ctx.g_lut.i_ctx.mem_q[watch_q][32:17] == size_q);
+        assert (dut.i_ctx.g_lut.i_size.mem_q[watch_q] == size_q);
         // heads, from the oldest to the newest
         assert (ram_head <= size_q);
         assert (used(tail_q, head2, size_q) <= used(tail_q, ram_head, size_q));

@@ -183,7 +183,7 @@ module db_ssd_sq_formal
                                 dut.i_engine.i_done.g_lutram.mem_q[3'(dut.i_engine.i_done.rptr_q + 3'(i - 1))];
   end
   for (genvar q = 0; q < NUM_Q; q++) begin : g_share
-    assign share[q] = sq_share_t'(dut.i_ctx.i_share.mem_q[q]);
+    assign share[q] = sq_share_t'(dut.i_ctx.g_lut.i_share.mem_q[q]);
     assign known[q] = state != ST_INIT || int'(queue) > q;
     always_comb begin
       in_own[q]    = '0;
@@ -331,15 +331,15 @@ module db_ssd_sq_formal
   // ---- how it comes about
   logic [15:0] ram_tail;
   logic [69:0] ram_ctx;
-  assign ram_tail = dut.i_ctx.i_tail.mem_q[watch_q];
-  assign ram_ctx  = dut.i_ctx.i_ctx.mem_q[watch_q];
+  assign ram_tail = dut.i_ctx.g_lut.i_tail.mem_q[watch_q];
+  assign ram_ctx  = dut.i_ctx.g_lut.i_ctx.mem_q[watch_q];
   logic [8:0] may_take, own_left;         // slots left for the queue at work; ... of its guaranteed share
   assign may_take = (queue != '0) ? dut.i_credit.free_q : 9'(dut.i_credit.admin_free_q);
   assign own_left = (stands.cmds < 9'(QUEUE_MIN)) ? 9'(QUEUE_MIN) - stands.cmds : '0;
   for (genvar q = 0; q < NUM_Q; q++) begin : g_stands
     always_comb if (started_q && !rst) begin
       if (known[q]) begin
-        assert (dut.i_ctx.i_share_sel.mem_q[q] == dut.i_ctx.i_share.mem_q[q]);
+        assert (dut.i_ctx.i_share_sel.mem_q[q] == dut.i_ctx.g_lut.i_share.mem_q[q]);
         if (q == 0) begin
           assert (share[q].listed == dut.i_engine.admin_any);
           assert (!share[q].in_own && !share[q].in_shared && in_own[q] == '0 && in_shared[q] == '0);
@@ -371,7 +371,7 @@ module db_ssd_sq_formal
       if (valid_q) begin
         assert (size_q inside {[16'd1:16'd3]} && tail_q <= size_q && head_q <= size_q);
         assert (ram_ctx[69:18] == base_q && ram_ctx[17:2] == size_q);
-        assert (dut.i_ctx.i_pos.mem_q[watch_q] == head_q);
+        assert (dut.i_ctx.g_lut.i_pos.mem_q[watch_q] == head_q);
         assert (ram_tail <= size_q);
         if (watch_q != '0 && share[watch_q].listed) assert (ram_tail != head_q);
         if (db_waits) begin
@@ -381,8 +381,8 @@ module db_ssd_sq_formal
         end else assert (ram_tail == tail_q);
       end
       if (known[watch_q]) begin
-        assert (dut.i_ctx.i_cqid.mem_q[watch_q][QID_W] == valid_q);
-        if (valid_q) assert (dut.i_ctx.i_cqid.mem_q[watch_q][QID_W-1:0] == cqid_q);
+        assert (dut.i_ctx.g_one.i_cqid.mem_q[watch_q][QID_W] == valid_q);
+        if (valid_q) assert (dut.i_ctx.g_one.i_cqid.mem_q[watch_q][QID_W-1:0] == cqid_q);
       end
       if (state == ST_DOORBELL && mine) assert (valid_q);
       if (state == ST_CTX) begin
@@ -395,9 +395,9 @@ module db_ssd_sq_formal
       if (state inside {ST_RETIRE, ST_DOORBELL} || fetching) assert (dut.i_engine.admin_turn_q == (queue == '0));
       // what was read from RAM
       if (state inside {ST_CTX, ST_RETIRE, ST_DOORBELL} || fetching) begin
-        assert (dut.i_ctx.ctx_rdata == dut.i_ctx.i_ctx.mem_q[queue]);
-        assert (dut.i_ctx.head == dut.i_ctx.i_pos.mem_q[queue]);
-        if (state inside {ST_AVAIL, ST_CTX}) assert (dut.i_ctx.tail == dut.i_ctx.i_tail.mem_q[queue]);
+        assert (dut.i_ctx.ctx_rdata == dut.i_ctx.g_lut.i_ctx.mem_q[queue]);
+        assert (dut.i_ctx.head == dut.i_ctx.g_lut.i_pos.mem_q[queue]);
+        if (state inside {ST_AVAIL, ST_CTX}) assert (dut.i_ctx.tail == dut.i_ctx.g_lut.i_tail.mem_q[queue]);
         if (state == ST_COUNT) begin
           assert (dut.share.cmds == stands.cmds && dut.share.below == stands.below && dut.share.full == stands.full);
         end else assert (dut.share == stands);

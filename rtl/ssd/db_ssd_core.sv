@@ -207,7 +207,7 @@ module db_ssd_core
   fn_queues_t              fn_queues;
   logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight, sq_deleted,
                            retired_valid, ctx_valid, admin_sqe_valid, admin_sqe_ready, read_cmd_valid, read_cmd_ready,
-                           write_cmd_valid, write_cmd_ready;
+                           write_cmd_valid, write_cmd_ready, ns_valid;
   queue_ctx_t              queue_ctx;
   arb_cfg_t                arb_cfg;
   logic [MAX_FN-1:0]       cache_off;
@@ -216,7 +216,7 @@ module db_ssd_core
   logic [15:0]             cmds_inflight, cmds_unread;
   sq_lookup_t              sq_lookup;
   retired_t                retired;
-  namespace_t [NUM_NS-1:0] namespaces;
+  ns_entry_t               ns_entry;
   admin_sqe_t              admin_sqe;
   cmd_t                    cmd;
   tap_cmd_t                tap_cmd;
@@ -246,9 +246,9 @@ module db_ssd_core
     .s_axis_tvalid(row_valid[RD_SQE]), .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]),
     .s_axis_info(row_info[RD_SQE]), .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted,
     .s_retired_valid(retired_valid), .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot),
-    .done_aborted, .s_slot(ask_slot),
-    .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found,
-    .abort_watching, .abort_caught, .fence, .fenced, .namespaces, .ns_locked, .m_admin_valid(admin_sqe_valid),
+    .done_aborted, .s_slot(ask_slot), .slot_aborted(ask_aborted), .s_abort_start(abort_start),
+    .s_abort(abort_cmd), .abort_busy, .abort_found, .abort_watching, .abort_caught, .fence, .fenced,
+    .s_ns_valid(ns_valid), .s_ns(ns_entry), .ns_locked, .m_admin_valid(admin_sqe_valid),
     .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe), .s_admin_taken(admin_taken), .m_read_valid(read_cmd_valid),
     .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_cmd(cmd),
     .m_tap_cmd(tap_cmd), .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx),
@@ -372,8 +372,8 @@ module db_ssd_core
     .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
     .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .m_abort_start(abort_start), .m_abort(abort_cmd), .abort_busy,
     .abort_found, .abort_watching, .abort_caught, .arb_cfg, .fn_set, .cache_off, .coalesce_cfg, .int_vec_cfg_valid,
-    .int_vec_cfg, .namespaces, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread,
-    .m_media_valid(fw_media_valid), .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]),
+    .int_vec_cfg, .ns_valid, .ns_entry, .media_pages, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight,
+    .cmds_unread, .m_media_valid(fw_media_valid), .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]),
     .s_media_done(media_cmd_done[1]), .s_media_err(s_media_rsp_err), .m_store_valid(store_valid),
     .m_store_ready(store_ready), .m_store(store), .s_store_done(store_done), .s_store_err(store_err),
     .s_store_data(store_data), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err(error),

@@ -18,18 +18,25 @@ module db_ssd_idle
   output logic [63:0] wake_us
 );
   localparam logic [4:0] CALM = 5'd30;
-  logic       busy_q;
+  busy_t      others;        // the write engine's flag comes late, so it has a register of its own
+  logic       any_q, others_q, writes_q;
   logic [4:0] calm_q;
+  always_comb begin
+    others              = busy;
+    others.write_engine = 1'b0;
+  end
+  assign any_q = others_q || writes_q;
   always_ff @(posedge clk) begin
     quiet  <= blocks_quiet == '1;
-    busy_q <= busy != '0;
-    calm_q <= busy_q ? '0 : (calm_q == CALM ? calm_q : calm_q + 1'b1);
+    others_q <= others != '0;
+    writes_q <= busy.write_engine;
+    calm_q <= any_q ? '0 : (calm_q == CALM ? calm_q : calm_q + 1'b1);
     if (rst) begin
       quiet  <= 1'b0;
-      busy_q <= 1'b1;
+      others_q <= 1'b1;
       calm_q <= '0;
     end
   end
-  assign idle    = calm_q == CALM && !busy_q && !busy.link_request && !busy.cpu;
+  assign idle    = calm_q == CALM && !any_q && !busy.link_request && !busy.cpu;
   assign wake_us = (coalesce_wake_us < fw_wake_us) ? coalesce_wake_us : fw_wake_us;
 endmodule

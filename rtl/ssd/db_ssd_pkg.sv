@@ -250,6 +250,10 @@ package db_ssd_pkg;
     logic [63:0] base;          // on the media, bytes
     logic [63:0] blocks;        // size
   } namespace_t;
+  typedef struct packed {
+    logic [7:0] index;          // NSID - 1
+    namespace_t ns;
+  } ns_entry_t;
 
   // The host's registers as the firmware sees them; the two events are pulses.
   typedef struct packed {

@@ -110,8 +110,11 @@ module db_pcie_msix
   logic [VW-1:0] ram_waddr, ram_raddr;
   logic [127:0]  ram_wdata, ram_rdata;  // control, data, upper address, address
 
-  db_ram_sdp #(.WIDTH(128), .DEPTH(2 ** VW)) i_table (
-    .clk, .we(ram_we), .waddr(ram_waddr), .wdata(ram_wdata), .re(ram_re), .raddr(ram_raddr), .rdata(ram_rdata)
+  // Of control there is only the mask.
+  assign ram_rdata[127:97] = '0;
+  db_ram_sdp #(.WIDTH(97), .DEPTH(2 ** VW)) i_table (
+    .clk, .we(ram_we), .waddr(ram_waddr), .wdata(ram_wdata[96:0]), .re(ram_re), .raddr(ram_raddr),
+    .rdata(ram_rdata[96:0])
   );
 
   logic [31:0] may, enabled;              // by place
@@ -124,7 +127,18 @@ module db_pcie_msix
   assign reg_place   = NUM_FN == 1 ? '0 : fn_place(s_reg.fn);
   assign reg_vectors = (NUM_FN == 1 ? s_reg.fn != '0 : reg_place >= PLACE_W'(NUM_FN)) ? '0
                      : reg_place == '0 ? 9'(NUM_VEC) : 9'(VF_VEC);
-  assign reg_vec     = NUM_FN == 1 ? s_reg.addr[4 +: VW] : first_vector(reg_place) + VW'(s_reg.addr[11:4]);
+  if (NUM_FN == 1) begin : g_reg_vec
+    assign reg_vec = s_reg.addr[4 +: VW];
+  end else begin : g_reg_vec_by_fn
+    // A VF's vectors begin at a multiple of VF_VEC: beyond them it has none, so nothing is carried.
+    always_comb begin
+      reg_vec = VW'(s_reg.addr[11:4]);
+      if (s_reg.fn != '0) begin
+        reg_vec = VW'(s_reg.fn + FN_W'(PF_PART / VF_VEC - FIRST_VF)) << VF_LOG2 |
+                  VW'(s_reg.addr[11:4] & 8'(VF_VEC - 1));
+      end
+    end
+  end
   assign forgetting  = NUM_FN > 1 && forgetting_q;
   assign free        = state_q == ST_IDLE && !forgetting;
   assign take_reg    = free && s_reg_valid;
@@ -211,7 +225,8 @@ module db_pcie_msix
           state_q <= ST_ACCESS;
         end else if (take_irq) begin
           walk_turn_q <= 1'b1;
-          if (s_irq_vector < 16'(VECTORS) && enabled[owner(s_irq_vector[VW-1:0])]) state_q <= ST_SEND;
+          // With several functions one that is not enabled is found masked in ST_SEND, and nothing of it is pending.
+          if (s_irq_vector < 16'(VECTORS) && (NUM_FN > 1 || enabled[0])) state_q <= ST_SEND;
         end else if (take_walk) begin
           walk_turn_q <= 1'b0;
           walk_vec_q  <= walk_vec_q + 1'b1;

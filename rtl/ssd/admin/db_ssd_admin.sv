@@ -5,8 +5,7 @@
 //   db_ssd_admin_cpu         processor and bus          db_ssd_admin_events      what it waits for, when it sleeps
 //   db_ssd_admin_mem         RAM                        db_ssd_admin_offer       completions and queue contexts out
 //   db_ssd_admin_copy        entries in, data out       db_ssd_admin_media       media commands, and words on the media
-//   db_ssd_admin_regs        registers <-> structs      db_ssd_admin_namespaces  table for decode
-//   db_ssd_admin_watchdog    is the processor alive
+//   db_ssd_admin_regs        registers <-> structs      db_ssd_admin_watchdog    is the processor alive
 //
 // The processor sleeps when there is nothing to do (cpu_idle), and nothing here toggles then; wake_us tells a
 // simulator when its next timer falls due.
@@ -86,7 +85,9 @@ module db_ssd_admin
   output coalesce_cfg_t           coalesce_cfg,
   output logic                    int_vec_cfg_valid, ///< pulse
   output int_vec_cfg_t            int_vec_cfg,
-  output namespace_t [NUM_NS-1:0] namespaces,
+  /// Pulse: an entry of decode's table of namespaces.
+  output logic                    ns_valid,
+  output ns_entry_t               ns_entry,
   input  logic [51:0]             media_pages,       ///< capacity in 4 KiB
   // control of the whole controller
   output control_t                control,
@@ -143,13 +144,11 @@ module db_ssd_admin
   instance_t   has;
   ram_access_t cpu_ram, copy_ram;
   fw_access_t  fw_reg;
-  namespace_t  ns;
   logic        ctrl_rst, irq, sleeping, asleep, trap, dead, restart, restarted;
   logic        copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
   logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid;
   logic [4:0]  ring_wr, ring_rd;
   logic [8:0]  ring_base;
-  logic [7:0]  ns_index;
   logic [31:0] ram_rdata, fw_reg_rdata;
 
   // ---- processor, RAM, registers, copy engine
@@ -185,7 +184,8 @@ module db_ssd_admin
     .err(s_err),
     .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found,
     .abort_watching, .abort_caught, .start, .copy, .abort_cmd(m_abort), .completion(m_completion),
-    .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns, .ns_index,
+    .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns(ns_entry.ns),
+    .ns_index(ns_entry.index),
     .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .csts, .control,
     .flr_done, .fn_select, .fn_queues_valid, .fn_queues, .admin_taken, .sq_select, .arb_cfg, .fn_set,
     .cache_off, .coalesce_cfg,
@@ -215,8 +215,7 @@ module db_ssd_admin
     .clk, .rst(ctrl_rst), .start(start.store), .idle(store_idle), .err(store_err), .m_valid(m_store_valid),
     .m_ready(m_store_ready), .s_done(s_store_done), .s_err(s_store_err));
 
-  db_ssd_admin_namespaces #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS)) i_namespaces (
-    .clk, .rst, .we(start.write_namespace), .index(ns_index), .entry(ns), .namespaces);
+  assign ns_valid = start.write_namespace;
 
   assign m_abort_start = start.abort_cmd;
   assign ctrl_rst = rst || control.ctrl_rst;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers of the firmware (regs/db_ssd_fw.rdl) as the blocks know them: what it reads comes in as structs, what it
 // sets or starts goes out as structs. Nothing is kept here but what the firmware has written, and the first bad
-// doorbell write since it looked.
+// doorbell write since it looked. With one function what is by function goes out as a constant, so that no register is
+// left of it.
 // Latency: read data in the cycle of the access; what is written shows a cycle later.
 module db_ssd_admin_regs
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
@@ -69,6 +70,8 @@ module db_ssd_admin_regs
 );
   import db_ssd_fw_regs_pkg::*;
 
+  localparam bit MANY = NUM_FN > 1;
+  localparam logic [MAX_FN-1:0] FUNCTIONS = '1 >> (MAX_FN - NUM_FN);
   db_ssd_fw__in_t  in;
   db_ssd_fw__out_t out;
 
@@ -113,9 +116,10 @@ module db_ssd_admin_regs
   end
   always_ff @(posedge clk) taken_q <= out.SQ_PTR.rd_ptr.value;
   assign admin_taken     = NUM_FN > 1 && out.SQ_PTR.rd_ptr.value != taken_q && !ctrl_rst;
-  assign fn_queues_valid = out.FN_QUEUES.go.value;
-  assign fn_queues       = '{place: out.FN_QUEUES.place.value, before_first: out.FN_QUEUES.before_first.value,
-                             count: out.FN_QUEUES.count.value};
+  assign fn_queues_valid = MANY && out.FN_QUEUES.go.value;
+  assign fn_queues       = !MANY ? '0 :
+    '{place: out.FN_QUEUES.place.value, before_first: out.FN_QUEUES.before_first.value,
+      count: out.FN_QUEUES.count.value};
 
   // ---- what the firmware reads
   always_comb begin
@@ -126,6 +130,8 @@ module db_ssd_admin_regs
     for (int i = 0; i < MAX_FN; i++) begin
       in.FN_EVENT[i].cc.hwset      = 1'b0;
       in.FN_EVENT[i].en_fell.hwset = 1'b0;
+      in.FN_EVENT[i].cc.hwclr      = i >= NUM_FN || !MANY;
+      in.FN_EVENT[i].en_fell.hwclr = i >= NUM_FN || !MANY;
       in.FN_EVENT[i].flr.next      = 1'b0;
       in.FN_EVENT[i].enable.next   = 1'b0;
     end
@@ -209,7 +215,7 @@ module db_ssd_admin_regs
   assign copy = '{op: copy_op_e'(out.COPY_CMD.op.value), fn: out.COPY_CMD.fn.value,
                   host: {out.COPY_HOST_HI.V.value, out.COPY_HOST_LO.V.value}, ram: out.COPY_RAM.V.value[19:2],
                   dwords: out.COPY_CMD.len.value};
-  assign completion = '{fn: out.COMPLETION_ID.fn.value, sqid: out.COMPLETION_ID.sqid.value,
+  assign completion = '{fn: MANY ? out.COMPLETION_ID.fn.value : '0, sqid: out.COMPLETION_ID.sqid.value,
                         cid: out.COMPLETION_ID.cid.value, status: status_t'(out.COMPLETION_STATUS.status.value),
                         dw0: out.COMPLETION_DW0.V.value};
   assign queue_ctx = '{kind: queue_kind_e'(out.QUEUE_CTX_CTL.cq.value), valid: out.QUEUE_CTX_CTL.valid.value,
@@ -218,18 +224,17 @@ module db_ssd_admin_regs
                        base: {out.QUEUE_CTX_BASE_HI.V.value, out.QUEUE_CTX_BASE_LO.V.value},
                        size: out.QUEUE_CTX_SIZE.size.value, cqid: out.QUEUE_CTX_CTL.cqid.value,
                        prio: out.QUEUE_CTX_CTL.prio.value, vector: out.QUEUE_CTX_SIZE.vector.value,
-                       ien: out.QUEUE_CTX_CTL.ien.value, fn: out.QUEUE_CTX_FN.fn.value,
-                       host_qid: out.QUEUE_CTX_FN.host_qid.value};
+                       ien: out.QUEUE_CTX_CTL.ien.value, fn: MANY ? out.QUEUE_CTX_FN.fn.value : '0,
+                       host_qid: MANY ? out.QUEUE_CTX_FN.host_qid.value : '0};
   assign media = '{op: media_op_e'({1'b0, out.MEDIA_CMD.op.value}),
                    addr: {out.MEDIA_ADDR_HI.V.value, out.MEDIA_ADDR_LO.V.value},
                    bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
   assign store = '{write: out.STORE_CMD.write.value, addr: media.addr, data: out.STORE_OUT.V.value};
-  assign abort_cmd = '{find: out.ABORT.search.value, by_fn: out.ABORT.by_fn.value, by_cid: out.ABORT.by_cid.value,
-                       sqid: out.ABORT.sqid.value,
-                   key: out.ABORT.key.value};
-  assign ns = '{valid: out.NS_CTL.valid.value, attached: out.NS_ATTACHED.places.value, lba4k: out.NS_CTL.lba4k.value,
-                gate: ns_gate_e'(out.NS_CTL.gate.value), read_only: out.NS_CTL.read_only.value,
-                base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
+  assign abort_cmd = '{find: out.ABORT.search.value, by_fn: MANY && out.ABORT.by_fn.value,
+                       by_cid: out.ABORT.by_cid.value, sqid: out.ABORT.sqid.value, key: out.ABORT.key.value};
+  assign ns = '{valid: out.NS_CTL.valid.value, attached: MANY ? out.NS_ATTACHED.places.value : '0,
+                lba4k: out.NS_CTL.lba4k.value, gate: ns_gate_e'(out.NS_CTL.gate.value),
+                read_only: out.NS_CTL.read_only.value, base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
                 blocks: {out.NS_BLOCKS_HI.V.value, out.NS_BLOCKS_LO.V.value}};
   assign ns_index = out.NS_CTL.index.value;
   assign err_pop  = out.ERR_STATUS.pop.value;
@@ -243,17 +248,19 @@ module db_ssd_admin_regs
   assign ring_rd   = out.SQ_PTR.rd_ptr.value;
   assign sq_select = out.SQ_SELECT.qid.value;
   assign control   = '{run: out.CTL.run.value && !dead, stop: out.CTL.stop.value, ctrl_rst: out.CTL.ctrl_rst.value,
-                       flr_rst: out.CTL.flr_rst.value ? MAX_FN'(here) : '0, off: out.FN_OFF.places.value};
+                       flr_rst: out.CTL.flr_rst.value ? MAX_FN'(here) : '0, off: out.FN_OFF.places.value & FUNCTIONS};
   assign flr_done  = out.CTL.flr_done.value ? here : '0;
   assign arb_cfg   = '{wrr: out.CTL.wrr.value, burst: out.ARB.burst.value, weight_low: out.ARB.lpw.value,
                        weight_medium: out.ARB.mpw.value, weight_high: out.ARB.hpw.value};
-  assign fn_set.share_valid = out.FN_SHARE.go.value;
-  assign fn_set.share       = '{place: out.FN_SHARE.place.value, weight: out.FN_SHARE.weight.value,
+  assign fn_set.share_valid = MANY && out.FN_SHARE.go.value;
+  assign fn_set.share       = !MANY ? '0 :
+                              '{place: out.FN_SHARE.place.value, weight: out.FN_SHARE.weight.value,
                                 least: out.FN_SHARE.least.value, most: out.FN_SHARE.most.value};
-  assign fn_set.limit_valid = out.FN_LIMIT.go.value;
-  assign fn_set.limit       = '{place: out.FN_LIMIT.place.value, bytes: out.FN_LIMIT.bytes.value,
+  assign fn_set.limit_valid = MANY && out.FN_LIMIT.go.value;
+  assign fn_set.limit       = !MANY ? '0 :
+                              '{place: out.FN_LIMIT.place.value, bytes: out.FN_LIMIT.bytes.value,
                                 rate: out.FN_LIMIT_RATE.rate.value, burst: out.FN_LIMIT_BURST.burst.value};
-  assign cache_off         = out.CACHE.off.value;
+  assign cache_off         = out.CACHE.off.value & FUNCTIONS;
   assign coalesce_cfg      = '{threshold: out.COALESCE.threshold.value, time_100us: out.COALESCE.time_100us.value};
   assign int_vec_cfg_valid = out.INT_VEC_CFG.go.value;
   assign int_vec_cfg       = '{vector: out.INT_VEC_CFG.vector.value, exempt: out.INT_VEC_CFG.cd.value};

@@ -48,16 +48,37 @@ module db_ssd_cq_ctx
   assign head_waddr = changed ? new_queue : hit_queue;
   assign head_wdata = changed ? 16'd0 : hit_value;
 
-  db_ram_sdp #(.WIDTH($bits(cq_ctx_t)), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_ctx (
-    .clk, .we(changed), .waddr(new_queue), .wdata(new_ctx), .re(look), .raddr(look_queue), .rdata(ctx_rdata));
-  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_size (
-    .clk, .we(changed), .waddr(new_queue), .wdata(s_queue_ctx.size), .re(1'b1), .raddr(doorbell_queue),
-    .rdata(doorbell_size));
-  db_ram_sdp #(.WIDTH($bits(cq_tail_t)), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_tail (
-    .clk, .we(tail_we), .waddr(tail_waddr), .wdata(tail_wdata), .re(look), .raddr(look_queue), .rdata(tail_rdata));
-  db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_tail_doorbell (
-    .clk, .we(tail_we), .waddr(tail_waddr), .wdata(tail_wdata.index), .re(1'b1), .raddr(doorbell_queue),
-    .rdata(doorbell_tail));
+  if (BLOCK) begin : g_block
+    // Tables of one width are half a block RAM each, so they share some. Who writes a context writes its tail too.
+    localparam int CTX_PARTS = 5;
+    logic [CTX_PARTS-1:0][17:0] ctx_parts;
+    logic [1:0][17:0]           doorbell_parts;
+    logic [17:0]                tail_part;
+    assign ctx_rdata     = $bits(cq_ctx_t)'(ctx_parts);
+    assign tail_rdata    = tail_part[$bits(cq_tail_t)-1:0];
+    assign doorbell_size = doorbell_parts[0][15:0];
+    assign doorbell_tail = doorbell_parts[1][15:0];
+    db_ram_parts #(.PARTS(CTX_PARTS + 1), .DEPTH(NUM_Q)) i_ctx (
+      .clk, .we({tail_we, {CTX_PARTS{changed}}}), .waddr(tail_waddr),
+      .wdata({18'(tail_wdata), (18 * CTX_PARTS)'(new_ctx)}), .re(look), .raddr(look_queue),
+      .rdata({tail_part, ctx_parts}));
+    db_ram_parts #(.PARTS(2), .DEPTH(NUM_Q)) i_doorbell (
+      .clk, .we({tail_we, changed}), .waddr(tail_waddr), .wdata({18'(tail_wdata.index), 18'(s_queue_ctx.size)}),
+      .re(1'b1), .raddr(doorbell_queue), .rdata(doorbell_parts));
+    logic unused_parts;
+    assign unused_parts = &{1'b0, ctx_parts, doorbell_parts, tail_part};
+  end else begin : g_lut
+    db_ram_sdp #(.WIDTH($bits(cq_ctx_t)), .DEPTH(NUM_Q)) i_ctx (
+      .clk, .we(changed), .waddr(new_queue), .wdata(new_ctx), .re(look), .raddr(look_queue), .rdata(ctx_rdata));
+    db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_size (
+      .clk, .we(changed), .waddr(new_queue), .wdata(s_queue_ctx.size), .re(1'b1), .raddr(doorbell_queue),
+      .rdata(doorbell_size));
+    db_ram_sdp #(.WIDTH($bits(cq_tail_t)), .DEPTH(NUM_Q)) i_tail (
+      .clk, .we(tail_we), .waddr(tail_waddr), .wdata(tail_wdata), .re(look), .raddr(look_queue), .rdata(tail_rdata));
+    db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_tail_doorbell (
+      .clk, .we(tail_we), .waddr(tail_waddr), .wdata(tail_wdata.index), .re(1'b1), .raddr(doorbell_queue),
+      .rdata(doorbell_tail));
+  end
   db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q), .BLOCK(BLOCK)) i_head (
     .clk, .we(head_we), .waddr(head_waddr), .wdata(head_wdata), .re(look), .raddr(look_queue), .rdata(head));
 

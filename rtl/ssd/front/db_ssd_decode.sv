@@ -69,7 +69,10 @@ module db_ssd_decode
   output slot_completion_t        m_completion,
   output logic                    busy,          ///< an I/O entry is inside
   output logic                    free,          ///< the I/O entry taken last goes, or has gone
-  input  namespace_t [NUM_NS-1:0] namespaces,    ///< all but the gate changes only while it has no command
+  /// Pulse: an entry of the table of namespaces; all but the gate changes only while it has no command.
+  input  logic                    s_ns_valid,
+  input  ns_entry_t               s_ns,
+  input  logic                    ns_rst,        ///< no namespace is there
   input  logic [NUM_NS-1:0]       ns_locked      ///< commands that move user data are refused; may change at any time
 );
   localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says
@@ -142,10 +145,15 @@ module db_ssd_decode
     ns_gate_e         gate;
     logic [63:0]      base;
     logic [63:0]      blocks;
+    logic             refused;      // whatever its extent; aborted ones are seen apart
   } s1_t;
   s1_t  s1_d, s1_q;
   logic [PLACE_W-1:0] place;
   assign place = NUM_FN == 1 ? '0 : fn_place(s_sqe.fn);
+  localparam int NS_W = NUM_NS > 1 ? $clog2(NUM_NS + 1) : 1;
+  namespace_t ns;
+  db_ssd_namespaces #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS)) i_namespaces (
+    .clk, .rst(ns_rst), .s_valid(s_ns_valid), .s_entry(s_ns), .nsid(sqe.nsid[NS_W-1:0]), .ns);
 
   always_comb begin
     s1_d           = '0;
@@ -166,18 +174,21 @@ module db_ssd_decode
     s1_d.no_work   = !s1_d.op.read_engine && (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
     s1_d.ns_all    = sqe.nsid == NSID_ALL;
-    for (int n = 0; n < NUM_NS; n++) begin
-      if (sqe.nsid == 32'(n) + 32'd1) begin
-        s1_d.ns_in_range = 1'b1;
-        s1_d.ns_active  |= NUM_FN == 1 ? namespaces[n].valid : namespaces[n].attached[place];
-        s1_d.gate        = namespaces[n].gate;
-        s1_d.lba4k      |= namespaces[n].lba4k;
-        s1_d.locked     |= ns_locked[n];
-        s1_d.read_only  |= namespaces[n].read_only;
-        s1_d.base       |= namespaces[n].base;
-        s1_d.blocks     |= namespaces[n].blocks;
-      end
+    if (NUM_NS == 1 ? sqe.nsid == 32'd1 : sqe.nsid != '0 && sqe.nsid <= 32'(NUM_NS)) begin
+      s1_d.ns_in_range = 1'b1;
+      s1_d.ns_active   = NUM_FN == 1 ? ns.valid : ns.attached[place];
+      s1_d.gate        = ns.gate;
+      s1_d.lba4k       = ns.lba4k;
+      for (int n = 0; n < NUM_NS; n++)
+        if (NUM_NS == 1 || sqe.nsid[NS_W-1:0] == NS_W'(n + 1)) s1_d.locked |= ns_locked[n];
+      s1_d.read_only   = ns.read_only;
+      s1_d.base        = ns.base;
+      s1_d.blocks      = ns.blocks;
     end
+    // What fails is worked out beside the verdict and in part a cycle ahead, so that an engine knows early.
+    s1_d.refused = s1_d.unread || s1_d.bad_field || !s1_d.op.known || s1_d.gate != NS_OPEN || s1_d.directive ||
+                   (s1_d.ns_all ? !s1_d.op.any_namespace : !s1_d.ns_in_range || !s1_d.ns_active) ||
+                   (s1_d.op.modifies && s1_d.read_only && !s1_d.no_work) || (s1_d.op.user_data && s1_d.locked);
   end
 
   // ---- stage 2: the verdict, the slot, out
@@ -209,10 +220,8 @@ module db_ssd_decode
   end
 
   always_comb begin
-    failed  = 1'b1;
     verdict = INVALID_FIELD;
-    if (s1_q.unread)                                                verdict = ABORTED;
-    else if (s1_q.aborted)                                               verdict = ABORTED;
+    if (s1_q.unread || s1_q.aborted)                                verdict = ABORTED;
     else if (s1_q.bad_field)                                        verdict = INVALID_FIELD;
     else if (!s1_q.op.known)                                        verdict = INVALID_OPC;
     else if (s1_q.ns_all && !s1_q.op.any_namespace)                 verdict = INVALID_FIELD;
@@ -224,10 +233,8 @@ module db_ssd_decode
     else if ((s1_q.op.user_data && beyond_mdts) || s1_q.directive)  verdict = INVALID_FIELD;
     else if (s1_q.op.modifies && s1_q.read_only && !s1_q.no_work)   verdict = PROTECTED;
     else if (s1_q.op.user_data && s1_q.locked)                      verdict = ACCESS_DENIED;
-    else begin
-      failed  = 1'b0;
-      verdict = OK;
-    end
+    else                                                            verdict = OK;
+    failed = s1_q.refused || s1_q.aborted || beyond_end || (s1_q.op.user_data && beyond_mdts);
   end
 
   // The slot does not wait for the verdict.

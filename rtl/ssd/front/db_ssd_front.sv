@@ -109,7 +109,9 @@ module db_ssd_front
   input  logic                    fenced,
   input  logic                    s_retired_valid,
   input  retired_t                s_retired,
-  input  namespace_t [NUM_NS-1:0] namespaces,
+  /// Pulse: an entry of decode's table of namespaces.
+  input  logic                    s_ns_valid,
+  input  ns_entry_t               s_ns,
   input  logic [NUM_NS-1:0]       ns_locked,
   /// Commands, to the firmware and the engines.
   output logic                    m_admin_valid,
@@ -218,8 +220,8 @@ module db_ssd_front
     .m_admin_lost(admin_lost), .m_admin_valid,
     .m_admin_ready, .m_admin,
     .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_tap_cmd,
-    .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .namespaces,
-    .ns_locked);
+    .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .s_ns_valid,
+    .s_ns, .ns_rst(rst), .ns_locked);
 
   // ---- commands that end before their time
   db_ssd_abort #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .ASKERS(ASKERS)) i_abort (

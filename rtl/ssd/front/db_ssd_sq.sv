@@ -191,7 +191,7 @@ module db_ssd_sq
       .tokens(cmd_some & byte_some), .many_tokens(cmd_many), .io(!admin_turn), .place, .list(ctx.list), .queue, .share,
       .push_own, .push_shared, .count,
       .any(list_any), .next_queue(list_queue), .next_shared(list_shared), .pop(list_pop),
-      .bell_fn(s_doorbell.fn), .bell_may(once_may), .bell_shared(once_shared), .most(fn_most),
+      .bell(s_doorbell_valid), .bell_fn(s_doorbell.fn), .bell_may(once_may), .bell_shared(once_shared), .most(fn_most),
       .class_most, .burst, .slots_free, .some(list_some), .pending);
   end
 

@@ -55,6 +55,7 @@ module db_ssd_sq_fn_arb
   output logic               next_shared,  ///< its list is a shared one
   input  logic               pop,          ///< it begins
   /// ST_IDLE: a doorbell of this function. In the next cycle: a turn of it could begin at once, as from a shared list.
+  input  logic               bell,
   input  logic [FN_W-1:0]    bell_fn,
   output logic               bell_may,
   output logic               bell_shared,
@@ -133,9 +134,9 @@ module db_ssd_sq_fn_arb
   assign sel_able_below = (able & below & sel_hot) != '0;
   assign sel_below      = (below & sel_hot) != '0;
   assign sel_ample      = (ample & sel_hot) != '0;
-  function automatic logic bell(input logic [NUM_FN-1:0] bits);
-    bell = 1'b0;
-    for (int f = 0; f < NUM_FN; f++) bell |= bits[f] && bell_fn == fn_number(PLACE_W'(f));
+  function automatic logic bells(input logic [NUM_FN-1:0] bits);
+    bells = 1'b0;
+    for (int f = 0; f < NUM_FN; f++) bells |= bits[f] && bell_fn == fn_number(PLACE_W'(f));
   endfunction
   // Not while a turn goes on, and not in the cycle in which one begins.
   always_ff @(posedge clk) begin
@@ -184,13 +185,14 @@ module db_ssd_sq_fn_arb
     went_q      <= state == ST_GO;
     moved_q     <= rst ? '1 : {moved_q[2:0], state != ST_IDLE};
     if (state == ST_IDLE) begin
-      own_q         <= !shared_free && !(pop ? next_below_q : bell(below));
+      // A turn that begins is the doorbell's, if there is one: pop, which says so too, comes late.
+      own_q         <= !shared_free && !(bell ? bells(below) : next_below_q);
       most_q        <= 7'd1;
-      if (shared_free && (pop ? !next_one_q : bell(ample)))
+      if (shared_free && (bell ? bells(ample) : !next_one_q))
         most_q <= free_least < 10'(burst) ? free_least[6:0] : burst;
-      bell_may_q    <= bell(able) && !went_q &&
-                       (shared_free || bell(below) || common_free);
-      bell_shared_q <= shared_free || bell(below);
+      bell_may_q    <= bells(able) && !went_q &&
+                       (shared_free || bells(below) || common_free);
+      bell_shared_q <= shared_free || bells(below);
     end
   end
   assign bell_may    = bell_may_q;

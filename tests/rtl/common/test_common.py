@@ -143,7 +143,15 @@ async def ram(dut: Any) -> None:
     depth = int(os.environ["DEPTH"])
     rng = random.Random(1)
     mem: dict[int, int] = {}
-    dut.we.value, dut.re.value = 1, 0
+    parts = len(dut.we)  # 1 but in db_ram_parts
+    width = len(dut.wdata) // parts
+    every = (1 << parts) - 1
+
+    def written(old: int, we: int, data: int) -> int:
+        mask = sum((1 << width) - 1 << width * i for i in range(parts) if we >> i & 1)
+        return (old & ~mask) | (data & mask)
+
+    dut.we.value, dut.re.value = every, 0
     for a in range(depth):
         mem[a] = rng.getrandbits(len(dut.wdata))
         dut.waddr.value, dut.wdata.value = a, mem[a]
@@ -151,23 +159,21 @@ async def ram(dut: Any) -> None:
     want: int | None = None
     collisions = 0
     for _ in range(800):
-        we, re, wa = rng.randrange(2), rng.randrange(2), rng.randrange(depth)
+        we, re, wa = rng.randrange(1 << parts), rng.randrange(2), rng.randrange(depth)
         ra = wa if rng.random() < 0.3 else rng.randrange(depth)
         wd = rng.getrandbits(len(dut.wdata))
         dut.we.value, dut.re.value, dut.waddr.value, dut.raddr.value, dut.wdata.value = we, re, wa, ra, wd
         await RisingEdge(dut.clk)
         await ReadOnly()
-        collisions += we & re & (wa == ra)
+        collisions += bool(we) & re & (wa == ra)
         if re:
             want = mem[ra]  # old data on a collision
-        if we:
-            mem[wa] = wd
+        mem[wa] = written(mem[wa], we, wd)
         if want is not None:
             assert int(dut.rdata.value) == want
         await RisingEdge(dut.clk)
         dut.we.value = dut.re.value = 0
-        if we:
-            mem[wa] = wd
+        mem[wa] = written(mem[wa], we, wd)
         if re:
             want = mem[ra]
     assert collisions > 20
@@ -255,6 +261,10 @@ def test_db_fork(n: int) -> None:
 
 def test_db_ram_sdp() -> None:
     bench.run(__file__, "db_ram_sdp", {"WIDTH": 20, "DEPTH": 24}, env={**ENV, "DEPTH": "24"}, testcase="ram")
+
+
+def test_db_ram_parts() -> None:
+    bench.run(__file__, "db_ram_parts", {"PARTS": 3, "DEPTH": 24}, env={**ENV, "DEPTH": "24"}, testcase="ram")
 
 
 @pytest.mark.parametrize("n", [2, 5, 16])

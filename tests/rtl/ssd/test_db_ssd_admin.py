@@ -110,6 +110,7 @@ class Bench:
         self.bad_reads: set[int] = set()  # pages that answer with an error
         self.read_ranges: list[tuple[int, int]] = []  # address, bytes
         self.vectors: list[tuple[int, int]] = []  # writes of "coalescing disabled"
+        self.namespaces = [NAMESPACE.unpack(0) for _ in range(NUM_NS)]  # decode's table
         self.cid = 0x100
         self.blocked = ""  # a port that takes nothing
         self.silent = False  # reads are not answered
@@ -129,6 +130,7 @@ class Bench:
         self.arb_cfg = Port(dut.arb_cfg, ssd("arb_cfg_t"))
         self.coalesce_cfg = Port(dut.coalesce_cfg, ssd("coalesce_cfg_t"))
         self.int_vec_cfg = Port(dut.int_vec_cfg, ssd("int_vec_cfg_t"))
+        self.ns_entry = Port(dut.ns_entry, ssd("ns_entry_t"))
         # inputs
         self.host_regs = Port(dut.host_regs, ssd("host_regs_t"))
         self.sqe = Port(dut.s_sqe, ssd("admin_sqe_t"))
@@ -172,7 +174,7 @@ class Bench:
         await ClockCycles(d.clk, 5)
         d.rst.value = d.por_rst.value = 0
         for port in (self.posts, self.reads, self.take_completions, self.queue_contexts, self.medias, self.words,
-                     self.operators, self.watch_resets, self.watch_vectors):  # fmt: skip
+                     self.operators, self.watch_resets, self.watch_vectors, self.watch_namespaces):  # fmt: skip
             cocotb.start_soon(port())
 
     async def stall(self) -> None:
@@ -340,6 +342,12 @@ class Bench:
             await FallingEdge(self.dut.clk)
             self.vectors.append((self.int_vec_cfg.vector, self.int_vec_cfg.exempt))
 
+    async def watch_namespaces(self) -> None:
+        while True:
+            await RisingEdge(self.dut.ns_valid)
+            await FallingEdge(self.dut.clk)
+            self.namespaces[self.ns_entry.index] = NAMESPACE.unpack(self.ns_entry.ns)
+
     # ---- host
     async def until(self, condition, cycles: int = 400_000, what: str = "condition") -> None:
         for _ in range(0, cycles, 20):
@@ -419,6 +427,7 @@ class Bench:
         await FallingEdge(self.dut.clk)
         self.dut.rst.value = 0
         self.completions.clear()
+        self.namespaces = [NAMESPACE.unpack(0) for _ in range(NUM_NS)]  # decode's table is reset with it
         await self.enable()
 
     async def asleep(self) -> None:
@@ -441,7 +450,7 @@ async def bring_up(dut):
     await b.asleep()
     dut._log.info(f"power-on: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
     start = cocotb.utils.get_sim_time("ns")
-    assert table(dut) == {1: (0, SECTORS, 0)}
+    assert table(b) == {1: (0, SECTORS, 0)}
     assert b.csts.rdy == 0 and b.control.run == 0 and int(dut.wake_us.value) == (1 << 64) - 1
     await b.enable()
     dut._log.info(f"first enable: {(cocotb.utils.get_sim_time('ns') - start) / 4:.0f} cycles")
@@ -974,7 +983,7 @@ async def format_nvm(dut):
     cid = await b.send(0x80, nsid=1, dw10=1 | 1 << 9)
     await ClockCycles(dut.clk, 15_000)
     asked = ABORT.unpack(int(dut.m_abort.value))
-    assert (asked["find"], asked["key"]) == (1, 1) and gates(dut) == [2] + [0] * (NUM_NS - 1)
+    assert (asked["find"], asked["key"]) == (1, 1) and gates(b) == [2] + [0] * (NUM_NS - 1)
     await b.identify(1)  # other commands go on
     dut.time_us.value = int(dut.time_us.value) + 200
     await ClockCycles(dut.clk, 15_000)
@@ -982,19 +991,19 @@ async def format_nvm(dut):
     dut.abort_found.value = 0
     dut.time_us.value = int(dut.time_us.value) + 200
     assert (await b.result(cid)).status == OK
-    assert b.media == zeroes(0, PAGES * 4096) and not any(gates(dut))
-    assert table(dut) == {1: (0, PAGES, 1)}
+    assert b.media == zeroes(0, PAGES * 4096) and not any(gates(b))
+    assert table(b) == {1: (0, PAGES, 1)}
     n = await b.identify(0, nsid=1)
     assert u(n, 0, 8) == PAGES and n[26] == 1
     await b.disable()
     await b.enable()
-    assert table(dut)[1][2] == 1, "a reset does not change the format"
+    assert table(b)[1][2] == 1, "a reset does not change the format"
     b.media_error = True
     await b.run(0x80, WRITE_FAULT, nsid=NSID_ALL, dw10=0)
-    assert table(dut)[1][2] == 1 and b.control.run == 1
+    assert table(b)[1][2] == 1 and b.control.run == 1
     b.media_error = False
     await b.run(0x80, nsid=NSID_ALL, dw10=0)
-    assert table(dut)[1][2] == 0
+    assert table(b)[1][2] == 0
     # a reset while the media is at it
     b.media_cycles = 20_000
     before = len(b.media)
@@ -1024,10 +1033,9 @@ async def attach(b: Bench, nsid: int, status: int = OK, *, detach: int = 0, ids:
     await b.run(0x15, status, nsid=nsid, dw10=detach, prp1=0x20000)
 
 
-def gates(dut) -> list[int]:
+def gates(b: Bench) -> list[int]:
     """What becomes of commands for each namespace: 0 they pass."""
-    everything = int(dut.namespaces.value)
-    return [NAMESPACE.unpack(everything >> NAMESPACE.width * n)["gate"] for n in range(NUM_NS)]
+    return [b.namespaces[n]["gate"] for n in range(NUM_NS)]
 
 
 def zeroes(base: int, size: int) -> list[tuple[int, int, int]]:
@@ -1036,11 +1044,9 @@ def zeroes(base: int, size: int) -> list[tuple[int, int, int]]:
     return [*((1, at, min(step, base + size - at)) for at in range(base, base + size, step)), (0, 0, 0)]
 
 
-def table(dut) -> dict[int, tuple[int, int, int]]:
+def table(b: Bench) -> dict[int, tuple[int, int, int]]:
     """What the data path sees: NSID to (base, blocks, 4096-byte blocks)."""
-    everything = int(dut.namespaces.value)
-    entries = [NAMESPACE.unpack(everything >> NAMESPACE.width * n) for n in range(NUM_NS)]
-    return {n: (e["base"], e["blocks"], e["lba4k"]) for n, e in enumerate(entries, 1) if e["valid"]}
+    return {n: (e["base"], e["blocks"], e["lba4k"]) for n, e in enumerate(b.namespaces, 1) if e["valid"]}
 
 
 @cocotb.test()
@@ -1052,16 +1058,16 @@ async def namespaces(dut):
     await b.run(0x0D, BAD_FIELD, nsid=1, dw10=2)
     for nsid, status in ((0, BAD_NS), (3, BAD_NS), (2, BAD_FIELD)):
         await b.run(0x0D, status, nsid=nsid, dw10=1)
-    assert table(dut) == whole and b.media == []
+    assert table(b) == whole and b.media == []
 
     # deletion lets the commands inside end, then zeroes, then the namespace is gone
     dut.abort_busy.value = 1
     cid = await b.send(0x0D, nsid=1, dw10=1)
     await ClockCycles(dut.clk, 15_000)
-    assert b.media == [] and b.control.run == 1 and table(dut) == whole and gates(dut)[0] == 1
+    assert b.media == [] and b.control.run == 1 and table(b) == whole and gates(b)[0] == 1
     dut.abort_busy.value = 0
     assert (await b.result(cid)).status == OK and b.control.run == 1
-    assert b.media == zeroes(0, PAGES * 4096) and table(dut) == {}
+    assert b.media == zeroes(0, PAGES * 4096) and table(b) == {}
     assert u(await b.identify(1), 296, 16) == PAGES * 4096, "UNVMCAP"
     assert not any(await b.identify(0x10)) and not any(await b.identify(0, nsid=1))
     await b.run(0x0D, BAD_FIELD, nsid=1, dw10=1)
@@ -1085,14 +1091,14 @@ async def namespaces(dut):
     log = await get_log(b, 1, 128)
     assert u(log, 32, 8) == (PAGES + 1) * 4096, "bytes that it would take"
     assert u(log, 96, 8) == 0, "of the entry before"
-    assert table(dut) == {} and b.media == []
+    assert table(b) == {} and b.media == []
 
     # 9 blocks take two pages; the rest as one namespace of 4096-byte blocks
     assert await create(b, 9) == 1
     assert await create(b, PAGES - 2, flbas=1) == 2
     assert b.media == [], "what is free is zero already"
     await create(b, 1, NO_NSID)
-    assert table(dut) == {} and b.completions == []
+    assert table(b) == {} and b.completions == []
     assert u(await b.identify(1), 296, 16) == 0
     assert (await b.identify(0x10))[:12] == struct.pack("<III", 1, 2, 0) and not any(await b.identify(2))
     n = await b.identify(0x11, nsid=1)
@@ -1113,7 +1119,7 @@ async def namespaces(dut):
     await attach(b, 2, ATTACHED)
     await attach(b, 1)
     both = {1: (0, 9, 0), 2: (8192, PAGES - 2, 1)}
-    assert table(dut) == both and (await b.identify(2))[:12] == struct.pack("<III", 1, 2, 0)
+    assert table(b) == both and (await b.identify(2))[:12] == struct.pack("<III", 1, 2, 0)
     assert u(await b.identify(0x12, nsid=2), 0, 4) == 1
     d = await b.identify(3, nsid=2)
     assert d[:2] == b"\2\x10" and d[20:22] == b"\3\x10" and d[40:45] == b"\4\1\0\0\0" and not any(d[44:])
@@ -1122,30 +1128,30 @@ async def namespaces(dut):
     # a controller reset changes none of it; a reset of the core makes it as it was
     await b.disable()
     await b.enable()
-    assert table(dut) == both
+    assert table(b) == both
 
     # detaching waits for commands inside
     dut.abort_busy.value = 1
     b.write(0x20000, struct.pack("<HH", 1, 0))
     cid = await b.send(0x15, nsid=1, dw10=1, prp1=0x20000)
     await ClockCycles(dut.clk, 15_000)
-    assert b.control.run == 1 and table(dut) == both and gates(dut)[0] == 1
+    assert b.control.run == 1 and table(b) == both and gates(b)[0] == 1
     dut.abort_busy.value = 0
     assert (await b.result(cid)).status == OK
-    assert table(dut) == {2: both[2]} and b.control.run == 1 and b.media == []
+    assert table(b) == {2: both[2]} and b.control.run == 1 and b.media == []
     await b.run(0x80, BAD_FIELD, nsid=1, dw10=0)
     await b.run(0x80, nsid=NSID_ALL, dw10=0)  # those that are attached
-    assert b.media == zeroes(8192, (PAGES - 2) * 4096) and table(dut) == {2: (8192, SECTORS - 16, 0)}
+    assert b.media == zeroes(8192, (PAGES - 2) * 4096) and table(b) == {2: (8192, SECTORS - 16, 0)}
     await attach(b, 1)
-    size = table(dut)[1]
+    size = table(b)[1]
     assert size[1] % 8
     await b.run(0x80, nsid=1, dw10=0)  # the size stays, also where it is no whole number of pages
-    assert table(dut)[1] == size
+    assert table(b)[1] == size
 
     # media that cannot zero it: it stays, and goes later
     b.media_error = True
     await b.run(0x0D, WRITE_FAULT, nsid=2, dw10=1)
-    assert table(dut) == {1: size, 2: (8192, SECTORS - 16, 0)} and b.control.run == 1
+    assert table(b) == {1: size, 2: (8192, SECTORS - 16, 0)} and b.control.run == 1
     b.media_error = False
     # a reset while the media is at it: as before, and the command has no completion
     b.media_cycles = 20_000
@@ -1159,7 +1165,7 @@ async def namespaces(dut):
     ids = (await b.identify(0x11, nsid=1))[104:128], await b.identify(3, nsid=1)
     b.media.clear()
     await b.run(0x0D, nsid=NSID_ALL, dw10=1)
-    assert b.media == zeroes(0, 8192) + zeroes(8192, (PAGES - 2) * 4096) and table(dut) == {}
+    assert b.media == zeroes(0, 8192) + zeroes(8192, (PAGES - 2) * 4096) and table(b) == {}
 
     # first fit, and identifiers that no namespace of this number has had
     assert [await create(b, 8), await create(b, 16)] == [1, 2]
@@ -1168,15 +1174,15 @@ async def namespaces(dut):
     assert await create(b, 9) == 1
     await attach(b, 1)
     await attach(b, 2)
-    assert table(dut) == {1: (3 * 4096, 9, 0), 2: (4096, 16, 0)}
+    assert table(b) == {1: (3 * 4096, 9, 0), 2: (4096, 16, 0)}
     assert (await b.identify(0, nsid=1))[104:128] != ids[0] and await b.identify(3, nsid=1) != ids[1]
     assert not any((await b.identify(0, nsid=1))[120:128]), "no EUI-64"
     ids = (await b.identify(0, nsid=1))[104:128]
     await b.power_cycle()
-    assert table(dut) == {1: (3 * 4096, 9, 0), 2: (4096, 16, 0)} and (await b.identify(0, nsid=1))[104:128] == ids
+    assert table(b) == {1: (3 * 4096, 9, 0), 2: (4096, 16, 0)} and (await b.identify(0, nsid=1))[104:128] == ids
     b.store.clear()  # another media
     await b.power_cycle()
-    assert table(dut) == whole
+    assert table(b) == whole
 
 
 @cocotb.test()
@@ -1204,7 +1210,7 @@ async def without_power(dut):
     await b.run(0x0D, nsid=1, dw10=1)
     assert [await create(b, 9), await create(b, 5, flbas=1)] == [1, 2]
     await attach(b, 2)
-    seen = table(dut)
+    seen = table(b)
     assert seen == {2: (8192, 5, 1)}
     await b.disable()
     await b.enable()
@@ -1213,7 +1219,7 @@ async def without_power(dut):
     smart = await get_log(b, 2, 512)
     for _ in range(2):
         await b.power_cycle()
-        assert table(dut) == seen and await features() == want * 2
+        assert table(b) == seen and await features() == want * 2
         assert (b.arb_cfg.burst, b.coalesce_cfg.threshold, b.coalesce_cfg.time_100us) == (5, 7, 10)
         assert (await b.identify(0x10))[:8] == struct.pack("<II", 1, 2) and u(await b.identify(0x11, nsid=1), 0, 8) == 9
     b.counters.set(read_sectors=0, write_sectors=0, read_cmds=0, write_cmds=0, media_errors=0)
@@ -1228,7 +1234,7 @@ async def without_power(dut):
     b.counters.set(read_sectors=500_000, write_sectors=9, read_cmds=3, write_cmds=1, media_errors=1)
     before = await get_log(b, 2, 512)
     await b.power_cycle(power=False)
-    assert table(dut) == seen and await features() == want * 2
+    assert table(b) == seen and await features() == want * 2
     after = await get_log(b, 2, 512)
     assert [u(after, at, 16) for at in (112, 144)] == [u(before, at, 16) for at in (112, 144)]
     b.counters.set(read_sectors=0, write_sectors=0, read_cmds=0, write_cmds=0, media_errors=0)
@@ -1245,11 +1251,11 @@ async def without_power(dut):
     newest = max((PAGES << 12, PAGES + AREA // 2 << 12), key=lambda at: b.store[at + 64])
     b.store[newest + 64 * 6] ^= 1
     await b.power_cycle()
-    assert table(dut) == seen and (await get_log(b, 2, 512))[0] == 0
+    assert table(b) == seen and (await get_log(b, 2, 512))[0] == 0
     for at in (PAGES << 12, PAGES + AREA // 2 << 12):
         b.store[at + 64 * 6] ^= 4
     await b.power_cycle()
-    assert table(dut) == {1: (0, SECTORS, 0)} and (await get_log(b, 2, 512))[0] == 4
+    assert table(b) == {1: (0, SECTORS, 0)} and (await get_log(b, 2, 512))[0] == 4
 
 
 @cocotb.test()
@@ -1441,7 +1447,7 @@ async def dead_processor(dut):
     await b.disable()
     await b.enable()
     first = await get_log(b, 2, 512)
-    seen = table(dut)
+    seen = table(b)
     for kind, how in ((0, "disable"), (0x6F, "disable"), (0, "flr"), (0x6F, "nssr"), (0x6F, "late")):
         await b.asleep()
         program = [int(memory[i].value) for i in range(0x1000)]
@@ -1486,7 +1492,7 @@ async def dead_processor(dut):
             done = resets["flr_done"] + 1
             await b.until(lambda done=done: b.resets["flr_done"] == done, what="FLR done")
         await b.until(lambda: dut.cpu_idle.value == 1 and b.control.stop == 0, what="the reset's end")
-        assert b.host_regs.cc == 0 and table(dut) == seen
+        assert b.host_regs.cc == 0 and table(b) == seen
         b.completions.clear()
         await b.enable()
         assert (await b.identify(1))[4:24].strip()

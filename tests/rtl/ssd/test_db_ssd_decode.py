@@ -124,6 +124,7 @@ CTX = layout("db_ssd_pkg", "slot_ctx_t")
 TAP = layout("db_ssd_pkg", "tap_cmd_t")
 ADMIN = layout("db_ssd_pkg", "admin_sqe_t")
 NAMESPACE = layout("db_ssd_pkg", "namespace_t")
+NS_ENTRY = layout("db_ssd_pkg", "ns_entry_t")
 DESC = layout("db_ssd_op_pkg", "op_desc_t")
 
 
@@ -207,8 +208,9 @@ class Bench:
         self.model = Model(ns, attached, self.cache_off)
         d.cache_off.value = self.cache_off
         assert len(ns) == n
-        d.rst.value = 1
+        d.rst.value = d.ns_rst.value = 1
         for p in (
+            "s_ns_valid",
             "s_sqe_valid",
             "s_slot_valid",
             "m_admin_ready",
@@ -217,23 +219,27 @@ class Bench:
             "m_completion_ready",
         ):
             getattr(d, p).value = 0
-        d.namespaces.value = sum(
-            NAMESPACE.pack(
-                valid=int(a),
-                attached=attached[i] if NUM_FN > 1 else 0,
-                lba4k=int(k),
-                base=b,
-                blocks=s,
-                read_only=read_only >> i & 1,
-            )
-            << NAMESPACE.width * i
-            for i, (a, b, s, k) in enumerate(ns)
-        )
         d.ns_locked.value = self.model.locked = locked
         self.model.read_only = read_only
         for _ in range(3):
             await RisingEdge(d.clk)
-        d.rst.value = 0
+        d.rst.value = d.ns_rst.value = 0
+        for i, (active, base, blocks, lba4k) in enumerate(ns):
+            entry = NAMESPACE.pack(
+                valid=int(active),
+                attached=attached[i] if NUM_FN > 1 else 0,
+                lba4k=int(lba4k),
+                base=base,
+                blocks=blocks,
+                read_only=read_only >> i & 1,
+            )
+            d.s_ns_valid.value = 1
+            d.s_ns.value = NS_ENTRY.pack(index=i, ns=entry)
+            await RisingEdge(d.clk)
+        # One beyond the table changes nothing.
+        d.s_ns.value = NS_ENTRY.pack(index=n, ns=(1 << NAMESPACE.width) - 1)
+        await RisingEdge(d.clk)
+        d.s_ns_valid.value = 0
 
     async def run(self, entries, stall: float, stuck: tuple[str, ...] = (), limit: int = 20_000) -> int:
         """entries: (fn, sqid, head, err, data). stuck: outputs that are never ready. Ends when all (not stuck) is out,
@@ -443,6 +449,23 @@ async def edges(dut):
             port, fields, _ = b.model.expect(0, IO, entry)
             assert fields.get("status", 0) == status, f"model: {port} {fields} for {entry:x}"
         await b.run([(0, IO, i, 0, e) for i, (e, _) in enumerate(cases)], 0.0)
+
+
+@cocotb.test(skip=NUM_FN > 1)
+async def no_namespace_is_there_after_reset(dut):
+    """Until the firmware has written it. With several functions it is the firmware that lets no queue be before."""
+    clock(dut)
+    b = await fresh(dut, 7, 1.0)
+    n = len(b.model.ns)
+    entries = [(0, IO, i, 0, sqe(READ, nsid=i + 1, cid=i)) for i in range(n)]
+    await b.run(entries, 0.0)
+    assert b.seen == {("read", READ, None)}
+    dut.ns_rst.value = 1
+    await RisingEdge(dut.clk)
+    dut.ns_rst.value = 0
+    b.model.ns = [(False, *rest) for _, *rest in b.model.ns]
+    await b.run(entries, 0.0)
+    assert ("completion", None, INVALID_FIELD) in b.seen
 
 
 @cocotb.test()
