@@ -77,7 +77,9 @@ class Admin:
         if erase:
             self._key_goes(space)
         dw10 = namespaces.FORMATS[size] | erase << 9
-        if not self._expect(self.drive.admin_try(AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=dw10), "Format"):
+        wanted = Status.SUCCESS if self.machine.model.formats(space) else Status.OPERATION_DENIED
+        formatted = self._expect(self.drive.admin_try(AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=dw10), "Format", wanted)
+        if not formatted or wanted != Status.SUCCESS:
             return
         was = space.blocks.blocks * space.blocks.block_size
         blocks, found = self.machine.size_of(nsid)
@@ -95,12 +97,13 @@ class Admin:
         self.mend_media()
         blocks, full = max(1, step["blocks"]), len(model.spaces) >= self.machine.shape.spaces
         refused: tuple[int, ...] = (Status.NS_INSUFFICIENT_CAP, Status.NSID_UNAVAILABLE)
-        command = namespaces.create_try(drive, blocks, step["size"])
+        shared = bool(step["shared"]) and self.machine.functions > 1
+        command = namespaces.create_try(drive, blocks, step["size"], nmic=int(shared))
         if not self._expect(command, "Create Namespace", *refused, *(() if full else (Status.SUCCESS,))):
             return
         if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
             raise Failure("namespaces", f"a namespace was created as {command.dw0}")
-        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), fn=None)
+        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), fns=set(), shared=shared)
 
     def do_ns_delete(self, step: Step) -> None:
         nsid = step["ns"]
@@ -130,13 +133,13 @@ class Admin:
         want = Status.INVALID_FIELD
         if space is not None:
             already = Status.NS_ALREADY_ATTACHED if on else Status.NS_NOT_ATTACHED
-            want = already if (space.fn == to) == on else Status.SUCCESS
-            if on and space.fn not in (None, to):
+            want = already if (to in space.fns) == on else Status.SUCCESS
+            if on and not space.shared and space.fns - {to}:
                 want = Status.NS_IS_PRIVATE
         select = NsAttach.ATTACH if on else NsAttach.DETACH
         if self._expect(namespaces.attachment_try(self.drive, nsid, select, (to,)), "Namespace Attachment", want):
             assert space is not None
-            space.fn = to if on else None
+            (space.fns.add if on else space.fns.discard)(to)
 
     # ---- keys
 

@@ -43,10 +43,13 @@ class Member(Player):
     def settle(self, nsid: int | None = None) -> None:
         super().settle(nsid)
         space = self.machine.model.spaces.get(nsid) if nsid is not None else None
-        if space is not None and space.fn not in (None, self.fn):
-            owner = self.crowd.members[space.fn or 0]
-            if owner.up:
-                owner.settle(nsid)
+        for fn in sorted(space.fns - {self.fn}) if space is not None else ():
+            if self.crowd.members[fn].up:
+                self.crowd.members[fn].settle_own(nsid)
+
+    def settle_own(self, nsid: int | None) -> None:
+        """Its own commands of a namespace."""
+        super().settle(nsid)
 
     def mend_media(self) -> None:
         if any(m.judge.bad_media for m in self.crowd.members):
@@ -56,7 +59,7 @@ class Member(Player):
 
     def _home(self, space: Space) -> int | None:
         """So that the errors of one are no other's."""
-        return space.home if self.machine.model.has(space) else None
+        return space.home if self.machine.model.has(space) and not space.shared else None
 
     def drop_faults(self) -> None:
         self.crowd.drop_faults()

@@ -27,14 +27,19 @@ class FunctionGenerator(Generator):
             self.disturbances |= {"reset": 2, "cut": 1.5, "fatal": 0.1, "bus_master": 0.2, "ns_delete": 0.4}
 
     def space(self) -> int:
-        return self.fn + 1 if self.rng.random() < 0.9 else super().space()
+        """Its own, the shared one, or any."""
+        draw = self.rng.random()
+        return self.fn + 1 if draw < 0.7 else self.functions if draw < 0.9 else super().space()
 
     def disturbance(self) -> Iterator[Step]:
         for step in super().disturbance():
             if step["do"] in ("ns_delete", "attach", "detach"):  # most come back to where they were
                 step["ns"] = ns = self.rng.randint(1, self.shape.spaces)
                 if step["do"] != "ns_delete":
-                    step["to"] = ns - 1 if self.rng.random() < 0.9 else self.rng.randrange(self.functions)
+                    home = ns < self.functions and self.rng.random() < 0.9
+                    step["to"] = ns - 1 if home else self.rng.randrange(self.functions)
+            if step["do"] == "ns_create":
+                step["shared"] = int(self.rng.random() < 0.3)
             if step["do"] == "vfs":
                 step["count"] = self.rng.randrange(self.functions)
             yield step
