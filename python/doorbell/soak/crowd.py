@@ -41,15 +41,20 @@ class Member(Player):
     # ---- what concerns others too
 
     def settle(self, nsid: int | None = None) -> None:
+        """Of a namespace: those of all functions, of some that do not have it any more too."""
         super().settle(nsid)
-        space = self.machine.model.spaces.get(nsid) if nsid is not None else None
-        for fn in sorted(space.fns - {self.fn}) if space is not None else ():
-            if self.crowd.members[fn].up:
-                self.crowd.members[fn].settle_own(nsid)
+        for m in self.crowd.members if nsid is not None else ():
+            if mine := [c for c, s in m.judge.sent.items() if s.nsid == nsid]:
+                for cq in m.drive.cqs.values():
+                    cq.hold = False
+                m.drive.poll(everything=True)
+                m.drive.wait(mine)
 
-    def settle_own(self, nsid: int | None) -> None:
-        """Its own commands of a namespace."""
-        super().settle(nsid)
+    def meet(self, nsid: int) -> None:
+        for m in self.crowd.members:
+            if m.up:
+                m.drive.ring()
+            m.judge.namespace_changes(nsid)
 
     def mend_media(self) -> None:
         if any(m.judge.bad_media for m in self.crowd.members):

@@ -151,6 +151,33 @@ def test_a_namespace_that_all_write(crowd: Crowd) -> None:
     assert crowd.members[1].judge.ended["SUCCESS"] > 100
 
 
+@pytest.mark.parametrize("change", ["format", "detach", "ns_delete"])
+def test_a_namespace_changes_under_its_commands(crowd: Crowd, change: str) -> None:
+    """Each ends as it may, before or after; the other namespaces' go on, and what is there afterwards is right."""
+    shared = {"ns": FUNCTIONS, "count": 48}
+    for round_ in range(6):
+        for at in range(8):
+            for fn in range(FUNCTIONS):
+                crowd.play(write(fn, **shared, at=20 * at, data=1 + at + 10 * fn))
+            crowd.play(write(1, at=8 * at, data=round_))  # its own
+        crowd.play({"do": "run", "cycles": (1, 100, 300, 600, 1200, 5000)[round_]})
+        under_way = sum(s.nsid == FUNCTIONS for m in crowd.members for s in m.judge.sent.values())
+        assert under_way > 2, "nothing is under way"
+        crowd.play({"do": change, "ns": FUNCTIONS, "busy": 1, "to": 1} if change == "detach" else
+                   {"do": change, "ns": FUNCTIONS, "busy": 1})  # fmt: skip
+        for fn in range(FUNCTIONS):
+            crowd.play({"do": "io", "op": "read", "ns": FUNCTIONS, "count": 48, "fn": fn})
+        if change == "ns_delete":
+            crowd.play({"do": "ns_create", "blocks": 1000, "shared": 1})
+        for fn in (1,) if change == "detach" else range(FUNCTIONS) if change == "ns_delete" else ():
+            crowd.play({"do": "attach", "ns": FUNCTIONS, "to": fn})
+        for fn in range(FUNCTIONS):
+            crowd.play({"do": "check", "fn": fn})
+    crowd.finish()
+    print(crowd.ended)
+    assert crowd.ended["SUCCESS"] > 300 and not crowd.ended["DATA_TRANSFER_ERROR"]
+
+
 def test_spoilt_data_of_a_shared_namespace_are_noticed(crowd: Crowd) -> None:
     """As if function 1's write had been lost: function 2 finds it."""
     crowd.play(write(1, ns=FUNCTIONS))
