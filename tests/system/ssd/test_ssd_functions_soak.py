@@ -154,15 +154,16 @@ def test_a_namespace_that_all_write(crowd: Crowd) -> None:
 @pytest.mark.parametrize("change", ["format", "detach", "ns_delete"])
 def test_a_namespace_changes_under_its_commands(crowd: Crowd, change: str) -> None:
     """Each ends as it may, before or after; the other namespaces' go on, and what is there afterwards is right."""
-    shared = {"ns": FUNCTIONS, "count": 48}
+    shared = {"ns": FUNCTIONS, "count": 8}
     for round_ in range(6):
-        for at in range(8):
+        for at in range(28):  # more than the drive has slots: some are fetched when the change has begun
             for fn in range(FUNCTIONS):
-                crowd.play(write(fn, **shared, at=20 * at, data=1 + at + 10 * fn))
-            crowd.play(write(1, at=8 * at, data=round_))  # its own
+                for q in (1, 2):
+                    crowd.play(write(fn, **shared, q=q, at=4 * at, data=1 + at + 100 * fn, ring=0))
+        crowd.play(write(1, at=8, data=round_))  # its own
         crowd.play({"do": "run", "cycles": (1, 100, 300, 600, 1200, 5000)[round_]})
         under_way = sum(s.nsid == FUNCTIONS for m in crowd.members for s in m.judge.sent.values())
-        assert under_way > 2, "nothing is under way"
+        assert under_way > 100, "too few are under way"
         crowd.play({"do": change, "ns": FUNCTIONS, "busy": 1, "to": 1} if change == "detach" else
                    {"do": change, "ns": FUNCTIONS, "busy": 1})  # fmt: skip
         for fn in range(FUNCTIONS):
@@ -174,8 +175,9 @@ def test_a_namespace_changes_under_its_commands(crowd: Crowd, change: str) -> No
         for fn in range(FUNCTIONS):
             crowd.play({"do": "check", "fn": fn})
     crowd.finish()
-    print(crowd.ended)
-    assert crowd.ended["SUCCESS"] > 300 and not crowd.ended["DATA_TRANSFER_ERROR"]
+    met = "FORMAT_IN_PROGRESS" if change == "format" else "NS_NOT_READY"
+    assert crowd.ended["SUCCESS"] > 500 and crowd.ended[met] > 20, crowd.ended
+    assert not crowd.ended["DATA_TRANSFER_ERROR"]
 
 
 def test_spoilt_data_of_a_shared_namespace_are_noticed(crowd: Crowd) -> None:

@@ -27,6 +27,7 @@ pytestmark = [
 ]
 GUESTS, OTHER = (1, 2), 3  # VFs
 PF_NS, OTHER_NS = 1, 4  # the namespaces that the server has given them
+NS_BLOCKS = (24 << 20) // 512
 WORK_S = 30
 OPTIONS = ["--vfs", "3", "--size", "96m", "--data-w", "256", "--link", "gen3x8"]
 
@@ -78,7 +79,8 @@ def change_the_other(pf: Driver, number: int) -> None:
     virtualization.online(pf, OTHER)
     for nsid in (OTHER_NS, PF_NS):
         namespaces.delete(pf, nsid)
-        assert namespaces.create(pf, 8192) == nsid
+    for nsid in (PF_NS, OTHER_NS):  # where they were, on both sides of the guests'
+        assert namespaces.create(pf, NS_BLOCKS) == nsid
     assert sorted(namespaces.allocated(pf)) == [1, 2, 3, 4]
     for nsid, controller in ((OTHER_NS, OTHER), (PF_NS, 0)):
         namespaces.attachment_try(pf, nsid, NsAttach.ATTACH, (controller,)).check()
