@@ -15,7 +15,7 @@ CLOCKS = (50, 100, 150, 200, 250)
 SHARES: dict[str, Point] = {
     "weights 1:1:1": {"fn_weights": "1,1,1"},
     "weights 4:2:1": {"fn_weights": "4,2,1"},
-    "8 slots for the VFs": {"fn_slots": "1-2=max:8"},
+    "8 slots for the VFs": {"fn_slots": "1-2=min:1,max:8"},
     "500 MB/s for the VFs": {"fn_limit": "1-2=bw:500000000"},
 }
 """What the PF gives itself and two VFs that all want more than they get."""
