@@ -248,7 +248,7 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, hw_r
     for (;;) {
         uint32_t now = hw_events(), wake = 0;
         bool poll = false;
-        hw_clear(EV(CC) | EV(EN_FELL) | EV(NSSR));
+        hw_clear(now & (EV(CC) | EV(EN_FELL) | EV(NSSR)));  // what comes meanwhile is seen the next time
         uint32_t pending = hw_functions_pending();
         uint64_t at = NEVER;
         if (now & EV(NSSR)) {
