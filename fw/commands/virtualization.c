@@ -77,6 +77,8 @@ static uint32_t online(struct function* vf) {
     if (!(hw_function_events(&vf->hw) & FN_ENABLE)) return ST_SECONDARY_STATE;  // VF Enable is cleared
     if (vf->going_offline) return WAIT;
     if (vf->own.queues < MIN_ONLINE_QUEUES || vf->own.interrupts == 0) return ST_SECONDARY_STATE;
+    // One that its host has enabled too early goes on failing until it is reset.
+    if (!vf->online && vf->life != FAILED) hw_status(&vf->hw, 0, 0, 0);
     vf->online = true;
     return ST_SUCCESS;
 }

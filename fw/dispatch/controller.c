@@ -50,7 +50,7 @@ void controller_settle(struct drive* drive) {
     }
     (void)hw_wait_only(EV(MEDIA_IDLE), NEVER);
     hw_control(CTL_STOP | CTL_RESET);
-    for (uint32_t i = 0; i < drive->hw.num_fn; i++) hw_status(&drive->functions[i].hw, 0, 0, 0);
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) hw_status(&drive->functions[i].hw, 0, FUNCTIONS > 1 && i, 0);
     hw_control(0);
 }
 

@@ -34,11 +34,13 @@ static void stop(struct drive* drive, struct function* fn, struct waiting* waiti
     if (resets(fn) || (fn->life == DISABLED && fn->flr != FLR_ASKED && !fn->nssr)) return;
     fn->life = STOPPING;
     fn->flushing = false;
+    fn->aborting = false;  // a look of its shutdown: the loop lets it go when it is over
     fn->idle = 0;
     cut_off(drive, fn, waiting);
 }
 
-/// From online to offline: once it is quiet it has no resources any more (Base 2.0, 8.26.3).
+/// From online to offline: once it is quiet it has no resources any more, and CSTS.CFS is 1 until it is online again
+/// (Base 2.0, 8.26.3).
 static void take_offline(struct function* vf) {
     if (!vf->online) return;
     vf->online = false;
@@ -48,6 +50,7 @@ static void take_offline(struct function* vf) {
 static void is_offline(struct drive* drive, struct function* vf) {
     vf->going_offline = false;
     (void)resources_give(drive, vf, (struct resources){0, 0});
+    hw_status(&vf->hw, 0, 1, 0);
 }
 
 /// With a reset of the PF its VFs go offline (Base 2.0, 8.26.3).
@@ -86,7 +89,7 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
         fn->notified = false;
         fn->life = DRAINING;
         fn->stop_limit = 0;
-        hw_status(&fn->hw, 0, 0, 0);
+        hw_status(&fn->hw, 0, !fn->online, 0);
     }
     if (fn->flr == FLR_ASKED || fn->nssr) {
         hw_function_reset(&fn->hw, fn->flr == FLR_ASKED);
@@ -128,11 +131,23 @@ static bool any_in_use(const struct drive* drive) {
     return false;
 }
 
-static bool all_idle(const struct function* fn) {
-    for (uint32_t qid = 1; qid <= fn->hw.num_qp; qid++) {
-        if (fn->queues.sq[qid].exists && !hw_sq_idle(&fn->hw, qid)) return false;
+/// None of its commands is under way; entries of those that are done may wait for room, which its host need not make. One
+/// look at the slots after the other, in turn with others that look; what it waits for is as for `stopping`.
+static bool all_done(struct drive* drive, struct function* fn, uint32_t* wake, bool* poll) {
+    if (fn->aborting && hw_abort_idle()) {
+        fn->aborting = false;
+        drive->looking = NULL;
+        if (!hw_abort_found()) return true;
+        *poll = true;
+        return false;
     }
-    return true;
+    if (!drive->looking) {
+        drive->looking = fn;
+        fn->aborting = true;
+        hw_abort(&fn->hw, HW_ABORT_FIND_FUNCTION, 0, 0);
+    }
+    *wake |= EV(ABORT_IDLE);
+    return false;
 }
 
 static void begin_shutdown(struct function* fn, uint32_t shn) {
@@ -149,14 +164,12 @@ static void begin_shutdown(struct function* fn, uint32_t shn) {
 /// as there is one media.
 static void shutting(struct drive* drive, struct function* fn, uint32_t* wake, bool* poll) {
     if (!fn->flushing) {
-        if (!all_idle(fn) && hw_time() < fn->stop_limit) {
-            *poll = true;
-            return;
-        }
+        if (hw_time() < fn->stop_limit && !all_done(drive, fn, wake, poll)) return;
         if (drive->changing || !hw_media_idle()) {
             *poll = true;
             return;
         }
+        fn->aborting = false;  // too late: the look that goes on does not count
         drive->changing = fn;
         fn->flushing = true;
         hw_media_flush_start();
@@ -235,7 +248,7 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, hw_r
     for (;;) {
         uint32_t now = hw_events(), wake = 0;
         bool poll = false;
-        hw_clear(EV(CC) | EV(EN_FELL) | EV(NSSR));
+        hw_clear(now & (EV(CC) | EV(EN_FELL) | EV(NSSR)));  // what comes meanwhile is seen the next time
         uint32_t pending = hw_functions_pending();
         uint64_t at = NEVER;
         if (now & EV(NSSR)) {

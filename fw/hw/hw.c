@@ -257,7 +257,7 @@ bool hw_sq_idle(const struct hw_function* f, uint32_t qid) {
 
 // ---------------------------------------------------------------- commands under way
 void hw_abort(const struct hw_function* f, uint32_t how, uint32_t sqid, uint32_t key) {
-    if (how == HW_ABORT_FUNCTION) key = f->number;
+    if (how & DB_SSD_FW__ABORT__BY_FN_bm) key = f->number;
     HW->ABORT = how | queue_of(f, sqid) | key << DB_SSD_FW__ABORT__KEY_bp | DB_SSD_FW__ABORT__GO_bm;
 }
 

@@ -130,13 +130,14 @@ bool hw_sq_idle(const struct hw_function* f, uint32_t qid);
 
 // ---------------------------------------------------------------- commands under way
 /// Abort those of queue `sqid`, or the one of it with identifier `key`, or all of the function; or look for one of namespace
-/// `key`. When it is
-/// idle again nothing touches the host's memory for what was aborted, and no entry is made for it.
+/// `key`, or of the function, that is not done (its entry may wait for room). When it is idle again nothing touches the
+/// host's memory for what was aborted, and no entry is made for it.
 enum {
     HW_ABORT_QUEUE = 0,
     HW_ABORT_COMMAND = DB_SSD_FW__ABORT__BY_CID_bm,
     HW_ABORT_FUNCTION = DB_SSD_FW__ABORT__BY_FN_bm,
     HW_ABORT_FIND = DB_SSD_FW__ABORT__SEARCH_bm,
+    HW_ABORT_FIND_FUNCTION = DB_SSD_FW__ABORT__SEARCH_bm | DB_SSD_FW__ABORT__BY_FN_bm,
 };
 void hw_abort(const struct hw_function* f, uint32_t how, uint32_t sqid, uint32_t key);
 bool hw_abort_idle(void);

@@ -34,7 +34,7 @@ struct function {
     bool look;             // its CC was written
     uint8_t flr;           // FLR_*: a function-level reset
     bool nssr;             // a reset of its own, or of all, is in process
-    bool aborting;         // STOPPING: the hardware ends its commands
+    bool aborting;         // STOPPING: the hardware ends its commands. SHUTTING: it looks for one that is not done
     uint8_t idle;          // DRAINING: queues up to this one have nothing under way
     bool flushing;         // SHUTTING: the media is told to
     // STOPPING: when the host is told that it takes too long. DRAINING, with others beside it: when all results have come

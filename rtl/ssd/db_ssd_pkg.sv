@@ -225,7 +225,7 @@ package db_ssd_pkg;
 
   // Which I/O commands are to be aborted, or looked for (db_ssd_abort).
   typedef struct packed {
-    logic             find;     // look whether an engine has one of namespace `key`; else abort
+    logic             find;     // look whether an engine has one of namespace `key`, or of function `key`; else abort
     logic             by_fn;    // ... all of function `key`
     logic             by_cid;   // ... of queue sqid, the one whose CID is `key`; else all
     logic [QID_W-1:0] sqid;

@@ -65,7 +65,7 @@ def main(
         clocks=select(rows, plan.clocks), stages=measure_stages(plan.stages, folder),
         host=measure_host(quick, folder) if backend == "rtl" else [],
         recorder=measure_recorder(quick, folder) if backend == "rtl" else [],
-        owners=owners, neighbours=neighbours,
+        owners=owners, neighbours=neighbours, shares=select(rows, plan.shares),
         area=load_area(paths.ROOT / "syn" / "area.json"), sources=point.sources(), backend=backend, quick=quick,
     )  # fmt: skip
     try:

@@ -22,6 +22,7 @@ class Figures:
     recorder: list[Row] = field(default_factory=list)
     owners: list[Row] = field(default_factory=list)
     neighbours: list[Row] = field(default_factory=list)
+    shares: list[Row] = field(default_factory=list)
     area: dict[str, Any] = field(default_factory=dict)
     sources: str = ""
     backend: str = "rtl"

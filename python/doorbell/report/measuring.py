@@ -112,5 +112,6 @@ def load_area(file: Path) -> dict[str, Any]:
 
 def select(rows: Sequence[Row], points: Sequence[Point]) -> list[Row]:
     """The rows of these points."""
-    index = {point.key_of({k: v for k, v in r.items() if k not in point.FIGURES}): r for r in rows}
+    figures = {*point.FIGURES, *point.FN_FIGURES}
+    index = {point.key_of({k: v for k, v in r.items() if k not in figures}): r for r in rows}
     return [index[point.key_of(p)] for p in points]

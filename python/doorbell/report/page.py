@@ -23,6 +23,7 @@ from doorbell.report.plots import (
     owners,
     queues,
     recorder,
+    shares,
     size,
     stages,
 )
@@ -35,6 +36,7 @@ from doorbell.report.tables import (
     owner_table,
     peer_table,
     recorder_table,
+    share_table,
     stage_table,
 )
 
@@ -80,6 +82,13 @@ def sections(f: Figures) -> list[tuple[str, str, dict[str, Any], str, str, str]]
                     "4 KiB commands of 1 to 17 functions (the PF and its VFs) of one drive at once, about 128 in "
                     "flight in all; each has queues, memory and a part of the blocks of its own (Gen3 x8, 256 bit).",
                     "./doorbell bench --functions 17 --rw randread --bs 4k --iodepth 8"))  # fmt: skip
+    if f.shares:
+        out.append(("shares", "Many owners: weights, slots, limits", shares(f), share_table(f),
+                    "4 KiB commands of the PF and two VFs that all want more than they get, 64 in flight each: what "
+                    "they have when the PF gives weights, fewer command slots or a limit (docs/virtualization.md; Gen3 "
+                    "x8, 256 bit).",
+                    "./doorbell bench --functions 3 --fn-weights 4,2,1 --rw randread --bs 4k --iodepth 64"
+                    ))  # fmt: skip
     if f.neighbours:
         out.append(("neighbours", "Many owners: a quiet one beside 16 busy ones", neighbours(f), neighbour_table(f),
                     "One function has a 4 KiB command in flight at a time, 16 others keep the drive busy. Grey: three "

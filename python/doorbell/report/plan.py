@@ -12,6 +12,13 @@ RW = ("read", "randread", "write", "randwrite")
 LINKS = (("gen3x4", 128), ("gen3x8", 256), ("gen4x8", 512))
 MIXES = (("read", "randread", 100), ("write", "randwrite", 0), ("70/30 mix", "randrw", 70))
 CLOCKS = (50, 100, 150, 200, 250)
+SHARES: dict[str, Point] = {
+    "weights 1:1:1": {"fn_weights": "1,1,1"},
+    "weights 4:2:1": {"fn_weights": "4,2,1"},
+    "8 slots for the VFs": {"fn_slots": "1-2=min:1,max:8"},
+    "500 MB/s for the VFs": {"fn_limit": "1-2=bw:500000000"},
+}
+"""What the PF gives itself and two VFs that all want more than they get."""
 
 
 @dataclass
@@ -23,9 +30,10 @@ class Plan:
     links: list[Point]
     clocks: list[Point]
     stages: list[Point] = field(default_factory=list)
+    shares: list[Point] = field(default_factory=list)
 
     def points(self) -> list[Point]:
-        return [*self.blocks, *self.queues, *self.links, *self.clocks]
+        return [*self.blocks, *self.queues, *self.links, *self.clocks, *self.shares]
 
 
 def make_plan(quick: bool, backend: str) -> Plan:
@@ -59,11 +67,17 @@ def make_plan(quick: bool, backend: str) -> Plan:
     ]  # fmt: skip
     alone = [{**base, "rw": rw, "bs": 4096, "iodepth": 1, "number_ios": 20 if quick else 100}
              for rw in ("randread", "randwrite")]  # fmt: skip
+    parts: list[Point] = [
+        {**base, **given, "rw": rw, "bs": 4096, "numjobs": 1, "iodepth": 64, "functions": 3,
+         "number_ios": 20 if quick else 600}
+        for rw in ("randread", "randwrite") for given in SHARES.values()
+    ]  # fmt: skip
     if backend != "rtl":
         for p in beats:
             p.pop("clock_mhz")
     plan = Plan(*(
         [point.clean(p, "report") for p in group] for group in (blocks, queues, wire, beats)
     ))  # fmt: skip
+    plan.shares = [point.clean(p, "report") for p in parts] if backend == "rtl" else []
     plan.stages = [point.clean(p, "report") for p in alone] if backend == "rtl" else []
     return plan

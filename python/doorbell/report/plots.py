@@ -8,6 +8,8 @@ from typing import Any
 
 from doorbell.bench.recorder import DUNE_PUBLISHED
 from doorbell.report.figures import Figures
+from doorbell.report.plan import SHARES
+from doorbell.sweep import point
 from doorbell.sweep.point import Row
 
 COLOURS = {"read": "#1764ab", "randread": "#5aa5dc", "write": "#b3431d", "randwrite": "#eb9468"}
@@ -187,6 +189,27 @@ def owners(f: Figures) -> dict[str, Any]:
     counts = sorted({int(r["functions"]) for r in f.owners})
     x = axis("functions at work", type="log", tickmode="array", tickvals=counts, ticktext=[str(c) for c in counts])
     return {"data": data, "layout": layout(x, axis("% of the link's limit", range=[0, 104], dtick=20))}
+
+
+def share_name(row: Row) -> str:
+    """What the functions of a point have."""
+    given = {k: v for k, v in row.items() if k in point.SHARES}
+    return next(name for name, options in SHARES.items() if options == given)
+
+
+def shares(f: Figures) -> dict[str, Any]:
+    """What functions have of the drive with each setting."""
+    data: list[dict[str, Any]] = []
+    for rw, rows in by_rw(f.shares).items():
+        rates = [[float(v) / 1e3 for v in str(r["fn_mb_s"]).split()] for r in rows]
+        for fn in range(len(rates[0])):
+            name = f"{'PF' if not fn else f'VF {fn}'}, {rw.removeprefix('rand')}"
+            data.append({
+                "type": "bar", "name": name, "x": [share_name(r) for r in rows], "y": [gb[fn] for gb in rates],
+                "marker": {"color": OWNER_COLOURS[rw], "opacity": (1, 0.65, 0.35)[fn % 3]},
+                "hovertemplate": f"{name}, %{{x}}<br>%{{y:.2f}} GB/s<extra></extra>",
+            })  # fmt: skip
+    return {"data": data, "layout": layout(axis("what the PF has set"), axis("GB/s"), barmode="group", bargap=0.3)}
 
 
 def neighbours(f: Figures) -> dict[str, Any]:

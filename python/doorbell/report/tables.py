@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from doorbell.bench.recorder import DUNE_PUBLISHED
 from doorbell.report.figures import Figures
-from doorbell.report.plots import AREA, NAMES, OPEN_EXPRESS, OWNER_NAMES, link_name, size
+from doorbell.report.plots import AREA, NAMES, OPEN_EXPRESS, OWNER_NAMES, link_name, share_name, size
+from doorbell.sweep.point import Row
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -61,6 +62,17 @@ def owner_table(f: Figures) -> str:
              f"{r['link_pct']:.1f}", f"{r['least_fair_pct']:.0f}") for r in f.owners]  # fmt: skip
     head = ("workload", "functions", "GB/s", "kIOPS", "% of limit", "least share, % of fair")
     return f"<details><summary>All figures</summary>{table(head, rows)}</details>"
+
+
+def share_table(f: Figures) -> str:
+    def each(row: Row, name: str, show: Callable[[float], str]) -> str:
+        return " ".join(show(float(v)) for v in str(row[name]).split())
+
+    rows = [(OWNER_NAMES[str(r["rw"])], share_name(r), each(r, "fn_mb_s", lambda v: f"{v / 1e3:.2f}"),
+             each(r, "fn_p99_us", lambda v: f"{v:,.0f}"), f"{r['limit_pct']:.1f}", f"{r['least_fair_pct']:.0f}")
+            for r in f.shares]  # fmt: skip
+    return table(("workload", "setting", "GB/s of PF, VF 1, VF 2", "p99 us of each", "% of limit",
+                  "least share, % of fair by weight"), rows)  # fmt: skip
 
 
 def neighbour_table(f: Figures) -> str:

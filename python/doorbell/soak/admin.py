@@ -9,7 +9,7 @@ from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import AdminOpc, NsAttach, Status
+from doorbell.nvme.constants import AdminOpc, NsAttach, NvmOpc, Status
 from doorbell.nvme.structures import status_name
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure, Judge
@@ -30,6 +30,11 @@ class Admin:
 
     def settle(self, nsid: int | None = None) -> None:
         raise NotImplementedError
+
+    def meet(self, nsid: int) -> None:
+        """All commands of a namespace are with the drive, and meet what is done to it now."""
+        self.drive.ring()
+        self.judge.namespace_changes(nsid)
 
     def mend_media(self) -> None:
         raise NotImplementedError
@@ -69,15 +74,23 @@ class Admin:
 
     def do_format(self, step: Step) -> None:
         nsid, erase = step["ns"], step["erase"] % 3
-        space, size = self.machine.model.spaces.get(nsid), step["size"]
+        space, size, busy = self.machine.model.spaces.get(nsid), step["size"], bool(step["busy"])
         if not self.machine.model.has(space) or size not in namespaces.FORMATS:
             return
-        self.settle(nsid)
+        if busy:  # buffers are made for the blocks that there are
+            size = space.blocks.block_size
+            self.meet(nsid)
+        else:
+            self.settle(nsid)
         self.mend_media()
+        wiped = space.blocks.begin(NvmOpc.WRITE_ZEROES, 0, space.blocks.blocks)
         if erase:
             self._key_goes(space)
         dw10 = namespaces.FORMATS[size] | erase << 9
-        if not self._expect(self.drive.admin_try(AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=dw10), "Format"):
+        wanted = Status.SUCCESS if self.machine.model.formats(space) else Status.OPERATION_DENIED
+        formatted = self._expect(self.drive.admin_try(AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=dw10), "Format", wanted)
+        space.blocks.end(wiped, Status.SUCCESS if self.machine.model.formats(space) else Status.OPERATION_DENIED)
+        if not formatted or wanted != Status.SUCCESS:
             return
         was = space.blocks.blocks * space.blocks.block_size
         blocks, found = self.machine.size_of(nsid)
@@ -85,7 +98,8 @@ class Admin:
             raise Failure(
                 "namespaces", f"namespace {nsid} has {blocks} blocks of {found} bytes after a format to {size}"
             )
-        space.blocks = Blocks(blocks, size)
+        if not busy:
+            space.blocks = Blocks(blocks, size)
         self.machine.model.rekey()
 
     def do_ns_create(self, step: Step) -> None:
@@ -95,48 +109,50 @@ class Admin:
         self.mend_media()
         blocks, full = max(1, step["blocks"]), len(model.spaces) >= self.machine.shape.spaces
         refused: tuple[int, ...] = (Status.NS_INSUFFICIENT_CAP, Status.NSID_UNAVAILABLE)
-        command = namespaces.create_try(drive, blocks, step["size"])
+        shared = bool(step["shared"]) and self.machine.functions > 1
+        command = namespaces.create_try(drive, blocks, step["size"], nmic=int(shared))
         if not self._expect(command, "Create Namespace", *refused, *(() if full else (Status.SUCCESS,))):
             return
         if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
             raise Failure("namespaces", f"a namespace was created as {command.dw0}")
-        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), fn=None)
+        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), fns=set(), shared=shared)
 
     def do_ns_delete(self, step: Step) -> None:
         nsid = step["ns"]
         if not namespaces.supported(self.drive):
             return
-        self.settle(nsid)
+        (self.meet if step["busy"] else self.settle)(nsid)
         self.mend_media()
         space = self.machine.model.spaces.get(nsid)
         if space is not None:
             self._key_goes(space)
         gone = namespaces.delete_try(self.drive, nsid)
         if self._expect(gone, "Delete Namespace", Status.SUCCESS if space else Status.INVALID_FIELD):
+            self.settle(nsid)  # another one may come by this name
             del self.machine.model.spaces[nsid]
             self.machine.model.rekey()
 
     def do_attach(self, step: Step) -> None:
-        self._attachment(step["ns"], step["to"], True)
+        self._attachment(step["ns"], step["to"], True, False)
 
     def do_detach(self, step: Step) -> None:
-        self._attachment(step["ns"], step["to"], False)
+        self._attachment(step["ns"], step["to"], False, bool(step["busy"]))
 
-    def _attachment(self, nsid: int, to: int, on: bool) -> None:
+    def _attachment(self, nsid: int, to: int, on: bool, busy: bool) -> None:
         if not namespaces.supported(self.drive) or not 0 <= to < self.machine.functions:
             return
-        self.settle(nsid)
+        (self.meet if busy else self.settle)(nsid)
         space = self.machine.model.spaces.get(nsid)
         want = Status.INVALID_FIELD
         if space is not None:
             already = Status.NS_ALREADY_ATTACHED if on else Status.NS_NOT_ATTACHED
-            want = already if (space.fn == to) == on else Status.SUCCESS
-            if on and space.fn not in (None, to):
+            want = already if (to in space.fns) == on else Status.SUCCESS
+            if on and not space.shared and space.fns - {to}:
                 want = Status.NS_IS_PRIVATE
         select = NsAttach.ATTACH if on else NsAttach.DETACH
         if self._expect(namespaces.attachment_try(self.drive, nsid, select, (to,)), "Namespace Attachment", want):
             assert space is not None
-            space.fn = to if on else None
+            (space.fns.add if on else space.fns.discard)(to)
 
     # ---- keys
 

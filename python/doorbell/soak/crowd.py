@@ -41,12 +41,20 @@ class Member(Player):
     # ---- what concerns others too
 
     def settle(self, nsid: int | None = None) -> None:
+        """Of a namespace: those of all functions, of some that do not have it any more too."""
         super().settle(nsid)
-        space = self.machine.model.spaces.get(nsid) if nsid is not None else None
-        if space is not None and space.fn not in (None, self.fn):
-            owner = self.crowd.members[space.fn or 0]
-            if owner.up:
-                owner.settle(nsid)
+        for m in self.crowd.members if nsid is not None else ():
+            if mine := [c for c, s in m.judge.sent.items() if s.nsid == nsid]:
+                for cq in m.drive.cqs.values():
+                    cq.hold = False
+                m.drive.poll(everything=True)
+                m.drive.wait(mine)
+
+    def meet(self, nsid: int) -> None:
+        for m in self.crowd.members:
+            if m.up:
+                m.drive.ring()
+            m.judge.namespace_changes(nsid)
 
     def mend_media(self) -> None:
         if any(m.judge.bad_media for m in self.crowd.members):
@@ -56,7 +64,7 @@ class Member(Player):
 
     def _home(self, space: Space) -> int | None:
         """So that the errors of one are no other's."""
-        return space.home if self.machine.model.has(space) else None
+        return space.home if self.machine.model.has(space) and not space.shared else None
 
     def drop_faults(self) -> None:
         self.crowd.drop_faults()

@@ -102,7 +102,8 @@ class Cuts:
     def _begin_format(self, cut: Cut) -> bool:
         nsid, size = cut.step["ns"], cut.step["size"]
         cut.space = space = self.machine.model.spaces.get(nsid)
-        if not self.machine.model.has(space) or size not in namespaces.FORMATS:
+        model = self.machine.model
+        if not model.has(space) or size not in namespaces.FORMATS or not model.formats(space):
             return False
         self.settle(nsid)
         self.mend_media()
@@ -148,7 +149,7 @@ class Cuts:
             raise Failure("namespaces", f"namespace {cut.commands[0][0].dw0} was created, and {nsid} is there")
         if self.machine.size_of(nsid) != (blocks, step["size"]):
             raise Failure("namespaces", f"namespace {nsid}, created before a reset, has another size")
-        model.spaces[nsid] = Space(nsid, Blocks(blocks, step["size"]), fn=None)
+        model.spaces[nsid] = Space(nsid, Blocks(blocks, step["size"]), fns=set())
 
     def _begin_ns_delete(self, cut: Cut) -> bool:
         nsid = cut.step["ns"]

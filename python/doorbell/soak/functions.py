@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A drive with several functions and their hosts: a machine for the PF, and one for each VF in the PF's simulation.
 
-The PF's host gives each VF a private namespace, queues and interrupts, and lets it come and go; the VF's host knows
-nothing of that. Each has memory of its own, at other addresses than everybody else's, and an IOMMU of its own.
+The PF's host gives each VF a namespace, queues and interrupts, and lets it come and go; the VF's host knows nothing of
+that. Namespaces are private but for the last, which the PF and the first VF have too. Each host has memory of its own,
+at other addresses than everybody else's, and an IOMMU of its own.
 """
 
 from __future__ import annotations
@@ -16,16 +17,11 @@ from doorbell.device.messages import MmioError
 from doorbell.nvme import namespaces, virtualization
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import (
-    CC_SHN_NORMAL,
-    CC_SHN_SHIFT,
     CSTS_CFS,
     CSTS_RDY,
-    CSTS_SHST_MASK,
-    CSTS_SHST_SHIFT,
     NsAttach,
     Reg,
 )
-from doorbell.nvme.errors import DeviceTimeout
 from doorbell.nvme.memory import HostMemory
 from doorbell.soak.generate import Shape
 from doorbell.soak.generate_crowd import PF_SHAPE, VF_QUEUES
@@ -38,6 +34,7 @@ MEMORY_BYTES = 24 << 20  # of each function
 STEP = 1 << 36  # between their memories
 PATIENCE_US = 100_000  # simulated at full cost, as some function is always at work
 ENABLE_CYCLES = 25_000  # between two changes of VF Enable; SR-IOV wants a second
+SHARERS = (0, 1)  # have the last function's namespace too
 MANY = 9  # functions for which the default NUM_QP is enough
 
 
@@ -45,21 +42,6 @@ class FunctionMachine(Machine):
     """What the hosts of a drive with several functions have in common."""
 
     patience_us = PATIENCE_US
-
-    def shut_down(self, abrupt: bool) -> None:
-        """A normal shutdown lets commands end, which wait for room in their completion queues: the host reads on."""
-        drive = self.drive
-        if abrupt:
-            return super().shut_down(abrupt)
-        for cq in drive.cqs.values():
-            cq.hold = False
-        drive.write32(Reg.CC, drive.read32(Reg.CC) | CC_SHN_NORMAL << CC_SHN_SHIFT)
-        limit = drive.sim.ns + self.patience_us * 1000
-        while drive.read32(Reg.CSTS) & CSTS_SHST_MASK != 2 << CSTS_SHST_SHIFT:
-            if drive.sim.ns > limit:
-                raise DeviceTimeout("a shutdown does not end, though all completion queues are read")
-            drive.poll(everything=True)
-            drive.advance(1000)
 
 
 class PfMachine(FunctionMachine):
@@ -78,15 +60,17 @@ class PfMachine(FunctionMachine):
         return replace(PF_SHAPE, spaces=self.functions)
 
     def _first_look(self) -> None:
-        """Namespaces of the same size, one for each function."""
+        """Namespaces of the same size, a private one for each function; but the last one is shared with SHARERS."""
         drive, model = self.drive, self.model
         model.mdts_bytes = drive.max_transfer
         namespaces.delete(drive)
         for fn in range(self.functions):
             blocks = SPACE_BYTES // 512
-            nsid = namespaces.create(drive, blocks)
-            namespaces.attachment_try(drive, nsid, NsAttach.ATTACH, (fn,)).check()
-            model.spaces[nsid] = Space(nsid, Blocks(blocks, 512), fn=fn, home=fn * SPACE_BYTES)
+            shared = fn == self.functions - 1
+            fns = {fn, *SHARERS} if shared else {fn}
+            nsid = namespaces.create_try(drive, blocks, nmic=int(shared)).check().dw0
+            namespaces.attachment_try(drive, nsid, NsAttach.ATTACH, tuple(sorted(fns))).check()
+            model.spaces[nsid] = Space(nsid, Blocks(blocks, 512), fns, shared, home=fn * SPACE_BYTES)
 
     def enable_vfs(self, count: int) -> None:
         falls = count < self.vfs

@@ -24,20 +24,36 @@ class FunctionGenerator(Generator):
             self.kinds, self.second = VF_RESETS, ("disable", "flr", "offline")
             self.disturbances |= {"offline": 1.5, "vfs": 0.4}
         else:  # what it does to itself, it does to all
-            self.disturbances |= {"reset": 2, "cut": 1.5, "fatal": 0.1, "bus_master": 0.2, "ns_delete": 0.4}
+            self.disturbances |= {"reset": 2, "cut": 1.5, "fatal": 0.1, "bus_master": 0.2, "ns_delete": 0.7,
+                                  "detach": 2, "format": 1.5}  # fmt: skip
 
     def space(self) -> int:
-        return self.fn + 1 if self.rng.random() < 0.9 else super().space()
+        """Its own, the shared one, or any."""
+        draw = self.rng.random()
+        return self.fn + 1 if draw < 0.7 else self.functions if draw < 0.9 else super().space()
 
     def disturbance(self) -> Iterator[Step]:
         for step in super().disturbance():
             if step["do"] in ("ns_delete", "attach", "detach"):  # most come back to where they were
                 step["ns"] = ns = self.rng.randint(1, self.shape.spaces)
                 if step["do"] != "ns_delete":
-                    step["to"] = ns - 1 if self.rng.random() < 0.9 else self.rng.randrange(self.functions)
+                    home = ns < self.functions and self.rng.random() < 0.9
+                    step["to"] = ns - 1 if home else self.rng.randrange(self.functions)
+            if step["do"] in ("format", "ns_delete", "detach"):
+                step["busy"] = self.rng.randrange(2)
+                if step["busy"]:
+                    yield from self.many(step["ns"])
+            if step["do"] == "ns_create":
+                step["shared"] = int(self.rng.random() < 0.3)
             if step["do"] == "vfs":
                 step["count"] = self.rng.randrange(self.functions)
             yield step
+
+    def many(self, ns: int) -> Iterator[Step]:
+        """Commands that are under way when something is done to their namespace."""
+        for _ in range(self.rng.randint(2, 12)):
+            yield {**self.command(), "ns": ns}
+        yield {"do": "run", "cycles": self.rng.choice((1, 30, 200, 600))}
 
 
 class CrowdGenerator:
@@ -52,7 +68,7 @@ class CrowdGenerator:
         rng = self.rng
         while True:
             here = [m for m in self.members if m.fn not in self.away] if rng.random() < 0.95 else self.members
-            member = rng.choice(here)
+            member = self.members[0] if rng.random() < 0.1 else rng.choice(here)  # the PF does most to the others
             for step in member.turn():
                 if step["do"] == "run" and rng.random() < 0.6:
                     continue  # the next one's commands come beside these

@@ -26,6 +26,7 @@ from doorbell.soak.model import Space
 
 CANARY = 0xC3
 MEDIA = {Status.READ_ERROR, Status.WRITE_FAULT}
+MOVED = {Status.NS_NOT_READY, Status.FORMAT_IN_PROGRESS, Status.INVALID_FIELD, Status.INVALID_NS}
 KEY_GONE = {Status.ACCESS_DENIED, Status.READ_ERROR, Status.DATA_TRANSFER_ERROR, Status.SUCCESS}
 
 
@@ -77,6 +78,8 @@ class Sent:
     media: bool = False  # errors of the media while it was inside
     keys: bool = False  # keys changed while it was inside
     abort: bool = False  # the controller says that it has aborted it
+    nsid: int = 0
+    moved: bool = False  # its namespace was formatted, detached or deleted while it was inside
 
 
 class Judge:
@@ -99,6 +102,10 @@ class Judge:
         self.bad_media = True
         for sent in self.sent.values():
             sent.media = True
+
+    def namespace_changes(self, nsid: int) -> None:
+        for sent in self.sent.values():
+            sent.moved = sent.moved or sent.nsid == nsid
 
     def keys_change(self) -> None:
         for sent in self.sent.values():
@@ -147,6 +154,8 @@ class Judge:
             allowed.add(Status.COMPARE_FAILED)
         if sent.media:
             allowed |= MEDIA
+        if sent.moved:
+            allowed |= MOVED
         if sent.keys:
             allowed |= KEY_GONE | ({Status.COMPARE_FAILED} if command.opcode == NvmOpc.COMPARE else set())
         if sent.fault and sent.fault[0] != "double":

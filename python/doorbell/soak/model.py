@@ -102,12 +102,13 @@ class Blocks(Media):
 
 @dataclass
 class Space:
-    """A namespace. fn: the function that it is attached to, None: none. slot: of the key that its operator needs, None:
-    it has none. home: where it begins on the media, in bytes, if that is known."""
+    """A namespace. fns: the functions that it is attached to, one at most unless it is shared. slot: of the key that
+    its operator needs, None: it has none. home: where it begins on the media, in bytes, if that is known."""
 
     nsid: int
     blocks: Blocks
-    fn: int | None = 0
+    fns: set[int] = field(default_factory=lambda: {0})
+    shared: bool = False
     slot: int | None = None
     home: int | None = None
 
@@ -123,7 +124,11 @@ class Drive:
 
     def has(self, space: Space | None) -> TypeGuard[Space]:
         """It is attached to this function."""
-        return space is not None and space.fn == self.fn
+        return space is not None and self.fn in space.fns
+
+    def formats(self, space: Space) -> bool:
+        """It may: a VF what it has alone."""
+        return not self.fn or len(space.fns) == 1
 
     def locked(self, space: Space) -> bool:
         """It needs a key that is not there."""

@@ -47,14 +47,14 @@ STEPS: dict[str, dict[str, Any]] = {
     "media_error": {"ns": 1, "at": 0, "count": 1, "times": 1},
     "media_mended": {},
     "reset": {"kind": KINDS, **LAYOUT, "timing": 0},  # timing: what a power cut leaves, an index of TIMINGS
-    "format": {"ns": 1, "size": 512, "erase": 0},
+    "format": {"ns": 1, "size": 512, "erase": 0, "busy": 0},  # busy: commands of the namespace are under way; same size
     # A reset so long after a command was sent; q: of a Write or a deletion; blocks: of a namespace.
     "cut": {"what": CUTS, "ns": 1, "size": 512, "cycles": 1000, "kind": KINDS, "q": 1, "at": 0, "count": 8, "data": 0,
             "blocks": 512, "slot": 1, "key": 1},
-    "ns_create": {"blocks": 512, "size": 512},
-    "ns_delete": {"ns": 1},
+    "ns_create": {"blocks": 512, "size": 512, "shared": 0},
+    "ns_delete": {"ns": 1, "busy": 0},
     "attach": {"ns": 1, "to": 0},  # to: a function
-    "detach": {"ns": 1, "to": 0},
+    "detach": {"ns": 1, "to": 0, "busy": 0},
     "key": {"slot": 1, "key": 1},  # key 0: erase
     "bind": {"ns": 1, "slot": 0},  # slot 0: no operator
     "offline": {},  # of a drive with several functions: the PF takes this VF offline; it stays away until "online"

@@ -17,11 +17,17 @@ import typer
 
 from doorbell.errors import UserError
 from doorbell.sweep import point as points_module
-from doorbell.sweep.point import FIGURES, Point, Row
+from doorbell.sweep.point import FIGURES, FN_FIGURES, Point, Row
 from doorbell.sweep.running import run, worker
 from doorbell.sweep.spec import load_spec
 from doorbell.sweep.store import Store, columns_of
 from doorbell.ui import Progress, print_table, warn
+
+
+def _by_function(row: Row) -> tuple[str, ...]:
+    if "fn_mb_s" not in row:
+        return "", ""
+    return " ".join(f"{float(v):,.0f}" for v in str(row["fn_mb_s"]).split()), f"{float(row['least_fair_pct']):.1f}"
 
 
 def table(points: Sequence[Point], rows: Sequence[Row], title: str) -> Any:
@@ -35,11 +41,14 @@ def table(points: Sequence[Point], rows: Sequence[Row], title: str) -> Any:
         out.add_column(name)
     for name in ("MB/s", "kIOPS", "mean us", "p50", "p99", "p99.9", "% of link"):
         out.add_column(name, justify="right")
+    several = any(n in row for row in rows for n in FN_FIGURES)
+    for name in ("MB/s by function", "% of fair") if several else ():
+        out.add_column(name, justify="right")
     for row in rows:
         f = {name: float(row[name]) for name in FIGURES}
         latencies = [f"{f[n]:,.2f}" for n in ("mean_us", "p50_us", "p99_us", "p999_us")]
         out.add_row(*(str(row.get(n, "")) for n in varied), f"{f['mb_s']:,.0f}", f"{f['kiops']:,.1f}", *latencies,
-                    f"{f['limit_pct']:.1f}")  # fmt: skip
+                    f"{f['limit_pct']:.1f}", *(_by_function(row) if several else ()))  # fmt: skip
     return out
 
 

@@ -12,15 +12,18 @@ import hashlib
 import inspect
 import json
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from doorbell import build, paths
 from doorbell.bench import jobs
 from doorbell.bench.bringup import Arbitration, host_memory, start_queues
+from doorbell.bench.function_results import of_fair
 from doorbell.bench.functions import Functions, bring_up, run_functions, together
 from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, link_limit, percentile
 from doorbell.bench.runner import run_group, warnings
+from doorbell.bench.shares import parse_shares
 from doorbell.bench.stages import Recorder, stage_json
 from doorbell.device import limits
 from doorbell.device.opening import check_clean, open_sim, sim_link
@@ -39,10 +42,18 @@ DRIVE = {"backend": "rtl", "top": "db_ssd", "data_w": 256, "link": "gen3x8", "me
 ARBITRATION = ("arbitration", "arbitration_burst", "weights")
 """How the drive chooses among its queues: as the options of `./doorbell bench` of these names."""
 
+SHARES = ("fn_weights", "fn_slots", "fn_limit")
+"""What the PF gives each of several functions: as the options of `./doorbell bench` of these names, with blanks between
+several."""
+
 FIGURES = (
     "mb_s", "kiops", "mean_us", "p50_us", "p99_us", "p999_us", "limit_mb_s", "limit_pct", "ios", "measured_us",
 )  # fmt: skip
 """The columns that a measurement gives. MB are 10^6 bytes, limit_* what the PCIe link allows, *_us simulated time."""
+
+FN_FIGURES = ("fn_mb_s", "fn_p99_us", "least_fair_pct")
+"""The columns of points with several functions: MB/s and the p99 of the latency of each, the PF first, with blanks
+between; and the least that one has of the link, beside its part by weight."""
 
 SOURCES = ("rtl/**/*.sv*", "sim/*.cpp", "sim/*.h", "fw/**/*.[cSh]", "fw/*.ld", "facts/c/*.h", "regs/*.rdl")
 PACKAGES = ("bench", "nvme", "device", "build")
@@ -77,19 +88,23 @@ def clean(point: dict[str, Any], where: str) -> Point:
         elif key == "link":
             _checked(limits.Link.parse, str(value), where, key)
             out[key] = str(value).lower()
-        elif key in ARBITRATION:
+        elif key in (*ARBITRATION, *SHARES):
             out[key] = str(value)
         elif key == "functions":
             out[key] = _checked(lambda text: Functions(int(text)).count, str(value), where, key)
         elif key in DRIVE or key in simulator_options() or (key.isupper() and key.isidentifier()):
             out[key] = value
         else:
-            known = ", ".join(sorted({*jobs.OPTIONS, *DRIVE, "functions", *ARBITRATION, *simulator_options()}))
+            known = ", ".join(sorted({*jobs.OPTIONS, *DRIVE, "functions", *SHARES, *ARBITRATION, *simulator_options()}))
             raise UserError(f"{where}: the parameter '{key}' is not known; known: RTL parameters (capitals), {known}")
     if out.get("backend", "rtl") not in ("rtl", "functional"):
         raise UserError(f"{where}: backend: {out['backend']} is not rtl or functional")
     if "functions" in out and (out.get("backend", "rtl") != "rtl" or "function" in out):
         raise UserError(f"{where}: functions are for the rtl alone, and all do the same job")
+    shares = [key for key in SHARES if key in out]
+    if shares and "functions" not in out:
+        raise UserError(f"{where}: {shares[0]} is for several functions: say how many, as in functions: 3")
+    _checked(lambda _: functions_of(out), "", where, "functions")
     _checked(lambda _: arbitration_of(out), "", where, "arbitration")
     if out.get("data_w", 256) not in (128, 256, 512):
         raise UserError(f"{where}: data_w: {out['data_w']} is not one of 128, 256, 512")
@@ -116,15 +131,25 @@ def _parts(point: Point) -> tuple[Job, dict[str, Any]]:
             job = jobs.apply_option(job, key, _text(value), "sweep")
         elif key in DRIVE:
             drive[key] = value
-        elif key in ARBITRATION:
+        elif key in (*ARBITRATION, *SHARES, "functions"):
             continue
         elif key.isupper():
             params[key] = value
         else:
             options[key] = value
-    if "functions" in options:
-        params = Functions(int(options.pop("functions"))).params([[job]], params)
+    if functions := functions_of(point):
+        params = functions.params([[job]], params)
     return job, {**drive, "params": params, **options}
+
+
+def functions_of(point: Point) -> Functions | None:
+    """Those that do the job at once, and what each has; None: one, without any VF in the drive."""
+    if "functions" not in point:
+        return None
+    count = int(point["functions"])
+    weights = str(point["fn_weights"]) if "fn_weights" in point else None
+    slots, limit = (str(point.get(key, "")).split() for key in SHARES[1:])
+    return Functions(count, shares=parse_shares(weights, slots, limit, count))
 
 
 def arbitration_of(point: Point) -> Arbitration:
@@ -160,14 +185,27 @@ def prepare(point: Point) -> None:
 
 def measure(point: Point) -> Row:
     """Run the point on a drive of its own; the figures, in simulated time, are the same on every machine."""
-    result, limit = _run(point, None)
+    results, link = _run(point, None)
+    result = together(results) if "functions" in point else results[0]
+    limit = link_limit(link, result)
     ordered = result.latencies()
     figures = (
         result.bytes_per_s / 1e6, result.iops / 1e3, float(ordered.mean()) / 1e3,
         *(percentile(ordered, p) / 1e3 for p in (50, 99, 99.9)),
         limit.bytes_per_s / 1e6, 100 * result.bytes_per_s / limit.bytes_per_s, result.ios, result.duration_ns / 1e3,
     )  # fmt: skip
-    return {name: round(value, 4) for name, value in zip(FIGURES, figures, strict=True)}
+    row: Row = {name: round(value, 4) for name, value in zip(FIGURES, figures, strict=True)}
+    if functions := functions_of(point):
+        row |= _by_function(results, link, functions)
+    return row
+
+
+def _by_function(results: Sequence[Result], link: limits.Link, functions: Functions) -> Row:
+    """FN_FIGURES. results: one of each function."""
+    rates = (f"{r.bytes_per_s / 1e6:.4f}" for r in results)
+    slowest = (f"{percentile(r.latencies(), 99) / 1e3:.4f}" for r in results)
+    least = round(100 * min(of_fair(results, link, functions.weights).values()), 2)
+    return dict(zip(FN_FIGURES, (" ".join(rates), " ".join(slowest), least), strict=True))
 
 
 def stages(point: Point) -> dict[str, list[dict[str, Any]]]:
@@ -177,25 +215,25 @@ def stages(point: Point) -> dict[str, list[dict[str, Any]]]:
     return {side: rows for side, rows in stage_json(recorder).items() if side in ("read", "write")}
 
 
-def _run(point: Point, recorder: Any) -> tuple[Result, limits.Limit]:
+def _run(point: Point, recorder: Any) -> tuple[list[Result], limits.Link]:
+    """A result for each function, one where there is one; and the link."""
     job, setting = _parts(point)
     with _alone:
         sim = open_sim(str(setting.pop("backend")), **setting)
         try:
             wanted = {k: setting[k] for k in ("mps", "mrrs") if k in setting}
             link = sim_link(sim, limits.Link.parse(setting["link"], **wanted))
-            if "functions" in point:
-                members = bring_up(sim, Functions(int(point["functions"])), [[job]], arbitration_of(point))
-                result = together(run_functions(members, [job]))
+            if functions := functions_of(point):
+                results = run_functions(bring_up(sim, functions, [[job]], arbitration_of(point)), [job])
             else:
                 drive = Driver(sim, host_memory([job]))
                 start_queues(drive, job.numjobs, job.iodepth, [job], arbitration_of(point))
-                result = run_group(drive, [job], **({"recorder": recorder} if recorder else {}))[0]
+                results = run_group(drive, [job], **({"recorder": recorder} if recorder else {}))
             check_clean(sim)
         finally:
             if hasattr(sim, "close"):
                 sim.close()
-    return result, link_limit(link, result)
+    return results, link
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from doorbell import build
 from doorbell.errors import UserError
 from doorbell.sweep import point as points_module
-from doorbell.sweep.point import FIGURES, Point, Row
+from doorbell.sweep.point import FIGURES, FN_FIGURES, Point, Row
 from doorbell.sweep.store import Store
 
 WORKER_WAIT_S = 30.0  # for a Dask cluster's first worker
@@ -138,7 +138,11 @@ def run(
     have = {row["key"]: row for row in store.rows}
     for point, key in zip(points, keys, strict=True):
         if key in have:
-            summary.rows.append({**point, **{name: float(have[key][name]) for name in FIGURES}})
+            row = have[key]
+            several: Row = {name: row[name] for name in FN_FIGURES if row.get(name)}
+            if "least_fair_pct" in several:
+                several["least_fair_pct"] = float(row["least_fair_pct"])
+            summary.rows.append({**point, **{name: float(row[name]) for name in FIGURES}, **several})
     return summary
 
 

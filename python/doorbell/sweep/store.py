@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from doorbell.errors import UserError
-from doorbell.sweep.point import FIGURES, Point
+from doorbell.sweep.point import FIGURES, FN_FIGURES, Point
 
 FIRST = ("key", "sources")  # columns before the parameters
 
@@ -66,8 +66,9 @@ class Store:
         for cells in lines[1:]:
             if len(cells) == len(header) and cells[0]:
                 self.rows.append(dict(zip(header, cells, strict=True)))
-        ours = [c for c in header if c not in FIGURES] or list(FIRST)
-        columns = [*ours, *(c for c in wanted if c not in ours and c not in FIGURES), *FIGURES]
+        ours = [c for c in header if c not in (*FIGURES, *FN_FIGURES)] or list(FIRST)
+        more = [c for c in wanted if c not in (*ours, *FIGURES, *FN_FIGURES)]
+        columns = [*ours, *more, *FIGURES, *(c for c in FN_FIGURES if c in (*header, *wanted))]
         if columns != header or len(whole) != len(content) or len(self.rows) != len(lines) - 1:
             self.columns = columns
             self._rewrite()
@@ -123,4 +124,5 @@ def _write_all(fd: int, data: bytes) -> None:
 
 def columns_of(points: Sequence[Point]) -> list[str]:
     """The columns of the results: key, sources, all parameters that any point names, figures."""
-    return [*FIRST, *dict.fromkeys(k for p in points for k in p), *FIGURES]
+    several = FN_FIGURES if any("functions" in p for p in points) else ()
+    return [*FIRST, *dict.fromkeys(k for p in points for k in p), *FIGURES, *several]

@@ -104,6 +104,7 @@ module db_ssd_admin_regs
       if (rst) begin
         written_q <= 1'b0;
         csts_q    <= '0;
+        for (int i = 1; i < NUM_FN; i++) csts_q[i].cfs <= 1'b1;  // a VF is offline
       end
     end
     always_comb begin

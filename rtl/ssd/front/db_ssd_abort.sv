@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends commands before their time: all of a function or submission queue, or one of them. And looks whether an
-// engine still has a command of a namespace.
+// engine still has a command of a namespace, or of a function.
 //
 // What: it keeps of each slot whose command is in it, whether an engine has it (`inside`), and whether the host still
 // waits for it (`alive`). To abort a command is to clear `alive`. Whoever acts for a slot asks here first: requests to
@@ -104,7 +104,8 @@ module db_ssd_abort
   // ---- a look at the slots, one after the other
   assign init  = state_q == ST_INIT;
   assign look  = state_q == ST_LOOK && !s_ctx_valid && !begun_q && !s_done_valid && !done_q;
-  assign hit   = s_cmd.find ? inside_mem[slot_q] && (owner.nsid == s_cmd.key[6:0] || owner.nsid == '1)
+  assign hit   = s_cmd.find ? inside_mem[slot_q] && (s_cmd.by_fn && NUM_FN > 1 ? mine
+                                                     : owner.nsid == s_cmd.key[6:0] || owner.nsid == '1)
        : s_cmd.by_fn && NUM_FN > 1 ? at_alive && mine
                             : at_alive && owner.sqid == s_cmd.sqid &&
                               (!s_cmd.by_cid || owner.cid == s_cmd.key);

@@ -143,6 +143,21 @@ def test_recorder_stands_beside_what_was_published() -> None:
     assert page.count("<td>4.36 to 4.79</td>") == 1 and "<td>2, read-out</td>" in page and "<td>17</td>" in page
 
 
+def test_functions_stand_beside_what_the_pf_has_set() -> None:
+    plan = report.make_plan(False, "rtl")
+    assert {p["functions"] for p in plan.shares} == {3} and len(plan.shares) == 8
+    rows = [{**row, "fn_mb_s": f"{4000 + i} 2000 1000", "fn_p99_us": "9 19 39", "least_fair_pct": 97.0}
+            for i, row in enumerate(invented(plan.shares))]  # fmt: skip
+    page = report_page.page(figures(shares=rows))
+    bars = {trace["name"]: trace for trace in plots_of(page)["shares"]["data"]}
+    assert list(bars) == [f"{fn}, {rw}" for rw in ("read", "write") for fn in ("PF", "VF 1", "VF 2")]
+    assert bars["PF, read"]["x"][:2] == ["weights 1:1:1", "weights 4:2:1"]
+    assert bars["PF, read"]["y"] == pytest.approx([4.0, 4.001, 4.002, 4.003])
+    assert bars["VF 2, write"]["y"] == [1.0] * 4
+    assert "<td>4.00 2.00 1.00</td>" in page and "<td>9 19 39</td>" in page and "<td>97</td>" in page
+    assert not report.make_plan(False, "functional").shares
+
+
 class Reader(HTMLParser):
     """What a page consists of; fails on what loads something."""
 

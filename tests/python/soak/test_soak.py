@@ -141,7 +141,7 @@ def test_data_come_back_under_their_key_alone() -> None:
 
 
 def test_locked_and_missing_namespaces() -> None:
-    drive = Drive({1: Space(1, Blocks(8, 512), slot=3), 2: Space(2, Blocks(8, 512), fn=None)})
+    drive = Drive({1: Space(1, Blocks(8, 512), slot=3), 2: Space(2, Blocks(8, 512), set())})
     read: Any = (0, 0, (4096, 0), ())
     assert drive.statuses(NvmOpc.READ, 1, *read) == {Status.ACCESS_DENIED}
     assert drive.statuses(NvmOpc.VERIFY, 1, *read) == {Status.SUCCESS}

@@ -20,6 +20,7 @@ import pytest
 from doorbell import sweep
 from doorbell.errors import UserError
 from doorbell.sweep import point
+from doorbell.sweep.command import table
 
 ROOT = Path(__file__).resolve().parents[3]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
@@ -346,3 +347,51 @@ def test_functions_of_a_point() -> None:
     for bad in ({"functions": 18}, {"functions": 2, "backend": "functional"}, {"functions": 2, "function": "0"}):
         with pytest.raises(UserError):
             point.clean(bad, "x")
+
+
+def test_what_functions_of_a_point_have() -> None:
+    """Weights, slots and limits are the options of the bench; mistakes are found before anything is built."""
+    given = {
+        "functions": 3,
+        "fn_weights": "4,2,1",
+        "fn_slots": "0=min:8,max:64 1-2=max:8",
+        "fn_limit": "2=bw:500000000",
+    }
+    found = point.clean(given, "x")
+    assert found == given
+    functions = point.functions_of(found)
+    assert functions is not None and functions.weights == {0: 4, 1: 2, 2: 1}
+    pf, one, two = functions.shares
+    assert (pf.slots_min, pf.slots_max, one.slots_max, two.slots_max) == (8, 64, 8, 8)
+    assert (one.bytes_per_s, two.bytes_per_s) == (None, 500_000_000)
+    assert point.setup_of(found) == point.setup_of({"functions": 3}), "one simulator for all"
+    assert point.key_of(found) != point.key_of({**found, "fn_weights": "4,2,2"})
+    for bad, said in (
+        ({"fn_weights": "2,1"}, "fn_weights is for several functions"),
+        ({"functions": 2, "fn_weights": "3,2,1"}, "3 weights for 2 functions"),
+        ({"functions": 2, "fn_slots": "2=max:4"}, "there is no function 2"),
+        ({"functions": 2, "fn_limit": "1=ios:4"}, "'ios' is not one of"),
+        ({"functions": 2, "fn_limit": "1=iops:4", "NUM_FN": 1}, ""),
+    ):
+        with pytest.raises(UserError, match=said):
+            point.setup_of(point.clean(bad, "x"))
+
+
+def test_columns_by_function(tmp_path: Path) -> None:
+    """They are there where a point has several, and stay when another sweep writes the file."""
+    file = tmp_path / "r.csv"
+    points: list[point.Point] = [{"bs": 512}, {"bs": 512, "functions": 2}]
+    store = sweep.Store(file, sweep.columns_of(points))
+    several = dict(zip(point.FN_FIGURES, ("4000.0 2000.0", "1.0 2.0", 98.5), strict=True))
+    for p, more in zip(points, ({}, several), strict=True):
+        figures = dict.fromkeys(point.FIGURES, 1.5)
+        store.append({"key": point.key_of(p), "sources": "s", **p, **figures, **more})
+    store.close()
+    store = sweep.Store(file, sweep.columns_of([{"bs": 512, "rw": "read"}]))
+    assert store.columns[-3:] == [*point.FN_FIGURES] and "rw" in store.columns
+    summary = sweep.run(points, store)
+    store.close()
+    assert [{k: r[k] for k in point.FN_FIGURES if k in r} for r in summary.rows] == [{}, several]
+    shown = table(points, summary.rows, "both")
+    assert [list(c.cells)[1] for c in shown.columns[-2:]] == ["4,000 2,000", "98.5"]
+    assert sweep.columns_of([{"bs": 512}])[-1] == point.FIGURES[-1]

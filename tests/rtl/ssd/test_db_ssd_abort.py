@@ -123,16 +123,16 @@ async def ends_what_it_should_and_that_once(dut: Any) -> None:
     for round_ in range(40):
         for _ in range(rng.randrange(4 * b.num)):
             await b.step(0.4, 0.2)
-        how = ("queue", "command", "find", "function")[round_ % (3 if NUM_FN == 1 else 4)]
+        how = ("queue", "command", "find", "function", "find function")[round_ % (3 if NUM_FN == 1 else 5)]
         sqid = rng.randint(1, QUEUES)
         mine = [c for c in b.inside.values() if c.sqid == sqid and not c.aborted]
         if how == "command" and not mine:
             continue
         victim = rng.choice(mine) if mine else None
         nsid, fn = rng.randint(1, NAMESPACES), number(rng.randrange(NUM_FN))
-        keys = {"command": victim.cid if victim else 0, "find": nsid, "function": fn}
+        keys = {"command": victim.cid if victim else 0, "find": nsid, "function": fn, "find function": fn}
         dut.s_cmd.value = CMD.pack(
-            find=how == "find", by_fn=how == "function", by_cid=how == "command", sqid=sqid, key=keys.get(how, 0)
+            find="find" in how, by_fn="function" in how, by_cid=how == "command", sqid=sqid, key=keys.get(how, 0)
         )
         if how == "function":
             mine = [c for c in b.inside.values() if c.fn == fn and not c.aborted]
@@ -146,8 +146,8 @@ async def ends_what_it_should_and_that_once(dut: Any) -> None:
         while dut.busy.value:
             await b.step(*load)
         still = [c for c in before if c in b.inside.values()]
-        if how == "find":
-            there = [c for c in still if c.nsid in (nsid, ALL)]
+        if "find" in how:
+            there = [c for c in still if (c.nsid in (nsid, ALL) if how == "find" else c.fn == fn)]
             assert bool(dut.found.value) >= bool(there) and not any(c.aborted and c not in already for c in still)
             if load == (0.0, 0.0):
                 assert bool(dut.found.value) == bool(there)

@@ -15,6 +15,7 @@ from doorbell.bench.function_results import of_fair
 from doorbell.bench.jobs import Job
 from doorbell.bench.owners import COUNTS, Owners
 from doorbell.bench.results import Result, link_use, percentile
+from doorbell.sweep import point
 
 pytestmark = [pytest.mark.rtl, pytest.mark.nightly]  # its drive has 17 functions
 LINKS = {128: "gen3x4", 256: "gen3x8", 512: "gen4x8"}
@@ -61,6 +62,20 @@ def test_functions_have_equal_parts(owners: Owners, worked: Worked, rw: str) -> 
         shares = of_fair(found, owners.link).values()
         cut = CUT * count / sum(r.ios for r in found)
         assert min(shares) > 1 - cut - (0.05 if rw == "randrw" else 0), shares  # mixes are random
+
+
+def test_a_sweep_says_what_each_function_has() -> None:
+    """By weight, and by a limit in MB/s; all of it is the link."""
+    job = {"functions": 3, "NUM_FN": 3, "rw": "randread", "iodepth": 64, "number_ios": 300}
+    rows = [point.measure(point.clean({**job, **given}, "test"))
+            for given in ({"fn_weights": "4,2,1"}, {"fn_limit": "1-2=bw:500000000,bw-burst:4096"})]  # fmt: skip
+    (pf, one, two), (all_else, *limited) = ([float(v) for v in str(r["fn_mb_s"]).split()] for r in rows)
+    assert pf / two == pytest.approx(4, rel=0.05) and one / two == pytest.approx(2, rel=0.05)
+    assert float(rows[0]["least_fair_pct"]) > 95
+    assert all(v == pytest.approx(500, rel=0.25) for v in limited) and all_else > 5000
+    for row in rows:
+        assert sum(float(v) for v in str(row["fn_mb_s"]).split()) == pytest.approx(float(row["mb_s"]), rel=1e-3)
+        assert float(row["limit_pct"]) > 97
 
 
 def test_one_of_17_functions_is_as_fast_as_the_only_one(owners: Owners) -> None:

@@ -131,9 +131,50 @@ def test_an_offline_controller_cannot_be_enabled(pf: Driver) -> None:
         vf.start(queues=1, entries=32)
     assert vf.read32(Reg.CSTS) & (CSTS_RDY | CSTS_CFS) == CSTS_CFS
     vf.write32(Reg.CC, 0)
-    vf.wait_csts(CSTS_CFS, 0, 5000, "after it was told off")
     vf_up(pf, 1, queues=2, vf=vf)
     assert vf.controller is not None and vf.controller.cntlid == 1
+
+
+def test_an_offline_controller_shows_fatal_status(pf: Driver) -> None:
+    """Whether its host enables it or not, and whatever took it offline (Base 2.0, 8.26.3)."""
+
+    def shows(vf: Driver, value: int) -> bool:
+        vf.wait_csts(CSTS_CFS | CSTS_RDY, value, 5000, "CSTS.CFS goes by the state")
+        return True
+
+    vf, other = driver(pf, 1), driver(pf, 2)
+    assert vf.read32(Reg.CSTS) == CSTS_CFS
+    for queues in (2, 1):
+        virtualization.assign(pf, 1, queues=queues, interrupts=queues + 1)
+        assert shows(vf, CSTS_CFS)
+        virtualization.online(pf, 1)
+        assert vf.read32(Reg.CSTS) == 0
+        virtualization.online(pf, 1)  # it is
+        virtualization.offline(pf, 1)
+        assert vf.read32(Reg.CSTS) == CSTS_CFS
+    vf_up(pf, 1, vf=vf)
+    virtualization.online(pf, 1)
+    assert shows(vf, CSTS_RDY)
+    virtualization.offline(pf, 1)
+    assert shows(vf, CSTS_CFS)
+    vf._forget_queues()
+    vf.write32(Reg.CC, 0)
+    assert shows(vf, CSTS_CFS)
+    vf.sim.flr()
+    pf.advance(50_000)
+    assert shows(vf, CSTS_CFS) and shows(other, CSTS_CFS)
+    vf_up(pf, 1, vf=vf)
+    pf.sim.enable_vfs(0)
+    pf.advance(50_000)
+    pf.sim.enable_vfs(NUM_FN - 1)
+    assert shows(vf, CSTS_CFS)
+    pf.stop()
+    pf.start(queues=2, entries=32)
+    vf._forget_queues()
+    vf_up(pf, 1, vf=vf)
+    assert shows(vf, CSTS_RDY)
+    pf.stop()
+    assert shows(vf, CSTS_CFS)
 
 
 def test_it_has_what_it_was_given(pf: Driver) -> None:
