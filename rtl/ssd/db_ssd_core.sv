@@ -276,7 +276,8 @@ module db_ssd_core
     .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || fw_media_valid), .state(data_state),
     .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
-    .s_tap_cmd(tap_cmd), .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .m_tap_cmd, .s_fn_set(fn_set),
+    .s_tap_cmd(tap_cmd), .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .m_tap_cmd, .m_tap_begin,
+    .m_tap_begin_slot, .s_fn_set(fn_set),
     .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]), .m_read_prp(read[RD_PRPR]),
     .m_read_prp_slot(read_slot[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]),
     .s_read_list_ready(row_ready[RD_PRPR]), .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]),
@@ -348,12 +349,9 @@ module db_ssd_core
     .smart, .busy(completion_busy), .wake_us(coalesce_wake_us), .stat_data(stat.data), .stat_cqe(stat.cqe),
     .stat_irq(stat.irq));
 
-  // one of the three at a time
-  assign m_tap_begin      = ctx_valid;
-  assign m_tap_begin_slot = ctx_slot;
-  assign m_tap_end_valid  = (slot_completion_valid & slot_completion_ready) != '0;
-  assign m_tap_end        = slot_completion_ready[2] ? slot_completion[2]
-                          : slot_completion_ready[1] ? slot_completion[1] : slot_completion[0];
+  // Commands that end in decode have not begun for operators. One of the two at a time.
+  assign m_tap_end_valid = (slot_completion_valid[2:1] & slot_completion_ready[2:1]) != '0;
+  assign m_tap_end       = slot_completion_ready[2] ? slot_completion[2] : slot_completion[1];
 
   // ---- firmware
   logic        cpu_idle, quiet;

@@ -35,6 +35,8 @@ module db_ssd_data
   input  logic                  s_ctx_valid,
   input  logic [SLOT_W-1:0]     s_ctx_slot,
   output tap_cmd_t              m_tap_cmd,
+  output logic                  m_tap_begin,         ///< pulse: a command begins, with or without a packet
+  output logic [SLOT_W-1:0]     m_tap_begin_slot,
   input  fn_set_t               s_fn_set,            ///< several functions: what one may have
   /// PRP lists of the read engine: requests to a db_pcie_read, and what it answers
   output logic                  m_read_prp_valid,
@@ -109,7 +111,8 @@ module db_ssd_data
   db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
-    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_tap_cmd, .s_seg(segs),
+    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_tap_cmd, .m_tap_begin,
+    .m_tap_begin_slot, .s_seg(segs),
     .s_seg_of({m_write_seg, m_read_seg}), .s_seg_slot({m_write_seg_slot, m_read_seg_user.slot}), .s_end(ended),
     .s_end_of({m_write_completion, m_read_completion}), .busy(waiting));
   assign state.read_idle  = read_idle && !waiting[0];

@@ -29,6 +29,8 @@ module db_ssd_order
   input  logic [1:0]             m_cmd_ready,
   output cmd_t                   m_cmd,
   output tap_cmd_t               m_tap_cmd,
+  output logic                   m_tap_begin,    ///< pulse: a command begins, with or without a packet (m_tap_cmd)
+  output logic [SLOT_W-1:0]      m_tap_begin_slot,
   /// Pulses: an engine's segment of host memory is taken; a command of it has ended.
   input  logic [1:0]             s_seg,
   input  segment_t [1:0]         s_seg_of,
@@ -43,8 +45,10 @@ module db_ssd_order
     assign m_cmd_valid = s_cmd_valid;
     assign m_cmd       = s_cmd;
     assign m_tap_cmd   = s_tap_cmd;
+    assign m_tap_begin = s_ctx_valid;
+    assign m_tap_begin_slot = s_ctx_slot;
     assign busy        = '0;
-    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_ctx_valid, s_ctx_slot, s_seg, s_seg_of, s_seg_slot, s_end, s_end_of};
+    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_seg, s_seg_of, s_seg_slot, s_end, s_end_of};
   end else begin : g_order
     // What an engine has before it at most, but for one command: some 4 us of the link, in 512 bytes.
     localparam int WINDOW     = DATA_W / 4;
@@ -91,6 +95,8 @@ module db_ssd_order
     end
     assign s_cmd_ready = '1;
     assign m_cmd_valid = go_q;
+    assign m_tap_begin = go_q != '0;
+    assign m_tap_begin_slot = m_cmd.slot;
     assign m_tap_cmd   = '{
       read: go_q[0] && m_cmd.desc.to_host, write: go_q[1] && m_cmd.desc.from_host, lba4k: m_cmd.lba4k,
       ctx: '{desc: m_cmd.desc, fn: m_cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid,
