@@ -223,10 +223,11 @@ module db_ssd_core
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
-  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found, fn_queues_valid, admin_taken;
+  logic                    done_valid, done_aborted, abort_start, abort_busy, fn_queues_valid, admin_taken;
   logic [ABORT_WATCHES-1:0] abort_watching, abort_caught;
   logic [SLOT_W-1:0]       done_slot, ctx_slot;
   abort_cmd_t              abort_cmd;
+  abort_found_t            abort_found;
   db_ssd_front #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .ASKERS(ASKERS)
@@ -318,8 +319,9 @@ module db_ssd_core
 
   // ---- completions
   logic             admin_completion_valid, admin_completion_ready, fw_post_valid, fw_post_ready, error_valid,
-                    error_ready;
+                    error_ready, fw_end;
   completion_t      admin_completion;
+  assign fw_end = admin_completion.io && admin_completion_valid && admin_completion_ready;
   post_t            fw_post;
   error_log_t       error;
   smart_counters_t  smart;
@@ -346,13 +348,11 @@ module db_ssd_core
     .smart, .busy(completion_busy), .wake_us(coalesce_wake_us), .stat_data(stat.data), .stat_cqe(stat.cqe),
     .stat_irq(stat.irq));
 
-  // one of the three at a time
   assign m_tap_begin      = ctx_valid;
   assign m_tap_begin_slot = ctx_slot;
-  assign m_tap_end_valid  = (slot_completion_valid & slot_completion_ready) != '0;
-  assign m_tap_end        = slot_completion_ready[2] ? slot_completion[2]
-                          : slot_completion_ready[1] ? slot_completion[1] : slot_completion[0];
-
+  assign m_tap_end_valid  = (slot_completion_valid & slot_completion_ready) != '0 || fw_end;
+  assign m_tap_end        = slot_completion_ready[2] ? slot_completion[2] : slot_completion_ready[1] ? slot_completion[1]
+    : fw_end ? '{slot: admin_completion.sqid, status: admin_completion.status} : slot_completion[0];
   // ---- firmware
   logic        cpu_idle, quiet;
   logic [63:0] fw_wake_us;

@@ -16,7 +16,11 @@ module db_ssd_admin_namespaces
   for (genvar i = 0; i < NUM_NS; i++) begin : g_ns
     always_ff @(posedge clk) begin
       if (we && index == 8'(i)) namespaces[i] <= entry;
-      if (NUM_FN == 1) namespaces[i].attached <= '0;
+      if (NUM_FN == 1) begin
+        namespaces[i].attached  <= '0;
+        namespaces[i].barred    <= '0;
+        namespaces[i].exclusive <= 1'b0;
+      end
       if (rst) namespaces[i].valid <= 1'b0;
     end
   end
