@@ -160,7 +160,7 @@ static uint32_t namespace(struct request* r, enum scope scope) {
         put64(page + 16, ns_blocks(ns));
         page[25] = 1;
         page[26] = ns->lba4k;
-        page[30] = ns->shared;                    // NMIC
+        page[30] = ns->shared;  // NMIC
         if (FUNCTIONS > 1) page[31] = RESCAP;
         put64(page + 48, ns_bytes(ns));           // NVMCAP
         page[99] = ns_read_only(r->drive, nsid);  // NSATTR

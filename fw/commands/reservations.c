@@ -9,7 +9,9 @@
 static uint32_t action_of(const struct request* r) { return r->cmd.dw[10] & 7u; }
 static bool ignores_key(const struct request* r) { return r->cmd.dw[10] >> 3 & 1u; }
 static uint32_t type_of(const struct request* r) { return r->cmd.dw[10] >> 8 & 0xffu; }
-static bool is_type(uint32_t type) { return type >= RESV_TYPE_WRITE_EXCLUSIVE && type <= RESV_TYPE_EXCLUSIVE_ACCESS_ALL; }
+static bool is_type(uint32_t type) {
+    return type >= RESV_TYPE_WRITE_EXCLUSIVE && type <= RESV_TYPE_EXCLUSIVE_ACCESS_ALL;
+}
 
 static struct reservation* reservation_of(const struct request* r) { return resv_of(r->drive, nsid_of(r)); }
 static const struct host* host_of(const struct request* r) { return &r->fn->reservations->host; }
@@ -47,8 +49,8 @@ static uint32_t reservation_register(struct request* r) {
     struct registrant* reg = own(r);
     if (action == RESV_REGISTER_REGISTER) {
         if (reg && reg->key != keys[NEW]) return ST_RESV_CONFLICT;
-        if (!reg && (resv_count(r->drive) >= store_registrants(r->drive) ||
-                     !resv_add(r->drive, r->fn, nsid_of(r), keys[NEW])))
+        if (!reg &&
+            (resv_count(r->drive) >= store_registrants(r->drive) || !resv_add(r->drive, r->fn, nsid_of(r), keys[NEW])))
             return ST_INTERNAL;  // no place for another
     } else {
         if (!reg || (!ignores_key(r) && reg->key != keys[CURRENT])) return ST_RESV_CONFLICT;
@@ -293,8 +295,9 @@ static bool chosen(const struct request* r, uint32_t nsid) {
     return nsid == nsid_of(r) || (nsid_of(r) == NSID_ALL && ns_active(r->fn, nsid));
 }
 
-#define MASKS (1u << RESV_NOTICE_REGISTRATION_PREEMPTED | 1u << RESV_NOTICE_RESERVATION_RELEASED | \
-               1u << RESV_NOTICE_RESERVATION_PREEMPTED)
+#define MASKS                                                                            \
+    (1u << RESV_NOTICE_REGISTRATION_PREEMPTED | 1u << RESV_NOTICE_RESERVATION_RELEASED | \
+     1u << RESV_NOTICE_RESERVATION_PREEMPTED)
 
 uint32_t notice_mask_set(struct request* r) {
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {

@@ -95,7 +95,8 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
         if (fn->flr) fn->flr = hw_function_events(&fn->hw) & FN_FLR ? FLR_ANSWERED : FLR_NONE;
         fn->nssr = false;
     }
-    for (; fn->idle < fn->hw.num_qp; fn->idle++) {  // those of reservations have been dismissed; commands of queue 0 are here, or forgotten
+    for (; fn->idle < fn->hw.num_qp;
+         fn->idle++) {  // those of reservations have been dismissed; commands of queue 0 are here, or forgotten
         if (hw_sq_idle(&fn->hw, fn->idle + 1u)) continue;
         *poll = true;
         return;

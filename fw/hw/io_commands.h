@@ -10,8 +10,8 @@
 #include "base/nvme.h"
 #include "hw/hw.h"
 
-#define IO_PLACES 256u  // a place for each slot
-#define IO_ENTRY 8u     // words
+#define IO_PLACES 256u   // a place for each slot
+#define IO_ENTRY 8u      // words
 #define IO_ANY 0x10000u  // of queues, of identifiers: each
 
 /// 2048-byte aligned.

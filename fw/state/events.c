@@ -13,7 +13,9 @@ void events_reset(struct events* events) {
 /// Bring events that wait and requests that wait together.
 static void answer(struct events* e) {
     static const uint8_t page_of[AER_TYPES] = {
-        LOG_ERROR, LOG_SMART, LOG_CHANGED_NS,
+        LOG_ERROR,
+        LOG_SMART,
+        LOG_CHANGED_NS,
 #if FUNCTIONS > 1
         LOG_RESERVATION,
 #endif

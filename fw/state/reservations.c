@@ -25,7 +25,8 @@ bool resv_is_of(const struct function* fn, const struct registrant* reg) {
     return resv_same_host(&fn->reservations->host, &reg->host);
 }
 
-__attribute__((noinline)) struct registrant* resv_registrant(const struct drive* drive, const struct function* fn, uint32_t nsid) {
+__attribute__((noinline)) struct registrant* resv_registrant(const struct drive* drive, const struct function* fn,
+                                                             uint32_t nsid) {
     ALL(drive, reg) {
         if (reg->nsid == nsid && resv_is_of(fn, reg)) return reg;
     }
@@ -125,10 +126,12 @@ __attribute__((noinline)) void resv_notify(struct function* fn, uint32_t nsid, u
     event_report(&fn->events, EVENT_RESERVATION, 0);
 }
 
-__attribute__((noinline)) void resv_notify_others(struct drive* drive, uint32_t nsid, uint32_t type, const struct host* but) {
+__attribute__((noinline)) void resv_notify_others(struct drive* drive, uint32_t nsid, uint32_t type,
+                                                  const struct host* but) {
     for (uint32_t i = 0; i < drive->hw.num_fn; i++) {
         struct function* fn = &drive->functions[i];
-        if (resv_registrant(drive, fn, nsid) && !resv_same_host(&fn->reservations->host, but)) resv_notify(fn, nsid, type);
+        if (resv_registrant(drive, fn, nsid) && !resv_same_host(&fn->reservations->host, but))
+            resv_notify(fn, nsid, type);
     }
 }
 

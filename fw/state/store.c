@@ -15,7 +15,8 @@ _Static_assert(COPY_WORDS * 4u <= PAGE_SIZE, "a copy is put together in a page")
 
 // At most: counters, those of `walk`, features, namespaces, what VFs are attached to, shares of functions.
 #define NS_WORDS 10u
-#define MOST_WORDS (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * NS_WORDS + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 6u)
+#define MOST_WORDS \
+    (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * NS_WORDS + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 6u)
 _Static_assert(W_FIRST + MOST_WORDS <= COPY_WORDS, "a full drive's settings fit");
 
 // Registrants have what is left.
@@ -159,19 +160,23 @@ static bool outlasts_power(const struct reservations* all, const struct registra
     return reg->nsid && all->ns[reg->nsid].persists && (id[0] | id[1] | id[2] | id[3]);
 }
 
+static uint32_t registrants_to_save(const struct reservations* all) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) count += outlasts_power(all, &all->of[i]);
+    return count;
+}
+
 /// Registrants of namespaces whose reservations outlast power, each with the reservation. A host with identifier 0 is
 /// another one then.
-static void walk_registrants(struct walk* w, struct drive* drive) {
+static void walk_registrants(struct walk* w, struct drive* drive, uint32_t count) {
     struct reservations* all = drive->reservations;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < MAX_REGISTRANTS && !w->load; i++) count += outlasts_power(all, &all->of[i]);
-    word(w, &count);
     for (uint32_t i = 0; i < MAX_REGISTRANTS && count; i++) {
         struct registrant* reg = &all->of[i];
         if (!w->load && !outlasts_power(all, reg)) continue;
         count--;
         struct reservation* resv = &all->ns[reg->nsid];
-        uint32_t is = reg->nsid | (uint32_t)reg->holder << 8 | (uint32_t)reg->host.wide << 9 | (uint32_t)resv->type << 16;
+        uint32_t is =
+            reg->nsid | (uint32_t)reg->holder << 8 | (uint32_t)reg->host.wide << 9 | (uint32_t)resv->type << 16;
         word(w, &is);
         if ((is & 0xffu) == 0 || (is & 0xffu) > MAX_NS) return;  // another layout
         reg->nsid = (uint8_t)is;
@@ -196,6 +201,7 @@ uint32_t store_registrants(const struct drive* drive) {
 static void walk(struct walk* w, struct drive* drive) {
     struct namespaces* all = &drive->namespaces;
     uint32_t generation = all->generation;
+    if (FUNCTIONS > 1 && !w->load) generation |= registrants_to_save(drive->reservations) << 16;
     word(w, &drive->boot->power_cycles);
     word(w, &drive->boot->unsafe_shutdowns);
     word(w, &drive->boot->in_use);
@@ -212,8 +218,8 @@ static void walk(struct walk* w, struct drive* drive) {
     for (uint32_t i = 1; i <= all->count && i <= MAX_NS && (FUNCTIONS == 1 || i <= there); i++)
         walk_namespace(w, &all->of[i], &drive->functions[0].ns[i], &drive->operators.bound[i],
                        &drive->reservations->ns[i]);
+    if (FUNCTIONS > 1) walk_registrants(w, drive, generation >> 16);
     for (uint32_t i = 1; FUNCTIONS > 1 && i < drive->hw.num_fn; i++) walk_vf(w, drive, i);
-    if (FUNCTIONS > 1) walk_registrants(w, drive);
 }
 
 // ---------------------------------------------------------------- load

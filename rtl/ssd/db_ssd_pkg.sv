@@ -137,7 +137,8 @@ package db_ssd_pkg;
     sqe_t             sqe;
   } fetched_sqe_t;
 
-  // An admin command on its way to the firmware; with several functions also an I/O command that is its work (desc.firmware).
+  // An admin command on its way to the firmware; with several functions also an I/O command that is its work
+  // (desc.firmware).
   typedef struct packed {
     logic              io;        // ... one of these: it keeps its slot until the firmware's completion
     logic [SLOT_W-1:0] slot;

@@ -61,15 +61,19 @@ module db_ssd_admin_copy
   logic [17:0]  ram_q;                   // words
   logic [2:0]   chunk, chunk_q;
   logic [31:0]  sqe_dw;
-  logic [3:0]   io_dw;                   // which of the entry's dwords
+  logic [3:0]   entry_dw;                // which of the entry's dwords
   logic         sqe_end;                 // the last one
   logic [511:0] sqe;
 
   assign chunk   = (left_q > 11'd4) ? 3'd4 : left_q[2:0];
   assign row_end = &count_q[LANE_W-1:0];
   assign sqe     = s_sqe.sqe;
-  assign io_dw   = count_q[2] ? count_q[3:0] + 4'd2 : count_q[1] ? 4'd10 : count_q[3:0];
-  assign sqe_dw  = sqe[32*(s_sqe.io ? io_dw : count_q[3:0]) +: 32];
+  always_comb begin
+    entry_dw = count_q[3:0];
+    if (s_sqe.io && count_q[2])      entry_dw = count_q[3:0] + 4'd2;
+    else if (s_sqe.io && count_q[1]) entry_dw = 4'd10;
+  end
+  assign sqe_dw  = sqe[32*entry_dw +: 32];
   assign sqe_end = s_sqe.io ? count_q[2:0] == 3'd7 : count_q[4];
 
   // A full ring holds entries back. One cycle late, so it stops one short of 16.

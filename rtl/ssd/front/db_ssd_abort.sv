@@ -119,7 +119,10 @@ module db_ssd_abort
     begun_q     <= s_ctx_valid;
     done_q      <= s_done_valid || (done_q && s_ctx_valid);
     if (s_done_valid) done_slot_q <= s_done_slot[AW-1:0];
-    if (look && hit)  found <= '{found: 1'b1, sqid: NUM_FN > 1 ? owner.sqid : '0, cid: NUM_FN > 1 ? owner.cid : '0};
+    if (look && hit) begin
+      found.found <= 1'b1;
+      if (NUM_FN > 1) {found.sqid, found.cid} <= {owner.sqid, owner.cid};
+    end
     if (init || look) slot_q <= slot_q + 1'b1;
     unique case (state_q)
       ST_INIT: if (slot_q == '1) state_q <= ST_IDLE;

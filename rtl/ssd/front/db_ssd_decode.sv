@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns submission queue entries into checked commands.
 //
-// Entries of admin queues go out whole, and so do reservation commands, once they have passed the checks and have a slot:
-// the firmware ends them. Any other I/O entry takes a slot, writes the slot's context, and leaves as a command
+// Entries of admin queues go out whole, and so do reservation commands, once they have passed the checks and have a
+// slot: the firmware ends them. Any other I/O entry takes a slot, writes the slot's context, and leaves as a command
 // for the engine that its opcode's descriptor names (db_ssd_op_pkg), or as a completion: an error, or a Dataset
 // Management without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer
 // to: m_fetch_err says so and the entry is dropped. With several functions the others go on, so what it holds is given
@@ -176,7 +176,8 @@ module db_ssd_decode
     s1_d.unread    = NUM_FN > 1 && s_sqe.err;
     s1_d.bad_field = sqe.fuse != '0 || sqe.psdt != '0;
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
-    s1_d.no_work   = !s1_d.op.read_engine && !s1_d.op.firmware && (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
+    s1_d.no_work   = !s1_d.op.read_engine && !s1_d.op.firmware &&
+                     (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
     s1_d.ns_all    = sqe.nsid == NSID_ALL;
     for (int n = 0; n < NUM_NS; n++) begin
