@@ -351,7 +351,7 @@ module db_ssd_core
   assign m_tap_begin      = ctx_valid;
   assign m_tap_begin_slot = ctx_slot;
   assign m_tap_end_valid  = (slot_completion_valid & slot_completion_ready) != '0 || fw_end;
-  assign m_tap_end        = slot_completion_ready[2] ? slot_completion[2] : slot_completion_ready[1] ? slot_completion[1]
+  assign m_tap_end = slot_completion_ready[2] ? slot_completion[2] : slot_completion_ready[1] ? slot_completion[1]
     : fw_end ? '{slot: admin_completion.sqid, status: admin_completion.status} : slot_completion[0];
   // ---- firmware
   logic        cpu_idle, quiet;

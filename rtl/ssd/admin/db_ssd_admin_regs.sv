@@ -215,7 +215,8 @@ module db_ssd_admin_regs
   assign copy = '{op: copy_op_e'(out.COPY_CMD.op.value), fn: out.COPY_CMD.fn.value,
                   host: {out.COPY_HOST_HI.V.value, out.COPY_HOST_LO.V.value}, ram: out.COPY_RAM.V.value[19:2],
                   dwords: out.COPY_CMD.len.value};
-  assign completion = '{io: NUM_FN > 1 && out.COMPLETION_STATUS.io.value, fn: out.COMPLETION_ID.fn.value, sqid: out.COMPLETION_ID.sqid.value,
+  assign completion = '{io: NUM_FN > 1 && out.COMPLETION_STATUS.io.value,
+                        fn: out.COMPLETION_ID.fn.value, sqid: out.COMPLETION_ID.sqid.value,
                         cid: out.COMPLETION_ID.cid.value, status: status_t'(out.COMPLETION_STATUS.status.value),
                         dw0: out.COMPLETION_DW0.V.value};
   assign queue_ctx = '{kind: queue_kind_e'(out.QUEUE_CTX_CTL.cq.value), valid: out.QUEUE_CTX_CTL.valid.value,
@@ -230,8 +231,8 @@ module db_ssd_admin_regs
                    addr: {out.MEDIA_ADDR_HI.V.value, out.MEDIA_ADDR_LO.V.value},
                    bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
   assign store = '{write: out.STORE_CMD.write.value, addr: media.addr, data: out.STORE_OUT.V.value};
-  assign abort_cmd = '{find: out.ABORT.search.value, by_fn: out.ABORT.by_fn.value, by_ns: NUM_FN > 1 && out.ABORT.by_ns.value,
-                       by_cid: out.ABORT.by_cid.value,
+  assign abort_cmd = '{find: out.ABORT.search.value, by_fn: out.ABORT.by_fn.value,
+                       by_ns: NUM_FN > 1 && out.ABORT.by_ns.value, by_cid: out.ABORT.by_cid.value,
                        sqid: out.ABORT.sqid.value,
                    key: out.ABORT.key.value};
   assign ns = '{valid: out.NS_CTL.valid.value, attached: out.NS_ATTACHED.places.value,

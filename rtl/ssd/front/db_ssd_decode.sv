@@ -261,7 +261,7 @@ module db_ssd_decode
 
   always_ff @(posedge clk) begin
     if (!s1_valid_q) s1_q <= s1_d;
-    s1_valid_q <= s1_valid_q ? !go : s_sqe_valid && !is_admin && !drop;
+    s1_valid_q <= s1_valid_q ? !go : take && !is_admin && !drop;
 
     m_ctx_valid <= go;
     m_ctx_slot  <= s_slot;
