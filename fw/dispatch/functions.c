@@ -255,9 +255,9 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, stru
             if (fn->life == READY && (now & EV(TIMER))) life_keep_alive(drive, fn);
             if (fn->life == READY && life_wake(fn, false) < at) at = life_wake(fn, false);
         }
-        life_collect_error(drive);
-        if (now & EV(DOORBELL_ERR)) life_collect_doorbell(drive);
         bool more = io_commands_turn(drive, io, &wake, &poll);
+        life_collect_error(drive);  // its own too, before the host can ask for it
+        if (now & EV(DOORBELL_ERR)) life_collect_doorbell(drive);
         if (take(drive, waiting, ring) || more) continue;
         if (poll && hw_time() + CFG_POLL_US < at) at = hw_time() + CFG_POLL_US;
         hw_sleep(EV(CC) | EV(EN_FELL) | EV(NSSR) | EV(FLR) | EV(ERR) | EV(DOORBELL_ERR) | EV(SQE) | wake, at);
