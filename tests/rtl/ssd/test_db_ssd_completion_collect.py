@@ -120,8 +120,8 @@ class Bench:
     async def add(
         self, source: int, opcode: int | None = None, status: int | None = None, by_slot: bool = False
     ) -> None:
-        """Writes a slot's context if there is one, and lets its completion come from a source afterwards. by_slot: of the
-        firmware's, one that has a slot."""
+        """Writes a slot's context if there is one, and lets its completion come from a source afterwards. by_slot: of
+        the firmware's, one that has a slot."""
         r = self.rng
         if status is None:
             status = r.choice([0, 0, 0, r.getrandbits(15)])
