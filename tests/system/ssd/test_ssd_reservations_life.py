@@ -30,7 +30,7 @@ OK, CONFLICT = Status.SUCCESS, Status.RESV_CONFLICT
 HOSTS = (0xA, 0xB, 0xC)
 KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
 QUEUES = {0: 2, 1: 1, 2: 1}
-SLOW = {"media_read_latency_ns": 200_000}
+SLOW = {"media_latency_ns": 200_000}
 
 
 def opened(make_drive: MakeDrive, **more: int) -> list[Driver]:
