@@ -41,6 +41,7 @@ class Completion:
     cid: int
     status: int
     dw0: int
+    io: int = 0
 
 
 @dataclass
