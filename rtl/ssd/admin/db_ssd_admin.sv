@@ -169,7 +169,7 @@ module db_ssd_admin
     .clk, .s_copy_req(copy_ram_valid), .s_copy(copy_ram), .s_cpu_req(cpu_ram_valid), .s_cpu_ready(cpu_ram_ready),
     .s_cpu(cpu_ram), .rdata(ram_rdata));
 
-  db_ssd_admin_copy #(.DATA_W(DATA_W)) i_copy (
+  db_ssd_admin_copy #(.NUM_FN(NUM_FN), .DATA_W(DATA_W)) i_copy (
     .clk, .rst(ctrl_rst), .s_sqe_valid, .s_sqe_ready, .s_sqe, .ring_base, .ring_wr, .ring_rd, .io_base, .io_wr,
     .start(start.copy),
     .cmd(copy), .idle(copy_idle), .err(copy_err), .m_post_valid, .m_post_ready, .m_post, .m_read_valid, .m_read_ready,

@@ -14,6 +14,7 @@
 module db_ssd_admin_copy
   import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
+  parameter int NUM_FN = 1,          ///< functions, 1..17
   parameter int DATA_W = 256         ///< bits of a row of the answer: 128, 256, 512
 ) (
   input  logic              clk,
@@ -60,6 +61,7 @@ module db_ssd_admin_copy
   logic [9:0]   page_q;                  // dword in the host's page
   logic [17:0]  ram_q;                   // words
   logic [2:0]   chunk, chunk_q;
+  logic         io;                      // the entry is an I/O command
   logic [31:0]  sqe_dw;
   logic [3:0]   entry_dw;                // which of the entry's dwords
   logic         sqe_end;                 // the last one
@@ -68,13 +70,14 @@ module db_ssd_admin_copy
   assign chunk   = (left_q > 11'd4) ? 3'd4 : left_q[2:0];
   assign row_end = &count_q[LANE_W-1:0];
   assign sqe     = s_sqe.sqe;
+  assign io = NUM_FN > 1 && s_sqe.io;
   always_comb begin
     entry_dw = count_q[3:0];
-    if (s_sqe.io && count_q[2])      entry_dw = count_q[3:0] + 4'd2;
-    else if (s_sqe.io && count_q[1]) entry_dw = 4'd10;
+    if (io && count_q[2])      entry_dw = count_q[3:0] + 4'd2;
+    else if (io && count_q[1]) entry_dw = 4'd10;
   end
   assign sqe_dw  = sqe[32*entry_dw +: 32];
-  assign sqe_end = s_sqe.io ? count_q[2:0] == 3'd7 : count_q[4];
+  assign sqe_end = io ? count_q[2:0] == 3'd7 : count_q[4];
 
   // A full ring holds entries back. One cycle late, so it stops one short of 16.
   assign s_sqe_ready = state_q == ST_SQE && sqe_end;
@@ -98,7 +101,7 @@ module db_ssd_admin_copy
         m_ram_valid = 1'b1;
         m_ram       = '{we: 4'b1111, addr: {ring_base, ring_wr[3:0], count_q},
                         wdata: count_q[4] ? 32'(s_sqe.fn) : sqe_dw};
-        if (s_sqe.io) begin
+        if (io) begin
           m_ram.addr = {io_base + 9'(io_wr[7:6]), io_wr[5:0], count_q[2:0]};
           if (count_q[2:0] == 3'd2) m_ram.wdata = {sqe[32*11], 7'd0, s_sqe.sqid, s_sqe.slot, 8'(s_sqe.fn)};
         end
@@ -122,7 +125,7 @@ module db_ssd_admin_copy
       ST_IDLE: begin
         count_q <= '0;
         chunk_q <= chunk;
-        if (s_sqe_valid && (!full_q || s_sqe.io)) state_q <= ST_SQE;
+        if (s_sqe_valid && (!full_q || io)) state_q <= ST_SQE;
         else if (busy_q) begin
           if (cmd.op == COPY_GET) state_q <= ST_READ;
           else state_q <= (cmd.op == COPY_ZERO) ? ST_POST : ST_LOAD;
@@ -131,7 +134,7 @@ module db_ssd_admin_copy
       ST_SQE: begin
         count_q <= count_q + 5'd1;
         if (sqe_end) begin
-          if (s_sqe.io) io_wr <= io_wr + 9'd1;
+          if (io) io_wr <= io_wr + 9'd1;
           else ring_wr <= ring_wr + 5'd1;
           state_q <= ST_IDLE;
         end

@@ -8,6 +8,7 @@
 module db_ssd_completion_collect
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
+  parameter int NUM_FN   = 1,                   ///< functions, 1..17: with several the firmware ends some by slot
   parameter int NUM_CMDS = 128                  ///< command slots, 2..256
 ) (
   input  logic                   clk,
@@ -44,6 +45,7 @@ module db_ssd_completion_collect
   logic        out_q;              // a completion is here, with its slot's command
   logic [3:0]  req, gnt;
   logic [1:0]  gnt_idx;
+  logic        by_slot;            // the firmware's is of a slot
   logic        any, admin_q, drop, drop_q;
   slot_completion_t slot_q, slot_sel;
   completion_t full_q;
@@ -67,6 +69,7 @@ module db_ssd_completion_collect
     .rdata(ctx_rdata));
   assign ctx = kept_t'(ctx_rdata);
 
+  assign by_slot = NUM_FN > 1 && s_admin.io;
   assign req = {s_admin_valid, s_slot_valid};
   // Round robin from the one behind the last winner: a function of six bits for each grant.
   logic [1:0] last_q;
@@ -89,7 +92,7 @@ module db_ssd_completion_collect
     unique case (gnt_idx)
       2'd1:    slot_sel = s_slot[1];
       2'd2:    slot_sel = s_slot[2];
-      2'd3:    slot_sel = s_admin.io ? '{slot: s_admin.sqid, status: s_admin.status} : s_slot[0];
+      2'd3:    slot_sel = by_slot ? '{slot: s_admin.sqid, status: s_admin.status} : s_slot[0];
       default: slot_sel = s_slot[0];
     endcase
   end
@@ -112,7 +115,7 @@ module db_ssd_completion_collect
   always_ff @(posedge clk) begin
     first_q <= !out_q;
     if (!out_q) begin
-      admin_q <= gnt[3] && !s_admin.io;
+      admin_q <= gnt[3] && !by_slot;
       slot_q  <= slot_sel;
       full_q  <= s_admin;
       out_q   <= any;

@@ -117,7 +117,8 @@ module db_ssd_decode
     if (m_admin_ready) m_admin_valid <= 1'b0;
     if (!m_admin_valid && !held) begin
       m_admin_valid <= s_sqe_valid && is_admin && !s_sqe.err;
-      m_admin       <= '{io: NUM_FN > 1 && !is_admin, slot: '0, sqid: s_sqe.sqid, fn: s_sqe.fn, sqe: sqe};
+      m_admin       <= '{io: NUM_FN > 1 && !is_admin, slot: '0, sqid: NUM_FN > 1 ? s_sqe.sqid : '0,
+                         fn: s_sqe.fn, sqe: sqe};
     end
     if (held && go) begin
       m_admin_valid <= !failed;

@@ -331,4 +331,6 @@ async def fair_and_fast(dut: Any) -> None:
 
 @pytest.mark.parametrize("num_cmds", [4, 128])
 def test_db_ssd_completion_collect(num_cmds: int) -> None:
-    bench.run(__file__, "db_ssd_completion_collect", {"NUM_CMDS": num_cmds}, env={"NUM_CMDS": str(num_cmds)})
+    bench.run(
+        __file__, "db_ssd_completion_collect", {"NUM_CMDS": num_cmds, "NUM_FN": 3}, env={"NUM_CMDS": str(num_cmds)}
+    )
