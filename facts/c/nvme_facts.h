@@ -341,6 +341,52 @@ enum {
     VIRT_RESOURCE_VI = 1,
 };
 
+// Reservation Register CDW10 bits 2:0, RREGA (Base 2.0, 7.3).
+enum {
+    RESV_REGISTER_REGISTER = 0,
+    RESV_REGISTER_UNREGISTER = 1,
+    RESV_REGISTER_REPLACE = 2,
+};
+
+// Reservation Register CDW10 bits 31:30, CPTPL: persistence through power loss.
+enum {
+    RESV_PTPL_NO_CHANGE = 0,
+    RESV_PTPL_CLEAR = 2,
+    RESV_PTPL_SET = 3,
+};
+
+// Reservation Acquire CDW10 bits 2:0, RACQA (Base 2.0, 7.2).
+enum {
+    RESV_ACQUIRE_ACQUIRE = 0,
+    RESV_ACQUIRE_PREEMPT = 1,
+    RESV_ACQUIRE_PREEMPT_ABORT = 2,
+};
+
+// Reservation Release CDW10 bits 2:0, RRELA (Base 2.0, 7.4).
+enum {
+    RESV_RELEASE_RELEASE = 0,
+    RESV_RELEASE_CLEAR = 1,
+};
+
+// Reservation type, RTYPE (Base 2.0, 8.19).
+enum {
+    RESV_TYPE_NONE = 0,
+    RESV_TYPE_WRITE_EXCLUSIVE = 1,
+    RESV_TYPE_EXCLUSIVE_ACCESS = 2,
+    RESV_TYPE_WRITE_EXCLUSIVE_REGISTRANTS = 3,
+    RESV_TYPE_EXCLUSIVE_ACCESS_REGISTRANTS = 4,
+    RESV_TYPE_WRITE_EXCLUSIVE_ALL = 5,
+    RESV_TYPE_EXCLUSIVE_ACCESS_ALL = 6,
+};
+
+// Type of a Reservation Notification log page (Base 2.0, 5.16.1.22), and its bit of feature 82h.
+enum {
+    RESV_NOTICE_EMPTY = 0,
+    RESV_NOTICE_REGISTRATION_PREEMPTED = 1,
+    RESV_NOTICE_RESERVATION_RELEASED = 2,
+    RESV_NOTICE_RESERVATION_PREEMPTED = 3,
+};
+
 #define PAGE_SIZE 0x1000u
 #define SQE_BYTES 0x40u
 #define CQE_BYTES 0x10u

@@ -29,8 +29,8 @@
 #define CFG_ABORT_LIMIT 4u                   // as many as queues can be watched
 #define CFG_WATCH_US 100000u                 // longest wait of an Abort for a command that its queue still holds
 #define CFG_AER_LIMIT 4u
-#define CFG_ERROR_LOG 32u                       // entries
-#define CFG_RESULTS (FUNCTIONS > 1 ? 4u : 32u)  // of reducers that are kept for log page EDh, a function
+#define CFG_ERROR_LOG (FUNCTIONS > 1 ? 8u : 32u)  // entries, a function
+#define CFG_RESULTS (FUNCTIONS > 1 ? 4u : 32u)    // of reducers that are kept for log page EDh, a function
 // A result comes so long after its command has ended, at most. With others at work there is no other sign that all came.
 #define CFG_REDUCING_US (FUNCTIONS > 1 ? 1000u : CFG_WAIT_US)
 #define CFG_KEEP_ALIVE_100MS 10u  // granularity of Keep Alive

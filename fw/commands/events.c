@@ -2,6 +2,7 @@
 #include "commands/events.h"
 
 #include "commands/draining.h"
+#include "hw/io_commands.h"
 
 uint32_t asynchronous_event_request(struct request* r) {
     return event_request(&r->fn->events, cmd_id(&r->cmd)) ? PENDING : (uint32_t)ST_AER_LIMIT;
@@ -46,6 +47,7 @@ uint32_t abort_command(struct request* r) {
         if (!r->found && hw_time() < r->from) return WAIT;
         hw_unwatch(r->watch);
     }
+    if (FUNCTIONS > 1 && r->found) hw_io_forget(r->drive->io, &r->fn->hw, sqid, cid);
     if (r->found) hw_complete_io(&r->fn->hw, sqid, cid, ST_ABORT_REQUESTED);
     r->dw0 = !(r->found || (r->watching && hw_caught(r->watch)));
     if (r->watching) r->drive->watching &= (uint8_t)~(1u << r->watch);

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "commands/draining.h"
 #include "commands/operators.h"
+#include "commands/reservations.h"
 #include "commands/virtualization.h"
 
 #define DEFAULT_ARBITRATION 0x07070703u  // equal weights, bursts of 8
@@ -27,6 +28,7 @@ enum {
     SAVEABLE = 1u << 3,      // its value can outlast resets and power
     PERSISTENT = 1u << 4,    // and does so whether the host asks for it or not
     OF_PRIMARY = 1u << 5,    // only the PF has it, where there are VFs
+    OF_SEVERAL = 1u << 6,    // only where there are several functions
 };
 
 static uint32_t select_of(const struct request* r) { return r->cmd.dw[10] >> 8 & 7u; }
@@ -277,11 +279,17 @@ static const struct feature features[] = {
 #if FUNCTIONS > 1
     {FEATURE_FUNCTION_SHARE, .value = VALUES, .set = function_share_set, .get = function_share_get,
      .flags = OF_PRIMARY | DATA | SAVEABLE},
+    {FEATURE_HOST_ID, .value = VALUES, .set = host_id_set, .get = host_id_get, .flags = OF_SEVERAL | DATA},
+    {FEATURE_RESV_MASK, .value = VALUES, .set = notice_mask_set, .get = notice_mask_get,
+     .flags = OF_SEVERAL | OF_NAMESPACE},
+    {FEATURE_RESV_PERSIST, .value = VALUES, .set = persistence_set, .get = persistence_get,
+     .flags = OF_SEVERAL | OF_NAMESPACE | SAVEABLE | PERSISTENT},
 #endif
 };
 #define FEATURES (sizeof features / sizeof features[0])
 
 static bool is_there(const struct request* r, const struct feature* f) {
+    if (FUNCTIONS > 1 && (f->flags & OF_SEVERAL)) return r->drive->hw.num_fn > 1;
     if (FUNCTIONS > 1 && (f->flags & OF_PRIMARY)) return r->fn->hw.place == 0 && r->drive->hw.num_fn > 1;
     return !(f->flags & OF_OPERATORS) || (r->drive->hw.key_slots && (FUNCTIONS == 1 || r->fn->hw.place == 0));
 }

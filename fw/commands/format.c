@@ -17,6 +17,9 @@ uint32_t format(struct request* r) {
     uint32_t dw10 = r->cmd.dw[10], erase = dw10 >> 9 & 7u;
     if (lba_format(r) > 1 || (dw10 >> 5 & 7u)) return ST_INVALID_FORMAT;  // no such format, or protection information
     if (erase > (r->drive->hw.key_slots ? 2u : 1u)) return ST_INVALID_FIELD;
+    for (uint32_t nsid = 1; FUNCTIONS > 1 && r->step == 0 && nsid <= r->drive->hw.num_ns; nsid++) {
+        if (chosen(r, nsid) && resv_bars(r->drive, r->fn, nsid)) return ST_RESV_CONFLICT;
+    }
     for (uint32_t nsid = 1; FUNCTIONS > 1 && r->fn->hw.place && nsid <= r->drive->hw.num_ns; nsid++) {
         if (!chosen(r, nsid)) continue;
         if (ns_attached(r->drive, nsid) > 1) return ST_DENIED;         // others have it too

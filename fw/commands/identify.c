@@ -5,6 +5,8 @@
 #include "commands/virtualization.h"
 
 static const uint8_t power_state[32] __attribute__((aligned(4))) = {0x19};  // 25 * 0.01 W
+#define RESCAP 0xffu  // reservations: all types, persistence, IEKEY as of 1.3
+
 static const uint8_t oui[3] = {CFG_OUI};
 static const uint8_t uuid[12] = {CFG_UUID};
 
@@ -66,6 +68,10 @@ void identify_init(struct drive* drive) {
     put32(c + 540, drive->hw.num_ns);  // MNAN
     // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable
     put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
+    if (FUNCTIONS > 1) {
+        c[96] = 1u;  // CTRATT: host identifiers of 128 bits
+        c[520] |= ONCS_RESERVATIONS;
+    }
     c[524] = drive->hw.key_slots ? 1u << 2 : 0;  // FNA: cryptographic erase
     c[531] = 1u << 1 | 1u;                       // NWPC: write protection, also until a power cycle
     c[525] = 3u << 1 | 1u;                       // VWC: there is one; Flush takes the broadcast NSID
@@ -154,7 +160,8 @@ static uint32_t namespace(struct request* r, enum scope scope) {
         put64(page + 16, ns_blocks(ns));
         page[25] = 1;
         page[26] = ns->lba4k;
-        page[30] = ns->shared;                    // NMIC
+        page[30] = ns->shared;  // NMIC
+        if (FUNCTIONS > 1) page[31] = RESCAP;
         put64(page + 48, ns_bytes(ns));           // NVMCAP
         page[99] = ns_read_only(r->drive, nsid);  // NSATTR
         put_nguid(r->drive, page + 104, nsid);
@@ -199,6 +206,10 @@ static uint32_t namespace_of_set(struct request* r, enum scope scope) {
 static uint32_t namespace_of_any_set(struct request* r, enum scope scope) {
     if (!may_exist(r)) return ST_INVALID_NS;
     memset(page_of(r), 0, 16);
+    if (FUNCTIONS > 1 && is_in(r, scope, nsid_of(r))) {
+        page_of(r)[1] = namespace_of(r, nsid_of(r))->shared;
+        page_of(r)[2] = RESCAP;
+    }
     page_of(r)[14] = nsid_of(r) == NSID_ALL || is_in(r, scope, nsid_of(r));  // NSTAT: ready
     return send(r, 16);
 }

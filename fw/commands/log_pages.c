@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "commands/features.h"
 #include "commands/operators.h"
+#include "commands/reservations.h"
 
 // ---------------------------------------------------------------- the pages: each returns how many bytes it has set
 static uint32_t supported_page(struct request* r);
@@ -83,6 +84,12 @@ static const struct {
     {OPC_WRITE_ZEROES, EFFECTS_CSUPP | EFFECTS_LBCC},
     {OPC_DSM, EFFECTS_CSUPP | EFFECTS_LBCC},
     {OPC_VERIFY, EFFECTS_CSUPP},
+#if FUNCTIONS > 1
+    {OPC_RESV_REGISTER, EFFECTS_CSUPP},
+    {OPC_RESV_REPORT, EFFECTS_CSUPP},
+    {OPC_RESV_ACQUIRE, EFFECTS_CSUPP},
+    {OPC_RESV_RELEASE, EFFECTS_CSUPP},
+#endif
 };
 
 static uint32_t effects_page(struct request* r) {
@@ -105,7 +112,10 @@ static uint32_t no_management_page(struct request* r) {
 }
 
 // ---------------------------------------------------------------- the table
-enum { OF_OPERATORS = 1u << 0 };  // only where there are operators in the data path
+enum {
+    OF_OPERATORS = 1u << 0,  // only where there are operators in the data path
+    OF_SEVERAL = 1u << 1,    // ... several functions
+};
 #define NO_EVENT 0xffu
 
 static const struct log_page {
@@ -122,12 +132,16 @@ static const struct log_page {
     {LOG_SUPPORTED, 0, NO_EVENT, 1024, supported_page},
     {LOG_FID_EFFECTS, 0, NO_EVENT, 1024, features_page},
     {LOG_MI_CMD_EFFECTS, 0, NO_EVENT, 1024, no_management_page},
+#if FUNCTIONS > 1
+    {LOG_RESERVATION, OF_SEVERAL, EVENT_RESERVATION, NOTICE_BYTES, notice_page},
+#endif
     {LOG_CSD, OF_OPERATORS, NO_EVENT, OPERATORS_BYTES, operators_page},
     {LOG_CSD_RESULTS, OF_OPERATORS, NO_EVENT, RESULTS_BYTES, results_page},
 };
 #define PAGES (sizeof pages / sizeof pages[0])
 
 static bool is_there(const struct request* r, const struct log_page* p) {
+    if (FUNCTIONS > 1 && (p->flags & OF_SEVERAL)) return r->drive->hw.num_fn > 1;
     return !(p->flags & OF_OPERATORS) || r->drive->hw.key_slots;
 }
 
@@ -166,7 +180,8 @@ uint32_t get_log_page(struct request* r) {
     if (status == ST_SUCCESS) status = data_zero(&d, total - have);
     if (status == ST_SUCCESS && !(dw[10] >> 15 & 1u) && p->event != NO_EVENT) {  // RAE clear: it may come again
         if (p->event == AER_TYPE_NOTICE) ns_changed_read(r->drive, r->fn);
-        event_unmask(&r->fn->events, p->event);
+        if (FUNCTIONS > 1 && p->event == EVENT_RESERVATION) resv_notice_read(r->fn);
+        else event_unmask(&r->fn->events, p->event);
     }
     return status;
 }

@@ -69,6 +69,9 @@ static void wiped(struct request* r, uint32_t nsid) { ns_deleted(r->drive, nsid)
 static uint32_t delete(struct request* r) {
     if (r->step == 0 && nsid_of(r) != NSID_ALL && !ns_exists(r->drive, nsid_of(r)))
         return ns_check_exists(r->drive, nsid_of(r));
+    for (uint32_t nsid = 1; FUNCTIONS > 1 && r->step == 0 && nsid <= r->drive->hw.num_ns; nsid++) {
+        if (chosen(r, nsid) && resv_bars(r->drive, r->fn, nsid)) return ST_RESV_CONFLICT;
+    }
     return wipe_step(r, chosen, HW_NS_CLOSED, true, wiped);
 }
 
@@ -96,6 +99,7 @@ uint32_t namespace_attachment(struct request* r) {
     if (r->step == 0) {
         if (!attach && select != NS_ATTACH_DETACH) return ST_INVALID_FIELD;
         uint32_t status = ns_check_exists(r->drive, nsid);
+        if (FUNCTIONS > 1 && status == ST_SUCCESS && resv_bars(r->drive, r->fn, nsid)) return ST_RESV_CONFLICT;
         if (status == ST_SUCCESS) status = data_receive(r->drive->buffers, &r->cmd, list, sizeof list, PAGE_SIZE);
         if (status != ST_SUCCESS) return status;
         uint32_t count = list[0] & 0xffffu;

@@ -2,6 +2,7 @@
 #include "commands/queues.h"
 
 #include "commands/draining.h"
+#include "hw/io_commands.h"
 
 /// What Create I/O Completion Queue and Create I/O Submission Queue have in common.
 static uint32_t check_queue(const struct request* r, const struct queue* queues, bool entry_size_set) {
@@ -49,6 +50,7 @@ uint32_t delete_sq(struct request* r) {
         r->step = 1;
     }
     if (slots_step(r, HW_ABORT_QUEUE, qid, 0) == WAIT) return WAIT;
+    if (FUNCTIONS > 1) hw_io_forget(r->drive->io, &r->fn->hw, qid, IO_ANY);
     r->fn->queues.cq[sq[qid].cqid].users--;
     sq[qid].exists = sq[qid].deleting = false;
     return ST_SUCCESS;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/functions.h"
 
+#include "dispatch/io_commands.h"
 #include "dispatch/life.h"
 
 // A function-level reset: asked for; answered, and the hard block has not taken the answer yet.
@@ -97,7 +98,8 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
         if (fn->flr) fn->flr = hw_function_events(&fn->hw) & FN_FLR ? FLR_ANSWERED : FLR_NONE;
         fn->nssr = false;
     }
-    for (; fn->idle < fn->hw.num_qp; fn->idle++) {  // commands of queue 0 are here, or forgotten
+    for (; fn->idle < fn->hw.num_qp;
+         fn->idle++) {  // those of reservations have been dismissed; commands of queue 0 are here, or forgotten
         if (hw_sq_idle(&fn->hw, fn->idle + 1u)) continue;
         *poll = true;
         return;
@@ -243,7 +245,7 @@ static bool take(struct drive* drive, struct waiting* waiting, hw_ring_t* ring) 
     return true;
 }
 
-_Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, hw_ring_t* ring) {
+_Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, struct io_waiting* io, hw_ring_t* ring) {
     hw_control(CTL_RUN);
     for (;;) {
         uint32_t now = hw_events(), wake = 0;
@@ -262,12 +264,14 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, hw_r
             struct function* fn = &drive->functions[i];
             if (pending >> i & 1u) look(drive, fn, &waiting[i], hw_function_events(&fn->hw));
             step(drive, fn, &waiting[i], &wake, &poll);
+            if (fn->life != READY && fn->life != DISABLED) io_commands_dismiss(drive, fn, io);
             if (fn->life == READY && (now & EV(TIMER))) life_keep_alive(drive, fn);
             if (fn->life == READY && life_wake(fn, false) < at) at = life_wake(fn, false);
         }
-        life_collect_error(drive);
+        bool more = io_commands_turn(drive, io, &wake, &poll);
+        life_collect_error(drive);  // its own too, before the host can ask for it
         if (now & EV(DOORBELL_ERR)) life_collect_doorbell(drive);
-        if (take(drive, waiting, ring)) continue;
+        if (take(drive, waiting, ring) || more) continue;
         if (poll && hw_time() + CFG_POLL_US < at) at = hw_time() + CFG_POLL_US;
         hw_sleep(EV(CC) | EV(EN_FELL) | EV(NSSR) | EV(FLR) | EV(ERR) | EV(DOORBELL_ERR) | EV(SQE) | wake, at);
     }

@@ -5,9 +5,11 @@
 #define FUNCTIONS_H
 
 #include "dispatch/dispatcher.h"
+#include "dispatch/io_commands.h"
 #include "hw/hw.h"
 #include "state/drive.h"
 
-_Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, hw_ring_t* ring);
+/// io: the command of reservations that has begun.
+_Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, struct io_waiting* io, hw_ring_t* ring);
 
 #endif

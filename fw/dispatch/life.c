@@ -32,6 +32,13 @@ void life_reset_state(struct drive* drive, struct function* fn) {
     }
     fn->aborts = 0;
     fn->wake = 0;
+    if (FUNCTIONS > 1) {
+        uint32_t changed[MAX_NS / 32 + 1] = {0};
+        resv_reset(drive, fn, changed);
+        for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
+            if (changed[nsid >> 5] >> (nsid & 31u) & 1u) ns_show(drive, nsid);
+        }
+    }
     ns_changed_read(drive, fn);  // who resets the controller looks at all namespaces anyway
 }
 

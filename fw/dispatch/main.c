@@ -18,6 +18,10 @@ static struct drive drive INSTANCE;
 static struct function functions[FUNCTIONS] INSTANCE;
 static struct waiting waiting[FUNCTIONS] INSTANCE;
 static struct buffers buffers SCRATCH;
+#if FUNCTIONS > 1
+static struct io_waiting io_waiting INSTANCE;
+static hw_io_ring_t io_ring __attribute__((aligned(2048), section(".scratch.ring")));
+#endif
 static hw_ring_t ring __attribute__((aligned(2048), section(".scratch.ring")));  // first, as it is aligned so far
 
 int main(void) {
@@ -27,6 +31,9 @@ int main(void) {
     drive.commands = admin_commands;
     drive.functions = functions;
     hw_init(&drive.hw, &ring);
+#if FUNCTIONS > 1
+    hw_io_init(drive.io, &io_ring);
+#endif
     if (drive.hw.num_fn > FUNCTIONS) drive.hw.num_fn = FUNCTIONS;
     resources_init(&drive);
     drive.started_at = hw_time();
@@ -41,6 +48,9 @@ int main(void) {
     namespaces_init(&drive);
     identify_init(&drive);
     for (uint32_t i = 0; i < drive.hw.num_fn; i++) life_reset_state(&drive, &functions[i]);
-    if (FUNCTIONS > 1) functions_loop(&drive, waiting, &ring);
+#if FUNCTIONS > 1
+    functions_loop(&drive, waiting, &io_waiting, &ring);
+#else
     controller_loop(&drive, waiting, &ring);
+#endif
 }

@@ -300,7 +300,10 @@ void hw_namespace(uint32_t nsid, const struct hw_namespace* ns) {
     HW->NS_BASE_HI = (uint32_t)(ns->base >> 32);
     HW->NS_BLOCKS_LO = (uint32_t)ns->blocks;
     HW->NS_BLOCKS_HI = (uint32_t)(ns->blocks >> 32);
-    if (FUNCTIONS > 1) HW->NS_ATTACHED = ns->attached;
+#if FUNCTIONS > 1
+    HW->NS_ATTACHED = ns->attached;
+    HW->NS_BARRED = ns->barred | (ns->exclusive ? DB_SSD_FW__NS_BARRED__EXCLUSIVE_bm : 0);
+#endif
     HW->NS_CTL = (nsid - 1) | (ns->attached ? DB_SSD_FW__NS_CTL__VALID_bm : 0) |
                  (ns->lba4k ? DB_SSD_FW__NS_CTL__LBA4K_bm : 0) | (ns->read_only ? DB_SSD_FW__NS_CTL__READ_ONLY_bm : 0) |
                  ns->gate << DB_SSD_FW__NS_CTL__GATE_bp | DB_SSD_FW__NS_CTL__GO_bm;

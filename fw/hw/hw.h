@@ -166,6 +166,10 @@ struct hw_namespace {
     bool lba4k, read_only;
     uint32_t gate;
     uint64_t base, blocks;  // bytes of the media; blocks of its size
+#if FUNCTIONS > 1
+    uint32_t barred;  // functions at these places may not write, as another host has a reservation
+    bool exclusive;   // ... nor read
+#endif
 };
 void hw_namespace(uint32_t nsid, const struct hw_namespace* ns);
 /// What the media does for the firmware, one thing at a time: begun while hw_media_idle, over when it is idle again. It may

@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 #include "hw/hw.h"
+#include "hw/io_commands.h"
 #include "state/namespaces.h"
 #include "state/operators.h"
+#include "state/reservations.h"
 #include "state/resources.h"
 #include "state/shares.h"
 #include "state/store.h"
@@ -50,7 +52,10 @@ struct drive {
     struct resources primary;                          // flexible resources that the PF has from its next reset on
     uint32_t off;                                      // places of functions that send nothing, a bit each
     _Alignas(4) uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes; copied in words
-    struct shares shares[FUNCTIONS > 1];               // where there are several functions
+    // Where there are several functions:
+    struct shares shares[FUNCTIONS > 1];
+    struct reservations reservations[FUNCTIONS > 1];
+    struct hw_io io[FUNCTIONS > 1];
 };
 
 #endif

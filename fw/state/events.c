@@ -12,10 +12,18 @@ void events_reset(struct events* events) {
 
 /// Bring events that wait and requests that wait together.
 static void answer(struct events* e) {
-    static const uint8_t page_of[AER_TYPES] = {LOG_ERROR, LOG_SMART, LOG_CHANGED_NS};
+    static const uint8_t page_of[AER_TYPES] = {
+        LOG_ERROR,
+        LOG_SMART,
+        LOG_CHANGED_NS,
+#if FUNCTIONS > 1
+        LOG_RESERVATION,
+#endif
+    };
     for (uint32_t type = 0; type < AER_TYPES && e->waiting; type++) {
         if (e->info[type] == 0 || e->masked[type]) continue;
-        uint32_t dw0 = type | (e->info[type] - 1) << 8 | (uint32_t)page_of[type] << 16;
+        uint32_t said = FUNCTIONS > 1 && type == EVENT_RESERVATION ? (uint32_t)AER_TYPE_IO_COMMAND_SET : type;
+        uint32_t dw0 = said | (e->info[type] - 1) << 8 | (uint32_t)page_of[type] << 16;
         e->info[type] = 0;
         e->masked[type] = true;
         e->waiting--;

@@ -9,7 +9,8 @@
 #include "base/config.h"
 #include "base/nvme.h"
 
-#define AER_TYPES 3u  // AER_TYPE_ERROR, SMART, NOTICE
+#define EVENT_RESERVATION 3u                 // of AER_TYPE_IO_COMMAND_SET: where there are several functions
+#define AER_TYPES (FUNCTIONS > 1 ? 4u : 3u)  // AER_TYPE_ERROR, SMART, NOTICE, and this
 
 struct events {
     uint32_t function;  // whose they are

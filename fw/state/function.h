@@ -10,6 +10,7 @@
 #include "state/events.h"
 #include "state/namespaces.h"
 #include "state/queues.h"
+#include "state/reservations.h"
 #include "state/resources.h"
 #include "state/settings.h"
 
@@ -44,6 +45,7 @@ struct function {
     struct error_log errors;
     struct attachment ns[MAX_NS + 1];
     struct queues queues;
+    struct reservation_view reservations[FUNCTIONS > 1];
 };
 
 #endif

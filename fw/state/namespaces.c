@@ -73,8 +73,7 @@ bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first) {
     return pages <= all->total - at;
 }
 
-/// Tell the hardware.
-static void show(const struct drive* drive, uint32_t nsid) {
+void ns_show(const struct drive* drive, uint32_t nsid) {
     const struct namespace* ns = &drive->namespaces.of[nsid];
     uint32_t attached = 0;
     for (uint32_t i = 0; i < drive->hw.num_fn; i++) attached |= (uint32_t)drive->functions[i].ns[nsid].attached << i;
@@ -84,6 +83,11 @@ static void show(const struct drive* drive, uint32_t nsid) {
                               .gate = ns->gate,
                               .base = ns->base << 12,
                               .blocks = ns_blocks(ns)};
+#if FUNCTIONS > 1
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++)
+        is.barred |= (uint32_t)resv_bars(drive, &drive->functions[i], nsid) << i;
+    is.exclusive = resv_exclusive(drive, nsid);
+#endif
     hw_namespace(nsid, &is);
 }
 
@@ -110,7 +114,7 @@ void namespaces_init(struct drive* drive) {
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
         struct namespace* ns = &drive->namespaces.of[nsid];
         if (ns->protection == NS_PROTECTED_UNTIL_POWER_CYCLE && !drive->hw.restarted) ns->protection = NS_WRITABLE;
-        if (ns->exists) show(drive, nsid);
+        if (ns->exists) ns_show(drive, nsid);
     }
 }
 
@@ -127,7 +131,7 @@ void ns_changed_read(const struct drive* drive, struct function* fn) {
 // ---------------------------------------------------------------- what becomes of its commands
 void ns_gate(struct drive* drive, uint32_t nsid, uint32_t gate) {
     drive->namespaces.of[nsid].gate = (uint8_t)gate;
-    show(drive, nsid);
+    ns_show(drive, nsid);
 }
 
 void namespaces_open(struct drive* drive) {
@@ -147,7 +151,7 @@ static void changed_for_all(struct drive* drive, uint32_t nsid) {
 void ns_protect(struct drive* drive, uint32_t nsid, uint32_t protection) {
     bool was = ns_read_only(drive, nsid);
     drive->namespaces.of[nsid].protection = (uint8_t)protection;
-    show(drive, nsid);
+    ns_show(drive, nsid);
     if (ns_read_only(drive, nsid) != was) changed_for_all(drive, nsid);
 }
 
@@ -156,7 +160,7 @@ void ns_formatted(struct drive* drive, uint32_t nsid, bool lba4k) {
     bool differs = ns->lba4k != lba4k;
     ns->lba4k = lba4k;
     if (differs) ns->spare = 0;  // in the other block size it is all that it takes of the media
-    show(drive, nsid);
+    ns_show(drive, nsid);
     if (differs) changed_for_all(drive, nsid);
 }
 
@@ -166,12 +170,13 @@ void ns_deleted(struct drive* drive, uint32_t nsid) {
     for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].ns[nsid].attached = false;
     ns->exists = false;
     ns->gate = HW_NS_OPEN;
-    show(drive, nsid);
+    if (FUNCTIONS > 1) resv_forget(drive, nsid);
+    ns_show(drive, nsid);
     operators_forget_ns(drive, nsid);
 }
 
 void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached) {
     fn->ns[nsid].attached = attached;
     if (FUNCTIONS > 1 && attached) operators_attached(drive, nsid);
-    show(drive, nsid);
+    ns_show(drive, nsid);
 }

@@ -37,8 +37,12 @@ struct namespaces {
 
 /// A function's view of a namespace.
 struct attachment {
+#if FUNCTIONS == 1
     bool attached;
-    bool changed;             // for the Changed Namespace List
+    bool changed;  // for the Changed Namespace List
+#else
+    uint8_t attached : 1, changed : 1, masked : 4;  // feature 82h, Reservation Notification Mask
+#endif
     uint16_t error_recovery;  // feature 05h
 };
 
@@ -64,6 +68,8 @@ uint64_t ns_free_bytes(const struct drive* drive);
 /// The first page of the first gap of so many. False: there is none.
 bool ns_find_gap(const struct drive* drive, uint64_t pages, uint64_t* first);
 
+/// Tell the hardware what there is.
+void ns_show(const struct drive* drive, uint32_t nsid);
 /// What becomes of the commands of a namespace: HW_NS_*.
 void ns_gate(struct drive* drive, uint32_t nsid, uint32_t gate);
 void namespaces_open(struct drive* drive);

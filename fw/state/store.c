@@ -14,8 +14,13 @@ enum { W_MAGIC, W_SEQUENCE, W_COUNT, W_CRC, W_FIRST };
 _Static_assert(COPY_WORDS * 4u <= PAGE_SIZE, "a copy is put together in a page");
 
 // At most: counters, those of `walk`, features, namespaces, what VFs are attached to, shares of functions.
-#define MOST_WORDS (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * 10u + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 6u)
+#define NS_WORDS 10u
+#define MOST_WORDS \
+    (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * NS_WORDS + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 6u)
 _Static_assert(W_FIRST + MOST_WORDS <= COPY_WORDS, "a full drive's settings fit");
+
+// Registrants have what is left.
+#define REGISTRANT_WORDS 8u
 
 static uint32_t* words_of(struct drive* drive) { return (uint32_t*)(void*)drive->buffers->page; }
 
@@ -57,11 +62,13 @@ static void two_words(struct walk* w, uint64_t* value) {
     *value = (uint64_t)high << 32 | low;
 }
 
-static void walk_namespace(struct walk* w, struct namespace* ns, struct attachment* seen, struct binding* b) {
+static void walk_namespace(struct walk* w, struct namespace* ns, struct attachment* seen, struct binding* b,
+                           struct reservation* resv) {
     uint32_t is = (uint32_t)ns->exists | (uint32_t)ns->lba4k << 1 | (uint32_t)seen->attached << 2 |
                   (uint32_t)b->own << 3 | (uint32_t)ns->protection << 4 | (uint32_t)ns->shared << 6 |
                   (uint32_t)ns->spare << 8 | (uint32_t)ns->generation << 16;
     uint32_t does = b->op | (uint32_t)b->slot << 8;
+    if (FUNCTIONS > 1) is |= (uint32_t)resv->persists << 7;
     word(w, &is);
     if (!w->load && !ns->exists) return;
     ns->exists = is & 1u;
@@ -74,6 +81,7 @@ static void walk_namespace(struct walk* w, struct namespace* ns, struct attachme
     b->own = is >> 3 & 1u;
     ns->protection = is >> 4 & 3u;
     ns->shared = is >> 6 & 1u;
+    if (FUNCTIONS > 1) resv->persists = is >> 7 & 1u;
     ns->spare = (uint8_t)(is >> 8);
     ns->generation = (uint16_t)(is >> 16);
     b->op = (uint8_t)does;
@@ -147,10 +155,53 @@ static void walk_vf(struct walk* w, struct drive* drive, uint32_t place) {
     }
 }
 
+static bool outlasts_power(const struct reservations* all, const struct registrant* reg) {
+    const uint32_t* id = reg->host.id;
+    return reg->nsid && all->ns[reg->nsid].persists && (id[0] | id[1] | id[2] | id[3]);
+}
+
+static uint32_t registrants_to_save(const struct reservations* all) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) count += outlasts_power(all, &all->of[i]);
+    return count;
+}
+
+/// Registrants of namespaces whose reservations outlast power, each with the reservation. A host with identifier 0 is
+/// another one then.
+static void walk_registrants(struct walk* w, struct drive* drive, uint32_t count) {
+    struct reservations* all = drive->reservations;
+    for (uint32_t i = 0; i < MAX_REGISTRANTS && count; i++) {
+        struct registrant* reg = &all->of[i];
+        if (!w->load && !outlasts_power(all, reg)) continue;
+        count--;
+        struct reservation* resv = &all->ns[reg->nsid];
+        uint32_t is =
+            reg->nsid | (uint32_t)reg->holder << 8 | (uint32_t)reg->host.wide << 9 | (uint32_t)resv->type << 16;
+        word(w, &is);
+        if ((is & 0xffu) == 0 || (is & 0xffu) > MAX_NS) return;  // another layout
+        reg->nsid = (uint8_t)is;
+        reg->holder = is >> 8 & 1u;
+        reg->host.wide = is >> 9 & 1u;
+        resv = &all->ns[reg->nsid];
+        resv->type = (uint8_t)(is >> 16);
+        word(w, &resv->generation);
+        two_words(w, &reg->key);
+        for (uint32_t n = 0; n < 4; n++) word(w, &reg->host.id[n]);
+    }
+}
+
+uint32_t store_registrants(const struct drive* drive) {
+    uint32_t words = MOST_WORDS - (MAX_NS - drive->hw.num_ns) * NS_WORDS + 1;
+    if (drive->hw.key_slots == 0) words -= drive->hw.num_ns * 4u;
+    uint32_t most = (COPY_WORDS - W_FIRST - words) / REGISTRANT_WORDS;
+    return most < MAX_REGISTRANTS ? most : MAX_REGISTRANTS;
+}
+
 /// All that is saved. Namespaces beyond those that the hardware has room for stay where they are; nobody sees them.
 static void walk(struct walk* w, struct drive* drive) {
     struct namespaces* all = &drive->namespaces;
     uint32_t generation = all->generation;
+    if (FUNCTIONS > 1 && !w->load) generation |= registrants_to_save(drive->reservations) << 16;
     word(w, &drive->boot->power_cycles);
     word(w, &drive->boot->unsafe_shutdowns);
     word(w, &drive->boot->in_use);
@@ -165,7 +216,9 @@ static void walk(struct walk* w, struct drive* drive) {
     uint32_t there = FUNCTIONS > 1 && w->load ? all->count : MAX_NS;  // words of functions follow
     if (all->count < drive->hw.num_ns) all->count = drive->hw.num_ns;
     for (uint32_t i = 1; i <= all->count && i <= MAX_NS && (FUNCTIONS == 1 || i <= there); i++)
-        walk_namespace(w, &all->of[i], &drive->functions[0].ns[i], &drive->operators.bound[i]);
+        walk_namespace(w, &all->of[i], &drive->functions[0].ns[i], &drive->operators.bound[i],
+                       &drive->reservations->ns[i]);
+    if (FUNCTIONS > 1) walk_registrants(w, drive, generation >> 16);
     for (uint32_t i = 1; FUNCTIONS > 1 && i < drive->hw.num_fn; i++) walk_vf(w, drive, i);
 }
 

@@ -29,6 +29,8 @@ struct store {
     uint16_t step;
 };
 
+/// So many registrants of reservations there may be: there is room to save them all.
+uint32_t store_registrants(const struct drive* drive);
 /// At power-on: find the area, and what it says to the drive and the function.
 void store_load(struct drive* drive);
 /// Save what there is now. store_save_step does it; false: call again when the media is idle. It is over: store.stale says

@@ -224,10 +224,11 @@ module db_ssd_core
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
-  logic                    done_valid, done_aborted, abort_start, abort_busy, abort_found, fn_queues_valid, admin_taken;
+  logic                    done_valid, done_aborted, abort_start, abort_busy, fn_queues_valid, admin_taken;
   logic [ABORT_WATCHES-1:0] abort_watching, abort_caught;
   logic [SLOT_W-1:0]       done_slot, ctx_slot;
   abort_cmd_t              abort_cmd;
+  abort_found_t            abort_found;
   db_ssd_front #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .ASKERS(ASKERS)

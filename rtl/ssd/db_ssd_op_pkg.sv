@@ -28,13 +28,16 @@ package db_ssd_op_pkg;
     logic zero;           // the media zeroes a stretch by itself
     logic uncorrectable;  // reads of the stretch fail until it is written
     logic flush;          // the media makes durable what it holds
+    logic firmware;       // the firmware does it: several functions, reservations
     // what a success counts as in the SMART / Health log
     logic counts_read;
     logic counts_write;
   } op_desc_t;
 
-  // uncorrectable: the media can do what Write Uncorrectable asks for; not every memory can.
-  function automatic op_desc_t op_desc(input logic [7:0] opcode, input bit uncorrectable = 1'b0);
+  // uncorrectable: the media can do what Write Uncorrectable asks for; not every memory can. reservations: a namespace may
+  // be that of several functions.
+  function automatic op_desc_t op_desc(input logic [7:0] opcode, input bit uncorrectable = 1'b0,
+                                       input bit reservations = 1'b0);
     unique case (opcode)
       OPC_READ:         return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1, to_host: 1'b1,
                                  read_engine: 1'b1, counts_read: 1'b1, default: 1'b0};
@@ -52,6 +55,8 @@ package db_ssd_op_pkg;
       OPC_DSM:          return '{known: 1'b1, modifies: 1'b1, from_host: 1'b1, write_engine: 1'b1, ranges: 1'b1,
                                  default: 1'b0};
       OPC_FLUSH:        return '{known: 1'b1, any_namespace: 1'b1, write_engine: 1'b1, flush: 1'b1, default: 1'b0};
+      OPC_RESV_REGISTER, OPC_RESV_REPORT, OPC_RESV_ACQUIRE, OPC_RESV_RELEASE:
+                        return !reservations ? '0 : op_desc_t'{known: 1'b1, firmware: 1'b1, default: 1'b0};
       default:          return '0;
     endcase
   endfunction

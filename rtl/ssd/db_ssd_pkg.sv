@@ -60,8 +60,10 @@ package db_ssd_pkg;
     status_t           status;
   } slot_completion_t;
 
-  // Completion in full, what a completion queue entry is made from.
+  // Completion in full, what a completion queue entry is made from. io, from the firmware alone: of the command in slot
+  // `sqid`, whose context says the rest.
   typedef struct packed {
+    logic             io;
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
@@ -135,8 +137,12 @@ package db_ssd_pkg;
     sqe_t             sqe;
   } fetched_sqe_t;
 
-  // An admin command on its way to the firmware.
+  // An admin command on its way to the firmware; with several functions also an I/O command that is its work
+  // (desc.firmware).
   typedef struct packed {
+    logic              io;        // ... one of these: it keeps its slot until the firmware's completion
+    logic [SLOT_W-1:0] slot;
+    logic [QID_W-1:0]  sqid;
     logic [FN_W-1:0]  fn;
     sqe_t             sqe;
   } admin_sqe_t;
@@ -227,10 +233,18 @@ package db_ssd_pkg;
   typedef struct packed {
     logic             find;     // look whether an engine has one of namespace `key`, or of function `key`; else abort
     logic             by_fn;    // ... all of function `key`
+    logic             by_ns;    // ... of these, the first that is found of namespace `sqid`
     logic             by_cid;   // ... of queue sqid, the one whose CID is `key`; else all
     logic [QID_W-1:0] sqid;
     logic [15:0]      key;
   } abort_cmd_t;
+
+  // There was one; by_ns: this one.
+  typedef struct packed {
+    logic             found;
+    logic [QID_W-1:0] sqid;
+    logic [15:0]      cid;
+  } abort_found_t;
 
   // One vector's "coalescing disabled" (feature 09h).
   typedef struct packed {
@@ -244,6 +258,8 @@ package db_ssd_pkg;
   typedef struct packed {
     logic        valid;         // attached
     logic [MAX_FN-1:0] attached; // ... with several functions: to which
+    logic [MAX_FN-1:0] barred;   // ... which may not write, as another host has a reservation; may change at any time
+    logic        exclusive;      // ... nor read
     ns_gate_e    gate;
     logic        read_only;     // write protected: commands that would change its blocks are refused
     logic        lba4k;         // block size: 0 = 512, 1 = 4096 bytes

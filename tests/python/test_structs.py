@@ -21,7 +21,7 @@ def test_pack_and_unpack() -> None:
     completion = layout("db_ssd_pkg", "completion_t")
     values = {"fn": 3, "sqid": 7, "cid": 0x1234, "status": {"dnr": 1, "sct": 2, "sc": 0x81}, "dw0": 9}
     got = completion.unpack(completion.pack(values))
-    assert got == {**values, "status": {"dnr": 1, "more": 0, "crd": 0, "sct": 2, "sc": 0x81}}
+    assert got == {"io": 0, **values, "status": {"dnr": 1, "more": 0, "crd": 0, "sct": 2, "sc": 0x81}}
     assert completion.pack(completion.unpack((1 << completion.width) - 1)) == (1 << completion.width) - 1
     command = layout("db_ssd_pkg", "media_cmd_t")
     assert command.unpack(command.pack(op="MEDIA_ZERO"))["op"] == enum("db_ssd_pkg", "media_op_e")["MEDIA_ZERO"]

@@ -363,6 +363,58 @@ class VirtResource(IntEnum):
     VI = 1
 
 
+class ResvRegister(IntEnum):
+    """Reservation Register CDW10 bits 2:0, RREGA (Base 2.0, 7.3)."""
+
+    REGISTER = 0
+    UNREGISTER = 1
+    REPLACE = 2
+
+
+class ResvPtpl(IntEnum):
+    """Reservation Register CDW10 bits 31:30, CPTPL: persistence through power loss."""
+
+    NO_CHANGE = 0
+    CLEAR = 2
+    SET = 3
+
+
+class ResvAcquire(IntEnum):
+    """Reservation Acquire CDW10 bits 2:0, RACQA (Base 2.0, 7.2)."""
+
+    ACQUIRE = 0
+    PREEMPT = 1
+    PREEMPT_ABORT = 2
+
+
+class ResvRelease(IntEnum):
+    """Reservation Release CDW10 bits 2:0, RRELA (Base 2.0, 7.4)."""
+
+    RELEASE = 0
+    CLEAR = 1
+
+
+class ResvType(IntEnum):
+    """Reservation type, RTYPE (Base 2.0, 8.19)."""
+
+    NONE = 0
+    WRITE_EXCLUSIVE = 1
+    EXCLUSIVE_ACCESS = 2
+    WRITE_EXCLUSIVE_REGISTRANTS = 3
+    EXCLUSIVE_ACCESS_REGISTRANTS = 4
+    WRITE_EXCLUSIVE_ALL = 5
+    EXCLUSIVE_ACCESS_ALL = 6
+
+
+class ResvNotice(IntEnum):
+    """Type of a Reservation Notification log page (Base 2.0, 5.16.1.22), and its bit of feature 82h."""
+
+    EMPTY = 0
+    REGISTRATION_PREEMPTED = 1
+    RESERVATION_RELEASED = 2
+    RESERVATION_PREEMPTED = 3
+
+
 PAGE_SIZE = 0x1000
 SQE_BYTES = 0x40
 CQE_BYTES = 0x10

@@ -416,6 +416,58 @@ class FunctionShare(_Le):
     ]
 
 
+class ResvStatus(_Le):
+    """Reservation Status, of Reservation Report (Base 2.0, 7.5): in front of its registered controllers."""
+
+    _pack_ = 1
+    _fields_ = [
+        ("gen", c_uint32),
+        ("rtype", c_uint8),
+        ("regctl", c_uint16),
+        ("rsvd7", c_uint8 * 2),
+        ("ptpls", c_uint8),
+        ("rsvd10", c_uint8 * 14),
+    ]
+
+
+class ResvController(_Le):
+    """Registered Controller, of Reservation Report, with a host identifier of 64 bits."""
+
+    _fields_ = [
+        ("cntlid", c_uint16),
+        ("rcsts", c_uint8),
+        ("rsvd3", c_uint8 * 5),
+        ("hostid", c_uint64),
+        ("rkey", c_uint64),
+    ]
+
+
+class ResvControllerExtended(_Le):
+    """Registered Controller Extended: with a host identifier of 128 bits."""
+
+    _fields_ = [
+        ("cntlid", c_uint16),
+        ("rcsts", c_uint8),
+        ("rsvd3", c_uint8 * 5),
+        ("rkey", c_uint64),
+        ("hostid", c_uint8 * 16),
+        ("rsvd32", c_uint8 * 32),
+    ]
+
+
+class ResvNotification(_Le):
+    """Reservation Notification, log page 80h."""
+
+    _fields_ = [
+        ("count", c_uint64),
+        ("type", c_uint8),
+        ("available", c_uint8),
+        ("rsvd10", c_uint8 * 2),
+        ("nsid", c_uint32),
+        ("rsvd16", c_uint8 * 48),
+    ]
+
+
 class SmartLog(_Le):
     """SMART / Health Information, log page 02h."""
 

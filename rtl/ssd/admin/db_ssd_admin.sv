@@ -75,7 +75,7 @@ module db_ssd_admin
   output logic                    m_abort_start,     ///< pulse
   output abort_cmd_t              m_abort,
   input  logic                    abort_busy,
-  input  logic                    abort_found,       ///< when not busy any more
+  input  abort_found_t            abort_found,       ///< when not busy any more
   input  logic [ABORT_WATCHES-1:0] abort_watching,   ///< ... nor this: the command has come from its queue, or has not
   input  logic [ABORT_WATCHES-1:0] abort_caught,
   // settings
@@ -148,7 +148,7 @@ module db_ssd_admin
   logic        copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
   logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid;
   logic [4:0]  ring_wr, ring_rd;
-  logic [8:0]  ring_base;
+  logic [8:0]  ring_base, io_base, io_wr, io_rd;
   logic [31:0] ram_rdata, fw_reg_rdata;
 
   // ---- processor, RAM, registers, copy engine
@@ -168,8 +168,9 @@ module db_ssd_admin
     .clk, .s_copy_req(copy_ram_valid), .s_copy(copy_ram), .s_cpu_req(cpu_ram_valid), .s_cpu_ready(cpu_ram_ready),
     .s_cpu(cpu_ram), .rdata(ram_rdata));
 
-  db_ssd_admin_copy #(.DATA_W(DATA_W)) i_copy (
-    .clk, .rst(ctrl_rst), .s_sqe_valid, .s_sqe_ready, .s_sqe, .ring_base, .ring_wr, .ring_rd, .start(start.copy),
+  db_ssd_admin_copy #(.NUM_FN(NUM_FN), .DATA_W(DATA_W)) i_copy (
+    .clk, .rst(ctrl_rst), .s_sqe_valid, .s_sqe_ready, .s_sqe, .ring_base, .ring_wr, .ring_rd, .io_base, .io_wr,
+    .start(start.copy),
     .cmd(copy), .idle(copy_idle), .err(copy_err), .m_post_valid, .m_post_ready, .m_post, .m_read_valid, .m_read_ready,
     .m_read, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .m_ram_valid(copy_ram_valid), .m_ram(copy_ram),
     .ram_rdata);
@@ -180,13 +181,14 @@ module db_ssd_admin
 
   db_ssd_admin_regs #(.NUM_FN(NUM_FN)) i_regs (
     .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .dead, .host_regs, .time_us,
-    .events, .event_set, .fn_events, .ring_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data),
+    .events, .event_set, .fn_events, .ring_wr, .io_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data),
     .err(s_err),
     .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found,
     .abort_watching, .abort_caught, .start, .copy, .abort_cmd(m_abort), .completion(m_completion),
     .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns(ns_entry.ns),
     .ns_index(ns_entry.index),
-    .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .csts, .control,
+    .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .io_base, .io_rd, .csts,
+    .control,
     .flr_done, .fn_select, .fn_queues_valid, .fn_queues, .admin_taken, .sq_select, .arb_cfg, .fn_set,
     .cache_off, .coalesce_cfg,
     .int_vec_cfg_valid, .int_vec_cfg);
@@ -194,8 +196,9 @@ module db_ssd_admin
   // ---- events and sleep
   db_ssd_admin_events #(.NUM_FN(NUM_FN)) i_events (
     .clk, .rst, .host_regs, .cc_en, .cc_written, .flr, .fn_enable, .of_fn(fn_events),
-    .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd, .copy_idle,
-    .media_idle(media_idle && store_idle), .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid),
+    .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd,
+    .io_waits(NUM_FN > 1 && io_wr != io_rd), .copy_idle, .media_idle(media_idle && store_idle),
+    .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid),
     .quiet, .host_quiet, .cmds_inflight, .cmds_unread, .sq_inflight, .abort_busy, .time_us, .sqe_waits(s_sqe_valid),
     .media_waits(m_media_valid || m_store_valid), .asleep, .set(event_set), .seen(event_seen),
     .events, .wake_on, .wake_us, .irq, .cpu_idle);

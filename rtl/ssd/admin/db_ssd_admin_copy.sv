@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copy engine of the admin processor, a dword at a time, for three jobs:
 //   - submission queue entries go into a ring of 16 in RAM as they come, so that the path they share with I/O
-//     commands never waits for the firmware (entry n at ring_base + 128 (n mod 16): 64 bytes, then its function)
+//     commands never waits for the firmware (entry n at ring_base + 128 (n mod 16): 64 bytes, then its function);
+//     I/O commands for the firmware, which there are with several functions, into a ring of 256, so of as many as there
+//     are slots, and what they need of their entry (entry n at io_base + 32 (n mod 256): dwords 0 and 1, then
+//     {CDW11 bit 0, 0, queue, slot, function}, dword 10, dwords 6 to 9)
 //   - RAM or zeros to host memory, up to 4 KiB inside one page, in writes of at most 4 dwords
 //   - up to 64 bytes of host memory to RAM, whole rows of the answer there
 // Why: a processor that moves every word itself takes ten times as long, in life and in simulation. Nothing is kept
 // here but the dwords of a write: entry and answer are held by whoever offers them until their last dword is in RAM.
-// Latency: an entry 18 cycles; host writes 7 cycles for 4 dwords of RAM, 2 for zeros. It goes before the processor at
+// Latency: an entry 18 cycles, of an I/O command 9; host writes 7 cycles for 4 dwords of RAM, 2 for zeros. It goes before the processor at
 // the RAM. rst (of the data path) forgets what was in process.
 module db_ssd_admin_copy
   import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
+  parameter int NUM_FN = 1,          ///< functions, 1..17
   parameter int DATA_W = 256         ///< bits of a row of the answer: 128, 256, 512
 ) (
   input  logic              clk,
@@ -22,6 +26,8 @@ module db_ssd_admin_copy
   input  logic [8:0]        ring_base,    ///< 2 KiB
   output logic [4:0]        ring_wr,      ///< entries written, modulo 32
   input  logic [4:0]        ring_rd,      ///< entries done with, modulo 32
+  input  logic [8:0]        io_base,      ///< 2 KiB
+  output logic [8:0]        io_wr,        ///< I/O commands written, modulo 512
   // command
   input  logic              start,        ///< pulse; only when idle
   input  copy_cmd_t         cmd,          ///< op, fn and host stay until idle
@@ -55,16 +61,26 @@ module db_ssd_admin_copy
   logic [9:0]   page_q;                  // dword in the host's page
   logic [17:0]  ram_q;                   // words
   logic [2:0]   chunk, chunk_q;
+  logic         io;                      // the entry is an I/O command
   logic [31:0]  sqe_dw;
+  logic [3:0]   entry_dw;                // which of the entry's dwords
+  logic         sqe_end;                 // the last one
   logic [511:0] sqe;
 
   assign chunk   = (left_q > 11'd4) ? 3'd4 : left_q[2:0];
   assign row_end = &count_q[LANE_W-1:0];
   assign sqe     = s_sqe.sqe;
-  assign sqe_dw  = sqe[32*count_q[3:0] +: 32];
+  assign io = NUM_FN > 1 && s_sqe.io;
+  always_comb begin
+    entry_dw = count_q[3:0];
+    if (io && count_q[2])      entry_dw = count_q[3:0] + 4'd2;
+    else if (io && count_q[1]) entry_dw = 4'd10;
+  end
+  assign sqe_dw  = sqe[32*entry_dw +: 32];
+  assign sqe_end = io ? count_q[2:0] == 3'd7 : count_q[4];
 
   // A full ring holds entries back. One cycle late, so it stops one short of 16.
-  assign s_sqe_ready = state_q == ST_SQE && count_q[4];
+  assign s_sqe_ready = state_q == ST_SQE && sqe_end;
   assign s_row_ready = state_q == ST_STORE && row_end;
   assign idle        = !busy_q;
 
@@ -85,6 +101,10 @@ module db_ssd_admin_copy
         m_ram_valid = 1'b1;
         m_ram       = '{we: 4'b1111, addr: {ring_base, ring_wr[3:0], count_q},
                         wdata: count_q[4] ? 32'(s_sqe.fn) : sqe_dw};
+        if (io) begin
+          m_ram.addr = {io_base + 9'(io_wr[7:6]), io_wr[5:0], count_q[2:0]};
+          if (count_q[2:0] == 3'd2) m_ram.wdata = {sqe[32*11], 7'd0, s_sqe.sqid, s_sqe.slot, 8'(s_sqe.fn)};
+        end
       end
       ST_LOAD:  m_ram_valid = count_q[2:0] != chunk_q;
       ST_STORE: begin
@@ -105,7 +125,7 @@ module db_ssd_admin_copy
       ST_IDLE: begin
         count_q <= '0;
         chunk_q <= chunk;
-        if (s_sqe_valid && !full_q) state_q <= ST_SQE;
+        if (s_sqe_valid && (!full_q || io)) state_q <= ST_SQE;
         else if (busy_q) begin
           if (cmd.op == COPY_GET) state_q <= ST_READ;
           else state_q <= (cmd.op == COPY_ZERO) ? ST_POST : ST_LOAD;
@@ -113,8 +133,9 @@ module db_ssd_admin_copy
       end
       ST_SQE: begin
         count_q <= count_q + 5'd1;
-        if (count_q[4]) begin
-          ring_wr <= ring_wr + 5'd1;
+        if (sqe_end) begin
+          if (io) io_wr <= io_wr + 9'd1;
+          else ring_wr <= ring_wr + 5'd1;
           state_q <= ST_IDLE;
         end
       end
@@ -154,6 +175,7 @@ module db_ssd_admin_copy
       state_q <= ST_IDLE;
       busy_q  <= 1'b0;
       ring_wr <= '0;
+      io_wr   <= '0;
       full_q  <= 1'b0;
       fill_q  <= 1'b0;
       err     <= 1'b0;

@@ -19,6 +19,7 @@ module db_ssd_admin_events
   input  logic        doorbell_err,   ///< pulse
   input  logic [4:0]  ring_wr,        ///< of the ring of entries: it has some where they differ
   input  logic [4:0]  ring_rd,
+  input  logic        io_waits,       ///< level: so has the ring of I/O commands
   input  logic        copy_idle,
   input  logic        media_idle,
   input  logic        completion_idle,
@@ -63,7 +64,8 @@ module db_ssd_admin_events
     queue_ctx_idle: queue_ctx_idle,
     completion_idle: completion_idle,
     quiet: quiet, media_idle: media_idle, copy_idle: copy_idle, timer: due_q, doorbell_err: seen.doorbell_err,
-    err: err, flr: flr != '0, nssr: seen.nssr, en_fell: seen.en_fell, cc: seen.cc, sqe: ring_wr != ring_rd
+    err: err, flr: flr != '0, nssr: seen.nssr, en_fell: seen.en_fell, cc: seen.cc,
+    sqe: ring_wr != ring_rd || io_waits
   };
 
   assign cpu_idle = idle_q && !irq;

@@ -25,6 +25,7 @@ module db_ssd_admin_regs
   input  event_set_t      event_set,
   input  fn_event_t [NUM_FN-1:0] fn_events,
   input  logic [4:0]      ring_wr,
+  input  logic [8:0]      io_wr,
   input  logic            copy_err,
   input  logic            media_err,
   input  logic            store_err,
@@ -33,7 +34,7 @@ module db_ssd_admin_regs
   input  logic            doorbell_err_valid, ///< pulse
   input  doorbell_err_t   doorbell_err,
   input  smart_counters_t counters,
-  input  logic            abort_found,
+  input  abort_found_t    abort_found,
   input  logic [ABORT_WATCHES-1:0] abort_watching,
   input  logic [ABORT_WATCHES-1:0] abort_caught,
   // what it starts, with what
@@ -53,6 +54,8 @@ module db_ssd_admin_regs
   output logic [63:0]     wake_us,
   output logic [8:0]      ring_base,          ///< 2 KiB
   output logic [4:0]      ring_rd,
+  output logic [8:0]      io_base,            ///< 2 KiB
+  output logic [8:0]      io_rd,
   output csts_t [NUM_FN-1:0] csts,
   output control_t        control,
   output logic [NUM_FN-1:0] flr_done,         ///< pulses
@@ -162,7 +165,9 @@ module db_ssd_admin_regs
     in.EVENT.sq_idle.next         = events.sq_idle;
     in.EVENT.host_quiet.next      = events.host_quiet;
     in.EVENT.abort_idle.next      = events.abort_idle;
-    in.ABORT.found.next           = abort_found;
+    in.ABORT.found.next           = abort_found.found;
+    in.ABORT_FOUND.cid.next       = abort_found.cid;
+    in.ABORT_FOUND.sqid.next      = abort_found.sqid;
     in.ABORT_WATCH.watching.next  = abort_watching;
     in.ABORT_WATCH.caught.next    = abort_caught;
     in.TIME_LO.V.next             = time_us[31:0];
@@ -183,6 +188,7 @@ module db_ssd_admin_regs
     in.SQ_PTR.wr_ptr.next         = ring_wr;
     in.SQ_PTR.rd_ptr.next         = '0;
     in.SQ_PTR.rd_ptr.we           = ctrl_rst;
+    in.IO_WRITTEN.wr_ptr.next     = NUM_FN > 1 ? io_wr : '0;
     in.COPY_STAT.err.next         = copy_err;
     in.MEDIA_CMD.err.next         = media_err;
     in.STORE_CMD.err.next         = store_err;
@@ -216,7 +222,8 @@ module db_ssd_admin_regs
   assign copy = '{op: copy_op_e'(out.COPY_CMD.op.value), fn: out.COPY_CMD.fn.value,
                   host: {out.COPY_HOST_HI.V.value, out.COPY_HOST_LO.V.value}, ram: out.COPY_RAM.V.value[19:2],
                   dwords: out.COPY_CMD.len.value};
-  assign completion = '{fn: MANY ? out.COMPLETION_ID.fn.value : '0, sqid: out.COMPLETION_ID.sqid.value,
+  assign completion = '{io: MANY && out.COMPLETION_STATUS.io.value,
+                        fn: MANY ? out.COMPLETION_ID.fn.value : '0, sqid: out.COMPLETION_ID.sqid.value,
                         cid: out.COMPLETION_ID.cid.value, status: status_t'(out.COMPLETION_STATUS.status.value),
                         dw0: out.COMPLETION_DW0.V.value};
   assign queue_ctx = '{kind: queue_kind_e'(out.QUEUE_CTX_CTL.cq.value), valid: out.QUEUE_CTX_CTL.valid.value,
@@ -232,8 +239,11 @@ module db_ssd_admin_regs
                    bytes: {out.MEDIA_BYTES_HI.V.value, out.MEDIA_BYTES_LO.V.value}};
   assign store = '{write: out.STORE_CMD.write.value, addr: media.addr, data: out.STORE_OUT.V.value};
   assign abort_cmd = '{find: out.ABORT.search.value, by_fn: MANY && out.ABORT.by_fn.value,
-                       by_cid: out.ABORT.by_cid.value, sqid: out.ABORT.sqid.value, key: out.ABORT.key.value};
+                       by_ns: MANY && out.ABORT.by_ns.value, by_cid: out.ABORT.by_cid.value,
+                       sqid: out.ABORT.sqid.value, key: out.ABORT.key.value};
   assign ns = '{valid: out.NS_CTL.valid.value, attached: MANY ? out.NS_ATTACHED.places.value : '0,
+                barred: MANY ? out.NS_BARRED.places.value : '0,
+                exclusive: MANY && out.NS_BARRED.exclusive.value,
                 lba4k: out.NS_CTL.lba4k.value, gate: ns_gate_e'(out.NS_CTL.gate.value),
                 read_only: out.NS_CTL.read_only.value, base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
                 blocks: {out.NS_BLOCKS_HI.V.value, out.NS_BLOCKS_LO.V.value}};
@@ -247,6 +257,8 @@ module db_ssd_admin_regs
   assign wake_us   = {out.WAKE_HI.V.value, out.WAKE_LO.V.value};
   assign ring_base = out.SQ_RING.base.value[19:11];
   assign ring_rd   = out.SQ_PTR.rd_ptr.value;
+  assign io_base   = out.IO_RING.base.value[19:11];
+  assign io_rd     = out.IO_DONE.rd_ptr.value;
   assign sq_select = out.SQ_SELECT.qid.value;
   assign control   = '{run: out.CTL.run.value && !dead, stop: out.CTL.stop.value, ctrl_rst: out.CTL.ctrl_rst.value,
                        flr_rst: out.CTL.flr_rst.value ? MAX_FN'(here) : '0, off: out.FN_OFF.places.value & FUNCTIONS};

@@ -91,7 +91,7 @@ module db_ssd_completion
   cqe_post_t cqe;
   logic      cq_irq_valid, cq_irq_ready, irq_valid, irq_ready, coalesce_idle;
   irq_t      cq_irq, irq;
-  db_ssd_completion_collect #(.NUM_CMDS(NUM_CMDS)) i_collect (
+  db_ssd_completion_collect #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_collect (
     .clk, .rst(ctrl_rst), .rst_counters(por_rst), .s_ctx_valid, .s_ctx_slot, .s_ctx, .s_slot_valid, .s_slot_ready,
     .s_slot,
     .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects completions: by slot from decode and both engines, in full from the firmware.
+// Collects completions: by slot from decode and both engines, in full from the firmware, which has some by slot too.
 //
 // Looks a slot's command up, counts what SMART / health reports (Base 2.0, 5.16.1.3) and tells the firmware about
 // commands that failed, for the error log. An error that finds the firmware's queue full is not logged. The completion
@@ -8,6 +8,7 @@
 module db_ssd_completion_collect
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
+  parameter int NUM_FN   = 1,                   ///< functions, 1..17: with several the firmware ends some by slot
   parameter int NUM_CMDS = 128                  ///< command slots, 2..256
 ) (
   input  logic                   clk,
@@ -25,7 +26,7 @@ module db_ssd_completion_collect
   output logic                   done_valid,
   output logic [SLOT_W-1:0]      done_slot,
   input  logic                   done_aborted,
-  /// Completions of admin commands.
+  /// Completions of the firmware's commands.
   input  logic                   s_admin_valid,
   output logic                   s_admin_ready,
   input  completion_t            s_admin,
@@ -44,6 +45,7 @@ module db_ssd_completion_collect
   logic        out_q;              // a completion is here, with its slot's command
   logic [3:0]  req, gnt;
   logic [1:0]  gnt_idx;
+  logic        by_slot;            // the firmware's is of a slot
   logic        any, admin_q, drop, drop_q;
   slot_completion_t slot_q, slot_sel;
   completion_t full_q;
@@ -67,6 +69,7 @@ module db_ssd_completion_collect
     .rdata(ctx_rdata));
   assign ctx = kept_t'(ctx_rdata);
 
+  assign by_slot = NUM_FN > 1 && s_admin.io;
   assign req = {s_admin_valid, s_slot_valid};
   // Round robin from the one behind the last winner: a function of six bits for each grant.
   logic [1:0] last_q;
@@ -89,6 +92,7 @@ module db_ssd_completion_collect
     unique case (gnt_idx)
       2'd1:    slot_sel = s_slot[1];
       2'd2:    slot_sel = s_slot[2];
+      2'd3:    slot_sel = by_slot ? '{slot: s_admin.sqid, status: s_admin.status} : s_slot[0];
       default: slot_sel = s_slot[0];
     endcase
   end
@@ -106,11 +110,12 @@ module db_ssd_completion_collect
   assign m_finished.drop  = drop;
   assign m_finished.slot  = slot_q.slot;
   assign m_finished.completion = admin_q ? full_q :
-                                 '{fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, dw0: 32'd0};
+                                 '{io: 1'b0, fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status,
+                                   dw0: 32'd0};
   always_ff @(posedge clk) begin
     first_q <= !out_q;
     if (!out_q) begin
-      admin_q <= gnt[3];
+      admin_q <= gnt[3] && !by_slot;
       slot_q  <= slot_sel;
       full_q  <= s_admin;
       out_q   <= any;

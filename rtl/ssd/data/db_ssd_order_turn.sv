@@ -37,6 +37,8 @@ module db_ssd_order_turn
   typedef enum logic [2:0] {REST, SCAN, GO, NEXT, FINISH} state_e;
   state_e state_q;
   logic   found;          // SCAN: all have been looked at
+  logic   entry_first;    // the entry is the only one of its function
+  logic   finishes;       // the next of the function that had the turn is at the head
 
   // ---- entries wait while a list changes; one that comes while the earliest is looked for is looked at, too
   logic         entry_valid, entry_take, room;
@@ -67,8 +69,6 @@ module db_ssd_order_turn
   logic              last_q;
   logic [CMD_W-1:0]  next_q;
   logic [STEP_W-1:0] step_q;
-  logic              entry_first;          // the only one of its function
-  logic              finishes;             // the next of the function that had the turn is at the head
   assign active_all  = PLACES'(active_q);
   assign owes_all    = PLACES'(owes_q);
   assign finishes    = state_q == FINISH && !last_q;

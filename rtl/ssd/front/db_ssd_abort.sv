@@ -2,11 +2,11 @@
 // Ends commands before their time: all of a function or submission queue, or one of them. And looks whether an
 // engine still has a command of a namespace, or of a function.
 //
-// What: it keeps of each slot whose command is in it, whether an engine has it (`inside`), and whether the host still
-// waits for it (`alive`). To abort a command is to clear `alive`. Whoever acts for a slot asks here first: requests to
-// the host that are not sent are dropped, so are writes to the host that have not begun and media commands that have not
-// been started. The engine goes on with what is left, without the host, and its completion is dropped; the slot stays
-// taken until then.
+// What: it keeps of each slot whose command is in it, whether an engine has it (`inside`; the firmware is none), and
+// whether the host still waits for it (`alive`). To abort a command is to clear `alive`. Whoever acts for a slot asks
+// here first: requests to the host that are not sent are dropped, so are writes to the host that have not begun and media
+// commands that have not been started. The engine goes on with what is left, without the host, and its completion is
+// dropped; the slot stays taken until then.
 // Why: so an owner is told "done" though the media takes its time, and nothing touches the host's memory after that.
 //
 //   start -> entries that are fetched now pass decode -> a look at each slot -> what had been sent comes home -> over
@@ -36,7 +36,7 @@ module db_ssd_abort
   input  logic                          s_start,      ///< pulse, while not busy
   input  abort_cmd_t                    s_cmd,        ///< stays while busy
   output logic                          busy,
-  output logic                          found,        ///< when not busy any more: there was one
+  output abort_found_t                  found,        ///< when not busy any more
   /// Pulse; fenced, from the cycle after it on: entries that were asked for before have been taken by decode.
   output logic                          fetch_fence,
   input  logic                          fetch_fenced,
@@ -90,7 +90,7 @@ module db_ssd_abort
   assign waddr = (init || !(s_ctx_valid || done_q)) ? slot_q : s_ctx_valid ? s_ctx_slot[AW-1:0] : done_slot_q;
   always_ff @(posedge clk) begin
     if (we)           alive_mem[waddr]  <= s_ctx_valid && !s_ctx_void && !init;
-    if (we && !ends) inside_mem[waddr] <= s_ctx_valid && !init;
+    if (we && !ends) inside_mem[waddr] <= s_ctx_valid && !s_ctx.desc.firmware && !init;
   end
 
   always_comb for (int i = 0; i < ASKERS; i++) aborted[i] = !alive_mem[s_slot[i][AW-1:0]];
@@ -106,7 +106,8 @@ module db_ssd_abort
   assign look  = state_q == ST_LOOK && !s_ctx_valid && !begun_q && !s_done_valid && !done_q;
   assign hit   = s_cmd.find ? inside_mem[slot_q] && (s_cmd.by_fn && NUM_FN > 1 ? mine
                                                      : owner.nsid == s_cmd.key[6:0] || owner.nsid == '1)
-       : s_cmd.by_fn && NUM_FN > 1 ? at_alive && mine
+       : s_cmd.by_fn && NUM_FN > 1
+            ? at_alive && mine && (!s_cmd.by_ns || (!found.found && owner.nsid == s_cmd.sqid[6:0]))
                             : at_alive && owner.sqid == s_cmd.sqid &&
                               (!s_cmd.by_cid || owner.cid == s_cmd.key);
   assign ends  = look && hit && !s_cmd.find;
@@ -119,12 +120,15 @@ module db_ssd_abort
     begun_q     <= s_ctx_valid;
     done_q      <= s_done_valid || (done_q && s_ctx_valid);
     if (s_done_valid) done_slot_q <= s_done_slot[AW-1:0];
-    if (look && hit)  found <= 1'b1;
+    if (look && hit) begin
+      found.found <= 1'b1;
+      if (NUM_FN > 1) {found.sqid, found.cid} <= {owner.sqid, owner.cid};
+    end
     if (init || look) slot_q <= slot_q + 1'b1;
     unique case (state_q)
       ST_INIT: if (slot_q == '1) state_q <= ST_IDLE;
       ST_IDLE: if (s_start) begin
-        found   <= 1'b0;
+        found   <= '0;
         state_q <= ST_FETCH;
       end
       ST_FETCH: if (!fetch_fence && fetch_fenced) state_q <= ST_DECODE;

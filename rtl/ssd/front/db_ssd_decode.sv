@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns submission queue entries into checked commands.
 //
-// Entries of admin queues go out whole. An I/O entry takes a slot, writes the slot's context, and leaves as a command
+// Entries of admin queues go out whole, and so do reservation commands, once they have passed the checks and have a
+// slot: the firmware ends them. Any other I/O entry takes a slot, writes the slot's context, and leaves as a command
 // for the engine that its opcode's descriptor names (db_ssd_op_pkg), or as a completion: an error, or a Dataset
 // Management without Deallocate, which is only advice. An entry whose fetch failed has no command identifier to answer
 // to: m_fetch_err says so and the entry is dropped. With several functions the others go on, so what it holds is given
@@ -14,6 +15,7 @@
 //   NSID 0 or above NUM_NS                                         Invalid Namespace or Format
 //   NSID inactive, or FFFFFFFFh for anything but Flush             Invalid Field
 //   gate of the namespace closed                                   Namespace Not Ready, Format In Progress (no DNR)
+//   a host that may not, by a reservation (Base 2.0, 8.19)         Reservation Conflict
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
 //   user data beyond MDTS; Write with a directive                  Invalid Field
 //   user data of a locked namespace                                Access Denied
@@ -85,6 +87,7 @@ module db_ssd_decode
   localparam status_t NS_NOT_READY  = status(1'b0, SCT_GENERIC, SC_NS_NOT_READY);
   localparam status_t FORMATTING    = status(1'b0, SCT_GENERIC, SC_FORMAT_IN_PROGRESS);
   localparam status_t COME_AGAIN    = '{dnr: 1'b0, more: 1'b0, crd: 2'd1, sct: SCT_GENERIC, sc: SC_NS_NOT_READY};
+  localparam status_t CONFLICT      = status(1'b1, SCT_GENERIC, SC_RESV_CONFLICT);
   localparam status_t PROTECTED     = status(1'b1, SCT_GENERIC, SC_NS_WRITE_PROTECTED);
   localparam status_t LBA_RANGE     = status(1'b1, SCT_GENERIC, SC_LBA_RANGE);
   localparam status_t ACCESS_DENIED = status(1'b1, SCT_MEDIA, SC_ACCESS_DENIED);
@@ -96,11 +99,15 @@ module db_ssd_decode
   // ---- intake: admin and failed entries leave here
   sqe_t sqe;
   logic take, drop, is_admin, s1_valid_q;
+  op_desc_t op;
+  logic     held;  // m_admin has an I/O entry that is still checked
+  logic     go, failed;
 
   assign sqe         = s_sqe.sqe;
   assign is_admin    = is_admin_queue(s_sqe.sqid, NUM_FN);
   assign drop        = s_sqe.err && (NUM_FN == 1 || is_admin);
-  assign s_sqe_ready = drop || (is_admin ? !m_admin_valid : !s1_valid_q);
+  assign op          = op_desc(sqe.opc, UNCORRECTABLE, NUM_FN > 1);
+  assign s_sqe_ready = drop || (is_admin ? !m_admin_valid && !held : !s1_valid_q && !(op.firmware && m_admin_valid));
   assign take        = s_sqe_valid && s_sqe_ready;
 
   always_ff @(posedge clk) begin
@@ -111,9 +118,14 @@ module db_ssd_decode
     m_fetch_err_fn <= s_sqe.fn;
     m_admin_lost <= NUM_FN > 1 && take && s_sqe.err && is_admin && !rst;
     if (m_admin_ready) m_admin_valid <= 1'b0;
-    if (!m_admin_valid) begin
+    if (!m_admin_valid && !held) begin
       m_admin_valid <= s_sqe_valid && is_admin && !s_sqe.err;
-      m_admin       <= '{fn: s_sqe.fn, sqe: sqe};
+      m_admin       <= '{io: NUM_FN > 1 && !is_admin, slot: '0, sqid: NUM_FN > 1 ? s_sqe.sqid : '0,
+                         fn: s_sqe.fn, sqe: sqe};
+    end
+    if (held && go) begin
+      m_admin_valid <= !failed;
+      m_admin.slot  <= s_slot;
     end
     if (rst) m_admin_valid <= 1'b0;
   end
@@ -142,6 +154,7 @@ module db_ssd_decode
     logic             lba4k;
     logic             locked;
     logic             read_only;
+    logic             conflict;  // with a reservation
     ns_gate_e         gate;
     logic [63:0]      base;
     logic [63:0]      blocks;
@@ -152,8 +165,11 @@ module db_ssd_decode
   assign place = NUM_FN == 1 ? '0 : fn_place(s_sqe.fn);
   localparam int NS_W = NUM_NS > 1 ? $clog2(NUM_NS + 1) : 1;
   namespace_t ns;
+  logic [MAX_FN-1:0] bars;
   db_ssd_namespaces #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS)) i_namespaces (
-    .clk, .rst(ns_rst), .s_valid(s_ns_valid), .s_entry(s_ns), .nsid(sqe.nsid[NS_W-1:0]), .ns);
+    .clk, .rst(ns_rst), .s_valid(s_ns_valid), .s_entry(s_ns), .nsid(sqe.nsid[NS_W-1:0]), .ns, .bars);
+  logic [2**PLACE_W-1:0] bars_all;
+  assign bars_all = 32'(bars);
 
   always_comb begin
     s1_d           = '0;
@@ -165,13 +181,14 @@ module db_ssd_decode
     s1_d.prp2      = sqe.prp2;
     s1_d.slba      = {sqe.cdw11, sqe.cdw10};
     s1_d.nlb       = sqe.cdw12[15:0];
-    s1_d.op        = op_desc(sqe.opc, UNCORRECTABLE);
+    s1_d.op        = op;
     s1_d.fua       = (sqe.cdw12[30] || cache_off[place]) && s1_d.op.has_fua;
     s1_d.aborted   = s_abort;
     s1_d.unread    = NUM_FN > 1 && s_sqe.err;
     s1_d.bad_field = sqe.fuse != '0 || sqe.psdt != '0;
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
-    s1_d.no_work   = !s1_d.op.read_engine && (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
+    s1_d.no_work   = !s1_d.op.read_engine && !s1_d.op.firmware &&
+                     (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
     s1_d.ns_all    = sqe.nsid == NSID_ALL;
     if (NUM_NS == 1 ? sqe.nsid == 32'd1 : sqe.nsid != '0 && sqe.nsid <= 32'(NUM_NS)) begin
@@ -185,8 +202,13 @@ module db_ssd_decode
       s1_d.base        = ns.base;
       s1_d.blocks      = ns.blocks;
     end
+    // Each command but those of reservations reads, or writes: Flush is one of these.
+    if (NUM_FN > 1 && !s1_d.op.firmware)
+      s1_d.conflict = s1_d.ns_all ? bars_all[place] && s1_d.op.flush
+                    : s1_d.ns_in_range && ns.barred[place] && (ns.exclusive || s1_d.op.modifies || s1_d.op.flush);
     // What fails is worked out beside the verdict and in part a cycle ahead, so that an engine knows early.
     s1_d.refused = s1_d.unread || s1_d.bad_field || !s1_d.op.known || s1_d.gate != NS_OPEN || s1_d.directive ||
+                   s1_d.conflict ||
                    (s1_d.ns_all ? !s1_d.op.any_namespace : !s1_d.ns_in_range || !s1_d.ns_active) ||
                    (s1_d.op.modifies && s1_d.read_only && !s1_d.no_work) || (s1_d.op.user_data && s1_d.locked);
   end
@@ -194,7 +216,7 @@ module db_ssd_decode
   // ---- stage 2: the verdict, the slot, out
   status_t     verdict;
   logic [63:0] slba;
-  logic        beyond_mdts, beyond_end, failed, go, lba4k_q;
+  logic        beyond_mdts, beyond_end, lba4k_q;
   logic [1:0]  to_tap_q;         // with m_ctx: it sends a packet to the host, [1] from the host
   logic        end_valid_q;      // a completion, one cycle before it comes out
   slot_completion_t end_q;
@@ -203,6 +225,8 @@ module db_ssd_decode
   assign beyond_mdts = s1_q.lba4k ? (s1_q.nlb >> (MDTS_LOG2 - 12)) != '0
                                   : (s1_q.nlb >> 3 >> (MDTS_LOG2 - 12)) != '0;
   assign beyond_end  = s1_q.op.has_lba && s1_q.lba_end > {1'b0, s1_q.blocks};
+
+  assign held        = NUM_FN > 1 && s1_valid_q && s1_q.op.firmware;
 
   always_comb begin
     m_cmd          = '0;
@@ -229,6 +253,7 @@ module db_ssd_decode
     else if (!s1_q.ns_all && !s1_q.ns_active)                       verdict = INVALID_FIELD;
     else if (s1_q.gate != NS_OPEN)
       verdict = s1_q.gate == NS_LATER ? COME_AGAIN : s1_q.gate == NS_FORMATTING ? FORMATTING : NS_NOT_READY;
+    else if (s1_q.conflict)                                         verdict = CONFLICT;
     else if (beyond_end)                                            verdict = LBA_RANGE;
     else if ((s1_q.op.user_data && beyond_mdts) || s1_q.directive)  verdict = INVALID_FIELD;
     else if (s1_q.op.modifies && s1_q.read_only && !s1_q.no_work)   verdict = PROTECTED;
@@ -241,11 +266,12 @@ module db_ssd_decode
   assign s_slot_ready  = s1_valid_q && !end_valid_q && m_read_ready && m_write_ready;
   assign go            = s_slot_ready && s_slot_valid;
   assign m_read_valid  = go && !failed && s1_q.op.read_engine;
-  assign m_write_valid = go && !failed && !s1_q.op.read_engine && !s1_q.no_work;
+  assign m_write_valid = go && !failed && !s1_q.op.read_engine && !s1_q.op.firmware &&
+                         !s1_q.no_work;
 
   always_ff @(posedge clk) begin
     if (!s1_valid_q) s1_q <= s1_d;
-    s1_valid_q <= s1_valid_q ? !go : s_sqe_valid && !is_admin && !drop;
+    s1_valid_q <= s1_valid_q ? !go : take && !is_admin && !drop;
 
     m_ctx_valid <= go;
     m_ctx_slot  <= s_slot;

@@ -101,7 +101,7 @@ module db_ssd_front
   input  logic                    s_abort_start,
   input  abort_cmd_t              s_abort,
   output logic                    abort_busy,
-  output logic                    abort_found,
+  output abort_found_t            abort_found,
   output logic [ABORT_WATCHES-1:0] abort_watching, ///< a command to abort may still come from its queue
   output logic [ABORT_WATCHES-1:0] abort_caught,   ///< when not watching any more: it has
   /// Pulse; fenced, from the cycle after it on: what had been sent for engines has come to its end.

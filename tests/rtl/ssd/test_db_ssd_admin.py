@@ -41,6 +41,7 @@ class Completion:
     cid: int
     status: int
     dw0: int
+    io: int = 0
 
 
 @dataclass
@@ -65,6 +66,7 @@ def ssd(name: str) -> Layout:
 
 NAMESPACE = ssd("namespace_t")
 ABORT = ssd("abort_cmd_t")
+FOUND = ssd("abort_found_t")
 
 
 class Port:
@@ -979,7 +981,7 @@ async def format_nvm(dut):
     ):  # fmt: skip
         await b.run(0x80, status, **fields)
     assert b.media == []
-    dut.abort_found.value = 1  # the namespace has commands under way
+    dut.abort_found.value = FOUND.pack(found=1)  # the namespace has commands under way
     cid = await b.send(0x80, nsid=1, dw10=1 | 1 << 9)
     await ClockCycles(dut.clk, 15_000)
     asked = ABORT.unpack(int(dut.m_abort.value))

@@ -63,6 +63,8 @@ class Done:
         if self.command is None:
             fn, sqid, cid, status, dw0 = self.full
             return COMPLETION.pack(fn=fn, sqid=sqid, cid=cid, status=status, dw0=dw0)
+        if self.source == ADMIN:  # of a slot: it says what else there is
+            return COMPLETION.pack(io=1, sqid=self.slot, status=self.status)
         return SLOT.pack(slot=self.slot, status=self.status)
 
 
@@ -115,12 +117,15 @@ class Bench:
             r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), opcode, r.getrandbits(32), r.getrandbits(64), nbytes
         )
 
-    async def add(self, source: int, opcode: int | None = None, status: int | None = None) -> None:
-        """Writes a slot's context if there is one, and lets its completion come from a source afterwards."""
+    async def add(
+        self, source: int, opcode: int | None = None, status: int | None = None, by_slot: bool = False
+    ) -> None:
+        """Writes a slot's context if there is one, and lets its completion come from a source afterwards. by_slot: of
+        the firmware's, one that has a slot."""
         r = self.rng
         if status is None:
             status = r.choice([0, 0, 0, r.getrandbits(15)])
-        if source == ADMIN:
+        if source == ADMIN and not by_slot:
             full = (r.getrandbits(8), r.getrandbits(8), r.getrandbits(16), status, r.getrandbits(32))
             self.queues[ADMIN].append(Done(ADMIN, 0, status, None, full))
             return
@@ -172,15 +177,15 @@ class Bench:
             got = end["fn"], end["sqid"], end["cid"], COMPLETION["status"].encode(end["status"]), end["dw0"]
             assert self.inside, "a completion that nobody gave"
             taken, done = self.inside[0]
-            assert got == done.full and finished["io"] == int(done.source != ADMIN)
-            assert done.source == ADMIN or finished["slot"] == done.slot
+            assert got == done.full and finished["io"] == int(done.command is not None)
+            assert done.command is None or finished["slot"] == done.slot
             if self.held is None:
                 assert self.cycle - taken == LATENCY
                 self.account(done)
             self.held = got
             if d.m_finished_ready.value == 1:
                 self.inside.popleft()
-                if done.source != ADMIN:
+                if done.command is not None:
                     self.free.append(done.slot)
                 self.outs.append(self.cycle)
                 self.held = None
@@ -238,7 +243,7 @@ async def random_traffic(dut: Any) -> None:
     for _ in range(12):
         b.rate, b.ready = b.rng.choice([0.2, 1.0]), b.rng.choice([0.2, 0.7, 1.0])
         for _ in range(40):
-            await b.add(b.rng.randrange(4))
+            await b.add(b.rng.randrange(4), by_slot=b.rng.random() < 0.5)
         await b.settle()
         b.check_counters()
     assert b.logged == b.failed and b.failed  # the firmware was never slow
@@ -326,4 +331,6 @@ async def fair_and_fast(dut: Any) -> None:
 
 @pytest.mark.parametrize("num_cmds", [4, 128])
 def test_db_ssd_completion_collect(num_cmds: int) -> None:
-    bench.run(__file__, "db_ssd_completion_collect", {"NUM_CMDS": num_cmds}, env={"NUM_CMDS": str(num_cmds)})
+    bench.run(
+        __file__, "db_ssd_completion_collect", {"NUM_CMDS": num_cmds, "NUM_FN": 3}, env={"NUM_CMDS": str(num_cmds)}
+    )

@@ -19,13 +19,16 @@ FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05,
 WRITE_UNCOR = 0x04
 OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH)
 OPS += (WRITE_UNCOR,) if os.environ.get("UNCORRECTABLE") == "1" else ()
+RESERVATIONS = (0x0D, 0x0E, 0x11, 0x15) if int(os.environ.get("NUM_FN", "1")) > 1 else ()
 READ_ENGINE = (READ, VERIFY)
+READ_GROUP = (READ, VERIFY, COMPARE)  # of Base 2.0, "Command Behavior in the Presence of a Reservation"
 USER_DATA = (READ, WRITE, COMPARE)
 WITH_FUA = (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY)  # those whose CDW12 has it
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
 ACCESS_DENIED = DNR | 0x286
 WRITE_PROTECTED = DNR | 0x20
+CONFLICT = DNR | 0x83
 ABORT_REQUESTED = 0x07
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 MDTS = 1 << 20
@@ -79,14 +82,20 @@ class Model:
                 return ABORT_REQUESTED
             if dw[0] >> 8 & 3 or dw[0] >> 14 & 3:
                 return INVALID_FIELD  # no fused operations, no SGLs
-            if opc not in OPS:
+            if opc not in (*OPS, *RESERVATIONS):
                 return INVALID_OPCODE
             if nsid == M32:
-                return 0 if opc == FLUSH else INVALID_FIELD
+                if opc != FLUSH:
+                    return INVALID_FIELD
+                both = zip(self.attached, self.barred, strict=True)
+                return CONFLICT if any(a & b for a, b in both if a >> place & b >> place & 1) else 0
             if not in_range:
                 return INVALID_NS
             if not active:
                 return INVALID_FIELD
+            may_read = not self.exclusive[nsid - 1] and opc in READ_GROUP
+            if self.barred[nsid - 1] >> place & 1 and not may_read and opc not in RESERVATIONS:
+                return CONFLICT
             if has_lba and slba + blocks > size:
                 return LBA_RANGE
             if opc in USER_DATA and count > MDTS:
@@ -100,6 +109,8 @@ class Model:
             return 0
 
         status = verdict()
+        if not status and opc in RESERVATIONS:
+            return "admin", dict(io=1, sqid=sqid, fn=fn, entry=entry), context
         if status or (opc == DSM and not deallocates):
             return "completion", dict(status=status), context
         fua = int(opc in WITH_FUA and (dw[12] >> 30 & 1 or self.cache_off >> place & 1))
@@ -130,6 +141,8 @@ DESC = layout("db_ssd_op_pkg", "op_desc_t")
 
 def descriptor(opc: int) -> dict[str, int]:
     """What an opcode means, from NVM Command Set 1.0, 3.2 and Base 2.0, 5.16.1.3 (Data Units Read, Written)."""
+    if opc in RESERVATIONS:
+        return {"known": 1, "firmware": 1}
     if opc not in OPS:
         return {}
     fields = {
@@ -148,7 +161,7 @@ OPC = {str(DESC.unpack(DESC.pack(descriptor(opc)))): opc for opc in OPS}  # by d
 
 def random_entry(rng: random.Random, ns) -> int:
     """Mostly legal, with the edges of every check."""
-    opc = rng.choice([*OPS, *OPS, rng.getrandbits(8)])
+    opc = rng.choice([*OPS, *OPS, *RESERVATIONS, rng.getrandbits(8)])
     odd = rng.choice((0, len(ns) + 1, M32, 1 << 31, 257))
     nsid = rng.choice((*range(1, len(ns) + 1), *range(1, len(ns) + 1), 1, odd))
     _, _, size, lba4k = ns[nsid - 1] if 1 <= nsid <= len(ns) else ns[0]
@@ -206,6 +219,9 @@ class Bench:
         if all(active for active, *_ in ns):
             attached = [(1 << NUM_FN) - 1] * n
         self.model = Model(ns, attached, self.cache_off)
+        some = NUM_FN > 1 and not all(active for active, *_ in ns)
+        self.model.barred = barred = [self.rng.getrandbits(NUM_FN) & self.rng.getrandbits(NUM_FN) * some for _ in ns]
+        self.model.exclusive = exclusive = [self.rng.getrandbits(1) * some for _ in ns]
         d.cache_off.value = self.cache_off
         assert len(ns) == n
         d.rst.value = d.ns_rst.value = 1
@@ -228,6 +244,8 @@ class Bench:
             entry = NAMESPACE.pack(
                 valid=int(active),
                 attached=attached[i] if NUM_FN > 1 else 0,
+                barred=barred[i],
+                exclusive=exclusive[i],
                 lba4k=int(lba4k),
                 base=base,
                 blocks=blocks,
@@ -265,7 +283,7 @@ class Bench:
                     want["fetch_err"].append((fn, int(NUM_FN > 1 and sqid < NUM_FN)))
                 if sqid < NUM_FN:
                     if not err:
-                        want["admin"].append((fn, entry))
+                        want["admin"].append(dict(io=0, fn=fn, sqid=sqid, entry=entry))
                 elif not err or NUM_FN > 1:  # others go on, so that it gives back what it holds: it ends unseen
                     waiting.append((cycle, err, *self.model.expect(fn, sqid, entry, bool(aborted or err))))
             # A slot is handed over one cycle before its context is written.
@@ -281,7 +299,10 @@ class Bench:
                 expected = (int(port == "read" and desc["to_host"]), int(port == "write" and desc["from_host"]))
                 assert (tap["read"], tap["write"]) == expected, f"tap: {tap}"
                 assert not any(expected) or (tap["ctx"], tap["lba4k"]) == (context, fields["lba4k"])
-                if port == "completion":
+                if port == "admin":
+                    want[port].append(fields | {"slot": slot})
+                    self.slots.append(slot)
+                elif port == "completion":
                     self.busy[slot] = fields
                     want[port].append((at, slot, fields))
                 else:  # the engine has taken it a cycle ago
@@ -313,9 +334,11 @@ class Bench:
                     continue
                 if p == "admin":
                     admin = int(d.m_admin.value)
-                    got = ADMIN.unpack(admin)["fn"], admin >> ADMIN["sqe"].offset & (1 << ADMIN["sqe"].width) - 1
-                    assert got == want[p].popleft()
-                    self.seen.add("admin")
+                    got = ADMIN.unpack(admin)
+                    got["entry"] = admin >> ADMIN["sqe"].offset & (1 << ADMIN["sqe"].width) - 1
+                    expected = want[p].popleft()
+                    assert {name: got[name] for name in expected} == expected
+                    self.seen.add("reservation" if got["io"] else "admin")
                     continue
                 at, slot, fields = want[p].popleft()
                 got = COMPLETION.unpack(int(d.m_completion.value))
@@ -396,6 +419,7 @@ async def random_entries(dut):
         *(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS),
         "admin",
         "fetch_err",
+        *((("completion", None, CONFLICT), "reservation") if NUM_FN > 1 else ()),
         *(
             ("completion", None, s)
             for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED, ABORT_REQUESTED)
