@@ -64,7 +64,8 @@ module db_ssd_order
     for (genvar e = 0; e < 2; e++) begin : g_engine
       db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
         .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_go(go[e]), .s_go_slot(go_slot[e]), .s_seg(s_seg[e]),
-        .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]), .s_end_slot(s_end_of[e].slot), .open(open[e]));
+        .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
+        .s_end_slot(s_end_of[e].slot), .open(open[e]));
       // One goes in even cycles, the other in odd ones: they share what follows.
       db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
         .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .open(open[e] && m_cmd_ready[e]), .may(phase_q == (e == 1)),
