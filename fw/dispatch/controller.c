@@ -23,16 +23,17 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t asked) {
     }
     fn->notified = false;
     fn->life = DRAINING;
-    hw_status(&fn->hw, 0, 0, 0);
+    // A host that sees RDY = 0 goes on at once: its registers are reset before.
     if (asked & (EV(FLR) | EV(NSSR))) {
         hw_control(CTL_STOP | CTL_FUNCTION_RESET);
         (void)hw_time();  // let CC fall
-        hw_clear(EV(EN_FELL) | EV(CC) | EV(NSSR));
-        if (asked & EV(NSSR)) hw_subsystem_reset_done();
-        if (asked & EV(FLR)) {
-            hw_control(CTL_STOP | CTL_FLR_DONE);
-            while (hw_events() & EV(FLR));
-        }
+        hw_clear(EV(EN_FELL) | EV(CC) | (asked & EV(NSSR)));
+    }
+    if (asked & EV(NSSR)) hw_subsystem_reset_done(&fn->hw);
+    else hw_status(&fn->hw, 0, 0, 0);
+    if (asked & EV(FLR)) {
+        hw_control(CTL_STOP | CTL_FLR_DONE);
+        while (hw_events() & EV(FLR));
     }
     if (~now & (EV(QUIET) | EV(MEDIA_IDLE))) return;
     hw_control(CTL_STOP | CTL_RESET);

@@ -64,6 +64,21 @@ static void stop_with_vfs(struct drive* drive, struct function* fn, struct waiti
     }
 }
 
+/// The host is told. What resets the registers too does so before: a host that sees RDY = 0 goes on at once, and what it
+/// writes then stays. A function-level reset is over after both.
+static void is_disabled(struct function* fn) {
+    if (fn->flr == FLR_ASKED || fn->nssr) {
+        hw_function_reset(&fn->hw);
+        hw_function_clear(&fn->hw, FN_EN_FELL | FN_CC);
+    }
+    if (fn->nssr && fn->hw.place == 0) hw_subsystem_reset_done(&fn->hw);
+    else hw_status(&fn->hw, 0, !fn->online, 0);
+    fn->nssr = false;
+    if (fn->flr != FLR_ASKED) return;
+    hw_function_reset_done(&fn->hw);
+    fn->flr = hw_function_events(&fn->hw) & FN_FLR ? FLR_ANSWERED : FLR_NONE;
+}
+
 /// STOPPING: the hardware ends its commands, then nothing touches the host's memory any more and the host is told. DRAINING:
 /// until the media has done with them. What it waits for is in `wake`, or is no event: `poll`.
 static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, bool* poll) {
@@ -90,14 +105,9 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
         fn->notified = false;
         fn->life = DRAINING;
         fn->stop_limit = 0;
-        hw_status(&fn->hw, 0, !fn->online, 0);
+        is_disabled(fn);
     }
-    if (fn->flr == FLR_ASKED || fn->nssr) {
-        hw_function_reset(&fn->hw, fn->flr == FLR_ASKED);
-        hw_function_clear(&fn->hw, FN_EN_FELL | FN_CC);
-        if (fn->flr) fn->flr = hw_function_events(&fn->hw) & FN_FLR ? FLR_ANSWERED : FLR_NONE;
-        fn->nssr = false;
-    }
+    if (fn->flr == FLR_ASKED || fn->nssr) is_disabled(fn);  // asked for since
     for (; fn->idle < fn->hw.num_qp;
          fn->idle++) {  // those of reservations have been dismissed; commands of queue 0 are here, or forgotten
         if (hw_sq_idle(&fn->hw, fn->idle + 1u)) continue;
@@ -191,7 +201,7 @@ static void shutting(struct drive* drive, struct function* fn, uint32_t* wake, b
 /// What a function's registers ask for.
 static void look(struct drive* drive, struct function* fn, struct waiting* waiting, uint32_t events) {
     if (events & (FN_CC | FN_EN_FELL)) {
-        hw_function_clear(&fn->hw, FN_CC | FN_EN_FELL);
+        hw_function_clear(&fn->hw, events & (FN_CC | FN_EN_FELL));
         fn->look = true;
     }
     if ((events & FN_FLR) && fn->flr == FLR_NONE) {
@@ -256,7 +266,6 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, stru
         if (now & EV(NSSR)) {
             for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].nssr = true;
             stop_with_vfs(drive, drive->functions, waiting);
-            hw_subsystem_reset_done();
         }
         const struct function* looks = drive->looking;
         if (looks && !looks->aborting && looks->life != READY && hw_abort_idle()) drive->looking = NULL;

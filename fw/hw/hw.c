@@ -90,12 +90,15 @@ void hw_function_clear(const struct hw_function* f, uint32_t events) { HW->FN_EV
 
 void hw_functions_off(uint32_t places) { HW->FN_OFF = places; }
 
-void hw_function_reset(const struct hw_function* f, bool flr) {
+void hw_function_reset(const struct hw_function* f) {
     select(f);
-    uint32_t control = HW->CTL;
-    HW->CTL = control | DB_SSD_FW__CTL__FLR_RST_bm;
+    HW->CTL = HW->CTL | DB_SSD_FW__CTL__FLR_RST_bm;
     (void)hw_time();  // let CC fall
-    if (flr) HW->CTL = control | DB_SSD_FW__CTL__FLR_DONE_bm;
+}
+
+void hw_function_reset_done(const struct hw_function* f) {
+    select(f);
+    HW->CTL = HW->CTL | DB_SSD_FW__CTL__FLR_DONE_bm;
 }
 
 /// The number of a queue among those of all functions: admin queues, then I/O queues.
@@ -147,7 +150,10 @@ void hw_status(const struct hw_function* f, uint32_t rdy, uint32_t cfs, uint32_t
     HW->CSTS = rdy | cfs << DB_SSD_FW__CSTS__CFS_bp | shst << DB_SSD_FW__CSTS__SHST_bp;
 }
 
-void hw_subsystem_reset_done(void) { HW->CSTS = DB_SSD_FW__CSTS__NSSRO_bm; }
+void hw_subsystem_reset_done(const struct hw_function* f) {
+    select(f);
+    HW->CSTS = DB_SSD_FW__CSTS__NSSRO_bm;
+}
 
 uint32_t hw_cc(const struct hw_function* f) {
     select(f);

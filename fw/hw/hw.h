@@ -71,8 +71,10 @@ uint32_t hw_function_events(const struct hw_function* f);
 void hw_function_clear(const struct hw_function* f, uint32_t events);
 /// Those at these places send nothing, until it is called again.
 void hw_functions_off(uint32_t places);
-/// Registers and vectors as after power-on; and that this was asked for by FLR, and is done.
-void hw_function_reset(const struct hw_function* f, bool flr);
+/// Registers and vectors as after power-on.
+void hw_function_reset(const struct hw_function* f);
+/// The function-level reset that was asked for is done.
+void hw_function_reset_done(const struct hw_function* f);
 
 // ---------------------------------------------------------------- time, events, sleep
 uint64_t hw_time(void);
@@ -99,7 +101,7 @@ void hw_control(uint32_t control);
 /// CSTS.RDY, CFS and SHST.
 void hw_status(const struct hw_function* f, uint32_t rdy, uint32_t cfs, uint32_t shst);
 /// Set CSTS.NSSRO, clear the others.
-void hw_subsystem_reset_done(void);
+void hw_subsystem_reset_done(const struct hw_function* f);
 uint32_t hw_cc(const struct hw_function* f);
 uint32_t hw_aqa(const struct hw_function* f);
 uint64_t hw_asq(const struct hw_function* f);

@@ -149,7 +149,10 @@ module db_ssd_admin
   logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid;
   logic [4:0]  ring_wr, ring_rd;
   logic [8:0]  ring_base, io_base, io_wr, io_rd;
+  logic        io_waits_q;
   logic [31:0] ram_rdata, fw_reg_rdata;
+
+  always_ff @(posedge clk) io_waits_q <= NUM_FN > 1 && io_wr != io_rd;
 
   // ---- processor, RAM, registers, copy engine
   db_ssd_admin_cpu #(.RAM_BYTES(RAM_BYTES)) i_cpu (
@@ -197,7 +200,7 @@ module db_ssd_admin
   db_ssd_admin_events #(.NUM_FN(NUM_FN)) i_events (
     .clk, .rst, .host_regs, .cc_en, .cc_written, .flr, .fn_enable, .of_fn(fn_events),
     .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd,
-    .io_waits(NUM_FN > 1 && io_wr != io_rd), .copy_idle, .media_idle(media_idle && store_idle),
+    .io_waits(io_waits_q), .copy_idle, .media_idle(media_idle && store_idle),
     .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid),
     .quiet, .host_quiet, .cmds_inflight, .cmds_unread, .sq_inflight, .abort_busy, .time_us, .sqe_waits(s_sqe_valid),
     .media_waits(m_media_valid || m_store_valid), .asleep, .set(event_set), .seen(event_seen),

@@ -75,8 +75,8 @@ module db_ssd_order_turn
   assign entry_first = !active_all[entry.place];
 
   // ---- the earliest finish of those that have commands
-  logic [NUM_FN-1:0]  todo_q, hot, entry_hot;
-  logic               look_q, look_active_q, any_q;
+  logic [NUM_FN-1:0]  todo, todo_q, hot, entry_hot;
+  logic               none_q, look_q, look_active_q, any_q;  // none is left to look at
   logic [PLACE_W-1:0] look_place_q, place_q;
   logic [TIME_W-1:0]  finish, ahead, finish_q, late, passed, start_q;
   logic [CMD_W-1:0]   slot_q;
@@ -86,7 +86,12 @@ module db_ssd_order_turn
   endfunction
   always_comb for (int f = 0; f < NUM_FN; f++) entry_hot[f] = entry.place == PLACE_W'(f);
   assign hot    = todo_q & (~todo_q + 1'b1);
-  assign found  = todo_q == '0 && may;
+  assign found  = none_q && may;
+  always_comb begin
+    todo = todo_q & ~hot;
+    if (state_q == REST) todo = open && active_q != '0 ? active_q | owes_q : '0;
+    if (entry_take && entry_first) todo |= entry_hot;
+  end
   assign finish = finish_mem_q[look_place_q];
   assign ahead  = finish - finish_q;
   assign late   = clock_q - finish;
@@ -117,9 +122,9 @@ module db_ssd_order_turn
     end
 
     // a turn
-    todo_q        <= todo_q & ~hot;
-    if (entry_take && entry_first && state_q == SCAN) todo_q <= (todo_q & ~hot) | entry_hot;
-    look_q        <= todo_q != '0;
+    todo_q        <= todo;
+    none_q        <= todo == '0;
+    look_q        <= !none_q;
     look_place_q  <= first(todo_q);
     look_active_q <= (todo_q & hot & active_q) != '0;
     if (look_q && look_active_q && (!any_q || ahead[TIME_W-1])) begin
@@ -136,10 +141,7 @@ module db_ssd_order_turn
     unique case (state_q)
       REST: begin
         any_q <= 1'b0;
-        if (open && active_q != '0) begin
-          state_q <= SCAN;
-          todo_q  <= active_q | owes_q | (entry_take ? entry_hot : '0);
-        end
+        if (open && active_q != '0) state_q <= SCAN;
       end
       SCAN: if (found) state_q <= GO;
       GO:      state_q <= NEXT;
@@ -152,6 +154,7 @@ module db_ssd_order_turn
       owes_q   <= '0;
       clock_q  <= '0;
       todo_q   <= '0;
+      none_q   <= 1'b1;
       look_q   <= 1'b0;
       any_q    <= 1'b0;
     end
