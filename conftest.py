@@ -8,6 +8,13 @@ from collections.abc import Generator
 
 import pytest
 import results
+from doorbell import build
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """The registers are there, so that no command under test has a line to say about making them."""
+    if not hasattr(session.config, "workerinput"):
+        build.regs()
 
 
 @pytest.hookimpl(wrapper=True)
