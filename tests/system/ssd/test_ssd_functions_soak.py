@@ -32,8 +32,8 @@ def soak(functions: int, seed: int, commands: int) -> set[str]:
 
 
 def test_soak() -> None:
-    did = soak(FUNCTIONS, 11, 500)
-    assert did >= {"online", "vfs"} and any(d.startswith("reset") for d in did)
+    did = soak(FUNCTIONS, 13, 500)
+    assert did >= {"online", "requeue", "reset flr", "reset vf_enable"}
 
 
 @pytest.mark.nightly
