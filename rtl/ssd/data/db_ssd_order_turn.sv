@@ -76,9 +76,9 @@ module db_ssd_order_turn
 
   // ---- the earliest finish of those that have commands
   logic [NUM_FN-1:0]  todo, todo_q, hot, entry_hot;
-  logic               none_q, look_q, look_active_q, any_q;  // none is left to look at
+  logic               none, none_q, look_q, look_active_q, any_q;  // none is left to look at
   logic [PLACE_W-1:0] look_place_q, place_q;
-  logic [TIME_W-1:0]  finish, ahead, finish_q, late, passed, start_q;
+  logic [TIME_W-1:0]  base, finish, ahead, finish_q, late, passed, start_q;
   logic [CMD_W-1:0]   slot_q;
   function automatic logic [PLACE_W-1:0] first(input logic [NUM_FN-1:0] which);
     first = '0;
@@ -90,10 +90,12 @@ module db_ssd_order_turn
   always_comb begin
     todo = todo_q & ~hot;
     if (state_q == REST) todo = open && active_q != '0 ? active_q | owes_q : '0;
+    none = todo == '0 && !(entry_take && entry_first);
     if (entry_take && entry_first) todo |= entry_hot;
   end
   assign finish = finish_mem_q[look_place_q];
   assign ahead  = finish - finish_q;
+  assign base   = finishes ? finish_q : owes_all[entry.place] ? finish_mem_q[entry.place] : clock_q;
   assign late   = clock_q - finish;
   assign passed = start_q - clock_q;
 
@@ -107,8 +109,7 @@ module db_ssd_order_turn
     if ((entry_take && entry_first) || (state_q == NEXT && !last_q))
       head_mem_q[state_q == NEXT ? place_q : entry.place] <= state_q == NEXT ? next_q : entry.slot[CMD_W-1:0];
     if ((entry_take && entry_first) || finishes)
-      finish_mem_q[finishes ? place_q : entry.place] <= finishes ? finish_q + TIME_W'(step_q)
-        : (owes_all[entry.place] ? finish_mem_q[entry.place] : clock_q) + TIME_W'(entry.step);
+      finish_mem_q[finishes ? place_q : entry.place] <= base + TIME_W'(finishes ? step_q : entry.step);
     for (int f = 0; f < NUM_FN; f++) begin
       if (look_q && !look_active_q && !late[TIME_W-1] && look_place_q == PLACE_W'(f)) owes_q[f] <= 1'b0;
       if (entry_take && entry_hot[f]) begin
@@ -123,7 +124,7 @@ module db_ssd_order_turn
 
     // a turn
     todo_q        <= todo;
-    none_q        <= todo == '0;
+    none_q        <= none;
     look_q        <= !none_q;
     look_place_q  <= first(todo_q);
     look_active_q <= (todo_q & hot & active_q) != '0;
