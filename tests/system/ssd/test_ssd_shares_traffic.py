@@ -106,29 +106,26 @@ def test_who_is_limited_costs_the_others_nothing(drive: Drive, what: str, size: 
     assert drive.use(found) == pytest.approx(drive.use(free), rel=0.01)
 
 
-def test_a_guarantee_holds_against_any_weight(drive: Drive) -> None:
-    """Beside two functions that want everything and have 255 times the turns. Reads of all are answered in order, so
-    each is inside for the same time, and parts of the link are parts of the slots: who always has a quarter of them
-    has a quarter of the link.
-    """
+def test_weights_decide_whatever_slots_are_guaranteed(drive: Drive) -> None:
+    """What has been fetched waits for the engine by weight: slots of its own are no part of the link."""
     job = replace(DEEP, iodepth=64, numjobs=1)
-    greedy = {"weight": 255}
-    found = {least: parts(drive.run(job, fn0={"slots_min": least}, fn1=greedy, fn2=greedy))[0] for least in (0, 16, 32)}
-    print(found)
-    assert found[16] >= (16 - 1) / 128 and found[32] >= (32 - 1) / 128
-    assert found[0] < 0.08
+    for least in (0, 32):
+        third = parts(drive.run(job, fn1={"slots_min": least}))
+        assert third == pytest.approx([1 / 3] * 3, rel=0.03), (least, third)
+        small = parts(drive.run(job, fn0={"slots_min": least}, fn1={"weight": 9}, fn2={"weight": 9}))
+        assert small[0] == pytest.approx(1 / 19, rel=0.1), (least, small)
 
 
-def test_fewer_slots_of_others_are_less_to_wait_for(drive: Drive) -> None:
-    """One read at a time beside two functions that want everything: it waits for what they have inside, which is up to
-    slots_max each; the link is as full."""
+def test_slots_of_others_are_nothing_to_wait_for(drive: Drive) -> None:
+    """One read at a time beside two functions that want everything: it waits for what the engine has inside, however
+    many slots they have; the link is as full."""
     jobs = (Job(rw="randread", number_ios=100, functions=(0,)), replace(DEEP, number_ios=1, functions=(1, 2)))
     p99, use = {}, {}
     for most in (64, 16):
         found = drive.run(*jobs, fn1={"slots_max": most}, fn2={"slots_max": most})
         p99[most], use[most] = percentile(found[0].latencies(), 99) / 1e3, drive.use(found)
     print(p99, use)
-    assert p99[16] <= 0.4 * p99[64] and use[16] >= 0.97
+    assert p99[64] <= 1.1 * p99[16] and min(use.values()) >= 0.97
 
 
 def test_what_a_drive_does_not_have_is_one_line(drive: Drive) -> None:
