@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reservations of one namespace, written from Base 2.0: 7.2 to 7.5 (commands), 8.19 (what they mean, and the table
-"Command Behavior in the Presence of a Reservation").
+"""Reservations of one namespace, as Base 2.0 is remembered (no text was at hand: check the sections): 7.2 to 7.5
+(commands), 8.19 (what they mean, and the table "Command Behavior in the Presence of a Reservation").
 
 Hosts are any values that can be compared; a host has one or more controllers. Statuses are {SCT, SC}.
 """

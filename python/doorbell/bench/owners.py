@@ -129,9 +129,10 @@ def measure_noise(
 
 
 def quiet_row(owners: Owners, rw: str, noise: str, ios: int) -> dict[str, float]:
-    """Latency of the quiet function in us, and how much of the link the others use."""
+    """Latency of the quiet function in us, and how much of the link the others use, and all."""
     first, *others = owners.beside(rw, noise, ios)
     v = first.latencies()
     names = ("p50_us", "p99_us", "p999_us")
     return {**{name: round(percentile(v, p) / 1e3, 2) for name, p in zip(names, (50, 99, 99.9))},
-            "others_link_pct": round(100 * link_use(owners.link, others), 2)}  # fmt: skip
+            "others_link_pct": round(100 * link_use(owners.link, others), 2),
+            "link_pct": round(100 * link_use(owners.link, [first, *others]), 2)}  # fmt: skip
