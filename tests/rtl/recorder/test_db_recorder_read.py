@@ -631,8 +631,9 @@ async def resets_under_entries(dut: Any) -> None:
     assert aborted > TURNS // 6
 
 
-@pytest.mark.parametrize("turns", [15, pytest.param(60, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize(("n", "data", "full"), [(2, 128, 1), (3, 512, 0)])
+@pytest.mark.parametrize(("n", "data", "full", "turns"), [
+    (2, 128, 1, 8), *(pytest.param(n, w, f, 60, marks=pytest.mark.nightly) for n, w, f in ((2, 128, 1), (3, 512, 0))),
+])  # fmt: skip
 def test_db_recorder_read(n: int, data: int, full: int, turns: int) -> None:
     """turns: resets under entries."""
     bench.run(

@@ -23,6 +23,7 @@ MIXED = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS)  # by function
 RESULTS = 4  # of each function in the log page
 
 
+@pytest.mark.nightly
 def test_keys_of_the_pf(make_drive: MakeDrive) -> None:
     """The PF binds the namespaces of all, each with a key of its own in the PF's slots."""
     drives = pf, *_ = functions(make_drive)
@@ -52,6 +53,7 @@ def test_keys_of_each(make_drive: MakeDrive) -> None:
     unharmed(*works)
 
 
+@pytest.mark.nightly
 def test_keys_go_with_their_function(make_drive: MakeDrive) -> None:
     """A reset of a VF erases its keys, its namespace stays bound, and is locked until the key is there again. Others
     lose nothing."""
@@ -105,6 +107,7 @@ def test_a_reset_of_the_pf_erases_all(make_drive: MakeDrive) -> None:
     unharmed(*works)
 
 
+@pytest.mark.nightly
 def test_power_cycle(make_drive: MakeDrive) -> None:
     """Bindings come back, keys do not; each function brings its own."""
     works = keyed(make_drive)

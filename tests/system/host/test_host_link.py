@@ -17,7 +17,9 @@ def drive(**options: object) -> SsdDrive:
     return ssd_drive(build.simulator("db_ssd", {"DATA_W": 256}), media_size=MEDIA, **options)
 
 
-@pytest.mark.parametrize(("config", "options"), [("narrow", {"link": "gen3x4"}), ("wide", {"link": "gen3x8"})])
+@pytest.mark.parametrize(("config", "options"), [
+    pytest.param("narrow", {"link": "gen3x4"}, marks=pytest.mark.nightly), ("wide", {"link": "gen3x8"}),
+])  # fmt: skip
 def test_data(config: str, options: dict[str, object]) -> None:
     """Bring-up, all operations at random, admin commands meanwhile; the drive's media against the model."""
     host = Host(config, drive(link_latency_ns=100, **options), stall_pct=10, user_stall_pct=10).up(UP)

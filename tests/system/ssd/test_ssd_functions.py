@@ -62,7 +62,7 @@ def leaves(gone: Driver, its: Traffic, *others: Traffic) -> None:
     assert gone.memory.snapshot() == before, "it is not quiet after its reset"
 
 
-@pytest.mark.parametrize("num_fn", [2, 3])
+@pytest.mark.parametrize("num_fn", [pytest.param(2, marks=pytest.mark.nightly), 3])
 def test_functions_work_at_once(make_drive: MakeDrive, num_fn: int) -> None:
     """Their memory is at the same addresses, so that what goes to a wrong one shows."""
     drives = functions(make_drive, num_fn)

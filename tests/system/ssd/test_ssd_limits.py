@@ -121,6 +121,7 @@ def test_suite_short() -> None:
     assert len(rows) == 12 and not missed(rows)
 
 
+@pytest.mark.nightly
 def test_a_reader_beside_writers() -> None:
     """A queue with a command now and then waits behind nobody's backlog: `--suite shares`, for a shorter time."""
     rows = [row for urgent in (False, True) for row in suite.shares(urgent, 500)]

@@ -171,7 +171,7 @@ def test_abort(drives: list[Driver]) -> None:
     assert any(found)
 
 
-@pytest.mark.parametrize("abort", [False, True])
+@pytest.mark.parametrize("abort", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_preempt_and_abort(make_drive: MakeDrive, abort: bool) -> None:
     """The preempted host's commands in this namespace end at once; a third one's, and without Abort all, as ever."""
     pf, vf, other = drives = opened(make_drive, **SLOW)

@@ -10,7 +10,7 @@ from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 ANSWERED = 100_000  # cycles: a reset takes 300 to 2,700 with one function, 6,500 to 10,700 with three
-FUNCTIONS = pytest.mark.parametrize("num_fn", [1, 3])
+FUNCTIONS = pytest.mark.parametrize("num_fn", [1, pytest.param(3, marks=pytest.mark.nightly)])
 
 
 def up(make_drive: MakeDrive, num_fn: int) -> Driver:

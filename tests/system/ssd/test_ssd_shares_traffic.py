@@ -106,6 +106,7 @@ def test_who_is_limited_costs_the_others_nothing(drive: Drive, what: str, size: 
     assert drive.use(found) == pytest.approx(drive.use(free), rel=0.01)
 
 
+@pytest.mark.nightly
 def test_weights_decide_whatever_slots_are_guaranteed(drive: Drive) -> None:
     """What has been fetched waits for the engine by weight: slots of its own are no part of the link."""
     job = replace(DEEP, iodepth=64, numjobs=1)
