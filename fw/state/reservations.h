@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reservations of namespaces that several functions share (Base 2.0, 8.19): who has registered, who has a reservation, who
-// hears of what becomes of it. Hosts are known by their identifier, feature 81h; a function whose identifier is 0 is a host
-// of its own, until it is reset.
+// Reservations of namespaces that several functions share (Base 2.0, 8.19; 2.1, 8.1.22): who has registered, who has a
+// reservation, who hears of what becomes of it. Hosts are known by their identifier, feature 81h; a function whose
+// identifier is 0 is a host of its own, until it is reset. Only power loss takes registrants and reservations away, all
+// others but that leave `struct reservations` as it is (8.1.22.1).
 #ifndef RESERVATIONS_STATE_H
 #define RESERVATIONS_STATE_H
 
@@ -15,7 +16,7 @@
 struct drive;
 struct function;
 
-#define MAX_REGISTRANTS 48u  // of all namespaces together
+#define MAX_REGISTRANTS 47u  // of all namespaces together
 #define NOTICES 6u           // that a function has not read yet
 
 struct host {
@@ -71,6 +72,10 @@ void resv_release(struct drive* drive, uint32_t nsid);
 void resv_acquire(struct drive* drive, struct registrant* reg, uint32_t type);
 /// The namespace is gone.
 void resv_forget(struct drive* drive, uint32_t nsid);
+
+/// Power was off. Or the processor has started again, maybe in the middle of a change: a reservation without a holder is
+/// none.
+void resv_init(struct drive* drive);
 
 /// A controller level reset: what was registered with identifier 0 goes, and the identifier. `changed`: of which namespaces
 /// somebody may now do more, or less, a bit each.
