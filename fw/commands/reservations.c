@@ -69,7 +69,7 @@ static uint32_t reservation_register(struct request* r) {
 static bool preempt_by_key(struct request* r, bool any, uint64_t key, const struct registrant* but) {
     bool found = false;
     for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        struct registrant* reg = &r->drive->reservations->of[i];
+        struct registrant* reg = &reservations_of(r->drive)->of[i];
         if (reg->nsid != nsid_of(r) || reg == but || (!any && reg->key != key)) continue;
         found = true;
         struct host host = reg->host;
@@ -91,7 +91,7 @@ static uint32_t preempt(struct request* r, struct registrant* reg, uint64_t key)
     uint32_t type = reservation_of(r)->type;
     bool all = resv_all_hold(type), by_holder = false;
     for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        const struct registrant* other = &r->drive->reservations->of[i];
+        const struct registrant* other = &reservations_of(r->drive)->of[i];
         by_holder |= other->nsid == nsid_of(r) && other->holder && other->key == key;
     }
     if (type != RESV_TYPE_NONE && !all && !by_holder && key == 0) return ST_INVALID_FIELD;
@@ -168,7 +168,7 @@ static uint32_t release(struct request* r, const struct registrant* reg) {
 static uint32_t clear(struct request* r) {
     resv_notify_others(r->drive, nsid_of(r), RESV_NOTICE_RESERVATION_PREEMPTED, host_of(r));
     for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        struct registrant* reg = &r->drive->reservations->of[i];
+        struct registrant* reg = &reservations_of(r->drive)->of[i];
         if (reg->nsid == nsid_of(r)) reg->nsid = 0;
     }
     resv_release(r->drive, nsid_of(r));
@@ -221,7 +221,7 @@ static uint32_t reservation_report(struct request* r) {
     uint8_t* page = page_of(r);
     memset(page, 0, head);
     for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        const struct registrant* reg = &r->drive->reservations->of[i];
+        const struct registrant* reg = &reservations_of(r->drive)->of[i];
         bool has_any = false;
         if (reg->nsid != nsid_of(r)) continue;
         for (uint32_t n = 0; n <= r->drive->hw.num_fn; n++) {
