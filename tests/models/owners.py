@@ -128,8 +128,10 @@ class SharedTime(VirtualFunction):
 def bring_up_functions(
     pf: Driver, *, queues: dict[int, int], entries: int = 64, memory: int = 24 << 20, hostile: int = 0, new: bool = True
 ) -> list[Driver]:
-    """The PF and VFs, each with queues (by function); namespace 1 is everybody's. hostile: the VF with SharedTime. new: the
-    drive does not know yet whose namespace 1 is."""
+    """The PF and VFs, each with queues (by function); namespace 1 is everybody's. hostile: the VF with SharedTime.
+
+    new: the drive does not know yet whose namespace 1 is.
+    """
     pf.start(queues=queues[0], entries=entries)
     pf.sim.enable_vfs(len(queues) - 1)
     drives = [pf]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that share namespace 1 of a drive, a function each, beside the model of its reservations: what each can do, what it
-is told, what a report says; resets and power cycles of all."""
+"""Hosts that share namespace 1 of a drive, a function each, beside the model of its reservations.
+
+What each can do, what it is told, what a report says; resets and power cycles of all.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,8 @@ class Cluster:
         return self._same(command, self.model.register(self.hosts[fn], action, current, key, ignore, ptpl))
 
     def acquire(self, fn: int, action: int = 0, *, key: int, rtype: int, preempt: int = 0, ignore: bool = False) -> int:
-        command = reservations.acquire_try(self.drives[fn], action, key=key, rtype=rtype, preempt=preempt, ignore=ignore)
+        keys = {"key": key, "preempt": preempt}
+        command = reservations.acquire_try(self.drives[fn], action, **keys, rtype=rtype, ignore=ignore)
         return self._same(command, self.model.acquire(self.hosts[fn], action, key, preempt, rtype, ignore))
 
     def release(self, fn: int, action: int = 0, *, key: int, rtype: int = 0, ignore: bool = False) -> int:

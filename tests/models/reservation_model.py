@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reservations of one namespace, as the NVMe Base Specification says: 2.2 (and 2.1), 7.5 to 7.8 (commands) and 8.1.22
-(what they mean, and the figures "Command Behavior in the Presence of a Reservation"); 7.2 to 7.5 and 8.19 of 2.0. Section
-numbers below are those of 2.1 and 2.2.
+"""Reservations of one namespace, as the NVMe Base Specification says, 2.1 and 2.2: 7.5 to 7.8 (commands) and 8.1.22.
+
+8.1.22 says what they mean, and has the figures "Command Behavior in the Presence of a Reservation". Section numbers are
+those of 2.1 and 2.2; in 2.0 it is 7.2 to 7.5 and 8.19.
 
 Hosts are any values that can be compared; a host has one or more controllers. Statuses are {SCT, SC}.
 """
@@ -56,8 +57,10 @@ class Reservations:
 
     # ---- commands
     def register(self, host: Host, action: int, current: int, new: int, ignore: bool, ptpl: int) -> int:
-        """8.1.22.3: a key may have any value; IEKEY is nothing to Register, and lets a host replace a key that it has not.
-        8.1.22.4: IEKEY lets no host leave that is not there."""
+        """8.1.22.3: any key will do; Register does not look at IEKEY, and with it one replaces a key that one has not.
+
+        8.1.22.4: with IEKEY nobody leaves who is not there.
+        """
         if action not in (ResvRegister.REGISTER, ResvRegister.UNREGISTER, ResvRegister.REPLACE) or ptpl == 1:
             return INVALID
         if action == ResvRegister.REGISTER:
@@ -103,8 +106,10 @@ class Reservations:
         self.rtype, self.holder = rtype, None if rtype in ALL else host
 
     def _preempt(self, host: Host, key: int, rtype: int) -> int:
-        """8.1.22.7: registrants with the key go; with the holder's key, or 0 where all hold, the reservation is ours. Where
-        all hold it is an error that nobody has the key, and there alone."""
+        """8.1.22.7: registrants with the key go; with the holder's key, or 0 where all hold, the reservation is ours.
+
+        Where all hold it is an error that nobody has the key, and there alone.
+        """
         was = self.rtype
         replaces = bool(was) and (key == 0 if was in ALL else self.keys[self.holder] == key)
         if was and was not in ALL and not replaces and key == 0:

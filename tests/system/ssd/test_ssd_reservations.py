@@ -24,7 +24,6 @@ from doorbell.nvme.constants import (
     ResvNotice,
     ResvPtpl,
     ResvRegister,
-    ResvRelease,
     ResvType,
     Status,
 )
@@ -56,8 +55,7 @@ KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
 
 
 def test_who_may_do_what(cluster: Cluster) -> None:
-    """The specification's figures (8.1.22.1): each type, the holder, a registrant, who is none; each command of both
-    groups."""
+    """The specification's figures (8.1.22.1): each type; the holder, a registrant, who is none; each command."""
     (holder, registrant, _), keys = range(NUM_FN), cluster.keys
     cluster.probe(thorough=True)
     for fn in (holder, registrant):
@@ -77,15 +75,14 @@ def test_who_may_do_what(cluster: Cluster) -> None:
 
 
 def test_replacing_a_key_that_is_not_there(cluster: Cluster) -> None:
-    """8.1.22.3: with IEKEY a host replaces its key "without regard to its registration status". 8.1.22.4: it does not leave
-    so."""
+    """8.1.22.3: with IEKEY it is "without regard to its registration status". 8.1.22.4: nobody leaves so."""
     key, other = cluster.keys[:2]
     assert cluster.register(1, ResvRegister.REPLACE, current=key, key=key) == CONFLICT
     assert cluster.register(1, ResvRegister.UNREGISTER, current=key, ignore=True) == CONFLICT
     assert cluster.register(1, ResvRegister.REPLACE, current=other, key=key, ignore=True) == OK
     cluster.same_report()
     assert cluster.register(1, ResvRegister.REPLACE, current=other, key=other, ignore=True) == OK
-    assert cluster.register(1, ResvRegister.REGISTER, key=key, ignore=True) == CONFLICT, "Register does not look at IEKEY"
+    assert cluster.register(1, ResvRegister.REGISTER, key=key, ignore=True) == CONFLICT, "it looks at no IEKEY"
     cluster.same_report()
     assert cluster.register(1, ResvRegister.UNREGISTER, current=key, ignore=True) == OK
     cluster.same_report()
@@ -110,7 +107,7 @@ def test_key_zero(cluster: Cluster) -> None:
 
 
 def test_preempting_a_key_that_nobody_has(cluster: Cluster) -> None:
-    """8.1.22.7: an error where all registrants hold, and there alone; 0 is none that one can preempt where one holds."""
+    """8.1.22.7: an error where all registrants hold, and there alone; 0 is no key to preempt where one holds."""
     key, other, third = cluster.keys
     cluster.register(0, key=key)
     cluster.register(1, key=other)
@@ -129,8 +126,10 @@ def test_preempting_a_key_that_nobody_has(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("was", TYPES)
 def test_who_hears_of_another_type(cluster: Cluster, was: int) -> None:
-    """8.1.22.7: hosts that remain registrants hear that the type has changed, whichever it was; 8.1.22.4, 8.1.22.6: of an
-    end without another one they hear of some types."""
+    """8.1.22.7: hosts that remain registrants hear that the type has changed, whichever it was.
+
+    8.1.22.4, 8.1.22.6: of an end without another reservation they hear if it was of some types.
+    """
     keys = cluster.keys
     for fn in range(NUM_FN):
         cluster.register(fn, key=keys[fn])
@@ -338,7 +337,7 @@ def test_at_random_for_long(make_drive: MakeDrive, tmp_path: Path, seed: int) ->
     assert min(seen[f"{how}, {what}"] for how in ("link", "power") for what in ("kept", "not kept")) > 0, seen
 
 
-# ---------------------------------------------------------------------------------------------------------- 17 functions
+# ---------------------------------------------------------------- 17 functions
 MANY = 17
 
 
@@ -349,8 +348,7 @@ def many(make_drive: MakeDrive, tmp_path: Path) -> Cluster:
 
 @pytest.mark.nightly
 def test_seventeen_hosts(many: Cluster) -> None:
-    """All register, one holds; a report has a row for each, across pages; one after the other takes it from the one
-    before; power."""
+    """All register, one holds; a report has a row for each, across pages; each takes it from the one before; power."""
     for fn in range(MANY):
         assert many.register(fn, key=many.keys[fn], ptpl=ResvPtpl.SET if fn == 0 else ResvPtpl.NO_CHANGE) == OK
     assert many.acquire(0, key=many.keys[0], rtype=ResvType.EXCLUSIVE_ACCESS) == OK
@@ -385,7 +383,7 @@ def test_seventeen_hosts(many: Cluster) -> None:
 
 
 def rows_across_pages(many: Cluster) -> None:
-    """The buffer begins 100 bytes before a page's end, its second half is elsewhere; and is cut in the middle of a row."""
+    """The buffer begins 100 bytes before a page's end, its second half is elsewhere; a row that is cut."""
     drive, rows = many.drives[5], 24 + 24 * MANY
     whole = reservations.report_try(drive, 4096)[1][:rows]
     found = [ResvController.from_buffer_copy(whole, 24 + 24 * i) for i in range(MANY)]
