@@ -81,7 +81,8 @@ void resv_init(struct drive* drive);
 /// somebody may now do more, or less, a bit each.
 void resv_reset(struct drive* drive, struct function* fn, uint32_t changed[3]);
 
-/// The function may not write, by the table "Command Behavior in the Presence of a Reservation". Nor read, if resv_exclusive.
+/// The function may not write, by the table "Command Behavior in the Presence of a Reservation" (8.1.22.1; NVM Command Set
+/// 1.0, 5.5). Nor read, if resv_exclusive.
 bool resv_bars(const struct drive* drive, const struct function* fn, uint32_t nsid);
 bool resv_exclusive(const struct drive* drive, uint32_t nsid);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reservations of a namespace that several controllers share (Base 2.0, 8.19), as a host uses them.
+"""Reservations of a namespace that several controllers share (Base 2.0, 8.19; 2.1, 8.1.22), as a host uses them.
 
     reservations.set_host_id(vf, 0x1234)
     reservations.register(vf, key=0xABC)

@@ -51,7 +51,7 @@ for c in "${controllers[@]}"; do has "$c"; done
 disks=("$(disk "${controllers[0]}")" "$(disk "${controllers[1]}")")
 echo "disks: ${disks[*]}"
 
-host_id() { printf '%b' "$2" >/tmp/id; answer nvme set-feature "${controllers[$1]}" -f 0x81 --value=0 -l 8 -d /tmp/id; }
+host_id() { printf '%b' "$2" >/tmp/id; answer nvme set-feature "${controllers[$1]}" -f 0x81 --value=1 -l 16 -d /tmp/id; }
 ask() { local which=$1 what=$2; shift 2; answer nvme "$what" "${disks[$which]}" "$@"; }
 report() { nvme resv-report "${disks[$1]}" "${@:2}" -o json 2>&1 | tr -d ' \n\t'; echo; }
 notice() { nvme resv-notif-log "${controllers[$1]}" -o json 2>&1 | tr -d ' \n\t'; echo; }
