@@ -10,9 +10,7 @@ static struct registrant* first(const struct drive* drive) { return reservations
 
 #define ALL(drive, reg) for (struct registrant* reg = first(drive); reg < first(drive) + MAX_REGISTRANTS; reg++)
 
-struct reservation* resv_of(const struct drive* drive, uint32_t nsid) {
-    return &reservations_of(drive)->ns[nsid];
-}
+struct reservation* resv_of(const struct drive* drive, uint32_t nsid) { return &reservations_of(drive)->ns[nsid]; }
 
 __attribute__((noinline)) bool resv_same_host(const struct host* a, const struct host* b) {
     for (uint32_t i = 0; i < 4; i++) {
