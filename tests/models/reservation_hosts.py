@@ -11,7 +11,7 @@ from pathlib import Path
 
 from doorbell.nvme import reservations, virtualization
 from doorbell.nvme.commands import Command, expect
-from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.constants import CSTS_CFS, AdminOpc, Cns, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
 from owners import bring_up_functions
 from reservation_model import Reservations
@@ -76,8 +76,26 @@ class Cluster:
     # ---- resets of all
     def link_reset(self) -> None:
         """All are up again, and nobody has said who it is. Power was never off."""
+        self.drives[0].sim.reset()
+        self._revive()
+
+    def hang(self) -> None:
+        """The processor does not sleep for a second, as the watchdog counts it; the PF's host resets it."""
         pf = self.drives[0]
-        pf.sim.reset()
+        pf.submit(0, AdminOpc.IDENTIFY, nsid=0, buffer=pf.buffer(4096), cdw10=Cns.CTRL, ring=True)
+        for _ in range(100):
+            pf.sim.run(100)
+            for _ in range(2):
+                pf.sim.time_us += 1 << 19
+                pf.sim.run(5)
+            if pf.read32(Reg.CSTS) & CSTS_CFS:
+                break
+        assert pf.read32(Reg.CSTS) & CSTS_CFS
+        pf.disable()
+        self._revive()
+
+    def _revive(self) -> None:
+        pf = self.drives[0]
         for drive in self.drives:
             drive._forget_queues()
         pf.start(queues=self.queues[0], entries=32)

@@ -101,6 +101,20 @@ def test_a_reset_of_the_link(cluster: Cluster, ptpl: int) -> None:
         assert [writes(d) for d in cluster.drives] == [True, True, False]
 
 
+def test_a_processor_that_hung(cluster: Cluster) -> None:
+    """The watchdog's second start is no power loss either."""
+    pf, vf, _ = cluster.drives
+    reservations.register(pf, KEYS[0])
+    reservations.register(vf, KEYS[1])
+    reservations.acquire(vf, KEYS[1], ResvType.EXCLUSIVE_ACCESS)
+    before = reservations.report(pf)
+    cluster.hang()
+    assert [writes(d) for d in cluster.drives] == [False] * 3
+    cluster.name()
+    assert reservations.report(pf) == before
+    assert [writes(d) for d in cluster.drives] == [False, True, False]
+
+
 @pytest.mark.parametrize("wait", [0, 1000, 3000, 6000, 9000, 12_000, 15_000])
 def test_a_reset_of_the_link_in_the_middle(cluster: Cluster, wait: int) -> None:
     """... of a command that changes them: it has been done, or not; a reservation has a holder, or is none."""
