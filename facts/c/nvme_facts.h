@@ -379,7 +379,7 @@ enum {
     RESV_TYPE_EXCLUSIVE_ACCESS_ALL = 6,
 };
 
-// Type of a Reservation Notification log page (Base 2.0, 5.16.1.22), and its bit of feature 82h.
+// Type of a Reservation Notification log page (Base 2.0, 5.16.1.24), and its bit of feature 82h.
 enum {
     RESV_NOTICE_EMPTY = 0,
     RESV_NOTICE_REGISTRATION_PREEMPTED = 1,

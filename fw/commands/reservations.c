@@ -30,14 +30,16 @@ static uint32_t keys_of(struct request* r, uint64_t* keys, uint32_t count) {
     return status;
 }
 
+// Numbers of sections are those of Base 2.1 and 2.2; 8.1.22 is 8.19 in 2.0, 7.5 to 7.8 are 7.2 to 7.5.
 // ---------------------------------------------------------------- Register
-static uint32_t unregister(struct request* r, struct registrant* reg) {
+/// 8.1.22.4.
+static void unregister(struct request* r, struct registrant* reg) {
     uint32_t type = reservation_of(r)->type;
     resv_remove(r->drive, reg);
     if (reservation_of(r)->type != type) tell_released(r, type);
-    return ST_SUCCESS;
 }
 
+/// 8.1.22.3: a key may have any value; Register does not look at IEKEY, and a host that has no key replaces it with IEKEY.
 static uint32_t reservation_register(struct request* r) {
     enum { CURRENT, NEW, KEYS };
     uint32_t action = action_of(r), ptpl = r->cmd.dw[10] >> 30;
@@ -45,17 +47,16 @@ static uint32_t reservation_register(struct request* r) {
     if (action > RESV_REGISTER_REPLACE || ptpl == 1) return ST_INVALID_FIELD;
     uint32_t status = keys_of(r, keys, KEYS);
     if (status != ST_SUCCESS) return status;
-    if (action != RESV_REGISTER_UNREGISTER && keys[NEW] == 0) return ST_INVALID_FIELD;
     struct registrant* reg = own(r);
-    if (action == RESV_REGISTER_REGISTER) {
-        if (reg && reg->key != keys[NEW]) return ST_RESV_CONFLICT;
-        if (!reg &&
-            (resv_count(r->drive) >= store_registrants(r->drive) || !resv_add(r->drive, r->fn, nsid_of(r), keys[NEW])))
+    bool registers = action == RESV_REGISTER_REGISTER;
+    if (!reg && (registers || (action == RESV_REGISTER_REPLACE && ignores_key(r)))) {
+        if (resv_count(r->drive) >= store_registrants(r->drive) || !resv_add(r->drive, r->fn, nsid_of(r), keys[NEW]))
             return ST_INTERNAL;  // no place for another
     } else {
-        if (!reg || (!ignores_key(r) && reg->key != keys[CURRENT])) return ST_RESV_CONFLICT;
+        uint64_t wanted = keys[registers ? NEW : CURRENT];
+        if (!reg || (reg->key != wanted && (registers || !ignores_key(r)))) return ST_RESV_CONFLICT;
         if (action == RESV_REGISTER_REPLACE) reg->key = keys[NEW];
-        else (void)unregister(r, reg);
+        if (action == RESV_REGISTER_UNREGISTER) unregister(r, reg);
     }
     if (ptpl) reservation_of(r)->persists = ptpl == RESV_PTPL_SET;
     reservation_of(r)->generation++;
@@ -68,7 +69,7 @@ static uint32_t reservation_register(struct request* r) {
 static bool preempt_by_key(struct request* r, bool any, uint64_t key, const struct registrant* but) {
     bool found = false;
     for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        struct registrant* reg = &r->drive->reservations->of[i];
+        struct registrant* reg = &reservations_of(r->drive)->of[i];
         if (reg->nsid != nsid_of(r) || reg == but || (!any && reg->key != key)) continue;
         found = true;
         struct host host = reg->host;
@@ -84,27 +85,28 @@ static bool preempt_by_key(struct request* r, bool any, uint64_t key, const stru
     return found;
 }
 
-/// Base 2.0, 8.19.7. What a new reservation replaces is gone before others can have it: nothing else is done meanwhile.
+/// 8.1.22.7. What a new reservation replaces is gone before others can have it: nothing else is done meanwhile. That nobody
+/// has the key is an error where all registrants hold, and there alone.
 static uint32_t preempt(struct request* r, struct registrant* reg, uint64_t key) {
     uint32_t type = reservation_of(r)->type;
     bool all = resv_all_hold(type), by_holder = false;
     for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        const struct registrant* other = &r->drive->reservations->of[i];
+        const struct registrant* other = &reservations_of(r->drive)->of[i];
         by_holder |= other->nsid == nsid_of(r) && other->holder && other->key == key;
     }
     if (type != RESV_TYPE_NONE && !all && !by_holder && key == 0) return ST_INVALID_FIELD;
     if (type == RESV_TYPE_NONE || !(all ? key == 0 : by_holder)) {  // registrations alone
-        if (!preempt_by_key(r, false, key, NULL)) return ST_RESV_CONFLICT;
-        if (type != RESV_TYPE_NONE && reservation_of(r)->type == RESV_TYPE_NONE) tell_released(r, type);
+        if (!preempt_by_key(r, false, key, NULL) && all) return ST_RESV_CONFLICT;
     } else {
         (void)preempt_by_key(r, all, key, reg);
         resv_acquire(r->drive, reg, type_of(r));
-        if (type != type_of(r)) tell_released(r, type);
+        if (type != type_of(r)) resv_notify_others(r->drive, nsid_of(r), RESV_NOTICE_RESERVATION_RELEASED, host_of(r));
     }
     reservation_of(r)->generation++;
     return ST_SUCCESS;
 }
 
+/// 7.5, 8.1.22.5.
 static uint32_t reservation_acquire(struct request* r) {
     enum { CURRENT, PREEMPTED, KEYS };
     uint32_t action = action_of(r);
@@ -119,7 +121,7 @@ static uint32_t reservation_acquire(struct request* r) {
     return resv_holds(r->drive, reg) && reservation_of(r)->type == type_of(r) ? (uint32_t)ST_SUCCESS : ST_RESV_CONFLICT;
 }
 
-/// Preempt and Abort: commands of those who were preempted that have begun end, one after the other. It ends when there
+/// Preempt and Abort (8.1.22.7): commands of those who were preempted that have begun end, one after the other. It ends when there
 /// are no more: what comes now is refused, or reads.
 static uint32_t abort_preempted(struct request* r) {
     for (; r->at < r->drive->hw.num_fn; r->at++) {
@@ -152,6 +154,7 @@ static uint32_t abort_preempted(struct request* r) {
 }
 
 // ---------------------------------------------------------------- Release
+/// 8.1.22.6: nothing happens, and that is a success, if it does not hold.
 static uint32_t release(struct request* r, const struct registrant* reg) {
     uint32_t type = reservation_of(r)->type;
     if (type == RESV_TYPE_NONE || !resv_holds(r->drive, reg)) return ST_SUCCESS;
@@ -161,10 +164,11 @@ static uint32_t release(struct request* r, const struct registrant* reg) {
     return ST_SUCCESS;
 }
 
+/// 8.1.22.8.
 static uint32_t clear(struct request* r) {
     resv_notify_others(r->drive, nsid_of(r), RESV_NOTICE_RESERVATION_PREEMPTED, host_of(r));
     for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        struct registrant* reg = &r->drive->reservations->of[i];
+        struct registrant* reg = &reservations_of(r->drive)->of[i];
         if (reg->nsid == nsid_of(r)) reg->nsid = 0;
     }
     resv_release(r->drive, nsid_of(r));
@@ -203,7 +207,11 @@ static void put_registrant(const struct drive* drive, uint8_t* at, bool extended
     for (uint32_t i = 0; i < (extended ? 4u : 2u); i++) put32(at + (extended ? 16 : 8) + 4 * i, reg->host.id[i]);
 }
 
-/// Each controller whose host is a registrant; and each registrant whose host has none, with FFFFh.
+// All rows there may be: each other function may be another one of a registrant.
+_Static_assert(64u + 64u * (MAX_REGISTRANTS + FUNCTIONS - 1u) <= PAGE_SIZE, "the longest report is built in a page");
+
+/// 7.8: each controller whose host is a registrant; and each registrant whose host has none, with FFFFh. Nothing is sent
+/// behind the last.
 static uint32_t reservation_report(struct request* r) {
     uint32_t dwords = r->cmd.dw[10];
     bool extended = r->cmd.dw[11] & 1u, wide;
@@ -213,16 +221,14 @@ static uint32_t reservation_report(struct request* r) {
     uint8_t* page = page_of(r);
     memset(page, 0, head);
     for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        const struct registrant* reg = &r->drive->reservations->of[i];
+        const struct registrant* reg = &reservations_of(r->drive)->of[i];
         bool has_any = false;
         if (reg->nsid != nsid_of(r)) continue;
         for (uint32_t n = 0; n <= r->drive->hw.num_fn; n++) {
             bool last = n == r->drive->hw.num_fn;
             if (last ? has_any : !resv_is_of(&r->drive->functions[n], reg)) continue;
             has_any = true;
-            if (head + (count + 1) * each <= PAGE_SIZE)
-                put_registrant(r->drive, page + head + count * each, extended, last ? 0xffff : n, reg);
-            count++;
+            put_registrant(r->drive, page + head + count++ * each, extended, last ? 0xffff : n, reg);
         }
     }
     put32(page, reservation_of(r)->generation);
@@ -230,8 +236,8 @@ static uint32_t reservation_report(struct request* r) {
     page[5] = (uint8_t)count;
     page[9] = reservation_of(r)->persists;
     uint32_t total = (dwords + 1) << 2, have = head + count * each;
-    if (have > PAGE_SIZE) have = PAGE_SIZE;
-    return data_send(r->drive->buffers, &r->cmd, have < total ? have : total, total);
+    if (have > total) have = total;
+    return data_send(r->drive->buffers, &r->cmd, have, have);
 }
 
 // ---------------------------------------------------------------- the commands
@@ -262,7 +268,7 @@ uint32_t reservation_command(struct request* r) {
 }
 
 // ---------------------------------------------------------------- features, log page
-/// All identifiers have the same size (Base 2.0, 5.27.1.25): the first that is not 0 chooses.
+/// All identifiers have the same size (5.1.25.1.28; 2.0: 5.27.1.25): the first that is not 0 chooses.
 uint32_t host_id_set(struct request* r) {
     struct reservation_view* view = r->fn->reservations;
     struct host host = {.wide = r->cmd.dw[11] & 1u};

@@ -12,6 +12,7 @@ extern const uint32_t serial_number;
 
 // The linker takes variables from these two sections alone: nothing else remembers anything.
 #define INSTANCE __attribute__((section(".bss.instance")))
+#define KEPT __attribute__((section(".kept")))        // only power takes it away: as it was before a second start
 #define SCRATCH __attribute__((section(".scratch")))  // written before it is read; not cleared
 
 static struct drive drive INSTANCE;
@@ -20,6 +21,7 @@ static struct waiting waiting[FUNCTIONS] INSTANCE;
 static struct buffers buffers SCRATCH;
 #if FUNCTIONS > 1
 static struct io_waiting io_waiting INSTANCE;
+static struct reservations reservations KEPT;
 static hw_io_ring_t io_ring __attribute__((aligned(2048), section(".scratch.ring")));
 #endif
 static hw_ring_t ring __attribute__((aligned(2048), section(".scratch.ring")));  // first, as it is aligned so far
@@ -33,6 +35,8 @@ int main(void) {
     hw_init(&drive.hw, &ring);
 #if FUNCTIONS > 1
     hw_io_init(drive.io, &io_ring);
+    *drive.reservations = &reservations;
+    resv_init(&drive);
 #endif
     if (drive.hw.num_fn > FUNCTIONS) drive.hw.num_fn = FUNCTIONS;
     resources_init(&drive);

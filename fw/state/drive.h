@@ -54,8 +54,11 @@ struct drive {
     _Alignas(4) uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes; copied in words
     // Where there are several functions:
     struct shares shares[FUNCTIONS > 1];
-    struct reservations reservations[FUNCTIONS > 1];
+    struct reservations* reservations[FUNCTIONS > 1];
     struct hw_io io[FUNCTIONS > 1];
 };
+
+/// Where there are several functions.
+static inline struct reservations* reservations_of(const struct drive* drive) { return *drive->reservations; }
 
 #endif

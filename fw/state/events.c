@@ -39,7 +39,8 @@ void event_report(struct events* e, uint32_t type, uint32_t info) {
 
 void event_unmask(struct events* e, uint32_t type) {
     e->masked[type] = false;
-    if (type == AER_TYPE_NOTICE) e->info[type] = 0;  // one that still waits would say nothing new
+    // One that still waits would say nothing new.
+    if (type == AER_TYPE_NOTICE || (FUNCTIONS > 1 && type == EVENT_RESERVATION)) e->info[type] = 0;
 }
 
 bool event_request(struct events* e, uint32_t cid) {

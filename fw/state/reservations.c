@@ -6,13 +6,11 @@
 #include "state/function.h"
 
 #if FUNCTIONS > 1
-static struct registrant* first(const struct drive* drive) { return (struct registrant*)drive->reservations->of; }
+static struct registrant* first(const struct drive* drive) { return reservations_of(drive)->of; }
 
 #define ALL(drive, reg) for (struct registrant* reg = first(drive); reg < first(drive) + MAX_REGISTRANTS; reg++)
 
-struct reservation* resv_of(const struct drive* drive, uint32_t nsid) {
-    return (struct reservation*)&drive->reservations->ns[nsid];
-}
+struct reservation* resv_of(const struct drive* drive, uint32_t nsid) { return &reservations_of(drive)->ns[nsid]; }
 
 __attribute__((noinline)) bool resv_same_host(const struct host* a, const struct host* b) {
     for (uint32_t i = 0; i < 4; i++) {
@@ -48,7 +46,9 @@ uint32_t resv_count(const struct drive* drive) {
 bool resv_add(struct drive* drive, const struct function* fn, uint32_t nsid, uint64_t key) {
     ALL(drive, reg) {
         if (reg->nsid) continue;
-        *reg = (struct registrant){.key = key, .host = fn->reservations->host, .nsid = (uint8_t)nsid};
+        *reg = (struct registrant){.key = key, .host = fn->reservations->host};
+        __asm__ volatile("" ::: "memory");  // it is there when it is whole: a reset may come in between
+        reg->nsid = (uint8_t)nsid;
         return true;
     }
     return false;
@@ -73,6 +73,15 @@ void resv_acquire(struct drive* drive, struct registrant* reg, uint32_t type) {
     resv_release(drive, reg->nsid);
     reg->holder = !resv_all_hold(type);
     resv_of(drive, reg->nsid)->type = (uint8_t)type;
+}
+
+void resv_init(struct drive* drive) {
+    if (!drive->hw.restarted) memset(reservations_of(drive), 0, sizeof(struct reservations));
+    for (uint32_t nsid = 1; drive->hw.restarted && nsid <= drive->hw.num_ns; nsid++) {
+        bool held = false;
+        ALL(drive, reg) held |= reg->nsid == nsid && resv_holds(drive, reg);
+        if (!held || resv_of(drive, nsid)->type == RESV_TYPE_NONE) resv_release(drive, nsid);
+    }
 }
 
 void resv_forget(struct drive* drive, uint32_t nsid) {

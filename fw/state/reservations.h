@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reservations of namespaces that several functions share (Base 2.0, 8.19): who has registered, who has a reservation, who
-// hears of what becomes of it. Hosts are known by their identifier, feature 81h; a function whose identifier is 0 is a host
-// of its own, until it is reset.
+// Reservations of namespaces that several functions share (Base 2.0, 8.19; 2.1, 8.1.22): who has registered, who has a
+// reservation, who hears of what becomes of it. Hosts are known by their identifier, feature 81h; a function whose
+// identifier is 0 is a host of its own, until it is reset. Only power loss takes registrants and reservations away, all
+// others but that leave `struct reservations` as it is (8.1.22.1).
 #ifndef RESERVATIONS_STATE_H
 #define RESERVATIONS_STATE_H
 
@@ -15,7 +16,7 @@
 struct drive;
 struct function;
 
-#define MAX_REGISTRANTS 48u  // of all namespaces together
+#define MAX_REGISTRANTS 47u  // of all namespaces together
 #define NOTICES 6u           // that a function has not read yet
 
 struct host {
@@ -72,11 +73,16 @@ void resv_acquire(struct drive* drive, struct registrant* reg, uint32_t type);
 /// The namespace is gone.
 void resv_forget(struct drive* drive, uint32_t nsid);
 
+/// Power was off. Or the processor has started again, maybe in the middle of a change: a reservation without a holder is
+/// none.
+void resv_init(struct drive* drive);
+
 /// A controller level reset: what was registered with identifier 0 goes, and the identifier. `changed`: of which namespaces
 /// somebody may now do more, or less, a bit each.
 void resv_reset(struct drive* drive, struct function* fn, uint32_t changed[3]);
 
-/// The function may not write, by the table "Command Behavior in the Presence of a Reservation". Nor read, if resv_exclusive.
+/// The function may not write, by the table "Command Behavior in the Presence of a Reservation" (8.1.22.1; NVM Command Set
+/// 1.0, 5.5). Nor read, if resv_exclusive.
 bool resv_bars(const struct drive* drive, const struct function* fn, uint32_t nsid);
 bool resv_exclusive(const struct drive* drive, uint32_t nsid);
 

@@ -169,8 +169,10 @@ static uint32_t registrants_to_save(const struct reservations* all) {
 /// Registrants of namespaces whose reservations outlast power, each with the reservation. A host with identifier 0 is
 /// another one then.
 static void walk_registrants(struct walk* w, struct drive* drive, uint32_t count) {
-    struct reservations* all = drive->reservations;
-    for (uint32_t i = 0; i < MAX_REGISTRANTS && count; i++) {
+    struct reservations* all = reservations_of(drive);
+    // After a second start they are still there, with those that power would take.
+    uint32_t places = w->load && drive->hw.restarted ? 0 : MAX_REGISTRANTS;
+    for (uint32_t i = 0; i < places && count; i++) {
         struct registrant* reg = &all->of[i];
         if (!w->load && !outlasts_power(all, reg)) continue;
         count--;
@@ -188,6 +190,7 @@ static void walk_registrants(struct walk* w, struct drive* drive, uint32_t count
         two_words(w, &reg->key);
         for (uint32_t n = 0; n < 4; n++) word(w, &reg->host.id[n]);
     }
+    if (w->load) w->at += count * REGISTRANT_WORDS;
 }
 
 uint32_t store_registrants(const struct drive* drive) {
@@ -201,7 +204,7 @@ uint32_t store_registrants(const struct drive* drive) {
 static void walk(struct walk* w, struct drive* drive) {
     struct namespaces* all = &drive->namespaces;
     uint32_t generation = all->generation;
-    if (FUNCTIONS > 1 && !w->load) generation |= registrants_to_save(drive->reservations) << 16;
+    if (FUNCTIONS > 1 && !w->load) generation |= registrants_to_save(reservations_of(drive)) << 16;
     word(w, &drive->boot->power_cycles);
     word(w, &drive->boot->unsafe_shutdowns);
     word(w, &drive->boot->in_use);
@@ -217,7 +220,7 @@ static void walk(struct walk* w, struct drive* drive) {
     if (all->count < drive->hw.num_ns) all->count = drive->hw.num_ns;
     for (uint32_t i = 1; i <= all->count && i <= MAX_NS && (FUNCTIONS == 1 || i <= there); i++)
         walk_namespace(w, &all->of[i], &drive->functions[0].ns[i], &drive->operators.bound[i],
-                       &drive->reservations->ns[i]);
+                       FUNCTIONS > 1 ? &reservations_of(drive)->ns[i] : NULL);
     if (FUNCTIONS > 1) walk_registrants(w, drive, generation >> 16);
     for (uint32_t i = 1; FUNCTIONS > 1 && i < drive->hw.num_fn; i++) walk_vf(w, drive, i);
 }

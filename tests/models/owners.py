@@ -126,16 +126,20 @@ class SharedTime(VirtualFunction):
 
 
 def bring_up_functions(
-    pf: Driver, *, queues: dict[int, int], entries: int = 64, memory: int = 24 << 20, hostile: int = 0
+    pf: Driver, *, queues: dict[int, int], entries: int = 64, memory: int = 24 << 20, hostile: int = 0, new: bool = True
 ) -> list[Driver]:
-    """The PF and VFs, each with queues (by function); namespace 1 is everybody's. hostile: the VF with SharedTime."""
+    """The PF and VFs, each with queues (by function); namespace 1 is everybody's. hostile: the VF with SharedTime.
+
+    new: the drive does not know yet whose namespace 1 is.
+    """
     pf.start(queues=queues[0], entries=entries)
     pf.sim.enable_vfs(len(queues) - 1)
     drives = [pf]
     for fn, count in queues.items():
         if not fn:
             continue
-        namespaces.attachment_try(pf, 1, NsAttach.ATTACH, (fn,)).check()
+        if new:
+            namespaces.attachment_try(pf, 1, NsAttach.ATTACH, (fn,)).check()
         virtualization.assign(pf, fn, queues=count, interrupts=min(8, count + 1))
         virtualization.online(pf, fn)
         view = SharedTime(pf.sim, fn) if fn == hostile else pf.sim.function(fn)

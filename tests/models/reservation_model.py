@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reservations of one namespace, as Base 2.0 is remembered (no text was at hand: check the sections): 7.2 to 7.5
-(commands), 8.19 (what they mean, and the table "Command Behavior in the Presence of a Reservation").
+"""Reservations of one namespace, as the NVMe Base Specification says, 2.1 and 2.2: 7.5 to 7.8 (commands) and 8.1.22.
+
+8.1.22 says what they mean, and has the figures "Command Behavior in the Presence of a Reservation". Section numbers are
+those of 2.1 and 2.2; in 2.0 it is 7.2 to 7.5 and 8.19.
 
 Hosts are any values that can be compared; a host has one or more controllers. Statuses are {SCT, SC}.
 """
@@ -37,16 +39,15 @@ class Reservations:
         return host in self.keys and (self.rtype in ALL or (self.rtype != 0 and self.holder == host))
 
     def may(self, host: Host, write: bool) -> bool:
-        """A command of the read group, or of the write group."""
+        """A command of the read group, or of the write group (8.1.22.1, both figures)."""
         if self.rtype == 0 or self.holds(host):
             return True
         if self.rtype in REGISTRANTS and host in self.keys:
             return True
         return not write and self.rtype not in EXCLUSIVE_ACCESS
 
-    def _released(self, was: int, but: Host) -> None:
-        if was in REGISTRANTS:
-            self.notices += [(h, ResvNotice.RESERVATION_RELEASED) for h in self.keys if h != but]
+    def _released(self, but: Host) -> None:
+        self.notices += [(h, ResvNotice.RESERVATION_RELEASED) for h in self.keys if h != but]
 
     def _drop(self, host: Host) -> None:
         """A registrant is none any more."""
@@ -56,34 +57,38 @@ class Reservations:
 
     # ---- commands
     def register(self, host: Host, action: int, current: int, new: int, ignore: bool, ptpl: int) -> int:
+        """8.1.22.3: any key will do; Register does not look at IEKEY, and with it one replaces a key that one has not.
+
+        8.1.22.4: with IEKEY nobody leaves who is not there.
+        """
         if action not in (ResvRegister.REGISTER, ResvRegister.UNREGISTER, ResvRegister.REPLACE) or ptpl == 1:
-            return INVALID
-        if action != ResvRegister.UNREGISTER and new == 0:
             return INVALID
         if action == ResvRegister.REGISTER:
             if self.keys.get(host, new) != new:
                 return CONFLICT
             self.keys[host] = new
+        elif action == ResvRegister.REPLACE:
+            if not ignore and self.keys.get(host) != current:
+                return CONFLICT
+            self.keys[host] = new
         else:
             if host not in self.keys or (not ignore and self.keys[host] != current):
                 return CONFLICT
-            if action == ResvRegister.REPLACE:
-                self.keys[host] = new
-            else:
-                self.leave(host)
+            self.leave(host)
         if ptpl:
             self.persists = ptpl == ResvPtpl.SET
         self.generation += 1
         return OK
 
     def leave(self, host: Host) -> None:
-        """Unregistered: with the holder the reservation goes, and registrants hear of it if it was of their types."""
+        """8.1.22.4: with the holder the reservation goes, and registrants hear of it if it was of Registrants Only."""
         was = self.rtype
         self._drop(host)
-        if was and not self.rtype:
-            self._released(was, host)
+        if was in REGISTRANTS and not self.rtype:  # of those of All Registrants nobody is left
+            self._released(host)
 
     def acquire(self, host: Host, action: int, key: int, preempt: int, rtype: int, ignore: bool) -> int:
+        """7.5, 8.1.22.5."""
         if action > ResvAcquire.PREEMPT_ABORT or ignore or not 1 <= rtype <= 6:
             return INVALID
         if self.keys.get(host) != key:
@@ -101,7 +106,10 @@ class Reservations:
         self.rtype, self.holder = rtype, None if rtype in ALL else host
 
     def _preempt(self, host: Host, key: int, rtype: int) -> int:
-        """8.19.7: registrants with the key go; with the holder's key, or 0 where all hold, the reservation is ours."""
+        """8.1.22.7: registrants with the key go; with the holder's key, or 0 where all hold, the reservation is ours.
+
+        Where all hold it is an error that nobody has the key, and there alone.
+        """
         was = self.rtype
         replaces = bool(was) and (key == 0 if was in ALL else self.keys[self.holder] == key)
         if was and was not in ALL and not replaces and key == 0:
@@ -110,7 +118,7 @@ class Reservations:
             victims = [h for h, k in self.keys.items() if h != host and (was in ALL or k == key)]
         else:
             victims = [h for h, k in self.keys.items() if k == key]
-            if not victims:
+            if was in ALL and not victims:
                 return CONFLICT
         for victim in victims:
             self._drop(victim)
@@ -119,12 +127,11 @@ class Reservations:
         if replaces:
             self._take(host, rtype)
             if rtype != was:
-                self._released(was, host)
-        elif was and not self.rtype:
-            self._released(was, host)
+                self._released(host)
         return OK
 
     def release(self, host: Host, action: int, key: int, rtype: int, ignore: bool) -> int:
+        """8.1.22.6, 8.1.22.8."""
         if action > ResvRelease.CLEAR or ignore:
             return INVALID
         if self.keys.get(host) != key:
@@ -137,10 +144,15 @@ class Reservations:
             if rtype != self.rtype:
                 return INVALID
             self.rtype, self.holder = 0, None
-            self._released(rtype, host)
+            if rtype in REGISTRANTS:
+                self._released(host)
         return OK
 
     # ---- what happens to it
+    def reset(self) -> None:
+        """All resets but power loss: registrants and reservation stay (8.1.22.1). Log pages go (5.1.12.1.32)."""
+        self.notices = []
+
     def power_loss(self) -> None:
         """A host whose identifier is 0 is to have left before: it is another one then."""
         if not self.persists:

@@ -407,7 +407,7 @@ class ResvType(IntEnum):
 
 
 class ResvNotice(IntEnum):
-    """Type of a Reservation Notification log page (Base 2.0, 5.16.1.22), and its bit of feature 82h."""
+    """Type of a Reservation Notification log page (Base 2.0, 5.16.1.24), and its bit of feature 82h."""
 
     EMPTY = 0
     REGISTRATION_PREEMPTED = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reservations of a namespace that several controllers share (Base 2.0, 8.19), as a host uses them.
+"""Reservations of a namespace that several controllers share (Base 2.0, 8.19; 2.1, 8.1.22), as a host uses them.
 
     reservations.set_host_id(vf, 0x1234)
     reservations.register(vf, key=0xABC)
@@ -181,5 +181,5 @@ def host_id(drive: Driver, *, wide: bool = False) -> int:
 
 
 def notification(drive: Driver, *, keep: bool = False) -> ResvNotification:
-    """Log page 80h (5.16.1.22); it is read, and the next one comes, unless `keep`. type 0: there is none."""
+    """Log page 80h (5.16.1.24); it is read, and the next one comes, unless `keep`. type 0: there is none."""
     return ResvNotification.from_buffer_copy(drive.get_log(LogPage.RESERVATION, 64, rae=keep))

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reservations of a namespace that three functions share (Base 2.0, 7.2 to 7.5 and 8.19), against a model of them, and
-by what each function can still read and write."""
+"""Reservations of a namespace that three functions share (Base 2.1, 7.5 to 7.8 and 8.1.22; 7.2 to 7.5 and 8.19 of 2.0),
+against a model of them, and by what each function can still read and write; and one that 17 functions share."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from doorbell.nvme import namespaces, reservations
-from doorbell.nvme.commands import Command, expect
+from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import (
     ONCS_RESERVATIONS,
     STATUS_DNR,
@@ -20,98 +22,135 @@ from doorbell.nvme.constants import (
     NvmOpc,
     ResvAcquire,
     ResvNotice,
+    ResvPtpl,
     ResvRegister,
-    ResvRelease,
     ResvType,
     Status,
 )
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.structures import IdNs, IdNsIndependent
+from doorbell.nvme.memory import Buffer
+from doorbell.nvme.structures import IdNs, IdNsIndependent, ResvController, ResvStatus
 from owners import bring_up_functions
-from reservation_model import Reservations
+from reservation_hosts import MEMORY, TYPES, Cluster, allowed, io
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 NUM_FN = 3
-MEMORY = 16 << 20
 OK, CONFLICT, INVALID = Status.SUCCESS, Status.RESV_CONFLICT, Status.INVALID_FIELD
-HOSTS = (0xA, 0xB, 0xC)
-KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
-TYPES = range(1, 7)
-READS = (NvmOpc.READ, NvmOpc.COMPARE, NvmOpc.VERIFY)
-WRITES = (NvmOpc.WRITE, NvmOpc.WRITE_ZEROES, NvmOpc.DSM, NvmOpc.FLUSH)
 
 
 @pytest.fixture
-def drives(make_drive: MakeDrive) -> list[Driver]:
+def cluster(make_drive: MakeDrive) -> Cluster:
     """PF and VFs, each with a host identifier of its own; namespace 1 is everybody's."""
-    pf = make_drive(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN}, media_size=32 << 20)
-    found = bring_up_functions(pf, queues={0: 2, 1: 1, 2: 1}, entries=32, memory=MEMORY)
-    for drive, host in zip(found, HOSTS, strict=True):
-        reservations.set_host_id(drive, host)
-    return found
+    return Cluster(make_drive, NUM_FN)
 
 
-def io(drive: Driver, opcode: int, nsid: int | None = None) -> Command:
-    """A command of one block at 0; Dataset Management deallocates block 4096."""
-    buffer = drive.buffer(512)
-    buffer.write(bytes(4) + (1).to_bytes(4, "little") + (4096).to_bytes(8, "little") + bytes(496))
-    geometry = {"cdw10": 0, "cdw11": 4} if opcode == NvmOpc.DSM else {}
-    command = drive.submit(1, opcode, buffer=buffer, nbytes=16 if geometry else 512, nsid=nsid, ring=True, **geometry)
-    drive.wait([command])
-    buffer.free()
-    return command
+@pytest.fixture
+def drives(cluster: Cluster) -> list[Driver]:
+    return cluster.drives
 
 
-def allowed(drive: Driver, opcode: int) -> bool:
-    command = io(drive, opcode)
-    expect(command, OK, CONFLICT, *([Status.COMPARE_FAILED] if opcode == NvmOpc.COMPARE else []))
-    assert command.status != CONFLICT or command.dnr
-    return command.status != CONFLICT
+HOSTS = (0xA, 0xB, 0xC)
+KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
 
 
-def probe(drives: list[Driver], model: Reservations, thorough: bool = False) -> None:
-    """Each function can do what the model says."""
-    for drive, host in zip(drives, HOSTS, strict=True):
-        for write, group in ((False, READS), (True, WRITES)):
-            for opcode in group if thorough else group[:1]:
-                assert allowed(drive, opcode) == model.may(host, write), f"host {host:x}, {NvmOpc(opcode).name}"
-
-
-def same_report(drive: Driver, model: Reservations, controllers: dict[int, int]) -> None:
-    """controllers: by host, its CNTLID; the others have none."""
-    found = reservations.report(drive)
-    assert (found.generation, found.rtype, found.persists) == (model.generation, model.rtype, model.persists)
-    want = {(controllers.get(h, 0xFFFF), model.holds(h), h, k) for h, k in model.keys.items()}
-    assert {(c.cntlid, c.holder, c.hostid, c.key) for c in found.controllers} == want
-    assert len(found.controllers) == len(want)
-
-
-CONTROLLERS = {host: fn for fn, host in enumerate(HOSTS)}
-
-
-def test_who_may_do_what(drives: list[Driver]) -> None:
-    """The specification's table: each type, the holder, a registrant, who is none; each command of both groups."""
-    pf, registrant, _ = drives
-    model = Reservations()
-    probe(drives, model, thorough=True)
-    for drive, host, key in zip(drives[:2], HOSTS, KEYS, strict=False):
-        reservations.register(drive, key)
-        model.register(host, ResvRegister.REGISTER, 0, key, False, 0)
+def test_who_may_do_what(cluster: Cluster) -> None:
+    """The specification's figures (8.1.22.1): each type; the holder, a registrant, who is none; each command."""
+    (holder, registrant, _), keys = range(NUM_FN), cluster.keys
+    cluster.probe(thorough=True)
+    for fn in (holder, registrant):
+        cluster.register(fn, key=keys[fn])
     for rtype in TYPES:
-        reservations.acquire(pf, KEYS[0], rtype)
-        model.acquire(HOSTS[0], ResvAcquire.ACQUIRE, KEYS[0], 0, rtype, False)
-        probe(drives, model, thorough=True)
-        for drive in drives:
-            same_report(drive, model, CONTROLLERS)
-        expect(reservations.acquire_try(registrant, key=KEYS[1], rtype=rtype),
-               OK if rtype >= ResvType.WRITE_EXCLUSIVE_ALL else CONFLICT)  # fmt: skip
+        cluster.acquire(holder, key=keys[holder], rtype=rtype)
+        cluster.probe(thorough=True)
+        for fn in range(NUM_FN):
+            cluster.same_report(fn)
+        status = cluster.acquire(registrant, key=keys[registrant], rtype=rtype)
+        assert status == (OK if rtype >= ResvType.WRITE_EXCLUSIVE_ALL else CONFLICT)
         if rtype < ResvType.WRITE_EXCLUSIVE_ALL:  # it is no holder: nothing happens
-            reservations.release(registrant, KEYS[1], rtype)
-        same_report(pf, model, CONTROLLERS)
-        reservations.release(pf, KEYS[0], rtype)
-        model.release(HOSTS[0], ResvRelease.RELEASE, KEYS[0], rtype, False)
-    probe(drives, model)
+            assert cluster.release(registrant, key=keys[registrant], rtype=rtype) == OK
+        cluster.same_report()
+        assert cluster.release(holder, key=keys[holder], rtype=rtype) == OK
+    cluster.probe()
+
+
+def test_replacing_a_key_that_is_not_there(cluster: Cluster) -> None:
+    """8.1.22.3: with IEKEY it is "without regard to its registration status". 8.1.22.4: nobody leaves so."""
+    key, other = cluster.keys[:2]
+    assert cluster.register(1, ResvRegister.REPLACE, current=key, key=key) == CONFLICT
+    assert cluster.register(1, ResvRegister.UNREGISTER, current=key, ignore=True) == CONFLICT
+    assert cluster.register(1, ResvRegister.REPLACE, current=other, key=key, ignore=True) == OK
+    cluster.same_report()
+    assert cluster.register(1, ResvRegister.REPLACE, current=other, key=other, ignore=True) == OK
+    assert cluster.register(1, ResvRegister.REGISTER, key=key, ignore=True) == CONFLICT, "it looks at no IEKEY"
+    cluster.same_report()
+    assert cluster.register(1, ResvRegister.UNREGISTER, current=key, ignore=True) == OK
+    cluster.same_report()
+
+
+def test_key_zero(cluster: Cluster) -> None:
+    """No section bars a key (8.1.22.3). As PRKEY 0 it means the holder's own, or all where all hold (8.1.22.7)."""
+    _, other, third = cluster.keys
+    assert cluster.register(0, key=0) == OK
+    assert cluster.register(1, key=other) == OK
+    assert cluster.acquire(0, key=0, rtype=ResvType.EXCLUSIVE_ACCESS) == OK
+    cluster.same_report()
+    cluster.probe()
+    assert cluster.acquire(1, ResvAcquire.PREEMPT, key=other, preempt=0, rtype=ResvType.EXCLUSIVE_ACCESS_ALL) == OK
+    assert cluster.model.keys == {cluster.hosts[1]: other}
+    assert cluster.register(2, key=third) == OK
+    assert cluster.acquire(2, ResvAcquire.PREEMPT, key=third, preempt=0, rtype=ResvType.WRITE_EXCLUSIVE) == OK
+    assert cluster.model.keys == {cluster.hosts[2]: third}
+    cluster.same_report()
+    cluster.probe()
+    cluster.heard()
+
+
+def test_preempting_a_key_that_nobody_has(cluster: Cluster) -> None:
+    """8.1.22.7: an error where all registrants hold, and there alone; 0 is no key to preempt where one holds."""
+    key, other, third = cluster.keys
+    cluster.register(0, key=key)
+    cluster.register(1, key=other)
+    for rtype in (0, *TYPES):
+        if rtype:
+            cluster.acquire(0, key=key, rtype=rtype)
+        all_hold = rtype >= ResvType.WRITE_EXCLUSIVE_ALL
+        for action in (ResvAcquire.PREEMPT, ResvAcquire.PREEMPT_ABORT):
+            assert cluster.acquire(1, action, key=other, preempt=third, rtype=1) == (CONFLICT if all_hold else OK)
+            if not all_hold:
+                assert cluster.acquire(1, action, key=other, preempt=0, rtype=1) == (INVALID if rtype else OK)
+        cluster.same_report()
+        cluster.release(0, key=key, rtype=rtype)
+    cluster.heard()
+
+
+@pytest.mark.parametrize("was", TYPES)
+def test_who_hears_of_another_type(cluster: Cluster, was: int) -> None:
+    """8.1.22.7: hosts that remain registrants hear that the type has changed, whichever it was.
+
+    8.1.22.4, 8.1.22.6: of an end without another reservation they hear if it was of some types.
+    """
+    keys = cluster.keys
+    for fn in range(NUM_FN):
+        cluster.register(fn, key=keys[fn])
+    new = ResvType.EXCLUSIVE_ACCESS if was != ResvType.EXCLUSIVE_ACCESS else ResvType.WRITE_EXCLUSIVE
+    cluster.acquire(0, key=keys[0], rtype=was)
+    victim = 0 if was >= ResvType.WRITE_EXCLUSIVE_ALL else keys[0]
+    cluster.acquire(1, ResvAcquire.PREEMPT, key=keys[1], preempt=victim, rtype=new)
+    if was < ResvType.WRITE_EXCLUSIVE_ALL:
+        assert (cluster.hosts[2], ResvNotice.RESERVATION_RELEASED) in cluster.model.notices
+    cluster.heard()
+    cluster.acquire(1, ResvAcquire.PREEMPT, key=keys[1], preempt=keys[1], rtype=was)  # of itself
+    cluster.register(0, key=keys[0])
+    cluster.heard()
+    cluster.acquire(1, ResvAcquire.PREEMPT, key=keys[1], preempt=keys[1], rtype=was)  # the same type: nothing to hear
+    cluster.heard()
+    cluster.release(1, key=keys[1], rtype=was)
+    cluster.heard()
+    cluster.acquire(1, key=keys[1], rtype=was)
+    cluster.register(1, ResvRegister.UNREGISTER, current=keys[1])
+    cluster.heard()
+    cluster.same_report()
 
 
 def test_flush_of_all_and_admin_commands(make_drive: MakeDrive) -> None:
@@ -176,7 +215,6 @@ def test_commands_that_are_wrong(drives: list[Driver]) -> None:
     for action in range(2, 8):
         expect(reservations.release_try(pf, action, key=1, rtype=1), INVALID)
     expect(reservations.register_try(pf, key=1, ptpl=1), INVALID)
-    expect(reservations.register_try(pf, key=0), INVALID)
     reservations.register(pf, KEYS[0])
     for rtype in (0, 7, 255):
         expect(reservations.acquire_try(pf, key=KEYS[0], rtype=rtype), INVALID)
@@ -189,9 +227,9 @@ def test_commands_that_are_wrong(drives: list[Driver]) -> None:
     # A report that is cut, and one longer than what there is.
     whole = reservations.report_try(pf, 4096)[1]
     assert whole[:4] == (1).to_bytes(4, "little") and whole[5] == 1
-    for size in (4, 24, 28, 48, 8192):
+    for size in (4, 24, 28, 48, 8192):  # 7.8: "no additional data is transferred"
         data = reservations.report_try(pf, size)[1]
-        assert data == (whole + bytes(4096))[:size]
+        assert data == (whole[:48] + b"\xee" * 8192)[:size]
     # The error log has them, with the queue and the namespace.
     expect(reservations.acquire_try(pf, key=1, rtype=1, qid=2), CONFLICT)
     entry = pf.get_log(LogPage.ERROR, 64)
@@ -263,61 +301,105 @@ def test_notices(drives: list[Driver]) -> None:
     reservations.clear(pf, KEYS[0])
     page = reservations.notification(other)
     assert (page.count, page.type, page.nsid) == (1, ResvNotice.RESERVATION_PREEMPTED, 1)
+    # What has been read brings no event any more.
+    event = other.submit(0, AdminOpc.ASYNC_EVENT, nsid=0, ring=True)
+    other.sim.run(20_000)
+    assert other.poll() == [] and not event.done
 
 
-def step(rng: random.Random, drives: list[Driver], model: Reservations) -> str:
-    """One command of one function, by the model too."""
-    fn = rng.randrange(NUM_FN)
-    drive, host = drives[fn], HOSTS[fn]
-    own = model.keys.get(host, KEYS[fn])
-    key = own if rng.random() < 0.85 else rng.choice(KEYS)
-    kind = rng.choices(("register", "acquire", "release"), (4, 4, 2))[0]
-    ignore = rng.random() < (0.2 if kind == "register" else 0.03)
-    if kind == "register":
-        action, new = rng.choice((0, 0, 0, 1, 2, 3)), rng.choice((KEYS[fn], KEYS[fn], *KEYS, 0))
-        ptpl = rng.choice((0, 0, 0, 0, 1, 2, 3))
-        command = reservations.register_try(drive, action, current=key, key=new, ignore=ignore, ptpl=ptpl)
-        status = model.register(host, action, key, new, ignore, ptpl)
-    elif kind == "acquire":
-        action, rtype = rng.choice((0, 0, 1, 1, 2, 3)), rng.choice((*TYPES, *TYPES, 0, 7))
-        victim = rng.choice((*model.keys.values(), *KEYS, 0))
-        command = reservations.acquire_try(drive, action, key=key, rtype=rtype, preempt=victim, ignore=ignore)
-        status = model.acquire(host, action, key, victim, rtype, ignore)
-    else:
-        action = rng.choice((0, 0, 0, 1, 2))
-        rtype = model.rtype if rng.random() < 0.7 else rng.choice((*TYPES, 0))
-        command = reservations.release_try(drive, action, key=key, rtype=rtype, ignore=ignore)
-        status = model.release(host, action, key, rtype, ignore)
-    told = f"fn {fn} {kind} action {action}: {Status(command.status).name}"
-    assert command.status == status, f"{told}, not {Status(status).name}"
-    return told
-
-
-def heard(drives: list[Driver], model: Reservations) -> None:
-    """Each function has the notices that the model has for its host, in their order."""
-    for drive, host in zip(drives, HOSTS, strict=True):
-        for want in [kind for h, kind in model.notices if h == host]:
-            assert reservations.notification(drive).type == want
-        assert reservations.notification(drive).type == 0
-    model.notices.clear()
-
-
-def run_at_random(drives: list[Driver], seed: int, steps: int) -> set[str]:
-    rng, model, seen = random.Random(seed), Reservations(), set()
+def run_at_random(cluster: Cluster, seed: int, steps: int, links: int, powers: int) -> Counter[str]:
+    """links, powers: resets of the link and power cycles, of each thousand steps."""
+    rng, seen = random.Random(seed), Counter[str]()
     for n in range(steps):
-        told = step(rng, drives, model)
-        seen.add(told.split(" ", 2)[2])
-        same_report(drives[n % NUM_FN], model, CONTROLLERS)
-        probe(drives, model)
-        heard(drives, model)
+        what = rng.randrange(1000)
+        if what < links + powers:
+            how = "link" if what < links else "power"
+            seen[f"{how}, {'kept' if cluster.model.persists else 'not kept'}"] += bool(cluster.model.keys)
+            (cluster.link_reset if what < links else cluster.power_cycle)()
+            cluster.same_report(named=False)
+            cluster.name()
+        else:
+            seen[cluster.at_random(rng)] += 1
+        cluster.same_report(n % cluster.num_fn)
+        cluster.probe()
+        cluster.heard()
     return seen
 
 
-def test_at_random(drives: list[Driver]) -> None:
-    assert len(run_at_random(drives, 1, 60)) > 15
+def test_at_random(cluster: Cluster) -> None:
+    assert len(run_at_random(cluster, 1, 60, links=20, powers=0)) > 15
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_at_random_for_long(drives: list[Driver], seed: int) -> None:
-    run_at_random(drives, seed, 500)
+def test_at_random_for_long(make_drive: MakeDrive, tmp_path: Path, seed: int) -> None:
+    seen = run_at_random(Cluster(make_drive, NUM_FN, tmp_path / "image"), seed, 500, links=20, powers=60)
+    assert min(seen[f"{how}, {what}"] for how in ("link", "power") for what in ("kept", "not kept")) > 0, seen
+
+
+# ---------------------------------------------------------------- 17 functions
+MANY = 17
+
+
+@pytest.fixture
+def many(make_drive: MakeDrive, tmp_path: Path) -> Cluster:
+    return Cluster(make_drive, MANY, tmp_path / "image")
+
+
+@pytest.mark.nightly
+def test_seventeen_hosts(many: Cluster) -> None:
+    """All register, one holds; a report has a row for each, across pages; each takes it from the one before; power."""
+    for fn in range(MANY):
+        assert many.register(fn, key=many.keys[fn], ptpl=ResvPtpl.SET if fn == 0 else ResvPtpl.NO_CHANGE) == OK
+    assert many.acquire(0, key=many.keys[0], rtype=ResvType.EXCLUSIVE_ACCESS) == OK
+    for fn in range(1, MANY):
+        assert many.acquire(fn, key=many.keys[fn], rtype=ResvType.EXCLUSIVE_ACCESS) == CONFLICT
+    many.probe()
+    for fn in range(MANY):
+        many.same_report(fn)
+    rows_across_pages(many)
+    for fn in range(1, MANY):
+        rtype = 1 + fn % 4
+        assert many.acquire(fn, ResvAcquire.PREEMPT, key=many.keys[fn], preempt=many.keys[fn - 1], rtype=rtype) == OK
+        many.same_report(fn)
+        many.heard()
+    many.probe()
+    assert len(many.model.keys) == 1
+    for fn in range(MANY - 1):
+        assert many.register(fn, key=many.keys[0]) == OK  # one key for all
+    assert many.acquire(0, ResvAcquire.PREEMPT, key=many.keys[0], preempt=many.keys[-1],
+                        rtype=ResvType.WRITE_EXCLUSIVE_ALL) == OK  # fmt: skip
+    many.probe()
+    many.power_cycle()
+    many.same_report(named=False)
+    assert [allowed(d, NvmOpc.WRITE) for d in many.drives] == [False] * MANY
+    many.name()
+    many.same_report(MANY - 1)
+    many.probe()
+    assert many.acquire(0, ResvAcquire.PREEMPT_ABORT, key=many.keys[0], preempt=many.keys[0], rtype=1) == OK, "all go"
+    many.same_report()
+    many.probe()
+    many.heard()
+
+
+def rows_across_pages(many: Cluster) -> None:
+    """The buffer begins 100 bytes before a page's end, its second half is elsewhere; a row that is cut."""
+    drive, rows = many.drives[5], 24 + 24 * MANY
+    whole = reservations.report_try(drive, 4096)[1][:rows]
+    found = [ResvController.from_buffer_copy(whole, 24 + 24 * i) for i in range(MANY)]
+    assert sorted(row.cntlid for row in found) == list(range(MANY))
+    assert ResvStatus.from_buffer_copy(whole).regctl == MANY
+    for size in (rows, 24 + 24 * 8 + 12):
+        buffer = Buffer(drive.memory, 4096, offset=3996, scattered=True)
+        buffer.write(b"\xee" * 4096)
+        command = drive.submit(1, NvmOpc.RESV_REPORT, buffer=buffer, nbytes=size, cdw10=size // 4 - 1, cdw11=0, cdw12=0,
+                               ring=True)  # fmt: skip
+        drive.wait([command])
+        command.check()
+        assert buffer.read() == (whole[:size]).ljust(4096, b"\xee")
+        buffer.free()
+
+
+@pytest.mark.nightly
+def test_seventeen_at_random(many: Cluster) -> None:
+    run_at_random(many, 17, 60, links=20, powers=40)

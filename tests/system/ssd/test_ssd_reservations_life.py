@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reservations outlast, and what becomes of commands while they come and go: power, resets of functions, Abort,
-deleted queues, Preempt and Abort (Base 2.0, 7.2, 8.19)."""
+"""What reservations outlast, and what becomes of commands while they come and go: power, resets, Abort, deleted queues,
+Preempt and Abort (Base 2.1, 7.5 and 8.1.22; 7.2 and 8.19 of 2.0)."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from doorbell.nvme import reservations, virtualization
+from doorbell.nvme import reservations
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import (
     CC_EN,
@@ -20,48 +22,31 @@ from doorbell.nvme.constants import (
     Status,
 )
 from doorbell.nvme.driver import Driver
-from owners import bring_up_functions
+from reservation_hosts import Cluster
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 NUM_FN = 3
-MEMORY = 16 << 20
 OK, CONFLICT = Status.SUCCESS, Status.RESV_CONFLICT
 HOSTS = (0xA, 0xB, 0xC)
 KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
-QUEUES = {0: 2, 1: 1, 2: 1}
 SLOW = {"media_latency_ns": 200_000}
 
 
-def opened(make_drive: MakeDrive, **more: int) -> list[Driver]:
-    pf = make_drive(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN}, media_size=32 << 20, **more)
-    found = bring_up_functions(pf, queues=QUEUES, entries=32, memory=MEMORY)
-    name(found)
-    return found
-
-
-def name(drives: list[Driver]) -> None:
-    for drive, host in zip(drives, HOSTS, strict=True):
-        reservations.set_host_id(drive, host)
+@pytest.fixture
+def cluster(make_drive: MakeDrive) -> Cluster:
+    return Cluster(make_drive, NUM_FN)
 
 
 @pytest.fixture
-def drives(make_drive: MakeDrive) -> list[Driver]:
-    return opened(make_drive)
+def lasting(make_drive: MakeDrive, tmp_path: Path) -> Cluster:
+    """Its media is a file, so there are power cycles."""
+    return Cluster(make_drive, NUM_FN, tmp_path / "image")
 
 
-def power_cycle(drives: list[Driver]) -> None:
-    """All are up again, and nobody has said who it is."""
-    pf = drives[0]
-    pf.sim.reset()
-    for drive in drives:
-        drive._forget_queues()
-    pf.start(queues=QUEUES[0], entries=32)
-    pf.sim.enable_vfs(NUM_FN - 1)
-    for fn, vf in enumerate(drives[1:], 1):
-        virtualization.assign(pf, fn, queues=QUEUES[fn], interrupts=2)
-        virtualization.online(pf, fn)
-        vf.start(queues=QUEUES[fn], entries=32, vectors=1)
+@pytest.fixture
+def drives(cluster: Cluster) -> list[Driver]:
+    return cluster.drives
 
 
 def writes(drive: Driver) -> bool:
@@ -75,37 +60,113 @@ def rows(drive: Driver) -> set[tuple[int, bool, int, int]]:
     return {(c.cntlid, c.holder, c.hostid, c.key) for c in reservations.report(drive).controllers}
 
 
-def test_power(drives: list[Driver]) -> None:
-    """Persistence on, by Register, and off, by the feature."""
-    pf, vf, _ = drives
+def test_power(lasting: Cluster) -> None:
+    """Persistence on, by Register, and off, by the feature (8.1.22.1, 5.1.25.1.30)."""
+    pf, vf, other = lasting.drives
     reservations.register(pf, KEYS[0])
     reservations.register(vf, KEYS[1], ptpl=ResvPtpl.SET)
     reservations.acquire(vf, KEYS[1], ResvType.WRITE_EXCLUSIVE_REGISTRANTS)
     before = reservations.report(pf)
     assert before.persists and pf.get_features(Feature.RESV_PERSIST, nsid=1) == 1
-    power_cycle(drives)
-    assert [writes(d) for d in drives] == [False] * 3, "it holds before any host has said who it is"
+    lasting.power_cycle()
+    pf, vf, other = lasting.drives
+    assert [writes(d) for d in lasting.drives] == [False] * 3, "it holds before any host has said who it is"
     assert rows(pf) == {(0xFFFF, False, HOSTS[0], KEYS[0]), (0xFFFF, True, HOSTS[1], KEYS[1])}
-    name(drives)
+    lasting.name()
     assert reservations.report(pf) == before
-    assert [writes(d) for d in drives] == [True, True, False]
-    drives[2].set_features(Feature.RESV_PERSIST, 0, nsid=1)
+    assert [writes(d) for d in lasting.drives] == [True, True, False]
+    other.set_features(Feature.RESV_PERSIST, 0, nsid=1)
     assert not reservations.report(pf).persists
-    assert [writes(d) for d in drives] == [True, True, False]
-    power_cycle(drives)
-    name(drives)
-    assert reservations.report(pf) == reservations.Report(0, 0, False, [])
-    assert [writes(d) for d in drives] == [True] * 3
+    assert [writes(d) for d in lasting.drives] == [True, True, False]
+    lasting.power_cycle()
+    lasting.name()
+    assert reservations.report(lasting.drives[0]) == reservations.Report(0, 0, False, [])
+    assert [writes(d) for d in lasting.drives] == [True] * 3
 
 
-def test_host_0_does_not_outlast_power(drives: list[Driver]) -> None:
-    pf, vf, _ = drives
+@pytest.mark.parametrize("ptpl", [ResvPtpl.NO_CHANGE, ResvPtpl.SET])
+def test_a_reset_of_the_link(cluster: Cluster, ptpl: int) -> None:
+    """8.1.22.1: registrations and reservations outlast all resets but that of power loss, whatever PTPLS says."""
+    pf, vf, _ = cluster.drives
+    reservations.register(pf, KEYS[0])
+    reservations.register(vf, KEYS[1], ptpl=ptpl)
+    reservations.acquire(vf, KEYS[1], ResvType.WRITE_EXCLUSIVE_REGISTRANTS)
+    before = reservations.report(pf)
+    for _ in range(2):
+        cluster.link_reset()
+        assert [writes(d) for d in cluster.drives] == [False] * 3, "nobody has said who it is"
+        assert rows(pf) == {(0xFFFF, False, HOSTS[0], KEYS[0]), (0xFFFF, True, HOSTS[1], KEYS[1])}
+        cluster.name()
+        assert reservations.report(pf) == before
+        assert [writes(d) for d in cluster.drives] == [True, True, False]
+
+
+def test_a_processor_that_hung(cluster: Cluster) -> None:
+    """The watchdog's second start is no power loss either."""
+    pf, vf, _ = cluster.drives
+    reservations.register(pf, KEYS[0])
+    reservations.register(vf, KEYS[1])
+    reservations.acquire(vf, KEYS[1], ResvType.EXCLUSIVE_ACCESS)
+    before = reservations.report(pf)
+    cluster.hang()
+    assert [writes(d) for d in cluster.drives] == [False] * 3
+    cluster.name()
+    assert reservations.report(pf) == before
+    assert [writes(d) for d in cluster.drives] == [False, True, False]
+
+
+@pytest.mark.parametrize("wait", [0, 1000, 3000, 6000, 9000, 12_000, 15_000])
+def test_a_reset_of_the_link_in_the_middle(cluster: Cluster, wait: int) -> None:
+    """... of a command that changes them: it has been done, or not; a reservation has a holder, or is none."""
+    pf, vf, other = cluster.drives
+    for drive, key in zip(cluster.drives, KEYS, strict=True):
+        reservations.register(drive, key)
+    reservations.acquire(vf, KEYS[1], ResvType.EXCLUSIVE_ACCESS)
+    buffer = pf.buffer(16)
+    buffer.write(KEYS[0].to_bytes(8, "little") + KEYS[1].to_bytes(8, "little"))
+    cdw10 = ResvAcquire.PREEMPT | ResvType.WRITE_EXCLUSIVE << 8
+    pf.submit(1, NvmOpc.RESV_ACQUIRE, buffer=buffer, nbytes=16, cdw10=cdw10, cdw11=0, cdw12=0, ring=True)
+    pf.sim.run(wait)
+    cluster.link_reset()
+    cluster.name()
+    found = reservations.report(other)
+    held = [c.hostid for c in found.controllers if c.holder]
+    keys = {c.hostid: c.key for c in found.controllers}
+    assert dict(zip(HOSTS, KEYS, strict=True)).items() >= keys.items() and HOSTS[0] in keys
+    assert len(held) == (found.rtype != 0) and found.rtype in (0, ResvType.EXCLUSIVE_ACCESS, ResvType.WRITE_EXCLUSIVE)
+    if not wait:
+        assert (found.rtype, held, len(keys)) == (ResvType.EXCLUSIVE_ACCESS, [HOSTS[1]], 3)
+    allowed = [h in held for h in HOSTS] if held else [True] * 3
+    assert [writes(d) for d in cluster.drives] == allowed
+
+
+def test_host_0_does_not_outlast_power(lasting: Cluster) -> None:
+    pf, vf, _ = lasting.drives
     reservations.set_host_id(vf, 0)
     reservations.register(pf, KEYS[0], ptpl=ResvPtpl.SET)
     reservations.register(vf, KEYS[1])
-    power_cycle(drives)
-    name(drives)
+    lasting.power_cycle()
+    lasting.name()
+    assert rows(lasting.drives[0]) == {(0, False, HOSTS[0], KEYS[0])}
+
+
+def test_host_0_does_not_outlast_a_reset_of_the_link(cluster: Cluster) -> None:
+    """It is another one then. Its registrations stay its own when it gets an identifier (8.1.22)."""
+    pf, vf, other = cluster.drives
+    for drive in (vf, other):
+        reservations.set_host_id(drive, 0)
+    reservations.register(pf, KEYS[0])
+    reservations.register(vf, KEYS[1])
+    reservations.register(other, KEYS[2])
+    reservations.acquire(vf, KEYS[1], ResvType.WRITE_EXCLUSIVE)
+    reservations.set_host_id(vf, HOSTS[1])
+    assert not writes(vf)
+    reservations.set_host_id(vf, 0)
+    assert writes(vf)
+    cluster.link_reset()
+    cluster.name()
     assert rows(pf) == {(0, False, HOSTS[0], KEYS[0])}
+    assert [writes(d) for d in cluster.drives] == [True] * 3
 
 
 def test_a_reset_of_the_holder(drives: list[Driver]) -> None:
@@ -174,7 +235,7 @@ def test_abort(drives: list[Driver]) -> None:
 @pytest.mark.parametrize("abort", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_preempt_and_abort(make_drive: MakeDrive, abort: bool) -> None:
     """The preempted host's commands in this namespace end at once; a third one's, and without Abort all, as ever."""
-    pf, vf, other = drives = opened(make_drive, **SLOW)
+    pf, vf, other = drives = Cluster(make_drive, NUM_FN, **SLOW).drives
     for drive, key in zip(drives, KEYS, strict=True):
         reservations.register(drive, key)
     reservations.acquire(vf, KEYS[1], ResvType.EXCLUSIVE_ACCESS_REGISTRANTS)
