@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -25,8 +26,11 @@ FLAGS = (
     "-ffreestanding", "-fno-builtin", "-nostdlib", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections",
     "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
 )  # fmt: skip
+MANY_FLAGS = ("-Xclang", "-Oz", "-mrelax", "-msave-restore")
+"""With several functions, behind the others: smaller, and slower by a fifth or so. zig takes -Oz for -Os."""
 RAM_BYTES = 65536
-MANY_RAM_BYTES = 131072  # with several functions
+MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as db_ssd_pkg::many_ram_bytes has it
+LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 
 
 def zig() -> list[str]:
@@ -41,12 +45,14 @@ def run(command: list[str], env: dict[str, str]) -> None:
 
 def build(out: Path, gen_c: Path, serial: int = 1, functions: int = 1) -> None:
     """Compile, link, and write the image as one 32-bit word a line."""
-    ram = MANY_RAM_BYTES if functions > 1 else RAM_BYTES
+    many = functions > 1
+    ram = MANY_RAM_BYTES if many else RAM_BYTES
+    places = {"RAM_BYTES": str(ram), "RINGS_BYTES": "5K" if many else "0", "STACK_BYTES": "2K" if many else "4K"}
     sources = [HERE / "start.S", *(f for layer in LAYERS for f in sorted((HERE / layer).glob("*.c")))]
     with tempfile.TemporaryDirectory() as folder:
         elf, image = Path(folder) / "fw.elf", Path(folder) / "fw.bin"
         script = Path(folder) / "link.ld"
-        script.write_text((HERE / "link.ld").read_text().replace("RAM_BYTES", str(ram)))
+        script.write_text(re.sub("|".join(places), lambda m: places[m[0]], (HERE / "link.ld").read_text()))
         env = dict(os.environ)
         env.setdefault("ZIG_GLOBAL_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"doorbell-zig-{os.getuid()}"))
         env["ZIG_LOCAL_CACHE_DIR"] = str(Path(folder) / "cache")
@@ -56,6 +62,7 @@ def build(out: Path, gen_c: Path, serial: int = 1, functions: int = 1) -> None:
                 *zig(),
                 "cc",
                 *FLAGS,
+                *(MANY_FLAGS if many else ()),
                 f"-DSERIAL={serial}",
                 f"-DFUNCTIONS={functions}",
                 *include,
@@ -70,11 +77,11 @@ def build(out: Path, gen_c: Path, serial: int = 1, functions: int = 1) -> None:
         )
         run([*zig(), "objcopy", "-O", "binary", str(elf), str(image)], env)
         data = image.read_bytes()
-    if len(data) > ram:
-        raise SystemExit(f"the firmware has {len(data)} bytes, the RAM {ram}")
+    if len(data) > LOADED_BYTES:
+        raise SystemExit(f"the firmware has {len(data)} bytes, the RAM {LOADED_BYTES} that are loaded")
     data += bytes(-len(data) % 4)
-    # The rest of the RAM is in the image too: a simulator does not warn, and an FPGA starts as the simulator does.
-    words = [w for (w,) in struct.iter_unpack("<I", data.ljust(ram, b"\0"))]
+    # The rest of what is loaded is in it too: a simulator does not warn, and an FPGA starts as the simulator does.
+    words = [w for (w,) in struct.iter_unpack("<I", data.ljust(LOADED_BYTES, b"\0"))]
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("".join(f"{w:08x}\n" for w in words))
 

@@ -20,7 +20,7 @@ uint32_t abort_command(struct request* r) {
         return ST_SUCCESS;
     }
     if (sqid > r->fn->hw.num_qp) return ST_SUCCESS;
-    const struct queue* sq = &r->fn->queues.sq[sqid];
+    const struct queue* sq = &sqs_of(r->drive, r->fn)[sqid];
     bool gone = !sq->exists || sq->deleting;
     if (r->step == BEGIN) {
         if (r->fn->aborts == CFG_ABORT_LIMIT) return ST_ABORT_LIMIT;

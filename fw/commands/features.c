@@ -56,13 +56,13 @@ static uint32_t set_error_recovery(struct request* r) {
     if (r->cmd.dw[11] >> 16 & 1u) return ST_INVALID_FIELD;  // DULBE: deallocated blocks read as zeros
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (nsid == nsid_of(r) || (nsid_of(r) == NSID_ALL && ns_active(r->fn, nsid)))
-            r->fn->ns[nsid].error_recovery = (uint16_t)r->cmd.dw[11];
+            *error_recovery(r->fn, nsid) = (uint16_t)r->cmd.dw[11];
     }
     return ST_SUCCESS;
 }
 
 static uint32_t get_error_recovery(struct request* r) {
-    r->dw0 = r->fn->ns[nsid_of(r)].error_recovery;
+    r->dw0 = *error_recovery(r->fn, nsid_of(r));
     return ST_SUCCESS;
 }
 
@@ -180,7 +180,7 @@ static uint32_t get_queues(struct request* r) {
 
 static uint32_t set_queues(struct request* r) {
     if ((r->cmd.dw[11] & 0xffffu) == 0xffffu || r->cmd.dw[11] >> 16 == 0xffffu) return ST_INVALID_FIELD;
-    if (queues_exist(&r->fn->queues, r->fn->hw.num_qp)) return ST_SEQUENCE;
+    if (queues_exist(sqs_of(r->drive, r->fn), cqs_of(r->drive, r->fn), r->fn->hw.num_qp)) return ST_SEQUENCE;
     return get_queues(r);
 }
 
@@ -220,7 +220,7 @@ static uint32_t set_timestamp(struct request* r) {
     if (status != ST_SUCCESS) return status;
     s->clock_set = (uint64_t)(words[1] & 0xffffu) << 32 | words[0];
     s->clock_at = hw_time();
-    s->clock_by_host = true;
+    set_clock_by_host(s);
     return ST_SUCCESS;
 }
 
@@ -229,7 +229,7 @@ static uint32_t get_timestamp(struct request* r) {
     bool initial = select_of(r) != 0;
     uint64_t now = s->clock_set + div_u64(hw_time() - s->clock_at, 1000, NULL);
     put64(page_of(r), initial ? 0 : now);
-    put16(page_of(r) + 6, initial || !s->clock_by_host ? 0 : 1u << 1);  // origin: set by the host
+    put16(page_of(r) + 6, initial || !clock_by_host(s) ? 0 : 1u << 1);  // origin: set by the host
     return data_send(r->drive->buffers, &r->cmd, 8, 8);
 }
 
@@ -319,7 +319,7 @@ void features_reset(struct drive* drive, struct function* fn) {
     for (const struct feature* f = features; f < features + FEATURES; f++) {
         if (f->value != VALUES) s->value[f->value] = value_after_reset(s, f);
     }
-    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) fn->ns[nsid].error_recovery = 0;
+    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) *error_recovery(fn, nsid) = 0;
     s->temp_over = CFG_TEMP_WARNING;
     s->temp_under = 0;
     s->keep_alive_us = 0;

@@ -36,8 +36,8 @@ static void put_ns_uuid(const struct drive* drive, uint8_t* at, uint32_t nsid) {
     put16(at + 4, drive->namespaces.of[nsid].generation);
 }
 
-void identify_init(struct drive* drive) {
-    uint8_t* c = drive->controller;
+/// What does not change.
+static void describe(const struct drive* drive, uint8_t* c) {
     put16(c + 0, CFG_PCI_VENDOR);
     put16(c + 2, CFG_PCI_SUBVENDOR);
     put_text(c + 4, CFG_SERIAL, 20);
@@ -86,6 +86,14 @@ void identify_init(struct drive* drive) {
     }
 }
 
+void identify_init(struct drive* drive) {
+#if FUNCTIONS == 1
+    describe(drive, drive->controller);
+#else
+    (void)drive;
+#endif
+}
+
 // ---------------------------------------------------------------- what each CNS says
 /// Which namespaces a CNS is of: those that are attached to the function, or all that exist.
 enum scope { NONE, ACTIVE, ALLOCATED };
@@ -112,7 +120,13 @@ static uint32_t controller_of_set(struct request* r, enum scope scope) {
 
 static uint32_t controller(struct request* r, enum scope scope) {
     (void)scope;
+#if FUNCTIONS == 1
     uint8_t* c = r->drive->controller;
+#else
+    uint8_t* c = page_of(r);  // no room to keep it
+    memset(c, 0, CONTROLLER_BYTES);
+    describe(r->drive, c);
+#endif
     data_t d;
     put16(c + 78, r->fn->hw.place);  // CNTLID
     if (FUNCTIONS > 1) {

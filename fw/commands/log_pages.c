@@ -11,21 +11,37 @@ static uint32_t supported_page(struct request* r);
 
 static uint32_t error_page(struct request* r) {
     const struct error_log* log = &r->fn->errors;
+#if FUNCTIONS == 1
     uint32_t i = log->next;
+#else
+    uint32_t i = log->count % CFG_ERROR_LOG;
+#endif
     uint8_t* at = page_of(r);
     memset(at, 0, CFG_ERROR_LOG * 64);
     for (uint32_t n = 0; n < CFG_ERROR_LOG; n++, at += 64) {
         i = i == 0 ? CFG_ERROR_LOG - 1 : i - 1;  // newest first
         const struct error_entry* error = &log->entries[i];
+#if FUNCTIONS == 1
         if (error->count == 0) break;
         put64(at, error->count);
+#else
+        if (error->status == 0) break;
+        put64(at, log->count - n);
+#endif
         put16(at + 8, error->sqid);
         put16(at + 10, error->cid);
         put16(at + 12, (uint32_t)error->status << 1);
         put16(at + 14, 0xffff);  // no field of the command is named
+#if FUNCTIONS == 1
         put64(at + 16, error->lba);
         put32(at + 24, error->nsid);
         put64(at + 32, error->specific);
+#else
+        put32(at + 24, error->nsid);
+        uint8_t* either = at + (error->specific ? 32 : 16);
+        put32(either, error->lba[0]);
+        put32(either + 4, error->lba[1]);
+#endif
     }
     return CFG_ERROR_LOG * 64;
 }
@@ -98,7 +114,8 @@ static uint32_t effects_page(struct request* r) {
     for (uint32_t i = 0; i < COMMANDS; i++) {
         const struct admin_command* c = &r->drive->commands[i];
         if (FUNCTIONS > 1 && r->fn->hw.place && (c->flags & PF_ONLY)) continue;
-        if (c->run && (r->drive->hw.key_slots || !(c->flags & OPERATORS_ONLY))) put32(page + 4 * i, c->effects);
+        if (c->run && (r->drive->hw.key_slots || !(c->flags & OPERATORS_ONLY)))
+            put32(page + 4 * command_opcode(c, i), c->effects);
     }
     for (uint32_t i = 0; i < sizeof io_effects / sizeof io_effects[0]; i++)
         put32(page + 1024 + 4 * io_effects[i].opcode, io_effects[i].effects);

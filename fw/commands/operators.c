@@ -195,12 +195,17 @@ uint32_t results_page(struct request* r) {
     put16(page + 2, f->count);
     for (uint32_t n = 0, i = f->next; n < f->count; n++, at += 64) {
         i = i == 0 ? CFG_RESULTS - 1 : i - 1;
-        const struct hw_result* result = &f->of[i];
+        const result_t* result = &f->of[i];
         put32(at, result->number);
         put32(at + 4, result->command);
         put32(at + 8, result->nsid);
         put32(at + 12, result->bytes);
+#if FUNCTIONS == 1
         put64(at + 16, result->lba);
+#else
+        put32(at + 16, result->lba[0]);
+        put32(at + 20, result->lba[1]);
+#endif
         put32(at + 24, result->status << 1);
         for (uint32_t w = 0; w < 8; w++) put32(at + 32 + 4 * w, result->digest[w]);
     }

@@ -15,7 +15,7 @@ static uint32_t check_queue(const struct request* r, const struct queue* queues,
 }
 
 uint32_t create_cq(struct request* r) {
-    struct queue* cq = r->fn->queues.cq;
+    struct queue* cq = cqs_of(r->drive, r->fn);
     uint32_t qid = r->cmd.dw[10] & 0xffffu, vector = r->cmd.dw[11] >> 16;
     uint32_t status = check_queue(r, cq, cc_iocqes(r->fn->cc) == 4);
     if (status != ST_SUCCESS) return status;
@@ -26,7 +26,7 @@ uint32_t create_cq(struct request* r) {
 }
 
 uint32_t create_sq(struct request* r) {
-    struct queue *sq = r->fn->queues.sq, *cq = r->fn->queues.cq;
+    struct queue *sq = sqs_of(r->drive, r->fn), *cq = cqs_of(r->drive, r->fn);
     uint32_t qid = r->cmd.dw[10] & 0xffffu, cqid = r->cmd.dw[11] >> 16;
     uint32_t status = check_queue(r, sq, cc_iosqes(r->fn->cc) == 6);
     if (status != ST_SUCCESS) return status;
@@ -34,14 +34,14 @@ uint32_t create_sq(struct request* r) {
     if (!cq[cqid].exists) return ST_CQ_INVALID;
     if (!hw_sq_idle(&r->fn->hw, qid))
         return WAIT;  // engines still have commands of a queue of that number, which was deleted
-    sq[qid] = (struct queue){.exists = true, .cqid = (uint8_t)cqid};
+    sq[qid] = NEW_SQ(cqid);
     cq[cqid].users++;
     hw_create_sq(&r->fn->hw, qid, cmd_prp1(&r->cmd), r->cmd.dw[10] >> 16, cqid, r->cmd.dw[11] >> 1 & 3u);
     return ST_SUCCESS;
 }
 
 uint32_t delete_sq(struct request* r) {
-    struct queue* sq = r->fn->queues.sq;
+    struct queue* sq = sqs_of(r->drive, r->fn);
     uint32_t qid = r->cmd.dw[10] & 0xffffu;
     if (r->step == 0) {
         if (qid == 0 || qid > r->fn->hw.num_qp || !sq[qid].exists || sq[qid].deleting) return ST_QUEUE_ID;
@@ -51,13 +51,13 @@ uint32_t delete_sq(struct request* r) {
     }
     if (slots_step(r, HW_ABORT_QUEUE, qid, 0) == WAIT) return WAIT;
     if (FUNCTIONS > 1) hw_io_forget(r->drive->io, &r->fn->hw, qid, IO_ANY);
-    r->fn->queues.cq[sq[qid].cqid].users--;
+    cqs_of(r->drive, r->fn)[sq[qid].cqid].users--;
     sq[qid].exists = sq[qid].deleting = false;
     return ST_SUCCESS;
 }
 
 uint32_t delete_cq(struct request* r) {
-    struct queue* cq = r->fn->queues.cq;
+    struct queue* cq = cqs_of(r->drive, r->fn);
     uint32_t qid = r->cmd.dw[10] & 0xffffu;
     if (qid == 0 || qid > r->fn->hw.num_qp || !cq[qid].exists) return ST_QUEUE_ID;
     if (cq[qid].users) return ST_QUEUE_DELETION;

@@ -105,7 +105,7 @@ _Noreturn void controller_loop(struct drive* drive, struct waiting* waiting, hw_
         life_collect_error(drive);
         if (now & EV(DOORBELL_ERR)) life_collect_doorbell(drive);
         if (fn->life == READY) {
-            if (waiting->count) go_on(waiting, fn);
+            if (waiting->count) go_on(waiting, drive, fn);
             if (hw_command(ring, &r.cmd)) {
                 execute(waiting, &r);
                 continue;

@@ -18,25 +18,31 @@
 #define NIC EFFECTS_NIC
 #define ALONE EFFECTS_ALONE
 
+#if FUNCTIONS == 1
+#define ROW(opcode, run, effects, flags) [opcode] = {run, effects, flags}
+#else
+#define ROW(opcode, run, effects, flags) {run, effects, flags, opcode}
+#endif
+
 const struct admin_command admin_commands[COMMANDS] = {
-    [ADMIN_OPC_DELETE_SQ] = {delete_sq, CSUPP, 0},
-    [ADMIN_OPC_CREATE_SQ] = {create_sq, CSUPP, 0},
-    [ADMIN_OPC_GET_LOG_PAGE] = {get_log_page, CSUPP, 0},
-    [ADMIN_OPC_DELETE_CQ] = {delete_cq, CSUPP, 0},
-    [ADMIN_OPC_CREATE_CQ] = {create_cq, CSUPP, 0},
-    [ADMIN_OPC_IDENTIFY] = {identify, CSUPP, 0},
-    [ADMIN_OPC_ABORT] = {abort_command, CSUPP, 0},
-    [ADMIN_OPC_SET_FEATURES] = {features_set, CSUPP, CHANGES},
-    [ADMIN_OPC_GET_FEATURES] = {features_get, CSUPP, 0},
-    [ADMIN_OPC_ASYNC_EVENT] = {asynchronous_event_request, CSUPP, 0},
-    [ADMIN_OPC_NS_MGMT] = {namespace_management, CSUPP | LBCC | NIC, CHANGES | PF_ONLY},
-    [ADMIN_OPC_NS_ATTACH] = {namespace_attachment, CSUPP | NIC, CHANGES | PF_ONLY},
-    [ADMIN_OPC_KEEP_ALIVE] = {keep_alive, CSUPP, 0},
-    [ADMIN_OPC_VIRTUAL_MGMT] = {FUNCTIONS > 1 ? virtualization_management : NULL, FUNCTIONS > 1 ? CSUPP : 0, PF_ONLY},
-    [ADMIN_OPC_FORMAT_NVM] = {format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL | CHANGES},
-    [ADMIN_OPC_KEY_LOAD] = {key_load, CSUPP, OPERATORS_ONLY | CHANGES},
-    [ADMIN_OPC_KEY_ERASE] = {key_erase, CSUPP, OPERATORS_ONLY | CHANGES},
-    [ADMIN_OPC_BIND] = {bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES},
+    ROW(ADMIN_OPC_DELETE_SQ, delete_sq, CSUPP, 0),
+    ROW(ADMIN_OPC_CREATE_SQ, create_sq, CSUPP, 0),
+    ROW(ADMIN_OPC_GET_LOG_PAGE, get_log_page, CSUPP, 0),
+    ROW(ADMIN_OPC_DELETE_CQ, delete_cq, CSUPP, 0),
+    ROW(ADMIN_OPC_CREATE_CQ, create_cq, CSUPP, 0),
+    ROW(ADMIN_OPC_IDENTIFY, identify, CSUPP, 0),
+    ROW(ADMIN_OPC_ABORT, abort_command, CSUPP, 0),
+    ROW(ADMIN_OPC_SET_FEATURES, features_set, CSUPP, CHANGES),
+    ROW(ADMIN_OPC_GET_FEATURES, features_get, CSUPP, 0),
+    ROW(ADMIN_OPC_ASYNC_EVENT, asynchronous_event_request, CSUPP, 0),
+    ROW(ADMIN_OPC_NS_MGMT, namespace_management, CSUPP | LBCC | NIC, CHANGES | PF_ONLY),
+    ROW(ADMIN_OPC_NS_ATTACH, namespace_attachment, CSUPP | NIC, CHANGES | PF_ONLY),
+    ROW(ADMIN_OPC_KEEP_ALIVE, keep_alive, CSUPP, 0),
+    ROW(ADMIN_OPC_VIRTUAL_MGMT, FUNCTIONS > 1 ? virtualization_management : NULL, FUNCTIONS > 1 ? CSUPP : 0, PF_ONLY),
+    ROW(ADMIN_OPC_FORMAT_NVM, format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL | CHANGES),
+    ROW(ADMIN_OPC_KEY_LOAD, key_load, CSUPP, OPERATORS_ONLY | CHANGES),
+    ROW(ADMIN_OPC_KEY_ERASE, key_erase, CSUPP, OPERATORS_ONLY | CHANGES),
+    ROW(ADMIN_OPC_BIND, bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES),
 };
 
 /// What a row of the table asks of a command's NSID.
@@ -50,13 +56,24 @@ static uint32_t check_nsid(const struct request* r, uint32_t flags) {
     return ST_SUCCESS;
 }
 
+/// NULL: there is none.
+static const struct admin_command* row_of(uint32_t opcode) {
+#if FUNCTIONS == 1
+    return opcode < COMMANDS ? &admin_commands[opcode] : NULL;
+#else
+    for (uint32_t i = 0; i < COMMANDS; i++) {
+        if (admin_commands[i].opcode == opcode) return &admin_commands[i];
+    }
+    return NULL;
+#endif
+}
+
 static uint32_t run(struct request* r) {
     if (r->saving) return save_step(r);
     uint32_t opcode = cmd_opcode(&r->cmd);
-    const struct admin_command* c = &admin_commands[opcode];
     if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;  // fused; PSDT: there are no SGLs
-    if (opcode >= COMMANDS || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0))
-        return ST_INVALID_OPCODE;
+    const struct admin_command* c = row_of(opcode);
+    if (!c || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0)) return ST_INVALID_OPCODE;
     if (FUNCTIONS > 1 && (c->flags & PF_ONLY) && r->fn->hw.place) return ST_INVALID_OPCODE;
     if ((c->flags & CHANGES) && r->step == 0 && r->drive->changing) return WAIT;
     uint32_t status = r->step ? (uint32_t)ST_SUCCESS : check_nsid(r, c->flags);
@@ -66,6 +83,68 @@ static uint32_t run(struct request* r) {
 static void forget(struct request* r) {
     for (uint32_t i = 0; i < 16; i++) ((volatile uint32_t*)r->cmd.dw)[i] = 0;  // there may be a word of a key
 }
+
+#if FUNCTIONS > 1
+static void park(parked_t* p, const struct request* r) {
+    const uint32_t* dw = r->cmd.dw;
+    *p = (parked_t){.dw = {dw[0], dw[1]},
+                    .until = (uint32_t)r->from,
+                    .step = r->step,
+                    .at = r->at,
+                    .watch = r->watch,
+                    .looking = r->looking,
+                    .found = r->found,
+                    .zeroing = r->zeroing,
+                    .flushing = r->flushing,
+                    .watching = r->watching,
+                    .saving = r->saving};
+    for (uint32_t i = 2; i < 12; i++) p->dw[i] = dw[4 + i];
+    // Of all others these are 0; an Abort, which changes nothing, needs its result no more.
+    p->changes = r->saving || r->left || r->controllers || (r->from && !r->watching);
+    if (p->changes) *r->drive->change = (struct change){r->from, r->left, r->controllers, r->dw0, r->status};
+}
+
+static struct request* unpark(struct request* r, parked_t* p, struct drive* drive, struct function* fn) {
+    *r = (struct request){.drive = drive,
+                          .fn = fn,
+                          .cmd = {.dw = {p->dw[0], p->dw[1]}, .function = fn->hw.number},
+                          .step = p->step,
+                          .at = p->at,
+                          .watch = p->watch,
+                          .looking = p->looking,
+                          .found = p->found,
+                          .zeroing = p->zeroing,
+                          .flushing = p->flushing,
+                          .watching = p->watching,
+                          .saving = p->saving};
+    for (uint32_t i = 2; i < 12; i++) r->cmd.dw[4 + i] = p->dw[i];
+    if (p->watching) {  // it is at most CFG_WATCH_US away, or over
+        uint64_t now = hw_time();
+        r->from = now + (uint64_t)(int64_t)(int32_t)(p->until - (uint32_t)now);
+    }
+    if (!p->changes) return r;
+    const struct change* c = drive->change;
+    r->from = c->from;
+    r->left = c->left;
+    r->controllers = c->controllers;
+    r->dw0 = c->dw0;
+    r->status = c->status;
+    return r;
+}
+
+static void wipe(parked_t* p) {
+    for (uint32_t i = 0; i < 12; i++) ((volatile uint32_t*)p->dw)[i] = 0;
+}
+#else
+static void park(parked_t* p, const struct request* r) { *p = *r; }
+
+static struct request* unpark(struct request* own, parked_t* p, struct drive* drive, struct function* fn) {
+    (void)own, (void)drive, (void)fn;
+    return p;
+}
+
+static void wipe(parked_t* p) { forget(p); }
+#endif
 
 /// False: it is not over.
 static bool ended(struct request* r, uint32_t status) {
@@ -78,37 +157,41 @@ static bool ended(struct request* r, uint32_t status) {
 
 void execute(struct waiting* waiting, struct request* r) {
     struct request fresh = {.drive = r->drive, .fn = r->fn, .cmd = r->cmd};
-    if (!ended(&fresh, run(&fresh))) waiting->of[waiting->count++] = fresh;
+    if (!ended(&fresh, run(&fresh))) park(&waiting->of[waiting->count++], &fresh);
     forget(&fresh);
     forget(r);
 }
 
-void go_on(struct waiting* waiting, struct function* fn) {
+void go_on(struct waiting* waiting, struct drive* drive, struct function* fn) {
     uint32_t left = 0;
     uint32_t events = 0;
     fn->poll = false;
     for (uint32_t i = 0; i < waiting->count; i++) {
-        struct request* r = &waiting->of[i];
+        struct request own, *r = unpark(&own, &waiting->of[i], drive, fn);
         fn->wake = 0;
-        if (ended(r, run(r))) continue;
-        events |= fn->wake;
-        if (!fn->wake) fn->poll = true;
-        if (left != i) waiting->of[left] = *r;
-        left++;
+        bool over = ended(r, run(r));
+        if (FUNCTIONS == 1 && over) continue;
+        if (!over) {
+            events |= fn->wake;
+            if (!fn->wake) fn->poll = true;
+            if (FUNCTIONS > 1 || left != i) park(&waiting->of[left], r);
+            left++;
+        }
+        if (FUNCTIONS > 1) forget(r);
     }
-    for (uint32_t i = left; i < waiting->count; i++) forget(&waiting->of[i]);
+    for (uint32_t i = left; i < waiting->count; i++) wipe(&waiting->of[i]);
     waiting->count = left;
     fn->wake = events;
 }
 
 void dismiss(struct waiting* waiting, struct drive* drive) {
     for (uint32_t i = 0; i < waiting->count; i++) {
-        struct request* r = &waiting->of[i];
-        if (r->watching) {
-            hw_unwatch(r->watch);
-            drive->watching &= (uint8_t)~(1u << r->watch);
+        parked_t* p = &waiting->of[i];
+        if (p->watching) {
+            hw_unwatch(p->watch);
+            drive->watching &= (uint8_t)~(1u << p->watch);
         }
-        forget(r);
+        wipe(p);
     }
     waiting->count = 0;
 }

@@ -22,8 +22,9 @@ static void let_go(struct drive* drive, struct function* fn, struct waiting* wai
 /// Nothing more is fetched for it, and nothing is answered.
 static void cut_off(struct drive* drive, struct function* fn, struct waiting* waiting) {
     life_off(drive, fn, true);
+    const struct queue* sq = sqs_of(drive, fn);
     for (uint32_t qid = 1; qid <= fn->hw.num_qp; qid++) {
-        if (fn->queues.sq[qid].exists) hw_delete_sq(&fn->hw, qid);
+        if (sq[qid].exists) hw_delete_sq(&fn->hw, qid);
     }
     hw_delete_sq(&fn->hw, 0);
     let_go(drive, fn, waiting);
@@ -98,8 +99,9 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
         }
         drive->looking = NULL;
         fn->aborting = false;
+        const struct queue* cq = cqs_of(drive, fn);
         for (uint32_t qid = 1; qid <= fn->hw.num_qp; qid++) {
-            if (fn->queues.cq[qid].exists) hw_delete_cq(&fn->hw, qid);
+            if (cq[qid].exists) hw_delete_cq(&fn->hw, qid);
         }
         hw_delete_cq(&fn->hw, 0);
         fn->notified = false;
@@ -126,6 +128,7 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, b
             *poll = true;
             return;
         }
+        queues_reset(sqs_of(drive, fn), cqs_of(drive, fn), fn->hw.num_qp);  // others may get what it has too many
         resources_settle(drive);
     }
     life_reset_state(drive, fn);
@@ -236,7 +239,7 @@ static void step(struct drive* drive, struct function* fn, struct waiting* waiti
         if (fn->life == SHUTTING) *poll = true;
     }
     if (fn->life == READY && waiting->count) {
-        go_on(waiting, fn);
+        go_on(waiting, drive, fn);
         if (waiting->count) {
             *wake |= fn->wake;
             *poll |= fn->poll;

@@ -18,7 +18,7 @@ void life_fail(struct drive* drive, struct function* fn) {
 }
 
 void life_reset_state(struct drive* drive, struct function* fn) {
-    queues_reset(&fn->queues, fn->hw.num_qp);
+    queues_reset(sqs_of(drive, fn), cqs_of(drive, fn), fn->hw.num_qp);
     keep_alive_restart(&fn->settings);
     features_reset(drive, fn);
     operators_reset(drive, fn);

@@ -22,9 +22,12 @@ static struct buffers buffers SCRATCH;
 #if FUNCTIONS > 1
 static struct io_waiting io_waiting INSTANCE;
 static struct reservations reservations KEPT;
-static hw_io_ring_t io_ring __attribute__((aligned(2048), section(".scratch.ring")));
-#endif
+static hw_ring_t ring __attribute__((aligned(1024), section(".rings")));
+// The RAM ends behind as many places as there are slots, or 128.
+static hw_io_ring_t io_ring __attribute__((aligned(2048), section(".rings.io")));
+#else
 static hw_ring_t ring __attribute__((aligned(2048), section(".scratch.ring")));  // first, as it is aligned so far
+#endif
 
 int main(void) {
     drive.serial = serial_number;
@@ -34,7 +37,7 @@ int main(void) {
     drive.functions = functions;
     hw_init(&drive.hw, &ring);
 #if FUNCTIONS > 1
-    hw_io_init(drive.io, &io_ring);
+    hw_io_init(drive.io, &io_ring, drive.hw.num_cmds);
     *drive.reservations = &reservations;
     resv_init(&drive);
 #endif

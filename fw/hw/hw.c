@@ -182,7 +182,7 @@ bool hw_command(hw_ring_t* ring, cmd_t* cmd) {
     if (rd == (pointers & 31u)) return false;
     volatile uint32_t* from = (*ring)[rd & 15u];
     _Pragma("unroll") for (uint32_t i = 0; i < 16; i++) cmd->dw[i] = from[i];
-    cmd->function = from[16];
+    cmd->function = from[FUNCTIONS > 1 ? 2 : 16];
     from[11] = 0;  // a word of a key comes here, and is not to stay
     HW->SQ_PTR = ((rd + 1) & 31u) << DB_SSD_FW__SQ_PTR__RD_PTR_bp;
     return true;

@@ -33,8 +33,9 @@ struct hw_config {
 #define MAX_VEC 2048u
 #define MAX_NS 64u
 
-/// Entries that the hardware writes, 32 words each: the entry, then its function. 2048-byte aligned.
-typedef volatile uint32_t hw_ring_t[16][32];
+/// Entries that the hardware writes, 32 words each: the entry, then its function. 2048-byte aligned. With several functions
+/// 16 words each, the function in place of dword 2, which is nobody's; 1024-byte aligned.
+typedef volatile uint32_t hw_ring_t[16][FUNCTIONS > 1 ? 16 : 32];
 
 void hw_init(struct hw_config* config, hw_ring_t* ring);
 

@@ -6,11 +6,12 @@
 enum { W_DW0, W_NSID, W_WHO, W_DW10, W_PRP };  // of an entry
 #define EDS 31u
 
-static volatile uint32_t* entry(const struct hw_io* io, uint32_t n) { return (*io->ring)[(io->taken + n) % IO_PLACES]; }
+static volatile uint32_t* entry(const struct hw_io* io, uint32_t n) { return (*io->ring)[(io->taken + n) & io->last]; }
 
-void hw_io_init(struct hw_io* io, hw_io_ring_t* ring) {
+void hw_io_init(struct hw_io* io, hw_io_ring_t* ring, uint32_t slots) {
     io->ring = ring;
     io->taken = 0;
+    io->last = slots > IO_PLACES / 2 ? IO_PLACES - 1 : IO_PLACES / 2 - 1;
     HW->IO_RING = (uint32_t)(uintptr_t)ring;
     HW->IO_DONE = 0;
 }
@@ -35,7 +36,7 @@ void hw_io_remove(struct hw_io* io, uint32_t n) {
     for (; n; n--) {
         for (uint32_t i = 0; i < IO_ENTRY; i++) entry(io, n)[i] = entry(io, n - 1)[i];
     }
-    io->taken = (io->taken + 1) & (2 * IO_PLACES - 1);
+    io->taken = (uint16_t)((io->taken + 1) & (2 * IO_PLACES - 1));
     HW->IO_DONE = io->taken;
 }
 

@@ -10,7 +10,7 @@
 #include "base/nvme.h"
 #include "hw/hw.h"
 
-#define IO_PLACES 256u   // a place for each slot
+#define IO_PLACES 256u   // a place for each slot; 128 of them where there are no more slots
 #define IO_ENTRY 8u      // words
 #define IO_ANY 0x10000u  // of queues, of identifiers: each
 
@@ -19,7 +19,8 @@ typedef volatile uint32_t hw_io_ring_t[IO_PLACES][IO_ENTRY];
 
 struct hw_io {
     hw_io_ring_t* ring;
-    uint32_t taken;  // so many have left the ring
+    uint16_t taken;  // so many have left the ring
+    uint16_t last;   // of its places
 };
 
 struct hw_io_command {
@@ -27,7 +28,7 @@ struct hw_io_command {
     uint8_t slot, queue;
 };
 
-void hw_io_init(struct hw_io* io, hw_io_ring_t* ring);
+void hw_io_init(struct hw_io* io, hw_io_ring_t* ring, uint32_t slots);
 uint32_t hw_io_waiting(const struct hw_io* io);
 /// The one behind `n` others. It stays.
 void hw_io_look(const struct hw_io* io, uint32_t n, struct hw_io_command* command);

@@ -10,6 +10,7 @@
 #include "hw/io_commands.h"
 #include "state/namespaces.h"
 #include "state/operators.h"
+#include "state/queues.h"
 #include "state/reservations.h"
 #include "state/resources.h"
 #include "state/shares.h"
@@ -19,16 +20,17 @@
 struct admin_command;
 struct function;
 
-/// What the drive did before this power-on.
-struct history {
-    uint64_t us, errors;  // time with power, errors of commands
-    struct hw_counters io;
-};
-
 /// Outlives a reset of the core, as it is loaded with the memory; and power, by the settings on the media.
 struct boot_record {
     uint32_t power_cycles, unsafe_shutdowns;
     uint32_t in_use;  // enabled and not shut down
+};
+
+/// Of the command of `changing`, between two of its calls: where there are several functions.
+struct change {
+    uint64_t from, left;
+    uint32_t controllers, dw0;
+    uint16_t status;
 };
 
 #define CONTROLLER_BYTES 1024u  // of Identify Controller: behind them zeros, and one power state
@@ -42,20 +44,30 @@ struct drive {
     struct store store;
     struct buffers* buffers;
     const struct admin_command* commands;  // the dispatcher's table, by opcode
+#if FUNCTIONS == 1
     struct namespaces namespaces;
     struct operators operators;
+#endif
     struct function* functions;  // hw.num_fn
     // What there is one of: who has it.
-    struct function* changing;                         // changes namespaces, or what their data passes through
-    struct function* looking;                          // has the hardware look at its slots
-    uint8_t watching;                                  // watches of queues that are in use, a bit each
-    struct resources primary;                          // flexible resources that the PF has from its next reset on
-    uint32_t off;                                      // places of functions that send nothing, a bit each
+    struct function* changing;  // changes namespaces, or what their data passes through
+    struct function* looking;   // has the hardware look at its slots
+    uint8_t watching;           // watches of queues that are in use, a bit each
+    struct resources primary;   // flexible resources that the PF has from its next reset on
+    uint32_t off;               // places of functions that send nothing, a bit each
+#if FUNCTIONS == 1
     _Alignas(4) uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes; copied in words
-    // Where there are several functions:
+#endif
+    // Where there are several functions; what is large comes last, as what is near the beginning takes less code.
+    struct change change[FUNCTIONS > 1];
+    struct hw_io io[FUNCTIONS > 1];
+#if FUNCTIONS > 1
+    struct namespaces namespaces;
+    struct operators operators;
+    struct queues queues;  // by the hardware's number
+#endif
     struct shares shares[FUNCTIONS > 1];
     struct reservations* reservations[FUNCTIONS > 1];
-    struct hw_io io[FUNCTIONS > 1];
 };
 
 /// Where there are several functions.

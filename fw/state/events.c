@@ -5,7 +5,7 @@
 #include "hw/hw.h"
 
 void events_reset(struct events* events) {
-    uint32_t function = events->function;
+    event_t function = events->function;
     memset(events, 0, sizeof *events);
     events->function = function;
 }
@@ -33,7 +33,7 @@ static void answer(struct events* e) {
 
 void event_report(struct events* e, uint32_t type, uint32_t info) {
     if (e->masked[type]) return;  // until its log page has been read
-    e->info[type] = info + 1;
+    e->info[type] = (event_t)(info + 1);
     answer(e);
 }
 

@@ -12,12 +12,18 @@
 #define EVENT_RESERVATION 3u                 // of AER_TYPE_IO_COMMAND_SET: where there are several functions
 #define AER_TYPES (FUNCTIONS > 1 ? 4u : 3u)  // AER_TYPE_ERROR, SMART, NOTICE, and this
 
+#if FUNCTIONS == 1
+typedef uint32_t event_t;
+#else
+typedef uint8_t event_t;
+#endif
+
 struct events {
-    uint32_t function;  // whose they are
+    event_t function;  // whose they are
     uint16_t cid[CFG_AER_LIMIT];
-    uint32_t waiting;          // requests
-    uint32_t info[AER_TYPES];  // 1 + information of an event that waits
-    bool masked[AER_TYPES];    // reported, and its log page not read yet
+    event_t waiting;          // requests
+    event_t info[AER_TYPES];  // 1 + information of an event that waits
+    bool masked[AER_TYPES];   // reported, and its log page not read yet
 };
 
 void events_reset(struct events* events);

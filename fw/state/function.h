@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "state/drive.h"
 #include "state/error_log.h"
 #include "state/events.h"
 #include "state/namespaces.h"
@@ -44,8 +45,38 @@ struct function {
     struct events events;
     struct error_log errors;
     struct attachment ns[MAX_NS + 1];
+#if FUNCTIONS == 1
     struct queues queues;
+#else  // in less: memory is scarce
+    uint16_t error_recovery[MAX_NS + 1];  // feature 05h
+#endif
     struct reservation_view reservations[FUNCTIONS > 1];
 };
+
+static inline uint16_t* error_recovery(struct function* fn, uint32_t nsid) {
+#if FUNCTIONS == 1
+    return &fn->ns[nsid].error_recovery;
+#else
+    return &fn->error_recovery[nsid];
+#endif
+}
+
+/// Its submission queues, and its completion queues, by the number that they have for its host.
+static inline struct queue* sqs_of(struct drive* drive, struct function* fn) {
+#if FUNCTIONS == 1
+    (void)drive;
+    return fn->queues.sq;
+#else
+    return drive->queues.sq + fn->hw.before_first;
+#endif
+}
+static inline struct queue* cqs_of(struct drive* drive, struct function* fn) {
+#if FUNCTIONS == 1
+    (void)drive;
+    return fn->queues.cq;
+#else
+    return drive->queues.cq + fn->hw.before_first;
+#endif
+}
 
 #endif

@@ -39,11 +39,11 @@ struct namespaces {
 struct attachment {
 #if FUNCTIONS == 1
     bool attached;
-    bool changed;  // for the Changed Namespace List
+    bool changed;             // for the Changed Namespace List
+    uint16_t error_recovery;  // feature 05h
 #else
     uint8_t attached : 1, changed : 1, masked : 4;  // feature 82h, Reservation Notification Mask
 #endif
-    uint16_t error_recovery;  // feature 05h
 };
 
 /// At power-on: those that were saved. Else namespace 1 covers the whole media, in blocks of 512 bytes; where there are

@@ -158,10 +158,11 @@ void operators_erase_ns(struct drive* drive, uint32_t nsid) {
 }
 
 static void came(struct found* f) {
-    f->next = f->next + 1 == CFG_RESULTS ? 0 : f->next + 1;
+    f->next = f->next + 1 == CFG_RESULTS ? 0 : (result_count_t)(f->next + 1);
     if (f->count < CFG_RESULTS) f->count++;
 }
 
+#if FUNCTIONS > 1
 /// To the function whose command it was, by the number that its queue has for the function. No function: it is gone.
 static void sort(struct drive* drive, const struct hw_result* result) {
     uint32_t queue = hw_result_queue(result);
@@ -169,20 +170,32 @@ static void sort(struct drive* drive, const struct hw_result* result) {
         const struct hw_function* f = &drive->functions[i].hw;
         if (queue <= f->before_first || queue > (uint32_t)f->before_first + f->num_qp) continue;
         struct found* found = &drive->operators.found[i];
-        found->of[found->next] = *result;
-        found->of[found->next].number = found->number++;
-        hw_result_set_queue(&found->of[found->next], queue - f->before_first);
+        struct hw_result its = *result;
+        hw_result_set_queue(&its, queue - f->before_first);
+        found->of[found->next] = (result_t){.number = found->number++,
+                                            .command = its.command,
+                                            .bytes = its.bytes,
+                                            .lba = {(uint32_t)its.lba, (uint32_t)(its.lba >> 32)},
+                                            .status = (uint16_t)its.status,
+                                            .nsid = (uint8_t)its.nsid};
+        for (uint32_t w = 0; w < 8; w++) found->of[found->next].digest[w] = its.digest[w];
         came(found);
     }
 }
+#endif
 
 void operators_collect(struct drive* drive) {
     struct found* f = drive->operators.found;
     for (uint32_t n = 0; n < HW_RESULTS; n++) {
+#if FUNCTIONS == 1
+        if (!hw_result(&f->of[f->next])) return;
+        came(f);
+#else
         struct hw_result result;
-        if (!hw_result(FUNCTIONS > 1 ? &result : &f->of[f->next])) return;
-        if (FUNCTIONS > 1) sort(drive, &result);
-        else came(f);
+        (void)f;
+        if (!hw_result(&result)) return;
+        sort(drive, &result);
+#endif
     }
 }
 
@@ -195,8 +208,8 @@ static void forget_found(struct found* f, uint32_t nsid) {
         to = (to + 1) % CFG_RESULTS;
         kept++;
     }
-    f->next = to;
-    f->count = kept;
+    f->next = (result_count_t)to;
+    f->count = (result_count_t)kept;
 }
 
 void operators_forget_ns(struct drive* drive, uint32_t nsid) {

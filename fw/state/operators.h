@@ -26,10 +26,22 @@ struct binding {
     uint32_t parameters[4];  // if it is bound by command
 };
 
+#if FUNCTIONS == 1
+typedef struct hw_result result_t;
+typedef uint32_t result_count_t;
+#else
+typedef struct {  // in less
+    uint32_t number, command, bytes, lba[2], digest[8];
+    uint16_t status;
+    uint8_t nsid;
+} result_t;
+typedef uint8_t result_count_t;
+#endif
+
 /// What reducers have found of the commands of a function; the newest is before `next`.
 struct found {
-    struct hw_result of[CFG_RESULTS];
-    uint32_t next, count;
+    result_t of[CFG_RESULTS];
+    result_count_t next, count;
     uint32_t number;  // of the next, where there are several functions
 };
 

@@ -17,19 +17,36 @@ struct queue {
     uint8_t cqid;   // submission queue: where it reports to
     bool deleting;  // submission queue: Delete has come and is not answered
 };
+#define NEW_SQ(to) ((struct queue){.exists = true, .cqid = (uint8_t)(to)})
 #else  // the same, in less: memory is scarce
+_Static_assert(QUEUES < 1u << 6, "a number has 6 bits");
 struct queue {
-    uint8_t exists : 1, users : 6, deleting : 1;
-    uint8_t cqid;
+    union {
+        struct {
+            uint8_t exists : 1, deleting : 1, users : 6;
+        };
+        struct {
+            uint8_t : 2, cqid : 6;
+        };
+    };
 };
+
+static inline struct queue new_sq(uint32_t cqid) {
+    struct queue sq = {.exists = true};
+    sq.cqid = cqid & 63u;
+    return sq;
+}
+#define NEW_SQ new_sq
 #endif
 
+#define QUEUE_NUMBERS (FUNCTIONS > 1 ? 256 : QUEUES + 1)  // of one function, or the hardware's
+
 struct queues {
-    struct queue sq[QUEUES + 1], cq[QUEUES + 1];
+    struct queue sq[QUEUE_NUMBERS], cq[QUEUE_NUMBERS];
 };
 
 /// Forget the queues 1 to `count`.
-void queues_reset(struct queues* queues, uint32_t count);
-bool queues_exist(const struct queues* queues, uint32_t count);
+void queues_reset(struct queue* sq, struct queue* cq, uint32_t count);
+bool queues_exist(const struct queue* sq, const struct queue* cq, uint32_t count);
 
 #endif

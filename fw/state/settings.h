@@ -31,8 +31,27 @@ struct settings {
     uint64_t keep_alive_us;            // 0: off
     uint64_t keep_alive_from;          // the last sign of life
     uint64_t clock_set, clock_at;      // timestamp in ms, and the time_us when it was set
+#if FUNCTIONS == 1
     bool clock_by_host;
+#endif
 };
+
+#define CLOCK_BY_HOST ((uint64_t)1 << 63)  // in clock_set, whose value has 48 bits: where there are several functions
+
+static inline bool clock_by_host(const struct settings* s) {
+#if FUNCTIONS == 1
+    return s->clock_by_host;
+#else
+    return s->clock_set & CLOCK_BY_HOST;
+#endif
+}
+static inline void set_clock_by_host(struct settings* s) {
+#if FUNCTIONS == 1
+    s->clock_by_host = true;
+#else
+    s->clock_set |= CLOCK_BY_HOST;
+#endif
+}
 
 static inline void keep_alive_restart(struct settings* s) { s->keep_alive_from = hw_time(); }
 

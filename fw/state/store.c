@@ -287,7 +287,11 @@ void store_load(struct drive* drive) {
 /// magic away, flush, all else, flush, the magic, flush. So a copy that has its magic is whole.
 enum { S_AWAY, S_FLUSH_AWAY, S_WORDS };
 
+#if FUNCTIONS == 1
 static uint32_t* saving_of(struct drive* drive) { return drive->buffers->settings; }
+#else
+static uint32_t* saving_of(struct drive* drive) { return words_of(drive); }
+#endif
 
 /// The step after the last word.
 static uint32_t after_words(struct drive* drive) { return S_WORDS + W_FIRST + saving_of(drive)[W_COUNT] - W_SEQUENCE; }
@@ -311,6 +315,17 @@ static void begin_step(struct drive* drive) {
     hw_media_write_start(place(drive, !drive->store.second, word), value);
 }
 
+#if FUNCTIONS > 1
+/// Another word, or another order, is another sum, but by chance.
+static uint32_t sum_of(const uint32_t* words) {
+    uint32_t sum = 0;
+    for (uint32_t i = W_SEQUENCE; i < W_FIRST + words[W_COUNT]; i++) {
+        if (i != W_CRC) sum = (sum << 5 | sum >> 27) + words[i];
+    }
+    return sum;
+}
+#endif
+
 void store_save_start(struct drive* drive) {
     struct store* store = &drive->store;
     if (store->base == 0) return;
@@ -327,17 +342,45 @@ void store_save_start(struct drive* drive) {
     drive->before.io.media_errors += now.media_errors;
     struct walk w = {.at = words + W_FIRST};
     walk(&w, drive);
+#if FUNCTIONS > 1
+    store->counted = drive->before;
+#endif
     drive->before = kept;
     words[W_SEQUENCE] = store->sequence + 1;
     words[W_COUNT] = (uint32_t)(w.at - words) - W_FIRST;
     words[W_CRC] = crc(words);
+#if FUNCTIONS > 1
+    store->crc = words[W_CRC];
+    store->sum = sum_of(words);
+#endif
     store->step = S_AWAY;
     store->saving = store->stale = true;
     store->begun = false;
 }
 
+#if FUNCTIONS > 1
+/// There is no room to keep the words between two calls: each gathers them again, in the page. If something of them has
+/// changed meanwhile the save begins anew, with that.
+static void gather(struct drive* drive) {
+    struct store* store = &drive->store;
+    uint32_t* words = saving_of(drive);
+    struct history before = drive->before;
+    drive->before = store->counted;
+    struct walk w = {.at = words + W_FIRST};
+    walk(&w, drive);
+    drive->before = before;
+    words[W_SEQUENCE] = store->sequence + 1;
+    words[W_COUNT] = (uint32_t)(w.at - words) - W_FIRST;
+    words[W_CRC] = store->crc;
+    if (sum_of(words) != store->sum) store_save_start(drive);
+}
+#endif
+
 bool store_save_step(struct drive* drive) {
     struct store* store = &drive->store;
+#if FUNCTIONS > 1
+    if (store->saving) gather(drive);
+#endif
     while (store->saving) {
         if (!hw_media_idle_soon()) return false;
         if (!store->begun) {

@@ -12,8 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hw/hw.h"
+
 struct drive;
 struct function;
+
+/// What the drive did before this power-on.
+struct history {
+    uint64_t us, errors;  // time with power, errors of commands
+    struct hw_counters io;
+};
 
 /// BLANK: nothing was ever saved. DAMAGED: something was, and no copy of it can be read.
 enum store_found { STORE_BLANK, STORE_LOADED, STORE_DAMAGED };
@@ -27,6 +35,10 @@ struct store {
     // A save that is under way:
     bool saving, begun;  // ... and its step
     uint16_t step;
+#if FUNCTIONS > 1
+    uint32_t sum, crc;       // of its words
+    struct history counted;  // what they say of the drive's past
+#endif
 };
 
 /// So many registrants of reservations there may be: there is room to save them all.

@@ -8,13 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/config.h"
 #include "base/nvme.h"
 
 /// Memory that the copy engine reads and writes, for one command at a time. Written before it is read.
 struct buffers {
     uint8_t page[PAGE_SIZE] __attribute__((aligned(64)));  // data on its way to the host is built here
     uint32_t line[16] __attribute__((aligned(64)));        // up to 64 bytes read from the host
-    uint32_t settings[PAGE_SIZE / 4];                      // on their way to the media
+#if FUNCTIONS == 1
+    uint32_t settings[PAGE_SIZE / 4];  // on their way to the media
+#endif
 };
 
 typedef struct {

@@ -27,8 +27,8 @@ module db_csd
   parameter int KEY_SLOTS    = NUM_FN > 16 ? 32 : 16,
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
-  /// the processor's memory, bytes: power of two, 32768..1048576
-  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : 131072,
+  /// the processor's memory, bytes: multiple of 4096, 32768..1048576
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
 ) (
 `include "db_ssd_ports.svh"

@@ -238,13 +238,15 @@ def test_variable_outside_of_main_does_not_link(tmp_path: Path, variable: str) -
     assert "outside of dispatch/main.c" in done.stdout + done.stderr or "that is written" in done.stdout + done.stderr
 
 
-def test_image_and_serial_number(tmp_path: Path) -> None:
-    """The image fills the RAM; its second word is the serial number, and nothing else depends on it."""
+@pytest.mark.parametrize("functions", [1, 17])
+def test_image_and_serial_number(tmp_path: Path, functions: int) -> None:
+    """The image fills the 64 KiB that are loaded; its second word is the serial number: nothing else depends on it."""
     headers = build.regs() / "c"
     words = []
     for serial in (1, 0xCAFE):
         out = tmp_path / f"{serial}.hex"
-        command = [sys.executable, str(FW / "build.py"), str(out), str(headers), "--serial", str(serial)]
+        command = [sys.executable, str(FW / "build.py"), str(out), str(headers), "--serial", str(serial),
+                   "--functions", str(functions)]  # fmt: skip
         subprocess.run(command, check=True)
         words.append([int(line, 16) for line in out.read_text().split()])
     assert len(words[0]) == len(words[1]) == 16384

@@ -25,7 +25,8 @@ STAND_IN = """
 #include "state/drive.h"
 #include "state/function.h"
 static struct drive drive;
-static struct function fn;
+static struct function functions[FUNCTIONS];
+#define fn functions[0]
 static struct buffers buffers;
 static struct boot_record boot;
 uint32_t media[4096], base_page, ops, limit, mixed;
@@ -39,11 +40,12 @@ bool hw_media_read(uint64_t addr, uint32_t *word)
     *word = media[line];
     return true;
 }
-static bool word_ok, flush_ok;
+static bool word_ok, flush_ok, slow, busy;
 void hw_media_write_start(uint64_t addr, uint32_t word)
 {
     uint64_t line = (addr - ((uint64_t)base_page << 12)) / 64;
     word_ok = false;
+    busy = slow;
     if (addr % 64 || line >= 2048) { bad_addresses++; return; }
     if (cut()) return;
     held[held_count].at = (uint32_t)line;
@@ -57,11 +59,16 @@ static void write_out(bool all)
     }
     held_count = 0;
 }
-void hw_media_flush_start(void) { flush_ok = !cut(); if (flush_ok) write_out(true); }
+void hw_media_flush_start(void) { busy = slow; flush_ok = !cut(); if (flush_ok) write_out(true); }
 bool hw_media_ok(void) { return flush_ok; }
 bool hw_media_word_ok(void) { return word_ok; }
 bool hw_media_idle(void) { return true; }
-bool hw_media_idle_soon(void) { return true; }
+bool hw_media_idle_soon(void)
+{
+    bool idle = !busy;
+    busy = false;
+    return idle;
+}
 bool hw_wait_only(uint32_t events, uint64_t until) { (void)events; (void)until; return true; }
 uint64_t hw_time(void) { return 1000; }
 uint32_t hw_events(void) { return 0; }
@@ -100,7 +107,7 @@ uint32_t power_on(uint32_t pages, uint32_t num_ns, uint32_t key_slots)
 {
     write_out(false);
     memset(&drive, 0, sizeof drive);
-    memset(&fn, 0, sizeof fn);
+    memset(functions, 0, sizeof functions);
     memset(&boot, 0, sizeof boot);
     memset(shown, 0, sizeof shown);
     memset(&buffers, 0xa5, sizeof buffers);
@@ -112,8 +119,9 @@ uint32_t power_on(uint32_t pages, uint32_t num_ns, uint32_t key_slots)
     drive.hw.num_ns = (uint8_t)num_ns;
     drive.hw.key_slots = (uint8_t)key_slots;
     drive.hw.operators = 0x3f;
-    drive.hw.num_fn = 1;
-    drive.functions = &fn;
+    drive.hw.num_fn = FUNCTIONS;
+    drive.hw.num_cmds = 128;
+    drive.functions = functions;
     store_load(&drive);
     boot.power_cycles++;
     operators_restore(&drive);
@@ -144,6 +152,20 @@ int save(uint32_t most)
     int done = store_save(&drive);
     return done;
 }
+/* The media takes its time over each word. Meanwhile the page is used for something else, and something changes. */
+int save_slowly(uint32_t when, uint32_t n)
+{
+    slow = true;
+    limit = ~0u;
+    ops = 0;
+    store_save_start(&drive);
+    for (uint32_t i = 0; !store_save_step(&drive); i++) {
+        memset(buffers.page, (int)i, sizeof buffers.page);
+        if (i == when) change(n);
+    }
+    slow = false;
+    return !drive.store.stale;
+}
 /* What is remembered, as one number. */
 uint64_t state(void)
 {
@@ -169,8 +191,7 @@ uint64_t state(void)
 """
 
 
-@pytest.fixture(scope="module")
-def fw(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def made(tmp_path_factory: pytest.TempPathFactory, functions: int) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("store")
     (folder / "stand_in.c").write_text(STAND_IN)
     own = (FW / "base" / "bytes.c").read_text()
@@ -179,7 +200,8 @@ def fw(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     (folder / "bytes.c").write_text(own)
     library = folder / "store.so"
     command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-w", "-I", str(FW), "-I", str(FW / "base"),
-               "-I", str(build.regs() / "c"), "-I", str(ROOT / "facts" / "c"), "-o", str(library),
+               "-I", str(build.regs() / "c"), "-I", str(ROOT / "facts" / "c"), f"-DFUNCTIONS={functions}",
+               "-o", str(library),
                str(folder / "stand_in.c"), str(folder / "bytes.c"),
                *map(str, sorted((FW / "state").glob("*.c")))]  # fmt: skip
     subprocess.run(command, check=True)
@@ -187,6 +209,17 @@ def fw(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     lib.state.restype = ctypes.c_uint64
     wipe(lib)
     return lib
+
+
+@pytest.fixture(scope="module", params=[1, 17])
+def fw(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> ctypes.CDLL:
+    """With one function, and with several, which have less memory."""
+    return made(tmp_path_factory, request.param)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    return made(tmp_path_factory, 17)
 
 
 def area(lib: ctypes.CDLL) -> ctypes.Array:
@@ -219,6 +252,32 @@ def test_what_is_saved_comes_back(fw: ctypes.CDLL) -> None:
         assert fw.state() == want
     assert shown(fw) != first and any(op for _, op, _ in shown(fw))
     assert ctypes.c_uint32.in_dll(fw, "bad_addresses").value == 0
+
+
+def test_others_use_the_page_meanwhile(fw: ctypes.CDLL) -> None:
+    """A save takes many turns, between which other commands build their data."""
+    wipe(fw)
+    fw.power_on(PAGES, NUM_NS, 16)
+    for n in range(1, 9):
+        fw.change(n)
+        want = fw.state()
+        assert fw.save_slowly(1 << 30, 0)
+        assert fw.power_on(PAGES, NUM_NS, 16) == LOADED and fw.state() == want
+
+
+def test_what_changes_during_a_save_is_saved(several: ctypes.CDLL) -> None:
+    """Words are gathered again in each turn: a save is never half of one state and half of another, which nobody could
+    read again."""
+    wipe(several)
+    several.power_on(PAGES, NUM_NS, 16)
+    several.change(1)
+    assert several.save_slowly(1 << 30, 0)
+    turns = steps(several)
+    for when in range(turns - 1):
+        assert several.save_slowly(when, 2 + when)
+        assert steps(several) > turns
+        want = several.state()
+        assert several.power_on(PAGES, NUM_NS, 16) == LOADED and several.state() == want
 
 
 @pytest.mark.parametrize("num_ns", [1, 64])

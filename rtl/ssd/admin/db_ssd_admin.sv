@@ -28,7 +28,7 @@ module db_ssd_admin
   parameter int VF_VEC    = 8,         ///< of each VF, 1..32
   parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
   parameter int NUM_NS    = 1,         ///< namespaces, 1..64
-  parameter int RAM_BYTES = 65536      ///< power of two, 32768..1048576
+  parameter int RAM_BYTES = 65536      ///< multiple of 4096, 32768..1048576
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -132,8 +132,8 @@ module db_ssd_admin
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
   end
-  if (RAM_BYTES < 32768 || RAM_BYTES > 1048576) begin : g_bad_ram
-    $error("%m: RAM_BYTES must be 32768..1048576");
+  if (RAM_BYTES < 32768 || RAM_BYTES > 1048576 || RAM_BYTES % 4096 != 0) begin : g_bad_ram
+    $error("%m: RAM_BYTES must be a multiple of 4096, 32768..1048576");
   end
 
   start_t      start;
@@ -148,7 +148,8 @@ module db_ssd_admin
   logic        copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
   logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid;
   logic [4:0]  ring_wr, ring_rd;
-  logic [8:0]  ring_base, io_base, io_wr, io_rd;
+  logic [9:0]  ring_base;
+  logic [8:0]  io_base, io_wr, io_rd;
   logic        io_waits_q;
   logic [31:0] ram_rdata, fw_reg_rdata;
 
@@ -171,7 +172,7 @@ module db_ssd_admin
     .clk, .s_copy_req(copy_ram_valid), .s_copy(copy_ram), .s_cpu_req(cpu_ram_valid), .s_cpu_ready(cpu_ram_ready),
     .s_cpu(cpu_ram), .rdata(ram_rdata));
 
-  db_ssd_admin_copy #(.NUM_FN(NUM_FN), .DATA_W(DATA_W)) i_copy (
+  db_ssd_admin_copy #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W)) i_copy (
     .clk, .rst(ctrl_rst), .s_sqe_valid, .s_sqe_ready, .s_sqe, .ring_base, .ring_wr, .ring_rd, .io_base, .io_wr,
     .start(start.copy),
     .cmd(copy), .idle(copy_idle), .err(copy_err), .m_post_valid, .m_post_ready, .m_post, .m_read_valid, .m_read_ready,

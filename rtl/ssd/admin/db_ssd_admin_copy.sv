@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copy engine of the admin processor, a dword at a time, for three jobs:
 //   - submission queue entries go into a ring of 16 in RAM as they come, so that the path they share with I/O
-//     commands never waits for the firmware (entry n at ring_base + 128 (n mod 16): 64 bytes, then its function);
-//     I/O commands for the firmware, which there are with several functions, into a ring of 256, so of as many as there
-//     are slots, and what they need of their entry (entry n at io_base + 32 (n mod 256): dwords 0 and 1, then
+//     commands never waits for the firmware (entry n at ring_base + 128 (n mod 16): 64 bytes, then its function; with
+//     several functions at ring_base + 64 (n mod 16), its function in place of dword 2, which no command has);
+//     I/O commands for the firmware, which there are with several functions, into a ring of 256, or 128 where there are
+//     no more slots, and what they need of their entry (entry n at io_base + 32 (n mod 256): dwords 0 and 1, then
 //     {CDW11 bit 0, 0, queue, slot, function}, dword 10, dwords 6 to 9)
 //   - RAM or zeros to host memory, up to 4 KiB inside one page, in writes of at most 4 dwords
 //   - up to 64 bytes of host memory to RAM, whole rows of the answer there
@@ -15,6 +16,7 @@ module db_ssd_admin_copy
   import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
   parameter int NUM_FN = 1,          ///< functions, 1..17
+  parameter int NUM_CMDS = 256,      ///< command slots, 2..256
   parameter int DATA_W = 256         ///< bits of a row of the answer: 128, 256, 512
 ) (
   input  logic              clk,
@@ -23,7 +25,7 @@ module db_ssd_admin_copy
   input  logic              s_sqe_valid,
   output logic              s_sqe_ready,
   input  admin_sqe_t        s_sqe,
-  input  logic [8:0]        ring_base,    ///< 2 KiB
+  input  logic [9:0]        ring_base,    ///< 1 KiB; one function: even
   output logic [4:0]        ring_wr,      ///< entries written, modulo 32
   input  logic [4:0]        ring_rd,      ///< entries done with, modulo 32
   input  logic [8:0]        io_base,      ///< 2 KiB
@@ -50,6 +52,7 @@ module db_ssd_admin_copy
   input  logic [31:0]       ram_rdata
 );
   localparam int LANE_W = $clog2(DATA_W / 32);
+  localparam bit MANY   = NUM_FN > 1;
 
   typedef enum logic [2:0] {ST_IDLE, ST_SQE, ST_LOAD, ST_POST, ST_READ, ST_STORE} state_e;
   state_e       state_q;
@@ -70,14 +73,14 @@ module db_ssd_admin_copy
   assign chunk   = (left_q > 11'd4) ? 3'd4 : left_q[2:0];
   assign row_end = &count_q[LANE_W-1:0];
   assign sqe     = s_sqe.sqe;
-  assign io = NUM_FN > 1 && s_sqe.io;
+  assign io      = MANY && s_sqe.io;
   always_comb begin
     entry_dw = count_q[3:0];
     if (io && count_q[2])      entry_dw = count_q[3:0] + 4'd2;
     else if (io && count_q[1]) entry_dw = 4'd10;
   end
   assign sqe_dw  = sqe[32*entry_dw +: 32];
-  assign sqe_end = io ? count_q[2:0] == 3'd7 : count_q[4];
+  assign sqe_end = MANY ? (&count_q[2:0] && (io || count_q[3])) : count_q[4];
 
   // A full ring holds entries back. One cycle late, so it stops one short of 16.
   assign s_sqe_ready = state_q == ST_SQE && sqe_end;
@@ -99,10 +102,11 @@ module db_ssd_admin_copy
     unique case (state_q)
       ST_SQE: begin
         m_ram_valid = 1'b1;
-        m_ram       = '{we: 4'b1111, addr: {ring_base, ring_wr[3:0], count_q},
-                        wdata: count_q[4] ? 32'(s_sqe.fn) : sqe_dw};
+        m_ram       = '{we: 4'b1111, addr: {ring_base[9:1], ring_wr[3:0], count_q}, wdata: sqe_dw};
+        if (MANY) m_ram.addr = {ring_base, ring_wr[3:0], count_q[3:0]};
+        if (MANY ? count_q[3:0] == 4'd2 : count_q[4]) m_ram.wdata = 32'(s_sqe.fn);
         if (io) begin
-          m_ram.addr = {io_base + 9'(io_wr[7:6]), io_wr[5:0], count_q[2:0]};
+          m_ram.addr = {io_base + 9'({io_wr[7] && NUM_CMDS > 128, io_wr[6]}), io_wr[5:0], count_q[2:0]};
           if (count_q[2:0] == 3'd2) m_ram.wdata = {sqe[32*11], 7'd0, s_sqe.sqid, s_sqe.slot, 8'(s_sqe.fn)};
         end
       end

@@ -11,7 +11,7 @@
 module db_ssd_admin_cpu
   import db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
-  parameter int RAM_BYTES = 65536     ///< power of two, 32768..1048576
+  parameter int RAM_BYTES = 65536     ///< multiple of 4096, 32768..1048576
 ) (
   input  logic        clk,
   input  logic        rst,

@@ -52,7 +52,7 @@ module db_ssd_admin_regs
   output event_set_t      event_seen,
   output event_t          wake_on,
   output logic [63:0]     wake_us,
-  output logic [8:0]      ring_base,          ///< 2 KiB
+  output logic [9:0]      ring_base,          ///< 1 KiB
   output logic [4:0]      ring_rd,
   output logic [8:0]      io_base,            ///< 2 KiB
   output logic [8:0]      io_rd,
@@ -255,7 +255,7 @@ module db_ssd_admin_regs
                         en_fell: out.EVENT.en_fell.value, cc: out.EVENT.cc.value};
   assign wake_on   = event_t'(out.WAKE_ON.mask.value);
   assign wake_us   = {out.WAKE_HI.V.value, out.WAKE_LO.V.value};
-  assign ring_base = out.SQ_RING.base.value[19:11];
+  assign ring_base = out.SQ_RING.base.value[19:10];
   assign ring_rd   = out.SQ_PTR.rd_ptr.value;
   assign io_base   = out.IO_RING.base.value[19:11];
   assign io_rd     = out.IO_DONE.rd_ptr.value;

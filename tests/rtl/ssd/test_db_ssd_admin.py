@@ -1442,7 +1442,7 @@ async def resets_and_shutdown(dut):
 async def dead_processor(dut):
     """A firmware that traps or hangs is a fatal status, and nothing is fetched; any reset of the host recovers it."""
     b = await started(dut, 21)
-    memory = dut.i_mem.i_ram.mem
+    memory = dut.i_mem.g_one.i_ram.mem
     b.counters.set(read_sectors=4000, write_sectors=5000, read_cmds=7, write_cmds=9, media_errors=3)
     await b.write_cc(0x464001)  # what was counted is saved
     await b.until(lambda: b.csts.shst == 2)
@@ -1524,7 +1524,7 @@ async def keys_leave_nothing(dut):
     loaded = set(struct.unpack("<20I", key))
     assert loaded <= {value for at, value in b.extension if at >= 0x80}
     await b.asleep()
-    memory = [int(w) for w in dut.i_mem.i_ram.mem.value]
+    memory = [int(w) for w in dut.i_mem.g_one.i_ram.mem.value]
     assert len(memory) == 16384 and memory[1] == 1, "the serial number"
     found = {i: w for i, w in enumerate(memory) if w in {*words.values(), *swapped, *loaded}}
     assert not found, {hex(4 * i): hex(w) for i, w in found.items()}
