@@ -28,6 +28,9 @@ static struct drive drive;
 static struct function functions[FUNCTIONS];
 #define fn functions[0]
 static struct buffers buffers;
+#if FUNCTIONS > 1
+static struct reservations reservations;
+#endif
 static struct boot_record boot;
 uint32_t media[4096], base_page, ops, limit, mixed;
 struct { uint32_t at, word; } held[4096];  // written, and not flushed
@@ -115,6 +118,10 @@ uint32_t power_on(uint32_t pages, uint32_t num_ns, uint32_t key_slots)
     limit = ~0u;
     drive.boot = &boot;
     drive.buffers = &buffers;
+#if FUNCTIONS > 1
+    memset(&reservations, 0, sizeof reservations);
+    *drive.reservations = &reservations;
+#endif
     drive.hw.media_pages = pages;
     drive.hw.num_ns = (uint8_t)num_ns;
     drive.hw.key_slots = (uint8_t)key_slots;
