@@ -27,9 +27,9 @@ FLAGS = (
     "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
 )  # fmt: skip
 MANY_FLAGS = ("-Xclang", "-Oz", "-mrelax", "-msave-restore")
-"""With several functions, behind the others: smaller, and slower by a fifth or so. zig takes -Oz for -Os."""
+"""With several functions, behind the others: smaller, and somewhat slower. zig by itself takes -Oz for -Os."""
 RAM_BYTES = 65536
-MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as db_ssd_pkg::many_ram_bytes has it
+MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as the tops have it
 LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 
 

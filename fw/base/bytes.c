@@ -2,6 +2,8 @@
 // Little-endian fields, text, division; and what the compiler calls by itself.
 #include "base/bytes.h"
 
+#include "base/config.h"
+
 void* memcpy(void* restrict to, const void* restrict from, size_t n);
 uint64_t __muldi3(uint64_t a, uint64_t b);
 uint32_t __mulsi3(uint32_t a, uint32_t b);
@@ -55,6 +57,11 @@ uint64_t __muldi3(uint64_t a, uint64_t b) {
 
 uint32_t __mulsi3(uint32_t a, uint32_t b) {
     uint32_t product = 0;
+    if (FUNCTIONS > 1 && a < b) {  // compiled for size it multiplies places by sizes, and a place has few bits
+        uint32_t more = b;
+        b = a;
+        a = more;
+    }
     for (; b; a <<= 1, b >>= 1) {
         if (b & 1u) product += a;
     }

@@ -259,6 +259,7 @@ static bool take(struct drive* drive, struct waiting* waiting, hw_ring_t* ring) 
 }
 
 _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, struct io_waiting* io, hw_ring_t* ring) {
+    const struct function* all = drive->functions + drive->hw.num_fn;  // their end
     hw_control(CTL_RUN);
     for (;;) {
         uint32_t now = hw_events(), wake = 0;
@@ -272,10 +273,10 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, stru
         }
         const struct function* looks = drive->looking;
         if (looks && !looks->aborting && looks->life != READY && hw_abort_idle()) drive->looking = NULL;
-        for (uint32_t i = 0; i < drive->hw.num_fn; i++) {
-            struct function* fn = &drive->functions[i];
-            if (pending >> i & 1u) look(drive, fn, &waiting[i], hw_function_events(&fn->hw));
-            step(drive, fn, &waiting[i], &wake, &poll);
+        struct waiting* its = waiting;
+        for (struct function* fn = drive->functions; fn < all; fn++, its++, pending >>= 1) {
+            if (pending & 1u) look(drive, fn, its, hw_function_events(&fn->hw));
+            step(drive, fn, its, &wake, &poll);
             if (fn->life != READY && fn->life != DISABLED) io_commands_dismiss(drive, fn, io);
             if (fn->life == READY && (now & EV(TIMER))) life_keep_alive(drive, fn);
             if (fn->life == READY && life_wake(fn, false) < at) at = life_wake(fn, false);

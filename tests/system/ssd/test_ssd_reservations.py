@@ -326,6 +326,34 @@ def run_at_random(cluster: Cluster, seed: int, steps: int, links: int, powers: i
     return seen
 
 
+@pytest.mark.parametrize("slots", [128, pytest.param(256, marks=pytest.mark.nightly)])
+def test_more_commands_than_there_are_slots(make_drive: MakeDrive, slots: int) -> None:
+    """The ring to the firmware has a place for each slot, at the end of its memory, which is used again and again: each
+    command is done once, with its own buffer and size."""
+    params = {"NUM_NS": NUM_FN} | ({"NUM_CMDS": slots} if slots != 128 else {})
+    pf = make_drive(num_fn=NUM_FN, memory=MEMORY, params=params, media_size=32 << 20)
+    drives = bring_up_functions(pf, queues={0: 2, 1: 1, 2: 1}, entries=32, memory=MEMORY)
+    for drive, host, key in zip(drives, HOSTS, KEYS, strict=True):
+        reservations.set_host_id(drive, host)
+        reservations.register(drive, key)
+    _, want = reservations.report_try(drives[0], 128)
+    rng = random.Random(slots)
+    for done in range(0, 3 * slots, 24 * NUM_FN):
+        running = []
+        for i in range(24 * NUM_FN):
+            drive, size = drives[i % NUM_FN], 4 * rng.randrange(1, 25)  # of 96 bytes, behind which nothing is sent
+            buffer = drive.buffer(128)
+            buffer.write(b"\xee" * 128)
+            command = drive.submit(1, NvmOpc.RESV_REPORT, buffer=buffer, nbytes=size, cdw10=size // 4 - 1, cdw11=0,
+                                   cdw12=0, ring=i >= 23 * NUM_FN)  # fmt: skip
+            running.append((drive, command, buffer, size))
+        for drive, command, buffer, size in running:
+            drive.wait([command])
+            command.check()
+            assert buffer.read() == want[:size] + b"\xee" * (128 - size), f"{done} commands before"
+            buffer.free()
+
+
 def test_at_random(cluster: Cluster) -> None:
     assert len(run_at_random(cluster, 1, 60, links=20, powers=0)) > 15
 
