@@ -85,21 +85,18 @@ static bool preempt_by_key(struct request* r, bool any, uint64_t key, const stru
     return found;
 }
 
-/// 8.1.22.7. What a new reservation replaces is gone before others can have it: nothing else is done meanwhile. That nobody
-/// has the key is an error where all registrants hold, and there alone.
+/// 8.1.22.7. A new reservation is there before the registrants that it preempts are gone: there is one at any time. That
+/// nobody has the key is an error where all registrants hold, and there alone.
 static uint32_t preempt(struct request* r, struct registrant* reg, uint64_t key) {
     uint32_t type = reservation_of(r)->type;
-    bool all = resv_all_hold(type), by_holder = false;
-    for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) {
-        const struct registrant* other = &reservations_of(r->drive)->of[i];
-        by_holder |= other->nsid == nsid_of(r) && other->holder && other->key == key;
-    }
+    bool all = resv_all_hold(type);
+    bool by_holder = reservations_of(r->drive)->of[reservation_of(r)->holder].key == key;  // if there is one
     if (type != RESV_TYPE_NONE && !all && !by_holder && key == 0) return ST_INVALID_FIELD;
     if (type == RESV_TYPE_NONE || !(all ? key == 0 : by_holder)) {  // registrations alone
         if (!preempt_by_key(r, false, key, NULL) && all) return ST_RESV_CONFLICT;
     } else {
-        (void)preempt_by_key(r, all, key, reg);
         resv_acquire(r->drive, reg, type_of(r));
+        (void)preempt_by_key(r, all, key, reg);
         if (type != type_of(r)) resv_notify_others(r->drive, nsid_of(r), RESV_NOTICE_RESERVATION_RELEASED, host_of(r));
     }
     reservation_of(r)->generation++;

@@ -34,7 +34,8 @@ __attribute__((noinline)) struct registrant* resv_registrant(const struct drive*
 bool resv_all_hold(uint32_t type) { return type >= RESV_TYPE_WRITE_EXCLUSIVE_ALL; }
 
 bool resv_holds(const struct drive* drive, const struct registrant* reg) {
-    return reg->holder || resv_all_hold(resv_of(drive, reg->nsid)->type);
+    const struct reservation* resv = resv_of(drive, reg->nsid);
+    return resv->type != RESV_TYPE_NONE && (resv_all_hold(resv->type) || first(drive) + resv->holder == reg);
 }
 
 uint32_t resv_count(const struct drive* drive) {
@@ -56,23 +57,16 @@ bool resv_add(struct drive* drive, const struct function* fn, uint32_t nsid, uin
 
 __attribute__((noinline)) void resv_remove(struct drive* drive, struct registrant* gone) {
     uint32_t nsid = gone->nsid;
-    bool held = gone->holder, others = false;
+    bool held = resv_holds(drive, gone) && !resv_all_hold(resv_of(drive, nsid)->type), others = false;
     gone->nsid = 0;
     ALL(drive, reg) others |= reg->nsid == nsid;
     if (held || !others) resv_release(drive, nsid);
 }
 
-__attribute__((noinline)) void resv_release(struct drive* drive, uint32_t nsid) {
-    ALL(drive, reg) {
-        if (reg->nsid == nsid) reg->holder = false;
-    }
-    resv_of(drive, nsid)->type = RESV_TYPE_NONE;
-}
+void resv_release(struct drive* drive, uint32_t nsid) { resv_of(drive, nsid)->held = RESV_TYPE_NONE; }
 
 void resv_acquire(struct drive* drive, struct registrant* reg, uint32_t type) {
-    resv_release(drive, reg->nsid);
-    reg->holder = !resv_all_hold(type);
-    resv_of(drive, reg->nsid)->type = (uint8_t)type;
+    resv_of(drive, reg->nsid)->held = (uint16_t)(type | (uint32_t)(reg - first(drive)) << 8);
 }
 
 void resv_init(struct drive* drive) {
@@ -80,7 +74,7 @@ void resv_init(struct drive* drive) {
     for (uint32_t nsid = 1; drive->hw.restarted && nsid <= drive->hw.num_ns; nsid++) {
         bool held = false;
         ALL(drive, reg) held |= reg->nsid == nsid && resv_holds(drive, reg);
-        if (!held || resv_of(drive, nsid)->type == RESV_TYPE_NONE) resv_release(drive, nsid);
+        if (!held) resv_release(drive, nsid);
     }
 }
 
@@ -120,7 +114,7 @@ bool resv_bars(const struct drive* drive, const struct function* fn, uint32_t ns
     uint32_t type = resv_of(drive, nsid)->type;
     if (type == RESV_TYPE_NONE) return false;
     const struct registrant* reg = resv_registrant(drive, fn, nsid);
-    return !reg || (type <= RESV_TYPE_EXCLUSIVE_ACCESS && !reg->holder);
+    return !reg || (type <= RESV_TYPE_EXCLUSIVE_ACCESS && !resv_holds(drive, reg));
 }
 
 // ---------------------------------------------------------------- notices

@@ -29,12 +29,17 @@ struct registrant {
     uint64_t key;
     struct host host;
     uint8_t nsid;  // 0: this place is free
-    bool holder;   // of the reservation, unless all registrants are
 };
 
 struct reservation {
     uint32_t generation;
-    uint8_t type;   // RESV_TYPE_*
+    union {
+        struct {
+            uint8_t type;    // RESV_TYPE_*
+            uint8_t holder;  // its place among registrants, unless all of them are
+        };
+        uint16_t held;  // both change at once: a reset may come at any time
+    };
     bool persists;  // through power loss, feature 83h
 };
 

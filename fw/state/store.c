@@ -177,15 +177,15 @@ static void walk_registrants(struct walk* w, struct drive* drive, uint32_t count
         if (!w->load && !outlasts_power(all, reg)) continue;
         count--;
         struct reservation* resv = &all->ns[reg->nsid];
-        uint32_t is =
-            reg->nsid | (uint32_t)reg->holder << 8 | (uint32_t)reg->host.wide << 9 | (uint32_t)resv->type << 16;
+        uint32_t is = reg->nsid | (uint32_t)(all->of + resv->holder == reg) << 8 | (uint32_t)reg->host.wide << 9 |
+                      (uint32_t)resv->type << 16;
         word(w, &is);
         if ((is & 0xffu) == 0 || (is & 0xffu) > MAX_NS) return;  // another layout
         reg->nsid = (uint8_t)is;
-        reg->holder = is >> 8 & 1u;
         reg->host.wide = is >> 9 & 1u;
         resv = &all->ns[reg->nsid];
         resv->type = (uint8_t)(is >> 16);
+        if (is >> 8 & 1u) resv->holder = (uint8_t)i;
         word(w, &resv->generation);
         two_words(w, &reg->key);
         for (uint32_t n = 0; n < 4; n++) word(w, &reg->host.id[n]);
