@@ -54,7 +54,7 @@ static uint32_t run(struct request* r) {
     if (r->saving) return save_step(r);
     uint32_t opcode = cmd_opcode(&r->cmd);
     const struct admin_command* c = &admin_commands[opcode];
-    if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;  // fused; PSDT: there are no SGLs
+    if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;  // fused; PSDT: SGLs are for I/O commands (Base 2.0, 3.3.3.1)
     if (opcode >= COMMANDS || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0))
         return ST_INVALID_OPCODE;
     if (FUNCTIONS > 1 && (c->flags & PF_ONLY) && r->fn->hw.place) return ST_INVALID_OPCODE;
