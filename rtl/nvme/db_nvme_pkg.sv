@@ -324,7 +324,9 @@ package db_nvme_pkg;
   } prp_extent_t;
 
   // SGL descriptor (Base 2.0, 4.1.2): of data, or of a further segment of descriptors.
-  typedef enum logic [3:0] {SGL_BLOCK = 4'h0, SGL_BUCKET = 4'h1, SGL_SEGMENT = 4'h2, SGL_LAST_SEGMENT = 4'h3} sgl_type_e;
+  typedef enum logic [3:0] {
+    SGL_BLOCK = 4'h0, SGL_BUCKET = 4'h1, SGL_SEGMENT = 4'h2, SGL_LAST_SEGMENT = 4'h3
+  } sgl_type_e;
   typedef struct packed {
     logic [3:0]  kind;       // sgl_type_e, or another one that nobody has
     logic [3:0]  subtype;    // 0: addr is an address

@@ -22,7 +22,8 @@ module db_nvme_prp
   parameter int unsigned USER_W = 8,    ///< bits of user data that travel with a command, at least 1
   parameter int unsigned DEPTH  = 8,    ///< commands between the two halves: how far lists are read ahead; 2..64, 2^n
   parameter bit          SGL    = 1'b0, ///< takes SGLs: a command with sgl set; else that bit is not looked at
-  parameter bit          TO_HOST = 1'b1 ///< SGL: data goes to the host, so bit buckets swallow it; else they are nothing
+  /// SGL: data goes to the host, so bit buckets swallow it; else they are nothing
+  parameter bit          TO_HOST = 1'b1
 ) (
   input  logic               clk,
   input  logic               rst,

@@ -158,7 +158,6 @@ module db_nvme_prp_walk
         len        = sgl_len;
         drop       = sgl_drop;
         first      = sgl_first;
-        last       = sgl_last;
         seg_status = sgl_status;
         take_entry = sgl_take_entry;
         take_row   = sgl_take_row;
@@ -173,7 +172,8 @@ module db_nvme_prp_walk
     if (drop) addr = '0;
   end
 
-  assign seg = '{fn: s_cmd.fn, addr: addr, len: len, first: first, last: last, drop: drop};
+  assign seg = '{fn: s_cmd.fn, addr: addr, len: len, first: first,
+                 last: state_q == ST_SGL ? sgl_last : last, drop: drop};
   assign s_cmd_ready = state_q == ST_SGL ? sgl_done : emit && seg_ready && last;
 
   assign is_sgl = SGL && s_cmd.sgl;

@@ -18,7 +18,7 @@ module db_nvme_sgl_walk
 
   input  logic        start,         ///< s_cmd is to be walked
   input  prp_extent_t s_cmd,
-  output logic        done,          ///< pulse: it is over, with its last segment or after it
+  output logic        done,          ///< pulse: it is over, after its last segment
 
   /// qwords of the list; packet_end: the last one of a piece, and row_last: it is in this row
   input  logic        entry_valid,
@@ -41,7 +41,7 @@ module db_nvme_sgl_walk
   output logic [12:0] m_seg_len,
   output logic        m_seg_first,
   output logic        m_seg_last,
-  output logic        m_seg_drop,
+  output logic        m_seg_drop,    ///< its address means nothing
   output status_t     m_seg_status   ///< counts with the last segment
 );
   localparam int EMPTY_MAX = 32;     // descriptors without data, one after another: so that no list is endless
@@ -72,7 +72,8 @@ module db_nvme_sgl_walk
   logic        owes_q;               // db_nvme_prp_fetch waits for ask when that has been taken
   logic [28:0] rest_q;               // qwords of the segment beyond that piece
   logic [EMPTY_W-1:0] empty_q;       // descriptors without data up to here
-  logic [29:0] left_q;               // dwords of the command that have no segment yet
+  logic [29:0] left_q;               // dwords of the command that have no segment yet; not when it is over
+  logic        over_q;               // all have one
   status_t     status_q;
 
   // ---- looking at a descriptor
@@ -119,8 +120,7 @@ module db_nvme_sgl_walk
 
   assign take_entry = state_q == ST_READ && open_q && entry_valid && !entry_err;
   assign take_row   = state_q == ST_END && open_q && entry_valid;
-  assign done       = (state_q == ST_MOVE && m_seg_ready && m_seg_last && !open_q && !owes_q) ||
-                      (state_q == ST_END && !open_q && !owes_q && left_q == '0);
+  assign done       = state_q == ST_END && !open_q && !owes_q && over_q;
 
   always_ff @(posedge clk) begin
     ask <= 1'b0;
@@ -138,13 +138,14 @@ module db_nvme_sgl_walk
         rest_q    <= '0;
         empty_q   <= '0;
         first_q   <= 1'b1;
+        over_q    <= 1'b0;
         status_q  <= OK;
         if (start) state_q <= ST_LOOK;
       end
       ST_LOOK: begin
         in_cmd_q <= 1'b0;
         empty_q  <= segment || no_data ? empty_q + 1'b1 : '0;
-        addr_q   <= bucket ? '0 : desc_q.addr[63:2];
+        addr_q   <= desc_q.addr[63:2];
         block_q  <= all ? left_q : dwords;
         after_q  <= left_q - dwords;
         page_q   <= bucket ? 11'd1024 : 11'd1024 - {1'b0, desc_q.addr[11:2]};
@@ -171,12 +172,13 @@ module db_nvme_sgl_walk
       end
       ST_MOVE: if (m_seg_ready) begin
         first_q <= 1'b0;
-        addr_q  <= drop_q ? '0 : {addr_q[61:10] + 52'd1, 10'd0};
+        addr_q  <= {addr_q[61:10] + 52'd1, 10'd0};
         block_q <= block_q - 30'(page_q);
         page_q  <= 11'd1024;
         if (fits) begin
-          left_q  <= all_q ? '0 : after_q;
-          state_q <= done ? ST_IDLE : all_q || final_q ? ST_END : ST_READ;
+          left_q  <= after_q;
+          over_q  <= all_q;
+          state_q <= all_q || final_q ? ST_END : ST_READ;
           if (!all_q && final_q) status_q <= TOO_SHORT;
         end
       end
@@ -202,7 +204,6 @@ module db_nvme_sgl_walk
         end
       end
       ST_END: begin
-        addr_q  <= '0;
         block_q <= left_q;
         page_q  <= 11'd1024;
         all_q   <= 1'b1;
@@ -213,7 +214,7 @@ module db_nvme_sgl_walk
           ask     <= 1'b1;
           ask_ok  <= 1'b0;
         end else begin
-          state_q <= left_q == '0 ? ST_IDLE : ST_MOVE;
+          state_q <= over_q ? ST_IDLE : ST_MOVE;
         end
       end
       default: state_q <= ST_IDLE;

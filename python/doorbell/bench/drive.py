@@ -89,7 +89,8 @@ class DriveSetup:
         """For a JSON file."""
         return {"top": self.top, "backend": self.backend, "link": self.link, "data_w": self.data_w, "mps": self.mps,
                 "mrrs": self.mrrs, **({"operator": self.operator} if self.operator else {}),
-                **({"sgl": True} if self.sgl else {}), "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media,
+                **({"sgl": True} if self.sgl else {}),
+                "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media,
                 **({"functions": asdict(self.functions)} if self.functions else {})}  # fmt: skip
 
 

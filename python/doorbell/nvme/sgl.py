@@ -6,17 +6,24 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from doorbell.nvme.constants import PAGE_SIZE
-
-if TYPE_CHECKING:
-    from doorbell.nvme.memory import HostMemory
 
 PSDT_SGL = 1 << 6  # in Sqe.flags: the data pointer is an SGL descriptor
 SGLS_DWORDS = 2  # Identify Controller, SGLS: bits 1:0
 SGLS_BIT_BUCKET = 1 << 16
 SGLS_LONGER = 1 << 18
+
+
+class Memory(Protocol):
+    """What of HostMemory is needed here."""
+
+    base: int
+    view: memoryview
+
+    def alloc(self, nbytes: int) -> int: ...
+    def free(self, *addresses: int) -> None: ...
 
 
 class Kind(IntEnum):
@@ -48,7 +55,7 @@ class Sgl:
 
     def __init__(
         self,
-        memory: HostMemory,
+        memory: Memory,
         parts: Sequence[Sequence[Descriptor]],
         *,
         offset: int = 0,
