@@ -16,8 +16,7 @@
 // rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
 // same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
 //
-// How a command travels: docs/ssd/theory.md. Latency: docs/ssd/performance.md. Wired straight, a tap has neither
-// latency nor logic.
+// How a command travels: docs/ssd/theory.md. Wired straight, a tap has neither latency nor logic.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_ssd_core

@@ -96,6 +96,9 @@ module db_ssd_decode
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
   end
+  if (SGL && NUM_FN > 1) begin : g_bad_sgl
+    $error("%m: SGL must be 0 with several functions (NUM_FN is %0d)", NUM_FN);
+  end
 
   // ---- intake: admin and failed entries leave here
   sqe_t sqe;

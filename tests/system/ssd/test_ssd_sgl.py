@@ -363,7 +363,9 @@ def test_reset_in_the_middle(make_drive: MakeDrive, how: str) -> None:
 def test_as_fast_as_prps(
     make_drive: MakeDrive, monkeypatch: pytest.MonkeyPatch, link: str, data_w: int, scattered: bool
 ) -> None:
-    """4 KiB and 128 KiB with one data block, and with a list of pages: 97 % of the link, and what PRPs reach."""
+    """4 KiB and 128 KiB with one data block, and with a list of pages: 97 % of the link, and what PRPs reach. A list of
+    two descriptors is 32 bytes that two PRPs have in the command: 1.2 % of what crosses the link for a write of 4 KiB.
+    """
     rates: dict[tuple[bool, str, int], float] = {}
     for sgl in (False, True):
         drive = make_drive(link=link, data_w=data_w, memory=64 << 20)
@@ -381,7 +383,8 @@ def test_as_fast_as_prps(
                 rates[sgl, rw, size] = result.iops
                 share = 100 * result.iops / link_limit(wire, result).iops
                 print(f"{link} {rw} {size} {'SGL' if sgl else 'PRP'} {'list' if scattered else 'block'}: {share:.1f} %")
-                assert share >= (96 if scattered and size == 4096 else 97)
+                assert share >= 97
         drive.sim.close()
     for (sgl, rw, size), rate in rates.items():
-        assert not sgl or rate >= 0.99 * rates[False, rw, size], (rw, size, rate, rates[False, rw, size])
+        least = 0.985 if scattered and size == 4096 else 0.99
+        assert not sgl or rate >= least * rates[False, rw, size], (rw, size, rate, rates[False, rw, size])
