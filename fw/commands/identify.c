@@ -7,6 +7,9 @@
 static const uint8_t power_state[32] __attribute__((aligned(4))) = {0x19};  // 25 * 0.01 W
 #define RESCAP 0xffu  // reservations: all types, persistence, IEKEY as of 1.3
 
+// SGLs of whole dwords at dword addresses, bit buckets, and more of an SGL than there is data
+#define SGLS (1u << 18 | 1u << 16 | 2u)
+
 static const uint8_t oui[3] = {CFG_OUI};
 static const uint8_t uuid[12] = {CFG_UUID};
 
@@ -66,6 +69,7 @@ static void describe(const struct drive* drive, uint8_t* c) {
     c[513] = 0x44;
     put32(c + 516, drive->hw.num_ns);  // NN
     put32(c + 540, drive->hw.num_ns);  // MNAN
+    if (drive->hw.sgl) put32(c + 536, SGLS);
     // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable
     put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
     if (FUNCTIONS > 1) {

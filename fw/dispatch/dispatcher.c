@@ -71,7 +71,8 @@ static const struct admin_command* row_of(uint32_t opcode) {
 static uint32_t run(struct request* r) {
     if (r->saving) return save_step(r);
     uint32_t opcode = cmd_opcode(&r->cmd);
-    if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;  // fused; PSDT: there are no SGLs
+    // Fused; PSDT: SGLs are for I/O commands (Base 2.0, 3.3.3.1).
+    if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;
     const struct admin_command* c = row_of(opcode);
     if (!c || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0)) return ST_INVALID_OPCODE;
     if (FUNCTIONS > 1 && (c->flags & PF_ONLY) && r->fn->hw.place) return ST_INVALID_OPCODE;

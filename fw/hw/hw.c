@@ -21,6 +21,7 @@ void hw_init(struct hw_config* config, hw_ring_t* ring) {
     config->num_qp = (uint8_t)has;
     config->num_vec = (uint16_t)((has & DB_SSD_FW__CONFIG__NUM_VEC_bm) >> DB_SSD_FW__CONFIG__NUM_VEC_bp);
     config->uncorrectable = (has & DB_SSD_FW__CONFIG__UNCORRECTABLE_bm) != 0;
+    config->sgl = (has & DB_SSD_FW__CONFIG__SGL_bm) != 0;
     config->restarted = (has & DB_SSD_FW__CONFIG__RESTARTED_bm) != 0;
     config->num_ns = (uint8_t)(has >> DB_SSD_FW__CONFIG__NUM_NS_bp);
     if (config->num_ns > MAX_NS) config->num_ns = MAX_NS;

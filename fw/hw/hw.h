@@ -22,6 +22,7 @@ struct hw_config {
     uint8_t num_qp, num_ns;  // I/O queue pairs, namespaces
     uint8_t key_slots;       // 0: there are no operators in its data path
     bool uncorrectable;      // Write Uncorrectable: its media can do it
+    bool sgl;                // I/O commands may have SGLs
     bool restarted;          // the watchdog has started the processor again since power-on
     uint16_t num_vec;        // of the PF
     uint8_t num_fn, vf_vec;  // functions; vectors of each VF

@@ -299,9 +299,10 @@ package db_nvme_pkg;
     logic [31:0] dw0;
   } cqe_t;
 
-  // What a command says about its data in host memory (Base 2.0, 4.1.1).
+  // What a command says about its data in host memory (Base 2.0, 4.1.1 and 4.1.2).
   typedef struct packed {
     logic [7:0]  fn;         // PCIe function that owns the memory
+    logic        sgl;        // {prp2, prp1} is an SGL descriptor (sgl_desc_t)
     logic [63:0] prp1;
     logic [63:0] prp2;
     logic [31:0] bytes;      // at least 4, a multiple of 4
@@ -311,6 +312,7 @@ package db_nvme_pkg;
   localparam int PRP_PAGES_W = 21;  // bits of a count of pages: 32-bit lengths need so many
   typedef struct packed {
     logic [7:0]             fn;
+    logic                   sgl;        // all pages are whole then but the last; of the pointers nothing is said
     logic [63:0]            prp1;
     logic [63:0]            prp2;
     logic [PRP_PAGES_W-1:0] pages;
@@ -320,5 +322,23 @@ package db_nvme_pkg;
     logic                   bad2;       // PRP2 is needed and has an offset that it must not have
     logic                   chains;     // its list does not end in the list's first page
   } prp_extent_t;
+
+  // SGL descriptor (Base 2.0, 4.1.2): of data, or of a further segment of descriptors.
+  typedef enum logic [3:0] {
+    SGL_BLOCK = 4'h0, SGL_BUCKET = 4'h1, SGL_SEGMENT = 4'h2, SGL_LAST_SEGMENT = 4'h3
+  } sgl_type_e;
+  typedef struct packed {
+    logic [3:0]  kind;       // sgl_type_e, or another one that nobody has
+    logic [3:0]  subtype;    // 0: addr is an address
+    logic [23:0] rsvd;
+    logic [31:0] bytes;
+    logic [63:0] addr;
+  } sgl_desc_t;
+
+  // Whether it is a sound pointer to a segment: whole descriptors, at least one, qword aligned.
+  function automatic logic sgl_segment_ok(input sgl_desc_t d);
+    return d.kind[3:1] == 3'b001 && d.subtype == '0 && d.addr[2:0] == '0 && d.bytes[3:0] == '0 &&
+           d.bytes[31:4] != '0;
+  endfunction
 
 endpackage

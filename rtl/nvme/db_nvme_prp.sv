@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PRP walker: turns {PRP1, PRP2, bytes} of a command into the segments of host memory that hold its data.
+// PRP walker: turns {PRP1, PRP2, bytes} of a command into the segments of host memory that hold its data. With SGL it
+// takes SGLs, too, in the same stream of commands (db_nvme_sgl_walk): what follows speaks of PRPs.
 //
 // Why: PRP lists live in host memory, a round trip away. db_nvme_prp_fetch requests the list of every command as
 // it arrives, DEPTH commands ahead of db_nvme_prp_walk, which turns entries into segments in command order.
@@ -19,7 +20,10 @@ module db_nvme_prp
 #(
   parameter int unsigned DATA_W = 256,  ///< bits of a row of list data: 128, 256 or 512
   parameter int unsigned USER_W = 8,    ///< bits of user data that travel with a command, at least 1
-  parameter int unsigned DEPTH  = 8     ///< commands between the two halves: how far lists are read ahead; 2..64, 2^n
+  parameter int unsigned DEPTH  = 8,    ///< commands between the two halves: how far lists are read ahead; 2..64, 2^n
+  parameter bit          SGL    = 1'b0, ///< takes SGLs: a command with sgl set; else that bit is not looked at
+  /// SGL: data goes to the host, so bit buckets swallow it; else they are nothing
+  parameter bit          TO_HOST = 1'b1
 ) (
   input  logic               clk,
   input  logic               rst,
@@ -58,17 +62,18 @@ module db_nvme_prp
     $error("%m: DEPTH must be a power of two in 2..64 (is %0d)", DEPTH);
   end
 
-  logic              fetched_valid, fetched_ready, walk_valid, walk_ready, chain_valid, chain_ok;
+  logic              fetched_valid, fetched_ready, walk_valid, walk_ready, chain_valid, chain_ok, chain_more;
   logic [USER_W-1:0] fetched_user, walk_user;
   prp_extent_t       fetched, walk;
-  logic [51:0]       chain_page;
+  logic [63:0]       chain_addr;
+  logic [9:0]        chain_n;
 
-  db_nvme_prp_fetch #(.USER_W(USER_W)) i_fetch (
+  db_nvme_prp_fetch #(.USER_W(USER_W), .SGL(SGL)) i_fetch (
     .clk, .rst,
     .s_cmd_valid, .s_cmd_ready, .s_cmd, .s_cmd_user,
     .m_req_valid, .m_req_ready, .m_req, .m_req_user,
     .m_cmd_valid(fetched_valid), .m_cmd_ready(fetched_ready), .m_cmd(fetched), .m_cmd_user(fetched_user),
-    .chain_valid, .chain_ok, .chain_page
+    .chain_valid, .chain_ok, .chain_addr, .chain_n, .chain_more
   );
 
   db_fifo #(.WIDTH(USER_W + $bits(prp_extent_t)), .DEPTH(DEPTH)) i_cmds (
@@ -77,11 +82,11 @@ module db_nvme_prp
     .m_valid(walk_valid), .m_ready(walk_ready), .m_data({walk_user, walk}), .level()
   );
 
-  db_nvme_prp_walk #(.DATA_W(DATA_W), .USER_W(USER_W)) i_walk (
+  db_nvme_prp_walk #(.DATA_W(DATA_W), .USER_W(USER_W), .SGL(SGL), .TO_HOST(TO_HOST)) i_walk (
     .clk, .rst,
     .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready), .s_cmd(walk), .s_cmd_user(walk_user),
     .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,
-    .chain_valid, .chain_ok, .chain_page,
+    .chain_valid, .chain_ok, .chain_addr, .chain_n, .chain_more,
     .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user, .m_seg_status
   );
 endmodule

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second half of db_nvme_prp: walks commands in order and emits their segments.
+// Second half of db_nvme_prp: walks commands in order and emits their segments. Commands with an SGL are walked by
+// db_nvme_sgl_walk, which has the row register of the list and the way out for that time.
 //
 // Why apart: see db_nvme_prp. List packets arrive in the order of the commands, so a packet needs no name: an entry
 // is the chain pointer exactly when it is its packet's last and the command's list chains there.
@@ -8,7 +9,9 @@ module db_nvme_prp_walk
   import db_mem_pkg::*, db_nvme_pkg::*;
 #(
   parameter int unsigned DATA_W = 256,  ///< bits of a list row: 128, 256 or 512
-  parameter int unsigned USER_W = 8     ///< bits of user data
+  parameter int unsigned USER_W = 8,    ///< bits of user data
+  parameter bit          SGL    = 1'b0, ///< takes SGLs
+  parameter bit          TO_HOST = 1'b1 ///< SGL: data goes to the host
 ) (
   input  logic               clk,
   input  logic               rst,
@@ -26,7 +29,9 @@ module db_nvme_prp_walk
 
   output logic               chain_valid,  ///< pulse: end of a list that chains
   output logic               chain_ok,     ///< 0: the command has failed
-  output logic [51:0]        chain_page,   ///< page of the next list
+  output logic [63:0]        chain_addr,   ///< of the next list
+  output logic [9:0]         chain_n,      ///< SGL: its qwords, as far as they lie in its first page
+  output logic               chain_more,   ///< SGL: it will chain, too
 
   output logic               m_seg_valid,
   input  logic               m_seg_ready,
@@ -47,7 +52,8 @@ module db_nvme_prp_walk
     ST_SECOND,  // PRP2's, of a command of two pages
     ST_LIST,    // list entries
     ST_DRAIN,   // an error: throw the rest of the list packet away
-    ST_DROP     // an error: drop segments for the pages that are left
+    ST_DROP,    // an error: drop segments for the pages that are left
+    ST_SGL      // the SGL walker's
   } state_e;
 
   state_e             state_q, state_d;
@@ -73,6 +79,13 @@ module db_nvme_prp_walk
   logic               chain_valid_q, chain_ok_q;
   logic [51:0]        chain_page_q;
 
+  logic               is_sgl, sgl_done, sgl_take_entry, sgl_take_row, sgl_ask, sgl_ok, sgl_emit, sgl_first, sgl_last,
+                      sgl_drop;
+  logic [63:0]        sgl_ask_addr, sgl_addr;
+  logic [12:0]        sgl_len;
+  status_t            sgl_status;
+  logic               first;
+
   assign entry      = row_q[63:0];
   assign packet_end = row_last_q && row_one_q;
   assign is_chain   = packet_end && chains_q;
@@ -94,9 +107,10 @@ module db_nvme_prp_walk
     take_entry = 1'b0;
     take_row   = 1'b0;
     end_chain  = 1'b0;
+    first      = state_q == ST_FIRST;
     unique case (state_q)
       ST_FIRST: begin
-        emit       = s_cmd_valid;
+        emit       = s_cmd_valid && !is_sgl;
         addr       = s_cmd.prp1;
         len        = s_cmd.first_len;
         drop       = s_cmd.bad1;
@@ -107,6 +121,7 @@ module db_nvme_prp_walk
           else if (s_cmd.pages == PAGES_W'(2)) state_d = ST_SECOND;
           else state_d = ST_LIST;
         end
+        if (s_cmd_valid && is_sgl) state_d = ST_SGL;
       end
       ST_SECOND: begin
         emit = 1'b1;
@@ -137,17 +152,43 @@ module db_nvme_prp_walk
         emit = 1'b1;
         drop = 1'b1;
       end
+      ST_SGL: begin
+        emit       = sgl_emit;
+        addr       = sgl_addr;
+        len        = sgl_len;
+        drop       = sgl_drop;
+        first      = sgl_first;
+        seg_status = sgl_status;
+        take_entry = sgl_take_entry;
+        take_row   = sgl_take_row;
+        if (sgl_done) state_d = ST_FIRST;
+      end
       default: state_d = ST_FIRST;
     endcase
-    if (state_q != ST_FIRST) begin
+    if (state_q != ST_FIRST && state_q != ST_SGL) begin
       if (last) len = s_cmd.last_len;
       if (emit && seg_ready && last) state_d = ST_FIRST;
     end
     if (drop) addr = '0;
   end
 
-  assign seg = '{fn: s_cmd.fn, addr: addr, len: len, first: state_q == ST_FIRST, last: last, drop: drop};
-  assign s_cmd_ready = emit && seg_ready && last;
+  assign seg = '{fn: s_cmd.fn, addr: addr, len: len, first: first,
+                 last: state_q == ST_SGL ? sgl_last : last, drop: drop};
+  assign s_cmd_ready = state_q == ST_SGL ? sgl_done : emit && seg_ready && last;
+
+  assign is_sgl = SGL && s_cmd.sgl;
+  if (SGL) begin : g_sgl
+    db_nvme_sgl_walk #(.TO_HOST(TO_HOST)) i_walk (
+      .clk, .rst, .start(state_q == ST_FIRST && s_cmd_valid && is_sgl), .s_cmd, .done(sgl_done),
+      .entry_valid(row_valid_q), .entry, .entry_err(row_err_q), .packet_end, .row_last(row_last_q),
+      .take_entry(sgl_take_entry), .take_row(sgl_take_row),
+      .ask(sgl_ask), .ask_ok(sgl_ok), .ask_addr(sgl_ask_addr), .ask_n(chain_n), .ask_more(chain_more),
+      .m_seg_valid(sgl_emit), .m_seg_ready(seg_ready), .m_seg_addr(sgl_addr), .m_seg_len(sgl_len),
+      .m_seg_first(sgl_first), .m_seg_last(sgl_last), .m_seg_drop(sgl_drop), .m_seg_status(sgl_status));
+  end else begin : g_no_sgl
+    assign {sgl_done, sgl_take_entry, sgl_take_row, sgl_ask, sgl_ok, sgl_emit, sgl_first, sgl_last, sgl_drop} = '0;
+    assign {chain_n, chain_more, sgl_ask_addr, sgl_addr, sgl_len, sgl_status} = '0;
+  end
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
@@ -189,9 +230,9 @@ module db_nvme_prp_walk
     end
   end
 
-  assign chain_valid = chain_valid_q;
-  assign chain_ok    = chain_ok_q;
-  assign chain_page  = chain_page_q;
+  assign chain_valid = chain_valid_q || sgl_ask;
+  assign chain_ok    = sgl_ask ? sgl_ok : chain_ok_q;
+  assign chain_addr  = sgl_ask ? sgl_ask_addr : {chain_page_q, 12'd0};
 
   db_skid #(.WIDTH(SEG_W)) i_out (
     .clk, .rst,

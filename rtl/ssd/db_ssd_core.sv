@@ -16,8 +16,7 @@
 // rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
 // same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
 //
-// How a command travels: docs/ssd/theory.md. Latency: docs/ssd/performance.md. Wired straight, a tap has neither
-// latency nor logic.
+// How a command travels: docs/ssd/theory.md. Wired straight, a tap has neither latency nor logic.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_ssd_core
@@ -35,6 +34,7 @@ module db_ssd_core
   parameter int VF_VEC       = 8,          ///< of each VF: a power of two, 1..32
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
+  parameter bit SGL          = 1'b0,       ///< takes SGLs: with one function alone
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
@@ -231,7 +231,7 @@ module db_ssd_core
   abort_found_t            abort_found;
   db_ssd_front #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
-    .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .ASKERS(ASKERS)
+    .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .ASKERS(ASKERS)
   ) i_front (
     .clk, .rst, .ctrl_rst, .flr_rst, .control, .bus_master(link_cfg.bus_master[NUM_FN-1:0]), .s_reg_valid(reg_valid),
     .s_reg_ready(reg_ready), .s_reg(reg_access), .s_reg_rvalid(reg_rvalid), .s_reg_rdata(reg_rdata),
@@ -273,7 +273,7 @@ module db_ssd_core
   media_cmd_t [1:0]    media_cmd;
   logic                media_busy, media_quiet;
   data_state_t         data_state;
-  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_data (
+  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || fw_media_valid), .state(data_state),
     .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
@@ -358,7 +358,7 @@ module db_ssd_core
   logic [63:0] fw_wake_us;
   db_ssd_admin #(
     .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC),
-    .VF_VEC(VF_VEC), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .RAM_BYTES(RAM_BYTES)
+    .VF_VEC(VF_VEC), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .RAM_BYTES(RAM_BYTES)
   ) i_admin (
     .clk, .rst, .por_rst, .fn_select, .host_regs, .cc_en, .cc_written, .flr(link_cfg.flr[NUM_FN-1:0]),
     .fn_enable(link_cfg.enable[NUM_FN-1:0]), .flr_done, .csts, .fn_queues_valid, .fn_queues,

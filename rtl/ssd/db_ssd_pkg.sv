@@ -34,6 +34,7 @@ package db_ssd_pkg;
     logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block
     logic [63:0]       ns_blocks;   // size of the namespace in blocks (DSM checks its ranges against it)
     logic [31:0]       bytes;       // READ, WRITE, COMPARE: of data; DSM: of range list; else: of media
+    logic              sgl;         // its data pointer is an SGL descriptor
     logic [63:0]       prp1;
     logic [63:0]       prp2;
   } cmd_t;

@@ -148,6 +148,7 @@ def main(
         help="Commands and bytes a second of a function at most: 'VF2=iops:20000,bw:500m', '1-16=bw:100m'; "
         "iops-burst:32, bw-burst:1m: what it may have at once after a pause [a millisecond's worth].",
     ),
+    sgl: bool = typer.Option(False, "--sgl", help="Commands with SGLs instead of PRPs: one data block each."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     json: Path | None = typer.Option(None, help="Write the results as fio's JSON to this file (-: stdout)."),
 ) -> None:
@@ -189,6 +190,8 @@ def main(
         raise UserError(f"--arbitration, --arbitration-burst, --weights and --media-... are not for {top}")
     if not host and (ssd, read_us, write_us) != (None, None, None):
         raise UserError(f"--ssd, --read-us and --write-us are not for {top}: it is the drive")
+    if sgl and (host or functions is not None or backend != "rtl"):
+        raise UserError("--sgl is for a drive of one function, with --backend rtl")
     mrrs = mrrs or 512
     params = parse_params(param)
     if params and backend != "rtl":
@@ -249,6 +252,7 @@ def main(
             media_flush_latency_ns,
             media_zero_gbps,
             many,
+            sgl,
         )
         drive.check()
         if speed and trace is None:

@@ -46,6 +46,7 @@ class DriveSetup:
     media_flush_latency_ns: int | None = None
     media_zero_gbps: float | None = None
     functions: Functions | None = None  # that work at the same time; None: one, without any VF in the drive
+    sgl: bool = False  # instead of PRPs
 
     @property
     def wire(self) -> limits.Link:
@@ -71,6 +72,8 @@ class DriveSetup:
         """A simulation of it. jobs: groups that its functions will run, if it has several."""
         clock = {"clock_mhz": self.clock_mhz} if self.backend == "rtl" else {}
         wanted = self.functions.params(jobs, self.params) if self.functions else self.params
+        if self.sgl:
+            wanted = {"SGL": 1, **wanted}
         params = {"params": wanted} if wanted else {}
         return open_sim(self.backend, top=self.top, link=self.link, data_w=self.data_w, mps=self.mps, mrrs=self.mrrs,
                         media_size=self.media_size, **params, **clock, **self.media)  # fmt: skip
@@ -80,7 +83,7 @@ class DriveSetup:
         units = {"ns": "ns", "gbps": "GB/s"}
         parts = [(*k.rpartition("_")[::2], v) for k, v in self.media.items()]
         media = "".join(f", {name.replace('_', ' ')} {v} {units[unit]}" for name, unit, v in parts)
-        many = f", {self.functions}" if self.functions else ""
+        many = f", {self.functions}" if self.functions else ", SGLs" if self.sgl else ""
         return (f"{name} ({self.backend}){many}, {self.data_w} bit, {self.clock_mhz:g} MHz, {wire}, MPS {self.mps}, "
                 f"MRRS {self.mrrs}{media}; simulated time")  # fmt: skip
 
@@ -88,6 +91,7 @@ class DriveSetup:
         """For a JSON file."""
         return {"top": self.top, "backend": self.backend, "link": self.link, "data_w": self.data_w, "mps": self.mps,
                 "mrrs": self.mrrs, **({"operator": self.operator} if self.operator else {}),
+                **({"sgl": True} if self.sgl else {}),
                 "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media,
                 **({"functions": asdict(self.functions)} if self.functions else {})}  # fmt: skip
 
@@ -117,6 +121,7 @@ def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> 
     depth = max(j.iodepth for j in jobs)
     anew = any(j.sq_priority for j in jobs)  # each group has its own priorities
     start_queues(drive, queues, depth, found[0], setup.arbitration)
+    _use_sgls(drive, setup)
     if setup.operator is not None:
         switch_on(drive, setup.operator)
     for number, group in enumerate(found):
@@ -159,10 +164,18 @@ def measure_trace(setup: DriveSetup, story: Trace, job: Job, *, afap: bool, spee
     out.title = f"{story.format}, {len(story.accesses):,} accesses ({story.left_out:,} others left out); {out.title}"
     drive = Driver(sim, HostMemory(256 << 20))
     start_queues(drive, job.numjobs, job.iodepth)
+    _use_sgls(drive, setup)
     with progress_bar(f"replaying {story.name}") as update:
         out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
                                   recorder=_recorder(out, stages))])  # fmt: skip
     return _end(out, drive)
+
+
+def _use_sgls(drive: Driver, setup: DriveSetup) -> None:
+    assert drive.controller is not None
+    if setup.sgl and not drive.controller.sgls & 3:
+        raise UserError("--sgl: the drive has no SGLs")
+    drive.sgl = setup.sgl
 
 
 def _measured(setup: DriveSetup, sim: Any) -> Measured:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of the host that a device can reach, and the data buffers in it with their PRP lists."""
+"""Memory of the host that a device can reach, and the data buffers in it with their PRP lists and SGLs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from doorbell.nvme.constants import (
     PAGE_SIZE,
 )
 from doorbell.nvme.errors import ProtocolError
+from doorbell.nvme.sgl import Descriptor, Sgl
 
 
 class HostMemory:
@@ -115,6 +116,7 @@ class Buffer:
             self.pages = [first + i * PAGE_SIZE for i in range(count)]
         self.address = self.pages[0] + offset
         self._lists: dict[int, tuple[int, int]] = {}
+        self._sgls: dict[int, tuple[int, int]] = {}
         self.list_pages: list[int] = []
 
     def prps(self, nbytes: int | None = None) -> tuple[int, int]:
@@ -151,6 +153,39 @@ class Buffer:
             struct.pack_into(f"<{len(here)}Q", self.memory.view, at - self.memory.base, *here)
             at = page
         return first
+
+    def blocks(self, nbytes: int | None = None) -> list[Descriptor]:
+        """SGL descriptors of the first `nbytes`: pages that lie together are one data block."""
+        left = self.size if nbytes is None else nbytes
+        out: list[Descriptor] = []
+        at = self.offset
+        for page in self.pages:
+            here = min(left, PAGE_SIZE - at)
+            if here <= 0:
+                break
+            if out and out[-1].address + out[-1].length == page + at:
+                out[-1] = Descriptor(out[-1].address, out[-1].length + here)
+            else:
+                out.append(Descriptor(page + at, here))
+            left -= here
+            at = 0
+        return out
+
+    def sgl(self, nbytes: int | None = None) -> tuple[int, int]:
+        """The descriptor of the first `nbytes` that stands in the place of PRP1 and PRP2: a data block, or one segment
+        with all of them, at `list_offset`. Segments are made once and kept."""
+        nbytes = self.size if nbytes is None else nbytes
+        made = self._sgls.get(nbytes)
+        if made is None:
+            every = self.blocks(nbytes)
+            descriptor = every[0]
+            if len(every) > 1:
+                sgl = Sgl(self.memory, [every], offset=self.list_offset)
+                descriptor = sgl.pointer
+                self._owned += sgl.pages
+                self.list_pages += sgl.pages
+            made = self._sgls[nbytes] = descriptor.words
+        return made
 
     def pieces(self, nbytes: int | None = None) -> Iterable[memoryview]:
         """Views of the data in order, one a page (one for all when contiguous)."""
@@ -197,3 +232,4 @@ class Buffer:
         self.memory.free(*self._owned)
         self._owned.clear()
         self._lists.clear()
+        self._sgls.clear()

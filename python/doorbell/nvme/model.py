@@ -229,6 +229,7 @@ class Limits:
     mdts_limits_verify: bool = False  # VSL = 0: no limit
     zeroes_limit_bytes: int = 0  # WZSL = 0: no limit
     uncorrectable: bool = False  # ONCS: Write Uncorrectable (WUSL = 0: no limit)
+    sgl: bool = False  # SGLS: I/O commands may have SGLs
 
 
 def allowed_statuses(
@@ -253,7 +254,7 @@ def allowed_statuses(
     bad: set[int] = set()
     if fuse:
         bad.add(Status.INVALID_FIELD)
-    if psdt and opcode in (*DATA_OPCODES, Opc.DSM):
+    if (psdt == 3 or (psdt and not limits.sgl)) and opcode in (*DATA_OPCODES, Opc.DSM):
         bad.add(Status.INVALID_FIELD)
     if nsid not in limits.namespaces and not (opcode == Opc.FLUSH and nsid == NSID_ALL):
         inactive = 0 < nsid <= limits.nn
@@ -270,7 +271,7 @@ def allowed_statuses(
         size = max(len(ranges), 1) * 16
         if any(first + length > limits.blocks for first, length in ranges):
             bad.add(Status.LBA_RANGE)
-    if opcode in (*DATA_OPCODES, Opc.DSM):
+    if opcode in (*DATA_OPCODES, Opc.DSM) and not psdt:
         page = limits.page_size
         first = page - prp1 % page
         if prp1 % 4:

@@ -19,6 +19,7 @@ from doorbell.nvme.controller import Controller
 from doorbell.nvme.errors import DeviceTimeout, ProtocolError, QueueFull
 from doorbell.nvme.memory import Buffer, HostMemory
 from doorbell.nvme.queues import CompletionQueue, SubmissionQueue
+from doorbell.nvme.sgl import PSDT_SGL
 from doorbell.nvme.structures import doorbell_offset
 
 _SQE = struct.Struct("<IIIIQQQIIIIII")  # dword 0, nsid, cdw2, cdw3, mptr, prp1, prp2, cdw10..15
@@ -43,6 +44,7 @@ class Queues(Controller):
         self._fired: set[int] = set()
         self.nsid = 1  # of commands that name none
         self.block_size = 512
+        self.sgl = False  # I/O commands get SGLs instead of PRPs
         self.completed = 0
         self.interrupts = 0
         self.sq_doorbells = 0
@@ -119,8 +121,8 @@ class Queues(Controller):
         """Write an entry into submission queue `qid`. `nlb` is zero based, as in the command.
 
         The doorbell is written by `ring` (or here with ring=True), so that many entries cost one write.
-        cdw10, 11, 12 come from slba and nlb unless given; PRPs from the buffer unless given. `user` is the caller's;
-        `on_done` is called with the command when `poll` has found its completion.
+        cdw10, 11, 12 come from slba and nlb unless given; PRPs (with `self.sgl` an SGL) from the buffer unless given.
+        `user` is the caller's; `on_done` is called with the command when `poll` has found its completion.
         """
         sq = self.sqs[qid]
         if sq.sent - sq.taken >= sq.entries - 1:
@@ -134,7 +136,11 @@ class Queues(Controller):
         if buffer is not None and prp1 is None:
             if nbytes is None:
                 nbytes = min(buffer.size, (nlb + 1) * self.block_size) if qid else buffer.size
-            prp1, auto2 = buffer.prps(nbytes)
+            if self.sgl and qid:
+                flags |= PSDT_SGL
+                prp1, auto2 = buffer.sgl(nbytes)
+            else:
+                prp1, auto2 = buffer.prps(nbytes)
             prp2 = auto2 if prp2 is None else prp2
         _SQE.pack_into(
             self.memory.view,

@@ -35,6 +35,7 @@ def limits_of(drive: Driver) -> Limits:
         drive.max_transfer,
         nn=drive.controller.nn,
         uncorrectable=bool(drive.controller.oncs & ONCS_WRITE_UNCOR),
+        sgl=bool(drive.controller.sgls & 3),
     )
 
 

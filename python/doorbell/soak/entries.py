@@ -102,7 +102,7 @@ class Entries:
             case "fused":
                 fields["flags"] = 1
             case "sgl" if step["op"] in WITH_BUFFER:
-                fields["flags"] = 0x40
+                fields["flags"] = 0xC0  # PSDT 3, which means nothing
             case "prp" if prps[1]:
                 prps = prps[0], prps[1] | 4
                 fields["prp1"], fields["prp2"] = prps

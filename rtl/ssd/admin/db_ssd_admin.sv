@@ -27,6 +27,7 @@ module db_ssd_admin
   parameter int NUM_VEC   = 33,        ///< interrupt vectors of the PF, 1..2048
   parameter int VF_VEC    = 8,         ///< of each VF, 1..32
   parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
+  parameter bit SGL      = 1'b0,  ///< I/O commands may have SGLs
   parameter int NUM_NS    = 1,         ///< namespaces, 1..64
   parameter int RAM_BYTES = 65536      ///< multiple of 4096, 32768..1048576
 ) (
@@ -180,7 +181,7 @@ module db_ssd_admin
     .ram_rdata);
 
   assign has = '{num_qp: 8'(NUM_QP), num_vec: 12'(NUM_VEC), num_ns: 8'(NUM_NS), media_pages: media_pages,
-                 uncorrectable: UNCORRECTABLE, restarted: restarted, num_fn: 5'(NUM_FN), vf_vec: 8'(VF_VEC),
+                 uncorrectable: UNCORRECTABLE, sgl: SGL, restarted: restarted, num_fn: 5'(NUM_FN), vf_vec: 8'(VF_VEC),
                  num_cmds: NUM_FN > 1 ? 9'(NUM_CMDS) : '0};
 
   db_ssd_admin_regs #(.NUM_FN(NUM_FN)) i_regs (

@@ -84,6 +84,7 @@ package db_ssd_admin_pkg;
     logic [7:0]  num_ns;
     logic [51:0] media_pages;
     logic        uncorrectable;  // Write Uncorrectable
+    logic        sgl;            // I/O commands may have SGLs
     logic        restarted;      // the processor was started again since power-on
     logic [4:0]  num_fn;         // functions
     logic [7:0]  vf_vec;         // vectors of a VF

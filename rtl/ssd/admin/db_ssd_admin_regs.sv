@@ -182,6 +182,7 @@ module db_ssd_admin_regs
     in.CONFIG.num_vec.next        = has.num_vec;
     in.CONFIG.uncorrectable.next  = has.uncorrectable;
     in.CONFIG.restarted.next      = has.restarted;
+    in.CONFIG.sgl.next            = has.sgl;
     in.CONFIG.num_ns.next         = has.num_ns;
     in.MEDIA_PAGES_LO.V.next      = has.media_pages[31:0];
     in.MEDIA_PAGES_HI.V.next      = {12'd0, has.media_pages[51:32]};

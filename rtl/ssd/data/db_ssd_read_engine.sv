@@ -16,6 +16,7 @@ module db_ssd_read_engine
   parameter int NUM_CMDS  = 128,    ///< command slots: power of two, 2..256
   parameter int ROOM      = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
   parameter int BUF_BYTES = 16384,  ///< of data requested from the media ahead: media latency x bandwidth
+  parameter bit SGL       = 1'b0,   ///< takes SGLs
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
@@ -79,14 +80,14 @@ module db_ssd_read_engine
   assign push        = s_cmd_valid && s_cmd_ready;
   db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.to_host), .s_ready(walk_room),
-    .s_data({s_cmd.fn, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid), .m_ready(walk_ready),
-    .m_data({walk, walk_slot}), .level(walk_level));
+    .s_data({s_cmd.fn, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid),
+    .m_ready(walk_ready), .m_data({walk, walk_slot}), .level(walk_level));
   db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(ROOM)) i_read (
     .clk, .rst, .s_valid(push), .s_ready(read_room),
     .s_data({s_cmd.media_addr[ADDR_W-1:0], s_cmd.bytes, !s_cmd.desc.to_host, s_cmd.lba4k, s_cmd.fua, s_cmd.slot}),
     .m_valid(read_valid), .m_ready(read_ready), .m_data(read), .level(read_level));
 
-  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W)) i_prp (
+  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W), .SGL(SGL), .TO_HOST(1'b1)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
     .s_cmd(walk), .s_cmd_user(walk_slot),
     .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready, .s_list_data,

@@ -16,6 +16,7 @@ module db_ssd_write_engine
   parameter int ADDR_W = 40,     ///< bits of a media address
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter int ROOM = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
+  parameter bit SGL = 1'b0,      ///< takes SGLs
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -82,8 +83,8 @@ module db_ssd_write_engine
   assign push        = s_cmd_valid && s_cmd_ready;
   db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.from_host), .s_ready(walk_room),
-    .s_data({s_cmd.fn, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid), .m_ready(walk_ready),
-    .m_data({walk, walk_slot}), .level(walk_level));
+    .s_data({s_cmd.fn, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid),
+    .m_ready(walk_ready), .m_data({walk, walk_slot}), .level(walk_level));
   db_fifo #(.WIDTH($bits(exec_cmd_t)), .DEPTH(ROOM), .AROUND(1'b0)) i_exec_cmds (
     .clk, .rst, .s_valid(push), .s_ready(exec_room), .s_data(exec_cmd(s_cmd)), .m_valid(cmd_valid), .m_ready(cmd_ready),
     .m_data(cmd), .level(exec_level));
@@ -91,7 +92,7 @@ module db_ssd_write_engine
   // ---- walk; the result of a walk goes beside the data
   logic    status_room, status_valid, status_pop;
   status_t seg_status, prp_status;
-  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W)) i_prp (
+  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W), .SGL(SGL), .TO_HOST(1'b0)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
     .s_cmd(walk), .s_cmd_user(walk_slot),
     .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready,

@@ -10,7 +10,7 @@
 //
 // Checks, in this order, with DNR unless said (NVMe Base 2.0: 3.2.1, 3.3.3.1; NVM Command Set 1.0: 3.2):
 //   aborted before it was fetched                                  Command Abort Requested
-//   fused operation, SGL                                           Invalid Field
+//   fused operation; SGL where there are none, or PSDT 3           Invalid Field
 //   opcode                                                         Invalid Opcode
 //   NSID 0 or above NUM_NS                                         Invalid Namespace or Format
 //   NSID inactive, or FFFFFFFFh for anything but Flush             Invalid Field
@@ -29,7 +29,8 @@ module db_ssd_decode
 #(
   parameter int NUM_FN        = 1,    ///< functions, 1..17: their admin queues are the first so many
   parameter int NUM_NS        = 1,    ///< namespaces, 1..64: NSIDs are 1..NUM_NS
-  parameter bit UNCORRECTABLE = 1'b0  ///< has Write Uncorrectable
+  parameter bit UNCORRECTABLE = 1'b0, ///< has Write Uncorrectable
+  parameter bit SGL           = 1'b0  ///< takes SGLs
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -95,6 +96,9 @@ module db_ssd_decode
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
   end
+  if (SGL && NUM_FN > 1) begin : g_bad_sgl
+    $error("%m: SGL must be 0 with several functions (NUM_FN is %0d)", NUM_FN);
+  end
 
   // ---- intake: admin and failed entries leave here
   sqe_t sqe;
@@ -143,7 +147,8 @@ module db_ssd_decode
     logic             fua;
     logic             aborted;
     logic             unread;    // several functions: it could not be fetched
-    logic             bad_field; // fused, SGL
+    logic             bad_field; // fused, PSDT
+    logic             sgl;
     op_desc_t         op;
     logic             directive;
     logic             no_work;   // ends here: neither engine has anything to do
@@ -185,7 +190,8 @@ module db_ssd_decode
     s1_d.fua       = (sqe.cdw12[30] || cache_off[place]) && s1_d.op.has_fua;
     s1_d.aborted   = s_abort;
     s1_d.unread    = NUM_FN > 1 && s_sqe.err;
-    s1_d.bad_field = sqe.fuse != '0 || sqe.psdt != '0;
+    s1_d.bad_field = sqe.fuse != '0 || (SGL ? sqe.psdt == 2'd3 : sqe.psdt != '0);
+    s1_d.sgl       = SGL && sqe.psdt != '0;
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
     s1_d.no_work   = !s1_d.op.read_engine && !s1_d.op.firmware &&
                      (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
@@ -237,6 +243,7 @@ module db_ssd_decode
     m_cmd.lba4k    = s1_q.lba4k;
     m_cmd.media_addr = s1_q.base + (s1_q.lba4k ? slba << 12 : slba << 9);
     m_cmd.ns_blocks = s1_q.blocks;
+    m_cmd.sgl      = s1_q.sgl;
     m_cmd.prp1     = s1_q.prp1;
     m_cmd.prp2     = s1_q.prp2;
     if (s1_q.op.has_lba)     m_cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);

@@ -33,6 +33,7 @@ class Command:
     lists: list[tuple[int, int]] = field(default_factory=list)  # expected list reads: address, bytes
     segs: list[tuple[int, int, bool]] = field(default_factory=list)  # expected: address, length, drop
     status: int = 0
+    sgl: int = 0  # prp1 and prp2 are an SGL descriptor
 
 
 class Memory:
@@ -224,7 +225,7 @@ class Bench:
         """Pass `cmds` through; returns the cycles from the first command in to the last segment out."""
         todo = deque((cmd, s) for cmd in cmds for s in segments(cmd))
         for cmd in cmds:
-            self.cmd.queue.append((cmd.fn, cmd.prp1, cmd.prp2, cmd.size, cmd.user))
+            self.cmd.queue.append((cmd.fn, cmd.sgl, cmd.prp1, cmd.prp2, cmd.size, cmd.user))
             self.lists.add(cmd)
         start, end, quiet = None, 0, 0
         while todo or quiet < 20:
@@ -314,7 +315,7 @@ async def reset_in_the_middle(dut: Any) -> None:
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
     b = await begin(dut, 7, 0.0, (5, 5))
     half = make_command(b.rng, b.mem, 1 << 20, 4, errors=False)
-    b.cmd.queue.append((half.fn, half.prp1, half.prp2, half.size, half.user))
+    b.cmd.queue.append((half.fn, half.sgl, half.prp1, half.prp2, half.size, half.user))
     b.cmd.step()
     dut.m_req_ready.value = 1
     for _ in range(12):

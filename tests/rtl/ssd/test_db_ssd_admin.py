@@ -512,7 +512,8 @@ async def identify_structures(dut):
     oncs = u(c, 520, 2)
     assert oncs == 0b11011101, "Compare, DSM, Write Zeroes, Select, Timestamp, Verify"
     assert c[524] == 0 and c[525] == 7, "FNA, VWC"
-    assert u(c, 526, 2) == 0 and u(c, 528, 2) == 0 and u(c, 536, 4) == 0, "AWUN, AWUPF, SGLS"
+    assert u(c, 526, 2) == 0 and u(c, 528, 2) == 0, "AWUN, AWUPF"
+    assert u(c, 536, 4) == 1 << 18 | 1 << 16 | 2, "SGLS: dwords, bit buckets, longer than the data"
     nqn = c[768:1024].rstrip(b"\0").decode()
     assert nqn == "nqn.2014-08.org.nvmexpress:uuid:d00bbe11-0000-4000-8000-000000000001"
     assert u(c, 2048, 2) == 25, "PSD0.MP"
@@ -572,7 +573,8 @@ async def identify_structures(dut):
         assert await b.identify(1, prp1=prp1, prp2=0x7_0000_3000) == c
     await b.identify(1, BAD_OFFSET, prp1=0x20002)
     await b.identify(1, BAD_OFFSET, prp1=0x20004, prp2=0x30004)
-    await b.run(0x06, BAD_FIELD, dw10=1, flags=0x40)  # SGL
+    for psdt in (0x40, 0x80, 0xC0):  # SGLs are not for admin commands (Base 2.0, 3.3.3.1), whatever SGLS says
+        await b.run(0x06, BAD_FIELD, dw10=1, flags=psdt)
     await b.run(0x06, BAD_FIELD, dw10=1, flags=1)  # fused
 
 
@@ -1592,7 +1594,7 @@ def test_db_ssd_admin() -> None:
 
     gen = build.regs() / "rtl"
     bench.run(
-        __file__, "db_ssd_admin", {"NUM_QP": NUM_QP, "NUM_VEC": NUM_VEC, "NUM_NS": NUM_NS},
+        __file__, "db_ssd_admin", {"NUM_QP": NUM_QP, "NUM_VEC": NUM_VEC, "NUM_NS": NUM_NS, "SGL": 1},
         extra_sources=(gen / "db_ssd_fw_regs_pkg.sv", gen / "db_ssd_fw_regs.sv", paths.picorv32()),
         files={"fw.hex": build.firmware()}, inside=("db_ssd_admin_ram",),
     )  # fmt: skip

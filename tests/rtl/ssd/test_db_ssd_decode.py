@@ -35,6 +35,7 @@ MDTS = 1 << 20
 PORTS = ("read", "write", "completion", "admin")
 NUM_FN = int(os.environ.get("NUM_FN", "1"))
 IO = NUM_FN  # the first I/O queue
+SGL = os.environ.get("SGL") == "1"
 
 
 def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0) -> int:
@@ -56,7 +57,7 @@ class Model:
     def expect(self, fn: int, sqid: int, entry: int, aborted: bool = False) -> tuple[str, dict, dict]:
         """(port, fields there without the slot, slot context)."""
         dw = [entry >> 32 * i & M32 for i in range(16)]
-        opc, nsid = dw[0] & 0xFF, dw[1]
+        opc, psdt, nsid = dw[0] & 0xFF, dw[0] >> 14 & 3, dw[1]
         slba, blocks = dw[11] << 32 | dw[10], (dw[12] & 0xFFFF) + 1
         has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY) or (opc == WRITE_UNCOR and opc in OPS)
         in_range = 1 <= nsid <= len(self.ns)
@@ -80,8 +81,8 @@ class Model:
         def verdict() -> int:
             if aborted:
                 return ABORT_REQUESTED
-            if dw[0] >> 8 & 3 or dw[0] >> 14 & 3:
-                return INVALID_FIELD  # no fused operations, no SGLs
+            if dw[0] >> 8 & 3 or psdt == 3 or (psdt and not SGL):
+                return INVALID_FIELD  # no fused operations; SGLs where there are any
             if opc not in (*OPS, *RESERVATIONS):
                 return INVALID_OPCODE
             if nsid == M32:
@@ -122,6 +123,7 @@ class Model:
             media_addr=base + (slba * block if has_lba else 0) & M64,
             ns_blocks=size,
             bytes=count,
+            sgl=int(psdt > 0),
             prp1=dw[7] << 32 | dw[6],
             prp2=dw[9] << 32 | dw[8],
         )
@@ -462,8 +464,9 @@ async def edges(dut):
             (sqe(0x03), INVALID_OPCODE),
             (sqe(0x80, nsid=0), INVALID_OPCODE),
             (sqe(READ, fuse=1, nsid=0), INVALID_FIELD),
-            (sqe(READ, psdt=1), INVALID_FIELD),
-            (sqe(FLUSH, psdt=2), INVALID_FIELD),
+            (sqe(READ, psdt=1), 0 if SGL else INVALID_FIELD),
+            (sqe(FLUSH, psdt=2), 0 if SGL else INVALID_FIELD),
+            (sqe(WRITE, psdt=3), INVALID_FIELD),
             (sqe(DSM, cdw10=255, cdw11=4), 0),
             (sqe(WRITE_UNCOR, cdw12=9999), 0 if WRITE_UNCOR in OPS else INVALID_OPCODE),
             (sqe(WRITE_UNCOR, cdw12=10_000), LBA_RANGE if WRITE_UNCOR in OPS else INVALID_OPCODE),
@@ -526,12 +529,13 @@ async def outputs_do_not_block_each_other(dut):
 
 
 @pytest.mark.parametrize(
-    ("num_fn", "num_ns", "uncorrectable"), [(1, 1, 0), (1, 5, 0), (1, 3, 1), (3, 5, 0), (17, 20, 0)]
+    ("num_fn", "num_ns", "uncorrectable", "sgl"),
+    [(1, 1, 0, 1), (1, 5, 0, 0), (1, 3, 1, 1), (3, 5, 0, 0), (17, 20, 0, 0)],
 )
-def test_db_ssd_decode(num_fn, num_ns, uncorrectable):
+def test_db_ssd_decode(num_fn, num_ns, uncorrectable, sgl):
     run(
         __file__,
         "db_ssd_decode",
-        {"NUM_FN": num_fn, "NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable},
-        env={"NUM_FN": str(num_fn), "UNCORRECTABLE": str(uncorrectable)},
+        {"NUM_FN": num_fn, "NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable, "SGL": sgl},
+        env={"NUM_FN": str(num_fn), "UNCORRECTABLE": str(uncorrectable), "SGL": str(sgl)},
     )

@@ -174,6 +174,14 @@ def test_full(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.skipif(BACKEND != "rtl", reason="the functional drive has no SGLs")
+def test_sgls(tmp_path: Path) -> None:
+    """fio verify and ext4 with a driver that uses SGLs for all it can, and the proof that it does: see the script."""
+    done = vm(tmp_path, "--param", "SGL=1", "--size", "64m", "--smp", "2", "--run", GUEST / "sgl.sh", timeout=900)
+    assert done.returncode == 0 and done.stdout.endswith(b"fine\n"), done.stdout + done.stderr
+
+
+@pytest.mark.nightly
 @pytest.mark.skipif(BACKEND != "rtl", reason="speed of the Verilated drive")
 def test_speed(tmp_path: Path) -> None:
     """A tenth of what QEMU's own drive does in the same guest, at QD 32: about half of what is measured."""
