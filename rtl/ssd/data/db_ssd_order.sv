@@ -56,13 +56,18 @@ module db_ssd_order
 
     logic [1:0]             valid, open, go, go_q;
     logic [SLOT_W-1:0]      go_slot;
+    logic [CMD_W-1:0]       at;
     order_entry_t           entry;
     db_ssd_order_cost i_cost (
       .clk, .rst, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share), .s_valid(s_cmd_valid), .s_cmd,
       .m_valid(valid), .m_entry(entry));
+    assign at = go_slot[CMD_W-1:0];
+    logic [COST_W-1:0] cost;                // of the command that went
+    db_ram_sdp #(.WIDTH(COST_W), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_costs (
+      .clk, .we(valid != '0), .waddr(entry.slot[CMD_W-1:0]), .wdata(entry.cost), .re(1'b1), .raddr(at), .rdata(cost));
     for (genvar e = 0; e < 2; e++) begin : g_engine
       db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
-        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_go(go[e]), .s_go_slot(go_slot), .s_seg(s_seg[e]),
+        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
         .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
         .s_end_slot(s_end_of[e].slot), .open(open[e]));
     end
@@ -77,8 +82,6 @@ module db_ssd_order
       logic [63:0]      slba;
     } beside_t;
     beside_t          beside;
-    logic [CMD_W-1:0] at;
-    assign at = go_slot[CMD_W-1:0];
     db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
       .clk, .we(s_cmd_valid != '0), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(s_cmd), .re(go != '0), .raddr(at),
       .rdata(m_cmd));

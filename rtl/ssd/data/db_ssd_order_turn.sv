@@ -10,7 +10,7 @@
 // had too much (finish behind the clock) it owes.
 // Lists, steps and finishes are in RAM; a turn looks at each function that has commands or owes, one a cycle. Engines that
 // both may have a command take turns.
-// Latency: entry to m_go 5 cycles, when open and nothing else waits. Throughput: a command every n + 5 cycles while n
+// Latency: entry to m_go 6 cycles, when open and nothing else waits. Throughput: a command every n + 5 cycles while n
 // functions have commands for the engine or owe, of both engines together; entries, one every 2 cycles.
 module db_ssd_order_turn
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
@@ -52,11 +52,12 @@ module db_ssd_order_turn
   } entry_t;
   logic       entry_valid, entry_take, room;
   entry_t     entry;
+  logic [3:0] level;
   logic [1:0] waits_q;      // entries of an engine are in the FIFO, or were
-  db_fifo #(.WIDTH($bits(entry_t)), .DEPTH(8)) i_entries (
+  db_fifo #(.WIDTH($bits(entry_t)), .DEPTH(8), .AROUND(1'b0)) i_entries (
     .clk, .rst, .s_valid(s_valid != '0), .s_ready(room),
     .s_data({s_valid[1], s_entry.place, s_entry.slot[CMD_W-1:0], s_entry.step}), .m_valid(entry_valid),
-    .m_ready(entry_take), .m_data(entry), .level());
+    .m_ready(entry_take), .m_data(entry), .level);
   always_comb begin
     unique case (state_q)
       REST:    entry_take = entry_valid;
@@ -151,7 +152,7 @@ module db_ssd_order_turn
         end
       end
     end
-    waits_q <= (entry_valid ? waits_q : '0) | s_valid;
+    waits_q <= (level != '0 ? waits_q : '0) | s_valid;
 
     // a turn
     todo_q        <= todo;

@@ -7,7 +7,7 @@
 // bucket; for those that charges hold up, up to 15 are remembered.
 // A level has 28 bits of bytes and 12 of a byte's fraction, or 20 bits of commands and 20 of a command's fraction: the same
 // adder does for both.
-// Latency: a function with a limit that is charged has no tokens from the next cycle on, until 3 cycles later (more behind
+// Latency: a function with a limit that is charged has no tokens from the next cycle on, until 4 cycles later (more behind
 // other charges) its bucket says how many. Throughput: a charge every 2 cycles; up to 4 of each kind wait.
 module db_ssd_sq_fn_bucket
   import db_pcie_fn_pkg::*, db_ssd_pkg::*;
@@ -48,12 +48,13 @@ module db_ssd_sq_fn_bucket
   logic [PLACE_W-1:0]  cmds_place, moved_place;
   logic [6:0]          cmds;
   logic [MOVED_W-1:0]  moved, charge;
-  db_fifo #(.WIDTH(PLACE_W + 7), .DEPTH(4)) i_cmds (
+  logic [2:0]          cmds_level, moved_level;
+  db_fifo #(.WIDTH(PLACE_W + 7), .DEPTH(4), .AROUND(1'b0)) i_cmds (
     .clk, .rst, .s_valid(s_cmds_valid), .s_ready(), .s_data({s_cmds_place, s_cmds}), .m_valid(cmds_valid),
-    .m_ready(cmds_take), .m_data({cmds_place, cmds}), .level());
-  db_fifo #(.WIDTH(PLACE_W + MOVED_W), .DEPTH(4)) i_moved (
+    .m_ready(cmds_take), .m_data({cmds_place, cmds}), .level(cmds_level));
+  db_fifo #(.WIDTH(PLACE_W + MOVED_W), .DEPTH(4), .AROUND(1'b0)) i_moved (
     .clk, .rst, .s_valid(s_moved_valid), .s_ready(), .s_data({s_moved_place, s_moved}), .m_valid(moved_valid),
-    .m_ready(moved_take), .m_data({moved_place, moved}), .level());
+    .m_ready(moved_take), .m_data({moved_place, moved}), .level(moved_level));
 
   logic               set_q;                  // a limit waits
   fn_limit_t          limit_q;
@@ -65,15 +66,15 @@ module db_ssd_sq_fn_bucket
   // ---- one bucket: read, change, and after a microsecond cap
   typedef enum logic [1:0] {OP_NONE, OP_CHARGE, OP_FILL, OP_SET} op_e;
   logic signed [W-1:0] level_mem_q [2 ** AT_W];
-  logic [27:0]         rate_mem_q [2 ** AT_W];
-  logic [TOKEN_W-1:0]  burst_mem_q [2 ** AT_W];
   op_e                 op_d, op_q;
   logic                cap_q, write, free, over;
   logic [AT_W-1:0]     at_d, at_q;
   logic signed [W-1:0] level_q, sum, level_w;
-  logic [W-1:0]        add_q;                 // with one more if less_q: a charge, taken off
-  logic                less_q, unused_carry;
-  logic [TOKEN_W-1:0]  burst_q;
+  logic [W-1:0]        add;                   // with one more if less: a charge, taken off
+  logic                less, unused_carry;
+  logic [MOVED_W-1:0]  charge_q;
+  logic [27:0]         rate;
+  logic [TOKEN_W-1:0]  burst;
 
   assign free        = op_q == OP_NONE && !cap_q;
   assign cmds_take   = free && !set_q;
@@ -98,12 +99,17 @@ module db_ssd_sq_fn_bucket
       end
     end
   end
-  assign {sum, unused_carry} = {level_q, 1'b1} + {add_q, less_q};
-  assign over  = !level_q[W-1] && level_q[W-2:FRAC_W] >= burst_q;  // with cap_q
+  db_ram_sdp #(.WIDTH(28 + TOKEN_W), .DEPTH(2 ** AT_W), .BLOCK(1'b1)) i_limits (
+    .clk, .we(op_q == OP_SET), .waddr(at_q), .wdata({limit_q.rate, limit_burst}), .re(free), .raddr(at_d),
+    .rdata({rate, burst}));
+  assign less  = op_q == OP_CHARGE;
+  assign add   = less ? ~(W'(charge_q) << FRAC_W) : W'(rate);
+  assign {sum, unused_carry} = {level_q, 1'b1} + {add, less};
+  assign over  = !level_q[W-1] && level_q[W-2:FRAC_W] >= burst;  // with cap_q
   assign write = cap_q || op_q == OP_CHARGE || op_q == OP_SET;
   always_comb begin
     level_w = sum;
-    if (cap_q)          level_w = over ? {1'b0, burst_q, FRAC_W'(0)} : level_q;
+    if (cap_q)          level_w = over ? {1'b0, burst, FRAC_W'(0)} : level_q;
     if (op_q == OP_SET) level_w = {1'b0, limit_burst, FRAC_W'(0)};
   end
   assign swept     = op_d == OP_FILL;
@@ -126,18 +132,11 @@ module db_ssd_sq_fn_bucket
     if (free) begin
       at_q    <= at_d;
       level_q <= level_mem_q[at_d];
-      burst_q <= burst_mem_q[at_d];
-      add_q   <= (op_d == OP_FILL) ? W'(rate_mem_q[at_d]) : ~(W'(charge) << FRAC_W);
-      less_q  <= op_d != OP_FILL;
+      charge_q <= charge;
     end else begin
       level_q <= sum;
     end
     if (write) level_mem_q[at_q] <= level_w;
-    if (op_q == OP_SET) begin
-      rate_mem_q[at_q]  <= limit_q.rate;
-      burst_mem_q[at_q] <= limit_burst;
-    end
-
     if (swept) begin
       sweep_q <= sweep_q + 1'b1;
       if (sweep_q == AT_W'(NUM_FN - 1)) sweep_q <= BYTES;
@@ -154,7 +153,7 @@ module db_ssd_sq_fn_bucket
       for (int k = 0; k < 2; k++) begin
         if (op_q == OP_SET && at_q == {1'(k), PLACE_W'(f)}) limited_q[k][f] <= limit_q.rate != '0;
         if (shows_q && show_q == {1'(k), PLACE_W'(f)} &&
-            !(paid_q && (cmds_valid || moved_valid || op_q == OP_CHARGE))) begin
+            !(paid_q && (cmds_level != '0 || moved_level != '0 || op_q == OP_CHARGE))) begin
           some_q[k][f] <= !limited_q[k][f] || some_w;
           if (k == 0) many_q[f] <= !limited_q[k][f] || many_w;
         end
