@@ -361,8 +361,8 @@ async def latency_and_throughput(dut: Any) -> None:
 
 @cocotb.test()
 async def both_engines_in_turn(dut: Any) -> None:
-    """While both engines have room, commands of n functions for each go to the one and the other, one every n + 5 cycles
-    together."""
+    """While both engines have room, commands of n functions for each go to the one and the other, one every n + 5
+    cycles together."""
     o = Order(dut, 8)
     await o.start()
     o.rate, o.latency = 1, 4
