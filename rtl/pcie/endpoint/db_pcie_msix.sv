@@ -91,7 +91,7 @@ module db_pcie_msix
   logic               walk_q, walk_turn_q;  // walking over pending vectors; its turn before a request
   logic [VW-1:0]      walk_vec_q;
 
-  logic [VW-1:0]      vec_q;       // under way
+  logic [VW-1:0]      vec_q;       // under way; of the access
   logic               is_req_q;    // a new request; else a pending one
   logic [63:0]        post_addr_q;
   logic [PLACE_W-1:0] post_place_q;
@@ -101,7 +101,7 @@ module db_pcie_msix
   logic        acc_wr_q, acc_table_q, acc_pba_q;
   logic [PLACE_W-1:0] reg_place, acc_place_q;
   logic [8:0]  reg_vectors;           // that the function has
-  logic [VW-1:0] reg_vec, acc_vec_q;  // numbered through
+  logic [VW-1:0] reg_vec;  // numbered through
   logic [12:0] acc_addr_q;
   logic [3:0]  acc_be_q;
   logic [31:0] acc_wdata_q;
@@ -176,7 +176,7 @@ module db_pcie_msix
       ram_wdata = {31'd0, 1'b1, 96'd0};  // control: masked
     end else begin
       ram_we    = state_q == ST_ACCESS && acc_wr_q && acc_table_q;
-      ram_waddr = acc_vec_q;
+      ram_waddr = vec_q;
       ram_wdata = ram_rdata;
       ram_wdata[32*acc_addr_q[3:2] +: 32] = new_dw;
     end
@@ -189,8 +189,9 @@ module db_pcie_msix
   localparam int BIT_W  = VF_VEC > 1 ? VF_LOG2 : 1;
   logic [PARTS-1:0]             fresh_q;                  // the part has been written since it was forgotten
   logic [255:0]                 fresh_all;
-  logic [LANES-1:0][VF_VEC-1:0] row;                      // what is pending of the row in which the vector is
-  logic [VF_VEC-1:0]            part, part_w;             // ... of the part; with the vector
+  logic [LANES-1:0][VF_VEC-1:0] raw, row;                 // the row in which the vector is; what of it means anything
+  logic [VF_VEC-1:0]            raw_part, part, part_w;   // ... the part; with the vector
+  logic                         fresh;
   logic [7:0]                   at_part;
   logic [2:0]                   at_row;
   logic [LANE_W-1:0]            at_lane;
@@ -204,16 +205,15 @@ module db_pcie_msix
     logic [VF_VEC-1:0] mem_q [8];
     always_ff @(posedge clk)
       if (state_q == ST_SEND && put_pending && at_lane == LANE_W'(l)) mem_q[at_row] <= part_w;
-    assign row[l] = fresh_all[({at_row, 5'd0} >> VF_LOG2) | 8'(l)] ? mem_q[at_row] : '0;
+    assign raw[l] = mem_q[at_row];
+    assign row[l] = fresh_all[({at_row, 5'd0} >> VF_LOG2) | 8'(l)] ? raw[l] : '0;
   end
-  assign part    = row[at_lane];
-  assign pending = part[at_bit];
+  assign fresh    = fresh_all[at_part];
+  assign raw_part = raw[at_lane];
+  assign part     = fresh ? raw_part : '0;
+  assign pending  = fresh && raw_part[at_bit];
+  assign at       = state_q == ST_IDLE ? walk_vec_q : vec_q;
   always_comb begin
-    unique case (state_q)
-      ST_ACCESS: at = acc_vec_q;
-      ST_SEND:   at = vec_q;
-      default:   at = walk_vec_q;
-    endcase
     part_w         = part;
     part_w[at_bit] = masked || !post_free;
     pba            = row;                                 // the PF's, without what follows them in the last row
@@ -245,11 +245,11 @@ module db_pcie_msix
         acc_be_q    <= s_reg.be;
         acc_wdata_q <= s_reg.wdata;
         acc_place_q <= reg_place;
-        acc_vec_q   <= s_reg.addr[12] && reg_place == '0 ? VW'({s_reg.addr[4:2], 5'd0}) : reg_vec;
         acc_table_q <= !s_reg.addr[12] && 9'(s_reg.addr[11:4]) < reg_vectors;
         acc_pba_q   <= s_reg.addr[12] && s_reg.addr[11:5] == '0 && {1'b0, s_reg.addr[4:2], 5'd0} < reg_vectors;
         is_req_q    <= take_irq;
-        vec_q       <= take_irq ? s_irq_vector[VW-1:0] : walk_vec_q;
+        vec_q       <= s_reg_valid ? (s_reg.addr[12] && reg_place == '0 ? VW'({s_reg.addr[4:2], 5'd0}) : reg_vec)
+                     : take_irq ? s_irq_vector[VW-1:0] : walk_vec_q;
         if (take_reg) begin
           state_q <= ST_ACCESS;
         end else if (take_irq) begin
@@ -272,7 +272,6 @@ module db_pcie_msix
       ST_ACCESS: begin
         s_reg_rvalid <= !acc_wr_q;
         s_reg_rdata  <= acc_table_q ? old_dw : acc_pba_q ? pba : '0;
-        vec_q      <= acc_vec_q;
         is_req_q   <= 1'b0;
         state_q    <= ST_IDLE;
         if (acc_wr_q && acc_table_q && acc_addr_q[3:2] == 2'b11 && !new_dw[0] && pending) begin

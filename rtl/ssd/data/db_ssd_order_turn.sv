@@ -60,10 +60,9 @@ module db_ssd_order_turn
     .m_ready(entry_take), .m_data(entry), .level);
   always_comb begin
     unique case (state_q)
-      REST:    entry_take = entry_valid;
-      SCAN:    entry_take = entry_valid && !(entry_first && found);
-      FINISH:  entry_take = entry_valid && !(entry_first && finishes);
-      default: entry_take = 1'b0;
+      REST, SCAN: entry_take = entry_valid;
+      FINISH:     entry_take = entry_valid && !finishes;
+      default:    entry_take = 1'b0;
     endcase
   end
 
@@ -108,7 +107,7 @@ module db_ssd_order_turn
   assign found  = none_q;
   // What comes at any other time is active when the next turn begins.
   assign entry_joins = entry_take && entry_first &&
-                       (state_q == SCAN ? entry.engine == engine_q : begins && entry.engine == engine);
+                       (state_q == SCAN ? !found && entry.engine == engine_q : begins && entry.engine == engine);
   always_comb begin
     todo = todo_q & ~hot;
     none = todo == '0 && !entry_joins;

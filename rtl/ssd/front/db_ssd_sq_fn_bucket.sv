@@ -4,7 +4,8 @@
 // A bucket gets `rate` in each microsecond, up to `burst`; what is charged is taken out of it. A function may go on while
 // a whole token is there. Its bucket may go below zero, and then it waits until that is paid. Without a rate it has no
 // limit. One thing happens at a time, for both kinds: charges first, else the microseconds that have passed, bucket by
-// bucket; for those that charges hold up, up to 15 are remembered.
+// bucket, 3 cycles each (so 17 functions need 102 of a microsecond's 250); for those that charges hold up, up to 15 are
+// remembered.
 // A level has 28 bits of bytes and 12 of a byte's fraction, or 20 bits of commands and 20 of a command's fraction: the same
 // adder does for both.
 // Latency: a function with a limit that is charged has no tokens from the next cycle on, until 4 cycles later (more behind
@@ -43,18 +44,27 @@ module db_ssd_sq_fn_bucket
     $error("%m: NUM_FN (%0d) must be 2..17, MANY (%0d) 1..127", NUM_FN, MANY);
   end
 
-  // ---- what waits
+  // ---- what waits: nothing of functions without a limit
+  logic [1:0][NUM_FN-1:0] limited_q;
+  logic [1:0]             counts;
+  always_comb begin
+    counts = '0;
+    for (int f = 0; f < NUM_FN; f++) begin
+      if (limited_q[0][f] && s_cmds_place == PLACE_W'(f))  counts[0] = 1'b1;
+      if (limited_q[1][f] && s_moved_place == PLACE_W'(f)) counts[1] = 1'b1;
+    end
+  end
   logic                cmds_valid, cmds_take, moved_valid, moved_take;
   logic [PLACE_W-1:0]  cmds_place, moved_place;
   logic [6:0]          cmds;
   logic [MOVED_W-1:0]  moved, charge;
   logic [2:0]          cmds_level, moved_level;
   db_fifo #(.WIDTH(PLACE_W + 7), .DEPTH(4), .AROUND(1'b0)) i_cmds (
-    .clk, .rst, .s_valid(s_cmds_valid), .s_ready(), .s_data({s_cmds_place, s_cmds}), .m_valid(cmds_valid),
+    .clk, .rst, .s_valid(s_cmds_valid && counts[0]), .s_ready(), .s_data({s_cmds_place, s_cmds}), .m_valid(cmds_valid),
     .m_ready(cmds_take), .m_data({cmds_place, cmds}), .level(cmds_level));
   db_fifo #(.WIDTH(PLACE_W + MOVED_W), .DEPTH(4), .AROUND(1'b0)) i_moved (
-    .clk, .rst, .s_valid(s_moved_valid), .s_ready(), .s_data({s_moved_place, s_moved}), .m_valid(moved_valid),
-    .m_ready(moved_take), .m_data({moved_place, moved}), .level(moved_level));
+    .clk, .rst, .s_valid(s_moved_valid && counts[1]), .s_ready(), .s_data({s_moved_place, s_moved}),
+    .m_valid(moved_valid), .m_ready(moved_take), .m_data({moved_place, moved}), .level(moved_level));
 
   logic               set_q;                  // a limit waits
   fn_limit_t          limit_q;
@@ -118,7 +128,7 @@ module db_ssd_sq_fn_bucket
   logic [TOKEN_W:0]       whole_q;            // tokens in the bucket, a cycle after write
   logic [AT_W-1:0]        show_q;
   logic                   shows_q, paid_q, some_w, many_w;
-  logic [1:0][NUM_FN-1:0] limited_q, some_q;
+  logic [1:0][NUM_FN-1:0] some_q;
   logic [NUM_FN-1:0]      many_q;
   assign many_w = !whole_q[TOKEN_W] && whole_q[TOKEN_W-1:CMD_UP] >= (TOKEN_W - CMD_UP)'(MANY);
   assign some_w = !whole_q[TOKEN_W] && (whole_q[TOKEN_W-1:CMD_UP] != '0 ||
