@@ -53,7 +53,8 @@ module db_ssd_sq_fn_lists
     logic [1:0]        at_list;
     logic [AW-1:0]     tail, head_w, behind;
     logic              valid_we, first, link;
-    logic              late_q;             // the link that was read is written in that cycle, with the queue at work
+    logic              link_q, late;       // the link that was read was written in that cycle, with the queue at work
+    logic [AW-1:0]     link_at_q;
     logic              last;               // the function's only queue in lists of this kind
     logic [NUM_FN-1:0] some_q;
 
@@ -62,7 +63,8 @@ module db_ssd_sq_fn_lists
     assign tail        = tail_q[{at_place, at_list}];
     assign first       = !valid_at[k][at_list];
     assign link        = !idle && !first;
-    assign head_w      = idle && !late_q ? behind : queue;
+    assign late        = link_q && link_at_q == pop_queue[k];
+    assign head_w      = idle && !late ? behind : queue;
     db_ram_sdp #(.WIDTH(AW), .DEPTH(2 ** AW), .BLOCK(NUM_Q > 64)) i_next (
       .clk, .we(link), .waddr(tail), .wdata(queue), .re(1'b1), .raddr(look_queue[k]), .rdata(behind));
     always_comb begin
@@ -78,7 +80,8 @@ module db_ssd_sq_fn_lists
       if (valid_we) valid_q[init ? init_place : at_place]      <= valid_d[k];
       if (valid_we) valid_look_q[init ? init_place : at_place] <= valid_d[k];
       if (push[k]) tail_q[{place, list}] <= queue;
-      late_q <= link && tail == look_queue[k];
+      link_q    <= link;
+      link_at_q <= tail;
       for (int f = 0; f < NUM_FN; f++) begin
         some_q[f] <= !init && ((some_q[f] && !(take[k] && last && at_place == PLACE_W'(f))) ||
                                (push[k] && at_place == PLACE_W'(f)));
