@@ -241,7 +241,7 @@ module db_ssd_cq_formal
   end
   always_comb begin
     if (started_q && !rst) begin
-      assert (valid_q == dut.i_engine.valid_q[watch_q]);
+      assert (valid_q == dut.i_engine.i_exists.g_few.valid_q[watch_q]);
       if (valid_q) begin
         assert (size_q inside {[16'd1:16'd3]} && tail_q <= size_q);
         assert (dut.i_ctx.g_lut.i_tail.mem_q[watch_q] == {phase_q, tail_q});

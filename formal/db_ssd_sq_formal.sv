@@ -132,7 +132,7 @@ module db_ssd_sq_formal
       if (s_queue_ctx.valid && !s_queue_ctx.watch) assume (s_queue_ctx.size >= 16'd1);
       // the firmware creates no I/O queue that exists
       if (s_queue_ctx.valid && !s_queue_ctx.watch && s_queue_ctx_ready && s_queue_ctx.qid != '0)
-        assume (!dut.i_engine.valid_q[s_queue_ctx.qid[AW-1:0]]);
+        assume (!dut.i_engine.i_exists.g_few.valid_q[s_queue_ctx.qid[AW-1:0]]);
     end
     // db_ssd_bar says which queue it is; with one function that is the one that the host has written
     assume (s_doorbell.exists == (s_doorbell.fn == '0 && s_doorbell.qid < 9'(NUM_Q)));
@@ -362,9 +362,10 @@ module db_ssd_sq_formal
     if (started_q && !rst) begin
       assert (state <= ST_GO);
       if (state != ST_IDLE) assert (int'(queue) < NUM_Q);
-      assert (valid_q == dut.i_engine.valid_q[watch_q]);
+      assert (valid_q == dut.i_engine.i_exists.g_few.valid_q[watch_q]);
       if (state == ST_INIT) begin
-        assert (dut.i_engine.valid_q == '0 && !dut.i_engine.admin_any && cmds_q == '0 && over_level == '0);
+        assert (dut.i_engine.i_exists.g_few.valid_q == '0 && !dut.i_engine.admin_any && cmds_q == '0 &&
+                over_level == '0);
         assert (9'(dut.i_credit.shared_q) == 9'(NUM_CMDS - RESERVED) && dut.g_one.i_arb.list_valid == '0);
       end
       if (watch_q != '0 && !valid_q && state != ST_INIT) assert (!share[watch_q].listed);
@@ -389,7 +390,7 @@ module db_ssd_sq_formal
         assert (dut.i_engine.ctx_q.qid == 8'(queue) && dut.i_engine.ctx_q.size <= 16'd3);
         if (dut.i_engine.ctx_q.valid && !dut.i_engine.ctx_q.watch) begin
           assert (dut.i_engine.ctx_q.size != '0);
-          assert (queue == '0 || !dut.i_engine.valid_q[queue]);
+          assert (queue == '0 || !dut.i_engine.i_exists.g_few.valid_q[queue]);
         end
       end
       if (state inside {ST_RETIRE, ST_DOORBELL} || fetching) assert (dut.i_engine.admin_turn_q == (queue == '0));
@@ -424,7 +425,7 @@ module db_ssd_sq_formal
           assert (dut.i_fetch.page_q == 7'd64 - {1'b0, head_q[5:0]});
           assert (dut.i_fetch.wrap_q == (tail_q < head_q) && dut.i_fetch.tail_0_q == (tail_q == '0));
         end
-        if (state != ST_AVAIL) assert (dut.i_fetch.exists_q == dut.i_engine.valid_q[queue]);
+        if (state != ST_AVAIL) assert (dut.i_fetch.exists_q == dut.i_engine.i_exists.g_few.valid_q[queue]);
         if (state == ST_AVAIL && queue == '0) assert (dut.i_credit.admin_most_q != '0);
         if (state == ST_AVAIL && queue != '0) begin
           assert (dut.i_engine.from_own_q != dut.i_engine.from_shared_q);
@@ -453,7 +454,7 @@ module db_ssd_sq_formal
             assert (9'(dut.i_fetch.n_q) <= own_left + dut.i_credit.shared_q);
             if (!dut.shared_free) assert (9'(dut.i_fetch.n_q) <= own_left);
           end
-          if (!dut.i_engine.valid_q[queue]) assert (dut.i_fetch.n_q == '0);
+          if (!dut.i_engine.i_exists.g_few.valid_q[queue]) assert (dut.i_fetch.n_q == '0);
           if (mine && valid_q && dut.i_fetch.all_q)  assert (16'(dut.i_fetch.n_q) == dut.i_fetch.avail_q);
           if (mine && valid_q && !dut.i_fetch.all_q) assert (16'(dut.i_fetch.n_q) < dut.i_fetch.avail_q);
         end

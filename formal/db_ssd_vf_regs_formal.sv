@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof of db_ssd_vf_regs: registers of a VF change in its own accesses, when CC.EN falls in one, and when it is reset; a read
-// is answered with them or with CSTS of the function that reads, and with zeros for one that is no VF here. One VF, any one,
-// and one word of its registers, any one, are followed (mark, word). Accesses and resets are free.
+// is answered with them or with CSTS of the function that reads, and with zeros for one that is no VF here; the firmware's look
+// at a word of a VF with that word. One VF, any one, is followed (mark). Accesses and resets are free.
 module db_ssd_vf_regs_formal
   import db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
@@ -14,7 +14,8 @@ module db_ssd_vf_regs_formal
   input logic               s_reg_valid,
   input reg_access_t        s_reg,
   input csts_t [NUM_VF-1:0] csts,
-  input logic [3:0]         select,
+  input logic               look_valid,
+  input vf_look_t           look,
   input logic [3:0]         any_vf
 );
   logic started_q;
@@ -30,11 +31,23 @@ module db_ssd_vf_regs_formal
   logic              s_reg_ready, s_reg_rvalid;
   logic [31:0]       s_reg_rdata;
   logic [NUM_VF-1:0] cc_en, cc_written;
-  host_regs_t        host_regs;
+  logic              look_answer;
+  logic [31:0]       look_data;
   db_ssd_vf_regs #(.NUM_VF(NUM_VF)) dut (.*);
   logic [5:0][31:0] now, before_q;       // what mark has: CC, AQA, ASQ, ACQ
-  assign now = {dut.g_word[5].mem[mark_q], dut.g_word[4].mem[mark_q], dut.g_word[3].mem[mark_q],
-                dut.g_word[2].mem[mark_q], dut.g_word[1].mem[mark_q], dut.g_word[0].mem[mark_q]};
+  for (genvar w = 0; w < 6; w++) begin : g_now
+    assign now[w] = dut.i_ram.mem_q[$clog2(8 * NUM_VF)'({mark_q, 3'(w)})];
+  end
+
+  // ---- a look stays until it is answered
+  logic     look_waits_q;
+  vf_look_t look_q;
+  always_ff @(posedge clk) begin
+    look_waits_q <= started_q && !rst && look_valid && !look_answer;
+    look_q       <= look;
+  end
+  always_comb if (started_q && look_waits_q) assume (look_valid && look == look_q);
+  always_comb if (look_valid) assume (look.word < 3'd6);
 
   // ---- whose access is under way
   logic [FN_W-1:0]   fn_q;
@@ -53,12 +66,14 @@ module db_ssd_vf_regs_formal
 
   // ---- what may have changed mark's in the cycle before
   logic may_q;
-  always_ff @(posedge clk) may_q <= (age_q != 2'd3 && mine) || (dut.forgetting && dut.forget == mark_q);
+  always_ff @(posedge clk) may_q <= (age_q != 2'd3 && mine) || (dut.forgetting_q && dut.forget_vf_q == mark_q) ||
+                             (dut.state_q == 2'd0 && dut.forget_q != '0 && !dut.forgetting_q && dut.forget == mark_q);
 
   // ---- what is relied on
   always_comb if (started_q && !rst && known_q) begin
     if (!may_q) assert (now == before_q && cc_en[mark_q] == en_q);
     if (cc_written[mark_q]) assert (mine && age_q == 2'd2);
+    if (look_answer && look_q.place == PLACE_W'(mark_q) + 1'b1) assert (look_data == before_q[look_q.word]);
     if (s_reg_rvalid) begin
       assert (age_q == 2'd2);
       if (mine) assert (s_reg_rdata == 32'd0 || s_reg_rdata == before_q[dut.word_q] ||
@@ -71,6 +86,8 @@ module db_ssd_vf_regs_formal
   always_comb if (started_q && !rst) begin
     assert (dut.state_q == (age_q == 2'd3 ? 2'd0 : age_q));
     if (dut.en_fell_q) assert (age_q == 2'd2 && dut.mine_q);
+    if (dut.forgetting_q) assert (age_q == 2'd3 && dut.forget_vf_q < 4'(NUM_VF) && dut.forget_word_q < 3'd6);
+    if (age_q == 2'd1 && dut.mine_q && mine) assert (dut.old == now[dut.word_q]);
     if (age_q != 2'd3 && dut.mine_q) assert (fn_q == fn_number(PLACE_W'(dut.vf_q) + 1'b1) && dut.vf_q < 4'(NUM_VF));
     if (age_q != 2'd3 && !dut.mine_q) assert (!dut.en_fell_q);
     if (age_q != 2'd3) assert (dut.word_q < 3'd6);

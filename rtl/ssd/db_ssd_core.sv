@@ -194,14 +194,14 @@ module db_ssd_core
     .s_write_void(ask_aborted[ASK_WRITE+:2]), .fence, .fenced);
 
   // ---- from queues to commands
-  logic                    msix_reg_valid, msix_reg_ready, msix_reg_rvalid;
+  logic                    msix_reg_valid, msix_reg_ready, msix_reg_rvalid, vf_look_valid, vf_look_answer;
   reg_access_t             msix_reg;
-  logic [31:0]             msix_reg_rdata, intms;
+  logic [31:0]             msix_reg_rdata, intms, vf_look_data;
   logic                    doorbell_valid, doorbell_ready, cq_doorbell_err_valid, doorbell_err_valid;
   doorbell_t               doorbell;
   doorbell_err_t           cq_doorbell_err, doorbell_err;
   host_regs_t              host_regs;
-  logic [PLACE_W-1:0]      fn_select;
+  vf_look_t                vf_look;
   csts_t [NUM_FN-1:0]      csts;
   logic [NUM_FN-1:0]       cc_en, cc_written;
   fn_queues_t              fn_queues;
@@ -239,23 +239,23 @@ module db_ssd_core
     .m_msix_reg_rvalid(msix_reg_rvalid), .m_msix_reg_rdata(msix_reg_rdata), .m_cq_doorbell_valid(doorbell_valid),
     .m_cq_doorbell_ready(doorbell_ready), .m_cq_doorbell(doorbell), .s_cq_doorbell_err_valid(cq_doorbell_err_valid),
     .s_cq_doorbell_err(cq_doorbell_err), .m_doorbell_err_valid(doorbell_err_valid), .m_doorbell_err(doorbell_err),
-    .fn_select, .host_regs, .cc_en, .cc_written, .intms, .csts, .s_fn_queues_valid(fn_queues_valid),
-    .s_fn_queues(fn_queues), .s_queue_ctx_valid(queue_ctx_valid), .s_queue_ctx_ready(queue_ctx_ready),
-    .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid), .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .s_fn_set(fn_set),
-    .us_turns(time_us[0]), .cache_off, .sq_select, .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]),
-    .m_fetch_ready(read_ready[RD_SQE]), .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]),
-    .s_axis_tvalid(row_valid[RD_SQE]), .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]),
-    .s_axis_info(row_info[RD_SQE]), .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted,
-    .s_retired_valid(retired_valid), .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot),
-    .done_aborted, .s_slot(ask_slot), .slot_aborted(ask_aborted), .s_abort_start(abort_start),
-    .s_abort(abort_cmd), .abort_busy, .abort_found, .abort_watching, .abort_caught, .fence, .fenced,
-    .s_ns_valid(ns_valid), .s_ns(ns_entry), .ns_locked, .m_admin_valid(admin_sqe_valid),
-    .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe), .s_admin_taken(admin_taken), .m_read_valid(read_cmd_valid),
-    .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_cmd(cmd),
-    .m_tap_cmd(tap_cmd), .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx),
-    .m_completion_valid(slot_completion_valid[0]), .m_completion_ready(slot_completion_ready[0]),
-    .m_completion(slot_completion[0]), .busy(front_busy), .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch),
-    .stat_decode(stat.decode));
+    .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .cc_en, .cc_written, .intms, .csts,
+    .s_fn_queues_valid(fn_queues_valid), .s_fn_queues(fn_queues), .s_queue_ctx_valid(queue_ctx_valid),
+    .s_queue_ctx_ready(queue_ctx_ready), .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid),
+    .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .s_fn_set(fn_set), .us_turns(time_us[0]), .cache_off, .sq_select,
+    .sq_inflight, .cmds_inflight, .m_fetch_valid(read_valid[RD_SQE]), .m_fetch_ready(read_ready[RD_SQE]),
+    .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
+    .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
+    .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_retired_valid(retired_valid),
+    .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot), .done_aborted, .s_slot(ask_slot),
+    .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found,
+    .abort_watching, .abort_caught, .fence, .fenced, .s_ns_valid(ns_valid), .s_ns(ns_entry), .ns_locked,
+    .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe),
+    .s_admin_taken(admin_taken), .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready),
+    .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_cmd(cmd), .m_tap_cmd(tap_cmd),
+    .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx), .m_completion_valid(slot_completion_valid[0]),
+    .m_completion_ready(slot_completion_ready[0]), .m_completion(slot_completion[0]), .busy(front_busy),
+    .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch), .stat_decode(stat.decode));
 
   // ---- data
   axi_read_req_t [2:0] reader_req;   // [0] read engine, [1] Compare, [2] firmware
@@ -360,9 +360,9 @@ module db_ssd_core
     .DATA_W(DATA_W), .FW_HEX(FW_HEX), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC),
     .VF_VEC(VF_VEC), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .RAM_BYTES(RAM_BYTES)
   ) i_admin (
-    .clk, .rst, .por_rst, .fn_select, .host_regs, .cc_en, .cc_written, .flr(link_cfg.flr[NUM_FN-1:0]),
-    .fn_enable(link_cfg.enable[NUM_FN-1:0]), .flr_done, .csts, .fn_queues_valid, .fn_queues,
-    .s_sqe_valid(admin_sqe_valid), .s_sqe_ready(admin_sqe_ready), .s_sqe(admin_sqe), .admin_taken,
+    .clk, .rst, .por_rst, .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .cc_en, .cc_written,
+    .flr(link_cfg.flr[NUM_FN-1:0]), .fn_enable(link_cfg.enable[NUM_FN-1:0]), .flr_done, .csts, .fn_queues_valid,
+    .fn_queues, .s_sqe_valid(admin_sqe_valid), .s_sqe_ready(admin_sqe_ready), .s_sqe(admin_sqe), .admin_taken,
     .m_completion_valid(admin_completion_valid), .m_completion_ready(admin_completion_ready),
     .m_completion(admin_completion), .m_post_valid(fw_post_valid), .m_post_ready(fw_post_ready), .m_post(fw_post),
     .m_read_valid(read_valid[RD_FW]), .m_read_ready(read_ready[RD_FW]), .m_read(read[RD_FW]),

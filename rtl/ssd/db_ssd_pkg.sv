@@ -272,7 +272,7 @@ package db_ssd_pkg;
     namespace_t ns;
   } ns_entry_t;
 
-  // The host's registers as the firmware sees them; the two events are pulses.
+  // The host's registers as the firmware sees them, of the PF; the two events are pulses.
   typedef struct packed {
     logic [31:0] cc;
     logic [31:0] aqa;
@@ -281,6 +281,12 @@ package db_ssd_pkg;
     logic        cc_written;
     logic        subsystem_reset;   // NSSR was written with "NVMe"
   } host_regs_t;
+
+  // ... of a VF: the firmware looks at a word of them.
+  typedef struct packed {
+    logic [PLACE_W-1:0] place;      // of the function, 1..
+    logic [2:0]         word;       // CC, AQA, ASQ and its upper half, ACQ and its upper half
+  } vf_look_t;
 
   // What the firmware shows in CSTS; nssro is a pulse that sets it.
   typedef struct packed {

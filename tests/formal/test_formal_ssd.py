@@ -16,7 +16,7 @@ BROKEN = [
     # a completion that was at work when its submission queue was deleted stays parked
     ("cq", "db_ssd_cq_park", "deleted_q <= sq_deleted || late_q[6]", "deleted_q <= sq_deleted"),
     # completions of a submission queue that was deleted are posted
-    ("cq", "db_ssd_cq_engine", "valid_q[look_queue] && sq_lookup.valid", "valid_q[look_queue]"),
+    ("cq", "db_ssd_cq_engine", "look_valid && sq_lookup.valid", "look_valid"),
     # a queue whose class has no credit left falls out of its list
     ("sq", "db_ssd_sq_fetch", "more      = exists_q && !(all_q", "more      = n_q != 7'd0 && exists_q && !(all_q"),
     # a queue stands in a list twice
@@ -46,7 +46,9 @@ BROKEN = [
     # what is not of a VF here is written to one
     ("vf_regs", "db_ssd_vf_regs", "mine_q && !csts_q;", "!csts_q;"),
     # a VF's reset clears what an access of another names
-    ("vf_regs", "db_ssd_vf_regs", "forgetting ? forget : vf_q", "vf_q"),
+    ("vf_regs", "db_ssd_vf_regs", "AW'({forget_vf_q, forget_word_q})", "AW'({vf_q, forget_word_q})"),
+    # the firmware looks at what an access names
+    ("vf_regs", "db_ssd_vf_regs", "4'(look.place - 1'b1)", "vf"),
     # a read of one that is no VF here is answered with what is of one
     ("vf_regs", "db_ssd_vf_regs", "if (mine_q) s_reg_rdata <=", "s_reg_rdata <="),
 ]

@@ -8,6 +8,8 @@
 // mask in bit 0), the pending bits at 0x1000; what lies outside reads 0 and ignores writes. The table is one RAM, a
 // vector a word; a write reads, merges the enabled bytes and writes back. After rst every vector is masked (a cycle a
 // vector, in which nothing is taken), after fn_rst every one of the function.
+// Pending bits are in RAM too, VF_VEC a word; a bit a word says whether it means anything. So all of a function's go in a
+// cycle.
 // A request for a vector that is masked, by its own bit or by the function's, sets its pending bit. It goes out once
 // when the mask goes: at once after a write to the vector's control, by a walk over all vectors (a cycle a vector)
 // when the function's mask falls. A message that cannot leave becomes a pending one when an access comes: accesses, so
@@ -81,14 +83,15 @@ module db_pcie_msix
 
   state_e             state_q;
   logic [VW-1:0]      init_q, init_last_q;
-  logic [VECTORS-1:0] pending_q;
+  logic [VW-1:0]      at;                   // the vector whose pending bit is looked at
+  logic               pending;
   logic [NUM_FN-1:0]  allow, allow_q;       // the function may send
   logic [NUM_FN-1:0]  forget_q;             // the function is to be reset
   logic [PLACE_W-1:0] forget;               // ... the first of them
   logic               walk_q, walk_turn_q;  // walking over pending vectors; its turn before a request
   logic [VW-1:0]      walk_vec_q;
 
-  logic [VW-1:0]      vec_q;       // under way
+  logic [VW-1:0]      vec_q;       // under way; of the access
   logic               is_req_q;    // a new request; else a pending one
   logic [63:0]        post_addr_q;
   logic [PLACE_W-1:0] post_place_q;
@@ -98,12 +101,11 @@ module db_pcie_msix
   logic        acc_wr_q, acc_table_q, acc_pba_q;
   logic [PLACE_W-1:0] reg_place, acc_place_q;
   logic [8:0]  reg_vectors;           // that the function has
-  logic [VW-1:0] reg_vec, acc_vec_q;  // numbered through
+  logic [VW-1:0] reg_vec;  // numbered through
   logic [12:0] acc_addr_q;
   logic [3:0]  acc_be_q;
   logic [31:0] acc_wdata_q;
-  logic [31:0] old_dw, new_dw;
-  logic [255:0] pba;
+  logic [31:0] old_dw, new_dw, pba;
 
   // ---- the table
   logic          ram_we, ram_re;
@@ -149,7 +151,7 @@ module db_pcie_msix
   assign post_free   = !m_post_valid || m_post_ready;
   assign masked      = ram_rdata[96] || !may[owner(vec_q)];
   // in ST_SEND: a masked request waits, one that leaves does not wait any more, one that cannot leave makes way
-  assign put_pending = masked ? is_req_q : (is_req_q || pending_q[vec_q]) && (post_free || s_reg_valid);
+  assign put_pending = masked ? is_req_q : (is_req_q || pending) && (post_free || s_reg_valid);
 
   always_comb begin
     ram_re    = state_q == ST_IDLE || state_q == ST_CHECK;
@@ -174,21 +176,49 @@ module db_pcie_msix
       ram_wdata = {31'd0, 1'b1, 96'd0};  // control: masked
     end else begin
       ram_we    = state_q == ST_ACCESS && acc_wr_q && acc_table_q;
-      ram_waddr = acc_vec_q;
+      ram_waddr = vec_q;
       ram_wdata = ram_rdata;
       ram_wdata[32*acc_addr_q[3:2] +: 32] = new_dw;
     end
   end
 
-  if (NUM_FN == 1) begin : g_pba
-    logic unused_ok;
-    assign unused_ok = &{1'b0, acc_place_q};
-    assign pba = 256'(pending_q);
-  end else begin : g_pba_by_fn
-    always_comb begin
-      pba = 256'(pending_q[NUM_VEC-1:0]);
-      if (acc_place_q != '0) pba = 256'(pending_q[first_vector(acc_place_q) +: VF_VEC]);
-    end
+  // ---- pending bits: rows of 32 as the window has them, in parts of VF_VEC, each of one function
+  localparam int PARTS  = (VECTORS + VF_VEC - 1) / VF_VEC;
+  localparam int LANES  = 32 / VF_VEC;                    // parts of a row
+  localparam int LANE_W = LANES > 1 ? $clog2(LANES) : 1;
+  localparam int BIT_W  = VF_VEC > 1 ? VF_LOG2 : 1;
+  logic [PARTS-1:0]             fresh_q;                  // the part has been written since it was forgotten
+  logic [255:0]                 fresh_all;
+  logic [LANES-1:0][VF_VEC-1:0] raw, row;                 // the row in which the vector is; what of it means anything
+  logic [VF_VEC-1:0]            raw_part, part, part_w;   // ... the part; with the vector
+  logic                         fresh;
+  logic [7:0]                   at_part;
+  logic [2:0]                   at_row;
+  logic [LANE_W-1:0]            at_lane;
+  logic [BIT_W-1:0]             at_bit;
+  assign at_part   = 8'(at) >> VF_LOG2;
+  assign at_row    = 3'(8'(at) >> 5);
+  assign at_lane   = LANE_W'(at_part & 8'(LANES - 1));
+  assign at_bit    = BIT_W'(8'(at) & 8'(VF_VEC - 1));
+  assign fresh_all = 256'(fresh_q);
+  for (genvar l = 0; l < LANES; l++) begin : g_lane
+    logic [VF_VEC-1:0] mem_q [8];
+    always_ff @(posedge clk)
+      if (state_q == ST_SEND && put_pending && at_lane == LANE_W'(l)) mem_q[at_row] <= part_w;
+    assign raw[l] = mem_q[at_row];
+    assign row[l] = fresh_all[({at_row, 5'd0} >> VF_LOG2) | 8'(l)] ? raw[l] : '0;
+  end
+  assign fresh    = fresh_all[at_part];
+  assign raw_part = raw[at_lane];
+  assign part     = fresh ? raw_part : '0;
+  assign pending  = fresh && raw_part[at_bit];
+  assign at       = state_q == ST_IDLE ? walk_vec_q : vec_q;
+  always_comb begin
+    part_w         = part;
+    part_w[at_bit] = masked || !post_free;
+    pba            = row;                                 // the PF's, without what follows them in the last row
+    for (int i = 0; i < 32; i++) if ({1'b0, at_row, 5'(i)} >= 9'(NUM_VEC)) pba[i] = 1'b0;
+    if (acc_place_q != '0) pba = 32'(part);
   end
 
   always_comb begin
@@ -207,7 +237,6 @@ module db_pcie_msix
 
     unique case (state_q)
       ST_INIT: begin
-        if (NUM_FN > 1) pending_q[init_q] <= 1'b0;
         if (init_q == init_last_q) state_q <= ST_IDLE;
       end
       ST_IDLE: begin
@@ -216,11 +245,11 @@ module db_pcie_msix
         acc_be_q    <= s_reg.be;
         acc_wdata_q <= s_reg.wdata;
         acc_place_q <= reg_place;
-        acc_vec_q   <= reg_vec;
         acc_table_q <= !s_reg.addr[12] && 9'(s_reg.addr[11:4]) < reg_vectors;
-        acc_pba_q   <= reg_vectors != '0 && s_reg.addr[12] && s_reg.addr[11:5] == '0;
+        acc_pba_q   <= s_reg.addr[12] && s_reg.addr[11:5] == '0 && {1'b0, s_reg.addr[4:2], 5'd0} < reg_vectors;
         is_req_q    <= take_irq;
-        vec_q       <= take_irq ? s_irq_vector[VW-1:0] : walk_vec_q;
+        vec_q       <= s_reg_valid ? (s_reg.addr[12] && reg_place == '0 ? VW'({s_reg.addr[4:2], 5'd0}) : reg_vec)
+                     : take_irq ? s_irq_vector[VW-1:0] : walk_vec_q;
         if (take_reg) begin
           state_q <= ST_ACCESS;
         end else if (take_irq) begin
@@ -231,7 +260,7 @@ module db_pcie_msix
           walk_turn_q <= 1'b0;
           walk_vec_q  <= walk_vec_q + 1'b1;
           if (walk_vec_q == VW'(VECTORS - 1)) walk_q <= 1'b0;
-          if (pending_q[walk_vec_q]) state_q <= ST_SEND;
+          if (pending) state_q <= ST_SEND;
         end
         if (forgetting && forget_q != '0) begin
           forget_q         <= forget_q & ~NUM_FN'(32'd1 << forget) | fn_rst;
@@ -242,20 +271,18 @@ module db_pcie_msix
       end
       ST_ACCESS: begin
         s_reg_rvalid <= !acc_wr_q;
-        s_reg_rdata  <= acc_table_q ? old_dw : acc_pba_q ? pba[32*acc_addr_q[4:2] +: 32] : '0;
-        vec_q      <= acc_vec_q;
+        s_reg_rdata  <= acc_table_q ? old_dw : acc_pba_q ? pba : '0;
         is_req_q   <= 1'b0;
         state_q    <= ST_IDLE;
-        if (acc_wr_q && acc_table_q && acc_addr_q[3:2] == 2'b11 && !new_dw[0] && pending_q[acc_vec_q]) begin
+        if (acc_wr_q && acc_table_q && acc_addr_q[3:2] == 2'b11 && !new_dw[0] && pending) begin
           state_q <= ST_CHECK;
         end
       end
       ST_CHECK: state_q <= ST_SEND;
       default: begin  // ST_SEND
-        if (put_pending) pending_q[vec_q] <= masked || !post_free;
         if (masked) begin
           state_q <= ST_IDLE;
-        end else if (!is_req_q && !pending_q[vec_q]) begin
+        end else if (!is_req_q && !pending) begin
           state_q <= ST_IDLE;
         end else if (post_free) begin
           m_post_valid     <= 1'b1;
@@ -274,12 +301,16 @@ module db_pcie_msix
       walk_q     <= 1'b1;
       walk_vec_q <= '0;
     end
-    for (int v = 0; v < VECTORS; v++) if (!enabled[owner(VW'(v))]) pending_q[v] <= 1'b0;
+    for (int p = 0; p < PARTS; p++) begin
+      if (state_q == ST_SEND && put_pending && at_part == 8'(p)) fresh_q[p] <= 1'b1;
+      if (NUM_FN > 1 && state_q == ST_INIT && 8'(init_q) >> VF_LOG2 == 8'(p)) fresh_q[p] <= 1'b0;
+      if (!enabled[owner(VW'(p << VF_LOG2))]) fresh_q[p] <= 1'b0;
+    end
     if (rst) begin
       state_q      <= ST_INIT;
       init_q       <= '0;
       init_last_q  <= VW'(VECTORS - 1);
-      pending_q    <= '0;
+      fresh_q      <= '0;
       allow_q      <= '0;
       forget_q     <= '0;
       forgetting_q <= 1'b0;

@@ -17,8 +17,12 @@ module db_pcie_mute
     assign unused_ok = &{1'b0, clk, silent, fn};
     assign mute      = '0;
   end else begin : g_many
-    logic [2**PLACE_W-1:0] silent_q;
-    always_ff @(posedge clk) silent_q <= (2 ** PLACE_W)'(silent);
-    always_comb for (int i = 0; i < ASKERS; i++) mute[i] = silent_q[fn_place(fn[i])];
+    localparam int W = $clog2(FIRST_VF + MAX_FN - 1);
+    logic [2**W-1:0] silent_q;              // by number: nobody need find a place
+    always_ff @(posedge clk) begin
+      silent_q <= '0;
+      for (int f = 0; f < NUM_FN; f++) silent_q[W'(fn_number(PLACE_W'(f)))] <= silent[f];
+    end
+    always_comb for (int i = 0; i < ASKERS; i++) mute[i] = fn[i][FN_W-1:W] == '0 && silent_q[fn[i][W-1:0]];
   end
 endmodule

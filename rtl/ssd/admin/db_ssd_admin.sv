@@ -35,8 +35,11 @@ module db_ssd_admin
   input  logic                    rst,
   input  logic                    por_rst,           ///< with rst: power was off
   // controller state that the host sees (db_ssd_regs)
-  output logic [PLACE_W-1:0]      fn_select,         ///< the function that the firmware looks at
-  input  host_regs_t              host_regs,         ///< ... its registers
+  input  host_regs_t              host_regs,         ///< of the PF
+  output logic                    vf_look_valid,     ///< a look at a word of a VF's, until vf_look_answer
+  output vf_look_t                vf_look,
+  input  logic                    vf_look_answer,    ///< pulse
+  input  logic [31:0]             vf_look_data,
   /// Of all functions, where there are several.
   input  logic [NUM_FN-1:0]       cc_en,
   input  logic [NUM_FN-1:0]       cc_written,        ///< pulses
@@ -147,7 +150,7 @@ module db_ssd_admin
   fw_access_t  fw_reg;
   logic        ctrl_rst, irq, sleeping, asleep, trap, dead, restart, restarted;
   logic        copy_idle, copy_err, media_idle, media_err, store_idle, store_err;
-  logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid;
+  logic        cpu_ram_valid, cpu_ram_ready, copy_ram_valid, fw_reg_valid, fw_reg_wait;
   logic [4:0]  ring_wr, ring_rd;
   logic [9:0]  ring_base;
   logic [8:0]  io_base, io_wr, io_rd;
@@ -160,8 +163,7 @@ module db_ssd_admin
   db_ssd_admin_cpu #(.RAM_BYTES(RAM_BYTES)) i_cpu (
     .clk, .rst, .irq, .sleep(start.sleep), .asleep, .sleeping, .trap, .restart, .m_ram_valid(cpu_ram_valid),
     .m_ram_ready(cpu_ram_ready), .m_ram(cpu_ram), .ram_rdata, .m_reg_valid(fw_reg_valid), .m_reg(fw_reg),
-    .reg_rdata(fw_reg_rdata), .ext,
-    .ext_rdata);
+    .reg_rdata(fw_reg_rdata), .reg_wait(fw_reg_wait), .ext, .ext_rdata);
 
   db_ssd_admin_watchdog i_watchdog (
     .clk, .rst, .por_rst, .time_us, .trap, .sleeping,
@@ -185,7 +187,8 @@ module db_ssd_admin
                  num_cmds: NUM_FN > 1 ? 9'(NUM_CMDS) : '0};
 
   db_ssd_admin_regs #(.NUM_FN(NUM_FN)) i_regs (
-    .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .has, .dead, .host_regs, .time_us,
+    .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .s_wait(fw_reg_wait), .has, .dead,
+    .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .time_us,
     .events, .event_set, .fn_events, .ring_wr, .io_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data),
     .err(s_err),
     .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found,
@@ -194,7 +197,7 @@ module db_ssd_admin
     .ns_index(ns_entry.index),
     .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .io_base, .io_rd, .csts,
     .control,
-    .flr_done, .fn_select, .fn_queues_valid, .fn_queues, .admin_taken, .sq_select, .arb_cfg, .fn_set,
+    .flr_done, .fn_queues_valid, .fn_queues, .admin_taken, .sq_select, .arb_cfg, .fn_set,
     .cache_off, .coalesce_cfg,
     .int_vec_cfg_valid, .int_vec_cfg);
 

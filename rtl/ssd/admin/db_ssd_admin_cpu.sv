@@ -7,7 +7,8 @@
 // `asleep` says that the processor has stopped: no access for 16 cycles after `sleep`, and irq low.
 //
 // Registers are written in whole words only.
-// Latency: 2 cycles an access, RAM or register, 4 the extension; more while the copy engine holds the RAM port.
+// Latency: 2 cycles an access, RAM or register, 4 the extension; more while the copy engine holds the RAM port, and while
+// a register says so (reg_wait).
 module db_ssd_admin_cpu
   import db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
@@ -30,6 +31,7 @@ module db_ssd_admin_cpu
   output logic        m_reg_valid,
   output fw_access_t  m_reg,
   input  logic [31:0] reg_rdata,
+  input  logic        reg_wait,       ///< not yet: the access stays
   // extension: a cycle later, with read data in that cycle
   output ext_bus_t    ext,
   input  logic [31:0] ext_rdata
@@ -101,7 +103,7 @@ module db_ssd_admin_cpu
 
   always_ff @(posedge clk) begin
     cpu_rst_n   <= !rst && !restart;
-    mem_ready_q <= m_reg_valid || ext_answer_q || (m_ram_valid && m_ram_ready);
+    mem_ready_q <= (m_reg_valid && !reg_wait) || ext_answer_q || (m_ram_valid && m_ram_ready);
     is_reg_q    <= is_reg;
     if (m_reg_valid || ext_answer_q) reg_rdata_q <= ext_answer_q ? ext_rdata_q : reg_rdata;
     // Address and data are there a cycle before ext.req, and stay.

@@ -3,7 +3,8 @@
 // sets or starts goes out as structs. Nothing is kept here but what the firmware has written, and the first bad
 // doorbell write since it looked. With one function what is by function goes out as a constant, so that no register is
 // left of it.
-// Latency: read data in the cycle of the access; what is written shows a cycle later.
+// Latency: read data in the cycle of the access, that of a VF's register when it has been looked up (s_wait); what is
+// written shows a cycle later.
 module db_ssd_admin_regs
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
@@ -16,10 +17,15 @@ module db_ssd_admin_regs
   input  logic            s_req,
   input  fw_access_t      s,
   output logic [31:0]     s_rdata,
+  output logic            s_wait,             ///< not yet: the access is to stay
   // what it reads
   input  instance_t       has,
   input  logic            dead,               ///< the processor is: shows as CSTS.CFS, and nothing runs
-  input  host_regs_t      host_regs,          ///< of function fn_select
+  input  host_regs_t      host_regs,          ///< of the PF
+  output logic            vf_look_valid,      ///< a look at a word of a VF's, until vf_look_answer
+  output vf_look_t        vf_look,
+  input  logic            vf_look_answer,     ///< pulse
+  input  logic [31:0]     vf_look_data,
   input  logic [63:0]     time_us,
   input  event_t          events,
   input  event_set_t      event_set,
@@ -61,7 +67,6 @@ module db_ssd_admin_regs
   output logic [NUM_FN-1:0] flr_done,         ///< pulses
   output logic            fn_queues_valid,    ///< pulse
   output fn_queues_t      fn_queues,
-  output logic [PLACE_W-1:0] fn_select,
   output logic            admin_taken,        ///< pulse: a command was taken out of the ring
   output logic [QID_W-1:0] sq_select,
   output arb_cfg_t        arb_cfg,
@@ -77,11 +82,12 @@ module db_ssd_admin_regs
   localparam logic [MAX_FN-1:0] FUNCTIONS = '1 >> (MAX_FN - NUM_FN);
   db_ssd_fw__in_t  in;
   db_ssd_fw__out_t out;
+  logic [31:0]     regs_rdata;
 
   db_ssd_fw_regs i_regs (
     .clk, .rst, .s_cpuif_req(s_req), .s_cpuif_req_is_wr(s.wr), .s_cpuif_addr(s.addr), .s_cpuif_wr_data(s.wdata),
     .s_cpuif_wr_biten('1), .s_cpuif_req_stall_wr(), .s_cpuif_req_stall_rd(), .s_cpuif_rd_ack(), .s_cpuif_rd_err(),
-    .s_cpuif_rd_data(s_rdata), .s_cpuif_wr_ack(), .s_cpuif_wr_err(), .hwif_in(in), .hwif_out(out));
+    .s_cpuif_rd_data(regs_rdata), .s_cpuif_wr_ack(), .s_cpuif_wr_err(), .hwif_in(in), .hwif_out(out));
 
   doorbell_err_t doorbell_err_q;
   always_ff @(posedge clk) if (doorbell_err_valid && !out.EVENT.doorbell_err.value) doorbell_err_q <= doorbell_err;
@@ -92,7 +98,6 @@ module db_ssd_admin_regs
   csts_t              csts_now;
   logic [4:0]         taken_q;
   assign place    = NUM_FN == 1 ? '0 : out.FN_SELECT.place.value;
-  assign fn_select = place;
   always_comb for (int i = 0; i < NUM_FN; i++) here[i] = NUM_FN == 1 || place == PLACE_W'(i);
   assign csts_now = '{rdy: out.CSTS.rdy.value, cfs: out.CSTS.cfs.value || dead, shst: out.CSTS.shst.value,
                       nssro: out.CSTS.nssro.value};
@@ -124,6 +129,23 @@ module db_ssd_admin_regs
   assign fn_queues       = !MANY ? '0 :
     '{place: out.FN_QUEUES.place.value, before_first: out.FN_QUEUES.before_first.value,
       count: out.FN_QUEUES.count.value};
+
+  // Registers of a VF's host, CC at 20h to the upper half of ACQ at 34h: what stands there is the PF's.
+  if (NUM_FN == 1) begin : g_no_look
+    logic unused_ok;
+    assign unused_ok     = &{1'b0, vf_look_answer, vf_look_data};
+    assign vf_look_valid = 1'b0;
+    assign vf_look       = '0;
+    assign s_wait        = 1'b0;
+    assign s_rdata       = regs_rdata;
+  end else begin : g_look
+    logic of_vf;
+    assign of_vf         = !s.wr && place != '0 && s.addr[8:5] == 4'd1 && s.addr[4:2] < 3'd6;
+    assign vf_look_valid = s_req && of_vf;
+    assign vf_look       = '{place: place, word: s.addr[4:2]};
+    assign s_wait        = of_vf && !vf_look_answer;
+    assign s_rdata       = of_vf ? vf_look_data : regs_rdata;
+  end
 
   // ---- what the firmware reads
   always_comb begin

@@ -79,7 +79,7 @@ module db_ssd_cq
   cq_state_e        state;
   logic             changed, look, sent, hit, doorbell_busy, park_push, park_valid, park_pop, park_any;
   logic [AW-1:0]    new_queue, look_queue, queue, hit_queue;
-  logic [NUM_Q-1:0] queue_valid;
+  logic             bell_valid;
   cq_ctx_t          ctx;
   cq_tail_t         tail, tail_next;
   logic [15:0]      head, doorbell_size, doorbell_tail, hit_value, hit_tail;
@@ -88,7 +88,8 @@ module db_ssd_cq
   db_ssd_cq_engine #(.NUM_FN(NUM_FN), .NUM_Q(NUM_Q)) i_engine (
     .clk, .rst, .s_finished_valid, .s_finished_ready, .s_finished, .s_queue_ctx_valid, .s_queue_ctx_ready, .s_queue_ctx,
     .changed, .new_queue, .doorbell_busy, .sq_lookup_sqid, .sq_lookup, .state, .work, .look, .look_queue, .queue,
-    .queue_valid, .ctx, .tail, .head, .tail_next, .sent, .park_push, .park_pop, .park_valid, .park_any, .parked,
+    .bell_queue(s_doorbell.number[AW-1:0]), .bell_valid, .ctx, .tail, .head, .tail_next, .sent, .park_push, .park_pop,
+    .park_valid, .park_any, .parked,
     .m_post_valid, .m_post_ready, .m_post, .m_irq_valid, .m_irq_ready, .m_irq, .m_retired_valid, .m_retired,
     .s_doorbell_valid, .idle);
 
@@ -103,8 +104,8 @@ module db_ssd_cq
     .ctx, .tail, .head, .doorbell_queue(s_doorbell.number[AW-1:0]), .doorbell_size, .doorbell_tail);
 
   db_ssd_cq_doorbell #(.NUM_Q(NUM_Q)) i_doorbell (
-    .clk, .rst, .run, .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .changed, .queue_valid, .doorbell_size,
-    .doorbell_tail, .hit, .hit_queue, .hit_value, .hit_tail, .m_doorbell_err_valid, .m_doorbell_err,
+    .clk, .rst, .run, .s_doorbell_valid, .s_doorbell_ready, .s_doorbell, .changed, .queue_valid(bell_valid),
+    .doorbell_size, .doorbell_tail, .hit, .hit_queue, .hit_value, .hit_tail, .m_doorbell_err_valid, .m_doorbell_err,
     .busy(doorbell_busy));
 
   db_ssd_cq_level #(.NUM_Q(NUM_Q)) i_level (

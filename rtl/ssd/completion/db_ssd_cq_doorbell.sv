@@ -15,7 +15,7 @@ module db_ssd_cq_doorbell
   output logic             s_doorbell_ready,
   input  doorbell_t        s_doorbell,
   input  logic             changed,                ///< a queue is created or deleted
-  input  logic [NUM_Q-1:0] queue_valid,
+  input  logic             queue_valid,            ///< the doorbell's queue exists
   input  logic [15:0]      doorbell_size,          ///< of the doorbell's queue, a cycle later: entries - 1
   input  logic [15:0]      doorbell_tail,          ///< ... and its tail
   output logic             hit,                    ///< the head of hit_queue becomes hit_value
@@ -44,7 +44,7 @@ module db_ssd_cq_doorbell
   assign busy      = read_q || check_q;
   always_ff @(posedge clk) begin
     read_q        <= s_doorbell_valid && s_doorbell_ready;
-    read_known_q  <= s_doorbell.exists && queue_valid[s_doorbell.number[AW-1:0]];
+    read_known_q  <= s_doorbell.exists && queue_valid;
     read_fn_q     <= s_doorbell.fn;
     read_qid_q    <= s_doorbell.qid[QID_W-1:0];
     read_queue_q  <= s_doorbell.number;

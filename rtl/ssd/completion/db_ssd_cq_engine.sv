@@ -29,7 +29,8 @@ module db_ssd_cq_engine
   output logic             look,                 ///< look_queue is looked up
   output logic [AW-1:0]    look_queue,
   output logic [AW-1:0]    queue,                ///< completion queue of the completion at work, from ST_POST on
-  output logic [NUM_Q-1:0] queue_valid,          ///< queues that exist
+  input  logic [AW-1:0]    bell_queue,           ///< a doorbell's
+  output logic             bell_valid,           ///< ... it exists
   /// Of the queue that was looked up.
   input  cq_ctx_t          ctx,
   input  cq_tail_t         tail,
@@ -57,7 +58,7 @@ module db_ssd_cq_engine
   logic [AW-1:0]    queue_q, init_q;
   logic             known_q;                     // the queues of the completion at work exist, and it makes an entry
   logic [15:0]      sqhd_q;
-  logic [NUM_Q-1:0] valid_q;
+  logic             look_valid;                  // look_queue exists
   logic [QID_W-1:0] host_qid_q;                  // several functions: the submission queue, as its host calls it
   logic             irq_admin_q, full, wrap;
   logic             retry, new_turn_q;           // a parked one is next; it is a new one's turn
@@ -65,7 +66,6 @@ module db_ssd_cq_engine
   assign state       = state_q;
   assign work        = work_q;
   assign queue       = queue_q;
-  assign queue_valid = valid_q;
 
   // With several functions parked ones take turns with others: they may be one function's, which rings for ever.
   assign retry             = park_any && !(new_turn_q && s_finished_valid);
@@ -94,6 +94,10 @@ module db_ssd_cq_engine
   assign m_irq        = '{vector: ctx.vector, admin: irq_admin_q};
   assign m_retired    = '{io: work_q.io, slot: work_q.slot, sqid: work_q.completion.sqid};
 
+  db_ssd_queue_exists #(.NUM_Q(NUM_Q)) i_exists (
+    .clk, .rst, .init(state_q == ST_INIT), .init_at(init_q), .we(changed), .waddr(new_queue), .wdata(s_queue_ctx.valid),
+    .look({bell_queue, look_queue}), .exists({bell_valid, look_valid}));
+
   always_ff @(posedge clk) begin
     m_retired_valid <= 1'b0;
     unique case (state_q)
@@ -110,7 +114,7 @@ module db_ssd_cq_engine
         queue_q <= look_queue;
         sqhd_q  <= sq_lookup.head;
         host_qid_q <= sq_lookup.host_qid;
-        known_q <= valid_q[look_queue] && sq_lookup.valid && !work_q.drop;
+        known_q <= look_valid && sq_lookup.valid && !work_q.drop;
         state_q <= ST_POST;
       end
       ST_POST: begin                                     // the completion queue's context is here
@@ -129,12 +133,10 @@ module db_ssd_cq_engine
       end
       default: state_q <= ST_IDLE;
     endcase
-    if (changed) valid_q[new_queue] <= s_queue_ctx.valid;
     if (rst) begin
       state_q         <= ST_INIT;
       init_q          <= '0;
       new_turn_q      <= 1'b0;
-      valid_q         <= '0;
       m_irq_valid     <= 1'b0;
       m_retired_valid <= 1'b0;
     end

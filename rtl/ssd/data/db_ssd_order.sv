@@ -5,7 +5,7 @@
 // been fetched waits here, in RAM, by function (db_ssd_order_turn): a command waits for what the engine has inside and
 // a turn of each other function, not for all that others have fetched. There is room for every command with a slot.
 // Operators are told of a command when it goes, as packets come in that order.
-// Latency: none with one function; else 10 cycles and more. Throughput: that of db_ssd_order_turn, for each engine.
+// Latency: none with one function; else 10 cycles and more. Throughput: that of db_ssd_order_turn, of both engines.
 module db_ssd_order
   import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
@@ -55,22 +55,24 @@ module db_ssd_order
     localparam int CMD_W      = $clog2(NUM_CMDS);
 
     logic [1:0]             valid, open, go, go_q;
-    logic [1:0][SLOT_W-1:0] go_slot;
-    logic                   phase_q;
+    logic [SLOT_W-1:0]      go_slot;
+    logic [CMD_W-1:0]       at;
     order_entry_t           entry;
     db_ssd_order_cost i_cost (
       .clk, .rst, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share), .s_valid(s_cmd_valid), .s_cmd,
       .m_valid(valid), .m_entry(entry));
+    assign at = go_slot[CMD_W-1:0];
+    logic [COST_W-1:0] cost;                // of the command that went
+    db_ram_sdp #(.WIDTH(COST_W), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_costs (
+      .clk, .we(valid != '0), .waddr(entry.slot[CMD_W-1:0]), .wdata(entry.cost), .re(1'b1), .raddr(at), .rdata(cost));
     for (genvar e = 0; e < 2; e++) begin : g_engine
       db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
-        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_go(go[e]), .s_go_slot(go_slot[e]), .s_seg(s_seg[e]),
+        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
         .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
         .s_end_slot(s_end_of[e].slot), .open(open[e]));
-      // One goes in even cycles, the other in odd ones: they share what follows.
-      db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
-        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .open(open[e] && m_cmd_ready[e]), .may(phase_q == (e == 1)),
-        .m_go(go[e]), .m_slot(go_slot[e]), .busy(busy[e]));
     end
+    db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
+      .clk, .rst, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go), .m_slot(go_slot), .busy);
 
     // ---- commands, and what of their contexts operators must know beside
     typedef struct packed {
@@ -80,8 +82,6 @@ module db_ssd_order
       logic [63:0]      slba;
     } beside_t;
     beside_t          beside;
-    logic [CMD_W-1:0] at;
-    assign at = go[1] ? go_slot[1][CMD_W-1:0] : go_slot[0][CMD_W-1:0];
     db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
       .clk, .we(s_cmd_valid != '0), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(s_cmd), .re(go != '0), .raddr(at),
       .rdata(m_cmd));
@@ -91,8 +91,7 @@ module db_ssd_order
       .raddr(at), .rdata(beside));
 
     always_ff @(posedge clk) begin
-      phase_q <= !phase_q && !rst;
-      go_q    <= rst ? '0 : go;
+      go_q <= rst ? '0 : go;
     end
     assign s_cmd_ready = '1;
     assign m_cmd_valid = go_q;

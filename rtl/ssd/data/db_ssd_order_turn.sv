@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose command goes to an engine next: fair queueing by what commands cost.
+// Whose command goes to an engine next: fair queueing by what commands cost, for both engines in turn.
 //
-// Each function has a list of its commands, in the order in which they came. The command at a list's head has a start
-// and a finish, which is its step (cost by weight) later. It starts where the one before it finished, or at the clock, if
-// its function had none and owes nothing. The head with the earliest finish goes, and the clock is not before its start.
+// Each function has a list of its commands for each engine, in the order in which they came. The command at a list's head
+// has a start and a finish, which is its step (cost by weight) later. It starts where the one before it finished, or at the
+// engine's clock, if its function had none and owes nothing. The head with the earliest finish goes, and the clock is not
+// before its start.
 // So functions that always have commands move bytes in proportion to their weights. One that has commands seldom waits
 // for less than a command of each other, for hardly any if its own are smaller; nothing is saved up, and what a function
 // had too much (finish behind the clock) it owes.
-// Lists, steps and finishes are in RAM; a turn looks at each function that has commands or owes, one a cycle.
-// Latency: entry to m_go 5 or 6 cycles, when open and nothing else waits. Throughput: a command every n + 5 or n + 6
-// cycles while n functions have commands or owe; entries, one every 2 cycles.
+// Lists, steps and finishes are in RAM; a turn looks at each function that has commands or owes, one a cycle. Engines that
+// both may have a command take turns.
+// Latency: entry to m_go 6 cycles, when open and nothing else waits. Throughput: a command every n + 5 cycles while n
+// functions have commands for the engine or owe, of both engines together; entries, one every 2 cycles.
 module db_ssd_order_turn
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
@@ -18,15 +20,14 @@ module db_ssd_order_turn
 ) (
   input  logic              clk,
   input  logic              rst,
-  input  logic              s_valid,   ///< pulse: a command came
+  input  logic [1:0]        s_valid,   ///< pulse: a command for an engine came; not both at once
   input  order_entry_t      s_entry,
-  input  logic              open,      ///< the engine may have another command
-  input  logic              may,       ///< m_go may come in this cycle
-  output logic              m_go,      ///< the command of slot m_slot goes
+  input  logic [1:0]        open,      ///< an engine may have another command
+  output logic [1:0]        m_go,      ///< the command of slot m_slot goes to an engine
   output logic [SLOT_W-1:0] m_slot,
-  output logic              busy       ///< commands wait
+  output logic [1:0]        busy       ///< commands for an engine wait; may be said a little too long
 );
-  localparam int PLACES = 2 ** PLACE_W;
+  localparam int LISTS  = 2 ** (PLACE_W + 1);  // engine, place
   localparam int CMD_W  = $clog2(NUM_CMDS);
   localparam int TIME_W = STEP_W + 3;   // of finishes, which are within 4 * 2 ** STEP_W of each other
 
@@ -36,113 +37,149 @@ module db_ssd_order_turn
 
   typedef enum logic [2:0] {REST, SCAN, GO, NEXT, FINISH} state_e;
   state_e state_q;
+  logic   engine_q;       // whose turn it is
+  logic   engine, begins; // REST: the engine of a turn that begins; it does
   logic   found;          // SCAN: all have been looked at
   logic   entry_first;    // the entry is the only one of its function
   logic   finishes;       // the next of the function that had the turn is at the head
 
   // ---- entries wait while a list changes; one that comes while the earliest is looked for is looked at, too
-  logic         entry_valid, entry_take, room;
-  order_entry_t entry;
-  logic [3:0]   level;
-  db_fifo #(.WIDTH($bits(order_entry_t)), .DEPTH(8)) i_entries (
-    .clk, .rst, .s_valid, .s_ready(room), .s_data(s_entry), .m_valid(entry_valid), .m_ready(entry_take), .m_data(entry),
-    .level);
+  typedef struct packed {
+    logic               engine;
+    logic [PLACE_W-1:0] place;
+    logic [CMD_W-1:0]   slot;
+    logic [STEP_W-1:0]  step;
+  } entry_t;
+  logic       entry_valid, entry_take, room;
+  entry_t     entry;
+  logic [3:0] level;
+  logic [1:0] waits_q;      // entries of an engine are in the FIFO, or were
+  db_fifo #(.WIDTH($bits(entry_t)), .DEPTH(8), .AROUND(1'b0)) i_entries (
+    .clk, .rst, .s_valid(s_valid != '0), .s_ready(room),
+    .s_data({s_valid[1], s_entry.place, s_entry.slot[CMD_W-1:0], s_entry.step}), .m_valid(entry_valid),
+    .m_ready(entry_take), .m_data(entry), .level);
   always_comb begin
     unique case (state_q)
-      REST:    entry_take = entry_valid;
-      SCAN:    entry_take = entry_valid && !(entry_first && found);
-      FINISH:  entry_take = entry_valid && !(entry_first && finishes);
-      default: entry_take = 1'b0;
+      REST, SCAN: entry_take = entry_valid;
+      FINISH:     entry_take = entry_valid && !finishes;
+      default:    entry_take = 1'b0;
     endcase
   end
 
   // ---- lists
-  logic [CMD_W-1:0]  head_mem_q [PLACES];
-  logic [CMD_W-1:0]  tail_mem_q [PLACES];
-  logic [CMD_W-1:0]  next_mem_q [NUM_CMDS];
-  logic [STEP_W-1:0] step_mem_q [NUM_CMDS];
-  logic [TIME_W-1:0] finish_mem_q [PLACES];
-  logic [NUM_FN-1:0] active_q;             // has commands
-  logic [NUM_FN-1:0] owes_q;               // has none, and its last one's finish is behind the clock
-  logic [PLACES-1:0] active_all, owes_all;
-  logic [TIME_W-1:0] clock_q;
-  logic              last_q;
-  logic [CMD_W-1:0]  next_q;
-  logic [STEP_W-1:0] step_q;
-  assign active_all  = PLACES'(active_q);
-  assign owes_all    = PLACES'(owes_q);
-  assign finishes    = state_q == FINISH && !last_q;
-  assign entry_first = !active_all[entry.place];
+  logic [CMD_W-1:0]       head_mem_q [LISTS];
+  logic [CMD_W-1:0]       tail_mem_q [LISTS];
+  logic [CMD_W-1:0]       next_mem_q [NUM_CMDS];
+  logic [TIME_W-1:0]      finish_mem_q [LISTS];
+  logic [1:0][NUM_FN-1:0] active_q;        // has commands
+  logic [1:0][NUM_FN-1:0] owes_q;          // has none, and its last one's finish is behind the clock
+  logic [NUM_FN-1:0]      entry_hot, entry_active, entry_owes;
+  logic [TIME_W-1:0]      clock_q, clock_other_q;  // of engine_q, of the other one
+  logic                   last_q;
+  logic [CMD_W-1:0]       next_q, slot_q;
+  logic [PLACE_W-1:0]     place_q;
+  logic [STEP_W-1:0]      step;
+  logic [PLACE_W:0]       entry_list, list;        // the entry's, that of the turn
+  assign entry_list   = {entry.engine, entry.place};
+  assign list         = {engine_q, place_q};
+  assign finishes     = state_q == FINISH && !last_q;
+  assign entry_active = active_q[entry.engine] & entry_hot;
+  assign entry_owes   = owes_q[entry.engine] & entry_hot;
+  assign entry_first  = entry_active == '0;
+  db_ram_sdp #(.WIDTH(STEP_W), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_steps (
+    .clk, .we(entry_take), .waddr(entry.slot), .wdata(entry.step), .re(1'b1), .raddr(state_q == GO ? slot_q : next_q),
+    .rdata(step));
 
   // ---- the earliest finish of those that have commands
-  logic [NUM_FN-1:0]  todo, todo_q, hot, entry_hot;
+  logic [NUM_FN-1:0]  todo, todo_q, hot;
   logic               none, none_q, look_q, look_active_q, any_q;  // none is left to look at
-  logic [PLACE_W-1:0] look_place_q, place_q;
+  logic               entry_joins;                                 // the entry's function is to be looked at
+  logic [PLACE_W-1:0] look_place_q;
   logic [TIME_W-1:0]  base, finish, ahead, finish_q, late, passed, start_q;
-  logic [CMD_W-1:0]   slot_q;
   function automatic logic [PLACE_W-1:0] first(input logic [NUM_FN-1:0] which);
     first = '0;
     for (int f = NUM_FN - 1; f >= 0; f--) if (which[f]) first = PLACE_W'(f);
   endfunction
   always_comb for (int f = 0; f < NUM_FN; f++) entry_hot[f] = entry.place == PLACE_W'(f);
+  assign engine = open[!engine_q] && active_q[!engine_q] != '0 ? !engine_q : engine_q;
+  assign begins = state_q == REST && ((open[0] && active_q[0] != '0) || (open[1] && active_q[1] != '0));
   assign hot    = todo_q & (~todo_q + 1'b1);
-  assign found  = none_q && may;
+  assign found  = none_q;
+  // What comes at any other time is active when the next turn begins.
+  assign entry_joins = entry_take && entry_first &&
+                       (state_q == SCAN ? !found && entry.engine == engine_q : begins && entry.engine == engine);
   always_comb begin
     todo = todo_q & ~hot;
-    if (state_q == REST) todo = open && active_q != '0 ? active_q | owes_q : '0;
-    none = todo == '0 && !(entry_take && entry_first);
-    if (entry_take && entry_first) todo |= entry_hot;
+    none = todo == '0 && !entry_joins;
+    if (state_q == REST) begin
+      todo = begins ? active_q[engine] | owes_q[engine] : '0;
+      none = !begins;
+    end
+    if (entry_joins) todo |= entry_hot;
   end
-  assign finish = finish_mem_q[look_place_q];
+  assign finish = finish_mem_q[{engine_q, look_place_q}];
   assign ahead  = finish - finish_q;
-  assign base   = finishes ? finish_q : owes_all[entry.place] ? finish_mem_q[entry.place] : clock_q;
+  always_comb begin
+    base = entry.engine == engine_q ? clock_q : clock_other_q;
+    if (entry_owes != '0) base = finish_mem_q[entry_list];
+    if (finishes)         base = finish_q;
+  end
   assign late   = clock_q - finish;
   assign passed = start_q - clock_q;
 
   always_ff @(posedge clk) begin
     // entries
     if (entry_take) begin
-      tail_mem_q[entry.place]           <= entry.slot[CMD_W-1:0];
-      step_mem_q[entry.slot[CMD_W-1:0]] <= entry.step;
-      if (!entry_first) next_mem_q[tail_mem_q[entry.place]] <= entry.slot[CMD_W-1:0];
+      tail_mem_q[entry_list] <= entry.slot;
+      if (!entry_first) next_mem_q[tail_mem_q[entry_list]] <= entry.slot;
     end
     if ((entry_take && entry_first) || (state_q == NEXT && !last_q))
-      head_mem_q[state_q == NEXT ? place_q : entry.place] <= state_q == NEXT ? next_q : entry.slot[CMD_W-1:0];
+      head_mem_q[state_q == NEXT ? list : entry_list] <= state_q == NEXT ? next_q : entry.slot;
     if ((entry_take && entry_first) || finishes)
-      finish_mem_q[finishes ? place_q : entry.place] <= base + TIME_W'(finishes ? step_q : entry.step);
-    for (int f = 0; f < NUM_FN; f++) begin
-      if (look_q && !look_active_q && !late[TIME_W-1] && look_place_q == PLACE_W'(f)) owes_q[f] <= 1'b0;
-      if (entry_take && entry_hot[f]) begin
-        active_q[f] <= 1'b1;
-        owes_q[f]   <= 1'b0;
-      end
-      if (state_q == NEXT && last_q && place_q == PLACE_W'(f)) begin
-        active_q[f] <= 1'b0;
-        owes_q[f]   <= 1'b1;
+      finish_mem_q[finishes ? list : entry_list] <= base + TIME_W'(finishes ? step : entry.step);
+    for (int e = 0; e < 2; e++) begin
+      for (int f = 0; f < NUM_FN; f++) begin
+        if (look_q && !look_active_q && !late[TIME_W-1] && engine_q == (e == 1) && look_place_q == PLACE_W'(f))
+          owes_q[e][f] <= 1'b0;
+        if (entry_take && entry.engine == (e == 1) && entry_hot[f]) begin
+          active_q[e][f] <= 1'b1;
+          owes_q[e][f]   <= 1'b0;
+        end
+        if (state_q == NEXT && last_q && engine_q == (e == 1) && place_q == PLACE_W'(f)) begin
+          active_q[e][f] <= 1'b0;
+          owes_q[e][f]   <= 1'b1;
+        end
       end
     end
+    waits_q <= (level != '0 ? waits_q : '0) | s_valid;
 
     // a turn
     todo_q        <= todo;
     none_q        <= none;
     look_q        <= !none_q;
     look_place_q  <= first(todo_q);
-    look_active_q <= (todo_q & hot & active_q) != '0;
+    look_active_q <= (hot & active_q[engine_q]) != '0;
     if (look_q && look_active_q && (!any_q || ahead[TIME_W-1])) begin
       any_q    <= 1'b1;
       place_q  <= look_place_q;
       finish_q <= finish;
-      slot_q   <= head_mem_q[look_place_q];
+      slot_q   <= head_mem_q[{engine_q, look_place_q}];
     end
-    next_q <= next_mem_q[slot_q];
-    last_q <= slot_q == tail_mem_q[place_q];
-    step_q <= step_mem_q[state_q == GO ? slot_q : next_q];
-    start_q <= finish_q - TIME_W'(step_q);           // NEXT: of the command that goes
+    next_q  <= next_mem_q[slot_q];
+    last_q  <= slot_q == tail_mem_q[list];
+    start_q <= finish_q - TIME_W'(step);           // NEXT: of the command that goes
     if (state_q == FINISH && !passed[TIME_W-1]) clock_q <= start_q;
     unique case (state_q)
       REST: begin
         any_q <= 1'b0;
-        if (open && active_q != '0) state_q <= SCAN;
+        if (begins) begin
+          state_q  <= SCAN;
+          engine_q <= engine;
+          if (engine != engine_q) begin
+            clock_q       <= clock_other_q;
+            clock_other_q <= clock_q;
+          end
+        end
       end
       SCAN: if (found) state_q <= GO;
       GO:      state_q <= NEXT;
@@ -150,21 +187,28 @@ module db_ssd_order_turn
       default: state_q <= REST;
     endcase
     if (rst) begin
-      state_q  <= REST;
-      active_q <= '0;
-      owes_q   <= '0;
-      clock_q  <= '0;
-      todo_q   <= '0;
-      none_q   <= 1'b1;
-      look_q   <= 1'b0;
-      any_q    <= 1'b0;
+      state_q       <= REST;
+      engine_q      <= 1'b0;
+      active_q      <= '0;
+      owes_q        <= '0;
+      clock_q       <= '0;
+      clock_other_q <= '0;
+      waits_q       <= '0;
+      todo_q        <= '0;
+      none_q        <= 1'b1;
+      look_q        <= 1'b0;
+      any_q         <= 1'b0;
     end
   end
-  assign m_go   = state_q == GO;
+  assign m_go   = {state_q == GO && engine_q, state_q == GO && !engine_q};
   assign m_slot = SLOT_W'(slot_q);
-  assign busy   = level != '0 || active_q != '0 || state_q != REST;
+  for (genvar e = 0; e < 2; e++) begin : g_busy
+    assign busy[e] = waits_q[e] || active_q[e] != '0 || (state_q != REST && engine_q == (e == 1));
+  end
 
+  logic unused_ok;
+  assign unused_ok = &{1'b0, s_entry};
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst && s_valid) assert (room);
+  always_ff @(posedge clk) if (!rst && s_valid != '0) assert (room);
 `endif
 endmodule

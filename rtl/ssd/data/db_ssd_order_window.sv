@@ -4,8 +4,8 @@
 // It may have another command while that is below WINDOW, which is what the link and the media need to be always at
 // work; what waits beyond it waits where its function's turn counts. An engine gets one command too much at most.
 // A command with user data is taken off as its segments go to the reader or writer of host memory, what is left of it
-// with the last one; any other when it has ended.
-// Latency: open falls 3 cycles after s_go, and rises 5 cycles after a segment or the end of a command.
+// with the last one; any other when it has ended. What commands cost is in block RAM, a copy for each who asks.
+// Latency: open falls 2 cycles after s_gone, and rises 5 cycles after a segment or the end of a command.
 module db_ssd_order_window
   import db_mem_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
@@ -16,8 +16,8 @@ module db_ssd_order_window
   input  logic              rst,
   input  logic              s_valid,     ///< pulse: a command came, it waits
   input  order_entry_t      s_entry,
-  input  logic              s_go,        ///< pulse: the command of a slot goes to the engine
-  input  logic [SLOT_W-1:0] s_go_slot,
+  input  logic              s_gone,      ///< pulse: a command went to the engine a cycle ago
+  input  logic [COST_W-1:0] s_gone_cost,
   input  logic              s_seg,       ///< pulse: a segment is taken, in the order of the commands
   input  segment_t          s_seg_of,
   input  logic [SLOT_W-1:0] s_seg_slot,
@@ -35,11 +35,10 @@ module db_ssd_order_window
     logic              by_segment;
     logic [COST_W-1:0] cost;
   } cost_t;
-  cost_t              cost_mem_q [NUM_CMDS];
-  cost_t              more_q, ended_q, moves_q;
+  cost_t              cost, ended, moves;
   logic               seg_q, seg_last_q;
   logic [CMD_W-1:0]   seg_slot_q, end_slot_q;
-  logic               end_q, seg2_q, seg2_last_q;
+  logic               end_q, end2_q, seg2_q, seg2_last_q;
   logic [COST_W-1:0]  off_q;             // of the command whose segments come: taken off
   logic [8:0]         rest_q;            // ... bytes beyond
   logic [$bits(s_seg_of.len)-1:0] len_q;
@@ -47,12 +46,14 @@ module db_ssd_order_window
   logic [COST_W-1:0]  stretches_q, less_seg, less_q;
   logic [SUM_W-1:0]   inside_q;
   assign bytes    = (COST_W + 10)'(len_q) + (COST_W + 10)'(rest_q);
-  assign less_seg = !seg2_q || !moves_q.by_segment ? '0 : seg2_last_q ? moves_q.cost - off_q : stretches_q;
+  assign less_seg = !seg2_q || !moves.by_segment ? '0 : seg2_last_q ? moves.cost - off_q : stretches_q;
+  assign cost     = '{by_segment: s_entry.user_data, cost: s_entry.cost};
+  db_ram_sdp #(.WIDTH($bits(cost_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_moves (
+    .clk, .we(s_valid), .waddr(s_entry.slot[CMD_W-1:0]), .wdata(cost), .re(1'b1), .raddr(seg_slot_q), .rdata(moves));
+  db_ram_sdp #(.WIDTH($bits(cost_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_ended (
+    .clk, .we(s_valid), .waddr(s_entry.slot[CMD_W-1:0]), .wdata(cost), .re(1'b1), .raddr(end_slot_q), .rdata(ended));
 
   always_ff @(posedge clk) begin
-    if (s_valid) cost_mem_q[s_entry.slot[CMD_W-1:0]] <= '{by_segment: s_entry.user_data, cost: s_entry.cost};
-    more_q <= s_go ? cost_mem_q[s_go_slot[CMD_W-1:0]] : '0;
-
     // segments
     seg_q      <= s_seg;
     seg_last_q <= s_seg_of.last;
@@ -60,7 +61,6 @@ module db_ssd_order_window
     len_q      <= s_seg_of.len;
     seg2_q      <= seg_q;
     seg2_last_q <= seg_last_q;
-    moves_q     <= cost_mem_q[seg_slot_q];
     stretches_q <= bytes[COST_W+8:9];
     if (seg_q) rest_q <= seg_last_q ? '0 : bytes[8:0];
     if (seg2_q) off_q <= seg2_last_q ? '0 : off_q + stretches_q;
@@ -68,17 +68,16 @@ module db_ssd_order_window
     // ends
     end_q      <= s_end;
     end_slot_q <= s_end_slot[CMD_W-1:0];
-    ended_q    <= end_q ? cost_mem_q[end_slot_q] : '0;
+    end2_q     <= end_q;
 
-    less_q   <= less_seg + (ended_q.by_segment ? '0 : ended_q.cost);
-    inside_q <= inside_q + SUM_W'(more_q.cost) - SUM_W'(less_q);
+    less_q   <= less_seg + (!end2_q || ended.by_segment ? '0 : ended.cost);
+    inside_q <= inside_q + (s_gone ? SUM_W'(s_gone_cost) : '0) - SUM_W'(less_q);
     open     <= inside_q < SUM_W'(WINDOW);
     if (rst) begin
-      more_q   <= '0;
       seg_q    <= 1'b0;
       seg2_q   <= 1'b0;
       end_q    <= 1'b0;
-      ended_q  <= '0;
+      end2_q   <= 1'b0;
       rest_q   <= '0;
       off_q    <= '0;
       less_q   <= '0;

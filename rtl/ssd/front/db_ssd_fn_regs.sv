@@ -15,44 +15,42 @@ module db_ssd_fn_regs
   input  reg_access_t        s_reg,
   output logic               s_reg_rvalid,
   output logic [31:0]        s_reg_rdata,
-  input  logic [PLACE_W-1:0] select,      ///< the function that the firmware looks at
-  output host_regs_t         host_regs,   ///< ... its registers; the pulses are the PF's
+  output host_regs_t         host_regs,   ///< of the PF
+  /// The firmware's look at a word of a VF, held until it is answered by a pulse.
+  input  logic               look_valid,
+  input  vf_look_t           look,
+  output logic               look_answer,
+  output logic [31:0]        look_data,
   output logic [NUM_FN-1:0]  cc_en,
   output logic [NUM_FN-1:0]  cc_written,  ///< pulse
   output logic [31:0]        intms,       ///< of the PF; 1: interrupt masked
   input  csts_t [NUM_FN-1:0] csts
 );
-  host_regs_t  pf_regs;
   logic        pf_ready, pf_rvalid;
   logic [31:0] pf_rdata;
   db_ssd_regs #(.CONSTANTS(NUM_FN > 1)) i_pf (
     .clk, .rst, .flr_rst(flr_rst[0]), .s_reg_valid(s_reg_valid && s_reg_ready), .s_reg_ready(pf_ready), .s_reg,
-    .s_reg_rvalid(pf_rvalid), .s_reg_rdata(pf_rdata), .host_regs(pf_regs), .intms, .csts(csts[0]));
-  assign cc_en[0]      = pf_regs.cc[0];
-  assign cc_written[0] = pf_regs.cc_written;
+    .s_reg_rvalid(pf_rvalid), .s_reg_rdata(pf_rdata), .host_regs, .intms, .csts(csts[0]));
+  assign cc_en[0]      = host_regs.cc[0];
+  assign cc_written[0] = host_regs.cc_written;
 
   if (NUM_FN == 1) begin : g_one
     logic unused_ok;
-    assign unused_ok    = &{1'b0, select};
+    assign unused_ok    = &{1'b0, look_valid, look};
+    assign look_answer  = 1'b0;
+    assign look_data    = '0;
     assign s_reg_ready  = pf_ready;
     assign s_reg_rvalid = pf_rvalid;
     assign s_reg_rdata  = pf_rdata;
-    assign host_regs    = pf_regs;
   end else begin : g_many
     logic        vf_ready, vf_rvalid;
     logic [31:0] vf_rdata;
-    host_regs_t  vf_regs;
     db_ssd_vf_regs #(.NUM_VF(NUM_FN - 1)) i_vf (
       .clk, .rst, .flr_rst(flr_rst[NUM_FN-1:1]), .s_reg_valid(s_reg_valid && s_reg_ready), .s_reg_ready(vf_ready),
       .s_reg, .s_reg_rvalid(vf_rvalid), .s_reg_rdata(vf_rdata), .csts(csts[NUM_FN-1:1]), .cc_en(cc_en[NUM_FN-1:1]),
-      .cc_written(cc_written[NUM_FN-1:1]), .select(4'(select - 1'b1)), .host_regs(vf_regs));
+      .cc_written(cc_written[NUM_FN-1:1]), .look_valid, .look, .look_answer, .look_data);
     assign s_reg_ready  = pf_ready && vf_ready;
     assign s_reg_rvalid = pf_rvalid || vf_rvalid;  // both at once
     assign s_reg_rdata  = pf_rdata | vf_rdata;
-    always_comb begin
-      host_regs                 = select == '0 ? pf_regs : vf_regs;
-      host_regs.cc_written      = pf_regs.cc_written;
-      host_regs.subsystem_reset = pf_regs.subsystem_reset;
-    end
   end
 endmodule

@@ -56,8 +56,11 @@ module db_ssd_front
   output logic                    m_doorbell_err_valid,
   output doorbell_err_t           m_doorbell_err,
   /// Registers, for the firmware.
-  input  logic [PLACE_W-1:0]      fn_select,
-  output host_regs_t              host_regs,      ///< of function fn_select
+  output host_regs_t              host_regs,      ///< of the PF
+  input  logic                    vf_look_valid,  ///< a look at a word of a VF's, until vf_look_answer
+  input  vf_look_t                vf_look,
+  output logic                    vf_look_answer, ///< pulse
+  output logic [31:0]             vf_look_data,
   output logic [NUM_FN-1:0]       cc_en,
   output logic [NUM_FN-1:0]       cc_written,
   output logic [31:0]             intms,
@@ -156,8 +159,8 @@ module db_ssd_front
     .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .m_doorbell_err_valid, .m_doorbell_err);
   db_ssd_fn_regs #(.NUM_FN(NUM_FN)) i_regs (
     .clk, .rst, .flr_rst, .s_reg_valid(reg_valid[0]), .s_reg_ready(reg_ready[0]), .s_reg(reg_access),
-    .s_reg_rvalid(reg_rvalid[0]), .s_reg_rdata(reg_rdata[0]), .select(fn_select), .host_regs, .cc_en, .cc_written,
-    .intms, .csts(host_csts));
+    .s_reg_rvalid(reg_rvalid[0]), .s_reg_rdata(reg_rdata[0]), .host_regs, .look_valid(vf_look_valid), .look(vf_look),
+    .look_answer(vf_look_answer), .look_data(vf_look_data), .cc_en, .cc_written, .intms, .csts(host_csts));
   assign m_msix_reg_valid      = reg_valid[1];
   assign m_msix_reg            = reg_access;
   assign reg_ready[1]          = m_msix_reg_ready;

@@ -120,7 +120,7 @@ module db_ssd_sq
 
   sq_state_e        state;
   logic [AW-1:0]    queue, queue_next, list_queue;
-  logic [NUM_Q-1:0] queue_valid;
+  logic             queue_valid;
   queue_ctx_t       new_ctx;
   logic [15:0]      doorbell_value, tail, next_head;
   logic             doorbell_bad, admin_turn, more, request_free, list_any, list_some, list_pop,
@@ -164,23 +164,16 @@ module db_ssd_sq
     assign class_most  = '0;
   end else begin : g_many
     logic unused_ok;
-    logic [NUM_FN-1:0] cmd_some, cmd_many, byte_some;
+    logic [NUM_FN-1:0] tokens, many_tokens;
     assign unused_ok    = &{1'b0, shared_free, gathering};
     logic us_turns_q, tick;
     always_ff @(posedge clk) us_turns_q <= us_turns;
     assign tick = us_turns != us_turns_q;
-    db_ssd_sq_fn_bucket #(
-      .NUM_FN(NUM_FN), .TOKEN_W(17), .FRAC_W(20), .CHARGE_W(7), .MANY(FETCH_MAX)
-    ) i_cmd_bucket (
-      .clk, .rst, .tick, .s_limit_valid(s_fn_set.limit_valid && !s_fn_set.limit.bytes), .s_limit(s_fn_set.limit),
-      .s_charge_valid(state == ST_GO && !admin_turn), .s_charge_place(place), .s_charge(count), .some(cmd_some),
-      .many(cmd_many));
-    db_ssd_sq_fn_bucket #(
-      .NUM_FN(NUM_FN), .TOKEN_W(28), .FRAC_W(12), .CHARGE_W(MOVED_W), .MANY(1)
-    ) i_byte_bucket (
-      .clk, .rst, .tick, .s_limit_valid(s_fn_set.limit_valid && s_fn_set.limit.bytes), .s_limit(s_fn_set.limit),
-      .s_charge_valid(s_fn_moved_valid), .s_charge_place(fn_place(s_fn_moved.fn)), .s_charge(s_fn_moved.bytes),
-      .some(byte_some), .many());
+    db_ssd_sq_fn_bucket #(.NUM_FN(NUM_FN), .MANY(FETCH_MAX)) i_bucket (
+      .clk, .rst, .tick, .s_limit_valid(s_fn_set.limit_valid), .s_limit(s_fn_set.limit),
+      .s_cmds_valid(state == ST_GO && !admin_turn), .s_cmds_place(place), .s_cmds(count),
+      .s_moved_valid(s_fn_moved_valid), .s_moved_place(fn_place(s_fn_moved.fn)), .s_moved(s_fn_moved.bytes),
+      .some(tokens), .many(many_tokens));
     assign list_pushing = 1'b0;
     assign class_credit = '0;
     db_ssd_sq_fn_arb #(
@@ -188,7 +181,7 @@ module db_ssd_sq
       .RESERVED(RESERVED), .FN_MIN(FN_MIN), .FN_MAX(FN_MAX), .GATHER(GATHER)
     ) i_arb (
       .clk, .rst, .arb_cfg, .state, .calm, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share),
-      .tokens(cmd_some & byte_some), .many_tokens(cmd_many), .io(!admin_turn), .place, .list(ctx.list), .queue, .share,
+      .tokens, .many_tokens, .io(!admin_turn), .place, .list(ctx.list), .queue, .share,
       .push_own, .push_shared, .count,
       .any(list_any), .next_queue(list_queue), .next_shared(list_shared), .pop(list_pop),
       .bell(s_doorbell_valid), .bell_fn(s_doorbell.fn), .bell_may(once_may), .bell_shared(once_shared), .most(fn_most),
@@ -207,11 +200,11 @@ module db_ssd_sq
 
   assign m_ctx_valid = state == ST_CTX;
   assign m_ctx       = new_ctx;
-  assign m_watch     = new_ctx.watch && !new_ctx.valid && queue_valid[queue] && share.listed;
+  assign m_watch     = new_ctx.watch && !new_ctx.valid && queue_valid && share.listed;
   assign m_tail      = tail;
 
   db_ssd_sq_fetch #(.AW(AW)) i_fetch (
-    .clk, .rst, .state, .queue, .exists(queue_valid[queue]), .ctx, .fn(fn_number(place)), .head, .tail, .doorbell_value,
+    .clk, .rst, .state, .queue, .exists(queue_valid), .ctx, .fn(fn_number(place)), .head, .tail, .doorbell_value,
     .limit,
     .count_next,
     .count, .next_head, .more, .free(request_free), .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user);

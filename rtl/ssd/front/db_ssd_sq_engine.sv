@@ -3,8 +3,8 @@
 // thing at a time.
 //
 // Commands that are over come first, then contexts, doorbells, an admin queue's turn, and the ready lists'. Which
-// queues exist is kept here, a bit a queue; where a queue stands, in RAM (db_ssd_sq_ctx). A queue that has entries is in
-// its class's shared list, and in the own list too while it is below its guaranteed share of slots; with its largest
+// queues exist is kept here (db_ssd_queue_exists); where a queue stands, in RAM (db_ssd_sq_ctx). A queue that has entries
+// is in its class's shared list, and in the own list too while it is below its guaranteed share of slots; with its largest
 // share inside it is in none until one of its commands is over, and one with many commands inside until several are.
 // The state is given to all parts of db_ssd_sq, which see in it when to do their part. Latency, throughput: db_ssd_sq.
 module db_ssd_sq_engine
@@ -27,7 +27,7 @@ module db_ssd_sq_engine
   output sq_state_e        state,
   output logic [AW-1:0]    queue,                 ///< queue at work
   output logic [AW-1:0]    queue_next,            ///< ... in the next cycle: what RAM reads now
-  output logic [NUM_Q-1:0] queue_valid,           ///< queues that exist
+  output logic             queue_valid,           ///< the queue at work exists
   output queue_ctx_t       new_ctx,               ///< in ST_CTX
   output logic [15:0]      doorbell_value,        ///< in ST_DOORBELL
   output logic             doorbell_bad,          ///< ... it is no place of the queue
@@ -65,7 +65,7 @@ module db_ssd_sq_engine
 );
   sq_state_e        state_q;
   logic [AW-1:0]    queue_q;
-  logic [NUM_Q-1:0] valid_q;
+  logic             bell_valid;                   // the doorbell's queue exists
   logic             admin_any;                    // an admin queue has entries
   logic [AW-1:0]    admin_queue;                  // the one whose turn it is
   queue_ctx_t       ctx_q;
@@ -92,7 +92,6 @@ module db_ssd_sq_engine
 
   assign state          = state_q;
   assign queue          = queue_q;
-  assign queue_valid    = valid_q;
   assign new_ctx        = ctx_q;
   assign doorbell_value = value_q;
   assign doorbell_bad   = value_q > ctx.size;
@@ -177,6 +176,9 @@ module db_ssd_sq_engine
     endcase
     if (begin_admin) share_w = '{in_shared: share.in_shared, below: 1'b1, default: '0};
   end
+  db_ssd_queue_exists #(.NUM_Q(NUM_Q)) i_exists (
+    .clk, .rst, .init(state_q == ST_INIT), .init_at(queue_q), .we(state_q == ST_CTX && !ctx_q.watch), .waddr(queue_q),
+    .wdata(ctx_q.valid), .look({s_doorbell.number[AW-1:0], queue_q}), .exists({bell_valid, queue_valid}));
   logic admin_pop;
   assign admin_pop = state_q == ST_IDLE && !ctx_waits_q && !done_valid && !s_doorbell_valid && admin_go;
   db_ssd_sq_admin #(.NUM_FN(NUM_FN), .AW(AW)) i_admin (
@@ -209,7 +211,7 @@ module db_ssd_sq_engine
           state_q <= ST_CTX;
         end else if (s_doorbell_valid) begin
           m_doorbell_err <= '{kind: 1'b0, fn: s_doorbell.fn, qid: s_doorbell.qid[QID_W-1:0]};
-          if (!s_doorbell.exists || !valid_q[s_doorbell.number[AW-1:0]])
+          if (!s_doorbell.exists || !bell_valid)
             m_doorbell_err_valid <= run;
           else state_q <= ST_DOORBELL;
         end else if (admin_go || io_go) begin
@@ -217,7 +219,6 @@ module db_ssd_sq_engine
         end
       end
       ST_CTX: begin
-        if (!ctx_q.watch) valid_q[queue_q] <= ctx_q.valid;
         state_q <= ST_IDLE;
       end
       ST_DOORBELL: begin
@@ -236,7 +237,6 @@ module db_ssd_sq_engine
     if (rst) begin
       state_q              <= ST_INIT;
       queue_q              <= '0;
-      valid_q              <= '0;
       run_q                <= 1'b0;
       ctx_waits_q          <= 1'b0;
       from_own_q           <= 1'b0;

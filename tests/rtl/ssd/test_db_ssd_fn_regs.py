@@ -11,13 +11,14 @@ from typing import Any
 import cocotb
 import pytest
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, Timer
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from functions import number
 from structs import layout
 from test_db_ssd_regs import ACQ, AQA, ASQ, CAP, CC, CC_MASK, CRTO, CSTS, INTMC, INTMS, NSSR, VS, WRITABLE, bytes_of
 
 REG = layout("db_pcie_pkg", "reg_access_t")
 HOST_REGS = layout("db_ssd_pkg", "host_regs_t")
+LOOK = layout("db_ssd_pkg", "vf_look_t")
 CSTS_BITS = layout("db_ssd_pkg", "csts_t")
 NUM_FN = int(os.environ.get("NUM_FN", "1"))
 MAGIC = 0x4E56_4D65
@@ -68,7 +69,7 @@ class Bench:
 
     async def start(self) -> None:
         d = self.dut
-        d.s_reg_valid.value = d.s_reg.value = d.flr_rst.value = d.csts.value = d.select.value = 0
+        d.s_reg_valid.value = d.s_reg.value = d.flr_rst.value = d.csts.value = d.look_valid.value = d.look.value = 0
         d.rst.value = 1
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         await ClockCycles(d.clk, 4)
@@ -103,17 +104,31 @@ class Bench:
         assert wr, "no answer"
         return 0, 0
 
+    async def look(self, place: int, word: int) -> tuple[int, int]:
+        """A word of a VF's registers, as the firmware gets it, and how many cycles later."""
+        d = self.dut
+        await FallingEdge(d.clk)
+        d.look_valid.value, d.look.value = 1, LOOK.pack(place=place, word=word)
+        for cycles in range(1, 10 + 8 * NUM_FN):
+            await FallingEdge(d.clk)
+            if d.look_answer.value:
+                d.look_valid.value = 0
+                return int(d.look_data.value), cycles
+        raise AssertionError("no answer")
+
     async def check(self) -> None:
         """What the firmware and INTx see, all functions."""
         await ClockCycles(self.dut.clk, 5)
         for place, f in enumerate(self.fns):
             await FallingEdge(self.dut.clk)
-            self.dut.select.value = place
-            await Timer(1, "ns")
-            got = HOST_REGS.unpack(int(self.dut.host_regs.value))
             v = f.values
-            want = {"cc": f.cc, "aqa": v[AQA], "asq": v[ASQ] | v[ASQ + 4] << 32, "acq": v[ACQ] | v[ACQ + 4] << 32}
-            assert {name: got[name] for name in want} == want, f"place {place}"
+            words = [f.cc, v[AQA], v[ASQ], v[ASQ + 4], v[ACQ], v[ACQ + 4]]
+            if place:
+                assert [(await self.look(place, i))[0] for i in range(6)] == words, f"place {place}"
+            else:
+                got = HOST_REGS.unpack(int(self.dut.host_regs.value))
+                want = {"cc": f.cc, "aqa": v[AQA], "asq": v[ASQ] | v[ASQ + 4] << 32, "acq": v[ACQ] | v[ACQ + 4] << 32}
+                assert {name: got[name] for name in want} == want
             assert int(self.dut.cc_en.value) >> place & 1 == f.cc & 1, f"place {place}"
         assert int(self.dut.intms.value) == self.fns[0].mask, "the mask is that of the PF"
         assert self.cc_written == [f.cc_written for f in self.fns]
@@ -160,7 +175,6 @@ async def each_has_its_own(dut: Any) -> None:
             for p in places:
                 b.fns[p].reset()
             if rng.random() < 0.5:
-                await ClockCycles(dut.clk, NUM_FN)  # a function's words are cleared one function a cycle
                 await b.check()
         elif kind == 15:
             f.csts = {"rdy": rng.getrandbits(1), "cfs": rng.getrandbits(1), "shst": rng.randrange(3)}
@@ -174,6 +188,44 @@ async def each_has_its_own(dut: Any) -> None:
         assert cycles == 2
     await b.check()
     assert all(f.cc_written for f in b.fns) and b.subsystem_resets
+
+
+@cocotb.test()
+async def looks_beside_accesses(dut: Any) -> None:
+    """The firmware looks while a host writes and reads, one access behind the other: a look is answered in 2 cycles at
+    most, with what is there before or after a write; accesses take as long as ever."""
+    b = Bench(dut)
+    await b.start()
+    if NUM_FN == 1:
+        return
+    await ClockCycles(dut.clk, 8 * NUM_FN)
+    done = [False]
+    seen: dict[int, set[int]] = {place: {0} for place in range(1, NUM_FN)}
+
+    async def host() -> None:
+        for _ in range(400):
+            place = b.rng.randrange(1, NUM_FN)
+            data = b.rng.getrandbits(32)
+            seen[place] |= {data}
+            b.fns[place].write(ASQ + 4, data, 15)
+            await b.access(number(place), True, ASQ + 4, data)
+            got, cycles = await b.access(number(place), False, ASQ + 4)
+            assert (got, cycles) == (data, 2)
+        done[0] = True
+
+    task = cocotb.start_soon(host())
+    looks = 0
+    while not done[0]:
+        place = b.rng.randrange(1, NUM_FN)
+        before = b.fns[place].values[ASQ + 4]
+        got, cycles = await b.look(place, 3)
+        assert cycles <= 2
+        assert got in (before, b.fns[place].values[ASQ + 4]) or got in seen[place]
+        looks += 1
+        await ClockCycles(dut.clk, b.rng.randrange(4))
+    await task
+    assert looks > 100
+    await b.check()
 
 
 @pytest.mark.parametrize("num_fn", [1, 3, 17])

@@ -240,11 +240,13 @@ async def all_busy(o: Order, kind: str, sizes: dict[int, int], total: int, weigh
         await o.share(fn, weight)
     engine, each = KINDS[kind][0], o.num_cmds // len(sizes)
     begun = len(o.went)
+    room, o.room = o.room, 0  # nothing goes before all have their commands
     for fn in sizes:
         for _ in range(each):
             o.send(kind, fn, sizes[fn])
             await o.step()
             await o.step()
+    o.room = room
     start: dict[int, int] = {}
     while len(o.went) - begun < total:
         if len(o.went) - begun < total // 4:
@@ -339,7 +341,7 @@ async def a_reset_forgets_all(dut: Any) -> None:
 
 @cocotb.test()
 async def latency_and_throughput(dut: Any) -> None:
-    """An entry every other cycle; a command every n + 5 or n + 6 cycles while n functions have commands."""
+    """An entry every other cycle; a command every n + 5 cycles while n functions have commands."""
     o = Order(dut, 7)
     await o.start()
     o.rate, o.latency = 1, 4
@@ -355,6 +357,29 @@ async def latency_and_throughput(dut: Any) -> None:
         cycles[n] = (o.cycle - begin) / max(1, len(o.went) - went)
         await o.drain()
     assert all(n + 4 < c <= n + 6.5 for n, c in cycles.items() if n > 1), cycles
+
+
+@cocotb.test()
+async def both_engines_in_turn(dut: Any) -> None:
+    """While both engines have room, commands of n functions for each go to the one and the other, one every n + 5
+    cycles together."""
+    o = Order(dut, 8)
+    await o.start()
+    o.rate, o.latency = 1, 4
+    n = min(o.num_fn, o.num_cmds // 4)
+    room, o.room = o.room, 0
+    for i in range(min(o.num_cmds, 60)):
+        o.send("flush" if i // n % 2 else "verify", i % n, 0)
+        await o.step()
+        await o.step()
+    o.room = room
+    begin, went = o.cycle, len(o.went)
+    while sum(len(q) for (e, _), q in o.waiting.items() if e == WRITE) > n:
+        await o.step()
+    engines = [c.engine for c in o.went[went:]]
+    assert all(a != b for a, b in zip(engines, engines[1:])), "one engine twice"
+    assert (o.cycle - begin) / len(engines) <= n + 6
+    await o.drain()
 
 
 @pytest.mark.parametrize("num_fn", [3, 17])
