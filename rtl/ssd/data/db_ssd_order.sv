@@ -5,7 +5,7 @@
 // been fetched waits here, in RAM, by function (db_ssd_order_turn): a command waits for what the engine has inside and
 // a turn of each other function, not for all that others have fetched. There is room for every command with a slot.
 // Operators are told of a command when it goes, as packets come in that order.
-// Latency: none with one function; else 10 cycles and more. Throughput: that of db_ssd_order_turn, of both engines.
+// Latency: none with one function; else 11 cycles and more. Throughput: that of db_ssd_order_turn, of both engines.
 module db_ssd_order
   import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
@@ -63,7 +63,7 @@ module db_ssd_order
       .m_valid(valid), .m_entry(entry));
     assign at = go_slot[CMD_W-1:0];
     logic [COST_W-1:0] cost;                // of the command that went
-    db_ram_sdp #(.WIDTH(COST_W), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_costs (
+    db_ram_sdp #(.WIDTH(COST_W), .DEPTH(NUM_CMDS)) i_costs (
       .clk, .we(valid != '0), .waddr(entry.slot[CMD_W-1:0]), .wdata(entry.cost), .re(1'b1), .raddr(at), .rdata(cost));
     for (genvar e = 0; e < 2; e++) begin : g_engine
       db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (

@@ -10,7 +10,7 @@
 // had too much (finish behind the clock) it owes.
 // Lists, steps and finishes are in RAM; a turn looks at each function that has commands or owes, one a cycle. Engines that
 // both may have a command take turns.
-// Latency: entry to m_go 6 cycles, when open and nothing else waits. Throughput: a command every n + 5 cycles while n
+// Latency: entry to m_go 7 cycles, when open and nothing else waits. Throughput: a command every n + 5 cycles while n
 // functions have commands for the engine or owe, of both engines together; entries, one every 2 cycles.
 module db_ssd_order_turn
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
@@ -50,18 +50,20 @@ module db_ssd_order_turn
     logic [CMD_W-1:0]   slot;
     logic [STEP_W-1:0]  step;
   } entry_t;
-  logic       entry_valid, entry_take, room;
-  entry_t     entry;
+  logic       entry_valid_q, entry_take, room;
+  entry_t     entry_q, entry_next;
+  logic       next_valid, next_take;
   logic [3:0] level;
-  logic [1:0] waits_q;      // entries of an engine are in the FIFO, or were
+  logic [1:0] waits_q;      // entries of an engine are in the FIFO or behind it, or were
   db_fifo #(.WIDTH($bits(entry_t)), .DEPTH(8), .AROUND(1'b0)) i_entries (
     .clk, .rst, .s_valid(s_valid != '0), .s_ready(room),
-    .s_data({s_valid[1], s_entry.place, s_entry.slot[CMD_W-1:0], s_entry.step}), .m_valid(entry_valid),
-    .m_ready(entry_take), .m_data(entry), .level);
+    .s_data({s_valid[1], s_entry.place, s_entry.slot[CMD_W-1:0], s_entry.step}), .m_valid(next_valid),
+    .m_ready(next_take), .m_data(entry_next), .level);
+  assign next_take = !entry_valid_q || entry_take;
   always_comb begin
     unique case (state_q)
-      REST, SCAN: entry_take = entry_valid;
-      FINISH:     entry_take = entry_valid && !finishes;
+      REST, SCAN: entry_take = entry_valid_q;
+      FINISH:     entry_take = entry_valid_q && !finishes;
       default:    entry_take = 1'b0;
     endcase
   end
@@ -80,14 +82,14 @@ module db_ssd_order_turn
   logic [PLACE_W-1:0]     place_q;
   logic [STEP_W-1:0]      step;
   logic [PLACE_W:0]       entry_list, list;        // the entry's, that of the turn
-  assign entry_list   = {entry.engine, entry.place};
+  assign entry_list   = {entry_q.engine, entry_q.place};
   assign list         = {engine_q, place_q};
   assign finishes     = state_q == FINISH && !last_q;
-  assign entry_active = active_q[entry.engine] & entry_hot;
-  assign entry_owes   = owes_q[entry.engine] & entry_hot;
+  assign entry_active = active_q[entry_q.engine] & entry_hot;
+  assign entry_owes   = owes_q[entry_q.engine] & entry_hot;
   assign entry_first  = entry_active == '0;
   db_ram_sdp #(.WIDTH(STEP_W), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_steps (
-    .clk, .we(entry_take), .waddr(entry.slot), .wdata(entry.step), .re(1'b1), .raddr(state_q == GO ? slot_q : next_q),
+    .clk, .we(entry_take), .waddr(entry_q.slot), .wdata(entry_q.step), .re(1'b1), .raddr(state_q == GO ? slot_q : next_q),
     .rdata(step));
 
   // ---- the earliest finish of those that have commands
@@ -100,14 +102,14 @@ module db_ssd_order_turn
     first = '0;
     for (int f = NUM_FN - 1; f >= 0; f--) if (which[f]) first = PLACE_W'(f);
   endfunction
-  always_comb for (int f = 0; f < NUM_FN; f++) entry_hot[f] = entry.place == PLACE_W'(f);
+  always_comb for (int f = 0; f < NUM_FN; f++) entry_hot[f] = entry_q.place == PLACE_W'(f);
   assign engine = open[!engine_q] && active_q[!engine_q] != '0 ? !engine_q : engine_q;
   assign begins = state_q == REST && ((open[0] && active_q[0] != '0) || (open[1] && active_q[1] != '0));
   assign hot    = todo_q & (~todo_q + 1'b1);
   assign found  = none_q;
   // What comes at any other time is active when the next turn begins.
   assign entry_joins = entry_take && entry_first &&
-                       (state_q == SCAN ? !found && entry.engine == engine_q : begins && entry.engine == engine);
+                       (state_q == SCAN ? !found && entry_q.engine == engine_q : begins && entry_q.engine == engine);
   always_comb begin
     todo = todo_q & ~hot;
     none = todo == '0 && !entry_joins;
@@ -120,7 +122,7 @@ module db_ssd_order_turn
   assign finish = finish_mem_q[{engine_q, look_place_q}];
   assign ahead  = finish - finish_q;
   always_comb begin
-    base = entry.engine == engine_q ? clock_q : clock_other_q;
+    base = entry_q.engine == engine_q ? clock_q : clock_other_q;
     if (entry_owes != '0) base = finish_mem_q[entry_list];
     if (finishes)         base = finish_q;
   end
@@ -130,18 +132,18 @@ module db_ssd_order_turn
   always_ff @(posedge clk) begin
     // entries
     if (entry_take) begin
-      tail_mem_q[entry_list] <= entry.slot;
-      if (!entry_first) next_mem_q[tail_mem_q[entry_list]] <= entry.slot;
+      tail_mem_q[entry_list] <= entry_q.slot;
+      if (!entry_first) next_mem_q[tail_mem_q[entry_list]] <= entry_q.slot;
     end
     if ((entry_take && entry_first) || (state_q == NEXT && !last_q))
-      head_mem_q[state_q == NEXT ? list : entry_list] <= state_q == NEXT ? next_q : entry.slot;
+      head_mem_q[state_q == NEXT ? list : entry_list] <= state_q == NEXT ? next_q : entry_q.slot;
     if ((entry_take && entry_first) || finishes)
-      finish_mem_q[finishes ? list : entry_list] <= base + TIME_W'(finishes ? step : entry.step);
+      finish_mem_q[finishes ? list : entry_list] <= base + TIME_W'(finishes ? step : entry_q.step);
     for (int e = 0; e < 2; e++) begin
       for (int f = 0; f < NUM_FN; f++) begin
         if (look_q && !look_active_q && !late[TIME_W-1] && engine_q == (e == 1) && look_place_q == PLACE_W'(f))
           owes_q[e][f] <= 1'b0;
-        if (entry_take && entry.engine == (e == 1) && entry_hot[f]) begin
+        if (entry_take && entry_q.engine == (e == 1) && entry_hot[f]) begin
           active_q[e][f] <= 1'b1;
           owes_q[e][f]   <= 1'b0;
         end
@@ -151,7 +153,11 @@ module db_ssd_order_turn
         end
       end
     end
-    waits_q <= (level != '0 ? waits_q : '0) | s_valid;
+    waits_q <= (level != '0 || entry_valid_q ? waits_q : '0) | s_valid;
+    if (next_take) begin
+      entry_valid_q <= next_valid;
+      entry_q       <= entry_next;
+    end
 
     // a turn
     todo_q        <= todo;
@@ -194,6 +200,7 @@ module db_ssd_order_turn
       clock_q       <= '0;
       clock_other_q <= '0;
       waits_q       <= '0;
+      entry_valid_q <= 1'b0;
       todo_q        <= '0;
       none_q        <= 1'b1;
       look_q        <= 1'b0;

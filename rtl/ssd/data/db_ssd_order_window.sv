@@ -4,7 +4,7 @@
 // It may have another command while that is below WINDOW, which is what the link and the media need to be always at
 // work; what waits beyond it waits where its function's turn counts. An engine gets one command too much at most.
 // A command with user data is taken off as its segments go to the reader or writer of host memory, what is left of it
-// with the last one; any other when it has ended. What commands cost is in block RAM, a copy for each who asks.
+// with the last one; any other when it has ended. What commands cost is in RAM, a copy for each who asks.
 // Latency: open falls 2 cycles after s_gone, and rises 5 cycles after a segment or the end of a command.
 module db_ssd_order_window
   import db_mem_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
@@ -48,9 +48,9 @@ module db_ssd_order_window
   assign bytes    = (COST_W + 10)'(len_q) + (COST_W + 10)'(rest_q);
   assign less_seg = !seg2_q || !moves.by_segment ? '0 : seg2_last_q ? moves.cost - off_q : stretches_q;
   assign cost     = '{by_segment: s_entry.user_data, cost: s_entry.cost};
-  db_ram_sdp #(.WIDTH($bits(cost_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_moves (
+  db_ram_sdp #(.WIDTH($bits(cost_t)), .DEPTH(NUM_CMDS)) i_moves (
     .clk, .we(s_valid), .waddr(s_entry.slot[CMD_W-1:0]), .wdata(cost), .re(1'b1), .raddr(seg_slot_q), .rdata(moves));
-  db_ram_sdp #(.WIDTH($bits(cost_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_ended (
+  db_ram_sdp #(.WIDTH($bits(cost_t)), .DEPTH(NUM_CMDS)) i_ended (
     .clk, .we(s_valid), .waddr(s_entry.slot[CMD_W-1:0]), .wdata(cost), .re(1'b1), .raddr(end_slot_q), .rdata(ended));
 
   always_ff @(posedge clk) begin

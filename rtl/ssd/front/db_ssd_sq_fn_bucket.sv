@@ -109,7 +109,7 @@ module db_ssd_sq_fn_bucket
       end
     end
   end
-  db_ram_sdp #(.WIDTH(28 + TOKEN_W), .DEPTH(2 ** AT_W), .BLOCK(1'b1)) i_limits (
+  db_ram_sdp #(.WIDTH(28 + TOKEN_W), .DEPTH(2 ** AT_W)) i_limits (
     .clk, .we(op_q == OP_SET), .waddr(at_q), .wdata({limit_q.rate, limit_burst}), .re(free), .raddr(at_d),
     .rdata({rate, burst}));
   assign less  = op_q == OP_CHARGE;

@@ -65,7 +65,7 @@ module db_ssd_sq_fn_lists
     assign link        = !idle && !first;
     assign late        = link_q && link_at_q == pop_queue[k];
     assign head_w      = idle && !late ? behind : queue;
-    db_ram_sdp #(.WIDTH(AW), .DEPTH(2 ** AW), .BLOCK(NUM_Q > 64)) i_next (
+    db_ram_sdp #(.WIDTH(AW), .DEPTH(2 ** AW)) i_next (
       .clk, .we(link), .waddr(tail), .wdata(queue), .re(1'b1), .raddr(look_queue[k]), .rdata(behind));
     always_comb begin
       last = pop_queue[k] == tail;
