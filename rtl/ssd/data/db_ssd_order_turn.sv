@@ -75,7 +75,7 @@ module db_ssd_order_turn
   logic [TIME_W-1:0]      finish_mem_q [LISTS];
   logic [1:0][NUM_FN-1:0] active_q;        // has commands
   logic [1:0][NUM_FN-1:0] owes_q;          // has none, and its last one's finish is behind the clock
-  logic [NUM_FN-1:0]      entry_hot, entry_active, entry_owes;
+  logic [NUM_FN-1:0]      entry_hot_q, entry_active, entry_owes;
   logic [TIME_W-1:0]      clock_q, clock_other_q;  // of engine_q, of the other one
   logic                   last_q;
   logic [CMD_W-1:0]       next_q, slot_q;
@@ -85,12 +85,12 @@ module db_ssd_order_turn
   assign entry_list   = {entry_q.engine, entry_q.place};
   assign list         = {engine_q, place_q};
   assign finishes     = state_q == FINISH && !last_q;
-  assign entry_active = active_q[entry_q.engine] & entry_hot;
-  assign entry_owes   = owes_q[entry_q.engine] & entry_hot;
+  assign entry_active = active_q[entry_q.engine] & entry_hot_q;
+  assign entry_owes   = owes_q[entry_q.engine] & entry_hot_q;
   assign entry_first  = entry_active == '0;
   db_ram_sdp #(.WIDTH(STEP_W), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_steps (
-    .clk, .we(entry_take), .waddr(entry_q.slot), .wdata(entry_q.step), .re(1'b1), .raddr(state_q == GO ? slot_q : next_q),
-    .rdata(step));
+    .clk, .we(entry_take), .waddr(entry_q.slot), .wdata(entry_q.step), .re(1'b1),
+    .raddr(state_q == GO ? slot_q : next_q), .rdata(step));
 
   // ---- the earliest finish of those that have commands
   logic [NUM_FN-1:0]  todo, todo_q, hot;
@@ -102,7 +102,6 @@ module db_ssd_order_turn
     first = '0;
     for (int f = NUM_FN - 1; f >= 0; f--) if (which[f]) first = PLACE_W'(f);
   endfunction
-  always_comb for (int f = 0; f < NUM_FN; f++) entry_hot[f] = entry_q.place == PLACE_W'(f);
   assign engine = open[!engine_q] && active_q[!engine_q] != '0 ? !engine_q : engine_q;
   assign begins = state_q == REST && ((open[0] && active_q[0] != '0) || (open[1] && active_q[1] != '0));
   assign hot    = todo_q & (~todo_q + 1'b1);
@@ -117,7 +116,7 @@ module db_ssd_order_turn
       todo = begins ? active_q[engine] | owes_q[engine] : '0;
       none = !begins;
     end
-    if (entry_joins) todo |= entry_hot;
+    if (entry_joins) todo |= entry_hot_q;
   end
   assign finish = finish_mem_q[{engine_q, look_place_q}];
   assign ahead  = finish - finish_q;
@@ -143,7 +142,7 @@ module db_ssd_order_turn
       for (int f = 0; f < NUM_FN; f++) begin
         if (look_q && !look_active_q && !late[TIME_W-1] && engine_q == (e == 1) && look_place_q == PLACE_W'(f))
           owes_q[e][f] <= 1'b0;
-        if (entry_take && entry_q.engine == (e == 1) && entry_hot[f]) begin
+        if (entry_take && entry_q.engine == (e == 1) && entry_hot_q[f]) begin
           active_q[e][f] <= 1'b1;
           owes_q[e][f]   <= 1'b0;
         end
@@ -157,6 +156,7 @@ module db_ssd_order_turn
     if (next_take) begin
       entry_valid_q <= next_valid;
       entry_q       <= entry_next;
+      for (int f = 0; f < NUM_FN; f++) entry_hot_q[f] <= entry_next.place == PLACE_W'(f);
     end
 
     // a turn

@@ -111,7 +111,7 @@ module db_ssd_sq_fn_arb
   logic [1:0][3:0][AW-1:0] look_head;
   logic [2:0]              look_left;
   logic [1:0][1:0]         pick, next_list_q;
-  logic [1:0][AW-1:0]      look_queue, next_queue_q;
+  logic [1:0][AW-1:0]      next_queue_q;
   logic [1:0]              next_renew_q, renew;
   logic                    settled, next_below_q, next_one_q;
   logic                    next_fall_q;    // no shared slots: from a shared list all the same
@@ -123,7 +123,6 @@ module db_ssd_sq_fn_arb
       renew[k] = may[k] == 4'd0;
       if (renew[k]) may[k] = look_valid[k];
       pick[k] = may[k][0] ? 2'd0 : may[k][1] ? 2'd1 : may[k][2] ? 2'd2 : 2'd3;
-      look_queue[k] = look_head[k][pick[k]];
     end
   end
   logic [NUM_FN-1:0] able, ample;
@@ -148,7 +147,7 @@ module db_ssd_sq_fn_arb
     next_below_q <= sel_below;
     next_one_q   <= !sel_ample;
     for (int k = 0; k < 2; k++) begin
-      next_queue_q[k] <= look_queue[k];
+      next_queue_q[k] <= look_head[k][pick[k]];
     end
     // Common slots that are given out again go to whom the selection says, once it has seen who wants them; not to
     // whoever had the last of them.
@@ -166,7 +165,7 @@ module db_ssd_sq_fn_arb
 
   db_ssd_sq_fn_lists #(.NUM_FN(NUM_FN), .NUM_Q(NUM_Q)) i_lists (
     .clk, .init, .init_place, .idle(state == ST_IDLE), .push_own, .push_shared, .place, .list, .queue, .pop,
-    .pop_shared(next_shared), .pop_place(next_place_q), .pop_list(next_list_q), .pop_queue(next_queue_q), .look_queue,
+    .pop_shared(next_shared), .pop_place(next_place_q), .pop_list(next_list_q), .pop_queue(next_queue_q),
     .look_place(sel_place), .look_valid, .look_head, .some(listed));
 
   db_ssd_sq_fn_class i_class (

@@ -28,7 +28,6 @@ module db_ssd_sq_fn_lists
   input  logic [PLACE_W-1:0]      pop_place,
   input  logic [1:0][1:0]         pop_list,    ///< of each kind, which class it would be
   input  logic [1:0][AW-1:0]      pop_queue,   ///< ... and the head
-  input  logic [1:0][AW-1:0]      look_queue,  ///< what pop_queue is in the next cycle
   /// Lists of a function, in the same cycle: [0] own, [1] shared.
   input  logic [PLACE_W-1:0]      look_place,
   output logic [1:0][3:0]         look_valid,
@@ -50,11 +49,10 @@ module db_ssd_sq_fn_lists
     logic [3:0]        valid_q [PLACES];
     logic [3:0]        valid_look_q [PLACES];
     logic [AW-1:0]     tail_q [PLACES * 4];
+    logic [AW-1:0]     next_q [2 ** AW];
     logic [1:0]        at_list;
-    logic [AW-1:0]     tail, head_w, behind;
-    logic              valid_we, first, link;
-    logic              link_q, late;       // the link that was read was written in that cycle, with the queue at work
-    logic [AW-1:0]     link_at_q;
+    logic [AW-1:0]     tail, head_w;
+    logic              valid_we, first;
     logic              last;               // the function's only queue in lists of this kind
     logic [NUM_FN-1:0] some_q;
 
@@ -62,11 +60,7 @@ module db_ssd_sq_fn_lists
     assign valid_at[k] = valid_q[at_place];
     assign tail        = tail_q[{at_place, at_list}];
     assign first       = !valid_at[k][at_list];
-    assign link        = !idle && !first;
-    assign late        = link_q && link_at_q == pop_queue[k];
-    assign head_w      = idle && !late ? behind : queue;
-    db_ram_sdp #(.WIDTH(AW), .DEPTH(2 ** AW)) i_next (
-      .clk, .we(link), .waddr(tail), .wdata(queue), .re(1'b1), .raddr(look_queue[k]), .rdata(behind));
+    assign head_w      = idle ? next_q[pop_queue[k]] : queue;
     always_comb begin
       last = pop_queue[k] == tail;
       for (int c = 0; c < 4; c++) if (valid_at[k][c] && at_list != 2'(c)) last = 1'b0;
@@ -80,8 +74,7 @@ module db_ssd_sq_fn_lists
       if (valid_we) valid_q[init ? init_place : at_place]      <= valid_d[k];
       if (valid_we) valid_look_q[init ? init_place : at_place] <= valid_d[k];
       if (push[k]) tail_q[{place, list}] <= queue;
-      link_q    <= link;
-      link_at_q <= tail;
+      if (!idle && !first) next_q[tail] <= queue;
       for (int f = 0; f < NUM_FN; f++) begin
         some_q[f] <= !init && ((some_q[f] && !(take[k] && last && at_place == PLACE_W'(f))) ||
                                (push[k] && at_place == PLACE_W'(f)));
