@@ -154,7 +154,7 @@ def test_a_namespace_that_all_write(crowd: Crowd) -> None:
 @pytest.mark.parametrize("change", ["format", "detach", "ns_delete"])
 def test_a_namespace_changes_under_its_commands(crowd: Crowd, change: str) -> None:
     """Each ends as it may, before or after; the other namespaces' go on, and what is there afterwards is right."""
-    shared = {"ns": FUNCTIONS, "count": 8}
+    shared = {"ns": FUNCTIONS, "count": 24}  # so much that the media is not done before the firmware is
     for round_ in range(6):
         for at in range(28):  # more than the drive has slots: some are fetched when the change has begun
             for fn in range(FUNCTIONS):
