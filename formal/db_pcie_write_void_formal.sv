@@ -99,7 +99,7 @@ module db_pcie_write_void_formal
     end
 `include "db_pcie_silent_for_two.svh"
     always_comb if (started_q && !rst) begin
-      assert (dut.i_mute.g_many.silent_q == 32'(silent_1_q));
+      for (int f = 0; f < NUM_FN; f++) assert (dut.i_mute.g_many.silent_q[fn_number(PLACE_W'(f))] == silent_1_q[f]);
       if (dut.act_valid_q && dut.act_first_q && quiet[fn_place(dut.act_q.cut.fn)]) assert (dut.void_q);
       if (dut.step && dut.act_first_q && quiet[fn_place(dut.act_q.cut.fn)]) assert (dut.act_drop);
     end
