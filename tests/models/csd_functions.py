@@ -128,9 +128,9 @@ def at_once(works: list[Work], rounds: int = 6) -> None:
             work.collect()
 
 
-def keyed(make_drive: MakeDrive, ops: tuple[Op, ...] = (Op.AES_XTS,) * NUM_FN) -> list[Work]:
+def keyed(drives: list[Driver], ops: tuple[Op, ...] = (Op.AES_XTS,) * NUM_FN) -> list[Work]:
     """Each function with a key of its own in its slot 1 and its namespace bound to it, all by itself."""
-    works = [Work(d, fn + 1, Keys(op)) for fn, (d, op) in enumerate(zip(functions(make_drive), ops))]
+    works = [Work(d, fn + 1, Keys(op)) for fn, (d, op) in enumerate(zip(drives, ops))]
     for work in works:
         work.keys.load(work.drive, 1)
         compute.bind(work.drive, work.nsid, work.keys.op, 1)

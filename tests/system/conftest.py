@@ -10,12 +10,14 @@ test nor what it gets from fixtures.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 import results
 import whole_tests
@@ -35,6 +37,8 @@ LOOKED_AT = any(os.environ.get(f"DOORBELL_{word}") for word in ("COVERAGE", "WAV
 KEPT = None if LOOKED_AT else whole_tests.Kept()
 RUNS = pytest.StashKey[bool]()  # if it must run
 PASSES = pytest.StashKey[Path | None]()  # what to write if it passes
+SET_UP = {"csd_functions"}  # fixtures whose drives are set up once; each test has a copy of them
+ONCE = "function" if LOOKED_AT else "session"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -64,9 +68,20 @@ def pytest_runtest_setup(item: pytest.Function) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    if pyfuncitem.stash.get(RUNS, True):
+    if not pyfuncitem.stash.get(RUNS, True):
+        results.kept.append(pyfuncitem.name)
+        return True
+    shared = SET_UP.intersection(pyfuncitem.fixturenames)
+    if LOOKED_AT or not shared:
         return None
-    results.kept.append(pyfuncitem.name)
+
+    def test() -> None:
+        names = pyfuncitem._fixtureinfo.argnames
+        pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+        for name in shared:
+            no_rule_broken(pyfuncitem.funcargs[name][:1])
+
+    copies.in_a_copy(test)
     return True
 
 
@@ -86,12 +101,13 @@ def errors(sim: Any) -> dict[str, int]:
     return {k: v for k, v in sim.counters().items() if k.startswith("error.") and v}
 
 
-@pytest.fixture
-def make_drive() -> Iterator[MakeDrive]:
-    """A factory of drives, not yet up: `make_drive(data_w=..., params=..., memory=..., base=..., any option of Sim)`.
+def no_rule_broken(drives: list[Driver]) -> None:
+    broken = [errors(drive.sim) for drive in drives if getattr(drive.sim, "_handle", True)]  # not those closed already
+    assert not any(broken), f"the simulator counted protocol errors: {broken}"
 
-    At the end of the test no drive may have broken a rule that the simulator watches (PCIe, AXI, bus master ...).
-    """
+
+@contextlib.contextmanager
+def drives_made() -> Iterator[MakeDrive]:
     made: list[Driver] = []
 
     def make(
@@ -109,10 +125,30 @@ def make_drive() -> Iterator[MakeDrive]:
         return drive
 
     yield make
-    broken = [errors(drive.sim) for drive in made if getattr(drive.sim, "_handle", True)]  # not those closed already
-    for drive in made:
-        drive.sim.close()
-    assert not any(broken), f"the simulator counted protocol errors: {broken}"
+    try:
+        no_rule_broken(made)
+    finally:
+        for drive in made:
+            drive.sim.close()
+
+
+@pytest.fixture
+def make_drive() -> Iterator[MakeDrive]:
+    """A factory of drives, not yet up: `make_drive(data_w=..., params=..., memory=..., base=..., any option of Sim)`.
+
+    At the end of the test no drive may have broken a rule that the simulator watches (PCIe, AXI, bus master ...).
+    """
+    with drives_made() as make:
+        yield make
+
+
+@pytest.fixture(scope=ONCE)
+def csd_functions() -> Iterator[list[Driver]]:
+    """db_csd with a PF and VFs that are up, each with a namespace: csd_functions.functions."""
+    from csd_functions import functions
+
+    with drives_made() as make:
+        yield functions(make)
 
 
 @pytest.fixture
