@@ -7,8 +7,16 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 PASSED = "passed"
+NONE = any(os.environ.get(f"DOORBELL_{word}") for word in ("COVERAGE", "WAVE"))
+"""Each test is looked at by itself, so each sets up its own drive, and all run."""
+
+
+def scope(name: str) -> Any:
+    """Of a fixture that sets a drive up: `name`, or that of a test."""
+    return "function" if NONE else name
 
 
 def in_a_copy(test: Callable[[], object]) -> None:

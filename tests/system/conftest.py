@@ -33,12 +33,11 @@ from traffic import MakeDrive  # noqa: E402
 HAVE_RTL = (ROOT / "rtl" / "ssd" / "db_ssd.sv").exists()
 BACKEND = os.environ.get("DOORBELL_BACKEND") or ("rtl" if HAVE_RTL else "functional")
 MEDIA = 64 << 20
-LOOKED_AT = any(os.environ.get(f"DOORBELL_{word}") for word in ("COVERAGE", "WAVE"))  # so all must run
-KEPT = None if LOOKED_AT else whole_tests.Kept()
+KEPT = None if copies.NONE else whole_tests.Kept()
 RUNS = pytest.StashKey[bool]()  # if it must run
 PASSES = pytest.StashKey[Path | None]()  # what to write if it passes
-SET_UP = {"csd_functions"}  # fixtures whose drives are set up once; each test has a copy of them
-ONCE = "function" if LOOKED_AT else "session"
+SET_UP = {"csd_works", "make_drive_once"}  # what makes drives for more than one test: each has a copy of them
+MADE: list[Driver] = []  # of drives_made, open
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,15 +70,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not pyfuncitem.stash.get(RUNS, True):
         results.kept.append(pyfuncitem.name)
         return True
-    shared = SET_UP.intersection(pyfuncitem.fixturenames)
-    if LOOKED_AT or not shared:
+    if copies.NONE or not SET_UP.intersection(pyfuncitem.fixturenames):
         return None
 
     def test() -> None:
-        names = pyfuncitem._fixtureinfo.argnames
-        pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
-        for name in shared:
-            no_rule_broken(pyfuncitem.funcargs[name][:1])
+        pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames})
+        no_rule_broken(MADE)
 
     copies.in_a_copy(test)
     return True
@@ -122,6 +118,7 @@ def drives_made() -> Iterator[MakeDrive]:
         sim = open_sim(BACKEND, params=dict(params or {}), seed=seed, **options)
         drive = Driver(sim, HostMemory(memory, base, seed=seed), seed=seed)
         made.append(drive)
+        MADE.append(drive)
         return drive
 
     yield make
@@ -129,6 +126,7 @@ def drives_made() -> Iterator[MakeDrive]:
         no_rule_broken(made)
     finally:
         for drive in made:
+            MADE.remove(drive)
             drive.sim.close()
 
 
@@ -142,13 +140,20 @@ def make_drive() -> Iterator[MakeDrive]:
         yield make
 
 
-@pytest.fixture(scope=ONCE)
-def csd_functions() -> Iterator[list[Driver]]:
-    """db_csd with a PF and VFs that are up, each with a namespace: csd_functions.functions."""
-    from csd_functions import functions
+@pytest.fixture(scope=copies.scope("module"))
+def make_drive_once() -> Iterator[MakeDrive]:
+    """As make_drive, for drives that are set up once for all tests of a file: each test has a copy of them."""
+    with drives_made() as make:
+        yield make
+
+
+@pytest.fixture(scope=copies.scope("session"))
+def csd_works() -> Iterator[list[Any]]:
+    """db_csd with a PF and VFs that are up, each with a namespace and a key of its own: csd_functions.keyed."""
+    from csd_functions import keyed
 
     with drives_made() as make:
-        yield functions(make)
+        yield keyed(make)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from doorbell.soak.steps import RESETS, VF_RESETS, Step, load
 
 pytestmark = pytest.mark.rtl
 FUNCTIONS = 3  # the simulator of test_ssd_functions.py
-OFTEN = ("flr", "offline", "vf_enable")  # the others are nightly
+OFTEN = ("flr", "vf_enable")  # the others are nightly
 WRITE: Step = {"do": "io", "op": "write", "count": 8, "data": 1}
 
 
@@ -151,7 +151,7 @@ def test_a_namespace_that_all_write(crowd: Crowd) -> None:
     assert crowd.members[1].judge.ended["SUCCESS"] > 100
 
 
-@pytest.mark.parametrize("change", ["format", "detach", "ns_delete"])
+@pytest.mark.parametrize("change", ["format", pytest.param("detach", marks=pytest.mark.nightly), "ns_delete"])
 def test_a_namespace_changes_under_its_commands(crowd: Crowd, change: str) -> None:
     """Each ends as it may, before or after; the other namespaces' go on, and what is there afterwards is right."""
     shared = {"ns": FUNCTIONS, "count": 24}  # so much that the media is not done before the firmware is

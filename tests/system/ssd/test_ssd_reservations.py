@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import copies
 import pytest
 from doorbell.nvme import namespaces, reservations
 from doorbell.nvme.commands import expect
@@ -39,10 +40,10 @@ NUM_FN = 3
 OK, CONFLICT, INVALID = Status.SUCCESS, Status.RESV_CONFLICT, Status.INVALID_FIELD
 
 
-@pytest.fixture
-def cluster(make_drive: MakeDrive) -> Cluster:
+@pytest.fixture(scope=copies.scope("module"))
+def cluster(make_drive_once: MakeDrive) -> Cluster:
     """PF and VFs, each with a host identifier of its own; namespace 1 is everybody's."""
-    return Cluster(make_drive, NUM_FN)
+    return Cluster(make_drive_once, NUM_FN)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import copies
 import pytest
 from doorbell.nvme import reservations
 from doorbell.nvme.commands import Command, expect
@@ -33,9 +34,9 @@ KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
 SLOW = {"media_latency_ns": 200_000}
 
 
-@pytest.fixture
-def cluster(make_drive: MakeDrive) -> Cluster:
-    return Cluster(make_drive, NUM_FN)
+@pytest.fixture(scope=copies.scope("module"))
+def cluster(make_drive_once: MakeDrive) -> Cluster:
+    return Cluster(make_drive_once, NUM_FN)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 from doorbell.nvme import virtualization
 from doorbell.nvme.commands import expect
@@ -41,9 +42,9 @@ def opened(make_drive: MakeDrive, num_fn: int = NUM_FN, **more: Any) -> Driver:
     return drive
 
 
-@pytest.fixture
-def pf(make_drive: MakeDrive) -> Driver:
-    return opened(make_drive)
+@pytest.fixture(scope=copies.scope("module"))
+def pf(make_drive_once: MakeDrive) -> Driver:
+    return opened(make_drive_once)
 
 
 def vf_up(pf: Driver, fn: int) -> Driver:
