@@ -70,7 +70,7 @@ def pace(count: int) -> tuple[float, float]:
         return (seen[1][0] - seen[0][0]) / ((seen[0][1] - seen[1][1]) / BLOCK), allowed
 
 
-@pytest.mark.parametrize("count", [1, 2, *(pytest.param(n, marks=pytest.mark.nightly) for n in (4, 8))])
+@pytest.mark.parametrize("count", [2, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 4, 8))])
 def test_rate_grows_with_drives(count: int) -> None:
     """Each drive is at its link's limit, however many there are."""
     cycles, allowed = pace(count)
