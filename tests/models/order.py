@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of tests for two workers, so that both have work until the end.
 
-xdist gives each of them half of the tests in their order, and who has done its own takes from the end of the other's. So
-each half begins with what takes long, then has its share of the benches, and ends with what is quick.
+xdist gives each of them half of the tests in their order, and who has done its own takes from the end of the other's.
+So each half begins with what takes long, then has its share of the benches, and ends with what is quick.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LONG = (
     ("tests/system/ssd", "tests/system/host", "tests/system/simulator"),
 )  # fmt: skip
 """What takes long, and builds simulators that nothing else needs: each of two workers begins with one half."""
-BENCHES = "tests/rtl"
+BENCHES = ("tests/rtl", "rtl/")
 
 
 def dealt(named: list[tuple[str, Any]]) -> list[Any]:

@@ -221,6 +221,7 @@ def beside(one: Driver, two: Driver, count: int = 32) -> float:
     return done * 16384 / ns
 
 
+@pytest.mark.nightly
 def test_why_sha256_is_the_pfs(csd_works: list[Work]) -> None:
     """What one function does with SHA-256, all wait for; other operators cost their neighbours nothing."""
     pf, one, two = (w.drive for w in csd_works)
