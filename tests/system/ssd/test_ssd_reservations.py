@@ -339,7 +339,7 @@ def test_more_commands_than_there_are_slots(make_drive: MakeDrive, slots: int) -
         reservations.register(drive, key)
     _, want = reservations.report_try(drives[0], 128)
     rng = random.Random(slots)
-    for done in range(0, 3 * slots, 24 * NUM_FN):
+    for done in range(0, 2 * slots, 24 * NUM_FN):
         running = []
         for i in range(24 * NUM_FN):
             drive, size = drives[i % NUM_FN], 4 * rng.randrange(1, 25)  # of 96 bytes, behind which nothing is sent
