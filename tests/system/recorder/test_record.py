@@ -150,10 +150,8 @@ def test_broken_recordings(tmp_path: Path) -> None:
     assert "does not describe a recording" in message(doorbell(tmp_path, "replay", "out", status=2))
 
 
-@pytest.mark.parametrize(("how", "kind"), [
-    *((signal.SIGKILL, kind) for kind in KINDS),
-    *(pytest.param(signal.SIGTERM, kind, marks=pytest.mark.nightly if kind == "db_ssd" else ()) for kind in KINDS),
-])  # fmt: skip
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
     """Ended in the middle, by force or kindly: what had been acknowledged is there."""
     data = random.Random(7).randbytes(MB) * 8
