@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that were not run again, or whose benches and proofs were not, are "cached", not "passed": see results.py and
-whole_tests.py in tests/models."""
+"""The order of tests for two workers: see order.py in tests/models. Tests that were not run again, or whose benches and
+proofs were not, are "cached", not "passed": see results.py and whole_tests.py there."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 
+import order
 import pytest
 import results
 from doorbell import build
@@ -15,6 +16,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """The registers are there, so that no command under test has a line to say about making them."""
     if not hasattr(session.config, "workerinput"):
         build.regs()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if getattr(config, "workerinput", {}).get("workercount") == len(order.LONG):
+        items[:] = order.dealt([(item.nodeid, item) for item in items])
 
 
 @pytest.hookimpl(wrapper=True)

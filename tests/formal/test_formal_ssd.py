@@ -18,11 +18,11 @@ BROKEN = [
     # completions of a submission queue that was deleted are posted
     ("cq", "db_ssd_cq_engine", "look_valid && sq_lookup.valid", "look_valid"),
     # a queue whose class has no credit left falls out of its list
-    ("sq", "db_ssd_sq_fetch", "more      = exists_q && !(all_q", "more      = n_q != 7'd0 && exists_q && !(all_q"),
+    slow("sq", "db_ssd_sq_fetch", "more      = exists_q && !(all_q", "more      = n_q != 7'd0 && exists_q && !(all_q"),
     # a queue stands in a list twice
     slow("sq", "db_ssd_sq_engine", "&& at_io && !stand.full && !stand.in_shared", "&& at_io && !stand.full"),
     # a queue that has left its list cannot come back
-    ("sq", "db_ssd_sq_engine", "if (from_shared_q || from_admin_q) stand.in_shared = 1'b0;", ""),
+    slow("sq", "db_ssd_sq_engine", "if (from_shared_q || from_admin_q) stand.in_shared = 1'b0;", ""),
     # a queue that had its largest share is forgotten
     slow("sq", "db_ssd_sq_engine", "if (state_q == ST_RETIRE)   enlist = share.listed;", ""),
     # a queue takes more than its largest share
@@ -32,7 +32,7 @@ BROKEN = [
     # a shared slot is kept until others come
     ("sq", "db_ssd_sq_credit", "(shared_q != 9'd0 && gap_q == '1)", "1'b0"),
     # ... and those that came are kept
-    ("sq", "db_ssd_sq_credit", "shared_q >= 9'(GATHER)", "shared_q > 9'(GATHER)"),
+    slow("sq", "db_ssd_sq_credit", "shared_q >= 9'(GATHER)", "shared_q > 9'(GATHER)"),
     # a command that is over is never counted
     slow("sq", "db_ssd_sq_credit", "share.cmds - 9'd1", "share.cmds"),
     # a queue with all of its guaranteed share counts as below it
@@ -54,14 +54,12 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(
-    "block", ["cq", "sq", "sq_over", "bar", "vf_regs", pytest.param("sq_2", marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("block", ["cq", "sq", slow("sq_over"), "bar", "vf_regs", slow("sq_2")])
 def test_proof(block: str, tmp_path: Path) -> None:
     proves("ssd", block, tmp_path)
 
 
-@pytest.mark.parametrize("block", ["cq", "sq", "bar", "vf_regs"])
+@pytest.mark.parametrize("block", [slow("cq"), slow("sq"), "bar", "vf_regs"])
 def test_can_happen(block: str, tmp_path: Path) -> None:
     reaches("ssd", f"{block}_cover", tmp_path)
 

@@ -128,12 +128,18 @@ def at_once(works: list[Work], rounds: int = 6) -> None:
             work.collect()
 
 
-def keyed(make_drive: MakeDrive, ops: tuple[Op, ...] = (Op.AES_XTS,) * NUM_FN) -> list[Work]:
+def key(work: Work, op: Op) -> None:
+    """A new one for its operator in slot 1 of its function, which binds its namespace to it."""
+    work.keys = Keys(op)
+    work.keys.load(work.drive, 1)
+    compute.bind(work.drive, work.nsid, op, 1)
+
+
+def keyed(make_drive: MakeDrive) -> list[Work]:
     """Each function with a key of its own in its slot 1 and its namespace bound to it, all by itself."""
-    works = [Work(d, fn + 1, Keys(op)) for fn, (d, op) in enumerate(zip(functions(make_drive), ops))]
+    works = [Work(drive, fn + 1, Keys(Op.AES_XTS)) for fn, drive in enumerate(functions(make_drive))]
     for work in works:
-        work.keys.load(work.drive, 1)
-        compute.bind(work.drive, work.nsid, work.keys.op, 1)
+        key(work, Op.AES_XTS)
     return works
 
 

@@ -99,5 +99,5 @@ def refutes(tasks: str, task: str, folders: Sequence[str], module: str, old: str
 
 
 def slow(*broken: str) -> object:
-    """A case of what is to be refuted whose solver takes ten seconds and more: nightly."""
+    """A case whose solver takes ten seconds and more: nightly."""
     return pytest.param(*broken, marks=pytest.mark.nightly)

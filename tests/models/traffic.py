@@ -13,8 +13,8 @@ from doorbell.nvme.traffic import Traffic, media_of
 
 __all__ = ["NARROW", "MakeDrive", "Traffic", "media_of", "unread"]
 
-NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4", "params": {"UNCORRECTABLE": 1}}
-"""The 128-bit drive of one namespace: with what the default has not, so that tests of that share its simulator."""
+NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4", "params": {"NUM_NS": 4, "UNCORRECTABLE": 1}}
+"""The 128-bit drive: with what the default has not, so that tests of that share its simulator."""
 
 MakeDrive = Callable[..., Driver]
 """The fixture `make_drive` of conftest.py."""

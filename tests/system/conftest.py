@@ -10,12 +10,14 @@ test nor what it gets from fixtures.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 import results
 import whole_tests
@@ -31,10 +33,11 @@ from traffic import MakeDrive  # noqa: E402
 HAVE_RTL = (ROOT / "rtl" / "ssd" / "db_ssd.sv").exists()
 BACKEND = os.environ.get("DOORBELL_BACKEND") or ("rtl" if HAVE_RTL else "functional")
 MEDIA = 64 << 20
-LOOKED_AT = any(os.environ.get(f"DOORBELL_{word}") for word in ("COVERAGE", "WAVE"))  # so all must run
-KEPT = None if LOOKED_AT else whole_tests.Kept()
+KEPT = None if copies.NONE else whole_tests.Kept()
 RUNS = pytest.StashKey[bool]()  # if it must run
 PASSES = pytest.StashKey[Path | None]()  # what to write if it passes
+SET_UP = {"csd_works", "make_drive_once"}  # what makes drives for more than one test: each has a copy of them
+MADE: list[Driver] = []  # of drives_made, open
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -64,9 +67,17 @@ def pytest_runtest_setup(item: pytest.Function) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    if pyfuncitem.stash.get(RUNS, True):
+    if not pyfuncitem.stash.get(RUNS, True):
+        results.kept.append(pyfuncitem.name)
+        return True
+    if copies.NONE or not SET_UP.intersection(pyfuncitem.fixturenames):
         return None
-    results.kept.append(pyfuncitem.name)
+
+    def test() -> None:
+        pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames})
+        no_rule_broken(MADE)
+
+    copies.in_a_copy(test)
     return True
 
 
@@ -86,12 +97,13 @@ def errors(sim: Any) -> dict[str, int]:
     return {k: v for k, v in sim.counters().items() if k.startswith("error.") and v}
 
 
-@pytest.fixture
-def make_drive() -> Iterator[MakeDrive]:
-    """A factory of drives, not yet up: `make_drive(data_w=..., params=..., memory=..., base=..., any option of Sim)`.
+def no_rule_broken(drives: list[Driver]) -> None:
+    broken = [errors(drive.sim) for drive in drives if getattr(drive.sim, "_handle", True)]  # not those closed already
+    assert not any(broken), f"the simulator counted protocol errors: {broken}"
 
-    At the end of the test no drive may have broken a rule that the simulator watches (PCIe, AXI, bus master ...).
-    """
+
+@contextlib.contextmanager
+def drives_made() -> Iterator[MakeDrive]:
     made: list[Driver] = []
 
     def make(
@@ -106,13 +118,42 @@ def make_drive() -> Iterator[MakeDrive]:
         sim = open_sim(BACKEND, params=dict(params or {}), seed=seed, **options)
         drive = Driver(sim, HostMemory(memory, base, seed=seed), seed=seed)
         made.append(drive)
+        MADE.append(drive)
         return drive
 
     yield make
-    broken = [errors(drive.sim) for drive in made if getattr(drive.sim, "_handle", True)]  # not those closed already
-    for drive in made:
-        drive.sim.close()
-    assert not any(broken), f"the simulator counted protocol errors: {broken}"
+    try:
+        no_rule_broken(made)
+    finally:
+        for drive in made:
+            MADE.remove(drive)
+            drive.sim.close()
+
+
+@pytest.fixture
+def make_drive() -> Iterator[MakeDrive]:
+    """A factory of drives, not yet up: `make_drive(data_w=..., params=..., memory=..., base=..., any option of Sim)`.
+
+    At the end of the test no drive may have broken a rule that the simulator watches (PCIe, AXI, bus master ...).
+    """
+    with drives_made() as make:
+        yield make
+
+
+@pytest.fixture(scope=copies.scope("module"))
+def make_drive_once() -> Iterator[MakeDrive]:
+    """As make_drive, for drives that are set up once for all tests of a file: each test has a copy of them."""
+    with drives_made() as make:
+        yield make
+
+
+@pytest.fixture(scope=copies.scope("session"))
+def csd_works() -> Iterator[list[Any]]:
+    """db_csd with a PF and VFs that are up, each with a namespace and a key of its own: csd_functions.keyed."""
+    from csd_functions import keyed
+
+    with drives_made() as make:
+        yield keyed(make)
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ from doorbell.device.recorder_sim import BLOCK, RecorderSim
 
 MAX_DRIVES = 8
 
-PARAMS = {"MS_CYCLES": 5000, "RESET_US": 20, "RD_RING_BYTES": 524288}
+PARAMS = {"MS_CYCLES": 5000, "RESET_US": 20, "RD_RING_BYTES": 524288, "HOST_REGS": 1}
 """A millisecond of the hosts' time limits is 20 us, and a reset pulse short: both are only waited for. The read rings
-hold what drives of 80 us need at full rate; the top's default is a small one, for area."""
+hold what drives of 80 us need at full rate, and the hosts' own registers are there; the top's defaults are without, for
+area."""
 
 LINK = "gen3x4"
 

@@ -23,7 +23,7 @@ class HostMemory:
             raise ValueError("host memory is made of whole pages")
         self.size = size
         self.base = base
-        self.map = mmap.mmap(-1, size)
+        self.map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE)
         self.view = memoryview(self.map)
         self._used = bytearray(size // PAGE_SIZE)
         self._sizes: dict[int, int] = {}

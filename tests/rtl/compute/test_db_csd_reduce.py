@@ -128,7 +128,7 @@ def test_crc32c(width: int) -> None:
     bench.run(__file__, "db_csd_crc32c", {"DATA_W": width}, env={"SHA": "0"})
 
 
-@pytest.mark.parametrize(("width", "cores"), [(128, 1), (256, 2)])
+@pytest.mark.parametrize(("width", "cores"), [(128, 1), bench.rare(256, 2)])
 def test_sha256(width: int, cores: int) -> None:
     bench.run(__file__, "db_csd_sha256", {"DATA_W": width, "CORES": cores}, env={"SHA": "1", "CORES": str(cores)})
 

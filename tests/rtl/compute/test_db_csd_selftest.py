@@ -256,9 +256,9 @@ async def faults(dut: Any) -> None:
     await encrypts(b, rng)
 
 
-@pytest.mark.parametrize("data_w", [*(pytest.param(w, marks=pytest.mark.nightly) for w in (128, 256)), 512])
+@pytest.mark.parametrize("data_w", [128, bench.rare(256), bench.rare(512)])
 def test_selftest(data_w: int, tmp_path: Path) -> None:
-    """512 bits have all the parts that a fault may be in."""
+    """512 bits have all the parts that a fault may be in, 128 bits all but the second core."""
     broken: dict[str, str] = {}
     for i, (module, old, new) in enumerate(FAULTS, 1):
         folder = "crypto" if module.startswith("db_aes") else "compute"

@@ -10,6 +10,7 @@ import cocotb
 import pytest
 from host_ctl_bench import BAR, DOORBELL, SETTINGS, WINDOW, Bench, run
 from host_drive_model import CREATE_CQ, CREATE_SQ, IDENTIFY, SET_FEATURES, Options
+from rtl_bench import rare
 
 NUM_QP = int(os.environ.get("NUM_QP", "1"))
 ENTRIES = 256 // NUM_QP
@@ -157,6 +158,6 @@ async def stale_completion(dut):
     assert b.drive.cq_head == b.drive.cq_tail
 
 
-@pytest.mark.parametrize("width,qp", [(128, 2), (256, 4), (512, 1)])
+@pytest.mark.parametrize("width,qp", [(128, 2), rare(256, 4), rare(512, 1)])
 def test_db_host_nvme(width: int, qp: int) -> None:
     run(__file__, width, NUM_QP=qp)

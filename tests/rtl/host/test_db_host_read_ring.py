@@ -158,6 +158,6 @@ async def write_beside_read(dut: Any) -> None:
     await b.run([Part(units // 2, units // 2, 1, 0)], 0.2, 0.0)
 
 
-@pytest.mark.parametrize("width,ring", [(128, 8192), (256, 4096), (512, 65536)])
+@pytest.mark.parametrize("width,ring", [(128, 8192), bench.rare(256, 4096), (512, 65536)])
 def test_db_host_read_ring(width: int, ring: int) -> None:
     bench.run(__file__, "db_host_read_ring", {"DATA_W": width, "BYTES": ring})

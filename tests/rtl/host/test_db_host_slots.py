@@ -471,7 +471,15 @@ async def heads_gather(dut):
 
 
 @pytest.mark.parametrize(
-    "qps, cmds, sq_size", [(1, 16, 32), (1, 16, 8), (1, 32, 4), (2, 8, 8), (4, 32, 16), (1, 256, 512)]
+    "qps, cmds, sq_size",
+    [
+        (1, 16, 32),
+        bench.rare(1, 16, 8),
+        bench.rare(1, 32, 4),
+        bench.rare(2, 8, 8),
+        (4, 32, 16),
+        bench.rare(1, 256, 512),
+    ],
 )
 def test_slots(qps: int, cmds: int, sq_size: int):
     bench.run(

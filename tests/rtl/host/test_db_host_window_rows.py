@@ -230,7 +230,7 @@ async def data_and_admin(dut: Any) -> None:
 
 @pytest.mark.parametrize(
     "width,wr,rd,qps",
-    [(128, 65536, 524288, 1), (256, 4096, 16384, 2), (512, 8388608, 8192, 4)],
+    [(128, 65536, 524288, 1), bench.rare(256, 4096, 16384, 2), (512, 8388608, 8192, 4)],
 )
 def test_db_host_window_rows(width: int, wr: int, rd: int, qps: int) -> None:
     parameters = {"DATA_W": width, "WR_RING_BYTES": wr, "RD_RING_BYTES": rd, "NUM_QP": qps}

@@ -107,6 +107,6 @@ async def full(dut: Any) -> None:
     assert more == per_unit
 
 
-@pytest.mark.parametrize("width,ring", [(128, 4096), (256, 8192), (512, 65536)])
+@pytest.mark.parametrize("width,ring", [(128, 4096), bench.rare(256, 8192), (512, 65536)])
 def test_db_host_write_ring(width: int, ring: int) -> None:
     bench.run(__file__, "db_host_write_ring", {"DATA_W": width, "BYTES": ring})

@@ -520,7 +520,7 @@ async def stop_and_reset(dut: Any) -> None:
     await come_to_rest(b)  # also from idle
 
 
-@pytest.mark.parametrize("width", [128, 512])
+@pytest.mark.parametrize("width", bench.WIDTHS[::2])
 def test_db_pcie_dma(width: int) -> None:
     bench.run(
         __file__,

@@ -368,7 +368,15 @@ async def latency_and_rate(dut: Any) -> None:
     assert b.times[0] - taken[0] == 2 and [y - x for x, y in zip(taken, taken[1:])] == [2] * 39
 
 
-@pytest.mark.parametrize(("num_fn", "vectors", "vf_vectors"), [(3, 13, 8), (17, 33, 8), (3, 32, 1), (4, 5, 32)])
+@pytest.mark.parametrize(
+    ("num_fn", "vectors", "vf_vectors"),
+    [
+        (3, 13, 8),
+        (17, 33, 8),
+        bench.rare(3, 32, 1),
+        bench.rare(4, 5, 32),
+    ],
+)
 def test_db_pcie_msix_functions(num_fn: int, vectors: int, vf_vectors: int) -> None:
     values = {"NUM_FN": num_fn, "NUM_VEC": vectors, "VF_VEC": vf_vectors}
     bench.run(__file__, "db_pcie_msix", values, env={name: str(value) for name, value in values.items()})

@@ -233,7 +233,7 @@ async def to_the_cycle(dut: Any) -> None:
     assert len(b.taken) == 3 * ROWS
 
 
-@pytest.mark.parametrize("width", [128, 256])
+@pytest.mark.parametrize("width", [bench.rare(128), 256])
 def test_db_rec_buffer(width: int) -> None:
     bench.run(__file__, "db_rec_buffer", {"STREAM_W": width, "BYTES": f"64'd{BYTES}", "DROP_BYTES": f"64'd{DROP}"},
               env={"WIDTH": str(width)}, inside=("db_axi_fifo",))  # fmt: skip

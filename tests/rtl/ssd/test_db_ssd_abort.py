@@ -17,7 +17,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from functions import number
-from rtl_bench import run
+from rtl_bench import rare, run
 from structs import layout
 
 CTX = layout("db_ssd_pkg", "slot_ctx_t")
@@ -214,7 +214,16 @@ async def waits_in_order(dut: Any) -> None:
     assert not dut.busy.value
 
 
-@pytest.mark.parametrize(("num_fn", "num_cmds"), [(1, 2), (1, 128), (1, 256), (3, 64), (17, 256)])
+@pytest.mark.parametrize(
+    ("num_fn", "num_cmds"),
+    [
+        (1, 2),
+        (1, 128),
+        rare(1, 256),
+        rare(3, 64),
+        (17, 256),
+    ],
+)
 def test_db_ssd_abort(num_fn: int, num_cmds: int) -> None:
     values = {"NUM_FN": num_fn, "NUM_CMDS": num_cmds}
     run(__file__, "db_ssd_abort", values, inside=("db_ram_sdp",), env={"NUM_FN": str(num_fn)})

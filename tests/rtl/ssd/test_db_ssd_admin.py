@@ -7,15 +7,18 @@ nothing is shared with the firmware's sources.
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 from dataclasses import dataclass
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, First, RisingEdge, Timer
 from structs import Layout, layout
 
+LONG = os.environ.get("LONG") == "1"  # what whole drives are tested for, too
 NUM_QP = 6
 NUM_VEC = 7
 NUM_NS = 2
@@ -1053,7 +1056,7 @@ def table(b: Bench) -> dict[int, tuple[int, int, int]]:
     return {n: (e["base"], e["blocks"], e["lba4k"]) for n, e in enumerate(b.namespaces, 1) if e["valid"]}
 
 
-@cocotb.test()
+@cocotb.test(skip=not LONG)
 async def namespaces(dut):
     """Create, attach, detach, delete: what the data path is told, what the media zeroes, every status."""
     b = await started(dut, 12)
@@ -1189,7 +1192,7 @@ async def namespaces(dut):
     assert table(b) == whole
 
 
-@cocotb.test()
+@cocotb.test(skip=not LONG)
 async def without_power(dut):
     """What was set comes back: namespaces, formats, attachment, features, counters. What was not saved does not."""
     b = await started(dut, 14)
@@ -1588,7 +1591,8 @@ async def many_at_once(dut):
     assert b.csts.cfs == 0
 
 
-def test_db_ssd_admin() -> None:
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_db_ssd_admin(long: bool) -> None:
     import rtl_bench as bench
     from doorbell import build, paths
 
@@ -1597,4 +1601,5 @@ def test_db_ssd_admin() -> None:
         __file__, "db_ssd_admin", {"NUM_QP": NUM_QP, "NUM_VEC": NUM_VEC, "NUM_NS": NUM_NS, "SGL": 1},
         extra_sources=(gen / "db_ssd_fw_regs_pkg.sv", gen / "db_ssd_fw_regs.sv", paths.picorv32()),
         files={"fw.hex": build.firmware()}, inside=("db_ssd_admin_ram",),
+        env={"LONG": str(int(long))},
     )  # fmt: skip

@@ -207,7 +207,7 @@ async def doorbell_errors_leave_as_one(dut: Any) -> None:
         await FallingEdge(dut.clk)
 
 
-@pytest.mark.parametrize(("num_fn", "num_qp"), [(1, 32), (1, 254), (3, 9), (17, 238)])
+@pytest.mark.parametrize(("num_fn", "num_qp"), [(1, 32), bench.rare(1, 254), (3, 9), (17, 238)])
 def test_db_ssd_bar(num_fn: int, num_qp: int) -> None:
     values = {"NUM_FN": num_fn, "NUM_QP": num_qp}
     bench.run(__file__, "db_ssd_bar", values, env={name: str(value) for name, value in values.items()})

@@ -276,7 +276,7 @@ async def latency_is_that_of_one_function(dut: Any) -> None:
     await FallingEdge(dut.clk)
 
 
-@pytest.mark.parametrize(("num_fn", "num_qp", "num_cmds"), [(3, 7, 16), (17, 34, 128)])
+@pytest.mark.parametrize(("num_fn", "num_qp", "num_cmds"), [(3, 7, 16), bench.rare(17, 34, 128)])
 def test_db_ssd_cq_functions(num_fn: int, num_qp: int, num_cmds: int) -> None:
     values = {"NUM_FN": num_fn, "NUM_QP": num_qp, "NUM_CMDS": num_cmds}
     env = {name: str(value) for name, value in values.items()}

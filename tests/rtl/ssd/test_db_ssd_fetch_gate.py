@@ -83,6 +83,6 @@ async def one_functions_fault_is_its_own(dut: Any) -> None:
     assert {0, 1, 2} <= seen
 
 
-@pytest.mark.parametrize("num_fn", [1, 3, 17])
+@pytest.mark.parametrize("num_fn", [1, 3, bench.rare(17)])
 def test_db_ssd_fetch_gate(num_fn: int) -> None:
     bench.run(__file__, "db_ssd_fetch_gate", {"NUM_FN": num_fn}, env={"NUM_FN": str(num_fn)})

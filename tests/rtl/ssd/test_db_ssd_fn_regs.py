@@ -10,6 +10,7 @@ from typing import Any
 
 import cocotb
 import pytest
+import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from functions import number
@@ -228,7 +229,7 @@ async def looks_beside_accesses(dut: Any) -> None:
     await b.check()
 
 
-@pytest.mark.parametrize("num_fn", [1, 3, 17])
+@pytest.mark.parametrize("num_fn", [1, 3, bench.rare(17)])
 def test_db_ssd_fn_regs(num_fn: int) -> None:
     import rtl_bench as bench
     from doorbell import build

@@ -382,6 +382,6 @@ async def both_engines_in_turn(dut: Any) -> None:
     await o.drain()
 
 
-@pytest.mark.parametrize("num_fn", [3, 17])
+@pytest.mark.parametrize("num_fn", [3, pytest.param(17, marks=pytest.mark.nightly)])
 def test_db_ssd_order(num_fn: int) -> None:
     bench.run(__file__, "db_ssd_order", {"NUM_FN": num_fn, "NUM_CMDS": 64, "DATA_W": 256})

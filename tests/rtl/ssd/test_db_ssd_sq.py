@@ -385,7 +385,7 @@ async def inflight_tells_of_the_queue(dut: Any) -> None:
     assert dut.sq_inflight.value == 0
 
 
-@pytest.mark.parametrize(("num_qp", "num_cmds"), [(1, 4), (32, 128), (128, 256)])
+@pytest.mark.parametrize(("num_qp", "num_cmds"), [(1, 4), (32, 128), bench.rare(128, 256)])
 def test_db_ssd_sq(num_qp: int, num_cmds: int) -> None:
     bench.run(
         __file__,

@@ -487,7 +487,7 @@ async def latency_is_that_of_one_function(dut: Any) -> None:
         assert cycles == 4, f"queue {q}: {cycles}"
 
 
-@pytest.mark.parametrize(("num_fn", "num_qp", "num_cmds"), [(3, 7, 64), (17, 34, 128)])
+@pytest.mark.parametrize(("num_fn", "num_qp", "num_cmds"), [(3, 7, 64), bench.rare(17, 34, 128)])
 def test_db_ssd_sq_functions(num_fn: int, num_qp: int, num_cmds: int) -> None:
     values = {"NUM_FN": num_fn, "NUM_QP": num_qp, "NUM_CMDS": num_cmds}
     env = {name: str(value) for name, value in {**values, "SEED": num_fn}.items()}

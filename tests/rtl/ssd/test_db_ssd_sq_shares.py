@@ -344,7 +344,9 @@ async def nothing_is_lost_whatever_changes(dut: Any) -> None:
     assert int(dut.cmds_inflight.value) == 0
 
 
-@pytest.mark.parametrize(("num_fn", "num_qp", "num_cmds"), [(3, 12, 64), (17, 68, 128)])
+@pytest.mark.parametrize(("num_fn", "num_qp", "num_cmds"), [
+    (3, 12, 64), bench.rare(17, 68, 128),
+])  # fmt: skip
 def test_db_ssd_sq_shares(num_fn: int, num_qp: int, num_cmds: int) -> None:
     values = {"NUM_FN": num_fn, "NUM_QP": num_qp, "NUM_CMDS": num_cmds}
     env = {name: str(value) for name, value in {**values, "SEED": num_fn}.items()}

@@ -569,7 +569,9 @@ async def stop_inside_a_compare(dut: Any) -> None:
         b.check_media()
 
 
-@pytest.mark.parametrize(("data_w", "burst"), [(128, 4096), (256, 1024), (512, 512)])
+@pytest.mark.parametrize(("data_w", "burst"), [
+    (128, 4096), bench.rare(256, 1024), (512, 512),
+])  # fmt: skip
 def test_db_ssd_write_exec(data_w: int, burst: int) -> None:
     parameters = {"DATA_W": data_w, "BURST_BYTES": burst}
     bench.run(__file__, "db_ssd_write_exec", parameters, env={k: str(v) for k, v in parameters.items()})

@@ -17,8 +17,6 @@ from csd_functions import (
     at_once,
     attach,
     detach,
-    functions,
-    keyed,
     locked,
     on_media,
     unharmed,
@@ -29,14 +27,13 @@ from doorbell.nvme import namespaces
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NSID_ALL, AdminOpc, LogPage, NvmOpc, Status
 from doorbell.nvme.vendor import CsdConfig, VendorFeature, VendorOpc
-from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 
 
-def test_what_a_vf_is_told(make_drive: MakeDrive) -> None:
+def test_what_a_vf_is_told(csd_works: list[Work]) -> None:
     """Its slots and its namespaces; the PF is told of all."""
-    pf, one, two = (w.drive for w in keyed(make_drive))
+    pf, one, two = (w.drive for w in csd_works)
     whole = compute.state(pf)
     assert whole.slots == SLOTS and whole.xts == {1, SLOTS - 2 * SHARE, SLOTS - SHARE}
     assert {n: whole.bound[n][:2] for n in (1, 2, 3)} == {
@@ -61,10 +58,10 @@ def test_what_a_vf_is_told(make_drive: MakeDrive) -> None:
     assert not any(effects[opc] for opc in (AdminOpc.NS_MGMT, AdminOpc.NS_ATTACH, AdminOpc.VIRTUAL_MGMT))
 
 
-def test_what_a_vf_may_not_do(make_drive: MakeDrive) -> None:
+def test_what_a_vf_may_not_do(csd_works: list[Work]) -> None:
     """It names slots and namespaces that are not its own, with every command there is: each is refused, and nothing
     changes for anybody."""
-    works = keyed(make_drive)
+    works = csd_works
     pf, vf = works[0].drive, works[1].drive
     at_once(works, 2)
     compute.bind(pf, 4, Op.AES_XTS, 1)
@@ -122,10 +119,10 @@ def test_what_a_vf_may_not_do(make_drive: MakeDrive) -> None:
     assert compute.state(pf).bound == {**before.bound, 2: (Op.ADD, 0, True)}
 
 
-def test_a_key_of_the_pf(make_drive: MakeDrive) -> None:
+def test_a_key_of_the_pf(csd_works: list[Work]) -> None:
     """A VF's namespace that the PF has bound to a slot of its own: the VF uses it, cannot erase it, and may bind its
     namespace to something else."""
-    works = keyed(make_drive)
+    works = csd_works
     pf, vf = works[0].drive, works[1].drive
     at_once(works, 1)
     compute.bind(pf, 2, Op.AES_XTS, 1)
@@ -148,10 +145,10 @@ def test_a_key_of_the_pf(make_drive: MakeDrive) -> None:
     unharmed(works[0], works[2])
 
 
-def test_a_namespace_moves(make_drive: MakeDrive) -> None:
+def test_a_namespace_moves(csd_works: list[Work]) -> None:
     """From a VF to another: it is locked there, whatever key its old owner has, until its new owner brings one. Back,
     too: what it had is not guessed at."""
-    works = keyed(make_drive)
+    works = csd_works
     pf, one, two = (w.drive for w in works)
     at_once(works, 1)
     detach(pf, 2, 1)
@@ -172,10 +169,10 @@ def test_a_namespace_moves(make_drive: MakeDrive) -> None:
     locked(pf, 2)
 
 
-def test_slots_that_the_pf_may_bind(make_drive: MakeDrive) -> None:
+def test_slots_that_the_pf_may_bind(csd_works: list[Work]) -> None:
     """Those of a VF to private namespaces that are the VF's, or nobody's yet: so a namespace is bound before its owner
     has it, and is never plain."""
-    works = keyed(make_drive)
+    works = csd_works
     pf, one = works[0].drive, works[1].drive
     first = SLOTS - 2 * SHARE  # of the first VF
     for nsid in (1, 3, 4, NSID_ALL):
@@ -204,10 +201,10 @@ def test_slots_that_the_pf_may_bind(make_drive: MakeDrive) -> None:
     assert 2 not in compute.state(one).xts and compute.state(pf).bound[5] == (Op.PASS, 0, False)
 
 
-def test_a_key_changes_under_the_io_of_a_vf(make_drive: MakeDrive) -> None:
+def test_a_key_changes_under_the_io_of_a_vf(csd_works: list[Work]) -> None:
     """The PF loads another key into a slot that serves a VF: commands of the VF end with the old one, or are told that
     the namespace is not ready. None is cut in two."""
-    pf, vf, _ = functions(make_drive)
+    pf, vf, _ = (w.drive for w in csd_works)
     old = new = Keys(Op.AES_XTS)
     new.load(pf, 1)
     compute.bind(pf, 2, Op.AES_XTS, 1)

@@ -25,7 +25,7 @@ def player(tmp_path: Path) -> Iterator[Player]:
 
 
 def test_soak() -> None:
-    assert soak("db_csd", 1, 2000) >= OWN - {"detach", "ns_delete"}
+    assert soak("db_csd", 1, 1200) >= OWN - {"detach", "ns_delete"}
 
 
 @pytest.mark.nightly
@@ -34,7 +34,7 @@ def test_soak_of_25000(seed: int) -> None:
     assert soak("db_csd", seed, 5000) >= OWN
 
 
-CUTS = [("ns_create", "disable"), ("ns_delete", "power"), ("key", "power")]
+CUTS = [("ns_create", "disable"), ("key", "power")]
 ALL_CUTS = [(what, kind) for what in ("ns_create", "ns_delete", "key") for kind in RESETS]
 
 

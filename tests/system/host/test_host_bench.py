@@ -167,6 +167,7 @@ def test_recorder_reaches_its_links() -> None:
     assert recorder_bench.params_of(TWO) == simulator_params(2), "the simulator that record uses"
 
 
+@pytest.mark.nightly
 def test_recorder_rows_are_met_and_can_be_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the suite: one drive, two drives. With drives of 50 us two are still twice one, and the rings bound each."""
     monkeypatch.setattr(recorder_bench, "EACH", 2 * MB)

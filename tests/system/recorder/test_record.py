@@ -151,7 +151,7 @@ def test_broken_recordings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
     """Ended in the middle, by force or kindly: what had been acknowledged is there."""
     data = random.Random(7).randbytes(MB) * 8

@@ -50,7 +50,7 @@ MALICE: dict[str, tuple[str, int, int | None]] = {
 
 def opened(bad: PortOptions | None = None, **good: Any) -> RecorderSim:
     """A recorder whose drive 0 is up; drive 1 is `bad`, or one like drive 0."""
-    library = build.simulator("db_recorder", {**simulator_params(2), "HOST_REGS": 1})
+    library = build.simulator("db_recorder", simulator_params(2))
     sim = RecorderSim(library, [ModelDrive(**{**GOOD, **good}), bad or ModelDrive(**GOOD)])
     sim.run_until(lambda: sim.signal("up") & 1, 5_000_000)
     return sim

@@ -20,7 +20,7 @@ MS = 5000  # cycles of a host's millisecond here
 
 def opened(*drives: dict[str, Any]) -> RecorderSim:
     settings = {"size": 16 << 20, "ready_us": 1, "unready_us": 1}
-    library = build.simulator("db_recorder", {**simulator_params(2), "HOST_REGS": 1})
+    library = build.simulator("db_recorder", simulator_params(2))
     sim = RecorderSim(library, [ModelDrive(**{**settings, **d}) for d in drives])
     sim.run_until(lambda: sim.up, 5_000_000)
     return sim

@@ -118,7 +118,7 @@ def test_vfs_go_and_come_while_the_pf_works(make_drive: MakeDrive) -> None:
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_function_is_reset_again_and_again(make_drive: MakeDrive, number: int) -> None:
     """Whatever the firmware has done meanwhile: nothing, looked once, gone to sleep."""
-    drives = functions(make_drive, 2)
+    drives = functions(make_drive, 3)
     for pause_ns in (500, 2_000, 10_000, 50_000) * 3:
         drives[number].flr()
         drives[0].advance(pause_ns)
@@ -153,7 +153,7 @@ def test_a_reset_of_the_pf_ends_all(make_drive: MakeDrive) -> None:
 
 def test_memory_of_one_function_is_nothing_to_another(make_drive: MakeDrive) -> None:
     """A command of the VF that names an address of the PF's ends with an error, and nothing is moved."""
-    pf, vf = functions(make_drive, 2, vf_base=0x55_0000_0000)
+    pf, vf, _ = functions(make_drive, 3, vf_base=0x55_0000_0000)
     secret = pf.buffer(4096)
     secret.write(b"secret! " * 512)
     before = pf.memory.snapshot()
@@ -172,7 +172,7 @@ def test_memory_of_one_function_is_nothing_to_another(make_drive: MakeDrive) -> 
 
 def test_an_iommu_refuses_the_memory_of_the_function(make_drive: MakeDrive) -> None:
     """The same for addresses that it has, too, but was not granted: said with its index."""
-    pf, vf = functions(make_drive, 2)
+    pf, vf, _ = functions(make_drive, 3)
     buffer = vf.buffer(4096)
     for d in (pf, vf):
         d.sim.iommu(True)
@@ -191,6 +191,6 @@ def test_an_iommu_refuses_the_memory_of_the_function(make_drive: MakeDrive) -> N
 
 
 def test_the_host_cannot_set_what_is_the_pfs(make_drive: MakeDrive) -> None:
-    _, vf = functions(make_drive, 2)
+    _, vf, _ = functions(make_drive, 3)
     with pytest.raises(SimError):
         vf.sim.set_cfg(mps=256)

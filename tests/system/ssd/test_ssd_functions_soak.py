@@ -19,7 +19,7 @@ from doorbell.soak.steps import RESETS, VF_RESETS, Step, load
 
 pytestmark = pytest.mark.rtl
 FUNCTIONS = 3  # the simulator of test_ssd_functions.py
-OFTEN = ("flr", "offline", "vf_enable")  # the others are nightly
+OFTEN = ("flr",)  # the others are nightly
 WRITE: Step = {"do": "io", "op": "write", "count": 8, "data": 1}
 
 
@@ -130,6 +130,7 @@ def test_data_in_anothers_namespace_are_noticed(crowd: Crowd) -> None:
     assert found.kind == "data" and "function 1: " in str(found) and "block 3" in str(found)
 
 
+@pytest.mark.nightly
 def test_a_namespace_that_all_write(crowd: Crowd) -> None:
     """Each finds what the others have written; who is reset takes only its own commands along."""
     shared = {"ns": FUNCTIONS, "count": 8}
@@ -151,7 +152,7 @@ def test_a_namespace_that_all_write(crowd: Crowd) -> None:
     assert crowd.members[1].judge.ended["SUCCESS"] > 100
 
 
-@pytest.mark.parametrize("change", ["format", "detach", "ns_delete"])
+@pytest.mark.parametrize("change", ["format", pytest.param("detach", marks=pytest.mark.nightly), "ns_delete"])
 def test_a_namespace_changes_under_its_commands(crowd: Crowd, change: str) -> None:
     """Each ends as it may, before or after; the other namespaces' go on, and what is there afterwards is right."""
     shared = {"ns": FUNCTIONS, "count": 24}  # so much that the media is not done before the firmware is
@@ -180,6 +181,7 @@ def test_a_namespace_changes_under_its_commands(crowd: Crowd, change: str) -> No
     assert not crowd.ended["DATA_TRANSFER_ERROR"]
 
 
+@pytest.mark.nightly
 def test_spoilt_data_of_a_shared_namespace_are_noticed(crowd: Crowd) -> None:
     """As if function 1's write had been lost: function 2 finds it."""
     crowd.play(write(1, ns=FUNCTIONS))
@@ -189,6 +191,7 @@ def test_spoilt_data_of_a_shared_namespace_are_noticed(crowd: Crowd) -> None:
     assert found.kind == "data" and "function 2: " in str(found) and "block 3" in str(found)
 
 
+@pytest.mark.nightly
 def test_memory_that_another_function_was_granted_is_noticed(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     """The grant of function 1's buffer is function 2's: addresses are alike, domains are not."""
     plain, one, two = GrantingDriver._grant, crowd.members[1].drive, crowd.members[2].drive

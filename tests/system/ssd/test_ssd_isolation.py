@@ -11,7 +11,7 @@ from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import CC_EN, CSTS_RDY, AdminOpc, Feature, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
 from test_ssd_reset import quiet
-from traffic import MakeDrive, Traffic, media_of, unread
+from traffic import NARROW, MakeDrive, Traffic, media_of, unread
 
 CYCLES_US = 250
 ZERO_US = 2_000  # the media's time for the zeroes below
@@ -271,7 +271,7 @@ def test_format_holds_its_namespace_alone(make_drive: MakeDrive) -> None:
     """While namespace 2 is formatted on slow media, its commands end at once and say so; namespace 1 and the admin
     queue go on as if nothing were."""
     small = {"media_size": 16 << 20}  # it is zeroed, slowly
-    drive = make_drive(params={"NUM_NS": 4, "NUM_QP": 32}, data_w=128, link="gen3x4", media_zero_gbps=2, **small)
+    drive = make_drive(**NARROW, media_zero_gbps=2, **small)
     drive.start(queues=2, entries=64)
     namespaces.delete(drive)
     for _ in range(2):

@@ -31,7 +31,7 @@ from doorbell.nvme.constants import (
 )
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.structures import CtrlList, DsmRange, EffectsLog, ErrorLogEntry, IdNs, u128
-from traffic import MakeDrive
+from traffic import NARROW, MakeDrive
 
 NUM_NS = 4
 MEDIA = 20 << 20  # little, as deletions zero it
@@ -43,7 +43,7 @@ ALL = (*WITH_DATA, NvmOpc.WRITE_ZEROES, NvmOpc.VERIFY, NvmOpc.DSM, NvmOpc.FLUSH)
 @pytest.fixture
 def drive(make_drive: MakeDrive) -> Driver:
     """Room for four namespaces; the same simulator as the guest's of test_vm_namespaces.py."""
-    d = make_drive(data_w=128, link="gen3x4", params={"NUM_NS": NUM_NS, "NUM_QP": 32}, seed=3, media_size=MEDIA)
+    d = make_drive(**NARROW, seed=3, media_size=MEDIA)
     d.start(queues=4, entries=64)
     if not namespaces.supported(d):
         pytest.skip("this back end has no Namespace Management (OACS bit 3)")
@@ -189,12 +189,13 @@ def test_capabilities(drive: Driver) -> None:
     Table().check(drive)
 
 
-def test_any_order(drive: Driver) -> None:
+@pytest.mark.parametrize("steps", [90, pytest.param(300, marks=pytest.mark.nightly)])
+def test_any_order(drive: Driver, steps: int) -> None:
     """Random creates, attaches, detaches, deletes, formats, and resets of the controller, checked after each step: the
     lists, where each namespace is, its data, and that no byte of a deleted one is left on the media."""
     rng, table, seen = random.Random(11), Table(), set()
     counts: dict[str, int] = {}
-    for step in range(90):
+    for step in range(steps):
         what = rng.choice(("create", "create", "create", "attach", "attach", "detach", "delete", "format", "fill",
                            "reset" if step % 3 == 0 else "fill"))  # fmt: skip
         nsid = rng.randrange(1, NUM_NS + 1)
@@ -533,7 +534,7 @@ def test_reset_in_the_middle(drive: Driver) -> None:
     namespaces.attach(drive, 1)
     put(drive, 1, 0, data)
     kept = 0
-    for round_ in range(10):
+    for round_ in range(6):
         assert namespaces.create(drive, 4096, 4096) == 2
         namespaces.attach(drive, 2)
         put(drive, 2, 4095, data, 4096)

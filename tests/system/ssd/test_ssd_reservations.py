@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import copies
 import pytest
 from doorbell.nvme import namespaces, reservations
 from doorbell.nvme.commands import expect
@@ -39,10 +40,10 @@ NUM_FN = 3
 OK, CONFLICT, INVALID = Status.SUCCESS, Status.RESV_CONFLICT, Status.INVALID_FIELD
 
 
-@pytest.fixture
-def cluster(make_drive: MakeDrive) -> Cluster:
+@pytest.fixture(scope=copies.scope("module"))
+def cluster(make_drive_once: MakeDrive) -> Cluster:
     """PF and VFs, each with a host identifier of its own; namespace 1 is everybody's."""
-    return Cluster(make_drive, NUM_FN)
+    return Cluster(make_drive_once, NUM_FN)
 
 
 @pytest.fixture
@@ -338,7 +339,7 @@ def test_more_commands_than_there_are_slots(make_drive: MakeDrive, slots: int) -
         reservations.register(drive, key)
     _, want = reservations.report_try(drives[0], 128)
     rng = random.Random(slots)
-    for done in range(0, 3 * slots, 24 * NUM_FN):
+    for done in range(0, 2 * slots, 24 * NUM_FN):
         running = []
         for i in range(24 * NUM_FN):
             drive, size = drives[i % NUM_FN], 4 * rng.randrange(1, 25)  # of 96 bytes, behind which nothing is sent

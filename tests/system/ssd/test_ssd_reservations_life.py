@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import copies
 import pytest
 from doorbell.nvme import reservations
 from doorbell.nvme.commands import Command, expect
@@ -33,9 +34,9 @@ KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
 SLOW = {"media_latency_ns": 200_000}
 
 
-@pytest.fixture
-def cluster(make_drive: MakeDrive) -> Cluster:
-    return Cluster(make_drive, NUM_FN)
+@pytest.fixture(scope=copies.scope("module"))
+def cluster(make_drive_once: MakeDrive) -> Cluster:
+    return Cluster(make_drive_once, NUM_FN)
 
 
 @pytest.fixture
@@ -115,7 +116,9 @@ def test_a_processor_that_hung(cluster: Cluster) -> None:
     assert [writes(d) for d in cluster.drives] == [False, True, False]
 
 
-@pytest.mark.parametrize("wait", [0, 8000, 9000, 11_000, 14_000, 20_000])
+@pytest.mark.parametrize("wait", [
+    0, 9000, 14_000, *(pytest.param(wait, marks=pytest.mark.nightly) for wait in (8000, 11_000, 20_000)),
+])  # fmt: skip
 def test_a_reset_of_the_link_in_the_middle(cluster: Cluster, wait: int) -> None:
     """... of one that preempts: the namespace has the old reservation or the new one, and at no time none."""
     pf, vf, other = cluster.drives
@@ -193,7 +196,7 @@ def submit_many(drive: Driver, count: int) -> list[Command]:
     return commands
 
 
-@pytest.mark.parametrize("how", ["disable", "flr", "delete"])
+@pytest.mark.parametrize("how", [pytest.param("disable", marks=pytest.mark.nightly), "flr", "delete"])
 def test_an_end_with_commands_that_wait(drives: list[Driver], how: str) -> None:
     """A function that goes with reservation commands inside: it ends, others' go on, all slots come back."""
     pf, vf, other = drives

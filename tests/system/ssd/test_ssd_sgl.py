@@ -125,7 +125,7 @@ def test_random_lists(make_drive: MakeDrive, data_w: int, link: str) -> None:
     model = bytearray(rng.randbytes(region * 512))
     for at in range(0, region, 2048):
         drive.write(at, bytes(model[at * 512 : (at + 2048) * 512]))
-    for turn in range(24):
+    for turn in range(12 if data_w == 256 else 24):
         opcode = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.READ, NvmOpc.COMPARE)[turn % 4]
         share, sent = region // 24, []
         for i in range(24):
@@ -388,7 +388,7 @@ def test_as_fast_as_prps(
         )
         wire = sim_link(drive.sim, limits.Link.parse(link))
         for rw in ("randread", "randwrite"):
-            for size, count in ((4096, 3000), (128 << 10, 200)):
+            for size, count in ((4096, 1200 if data_w == 256 else 3000), (128 << 10, 80 if data_w == 256 else 200)):
                 depth = 32 if size == 4096 else 16
                 result = run_group(drive, [Job(rw=rw, bs=size, iodepth=depth, numjobs=4, number_ios=count // 4)])[0]
                 rates[sgl, rw, size] = result.iops

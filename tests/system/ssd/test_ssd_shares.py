@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 from doorbell.nvme import virtualization
 from doorbell.nvme.commands import expect
@@ -41,9 +42,9 @@ def opened(make_drive: MakeDrive, num_fn: int = NUM_FN, **more: Any) -> Driver:
     return drive
 
 
-@pytest.fixture
-def pf(make_drive: MakeDrive) -> Driver:
-    return opened(make_drive)
+@pytest.fixture(scope=copies.scope("module"))
+def pf(make_drive_once: MakeDrive) -> Driver:
+    return opened(make_drive_once)
 
 
 def vf_up(pf: Driver, fn: int) -> Driver:
@@ -178,6 +179,22 @@ def test_what_it_outlasts(pf: Driver) -> None:
     assert everything(pf) == [PLAIN, *after[1:]]
 
 
+def test_an_image_for_one_function(make_drive: MakeDrive, tmp_path: Path) -> None:
+    """What a drive with VFs has saved is read by one without: it takes what is its own, and keeps nothing else."""
+    image = str(tmp_path / "image")
+    pf = opened(make_drive, image=image)
+    set_share(pf, 0, save=True, weight=5, iops=1000)
+    pf.admin(AdminOpc.SET_FEATURES, cdw10=Feature.SW_PROGRESS, cdw11=77)
+    pf.sim.close()
+    one = opened(make_drive, 1, image=image)
+    assert one.get_features(Feature.SW_PROGRESS) == 77
+    one.write(0, bytes(4096))
+    one.sim.close()
+    pf = opened(make_drive, image=image)
+    assert everything(pf) == [PLAIN] * NUM_FN and pf.get_features(Feature.SW_PROGRESS) == 77
+
+
+@pytest.mark.nightly
 def test_an_image_for_more_and_fewer_functions(make_drive: MakeDrive, tmp_path: Path) -> None:
     """What a drive has saved is read by one of more functions, of fewer, of one: each takes what is its own."""
     image = str(tmp_path / "image")

@@ -74,7 +74,7 @@ def parts(results: list[Result]) -> list[float]:
     pytest.param("randrw", 128, 2, (4, 2, 1), marks=pytest.mark.nightly),
     pytest.param("randread", 128, 2, (1, 3, 8), marks=pytest.mark.nightly),
     pytest.param("randread", 128, 2, (1, 1, 1), marks=pytest.mark.nightly),
-    ("randread", 128, 2, (1, 4, 11)),
+    pytest.param("randread", 128, 2, (1, 4, 11), marks=pytest.mark.nightly),
     pytest.param("randwrite", 128, 2, (1, 2, 16), marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_parts_are_as_weights_are(drive: Drive, rw: str, depth: int, copies: int, weights: tuple[int, ...]) -> None:

@@ -109,7 +109,10 @@ VARIANTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+RARE = {"mps512_mrrs256", "mps1024_mrrs1024", "rcb128", "stalls_128", "stalls_512"}
+
+
+@pytest.mark.parametrize("variant", [pytest.param(v, marks=pytest.mark.nightly if v in RARE else ()) for v in VARIANTS])
 def test_links(make_drive: MakeDrive, variant: str) -> None:
     """Widths, payload and request sizes, completion cuts, completions out of order, credits, stalls, slow media."""
     drive = make_drive(**VARIANTS[variant])
@@ -161,8 +164,10 @@ def sustained(drive: Driver, total: int) -> None:
         assert int.from_bytes(data[:8], "little") == number and data[8:16] == data[16:24] == data[-8:]
 
 
-def test_sustained_writes(drive: Driver) -> None:
-    sustained(drive, 64 << 20)
+def test_sustained_writes(make_drive: MakeDrive) -> None:
+    drive = make_drive(media_size=12 << 20)
+    drive.start(queues=4, entries=64)
+    sustained(drive, 16 << 20)
 
 
 @pytest.mark.nightly

@@ -22,7 +22,7 @@ READS = (NvmOpc.READ, NvmOpc.VERIFY, NvmOpc.COMPARE)
 @pytest.fixture
 def marking(make_drive: MakeDrive) -> Driver:
     """A drive with the command, with four queue pairs."""
-    d = make_drive(**NARROW)
+    d = make_drive(**NARROW, media_size=256 << 20)  # of four namespaces
     d.start(queues=4, entries=64)
     return d
 
@@ -131,7 +131,7 @@ def test_checks(marking: Driver) -> None:
     last = d.namespace.nsze - 1
     for slba, blocks in ((last + 1, 1), (last, 2), (1 << 32, 1), ((1 << 64) - 1, 1), ((1 << 64) - 1, 8)):
         assert status_of(d, UNCOR, slba, blocks) == Status.LBA_RANGE
-    for nsid in (0, 2, 0xFFFFFFFE):
+    for nsid in (0, 5, 0xFFFFFFFE):
         assert status_of(d, UNCOR, 0, nsid=nsid) == Status.INVALID_NS
     assert status_of(d, UNCOR, 0, nsid=NSID_ALL) in (Status.INVALID_FIELD, Status.INVALID_NS)
     assert status_of(d, UNCOR, 0, flags=1) == Status.INVALID_FIELD

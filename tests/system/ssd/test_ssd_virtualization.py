@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 
+import copies
 import pytest
 from doorbell.nvme import namespaces, virtualization
 from doorbell.nvme.commands import expect
@@ -41,9 +42,9 @@ MULTIPLE, SRIOV = 2, 4  # CMIC
 SHARED = 1  # NMIC
 
 
-@pytest.fixture
-def pf(make_drive: MakeDrive) -> Driver:
-    drive = make_drive(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN}, media_size=64 << 20)
+@pytest.fixture(scope=copies.scope("module"))
+def pf(make_drive_once: MakeDrive) -> Driver:
+    drive = make_drive_once(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN}, media_size=64 << 20)
     drive.start(queues=2, entries=32)
     drive.sim.enable_vfs(NUM_FN - 1)
     return drive
@@ -310,11 +311,11 @@ def test_a_vf_that_stays_enabled_does_not_hold_the_pf(pf: Driver) -> None:
     vf_up(pf, 1, vf=vf)
 
 
-@pytest.mark.parametrize("how", ["shutdown", "keep alive"])
+@pytest.mark.parametrize("how", ["shutdown", pytest.param("keep alive", marks=pytest.mark.nightly)])
 def test_a_vf_that_goes_in_the_middle_of_its_format(make_drive: MakeDrive, how: str) -> None:
     """What it changes is free again for others, whether its host shuts it down or is not heard of any more."""
     pages, format_us = 64, 600
-    pf = make_drive(num_fn=2, memory=MEMORY, params={"NUM_NS": 4}, media_size=2 << 20,
+    pf = make_drive(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN}, media_size=2 << 20,
                     media_zero_gbps=pages * 4096 / (format_us * 1000))  # fmt: skip
     pf.start(queues=1, entries=16)
     pf.sim.enable_vfs(1)

@@ -13,7 +13,7 @@ from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NSID_ALL, OAES_NS_ATTR, AdminOpc, AerNotice, Cns, Feature, LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.structures import DsmRange, IdNs
-from traffic import MakeDrive
+from traffic import NARROW, MakeDrive
 
 pytestmark = pytest.mark.rtl
 WRITABLE, PROTECTED, UNTIL_POWER_CYCLE, PERMANENT = range(4)
@@ -45,7 +45,7 @@ def command(drive: Driver, opcode: int, nsid: int, **fields: int):
 
 def powered_on(make_drive: MakeDrive, image: Path) -> Driver:
     where = {"image": str(image), "media_size": 20 << 20}
-    drive = make_drive(data_w=128, link="gen3x4", params={"NUM_NS": 4, "NUM_QP": 32}, **where)
+    drive = make_drive(**NARROW, **where)
     drive.start(queues=2, entries=64)
     return drive
 

@@ -13,6 +13,7 @@ from test_vm import GUEST, pytestmark, vm
 pytestmark = [pytestmark, pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")]
 
 
+@pytest.mark.nightly
 def test_linux(tmp_path: Path) -> None:
     image = tmp_path / "drive.img"
     done = vm(tmp_path, "--top", "db_csd", "--data-w", "256", "--link", "gen3x8", "--image", image, "--size", "64M",

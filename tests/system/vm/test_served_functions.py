@@ -199,6 +199,7 @@ def sizes(paths: list[str]) -> list[int]:
     return found
 
 
+@pytest.mark.nightly
 def test_size_of_vfs(tmp_path: Path) -> None:
     """Each VF has what was asked for, the PF the rest; what an image has already stays as it is."""
     settings = 128 << 10  # of the media, the drive's own

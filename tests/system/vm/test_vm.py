@@ -156,6 +156,7 @@ def test_smoke(tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout.endswith(b"fine\n"), done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_image_lasts(tmp_path: Path) -> None:
     """A second boot finds the files of the first. Another width than the other tests have."""
     image = ["--backend", BACKEND, "--data-w", "256", "--link", "gen3x8", "--size", "64m", "--image", tmp_path / "disk"]

@@ -35,6 +35,7 @@ def jobs(tmp_path: Path, codes: list[int]) -> list[str | Path]:
     return args
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")
 def test_two_guests(tmp_path: Path) -> None:
     """Each has a namespace of its own and its own script; lines have numbers; the worst exit status counts."""
