@@ -10,7 +10,6 @@
 //   db_ssd_media        the media's read channel and commands, shared
 //   db_ssd_completion   completions to entries and interrupts
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
-//   db_ssd_reset, db_ssd_idle, db_ssd_stats
 //
 // Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read),
 // rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
@@ -38,6 +37,7 @@ module db_ssd_core
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
+  parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -65,6 +65,9 @@ module db_ssd_core
   input  logic                  s_rc_valid,
   output logic                  s_rc_ready,
   input  rc_t                   s_rc,
+  input  logic                  s_peer_valid,      ///< packets of db_pcie_peers for RQ
+  output logic                  s_peer_ready,
+  input  rq_t                   s_peer,
   input  link_cfg_t             link_cfg,
   output logic [NUM_FN-1:0]     flr_done,          ///< pulses
   output logic                  intx,              ///< level: INTA asserted
@@ -115,9 +118,7 @@ module db_ssd_core
   output ext_bus_t              m_ext,
   input  logic [31:0]           s_ext_rdata        ///< in the same cycle; zeros if there is nothing
 );
-  if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad_addr
-    $error("%m: MEDIA_ADDR_W must be 20..64");
-  end
+  if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) $error("%m: MEDIA_ADDR_W must be 20..64");
 
   // ---- read clients of db_pcie_endpoint
   localparam int RD_DATA = 0;  // data of Write, Compare, Dataset Management
@@ -141,11 +142,9 @@ module db_ssd_core
   logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
   logic [ASKERS-1:0]             ask_aborted;
   segment_user_t [1:0]           write_at;               // of the next TLPs to the host
-  assign ask_slot[ASK_DATA]      = read_at[RD_DATA];
-  assign ask_slot[ASK_PRPR]      = read_at[RD_PRPR];
-  assign ask_slot[ASK_PRPW]      = read_at[RD_PRPW];
-  assign ask_slot[ASK_WRITE]     = write_at[0].slot;
-  assign ask_slot[ASK_WRITE + 1] = write_at[1].slot;
+  assign {ask_slot[ASK_PRPW], ask_slot[ASK_PRPR], ask_slot[ASK_DATA]} =
+         {read_at[RD_PRPW], read_at[RD_PRPR], read_at[RD_DATA]};
+  assign {ask_slot[ASK_WRITE+1], ask_slot[ASK_WRITE]} = {write_at[1].slot, write_at[0].slot};
   always_comb begin
     read_void          = '0;
     read_void[RD_DATA] = ask_aborted[ASK_DATA];
@@ -172,7 +171,7 @@ module db_ssd_core
   post_t         post;
   db_pcie_endpoint #(
     .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)),
-    .WRITE_USER_W($bits(segment_user_t)), .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
+    .WRITE_USER_W($bits(segment_user_t)), .PEERS(PEERS), .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128, has_user: 1'b0},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPR
@@ -191,7 +190,8 @@ module db_ssd_core
     .s_row_info(s_tap_read_info), .m_done_valid(data_done_valid), .m_done_ready(data_done_ready),
     .m_done_user(data_done_user), .m_done_err(data_done_err), .s_post_valid(post_valid), .s_post_ready(post_ready),
     .s_post(post), .s_read_owner(read_slot), .m_read_owner(read_at), .s_read_void(read_void), .m_write_user(write_at),
-    .s_write_void(ask_aborted[ASK_WRITE+:2]), .fence, .fenced);
+    .s_write_void(ask_aborted[ASK_WRITE+:2]), .fence, .fenced, .peer_stop(!link_cfg.bus_master[0]), .s_peer_valid,
+    .s_peer_ready, .s_peer);
 
   // ---- from queues to commands
   logic                    msix_reg_valid, msix_reg_ready, msix_reg_rvalid, vf_look_valid, vf_look_answer;
