@@ -284,8 +284,8 @@ module db_host_engine
   // ---- idle: only time passes
   db_host_idle #(.NUM_ACTIVE(9)) i_idle (
     .clk, .rst, .control(control_busy), .requesting, .slots_empty, .part_valid,
-    .active({s_axis_cmd_tvalid, s_axis_wdata_tvalid, m_axis_rdata_tvalid, m_axis_status_tvalid, link_active, m_fwd_valid,
-             out_valid, s_axil_awvalid, s_axil_arvalid}),
+    .active({s_axis_cmd_tvalid, s_axis_wdata_tvalid, m_axis_rdata_tvalid, m_axis_status_tvalid, link_active,
+             m_fwd_valid, out_valid, s_axil_awvalid, s_axil_arvalid}),
     .quiet, .idle
   );
 endmodule

@@ -88,7 +88,8 @@ module db_pcie_peers
   logic window_valid, window_ready, other_asks;
   cq_t  cq;
   db_pcie_peer_cq #(.DATA_W(DATA_W)) i_cq (
-    .clk, .rst, .s_cq_valid, .s_cq_ready, .s_cq, .m_cq(cq), .m_window_valid(window_valid), .m_window_ready(window_ready),
+    .clk, .rst, .s_cq_valid, .s_cq_ready, .s_cq, .m_cq(cq), .m_window_valid(window_valid),
+    .m_window_ready(window_ready),
     .m_other_valid(m_cq_valid), .m_other_ready(m_cq_ready), .m_other_asks(other_asks));
   assign m_cq = cq;
 
@@ -111,7 +112,8 @@ module db_pcie_peers
   cc_t  [1:0] cc;
   logic       answered, gave_up_q, cc_idle;
   db_pcie_root_tx #(.DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .ROW_LATENCY(ROW_LATENCY)) i_tx (
-    .clk, .rst, .cfg_mps, .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done), .m_row_valid(row_valid),
+    .clk, .rst, .cfg_mps, .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
+    .m_row_valid(row_valid),
     .m_row_addr(row_addr), .s_row_data(row_data), .m_cc_valid(cc_valid[1]), .m_cc_ready(cc_ready[1]), .m_cc(cc[1]),
     .idle(tx_idle));
   assign cc_valid[0] = s_cc_valid;

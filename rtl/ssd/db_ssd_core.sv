@@ -14,7 +14,6 @@
 // Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read),
 // rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
 // same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
-//
 // How a command travels: docs/ssd/theory.md. Wired straight, a tap has neither latency nor logic.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
@@ -118,7 +117,7 @@ module db_ssd_core
   output ext_bus_t              m_ext,
   input  logic [31:0]           s_ext_rdata        ///< in the same cycle; zeros if there is nothing
 );
-  if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) $error("%m: MEDIA_ADDR_W must be 20..64");
+  if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad $error("%m: MEDIA_ADDR_W must be 20..64"); end
 
   // ---- read clients of db_pcie_endpoint
   localparam int RD_DATA = 0;  // data of Write, Compare, Dataset Management
@@ -171,7 +170,8 @@ module db_ssd_core
   post_t         post;
   db_pcie_endpoint #(
     .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)),
-    .WRITE_USER_W($bits(segment_user_t)), .PEERS(PEERS), .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
+    .WRITE_USER_W($bits(segment_user_t)), .PEERS(PEERS),
+    .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128, has_user: 1'b0},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPR

@@ -35,7 +35,7 @@ module db_vcsd
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter int NUM_SSD      = 2,          ///< SSDs: 1, 2, 4, 8
-  parameter bit STRIPE       = 1'b0,       ///< the media is striped over the SSDs, 128 KiB each; else one behind the other
+  parameter bit STRIPE       = 1'b0,       ///< the SSDs take 128 KiB in turn; else one follows the other
   parameter int SSD_CMDS     = 128,        ///< commands under way in each SSD: power of two, 8..256
   parameter int WR_RING_BYTES = 262144,    ///< each SSD's buffer of data to be written: 4 KiB..8 MiB, a power of 2
   parameter int RD_RING_BYTES = 524288,    ///< each SSD's buffer of data that is read: the same
@@ -97,7 +97,8 @@ module db_vcsd
     .DATA_W(DATA_W), .NUM_PEERS(NUM_SSD), .DRIVE_LOG2(db_host_pkg::WIN_W), .READABLE(db_host_pkg::READABLE_REGIONS),
     .ROW_LATENCY(db_host_pkg::ROW_LATENCY)
   ) i_peers (
-    .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .idle(peers_idle), .cq_np_req, .s_cq_valid, .s_cq_ready,
+    .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .idle(peers_idle), .cq_np_req, .s_cq_valid,
+    .s_cq_ready,
     .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .s_rc_valid(s_rc_valid && s_rc_ready), .s_rc, .m_cq_valid(core_cq_valid),
     .m_cq_ready(core_cq_ready), .m_cq(core_cq), .s_cc_valid(core_cc_valid), .s_cc_ready(core_cc_ready), .s_cc(core_cc),
     .m_rq_valid(peer_valid), .m_rq_ready(peer_ready), .m_rq(peer), .tick, .bar_base(ssd_bar),

@@ -10,8 +10,7 @@ module db_virt_command
 #(
   parameter int ADDR_W      = 40,   ///< bits of a media address
   parameter int NUM_SSD     = 2,    ///< 1, 2, 4, 8
-  parameter bit STRIPE      = 1'b0, ///< db_virt_map
-  parameter int STRIPE_LOG2 = 17    ///< log2 of a chunk's bytes
+  parameter bit STRIPE      = 1'b0  ///< db_virt_map
 ) (
   input  logic                     clk,
   input  logic                     rst,

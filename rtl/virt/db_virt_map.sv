@@ -11,8 +11,7 @@ module db_virt_map
 #(
   parameter int ADDR_W      = 40,   ///< bits of a media address
   parameter int NUM_SSD     = 2,    ///< 1, 2, 4, 8
-  parameter bit STRIPE      = 1'b0, ///< chunks of all SSDs in turn
-  parameter int STRIPE_LOG2 = 17    ///< log2 of a chunk's bytes, 12..17
+  parameter bit STRIPE      = 1'b0  ///< chunks of all SSDs in turn
 ) (
   input  logic                       clk,
   input  logic                       rst,
@@ -32,9 +31,6 @@ module db_virt_map
   localparam int INDEX_W    = NUM_SSD > 1 ? INDEX_LOG2 : 1;
   if (!(NUM_SSD inside {1, 2, 4, 8})) begin : g_bad
     $error("%m: NUM_SSD must be 1, 2, 4 or 8 (is %0d)", NUM_SSD);
-  end
-  if (!(STRIPE_LOG2 inside {[12:17]})) begin : g_bad_stripe
-    $error("%m: STRIPE_LOG2 must be 12..17 (is %0d)", STRIPE_LOG2);
   end
 
   // Pages in front of each SSD; the last: of all.
@@ -67,7 +63,6 @@ module db_virt_map
   end
 
   assign s_ready = !one_q && !m_valid;
-  assign hold    = m_place.kind == PLACE_SSD && state.present && !state.up && !state.dead;
   always_ff @(posedge clk) begin
     one_q <= s_valid && s_ready;
     if (s_valid && s_ready) begin
@@ -82,6 +77,7 @@ module db_virt_map
       m_valid        <= 1'b1;
       m_place.kind   <= card_q ? PLACE_CARD : (!state.present || unfit) ? PLACE_NONE : PLACE_SSD;
       m_place.ssd    <= which_q;
+      hold           <= !card_q && state.present && !state.up && !state.dead;
       m_place.lba    <= there >> state.lba_shift;
       m_place.blocks <= 32'(bytes_q >> state.lba_shift);
     end

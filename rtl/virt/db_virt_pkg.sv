@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the blocks of db_vcsd's media share: where an address is, whose a block command is.
 package db_virt_pkg;
-  localparam int MAX_SSD = 8;
-  localparam int SSD_W   = 3;           // bits of an SSD's index
-
-  localparam int SETTINGS_PAGES = 32;   // of 4 KiB: the last of the media, in the card's own memory
+  localparam int SSD_W       = 3;   // bits of an SSD's index
+  localparam int STRIPE_LOG2 = 17;  // log2 of a chunk's bytes: the 32 pages that ssd_pages is a multiple of
 
   typedef enum logic [1:0] {
     PLACE_SSD,

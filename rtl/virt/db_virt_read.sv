@@ -13,7 +13,6 @@ module db_virt_read
   parameter int ADDR_W  = 40,    ///< bits of a media address
   parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
   parameter bit STRIPE  = 1'b0,  ///< db_virt_map
-  parameter int BURSTS  = 512,   ///< under way: a power of two
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
@@ -40,6 +39,7 @@ module db_virt_read
   input  logic [NUM_SSD-1:0][DATA_W-1:0] s_row_data,
   input  logic [NUM_SSD-1:0]             s_row_err
 );
+  localparam int BURSTS   = 512;  // under way
   localparam int ROW_LOG2 = $clog2(DATA_W / 8);
   localparam int INDEX_W  = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
   typedef struct packed {

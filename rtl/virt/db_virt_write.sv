@@ -11,7 +11,6 @@ module db_virt_write
   parameter int ADDR_W  = 40,    ///< bits of a media address
   parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
   parameter bit STRIPE  = 1'b0,  ///< db_virt_map
-  parameter int BURSTS  = 512,   ///< under way: a power of two
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
 ) (
@@ -38,6 +37,7 @@ module db_virt_write
   input  logic [NUM_SSD-1:0]             s_end_valid,
   input  logic [NUM_SSD-1:0]             s_end_err
 );
+  localparam int BURSTS   = 512;  // under way
   localparam int ROW_LOG2 = $clog2(DATA_W / 8);
   localparam int INDEX_W  = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
   typedef enum logic [1:0] {END_SSD, END_CARD, END_GOOD, END_BAD} end_e;
@@ -115,7 +115,8 @@ module db_virt_write
   logic [1:0]         b;
   logic [NUM_SSD-1:0] done_valid, done_ready, done_err;
   db_fifo #(.WIDTH($bits(end_t)), .DEPTH(BURSTS)) i_order (
-    .clk, .rst, .s_valid(end_in_valid), .s_ready(order_ready), .s_data(end_in), .m_valid(end_valid), .m_ready(end_ready),
+    .clk, .rst, .s_valid(end_in_valid), .s_ready(order_ready), .s_data(end_in), .m_valid(end_valid),
+    .m_ready(end_ready),
     .m_data(ending), .level());
   for (genvar i = 0; i < NUM_SSD; i++) begin : g_done
     // room for all: there are never more Writes under way than places in the order
@@ -142,12 +143,14 @@ module db_virt_write
     endcase
   end
   assign end_ready        = b_valid && b_ready;
-  assign m_card_write_req = '{aw_valid: card_go, aw: aw_q, w_valid: begun_q && s_axi_write_req.w_valid && kind == END_CARD,
+  assign m_card_write_req = '{aw_valid: card_go, aw: aw_q,
+  w_valid: begun_q && s_axi_write_req.w_valid && kind == END_CARD,
                               w: s_axi_write_req.w, b_ready: b_ready && end_valid && ending.kind == END_CARD};
   logic       out_valid;
   logic [1:0] out;
   db_skid #(.WIDTH(2)) i_out (
-    .clk, .rst, .s_valid(b_valid), .s_ready(b_ready), .s_data(b), .m_valid(out_valid), .m_ready(s_axi_write_req.b_ready),
+    .clk, .rst, .s_valid(b_valid), .s_ready(b_ready), .s_data(b), .m_valid(out_valid),
+    .m_ready(s_axi_write_req.b_ready),
     .m_data(out));
   assign s_axi_write_rsp = '{aw_ready: map_ready, w_ready: row_take, b_valid: out_valid, b: out};
   assign idle            = map_ready && !s_axi_write_req.aw_valid && !end_valid && !out_valid && !begun_q;

@@ -221,7 +221,8 @@ module db_pcie_dma
   if (DATA_W == 512) begin : g_straddle
     logic straddle_idle;
     db_pcie_rq_straddle i_rq_straddle (
-      .clk, .rst(way_rst), .idle(straddle_idle), .s_rq_valid(mux_valid), .s_rq_ready(mux_ready), .s_rq(mux), .m_rq_valid,
+      .clk, .rst(way_rst), .idle(straddle_idle), .s_rq_valid(mux_valid), .s_rq_ready(mux_ready), .s_rq(mux),
+      .m_rq_valid,
       .m_rq_ready, .m_rq
     );
     assign rq_idle = mux_idle && straddle_idle;
@@ -244,6 +245,7 @@ module db_pcie_dma
     .clk, .rst, .stop, .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
   );
 
-  assign idle = reads_ended && client_waiting == '0 && rq_idle && source_valid[SOURCES-1:0] == '0 && m_row_valid == '0 &&
+  assign idle = reads_ended && client_waiting == '0 && rq_idle && source_valid[SOURCES-1:0] == '0 &&
+                m_row_valid == '0 &&
                 s_read_valid == '0 && !s_seg_valid && !s_row_valid && !m_done_valid;
 endmodule

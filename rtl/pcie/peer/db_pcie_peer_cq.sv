@@ -29,7 +29,8 @@ module db_pcie_peer_cq
   logic     valid, ready, mid_q, window_q, window;
   cq_desc_t desc;
   db_skid #(.WIDTH($bits(cq_t))) i_in (
-    .clk, .rst, .s_valid(s_cq_valid), .s_ready(s_cq_ready), .s_data(s_cq), .m_valid(valid), .m_ready(ready), .m_data(m_cq));
+    .clk, .rst, .s_valid(s_cq_valid), .s_ready(s_cq_ready), .s_data(s_cq), .m_valid(valid), .m_ready(ready),
+    .m_data(m_cq));
 
   assign desc           = m_cq.tdata[127:0];
   assign window         = mid_q ? window_q : desc.bar_id == WINDOW_BAR;
