@@ -11,9 +11,8 @@
 //   db_ssd_completion   completions to entries and interrupts
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
 //
-// Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read),
-// rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
-// same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
+// Two taps, a packet a command: rows of the media on their way to the host (tap_read), rows of the host to the media or to
+// Compare (tap_write). What comes back must have the same rows in the same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
 // How a command travels: docs/ssd/theory.md. Wired straight, a tap has neither latency nor logic.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
@@ -24,9 +23,8 @@ module db_ssd_core
   parameter int NUM_FN       = 1,          ///< functions, 1..17: the PF and its VFs
   parameter int NUM_QP       = 32,         ///< I/O queue pairs of all functions, 1..255 - NUM_FN
   parameter int NUM_CMDS     = 128,        ///< I/O commands inside: power of two, 2..256
-  parameter int QUEUE_MIN    = 1,  ///< command slots that a submission queue has for itself, 1..64
-  /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
-  parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,
+  parameter int QUEUE_MIN    = 1,          ///< command slots that a submission queue has for itself, 1..64
+  parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,  ///< ... and at most, QUEUE_MIN..NUM_CMDS
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
   parameter int NUM_VEC      = NUM_FN == 1 ? NUM_QP + 1 : 33,  ///< MSI-X vectors of the PF, 1..256
   parameter int VF_VEC       = 8,          ///< of each VF: a power of two, 1..32
@@ -37,6 +35,8 @@ module db_ssd_core
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
+  parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
+  parameter int AHEAD_BYTES  = 16384,      ///< asked of the media ahead: power of two; over 16384 if R may be held up
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -118,7 +118,6 @@ module db_ssd_core
   input  logic [31:0]           s_ext_rdata        ///< in the same cycle; zeros if there is nothing
 );
   if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad $error("%m: MEDIA_ADDR_W must be 20..64"); end
-
   // ---- read clients of db_pcie_endpoint
   localparam int RD_DATA = 0;  // data of Write, Compare, Dataset Management
   localparam int RD_SQE  = 1;
@@ -273,7 +272,8 @@ module db_ssd_core
   media_cmd_t [1:0]    media_cmd;
   logic                media_busy, media_quiet;
   data_state_t         data_state;
-  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL)) i_data (
+  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL),
+                .BURST_BYTES(BURST_BYTES), .AHEAD_BYTES(AHEAD_BYTES)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || fw_media_valid), .state(data_state),
     .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),

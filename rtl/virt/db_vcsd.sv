@@ -73,7 +73,8 @@ module db_vcsd
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
-    .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX), .PEERS(1'b1)
+    .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX), .PEERS(1'b1), .BURST_BYTES(4096),
+    .AHEAD_BYTES(NUM_SSD * RD_RING_BYTES)
   ) i_core (
     .*, .s_cq_valid(core_cq_valid), .s_cq_ready(core_cq_ready), .s_cq(core_cq), .m_cc_valid(core_cc_valid),
     .m_cc_ready(core_cc_ready), .m_cc(core_cc), .cq_np_req(), .s_peer_valid(peer_valid), .s_peer_ready(peer_ready),
