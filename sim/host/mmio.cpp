@@ -88,8 +88,9 @@ void Mmio::send(Link& down) {
     }
     c.first_be = u8(first);
     c.last_be = u8(last);
+    c.damaged = false;
     c.arrive = down.send(x.cycle, m.write ? MWR : MRD, header_dw(addr), m.write ? dw * 4 : 0);
-    rx.cq.push();
+    rx.push_request();
     requests.pop();
 }
 

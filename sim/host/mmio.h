@@ -11,7 +11,7 @@
 namespace db {
 
 class Mmio {
-    static constexpr u32 SLOTS = 1024, TAGS = 64, MAX_BYTES = CqPacket::MAX_PAYLOAD * 4;
+    static constexpr u32 SLOTS = 1024, TAGS = 64, MAX_BYTES = 64;
     static constexpr u32 NOTHING = ~0u;  // in the doorbell page: nothing was written since we looked
     enum { FREE = 0, WAITING = 1, ANSWERED = 2 };
     struct Request {
@@ -60,10 +60,13 @@ class Mmio {
     // ---- the link
 
     bool pending() const { return !requests.empty(); }
+    bool may_go() const { return pending() && rx.request_room(!requests.front().write); }
     /// Puts the next access on the link.
     void send(Link& down);
     /// An answer of the core has come.
     void answer(const AnswerTlp& c);
+    /// One has come that is for nobody.
+    void nobody_asked() { ++hard.cc[CcError::UNEXPECTED]; }
 
     // ---- time
 
