@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from doorbell.device.drives import ExternalDrive, ModelDrive, PortOptions
 from doorbell.device.messages import SimError
 from doorbell.device.switch_sim import SwitchSim
-from test_sim import BASE, READ, SIZE, WRITE, Device, library
+from test_sim import BASE, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library
 
 BUFFER = 32 << 10
 WINDOW, PART = 0x7E00_0000_0000, 64 << 20
@@ -116,10 +116,10 @@ Make = Callable[..., Card]
 def make() -> Iterator[Make]:
     made: list[Card] = []
 
-    def one(*ssds: PortOptions, data_w: int = 256, **options: Any) -> Card:
+    def one(*ssds: PortOptions, data_w: int = 256, num_fn: int = 1, **options: Any) -> Card:
         drives = list(ssds) or [ModelDrive(size=MODEL_SIZE), ModelDrive(size=MODEL_SIZE)]
         options.setdefault("ssd_pages", MODEL_SIZE // 4096)
-        card = Card(SwitchSim(library(data_w, num_ssd=len(drives)), drives, **options))
+        card = Card(SwitchSim(library(data_w, num_fn=num_fn, num_ssd=len(drives)), drives, **options))
         made.append(card)
         return card
 
@@ -193,8 +193,9 @@ def fetched(card: Card, handle: int, size: int, port: int) -> bytes:
 def test_answers_go_where_they_belong(make: Make, options: dict[str, Any]) -> None:
     """Both SSDs and the host read and write at once, with the same tags, while the device moves data of its own: each
     one's data is what it asked for."""
-    card = make(ExternalDrive(), ExternalDrive(link="gen4x2"), **options)
-    external(card, min(512, options.get("mps", 256)))
+    cap = {"drive_mps_cap": 1024}
+    card = make(ExternalDrive(**cap), ExternalDrive(link="gen4x2", **cap), **options)
+    external(card, options.get("mps", 256))
     rng = random.Random(7)
     whole = rng.randbytes(BUFFER)
     card.place(0, whole)
@@ -522,11 +523,43 @@ def test_what_the_card_is_told(make: Make) -> None:
         assert sim.ssd_pages == 64
         assert sim.media_size == 2 * 64 * 4096
         assert sim.media_view(0, sim.media_size + 32 * 4096).nbytes == sim.media_size + 32 * 4096
+    with SwitchSim(library(256, num_ssd=2), media_size=2 << 20) as sim:
+        assert sim.ssd_pages == 256
+        assert sim.ssds.media_view(port=1).nbytes == 1 << 20
+
+
+def test_only_the_end_of_its_memory_is_used(make: Make) -> None:
+    """What is before the last 32 pages stands for the SSDs: a burst or zeroing there is an error."""
+    card = make()
+    card.expected = ("error.media_range",)
+    inside = card.sim.media_size
+    card.do(MEDIA_WRITE, size=4096, media=inside)
+    card.do(MEDIA_READ, size=4096, media=inside + 31 * 4096)
+    assert not card.sim.errors()
+    card.do(MEDIA_READ, size=4096, media=inside - 4096)
+    card.do(ZERO, size=4096, media=inside - 4096)
+    assert card.sim.errors() == {"error.media_range": 2}
+
+
+def test_a_vf_has_no_way_to_an_ssd(make: Make) -> None:
+    """Its guest may name any address: those of the SSDs' BARs go to the host, where nothing is."""
+    card = make(num_fn=2)
+    sim = card.sim
+    sim.enable_vfs(1)
+    sim.function(1).set_cfg(bus_master=True)
+    card.poke(BARS[0] + AQA, 0x0003_0003)
+    as_vf = 4 << 8
+    card.do(POKE, BARS[0] + AQA, be=as_vf)
+    card.do(READ, BARS[0] + VS, 4, be=as_vf)
+    assert card.status() == (1, 2, 1)
+    counters = sim.counters()
+    assert (counters["host.write_unmapped"], counters["host.read_unmapped"]) == (1, 1)
+    assert struct.unpack("<I", card.peek(BARS[0] + AQA)) == (0x0003_0003,)
 
 
 @pytest.mark.parametrize(("options", "why"), [
     ({"ssd_pages": 33}, "multiple of 32"), ({"window": 0x7E00_0100_0000}, "window"), ({"ssd_step": 8192}, "ssd_step"),
-    ({"cq_tlps": 33}, "cq_tlps"), ({"mps": 64}, "mps"),
+    ({"cq_tlps": 33}, "cq_tlps"), ({"mps": 64}, "mps"), ({"mps": 1024}, "drive_mps_cap"),
 ])  # fmt: skip
 def test_bad_options(options: dict[str, Any], why: str) -> None:
     with pytest.raises(SimError, match=why):
