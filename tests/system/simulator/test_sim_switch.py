@@ -16,7 +16,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from doorbell.device.drives import ExternalDrive, ModelDrive, PortOptions
+from doorbell import build
+from doorbell.device.drives import ExternalDrive, ModelDrive, PortOptions, ssd_drive
 from doorbell.device.messages import SimError
 from doorbell.device.switch_sim import SwitchSim
 from test_sim import BASE, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library
@@ -607,3 +608,22 @@ def test_anything_at_any_time(make: Make, seed: int) -> None:
     sim.run(10)
     assert fetched(card, sim.ssds.host_read(WINDOW, 0x4000), 0x4000, 0) == data[:0x4000]
     assert struct.unpack("<I", card.peek(BARS[1] + VS)) == (0x20000,)
+
+
+def test_db_ssd_as_an_ssd(make: Make) -> None:
+    """Our own drive beside the device: its library, cycle by cycle."""
+    drive = ssd_drive(build.simulator("db_ssd", {"DATA_W": 256}), window=(WINDOW, 2 * PART), media_size=MODEL_SIZE)
+    card = make(ModelDrive(size=MODEL_SIZE), drive)
+    ssd = Nvme(card, 1, entries=8)
+    ssd.io_queues()
+    data = random.Random(3).randbytes(8192)
+    card.place(0x4000, data)
+    assert ssd.command(NVM_WRITE, 1, prp=0x4000, prp2=0x5000, nsid=1, dw10=16, dw12=15) == 0
+    assert card.sim.ssds.media_read(8192, 8192, port=1) == data
+    assert ssd.command(NVM_READ, 1, prp=0x7000, prp2=0x6000, nsid=1, dw10=16, dw12=15) == 0
+    assert card.buffer()[0x6000:] == data[4096:] + data[:4096]
+    card.sim.ssds.link(False, port=1)
+    card.sim.run(100)
+    assert card.sim.up == 1
+    assert drive.sim is not None
+    assert not drive.sim.errors()
