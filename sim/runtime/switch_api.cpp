@@ -23,7 +23,7 @@ D* drive(const db_sim* s, u32 port) {
 }
 
 /// What is wrong with a configuration, or "".
-std::string fault_in(const db_switch_config& c, const db_host_port* p, u32 n) {
+std::string fault_in(const db_switch_config& c, u32 mps, const db_host_port* p, u32 n) {
     if (c.abi != DB_SWITCH_ABI) return "the library and switch_sim.py are of different versions";
     if (!db_num_ssd() || n != db_num_ssd()) return "this top has " + std::to_string(db_num_ssd()) + " SSDs";
     if (c.ssd_mrrs_code > 5) return "ssd_mrrs: 128, 256, ... 4096";
@@ -31,6 +31,8 @@ std::string fault_in(const db_switch_config& c, const db_host_port* p, u32 n) {
     if (c.window_base & ((u64{n} << 26) - 1)) return "window: a multiple of its size, 64 MiB for each SSD";
     for (u32 i = 0; i < n; ++i) {
         if (std::string why = db::fault_in(p[i]); !why.empty()) return why;
+        if (128u << p[i].drive_mps_cap_code < mps)
+            return "mps: drive_mps_cap of an SSD is less; all of a switch have one MPS";
         if (c.ssd_step < p[i].bar_bytes || (c.ssd_bar | c.ssd_step) & (p[i].bar_bytes - 1))
             return "ssd_bar, ssd_step: multiples of bar_bytes";
         if (!p[i].bar64 && (c.ssd_bar + i * c.ssd_step) >> 32) return "ssd_bar: below 4 GiB without bar64";
@@ -58,7 +60,7 @@ extern "C" {
 db_sim* db_switch_open(const db_config* c, const db_switch_config* sw, const db_host_port* p, uint32_t n, char* err,
                        uint32_t len) {
     std::string why = db::fault_in(*c);
-    if (why.empty()) why = fault_in(*sw, p, n);
+    if (why.empty()) why = fault_in(*sw, c->mps, p, n);
     std::unique_ptr<db_sim> s;
     try {
         if (why.empty()) s = make_device(*c, why);
@@ -67,6 +69,7 @@ db_sim* db_switch_open(const db_config* c, const db_switch_config* sw, const db_
             if (peers->open(why)) {
                 s->host.peers = peers.get();
                 s->peers = std::move(peers);
+                s->media.begin = s->media.store.size - SETTINGS_PAGES * 4096;
                 s->reset();
             } else {
                 s.reset();

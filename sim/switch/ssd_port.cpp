@@ -182,7 +182,7 @@ void SsdPort::link_on() {
 
 void SsdPort::update(u64 now) {
     cycle = now;
-    mps = std::min(x.mps, 128u << cfg.drive_mps_cap_code);
+    mps = x.mps;
     mrrs = x.mrrs;
     act();
     if (is_up && !configured && cycle >= configure_at) configure();

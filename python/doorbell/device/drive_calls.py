@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test or a command does with the drives at the far ends of links: faults, data, messages, counters. They hang on
-the root ports of a `HostSim`, or beside the device of a `SwitchSim`; either has a number of the drive as `port`."""
+"""What a test or a command does with the drives at the far ends of links: faults, data, messages, counters.
+
+They hang on the root ports of a `HostSim`, or beside the device of a `SwitchSim`; `port` is the drive's number there.
+"""
 
 from __future__ import annotations
 

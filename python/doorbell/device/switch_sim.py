@@ -65,12 +65,12 @@ class Ssds(DriveCalls):
         return self._drive_lib.signal(self._h, SIGNALS["present"])
 
 
-@with_options({name: o for name, o in (SIM_OPTIONS | OPTIONS).items() if name != "media_size"})
+@with_options(SIM_OPTIONS | OPTIONS)
 class SwitchSim(Sim):
     """One simulated device and the SSDs beside it, as many as it is built for.
 
-    Its media is the card's own memory: as large as all that the SSDs give, but only the end of it is used. `ssds`: of
-    each SSD what it is; None: models with their defaults.
+    `ssds`: of each SSD what it is; None: models with their defaults, or as large as media_size needs them. media_size
+    is what all give together. The media is the card's own memory: addresses for all of that, but only the end is used.
     """
 
     _library = SwitchLibrary
@@ -81,9 +81,11 @@ class SwitchSim(Sim):
     ) -> None:  # fmt: skip
         mine = chosen(OPTIONS, {k: options.pop(k) for k in list(options) if k in OPTIONS}, "a SwitchSim")
         number = load(SwitchLibrary, lib_path).num_ssd()
-        drives = list(ssds) if ssds is not None else [ModelDrive() for _ in range(number)]
-        if "media_size" in options:
-            raise TypeError("a SwitchSim has no media_size: it follows from ssd_pages")
+        wanted = options.pop("media_size", None)
+        if wanted is not None and mine["ssd_pages"] is None:
+            mine["ssd_pages"] = wanted // number // 4096
+        size = {"size": 4096 * mine["ssd_pages"]} if mine["ssd_pages"] else {}
+        drives = list(ssds) if ssds is not None else [ModelDrive(**size) for _ in range(number)]
         if len(drives) != number:
             raise SimError(f"this top has {number} SSDs, not {len(drives)}")
         if mine["ssd_pages"] is None:

@@ -40,8 +40,8 @@ RATE = {"gen1": Fraction(2500 * 8, 10), "gen2": Fraction(5000 * 8, 10)} | {
 
 
 def library(data_w: int, trace: bool = False, num_fn: int = 1, num_ssd: int = 0) -> Path:
-    """The shared library of the endpoint and the runtime. trace: able to write VCD. num_fn: PCIe functions. num_ssd: SSDs
-    beside it."""
+    """The shared library of the endpoint and the runtime. trace: able to write VCD. num_fn: PCIe functions.
+    num_ssd: SSDs beside it."""
     runtime, headers = simulators.runtime_sources("db_vcsd" if num_ssd else "endpoint")
     own = [ENDPOINT, CARD] if num_ssd else [ENDPOINT]
     top = own[-1].stem
