@@ -112,8 +112,14 @@ module db_axi_read
   db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
     .clk, .rst, .s_valid(go_q), .s_ready(meta_ready), .s_data({user_q, go_last_q}),
     .m_valid(meta_valid), .m_ready(pop && row_last), .m_data({m_row_user, meta_last}), .level());
+  // What is held up must not hold up a reset: after stop, from the first row on that finds no room, rows are taken and
+  // dropped.
+  logic rows_ready, drop, drop_q;
+  assign drop = AHEAD > ROWS && (drop_q || (stop && !rows_ready));
+  always_ff @(posedge clk) drop_q <= drop && !rst;
+  assign m_axi_read_req.r_ready = rows_ready || drop_q;
   db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS), .AROUND(FAST)) i_rows (
-    .clk, .rst, .s_valid(rsp.r_valid), .s_ready(m_axi_read_req.r_ready),
+    .clk, .rst, .s_valid(rsp.r_valid && !drop_q), .s_ready(rows_ready),
     .s_data({rsp.r.data, rsp.r.resp[1], rsp.r.last}),
     .m_valid(m_row_valid), .m_ready(m_row_ready), .m_data({m_row_data, m_row_info.err, row_last}), .level());
   assign m_row_info.dw   = 5'(DATA_W / 32);

@@ -39,6 +39,7 @@ module db_vcsd
   parameter int SSD_CMDS     = 128,        ///< commands under way in each SSD: power of two, 8..256
   parameter int WR_RING_BYTES = 262144,    ///< each SSD's buffer of data to be written: 4 KiB..8 MiB, a power of 2
   parameter int RD_RING_BYTES = 524288,    ///< each SSD's buffer of data that is read: the same
+  parameter int SSD_TIMEOUT  = 1_250_000_000,  ///< cycles until a command of an SSD is late; 0: never
   parameter int MS_CYCLES    = 250_000     ///< cycles of a millisecond; fewer only to shorten a simulation
 ) (
 `include "db_ssd_ports.svh"
@@ -134,7 +135,7 @@ module db_vcsd
     assign ssd[i] = '{present: ssd_present[i], up: ssd_up[i], dead: ssd_dead[i], lba_shift: lba_shift};
     db_host_engine #(
       .DATA_W(DATA_W), .NUM_CMDS(SSD_CMDS), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES),
-      .MS_CYCLES(MS_CYCLES), .REGS(1'b0)
+      .MS_CYCLES(MS_CYCLES), .REGS(1'b0), .CMD_TIMEOUT(SSD_TIMEOUT)
     ) i_engine (
       .clk, .rst, .link_up(ssd_present[i]), .cfg_mps_cap(3'd5), .set_mps(), .set_mrrs(),
       .window_base(window_base + (64'(i) << db_host_pkg::WIN_W)), .bar_base(ssd_bar[i]), .tick(tick[i]),
