@@ -59,7 +59,8 @@ module sim_card
     sim_endpoint #(.DATA_W(DATA_W), .MEDIA_ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN)) i_endpoint (
         .s_axis_cq_tvalid(s_axis_cq_tvalid && !cq_ours), .s_axis_cq_tready(in_cq_tready),
         .m_axis_cc_tvalid(in_cc_tvalid), .m_axis_cc_tready(in_cc_tready), .m_axis_cc_tdata(in_cc_tdata),
-        .m_axis_cc_tkeep(in_cc_tkeep), .m_axis_cc_tlast(in_cc_tlast), .m_axis_cc_tuser(), .idle(in_idle), .pcie_cq_np_req(), .*
+        .m_axis_cc_tkeep(in_cc_tkeep), .m_axis_cc_tlast(in_cc_tlast), .m_axis_cc_tuser(), .idle(in_idle),
+        .pcie_cq_np_req(), .*
     );
 
     function automatic int lead_of(input logic [3:0] be);  // bytes before the first one that is enabled
