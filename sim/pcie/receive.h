@@ -54,6 +54,7 @@ struct Receive {
     // Reserves for completions that the hard block makes up: the core can spoil at most one read a cycle.
     bool completion_room() const { return rc.size() < RC_SLOTS - 16; }
     bool timeout_room() const { return rc.size() < RC_SLOTS - 8; }
+    bool has_credits() const { return cq_tlps != 0; }
     bool request_room(bool read) const {
         const u32 n = cq.size() + uncredited.size();
         if (!cq_tlps) return (!x.cfg.mmio_queue || n < x.cfg.mmio_queue) && n < CQ_SLOTS;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sim_endpoint with SSDs beside it, for the tests of the simulator's switch: its buffer is what the SSDs see in BAR 2, at
 // the same place for all of them, so its registers move data between host, buffer and SSDs. Reads beyond the first MiB of
-// an SSD's part are refused. ssd_up shows what it was told: the SSDs that are there. ssd_dead: bit 0, a packet on CQ was
+// an SSD's part are refused. While bit 31 of register 0x04 is set, reads of SSDs are not answered. It gives 8 credits for
+// reads, of the host too. ssd_up shows what it was told: the SSDs that are there. ssd_dead: bit 0, a packet on CQ was
 // wrong; bit 1, a packet was marked as discontinued. Behavioural, not for synthesis.
 module sim_card
   import db_pcie_pkg::*, db_pcie_fn_pkg::*;
@@ -11,7 +12,8 @@ module sim_card
     parameter int NUM_FN = 1,
     parameter int NUM_SSD = 2,
     localparam int N = DATA_W / 32,
-    localparam int READS = 512
+    localparam int READS = 16,
+    localparam int CREDITS = 8
 ) (
 `include "db_ssd_ports.svh"
     ,
@@ -35,7 +37,8 @@ module sim_card
     // reads of the SSDs: descriptor and byte enables
     logic [127:0] desc [READS];
     logic [7:0] bes [READS];
-    logic [8:0] wp, rp;
+    logic [3:0] wp, rp;
+    logic [3:0] np_out;             // credits that are out, and reads that are not answered
     logic [12:0] at;                // what is asked next
     int left, piece;                // dwords of the read, of this completion
     logic started;                  // the read at rp is under way
@@ -56,7 +59,8 @@ module sim_card
     sim_endpoint #(.DATA_W(DATA_W), .MEDIA_ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN)) i_endpoint (
         .s_axis_cq_tvalid(s_axis_cq_tvalid && !cq_ours), .s_axis_cq_tready(in_cq_tready),
         .m_axis_cc_tvalid(in_cc_tvalid), .m_axis_cc_tready(in_cc_tready), .m_axis_cc_tdata(in_cc_tdata),
-        .m_axis_cc_tkeep(in_cc_tkeep), .m_axis_cc_tlast(in_cc_tlast), .m_axis_cc_tuser(), .idle(in_idle), .*
+        .m_axis_cc_tkeep(in_cc_tkeep), .m_axis_cc_tlast(in_cc_tlast), .m_axis_cc_tuser(), .idle(in_idle),
+        .pcie_cq_np_req(), .*
     );
 
     function automatic int lead_of(input logic [3:0] be);  // bytes before the first one that is enabled
@@ -71,12 +75,15 @@ module sim_card
 
     always_ff @(posedge clk) begin : bar2
         int n, lead, trail, bytes;
+        logic done, answered;
         logic [127:0] d;
         logic [12:0] a;
         if (m_axis_cc_tvalid && m_axis_cc_tready) begin
             in_packet <= !m_axis_cc_tlast;
             ours_packet <= mine;
         end
+        done = in_cc_tvalid && in_cc_tready;  // its answers are one beat
+        answered = 1'b0;
 
         // ---- what comes
         if (s_axis_cq_tvalid && s_axis_cq_tready) begin
@@ -120,7 +127,7 @@ module sim_card
                 cc_valid <= 1'b1;
                 at <= at + 13'(piece < N ? piece : N);
                 piece <= piece <= N ? 0 : piece - N;
-            end else if (wp != rp) begin
+            end else if (wp != rp && !i_endpoint.regs[1][31]) begin
                 cc_valid <= 1'b1;
                 if (d[25:20] != 0) begin  // refused: the request follows, byte enables first
                     cc_data[95:0] <= {16'd0, d[111:96], d[95:80], 2'd0, 3'd1, 11'd0,
@@ -130,6 +137,7 @@ module sim_card
                     cc_keep <= N'(8'hff);
                     cc_last <= 1'b1;
                     rp <= rp + 1;
+                    answered = 1'b1;
                 end else begin
                     n = started ? left : int'(d[74:64]);
                     a = started ? at : d[14:2];
@@ -148,11 +156,18 @@ module sim_card
                     left <= n - bytes;
                     started <= n != bytes;
                     if (n == bytes) rp <= rp + 1;
+                    answered = n == bytes;
                 end
             end
         end
 
+        pcie_cq_np_req <= {1'b0, np_out < 4'(CREDITS)};
+        np_out <= np_out + 4'(np_out < 4'(CREDITS)) - 4'(done) - 4'(answered);
+        if (4'(wp - rp) > 4'(CREDITS)) ssd_dead[0] <= 1'b1;
+
         if (rst) begin
+            np_out <= '0;
+            pcie_cq_np_req <= '0;
             cq_first <= 1'b1;
             cq_was_ours <= 1'b0;
             wp <= '0;

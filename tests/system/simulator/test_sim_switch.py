@@ -237,6 +237,32 @@ def test_a_write_is_seen_by_a_later_read(make: Make) -> None:
         assert fetched(card, card.sim.ssds.host_read(WINDOW + 0x800, 1024), 1024, 0) == data
 
 
+def test_writes_pass_reads_without_a_credit(make: Make) -> None:
+    """A device that answers no reads, of SSDs or host, when its credits are used up still gets what SSDs write, and
+    that does not wait for reads of the same SSD."""
+    card = make(ExternalDrive(), ExternalDrive())
+    external(card)
+    sim = card.sim
+    card.place(0, b"reads" * 1000)
+    sim.mmio_write(4, 1 << 31)
+    sim.run(200)
+    reads = [(port, sim.ssds.host_read(WINDOW + 5 * k, 400, port)) for k in range(30) for port in range(2)]
+    sim.run(2000)
+    for port in range(2):
+        sim.ssds.host_write(WINDOW + 0x6000 + 8 * port, b"written.", port)
+    asked = sim.mmio_read_start(0)
+    sim.run(2000)
+    card.start(WRITE, BASE, BUFFER)
+    sim.run(20_000)
+    assert card.memory[0x6000:0x6010] == b"written." * 2
+    assert sim.mmio_read_poll(asked) is None
+    assert all(sim.ssds.host_read_poll(handle, 400, port) is None for port, handle in reads)
+    sim.mmio_write(4, 0)
+    for k, (port, handle) in enumerate(reads):
+        assert fetched(card, handle, 400, port) == (b"reads" * 80), k
+    assert sim.mmio_read_poll(asked) == b"\x01\0\xb0\x0d"
+
+
 @pytest.mark.parametrize("addr", [BASE, WINDOW - 64, WINDOW + 2 * PART, BARS[1], 0xFEE0_0000])
 def test_an_ssd_never_touches_the_host(make: Make, addr: int) -> None:
     """Memory of the host, the other SSD, interrupts: a write is dropped, a read refused, and counted."""
