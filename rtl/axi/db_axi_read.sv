@@ -87,7 +87,8 @@ module db_axi_read
 
   always_ff @(posedge clk) begin
     known_q   <= !go;
-    room_q    <= {reserved <= COUNT_W'(AHEAD - 4096 / ROW_BYTES), reserved <= COUNT_W'(AHEAD - BURST_BYTES / ROW_BYTES)};
+    room_q    <= {reserved <= COUNT_W'(AHEAD - 4096 / ROW_BYTES),
+                  reserved <= COUNT_W'(AHEAD - BURST_BYTES / ROW_BYTES)};
     offered_q <= m_axi_read_req.ar_valid && !rsp.ar_ready;
     if (s_cmd_valid && s_cmd_ready) begin
       user_q  <= s_cmd_user;

@@ -108,6 +108,7 @@ module db_pcie_peers
   assign wr_index  = NUM_PEERS > 1 ? wr_addr[WINDOW_LOG2-1-:INDEX_W] : '0;
 
   // ---- CC
+  logic [DATA_W-1:0] row_data;
   logic [1:0] cc_valid, cc_ready;
   cc_t  [1:0] cc;
   logic       answered, gave_up_q, cc_idle;
@@ -132,7 +133,6 @@ module db_pcie_peers
 
   // ---- rows
   logic [ROW_LATENCY-1:0][INDEX_W-1:0] index_q;
-  logic [DATA_W-1:0]                   row_data;
   assign row_index  = NUM_PEERS > 1 ? row_addr[WINDOW_LOG2-1-:INDEX_W] : '0;
   assign m_row_addr = row_addr[DRIVE_LOG2-1:0];
   assign row_data   = s_row_data[index_q[ROW_LATENCY-1]];

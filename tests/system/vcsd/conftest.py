@@ -17,8 +17,8 @@ from doorbell.nvme.memory import HostMemory
 
 @pytest.fixture
 def make_card() -> Iterator[MakeCard]:
-    """A factory of cards, up: `make_card(params, ssds, any option of SwitchSim)`. At the end neither the card nor an SSD
-    may have broken a rule that the simulator watches; `allowed` names what a test brings about itself."""
+    """A factory of cards, up: `make_card(params, ssds, any option of SwitchSim)`. At the end neither the card nor an
+    SSD may have broken a rule that the simulator watches; `allowed` names what a test brings about itself."""
     made: list[tuple[Driver, tuple[str, ...]]] = []
 
     def make(
