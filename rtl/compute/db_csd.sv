@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computational storage drive: the NVMe SSD controller db_ssd with operators in its data path, one chain a direction.
 //
-// Which operator, with which key, is a table by namespace that the firmware writes (fw/state/operators.c); a command
-// takes its entry along when it is decoded. Commands of different namespaces, operators and keys follow each other
-// without a gap. A namespace whose key is not there is locked: Read, Write and Compare end with Access Denied before
-// anything moves. Controller reset erases all keys and keeps the table, so nothing is ever written plain in between.
-// Latency: that of db_ssd + db_csd_path's. Throughput: db_ssd's; SHA-256 its own (db_csd_sha256).
+// All of it is in db_csd_core; here are its ports, flat, those of db_ssd. Latency and throughput: of db_csd_core.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_csd
@@ -38,45 +34,10 @@ module db_csd
 );
 `include "db_ssd_connect.svh"
 
-  // ---- the controller; rows on their way: [0] media to host, [1] host to media
-  logic      [1:0]                 in_valid, in_ready, out_valid, out_ready;
-  logic      [1:0][DATA_W-1:0]     in_data, out_data;
-  row_info_t [1:0]                 in_info, out_info;
-  logic      [1:0][DATA_W/128-1:0] out_zero;
-  logic                            tap_rst, tap_idle;
-  tap_cmd_t                        tap_cmd;
-  logic                            tap_begin, tap_end_valid;
-  logic      [SLOT_W-1:0]          tap_begin_slot;
-  slot_completion_t                tap_end;
-  logic      [NUM_NS-1:0]          ns_locked;
-  ext_bus_t                        ext;
-  logic      [31:0]                ext_rdata;
-  db_ssd_core #(
+  db_csd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
-    .QUEUE_MAX(QUEUE_MAX),
-    .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
-    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .RAM_BYTES(RAM_BYTES),
-    .FW_HEX(FW_HEX)
-  ) i_core (
-    .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
-    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .m_ext(ext), .s_ext_rdata(ext_rdata),
-    .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
-    .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
-    .s_tap_read_data(out_data[0]), .s_tap_read_info(out_info[0]),
-    .m_tap_write_valid(in_valid[1]), .m_tap_write_ready(in_ready[1]), .m_tap_write_data(in_data[1]),
-    .m_tap_write_info(in_info[1]), .s_tap_write_valid(out_valid[1]), .s_tap_write_ready(out_ready[1]),
-    .s_tap_write_data(out_data[1]), .s_tap_write_info(out_info[1]), .s_tap_write_zero(out_zero[1]));
-
-  // ---- all that computes
-  db_csd_compute #(
-    .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
-  ) i_compute (
-    .clk, .rst, .ctrl_rst(tap_rst), .idle(tap_idle), .ns_locked, .s_ext(ext), .m_ext_rdata(ext_rdata),
-    .s_tap_cmd(tap_cmd), .s_tap_begin(tap_begin), .s_tap_begin_slot(tap_begin_slot), .s_tap_end_valid(tap_end_valid),
-    .s_tap_end(tap_end), .s_row_valid(in_valid), .s_row_ready(in_ready), .s_row_data(in_data), .s_row_info(in_info),
-    .m_row_valid(out_valid), .m_row_ready(out_ready), .m_row_data(out_data), .m_row_info(out_info),
-    .m_row_zero(out_zero));
-
-  logic unused_ok;
-  assign unused_ok = &{1'b0, out_zero[0]};
+    .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
+    .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
+    .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
+  ) i_core (.*, .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0));
 endmodule

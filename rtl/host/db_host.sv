@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVMe host: drives one SSD on a PCIe root port with no processor. Wiring only; docs/host/theory.md says how it works.
 //
-//   s_axis_cmd -> db_host_cmd -> db_host_slots -> doorbells -> db_host_control -> db_pcie_root -> RQ
-//   s_axis_wdata -> db_host_write_ring -> db_host_window_rows -> db_pcie_root -> CC  (what the drive reads)
-//   CQ -> db_pcie_root -> db_host_read_ring -> m_axis_rdata                          (what it writes)
-//                 +--> db_host_cqe -> db_host_slots -> m_axis_status
+//   s_axis_cmd, s_axis_wdata -> db_host_engine -> m_axis_rdata, m_axis_status
+//                                     ^
+//   RQ, RC: accesses, doorbells       v
+//   CQ, CC: the drive's window   db_pcie_root
 //
 // Latency: last row of a block to its doorbell on RQ at most 16 cycles. Throughput: a row a cycle each way.
 `include "db_pcie_types.svh"
 module db_host
-  import db_pcie_pkg::*, db_nvme_pkg::*, db_host_pkg::*, db_host_control_pkg::*;
+  import db_pcie_pkg::*, db_host_pkg::*;
 #(
   /// bits: 128, 256, 512
   parameter int DATA_W        = 128,
@@ -167,84 +167,6 @@ module db_host
   /// pulse: a completion entry was taken
   output logic                         stat_cqe
 );
-  localparam int ROW_LOG2  = $clog2(DATA_W / 8);
-  localparam int RING_LOG2 = $clog2((WR_RING_BYTES < RD_RING_BYTES) ? WR_RING_BYTES : RD_RING_BYTES);
-  localparam int PART_LOG2 = (RING_LOG2 - 3 < 12) ? 12 : (RING_LOG2 - 3 > 20) ? 20 : RING_LOG2 - 3;
-
-  // ---- control
-  settings_t     settings;
-  drive_facts_t  facts;
-  control_busy_t control_busy;
-  logic          doorbell_valid, doorbell_ready, late_valid, entry_valid, admin_buf_ready, quiet;
-  doorbell_t     doorbell;
-  late_cmd_t     late;
-  admin_entry_t  entry;
-  admin_buf_t    admin_buf;
-  logic [31:0]   admin_buf_rdata;
-  admin_answer_t admin_answer;
-  acc_answer_t   reg_answer;
-  logic          slots_bad, slot_done, cqe_bad, rx_bad, rx_damaged, open;
-  logic          tick, poke_valid, poke_ready, acc_valid, acc_ready, answer_valid;
-  poke_t         poke;
-  acc_t          acc;
-  acc_answer_t   answer;
-
-  db_host_control #(
-    .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
-    .PART_LOG2(PART_LOG2), .AUTO_START(AUTO_START), .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS),
-    .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
-  ) i_control (
-    .clk, .rst, .link_up, .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
-    .tick, .m_poke_valid(poke_valid), .m_poke_ready(poke_ready), .m_poke(poke), .m_acc_valid(acc_valid),
-    .m_acc_ready(acc_ready), .m_acc(acc), .s_answer_valid(answer_valid), .s_answer(answer),
-    .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_awprot, .s_axil_wvalid, .s_axil_wready,
-    .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready,
-    .s_axil_araddr, .s_axil_arprot, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp,
-    .s_adm_valid, .s_adm_ready, .s_adm_data, .m_adm_valid, .m_adm_ready, .m_adm(admin_answer),
-    .s_reg_valid, .s_reg_ready, .s_reg({s_reg_write, s_reg_addr, s_reg_wdata}), .m_reg_valid, .m_reg(reg_answer),
-    .m_admin_buf(admin_buf), .s_admin_buf_ready(admin_buf_ready), .s_admin_buf_rdata(admin_buf_rdata),
-    .s_entry_valid(entry_valid), .s_entry(entry), .s_doorbell_valid(doorbell_valid),
-    .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .s_late_valid(late_valid), .s_late(late),
-    .io_up(up), .io_dead(dead), .io_open(open), .shutdown, .shut_down, .shutdown_failed, .settings, .facts,
-    .busy(control_busy), .s_idle(quiet), .s_io_done(slot_done),
-    .s_damaged(rx_damaged), .stat_cqe, .stat_bad({rx_bad, rx_damaged, slots_bad, cqe_bad})
-  );
-  assign m_adm_cqe     = admin_answer.cqe;
-  assign m_adm_timeout = admin_answer.timeout;
-  assign m_reg_rdata   = reg_answer.rdata;
-  assign m_reg_status  = reg_answer.status;
-  assign blocks        = facts.blocks;
-  assign lba_shift     = facts.lba_shift;
-
-  // ---- commands
-  logic             part_valid, part_ready, slots_empty, ctx_re, cqe_start, cqe_valid, out_valid, out_ready;
-  part_t            part;
-  logic [31:0]      wr_fill, wr_freed, rd_freed;
-  logic [CID_W-1:0] ctx_slot;
-  entry_ctx_t       ctx;
-  slot_map_t        map;
-  cqe_t             cqe;
-  logic [3:0][15:0] cq_head;
-  out_cmd_t         out;
-
-  db_host_cmd i_cmd (
-    .clk, .rst, .io_open(open), .io_dead(dead), .max_blocks(facts.max_blocks), .lba_shift(facts.lba_shift),
-    .s_axis_cmd_tdata, .s_axis_cmd_tvalid, .s_axis_cmd_tready, .m_part_valid(part_valid), .m_part_ready(part_ready),
-    .m_part(part)
-  );
-  db_host_slots #(
-    .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES)
-  ) i_slots (
-    .clk, .rst, .io_up(up), .io_dead(dead), .repeat_on_reset(settings.repeat_on_reset), .sq_size(facts.sq_size),
-    .cmd_timeout(settings.cmd_timeout), .s_part_valid(part_valid), .s_part_ready(part_ready), .s_part(part),
-    .wr_fill, .wr_freed, .rd_freed, .s_ctx_re(ctx_re), .s_ctx_slot(ctx_slot), .m_ctx(ctx), .map,
-    .cqe_start, .s_cqe_valid(cqe_valid), .s_cqe(cqe), .cq_head,
-    .m_doorbell_valid(doorbell_valid), .m_doorbell_ready(doorbell_ready), .m_doorbell(doorbell),
-    .m_late_valid(late_valid), .m_late(late), .m_axis_status_tdata, .m_axis_status_tvalid, .m_axis_status_tready,
-    .m_out_valid(out_valid), .m_out_ready(out_ready), .m_out(out), .empty(slots_empty), .stat_doorbell,
-    .stat_retire(slot_done), .stat_cqe, .stat_bad(slots_bad)
-  );
-
   // ---- PCIe
   typedef `DB_PCIE_CQ_T(DATA_W) cq_t;
   typedef `DB_PCIE_CC_T(DATA_W) cc_t;
@@ -259,7 +181,11 @@ module db_host
   assign {m_axis_cc_tuser, m_axis_cc_tlast, m_axis_cc_tkeep, m_axis_cc_tdata} = cc;
   assign {m_axis_rq_tuser, m_axis_rq_tlast, m_axis_rq_tkeep, m_axis_rq_tdata} = rq;
 
+  logic                tick, poke_valid, poke_ready, acc_valid, acc_ready, answer_valid, rx_bad, rx_damaged;
   logic                wr_valid, fwd_stall, row_valid, tx_idle;
+  poke_t               poke;
+  acc_t                acc;
+  acc_answer_t         answer;
   logic [WIN_W-1:0]    wr_addr, row_addr;
   logic [DATA_W-1:0]   wr_data, row_data;
   logic [DATA_W/8-1:0] wr_be;
@@ -277,52 +203,28 @@ module db_host
     .m_row_addr(row_addr), .s_row_data(row_data), .m_bad(rx_bad), .m_damaged(rx_damaged)
   );
 
-  // ---- what the drive writes
-  db_host_cqe #(.DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) i_cqe (
-    .clk, .rst, .start(cqe_start), .io_up(up), .sq_size(facts.sq_size), .s_wr_valid(wr_valid), .s_wr_addr(wr_addr),
-    .s_wr_data(wr_data), .s_wr_be(wr_be), .m_io_valid(cqe_valid), .m_io_cqe(cqe), .cq_head,
-    .m_admin_valid(entry_valid), .m_admin(entry), .stat_bad(cqe_bad)
-  );
-  db_host_read_ring #(.DATA_W(DATA_W), .BYTES(RD_RING_BYTES), .URAM(RING_URAM)) i_read_ring (
-    .clk, .rst, .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data), .s_wr_be(wr_be),
-    .s_out_valid(out_valid), .s_out_ready(out_ready), .s_out(out), .m_axis_rdata_tdata, .m_axis_rdata_tvalid,
-    .m_axis_rdata_tready, .m_axis_rdata_tlast, .m_axis_rdata_tuser, .freed(rd_freed)
-  );
-  db_host_forward #(.DATA_W(DATA_W)) i_forward (
-    .clk, .rst, .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data), .s_wr_be(wr_be), .stall(fwd_stall),
-    .m_fwd_valid, .m_fwd_ready, .m_fwd_addr, .m_fwd_data, .m_fwd_be
-  );
-
-  // ---- what the drive reads
-  logic              write_ring_re, admin_buf_re;
-  logic [DATA_W-1:0] write_ring_data, admin_buf_data;
-  logic [$clog2(WR_RING_BYTES)-ROW_LOG2-1:0] write_ring_addr;
-  logic [10:0]       admin_buf_addr;
-
-  db_host_window_rows #(
-    .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)
-  ) i_window_rows (
-    .clk, .window_base, .nsid(settings.nsid), .map, .s_row_valid(row_valid), .s_row_addr(row_addr),
-    .m_row_data(row_data), .m_ctx_re(ctx_re), .m_ctx_slot(ctx_slot), .s_ctx(ctx), .m_write_ring_re(write_ring_re),
-    .m_write_ring_addr(write_ring_addr), .s_write_ring_data(write_ring_data), .m_admin_buf_re(admin_buf_re),
-    .m_admin_buf_addr(admin_buf_addr), .s_admin_buf_data(admin_buf_data)
-  );
-  db_host_write_ring #(.DATA_W(DATA_W), .BYTES(WR_RING_BYTES), .URAM(RING_URAM)) i_write_ring (
-    .clk, .rst, .s_axis_wdata_tdata, .s_axis_wdata_tvalid, .s_axis_wdata_tready, .fill(wr_fill), .freed(wr_freed),
-    .s_row_re(write_ring_re), .s_row_addr(write_ring_addr), .m_row_data(write_ring_data)
-  );
-  db_host_admin_buf #(.DATA_W(DATA_W), .SHARED(REGS)) i_admin_buf (
-    .clk, .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data), .s_wr_be(wr_be), .s_row_re(admin_buf_re),
-    .s_row_addr(admin_buf_addr), .m_row_data(admin_buf_data), .s_dw(admin_buf), .s_dw_ready(admin_buf_ready),
-    .m_dw_rdata(admin_buf_rdata)
-  );
-
-  // ---- idle: only time passes
-  db_host_idle #(.NUM_ACTIVE(14)) i_idle (
-    .clk, .rst, .control(control_busy), .requesting(m_axis_rq_tvalid), .slots_empty, .part_valid,
-    .active({s_axis_cmd_tvalid, s_axis_wdata_tvalid, m_axis_rdata_tvalid, m_axis_status_tvalid, s_axis_cq_tvalid,
-             m_axis_cc_tvalid, s_axis_rc_tvalid, wr_valid, !tx_idle, pcie_cq_np_req[0], m_fwd_valid, out_valid,
-             s_axil_awvalid, s_axil_arvalid}),
-    .quiet, .idle
+  // ---- all but PCIe
+  db_host_engine #(
+    .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .WR_RING_BYTES(WR_RING_BYTES),
+    .RD_RING_BYTES(RD_RING_BYTES), .RING_URAM(RING_URAM), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
+    .AUTO_START(AUTO_START), .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS), .POLL_MS(POLL_MS),
+    .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
+  ) i_engine (
+    .clk, .rst, .link_up, .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base, .tick, .m_poke_valid(poke_valid),
+    .m_poke_ready(poke_ready), .m_poke(poke), .m_acc_valid(acc_valid), .m_acc_ready(acc_ready), .m_acc(acc),
+    .s_answer_valid(answer_valid), .s_answer(answer), .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data),
+    .s_wr_be(wr_be), .m_stall(fwd_stall), .s_row_valid(row_valid), .s_row_addr(row_addr), .m_row_data(row_data),
+    .s_bad(rx_bad), .s_damaged(rx_damaged), .requesting(m_axis_rq_tvalid),
+    .link_active(s_axis_cq_tvalid || m_axis_cc_tvalid || s_axis_rc_tvalid || wr_valid || !tx_idle || pcie_cq_np_req[0]),
+    .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_awprot, .s_axil_wvalid, .s_axil_wready, .s_axil_wdata,
+    .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready, .s_axil_araddr,
+    .s_axil_arprot, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp, .s_axis_cmd_tdata,
+    .s_axis_cmd_tvalid, .s_axis_cmd_tready, .s_axis_wdata_tdata, .s_axis_wdata_tvalid, .s_axis_wdata_tready,
+    .m_axis_rdata_tdata, .m_axis_rdata_tvalid, .m_axis_rdata_tready, .m_axis_rdata_tlast, .m_axis_rdata_tuser,
+    .m_axis_status_tdata, .m_axis_status_tvalid, .m_axis_status_tready, .s_adm_valid, .s_adm_ready, .s_adm_data,
+    .m_adm_valid, .m_adm_ready, .m_adm_cqe, .m_adm_timeout, .s_reg_valid, .s_reg_ready, .s_reg_write, .s_reg_addr,
+    .s_reg_wdata, .m_reg_valid, .m_reg_rdata, .m_reg_status, .m_fwd_valid, .m_fwd_ready, .m_fwd_addr, .m_fwd_data,
+    .m_fwd_be, .up, .dead, .shutdown, .shut_down, .shutdown_failed, .blocks, .lba_shift, .idle, .stat_doorbell,
+    .stat_cqe
   );
 endmodule

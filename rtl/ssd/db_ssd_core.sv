@@ -10,12 +10,9 @@
 //   db_ssd_media        the media's read channel and commands, shared
 //   db_ssd_completion   completions to entries and interrupts
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
-//   db_ssd_reset, db_ssd_idle, db_ssd_stats
 //
-// Two taps, one packet a command in the order of the commands: rows of the media on their way to the host (tap_read),
-// rows of the host on their way to the media or to Compare (tap_write). What comes back must have the same rows in the
-// same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
-//
+// Two taps, a packet a command: rows of the media on their way to the host (tap_read), rows of the host to the media or to
+// Compare (tap_write). What comes back must have the same rows in the same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
 // How a command travels: docs/ssd/theory.md. Wired straight, a tap has neither latency nor logic.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
@@ -26,9 +23,8 @@ module db_ssd_core
   parameter int NUM_FN       = 1,          ///< functions, 1..17: the PF and its VFs
   parameter int NUM_QP       = 32,         ///< I/O queue pairs of all functions, 1..255 - NUM_FN
   parameter int NUM_CMDS     = 128,        ///< I/O commands inside: power of two, 2..256
-  parameter int QUEUE_MIN    = 1,  ///< command slots that a submission queue has for itself, 1..64
-  /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
-  parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,
+  parameter int QUEUE_MIN    = 1,          ///< command slots that a submission queue has for itself, 1..64
+  parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,  ///< ... and at most, QUEUE_MIN..NUM_CMDS
   parameter int NUM_NS       = 1,          ///< namespaces, 1..64
   parameter int NUM_VEC      = NUM_FN == 1 ? NUM_QP + 1 : 33,  ///< MSI-X vectors of the PF, 1..256
   parameter int VF_VEC       = 8,          ///< of each VF: a power of two, 1..32
@@ -38,6 +34,9 @@ module db_ssd_core
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
+  parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
+  parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
+  parameter int AHEAD_BYTES  = 16384,      ///< asked of the media ahead: power of two; over 16384 if R may be held up
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -65,6 +64,9 @@ module db_ssd_core
   input  logic                  s_rc_valid,
   output logic                  s_rc_ready,
   input  rc_t                   s_rc,
+  input  logic                  s_peer_valid,      ///< packets of db_pcie_peers for RQ
+  output logic                  s_peer_ready,
+  input  rq_t                   s_peer,
   input  link_cfg_t             link_cfg,
   output logic [NUM_FN-1:0]     flr_done,          ///< pulses
   output logic                  intx,              ///< level: INTA asserted
@@ -115,10 +117,7 @@ module db_ssd_core
   output ext_bus_t              m_ext,
   input  logic [31:0]           s_ext_rdata        ///< in the same cycle; zeros if there is nothing
 );
-  if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad_addr
-    $error("%m: MEDIA_ADDR_W must be 20..64");
-  end
-
+  if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad $error("%m: MEDIA_ADDR_W must be 20..64"); end
   // ---- read clients of db_pcie_endpoint
   localparam int RD_DATA = 0;  // data of Write, Compare, Dataset Management
   localparam int RD_SQE  = 1;
@@ -141,11 +140,9 @@ module db_ssd_core
   logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
   logic [ASKERS-1:0]             ask_aborted;
   segment_user_t [1:0]           write_at;               // of the next TLPs to the host
-  assign ask_slot[ASK_DATA]      = read_at[RD_DATA];
-  assign ask_slot[ASK_PRPR]      = read_at[RD_PRPR];
-  assign ask_slot[ASK_PRPW]      = read_at[RD_PRPW];
-  assign ask_slot[ASK_WRITE]     = write_at[0].slot;
-  assign ask_slot[ASK_WRITE + 1] = write_at[1].slot;
+  assign {ask_slot[ASK_PRPW], ask_slot[ASK_PRPR], ask_slot[ASK_DATA]} =
+         {read_at[RD_PRPW], read_at[RD_PRPR], read_at[RD_DATA]};
+  assign {ask_slot[ASK_WRITE+1], ask_slot[ASK_WRITE]} = {write_at[1].slot, write_at[0].slot};
   always_comb begin
     read_void          = '0;
     read_void[RD_DATA] = ask_aborted[ASK_DATA];
@@ -172,7 +169,8 @@ module db_ssd_core
   post_t         post;
   db_pcie_endpoint #(
     .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)),
-    .WRITE_USER_W($bits(segment_user_t)), .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
+    .WRITE_USER_W($bits(segment_user_t)), .PEERS(PEERS),
+    .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128, has_user: 1'b0},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPR
@@ -191,7 +189,8 @@ module db_ssd_core
     .s_row_info(s_tap_read_info), .m_done_valid(data_done_valid), .m_done_ready(data_done_ready),
     .m_done_user(data_done_user), .m_done_err(data_done_err), .s_post_valid(post_valid), .s_post_ready(post_ready),
     .s_post(post), .s_read_owner(read_slot), .m_read_owner(read_at), .s_read_void(read_void), .m_write_user(write_at),
-    .s_write_void(ask_aborted[ASK_WRITE+:2]), .fence, .fenced);
+    .s_write_void(ask_aborted[ASK_WRITE+:2]), .fence, .fenced, .peer_stop(!link_cfg.bus_master[0]), .s_peer_valid,
+    .s_peer_ready, .s_peer);
 
   // ---- from queues to commands
   logic                    msix_reg_valid, msix_reg_ready, msix_reg_rvalid, vf_look_valid, vf_look_answer;
@@ -273,7 +272,8 @@ module db_ssd_core
   media_cmd_t [1:0]    media_cmd;
   logic                media_busy, media_quiet;
   data_state_t         data_state;
-  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL)) i_data (
+  db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL),
+                .BURST_BYTES(BURST_BYTES), .AHEAD_BYTES(AHEAD_BYTES)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || fw_media_valid), .state(data_state),
     .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),

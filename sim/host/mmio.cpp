@@ -10,6 +10,7 @@ namespace db {
 
 void Mmio::clear() {
     requests.clear();
+    held.clear();
     for (Read& m : read)
         if (m.state == WAITING) end(m, DB_MMIO_TIMEOUT);
     reads_out = 0;
@@ -69,8 +70,16 @@ void Mmio::forget_page(u32 fn) {
 
 // ---- the link
 
+void Mmio::hold_reads() {
+    while (!requests.empty() && !requests.front().write && !(held.empty() && rx.request_room(true))) {
+        held.push(requests.front());
+        requests.pop();
+    }
+}
+
 void Mmio::send(Link& down) {
-    const Request& m = requests.front();
+    const bool was_held = !held.empty() && rx.request_room(true);
+    const Request& m = was_held ? held.front() : requests.front();
     CqPacket& c = rx.cq.slot();
     const u64 addr = x.bar(m.fn) + (m.off & ~3u);
     const u32 lead = m.off & 3, end = m.off + m.len, dw = (end + 3) / 4 - m.off / 4;
@@ -88,9 +97,11 @@ void Mmio::send(Link& down) {
     }
     c.first_be = u8(first);
     c.last_be = u8(last);
+    c.damaged = false;
     c.arrive = down.send(x.cycle, m.write ? MWR : MRD, header_dw(addr), m.write ? dw * 4 : 0);
-    rx.cq.push();
-    requests.pop();
+    rx.push_request();
+    if (was_held) held.pop();
+    else requests.pop();
 }
 
 void Mmio::answer(const AnswerTlp& c) {

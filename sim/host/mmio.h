@@ -11,7 +11,7 @@
 namespace db {
 
 class Mmio {
-    static constexpr u32 SLOTS = 1024, TAGS = 64, MAX_BYTES = CqPacket::MAX_PAYLOAD * 4;
+    static constexpr u32 SLOTS = 1024, TAGS = 64, MAX_BYTES = 64;
     static constexpr u32 NOTHING = ~0u;  // in the doorbell page: nothing was written since we looked
     enum { FREE = 0, WAITING = 1, ANSWERED = 2 };
     struct Request {
@@ -33,12 +33,14 @@ class Mmio {
     Counters<HostCount>& count;
     const u64 timeout;
     Ring<Request, SLOTS> requests;
+    Ring<Request, TAGS> held;  // reads without a credit, which writes pass
     Read read[TAGS] = {};
     u32 reads_out = 0, next_tag = 0;
     u8* page[MAX_FN] = {};
     u32 pages = 0;  // bits: those that are there
 
     void end(Read& m, int state) { m.state = m.forgotten ? int{FREE} : state; }
+    void hold_reads();
     bool fits(u32 off, u32 len) const { return !requests.full() && len && (off & 3) + len <= MAX_BYTES; }
 
   public:
@@ -59,11 +61,19 @@ class Mmio {
 
     // ---- the link
 
-    bool pending() const { return !requests.empty(); }
+    bool pending() const { return !requests.empty() || !held.empty(); }
+    /// The next access finds room.
+    bool may_go() {
+        if (rx.has_credits()) hold_reads();
+        return (!held.empty() && rx.request_room(true)) ||
+               (!requests.empty() && rx.request_room(!requests.front().write));
+    }
     /// Puts the next access on the link.
     void send(Link& down);
     /// An answer of the core has come.
     void answer(const AnswerTlp& c);
+    /// One has come that is for nobody.
+    void nobody_asked() { ++hard.cc[CcError::UNEXPECTED]; }
 
     // ---- time
 

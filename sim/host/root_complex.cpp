@@ -31,10 +31,22 @@ void RootComplex::take_requests() {
     }
 }
 
+// In their order: one for an SSD whose queue is full holds up those behind it.
+void RootComplex::take_answers() {
+    while (tx.answer_arrived()) {
+        const AnswerTlp& c = tx.next_answer();
+        if (!peers || !c.requester()) mmio.answer(c);
+        else if (!peers->asked(c.requester())) mmio.nobody_asked();
+        else if (!peers->answer(c)) return;
+        tx.accept_answer();
+    }
+}
+
 // ---- writes
 
 bool RootComplex::write(const PostedTlp& p) {
     const u64 addr = p.addr();
+    if (for_peers(addr, p.function())) return peers->write(p);
     const u32 n = p.ndw * 4, fn = x.index_of(p.function());
     if (addr - x.cfg.msi_base < x.cfg.msi_bytes) {
         if (messages.writes(fn)) return false;
@@ -86,6 +98,7 @@ void RootComplex::store(u8* dst, const PostedTlp& p) {
 // ---- reads
 
 bool RootComplex::read(const ReadTlp& t) {
+    if (for_peers(t.addr, t.fn)) return peers->read(t);
     const u32 fn = x.index_of(t.fn);
     auto& [regions, iommu] = domains[fn];
     const Region* region = regions.find(t.addr, t.dw * 4);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The root complex at the far end of a device's link: takes requests in the order in which they were sent, lets writes
-// land in host memory, answers reads, sends the host's own accesses.
+// land in host memory, answers reads, sends the host's own accesses. Requests of the PF for SSDs beside the device go to
+// those; they share the device's link with the host, in turn.
 #pragma once
 
 #include "host/domain.h"
@@ -12,6 +13,7 @@
 #include "host/pending_reads.h"
 #include "host/read_faults.h"
 #include "host/watches.h"
+#include "pcie/peers.h"
 
 namespace db {
 
@@ -33,7 +35,11 @@ class RootComplex {
     void send_late();
     void take_requests();
     void end_timed_out();
+    bool for_peers(u64 addr, u32 function) const { return peers && !function && peers->takes(addr); }
+    bool send_one();
     void send();
+    void take_answers();
+    bool peers_turn = false;  // of those that want the device's link
 
   public:
     Domains domains;  // by function
@@ -44,6 +50,7 @@ class RootComplex {
     PendingReads reads;
     LateAnswers late;
     Mmio mmio;
+    Peers* peers = nullptr;
 
     RootComplex(EndpointContext& context, Transmit& transmit, Receive& receive, Link& down_link,
                 HardBlockCounters& hard, Counters<HostCount>& counters);
@@ -53,16 +60,13 @@ class RootComplex {
     /// What has come over the link.
     void receive() {
         if (tx.request_arrived()) take_requests();
-        while (tx.answer_arrived()) {
-            mmio.answer(tx.next_answer());
-            tx.accept_answer();
-        }
+        if (tx.answer_arrived()) take_answers();
     }
     /// What leaves for the device.
     void transmit() {
         if (reads.timed_out()) end_timed_out();
         reads.activate();
-        if (reads.ready_count() || mmio.pending() || late.due(x.cycle)) send();
+        if (reads.ready_count() || mmio.pending() || late.due(x.cycle) || (peers && peers->pending())) send();
     }
 
     /// A function's next message of the caller's memory; false: none.

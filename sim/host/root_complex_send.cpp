@@ -7,12 +7,24 @@
 
 namespace db {
 
+bool RootComplex::send_one() {
+    if (mmio.may_go()) mmio.send(down);
+    else if (reads.ready_count() && rx.completion_room()) send_completion();
+    else if (late.due(x.cycle) && rx.completion_room()) send_late();
+    else return false;
+    return true;
+}
+
+// Host and SSDs in turn, where both have something that may go.
 void RootComplex::send() {
     while (down.ready(x.cycle)) {
-        if (mmio.pending() && rx.request_room()) mmio.send(down);
-        else if (reads.ready_count() && rx.completion_room()) send_completion();
-        else if (late.due(x.cycle) && rx.completion_room()) send_late();
-        else return;
+        if (!peers) {
+            if (!send_one()) return;
+            continue;
+        }
+        const bool first = peers_turn ? peers->send() : send_one();
+        if (!first && !(peers_turn ? send_one() : peers->send())) return;
+        if (first) peers_turn = !peers_turn;
     }
 }
 

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define DB_SIM_ABI 6
+#define DB_SIM_ABI 7
 
 typedef struct db_sim db_sim;
 
@@ -166,6 +166,7 @@ void db_close(db_sim* s);
 void db_reset(db_sim* s);
 uint32_t db_data_w(void);
 uint32_t db_num_fn(void);
+uint32_t db_num_ssd(void);  // SSDs beside it; above 0: db_switch_sim.h
 
 uint64_t db_cycle(const db_sim* s);
 uint64_t db_time_us(const db_sim* s);

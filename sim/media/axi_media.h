@@ -87,7 +87,7 @@ class AxiMedia {
             ++count[MediaCount::BAD_BURST];
             return false;
         }
-        if (addr + bytes > storage.size) {
+        if (!media.inside(addr, bytes)) {
             ++count[MediaCount::OUT_OF_RANGE];
             return false;
         }
@@ -348,6 +348,7 @@ class AxiMedia {
             case ZERO:
                 keep_for_reads(cmd_addr, cmd_bytes);
                 dirty = true;
+                count[MediaCount::OUT_OF_RANGE] += cmd_addr < media.begin;
                 cmd_err = !storage.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
                 media.written(cmd_addr, cmd_bytes);
                 cmd_at += zero_cycles(cmd_bytes);

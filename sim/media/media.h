@@ -33,6 +33,7 @@ struct MediaError {
 
 struct Media {
     Storage store;
+    u64 begin = 0;  // what is before it is not there for the device
     std::vector<MediaError> errors;
     std::map<u64, u64> unreadable;  // stretches whose reads fail until they are written: from, to
     Counters<MediaCount> count;
@@ -50,9 +51,11 @@ struct Media {
         return hit;
     }
 
+    bool inside(u64 from, u64 bytes) const { return from >= begin && from <= store.size && bytes <= store.size - from; }
+
     /// Reads of these bytes fail until they are written. False: outside.
     bool mark(u64 from, u64 bytes) {
-        if (from > store.size || bytes > store.size - from) return false;
+        if (!inside(from, bytes)) return false;
         written(from, bytes);
         if (bytes) unreadable[from] = from + bytes;
         return true;

@@ -39,7 +39,7 @@ class Endpoint {
     const Pins<1> pins{0};
     RqIn<DATA_W, STRADDLE, REQ_DESC + MAX_DW + N - 1> rq;
     StreamIn<DATA_W> rq_stream;
-    CcIn<DATA_W, false, CPL_DESC + AnswerTlp::MAX_PAYLOAD + N - 1> cc;
+    CcIn<DATA_W, false, CPL_DESC + MAX_DW + N - 1> cc;
     StreamOut rc, cq;
     bool cc_ready = false;
     u32 rc_release = 0;
@@ -202,7 +202,7 @@ class Endpoint {
             } else {
                 break;
             }
-            rx.cq.pop();
+            rx.pop_request();
         }
         return true;
     }
@@ -210,8 +210,10 @@ class Endpoint {
     // CQ in the order of the link, but without a credit (PG213, "Selective Flow Control for Non-Posted Requests") reads
     // wait and writes go on.
     void drive_cq() {
-        auto& was = cq_credited ? rx.uncredited : rx.cq;
-        if (cq.fired && cq.advance(was.front().ndw, N)) was.pop();
+        if (cq.fired && cq.advance((cq_credited ? rx.uncredited : rx.cq).front().ndw, N)) {
+            if (cq_credited) rx.uncredited.pop();
+            else rx.pop_request();
+        }
         bool delivered = false;
         if (!cq.on && sort_cq()) {
             cq_credited = credits && !rx.uncredited.empty();
@@ -226,6 +228,8 @@ class Endpoint {
                              top.s_axis_cq_tuser, Bits::CQ, top.s_axis_cq_tkeep, top.s_axis_cq_tlast, false,
                              [](const CqPacket& p, u32 pos, u32 n, u32* user) {
                                  cq_user<DATA_W>(pos, n, p.ndw, p.first_be, p.last_be, user);
+                                 if (p.damaged && pos + n == p.ndw)
+                                     user[DATA_W == 512 ? 3 : 1] |= DATA_W == 512 ? 1u : 1u << 9;
                              });
     }
 

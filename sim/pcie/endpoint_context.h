@@ -21,6 +21,7 @@ constexpr u32 number_of(u32 fn) { return fn ? FIRST_VF + fn - 1 : 0; }
 struct EndpointContext {
     const db_config cfg;
     const u32 num_fn;
+    bool has_peers = false;  // SSDs stand beside the device
     u64 cycle = 0;
     u32 events = 0;           // DB_STOP_* that have happened
     u32 listening = ~u32{0};  // bits: functions whose messages and interrupts end a run

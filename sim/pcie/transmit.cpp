@@ -17,7 +17,7 @@ void Transmit::clear() {
     flight.clear();
     credits.clear();
     numbers.clear();
-    tx_bytes = 0;
+    tx_bytes = answer_bytes = 0;
     posted_headers = x.cfg.posted_headers;
     posted_data = x.cfg.posted_credits;
     read_headers = x.cfg.read_headers;
@@ -55,6 +55,7 @@ void Transmit::send() {
         } else if (answer_ok) {
             AnswerTlp& c = answers.next();
             c.arrive = link.send(x.cycle, c.ndw ? CPLD : CPL, CPL_DESC, c.ndw * 4);
+            answer_bytes -= 12 + c.ndw * 4;
             ++answers.mid;
         } else {
             if (have_posted || have_read) ++count.stat[HardBlockCount::CREDIT_STALL];

@@ -25,12 +25,13 @@ struct ReadTlp {
     u16 dw;
     u8 first_be, last_be, tag, fn, number;
 };
-/// The core's completion of a read of the BAR.
+/// The core's completion of a read of a BAR.
 struct AnswerTlp {
-    static constexpr u32 MAX_PAYLOAD = 32;
-    u32 w[CPL_DESC + MAX_PAYLOAD + LANES];
+    u32 w[CPL_DESC + MAX_DW + LANES];
     u64 seq, arrive;
     u32 ndw;
+
+    u32 requester() const { return w[1] >> 16; }
 };
 
 class Transmit {
@@ -55,6 +56,7 @@ class Transmit {
     Ring<Flight, 256> flight;
     Ring<Credit, 1024> credits;
     u32 tx_bytes = 0;                                           // posted payload and headers waiting for the wire
+    u32 answer_bytes = 0;                                       // and of answers
     u32 posted_headers = 0, posted_data = 0, read_headers = 0;  // credits left
     u32 reads_out = 0, reads_at_host = 0, completion_bytes = 0;
     u8 tag_used[256 * 256] = {};
@@ -80,7 +82,11 @@ class Transmit {
         return posted.unsent() < x.cfg.tx_tlps && tx_bytes < x.cfg.tx_bytes && posted.size() < POSTED_SLOTS - 3 &&
                reads.unsent() < x.cfg.read_queue && reads.size() < READ_SLOTS - 2;
     }
-    bool answer_room() const { return answers.size() < ANSWER_SLOTS - 1; }
+    /// With SSDs beside the device answers are many and long: they have the room that writes have.
+    bool answer_room() const {
+        return answers.size() < ANSWER_SLOTS - 1 &&
+               (!x.has_peers || (answers.unsent() < x.cfg.tx_tlps && answer_bytes < x.cfg.tx_bytes));
+    }
 
     /// Where the words of the next write, or answer, are put; room is certain: tready falls before a queue is full.
     u32* posted_words() { return posted.slot().w; }
@@ -109,6 +115,7 @@ class Transmit {
         c.seq = seq++;
         c.ndw = dw;
         c.arrive = 0;
+        answer_bytes += 12 + dw * 4;
         answers.push();
     }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "host/root_complex.h"
+#include "interface/db_switch_sim.h"
 #include "media/media.h"
 #include "pcie/endpoint.h"
 #include "runtime/event_log.h"
@@ -34,6 +35,7 @@ struct db_sim {
     db::Transmit transmit;
     db::Receive receive;
     db::RootComplex host;
+    std::unique_ptr<db::Peers> peers;  // host.peers, if there are any
     db::Media media;
     db::EventLog events;
     bool powered = false;                            // it has been reset once
@@ -75,6 +77,8 @@ struct db_sim {
     virtual void show_time() = 0;
     virtual void show_settings() = 0;
     virtual void show_flrs() = 0;
+    /// DB_SWSIG_* of a top that has SSDs beside it.
+    virtual db::u64 ssd_signal(db::u32 which) const = 0;
     virtual db::u64 wake_us() const = 0;
     /// Nothing will happen before wake_us unless the caller does something.
     virtual bool idle() const = 0;
@@ -85,7 +89,9 @@ struct db_sim {
 
 namespace db {
 
-/// Around the top that this library was built with; null and `why` if the media cannot be opened.
+/// What is wrong with a configuration, or "".
+std::string fault_in(const db_config& c);
+/// Around the top that this library was built with, not reset yet; null and `why` if the media cannot be opened.
 std::unique_ptr<db_sim> make_device(const db_config& c, std::string& why);
 
 }  // namespace db

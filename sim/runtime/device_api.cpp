@@ -12,8 +12,9 @@ namespace {
 
 bool power_of_2(u32 v) { return v && !(v & (v - 1)); }
 
-/// What is wrong with a configuration, or "".
-std::string fault_in(const db_config& c) {
+}  // namespace
+
+std::string db::fault_in(const db_config& c) {
     if (c.abi != DB_SIM_ABI) return "the library and sim.py are of different versions";
     if (c.gen < 1 || c.gen > 5 || c.lanes < 1 || c.lanes > 16) return "link: generation 1-5, 1-16 lanes";
     if (!power_of_2(c.mps) || c.mps < 128 || c.mps > MAX_DW * 4) return "mps: 128, 256, 512 or 1024";
@@ -30,6 +31,8 @@ std::string fault_in(const db_config& c) {
     if (c.stall_pct > 95) return "stall_pct: 95 at most";
     return "";
 }
+
+namespace {
 
 bool has(const db_sim* s, u32 fn) { return fn < s->context.num_fn; }
 
@@ -53,7 +56,9 @@ extern "C" {
 db_sim* db_open(const db_config* c, char* err, uint32_t err_len) {
     std::string why = fault_in(*c);
     std::unique_ptr<db_sim> s;
+    if (db_num_ssd()) why = "this device has SSDs beside it: db_switch_open";
     if (why.empty()) s = make_device(*c, why);
+    if (s) s->reset();
     if (!s && err_len) {
         const size_t n = std::min(why.size(), size_t(err_len - 1));
         std::memcpy(err, why.data(), n);

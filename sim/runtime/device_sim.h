@@ -14,8 +14,8 @@
 
 namespace db {
 
-/// Stats: has sample(top, cycle), called before each edge.
-template <class Top, u32 DATA_W, bool STRADDLE, class Stats>
+/// NUM_SSD: SSDs beside it, whose ports the top has. Stats: has sample(top, cycle), called before each edge.
+template <class Top, u32 DATA_W, bool STRADDLE, u32 NUM_SSD, class Stats>
 class DeviceSim final : public db_sim {
     // random pauses of the media's AXI channels: AW, W, AR, R, B
     static constexpr u32 MEDIA_STALLS = 5;
@@ -27,6 +27,7 @@ class DeviceSim final : public db_sim {
     AxiMedia<Top, DATA_W> axi;
     Stats stats;
     u64 next_poll = 0;
+    u32 ssds_shown = 0;  // bits: those that the top is told of
 
     void poll() {
         next_poll = x.cycle + POLL_CYCLES;
@@ -63,6 +64,10 @@ class DeviceSim final : public db_sim {
         transmit.credits_back();
         if (transmit.waiting()) transmit.send();
         host.receive();
+        if constexpr (NUM_SSD > 0) {
+            host.peers->step();
+            if (host.peers->present() != ssds_shown) show_ssds();
+        }
         host.transmit();
         endpoint.drive();
         u32 stall = 0;
@@ -76,9 +81,28 @@ class DeviceSim final : public db_sim {
     // The next cycle in which the world does something to a core that is idle.
     u64 next_event() const {
         if (endpoint.rc_on() || endpoint.cq_on() || endpoint.numbers_shown() || flr_waiting) return x.cycle;
-        const u64 e = std::min(
+        u64 e = std::min(
             {axi.next_event(x.cycle), transmit.next_event(host.blocked()), receive.next_event(), host.next_event()});
+        if constexpr (NUM_SSD > 0) e = std::min(e, host.peers->next_event());
         return std::max(e, x.cycle);
+    }
+
+    void show_ssds() {
+        if constexpr (NUM_SSD > 0) {
+            ssds_shown = host.peers->present();
+            top.ssd_present = ssds_shown;
+            quiet = 0;
+        }
+    }
+    void place_ssds() {
+        if constexpr (NUM_SSD > 0) {
+            top.window_base = host.peers->window();
+            top.ssd_pages = host.peers->pages();
+            for (u32 i = 0; i < NUM_SSD; ++i) {
+                const u32 bar[2] = {u32(host.peers->bar(i)), u32(host.peers->bar(i) >> 32)};
+                put_lane(top.ssd_bar, i, 64, bar);
+            }
+        }
     }
 
     // Jumps to the step before the next event. True: the run is over, nothing is to be expected.
@@ -106,12 +130,14 @@ class DeviceSim final : public db_sim {
         axi.reset();
         top.rst = 1;
         top.por_rst = !powered;
+        if (host.peers) host.peers->reset(!powered);
         powered = true;
         enable_vfs(0);
         show_flrs();
         top.media_pages = media.store.size / 4096;
         show_settings();
         show_time();
+        place_ssds();
         for (u32 i = 0; i < RESET_CYCLES; ++i) {
             model.low();
             model.high();
@@ -120,6 +146,8 @@ class DeviceSim final : public db_sim {
         }
         top.rst = 0;
         top.por_rst = 0;
+        if (host.peers) host.peers->start();
+        show_ssds();
         endpoint.drive_ready();
     }
 
@@ -172,6 +200,18 @@ class DeviceSim final : public db_sim {
         quiet = 0;
     }
 
+    u64 ssd_signal(u32 which) const override {
+        if constexpr (NUM_SSD > 0) {
+            switch (which) {
+                case DB_SWSIG_PRESENT: return ssds_shown;
+                case DB_SWSIG_UP: return top.ssd_up;
+                case DB_SWSIG_DEAD: return top.ssd_dead;
+                default: break;
+            }
+        }
+        (void)which;
+        return 0;
+    }
     u64 wake_us() const override { return top.wake_us; }
     bool idle() const override {
         return top.idle && quiet >= IDLE_CYCLES && next_event() == NEVER && host.messages.empty();

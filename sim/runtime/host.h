@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "drives/external_drive.h"
-#include "drives/lib_drive.h"
+#include "drives/make_drive.h"
 #include "drives/model_drive.h"
 #include "pcie/root_port_link.h"
 #include "runtime/sim_counters.h"

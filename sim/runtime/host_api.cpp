@@ -3,33 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <exception>
 
-#include "pcie/bar_map.h"
 #include "runtime/counter_list.h"
+#include "runtime/drive_calls.h"
 #include "runtime/host.h"
 
 using namespace db;
 
 namespace {
-
-std::string fault_in(const db_model_config& m) {
-    if (!m.max_reads || m.max_reads > 128 || !m.fetches || !m.fetch_entries || !m.max_cmds || m.max_cmds > 2000)
-        return "model: max_reads 1-128, fetches and fetch_entries at least 1, max_cmds 1-2000";
-    if (m.queues < 1 || m.queues > 63 || m.mqes < 2 || m.mqes > 65536) return "model: queues 1-63, mqes 2-65536";
-    if (m.lba_shift < 9 || m.lba_shift > 12) return "model: blocks of 512 to 4096 bytes";
-    return "";
-}
-
-std::string fault_in(const db_host_port& p) {
-    if (p.gen < 1 || p.gen > 5 || p.lanes < 1 || p.lanes > 16) return "link: generation 1-5, 1-16 lanes";
-    if (!p.tx_tlps || p.tx_tlps > 32 || !p.tx_bytes) return "tx_tlps: 1 to 32; tx_bytes: at least 1";
-    if (!p.drive_tx || p.drive_tx > 32 || p.cq_tlps > 64) return "drive_tx: 1 to 32; cq_tlps: 64 at most";
-    if (p.mps_cap_code > 3 || p.drive_mps_cap_code > 5) return "MPS: 128 to 1024 bytes";
-    if (p.bar_bytes < BAR_MIN_BYTES || p.bar_bytes & (p.bar_bytes - 1)) return "bar_bytes: a power of 2, 8 KiB or more";
-    return p.drive == DB_DRIVE_MODEL ? fault_in(p.model) : "";
-}
 
 /// What is wrong with a configuration, or "".
 std::string fault_in(const db_host_config& c, const db_host_port* p, u32 n) {
@@ -38,18 +20,8 @@ std::string fault_in(const db_host_config& c, const db_host_port* p, u32 n) {
     if (c.clock_khz < 1000 || c.clock_khz > 2000000) return "clock: 1 to 2000 MHz";
     if (c.stall_pct > 95 || c.user_stall_pct > 95) return "stalls: 95 % at most";
     for (u32 i = 0; i < n; ++i)
-        if (std::string why = fault_in(p[i]); !why.empty()) return why;
+        if (std::string why = db::fault_in(p[i]); !why.empty()) return why;
     return "";
-}
-
-template <class T>
-int take(std::deque<T>& q, T* out, int n) {
-    int k = 0;
-    for (; k < n && !q.empty(); ++k) {
-        out[k] = q.front();
-        q.pop_front();
-    }
-    return k;
 }
 
 /// Those of one port, and of all.
@@ -217,59 +189,38 @@ void db_host_drive_reset(db_host_sim* s, uint32_t port) {
 }
 uint32_t db_host_fault(db_host_sim* s, uint32_t port, uint32_t kind, int32_t opcode, int32_t admin, uint64_t lba,
                        uint64_t blocks, uint32_t skip, uint32_t count, uint64_t arg) {
-    auto* d = s->drive<ModelDrive>(port);
-    if (!d) return ~0u;
-    d->faults.push_back(ModelFault{kind, opcode, admin, lba, blocks, skip, count, arg, 0});
-    return u32(d->faults.size() - 1);
+    return add_fault(s->drive<ModelDrive>(port), {kind, opcode, admin, lba, blocks, skip, count, arg, 0});
 }
 uint64_t db_host_fault_hits(db_host_sim* s, uint32_t port, uint32_t id) {
-    auto* d = s->drive<ModelDrive>(port);
-    return d && id < d->faults.size() ? d->faults[id].hits : 0;
+    return fault_hits(s->drive<ModelDrive>(port), id);
 }
-void db_host_fault_clear(db_host_sim* s, uint32_t port) {
-    if (auto* d = s->drive<ModelDrive>(port)) d->faults.clear();
-}
-void db_host_hang(db_host_sim* s, uint32_t port) {
-    if (auto* d = s->drive<ModelDrive>(port)) d->hang();
-}
-uint8_t* db_host_media(db_host_sim* s, uint32_t port) {
-    auto* d = s->drive<ModelDrive>(port);
-    return d ? d->media.store.mem : nullptr;
-}
-int db_host_media_sync(db_host_sim* s, uint32_t port) {
-    auto* d = s->drive<ModelDrive>(port);
-    return d ? d->media.store.sync() : 0;
-}
+void db_host_fault_clear(db_host_sim* s, uint32_t port) { clear_faults(s->drive<ModelDrive>(port)); }
+void db_host_hang(db_host_sim* s, uint32_t port) { hang(s->drive<ModelDrive>(port)); }
+uint8_t* db_host_media(db_host_sim* s, uint32_t port) { return data_of(s->drive<ModelDrive>(port)); }
+int db_host_media_sync(db_host_sim* s, uint32_t port) { return sync(s->drive<ModelDrive>(port)); }
 
 // ---- the caller as a drive
 
 int db_host_ext_next(db_host_sim* s, uint32_t port, db_ext_msg* out) {
-    auto* d = s->drive<ExternalDrive>(port);
-    return d ? take(d->out, out, 1) : 0;
+    return next_message(s->drive<ExternalDrive>(port), out);
 }
 int db_host_ext_answer(db_host_sim* s, uint32_t port, uint64_t id, uint32_t status, const void* data) {
-    auto* d = s->drive<ExternalDrive>(port);
     s->quiet = 0;
-    return d ? d->answer(id, status, static_cast<const u8*>(data)) : -1;
+    return answer(s->drive<ExternalDrive>(port), id, status, data);
 }
 int db_host_ext_read(db_host_sim* s, uint32_t port, uint64_t addr, uint32_t len) {
-    auto* d = s->drive<ExternalDrive>(port);
     s->quiet = 0;
-    return d && len ? d->start_read(addr, len) : -1;
+    return start_read(s->drive<ExternalDrive>(port), addr, len);
 }
 int db_host_ext_poll(db_host_sim* s, uint32_t port, int handle, void* data) {
-    auto* d = s->drive<ExternalDrive>(port);
-    return d ? d->poll(handle, static_cast<u8*>(data)) : -2;
+    return poll(s->drive<ExternalDrive>(port), handle, data);
 }
 void db_host_ext_write(db_host_sim* s, uint32_t port, uint64_t addr, const void* data, uint32_t len) {
     s->quiet = 0;
-    if (auto* d = s->drive<ExternalDrive>(port)) d->start_write(addr, static_cast<const u8*>(data), len);
+    start_write(s->drive<ExternalDrive>(port), addr, data, len);
 }
 void db_host_ext_sizes(db_host_sim* s, uint32_t port, uint32_t mps, uint32_t mrrs) {
-    if (auto* d = s->drive<ExternalDrive>(port)) {
-        d->mps = mps;
-        d->mrrs = mrrs;
-    }
+    set_sizes(s->drive<ExternalDrive>(port), mps, mrrs);
 }
 
 // ---- figures

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 from doorbell import paths
-from doorbell.device import drives, host_sim_interface, sim_interface
+from doorbell.device import drives, host_sim_interface, sim_interface, switch_sim_interface
 from doorbell.device.c_header import CHeader, Option, c_header, chosen, converted
 from doorbell.device.host_sim import HostSim
 from doorbell.device.sim import Sim
+from doorbell.device.switch_sim import SwitchSim
 
-HEADERS = ("db_sim.h", "db_host_sim.h")
+HEADERS = ("db_sim.h", "db_host_sim.h", "db_switch_sim.h")
 
 
 def asked(header: CHeader) -> list[tuple[str, int]]:
@@ -49,11 +50,11 @@ def test_layout_is_the_compilers(tmp_path: Path, name: str) -> None:
 def test_nothing_is_passed_over(name: str) -> None:
     """As many of each as the text has."""
     header, text = c_header(name), (paths.ROOT / "sim" / "interface" / name).read_text()
-    included = c_header("db_sim.h") if name != "db_sim.h" else CHeader("")
-    structs, enums = text.count("typedef struct") - 1, text.count("\nenum ")
+    included = c_header(HEADERS[HEADERS.index(name) - 1]) if name != "db_sim.h" else CHeader("")
+    structs, enums = text.count("typedef struct") - text.count("_sim;\n"), text.count("\nenum ")
     assert len(header.structures) == structs + len(included.structures)
     assert len(header.enums) == enums + len(included.enums)
-    prefix = "db_host_" if "host" in name else "db_"
+    prefix = name.removesuffix("sim.h")
     results = ("int ", "void ", "uint", "const char", "db_")
     starts = [line.replace("*", "* ") for line in text.splitlines() if line.startswith(results) and "(" in line]
     calls = sum(f" {prefix}" in line for line in starts)
@@ -103,7 +104,7 @@ def test_options_have_their_defaults() -> None:
 
 
 @pytest.mark.parametrize(("cls", "options"), [
-    (Sim, sim_interface.OPTIONS), (HostSim, host_sim_interface.OPTIONS),
+    (Sim, sim_interface.OPTIONS), (HostSim, host_sim_interface.OPTIONS), (SwitchSim, switch_sim_interface.OPTIONS),
     (drives.PortOptions, host_sim_interface.PORT_OPTIONS), (drives.ModelDrive, host_sim_interface.MODEL_OPTIONS),
 ])  # fmt: skip
 def test_classes_show_their_options(cls: Any, options: dict[str, Option]) -> None:

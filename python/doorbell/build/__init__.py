@@ -15,7 +15,7 @@ from doorbell.build.rtl import (
     rtl_sources,
     verilator,
 )
-from doorbell.build.simulators import is_host, simulator
+from doorbell.build.simulators import has_ssds, is_host, simulator
 
 __all__ = [
     "FOLDERS",
@@ -25,6 +25,7 @@ __all__ = [
     "check_params",
     "find_module",
     "firmware",
+    "has_ssds",
     "hash_files",
     "include_folders",
     "is_host",

@@ -21,13 +21,14 @@ PACKAGES = (
     "ssd/data/db_ssd_data_pkg.sv", "ssd/data/db_ssd_order_pkg.sv", "ssd/admin/db_ssd_admin_pkg.sv",
     "host/db_host_pkg.sv",
     "host/control/db_host_control_pkg.sv", "crypto/db_aes_pkg.sv", "compute/db_csd_pkg.sv", "recorder/db_rec_pkg.sv",
+    "virt/db_virt_pkg.sv",
 )  # fmt: skip
 """Our packages in the order in which they depend on each other."""
 
 FOLDERS = (
-    "common", "axi", "crypto", "pcie", "pcie/endpoint", "pcie/rootport", "nvme",
+    "common", "axi", "crypto", "pcie", "pcie/endpoint", "pcie/rootport", "pcie/peer", "nvme",
     "ssd", "ssd/front", "ssd/data", "ssd/completion", "ssd/admin",
-    "host", "host/command", "host/data", "host/control", "compute", "recorder",
+    "host", "host/command", "host/data", "host/control", "compute", "recorder", "virt",
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""
 
@@ -47,6 +48,7 @@ def below(*layers: str) -> tuple[str, ...]:
 DEVICE = ("pcie", *below("common", "axi", "pcie/endpoint", "nvme", "ssd"))
 CSD = (*DEVICE, *below("crypto", "compute"))
 HOST = ("pcie", *below("common", "axi", "pcie/rootport", "nvme", "host", "recorder"))
+VCSD = (*DEVICE, *below("crypto", "compute", "pcie/rootport", "pcie/peer", "host", "virt"))
 """The folders that a simulator of a device, one that computes, or of a host, is made of: a change
 elsewhere builds nothing anew."""
 

@@ -26,6 +26,7 @@ from doorbell.build.rtl import (
     CSD,
     DEVICE,
     HOST,
+    VCSD,
     RtlSources,
     check_params,
     default_of,
@@ -41,9 +42,21 @@ def is_host(top: str) -> bool:
     return top.startswith(("db_host", "db_recorder"))
 
 
+def has_ssds(top: str) -> bool:
+    """True if SSDs stand beside it on a switch, which its simulator then has too."""
+    return top.startswith("db_vcsd")
+
+
 def computes(top: str) -> bool:
     """True if it has operators in its data path, those of rtl/compute."""
-    return top.startswith("db_csd")
+    return top.startswith(("db_csd", "db_vcsd"))
+
+
+def rtl_of(top: str) -> tuple[str, ...]:
+    """The folders of rtl/ that a simulator of this top is made of."""
+    if is_host(top):
+        return HOST
+    return VCSD if has_ssds(top) else CSD if computes(top) else DEVICE
 
 
 def runtime_sources(top: str) -> tuple[list[Path], list[Path]]:
@@ -54,7 +67,7 @@ def runtime_sources(top: str) -> tuple[list[Path], list[Path]]:
     first = paths.ROOT / "sim" / "runtime" / ("host_top.cpp" if is_host(top) else "device_top.cpp")
     if not first.exists():
         raise UserError("sim/ has no sources: this clone is not complete")
-    found = [first]
+    found = [first, *([first.parent / "switch_api.cpp"] if has_ssds(top) else [])]
     for file in found:  # which grows
         for name in re.findall(r'^#include "([\w/]+\.h)"', file.read_text(), re.MULTILINE):
             header = next((h for folder in RUNTIME_INCLUDE if (h := folder / name).exists()), None)
@@ -70,7 +83,7 @@ def model_files(top: str, sources: RtlSources) -> list[Path]:
 
     def belongs(file: Path) -> bool:
         kind = (is_host(file.stem), computes(file.stem))
-        wanted = kind in ((is_host(top), False), (is_host(top), computes(top)))
+        wanted = kind in ((is_host(top), False), (is_host(top), computes(top))) or has_ssds(top)
         return file.is_relative_to(paths.RTL) or file in sources.extra or wanted
 
     return [f for f in [*sources.all_files(), *sources.headers()] if belongs(f)]
@@ -109,7 +122,7 @@ def simulator(
         trace = bool(os.environ.get("DOORBELL_WAVE"))
     settings = default_params(top, params or {}, extra[0] if extra else None)
     host = is_host(top)
-    sources = rtl_sources(regs(), HOST if host else CSD if computes(top) else DEVICE)
+    sources = rtl_sources(regs(), rtl_of(top))
     if host:
         sources.extra = []  # no processor
     runtime, headers = runtime_sources(top)
@@ -145,6 +158,8 @@ def simulator(
             defines.append(f"-DDB_MEDIA_ADDR_W={bits}")
         if functions := value("NUM_FN"):
             defines.append(f"-DDB_NUM_FN={functions}")
+        if has_ssds(top):
+            defines.append(f"-DDB_NUM_SSD={value('NUM_SSD')}")
         if host:
             defines.append(f"-DDB_PORTS={value('N_DRIVES') or 1}")
         if top.startswith("db_recorder"):

@@ -27,6 +27,7 @@ TOPS: dict[str, list[dict[str, int]]] = {
         {"N_DRIVES": 2, "STREAM_W": 256, "DATA_W": 128},
         {"N_DRIVES": 3, "STREAM_W": 512, "BUFFER_LOG2": 20},
     ],  # fmt: skip
+    "db_vcsd": [{"DATA_W": 256}, {"DATA_W": 512, "NUM_SSD": 4, "STRIPE": 1}, {"DATA_W": 128, "NUM_SSD": 1}],
     "db_csd": [{"DATA_W": 256}, {"DATA_W": 512, "NUM_NS": 4}, {"DATA_W": 128, "SHA_CORES": 0, "CRC32C": 0}],
     "db_axi_fifo": [
         {"DATA_W": 128},
@@ -49,7 +50,7 @@ TOPS: dict[str, list[dict[str, int]]] = {
 }
 """Every top, and the parameters it is checked with."""
 
-SLANG = ("db_ssd", "db_csd", "db_host", "db_recorder")
+SLANG = ("db_ssd", "db_csd", "db_vcsd", "db_host", "db_recorder")
 """What yosys has to read, which is stricter."""
 
 

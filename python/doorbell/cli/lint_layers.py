@@ -21,7 +21,8 @@ SIM: dict[str, Sequence[str]] = {
     "host": ("interface", "common", "pcie"),
     "drives": ("interface", "common", "pcie"),
     "user": ("interface", "common", "media"),
-    "runtime": ("interface", "common", "pcie", "media", "host", "drives", "user"),
+    "switch": ("interface", "common", "pcie", "drives"),
+    "runtime": ("interface", "common", "pcie", "media", "host", "drives", "switch", "user"),
 }
 """Folders of sim/, and what each may include beside its own."""
 

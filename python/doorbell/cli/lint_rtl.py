@@ -22,7 +22,7 @@ from doorbell import paths
 from doorbell.build.registers import regs
 from doorbell.build.rtl import include_folders, rtl_sources
 
-TOPS = ("db_ssd", "db_csd", "db_host", "db_recorder", "db_axi_fifo")
+TOPS = ("db_ssd", "db_csd", "db_vcsd", "db_host", "db_recorder", "db_axi_fifo")
 """What a user instantiates: nobody inside need connect their ports or set their parameters."""
 
 MAY_USE = {
@@ -35,6 +35,7 @@ MAY_USE = {
     "host": ("common", "axi", "pcie", "nvme"),
     "compute": ("common", "axi", "crypto", "pcie", "nvme", "ssd"),
     "recorder": ("common", "axi", "pcie", "nvme", "host"),
+    "virt": ("common", "axi", "pcie", "nvme", "ssd", "host", "compute"),
 }
 """Of each folder of rtl/, those that it may use beside itself. Folders inside one don't use each other: what is above
 them, in the folder itself, wires them."""

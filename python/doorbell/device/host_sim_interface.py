@@ -49,7 +49,5 @@ SIGNATURES = _HEADER.signatures("db_host_")
 class Library:
     """The C functions of one shared library."""
 
-    loaded: dict[str, Library] = {}
-
     def __init__(self, path: str) -> None:
         self.names: list[str] = bind(self, ctypes.CDLL(path), "db_host_", SIGNATURES)

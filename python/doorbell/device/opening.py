@@ -7,10 +7,11 @@ import re
 from dataclasses import fields, replace
 from typing import Any
 
-from doorbell.build import is_host, simulator
+from doorbell.build import has_ssds, is_host, simulator
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.device.sim import Sim
+from doorbell.device.switch_sim import SwitchSim
 from doorbell.errors import UserError
 
 MAX_FN = 17
@@ -29,7 +30,7 @@ def open_sim(
 ) -> Any:
     """A simulated drive: the Verilated top (built when missing) or the functional model.
 
-    num_fn: PCIe functions, the PF and its VFs, 1 to 17.
+    num_fn: PCIe functions, the PF and its VFs, 1 to 17. Of a top with SSDs beside it `ssds` may say what they are.
     """
     if not 1 <= num_fn <= MAX_FN:
         raise UserError(f"{num_fn} functions: a drive has the PF and at most {MAX_FN - 1} VFs")
@@ -50,7 +51,7 @@ def open_sim(
         raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
     wanted: dict[str, int | str] = {"DATA_W": data_w, **({"NUM_FN": num_fn} if num_fn > 1 else {}), **(params or {})}
     library = simulator(top, wanted)  # the same build as every other command uses
-    return Sim(library, link=link, settings=True, **options)
+    return (SwitchSim if has_ssds(top) else Sim)(library, link=link, settings=True, **options)
 
 
 def sim_link(sim: Any, link: limits.Link) -> limits.Link:

@@ -17,7 +17,6 @@ import ctypes
 import os
 from collections.abc import Container, Iterable
 from ctypes import byref, c_uint8, c_uint32, c_uint64
-from pathlib import Path
 from typing import Any
 
 from doorbell.device.c_header import chosen, converted, with_options
@@ -25,7 +24,7 @@ from doorbell.device.function import ALL, PciFunction, Shared, VirtualFunction
 from doorbell.device.handle import Handle
 from doorbell.device.limits import Link
 from doorbell.device.messages import Event, SimError
-from doorbell.device.sim_interface import ABI, EVENTS, OPTIONS, STOPS, Config, EventRecord, Library
+from doorbell.device.sim_interface import ABI, EVENTS, OPTIONS, STOPS, Config, EventRecord, Library, load
 from doorbell.nvme.vendor import SETTINGS_PAGES
 
 __all__ = ["ALL", "SETTINGS", "Sim"]
@@ -40,17 +39,18 @@ class Sim(Handle, PciFunction):
     """One simulated device, seen as its function 0, the PF. 0 means "no limit" where there is a limit; what media and
     links do, sim/README.md says."""
 
+    _library = Library
+
     def __init__(self, lib_path: str | os.PathLike[str], *, settings: bool = False, **options: Any) -> None:
         """settings: it is a drive that keeps the end of its media for itself; a media that is no file then has so much
         more than media_size."""
-        path = str(Path(lib_path).resolve())
-        self._lib: Any = Library.loaded.get(path) or Library.loaded.setdefault(path, Library(path))
+        self._lib: Any = load(self._library, lib_path)
         o = chosen(OPTIONS, options, "a Sim")
         config, image = _config(o), o["image"]
         hidden = SETTINGS if settings and not image else 0
         config.media_size += hidden
         why = ctypes.create_string_buffer(256)
-        self._handle = self._lib.open(byref(config), why, len(why))
+        self._handle = self._open(config, why)
         if not self._handle:
             text = why.value.decode(errors="replace")
             own = f"; {hidden} of these bytes are the drive's own, beside those of the user" if hidden else ""
@@ -65,6 +65,9 @@ class Sim(Handle, PciFunction):
         self.media_size = self._media_bytes - hidden
         self.seed, self.image = o["seed"], image
         self._opened()
+
+    def _open(self, config: Any, why: Any) -> int | None:
+        return self._lib.open(byref(config), why, len(why))
 
     def close(self) -> None:
         """End the simulation; an image file is written out. Raises if it cannot be."""

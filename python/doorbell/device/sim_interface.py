@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from doorbell.device.c_header import c_header
@@ -32,10 +35,19 @@ SIGNATURES = _HEADER.signatures("db_")
 class Library:
     """The C functions of one shared library."""
 
-    loaded: dict[str, Library] = {}
-
     def __init__(self, path: str) -> None:
         self.names: list[str] = bind(self, ctypes.CDLL(path), "db_", SIGNATURES)
+
+
+_loaded: dict[tuple[Any, str], Any] = {}
+
+
+def load(kind: Callable[[str], Any], path: str | os.PathLike[str]) -> Any:
+    """The functions of a shared library, those of a class like Library."""
+    key = kind, str(Path(path).resolve())
+    if key not in _loaded:
+        _loaded[key] = kind(key[1])
+    return _loaded[key]
 
 
 def bind(owner: Any, lib: ctypes.CDLL, prefix: str, signatures: dict[str, tuple[Any, list[Any]]]) -> list[str]:

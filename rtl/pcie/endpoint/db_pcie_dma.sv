@@ -25,6 +25,7 @@ module db_pcie_dma
   parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest (db_pcie_read_clock)
+  parameter bit PEERS        = 1'b0, ///< there is s_peer
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
   localparam type rc_t = `DB_PCIE_RC_T(DATA_W)
 ) (
@@ -96,7 +97,13 @@ module db_pcie_dma
   /// short writes (db_pcie_post)
   input  logic                                     s_post_valid,
   output logic                                     s_post_ready,
-  input  post_t                                    s_post
+  input  post_t                                    s_post,
+
+  /// packets of db_pcie_peers: they pass whatever becomes of ours
+  input  logic                                     peer_stop,
+  input  logic                                     s_peer_valid,
+  output logic                                     s_peer_ready,
+  input  rq_t                                      s_peer
 );
   localparam int TAG_W    = 7;
   localparam int N        = DATA_W / 32;
@@ -161,7 +168,9 @@ module db_pcie_dma
   end
   assign fenced    = client_fenced == '1 && write_fenced;
 
-  db_pcie_rc #(.DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W)) i_rc (
+  db_pcie_rc #(
+    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W), .PEERS(PEERS)
+  ) i_rc (
     .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .s_ctx_valid(ctx_valid), .s_ctx(ctx), .m_ring_client(ring_client),
     .m_ring_we(ring_we), .m_ring_row(ring_row), .m_ring_data(ring_data), .m_done_valid(done_valid), .m_done(done),
     .m_late(late_completion)
@@ -170,9 +179,19 @@ module db_pcie_dma
     .clk, .rst(link_rst), .time_us, .lost(done_valid && done.lost), .now
   );
 
-  // ---- RQ: 0 data, 1 posts, 2 read requests
-  logic [2:0] source_valid, source_ready;
-  rq_t  [2:0] source;
+  // ---- RQ: 0 data, 1 posts, 2 read requests, 3 peers'. What is ours is at rest when the controller is reset, what is the
+  // peers' is not: with them the way of RQ is reset with the link alone.
+  localparam int SOURCES = PEERS ? 4 : 3;
+  logic       way_rst;
+  logic [3:0] source_valid, source_ready;
+  rq_t  [3:0] source;
+  assign way_rst         = PEERS ? link_rst : rst;
+  assign source_valid[3] = PEERS && s_peer_valid;
+  assign source[3]       = s_peer;
+  assign s_peer_ready    = source_ready[3];
+  if (!PEERS) begin : g_no_peers
+    assign source_ready[3] = 1'b0;
+  end
 
   db_pcie_write #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .USER_W(WRITE_USER_W)) i_write (
     .clk, .rst, .cfg_mps, .silent, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready,
@@ -191,17 +210,19 @@ module db_pcie_dma
   );
 
   logic       hold_reads, hold_writes, rq_idle, mux_idle, mux_valid, mux_ready;
-  logic [2:0] begun;
-  rq_t        mux;
+  logic [SOURCES-1:0] begun;
+  rq_t                mux;
 
-  db_pcie_rq_mux #(.DATA_W(DATA_W), .N(3)) i_rq_mux (
-    .clk, .rst, .stop({hold_reads, {2{hold_writes}}}), .idle(mux_idle), .begun, .s_rq_valid(source_valid),
-    .s_rq_ready(source_ready), .s_rq(source), .m_rq_valid(mux_valid), .m_rq_ready(mux_ready), .m_rq(mux)
+  db_pcie_rq_mux #(.DATA_W(DATA_W), .N(SOURCES)) i_rq_mux (
+    .clk, .rst(way_rst), .stop(SOURCES'({peer_stop, hold_reads, {2{hold_writes}}})), .idle(mux_idle), .begun,
+    .s_rq_valid(source_valid[SOURCES-1:0]), .s_rq_ready(source_ready[SOURCES-1:0]), .s_rq(source[SOURCES-1:0]),
+    .m_rq_valid(mux_valid), .m_rq_ready(mux_ready), .m_rq(mux)
   );
   if (DATA_W == 512) begin : g_straddle
     logic straddle_idle;
     db_pcie_rq_straddle i_rq_straddle (
-      .clk, .rst, .idle(straddle_idle), .s_rq_valid(mux_valid), .s_rq_ready(mux_ready), .s_rq(mux), .m_rq_valid,
+      .clk, .rst(way_rst), .idle(straddle_idle), .s_rq_valid(mux_valid), .s_rq_ready(mux_ready), .s_rq(mux),
+      .m_rq_valid,
       .m_rq_ready, .m_rq
     );
     assign rq_idle = mux_idle && straddle_idle;
@@ -220,10 +241,11 @@ module db_pcie_dma
   // ---- rest
   logic reads_ended;
   assign reads_ended = client_idle == '1;
-  db_pcie_quiet i_quiet (
+  db_pcie_quiet #(.PEERS(PEERS)) i_quiet (
     .clk, .rst, .stop, .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
   );
 
-  assign idle = reads_ended && client_waiting == '0 && rq_idle && source_valid == '0 && m_row_valid == '0 &&
+  assign idle = reads_ended && client_waiting == '0 && rq_idle && source_valid[SOURCES-1:0] == '0 &&
+                m_row_valid == '0 &&
                 s_read_valid == '0 && !s_seg_valid && !s_row_valid && !m_done_valid;
 endmodule

@@ -18,6 +18,7 @@ module db_pcie_endpoint
   parameter int READ_USER_W  = 48,   ///< bits of user data with each read packet
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest whose completions may be late (db_pcie_read_clock)
+  parameter bit PEERS        = 1'b0, ///< there is s_peer
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -106,7 +107,13 @@ module db_pcie_endpoint
   /// short writes (db_pcie_post)
   input  logic                                     s_post_valid,
   output logic                                     s_post_ready,
-  input  post_t                                    s_post
+  input  post_t                                    s_post,
+
+  /// packets for RQ of db_pcie_peers; none while peer_stop
+  input  logic                                     peer_stop,
+  input  logic                                     s_peer_valid,
+  output logic                                     s_peer_ready,
+  input  rq_t                                      s_peer
 );
   db_pcie_bar #(.DATA_W(DATA_W)) i_bar (
     .clk, .rst, .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .m_reg_valid,
@@ -115,7 +122,7 @@ module db_pcie_endpoint
   db_pcie_dma #(
     .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .OWNED(OWNED),
     .READ_USER_W(READ_USER_W),
-    .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2)
+    .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2), .PEERS(PEERS)
   ) i_dma (
     .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .silent,
     .quiet, .idle,
@@ -124,6 +131,6 @@ module db_pcie_endpoint
     .m_row_data, .m_row_info, .m_row_user,
     .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info,
     .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready, .s_post,
-    .m_write_user, .s_write_void, .fence, .fenced
+    .m_write_user, .s_write_void, .fence, .fenced, .peer_stop, .s_peer_valid, .s_peer_ready, .s_peer
   );
 endmodule

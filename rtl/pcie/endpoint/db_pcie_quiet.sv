@@ -4,8 +4,11 @@
 // With stop, read requests already handed over must leave before RQ is closed, or their tags would never end. Then
 // everything is held, and what was posted must have left the hard block, or a completion could pass it that says "not
 // ready". From quiet on, as long as stop stays, RQ stays empty.
+// With PEERS RQ is not ours alone: others' packets pass after ours have come to rest.
 // Latency: 1 cycle.
-module db_pcie_quiet (
+module db_pcie_quiet #(
+  parameter bit PEERS = 1'b0  ///< RQ has packets of others too
+) (
   input  logic clk,
   input  logic rst,
   input  logic stop,
@@ -24,7 +27,7 @@ module db_pcie_quiet (
   always_ff @(posedge clk) begin
     hold_reads  <= stop && reads_ended;
     hold_writes <= hold || (stop && reads_ended);
-    quiet       <= stop && hold_reads && reads_ended && rq_idle && landed;
+    quiet       <= stop && hold_reads && reads_ended && ((rq_idle && landed) || (PEERS && quiet));
     if (rst) begin
       hold_reads  <= 1'b0;
       hold_writes <= 1'b0;

@@ -22,6 +22,7 @@ module db_pcie_rc
   parameter int NUM_CLIENTS = 4,    ///< read clients, 1..8
   parameter int TAG_W       = 8,    ///< bits of a tag, 1..8
   parameter int RING_W      = 12,   ///< log2 of the largest client ring in dwords; smaller rings use the low bits
+  parameter bit PEERS       = 1'b0, ///< tags from 128 on are others'
   localparam type rc_t = `DB_PCIE_RC_T(DATA_W),
   localparam int N        = DATA_W / 32,
   localparam int LANE_W   = $clog2(N),
@@ -122,7 +123,7 @@ module db_pcie_rc
 
   // ---- stage 2: descriptor and context side by side
   logic              s2_valid_q, s2_sop_q, s2_eop_q, s2_disc_q;
-  logic              s2_completed_q, s2_ignore_q, s2_err_q, s2_ends_q, s2_lost_q;
+  logic              s2_completed_q, s2_other_q, s2_ignore_q, s2_err_q, s2_ends_q, s2_lost_q;
   logic [DATA_W-1:0] s2_data_q;
   logic [     N-1:0] s2_mask_q;
   logic [ TAG_W-1:0] s2_tag_q;
@@ -138,6 +139,7 @@ module db_pcie_rc
     s2_tag_q   <= s1_desc.tag[TAG_W-1:0];
     s2_rem_q   <= s1_rem_dw;
     s2_completed_q <= s1_desc.req_completed;
+    s2_other_q     <= PEERS && s1_desc.tag[7];
     s2_ignore_q    <= s1_desc.error_code == RC_INVALID_TAG || (s1_desc.tag >> TAG_W) != '0;
     s2_lost_q      <= s1_desc.error_code inside {RC_BAD_LENGTH, RC_FLR, RC_TIMEOUT};
     s2_ends_q      <= s1_desc.error_code inside {RC_BAD_STATUS, RC_BAD_LENGTH, RC_FLR, RC_TIMEOUT};
@@ -146,7 +148,7 @@ module db_pcie_rc
 
   // ---- stage 3: place in the ring
   logic                 s3_valid_q, s3_sop_q, s3_eop_q, s3_disc_q;
-  logic                 s3_ignore_q, s3_err_q, s3_ends_q, s3_lost_q;
+  logic                 s3_other_q, s3_ignore_q, s3_err_q, s3_ends_q, s3_lost_q;
   logic [   DATA_W-1:0] s3_data_q;
   logic [        N-1:0] s3_mask_q;
   logic [    TAG_W-1:0] s3_tag_q;
@@ -165,6 +167,7 @@ module db_pcie_rc
         s3_base_q   <= s2_end - RING_W'(s2_rem_q);
         s3_tag_q    <= s2_tag_q;
         s3_client_q <= s2_client;
+        s3_other_q  <= s2_other_q;
         s3_ignore_q <= s2_ignore_q;
         s3_ends_q   <= s2_completed_q || s2_ends_q;
         s3_lost_q   <= s2_lost_q;
@@ -216,6 +219,6 @@ module db_pcie_rc
     m_ring_client <= s3_client_q;
     m_done_valid  <= s3_mine && s3_eop_q && s3_ends_q && !rst;
     m_done        <= '{client: 3'(s3_client_q), tag: 8'(s3_tag_q), err: s3_err || s3_err_before, lost: s3_lost_q};
-    m_late        <= s3_valid_q && s3_eop_q && !s3_mine && !rst;
+    m_late        <= s3_valid_q && s3_eop_q && !s3_mine && !s3_other_q && !rst;
   end
 endmodule

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges N packet streams onto RQ: whole packets, round robin.
+// Merges N packet streams onto RQ, or onto CC: whole packets, round robin.
 //
 // A source that has begun a packet keeps RQ until tlast, so sources must not pause inside a packet (those of this
 // library do not).
@@ -10,7 +10,8 @@ module db_pcie_rq_mux
 #(
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
   parameter int N      = 3,    ///< sources, at least 1
-  localparam type rq_t = `DB_PCIE_RQ_T(DATA_W)
+  parameter int USER_W = rq_user_w(DATA_W),  ///< bits of tuser
+  localparam type rq_t = `DB_PCIE_STREAM_T(DATA_W, USER_W)
 ) (
   input  logic         clk,
   input  logic         rst,

@@ -3,7 +3,7 @@
 // to its configuration space and BAR 0.
 //
 // A poke goes first. Of the accesses one is under way at a time, and pokes pass it while it waits for its answer. Each
-// request with an answer has a tag of its own (32 in turn), so that an answer that comes after its time-out is not taken
+// request with an answer has a tag of its own (2**TAG_W in turn), so that an answer that comes after its time-out is not taken
 // for another's. A write to BAR 0 is answered at once.
 // BAR 0 stands at bar_base, which is aligned to its size, so an address is bar_base | offset.
 // At 512 bits RQ and RC are straddled: requests start at lane 0, one a beat; our completions have 3 or 4 dwords, so
@@ -15,6 +15,9 @@ module db_pcie_root_req
 #(
   parameter int DATA_W     = 128,  ///< bits of a beat: 128, 256 or 512
   parameter int TIMEOUT_MS = 50,   ///< wait for an answer, 1..255 milliseconds
+  parameter int TAG_W      = 5,    ///< log2 of its tags, 1..5
+  parameter int TAG_BASE   = 0,    ///< the first of them, a multiple of their number
+  parameter bit SIDE       = 1'b0, ///< 512 bits: packets are those that db_pcie_rq_straddle takes
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
   localparam type rc_t = `DB_PCIE_RC_T(DATA_W)
 ) (
@@ -51,13 +54,18 @@ module db_pcie_root_req
     $error("%m: TIMEOUT_MS must be 1..255, not %0d", TIMEOUT_MS);
   end
 
+  if (!(TAG_W inside {[1:5]}) || TAG_BASE % (1 << TAG_W) != 0 || TAG_BASE > 255) begin : g_bad_tags
+    $error("%m: TAG_W must be 1..5 (is %0d), TAG_BASE a multiple of its tags below 256 (is %0d)", TAG_W, TAG_BASE);
+  end
+
   localparam logic [15:0] DRIVE_ID   = 16'h0100;  // bus 1, device 0, function 0
-  localparam int TAG_W = 5;
   localparam int RQ_USER_W = rq_user_w(DATA_W);
 
   // ---- which request
   logic             free, go_poke, go_acc, wait_q;
   logic [TAG_W-1:0] tag_q;
+  logic [7:0]       tag;
+  assign tag = 8'(TAG_BASE) | 8'(tag_q);
   logic             data_beat_q;  // 128 bits: the payload's beat is still to come
 
   assign free         = !m_rq_valid && !data_beat_q;
@@ -89,7 +97,7 @@ module db_pcie_root_req
   always_comb begin
     desc             = '0;
     desc.dword_count = 11'd1;
-    desc.tag         = 8'(tag_q);
+    desc.tag         = tag;
     if (is_cfg) begin
       desc.req_type     = is_wr ? REQ_CFG_WR0 : REQ_CFG_RD0;
       desc.completer_id = DRIVE_ID;
@@ -126,19 +134,23 @@ module db_pcie_root_req
       end
     end
   end else begin : g_wide
-    logic [136:0] straddled;
+    logic [136:0] user;
+    rq_side_t     side;
+    assign side = '{sop: 1'b1, dwords: 5'(is_wr), desc: desc};
     always_comb begin
-      straddled      = rq_tuser_straddle(2'b01, 1'b0, 2'b00, 4'h0, 4'h0, 2'b01, is_wr ? 4'd4 : 4'd3, 4'd0);
-      straddled[3:0] = be;
+      user      = rq_tuser_straddle(2'b01, 1'b0, 2'b00, 4'h0, 4'h0, 2'b01, is_wr ? 4'd4 : 4'd3, 4'd0);
+      user[3:0] = be;
+      if (SIDE) user = 137'(side);
+      if (DATA_W != 512) user = 137'(be);
     end
     assign data_beat_q = 1'b0;
     always_ff @(posedge clk) begin
       if (free) begin
         m_rq_valid <= go_poke || go_acc;
-        m_rq.tdata  <= DATA_W'({is_wr ? payload : 32'd0, desc});
+        m_rq.tdata  <= (DATA_W == 512 && SIDE) ? DATA_W'(payload) : DATA_W'({is_wr ? payload : 32'd0, desc});
         m_rq.tkeep  <= (DATA_W == 512) ? '1 : N'({is_wr, 4'hf});
-        m_rq.tlast  <= DATA_W != 512;
-        m_rq.tuser  <= (DATA_W == 512) ? RQ_USER_W'(straddled) : RQ_USER_W'(be);
+        m_rq.tlast  <= DATA_W != 512 || SIDE;
+        m_rq.tuser  <= RQ_USER_W'(user);
       end else if (m_rq_ready) begin
         m_rq_valid <= 1'b0;
       end
@@ -164,7 +176,7 @@ module db_pcie_root_req
     for (int k = 0; k < QUARTERS; k++) begin
       d = rc_desc_t'(s_rc.tdata[128*k+:96]);
       // A mismatch or a wrong address says that this is not the answer, which may still come.
-      if (starts[k] && d.tag == 8'(tag_q) && !(d.error_code inside {RC_INVALID_TAG, RC_MISMATCH, RC_BAD_ADDRESS}))
+      if (starts[k] && d.tag == tag && !(d.error_code inside {RC_INVALID_TAG, RC_MISMATCH, RC_BAD_ADDRESS}))
       begin
         hit     = s_rc_valid && wait_q && !hit_q;
         rc      = d;

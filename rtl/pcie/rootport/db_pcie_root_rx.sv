@@ -15,7 +15,9 @@ module db_pcie_root_rx
 #(
   parameter int         DATA_W      = 128,    ///< bits of a beat and of a row: 128, 256 or 512
   parameter int         WINDOW_LOG2 = 26,     ///< log2 of the window's bytes
-  parameter logic [7:0] READABLE    = 8'h3f,  ///< eighths of the window, lowest first, that answer reads
+  /// the window is that of several drives, side by side: log2 of the bytes of each, at most WINDOW_LOG2
+  parameter int         DRIVE_LOG2  = WINDOW_LOG2,
+  parameter logic [7:0] READABLE    = 8'h3f,  ///< eighths of a drive's window, lowest first, that answer reads
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W)
 ) (
   input  logic                   clk,
@@ -81,7 +83,7 @@ module db_pcie_root_rx
   always_comb begin
     m_req              = '0;
     m_req.bad          = desc.req_type != REQ_MEM_RD || !in_window ||
-                         !READABLE[desc.addr_dw[WINDOW_LOG2-3-:3]];
+                         !READABLE[desc.addr_dw[DRIVE_LOG2-3-:3]];
     m_req.attr         = desc.attr;
     m_req.tc           = desc.tc;
     m_req.tag          = desc.tag;

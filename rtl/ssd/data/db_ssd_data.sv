@@ -15,6 +15,8 @@ module db_ssd_data
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter bit SGL      = 1'b0, ///< takes SGLs
+  parameter int BURST_BYTES = 1024,  ///< of a burst of the media
+  parameter int AHEAD_BYTES = 16384, ///< of Reads, asked of the media ahead
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -101,7 +103,10 @@ module db_ssd_data
   output slot_completion_t      m_write_completion
 );
   // Several functions: commands that an engine has room for. What waits, waits in db_ssd_order.
-  localparam int ROOM = NUM_FN == 1 || NUM_CMDS < 32 ? NUM_CMDS : 32;
+  // A slow media needs more at once.
+  localparam bit SLOW   = AHEAD_BYTES > 16384;
+  localparam int ROOM   = NUM_FN == 1 || NUM_CMDS < 32 || SLOW ? NUM_CMDS : 32;
+  localparam int WINDOW = !SLOW ? DATA_W / 4 : AHEAD_BYTES < 4095 * 512 ? AHEAD_BYTES / 512 : 4095;
 
   logic [1:0] cmd_valid, cmd_ready, segs, ended, waiting;  // [0] read engine, [1] write engine
   logic       read_idle, write_idle;
@@ -109,7 +114,7 @@ module db_ssd_data
   assign segs  = {m_write_seg_valid && m_write_seg_ready, m_read_seg_valid && m_read_seg_ready};
   assign ended = {m_write_completion_valid && m_write_completion_ready,
                   m_read_completion_valid && m_read_completion_ready};
-  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W)) i_order (
+  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
     .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_tap_cmd, .m_tap_begin,
@@ -119,7 +124,10 @@ module db_ssd_data
   assign state.read_idle  = read_idle && !waiting[0];
   assign state.write_idle = write_idle && !waiting[1];
 
-  db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .SGL(SGL)) i_read (
+  db_ssd_read_engine #(
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES),
+    .AHEAD_BYTES(AHEAD_BYTES), .SGL(SGL)
+  ) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
     .s_cmd_valid(cmd_valid[0]), .s_cmd_ready(cmd_ready[0]), .s_cmd(cmd),
     .m_req_valid(m_read_prp_valid), .m_req_ready(m_read_prp_ready), .m_req(m_read_prp), .m_req_slot(m_read_prp_slot),
@@ -131,7 +139,9 @@ module db_ssd_data
     .s_done_user(s_read_done_user), .s_done_err(s_read_done_err), .m_completion_valid(m_read_completion_valid),
     .m_completion_ready(m_read_completion_ready), .m_completion(m_read_completion), .media_err(media_err[0]));
 
-  db_ssd_write_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .SGL(SGL)) i_write (
+  db_ssd_write_engine #(
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL)
+  ) i_write (
     .clk, .rst, .stop, .pause(write_pause), .paused(state.write_paused),
     .quiet(state.write_quiet), .idle(write_idle),
     .s_cmd_valid(cmd_valid[1]), .s_cmd_ready(cmd_ready[1]), .s_cmd(cmd),

@@ -11,7 +11,9 @@ module db_ssd_order
 #(
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
-  parameter int DATA_W   = 256   ///< bits of a row: 128, 256, 512; what the link moves in the time of its answer
+  parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
+  /// what an engine has before it at most, but for one command, in 512 bytes, 1..4095: some 4 us of the link
+  parameter int WINDOW   = DATA_W / 4
 ) (
   input  logic                   clk,
   input  logic                   rst,
@@ -50,8 +52,6 @@ module db_ssd_order
     assign busy        = '0;
     assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_seg, s_seg_of, s_seg_slot, s_end, s_end_of};
   end else begin : g_order
-    // What an engine has before it at most, but for one command: some 4 us of the link, in 512 bytes.
-    localparam int WINDOW     = DATA_W / 4;
     localparam int CMD_W      = $clog2(NUM_CMDS);
 
     logic [1:0]             valid, open, go, go_q;

@@ -16,6 +16,7 @@ module db_ssd_write_engine
   parameter int ADDR_W = 40,     ///< bits of a media address
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter int ROOM = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
+  parameter int BURST_BYTES = 1024,  ///< of a burst of the media: power of two, 512..4096
   parameter bit SGL = 1'b0,      ///< takes SGLs
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
@@ -107,7 +108,7 @@ module db_ssd_write_engine
   logic none_begun, exec_ready;
   assign cmd_ready = exec_ready && !pause;
   assign paused    = none_begun && pause;
-  db_ssd_write_exec #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_exec (
+  db_ssd_write_exec #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_exec (
     .clk, .rst, .stop, .quiet, .none_begun, .idle(exec_idle),
     .s_cmd_valid(cmd_valid && !pause), .s_cmd_ready(exec_ready), .s_cmd(cmd),
     .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .s_row_zero,

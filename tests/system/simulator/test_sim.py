@@ -28,6 +28,7 @@ from doorbell.device.messages import MmioError, SimError  # noqa: E402
 from doorbell.device.sim import Sim  # noqa: E402
 
 ENDPOINT = ROOT / "tests" / "rtl" / "tb" / "sim_endpoint.sv"
+CARD = ENDPOINT.with_name("sim_card.sv")
 BASE = 0x1_2340_0000  # above 4 GiB: headers of 4 dwords
 LOW = 0x2000_0000
 SIZE = 1 << 20
@@ -38,27 +39,32 @@ RATE = {"gen1": Fraction(2500 * 8, 10), "gen2": Fraction(5000 * 8, 10)} | {
 }  # Mbit/s a lane
 
 
-def library(data_w: int, trace: bool = False, num_fn: int = 1) -> Path:
-    """The shared library of the endpoint and the runtime. trace: able to write VCD. num_fn: PCIe functions."""
-    runtime, headers = simulators.runtime_sources("endpoint")
+def library(data_w: int, trace: bool = False, num_fn: int = 1, num_ssd: int = 0) -> Path:
+    """The shared library of the endpoint and the runtime. trace: able to write VCD. num_fn: PCIe functions.
+    num_ssd: SSDs beside it."""
+    runtime, headers = simulators.runtime_sources("db_vcsd" if num_ssd else "endpoint")
+    own = [ENDPOINT, CARD] if num_ssd else [ENDPOINT]
+    top = own[-1].stem
     verilate = ["--cc", "-O3", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
-                "--top-module", "sim_endpoint", f"-GDATA_W={data_w}", f"-GNUM_FN={num_fn}",
+                "--top-module", top, f"-GDATA_W={data_w}", f"-GNUM_FN={num_fn}",
+                *([f"-GNUM_SSD={num_ssd}"] if num_ssd else []),
                 *(["--trace"] if trace else [])]  # fmt: skip
     sources = build.rtl_sources(only=("common", "nvme", "pcie", "ssd"))  # packages, and lists of ports
     packages = [p for p in sources.packages if p.stem in ENDPOINT.read_text() or p.stem == "db_mem_pkg"]
-    files = [ENDPOINT, *packages, *sources.headers(), *runtime, *headers, Path(simulators.__file__)]
+    files = [*own, *packages, *sources.headers(), *runtime, *headers, Path(simulators.__file__)]
     key = (verilate, compiler.COMPILE, compiler.OPTIMISE, build.hash_files(files), compiler.compiler_version())
 
     def make(out: Path) -> None:
         obj = out / "obj"
         found = [*(f"+incdir+{folder}" for folder in build.include_folders()), *map(str, packages)]
-        build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), *found, str(ENDPOINT)], "Verilator")
+        build.tool([*build.verilator(), *verilate, "--Mdir", str(obj), *found, *map(str, own)], "Verilator")
         simulators.settle_once(obj)
         defines = [*simulators.TOP_DEFINES, f"-DDB_DATA_W={data_w}", "-DDB_STRADDLE=0", f"-DDB_NUM_FN={num_fn}"]
         defines += ["-DVM_TRACE=1", "-DVM_TRACE_VCD=1"] if trace else []
-        compiler.link(obj, runtime, defines, out / "libsim_endpoint.so")
+        defines += [f"-DDB_NUM_SSD={num_ssd}"] if num_ssd else []
+        compiler.link(obj, runtime, defines, out / f"lib{top}.so")
 
-    return build.cached("sim-endpoint", key, make) / "libsim_endpoint.so"
+    return build.cached("sim-endpoint", key, make) / f"lib{top}.so"
 
 
 class Device:

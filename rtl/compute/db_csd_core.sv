@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computational storage controller without its flat ports: db_ssd_core with operators in its data path, one chain a
+// direction. db_csd is this with a medium of its own, db_vcsd with SSDs behind it.
+//
+// Which operator, with which key, is a table by namespace that the firmware writes (fw/state/operators.c); a command
+// takes its entry along when it is decoded. Commands of different namespaces, operators and keys follow each other
+// without a gap. A namespace whose key is not there is locked: Read, Write and Compare end with Access Denied before
+// anything moves. Controller reset erases all keys and keeps the table, so nothing is ever written plain in between.
+// Latency: that of db_ssd + db_csd_path's. Throughput: db_ssd's; SHA-256 its own (db_csd_sha256).
+`include "db_axi_types.svh"
+`include "db_pcie_types.svh"
+module db_csd_core
+  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_stat_pkg::*, db_pcie_fn_pkg::*;
+#(
+  parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
+  parameter int NUM_FN       = 1,          ///< functions, 1..17: the PF and its VFs
+  parameter int NUM_QP       = 32,         ///< I/O queue pairs of all functions, 1..255 - NUM_FN
+  parameter int NUM_CMDS     = 128,        ///< I/O commands inside: power of two, 2..256
+  parameter int QUEUE_MIN    = 1,  ///< command slots that a submission queue has for itself, 1..64
+  /// command slots that a submission queue has at most, QUEUE_MIN..NUM_CMDS
+  parameter int QUEUE_MAX    = NUM_CMDS > 64 ? 64 : NUM_CMDS,
+  parameter int NUM_NS       = 1,          ///< namespaces, 1..64
+  parameter int NUM_VEC      = NUM_FN == 1 ? NUM_QP + 1 : 33,  ///< MSI-X vectors of the PF, 1..256
+  parameter int VF_VEC       = 8,          ///< of each VF: a power of two, 1..32
+  parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
+  parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
+  parameter bit SGL          = 1'b0,       ///< takes SGLs: with one function alone
+  /// keys, 2..64; slot 0 is that of the features C0h to CDh, a VF has KEY_SLOTS / NUM_FN
+  parameter int KEY_SLOTS    = NUM_FN > 16 ? 32 : 16,
+  parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
+  parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
+  /// the processor's memory, bytes: multiple of 4096, 32768..1048576
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
+  parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
+  parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
+  parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
+  parameter int AHEAD_BYTES  = 16384,      ///< asked of the media ahead (db_ssd_core)
+  localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
+  localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
+  localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
+  localparam type rc_t = `DB_PCIE_RC_T(DATA_W),
+  localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(MEDIA_ADDR_W),
+  localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W),
+  localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(MEDIA_ADDR_W, DATA_W),
+  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
+) (
+  input  logic                  clk,
+  input  logic                  rst,
+  input  logic                  por_rst,           ///< with rst: power was off
+  /// The PCIe block's streams, settings and interrupts.
+  input  logic                  s_cq_valid,
+  output logic                  s_cq_ready,
+  input  cq_t                   s_cq,
+  output logic                  m_cc_valid,
+  input  logic                  m_cc_ready,
+  output cc_t                   m_cc,
+  output logic                  m_rq_valid,
+  input  logic                  m_rq_ready,
+  output rq_t                   m_rq,
+  input  rq_seq_t               s_rq_seq,          ///< requests that no completion of ours can pass any more
+  output logic                  cq_np_req,         ///< credits for requests that want an answer
+  input  logic                  s_rc_valid,
+  output logic                  s_rc_ready,
+  input  rc_t                   s_rc,
+  input  logic                  s_peer_valid,      ///< packets of db_pcie_peers for RQ
+  output logic                  s_peer_ready,
+  input  rq_t                   s_peer,
+  input  link_cfg_t             link_cfg,
+  output logic [NUM_FN-1:0]     flr_done,          ///< pulses
+  output logic                  intx,              ///< level: INTA asserted
+  /// Media: AXI4 (read id 0: Read and Verify, 1: Compare) and commands, each answered by a pulse.
+  output axi_read_req_t         m_axi_read_req,
+  input  axi_read_rsp_t         m_axi_read_rsp,
+  output logic                  m_axi_arid,
+  input  logic                  m_axi_rid,
+  output axi_write_req_t        m_axi_write_req,
+  input  axi_write_rsp_t        m_axi_write_rsp,
+  output logic                  m_media_cmd_valid,
+  input  logic                  m_media_cmd_ready,
+  output media_cmd_t            m_media_cmd,
+  input  logic                  s_media_rsp_valid,
+  input  logic                  s_media_rsp_err,
+  input  logic [51:0]           media_pages,       ///< capacity in 4 KiB
+  input  logic [63:0]           time_us,           ///< free running
+  output logic                  idle,              ///< nothing will change inside until an input does, or at wake_us
+  output logic [63:0]           wake_us,
+  output stat_t                 stat,
+  output logic [$bits(stall_t)-1:0][31:0] stat_stall  ///< cycles of each bit of stall_t
+);
+  // ---- the controller; rows on their way: [0] media to host, [1] host to media
+  logic      [1:0]                 in_valid, in_ready, out_valid, out_ready;
+  logic      [1:0][DATA_W-1:0]     in_data, out_data;
+  row_info_t [1:0]                 in_info, out_info;
+  logic      [1:0][DATA_W/128-1:0] out_zero;
+  logic                            tap_rst, tap_idle;
+  tap_cmd_t                        tap_cmd;
+  logic                            tap_begin, tap_end_valid;
+  logic      [SLOT_W-1:0]          tap_begin_slot;
+  slot_completion_t                tap_end;
+  logic      [NUM_NS-1:0]          ns_locked;
+  ext_bus_t                        ext;
+  logic      [31:0]                ext_rdata;
+  db_ssd_core #(
+    .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
+    .QUEUE_MAX(QUEUE_MAX),
+    .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
+    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .RAM_BYTES(RAM_BYTES),
+    .FW_HEX(FW_HEX), .PEERS(PEERS), .BURST_BYTES(BURST_BYTES),
+    .AHEAD_BYTES(AHEAD_BYTES)
+  ) i_core (
+    .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
+    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .m_ext(ext), .s_ext_rdata(ext_rdata),
+    .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
+    .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
+    .s_tap_read_data(out_data[0]), .s_tap_read_info(out_info[0]),
+    .m_tap_write_valid(in_valid[1]), .m_tap_write_ready(in_ready[1]), .m_tap_write_data(in_data[1]),
+    .m_tap_write_info(in_info[1]), .s_tap_write_valid(out_valid[1]), .s_tap_write_ready(out_ready[1]),
+    .s_tap_write_data(out_data[1]), .s_tap_write_info(out_info[1]), .s_tap_write_zero(out_zero[1]));
+
+  // ---- all that computes
+  db_csd_compute #(
+    .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
+  ) i_compute (
+    .clk, .rst, .ctrl_rst(tap_rst), .idle(tap_idle), .ns_locked, .s_ext(ext), .m_ext_rdata(ext_rdata),
+    .s_tap_cmd(tap_cmd), .s_tap_begin(tap_begin), .s_tap_begin_slot(tap_begin_slot), .s_tap_end_valid(tap_end_valid),
+    .s_tap_end(tap_end), .s_row_valid(in_valid), .s_row_ready(in_ready), .s_row_data(in_data), .s_row_info(in_info),
+    .m_row_valid(out_valid), .m_row_ready(out_ready), .m_row_data(out_data), .m_row_info(out_info),
+    .m_row_zero(out_zero));
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, out_zero[0]};
+endmodule

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// CQ of an endpoint that drives other devices, parted by BAR: requests to BAR 2 are of the drives (their window), all
+// others go to the controller.
+//
+// Latency: 1 cycle. Throughput: a beat a cycle. Order between the two is not kept behind this block.
+`include "db_pcie_types.svh"
+module db_pcie_peer_cq
+  import db_pcie_pkg::*;
+#(
+  parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
+  localparam type cq_t = `DB_PCIE_CQ_T(DATA_W)
+) (
+  input  logic clk,
+  input  logic rst,
+  input  logic s_cq_valid,
+  output logic s_cq_ready,
+  input  cq_t  s_cq,
+  /// of either
+  output cq_t  m_cq,
+  output logic m_window_valid,
+  input  logic m_window_ready,
+  output logic m_other_valid,
+  input  logic m_other_ready,
+  /// pulse: the controller gets a request that wants an answer
+  output logic m_other_asks
+);
+  localparam logic [2:0] WINDOW_BAR = 3'd2;
+
+  logic     valid, ready, mid_q, window_q, window;
+  cq_desc_t desc;
+  db_skid #(.WIDTH($bits(cq_t))) i_in (
+    .clk, .rst, .s_valid(s_cq_valid), .s_ready(s_cq_ready), .s_data(s_cq), .m_valid(valid), .m_ready(ready),
+    .m_data(m_cq));
+
+  assign desc           = m_cq.tdata[127:0];
+  assign window         = mid_q ? window_q : desc.bar_id == WINDOW_BAR;
+  assign m_window_valid = valid && window;
+  assign m_other_valid  = valid && !window;
+  assign ready          = window ? m_window_ready : m_other_ready;
+
+  always_ff @(posedge clk) begin
+    if (valid && ready) begin
+      mid_q    <= !m_cq.tlast;
+      window_q <= window;
+    end
+    m_other_asks <= m_other_valid && ready && !mid_q && desc.req_type != REQ_MEM_WR &&
+                    desc.req_type[3:2] != REQ_MSG[3:2];
+    if (rst) begin
+      mid_q        <= 1'b0;
+      m_other_asks <= 1'b0;
+    end
+  end
+endmodule

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Block commands of readers, writers and the command port to their SSDs, and how they end back to whose they are.
+//
+// A queue for each SSD: one that takes nothing keeps back what is for it, and what stands behind that in its own way.
+// Latency: 1 cycle each way. Throughput: a command a cycle for all SSDs, an end a cycle from each.
+module db_virt_issue
+  import db_host_pkg::*, db_virt_pkg::*;
+#(
+  parameter int NUM_SSD = 2,   ///< 1, 2, 4, 8
+  parameter int DEPTH   = 32   ///< commands that wait for an SSD: a power of two, 2..64
+) (
+  input  logic                           clk,
+  input  logic                           rst,
+  output logic                           idle,
+  /// [TAG_READ], [TAG_WRITE], [TAG_MEDIA]
+  input  logic [2:0]                     s_cmd_valid,
+  output logic [2:0]                     s_cmd_ready,
+  input  logic [2:0][SSD_W-1:0]          s_cmd_ssd,
+  input  block_cmd_t [2:0]               s_cmd,
+  output logic [NUM_SSD-1:0]             m_cmd_valid,
+  input  logic [NUM_SSD-1:0]             m_cmd_ready,
+  output block_cmd_t [NUM_SSD-1:0]       m_cmd,
+  input  logic [NUM_SSD-1:0]             s_status_valid,
+  input  block_status_t [NUM_SSD-1:0]    s_status,
+  /// pulses: a Write, a command of the port has ended
+  output logic [NUM_SSD-1:0]             m_write_end,
+  output logic [NUM_SSD-1:0]             m_media_end,
+  output logic [NUM_SSD-1:0]             m_end_err
+);
+  localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
+  logic [NUM_SSD-1:0] room, put;
+  logic [2:0]         req, gnt;
+  logic               any;
+  logic [SSD_W-1:0]   to;
+  block_cmd_t         cmd;
+  for (genvar i = 0; i < 3; i++) begin : g_client
+    assign req[i] = s_cmd_valid[i] && room[INDEX_W'(s_cmd_ssd[i])];
+  end
+  db_arb_rr #(.N(3)) i_arb (.clk, .rst, .req, .ack(any), .gnt_valid(any), .gnt, .gnt_idx());
+  assign s_cmd_ready = gnt & {3{any}};
+  always_comb begin
+    cmd = '0;
+    to  = '0;
+    for (int i = 0; i < 3; i++) begin
+      if (gnt[i]) begin
+        cmd = s_cmd[i];
+        to  = s_cmd_ssd[i];
+      end
+    end
+  end
+  for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
+    assign put[i] = any && INDEX_W'(to) == INDEX_W'(i);
+    db_fifo #(.WIDTH($bits(block_cmd_t)), .DEPTH(DEPTH)) i_queue (
+      .clk, .rst, .s_valid(put[i]), .s_ready(room[i]), .s_data(cmd), .m_valid(m_cmd_valid[i]), .m_ready(m_cmd_ready[i]),
+      .m_data(m_cmd[i]), .level());
+    always_ff @(posedge clk) begin
+      m_write_end[i] <= !rst && s_status_valid[i] && s_status[i].tag[1:0] == TAG_WRITE;
+      m_media_end[i] <= !rst && s_status_valid[i] && s_status[i].tag[1:0] == TAG_MEDIA;
+      m_end_err[i]   <= s_status[i].status != '0;
+    end
+  end
+  assign idle = s_cmd_valid == '0 && m_cmd_valid == '0 && m_write_end == '0 && m_media_end == '0;
+endmodule

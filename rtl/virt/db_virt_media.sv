@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The virtual media: what a controller takes for its medium is NUM_SSD drives and, for the settings area at its end, the
+// card's own memory. Wiring:
+//
+//   reads    -> db_virt_read    -.                          .-> rows of each SSD, in the order of the bursts
+//   writes   -> db_virt_write   -+-> db_virt_issue -> SSDs -+-> responses
+//   commands -> db_virt_command -'                          '-> the port's answer
+//
+// Latency and throughput: of these, and of the SSDs.
+`include "db_axi_types.svh"
+module db_virt_media
+  import db_host_pkg::*, db_virt_pkg::*, db_ssd_pkg::media_cmd_t;
+#(
+  parameter int DATA_W  = 256,   ///< bits of a row: 128, 256, 512
+  parameter int ADDR_W  = 40,    ///< bits of a media address
+  parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
+  parameter bit STRIPE  = 1'b0,  ///< db_virt_map
+  localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
+  localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W),
+  localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
+  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
+) (
+  input  logic                           clk,
+  input  logic                           rst,
+  input  logic [51:0]                    ssd_pages,
+  input  ssd_state_t [NUM_SSD-1:0]       ssd,
+  output logic                           idle,
+  /// the controller's media
+  input  axi_read_req_t                  s_axi_read_req,
+  output axi_read_rsp_t                  s_axi_read_rsp,
+  input  logic                           s_axi_arid,
+  output logic                           s_axi_rid,
+  input  axi_write_req_t                 s_axi_write_req,
+  output axi_write_rsp_t                 s_axi_write_rsp,
+  input  logic                           s_cmd_valid,
+  output logic                           s_cmd_ready,
+  input  media_cmd_t                     s_cmd,
+  output logic                           m_rsp_valid,
+  output logic                           m_rsp_err,
+  /// the card's own memory
+  output axi_read_req_t                  m_card_read_req,
+  input  axi_read_rsp_t                  m_card_read_rsp,
+  output axi_write_req_t                 m_card_write_req,
+  input  axi_write_rsp_t                 m_card_write_rsp,
+  output logic                           m_card_cmd_valid,
+  input  logic                           m_card_cmd_ready,
+  output media_cmd_t                     m_card_cmd,
+  input  logic                           s_card_rsp_valid,
+  input  logic                           s_card_rsp_err,
+  /// db_host_engine of each SSD
+  output logic [NUM_SSD-1:0]             m_cmd_valid,
+  input  logic [NUM_SSD-1:0]             m_cmd_ready,
+  output block_cmd_t [NUM_SSD-1:0]       m_cmd,
+  output logic [NUM_SSD-1:0]             m_row_valid,
+  input  logic [NUM_SSD-1:0]             m_row_ready,
+  output logic [DATA_W-1:0]              m_row_data,
+  input  logic [NUM_SSD-1:0]             s_row_valid,
+  output logic [NUM_SSD-1:0]             s_row_ready,
+  input  logic [NUM_SSD-1:0][DATA_W-1:0] s_row_data,
+  input  logic [NUM_SSD-1:0]             s_row_err,
+  input  logic [NUM_SSD-1:0]             s_status_valid,
+  input  block_status_t [NUM_SSD-1:0]    s_status
+);
+  logic [2:0]            cmd_valid, cmd_ready;
+  logic [2:0][SSD_W-1:0] cmd_ssd;
+  block_cmd_t [2:0]      cmd;
+  logic [NUM_SSD-1:0]    write_end, media_end, end_err;
+  logic                  read_idle, write_idle, command_idle, issue_idle;
+
+  db_virt_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_read (
+    .clk, .rst, .ssd_pages, .ssd, .idle(read_idle), .s_axi_read_req, .s_axi_read_rsp, .s_axi_arid, .s_axi_rid,
+    .m_card_read_req, .m_card_read_rsp, .m_cmd_valid(cmd_valid[TAG_READ]), .m_cmd_ready(cmd_ready[TAG_READ]),
+    .m_cmd_ssd(cmd_ssd[TAG_READ]), .m_cmd(cmd[TAG_READ]), .s_row_valid, .s_row_ready, .s_row_data, .s_row_err);
+  db_virt_write #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_write (
+    .clk, .rst, .ssd_pages, .ssd, .idle(write_idle), .s_axi_write_req, .s_axi_write_rsp, .m_card_write_req,
+    .m_card_write_rsp, .m_cmd_valid(cmd_valid[TAG_WRITE]), .m_cmd_ready(cmd_ready[TAG_WRITE]),
+    .m_cmd_ssd(cmd_ssd[TAG_WRITE]), .m_cmd(cmd[TAG_WRITE]), .m_row_valid, .m_row_ready, .m_row_data,
+    .s_end_valid(write_end), .s_end_err(end_err));
+  db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_command (
+    .clk, .rst, .ssd_pages, .ssd, .idle(command_idle), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
+    .s_addr(s_cmd.addr[ADDR_W-1:0]), .s_bytes(s_cmd.bytes), .m_rsp_valid, .m_rsp_err, .m_card_valid(m_card_cmd_valid),
+    .m_card_ready(m_card_cmd_ready), .s_card_rsp_valid, .s_card_rsp_err, .m_cmd_valid(cmd_valid[TAG_MEDIA]),
+    .m_cmd_ready(cmd_ready[TAG_MEDIA]), .m_cmd_ssd(cmd_ssd[TAG_MEDIA]), .m_cmd(cmd[TAG_MEDIA]),
+    .s_end_valid(media_end), .s_end_err(end_err));
+  assign m_card_cmd = '{op: db_ssd_pkg::MEDIA_FLUSH, addr: '0, bytes: '0};
+
+  db_virt_issue #(.NUM_SSD(NUM_SSD)) i_issue (
+    .clk, .rst, .idle(issue_idle), .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd_ssd(cmd_ssd), .s_cmd(cmd),
+    .m_cmd_valid, .m_cmd_ready, .m_cmd, .s_status_valid, .s_status, .m_write_end(write_end), .m_media_end(media_end),
+    .m_end_err(end_err));
+  assign idle = read_idle && write_idle && command_idle && issue_idle;
+endmodule

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the blocks of db_vcsd's media share: where an address is, whose a block command is.
+package db_virt_pkg;
+  localparam int SSD_W       = 3;   // bits of an SSD's index
+  localparam int STRIPE_LOG2 = 17;  // log2 of a chunk's bytes: the 32 pages that ssd_pages is a multiple of
+
+  typedef enum logic [1:0] {
+    PLACE_SSD,
+    PLACE_CARD,   ///< the card's own memory
+    PLACE_NONE    ///< nowhere: the SSD is not there, or has blocks that are too large for this access
+  } place_e;
+
+  /// Where a burst is.
+  typedef struct packed {
+    place_e           kind;
+    logic [SSD_W-1:0] ssd;
+    logic [63:0]      lba;     ///< in blocks of the SSD
+    logic [31:0]      blocks;
+  } place_t;
+
+  /// What is known of an SSD.
+  typedef struct packed {
+    logic       present;       ///< the host says so
+    logic       up;            ///< its queues work
+    logic       dead;          ///< it has failed for good
+    logic [3:0] lba_shift;     ///< log2 of a block's bytes, while up or dead
+  } ssd_state_t;
+
+  // Whose a block command is: bits 1:0 of its tag.
+  localparam logic [1:0] TAG_READ  = 2'd0;
+  localparam logic [1:0] TAG_WRITE = 2'd1;
+  localparam logic [1:0] TAG_MEDIA = 2'd2;
+endpackage

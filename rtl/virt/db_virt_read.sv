@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads of the virtual media: each burst becomes a block command of the SSD that has it, and its rows come back in the
+// order of the bursts.
+//
+// An SSD gives its rows in the order of its commands (db_host), so the order of the bursts says whose row is next. What an
+// SSD could not read, and what is nowhere, comes as zeros with SLVERR.
+// Latency: 4 cycles from AR to the command, 1 from an SSD's row to R. Throughput: a row a cycle, a burst every 3 cycles.
+`include "db_axi_types.svh"
+module db_virt_read
+  import db_host_pkg::*, db_virt_pkg::*;
+#(
+  parameter int DATA_W  = 256,   ///< bits of a row: 128, 256, 512
+  parameter int ADDR_W  = 40,    ///< bits of a media address
+  parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
+  parameter bit STRIPE  = 1'b0,  ///< db_virt_map
+  localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
+  localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
+) (
+  input  logic                           clk,
+  input  logic                           rst,
+  input  logic [51:0]                    ssd_pages,
+  input  ssd_state_t [NUM_SSD-1:0]       ssd,
+  output logic                           idle,
+  input  axi_read_req_t                  s_axi_read_req,
+  output axi_read_rsp_t                  s_axi_read_rsp,
+  input  logic                           s_axi_arid,
+  output logic                           s_axi_rid,
+  /// the card's own memory
+  output axi_read_req_t                  m_card_read_req,
+  input  axi_read_rsp_t                  m_card_read_rsp,
+  /// to the SSD of its place
+  output logic                           m_cmd_valid,
+  input  logic                           m_cmd_ready,
+  output logic [SSD_W-1:0]               m_cmd_ssd,
+  output block_cmd_t                     m_cmd,
+  /// each SSD's rows; err: it could not read it
+  input  logic [NUM_SSD-1:0]             s_row_valid,
+  output logic [NUM_SSD-1:0]             s_row_ready,
+  input  logic [NUM_SSD-1:0][DATA_W-1:0] s_row_data,
+  input  logic [NUM_SSD-1:0]             s_row_err
+);
+  localparam int BURSTS   = 512;  // under way
+  localparam int ROW_LOG2 = $clog2(DATA_W / 8);
+  localparam int INDEX_W  = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
+  typedef struct packed {
+    place_e           kind;
+    logic [SSD_W-1:0] ssd;
+    logic             id;
+    logic [7:0]       len;
+  } burst_t;
+  typedef `DB_AXI_ADDR_T(ADDR_W) axi_addr_t;
+  typedef `DB_AXI_R_T(DATA_W) axi_r_t;
+
+  // ---- where to
+  logic      map_ready, place_valid, place_ready, hold, id_q;
+  place_t    place;
+  axi_addr_t ar_q;
+  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_map (
+    .clk, .rst, .ssd_pages, .ssd, .s_valid(s_axi_read_req.ar_valid), .s_ready(map_ready),
+    .s_addr(s_axi_read_req.ar.addr), .s_bytes((13'(s_axi_read_req.ar.len) + 13'd1) << ROW_LOG2), .m_valid(place_valid),
+    .m_ready(place_ready), .m_place(place), .hold);
+  always_ff @(posedge clk) begin
+    if (map_ready) begin
+      ar_q <= s_axi_read_req.ar;
+      id_q <= s_axi_arid;
+    end
+  end
+
+  // ---- the burst takes its place in the order
+  logic   order_ready, burst_valid, burst_ready, may;
+  burst_t burst_in, burst;
+  assign may         = place_valid && order_ready && !hold;
+  assign m_cmd_valid = may && place.kind == PLACE_SSD;
+  assign m_cmd_ssd   = place.ssd;
+  assign m_cmd       = '{rsvd: '0, op: BLOCK_READ, tag: 16'(TAG_READ), blocks: place.blocks, lba: place.lba};
+  assign place_ready = may && (place.kind == PLACE_SSD ? m_cmd_ready :
+                               place.kind == PLACE_CARD ? m_card_read_rsp.ar_ready : 1'b1);
+  assign burst_in    = '{kind: place.kind, ssd: place.ssd, id: id_q, len: ar_q.len};
+  db_fifo #(.WIDTH($bits(burst_t)), .DEPTH(BURSTS)) i_order (
+    .clk, .rst, .s_valid(place_ready), .s_ready(order_ready), .s_data(burst_in), .m_valid(burst_valid),
+    .m_ready(burst_ready), .m_data(burst), .level());
+
+  // ---- rows
+  logic               row_valid, row_ready, row_take, last, r_valid;
+  logic [7:0]         row_q;
+  logic [INDEX_W-1:0] from;
+  axi_r_t             row, r;
+  assign from = INDEX_W'(burst.ssd);
+  assign last = row_q == burst.len;
+  always_comb begin
+    row_valid = burst_valid;
+    row       = '{last: last, resp: 2'b10, data: '0};
+    unique case (burst.kind)
+      PLACE_SSD: begin
+        row_valid = burst_valid && s_row_valid[from];
+        row.resp  = {s_row_err[from], 1'b0};
+        row.data  = s_row_data[from];
+      end
+      PLACE_CARD: begin
+        row_valid = burst_valid && m_card_read_rsp.r_valid;
+        row.resp  = m_card_read_rsp.r.resp;
+        row.data  = m_card_read_rsp.r.data;
+      end
+      default: ;
+    endcase
+  end
+  assign row_take    = row_valid && row_ready;
+  assign burst_ready = row_take && last;
+  for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
+    assign s_row_ready[i] = burst_valid && row_ready && burst.kind == PLACE_SSD && from == INDEX_W'(i);
+  end
+  assign m_card_read_req = '{ar_valid: may && place.kind == PLACE_CARD, ar: ar_q,
+                             r_ready: burst_valid && row_ready && burst.kind == PLACE_CARD};
+  always_ff @(posedge clk) begin
+    if (row_take) row_q <= last ? '0 : row_q + 8'd1;
+    if (rst) row_q <= '0;
+  end
+  db_skid #(.WIDTH($bits(axi_r_t) + 1)) i_out (
+    .clk, .rst, .s_valid(row_valid), .s_ready(row_ready), .s_data({burst.id, row}), .m_valid(r_valid),
+    .m_ready(s_axi_read_req.r_ready), .m_data({s_axi_rid, r}));
+  assign s_axi_read_rsp = '{ar_ready: map_ready, r_valid: r_valid, r: r};
+  assign idle           = map_ready && !s_axi_read_req.ar_valid && !burst_valid && !r_valid;
+endmodule

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of db_vcsd share: cards with their SSDs, and where bytes of the medium are by docs/vcsd/theory.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from doorbell.device.switch_sim import SwitchSim
+from doorbell.nvme.driver import Driver
+
+MakeCard = Callable[..., Driver]
+PARAMS = {"DATA_W": 256, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000}
+SIZE = 16 << 20  # of each SSD
+CHUNK = 128 << 10
+
+
+def card_of(sim: Any) -> SwitchSim:
+    assert isinstance(sim, SwitchSim)
+    return sim
+
+
+def places(drive: Driver, at: int, size: int, stripe: bool = False) -> list[tuple[int, int, int]]:
+    """The parts (SSD, byte on it, bytes) of `size` bytes from byte `at` of the medium on."""
+    sim, out = card_of(drive.sim), []
+    each = sim.ssd_pages * 4096
+    number = sim.media_size // each
+    while size:
+        if stripe:
+            chunk, rest = divmod(at, CHUNK)
+            ssd, place, room = chunk % number, chunk // number * CHUNK + rest, CHUNK - rest
+        else:
+            ssd, place = divmod(at, each)
+            room = each - place
+        n = min(size, room)
+        out.append((ssd, place, n))
+        at, size = at + n, size - n
+    return out
+
+
+def on_ssds(drive: Driver, at: int, size: int, stripe: bool = False) -> bytes:
+    """What the SSDs hold of bytes `at`... of the medium."""
+    ssds = card_of(drive.sim).ssds
+    return b"".join(bytes(ssds.media_read(place, n, port=ssd)) for ssd, place, n in places(drive, at, size, stripe))

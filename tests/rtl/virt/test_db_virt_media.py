@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_virt_media: what is written to the virtual media is on the SSD and at the blocks where a map written from the
+documentation (docs/vcsd/theory.md) says, and is read back from there, whatever the SSDs' order and delays; errors
+come to the burst they belong to; the settings area is the card's own."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from axi_model import FLUSH, MEDIA_CMD, UNCORRECTABLE, ZERO, axi_struct
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from structs import enum, layout
+
+DATA_W, ADDR_W = 256, 40
+ROW = DATA_W // 8
+PAGE, CHUNK = 4096, 128 << 10
+PAGES = 64  # of each SSD
+READ_REQ, READ_RSP = axi_struct("READ_REQ", ADDR_W), axi_struct("READ_RSP", DATA_W)
+WRITE_REQ, WRITE_RSP = axi_struct("WRITE_REQ", ADDR_W, DATA_W), axi_struct("WRITE_RSP")
+BLOCK_CMD, STATUS = layout("db_host_pkg", "block_cmd_t"), layout("db_host_pkg", "block_status_t")
+SSD_STATE = layout("db_virt_pkg", "ssd_state_t")
+OP = enum("db_host_pkg", "block_op_e")
+FULL = (1 << ROW) - 1
+GOOD, BAD = 0, 2
+
+
+def where(addr: int, num: int, stripe: bool) -> tuple[int | None, int]:
+    """SSD and byte on it of an address; None: the card."""
+    if addr >= num * PAGES * PAGE:
+        return None, addr
+    if not stripe:
+        return addr // (PAGES * PAGE), addr % (PAGES * PAGE)
+    chunk, rest = divmod(addr, CHUNK)
+    return chunk % num, chunk // num * CHUNK + rest
+
+
+@dataclass
+class Ssd:
+    """db_host_engine with its drive: commands in order, each row and each status when it likes."""
+
+    rng: random.Random
+    shift: int = 9
+    data: dict[int, int] = field(default_factory=dict)  # by row
+    commands: deque[dict[str, Any]] = field(default_factory=deque)
+    rows: deque[tuple[int, int]] = field(default_factory=deque)  # out, with err
+    statuses: deque[tuple[int, int]] = field(default_factory=deque)
+    incoming: deque[int] = field(default_factory=deque)
+    fails: set[int] = field(default_factory=set)  # blocks
+    ops: list[str] = field(default_factory=list)
+    wait: int = 0
+
+    def work(self) -> None:
+        if self.wait:
+            self.wait -= 1
+            return
+        if not self.commands:
+            return
+        c = self.commands[0]
+        name = next(k for k, v in OP.items() if v == c["op"])
+        first, rows = (c["lba"] << self.shift) // ROW, (c["blocks"] << self.shift) // ROW
+        if name == "BLOCK_WRITE" and len(self.incoming) < rows:
+            return
+        self.commands.popleft()
+        self.ops.append(name)
+        self.wait = self.rng.randrange(12)
+        failed = any(b in self.fails for b in range(c["lba"], c["lba"] + c["blocks"]))
+        if name == "BLOCK_READ":
+            self.rows.extend((0 if failed else self.data.get(first + i, 0), failed) for i in range(rows))
+        if name == "BLOCK_WRITE":
+            got = [self.incoming.popleft() for _ in range(rows)]
+            if not failed:
+                self.data.update((first + i, row) for i, row in enumerate(got))
+        if name == "BLOCK_ZEROES":
+            for i in range(rows):
+                self.data.pop(first + i, None)
+        self.statuses.append((c["tag"], 0x281 if failed else 0))
+
+
+class Bench:
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut, self.rng = dut, random.Random(seed)
+        self.num, self.stripe = int(os.environ["NUM_SSD"]), os.environ["STRIPE"] == "1"
+        self.ssds = [Ssd(random.Random(seed + i)) for i in range(self.num)]
+        self.present = self.up = (1 << self.num) - 1
+        self.dead = 0
+        self.card: dict[int, int] = {}
+        self.ar: deque[tuple[int, int, int]] = deque()  # address, rows, id
+        self.expect: deque[tuple[int, list[int], int]] = deque()  # id, rows, response
+        self.got: list[int] = []
+        self.aw: deque[tuple[int, int]] = deque()
+        self.w: deque[tuple[int, int, int]] = deque()  # data, strobes, last
+        self.responses: deque[int] = deque()
+        self.media: deque[dict[str, int]] = deque()
+        self.answers: deque[int] = deque()
+        self.card_rows: deque[tuple[int, int]] = deque()
+        self.card_aw: deque[int] = deque()
+        self.card_at = 0
+        self.card_b = 0
+        self.card_answer = False
+        self.rate = 1.0
+        self.w_on = False
+        self.card_on = False
+        self.give = [False] * self.num
+
+    async def start(self) -> None:
+        d = self.dut
+        cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
+        for name in ("s_axi_read_req", "s_axi_arid", "s_axi_write_req", "s_cmd_valid", "s_cmd", "m_card_read_rsp",
+                     "m_card_write_rsp", "m_card_cmd_ready", "s_card_rsp_valid", "s_card_rsp_err", "m_cmd_ready",
+                     "m_row_ready", "s_row_valid", "s_row_data", "s_row_err", "s_status_valid",
+                     "s_status"):  # fmt: skip
+            getattr(d, name).value = 0
+        d.ssd_pages.value = PAGES
+        d.rst.value = 1
+        for _ in range(4):
+            await FallingEdge(d.clk)
+        d.rst.value = 0
+
+    # ---- what is asked
+    def read(self, addr: int, size: int, rid: int = 0) -> None:
+        ssd, at = where(addr, self.num, self.stripe)
+        self.ar.append((addr, size // ROW, rid))
+        if ssd is None:
+            rows, resp = [self.card.get(at // ROW + i, 0) for i in range(size // ROW)], GOOD
+        else:
+            s = self.ssds[ssd]
+            rows = [s.data.get(at // ROW + i, 0) for i in range(size // ROW)]
+            blocks = range(at >> s.shift, (at + size - 1 >> s.shift) + 1)
+            unfit = (at | size) & (1 << s.shift) - 1
+            resp = BAD if not self.present >> ssd & 1 or unfit or s.fails.intersection(blocks) else GOOD
+        self.expect.append((rid, rows if resp == GOOD else [0] * len(rows), resp))
+
+    def write(self, addr: int, size: int, full: bool = True) -> list[int]:
+        """The rows that will be there."""
+        rows = [self.rng.getrandbits(DATA_W) for _ in range(size // ROW)]
+        self.aw.append((addr, len(rows)))
+        self.w.extend((r, FULL if full else 0, int(i == len(rows) - 1)) for i, r in enumerate(rows))
+        ssd, at = where(addr, self.num, self.stripe)
+        resp = GOOD
+        if ssd is not None and full:
+            s = self.ssds[ssd]
+            blocks = range(at >> s.shift, (at + size - 1 >> s.shift) + 1)
+            unfit = (at | size) & (1 << s.shift) - 1
+            resp = BAD if not self.present >> ssd & 1 or unfit or s.fails.intersection(blocks) else GOOD
+        self.responses.append(resp)
+        return rows
+
+    def command(self, op: int, addr: int, size: int, error: int) -> None:
+        self.media.append({"op": op, "addr": addr, "bytes": size})
+        self.answers.append(error)
+
+    # ---- a cycle
+    async def step(self) -> None:
+        d, rng, n = self.dut, self.rng, range(self.num)
+
+        def yes() -> bool:
+            return rng.random() < self.rate
+
+        states = [
+            SSD_STATE.pack(present=self.present >> i & 1, up=self.up >> i & 1, dead=self.dead >> i & 1,
+                           lba_shift=s.shift if (self.up | self.dead) >> i & 1 else 0)
+            for i, s in enumerate(self.ssds)
+        ]  # fmt: skip
+        d.ssd.value = sum(s << i * SSD_STATE.width for i, s in enumerate(states))
+        ar = self.ar[0] if self.ar else (0, 1, 0)
+        r_ready = yes()
+        d.s_axi_read_req.value = READ_REQ.pack(
+            ar_valid=int(bool(self.ar)), ar={"addr": ar[0], "len": ar[1] - 1}, r_ready=int(r_ready)
+        )
+        d.s_axi_arid.value = ar[2]
+        aw = self.aw[0] if self.aw else (0, 1)
+        self.w_on = bool(self.w) and (self.w_on or yes())  # a valid stays
+        w = self.w[0] if self.w_on else None
+        b_ready = yes()
+        d.s_axi_write_req.value = WRITE_REQ.pack(
+            aw_valid=int(bool(self.aw)), aw={"addr": aw[0], "len": aw[1] - 1}, b_ready=int(b_ready),
+            w_valid=int(w is not None), w={"data": w[0], "strb": w[1], "last": w[2]} if w else 0,
+        )  # fmt: skip
+        d.s_cmd_valid.value = int(bool(self.media))
+        d.s_cmd.value = MEDIA_CMD.pack(self.media[0]) if self.media else 0
+        self.card_on = bool(self.card_rows) and (self.card_on or yes())
+        card_row = self.card_rows[0] if self.card_on else None
+        d.m_card_read_rsp.value = READ_RSP.pack(
+            ar_ready=1, r_valid=int(card_row is not None),
+            r={"data": card_row[0], "last": card_row[1]} if card_row else 0,
+        )  # fmt: skip
+        d.m_card_write_rsp.value = WRITE_RSP.pack(aw_ready=1, w_ready=1, b_valid=int(self.card_b > 0), b=GOOD)
+        d.m_card_cmd_ready.value = 1
+        d.s_card_rsp_valid.value = int(self.card_answer)
+        self.card_answer = False
+        take = [yes() for _ in n]
+        into = [yes() for _ in n]
+        give = self.give = [bool(s.rows) and (g or yes()) for s, g in zip(self.ssds, self.give)]
+        ends = [bool(s.statuses) and yes() for s in self.ssds]
+        d.m_cmd_ready.value = sum(t << i for i, t in enumerate(take))
+        d.m_row_ready.value = sum(t << i for i, t in enumerate(into))
+        d.s_row_valid.value = sum(g << i for i, g in enumerate(give))
+        d.s_row_data.value = sum(s.rows[0][0] << i * DATA_W for i, s in enumerate(self.ssds) if give[i])
+        d.s_row_err.value = sum(s.rows[0][1] << i for i, s in enumerate(self.ssds) if give[i])
+        d.s_status_valid.value = sum(e << i for i, e in enumerate(ends))
+        d.s_status.value = sum(
+            STATUS.pack(tag=s.statuses[0][0], status=s.statuses[0][1]) << i * STATUS.width
+            for i, s in enumerate(self.ssds)
+            if ends[i]
+        )
+        await RisingEdge(d.clk)
+        rsp, wsp = READ_RSP.unpack(int(d.s_axi_read_rsp.value)), WRITE_RSP.unpack(int(d.s_axi_write_rsp.value))
+        if self.ar and rsp["ar_ready"]:
+            self.ar.popleft()
+        if rsp["r_valid"] and r_ready:
+            self.take_row(rsp["r"], int(d.s_axi_rid.value))
+        if self.aw and wsp["aw_ready"]:
+            self.aw.popleft()
+        if w is not None and wsp["w_ready"]:
+            self.w.popleft()
+            self.w_on = False
+        if wsp["b_valid"] and b_ready:
+            assert wsp["b"] == self.responses.popleft()
+        if self.media and d.s_cmd_ready.value:
+            self.media.popleft()
+        if d.m_rsp_valid.value:
+            assert int(d.m_rsp_err.value) == self.answers.popleft()
+        # the card's memory
+        request, write = READ_REQ.unpack(int(d.m_card_read_req.value)), WRITE_REQ.unpack(int(d.m_card_write_req.value))
+        if card_row is not None and request["r_ready"]:
+            self.card_rows.popleft()
+            self.card_on = False
+        if request["ar_valid"]:
+            first, rows = request["ar"]["addr"] // ROW, request["ar"]["len"] + 1
+            self.card_rows.extend((self.card.get(first + i, 0), int(i == rows - 1)) for i in range(rows))
+        if self.card_b and write["b_ready"]:
+            self.card_b -= 1
+        if write["aw_valid"]:
+            self.card_aw.append(write["aw"]["addr"] // ROW)
+        if write["w_valid"]:
+            self.card[self.card_aw[0] + self.card_at] = write["w"]["data"]
+            self.card_at += 1
+            if write["w"]["last"]:
+                self.card_aw.popleft()
+                self.card_at = 0
+                self.card_b += 1
+        if d.m_card_cmd_valid.value:
+            assert MEDIA_CMD.unpack(int(d.m_card_cmd.value))["op"] == FLUSH
+            self.card_answer = True
+        # the SSDs
+        valid, rows_in = int(d.m_cmd_valid.value), int(d.m_row_valid.value)
+        row_ready = int(d.s_row_ready.value)
+        commands = int(d.m_cmd.value)
+        for i, s in enumerate(self.ssds):
+            if ends[i]:
+                s.statuses.popleft()
+            if give[i] and row_ready >> i & 1:
+                s.rows.popleft()
+                self.give[i] = False
+            if valid >> i & 1 and take[i]:
+                s.commands.append(BLOCK_CMD.unpack(commands >> i * BLOCK_CMD.width & (1 << BLOCK_CMD.width) - 1))
+            if rows_in >> i & 1 and into[i]:
+                s.incoming.append(int(d.m_row_data.value))
+            s.work()
+        await FallingEdge(d.clk)
+
+    def take_row(self, r: dict[str, int], rid: int) -> None:
+        who, rows, resp = self.expect[0]
+        assert (rid, r["resp"]) == (who, resp)
+        assert r["data"] == rows[len(self.got)], "another row"
+        self.got.append(r["data"])
+        assert bool(r["last"]) == (len(self.got) == len(rows))
+        if r["last"]:
+            self.expect.popleft()
+            self.got = []
+
+    def busy(self) -> bool:
+        return any((self.ar, self.expect, self.aw, self.w, self.responses, self.media, self.answers))
+
+    async def settle(self, cycles: int = 40_000) -> None:
+        for _ in range(cycles):
+            await self.step()
+            if not self.busy():
+                for _ in range(20):
+                    await self.step()
+                assert self.dut.idle.value == 1
+                assert not any((*s.commands, *s.rows, *s.statuses, *s.incoming) for s in self.ssds)
+                return
+        left = {"AR": self.ar, "R": self.expect, "AW": self.aw, "W": self.w, "B": self.responses}
+        raise AssertionError(f"does not end: {[f'{len(q)} {name}' for name, q in left.items()]} {self.media}")
+
+    def page(self) -> int:
+        return self.rng.randrange(self.num * PAGES + 32) * PAGE
+
+
+@cocotb.test()
+async def what_is_written_is_read(dut: Any) -> None:
+    b = Bench(dut, 1)
+    await b.start()
+    for rate in (1.0, 0.3):
+        b.rate = rate
+        pages = b.rng.sample(range(b.num * PAGES + 32), 30)
+        content: dict[int, list[int]] = {}
+        for p in pages:
+            size = b.rng.choice((512, 1024, PAGE))
+            at = p * PAGE + b.rng.randrange(PAGE // size) * size
+            full = b.rng.random() < 0.8
+            before = dict(content)
+            content[at] = b.write(at, size, full)
+            if not full:
+                content = before
+        await b.settle()
+        for at, rows in content.items():
+            ssd, place = where(at, b.num, b.stripe)
+            store = b.card if ssd is None else b.ssds[ssd].data
+            assert [store[place // ROW + i] for i in range(len(rows))] == rows, "it is not where it should be"
+        for p in b.rng.sample(pages, 30):
+            size = b.rng.choice((512, 1024, PAGE))
+            b.read(p * PAGE + b.rng.randrange(PAGE // size) * size, size, b.rng.getrandbits(1))
+        await b.settle()
+
+
+@cocotb.test()
+async def errors_are_those_of_their_burst(dut: Any) -> None:
+    b = Bench(dut, 2)
+    await b.start()
+    for s in b.ssds:
+        s.fails.update(b.rng.sample(range(PAGES * 8), 60))
+    if b.num > 1:
+        b.present = b.up = b.present & ~2  # the second is not there
+    b.rate = 0.7
+    for p in b.rng.sample(range(b.num * PAGES + 32), 60):
+        b.write(p * PAGE, 1024, b.rng.random() < 0.9)
+        await b.settle()
+        b.read(p * PAGE, 1024)
+    await b.settle()
+
+
+@cocotb.test()
+async def large_blocks_take_what_fits_alone(dut: Any) -> None:
+    """Of an SSD with blocks of 4 KiB: bursts that are less are refused, and nothing is written."""
+    b = Bench(dut, 3)
+    await b.start()
+    for s in b.ssds:
+        s.shift = 12
+    for p in b.rng.sample(range(b.num * PAGES), 20):
+        for at, size in ((0, PAGE), (1024, 1024), (0, 512)):
+            b.write(p * PAGE + at, size)
+            await b.settle()
+            b.read(p * PAGE + at, size)
+            b.read(p * PAGE, PAGE)
+            await b.settle()
+
+
+@cocotb.test()
+async def who_is_on_his_way_up_is_waited_for(dut: Any) -> None:
+    b = Bench(dut, 4)
+    await b.start()
+    b.up = 0
+    b.read(0, PAGE)
+    b.write(PAGE, PAGE)
+    for _ in range(300):
+        await b.step()
+    assert len(b.expect) == 1 and len(b.responses) == 1 and not any(s.ops for s in b.ssds)
+    b.up = b.present
+    await b.settle()
+
+
+@cocotb.test()
+async def flush_and_zero(dut: Any) -> None:
+    b = Bench(dut, 5)
+    await b.start()
+    for p in range(b.num * PAGES):
+        b.write(p * PAGE, PAGE)
+    await b.settle()
+    b.command(FLUSH, 0, 0, 0)
+    await b.settle()
+    assert all(s.ops.count("BLOCK_FLUSH") == 1 for s in b.ssds)
+    for _ in range(25):
+        first = b.rng.randrange(b.num * PAGES * 8)
+        blocks = b.rng.randrange(1, b.num * PAGES * 8 - first + 1)
+        before = [dict(s.data) for s in b.ssds]
+        b.command(ZERO, first * 512, blocks * 512, 0)
+        await b.settle()
+        for row in range(first * 512 // ROW, (first + blocks) * 512 // ROW):
+            ssd, at = where(row * ROW, b.num, b.stripe)
+            before[ssd].pop(at // ROW, None)
+        assert before == [s.data for s in b.ssds], "another stretch"
+        b.write(first * 512 // PAGE * PAGE, PAGE)
+        await b.settle()
+    b.command(UNCORRECTABLE, 0, 512, 1)
+    await b.settle()
+    if b.num > 1:
+        b.present = b.up = 1
+        b.command(FLUSH, 0, 0, 0)
+        b.command(ZERO, 0, b.num * PAGES * PAGE, 1)
+        await b.settle()
+
+
+@cocotb.test()
+async def bursts_follow_each_other(dut: Any) -> None:
+    """Rows leave an SSD that has them without a pause: 8 bursts of 4 KiB take a cycle a row, and one more each."""
+    b = Bench(dut, 6)
+    await b.start()
+    for i in range(16):
+        b.read(i * PAGE, PAGE)
+    while len(b.expect) > 12:
+        await b.step()
+    start = 0
+    while len(b.expect) > 4:
+        await b.step()
+        start += 1
+    assert start <= 8 * (PAGE // ROW) + 8
+    await b.settle()
+
+
+@pytest.mark.parametrize(("num", "stripe"), [(1, 0), (4, 1), (2, 0)])
+def test_db_virt_media(num: int, stripe: int) -> None:
+    bench.run(
+        __file__,
+        "db_virt_media",
+        {"DATA_W": DATA_W, "ADDR_W": ADDR_W, "NUM_SSD": num, "STRIPE": stripe},
+        env={"NUM_SSD": str(num), "STRIPE": str(stripe)},
+    )

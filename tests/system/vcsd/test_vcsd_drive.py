@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_vcsd as a drive: what a host writes is on the SSDs, where docs/vcsd/theory.md says, and comes back from them. The
+simulator's switch and IOMMU watch that no SSD touches host memory; the host sees no SSD. What an SSD does wrong is a
+status of the commands that it has."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from cards import SIZE, MakeCard, card_of, on_ssds
+from doorbell.nvme import namespaces
+from doorbell.nvme.commands import Command
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.driver import Driver
+
+pytestmark = pytest.mark.rtl
+
+
+def one_of_all(card: Driver, block_size: int = 512) -> None:
+    """Namespace 1 over the whole medium."""
+    for nsid in namespaces.allocated(card):
+        namespaces.delete(card, nsid)
+    assert namespaces.create(card, card_of(card.sim).media_size // block_size, block_size) == 1
+    namespaces.attach(card, 1)
+    card.identify_all()
+
+
+@pytest.fixture
+def whole(card: Driver) -> Driver:
+    """A card with one namespace over both SSDs."""
+    one_of_all(card)
+    return card
+
+
+def try_all(card: Driver, opcode: NvmOpc, at: list[int], blocks: int = 8) -> list[Command]:
+    """A command at each of the blocks, all at once."""
+    buffers = [card.buffer(blocks * card.block_size) for _ in at]
+    commands = [card.submit(1, opcode, lba, blocks - 1, b) for lba, b in zip(at, buffers, strict=True)]
+    card.ring()
+    card.wait(commands)
+    return commands
+
+
+@pytest.mark.parametrize("stripe", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_data_is_on_the_ssds(make_card: MakeCard, stripe: bool) -> None:
+    card = make_card({"STRIPE": 1} if stripe else {})
+    one_of_all(card)
+    rng = random.Random(3)
+    blocks = card_of(card.sim).media_size // 512
+    content = bytearray(blocks * 512)
+    known: set[int] = set()
+    for at in (0, blocks // 2 - 9, blocks - 256, *(rng.randrange(blocks - 256) for _ in range(6))):
+        data = rng.randbytes(rng.choice((1, 3, 8, 64, 256)) * 512)
+        card.write(at, data)
+        content[at * 512 : at * 512 + len(data)] = data
+        known.update(range(at, at + len(data) // 512))
+    card.flush()
+    for at in known:
+        assert on_ssds(card, at * 512, 512, stripe) == content[at * 512 : at * 512 + 512]
+    for at in (0, blocks // 2 - 128, blocks - 256):
+        assert card.read(at, 256) == content[at * 512 : (at + 256) * 512]
+    assert all(card_of(card.sim).ssds.counters(port=i)["drive.sqes"] > 8 for i in range(2)), "both had work"
+
+
+def test_slices_with_large_blocks(card: Driver) -> None:
+    """Two namespaces, of an SSD each; deletion leaves nothing of the one on its SSD, and all of the other on its."""
+    for nsid in namespaces.allocated(card):
+        namespaces.delete(card, nsid)
+    sizes = [SIZE // 4096] * 2
+    made = [namespaces.create(card, n, 4096) for n in sizes]
+    secrets = [random.Random(nsid).randbytes(64 << 10) for nsid in made]
+    for nsid, secret in zip(made, secrets, strict=True):
+        namespaces.attach(card, nsid)
+        card.nsid = nsid
+        card.identify_all()
+        card.write(7, secret)
+    for place, secret in enumerate(secrets):
+        assert on_ssds(card, place * SIZE + 7 * 4096, len(secret)) == secret
+    namespaces.delete(card, made[0])
+    assert on_ssds(card, 0, SIZE) == bytes(SIZE)
+    assert card.read(7, 16) == secrets[1]
+    beyond = try_all(card, NvmOpc.READ, [SIZE // 4096 - 8, SIZE // 4096 - 7])
+    assert [c.status for c in beyond] == [Status.SUCCESS, Status.LBA_RANGE]
+
+
+def test_namespaces_and_data_last_without_power(whole: Driver) -> None:
+    sim = card_of(whole.sim)
+    data = random.Random(1).randbytes(32 << 10)
+    at = SIZE // 512 - 32
+    whole.write(at, data)
+    whole.flush()
+    sim.power_cycle()
+    assert sim.up == 0
+    whole.start(queues=2, entries=64)
+    assert whole.read(at, 64) == data and sim.up == 3
+
+
+def test_errors_of_an_ssd_are_those_of_their_commands(whole: Driver) -> None:
+    ssds = card_of(whole.sim).ssds
+    half = SIZE // 512
+    ssds.fault("status", port=1, lba=100, blocks=1, status=0x281)
+    ssds.fault("status", port=0, lba=200, blocks=1, status=0x280)
+    reads = try_all(whole, NvmOpc.READ, [96, half + 96, half + 104, half + 88])
+    assert [c.status for c in reads] == [Status.SUCCESS, Status.READ_ERROR, Status.SUCCESS, Status.SUCCESS]
+    writes = try_all(whole, NvmOpc.WRITE, [200, half + 200, 208])
+    assert [c.status for c in writes] == [Status.WRITE_FAULT, Status.SUCCESS, Status.SUCCESS]
+
+
+def test_an_ssd_is_taken_away_and_comes_back(whole: Driver) -> None:
+    sim = card_of(whole.sim)
+    half = SIZE // 512
+    data = random.Random(2).randbytes(4096)
+    whole.write(half + 8, data)
+    whole.write(8, data[::-1])
+    buffers = [whole.buffer(4096) for _ in range(16)]
+    commands = [whole.submit(1, NvmOpc.READ, half * (i % 2) + 8, 7, b) for i, b in enumerate(buffers)]
+    whole.ring()
+    sim.ssds.link(False, port=1)
+    whole.wait(commands)
+    assert all(c.status == Status.SUCCESS for c in commands[::2]), "those of the other SSD"
+    assert {c.status for c in commands[1::2]} <= {Status.SUCCESS, Status.READ_ERROR}
+    later = try_all(whole, NvmOpc.READ, [half + 8, 8])
+    assert [c.status for c in later] == [Status.READ_ERROR, Status.SUCCESS]
+    sim.ssds.link(True, port=1)
+    while sim.up != 3:
+        whole.advance(1000)
+    assert whole.read(half + 8, 8) == data and whole.read(8, 8) == data[::-1]
+
+
+def test_a_command_that_an_ssd_loses(whole: Driver) -> None:
+    """... is aborted, and ends as one that could not be read; those behind it and of the other SSD are good."""
+    sim = card_of(whole.sim)
+    half = SIZE // 512
+    data = [random.Random(i).randbytes(4096) for i in range(8)]
+    for i, d in enumerate(data):
+        whole.write(half * (i % 2) + 8 * i, d)
+    sim.ssds.fault("lost", port=1)
+    reads = [(whole.buffer(4096), half * (i % 2) + 8 * i) for i in range(8)]
+    commands = [whole.submit(1, NvmOpc.READ, at, 7, buffer) for buffer, at in reads]
+    whole.ring()
+    whole.wait(commands)
+    assert [c.status for c in commands].count(Status.SUCCESS) == 7
+    lost = next(i for i, c in enumerate(commands) if c.status != Status.SUCCESS)
+    assert lost % 2 == 1 and commands[lost].status == Status.READ_ERROR
+    assert all(b.read() == d for i, ((b, _), d) in enumerate(zip(reads, data, strict=True)) if i != lost)
+    assert whole.read(reads[lost][1], 8) == data[lost]
+
+
+@pytest.mark.parametrize("how", ["disable", "reset"])
+def test_reset_in_the_middle(whole: Driver, how: str) -> None:
+    """A controller reset leaves the SSDs up; one of the link brings them up anew. What was acknowledged is there."""
+    sim = card_of(whole.sim)
+    rng = random.Random(5)
+    blocks = sim.media_size // 512 // 8
+    for turn in range(6):
+        kept = {rng.randrange(blocks) * 8: rng.randbytes(4096) for _ in range(4)}
+        for at, d in kept.items():
+            whole.write(at, d)
+        free = [at for at in (rng.randrange(blocks) * 8 for _ in range(40)) if at not in kept]
+        buffers = [whole.buffer(4096) for _ in free]
+        for i, (at, buffer) in enumerate(zip(free, buffers, strict=True)):
+            whole.submit(1, NvmOpc.WRITE if i % 2 else NvmOpc.READ, at, 7, buffer)
+        whole.ring()
+        whole.advance(rng.randrange(4000))
+        fetches = [sim.ssds.counters(port=i)["drive.sqes"] for i in range(2)]
+        if how == "reset":
+            sim.reset()
+        else:
+            whole.disable()
+            assert sim.up == 3, f"turn {turn}"
+        whole.start(queues=2, entries=64)
+        assert [sim.ssds.counters(port=i)["drive.sqes"] for i in range(2)] >= fetches
+        for at, d in kept.items():
+            assert whole.read(at, 8) == d
+        for buffer in buffers:
+            buffer.free()
