@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from doorbell.device.switch_sim import SwitchSim
+from doorbell.nvme import namespaces
 from doorbell.nvme.driver import Driver
 
-MakeCard = Callable[..., Driver]
 PARAMS = {"DATA_W": 256, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000}
 SIZE = 16 << 20  # of each SSD
 CHUNK = 128 << 10
@@ -18,6 +17,15 @@ CHUNK = 128 << 10
 def card_of(sim: Any) -> SwitchSim:
     assert isinstance(sim, SwitchSim)
     return sim
+
+
+def one_of_all(card: Driver, block_size: int = 512) -> None:
+    """Namespace 1 over the whole medium, and no other."""
+    for nsid in namespaces.allocated(card):
+        namespaces.delete(card, nsid)
+    assert namespaces.create(card, card_of(card.sim).media_size // block_size, block_size) == 1
+    namespaces.attach(card, 1)
+    card.identify_all()
 
 
 def places(drive: Driver, at: int, size: int, stripe: bool = False) -> list[tuple[int, int, int]]:

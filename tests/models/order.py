@@ -12,7 +12,7 @@ from typing import Any
 LONG = (
     ("tests/formal/test_formal_ssd.py", "tests/system/csd", "tests/system/vm", "tests/system/recorder",
      "tests/system/test_compare.py"),
-    ("tests/system/ssd", "tests/system/host", "tests/system/simulator"),
+    ("tests/system/ssd", "tests/system/host", "tests/system/simulator", "tests/system/vcsd"),
 )  # fmt: skip
 """What takes long, and builds simulators that nothing else needs: each of two workers begins with one half."""
 BENCHES = ("tests/rtl", "rtl/")

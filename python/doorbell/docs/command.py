@@ -19,7 +19,7 @@ from doorbell.build import say
 from doorbell.docs import staging
 from doorbell.errors import UserError
 
-FIRST = {"guide": "Guide", "ssd": "SSD", "csd": "Compute", "host": "Host", "recorder": "Recorder"}
+FIRST = {"guide": "Guide", "ssd": "SSD", "csd": "Compute", "host": "Host", "recorder": "Recorder", "vcsd": "Virtual"}
 ORDER = ("first-steps", "experiment", "waveform", "theory", "integration", "registers", "performance", "limits")
 
 

@@ -417,7 +417,7 @@ async def bursts_follow_each_other(dut: Any) -> None:
     await b.settle()
 
 
-@pytest.mark.parametrize(("num", "stripe"), [(1, 0), (4, 1), (2, 0)])
+@pytest.mark.parametrize(("num", "stripe"), [(4, 1), bench.rare(1, 0), bench.rare(2, 0)])
 def test_db_virt_media(num: int, stripe: int) -> None:
     bench.run(
         __file__,

@@ -8,29 +8,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from cards import SIZE, MakeCard, card_of, on_ssds
+from cards import SIZE, card_of, on_ssds
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
 
 pytestmark = pytest.mark.rtl
-
-
-def one_of_all(card: Driver, block_size: int = 512) -> None:
-    """Namespace 1 over the whole medium."""
-    for nsid in namespaces.allocated(card):
-        namespaces.delete(card, nsid)
-    assert namespaces.create(card, card_of(card.sim).media_size // block_size, block_size) == 1
-    namespaces.attach(card, 1)
-    card.identify_all()
-
-
-@pytest.fixture
-def whole(card: Driver) -> Driver:
-    """A card with one namespace over both SSDs."""
-    one_of_all(card)
-    return card
 
 
 def try_all(card: Driver, opcode: NvmOpc, at: list[int], blocks: int = 8) -> list[Command]:
@@ -42,10 +26,16 @@ def try_all(card: Driver, opcode: NvmOpc, at: list[int], blocks: int = 8) -> lis
     return commands
 
 
-@pytest.mark.parametrize("stripe", [False, pytest.param(True, marks=pytest.mark.nightly)])
-def test_data_is_on_the_ssds(make_card: MakeCard, stripe: bool) -> None:
-    card = make_card({"STRIPE": 1} if stripe else {})
-    one_of_all(card)
+def test_data_is_on_the_ssds(whole: Driver) -> None:
+    data_is_on_the_ssds(whole, stripe=False)
+
+
+@pytest.mark.nightly
+def test_data_is_on_the_ssds_in_stripes(striped: Driver) -> None:
+    data_is_on_the_ssds(striped, stripe=True)
+
+
+def data_is_on_the_ssds(card: Driver, stripe: bool) -> None:
     rng = random.Random(3)
     blocks = card_of(card.sim).media_size // 512
     content = bytearray(blocks * 512)
@@ -63,8 +53,9 @@ def test_data_is_on_the_ssds(make_card: MakeCard, stripe: bool) -> None:
     assert all(card_of(card.sim).ssds.counters(port=i)["drive.sqes"] > 8 for i in range(2)), "both had work"
 
 
-def test_slices_with_large_blocks(card: Driver) -> None:
+def test_slices_with_large_blocks(whole: Driver) -> None:
     """Two namespaces, of an SSD each; deletion leaves nothing of the one on its SSD, and all of the other on its."""
+    card = whole
     for nsid in namespaces.allocated(card):
         namespaces.delete(card, nsid)
     sizes = [SIZE // 4096] * 2
