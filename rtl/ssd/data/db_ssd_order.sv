@@ -59,6 +59,7 @@ module db_ssd_order
 
     logic [1:0]             valid, open, go, go_q;
     logic [SLOT_W-1:0]      go_slot;
+    logic [PLACE_W-1:0]     go_place;
     logic [CMD_W-1:0]       at;
     order_entry_t           entry;
     db_ssd_order_cost i_cost (
@@ -76,7 +77,7 @@ module db_ssd_order
     end
     db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
       .clk, .rst, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go), .m_slot(go_slot),
-      .s_more(m_piece.more), .busy);
+      .m_place(go_place), .s_more(m_piece.more), .busy);
 
     // ---- commands, and what of their contexts operators must know beside
     typedef struct packed {
@@ -91,7 +92,7 @@ module db_ssd_order
       .clk, .we(s_cmd_valid != '0), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(s_cmd), .re(go != '0), .raddr(at),
       .rdata(whole));
     db_ssd_order_pieces i_pieces (
-      .clk, .rst, .s_valid(go_q[1]), .s_cmd(whole), .m_cmd, .m_piece);
+      .clk, .rst, .s_go(go[1]), .s_place(go_place), .s_cmd(whole), .m_cmd, .m_piece);
     db_ram_sdp #(.WIDTH($bits(beside_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_beside (
       .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[CMD_W-1:0]),
       .wdata({s_tap_cmd.ctx.sqid, s_tap_cmd.ctx.cid, s_tap_cmd.ctx.nsid, s_tap_cmd.ctx.slba}), .re(go != '0),

@@ -26,6 +26,7 @@ module db_ssd_order_turn
   input  logic [1:0]        open,      ///< an engine may have another command
   output logic [1:0]        m_go,      ///< the command of slot m_slot goes to an engine
   output logic [SLOT_W-1:0] m_slot,
+  output logic [PLACE_W-1:0] m_place,  ///< ... of this function
   input  logic              s_more,    ///< a cycle after m_go: that was a piece of a command, there are more
   output logic [1:0]        busy       ///< commands for an engine wait; may be said a little too long
 );
@@ -211,6 +212,7 @@ module db_ssd_order_turn
   end
   assign m_go   = {state_q == GO && engine_q, state_q == GO && !engine_q};
   assign m_slot = SLOT_W'(slot_q);
+  assign m_place = place_q;
   for (genvar e = 0; e < 2; e++) begin : g_busy
     assign busy[e] = waits_q[e] || active_q[e] != '0 || (state_q != REST && engine_q == (e == 1));
   end
