@@ -107,9 +107,10 @@ module db_ssd_data
   logic       read_idle, write_idle;
   cmd_t       cmd;
   piece_t     piece;
-  logic       write_end_valid, write_end_ready, write_end_more;  // of a command or a piece
+  logic       write_end;                                   // of a command or a piece
+  logic [1:0][SLOT_W-1:0] end_slot;
   assign segs  = {m_write_seg_valid && m_write_seg_ready, m_read_seg_valid && m_read_seg_ready};
-  assign ended = {write_end_valid && write_end_ready,
+  assign ended = {write_end,
                   m_read_completion_valid && m_read_completion_ready};
   db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
@@ -118,11 +119,10 @@ module db_ssd_data
     .m_tap_begin,
     .m_tap_begin_slot, .s_seg(segs),
     .s_seg_of({m_write_seg, m_read_seg}), .s_seg_slot({m_write_seg_slot, m_read_seg_user.slot}), .s_end(ended),
-    .s_end_of({m_write_completion, m_read_completion}), .busy(waiting));
+    .s_end_slot(end_slot), .busy(waiting));
+  assign end_slot[0]      = m_read_completion.slot;
   assign state.read_idle  = read_idle && !waiting[0];
   assign state.write_idle = write_idle && !waiting[1];
-  assign m_write_completion_valid = write_end_valid && !write_end_more;
-  assign write_end_ready          = m_write_completion_ready || write_end_more;
 
   db_ssd_read_engine #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .SGL(SGL)) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
@@ -152,7 +152,7 @@ module db_ssd_data
     .s_row_info(s_tap_write_info), .s_row_zero(s_tap_write_zero), .m_axi_write_req, .m_axi_write_rsp,
     .m_axi_read_req(m_axi_read_req[1]), .m_axi_read_rsp(m_axi_read_rsp[1]),
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err, .item_slot, .item_aborted,
-    .m_completion_valid(write_end_valid), .m_completion_ready(write_end_ready), .m_completion(m_write_completion),
-    .m_completion_more(write_end_more), .media_err(media_err[1]));
+    .m_completion_valid(m_write_completion_valid), .m_completion_ready(m_write_completion_ready),
+    .m_completion(m_write_completion), .m_end(write_end), .m_end_slot(end_slot[1]), .media_err(media_err[1]));
 
 endmodule

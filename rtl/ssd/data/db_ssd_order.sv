@@ -33,12 +33,12 @@ module db_ssd_order
   output tap_cmd_t               m_tap_cmd,
   output logic                   m_tap_begin,    ///< pulse: a command begins, with or without a packet (m_tap_cmd)
   output logic [SLOT_W-1:0]      m_tap_begin_slot,
-  /// Pulses: an engine's segment of host memory is taken; a command of it has ended.
+  /// Pulses: an engine's segment of host memory is taken; a command of it, or a piece of one, has ended.
   input  logic [1:0]             s_seg,
   input  segment_t [1:0]         s_seg_of,
   input  logic [1:0][SLOT_W-1:0] s_seg_slot,
   input  logic [1:0]             s_end,
-  input  slot_completion_t [1:0] s_end_of,
+  input  logic [1:0][SLOT_W-1:0] s_end_slot,
   output logic [1:0]             busy            ///< commands for an engine wait here
 );
   if (NUM_FN == 1) begin : g_straight
@@ -51,7 +51,7 @@ module db_ssd_order
     assign m_tap_begin = s_ctx_valid;
     assign m_tap_begin_slot = s_ctx_slot;
     assign busy        = '0;
-    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_seg, s_seg_of, s_seg_slot, s_end, s_end_of};
+    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_seg, s_seg_of, s_seg_slot, s_end, s_end_slot};
   end else begin : g_order
     // What an engine has before it at most, but for one command: some 4 us of the link, in 512 bytes.
     localparam int WINDOW     = DATA_W / 4;
@@ -73,7 +73,7 @@ module db_ssd_order
       db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
         .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
         .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
-        .s_end_slot(s_end_of[e].slot), .open(open[e]));
+        .s_end_slot(s_end_slot[e]), .open(open[e]));
     end
     db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
       .clk, .rst, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go), .m_slot(go_slot),

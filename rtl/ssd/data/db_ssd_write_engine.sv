@@ -68,7 +68,8 @@ module db_ssd_write_engine
   output logic                  m_completion_valid,
   input  logic                  m_completion_ready,
   output slot_completion_t      m_completion,
-  output logic                  m_completion_more,  ///< of a piece: the command goes on
+  output logic                  m_end,          ///< pulse: a completion was taken, or a piece of a command is over
+  output logic [SLOT_W-1:0]     m_end_slot,
   output logic                  media_err       ///< pulse: a command met a media error
 );
   if (NUM_CMDS < 2 || NUM_CMDS > 256 || NUM_CMDS != 2 ** $clog2(NUM_CMDS)) begin : g_bad_cmds
@@ -121,7 +122,7 @@ module db_ssd_write_engine
     .s_prp_valid(status_valid), .s_prp_ready(status_pop), .s_prp_status(prp_status),
     .m_axi_write_req, .m_axi_write_rsp, .m_axi_read_req, .m_axi_read_rsp,
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
-    .item_slot, .item_aborted, .m_completion_valid, .m_completion_ready, .m_completion, .m_completion_more,
+    .item_slot, .item_aborted, .m_completion_valid, .m_completion_ready, .m_completion, .m_end, .m_end_slot,
     .media_err);
 
   assign idle = exec_idle && !pause && walk_level == '0 && exec_level == '0 && !m_seg_valid && !m_req_valid &&

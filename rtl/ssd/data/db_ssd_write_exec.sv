@@ -63,7 +63,8 @@ module db_ssd_write_exec
   output logic                  m_completion_valid,
   input  logic                  m_completion_ready,
   output slot_completion_t      m_completion,
-  output logic                  m_completion_more,  ///< of a piece: the command goes on
+  output logic                  m_end,          ///< pulse: a completion was taken, or a piece of a command is over
+  output logic [SLOT_W-1:0]     m_end_slot,
   output logic                  media_err       ///< pulse: a command met a media error
 );
   localparam int WRITE   = 0;  // doers
@@ -157,7 +158,7 @@ module db_ssd_write_exec
     .s_compare_valid(compare_end), .s_compare_status(compare_status), .s_compare_differs(compare_differs),
     .s_media_valid(media_end), .s_media_status(media_status),
     .s_media_more(media_cmd.piece.more), .item,
-    .m_completion_valid, .m_completion_ready, .m_completion, .m_completion_more, .media_err);
+    .m_completion_valid, .m_completion_ready, .m_completion, .m_end, .m_end_slot, .media_err);
 
   // ---- quiet, idle
   logic most_quiet, compare_quiet_q;  // a cycle late: a Compare's item is in the queue meanwhile

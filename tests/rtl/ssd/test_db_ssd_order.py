@@ -22,7 +22,6 @@ from structs import layout
 
 CMD = layout("db_ssd_pkg", "cmd_t")
 TAP = layout("db_ssd_pkg", "tap_cmd_t")
-ENTRY = layout("db_ssd_pkg", "slot_completion_t")
 FN_SET = layout("db_ssd_pkg", "fn_set_t")
 SEGMENT = layout("db_mem_pkg", "segment_t")
 PIECE = layout("db_ssd_pkg", "piece_t")
@@ -102,7 +101,7 @@ class Order:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
         for name in ("s_fn_set", "s_cmd_valid", "s_cmd", "s_tap_cmd", "s_ctx_valid", "s_ctx_slot", "m_cmd_ready",
-                     "s_seg", "s_seg_of", "s_seg_slot", "s_end", "s_end_of"):  # fmt: skip
+                     "s_seg", "s_seg_of", "s_seg_slot", "s_end", "s_end_slot"):  # fmt: skip
             getattr(d, name).value = 0
         d.rst.value = 1
         for _ in range(4):
@@ -169,7 +168,7 @@ class Order:
         for e, s in segments.items():
             self.due[e] = self.cycle + 1 + self.rate * s["len"] // 512
         d.s_end.value = sum(1 << e for e in ends)
-        d.s_end_of.value = sum(ENTRY.pack(slot=self.inside[e][0].slot) << (e * ENTRY.width) for e in ends)
+        d.s_end_slot.value = sum(self.inside[e][0].slot << (e * 8) for e in ends)
         await RisingEdge(d.clk)
         for e in (READ, WRITE):
             if (int(d.m_cmd_valid.value) >> e) & 1:
