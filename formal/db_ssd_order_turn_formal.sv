@@ -7,7 +7,7 @@ module db_ssd_order_turn_formal
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
   parameter int NUM_FN   = 2,
-  parameter int NUM_CMDS = 4,
+  parameter int NUM_CMDS = 2,
   parameter bit COVER    = 1'b0
 ) (
   input logic         clk,
@@ -35,15 +35,15 @@ module db_ssd_order_turn_formal
   // ---- what each list has, the first at the bottom
   logic [1:0][NUM_FN-1:0][NUM_CMDS-1:0][CMD_W-1:0] list_q;
   logic [1:0][NUM_FN-1:0][CMD_W:0]                 count_q;
-  logic [NUM_CMDS-1:0]                             inside;
+  logic [NUM_CMDS-1:0]                             held;
   logic                                            pop;
   assign pop = dut.state_q == NEXT && !s_more;
   always_comb begin
-    inside = '0;
+    held = '0;
     for (int e = 0; e < 2; e++) for (int f = 0; f < NUM_FN; f++) for (int i = 0; i < NUM_CMDS; i++)
-      if ((CMD_W + 1)'(i) < count_q[e][f]) inside[list_q[e][f][i]] = 1'b1;
+      if ((CMD_W + 1)'(i) < count_q[e][f]) held[list_q[e][f][i]] = 1'b1;
   end
-  always_comb if (dut.entry_valid_q) assume (!inside[dut.entry_q.slot] && dut.entry_q.place < PLACE_W'(NUM_FN));
+  always_comb if (dut.entry_valid_q) assume (!held[dut.entry_q.slot] && dut.entry_q.place < PLACE_W'(NUM_FN));
 
   for (genvar e = 0; e < 2; e++) begin : g_engine
     for (genvar f = 0; f < NUM_FN; f++) begin : g_fn
@@ -98,7 +98,7 @@ module db_ssd_order_turn_formal
     total = '0;
     for (int e = 0; e < 2; e++) for (int f = 0; f < NUM_FN; f++) total += (CMD_W + 3)'(count_q[e][f]);
   end
-  always_comb if (started_q && !rst) assert (total == (CMD_W + 3)'($countones(inside)));
+  always_comb if (started_q && !rst) assert (total == (CMD_W + 3)'($countones(held)));
 
   // ---- a turn finds one
   logic found, may_find;

@@ -47,14 +47,6 @@ static bool settings_valid(uint32_t cc, uint32_t aqa) {
     return cc_mps(cc) == 0 && cc_ams(cc) <= 1 && (css == 0 || css == 6) && (aqa & 0xfffu) && (aqa >> 16 & 0xfffu);
 }
 
-/// A reset was asked for while it was enabled, maybe by a host that has enabled it anew already: it is not ready before that
-/// is over.
-static bool reset_asked(const struct function* fn) {
-    uint32_t now = hw_events();
-    if (FUNCTIONS == 1) return now & EV_RESET;
-    return (now & EV(NSSR)) || (hw_function_events(&fn->hw) & (FN_EN_FELL | FN_FLR));
-}
-
 bool life_enable(struct drive* drive, struct function* fn, uint32_t cc) {
     uint32_t aqa = hw_aqa(&fn->hw);
     fn->cc = cc;
@@ -68,7 +60,9 @@ bool life_enable(struct drive* drive, struct function* fn, uint32_t cc) {
     if (FUNCTIONS == 1 || fn->hw.place == 0) hw_control(CTL_RUN | (cc_ams(cc) ? (uint32_t)CTL_WRR : 0));
     fn->life = READY;
     (void)store_in_use(drive, true);
-    if (reset_asked(fn)) return false;
+    // A reset was asked for meanwhile, maybe by a host that has enabled it anew already: not ready before that is over.
+    if (FUNCTIONS == 1 && (hw_events() & EV_RESET)) return false;
+    if (FUNCTIONS > 1 && ((hw_events() & EV(NSSR)) || (hw_function_events(&fn->hw) & (FN_EN_FELL | FN_FLR)))) return false;
     hw_status(&fn->hw, 1, 0, 0);
     return true;
 }
