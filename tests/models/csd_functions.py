@@ -132,7 +132,7 @@ def at_once(works: list[Work], rounds: int = 6) -> None:
 
 
 def keyed(make_drive: MakeDrive, ops: tuple[Op, ...] = (Op.AES_XTS,) * NUM_FN) -> list[Work]:
-    """A function for each operator, with a key of its own in its slot 1 and its namespace bound to it, all by itself."""
+    """A function an operator, with a key of its own in its slot 1 and its namespace bound to it, all by itself."""
     works = [Work(d, fn + 1, Keys(op)) for fn, (d, op) in enumerate(zip(functions(make_drive, len(ops)), ops))]
     for work in works:
         work.keys.load(work.drive, 1)

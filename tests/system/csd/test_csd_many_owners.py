@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_csd with a PF and 16 VFs at work at once, each with a namespace and a key of its own, loaded and bound by itself."""
+"""db_csd with a PF and 16 VFs at work at once, each with a namespace, and a key that it has loaded itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PF_SLOTS = 16  # of 32; a VF has one
 
 
 def test_seventeen_keys(make_drive: MakeDrive) -> None:
-    """The media holds what the `cryptography` package makes of each one's data. Keys go with the function that is reset."""
+    """The media holds what the `cryptography` package makes of each one's data. Keys go with their function."""
     works = keyed(make_drive, (Op.AES_XTS, Op.AES_CTR) * 8 + (Op.AES_XTS,))
     pf = works[0].drive
     assert len({work.keys.key1 for work in works}) == NUM_FN
