@@ -153,7 +153,7 @@ module db_ssd_write_exec
     .m_done_valid(media_end), .m_done_ready(done_ready), .m_done_status(media_status));
 
   // ---- completions
-  db_ssd_write_finish #(.PIECES(PIECES)) i_finish (
+  db_ssd_write_finish i_finish (
     .clk, .rst, .s_write_valid(write_valid), .s_write_ready(write_ready), .s_write(write), .s_done_ready(done_ready),
     .s_compare_valid(compare_end), .s_compare_status(compare_status), .s_compare_differs(compare_differs),
     .s_media_valid(media_end), .s_media_status(media_status),

@@ -6,9 +6,7 @@
 // Latency: a Write's 0, the others' 1 cycle. Throughput: one a cycle; of Compares and media commands one every other.
 module db_ssd_write_finish
   import db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
-#(
-  parameter bit PIECES = 1'b0  ///< commands may come in pieces
-) (
+(
   input  logic              clk,
   input  logic              rst,
   input  logic              s_write_valid,
@@ -26,7 +24,7 @@ module db_ssd_write_finish
   input  logic              m_completion_ready,
   output slot_completion_t  m_completion,
   output logic              m_end,            ///< pulse: a completion was taken, or a piece is over
-  output logic [SLOT_W-1:0] m_end_slot,       ///< with PIECES
+  output logic [SLOT_W-1:0] m_end_slot,
   output logic              media_err         ///< pulse: a command met a media error
 );
   logic             done_valid_q, keep_done_q, pick_write, differs_q, no_error_q, piece_q, taken;
@@ -40,7 +38,7 @@ module db_ssd_write_finish
 
   assign taken              = m_completion_valid && m_completion_ready;
   assign m_end              = taken || piece_q;
-  assign m_end_slot         = !PIECES ? '0 : taken ? m_completion.slot : done_q.slot;
+  assign m_end_slot         = taken ? m_completion.slot : done_q.slot;
 
   always_comb begin
     done = done_q;
@@ -49,8 +47,8 @@ module db_ssd_write_finish
 
   always_ff @(posedge clk) begin
     if (s_done_ready) begin
-      done_valid_q  <= s_compare_valid || (s_media_valid && !(PIECES && s_media_more));
-      piece_q       <= PIECES && s_media_valid && s_media_more;
+      done_valid_q  <= s_compare_valid || (s_media_valid && !s_media_more);
+      piece_q       <= s_media_valid && s_media_more;
       done_q.slot   <= item.slot;
       done_q.status <= item.media ? s_media_status : s_compare_status;
       differs_q     <= s_compare_differs;
