@@ -23,12 +23,13 @@ static void stopping(struct drive* drive, struct function* fn, uint32_t asked) {
     }
     fn->notified = false;
     fn->life = DRAINING;
-    // A host that sees RDY = 0 goes on at once: its registers are reset before.
-    if (asked & (EV(FLR) | EV(NSSR))) {
+    // A host that sees RDY = 0 goes on at once: its registers are reset before. NSSR has done so itself.
+    if (asked & EV(FLR)) {
         hw_control(CTL_STOP | CTL_FUNCTION_RESET);
         (void)hw_time();  // let CC fall
-        hw_clear(EV(EN_FELL) | EV(CC) | (asked & EV(NSSR)));
+        hw_clear(EV(EN_FELL) | EV(CC));
     }
+    hw_clear(asked & EV(NSSR));
     if (asked & EV(NSSR)) hw_subsystem_reset_done(&fn->hw);
     else hw_status(&fn->hw, 0, 0, 0);
     if (asked & EV(FLR)) {

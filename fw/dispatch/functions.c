@@ -66,9 +66,9 @@ static void stop_with_vfs(struct drive* drive, struct function* fn, struct waiti
 }
 
 /// The host is told. What resets the registers too does so before: a host that sees RDY = 0 goes on at once, and what it
-/// writes then stays. A function-level reset is over after both.
+/// writes then stays; NSSR has reset those of the PF itself. A function-level reset is over after both.
 static void is_disabled(struct function* fn) {
-    if (fn->flr == FLR_ASKED || fn->nssr) {
+    if (fn->flr == FLR_ASKED || (fn->nssr && fn->hw.place)) {
         hw_function_reset(&fn->hw);
         hw_function_clear(&fn->hw, FN_EN_FELL | FN_CC);
     }

@@ -60,7 +60,9 @@ bool life_enable(struct drive* drive, struct function* fn, uint32_t cc) {
     if (FUNCTIONS == 1 || fn->hw.place == 0) hw_control(CTL_RUN | (cc_ams(cc) ? (uint32_t)CTL_WRR : 0));
     fn->life = READY;
     (void)store_in_use(drive, true);
+    // A reset was asked for meanwhile, maybe by a host that has enabled it anew already: not ready before that is over.
     if (FUNCTIONS == 1 && (hw_events() & EV_RESET)) return false;
+    if (FUNCTIONS > 1 && ((hw_events() & EV(NSSR)) || (hw_function_events(&fn->hw) & (FN_EN_FELL | FN_FLR)))) return false;
     hw_status(&fn->hw, 1, 0, 0);
     return true;
 }

@@ -151,10 +151,12 @@ module db_ssd_core
   end
   // ---- resets
   control_t          control;
+  host_regs_t        host_regs;
+  csts_t [NUM_FN-1:0] csts;
   logic              ctrl_rst;
-  logic [NUM_FN-1:0] flr_rst, silent;
-  db_ssd_reset #(.NUM_FN(NUM_FN)) i_reset (.clk, .rst, .control, .fn_enable(link_cfg.enable[NUM_FN-1:0]), .ctrl_rst,
-    .flr_rst);
+  logic [NUM_FN-1:0] flr_rst, msix_rst, silent;
+  db_ssd_reset #(.NUM_FN(NUM_FN)) i_reset (.clk, .rst, .control, .fn_enable(link_cfg.enable[NUM_FN-1:0]),
+    .subsystem_reset(host_regs.subsystem_reset), .rdy(csts[0].rdy), .ctrl_rst, .flr_rst, .msix_rst);
   assign tap_rst = ctrl_rst;
   db_ssd_silent #(.NUM_FN(NUM_FN)) i_silent (.clk, .control, .link_cfg, .silent);
 
@@ -199,9 +201,7 @@ module db_ssd_core
   logic                    doorbell_valid, doorbell_ready, cq_doorbell_err_valid, doorbell_err_valid;
   doorbell_t               doorbell;
   doorbell_err_t           cq_doorbell_err, doorbell_err;
-  host_regs_t              host_regs;
   vf_look_t                vf_look;
-  csts_t [NUM_FN-1:0]      csts;
   logic [NUM_FN-1:0]       cc_en, cc_written;
   fn_queues_t              fn_queues;
   logic                    queue_ctx_valid, queue_ctx_ready, cq_ctx_valid, cq_ctx_ready, sq_inflight, sq_deleted,
@@ -334,7 +334,7 @@ module db_ssd_core
   db_ssd_completion #(
     .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC)
   ) i_completion (
-    .clk, .por_rst, .rst, .ctrl_rst, .flr_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid,
+    .clk, .por_rst, .rst, .ctrl_rst, .msix_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid,
     .int_vec_cfg, .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx),
     .s_slot_valid(slot_completion_valid), .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .done_valid,
     .done_slot, .done_aborted, .media_err, .s_admin_valid(admin_completion_valid),
@@ -386,7 +386,7 @@ module db_ssd_core
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
     dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle, write_engine: !data_state.write_idle,
     completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
-    queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || flr_rst != '0 || control.ctrl_rst};
+    queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || msix_rst != '0 || control.ctrl_rst};
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,
                           media: media_quiet};
   assign stall = '{

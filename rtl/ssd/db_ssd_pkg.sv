@@ -39,8 +39,16 @@ package db_ssd_pkg;
     logic [63:0]       prp2;
   } cmd_t;
 
+  // Which piece of a command goes to an engine, if db_ssd_order cuts it: one behind another, with others between them.
+  typedef struct packed {
+    logic [PLACE_W-1:0] place;      // of its function, of which no other command is under way in pieces
+    logic              later;       // not the first
+    logic              more;        // not the last: the command has not ended with it
+  } piece_t;
+
   // ... as the media sees it: without the host's side.
   typedef struct packed {
+    piece_t            piece;
     op_desc_t          desc;
     logic [SLOT_W-1:0] slot;
     logic              fua;
@@ -50,8 +58,8 @@ package db_ssd_pkg;
     logic [31:0]       bytes;
   } exec_cmd_t;
 
-  function automatic exec_cmd_t exec_cmd(input cmd_t c);
-    return '{desc: c.desc, slot: c.slot, fua: c.fua, lba4k: c.lba4k, media_addr: c.media_addr,
+  function automatic exec_cmd_t exec_cmd(input cmd_t c, input piece_t piece);
+    return '{piece: piece, desc: c.desc, slot: c.slot, fua: c.fua, lba4k: c.lba4k, media_addr: c.media_addr,
              ns_blocks: c.ns_blocks, bytes: c.bytes};
   endfunction
 

@@ -27,18 +27,21 @@ SLOTS = 16
 SHARE = SLOTS // NUM_FN  # slots of a VF
 
 
-def functions(make_drive: MakeDrive) -> list[Driver]:
-    """PF and VFs, up. Namespaces 1, 2, 3 are private, of the function with the index NSID - 1; the VFs share 4."""
-    pf = csd(make_drive, queues=QUEUES, num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": 6}, media_size=10 << 20)
-    pf.sim.enable_vfs(NUM_FN - 1)
+def functions(make_drive: MakeDrive, num_fn: int = NUM_FN) -> list[Driver]:
+    """PF and VFs, up. The first namespaces are private, of the function with the index NSID - 1; VFs 1 and 2 share the
+    one behind them."""
+    params = {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {})
+    media = (num_fn + 7) * SIZE
+    pf = csd(make_drive, queues=QUEUES, num_fn=num_fn, memory=MEMORY, params=params, media_size=media)
+    pf.sim.enable_vfs(num_fn - 1)
     namespaces.delete(pf)
-    for fn in range(NUM_FN):
+    for fn in range(num_fn):
         assert namespaces.create(pf, SIZE // 512) == fn + 1
         namespaces.attachment_try(pf, fn + 1, NsAttach.ATTACH, (fn,)).check()
-    namespaces.create_try(pf, SIZE // 512, nmic=SHARED).check()
-    namespaces.attachment_try(pf, 4, NsAttach.ATTACH, (1, 2)).check()
+    shared = namespaces.create_try(pf, SIZE // 512, nmic=SHARED).check().dw0
+    namespaces.attachment_try(pf, shared, NsAttach.ATTACH, (1, 2)).check()
     drives = [pf]
-    for fn in range(1, NUM_FN):
+    for fn in range(1, num_fn):
         virtualization.assign(pf, fn, queues=QUEUES, interrupts=QUEUES + 1)
         virtualization.online(pf, fn)
         vf = Driver(pf.sim.function(fn), HostMemory(MEMORY, 0x12_4000_0000, seed=fn), seed=fn)
@@ -135,11 +138,11 @@ def key(work: Work, op: Op) -> None:
     compute.bind(work.drive, work.nsid, op, 1)
 
 
-def keyed(make_drive: MakeDrive) -> list[Work]:
-    """Each function with a key of its own in its slot 1 and its namespace bound to it, all by itself."""
-    works = [Work(drive, fn + 1, Keys(Op.AES_XTS)) for fn, drive in enumerate(functions(make_drive))]
-    for work in works:
-        key(work, Op.AES_XTS)
+def keyed(make_drive: MakeDrive, ops: tuple[Op, ...] = (Op.AES_XTS,) * NUM_FN) -> list[Work]:
+    """A function an operator, with a key of its own in its slot 1 and its namespace bound to it, all by itself."""
+    works = [Work(d, fn + 1, Keys(op)) for fn, (d, op) in enumerate(zip(functions(make_drive, len(ops)), ops))]
+    for work, op in zip(works, ops):
+        key(work, op)
     return works
 
 

@@ -21,7 +21,7 @@ module db_ssd_completion
   input  logic                   rst,
   input  logic                   por_rst,          ///< power-on: counters outlive all other resets
   input  logic                   ctrl_rst,
-  input  logic [NUM_FN-1:0]      flr_rst,
+  input  logic [NUM_FN-1:0]      msix_rst,
   input  control_t               control,
   input  link_cfg_t              link_cfg,
   input  logic [63:0]            time_us,
@@ -125,8 +125,8 @@ module db_ssd_completion
     .s_irq_ready(cq_irq_ready), .s_irq(cq_irq), .m_irq_valid(irq_valid), .m_irq_ready(irq_ready), .m_irq(irq),
     .idle(coalesce_idle), .wake_us);
   db_pcie_msix #(.NUM_FN(NUM_FN), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC)) i_msix (
-    .clk, .rst(NUM_FN == 1 ? flr_rst[0] : rst), .fn_rst(NUM_FN == 1 ? '0 : flr_rst), .s_reg_valid, .s_reg_ready, .s_reg,
-    .s_reg_rvalid, .s_reg_rdata, .s_irq_valid(irq_valid),
+    .clk, .rst(NUM_FN == 1 ? msix_rst[0] : rst), .fn_rst(NUM_FN == 1 ? '0 : msix_rst), .s_reg_valid, .s_reg_ready,
+    .s_reg, .s_reg_rvalid, .s_reg_rdata, .s_irq_valid(irq_valid),
     .s_irq_ready(irq_ready), .s_irq_vector(irq.vector), .cfg_msix_enable(msix_enable),
     .cfg_msix_mask(link_cfg.msix_mask[NUM_FN-1:0]), .m_post_valid(msix_valid), .m_post_ready(msix_ready),
     .m_post(msix));

@@ -111,16 +111,21 @@ module db_ssd_data
   logic [1:0] cmd_valid, cmd_ready, segs, ended, waiting;  // [0] read engine, [1] write engine
   logic       read_idle, write_idle;
   cmd_t       cmd;
+  piece_t     piece;
+  logic       write_end;                                   // of a command or a piece
+  logic [1:0][SLOT_W-1:0] end_slot;
   assign segs  = {m_write_seg_valid && m_write_seg_ready, m_read_seg_valid && m_read_seg_ready};
-  assign ended = {m_write_completion_valid && m_write_completion_ready,
+  assign ended = {write_end,
                   m_read_completion_valid && m_read_completion_ready};
   db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
-    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_tap_cmd, .m_tap_begin,
+    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_piece(piece), .m_tap_cmd,
+    .m_tap_begin,
     .m_tap_begin_slot, .s_seg(segs),
     .s_seg_of({m_write_seg, m_read_seg}), .s_seg_slot({m_write_seg_slot, m_read_seg_user.slot}), .s_end(ended),
-    .s_end_of({m_write_completion, m_read_completion}), .busy(waiting));
+    .s_end_slot(end_slot), .busy(waiting));
+  assign end_slot[0]      = m_read_completion.slot;
   assign state.read_idle  = read_idle && !waiting[0];
   assign state.write_idle = write_idle && !waiting[1];
 
@@ -140,11 +145,12 @@ module db_ssd_data
     .m_completion_ready(m_read_completion_ready), .m_completion(m_read_completion), .media_err(media_err[0]));
 
   db_ssd_write_engine #(
-    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL)
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),
+    .PIECES(NUM_FN > 1)
   ) i_write (
     .clk, .rst, .stop, .pause(write_pause), .paused(state.write_paused),
     .quiet(state.write_quiet), .idle(write_idle),
-    .s_cmd_valid(cmd_valid[1]), .s_cmd_ready(cmd_ready[1]), .s_cmd(cmd),
+    .s_cmd_valid(cmd_valid[1]), .s_cmd_ready(cmd_ready[1]), .s_cmd(cmd), .s_piece(piece),
     .m_req_valid(m_write_prp_valid), .m_req_ready(m_write_prp_ready), .m_req(m_write_prp),
     .m_req_slot(m_write_prp_slot),
     .s_list_valid(s_write_list_valid), .s_list_ready(s_write_list_ready), .s_list_data(s_write_list_data),
@@ -156,6 +162,6 @@ module db_ssd_data
     .m_axi_read_req(m_axi_read_req[1]), .m_axi_read_rsp(m_axi_read_rsp[1]),
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err, .item_slot, .item_aborted,
     .m_completion_valid(m_write_completion_valid), .m_completion_ready(m_write_completion_ready),
-    .m_completion(m_write_completion), .media_err(media_err[1]));
+    .m_completion(m_write_completion), .m_end(write_end), .m_end_slot(end_slot[1]), .media_err(media_err[1]));
 
 endmodule

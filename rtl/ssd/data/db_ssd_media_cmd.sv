@@ -18,6 +18,7 @@ module db_ssd_media_cmd
   input  logic                stop,          ///< until rst: start no media command; what is left is never done
   input  logic                s_start,       ///< pulse, when idle
   input  exec_cmd_t          s_cmd,         ///< stays until m_done
+  input  logic               s_void,        ///< from the cycle behind s_start on: only take the range list
   /// range list (Dataset Management)
   input  logic                s_row_valid,
   output logic                s_row_ready,
@@ -52,7 +53,7 @@ module db_ssd_media_cmd
   assign dsm       = s_cmd.desc.ranges;
   assign m_media   = '{op: op_q, addr: 64'(addr_q), bytes: bytes_q};
   // A row is held until its last range is done.
-  assign s_row_ready = (state_q == ST_ROW && (s_row_info.err || bad_q)) ||
+  assign s_row_ready = (state_q == ST_ROW && (s_row_info.err || bad_q || s_void)) ||
                        (state_q == ST_CHECK && empty_q && row_end_q) ||
                        (state_q == ST_NEXT && row_end_q);
 
@@ -80,7 +81,7 @@ module db_ssd_media_cmd
         in_range_q <= range_end <= {1'b0, s_cmd.ns_blocks};
         empty_q    <= nlb == 32'd0 || range_end > {1'b0, s_cmd.ns_blocks};
         if (s_row_info.err && !bad_q) m_status <= STATUS_NOT_HERE;
-        if (s_row_info.err || bad_q) begin          // swallow the rest
+        if (s_row_info.err || bad_q || s_void) begin          // swallow the rest
           m_done <= s_row_info.last;
           if (s_row_info.last) state_q <= ST_IDLE;
         end else state_q <= ST_CHECK;

@@ -4,6 +4,7 @@
 // Why: an engine works in the order of what it is given. So it is given little (db_ssd_order_window), and what else has
 // been fetched waits here, in RAM, by function (db_ssd_order_turn): a command waits for what the engine has inside and
 // a turn of each other function, not for all that others have fetched. There is room for every command with a slot.
+// A long Dataset Management goes in pieces, with others' commands between them (db_ssd_order_pieces).
 // Operators are told of a command when it goes, as packets come in that order.
 // Latency: none with one function; else 11 cycles and more. Throughput: that of db_ssd_order_turn, of both engines.
 module db_ssd_order
@@ -30,15 +31,16 @@ module db_ssd_order
   output logic [1:0]             m_cmd_valid,
   input  logic [1:0]             m_cmd_ready,
   output cmd_t                   m_cmd,
+  output piece_t                 m_piece,        ///< of m_cmd
   output tap_cmd_t               m_tap_cmd,
   output logic                   m_tap_begin,    ///< pulse: a command begins, with or without a packet (m_tap_cmd)
   output logic [SLOT_W-1:0]      m_tap_begin_slot,
-  /// Pulses: an engine's segment of host memory is taken; a command of it has ended.
+  /// Pulses: an engine's segment of host memory is taken; a command of it, or a piece of one, has ended.
   input  logic [1:0]             s_seg,
   input  segment_t [1:0]         s_seg_of,
   input  logic [1:0][SLOT_W-1:0] s_seg_slot,
   input  logic [1:0]             s_end,
-  input  slot_completion_t [1:0] s_end_of,
+  input  logic [1:0][SLOT_W-1:0] s_end_slot,
   output logic [1:0]             busy            ///< commands for an engine wait here
 );
   if (NUM_FN == 1) begin : g_straight
@@ -46,16 +48,18 @@ module db_ssd_order
     assign s_cmd_ready = m_cmd_ready;
     assign m_cmd_valid = s_cmd_valid;
     assign m_cmd       = s_cmd;
+    assign m_piece     = '0;
     assign m_tap_cmd   = s_tap_cmd;
     assign m_tap_begin = s_ctx_valid;
     assign m_tap_begin_slot = s_ctx_slot;
     assign busy        = '0;
-    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_seg, s_seg_of, s_seg_slot, s_end, s_end_of};
+    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_seg, s_seg_of, s_seg_slot, s_end, s_end_slot};
   end else begin : g_order
     localparam int CMD_W      = $clog2(NUM_CMDS);
 
     logic [1:0]             valid, open, go, go_q;
     logic [SLOT_W-1:0]      go_slot;
+    logic [PLACE_W-1:0]     go_place;
     logic [CMD_W-1:0]       at;
     order_entry_t           entry;
     db_ssd_order_cost i_cost (
@@ -69,10 +73,11 @@ module db_ssd_order
       db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
         .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
         .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
-        .s_end_slot(s_end_of[e].slot), .open(open[e]));
+        .s_end_slot(s_end_slot[e]), .open(open[e]));
     end
     db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
-      .clk, .rst, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go), .m_slot(go_slot), .busy);
+      .clk, .rst, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go), .m_slot(go_slot),
+      .m_place(go_place), .s_more(m_piece.more), .busy);
 
     // ---- commands, and what of their contexts operators must know beside
     typedef struct packed {
@@ -82,9 +87,12 @@ module db_ssd_order
       logic [63:0]      slba;
     } beside_t;
     beside_t          beside;
+    cmd_t             whole;
     db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
       .clk, .we(s_cmd_valid != '0), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(s_cmd), .re(go != '0), .raddr(at),
-      .rdata(m_cmd));
+      .rdata(whole));
+    db_ssd_order_pieces i_pieces (
+      .clk, .rst, .s_go(go[1]), .s_place(go_place), .s_cmd(whole), .m_cmd, .m_piece);
     db_ram_sdp #(.WIDTH($bits(beside_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_beside (
       .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[CMD_W-1:0]),
       .wdata({s_tap_cmd.ctx.sqid, s_tap_cmd.ctx.cid, s_tap_cmd.ctx.nsid, s_tap_cmd.ctx.slba}), .re(go != '0),
@@ -95,7 +103,7 @@ module db_ssd_order
     end
     assign s_cmd_ready = '1;
     assign m_cmd_valid = go_q;
-    assign m_tap_begin = go_q != '0;
+    assign m_tap_begin = go_q != '0 && !m_piece.later;
     assign m_tap_begin_slot = m_cmd.slot;
     assign m_tap_cmd   = '{
       read: go_q[0] && m_cmd.desc.to_host, write: go_q[1] && m_cmd.desc.from_host, lba4k: m_cmd.lba4k,

@@ -2,8 +2,8 @@
 // What a command costs its function: stretches of 512 bytes of link and media, and those by the function's weight.
 //
 // A command that moves data or looks at the media costs its bytes, a range of Dataset Management as much as 4 KiB, any
-// command at least one stretch and at most MOST. Divided by the weight, as a fraction with 16 bits, that is how far the
-// function's turn moves (db_ssd_order_turn).
+// command at least one stretch and at most MOST. What goes in pieces (db_ssd_order_pieces) costs so much for
+// each. Divided by the weight, as a fraction with 16 bits, that is how far the function's turn moves (db_ssd_order_turn).
 // Latency: 3 cycles. Throughput: one a cycle.
 module db_ssd_order_cost
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
@@ -50,7 +50,10 @@ module db_ssd_order_cost
   order_entry_t      entry_q, entry2_q, entry3_q;
   logic [31:0]       stretches;
   logic [15:0]       share_q;
-  assign stretches = s_cmd.desc.ranges ? s_cmd.bytes >> 1 : s_cmd.bytes >> 9;
+  always_comb begin
+    stretches = s_cmd.bytes >> 9;
+    if (s_cmd.desc.ranges) stretches = s_cmd.bytes[12:PIECE_W] != '0 ? 32'(8 * PIECE_RANGES) : s_cmd.bytes >> 1;
+  end
   always_ff @(posedge clk) begin
     entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot, user_data: s_cmd.desc.user_data,
                        cost: stretches[COST_W-1:0], step: '0};

@@ -6,6 +6,10 @@ package db_ssd_order_pkg;
   localparam int COST_W = 12;           // of a command, in stretches of 512 bytes
   localparam int STEP_W = COST_W + 16;  // ... divided by a weight
 
+  // Dataset Management: ranges of 16 bytes in a piece.
+  localparam int PIECE_RANGES = 4;
+  localparam int PIECE_W      = $clog2(16 * PIECE_RANGES);
+
   // A command that waits for its turn.
   typedef struct packed {
     logic [PLACE_W-1:0] place;      // its function

@@ -8,6 +8,7 @@
 // So functions that always have commands move bytes in proportion to their weights. One that has commands seldom waits
 // for less than a command of each other, for hardly any if its own are smaller; nothing is saved up, and what a function
 // had too much (finish behind the clock) it owes.
+// A command that goes in pieces stays at the head until its last has gone; each piece is a turn of its own.
 // Lists, steps and finishes are in RAM; a turn looks at each function that has commands or owes, one a cycle. Engines that
 // both may have a command take turns.
 // Latency: entry to m_go 7 cycles, when open and nothing else waits. Throughput: a command every n + 5 cycles while n
@@ -25,6 +26,8 @@ module db_ssd_order_turn
   input  logic [1:0]        open,      ///< an engine may have another command
   output logic [1:0]        m_go,      ///< the command of slot m_slot goes to an engine
   output logic [SLOT_W-1:0] m_slot,
+  output logic [PLACE_W-1:0] m_place,  ///< ... of this function
+  input  logic              s_more,    ///< a cycle after m_go: that was a piece of a command, there are more
   output logic [1:0]        busy       ///< commands for an engine wait; may be said a little too long
 );
   localparam int LISTS  = 2 ** (PLACE_W + 1);  // engine, place
@@ -90,7 +93,7 @@ module db_ssd_order_turn
   assign entry_first  = entry_active == '0;
   db_ram_sdp #(.WIDTH(STEP_W), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_steps (
     .clk, .we(entry_take), .waddr(entry_q.slot), .wdata(entry_q.step), .re(1'b1),
-    .raddr(state_q == GO ? slot_q : next_q), .rdata(step));
+    .raddr(state_q == GO || s_more ? slot_q : next_q), .rdata(step));
 
   // ---- the earliest finish of those that have commands
   logic [NUM_FN-1:0]  todo, todo_q, hot;
@@ -134,7 +137,7 @@ module db_ssd_order_turn
       tail_mem_q[entry_list] <= entry_q.slot;
       if (!entry_first) next_mem_q[tail_mem_q[entry_list]] <= entry_q.slot;
     end
-    if ((entry_take && entry_first) || (state_q == NEXT && !last_q))
+    if ((entry_take && entry_first) || (state_q == NEXT && !last_q && !s_more))
       head_mem_q[state_q == NEXT ? list : entry_list] <= state_q == NEXT ? next_q : entry_q.slot;
     if ((entry_take && entry_first) || finishes)
       finish_mem_q[finishes ? list : entry_list] <= base + TIME_W'(finishes ? step : entry_q.step);
@@ -146,7 +149,7 @@ module db_ssd_order_turn
           active_q[e][f] <= 1'b1;
           owes_q[e][f]   <= 1'b0;
         end
-        if (state_q == NEXT && last_q && engine_q == (e == 1) && place_q == PLACE_W'(f)) begin
+        if (state_q == NEXT && last_q && !s_more && engine_q == (e == 1) && place_q == PLACE_W'(f)) begin
           active_q[e][f] <= 1'b0;
           owes_q[e][f]   <= 1'b1;
         end
@@ -172,7 +175,7 @@ module db_ssd_order_turn
       slot_q   <= head_mem_q[{engine_q, look_place_q}];
     end
     next_q  <= next_mem_q[slot_q];
-    last_q  <= slot_q == tail_mem_q[list];
+    last_q  <= slot_q == tail_mem_q[list] && !s_more;
     start_q <= finish_q - TIME_W'(step);           // NEXT: of the command that goes
     if (state_q == FINISH && !passed[TIME_W-1]) clock_q <= start_q;
     unique case (state_q)
@@ -209,6 +212,7 @@ module db_ssd_order_turn
   end
   assign m_go   = {state_q == GO && engine_q, state_q == GO && !engine_q};
   assign m_slot = SLOT_W'(slot_q);
+  assign m_place = place_q;
   for (genvar e = 0; e < 2; e++) begin : g_busy
     assign busy[e] = waits_q[e] || active_q[e] != '0 || (state_q != REST && engine_q == (e == 1));
   end

@@ -18,6 +18,7 @@ module db_ssd_write_engine
   parameter int ROOM = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media: power of two, 512..4096
   parameter bit SGL = 1'b0,      ///< takes SGLs
+  parameter bit PIECES = 1'b0,   ///< commands may come in pieces
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -33,6 +34,7 @@ module db_ssd_write_engine
   input  logic                  s_cmd_valid,
   output logic                  s_cmd_ready,
   input  cmd_t                  s_cmd,
+  input  piece_t                s_piece,        ///< of s_cmd
   /// PRP list reads, to a db_pcie_read, and what it answers
   output logic                  m_req_valid,
   input  logic                  m_req_ready,
@@ -67,6 +69,8 @@ module db_ssd_write_engine
   output logic                  m_completion_valid,
   input  logic                  m_completion_ready,
   output slot_completion_t      m_completion,
+  output logic                  m_end,          ///< pulse: a completion was taken, or a piece of a command is over
+  output logic [SLOT_W-1:0]     m_end_slot,
   output logic                  media_err       ///< pulse: a command met a media error
 );
   if (NUM_CMDS < 2 || NUM_CMDS > 256 || NUM_CMDS != 2 ** $clog2(NUM_CMDS)) begin : g_bad_cmds
@@ -80,15 +84,18 @@ module db_ssd_write_engine
   prp_t               walk;
   logic [SLOT_W-1:0]  walk_slot;
   exec_cmd_t          cmd;
+  localparam int EXEC_W = $bits(exec_cmd_t) - (PIECES ? 0 : $bits(piece_t));  // its highest bits say which piece it is
+  logic [EXEC_W-1:0]  exec;
   assign s_cmd_ready = walk_room && exec_room;
   assign push        = s_cmd_valid && s_cmd_ready;
   db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.from_host), .s_ready(walk_room),
     .s_data({s_cmd.fn, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid),
     .m_ready(walk_ready), .m_data({walk, walk_slot}), .level(walk_level));
-  db_fifo #(.WIDTH($bits(exec_cmd_t)), .DEPTH(ROOM), .AROUND(1'b0)) i_exec_cmds (
-    .clk, .rst, .s_valid(push), .s_ready(exec_room), .s_data(exec_cmd(s_cmd)), .m_valid(cmd_valid), .m_ready(cmd_ready),
-    .m_data(cmd), .level(exec_level));
+  db_fifo #(.WIDTH(EXEC_W), .DEPTH(ROOM), .AROUND(1'b0)) i_exec_cmds (
+    .clk, .rst, .s_valid(push), .s_ready(exec_room), .s_data(EXEC_W'(exec_cmd(s_cmd, s_piece))), .m_valid(cmd_valid),
+    .m_ready(cmd_ready), .m_data(exec), .level(exec_level));
+  assign cmd = $bits(exec_cmd_t)'(exec);
 
   // ---- walk; the result of a walk goes beside the data
   logic    status_room, status_valid, status_pop;
@@ -99,8 +106,9 @@ module db_ssd_write_engine
     .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready,
     .s_list_data, .s_list_info,
     .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(m_seg_slot), .m_seg_status(seg_status));
-  // A command has one, so there is always room.
-  db_fifo #(.WIDTH($bits(status_t)), .DEPTH(NUM_CMDS)) i_status (
+  // A command has one, so there is always room; of pieces an engine has no more than its window at once.
+  localparam int STATUSES = PIECES && NUM_CMDS < 32 ? 32 : NUM_CMDS;
+  db_fifo #(.WIDTH($bits(status_t)), .DEPTH(STATUSES)) i_status (
     .clk, .rst, .s_valid(m_seg_valid && m_seg_ready && m_seg.last), .s_ready(status_room), .s_data(seg_status),
     .m_valid(status_valid), .m_ready(status_pop), .m_data(prp_status), .level());
 
@@ -108,14 +116,17 @@ module db_ssd_write_engine
   logic none_begun, exec_ready;
   assign cmd_ready = exec_ready && !pause;
   assign paused    = none_begun && pause;
-  db_ssd_write_exec #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES)) i_exec (
+  db_ssd_write_exec #(
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .BURST_BYTES(BURST_BYTES), .PIECES(PIECES)
+  ) i_exec (
     .clk, .rst, .stop, .quiet, .none_begun, .idle(exec_idle),
     .s_cmd_valid(cmd_valid && !pause), .s_cmd_ready(exec_ready), .s_cmd(cmd),
     .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .s_row_zero,
     .s_prp_valid(status_valid), .s_prp_ready(status_pop), .s_prp_status(prp_status),
     .m_axi_write_req, .m_axi_write_rsp, .m_axi_read_req, .m_axi_read_rsp,
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err,
-    .item_slot, .item_aborted, .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
+    .item_slot, .item_aborted, .m_completion_valid, .m_completion_ready, .m_completion, .m_end, .m_end_slot,
+    .media_err);
 
   assign idle = exec_idle && !pause && walk_level == '0 && exec_level == '0 && !m_seg_valid && !m_req_valid &&
                 !s_list_valid;

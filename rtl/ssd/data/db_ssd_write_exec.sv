@@ -23,6 +23,7 @@ module db_ssd_write_exec
   parameter int ADDR_W        = 40,    ///< bits of a media address
   parameter int BURST_BYTES   = 1024,  ///< of a write burst: power of two, 512..4096; with blocks of 4 KiB: a block
   parameter int COMPARE_BYTES = 8192,  ///< buffer for media data of Compare
+  parameter bit PIECES        = 1'b0,  ///< commands may come in pieces
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -62,6 +63,8 @@ module db_ssd_write_exec
   output logic                  m_completion_valid,
   input  logic                  m_completion_ready,
   output slot_completion_t      m_completion,
+  output logic                  m_end,          ///< pulse: a completion was taken, or a piece of a command is over
+  output logic [SLOT_W-1:0]     m_end_slot,
   output logic                  media_err       ///< pulse: a command met a media error
 );
   localparam int WRITE   = 0;  // doers
@@ -142,7 +145,7 @@ module db_ssd_write_exec
   // ---- media commands
   logic    media_quiet;
   status_t media_status;
-  db_ssd_media_order #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_media (
+  db_ssd_media_order #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .PIECES(PIECES)) i_media (
     .clk, .rst, .stop, .drained, .quiet(media_quiet), .s_item_valid(item_valid), .s_item(item),
     .s_cmd(media_cmd), .s_aborted(item_aborted), .s_row_valid, .s_row_data, .s_row_info,
     .prp_status(s_prp_status), .fua_status,
@@ -153,8 +156,9 @@ module db_ssd_write_exec
   db_ssd_write_finish i_finish (
     .clk, .rst, .s_write_valid(write_valid), .s_write_ready(write_ready), .s_write(write), .s_done_ready(done_ready),
     .s_compare_valid(compare_end), .s_compare_status(compare_status), .s_compare_differs(compare_differs),
-    .s_media_valid(media_end), .s_media_status(media_status), .item,
-    .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
+    .s_media_valid(media_end), .s_media_status(media_status),
+    .s_media_more(media_cmd.piece.more), .item,
+    .m_completion_valid, .m_completion_ready, .m_completion, .m_end, .m_end_slot, .media_err);
 
   // ---- quiet, idle
   logic most_quiet, compare_quiet_q;  // a cycle late: a Compare's item is in the queue meanwhile

@@ -82,6 +82,7 @@ module db_ssd_write_issue
       flush_q    <= 1'b0;
       held_q     <= 1'b1;
       cmd_q.desc <= op_desc(OPC_FLUSH);
+      cmd_q.piece <= '0;
     end else if (simple && !s_cmd.desc.compare) begin
       held_q <= 1'b1;
       cmd_q  <= s_cmd;

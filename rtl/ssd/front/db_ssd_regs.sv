@@ -4,10 +4,12 @@
 // the mask shared by INTMS and INTMC, the magic word of NSSR, and what a controller reset clears.
 //
 // CC.EN going from 1 to 0 resets CC and the interrupt mask; AQA, ASQ, ACQ and CSTS.NSSRO stay (3.7.2). flr_rst (from
-// the firmware: function-level or subsystem reset) resets all. Addresses that are not described read zero and take no
+// the firmware: function-level reset) resets all. So does a subsystem reset, before the next access: who finds CSTS.RDY 0
+// writes anew at once, and the firmware, which answers later, leaves it. Addresses that are not described read zero and take no
 // writes. So do accesses of functions other than the PF, but that they can read what is constant (CAP, VS, CRTO).
 //
-// Latency: a read is answered 2 cycles after it was taken; ready again 3 cycles after. One access at a time.
+// Latency: a read is answered 2 cycles after it was taken; ready again 3 cycles after, 6 behind a subsystem reset. One
+// access at a time.
 module db_ssd_regs
   import db_pcie_pkg::*, db_ssd_pkg::*;
 #(
@@ -33,7 +35,7 @@ module db_ssd_regs
   localparam int          NSSRS       = 4;
   localparam logic [31:0] NSSR_MAGIC = 32'h4e56_4d65;  // "NVMe"
 
-  typedef enum logic [1:0] {ST_IDLE, ST_ACCESS, ST_SETTLE} state_e;
+  typedef enum logic [1:0] {ST_IDLE, ST_ACCESS, ST_SETTLE, ST_RESET} state_e;
   state_e      state_q;
   logic        constant, vf_q;
   logic        wr_q, mine_q, cc_written_q, cc_event_q, nssr_event_q, en_q, clear_q, rst_q;
@@ -108,7 +110,7 @@ module db_ssd_regs
   assign host_regs.subsystem_reset = nssr_event_q;
 
   always_ff @(posedge clk) begin
-    rst_q        <= rst || flr_rst;
+    rst_q        <= rst || flr_rst || nssr_event_q;
     s_reg_rvalid <= 1'b0;
     cc_event_q   <= 1'b0;
     nssr_event_q <= 1'b0;
@@ -136,11 +138,12 @@ module db_ssd_regs
         cc_event_q <= cc_written_q;
         clear_q    <= cc_written_q && en_q && !hwif_out.CC.EN.value;
         en_q       <= hwif_out.CC.EN.value;
-        state_q    <= ST_IDLE;
+        state_q    <= nssr_event_q ? ST_RESET : ST_IDLE;
       end
+      ST_RESET: if (!rst_q && !flr_rst) state_q <= ST_IDLE;
       default: state_q <= ST_IDLE;
     endcase
-    if (rst || flr_rst) begin
+    if (rst || flr_rst || nssr_event_q) begin
       en_q    <= 1'b0;
       clear_q <= 1'b0;
     end

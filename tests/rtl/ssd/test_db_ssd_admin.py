@@ -341,6 +341,12 @@ class Bench:
             if d.flr_done.value:
                 d.flr.value = 0
 
+    async def subsystem_reset(self) -> None:
+        await FallingEdge(self.dut.clk)
+        self.host_regs.set(cc=0, aqa=0, asq=0, acq=0, subsystem_reset=1)  # db_ssd_regs has reset them
+        await FallingEdge(self.dut.clk)
+        self.host_regs.set(subsystem_reset=0)
+
     async def watch_vectors(self) -> None:
         while True:
             await RisingEdge(self.dut.int_vec_cfg_valid)
@@ -1426,13 +1432,10 @@ async def resets_and_shutdown(dut):
         await b.run(0x09, dw10=0x0E, prp1=0x3000)
         await b.identify(1)
     # subsystem reset
-    await FallingEdge(dut.clk)
-    b.host_regs.subsystem_reset = 1
-    await FallingEdge(dut.clk)
-    b.host_regs.subsystem_reset = 0
+    await b.subsystem_reset()
     await b.until(lambda: b.resets["nssro"] == 1, 20000, "NSSRO")
     await b.asleep()
-    assert b.resets["flr"] == fn + 2 and b.csts.rdy == 0
+    assert b.resets["flr"] == fn + 1 and b.csts.rdy == 0, "registers that are reset may have been written anew"
     await b.enable()
     await b.identify(1)
     # a reset of the core: counted as a power cycle, an unsafe one as it was still enabled
@@ -1480,9 +1483,7 @@ async def dead_processor(dut):
         if how == "flr":
             dut.flr.value = 1
         elif how == "nssr":
-            b.host_regs.set(subsystem_reset=1)
-            await FallingEdge(dut.clk)
-            b.host_regs.set(subsystem_reset=0)
+            await b.subsystem_reset()
         else:
             await b.write_cc(0)
         await b.until(lambda: b.control.stop == 1, what="the processor")

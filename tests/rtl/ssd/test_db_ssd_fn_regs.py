@@ -51,7 +51,9 @@ class Function:
         elif self.pf and addr in (INTMS, INTMC):
             self.mask = self.mask | data & enabled if addr == INTMS else self.mask & ~(data & enabled)
         elif self.pf and addr == NSSR:
-            self.subsystem_resets += data == MAGIC and be == 15
+            if data == MAGIC and be == 15:
+                self.subsystem_resets += 1
+                self.reset()
 
     def read(self, addr: int) -> int:
         c = self.csts

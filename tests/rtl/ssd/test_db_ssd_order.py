@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_ssd_order: each command goes to its engine once, as it came, those of a function in their order. Functions that
 always have commands move bytes by their weights, an engine has little more than its window, and one that has room never
-waits while there are commands.
+waits while there are commands. A list of more ranges than a piece has goes in pieces, which together are the list.
 """
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -22,9 +22,9 @@ from structs import layout
 
 CMD = layout("db_ssd_pkg", "cmd_t")
 TAP = layout("db_ssd_pkg", "tap_cmd_t")
-ENTRY = layout("db_ssd_pkg", "slot_completion_t")
 FN_SET = layout("db_ssd_pkg", "fn_set_t")
 SEGMENT = layout("db_mem_pkg", "segment_t")
+PIECE = layout("db_ssd_pkg", "piece_t")
 READ, WRITE = 0, 1
 KINDS: dict[str, tuple[int, dict[str, int]]] = {
     "read": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1}),
@@ -34,12 +34,20 @@ KINDS: dict[str, tuple[int, dict[str, int]]] = {
     "zeroes": (WRITE, {"write_engine": 1, "zero": 1, "has_lba": 1}),
     "flush": (WRITE, {"write_engine": 1, "flush": 1}),
 }
+PIECE_BYTES = 64  # of a list of ranges
 STUCK = 60  # cycles, in which a command goes if its engine may have one
 
 
 def cost(kind: str, nbytes: int) -> int:
     """In 512 bytes: of data, or 4 KiB for a range of 16 bytes; at least one, at most 4095."""
     return min(4095, max(1, (nbytes // 16 * 4096 if kind == "dsm" else nbytes) // 512))
+
+
+def places(prp1: int, prp2: int, first: int, count: int) -> list[int]:
+    """Where bytes of a list of ranges are in memory."""
+    end = (prp1 & ~0xFFF) + 4096  # of the first page
+    second = prp2 & ~0xFFF
+    return [a if (a := prp1 + i) < end else second + a - end for i in range(first, first + count)]
 
 
 @dataclass
@@ -53,6 +61,8 @@ class Command:
     came: int
     others: dict[int, int]  # bytes, in 512, of each function until then
     before: int  # commands that went until then
+    gone: int = 0  # bytes of its list of ranges, in pieces
+    last: bool = True  # piece
 
     @property
     def engine(self) -> int:
@@ -60,7 +70,7 @@ class Command:
 
     @property
     def cost(self) -> int:
-        return cost(self.kind, self.nbytes)
+        return cost(self.kind, min(self.nbytes, PIECE_BYTES) if self.kind == "dsm" else self.nbytes)
 
 
 class Order:
@@ -91,7 +101,7 @@ class Order:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
         for name in ("s_fn_set", "s_cmd_valid", "s_cmd", "s_tap_cmd", "s_ctx_valid", "s_ctx_slot", "m_cmd_ready",
-                     "s_seg", "s_seg_of", "s_seg_slot", "s_end", "s_end_of"):  # fmt: skip
+                     "s_seg", "s_seg_of", "s_seg_slot", "s_end", "s_end_slot"):  # fmt: skip
             getattr(d, name).value = 0
         d.rst.value = 1
         for _ in range(4):
@@ -114,6 +124,9 @@ class Order:
         fields = {"desc": desc, "fn": number(fn), "slot": slot, "fua": r.getrandbits(1), "lba4k": r.getrandbits(1),
                   "media_addr": r.getrandbits(64), "ns_blocks": r.getrandbits(64), "bytes": nbytes,
                   "prp1": r.getrandbits(64), "prp2": r.getrandbits(64)}  # fmt: skip
+        if kind == "dsm":
+            fields["prp1"] &= ~3
+            fields["prp2"] &= -1 if r.random() < 0.1 else ~0xFFF
         context = {"desc": desc, "fn": number(fn), "sqid": r.getrandbits(8), "cid": r.getrandbits(16),
                    "nsid": r.getrandbits(32), "slba": r.getrandbits(64), "bytes": nbytes}  # fmt: skip
         engine = KINDS[kind][0]
@@ -155,7 +168,7 @@ class Order:
         for e, s in segments.items():
             self.due[e] = self.cycle + 1 + self.rate * s["len"] // 512
         d.s_end.value = sum(1 << e for e in ends)
-        d.s_end_of.value = sum(ENTRY.pack(slot=self.inside[e][0].slot) << (e * ENTRY.width) for e in ends)
+        d.s_end_slot.value = sum(self.inside[e][0].slot << (e * 8) for e in ends)
         await RisingEdge(d.clk)
         for e in (READ, WRITE):
             if (int(d.m_cmd_valid.value) >> e) & 1:
@@ -165,9 +178,10 @@ class Order:
             self.starved[e] = self.starved[e] + 1 if wants and self.may_have(e) else 0
             assert self.starved[e] < STUCK, "an engine has room, and a command waits"
         for e in ends:
-            slot = self.inside[e].popleft().slot
-            self.free.append(slot)
-            self.rest.pop(slot, None)
+            ended = self.inside[e].popleft()
+            if ended.last:
+                self.free.append(ended.slot)
+            self.rest.pop(ended.slot, None)
             self.begin(e, 0)
         if new:
             self.waiting[new.engine, new.fn].append(new)
@@ -185,11 +199,26 @@ class Order:
         got = CMD.unpack(int(self.dut.m_cmd.value))
         fn = next(f for f in range(self.num_fn) if number(f) == got["fn"])
         assert self.waiting[engine, fn], "nothing of this function waits"
-        cmd = self.waiting[engine, fn].popleft()
+        cmd = self.waiting[engine, fn][0]
         want = CMD.unpack(CMD.pack(cmd.fields))
+        piece = PIECE.unpack(int(self.dut.m_piece.value))
+        context = cmd.context
+        if cmd.kind == "dsm":
+            size = min(PIECE_BYTES, cmd.nbytes - cmd.gone)
+            self.check_place(got, want, cmd.gone, size)
+            want |= {"bytes": size, "prp1": got["prp1"]}
+            context = context | {"bytes": size}
+            assert piece == {"place": fn, "later": int(cmd.gone > 0), "more": int(cmd.gone + size < cmd.nbytes)}
+            cmd.gone += size
+            cmd = replace(cmd, last=cmd.gone == cmd.nbytes)
+        else:
+            assert (piece["later"], piece["more"]) == (0, 0)
+        if cmd.last:
+            self.waiting[engine, fn].popleft()
         assert got == want, "not the first command of its function, or not as it came"
+        assert int(self.dut.m_tap_begin.value) == 1 - piece["later"]
         tap = TAP.unpack(int(self.dut.m_tap_cmd.value))
-        assert tap["ctx"] == TAP.unpack(TAP.pack(ctx=cmd.context))["ctx"] and tap["lba4k"] == cmd.fields["lba4k"]
+        assert tap["ctx"] == TAP.unpack(TAP.pack(ctx=context))["ctx"] and tap["lba4k"] == cmd.fields["lba4k"]
         desc = KINDS[cmd.kind][1]
         assert (tap["read"], tap["write"]) == (desc.get("to_host", 0), desc.get("from_host", 0))
         assert self.may_have(engine), "more than the window, or than there is room for"
@@ -199,6 +228,15 @@ class Order:
         self.moved[engine][cmd.fn] += cmd.cost
         self.starved[engine] = 0
         self.went.append(cmd)
+
+    @staticmethod
+    def check_place(got: dict[str, Any], want: dict[str, Any], first: int, size: int) -> None:
+        """The piece's part of the list is where the list's is. A bad PRP2 stays one, if the part needs it."""
+        where = places(want["prp1"], want["prp2"], first, size)
+        if want["prp2"] & 0xFFF and where[0] != want["prp1"] + first:
+            assert got["prp1"] & 3, "an offset of PRP2 is not seen"
+        else:
+            assert places(got["prp1"], got["prp2"], 0, size) == where
 
     async def drain(self) -> None:
         for _ in range(200_000):
@@ -225,7 +263,8 @@ async def random_commands(dut: Any) -> None:
         for _ in range(250):
             if o.free:
                 kind = o.rng.choice(kinds)
-                size = {"dsm": 16 * o.rng.choice([1, 5, 20]), "flush": 0}.get(kind, 512 << o.rng.choice([0, 3, 3, 6]))
+                ranges = o.rng.choice([1, 4, 5, 20, 256])
+                size = {"dsm": 16 * ranges, "flush": 0}.get(kind, 512 << o.rng.choice([0, 3, 3, 6]))
                 o.send(kind, o.rng.choice(fns), size)
             for _ in range(often):
                 await o.step()

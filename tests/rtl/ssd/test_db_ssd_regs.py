@@ -166,7 +166,10 @@ async def random_accesses(dut):
         elif kind == 15:
             data = rng.choice((0x4E56_4D65, 0x4E56_4D65, data))
             await b.write(NSSR, data, be)
-            magics += data == 0x4E56_4D65 and be == 15
+            if data == 0x4E56_4D65 and be == 15:
+                magics += 1
+                state = dict.fromkeys(WRITABLE, 0)
+                cc = mask = nssro = 0
         elif kind == 16:
             await b.set_nssro()
             nssro = 1

@@ -24,10 +24,6 @@ WINDOW = 200_000  # cycles
 PART = PLACES * SIZE // 512  # blocks of each function
 
 
-class TooLittle(AssertionError):
-    """An owner has less than its share, but lost nothing."""
-
-
 class Scene:
     """The drive, its two good owners at work, and the driver of the bad one."""
 
@@ -56,8 +52,7 @@ class Scene:
         got = {fn: (o.done - before[fn]) / (sim.ns - start) * 1e9 / self.fair for fn, o in owners.items()}
         print({fn: f"{100 * part:.1f} %, slowest {owners[fn].slowest_ns / 1000:.1f} us" for fn, part in got.items()})
         self.street.finish()
-        if min(got.values()) < 0.9:
-            raise TooLittle(f"parts of the fair share: {got}")
+        assert min(got.values()) >= 0.9, f"parts of the fair share: {got}"
 
 
 @pytest.fixture
@@ -73,9 +68,6 @@ def keep_full(bad: Driver, opcode: int, cycles: int = 2000, **fields: int) -> No
     bad.ring()
     bad.advance(cycles, until_irq=True)
     bad.poll()
-
-
-WHOLE = "256 ranges are not cut: for 0.1 ms the write engine does nothing else, and depth 64 of the others runs dry"
 
 
 @pytest.mark.parametrize(
@@ -199,10 +191,7 @@ def test_addresses_of_others(scene: Scene, opcode: int) -> None:
     assert scene.bad.read(PART, 32) == bytes(32 * 512), "nothing was written"
 
 
-@pytest.mark.parametrize(
-    "ranges",
-    [1, pytest.param(256, marks=[pytest.mark.nightly, pytest.mark.xfail(strict=True, raises=TooLittle, reason=WHOLE)])],
-)
+@pytest.mark.parametrize("ranges", [pytest.param(1, marks=pytest.mark.nightly), 256])
 def test_deallocation_of_everything(scene: Scene, ranges: int) -> None:
     """Of its own part, again and again."""
     buffer = scene.bad.buffer(SIZE)

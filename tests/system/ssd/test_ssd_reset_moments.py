@@ -10,6 +10,7 @@ from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 ANSWERED = 100_000  # cycles: a reset takes 300 to 2,700 with one function, 6,500 to 10,700 with three
+READY = 400_000  # ... and until it is ready again behind it, 120,000 with three: they go offline one after the other
 FUNCTIONS = pytest.mark.parametrize("num_fn", [1, pytest.param(3, marks=pytest.mark.nightly)])
 
 
@@ -20,9 +21,9 @@ def up(make_drive: MakeDrive, num_fn: int) -> Driver:
     return drive
 
 
-def shows(drive: Driver, mask: int, value: int) -> bool:
+def shows(drive: Driver, mask: int, value: int, cycles: int = ANSWERED) -> bool:
     """CSTS does, soon."""
-    for _ in range(ANSWERED // 200):
+    for _ in range(cycles // 200):
         if drive.read32(Reg.CSTS) & mask == value:
             return True
         drive.advance(200)
@@ -82,6 +83,48 @@ def test_a_host_goes_on_as_soon_as_it_may(make_drive: MakeDrive, num_fn: int) ->
             break
     assert not early, f"CC.EN is still 1 with RDY = 0, first look after so many cycles: {early}"
     assert not hung, f"not ready again, first look after so many cycles: {hung}"
+
+
+@FUNCTIONS
+@pytest.mark.parametrize("how", ["NSSR", "EN"])
+def test_a_host_that_finds_it_not_ready_goes_on_at_once(make_drive: MakeDrive, num_fn: int, how: str) -> None:
+    """RDY is 0 when the subsystem is reset, or EN falls again before RDY rises: there is nothing to wait for. What is
+    written then is there, and the controller becomes ready with it, once."""
+    drive = up(make_drive, num_fn)
+    hung, unsaid, other, again = [], [], [], []
+    for after in (*range(8), *range(8, 120, 7), *range(120, 14_000, 900)):
+        asq, acq = drive.read64(Reg.ASQ), drive.read64(Reg.ACQ)
+        aqa, cc = drive.read32(Reg.AQA), drive.read32(Reg.CC)
+        drive.disable()
+        drive.advance(3_000 if after % 2 else 30_000)  # asleep, or not yet
+        if how == "NSSR":
+            drive.write32(Reg.NSSR, NSSR_MAGIC)
+            drive.advance(after)
+        else:
+            drive.write32(Reg.CC, cc)
+            drive.advance(after)
+            if drive.read32(Reg.CSTS) & CSTS_RDY:
+                break
+            drive.write32(Reg.CC, cc & ~CC_EN)
+        drive.write32(Reg.AQA, aqa)
+        drive.write64(Reg.ASQ, asq)
+        drive.write64(Reg.ACQ, acq)
+        drive.write32(Reg.CC, cc)
+        if not shows(drive, CSTS_RDY | CSTS_CFS, CSTS_RDY, READY):
+            hung.append(after)
+            break
+        if (how == "NSSR") != bool(drive.read32(Reg.CSTS) & CSTS_NSSRO):
+            unsaid.append(after)
+        drive.advance(20_000)
+        if not drive.read32(Reg.CSTS) & CSTS_RDY:
+            again.append(after)
+        if (drive.read32(Reg.AQA), drive.read64(Reg.ASQ), drive.read32(Reg.CC)) != (aqa, asq, cc):
+            other.append(after)
+        drive.write32(Reg.CSTS, CSTS_NSSRO)
+    assert not hung, f"never ready, enabled so many cycles after the reset: {hung}"
+    assert not again, f"ready, and reset once more behind that: {again}"
+    assert not other, f"the registers have something else, written so many cycles after the reset: {other}"
+    assert not unsaid, f"CSTS.NSSRO tells of no reset, or of one that was none: {unsaid}"
 
 
 @FUNCTIONS

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BACKEND
+from csd_drive import xts
 from doorbell.device.sim import SETTINGS
 from test_vm import GUEST, pytestmark, vm
 
@@ -45,3 +46,21 @@ def test_linux_beside(tmp_path: Path) -> None:
     assert fio_blocks(data[:half]) == 0 and fio_blocks(data[half:]) >= 2048
     used = [data[i : i + 4096] for i in range(0, 3 << 20, 4096)]
     assert all(any(block) for block in used)
+
+
+@pytest.mark.nightly
+def test_two_guests_with_a_key_each(tmp_path: Path) -> None:
+    """Each loads a key of its own into slot 1 of its VF and binds its namespace to it. The image holds what the
+    `cryptography` package makes of their data with the keys that they tell."""
+    image = tmp_path / "drive.img"
+    done = vm(tmp_path, "--guests", "2", "--top", "db_csd", "--data-w", "256", "--image", image, "--size", "64M",
+              "--run", GUEST / "csd_key.sh", timeout=1200)  # fmt: skip
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
+    told = dict(line.split()[1:] for line in done.stdout.decode().splitlines())
+    assert len(told) == len(set(told.values())) == 2, done.stdout
+    data = image.read_bytes()
+    assert b"must not be found" not in data
+    for nsid, key in told.items():
+        lines = b"".join(b"namespace %s must not be found: %d\n" % (nsid.encode(), i) for i in range(1, 20001))
+        keys = bytes.fromhex(key)
+        assert xts(keys[:32], keys[32:], 0, lines[: 256 << 10]) in data, nsid
