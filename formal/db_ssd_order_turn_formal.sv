@@ -121,6 +121,7 @@ module db_ssd_order_turn_formal
   if (COVER) begin : g_cover
     logic [1:0] gone_q;
     always_ff @(posedge clk) gone_q <= rst ? '0 : gone_q + 2'(pop && dut.place_q == PLACE_W'(1) && gone_q != '1);
-    always_comb cover (started_q && gone_q == 2'd2 && dut.state_q == NEXT && s_more && count_q[1][0] == (CMD_W + 1)'(2));
+    always_comb cover (started_q && gone_q == 2'd2 && dut.state_q == NEXT && s_more &&
+                       count_q[1][0] == (CMD_W + 1)'(2));
   end
 endmodule
