@@ -62,8 +62,8 @@ bool life_enable(struct drive* drive, struct function* fn, uint32_t cc) {
     (void)store_in_use(drive, true);
     // A reset was asked for meanwhile, maybe by a host that has enabled it anew already: not ready before that is over.
     if (FUNCTIONS == 1 && (hw_events() & EV_RESET)) return false;
-    if (FUNCTIONS > 1 && ((hw_events() & EV(NSSR)) || (hw_function_events(&fn->hw) & (FN_EN_FELL | FN_FLR))))
-        return false;
+    if (FUNCTIONS > 1 && (hw_events() & EV(NSSR))) return false;
+    if (FUNCTIONS > 1 && (hw_function_events(&fn->hw) & (FN_EN_FELL | FN_FLR))) return false;
     hw_status(&fn->hw, 1, 0, 0);
     return true;
 }

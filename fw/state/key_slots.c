@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/key_slots.h"
 
-#include "base/bytes.h"
 #include "state/drive.h"
 #include "state/function.h"
 
 static uint32_t of_a_vf(const struct drive* drive) {
-    return (uint32_t)div_u64(drive->hw.key_slots, drive->hw.num_fn, NULL);
+    uint32_t each = 0;  // no division, which takes microseconds: a reset of the PF asks hundreds of times
+    for (uint32_t left = drive->hw.key_slots; left >= drive->hw.num_fn; left -= drive->hw.num_fn) each++;
+    return each;
 }
 
 /// The first slot of a VF; those of the last VF are the last.

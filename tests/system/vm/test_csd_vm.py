@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_two_guests_with_a_key_each(tmp_path: Path) -> None:
     done = vm(tmp_path, "--guests", "2", "--top", "db_csd", "--data-w", "256", "--image", image, "--size", "64M",
               "--run", GUEST / "csd_key.sh", timeout=1200)  # fmt: skip
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
-    told = dict(line.split()[1:] for line in done.stdout.decode().splitlines())
+    told = dict(re.findall(r"^[12]: (\d+) ([0-9a-f]{128})$", done.stdout.decode(), re.M))
     assert len(told) == len(set(told.values())) == 2, done.stdout
     data = image.read_bytes()
     assert b"must not be found" not in data

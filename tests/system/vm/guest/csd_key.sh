@@ -14,7 +14,8 @@ load() { { cat /tmp/keys; head -c 16 /dev/zero; } >/tmp/data
     >/dev/null; rm /tmp/data; }
 load
 nvme admin-passthru $drive --opcode=0xc8 --namespace-id="$nsid" --cdw10=0x103 >/dev/null
-for i in {1..20000}; do echo "namespace $nsid must not be found: $i"; done | head -c 256K >/tmp/plain
+for i in {1..20000}; do echo "namespace $nsid must not be found: $i"; done >/tmp/lines
+head -c 256K /tmp/lines >/tmp/plain
 back() { dd if=$disk bs=4k count=64 iflag=direct status=none | cmp - /tmp/plain; }
 for _ in 1 2 3; do
   dd if=/tmp/plain of=$disk bs=4k oflag=direct status=none
