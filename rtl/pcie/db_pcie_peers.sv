@@ -111,7 +111,7 @@ module db_pcie_peers
   logic [DATA_W-1:0] row_data;
   logic [1:0] cc_valid, cc_ready;
   cc_t  [1:0] cc;
-  logic       answered, gave_up_q, cc_idle;
+  logic       cc_idle;
   db_pcie_root_tx #(.DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .ROW_LATENCY(ROW_LATENCY)) i_tx (
     .clk, .rst, .cfg_mps, .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
     .m_row_valid(row_valid),
@@ -124,11 +124,10 @@ module db_pcie_peers
     .clk, .rst, .stop(2'b00), .idle(cc_idle), .begun(), .s_rq_valid(cc_valid), .s_rq_ready(cc_ready), .s_rq(cc),
     .m_rq_valid(m_cc_valid), .m_rq_ready(m_cc_ready), .m_rq(m_cc));
 
-  // A request of the host takes a credit, too, and no place here: it is given again at once.
-  assign answered = req_drop || other_asks || gave_up_q;
-  always_ff @(posedge clk) gave_up_q <= !rst && (req_drop && other_asks || gave_up_q && (req_drop || other_asks));
+  // A request of the host takes a credit, too, and no place here: it is given again at once. Both pulses come a cycle after
+  // their request's first beat, so never together.
   db_pcie_root_credit i_credit (
-    .clk, .rst, .link_up(1'b1), .s_done(req_done), .s_drop(answered), .pcie_cq_np_req(np_req));
+    .clk, .rst, .link_up(1'b1), .s_done(req_done), .s_drop(req_drop || other_asks), .pcie_cq_np_req(np_req));
   assign cq_np_req = np_req[0];
 
   // ---- rows

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from doorbell.build import has_ssds
 from doorbell.build.rtl import default_of
 from doorbell.device import limits, media_options
 from doorbell.device.opening import open_sim
@@ -40,6 +41,8 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         of_vf = parse_size(vf_size) if vf_size else None
     except ValueError as e:
         raise UserError(str(e)) from e
+    if image and has_ssds(top):
+        raise UserError(f"--image is not for {top}: its data is on SSDs, which are in memory; leave it out")
     new = image is None or not image.exists() or not image.stat().st_size
     media_size = image_size(image, wanted) if image else wanted or DEFAULT_SIZE
     if media_size < SMALLEST or media_size % 4096:

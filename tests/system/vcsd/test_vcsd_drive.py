@@ -7,14 +7,34 @@ from __future__ import annotations
 
 import random
 
+import copies
 import pytest
-from cards import SIZE, card_of, on_ssds
+from cards import PARAMS, SIZE, card_of, on_ssds, one_of_all
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
+from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
+
+
+def card(make_drive: MakeDrive, **params: int) -> Driver:
+    """A card that is up, with one namespace over all of its SSDs."""
+    drive = make_drive(top="db_vcsd", params=PARAMS | params, media_size=PARAMS["NUM_SSD"] * SIZE)
+    drive.start(queues=2, entries=64)
+    one_of_all(drive)
+    return drive
+
+
+@pytest.fixture(scope=copies.scope("module"))
+def whole(make_drive_once: MakeDrive) -> Driver:
+    return card(make_drive_once)
+
+
+@pytest.fixture
+def striped(make_drive: MakeDrive) -> Driver:
+    return card(make_drive, STRIPE=1)
 
 
 def try_all(card: Driver, opcode: NvmOpc, at: list[int], blocks: int = 8) -> list[Command]:
