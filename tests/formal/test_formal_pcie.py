@@ -15,7 +15,7 @@ BROKEN = [
     # a tag rests for one epoch less
     ("tags", "db_pcie_read_rest", "past < EPOCH_W'(REST_EPOCHS)", "past < EPOCH_W'(REST_EPOCHS - 1)"),
     # writes inside the hard block are not waited for
-    ("quiet", "db_pcie_quiet", "rq_idle && landed;", "rq_idle;"),
+    ("quiet", "db_pcie_quiet", "(rq_idle && landed)", "(rq_idle)"),
     # a request that waits for room is sent though its owner is void
     ("void", "db_pcie_read_split", "|| (OWNED && s_owner_void)", "|| (OWNED && s_owner_void && s_read_ready)"),
     # the tag that is given in the cycle of the fence is not waited for

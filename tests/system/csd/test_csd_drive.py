@@ -180,6 +180,7 @@ TWICE = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS, Op.AES_CTR, Op.ADD, Op.ADD, XOR.cod
 TWO = {"NUM_NS": 2}  # the simulator that the guest of test_csd_vm.py has, too
 
 
+@pytest.mark.nightly
 def test_namespaces_interleaved(make_drive: MakeDrive) -> None:
     """Namespaces with all there is, each with a key or parameters of its own; as many as a soak has, whose simulator
     this is."""
