@@ -85,87 +85,7 @@ module db_host
   output logic [cc_user_w(DATA_W)-1:0] m_axis_cc_tuser,
   output logic                         m_axis_cc_tvalid,
   input  logic                         m_axis_cc_tready,
-  // ---- registers
-  input  logic                         s_axil_awvalid,
-  output logic                         s_axil_awready,
-  input  logic [15:0]                  s_axil_awaddr,
-  input  logic [2:0]                   s_axil_awprot,
-  input  logic                         s_axil_wvalid,
-  output logic                         s_axil_wready,
-  input  logic [31:0]                  s_axil_wdata,
-  input  logic [3:0]                   s_axil_wstrb,
-  output logic                         s_axil_bvalid,
-  input  logic                         s_axil_bready,
-  output logic [1:0]                   s_axil_bresp,
-  input  logic                         s_axil_arvalid,
-  output logic                         s_axil_arready,
-  input  logic [15:0]                  s_axil_araddr,
-  input  logic [2:0]                   s_axil_arprot,
-  output logic                         s_axil_rvalid,
-  input  logic                         s_axil_rready,
-  output logic [31:0]                  s_axil_rdata,
-  output logic [1:0]                   s_axil_rresp,
-  // ---- block commands (db_host_pkg: block_cmd_t, block_status_t)
-  input  logic [127:0]                 s_axis_cmd_tdata,
-  input  logic                         s_axis_cmd_tvalid,
-  output logic                         s_axis_cmd_tready,
-  input  logic [DATA_W-1:0]            s_axis_wdata_tdata,
-  input  logic                         s_axis_wdata_tvalid,
-  output logic                         s_axis_wdata_tready,
-  output logic [DATA_W-1:0]            m_axis_rdata_tdata,
-  output logic                         m_axis_rdata_tvalid,
-  input  logic                         m_axis_rdata_tready,
-  /// of a command
-  output logic                         m_axis_rdata_tlast,
-  /// the drive could not read it: zeros
-  output logic [0:0]                   m_axis_rdata_tuser,
-  output logic [63:0]                  m_axis_status_tdata,
-  output logic                         m_axis_status_tvalid,
-  input  logic                         m_axis_status_tready,
-  // ---- admin commands beside the registers': 16 dwords in, completion entry out
-  input  logic                         s_adm_valid,
-  output logic                         s_adm_ready,
-  input  logic [31:0]                  s_adm_data,
-  output logic                         m_adm_valid,
-  input  logic                         m_adm_ready,
-  output logic [127:0]                 m_adm_cqe,
-  output logic                         m_adm_timeout,
-  // ---- raw accesses to the drive's registers
-  input  logic                         s_reg_valid,
-  output logic                         s_reg_ready,
-  input  logic                         s_reg_write,
-  input  logic [23:0]                  s_reg_addr,
-  input  logic [31:0]                  s_reg_wdata,
-  output logic                         m_reg_valid,
-  output logic [31:0]                  m_reg_rdata,
-  output logic [1:0]                   m_reg_status,
-  // ---- what the drive writes to REGION_FORWARD
-  output logic                         m_fwd_valid,
-  input  logic                         m_fwd_ready,
-  output logic [22:0]                  m_fwd_addr,
-  output logic [DATA_W-1:0]            m_fwd_data,
-  output logic [DATA_W/8-1:0]          m_fwd_be,
-  // ---- state
-  /// commands are done
-  output logic                         up,
-  /// commands fail; nothing will change by itself
-  output logic                         dead,
-  /// one cycle or more: shut the drive down, in order; then one of the two below rises
-  input  logic                         shutdown,
-  /// the drive has said so: what it holds is safe, its power may go
-  output logic                         shut_down,
-  /// it has not, within SHUTDOWN_MS, or there is none
-  output logic                         shutdown_failed,
-  /// of the namespace
-  output logic [63:0]                  blocks,
-  /// log2 of their bytes
-  output logic [3:0]                   lba_shift,
-  /// nothing changes until an input does, or a tick comes
-  output logic                         idle,
-  /// pulse: a part of a command got its slot
-  output logic                         stat_doorbell,
-  /// pulse: a completion entry was taken
-  output logic                         stat_cqe
+`include "db_host_ports.svh"
 );
   // ---- PCIe
   typedef `DB_PCIE_CQ_T(DATA_W) cq_t;
@@ -210,21 +130,11 @@ module db_host
     .AUTO_START(AUTO_START), .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS), .POLL_MS(POLL_MS),
     .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
   ) i_engine (
-    .clk, .rst, .link_up, .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base, .tick, .m_poke_valid(poke_valid),
-    .m_poke_ready(poke_ready), .m_poke(poke), .m_acc_valid(acc_valid), .m_acc_ready(acc_ready), .m_acc(acc),
+    .*, .m_poke_valid(poke_valid), .m_poke_ready(poke_ready), .m_poke(poke), .m_acc_valid(acc_valid),
+    .m_acc_ready(acc_ready), .m_acc(acc),
     .s_answer_valid(answer_valid), .s_answer(answer), .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data),
     .s_wr_be(wr_be), .m_stall(fwd_stall), .s_row_valid(row_valid), .s_row_addr(row_addr), .m_row_data(row_data),
     .s_bad(rx_bad), .s_damaged(rx_damaged), .requesting(m_axis_rq_tvalid),
-    .link_active(s_axis_cq_tvalid || m_axis_cc_tvalid || s_axis_rc_tvalid || wr_valid || !tx_idle || pcie_cq_np_req[0]),
-    .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_awprot, .s_axil_wvalid, .s_axil_wready, .s_axil_wdata,
-    .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready, .s_axil_araddr,
-    .s_axil_arprot, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp, .s_axis_cmd_tdata,
-    .s_axis_cmd_tvalid, .s_axis_cmd_tready, .s_axis_wdata_tdata, .s_axis_wdata_tvalid, .s_axis_wdata_tready,
-    .m_axis_rdata_tdata, .m_axis_rdata_tvalid, .m_axis_rdata_tready, .m_axis_rdata_tlast, .m_axis_rdata_tuser,
-    .m_axis_status_tdata, .m_axis_status_tvalid, .m_axis_status_tready, .s_adm_valid, .s_adm_ready, .s_adm_data,
-    .m_adm_valid, .m_adm_ready, .m_adm_cqe, .m_adm_timeout, .s_reg_valid, .s_reg_ready, .s_reg_write, .s_reg_addr,
-    .s_reg_wdata, .m_reg_valid, .m_reg_rdata, .m_reg_status, .m_fwd_valid, .m_fwd_ready, .m_fwd_addr, .m_fwd_data,
-    .m_fwd_be, .up, .dead, .shutdown, .shut_down, .shutdown_failed, .blocks, .lba_shift, .idle, .stat_doorbell,
-    .stat_cqe
+    .link_active(s_axis_cq_tvalid || m_axis_cc_tvalid || s_axis_rc_tvalid || wr_valid || !tx_idle || pcie_cq_np_req[0])
   );
 endmodule

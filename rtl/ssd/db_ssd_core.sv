@@ -10,6 +10,7 @@
 //   db_ssd_media        the media's read channel and commands, shared
 //   db_ssd_completion   completions to entries and interrupts
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
+//   db_ssd_reset, db_ssd_idle, db_ssd_stats
 //
 // Two taps, a packet a command: rows of the media on their way to the host (tap_read), rows of the host to the media or to
 // Compare (tap_write). What comes back must have the same rows in the same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
@@ -46,48 +47,8 @@ module db_ssd_core
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(MEDIA_ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
 ) (
-  input  logic                  clk,
-  input  logic                  rst,
-  input  logic                  por_rst,           ///< with rst: power was off
-  /// The PCIe block's streams, settings and interrupts.
-  input  logic                  s_cq_valid,
-  output logic                  s_cq_ready,
-  input  cq_t                   s_cq,
-  output logic                  m_cc_valid,
-  input  logic                  m_cc_ready,
-  output cc_t                   m_cc,
-  output logic                  m_rq_valid,
-  input  logic                  m_rq_ready,
-  output rq_t                   m_rq,
-  input  rq_seq_t               s_rq_seq,          ///< requests that no completion of ours can pass any more
-  output logic                  cq_np_req,         ///< credits for requests that want an answer
-  input  logic                  s_rc_valid,
-  output logic                  s_rc_ready,
-  input  rc_t                   s_rc,
-  input  logic                  s_peer_valid,      ///< packets of db_pcie_peers for RQ
-  output logic                  s_peer_ready,
-  input  rq_t                   s_peer,
-  input  link_cfg_t             link_cfg,
-  output logic [NUM_FN-1:0]     flr_done,          ///< pulses
-  output logic                  intx,              ///< level: INTA asserted
-  /// Media: AXI4 (read id 0: Read and Verify, 1: Compare) and commands, each answered by a pulse.
-  output axi_read_req_t         m_axi_read_req,
-  input  axi_read_rsp_t         m_axi_read_rsp,
-  output logic                  m_axi_arid,
-  input  logic                  m_axi_rid,
-  output axi_write_req_t        m_axi_write_req,
-  input  axi_write_rsp_t        m_axi_write_rsp,
-  output logic                  m_media_cmd_valid,
-  input  logic                  m_media_cmd_ready,
-  output media_cmd_t            m_media_cmd,
-  input  logic                  s_media_rsp_valid,
-  input  logic                  s_media_rsp_err,
-  input  logic [51:0]           media_pages,       ///< capacity in 4 KiB
-  input  logic [63:0]           time_us,           ///< free running
-  output logic                  idle,              ///< nothing will change inside until an input does, or at wake_us
-  output logic [63:0]           wake_us,
-  output stat_t                 stat,
-  output logic [$bits(stall_t)-1:0][31:0] stat_stall,  ///< cycles of each bit of stall_t
+`include "db_ssd_core_ports.svh"
+  ,
   /// Operators.
   output logic                  tap_rst,           ///< controller reset
   output tap_cmd_t              m_tap_cmd,
@@ -117,7 +78,10 @@ module db_ssd_core
   output ext_bus_t              m_ext,
   input  logic [31:0]           s_ext_rdata        ///< in the same cycle; zeros if there is nothing
 );
-  if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad $error("%m: MEDIA_ADDR_W must be 20..64"); end
+  if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad_addr
+    $error("%m: MEDIA_ADDR_W must be 20..64");
+  end
+
   // ---- read clients of db_pcie_endpoint
   localparam int RD_DATA = 0;  // data of Write, Compare, Dataset Management
   localparam int RD_SQE  = 1;
@@ -140,9 +104,11 @@ module db_ssd_core
   logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
   logic [ASKERS-1:0]             ask_aborted;
   segment_user_t [1:0]           write_at;               // of the next TLPs to the host
-  assign {ask_slot[ASK_PRPW], ask_slot[ASK_PRPR], ask_slot[ASK_DATA]} =
-         {read_at[RD_PRPW], read_at[RD_PRPR], read_at[RD_DATA]};
-  assign {ask_slot[ASK_WRITE+1], ask_slot[ASK_WRITE]} = {write_at[1].slot, write_at[0].slot};
+  assign ask_slot[ASK_DATA]      = read_at[RD_DATA];
+  assign ask_slot[ASK_PRPR]      = read_at[RD_PRPR];
+  assign ask_slot[ASK_PRPW]      = read_at[RD_PRPW];
+  assign ask_slot[ASK_WRITE]     = write_at[0].slot;
+  assign ask_slot[ASK_WRITE + 1] = write_at[1].slot;
   always_comb begin
     read_void          = '0;
     read_void[RD_DATA] = ask_aborted[ASK_DATA];

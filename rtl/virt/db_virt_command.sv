@@ -71,11 +71,7 @@ module db_virt_command
   end
 
   logic misfit;
-  always_comb begin
-    misfit = 1'b0;
-    for (int b = 9; b < 12; b++) if (now.lba_shift > 4'(b) && (begin_q[b] || bytes_q[b])) misfit = 1'b1;
-    if (bytes_q[63:32] >> now.lba_shift != '0) misfit = 1'b1;
-  end
+  assign misfit = !whole(now.lba_shift, begin_q[11:9], bytes_q[11:9]) || bytes_q >> now.lba_shift > 64'hffff_ffff;
 
   logic asks, bad;
   assign asks        = !zero_q || bytes_q != '0;           // this SSD has something to do

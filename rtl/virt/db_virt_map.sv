@@ -53,13 +53,12 @@ module db_virt_map
   // ---- 2: where in it
   logic [63:0] there;
   ssd_state_t  state;
-  logic        unfit;
+  logic        fits;
+  assign fits = whole(state.lba_shift, there[11:9], bytes_q[11:9]);
   assign state = ssd[INDEX_W'(which_q)];
   always_comb begin
     there = 64'(addr_q) - {before_q[which_q], 12'd0};
     if (STRIPE) there = 64'({addr_q >> (STRIPE_LOG2 + INDEX_LOG2), addr_q[STRIPE_LOG2-1:0]});
-    unfit = 1'b0;
-    for (int b = 9; b < 12; b++) if (state.lba_shift > 4'(b) && (there[b] || bytes_q[b])) unfit = 1'b1;
   end
 
   assign s_ready = !one_q && !m_valid;
@@ -75,7 +74,7 @@ module db_virt_map
     // Until the SSD is up its block size is not known.
     if (one_q || (m_valid && hold)) begin
       m_valid        <= 1'b1;
-      m_place.kind   <= card_q ? PLACE_CARD : (!state.present || unfit) ? PLACE_NONE : PLACE_SSD;
+      m_place.kind   <= card_q ? PLACE_CARD : (!state.present || !fits) ? PLACE_NONE : PLACE_SSD;
       m_place.ssd    <= which_q;
       hold           <= !card_q && state.present && !state.up && !state.dead;
       m_place.lba    <= there >> state.lba_shift;

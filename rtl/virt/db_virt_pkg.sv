@@ -30,4 +30,10 @@ package db_virt_pkg;
   localparam logic [1:0] TAG_READ  = 2'd0;
   localparam logic [1:0] TAG_WRITE = 2'd1;
   localparam logic [1:0] TAG_MEDIA = 2'd2;
+  /// Whether an access (its first byte, its bytes) is of whole blocks.
+  function automatic logic whole(input logic [3:0] lba_shift, input logic [11:9] addr, input logic [11:9] bytes);
+    logic [11:9] less;  // bits below a block
+    less = 3'((4'd1 << (lba_shift - 4'd9)) - 4'd1);
+    return ((addr | bytes) & less) == '0;
+  endfunction
 endpackage

@@ -4,7 +4,7 @@
 //
 // An SSD gives its rows in the order of its commands (db_host), so the order of the bursts says whose row is next. What an
 // SSD could not read, and what is nowhere, comes as zeros with SLVERR.
-// Latency: 4 cycles from AR to the command, 1 from an SSD's row to R. Throughput: a row a cycle, a burst every 3 cycles.
+// Latency: 2 cycles from AR to the command (3 to the SSD, behind db_virt_issue), 1 from an SSD's row to R. Throughput: a row a cycle, a burst every 3 cycles.
 `include "db_axi_types.svh"
 module db_virt_read
   import db_host_pkg::*, db_virt_pkg::*;

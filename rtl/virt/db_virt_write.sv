@@ -2,7 +2,7 @@
 // Writes of the virtual media: each burst becomes a block command of the SSD that has it; its response is the command's end.
 //
 // A burst without strobes (its data did not arrive, or its command was aborted) writes nothing and is answered as good.
-// Latency: 5 cycles from AW to the first row at the SSD. Throughput: a row a cycle, a burst every 3 cycles.
+// Latency: 3 cycles from AW to the first row at the SSD, if W is there. Throughput: a row a cycle, a burst every 3 cycles.
 `include "db_axi_types.svh"
 module db_virt_write
   import db_host_pkg::*, db_virt_pkg::*;

@@ -32,11 +32,11 @@ FOLDERS = (
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""
 
-INCLUDES = ("axi", "pcie", "ssd")
+INCLUDES = ("axi", "pcie", "ssd", "host")
 """Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
 
 
-INCLUDES = ("axi", "pcie", "ssd")
+INCLUDES = ("axi", "pcie", "ssd", "host")
 """Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
 
 

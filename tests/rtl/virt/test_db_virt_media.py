@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,17 +126,21 @@ class Bench:
         d.rst.value = 0
 
     # ---- what is asked
+    def answer(self, ssd: int, at: int, size: int) -> int:
+        """To an access of that place."""
+        s = self.ssds[ssd]
+        blocks = range(at >> s.shift, (at + size - 1 >> s.shift) + 1)
+        unfit = (at | size) & (1 << s.shift) - 1
+        return BAD if not self.present >> ssd & 1 or unfit or s.fails.intersection(blocks) else GOOD
+
     def read(self, addr: int, size: int, rid: int = 0) -> None:
         ssd, at = where(addr, self.num, self.stripe)
         self.ar.append((addr, size // ROW, rid))
         if ssd is None:
             rows, resp = [self.card.get(at // ROW + i, 0) for i in range(size // ROW)], GOOD
         else:
-            s = self.ssds[ssd]
-            rows = [s.data.get(at // ROW + i, 0) for i in range(size // ROW)]
-            blocks = range(at >> s.shift, (at + size - 1 >> s.shift) + 1)
-            unfit = (at | size) & (1 << s.shift) - 1
-            resp = BAD if not self.present >> ssd & 1 or unfit or s.fails.intersection(blocks) else GOOD
+            rows = [self.ssds[ssd].data.get(at // ROW + i, 0) for i in range(size // ROW)]
+            resp = self.answer(ssd, at, size)
         self.expect.append((rid, rows if resp == GOOD else [0] * len(rows), resp))
 
     def write(self, addr: int, size: int, full: bool = True) -> list[int]:
@@ -144,13 +149,7 @@ class Bench:
         self.aw.append((addr, len(rows)))
         self.w.extend((r, FULL if full else 0, int(i == len(rows) - 1)) for i, r in enumerate(rows))
         ssd, at = where(addr, self.num, self.stripe)
-        resp = GOOD
-        if ssd is not None and full:
-            s = self.ssds[ssd]
-            blocks = range(at >> s.shift, (at + size - 1 >> s.shift) + 1)
-            unfit = (at | size) & (1 << s.shift) - 1
-            resp = BAD if not self.present >> ssd & 1 or unfit or s.fails.intersection(blocks) else GOOD
-        self.responses.append(resp)
+        self.responses.append(self.answer(ssd, at, size) if ssd is not None and full else GOOD)
         return rows
 
     def command(self, op: int, addr: int, size: int, error: int) -> None:
@@ -398,6 +397,47 @@ async def flush_and_zero(dut: Any) -> None:
         b.command(FLUSH, 0, 0, 0)
         b.command(ZERO, 0, b.num * PAGES * PAGE, 1)
         await b.settle()
+
+
+@cocotb.test()
+async def latencies(dut: Any) -> None:
+    """rtl/virt/README.md: 3 cycles from an address to the SSD's command and, of a Write, to its first row; an address
+    every 3 cycles; 1 from an SSD's row to R."""
+    b = Bench(dut, 7)
+    await b.start()
+    for _ in range(4):
+        await b.step()
+    d = dut
+
+    async def until(condition: Callable[[], bool]) -> int:
+        for n in range(40):
+            if condition():
+                return n
+            await b.step()
+        raise AssertionError("never")
+
+    b.write(0, 1024)
+    assert await until(lambda: bool(int(d.m_cmd_valid.value) & 1)) == 3
+    await b.settle()
+    b.write(0, 1024)
+    assert await until(lambda: bool(int(d.m_row_valid.value) & 1)) == 3
+    await b.settle()
+    for i in range(4):
+        b.read(i * PAGE, 1024)
+    at = [0]
+    while len(at) < 5:
+        left = len(b.ar)
+        await b.step()
+        at[0] += 1
+        at.extend([at[0]] * (left - len(b.ar)))
+    assert [y - x for x, y in zip(at[1:], at[2:])] == [3, 3, 3]
+    await b.settle()
+    b.read(0, 512)
+    while not int(d.s_row_valid.value) & 1:  # what is driven in a cycle, seen at its end
+        assert not READ_RSP.unpack(int(d.s_axi_read_rsp.value))["r_valid"]
+        await b.step()
+    assert READ_RSP.unpack(int(d.s_axi_read_rsp.value))["r_valid"], "in the cycle after it"
+    await b.settle()
 
 
 @cocotb.test()
