@@ -25,6 +25,7 @@ def test_proof(tmp_path: Path) -> None:
     proves("axi", "page_lock", tmp_path)
 
 
+@pytest.mark.nightly
 def test_can_happen(tmp_path: Path) -> None:
     reaches("axi", "page_lock_cover", tmp_path)
 

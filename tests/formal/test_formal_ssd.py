@@ -80,7 +80,7 @@ def test_proof(block: str, tmp_path: Path) -> None:
     proves("ssd", block, tmp_path)
 
 
-@pytest.mark.parametrize("block", [slow("cq"), slow("sq"), "bar", "vf_regs", "order_turn"])
+@pytest.mark.parametrize("block", [slow("cq"), slow("sq"), "bar", "vf_regs", slow("order_turn")])
 def test_can_happen(block: str, tmp_path: Path) -> None:
     reaches("ssd", f"{block}_cover", tmp_path)
 

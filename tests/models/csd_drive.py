@@ -14,9 +14,12 @@ from traffic import MakeDrive
 pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: E402
 
+NUM_NS = 6
+"""Of a soak, whose simulator these tests have, too."""
+
 
 def csd(make_drive: MakeDrive, queues: int = 2, **options: Any) -> Driver:
-    drive = make_drive(top="db_csd", **options)
+    drive = make_drive(top="db_csd", **{"params": {"NUM_NS": NUM_NS}, **options})
     drive.start(queues=queues, entries=64)
     return drive
 

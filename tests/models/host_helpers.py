@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from doorbell import build
 from doorbell.device.blocks import BlockCommand, BlockStatus
 from doorbell.device.drives import Latency, ModelDrive, PortOptions
@@ -22,6 +23,8 @@ CONFIGS: dict[str, dict[str, int | str]] = {
     "wide": {"DATA_W": 512, "NUM_CMDS": 256, "NUM_QP": 4, "WR_RING_BYTES": 1 << 20, "RD_RING_BYTES": 1 << 21,
              "MS_CYCLES": MS},
 }  # fmt: skip
+EACH = ["narrow", *(pytest.param(config, marks=pytest.mark.nightly) for config in ("small", "wide"))]
+"""For tests of what no width changes."""
 FAST: dict[str, Any] = {
     "ready_us": 1, "unready_us": 1, "read": Latency(1000, to_ns=4000), "write": Latency(500, to_ns=3000),
     "flush": Latency(1000), "other": Latency(1000), "admin": Latency(200), "size": 8 << 20, "timeout_ms": 500,

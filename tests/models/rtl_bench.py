@@ -32,6 +32,15 @@ def rare(*values: object) -> object:
     return pytest.param(*values, marks=pytest.mark.nightly)
 
 
+FULL = bool(os.environ.get("DOORBELL_NIGHTLY"))
+"""`./doorbell test --nightly`: benches repeat what they claim as often as they can."""
+
+
+def rounds(full: int, some: int) -> int:
+    """How often a bench repeats something: `full` nightly, else `some`."""
+    return full if FULL else some
+
+
 WIDTHS = [rare(128), rare(256), 512]
 """The widest straddles; whole drives and hosts are driven at all three."""
 SEED = "1"  # cocotb's, which would be the time; COCOTB_RANDOM_SEED takes another
@@ -102,6 +111,7 @@ def run(
     )  # fmt: skip
     file, files = Path(test_file).resolve(), dict(files or {})
     settings = {"COCOTB_RANDOM_SEED": SEED, **{k: v for k, v in os.environ.items() if k.startswith("COCOTB_")}}
+    settings.update({"DOORBELL_NIGHTLY": "1"} if FULL else {})
     settings.update(env or {})
     if wave:
         simulate(bench, file, settings, testcase, files, None)

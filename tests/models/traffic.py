@@ -13,7 +13,10 @@ from doorbell.nvme.traffic import Traffic, media_of
 
 __all__ = ["NARROW", "MakeDrive", "Traffic", "media_of", "unread"]
 
-NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4", "params": {"NUM_NS": 4, "UNCORRECTABLE": 1}}
+NARROW: dict[str, Any] = {
+    "data_w": 128, "link": "gen3x4", "params": {"NUM_NS": 4, "UNCORRECTABLE": 1, "SGL": 1},
+}  # fmt: skip
+"""One simulator for all that a drive does not have by default."""
 """The 128-bit drive: with what the default has not, so that tests of that share its simulator."""
 
 MakeDrive = Callable[..., Driver]

@@ -44,6 +44,8 @@ def main(
         env["DOORBELL_WAVE"] = "1"
     if fresh or nightly:
         env["DOORBELL_FRESH"] = "1"
+    if nightly:
+        env["DOORBELL_NIGHTLY"] = "1"
     built = paths.OUT / "builds.tsv"
     built.parent.mkdir(exist_ok=True)
     built.unlink(missing_ok=True)

@@ -129,7 +129,7 @@ module db_pcie_dma
     $error("%m: the clients' tags must be at most 128 in all, are %0d", tag_base(NUM_CLIENTS));
   end
 
-  logic write_fenced;
+  logic write_fenced, write_idle;
 
   // ---- reads
   logic      [NUM_CLIENTS-1:0] tlp_valid, tlp_ready, client_idle, client_waiting, client_fenced;
@@ -194,9 +194,8 @@ module db_pcie_dma
   end
 
   db_pcie_write #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .USER_W(WRITE_USER_W)) i_write (
-    .clk, .rst, .cfg_mps, .silent, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready,
-    .s_row_data,
-    .s_row_info, .m_rq_valid(source_valid[0]), .m_rq_ready(source_ready[0]), .m_rq(source[0]), .m_user(m_write_user),
+    .clk, .rst, .idle(write_idle), .cfg_mps, .silent, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid,
+    .s_row_ready, .s_row_data, .s_row_info, .m_rq_valid(source_valid[0]), .m_rq_ready(source_ready[0]), .m_rq(source[0]), .m_user(m_write_user),
     .s_user_void(s_write_void), .fence, .fenced(write_fenced), .m_done_valid, .m_done_ready, .m_done_user, .m_done_err
   );
   db_pcie_post #(.NUM_FN(NUM_FN), .DATA_W(DATA_W)) i_post (
@@ -245,7 +244,7 @@ module db_pcie_dma
     .clk, .rst, .stop, .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
   );
 
-  assign idle = reads_ended && client_waiting == '0 && rq_idle && source_valid[SOURCES-1:0] == '0 &&
+  assign idle = reads_ended && client_waiting == '0 && write_idle && rq_idle && source_valid[SOURCES-1:0] == '0 &&
                 m_row_valid == '0 &&
                 s_read_valid == '0 && !s_seg_valid && !s_row_valid && !m_done_valid;
 endmodule

@@ -34,6 +34,7 @@ module db_pcie_write
 ) (
   input  logic              clk,
   input  logic              rst,
+  output logic              idle,         ///< no row waits inside
 
   /// 0: 128 bytes ... 3 and above: 1024 bytes; constant in use
   input  logic [2:0]        cfg_mps,
@@ -102,6 +103,7 @@ module db_pcie_write
     .m_done_valid(ended), .m_done_user(ended_user), .m_done_err(ended_err)
   );
   assign m_user[1] = tlp_user;
+  assign idle      = !row_valid;
   // At most 5 packets end between a TLP's start and here.
   db_pcie_write_done #(.USER_W(USER_W), .DEPTH(8)) i_done (
     .clk, .rst, .room(done_room), .s_done_valid(ended), .s_done_user(ended_user), .s_done_err(ended_err), .m_done_valid,

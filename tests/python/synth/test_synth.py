@@ -153,6 +153,7 @@ def test_known_sizes() -> None:
     assert 2 * 32 + 1 <= skid.ff <= 2 * 32 + 2 and skid.bram == 0
 
 
+@pytest.mark.nightly
 def test_small_modules_have_not_grown() -> None:
     pytest.importorskip("pyosys")
     found = synth.measure("db_ssd", "xcup", {"DATA_W": 256}, QUICK)

@@ -63,6 +63,6 @@ async def a_burst_every_other_cycle(dut: Any) -> None:
     assert used[-1] - used[0] == 2 * (len(used) - 1)
 
 
-@pytest.mark.parametrize("burst", [512, 4096])
+@pytest.mark.parametrize("burst", [bench.rare(512), 4096])
 def test_db_axi_cutter(burst: int) -> None:
     bench.run(__file__, "db_axi_cutter", {"BURST_BYTES": burst}, env={"BURST_BYTES": str(burst)})

@@ -97,7 +97,7 @@ async def packets(dut: Any) -> None:
         assert dut.idle.value == 1
 
 
-@pytest.mark.parametrize(("data_w", "direction"), [(128, 1), (256, 0)])
+@pytest.mark.parametrize(("data_w", "direction"), [(128, 1), bench.rare(256, 0)])
 def test_path(data_w: int, direction: int) -> None:
     gen = build.regs() / "rtl"
     ops = [*sorted(gen.glob("db_csd_op*_pkg.sv")), gen / "db_csd_ops.sv", *(f.file for f in folders.find())]

@@ -397,7 +397,8 @@ async def answers_stand_still(dut: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "mps", "mrrs", "rcb"), [(128, 128, 128, 64), bench.rare(256, 256, 512, 64), (512, 512, 4096, 128)]
+    ("width", "mps", "mrrs", "rcb"),
+    [bench.rare(128, 128, 128, 64), bench.rare(256, 256, 512, 64), (512, 512, 4096, 128)],
 )
 def test_db_pcie_hardblock(width: int, mps: int, mrrs: int, rcb: int) -> None:
     bench.run(

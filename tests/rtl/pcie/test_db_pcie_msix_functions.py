@@ -371,7 +371,7 @@ async def latency_and_rate(dut: Any) -> None:
 @pytest.mark.parametrize(
     ("num_fn", "vectors", "vf_vectors"),
     [
-        (3, 13, 8),
+        bench.rare(3, 13, 8),
         (17, 33, 8),
         bench.rare(3, 32, 1),
         bench.rare(4, 5, 32),

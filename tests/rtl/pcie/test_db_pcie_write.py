@@ -180,8 +180,8 @@ class Bench:
             self.rows.append((word, i + self.lanes >= len(data), bad))
         self.want_done.append((self.user, int(failed)))
 
-    async def run(self, idle_cycles: int = 60, hold_rows: int = 0) -> None:
-        """hold_rows: cycles before the first row is offered."""
+    async def run(self, idle_cycles: int = 60, hold_rows: int = 0, hold_segs: int = 0) -> None:
+        """hold_rows, hold_segs: cycles before the first row, the first segment is offered."""
         d, rng = self.dut, self.rng
         d.cfg_mps.value = {128: 0, 256: 1, 512: 2, 1024: 3}[self.mps]
         d.rst.value = 1
@@ -210,7 +210,7 @@ class Bench:
                 quiet = 0
             self.monitor.tick(rng)
             if not (int(d.s_seg_valid.value) and not int(d.s_seg_ready.value)):
-                go = seg is not None and rng.random() >= self.stall
+                go = seg is not None and rng.random() >= self.stall and self.monitor.cycle > hold_segs
                 d.s_seg_valid.value = int(go)
                 if go and seg is not None:
                     d.s_seg.value = SEGMENT.pack(
@@ -333,6 +333,28 @@ async def latency(dut: Any) -> None:
         await b.run(hold_rows=hold)
         took = await task
         assert took == want, f"{took} cycles"
+
+
+@cocotb.test()
+async def rows_that_are_dropped_are_work(dut: Any) -> None:
+    """It is not idle while rows are inside, though nothing comes in and nothing goes out: who stops its clock then
+    waits for ever for the end of a command whose list came late."""
+    start(dut)
+    b = Bench(dut, 5, 256, 0.0)
+    b.command(4096, 0, drop=1.0)
+    seen: list[int] = []
+
+    async def watch() -> None:
+        while not int(dut.m_done_valid.value):
+            await RisingEdge(dut.clk)
+            seen.append(int(dut.idle.value))
+
+    task = cocotb.start_soon(watch())
+    await b.run(hold_segs=600, idle_cycles=1000)
+    await task
+    b.check()
+    assert int(dut.idle.value) == 1
+    assert seen[600:].count(0) >= 4096 // (4 * b.lanes) and 1 not in seen[600:-3], "it said that it rests"
 
 
 @cocotb.test()

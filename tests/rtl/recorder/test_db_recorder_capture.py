@@ -451,7 +451,7 @@ async def single_drives(dut: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "stream", "data", "join"), [(2, 256, 128, 1), bench.rare(1, 128, 256, 4), (4, 1024, 256, 2)]
+    ("n", "stream", "data", "join"), [(2, 256, 128, 1), bench.rare(1, 128, 256, 4), bench.rare(4, 1024, 256, 2)]
 )
 def test_db_recorder_capture(n: int, stream: int, data: int, join: int) -> None:
     env = {"REC_N": str(n), "REC_STREAM": str(stream), "REC_DATA": str(data), "REC_JOIN": str(join)}

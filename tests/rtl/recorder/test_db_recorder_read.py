@@ -159,7 +159,7 @@ async def registers_under_a_read(dut: Any) -> None:
     b = await ready(dut)
     for x in b.drives:
         x.latency = lambda: 300
-    for turn in range(2):
+    for turn in range(bench.rounds(2, 1)):
         await b.write(0x88, 100)
         await b.write(0x8C, 60)
         await b.write(0x80, 1)

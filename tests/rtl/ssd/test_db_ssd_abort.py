@@ -217,7 +217,7 @@ async def waits_in_order(dut: Any) -> None:
 @pytest.mark.parametrize(
     ("num_fn", "num_cmds"),
     [
-        (1, 2),
+        rare(1, 2),
         (1, 128),
         rare(1, 256),
         rare(3, 64),

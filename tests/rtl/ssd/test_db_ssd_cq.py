@@ -664,7 +664,7 @@ async def intx_level_and_racing_doorbells(dut: Any) -> None:
     b.check()
 
 
-@pytest.mark.parametrize(("num_qp", "num_cmds"), [(1, 2), (32, 128)])
+@pytest.mark.parametrize(("num_qp", "num_cmds"), [bench.rare(1, 2), (32, 128)])
 def test_db_ssd_cq(num_qp: int, num_cmds: int) -> None:
     bench.run(
         __file__,

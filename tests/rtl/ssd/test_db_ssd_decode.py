@@ -530,7 +530,7 @@ async def outputs_do_not_block_each_other(dut):
 
 @pytest.mark.parametrize(
     ("num_fn", "num_ns", "uncorrectable", "sgl"),
-    [(1, 1, 0, 1), (1, 5, 0, 0), (1, 3, 1, 1), rare(3, 5, 0, 0), (17, 20, 0, 0)],
+    [rare(1, 1, 0, 1), rare(1, 5, 0, 0), (1, 3, 1, 1), rare(3, 5, 0, 0), (17, 20, 0, 0)],
 )
 def test_db_ssd_decode(num_fn, num_ns, uncorrectable, sgl):
     run(

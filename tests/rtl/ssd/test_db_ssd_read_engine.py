@@ -290,7 +290,7 @@ async def stop_at_any_time(dut: Any) -> None:
 
 
 @pytest.mark.parametrize(("data_w", "buf"), [
-    (128, 8192), bench.rare(256, 16384), (512, 16384),
+    bench.rare(128, 8192), bench.rare(256, 16384), (512, 16384),
 ])  # fmt: skip
 def test_db_ssd_read_engine(data_w: int, buf: int) -> None:
     bench.run(__file__, "db_ssd_read_engine", {"DATA_W": data_w, "BUF_BYTES": buf}, env={"DATA_W": str(data_w)})

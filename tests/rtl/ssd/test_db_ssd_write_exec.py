@@ -570,7 +570,7 @@ async def stop_inside_a_compare(dut: Any) -> None:
 
 
 @pytest.mark.parametrize(("data_w", "burst"), [
-    (128, 4096), bench.rare(256, 1024), (512, 512),
+    bench.rare(128, 4096), bench.rare(256, 1024), (512, 512),
 ])  # fmt: skip
 def test_db_ssd_write_exec(data_w: int, burst: int) -> None:
     parameters = {"DATA_W": data_w, "BURST_BYTES": burst}

@@ -173,6 +173,7 @@ def test_results(csd_works: list[Work]) -> None:
     assert compute.results(two) == [] and [(r.lba, r.digest) for r in compute.results(one)] == want[one]
 
 
+@pytest.mark.nightly
 def test_results_of_a_vf_that_is_reset(csd_works: list[Work]) -> None:
     """Who has the function next is not told what was found before, also not what came late; others miss nothing."""
     pf, one, two = (w.drive for w in csd_works)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from csd_drive import csd, ctr, get, io, put, xts
+from csd_drive import NUM_NS, csd, ctr, get, io, put, xts
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces
@@ -19,7 +19,6 @@ from traffic import MakeDrive
 pytestmark = pytest.mark.rtl
 RNG = random.Random(9)
 K1, K2, K3, K4, IV = (RNG.randbytes(n) for n in (32, 32, 32, 32, 16))
-NUM_NS = 6  # the simulator of a soak
 MEDIA = 10 << 20  # little, as deletions zero it; no whole number of pages for each
 SHARE = MEDIA // 4096 // NUM_NS * 4096
 DEFAULT = (Op.PASS, 0, False)
@@ -27,7 +26,7 @@ DEFAULT = (Op.PASS, 0, False)
 
 def keyed_drive(make_drive: MakeDrive) -> Driver:
     """XTS in namespaces 1 and 2 with the key of slot 1, in 3 with that of slot 2."""
-    drive = csd(make_drive, params={"NUM_NS": NUM_NS}, media_size=MEDIA)
+    drive = csd(make_drive, media_size=MEDIA)
     compute.load_key(drive, 1, K1, K2)
     compute.load_key(drive, 2, K3, K4)
     for nsid, slot in ((1, 1), (2, 1), (3, 2)):
@@ -161,6 +160,7 @@ def test_media_that_fails(make_drive: MakeDrive) -> None:
     assert 1 not in namespaces.allocated(drive) and not any(drive.sim.media_read(0, 1 << 20))
 
 
+@pytest.mark.nightly
 def test_results_go_too(make_drive: MakeDrive) -> None:
     """What reducers have found in a deleted namespace is in no log page; the results of others are."""
     drive = keyed_drive(make_drive)
@@ -177,6 +177,7 @@ def test_results_go_too(make_drive: MakeDrive) -> None:
     assert [r.lba for r in compute.results(drive)][:2] == [41, 39]
 
 
+@pytest.mark.nightly
 def test_results_to_come_go_too(make_drive: MakeDrive) -> None:
     """A digest takes longer than a small namespace's deletion: it is not the next owner's either."""
     drive = keyed_drive(make_drive)
@@ -191,6 +192,7 @@ def test_results_to_come_go_too(make_drive: MakeDrive) -> None:
         assert compute.results(drive) == []
 
 
+@pytest.mark.nightly
 def test_pages_nobody_had(make_drive: MakeDrive) -> None:
     """The rest of the division into equal parts may hold anything at power-on: zeros once it is given out."""
     drive = keyed_drive(make_drive)

@@ -138,6 +138,7 @@ def up(make_drive: MakeDrive, top: str, **options: Any) -> Driver:
     return drive
 
 
+@pytest.mark.nightly
 def test_cost(make_drive: MakeDrive) -> None:
     """At least 97 % of db_ssd's rate with each operator that is rated for the width; latency as promised."""
     base = measured(up(make_drive, "db_ssd"))

@@ -169,6 +169,7 @@ def test_a_namespace_moves(csd_works: list[Work]) -> None:
     locked(pf, 2)
 
 
+@pytest.mark.nightly
 def test_slots_that_the_pf_may_bind(csd_works: list[Work]) -> None:
     """Those of a VF to private namespaces that are the VF's, or nobody's yet: so a namespace is bound before its owner
     has it, and is never plain."""

@@ -34,7 +34,7 @@ def test_soak_of_25000(seed: int) -> None:
     assert soak("db_csd", seed, 5000) >= OWN
 
 
-CUTS = [("ns_create", "disable"), ("key", "power")]
+CUTS = [("key", "power")]
 ALL_CUTS = [(what, kind) for what in ("ns_create", "ns_delete", "key") for kind in RESETS]
 
 

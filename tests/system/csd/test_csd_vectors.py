@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import aes_vectors
 import pytest
-from csd_drive import csd, ctr, xts
+from csd_drive import NUM_NS, csd, ctr, xts
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme.commands import NvmeError, expect
@@ -110,11 +110,11 @@ def test_xts(make_drive: MakeDrive, bits: int) -> None:
         assert drive.sim.media_read(lba * 512, len(data)) == xts(k1, k2, lba, data), (lba, blocks)
         assert drive.read(lba, blocks) == data
     state = compute.state(drive)
-    assert state.bound == {1: (Op.AES_XTS, 3, True)} and state.xts == {3} and not state.ctr
+    assert state.bound[1] == (Op.AES_XTS, 3, True) and state.xts == {3} and not state.ctr
 
 
 def published(vectors: Iterable[aes_vectors.Vector], every: int = 1) -> list[aes_vectors.Vector]:
-    """Those that a drive of 64 MiB can hold, with keys that it takes."""
+    """Those that a namespace of 64 MiB can hold, with keys that it takes."""
     fit = [v for v in vectors if v.context.lba < 1 << 17 and v.key.k1 != v.key.k2]
     return fit[::every]
 
@@ -129,7 +129,7 @@ def test_published(make_drive: MakeDrive, name: str, every: int) -> None:
             "XTSVS 256": aes_vectors.xtsvs(256)}  # fmt: skip
     vectors = published(sets[name], every)
     assert len(vectors) >= {"38A": 2, "1619": 8}.get(name, 300 // every)
-    drive = csd(make_drive)
+    drive = csd(make_drive, media_size=NUM_NS * 64 << 20)
     for v in vectors:
         compute.load_key(drive, 2, v.key.k1, v.key.k2, v.key.iv)
         compute.bind(drive, 1, v.context.op, 2)

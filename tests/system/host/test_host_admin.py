@@ -10,7 +10,7 @@ from doorbell.device.blocks import BlockCommand
 from doorbell.device.drives import ModelDrive
 from doorbell.device.host_sim import HostSim
 from doorbell.device.messages import SimError
-from host_helpers import FAST, MS, NUM_RESETS, Host
+from host_helpers import EACH, FAST, MS, NUM_RESETS, Host
 
 ADMIN, DW0, BUFFER, ENTRY = 0x80, 0x84, 0x4000, 0x5000
 GET_LOG, IDENTIFY, SET_FEATURES, GET_FEATURES = 0x02, 0x06, 0x09, 0x0A
@@ -38,7 +38,7 @@ def by_registers(sim: HostSim, command: bytes, cycles: int = 50_000) -> tuple[in
     return got >> 16, bool(got & 4), sim.axil_read(DW0)
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 def test_while_io_runs(config: str) -> None:
     """SMART log, Identify, Features, by both ways, again and again between and during reads and writes."""
     host = Host(config, ModelDrive(**FAST), stall_pct=20).up()

@@ -178,6 +178,7 @@ def test_recorder_rows_are_met_and_can_be_missed(monkeypatch: pytest.MonkeyPatch
     assert [r.ok for r in slow] == [False, False, True, False, True], slow
 
 
+@pytest.mark.nightly
 def test_recorder_is_the_same_each_time(tmp_path: Path) -> None:
     """Same seed, same cycles: whole JSON compared. Another latency, another figure."""
     files = [tmp_path / f"{i}.json" for i in range(3)]

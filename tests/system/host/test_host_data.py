@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from doorbell.device.blocks import BlockCommand
 from doorbell.device.drives import Latency, ModelDrive
-from host_helpers import FAST, MAX_BLOCKS, Host
+from host_helpers import EACH, FAST, MAX_BLOCKS, Host
 
 BRING_UP_COMMANDS = 5  # Identify twice, Set Features, a completion and a submission queue
 
@@ -15,9 +15,9 @@ SHAPES = [
     ("narrow", 512, 5, 1024, 0, 0, 0, 256),
     ("narrow", 4096, 1, 31, 1, 30, 30, 128),
     ("narrow", 512, 0, 8, 3, 10, 60, 512),
-    ("small", 512, 1, 7, 2, 30, 30, 256),
-    ("small", 4096, 0, 64, 0, 0, 50, 128),
-    ("small", 512, 5, 3, 1, 60, 0, 512),
+    pytest.param("small", 512, 1, 7, 2, 30, 30, 256, marks=pytest.mark.nightly),
+    pytest.param("small", 4096, 0, 64, 0, 0, 50, 128, marks=pytest.mark.nightly),
+    pytest.param("small", 512, 5, 3, 1, 60, 0, 512, marks=pytest.mark.nightly),
     ("wide", 512, 1, 31, 1, 30, 30, 256),
     ("wide", 4096, 5, 8, 3, 0, 0, 512),
     ("wide", 512, 0, 1024, 0, 20, 20, 128),
@@ -39,7 +39,7 @@ def test_random(config: str, lba: int, mdts: int, mqes: int, dstrd: int, stall: 
     host.close()
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 def test_three_times_mdts_at_depth(config: str) -> None:
     """Only long commands, more of them than fit anywhere, written and read back."""
     host = Host(config, ModelDrive(**{**FAST, "mdts": 2})).up()
@@ -51,7 +51,7 @@ def test_three_times_mdts_at_depth(config: str) -> None:
     host.close()
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 def test_all_slots_in_flight(config: str) -> None:
     """As many commands in the drive as there are slots, of writes and of reads; all come out in order."""
     host = Host(config, ModelDrive(**{**FAST, "read": Latency(80_000), "write": Latency(80_000)})).up()

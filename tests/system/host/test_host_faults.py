@@ -14,6 +14,7 @@ from host_helpers import (
     ABORTED,
     ADMIN_MS,
     CONTROL,
+    EACH,
     FAST,
     HOST_ABORTED,
     MS,
@@ -39,7 +40,7 @@ def mixed(h: Host, count: int = 60) -> list[tuple[str, int, int]]:
     return [*out[:20], ("read", 4000, 9), ("write", 5000, 9), *out[20:]]
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 def test_error_status(config: str) -> None:
     h = host(config)
     h.sim.fault("status", lba=4003, blocks=1, status=0x281)
@@ -73,7 +74,7 @@ def test_lost_and_aborted(op: int) -> None:
     h.close()
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 @pytest.mark.parametrize("op", [READ, WRITE])
 def test_lost_and_repeated(config: str, op: int) -> None:
     """Abort does not help: controller reset, and all that has not ended is done again."""
@@ -147,7 +148,7 @@ def test_fatal(repeat: bool) -> None:
     h.close()
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 @pytest.mark.parametrize("kind", ["double", "phase"])
 def test_wrong_entries(config: str, kind: str) -> None:
     """An entry that comes twice, or first with the wrong phase: counted, and nothing else happens.
@@ -170,7 +171,7 @@ def test_wrong_entries(config: str, kind: str) -> None:
     h.close()
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 def test_entry_again_when_its_slot_is_another_commands(config: str) -> None:
     """The second entry of a command comes when its slot has been used again, some rounds later: it is counted, and the
     command that has the slot then goes on. Reads would end before their data is there.
@@ -184,7 +185,7 @@ def test_entry_again_when_its_slot_is_another_commands(config: str) -> None:
     h.close()
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 @pytest.mark.parametrize("repeat", [True, False])
 @pytest.mark.parametrize("op", [READ, WRITE])
 def test_damaged_write(config: str, repeat: bool, op: int) -> None:
@@ -224,7 +225,7 @@ def test_damaged_for_ever() -> None:
     h.close()
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 @pytest.mark.parametrize("by_drive", [True, False])
 def test_link_down_and_up(config: str, by_drive: bool) -> None:
     h = host(config)
@@ -332,7 +333,7 @@ def test_admin_command_lost() -> None:
     h.close()
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 def test_reset_in_the_middle(config: str) -> None:
     """The top's reset at any moment: everything that was under way is forgotten, and all is well after it."""
     h = host(config)

@@ -16,7 +16,7 @@ from doorbell.device import limits
 from doorbell.device.blocks import BlockCommand
 from doorbell.device.drives import ExternalDrive, Latency, ModelDrive
 from doorbell.device.host_sim import HostSim
-from host_helpers import FAST, Host, library
+from host_helpers import EACH, FAST, Host, library
 
 PARAMS = {"DATA_W": 128, "MS_CYCLES": MS_CYCLES, "WR_RING_BYTES": 262144}  # writes wait in it for reads before them
 BUFFER, RING, FORWARD = 0x2000, 1 << 23, 6 << 23  # in the window: the admin buffer is memory of the drive's own
@@ -45,7 +45,7 @@ def mix(drive: ModelDrive, reads: float, count: int = 8000, skip: int = 500) -> 
         return rate / limits.host_mix(LINK, works).iops, moved
 
 
-@pytest.mark.parametrize("reads", [0.7, 0.5, 0.3])
+@pytest.mark.parametrize("reads", [0.7, *(pytest.param(part, marks=pytest.mark.nightly) for part in (0.5, 0.3))])
 def test_share_of_the_link(reads: float) -> None:
     """At least 97 %, and CQ never stalls; without the credits it does, for the reads that wait, and a mix that fills
     both directions loses by it.
@@ -110,7 +110,7 @@ def test_what_passes_what(credits: bool) -> None:
         assert max(waits) < 600 if credits else min(waits) > 1000
 
 
-@pytest.mark.parametrize("config", ["narrow", "small", "wide"])
+@pytest.mark.parametrize("config", EACH)
 @pytest.mark.parametrize("credits", [True, False])
 def test_data(config: str, credits: bool) -> None:
     """Random reads and writes, stalls everywhere, few credits on the link, many reads out: data compared."""

@@ -56,7 +56,7 @@ def payload(path: Path, size: int, seed: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "drives", "size"), [
-    ("model", 2, 3 * MB + 12345), ("model", 1, 4096), ("db_ssd", 2, MB + 1),
+    ("model", 2, 3 * MB + 12345), pytest.param("model", 1, 4096, marks=pytest.mark.nightly), ("db_ssd", 2, MB + 1),
     pytest.param("qemu", 2, 4 * MB - 1, marks=NEEDS_QEMU),
 ])  # fmt: skip
 def test_there_and_back(tmp_path: Path, kind: str, drives: int, size: int) -> None:
@@ -92,6 +92,7 @@ def test_pipes_and_named_images(tmp_path: Path) -> None:
     assert out.stdout == data
 
 
+@pytest.mark.nightly
 def test_with_buffer(tmp_path: Path) -> None:
     """What is still in memory when the input is over is recorded."""
     data = payload(tmp_path / "in", 3 * MB + 5)

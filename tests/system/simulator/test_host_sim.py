@@ -44,7 +44,7 @@ def payload(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-@pytest.mark.parametrize("data_w", [128, 256, 512])
+@pytest.mark.parametrize("data_w", [128, *(pytest.param(w, marks=pytest.mark.nightly) for w in (256, 512))])
 def test_bringup_identify(make: Make, data_w: int) -> None:
     """Configuration space, registers, admin commands: fields where the specification has them."""
     host = make({"lba_bytes": 4096, "mdts": 3, "dstrd": 1, "mqes": 300, "crs_us": 20}, data_w=data_w)
@@ -413,7 +413,7 @@ def test_external_drive() -> None:
         assert not sim.errors()
 
 
-@pytest.mark.parametrize(("ports", "data_w"), [(3, 128), (2, 256)])
+@pytest.mark.parametrize(("ports", "data_w"), [(3, 128), pytest.param(2, 256, marks=pytest.mark.nightly)])
 def test_several_ports(ports: int, data_w: int) -> None:
     """Root ports side by side: each has its own link, drive and sizes, and data goes to the right one."""
     drives = [ModelDrive(**{**FAST, "link": f"gen{2 + p}x4", "mdts": 2 + p}) for p in range(ports)]

@@ -152,7 +152,7 @@ def test_link_names() -> None:
             Link.parse(bad)
 
 
-@pytest.mark.parametrize("data_w", [128, 256, 512])
+@pytest.mark.parametrize("data_w", [pytest.param(128, marks=pytest.mark.nightly), 256, 512])
 def test_registers(make: Make, data_w: int) -> None:
     d = make(data_w)
     sim = d.sim

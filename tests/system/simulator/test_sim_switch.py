@@ -150,7 +150,7 @@ def test_registers_of_ssds(make: Make) -> None:
 
 
 @pytest.mark.parametrize("port", [0, 1])
-@pytest.mark.parametrize("data_w", [256, 512])
+@pytest.mark.parametrize("data_w", [256, pytest.param(512, marks=pytest.mark.nightly)])
 def test_commands(make: Make, port: int, data_w: int) -> None:
     """An SSD is brought up, writes and reads: entries, PRPs, data and completions all go through BAR 2."""
     card = make(data_w=data_w)

@@ -95,6 +95,7 @@ def test_a_vf_is_reset_while_others_work(make_drive: MakeDrive) -> None:
     finish(*ts)
 
 
+@pytest.mark.nightly
 def test_vfs_go_and_come_while_the_pf_works(make_drive: MakeDrive) -> None:
     pf, one, two = drives = functions(make_drive, 3, seed=9)
     ts = traffics(drives, seed=9)
@@ -115,7 +116,7 @@ def test_vfs_go_and_come_while_the_pf_works(make_drive: MakeDrive) -> None:
     finish(*ts)
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.nightly), 1])
 def test_a_function_is_reset_again_and_again(make_drive: MakeDrive, number: int) -> None:
     """Whatever the firmware has done meanwhile: nothing, looked once, gone to sleep."""
     drives = functions(make_drive, 3)

@@ -85,6 +85,7 @@ def test_a_reset_of_the_pf_ends_all(crowd: Crowd, kind: str) -> None:
     assert all(m.up for m in crowd.members)
 
 
+@pytest.mark.nightly
 def test_vfs_stay_away_while_others_work(crowd: Crowd) -> None:
     at_work(crowd, 10)
     crowd.play({"do": "offline", "fn": 2})
@@ -98,6 +99,7 @@ def test_vfs_stay_away_while_others_work(crowd: Crowd) -> None:
     crowd.finish()
 
 
+@pytest.mark.nightly
 def test_a_namespace_moves_with_its_data(crowd: Crowd) -> None:
     crowd.play(write(1, data=7))
     crowd.play({"do": "attach", "ns": 2, "to": 2})  # private: refused
@@ -152,7 +154,9 @@ def test_a_namespace_that_all_write(crowd: Crowd) -> None:
     assert crowd.members[1].judge.ended["SUCCESS"] > 100
 
 
-@pytest.mark.parametrize("change", ["format", pytest.param("detach", marks=pytest.mark.nightly), "ns_delete"])
+@pytest.mark.parametrize(
+    "change", ["format", *(pytest.param(how, marks=pytest.mark.nightly) for how in ("detach", "ns_delete"))]
+)
 def test_a_namespace_changes_under_its_commands(crowd: Crowd, change: str) -> None:
     """Each ends as it may, before or after; the other namespaces' go on, and what is there afterwards is right."""
     shared = {"ns": FUNCTIONS, "count": 24}  # so much that the media is not done before the firmware is

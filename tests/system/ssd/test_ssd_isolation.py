@@ -361,6 +361,7 @@ def test_format_beside_a_queue_that_nobody_reads(make_drive: MakeDrive) -> None:
     drive.run(*commands)
 
 
+@pytest.mark.nightly
 @pytest.mark.rtl
 def test_abort_of_what_nobody_fetches(make_drive: MakeDrive) -> None:
     """A queue has its largest share of slots, and nobody reads its completion queue: so what it still holds does not

@@ -464,6 +464,7 @@ def test_notices(drive: Driver) -> None:
         assert namespaces.changed(drive) == []
 
 
+@pytest.mark.nightly
 def test_deleted_under_io(drive: Driver) -> None:
     """All namespaces busy on all queues; one is detached or deleted again and again. Its commands end well or with
     Namespace Not Ready, then Invalid Field, those of the others well and not later, and what was written is there."""

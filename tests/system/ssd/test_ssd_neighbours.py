@@ -110,6 +110,7 @@ def test_completions_that_nobody_reads(scene: Scene) -> None:
     scene.play(act)
 
 
+@pytest.mark.nightly
 def test_resets_without_end(scene: Scene) -> None:
     count = itertools.count()
 
@@ -139,6 +140,7 @@ def doorbells(bad: Driver, good: bool) -> Iterator[tuple[int, int, int]]:
                 yield (doorbell_offset(1, False, 0), 0x7FFF, 2 if n & 16 else 4)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("good", [pytest.param(True, marks=pytest.mark.nightly), False], ids=["good", "bad"])
 def test_doorbells_without_end(scene: Scene, good: bool) -> None:
     stream = doorbells(scene.bad, good)
@@ -152,6 +154,7 @@ def test_doorbells_without_end(scene: Scene, good: bool) -> None:
     scene.play(act)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("what", [
     pytest.param("range", marks=pytest.mark.nightly),
     pytest.param("opcode", marks=pytest.mark.nightly),
@@ -200,6 +203,7 @@ def test_deallocation_of_everything(scene: Scene, ranges: int) -> None:
     scene.play(lambda bad: keep_full(bad, NvmOpc.DSM, **fields))
 
 
+@pytest.mark.nightly
 def test_queues_that_come_and_go(scene: Scene) -> None:
     buffer = scene.bad.buffer(SIZE)
 

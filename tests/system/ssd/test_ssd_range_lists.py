@@ -69,7 +69,9 @@ def wait(drives: list[Driver], commands: list[Command]) -> None:
     raise AssertionError("commands are lost")
 
 
-@pytest.mark.parametrize("offset", [0, 4, 60, 64, 2052, 4032, 4092])
+@pytest.mark.parametrize(
+    "offset", [0, 4092, *(pytest.param(offset, marks=pytest.mark.nightly) for offset in (4, 60, 64, 2052, 4032))]
+)
 def test_all_at_once(make_drive: MakeDrive, offset: int) -> None:
     """Of any length, wherever the list crosses its page: what is in it is deallocated, and nothing else."""
     drives = functions(make_drive, 3)
@@ -141,7 +143,9 @@ def test_a_media_error_in_the_middle(make_drive: MakeDrive) -> None:
     assert gone(drives[1], REGION) == blocks(ranges)
 
 
-@pytest.mark.parametrize("how", ["abort", "queue", "function"])
+@pytest.mark.parametrize(
+    "how", [*(pytest.param(how, marks=pytest.mark.nightly) for how in ("abort", "queue")), "function"]
+)
 def test_an_end_in_the_middle(make_drive: MakeDrive, how: str) -> None:
     """The list is aborted when some of it is done, at other moments each time; what comes after it is whole."""
     drives = functions(make_drive, 3)

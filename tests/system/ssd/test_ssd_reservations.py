@@ -327,6 +327,7 @@ def run_at_random(cluster: Cluster, seed: int, steps: int, links: int, powers: i
     return seen
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("slots", [128, pytest.param(256, marks=pytest.mark.nightly)])
 def test_more_commands_than_there_are_slots(make_drive: MakeDrive, slots: int) -> None:
     """The ring to the firmware has a place for each slot, at the end of its memory, which is used again and again: each

@@ -20,7 +20,7 @@ from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.sgl import PSDT_SGL, SGLS_BIT_BUCKET, SGLS_DWORDS, SGLS_LONGER, Descriptor, Kind, Sgl
 from doorbell.nvme.structures import DsmRange
-from traffic import MakeDrive
+from traffic import NARROW, MakeDrive
 
 pytestmark = pytest.mark.rtl
 SGL = {"SGL": 1}
@@ -30,7 +30,7 @@ BOTH = (PSDT_SGL, 2 * PSDT_SGL)  # PSDT 1 and 2 differ in the metadata pointer a
 @pytest.fixture
 def drive(make_drive: MakeDrive) -> Driver:
     """One that takes SGLs, up with four queue pairs of 64 entries."""
-    d = make_drive(params=SGL)
+    d = make_drive(**NARROW)
     d.start(queues=4, entries=64)
     return d
 
@@ -113,12 +113,12 @@ def free(drive: Driver, found: Sequence[Listed]) -> None:
 
 
 @pytest.mark.parametrize(("data_w", "link"), [
-    (256, "gen3x8"), *(pytest.param(*wide, marks=pytest.mark.nightly) for wide in ((128, "gen3x4"), (512, "gen4x8"))),
+    (128, "gen3x4"), *(pytest.param(*wide, marks=pytest.mark.nightly) for wide in ((256, "gen3x8"), (512, "gen4x8"))),
 ])  # fmt: skip
 def test_random_lists(make_drive: MakeDrive, data_w: int, link: str) -> None:
     """Reads, Writes and Compares with random lists, many at once and with PRPs between them: every byte of the arenas
     and of the blocks is as the model says."""
-    drive = make_drive(data_w=data_w, link=link, params=SGL)
+    drive = make_drive(**(NARROW if data_w == 128 else {"data_w": data_w, "link": link, "params": SGL}))
     drive.start(queues=4, entries=64)
     rng = random.Random(data_w)
     region = 4096
@@ -172,7 +172,7 @@ def test_random_lists(make_drive: MakeDrive, data_w: int, link: str) -> None:
 def test_identify_and_refusals(make_drive: MakeDrive) -> None:
     """SGLS says what works; PSDT 3 and admin commands with SGLs are refused, and all SGLs by a drive that has none."""
     for has in (1, 0):
-        drive = make_drive(params={"SGL": 1} if has else {})
+        drive = make_drive(**(NARROW if has else {}))
         drive.start(queues=2, entries=16)
         assert drive.controller is not None
         assert drive.controller.sgls == (SGLS_DWORDS | SGLS_BIT_BUCKET | SGLS_LONGER if has else 0)
@@ -307,7 +307,7 @@ def test_endless_list(drive: Driver) -> None:
 @pytest.mark.parametrize("opcode", [NvmOpc.READ, NvmOpc.WRITE], ids=lambda o: o.name)
 def test_segment_fault(make_drive: MakeDrive, kind: str, opcode: int) -> None:
     """A segment that cannot be read, the first one, a later one, or the second page of one: Data Transfer Error."""
-    drive = make_drive(cpl_timeout_us=50, params=SGL)
+    drive = make_drive(cpl_timeout_us=50, **NARROW)
     drive.start(queues=2, entries=32)
     buffer = drive.buffer(64 << 10, scattered=True)
     every = buffer.blocks()
@@ -323,11 +323,13 @@ def test_segment_fault(make_drive: MakeDrive, kind: str, opcode: int) -> None:
         sgl.free()
 
 
-@pytest.mark.parametrize("how", ["disable", "flr", "delete", "abort"])
+@pytest.mark.parametrize(
+    "how", [*(pytest.param(how, marks=pytest.mark.nightly) for how in ("disable", "flr", "delete")), "abort"]
+)
 def test_reset_in_the_middle(make_drive: MakeDrive, how: str) -> None:
     """At any moment of many lists that chain: afterwards nothing of the host's memory is touched, and the next lists
     are walked as the first."""
-    drive = make_drive(host_latency_ns=700, params=SGL)
+    drive = make_drive(host_latency_ns=700, **NARROW)
     rng = random.Random(how)
     drive.start(queues=2, entries=64)
     for cycles in (150, 400, 700, 1100, 1700, 2600, 4000):
@@ -369,6 +371,7 @@ def test_reset_in_the_middle(make_drive: MakeDrive, how: str) -> None:
         free(drive, [f])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("link", "data_w"), [("gen3x8", 256), pytest.param("gen4x8", 512, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("scattered", [False, True], ids=["block", "list"])
 def test_as_fast_as_prps(

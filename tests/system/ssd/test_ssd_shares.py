@@ -179,6 +179,7 @@ def test_what_it_outlasts(pf: Driver) -> None:
     assert everything(pf) == [PLAIN, *after[1:]]
 
 
+@pytest.mark.nightly
 def test_an_image_for_one_function(make_drive: MakeDrive, tmp_path: Path) -> None:
     """What a drive with VFs has saved is read by one without: it takes what is its own, and keeps nothing else."""
     image = str(tmp_path / "image")

@@ -68,7 +68,7 @@ def parts(results: list[Result]) -> list[float]:
 
 
 @pytest.mark.parametrize(("rw", "depth", "copies", "weights"), [
-    ("randread", 128, 2, (4, 2, 1)),
+    pytest.param("randread", 128, 2, (4, 2, 1), marks=pytest.mark.nightly),
     ("randread", 64, 1, (4, 2, 1)),
     pytest.param("randwrite", 128, 2, (4, 2, 1), marks=pytest.mark.nightly),
     pytest.param("randrw", 128, 2, (4, 2, 1), marks=pytest.mark.nightly),
@@ -90,7 +90,7 @@ def test_parts_are_as_weights_are(drive: Drive, rw: str, depth: int, copies: int
 
 @pytest.mark.parametrize(("what", "size"), [
     ("iops", 4 << 10),
-    ("bytes_per_s", 4 << 10),
+    pytest.param("bytes_per_s", 4 << 10, marks=pytest.mark.nightly),
     pytest.param("bytes_per_s", 128 << 10, marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_who_is_limited_costs_the_others_nothing(drive: Drive, what: str, size: int) -> None:
@@ -138,6 +138,7 @@ def test_what_a_drive_does_not_have_is_one_line(drive: Drive) -> None:
         apply(pf, [Share(1, slots_min=1)], NUM_FN)
 
 
+@pytest.mark.nightly
 def test_it_holds_at_once_under_traffic(make_drive: MakeDrive) -> None:
     """Two VFs write and read, and check what they read, while limits, weights and slots come and go: what is set holds
     from then on, the other VF is as fast as before, and nobody loses a command."""

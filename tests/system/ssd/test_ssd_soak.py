@@ -20,7 +20,7 @@ from doorbell.soak.steps import FAULTS, RESETS, STEPS, Step, load
 
 pytestmark = pytest.mark.rtl
 SCRIPTS = sorted((ROOT / "tests" / "data" / "soak").glob("*.json"))
-CUTS = [("format", "disable"), ("write", "power"), ("delete_queue", "power")]
+CUTS = [("format", "disable"), ("write", "power")]
 ALL_CUTS = [(what, kind) for what in ("format", "write", "create_queue", "delete_queue") for kind in RESETS]
 WRITE: Step = {"do": "io", "op": "write", "count": 8, "data": 1}
 

@@ -164,7 +164,7 @@ def test_a_command_that_an_ssd_loses(whole: Driver) -> None:
     assert whole.read(reads[lost][1], 8) == data[lost]
 
 
-@pytest.mark.parametrize("how", ["disable", "reset"])
+@pytest.mark.parametrize("how", ["disable", pytest.param("reset", marks=pytest.mark.nightly)])
 def test_reset_in_the_middle(whole: Driver, how: str) -> None:
     """A controller reset leaves the SSDs up; one of the link brings them up anew. What was acknowledged is there."""
     sim = card_of(whole.sim)

@@ -139,6 +139,7 @@ def test_a_reset_of_the_pf_is_one_of_the_vfs(tmp_path: Path) -> None:
         drive.close()
 
 
+@pytest.mark.nightly
 def test_a_client_of_the_pf_may_take_vfs_away(tmp_path: Path) -> None:
     with served(tmp_path) as paths:
         (pf_drive, pf), (one_drive, one), (two_drive, two) = up_all(paths)
@@ -170,6 +171,7 @@ def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
         drive.close()
 
 
+@pytest.mark.nightly
 def test_namespaces_last(tmp_path: Path) -> None:
     """They were given once, and are found again; a drive that others have written to is not shared out."""
     image = tmp_path / "image"

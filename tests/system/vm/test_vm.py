@@ -77,12 +77,14 @@ exit 7
     assert done.stdout == bytes(range(256)) + bytes(1 << 20) + b"to stderr\n"
 
 
+@pytest.mark.nightly
 def test_shebang(tmp_path: Path) -> None:
     text = '#!/usr/bin/awk -f\nBEGIN { print "awk speaks"; exit 3 }\n'
     done = vm(tmp_path, "--stock", "none", "--run", script(tmp_path, text), "--smp", "2")
     assert (done.returncode, done.stdout) == (3, b"awk speaks\n"), done.stderr
 
 
+@pytest.mark.nightly
 def test_guest_that_crashes(tmp_path: Path) -> None:
     text = "#!/bin/sh\necho last words\nsleep 0.2\necho c >/proc/sysrq-trigger\nsleep 60\n"
     done = vm(tmp_path, "--stock", "none", "--run", script(tmp_path, text))
@@ -92,11 +94,13 @@ def test_guest_that_crashes(tmp_path: Path) -> None:
     assert str(log).encode() in done.stderr and b"sysrq triggered crash" in log.read_bytes()
 
 
+@pytest.mark.nightly
 def test_timeout(tmp_path: Path) -> None:
     done = vm(tmp_path, "--stock", "none", "--run", script(tmp_path, "sleep 1000"), "--timeout", "6")
     assert done.returncode == FAILED and b"did not finish in 6 s" in done.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_ends_with_its_caller(tmp_path: Path, number: int) -> None:
     """However `doorbell vm` ends, QEMU and the server end too; asked politely, it cleans up and the image is whole."""

@@ -13,6 +13,7 @@ from test_vm import GUEST, pytestmark, vm
 pytestmark = [pytestmark, pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")]
 
 
+@pytest.mark.nightly
 def test_linux(tmp_path: Path) -> None:
     """nvme-cli's commands, and that Linux rescans by itself; the simulator of test_ssd_namespaces.py."""
     image = tmp_path / "drive.img"

@@ -94,6 +94,7 @@ def questions(lines: list[str]) -> dict[str, str]:
     return {q: a.strip() for q, a in pairs}
 
 
+@pytest.mark.nightly
 def test_answers(served: str, stock: list[str]) -> None:
     """Same names, same structure, same status for wrong uses; where they differ it is on purpose."""
     device = {"driver": "vfio-user-pci", "bus": "rp", "socket": {"type": "unix", "path": served},
