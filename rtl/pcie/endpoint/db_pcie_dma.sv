@@ -195,8 +195,9 @@ module db_pcie_dma
 
   db_pcie_write #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .USER_W(WRITE_USER_W)) i_write (
     .clk, .rst, .idle(write_idle), .cfg_mps, .silent, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid,
-    .s_row_ready, .s_row_data, .s_row_info, .m_rq_valid(source_valid[0]), .m_rq_ready(source_ready[0]), .m_rq(source[0]), .m_user(m_write_user),
-    .s_user_void(s_write_void), .fence, .fenced(write_fenced), .m_done_valid, .m_done_ready, .m_done_user, .m_done_err
+    .s_row_ready, .s_row_data, .s_row_info, .m_rq_valid(source_valid[0]), .m_rq_ready(source_ready[0]),
+    .m_rq(source[0]), .m_user(m_write_user), .s_user_void(s_write_void), .fence, .fenced(write_fenced), .m_done_valid,
+    .m_done_ready, .m_done_user, .m_done_err
   );
   db_pcie_post #(.NUM_FN(NUM_FN), .DATA_W(DATA_W)) i_post (
     .clk, .rst, .silent, .s_post_valid, .s_post_ready, .s_post, .m_rq_valid(source_valid[1]),

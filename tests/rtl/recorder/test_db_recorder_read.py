@@ -460,7 +460,7 @@ async def entries_of_the_host(dut: Any) -> None:
         await b.wait(3)
 
 
-@cocotb.test()
+@cocotb.test(skip=not bench.FULL)
 async def entries_beside_a_capture(dut: Any) -> None:
     """Entries of the host, several at once, while a capture fills the drives and then while they are read out: all
     data is where it belongs. What finds no room is refused.

@@ -502,7 +502,7 @@ def u(data: bytes, at: int, n: int) -> int:
     return int.from_bytes(data[at : at + n], "little")
 
 
-@cocotb.test()
+@cocotb.test(skip=not LONG)
 async def identify_structures(dut):
     b = await started(dut, 2)
     c = await b.identify(1)
@@ -792,7 +792,7 @@ async def get_log(b: Bench, lid: int, size: int, status: int = OK, *, nsid: int 
     return out[:size]
 
 
-@cocotb.test()
+@cocotb.test(skip=not LONG)
 async def log_pages(dut):
     b = await started(dut, 5)
     effects = await get_log(b, 5, 4096)
@@ -1271,7 +1271,7 @@ async def without_power(dut):
     assert table(b) == {1: (0, SECTORS, 0)} and (await get_log(b, 2, 512))[0] == 4
 
 
-@cocotb.test()
+@cocotb.test(skip=not LONG)
 async def namespace_notices(dut):
     """Changed Namespace List and its event, if the host wants it."""
     b = await started(dut, 13)
@@ -1540,7 +1540,7 @@ async def keys_leave_nothing(dut):
     await b.run(0xC1, BAD_FIELD, prp1=0x12000, dw10=1 | 1 << 8)
 
 
-@cocotb.test()
+@cocotb.test(skip=not LONG)
 async def aes_that_failed_its_test(dut):
     """No word of a key is taken or staged, by command or feature; the log pages say why; all else works."""
     b = Bench(dut, 16)

@@ -350,6 +350,7 @@ def sustained_encrypted(drive: Driver, total: int) -> None:
         assert drive.sim.media_read(first, size) == xts(K1, K2, first // 512, data)
 
 
+@pytest.mark.nightly
 def test_sustained_writes_encrypted(make_drive: MakeDrive) -> None:
     sustained_encrypted(csd(make_drive, queues=4), 8 << 20)
 

@@ -95,6 +95,7 @@ def test_detached(make_drive: MakeDrive) -> None:
     assert bound.pop(6) == DEFAULT and set(bound.values()) == {(Op.AES_XTS, 1, True)}
 
 
+@pytest.mark.nightly
 def test_power_cycle(make_drive: MakeDrive) -> None:
     """What namespaces do comes back with its parameters, keys do not: what needs one is locked, never plain. Also what
     feature C0h says, and a namespace of one's own."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from csd_drive import NARROW
 from doorbell.nvme import namespaces
 from doorbell.soak.judge import Failure
 from doorbell.soak.player import Player
@@ -19,13 +20,13 @@ OWN = {"key", "bind", "ns_create", "ns_delete", "attach", "detach"}
 
 @pytest.fixture
 def player(tmp_path: Path) -> Iterator[Player]:
-    p = Player("db_csd", tmp_path, {}, 1)
+    p = Player("db_csd", tmp_path, NARROW, 1)
     yield p
     p.close()
 
 
 def test_soak() -> None:
-    assert soak("db_csd", 1, 1200) >= OWN - {"detach", "ns_delete"}
+    assert soak("db_csd", 1, 1200, **NARROW) >= OWN - {"detach", "ns_delete"}
 
 
 @pytest.mark.nightly

@@ -18,7 +18,7 @@ def drive(**options: object) -> SsdDrive:
 
 
 @pytest.mark.parametrize(("config", "options"), [
-    pytest.param("narrow", {"link": "gen3x4"}, marks=pytest.mark.nightly), ("wide", {"link": "gen3x8"}),
+    ("narrow", {"link": "gen3x4"}), pytest.param("wide", {"link": "gen3x8"}, marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_data(config: str, options: dict[str, object]) -> None:
     """Bring-up, all operations at random, admin commands meanwhile; the drive's media against the model."""

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists
 NEEDS_QEMU = pytest.mark.skipif(
     platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU is one of Debian's amd64 packages"
 )
-KINDS = ["model", "db_ssd", pytest.param("qemu", marks=NEEDS_QEMU)]
+KINDS = ["model", pytest.param("db_ssd", marks=pytest.mark.nightly), pytest.param("qemu", marks=NEEDS_QEMU)]
 MB = 1 << 20
 
 

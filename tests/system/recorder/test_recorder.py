@@ -345,6 +345,7 @@ def test_stopped_and_started_with_a_full_buffer() -> None:
         assert not sim.errors()
 
 
+@pytest.mark.nightly
 def test_buffer_drops() -> None:
     """Above BUFFER_DROP_PCT whole blocks are lost, two at a time, counted; the source is not held up."""
     rate, stall_us, size = 3.5, 600, MB

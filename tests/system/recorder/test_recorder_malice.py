@@ -149,7 +149,7 @@ ABSURD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("job", ["capture", "read"])
+@pytest.mark.parametrize("job", ["capture", pytest.param("read", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("facts", ABSURD)
 def test_absurd_facts(facts: str, job: str) -> None:
     """What drive 1 says of itself is nobody's concern but its host's, which brings it up or does not."""

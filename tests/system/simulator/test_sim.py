@@ -871,6 +871,7 @@ def test_options_are_checked() -> None:
         sim.run(1)
 
 
+@pytest.mark.nightly
 def test_waveforms_of_a_test(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -56,7 +56,7 @@ def make() -> Iterator[Make]:
             assert not errors
 
 
-@pytest.mark.parametrize("num_fn", [2, 17])
+@pytest.mark.parametrize("num_fn", [3, *(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 17))])
 def test_registers_of_each_function(make: Make, num_fn: int) -> None:
     """The descriptor has the hard block's number; who does not answer as that function is found out."""
     devices = make(num_fn)

@@ -149,6 +149,7 @@ def test_no_such_feature_without_vfs(make_drive: MakeDrive) -> None:
     expect(share_try(drive, 0)[0], Status.INVALID_FIELD)
 
 
+@pytest.mark.nightly
 def test_what_it_outlasts(pf: Driver) -> None:
     """A VF's end and its return; the PF's resets bring back what was saved, and power does."""
     mine, saved = {"weight": 9, "iops": 12345}, {"weight": 3, "slots_min": 4, "bytes_per_s": 5 << 30, "bytes_burst": 77}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
@@ -30,9 +31,9 @@ def often(some: list[tuple[str, str]], every: list[tuple[str, str]]) -> list[obj
     return [case if case in some else pytest.param(*case, marks=pytest.mark.nightly) for case in every]
 
 
-def soak(top: str, seed: int, commands: int) -> set[str]:
-    """What was done."""
-    outcome = play(top, seed, random_steps(top, seed), commands=commands)
+def soak(top: str, seed: int, commands: int, **options: Any) -> set[str]:
+    """What was done. options: of the simulator."""
+    outcome = play(top, seed, random_steps(top, seed), commands=commands, options=options)
     assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
     assert outcome.commands >= commands and outcome.ended["SUCCESS"] > commands // 2
     return set(outcome.did)

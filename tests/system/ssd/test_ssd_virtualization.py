@@ -311,7 +311,8 @@ def test_a_vf_that_stays_enabled_does_not_hold_the_pf(pf: Driver) -> None:
     vf_up(pf, 1, vf=vf)
 
 
-@pytest.mark.parametrize("how", ["shutdown", pytest.param("keep alive", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", ["shutdown", "keep alive"])
 def test_a_vf_that_goes_in_the_middle_of_its_format(make_drive: MakeDrive, how: str) -> None:
     """What it changes is free again for others, whether its host shuts it down or is not heard of any more."""
     pages, format_us = 64, 600

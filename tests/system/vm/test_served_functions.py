@@ -97,7 +97,9 @@ def test_a_client_that_goes_is_no_matter_to_the_others(tmp_path: Path) -> None:
             drive.close()
 
 
-@pytest.mark.parametrize("messages", [False, True], ids=["shared memory", "messages"])
+@pytest.mark.parametrize(
+    "messages", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["shared memory", "messages"]
+)
 def test_reset_of_a_vf(tmp_path: Path, messages: bool) -> None:
     with served(tmp_path) as paths:
         (drive, driver), (other_drive, other) = up(paths[1], messages=messages), up(paths[2])
