@@ -2,7 +2,7 @@
 // Reads stretches of the media over AXI4 and gives them out as one packet of rows each, in order.
 //
 // Bursts are requested as far ahead as the row buffer has room for a whole one, so the R channel is never held up and
-// one reader cannot block the other; with AHEAD_BYTES further, where the slave may be held up (it buffers itself). A burst stays inside an aligned stretch of BURST_BYTES, or is a page of 4 KiB.
+// one reader cannot block the other. A burst stays inside an aligned stretch of BURST_BYTES, or is a page of 4 KiB.
 // Latency: command to AR 1 cycle, R to output 1 (FAST) to 3. Throughput: a row a cycle; a burst every 2 cycles.
 `include "db_axi_types.svh"
 module db_axi_read
@@ -12,7 +12,6 @@ module db_axi_read
   parameter int ADDR_W      = 40,    ///< bits of a media address
   parameter int ROWS        = 512,   ///< row buffer: power of two, at least two pages of 4 KiB
   parameter int BURST_BYTES = 1024,  ///< power of two, 512..4096
-  parameter int AHEAD_BYTES = ROWS * DATA_W / 8,  ///< requested ahead: power of two, at least that
   parameter int USER_W      = 8,     ///< bits that travel with a command
   parameter bit FAST        = 1'b0,  ///< rows reach the output a cycle after R; 0: after 3, a LUT a bit less
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -39,18 +38,14 @@ module db_axi_read
 );
   localparam int ROW_BYTES = DATA_W / 8;
   localparam int ROW_LOG2  = $clog2(ROW_BYTES);
-  localparam int AHEAD     = AHEAD_BYTES / ROW_BYTES;
-  localparam int COUNT_W   = $clog2(AHEAD) + 1;
-  localparam int BURSTS    = 2 ** $clog2(AHEAD_BYTES / 512);
+  localparam int COUNT_W   = $clog2(ROWS) + 1;
+  localparam int BURSTS    = 2 ** $clog2(ROWS * ROW_BYTES / 512);
 
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : g_bad_width
     $error("%m: DATA_W must be 128, 256 or 512");
   end
   if (BURST_BYTES < 512 || BURST_BYTES > 4096 || ROWS * ROW_BYTES < 8192) begin : g_bad_burst
     $error("%m: BURST_BYTES must be 512..4096, ROWS hold 8 KiB");
-  end
-  if (AHEAD < ROWS) begin : g_bad_ahead
-    $error("%m: AHEAD_BYTES must be at least what ROWS hold");
   end
 
   logic                         busy, cut_ready, cut_last, known_q, offered_q, pages_q, fua_q, room, go, go_q,
@@ -87,8 +82,7 @@ module db_axi_read
 
   always_ff @(posedge clk) begin
     known_q   <= !go;
-    room_q    <= {reserved <= COUNT_W'(AHEAD - 4096 / ROW_BYTES),
-                  reserved <= COUNT_W'(AHEAD - BURST_BYTES / ROW_BYTES)};
+    room_q    <= {reserved <= COUNT_W'(ROWS - 4096 / ROW_BYTES), reserved <= COUNT_W'(ROWS - BURST_BYTES / ROW_BYTES)};
     offered_q <= m_axi_read_req.ar_valid && !rsp.ar_ready;
     if (s_cmd_valid && s_cmd_ready) begin
       user_q  <= s_cmd_user;
@@ -113,14 +107,8 @@ module db_axi_read
   db_fifo #(.WIDTH(USER_W + 1), .DEPTH(BURSTS)) i_meta (
     .clk, .rst, .s_valid(go_q), .s_ready(meta_ready), .s_data({user_q, go_last_q}),
     .m_valid(meta_valid), .m_ready(pop && row_last), .m_data({m_row_user, meta_last}), .level());
-  // What is held up must not hold up a reset: after stop, from the first row on that finds no room, rows are taken and
-  // dropped.
-  logic rows_ready, drop, drop_q;
-  assign drop = AHEAD > ROWS && (drop_q || (stop && !rows_ready));
-  always_ff @(posedge clk) drop_q <= drop && !rst;
-  assign m_axi_read_req.r_ready = rows_ready || drop_q;
   db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(ROWS), .AROUND(FAST)) i_rows (
-    .clk, .rst, .s_valid(rsp.r_valid && !drop_q), .s_ready(rows_ready),
+    .clk, .rst, .s_valid(rsp.r_valid), .s_ready(m_axi_read_req.r_ready),
     .s_data({rsp.r.data, rsp.r.resp[1], rsp.r.last}),
     .m_valid(m_row_valid), .m_ready(m_row_ready), .m_data({m_row_data, m_row_info.err, row_last}), .level());
   assign m_row_info.dw   = 5'(DATA_W / 32);
@@ -132,7 +120,7 @@ module db_axi_read
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) begin
     if (m_row_valid) assert (meta_valid);
-    if (rsp.r_valid && AHEAD == ROWS) assert (m_axi_read_req.r_ready);
+    if (rsp.r_valid) assert (m_axi_read_req.r_ready);
   end
 `endif
 endmodule

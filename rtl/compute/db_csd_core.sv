@@ -34,7 +34,7 @@ module db_csd_core
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
-  parameter int AHEAD_BYTES  = 16384,      ///< asked of the media ahead (db_ssd_core)
+  parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -65,7 +65,7 @@ module db_csd_core
     .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .RAM_BYTES(RAM_BYTES),
     .FW_HEX(FW_HEX), .PEERS(PEERS), .BURST_BYTES(BURST_BYTES),
-    .AHEAD_BYTES(AHEAD_BYTES)
+    .AHEAD(AHEAD)
   ) i_core (
     .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
     .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .m_ext(ext), .s_ext_rdata(ext_rdata),

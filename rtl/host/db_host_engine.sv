@@ -44,7 +44,9 @@ module db_host_engine
   /// repeat what a reset took, else report it
   parameter bit          REPEAT      = 1'b1,
   /// cycles until a command is late; 0: never
-  parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000
+  parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000,
+  /// parts of Reads that have ended, and wait for their data to be taken: a power of 2; 0: those behind end later
+  parameter int          OUT_PARTS   = 0
 ) (
   input  logic                         clk,
   input  logic                         rst,
@@ -141,7 +143,8 @@ module db_host_engine
   slot_map_t        map;
   cqe_t             cqe;
   logic [3:0][15:0] cq_head;
-  out_cmd_t         out;
+  out_cmd_t         out, out_next;
+  logic             out_next_valid, out_next_ready;
 
   db_host_cmd i_cmd (
     .clk, .rst, .io_open(open), .io_dead(dead), .max_blocks(facts.max_blocks), .lba_shift(facts.lba_shift),
@@ -169,9 +172,18 @@ module db_host_engine
   );
   db_host_read_ring #(.DATA_W(DATA_W), .BYTES(RD_RING_BYTES), .URAM(RING_URAM)) i_read_ring (
     .clk, .rst, .s_wr_valid, .s_wr_addr, .s_wr_data, .s_wr_be,
-    .s_out_valid(out_valid), .s_out_ready(out_ready), .s_out(out), .m_axis_rdata_tdata, .m_axis_rdata_tvalid,
+    .s_out_valid(out_next_valid), .s_out_ready(out_next_ready), .s_out(out_next), .m_axis_rdata_tdata, .m_axis_rdata_tvalid,
     .m_axis_rdata_tready, .m_axis_rdata_tlast, .m_axis_rdata_tuser, .freed(rd_freed)
   );
+  if (OUT_PARTS != 0) begin : g_out
+    db_fifo #(.WIDTH($bits(out_cmd_t)), .DEPTH(OUT_PARTS)) i_out (
+      .clk, .rst, .s_valid(out_valid), .s_ready(out_ready), .s_data(out), .m_valid(out_next_valid),
+      .m_ready(out_next_ready), .m_data(out_next), .level());
+  end else begin : g_straight
+    assign out_next_valid = out_valid;
+    assign out_ready      = out_next_ready;
+    assign out_next       = out;
+  end
   db_host_forward #(.DATA_W(DATA_W)) i_forward (
     .clk, .rst, .s_wr_valid, .s_wr_addr, .s_wr_data, .s_wr_be, .stall(m_stall),
     .m_fwd_valid, .m_fwd_ready, .m_fwd_addr, .m_fwd_data, .m_fwd_be
@@ -205,7 +217,7 @@ module db_host_engine
   db_host_idle #(.NUM_ACTIVE(9)) i_idle (
     .clk, .rst, .control(control_busy), .requesting, .slots_empty, .part_valid,
     .active({s_axis_cmd_tvalid, s_axis_wdata_tvalid, m_axis_rdata_tvalid, m_axis_status_tvalid, link_active,
-             m_fwd_valid, out_valid, s_axil_awvalid, s_axil_arvalid}),
+             m_fwd_valid, out_next_valid, s_axil_awvalid, s_axil_arvalid}),
     .quiet, .idle
   );
 endmodule

@@ -37,7 +37,7 @@ module db_ssd_core
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
-  parameter int AHEAD_BYTES  = 16384,      ///< asked of the media ahead: power of two; over 16384 if R may be held up
+  parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -239,7 +239,7 @@ module db_ssd_core
   logic                media_busy, media_quiet;
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL),
-                .BURST_BYTES(BURST_BYTES), .AHEAD_BYTES(AHEAD_BYTES)) i_data (
+                .BURST_BYTES(BURST_BYTES), .AHEAD(AHEAD)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || fw_media_valid), .state(data_state),
     .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
@@ -262,7 +262,8 @@ module db_ssd_core
     .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err), .m_read_completion_valid(slot_completion_valid[1]),
     .m_read_completion_ready(slot_completion_ready[1]), .m_read_completion(slot_completion[1]),
     .m_write_completion_valid(slot_completion_valid[2]), .m_write_completion_ready(slot_completion_ready[2]),
-    .m_write_completion(slot_completion[2]));
+    .m_write_completion(slot_completion[2]), .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot);
+  assign m_ahead_rst = ctrl_rst;
   assign m_tap_write_valid  = row_valid[RD_DATA];
   assign row_ready[RD_DATA] = m_tap_write_ready;
   assign m_tap_write_data   = row_data[RD_DATA];
@@ -278,7 +279,7 @@ module db_ssd_core
     .m_axi_read_req(reader_req[2]), .m_axi_read_rsp(reader_rsp[2]), .m_axi_write_req(media_write_req),
     .m_axi_write_rsp(media_write_rsp), .busy(store_busy));
 
-  db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_media (
+  db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .LOCK(!AHEAD)) i_media (
     .clk, .rst, .ctrl_rst, .s_axi_read_req(reader_req), .s_axi_read_rsp(reader_rsp), .m_axi_read_req, .m_axi_read_rsp,
     .m_axi_arid, .m_axi_rid, .s_axi_write_req(media_write_req), .s_axi_write_rsp(media_write_rsp), .m_axi_write_req,
     .m_axi_write_rsp, .s_cmd_valid(media_cmd_valid), .s_cmd_ready(media_cmd_ready), .s_cmd(media_cmd),

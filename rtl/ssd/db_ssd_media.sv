@@ -12,6 +12,7 @@ module db_ssd_media
 #(
   parameter int DATA_W = 256,  ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,   ///< bits of a media address
+  parameter bit LOCK   = 1'b1, ///< 0: the media itself keeps reads and writes of a block apart
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -82,13 +83,17 @@ module db_ssd_media
     s_axi_write_rsp.aw_ready = m_axi_write_rsp.aw_ready && aw_may;
     s_axi_write_rsp.b_valid  = m_axi_write_rsp.b_valid && b_may;
   end
-  db_axi_page_lock #(.ADDR_W(ADDR_W)) i_lock (
-    .clk, .rst, .ar_load(any && free), .ar_load_addr(load.addr), .ar_valid(ar_valid_q), .ar_addr(ar_q.addr),
-    .ar_id(m_axi_arid), .ar_may,
-    .ar_ready(m_axi_read_rsp.ar_ready),
-    .r_end(m_axi_read_rsp.r_valid && m_axi_read_req.r_ready && m_axi_read_rsp.r.last), .r_id(m_axi_rid),
-    .aw_valid(s_axi_write_req.aw_valid), .aw_addr(s_axi_write_req.aw.addr), .aw_may,
-    .aw_ready(m_axi_write_rsp.aw_ready), .b_may, .b_end(m_axi_write_rsp.b_valid && m_axi_write_req.b_ready));
+  if (LOCK) begin : g_lock
+    db_axi_page_lock #(.ADDR_W(ADDR_W)) i_lock (
+      .clk, .rst, .ar_load(any && free), .ar_load_addr(load.addr), .ar_valid(ar_valid_q), .ar_addr(ar_q.addr),
+      .ar_id(m_axi_arid), .ar_may,
+      .ar_ready(m_axi_read_rsp.ar_ready),
+      .r_end(m_axi_read_rsp.r_valid && m_axi_read_req.r_ready && m_axi_read_rsp.r.last), .r_id(m_axi_rid),
+      .aw_valid(s_axi_write_req.aw_valid), .aw_addr(s_axi_write_req.aw.addr), .aw_may,
+      .aw_ready(m_axi_write_rsp.aw_ready), .b_may, .b_end(m_axi_write_rsp.b_valid && m_axi_write_req.b_ready));
+  end else begin : g_no_lock
+    assign {ar_may, aw_may, b_may} = '1;
+  end
 
   // ---- commands
   logic busy_q, sent_q, fw_q;

@@ -206,6 +206,14 @@ package db_ssd_pkg;
     logic [31:0] data;
   } store_cmd_t;
 
+  // A command that will read the media, for one that wants to know ahead (db_ssd_ahead).
+  typedef struct packed {
+    logic [SLOT_W-1:0] slot;
+    logic        compare;       // its reads come with id 1, and by themselves; else with id 0, in the order of s_come
+    logic [63:0] addr;          // bytes
+    logic [31:0] bytes;
+  } ahead_t;
+
   // A command to the media beside AXI4; it is answered by a pulse with an error flag.
   typedef struct packed {
     media_op_e   op;

@@ -68,21 +68,24 @@ module db_vcsd
   axi_read_rsp_t  read_rsp;
   axi_write_req_t write_req;
   axi_write_rsp_t write_rsp;
-  logic           core_arid, core_rid, cmd_valid, cmd_ready, rsp_valid, rsp_err;
+  logic           core_arid, core_rid, cmd_valid, cmd_ready, rsp_valid, rsp_err, ahead_valid, ahead_ready, ahead_rst,
+                  come_valid;
+  ahead_t         ahead;
+  logic [SLOT_W-1:0] come_slot;
   media_cmd_t     media_cmd;
   db_csd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
-    .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX), .PEERS(1'b1), .BURST_BYTES(4096),
-    .AHEAD_BYTES(NUM_SSD * RD_RING_BYTES)
+    .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX), .PEERS(1'b1), .BURST_BYTES(4096), .AHEAD(1'b1)
   ) i_core (
     .*, .s_cq_valid(core_cq_valid), .s_cq_ready(core_cq_ready), .s_cq(core_cq), .m_cc_valid(core_cc_valid),
     .m_cc_ready(core_cc_ready), .m_cc(core_cc), .cq_np_req(), .s_peer_valid(peer_valid), .s_peer_ready(peer_ready),
     .s_peer(peer), .m_axi_read_req(read_req), .m_axi_read_rsp(read_rsp), .m_axi_arid(core_arid), .m_axi_rid(core_rid),
     .m_axi_write_req(write_req), .m_axi_write_rsp(write_rsp), .m_media_cmd_valid(cmd_valid),
     .m_media_cmd_ready(cmd_ready), .m_media_cmd(media_cmd), .s_media_rsp_valid(rsp_valid), .s_media_rsp_err(rsp_err),
-    .idle(core_idle));
+    .m_ahead_valid(ahead_valid), .m_ahead_ready(ahead_ready), .m_ahead(ahead), .m_ahead_rst(ahead_rst),
+    .s_come_valid(come_valid), .s_come_slot(come_slot), .idle(core_idle));
 
   // ---- the SSDs' side of PCIe
   logic [NUM_SSD-1:0]                     tick, poke_valid, poke_ready, acc_valid, acc_ready, answer_valid, wr_valid,
@@ -118,10 +121,13 @@ module db_vcsd
   logic [DATA_W-1:0]                        to_data;
   logic [NUM_SSD-1:0][DATA_W-1:0]           from_data;
   logic                                     media_idle;
-  db_virt_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_media (
+  db_virt_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .NUM_CMDS(NUM_CMDS),
+                  .RD_RING_BYTES(RD_RING_BYTES)) i_media (
     .clk, .rst, .ssd_pages, .ssd, .idle(media_idle), .s_axi_read_req(read_req), .s_axi_read_rsp(read_rsp),
     .s_axi_arid(core_arid), .s_axi_rid(core_rid), .s_axi_write_req(write_req), .s_axi_write_rsp(write_rsp),
     .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd(media_cmd), .m_rsp_valid(rsp_valid), .m_rsp_err(rsp_err),
+    .s_ahead_valid(ahead_valid), .s_ahead_ready(ahead_ready), .s_ahead(ahead), .s_ahead_rst(ahead_rst),
+    .m_come_valid(come_valid), .m_come_slot(come_slot),
     .m_card_read_req(m_axi_read_req), .m_card_read_rsp(m_axi_read_rsp), .m_card_write_req(m_axi_write_req),
     .m_card_write_rsp(m_axi_write_rsp), .m_card_cmd_valid(m_media_cmd_valid), .m_card_cmd_ready(m_media_cmd_ready),
     .m_card_cmd(m_media_cmd), .s_card_rsp_valid(s_media_rsp_valid), .s_card_rsp_err(s_media_rsp_err),
@@ -135,7 +141,7 @@ module db_vcsd
     assign ssd[i] = '{present: ssd_present[i], up: ssd_up[i], dead: ssd_dead[i], lba_shift: lba_shift};
     db_host_engine #(
       .DATA_W(DATA_W), .NUM_CMDS(SSD_CMDS), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES),
-      .MS_CYCLES(MS_CYCLES), .REGS(1'b0), .CMD_TIMEOUT(SSD_TIMEOUT)
+      .MS_CYCLES(MS_CYCLES), .REGS(1'b0), .CMD_TIMEOUT(SSD_TIMEOUT), .OUT_PARTS(512)
     ) i_engine (
       .clk, .rst, .link_up(ssd_present[i]), .cfg_mps_cap(3'd5), .set_mps(), .set_mrrs(),
       .window_base(window_base + (64'(i) << db_host_pkg::WIN_W)), .bar_base(ssd_bar[i]), .tick(tick[i]),

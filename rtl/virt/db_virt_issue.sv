@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block commands of readers, writers and the command port to their SSDs, and how they end back to whose they are.
 //
-// A queue for each SSD: one that takes nothing keeps back what is for it, and what stands behind that in its own way.
-// Latency: 1 cycle each way. Throughput: a command a cycle for all SSDs, an end a cycle from each.
+// A queue for each SSD: one that takes nothing keeps back what is for it, and what stands behind that in its own way. Reads
+// come by SSD, in turn with what is in the queue.
+// Latency: 1 cycle each way, of reads none to the SSD. Throughput: a command a cycle for all SSDs, an end a cycle from each.
 module db_virt_issue
   import db_host_pkg::*, db_virt_pkg::*;
 #(
@@ -12,36 +13,41 @@ module db_virt_issue
   input  logic                           clk,
   input  logic                           rst,
   output logic                           idle,
-  /// [TAG_READ], [TAG_WRITE], [TAG_MEDIA]
-  input  logic [2:0]                     s_cmd_valid,
-  output logic [2:0]                     s_cmd_ready,
-  input  logic [2:0][SSD_W-1:0]          s_cmd_ssd,
-  input  block_cmd_t [2:0]               s_cmd,
+  /// [0] TAG_WRITE, [1] TAG_MEDIA
+  input  logic [1:0]                     s_cmd_valid,
+  output logic [1:0]                     s_cmd_ready,
+  input  logic [1:0][SSD_W-1:0]          s_cmd_ssd,
+  input  block_cmd_t [1:0]               s_cmd,
+  /// TAG_READ, of each SSD; valid may fall
+  input  logic [NUM_SSD-1:0]             s_read_valid,
+  output logic [NUM_SSD-1:0]             s_read_ready,
+  input  block_cmd_t [NUM_SSD-1:0]       s_read,
   output logic [NUM_SSD-1:0]             m_cmd_valid,
   input  logic [NUM_SSD-1:0]             m_cmd_ready,
   output block_cmd_t [NUM_SSD-1:0]       m_cmd,
   input  logic [NUM_SSD-1:0]             s_status_valid,
   input  block_status_t [NUM_SSD-1:0]    s_status,
-  /// pulses: a Write, a command of the port has ended
+  /// pulses: a Read, a Write, a command of the port has ended
+  output logic [NUM_SSD-1:0]             m_read_end,
   output logic [NUM_SSD-1:0]             m_write_end,
   output logic [NUM_SSD-1:0]             m_media_end,
   output logic [NUM_SSD-1:0]             m_end_err
 );
   localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
   logic [NUM_SSD-1:0] room, put;
-  logic [2:0]         req, gnt;
+  logic [1:0]         req, gnt;
   logic               any;
   logic [SSD_W-1:0]   to;
   block_cmd_t         cmd;
-  for (genvar i = 0; i < 3; i++) begin : g_client
+  for (genvar i = 0; i < 2; i++) begin : g_client
     assign req[i] = s_cmd_valid[i] && room[INDEX_W'(s_cmd_ssd[i])];
   end
-  db_arb_rr #(.N(3)) i_arb (.clk, .rst, .req, .ack(any), .gnt_valid(any), .gnt, .gnt_idx());
-  assign s_cmd_ready = gnt & {3{any}};
+  db_arb_rr #(.N(2)) i_arb (.clk, .rst, .req, .ack(any), .gnt_valid(any), .gnt, .gnt_idx());
+  assign s_cmd_ready = gnt & {2{any}};
   always_comb begin
     cmd = '0;
     to  = '0;
-    for (int i = 0; i < 3; i++) begin
+    for (int i = 0; i < 2; i++) begin
       if (gnt[i]) begin
         cmd = s_cmd[i];
         to  = s_cmd_ssd[i];
@@ -50,14 +56,24 @@ module db_virt_issue
   end
   for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
     assign put[i] = any && INDEX_W'(to) == INDEX_W'(i);
+    logic       queued, read_turn_q;      // whose turn it is, if both have one
+    block_cmd_t queue;
+    logic       read;
     db_fifo #(.WIDTH($bits(block_cmd_t)), .DEPTH(DEPTH)) i_queue (
-      .clk, .rst, .s_valid(put[i]), .s_ready(room[i]), .s_data(cmd), .m_valid(m_cmd_valid[i]), .m_ready(m_cmd_ready[i]),
-      .m_data(m_cmd[i]), .level());
+      .clk, .rst, .s_valid(put[i]), .s_ready(room[i]), .s_data(cmd), .m_valid(queued),
+      .m_ready(m_cmd_ready[i] && !read), .m_data(queue), .level());
+    assign read            = s_read_valid[i] && (read_turn_q || !queued);
+    assign m_cmd_valid[i]  = queued || s_read_valid[i];
+    assign m_cmd[i]        = read ? s_read[i] : queue;
+    assign s_read_ready[i] = m_cmd_ready[i] && read;
     always_ff @(posedge clk) begin
+      if (m_cmd_valid[i] && m_cmd_ready[i]) read_turn_q <= !read;
+      if (rst) read_turn_q <= 1'b0;
+      m_read_end[i]  <= !rst && s_status_valid[i] && s_status[i].tag[1:0] == TAG_READ;
       m_write_end[i] <= !rst && s_status_valid[i] && s_status[i].tag[1:0] == TAG_WRITE;
       m_media_end[i] <= !rst && s_status_valid[i] && s_status[i].tag[1:0] == TAG_MEDIA;
       m_end_err[i]   <= s_status[i].status != '0;
     end
   end
-  assign idle = s_cmd_valid == '0 && m_cmd_valid == '0 && m_write_end == '0 && m_media_end == '0;
+  assign idle = s_cmd_valid == '0 && m_cmd_valid == '0 && m_read_end == '0 && m_write_end == '0 && m_media_end == '0;
 endmodule

@@ -2,19 +2,22 @@
 // The virtual media: what a controller takes for its medium is NUM_SSD drives and, for the settings area at its end, the
 // card's own memory. Wiring:
 //
-//   reads    -> db_virt_read    -.                          .-> rows of each SSD, in the order of the bursts
-//   writes   -> db_virt_write   -+-> db_virt_issue -> SSDs -+-> responses
-//   commands -> db_virt_command -'                          '-> the port's answer
+//   commands that will read -> db_virt_ahead --.                .-> rows of each SSD: they may be read
+//   writes   -> db_virt_write   ---------------+-> db_virt_issue -> SSDs -+-> responses
+//   commands -> db_virt_command ---------------'                '-> the port's answer
+//   reads    -> db_virt_read: rows of SSDs, in the order of the bursts
 //
 // Latency and throughput: of these, and of the SSDs.
 `include "db_axi_types.svh"
 module db_virt_media
-  import db_host_pkg::*, db_virt_pkg::*, db_ssd_pkg::media_cmd_t;
+  import db_host_pkg::*, db_virt_pkg::*, db_ssd_pkg::media_cmd_t, db_ssd_pkg::ahead_t, db_ssd_pkg::SLOT_W;
 #(
   parameter int DATA_W  = 256,   ///< bits of a row: 128, 256, 512
   parameter int ADDR_W  = 40,    ///< bits of a media address
   parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
   parameter bit STRIPE  = 1'b0,  ///< db_virt_map
+  parameter int NUM_CMDS = 128,  ///< commands at once: power of two, 2..256
+  parameter int RD_RING_BYTES = 524288,  ///< each SSD's buffer of data that is read
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W),
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
@@ -37,6 +40,13 @@ module db_virt_media
   input  media_cmd_t                     s_cmd,
   output logic                           m_rsp_valid,
   output logic                           m_rsp_err,
+  /// commands that will read (db_ssd_ahead); those that may, a pulse
+  input  logic                           s_ahead_valid,
+  output logic                           s_ahead_ready,
+  input  ahead_t                         s_ahead,
+  input  logic                           s_ahead_rst,
+  output logic                           m_come_valid,
+  output logic [SLOT_W-1:0]              m_come_slot,
   /// the card's own memory
   output axi_read_req_t                  m_card_read_req,
   input  axi_read_rsp_t                  m_card_read_rsp,
@@ -61,32 +71,42 @@ module db_virt_media
   input  logic [NUM_SSD-1:0]             s_status_valid,
   input  block_status_t [NUM_SSD-1:0]    s_status
 );
-  logic [2:0]            cmd_valid, cmd_ready;
-  logic [2:0][SSD_W-1:0] cmd_ssd;
-  block_cmd_t [2:0]      cmd;
-  logic [NUM_SSD-1:0]    write_end, media_end, end_err;
-  logic                  read_idle, write_idle, command_idle, issue_idle;
+  localparam int WRITE = 0, MEDIA = 1;
+  logic [1:0]               cmd_valid, cmd_ready;
+  logic [1:0][SSD_W-1:0]    cmd_ssd;
+  block_cmd_t [1:0]         cmd;
+  logic [NUM_SSD-1:0]       read_end, write_end, media_end, end_err, read_valid, read_ready, row_valid, row_ready;
+  block_cmd_t [NUM_SSD-1:0] read;
+  let_t                     let_go;
+  logic                     ahead_idle, read_idle, write_idle, command_idle, issue_idle;
 
-  db_virt_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_read (
-    .clk, .rst, .ssd_pages, .ssd, .idle(read_idle), .s_axi_read_req, .s_axi_read_rsp, .s_axi_arid, .s_axi_rid,
-    .m_card_read_req, .m_card_read_rsp, .m_cmd_valid(cmd_valid[TAG_READ]), .m_cmd_ready(cmd_ready[TAG_READ]),
-    .m_cmd_ssd(cmd_ssd[TAG_READ]), .m_cmd(cmd[TAG_READ]), .s_row_valid, .s_row_ready, .s_row_data, .s_row_err);
+  db_virt_ahead #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .RING_BYTES(RD_RING_BYTES),
+                  .NUM_CMDS(NUM_CMDS)) i_ahead (
+    .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .s_ahead_valid, .s_ahead_ready, .s_ahead,
+    .m_let_valid(m_come_valid), .m_let_slot(m_come_slot), .m_let(let_go), .m_cmd_valid(read_valid),
+    .m_cmd_ready(read_ready), .m_cmd(read), .s_end_valid(read_end), .s_row_valid, .s_row_ready,
+    .m_row_valid(row_valid), .m_row_ready(row_ready));
+  db_virt_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .NUM_CMDS(NUM_CMDS)) i_read (
+    .clk, .rst, .ssd_pages, .idle(read_idle), .s_axi_read_req, .s_axi_read_rsp, .s_axi_arid, .s_axi_rid,
+    .m_card_read_req, .m_card_read_rsp, .s_let_valid(m_come_valid), .s_let(let_go), .forget(s_ahead_rst),
+    .s_row_valid(row_valid), .s_row_ready(row_ready), .s_row_data, .s_row_err);
   db_virt_write #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_write (
     .clk, .rst, .ssd_pages, .ssd, .idle(write_idle), .s_axi_write_req, .s_axi_write_rsp, .m_card_write_req,
-    .m_card_write_rsp, .m_cmd_valid(cmd_valid[TAG_WRITE]), .m_cmd_ready(cmd_ready[TAG_WRITE]),
-    .m_cmd_ssd(cmd_ssd[TAG_WRITE]), .m_cmd(cmd[TAG_WRITE]), .m_row_valid, .m_row_ready, .m_row_data,
+    .m_card_write_rsp, .m_cmd_valid(cmd_valid[WRITE]), .m_cmd_ready(cmd_ready[WRITE]),
+    .m_cmd_ssd(cmd_ssd[WRITE]), .m_cmd(cmd[WRITE]), .m_row_valid, .m_row_ready, .m_row_data,
     .s_end_valid(write_end), .s_end_err(end_err));
   db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_command (
     .clk, .rst, .ssd_pages, .ssd, .idle(command_idle), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
     .s_addr(s_cmd.addr[ADDR_W-1:0]), .s_bytes(s_cmd.bytes), .m_rsp_valid, .m_rsp_err, .m_card_valid(m_card_cmd_valid),
-    .m_card_ready(m_card_cmd_ready), .s_card_rsp_valid, .s_card_rsp_err, .m_cmd_valid(cmd_valid[TAG_MEDIA]),
-    .m_cmd_ready(cmd_ready[TAG_MEDIA]), .m_cmd_ssd(cmd_ssd[TAG_MEDIA]), .m_cmd(cmd[TAG_MEDIA]),
+    .m_card_ready(m_card_cmd_ready), .s_card_rsp_valid, .s_card_rsp_err, .m_cmd_valid(cmd_valid[MEDIA]),
+    .m_cmd_ready(cmd_ready[MEDIA]), .m_cmd_ssd(cmd_ssd[MEDIA]), .m_cmd(cmd[MEDIA]),
     .s_end_valid(media_end), .s_end_err(end_err));
   assign m_card_cmd = '{op: db_ssd_pkg::MEDIA_FLUSH, addr: '0, bytes: '0};
 
   db_virt_issue #(.NUM_SSD(NUM_SSD)) i_issue (
     .clk, .rst, .idle(issue_idle), .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd_ssd(cmd_ssd), .s_cmd(cmd),
+    .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read), .m_read_end(read_end),
     .m_cmd_valid, .m_cmd_ready, .m_cmd, .s_status_valid, .s_status, .m_write_end(write_end), .m_media_end(media_end),
     .m_end_err(end_err));
-  assign idle = read_idle && write_idle && command_idle && issue_idle;
+  assign idle = ahead_idle && read_idle && write_idle && command_idle && issue_idle;
 endmodule

@@ -26,6 +26,25 @@ package db_virt_pkg;
     logic [3:0] lba_shift;     ///< log2 of a block's bytes, while up or dead
   } ssd_state_t;
 
+  // A part of a command that reads: what an SSD is asked for with one block command.
+  typedef struct packed {
+    logic [db_ssd_pkg::SLOT_W-1:0] slot;
+    logic        alone;        ///< its rows are not taken in turn with those of others
+    logic        tells;        ///< with it the command has come on this SSD
+    logic [8:0]  len512;        ///< its size in 512 bytes, and in blocks
+    logic [8:0]  blocks;
+    logic [63:0] lba;
+  } want_t;
+
+  // A command that reads goes: what becomes of its bursts.
+  localparam int MAX_SSD = 8;
+  localparam int LET_W   = 21;
+  typedef struct packed {
+    logic               compare;   ///< they come with id 1
+    logic [MAX_SSD-1:0] none;      ///< nothing comes of these SSDs
+    logic [LET_W-1:0]   len512;     ///< of 512 bytes, on SSDs
+  } let_t;
+
   // Whose a block command is: bits 1:0 of its tag.
   localparam logic [1:0] TAG_READ  = 2'd0;
   localparam logic [1:0] TAG_WRITE = 2'd1;

@@ -16,7 +16,7 @@ module db_ssd_data
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter bit SGL      = 1'b0, ///< takes SGLs
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media
-  parameter int AHEAD_BYTES = 16384, ///< of Reads, asked of the media ahead
+  parameter bit AHEAD = 1'b0,    ///< the media is told of reads ahead
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -100,13 +100,18 @@ module db_ssd_data
   output slot_completion_t      m_read_completion,
   output logic                  m_write_completion_valid,
   input  logic                  m_write_completion_ready,
-  output slot_completion_t      m_write_completion
+  output slot_completion_t      m_write_completion,
+  /// AHEAD: a command that will read the media; what it reads can be had at once (db_ssd_ahead)
+  output logic                  m_ahead_valid,
+  input  logic                  m_ahead_ready,
+  output ahead_t                m_ahead,
+  input  logic                  s_come_valid,
+  input  logic [SLOT_W-1:0]     s_come_slot
 );
   // Several functions: commands that an engine has room for. What waits, waits in db_ssd_order.
-  // A slow media needs more at once.
-  localparam bit SLOW   = AHEAD_BYTES > 16384;
-  localparam int ROOM   = NUM_FN == 1 || NUM_CMDS < 32 || SLOW ? NUM_CMDS : 32;
-  localparam int WINDOW = !SLOW ? DATA_W / 4 : AHEAD_BYTES < 4095 * 512 ? AHEAD_BYTES / 512 : 4095;
+  // A media that is far away needs more at once.
+  localparam int ROOM   = NUM_FN == 1 || NUM_CMDS < 32 || AHEAD ? NUM_CMDS : 32;
+  localparam int WINDOW = AHEAD ? 2048 : DATA_W / 4;
 
   logic [1:0] cmd_valid, cmd_ready, segs, ended, waiting;  // [0] read engine, [1] write engine
   logic       read_idle, write_idle;
@@ -117,21 +122,30 @@ module db_ssd_data
   assign segs  = {m_write_seg_valid && m_write_seg_ready, m_read_seg_valid && m_read_seg_ready};
   assign ended = {write_end,
                   m_read_completion_valid && m_read_completion_ready};
-  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW)) i_order (
+  logic [1:0]        turn_valid, turn_ready;               // from the order
+  cmd_t              turn;
+  piece_t            turn_piece;
+  tap_cmd_t          turn_tap;
+  logic              turn_begin, ahead_busy;
+  logic [SLOT_W-1:0] turn_begin_slot;
+  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW), .AHEAD(AHEAD)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
-    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_piece(piece), .m_tap_cmd,
-    .m_tap_begin,
-    .m_tap_begin_slot, .s_seg(segs),
+    .m_cmd_valid(turn_valid), .m_cmd_ready(turn_ready), .m_cmd(turn), .m_piece(turn_piece), .m_tap_cmd(turn_tap),
+    .m_tap_begin(turn_begin), .m_tap_begin_slot(turn_begin_slot), .s_seg(segs),
     .s_seg_of({m_write_seg, m_read_seg}), .s_seg_slot({m_write_seg_slot, m_read_seg_user.slot}), .s_end(ended),
     .s_end_slot(end_slot), .busy(waiting));
   assign end_slot[0]      = m_read_completion.slot;
-  assign state.read_idle  = read_idle && !waiting[0];
+  assign state.read_idle  = read_idle && !waiting[0] && !ahead_busy;
   assign state.write_idle = write_idle && !waiting[1];
+  db_ssd_ahead #(.NUM_CMDS(NUM_CMDS), .AHEAD(AHEAD)) i_ahead (
+    .clk, .rst, .stop, .busy(ahead_busy), .s_cmd_valid(turn_valid), .s_cmd_ready(turn_ready), .s_cmd(turn),
+    .s_piece(turn_piece), .s_tap_cmd(turn_tap), .s_tap_begin(turn_begin), .s_tap_begin_slot(turn_begin_slot),
+    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_piece(piece), .m_tap_cmd, .m_tap_begin,
+    .m_tap_begin_slot, .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot);
 
   db_ssd_read_engine #(
-    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES),
-    .AHEAD_BYTES(AHEAD_BYTES), .SGL(SGL)
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL)
   ) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
     .s_cmd_valid(cmd_valid[0]), .s_cmd_ready(cmd_ready[0]), .s_cmd(cmd),

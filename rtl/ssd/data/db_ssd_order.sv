@@ -14,7 +14,9 @@ module db_ssd_order
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   /// what an engine has before it at most, but for one command, in 512 bytes, 1..4095: some 4 us of the link
-  parameter int WINDOW   = DATA_W / 4
+  parameter int WINDOW   = DATA_W / 4,
+  /// what is for the read engine waits behind (db_ssd_ahead), so it goes at once
+  parameter bit AHEAD    = 1'b0
 ) (
   input  logic                   clk,
   input  logic                   rst,
@@ -70,10 +72,14 @@ module db_ssd_order
     db_ram_sdp #(.WIDTH(COST_W), .DEPTH(NUM_CMDS)) i_costs (
       .clk, .we(valid != '0), .waddr(entry.slot[CMD_W-1:0]), .wdata(entry.cost), .re(1'b1), .raddr(at), .rdata(cost));
     for (genvar e = 0; e < 2; e++) begin : g_engine
-      db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
-        .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
-        .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
-        .s_end_slot(s_end_slot[e]), .open(open[e]));
+      if (AHEAD && e == 0) begin : g_open
+        assign open[e] = 1'b1;
+      end else begin : g_window
+        db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
+          .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
+          .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
+          .s_end_slot(s_end_slot[e]), .open(open[e]));
+      end
     end
     db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
       .clk, .rst, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go), .m_slot(go_slot),

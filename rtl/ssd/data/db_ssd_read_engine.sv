@@ -17,8 +17,6 @@ module db_ssd_read_engine
   parameter int ROOM      = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media: power of two, 512..4096
   parameter int BUF_BYTES = 16384,  ///< buffer for data of the media
-  /// of data requested from the media ahead: media latency x bandwidth; more than BUF_BYTES if R may be held up
-  parameter int AHEAD_BYTES = BUF_BYTES,
   parameter bit SGL       = 1'b0,   ///< takes SGLs
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
@@ -102,7 +100,7 @@ module db_ssd_read_engine
   row_info_t         row_info;
   logic [SLOT_W-1:0] row_slot;
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .BURST_BYTES(BURST_BYTES),
-                .AHEAD_BYTES(AHEAD_BYTES), .USER_W(SLOT_W + 1), .FAST(1'b1)) i_media (
+                .USER_W(SLOT_W + 1), .FAST(1'b1)) i_media (
     .clk, .rst, .stop, .quiet, .s_cmd_valid(read_valid), .s_cmd_ready(read_ready),
     .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_pages(read.pages), .s_cmd_fua(read.fua),
     .s_cmd_user({read.verify, read.slot}), .m_axi_read_req, .m_axi_read_rsp,

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_virt_media: what is written to the virtual media is on the SSD and at the blocks where a map written from the
 documentation (docs/vcsd/theory.md) says, and is read back from there, whatever the SSDs' order and delays; errors
-come to the burst they belong to; the settings area is the card's own."""
+come to the burst they belong to; the settings area is the card's own. A command that reads is told ahead, and may
+read when all of it is there: an SSD that takes its time keeps back its own commands and no other, for ever if it likes;
+what was asked for before a reset reaches nobody."""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from structs import enum, layout
 
-DATA_W, ADDR_W = 256, 40
+DATA_W, ADDR_W, SLOTS = 256, 40, 32
 ROW = DATA_W // 8
 PAGE, CHUNK = 4096, 128 << 10
 PAGES = 64  # of each SSD
@@ -28,6 +30,7 @@ READ_REQ, READ_RSP = axi_struct("READ_REQ", ADDR_W), axi_struct("READ_RSP", DATA
 WRITE_REQ, WRITE_RSP = axi_struct("WRITE_REQ", ADDR_W, DATA_W), axi_struct("WRITE_RSP")
 BLOCK_CMD, STATUS = layout("db_host_pkg", "block_cmd_t"), layout("db_host_pkg", "block_status_t")
 SSD_STATE = layout("db_virt_pkg", "ssd_state_t")
+AHEAD = layout("db_ssd_pkg", "ahead_t")
 OP = enum("db_host_pkg", "block_op_e")
 FULL = (1 << ROW) - 1
 GOOD, BAD = 0, 2
@@ -44,6 +47,16 @@ def where(addr: int, num: int, stripe: bool) -> tuple[int | None, int]:
 
 
 @dataclass
+class Wanted:
+    """A command that reads."""
+
+    addr: int
+    size: int
+    compare: bool
+    let: bool = False
+
+
+@dataclass
 class Ssd:
     """db_host_engine with its drive: commands in order, each row and each status when it likes."""
 
@@ -57,8 +70,12 @@ class Ssd:
     fails: set[int] = field(default_factory=set)  # blocks
     ops: list[str] = field(default_factory=list)
     wait: int = 0
+    largest: int = 0  # blocks of a Read
+    stuck: bool = False  # it answers nothing
 
     def work(self) -> None:
+        if self.stuck:
+            return
         if self.wait:
             self.wait -= 1
             return
@@ -71,6 +88,7 @@ class Ssd:
             return
         self.commands.popleft()
         self.ops.append(name)
+        self.largest = max(self.largest, c["blocks"] if name == "BLOCK_READ" else 0)
         self.wait = self.rng.randrange(12)
         failed = any(b in self.fails for b in range(c["lba"], c["lba"] + c["blocks"]))
         if name == "BLOCK_READ":
@@ -95,6 +113,10 @@ class Bench:
         self.card: dict[int, int] = {}
         self.ar: deque[tuple[int, int, int]] = deque()  # address, rows, id
         self.expect: deque[tuple[int, list[int], int]] = deque()  # id, rows, response
+        self.asks: deque[int] = deque()  # slots
+        self.wanted: dict[int, Wanted] = {}
+        self.order: list[int] = []  # of the slots that may read
+        self.forget = False
         self.got: list[int] = []
         self.aw: deque[tuple[int, int]] = deque()
         self.w: deque[tuple[int, int, int]] = deque()  # data, strobes, last
@@ -114,7 +136,7 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_axi_read_req", "s_axi_arid", "s_axi_write_req", "s_cmd_valid", "s_cmd", "m_card_read_rsp",
+        for name in ("s_ahead_valid", "s_ahead", "s_ahead_rst", "s_axi_read_req", "s_axi_arid", "s_axi_write_req", "s_cmd_valid", "s_cmd", "m_card_read_rsp",
                      "m_card_write_rsp", "m_card_cmd_ready", "s_card_rsp_valid", "s_card_rsp_err", "m_cmd_ready",
                      "m_row_ready", "s_row_valid", "s_row_data", "s_row_err", "s_status_valid",
                      "s_status"):  # fmt: skip
@@ -142,6 +164,30 @@ class Bench:
             rows = [self.ssds[ssd].data.get(at // ROW + i, 0) for i in range(size // ROW)]
             resp = self.answer(ssd, at, size)
         self.expect.append((rid, rows if resp == GOOD else [0] * len(rows), resp))
+
+    def want(self, addr: int, size: int, compare: bool = False) -> int:
+        """A command that reads; it does so when it may. Its slot."""
+        slot = next(s for s in range(SLOTS) if s not in self.wanted)
+        self.wanted[slot] = Wanted(addr, size, compare)
+        self.asks.append(slot)
+        return slot
+
+    def let(self, slot: int) -> None:
+        """It reads now, a page at a time."""
+        w = self.wanted.pop(slot)
+        self.order.append(slot)
+        at = w.addr
+        while at < w.addr + w.size:
+            n = min(PAGE - at % PAGE, w.addr + w.size - at)
+            self.read(at, n, int(w.compare))
+            at += n
+
+    def reset(self) -> None:
+        """The controller's, when it has had all that it had begun to read."""
+        assert not self.ar and not self.expect
+        self.forget = True
+        self.asks.clear()
+        self.wanted.clear()
 
     def write(self, addr: int, size: int, full: bool = True) -> list[int]:
         """The rows that will be there."""
@@ -183,6 +229,12 @@ class Bench:
             aw_valid=int(bool(self.aw)), aw={"addr": aw[0], "len": aw[1] - 1}, b_ready=int(b_ready),
             w_valid=int(w is not None), w={"data": w[0], "strb": w[1], "last": w[2]} if w else 0,
         )  # fmt: skip
+        d.s_ahead_valid.value = int(bool(self.asks) and not self.forget)
+        if self.asks:
+            w = self.wanted[self.asks[0]]
+            d.s_ahead.value = AHEAD.pack(slot=self.asks[0], compare=int(w.compare), addr=w.addr, bytes=w.size)
+        d.s_ahead_rst.value = int(self.forget)
+        forgotten, self.forget = self.forget, False
         d.s_cmd_valid.value = int(bool(self.media))
         d.s_cmd.value = MEDIA_CMD.pack(self.media[0]) if self.media else 0
         self.card_on = bool(self.card_rows) and (self.card_on or yes())
@@ -216,6 +268,10 @@ class Bench:
             self.ar.popleft()
         if rsp["r_valid"] and r_ready:
             self.take_row(rsp["r"], int(d.s_axi_rid.value))
+        if self.asks and d.s_ahead_ready.value and not forgotten:
+            self.asks.popleft()
+        if d.m_come_valid.value and not forgotten:
+            self.let(int(d.m_come_slot.value))
         if self.aw and wsp["aw_ready"]:
             self.aw.popleft()
         if w is not None and wsp["w_ready"]:
@@ -277,7 +333,9 @@ class Bench:
             self.got = []
 
     def busy(self) -> bool:
-        return any((self.ar, self.expect, self.aw, self.w, self.responses, self.media, self.answers))
+        if any((*s.commands, *s.rows, *s.statuses) for s in self.ssds if not s.stuck):
+            return True
+        return any((self.ar, self.expect, self.wanted, self.aw, self.w, self.responses, self.media, self.answers))
 
     async def settle(self, cycles: int = 40_000) -> None:
         for _ in range(cycles):
@@ -288,7 +346,7 @@ class Bench:
                 assert self.dut.idle.value == 1
                 assert not any((*s.commands, *s.rows, *s.statuses, *s.incoming) for s in self.ssds)
                 return
-        left = {"AR": self.ar, "R": self.expect, "AW": self.aw, "W": self.w, "B": self.responses}
+        left = {"ahead": self.wanted, "AR": self.ar, "R": self.expect, "AW": self.aw, "W": self.w, "B": self.responses}
         raise AssertionError(f"does not end: {[f'{len(q)} {name}' for name, q in left.items()]} {self.media}")
 
     def page(self) -> int:
@@ -318,7 +376,13 @@ async def what_is_written_is_read(dut: Any) -> None:
             assert [store[place // ROW + i] for i in range(len(rows))] == rows, "it is not where it should be"
         for p in b.rng.sample(pages, 30):
             size = b.rng.choice((512, 1024, PAGE))
-            b.read(p * PAGE + b.rng.randrange(PAGE // size) * size, size, b.rng.getrandbits(1))
+            at = p * PAGE + b.rng.randrange(PAGE // size) * size
+            if p >= b.num * PAGES:
+                b.read(at, size, 1)  # the settings area: the firmware's
+            else:
+                while len(b.wanted) == SLOTS:
+                    await b.step()
+                b.want(at, size, b.rng.random() < 0.2)
         await b.settle()
 
 
@@ -334,7 +398,10 @@ async def errors_are_those_of_their_burst(dut: Any) -> None:
     for p in b.rng.sample(range(b.num * PAGES + 32), 60):
         b.write(p * PAGE, 1024, b.rng.random() < 0.9)
         await b.settle()
-        b.read(p * PAGE, 1024)
+        if p < b.num * PAGES:
+            b.want(p * PAGE, 1024)
+        else:
+            b.read(p * PAGE, 1024)
     await b.settle()
 
 
@@ -349,8 +416,8 @@ async def large_blocks_take_what_fits_alone(dut: Any) -> None:
         for at, size in ((0, PAGE), (1024, 1024), (0, 512)):
             b.write(p * PAGE + at, size)
             await b.settle()
-            b.read(p * PAGE + at, size)
-            b.read(p * PAGE, PAGE)
+            b.want(p * PAGE + at, size)
+            b.want(p * PAGE, PAGE)
             await b.settle()
 
 
@@ -359,13 +426,23 @@ async def who_is_on_his_way_up_is_waited_for(dut: Any) -> None:
     b = Bench(dut, 4)
     await b.start()
     b.up = 0
-    b.read(0, PAGE)
+    b.want(0, PAGE)
     b.write(PAGE, PAGE)
     for _ in range(300):
         await b.step()
-    assert len(b.expect) == 1 and len(b.responses) == 1 and not any(s.ops for s in b.ssds)
+    assert len(b.wanted) == 1 and len(b.responses) == 1 and not any(s.ops for s in b.ssds)
     b.up = b.present
     await b.settle()
+    if b.num > 1:  # one of them alone: the others' commands pass, also what was put aside goes when its time has come
+        b.up &= ~1
+        late = [b.want(where_first(b, 0) + i * PAGE, PAGE) for i in range(6)]
+        b.order.clear()
+        others = [b.want(where_first(b, 1) + i * PAGE, PAGE) for i in range(6)]
+        for _ in range(3000):
+            await b.step()
+        assert sorted(b.order) == others and sorted(b.wanted) == late
+        b.up = b.present
+        await b.settle()
 
 
 @cocotb.test()
@@ -399,10 +476,96 @@ async def flush_and_zero(dut: Any) -> None:
         await b.settle()
 
 
+def where_first(b: Bench, ssd: int) -> int:
+    """The first byte of the media that is on an SSD."""
+    return ssd * (CHUNK if b.stripe else PAGES * PAGE)
+
+
+@cocotb.test()
+async def reads_of_any_size(dut: Any) -> None:
+    """Also over several SSDs, and larger than a ring; Compares between them."""
+    b = Bench(dut, 8)
+    await b.start()
+    for p in range(b.num * PAGES):
+        b.write(p * PAGE, PAGE)
+    await b.settle(200_000)
+    last = b.num * PAGES * 8
+    for rate in (1.0, 0.4):
+        b.rate = rate
+        for size in (*(b.rng.choice((8, 17, 64, 130, 300)) for _ in range(8)), min(last - 40, 600)):
+            while len(b.wanted) == SLOTS:
+                await b.step()
+            b.want(b.rng.randrange(last - size) * 512, size * 512, b.rng.random() < 0.2)
+        await b.settle(200_000)
+    assert max(s.largest for s in b.ssds) > PAGE // 512, "a page is not an SSD's command"
+
+
+@cocotb.test()
+async def an_ssd_that_answers_nothing_is_waited_for_by_its_own(dut: Any) -> None:
+    b = Bench(dut, 9)
+    await b.start()
+    if b.num == 1:
+        return
+    for ssd in (0, 1):
+        for i in range(8):
+            b.write(where_first(b, ssd) + i * PAGE, PAGE)
+    await b.settle()
+    b.ssds[1].stuck = True
+    mine = [b.want(where_first(b, 1) + i * PAGE, PAGE, i == 3) for i in range(8)]
+    b.order.clear()
+    for i in range(40):
+        while sum(s not in mine for s in b.wanted) > 3:
+            await b.step()
+        b.want(where_first(b, 0) + i % 8 * PAGE, PAGE, i % 9 == 5)
+    while any(s not in mine for s in b.wanted) or b.expect:
+        await b.step()
+    assert len(b.order) == 40 and set(b.wanted) == set(mine)
+    # a reset now: it is not waited for, and what it has reaches nobody when it wakes up
+    b.reset()
+    await b.step()
+    b.order.clear()
+    after = [b.want(where_first(b, 1) + 7 * PAGE, PAGE), b.want(where_first(b, 0), PAGE)]
+    for _ in range(500):
+        await b.step()
+    assert b.order == after[1:]
+    b.reset()
+    b.want(where_first(b, 1) + 5 * PAGE, PAGE)
+    for _ in range(50):
+        await b.step()
+    b.ssds[1].stuck = False
+    await b.settle()
+
+
+@cocotb.test()
+async def resets_at_any_time(dut: Any) -> None:
+    b = Bench(dut, 10)
+    await b.start()
+    for p in range(b.num * PAGES):
+        b.write(p * PAGE, PAGE)
+    await b.settle(200_000)
+    b.rate = 0.6
+    for _ in range(16):
+        for _ in range(b.rng.randrange(1, 12)):
+            size = b.rng.choice((8, 8, 8, 64, 300))
+            b.want(b.rng.randrange(b.num * PAGES * 8 - size) * 512, size * 512, b.rng.random() < 0.1)
+        if b.num > 1:
+            b.ssds[b.rng.randrange(b.num)].stuck = b.rng.random() < 0.3
+        for _ in range(b.rng.randrange(400)):
+            await b.step()
+        while b.ar or b.expect:  # the controller ends what it has begun to read of the media
+            await b.step()
+        b.reset()
+        for _ in range(b.rng.randrange(1, 3)):
+            await b.step()
+    for s in b.ssds:
+        s.stuck = False
+    await b.settle()
+
+
 @cocotb.test()
 async def latencies(dut: Any) -> None:
-    """rtl/virt/README.md: 3 cycles from an address to the SSD's command and, of a Write, to its first row; an address
-    every 3 cycles; 1 from an SSD's row to R."""
+    """rtl/virt/README.md: 3 cycles from an address to the SSD's command and, of a Write, to its first row; 9 from a
+    command that will read to the SSD's; an address every 3 cycles."""
     b = Bench(dut, 7)
     await b.start()
     for _ in range(4):
@@ -422,8 +585,12 @@ async def latencies(dut: Any) -> None:
     b.write(0, 1024)
     assert await until(lambda: bool(int(d.m_row_valid.value) & 1)) == 3
     await b.settle()
-    for i in range(4):
-        b.read(i * PAGE, 1024)
+    b.want(0, 1024)
+    assert await until(lambda: bool(int(d.m_cmd_valid.value) & 1)) == 9
+    await b.settle()
+    b.want(0, 4 * PAGE)
+    while not b.ar:
+        await b.step()
     at = [0]
     while len(at) < 5:
         left = len(b.ar)
@@ -432,25 +599,19 @@ async def latencies(dut: Any) -> None:
         at.extend([at[0]] * (left - len(b.ar)))
     assert [y - x for x, y in zip(at[1:], at[2:])] == [3, 3, 3]
     await b.settle()
-    b.read(0, 512)
-    while not int(d.s_row_valid.value) & 1:  # what is driven in a cycle, seen at its end
-        assert not READ_RSP.unpack(int(d.s_axi_read_rsp.value))["r_valid"]
-        await b.step()
-    assert READ_RSP.unpack(int(d.s_axi_read_rsp.value))["r_valid"], "in the cycle after it"
-    await b.settle()
 
 
 @cocotb.test()
 async def bursts_follow_each_other(dut: Any) -> None:
-    """Rows leave an SSD that has them without a pause: 8 bursts of 4 KiB take a cycle a row, and one more each."""
+    """Rows leave an SSD that has them without a pause: 8 commands of 4 KiB take a cycle a row, and few more each."""
     b = Bench(dut, 6)
     await b.start()
     for i in range(16):
-        b.read(i * PAGE, PAGE)
-    while len(b.expect) > 12:
+        b.want(i * PAGE, PAGE)
+    while len(b.order) - len(b.expect) < 4:
         await b.step()
     start = 0
-    while len(b.expect) > 4:
+    while len(b.order) - len(b.expect) < 12:
         await b.step()
         start += 1
     assert start <= 8 * (PAGE // ROW) + 8
@@ -462,6 +623,7 @@ def test_db_virt_media(num: int, stripe: int) -> None:
     bench.run(
         __file__,
         "db_virt_media",
-        {"DATA_W": DATA_W, "ADDR_W": ADDR_W, "NUM_SSD": num, "STRIPE": stripe},
+        {"DATA_W": DATA_W, "ADDR_W": ADDR_W, "NUM_SSD": num, "STRIPE": stripe, "NUM_CMDS": SLOTS,
+         "RD_RING_BYTES": 65536},
         env={"NUM_SSD": str(num), "STRIPE": str(stripe)},
     )

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// For a media that is far away and of many: commands that read it wait here until what they read is near.
+//
+// Why: the engines work in the order of what they are given, so a command whose data takes its time would hold up all
+// behind it. With AHEAD the media is told of a Read, Verify or Compare when the command comes, does all that takes time,
+// and names its slot when its data can be had at once; then the command goes to its engine. What writes passes straight.
+// There is room for every command with a slot. Operators are told of a command when it goes, as packets come in that order.
+// A reset forgets all that waits here, and the media with it; nobody need wait for the media before.
+// Latency: without AHEAD none, and no logic; else 1 cycle to m_ahead, from s_come 4 to the engine. Throughput: a command
+// every 3 cycles.
+module db_ssd_ahead
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
+#(
+  parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
+  parameter bit AHEAD    = 1'b0  ///< the media wants to be told ahead
+) (
+  input  logic              clk,
+  input  logic              rst,
+  input  logic              stop,          ///< until rst: nothing more goes to an engine
+  output logic              busy,          ///< a command waits here
+  /// Commands for [0] the read engine, [1] the write engine; not both at once. As db_ssd_order gives them.
+  input  logic [1:0]        s_cmd_valid,
+  output logic [1:0]        s_cmd_ready,
+  input  cmd_t              s_cmd,
+  input  piece_t            s_piece,
+  /// What operators must know of it, in the same cycle or the next.
+  input  tap_cmd_t          s_tap_cmd,
+  input  logic              s_tap_begin,
+  input  logic [SLOT_W-1:0] s_tap_begin_slot,
+  output logic [1:0]        m_cmd_valid,
+  input  logic [1:0]        m_cmd_ready,
+  output cmd_t              m_cmd,
+  output piece_t            m_piece,
+  output tap_cmd_t          m_tap_cmd,
+  output logic              m_tap_begin,
+  output logic [SLOT_W-1:0] m_tap_begin_slot,
+  /// To the media: a command that will read. From it: the command of this slot may go; a pulse.
+  output logic              m_ahead_valid,
+  input  logic              m_ahead_ready,
+  output ahead_t            m_ahead,
+  input  logic              s_come_valid,
+  input  logic [SLOT_W-1:0] s_come_slot
+);
+  if (!AHEAD) begin : g_straight
+    logic unused_ok;
+    assign busy             = 1'b0;
+    assign s_cmd_ready      = m_cmd_ready;
+    assign m_cmd_valid      = s_cmd_valid;
+    assign m_cmd            = s_cmd;
+    assign m_piece          = s_piece;
+    assign m_tap_cmd        = s_tap_cmd;
+    assign m_tap_begin      = s_tap_begin;
+    assign m_tap_begin_slot = s_tap_begin_slot;
+    assign m_ahead_valid    = 1'b0;
+    assign m_ahead          = '0;
+    assign unused_ok        = &{1'b0, clk, rst, stop, m_ahead_ready, s_come_valid, s_come_slot};
+  end else begin : g_ahead
+    localparam int CMD_W = $clog2(NUM_CMDS);
+    function automatic logic reads(input op_desc_t desc);
+      return desc.read_engine || desc.compare;
+    endfunction
+    logic put, pass, ask_room, come_valid, look, look_q, ready_q, go;
+    logic [SLOT_W-1:0] come;
+    logic [CMD_W:0]    inside_q;
+    cmd_t              cmd;
+    assign put  = s_cmd_valid != '0 && reads(s_cmd.desc);
+    assign pass = s_cmd_valid[1] && !reads(s_cmd.desc);
+
+    // ---- to the media, and what it says
+    db_fifo #(.WIDTH($bits(ahead_t)), .DEPTH(NUM_CMDS)) i_asks (
+      .clk, .rst, .s_valid(put), .s_ready(ask_room),
+      .s_data({s_cmd.slot, s_cmd.desc.compare, s_cmd.media_addr, s_cmd.bytes}), .m_valid(m_ahead_valid),
+      .m_ready(m_ahead_ready), .m_data(m_ahead), .level());
+    db_fifo #(.WIDTH(SLOT_W), .DEPTH(NUM_CMDS)) i_come (
+      .clk, .rst, .s_valid(s_come_valid), .s_ready(), .s_data(s_come_slot), .m_valid(come_valid), .m_ready(look),
+      .m_data(come), .level());
+
+    // ---- what waits
+    typedef struct packed {
+      logic [QID_W-1:0] sqid;
+      logic [15:0]      cid;
+      logic [31:0]      nsid;
+      logic [63:0]      slba;
+    } beside_t;
+    beside_t beside;
+    assign look = come_valid && !look_q && !ready_q;
+    db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
+      .clk, .we(put), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(s_cmd), .re(look), .raddr(come[CMD_W-1:0]), .rdata(cmd));
+    db_ram_sdp #(.WIDTH($bits(beside_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_beside (
+      .clk, .we(s_tap_begin && reads(s_tap_cmd.ctx.desc)), .waddr(s_tap_begin_slot[CMD_W-1:0]),
+      .wdata({s_tap_cmd.ctx.sqid, s_tap_cmd.ctx.cid, s_tap_cmd.ctx.nsid, s_tap_cmd.ctx.slba}), .re(look),
+      .raddr(come[CMD_W-1:0]), .rdata(beside));
+
+    // ---- one that has come goes when no other passes, nor its message to operators
+    assign go = ready_q && !stop && !pass && !s_tap_begin && m_cmd_ready[!cmd.desc.read_engine];
+    always_ff @(posedge clk) begin
+      look_q   <= look && !rst;
+      ready_q  <= (look_q || (ready_q && !go)) && !rst;
+      inside_q <= rst ? '0 : inside_q + (CMD_W + 1)'(put) - (CMD_W + 1)'(go);
+    end
+    assign s_cmd_ready      = m_cmd_ready;
+    assign m_cmd_valid      = {pass || (go && !cmd.desc.read_engine), go && cmd.desc.read_engine};
+    assign m_cmd            = go ? cmd : s_cmd;
+    assign m_piece          = go ? '0 : s_piece;
+    assign m_tap_begin      = go || (s_tap_begin && !reads(s_tap_cmd.ctx.desc));
+    assign m_tap_begin_slot = go ? cmd.slot : s_tap_begin_slot;
+    always_comb begin
+      m_tap_cmd       = s_tap_cmd;
+      m_tap_cmd.read  = 1'b0;                // the reads among them wait
+      m_tap_cmd.write = s_tap_cmd.write && !s_tap_cmd.ctx.desc.compare;
+      if (go) m_tap_cmd = '{
+        read: cmd.desc.to_host, write: cmd.desc.from_host, lba4k: cmd.lba4k,
+        ctx: '{desc: cmd.desc, fn: cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid, slba: beside.slba,
+               bytes: cmd.bytes}};
+    end
+    assign busy = inside_q != '0;
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) if (!rst && put) assert (ask_room);
+    always_ff @(posedge clk) if (!rst && s_cmd_valid != '0) assert (&m_cmd_ready);
+`endif
+  end
+endmodule
