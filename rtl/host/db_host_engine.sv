@@ -172,8 +172,8 @@ module db_host_engine
   );
   db_host_read_ring #(.DATA_W(DATA_W), .BYTES(RD_RING_BYTES), .URAM(RING_URAM)) i_read_ring (
     .clk, .rst, .s_wr_valid, .s_wr_addr, .s_wr_data, .s_wr_be,
-    .s_out_valid(out_next_valid), .s_out_ready(out_next_ready), .s_out(out_next), .m_axis_rdata_tdata, .m_axis_rdata_tvalid,
-    .m_axis_rdata_tready, .m_axis_rdata_tlast, .m_axis_rdata_tuser, .freed(rd_freed)
+    .s_out_valid(out_next_valid), .s_out_ready(out_next_ready), .s_out(out_next), .m_axis_rdata_tdata,
+    .m_axis_rdata_tvalid, .m_axis_rdata_tready, .m_axis_rdata_tlast, .m_axis_rdata_tuser, .freed(rd_freed)
   );
   if (OUT_PARTS != 0) begin : g_out
     db_fifo #(.WIDTH($bits(out_cmd_t)), .DEPTH(OUT_PARTS)) i_out (

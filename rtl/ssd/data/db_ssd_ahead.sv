@@ -6,7 +6,7 @@
 // and names its slot when its data can be had at once; then the command goes to its engine. What writes passes straight.
 // There is room for every command with a slot. Operators are told of a command when it goes, as packets come in that order.
 // A reset forgets all that waits here, and the media with it; nobody need wait for the media before.
-// Latency: without AHEAD none, and no logic; else 1 cycle to m_ahead, from s_come 4 to the engine. Throughput: a command
+// Latency: without AHEAD none, and no logic; else 1 cycle to m_ahead, from s_come 3 to the engine. Throughput: a command
 // every 3 cycles.
 module db_ssd_ahead
   import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;

@@ -136,7 +136,9 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_ahead_valid", "s_ahead", "s_ahead_rst", "s_axi_read_req", "s_axi_arid", "s_axi_write_req", "s_cmd_valid", "s_cmd", "m_card_read_rsp",
+        for name in ("s_ahead_valid", "s_ahead", "s_ahead_rst"):
+            getattr(d, name).value = 0
+        for name in ("s_axi_read_req", "s_axi_arid", "s_axi_write_req", "s_cmd_valid", "s_cmd", "m_card_read_rsp",
                      "m_card_write_rsp", "m_card_cmd_ready", "s_card_rsp_valid", "s_card_rsp_err", "m_cmd_ready",
                      "m_row_ready", "s_row_valid", "s_row_data", "s_row_err", "s_status_valid",
                      "s_status"):  # fmt: skip
@@ -623,7 +625,13 @@ def test_db_virt_media(num: int, stripe: int) -> None:
     bench.run(
         __file__,
         "db_virt_media",
-        {"DATA_W": DATA_W, "ADDR_W": ADDR_W, "NUM_SSD": num, "STRIPE": stripe, "NUM_CMDS": SLOTS,
-         "RD_RING_BYTES": 65536},
+        {
+            "DATA_W": DATA_W,
+            "ADDR_W": ADDR_W,
+            "NUM_SSD": num,
+            "STRIPE": stripe,
+            "NUM_CMDS": SLOTS,
+            "RD_RING_BYTES": 65536,
+        },
         env={"NUM_SSD": str(num), "STRIPE": str(stripe)},
     )

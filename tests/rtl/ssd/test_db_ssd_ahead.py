@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_ssd_ahead with AHEAD: what reads is told to the media and goes, unchanged, in the order that the media says;
+all else passes in the same cycle; operators are told of each when it goes; a reset forgets, stop keeps back."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from typing import Any
+
+import cocotb
+import rtl_bench as bench
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from structs import layout
+
+SLOTS = 16
+CMD, TAP, AHEAD = (layout("db_ssd_pkg", n) for n in ("cmd_t", "tap_cmd_t", "ahead_t"))
+DESC = {"read": {"read_engine": 1, "to_host": 1}, "verify": {"read_engine": 1}, "zero": {"write_engine": 1, "zero": 1},
+        "compare": {"write_engine": 1, "compare": 1, "from_host": 1},
+        "write": {"write_engine": 1, "write": 1, "from_host": 1}}  # fmt: skip
+WAITS = ("read", "verify", "compare")
+
+
+class Bench:
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut, self.rng = dut, random.Random(seed)
+        self.free = list(range(SLOTS))
+        self.told: deque[int] = deque()  # slots whose ask is to come
+        self.asked: list[int] = []
+        self.let: deque[int] = deque()  # may go, in this order
+        self.cmds: dict[int, tuple[str, dict[str, Any], dict[str, Any]]] = {}
+        self.tap: tuple[str, int] | None = None  # of the command of the cycle before
+        self.gone = 0
+
+    async def start(self) -> None:
+        d = self.dut
+        cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
+        for name in ("stop", "s_cmd_valid", "s_cmd", "s_piece", "s_tap_cmd", "s_tap_begin", "s_tap_begin_slot",
+                     "m_ahead_ready", "s_come_valid", "s_come_slot"):  # fmt: skip
+            getattr(d, name).value = 0
+        d.m_cmd_ready.value = 3
+        await self.reset()
+
+    async def reset(self) -> None:
+        self.dut.s_cmd_valid.value = 0
+        self.dut.s_tap_begin.value = 0
+        self.dut.s_come_valid.value = 0
+        self.dut.rst.value = 1
+        for _ in range(3):
+            await FallingEdge(self.dut.clk)
+        self.dut.rst.value = 0
+        self.free = list(range(SLOTS))
+        for q in (self.told, self.asked, self.let, self.cmds):
+            q.clear()
+        self.tap = None
+
+    async def step(self, rate: float = 0.5, come: bool = True) -> None:
+        d, rng = self.dut, self.rng
+        # a command, seldom two in two cycles as decode is slower; its message to operators a cycle later
+        d.s_tap_begin.value = int(self.tap is not None)
+        d.s_cmd_valid.value = 0
+        passing = ""
+        slot = -1
+        if self.tap:
+            name, at = self.tap
+            d.s_tap_begin_slot.value = at
+            d.s_tap_cmd.value = TAP.pack(read=int(name == "read"), write=int("from_host" in DESC[name]),
+                                         lba4k=self.cmds[at][1]["lba4k"], ctx=self.cmds[at][2])  # fmt: skip
+            if name not in WAITS:
+                del self.cmds[at]
+                self.free.append(at)
+        tapped, self.tap = self.tap, None
+        if self.free and not tapped and rng.random() < rate:
+            name = rng.choice(list(DESC))
+            slot = self.free.pop(rng.randrange(len(self.free)))
+            same = {"desc": DESC[name], "fn": 0, "bytes": rng.randrange(1, 2048) * 512}
+            cmd = same | {"slot": slot, "fua": rng.getrandbits(1), "lba4k": rng.getrandbits(1),
+                          "media_addr": rng.getrandbits(40), "ns_blocks": rng.getrandbits(40), "sgl": 0,
+                          "prp1": rng.getrandbits(64), "prp2": rng.getrandbits(64)}  # fmt: skip
+            ctx = same | {"sqid": rng.getrandbits(8), "cid": rng.getrandbits(16), "nsid": rng.getrandbits(32),
+                          "slba": rng.getrandbits(64)}  # fmt: skip
+            self.cmds[slot] = (name, cmd, ctx)
+            self.tap = (name, slot)
+            if name in WAITS:
+                self.told.append(slot)
+            else:
+                passing = name
+            d.s_cmd_valid.value = 1 if "read_engine" in DESC[name] else 2
+            d.s_cmd.value = CMD.pack(**cmd)
+        d.m_ahead_ready.value = int(rng.random() < 0.7)
+        d.s_come_valid.value = 0
+        if come and self.asked and rng.random() < 0.4:
+            at = self.asked.pop(rng.randrange(len(self.asked)))
+            d.s_come_valid.value = 1
+            d.s_come_slot.value = at
+            self.let.append(at)
+        await RisingEdge(d.clk)
+        if d.m_ahead_valid.value and d.m_ahead_ready.value:
+            ask, at = AHEAD.unpack(int(d.m_ahead.value)), self.told.popleft()
+            name, cmd, _ = self.cmds[at]
+            assert (ask["slot"], ask["addr"], ask["bytes"]) == (at, cmd["media_addr"], cmd["bytes"])
+            assert bool(ask["compare"]) == (name == "compare")
+            self.asked.append(at)
+        went = int(d.m_cmd_valid.value)
+        begins = bool(d.m_tap_begin.value)
+        if passing:
+            assert went == 2 and int(d.m_cmd.value) == CMD.pack(**self.cmds[slot][1])
+        elif went:
+            at = self.let.popleft()
+            name, cmd, ctx = self.cmds.pop(at)
+            assert went == (1 if "read_engine" in DESC[name] else 2) and int(d.m_cmd.value) == CMD.pack(**cmd)
+            assert begins and int(d.m_tap_begin_slot.value) == at
+            assert int(d.m_tap_cmd.value) == TAP.pack(read=int(name == "read"), write=int(name == "compare"),
+                                                      lba4k=cmd["lba4k"], ctx=ctx)  # fmt: skip
+            self.free.append(at)
+            self.gone += 1
+            begins = False
+        assert begins == bool(tapped and tapped[0] not in WAITS), "operators are told of it when it goes, once"
+        await FallingEdge(d.clk)
+
+
+@cocotb.test()
+async def commands_go_when_the_media_says_so(dut: Any) -> None:
+    b = Bench(dut, 1)
+    await b.start()
+    for i in range(3000):
+        await b.step(0.9 if i % 400 < 300 else 0.1)
+    for _ in range(300):
+        await b.step(0)
+    assert not b.cmds and b.gone > 300 and not dut.busy.value
+
+
+@cocotb.test()
+async def a_reset_forgets_and_stop_keeps_back(dut: Any) -> None:
+    b = Bench(dut, 2)
+    await b.start()
+    for _ in range(20):
+        for _ in range(b.rng.randrange(60)):
+            await b.step(0.8)
+        dut.stop.value = 1
+        gone = b.gone
+        for _ in range(20):
+            await b.step(0)
+        assert b.gone == gone
+        await b.reset()
+        dut.stop.value = 0
+        assert not dut.busy.value
+
+
+@cocotb.test()
+async def latencies(dut: Any) -> None:
+    """1 cycle to m_ahead, from s_come 3 to the engine."""
+    b = Bench(dut, 3)
+    await b.start()
+    while not b.told:
+        await b.step(1, come=False)
+    assert dut.m_ahead_valid.value
+    while b.told or b.tap:
+        await b.step(0, come=False)
+    while not b.let:
+        await b.step(0)
+    n, gone = 1, b.gone
+    while b.gone == gone:
+        await b.step(0, come=False)
+        n += 1
+    assert n - 1 == 3
+
+
+def test_db_ssd_ahead() -> None:
+    bench.run(__file__, "db_ssd_ahead", {"NUM_CMDS": SLOTS, "AHEAD": 1})

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_vcsd with an SSD that takes its time, or never answers: it costs its own namespaces, and no other's reads. Resets,
+Aborts, deleted queues and an SSD that dies, while its commands wait."""
+
+from __future__ import annotations
+
+import random
+
+import copies
+import pytest
+from cards import PARAMS, SIZE, card_of
+from doorbell.bench.slow_ssd import ITS, MINE, commands_of_the_slow, measure, two_slices
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.driver import Driver
+from traffic import MakeDrive
+
+pytestmark = pytest.mark.rtl
+DATA = random.Random(7).randbytes(256 << 10)
+
+
+@pytest.fixture(scope=copies.scope("module"))
+def slices(make_drive_once: MakeDrive) -> Driver:
+    """A card that is up, with a namespace on each SSD that begins with DATA."""
+    card = make_drive_once(top="db_vcsd", params=PARAMS, media_size=PARAMS["NUM_SSD"] * SIZE)
+    card.start(queues=2, entries=64)
+    two_slices(card)
+    written(card)
+    return card
+
+
+def written(card: Driver) -> None:
+    for nsid in (MINE, ITS):
+        card.nsid = nsid
+        for at in range(0, len(DATA), 64 << 10):
+            card.write(at // 512, DATA[at : at + (64 << 10)])
+    card.nsid = MINE
+
+
+def never_answers(card: Driver) -> None:
+    card_of(card.sim).ssds.fault("lost", port=1, count=None)
+
+
+@pytest.mark.parametrize("beside", [NvmOpc.READ, pytest.param(NvmOpc.VERIFY, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("depth", "count"), [(1, 40), (32, 600)])
+def test_reads_beside_an_ssd_that_does_not_answer(slices: Driver, depth: int, count: int, beside: NvmOpc) -> None:
+    alone = measure(slices, NvmOpc.READ, depth, count)
+    never_answers(slices)
+    commands_of_the_slow(slices, beside, 32)
+    slices.advance(2000)
+    seen = measure(slices, NvmOpc.READ, depth, count)
+    assert len(slices.sqs[ITS].pending) == 32, "the other SSD has answered nothing"
+    assert seen.p99_us <= 1.05 * alone.p99_us and seen.mb_s >= 0.95 * alone.mb_s, (alone, seen)
+
+
+def test_compares_and_verifies_pass_too(slices: Driver) -> None:
+    """Of all that reads: what an SSD that does not answer has, and what passes it on the other, with its answers."""
+    never_answers(slices)
+    commands_of_the_slow(slices, NvmOpc.READ, 8)
+    commands_of_the_slow(slices, NvmOpc.COMPARE, 8)
+    good, bad = slices.buffer(4096), slices.buffer(4096)
+    good.write(DATA[8 * 512 : 16 * 512])
+    commands = []
+    for _ in range(6):
+        for opcode, buffer in (
+            (NvmOpc.COMPARE, good),
+            (NvmOpc.COMPARE, bad),
+            (NvmOpc.VERIFY, None),
+            (NvmOpc.READ, slices.buffer(4096)),
+        ):
+            commands.append(slices.submit(1, opcode, 8, 7, buffer))
+    slices.ring()
+    slices.wait(commands)
+    assert [c.status for c in commands] == [Status.SUCCESS, Status.COMPARE_FAILED, Status.SUCCESS, Status.SUCCESS] * 6
+    assert slices.read(0, 256) == DATA[: 256 * 512]
+    assert len(slices.sqs[ITS].pending) == 16
+
+
+def test_a_reset_does_not_wait_for_an_ssd(slices: Driver) -> None:
+    """And what it reads for the controller that was, the one that is does not get."""
+    ssds = card_of(slices.sim).ssds
+    ssds.fault("late", port=1, count=40, delay_us=150)
+    for turn in range(3):
+        commands_of_the_slow(slices, NvmOpc.READ, 24)
+        slices.advance(random.Random(turn).randrange(6000))
+        begun = slices.sim.ns
+        slices.disable()
+        assert slices.sim.ns - begun < 100_000, "it waited for the SSD"
+        slices.start(queues=2, entries=64)
+        assert slices.read(8, 64) == DATA[8 * 512 : 72 * 512]
+        slices.nsid = ITS
+        assert slices.read(8 + turn, 64) == DATA[(8 + turn) * 512 : (72 + turn) * 512]
+        slices.nsid = MINE
+
+
+def test_queues_go_and_commands_are_aborted_while_they_wait(slices: Driver) -> None:
+    ssds = card_of(slices.sim).ssds
+    ssds.fault("late", port=1, count=12, delay_us=150)
+    waiting = commands_of_the_slow(slices, NvmOpc.READ, 12)
+    slices.advance(2000)
+    slices.abort(ITS, waiting[3].cid)
+    slices.delete_sq(ITS)
+    assert slices.read(0, 8) == DATA[:4096]
+    slices.create_sq(ITS, 64, ITS)
+    slices.nsid = ITS
+    assert slices.read(16, 64, qid=ITS) == DATA[16 * 512 : 80 * 512]
+
+
+def test_an_ssd_dies_while_commands_wait(slices: Driver) -> None:
+    sim = card_of(slices.sim)
+    never_answers(slices)
+    waiting = [*commands_of_the_slow(slices, NvmOpc.READ, 20), *commands_of_the_slow(slices, NvmOpc.COMPARE, 4)]
+    slices.advance(3000)
+    mine = [slices.submit(1, NvmOpc.READ, 8 * i, 7, slices.buffer(4096)) for i in range(8)]
+    slices.ring()
+    sim.ssds.link(False, port=1)
+    slices.wait([*waiting, *mine])
+    assert {c.status for c in waiting} == {Status.READ_ERROR} and {c.status for c in mine} == {Status.SUCCESS}
+    sim.ssds.fault_clear(port=1)
+    late = commands_of_the_slow(slices, NvmOpc.READ, 2)
+    slices.wait(late)
+    assert {c.status for c in late} == {Status.READ_ERROR}
+    sim.ssds.link(True, port=1)
+    while sim.up != 3:
+        slices.advance(1000)
+    slices.nsid = ITS
+    assert slices.read(0, 8) == DATA[:4096]
