@@ -53,9 +53,13 @@ module db_vcsd
   /// the host has given it its BAR 0, memory space and bus master; where BAR 0 is
   input  logic [NUM_SSD-1:0]       ssd_present,
   input  logic [NUM_SSD-1:0][63:0] ssd_bar,
+  /// its requester id (bus, device, function): constant while it is present
+  input  logic [NUM_SSD-1:0][15:0] ssd_id,
   /// its queues work; it has failed for good
   output logic [NUM_SSD-1:0]       ssd_up,
-  output logic [NUM_SSD-1:0]       ssd_dead
+  output logic [NUM_SSD-1:0]       ssd_dead,
+  /// counts: requests to BAR 2 that were not of the SSD whose window it is, and went nowhere
+  output logic [31:0]              ssd_foreign
 );
 `include "db_ssd_connect.svh"
 
@@ -94,12 +98,12 @@ module db_vcsd
   logic        [DATA_W-1:0]               wr_data;
   logic        [DATA_W/8-1:0]             wr_be;
   logic        [NUM_SSD-1:0][DATA_W-1:0]  row_data;
-  logic                                   bad, peers_idle;
+  logic                                   bad, foreign, peers_idle;
   db_pcie_peers #(
     .DATA_W(DATA_W), .NUM_PEERS(NUM_SSD), .DRIVE_LOG2(db_host_pkg::WIN_W), .READABLE(db_host_pkg::READABLE_REGIONS),
     .ROW_LATENCY(db_host_pkg::ROW_LATENCY)
   ) i_peers (
-    .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .idle(peers_idle), .cq_np_req, .s_cq_valid,
+    .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .peer_id(ssd_id), .idle(peers_idle), .cq_np_req, .s_cq_valid,
     .s_cq_ready,
     .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .s_rc_valid(s_rc_valid && s_rc_ready), .s_rc, .m_cq_valid(core_cq_valid),
     .m_cq_ready(core_cq_ready), .m_cq(core_cq), .s_cc_valid(core_cc_valid), .s_cc_ready(core_cc_ready), .s_cc(core_cc),
@@ -107,7 +111,11 @@ module db_vcsd
     .s_poke_valid(poke_valid), .s_poke_ready(poke_ready), .s_poke(poke), .s_acc_valid(acc_valid),
     .s_acc_ready(acc_ready), .s_acc(acc), .m_answer_valid(answer_valid), .m_answer(answer), .m_wr_valid(wr_valid),
     .m_wr_addr(wr_addr), .m_wr_data(wr_data), .m_wr_be(wr_be), .m_row_valid(row_valid), .m_row_addr(row_addr),
-    .s_row_data(row_data), .m_bad(bad), .m_damaged(damaged));
+    .s_row_data(row_data), .m_bad(bad), .m_foreign(foreign), .m_damaged(damaged));
+  always_ff @(posedge clk) begin
+    if (foreign) ssd_foreign <= ssd_foreign + 32'd1;
+    if (rst) ssd_foreign <= '0;
+  end
 
   // ---- the media
   ssd_state_t                 [NUM_SSD-1:0] ssd;
