@@ -39,5 +39,5 @@ module db_csd
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
-  ) i_core (.*, .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0));
+  ) i_core (.*, .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0), .m_ext(), .s_ext_rdata(32'd0));
 endmodule

@@ -5,16 +5,19 @@
 //   reads    -> db_virt_read    -.                          .-> rows of each SSD, in the order of the bursts
 //   writes   -> db_virt_write   -+-> db_virt_issue -> SSDs -+-> responses
 //   commands -> db_virt_command -'                          '-> the port's answer
+//   each of the three looks in db_virt_extents, which the firmware fills, where a granule is
 //
 // Latency and throughput: of these, and of the SSDs.
 `include "db_axi_types.svh"
 module db_virt_media
-  import db_host_pkg::*, db_virt_pkg::*, db_ssd_pkg::media_cmd_t;
+  import db_host_pkg::*, db_virt_pkg::*, db_ssd_pkg::media_cmd_t, db_ssd_pkg::ext_bus_t;
 #(
   parameter int DATA_W  = 256,   ///< bits of a row: 128, 256, 512
   parameter int ADDR_W  = 40,    ///< bits of a media address
   parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
-  parameter bit STRIPE  = 1'b0,  ///< db_virt_map
+  parameter bit STRIPE  = 1'b0,  ///< db_virt_extents
+  parameter int EXTENTS = 1024,  ///< db_virt_extents
+  parameter int GRANULE_LOG2 = 20,  ///< db_virt_extents
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W),
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
@@ -25,6 +28,9 @@ module db_virt_media
   input  logic [51:0]                    ssd_pages,
   input  ssd_state_t [NUM_SSD-1:0]       ssd,
   output logic                           idle,
+  /// the firmware: db_virt_extents
+  input  ext_bus_t                       s_ext,
+  output logic [31:0]                    m_ext_rdata,
   /// the controller's media
   input  axi_read_req_t                  s_axi_read_req,
   output axi_read_rsp_t                  s_axi_read_rsp,
@@ -67,17 +73,31 @@ module db_virt_media
   logic [NUM_SSD-1:0]    write_end, media_end, end_err;
   logic                  read_idle, write_idle, command_idle, issue_idle;
 
-  db_virt_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_read (
-    .clk, .rst, .ssd_pages, .ssd, .idle(read_idle), .s_axi_read_req, .s_axi_read_rsp, .s_axi_arid, .s_axi_rid,
+  localparam int LOOK_W = ADDR_W - GRANULE_LOG2;
+  logic [2:0]             look_valid;
+  logic [2:0][LOOK_W-1:0] look;
+  extent_t [2:0]          extent;
+  logic                   look_ready;
+  db_virt_extents #(
+    .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .EXTENTS(EXTENTS), .GRANULE_LOG2(GRANULE_LOG2), .LOOK_W(LOOK_W)
+  ) i_extents (
+    .clk, .rst, .ssd_pages, .s_ext, .m_ext_rdata, .s_look_valid(look_valid), .s_look_ready(look_ready), .s_look(look),
+    .m_extent(extent));
+
+  db_virt_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_read (
+    .clk, .rst, .ssd_pages, .ssd, .idle(read_idle), .m_look_valid(look_valid[TAG_READ]), .m_look(look[TAG_READ]),
+    .s_extent(extent[TAG_READ]), .s_axi_read_req, .s_axi_read_rsp, .s_axi_arid, .s_axi_rid,
     .m_card_read_req, .m_card_read_rsp, .m_cmd_valid(cmd_valid[TAG_READ]), .m_cmd_ready(cmd_ready[TAG_READ]),
     .m_cmd_ssd(cmd_ssd[TAG_READ]), .m_cmd(cmd[TAG_READ]), .s_row_valid, .s_row_ready, .s_row_data, .s_row_err);
-  db_virt_write #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_write (
-    .clk, .rst, .ssd_pages, .ssd, .idle(write_idle), .s_axi_write_req, .s_axi_write_rsp, .m_card_write_req,
+  db_virt_write #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_write (
+    .clk, .rst, .ssd_pages, .ssd, .idle(write_idle), .m_look_valid(look_valid[TAG_WRITE]), .m_look(look[TAG_WRITE]),
+    .s_extent(extent[TAG_WRITE]), .s_axi_write_req, .s_axi_write_rsp, .m_card_write_req,
     .m_card_write_rsp, .m_cmd_valid(cmd_valid[TAG_WRITE]), .m_cmd_ready(cmd_ready[TAG_WRITE]),
     .m_cmd_ssd(cmd_ssd[TAG_WRITE]), .m_cmd(cmd[TAG_WRITE]), .m_row_valid, .m_row_ready, .m_row_data,
     .s_end_valid(write_end), .s_end_err(end_err));
-  db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_command (
-    .clk, .rst, .ssd_pages, .ssd, .idle(command_idle), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
+  db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_command (
+    .clk, .rst, .ssd, .idle(command_idle), .m_look_valid(look_valid[TAG_MEDIA]), .s_look_ready(look_ready),
+    .m_look(look[TAG_MEDIA]), .s_extent(extent[TAG_MEDIA]), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
     .s_addr(s_cmd.addr[ADDR_W-1:0]), .s_bytes(s_cmd.bytes), .m_rsp_valid, .m_rsp_err, .m_card_valid(m_card_cmd_valid),
     .m_card_ready(m_card_cmd_ready), .s_card_rsp_valid, .s_card_rsp_err, .m_cmd_valid(cmd_valid[TAG_MEDIA]),
     .m_cmd_ready(cmd_ready[TAG_MEDIA]), .m_cmd_ssd(cmd_ssd[TAG_MEDIA]), .m_cmd(cmd[TAG_MEDIA]),

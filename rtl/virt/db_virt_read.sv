@@ -12,7 +12,8 @@ module db_virt_read
   parameter int DATA_W  = 256,   ///< bits of a row: 128, 256, 512
   parameter int ADDR_W  = 40,    ///< bits of a media address
   parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
-  parameter bit STRIPE  = 1'b0,  ///< db_virt_map
+  parameter int GRANULE_LOG2 = 20,  ///< db_virt_map
+  localparam int LOOK_W = ADDR_W - GRANULE_LOG2,
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
@@ -21,6 +22,10 @@ module db_virt_read
   input  logic [51:0]                    ssd_pages,
   input  ssd_state_t [NUM_SSD-1:0]       ssd,
   output logic                           idle,
+  /// db_virt_map
+  output logic                           m_look_valid,
+  output logic [LOOK_W-1:0]              m_look,
+  input  extent_t                        s_extent,
   input  axi_read_req_t                  s_axi_read_req,
   output axi_read_rsp_t                  s_axi_read_rsp,
   input  logic                           s_axi_arid,
@@ -55,8 +60,9 @@ module db_virt_read
   logic      map_ready, place_valid, place_ready, hold, id_q;
   place_t    place;
   axi_addr_t ar_q;
-  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_map (
-    .clk, .rst, .ssd_pages, .ssd, .s_valid(s_axi_read_req.ar_valid), .s_ready(map_ready),
+  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
+    .clk, .rst, .ssd_pages, .ssd, .m_look_valid, .m_look, .s_extent,
+    .s_valid(s_axi_read_req.ar_valid), .s_ready(map_ready),
     .s_addr(s_axi_read_req.ar.addr), .s_bytes((13'(s_axi_read_req.ar.len) + 13'd1) << ROW_LOG2), .m_valid(place_valid),
     .m_ready(place_ready), .m_place(place), .hold);
   always_ff @(posedge clk) begin

@@ -105,9 +105,7 @@ class Bench:
             if valid:
                 be = int(d.m_wr_be.value)
                 mask = sum(0xFF << 8 * k for k in range(size) if be >> k & 1)
-                self.rows.append(
-                    (valid.bit_length() - 1, int(d.m_wr_addr.value), be, int(d.m_wr_data.value) & mask)
-                )
+                self.rows.append((valid.bit_length() - 1, int(d.m_wr_addr.value), be, int(d.m_wr_data.value) & mask))
             asked = int(d.m_row_valid.value)
             assert asked.bit_count() <= 1
             # the drive that is asked has its row, the others something
@@ -236,8 +234,8 @@ async def a_drive_that_lies_beside_one_that_does_not(dut: Any) -> None:
     b = Bench(dut, 3)
     await b.start()
     asks = [
-        Ask(Tlp(kind, BASE + to * EACH + 64, 4, 15, 15, [to << 8 | who] * 4 if kind == MEM_WR else [], who, IDS[who]), 2,
-            to == who)
+        Ask(Tlp(kind, BASE + to * EACH + 64, 4, 15, 15, [to << 8 | who] * 4 if kind == MEM_WR else [], who, IDS[who]),
+            2, to == who)
         for kind in (MEM_WR, MEM_RD) for who in range(N) for to in range(N)
     ]  # fmt: skip
     await b.run(asks, [])
@@ -273,10 +271,6 @@ async def pokes_go_to_their_drive(dut: Any) -> None:
     assert sorted(seen) == want
 
 
-@pytest.mark.parametrize(
-    ("width", "peers"), [(256, 2), bench.rare(128, 1), bench.rare(256, 8), bench.rare(512, 4)]
-)
+@pytest.mark.parametrize(("width", "peers"), [(256, 2), bench.rare(128, 1), bench.rare(256, 8), bench.rare(512, 4)])
 def test_db_pcie_peers(width: int, peers: int) -> None:
-    bench.run(
-        __file__, "db_pcie_peers", {"DATA_W": width, "NUM_PEERS": peers}, env={"NUM_PEERS": str(peers)}
-    )
+    bench.run(__file__, "db_pcie_peers", {"DATA_W": width, "NUM_PEERS": peers}, env={"NUM_PEERS": str(peers)})

@@ -195,7 +195,7 @@ def test_reset_in_the_middle(whole: Driver, how: str) -> None:
 
 @pytest.mark.parametrize("by", [64 << 20, 1 << 20])
 def test_an_ssd_that_writes_elsewhere(whole: Driver, by: int) -> None:
-    """... in its own window harms its own data alone; in the window of the other one it writes nothing, and is counted."""
+    """... in its own window harms its own data; in the window of the other one it writes nothing, and is counted."""
     sim = card_of(whole.sim)
     half = SIZE // 512
     data = {half * s + 8 * i: random.Random(100 * s + i).randbytes(4096) for s in range(2) for i in range(16)}
