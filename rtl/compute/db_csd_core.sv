@@ -46,7 +46,7 @@ module db_csd_core
 ) (
 `include "db_ssd_core_ports.svh"
   ,
-  /// the firmware's bus, for what is behind this: it has addresses from 100h to 1ffh; zeros if there is nothing
+  /// the firmware's bus, for what is behind this: with PEERS it has addresses 100h to 1ffh
   output ext_bus_t    m_ext,
   input  logic [31:0] s_ext_rdata
 );
@@ -71,7 +71,8 @@ module db_csd_core
     .AHEAD_BYTES(AHEAD_BYTES)
   ) i_core (
     .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
-    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .s_ext_rdata(ext_rdata | s_ext_rdata),
+    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end),
+    .s_ext_rdata(PEERS && m_ext.addr[8] ? s_ext_rdata : ext_rdata),
     .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
     .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
     .s_tap_read_data(out_data[0]), .s_tap_read_info(out_info[0]),

@@ -17,7 +17,7 @@ module db_virt_extents
   input  logic                   rst,
   /// of each SSD, constant; what is less than a granule at its end is not used
   input  logic [51:0]            ssd_pages,
-  /// of the firmware; zeros are read when nothing is asked
+  /// of the firmware
   input  ext_bus_t               s_ext,
   output logic [31:0]            m_ext_rdata,
   /// what granule; the answer holds until the next one
@@ -44,16 +44,14 @@ module db_virt_extents
   // ---- registers
   db_vcsd__in_t  hwif_in;
   db_vcsd__out_t hwif_out;
-  logic          sel_q, busy, refused, rd_ack;
+  logic          sel_q, busy, refused;
   extent_t       found, wanted;
-  logic [31:0]   rdata;
   always_ff @(posedge clk) sel_q <= s_ext.addr[11:8] == 4'd1;  // there a cycle before req
   db_vcsd_regs i_regs (
     .clk, .rst, .s_cpuif_req(s_ext.req && sel_q), .s_cpuif_req_is_wr(s_ext.wr), .s_cpuif_addr(s_ext.addr[4:0]),
     .s_cpuif_wr_data(s_ext.wdata), .s_cpuif_wr_biten('1), .s_cpuif_req_stall_wr(), .s_cpuif_req_stall_rd(),
-    .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(), .s_cpuif_rd_data(rdata), .s_cpuif_wr_ack(), .s_cpuif_wr_err(),
+    .s_cpuif_rd_ack(), .s_cpuif_rd_err(), .s_cpuif_rd_data(m_ext_rdata), .s_cpuif_wr_ack(), .s_cpuif_wr_err(),
     .hwif_in, .hwif_out);
-  assign m_ext_rdata = rdata & {32{rd_ack}};
   always_comb begin
     hwif_in.CAPS.granule.next   = 6'(GRANULE_LOG2);
     hwif_in.CAPS.ssds.next      = 2'(SSD_LOG2);
