@@ -513,7 +513,7 @@ def shuffled(rng: random.Random) -> list[Extent | None]:
 
 @cocotb.test()
 async def granules_anywhere(dut: Any) -> None:
-    for seed in (1, 2):
+    for seed in (1,) if NUM > 1 else (1, 2):
         b = Bench(dut, 8 + seed)
         table = shuffled(b.rng)
         await b.start(table)

@@ -193,7 +193,7 @@ def test_reset_in_the_middle(whole: Driver, how: str) -> None:
             buffer.free()
 
 
-@pytest.mark.parametrize("by", [64 << 20, 1 << 20])
+@pytest.mark.parametrize("by", [64 << 20, pytest.param(1 << 20, marks=pytest.mark.nightly)])
 def test_an_ssd_that_writes_elsewhere(whole: Driver, by: int) -> None:
     """... in its own window harms its own data; in the window of the other one it writes nothing, and is counted."""
     sim = card_of(whole.sim)

@@ -112,6 +112,7 @@ def test_what_there_is(empty: Driver) -> None:
     assert (pool.granule, pool.ssds, pool.each) == (GRANULE, 2, EACH)
 
 
+@pytest.mark.nightly
 def test_drives_are_where_they_were_asked_for(empty: Driver) -> None:
     """On one SSD, on the other, striped; each holds zeros at first and its own data later, after power too."""
     card = empty
@@ -175,6 +176,7 @@ def test_a_drive_grows(empty: Driver) -> None:
     assert beyond.status == Status.LBA_RANGE
 
 
+@pytest.mark.nightly
 def test_a_drive_moves(empty: Driver) -> None:
     """The host makes a drive of the same size elsewhere, copies, has the two exchanged, and deletes the other."""
     card = empty
@@ -220,6 +222,7 @@ def test_commands_under_way_end_first(empty: Driver) -> None:
     assert read(card, one, 0, 8) == pattern[two] and read(card, two, 0, 8) == pattern[one]
 
 
+@pytest.mark.nightly
 def test_plain_namespaces_beside_virtual_drives(empty: Driver) -> None:
     """create-ns gets default places, and others where those are taken; both are told apart by nobody."""
     card = empty
