@@ -143,8 +143,18 @@ uint32_t virtual_drive(struct request* r) {
         change_begins(r);
         r->step = 1;
     }
-    bool grow = what == VIRTUAL_DRIVE_GROW;
-    if (drain_step(r, grow ? grows : exchanges, HW_NS_CLOSED) == WAIT) return WAIT;
-    uint32_t status = grow ? grown(r) : exchanged(r);
-    return change_ends(r, status, status == ST_SUCCESS);
+    if (r->step == 1) {
+        bool grow = what == VIRTUAL_DRIVE_GROW;
+        if (drain_step(r, grow ? grows : exchanges, HW_NS_CLOSED) == WAIT) return WAIT;
+        uint32_t status = grow ? grown(r) : exchanged(r);
+        if (status != ST_SUCCESS) return change_ends(r, status, false);
+        store_save_start(r->drive);
+        r->step = 2;
+    }
+    // It opens when that is saved: what is written then is where it will be found after a power cut.
+    if (!store_save_step(r->drive)) {
+        r->fn->wake |= EV(MEDIA_IDLE);
+        return WAIT;
+    }
+    return change_ends(r, r->drive->store.stale ? ST_WRITE_FAULT : ST_SUCCESS, false);
 }

@@ -223,6 +223,35 @@ def test_commands_under_way_end_first(empty: Driver) -> None:
 
 
 @pytest.mark.nightly
+def test_what_is_written_after_an_exchange_outlasts_power(empty: Driver) -> None:
+    """A host writes as soon as it may, and power goes at once: what has been acknowledged and flushed is there."""
+    card = empty
+    one = attached(card, virtual_drives.create(card, 1, Ssds(0)))
+    two = attached(card, virtual_drives.create(card, 1, Ssds(1)))
+    before, after = random.Random(1).randbytes(4096), random.Random(2).randbytes(4096)
+    write(card, one, 0, before)
+    write(card, one, 8, before)
+    buffer = card.buffer(4096)
+    buffer.write(after)
+    exchange = card.submit(
+        0, VendorOpc.VIRTUAL_DRIVE, buffer=None, nsid=one, ring=True, cdw10=VirtualDrive.EXCHANGE, cdw11=0, cdw12=two
+    )
+    refused = False
+    while True:
+        c = card.submit(1, NvmOpc.WRITE, 0, 7, buffer, nsid=one)
+        card.ring()
+        card.wait([c])
+        refused |= c.status == Status.NS_NOT_READY
+        if refused and c.status == Status.SUCCESS:
+            break
+        assert not exchange.done or refused, "it was never closed"
+    card.flush(nsid=one)
+    card_of(card.sim).power_cycle()
+    card.start(queues=2, entries=64)
+    assert read(card, one, 0, 8) == after and read(card, one, 8, 8) == bytes(4096), "another namespace's places"
+
+
+@pytest.mark.nightly
 def test_plain_namespaces_beside_virtual_drives(empty: Driver) -> None:
     """create-ns gets default places, and others where those are taken; both are told apart by nobody."""
     card = empty
