@@ -28,6 +28,7 @@ BUSES = {
     "db_nvme": ["passthrough"],
     "db_ssd_fw": ["passthrough"],
     "db_csd": ["passthrough"],
+    "db_vcsd": ["passthrough"],
     "db_host": ["axi4-lite-flat", "--rt-read-fanin", "--rt-read-response"],
 }
 """The SystemRDL files whose RTL is generated, and its bus."""
@@ -109,8 +110,8 @@ def reference(out: Path) -> str:
         pages.append(re.sub(r"</?p>", "", page).strip())
     return (
         "# Registers\n\nGenerated from `regs/*.rdl` by `./doorbell build --only reference`. First what a host sees "
-        "in BAR 0, then what the\nfirmware sees, then the registers of the compute data path, the host accelerator and "
-        "the recorder.\n\n" + "\n\n".join([*pages, operator_chain.reference()]) + "\n"
+        "in BAR 0, then what the\nfirmware sees, then the registers of the compute data path, the virtual drive, "
+        "the host accelerator and the recorder.\n\n" + "\n\n".join([*pages, operator_chain.reference()]) + "\n"
     )
 
 

@@ -13,11 +13,20 @@ enum {
     OP_CRC32C = 5,
 };
 
-// Vendor specific admin commands of db_csd; bits 1:0 are the direction of their data.
+// Vendor specific admin commands of db_csd and db_vcsd; bits 1:0 are the direction of their data.
 enum {
     ADMIN_OPC_KEY_LOAD = 0xc1,
     ADMIN_OPC_KEY_ERASE = 0xc4,
     ADMIN_OPC_BIND = 0xc8,
+    ADMIN_OPC_VIRTUAL_DRIVE = 0xcc,  // of db_vcsd
+};
+
+// What command CCh does: CDW10 bits 3:0.
+enum {
+    VIRTUAL_DRIVE_GET = 0,  // where a granule of a namespace is
+    VIRTUAL_DRIVE_CREATE = 1,
+    VIRTUAL_DRIVE_GROW = 2,
+    VIRTUAL_DRIVE_EXCHANGE = 3,  // two namespaces have each other's places
 };
 
 // Vendor specific features. Of db_csd: what namespaces do that are not bound, and the words of its key.
@@ -52,5 +61,6 @@ enum {
 #define SETTINGS_PAGES 32u  // 4 KiB each, at the end of the media: what a drive remembers without power
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
+#define FW_EXTENTS 0x90000100u  // regs/db_vcsd.rdl, of db_vcsd
 
 #endif

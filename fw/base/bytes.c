@@ -86,3 +86,17 @@ void* memcpy(void* restrict to, const void* restrict from, size_t n) {
     while (n--) *p++ = *q++;
     return to;
 }
+
+uint64_t shift_left(uint64_t value, uint32_t by) {
+    uint32_t low = (uint32_t)value, high = (uint32_t)(value >> 32);
+    if (by >= 32u) return (uint64_t)(low << (by - 32u)) << 32;
+    if (by == 0) return value;
+    return (uint64_t)(high << by | low >> (32u - by)) << 32 | low << by;
+}
+
+uint64_t shift_right(uint64_t value, uint32_t by) {
+    uint32_t low = (uint32_t)value, high = (uint32_t)(value >> 32);
+    if (by >= 32u) return high >> (by - 32u);
+    if (by == 0) return value;
+    return (uint64_t)(high >> by) << 32 | (low >> by | high << (32u - by));
+}

@@ -18,4 +18,8 @@ void put_hex(uint8_t* at, uint32_t v);
 /// n / d; the remainder too if asked for.
 uint64_t div_u64(uint64_t n, uint32_t d, uint32_t* remainder);
 
+/// Shifts by up to 63 bits, where the compiler would call a library.
+uint64_t shift_left(uint64_t value, uint32_t by);
+uint64_t shift_right(uint64_t value, uint32_t by);
+
 #endif

@@ -6,6 +6,9 @@
 #ifndef FUNCTIONS
 #define FUNCTIONS 1  // NVMe controllers that there is memory for: build.py --functions
 #endif
+#ifndef EXTENTS
+#define EXTENTS 0  // 1: namespaces are on SSDs, granule by granule (db_vcsd): build.py --extents
+#endif
 #define MAX_SECONDARY 16u
 #define FIRST_VF 4u  // PCIe number of the first VF, as db_pcie_fn_pkg has it
 

@@ -46,6 +46,11 @@ static uint32_t create(struct request* r) {
         if (status != ST_SUCCESS) return status;
         all->unused = first + pages;
     }
+    if (EXTENTS && !extents_take(r->drive, first, pages, EXTENT_ANY)) {
+        extents_settle(r->drive);
+        r->fn->errors.specific = pages << 12;
+        return ST_NS_CAPACITY;
+    }
     if (++all->generation == 0) all->generation = 1;
     all->of[nsid] = (struct namespace){.base = first,
                                        .pages = pages,
@@ -54,6 +59,12 @@ static uint32_t create(struct request* r) {
                                        .exists = true,
                                        .shared = shared,
                                        .spare = lba4k ? 0 : (uint8_t)(-(uint32_t)nsze & 7u)};
+    if (EXTENTS && !extents_settle(r->drive)) {  // more runs than can be saved
+        all->of[nsid].exists = false;
+        extents_settle(r->drive);
+        r->fn->errors.specific = pages << 12;
+        return ST_NS_CAPACITY;
+    }
     r->dw0 = nsid;
     return end_saved(r, ST_SUCCESS);
 }

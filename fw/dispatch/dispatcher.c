@@ -10,6 +10,7 @@
 #include "commands/namespaces.h"
 #include "commands/operators.h"
 #include "commands/queues.h"
+#include "commands/virtual_drive.h"
 #include "commands/virtualization.h"
 
 #define CSUPP EFFECTS_CSUPP
@@ -43,6 +44,9 @@ const struct admin_command admin_commands[COMMANDS] = {
     ROW(ADMIN_OPC_KEY_LOAD, key_load, CSUPP, OPERATORS_ONLY | CHANGES),
     ROW(ADMIN_OPC_KEY_ERASE, key_erase, CSUPP, OPERATORS_ONLY | CHANGES),
     ROW(ADMIN_OPC_BIND, bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES),
+#if EXTENTS
+    ROW(ADMIN_OPC_VIRTUAL_DRIVE, virtual_drive, CSUPP | LBCC | NIC, CHANGES | PF_ONLY),
+#endif
 };
 
 /// What a row of the table asks of a command's NSID.

@@ -45,6 +45,9 @@ int main(void) {
     resources_init(&drive);
     drive.started_at = hw_time();
     if (drive.hw.restarted) controller_settle(&drive);
+#if EXTENTS
+    hw_extents(&drive.extents->hw);
+#endif
     store_load(&drive);
     if (!drive.hw.restarted) {
         boot_record.power_cycles++;
@@ -53,6 +56,7 @@ int main(void) {
     }
     operators_restore(&drive);
     namespaces_init(&drive);
+    if (EXTENTS) extents_restore(&drive);
     identify_init(&drive);
     for (uint32_t i = 0; i < drive.hw.num_fn; i++) life_reset_state(&drive, &functions[i]);
 #if FUNCTIONS > 1

@@ -8,6 +8,7 @@
 
 #include "hw/hw.h"
 #include "hw/io_commands.h"
+#include "state/extents.h"
 #include "state/namespaces.h"
 #include "state/operators.h"
 #include "state/queues.h"
@@ -66,6 +67,7 @@ struct drive {
     struct operators operators;
     struct queues queues;  // by the hardware's number
 #endif
+    struct extents extents[EXTENTS];
     struct shares shares[FUNCTIONS > 1];
     struct reservations* reservations[FUNCTIONS > 1];
 };

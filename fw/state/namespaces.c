@@ -107,6 +107,10 @@ static void first_namespaces(struct drive* drive) {
         all->of[nsid].pages = pages;
         all->unused += pages;
     }
+    if (EXTENTS) {  // pages that never had a namespace would hold what the SSD held before
+        all->of[count].pages += all->total - all->unused;
+        all->unused = all->total;
+    }
 }
 
 void namespaces_init(struct drive* drive) {
@@ -173,6 +177,12 @@ void ns_deleted(struct drive* drive, uint32_t nsid) {
     if (FUNCTIONS > 1) resv_forget(drive, nsid);
     ns_show(drive, nsid);
     operators_forget_ns(drive, nsid);
+    if (EXTENTS) extents_settle(drive);
+}
+
+void ns_resized(struct drive* drive, uint32_t nsid) {
+    ns_show(drive, nsid);
+    changed_for_all(drive, nsid);
 }
 
 void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached) {

@@ -81,6 +81,8 @@ void ns_protect(struct drive* drive, uint32_t nsid, uint32_t protection);
 void ns_formatted(struct drive* drive, uint32_t nsid, bool lba4k);
 /// Its blocks are zeros, and nobody's from now on.
 void ns_deleted(struct drive* drive, uint32_t nsid);
+/// It has other pages, or more.
+void ns_resized(struct drive* drive, uint32_t nsid);
 /// Show it to the function, or no more.
 void ns_attach(struct drive* drive, struct function* fn, uint32_t nsid, bool attached);
 

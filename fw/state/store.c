@@ -5,8 +5,8 @@
 #include "state/drive.h"
 #include "state/function.h"
 
-#define MAGIC 0x32534244u  // "DBS2": another layout has another
-#define LINE 64u           // bytes of the media that a word has to itself
+#define MAGIC (EXTENTS ? 0x32584244u : 0x32534244u)  // "DBX2", "DBS2": another layout has another
+#define LINE 64u                                     // bytes of the media that a word has to itself
 #define COPY_WORDS (SETTINGS_PAGES / 2u * (PAGE_SIZE / LINE))
 
 enum { W_MAGIC, W_SEQUENCE, W_COUNT, W_CRC, W_FIRST };
@@ -15,9 +15,12 @@ _Static_assert(COPY_WORDS * 4u <= PAGE_SIZE, "a copy is put together in a page")
 
 // At most: counters, those of `walk`, features, namespaces, what VFs are attached to, shares of functions.
 #define NS_WORDS 10u
-#define MOST_WORDS \
-    (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * NS_WORDS + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 6u)
-_Static_assert(W_FIRST + MOST_WORDS <= COPY_WORDS, "a full drive's settings fit");
+#define MOST_WORDS                                                                                            \
+    (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * NS_WORDS + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 6u + \
+     EXTENTS * (1u + 2u * EXTENT_RUNS))
+// With extents and several functions there are 48 namespaces at most (db_vcsd).
+_Static_assert(W_FIRST + MOST_WORDS - (EXTENTS && FUNCTIONS > 1 ? 16u * NS_WORDS : 0) <= COPY_WORDS,
+               "a full drive's settings fit");
 
 // Registrants have what is left.
 #define REGISTRANT_WORDS 8u
@@ -155,6 +158,20 @@ static void walk_vf(struct walk* w, struct drive* drive, uint32_t place) {
     }
 }
 
+#if EXTENTS
+static void walk_extents(struct walk* w, struct extents* e) {
+    word(w, &e->count);
+    if (e->count > EXTENT_RUNS) e->count = EXTENT_RUNS;
+    for (uint32_t i = 0; i < e->count; i++) {
+        uint32_t which = e->runs[i].granule | (uint32_t)e->runs[i].count << 16;
+        word(w, &which);
+        word(w, &e->runs[i].place);
+        e->runs[i].granule = (uint16_t)which;
+        e->runs[i].count = (uint16_t)(which >> 16);
+    }
+}
+#endif
+
 static bool outlasts_power(const struct reservations* all, const struct registrant* reg) {
     const uint32_t* id = reg->host.id;
     return reg->nsid && all->ns[reg->nsid].persists && (id[0] | id[1] | id[2] | id[3]);
@@ -221,6 +238,9 @@ static void walk(struct walk* w, struct drive* drive) {
     for (uint32_t i = 1; i <= all->count && i <= MAX_NS && (FUNCTIONS == 1 || i <= there); i++)
         walk_namespace(w, &all->of[i], &drive->functions[0].ns[i], &drive->operators.bound[i],
                        FUNCTIONS > 1 ? &reservations_of(drive)->ns[i] : NULL);
+#if EXTENTS
+    walk_extents(w, drive->extents);
+#endif
     if (FUNCTIONS > 1) walk_registrants(w, drive, generation >> 16);
     for (uint32_t i = 1; FUNCTIONS > 1 && i < drive->hw.num_fn; i++) walk_vf(w, drive, i);
 }
@@ -249,6 +269,10 @@ void store_load(struct drive* drive) {
     if (drive->hw.media_pages < 4u * SETTINGS_PAGES) return;
     drive->namespaces.total -= SETTINGS_PAGES;
     store->base = drive->namespaces.total << 12;
+#if EXTENTS
+    uint64_t pages = extents_pages(drive, extents_total(drive));
+    if (drive->namespaces.total > pages) drive->namespaces.total = pages;
+#endif
     for (uint32_t i = 0; i < 2; i++) {
         // A media that has not answered is not asked again: its answer may still come.
         found[i] = i && !hw_media_idle() ? STORE_DAMAGED : read_copy(drive, i);

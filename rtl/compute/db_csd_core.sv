@@ -45,6 +45,10 @@ module db_csd_core
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
 ) (
 `include "db_ssd_core_ports.svh"
+  ,
+  /// the firmware's bus, for what is behind this: with PEERS it has addresses 100h to 1ffh
+  output ext_bus_t    m_ext,
+  input  logic [31:0] s_ext_rdata
 );
   // ---- the controller; rows on their way: [0] media to host, [1] host to media
   logic      [1:0]                 in_valid, in_ready, out_valid, out_ready;
@@ -57,7 +61,6 @@ module db_csd_core
   logic      [SLOT_W-1:0]          tap_begin_slot;
   slot_completion_t                tap_end;
   logic      [NUM_NS-1:0]          ns_locked;
-  ext_bus_t                        ext;
   logic      [31:0]                ext_rdata;
   db_ssd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
@@ -68,7 +71,8 @@ module db_csd_core
     .AHEAD(AHEAD)
   ) i_core (
     .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
-    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .m_ext(ext), .s_ext_rdata(ext_rdata),
+    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end),
+    .s_ext_rdata(PEERS && m_ext.addr[8] ? s_ext_rdata : ext_rdata),
     .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
     .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
     .s_tap_read_data(out_data[0]), .s_tap_read_info(out_info[0]),
@@ -80,7 +84,7 @@ module db_csd_core
   db_csd_compute #(
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
   ) i_compute (
-    .clk, .rst, .ctrl_rst(tap_rst), .idle(tap_idle), .ns_locked, .s_ext(ext), .m_ext_rdata(ext_rdata),
+    .clk, .rst, .ctrl_rst(tap_rst), .idle(tap_idle), .ns_locked, .s_ext(m_ext), .m_ext_rdata(ext_rdata),
     .s_tap_cmd(tap_cmd), .s_tap_begin(tap_begin), .s_tap_begin_slot(tap_begin_slot), .s_tap_end_valid(tap_end_valid),
     .s_tap_end(tap_end), .s_row_valid(in_valid), .s_row_ready(in_ready), .s_row_data(in_data), .s_row_info(in_info),
     .m_row_valid(out_valid), .m_row_ready(out_ready), .m_row_data(out_data), .m_row_info(out_info),

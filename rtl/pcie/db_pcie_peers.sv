@@ -25,6 +25,8 @@ module db_pcie_peers
   input  logic [2:0]                            cfg_mps,
   /// of BAR 2: a multiple of its size
   input  logic [63:0]                           window_base,
+  /// requester id of each drive: it alone touches its window
+  input  logic [NUM_PEERS-1:0][15:0]            peer_id,
   /// no answer to a read of a drive is under way, no access waits
   output logic                                  idle,
 
@@ -73,6 +75,7 @@ module db_pcie_peers
   input  logic [NUM_PEERS-1:0][DATA_W-1:0]      s_row_data,
   /// pulses: a request outside the windows or not supported; a write to this drive's window was damaged
   output logic                                  m_bad,
+  output logic                                  m_foreign,  ///< a request to a window by another than its drive
   output logic [NUM_PEERS-1:0]                  m_damaged
 );
   localparam int INDEX_LOG2  = $clog2(NUM_PEERS);
@@ -85,11 +88,11 @@ module db_pcie_peers
   end
 
   // ---- CQ
-  logic window_valid, window_ready, other_asks;
+  logic window_valid, window_ready, window_own, other_asks;
   cq_t  cq;
-  db_pcie_peer_cq #(.DATA_W(DATA_W)) i_cq (
-    .clk, .rst, .s_cq_valid, .s_cq_ready, .s_cq, .m_cq(cq), .m_window_valid(window_valid),
-    .m_window_ready(window_ready),
+  db_pcie_peer_cq #(.DATA_W(DATA_W), .NUM_PEERS(NUM_PEERS), .DRIVE_LOG2(DRIVE_LOG2)) i_cq (
+    .clk, .rst, .peer_id, .s_cq_valid, .s_cq_ready, .s_cq, .m_cq(cq), .m_window_valid(window_valid),
+    .m_window_ready(window_ready), .m_window_own(window_own), .m_foreign,
     .m_other_valid(m_cq_valid), .m_other_ready(m_cq_ready), .m_other_asks(other_asks));
   assign m_cq = cq;
 
@@ -101,7 +104,8 @@ module db_pcie_peers
   db_pcie_root_rx #(
     .DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .DRIVE_LOG2(DRIVE_LOG2), .READABLE(READABLE)
   ) i_rx (
-    .clk, .rst, .window_base, .s_cq_valid(window_valid), .s_cq_ready(window_ready), .s_cq(cq), .m_wr_valid(wr_valid),
+    .clk, .rst, .window_base, .s_cq_valid(window_valid), .s_cq_ready(window_ready), .s_cq(cq), .s_own(window_own),
+    .m_wr_valid(wr_valid),
     .m_wr_addr(wr_addr), .m_wr_data, .m_wr_be, .stall(1'b0), .m_req_valid(req_valid), .m_req(req), .req_room,
     .m_req_drop(req_drop), .m_bad, .m_damaged(damaged));
   assign m_wr_addr = wr_addr[DRIVE_LOG2-1:0];

@@ -32,10 +32,14 @@ module db_vcsd
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
-  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 73728 : NUM_CMDS > 128 ? 102400 : 98304,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter int NUM_SSD      = 2,          ///< SSDs: 1, 2, 4, 8
-  parameter bit STRIPE       = 1'b0,       ///< the SSDs take 128 KiB in turn; else one follows the other
+  /// where nothing else was set the SSDs take 128 KiB in turn; else one follows the other
+  parameter bit STRIPE       = 1'b0,
+  parameter int EXTENTS      = 1024,       ///< granules of the medium at most: a power of two, 64..32768
+  /// log2 of a granule's bytes, the unit in which a virtual drive is placed: 17 + log2 of NUM_SSD..45, less than MEDIA_ADDR_W
+  parameter int GRANULE_LOG2 = 20,
   parameter int SSD_CMDS     = 128,        ///< commands under way in each SSD: power of two, 8..256
   parameter int WR_RING_BYTES = 262144,    ///< each SSD's buffer of data to be written: 4 KiB..8 MiB, a power of 2
   parameter int RD_RING_BYTES = 524288,    ///< each SSD's buffer of data that is read: the same
@@ -48,16 +52,24 @@ module db_vcsd
   ,
   /// bus address of BAR 2: 64 MiB for each SSD, a multiple of its size
   input  logic [63:0]              window_base,
-  /// of each SSD, constant: 4 KiB pages that it gives, a multiple of 32; media_pages is NUM_SSD times as many and 32
+  /// of each SSD, constant: 4 KiB pages that it gives; media_pages is NUM_SSD times as many and 32. What is less than a
+  /// granule at its end, or beyond EXTENTS granules of all, is not used
   input  logic [51:0]              ssd_pages,
   /// the host has given it its BAR 0, memory space and bus master; where BAR 0 is
   input  logic [NUM_SSD-1:0]       ssd_present,
   input  logic [NUM_SSD-1:0][63:0] ssd_bar,
+  /// its requester id (bus, device, function): constant while it is present
+  input  logic [NUM_SSD-1:0][15:0] ssd_id,
   /// its queues work; it has failed for good
   output logic [NUM_SSD-1:0]       ssd_up,
-  output logic [NUM_SSD-1:0]       ssd_dead
+  output logic [NUM_SSD-1:0]       ssd_dead,
+  /// counts: requests to BAR 2 that were not of the SSD whose window it is, and went nowhere
+  output logic [31:0]              ssd_foreign
 );
 `include "db_ssd_connect.svh"
+  if (NUM_FN > 1 && NUM_NS > 48) begin : g_bad_ns
+    $error("%m: NUM_NS must be 48 or less with several functions (is %0d)", NUM_NS);
+  end
 
   // ---- the controller
   logic           core_cq_valid, core_cq_ready, core_cc_valid, core_cc_ready, peer_valid, peer_ready, core_idle;
@@ -73,6 +85,8 @@ module db_vcsd
   ahead_t         ahead;
   logic [SLOT_W-1:0] come_slot;
   media_cmd_t     media_cmd;
+  ext_bus_t       ext;
+  logic [31:0]    ext_rdata;
   db_csd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
@@ -85,7 +99,7 @@ module db_vcsd
     .m_axi_write_req(write_req), .m_axi_write_rsp(write_rsp), .m_media_cmd_valid(cmd_valid),
     .m_media_cmd_ready(cmd_ready), .m_media_cmd(media_cmd), .s_media_rsp_valid(rsp_valid), .s_media_rsp_err(rsp_err),
     .m_ahead_valid(ahead_valid), .m_ahead_ready(ahead_ready), .m_ahead(ahead), .m_ahead_rst(ahead_rst),
-    .s_come_valid(come_valid), .s_come_slot(come_slot), .idle(core_idle));
+    .s_come_valid(come_valid), .s_come_slot(come_slot), .m_ext(ext), .s_ext_rdata(ext_rdata), .idle(core_idle));
 
   // ---- the SSDs' side of PCIe
   logic [NUM_SSD-1:0]                     tick, poke_valid, poke_ready, acc_valid, acc_ready, answer_valid, wr_valid,
@@ -97,12 +111,13 @@ module db_vcsd
   logic        [DATA_W-1:0]               wr_data;
   logic        [DATA_W/8-1:0]             wr_be;
   logic        [NUM_SSD-1:0][DATA_W-1:0]  row_data;
-  logic                                   bad, peers_idle;
+  logic                                   bad, foreign, peers_idle;
   db_pcie_peers #(
     .DATA_W(DATA_W), .NUM_PEERS(NUM_SSD), .DRIVE_LOG2(db_host_pkg::WIN_W), .READABLE(db_host_pkg::READABLE_REGIONS),
     .ROW_LATENCY(db_host_pkg::ROW_LATENCY)
   ) i_peers (
-    .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .idle(peers_idle), .cq_np_req, .s_cq_valid,
+    .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .peer_id(ssd_id),
+    .idle(peers_idle), .cq_np_req, .s_cq_valid,
     .s_cq_ready,
     .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .s_rc_valid(s_rc_valid && s_rc_ready), .s_rc, .m_cq_valid(core_cq_valid),
     .m_cq_ready(core_cq_ready), .m_cq(core_cq), .s_cc_valid(core_cc_valid), .s_cc_ready(core_cc_ready), .s_cc(core_cc),
@@ -110,7 +125,11 @@ module db_vcsd
     .s_poke_valid(poke_valid), .s_poke_ready(poke_ready), .s_poke(poke), .s_acc_valid(acc_valid),
     .s_acc_ready(acc_ready), .s_acc(acc), .m_answer_valid(answer_valid), .m_answer(answer), .m_wr_valid(wr_valid),
     .m_wr_addr(wr_addr), .m_wr_data(wr_data), .m_wr_be(wr_be), .m_row_valid(row_valid), .m_row_addr(row_addr),
-    .s_row_data(row_data), .m_bad(bad), .m_damaged(damaged));
+    .s_row_data(row_data), .m_bad(bad), .m_foreign(foreign), .m_damaged(damaged));
+  always_ff @(posedge clk) begin
+    if (foreign) ssd_foreign <= ssd_foreign + 32'd1;
+    if (rst) ssd_foreign <= '0;
+  end
 
   // ---- the media
   ssd_state_t                 [NUM_SSD-1:0] ssd;
@@ -121,9 +140,12 @@ module db_vcsd
   logic [DATA_W-1:0]                        to_data;
   logic [NUM_SSD-1:0][DATA_W-1:0]           from_data;
   logic                                     media_idle;
-  db_virt_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .NUM_CMDS(NUM_CMDS),
-                  .RD_RING_BYTES(RD_RING_BYTES)) i_media (
-    .clk, .rst, .ssd_pages, .ssd, .idle(media_idle), .s_axi_read_req(read_req), .s_axi_read_rsp(read_rsp),
+  db_virt_media #(
+    .DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .EXTENTS(EXTENTS),
+    .GRANULE_LOG2(GRANULE_LOG2), .NUM_CMDS(NUM_CMDS), .RD_RING_BYTES(RD_RING_BYTES)
+  ) i_media (
+    .clk, .rst, .ssd_pages, .s_ext(ext), .m_ext_rdata(ext_rdata),
+    .ssd, .idle(media_idle), .s_axi_read_req(read_req), .s_axi_read_rsp(read_rsp),
     .s_axi_arid(core_arid), .s_axi_rid(core_rid), .s_axi_write_req(write_req), .s_axi_write_rsp(write_rsp),
     .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd(media_cmd), .m_rsp_valid(rsp_valid), .m_rsp_err(rsp_err),
     .s_ahead_valid(ahead_valid), .s_ahead_ready(ahead_ready), .s_ahead(ahead), .s_ahead_rst(ahead_rst),

@@ -15,9 +15,10 @@ module db_virt_ahead
   parameter int DATA_W     = 256,     ///< bits of a row: 128, 256, 512
   parameter int ADDR_W     = 40,      ///< bits of a media address
   parameter int NUM_SSD    = 2,       ///< 1, 2, 4, 8
-  parameter bit STRIPE     = 1'b0,    ///< db_virt_map
+  parameter int GRANULE_LOG2 = 20,    ///< db_virt_map
   parameter int RING_BYTES = 524288,  ///< each SSD's buffer of data that is read: power of two, 64 KiB..8 MiB
-  parameter int NUM_CMDS   = 128      ///< commands at once: power of two, 2..256
+  parameter int NUM_CMDS   = 128,     ///< commands at once: power of two, 2..256
+  localparam int LOOK_W    = ADDR_W - GRANULE_LOG2
 ) (
   input  logic                     clk,
   input  logic                     rst,
@@ -25,6 +26,10 @@ module db_virt_ahead
   input  logic [51:0]              ssd_pages,
   input  ssd_state_t [NUM_SSD-1:0] ssd,
   output logic                     idle,
+  /// db_virt_map
+  output logic                     m_look_valid,
+  output logic [LOOK_W-1:0]        m_look,
+  input  extent_t                  s_extent,
   input  logic                     s_ahead_valid,
   output logic                     s_ahead_ready,
   input  ahead_t                   s_ahead,
@@ -88,8 +93,8 @@ module db_virt_ahead
     for (int i = 0; i < NUM_SSD; i++)
       up[i] = '{present: ssd[i].present, up: 1'b1, dead: 1'b0, lba_shift: ssd[i].lba_shift};
   end
-  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_map (
-    .clk, .rst(off), .ssd_pages, .ssd(up), .s_valid(ask_q), .s_ready(map_ready), .s_addr(at_q),
+  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
+    .clk, .rst(off), .ssd_pages, .ssd(up), .m_look_valid, .m_look, .s_extent, .s_valid(ask_q), .s_ready(map_ready), .s_addr(at_q),
     .s_bytes({now[11:0] == '0, now[11:0]}), .m_valid(place_valid), .m_ready(place_take), .m_place(place), .hold());
   ssd_state_t of;
   assign of = ssd[INDEX_W'(place.ssd)];

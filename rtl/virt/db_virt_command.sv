@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands of the media's port to those of SSDs: flush is one for each that is there and for the card's own memory, zero
-// one Write Zeroes for each SSD that has part of the stretch. One at a time, as the port gives them.
+// one Write Zeroes for each granule and SSD that has part of the stretch. One at a time, as the port gives them.
 //
-// A stretch of the virtual media is one run of blocks on each SSD, striped or not: from its begin there to its end.
-// An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command.
-// Latency: 3 cycles for each SSD, then the slowest of them. Throughput: one command at a time.
+// What a stretch has of a granule is one run of blocks on each SSD of it, striped or not: from its begin there to its end.
+// An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command,
+// and what is nowhere. All that is left of the stretch is zeroed all the same.
+// Latency: 2 cycles for each granule and 4 for each SSD of it, then the slowest. Throughput: one command at a time.
 module db_virt_command
   import db_host_pkg::*, db_virt_pkg::*;
 #(
-  parameter int ADDR_W      = 40,   ///< bits of a media address
-  parameter int NUM_SSD     = 2,    ///< 1, 2, 4, 8
-  parameter bit STRIPE      = 1'b0  ///< db_virt_map
+  parameter int ADDR_W       = 40,  ///< bits of a media address
+  parameter int NUM_SSD      = 2,   ///< 1, 2, 4, 8
+  parameter int GRANULE_LOG2 = 20,  ///< db_virt_map
+  localparam int LOOK_W      = ADDR_W - GRANULE_LOG2
 ) (
   input  logic                     clk,
   input  logic                     rst,
-  input  logic [51:0]              ssd_pages,
   input  ssd_state_t [NUM_SSD-1:0] ssd,
   output logic                     idle,
   /// 0 flush, 1 zero; the answer is a pulse
@@ -25,6 +26,11 @@ module db_virt_command
   input  logic [63:0]              s_bytes,
   output logic                     m_rsp_valid,
   output logic                     m_rsp_err,
+  /// db_virt_extents: the answer is there a cycle after m_look_valid and s_look_ready
+  output logic                     m_look_valid,
+  input  logic                     s_look_ready,
+  output logic [LOOK_W-1:0]        m_look,
+  input  extent_t                  s_extent,
   /// the card's own memory: flush alone
   output logic                     m_card_valid,
   input  logic                     m_card_ready,
@@ -38,51 +44,62 @@ module db_virt_command
   input  logic [NUM_SSD-1:0]       s_end_valid,
   input  logic [NUM_SSD-1:0]       s_end_err
 );
-  localparam int INDEX_LOG2 = $clog2(NUM_SSD);
-  localparam int INDEX_W    = NUM_SSD > 1 ? INDEX_LOG2 : 1;
-  typedef enum logic [2:0] {ST_IDLE, ST_CARD, ST_BEGIN, ST_END, ST_SEND, ST_WAIT} state_e;
+  localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
+  localparam int G       = GRANULE_LOG2;
+  localparam int OUT_W   = 5;                                  // of commands under way
+  typedef enum logic [2:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_BEGIN, ST_END, ST_SEND, ST_WAIT} state_e;
   state_e             state_q;
   logic               zero_q, err_q, card_wait_q, last;
-  logic [INDEX_W-1:0] index_q;
-  logic [NUM_SSD-1:0] wait_q, ends;
-  logic [63:0]        from_q, to_q, begin_q, at;       // bytes: of the media; where it begins on this SSD
-  logic [63:0]        size, before_q, place, there, bytes_q;
+  logic [SSD_W-1:0]   member_q, which;                         // of the SSDs of the granule, or of all; which that is
+  logic [OUT_W-1:0]   out_q, ended;
+  logic [ADDR_W:0]    from_q, to_q, next_q;                    // bytes of the media: what is left; the next granule
+  extent_t            extent_q;
+  logic [G:0]         begin_q, bytes_q, at, there;             // bytes of what the SSD has of the granule
+  logic [63:0]        addr_q;                                  // ... of the SSD
   ssd_state_t         now;
 
-  assign size = {ssd_pages, 12'd0};
-  assign now  = ssd[index_q];
-  assign last = index_q == INDEX_W'(NUM_SSD - 1);
+  // Which bytes of the granule the stretch has: up to its end at most.
+  logic [G:0] first, after;
+  assign first = {1'b0, from_q[G-1:0]};
+  assign after = to_q >= next_q ? {1'b1, G'(0)} : {1'b0, to_q[G-1:0]};
 
-  // Where on SSD index_q the part of the media before `at` ends.
-  logic [63:0] chunk;
-  logic [63:0] turn;
-  assign at    = state_q == ST_BEGIN ? from_q : to_q;
-  assign chunk = at >> STRIPE_LOG2;
-  assign turn  = chunk >> INDEX_LOG2;
-  assign place = at - before_q;
+  // So many bytes of the granule before `at` are this SSD's.
+  logic [G-STRIPE_LOG2:0] chunk, turn;
+  logic [SSD_W-1:0]       whose, mask;
+  assign at    = state_q == ST_BEGIN ? first : after;
+  assign chunk = at[G:STRIPE_LOG2];
+  assign mask  = ~(SSD_W'('1) << extent_q.log2);
+  assign whose = SSD_W'(chunk) & mask;
+  assign turn  = chunk >> extent_q.log2;
   always_comb begin
-    if (STRIPE) begin
-      there = turn << STRIPE_LOG2;
-      if (NUM_SSD == 1 || INDEX_W'(chunk) == index_q) there = there | (at & ((64'd1 << STRIPE_LOG2) - 64'd1));
-      else if (INDEX_W'(chunk) > index_q) there = (turn + 64'd1) << STRIPE_LOG2;
-    end else begin
-      there = at < before_q ? '0 : place > size ? size : place;
-    end
+    there = {turn, STRIPE_LOG2'(0)};
+    if (whose == member_q) there = {turn, at[STRIPE_LOG2-1:0]};
+    else if (whose > member_q) there = {(G+1-STRIPE_LOG2)'(turn + 1'b1), STRIPE_LOG2'(0)};
   end
 
-  logic misfit;
-  assign misfit = !whole(now.lba_shift, begin_q[11:9], bytes_q[11:9]) || bytes_q >> now.lba_shift > 64'hffff_ffff;
-
-  logic asks, bad;
-  assign asks        = !zero_q || bytes_q != '0;           // this SSD has something to do
-  assign bad         = zero_q && (misfit || !now.present);
-  assign m_cmd_valid = state_q == ST_SEND && asks && !bad && now.present && (now.up || now.dead);
-  assign m_cmd_ssd   = SSD_W'(index_q);
-  assign m_cmd       = '{rsvd: '0, op: zero_q ? BLOCK_ZEROES : BLOCK_FLUSH, tag: 16'(TAG_MEDIA),
-                         blocks: zero_q ? 32'(bytes_q >> now.lba_shift) : 32'd1, lba: begin_q >> now.lba_shift};
+  logic misfit, asks, bad, room;
+  assign which  = zero_q ? extent_q.ssd | member_q : member_q;
+  assign now    = ssd[INDEX_W'(which)];
+  assign last   = zero_q ? member_q == mask : member_q == SSD_W'(NUM_SSD - 1);
+  assign misfit = !whole(now.lba_shift, addr_q[11:9], bytes_q[11:9]) || 64'(bytes_q) >> now.lba_shift > 64'hffff_ffff;
+  assign asks   = !zero_q || bytes_q != '0;                    // this SSD has something to do
+  assign bad    = zero_q && (misfit || !now.present);
+  assign room   = !out_q[OUT_W-1];
+  assign m_cmd_valid  = state_q == ST_SEND && asks && !bad && now.present && (now.up || now.dead) && room;
+  assign m_cmd_ssd    = which;
+  assign m_cmd        = '{rsvd: '0, op: zero_q ? BLOCK_ZEROES : BLOCK_FLUSH, tag: 16'(TAG_MEDIA),
+                          blocks: zero_q ? 32'(64'(bytes_q) >> now.lba_shift) : 32'd1,
+                          lba: zero_q ? addr_q >> now.lba_shift : 64'd0};
   assign s_cmd_ready  = state_q == ST_IDLE;
   assign m_card_valid = state_q == ST_CARD;
+  assign m_look_valid = state_q == ST_LOOK && from_q < to_q;
+  assign m_look       = from_q[ADDR_W-1:G];
   assign idle         = state_q == ST_IDLE && !s_cmd_valid && !m_rsp_valid;
+
+  always_comb begin
+    ended = '0;
+    for (int i = 0; i < NUM_SSD; i++) ended += OUT_W'(s_end_valid[i]);
+  end
 
   always_ff @(posedge clk) begin
     m_rsp_valid <= 1'b0;
@@ -90,31 +107,49 @@ module db_virt_command
       ST_IDLE: if (s_cmd_valid) begin
         zero_q   <= s_op == 2'd1;
         err_q    <= s_op > 2'd1;
-        from_q   <= 64'(s_addr);
-        to_q     <= 64'(s_addr) + s_bytes;
-        index_q  <= '0;
-        before_q <= '0;
-        state_q  <= s_op == 2'd0 ? ST_CARD : s_op == 2'd1 ? ST_BEGIN : ST_WAIT;
+        from_q   <= (ADDR_W+1)'(s_addr);
+        to_q     <= (ADDR_W+1)'(64'(s_addr) + s_bytes);
+        member_q <= '0;
+        state_q  <= s_op == 2'd0 ? ST_CARD : s_op == 2'd1 ? ST_LOOK : ST_WAIT;
       end
       ST_CARD: if (m_card_ready) begin
         card_wait_q <= 1'b1;
-        state_q     <= ST_BEGIN;
+        state_q     <= ST_SEND;
+      end
+      ST_LOOK: begin
+        next_q <= {(ADDR_W+1-G)'(from_q[ADDR_W:G] + 1'b1), G'(0)};
+        if (from_q >= to_q) state_q <= ST_WAIT;
+        else if (s_look_ready) state_q <= ST_GET;
+      end
+      ST_GET: begin
+        extent_q <= s_extent;
+        member_q <= '0;
+        if (s_extent.valid) state_q <= ST_BEGIN;
+        else begin
+          err_q   <= 1'b1;
+          from_q  <= next_q;
+          state_q <= ST_LOOK;
+        end
       end
       ST_BEGIN: begin
-        begin_q <= zero_q ? there : '0;
+        begin_q <= there;
         state_q <= ST_END;
       end
       ST_END: begin
         bytes_q <= there - begin_q;
+        addr_q  <= 64'({extent_q.place, G'(begin_q) | G'(G'(extent_q.part) << (6'(G) - 6'(extent_q.log2)))});
         state_q <= ST_SEND;
       end
       ST_SEND: if (!asks || bad || !now.present || (m_cmd_valid && m_cmd_ready)) begin
         if (asks && bad) err_q <= 1'b1;
-        index_q  <= index_q + 1'b1;
-        before_q <= before_q + size;
-        state_q  <= last ? ST_WAIT : ST_BEGIN;
+        member_q <= member_q + 1'b1;
+        state_q  <= zero_q ? ST_BEGIN : ST_SEND;
+        if (last) begin
+          from_q  <= next_q;
+          state_q <= zero_q ? ST_LOOK : ST_WAIT;
+        end
       end
-      default: if (wait_q == '0 && !card_wait_q) begin
+      default: if (out_q == '0 && !card_wait_q) begin
         m_rsp_valid <= 1'b1;
         m_rsp_err   <= err_q;
         state_q     <= ST_IDLE;
@@ -125,16 +160,12 @@ module db_virt_command
       if (s_card_rsp_err) err_q <= 1'b1;
     end
     if ((s_end_valid & s_end_err) != '0) err_q <= 1'b1;
-    wait_q <= (wait_q | ends) & ~s_end_valid;
+    out_q <= out_q + OUT_W'(m_cmd_valid && m_cmd_ready) - ended;
     if (rst) begin
       state_q     <= ST_IDLE;
       card_wait_q <= 1'b0;
-      wait_q      <= '0;
+      out_q       <= '0;
       m_rsp_valid <= 1'b0;
     end
-  end
-  always_comb begin
-    ends = '0;
-    if (m_cmd_valid && m_cmd_ready) ends[index_q] = 1'b1;
   end
 endmodule

@@ -6,16 +6,20 @@
 //   writes   -> db_virt_write   ---------------+-> db_virt_issue -> SSDs -+-> responses
 //   commands -> db_virt_command ---------------'                '-> the port's answer
 //   reads    -> db_virt_read: rows of SSDs, in the order of the bursts
+//   each of the four looks in db_virt_extents, which the firmware fills, where a granule is
 //
 // Latency and throughput: of these, and of the SSDs.
 `include "db_axi_types.svh"
 module db_virt_media
-  import db_host_pkg::*, db_virt_pkg::*, db_ssd_pkg::media_cmd_t, db_ssd_pkg::ahead_t, db_ssd_pkg::SLOT_W;
+  import db_host_pkg::*, db_virt_pkg::*, db_ssd_pkg::media_cmd_t, db_ssd_pkg::ahead_t, db_ssd_pkg::SLOT_W,
+         db_ssd_pkg::ext_bus_t;
 #(
   parameter int DATA_W  = 256,   ///< bits of a row: 128, 256, 512
   parameter int ADDR_W  = 40,    ///< bits of a media address
   parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
-  parameter bit STRIPE  = 1'b0,  ///< db_virt_map
+  parameter bit STRIPE  = 1'b0,  ///< db_virt_extents
+  parameter int EXTENTS = 1024,  ///< db_virt_extents
+  parameter int GRANULE_LOG2 = 20,  ///< db_virt_extents
   parameter int NUM_CMDS = 128,  ///< commands at once: power of two, 2..256
   parameter int RD_RING_BYTES = 524288,  ///< each SSD's buffer of data that is read
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -28,6 +32,9 @@ module db_virt_media
   input  logic [51:0]                    ssd_pages,
   input  ssd_state_t [NUM_SSD-1:0]       ssd,
   output logic                           idle,
+  /// the firmware: db_virt_extents
+  input  ext_bus_t                       s_ext,
+  output logic [31:0]                    m_ext_rdata,
   /// the controller's media
   input  axi_read_req_t                  s_axi_read_req,
   output axi_read_rsp_t                  s_axi_read_rsp,
@@ -80,23 +87,42 @@ module db_virt_media
   let_t                     let_go;
   logic                     ahead_idle, read_idle, write_idle, command_idle, issue_idle;
 
-  db_virt_ahead #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .RING_BYTES(RD_RING_BYTES),
-                  .NUM_CMDS(NUM_CMDS)) i_ahead (
-    .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .s_ahead_valid, .s_ahead_ready, .s_ahead,
+  localparam int LOOK_W = ADDR_W - GRANULE_LOG2;
+  logic [LOOKERS-1:0]             look_valid;
+  logic [LOOKERS-1:0][LOOK_W-1:0] look;
+  extent_t [LOOKERS-1:0]          extent;
+  logic                           look_ready;
+  db_virt_extents #(
+    .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .EXTENTS(EXTENTS), .GRANULE_LOG2(GRANULE_LOG2), .LOOK_W(LOOK_W)
+  ) i_extents (
+    .clk, .rst, .ssd_pages, .s_ext, .m_ext_rdata, .s_look_valid(look_valid), .s_look_ready(look_ready), .s_look(look),
+    .m_extent(extent));
+
+  db_virt_ahead #(
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2), .RING_BYTES(RD_RING_BYTES),
+    .NUM_CMDS(NUM_CMDS)
+  ) i_ahead (
+    .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .m_look_valid(look_valid[LOOK_AHEAD]),
+    .m_look(look[LOOK_AHEAD]), .s_extent(extent[LOOK_AHEAD]), .s_ahead_valid, .s_ahead_ready, .s_ahead,
     .m_let_valid(m_come_valid), .m_let_slot(m_come_slot), .m_let(let_go), .m_cmd_valid(read_valid),
     .m_cmd_ready(read_ready), .m_cmd(read), .s_end_valid(read_end), .s_row_valid, .s_row_ready,
     .m_row_valid(row_valid), .m_row_ready(row_ready));
-  db_virt_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .NUM_CMDS(NUM_CMDS)) i_read (
-    .clk, .rst, .ssd_pages, .idle(read_idle), .s_axi_read_req, .s_axi_read_rsp, .s_axi_arid, .s_axi_rid,
+  db_virt_read #(
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2), .NUM_CMDS(NUM_CMDS)
+  ) i_read (
+    .clk, .rst, .ssd_pages, .idle(read_idle), .m_look_valid(look_valid[LOOK_READ]), .m_look(look[LOOK_READ]),
+    .s_extent(extent[LOOK_READ]), .s_axi_read_req, .s_axi_read_rsp, .s_axi_arid, .s_axi_rid,
     .m_card_read_req, .m_card_read_rsp, .s_let_valid(m_come_valid), .s_let(let_go), .forget(s_ahead_rst),
     .s_row_valid(row_valid), .s_row_ready(row_ready), .s_row_data, .s_row_err);
-  db_virt_write #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_write (
-    .clk, .rst, .ssd_pages, .ssd, .idle(write_idle), .s_axi_write_req, .s_axi_write_rsp, .m_card_write_req,
+  db_virt_write #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_write (
+    .clk, .rst, .ssd_pages, .ssd, .idle(write_idle), .m_look_valid(look_valid[LOOK_WRITE]), .m_look(look[LOOK_WRITE]),
+    .s_extent(extent[LOOK_WRITE]), .s_axi_write_req, .s_axi_write_rsp, .m_card_write_req,
     .m_card_write_rsp, .m_cmd_valid(cmd_valid[WRITE]), .m_cmd_ready(cmd_ready[WRITE]),
     .m_cmd_ssd(cmd_ssd[WRITE]), .m_cmd(cmd[WRITE]), .m_row_valid, .m_row_ready, .m_row_data,
     .s_end_valid(write_end), .s_end_err(end_err));
-  db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_command (
-    .clk, .rst, .ssd_pages, .ssd, .idle(command_idle), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
+  db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_command (
+    .clk, .rst, .ssd, .idle(command_idle), .m_look_valid(look_valid[LOOK_COMMAND]), .s_look_ready(look_ready),
+    .m_look(look[LOOK_COMMAND]), .s_extent(extent[LOOK_COMMAND]), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
     .s_addr(s_cmd.addr[ADDR_W-1:0]), .s_bytes(s_cmd.bytes), .m_rsp_valid, .m_rsp_err, .m_card_valid(m_card_cmd_valid),
     .m_card_ready(m_card_cmd_ready), .s_card_rsp_valid, .s_card_rsp_err, .m_cmd_valid(cmd_valid[MEDIA]),
     .m_cmd_ready(cmd_ready[MEDIA]), .m_cmd_ssd(cmd_ssd[MEDIA]), .m_cmd(cmd[MEDIA]),

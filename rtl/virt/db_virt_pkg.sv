@@ -2,12 +2,12 @@
 // What the blocks of db_vcsd's media share: where an address is, whose a block command is.
 package db_virt_pkg;
   localparam int SSD_W       = 3;   // bits of an SSD's index
-  localparam int STRIPE_LOG2 = 17;  // log2 of a chunk's bytes: the 32 pages that ssd_pages is a multiple of
+  localparam int STRIPE_LOG2 = 17;  // log2 of a chunk's bytes
 
   typedef enum logic [1:0] {
     PLACE_SSD,
     PLACE_CARD,   ///< the card's own memory
-    PLACE_NONE    ///< nowhere: the SSD is not there, or has blocks that are too large for this access
+    PLACE_NONE    ///< nowhere: no SSD has it, or it is not there, or has blocks that are too large for this access
   } place_e;
 
   /// Where a burst is.
@@ -17,6 +17,27 @@ package db_virt_pkg;
     logic [63:0]      lba;     ///< in blocks of the SSD
     logic [31:0]      blocks;
   } place_t;
+
+  /// Where a granule of the medium is: on 2**log2 SSDs from `ssd` on, in `part` of as many of their granule `place`.
+  typedef struct packed {
+    logic             valid;   ///< it is somewhere
+    logic [1:0]       log2;
+    logic [2:0]       part;
+    logic [SSD_W-1:0] ssd;     ///< a multiple of 2**log2
+    logic [15:0]      place;
+  } extent_t;
+
+  // Who looks it up; LOOK_COMMAND shares its copy with the firmware.
+  localparam int LOOK_READ    = 0;
+  localparam int LOOK_WRITE   = 1;
+  localparam int LOOK_COMMAND = 2;
+  localparam int LOOK_AHEAD   = 3;
+  localparam int LOOKERS      = 4;
+
+  // What the firmware asks of the table (regs/db_vcsd.rdl); 3: find.
+  localparam logic [1:0] EXTENT_LOOK    = 2'd0;
+  localparam logic [1:0] EXTENT_RELEASE = 2'd1;
+  localparam logic [1:0] EXTENT_PUT     = 2'd2;
 
   /// What is known of an SSD.
   typedef struct packed {

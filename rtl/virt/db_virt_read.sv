@@ -12,8 +12,9 @@ module db_virt_read
   parameter int DATA_W  = 256,   ///< bits of a row: 128, 256, 512
   parameter int ADDR_W  = 40,    ///< bits of a media address
   parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
-  parameter bit STRIPE  = 1'b0,  ///< db_virt_map
+  parameter int GRANULE_LOG2 = 20,  ///< db_virt_map
   parameter int NUM_CMDS = 128,  ///< commands at once: power of two, 2..256
+  localparam int LOOK_W = ADDR_W - GRANULE_LOG2,
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
@@ -21,6 +22,10 @@ module db_virt_read
   input  logic                           rst,
   input  logic [51:0]                    ssd_pages,
   output logic                           idle,
+  /// db_virt_map
+  output logic                           m_look_valid,
+  output logic [LOOK_W-1:0]              m_look,
+  input  extent_t                        s_extent,
   input  axi_read_req_t                  s_axi_read_req,
   output axi_read_rsp_t                  s_axi_read_rsp,
   input  logic                           s_axi_arid,
@@ -57,8 +62,9 @@ module db_virt_read
   // Only where it is counts: what has been asked for comes, whatever became of the SSD.
   ssd_state_t [NUM_SSD-1:0] there;
   assign there = {NUM_SSD{ssd_state_t'{present: 1'b1, up: 1'b1, dead: 1'b0, lba_shift: 4'd9}}};
-  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_map (
-    .clk, .rst, .ssd_pages, .ssd(there), .s_valid(s_axi_read_req.ar_valid), .s_ready(map_ready),
+  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
+    .clk, .rst, .ssd_pages, .ssd(there), .m_look_valid, .m_look, .s_extent,
+    .s_valid(s_axi_read_req.ar_valid), .s_ready(map_ready),
     .s_addr(s_axi_read_req.ar.addr), .s_bytes((13'(s_axi_read_req.ar.len) + 13'd1) << ROW_LOG2), .m_valid(place_valid),
     .m_ready(place_ready), .m_place(place), .hold());
   always_ff @(posedge clk) begin

@@ -10,7 +10,8 @@ module db_virt_write
   parameter int DATA_W  = 256,   ///< bits of a row: 128, 256, 512
   parameter int ADDR_W  = 40,    ///< bits of a media address
   parameter int NUM_SSD = 2,     ///< 1, 2, 4, 8
-  parameter bit STRIPE  = 1'b0,  ///< db_virt_map
+  parameter int GRANULE_LOG2 = 20,  ///< db_virt_map
+  localparam int LOOK_W = ADDR_W - GRANULE_LOG2,
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
 ) (
@@ -19,6 +20,10 @@ module db_virt_write
   input  logic [51:0]                    ssd_pages,
   input  ssd_state_t [NUM_SSD-1:0]       ssd,
   output logic                           idle,
+  /// db_virt_map
+  output logic                           m_look_valid,
+  output logic [LOOK_W-1:0]              m_look,
+  input  extent_t                        s_extent,
   input  axi_write_req_t                 s_axi_write_req,
   output axi_write_rsp_t                 s_axi_write_rsp,
   /// the card's own memory
@@ -51,8 +56,9 @@ module db_virt_write
   logic      map_ready, place_valid, place_ready, hold;
   place_t    place;
   axi_addr_t aw_q;
-  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE)) i_map (
-    .clk, .rst, .ssd_pages, .ssd, .s_valid(s_axi_write_req.aw_valid), .s_ready(map_ready),
+  db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
+    .clk, .rst, .ssd_pages, .ssd, .m_look_valid, .m_look, .s_extent,
+    .s_valid(s_axi_write_req.aw_valid), .s_ready(map_ready),
     .s_addr(s_axi_write_req.aw.addr), .s_bytes((13'(s_axi_write_req.aw.len) + 13'd1) << ROW_LOG2),
     .m_valid(place_valid), .m_ready(place_ready), .m_place(place), .hold);
   always_ff @(posedge clk) if (map_ready) aw_q <= s_axi_write_req.aw;

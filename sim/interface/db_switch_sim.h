@@ -29,7 +29,8 @@ typedef struct db_switch_config {
 enum db_switch_signal {
     DB_SWSIG_PRESENT,  ///< bits: told the device
     DB_SWSIG_UP,       ///< its ssd_up
-    DB_SWSIG_DEAD      ///< its ssd_dead
+    DB_SWSIG_DEAD,     ///< its ssd_dead
+    DB_SWSIG_FOREIGN   ///< its ssd_foreign, a count
 };
 
 db_sim* db_switch_open(const db_config* cfg, const db_switch_config* sw, const db_host_port* ssds, uint32_t n,

@@ -101,6 +101,8 @@ class DeviceSim final : public db_sim {
             for (u32 i = 0; i < NUM_SSD; ++i) {
                 const u32 bar[2] = {u32(host.peers->bar(i)), u32(host.peers->bar(i) >> 32)};
                 put_lane(top.ssd_bar, i, 64, bar);
+                const u32 id = host.peers->id(i);
+                put_lane(top.ssd_id, i, 16, &id);
             }
         }
     }
@@ -206,6 +208,7 @@ class DeviceSim final : public db_sim {
                 case DB_SWSIG_PRESENT: return ssds_shown;
                 case DB_SWSIG_UP: return top.ssd_up;
                 case DB_SWSIG_DEAD: return top.ssd_dead;
+                case DB_SWSIG_FOREIGN: return top.ssd_foreign;
                 default: break;
             }
         }

@@ -55,6 +55,7 @@ class Switch final : public Peers {
 
     u32 present() const override;
     u64 bar(u32 peer) const override { return ports[peer]->bar; }
+    u32 id(u32 peer) const override { return (FIRST_BUS + peer) << 8; }
     u64 window() const override { return cfg.window_base; }
     u64 pages() const override { return cfg.ssd_pages; }
 

@@ -32,17 +32,21 @@ BROKEN = [
     # a request, a TLP carries the function of the one behind it
     ("silent", "db_pcie_read_alloc", "'{fn: s_chunk.fn, addr", "'{fn: m_read.fn, addr"),
     ("write_silent", "db_pcie_write_beats", "rq_desc_mem(1'b1, act_q.cut.fn", "rq_desc_mem(1'b1, s_tlp.cut.fn"),
+    # the window of the first drive counts for all; the second one is everybody's; a write is not looked at
+    ("own", "db_pcie_peer_cq", "desc.addr_dw[DRIVE_LOG2-2+:INDEX_W] : '0;", "'0 : '0;"),
+    ("own", "db_pcie_peer_cq", "desc.requester_id == peer_id[index];", "|{desc.requester_id == peer_id[0], index};"),
+    ("own", "db_pcie_root_rx", "first ? is_write && in_window", "first ? is_write"),
     # stop that goes and comes again
     ("quiet", "db_pcie_quiet", "quiet       <= stop && hold_reads", "quiet       <= hold_reads"),
 ]
 
 
-@pytest.mark.parametrize("block", ["tags", "quiet", "void", "write_void", "silent", "write_silent"])
+@pytest.mark.parametrize("block", ["tags", "quiet", "void", "write_void", "silent", "write_silent", "own"])
 def test_proof(block: str, tmp_path: Path) -> None:
     proves("pcie", block, tmp_path)
 
 
-@pytest.mark.parametrize("block", ["tags", "quiet", "void", "write_void"])
+@pytest.mark.parametrize("block", ["tags", "quiet", "void", "write_void", "own"])
 def test_can_happen(block: str, tmp_path: Path) -> None:
     reaches("pcie", f"{block}_cover", tmp_path)
 

@@ -17,9 +17,9 @@ from doorbell.errors import UserError
 MOST_FUNCTIONS = 17
 
 
-def firmware(functions: int = 1) -> Path:
+def firmware(functions: int = 1, extents: bool = False) -> Path:
     """The admin processor's program as 32-bit hexadecimal words for $readmemh, with memory for so many functions:
-    one, or as many as there can be.
+    one, or as many as there can be. extents: namespaces are on SSDs (db_vcsd).
 
     DOORBELL_FIRMWARE names another image, to see what changes with it.
     """
@@ -36,12 +36,12 @@ def firmware(functions: int = 1) -> Path:
     headers = regs() / "c"
     used = {name for file in sources for name in re.findall(r'#include "(\w+\.h)"', file.read_text())}
     included = [h for h in headers.glob("*.h") if h.name in used]
-    key = (functions, hash_files(sources), hash_files(included, headers), version("ziglang"))
+    key = (functions, extents, hash_files(sources), hash_files(included, headers), version("ziglang"))
 
     def make(out: Path) -> None:
         env = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
         command = [sys.executable, str(folder / "build.py"), str(out / "fw.hex"), str(headers)]
-        command += ["--functions", str(functions)]
+        command += ["--functions", str(functions), *(["--extents"] if extents else [])]
         tool(command, "building the firmware", env=env)
 
     made = cached("fw", key, make, "building the firmware") / "fw.hex"

@@ -11,11 +11,14 @@ from doorbell.build import has_ssds, is_host, simulator
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.device.sim import Sim
-from doorbell.device.switch_sim import SwitchSim
+from doorbell.device.switch_sim import SwitchSim, pages_of
 from doorbell.errors import UserError
 
 MAX_FN = 17
 """Functions of a drive: the PF and 16 VFs."""
+
+EXTENTS, GRANULE_LOG2 = 1024, 20
+"""Parameters of db_vcsd, where nothing else is said."""
 
 
 def open_sim(
@@ -50,8 +53,20 @@ def open_sim(
     if is_host(top):
         raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
     wanted: dict[str, int | str] = {"DATA_W": data_w, **({"NUM_FN": num_fn} if num_fn > 1 else {}), **(params or {})}
+    if has_ssds(top) and (log2 := granule_log2(options, int(wanted.get("EXTENTS", EXTENTS)))) > GRANULE_LOG2:
+        wanted.setdefault("GRANULE_LOG2", log2)
     library = simulator(top, wanted)  # the same build as every other command uses
     return (SwitchSim if has_ssds(top) else Sim)(library, link=link, settings=True, **options)
+
+
+def granule_log2(options: dict[str, Any], extents: int) -> int:
+    """Of db_vcsd: log2 of granules that are so large that its table has room for those of the medium."""
+    drives, pages = options.get("ssds") or [], options.get("ssd_pages")
+    size = options.get("media_size") or sum(4096 * (pages or pages_of(d)) for d in drives)
+    log2 = GRANULE_LOG2
+    while size >> log2 > extents:
+        log2 += 1
+    return log2
 
 
 def sim_link(sim: Any, link: limits.Link) -> limits.Link:

@@ -130,6 +130,11 @@ class SwitchSim(Sim):
         """Bits: SSDs that it has given up."""
         return self._lib.ssds.signal(self._h, SIGNALS["dead"])
 
+    @property
+    def foreign(self) -> int:
+        """Requests to a window by another than its SSD, which the device has dropped or refused."""
+        return self._lib.ssds.signal(self._h, SIGNALS["foreign"])
+
     def counters(self) -> dict[str, int]:
         """The device's, and those of each SSD with its number before them: "ssd0.up.MWr.tlps"."""
         out = super().counters()

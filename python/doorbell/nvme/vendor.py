@@ -19,11 +19,21 @@ class Op(IntEnum):
 
 
 class VendorOpc(IntEnum):
-    """Vendor specific admin commands of db_csd; bits 1:0 are the direction of their data."""
+    """Vendor specific admin commands of db_csd and db_vcsd; bits 1:0 are the direction of their data."""
 
     KEY_LOAD = 0xC1
     KEY_ERASE = 0xC4
     BIND = 0xC8
+    VIRTUAL_DRIVE = 0xCC  # of db_vcsd
+
+
+class VirtualDrive(IntEnum):
+    """What command CCh does: CDW10 bits 3:0."""
+
+    GET = 0  # where a granule of a namespace is
+    CREATE = 1
+    GROW = 2
+    EXCHANGE = 3  # two namespaces have each other's places
 
 
 class VendorFeature(IntEnum):
@@ -61,3 +71,4 @@ BAR_MSIX_PBA = 0x3000
 SETTINGS_PAGES = 32  # 4 KiB each, at the end of the media: what a drive remembers without power
 FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators
+FW_EXTENTS = 0x90000100  # regs/db_vcsd.rdl, of db_vcsd

@@ -84,7 +84,8 @@ module db_pcie_root
     .m_answer_valid, .m_answer, .m_rq_valid, .m_rq_ready, .m_rq, .s_rc_valid, .s_rc_ready, .s_rc
   );
   db_pcie_root_rx #(.DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .READABLE(READABLE)) i_rx (
-    .clk, .rst, .window_base, .s_cq_valid, .s_cq_ready, .s_cq, .m_wr_valid, .m_wr_addr, .m_wr_data, .m_wr_be, .stall,
+    .clk, .rst, .window_base, .s_cq_valid, .s_cq_ready, .s_cq,
+    .s_own(1'b1), .m_wr_valid, .m_wr_addr, .m_wr_data, .m_wr_be, .stall,
     .m_req_valid(req_valid), .m_req(req), .req_room, .m_req_drop(req_drop), .m_bad, .m_damaged
   );
   db_pcie_root_credit i_credit (.clk, .rst, .link_up, .s_done(req_done), .s_drop(req_drop), .pcie_cq_np_req);

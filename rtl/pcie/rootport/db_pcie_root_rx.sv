@@ -28,6 +28,8 @@ module db_pcie_root_rx
   input  logic                   s_cq_valid,
   output logic                   s_cq_ready,
   input  cq_t                    s_cq,
+  /// in a packet's first beat: who asks may touch this place of the window; else it is outside for him
+  input  logic                   s_own,
 
   /// a row of the window is written; always taken
   output logic                   m_wr_valid,
@@ -73,7 +75,7 @@ module db_pcie_root_rx
   assign user      = 183'(s_cq.tuser);
   assign take      = s_cq_valid && ready_q;
   assign first     = !mid_q;
-  assign in_window = desc.addr_dw[61:WINDOW_LOG2-2] == window_base[63:WINDOW_LOG2];
+  assign in_window = s_own && desc.addr_dw[61:WINDOW_LOG2-2] == window_base[63:WINDOW_LOG2];
   assign is_write  = desc.req_type == REQ_MEM_WR;
   assign posted    = is_write || desc.req_type[3:2] == REQ_MSG[3:2];
   assign damaged   = cq_discontinue(DATA_W, user);

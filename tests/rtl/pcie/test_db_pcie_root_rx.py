@@ -36,7 +36,7 @@ class Bench:
         d.rst.value = 1
         d.window_base.value = BASE
         d.s_cq_valid.value = d.s_cq.value = d.stall.value = 0
-        d.req_room.value = 1
+        d.req_room.value = d.s_own.value = 1
         for _ in range(3):
             await FallingEdge(d.clk)
         d.rst.value = 0

@@ -20,9 +20,11 @@ module sim_card
     input  logic [63:0]              window_base,
     input  logic [NUM_SSD-1:0]       ssd_present,
     input  logic [NUM_SSD-1:0][63:0] ssd_bar,
+    input  logic [NUM_SSD-1:0][15:0] ssd_id,
     input  logic [51:0]              ssd_pages,
     output logic [NUM_SSD-1:0]       ssd_up,
-    output logic [NUM_SSD-1:0]       ssd_dead
+    output logic [NUM_SSD-1:0]       ssd_dead,
+    output logic [31:0]              ssd_foreign
 );
     logic [DATA_W-1:0] in_cc_tdata, cc_data;
     logic [N-1:0] in_cc_tkeep, cc_keep;
@@ -55,6 +57,7 @@ module sim_card
 
     assign idle = in_idle && wp == rp && !cc_valid && cq_first;
     assign ssd_up = ssd_present;
+    assign ssd_foreign = '0;
 
     sim_endpoint #(.DATA_W(DATA_W), .MEDIA_ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN)) i_endpoint (
         .s_axis_cq_tvalid(s_axis_cq_tvalid && !cq_ours), .s_axis_cq_tready(in_cq_tready),

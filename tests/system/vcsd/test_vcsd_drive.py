@@ -193,6 +193,26 @@ def test_reset_in_the_middle(whole: Driver, how: str) -> None:
             buffer.free()
 
 
+@pytest.mark.parametrize("by", [64 << 20, pytest.param(1 << 20, marks=pytest.mark.nightly)])
+def test_an_ssd_that_writes_elsewhere(whole: Driver, by: int) -> None:
+    """... in its own window harms its own data; in the window of the other one it writes nothing, and is counted."""
+    sim = card_of(whole.sim)
+    half = SIZE // 512
+    data = {half * s + 8 * i: random.Random(100 * s + i).randbytes(4096) for s in range(2) for i in range(16)}
+    for at, d in data.items():
+        whole.write(at, d)
+    was = sim.foreign
+    sim.ssds.fault("astray", port=0, lba=8 * 4, blocks=32, by=by)
+    buffers = {at: whole.buffer(4096) for at in sorted(data, key=lambda at: (at % half, at))}
+    commands = {at: whole.submit(1, NvmOpc.READ, at, 7, b) for at, b in buffers.items()}
+    whole.ring()
+    whole.wait(list(commands.values()), timeout_us=200_000)
+    for at, c in commands.items():
+        if at >= half:
+            assert c.status == Status.SUCCESS and buffers[at].read() == data[at]
+    assert (sim.foreign > was) == (by == 64 << 20)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["late", "hang", "damage", "vanish", "double", "phase", "cid", "copy", "astray"])
 def test_an_ssd_that_lies(whole: Driver, kind: str) -> None:
