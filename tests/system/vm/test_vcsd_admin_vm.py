@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of docs/vcsd/administration.md, run by a guest's shell with nvme-cli: a virtual drive is made, grows while
-it is mounted, moves to another SSD, and its file is what it was."""
+"""The lines of docs/vcsd/administration.md, run by a guest's shell with nvme-cli: a virtual drive is made, grows,
+moves to another SSD, and its file is what it was."""
 
 from __future__ import annotations
 
