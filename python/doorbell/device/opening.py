@@ -51,7 +51,9 @@ def open_sim(
         raise UserError(f"{top} is no drive but drives them: only ./doorbell bench --top {top} runs it")
     wanted: dict[str, int | str] = {"DATA_W": data_w, **({"NUM_FN": num_fn} if num_fn > 1 else {}), **(params or {})}
     library = simulator(top, wanted)  # the same build as every other command uses
-    return (SwitchSim if has_ssds(top) else Sim)(library, link=link, settings=True, **options)
+    if has_ssds(top):
+        return SwitchSim(library, link=link, **options)
+    return Sim(library, link=link, settings=True, **options)
 
 
 def sim_link(sim: Any, link: limits.Link) -> limits.Link:
