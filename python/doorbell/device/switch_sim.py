@@ -72,7 +72,7 @@ class SwitchSim(Sim):
     """One simulated device and the SSDs beside it, as many as it is built for.
 
     `ssds`: of each SSD what it is; None: models with their defaults, or as large as media_size needs them. media_size
-    is what all give together. The media is the card's own memory, whose addresses are behind all of that; so is `image`.
+    is what all give together. Media and `image` are the card's own memory, whose addresses are behind all of that.
     """
 
     _library = SwitchLibrary

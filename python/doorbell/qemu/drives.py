@@ -189,7 +189,8 @@ class QemuDrives:
             path = str(image.resolve()).replace(",", ",,")
             command += [
                 "-drive", f"if=none,id=d{i},format=raw,discard=unmap,file={path}",
-                "-device", f"nvme,drive=d{i},serial=stock{self._serial + i},addr={FIRST_DRIVE_SLOT + i:#x}{device_options}",
+                "-device",
+                f"nvme,drive=d{i},serial=stock{self._serial + i},addr={FIRST_DRIVE_SLOT + i:#x}{device_options}",
             ]  # fmt: skip
         libc = ctypes.CDLL(None)
         self._process = subprocess.Popen(

@@ -61,9 +61,7 @@ class _Queue:
 class NvmeMirror:
     """One drive. `step` does what can be done now and says whether anything was."""
 
-    def __init__(
-        self, sim: DriveCalls, bus: QemuDrives, drive: int, *, port: int | None = None, bar: int = 0
-    ) -> None:
+    def __init__(self, sim: DriveCalls, bus: QemuDrives, drive: int, *, port: int | None = None, bar: int = 0) -> None:
         """sim: has an `ExternalDrive` at `port` (None: `drive`), whose window is `bus.window(drive)`. bar: where the
         drive has its BAR 0, if the core does not set that itself."""
         self._sim, self._bus, self._drive = sim, bus, drive

@@ -71,8 +71,9 @@ class QemuSsds:
         for i, bus in enumerate(self._buses):
             assert bus
             bar = DRIVE_BARS + i * BAR_STEP
-            for register, value in ((BAR0, bar & 0xFFFFFFFF), (BAR0 + 4, bar >> 32), (COMMAND, MEMORY_SPACE_AND_MASTER)):
-                bus.config_write(0, register, value)
+            bus.config_write(0, BAR0, bar & 0xFFFFFFFF)
+            bus.config_write(0, BAR0 + 4, bar >> 32)
+            bus.config_write(0, COMMAND, MEMORY_SPACE_AND_MASTER)
             sim.ssds.sizes(MPS, MRRS, port=i)
             self._mirrors.append(NvmeMirror(sim.ssds, bus, 0, port=i, bar=bar))
         sim.pump = self._pump

@@ -32,7 +32,9 @@ def main(
         None, "--vf-size", metavar="SIZE", help="With --guests: of each guest's namespace: 64m [equal parts of --size]."
     ),
     top: str = typer.Option("db_ssd", help="Which hardware is the drive."),
-    image: str = typer.Option(None, metavar="FILE", help="File that holds the drive's data (db_vcsd: its own) and lasts."),
+    image: str = typer.Option(
+        None, metavar="FILE", help="File that holds the drive's data (db_vcsd: its own) and lasts."
+    ),
     ssd: str = typer.Option("model", help="Of db_vcsd: its SSDs are model, db_ssd (ours) or qemu (stock NVMe drives)."),
     ssds: int = typer.Option(None, help="How many SSDs: 1, 2, 4 or 8 [2, or as many as --images names]."),
     images: list[Path] = typer.Option(  # noqa: B008

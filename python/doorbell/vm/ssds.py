@@ -171,9 +171,10 @@ def _model(link: str, image: Path | None, size: int) -> ModelDrive:
 
 
 def _ours(link: str, image: Path | None, size: int, number: int) -> PortOptions:
-    file = {"image": str(image)} if image else {}
-    return ssd_drive(simulator("db_ssd"), window=(SWITCH["window"].default, number * WINDOW_BYTES), link=link,
-                     media_size=size if image else size - SETTINGS, media_latency_ns=0, credit_ns=0, **file)  # fmt: skip
+    file: dict[str, Any] = {"image": str(image)} if image else {}
+    file |= {"media_size": size if image else size - SETTINGS}
+    window = (SWITCH["window"].default, number * WINDOW_BYTES)
+    return ssd_drive(simulator("db_ssd"), window=window, link=link, media_latency_ns=0, credit_ns=0, **file)
 
 
 def _bytes_each(wanted: SsdOptions, size: str | None, number: int) -> int:
@@ -183,7 +184,9 @@ def _bytes_each(wanted: SsdOptions, size: str | None, number: int) -> int:
     have = [n for n in have if n > 0]
     each = parse_size(size) // number if size else min(have, default=DEFAULT_SIZE // number)
     if each < UNIT:
-        raise UserError(f"SSDs of {each:,} bytes are too small: each needs {UNIT:,} at least; --size is of all together")
+        raise UserError(
+            f"SSDs of {each:,} bytes are too small: each needs {UNIT:,} at least; --size is of all together"
+        )
     each = each // UNIT * UNIT
     if size and any(n // UNIT * UNIT > each for n in have):
         raise UserError(f"an image has more than its part of --size, {each:,} bytes: its end would be lost; "
