@@ -54,13 +54,14 @@ class CardSetup:
 
 
 class Card:
-    """One that is up; several functions have a namespace each."""
+    """One that is up."""
 
-    def __init__(self, setup: CardSetup, functions: int, jobs: Sequence[Job]) -> None:
-        """functions: that are there. jobs: the largest that will run."""
+    def __init__(self, setup: CardSetup, functions: int, jobs: Sequence[Job], private: bool = True) -> None:
+        """functions: that are there. jobs: the largest that will run. private: each has an equal part of all, else they
+        share the namespace that a new card has."""
         self.setup = setup
         self.sim = setup.open()
-        self.members: list[Member] = bring_up(self.sim, Functions(functions, functions > 1), [list(jobs)])
+        self.members: list[Member] = bring_up(self.sim, Functions(functions, private), [list(jobs)])
         self.busy = 0.0
         """How much of the time the busier direction of the card's link carried something, in the last `run`, in %."""
 
@@ -105,10 +106,13 @@ def depth_of(size: int) -> int:
 
 
 def beside_bare(
-    setup: CardSetup, sizes: Sequence[int] = SIZES, rws: Sequence[str] = ("randread", "randwrite"), ios: int = 0,
+    setup: CardSetup,
+    sizes: Sequence[int] = SIZES,
+    rws: Sequence[str] = ("randread", "randwrite"),
+    ios: int = 0,
     depth: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """Rows: one function's throughput, and its latency alone, beside those of the bare SSD. It is a VF if there are any.
+    """Rows: one function's throughput, and its latency alone, beside those of the bare SSD. A VF's if there are any.
 
     ios: commands to measure; depth: in flight [enough]. All are in the card's first SSD.
     """
@@ -128,7 +132,7 @@ def beside_bare(
               for rw in rws for size in sizes}  # fmt: skip
     check_clean(sim)
     sim.close()
-    card = Card(setup, fn + 1, largest)
+    card = Card(setup, fn + 1, largest, private=fn > 0)
     for (rw, size), (most, single) in direct.items():
         ours = card.run(fn + 1, full(rw, size))[0]
         busy = card.busy
@@ -143,7 +147,7 @@ def beside_bare(
 
 def by_stage(setup: CardSetup, size: int = 4096, count: int = 8) -> Iterator[dict[str, Any]]:
     """Rows: where the time of a command goes that is alone, in us; the mean of so many. Of a card with one SSD."""
-    card = Card(setup, 1, [Job(iodepth=1, bs=size)])
+    card = Card(setup, 1, [Job(iodepth=1, bs=size)], private=False)
     drive, sim = card.members[0].drive, card.sim
     bar, step = SWITCH["ssd_bar"].default, SWITCH["ssd_step"].default
     for opcode in (NvmOpc.READ, NvmOpc.WRITE):
@@ -173,19 +177,21 @@ def by_stage(setup: CardSetup, size: int = 4096, count: int = 8) -> Iterator[dic
 
 
 def grid(
-    counts: Sequence[int] = (1, 2, 3, 4), ssds: Sequence[int] = (1, 2, 4), size: int = 4096, ios: int = 1536,
+    counts: Sequence[int] = (1, 2, 3, 4), ssds: Sequence[int] = (1, 2, 4), size: int = 4096, ios: int = 1024,
     rws: Sequence[str] = ("randread", "randwrite"), **setting: Any,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Rows: functions times SSDs; `of_one_pct`: beside as many times one function on one SSD."""
+    """Rows: functions times SSDs, each function with an equal part of all blocks; `of_one_pct`: beside as many times one
+    function on one SSD."""
     one: dict[str, float] = {}
     for number in ssds:
-        card = Card(CardSetup(SsdSetup(number), **setting), max(counts), [Job(iodepth=128, bs=size)])
-        for rw in rws:
-            for count in counts:
+        for count in counts:
+            card = Card(CardSetup(SsdSetup(number), **setting), count, [Job(iodepth=128, bs=size)])
+            for rw in rws:
                 found = card.run(count, Job(rw=rw, bs=size, iodepth=-(-128 // count), number_ios=-(-ios // count)))
-                rate = sum(r.bytes_per_s for r in found) / 1e6
-                one.setdefault(rw, rate)
-                yield {"rw": rw, "bs": size, "functions": count, "ssds": number, "mb_s": round(rate, 1),
-                       "of_one_pct": round(100 * rate / one[rw] / number, 2), "link_busy_pct": round(card.busy, 1),
-                       "least_fair_pct": round(100 * count * min(r.bytes_per_s for r in found) / rate / 1e6, 1)}  # fmt: skip
-        card.close()
+                rates = [r.bytes_per_s / 1e6 for r in found]
+                one.setdefault(rw, sum(rates))
+                yield {"rw": rw, "bs": size, "functions": count, "ssds": number, "mb_s": round(sum(rates), 1),
+                       "of_one_pct": round(100 * sum(rates) / one[rw] / number, 2),
+                       "link_busy_pct": round(card.busy, 1),
+                       "least_fair_pct": round(100 * count * min(rates) / sum(rates), 1)}  # fmt: skip
+            card.close()

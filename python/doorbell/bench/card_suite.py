@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./doorbell bench --suite vcsd`: what a card costs beside the bare SSD, and what functions reach with several SSDs."""
+"""`./doorbell bench --suite vcsd`: a card beside the bare SSD, and functions times SSDs."""
 
 from __future__ import annotations
 
@@ -67,8 +67,10 @@ def tables(rows: list[dict[str, Any]]) -> list[Any]:
                          f"{r['card_mb_s']:,.0f}", f"{r['of_bare_pct']:.1f}", f"{r['bare_us']:.2f}",
                          f"{r['card_us']:.2f}", f"{r['added_us']:.2f}")  # fmt: skip
         elif r["table"] == "grid":
-            matrix.add_row(f"{r['rw']} {size_name(r['bs'])}", f"{r['functions']}", f"{r['ssds']}", f"{r['mb_s']:,.0f}",
-                           f"{r['of_one_pct']:.1f}", f"{r['link_busy_pct']:.1f}", f"{r['least_fair_pct']:.1f}")  # fmt: skip
+            matrix.add_row(
+                f"{r['rw']} {size_name(r['bs'])}", f"{r['functions']}", f"{r['ssds']}", f"{r['mb_s']:,.0f}",
+                f"{r['of_one_pct']:.1f}", f"{r['link_busy_pct']:.1f}", f"{r['least_fair_pct']:.1f}",
+            )  # fmt: skip
         else:
             stage = made(f"Where the time of a {size_name(r['bs'])} {r['rw']} goes that is alone", "stage", "us")
             for name, us in r["us"].items():

@@ -95,7 +95,9 @@ def main(
     ),
     read_us: float | None = typer.Option(None, "--read-us", help="Latency of that drive's reads, microseconds."),
     write_us: float | None = typer.Option(None, "--write-us", help="Latency of its writes."),
-    backends: int | None = typer.Option(None, help="How many SSDs are beside db_vcsd, on Gen3 x4 each: 1, 2, 4 or 8 [2]."),
+    backends: int | None = typer.Option(
+        None, help="How many SSDs are beside db_vcsd, on Gen3 x4 each: 1, 2, 4 or 8 [2]."
+    ),
     drives: int | None = typer.Option(None, help="How many of them: 1 to 8, of db_recorder alone [2]."),
     rate: str | None = typer.Option(
         None,

@@ -26,7 +26,7 @@ class SsdSetup:
     link: str = SSD_LINK
     read_us: float = READ_US
     write_us: float = WRITE_US
-    bytes: int = 64 << 20
+    bytes: int = 16 << 20
 
     def check(self) -> None:
         if self.number not in NUMBERS:
@@ -48,7 +48,10 @@ class SsdSetup:
         size = self.bytes // (GRANULE * 4096) * (GRANULE * 4096)
         if self.kind == "model":
             read, write = map(Latency, self.ns)
-            return [ModelDrive(link=self.link, size=size, read=read, write=write) for _ in range(self.number)]
+            now = Latency(0)  # of Write Zeroes, which only bring-up sends
+            return [
+                ModelDrive(link=self.link, size=size, read=read, write=write, other=now) for _ in range(self.number)
+            ]
         window = (SWITCH["window"].default, self.number * WINDOW_BYTES)
         return [ssd_drive(simulator("db_ssd"), window=window, link=self.link, media_size=size,
                           media_latency_ns=self.ns[0], media_write_latency_ns=self.ns[1])
