@@ -180,7 +180,7 @@ def grid(
     counts: Sequence[int] = (1, 2, 3, 4), ssds: Sequence[int] = (1, 2, 4), size: int = 4096, ios: int = 1024,
     rws: Sequence[str] = ("randread", "randwrite"), **setting: Any,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Rows: functions times SSDs, each function with an equal part of all blocks; `of_one_pct`: beside as many times one
+    """Rows: functions times SSDs, each function with an equal part of all blocks. of_one_pct: beside as many times one
     function on one SSD."""
     one: dict[str, float] = {}
     for number in ssds:
