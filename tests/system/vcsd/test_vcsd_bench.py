@@ -28,9 +28,9 @@ def documented(head: str) -> list[list[str]]:
     return [[cell.strip().replace(",", "") for cell in row.strip("|").split("|")] for row in table.splitlines()[2:]]
 
 
-def bench(*args: str) -> subprocess.CompletedProcess[str]:
+def doorbell(*args: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"PYTHONPATH": str(paths.ROOT / "python")}
-    return subprocess.run([sys.executable, "-m", "doorbell", "bench", *args], env=env, capture_output=True, text=True,
+    return subprocess.run([sys.executable, "-m", "doorbell", *args], env=env, capture_output=True, text=True,
                           timeout=560, check=False)  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def test_stages_add_up() -> None:
 @pytest.mark.nightly
 def test_functions_of_a_card_from_the_command_line(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    done = bench("--top", "db_vcsd", "--functions", "2", "--backends", "2", "--data-w", "512", "--link", "gen4x8",
+    done = doorbell("bench", "--top", "db_vcsd", "--functions", "2", "--backends", "2", "--data-w", "512", "--link", "gen4x8",
                  "--namespaces", "private", "--media-size", "32m", "--rw", "randwrite", "--bs", "4k", "--iodepth", "32",
                  "--number-ios", "200", "--json", str(out))  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -102,9 +102,19 @@ def test_functions_of_a_card_from_the_command_line(tmp_path: Path) -> None:
     (["--top", "db_vcsd", "--ssd", "qemu"], "must be model or db_ssd"),
 ])  # fmt: skip
 def test_what_does_not_go_together(options: list[str], why: str) -> None:
-    done = bench(*options)
+    done = doorbell("bench", *options)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert why in done.stderr
+
+
+@pytest.mark.nightly
+def test_demo() -> None:
+    """It shows that data is on the SSDs, and by whose links it came."""
+    done = doorbell("demo", "--top", "db_vcsd", "--mib", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "2 NVMe SSDs, which the card drives: block 0 is on SSD 0, block 2,097,151 on SSD 1" in done.stderr
+    assert "SSD 0 1 MiB to it, 1 MiB back" in done.stderr and "SSD 1 1 MiB to it, 1 MiB back" in done.stderr
+    assert json.loads(done.stdout)["verify"]["compared"] == 2 << 20
 
 
 @pytest.mark.nightly
