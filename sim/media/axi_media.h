@@ -37,7 +37,6 @@ class AxiMedia {
 
     Top& top;
     Media& media;
-    Storage& storage;
     Counters<MediaCount>& count;
     u64 rd_lat = 0, wr_lat = 0, flush_lat = 0, beat_ticks = 0;
     u64 zero_kbps = 0, clock_khz = 0;
@@ -103,7 +102,7 @@ class AxiMedia {
             if (strb == ones(BYTES)) {
                 std::memcpy(row, data, BYTES);
             } else {
-                if (!storage.load(row, at, BYTES)) b.resp = 2;
+                if (!media.load(row, at, BYTES)) b.resp = 2;
                 for (u32 i = 0; i < BYTES; ++i)
                     if (strb >> i & 1) row[i] = data[i];
                 b.holes |= 1u << (at % PAGE / SECTOR);
@@ -118,7 +117,7 @@ class AxiMedia {
     void commit(Burst& b) {
         dirty = true;
         const u64 end = b.addr + u64(b.beats) * BYTES;
-        if (!storage.store(b.addr, staged, end - b.addr)) {
+        if (!media.save(b.addr, staged, end - b.addr)) {
             b.resp = 2;
             return;
         }
@@ -163,7 +162,7 @@ class AxiMedia {
                 if (resp == 0) {
                     u8* row = reinterpret_cast<u8*>(&top.m_axi_rdata);
                     bool good = true;
-                    if (b.before.empty()) good = storage.load(row, a, BYTES);
+                    if (b.before.empty()) good = media.load(row, a, BYTES);
                     else std::memcpy(row, b.before.data() + b.done * BYTES, BYTES);
                     if (b.err_range || !good) resp = 2;
                 }
@@ -318,7 +317,7 @@ class AxiMedia {
     bool flush() {
         dirty = false;
         ++count[MediaCount::FLUSHES];
-        return storage.sync() == 0;
+        return media.store.sync() == 0;
     }
 
     /// A burst under way answers as before a command that changes these bytes.
@@ -329,7 +328,7 @@ class AxiMedia {
                 const u64 size = u64(b.beats) * BYTES;
                 if (b.resp || !b.before.empty() || b.addr >= addr + bytes || addr >= b.addr + size) continue;
                 b.before.resize(size);
-                if (!storage.load(b.before.data(), b.addr, size)) b.resp = 2;
+                if (!media.load(b.before.data(), b.addr, size)) b.resp = 2;
             }
         }
     }
@@ -349,7 +348,7 @@ class AxiMedia {
                 keep_for_reads(cmd_addr, cmd_bytes);
                 dirty = true;
                 count[MediaCount::OUT_OF_RANGE] += cmd_addr < media.begin;
-                cmd_err = !storage.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
+                cmd_err = !media.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
                 media.written(cmd_addr, cmd_bytes);
                 cmd_at += zero_cycles(cmd_bytes);
                 ++count[MediaCount::ZEROES];
@@ -362,7 +361,7 @@ class AxiMedia {
     }
 
   public:
-    AxiMedia(Top& t, Media& m, const db_config& c) : top(t), media(m), storage(m.store), count(m.count) {
+    AxiMedia(Top& t, Media& m, const db_config& c) : top(t), media(m), count(m.count) {
         rd_lat = ns_to_cycles(c.media_latency_ns, c.clock_khz);
         wr_lat = ns_to_cycles(c.media_write_latency_ns, c.clock_khz);
         flush_lat = ns_to_cycles(c.media_flush_latency_ns, c.clock_khz);

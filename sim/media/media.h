@@ -33,7 +33,7 @@ struct MediaError {
 
 struct Media {
     Storage store;
-    u64 begin = 0;  // what is before it is not there for the device
+    u64 begin = 0;  // the address of its first byte: what is before it is not there
     std::vector<MediaError> errors;
     std::map<u64, u64> unreadable;  // stretches whose reads fail until they are written: from, to
     Counters<MediaCount> count;
@@ -51,7 +51,13 @@ struct Media {
         return hit;
     }
 
-    bool inside(u64 from, u64 bytes) const { return from >= begin && from <= store.size && bytes <= store.size - from; }
+    u64 end() const { return begin + store.size; }
+    bool inside(u64 from, u64 bytes) const { return from >= begin && from <= end() && bytes <= end() - from; }
+
+    // As of a Storage, by address; what is not inside fails.
+    bool load(u8* to, u64 at, u64 bytes) { return inside(at, bytes) && store.load(to, at - begin, bytes); }
+    bool save(u64 at, const u8* from, u64 bytes) { return inside(at, bytes) && store.store(at - begin, from, bytes); }
+    bool zero(u64 at, u64 bytes) { return inside(at, bytes) && store.zero(at - begin, bytes); }
 
     /// Reads of these bytes fail until they are written. False: outside.
     bool mark(u64 from, u64 bytes) {

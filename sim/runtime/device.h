@@ -92,6 +92,7 @@ namespace db {
 /// What is wrong with a configuration, or "".
 std::string fault_in(const db_config& c);
 /// Around the top that this library was built with, not reset yet; null and `why` if the media cannot be opened.
-std::unique_ptr<db_sim> make_device(const db_config& c, std::string& why);
+/// media_begin: the address of its first byte.
+std::unique_ptr<db_sim> make_device(const db_config& c, u64 media_begin, std::string& why);
 
 }  // namespace db

@@ -57,7 +57,7 @@ db_sim* db_open(const db_config* c, char* err, uint32_t err_len) {
     std::string why = fault_in(*c);
     std::unique_ptr<db_sim> s;
     if (db_num_ssd()) why = "this device has SSDs beside it: db_switch_open";
-    if (why.empty()) s = make_device(*c, why);
+    if (why.empty()) s = make_device(*c, 0, why);
     if (s) s->reset();
     if (!s && err_len) {
         const size_t n = std::min(why.size(), size_t(err_len - 1));

@@ -136,7 +136,7 @@ class DeviceSim final : public db_sim {
         powered = true;
         enable_vfs(0);
         show_flrs();
-        top.media_pages = media.store.size / 4096;
+        top.media_pages = media.end() / 4096;
         show_settings();
         show_time();
         place_ssds();

@@ -38,11 +38,12 @@ static bool too_large(db::u64 bytes, std::string& why) {
     return true;
 }
 
-std::unique_ptr<db_sim> db::make_device(const db_config& c, std::string& why) {
-    if (too_large(c.media_size, why)) return nullptr;
+std::unique_ptr<db_sim> db::make_device(const db_config& c, u64 media_begin, std::string& why) {
+    if (too_large(media_begin + c.media_size, why)) return nullptr;
     auto sim = std::make_unique<DeviceSim<DB_TOP, DB_DATA_W, DB_STRADDLE, DB_NUM_SSD, DbStats>>(c, DB_NUM_FN);
+    sim->media.begin = media_begin;
     if (!sim->media.store.open(c.media_size, c.image, "the media", why)) return nullptr;
-    if (too_large(sim->media.store.size, why)) return nullptr;  // as long as the image is
+    if (too_large(sim->media.end(), why)) return nullptr;  // as long as the image is
     return sim;
 }
 

@@ -63,13 +63,12 @@ db_sim* db_switch_open(const db_config* c, const db_switch_config* sw, const db_
     if (why.empty()) why = fault_in(*sw, c->mps, p, n);
     std::unique_ptr<db_sim> s;
     try {
-        if (why.empty()) s = make_device(*c, why);
+        if (why.empty()) s = make_device(*c, n * sw->ssd_pages * 4096, why);
         if (s) {
             auto peers = std::make_unique<Switch>(*sw, p, n, s->context, s->transmit, s->receive, s->down);
             if (peers->open(why)) {
                 s->host.peers = peers.get();
                 s->peers = std::move(peers);
-                s->media.begin = s->media.store.size - SETTINGS_PAGES * 4096;
                 s->reset();
             } else {
                 s.reset();

@@ -22,10 +22,11 @@ from doorbell.bench.recorder import RecorderSetup
 from doorbell.bench.results import Result, fio_json, table
 from doorbell.bench.runner import warnings
 from doorbell.bench.shares import parse_shares
+from doorbell.bench.ssds import READ_US, SSD_LINK, WRITE_US, SsdSetup
 from doorbell.bench.stages import stage_json, stage_tables
 from doorbell.bench.suite import SUITES, TAKE_PARAMS, run_suite
 from doorbell.bench.traces import read_trace
-from doorbell.build import check_params
+from doorbell.build import check_params, has_ssds
 from doorbell.device import limits
 from doorbell.device.opening import parse_params
 from doorbell.errors import UserError
@@ -71,7 +72,8 @@ def main(
     suite: str | None = typer.Option(
         None,
         help="Check the targets: limit, limit-short (256 bit, a minute); shares (a reader beside "
-        "writers); host, host-short (of db_host and db_recorder), host-nightly (8 drives too).",
+        "writers); host, host-short (of db_host and db_recorder), host-nightly (8 drives too); vcsd (a card beside the "
+        "bare SSD, functions times SSDs).",
     ),
     speed: bool = typer.Option(False, "--speed", help="Measure the simulator's own speed instead."),
     top: str = typer.Option("db_ssd", help="Which top: db_ssd, db_csd, or one that drives SSDs: db_host, db_recorder."),
@@ -88,9 +90,14 @@ def main(
     mps: int = typer.Option(256, help="Maximum payload size, bytes."),
     mrrs: int | None = typer.Option(None, help="Maximum read request size, bytes [512; a host sets its own]."),
     media_size: str | None = typer.Option(None, "--media-size", help="Capacity of the drive [1g; behind a host 64m]."),
-    ssd: str | None = typer.Option(None, "--ssd", help="The drive behind a host: model, or db_ssd [model]."),
+    ssd: str | None = typer.Option(
+        None, "--ssd", help="The drive behind a host, or the SSDs beside db_vcsd: model, or db_ssd [model]."
+    ),
     read_us: float | None = typer.Option(None, "--read-us", help="Latency of that drive's reads, microseconds."),
     write_us: float | None = typer.Option(None, "--write-us", help="Latency of its writes."),
+    backends: int | None = typer.Option(
+        None, help="How many SSDs are beside db_vcsd, on Gen3 x4 each: 1, 2, 4 or 8 [2]."
+    ),
     drives: int | None = typer.Option(None, help="How many of them: 1 to 8, of db_recorder alone [2]."),
     rate: str | None = typer.Option(
         None,
@@ -157,7 +164,7 @@ def main(
     Host memory and media answer in constant times, so percentiles show how long commands wait for each other, and
     nothing else. A sweep can add jitter (completion_jitter_ns).
     """
-    host, records = top.startswith(host_bench.TOPS), top == "db_recorder"
+    host, records, card = top.startswith(host_bench.TOPS), top == "db_recorder", has_ssds(top)
     given = {"rw": rw, "bs": bs, "bssplit": bssplit, "iodepth": iodepth, "numjobs": numjobs, "rwmixread": rwmixread,
              "size": size, "offset": offset, "number_ios": number_ios, "runtime": runtime, "thinktime": thinktime,
              "thinktime_blocks": thinktime_blocks, "rate": None if records else rate, "rate_iops": rate_iops,
@@ -188,8 +195,12 @@ def main(
         raise UserError(f"--trace, --stages, --speed, --backend and --mrrs are not for {top}")
     if host and any(value is not None for value in (arbitration, arbitration_burst, weights, *media)):
         raise UserError(f"--arbitration, --arbitration-burst, --weights and --media-... are not for {top}")
-    if not host and (ssd, read_us, write_us) != (None, None, None):
+    if not host and not card and (ssd, read_us, write_us) != (None, None, None):
         raise UserError(f"--ssd, --read-us and --write-us are not for {top}: it is the drive")
+    if not card and backends is not None:
+        raise UserError(f"--backends is not for {top}: db_vcsd has SSDs beside it")
+    if card and stages:
+        raise UserError(f"--stages is not for {top}: --suite vcsd shows where the time goes")
     if sgl and (host or functions is not None or backend != "rtl"):
         raise UserError("--sgl is for a drive of one function, with --backend rtl")
     mrrs = mrrs or 512
@@ -253,6 +264,7 @@ def main(
             media_zero_gbps,
             many,
             sgl,
+            given_ssds(params, backends, ssd, read_us, write_us, capacity) if card else None,
         )
         drive.check()
         if speed and trace is None:
@@ -301,6 +313,18 @@ def given_functions(count: int | None, namespaces: str, fn0: str | None, other: 
     if other:
         raise UserError("--functions is for jobs on a drive: not for a trace, --speed, db_host or db_recorder")
     return Functions(count, namespaces == "private")
+
+
+def given_ssds(
+    params: dict[str, int | str], backends: int | None, kind: str | None, read_us: float | None, write_us: float | None,
+    capacity: int,
+) -> SsdSetup:  # fmt: skip
+    """The SSDs beside a card; capacity: of all of them."""
+    number = int(params.get("NUM_SSD", backends or 2))
+    if backends is not None and number != backends:
+        raise UserError(f"--param NUM_SSD={number}: --backends says {backends}")
+    times = [default if us is None else us for us, default in ((read_us, READ_US), (write_us, WRITE_US))]
+    return SsdSetup(number, kind or "model", SSD_LINK, *times, capacity // max(1, number))
 
 
 def gigabytes(rate: str | None) -> float:

@@ -13,6 +13,7 @@ from doorbell.bench.jobs import Job, groups
 from doorbell.bench.results import Result
 from doorbell.bench.runner import run_group
 from doorbell.bench.speed import speed_table
+from doorbell.bench.ssds import SsdSetup
 from doorbell.bench.stages import Recorder
 from doorbell.bench.traces import Trace, replay
 from doorbell.compute.drive import switch_on
@@ -24,6 +25,8 @@ from doorbell.nvme.memory import HostMemory
 from doorbell.ui import progress_bar
 
 CLOCK_MHZ = 250.0
+CARD_FN = 4
+"""Functions of a card that is measured, if no more are wanted: fewer than a drive's 17 make a smaller simulator."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class DriveSetup:
     media_zero_gbps: float | None = None
     functions: Functions | None = None  # that work at the same time; None: one, without any VF in the drive
     sgl: bool = False  # instead of PRPs
+    ssds: SsdSetup | None = None  # beside it, of a card
 
     @property
     def wire(self) -> limits.Link:
@@ -67,16 +71,29 @@ class DriveSetup:
         if self.functions is not None and (self.backend != "rtl" or self.operator is not None):
             raise UserError("--functions needs --backend rtl, and no --operator")
         media_options.check(self.media)
+        if self.ssds:
+            self.ssds.check()
+            if self.media:
+                raise UserError(f"--media-...: the data of {self.top} is on SSDs: use --read-us and --write-us")
+            if self.backend != "rtl":
+                raise UserError(f"{self.top} needs --backend rtl")
 
     def open(self, jobs: Sequence[Sequence[Job]] = ()) -> Any:
         """A simulation of it. jobs: groups that its functions will run, if it has several."""
         clock = {"clock_mhz": self.clock_mhz} if self.backend == "rtl" else {}
-        wanted = self.functions.params(jobs, self.params) if self.functions else self.params
+        given = self.params
+        if self.ssds:
+            given = {"NUM_SSD": self.ssds.number, **given}
+            if self.functions and self.functions.count <= CARD_FN:
+                given = {"NUM_FN": CARD_FN, **given}
+        wanted = self.functions.params(jobs, given) if self.functions else given
         if self.sgl:
             wanted = {"SGL": 1, **wanted}
         params = {"params": wanted} if wanted else {}
+        size = self.ssds.options() if self.ssds else {"media_size": self.media_size}
+        num_fn = {"num_fn": int(wanted["NUM_FN"])} if "NUM_FN" in wanted and self.ssds else {}
         return open_sim(self.backend, top=self.top, link=self.link, data_w=self.data_w, mps=self.mps, mrrs=self.mrrs,
-                        media_size=self.media_size, **params, **clock, **self.media)  # fmt: skip
+                        **size, **params, **num_fn, **clock, **self.media)  # fmt: skip
 
     def title(self, wire: limits.Link) -> str:
         name = f"{self.top} with {self.operator}" if self.operator else self.top
@@ -84,6 +101,7 @@ class DriveSetup:
         parts = [(*k.rpartition("_")[::2], v) for k, v in self.media.items()]
         media = "".join(f", {name.replace('_', ' ')} {v} {units[unit]}" for name, unit, v in parts)
         many = f", {self.functions}" if self.functions else ", SGLs" if self.sgl else ""
+        many += f", {self.ssds}" if self.ssds else ""
         return (f"{name} ({self.backend}){many}, {self.data_w} bit, {self.clock_mhz:g} MHz, {wire}, MPS {self.mps}, "
                 f"MRRS {self.mrrs}{media}; simulated time")  # fmt: skip
 
@@ -91,7 +109,7 @@ class DriveSetup:
         """For a JSON file."""
         return {"top": self.top, "backend": self.backend, "link": self.link, "data_w": self.data_w, "mps": self.mps,
                 "mrrs": self.mrrs, **({"operator": self.operator} if self.operator else {}),
-                **({"sgl": True} if self.sgl else {}),
+                **({"sgl": True} if self.sgl else {}), **({"ssds": self.ssds.plain()} if self.ssds else {}),
                 "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media,
                 **({"functions": asdict(self.functions)} if self.functions else {})}  # fmt: skip
 

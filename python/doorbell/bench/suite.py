@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from doorbell.bench import card_suite
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.bench.jobs import MIXED, Job
@@ -36,6 +37,7 @@ SUITES = {
     "host": 29,
     "host-short": 6,
     "host-nightly": 31,
+    **card_suite.ROWS,
 }  # rows, for the progress bar
 TAKE_PARAMS = ("shares",)
 """Suites that can be run with other parameters of the drive (--param)."""
@@ -232,7 +234,17 @@ def front_end(data_w: int, link: str) -> Iterator[Target]:
 # ------------------------------------------------------------------------------------------ the suites
 
 
-def rows(suite: str, params: dict[str, int | str] | None = None) -> Iterator[Target]:
+def rows(
+    suite: str, params: dict[str, int | str] | None = None, measured: list[dict[str, Any]] | None = None
+) -> Iterator[Target]:
+    """measured: takes what card_suite has measured."""
+    if suite in card_suite.ROWS:
+        for row in card_suite.measure(suite):
+            if measured is not None:
+                measured.append(row)
+            for found in card_suite.targets(row):
+                yield Target(*found)
+        return
     if suite.startswith("host"):
         for row in host_bench.targets(suite == "host-short"):
             yield Target(*row)
@@ -270,8 +282,9 @@ def run_suite(suite: str, json: Path | None, params: dict[str, int | str] | None
     from rich.table import Table
 
     found: list[Target] = []
+    of_card: list[dict[str, Any]] = []
     with progress_bar(f"suite {suite}") as update:
-        for row in rows(suite, params):
+        for row in rows(suite, params, of_card):
             found.append(row)
             update(min(1.0, len(found) / SUITES[suite]))
     peers = [*host_bench.peers(), *recorder_bench.peers()] if suite in ("host", "host-nightly") else []
@@ -300,9 +313,10 @@ def run_suite(suite: str, json: Path | None, params: dict[str, int | str] | None
                 **({"params": params} if params else {}),
                 "rows": [r.json() for r in found],
                 **({"peers": peers} if peers else {}),
+                **({"measured": of_card} if of_card else {}),
             },
         )
     if str(json) != "-":
-        print_table(table, *(host_bench.peer_tables(peers) if peers else ()))
+        print_table(table, *(host_bench.peer_tables(peers) if peers else ()), *card_suite.tables(of_card))
         print(f"{len(found) - len(missed)} of {len(found)} targets met")
     return not missed

@@ -15,6 +15,7 @@ import typer
 from doorbell.bench.jobs import Job, describe
 from doorbell.bench.results import fio_json, table
 from doorbell.bench.runner import run_group
+from doorbell.build import has_ssds
 from doorbell.compute import drive as compute
 from doorbell.device import limits
 from doorbell.device.opening import open_sim, sim_link
@@ -29,9 +30,16 @@ QUEUES = 4
 DEPTH = 32  # commands in flight, each queue
 
 
-def jobs() -> list[Job]:
+def jobs(card: bool = False) -> list[Job]:
     """What the demo measures. Names say what is asked: bandwidth and IOPS at depth, latency alone."""
     many = {"iodepth": DEPTH, "numjobs": QUEUES}
+    if card:  # SSDs that take their time, and three times as much to simulate
+        return [
+            Job("4 KiB read", "randread", 4096, number_ios=150, **many),
+            Job("4 KiB write", "randwrite", 4096, number_ios=150, **many),
+            Job("4 KiB read, one", "randread", 4096, number_ios=20),
+            Job("4 KiB write, one", "randwrite", 4096, number_ios=20),
+        ]
     return [
         Job("4 KiB read", "randread", 4096, number_ios=1000, **many),
         Job("4 KiB write", "randwrite", 4096, number_ios=1000, **many),
@@ -113,6 +121,28 @@ def encrypt(drive: Driver) -> str:
     return f"AES-256-XTS is on: the host reads {text[:8]!r}, the media holds {on_media[:8].hex()}"
 
 
+def on_ssds(drive: Driver) -> str:
+    """Write to the first and the last block of a card; show that each is on an SSD of its own."""
+    sim, blocks = drive.sim, drive.namespace.nsze if drive.namespace else 0
+    text = b"what the host writes to a card".ljust(drive.block_size, b".")
+    number = len(sim.ssds.drives)
+    for at, ssd, place in ((0, 0, 0), (blocks - 1, number - 1, blocks * drive.block_size // number - drive.block_size)):
+        drive.write(at, text)
+        drive.flush()
+        if sim.ssds.media_read(place, len(text), port=ssd) != text or drive.read(at, 1) != text:
+            raise UserError(f"block {at} is not on SSD {ssd}", status=1)
+    return f"{number} NVMe SSDs, which the card drives: block 0 is on SSD 0, block {blocks - 1:,} on SSD {number - 1}"
+
+
+def traffic(drive: Driver) -> str:
+    """What has crossed the links of a card's SSDs."""
+    counters, parts = drive.sim.counters(), []
+    for ssd in range(len(drive.sim.ssds.drives)):
+        to, back = (counters[f"ssd{ssd}.{name}.payload"] >> 20 for name in ("down.CplD", "up.MWr"))
+        parts.append(f"SSD {ssd} {to} MiB to it, {back} MiB back in {counters[f'ssd{ssd}.drive.sqes']:,} commands")
+    return "peer to peer, beside the host: " + "; ".join(parts)
+
+
 def identity(drive: Driver) -> dict[str, Any]:
     """What the drive says of itself."""
     c, n, cap = drive.controller, drive.namespace, drive.cap
@@ -133,9 +163,11 @@ def identity(drive: Driver) -> dict[str, Any]:
 def main(
     json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
     link: str = typer.Option("gen3x8", help="PCIe link: gen<1..5>x<lanes>."),
-    top: str = typer.Option("db_ssd", help="Which top: db_ssd, or db_csd, whose data is encrypted (AES-256-XTS)."),
+    top: str = typer.Option(
+        "db_ssd", help="Which top: db_ssd; db_csd, whose data is encrypted; db_vcsd, on SSDs of its own."
+    ),
     data_w: int = typer.Option(256, "--data-w", help="Width of the data path: 128, 256 or 512."),
-    mib: int = typer.Option(64, "--mib", min=1, max=512, help="MiB to write, read back and compare."),
+    mib: int = typer.Option(None, "--mib", min=1, max=512, help="MiB to write, read back and compare [64; db_vcsd 8]."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
 ) -> None:
     """Bring up the SSD in simulation, write and verify data, show how fast it is beside the link's limit."""
@@ -151,10 +183,15 @@ def main(
         raise UserError(str(e)) from e
     if data_w not in (128, 256, 512):
         raise UserError(f"--data-w: {data_w} is not one of 128, 256, 512")
+    card = has_ssds(top)
+    mib = mib or (8 if card else 64)
     total = mib << 20
-    if top not in ("db_ssd", "db_csd") or (top == "db_csd" and backend != "rtl"):
-        raise UserError(f"--top {top}: use db_ssd, or db_csd with --backend rtl")
-    sim = open_sim(backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30)
+    if top not in ("db_ssd", "db_csd", "db_vcsd") or (top != "db_ssd" and backend != "rtl"):
+        raise UserError(f"--top {top}: use db_ssd, or db_csd or db_vcsd with --backend rtl")
+    params: dict[str, Any] = {"params": {"SHA_CORES": 0, "STRIPE": 1}} if card else {}
+    sim = open_sim(
+        backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30, **params
+    )
     wire = sim_link(sim, wire)
     built = time.monotonic()
     drive = Driver(sim, HostMemory(192 << 20))
@@ -171,14 +208,18 @@ def main(
     )
     if top == "db_csd":
         say(encrypt(drive))
+    if card:
+        say(on_ssds(drive))
     with progress_bar(f"writing and reading back {mib} MiB") as update:
         checked = verify(drive, total, update)
     say(
         f"{checked['compared'] >> 20} MiB written and read back with {QUEUES} queues x {DEPTH} commands of 128 KiB: "
         f"every byte compared, equal ({checked['write_mb_s']:,.0f} MB/s write, {checked['read_mb_s']:,.0f} MB/s read)"
     )
+    if card:
+        say(traffic(drive))
     results = []
-    for job in jobs():
+    for job in jobs(card):
         with progress_bar(describe(job)) as update:
             results.append(run_group(drive, [job], progress=update))
     drive.stop()

@@ -48,11 +48,13 @@ COMMANDS = {
         "Offer a top as a vfio-user PCIe device to QEMU and other clients.",
         "./doorbell serve --socket /tmp/nvme.sock --image drive.img",
         function="serve",
+        lists=("--images",),
     ),
     "vm": Subcommand(
         "doorbell.vm.command",
         "Boot Linux with a top as its NVMe drive.",
         "./doorbell vm --image drive.img --run script.sh",
+        lists=("--images",),
     ),
     "record": Subcommand(
         "doorbell.record.command",

@@ -80,7 +80,7 @@ class PciFunction:
         self._watch(until)
         sim = self._sim
         self._listen(EVERYBODY if everybody or self.num_fn == 1 else 1 << self.fn)
-        return self._reason(sim._lib.run(sim._h, int(cycles), stop))
+        return self._reason(sim._advance(int(cycles), stop))
 
     def _listen(self, functions: int) -> None:
         """Bits: whose messages and interrupts end a run."""
@@ -178,13 +178,13 @@ class PciFunction:
         raw = bytes(data) if isinstance(data, bytes | bytearray | memoryview) else data.to_bytes(size, "little")
         while sim._lib.mmio_write(sim._h, self.fn, off, raw, len(raw)):
             self._check_mmio(off, len(raw))
-            sim._lib.run(sim._h, 64, 0)
+            sim._advance(64, 0)
 
     def mmio_read(self, off: int, size: int = 4) -> int:
         """Read BAR 0; runs until the answer is there."""
         handle = self.mmio_read_start(off, size)
         while (data := self.mmio_read_poll(handle)) is None:
-            self._sim._lib.run(self._sim._h, 1 << 20, STOPS["mmio"])
+            self._sim._advance(1 << 20, STOPS["mmio"])
         return int.from_bytes(data, "little")
 
     def mmio_read_start(self, off: int, size: int = 4) -> int:
@@ -192,7 +192,7 @@ class PciFunction:
         sim = self._sim
         while (handle := sim._lib.mmio_read(sim._h, self.fn, off, size)) < 0:
             self._check_mmio(off, size)
-            sim._lib.run(sim._h, 64, 0)
+            sim._advance(64, 0)
         return handle
 
     def mmio_read_forget(self, handle: int) -> None:
@@ -287,7 +287,7 @@ class PciFunction:
 
     def flr(self, max_cycles: int = 1_000_000) -> None:
         """Function-level reset: returns when the device says it is done. Bus master and MSI-X are off after it."""
-        if self._sim._lib.flr(self._sim._h, self.fn, max_cycles):
+        if not self._sim._flr(self.fn, max_cycles):
             raise SimError(f"function-level reset: not acknowledged within {max_cycles} cycles")
 
     def flr_begin(self) -> None:

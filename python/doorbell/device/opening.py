@@ -56,7 +56,9 @@ def open_sim(
     if has_ssds(top) and (log2 := granule_log2(options, int(wanted.get("EXTENTS", EXTENTS)))) > GRANULE_LOG2:
         wanted.setdefault("GRANULE_LOG2", log2)
     library = simulator(top, wanted)  # the same build as every other command uses
-    return (SwitchSim if has_ssds(top) else Sim)(library, link=link, settings=True, **options)
+    if has_ssds(top):
+        return SwitchSim(library, link=link, **options)
+    return Sim(library, link=link, settings=True, **options)
 
 
 def granule_log2(options: dict[str, Any], extents: int) -> int:

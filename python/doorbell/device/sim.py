@@ -40,6 +40,7 @@ class Sim(Handle, PciFunction):
     links do, sim/README.md says."""
 
     _library = Library
+    _image_has_settings_alone = False
 
     def __init__(self, lib_path: str | os.PathLike[str], *, settings: bool = False, **options: Any) -> None:
         """settings: it is a drive that keeps the end of its media for itself; a media that is no file then has so much
@@ -47,7 +48,7 @@ class Sim(Handle, PciFunction):
         self._lib: Any = load(self._library, lib_path)
         o = chosen(OPTIONS, options, "a Sim")
         config, image = _config(o), o["image"]
-        hidden = SETTINGS if settings and not image else 0
+        hidden = SETTINGS if settings and (not image or self._image_has_settings_alone) else 0
         config.media_size += hidden
         why = ctypes.create_string_buffer(256)
         self._handle = self._open(config, why)
@@ -68,6 +69,14 @@ class Sim(Handle, PciFunction):
 
     def _open(self, config: Any, why: Any) -> int | None:
         return self._lib.open(byref(config), why, len(why))
+
+    def _advance(self, cycles: int, stop: int) -> int:
+        """Time passes, until one of the reasons to stop; which."""
+        return self._lib.run(self._h, cycles, stop)
+
+    def _flr(self, fn: int, max_cycles: int) -> bool:
+        """A function-level reset; False: not done in time."""
+        return not self._lib.flr(self._h, fn, max_cycles)
 
     def close(self) -> None:
         """End the simulation; an image file is written out. Raises if it cannot be."""
@@ -107,7 +116,7 @@ class Sim(Handle, PciFunction):
         have some."""
         wanted = [fn for fn in range(self.num_fn) if functions is None or fn in functions]
         self._listen(sum(1 << fn for fn in wanted))
-        if self._reason(self._lib.run(self._h, int(cycles), STOPS["irq"])) == "rtl":
+        if self._reason(self._advance(int(cycles), STOPS["irq"])) == "rtl":
             raise SimError("an assertion of the RTL failed (its text is on stdout)")
         waiting = self._lib.irqs_wait(self._h)
         return [fn for fn in wanted if waiting >> fn & 1]

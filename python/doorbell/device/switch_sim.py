@@ -13,8 +13,8 @@ has for its drives. sim/README.md, "SSDs beside a device", says how the switch b
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from ctypes import byref
+from collections.abc import Callable, Sequence
+from ctypes import byref, c_uint8
 from typing import Any
 
 from doorbell.device.c_header import chosen, converted, with_options
@@ -22,13 +22,15 @@ from doorbell.device.drive_calls import DriveCalls
 from doorbell.device.drives import ModelDrive, PortOptions, SsdDrive, port_record
 from doorbell.device.host_sim_interface import PortRecord
 from doorbell.device.messages import SimError
-from doorbell.device.sim import Sim
+from doorbell.device.sim import SETTINGS, Sim
 from doorbell.device.sim_interface import OPTIONS as SIM_OPTIONS
 from doorbell.device.sim_interface import load
 from doorbell.device.switch_sim_interface import ABI, OPTIONS, SIGNALS, SwitchConfig, SwitchLibrary
 
 GRANULE = 32
 """Pages that an SSD has for the device: a multiple of it."""
+PUMP_CYCLES = 200
+"""Cycles at most between two calls of SwitchSim.pump."""
 
 
 def pages_of(drive: PortOptions) -> int:
@@ -70,15 +72,17 @@ class SwitchSim(Sim):
     """One simulated device and the SSDs beside it, as many as it is built for.
 
     `ssds`: of each SSD what it is; None: models with their defaults, or as large as media_size needs them. media_size
-    is what all give together. The media is the card's own memory: addresses for all of that, but only the end is used.
+    is what all give together. Media and `image` are the card's own memory, whose addresses are behind all of that.
     """
 
     _library = SwitchLibrary
+    _image_has_settings_alone = True
+    pump: Callable[[], None] | None = None
+    """Called often while time passes: lets SSDs that the caller plays do their work."""
 
     def __init__(
-        self, lib_path: str | os.PathLike[str], ssds: Sequence[PortOptions] | None = None, *, settings: bool = True,
-        **options: Any,
-    ) -> None:  # fmt: skip
+        self, lib_path: str | os.PathLike[str], ssds: Sequence[PortOptions] | None = None, **options: Any
+    ) -> None:
         mine = chosen(OPTIONS, {k: options.pop(k) for k in list(options) if k in OPTIONS}, "a SwitchSim")
         number = load(SwitchLibrary, lib_path).num_ssd()
         wanted = options.pop("media_size", None)
@@ -96,13 +100,45 @@ class SwitchSim(Sim):
             raise SimError(f"ssd_pages: a multiple of {GRANULE} above 0")
         self._switch = mine
         self._drives = drives
-        super().__init__(lib_path, settings=settings, media_size=self.ssd_pages * 4096 * number, **options)
+        super().__init__(lib_path, settings=True, media_size=self.ssd_pages * 4096 * number, **options)
         self.ssds = Ssds(self, drives)
 
     def _open(self, config: Any, why: Any) -> int | None:
         switch = SwitchConfig(abi=ABI, **converted(OPTIONS, self._switch))
         ports = (PortRecord * len(self._drives))(*(port_record(d, config.clock_khz) for d in self._drives))
-        return self._lib.ssds.open(byref(config), byref(switch), ports, len(ports), why, len(why))
+        whole, config.media_size = config.media_size, SETTINGS
+        handle = self._lib.ssds.open(byref(config), byref(switch), ports, len(ports), why, len(why))
+        config.media_size = whole
+        return handle
+
+    def media_view(self, off: int | None = None, size: int | None = None) -> memoryview:
+        """The card's own memory, without a copy; `off` is its address behind the SSDs'. Valid until `close`."""
+        off = self.media_size if off is None else off
+        at = off - self.media_size
+        size = SETTINGS - at if size is None else size
+        if at < 0 or size < 0 or at + size > SETTINGS:
+            raise ValueError("outside of the card's own memory")
+        return memoryview((c_uint8 * size).from_address(self._lib.media(self._h) + at)).cast("B")
+
+    def _advance(self, cycles: int, stop: int) -> int:
+        if self.pump is None:
+            return super()._advance(cycles, stop)
+        end = self.cycle + cycles
+        while True:
+            self.pump()
+            reason = super()._advance(max(0, min(PUMP_CYCLES, end - self.cycle)), stop)
+            if reason or self.cycle >= end:
+                return reason
+
+    def _flr(self, fn: int, max_cycles: int) -> bool:
+        if self.pump is None:
+            return super()._flr(fn, max_cycles)
+        if self._lib.flr_poll(self._h, fn):
+            self.function(fn).flr_begin()
+        end = self.cycle + max_cycles
+        while not self._lib.flr_poll(self._h, fn) and self.cycle < end:
+            self._advance(PUMP_CYCLES, 0)
+        return bool(self._lib.flr_poll(self._h, fn))
 
     def close(self) -> None:
         """End the simulation and those of its SSDs; image files are written out."""

@@ -46,11 +46,14 @@ COMMAND, BAR0 = 0x04, 0x10
 class QemuDrives:
     """QEMU with a stock NVMe drive for each image. Not thread-safe; use as a context manager."""
 
-    def __init__(self, images: list[Path], *, device_options: str = "") -> None:
-        """images: raw files, one a drive, locked by QEMU. device_options: more for each `-device nvme`."""
+    def __init__(self, images: list[Path], *, device_options: str = "", window: int = OUR_BAR, serial: int = 0) -> None:
+        """images: raw files, one a drive, locked by QEMU. device_options: more for each `-device nvme`. window: where
+        the windows are in QEMU's memory map, a multiple of their size. serial: number of the first drive in its name.
+        """
         for image in images:
             if not image.is_file():
                 raise UserError(f"{image} is not a file: make it first (truncate -s 1G {image})")
+        self._base, self._serial = window, serial
         self._dir = tempfile.TemporaryDirectory(prefix="doorbell-p2p-")
         self.count = len(images)
         self._bar_bytes = 1 << max(26, (WINDOW_BYTES * self.count - 1).bit_length())
@@ -112,7 +115,7 @@ class QemuDrives:
         with memoryview(self.memory) as whole:
             view = whole[at : at + WINDOW_BYTES]
         self._views.append(view)
-        return OUR_BAR + at, view
+        return self._base + at, view
 
     def config_read(self, drive: int, offset: int) -> int:
         """A dword of a drive's configuration space (the first 256 bytes; all ones beyond)."""
@@ -130,12 +133,22 @@ class QemuDrives:
                 self._ask(f"outl 0xcf8 {self._cf8(FIRST_DRIVE_SLOT + drive, offset):#x}")
                 self._ask(f"outb {0xCFC + i:#x} {value >> 8 * i & 0xFF:#x}")
 
-    def memory_read(self, address: int, size: int) -> bytes | None:
-        """Read a drive's registers by bus address; None if nothing answers."""
+    def memory_read(self, address: int, size: int) -> int:
+        """Start a read of a drive's registers by bus address: the number for `memory_answer`."""
         number = self._send_dma(vu.DMA_READ, struct.pack("<QQ", address, size))
         self._replies[number] = None
-        self._pump_until(lambda: number not in self._waiting)
-        return self._replies.pop(number) or None
+        return number
+
+    def memory_answer(self, number: int) -> bytes | None:
+        """What a read has found, once `pump` has brought it: b"" if nothing answers, None while it has not come."""
+        if self._replies[number] is None:
+            return None
+        return self._replies.pop(number)
+
+    @property
+    def process_id(self) -> int:
+        """Of QEMU; 0: it has ended."""
+        return self._process.pid if self._process and self._process.poll() is None else 0
 
     def memory_write(self, address: int, data: bytes) -> None:
         """Write a drive's registers; posted."""
@@ -176,7 +189,8 @@ class QemuDrives:
             path = str(image.resolve()).replace(",", ",,")
             command += [
                 "-drive", f"if=none,id=d{i},format=raw,discard=unmap,file={path}",
-                "-device", f"nvme,drive=d{i},serial=stock{i},addr={FIRST_DRIVE_SLOT + i:#x}{device_options}",
+                "-device",
+                f"nvme,drive=d{i},serial=stock{self._serial + i},addr={FIRST_DRIVE_SLOT + i:#x}{device_options}",
             ]  # fmt: skip
         libc = ctypes.CDLL(None)
         self._process = subprocess.Popen(
@@ -200,8 +214,8 @@ class QemuDrives:
 
     def _place_windows(self) -> None:
         """What firmware would do for our function, and memory space of the bridge is always on."""
-        self._cf8_write(OUR_SLOT, BAR0, OUR_BAR & 0xFFFFFFFF)
-        self._cf8_write(OUR_SLOT, BAR0 + 4, OUR_BAR >> 32)
+        self._cf8_write(OUR_SLOT, BAR0, self._base & 0xFFFFFFFF)
+        self._cf8_write(OUR_SLOT, BAR0 + 4, self._base >> 32)
         self._cf8_write(OUR_SLOT, COMMAND, 6)
 
     # ------------------------------------------------------------ qtest
@@ -255,16 +269,16 @@ class QemuDrives:
                 with contextlib.suppress(BlockingIOError):
                     self._qtest_in += self._qtest.recv(65536)
 
-    @property
-    def _waiting(self) -> set[int]:
-        """Reads of registers that QEMU has not answered."""
-        return {i for i, data in self._replies.items() if data is None}
-
     def _send_dma(self, command: int, body: bytes) -> int:
         """DMA of our function to a bus address: the number of the message."""
         self._id = self._id % 0xFFFE + 1
+        while self._id in self._replies:
+            self._id = self._id % 0xFFFE + 1
         self._connected().send(self._id, command, vu.TYPE_COMMAND, 0, body)
-        self._connected().flush()
+        try:
+            self._connected().flush()
+        except vu.Gone as e:
+            raise UserError(f"QEMU ended ({e}): see its message above") from e
         return self._id
 
     def _serve(self, message: vu.Message) -> None:

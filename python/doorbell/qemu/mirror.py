@@ -16,7 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from doorbell.device.blocks import DriveMessage
-from doorbell.device.host_sim import HostSim
+from doorbell.device.drive_calls import DriveCalls
+from doorbell.device.messages import SimError
 from doorbell.qemu.drives import QemuDrives
 
 PAGE = 4096
@@ -60,16 +61,19 @@ class _Queue:
 class NvmeMirror:
     """One drive. `step` does what can be done now and says whether anything was."""
 
-    def __init__(self, sim: HostSim, bus: QemuDrives, drive: int) -> None:
-        """sim: with an `ExternalDrive` at port `drive`, and the drive's window at `bus.window(drive)`."""
+    def __init__(self, sim: DriveCalls, bus: QemuDrives, drive: int, *, port: int | None = None, bar: int = 0) -> None:
+        """sim: has an `ExternalDrive` at `port` (None: `drive`), whose window is `bus.window(drive)`. bar: where the
+        drive has its BAR 0, if the core does not set that itself."""
         self._sim, self._bus, self._drive = sim, bus, drive
+        self._port = drive if port is None else port
         self._base, self._memory = bus.window(drive)
-        self._bar = [0, 0]
+        self._bar = [bar & 0xFFFFFFFF, bar >> 32]
         self._stride = 4
         self._registers: dict[int, int] = {}
         self._queues: dict[int, _Queue] = {}
         self._lba_shift = 9
         self._reads: deque[tuple[int, int, Callable[[bytes], None]]] = deque()  # of the window: handle, bytes, then
+        self._asked: deque[tuple[int, DriveMessage]] = deque()  # registers: number of the read, the core's message
         self.commands = 0
 
     # ------------------------------------------------------------ the loop
@@ -77,24 +81,29 @@ class NvmeMirror:
     def step(self) -> bool:
         """Do what can be done now: requests of the core, reads that came back, queues. True if there was anything."""
         busy = False
-        for message in self._sim.messages(self._drive):
+        for message in self._sim.messages(self._port):
             self._request(message)
             busy = True
         while self._reads:
             handle, size, then = self._reads[0]
-            data = self._sim.host_read_poll(handle, size, self._drive)
+            try:
+                data = self._sim.host_read_poll(handle, size, self._port)
+            except SimError:  # refused: a reset is under way. Its command is lost, and the core will miss it
+                self._reads.popleft()
+                continue
             if data is None:
                 break
             self._reads.popleft()
             then(data)
             busy = True
+        busy |= self._answer_registers()
         for queue in self._queues.values():
             busy |= self._submit(queue) | self._complete(queue)
         return busy
 
     def _ask(self, address: int, size: int, then: Callable[[bytes], None]) -> None:
         """Read the core's window; `then` gets the data, in the order of asking."""
-        self._reads.append((self._sim.host_read(address, size, self._drive), size, then))
+        self._reads.append((self._sim.host_read(address, size, self._port), size, then))
 
     # ------------------------------------------------------------ requests of the core
 
@@ -104,21 +113,31 @@ class NvmeMirror:
         if message.kind == "cfg_read":
             here = not message.target & 0xFF  # function 0 of device 0
             value = self._bus.config_read(self._drive, addr & ~3) if here else 0xFFFFFFFF
-            self._sim.answer(message.id, struct.pack("<I", value), 0 if here else 1, self._drive)
+            self._sim.answer(message.id, struct.pack("<I", value), 0 if here else 1, self._port)
         elif message.kind == "cfg_write":
             enables = (1 << message.size) - 1 << addr % 4
             value = int.from_bytes(message.data, "little") << 8 * (addr % 4)
             self._bus.config_write(self._drive, addr & ~3, value, enables)
             if addr in (0x10, 0x14):
                 self._bar[(addr - 0x10) // 4] = value & (~15 if addr == 0x10 else 0xFFFFFFFF)
-            self._sim.answer(message.id, b"", 0, self._drive)
+            self._sim.answer(message.id, b"", 0, self._port)
         elif message.kind == "read":
-            data = self._bus.memory_read(addr, message.size)
-            if data and addr - self._bar_address == CAP + 4:
-                self._stride = 4 << (data[0] & 15)
-            self._sim.answer(message.id, data, 0 if data else 1, self._drive)
+            self._asked.append((self._bus.memory_read(addr, message.size), message))
         elif message.kind == "write":
             self._register_write(addr, message.data)
+        elif message.kind in ("reset", "link_down"):
+            self._enable(0)
+
+    def _answer_registers(self) -> bool:
+        """Register reads that the drive has answered go back to the core, in their order."""
+        busy = False
+        while self._asked and (data := self._bus.memory_answer(self._asked[0][0])) is not None:
+            _, message = self._asked.popleft()
+            if data and message.addr - self._bar_address == CAP + 4:
+                self._stride = 4 << (data[0] & 15)
+            self._sim.answer(message.id, data or None, 0 if data else 1, self._port)
+            busy = True
+        return busy
 
     @property
     def _bar_address(self) -> int:
@@ -281,7 +300,7 @@ class NvmeMirror:
             command = queue.inside.pop(cid, None)
             if command and command.length and not command.to_drive and not status >> 1:
                 self._hand_over(queue, command)
-            self._sim.host_write(queue.cq_base + 16 * queue.head, entry, self._drive)
+            self._sim.host_write(queue.cq_base + 16 * queue.head, entry, self._port)
             queue.head += 1
             if queue.head == queue.cq_size:
                 queue.head, queue.phase = 0, 1 - queue.phase
@@ -292,7 +311,7 @@ class NvmeMirror:
         """Data that the drive has put into memory goes to the core; of Identify we keep the size of a block."""
         for address, size in self._pieces(command):
             at = address - self._base
-            self._sim.host_write(address, bytes(self._memory[at : at + size]), self._drive)
+            self._sim.host_write(address, bytes(self._memory[at : at + size]), self._port)
         if queue.qid == 0 and command.entry[0] == IDENTIFY and command.entry[40] == 0:
             at = command.pages[0] - self._base
             flbas = self._memory[at + 26] & 15

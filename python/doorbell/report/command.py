@@ -19,6 +19,7 @@ from doorbell.report.figures import Figures
 from doorbell.report.measuring import (
     load_area,
     measure_all,
+    measure_card,
     measure_host,
     measure_owners,
     measure_recorder,
@@ -53,7 +54,7 @@ def main(
     if restart:
         for file in [
             f
-            for p in ("*.csv", "stages-*.json", "host-*.json", "recorder-*.json", "owners-*.json")
+            for p in ("*.csv", "stages-*.json", "host-*.json", "recorder-*.json", "owners-*.json", "card-*.json")
             for f in folder.glob(p)
         ]:
             file.unlink(missing_ok=True)
@@ -65,6 +66,7 @@ def main(
         clocks=select(rows, plan.clocks), stages=measure_stages(plan.stages, folder),
         host=measure_host(quick, folder) if backend == "rtl" else [],
         recorder=measure_recorder(quick, folder) if backend == "rtl" else [],
+        card=measure_card(quick, folder) if backend == "rtl" else [],
         owners=owners, neighbours=neighbours, shares=select(rows, plan.shares),
         area=load_area(paths.ROOT / "syn" / "area.json"), sources=point.sources(), backend=backend, quick=quick,
     )  # fmt: skip

@@ -20,6 +20,7 @@ class Figures:
     stages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     host: list[Row] = field(default_factory=list)
     recorder: list[Row] = field(default_factory=list)
+    card: list[Row] = field(default_factory=list)
     owners: list[Row] = field(default_factory=list)
     neighbours: list[Row] = field(default_factory=list)
     shares: list[Row] = field(default_factory=list)

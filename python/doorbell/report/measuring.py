@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from doorbell.bench import card_suite
 from doorbell.bench import host as host_bench
 from doorbell.bench import owners as owners_bench
 from doorbell.bench import recorder as recorder_bench
@@ -85,6 +86,12 @@ def measure_owners(quick: bool, folder: Path) -> tuple[list[Row], list[Row]]:
         lambda: owners_bench.measure_owners(**some),
     )
     return [r for r in rows if "functions" in r], [r for r in rows if "beside" in r]
+
+
+def measure_card(quick: bool, folder: Path) -> list[Row]:
+    """db_vcsd beside the bare SSD, and functions times SSDs."""
+    suite = "vcsd-short" if quick else "vcsd"
+    return kept(folder / f"card-{point.sources()}-{suite}.json", lambda: card_suite.measure(suite))
 
 
 def kept(file: Path, measure: Callable[[], Iterable[Row]]) -> list[Row]:

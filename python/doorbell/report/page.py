@@ -14,6 +14,7 @@ from doorbell.report.plots import (
     NAMES,
     area_plot,
     bandwidth,
+    card,
     clocks,
     host,
     latency,
@@ -30,6 +31,7 @@ from doorbell.report.plots import (
 from doorbell.report.tables import (
     area_table,
     block_table,
+    card_table,
     host_table,
     link_table,
     neighbour_table,
@@ -117,6 +119,12 @@ def sections(f: Figures) -> list[tuple[str, str, dict[str, Any], str, str, str]]
                 "./doorbell bench --top db_recorder --rw read --drives 2 --size 8m --write-us 10 --read-us 80",
             )
         )
+    if f.card:
+        out.append(("card", "db_vcsd: a card beside the bare SSD", card(f), card_table(f),
+                    "One function of a card stores on an SSD that the card drives itself, peer to peer. Beside it the "
+                    "same SSD (db_ssd on Gen3 x4, 2 us), driven directly by the same host. Below: functions times "
+                    "SSDs, models with 20 us a read and 10 us a write (the card: Gen4 x8, 512 bit).",
+                    "./doorbell bench --suite vcsd"))  # fmt: skip
     if f.area:
         out.append(("area", "Area", area_plot(f.area), area_table(f.area),
                     f"What the design needs on an FPGA, found by synthesis with yosys; the plot is of "

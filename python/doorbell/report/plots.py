@@ -296,6 +296,23 @@ def recorder(f: Figures) -> dict[str, Any]:
                                            axis("bandwidth, GB/s", rangemode="tozero"))}  # fmt: skip
 
 
+GREY = "#b9c4d0"
+
+
+def card(f: Figures) -> dict[str, Any]:
+    """db_vcsd and the bare SSD over block size; the card's part above it."""
+    data = []
+    for rw in ("randread", "randwrite"):
+        rows = [r for r in f.card if r["table"] == "bare" and r["rw"] == rw]
+        for who, name in (("card_mb_s", "through the card"), ("bare_mb_s", "bare SSD")):
+            bar = {"type": "bar", "name": f"{NAMES[rw]}, {name}", "x": [size(r["bs"]) for r in rows],
+                   "y": [r[who] / 1e3 for r in rows], "marker": {"color": COLOURS[rw] if who == "card_mb_s" else GREY},
+                   "hovertemplate": f"{NAMES[rw]}, {name}<br>%{{y:.2f}} GB/s<extra></extra>"}  # fmt: skip
+            data.append(bar)
+    return {"data": data, "layout": layout(axis("block size"), axis("bandwidth, GB/s", rangemode="tozero"),
+                                           barmode="group")}  # fmt: skip
+
+
 AREA = {"lut": "LUT", "ff": "FF", "bram": "BRAM", "uram": "URAM", "dsp": "DSP", "levels": "logic levels"}
 
 

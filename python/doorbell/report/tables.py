@@ -112,6 +112,24 @@ def recorder_table(f: Figures) -> str:
                   "stream, GB/s", "peak write, us", "blocks lost"), rows)  # fmt: skip
 
 
+def card_table(f: Figures) -> str:
+    """Beside the bare SSD; functions times SSDs, where they were measured."""
+    bare = [(f"{size(r['bs'])} {r['rw'].removeprefix('rand')}", f"{r['bare_mb_s']:,.0f}", f"{r['card_mb_s']:,.0f}",
+             f"{r['of_bare_pct']:.1f}", f"{r['bare_us']:.2f}", f"{r['card_us']:.2f}", f"{r['added_us']:.2f}")
+            for r in f.card if r["table"] == "bare"]  # fmt: skip
+    out = table(
+        ("random", "bare SSD, MB/s", "card, MB/s", "% of bare", "alone: bare, us", "card, us", "added, us"), bare
+    )
+    grid = [(r["rw"].removeprefix("rand"), f"{r['functions']}", f"{r['ssds']}", f"{r['mb_s']:,.0f}",
+             f"{r['of_one_pct']:.1f}", f"{r['link_busy_pct']:.1f}") for r in f.card
+            if r["table"] == "grid"]  # fmt: skip
+    if grid:
+        out += table(
+            ("4 KiB random", "functions", "SSDs", "MB/s", "% of as many times one", "card's link busy, %"), grid
+        )
+    return out
+
+
 def area_table(area: dict[str, Any]) -> str:
     rows = []
     for design, record in area.items():

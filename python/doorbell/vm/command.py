@@ -18,6 +18,7 @@ from doorbell.vm.functions import socket_of_vf
 from doorbell.vm.guest import Guest, Kvm, Vm
 from doorbell.vm.guests import Guests
 from doorbell.vm.serve import DATA_W, LINK, serving_device
+from doorbell.vm.ssds import SsdOptions
 
 
 def main(
@@ -31,7 +32,15 @@ def main(
         None, "--vf-size", metavar="SIZE", help="With --guests: of each guest's namespace: 64m [equal parts of --size]."
     ),
     top: str = typer.Option("db_ssd", help="Which hardware is the drive."),
-    image: str = typer.Option(None, metavar="FILE", help="File that holds the drive's data and lasts."),
+    image: str = typer.Option(
+        None, metavar="FILE", help="File that holds the drive's data (db_vcsd: its own) and lasts."
+    ),
+    ssd: str = typer.Option("model", help="Of db_vcsd: its SSDs are model, db_ssd (ours) or qemu (stock NVMe drives)."),
+    ssds: int = typer.Option(None, help="How many SSDs: 1, 2, 4 or 8 [2, or as many as --images names]."),
+    images: list[Path] = typer.Option(  # noqa: B008
+        [], metavar="FILE ...", help="The SSDs' data, a file each that lasts, made if missing; FILE.card: the card's."
+    ),
+    stripe: bool = typer.Option(False, "--stripe", help="The SSDs take 128 KiB in turn, instead of one after another."),
     size: str = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
     data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path in bits: 128, 256 or 512."),
     link: str = typer.Option(LINK, help="PCIe link of the drive."),
@@ -72,6 +81,8 @@ def main(
     device += ["--image", image] if image else []
     device += ["--size", size] if size else []
     device += ["--vf-size", vf_size] if vf_size else []
+    device += ["--ssd", ssd, *(["--ssds", str(ssds)] if ssds else []), *(["--stripe"] if stripe else [])]
+    device += [word for file in images for word in ("--images", str(file))]
     device += ["--media-flush-latency-ns", str(flush_ns), "--media-zero-gbps", str(zero_gbps)]
     device += [word for text in param for word in ("--param", text)]
     guest = Guest(run[0] if run else None, smp, mem, kvm, timeout, append, log, stock)
@@ -87,7 +98,15 @@ def main(
 def serve(
     socket: str = typer.Option(..., help="Path of the UNIX socket to make."),
     top: str = typer.Option("db_ssd", help="Which top."),
-    image: Path | None = typer.Option(None, metavar="FILE", help="File that holds the drive's data; made if missing."),  # noqa: B008
+    image: Path | None = typer.Option(  # noqa: B008
+        None, metavar="FILE", help="File that holds the drive's data (db_vcsd: its own memory's); made if missing."
+    ),
+    ssd: str = typer.Option("model", help="Of db_vcsd: its SSDs are model, db_ssd (ours) or qemu (stock NVMe drives)."),
+    ssds: int = typer.Option(None, help="How many SSDs: 1, 2, 4 or 8 [2, or as many as --images names]."),
+    images: list[Path] = typer.Option(  # noqa: B008
+        [], metavar="FILE ...", help="The SSDs' data, a file each that lasts, made if missing; FILE.card: the card's."
+    ),
+    stripe: bool = typer.Option(False, "--stripe", help="The SSDs take 128 KiB in turn, instead of one after another."),
     size: str | None = typer.Option(None, help="Capacity of the drive [default: 1G, or the image's]."),
     link: str = typer.Option(LINK, help="PCIe link: gen<1..5>x<lanes>."),
     data_w: int = typer.Option(DATA_W, "--data-w", help="Width of the data path: 128, 256 or 512."),
@@ -122,7 +141,8 @@ def serve(
         signal.signal(number, stop)
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
                         params=parse_params(param), verbose=verbose, figures_fd=figures_fd, flush_ns=flush_ns,
-                        zero_gbps=zero_gbps, vfs=vfs, vf_size=vf_size) as made:  # fmt: skip
+                        zero_gbps=zero_gbps, vfs=vfs, vf_size=vf_size,
+                        ssds=SsdOptions(ssd, tuple(images), ssds, stripe)) as made:  # fmt: skip
         server = made
         if ready_fd >= 0:
             os.write(ready_fd, b"r")
@@ -131,5 +151,7 @@ def serve(
             beside = "".join(f", VF {fn} at {socket_of_vf(socket, fn)}" for fn in range(1, vfs + 1))
             print(f"doorbell: {top} is at {socket}{beside}; Ctrl-C ends it", file=sys.stderr, flush=True)
         server.serve()
-    if image and ready_fd < 0:
-        print(f"doorbell: ended; {image} is written out", file=sys.stderr, flush=True)
+    written = [str(file) for file in [*images, *([image] if image else [])]]
+    if written and ready_fd < 0:
+        are = "is" if len(written) == 1 else "are"
+        print(f"doorbell: ended; {', '.join(written)} {are} written out", file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from doorbell.errors import UserError
 from doorbell.units import parse_size
 from doorbell.vm import functions
 from doorbell.vm.devices import QUEUE_PAIRS, FunctionalDevice, SimDevice
+from doorbell.vm.ssds import SsdOptions, card_with_ssds
 
 DATA_W, LINK = 512, "gen4x8"  # the fewest cycles to simulate for what a client moves
 DEFAULT_SIZE = 1 << 30
@@ -29,11 +31,13 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
                    link: str = LINK, data_w: int = DATA_W, backend: str = "rtl",
                    params: dict[str, int | str] | None = None, verbose: bool = False,
                    figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0,
-                   vfs: int = 0, vf_size: str | None = None) -> Iterator[Any]:  # fmt: skip
+                   vfs: int = 0, vf_size: str | None = None,
+                   ssds: SsdOptions | None = None) -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end.
 
     vfs: it has so many VFs, each with a server of its own beside; what is given runs them all.
-    vf_size: of the namespace that each of them gets, if it has none; None: equal parts.
+    vf_size: of the namespace that each of them gets, if it has none; None: equal parts. ssds: of a top that has some
+    beside it, whose image is its own memory.
     """
     try:
         lanes = limits.Link.parse(link)
@@ -41,13 +45,19 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         of_vf = parse_size(vf_size) if vf_size else None
     except ValueError as e:
         raise UserError(str(e)) from e
-    if image and has_ssds(top):
-        raise UserError(f"--image is not for {top}: its data is on SSDs, which are in memory; leave it out")
+    of_ssds = replace(ssds or SsdOptions(), card=image)
+    card = has_ssds(top) and backend == "rtl"
+    if card:
+        of_ssds.check()
+    elif ssds and ssds.given and has_ssds(top):
+        raise UserError("--ssd, --ssds, --images and --stripe need --backend rtl")
+    elif ssds and ssds.given:
+        raise UserError(f"{top} has no SSDs beside it: --ssd, --ssds, --images and --stripe are for db_vcsd")
     new = image is None or not image.exists() or not image.stat().st_size
-    media_size = image_size(image, wanted) if image else wanted or DEFAULT_SIZE
+    media_size = image_size(image, wanted) if image and not card else wanted or DEFAULT_SIZE
     if media_size < SMALLEST or media_size % 4096:
         raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
-    options: dict[str, Any] = {"media_size": media_size} | ({"image": str(image)} if image else {})
+    options: dict[str, Any] = {}
     pace = {"media_flush_latency_ns": flush_ns, "media_zero_gbps": zero_gbps}
     media_options.check(pace)
     options |= pace
@@ -63,17 +73,30 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         raise UserError(f"--vf-size {vf_size}: a namespace has a multiple of 4096 bytes, and some")
     if vfs and backend != "rtl":
         raise UserError("--vfs needs --backend rtl")
-    if vfs:
-        of_top = functions.parameters(vfs, params or {})
-        sim = open_sim(backend, top=top, link=link, data_w=data_w, num_fn=vfs + 1, params=of_top, **options)
-        vectors = int(of_top.get("VF_VEC", 0)) or default_of(top, "VF_VEC") or 1
-        with functions.serving_functions(
-            path, sim, lanes, vf_vectors=vectors, new=new, verbose=verbose, figures_fd=figures_fd, vf_size=of_vf
-        ) as loop:
-            yield loop
-        return
-    wanted_params = {"NUM_QP": QUEUE_PAIRS, **(params or {})}
-    sim = open_sim(backend, top=top, link=link, data_w=data_w, params=wanted_params, **options)
+    of_top = functions.parameters(vfs, params or {}) if vfs else {"NUM_QP": QUEUE_PAIRS, **(params or {})}
+    options |= {"data_w": data_w, "num_fn": vfs + 1}
+    with contextlib.ExitStack() as stack:
+        if card:
+            of_top = of_ssds.parameters(of_top)
+            sim, new = stack.enter_context(card_with_ssds(of_ssds, size, top, link, of_top, **options))
+        else:
+            options |= {"media_size": media_size} | ({"image": str(image)} if image else {})
+            sim = open_sim(backend, top=top, link=link, params=of_top, **options)
+        if vfs:
+            vectors = int(of_top.get("VF_VEC", 0)) or default_of(top, "VF_VEC") or 1
+            servers = functions.serving_functions(
+                path, sim, lanes, vf_vectors=vectors, new=new, verbose=verbose, figures_fd=figures_fd, vf_size=of_vf
+            )
+        else:
+            servers = _serving_one(path, sim, lanes, backend, verbose, figures_fd)
+        yield stack.enter_context(servers)
+
+
+@contextlib.contextmanager
+def _serving_one(
+    path: str | Path, sim: Any, lanes: limits.Link, backend: str, verbose: bool, figures_fd: int
+) -> Iterator[Any]:
+    """A server for a drive with one function, which is closed at the end."""
     device: ServedDevice = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim, figures_fd)
     try:
         config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes)

@@ -143,6 +143,21 @@ def test_recorder_stands_beside_what_was_published() -> None:
     assert page.count("<td>4.36 to 4.79</td>") == 1 and "<td>2, read-out</td>" in page and "<td>17</td>" in page
 
 
+def test_a_card_stands_beside_the_bare_ssd() -> None:
+    bare = [{"table": "bare", "rw": rw, "bs": bs, "iodepth": 64, "bare_mb_s": 3500.0, "card_mb_s": 3400.0 + bs / 1024,
+             "of_bare_pct": 97.25, "link_busy_pct": 27.0, "bare_us": 3.78, "card_us": 4.62, "added_us": 0.84}
+            for rw in ("randread", "randwrite") for bs in (1024, 65536)]  # fmt: skip
+    grid = {"table": "grid", "rw": "randread", "bs": 4096, "functions": 3, "ssds": 4, "mb_s": 13125.0,
+            "of_one_pct": 93.8, "link_busy_pct": 98.4, "least_fair_pct": 99.0}  # fmt: skip
+    page = report_page.page(figures(card=[*bare, {"table": "stages"}, grid]))
+    bars = {trace["name"]: trace for trace in plots_of(page)["card"]["data"]}
+    assert bars["random read, through the card"]["x"] == ["1 KiB", "64 KiB"]
+    assert bars["random read, through the card"]["y"] == [3.401, 3.464]
+    assert bars["random write, bare SSD"]["y"] == [3.5, 3.5]
+    assert "<td>64 KiB write</td><td>3,500</td><td>3,464</td>" in page and "<td>13,125</td>" in page
+    assert "card" not in plots_of(report_page.page(figures()))
+
+
 def test_functions_stand_beside_what_the_pf_has_set() -> None:
     plan = report.make_plan(False, "rtl")
     assert {p["functions"] for p in plan.shares} == {3} and len(plan.shares) == 8

@@ -123,8 +123,11 @@ class FakeBus:
     def config_write(self, _drive: int, offset: int, value: int, enables: int) -> None:
         self.config[offset] = value
 
-    def memory_read(self, address: int, size: int) -> bytes | None:
-        return {0x2000000000: bytes([0xFF] * 4), 0x2000000004: bytes([1, 0, 0, 0])}.get(address)
+    def memory_read(self, address: int, size: int) -> int:
+        return address
+
+    def memory_answer(self, number: int) -> bytes | None:
+        return {0x2000000000: bytes([0xFF] * 4), 0x2000000004: bytes([1, 0, 0, 0])}.get(number, b"")
 
     def memory_write(self, address: int, data: bytes) -> None:
         self.written.append((address, data))

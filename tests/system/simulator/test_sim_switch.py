@@ -549,7 +549,7 @@ def test_what_the_card_is_told(make: Make) -> None:
     with SwitchSim(library(256, num_ssd=2), drives) as sim:
         assert sim.ssd_pages == 64
         assert sim.media_size == 2 * 64 * 4096
-        assert sim.media_view(0, sim.media_size + 32 * 4096).nbytes == sim.media_size + 32 * 4096
+        assert sim.media_view(sim.media_size).nbytes == 32 * 4096
     with SwitchSim(library(256, num_ssd=2), media_size=2 << 20) as sim:
         assert sim.ssd_pages == 256
         assert sim.ssds.media_view(port=1).nbytes == 1 << 20
