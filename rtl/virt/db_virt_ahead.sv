@@ -94,7 +94,8 @@ module db_virt_ahead
       up[i] = '{present: ssd[i].present, up: 1'b1, dead: 1'b0, lba_shift: ssd[i].lba_shift};
   end
   db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
-    .clk, .rst(off), .ssd_pages, .ssd(up), .m_look_valid, .m_look, .s_extent, .s_valid(ask_q), .s_ready(map_ready), .s_addr(at_q),
+    .clk, .rst(off), .ssd_pages, .ssd(up), .m_look_valid, .m_look, .s_extent,
+    .s_valid(ask_q), .s_ready(map_ready), .s_addr(at_q),
     .s_bytes({now[11:0] == '0, now[11:0]}), .m_valid(place_valid), .m_ready(place_take), .m_place(place), .hold());
   ssd_state_t of;
   assign of = ssd[INDEX_W'(place.ssd)];

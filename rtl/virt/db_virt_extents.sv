@@ -79,7 +79,8 @@ module db_virt_extents
   db_virt_place #(.NUM_SSD(NUM_SSD), .EXTENTS(EXTENTS)) i_place (
     .clk, .rst, .each(each_q), .s_go(hwif_out.CTL.go.value), .s_op(hwif_out.CTL.op.value),
     .s_granule(hwif_out.CTL.granule.value), .s_extent(wanted), .busy, .refused, .m_found(found), .table_re, .table_addr,
-    .table_rdata(word[LOOK_COMMAND]), .table_we, .table_wdata, .taken_re, .taken_addr, .taken_rdata, .taken_we, .taken_wdata);
+    .table_rdata(word[LOOK_COMMAND]), .table_we, .table_wdata,
+    .taken_re, .taken_addr, .taken_rdata, .taken_we, .taken_wdata);
   db_ram_sdp #(.WIDTH(TAKEN_W), .DEPTH(EXTENTS)) i_taken (
     .clk, .we(taken_we), .waddr(taken_addr), .wdata(taken_wdata), .re(taken_re), .raddr(taken_addr),
     .rdata(taken_rdata));

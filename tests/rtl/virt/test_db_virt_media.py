@@ -2,9 +2,9 @@
 """db_virt_media: what is written to the virtual media is on the SSD and at the blocks where a map written from the
 documentation (docs/vcsd/theory.md) says, and is read back from there, whatever the SSDs' order and delays; errors
 come to the burst they belong to; the settings area is the card's own. Where granules are the bench says as the firmware
-would, by registers (docs/registers.md). A command that reads is told ahead, and may read when all of it is there: an SSD
-that takes its time keeps back its own commands and no other, for ever if it likes; what was asked for before a reset
-reaches nobody."""
+would, by registers (docs/registers.md). A command that reads is told ahead, and may read when all of it is there: an
+SSD that takes its time keeps back its own commands and no other, for ever if it likes; what was asked for before a
+reset reaches nobody."""
 
 from __future__ import annotations
 
