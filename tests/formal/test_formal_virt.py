@@ -33,4 +33,4 @@ def test_can_happen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("block", "module", "old", "new"), BROKEN)
 def test_refutes_broken_block(block: str, module: str, old: str, new: str, tmp_path: Path) -> None:
-    refutes("virt", block, ("virt",), module, old, new, tmp_path)
+    refutes("virt", block, ("nvme", "pcie", "ssd", "virt"), module, old, new, tmp_path)

@@ -35,6 +35,7 @@ def doorbell(*args: str) -> subprocess.CompletedProcess[str]:
                           timeout=560, check=False)  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_beside_the_bare_ssd() -> None:
     """4 KiB, one function: what the SSD gives alone, and hardly later."""
     rows = list(card_suite.measure("vcsd-short"))

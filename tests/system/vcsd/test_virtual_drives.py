@@ -143,6 +143,7 @@ def test_drives_are_where_they_were_asked_for(empty: Driver) -> None:
     assert on_ssds(card, again) == bytes(2 * GRANULE)
 
 
+@pytest.mark.nightly
 def test_a_drive_grows(empty: Driver) -> None:
     """Beside another one that is in its way: it gets other numbers, its data stays, and the new end holds zeros. Its
     host is told. A power cut in between shows the one size or the other."""

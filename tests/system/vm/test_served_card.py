@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated ca
 
 SIZE = 16 << 20  # of each SSD
 PARAMS = {name: value for name, value in cards.PARAMS.items() if name not in ("DATA_W", "NUM_SSD")}
-FORM = ["--top", "db_vcsd", "--data-w", "256", "--link", "gen3x8", "--size", str(2 * SIZE)]
+FORM = ["--top", "db_vcsd", "--data-w", "128", "--link", "gen3x4", "--size", str(2 * SIZE)]
 KINDS = [
     "model",
     pytest.param("qemu", marks=[needs_guests, pytest.mark.nightly]),
@@ -184,7 +184,7 @@ def test_a_card_knows_its_ssds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def start(*images: Path, size: str | None = None, card: Path | None = None, stripe: bool = False) -> Any:
         wanted = SsdOptions("model", images, None, stripe)
         return serve.serving_device(tmp_path / "s", top="db_vcsd", size=size, ssds=wanted, image=card,
-                                    data_w=256, link="gen3x8", params=dict(PARAMS))  # fmt: skip
+                                    data_w=128, link="gen3x4", params=dict(PARAMS))  # fmt: skip
 
     def refused(why: str, *images: Path, **how: Any) -> None:
         with pytest.raises(UserError, match=why), start(*images, **how):
