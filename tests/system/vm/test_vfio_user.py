@@ -792,7 +792,7 @@ def test_image(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("options", "text"), [({"size": "17"}, "capacity"), ({"size": "many"}, "size"),
                                                ({"link": "gen9x8"}, "link"),
-                                               ({"top": "db_vcsd", "image": Path("any")}, "give their files")])  # fmt: skip
+                                               ({"top": "db_vcsd", "image": Path("any")}, "their files")])  # fmt: skip
 def test_bad_options(tmp_path: Path, options: dict[str, Any], text: str) -> None:
     with pytest.raises(UserError, match=text), drive_server(tmp_path, **options):
         pass
