@@ -673,7 +673,7 @@ async def reads_of_any_size(dut: Any) -> None:
     last = (FROM + SPAN) * 8
     for rate in (1.0, 0.4):
         b.rate = rate
-        for size in (*(b.rng.choice((8, 17, 64, 130, 300)) for _ in range(8)), 600):
+        for size in (*(b.rng.choice((8, 17, 64, 130, 300)) for _ in range(bench.rounds(8, 2))), 600):
             while len(b.wanted) == SLOTS:
                 await b.step()
             b.want(b.rng.randrange(FROM * 8, last - size) * 512, size * 512, b.rng.random() < 0.2)
@@ -725,7 +725,7 @@ async def resets_at_any_time(dut: Any) -> None:
         b.write(p * PAGE, PAGE)
     await b.settle(200_000)
     b.rate = 0.6
-    for _ in range(16):
+    for _ in range(bench.rounds(16, 4)):
         for _ in range(b.rng.randrange(1, 12)):
             size = b.rng.choice((8, 8, 8, 64, 300))
             b.want(b.rng.randrange(FROM * 8, (FROM + SPAN) * 8 - size) * 512, size * 512, b.rng.random() < 0.1)

@@ -268,6 +268,7 @@ def test_packets() -> None:
         assert not sim.errors()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("pauses", "stop"), [(0, False), (10, True)])
 def test_buffer_in_memory(pauses: int, stop: bool) -> None:
     """A drive stands still for longer than all buffers on the chip last. With a buffer in memory the source, which has
