@@ -323,6 +323,24 @@ async def parts_by_weight(dut: Any) -> None:
 
 
 @cocotb.test()
+async def parts_of_any_sizes_and_weights(dut: Any) -> None:
+    """Some functions, each with a size and a weight of its own, whatever the engine's pace. Sizes by weight differ at most
+    eightfold, or there are not slots enough to keep all of them busy."""
+    for seed in range(20, 20 + bench.rounds(24, 4)):
+        o = Order(dut, seed)
+        await o.start()
+        rng = random.Random(seed)
+        o.rate, o.latency = rng.choice([1, 2, 4]), rng.choice([5, 40])
+        fns = rng.sample(range(o.num_fn), rng.randint(2, min(o.num_fn, 6)))
+        weights, sizes, steps = {}, {}, [0.0, 9.0]
+        while max(steps) > 8 * min(steps):
+            weights = {f: rng.choice([1, 2, 3, 7, 16, rng.randint(1, 64)]) for f in fns}
+            sizes = {f: 512 * rng.choice([1, 2, 8, 8, rng.randint(1, 256)]) for f in fns}
+            steps = [sizes[f] / weights[f] for f in fns]
+        await all_busy(o, rng.choice(["read", "write"]), sizes, 150, weights)
+
+
+@cocotb.test()
 async def a_quiet_function_waits_for_one_of_each(dut: Any) -> None:
     """The others move at most a command of theirs, one that is chosen, and as much as the quiet one asks for, until it
     goes. If theirs are larger, it is next but for what is chosen."""
