@@ -17,6 +17,7 @@ from doorbell.bench.shares import Share, apply
 from doorbell.device import limits
 from doorbell.device.opening import check_clean, sim_link
 from doorbell.errors import UserError
+from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.virtualization import set_share
 from owners import Owner, Street, bring_up_functions
 from traffic import MakeDrive
@@ -171,3 +172,50 @@ def test_it_holds_at_once_under_traffic(make_drive: MakeDrive) -> None:
         set_share(pf, i % NUM_FN, weight=1 + 50 * i, slots_min=i, slots_max=1 + 20 * i, iops=(0, 300_000)[i % 2])
         street.run(5_000)
     street.finish()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("blocks", [8, 256], ids=["4k", "128k"])
+def test_what_a_limit_of_bytes_lets_pass(make_drive: MakeDrive, blocks: int) -> None:
+    """Of a function that always wants more, beside one that does too, in any window: its burst, the rate, and 24 commands
+    (docs/virtualization.md); and in the whole time the rate."""
+    pf = make_drive(num_fn=NUM_FN, params={"NUM_NS": NUM_FN}, memory=24 << 20, media_size=64 << 20)
+    drives = bring_up_functions(pf, queues={0: 1, 1: 2, 2: 1})
+    size, depth, rate = blocks * 512, 60, 2_000_000_000
+    set_share(pf, 1, bytes_per_s=rate, bytes_burst=size)
+    buffers = {fn: drives[fn].buffer(size) for fn in (1, 2)}
+    came: list[tuple[int, int]] = []  # when, bytes
+
+    def turn(cycles: int) -> None:
+        for fn, buffer in buffers.items():
+            for qid, sq in drives[fn].sqs.items():
+                while qid and len(sq.pending) < depth:
+                    drives[fn].submit(qid, NvmOpc.READ, 0, blocks - 1, buffer)
+            drives[fn].ring()
+        pf.advance(cycles)
+        for fn in buffers:
+            done = drives[fn].poll()
+            for command in done:
+                command.check()
+            if fn == 1:
+                came.append((pf.sim.cycle, len(done) * size))
+
+    each = 250
+    for _ in range(100_000 // each):
+        turn(each)
+    came.clear()
+    for _ in range(1_500_000 // each):
+        turn(each)
+    cycles = came[-1][0] - came[0][0]
+    assert sum(n for _, n in came[1:]) / (cycles * 4e-9) == pytest.approx(rate, rel=0.03)
+    most = 0.0
+    for width in (1, 4, 20, 50, 250, 1000):  # turns
+        for i in range(len(came) - width):
+            window = (came[i + width][0] - came[i][0]) * 4e-9
+            most = max(most, (sum(n for _, n in came[i + 1 : i + width + 1]) - size - rate * window) / size)
+    print(f"at most {most:.1f} commands beyond burst and rate")
+    assert 1 < most <= 24
+    for fn in buffers:
+        while any(sq.pending for sq in drives[fn].sqs.values()):
+            pf.advance(2000)
+            drives[fn].poll()
