@@ -324,7 +324,7 @@ async def parts_by_weight(dut: Any) -> None:
 
 @cocotb.test()
 async def parts_of_any_sizes_and_weights(dut: Any) -> None:
-    """Some functions, each with a size and a weight of its own, whatever the engine's pace. Sizes by weight differ at most
+    """Some functions, each with its size and weight, whatever the engine's pace. Sizes by weight differ at most
     eightfold, or there are not slots enough to keep all of them busy."""
     for seed in range(20, 20 + bench.rounds(24, 4)):
         o = Order(dut, seed)

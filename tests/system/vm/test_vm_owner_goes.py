@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Linux guest verifies files on its VF while its neighbour's driver is unbound under I/O, and the neighbour's VM killed.
+"""A Linux guest verifies files on its VF while its neighbour's driver is unbound under I/O, and its VM killed.
 
 The neighbour's VF is then as new for the next VM.
 """
