@@ -177,7 +177,7 @@ def test_it_holds_at_once_under_traffic(make_drive: MakeDrive) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("blocks", [8, 256], ids=["4k", "128k"])
 def test_what_a_limit_of_bytes_lets_pass(make_drive: MakeDrive, blocks: int) -> None:
-    """A function that always wants more, beside another, has in any window its burst, the rate, and 24 commands
+    """A function that always wants more, beside another: in any window its burst, the rate, and 24 commands more
     (docs/virtualization.md); and in the whole time the rate."""
     pf = make_drive(num_fn=NUM_FN, params={"NUM_NS": NUM_FN}, memory=24 << 20, media_size=64 << 20)
     drives = bring_up_functions(pf, queues={0: 1, 1: 2, 2: 1})
