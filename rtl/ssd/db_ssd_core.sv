@@ -262,7 +262,8 @@ module db_ssd_core
     .s_media_done(media_cmd_done[0]), .s_media_err(s_media_rsp_err), .m_read_completion_valid(slot_completion_valid[1]),
     .m_read_completion_ready(slot_completion_ready[1]), .m_read_completion(slot_completion[1]),
     .m_write_completion_valid(slot_completion_valid[2]), .m_write_completion_ready(slot_completion_ready[2]),
-    .m_write_completion(slot_completion[2]), .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot);
+    .m_write_completion(slot_completion[2]), .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot,
+    .s_ended_valid, .s_ended_slot, .s_ended_err);
   assign m_ahead_rst = ctrl_rst;
   assign m_tap_write_valid  = row_valid[RD_DATA];
   assign row_ready[RD_DATA] = m_tap_write_ready;

@@ -37,12 +37,15 @@
   output media_cmd_t            m_media_cmd,
   input  logic                  s_media_rsp_valid,
   input  logic                  s_media_rsp_err,
-  output logic                  m_ahead_valid,     ///< AHEAD: a command that will read; all of them are forgotten with
+  output logic                  m_ahead_valid,     ///< AHEAD: a command that will come; all of them are forgotten with
   input  logic                  m_ahead_ready,
   output ahead_t                m_ahead,
   output logic                  m_ahead_rst,       ///< ... this
-  input  logic                  s_come_valid,      ///< pulse: what this slot's command reads can be had at once
+  input  logic                  s_come_valid,      ///< pulse: this slot's command will not wait for the media
   input  logic [SLOT_W-1:0]     s_come_slot,
+  input  logic                  s_ended_valid,     ///< pulse: this slot's Write, or Flush, has ended
+  input  logic [SLOT_W-1:0]     s_ended_slot,
+  input  logic                  s_ended_err,
   input  logic [51:0]           media_pages,       ///< capacity in 4 KiB
   input  logic [63:0]           time_us,           ///< free running
   output logic                  idle,              ///< nothing will change inside until an input does, or at wake_us

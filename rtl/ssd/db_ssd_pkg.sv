@@ -206,12 +206,16 @@ package db_ssd_pkg;
     logic [31:0] data;
   } store_cmd_t;
 
-  // A command that will read the media, for one that wants to know ahead (db_ssd_ahead).
+  // A command that will need the media, for one that wants to know ahead (db_ssd_ahead). What it does when s_come has
+  // said its slot: a Read and Verify read with id 0 and a Write writes, each in the order of s_come; a Compare reads with
+  // id 1. A Flush the media does by itself. What a Write or Flush came to, the media says later.
+  typedef enum logic [1:0] {AHEAD_READ, AHEAD_COMPARE, AHEAD_WRITE, AHEAD_FLUSH} ahead_kind_e;
   typedef struct packed {
     logic [SLOT_W-1:0] slot;
-    logic        compare;       // its reads come with id 1, and by themselves; else with id 0, in the order of s_come
-    logic [63:0] addr;          // bytes
-    logic [31:0] bytes;
+    ahead_kind_e kind;
+    logic        fua;           // Write: it has ended when it is durable
+    logic [63:0] addr;          // bytes; Flush: of its namespace
+    logic [63:0] bytes;         // ... 0: of all
   } ahead_t;
 
   // A command to the media beside AXI4; it is answered by a pulse with an error flag.

@@ -81,9 +81,9 @@ module db_vcsd
   axi_write_req_t write_req;
   axi_write_rsp_t write_rsp;
   logic           core_arid, core_rid, cmd_valid, cmd_ready, rsp_valid, rsp_err, ahead_valid, ahead_ready, ahead_rst,
-                  come_valid;
+                  come_valid, ended_valid, ended_err;
   ahead_t         ahead;
-  logic [SLOT_W-1:0] come_slot;
+  logic [SLOT_W-1:0] come_slot, ended_slot;
   media_cmd_t     media_cmd;
   ext_bus_t       ext;
   logic [31:0]    ext_rdata;
@@ -99,7 +99,8 @@ module db_vcsd
     .m_axi_write_req(write_req), .m_axi_write_rsp(write_rsp), .m_media_cmd_valid(cmd_valid),
     .m_media_cmd_ready(cmd_ready), .m_media_cmd(media_cmd), .s_media_rsp_valid(rsp_valid), .s_media_rsp_err(rsp_err),
     .m_ahead_valid(ahead_valid), .m_ahead_ready(ahead_ready), .m_ahead(ahead), .m_ahead_rst(ahead_rst),
-    .s_come_valid(come_valid), .s_come_slot(come_slot), .m_ext(ext), .s_ext_rdata(ext_rdata), .idle(core_idle));
+    .s_come_valid(come_valid), .s_come_slot(come_slot), .s_ended_valid(ended_valid), .s_ended_slot(ended_slot),
+    .s_ended_err(ended_err), .m_ext(ext), .s_ext_rdata(ext_rdata), .idle(core_idle));
 
   // ---- the SSDs' side of PCIe
   logic [NUM_SSD-1:0]                     tick, poke_valid, poke_ready, acc_valid, acc_ready, answer_valid, wr_valid,
@@ -142,14 +143,16 @@ module db_vcsd
   logic                                     media_idle;
   db_virt_media #(
     .DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .EXTENTS(EXTENTS),
-    .GRANULE_LOG2(GRANULE_LOG2), .NUM_CMDS(NUM_CMDS), .RD_RING_BYTES(RD_RING_BYTES)
+    .GRANULE_LOG2(GRANULE_LOG2), .NUM_CMDS(NUM_CMDS), .RD_RING_BYTES(RD_RING_BYTES),
+    .WR_RING_BYTES(WR_RING_BYTES)
   ) i_media (
     .clk, .rst, .ssd_pages, .s_ext(ext), .m_ext_rdata(ext_rdata),
     .ssd, .idle(media_idle), .s_axi_read_req(read_req), .s_axi_read_rsp(read_rsp),
     .s_axi_arid(core_arid), .s_axi_rid(core_rid), .s_axi_write_req(write_req), .s_axi_write_rsp(write_rsp),
     .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd(media_cmd), .m_rsp_valid(rsp_valid), .m_rsp_err(rsp_err),
     .s_ahead_valid(ahead_valid), .s_ahead_ready(ahead_ready), .s_ahead(ahead), .s_ahead_rst(ahead_rst),
-    .m_come_valid(come_valid), .m_come_slot(come_slot),
+    .m_come_valid(come_valid), .m_come_slot(come_slot), .m_ended_valid(ended_valid), .m_ended_slot(ended_slot),
+    .m_ended_err(ended_err),
     .m_card_read_req(m_axi_read_req), .m_card_read_rsp(m_axi_read_rsp), .m_card_write_req(m_axi_write_req),
     .m_card_write_rsp(m_axi_write_rsp), .m_card_cmd_valid(m_media_cmd_valid), .m_card_cmd_ready(m_media_cmd_ready),
     .m_card_cmd(m_media_cmd), .s_card_rsp_valid(s_media_rsp_valid), .s_card_rsp_err(s_media_rsp_err),

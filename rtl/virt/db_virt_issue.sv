@@ -5,10 +5,10 @@
 // come by SSD, in turn with what is in the queue.
 // Latency: 1 cycle each way, of reads none to the SSD. Throughput: a command a cycle for all SSDs, an end a cycle from each.
 module db_virt_issue
-  import db_host_pkg::*, db_virt_pkg::*;
+  import db_host_pkg::*, db_virt_pkg::*, db_ssd_pkg::SLOT_W;
 #(
   parameter int NUM_SSD = 2,   ///< 1, 2, 4, 8
-  parameter int DEPTH   = 32   ///< commands that wait for an SSD: a power of two, 2..64
+  parameter int DEPTH   = 512  ///< commands that wait for an SSD: power of two; as many as are let go at once
 ) (
   input  logic                           clk,
   input  logic                           rst,
@@ -18,6 +18,10 @@ module db_virt_issue
   output logic [1:0]                     s_cmd_ready,
   input  logic [1:0][SSD_W-1:0]          s_cmd_ssd,
   input  block_cmd_t [1:0]               s_cmd,
+  /// flushes of each SSD: TAG_WRITE, with the slot of their command; valid may fall
+  input  logic [NUM_SSD-1:0]             s_flush_valid,
+  output logic [NUM_SSD-1:0]             s_flush_ready,
+  input  logic [NUM_SSD-1:0][SLOT_W-1:0] s_flush_slot,
   /// TAG_READ, of each SSD; valid may fall
   input  logic [NUM_SSD-1:0]             s_read_valid,
   output logic [NUM_SSD-1:0]             s_read_ready,
@@ -27,9 +31,10 @@ module db_virt_issue
   output block_cmd_t [NUM_SSD-1:0]       m_cmd,
   input  logic [NUM_SSD-1:0]             s_status_valid,
   input  block_status_t [NUM_SSD-1:0]    s_status,
-  /// pulses: a Read, a Write, a command of the port has ended
+  /// pulses: a Read, a Write or flush, a command of the port has ended
   output logic [NUM_SSD-1:0]             m_read_end,
   output logic [NUM_SSD-1:0]             m_write_end,
+  output logic [NUM_SSD-1:0][SLOT_W-1:0] m_end_slot,
   output logic [NUM_SSD-1:0]             m_media_end,
   output logic [NUM_SSD-1:0]             m_end_err
 );
@@ -57,10 +62,13 @@ module db_virt_issue
   for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
     assign put[i] = any && INDEX_W'(to) == INDEX_W'(i);
     logic       queued, read_turn_q;      // whose turn it is, if both have one
-    block_cmd_t queue;
+    block_cmd_t queue, flush;
     logic       read;
+    assign flush            = '{rsvd: '0, op: BLOCK_FLUSH, tag: write_tag(s_flush_slot[i]), blocks: 32'd1, lba: '0};
+    assign s_flush_ready[i] = room[i] && !put[i];
     db_fifo #(.WIDTH($bits(block_cmd_t)), .DEPTH(DEPTH)) i_queue (
-      .clk, .rst, .s_valid(put[i]), .s_ready(room[i]), .s_data(cmd), .m_valid(queued),
+      .clk, .rst, .s_valid(put[i] || s_flush_valid[i]), .s_ready(room[i]),
+      .s_data(put[i] ? cmd : flush), .m_valid(queued),
       .m_ready(m_cmd_ready[i] && !read), .m_data(queue), .level());
     assign read            = s_read_valid[i] && (read_turn_q || !queued);
     assign m_cmd_valid[i]  = queued || s_read_valid[i];
@@ -72,6 +80,7 @@ module db_virt_issue
       m_read_end[i]  <= !rst && s_status_valid[i] && s_status[i].tag[1:0] == TAG_READ;
       m_write_end[i] <= !rst && s_status_valid[i] && s_status[i].tag[1:0] == TAG_WRITE;
       m_media_end[i] <= !rst && s_status_valid[i] && s_status[i].tag[1:0] == TAG_MEDIA;
+      m_end_slot[i]  <= s_status[i].tag[SLOT_W+1:2];
       m_end_err[i]   <= s_status[i].status != '0;
     end
   end

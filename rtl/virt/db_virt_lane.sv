@@ -21,6 +21,7 @@ module db_virt_lane
   input  logic              rst,
   input  logic              forget,
   output logic              idle,          ///< nothing waits, nothing is under way
+  input  logic              fence,         ///< send nothing
   /// a part of a command; those of one command on this SSD follow each other
   input  logic              s_put_valid,
   output logic              s_put_ready,
@@ -58,7 +59,7 @@ module db_virt_lane
   logic              alone_q, fits, fits_q, unit, take, known_q, sent_room;
   logic [SLOT_W-1:0] alone_slot_q;
   logic [SUB_W-1:0]  row_q;
-  assign m_cmd_valid = head_valid && known_q && fits_q && sent_room;
+  assign m_cmd_valid = head_valid && known_q && fits_q && sent_room && !fence;
   assign m_cmd       = '{rsvd: '0, op: BLOCK_READ, tag: 16'(TAG_READ), blocks: 32'(head.blocks), lba: head.lba};
   assign send        = m_cmd_valid && m_cmd_ready;
   assign take        = s_row_valid && s_row_ready;

@@ -2,9 +2,9 @@
 // The virtual media: what a controller takes for its medium is NUM_SSD drives and, for the settings area at its end, the
 // card's own memory. Wiring:
 //
-//   commands that will read -> db_virt_ahead --.                .-> rows of each SSD: they may be read
-//   writes   -> db_virt_write   ---------------+-> db_virt_issue -> SSDs -+-> responses
-//   commands -> db_virt_command ---------------'                '-> the port's answer
+//   commands that will come -> db_virt_ahead -.                .-> those that may; how Writes and Flushes ended
+//   writes   -> db_virt_write   --------------+-> db_virt_issue -> SSDs
+//   commands -> db_virt_command --------------'                '-> the port's answer
 //   reads    -> db_virt_read: rows of SSDs, in the order of the bursts
 //   each of the four looks in db_virt_extents, which the firmware fills, where a granule is
 //
@@ -22,6 +22,7 @@ module db_virt_media
   parameter int GRANULE_LOG2 = 20,  ///< db_virt_extents
   parameter int NUM_CMDS = 128,  ///< commands at once: power of two, 2..256
   parameter int RD_RING_BYTES = 524288,  ///< each SSD's buffer of data that is read
+  parameter int WR_RING_BYTES = 262144,  ///< ... that is written
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W),
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
@@ -47,13 +48,16 @@ module db_virt_media
   input  media_cmd_t                     s_cmd,
   output logic                           m_rsp_valid,
   output logic                           m_rsp_err,
-  /// commands that will read (db_ssd_ahead); those that may, a pulse
+  /// commands that will come (db_ssd_ahead); those that may, and those that have ended: pulses
   input  logic                           s_ahead_valid,
   output logic                           s_ahead_ready,
   input  ahead_t                         s_ahead,
   input  logic                           s_ahead_rst,
   output logic                           m_come_valid,
   output logic [SLOT_W-1:0]              m_come_slot,
+  output logic                           m_ended_valid,
+  output logic [SLOT_W-1:0]              m_ended_slot,
+  output logic                           m_ended_err,
   /// the card's own memory
   output axi_read_req_t                  m_card_read_req,
   input  axi_read_rsp_t                  m_card_read_rsp,
@@ -84,7 +88,12 @@ module db_virt_media
   block_cmd_t [1:0]         cmd;
   logic [NUM_SSD-1:0]       read_end, write_end, media_end, end_err, read_valid, read_ready, row_valid, row_ready;
   block_cmd_t [NUM_SSD-1:0] read;
-  let_t                     let_go;
+  logic [NUM_SSD-1:0]       flush_valid, flush_ready, burst, none_burst;
+  logic [NUM_SSD-1:0][SLOT_W-1:0] flush_slot, end_slot;
+  logic [2:0]               burst_len;
+  let_t                     read_let, write_let;
+  logic                     read_let_valid, write_let_valid, none_valid, none_err;
+  logic [SLOT_W-1:0]        read_let_slot, write_let_slot, none_slot;
   logic                     ahead_idle, read_idle, write_idle, command_idle, issue_idle;
 
   localparam int LOOK_W = ADDR_W - GRANULE_LOG2;
@@ -99,27 +108,37 @@ module db_virt_media
     .m_extent(extent));
 
   db_virt_ahead #(
-    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2), .RING_BYTES(RD_RING_BYTES),
-    .NUM_CMDS(NUM_CMDS)
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2), .RD_RING_BYTES(RD_RING_BYTES),
+    .WR_RING_BYTES(WR_RING_BYTES), .NUM_CMDS(NUM_CMDS)
   ) i_ahead (
     .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .m_look_valid(look_valid[LOOK_AHEAD]),
     .m_look(look[LOOK_AHEAD]), .s_extent(extent[LOOK_AHEAD]), .s_ahead_valid, .s_ahead_ready, .s_ahead,
-    .m_let_valid(m_come_valid), .m_let_slot(m_come_slot), .m_let(let_go), .m_cmd_valid(read_valid),
-    .m_cmd_ready(read_ready), .m_cmd(read), .s_end_valid(read_end), .s_row_valid, .s_row_ready,
-    .m_row_valid(row_valid), .m_row_ready(row_ready));
+    .m_read_let_valid(read_let_valid), .m_read_let_slot(read_let_slot), .m_read_let(read_let),
+    .m_write_let_valid(write_let_valid), .m_write_let_slot(write_let_slot), .m_write_let(write_let), .m_ended_valid,
+    .m_ended_slot, .m_ended_err, .m_cmd_valid(read_valid), .m_cmd_ready(read_ready), .m_cmd(read),
+    .s_read_end(read_end), .m_flush_valid(flush_valid), .m_flush_ready(flush_ready), .m_flush_slot(flush_slot),
+    .s_burst_valid(burst), .s_void_valid(none_burst), .s_burst_len(burst_len), .s_end_valid(write_end),
+    .s_end_slot(end_slot), .s_end_err(end_err), .s_none_valid(none_valid), .s_none_slot(none_slot),
+    .s_none_err(none_err), .s_row_valid, .s_row_ready, .m_row_valid(row_valid), .m_row_ready(row_ready));
+  assign m_come_valid = read_let_valid || write_let_valid;
+  assign m_come_slot  = read_let_valid ? read_let_slot : write_let_slot;
   db_virt_read #(
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2), .NUM_CMDS(NUM_CMDS)
   ) i_read (
     .clk, .rst, .ssd_pages, .idle(read_idle), .m_look_valid(look_valid[LOOK_READ]), .m_look(look[LOOK_READ]),
     .s_extent(extent[LOOK_READ]), .s_axi_read_req, .s_axi_read_rsp, .s_axi_arid, .s_axi_rid,
-    .m_card_read_req, .m_card_read_rsp, .s_let_valid(m_come_valid), .s_let(let_go), .forget(s_ahead_rst),
+    .m_card_read_req, .m_card_read_rsp, .s_let_valid(read_let_valid), .s_let(read_let), .forget(s_ahead_rst),
     .s_row_valid(row_valid), .s_row_ready(row_ready), .s_row_data, .s_row_err);
-  db_virt_write #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_write (
+  db_virt_write #(
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2), .NUM_CMDS(NUM_CMDS)
+  ) i_write (
     .clk, .rst, .ssd_pages, .ssd, .idle(write_idle), .m_look_valid(look_valid[LOOK_WRITE]), .m_look(look[LOOK_WRITE]),
     .s_extent(extent[LOOK_WRITE]), .s_axi_write_req, .s_axi_write_rsp, .m_card_write_req,
-    .m_card_write_rsp, .m_cmd_valid(cmd_valid[WRITE]), .m_cmd_ready(cmd_ready[WRITE]),
-    .m_cmd_ssd(cmd_ssd[WRITE]), .m_cmd(cmd[WRITE]), .m_row_valid, .m_row_ready, .m_row_data,
-    .s_end_valid(write_end), .s_end_err(end_err));
+    .m_card_write_rsp, .s_let_valid(write_let_valid), .s_let_slot(write_let_slot), .s_let(write_let),
+    .forget(s_ahead_rst), .m_burst_valid(burst), .m_void_valid(none_burst), .m_burst_len(burst_len),
+    .m_none_valid(none_valid), .m_none_slot(none_slot), .m_none_err(none_err), .m_cmd_valid(cmd_valid[WRITE]),
+    .m_cmd_ready(cmd_ready[WRITE]), .m_cmd_ssd(cmd_ssd[WRITE]), .m_cmd(cmd[WRITE]), .m_row_valid, .m_row_ready,
+    .m_row_data);
   db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_command (
     .clk, .rst, .ssd, .idle(command_idle), .m_look_valid(look_valid[LOOK_COMMAND]), .s_look_ready(look_ready),
     .m_look(look[LOOK_COMMAND]), .s_extent(extent[LOOK_COMMAND]), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
@@ -129,10 +148,13 @@ module db_virt_media
     .s_end_valid(media_end), .s_end_err(end_err));
   assign m_card_cmd = '{op: db_ssd_pkg::MEDIA_FLUSH, addr: '0, bytes: '0};
 
-  db_virt_issue #(.NUM_SSD(NUM_SSD)) i_issue (
+  // room for all that is let go, flushes of all commands, and one of the port
+  db_virt_issue #(.NUM_SSD(NUM_SSD), .DEPTH(2 ** $clog2(BURSTS_OUT + NUM_CMDS + 1))) i_issue (
     .clk, .rst, .idle(issue_idle), .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd_ssd(cmd_ssd), .s_cmd(cmd),
     .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read), .m_read_end(read_end),
-    .m_cmd_valid, .m_cmd_ready, .m_cmd, .s_status_valid, .s_status, .m_write_end(write_end), .m_media_end(media_end),
+    .m_cmd_valid, .m_cmd_ready, .m_cmd, .s_status_valid, .s_status, .m_write_end(write_end),
+    .m_end_slot(end_slot), .s_flush_valid(flush_valid), .s_flush_ready(flush_ready), .s_flush_slot(flush_slot),
+    .m_media_end(media_end),
     .m_end_err(end_err));
   assign idle = ahead_idle && read_idle && write_idle && command_idle && issue_idle;
 endmodule

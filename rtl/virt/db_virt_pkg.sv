@@ -57,19 +57,39 @@ package db_virt_pkg;
     logic [63:0] lba;
   } want_t;
 
-  // A command that reads goes: what becomes of its bursts.
+  // ... of one that writes: the room that it needs at an SSD. Or a flush.
+  typedef struct packed {
+    logic [db_ssd_pkg::SLOT_W-1:0] slot;
+    logic        flush;
+    logic        over;         ///< it does not wait for room
+    logic        tells;        ///< with it the command has its room on this SSD
+    logic [8:0]  len512;
+    logic [5:0]  bursts;       ///< so many pages it is in
+  } room_t;
+  localparam int BURSTS_OUT = 288;  // that an SSD is given at once; those of 1 MiB are fewer
+
+  // A command goes: what becomes of its bursts.
   localparam int MAX_SSD = 8;
   localparam int LET_W   = 21;
   typedef struct packed {
     logic               compare;   ///< they come with id 1
-    logic [MAX_SSD-1:0] none;      ///< nothing comes of these SSDs
-    logic [LET_W-1:0]   len512;     ///< of 512 bytes, on SSDs
+    logic [MAX_SSD-1:0] none;      ///< of these SSDs nothing is to be had
+    logic [LET_W-1:0]   len512;    ///< their size in 512 bytes, but what is the card's own
   } let_t;
 
-  // Whose a block command is: bits 1:0 of its tag.
+  // What is known of a command that waits.
+  typedef struct packed {
+    logic [MAX_SSD-1:0] mask;      ///< the SSDs that are asked
+    let_t               let_go;
+  } known_t;
+
+  // Whose a block command is: bits 1:0 of its tag. Above them, of TAG_WRITE, the command's slot.
   localparam logic [1:0] TAG_READ  = 2'd0;
   localparam logic [1:0] TAG_WRITE = 2'd1;
   localparam logic [1:0] TAG_MEDIA = 2'd2;
+  function automatic logic [15:0] write_tag(input logic [db_ssd_pkg::SLOT_W-1:0] slot);
+    return 16'({slot, TAG_WRITE});
+  endfunction
   /// Whether an access (its first byte, its bytes) is of whole blocks.
   function automatic logic whole(input logic [3:0] lba_shift, input logic [11:9] addr, input logic [11:9] bytes);
     logic [11:9] less;  // bits below a block

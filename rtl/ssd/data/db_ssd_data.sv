@@ -101,12 +101,15 @@ module db_ssd_data
   output logic                  m_write_completion_valid,
   input  logic                  m_write_completion_ready,
   output slot_completion_t      m_write_completion,
-  /// AHEAD: a command that will read the media; what it reads can be had at once (db_ssd_ahead)
+  /// AHEAD: a command that will need the media; it need not wait for it; what it came to (db_ssd_ahead)
   output logic                  m_ahead_valid,
   input  logic                  m_ahead_ready,
   output ahead_t                m_ahead,
   input  logic                  s_come_valid,
-  input  logic [SLOT_W-1:0]     s_come_slot
+  input  logic [SLOT_W-1:0]     s_come_slot,
+  input  logic                  s_ended_valid,
+  input  logic [SLOT_W-1:0]     s_ended_slot,
+  input  logic                  s_ended_err
 );
   // Several functions: commands that an engine has room for. What waits, waits in db_ssd_order.
   // A media that is far away needs more at once.
@@ -128,6 +131,8 @@ module db_ssd_data
   tap_cmd_t          turn_tap;
   logic              turn_begin, ahead_busy;
   logic [SLOT_W-1:0] turn_begin_slot;
+  logic              write_done_valid, write_done_ready, write_err;  // of the write engine
+  slot_completion_t  write_done;
   db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW), .AHEAD(AHEAD)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
@@ -142,7 +147,10 @@ module db_ssd_data
     .clk, .rst, .stop, .busy(ahead_busy), .s_cmd_valid(turn_valid), .s_cmd_ready(turn_ready), .s_cmd(turn),
     .s_piece(turn_piece), .s_tap_cmd(turn_tap), .s_tap_begin(turn_begin), .s_tap_begin_slot(turn_begin_slot),
     .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_piece(piece), .m_tap_cmd, .m_tap_begin,
-    .m_tap_begin_slot, .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot);
+    .m_tap_begin_slot, .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot, .s_ended_valid,
+    .s_ended_slot, .s_ended_err, .s_completion_valid(write_done_valid), .s_completion_ready(write_done_ready),
+    .s_completion(write_done), .s_media_err(write_err), .m_completion_valid(m_write_completion_valid),
+    .m_completion_ready(m_write_completion_ready), .m_completion(m_write_completion), .m_media_err(media_err[1]));
 
   db_ssd_read_engine #(
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL)
@@ -175,7 +183,7 @@ module db_ssd_data
     .s_row_info(s_tap_write_info), .s_row_zero(s_tap_write_zero), .m_axi_write_req, .m_axi_write_rsp,
     .m_axi_read_req(m_axi_read_req[1]), .m_axi_read_rsp(m_axi_read_rsp[1]),
     .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err, .item_slot, .item_aborted,
-    .m_completion_valid(m_write_completion_valid), .m_completion_ready(m_write_completion_ready),
-    .m_completion(m_write_completion), .m_end(write_end), .m_end_slot(end_slot[1]), .media_err(media_err[1]));
+    .m_completion_valid(write_done_valid), .m_completion_ready(write_done_ready), .m_completion(write_done),
+    .m_end(write_end), .m_end_slot(end_slot[1]), .media_err(write_err));
 
 endmodule

@@ -15,7 +15,7 @@ module db_ssd_order
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   /// what an engine has before it at most, but for one command, in 512 bytes, 1..4095: some 4 us of the link
   parameter int WINDOW   = DATA_W / 4,
-  /// what is for the read engine waits behind (db_ssd_ahead), so it goes at once
+  /// what moves user data, or flushes, waits behind (db_ssd_ahead): it goes at once
   parameter bit AHEAD    = 1'b0
 ) (
   input  logic                   clk,
@@ -64,19 +64,24 @@ module db_ssd_order
     logic [PLACE_W-1:0]     go_place;
     logic [CMD_W-1:0]       at;
     order_entry_t           entry;
-    db_ssd_order_cost i_cost (
+    db_ssd_order_cost #(.AHEAD(AHEAD)) i_cost (
       .clk, .rst, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share), .s_valid(s_cmd_valid), .s_cmd,
       .m_valid(valid), .m_entry(entry));
     assign at = go_slot[CMD_W-1:0];
     logic [COST_W-1:0] cost;                // of the command that went
+    order_entry_t      weighs;              // in windows
+    always_comb begin
+      weighs = entry;
+      if (AHEAD && entry.user_data) weighs.cost = '0;
+    end
     db_ram_sdp #(.WIDTH(COST_W), .DEPTH(NUM_CMDS)) i_costs (
-      .clk, .we(valid != '0), .waddr(entry.slot[CMD_W-1:0]), .wdata(entry.cost), .re(1'b1), .raddr(at), .rdata(cost));
+      .clk, .we(valid != '0), .waddr(entry.slot[CMD_W-1:0]), .wdata(weighs.cost), .re(1'b1), .raddr(at), .rdata(cost));
     for (genvar e = 0; e < 2; e++) begin : g_engine
       if (AHEAD && e == 0) begin : g_open
         assign open[e] = 1'b1;
       end else begin : g_window
         db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
-          .clk, .rst, .s_valid(valid[e]), .s_entry(entry), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
+          .clk, .rst, .s_valid(valid[e]), .s_entry(weighs), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
           .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
           .s_end_slot(s_end_slot[e]), .open(open[e]));
       end

@@ -7,7 +7,9 @@
 // Latency: 3 cycles. Throughput: one a cycle.
 module db_ssd_order_cost
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
-(
+#(
+  parameter bit AHEAD = 1'b0   ///< a Flush is marked as what moves user data
+) (
   input  logic         clk,
   input  logic         rst,            ///< all have weight 1; 32 cycles
   /// Pulse: a function's weight, 1..255.
@@ -55,7 +57,8 @@ module db_ssd_order_cost
     if (s_cmd.desc.ranges) stretches = s_cmd.bytes[12:PIECE_W] != '0 ? 32'(8 * PIECE_RANGES) : s_cmd.bytes >> 1;
   end
   always_ff @(posedge clk) begin
-    entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot, user_data: s_cmd.desc.user_data,
+    entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot,
+                       user_data: s_cmd.desc.user_data || (AHEAD && s_cmd.desc.flush),
                        cost: stretches[COST_W-1:0], step: '0};
     if (stretches == '0)               entry_q.cost <= COST_W'(1);
     else if (stretches >= 32'd1 << COST_W) entry_q.cost <= MOST;
