@@ -4,7 +4,7 @@
 // The media is ssd_pages for each SSD and then the settings area, which is the card's. What is in front of that area is
 // where the table says (db_virt_extents), granule by granule: on an SSD, or on several that take chunks of 2**STRIPE_LOG2
 // bytes in turn, or nowhere. A burst never crosses 4 KiB, so it is in one place.
-// `hold`: the SSD is being brought up; ask again. It ends, as bring-up does.
+// Who asks sees to it that the SSD is up: until then its block size is not known.
 // Latency: 2 cycles from s_valid to m_valid. Throughput: an address every 3 cycles.
 module db_virt_map
   import db_virt_pkg::*;
@@ -29,8 +29,7 @@ module db_virt_map
   input  extent_t                    s_extent,
   output logic                       m_valid,
   input  logic                       m_ready,
-  output place_t                     m_place,
-  output logic                       hold
+  output place_t                     m_place
 );
   localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
   localparam int CHUNK_W = GRANULE_LOG2 - STRIPE_LOG2;
@@ -47,15 +46,13 @@ module db_virt_map
   // What counts of an SSD: blocks of 2**(9 + shift) bytes.
   typedef struct packed {
     logic       there;
-    logic       comes;  // it is being brought up
     logic       too_large;  // a block is larger than a burst
     logic [1:0] shift;
   } known_t;
   known_t [NUM_SSD-1:0] known_q;
   always_ff @(posedge clk) begin
     for (int i = 0; i < NUM_SSD; i++) begin
-      known_q[i] <= '{there: ssd[i].present, comes: ssd[i].present && !ssd[i].up && !ssd[i].dead,
-                      too_large: ssd[i].lba_shift > 4'd12, shift: 2'(ssd[i].lba_shift - 4'd9)};
+      known_q[i] <= '{there: ssd[i].present, too_large: ssd[i].lba_shift > 4'd12, shift: 2'(ssd[i].lba_shift - 4'd9)};
     end
   end
 
@@ -85,13 +82,11 @@ module db_virt_map
       card_q  <= 52'(s_addr[ADDR_W-1:12]) >= all_q;
     end
     if (m_valid && m_ready) m_valid <= 1'b0;
-    // Until the SSD is up its block size is not known.
-    if (one_q || (m_valid && hold)) begin
+    if (one_q) begin
       m_valid        <= 1'b1;
       m_place.kind   <= card_q ? PLACE_CARD : s_extent.valid && known.there && !known.too_large &&
                         whole(4'd9 + 4'(known.shift), addr_q[11:9], bytes_q[11:9]) ? PLACE_SSD : PLACE_NONE;
       m_place.ssd    <= which;
-      hold           <= !card_q && s_extent.valid && known.comes;
       m_place.lba    <= 64'(there[63:9]) >> known.shift;
       m_place.blocks <= 32'(bytes_q[12:9] >> known.shift);
     end

@@ -115,7 +115,7 @@ module db_virt_plan
   db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
     .clk, .rst, .ssd_pages, .ssd(up), .m_look_valid, .m_look, .s_extent, .s_valid(ask_q), .s_ready(map_ready),
     .s_addr(at_q), .s_bytes({now[11:0] == '0, now[11:0]}), .m_valid(place_valid), .m_ready(place_take),
-    .m_place(place), .hold());
+    .m_place(place));
   ssd_state_t of;
   assign of = ssd[INDEX_W'(place.ssd)];
   always_comb begin

@@ -66,7 +66,7 @@ module db_virt_read
     .clk, .rst, .ssd_pages, .ssd(there), .m_look_valid, .m_look, .s_extent,
     .s_valid(s_axi_read_req.ar_valid), .s_ready(map_ready),
     .s_addr(s_axi_read_req.ar.addr), .s_bytes((13'(s_axi_read_req.ar.len) + 13'd1) << ROW_LOG2), .m_valid(place_valid),
-    .m_ready(place_ready), .m_place(place), .hold());
+    .m_ready(place_ready), .m_place(place));
   always_ff @(posedge clk) begin
     if (map_ready) begin
       ar_q <= s_axi_read_req.ar;

@@ -74,7 +74,7 @@ module db_virt_write
     .clk, .rst, .ssd_pages, .ssd(there), .m_look_valid, .m_look, .s_extent,
     .s_valid(s_axi_write_req.aw_valid), .s_ready(map_ready),
     .s_addr(s_axi_write_req.aw.addr), .s_bytes((13'(s_axi_write_req.aw.len) + 13'd1) << ROW_LOG2),
-    .m_valid(place_valid), .m_ready(place_ready), .m_place(place), .hold());
+    .m_valid(place_valid), .m_ready(place_ready), .m_place(place));
   always_ff @(posedge clk) if (map_ready) aw_q <= s_axi_write_req.aw;
 
   // ---- its command
