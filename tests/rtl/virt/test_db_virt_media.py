@@ -38,6 +38,7 @@ WRITE_REQ, WRITE_RSP = axi_struct("WRITE_REQ", ADDR_W, DATA_W), axi_struct("WRIT
 BLOCK_CMD, STATUS = layout("db_host_pkg", "block_cmd_t"), layout("db_host_pkg", "block_status_t")
 SSD_STATE = layout("db_virt_pkg", "ssd_state_t")
 AHEAD = layout("db_ssd_pkg", "ahead_t")
+KIND = enum("db_ssd_pkg", "ahead_kind_e")
 EXT = layout("db_ssd_pkg", "ext_bus_t")
 OP = enum("db_host_pkg", "block_op_e")
 LOOK, RELEASE, PUT, FIND = range(4)
@@ -73,12 +74,15 @@ def usual() -> list[Extent | None]:
 
 @dataclass
 class Wanted:
-    """A command that reads."""
+    """A command that is told ahead."""
 
     addr: int
-    size: int
-    compare: bool
-    let: bool = False
+    size: int  # of a flush's namespace
+    kind: str = "READ"  # COMPARE, WRITE, FLUSH
+    rows: list[int] = field(default_factory=list)
+    full: bool = True  # a Write's data has come
+    fua: bool = False
+    err: int = 0
 
 
 @dataclass
@@ -141,7 +145,9 @@ class Bench:
         self.expect: deque[tuple[int, list[int], int]] = deque()  # id, rows, response
         self.asks: deque[int] = deque()  # slots
         self.wanted: dict[int, Wanted] = {}
-        self.order: list[int] = []  # of the slots that may read
+        self.order: list[int] = []  # of the slots that may go
+        self.later: deque[Wanted] = deque()  # Writes and flushes that have no slot yet
+        self.ending: dict[int, Wanted] = {}  # Writes that went, flushes
         self.forget = False
         self.got: list[int] = []
         self.aw: deque[tuple[int, int]] = deque()
@@ -252,36 +258,64 @@ class Bench:
 
     def want(self, addr: int, size: int, compare: bool = False) -> int:
         """A command that reads; it does so when it may. Its slot."""
-        slot = next(s for s in range(SLOTS) if s not in self.wanted)
-        self.wanted[slot] = Wanted(addr, size, compare)
+        return self.ask_for(Wanted(addr, size, "COMPARE" if compare else "READ"))
+
+    def ask_for(self, w: Wanted) -> int:
+        slot = next(s for s in range(SLOTS) if s not in self.wanted and s not in self.ending)
+        (self.ending if w.kind == "FLUSH" else self.wanted)[slot] = w
         self.asks.append(slot)
         return slot
 
+    def asked(self, slot: int) -> Wanted:
+        return self.wanted[slot] if slot in self.wanted else self.ending[slot]
+
     def let(self, slot: int) -> None:
-        """It reads now, a page at a time."""
+        """It reads or writes now, a page at a time."""
         w = self.wanted.pop(slot)
         self.order.append(slot)
+        if w.kind == "WRITE":
+            self.ending[slot] = w
         at = w.addr
         while at < w.addr + w.size:
             n = min(PAGE - at % PAGE, w.addr + w.size - at)
-            self.read(at, n, int(w.compare))
+            if w.kind == "WRITE":
+                self.burst(at, w.rows[(at - w.addr) // ROW : (at - w.addr + n) // ROW], w.full)
+            else:
+                self.read(at, n, int(w.kind == "COMPARE"))
             at += n
 
-    def reset(self) -> None:
-        """The controller's, when it has had all that it had begun to read."""
-        assert not self.ar and not self.expect
-        self.forget = True
-        self.asks.clear()
-        self.wanted.clear()
-
-    def write(self, addr: int, size: int, full: bool = True) -> list[int]:
-        """The rows that will be there."""
-        rows = [self.rng.getrandbits(DATA_W) for _ in range(size // ROW)]
-        self.aw.append((addr, len(rows)))
+    def burst(self, at: int, rows: list[int], full: bool) -> None:
+        """It is answered when its rows have been taken, whatever becomes of it."""
+        self.aw.append((at, len(rows)))
         self.w.extend((r, FULL if full else 0, int(i == len(rows) - 1)) for i, r in enumerate(rows))
-        ssd, at = self.where(addr)
-        self.responses.append(self.answer(ssd, at, size) if ssd is not None and full else GOOD)
+        self.responses.append(GOOD)
+
+    def ended(self, slot: int, err: int) -> None:
+        w = self.ending.pop(slot)
+        assert err == w.err, (w.kind, w.addr, w.size)
+
+    def reset(self) -> None:
+        """The controller's, when it has had all that it had begun to read, and written what it had begun to."""
+        assert not any((self.ar, self.expect, self.aw, self.w, self.responses))
+        self.forget = True
+        for waits in (self.asks, self.later, self.wanted, self.ending):
+            waits.clear()
+
+    def write(self, addr: int, size: int, full: bool = True, fua: bool = False) -> list[int]:
+        """A Write, when it has a slot and may; of the card's memory at once. The rows that will be there."""
+        rows = [self.rng.getrandbits(DATA_W) for _ in range(size // ROW)]
+        if self.where(addr)[0] is None:
+            self.burst(addr, rows, full)
+            return rows
+        pages = range(addr // PAGE, (addr + size - 1) // PAGE + 1)
+        ends = [(max(addr, p * PAGE), min(addr + size, (p + 1) * PAGE)) for p in pages]
+        bad = full and any(self.answer(*self.where(at), end - at) == BAD for at, end in ends)
+        self.later.append(Wanted(addr, size, "WRITE", rows, full, fua, int(bad)))
         return rows
+
+    def flush(self, addr: int = 0, size: int = 0) -> None:
+        """Of the namespace that lies there; of all."""
+        self.later.append(Wanted(addr, size, "FLUSH"))
 
     def command(self, op: int, addr: int, size: int, error: int) -> None:
         self.media.append({"op": op, "addr": addr, "bytes": size})
@@ -314,10 +348,13 @@ class Bench:
             aw_valid=int(bool(self.aw)), aw={"addr": aw[0], "len": aw[1] - 1}, b_ready=int(b_ready),
             w_valid=int(w is not None), w={"data": w[0], "strb": w[1], "last": w[2]} if w else 0,
         )  # fmt: skip
+        while self.later and len(self.wanted) + len(self.ending) < SLOTS:
+            self.ask_for(self.later.popleft())
         d.s_ahead_valid.value = int(bool(self.asks) and not self.forget)
         if self.asks:
-            w = self.wanted[self.asks[0]]
-            d.s_ahead.value = AHEAD.pack(slot=self.asks[0], compare=int(w.compare), addr=w.addr, bytes=w.size)
+            asked = self.asked(self.asks[0])
+            d.s_ahead.value = AHEAD.pack(slot=self.asks[0], kind=KIND[f"AHEAD_{asked.kind}"], fua=int(asked.fua),
+                                         addr=asked.addr, bytes=asked.size)  # fmt: skip
         d.s_ahead_rst.value = int(self.forget)
         forgotten, self.forget = self.forget, False
         d.s_cmd_valid.value = int(bool(self.media))
@@ -355,8 +392,6 @@ class Bench:
             self.take_row(rsp["r"], int(d.s_axi_rid.value))
         if self.asks and d.s_ahead_ready.value and not forgotten:
             self.asks.popleft()
-        if d.m_come_valid.value and not forgotten:
-            self.let(int(d.m_come_slot.value))
         if self.aw and wsp["aw_ready"]:
             self.aw.popleft()
         if w is not None and wsp["w_ready"]:
@@ -364,6 +399,10 @@ class Bench:
             self.w_on = False
         if wsp["b_valid"] and b_ready:
             assert wsp["b"] == self.responses.popleft()
+        if d.m_come_valid.value and not forgotten:
+            self.let(int(d.m_come_slot.value))
+        if d.m_ended_valid.value and not forgotten:
+            self.ended(int(d.m_ended_slot.value), int(d.m_ended_err.value))
         if self.media and d.s_cmd_ready.value:
             self.media.popleft()
         if d.m_rsp_valid.value:
@@ -420,7 +459,8 @@ class Bench:
     def busy(self) -> bool:
         if any((*s.commands, *s.rows, *s.statuses) for s in self.ssds if not s.stuck):
             return True
-        return any((self.ar, self.expect, self.wanted, self.aw, self.w, self.responses, self.media, self.answers))
+        return any((self.ar, self.expect, self.wanted, self.aw, self.w, self.responses, self.media, self.answers,
+                    self.later, self.ending))  # fmt: skip
 
     async def settle(self, cycles: int = 40_000) -> None:
         for _ in range(cycles):
@@ -431,7 +471,7 @@ class Bench:
                 assert self.dut.idle.value == 1
                 assert not any((*s.commands, *s.rows, *s.statuses, *s.incoming) for s in self.ssds)
                 return
-        left = {"ahead": self.wanted, "AR": self.ar, "R": self.expect, "AW": self.aw, "W": self.w, "B": self.responses}
+        left = {"ahead": self.wanted, "ends": self.ending, "AR": self.ar, "R": self.expect, "AW": self.aw, "W": self.w, "B": self.responses}
         raise AssertionError(f"does not end: {[f'{len(q)} {name}' for name, q in left.items()]} {self.media}")
 
     def page(self) -> int:
@@ -470,7 +510,7 @@ async def what_is_written_is_read(dut: Any) -> None:
             if p >= b.num * PAGES:
                 b.read(at, size, 1)  # the settings area: the firmware's
             else:
-                while len(b.wanted) == SLOTS:
+                while len(b.wanted) + len(b.ending) == SLOTS:
                     await b.step()
                 b.want(at, size, b.rng.random() < 0.2)
         await b.settle()
@@ -520,7 +560,7 @@ async def who_is_on_his_way_up_is_waited_for(dut: Any) -> None:
     b.write(PAGE, PAGE)
     for _ in range(300):
         await b.step()
-    assert len(b.wanted) == 1 and len(b.responses) == 1 and not any(s.ops for s in b.ssds)
+    assert len(b.wanted) == 2 and not b.aw and not any(s.ops for s in b.ssds)
     b.up = b.present
     await b.settle()
     if b.num > 1:  # one of them alone: the others' commands pass, also what was put aside goes when its time has come
@@ -600,7 +640,7 @@ async def granules_anywhere(dut: Any) -> None:
             b.write(p * PAGE, 1024)
         await b.settle()
         for p in b.rng.sample(range(NUM * EACH * GRANULE // PAGE), 50):
-            while len(b.wanted) == SLOTS:
+            while len(b.wanted) + len(b.ending) == SLOTS:
                 await b.step()
             b.want(p * PAGE, 1024)
         await b.settle()
@@ -674,7 +714,7 @@ async def reads_of_any_size(dut: Any) -> None:
     for rate in (1.0, 0.4):
         b.rate = rate
         for size in (*(b.rng.choice((8, 17, 64, 130, 300)) for _ in range(bench.rounds(8, 2))), 600):
-            while len(b.wanted) == SLOTS:
+            while len(b.wanted) + len(b.ending) == SLOTS:
                 await b.step()
             b.want(b.rng.randrange(FROM * 8, last - size) * 512, size * 512, b.rng.random() < 0.2)
         await b.settle(200_000)
@@ -718,6 +758,57 @@ async def an_ssd_that_answers_nothing_is_waited_for_by_its_own(dut: Any) -> None
 
 
 @cocotb.test()
+async def an_ssd_that_takes_nothing_holds_up_its_own_writes(dut: Any) -> None:
+    """And flushes: of the other, more is written than the rings have room for, with FUA, and it ends."""
+    b = Bench(dut, 11)
+    await b.start()
+    if b.num == 1:
+        return
+    b.ssds[1].stuck = True
+    for _ in range(20):
+        b.write(where_first(b, 1), PAGE)
+    b.flush(where_first(b, 1) // GRANULE * GRANULE, 512)
+    for _ in range(2000):
+        await b.step()
+    stuck = len(b.wanted) + len(b.ending)
+    assert (stuck, len(b.wanted)) == (21, 4), "it is given what its ring has room for"
+    for i in range(40):
+        while b.later or len(b.wanted) + len(b.ending) > stuck + 3:
+            await b.step()
+        b.write(where_first(b, 0) + i % 8 * PAGE, PAGE, fua=i % 5 == 0)
+    for _ in range(60_000):
+        if not b.later and len(b.wanted) + len(b.ending) == stuck and not b.responses:
+            break
+        await b.step()
+    assert len(b.wanted) + len(b.ending) == stuck, "they wait for the other SSD"
+    assert b.ssds[0].ops.count("BLOCK_FLUSH") >= 8
+    b.ssds[1].stuck = False
+    await b.settle()
+
+
+@cocotb.test()
+async def flushes_reach_the_ssds_of_their_namespace(dut: Any) -> None:
+    """Whatever its granules lie on; nothing of the others. FUA: those of the Write."""
+    for seed in range(bench.rounds(4, 1)):
+        b = Bench(dut, 12 + seed)
+        table = shuffled(b.rng)
+        await b.start(table)
+        for _ in range(12):
+            first = b.rng.randrange(len(table))
+            end = b.rng.randint(first + 1, len(table))
+            for s in b.ssds:
+                s.ops.clear()
+            b.flush(first * GRANULE, (end - first) * GRANULE)
+            await b.settle()
+            wanted = {s for e in table[first:end] if e for s, _, _ in e.eighths()}
+            assert {i for i, s in enumerate(b.ssds) if s.ops} == wanted, (first, end)
+            assert all(s.ops in ([], ["BLOCK_FLUSH"]) for s in b.ssds)
+        b.flush()
+        await b.settle()
+        assert all(s.ops[-1:] == ["BLOCK_FLUSH"] for s in b.ssds)
+
+
+@cocotb.test()
 async def resets_at_any_time(dut: Any) -> None:
     b = Bench(dut, 10)
     await b.start()
@@ -729,11 +820,13 @@ async def resets_at_any_time(dut: Any) -> None:
         for _ in range(b.rng.randrange(1, 12)):
             size = b.rng.choice((8, 8, 8, 64, 300))
             b.want(b.rng.randrange(FROM * 8, (FROM + SPAN) * 8 - size) * 512, size * 512, b.rng.random() < 0.1)
+        for _ in range(b.rng.randrange(6)):
+            b.write((FROM + SPAN + b.rng.randrange(8)) * PAGE, PAGE)  # where nothing is read
         if b.num > 1:
             b.ssds[b.rng.randrange(b.num)].stuck = b.rng.random() < 0.3
         for _ in range(b.rng.randrange(400)):
             await b.step()
-        while b.ar or b.expect:  # the controller ends what it has begun to read of the media
+        while b.ar or b.expect or b.aw or b.w or b.responses:  # the controller ends what it has begun
             await b.step()
         b.reset()
         for _ in range(b.rng.randrange(1, 3)):
@@ -761,11 +854,14 @@ async def latencies(dut: Any) -> None:
         raise AssertionError("never")
 
     b.write(0, 1024)
+    await until(lambda: bool(b.aw))
     assert await until(lambda: bool(int(d.m_cmd_valid.value) & 1)) == 3
     await b.settle()
     b.write(0, 1024)
+    went = await until(lambda: bool(b.aw))
     assert await until(lambda: bool(int(d.m_row_valid.value) & 1)) == 3
     await b.settle()
+    print("a Write may go after", went)
     b.want(0, 1024)
     assert await until(lambda: bool(int(d.m_cmd_valid.value) & 1)) == 9
     await b.settle()
@@ -814,6 +910,7 @@ def test_db_virt_media(num: int, stripe: int) -> None:
             "GRANULE_LOG2": 16 + num.bit_length(),
             "NUM_CMDS": SLOTS,
             "RD_RING_BYTES": 65536,
+            "WR_RING_BYTES": 65536,
         },
         extra_sources=(registers / "db_vcsd_regs_pkg.sv", registers / "db_vcsd_regs.sv"),
         env={"NUM_SSD": str(num), "STRIPE": str(stripe)},
