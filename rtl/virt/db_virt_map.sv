@@ -11,7 +11,7 @@ module db_virt_map
 #(
   parameter int ADDR_W       = 40,   ///< bits of a media address, more than GRANULE_LOG2
   parameter int NUM_SSD      = 2,    ///< 1, 2, 4, 8
-  parameter int GRANULE_LOG2 = 20,   ///< log2 of a granule's bytes
+  parameter int GRANULE_LOG2 = 20,   ///< log2 of a granule's bytes, more than STRIPE_LOG2
   localparam int LOOK_W      = ADDR_W - GRANULE_LOG2
 ) (
   input  logic                       clk,
@@ -36,8 +36,8 @@ module db_virt_map
   if (!(NUM_SSD inside {1, 2, 4, 8})) begin : g_bad
     $error("%m: NUM_SSD must be 1, 2, 4 or 8 (is %0d)", NUM_SSD);
   end
-  if (ADDR_W <= GRANULE_LOG2) begin : g_bad_granule
-    $error("%m: ADDR_W (%0d) must be more than GRANULE_LOG2 (%0d)", ADDR_W, GRANULE_LOG2);
+  if (ADDR_W <= GRANULE_LOG2 || GRANULE_LOG2 <= STRIPE_LOG2) begin : g_bad_granule
+    $error("%m: GRANULE_LOG2 (%0d) must be more than %0d, less than ADDR_W (%0d)", GRANULE_LOG2, STRIPE_LOG2, ADDR_W);
   end
 
   logic [51:0] all_q;  // pages of all SSDs

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_ahead with AHEAD: what reads is told to the media and goes, unchanged, in the order that the media says;
-all else passes in the same cycle; operators are told of each when it goes; a reset forgets, stop keeps back."""
+"""db_ssd_ahead with AHEAD: what moves user data is told to the media and goes in the order that the media says; all else
+passes in the same cycle; operators are told of each when it goes. A Write ends when engine and media have both said it, a
+Flush when the media has; a reset forgets, stop keeps back."""
 
 from __future__ import annotations
 
@@ -12,14 +13,17 @@ import cocotb
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from structs import layout
+from structs import enum, layout
 
 SLOTS = 16
 CMD, TAP, AHEAD = (layout("db_ssd_pkg", n) for n in ("cmd_t", "tap_cmd_t", "ahead_t"))
+COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
+KIND = enum("db_ssd_pkg", "ahead_kind_e")
+WRITE_FAULT = 0x280
 DESC = {"read": {"read_engine": 1, "to_host": 1}, "verify": {"read_engine": 1}, "zero": {"write_engine": 1, "zero": 1},
         "compare": {"write_engine": 1, "compare": 1, "from_host": 1},
-        "write": {"write_engine": 1, "write": 1, "from_host": 1}}  # fmt: skip
-WAITS = ("read", "verify", "compare")
+        "write": {"write_engine": 1, "write": 1, "from_host": 1}, "flush": {"write_engine": 1, "flush": 1}}  # fmt: skip
+WAITS = ("read", "verify", "compare", "write")
 
 
 class Bench:
@@ -32,12 +36,18 @@ class Bench:
         self.cmds: dict[int, tuple[str, dict[str, Any], dict[str, Any]]] = {}
         self.tap: tuple[str, int] | None = None  # of the command of the cycle before
         self.gone = 0
+        self.engine: list[tuple[int, int]] = []  # Writes that the engine is to end, with its status
+        self.media: list[int] = []  # Writes and Flushes that the media is to end
+        self.words: dict[int, list[int]] = {}  # what has been said of each that has not ended
+        self.done: tuple[int, int] | None = None  # the engine's completion that is offered
+        self.ended = 0
 
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
         for name in ("stop", "s_cmd_valid", "s_cmd", "s_piece", "s_tap_cmd", "s_tap_begin", "s_tap_begin_slot",
-                     "m_ahead_ready", "s_come_valid", "s_come_slot"):  # fmt: skip
+                     "m_ahead_ready", "s_come_valid", "s_come_slot", "s_ended_valid", "s_ended_slot", "s_ended_err",
+                     "s_completion_valid", "s_completion", "s_media_err", "m_completion_ready"):  # fmt: skip
             getattr(d, name).value = 0
         d.m_cmd_ready.value = 3
         await self.reset()
@@ -46,12 +56,15 @@ class Bench:
         self.dut.s_cmd_valid.value = 0
         self.dut.s_tap_begin.value = 0
         self.dut.s_come_valid.value = 0
+        self.dut.s_ended_valid.value = 0
+        self.dut.s_completion_valid.value = 0
         self.dut.rst.value = 1
         for _ in range(3):
             await FallingEdge(self.dut.clk)
         self.dut.rst.value = 0
         self.free = list(range(SLOTS))
-        for q in (self.told, self.asked, self.let, self.cmds):
+        self.done = None
+        for q in (self.told, self.asked, self.let, self.cmds, self.engine, self.media, self.words):
             q.clear()
         self.tap = None
 
@@ -67,7 +80,7 @@ class Bench:
             d.s_tap_begin_slot.value = at
             d.s_tap_cmd.value = TAP.pack(read=int(name == "read"), write=int("from_host" in DESC[name]),
                                          lba4k=self.cmds[at][1]["lba4k"], ctx=self.cmds[at][2])  # fmt: skip
-            if name not in WAITS:
+            if name not in WAITS and name != "flush":
                 del self.cmds[at]
                 self.free.append(at)
         tapped, self.tap = self.tap, None
@@ -82,7 +95,7 @@ class Bench:
                           "slba": rng.getrandbits(64)}  # fmt: skip
             self.cmds[slot] = (name, cmd, ctx)
             self.tap = (name, slot)
-            if name in WAITS:
+            if name in WAITS or name == "flush":
                 self.told.append(slot)
             else:
                 passing = name
@@ -95,29 +108,62 @@ class Bench:
             d.s_come_valid.value = 1
             d.s_come_slot.value = at
             self.let.append(at)
+        d.s_ended_valid.value = 0
+        if self.media and rng.random() < 0.3:
+            at, err = self.media.pop(rng.randrange(len(self.media))), int(rng.random() < 0.3)
+            d.s_ended_valid.value, d.s_ended_slot.value, d.s_ended_err.value = 1, at, err
+            self.words.setdefault(at, []).append(WRITE_FAULT if err else 0)
+        if self.done is None and self.engine and rng.random() < 0.3:
+            self.done = self.engine.pop(rng.randrange(len(self.engine)))
+        d.s_completion_valid.value = int(self.done is not None)
+        if self.done:
+            d.s_completion.value = COMPLETION.pack(slot=self.done[0], status={"sc": self.done[1]})
+        d.m_completion_ready.value = int(rng.random() < 0.7)
         await RisingEdge(d.clk)
+        if d.m_completion_valid.value and d.m_completion_ready.value:
+            self.end(COMPLETION.unpack(int(d.m_completion.value)))
+        if self.done and d.s_completion_ready.value:
+            self.words.setdefault(self.done[0], []).insert(0, self.done[1])  # it goes before the media's
+            self.done = None
         if d.m_ahead_valid.value and d.m_ahead_ready.value:
             ask, at = AHEAD.unpack(int(d.m_ahead.value)), self.told.popleft()
             name, cmd, _ = self.cmds[at]
-            assert (ask["slot"], ask["addr"], ask["bytes"]) == (at, cmd["media_addr"], cmd["bytes"])
-            assert bool(ask["compare"]) == (name == "compare")
-            self.asked.append(at)
+            size = cmd["ns_blocks"] << (12 if cmd["lba4k"] else 9) if name == "flush" else cmd["bytes"]
+            assert (ask["slot"], ask["addr"], ask["bytes"]) == (at, cmd["media_addr"], size)
+            kind = {"compare": "COMPARE", "write": "WRITE", "flush": "FLUSH"}.get(name, "READ")
+            assert ask["kind"] == KIND[f"AHEAD_{kind}"] and (name != "write" or ask["fua"] == cmd["fua"])
+            (self.media if name == "flush" else self.asked).append(at)
         went = int(d.m_cmd_valid.value)
         begins = bool(d.m_tap_begin.value)
         if passing:
             assert went == 2 and int(d.m_cmd.value) == CMD.pack(**self.cmds[slot][1])
         elif went:
             at = self.let.popleft()
-            name, cmd, ctx = self.cmds.pop(at)
+            name, cmd, ctx = self.cmds[at]
+            if name == "write":  # the media sees to FUA
+                cmd = cmd | {"fua": 0}
+                self.engine.append((at, rng.choice((0, 0, 4))))
+                self.media.append(at)
+            else:
+                del self.cmds[at]
+                self.free.append(at)
             assert went == (1 if "read_engine" in DESC[name] else 2) and int(d.m_cmd.value) == CMD.pack(**cmd)
             assert begins and int(d.m_tap_begin_slot.value) == at
-            assert int(d.m_tap_cmd.value) == TAP.pack(read=int(name == "read"), write=int(name == "compare"),
+            assert int(d.m_tap_cmd.value) == TAP.pack(read=int(name == "read"), write=int("from_host" in DESC[name]),
                                                       lba4k=cmd["lba4k"], ctx=ctx)  # fmt: skip
-            self.free.append(at)
             self.gone += 1
             begins = False
         assert begins == bool(tapped and tapped[0] not in WAITS), "operators are told of it when it goes, once"
         await FallingEdge(d.clk)
+
+    def end(self, completion: dict[str, Any]) -> None:
+        at = completion["slot"]
+        words = self.words.pop(at)
+        assert len(words) == (2 if self.cmds[at][0] == "write" else 1), "it is not over"
+        assert completion["status"]["sct"] << 8 | completion["status"]["sc"] == next((w for w in words if w), 0)
+        del self.cmds[at]
+        self.free.append(at)
+        self.ended += 1
 
 
 @cocotb.test()
@@ -128,7 +174,7 @@ async def commands_go_when_the_media_says_so(dut: Any) -> None:
         await b.step(0.9 if i % 400 < 300 else 0.1)
     for _ in range(300):
         await b.step(0)
-    assert not b.cmds and b.gone > 300 and not dut.busy.value
+    assert not b.cmds and b.gone > 200 and b.ended > 100 and not dut.busy.value
 
 
 @cocotb.test()

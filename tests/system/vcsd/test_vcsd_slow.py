@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_vcsd with an SSD that takes its time, or never answers: it costs its own namespaces, and no other's reads. Resets,
-Aborts, deleted queues and an SSD that dies, while its commands wait."""
+"""db_vcsd with an SSD that takes its time, or never answers: it costs its own namespaces, and no other's reads, writes and
+flushes. Resets, Aborts, deleted queues and an SSD that dies, while its commands wait."""
 
 from __future__ import annotations
 
@@ -50,6 +50,52 @@ def test_reads_beside_an_ssd_that_does_not_answer(slices: Driver, depth: int, co
     seen = measure(slices, NvmOpc.READ, depth, count)
     assert len(slices.sqs[ITS].pending) == 32, "the other SSD has answered nothing"
     assert seen.p99_us <= 1.05 * alone.p99_us and seen.mb_s >= 0.95 * alone.mb_s, (alone, seen)
+
+
+@pytest.mark.parametrize(("what", "beside"), [
+    (NvmOpc.WRITE, NvmOpc.WRITE), (NvmOpc.READ, NvmOpc.WRITE), (NvmOpc.WRITE, NvmOpc.FLUSH),
+    pytest.param(NvmOpc.WRITE, NvmOpc.READ, marks=pytest.mark.nightly),
+    pytest.param(NvmOpc.READ, NvmOpc.FLUSH, marks=pytest.mark.nightly),
+])  # fmt: skip
+def test_writes_and_flushes_too(slices: Driver, what: NvmOpc, beside: NvmOpc) -> None:
+    alone = measure(slices, what, 32, 200)
+    never_answers(slices)
+    commands_of_the_slow(slices, beside, 32)
+    slices.advance(8000)  # until its commands have gone as far as they can
+    seen = measure(slices, what, 32, 200)
+    slices.flush()
+    assert len(slices.sqs[ITS].pending) == 32, "the other SSD has answered nothing"
+    assert seen.p50_us <= 1.02 * alone.p50_us and seen.p99_us <= 1.1 * alone.p99_us, (alone, seen)
+    assert seen.mb_s >= 0.95 * alone.mb_s, (alone, seen)
+
+
+def test_writes_that_wait_are_there(slices: Driver) -> None:
+    """More of them than an SSD's ring has room for, FUA among them; the SSD takes its time, then all are there. A reset
+    meanwhile does not wait for it, and none is written after one of the controller that is."""
+    ssds = card_of(slices.sim).ssds
+    ssds.fault("late", port=1, count=60, delay_us=150)
+    slices.nsid = ITS
+    written = random.Random(11).randbytes(40 << 12)
+    buffers = []
+    for i in range(40):
+        buffers.append(slices.buffer(4096))
+        buffers[-1].write(written[i << 12 : (i + 1) << 12])
+        slices.submit(ITS, NvmOpc.WRITE, 8 * i, 7 | (1 << 30 if i % 5 == 0 else 0), buffers[-1], nsid=ITS)
+    slices.ring()
+    slices.wait(list(slices.sqs[ITS].pending.values()))
+    assert slices.read(0, 320, qid=ITS) == written
+    ssds.fault("late", port=1, count=60, delay_us=150)
+    for i in range(40):
+        slices.submit(ITS, NvmOpc.WRITE, 8 * i, 7, buffers[39 - i], nsid=ITS)
+    slices.ring()
+    slices.advance(3000)
+    begun = slices.sim.ns
+    slices.disable()
+    assert slices.sim.ns - begun < 100_000, "it waited for the SSD"
+    slices.start(queues=2, entries=64)
+    slices.write(0, written)
+    slices.flush()
+    assert slices.read(0, 320) == written
 
 
 def test_compares_and_verifies_pass_too(slices: Driver) -> None:
