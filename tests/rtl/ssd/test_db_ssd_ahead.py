@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_ahead with AHEAD: what moves user data is told to the media and goes in the order that the media says; all else
-passes in the same cycle; operators are told of each when it goes. A Write ends when engine and media have both said it, a
-Flush when the media has; a reset forgets, stop keeps back."""
+"""db_ssd_ahead with AHEAD: what moves user data is told to the media and goes in the order that the media says; all
+else passes in the same cycle; operators are told of each when it goes. A Write ends when engine and media have both
+said it, a Flush when the media has; a reset forgets, stop keeps back."""
 
 from __future__ import annotations
 

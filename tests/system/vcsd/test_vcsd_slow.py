@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_vcsd with an SSD that takes its time, or never answers: it costs its own namespaces, and no other's reads, writes and
-flushes. Resets, Aborts, deleted queues and an SSD that dies, while its commands wait."""
+"""db_vcsd with an SSD that takes its time, or never answers: it costs its own namespaces, and no other's reads, writes
+and flushes. Resets, Aborts, deleted queues and an SSD that dies, while its commands wait."""
 
 from __future__ import annotations
 
