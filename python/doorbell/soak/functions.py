@@ -33,7 +33,7 @@ from doorbell.soak.steps import LAYOUT, Step
 MEMORY_BYTES = 24 << 20  # of each function
 STEP = 1 << 36  # between their memories
 PATIENCE_US = 100_000  # simulated at full cost, as some function is always at work
-ENABLE_CYCLES = 25_000  # between two changes of VF Enable; SR-IOV wants a second
+ENABLE_CYCLES = 250_000  # between two changes of VF Enable, a ms; SR-IOV wants a second
 SHARERS = (0, 1)  # have the last function's namespace too
 MANY = 9  # functions for which the default NUM_QP is enough
 
