@@ -7,7 +7,7 @@
 // waits here for another's SSD.
 // A part whose SSD is not there, or has blocks that are too large, is not asked for: m_known says of which SSDs it gets errors.
 // A Flush goes to the SSDs that its namespace's granules are on, which are looked at 16 at a time (then others have their
-// turn), or to those that s_flush names.
+// turn), or to those that s_flush names. One that is not there may have what was written in its cache: an error.
 // Latency: of one chunk, 8 cycles to its lane; a Flush 4 and 3 a granule, of s_flush 2. Throughput: a chunk every 8 cycles.
 module db_virt_plan
   import db_ssd_pkg::*, db_virt_pkg::*;
@@ -42,6 +42,7 @@ module db_virt_plan
   output logic                     m_known_write,
   output logic                     m_known_flush,
   output logic                     m_known_fua,
+  output logic                     m_known_err,    ///< of a Flush: not all that it concerns are there
   output logic [SLOT_W-1:0]        m_known_slot,
   output known_t                   m_known,
   output logic [8:0]               m_known_bursts, ///< of a Write, in all
@@ -87,7 +88,7 @@ module db_virt_plan
   logic [31:0]         left_q, len512_q;
   logic [PART_LOG2:0]  room, now;          // bytes to the chunk's end; of the part
   place_t              place;
-  logic [NUM_SSD-1:0]  none_q, first_q, here, to, span, present;
+  logic [NUM_SSD-1:0]  none_q, first_q, here, to, span, present, asked;
   logic [NUM_SSD-1:0][11:0] ends_q;        // the last part on each SSD
   logic [11:0]         part_q;
   logic                big;
@@ -96,7 +97,7 @@ module db_virt_plan
   assign room          = (PART_LOG2 + 1)'(1 << PART_LOG2) - {1'b0, at_q[PART_LOG2-1:0]};
   assign granule_next  = {at_q[ADDR_W-1:GRANULE_LOG2] + 1'b1, GRANULE_LOG2'(0)};
   assign flush_end     = (ADDR_W + 1)'(cmd_q.addr[ADDR_W-1:0]) + cmd_q.bytes[ADDR_W:0];
-  assign flush_all     = (ADDR_W + 1)'(granule_next) >= flush_end || (mask_q | span) == present;
+  assign flush_all     = (ADDR_W + 1)'(granule_next) >= flush_end || &(mask_q | span);
   assign last          = flush ? flush_all || part_q == 12'(GRANULES - 1) : left_q <= 32'(room);
   assign now           = last ? left_q[PART_LOG2:0] : room;
   assign big           = cmd_q.bytes[31:0] > 32'(write ? WR_RING_BYTES : RD_RING_BYTES);
@@ -124,7 +125,7 @@ module db_virt_plan
     to     = here & ~none_q;
     span   = '0;                           // all that have part of the granule
     for (int i = 0; i < NUM_SSD; i++)
-      span[i] = present[i] && s_extent.valid && SSD_W'(i) >> s_extent.log2 == s_extent.ssd >> s_extent.log2;
+      span[i] = s_extent.valid && SSD_W'(i) >> s_extent.log2 == s_extent.ssd >> s_extent.log2;
   end
   assign put        = state_q == ST_SEND && place_valid && to != '0;
   assign place_take = place_valid && (state_q == ST_LOOK || !put || lane_room);
@@ -179,6 +180,7 @@ module db_virt_plan
       ST_VERDICT: begin
         at_q    <= cmd_q.addr[ADDR_W-1:0];
         left_q  <= cmd_q.bytes[31:0];
+        mask_q  <= held_q ? mask_q : asked;
         first_q <= '1;
         part_q  <= '0;
         ask_q   <= !held_q && !flush;
@@ -211,12 +213,12 @@ module db_virt_plan
     end
   end
 
-  logic [NUM_SSD-1:0] asked;
-  assign asked          = mask_q & ~none_q;
+  assign asked          = mask_q & (flush ? present : ~none_q);
   assign m_known_valid  = state_q == ST_VERDICT && !held_q;
   assign m_known_write  = write;
   assign m_known_flush  = flush;
   assign m_known_fua    = cmd_q.fua;
+  assign m_known_err    = flush && (mask_q & ~present) != '0;
   assign m_known_slot   = cmd_q.slot;
   assign m_known        = '{mask: MAX_SSD'(asked),
                             let_go: '{compare: cmd_q.kind == AHEAD_COMPARE, none: MAX_SSD'(none_q),

@@ -18,6 +18,7 @@ module db_virt_tally
   input  logic                           s_begin_valid,
   input  logic [SLOT_W-1:0]              s_begin_slot,
   input  logic [COUNT_W-1:0]             s_begin_count,
+  input  logic                           s_begin_err,    ///< an error from the start
   input  logic [USER_W-1:0]              s_begin_user,
   /// pulses: a call
   input  logic [CALLERS-1:0]             s_call_valid,
@@ -64,7 +65,7 @@ module db_virt_tally
   end
   assign word = mem_q[now.slot[CMD_W-1:0]];
   assign last = word.count == COUNT_W'(1);
-  assign next = s_begin_valid ? '{count: s_begin_count, err: 1'b0, user: s_begin_user}
+  assign next = s_begin_valid ? '{count: s_begin_count, err: s_begin_err, user: s_begin_user}
                               : '{count: word.count - 1'b1, err: word.err || now.err, user: word.user};
   always_ff @(posedge clk) begin
     if (s_begin_valid || heard) mem_q[s_begin_valid ? s_begin_slot[CMD_W-1:0] : now.slot[CMD_W-1:0]] <= next;

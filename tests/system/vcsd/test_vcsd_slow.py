@@ -170,3 +170,20 @@ def test_an_ssd_dies_while_commands_wait(slices: Driver) -> None:
         slices.advance(1000)
     slices.nsid = ITS
     assert slices.read(0, 8) == DATA[:4096]
+
+
+def test_a_flush_does_not_pass_over_an_ssd_that_is_away(slices: Driver) -> None:
+    """What was acknowledged may be in its cache: a Flush of its namespace fails while it is away, that of another does not."""
+    sim = card_of(slices.sim)
+    sim.ssds.link(False, port=1)
+    slices.advance(20_000)
+    for nsid, status in ((MINE, Status.SUCCESS), (ITS, Status.WRITE_FAULT)):
+        flush = slices.submit(1, NvmOpc.FLUSH, nsid=nsid)
+        slices.ring()
+        slices.wait([flush])
+        assert flush.status == status, nsid
+    sim.ssds.link(True, port=1)
+    while sim.up != 3:
+        slices.advance(1000)
+    slices.nsid = ITS
+    slices.flush()
