@@ -77,7 +77,8 @@ module db_virt_ahead
   logic off;
   assign off = rst || forget;
 
-  logic               flush_valid, flush_ready, known_valid, known_write, known_flush, known_fua, known_err, plan_idle;
+  logic               flush_valid, flush_ready, plan_idle;
+  logic               known_valid, known_write, known_flush, known_fua, known_err;
   logic [SLOT_W-1:0]  flush_slot, known_slot;
   logic [NUM_SSD-1:0] flush_ssds, want_valid, want_ready, room_valid, room_ready;
   known_t             known;
@@ -90,7 +91,8 @@ module db_virt_ahead
     .s_ahead_ready, .s_ahead,
     .s_flush_valid(flush_valid), .s_flush_ready(flush_ready), .s_flush_slot(flush_slot), .s_flush_ssds(flush_ssds),
     .m_known_valid(known_valid), .m_known_write(known_write), .m_known_flush(known_flush), .m_known_fua(known_fua),
-    .m_known_err(known_err), .m_known_slot(known_slot), .m_known(known), .m_known_bursts(known_bursts), .m_want_valid(want_valid),
+    .m_known_err(known_err), .m_known_slot(known_slot), .m_known(known), .m_known_bursts(known_bursts),
+    .m_want_valid(want_valid),
     .m_want_ready(want_ready), .m_want(want), .m_room_valid(room_valid), .m_room_ready(room_ready), .m_room(room));
 
   // ---- the SSDs
@@ -129,8 +131,8 @@ module db_virt_ahead
   let_t              may_let;
   db_virt_tally #(.NUM_CMDS(NUM_CMDS), .CALLERS(NUM_SSD), .COUNT_W(4), .USER_W(1), .DEPTH(NUM_CMDS)) i_room (
     .clk, .rst(off), .s_begin_valid(known_valid && known_write), .s_begin_slot(known_slot), .s_begin_count(ssds),
-    .s_begin_err(1'b0), .s_begin_user(1'b0), .s_call_valid(call_valid), .s_call_slot(call_slot), .s_call_err('0), .m_valid(has_valid),
-    .m_slot(has_slot), .m_err(), .m_user(), .idle(room_idle));
+    .s_begin_err(1'b0), .s_begin_user(1'b0), .s_call_valid(call_valid), .s_call_slot(call_slot), .s_call_err('0),
+    .m_valid(has_valid), .m_slot(has_slot), .m_err(), .m_user(), .idle(room_idle));
   db_fifo #(.WIDTH(SLOT_W), .DEPTH(NUM_CMDS)) i_may (
     .clk, .rst(off), .s_valid(has_valid), .s_ready(), .s_data(has_slot), .m_valid(may_valid), .m_ready(may),
     .m_data(may_slot), .level());

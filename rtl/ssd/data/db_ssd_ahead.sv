@@ -2,18 +2,16 @@
 // For a media that is far away and of many: commands wait here until they need not wait for it.
 //
 // Why: the engines work in the order of what they are given, so a command whose media takes its time would hold up all
-// behind it. With AHEAD the media is told of a Read, Verify, Compare or Write when the command comes; it names the slot
+// behind it. So the media is told of a Read, Verify, Compare or Write when the command comes; it names the slot
 // when what is read can be had at once, what is written has room; then the command goes to its engine. The media says again
 // how a Write has ended, and that is its end (db_ssd_ahead_end). A Flush it does alone. All else passes straight.
 // There is room for every command with a slot. Operators are told of a command when it goes, as packets come in that order.
 // A reset forgets all that waits here, and the media with it; nobody need wait for the media before.
-// Latency: without AHEAD none, and no logic; else 1 cycle to m_ahead, from s_come 3 to the engine. Throughput: a command
-// every 3 cycles.
+// Latency: 1 cycle to m_ahead, from s_come 3 to the engine. Throughput: a command every 3 cycles.
 module db_ssd_ahead
   import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
-  parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
-  parameter bit AHEAD    = 1'b0  ///< the media wants to be told ahead
+  parameter int NUM_CMDS = 128   ///< command slots: power of two, 2..256
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -55,109 +53,89 @@ module db_ssd_ahead
   output slot_completion_t  m_completion,
   output logic              m_media_err
 );
-  if (!AHEAD) begin : g_straight
-    logic unused_ok;
-    assign busy             = 1'b0;
-    assign s_cmd_ready      = m_cmd_ready;
-    assign m_cmd_valid      = s_cmd_valid;
-    assign m_cmd            = s_cmd;
-    assign m_piece          = s_piece;
-    assign m_tap_cmd        = s_tap_cmd;
-    assign m_tap_begin      = s_tap_begin;
-    assign m_tap_begin_slot = s_tap_begin_slot;
-    assign m_ahead_valid    = 1'b0;
-    assign m_ahead          = '0;
-    assign s_completion_ready = m_completion_ready;
-    assign m_completion_valid = s_completion_valid;
-    assign m_completion       = s_completion;
-    assign m_media_err        = s_media_err;
-    assign unused_ok          = &{1'b0, clk, rst, stop, m_ahead_ready, s_come_valid, s_come_slot, s_ended_valid,
-                                  s_ended_slot, s_ended_err};
-  end else begin : g_ahead
-    localparam int CMD_W = $clog2(NUM_CMDS);
-    function automatic logic waits(input op_desc_t desc);
-      return desc.read_engine || desc.compare || desc.write;
-    endfunction
-    logic put, pass, ask_room, come_valid, look, look_q, ready_q, go, over;  // over: a Write or Flush has ended
-    logic [SLOT_W-1:0] come;
-    logic [CMD_W:0]    inside_q;
-    cmd_t              cmd;
-    assign put  = s_cmd_valid != '0 && (waits(s_cmd.desc) || s_cmd.desc.flush);
-    assign pass = s_cmd_valid[1] && !put;
-    ahead_t ask;
-    cmd_t   kept;
-    always_comb begin
-      ask  = '{slot: s_cmd.slot, kind: AHEAD_READ, fua: s_cmd.fua, addr: s_cmd.media_addr, bytes: 64'(s_cmd.bytes)};
-      kept = s_cmd;
-      if (s_cmd.desc.compare) ask.kind = AHEAD_COMPARE;
-      if (s_cmd.desc.write) begin
-        ask.kind = AHEAD_WRITE;
-        kept.fua = 1'b0;        // the media's, too
-      end
-      if (s_cmd.desc.flush) begin
-        ask.kind  = AHEAD_FLUSH;
-        ask.bytes = s_cmd.lba4k ? s_cmd.ns_blocks << 12 : s_cmd.ns_blocks << 9;
-      end
+  localparam int CMD_W = $clog2(NUM_CMDS);
+  function automatic logic waits(input op_desc_t desc);
+    return desc.read_engine || desc.compare || desc.write;
+  endfunction
+  logic put, pass, ask_room, come_valid, look, look_q, ready_q, go, over;  // over: a Write or Flush has ended
+  logic [SLOT_W-1:0] come;
+  logic [CMD_W:0]    inside_q;
+  cmd_t              cmd;
+  assign put  = s_cmd_valid != '0 && (waits(s_cmd.desc) || s_cmd.desc.flush);
+  assign pass = s_cmd_valid[1] && !put;
+  ahead_t ask;
+  cmd_t   kept;
+  always_comb begin
+    ask  = '{slot: s_cmd.slot, kind: AHEAD_READ, fua: s_cmd.fua, addr: s_cmd.media_addr, bytes: 64'(s_cmd.bytes)};
+    kept = s_cmd;
+    if (s_cmd.desc.compare) ask.kind = AHEAD_COMPARE;
+    if (s_cmd.desc.write) begin
+      ask.kind = AHEAD_WRITE;
+      kept.fua = 1'b0;        // the media's, too
     end
-
-    // ---- to the media, and what it says
-    db_fifo #(.WIDTH($bits(ahead_t)), .DEPTH(NUM_CMDS)) i_asks (
-      .clk, .rst, .s_valid(put), .s_ready(ask_room),
-      .s_data(ask), .m_valid(m_ahead_valid), .m_ready(m_ahead_ready), .m_data(m_ahead), .level());
-    db_fifo #(.WIDTH(SLOT_W), .DEPTH(NUM_CMDS)) i_come (
-      .clk, .rst, .s_valid(s_come_valid), .s_ready(), .s_data(s_come_slot), .m_valid(come_valid), .m_ready(look),
-      .m_data(come), .level());
-
-    // ---- what waits
-    typedef struct packed {
-      logic [QID_W-1:0] sqid;
-      logic [15:0]      cid;
-      logic [31:0]      nsid;
-      logic [63:0]      slba;
-    } beside_t;
-    beside_t beside;
-    assign look = come_valid && !look_q && !ready_q;
-    db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
-      .clk, .we(put), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(kept), .re(look), .raddr(come[CMD_W-1:0]), .rdata(cmd));
-    db_ram_sdp #(.WIDTH($bits(beside_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_beside (
-      .clk, .we(s_tap_begin && waits(s_tap_cmd.ctx.desc)), .waddr(s_tap_begin_slot[CMD_W-1:0]),
-      .wdata({s_tap_cmd.ctx.sqid, s_tap_cmd.ctx.cid, s_tap_cmd.ctx.nsid, s_tap_cmd.ctx.slba}), .re(look),
-      .raddr(come[CMD_W-1:0]), .rdata(beside));
-
-    // ---- one that has come goes when no other passes, nor its message to operators
-    assign go = ready_q && !stop && !pass && !s_tap_begin && m_cmd_ready[!cmd.desc.read_engine];
-    always_ff @(posedge clk) begin
-      look_q   <= look && !rst;
-      ready_q  <= (look_q || (ready_q && !go)) && !rst;
-      inside_q <= rst ? '0 : inside_q + (CMD_W + 1)'(put) - (CMD_W + 1)'(go && !cmd.desc.write) - (CMD_W + 1)'(over);
+    if (s_cmd.desc.flush) begin
+      ask.kind  = AHEAD_FLUSH;
+      ask.bytes = s_cmd.lba4k ? s_cmd.ns_blocks << 12 : s_cmd.ns_blocks << 9;
     end
-    assign s_cmd_ready      = m_cmd_ready;
-    assign m_cmd_valid      = {pass || (go && !cmd.desc.read_engine), go && cmd.desc.read_engine};
-    assign m_cmd            = go ? cmd : s_cmd;
-    assign m_piece          = go ? '0 : s_piece;
-    assign m_tap_begin      = go || (s_tap_begin && !waits(s_tap_cmd.ctx.desc));
-    assign m_tap_begin_slot = go ? cmd.slot : s_tap_begin_slot;
-    always_comb begin
-      m_tap_cmd       = s_tap_cmd;
-      m_tap_cmd.read  = 1'b0;                // of what waits, later
-      m_tap_cmd.write = s_tap_cmd.write && !waits(s_tap_cmd.ctx.desc);
-      if (go) m_tap_cmd = '{
-        read: cmd.desc.to_host, write: cmd.desc.from_host, lba4k: cmd.lba4k,
-        ctx: '{desc: cmd.desc, fn: cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid, slba: beside.slba,
-               bytes: cmd.bytes}};
-    end
-    assign busy = inside_q != '0;
+  end
 
-    // ---- ends
-    db_ssd_ahead_end #(.NUM_CMDS(NUM_CMDS)) i_end (
-      .clk, .rst, .s_cmd_valid(s_cmd_valid != '0), .s_cmd_slot(s_cmd.slot), .s_cmd_write(s_cmd.desc.write),
-      .s_cmd_flush(s_cmd.desc.flush), .s_completion_valid, .s_completion_ready, .s_completion, .s_media_err,
-      .s_ended_valid, .s_ended_slot, .s_ended_err, .m_completion_valid, .m_completion_ready, .m_completion,
-      .m_media_err, .over);
+  // ---- to the media, and what it says
+  db_fifo #(.WIDTH($bits(ahead_t)), .DEPTH(NUM_CMDS)) i_asks (
+    .clk, .rst, .s_valid(put), .s_ready(ask_room),
+    .s_data(ask), .m_valid(m_ahead_valid), .m_ready(m_ahead_ready), .m_data(m_ahead), .level());
+  db_fifo #(.WIDTH(SLOT_W), .DEPTH(NUM_CMDS)) i_come (
+    .clk, .rst, .s_valid(s_come_valid), .s_ready(), .s_data(s_come_slot), .m_valid(come_valid), .m_ready(look),
+    .m_data(come), .level());
+
+  // ---- what waits
+  typedef struct packed {
+    logic [QID_W-1:0] sqid;
+    logic [15:0]      cid;
+    logic [31:0]      nsid;
+    logic [63:0]      slba;
+  } beside_t;
+  beside_t beside;
+  assign look = come_valid && !look_q && !ready_q;
+  db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
+    .clk, .we(put), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(kept), .re(look), .raddr(come[CMD_W-1:0]), .rdata(cmd));
+  db_ram_sdp #(.WIDTH($bits(beside_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_beside (
+    .clk, .we(s_tap_begin && waits(s_tap_cmd.ctx.desc)), .waddr(s_tap_begin_slot[CMD_W-1:0]),
+    .wdata({s_tap_cmd.ctx.sqid, s_tap_cmd.ctx.cid, s_tap_cmd.ctx.nsid, s_tap_cmd.ctx.slba}), .re(look),
+    .raddr(come[CMD_W-1:0]), .rdata(beside));
+
+  // ---- one that has come goes when no other passes, nor its message to operators
+  assign go = ready_q && !stop && !pass && !s_tap_begin && m_cmd_ready[!cmd.desc.read_engine];
+  always_ff @(posedge clk) begin
+    look_q   <= look && !rst;
+    ready_q  <= (look_q || (ready_q && !go)) && !rst;
+    inside_q <= rst ? '0 : inside_q + (CMD_W + 1)'(put) - (CMD_W + 1)'(go && !cmd.desc.write) - (CMD_W + 1)'(over);
+  end
+  assign s_cmd_ready      = m_cmd_ready;
+  assign m_cmd_valid      = {pass || (go && !cmd.desc.read_engine), go && cmd.desc.read_engine};
+  assign m_cmd            = go ? cmd : s_cmd;
+  assign m_piece          = go ? '0 : s_piece;
+  assign m_tap_begin      = go || (s_tap_begin && !waits(s_tap_cmd.ctx.desc));
+  assign m_tap_begin_slot = go ? cmd.slot : s_tap_begin_slot;
+  always_comb begin
+    m_tap_cmd       = s_tap_cmd;
+    m_tap_cmd.read  = 1'b0;                // of what waits, later
+    m_tap_cmd.write = s_tap_cmd.write && !waits(s_tap_cmd.ctx.desc);
+    if (go) m_tap_cmd = '{
+      read: cmd.desc.to_host, write: cmd.desc.from_host, lba4k: cmd.lba4k,
+      ctx: '{desc: cmd.desc, fn: cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid, slba: beside.slba,
+             bytes: cmd.bytes}};
+  end
+  assign busy = inside_q != '0;
+
+  // ---- ends
+  db_ssd_ahead_end #(.NUM_CMDS(NUM_CMDS)) i_end (
+    .clk, .rst, .s_cmd_valid(s_cmd_valid != '0), .s_cmd_slot(s_cmd.slot), .s_cmd_write(s_cmd.desc.write),
+    .s_cmd_flush(s_cmd.desc.flush), .s_completion_valid, .s_completion_ready, .s_completion, .s_media_err,
+    .s_ended_valid, .s_ended_slot, .s_ended_err, .m_completion_valid, .m_completion_ready, .m_completion,
+    .m_media_err, .over);
 
 `ifndef SYNTHESIS
-    always_ff @(posedge clk) if (!rst && put) assert (ask_room);
-    always_ff @(posedge clk) if (!rst && s_cmd_valid != '0) assert (&m_cmd_ready);
+  always_ff @(posedge clk) if (!rst && put) assert (ask_room);
+  always_ff @(posedge clk) if (!rst && s_cmd_valid != '0) assert (&m_cmd_ready);
 `endif
-  end
 endmodule

@@ -16,7 +16,7 @@ module db_ssd_data
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter bit SGL      = 1'b0, ///< takes SGLs
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media
-  parameter bit AHEAD = 1'b0,    ///< the media is told of reads ahead
+  parameter bit AHEAD = 1'b0,    ///< the media is told ahead (db_ssd_ahead)
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -143,14 +143,26 @@ module db_ssd_data
   assign end_slot[0]      = m_read_completion.slot;
   assign state.read_idle  = read_idle && !waiting[0] && !ahead_busy;
   assign state.write_idle = write_idle && !waiting[1];
-  db_ssd_ahead #(.NUM_CMDS(NUM_CMDS), .AHEAD(AHEAD)) i_ahead (
-    .clk, .rst, .stop, .busy(ahead_busy), .s_cmd_valid(turn_valid), .s_cmd_ready(turn_ready), .s_cmd(turn),
-    .s_piece(turn_piece), .s_tap_cmd(turn_tap), .s_tap_begin(turn_begin), .s_tap_begin_slot(turn_begin_slot),
-    .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_piece(piece), .m_tap_cmd, .m_tap_begin,
-    .m_tap_begin_slot, .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot, .s_ended_valid,
-    .s_ended_slot, .s_ended_err, .s_completion_valid(write_done_valid), .s_completion_ready(write_done_ready),
-    .s_completion(write_done), .s_media_err(write_err), .m_completion_valid(m_write_completion_valid),
-    .m_completion_ready(m_write_completion_ready), .m_completion(m_write_completion), .m_media_err(media_err[1]));
+  if (AHEAD) begin : g_ahead
+    db_ssd_ahead #(.NUM_CMDS(NUM_CMDS)) i_ahead (
+      .clk, .rst, .stop, .busy(ahead_busy), .s_cmd_valid(turn_valid), .s_cmd_ready(turn_ready), .s_cmd(turn),
+      .s_piece(turn_piece), .s_tap_cmd(turn_tap), .s_tap_begin(turn_begin), .s_tap_begin_slot(turn_begin_slot),
+      .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_piece(piece), .m_tap_cmd, .m_tap_begin,
+      .m_tap_begin_slot, .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot, .s_ended_valid,
+      .s_ended_slot, .s_ended_err, .s_completion_valid(write_done_valid), .s_completion_ready(write_done_ready),
+      .s_completion(write_done), .s_media_err(write_err), .m_completion_valid(m_write_completion_valid),
+      .m_completion_ready(m_write_completion_ready), .m_completion(m_write_completion), .m_media_err(media_err[1]));
+  end else begin : g_at_once
+    logic unused_ok;
+    assign ahead_busy = 1'b0;
+    assign {cmd_valid, cmd, piece} = {turn_valid, turn, turn_piece};
+    assign turn_ready = cmd_ready;
+    assign {m_tap_cmd, m_tap_begin, m_tap_begin_slot} = {turn_tap, turn_begin, turn_begin_slot};
+    assign {m_write_completion_valid, m_write_completion, media_err[1]} = {write_done_valid, write_done, write_err};
+    assign write_done_ready = m_write_completion_ready;
+    assign {m_ahead_valid, m_ahead} = '0;
+    assign unused_ok = &{1'b0, m_ahead_ready, s_come_valid, s_come_slot, s_ended_valid, s_ended_slot, s_ended_err};
+  end
 
   db_ssd_read_engine #(
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL)

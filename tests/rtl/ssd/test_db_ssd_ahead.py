@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_ahead with AHEAD: what moves user data is told to the media and goes in the order that the media says; all
+"""db_ssd_ahead: what moves user data is told to the media and goes in the order that the media says; all
 else passes in the same cycle; operators are told of each when it goes. A Write ends when engine and media have both
 said it, a Flush when the media has; a reset forgets, stop keeps back."""
 
@@ -214,4 +214,4 @@ async def latencies(dut: Any) -> None:
 
 
 def test_db_ssd_ahead() -> None:
-    bench.run(__file__, "db_ssd_ahead", {"NUM_CMDS": SLOTS, "AHEAD": 1})
+    bench.run(__file__, "db_ssd_ahead", {"NUM_CMDS": SLOTS})

@@ -173,7 +173,7 @@ def test_an_ssd_dies_while_commands_wait(slices: Driver) -> None:
 
 
 def test_a_flush_does_not_pass_over_an_ssd_that_is_away(slices: Driver) -> None:
-    """What was acknowledged may be in its cache: a Flush of its namespace fails while it is away, that of another does not."""
+    """What was acknowledged may be in its cache: a Flush of its namespace fails while it is away; no other's does."""
     sim = card_of(slices.sim)
     sim.ssds.link(False, port=1)
     slices.advance(20_000)
