@@ -6,7 +6,6 @@ The PF's client is the Python driver over vfio-user: three emulated guests at on
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,8 @@ from conftest import BACKEND
 from doorbell.nvme import namespaces, virtualization
 from doorbell.nvme.constants import NsAttach
 from doorbell.nvme.driver import Driver
-from doorbell.qemu import root as vmroot
-from doorbell.vm.functions import socket_of_vf
-from doorbell.vm.guest import Guest, Vm, read_script
+from doorbell.vm.guest import Guest, Vm
+from running_guest import Running
 from test_vfio_user import new_driver
 from test_vm import GUEST, pytestmark
 
@@ -36,9 +34,7 @@ def test_guests_beside_a_pf_at_work(tmp_path: Path) -> None:
     path = tmp_path / "drive"
     server = Vm(Guest(stock="none"), OPTIONS)
     server.start_server(path)
-    said = {fn: bytearray() for fn in GUESTS}
-    codes: dict[int, int] = {}
-    vms: list[Vm] = []
+    guests: list[Running] = []
     rounds = 0
     try:
         drive, pf = new_driver(str(path), 1)
@@ -47,30 +43,22 @@ def test_guests_beside_a_pf_at_work(tmp_path: Path) -> None:
         for fn in GUESTS:
             virtualization.assign(pf, fn, queues=1, interrupts=2)
             virtualization.online(pf, fn)
-        threads = []
         for fn in GUESTS:
-            folder = tmp_path / str(fn)
-            folder.mkdir()
-            log = folder / "console"
-            guest = Guest(log=str(log), timeout=900, append=f"SECONDS_OF_WORK={WORK_S}")
-            vm = Vm(guest, [], sink=said[fn].extend, device=Path(socket_of_vf(path, fn)))
-            vms.append(vm)
-            channels = vm.launch(vmroot.ensure(), folder, read_script(str(GUEST / "verified.sh")), "tcg", log)
-            threads.append(threading.Thread(target=lambda f=fn, v=vm, c=channels: codes.update({f: v.follow(*c)})))
-            threads[-1].start()
-        while any(t.is_alive() for t in threads):
+            guests.append(Running(path, fn, tmp_path / str(fn), GUEST / "verified.sh", WORK_S))
+        while any(g.thread.is_alive() for g in guests):
             change_the_other(pf, rounds)
-            rounds += all(b"at work" in text for text in said.values())
-            for t in threads:
-                t.join(0.2)
+            rounds += all(b"at work" in g.said for g in guests)
+            for g in guests:
+                g.thread.join(0.2)
         drive.close()
     finally:
-        for vm in vms:
-            vm.kill()
+        for g in guests:
+            g.vm.kill()
         status = server.stop_server()
-    assert codes == dict.fromkeys(GUESTS, 0), said
+    said = [g.said for g in guests]
+    assert [g.code for g in guests] == [0, 0], said
     assert status == 0 and rounds >= 5
-    assert all(int(text.split()[-1]) >= 1 for text in said.values())
+    assert all(int(text.split()[-1]) >= 1 for text in said)
 
 
 def change_the_other(pf: Driver, number: int) -> None:
