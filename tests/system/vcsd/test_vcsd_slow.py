@@ -61,12 +61,11 @@ def test_writes_and_flushes_too(slices: Driver, what: NvmOpc, beside: NvmOpc) ->
     alone = measure(slices, what, 32, 200)
     never_answers(slices)
     commands_of_the_slow(slices, beside, 32)
-    slices.advance(8000)  # until its commands have gone as far as they can
+    slices.advance(14_000)  # until its commands have gone as far as they can
     seen = measure(slices, what, 32, 200)
     slices.flush()
     assert len(slices.sqs[ITS].pending) == 32, "the other SSD has answered nothing"
-    assert seen.p50_us <= 1.02 * alone.p50_us and seen.p99_us <= 1.1 * alone.p99_us, (alone, seen)
-    assert seen.mb_s >= 0.95 * alone.mb_s, (alone, seen)
+    assert seen.p99_us <= 1.05 * alone.p99_us and seen.mb_s >= 0.95 * alone.mb_s, (alone, seen)
 
 
 def test_writes_that_wait_are_there(slices: Driver) -> None:
