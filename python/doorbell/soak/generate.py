@@ -23,6 +23,7 @@ class Shape:
     spaces: int = 1
     keys: bool = False
     manage: bool = False  # namespaces can be made and deleted
+    ssds: int = 0  # that the drive stores in
 
 
 class Generator:

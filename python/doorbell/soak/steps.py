@@ -51,7 +51,7 @@ STEPS: dict[str, dict[str, Any]] = {
     # A reset so long after a command was sent; q: of a Write or a deletion; blocks: of a namespace.
     "cut": {"what": CUTS, "ns": 1, "size": 512, "cycles": 1000, "kind": KINDS, "q": 1, "at": 0, "count": 8, "data": 0,
             "blocks": 512, "slot": 1, "key": 1},
-    "ns_create": {"blocks": 512, "size": 512, "shared": 0},
+    "ns_create": {"blocks": 512, "size": 512, "shared": 0, "on": 0},  # on: SSD 1, 2 ... of db_vcsd, or beyond: all; 0: any
     "ns_delete": {"ns": 1, "busy": 0},
     "attach": {"ns": 1, "to": 0},  # to: a function
     "detach": {"ns": 1, "to": 0, "busy": 0},
