@@ -49,6 +49,17 @@ void ModelDrive::data_read(ReadOp& o) {
     at(std::max(now + latency, free), T_DONE, o.cmd);
 }
 
+// What a Read sends up to byte `end`: a block is read at once, in however many packets it goes, so none is ever in parts of
+// two Writes.
+bool ModelDrive::take_blocks(ModelCommand& m, u64 end) {
+    const u64 block = u64{1} << c.lba_shift, to = (end + block - 1) & ~(block - 1);
+    if (to <= m.got) return true;
+    if (m.buf.size() < m.bytes) m.buf.resize(m.bytes);
+    const u64 from = m.got;
+    m.got = to;
+    return media.store.load(m.buf.data() + from, (m.lba << c.lba_shift) + from, to - from);
+}
+
 bool ModelDrive::next_data_write() {
     const u32 i = write_q.front();
     ModelCommand& m = of(i);
@@ -59,13 +70,12 @@ bool ModelDrive::next_data_write() {
     const u32 mps = pci.mps();
     const u32 n = u32(std::min<u64>(left, mps - (addr & (mps - 1))));
     u8 data[PAGE];
-    if (m.admin) {
-        std::memcpy(data, m.buf.data() + m.issued, n);
-    } else if (!media.store.load(data, (m.lba << c.lba_shift) + m.issued, n)) {
+    if (!m.admin && !take_blocks(m, m.issued + n)) {
         write_q.pop_front();
         finish(i, STATUS_READ_ERROR);
         return true;
     }
+    std::memcpy(data, m.buf.data() + m.issued, n);
     if (m.damage && m.issued + n == m.bytes) {
         for (u32 k = 0; k < n; ++k) data[k] = u8(~data[k]);
         port->damage_next();
