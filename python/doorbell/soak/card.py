@@ -22,6 +22,8 @@ PARAMS = {"DATA_W": 128, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES":
 SSD_BYTES = 4 << 20  # of each SSD
 GRANULE = 1 << 20
 UP_CYCLES = 60_000_000  # in which an SSD that is there comes up, however it was left
+SOON_CYCLES = 500_000  # in which one does with which nothing was wrong but its commands
+PATIENT_US = 150  # so late a command may be, and is not too late for the card
 
 SPEEDS: tuple[dict[str, Latency], ...] = (
     {"read": Latency(4000), "write": Latency(2000), "flush": Latency(5000), "other": Latency(4000)},
@@ -46,8 +48,8 @@ class CardMachine(Machine):
         return sim
 
     @property
-    def all_ssds(self) -> frozenset[int]:
-        return frozenset(range(self.shape.ssds))
+    def all_bits(self) -> int:
+        return (1 << self.shape.ssds) - 1
 
     def power_on(self, timing: int) -> None:
         speed = SPEEDS[timing % len(SPEEDS)]
@@ -78,9 +80,9 @@ class CardMachine(Machine):
         space.ssds = frozenset(ssds)
         return space
 
-    def comes_up(self, wanted: int) -> bool:
-        """Waits until these SSDs (bits) are up."""
-        end = self.sim.cycle + UP_CYCLES
+    def comes_up(self, wanted: int, patient: bool = True) -> bool:
+        """Waits until these SSDs (bits) are up; not patient: soon, or not."""
+        end = self.sim.cycle + (UP_CYCLES if patient else SOON_CYCLES)
         while self.sim.up & wanted != wanted and self.sim.cycle < end:
             self.drive.advance(1000)
             self.drive.poll()
@@ -89,4 +91,4 @@ class CardMachine(Machine):
     def _first_look(self) -> None:
         super()._first_look()
         assert namespaces.supported(self.drive)
-        self.comes_up((1 << self.shape.ssds) - 1)
+        self.comes_up(self.all_bits)

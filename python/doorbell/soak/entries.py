@@ -85,7 +85,8 @@ class Entries:
         command = drive.submit(
             step["q"], opcode, slba, count - 1, buffer, nsid=step["ns"], nbytes=nbytes, on_done=self.judge.end, **fields
         )
-        self.judge.begin(command, Sent(there, pending, allowed, buffer, fault, nsid=step["ns"]))
+        ssds = there.ssds if there else frozenset()
+        self.judge.begin(command, Sent(there, pending, allowed, buffer, fault, nsid=step["ns"], ssds=ssds))
         self.commands += 1
         if step["ring"]:
             drive.ring()
