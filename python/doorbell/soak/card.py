@@ -4,6 +4,7 @@ is one of all: the simulation ends in that cycle, and another one opens what is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,16 @@ from doorbell.device.opening import open_sim
 from doorbell.device.switch_sim import SwitchSim
 from doorbell.nvme import namespaces, virtual_drives
 from doorbell.nvme.commands import Command
+from doorbell.nvme.constants import (
+    CC_SHN_ABRUPT,
+    CC_SHN_NORMAL,
+    CC_SHN_SHIFT,
+    CSTS_CFS,
+    CSTS_SHST_MASK,
+    CSTS_SHST_SHIFT,
+    Reg,
+)
+from doorbell.nvme.errors import DeviceTimeout
 from doorbell.nvme.memory import HostMemory
 from doorbell.soak.machine import MEMORY_BYTES, Machine, driver_of
 from doorbell.soak.model import Space
@@ -36,6 +47,7 @@ SPEEDS: tuple[dict[str, Latency], ...] = (
 class CardMachine(Machine):
     """One function, and SSDs of its own."""
 
+    troubled: Callable[[], bool] = staticmethod(lambda: False)  # if some SSD may fail
     patience_us: float = 600_000  # the card waits for an SSD that does not answer, and brings it up again
 
     def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int) -> None:
@@ -79,6 +91,19 @@ class CardMachine(Machine):
                 ssds.update(range(place.ssds.first, place.ssds.first + place.ssds.count))
         space.ssds = frozenset(ssds)
         return space
+
+    def shut_down(self, abrupt: bool) -> None:
+        """What an SSD in trouble does not flush is not durable, and then CSTS.CFS says so instead (docs/ssd/theory.md)."""
+        drive = self.drive
+        cc = drive.read32(Reg.CC) & ~(3 << CC_SHN_SHIFT)
+        drive.write32(Reg.CC, cc | (CC_SHN_ABRUPT if abrupt else CC_SHN_NORMAL) << CC_SHN_SHIFT)
+        end = drive.sim.ns + self.patience_us * 1000
+        while (csts := drive.read32(Reg.CSTS)) & CSTS_SHST_MASK != 2 << CSTS_SHST_SHIFT:
+            if csts & CSTS_CFS and self.troubled():
+                return
+            if csts & CSTS_CFS or drive.sim.ns > end:
+                raise DeviceTimeout(f"a shutdown, all SSDs being well or it being late: CSTS is {csts:#x}")
+            drive.advance(1000)
 
     def comes_up(self, wanted: int, patient: bool = True) -> bool:
         """Waits until these SSDs (bits) are up; not patient: soon, or not."""

@@ -113,6 +113,21 @@ class CardPlayer(Player):
         self.faulty: set[int] = set()  # with faults in the simulator
         self.away: set[int] = set()
         super()._begin(machine)
+        machine.troubled = lambda: bool(self.judge.bad_ssds)
+
+    # ---- what the card saves: it has all SSDs flush, and is refused while one is in trouble (docs/vcsd/limits.md)
+
+    def do_bind(self, step: Step) -> None:
+        self.mend_media()
+        super().do_bind(step)
+
+    def do_attach(self, step: Step) -> None:
+        self.mend_media()
+        super().do_attach(step)
+
+    def do_detach(self, step: Step) -> None:
+        self.mend_media()
+        super().do_detach(step)
 
     def do_media_error(self, step: Step) -> None:
         """The card's own memory holds settings alone: it is an SSD that says so."""
