@@ -93,7 +93,7 @@ class CardMachine(Machine):
         return space
 
     def shut_down(self, abrupt: bool) -> None:
-        """What an SSD in trouble does not flush is not durable, and then CSTS.CFS says so instead (docs/ssd/theory.md)."""
+        """What an SSD in trouble does not flush is not durable; then CSTS.CFS says so instead (docs/ssd/theory.md)."""
         drive = self.drive
         cc = drive.read32(Reg.CC) & ~(3 << CC_SHN_SHIFT)
         drive.write32(Reg.CC, cc | (CC_SHN_ABRUPT if abrupt else CC_SHN_NORMAL) << CC_SHN_SHIFT)

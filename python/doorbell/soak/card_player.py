@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a drive that stores in SSDs (db_vcsd): what SSDs do at their worst. It costs the namespaces that are on them,
-and no others."""
+"""Steps of a drive that stores in SSDs (db_vcsd): what SSDs do at their worst. It costs the namespaces that are on
+them, and no others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class CardPlayer(Player):
         self.machine.sim.ssds.fault(
             kind, opcode=OPCODES[op] if op else None, skip=max(0, step["skip"]),
             count=None if step["count"] < 0 else max(1, step["count"]), delay_us=us,
-            by={"cid": by & 0xFFFF, "copy": by * 16}.get(kind, by * 64), status=WRITE_FAULT if op == "write" else READ_ERROR, port=ssd,
+            by={"cid": by & 0xFFFF, "copy": by * 16}.get(kind, by * 64),
+            status=WRITE_FAULT if op == "write" else READ_ERROR, port=ssd,
         )  # fmt: skip
         self.faulty.add(ssd)
 
@@ -92,7 +93,7 @@ class CardPlayer(Player):
         for ssd in sorted(self.away):
             ssds.link(True, port=ssd)
         if (self.faulty or self.judge.bad_ssds or self.away) and not machine.comes_up(machine.all_bits):
-            raise Failure("ssd", f"the SSDs {machine.all_bits:#b} are there and without faults, up are {machine.sim.up:#b}")
+            raise Failure("ssd", f"all SSDs are there, without faults; up are {machine.sim.up:#b}")
         self.faulty.clear()
         self.away.clear()
         self.judge.ssds_mended()

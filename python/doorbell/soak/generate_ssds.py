@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random steps of a drive that stores in SSDs: one or two of them in trouble, commands and other disturbances meanwhile,
-and the end of it."""
+"""Random steps of a drive that stores in SSDs: one or two of them in trouble, commands and other disturbances
+meanwhile, and the end of it."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ class Judge:
             sent.media = True
 
     def ssd_fails(self, ssd: int, lies: bool = False) -> None:
-        """It costs the commands that have blocks on it or have it flushed, and no others. lies: it may take and give wrong
-        data."""
+        """It costs the commands that have blocks on it or have it flushed, and no others. lies: it may take and give
+        wrong data."""
         self.bad_ssds.add(ssd)
         if lies:
             self.lying_ssds.add(ssd)

@@ -103,8 +103,8 @@ class Blocks(Media):
 @dataclass
 class Space:
     """A namespace. fns: the functions that it is attached to, one at most unless it is shared. slot: of the key that
-    its operator needs, None: it has none. home: where it begins on the media, in bytes, if that is known. ssds: those that
-    it is on, of a drive that has some."""
+    its operator needs, None: it has none. home: where it begins on the media, in bytes, if that is known. ssds: those
+    that it is on, of a drive that has some."""
 
     nsid: int
     blocks: Blocks
