@@ -32,6 +32,7 @@ PARAMS = {"DATA_W": 128, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES":
 """Of the top: those of its tests too."""
 SSD_BYTES = 4 << 20  # of each SSD
 GRANULE = 1 << 20
+SECONDS = (2, 4)  # namespaces of a new card: the second ones of each SSD
 UP_CYCLES = 60_000_000  # in which an SSD that is there comes up, however it was left
 SOON_CYCLES = 500_000  # in which one does with which nothing was wrong but its commands
 PATIENT_US = 150  # so late a command may be, and is not too late for the card
@@ -114,6 +115,12 @@ class CardMachine(Machine):
         return self.sim.up & wanted == wanted
 
     def _first_look(self) -> None:
+        """Of the namespaces of a new card, which fill two SSDs, one stays on each; one over both comes."""
+        if not self.comes_up(self.all_bits):
+            raise DeviceTimeout(f"of new SSDs only {self.sim.up:#b} are up")
+        for nsid in SECONDS:
+            namespaces.delete(self.drive, nsid)
+        command, _ = self.create_try(GRANULE // 4096, 4096, False, self.shape.ssds + 1)
+        namespaces.attach(self.drive, command.check().dw0)
+        self.drive.identify_all()
         super()._first_look()
-        assert namespaces.supported(self.drive)
-        self.comes_up(self.all_bits)

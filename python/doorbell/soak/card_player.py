@@ -16,6 +16,8 @@ from doorbell.soak.steps import Step
 OPCODES = {"read": NvmOpc.READ, "write": NvmOpc.WRITE, "zeroes": NvmOpc.WRITE_ZEROES, "flush": NvmOpc.FLUSH}
 READ_ERROR, WRITE_FAULT = 0x281, 0x280
 MISLEADING = ("astray",)
+FATAL = ("hang", "vanish")  # until its power goes
+OFF_CYCLES = 1000
 
 
 class CardPlayer(Player):
@@ -46,6 +48,8 @@ class CardPlayer(Player):
             status=WRITE_FAULT if op == "write" else READ_ERROR, port=ssd,
         )  # fmt: skip
         self.faulty.add(ssd)
+        if kind in FATAL:
+            self.fatal.add(ssd)
 
     def do_ssd_away(self, step: Step) -> None:
         if self._there(step["ssd"]):
@@ -85,16 +89,22 @@ class CardPlayer(Player):
         machine, ssds = self.machine, self.machine.sim.ssds
         for ssd in self.faulty:
             ssds.fault_clear(port=ssd)
-        for ssd in sorted(self.judge.bad_ssds - self.away):
-            if not machine.comes_up(1 << ssd, patient=False):  # it needs power, or a hand
+        bad = self.judge.bad_ssds
+        for ssd in sorted(bad - self.away):
+            if ssd in self.fatal or not machine.comes_up(1 << ssd, patient=False):  # nothing but power helps
                 ssds.link(False, port=ssd)
-                self.drive.advance(1000)
-                ssds.link(True, port=ssd)
+                self.away.add(ssd)
+        if self.away:
+            self.drive.advance(OFF_CYCLES)
         for ssd in sorted(self.away):
             ssds.link(True, port=ssd)
-        if (self.faulty or self.judge.bad_ssds or self.away) and not machine.comes_up(machine.all_bits):
+        if bad and not machine.comes_up(machine.all_bits):
             raise Failure("ssd", f"all SSDs are there, without faults; up are {machine.sim.up:#b}")
+        self._all_well()
+
+    def _all_well(self) -> None:
         self.faulty.clear()
+        self.fatal.clear()
         self.away.clear()
         self.judge.ssds_mended()
 
@@ -106,12 +116,11 @@ class CardPlayer(Player):
         finally:
             self._resetting = False
         if step["kind"] == "power":
-            self.faulty.clear()
-            self.away.clear()
-            self.judge.ssds_mended()
+            self._all_well()
 
     def _begin(self, machine: Any) -> None:
         self.faulty: set[int] = set()  # with faults in the simulator
+        self.fatal: set[int] = set()  # ... with those that nothing but power ends
         self.away: set[int] = set()
         super()._begin(machine)
         machine.troubled = lambda: bool(self.judge.bad_ssds)
