@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from doorbell.device.drives import WINDOW_BYTES
 from doorbell.nvme.constants import NvmOpc
 from doorbell.soak.card import PATIENT_US, CardMachine
 from doorbell.soak.judge import Failure
@@ -44,12 +45,17 @@ class CardPlayer(Player):
         self.machine.sim.ssds.fault(
             kind, opcode=OPCODES[op] if op else None, skip=max(0, step["skip"]),
             count=None if step["count"] < 0 else max(1, step["count"]), delay_us=us,
-            by={"cid": by & 0xFFFF, "copy": by * 16}.get(kind, by * 64),
+            by={"cid": by & 0xFFFF, "copy": by * 16}.get(kind, self._within_windows(ssd, by * 64)),
             status=WRITE_FAULT if op == "write" else READ_ERROR, port=ssd,
         )  # fmt: skip
         self.faulty.add(ssd)
         if kind in FATAL:
             self.fatal.add(ssd)
+
+    def _within_windows(self, ssd: int, by: int) -> int:
+        """So far beside a place in its window that it is in one of them still."""
+        begin = ssd * WINDOW_BYTES
+        return (begin + by) % (self.machine.shape.ssds * WINDOW_BYTES) - begin
 
     def do_ssd_away(self, step: Step) -> None:
         if self._there(step["ssd"]):
