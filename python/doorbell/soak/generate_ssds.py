@@ -4,19 +4,36 @@ meanwhile, and the end of it."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from doorbell.soak.steps import SSD_FAULTS, SSD_OPS, Step
-
-if TYPE_CHECKING:
-    from doorbell.soak.generate import Generator
 
 WEIGHTS = {"late": 6, "status": 4, "lost": 1.5, "hang": 0.3, "vanish": 0.3}  # the last ones cost the card long waits
 NEXT_WINDOW = 1 << 20  # in 64 bytes
 
 
-def ssd_trouble(g: Generator) -> Iterator[Step]:
+class Shape(Protocol):
+    @property
+    def queues(self) -> int: ...
+    @property
+    def ssds(self) -> int: ...
+
+
+class Steps(Protocol):
+    """What makes the other steps."""
+
+    rng: random.Random
+    kinds: tuple[str, ...]
+
+    @property
+    def shape(self) -> Shape: ...
+    def burst(self) -> Iterator[Step]: ...
+    def reset(self, kind: str) -> Step: ...
+
+
+def ssd_trouble(g: Steps) -> Iterator[Step]:
     rng = g.rng
     for ssd in rng.sample(range(g.shape.ssds), rng.choice((1, 1, 1, 2))):
         yield _trouble(g, ssd)
@@ -29,7 +46,7 @@ def ssd_trouble(g: Generator) -> Iterator[Step]:
         yield {"do": "check"}
 
 
-def _trouble(g: Generator, ssd: int) -> Step:
+def _trouble(g: Steps, ssd: int) -> Step:
     rng = g.rng
     what = rng.choices(("ssd_fault", "ssd_away", "ssd_power"), (12, 1, 1))[0]
     if what == "ssd_away":
@@ -51,7 +68,7 @@ def _trouble(g: Generator, ssd: int) -> Step:
     return step
 
 
-def _other(g: Generator) -> Step:
+def _other(g: Steps) -> Step:
     """What hosts do meanwhile."""
     rng = g.rng
     q = rng.randint(1, g.shape.queues)
