@@ -131,7 +131,7 @@ class CardPlayer(Player):
         super()._begin(machine)
         machine.troubled = lambda: bool(self.judge.bad_ssds)
 
-    # ---- what the card saves: it has all SSDs flush, and is refused while one is in trouble (docs/vcsd/limits.md)
+    # ---- what the card saves: for that all SSDs flush, so it fails while one is in trouble (docs/vcsd/limits.md)
 
     def do_bind(self, step: Step) -> None:
         self.mend_media()
