@@ -112,6 +112,7 @@ class ModelDrive final : public Drive {
     void ready(u32 i);
     bool next_data_read();
     void data_read(ReadOp& o);
+    bool take_pages(ModelCommand& m, u64 end);
     bool next_data_write();
 
     // ---- commands

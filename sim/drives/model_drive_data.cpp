@@ -49,6 +49,17 @@ void ModelDrive::data_read(ReadOp& o) {
     at(std::max(now + latency, free), T_DONE, o.cmd);
 }
 
+// What a Read sends up to byte `end`: a page of the media is read at once, in however many packets it goes, so no block in
+// it is ever in parts of two Writes, nor are several that are written together.
+bool ModelDrive::take_pages(ModelCommand& m, u64 end) {
+    if (end <= m.got) return true;
+    const u64 at_byte = m.lba << c.lba_shift, from = m.got;
+    const u64 to = std::min(m.bytes, ((at_byte + end + PAGE - 1) & ~u64{PAGE - 1}) - at_byte);
+    if (m.buf.size() < m.bytes) m.buf.resize(m.bytes);
+    m.got = to;
+    return media.store.load(m.buf.data() + from, at_byte + from, to - from);
+}
+
 bool ModelDrive::next_data_write() {
     const u32 i = write_q.front();
     ModelCommand& m = of(i);
@@ -59,13 +70,12 @@ bool ModelDrive::next_data_write() {
     const u32 mps = pci.mps();
     const u32 n = u32(std::min<u64>(left, mps - (addr & (mps - 1))));
     u8 data[PAGE];
-    if (m.admin) {
-        std::memcpy(data, m.buf.data() + m.issued, n);
-    } else if (!media.store.load(data, (m.lba << c.lba_shift) + m.issued, n)) {
+    if (!m.admin && !take_pages(m, m.issued + n)) {
         write_q.pop_front();
         finish(i, STATUS_READ_ERROR);
         return true;
     }
+    std::memcpy(data, m.buf.data() + m.issued, n);
     if (m.damage && m.issued + n == m.bytes) {
         for (u32 k = 0; k < n; ++k) data[k] = u8(~data[k]);
         port->damage_next();

@@ -114,7 +114,8 @@ void ModelDrive::command(u32 qid, const u8* entry) {
     m.on = true;
     m.handle = i;
     m.write = m.list_done = m.media_done = m.queued = m.lost = m.failed = m.keep = false;
-    m.damage = m.twice = m.wrong_phase = false;
+    m.damage = m.twice = m.wrong_phase = m.copied = false;
+    m.again = m.copy = m.astray = m.other_cid = 0;
     m.sq = qid;
     m.admin = qid == 0;
     std::memcpy(m.sqe, entry, SQE_BYTES);

@@ -8,8 +8,8 @@ from typing import Any
 from doorbell.device.switch_sim import SwitchSim
 from doorbell.nvme import namespaces
 from doorbell.nvme.driver import Driver
+from doorbell.soak.card import PARAMS as PARAMS
 
-PARAMS = {"DATA_W": 128, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000}
 SIZE = 16 << 20  # of each SSD
 CHUNK = 128 << 10
 

@@ -110,12 +110,13 @@ class Admin:
         blocks, full = max(1, step["blocks"]), len(model.spaces) >= self.machine.shape.spaces
         refused: tuple[int, ...] = (Status.NS_INSUFFICIENT_CAP, Status.NSID_UNAVAILABLE)
         shared = bool(step["shared"]) and self.machine.functions > 1
-        command = namespaces.create_try(drive, blocks, step["size"], nmic=int(shared))
+        command, blocks = self.machine.create_try(blocks, step["size"], shared, step["on"])
         if not self._expect(command, "Create Namespace", *refused, *(() if full else (Status.SUCCESS,))):
             return
         if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
             raise Failure("namespaces", f"a namespace was created as {command.dw0}")
-        model.spaces[command.dw0] = Space(command.dw0, Blocks(blocks, step["size"]), fns=set(), shared=shared)
+        space = Space(command.dw0, Blocks(blocks, step["size"]), fns=set(), shared=shared)
+        model.spaces[space.nsid] = self.machine.placed(space)
 
     def do_ns_delete(self, step: Step) -> None:
         nsid = step["ns"]

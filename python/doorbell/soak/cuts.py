@@ -149,7 +149,7 @@ class Cuts:
             raise Failure("namespaces", f"namespace {cut.commands[0][0].dw0} was created, and {nsid} is there")
         if self.machine.size_of(nsid) != (blocks, step["size"]):
             raise Failure("namespaces", f"namespace {nsid}, created before a reset, has another size")
-        model.spaces[nsid] = Space(nsid, Blocks(blocks, step["size"]), fns=set())
+        model.spaces[nsid] = self.machine.placed(Space(nsid, Blocks(blocks, step["size"]), fns=set()))
 
     def _begin_ns_delete(self, cut: Cut) -> bool:
         nsid = cut.step["ns"]

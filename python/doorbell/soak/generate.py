@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from doorbell.soak.generate_ssds import ssd_trouble
 from doorbell.soak.steps import BAD, CUTS, FAULTS, RESETS, TIMINGS, Step
 
 REGION = 256  # blocks of a namespace that commands touch: few, so that they meet
@@ -23,6 +24,7 @@ class Shape:
     spaces: int = 1
     keys: bool = False
     manage: bool = False  # namespaces can be made and deleted
+    ssds: int = 0  # that the drive stores in
 
 
 class Generator:
@@ -46,6 +48,8 @@ class Generator:
             kinds |= {"key": 8, "bind": 2, "cut": 4}
         if shape.manage:
             kinds |= {"ns_create": 2.5, "ns_delete": 0.7, "attach": 5, "detach": 1}
+        if shape.ssds:
+            kinds |= {"ssd": 20}
         self.disturbances = kinds
 
     def __iter__(self) -> Iterator[Step]:
@@ -176,7 +180,10 @@ class Generator:
             case "bind":
                 yield {"do": "bind", "ns": ns, "slot": rng.randrange(KEY_SLOTS + 1)}
             case "ns_create":
-                yield {"do": "ns_create", "blocks": rng.choice((100, 777, 2048)), "size": rng.choice((512, 4096))}
+                step = {"do": "ns_create", "blocks": rng.choice((100, 777, 2048)), "size": rng.choice((512, 4096))}
+                yield step | ({"on": rng.randint(0, self.shape.ssds + 1)} if self.shape.ssds else {})
+            case "ssd":
+                yield from ssd_trouble(self)
             case _:
                 yield {"do": kind, **({"ns": ns} if kind in ("ns_delete", "attach", "detach") else {})}
 

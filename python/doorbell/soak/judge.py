@@ -80,6 +80,9 @@ class Sent:
     abort: bool = False  # the controller says that it has aborted it
     nsid: int = 0
     moved: bool = False  # its namespace was formatted, detached or deleted while it was inside
+    ssds: frozenset[int] = frozenset()  # that its blocks are on
+    flushed: frozenset[int] = frozenset()  # that are asked to flush for it
+    misled: bool = False  # one of these put data elsewhere while it was inside
 
 
 class Judge:
@@ -91,17 +94,35 @@ class Judge:
         self.ended: Counter[str] = Counter()
         self.bad_media = False
         self.stale_faults = False  # a fault was not met and is still in the simulator
+        self.bad_ssds: set[int] = set()  # whose commands may end with an error
+        self.lying_ssds: set[int] = set()  # whose data may be others, without a word
 
     # ---- what is done to commands
 
     def begin(self, command: Command, sent: Sent) -> None:
-        sent.media = self.bad_media
+        sent.media = self.bad_media or bool((sent.ssds | sent.flushed) & self.bad_ssds)
+        sent.misled = bool(sent.ssds & self.lying_ssds)
         self.sent[command] = sent
 
     def media_breaks(self) -> None:
         self.bad_media = True
         for sent in self.sent.values():
             sent.media = True
+
+    def ssd_fails(self, ssd: int, lies: bool = False) -> None:
+        """It costs the commands that have blocks on it or have it flushed, and no others. lies: it may take and give
+        wrong data."""
+        self.bad_ssds.add(ssd)
+        if lies:
+            self.lying_ssds.add(ssd)
+        for sent in self.sent.values():
+            sent.media = sent.media or ssd in sent.ssds | sent.flushed
+            sent.misled = sent.misled or (lies and ssd in sent.ssds)
+
+    def ssds_mended(self) -> None:
+        """What is sent from now on must end as ever."""
+        self.bad_ssds.clear()
+        self.lying_ssds.clear()
 
     def namespace_changes(self, nsid: int) -> None:
         for sent in self.sent.values():
@@ -143,7 +164,10 @@ class Judge:
             data = sent.buffer.read()
         if sent.pending is not None and sent.space is not None:
             try:
-                sent.space.blocks.end(sent.pending, status, data)
+                if sent.misled:
+                    sent.space.blocks.taken(sent.pending)  # what it read or left, nobody can say
+                else:
+                    sent.space.blocks.end(sent.pending, status, data)
             except Mismatch as e:
                 raise Failure("data", f"{self._name(command)}: {e}") from e
         self._release(sent)
@@ -154,6 +178,8 @@ class Judge:
             allowed.add(Status.COMPARE_FAILED)
         if sent.media:
             allowed |= MEDIA
+        if sent.misled and command.opcode == NvmOpc.COMPARE:
+            allowed |= {Status.SUCCESS, Status.COMPARE_FAILED}
         if sent.moved:
             allowed |= MOVED
         if sent.keys:

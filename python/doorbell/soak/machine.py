@@ -21,7 +21,11 @@ from doorbell.soak.steps import LAYOUT, TIMINGS, Step
 
 SPACE_BYTES = 1 << 20  # of a namespace
 MEMORY_BYTES = 32 << 20
-SHAPES = {"db_ssd": Shape(), "db_csd": Shape(spaces=6, keys=True, manage=True)}
+SHAPES = {
+    "db_ssd": Shape(),
+    "db_csd": Shape(spaces=6, keys=True, manage=True),
+    "db_vcsd": Shape(spaces=4, keys=True, manage=True, ssds=2),
+}
 PATIENCE_US = 2_000_000  # longer than any command of these may take
 
 
@@ -69,6 +73,10 @@ class Machine:
 
     # ---- power and bring-up
 
+    @property
+    def all_ssds(self) -> frozenset[int]:
+        return frozenset(range(self.shape.ssds))
+
     def power_on(self, timing: int) -> None:
         fresh = not self.image.exists()
         size = {"media_size": self.shape.spaces * SPACE_BYTES + SETTINGS_PAGES * 4096} if fresh else {}
@@ -90,12 +98,20 @@ class Machine:
         self.model.mdts_bytes = drive.max_transfer
         for nsid in namespaces.allocated(drive) if namespaces.supported(drive) else (1,):
             blocks, size = self.size_of(nsid)
-            self.model.spaces[nsid] = Space(nsid, Blocks(blocks, size))
+            self.model.spaces[nsid] = self.placed(Space(nsid, Blocks(blocks, size)))
 
     def size_of(self, nsid: int) -> tuple[int, int]:
         """Blocks of a namespace, and their bytes, as the drive says."""
         ns = namespaces.of(self.drive, nsid, attached=not namespaces.supported(self.drive))
         return ns.nsze, 1 << ns.lbaf[ns.flbas & 15].ds if ns.nsze else 512
+
+    def create_try(self, blocks: int, size: int, shared: bool, on: int) -> tuple[Command, int]:
+        """Create Namespace, and how many blocks it has if it succeeds. on: which SSDs, of a drive that has some."""
+        return namespaces.create_try(self.drive, blocks, size, nmic=int(shared)), blocks
+
+    def placed(self, space: Space) -> Space:
+        """A new namespace, with what the drive says of its place."""
+        return space
 
     # ---- resets
 

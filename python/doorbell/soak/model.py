@@ -103,7 +103,8 @@ class Blocks(Media):
 @dataclass
 class Space:
     """A namespace. fns: the functions that it is attached to, one at most unless it is shared. slot: of the key that
-    its operator needs, None: it has none. home: where it begins on the media, in bytes, if that is known."""
+    its operator needs, None: it has none. home: where it begins on the media, in bytes, if that is known. ssds: those
+    that it is on, of a drive that has some."""
 
     nsid: int
     blocks: Blocks
@@ -111,6 +112,7 @@ class Space:
     shared: bool = False
     slot: int | None = None
     home: int | None = None
+    ssds: frozenset[int] = frozenset()
 
 
 @dataclass

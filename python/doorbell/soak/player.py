@@ -27,7 +27,10 @@ class Player(Entries, Cuts, Admin):
 
     def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int) -> None:
         with judged():
-            self._begin(Machine(top, folder / f"{top}.img", options, seed))
+            self._begin(self._machine(top, folder / f"{top}.img", options, seed))
+
+    def _machine(self, top: str, image: Path, options: dict[str, Any], seed: int) -> Machine:
+        return Machine(top, image, options, seed)
 
     def _begin(self, machine: Machine) -> None:
         self.judge = Judge()

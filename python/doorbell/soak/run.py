@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from doorbell.soak.card_player import CardPlayer
 from doorbell.soak.crowd import Crowd
 from doorbell.soak.generate import Generator
 from doorbell.soak.generate_crowd import CrowdGenerator
@@ -80,7 +81,10 @@ def play(
 
 
 def player_of(top: str, folder: Path, options: dict[str, Any], seed: int, functions: int = 1) -> Player | Crowd:
-    return Crowd(top, folder, options, seed, functions) if functions > 1 else Player(top, folder, options, seed)
+    if functions > 1:
+        return Crowd(top, folder, options, seed, functions)
+    kind = CardPlayer if shape_of(top).ssds else Player
+    return kind(top, folder, options, seed)
 
 
 def name_of(step: Step) -> str:

@@ -25,6 +25,8 @@ VF_RESETS = ("disable", "flr", "shutdown", "abrupt", "offline", "vf_enable")  # 
 BAD = ("", "opcode", "range", "fused", "sgl", "prp")
 CUTS = ("format", "write", "create_queue", "delete_queue", "key", "ns_create", "ns_delete")
 FAULTS = ("ur", "ca", "poison", "drop", "late", "double")
+SSD_FAULTS = ("late", "status", "lost", "hang", "vanish", "damage", "double", "phase", "cid", "copy", "astray")
+SSD_OPS = ("read", "write", "zeroes", "flush")  # what an SSD of db_vcsd is asked for
 
 KINDS = (*RESETS, *VF_RESETS[-2:])
 
@@ -51,12 +53,21 @@ STEPS: dict[str, dict[str, Any]] = {
     # A reset so long after a command was sent; q: of a Write or a deletion; blocks: of a namespace.
     "cut": {"what": CUTS, "ns": 1, "size": 512, "cycles": 1000, "kind": KINDS, "q": 1, "at": 0, "count": 8, "data": 0,
             "blocks": 512, "slot": 1, "key": 1},
-    "ns_create": {"blocks": 512, "size": 512, "shared": 0},
+    # on: of db_vcsd the first SSD is 1, what is beyond the last all of them, striped; 0: wherever
+    "ns_create": {"blocks": 512, "size": 512, "shared": 0, "on": 0},
     "ns_delete": {"ns": 1, "busy": 0},
     "attach": {"ns": 1, "to": 0},  # to: a function
     "detach": {"ns": 1, "to": 0, "busy": 0},
     "key": {"slot": 1, "key": 1},  # key 0: erase
     "bind": {"ns": 1, "slot": 0},  # slot 0: no operator
+    # What SSD `ssd` of db_vcsd does from now on: `skip` commands of the kind `op` ("": any) are spared, `count`
+    # (-1: all) meet it. us: how late a completion is. by: its identifier xor this, or so many 64 bytes (an entry's
+    # copy: 16) too far.
+    "ssd_fault": {"ssd": 0, "kind": SSD_FAULTS, "op": ("", *SSD_OPS), "skip": 0, "count": 1, "us": 100, "by": 1},
+    "ssd_away": {"ssd": 0},  # taken away; it loses what it has not completed, and keeps its data
+    "ssd_back": {"ssd": 0},
+    "ssd_power": {"ssd": 0, "cycles": 1000},  # gone for so long: away and back
+    "ssd_mended": {},  # all SSDs are there and up, without a fault
     "offline": {},  # of a drive with several functions: the PF takes this VF offline; it stays away until "online"
     "online": {},
     "vfs": {"count": 0},  # VF Enable with so many VFs; those beyond go, and stay away

@@ -11,17 +11,19 @@ from typing import Any
 import pytest
 from doorbell.cli import main as cli
 from doorbell.errors import UserError
+from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Mismatch
 from doorbell.soak.generate import Generator, Shape
 from doorbell.soak.generate_crowd import CrowdGenerator
+from doorbell.soak.judge import Judge, Sent
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.shrink import Shrinker
 from doorbell.soak.steps import RESETS, STEPS, Script, Step, checked, load
 
 A, B = b"a" * 512, b"b" * 512
 MIXED = A[:256] + B[256:]
-ALL = Shape(spaces=6, keys=True, manage=True)
+ALL = Shape(spaces=6, keys=True, manage=True, ssds=2)
 
 
 # ---- steps
@@ -149,6 +151,47 @@ def test_locked_and_missing_namespaces() -> None:
     assert drive.statuses(NvmOpc.READ, 1, *read) == {Status.SUCCESS}
     assert drive.statuses(NvmOpc.READ, 2, *read) == {Status.INVALID_FIELD}
     assert Status.INVALID_NS in drive.statuses(NvmOpc.READ, 5, *read)
+
+
+# ---- the judge: SSDs behind a card
+
+
+@pytest.fixture
+def judge() -> Judge:
+    """A namespace on each of two SSDs; `sent_to` sends a command."""
+    return Judge()
+
+
+def sent_to(judge: Judge, ssd: int, opcode: int = NvmOpc.READ, *, flushed: bool = False) -> Command:
+    command = Command(1, 1, opcode, 0, 0, None, 0, None, None)
+    space = Space(ssd + 1, Blocks(8, 512), ssds=frozenset({ssd}))
+    sent = Sent(space, space.blocks.begin(opcode, 0, 1, A), {Status.SUCCESS}, None, ssds=space.ssds)
+    sent.flushed = frozenset({0, 1}) if flushed else frozenset()
+    judge.begin(command, sent)
+    return command
+
+
+def may_end(judge: Judge, command: Command, status: int) -> bool:
+    return status in judge._allowed(command, judge.sent[command])
+
+
+def test_an_ssd_costs_its_own_commands(judge: Judge) -> None:
+    before = [sent_to(judge, ssd) for ssd in range(2)]
+    judge.ssd_fails(1)
+    during = [sent_to(judge, ssd) for ssd in range(2)]
+    flushes = sent_to(judge, 0, NvmOpc.WRITE, flushed=True)
+    judge.ssds_mended()
+    after = sent_to(judge, 1)
+    error = Status.READ_ERROR
+    assert [may_end(judge, c, error) for c in before] == [may_end(judge, c, error) for c in during] == [False, True]
+    assert may_end(judge, flushes, Status.WRITE_FAULT) and not may_end(judge, after, error)
+
+
+def test_data_of_an_ssd_that_lies_are_not_judged_until_it_is_mended(judge: Judge) -> None:
+    judge.ssd_fails(1, lies=True)
+    misled = [judge.sent[sent_to(judge, ssd)].misled for ssd in range(2)]
+    judge.ssds_mended()
+    assert misled == [False, True] and not judge.sent[sent_to(judge, 1)].misled
 
 
 # ---- shrinking

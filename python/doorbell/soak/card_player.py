@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of a drive that stores in SSDs (db_vcsd): what SSDs do at their worst. It costs the namespaces that are on
+them, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from doorbell.device.drives import WINDOW_BYTES
+from doorbell.nvme.constants import NvmOpc
+from doorbell.soak.card import PATIENT_US, CardMachine
+from doorbell.soak.judge import Failure
+from doorbell.soak.player import Player
+from doorbell.soak.steps import Step
+
+OPCODES = {"read": NvmOpc.READ, "write": NvmOpc.WRITE, "zeroes": NvmOpc.WRITE_ZEROES, "flush": NvmOpc.FLUSH}
+READ_ERROR, WRITE_FAULT = 0x281, 0x280
+MISLEADING = ("astray",)
+FATAL = ("hang", "vanish")  # until its power goes
+OFF_CYCLES = 1000
+
+
+class CardPlayer(Player):
+    """A run on a card with SSDs."""
+
+    machine: CardMachine
+    _resetting = False
+
+    def _machine(self, top: str, image: Path, options: dict[str, Any], seed: int) -> CardMachine:
+        return CardMachine(top, image, options, seed)
+
+    # ---- what SSDs do
+
+    def do_ssd_fault(self, step: Step) -> None:
+        ssd, kind, op = step["ssd"], step["kind"], step["op"]
+        if not self._there(ssd):
+            return
+        us, by = max(0, min(step["us"], 50_000)), max(1, step["by"])
+        if kind == "astray":
+            op = "read"  # what it stores is right
+        misleads = kind in MISLEADING
+        if kind != "double" and (kind != "late" or us > PATIENT_US):
+            self.judge.ssd_fails(ssd, misleads)
+        self.machine.sim.ssds.fault(
+            kind, opcode=OPCODES[op] if op else None, skip=max(0, step["skip"]),
+            count=None if step["count"] < 0 else max(1, step["count"]), delay_us=us,
+            by={"cid": by & 0xFFFF, "copy": by * 16}.get(kind, self._within_windows(ssd, by * 64)),
+            status=WRITE_FAULT if op == "write" else READ_ERROR, port=ssd,
+        )  # fmt: skip
+        self.faulty.add(ssd)
+        if kind in FATAL:
+            self.fatal.add(ssd)
+
+    def _within_windows(self, ssd: int, by: int) -> int:
+        """So far beside a place in its window that it is in one of them still."""
+        begin = ssd * WINDOW_BYTES
+        return (begin + by) % (self.machine.shape.ssds * WINDOW_BYTES) - begin
+
+    def do_ssd_away(self, step: Step) -> None:
+        if self._there(step["ssd"]):
+            self._take_away(step["ssd"])
+
+    def _take_away(self, ssd: int) -> None:
+        self.drive.ring()
+        self.judge.ssd_fails(ssd)
+        self.machine.sim.ssds.link(False, port=ssd)
+        self.away.add(ssd)
+
+    def do_ssd_back(self, step: Step) -> None:
+        """Its commands may fail until it is up, and nobody says when that is: until it is mended."""
+        if step["ssd"] in self.away:
+            self.machine.sim.ssds.link(True, port=step["ssd"])
+            self.away.discard(step["ssd"])
+
+    def do_ssd_power(self, step: Step) -> None:
+        if not self._there(step["ssd"]):
+            return
+        self._take_away(step["ssd"])
+        self.drive.advance(max(1, min(step["cycles"], 1_000_000)))
+        self.drive.poll()
+        self.do_ssd_back(step)
+
+    def _there(self, ssd: int) -> bool:
+        return 0 <= ssd < self.machine.shape.ssds and ssd not in self.away
+
+    # ---- and the end of it
+
+    def do_ssd_mended(self, step: Step) -> None:
+        self.mend_media()
+
+    def mend_media(self) -> None:
+        if self._resetting:
+            return
+        machine, ssds = self.machine, self.machine.sim.ssds
+        for ssd in self.faulty:
+            ssds.fault_clear(port=ssd)
+        bad = self.judge.bad_ssds
+        for ssd in sorted(bad - self.away):
+            if ssd in self.fatal or not machine.comes_up(1 << ssd, patient=False):  # nothing but power helps
+                ssds.link(False, port=ssd)
+                self.away.add(ssd)
+        if self.away:
+            self.drive.advance(OFF_CYCLES)
+        for ssd in sorted(self.away):
+            ssds.link(True, port=ssd)
+        if bad and not machine.comes_up(machine.all_bits):
+            raise Failure("ssd", f"all SSDs are there, without faults; up are {machine.sim.up:#b}")
+        self._all_well()
+
+    def _all_well(self) -> None:
+        self.faulty.clear()
+        self.fatal.clear()
+        self.away.clear()
+        self.judge.ssds_mended()
+
+    def do_reset(self, step: Step) -> None:
+        """SSDs stay as they are; power makes all of them good."""
+        self._resetting = True
+        try:
+            super().do_reset(step)
+        finally:
+            self._resetting = False
+        if step["kind"] == "power":
+            self._all_well()
+
+    def _begin(self, machine: Any) -> None:
+        self.faulty: set[int] = set()  # with faults in the simulator
+        self.fatal: set[int] = set()  # ... with those that nothing but power ends
+        self.away: set[int] = set()
+        super()._begin(machine)
+        machine.troubled = lambda: bool(self.judge.bad_ssds)
+
+    # ---- what the card saves: for that all SSDs flush, so it fails while one is in trouble (docs/vcsd/limits.md)
+
+    def do_bind(self, step: Step) -> None:
+        self.mend_media()
+        super().do_bind(step)
+
+    def do_attach(self, step: Step) -> None:
+        self.mend_media()
+        super().do_attach(step)
+
+    def do_detach(self, step: Step) -> None:
+        self.mend_media()
+        super().do_detach(step)
+
+    def do_media_error(self, step: Step) -> None:
+        """The card's own memory holds settings alone: it is an SSD that says so."""
+        space = self.machine.model.spaces.get(step["ns"])
+        if space is None:
+            return
+        for ssd in sorted(space.ssds):
+            fault = {"kind": "status", "op": "", "skip": 0, "count": step["times"] or 1, "us": 0, "by": 1}
+            self.do_ssd_fault({"do": "ssd_fault", "ssd": ssd, **fault})
