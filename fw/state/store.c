@@ -327,7 +327,7 @@ static bool flushes(struct drive* drive, uint32_t step) {
 static void begin_step(struct drive* drive) {
     uint32_t step = drive->store.step, word = W_MAGIC, value = 0;
     if (flushes(drive, step)) {
-        hw_media_flush_start();
+        hw_settings_flush_start();
         return;
     }
     if (step == after_words(drive) + 1) {

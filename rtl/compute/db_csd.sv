@@ -40,6 +40,7 @@ module db_csd
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (.*, .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0), .m_ahead_valid(), .m_ahead_ready(1'b0),
-    .m_ahead(), .m_ahead_rst(), .s_come_valid(1'b0), .s_come_slot('0), .s_ended_valid(1'b0),
+    .m_ahead(), .m_ahead_rst(), .s_come_valid(1'b0), .s_come_slot('0), .s_ask_slot('0), .m_aborted(),
+    .s_ended_valid(1'b0),
     .s_ended_slot('0), .s_ended_err(1'b0), .m_ext(), .s_ext_rdata(32'd0));
 endmodule

@@ -57,7 +57,8 @@ module db_ssd
     .m_tap_write_info(tap_write_info), .s_tap_write_valid(tap_write_valid), .s_tap_write_ready(tap_write_ready),
     .s_tap_write_data(tap_write_data), .s_tap_write_info(tap_write_info), .s_tap_write_zero('0),
     .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0), .m_ahead_valid(), .m_ahead_ready(1'b0),
-    .m_ahead(), .m_ahead_rst(), .s_come_valid(1'b0), .s_come_slot('0), .s_ended_valid(1'b0),
+    .m_ahead(), .m_ahead_rst(), .s_come_valid(1'b0), .s_come_slot('0), .s_ask_slot('0), .m_aborted(),
+    .s_ended_valid(1'b0),
     .s_ended_slot('0), .s_ended_err(1'b0), .m_ext(), .s_ext_rdata(32'd0));
 
 endmodule

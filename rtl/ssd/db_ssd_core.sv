@@ -100,7 +100,8 @@ module db_ssd_core
   assign {read_slot[RD_SQE], read_slot[RD_FW]} = '0;
 
   // ---- who asks whether a slot's command has been aborted
-  localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_ITEM = 5, ASKERS = 6;
+  localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_ITEM = 5, ASK_AHEAD = 6,
+                 ASKERS = AHEAD ? 7 : 6;
   logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
   logic [ASKERS-1:0]             ask_aborted;
   segment_user_t [1:0]           write_at;               // of the next TLPs to the host
@@ -240,8 +241,8 @@ module db_ssd_core
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL),
                 .BURST_BYTES(BURST_BYTES), .AHEAD(AHEAD)) i_data (
-    .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || fw_media_valid), .state(data_state),
-    .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
+    .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || (fw_media_valid && !AHEAD)),
+    .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
     .s_tap_cmd(tap_cmd), .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .m_tap_cmd, .m_tap_begin, .m_tap_begin_slot,
     .s_fn_set(fn_set), .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]),
@@ -265,15 +266,27 @@ module db_ssd_core
     .m_write_completion(slot_completion[2]), .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot,
     .s_ended_valid, .s_ended_slot, .s_ended_err);
   assign m_ahead_rst = ctrl_rst;
+  if (AHEAD) begin : g_ask
+    logic [SLOT_W-1:0] slot_q;
+    always_ff @(posedge clk) begin
+      slot_q    <= s_ask_slot;
+      m_aborted <= ask_aborted[ASK_AHEAD];
+    end
+    assign ask_slot[ASK_AHEAD] = slot_q;
+  end else begin : g_no_ask
+    logic unused_ok;
+    assign m_aborted = 1'b0;
+    assign unused_ok = &{1'b0, s_ask_slot};
+  end
   assign m_tap_write_valid  = row_valid[RD_DATA];
   assign row_ready[RD_DATA] = m_tap_write_ready;
   assign m_tap_write_data   = row_data[RD_DATA];
   assign m_tap_write_info   = row_info[RD_DATA];
 
   // The engine pauses for a word or a media command of the firmware. Stopped and quiet, it begins nothing more, whatever
-  // is inside.
+  // is inside. Of a media that is told ahead it asks nothing by command, so the firmware's need not wait.
   assign fw_may = data_state.write_paused || (control.stop && data_state.write_quiet);
-  assign media_cmd_valid[1] = fw_media_valid && fw_may;
+  assign media_cmd_valid[1] = fw_media_valid && (fw_may || AHEAD);
   db_ssd_store #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W)) i_store (
     .clk, .rst, .engine_idle(fw_may), .s_valid(store_valid), .s_ready(store_ready), .s_cmd(store), .s_done(store_done),
     .s_err(store_err), .s_data(store_data), .s_axi_write_req(engine_write_req), .s_axi_write_rsp(engine_write_rsp),

@@ -43,7 +43,9 @@
   output logic                  m_ahead_rst,       ///< ... this
   input  logic                  s_come_valid,      ///< pulse: this slot's command will not wait for the media
   input  logic [SLOT_W-1:0]     s_come_slot,
-  input  logic                  s_ended_valid,     ///< pulse: this slot's Write, or Flush, has ended
+  input  logic [SLOT_W-1:0]     s_ask_slot,        ///< has this slot's command been aborted? 2 cycles later
+  output logic                  m_aborted,
+  input  logic                  s_ended_valid,     ///< pulse: what was told of this slot last has ended (but what reads)
   input  logic [SLOT_W-1:0]     s_ended_slot,
   input  logic                  s_ended_err,
   input  logic [51:0]           media_pages,       ///< capacity in 4 KiB

@@ -208,12 +208,13 @@ package db_ssd_pkg;
 
   // A command that will need the media, for one that wants to know ahead (db_ssd_ahead). What it does when s_come has
   // said its slot: a Read and Verify read with id 0 and a Write writes, each in the order of s_come; a Compare reads with
-  // id 1. A Flush the media does by itself. What a Write or Flush came to, the media says later.
-  typedef enum logic [1:0] {AHEAD_READ, AHEAD_COMPARE, AHEAD_WRITE, AHEAD_FLUSH} ahead_kind_e;
+  // id 1. A Flush and what has to be zeroed the media does by itself. What a Write or one of these came to, the media says
+  // later.
+  typedef enum logic [2:0] {AHEAD_READ, AHEAD_COMPARE, AHEAD_WRITE, AHEAD_FLUSH, AHEAD_ZERO} ahead_kind_e;
   typedef struct packed {
     logic [SLOT_W-1:0] slot;
     ahead_kind_e kind;
-    logic        fua;           // Write: it has ended when it is durable
+    logic        fua;           // Write, zero: it has ended when it is durable
     logic [63:0] addr;          // bytes; Flush: of its namespace
     logic [63:0] bytes;         // ... 0: of all
   } ahead_t;

@@ -83,7 +83,8 @@ module db_vcsd
   logic           core_arid, core_rid, cmd_valid, cmd_ready, rsp_valid, rsp_err, ahead_valid, ahead_ready, ahead_rst,
                   come_valid, ended_valid, ended_err;
   ahead_t         ahead;
-  logic [SLOT_W-1:0] come_slot, ended_slot;
+  logic [SLOT_W-1:0] come_slot, ended_slot, ask_slot;
+  logic           aborted;
   media_cmd_t     media_cmd;
   ext_bus_t       ext;
   logic [31:0]    ext_rdata;
@@ -99,7 +100,8 @@ module db_vcsd
     .m_axi_write_req(write_req), .m_axi_write_rsp(write_rsp), .m_media_cmd_valid(cmd_valid),
     .m_media_cmd_ready(cmd_ready), .m_media_cmd(media_cmd), .s_media_rsp_valid(rsp_valid), .s_media_rsp_err(rsp_err),
     .m_ahead_valid(ahead_valid), .m_ahead_ready(ahead_ready), .m_ahead(ahead), .m_ahead_rst(ahead_rst),
-    .s_come_valid(come_valid), .s_come_slot(come_slot), .s_ended_valid(ended_valid), .s_ended_slot(ended_slot),
+    .s_come_valid(come_valid), .s_come_slot(come_slot), .s_ask_slot(ask_slot), .m_aborted(aborted),
+    .s_ended_valid(ended_valid), .s_ended_slot(ended_slot),
     .s_ended_err(ended_err), .m_ext(ext), .s_ext_rdata(ext_rdata), .idle(core_idle));
 
   // ---- the SSDs' side of PCIe
@@ -151,7 +153,8 @@ module db_vcsd
     .s_axi_arid(core_arid), .s_axi_rid(core_rid), .s_axi_write_req(write_req), .s_axi_write_rsp(write_rsp),
     .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd(media_cmd), .m_rsp_valid(rsp_valid), .m_rsp_err(rsp_err),
     .s_ahead_valid(ahead_valid), .s_ahead_ready(ahead_ready), .s_ahead(ahead), .s_ahead_rst(ahead_rst),
-    .m_come_valid(come_valid), .m_come_slot(come_slot), .m_ended_valid(ended_valid), .m_ended_slot(ended_slot),
+    .m_come_valid(come_valid), .m_come_slot(come_slot), .m_ask_slot(ask_slot),
+    .s_aborted(aborted), .m_ended_valid(ended_valid), .m_ended_slot(ended_slot),
     .m_ended_err(ended_err),
     .m_card_read_req(m_axi_read_req), .m_card_read_rsp(m_axi_read_rsp), .m_card_write_req(m_axi_write_req),
     .m_card_write_rsp(m_axi_write_rsp), .m_card_cmd_valid(m_media_cmd_valid), .m_card_cmd_ready(m_media_cmd_ready),

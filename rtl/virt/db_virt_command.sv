@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands of the media's port to those of SSDs: flush is one for each that is there and for the card's own memory, zero
-// one Write Zeroes for each granule and SSD that has part of the stretch. One at a time, as the port gives them.
+// Commands of the media's port, which are the firmware's, to those of SSDs: flush is one for each that is there and for the
+// card's own memory, with a size for that alone; zero one Write Zeroes for each granule and SSD that has part of the
+// stretch. One at a time, as the port gives them.
 //
 // What a stretch has of a granule is one run of blocks on each SSD of it, striped or not: from its begin there to its end.
 // An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command,
@@ -49,7 +50,7 @@ module db_virt_command
   localparam int OUT_W   = 5;                                  // of commands under way
   typedef enum logic [2:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_BEGIN, ST_END, ST_SEND, ST_WAIT} state_e;
   state_e             state_q;
-  logic               zero_q, err_q, card_wait_q, last;
+  logic               zero_q, card_q, err_q, card_wait_q, last;
   logic [SSD_W-1:0]   member_q, which;                         // of the SSDs of the granule, or of all; which that is
   logic [OUT_W-1:0]   out_q, ended;
   logic [ADDR_W:0]    from_q, to_q, next_q;                    // bytes of the media: what is left; the next granule
@@ -63,19 +64,10 @@ module db_virt_command
   assign first = {1'b0, from_q[G-1:0]};
   assign after = to_q >= next_q ? {1'b1, G'(0)} : {1'b0, to_q[G-1:0]};
 
-  // So many bytes of the granule before `at` are this SSD's.
-  logic [G-STRIPE_LOG2:0] chunk, turn;
-  logic [SSD_W-1:0]       whose, mask;
-  assign at    = state_q == ST_BEGIN ? first : after;
-  assign chunk = at[G:STRIPE_LOG2];
-  assign mask  = ~(SSD_W'('1) << extent_q.log2);
-  assign whose = SSD_W'(chunk) & mask;
-  assign turn  = chunk >> extent_q.log2;
-  always_comb begin
-    there = {turn, STRIPE_LOG2'(0)};
-    if (whose == member_q) there = {turn, at[STRIPE_LOG2-1:0]};
-    else if (whose > member_q) there = {(G+1-STRIPE_LOG2)'(turn + 1'b1), STRIPE_LOG2'(0)};
-  end
+  logic [SSD_W-1:0] mask;
+  assign at   = state_q == ST_BEGIN ? first : after;
+  assign mask = ~(SSD_W'('1) << extent_q.log2);
+  db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at, .bytes(there));
 
   logic misfit, asks, bad, room;
   assign which  = zero_q ? extent_q.ssd | member_q : member_q;
@@ -106,6 +98,7 @@ module db_virt_command
     unique case (state_q)
       ST_IDLE: if (s_cmd_valid) begin
         zero_q   <= s_op == 2'd1;
+        card_q   <= s_bytes != '0;
         err_q    <= s_op > 2'd1;
         from_q   <= (ADDR_W+1)'(s_addr);
         to_q     <= (ADDR_W+1)'(64'(s_addr) + s_bytes);
@@ -114,7 +107,7 @@ module db_virt_command
       end
       ST_CARD: if (m_card_ready) begin
         card_wait_q <= 1'b1;
-        state_q     <= ST_SEND;
+        state_q     <= card_q ? ST_WAIT : ST_SEND;
       end
       ST_LOOK: begin
         next_q <= {(ADDR_W+1-G)'(from_q[ADDR_W:G] + 1'b1), G'(0)};

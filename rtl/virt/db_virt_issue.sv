@@ -18,10 +18,10 @@ module db_virt_issue
   output logic [1:0]                     s_cmd_ready,
   input  logic [1:0][SSD_W-1:0]          s_cmd_ssd,
   input  block_cmd_t [1:0]               s_cmd,
-  /// flushes of each SSD: TAG_WRITE, with the slot of their command; valid may fall
-  input  logic [NUM_SSD-1:0]             s_flush_valid,
-  output logic [NUM_SSD-1:0]             s_flush_ready,
-  input  logic [NUM_SSD-1:0][SLOT_W-1:0] s_flush_slot,
+  /// flushes and Write Zeroes of each SSD: TAG_WRITE, with the slot of their command; valid may fall
+  input  logic [NUM_SSD-1:0]             s_alone_valid,
+  output logic [NUM_SSD-1:0]             s_alone_ready,
+  input  alone_t [NUM_SSD-1:0]           s_alone,
   /// TAG_READ, of each SSD; valid may fall
   input  logic [NUM_SSD-1:0]             s_read_valid,
   output logic [NUM_SSD-1:0]             s_read_ready,
@@ -31,7 +31,7 @@ module db_virt_issue
   output block_cmd_t [NUM_SSD-1:0]       m_cmd,
   input  logic [NUM_SSD-1:0]             s_status_valid,
   input  block_status_t [NUM_SSD-1:0]    s_status,
-  /// pulses: a Read, a Write or flush, a command of the port has ended
+  /// pulses: a Read, a Write, flush or Write Zeroes, a command of the port has ended
   output logic [NUM_SSD-1:0]             m_read_end,
   output logic [NUM_SSD-1:0]             m_write_end,
   output logic [NUM_SSD-1:0][SLOT_W-1:0] m_end_slot,
@@ -62,13 +62,14 @@ module db_virt_issue
   for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
     assign put[i] = any && INDEX_W'(to) == INDEX_W'(i);
     logic       queued, read_turn_q;      // whose turn it is, if both have one
-    block_cmd_t queue, flush;
+    block_cmd_t queue, alone;
     logic       read;
-    assign flush            = '{rsvd: '0, op: BLOCK_FLUSH, tag: write_tag(s_flush_slot[i]), blocks: 32'd1, lba: '0};
-    assign s_flush_ready[i] = room[i] && !put[i];
+    assign alone            = '{rsvd: '0, op: s_alone[i].zero ? BLOCK_ZEROES : BLOCK_FLUSH,
+                                tag: write_tag(s_alone[i].slot), blocks: s_alone[i].blocks, lba: s_alone[i].lba};
+    assign s_alone_ready[i] = room[i] && !put[i];
     db_fifo #(.WIDTH($bits(block_cmd_t)), .DEPTH(DEPTH)) i_queue (
-      .clk, .rst, .s_valid(put[i] || s_flush_valid[i]), .s_ready(room[i]),
-      .s_data(put[i] ? cmd : flush), .m_valid(queued),
+      .clk, .rst, .s_valid(put[i] || s_alone_valid[i]), .s_ready(room[i]),
+      .s_data(put[i] ? cmd : alone), .m_valid(queued),
       .m_ready(m_cmd_ready[i] && !read), .m_data(queue), .level());
     assign read            = s_read_valid[i] && (read_turn_q || !queued);
     assign m_cmd_valid[i]  = queued || s_read_valid[i];

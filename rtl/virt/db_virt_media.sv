@@ -4,7 +4,7 @@
 //
 //   commands that will come -> db_virt_ahead -.                .-> those that may; how Writes and Flushes ended
 //   writes   -> db_virt_write   --------------+-> db_virt_issue -> SSDs
-//   commands -> db_virt_command --------------'                '-> the port's answer
+//   commands -> db_virt_command --------------'                '-> the port's answer: of the firmware
 //   reads    -> db_virt_read: rows of SSDs, in the order of the bursts
 //   each of the four looks in db_virt_extents, which the firmware fills, where a granule is
 //
@@ -48,13 +48,15 @@ module db_virt_media
   input  media_cmd_t                     s_cmd,
   output logic                           m_rsp_valid,
   output logic                           m_rsp_err,
-  /// commands that will come (db_ssd_ahead); those that may, and those that have ended: pulses
+  /// commands that will come (db_ssd_ahead); those that may, and those that have ended: pulses; is one aborted?
   input  logic                           s_ahead_valid,
   output logic                           s_ahead_ready,
   input  ahead_t                         s_ahead,
   input  logic                           s_ahead_rst,
   output logic                           m_come_valid,
   output logic [SLOT_W-1:0]              m_come_slot,
+  output logic [SLOT_W-1:0]              m_ask_slot,
+  input  logic                           s_aborted,
   output logic                           m_ended_valid,
   output logic [SLOT_W-1:0]              m_ended_slot,
   output logic                           m_ended_err,
@@ -88,8 +90,9 @@ module db_virt_media
   block_cmd_t [1:0]         cmd;
   logic [NUM_SSD-1:0]       read_end, write_end, media_end, end_err, read_valid, read_ready, row_valid, row_ready;
   block_cmd_t [NUM_SSD-1:0] read;
-  logic [NUM_SSD-1:0]       flush_valid, flush_ready, burst, none_burst;
-  logic [NUM_SSD-1:0][SLOT_W-1:0] flush_slot, end_slot;
+  logic [NUM_SSD-1:0]       alone_valid, alone_ready, burst, none_burst;
+  alone_t [NUM_SSD-1:0]     alone;
+  logic [NUM_SSD-1:0][SLOT_W-1:0] end_slot;
   logic [2:0]               burst_len;
   let_t                     read_let, write_let;
   logic                     read_let_valid, write_let_valid, none_valid, none_err;
@@ -100,7 +103,10 @@ module db_virt_media
   logic [LOOKERS-1:0]             look_valid;
   logic [LOOKERS-1:0][LOOK_W-1:0] look;
   extent_t [LOOKERS-1:0]          extent;
-  logic                           look_ready;
+  logic                           look_ready, command_look_valid, zero_look_valid;
+  logic [LOOK_W-1:0]              command_look, zero_look;
+  assign look_valid[LOOK_COMMAND] = command_look_valid || zero_look_valid;
+  assign look[LOOK_COMMAND]       = command_look_valid ? command_look : zero_look;
   db_virt_extents #(
     .NUM_SSD(NUM_SSD), .STRIPE(STRIPE), .EXTENTS(EXTENTS), .GRANULE_LOG2(GRANULE_LOG2), .LOOK_W(LOOK_W)
   ) i_extents (
@@ -116,7 +122,9 @@ module db_virt_media
     .m_read_let_valid(read_let_valid), .m_read_let_slot(read_let_slot), .m_read_let(read_let),
     .m_write_let_valid(write_let_valid), .m_write_let_slot(write_let_slot), .m_write_let(write_let), .m_ended_valid,
     .m_ended_slot, .m_ended_err, .m_cmd_valid(read_valid), .m_cmd_ready(read_ready), .m_cmd(read),
-    .s_read_end(read_end), .m_flush_valid(flush_valid), .m_flush_ready(flush_ready), .m_flush_slot(flush_slot),
+    .s_read_end(read_end), .m_alone_valid(alone_valid), .m_alone_ready(alone_ready), .m_alone(alone),
+    .m_zero_look_valid(zero_look_valid), .s_zero_look_ready(look_ready && !command_look_valid),
+    .m_zero_look(zero_look), .s_zero_extent(extent[LOOK_COMMAND]), .m_ask_slot, .s_aborted,
     .s_burst_valid(burst), .s_void_valid(none_burst), .s_burst_len(burst_len), .s_end_valid(write_end),
     .s_end_slot(end_slot), .s_end_err(end_err), .s_none_valid(none_valid), .s_none_slot(none_slot),
     .s_none_err(none_err), .s_row_valid, .s_row_ready, .m_row_valid(row_valid), .m_row_ready(row_ready));
@@ -140,8 +148,8 @@ module db_virt_media
     .m_cmd_ready(cmd_ready[WRITE]), .m_cmd_ssd(cmd_ssd[WRITE]), .m_cmd(cmd[WRITE]), .m_row_valid, .m_row_ready,
     .m_row_data);
   db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_command (
-    .clk, .rst, .ssd, .idle(command_idle), .m_look_valid(look_valid[LOOK_COMMAND]), .s_look_ready(look_ready),
-    .m_look(look[LOOK_COMMAND]), .s_extent(extent[LOOK_COMMAND]), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
+    .clk, .rst, .ssd, .idle(command_idle), .m_look_valid(command_look_valid), .s_look_ready(look_ready),
+    .m_look(command_look), .s_extent(extent[LOOK_COMMAND]), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
     .s_addr(s_cmd.addr[ADDR_W-1:0]), .s_bytes(s_cmd.bytes), .m_rsp_valid, .m_rsp_err, .m_card_valid(m_card_cmd_valid),
     .m_card_ready(m_card_cmd_ready), .s_card_rsp_valid, .s_card_rsp_err, .m_cmd_valid(cmd_valid[MEDIA]),
     .m_cmd_ready(cmd_ready[MEDIA]), .m_cmd_ssd(cmd_ssd[MEDIA]), .m_cmd(cmd[MEDIA]),
@@ -153,7 +161,7 @@ module db_virt_media
     .clk, .rst, .idle(issue_idle), .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd_ssd(cmd_ssd), .s_cmd(cmd),
     .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read), .m_read_end(read_end),
     .m_cmd_valid, .m_cmd_ready, .m_cmd, .s_status_valid, .s_status, .m_write_end(write_end),
-    .m_end_slot(end_slot), .s_flush_valid(flush_valid), .s_flush_ready(flush_ready), .s_flush_slot(flush_slot),
+    .m_end_slot(end_slot), .s_alone_valid(alone_valid), .s_alone_ready(alone_ready), .s_alone(alone),
     .m_media_end(media_end),
     .m_end_err(end_err));
   assign idle = ahead_idle && read_idle && write_idle && command_idle && issue_idle;

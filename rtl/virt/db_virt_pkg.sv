@@ -30,7 +30,7 @@ package db_virt_pkg;
   // Who looks it up; LOOK_COMMAND shares its copy with the firmware.
   localparam int LOOK_READ    = 0;
   localparam int LOOK_WRITE   = 1;
-  localparam int LOOK_COMMAND = 2;
+  localparam int LOOK_COMMAND = 2;  // db_virt_command and db_virt_zero, in turn
   localparam int LOOK_AHEAD   = 3;
   localparam int LOOKERS      = 4;
 
@@ -57,15 +57,23 @@ package db_virt_pkg;
     logic [63:0] lba;
   } want_t;
 
-  // ... of one that writes: the room that it needs at an SSD. Or a flush.
+  // ... of one that writes: the room that it needs at an SSD. Or a flush, or a Write Zeroes.
   typedef struct packed {
     logic [db_ssd_pkg::SLOT_W-1:0] slot;
-    logic        flush;
+    logic        flush;        ///< it needs no room: a flush, or
+    logic        zero;         ///< ... a Write Zeroes
     logic        over;         ///< it does not wait for room
     logic        tells;        ///< with it the command has its room on this SSD
     logic [8:0]  len512;
     logic [5:0]  bursts;       ///< so many pages it is in
   } room_t;
+  // What an SSD does without data: a flush or a Write Zeroes.
+  typedef struct packed {
+    logic [db_ssd_pkg::SLOT_W-1:0] slot;
+    logic        zero;
+    logic [63:0] lba;          ///< of a Write Zeroes, in blocks of the SSD
+    logic [31:0] blocks;
+  } alone_t;
   localparam int BURSTS_OUT = 288;  // that an SSD is given at once; those of 1 MiB are fewer
 
   // A command goes: what becomes of its bursts.

@@ -145,7 +145,7 @@ module db_virt_plan
   assign m_want       = '{slot: cmd_q.slot, alone: cmd_q.kind == AHEAD_COMPARE, tells: tells, len512: 9'(now >> 9),
                           blocks: 9'(now >> of.lba_shift), lba: place.lba};
   assign m_room_valid = state_q == ST_FLUSH ? mask_q : put && write ? to : '0;
-  assign m_room       = '{slot: cmd_q.slot, flush: flush, over: big && (first_q & to) == '0, tells: tells,
+  assign m_room       = '{slot: cmd_q.slot, flush: flush, zero: 1'b0, over: big && (first_q & to) == '0, tells: tells,
                           len512: 9'(now >> 9), bursts: 6'((18'(now) + 18'(at_q[11:0]) + 18'd4095) >> 12)};
   assign lane_room    = ((write ? m_room_ready : m_want_ready) & to) != '0;
 

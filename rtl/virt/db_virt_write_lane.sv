@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// One SSD's part of what is written: commands wait here until its ring has room for them, flushes until they can be sent.
+// One SSD's part of what is written: commands wait here until its ring has room for them, flushes and Write Zeroes until they can be sent.
 //
 // `used` is what commands that were let go take of the SSD's ring, or will: so their rows never wait. It is given back
 // when the SSD has ended a burst, or a burst turns out to be void. As many bursts as the SSD's queue has places are let
 // go at once. A command larger than the ring is let go with its first part.
 // forget: what waits is dropped at once. What the SSD has is waited for by what comes to it later, reads too (`fence`), as
 // it might be written after that.
-// Latency: 3 cycles to m_call, 3 to m_flush. Throughput: a part every 2 cycles.
+// Latency: 3 cycles to m_call, 3 to m_alone. Throughput: a part every 2 cycles.
 module db_virt_write_lane
   import db_ssd_pkg::SLOT_W, db_virt_pkg::*;
 #(
   parameter int RING_BYTES = 262144,  ///< of the SSD's ring: power of two
-  parameter int PARTS      = 1024     ///< that wait: power of two
+  parameter int PARTS      = 1024,    ///< that wait: power of two
+  parameter int NUM_CMDS   = 128      ///< commands at once: power of two, 2..256
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -21,17 +22,18 @@ module db_virt_write_lane
   input  logic              s_put_valid,
   output logic              s_put_ready,
   input  room_t             s_put,
+  input  alone_t            s_put_alone,   ///< a Write Zeroes
   /// pulse: a command has its room here
   output logic              m_call_valid,
   output logic [SLOT_W-1:0] m_call_slot,
-  output logic              m_flush_valid,
-  input  logic              m_flush_ready,
-  output logic [SLOT_W-1:0] m_flush_slot,
+  output logic              m_alone_valid,
+  input  logic              m_alone_ready,
+  output alone_t            m_alone,
   /// pulses: a burst goes to the SSD, or none in its place; of so many units of 512 bytes, less 1
   input  logic              s_burst_valid,
   input  logic              s_void_valid,
   input  logic [2:0]        s_burst_len,
-  /// pulse: the SSD has ended the oldest of bursts and flushes; m_end: ... which is not forgotten
+  /// pulse: the SSD has ended the oldest of bursts, flushes, Write Zeroes; m_end: ... which is not forgotten
   input  logic              s_end_valid,
   output logic              m_end_valid
 );
@@ -45,7 +47,13 @@ module db_virt_write_lane
     .clk, .rst(rst || forget), .s_valid(s_put_valid), .s_ready(s_put_ready), .s_data(s_put), .m_valid(head_valid),
     .m_ready(take), .m_data(head), .level());
 
-  // ---- what the SSD has: lengths in its order, a flush's is 0
+  logic   zero_valid;
+  alone_t zero;
+  db_fifo #(.WIDTH($bits(alone_t)), .DEPTH(NUM_CMDS)) i_zeroes (
+    .clk, .rst(rst || forget), .s_valid(s_put_valid && s_put_ready && s_put.zero), .s_ready(), .s_data(s_put_alone),
+    .m_valid(zero_valid), .m_ready(flush && head.zero), .m_data(zero), .level());
+
+  // ---- what the SSD has: lengths in its order, a flush's or Write Zeroes' is 0
   logic [3:0]         ended_len;
   logic [USED_W-1:0]  used_q, out512_q, out512, less, gone;
   logic [OUT_W-1:0]   bursts_q, out_q, out, ignore_q;
@@ -53,14 +61,14 @@ module db_virt_write_lane
   db_fifo #(.WIDTH(4), .DEPTH(1024)) i_lens (
     .clk, .rst, .s_valid(s_burst_valid || flush), .s_ready(lens_room), .s_data(flush ? 4'd0 : 4'(s_burst_len) + 4'd1),
     .m_valid(lens_valid), .m_ready(s_end_valid), .m_data(ended_len), .level());
-  assign flush         = m_flush_valid && m_flush_ready;
+  assign flush         = m_alone_valid && m_alone_ready;
   assign less          = s_end_valid ? USED_W'(ended_len) : '0;
   assign gone          = s_void_valid ? USED_W'(s_burst_len) + 1'b1 : '0;
   assign out           = out_q + OUT_W'(s_burst_valid || flush) - OUT_W'(s_end_valid);
   assign out512        = out512_q + (s_burst_valid ? USED_W'(s_burst_len) + 1'b1 : '0) - less;
   assign fence         = ignore_q != '0;
-  assign m_flush_valid = head_valid && head.flush && known_q && !fence;
-  assign m_flush_slot  = head.slot;
+  assign m_alone_valid = head_valid && head.flush && known_q && !fence && (zero_valid || !head.zero);
+  assign m_alone       = head.zero ? zero : '{slot: head.slot, zero: 1'b0, lba: '0, blocks: 32'd1};
   assign take          = head.flush ? flush : head_valid && known_q && fits_q && !fence;
   assign m_end_valid   = s_end_valid && ignore_q == '0;
   always_ff @(posedge clk) begin

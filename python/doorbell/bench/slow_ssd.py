@@ -10,11 +10,13 @@ from doorbell.bench.results import percentile
 from doorbell.device.switch_sim import SwitchSim
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.structures import DsmRange
 
 SIZE = 4096
 MINE, ITS = 1, 2  # namespaces and queues
+RANGES = 16  # of a Dataset Management
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,16 @@ def two_slices(card: Driver) -> None:
 
 
 def commands_of_the_slow(card: Driver, opcode: NvmOpc, depth: int) -> list[Command]:
-    """`depth` commands of the second namespace, which its SSD may never answer."""
+    """`depth` commands of the second namespace, which its SSD may never answer. Of Dataset Management: 16 ranges."""
     buffer = card.buffer(SIZE) if opcode not in (NvmOpc.VERIFY, NvmOpc.FLUSH, NvmOpc.WRITE_ZEROES) else None
-    commands = [card.submit(ITS, opcode, i * 8, 7, buffer, nsid=ITS) for i in range(depth)]
+    if opcode == NvmOpc.DSM:
+        assert buffer
+        ranges = b"".join(bytes(DsmRange(0, 8, 8 * i)) for i in range(RANGES))
+        buffer.write(ranges)
+        fields = {"nbytes": len(ranges), "cdw10": RANGES - 1, "cdw11": DSM_AD}
+        commands = [card.submit(ITS, opcode, buffer=buffer, nsid=ITS, **fields) for _ in range(depth)]
+    else:
+        commands = [card.submit(ITS, opcode, i * 8, 7, buffer, nsid=ITS) for i in range(depth)]
     card.ring()
     return commands
 

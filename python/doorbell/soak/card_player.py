@@ -131,20 +131,6 @@ class CardPlayer(Player):
         super()._begin(machine)
         machine.troubled = lambda: bool(self.judge.bad_ssds)
 
-    # ---- what the card saves: for that all SSDs flush, so it fails while one is in trouble (docs/vcsd/limits.md)
-
-    def do_bind(self, step: Step) -> None:
-        self.mend_media()
-        super().do_bind(step)
-
-    def do_attach(self, step: Step) -> None:
-        self.mend_media()
-        super().do_attach(step)
-
-    def do_detach(self, step: Step) -> None:
-        self.mend_media()
-        super().do_detach(step)
-
     def do_media_error(self, step: Step) -> None:
         """The card's own memory holds settings alone: it is an SSD that says so."""
         space = self.machine.model.spaces.get(step["ns"])

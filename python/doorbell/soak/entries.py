@@ -86,8 +86,6 @@ class Entries:
             step["q"], opcode, slba, count - 1, buffer, nsid=step["ns"], nbytes=nbytes, on_done=self.judge.end, **fields
         )
         sent = Sent(there, pending, allowed, buffer, fault, nsid=step["ns"], ssds=there.ssds if there else frozenset())
-        if op == "zeroes" and step["fua"]:
-            sent.flushed = self.machine.all_ssds
         self.judge.begin(command, sent)
         self.commands += 1
         if step["ring"]:

@@ -81,7 +81,6 @@ class Sent:
     nsid: int = 0
     moved: bool = False  # its namespace was formatted, detached or deleted while it was inside
     ssds: frozenset[int] = frozenset()  # that its blocks are on
-    flushed: frozenset[int] = frozenset()  # that are asked to flush for it
     misled: bool = False  # one of these put data elsewhere while it was inside
 
 
@@ -100,7 +99,7 @@ class Judge:
     # ---- what is done to commands
 
     def begin(self, command: Command, sent: Sent) -> None:
-        sent.media = self.bad_media or bool((sent.ssds | sent.flushed) & self.bad_ssds)
+        sent.media = self.bad_media or bool(sent.ssds & self.bad_ssds)
         sent.misled = bool(sent.ssds & self.lying_ssds)
         self.sent[command] = sent
 
@@ -110,13 +109,13 @@ class Judge:
             sent.media = True
 
     def ssd_fails(self, ssd: int, lies: bool = False) -> None:
-        """It costs the commands that have blocks on it or have it flushed, and no others. lies: it may take and give
+        """It costs the commands that have blocks on it, and no others. lies: it may take and give
         wrong data."""
         self.bad_ssds.add(ssd)
         if lies:
             self.lying_ssds.add(ssd)
         for sent in self.sent.values():
-            sent.media = sent.media or ssd in sent.ssds | sent.flushed
+            sent.media = sent.media or ssd in sent.ssds
             sent.misled = sent.misled or (lies and ssd in sent.ssds)
 
     def ssds_mended(self) -> None:

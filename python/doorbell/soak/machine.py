@@ -73,10 +73,6 @@ class Machine:
 
     # ---- power and bring-up
 
-    @property
-    def all_ssds(self) -> frozenset[int]:
-        return frozenset(range(self.shape.ssds))
-
     def power_on(self, timing: int) -> None:
         fresh = not self.image.exists()
         size = {"media_size": self.shape.spaces * SPACE_BYTES + SETTINGS_PAGES * 4096} if fresh else {}

@@ -4,13 +4,15 @@
 // Why: the engines work in the order of what they are given, so a command whose media takes its time would hold up all
 // behind it. So the media is told of a Read, Verify, Compare or Write when the command comes; it names the slot
 // when what is read can be had at once, what is written has room; then the command goes to its engine. The media says again
-// how a Write has ended, and that is its end (db_ssd_ahead_end). A Flush it does alone. All else passes straight.
+// how a Write has ended, and that is its end (db_ssd_ahead_end). A Flush and Write Zeroes it does alone, and the ranges of
+// a Dataset Management, when the write engine has them all (db_ssd_ahead_ranges). All else passes straight.
 // There is room for every command with a slot. Operators are told of a command when it goes, as packets come in that order.
 // A reset forgets all that waits here, and the media with it; nobody need wait for the media before.
 // Latency: 1 cycle to m_ahead, from s_come 3 to the engine. Throughput: a command every 3 cycles.
 module db_ssd_ahead
   import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
+  parameter int ADDR_W   = 40,   ///< bits of a media address
   parameter int NUM_CMDS = 128   ///< command slots: power of two, 2..256
 ) (
   input  logic              clk,
@@ -39,10 +41,16 @@ module db_ssd_ahead
   output ahead_t            m_ahead,
   input  logic              s_come_valid,
   input  logic [SLOT_W-1:0] s_come_slot,
-  /// From the media: this slot's Write, or Flush, has ended; a pulse.
+  /// From the media: this slot's command has ended, or the range of which it was told last; a pulse.
   input  logic              s_ended_valid,
   input  logic [SLOT_W-1:0] s_ended_slot,
   input  logic              s_ended_err,
+  /// The write engine's commands to the media, ranges all: the slot of each; the answer is a pulse.
+  input  logic              s_media_valid,
+  output logic              s_media_ready,
+  input  media_cmd_t        s_media,
+  input  logic [SLOT_W-1:0] s_media_slot,
+  output logic              m_media_done,
   /// Completions of the write engine, and those that go out; a pulse: a command met a media error.
   input  logic              s_completion_valid,
   output logic              s_completion_ready,
@@ -57,13 +65,16 @@ module db_ssd_ahead
   function automatic logic waits(input op_desc_t desc);
     return desc.read_engine || desc.compare || desc.write;
   endfunction
-  logic put, pass, ask_room, come_valid, look, look_q, ready_q, go, over;  // over: a Write or Flush has ended
+  function automatic logic alone(input op_desc_t desc);
+    return desc.flush || desc.zero;
+  endfunction
+  logic put, pass, ask_room, come_valid, look, look_q, ready_q, go, begun, over, more_valid;
   logic [SLOT_W-1:0] come;
   logic [CMD_W:0]    inside_q;
   cmd_t              cmd;
-  assign put  = s_cmd_valid != '0 && (waits(s_cmd.desc) || s_cmd.desc.flush);
+  assign put  = s_cmd_valid != '0 && (waits(s_cmd.desc) || alone(s_cmd.desc));
   assign pass = s_cmd_valid[1] && !put;
-  ahead_t ask;
+  ahead_t ask, more;
   cmd_t   kept;
   always_comb begin
     ask  = '{slot: s_cmd.slot, kind: AHEAD_READ, fua: s_cmd.fua, addr: s_cmd.media_addr, bytes: 64'(s_cmd.bytes)};
@@ -73,6 +84,7 @@ module db_ssd_ahead
       ask.kind = AHEAD_WRITE;
       kept.fua = 1'b0;        // the media's, too
     end
+    if (s_cmd.desc.zero) ask.kind = AHEAD_ZERO;
     if (s_cmd.desc.flush) begin
       ask.kind  = AHEAD_FLUSH;
       ask.bytes = s_cmd.lba4k ? s_cmd.ns_blocks << 12 : s_cmd.ns_blocks << 9;
@@ -81,8 +93,8 @@ module db_ssd_ahead
 
   // ---- to the media, and what it says
   db_fifo #(.WIDTH($bits(ahead_t)), .DEPTH(NUM_CMDS)) i_asks (
-    .clk, .rst, .s_valid(put), .s_ready(ask_room),
-    .s_data(ask), .m_valid(m_ahead_valid), .m_ready(m_ahead_ready), .m_data(m_ahead), .level());
+    .clk, .rst, .s_valid(put || more_valid), .s_ready(ask_room),
+    .s_data(put ? ask : more), .m_valid(m_ahead_valid), .m_ready(m_ahead_ready), .m_data(m_ahead), .level());
   db_fifo #(.WIDTH(SLOT_W), .DEPTH(NUM_CMDS)) i_come (
     .clk, .rst, .s_valid(s_come_valid), .s_ready(), .s_data(s_come_slot), .m_valid(come_valid), .m_ready(look),
     .m_data(come), .level());
@@ -108,7 +120,8 @@ module db_ssd_ahead
   always_ff @(posedge clk) begin
     look_q   <= look && !rst;
     ready_q  <= (look_q || (ready_q && !go)) && !rst;
-    inside_q <= rst ? '0 : inside_q + (CMD_W + 1)'(put) - (CMD_W + 1)'(go && !cmd.desc.write) - (CMD_W + 1)'(over);
+    inside_q <= rst ? '0 : inside_q + (CMD_W + 1)'(put) + (CMD_W + 1)'(begun) - (CMD_W + 1)'(over) -
+                           (CMD_W + 1)'(go && !cmd.desc.write);
   end
   assign s_cmd_ready      = m_cmd_ready;
   assign m_cmd_valid      = {pass || (go && !cmd.desc.read_engine), go && cmd.desc.read_engine};
@@ -127,15 +140,22 @@ module db_ssd_ahead
   end
   assign busy = inside_q != '0;
 
-  // ---- ends
+  // ---- ranges; ends
+  logic [SLOT_W-1:0] look_slot, next_slot;
+  logic              look_left, look_over, next_valid;
+  db_ssd_ahead_ranges #(.ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_ranges (
+    .clk, .rst, .s_begin_valid(s_cmd_valid != '0 && !s_piece.later), .s_begin_slot(s_cmd.slot), .s_media_valid,
+    .s_media_ready, .s_media, .s_media_slot, .m_media_done, .look_slot, .look_left, .look_over,
+    .s_next_valid(next_valid), .s_next_slot(next_slot), .m_ask_valid(more_valid), .m_ask_ready(!put), .m_ask(more));
   db_ssd_ahead_end #(.NUM_CMDS(NUM_CMDS)) i_end (
     .clk, .rst, .s_cmd_valid(s_cmd_valid != '0), .s_cmd_slot(s_cmd.slot), .s_cmd_write(s_cmd.desc.write),
-    .s_cmd_flush(s_cmd.desc.flush), .s_completion_valid, .s_completion_ready, .s_completion, .s_media_err,
-    .s_ended_valid, .s_ended_slot, .s_ended_err, .m_completion_valid, .m_completion_ready, .m_completion,
-    .m_media_err, .over);
+    .s_cmd_alone(alone(s_cmd.desc)), .s_cmd_ranges(s_cmd.desc.ranges), .s_completion_valid, .s_completion_ready,
+    .s_completion, .s_media_err, .s_ended_valid, .s_ended_slot, .s_ended_err, .m_completion_valid,
+    .m_completion_ready, .m_completion, .m_media_err, .look_slot, .look_left, .look_over,
+    .m_next_valid(next_valid), .m_next_slot(next_slot), .begun, .over);
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst && put) assert (ask_room);
+  always_ff @(posedge clk) if (!rst && (put || more_valid)) assert (ask_room);
   always_ff @(posedge clk) if (!rst && s_cmd_valid != '0) assert (&m_cmd_ready);
 `endif
 endmodule

@@ -131,6 +131,8 @@ module db_ssd_data
   tap_cmd_t          turn_tap;
   logic              turn_begin, ahead_busy;
   logic [SLOT_W-1:0] turn_begin_slot;
+  logic              media_valid, media_ready, media_done, media_err_in;
+  media_cmd_t        media;
   logic              write_done_valid, write_done_ready, write_err;  // of the write engine
   slot_completion_t  write_done;
   db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW), .AHEAD(AHEAD)) i_order (
@@ -144,16 +146,23 @@ module db_ssd_data
   assign state.read_idle  = read_idle && !waiting[0] && !ahead_busy;
   assign state.write_idle = write_idle && !waiting[1];
   if (AHEAD) begin : g_ahead
-    db_ssd_ahead #(.NUM_CMDS(NUM_CMDS)) i_ahead (
+    db_ssd_ahead #(.ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_ahead (
       .clk, .rst, .stop, .busy(ahead_busy), .s_cmd_valid(turn_valid), .s_cmd_ready(turn_ready), .s_cmd(turn),
       .s_piece(turn_piece), .s_tap_cmd(turn_tap), .s_tap_begin(turn_begin), .s_tap_begin_slot(turn_begin_slot),
       .m_cmd_valid(cmd_valid), .m_cmd_ready(cmd_ready), .m_cmd(cmd), .m_piece(piece), .m_tap_cmd, .m_tap_begin,
       .m_tap_begin_slot, .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot, .s_ended_valid,
-      .s_ended_slot, .s_ended_err, .s_completion_valid(write_done_valid), .s_completion_ready(write_done_ready),
-      .s_completion(write_done), .s_media_err(write_err), .m_completion_valid(m_write_completion_valid),
-      .m_completion_ready(m_write_completion_ready), .m_completion(m_write_completion), .m_media_err(media_err[1]));
+      .s_ended_slot, .s_ended_err, .s_media_valid(media_valid), .s_media_ready(media_ready), .s_media(media),
+      .s_media_slot(item_slot), .m_media_done(media_done), .s_completion_valid(write_done_valid),
+      .s_completion_ready(write_done_ready), .s_completion(write_done), .s_media_err(write_err),
+      .m_completion_valid(m_write_completion_valid), .m_completion_ready(m_write_completion_ready),
+      .m_completion(m_write_completion), .m_media_err(media_err[1]));
+    logic unused_ok;
+    assign {m_media_valid, m_media, media_err_in} = '0;
+    assign unused_ok = &{1'b0, m_media_ready, s_media_done, s_media_err};
   end else begin : g_at_once
     logic unused_ok;
+    assign {m_media_valid, m_media, media_done, media_err_in} = {media_valid, media, s_media_done, s_media_err};
+    assign media_ready = m_media_ready;
     assign ahead_busy = 1'b0;
     assign {cmd_valid, cmd, piece} = {turn_valid, turn, turn_piece};
     assign turn_ready = cmd_ready;
@@ -194,7 +203,8 @@ module db_ssd_data
     .s_row_valid(s_tap_write_valid), .s_row_ready(s_tap_write_ready), .s_row_data(s_tap_write_data),
     .s_row_info(s_tap_write_info), .s_row_zero(s_tap_write_zero), .m_axi_write_req, .m_axi_write_rsp,
     .m_axi_read_req(m_axi_read_req[1]), .m_axi_read_rsp(m_axi_read_rsp[1]),
-    .m_media_valid, .m_media_ready, .m_media, .s_media_done, .s_media_err, .item_slot, .item_aborted,
+    .m_media_valid(media_valid), .m_media_ready(media_ready), .m_media(media), .s_media_done(media_done),
+    .s_media_err(media_err_in), .item_slot, .item_aborted,
     .m_completion_valid(write_done_valid), .m_completion_ready(write_done_ready), .m_completion(write_done),
     .m_end(write_end), .m_end_slot(end_slot[1]), .media_err(write_err));
 

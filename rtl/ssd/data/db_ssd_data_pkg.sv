@@ -50,6 +50,10 @@ package db_ssd_data_pkg;
   localparam status_t STATUS_NOT_HERE    = status(1'b0, SCT_GENERIC, SC_DATA_TRANSFER_ERROR);
   localparam status_t STATUS_WRITE_FAULT = status(1'b0, SCT_MEDIA, SC_WRITE_FAULT);
   localparam status_t STATUS_READ_ERROR  = status(1'b0, SCT_MEDIA, SC_READ_ERROR);
+  localparam status_t STATUS_SIZE_LIMIT  = status(1'b1, SCT_SPECIFIC, SC_SIZE_LIMIT);
   localparam status_t STATUS_MISMATCH    = status(1'b0, SCT_MEDIA, SC_COMPARE_FAILED);
+
+  // A media that is far away: ranges that a Dataset Management may have (CFG_DMRL in fw/base/config.h).
+  localparam int RANGES_KEPT = 16;
 
 endpackage

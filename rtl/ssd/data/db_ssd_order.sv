@@ -15,7 +15,7 @@ module db_ssd_order
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   /// what an engine has before it at most, but for one command, in 512 bytes, 1..4095: some 4 us of the link
   parameter int WINDOW   = DATA_W / 4,
-  /// what moves user data, or flushes, waits behind (db_ssd_ahead): it goes at once
+  /// what moves user data, flushes or zeroes waits behind (db_ssd_ahead): it goes at once
   parameter bit AHEAD    = 1'b0
 ) (
   input  logic                   clk,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_ssd_ahead: what moves user data is told to the media and goes in the order that the media says; all
 else passes in the same cycle; operators are told of each when it goes. A Write ends when engine and media have both
-said it, a Flush when the media has; a reset forgets, stop keeps back."""
+said it, a Flush or Write Zeroes when the media has. Of a Dataset Management the media is told range by range, when the
+engine has the whole list; a reset forgets, stop keeps back."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from typing import Any
 
 import cocotb
 import rtl_bench as bench
+from axi_model import MEDIA_CMD, ZERO
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from structs import enum, layout
@@ -19,11 +21,14 @@ SLOTS = 16
 CMD, TAP, AHEAD = (layout("db_ssd_pkg", n) for n in ("cmd_t", "tap_cmd_t", "ahead_t"))
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 KIND = enum("db_ssd_pkg", "ahead_kind_e")
-WRITE_FAULT = 0x280
+WRITE_FAULT, SIZE_LIMIT = 0x280, 0x183
+MOST = 16  # ranges, as Identify's DMRL says
 DESC = {"read": {"read_engine": 1, "to_host": 1}, "verify": {"read_engine": 1}, "zero": {"write_engine": 1, "zero": 1},
         "compare": {"write_engine": 1, "compare": 1, "from_host": 1},
-        "write": {"write_engine": 1, "write": 1, "from_host": 1}, "flush": {"write_engine": 1, "flush": 1}}  # fmt: skip
+        "write": {"write_engine": 1, "write": 1, "from_host": 1}, "flush": {"write_engine": 1, "flush": 1},
+        "dsm": {"write_engine": 1, "ranges": 1, "from_host": 1}}  # fmt: skip
 WAITS = ("read", "verify", "compare", "write")
+ALONE = ("flush", "zero")
 
 
 class Bench:
@@ -39,6 +44,10 @@ class Bench:
         self.engine: list[tuple[int, int]] = []  # Writes that the engine is to end, with its status
         self.media: list[int] = []  # Writes and Flushes that the media is to end
         self.words: dict[int, list[int]] = {}  # what has been said of each that has not ended
+        self.ranges: dict[int, list[tuple[int, int]]] = {}  # of a Dataset Management: what is left to be told
+        self.lists: deque[tuple[int, list[tuple[int, int]]]] = deque()  # that the engine is to give
+        self.giving = False
+        self.refused = 0
         self.done: tuple[int, int] | None = None  # the engine's completion that is offered
         self.ended = 0
 
@@ -47,7 +56,8 @@ class Bench:
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
         for name in ("stop", "s_cmd_valid", "s_cmd", "s_piece", "s_tap_cmd", "s_tap_begin", "s_tap_begin_slot",
                      "m_ahead_ready", "s_come_valid", "s_come_slot", "s_ended_valid", "s_ended_slot", "s_ended_err",
-                     "s_completion_valid", "s_completion", "s_media_err", "m_completion_ready"):  # fmt: skip
+                     "s_completion_valid", "s_completion", "s_media_err", "m_completion_ready", "s_media_valid",
+                     "s_media", "s_media_slot"):  # fmt: skip
             getattr(d, name).value = 0
         d.m_cmd_ready.value = 3
         await self.reset()
@@ -58,13 +68,16 @@ class Bench:
         self.dut.s_come_valid.value = 0
         self.dut.s_ended_valid.value = 0
         self.dut.s_completion_valid.value = 0
+        self.dut.s_media_valid.value = 0
         self.dut.rst.value = 1
         for _ in range(3):
             await FallingEdge(self.dut.clk)
         self.dut.rst.value = 0
         self.free = list(range(SLOTS))
         self.done = None
-        for q in (self.told, self.asked, self.let, self.cmds, self.engine, self.media, self.words):
+        self.giving = False
+        for q in (self.told, self.asked, self.let, self.cmds, self.engine, self.media, self.words, self.ranges,
+                  self.lists):  # fmt: skip
             q.clear()
         self.tap = None
 
@@ -80,9 +93,6 @@ class Bench:
             d.s_tap_begin_slot.value = at
             d.s_tap_cmd.value = TAP.pack(read=int(name == "read"), write=int("from_host" in DESC[name]),
                                          lba4k=self.cmds[at][1]["lba4k"], ctx=self.cmds[at][2])  # fmt: skip
-            if name not in WAITS and name != "flush":
-                del self.cmds[at]
-                self.free.append(at)
         tapped, self.tap = self.tap, None
         if self.free and not tapped and rng.random() < rate:
             name = rng.choice(list(DESC))
@@ -95,10 +105,13 @@ class Bench:
                           "slba": rng.getrandbits(64)}  # fmt: skip
             self.cmds[slot] = (name, cmd, ctx)
             self.tap = (name, slot)
-            if name in WAITS or name == "flush":
+            if name in WAITS or name in ALONE:
                 self.told.append(slot)
             else:
                 passing = name
+                count = rng.choice((0, 1, 2, 5, MOST, MOST + 1, MOST + 2))
+                self.ranges[slot] = [(rng.getrandbits(30) << 9, rng.randrange(1, 1 << 20) << 9) for _ in range(count)]
+                self.lists.append((slot, list(self.ranges[slot])))
             d.s_cmd_valid.value = 1 if "read_engine" in DESC[name] else 2
             d.s_cmd.value = CMD.pack(**cmd)
         d.m_ahead_ready.value = int(rng.random() < 0.7)
@@ -112,27 +125,54 @@ class Bench:
         if self.media and rng.random() < 0.3:
             at, err = self.media.pop(rng.randrange(len(self.media))), int(rng.random() < 0.3)
             d.s_ended_valid.value, d.s_ended_slot.value, d.s_ended_err.value = 1, at, err
-            self.words.setdefault(at, []).append(WRITE_FAULT if err else 0)
+            if err or not self.ranges.get(at):
+                self.words.setdefault(at, []).append(WRITE_FAULT if err else 0)
         if self.done is None and self.engine and rng.random() < 0.3:
             self.done = self.engine.pop(rng.randrange(len(self.engine)))
         d.s_completion_valid.value = int(self.done is not None)
         if self.done:
             d.s_completion.value = COMPLETION.pack(slot=self.done[0], status={"sc": self.done[1]})
         d.m_completion_ready.value = int(rng.random() < 0.7)
+        given = None
+        if self.lists and not self.giving and self.lists[0][0] != slot:
+            at, left = self.lists[0]
+            if not left:
+                self.lists.popleft()
+                self.engine.append((at, rng.choice((0, 0, 0, 0x80))))
+            else:
+                given = left[0]
+        d.s_media_valid.value = int(given is not None)
+        if given:
+            d.s_media.value = MEDIA_CMD.pack(op=ZERO, addr=given[0], bytes=given[1])
+            d.s_media_slot.value = self.lists[0][0]
         await RisingEdge(d.clk)
+        if self.giving and d.m_media_done.value:
+            self.giving = False
+        if given and d.s_media_ready.value:
+            self.lists[0][1].pop(0)
+            self.giving = True
         if d.m_completion_valid.value and d.m_completion_ready.value:
             self.end(COMPLETION.unpack(int(d.m_completion.value)))
         if self.done and d.s_completion_ready.value:
             self.words.setdefault(self.done[0], []).insert(0, self.done[1])  # it goes before the media's
             self.done = None
         if d.m_ahead_valid.value and d.m_ahead_ready.value:
-            ask, at = AHEAD.unpack(int(d.m_ahead.value)), self.told.popleft()
+            ask = AHEAD.unpack(int(d.m_ahead.value))
+            at = ask["slot"]
             name, cmd, _ = self.cmds[at]
-            size = cmd["ns_blocks"] << (12 if cmd["lba4k"] else 9) if name == "flush" else cmd["bytes"]
-            assert (ask["slot"], ask["addr"], ask["bytes"]) == (at, cmd["media_addr"], size)
-            kind = {"compare": "COMPARE", "write": "WRITE", "flush": "FLUSH"}.get(name, "READ")
-            assert ask["kind"] == KIND[f"AHEAD_{kind}"] and (name != "write" or ask["fua"] == cmd["fua"])
-            (self.media if name == "flush" else self.asked).append(at)
+            where = cmd["media_addr"], cmd["bytes"]
+            if name == "flush":
+                where = cmd["media_addr"], cmd["ns_blocks"] << (12 if cmd["lba4k"] else 9)
+            if name == "dsm":
+                assert self.words.get(at) == [0] and at not in self.media, "before the engine has all, or twice"
+                where = self.ranges[at].pop(0)
+            else:
+                assert at == self.told.popleft()
+            assert (ask["addr"], ask["bytes"]) == where
+            kind = {"compare": "COMPARE", "write": "WRITE", "flush": "FLUSH", "zero": "ZERO", "dsm": "ZERO"}
+            assert ask["kind"] == KIND[f"AHEAD_{kind.get(name, 'READ')}"]
+            assert name not in ("write", "zero") or ask["fua"] == cmd["fua"]
+            (self.media if name in ALONE or name == "dsm" else self.asked).append(at)
         went = int(d.m_cmd_valid.value)
         begins = bool(d.m_tap_begin.value)
         if passing:
@@ -158,9 +198,18 @@ class Bench:
 
     def end(self, completion: dict[str, Any]) -> None:
         at = completion["slot"]
-        words = self.words.pop(at)
-        assert len(words) == (2 if self.cmds[at][0] == "write" else 1), "it is not over"
-        assert completion["status"]["sct"] << 8 | completion["status"]["sc"] == next((w for w in words if w), 0)
+        words, name = self.words.pop(at), self.cmds[at][0]
+        status = completion["status"]["sct"] << 8 | completion["status"]["sc"]
+        if name == "dsm":
+            left = self.ranges.pop(at)
+            if len(left) > MOST and not words[0]:
+                assert status == SIZE_LIMIT
+                words = [SIZE_LIMIT]
+                self.refused += 1
+            assert not left or any(words), "ranges are left"
+        else:
+            assert len(words) == (2 if name == "write" else 1), "it is not over"
+        assert status == next((w for w in words if w), 0)
         del self.cmds[at]
         self.free.append(at)
         self.ended += 1
@@ -172,9 +221,9 @@ async def commands_go_when_the_media_says_so(dut: Any) -> None:
     await b.start()
     for i in range(3000):
         await b.step(0.9 if i % 400 < 300 else 0.1)
-    for _ in range(300):
+    for _ in range(1500):
         await b.step(0)
-    assert not b.cmds and b.gone > 200 and b.ended > 100 and not dut.busy.value
+    assert not b.cmds and b.gone > 200 and b.ended > 100 and b.refused > 3 and not dut.busy.value
 
 
 @cocotb.test()

@@ -79,7 +79,7 @@ class Wanted:
 
     addr: int
     size: int  # of a flush's namespace
-    kind: str = "READ"  # COMPARE, WRITE, FLUSH
+    kind: str = "READ"  # COMPARE, WRITE, FLUSH, ZERO
     rows: list[int] = field(default_factory=list)
     full: bool = True  # a Write's data has come
     fua: bool = False
@@ -150,6 +150,8 @@ class Bench:
         self.later: deque[Wanted] = deque()  # Writes and flushes that have no slot yet
         self.ending: dict[int, Wanted] = {}  # Writes that went, flushes
         self.forget = False
+        self.aborted: set[int] = set()  # slots
+        self.doubt = [0, 0]  # slots of which it has been asked whether they are
         self.got: list[int] = []
         self.aw: deque[tuple[int, int]] = deque()
         self.w: deque[tuple[int, int, int]] = deque()  # data, strobes, last
@@ -174,7 +176,7 @@ class Bench:
         for name in ("s_axi_read_req", "s_axi_arid", "s_axi_write_req", "s_cmd_valid", "s_cmd", "m_card_read_rsp",
                      "m_card_write_rsp", "m_card_cmd_ready", "s_card_rsp_valid", "s_card_rsp_err", "m_cmd_ready",
                      "m_row_ready", "s_row_valid", "s_row_data", "s_row_err", "s_status_valid",
-                     "s_status", "s_ext"):  # fmt: skip
+                     "s_status", "s_ext", "s_aborted"):  # fmt: skip
             getattr(d, name).value = 0
         d.ssd_pages.value = PAGES
         d.rst.value = 1
@@ -263,7 +265,7 @@ class Bench:
 
     def ask_for(self, w: Wanted) -> int:
         slot = next(s for s in range(SLOTS) if s not in self.wanted and s not in self.ending)
-        (self.ending if w.kind == "FLUSH" else self.wanted)[slot] = w
+        (self.ending if w.kind in ("FLUSH", "ZERO") else self.wanted)[slot] = w
         self.asks.append(slot)
         return slot
 
@@ -317,6 +319,9 @@ class Bench:
     def flush(self, addr: int = 0, size: int = 0, err: int = 0) -> None:
         """Of the namespace that lies there; of all."""
         self.later.append(Wanted(addr, size, "FLUSH", err=err))
+
+    def zero(self, addr: int, size: int, fua: bool = False, err: int = 0) -> None:
+        self.later.append(Wanted(addr, size, "ZERO", fua=fua, err=err))
 
     def command(self, op: int, addr: int, size: int, error: int) -> None:
         self.media.append({"op": op, "addr": addr, "bytes": size})
@@ -385,7 +390,9 @@ class Bench:
             for i, s in enumerate(self.ssds)
             if ends[i]
         )
+        d.s_aborted.value = int(self.doubt.pop(0) in self.aborted)
         await RisingEdge(d.clk)
+        self.doubt.append(int(d.m_ask_slot.value))
         rsp, wsp = READ_RSP.unpack(int(d.s_axi_read_rsp.value)), WRITE_RSP.unpack(int(d.s_axi_write_rsp.value))
         if self.ar and rsp["ar_ready"]:
             self.ar.popleft()
@@ -599,7 +606,8 @@ async def flush_and_zero(dut: Any) -> None:
 
 
 async def flushes_and_zeroes(b: Bench, table: list[Extent | None], turns: int) -> None:
-    """Stretches of the medium are zeros, whatever they have of granules and chunks; nothing else is."""
+    """Stretches of the medium are zeros, whatever they have of granules and chunks; nothing else is. Of the firmware,
+    which has all zeroed that is somewhere, and of hosts, of whom several have theirs zeroed at once."""
     end = len(table) * GRANULE // 512
     for s in b.ssds:
         s.data.clear()
@@ -619,9 +627,20 @@ async def flushes_and_zeroes(b: Bench, table: list[Extent | None], turns: int) -
             nowhere |= ssd < 0
             if ssd >= 0:
                 want[ssd].pop(at // ROW, None)
-        b.command(ZERO, first * 512, blocks * 512, int(nowhere))
-        await b.settle()
-        assert want == [s.data for s in b.ssds], "another stretch"
+        if b.rng.random() < 0.5:
+            b.command(ZERO, first * 512, blocks * 512, int(nowhere))
+            await b.settle()
+        else:
+            cuts = sorted({0, blocks, *(b.rng.randrange(blocks) for _ in range(b.rng.randrange(4)))})
+            for x, y in zip(cuts, cuts[1:]):
+                part = [b.where(block * 512)[0] for block in range(first + x, first + y)]
+                b.zero((first + x) * 512, (y - x) * 512, b.rng.random() < 0.5, int(-1 in part))
+            await b.settle()
+        if not nowhere:
+            assert want == [s.data for s in b.ssds], "another stretch"
+        assert all(s.data.items() >= w.items() for s, w in zip(b.ssds, want)), "more than the stretch"
+        for s, w in zip(b.ssds, want):
+            s.data = dict(w)
 
 
 def shuffled(rng: random.Random) -> list[Extent | None]:
@@ -796,6 +815,59 @@ async def an_ssd_that_takes_nothing_holds_up_its_own_writes(dut: Any) -> None:
 
 
 @cocotb.test()
+async def zeroes_of_hosts_wait_for_their_own_ssd(dut: Any) -> None:
+    """With FUA a flush follows, of the SSDs that had part of it. An SSD that answers nothing keeps back what is on it
+    alone; one that is not there is an error, one that is being brought up is waited for; what has been aborted ends."""
+    b = Bench(dut, 14)
+    await b.start()
+    for s in b.ssds:
+        s.data = {row: row + 1 for row in range(0, PAGES * PAGE // ROW, 16)}
+    home = [where_first(b, i) for i in range(b.num)]
+    for i in range(b.num):
+        b.zero(home[i] + PAGE, 3 * PAGE, fua=i == 0)
+    await b.settle()
+    assert [s.ops for s in b.ssds] == [["BLOCK_ZEROES", "BLOCK_FLUSH"]] + [["BLOCK_ZEROES"]] * (b.num - 1)
+    b.up &= ~1
+    b.zero(home[0], PAGE)
+    for _ in range(500):
+        await b.step()
+    assert len(b.ending) == 1 and b.ssds[0].commands == deque()
+    slot = next(iter(b.ending))
+    b.aborted.add(slot)
+    b.ending[slot].err = 1
+    await b.settle()
+    b.aborted.clear()
+    b.up = b.present
+    assert b.ssds[0].ops == ["BLOCK_ZEROES", "BLOCK_FLUSH"] and b.ssds[0].data
+    if b.num == 1:
+        return
+    b.ssds[1].stuck = True
+    for _ in range(12):
+        b.zero(home[1], 2 * PAGE)
+    for i in range(30):
+        b.zero(home[0] + i % 4 * PAGE, PAGE, fua=i % 3 == 0)
+        b.write(home[0] + 8 * PAGE, PAGE)
+        while b.later or len(b.wanted) + len(b.ending) > 12 + 3:
+            await b.step()
+    while len(b.wanted) + len(b.ending) > 12 or b.responses:
+        await b.step()
+    assert all(w.addr == home[1] for w in b.ending.values())
+    # a reset now: what the SSD has is done before what comes after it
+    b.reset()
+    await b.step()
+    rows = b.write(home[1], PAGE)
+    for _ in range(200):
+        await b.step()
+    b.ssds[1].stuck = False
+    await b.settle()
+    ssd, at = b.where(home[1])
+    assert ssd == 1 and [b.ssds[1].data[at // ROW + i] for i in range(PAGE // ROW)] == rows
+    b.present = b.up = 1
+    b.zero(home[1], PAGE, err=1)
+    await b.settle()
+
+
+@cocotb.test()
 async def flushes_reach_the_ssds_of_their_namespace(dut: Any) -> None:
     """Whatever its granules lie on, nothing of the others; if one of them is not there, it fails."""
     for seed in range(bench.rounds(4, 1)):
@@ -834,6 +906,8 @@ async def resets_at_any_time(dut: Any) -> None:
             b.want(b.rng.randrange(FROM * 8, (FROM + SPAN) * 8 - size) * 512, size * 512, b.rng.random() < 0.1)
         for _ in range(b.rng.randrange(6)):
             b.write((FROM + SPAN + b.rng.randrange(8)) * PAGE, PAGE)  # where nothing is read
+        for _ in range(b.rng.randrange(4)):
+            b.zero((FROM + SPAN) * PAGE, b.rng.randrange(1, 32) * PAGE, b.rng.random() < 0.5)
         if b.num > 1:
             b.ssds[b.rng.randrange(b.num)].stuck = b.rng.random() < 0.3
         for _ in range(b.rng.randrange(400)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_vcsd with an SSD that takes its time, or never answers: it costs its own namespaces, and no other's reads, writes
-and flushes. Resets, Aborts, deleted queues and an SSD that dies, while its commands wait."""
+"""db_vcsd with an SSD that takes its time, or never answers: it costs its own namespaces, and no other's reads, writes,
+flushes and zeroes. Resets, Aborts, deleted queues and an SSD that dies, while its commands wait."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import copies
 import pytest
 from cards import PARAMS, SIZE, card_of
 from doorbell.bench.slow_ssd import ITS, MINE, commands_of_the_slow, measure, two_slices
-from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.constants import Cns, NvmOpc, Status
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.structures import IdCtrlNvm
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -54,6 +55,7 @@ def test_reads_beside_an_ssd_that_does_not_answer(slices: Driver, depth: int, co
 
 @pytest.mark.parametrize(("what", "beside"), [
     (NvmOpc.WRITE, NvmOpc.WRITE), (NvmOpc.READ, NvmOpc.WRITE), (NvmOpc.WRITE, NvmOpc.FLUSH),
+    (NvmOpc.WRITE, NvmOpc.WRITE_ZEROES), (NvmOpc.WRITE, NvmOpc.DSM),
     pytest.param(NvmOpc.WRITE, NvmOpc.READ, marks=pytest.mark.nightly),
     pytest.param(NvmOpc.READ, NvmOpc.FLUSH, marks=pytest.mark.nightly),
 ])  # fmt: skip
@@ -66,6 +68,19 @@ def test_writes_and_flushes_too(slices: Driver, what: NvmOpc, beside: NvmOpc) ->
     slices.flush()
     assert len(slices.sqs[ITS].pending) == 32, "the other SSD has answered nothing"
     assert seen.p99_us <= 1.05 * alone.p99_us and seen.mb_s >= 0.95 * alone.mb_s, (alone, seen)
+
+
+@pytest.mark.parametrize("beside", [NvmOpc.WRITE, NvmOpc.WRITE_ZEROES, NvmOpc.DSM])
+def test_zeroes_beside_an_ssd_that_does_not_answer(slices: Driver, beside: NvmOpc) -> None:
+    never_answers(slices)
+    commands_of_the_slow(slices, beside, 32)
+    slices.advance(3000)
+    slices.run(slices.submit(MINE, NvmOpc.WRITE_ZEROES, 0, 7))
+    slices.run(slices.submit(MINE, NvmOpc.WRITE_ZEROES, 8, 7 | 1 << 30))
+    slices.deallocate([(8 * i, 8) for i in (2, 3, 5)])
+    want = bytes(32 * 512) + DATA[32 * 512 : 40 * 512] + bytes(8 * 512) + DATA[48 * 512 : 64 * 512]
+    assert slices.read(0, 64) == want
+    assert len(slices.sqs[ITS].pending) == 32, "the other SSD has answered nothing"
 
 
 def test_writes_that_wait_are_there(slices: Driver) -> None:
@@ -95,6 +110,48 @@ def test_writes_that_wait_are_there(slices: Driver) -> None:
     slices.write(0, written)
     slices.flush()
     assert slices.read(0, 320) == written
+
+
+def test_zeroes_that_wait_are_done_once(slices: Driver) -> None:
+    """The SSD takes its time; then all that was to be zeroed is, nothing else, and what is written after it stays."""
+    ssds = card_of(slices.sim).ssds
+    slices.nsid = ITS
+    slices.write(0, DATA[: 128 << 10])
+    ssds.fault("late", port=1, count=20, delay_us=150)
+    zeroes = slices.submit(ITS, NvmOpc.WRITE_ZEROES, 16, 31, nsid=ITS)
+    slices.ring()
+    slices.dsm_try([(64, 8), (80, 1), (128, 0), (100, 4)], qid=ITS).check()
+    slices.wait([zeroes])
+    want = bytearray(DATA[: 128 << 10])
+    for first, blocks in ((16, 32), (64, 8), (80, 1), (100, 4)):
+        want[first * 512 : (first + blocks) * 512] = bytes(blocks * 512)
+    assert slices.read(0, 256, qid=ITS) == want
+    # a reset in the middle does not wait for the SSD; what is written after it is not zeroed by what was before
+    ssds.fault("late", port=1, count=20, delay_us=150)
+    for i in range(8):
+        slices.submit(ITS, NvmOpc.WRITE_ZEROES, 8 * i, 7 | (1 << 30 if i % 2 else 0), nsid=ITS)
+    slices.ring()
+    slices.advance(3000)
+    begun = slices.sim.ns
+    slices.disable()
+    assert slices.sim.ns - begun < 100_000, "it waited for the SSD"
+    slices.start(queues=2, entries=64)
+    slices.write(0, DATA[: 128 << 10])
+    assert slices.read(0, 256) == DATA[: 128 << 10]
+
+
+def test_more_ranges_than_are_kept_are_refused(slices: Driver) -> None:
+    """As Identify says (DMRL); none of them is zeroed then. One that is out of range spares all, too."""
+    limit = IdCtrlNvm.from_buffer_copy(slices.identify(Cns.CSI_CTRL)).dmrl
+    assert limit == 16
+    slices.write(0, DATA[: 64 << 10])
+    for ranges, status in (
+        ([(i, 1) for i in range(limit + 1)], Status.SIZE_LIMIT),
+        ([(0, 8), (1 << 40, 8)], Status.LBA_RANGE),
+        ([(i, 0) for i in range(limit)], Status.SUCCESS),
+    ):
+        assert slices.dsm_try(ranges).status == status
+        assert slices.read(0, 128) == DATA[: 64 << 10]
 
 
 def test_compares_and_verifies_pass_too(slices: Driver) -> None:
