@@ -6,7 +6,7 @@
 // What a stretch has of a granule is one run of blocks on each SSD of it, striped or not: from its begin there to its end.
 // An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command,
 // and what is nowhere. All that is left of the stretch is zeroed all the same.
-// Latency: 2 cycles for each granule and 4 for each SSD of it, then the slowest. Throughput: one command at a time.
+// Latency: 2 cycles for each granule and 5 for each SSD of it, then the slowest. Throughput: one command at a time.
 module db_virt_command
   import db_host_pkg::*, db_virt_pkg::*;
 #(
@@ -48,7 +48,7 @@ module db_virt_command
   localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
   localparam int G       = GRANULE_LOG2;
   localparam int OUT_W   = 5;                                  // of commands under way
-  typedef enum logic [2:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_BEGIN, ST_END, ST_SEND, ST_WAIT} state_e;
+  typedef enum logic [3:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_BEGIN, ST_END, ST_FIT, ST_SEND, ST_WAIT} state_e;
   state_e             state_q;
   logic               zero_q, card_q, err_q, card_wait_q, last;
   logic [SSD_W-1:0]   member_q, which;                         // of the SSDs of the granule, or of all; which that is
@@ -56,7 +56,8 @@ module db_virt_command
   logic [ADDR_W:0]    from_q, to_q, next_q;                    // bytes of the media: what is left; the next granule
   extent_t            extent_q;
   logic [G:0]         begin_q, bytes_q, at, there;             // bytes of what the SSD has of the granule
-  logic [63:0]        addr_q;                                  // ... of the SSD
+  logic [63:0]        addr_q, lba_q;                           // ... of the SSD
+  logic [31:0]        blocks_q;
   ssd_state_t         now;
 
   // Which bytes of the granule the stretch has: up to its end at most.
@@ -69,19 +70,19 @@ module db_virt_command
   assign mask = ~(SSD_W'('1) << extent_q.log2);
   db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at, .bytes(there));
 
-  logic misfit, asks, bad, room;
+  // All that is sent is known a cycle before, but whether the SSD takes commands.
+  logic misfit, misfit_q, asks_q, bad, room;
   assign which  = zero_q ? extent_q.ssd | member_q : member_q;
   assign now    = ssd[INDEX_W'(which)];
   assign last   = zero_q ? member_q == mask : member_q == SSD_W'(NUM_SSD - 1);
   assign misfit = !whole(now.lba_shift, addr_q[11:9], bytes_q[11:9]) || 64'(bytes_q) >> now.lba_shift > 64'hffff_ffff;
-  assign asks   = !zero_q || bytes_q != '0;                    // this SSD has something to do
-  assign bad    = zero_q && (misfit || !now.present);
+  assign bad    = zero_q && (misfit_q || !now.present);
   assign room   = !out_q[OUT_W-1];
-  assign m_cmd_valid  = state_q == ST_SEND && asks && !bad && now.present && (now.up || now.dead) && room;
+  assign m_cmd_valid  = state_q == ST_SEND && asks_q && !bad && now.present && (now.up || now.dead) && room;
   assign m_cmd_ssd    = which;
   assign m_cmd        = '{rsvd: '0, op: zero_q ? BLOCK_ZEROES : BLOCK_FLUSH, tag: 16'(TAG_MEDIA),
-                          blocks: zero_q ? 32'(64'(bytes_q) >> now.lba_shift) : 32'd1,
-                          lba: zero_q ? addr_q >> now.lba_shift : 64'd0};
+                          blocks: zero_q ? blocks_q : 32'd1,
+                          lba: zero_q ? lba_q : 64'd0};
   assign s_cmd_ready  = state_q == ST_IDLE;
   assign m_card_valid = state_q == ST_CARD;
   assign m_look_valid = state_q == ST_LOOK && from_q < to_q;
@@ -99,6 +100,8 @@ module db_virt_command
       ST_IDLE: if (s_cmd_valid) begin
         zero_q   <= s_op == 2'd1;
         card_q   <= s_bytes != '0;
+        asks_q   <= 1'b1;
+        misfit_q <= 1'b0;
         err_q    <= s_op > 2'd1;
         from_q   <= (ADDR_W+1)'(s_addr);
         to_q     <= (ADDR_W+1)'(64'(s_addr) + s_bytes);
@@ -131,10 +134,18 @@ module db_virt_command
       ST_END: begin
         bytes_q <= there - begin_q;
         addr_q  <= 64'({extent_q.place, G'(begin_q) | G'(G'(extent_q.part) << (6'(G) - 6'(extent_q.log2)))});
-        state_q <= ST_SEND;
+        state_q <= ST_FIT;
       end
-      ST_SEND: if (!asks || bad || !now.present || (m_cmd_valid && m_cmd_ready)) begin
-        if (asks && bad) err_q <= 1'b1;
+      ST_FIT: begin
+        misfit_q <= misfit;
+        blocks_q <= 32'(64'(bytes_q) >> now.lba_shift);
+        lba_q    <= addr_q >> now.lba_shift;
+        asks_q   <= bytes_q != '0;
+        // what lba_shift says of an SSD that is being brought up is not known
+        if (!now.present || now.up || now.dead || bytes_q == '0) state_q <= ST_SEND;
+      end
+      ST_SEND: if (!asks_q || bad || !now.present || (m_cmd_valid && m_cmd_ready)) begin
+        if (asks_q && bad) err_q <= 1'b1;
         member_q <= member_q + 1'b1;
         state_q  <= zero_q ? ST_BEGIN : ST_SEND;
         if (last) begin

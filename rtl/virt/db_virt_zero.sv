@@ -6,7 +6,7 @@
 // SSD is being brought up is put aside and tried again. The round is an error, and the last, if the granule is nowhere, an
 // SSD of it is not there or has blocks that are too large, or the command has been aborted. With FUA the last round names
 // the SSDs that are to flush.
-// Latency: a round 4 cycles and 3 for each SSD to the last one's lane. Throughput: a round in that time.
+// Latency: a round 4 cycles and 4 for each SSD to the last one's lane. Throughput: a round in that time.
 module db_virt_zero
   import db_ssd_pkg::*, db_virt_pkg::*;
 #(
@@ -61,7 +61,7 @@ module db_virt_zero
     logic [63:0] lba;
     logic [31:0] blocks;
   } part_t;
-  typedef enum logic [2:0] {ST_IDLE, ST_LOOK, ST_GET, ST_FROM, ST_TO, ST_ROUND, ST_PUT, ST_AGAIN} state_e;
+  typedef enum logic [3:0] {ST_IDLE, ST_LOOK, ST_GET, ST_FROM, ST_TO, ST_FIT, ST_ROUND, ST_PUT, ST_AGAIN} state_e;
   state_e              state_q;
   job_t                job_mem_q [NUM_CMDS];
   job_t                job_q, rest;
@@ -83,9 +83,9 @@ module db_virt_zero
   // ---- one round: the run of each SSD of the granule
   extent_t            extent_q;
   logic [SSD_W-1:0]   member_q, which, mask;
-  logic [G:0]         at, there, begin_q, bytes;
+  logic [G:0]         at, there, begin_q, bytes_q;
   logic [ADDR_W:9]    next;                        // granule
-  logic [63:0]        addr;
+  logic [63:0]        addr_q;
   logic [NUM_SSD-1:0] asks_q;                      // members that have something to do
   logic               err_q, hold_q, last, ends;
   ssd_state_t         now;
@@ -98,11 +98,9 @@ module db_virt_zero
   assign now    = ssd[INDEX_W'(which)];
   assign last   = member_q == mask;
   db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at, .bytes(there));
-  assign bytes  = there - begin_q;
-  assign addr   = 64'({extent_q.place, G'(begin_q) | G'(G'(extent_q.part) << (6'(G) - 6'(extent_q.log2)))});
 
   logic misfit;
-  assign misfit = !whole(now.lba_shift, addr[11:9], bytes[11:9]) || 64'(bytes) >> now.lba_shift > 64'hffff_ffff;
+  assign misfit = !whole(now.lba_shift, addr_q[11:9], bytes_q[11:9]) || 64'(bytes_q) >> now.lba_shift > 64'hffff_ffff;
 
   // ---- out
   logic               fails;
@@ -157,9 +155,14 @@ module db_virt_zero
         state_q <= ST_TO;
       end
       ST_TO: begin
-        part_mem_q[INDEX_W'(member_q)] <= '{lba: addr >> now.lba_shift, blocks: 32'(64'(bytes) >> now.lba_shift)};
-        asks_q[INDEX_W'(member_q)]     <= bytes != '0;
-        if (bytes != '0) begin
+        bytes_q <= there - begin_q;
+        addr_q  <= 64'({extent_q.place, G'(begin_q) | G'(G'(extent_q.part) << (6'(G) - 6'(extent_q.log2)))});
+        state_q <= ST_FIT;
+      end
+      ST_FIT: begin
+        part_mem_q[INDEX_W'(member_q)] <= '{lba: addr_q >> now.lba_shift, blocks: 32'(64'(bytes_q) >> now.lba_shift)};
+        asks_q[INDEX_W'(member_q)]     <= bytes_q != '0;
+        if (bytes_q != '0) begin
           if (!now.present) err_q <= 1'b1;
           else if (!now.up && !now.dead) hold_q <= 1'b1;
           else if (misfit) err_q <= 1'b1;
@@ -177,6 +180,7 @@ module db_virt_zero
         if (last) state_q <= ST_IDLE;
       end
       ST_AGAIN: if (again) state_q <= ST_IDLE;
+      default: state_q <= ST_IDLE;
     endcase
     if (s_over_valid) more_q[s_over_slot[CMD_W-1:0]] <= 1'b0;
     if (m_begin_valid && m_begin_ready) more_q[slot_q[CMD_W-1:0]] <= !fails && !ends;

@@ -8,7 +8,7 @@
 // a Dataset Management, when the write engine has them all (db_ssd_ahead_ranges). All else passes straight.
 // There is room for every command with a slot. Operators are told of a command when it goes, as packets come in that order.
 // A reset forgets all that waits here, and the media with it; nobody need wait for the media before.
-// Latency: 1 cycle to m_ahead, from s_come 3 to the engine. Throughput: a command every 3 cycles.
+// Latency: 1 cycle to m_ahead, from s_come 3 to the engine; 1 of what operators are told of others. Throughput: a command every 3 cycles.
 module db_ssd_ahead
   import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(
@@ -116,8 +116,14 @@ module db_ssd_ahead
     .raddr(come[CMD_W-1:0]), .rdata(beside));
 
   // ---- one that has come goes when no other passes, nor its message to operators
-  assign go = ready_q && !stop && !pass && !s_tap_begin && m_cmd_ready[!cmd.desc.read_engine];
+  logic              tap_q;
+  tap_cmd_t          tap_cmd_q;
+  logic [SLOT_W-1:0] tap_slot_q;
+  assign go = ready_q && !stop && !pass && !s_tap_begin && !tap_q && m_cmd_ready[!cmd.desc.read_engine];
   always_ff @(posedge clk) begin
+    tap_q      <= s_tap_begin && !waits(s_tap_cmd.ctx.desc) && !rst;
+    tap_cmd_q  <= s_tap_cmd;
+    tap_slot_q <= s_tap_begin_slot;
     look_q   <= look && !rst;
     ready_q  <= (look_q || (ready_q && !go)) && !rst;
     inside_q <= rst ? '0 : inside_q + (CMD_W + 1)'(put) + (CMD_W + 1)'(begun) - (CMD_W + 1)'(over) -
@@ -127,12 +133,12 @@ module db_ssd_ahead
   assign m_cmd_valid      = {pass || (go && !cmd.desc.read_engine), go && cmd.desc.read_engine};
   assign m_cmd            = go ? cmd : s_cmd;
   assign m_piece          = go ? '0 : s_piece;
-  assign m_tap_begin      = go || (s_tap_begin && !waits(s_tap_cmd.ctx.desc));
-  assign m_tap_begin_slot = go ? cmd.slot : s_tap_begin_slot;
+  assign m_tap_begin      = go || tap_q;
+  assign m_tap_begin_slot = go ? cmd.slot : tap_slot_q;
   always_comb begin
-    m_tap_cmd       = s_tap_cmd;
+    m_tap_cmd       = tap_cmd_q;
     m_tap_cmd.read  = 1'b0;                // of what waits, later
-    m_tap_cmd.write = s_tap_cmd.write && !waits(s_tap_cmd.ctx.desc);
+    m_tap_cmd.write = tap_cmd_q.write && tap_q;
     if (go) m_tap_cmd = '{
       read: cmd.desc.to_host, write: cmd.desc.from_host, lba4k: cmd.lba4k,
       ctx: '{desc: cmd.desc, fn: cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid, slba: beside.slba,
