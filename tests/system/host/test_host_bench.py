@@ -21,9 +21,7 @@ from doorbell.device.host_sim import HostSim
 from doorbell.device.recorder_setup import simulator_params
 from doorbell.device.recorder_sim import RecorderSim
 from doorbell.errors import UserError
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "host" / "db_host.sv").exists(), reason="needs the RTL of db_host")
 FAST = Setup(read_us=20, write_us=10)
 
 

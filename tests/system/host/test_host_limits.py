@@ -11,9 +11,7 @@ from doorbell.device import limits
 from doorbell.device.blocks import BlockCommand
 from doorbell.device.drives import Latency, ModelDrive
 from doorbell.device.host_sim import HostSim
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "host" / "db_host.sv").exists(), reason="needs the RTL of db_host")
 KINDS = ("MRd", "MWr", "CplD", "Cpl")
 PARAMS = {"DATA_W": 128, "MS_CYCLES": 5000}
 COUNT = 192

@@ -13,9 +13,7 @@ from doorbell import build
 from doorbell.device.blocks import BlockCommand
 from doorbell.device.drives import Latency, ModelDrive
 from doorbell.device.host_sim import HostSim
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "host" / "db_host.sv").exists(), reason="needs the RTL of db_host")
 PARAMS = {"DATA_W": 128, "MS_CYCLES": 5000}
 FAST = {"size": 32 << 20, "ready_us": 5, "unready_us": 5, "read": Latency(8000), "write": Latency(4000)}
 

@@ -11,9 +11,7 @@ from doorbell import build
 from doorbell.device.blocks import BlockCommand
 from doorbell.device.drives import ssd_drive
 from doorbell.device.host_sim import HostSim
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "host" / "db_host.sv").exists(), reason="needs the RTL of db_host")
 PARAMS = {"DATA_W": 128, "MS_CYCLES": 5000}
 
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 import random
 import struct
 
-import pytest
 from doorbell import build
 from doorbell.device.drives import ModelDrive
 from doorbell.device.recorder_setup import simulator_params
 from doorbell.device.recorder_sim import BLOCK, RecorderSim
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 MB = 1 << 20
 READ, WRITE, CONFIG_WRITE = 0, 1, 10
 DATA = 0x0180_0000  # where the program's data block is for a drive: stream 1

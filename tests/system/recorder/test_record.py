@@ -18,9 +18,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 NEEDS_QEMU = pytest.mark.skipif(
     platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU is one of Debian's amd64 packages"
 )

@@ -12,9 +12,7 @@ from doorbell import build
 from doorbell.device.drives import Latency, ModelDrive
 from doorbell.device.recorder_setup import simulator_params, traffic, write_limit
 from doorbell.device.recorder_sim import BLOCK, RecorderSim
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 MB = 1 << 20
 
 

@@ -14,9 +14,7 @@ from doorbell import build
 from doorbell.device.drives import ExternalDrive, Latency, ModelDrive, PortOptions
 from doorbell.device.recorder_setup import simulator_params
 from doorbell.device.recorder_sim import BLOCK, RecorderSim
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 MB = 1 << 20
 WINDOW, FORWARD = 64 * MB, 6 * 8 * MB  # bytes of what a drive sees; where in it writes go on to the host
 EACH = 400  # blocks

@@ -6,14 +6,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import pytest
 from doorbell import build
 from doorbell.device.drives import ModelDrive
 from doorbell.device.recorder_setup import simulator_params
 from doorbell.device.recorder_sim import BLOCK, RecorderSim
-from doorbell.paths import RTL
 
-pytestmark = pytest.mark.skipif(not (RTL / "recorder" / "db_recorder.sv").exists(), reason="needs db_recorder")
 SHUTDOWN_MS = 0x2C  # of db_host
 MS = 5000  # cycles of a host's millisecond here
 
