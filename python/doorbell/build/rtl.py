@@ -36,10 +36,6 @@ INCLUDES = ("axi", "pcie", "ssd", "host")
 """Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
 
 
-INCLUDES = ("axi", "pcie", "ssd", "host")
-"""Folders of rtl/ with headers (.svh): types and port lists that depend on a module's parameters."""
-
-
 def below(*layers: str) -> tuple[str, ...]:
     """Those of FOLDERS that are one of `layers` or inside one."""
     return tuple(f for f in FOLDERS if any(f == layer or f.startswith(f"{layer}/") for layer in layers))

@@ -109,6 +109,11 @@ COMMANDS = {
     "docs": Subcommand(
         "doorbell.docs.command", "Build the documentation as a site without a network.", "./doorbell docs --out site"
     ),
+    "release": Subcommand(
+        "doorbell.release.command",
+        "Make an archive that needs no Python: RTL, file lists, FuseSoC cores, firmware, docs, SBOM, checksums.",
+        "./doorbell release --out /tmp/release",
+    ),
     "clean": Subcommand(
         "doorbell.cli.clean",
         "Empty the cache: what was built, the guest's root, the Python environment.",

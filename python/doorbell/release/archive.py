@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The archive of a release, the same bytes from the same sources on any machine: files in order of their names, without
+owners, with the time of the last commit."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+from doorbell import __version__, paths
+from doorbell.build import firmware
+from doorbell.errors import UserError
+from doorbell.release import core, files, sbom
+
+IMAGES = {
+    "fw.hex": (1, False),
+    "fw-functions.hex": (17, False),
+    "fw-extents.hex": (1, True),
+    "fw-functions-extents.hex": (17, True),
+}
+"""Images of the firmware: for how many functions, and whether namespaces are on SSDs (db_vcsd)."""
+PAGES = ("README.md", "CHANGELOG.md", "LICENSE", "docs")
+
+
+def contents() -> dict[str, bytes]:
+    """Name in the archive to bytes."""
+    made: dict[str, bytes] = {}
+    for top in files.TOPS:
+        of = files.of(top)
+        made |= {files.place(f): f.read_bytes() for f in (*of.sources, *of.headers)}
+        made[f"filelists/{top}.f"] = files.filelist(of).encode()
+        made[f"{top}.core"] = core.core(top, __version__, of).encode()
+    for bench in core.SMOKE.values():
+        made[bench] = (paths.ROOT / "python" / "doorbell" / "release" / Path(bench).name).read_bytes()
+    for name, (functions, extents) in IMAGES.items():
+        made[f"firmware/{name}"] = firmware(functions, extents).read_bytes()
+    for page in PAGES:
+        found = [paths.ROOT / page] if (paths.ROOT / page).is_file() else (paths.ROOT / page).rglob("*")
+        made |= {f.relative_to(paths.ROOT).as_posix(): f.read_bytes() for f in found if f.is_file()}
+    made["USE.md"] = (paths.ROOT / "python" / "doorbell" / "release" / "USE.md").read_bytes()
+    made["VERSION"] = f"{__version__}\n".encode()
+    made["sbom.cdx.json"] = sbom.sbom(__version__).encode()
+    sums = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(made.items())]
+    made["SHA256SUMS"] = "".join(sums).encode()
+    return made
+
+
+def time_of_sources() -> int:
+    """Seconds since 1970: SOURCE_DATE_EPOCH, or that of the last commit; without either 0."""
+    if said := os.environ.get("SOURCE_DATE_EPOCH"):
+        if not said.isdecimal():
+            raise UserError(f"SOURCE_DATE_EPOCH={said}: must be whole seconds since 1970")
+        return int(said)
+    git = ["git", "log", "-1", "--format=%ct"]
+    found = subprocess.run(git, cwd=paths.ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return int(found or 0)
+
+
+def pack(made: dict[str, bytes], folder: str, seconds: int) -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, data in sorted(made.items()):
+            info = tarfile.TarInfo(f"{folder}/{name}")
+            info.size, info.mtime, info.mode = len(data), seconds, 0o644
+            tar.addfile(info, io.BytesIO(data))
+    packed = io.BytesIO()
+    with gzip.GzipFile(filename="", fileobj=packed, mode="wb", mtime=seconds, compresslevel=9) as out:
+        out.write(raw.getvalue())
+    return packed.getvalue()
+
+
+def write(folder: Path) -> Path:
+    """The archive in `folder`, and its checksum beside it."""
+    name = f"doorbell-{__version__}"
+    data = pack(contents(), name, time_of_sources())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{name}.tar.gz"
+        file.write_bytes(data)
+        (folder / f"{name}.tar.gz.sha256").write_text(f"{hashlib.sha256(data).hexdigest()}  {file.name}\n")
+    except OSError as e:
+        raise UserError(f"cannot write to {folder}: {e.strerror}; choose another --out") from e
+    return file
