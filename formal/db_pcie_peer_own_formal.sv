@@ -13,6 +13,7 @@ module db_pcie_peer_own_formal
   input logic                   clk,
   input logic                   rst,
   input logic [PEERS-1:0][15:0] peer_id,
+  input logic [PEERS-1:0]       peer_open,
   input logic [63:0]            window_base,
   input logic                   s_cq_valid,
   input cq_t                    s_cq,
@@ -29,7 +30,7 @@ module db_pcie_peer_own_formal
   cq_t  cq;
   logic window_valid, window_ready, window_own;
   db_pcie_peer_cq #(.DATA_W(DATA_W), .NUM_PEERS(PEERS), .DRIVE_LOG2(DRIVE_LOG2)) i_cq (
-    .clk, .rst, .peer_id, .s_cq_valid, .s_cq_ready(), .s_cq, .m_cq(cq), .m_window_valid(window_valid),
+    .clk, .rst, .peer_id, .peer_open, .s_cq_valid, .s_cq_ready(), .s_cq, .m_cq(cq), .m_window_valid(window_valid),
     .m_window_ready(window_ready), .m_window_own(window_own), .m_foreign(), .m_other_valid(), .m_other_ready,
     .m_other_asks());
   logic                   wr_valid, req_valid;

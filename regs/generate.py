@@ -29,6 +29,7 @@ BUSES = {
     "db_ssd_fw": ["passthrough"],
     "db_csd": ["passthrough"],
     "db_vcsd": ["passthrough"],
+    "db_vcsd_ssds": ["passthrough"],
     "db_host": ["axi4-lite-flat", "--rt-read-fanin", "--rt-read-response"],
 }
 """The SystemRDL files whose RTL is generated, and its bus."""

@@ -19,6 +19,7 @@ enum {
     ADMIN_OPC_KEY_ERASE = 0xc4,
     ADMIN_OPC_BIND = 0xc8,
     ADMIN_OPC_VIRTUAL_DRIVE = 0xcc,  // of db_vcsd
+    ADMIN_OPC_SSD = 0xd0,  // of db_vcsd: who has an SSD
 };
 
 // What command CCh does: CDW10 bits 3:0.
@@ -27,6 +28,23 @@ enum {
     VIRTUAL_DRIVE_CREATE = 1,
     VIRTUAL_DRIVE_GROW = 2,
     VIRTUAL_DRIVE_EXCHANGE = 3,  // two namespaces have each other's places
+};
+
+// What command D0h does: CDW10 bits 3:0.
+enum {
+    SSD_GET = 0,  // who has it
+    SSD_HAND_OVER = 1,  // its owner hands over a queue pair
+    SSD_TAKE_BACK = 2,
+    SSD_BRING_UP = 3,  // the card is to have it
+};
+
+// Who has an SSD: bits 2:0 of what command D0h gives.
+enum {
+    SSD_OWNER_CARD = 0,
+    SSD_OWNER_LEAVING = 1,  // it is being taken back
+    SSD_OWNER_NOBODY = 2,
+    SSD_OWNER_HANDED = 3,  // its owner, who has handed over a queue pair
+    SSD_OWNER_LOST = 4,  // the same, and it has failed
 };
 
 // Vendor specific features. Of db_csd: what namespaces do that are not bound, and the words of its key.
@@ -62,5 +80,6 @@ enum {
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
 #define FW_EXTENTS 0x90000100u  // regs/db_vcsd.rdl, of db_vcsd
+#define FW_SSDS 0x90000200u  // regs/db_vcsd_ssds.rdl, of db_vcsd
 
 #endif

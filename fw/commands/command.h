@@ -38,7 +38,7 @@ struct admin_command {
     uint32_t effects : 20;  // as log page 05h says them
     uint32_t flags : 12;
 };
-#define COMMANDS ((EXTENTS ? ADMIN_OPC_VIRTUAL_DRIVE : ADMIN_OPC_BIND) + 1u)  // rows: one each opcode, up to the last
+#define COMMANDS ((EXTENTS ? ADMIN_OPC_SSD : ADMIN_OPC_BIND) + 1u)  // rows: one each opcode, up to the last
 #else
 struct admin_command {
     handler_t* run;
@@ -46,7 +46,7 @@ struct admin_command {
     uint32_t flags : 5;
     uint32_t opcode : 8;
 };
-#define COMMANDS (18u + EXTENTS)  // rows
+#define COMMANDS (18u + 2u * EXTENTS)  // rows
 #endif
 
 /// Of a row of the table, by its place there.

@@ -10,6 +10,7 @@
 #include "commands/namespaces.h"
 #include "commands/operators.h"
 #include "commands/queues.h"
+#include "commands/ssd.h"
 #include "commands/virtual_drive.h"
 #include "commands/virtualization.h"
 
@@ -46,6 +47,7 @@ const struct admin_command admin_commands[COMMANDS] = {
     ROW(ADMIN_OPC_BIND, bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES),
 #if EXTENTS
     ROW(ADMIN_OPC_VIRTUAL_DRIVE, virtual_drive, CSUPP | LBCC | NIC, CHANGES | PF_ONLY),
+    ROW(ADMIN_OPC_SSD, ssd_command, CSUPP, PF_ONLY),
 #endif
 };
 

@@ -9,10 +9,12 @@
 #include "db_csd.h"
 #include "db_ssd_fw.h"
 #include "db_vcsd.h"
+#include "db_vcsd_ssds.h"
 #include "doorbell_facts.h"
 
 #define HW ((volatile db_ssd_fw_t*)FW_REGISTERS)
 #define CSD ((volatile db_csd_t*)FW_EXTENSION)
 #define VCSD ((volatile db_vcsd_t*)FW_EXTENTS)
+#define SSDS ((volatile db_vcsd_ssds_t*)FW_SSDS)
 
 #endif

@@ -72,7 +72,7 @@ module db_csd_core
   ) i_core (
     .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
     .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end),
-    .s_ext_rdata(PEERS && m_ext.addr[8] ? s_ext_rdata : ext_rdata),
+    .s_ext_rdata(PEERS && m_ext.addr[9:8] != '0 ? s_ext_rdata : ext_rdata),
     .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
     .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
     .s_tap_read_data(out_data[0]), .s_tap_read_info(out_info[0]),

@@ -135,6 +135,8 @@ module db_host
     .s_answer_valid(answer_valid), .s_answer(answer), .s_wr_valid(wr_valid), .s_wr_addr(wr_addr), .s_wr_data(wr_data),
     .s_wr_be(wr_be), .m_stall(fwd_stall), .s_row_valid(row_valid), .s_row_addr(row_addr), .m_row_data(row_data),
     .s_bad(rx_bad), .s_damaged(rx_damaged), .requesting(m_axis_rq_tvalid),
-    .link_active(s_axis_cq_tvalid || m_axis_cc_tvalid || s_axis_rc_tvalid || wr_valid || !tx_idle || pcie_cq_np_req[0])
+    .link_active(s_axis_cq_tvalid || m_axis_cc_tvalid || s_axis_rc_tvalid || wr_valid || !tx_idle || pcie_cq_np_req[0]),
+    .left_alone(1'b0), .s_hand_valid(1'b0), .s_hand('0), .take_back(1'b0), .bring_up(1'b0), .s_user_quiet(1'b1),
+    .owner(), .window_open()
   );
 endmodule

@@ -46,7 +46,9 @@ module db_host_engine
   /// cycles until a command is late; 0: never
   parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000,
   /// parts of Reads that have ended, and wait for their data to be taken: a power of 2; 0: those behind end later
-  parameter int          OUT_PARTS   = 0
+  parameter int          OUT_PARTS   = 0,
+  /// the drive's owner may hand over a queue pair; else it is ours
+  parameter bit          HAND_OVER   = 1'b0
 ) (
   input  logic                         clk,
   input  logic                         rst,
@@ -88,6 +90,16 @@ module db_host_engine
   /// a request is on its way to the drive; something of it comes, or is being answered
   input  logic                         requesting,
   input  logic                         link_active,
+  /// HAND_OVER: db_host_owner
+  input  logic                         left_alone,
+  input  logic                         s_hand_valid,
+  input  handed_t                      s_hand,
+  input  logic                         take_back,
+  input  logic                         bring_up,
+  /// nothing of this drive is under way at the user's side
+  input  logic                         s_user_quiet,
+  output owner_e                       owner,
+  output logic                         window_open,
 `include "db_host_ports.svh"
 );
   localparam int ROW_LOG2  = $clog2(DATA_W / 8);
@@ -96,7 +108,7 @@ module db_host_engine
 
   // ---- control
   settings_t     settings;
-  drive_facts_t  facts;
+  drive_facts_t  facts, control_facts;
   control_busy_t control_busy;
   logic          doorbell_valid, doorbell_ready, late_valid, entry_valid, admin_buf_ready, quiet;
   doorbell_t     doorbell;
@@ -106,15 +118,19 @@ module db_host_engine
   logic [31:0]   admin_buf_rdata;
   admin_answer_t admin_answer;
   acc_answer_t   reg_answer;
-  logic          slots_bad, slot_done, cqe_bad, open;
+  logic          slots_bad, slot_done, cqe_bad, open, control_link, control_up, control_dead, control_open;
+  logic          control_shutdown, handed, owner_busy;
+  logic [31:0]   nsid;
+  logic [23:0]   handed_doorbell;
+  poke_t         poke;
 
   db_host_control #(
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
     .PART_LOG2(PART_LOG2), .AUTO_START(AUTO_START), .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS),
     .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
   ) i_control (
-    .clk, .rst, .link_up, .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
-    .tick, .m_poke_valid, .m_poke_ready, .m_poke, .m_acc_valid, .m_acc_ready, .m_acc, .s_answer_valid, .s_answer,
+    .clk, .rst, .link_up(control_link), .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
+    .tick, .m_poke_valid, .m_poke_ready, .m_poke(poke), .m_acc_valid, .m_acc_ready, .m_acc, .s_answer_valid, .s_answer,
     .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_awprot, .s_axil_wvalid, .s_axil_wready,
     .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready,
     .s_axil_araddr, .s_axil_arprot, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp,
@@ -123,7 +139,8 @@ module db_host_engine
     .m_admin_buf(admin_buf), .s_admin_buf_ready(admin_buf_ready), .s_admin_buf_rdata(admin_buf_rdata),
     .s_entry_valid(entry_valid), .s_entry(entry), .s_doorbell_valid(doorbell_valid),
     .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .s_late_valid(late_valid), .s_late(late),
-    .io_up(up), .io_dead(dead), .io_open(open), .shutdown, .shut_down, .shutdown_failed, .settings, .facts,
+    .io_up(control_up), .io_dead(control_dead), .io_open(control_open), .shutdown(shutdown || control_shutdown), .shut_down,
+    .shutdown_failed, .settings, .facts(control_facts),
     .busy(control_busy), .s_idle(quiet), .s_io_done(slot_done),
     .s_damaged, .stat_cqe, .stat_bad({s_bad, s_damaged, slots_bad, cqe_bad})
   );
@@ -134,8 +151,29 @@ module db_host_engine
   assign blocks        = facts.blocks;
   assign lba_shift     = facts.lba_shift;
 
+  // ---- whose it is
+  logic slots_empty, part_valid;
+  if (HAND_OVER) begin : g_owner
+    logic drained;
+    assign drained = slots_empty && !part_valid;
+    db_host_owner #(.PART_LOG2(PART_LOG2)) i_owner (
+      .clk, .rst, .tick, .link_up, .left_alone, .s_hand_valid, .s_hand, .take_back, .bring_up, .owner,
+      .open(window_open), .m_link_up(control_link), .m_shutdown(control_shutdown), .s_up(control_up),
+      .s_dead(control_dead), .s_open(control_open), .s_shut(shut_down || shutdown_failed), .s_facts(control_facts),
+      .settings, .io_up(up), .io_dead(dead), .io_open(open), .facts, .nsid, .handed, .doorbell_cq(doorbell.cq),
+      .doorbell(handed_doorbell), .late(late_valid), .damaged(s_damaged), .s_drained(drained),
+      .s_quiet(drained && !s_axis_cmd_tvalid && s_user_quiet), .busy(owner_busy));
+  end else begin : g_ours
+    assign {up, dead, open, facts, nsid} = {control_up, control_dead, control_open, control_facts, settings.nsid};
+    assign {control_link, control_shutdown, handed, owner_busy, handed_doorbell} = {link_up, 27'd0};
+    assign {owner, window_open} = {OWNER_CARD, 1'b1};
+    logic unused;
+    assign unused = &{1'b0, left_alone, s_hand_valid, s_hand, take_back, bring_up, s_user_quiet};
+  end
+  assign m_poke = '{addr: handed ? handed_doorbell : poke.addr, data: poke.data};
+
   // ---- commands
-  logic             part_valid, part_ready, slots_empty, ctx_re, cqe_start, cqe_valid, out_valid, out_ready;
+  logic             part_ready, ctx_re, cqe_start, cqe_valid, out_valid, out_ready;
   part_t            part;
   logic [31:0]      wr_fill, wr_freed, rd_freed;
   logic [CID_W-1:0] ctx_slot;
@@ -198,7 +236,7 @@ module db_host_engine
   db_host_window_rows #(
     .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)
   ) i_window_rows (
-    .clk, .window_base, .nsid(settings.nsid), .map, .s_row_valid, .s_row_addr,
+    .clk, .window_base, .nsid, .map, .s_row_valid, .s_row_addr,
     .m_row_data, .m_ctx_re(ctx_re), .m_ctx_slot(ctx_slot), .s_ctx(ctx), .m_write_ring_re(write_ring_re),
     .m_write_ring_addr(write_ring_addr), .s_write_ring_data(write_ring_data), .m_admin_buf_re(admin_buf_re),
     .m_admin_buf_addr(admin_buf_addr), .s_admin_buf_data(admin_buf_data)
@@ -215,7 +253,7 @@ module db_host_engine
 
   // ---- idle: only time passes
   db_host_idle #(.NUM_ACTIVE(9)) i_idle (
-    .clk, .rst, .control(control_busy), .requesting, .slots_empty, .part_valid,
+    .clk, .rst, .control(control_busy), .requesting(requesting || owner_busy), .slots_empty, .part_valid,
     .active({s_axis_cmd_tvalid, s_axis_wdata_tvalid, m_axis_rdata_tvalid, m_axis_status_tvalid, link_active,
              m_fwd_valid, out_next_valid, s_axil_awvalid, s_axil_arvalid}),
     .quiet, .idle

@@ -170,6 +170,25 @@ package db_host_pkg;
     logic user;                    ///< the user has one, or its answer
   } control_busy_t;
 
+  /// Who has the drive (db_host_owner).
+  typedef enum logic [2:0] {
+    OWNER_CARD    = 3'd0,  ///< we: the control side brings it up, and keeps it up
+    OWNER_LEAVING = 3'd1,  ///< we, or we have a queue pair of it, but not for long: what is under way ends
+    OWNER_NOBODY  = 3'd2,  ///< not we: nothing of it is touched
+    OWNER_HANDED  = 3'd3,  ///< somebody, who has handed over a queue pair
+    OWNER_LOST    = 3'd4   ///< the same, and it has failed
+  } owner_e;
+
+  /// A queue pair that is handed over. Its queues lie where the first I/O queue pair's are in the window.
+  typedef struct packed {
+    logic [23:0] sq_doorbell;      ///< offset in BAR 0
+    logic [23:0] cq_doorbell;
+    logic [31:0] nsid;
+    logic [3:0]  sq_log2;          ///< log2 of the entries of each queue, 2..log2 of twice the slots
+    logic [3:0]  lba_shift;        ///< log2 of a block's bytes, 9..12
+    logic [4:0]  transfer_log2;    ///< log2 of the largest data command's bytes, 12 or more
+  } handed_t;
+
   // Cycles from m_row_valid of db_pcie_root to its row, and the eighths of the window that answer its reads.
   localparam int ROW_LATENCY = 4;
   localparam logic [7:0] READABLE_REGIONS = 8'h3f;  // all but REGION_FORWARD, REGION_NONE

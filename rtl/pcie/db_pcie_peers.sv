@@ -27,6 +27,8 @@ module db_pcie_peers
   input  logic [63:0]                           window_base,
   /// requester id of each drive: it alone touches its window
   input  logic [NUM_PEERS-1:0][15:0]            peer_id,
+  /// ... and while this is 1
+  input  logic [NUM_PEERS-1:0]                  peer_open,
   /// no answer to a read of a drive is under way, no access waits
   output logic                                  idle,
 
@@ -91,7 +93,7 @@ module db_pcie_peers
   logic window_valid, window_ready, window_own, other_asks;
   cq_t  cq;
   db_pcie_peer_cq #(.DATA_W(DATA_W), .NUM_PEERS(NUM_PEERS), .DRIVE_LOG2(DRIVE_LOG2)) i_cq (
-    .clk, .rst, .peer_id, .s_cq_valid, .s_cq_ready, .s_cq, .m_cq(cq), .m_window_valid(window_valid),
+    .clk, .rst, .peer_id, .peer_open, .s_cq_valid, .s_cq_ready, .s_cq, .m_cq(cq), .m_window_valid(window_valid),
     .m_window_ready(window_ready), .m_window_own(window_own), .m_foreign,
     .m_other_valid(m_cq_valid), .m_other_ready(m_cq_ready), .m_other_asks(other_asks));
   assign m_cq = cq;

@@ -60,6 +60,8 @@ module db_vcsd
   input  logic [NUM_SSD-1:0][63:0] ssd_bar,
   /// its requester id (bus, device, function): constant while it is present
   input  logic [NUM_SSD-1:0][15:0] ssd_id,
+  /// constant: it is not brought up; its owner hands over a queue pair, or has the card bring it up
+  input  logic [NUM_SSD-1:0]       ssd_left_alone,
   /// its queues work; it has failed for good
   output logic [NUM_SSD-1:0]       ssd_up,
   output logic [NUM_SSD-1:0]       ssd_dead,
@@ -87,7 +89,7 @@ module db_vcsd
   logic           aborted;
   media_cmd_t     media_cmd;
   ext_bus_t       ext;
-  logic [31:0]    ext_rdata;
+  logic [31:0]    ext_rdata, extents_rdata, owners_rdata;
   db_csd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
@@ -115,11 +117,12 @@ module db_vcsd
   logic        [DATA_W/8-1:0]             wr_be;
   logic        [NUM_SSD-1:0][DATA_W-1:0]  row_data;
   logic                                   bad, foreign, peers_idle;
+  logic        [NUM_SSD-1:0]              window_open;
   db_pcie_peers #(
     .DATA_W(DATA_W), .NUM_PEERS(NUM_SSD), .DRIVE_LOG2(db_host_pkg::WIN_W), .READABLE(db_host_pkg::READABLE_REGIONS),
     .ROW_LATENCY(db_host_pkg::ROW_LATENCY)
   ) i_peers (
-    .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .peer_id(ssd_id),
+    .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .peer_id(ssd_id), .peer_open(window_open),
     .idle(peers_idle), .cq_np_req, .s_cq_valid,
     .s_cq_ready,
     .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .s_rc_valid(s_rc_valid && s_rc_ready), .s_rc, .m_cq_valid(core_cq_valid),
@@ -133,6 +136,15 @@ module db_vcsd
     if (foreign) ssd_foreign <= ssd_foreign + 32'd1;
     if (rst) ssd_foreign <= '0;
   end
+
+  // ---- who has each SSD
+  db_host_pkg::owner_e [NUM_SSD-1:0] owner;
+  db_host_pkg::handed_t              hand;
+  logic [NUM_SSD-1:0]                hand_valid, take_back, bring_up, quiet;
+  db_virt_owners #(.NUM_SSD(NUM_SSD), .SSD_CMDS(SSD_CMDS)) i_owners (
+    .clk, .rst, .s_ext(ext), .m_ext_rdata(owners_rdata), .owner, .present(ssd_present), .up(ssd_up),
+    .m_hand_valid(hand_valid), .m_hand(hand), .m_take_back(take_back), .m_bring_up(bring_up));
+  assign ext_rdata = ext.addr[9] ? owners_rdata : extents_rdata;
 
   // ---- the media
   ssd_state_t                 [NUM_SSD-1:0] ssd;
@@ -148,8 +160,8 @@ module db_vcsd
     .GRANULE_LOG2(GRANULE_LOG2), .NUM_CMDS(NUM_CMDS), .RD_RING_BYTES(RD_RING_BYTES),
     .WR_RING_BYTES(WR_RING_BYTES)
   ) i_media (
-    .clk, .rst, .ssd_pages, .s_ext(ext), .m_ext_rdata(ext_rdata),
-    .ssd, .idle(media_idle), .s_axi_read_req(read_req), .s_axi_read_rsp(read_rsp),
+    .clk, .rst, .ssd_pages, .s_ext(ext), .m_ext_rdata(extents_rdata),
+    .ssd, .idle(media_idle), .quiet, .s_axi_read_req(read_req), .s_axi_read_rsp(read_rsp),
     .s_axi_arid(core_arid), .s_axi_rid(core_rid), .s_axi_write_req(write_req), .s_axi_write_rsp(write_rsp),
     .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd(media_cmd), .m_rsp_valid(rsp_valid), .m_rsp_err(rsp_err),
     .s_ahead_valid(ahead_valid), .s_ahead_ready(ahead_ready), .s_ahead(ahead), .s_ahead_rst(ahead_rst),
@@ -166,10 +178,14 @@ module db_vcsd
 
   for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
     logic [3:0] lba_shift;
-    assign ssd[i] = '{present: ssd_present[i], up: ssd_up[i], dead: ssd_dead[i], lba_shift: lba_shift};
+    logic       there, dead;
+    assign there       = !(owner[i] inside {db_host_pkg::OWNER_LEAVING, db_host_pkg::OWNER_NOBODY});
+    assign ssd_dead[i] = dead && there;
+    assign ssd[i]      = '{present: ssd_present[i] && there, up: ssd_up[i], dead: dead, lba_shift: lba_shift};
     db_host_engine #(
       .DATA_W(DATA_W), .NUM_CMDS(SSD_CMDS), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES),
-      .MS_CYCLES(MS_CYCLES), .REGS(1'b0), .CMD_TIMEOUT(SSD_TIMEOUT), .OUT_PARTS(512)
+      .MS_CYCLES(MS_CYCLES), .REGS(1'b0), .CMD_TIMEOUT(SSD_TIMEOUT), .OUT_PARTS(512),
+      .HAND_OVER(1'b1)
     ) i_engine (
       .clk, .rst, .link_up(ssd_present[i]), .cfg_mps_cap(3'd5), .set_mps(), .set_mrrs(),
       .window_base(window_base + (64'(i) << db_host_pkg::WIN_W)), .bar_base(ssd_bar[i]), .tick(tick[i]),
@@ -178,6 +194,8 @@ module db_vcsd
       .s_wr_valid(wr_valid[i]), .s_wr_addr(wr_addr), .s_wr_data(wr_data), .s_wr_be(wr_be), .m_stall(),
       .s_row_valid(row_valid[i]), .s_row_addr(row_addr), .m_row_data(row_data[i]), .s_bad(bad), .s_damaged(damaged[i]),
       .requesting(poke_valid[i] || acc_valid[i]), .link_active(!peers_idle || wr_valid[i]),
+      .left_alone(ssd_left_alone[i]), .s_hand_valid(hand_valid[i]), .s_hand(hand), .take_back(take_back[i]),
+      .bring_up(bring_up[i]), .s_user_quiet(quiet[i]), .owner(owner[i]), .window_open(window_open[i]),
       .s_axil_awvalid(1'b0), .s_axil_awready(), .s_axil_awaddr('0), .s_axil_awprot('0), .s_axil_wvalid(1'b0),
       .s_axil_wready(), .s_axil_wdata('0), .s_axil_wstrb('0), .s_axil_bvalid(), .s_axil_bready(1'b1), .s_axil_bresp(),
       .s_axil_arvalid(1'b0), .s_axil_arready(), .s_axil_araddr('0), .s_axil_arprot('0), .s_axil_rvalid(),
@@ -190,7 +208,7 @@ module db_vcsd
       .s_adm_data('0), .m_adm_valid(), .m_adm_ready(1'b1), .m_adm_cqe(), .m_adm_timeout(), .s_reg_valid(1'b0),
       .s_reg_ready(), .s_reg_write(1'b0), .s_reg_addr('0), .s_reg_wdata('0), .m_reg_valid(), .m_reg_rdata(),
       .m_reg_status(), .m_fwd_valid(), .m_fwd_ready(1'b1), .m_fwd_addr(), .m_fwd_data(), .m_fwd_be(), .up(ssd_up[i]),
-      .dead(ssd_dead[i]), .shutdown(1'b0), .shut_down(), .shutdown_failed(), .blocks(), .lba_shift,
+      .dead, .shutdown(1'b0), .shut_down(), .shutdown_failed(), .blocks(), .lba_shift,
       .idle(engine_idle[i]), .stat_doorbell(), .stat_cqe());
   end
   logic unused_ok;

@@ -30,6 +30,7 @@ module db_virt_ahead
   input  logic [51:0]                    ssd_pages,
   input  ssd_state_t [NUM_SSD-1:0]       ssd,
   output logic                           idle,
+  output logic [NUM_SSD-1:0]             quiet,         ///< nothing of this SSD is under way
   /// db_virt_map
   output logic                           m_look_valid,
   output logic [LOOK_W-1:0]              m_look,
@@ -134,7 +135,8 @@ module db_virt_ahead
   end
 
   // ---- the SSDs
-  logic [NUM_SSD-1:0]             come_valid, come_take, read_idle, write_idle, fence, call_valid, end_valid;
+  logic [NUM_SSD-1:0]             come_valid, come_take, read_idle, write_idle, write_quiet, fence, call_valid;
+  logic [NUM_SSD-1:0]             end_valid;
   logic [NUM_SSD-1:0][SLOT_W-1:0] come_slot, call_slot;
   for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
     db_virt_lane #(.DATA_W(DATA_W), .RING_BYTES(RD_RING_BYTES), .PARTS(PARTS), .NUM_CMDS(NUM_CMDS)) i_read (
@@ -144,7 +146,8 @@ module db_virt_ahead
       .m_come_slot(come_slot[i]), .s_row_valid(s_row_valid[i]), .s_row_ready(s_row_ready[i]),
       .m_row_valid(m_row_valid[i]), .m_row_ready(m_row_ready[i]));
     db_virt_write_lane #(.RING_BYTES(WR_RING_BYTES), .PARTS(PARTS), .NUM_CMDS(NUM_CMDS)) i_write (
-      .clk, .rst, .forget, .idle(write_idle[i]), .fence(fence[i]), .s_put_valid(lane_valid[i]),
+      .clk, .rst, .forget, .idle(write_idle[i]), .quiet(write_quiet[i]), .fence(fence[i]),
+      .s_put_valid(lane_valid[i]),
       .s_put_ready(room_ready[i]), .s_put(lane), .s_put_alone(put), .m_call_valid(call_valid[i]),
       .m_call_slot(call_slot[i]), .m_alone_valid(m_alone_valid[i]), .m_alone_ready(m_alone_ready[i]),
       .m_alone(m_alone[i]),
@@ -209,6 +212,7 @@ module db_virt_ahead
   assign m_ended_slot  = over_slot;
   assign m_ended_err   = over_err;
 
+  assign quiet = read_idle & write_quiet;
   assign idle = plan_idle && zero_idle && &read_idle && &write_idle && let_idle && room_idle && end_idle &&
                 !may_valid && !look_q && !fua_valid;
 endmodule

@@ -33,6 +33,7 @@ module db_virt_media
   input  logic [51:0]                    ssd_pages,
   input  ssd_state_t [NUM_SSD-1:0]       ssd,
   output logic                           idle,
+  output logic [NUM_SSD-1:0]             quiet,  ///< nothing of this SSD is under way
   /// the firmware: db_virt_extents
   input  ext_bus_t                       s_ext,
   output logic [31:0]                    m_ext_rdata,
@@ -90,7 +91,7 @@ module db_virt_media
   block_cmd_t [1:0]         cmd;
   logic [NUM_SSD-1:0]       read_end, write_end, media_end, end_err, read_valid, read_ready, row_valid, row_ready;
   block_cmd_t [NUM_SSD-1:0] read;
-  logic [NUM_SSD-1:0]       alone_valid, alone_ready, burst, none_burst;
+  logic [NUM_SSD-1:0]       ahead_quiet, alone_valid, alone_ready, burst, none_burst;
   alone_t [NUM_SSD-1:0]     alone;
   logic [NUM_SSD-1:0][SLOT_W-1:0] end_slot;
   logic [2:0]               burst_len;
@@ -117,7 +118,7 @@ module db_virt_media
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2), .RD_RING_BYTES(RD_RING_BYTES),
     .WR_RING_BYTES(WR_RING_BYTES), .NUM_CMDS(NUM_CMDS)
   ) i_ahead (
-    .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .m_look_valid(look_valid[LOOK_AHEAD]),
+    .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .quiet(ahead_quiet), .m_look_valid(look_valid[LOOK_AHEAD]),
     .m_look(look[LOOK_AHEAD]), .s_extent(extent[LOOK_AHEAD]), .s_ahead_valid, .s_ahead_ready, .s_ahead,
     .m_read_let_valid(read_let_valid), .m_read_let_slot(read_let_slot), .m_read_let(read_let),
     .m_write_let_valid(write_let_valid), .m_write_let_slot(write_let_slot), .m_write_let(write_let), .m_ended_valid,
@@ -164,5 +165,6 @@ module db_virt_media
     .m_end_slot(end_slot), .s_alone_valid(alone_valid), .s_alone_ready(alone_ready), .s_alone(alone),
     .m_media_end(media_end),
     .m_end_err(end_err));
+  assign quiet = ahead_quiet & ~m_cmd_valid;
   assign idle = ahead_idle && read_idle && write_idle && command_idle && issue_idle;
 endmodule

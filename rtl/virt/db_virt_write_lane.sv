@@ -18,6 +18,7 @@ module db_virt_write_lane
   input  logic              rst,
   input  logic              forget,
   output logic              idle,          ///< nothing waits, nothing is under way
+  output logic              quiet,         ///< ... and nothing that was let go is still to come
   output logic              fence,         ///< the SSD has Writes of before the last forget
   input  logic              s_put_valid,
   output logic              s_put_ready,
@@ -103,5 +104,6 @@ module db_virt_write_lane
     if (s_void_valid || s_burst_valid) assert (bursts_q != '0);
   end
 `endif
-  assign idle = !head_valid && out_q == '0 && !m_call_valid;
+  assign idle  = !head_valid && out_q == '0 && !m_call_valid;
+  assign quiet = idle && bursts_q == '0;
 endmodule

@@ -28,6 +28,7 @@ struct Peers {
     virtual u32 id(u32 peer) const = 0;  // bus, device, function
     virtual u64 window() const = 0;      // the address of the device's BAR 2
     virtual u64 pages() const = 0;       // that each peer has for the device
+    virtual u32 left_alone() const = 0;  // bits: those that it does not bring up
 
     // ---- life
     /// The device is reset: what is on its way to it or from it is gone. power: so was theirs.

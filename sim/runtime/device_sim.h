@@ -98,6 +98,7 @@ class DeviceSim final : public db_sim {
         if constexpr (NUM_SSD > 0) {
             top.window_base = host.peers->window();
             top.ssd_pages = host.peers->pages();
+            top.ssd_left_alone = host.peers->left_alone();
             for (u32 i = 0; i < NUM_SSD; ++i) {
                 const u32 bar[2] = {u32(host.peers->bar(i)), u32(host.peers->bar(i) >> 32)};
                 put_lane(top.ssd_bar, i, 64, bar);

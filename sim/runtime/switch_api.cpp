@@ -87,6 +87,21 @@ void db_switch_power_cycle(db_sim* s) {
 }
 uint64_t db_switch_signal(const db_sim* s, uint32_t which) { return s->ssd_signal(which); }
 
+// ---- the host as their owner
+
+int db_switch_mmio_write(db_sim* s, uint32_t port, uint32_t off, const void* data, uint32_t len) {
+    s->quiet = 0;
+    return port < switch_of(s).size() && switch_of(s).port(port).host_write(off, data, len) ? 0 : -1;
+}
+int db_switch_mmio_read(db_sim* s, uint32_t port, uint32_t off, uint32_t len) {
+    s->quiet = 0;
+    return port < switch_of(s).size() && switch_of(s).port(port).host_read(off, len) ? 0 : -1;
+}
+int db_switch_mmio_poll(db_sim* s, uint32_t port, void* data) { return switch_of(s).port(port).host_poll(data); }
+int db_switch_map(db_sim* s, uint64_t base, uint64_t size, void* ptr) {
+    return switch_of(s).map(base, size, static_cast<u8*>(ptr));
+}
+
 // ---- the SSDs
 
 void db_switch_link(db_sim* s, uint32_t port, int up) {

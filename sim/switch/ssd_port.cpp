@@ -9,9 +9,9 @@
 namespace db {
 
 SsdPort::SsdPort(u32 index, const db_host_port& port, const db_host_config& host, const db_switch_config& sw,
-                 u64 window_size, const EndpointContext& context)
+                 u64 window_size, Regions& host_memory, const EndpointContext& context)
     : RootPortLink(index, port, host), x(context), window(sw.window_base), window_bytes(window_size),
-      mrrs_code(sw.ssd_mrrs_code), bar(sw.ssd_bar + index * sw.ssd_step) {}
+      mrrs_code(sw.ssd_mrrs_code), memory(host_memory), bar(sw.ssd_bar + index * sw.ssd_step) {}
 
 // ---- the host
 
@@ -93,6 +93,7 @@ const UpRequest* SsdPort::request(bool write_only) {
         if (!read && !arrived(posted)) return nullptr;
         const UpRequest& u = read ? non_posted.front() : posted.front();
         if (in_window(u)) return &u;
+        if (!memory.v.empty() && in_memory(u)) return nullptr;  // not the device's; it is taken in the next cycle
         // neither for the device nor for anybody: an SSD of the card has no business in the host's memory
         ++own[SsdPortCount::STRAY];
         if (read) refused.push(u8(u.w[3]));
@@ -127,25 +128,16 @@ u32 SsdPort::completion_sent(bool& last) {
 }
 
 void SsdPort::drop_refused() {
-    for (u32 i = refused.head; i != refused.tail; ++i) open_read[refused.at(i)].on = false;
-    refused.clear();
+    for (Ring<u8, TAGS>* q : {&refused, &host_reads}) {
+        for (u32 i = q->head; i != q->tail; ++i) open_read[q->at(i)].on = false;
+        q->clear();
+    }
 }
 
 void SsdPort::answer_refused() {
     while (!refused.empty() && completions.size() < SLOTS - 1) {
-        const u32 tag = refused.front();
+        push_answer(refused.front(), UR, nullptr);
         refused.pop();
-        OpenRead& r = open_read[tag];
-        DownCompletion& d = completions.slot();
-        d.ndw = 0;
-        d.tag = tag;
-        d.status = UR;
-        d.done = r.done;
-        d.last = true;
-        d.seq = seq++;
-        r.on = false;
-        completion_bytes += 12;
-        completions.push();
     }
 }
 
@@ -161,7 +153,9 @@ void SsdPort::device_reset() {
     answers.clear();
     for (OpenRequest& r : open_request) r.on = false;
     open_requests = 0;
+    if (host_answer == DB_MMIO_PENDING) host_answer = DB_MMIO_TIMEOUT;
     refused.clear();
+    host_reads.clear();
     for (u32 t = 0; t < TAGS; ++t) {
         open_read[t].stale = false;
         if (open_read[t].on) refused.push(u8(t));
@@ -171,6 +165,8 @@ void SsdPort::device_reset() {
 void SsdPort::clear() {
     clear_link();
     refused.clear();
+    host_reads.clear();
+    host_answer = DB_MMIO_BAD;
 }
 
 // As the switch finds it: there, or not.
@@ -185,13 +181,15 @@ void SsdPort::update(u64 now) {
     mps = x.mps;
     mrrs = x.mrrs;
     act();
+    while (take_for_host()) {}
+    if (!host_reads.empty()) answer_host_reads();
     if (is_up && !configured && cycle >= configure_at) configure();
     if (configured && mps != mps_given && cfg.drive != DB_DRIVE_EXTERNAL) set_sizes();
     if (!refused.empty()) answer_refused();
 }
 
 u64 SsdPort::next_event() const {
-    if (!refused.empty()) return cycle;
+    if (!refused.empty() || !host_reads.empty()) return cycle;
     const u64 e = RootPortLink::next_event();
     return is_up && !configured ? std::min(e, std::max(configure_at, cycle)) : e;
 }

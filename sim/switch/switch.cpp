@@ -21,7 +21,7 @@ Switch::Switch(const db_switch_config& c, const db_host_port* p, u32 n, Endpoint
     world.cpl_timeout_ns = x.cfg.cpl_timeout_ns ? x.cfg.cpl_timeout_ns : ~0u;
     for (u32 i = 0; i < n; ++i) {
         port_cfg[i].bdf = (FIRST_BUS + i) << 8;
-        ports.push_back(std::make_unique<SsdPort>(i, port_cfg[i], world, cfg, u64{1} << aperture_log2, x));
+        ports.push_back(std::make_unique<SsdPort>(i, port_cfg[i], world, cfg, u64{1} << aperture_log2, memory, x));
     }
 }
 

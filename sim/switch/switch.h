@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The switch that a device shares with up to 8 SSDs (db_vcsd): requests of the device to an SSD's BAR go there, requests
-// of the SSDs to the device's BAR 2 come on its CQ, and answers go back by the requester. Nothing of an SSD gets to the
-// host.
+// of the SSDs to the device's BAR 2 come on its CQ, and answers go back by the requester. Of the host an SSD reaches
+// the memory alone that its owner there has mapped for it; unless somebody has, nothing.
 #pragma once
 
 #include <memory>
@@ -24,6 +24,7 @@ class Switch final : public Peers {
     std::vector<db_host_port> port_cfg;
     std::vector<std::unique_ptr<Drive>> drives;
     std::vector<std::unique_ptr<SsdPort>> ports;
+    Regions memory;
     u32 aperture_log2, turn = 0;
     bool starting = false;  // power comes
 
@@ -41,6 +42,8 @@ class Switch final : public Peers {
     u32 size() const { return u32(ports.size()); }
     SsdPort& port(u32 i) { return *ports[i]; }
     const SsdPort& port(u32 i) const { return *ports[i]; }
+    /// Memory of the host that SSDs reach: of who owns them. -1: it meets another.
+    int map(u64 base, u64 size, u8* ptr) { return memory.add(base, size, ptr, true); }
     /// Takes an SSD away, or brings it back.
     void link(u32 i, bool up);
 
@@ -58,6 +61,7 @@ class Switch final : public Peers {
     u32 id(u32 peer) const override { return (FIRST_BUS + peer) << 8; }
     u64 window() const override { return cfg.window_base; }
     u64 pages() const override { return cfg.ssd_pages; }
+    u32 left_alone() const override { return u32(cfg.left_alone); }
 
     void reset(bool power) override;
     void start() override;

@@ -25,6 +25,7 @@ class VendorOpc(IntEnum):
     KEY_ERASE = 0xC4
     BIND = 0xC8
     VIRTUAL_DRIVE = 0xCC  # of db_vcsd
+    SSD = 0xD0  # of db_vcsd: who has an SSD
 
 
 class VirtualDrive(IntEnum):
@@ -34,6 +35,25 @@ class VirtualDrive(IntEnum):
     CREATE = 1
     GROW = 2
     EXCHANGE = 3  # two namespaces have each other's places
+
+
+class SsdAction(IntEnum):
+    """What command D0h does: CDW10 bits 3:0."""
+
+    GET = 0  # who has it
+    HAND_OVER = 1  # its owner hands over a queue pair
+    TAKE_BACK = 2
+    BRING_UP = 3  # the card is to have it
+
+
+class SsdOwner(IntEnum):
+    """Who has an SSD: bits 2:0 of what command D0h gives."""
+
+    CARD = 0
+    LEAVING = 1  # it is being taken back
+    NOBODY = 2
+    HANDED = 3  # its owner, who has handed over a queue pair
+    LOST = 4  # the same, and it has failed
 
 
 class VendorFeature(IntEnum):
@@ -72,3 +92,4 @@ SETTINGS_PAGES = 32  # 4 KiB each, at the end of the media: what a drive remembe
 FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators
 FW_EXTENTS = 0x90000100  # regs/db_vcsd.rdl, of db_vcsd
+FW_SSDS = 0x90000200  # regs/db_vcsd_ssds.rdl, of db_vcsd

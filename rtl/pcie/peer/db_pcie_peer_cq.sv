@@ -2,7 +2,7 @@
 // CQ of an endpoint that drives other devices, parted by BAR: requests to BAR 2 are of the drives (their window), all
 // others go to the controller. A drive's part of the window is its own: m_window_own says whether the one who asks is the
 // drive whose part it is, by the requester id that the host has given it. All others have no business there, the host
-// neither.
+// neither; nor has the drive itself while its window is closed.
 //
 // Latency: 1 cycle. Throughput: a beat a cycle. Order between the two is not kept behind this block.
 `include "db_pcie_types.svh"
@@ -18,6 +18,8 @@ module db_pcie_peer_cq
   input  logic rst,
   /// requester id of each drive: bus, device, function
   input  logic [NUM_PEERS-1:0][15:0] peer_id,
+  /// it may use its window
+  input  logic [NUM_PEERS-1:0]       peer_open,
   input  logic s_cq_valid,
   output logic s_cq_ready,
   input  cq_t  s_cq,
@@ -48,7 +50,7 @@ module db_pcie_peer_cq
   assign m_other_valid  = valid && !window;
   logic [INDEX_W-1:0] index;
   assign index          = NUM_PEERS > 1 ? desc.addr_dw[DRIVE_LOG2-2+:INDEX_W] : '0;
-  assign m_window_own   = desc.requester_id == peer_id[index];
+  assign m_window_own   = desc.requester_id == peer_id[index] && peer_open[index];
   assign ready          = window ? m_window_ready : m_other_ready;
 
   always_ff @(posedge clk) begin

@@ -69,6 +69,7 @@ class Bench:
         d.cfg_mps.value = 1
         d.window_base.value = BASE
         d.peer_id.value = sum(i << 16 * k for k, i in enumerate(IDS))
+        d.peer_open.value = (1 << N) - 1
         d.rst.value = 1
         for _ in range(4):
             await FallingEdge(d.clk)
