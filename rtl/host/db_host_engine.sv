@@ -252,10 +252,10 @@ module db_host_engine
   );
 
   // ---- idle: only time passes
-  db_host_idle #(.NUM_ACTIVE(9)) i_idle (
-    .clk, .rst, .control(control_busy), .requesting(requesting || owner_busy), .slots_empty, .part_valid,
+  db_host_idle #(.NUM_ACTIVE(10)) i_idle (
+    .clk, .rst, .control(control_busy), .requesting, .slots_empty, .part_valid,
     .active({s_axis_cmd_tvalid, s_axis_wdata_tvalid, m_axis_rdata_tvalid, m_axis_status_tvalid, link_active,
-             m_fwd_valid, out_next_valid, s_axil_awvalid, s_axil_arvalid}),
+             m_fwd_valid, out_next_valid, s_axil_awvalid, s_axil_arvalid, owner_busy}),
     .quiet, .idle
   );
 endmodule
