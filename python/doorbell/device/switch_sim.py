@@ -157,6 +157,11 @@ class SwitchSim(Sim):
         self._lib.ssds.power_cycle(self._h)
 
     @property
+    def window(self) -> int:
+        """Bus address of BAR 2 of the device."""
+        return int(self._switch["window"])
+
+    @property
     def up(self) -> int:
         """Bits: SSDs whose queues work, as the device says."""
         return self._lib.ssds.signal(self._h, SIGNALS["up"])

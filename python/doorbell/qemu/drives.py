@@ -46,17 +46,19 @@ COMMAND, BAR0 = 0x04, 0x10
 class QemuDrives:
     """QEMU with a stock NVMe drive for each image. Not thread-safe; use as a context manager."""
 
-    def __init__(self, images: list[Path], *, device_options: str = "", window: int = OUR_BAR, serial: int = 0) -> None:
+    def __init__(self, images: list[Path], *, device_options: str = "", window: int = OUR_BAR, serial: int = 0,
+                 span: int = 0) -> None:
         """images: raw files, one a drive, locked by QEMU. device_options: more for each `-device nvme`. window: where
         the windows are in QEMU's memory map, a multiple of their size. serial: number of the first drive in its name.
+        span: bytes from there on that all drives see, in the place of a window each.
         """
         for image in images:
             if not image.is_file():
                 raise UserError(f"{image} is not a file: make it first (truncate -s 1G {image})")
-        self._base, self._serial = window, serial
+        self._base, self._serial, self._span = window, serial, span
         self._dir = tempfile.TemporaryDirectory(prefix="doorbell-p2p-")
         self.count = len(images)
-        self._bar_bytes = 1 << max(26, (WINDOW_BYTES * self.count - 1).bit_length())
+        self._bar_bytes = 1 << max(26, ((span or WINDOW_BYTES * self.count) - 1).bit_length())
         self._fd = os.memfd_create("windows", os.MFD_CLOEXEC)
         os.ftruncate(self._fd, self._bar_bytes)
         self.memory = mmap.mmap(self._fd, self._bar_bytes)
@@ -111,9 +113,9 @@ class QemuDrives:
 
     def window(self, drive: int) -> tuple[int, memoryview]:
         """Address of a drive's window on the bus, and its memory (until `close`)."""
-        at = drive * WINDOW_BYTES
+        at = 0 if self._span else drive * WINDOW_BYTES
         with memoryview(self.memory) as whole:
-            view = whole[at : at + WINDOW_BYTES]
+            view = whole[at : at + (self._span or WINDOW_BYTES)]
         self._views.append(view)
         return self._base + at, view
 

@@ -23,7 +23,7 @@ from doorbell.qemu.drives import QemuDrives
 PAGE = 4096
 DOORBELLS = 0x1000
 CAP, AQA, ASQ, ACQ = 0x00, 0x24, 0x28, 0x30
-IDENTIFY, CREATE_SQ, CREATE_CQ, GET_LOG = 0x06, 0x01, 0x05, 0x02
+DELETE_SQ, IDENTIFY, CREATE_SQ, CREATE_CQ, GET_LOG = 0x00, 0x06, 0x01, 0x05, 0x02
 GET_FEATURES, SET_FEATURES, FW_DOWNLOAD = 0x0A, 0x09, 0x11
 DSM = 0x09
 
@@ -251,11 +251,14 @@ class NvmeMirror:
         return True
 
     def _note(self, queue: _Queue, entry: bytes) -> None:
-        """New queues, from the admin commands that make them."""
-        if queue.qid or entry[0] not in (CREATE_SQ, CREATE_CQ):
+        """Queues, from the admin commands that make and delete them."""
+        if queue.qid or entry[0] not in (CREATE_SQ, CREATE_CQ, DELETE_SQ):
             return
         (prp1,) = struct.unpack_from("<Q", entry, 24)
         qid, size = struct.unpack_from("<HH", entry, 40)
+        if entry[0] == DELETE_SQ:  # what has not been handed to the drive never is
+            self._queues = {n: q for n, q in self._queues.items() if n != qid}
+            return
         made = self._queues.get(qid) or _Queue(qid)
         if entry[0] == CREATE_SQ:
             made.sq_base, made.sq_size, made.tail, made.sent = prp1, size + 1, 0, 0

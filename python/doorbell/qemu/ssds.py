@@ -34,15 +34,19 @@ class QemuSsds:
     """A stock drive for each image. Use as a context manager: `drives` and SWITCH_OPTIONS make the SwitchSim, then
     `attach` it."""
 
-    def __init__(self, images: Sequence[Path], **link: Any) -> None:
-        """link: options of PortOptions."""
+    def __init__(self, images: Sequence[Path], host_bytes: int = 0, **link: Any) -> None:
+        """host_bytes: of host memory that a drive reaches too, from `host_memory` on: whoever owns it has its queues there.
+        link: options of PortOptions."""
+        self.host_memory = OUR_BAR + len(images) * WINDOW_BYTES
         self.drives = [ExternalDrive(**link) for _ in images]
         self._buses: list[QemuDrives | None] = []
         self._mirrors: list[NvmeMirror] = []
         self._sim: SwitchSim
         try:
             for i, image in enumerate(images):
-                self._buses.append(QemuDrives([image], window=OUR_BAR + i * WINDOW_BYTES, serial=i))
+                own = {"span": self.host_memory + host_bytes - OUR_BAR} if host_bytes else {}
+                at = OUR_BAR if host_bytes else OUR_BAR + i * WINDOW_BYTES
+                self._buses.append(QemuDrives([image], window=at, serial=i, **own))
         except BaseException:
             self.close()
             raise

@@ -121,9 +121,10 @@ def card_with_ssds(
 ) -> Iterator[tuple[Any, bool]]:
     """A card with its SSDs, which are ended behind it: the caller closes the card. And is it new: nobody has used it.
 
-    size: of all SSDs together. options: of `open_sim`.
+    size: of all SSDs together. options: of `open_sim`, and host_bytes of QemuSsds.
     """
     number = int(params.get("NUM_SSD", 2))
+    host_bytes = options.pop("host_bytes", 0)
     each = _bytes_each(wanted, size, number)
     own = SETTINGS if wanted.kind == "db_ssd" else 0  # a drive of ours keeps the end of its media for itself
     card = wanted.card or (wanted.images[0].with_name(wanted.images[0].name + ".card") if wanted.images else None)
@@ -150,7 +151,7 @@ def card_with_ssds(
         if wanted.kind == "qemu":
             from doorbell.qemu import ssds as qemu
 
-            stock = stack.enter_context(qemu.QemuSsds([i for i in images if i], link=link))
+            stock = stack.enter_context(qemu.QemuSsds([i for i in images if i], host_bytes, link=link))
             drives = list(stock.drives)
             options |= qemu.SWITCH_OPTIONS
         else:
