@@ -3,8 +3,8 @@
 
     ./doorbell python examples/hand_over.py [model | db_ssd | qemu]
 
-It stands for a kernel's driver or SPDK: it resets SSD 0, has its admin queue, creates a queue pair whose queues lie in the
-card, and hands it over with an admin command to the card's PF. Data that was written through the card it then reads
+It stands for a kernel's driver or SPDK: it resets SSD 0, has its admin queue, creates a queue pair whose queues lie in
+the card, and hands it over with an admin command to the card's PF. Data that was written through the card it then reads
 from the SSD itself. SSD 1 the card brings up. With `qemu` the SSDs are QEMU's stock NVMe drives. docs/vcsd/hand-over.md
 """
 
@@ -39,7 +39,8 @@ def data_of(pf: Driver) -> bytes:
 def main(kind: str) -> None:
     options = SsdOptions(kind, number=NUMBER)
     params = CARD | (PACE if kind == "qemu" else {})  # it lives in real time
-    with card_with_ssds(options, "128m", "db_vcsd", "gen3x4", params, left_alone=1 << MINE, host_bytes=MEMORY) as (sim, _):
+    own = {"left_alone": 1 << MINE, "host_bytes": MEMORY}
+    with card_with_ssds(options, "128m", "db_vcsd", "gen3x4", params, **own) as (sim, _):
         try:
             run(sim)
         finally:

@@ -34,9 +34,9 @@ static uint32_t hand_over(struct request* r, uint32_t ssd, const struct hw_ssd* 
     if (pair.depth < 2 || pair.depth > is->depth) return ST_INVALID_FIELD;
     if (!is_doorbell(pair.sq_doorbell) || !is_doorbell(pair.cq_doorbell) || pair.sq_doorbell == pair.cq_doorbell)
         return ST_INVALID_FIELD;
-    // All granules that the card counts on it.
-    uint64_t blocks = (uint64_t)dw[15] << 32 | dw[14];
-    if (blocks < (uint64_t)all->each << (all->granule - pair.block)) return ST_INVALID_FIELD;
+    uint64_t granules = (uint64_t)dw[15] << 32 | dw[14];
+    for (uint32_t k = pair.block; k < all->granule; k++) granules >>= 1;
+    if (granules < all->each) return ST_INVALID_FIELD;
     if (is->owner != SSD_OWNER_NOBODY || !is->present) return ST_SEQUENCE;
     hw_ssd_hand_over(ssd, &pair);
     return ST_SUCCESS;

@@ -14,6 +14,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from doorbell.device.drives import SsdDrive
 from doorbell.device.messages import SimError
 from doorbell.device.sim_interface import MMIO
 from doorbell.device.switch_sim import SwitchSim
@@ -39,6 +40,9 @@ class SsdHost:
         if self._lib.map(self.sim._h, base, size, ctypes.addressof(kept)):
             raise SimError(f"{size:#x} bytes at {base:#x}: another region is there")
         self._kept.append(kept)
+        drive = self.sim.ssds.drives[self.port]
+        if isinstance(drive, SsdDrive) and drive.sim is not None:
+            drive.sim.map(base, size, None)  # it has a host of its own, who knows of the window alone
 
     def mmio_write(self, off: int, data: int, size: int = 4) -> None:
         self._access(self._lib.mmio_write, off, data.to_bytes(size, "little"), size)

@@ -18,7 +18,8 @@ from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import CC_EN, CREATE_Q_PC, AdminOpc, Feature, Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.structures import doorbell_offset
-from doorbell.nvme.vendor import SsdAction, SsdOwner as Owner, VendorOpc
+from doorbell.nvme.vendor import SsdAction, VendorOpc
+from doorbell.nvme.vendor import SsdOwner as Owner
 
 WINDOW_BYTES = 64 << 20
 """BAR 2 has so many for each SSD."""
@@ -133,8 +134,8 @@ class SsdOwner:
         self.drive.admin(AdminOpc.DELETE_CQ, cdw10=qid)
 
     def lend(self, pf: Driver, ssd: int, window: int, *, qid: int = 1, entries: int | None = None) -> QueuePair:
-        """Create a queue pair and hand it over. window: bus address of BAR 2 of the card. entries: None: as many as both
-        allow."""
+        """Create a queue pair and hand it over. window: bus address of BAR 2 of the card. entries: None: as many as
+        both allow."""
         cap = self.drive.cap
         assert cap
         most = min(state(pf, ssd).most_entries, cap.mqes + 1)

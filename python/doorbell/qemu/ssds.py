@@ -35,7 +35,7 @@ class QemuSsds:
     `attach` it."""
 
     def __init__(self, images: Sequence[Path], host_bytes: int = 0, **link: Any) -> None:
-        """host_bytes: of host memory that a drive reaches too, from `host_memory` on: whoever owns it has its queues there.
+        """host_bytes: of host memory that a drive reaches too, from `host_memory` on: for queues of who owns it.
         link: options of PortOptions."""
         self.host_memory = OUR_BAR + len(images) * WINDOW_BYTES
         self.drives = [ExternalDrive(**link) for _ in images]

@@ -97,7 +97,8 @@ module db_host_owner
       end
       ST_ARM: begin
         calm_q <= calm_q + 1'b1;
-        if (calm_q == 6'd7) state_q <= ST_UP;
+        if (damaged || !link_up) state_q <= ST_LOST;
+        else if (calm_q == 6'd7) state_q <= ST_UP;
       end
       ST_UP: begin
         if (bad) state_q <= ST_LOST;

@@ -230,6 +230,19 @@ async def each_its_own_window(dut: Any) -> None:
 
 
 @cocotb.test()
+async def a_closed_window_is_nobodys(dut: Any) -> None:
+    """... not even its drive's, while the others go on."""
+    b = Bench(dut, 5)
+    await b.start()
+    dut.peer_open.value = (1 << N) - 2
+    asks = [b.ask(0.9) for _ in range(200)]
+    for a in asks:
+        a.own = a.own and (a.tlp.addr - BASE) // EACH != 0
+    await b.run(asks, [])
+    b.check(asks, [])
+
+
+@cocotb.test()
 async def a_drive_that_lies_beside_one_that_does_not(dut: Any) -> None:
     """Every drive writes and reads every window, each place of them the same; only the last one's own is written."""
     b = Bench(dut, 3)

@@ -12,14 +12,15 @@ import copies
 import pytest
 from cards import PARAMS, SIZE, card_of, on_ssds, one_of_all
 from doorbell.device.switch_host import SsdHost
-from doorbell.nvme import hand_over
+from doorbell.nvme import hand_over, namespaces, virtual_drives, virtualization
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import CSTS_SHST_MASK, CSTS_SHST_SHIFT, Cns, NvmOpc, Reg, Status
+from doorbell.nvme.constants import CSTS_SHST_MASK, CSTS_SHST_SHIFT, Cns, NsAttach, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.hand_over import SsdOwner
 from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.vendor import SsdAction, VendorOpc
 from doorbell.nvme.vendor import SsdOwner as Owner
+from doorbell.nvme.virtual_drives import Ssds
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -70,10 +71,10 @@ def doorbells(card: Driver) -> int:
     return card_of(card.sim).ssds.counters(port=OWNED)["drive.doorbells"]
 
 
-def filled(card: Driver, seed: int = 1) -> dict[int, bytes]:
-    """Blocks on both SSDs."""
+def filled(card: Driver, seed: int = 1, halves: int = 2) -> dict[int, bytes]:
+    """Blocks on both SSDs, or on the first."""
     rng = random.Random(seed)
-    data = {half * HALF + at * 8: rng.randbytes(4096) for half in range(2) for at in range(4)}
+    data = {half * HALF + at * 8: rng.randbytes(4096) for half in range(halves) for at in range(4)}
     for at, d in data.items():
         card.write(at, d)
     return data
@@ -128,8 +129,9 @@ def test_taken_back_and_handed_over_again(lent: Lent, qid: int, entries: int) ->
     assert doorbells(card) == rang
     lent.owner.lend(card, OWNED, WINDOW, qid=qid, entries=entries)
     holds(card, data)
-    for turn in range(6):  # the queues wrap, the phase changes
-        holds(card, filled(card, turn))
+    for turn in range(2):  # the queues wrap, the phase changes
+        data = filled(card, turn)
+        holds(card, data)
     assert sim.up == 3
 
 
@@ -216,6 +218,7 @@ def test_one_that_dies(lent: Lent, kind: str) -> None:
     holds(card, data)
 
 
+@pytest.mark.nightly
 def test_one_that_is_pulled(lent: Lent) -> None:
     """It comes back without its queues: so it stays lost until its owner has done its part."""
     card, sim = lent.card, card_of(lent.card.sim)
@@ -234,6 +237,7 @@ def test_one_that_is_pulled(lent: Lent) -> None:
     holds(card, data)
 
 
+@pytest.mark.nightly
 def test_an_owner_that_lies(lent: Lent) -> None:
     """The queue pair is not in the card: commands are late, no more."""
     card, ssd = lent.card, lent.owner.drive
@@ -249,6 +253,7 @@ def test_an_owner_that_lies(lent: Lent) -> None:
     holds(card, data)
 
 
+@pytest.mark.nightly
 def test_taken_back_while_it_does_not_answer(lent: Lent) -> None:
     """The time of what is under way runs out; a host that resets the PF meanwhile finds it taken back too."""
     card, sim = lent.card, card_of(lent.card.sim)
@@ -272,10 +277,12 @@ def test_taken_back_while_it_does_not_answer(lent: Lent) -> None:
         holds(card, data)
 
 
-@pytest.mark.parametrize("how", ["disable", "reset", "power"])
+@pytest.mark.parametrize(
+    "how", ["disable", *(pytest.param(how, marks=pytest.mark.nightly) for how in ("reset", "power"))]
+)
 def test_resets_of_the_card(lent: Lent, how: str) -> None:
-    """A reset of the controller leaves it handed over; one of the link or of power does not: then nobody has it, and the
-    card touches nothing of it."""
+    """A reset of the controller leaves it handed over; one of the link or of power does not: then nobody has it, and
+    the card touches nothing of it."""
     card, sim = lent.card, card_of(lent.card.sim)
     data = filled(card)
     card.flush()
@@ -292,3 +299,33 @@ def test_resets_of_the_card(lent: Lent, how: str) -> None:
         lent.owner.lend(card, OWNED, WINDOW)
     assert owner_of(card) == Owner.HANDED
     holds(card, data)
+
+
+@pytest.mark.nightly
+def test_a_vf_has_no_such_command(make_drive: MakeDrive) -> None:
+    """Invalid Opcode, as all that is the PF's; and the data of a VF's namespace passes through a lent SSD."""
+    params = PARAMS | {"NUM_QP": 4}
+    pf = make_drive(top="db_vcsd", num_fn=2, params=params, media_size=PARAMS["NUM_SSD"] * SIZE, left_alone=1 << OWNED)
+    pf.start(queues=1, entries=64)
+    own = SsdOwner(Driver(SsdHost(card_of(pf.sim), OWNED), HostMemory(1 << 20, 0x33_0000_0000)))
+    own.start()
+    pf.sim.enable_vfs(1)  # type: ignore[attr-defined]
+    virtualization.assign(pf, 1, queues=1, interrupts=2)
+    virtualization.online(pf, 1)
+    vf = Driver(pf.sim.function(1), HostMemory(16 << 20, 0x5_0000_0000))  # type: ignore[attr-defined]
+    vf.start(queues=1, entries=32)
+    for action in SsdAction:
+        assert vf.admin_try(VendorOpc.SSD, cdw10=action).status == Status.INVALID_OPCODE
+    assert owner_of(pf) == Owner.NOBODY
+    own.lend(pf, OWNED, WINDOW)
+    for nsid in namespaces.allocated(pf):
+        namespaces.delete(pf, nsid)
+    nsid = virtual_drives.create(pf, 2, Ssds(OWNED))
+    namespaces.attachment_try(pf, nsid, NsAttach.ATTACH, (1,)).check()
+    vf.nsid = nsid
+    vf.identify_all()
+    data = filled(vf, halves=1)
+    own.get_back(pf, OWNED)
+    assert status_of(vf, NvmOpc.READ, 0) == Status.READ_ERROR
+    own.lend(pf, OWNED, WINDOW, qid=2)
+    holds(vf, data)
