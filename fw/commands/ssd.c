@@ -51,7 +51,8 @@ uint32_t ssd_command(struct request* r) {
         case SSD_HAND_OVER: return hand_over(r, ssd, &is);
         case SSD_TAKE_BACK:
             if (is.owner == SSD_OWNER_NOBODY) return ST_SUCCESS;
-            if (r->step) return is.owner == SSD_OWNER_LEAVING ? WAIT : (uint32_t)ST_SUCCESS;  // another one has it since
+            if (r->step)
+                return is.owner == SSD_OWNER_LEAVING ? WAIT : (uint32_t)ST_SUCCESS;  // another one has it since
             if (is.owner != SSD_OWNER_LEAVING) hw_ssd_take_back(ssd);
             r->step = 1;
             return WAIT;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "host/host_memory.h"
+#include "common/host_memory.h"
 #include "host/iommu.h"
 
 namespace db {

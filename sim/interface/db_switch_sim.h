@@ -23,7 +23,7 @@ typedef struct db_switch_config {
     uint64_t window_base;    ///< window = 0x7E0000000000: where its BAR 2 is, 64 MiB for each SSD
     uint64_t ssd_bar;        ///< ssd_bar = 0x7F0000000000: where BAR 0 of the first SSD is
     uint64_t ssd_step;       ///< ssd_step = 65536: from one SSD's to the next one's
-    uint64_t left_alone;  ///< left_alone = 0: bits: SSDs that the device does not bring up (its ssd_left_alone)
+    uint64_t left_alone;     ///< left_alone = 0: bits: SSDs that the device does not bring up (its ssd_left_alone)
     uint64_t ssd_pages;  ///< ssd_pages = None: pages of 4 KiB that each SSD has for the device (None: what all have)
 } db_switch_config;
 
@@ -39,9 +39,10 @@ db_sim* db_switch_open(const db_config* cfg, const db_switch_config* sw, const d
 void db_switch_power_cycle(db_sim* s);  // of the device and the SSDs; what is on media stays
 uint64_t db_switch_signal(const db_sim* s, uint32_t which);
 
-// The host as the owner of an SSD: its registers, and memory of the host that the SSDs reach. 1 access of each SSD at once.
-int db_switch_mmio_write(db_sim* s, uint32_t port, uint32_t off, const void* data, uint32_t len);  // 4, 8; -1: not now
-int db_switch_mmio_read(db_sim* s, uint32_t port, uint32_t off, uint32_t len);                    // the same
+// The host as the owner of an SSD: its registers (4 or 8 bytes; -1: not now; one read of each SSD at once), and memory of
+// the host that the SSDs reach.
+int db_switch_mmio_write(db_sim* s, uint32_t port, uint32_t off, const void* data, uint32_t len);
+int db_switch_mmio_read(db_sim* s, uint32_t port, uint32_t off, uint32_t len);
 int db_switch_mmio_poll(db_sim* s, uint32_t port, void* data);  // bytes of the answer, DB_MMIO_*
 int db_switch_map(db_sim* s, uint64_t base, uint64_t size, void* ptr);
 

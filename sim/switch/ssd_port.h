@@ -4,7 +4,7 @@
 // may own it too (ssd_port_host.cpp): then it reaches its registers, and the SSD the memory that it has mapped.
 #pragma once
 
-#include "host/host_memory.h"
+#include "common/host_memory.h"
 #include "interface/db_switch_sim.h"
 #include "pcie/receive.h"
 #include "pcie/root_port_link.h"
@@ -43,7 +43,7 @@ class SsdPort final : public RootPortLink {
     // ---- the host as its owner
     static constexpr u32 HOST_TAG = 255;  // of none of the device's requests to an SSD
     Regions& memory;
-    int host_answer = DB_MMIO_BAD;     // DB_MMIO_*, or bytes
+    int host_answer = DB_MMIO_BAD;  // DB_MMIO_*, or bytes
     u8 host_data[8] = {};
     Ring<u8, TAGS> host_reads;  // reads of the SSD that the host answers
     bool host_request(u32 off, u32 len, const void* data);

@@ -46,8 +46,9 @@ COMMAND, BAR0 = 0x04, 0x10
 class QemuDrives:
     """QEMU with a stock NVMe drive for each image. Not thread-safe; use as a context manager."""
 
-    def __init__(self, images: list[Path], *, device_options: str = "", window: int = OUR_BAR, serial: int = 0,
-                 span: int = 0) -> None:
+    def __init__(
+        self, images: list[Path], *, device_options: str = "", window: int = OUR_BAR, serial: int = 0, span: int = 0
+    ) -> None:
         """images: raw files, one a drive, locked by QEMU. device_options: more for each `-device nvme`. window: where
         the windows are in QEMU's memory map, a multiple of their size. serial: number of the first drive in its name.
         span: bytes from there on that all drives see, in the place of a window each.
