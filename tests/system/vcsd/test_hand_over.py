@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import dataclasses
+import platform
 import random
+import shutil
+import subprocess
 from dataclasses import dataclass
 
 import copies
 import pytest
 from cards import PARAMS, SIZE, card_of, on_ssds, one_of_all
+from doorbell import paths
 from doorbell.device.switch_host import SsdHost
 from doorbell.nvme import hand_over, namespaces, virtual_drives, virtualization
 from doorbell.nvme.commands import Command
@@ -329,3 +333,18 @@ def test_a_vf_has_no_such_command(make_drive: MakeDrive) -> None:
     assert status_of(vf, NvmOpc.READ, 0) == Status.READ_ERROR
     own.lend(pf, OWNED, WINDOW, qid=2)
     holds(vf, data)
+
+
+NEEDS_QEMU = pytest.mark.skipif(
+    platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU is one of Debian's amd64 packages"
+)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ["model", "db_ssd", pytest.param("qemu", marks=NEEDS_QEMU)])
+def test_the_example(kind: str) -> None:
+    """A program that owns an SSD, which may be QEMU's stock drive: what the card wrote it reads from the SSD itself."""
+    command = [str(paths.ROOT / "doorbell"), "python", str(paths.ROOT / "examples" / "hand_over.py"), kind]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "owner: lends queue pair 2; card: read it again"
