@@ -139,8 +139,8 @@ module db_host_engine
     .m_admin_buf(admin_buf), .s_admin_buf_ready(admin_buf_ready), .s_admin_buf_rdata(admin_buf_rdata),
     .s_entry_valid(entry_valid), .s_entry(entry), .s_doorbell_valid(doorbell_valid),
     .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .s_late_valid(late_valid), .s_late(late),
-    .io_up(control_up), .io_dead(control_dead), .io_open(control_open), .shutdown(shutdown || control_shutdown), .shut_down,
-    .shutdown_failed, .settings, .facts(control_facts),
+    .io_up(control_up), .io_dead(control_dead), .io_open(control_open),
+    .shutdown(shutdown || control_shutdown), .shut_down, .shutdown_failed, .settings, .facts(control_facts),
     .busy(control_busy), .s_idle(quiet), .s_io_done(slot_done),
     .s_damaged, .stat_cqe, .stat_bad({s_bad, s_damaged, slots_bad, cqe_bad})
   );

@@ -119,7 +119,8 @@ module db_virt_media
     .WR_RING_BYTES(WR_RING_BYTES), .NUM_CMDS(NUM_CMDS)
   ) i_ahead (
     .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .quiet(ahead_quiet),
-    .m_look_valid(look_valid[LOOK_AHEAD]), .m_look(look[LOOK_AHEAD]), .s_extent(extent[LOOK_AHEAD]), .s_ahead_valid, .s_ahead_ready, .s_ahead,
+    .m_look_valid(look_valid[LOOK_AHEAD]), .m_look(look[LOOK_AHEAD]), .s_extent(extent[LOOK_AHEAD]),
+    .s_ahead_valid, .s_ahead_ready, .s_ahead,
     .m_read_let_valid(read_let_valid), .m_read_let_slot(read_let_slot), .m_read_let(read_let),
     .m_write_let_valid(write_let_valid), .m_write_let_slot(write_let_slot), .m_write_let(write_let), .m_ended_valid,
     .m_ended_slot, .m_ended_err, .m_cmd_valid(read_valid), .m_cmd_ready(read_ready), .m_cmd(read),
