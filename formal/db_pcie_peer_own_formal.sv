@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof of db_pcie_peer_cq and db_pcie_root_rx together: a row that enters a drive's window is of a packet that this drive
-// has sent, and so is a read of it that is answered with data. Packets, their requesters and addresses, stalls and room
-// are free; requester ids are any, and stay.
+// has sent, and so is a read of it that is answered with data; and the window was open when the packet began. Packets,
+// their requesters and addresses, which windows are open, stalls and room are free; requester ids are any, and stay.
 `include "db_pcie_types.svh"
 module db_pcie_peer_own_formal
   import db_pcie_pkg::*;
@@ -41,13 +41,14 @@ module db_pcie_peer_own_formal
     .m_wr_valid(wr_valid), .m_wr_addr(wr_addr), .m_wr_data(), .m_wr_be(), .stall, .m_req_valid(req_valid), .m_req(req),
     .req_room, .m_req_drop(), .m_bad(), .m_damaged());
 
-  // ---- who has sent what is taken now, what was taken last, and what the row that is written now is from
+  // ---- who has sent what is taken now, what was taken last, and what the row that is written now is from; above it,
+  // whether the window that it is for was open
   cq_desc_t    desc;
   logic        take, mid_q;
-  logic [15:0] now, last_q, row_q;
+  logic [16:0] now, last_q, row_q;
   assign desc = cq.tdata[127:0];
   assign take = window_valid && window_ready;
-  assign now  = mid_q ? last_q : desc.requester_id;
+  assign now  = mid_q ? last_q : {peer_open[desc.addr_dw[DRIVE_LOG2-2]], desc.requester_id};
   always_ff @(posedge clk) begin
     if (take) begin
       mid_q  <= !cq.tlast;
@@ -63,9 +64,9 @@ module db_pcie_peer_own_formal
   always_ff @(posedge clk) begin
     if (started_q && !rst) begin
       assert (mid_q == dut.mid_q);
-      if (stores) assert (peer_id[dut.row_q[DRIVE_LOG2]] == last_q);
-      if (wr_valid) assert (peer_id[wr_addr[DRIVE_LOG2]] == row_q);
-      if (req_valid && !req.bad) assert (peer_id[req.addr_dw[DRIVE_LOG2-2]] == now);
+      if (stores) assert ({1'b1, peer_id[dut.row_q[DRIVE_LOG2]]} == last_q);
+      if (wr_valid) assert ({1'b1, peer_id[wr_addr[DRIVE_LOG2]]} == row_q);
+      if (req_valid && !req.bad) assert ({1'b1, peer_id[req.addr_dw[DRIVE_LOG2-2]]} == now);
     end
   end
   always_ff @(posedge clk) if (started_q && !rst) cover (wr_valid && wr_addr[DRIVE_LOG2] && peer_id[0] != peer_id[1]);

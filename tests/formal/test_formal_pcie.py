@@ -32,9 +32,11 @@ BROKEN = [
     # a request, a TLP carries the function of the one behind it
     ("silent", "db_pcie_read_alloc", "'{fn: s_chunk.fn, addr", "'{fn: m_read.fn, addr"),
     ("write_silent", "db_pcie_write_beats", "rq_desc_mem(1'b1, act_q.cut.fn", "rq_desc_mem(1'b1, s_tlp.cut.fn"),
-    # the window of the first drive counts for all; the second one is everybody's; a write is not looked at
+    # the window of the first drive counts for all; the second one is everybody's; a closed one is open; a write is not
+    # looked at
     ("own", "db_pcie_peer_cq", "desc.addr_dw[DRIVE_LOG2-2+:INDEX_W] : '0;", "'0 : '0;"),
     ("own", "db_pcie_peer_cq", "desc.requester_id == peer_id[index]", "|{desc.requester_id == peer_id[0], index}"),
+    ("own", "db_pcie_peer_cq", "&& peer_open[index];", "|| 1'b0;"),
     ("own", "db_pcie_root_rx", "first ? is_write && in_window", "first ? is_write"),
     # a TLP has the data of the packet before it; the rows behind its own count as its own
     ("write_owner", "db_pcie_write_place", "s_cut.last ? '1 : next_m1", "next_m1"),
