@@ -21,6 +21,7 @@ module sim_card
     input  logic [NUM_SSD-1:0]       ssd_present,
     input  logic [NUM_SSD-1:0][63:0] ssd_bar,
     input  logic [NUM_SSD-1:0][15:0] ssd_id,
+    input  logic [NUM_SSD-1:0]       ssd_left_alone,
     input  logic [51:0]              ssd_pages,
     output logic [NUM_SSD-1:0]       ssd_up,
     output logic [NUM_SSD-1:0]       ssd_dead,
