@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host as the owner of an SSD beside a device (doorbell.device.switch_host): an unmodified driver drives it in memory
-of the host, device and other SSD see nothing of it, and beyond that memory there is nothing."""
+"""The host as the owner of an SSD beside a device (doorbell.device.switch_host): an unmodified driver drives it, in
+memory of the host. Device and other SSD see nothing of it, and beyond that memory there is nothing."""
 
 from __future__ import annotations
 
