@@ -7,7 +7,7 @@
     buffer = Buffer(cmb, 4096)
 
 Entries of queues are written and read through BAR 4, as a host has to. Data and lists are the memory itself: who moves them
-(a peer device, or nobody) is the caller's business.
+(a peer device, or nobody) is the caller's business. What a command has written is there after `settle`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ class Cmb(HostMemory):
     def store(self, offset: int, data: bytes) -> None:
         """Write at an offset, through the BAR."""
         self._sim.mmio_write(self._bar + offset, data)
+
+    def settle(self) -> None:
+        """What the controller has written is in memory: a read through the BAR comes behind it."""
+        self.load(0, 4)
 
     def load(self, offset: int, nbytes: int) -> bytes:
         return self._sim.mmio_read(self._bar + offset, nbytes).to_bytes(nbytes, "little")
