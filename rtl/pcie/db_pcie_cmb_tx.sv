@@ -53,16 +53,21 @@ module db_pcie_cmb_tx
   localparam int ROW_LOG2 = $clog2(DATA_W / 8);
 
   // ---- when a request may begin
+  // Marks are looked at one after the other as soon as they come, however long their requests then wait.
   logic [1:0]         req_q;
-  logic               mark_valid, begins;
+  logic               mark_valid, reached, begins;
   logic [COUNT_W-1:0] mark, behind;
+  logic [5:0]         may_q;    // requests that may begin
   always_ff @(posedge clk) req_q <= rst ? '0 : {req_q[0], s_req_valid};
   db_fifo #(.WIDTH(COUNT_W), .DEPTH(32)) i_marks (
-    .clk, .rst, .s_valid(req_q[1]), .s_ready(), .s_data(count_in), .m_valid(mark_valid), .m_ready(begins), .m_data(mark),
+    .clk, .rst, .s_valid(req_q[1]), .s_ready(), .s_data(count_in), .m_valid(mark_valid), .m_ready(reached), .m_data(mark),
     .level());
-  assign behind = count_done - mark;
-  logic may_begin_q;
-  always_ff @(posedge clk) may_begin_q <= !rst && mark_valid && !begins && !behind[COUNT_W-1];
+  assign behind  = count_done - mark;
+  assign reached = mark_valid && !behind[COUNT_W-1];
+  always_ff @(posedge clk) begin
+    if (reached != begins) may_q <= reached ? may_q + 1'b1 : may_q - 1'b1;
+    if (rst) may_q <= '0;
+  end
 
   // ---- whose request it is
   logic [7:0] fn;
@@ -87,7 +92,7 @@ module db_pcie_cmb_tx
     .m_cut_ready(cut_ready), .m_cut(cut), .m_cut_row(cut_row));
   db_pcie_cmb_rows #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .STEPS(STEPS)) i_rows (
     .clk, .rst, .s_cut_valid(cut_valid), .s_cut_ready(cut_ready), .s_cut(cut), .s_cut_row(cut_row),
-    .may_begin(may_begin_q), .begins, .m_row_valid, .m_row_ready, .m_row_addr, .s_row_valid, .s_row_data, .s_row_err,
+    .may_begin(may_q != '0), .begins, .m_row_valid, .m_row_ready, .m_row_addr, .s_row_valid, .s_row_data, .s_row_err,
     .m_back_valid(back_valid), .m_back_ready(back_ready), .m_back_data(back), .m_back_last(back_last),
     .m_back_err(back_err));
   assign back_take = back_valid && back_ready;
