@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Controller Memory Buffer (NVMe Base 2.0, 3.1.3.11 to 3.1.3.17 and 8.5): registers, queues, lists and data in card memory,
+what of a command is then left on the link, failing memory, resets, and functions that have a buffer each."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from doorbell.device.messages import MmioError
+from doorbell.nvme.cmb import CMBMSC_CMSE, CMBMSC_CRE, Cmb, map_cmb
+from doorbell.nvme.commands import Command, expect
+from doorbell.nvme.constants import CC_EN, NSSR_MAGIC, NvmOpc, Reg, Status
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import Buffer, HostMemory
+from traffic import NARROW, MakeDrive
+
+pytestmark = pytest.mark.rtl
+BASE = 0x7_1234_5000
+"""Where the controller has the buffer: aligned to a page, not to its size."""
+WIDE = {"params": {"CMB_LOG2": 21}}
+"""256 bits, for figures."""
+
+
+def up(drive: Driver, base: int = BASE) -> Cmb:
+    drive.start(queues=1, entries=64)
+    return map_cmb(drive, base)
+
+
+def queues_in(drive: Driver, cmb: Cmb, qid: int = 2, entries: int = 64) -> None:
+    drive.create_cq(qid, entries, 1, memory=cmb)
+    drive.create_sq(qid, entries, qid, memory=cmb)
+
+
+def test_registers(make_drive: MakeDrive) -> None:
+    """Nothing is shown before CRE; CC.EN keeps CMBMSC, a function-level and a subsystem reset clear it."""
+    drive = make_drive(**NARROW)
+    drive.start(queues=1)
+    assert drive.read64(Reg.CAP) >> 57 & 1
+    assert not drive.read32(Reg.CMBLOC) and not drive.read32(Reg.CMBSZ) and not drive.read64(Reg.CMBMSC)
+    drive.write32(Reg.CMBMSC, CMBMSC_CRE)
+    size = drive.read32(Reg.CMBSZ)
+    assert (size >> 12) << 12 == drive.sim.cmb_size and size >> 8 & 15 == 0 and size & 0x1F == 0x1F
+    assert drive.read32(Reg.CMBLOC) & 7 == 4
+    for base, refused in ((BASE, 0), ((1 << 64) - 4096, 1), ((1 << 64) - drive.sim.cmb_size, 0)):
+        drive.write64(Reg.CMBMSC, base | CMBMSC_CRE | CMBMSC_CMSE)
+        assert drive.read32(Reg.CMBSTS) == refused
+        assert drive.read64(Reg.CMBMSC) == base | CMBMSC_CRE | CMBMSC_CMSE
+    map_cmb(drive, BASE)
+    drive.disable()
+    assert drive.read64(Reg.CMBMSC) == BASE | CMBMSC_CRE | CMBMSC_CMSE
+    drive.flr()
+    assert not drive.read64(Reg.CMBMSC) and not drive.read32(Reg.CMBSZ)
+    map_cmb(drive, BASE)
+    drive.write32(Reg.NSSR, NSSR_MAGIC)
+    assert not drive.read64(Reg.CMBMSC)
+
+
+def test_host_accesses(make_drive: MakeDrive) -> None:
+    """Through BAR 4, with any byte enables."""
+    drive = make_drive(**NARROW)
+    cmb, rng = up(drive), random.Random(3)
+    model = bytearray(cmb.view[:4096])
+    for _ in range(60):
+        at = rng.randrange(4000)
+        n = rng.randrange(1, 64 - at % 4 + 1)
+        if rng.random() < 0.6:
+            data = rng.randbytes(n)
+            cmb.store(at, data)
+            model[at : at + n] = data
+        else:
+            n = min(n, 64 - at % 64)  # the simulated CPU's reads have one completion
+            assert cmb.load(at, n) == model[at : at + n]
+    cmb.settle()
+    assert cmb.view[:4096] == model
+
+
+def traffic(drive: Driver, cmb: Cmb, qids: tuple[int, ...], rng: random.Random, count: int, first: int = 0) -> None:
+    """Reads and writes of 4000 blocks from `first` on, with data and lists in either memory, against bytes."""
+    media, going = bytearray(4000 * 512), 0
+    zero = Buffer(drive.memory, 1 << 16)
+    zero.write(bytes(1 << 16))
+    for at in range(0, 4000, 125):
+        drive.run(drive.submit(1, NvmOpc.WRITE, first + at, 124, zero))
+    for _ in range(count):
+        batch: list[tuple[Command, Buffer, bytes]] = []
+        taken: set[int] = set()
+        for _ in range(rng.randrange(1, 9)):
+            n = rng.choice((1, 1, 3, 8, 16, rng.randrange(1, 64)))
+            slba = rng.randrange(4000 - n)
+            if taken & set(range(slba, slba + n)):
+                continue
+            taken |= set(range(slba, slba + n))
+            memory: HostMemory = cmb if rng.random() < 0.7 else drive.memory
+            buffer = Buffer(memory, n * 512, offset=4 * rng.randrange(1024), scattered=rng.random() < 0.5,
+                            list_offset=8 * rng.randrange(512))  # fmt: skip
+            qid = rng.choice(qids)
+            if rng.random() < 0.5:
+                data = rng.randbytes(n * 512)
+                buffer.write(data)
+                media[slba * 512 : (slba + n) * 512] = data
+                batch.append((drive.submit(qid, NvmOpc.WRITE, first + slba, n - 1, buffer), buffer, data))
+            else:
+                buffer.fill(0xA5)
+                data = bytes(media[slba * 512 : (slba + n) * 512])
+                batch.append((drive.submit(qid, NvmOpc.READ, first + slba, n - 1, buffer), buffer, data))
+        drive.run(*(c for c, _, _ in batch))
+        cmb.settle()
+        for command, buffer, data in batch:
+            assert buffer.read() == data
+            if command.opcode == NvmOpc.READ:
+                buffer.check_margins(0xA5)
+            buffer.free()
+        going += len(batch)
+    zero.free()
+
+
+def test_everything_in_it(make_drive: MakeDrive) -> None:
+    """Queues, lists and data, beside commands that have some or all of it in host memory."""
+    drive = make_drive(**NARROW)
+    cmb = up(drive)
+    queues_in(drive, cmb)
+    traffic(drive, cmb, (1, 2), random.Random(1), 25)
+    assert drive.sqs[2].sent > 20
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("data_w", [128, 256, 512])
+def test_everything_in_it_with_pauses(make_drive: MakeDrive, data_w: int) -> None:
+    drive = make_drive(**{**NARROW, "data_w": data_w}, stall_pct=30, card_latency_ns=1000, completion_jitter_ns=500,
+                       completion_bytes="random")  # fmt: skip
+    cmb = up(drive)
+    queues_in(drive, cmb)
+    traffic(drive, cmb, (1, 2), random.Random(data_w), 150)
+
+
+def test_lists_partly_in_it(make_drive: MakeDrive) -> None:
+    """CMBLOC.CDPMLS, CDPCILS, CDMMMS: pages of one command's data lie here and there, and so do its lists."""
+    drive = make_drive(**NARROW)
+    cmb, rng = up(drive), random.Random(2)
+    queues_in(drive, cmb)
+    data = rng.randbytes(16 * 4096)
+    for lists in (cmb, drive.memory):
+        buffer = Buffer(lists, 16 * 4096)
+        other = drive.memory if lists is cmb else cmb
+        owner = [lists if i % 3 else other for i in range(16)]
+        pages = [m.alloc(4096) for m in owner]
+        prp1, prp2 = pages[0], buffer._make_list(pages[1:])
+        for m, page, i in zip(owner, pages, range(16), strict=True):
+            m.at(page, 4096)[:] = data[i * 4096 : (i + 1) * 4096]
+        for opcode in (NvmOpc.WRITE, NvmOpc.READ):
+            drive.run(drive.submit(2, opcode, 0, 127, prp1=prp1, prp2=prp2))
+            if opcode == NvmOpc.WRITE:
+                for m, page in zip(owner, pages, strict=True):
+                    m.zero(page, 4096)
+        cmb.settle()
+        assert b"".join(bytes(m.at(page, 4096)) for m, page in zip(owner, pages, strict=True)) == data
+        assert drive.read(0, 128) == data
+
+
+def moved(drive: Driver, *commands: tuple[int, int, int, int, Buffer]) -> dict[str, int]:
+    """Counters of these commands (queue, opcode, slba, nlb, buffer), one after the other."""
+    before = drive.sim.counters()
+    for c in commands:
+        drive.run(drive.submit(*c))
+    return {k: v - before[k] for k, v in drive.sim.counters().items()}
+
+
+def test_no_data_on_the_link(make_drive: MakeDrive) -> None:
+    """Queues and data in the buffer: the controller sends an interrupt, and nothing else; the host an entry and doorbells."""
+    drive = make_drive(**NARROW)
+    cmb = up(drive)
+    queues_in(drive, cmb)
+    buffer = Buffer(cmb, 65536)
+    buffer.write(random.Random(1).randbytes(65536))
+    for opcode in (NvmOpc.WRITE, NvmOpc.READ):
+        c = moved(drive, (2, opcode, 0, 127, buffer))
+        assert c["up.MRd.tlps"] == 0 and c["down.CplD.tlps"] == 0
+        assert (c["up.MWr.tlps"], c["up.MWr.payload"]) == (1, 4)
+        assert c["down.MWr.payload"] == 64 + 2 * 4
+
+
+def test_a_peer_brings_the_data(make_drive: MakeDrive) -> None:
+    """What is written through BAR 4 before the doorbell is what the command writes to the media."""
+    drive = make_drive(**NARROW)
+    cmb = up(drive)
+    for k in range(3):
+        data = random.Random(k).randbytes(8192)
+        buffer = Buffer(cmb, 8192)
+        for at in range(0, 8192, 64):
+            cmb.store(buffer.address - cmb.base + at, data[at : at + 64])
+        drive.run(drive.submit(1, NvmOpc.WRITE, 16 * k, 15, buffer))
+        assert drive.read(16 * k, 16) == data
+
+
+def test_memory_that_cannot_be_read(make_drive: MakeDrive) -> None:
+    """A command whose data or list cannot be read ends with a transfer error; the next one works."""
+    drive = make_drive(**NARROW)
+    cmb = up(drive)
+    buffer = Buffer(cmb, 16 * 4096)
+    data = random.Random(1).randbytes(buffer.size)
+    buffer.write(data)
+    drive.run(drive.submit(1, NvmOpc.WRITE, 0, 127, buffer))
+    for at in (buffer.address + 5 * 4096 + 100, buffer.list_pages[0]):
+        drive.sim.card_error(at - cmb.base, 8)
+        command = drive.submit(1, NvmOpc.WRITE, 200, 127, buffer)
+        drive.wait([command])
+        expect(command, Status.DATA_TRANSFER_ERROR)
+        drive.run(drive.submit(1, NvmOpc.WRITE, 0, 127, buffer))
+    drive.sim.card_error(16, 16)
+    with pytest.raises(MmioError):
+        cmb.load(16, 16)
+    cmb.load(16, 16)
+    assert drive.read(0, 128) == data
+    drive.sim.counters()  # the poisoned answer is one of the simulator's rules: see below
+    forget_poison(drive)
+
+
+def forget_poison(drive: Driver) -> None:
+    """The host has refused a poisoned answer, which the simulator counts as an answer of a wrong form."""
+    drive.sim.expected = {"error.cc_format"}
+
+
+def test_memory_that_cannot_be_written(make_drive: MakeDrive) -> None:
+    """Nobody was told that data was lost, so nothing of the region is taken for good until it is set up anew."""
+    drive = make_drive(**NARROW)
+    cmb = up(drive)
+    buffer = Buffer(cmb, 4096)
+    drive.write(0, bytes(4096))
+    drive.sim.card_error(buffer.address - cmb.base + 512, 8)
+    drive.run(drive.submit(1, NvmOpc.READ, 0, 7, buffer))
+    cmb_ok = False
+    try:
+        cmb.settle()
+        cmb_ok = True
+    except MmioError:
+        pass
+    assert not cmb_ok
+    command = drive.submit(1, NvmOpc.WRITE, 0, 7, buffer)
+    drive.wait([command])
+    expect(command, Status.DATA_TRANSFER_ERROR)
+    map_cmb(drive, BASE)
+    cmb.settle()
+    drive.run(drive.submit(1, NvmOpc.READ, 0, 7, buffer), drive.submit(1, NvmOpc.WRITE, 0, 7, buffer))
+    forget_poison(drive)
+
+
+def test_reset_under_load(make_drive: MakeDrive) -> None:
+    """CC.EN cleared with commands under way: after RDY = 0 nothing changes the buffer any more, and it works again."""
+    drive = make_drive(**NARROW)
+    rng = random.Random(5)
+    for k in range(4):
+        drive.start(queues=1, entries=64)
+        cmb = map_cmb(drive, BASE)
+        queues_in(drive, cmb)
+        buffers = [Buffer(cmb, 32768) for _ in range(20)]
+        for i, b in enumerate(buffers):
+            drive.submit(2, NvmOpc.READ if i % 2 else NvmOpc.WRITE, 64 * i, 63, b)
+        drive.ring()
+        drive.advance(rng.randrange(1, 6000))
+        drive.disable() if k % 2 else drive.flr()
+        if k % 2:
+            cmb.settle()
+            before = bytes(cmb.view)
+            drive.advance(20_000)
+            assert bytes(cmb.view) == before
+            assert not drive.read32(Reg.CC) & CC_EN
+    cmb = up(drive)
+    queues_in(drive, cmb)
+    traffic(drive, cmb, (2,), rng, 4)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("data_w", [256, 512])
+def test_functions_have_one_each(make_drive: MakeDrive, data_w: int) -> None:
+    """A VF's buffer is in its own region: another's base is an address of the host for it. A reset of one leaves the others'."""
+    pf = make_drive(num_fn=3, params={"NUM_NS": 3, "CMB_LOG2": 21}, data_w=data_w, memory=32 << 20)
+    pf.sim.enable_vfs(2)
+    pf.start(queues=1, entries=64)
+    from doorbell.nvme.virtualization import Manager  # noqa: PLC0415
+
+    vfs: list[Driver] = give(Manager, pf)
+    drives = [pf, *vfs]
+    bases = [BASE, BASE + (1 << 32), BASE + (2 << 32)]
+    cmbs = [map_cmb(d, b) for d, b in zip(drives, bases, strict=True)]
+    for d, cmb in zip(drives, cmbs, strict=True):
+        queues_in(d, cmb)
+    for i, (d, cmb) in enumerate(zip(drives, cmbs, strict=True)):
+        others = [bytes(c.view) for c in cmbs if c is not cmb]
+        traffic(d, cmb, (1, 2), random.Random(i), 20)
+        assert [bytes(c.view) for c in cmbs if c is not cmb] == others
+    # the PF's base, said by a VF: it is the VF's host memory
+    mine = bytearray(random.Random(7).randbytes(4096))
+    vfs[0].sim.map(BASE, 4096, mine)
+    vfs[0].run(vfs[0].submit(1, NvmOpc.WRITE, 0, 7, prp1=BASE))
+    assert vfs[0].read(0, 8) == mine
+    vfs[0].flr()
+    assert not vfs[0].read64(Reg.CMBMSC) and pf.read64(Reg.CMBMSC) == BASE | 3
+    traffic(pf, cmbs[0], (1, 2), random.Random(9), 5)
+    traffic(vfs[1], cmbs[2], (1, 2), random.Random(9), 5)
+
+
+def give(manager: Any, pf: Driver) -> list[Driver]:
+    raise NotImplementedError
+
+
+LATENCIES = {
+    "nothing": 0.0,
+}
+
+
+@pytest.mark.nightly
+def test_latency(make_drive: MakeDrive) -> None:
+    """A read of 4 KiB at depth 1, from the entry's being written to the interrupt."""
+    drive = make_drive(**WIDE)
+    cmb = up(drive)
+    drive.create_cq(2, 64, 1, memory=cmb)
+    drive.create_sq(2, 64, 2)
+    print(drive)
