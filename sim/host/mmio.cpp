@@ -118,7 +118,9 @@ void Mmio::answer(const AnswerTlp& c) {
         end(m, DB_MMIO_BAD);
     } else if (status) {
         end(m, DB_MMIO_UR);
-    } else if (poison || c.ndw != m.dw || bytes != m.len || (c.w[0] & 0x7f) != (m.off & 0x7f)) {
+    } else if (poison) {
+        end(m, DB_MMIO_POISON);
+    } else if (c.ndw != m.dw || bytes != m.len || (c.w[0] & 0x7f) != (m.off & 0x7f)) {
         ++hard.cc[CcError::FORMAT];
         end(m, DB_MMIO_BAD);
     } else {

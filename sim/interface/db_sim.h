@@ -164,7 +164,7 @@ enum db_grant { DB_GRANT_READ = 1, DB_GRANT_WRITE = 2 };
 // An offset in BAR 4 instead of BAR 0, for the functions below.
 enum db_bar { DB_BAR_4 = 2147483648 };
 
-enum db_mmio { DB_MMIO_PENDING = -1, DB_MMIO_UR = -2, DB_MMIO_TIMEOUT = -3, DB_MMIO_BAD = -4 };
+enum db_mmio { DB_MMIO_PENDING = -1, DB_MMIO_UR = -2, DB_MMIO_TIMEOUT = -3, DB_MMIO_BAD = -4, DB_MMIO_POISON = -5 };
 
 db_sim* db_open(const db_config* cfg, char* err, uint32_t err_len);
 void db_close(db_sim* s);

@@ -209,8 +209,9 @@ class PciFunction:
         if got == MMIO["pending"]:
             return None
         if got < 0:
-            why = {MMIO["ur"]: "unsupported request", MMIO["timeout"]: "no answer in time"}
-            raise MmioError(f"read of BAR 0: {why.get(got, 'malformed answer')}")
+            why = {MMIO["ur"]: "unsupported request", MMIO["timeout"]: "no answer in time",
+                   MMIO["poison"]: "poisoned data"}  # fmt: skip
+            raise MmioError(f"read of a BAR: {why.get(got, 'malformed answer')}")
         return data.raw[:got]
 
     @staticmethod
