@@ -83,8 +83,8 @@ module db_pcie_cmb
     assign m_axi_read_req  = '0;
     assign m_axi_write_req = '0;
     logic unused_ok;
-    assign unused_ok = &{1'b0, clk, rst, cfg_mps, set_valid, set_place, clear, s_rq_seq, s_own_valid, s_own, m_own_ready,
-                         link_write, m_axi_read_rsp, m_axi_write_rsp};
+    assign unused_ok = &{1'b0, clk, rst, cfg_mps, set_valid, set_place, clear, s_rq_seq, s_own_valid, s_own,
+                         m_own_ready, link_write, m_axi_read_rsp, m_axi_write_rsp};
   end else begin : g_cmb
     localparam int COUNT_W  = 8;
     localparam logic [2:0] OWN_MPS = 3'd2, HOST_MPS = 3'd1;  // completions of at most 512 and 256 bytes

@@ -60,8 +60,8 @@ module db_pcie_cmb_tx
   logic [5:0]         may_q;    // requests that may begin
   always_ff @(posedge clk) req_q <= rst ? '0 : {req_q[0], s_req_valid};
   db_fifo #(.WIDTH(COUNT_W), .DEPTH(32)) i_marks (
-    .clk, .rst, .s_valid(req_q[1]), .s_ready(), .s_data(count_in), .m_valid(mark_valid), .m_ready(reached), .m_data(mark),
-    .level());
+    .clk, .rst, .s_valid(req_q[1]), .s_ready(), .s_data(count_in), .m_valid(mark_valid), .m_ready(reached),
+    .m_data(mark), .level());
   assign behind  = count_done - mark;
   assign reached = mark_valid && !behind[COUNT_W-1];
   always_ff @(posedge clk) begin

@@ -35,7 +35,7 @@ module db_ssd_core
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
-  parameter int CMB_LOG2     = 0,          ///< log2 of the bytes of a function's Controller Memory Buffer; 0: there is none
+  parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer of a function: log2 of its bytes; 0: none
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
@@ -135,18 +135,18 @@ module db_ssd_core
   logic [PLACE_W-1:0] cmb_set_place;
   cmb_window_t        cmb_set;
   logic [NUM_FN-1:0]  cmb_clear, cmb_base_invalid;
-  logic               bar_cq_valid, bar_cq_ready, bar_cc_valid, bar_cc_ready, own_valid, own_ready, cmb_valid, cmb_ready,
-                      link_write, bar_np_req, cmb_idle;
+  logic               bar_cq_valid, bar_cq_ready, bar_cc_valid, bar_cc_ready, own_valid, own_ready, cmb_valid,
+                      cmb_ready, link_write, bar_np_req, cmb_idle;
   cq_t                bar_cq, own;
   cc_t                bar_cc, cmb_cpl;
   db_pcie_cmb #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .CMB_LOG2(CMB_LOG2)) i_cmb (
     .clk, .rst, .cfg_mps({1'b0, link_cfg.max_payload}), .set_valid(cmb_set_valid), .set_place(cmb_set_place),
-    .clear(cmb_clear), .idle(cmb_idle), .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc,
-    .s_rq_seq, .s_np_req(bar_np_req), .m_cq_valid(bar_cq_valid), .m_cq_ready(bar_cq_ready), .m_cq(bar_cq),
-    .s_cc_valid(bar_cc_valid), .s_cc_ready(bar_cc_ready), .s_cc(bar_cc), .s_own_valid(own_valid), .s_own_ready(own_ready),
-    .s_own(own), .m_own_valid(cmb_valid), .m_own_ready(cmb_ready), .m_own(cmb_cpl), .link_write,
-    .m_axi_read_req(m_cmb_read_req), .m_axi_read_rsp(m_cmb_read_rsp), .m_axi_write_req(m_cmb_write_req),
-    .m_axi_write_rsp(m_cmb_write_rsp));
+    .clear(cmb_clear), .idle(cmb_idle), .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready,
+    .m_cc, .s_rq_seq, .s_np_req(bar_np_req), .m_cq_valid(bar_cq_valid), .m_cq_ready(bar_cq_ready), .m_cq(bar_cq),
+    .s_cc_valid(bar_cc_valid), .s_cc_ready(bar_cc_ready), .s_cc(bar_cc), .s_own_valid(own_valid),
+    .s_own_ready(own_ready), .s_own(own), .m_own_valid(cmb_valid), .m_own_ready(cmb_ready), .m_own(cmb_cpl),
+    .link_write, .m_axi_read_req(m_cmb_read_req), .m_axi_read_rsp(m_cmb_read_rsp),
+    .m_axi_write_req(m_cmb_write_req), .m_axi_write_rsp(m_cmb_write_rsp));
 
   logic          reg_valid, reg_ready, reg_rvalid, seg_valid, seg_ready, data_done_valid, data_done_ready,
                  data_done_err;
@@ -229,8 +229,8 @@ module db_ssd_core
     .m_msix_reg_rvalid(msix_reg_rvalid), .m_msix_reg_rdata(msix_reg_rdata), .m_cq_doorbell_valid(doorbell_valid),
     .m_cq_doorbell_ready(doorbell_ready), .m_cq_doorbell(doorbell), .s_cq_doorbell_err_valid(cq_doorbell_err_valid),
     .s_cq_doorbell_err(cq_doorbell_err), .m_doorbell_err_valid(doorbell_err_valid), .m_doorbell_err(doorbell_err),
-    .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .cc_en, .cc_written, .intms, .csts, .cmb_set_valid,
-    .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid,
+    .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .cc_en, .cc_written, .intms, .csts,
+    .cmb_set_valid, .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid,
     .s_fn_queues_valid(fn_queues_valid), .s_fn_queues(fn_queues), .s_queue_ctx_valid(queue_ctx_valid),
     .s_queue_ctx_ready(queue_ctx_ready), .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid),
     .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .s_fn_set(fn_set), .us_turns(time_us[0]), .cache_off, .sq_select,
@@ -390,7 +390,8 @@ module db_ssd_core
   stall_t stall;
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
-    dma: !dma_idle || !cmb_idle, front: front_busy, read_engine: !data_state.read_idle, write_engine: !data_state.write_idle,
+    dma: !dma_idle || !cmb_idle, front: front_busy, read_engine: !data_state.read_idle,
+    write_engine: !data_state.write_idle,
     completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
     queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || msix_rst != '0 || control.ctrl_rst};
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,

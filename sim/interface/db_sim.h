@@ -61,11 +61,11 @@ typedef struct db_config {
     uint64_t media_size;              ///< media_size = None: bytes (None: the image's, or 1 GiB)
     uint64_t msi_base;                ///< msi_window = (0xFEE00000, 0x100000): writes there are interrupts: base, size
     uint64_t msi_bytes;
-    uint64_t bar0;      ///< bar0 = 0xC0000000: the PF's address
-    uint64_t vf_bar0;   ///< vf_bar0 = 0xC0100000: the first VF's; those of the others follow, 16 KiB each
-    uint64_t bar4;      ///< bar4 = 0x400000000000: of card memory: the PF's address; those of the VFs follow
+    uint64_t bar0;             ///< bar0 = 0xC0000000: the PF's address
+    uint64_t vf_bar0;          ///< vf_bar0 = 0xC0100000: the first VF's; those of the others follow, 16 KiB each
+    uint64_t bar4;             ///< bar4 = 0x400000000000: of card memory: the PF's address; those of the VFs follow
     uint64_t card_latency_ns;  ///< card_latency_ns = 100: of card memory, reads and writes
-    const char* image;  ///< image = None: file that holds the media, or NULL
+    const char* image;         ///< image = None: file that holds the media, or NULL
 } db_config;
 
 typedef struct db_irq {
@@ -172,7 +172,7 @@ void db_reset(db_sim* s);
 uint32_t db_data_w(void);
 uint32_t db_num_fn(void);
 uint32_t db_cmb_log2(void);  // log2 of the bytes of a function's region of card memory, BAR 4; 0: it has none
-uint32_t db_num_ssd(void);  // SSDs beside it; above 0: db_switch_sim.h
+uint32_t db_num_ssd(void);   // SSDs beside it; above 0: db_switch_sim.h
 
 uint64_t db_cycle(const db_sim* s);
 uint64_t db_time_us(const db_sim* s);

@@ -13,10 +13,10 @@
 
 namespace db {
 
-#define DB_CARD_COUNTERS(X)            \
-    X(BAD_BURST, "error.card_burst")   \
-    X(UNSTABLE, "error.card_stable")   \
-    X(READ_BEATS, "card.read_beats")   \
+#define DB_CARD_COUNTERS(X)          \
+    X(BAD_BURST, "error.card_burst") \
+    X(UNSTABLE, "error.card_stable") \
+    X(READ_BEATS, "card.read_beats") \
     X(WRITE_BEATS, "card.write_beats")
 DB_COUNTERS(CardCount, DB_CARD_COUNTERS)
 
@@ -87,7 +87,8 @@ class CardMemory {
         if constexpr (LOG2 > 0) {
             stable(top.m_cmb_awvalid, top.m_cmb_awready, top.m_cmb_awaddr, held_aw, held_aw_addr);
             stable(top.m_cmb_arvalid, top.m_cmb_arready, top.m_cmb_araddr, held_ar, held_ar_addr);
-            if (held_w && (!top.m_cmb_wvalid || std::memcmp(w_data, &top.m_cmb_wdata, BYTES))) ++count[CardCount::UNSTABLE];
+            if (held_w && (!top.m_cmb_wvalid || std::memcmp(w_data, &top.m_cmb_wdata, BYTES)))
+                ++count[CardCount::UNSTABLE];
             held_w = top.m_cmb_wvalid && !top.m_cmb_wready && !w;
             if (held_w) std::memcpy(w_data, &top.m_cmb_wdata, BYTES);
             if (top.m_cmb_awvalid && top.m_cmb_awready) {

@@ -44,10 +44,12 @@ static bool too_large(db::u64 bytes, std::string& why) {
 
 std::unique_ptr<db_sim> db::make_device(const db_config& c, u64 media_begin, std::string& why) {
     if (too_large(media_begin + c.media_size, why)) return nullptr;
-    auto sim = std::make_unique<DeviceSim<DB_TOP, DB_DATA_W, DB_STRADDLE, DB_NUM_SSD, DB_CMB_LOG2, DbStats>>(c, DB_NUM_FN);
+    auto sim =
+        std::make_unique<DeviceSim<DB_TOP, DB_DATA_W, DB_STRADDLE, DB_NUM_SSD, DB_CMB_LOG2, DbStats>>(c, DB_NUM_FN);
     sim->media.begin = media_begin;
     sim->context.cmb_log2 = DB_CMB_LOG2;
-    if (DB_CMB_LOG2 && !sim->card.store.open(u64{DB_NUM_FN} << DB_CMB_LOG2, nullptr, "card memory", why)) return nullptr;
+    if (DB_CMB_LOG2 && !sim->card.store.open(u64{DB_NUM_FN} << DB_CMB_LOG2, nullptr, "card memory", why))
+        return nullptr;
     if (!sim->media.store.open(c.media_size, c.image, "the media", why)) return nullptr;
     if (too_large(sim->media.end(), why)) return nullptr;  // as long as the image is
     return sim;

@@ -2,7 +2,8 @@
 """PCI configuration space of our NVMe functions, as software sees it through the vfio-user server.
 
 In hardware this is the PCIe hard block's; the controller only sees what comes out of it (`cfg_*` ports). Type 0 header,
-a 64-bit BAR, another one (BAR 4, card memory) where there is such, and the capabilities PM, MSI-X and PCI Express (endpoint, function-level reset). A physical function
+a 64-bit BAR, another one (BAR 4, card memory) where there is such, and the capabilities
+PM, MSI-X and PCI Express (endpoint, function-level reset). A physical function
 with VFs has SR-IOV and ARI, too; a VF's space is VfConfig. Sections: PCI Express Base Specification 5.0.
 """
 

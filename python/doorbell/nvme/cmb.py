@@ -6,8 +6,8 @@
     drive.create_sq(1, 64, 1, memory=cmb)
     buffer = Buffer(cmb, 4096)
 
-Entries of queues are written and read through BAR 4, as a host has to. Data and lists are the memory itself: who moves them
-(a peer device, or nobody) is the caller's business. What a command has written is there after `settle`.
+Entries of queues are written and read through BAR 4, as a host has to. Data and lists are the memory itself: who moves
+them (a peer device, or nobody) is the caller's business. What a command has written is there after `settle`.
 """
 
 from __future__ import annotations

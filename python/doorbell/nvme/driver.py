@@ -187,9 +187,7 @@ class Driver(Queues):
             raise
         self._add_cq(qid, entries, address, vector, ien, memory)
 
-    def create_sq(
-        self, qid: int, entries: int, cqid: int, *, prio: int = 0, memory: HostMemory | None = None
-    ) -> None:
+    def create_sq(self, qid: int, entries: int, cqid: int, *, prio: int = 0, memory: HostMemory | None = None) -> None:
         """memory: where it lies, if not in the host's (doorbell.nvme.cmb)."""
         memory = memory or self.memory
         address = memory.alloc(entries * SQE_BYTES)

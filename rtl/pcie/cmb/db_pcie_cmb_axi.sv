@@ -148,5 +148,6 @@ module db_pcie_cmb_axi
   assign idle = wr_idle && order_level == '0 && !s_wr_valid;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, m_axi_read_rsp.r.last, m_axi_read_rsp.r.resp[0], m_axi_write_rsp.b[0], s_wr_addr[ROW_LOG2-1:0]};
+  assign unused_ok = &{1'b0, m_axi_read_rsp.r.last, m_axi_read_rsp.r.resp[0], m_axi_write_rsp.b[0],
+                       s_wr_addr[ROW_LOG2-1:0]};
 endmodule

@@ -99,8 +99,8 @@ module db_pcie_cmb_rq
   end
 
   // ---- to the link
-  logic link_ready, link_take;
-  assign link_take = may && !hit && !(DATA_W == 512 && spill_q) && link_ready;
+  logic link_ready, link_take, spill_q;  // the end of a packet to card memory is to leave yet
+  assign link_take = may && !hit && !spill_q && link_ready;
   db_skid #(.WIDTH($bits(rq_t))) i_link (
     .clk, .rst, .s_valid(link_take), .s_ready(link_ready), .s_data(beat), .m_valid(m_rq_valid), .m_ready(m_rq_ready),
     .m_data(m_rq));
@@ -110,7 +110,7 @@ module db_pcie_cmb_rq
   // ---- to card memory
   cq_desc_t     out_desc;
   logic [182:0] user;
-  logic         cmb_take, spill_q, whole;
+  logic         cmb_take, whole;
   logic [N-1:0] keep;
   always_comb begin
     out_desc             = '0;

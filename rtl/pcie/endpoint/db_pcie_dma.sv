@@ -190,7 +190,8 @@ module db_pcie_dma
     .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W), .PEERS(PEERS),
     .CMB(CMB_LOG2 != 0)
   ) i_rc (
-    .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .link_rst, .s_cmb_valid, .s_cmb_ready, .s_cmb, .s_ctx_valid(ctx_valid), .s_ctx(ctx), .m_ring_client(ring_client),
+    .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .link_rst, .s_cmb_valid, .s_cmb_ready, .s_cmb,
+    .s_ctx_valid(ctx_valid), .s_ctx(ctx), .m_ring_client(ring_client),
     .m_ring_we(ring_we), .m_ring_row(ring_row), .m_ring_data(ring_data), .m_done_valid(done_valid), .m_done(done),
     .m_late(late_completion)
   );

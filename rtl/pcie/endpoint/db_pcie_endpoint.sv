@@ -19,7 +19,7 @@ module db_pcie_endpoint
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest whose completions may be late (db_pcie_read_clock)
   parameter bit PEERS        = 1'b0, ///< there is s_peer
-  parameter int CMB_LOG2     = 0,    ///< log2 of the bytes of a function's region of card memory, 12..30; 0: there is none
+  parameter int CMB_LOG2     = 0,    ///< log2 of the bytes of a function's region of card memory, 12..30; 0: none
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -147,7 +147,7 @@ module db_pcie_endpoint
     .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info,
     .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready, .s_post,
     .m_write_user, .s_write_void, .fence, .fenced, .peer_stop, .s_peer_valid, .s_peer_ready, .s_peer,
-    .cmb_set_valid, .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid, .cmb_link_write, .m_cmb_valid, .m_cmb_ready,
-    .m_cmb, .s_cmb_valid, .s_cmb_ready, .s_cmb
+    .cmb_set_valid, .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid, .cmb_link_write, .m_cmb_valid,
+    .m_cmb_ready, .m_cmb, .s_cmb_valid, .s_cmb_ready, .s_cmb
   );
 endmodule

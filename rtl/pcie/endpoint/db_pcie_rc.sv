@@ -125,8 +125,8 @@ module db_pcie_rc
     rc_t  rc;
     if (CMB) begin : g_cmb
       db_pcie_cmb_rc #(.DATA_W(DATA_W)) i_join (
-        .clk, .rst(link_rst), .s_rc_valid, .s_rc_ready, .s_rc, .s_cmb_valid, .s_cmb_ready, .s_cmb, .m_rc_valid(rc_valid),
-        .m_rc(rc));
+        .clk, .rst(link_rst), .s_rc_valid, .s_rc_ready, .s_rc, .s_cmb_valid, .s_cmb_ready, .s_cmb,
+        .m_rc_valid(rc_valid), .m_rc(rc));
     end else begin : g_no_cmb
       logic unused_ok;
       assign unused_ok   = &{1'b0, link_rst};

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_pcie_cmb with db_pcie_cmb_rq: a controller and a host, in PG213's framing, over one card memory. What each reads is what
-it wrote, byte by byte (NVMe Base 2.0, 8.5: a controller knows the buffer by CMBMSC.CBA, the host by its BAR); nobody reaches
-another function's region; what is not for card memory passes as it is; and the order of PCIe holds across the two."""
+"""db_pcie_cmb with db_pcie_cmb_rq: a controller and a host, in PG213's framing, over one card memory. What each reads
+is what it wrote, byte by byte (NVMe Base 2.0, 8.5: a controller knows the buffer by CMBMSC.CBA, the host by its BAR);
+nobody reaches another function's region; what is not for card memory passes as it is; and the order of PCIe holds
+across the two."""
 
 from __future__ import annotations
 
@@ -394,8 +395,8 @@ async def an_answer_waits_for_what_was_posted(dut: Any) -> None:
 
 @cocotb.test()
 async def memory_fails(dut: Any) -> None:
-    """A row that cannot be read is poisoned, for whoever asks. Of a region that could not be written nothing is read until its
-    window is set anew; others' are as before."""
+    """A row that cannot be read is poisoned, for whoever asks. Of a region that could not be written nothing is read
+    until its window is set anew; others' are as before."""
     b, bases = await fresh(dut, 8)
     b.card.bad = {64}
     for size, at, poisoned in ((16, 64, True), (16, 128, False)):
@@ -444,7 +445,9 @@ async def windows_come_and_go(dut: Any) -> None:
     assert FNS == 1 or b.card.mem[SIZE : SIZE + 4] == bytes_of([0x99])
 
 
-@pytest.mark.parametrize(("width", "functions"), [(256, 3), bench.rare(128, 1), bench.rare(512, 2), bench.rare(512, 17)])
+@pytest.mark.parametrize(
+    ("width", "functions"), [(256, 3), bench.rare(128, 1), bench.rare(512, 2), bench.rare(512, 17)]
+)
 def test_db_pcie_cmb(width: int, functions: int) -> None:
     bench.run(
         __file__, "pcie_cmb_tb", {"DATA_W": width, "NUM_FN": functions, "CMB_LOG2": 14},

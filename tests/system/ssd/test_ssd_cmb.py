@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Controller Memory Buffer (NVMe Base 2.0, 3.1.3.11 to 3.1.3.17 and 8.5): registers, queues, lists and data in card memory,
-what of a command is then left on the link, failing memory, resets, and functions that have a buffer each."""
+"""Controller Memory Buffer (NVMe Base 2.0, 3.1.3.11 to 3.1.3.17 and 8.5): registers, queues, lists and data in card
+memory, what of a command is then left on the link, failing memory, resets, and functions that have a buffer each."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def moved(drive: Driver, *commands: tuple[int, int, int, int, Buffer]) -> dict[s
 
 
 def test_no_data_on_the_link(make_drive: MakeDrive) -> None:
-    """Queues and data in the buffer: the controller sends an interrupt, and nothing else; the host an entry and doorbells."""
+    """Queues and data in the buffer: the controller sends an interrupt alone, the host an entry and doorbells."""
     drive = make_drive(**NARROW)
     cmb = up(drive)
     queues_in(drive, cmb)
@@ -285,7 +285,8 @@ def functions(make_drive: MakeDrive, num_fn: int, **options: Any) -> list[Driver
 @pytest.mark.nightly
 @pytest.mark.parametrize("data_w", [256, 512])
 def test_functions_have_one_each(make_drive: MakeDrive, data_w: int) -> None:
-    """A VF's buffer is in its own region: another's base is an address of the host for it. A reset of one leaves the others'."""
+    """A VF's buffer is in its own region: another's base is an address of the host for it. A reset of one leaves the
+    others'."""
     drives = functions(make_drive, 3, data_w=data_w)
     pf, vf, _ = drives
     bases = [BASE, BASE + (1 << 32), BASE + (2 << 32)]
@@ -324,7 +325,8 @@ def latency(drive: Driver, cmb: Cmb, qid: int, in_cmb: bool, opcode: int) -> flo
 
 @pytest.mark.nightly
 def test_latency(make_drive: MakeDrive) -> None:
-    """4 KiB at depth 1, us, as docs/ssd/cmb.md has it: queues and data in host memory, then one after the other in the buffer."""
+    """4 KiB at depth 1, us, as docs/ssd/cmb.md has it: queues and data in host memory, then one after the other in the
+    buffer."""
     drive = make_drive(**WIDE)
     cmb = up(drive)
     queues_in(drive, cmb)

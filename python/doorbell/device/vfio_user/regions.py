@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions of the function: BAR 0, BAR 4 (card memory, where it has some), configuration space, and the page of doorbells that the client may map."""
+"""Regions of the function: BAR 0, BAR 4 (card memory, where it has some), configuration space,
+and the page of doorbells that the client may map."""
 
 from __future__ import annotations
 
