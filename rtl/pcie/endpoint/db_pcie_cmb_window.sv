@@ -46,7 +46,7 @@ module db_pcie_cmb_window
   assign set_last   = {1'b0, set.base} + 53'(2 ** (REGION_LOG2 - 12) - 1);
   assign set_passes = set_last[64];
   always_ff @(posedge clk) begin
-    if (set_valid) bases_q[set_place[INDEX_W-1:0]] <= set.base;
+    if (set_valid && set_place < PLACE_W'(NUM_FN)) bases_q[set_place[INDEX_W-1:0]] <= set.base;
     for (int i = 0; i < NUM_FN; i++) begin
       if (set_valid && set_place == PLACE_W'(i)) begin
         enabled_q[i]    <= set.enable && !set_passes;
