@@ -10,7 +10,7 @@
 // All requests are in one stream, in order; a read begins when all that was written before it is in memory. So a controller
 // reads what a host wrote before the doorbell, and a host what the controller wrote before its interrupt. Nothing of it is on
 // the link. Answers to the controller and to hosts have ways of their own, so that neither waits for the other.
-// Latency: of a read 11 cycles and the memory's; for the controller 1 more on CQ and CC. Throughput: a row a cycle in, a row a
+// Latency: of a read 12 cycles and the memory's; for the controller 1 more on CQ and CC. Throughput: a row a cycle in, a row a
 // cycle out to both readers together. With CMB_LOG2 0 it is wires.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
@@ -148,15 +148,18 @@ module db_pcie_cmb
     assign m_own        = cpl[0];
 
     // ---- CC
-    logic       open, cc_idle;
+    logic       open, cc_idle, wait_valid;
+    cc_t        waiting;
     logic [1:0] cc_valid, cc_ready;
     cc_t  [1:0] cc;
     db_pcie_cmb_landed i_landed (
-      .clk, .rst, .s_write(link_write), .s_seq(s_rq_seq), .s_valid(cpl_valid[1]),
+      .clk, .rst, .s_write(link_write), .s_seq(s_rq_seq), .s_valid(wait_valid),
       .s_end(cc_valid[1] && cc_ready[1] && cc[1].tlast), .open);
-    assign cc_valid     = {cpl_valid[1] && open, s_cc_valid};
-    assign cc           = {cpl[1], s_cc};
-    assign cpl_ready[1] = cc_ready[1] && open;
+    db_skid #(.WIDTH($bits(cc_t))) i_wait (
+      .clk, .rst, .s_valid(cpl_valid[1]), .s_ready(cpl_ready[1]), .s_data(cpl[1]), .m_valid(wait_valid),
+      .m_ready(cc_ready[1] && open), .m_data(waiting));
+    assign cc_valid     = {wait_valid && open, s_cc_valid};
+    assign cc           = {waiting, s_cc};
     assign s_cc_ready   = cc_ready[0];
     db_pcie_rq_mux #(.DATA_W(DATA_W), .N(2), .USER_W(cc_user_w(DATA_W))) i_cc_mux (
       .clk, .rst, .stop(2'b00), .idle(cc_idle), .begun(), .s_rq_valid(cc_valid), .s_rq_ready(cc_ready), .s_rq(cc),
@@ -172,8 +175,8 @@ module db_pcie_cmb
 
     // Between the stream and memory are a few cycles in which nothing shows.
     logic [3:0] still_q;
-    assign idle = still_q == '0 && axi_idle && tx_idle == '1 && cc_idle;
     always_ff @(posedge clk) begin
+      idle <= still_q == '0 && axi_idle && tx_idle == '1 && cc_idle && mux_idle && in_valid == '0 && !wait_valid;
       if (!mux_idle || in_valid != '0 || cq_valid || wr_valid || m_cq_valid || owed_q != '0 || rst) still_q <= '1;
       else if (still_q != '0) still_q <= still_q - 1'b1;
     end

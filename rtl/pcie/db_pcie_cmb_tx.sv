@@ -7,7 +7,7 @@
 //
 // A request begins when all rows that came before it have been written (count_in of its time, count_done now).
 // A completion with a bad row is poisoned. completer_fn is that of the request.
-// Latency: 6 cycles from s_req to m_row, 3 from a completion's last row to its first beat. Throughput: a beat every cycle;
+// Latency: 7 cycles from s_req to m_row, 3 from a completion's last row to its first beat. Throughput: a beat every cycle;
 // at 256 and 512 bits a cycle is lost between packets if a payload begins at dword 4 of a row or higher.
 `include "db_pcie_types.svh"
 module db_pcie_cmb_tx

@@ -4,8 +4,8 @@
 // RC while memory is slow, and its header can say that a row was bad.
 //
 // As many steps are under way as there are places (STEPS), so rows always find room.
-// Latency: 1 cycle from s_cut to m_row, 2 from a completion's last row to m_back. Throughput: a row a cycle. m_row comes
-// from registers through one gate.
+// Latency: 2 cycles from s_cut to m_row, 2 from a completion's last row to m_back. Throughput: a row a cycle. m_row is a
+// register.
 module db_pcie_cmb_rows
   import db_pcie_pkg::*;
 #(
@@ -50,9 +50,13 @@ module db_pcie_cmb_rows
   logic [8:0]               left_q;   // steps after this one
   logic [STEP_W:0]          under_q;  // steps under way
   assign ahead       = N > 4 && s_cut.addr[LANE_W-1:0] >= LANE_W'(4) && !s_cut.bad;
-  assign m_row_valid = act_q && !under_q[STEP_W];
-  assign m_row_addr  = {row_q, ROW_LOG2'(0)};
-  assign step        = m_row_valid && m_row_ready;
+  logic                     ask_ready;
+  logic [ADDR_W-1:ROW_LOG2] ask_row;
+  assign m_row_addr  = {ask_row, ROW_LOG2'(0)};
+  assign step        = act_q && !under_q[STEP_W] && ask_ready;
+  db_skid #(.WIDTH(ADDR_W - ROW_LOG2)) i_ask (
+    .clk, .rst, .s_valid(act_q && !under_q[STEP_W]), .s_ready(ask_ready), .s_data(row_q), .m_valid(m_row_valid),
+    .m_ready(m_row_ready), .m_data(ask_row));
   assign step_last   = left_q == '0;
   assign s_cut_ready = (!act_q || (step && step_last)) && (!s_cut.first || may_begin);
   assign take        = s_cut_valid && s_cut_ready;

@@ -11,15 +11,14 @@ import pytest
 from doorbell.device.messages import MmioError
 from doorbell.nvme import namespaces, virtualization
 from doorbell.nvme.cmb import CMBMSC_CMSE, CMBMSC_CRE, Cmb, map_cmb
-from doorbell.nvme.commands import Command, expect
+from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import CC_EN, NSSR_MAGIC, NsAttach, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer, HostMemory
+from in_cmb import BASE, queues_in, traffic, up
 from traffic import NARROW, MakeDrive
 
 pytestmark = pytest.mark.rtl
-BASE = 0x7_1234_5000
-"""Where the controller has the buffer: aligned to a page, not to its size."""
 WIDE: dict[str, Any] = {"params": {"CMB_LOG2": 21}}
 """256 bits, for figures."""
 LATENCIES = {
@@ -27,16 +26,6 @@ LATENCIES = {
     ("buffer", "host"): (1.428, 1.832), ("buffer", "SQ"): (1.216, 1.62), ("buffer", "SQ and CQ"): (1.216, 1.62),
 }  # fmt: skip
 """us of a read and of a write: where data is, where queues are."""
-
-
-def up(drive: Driver, base: int = BASE) -> Cmb:
-    drive.start(queues=1, entries=64)
-    return map_cmb(drive, base)
-
-
-def queues_in(drive: Driver, cmb: Cmb, qid: int = 2, entries: int = 64) -> None:
-    drive.create_cq(qid, entries, 1, memory=cmb)
-    drive.create_sq(qid, entries, qid, memory=cmb)
 
 
 def test_registers(make_drive: MakeDrive) -> None:
@@ -80,46 +69,6 @@ def test_host_accesses(make_drive: MakeDrive) -> None:
             assert cmb.load(at, n) == model[at : at + n]
     cmb.settle()
     assert cmb.view[:4096] == model
-
-
-def traffic(drive: Driver, cmb: Cmb, qids: tuple[int, ...], rng: random.Random, count: int, first: int = 0) -> None:
-    """Reads and writes of 4000 blocks from `first` on, with data and lists in either memory, against bytes."""
-    media, going = bytearray(4000 * 512), 0
-    zero = Buffer(drive.memory, 1 << 16)
-    zero.write(bytes(1 << 16))
-    for at in range(0, 4000, 125):
-        drive.run(drive.submit(1, NvmOpc.WRITE, first + at, 124, zero))
-    for _ in range(count):
-        batch: list[tuple[Command, Buffer, bytes]] = []
-        taken: set[int] = set()
-        for _ in range(rng.randrange(1, 9)):
-            n = rng.choice((1, 1, 3, 8, 16, rng.randrange(1, 64)))
-            slba = rng.randrange(4000 - n)
-            if taken & set(range(slba, slba + n)):
-                continue
-            taken |= set(range(slba, slba + n))
-            memory: HostMemory = cmb if rng.random() < 0.7 else drive.memory
-            buffer = Buffer(memory, n * 512, offset=4 * rng.randrange(1024), scattered=rng.random() < 0.5,
-                            list_offset=8 * rng.randrange(512))  # fmt: skip
-            qid = rng.choice(qids)
-            if rng.random() < 0.5:
-                data = rng.randbytes(n * 512)
-                buffer.write(data)
-                media[slba * 512 : (slba + n) * 512] = data
-                batch.append((drive.submit(qid, NvmOpc.WRITE, first + slba, n - 1, buffer), buffer, data))
-            else:
-                buffer.fill(0xA5)
-                data = bytes(media[slba * 512 : (slba + n) * 512])
-                batch.append((drive.submit(qid, NvmOpc.READ, first + slba, n - 1, buffer), buffer, data))
-        drive.run(*(c for c, _, _ in batch))
-        cmb.settle()
-        for command, buffer, data in batch:
-            assert buffer.read() == data
-            if command.opcode == NvmOpc.READ:
-                buffer.check_margins(0xA5)
-            buffer.free()
-        going += len(batch)
-    zero.free()
 
 
 def test_everything_in_it(make_drive: MakeDrive) -> None:
