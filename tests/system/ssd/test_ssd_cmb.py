@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from doorbell.device.messages import MmioError
 from doorbell.nvme import namespaces, virtualization
-from doorbell.nvme.cmb import CMBMSC_CMSE, CMBMSC_CRE, Cmb, map_cmb
+from doorbell.nvme.cmb import CMBMSC_CMSE, CMBMSC_CRE, map_cmb
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import CC_EN, NSSR_MAGIC, NsAttach, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
