@@ -23,9 +23,9 @@ module sim_endpoint
 ) (
 `include "db_ssd_ports.svh"
 );
-    assign {m_cmb_awaddr, m_cmb_awlen, m_cmb_awsize, m_cmb_awburst, m_cmb_awvalid, m_cmb_wdata, m_cmb_wstrb, m_cmb_wlast,
-            m_cmb_wvalid, m_cmb_bready, m_cmb_araddr, m_cmb_arlen, m_cmb_arsize, m_cmb_arburst, m_cmb_arvalid,
-            m_cmb_rready} = '0;  // it has no card memory
+    assign {m_cmb_awaddr, m_cmb_awlen, m_cmb_awsize, m_cmb_awburst, m_cmb_awvalid, m_cmb_wdata, m_cmb_wstrb,
+            m_cmb_wlast, m_cmb_wvalid, m_cmb_bready, m_cmb_araddr, m_cmb_arlen, m_cmb_arsize, m_cmb_arburst,
+            m_cmb_arvalid, m_cmb_rready} = '0;  // it has no card memory
     localparam int TAGS = 32;
     localparam int BUF = 8192;      // dwords: 32 KiB
     localparam int ROW = DATA_W / 8;
