@@ -33,7 +33,7 @@ BUSES = {
     "db_host": ["axi4-lite-flat", "--rt-read-fanin", "--rt-read-response"],
 }
 """The SystemRDL files whose RTL is generated, and its bus."""
-BY_HAND = ("db_recorder",)
+BY_HAND = ("db_nvme_cmb", "db_recorder")
 """Those whose RTL is written by hand, with a generated package: register_map.py."""
 BLOCKS = (*BUSES, *BY_HAND)
 

@@ -117,7 +117,7 @@ static uint32_t controller_of_set(struct request* r, enum scope scope) {
     (void)scope;
     memset(page, 0, 16);
     page[1] = CFG_WZSL;
-    page[3] = CFG_DMRL;
+    if (EXTENTS) page[3] = CFG_DMRL;
     put32(page + 4, CFG_DMRSL);
     put64(page + 8, CFG_DMSL);
     return send(r, 16);

@@ -20,6 +20,7 @@ module db_csd
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter bit SGL          = 1'b0,       ///< takes SGLs: with one function alone
+  parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer a function: log2 of bytes, 12..30; 0: none
   /// keys, 2..64; slot 0 is that of the features C0h to CDh, a VF has KEY_SLOTS / NUM_FN
   parameter int KEY_SLOTS    = NUM_FN > 16 ? 32 : 16,
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
@@ -37,7 +38,8 @@ module db_csd
   db_csd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
-    .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
+    .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
+    .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (.*, .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0), .m_ahead_valid(), .m_ahead_ready(1'b0),
     .m_ahead(), .m_ahead_rst(), .s_come_valid(1'b0), .s_come_slot('0), .s_ask_slot('0), .m_aborted(),

@@ -25,6 +25,7 @@ module db_csd_core
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter bit SGL          = 1'b0,       ///< takes SGLs: with one function alone
+  parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer a function: log2 of bytes, 12..30; 0: none
   /// keys, 2..64; slot 0 is that of the features C0h to CDh, a VF has KEY_SLOTS / NUM_FN
   parameter int KEY_SLOTS    = NUM_FN > 16 ? 32 : 16,
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
@@ -42,7 +43,9 @@ module db_csd_core
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(MEDIA_ADDR_W),
   localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W),
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(MEDIA_ADDR_W, DATA_W),
-  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
+  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
+  localparam type cmb_read_req_t  = `DB_AXI_READ_REQ_T(cmb_addr_w(CMB_LOG2, NUM_FN)),
+  localparam type cmb_write_req_t = `DB_AXI_WRITE_REQ_T(cmb_addr_w(CMB_LOG2, NUM_FN), DATA_W)
 ) (
 `include "db_ssd_core_ports.svh"
   ,
@@ -66,7 +69,7 @@ module db_csd_core
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX),
     .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
-    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .RAM_BYTES(RAM_BYTES),
+    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2), .RAM_BYTES(RAM_BYTES),
     .FW_HEX(FW_HEX), .PEERS(PEERS), .BURST_BYTES(BURST_BYTES),
     .AHEAD(AHEAD)
   ) i_core (

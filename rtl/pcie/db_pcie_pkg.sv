@@ -31,13 +31,16 @@ package db_pcie_pkg;
   localparam logic [3:0] REQ_CFG_WR0   = 4'ha;
   localparam logic [3:0] REQ_MSG       = 4'hc;
 
+  localparam logic [2:0] CMB_BAR = 3'd4;  // where a host finds card memory
+
   // Completion status (CC, RC); 4 is CA.
   localparam logic [2:0] CPL_SC  = 3'd0;
   localparam logic [2:0] CPL_UR  = 3'd1;
   localparam logic [2:0] CPL_CRS = 3'd2;
 
-  // Error code of an RC descriptor; 1 is poisoned.
+  // Error code of an RC descriptor.
   localparam logic [3:0] RC_OK           = 4'h0;
+  localparam logic [3:0] RC_POISONED     = 4'h1;
   localparam logic [3:0] RC_BAD_STATUS   = 4'h2;  // UR, CA or CRS
   localparam logic [3:0] RC_BAD_LENGTH   = 4'h3;
   localparam logic [3:0] RC_MISMATCH     = 4'h4;
@@ -136,6 +139,21 @@ package db_pcie_pkg;
     d.addr_dw      = addr[63:2];
     d.dword_count  = dwords;
     d.tag          = tag;
+    return d;
+  endfunction
+
+  // The header of a completion that has not crossed the link (CC, RC).
+  function automatic rc_desc_t rc_desc_of(input cc_desc_t c);
+    rc_desc_t d;
+    d               = '0;
+    d.tag           = c.tag;
+    d.poisoned      = c.poisoned;
+    d.status        = c.status;
+    d.dword_count   = c.dword_count;
+    d.byte_count    = c.byte_count;
+    d.lower_addr    = 12'(c.lower_addr);
+    d.req_completed = c.status != CPL_SC || c.byte_count <= {c.dword_count, 2'b00};
+    d.error_code    = c.status != CPL_SC ? RC_BAD_STATUS : c.poisoned ? RC_POISONED : RC_OK;
     return d;
   endfunction
 
@@ -279,6 +297,17 @@ package db_pcie_pkg;
     logic [15:0] chunk_bytes;   ///< longest read request: a power of two, 128..4096
     logic        has_user;      ///< its packets carry user data; else it is 0, and costs nothing
   } client_cfg_t;
+
+  /// Where a function sees its region of card memory among the addresses that it uses (db_pcie_cmb).
+  typedef struct packed {
+    logic         enable;
+    logic [63:12] base;
+  } cmb_window_t;
+
+  // Bits of an address of card memory: a region of 2**log2 bytes a function. log2 0: there is none.
+  function automatic int cmb_addr_w(input int log2, input int num_fn);
+    return (log2 == 0 ? 12 : log2) + $clog2(num_fn);
+  endfunction
 
   // ---- what a host says to the root port
 

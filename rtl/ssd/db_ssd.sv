@@ -27,6 +27,7 @@ module db_ssd
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter bit SGL          = 1'b0,       ///< takes SGLs: with one function alone
+  parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer a function: log2 of bytes, 12..30; 0: none
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
@@ -45,7 +46,7 @@ module db_ssd
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX),
     .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
-    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .RAM_BYTES(RAM_BYTES),
+    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2), .RAM_BYTES(RAM_BYTES),
     .FW_HEX(FW_HEX)
   ) i_core (
     .*, .tap_rst(), .m_tap_cmd(), .m_tap_begin(), .m_tap_begin_slot(), .m_tap_end_valid(), .m_tap_end(),

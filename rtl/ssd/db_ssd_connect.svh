@@ -78,6 +78,33 @@
   assign m_media_cmd_addr  = m_media_cmd.addr[MEDIA_ADDR_W-1:0];
   assign m_media_cmd_bytes = m_media_cmd.bytes;
 
+  // ---- card memory
+  typedef `DB_AXI_READ_REQ_T(cmb_addr_w(CMB_LOG2, NUM_FN)) cmb_read_req_t;
+  typedef `DB_AXI_WRITE_REQ_T(cmb_addr_w(CMB_LOG2, NUM_FN), DATA_W) cmb_write_req_t;
+  cmb_read_req_t  m_cmb_read_req;
+  axi_read_rsp_t  m_cmb_read_rsp;
+  cmb_write_req_t m_cmb_write_req;
+  axi_write_rsp_t m_cmb_write_rsp;
+  assign m_cmb_arvalid   = m_cmb_read_req.ar_valid;
+  assign m_cmb_araddr    = m_cmb_read_req.ar.addr;
+  assign m_cmb_arlen     = m_cmb_read_req.ar.len;
+  assign m_cmb_arsize    = 3'($clog2(DATA_W / 8));
+  assign m_cmb_arburst   = 2'b01;
+  assign m_cmb_rready    = m_cmb_read_req.r_ready;
+  assign m_cmb_read_rsp  = '{ar_ready: m_cmb_arready, r_valid: m_cmb_rvalid,
+                             r: '{last: m_cmb_rlast, resp: m_cmb_rresp, data: m_cmb_rdata}};
+  assign m_cmb_awvalid   = m_cmb_write_req.aw_valid;
+  assign m_cmb_awaddr    = m_cmb_write_req.aw.addr;
+  assign m_cmb_awlen     = m_cmb_write_req.aw.len;
+  assign m_cmb_awsize    = 3'($clog2(DATA_W / 8));
+  assign m_cmb_awburst   = 2'b01;
+  assign m_cmb_wvalid    = m_cmb_write_req.w_valid;
+  assign m_cmb_wdata     = m_cmb_write_req.w.data;
+  assign m_cmb_wstrb     = m_cmb_write_req.w.strb;
+  assign m_cmb_wlast     = m_cmb_write_req.w.last;
+  assign m_cmb_bready    = m_cmb_write_req.b_ready;
+  assign m_cmb_write_rsp = '{aw_ready: m_cmb_awready, w_ready: m_cmb_wready, b_valid: m_cmb_bvalid, b: m_cmb_bresp};
+
   // ---- statistics
   stat_t stat;
   assign stat_doorbell_valid = stat.doorbell.valid;

@@ -35,6 +35,7 @@ module db_ssd_core
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
+  parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer of a function: log2 of its bytes; 0: none
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
@@ -45,7 +46,9 @@ module db_ssd_core
   localparam type axi_read_req_t  = `DB_AXI_READ_REQ_T(MEDIA_ADDR_W),
   localparam type axi_read_rsp_t  = `DB_AXI_READ_RSP_T(DATA_W),
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(MEDIA_ADDR_W, DATA_W),
-  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T
+  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
+  localparam type cmb_read_req_t  = `DB_AXI_READ_REQ_T(cmb_addr_w(CMB_LOG2, NUM_FN)),
+  localparam type cmb_write_req_t = `DB_AXI_WRITE_REQ_T(cmb_addr_w(CMB_LOG2, NUM_FN), DATA_W)
 ) (
 `include "db_ssd_core_ports.svh"
   ,
@@ -128,6 +131,23 @@ module db_ssd_core
   db_ssd_silent #(.NUM_FN(NUM_FN)) i_silent (.clk, .control, .link_cfg, .silent);
 
   // ---- the host's side
+  logic               cmb_set_valid;
+  logic [PLACE_W-1:0] cmb_set_place;
+  cmb_window_t        cmb_set;
+  logic [NUM_FN-1:0]  cmb_clear, cmb_base_invalid;
+  logic               bar_cq_valid, bar_cq_ready, bar_cc_valid, bar_cc_ready, own_valid, own_ready, cmb_valid,
+                      cmb_ready, link_write, bar_np_req, cmb_idle;
+  cq_t                bar_cq, own;
+  cc_t                bar_cc, cmb_cpl;
+  db_pcie_cmb #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .CMB_LOG2(CMB_LOG2)) i_cmb (
+    .clk, .rst, .cfg_mps({1'b0, link_cfg.max_payload}), .set_valid(cmb_set_valid), .set_place(cmb_set_place),
+    .clear(cmb_clear), .idle(cmb_idle), .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready,
+    .m_cc, .s_rq_seq, .s_np_req(bar_np_req), .m_cq_valid(bar_cq_valid), .m_cq_ready(bar_cq_ready), .m_cq(bar_cq),
+    .s_cc_valid(bar_cc_valid), .s_cc_ready(bar_cc_ready), .s_cc(bar_cc), .s_own_valid(own_valid),
+    .s_own_ready(own_ready), .s_own(own), .m_own_valid(cmb_valid), .m_own_ready(cmb_ready), .m_own(cmb_cpl),
+    .link_write, .m_axi_read_req(m_cmb_read_req), .m_axi_read_rsp(m_cmb_read_rsp),
+    .m_axi_write_req(m_cmb_write_req), .m_axi_write_rsp(m_cmb_write_rsp));
+
   logic          reg_valid, reg_ready, reg_rvalid, seg_valid, seg_ready, data_done_valid, data_done_ready,
                  data_done_err;
   reg_access_t   reg_access;
@@ -138,7 +158,7 @@ module db_ssd_core
   post_t         post;
   db_pcie_endpoint #(
     .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)),
-    .WRITE_USER_W($bits(segment_user_t)), .PEERS(PEERS),
+    .WRITE_USER_W($bits(segment_user_t)), .PEERS(PEERS), .CMB_LOG2(CMB_LOG2),
     .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
       client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128, has_user: 1'b0},     // RD_FW
       client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPW
@@ -148,7 +168,8 @@ module db_ssd_core
   ) i_pcie (
     .clk, .rst, .ctrl_rst, .time_us, .late_completion, .cfg_mps({1'b0, link_cfg.max_payload}),
     .cfg_mrrs(link_cfg.max_read_req), .stop(control.stop), .silent, .hold(NUM_FN == 1 && !link_cfg.bus_master[0]),
-    .quiet(dma_quiet), .idle(dma_idle), .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc,
+    .quiet(dma_quiet), .idle(dma_idle), .cq_np_req(bar_np_req), .s_cq_valid(bar_cq_valid),
+    .s_cq_ready(bar_cq_ready), .s_cq(bar_cq), .m_cc_valid(bar_cc_valid), .m_cc_ready(bar_cc_ready), .m_cc(bar_cc),
     .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .m_reg_valid(reg_valid),
     .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata),
     .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read), .s_read_user(read_user),
@@ -159,7 +180,9 @@ module db_ssd_core
     .m_done_user(data_done_user), .m_done_err(data_done_err), .s_post_valid(post_valid), .s_post_ready(post_ready),
     .s_post(post), .s_read_owner(read_slot), .m_read_owner(read_at), .s_read_void(read_void), .m_write_user(write_at),
     .s_write_void(ask_aborted[ASK_WRITE+:2]), .fence, .fenced, .peer_stop(!link_cfg.bus_master[0]), .s_peer_valid,
-    .s_peer_ready, .s_peer);
+    .s_peer_ready, .s_peer, .cmb_set_valid, .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid,
+    .cmb_link_write(link_write), .m_cmb_valid(own_valid), .m_cmb_ready(own_ready), .m_cmb(own), .s_cmb_valid(cmb_valid),
+    .s_cmb_ready(cmb_ready), .s_cmb(cmb_cpl));
 
   // ---- from queues to commands
   logic                    msix_reg_valid, msix_reg_ready, msix_reg_rvalid, vf_look_valid, vf_look_answer;
@@ -197,7 +220,8 @@ module db_ssd_core
   abort_found_t            abort_found;
   db_ssd_front #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
-    .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .ASKERS(ASKERS)
+    .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .ASKERS(ASKERS),
+    .CMB_LOG2(CMB_LOG2)
   ) i_front (
     .clk, .rst, .ctrl_rst, .flr_rst, .control, .bus_master(link_cfg.bus_master[NUM_FN-1:0]), .s_reg_valid(reg_valid),
     .s_reg_ready(reg_ready), .s_reg(reg_access), .s_reg_rvalid(reg_rvalid), .s_reg_rdata(reg_rdata),
@@ -206,6 +230,7 @@ module db_ssd_core
     .m_cq_doorbell_ready(doorbell_ready), .m_cq_doorbell(doorbell), .s_cq_doorbell_err_valid(cq_doorbell_err_valid),
     .s_cq_doorbell_err(cq_doorbell_err), .m_doorbell_err_valid(doorbell_err_valid), .m_doorbell_err(doorbell_err),
     .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .cc_en, .cc_written, .intms, .csts,
+    .cmb_set_valid, .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid,
     .s_fn_queues_valid(fn_queues_valid), .s_fn_queues(fn_queues), .s_queue_ctx_valid(queue_ctx_valid),
     .s_queue_ctx_ready(queue_ctx_ready), .s_queue_ctx(queue_ctx), .m_cq_ctx_valid(cq_ctx_valid),
     .m_cq_ctx_ready(cq_ctx_ready), .arb_cfg, .s_fn_set(fn_set), .us_turns(time_us[0]), .cache_off, .sq_select,
@@ -365,7 +390,8 @@ module db_ssd_core
   stall_t stall;
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
-    dma: !dma_idle, front: front_busy, read_engine: !data_state.read_idle, write_engine: !data_state.write_idle,
+    dma: !dma_idle || !cmb_idle, front: front_busy, read_engine: !data_state.read_idle,
+    write_engine: !data_state.write_idle,
     completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
     queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || msix_rst != '0 || control.ctrl_rst};
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,

@@ -48,6 +48,11 @@
   input  logic                  s_ended_valid,     ///< pulse: what was told of this slot last has ended (but what reads)
   input  logic [SLOT_W-1:0]     s_ended_slot,
   input  logic                  s_ended_err,
+  /// Card memory, AXI4: the Controller Memory Buffer, if CMB_LOG2 is not 0.
+  output cmb_read_req_t         m_cmb_read_req,
+  input  axi_read_rsp_t         m_cmb_read_rsp,
+  output cmb_write_req_t        m_cmb_write_req,
+  input  axi_write_rsp_t        m_cmb_write_rsp,
   input  logic [51:0]           media_pages,       ///< capacity in 4 KiB
   input  logic [63:0]           time_us,           ///< free running
   output logic                  idle,              ///< nothing will change inside until an input does, or at wake_us

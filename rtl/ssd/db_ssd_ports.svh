@@ -85,6 +85,33 @@
   output logic [63:0]                  m_media_cmd_bytes,
   input  logic                         s_media_rsp_valid, ///< pulse, one for each command
   input  logic                         s_media_rsp_err,
+  /// Card memory: AXI4, bursts of one beat, no ids; the Controller Memory Buffer of each function, 2^CMB_LOG2 bytes. Idle if
+  /// CMB_LOG2 is 0, its inputs then are not used.
+  output logic [cmb_addr_w(CMB_LOG2, NUM_FN)-1:0] m_cmb_awaddr,
+  output logic [7:0]                   m_cmb_awlen,
+  output logic [2:0]                   m_cmb_awsize,
+  output logic [1:0]                   m_cmb_awburst,
+  output logic                         m_cmb_awvalid,
+  input  logic                         m_cmb_awready,
+  output logic [DATA_W-1:0]            m_cmb_wdata,
+  output logic [DATA_W/8-1:0]          m_cmb_wstrb,
+  output logic                         m_cmb_wlast,
+  output logic                         m_cmb_wvalid,
+  input  logic                         m_cmb_wready,
+  input  logic [1:0]                   m_cmb_bresp,
+  input  logic                         m_cmb_bvalid,
+  output logic                         m_cmb_bready,
+  output logic [cmb_addr_w(CMB_LOG2, NUM_FN)-1:0] m_cmb_araddr,
+  output logic [7:0]                   m_cmb_arlen,
+  output logic [2:0]                   m_cmb_arsize,
+  output logic [1:0]                   m_cmb_arburst,
+  output logic                         m_cmb_arvalid,
+  input  logic                         m_cmb_arready,
+  input  logic [DATA_W-1:0]            m_cmb_rdata,
+  input  logic [1:0]                   m_cmb_rresp,
+  input  logic                         m_cmb_rlast,
+  input  logic                         m_cmb_rvalid,
+  output logic                         m_cmb_rready,
   input  logic [51:0]                  media_pages,       ///< capacity in 4 KiB
   input  logic [63:0]                  time_us,           ///< free running
   /// Nothing will change inside until an input does, or time_us reaches wake_us.

@@ -27,6 +27,7 @@ module db_vcsd
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter bit SGL          = 1'b0,       ///< takes SGLs: with one function alone
+  parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer a function: log2 of bytes, 12..30; 0: none
   /// keys, 2..64; slot 0 is that of the features C0h to CDh, a VF has KEY_SLOTS / NUM_FN
   parameter int KEY_SLOTS    = NUM_FN > 16 ? 32 : 16,
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
@@ -93,7 +94,8 @@ module db_vcsd
   db_csd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
-    .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
+    .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
+    .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX), .PEERS(1'b1), .BURST_BYTES(4096), .AHEAD(1'b1)
   ) i_core (
     .*, .s_cq_valid(core_cq_valid), .s_cq_ready(core_cq_ready), .s_cq(core_cq), .m_cc_valid(core_cc_valid),

@@ -81,14 +81,15 @@ void Mmio::send(Link& down) {
     const bool was_held = !held.empty() && rx.request_room(true);
     const Request& m = was_held ? held.front() : requests.front();
     CqPacket& c = rx.cq.slot();
-    const u64 addr = x.bar(m.fn) + (m.off & ~3u);
+    const bool card = m.off & DB_BAR_4;
+    const u64 addr = (card ? x.bar4(m.fn) - DB_BAR_4 : x.bar(m.fn)) + (m.off & ~3u);
     const u32 lead = m.off & 3, end = m.off + m.len, dw = (end + 3) / 4 - m.off / 4;
     const u32 first = dw == 1 ? (ones(m.len) << lead & 15) : (15u << lead & 15);
     const u32 last = dw == 1 ? 0 : (end & 3 ? u32(ones(end & 3)) : 15u);
     c.w[0] = u32(addr);
     c.w[1] = u32(addr >> 32);
     c.w[2] = dw | (m.write ? REQ_MWR : REQ_MRD) << 11;  // requester: the root complex, 0000
-    c.w[3] = m.tag | number_of(m.fn) << 8 | 14u << 19;  // BAR 0, aperture 16 KiB
+    c.w[3] = m.tag | number_of(m.fn) << 8 | (card ? 4u << 16 | x.cmb_log2 << 19 : 14u << 19);  // BAR 0: 16 KiB
     c.ndw = REQ_DESC;
     if (m.write) {
         std::memset(&c.w[REQ_DESC], 0, dw * 4);
@@ -117,7 +118,9 @@ void Mmio::answer(const AnswerTlp& c) {
         end(m, DB_MMIO_BAD);
     } else if (status) {
         end(m, DB_MMIO_UR);
-    } else if (poison || c.ndw != m.dw || bytes != m.len || (c.w[0] & 0x7f) != (m.off & 0x7f)) {
+    } else if (poison) {
+        end(m, DB_MMIO_POISON);
+    } else if (c.ndw != m.dw || bytes != m.len || (c.w[0] & 0x7f) != (m.off & 0x7f)) {
         ++hard.cc[CcError::FORMAT];
         end(m, DB_MMIO_BAD);
     } else {

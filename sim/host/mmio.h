@@ -41,7 +41,10 @@ class Mmio {
 
     void end(Read& m, int state) { m.state = m.forgotten ? int{FREE} : state; }
     void hold_reads();
-    bool fits(u32 off, u32 len) const { return !requests.full() && len && (off & 3) + len <= MAX_BYTES; }
+    bool fits(u32 off, u32 len) const {
+        const bool there = !(off & DB_BAR_4) || (x.cmb_log2 && (off & ~DB_BAR_4) + u64(len) <= u64{1} << x.cmb_log2);
+        return !requests.full() && len && (off & 3) + len <= MAX_BYTES && there;
+    }
 
   public:
     Mmio(EndpointContext& context, Receive& receive, HardBlockCounters& hard_block, Counters<HostCount>& counters)

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define DB_SIM_ABI 7
+#define DB_SIM_ABI 8
 
 typedef struct db_sim db_sim;
 
@@ -61,9 +61,11 @@ typedef struct db_config {
     uint64_t media_size;              ///< media_size = None: bytes (None: the image's, or 1 GiB)
     uint64_t msi_base;                ///< msi_window = (0xFEE00000, 0x100000): writes there are interrupts: base, size
     uint64_t msi_bytes;
-    uint64_t bar0;      ///< bar0 = 0xC0000000: the PF's address
-    uint64_t vf_bar0;   ///< vf_bar0 = 0xC0100000: the first VF's; those of the others follow, 16 KiB each
-    const char* image;  ///< image = None: file that holds the media, or NULL
+    uint64_t bar0;             ///< bar0 = 0xC0000000: the PF's address
+    uint64_t vf_bar0;          ///< vf_bar0 = 0xC0100000: the first VF's; those of the others follow, 16 KiB each
+    uint64_t bar4;             ///< bar4 = 0x400000000000: of card memory: the PF's address; those of the VFs follow
+    uint64_t card_latency_ns;  ///< card_latency_ns = 100: of card memory, reads and writes
+    const char* image;         ///< image = None: file that holds the media, or NULL
 } db_config;
 
 typedef struct db_irq {
@@ -159,14 +161,18 @@ enum db_fault {
 // What the device may do with a page of host memory.
 enum db_grant { DB_GRANT_READ = 1, DB_GRANT_WRITE = 2 };
 
-enum db_mmio { DB_MMIO_PENDING = -1, DB_MMIO_UR = -2, DB_MMIO_TIMEOUT = -3, DB_MMIO_BAD = -4 };
+// An offset in BAR 4 instead of BAR 0, for the functions below.
+enum db_bar { DB_BAR_4 = 2147483648 };
+
+enum db_mmio { DB_MMIO_PENDING = -1, DB_MMIO_UR = -2, DB_MMIO_TIMEOUT = -3, DB_MMIO_BAD = -4, DB_MMIO_POISON = -5 };
 
 db_sim* db_open(const db_config* cfg, char* err, uint32_t err_len);
 void db_close(db_sim* s);
 void db_reset(db_sim* s);
 uint32_t db_data_w(void);
 uint32_t db_num_fn(void);
-uint32_t db_num_ssd(void);  // SSDs beside it; above 0: db_switch_sim.h
+uint32_t db_cmb_log2(void);  // log2 of the bytes of a function's region of card memory, BAR 4; 0: it has none
+uint32_t db_num_ssd(void);   // SSDs beside it; above 0: db_switch_sim.h
 
 uint64_t db_cycle(const db_sim* s);
 uint64_t db_time_us(const db_sim* s);
@@ -229,6 +235,10 @@ uint8_t* db_media(db_sim* s);
 int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count);
 void db_media_error_clear(db_sim* s);
 int db_media_sync(db_sim* s);
+
+uint8_t* db_card(db_sim* s);  // card memory: a region a function, one behind the other
+int db_card_error(db_sim* s, uint64_t off, uint64_t len, int64_t count);
+void db_card_error_clear(db_sim* s);
 const char* db_trouble(db_sim* s);  // a line for the user, once: what of the image or of host memory fails, or NULL
 
 int db_counters(const db_sim* s, uint64_t* out, int n);  // how many there are

@@ -21,6 +21,7 @@ constexpr u32 number_of(u32 fn) { return fn ? FIRST_VF + fn - 1 : 0; }
 struct EndpointContext {
     const db_config cfg;
     const u32 num_fn;
+    u32 cmb_log2 = 0;        // log2 of the bytes of a function's region of card memory, BAR 4; 0: it has none
     bool has_peers = false;  // SSDs stand beside the device
     u64 cycle = 0;
     u32 events = 0;           // DB_STOP_* that have happened
@@ -50,6 +51,8 @@ struct EndpointContext {
     bool is_enabled(u32 fn) const { return enabled >> fn & 1; }
     /// Where the host has BAR 0 of a function.
     u64 bar(u32 fn) const { return fn ? cfg.vf_bar0 + u64(fn - 1) * BAR_BYTES : cfg.bar0; }
+
+    u64 bar4(u32 fn) const { return cfg.bar4 + (u64(fn) << cmb_log2); }
 
     u64 cycles(u64 ns) const { return ns_to_cycles(ns, cfg.clock_khz); }
     /// A random pause, drawn anew with each call.

@@ -8,6 +8,7 @@
 
 #include "host/root_complex.h"
 #include "interface/db_switch_sim.h"
+#include "media/card_memory.h"
 #include "media/media.h"
 #include "pcie/endpoint.h"
 #include "runtime/event_log.h"
@@ -19,6 +20,7 @@ struct DeviceCounters {
     HardBlockCounters hard;
     Counters<EndpointCount> endpoint;
     Counters<HostCount> host;
+    Counters<CardCount> card;
     Counters<SimCount> sim;
 };
 
@@ -36,7 +38,7 @@ struct db_sim {
     db::Receive receive;
     db::RootComplex host;
     std::unique_ptr<db::Peers> peers;  // host.peers, if there are any
-    db::Media media;
+    db::Media media, card;
     db::EventLog events;
     bool powered = false;                            // it has been reset once
     db::u64 us = 0, us_fraction = 0, us_offset = 0;  // time_us; fraction: in 1 / clock_khz

@@ -44,6 +44,7 @@ void each_counter(const db_sim* s, Visit& visit) {
     each_counter(s ? &s->count.endpoint : nullptr, visit);
     each_counter(s ? &s->count.host : nullptr, visit);
     each_counter(s ? &s->media.count : nullptr, visit);
+    each_counter(s ? &s->count.card : nullptr, visit);
     each_counter(s ? &s->count.sim : nullptr, visit);
 }
 
@@ -218,6 +219,12 @@ int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {
 }
 void db_media_error_clear(db_sim* s) { s->media.errors.clear(); }
 int db_media_sync(db_sim* s) { return s->media.store.sync(); }
+uint8_t* db_card(db_sim* s) { return s->card.store.mem; }
+int db_card_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {
+    s->card.errors.push_back({off, len, count});
+    return 0;
+}
+void db_card_error_clear(db_sim* s) { s->card.errors.clear(); }
 const char* db_trouble(db_sim* s) {
     auto say = [=](std::string& text) {
         if (text.empty()) return false;

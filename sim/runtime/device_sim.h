@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "media/axi_media.h"
+#include "media/card_memory.h"
 #include "pcie/endpoint.h"
 #include "runtime/device.h"
 #include "runtime/event_sampler.h"
@@ -14,8 +15,8 @@
 
 namespace db {
 
-/// NUM_SSD: SSDs beside it, whose ports the top has. Stats: has sample(top, cycle), called before each edge.
-template <class Top, u32 DATA_W, bool STRADDLE, u32 NUM_SSD, class Stats>
+/// NUM_SSD: SSDs beside it, whose ports the top has. CMB_LOG2: of a region of card memory, 0: none. Stats: has sample(top, cycle), called before each edge.
+template <class Top, u32 DATA_W, bool STRADDLE, u32 NUM_SSD, u32 CMB_LOG2, class Stats>
 class DeviceSim final : public db_sim {
     // random pauses of the media's AXI channels: AW, W, AR, R, B
     static constexpr u32 MEDIA_STALLS = 5;
@@ -25,6 +26,7 @@ class DeviceSim final : public db_sim {
     Top& top = model.top;
     Endpoint<Top, DATA_W, STRADDLE> endpoint;
     AxiMedia<Top, DATA_W> axi;
+    CardMemory<Top, DATA_W, CMB_LOG2> card_axi;
     Stats stats;
     u64 next_poll = 0;
     u32 ssds_shown = 0;  // bits: those that the top is told of
@@ -44,6 +46,7 @@ class DeviceSim final : public db_sim {
         bool busy = !top.idle;
         busy |= endpoint.sample();
         busy |= axi.sample();
+        busy |= card_axi.sample(x.cycle);
         flr_acknowledged |= top.cfg_flr_done;
         if (bool(top.cfg_intx) != intx) {
             intx = top.cfg_intx;
@@ -74,6 +77,12 @@ class DeviceSim final : public db_sim {
         if (x.cfg.stall_pct)
             for (u32 b = 1; b < 1u << MEDIA_STALLS; b <<= 1) stall |= x.stalled() ? b : 0;
         axi.update(x.cycle, stall);
+        if constexpr (CMB_LOG2 > 0) {
+            u32 pause = 0;
+            if (x.cfg.stall_pct)
+                for (u32 b = 1; b < 1u << MEDIA_STALLS; b <<= 1) pause |= x.stalled() ? b : 0;
+            card_axi.update(x.cycle, pause);
+        }
         endpoint.drive_ready();
         if (flr_acknowledged | flr_waiting) look_at_flrs();
     }
@@ -83,6 +92,7 @@ class DeviceSim final : public db_sim {
         if (endpoint.rc_on() || endpoint.cq_on() || endpoint.numbers_shown() || flr_waiting) return x.cycle;
         u64 e = std::min(
             {axi.next_event(x.cycle), transmit.next_event(host.blocked()), receive.next_event(), host.next_event()});
+        e = std::min(e, card_axi.next_event(x.cycle));
         if constexpr (NUM_SSD > 0) e = std::min(e, host.peers->next_event());
         return std::max(e, x.cycle);
     }
@@ -125,12 +135,13 @@ class DeviceSim final : public db_sim {
   public:
     DeviceSim(const db_config& c, u32 num_fn)
         : db_sim(c, num_fn), endpoint(top, context, db_sim::transmit, db_sim::receive, count.hard, count.endpoint),
-          axi(top, db_sim::media, c) {}
+          axi(top, db_sim::media, c), card_axi(top, db_sim::card, count.card, c) {}
 
     void reset() override {
         clear();
         endpoint.clear();
         axi.reset();
+        card_axi.reset();
         top.rst = 1;
         top.por_rst = !powered;
         if (host.peers) host.peers->reset(!powered);

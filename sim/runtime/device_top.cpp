@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only source of a device's simulator that depends on the top: DB_TOP, DB_TOP_HEADER, DB_DATA_W, and where wanted
-// DB_STRADDLE, DB_MEDIA_ADDR_W (bits), DB_NUM_FN (PCIe functions), DB_NUM_SSD (SSDs beside the device) and
+// DB_STRADDLE, DB_MEDIA_ADDR_W (bits), DB_NUM_FN (PCIe functions), DB_CMB_LOG2, DB_NUM_SSD (SSDs beside the device) and
 // DB_STATS_HEADER, which has a struct DbStats { void sample(const DB_TOP&, uint64_t cycle); }.
 #include DB_TOP_HEADER
 #include "runtime/device_sim.h"
@@ -15,6 +15,10 @@
 
 #ifndef DB_NUM_FN
 #define DB_NUM_FN 1
+#endif
+
+#ifndef DB_CMB_LOG2
+#define DB_CMB_LOG2 0
 #endif
 
 #ifndef DB_NUM_SSD
@@ -40,8 +44,12 @@ static bool too_large(db::u64 bytes, std::string& why) {
 
 std::unique_ptr<db_sim> db::make_device(const db_config& c, u64 media_begin, std::string& why) {
     if (too_large(media_begin + c.media_size, why)) return nullptr;
-    auto sim = std::make_unique<DeviceSim<DB_TOP, DB_DATA_W, DB_STRADDLE, DB_NUM_SSD, DbStats>>(c, DB_NUM_FN);
+    auto sim =
+        std::make_unique<DeviceSim<DB_TOP, DB_DATA_W, DB_STRADDLE, DB_NUM_SSD, DB_CMB_LOG2, DbStats>>(c, DB_NUM_FN);
     sim->media.begin = media_begin;
+    sim->context.cmb_log2 = DB_CMB_LOG2;
+    if (DB_CMB_LOG2 && !sim->card.store.open(u64{DB_NUM_FN} << DB_CMB_LOG2, nullptr, "card memory", why))
+        return nullptr;
     if (!sim->media.store.open(c.media_size, c.image, "the media", why)) return nullptr;
     if (too_large(sim->media.end(), why)) return nullptr;  // as long as the image is
     return sim;
@@ -49,4 +57,5 @@ std::unique_ptr<db_sim> db::make_device(const db_config& c, u64 media_begin, std
 
 extern "C" uint32_t db_data_w(void) { return DB_DATA_W; }
 extern "C" uint32_t db_num_fn(void) { return DB_NUM_FN; }
+extern "C" uint32_t db_cmb_log2(void) { return DB_CMB_LOG2; }
 extern "C" uint32_t db_num_ssd(void) { return DB_NUM_SSD; }

@@ -14,7 +14,7 @@ from doorbell.nvme.traffic import Traffic, media_of
 __all__ = ["NARROW", "MakeDrive", "Traffic", "media_of", "unread"]
 
 NARROW: dict[str, Any] = {
-    "data_w": 128, "link": "gen3x4", "params": {"NUM_NS": 4, "UNCORRECTABLE": 1, "SGL": 1},
+    "data_w": 128, "link": "gen3x4", "params": {"NUM_NS": 4, "UNCORRECTABLE": 1, "SGL": 1, "CMB_LOG2": 21},
 }  # fmt: skip
 """One simulator for all that a drive does not have by default."""
 """The 128-bit drive: with what the default has not, so that tests of that share its simulator."""

@@ -68,7 +68,7 @@ def test_a_field_that_cannot_be_read_is_an_error() -> None:
 
 def test_names_are_the_ends_of_enumerators() -> None:
     assert sim_interface.FAULTS == {"ur": 1, "ca": 2, "poison": 3, "drop": 4, "late": 5, "double": 6}
-    assert sim_interface.MMIO == {"pending": -1, "ur": -2, "timeout": -3, "bad": -4}
+    assert sim_interface.MMIO == {"pending": -1, "ur": -2, "timeout": -3, "bad": -4, "poison": -5}
     assert list(sim_interface.STOPS)[0] == list(host_sim_interface.STOPS)[0] == "rtl"
     assert host_sim_interface.LATENCIES == ("read", "write", "flush", "other", "admin")
 

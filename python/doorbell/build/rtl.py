@@ -26,7 +26,7 @@ PACKAGES = (
 """Our packages in the order in which they depend on each other."""
 
 FOLDERS = (
-    "common", "axi", "crypto", "pcie", "pcie/endpoint", "pcie/rootport", "pcie/peer", "nvme",
+    "common", "axi", "crypto", "pcie", "pcie/endpoint", "pcie/rootport", "pcie/peer", "pcie/cmb", "nvme",
     "ssd", "ssd/front", "ssd/data", "ssd/completion", "ssd/admin",
     "host", "host/command", "host/data", "host/control", "compute", "recorder", "virt",
 )  # fmt: skip
@@ -41,10 +41,10 @@ def below(*layers: str) -> tuple[str, ...]:
     return tuple(f for f in FOLDERS if any(f == layer or f.startswith(f"{layer}/") for layer in layers))
 
 
-DEVICE = ("pcie", *below("common", "axi", "pcie/endpoint", "nvme", "ssd"))
+DEVICE = ("pcie", "pcie/rootport", *below("common", "axi", "pcie/endpoint", "pcie/cmb", "nvme", "ssd"))
 CSD = (*DEVICE, *below("crypto", "compute"))
 HOST = ("pcie", *below("common", "axi", "pcie/rootport", "nvme", "host", "recorder"))
-VCSD = (*DEVICE, *below("crypto", "compute", "pcie/rootport", "pcie/peer", "host", "virt"))
+VCSD = (*DEVICE, *below("crypto", "compute", "pcie/peer", "host", "virt"))
 """The folders that a simulator of a device, one that computes, or of a host, is made of: a change
 elsewhere builds nothing anew."""
 

@@ -158,6 +158,8 @@ def simulator(
             defines.append(f"-DDB_MEDIA_ADDR_W={bits}")
         if functions := value("NUM_FN"):
             defines.append(f"-DDB_NUM_FN={functions}")
+        if cmb_log2 := value("CMB_LOG2"):
+            defines.append(f"-DDB_CMB_LOG2={cmb_log2}")
         if has_ssds(top):
             defines.append(f"-DDB_NUM_SSD={value('NUM_SSD')}")
         if host:

@@ -29,7 +29,7 @@ MAY_USE = {
     "common": (),
     "axi": ("common",),
     "crypto": ("common",),
-    "pcie": ("common",),
+    "pcie": ("common", "axi"),
     "nvme": ("common",),
     "ssd": ("common", "axi", "pcie", "nvme"),
     "host": ("common", "axi", "pcie", "nvme"),

@@ -18,6 +18,7 @@ from typing import Any
 
 from doorbell.device.messages import DmaRequest, Irq, MmioError, SimError, Stray
 from doorbell.device.sim_interface import (
+    BARS,
     FAULTS,
     GRANTS,
     MMIO,
@@ -49,6 +50,8 @@ class Shared:
 class PciFunction:
     """A function of a device. `fn`: its index, 0 is the PF."""
 
+    BAR_4 = BARS["4"]
+    """Added to an offset it makes it one in BAR 4, card memory."""
     fn: int
     num_fn: int
     _shared: Shared
@@ -206,8 +209,9 @@ class PciFunction:
         if got == MMIO["pending"]:
             return None
         if got < 0:
-            why = {MMIO["ur"]: "unsupported request", MMIO["timeout"]: "no answer in time"}
-            raise MmioError(f"read of BAR 0: {why.get(got, 'malformed answer')}")
+            why = {MMIO["ur"]: "unsupported request", MMIO["timeout"]: "no answer in time",
+                   MMIO["poison"]: "poisoned data"}  # fmt: skip
+            raise MmioError(f"read of a BAR: {why.get(got, 'malformed answer')}")
         return data.raw[:got]
 
     @staticmethod

@@ -2,7 +2,8 @@
 """PCI configuration space of our NVMe functions, as software sees it through the vfio-user server.
 
 In hardware this is the PCIe hard block's; the controller only sees what comes out of it (`cfg_*` ports). Type 0 header,
-one 64-bit BAR, and the capabilities PM, MSI-X and PCI Express (endpoint, function-level reset). A physical function
+a 64-bit BAR, another one (BAR 4, card memory) where there is such, and the capabilities
+PM, MSI-X and PCI Express (endpoint, function-level reset). A physical function
 with VFs has SR-IOV and ARI, too; a VF's space is VfConfig. Sections: PCI Express Base Specification 5.0.
 """
 
@@ -21,7 +22,7 @@ SIZE = 4096
 BAR0_SIZE, MSIX_TABLE, MSIX_PBA = BAR_BYTES, BAR_MSIX_TABLE, BAR_MSIX_PBA
 
 PM, MSIX, PCIE = 0x40, 0x50, 0x60  # where the capabilities are
-COMMAND, STATUS, BAR0, INTERRUPT_LINE = 0x04, 0x06, 0x10, 0x3C
+COMMAND, STATUS, BAR0, BAR4, INTERRUPT_LINE = 0x04, 0x06, 0x10, 0x20, 0x3C
 MSIX_CONTROL, DEVICE_CONTROL, DEVICE_STATUS, LINK_CONTROL = MSIX + 2, PCIE + 0x08, PCIE + 0x0A, PCIE + 0x10
 
 COMMAND_MEMORY, COMMAND_BUS_MASTER, COMMAND_INTX_DISABLE = 1 << 1, 1 << 2, 1 << 10
@@ -33,7 +34,7 @@ ARI, SRIOV = 0x100, 0x140  # extended capabilities
 ARI_ID, SRIOV_ID = 0x0E, 0x10
 SRIOV_CONTROL, INITIAL_VFS, TOTAL_VFS, NUM_VFS = SRIOV + 0x08, SRIOV + 0x0C, SRIOV + 0x0E, SRIOV + 0x10
 FIRST_VF_OFFSET, VF_STRIDE, VF_DEVICE = SRIOV + 0x14, SRIOV + 0x16, SRIOV + 0x1A
-PAGE_SIZES, PAGE_SIZE, VF_BAR0 = SRIOV + 0x1C, SRIOV + 0x20, SRIOV + 0x24
+PAGE_SIZES, PAGE_SIZE, VF_BAR0, VF_BAR4 = SRIOV + 0x1C, SRIOV + 0x20, SRIOV + 0x24, SRIOV + 0x34
 VF_ENABLE, VF_MEMORY = 1 << 0, 1 << 3  # of the control register
 FIRST_VF = 4  # from the PF's routing id to that of VF 1
 MOST_VFS = 16
@@ -53,14 +54,16 @@ class PciState:
 class PciConfig:
     """Configuration space with read-only, writable and write-one-to-clear bits."""
 
-    def __init__(self, vectors: int, *, gen: int = 3, lanes: int = 8, max_payload: int = 2, vfs: int = 0) -> None:
+    def __init__(
+        self, vectors: int, *, gen: int = 3, lanes: int = 8, max_payload: int = 2, vfs: int = 0, bar4: int = 0
+    ) -> None:
         """vectors: 1..2048 MSI-X vectors. gen 1..5, lanes 1..16: the link. max_payload: supported, 0 = 128 bytes.
-        vfs: that it may have, 0..16."""
+        vfs: that it may have, 0..16. bar4: bytes of BAR 4 of each function, a power of two; 0: it has none."""
         if not (1 <= vectors <= 2048 and 1 <= gen <= 5 and 1 <= lanes <= 16 and 0 <= max_payload <= 5):
             raise ValueError("vectors 1..2048, gen 1..5, lanes 1..16, max_payload 0..5")
         if not 0 <= vfs <= MOST_VFS:
             raise ValueError(f"vfs 0..{MOST_VFS}")
-        self.vectors, self.total_vfs = vectors, vfs
+        self.vectors, self.total_vfs, self.bar4 = vectors, vfs, bar4
         self._max_payload = max_payload
         self._initial = bytearray(SIZE)
         self._writable = bytearray(SIZE)
@@ -82,6 +85,9 @@ class PciConfig:
         put("B", 0x0C, 0, 0xFF)  # cache line size: no function
         put("I", BAR0, 0x4, 0xFFFFFFFF & ~(BAR0_SIZE - 1))  # 64-bit, not prefetchable
         put("I", BAR0 + 4, 0, 0xFFFFFFFF)
+        if self.bar4:
+            put("I", BAR4, 0xC, 0xFFFFFFFF & ~(self.bar4 - 1))  # 64-bit, prefetchable: memory
+            put("I", BAR4 + 4, 0, 0xFFFFFFFF)
         put("I", 0x2C, DEVICE_ID << 16 | VENDOR_ID)  # subsystem
         put("B", 0x34, PM)
         put("B", INTERRUPT_LINE, 0, 0xFF)
@@ -125,6 +131,9 @@ class PciConfig:
         put("I", PAGE_SIZE, 1, 0x553)
         put("I", VF_BAR0, 0x4, 0xFFFFFFFF & ~(BAR0_SIZE - 1))
         put("I", VF_BAR0 + 4, 0, 0xFFFFFFFF)
+        if self.bar4:
+            put("I", VF_BAR4, 0xC, 0xFFFFFFFF & ~(self.bar4 - 1))
+            put("I", VF_BAR4 + 4, 0, 0xFFFFFFFF)
 
     def reset(self) -> None:
         """What a function-level reset does to it."""
@@ -197,10 +206,12 @@ class VfConfig(PciConfig):
     Offered alone, as a device of its own, it has them: that is how a guest sees a VF.
     """
 
-    def __init__(self, vectors: int, *, gen: int = 3, lanes: int = 8, max_payload: int = 2, alone: bool = True) -> None:
+    def __init__(
+        self, vectors: int, *, gen: int = 3, lanes: int = 8, max_payload: int = 2, alone: bool = True, bar4: int = 0
+    ) -> None:
         """As of a PciConfig. alone: not behind an SR-IOV capability."""
         self._alone = alone
-        super().__init__(vectors, gen=gen, lanes=lanes, max_payload=max_payload)
+        super().__init__(vectors, gen=gen, lanes=lanes, max_payload=max_payload, bar4=bar4)
 
     def _lay_out(self, gen: int, lanes: int) -> None:
         super()._lay_out(gen, lanes)
@@ -220,4 +231,6 @@ class VfConfig(PciConfig):
         put("H", COMMAND, 0, COMMAND_BUS_MASTER)  # memory is VF MSE's
         put("I", BAR0, 0)
         put("I", BAR0 + 4, 0)
+        put("I", BAR4, 0)
+        put("I", BAR4 + 4, 0)
         put("I", ARI, ARI_ID | 1 << 16)

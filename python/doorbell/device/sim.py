@@ -61,6 +61,8 @@ class Sim(Handle, PciFunction):
         self.clock_mhz = config.clock_khz / 1000
         self.data_w: int = self._lib.data_w()
         self.num_fn: int = self._lib.num_fn()
+        log2 = self._lib.cmb_log2()
+        self.cmb_size: int = 1 << log2 if log2 else 0
         self._shared = Shared()
         self._media_bytes = (config.media_size or os.path.getsize(image or "")) & ~4095
         self.media_size = self._media_bytes - hidden
@@ -188,6 +190,22 @@ class Sim(Handle, PciFunction):
 
     def media_error_clear(self) -> None:
         self._lib.media_error_clear(self._h)
+
+    # ------------------------------------------------------------------------------------------------------ card memory
+
+    def card_view(self, fn: int = 0) -> memoryview:
+        """A function's region of card memory itself, without a copy and past the link. Valid until `close`."""
+        if not self.cmb_size:
+            raise ValueError("the device has no card memory: build it with CMB_LOG2")
+        at = self._lib.card(self._h) + fn * self.cmb_size
+        return memoryview((c_uint8 * self.cmb_size).from_address(at)).cast("B")
+
+    def card_error(self, off: int, n: int, count: int = 1, fn: int = 0) -> None:
+        """The next `count` accesses (-1: all) of AXI4 that touch these bytes of a function's region end with SLVERR."""
+        self._lib.card_error(self._h, fn * self.cmb_size + off, n, count)
+
+    def card_error_clear(self) -> None:
+        self._lib.card_error_clear(self._h)
 
     def flush(self) -> None:
         """Write an image file out to its disk."""

@@ -19,6 +19,7 @@ OPTIONS = _HEADER.options("db_config")
 EVENTS = tuple(_HEADER.names("db_event_kind"))
 STOPS = _HEADER.names("db_stop")
 FAULTS = _HEADER.names("db_fault")
+BARS = _HEADER.names("db_bar")
 MMIO = _HEADER.names("db_mmio")
 GRANTS = _HEADER.names("db_grant")
 

@@ -168,9 +168,13 @@ class Driver(Queues):
 
     # Queues -----------------------------------------------------------------------------------------------------
 
-    def create_cq(self, qid: int, entries: int, vector: int, *, ien: bool = True) -> None:
-        address = self.memory.alloc(entries * CQE_BYTES)
-        self.memory.zero(address, entries * CQE_BYTES)
+    def create_cq(
+        self, qid: int, entries: int, vector: int, *, ien: bool = True, memory: HostMemory | None = None
+    ) -> None:
+        """memory: where it lies, if not in the host's (doorbell.nvme.cmb)."""
+        memory = memory or self.memory
+        address = memory.alloc(entries * CQE_BYTES)
+        memory.zero(address, entries * CQE_BYTES)
         try:
             self.admin(
                 AdminOpc.CREATE_CQ,
@@ -179,12 +183,14 @@ class Driver(Queues):
                 cdw11=vector << 16 | int(ien) << 1 | CREATE_Q_PC,
             )
         except NvmeError:
-            self.memory.free(address)
+            memory.free(address)
             raise
-        self._add_cq(qid, entries, address, vector, ien)
+        self._add_cq(qid, entries, address, vector, ien, memory)
 
-    def create_sq(self, qid: int, entries: int, cqid: int, *, prio: int = 0) -> None:
-        address = self.memory.alloc(entries * SQE_BYTES)
+    def create_sq(self, qid: int, entries: int, cqid: int, *, prio: int = 0, memory: HostMemory | None = None) -> None:
+        """memory: where it lies, if not in the host's (doorbell.nvme.cmb)."""
+        memory = memory or self.memory
+        address = memory.alloc(entries * SQE_BYTES)
         try:
             self.admin(
                 AdminOpc.CREATE_SQ,
@@ -193,9 +199,9 @@ class Driver(Queues):
                 cdw11=cqid << 16 | prio << CREATE_SQ_QPRIO_SHIFT | CREATE_Q_PC,
             )
         except NvmeError:
-            self.memory.free(address)
+            memory.free(address)
             raise
-        self._add_sq(qid, entries, address, cqid, prio)
+        self._add_sq(qid, entries, address, cqid, prio, memory)
 
     def delete_sq(self, qid: int) -> list[Command]:
         """Returns the commands that the deletion took: completed ones are seen by the next `poll`."""
@@ -204,7 +210,7 @@ class Driver(Queues):
         sq = self.sqs.pop(qid)
         self._dirty.pop(qid, None)
         self.cqs[sq.cqid].sqs.discard(qid)
-        self.memory.free(sq.address)
+        sq.memory.free(sq.address)
         lost = list(sq.pending.values())
         for command in lost:
             command.aborted = True
@@ -212,7 +218,8 @@ class Driver(Queues):
 
     def delete_cq(self, qid: int) -> None:
         self.admin(AdminOpc.DELETE_CQ, cdw10=qid)
-        self.memory.free(self.cqs.pop(qid).address)
+        cq = self.cqs.pop(qid)
+        cq.memory.free(cq.address)
 
     # Admin commands ---------------------------------------------------------------------------------------------
 

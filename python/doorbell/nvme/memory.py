@@ -25,10 +25,21 @@ class HostMemory:
         self.base = base
         self.map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE)
         self.view = memoryview(self.map)
-        self._used = bytearray(size // PAGE_SIZE)
+        self._begin(seed)
+
+    def _begin(self, seed: int = 1) -> None:
+        """All of it is free."""
+        self._used = bytearray(self.size // PAGE_SIZE)
         self._sizes: dict[int, int] = {}
         self._next = 0
         self._rng = random.Random(seed)
+
+    def store(self, offset: int, data: bytes) -> None:
+        """Write at an offset, as the host does."""
+        self.view[offset : offset + len(data)] = data
+
+    def load(self, offset: int, nbytes: int) -> bytes:
+        return bytes(self.view[offset : offset + nbytes])
 
     def alloc(self, nbytes: int) -> int:
         """Contiguous pages for `nbytes`; returns their physical address. They keep what was in them."""

@@ -50,19 +50,23 @@ class Queues(Controller):
         self.sq_doorbells = 0
         self.cq_doorbells = 0
 
-    def _add_cq(self, qid: int, entries: int, address: int, vector: int, ien: bool) -> None:
+    def _add_cq(
+        self, qid: int, entries: int, address: int, vector: int, ien: bool, memory: HostMemory | None = None
+    ) -> None:
         dstrd = self.cap.dstrd if self.cap else 0
         self.cqs[qid] = CompletionQueue(
-            qid, entries, address, address - self.memory.base, vector, ien, doorbell_offset(qid, True, dstrd)
+            qid, entries, memory or self.memory, address, vector, ien, doorbell_offset(qid, True, dstrd)
         )
 
-    def _add_sq(self, qid: int, entries: int, address: int, cqid: int, prio: int) -> None:
+    def _add_sq(
+        self, qid: int, entries: int, address: int, cqid: int, prio: int, memory: HostMemory | None = None
+    ) -> None:
         dstrd = self.cap.dstrd if self.cap else 0
         self.sqs[qid] = SubmissionQueue(
             qid,
             entries,
+            memory or self.memory,
             address,
-            address - self.memory.base,
             cqid,
             prio,
             doorbell_offset(qid, False, dstrd),
@@ -74,9 +78,9 @@ class Queues(Controller):
         lost = []
         for sq in self.sqs.values():
             lost += sq.pending.values()
-            self.memory.free(sq.address)
+            sq.memory.free(sq.address)
         for cq in self.cqs.values():
-            self.memory.free(cq.address)
+            cq.memory.free(cq.address)
         self.sqs.clear()
         self.cqs.clear()
         self._dirty.clear()
@@ -142,9 +146,7 @@ class Queues(Controller):
             else:
                 prp1, auto2 = buffer.prps(nbytes)
             prp2 = auto2 if prp2 is None else prp2
-        _SQE.pack_into(
-            self.memory.view,
-            sq.offset + sq.tail * 64,
+        entry = _SQE.pack(
             opcode | flags << 8 | cid << 16,
             self.nsid if nsid is None else nsid,
             cdw2,
@@ -159,6 +161,7 @@ class Queues(Controller):
             cdw14,
             cdw15,
         )
+        sq.memory.store(sq.offset + sq.tail * 64, entry)
         command = Command(qid, cid, opcode, slba, nlb, buffer, sq.sent, user, on_done)
         pending[cid] = command
         sq.sent += 1
@@ -214,11 +217,11 @@ class Queues(Controller):
         return done
 
     def _drain(self, cq: CompletionQueue, done: list[Command]) -> None:
-        view, at = self.memory.view, cq.offset + cq.head * 16
+        memory, at = cq.memory, cq.offset + cq.head * 16
         head, phase, start = cq.head, cq.phase, len(done)
         now = self.sim.ns
         while True:
-            dw0, _, sqhd, sqid, cid, status = _CQE.unpack_from(view, at)
+            dw0, _, sqhd, sqid, cid, status = _CQE.unpack(memory.load(at, 16))
             if status & 1 != phase:
                 break
             done.append(self._complete(cq, head, dw0, sqhd, sqid, cid, status >> 1, now))
@@ -239,7 +242,7 @@ class Queues(Controller):
         found: list[tuple[int, int, int]] = []
         head, phase = cq.head, cq.phase
         while len(found) < cq.entries:
-            _, _, _, sqid, cid, status = _CQE.unpack_from(self.memory.view, cq.offset + head * 16)
+            _, _, _, sqid, cid, status = _CQE.unpack(cq.memory.load(cq.offset + head * 16, 16))
             if status & 1 != phase:
                 break
             found.append((sqid, cid, status >> 1 & STATUS_CODE_MASK))

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from doorbell.nvme.commands import Command
+from doorbell.nvme.memory import HostMemory
 
 
 class SubmissionQueue:
     __slots__ = (
         "qid",
         "entries",
+        "memory",
         "address",
         "offset",
         "cqid",
@@ -25,9 +27,10 @@ class SubmissionQueue:
     )
 
     def __init__(
-        self, qid: int, entries: int, address: int, offset: int, cqid: int, prio: int, doorbell: int, cid: int
+        self, qid: int, entries: int, memory: HostMemory, address: int, cqid: int, prio: int, doorbell: int, cid: int
     ) -> None:
-        self.qid, self.entries, self.address, self.offset = qid, entries, address, offset
+        self.qid, self.entries, self.memory, self.address = qid, entries, memory, address
+        self.offset = address - memory.base
         self.cqid, self.prio, self.doorbell = cqid, prio, doorbell
         self.tail = self.head = 0
         self.sent = 0  # entries written since creation
@@ -42,12 +45,14 @@ class SubmissionQueue:
 
 
 class CompletionQueue:
-    __slots__ = ("qid", "entries", "address", "offset", "vector", "ien", "head", "phase", "doorbell", "sqs", "hold")
+    __slots__ = ("qid", "entries", "memory", "address", "offset", "vector", "ien", "head", "phase", "doorbell", "sqs",
+                 "hold")  # fmt: skip
 
     def __init__(
-        self, qid: int, entries: int, address: int, offset: int, vector: int, ien: bool, doorbell: int
+        self, qid: int, entries: int, memory: HostMemory, address: int, vector: int, ien: bool, doorbell: int
     ) -> None:
-        self.qid, self.entries, self.address, self.offset = qid, entries, address, offset
+        self.qid, self.entries, self.memory, self.address = qid, entries, memory, address
+        self.offset = address - memory.base
         self.vector, self.ien, self.doorbell = vector, ien, doorbell
         self.head = 0
         self.phase = 1

@@ -29,7 +29,9 @@ PART = "xcu250-figd2104-2L-e"
 
 
 def core(top: str, version: str, files: Files) -> str:
-    headers = [{place(h): {"is_include_file": True, "include_path": place(h).rpartition("/")[0]}} for h in files.headers]
+    headers = [
+        {place(h): {"is_include_file": True, "include_path": place(h).rpartition("/")[0]}} for h in files.headers
+    ]
     sets: dict[str, Any] = {
         "rtl": {"files": [*headers, *map(place, files.sources)], "file_type": "systemVerilogSource"},
     }

@@ -79,14 +79,14 @@ class GrantingDriver(Driver):
 
     # ---- queues
 
-    def _add_cq(self, qid: int, entries: int, address: int, vector: int, ien: bool) -> None:
-        super()._add_cq(qid, entries, address, vector, ien)
+    def _add_cq(self, qid: int, entries: int, address: int, vector: int, ien: bool, *memory: Any) -> None:
+        super()._add_cq(qid, entries, address, vector, ien, *memory)
         if self._guarded:
             owner = self._own(("cq", qid), f"completion queue {qid}")
             self.sim.grant(address, entries * CQE_BYTES, owner, write=True)
 
-    def _add_sq(self, qid: int, entries: int, address: int, cqid: int, prio: int) -> None:
-        super()._add_sq(qid, entries, address, cqid, prio)
+    def _add_sq(self, qid: int, entries: int, address: int, cqid: int, prio: int, *memory: Any) -> None:
+        super()._add_sq(qid, entries, address, cqid, prio, *memory)
         if self._guarded:
             owner = self._own(("sq", qid), f"submission queue {qid}")
             self.sim.grant(address, entries * SQE_BYTES, owner, read=True)

@@ -247,7 +247,7 @@ def serving_functions(
         devices[0].on_new = lambda fn: servers[fn].function_is_new() if fn < len(servers) else None
         for fn, device in enumerate(devices):
             device.meanwhile = lambda d: [s.forward() for i, s in enumerate(servers) if i != d.fn]
-            shape = {"gen": link.gen, "lanes": link.lanes}
+            shape = {"gen": link.gen, "lanes": link.lanes, "bar4": sim.cmb_size}
             config = VfConfig(vf_vectors, **shape) if fn else PfConfig(QUEUE_PAIRS + 1, vfs, **shape)
             where = socket_of_vf(path, fn) if fn else path
             server = serving(where, device, config, verbose=verbose, on_client=device.attached if fn else attached)

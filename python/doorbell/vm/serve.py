@@ -99,7 +99,7 @@ def _serving_one(
     """A server for a drive with one function, which is closed at the end."""
     device: ServedDevice = FunctionalDevice(sim) if backend == "functional" else SimDevice(sim, figures_fd)
     try:
-        config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes)
+        config = PciConfig(device.vectors, gen=lanes.gen, lanes=lanes.lanes, bar4=getattr(sim, "cmb_size", 0))
         with serving(path, device, config, verbose=verbose) as server:
             yield server
     finally:

@@ -13,7 +13,7 @@
 // and, at 512 bits, 1 or 2 of db_pcie_rq_straddle.
 `include "db_pcie_types.svh"
 module db_pcie_dma
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN       = 1,    ///< functions, 1..17
   parameter int DATA_W       = 256,  ///< bits of a beat and of a row: 128, 256, 512
@@ -26,6 +26,9 @@ module db_pcie_dma
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest (db_pcie_read_clock)
   parameter bit PEERS        = 1'b0, ///< there is s_peer
+  parameter int CMB_LOG2     = 0,    ///< log2 of the bytes of a function's region of card memory; 0: there is none
+  localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
+  localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
   localparam type rc_t = `DB_PCIE_RC_T(DATA_W)
 ) (
@@ -103,7 +106,22 @@ module db_pcie_dma
   input  logic                                     peer_stop,
   input  logic                                     s_peer_valid,
   output logic                                     s_peer_ready,
-  input  rq_t                                      s_peer
+  input  rq_t                                      s_peer,
+
+  /// card memory: windows (db_pcie_cmb_window), requests to it (db_pcie_cmb_rq) and its completions; a pulse for each write
+  /// that goes to the link
+  input  logic                                     cmb_set_valid,
+  input  logic [PLACE_W-1:0]                       cmb_set_place,
+  input  cmb_window_t                              cmb_set,
+  input  logic [NUM_FN-1:0]                        cmb_clear,
+  output logic [NUM_FN-1:0]                        cmb_base_invalid,
+  output logic                                     cmb_link_write,
+  output logic                                     m_cmb_valid,
+  input  logic                                     m_cmb_ready,
+  output cq_t                                      m_cmb,
+  input  logic                                     s_cmb_valid,
+  output logic                                     s_cmb_ready,
+  input  cc_t                                      s_cmb
 );
   localparam int TAG_W    = 7;
   localparam int N        = DATA_W / 32;
@@ -169,9 +187,11 @@ module db_pcie_dma
   assign fenced    = client_fenced == '1 && write_fenced;
 
   db_pcie_rc #(
-    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W), .PEERS(PEERS)
+    .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W), .PEERS(PEERS),
+    .CMB(CMB_LOG2 != 0)
   ) i_rc (
-    .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .s_ctx_valid(ctx_valid), .s_ctx(ctx), .m_ring_client(ring_client),
+    .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .link_rst, .s_cmb_valid, .s_cmb_ready, .s_cmb,
+    .s_ctx_valid(ctx_valid), .s_ctx(ctx), .m_ring_client(ring_client),
     .m_ring_we(ring_we), .m_ring_row(ring_row), .m_ring_data(ring_data), .m_done_valid(done_valid), .m_done(done),
     .m_late(late_completion)
   );
@@ -209,33 +229,57 @@ module db_pcie_dma
     .m_rq_ready(source_ready[2]), .m_rq(source[2]), .m_ctx_valid(ctx_valid), .m_ctx(ctx)
   );
 
-  logic       hold_reads, hold_writes, rq_idle, mux_idle, mux_valid, mux_ready;
+  logic       hold_reads, hold_writes, rq_idle, mux_idle, mux_valid, mux_ready, part_idle, link_valid, link_ready;
   logic [SOURCES-1:0] begun;
-  rq_t                mux;
+  rq_t                mux, link;
 
   db_pcie_rq_mux #(.DATA_W(DATA_W), .N(SOURCES)) i_rq_mux (
     .clk, .rst(way_rst), .stop(SOURCES'({peer_stop, hold_reads, {2{hold_writes}}})), .idle(mux_idle), .begun,
     .s_rq_valid(source_valid[SOURCES-1:0]), .s_rq_ready(source_ready[SOURCES-1:0]), .s_rq(source[SOURCES-1:0]),
     .m_rq_valid(mux_valid), .m_rq_ready(mux_ready), .m_rq(mux)
   );
+  // What is for card memory goes there.
+  logic posted;
+  if (CMB_LOG2 != 0) begin : g_cmb
+    db_pcie_cmb_rq #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .REGION_LOG2(CMB_LOG2)) i_part (
+      .clk, .rst(link_rst), .set_valid(cmb_set_valid), .set_place(cmb_set_place), .set(cmb_set), .clear(cmb_clear),
+      .base_invalid(cmb_base_invalid), .idle(part_idle), .link_write(cmb_link_write), .s_rq_valid(mux_valid),
+      .s_rq_ready(mux_ready), .s_rq(mux), .m_rq_valid(link_valid), .m_rq_ready(link_ready), .m_rq(link),
+      .m_cq_valid(m_cmb_valid), .m_cq_ready(m_cmb_ready), .m_cq(m_cmb));
+    logic unused_ok;
+    assign unused_ok = &{1'b0, begun};
+    assign posted    = cmb_link_write;
+  end else begin : g_no_cmb
+    logic unused_ok;
+    assign unused_ok        = &{1'b0, cmb_set_valid, cmb_set_place, cmb_set, cmb_clear, m_cmb_ready};
+    assign cmb_base_invalid = '0;
+    assign cmb_link_write   = 1'b0;
+    assign m_cmb_valid      = 1'b0;
+    assign m_cmb            = '0;
+    assign link_valid       = mux_valid;
+    assign link             = mux;
+    assign mux_ready        = link_ready;
+    assign part_idle        = 1'b1;
+    assign posted           = begun[0] || begun[1];
+  end
   if (DATA_W == 512) begin : g_straddle
     logic straddle_idle;
-    db_pcie_rq_straddle i_rq_straddle (
-      .clk, .rst(way_rst), .idle(straddle_idle), .s_rq_valid(mux_valid), .s_rq_ready(mux_ready), .s_rq(mux),
+    db_pcie_rq_straddle #(.PEERS(PEERS)) i_rq_straddle (
+      .clk, .rst(way_rst), .idle(straddle_idle), .s_rq_valid(link_valid), .s_rq_ready(link_ready), .s_rq(link),
       .m_rq_valid,
       .m_rq_ready, .m_rq
     );
-    assign rq_idle = mux_idle && straddle_idle;
+    assign rq_idle = mux_idle && part_idle && straddle_idle;
   end else begin : g_plain
-    assign m_rq       = mux;
-    assign m_rq_valid = mux_valid;
-    assign mux_ready  = m_rq_ready;
-    assign rq_idle    = mux_idle;
+    assign m_rq       = link;
+    assign m_rq_valid = link_valid;
+    assign link_ready = m_rq_ready;
+    assign rq_idle    = mux_idle && part_idle;
   end
 
   logic landed;
   db_pcie_rq_landed i_rq_landed (
-    .clk, .rst, .s_write(begun[0] || begun[1]), .s_seq(s_rq_seq), .forget(hold && rq_idle), .landed
+    .clk, .rst, .s_write(posted), .s_seq(s_rq_seq), .forget(hold && rq_idle), .landed
   );
 
   // ---- rest

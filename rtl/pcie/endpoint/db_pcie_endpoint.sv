@@ -6,7 +6,7 @@
 // Latency and throughput: of db_pcie_bar and db_pcie_dma.
 `include "db_pcie_types.svh"
 module db_pcie_endpoint
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN       = 1,    ///< functions, 1..17
   parameter int DATA_W       = 256,  ///< bits of a beat and of a row: 128, 256, 512
@@ -19,6 +19,7 @@ module db_pcie_endpoint
   parameter int WRITE_USER_W = 24,   ///< bits of user data with each written packet
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest whose completions may be late (db_pcie_read_clock)
   parameter bit PEERS        = 1'b0, ///< there is s_peer
+  parameter int CMB_LOG2     = 0,    ///< log2 of the bytes of a function's region of card memory, 12..30; 0: none
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -113,7 +114,21 @@ module db_pcie_endpoint
   input  logic                                     peer_stop,
   input  logic                                     s_peer_valid,
   output logic                                     s_peer_ready,
-  input  rq_t                                      s_peer
+  input  rq_t                                      s_peer,
+
+  /// card memory (db_pcie_cmb): windows, requests, completions, a pulse for each write that goes to the link
+  input  logic                                     cmb_set_valid,
+  input  logic [PLACE_W-1:0]                       cmb_set_place,
+  input  cmb_window_t                              cmb_set,
+  input  logic [NUM_FN-1:0]                        cmb_clear,
+  output logic [NUM_FN-1:0]                        cmb_base_invalid,
+  output logic                                     cmb_link_write,
+  output logic                                     m_cmb_valid,
+  input  logic                                     m_cmb_ready,
+  output cq_t                                      m_cmb,
+  input  logic                                     s_cmb_valid,
+  output logic                                     s_cmb_ready,
+  input  cc_t                                      s_cmb
 );
   db_pcie_bar #(.DATA_W(DATA_W)) i_bar (
     .clk, .rst, .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq, .m_cc_valid, .m_cc_ready, .m_cc, .m_reg_valid,
@@ -122,7 +137,7 @@ module db_pcie_endpoint
   db_pcie_dma #(
     .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .OWNED(OWNED),
     .READ_USER_W(READ_USER_W),
-    .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2), .PEERS(PEERS)
+    .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2), .PEERS(PEERS), .CMB_LOG2(CMB_LOG2)
   ) i_dma (
     .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .silent,
     .quiet, .idle,
@@ -131,6 +146,8 @@ module db_pcie_endpoint
     .m_row_data, .m_row_info, .m_row_user,
     .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info,
     .m_done_valid, .m_done_ready, .m_done_user, .m_done_err, .s_post_valid, .s_post_ready, .s_post,
-    .m_write_user, .s_write_void, .fence, .fenced, .peer_stop, .s_peer_valid, .s_peer_ready, .s_peer
+    .m_write_user, .s_write_void, .fence, .fenced, .peer_stop, .s_peer_valid, .s_peer_ready, .s_peer,
+    .cmb_set_valid, .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid, .cmb_link_write, .m_cmb_valid,
+    .m_cmb_ready, .m_cmb, .s_cmb_valid, .s_cmb_ready, .s_cmb
   );
 endmodule

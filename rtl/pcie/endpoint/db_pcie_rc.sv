@@ -23,7 +23,9 @@ module db_pcie_rc
   parameter int TAG_W       = 8,    ///< bits of a tag, 1..8
   parameter int RING_W      = 12,   ///< log2 of the largest client ring in dwords; smaller rings use the low bits
   parameter bit PEERS       = 1'b0, ///< tags from 128 on are others'
+  parameter bit CMB         = 1'b0, ///< there is s_cmb
   localparam type rc_t = `DB_PCIE_RC_T(DATA_W),
+  localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam int N        = DATA_W / 32,
   localparam int LANE_W   = $clog2(N),
   localparam int ROW_W    = RING_W - LANE_W,
@@ -35,6 +37,11 @@ module db_pcie_rc
   input  logic                    s_rc_valid,
   output logic                    s_rc_ready,
   input  rc_t                     s_rc,
+  /// CMB: completions of card memory, in the form of CC; link_rst resets their way
+  input  logic                    link_rst,
+  input  logic                    s_cmb_valid,
+  output logic                    s_cmb_ready,
+  input  cc_t                     s_cmb,
 
   /// a request leaves
   input  logic                    s_ctx_valid,
@@ -86,27 +93,58 @@ module db_pcie_rc
   assign s1_rem_dw = s1_rem_up[12:2];
 
   if (DATA_W == 512) begin : g_straddle
-    logic [4:0] dwords;
+    logic         valid, sop, eop, disc, pause, open, cmb_valid, cmb_sop, cmb_eop;
+    logic [511:0] data, cmb_data;
+    logic [4:0]   dwords, link_dwords, cmb_dwords;
+    rc_desc_t     desc, cmb_desc;
     for (genvar l = 0; l < N; l++) begin : g_mask
       assign s1_mask[l] = 5'(l) < dwords;
     end
     db_pcie_rc_straddle i_straddle (
-      .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .m_valid(s1_valid), .m_sop(s1_sop), .m_eop(s1_eop), .m_disc(s1_disc),
-      .m_data(s1_data), .m_dwords(dwords), .m_desc(s1_desc)
+      .clk, .rst, .s_rc_valid, .s_rc_ready, .s_rc, .pause, .open, .m_valid(valid), .m_sop(sop), .m_eop(eop),
+      .m_disc(disc), .m_data(data), .m_dwords(link_dwords), .m_desc(desc)
     );
+    if (CMB) begin : g_cmb
+      db_pcie_cmb_rc_rows i_rows (
+        .clk, .rst(link_rst), .s_cmb_valid, .s_cmb_ready, .s_cmb, .pause, .link_open(open), .m_valid(cmb_valid),
+        .m_sop(cmb_sop), .m_eop(cmb_eop), .m_data(cmb_data), .m_dwords(cmb_dwords), .m_desc(cmb_desc));
+    end else begin : g_no_cmb
+      logic unused_ok;
+      assign unused_ok = &{1'b0, link_rst, open};
+      assign {s_cmb_ready, pause, cmb_valid, cmb_sop, cmb_eop, cmb_data, cmb_dwords, cmb_desc} = '0;
+    end
+    assign s1_valid = valid || cmb_valid;
+    assign s1_sop   = cmb_valid ? cmb_sop : sop;
+    assign s1_eop   = cmb_valid ? cmb_eop : eop;
+    assign s1_disc  = !cmb_valid && disc;
+    assign s1_data  = cmb_valid ? cmb_data : data;
+    assign dwords   = cmb_valid ? cmb_dwords : link_dwords;
+    assign s1_desc  = cmb_valid ? cmb_desc : desc;
   end else begin : g_plain
-    logic in_pkt_q;
-    assign s_rc_ready = 1'b1;
+    logic in_pkt_q, rc_valid;
+    rc_t  rc;
+    if (CMB) begin : g_cmb
+      db_pcie_cmb_rc #(.DATA_W(DATA_W)) i_join (
+        .clk, .rst(link_rst), .s_rc_valid, .s_rc_ready, .s_rc, .s_cmb_valid, .s_cmb_ready, .s_cmb,
+        .m_rc_valid(rc_valid), .m_rc(rc));
+    end else begin : g_no_cmb
+      logic unused_ok;
+      assign unused_ok   = &{1'b0, link_rst};
+      assign s_rc_ready  = 1'b1;
+      assign s_cmb_ready = 1'b0;
+      assign rc_valid    = s_rc_valid;
+      assign rc          = s_rc;
+    end
     assign s1_desc    = rc_desc_t'(s1_data[$bits(rc_desc_t)-1:0]);
-    assign s1_mask    = s1_sop ? (s_rc.tkeep & ~N'(2 ** RC_DW - 1)) : s_rc.tkeep;
-    assign s1_valid   = s_rc_valid;
+    assign s1_mask    = s1_sop ? (rc.tkeep & ~N'(2 ** RC_DW - 1)) : rc.tkeep;
+    assign s1_valid   = rc_valid;
     assign s1_sop     = !in_pkt_q;
-    assign s1_eop     = s_rc.tlast;
-    assign s1_disc    = rc_discontinue(DATA_W, 161'(s_rc.tuser));
-    assign s1_data    = s_rc.tdata;
+    assign s1_eop     = rc.tlast;
+    assign s1_disc    = rc_discontinue(DATA_W, 161'(rc.tuser));
+    assign s1_data    = rc.tdata;
     always_ff @(posedge clk) begin
       if (rst) in_pkt_q <= 1'b0;
-      else if (s_rc_valid) in_pkt_q <= !s_rc.tlast;
+      else if (rc_valid) in_pkt_q <= !rc.tlast;
     end
   end
 

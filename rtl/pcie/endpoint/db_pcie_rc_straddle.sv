@@ -25,6 +25,10 @@ module db_pcie_rc_straddle
   output logic         s_rc_ready,
   input  rc_t          s_rc,
 
+  /// no completion is begun; one is under way
+  input  logic         pause,
+  output logic         open,
+
   output logic         m_valid,
   output logic         m_sop,
   output logic         m_eop,
@@ -109,7 +113,9 @@ module db_pcie_rc_straddle
     else if (end1) n = 5'd14 + {1'b0, e1, w1.lane[e1]} - {1'b0, q, 2'd0};
   end
 
-  assign go      = w0_valid_q && (!sop || starts_q != '0) && (end0 || w1_valid);
+  assign go      = w0_valid_q && (!sop || (starts_q != '0 && !pause)) && (end0 || w1_valid);
+
+  assign open    = open_q || m_valid;
 
   logic [3:0] left;          // starts in w0 after this row
   logic       on;            // w0 is done with

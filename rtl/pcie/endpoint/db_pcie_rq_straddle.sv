@@ -18,6 +18,7 @@
 module db_pcie_rq_straddle
   import db_pcie_pkg::*;
 #(
+  parameter bit PEERS = 1'b0,  ///< packets with tags from 128 on are others': their writes are not reported
   localparam type rq_t = `DB_PCIE_RQ_T(512)
 ) (
   input  logic clk,
@@ -102,7 +103,7 @@ module db_pcie_rq_straddle
   assign lane_in    = (at_12 ? 4'd11 : 4'd3) + n[3:0];  // n is not 16 where this counts
   assign lane_carry = carry_n_q - 1'b1;
   assign be_in      = rq_last_be(side.desc);
-  assign post_in    = side.desc.req_type == REQ_MEM_WR;
+  assign post_in    = side.desc.req_type == REQ_MEM_WR && !(PEERS && side.desc.tag[7]);
   // What is in the carry comes first.
   assign sop        = carry_sop_q ? {sop_in, 1'b1} : {1'b0, sop_in};
   assign half       = ended && !carry_sop_q;

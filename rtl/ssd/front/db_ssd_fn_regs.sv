@@ -4,7 +4,8 @@
 module db_ssd_fn_regs
   import db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
-  parameter int NUM_FN = 1  ///< functions, 1..17
+  parameter int NUM_FN   = 1,  ///< functions, 1..17
+  parameter int CMB_LOG2 = 0   ///< log2 of the bytes of a function's Controller Memory Buffer; 0: there is none
 ) (
   input  logic               clk,
   input  logic               rst,
@@ -24,8 +25,32 @@ module db_ssd_fn_regs
   output logic [NUM_FN-1:0]  cc_en,
   output logic [NUM_FN-1:0]  cc_written,  ///< pulse
   output logic [31:0]        intms,       ///< of the PF; 1: interrupt masked
-  input  csts_t [NUM_FN-1:0] csts
+  input  csts_t [NUM_FN-1:0] csts,
+  /// To and from db_pcie_cmb_window.
+  output logic               cmb_set_valid,
+  output logic [PLACE_W-1:0] cmb_set_place,
+  output cmb_window_t        cmb_set,
+  output logic [NUM_FN-1:0]  cmb_clear,
+  input  logic [NUM_FN-1:0]  cmb_base_invalid
 );
+  // ---- Controller Memory Buffer
+  logic [31:0] cmb_rdata;
+  if (CMB_LOG2 != 0) begin : g_cmb
+    assign cmb_clear = flr_rst | {NUM_FN{host_regs.subsystem_reset}};
+    db_ssd_cmb_regs #(.NUM_FN(NUM_FN), .CMB_LOG2(CMB_LOG2)) i_cmb (
+      .clk, .rst, .clear(cmb_clear), .s_reg_valid(s_reg_valid && s_reg_ready), .s_reg, .s_reg_rdata(cmb_rdata),
+      .set_valid(cmb_set_valid), .set_place(cmb_set_place), .set(cmb_set), .base_invalid(cmb_base_invalid));
+  end else begin : g_no_cmb
+    logic unused_ok;
+    assign unused_ok     = &{1'b0, cmb_base_invalid};
+    assign cmb_rdata     = '0;
+    assign cmb_set_valid = 1'b0;
+    assign cmb_set_place = '0;
+    assign cmb_set       = '0;
+    assign cmb_clear     = '0;
+  end
+
+
   logic        pf_ready, pf_rvalid;
   logic [31:0] pf_rdata;
   db_ssd_regs #(.CONSTANTS(NUM_FN > 1)) i_pf (
@@ -41,7 +66,7 @@ module db_ssd_fn_regs
     assign look_data    = '0;
     assign s_reg_ready  = pf_ready;
     assign s_reg_rvalid = pf_rvalid;
-    assign s_reg_rdata  = pf_rdata;
+    assign s_reg_rdata  = pf_rdata | cmb_rdata;
   end else begin : g_many
     logic        vf_ready, vf_rvalid;
     logic [31:0] vf_rdata;
@@ -51,6 +76,6 @@ module db_ssd_fn_regs
       .cc_written(cc_written[NUM_FN-1:1]), .look_valid, .look, .look_answer, .look_data);
     assign s_reg_ready  = pf_ready && vf_ready;
     assign s_reg_rvalid = pf_rvalid || vf_rvalid;  // both at once
-    assign s_reg_rdata  = pf_rdata | vf_rdata;
+    assign s_reg_rdata  = pf_rdata | vf_rdata | cmb_rdata;
   end
 endmodule

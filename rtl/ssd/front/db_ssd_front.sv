@@ -27,7 +27,8 @@ module db_ssd_front
   parameter int NUM_NS   = 1,    ///< namespaces, 1..64
   parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
   parameter bit SGL      = 1'b0, ///< takes SGLs
-  parameter int ASKERS   = 6     ///< ports of s_slot
+  parameter int ASKERS   = 6,    ///< ports of s_slot
+  parameter int CMB_LOG2 = 0     ///< log2 of the bytes of a function's Controller Memory Buffer; 0: there is none
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -65,6 +66,12 @@ module db_ssd_front
   output logic [NUM_FN-1:0]       cc_written,
   output logic [31:0]             intms,
   input  csts_t [NUM_FN-1:0]      csts,
+  /// Windows of the Controller Memory Buffer (db_pcie_cmb_window).
+  output logic                    cmb_set_valid,
+  output logic [PLACE_W-1:0]      cmb_set_place,
+  output cmb_window_t             cmb_set,
+  output logic [NUM_FN-1:0]       cmb_clear,
+  input  logic [NUM_FN-1:0]       cmb_base_invalid,
   /// Pulse: which queues a function has.
   input  logic                    s_fn_queues_valid,
   input  fn_queues_t              s_fn_queues,
@@ -157,10 +164,11 @@ module db_ssd_front
     .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata),
     .m_doorbell_valid(doorbell_valid), .m_doorbell_ready(doorbell_ready), .m_doorbell(doorbell),
     .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .m_doorbell_err_valid, .m_doorbell_err);
-  db_ssd_fn_regs #(.NUM_FN(NUM_FN)) i_regs (
+  db_ssd_fn_regs #(.NUM_FN(NUM_FN), .CMB_LOG2(CMB_LOG2)) i_regs (
     .clk, .rst, .flr_rst, .s_reg_valid(reg_valid[0]), .s_reg_ready(reg_ready[0]), .s_reg(reg_access),
     .s_reg_rvalid(reg_rvalid[0]), .s_reg_rdata(reg_rdata[0]), .host_regs, .look_valid(vf_look_valid), .look(vf_look),
-    .look_answer(vf_look_answer), .look_data(vf_look_data), .cc_en, .cc_written, .intms, .csts(host_csts));
+    .look_answer(vf_look_answer), .look_data(vf_look_data), .cc_en, .cc_written, .intms, .csts(host_csts),
+    .cmb_set_valid, .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid);
   assign m_msix_reg_valid      = reg_valid[1];
   assign m_msix_reg            = reg_access;
   assign reg_ready[1]          = m_msix_reg_ready;

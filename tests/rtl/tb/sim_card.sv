@@ -10,6 +10,7 @@ module sim_card
     parameter int DATA_W = 256,
     parameter int MEDIA_ADDR_W = 40,
     parameter int NUM_FN = 1,
+    parameter int CMB_LOG2 = 0,
     parameter int NUM_SSD = 2,
     localparam int N = DATA_W / 32,
     localparam int READS = 16,

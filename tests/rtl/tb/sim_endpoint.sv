@@ -18,10 +18,14 @@ module sim_endpoint
     parameter int DATA_W = 256,
     parameter int MEDIA_ADDR_W = 40,
     parameter int NUM_FN = 1,
+    parameter int CMB_LOG2 = 0,
     localparam int N = DATA_W / 32
 ) (
 `include "db_ssd_ports.svh"
 );
+    assign {m_cmb_awaddr, m_cmb_awlen, m_cmb_awsize, m_cmb_awburst, m_cmb_awvalid, m_cmb_wdata, m_cmb_wstrb,
+            m_cmb_wlast, m_cmb_wvalid, m_cmb_bready, m_cmb_araddr, m_cmb_arlen, m_cmb_arsize, m_cmb_arburst,
+            m_cmb_arvalid, m_cmb_rready} = '0;  // it has no card memory
     localparam int TAGS = 32;
     localparam int BUF = 8192;      // dwords: 32 KiB
     localparam int ROW = DATA_W / 8;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions of the function: BAR 0, configuration space, and the page of doorbells that the client may map."""
+"""Regions of the function: BAR 0, BAR 4 (card memory, where it has some), configuration space,
+and the page of doorbells that the client may map."""
 
 from __future__ import annotations
 
@@ -12,10 +13,12 @@ from dataclasses import dataclass
 
 from doorbell.device import pci_config
 from doorbell.device.pci_config import PciConfig
+from doorbell.device.sim_interface import BARS
 from doorbell.device.vfio_user.memory import PAGE, Mapping
 from doorbell.device.vfio_user.served import ServedDevice
 from doorbell.device.vfio_user.wire import (
     BAR0_REGION,
+    BAR4_REGION,
     CONFIG_REGION,
     MAX_DATA,
     NUM_REGIONS,
@@ -39,11 +42,11 @@ class Region:
 
 
 REGIONS = {BAR0_REGION: Region(pci_config.BAR0_SIZE, BAR_DOORBELLS), CONFIG_REGION: Region(pci_config.SIZE)}
-"""Those that the function has; all others are empty."""
+"""Those that every function has; all others are empty, but for BAR 4."""
 
 
 def carried(offset: int, count: int) -> bool:
-    """An access of BAR 0 as a CPU makes one: within 8 bytes that are aligned. No bus carries others to a device."""
+    """An access of a BAR as a CPU makes one: within 8 bytes that are aligned. No bus carries others to a device."""
     return offset % 8 + count <= 8
 
 
@@ -56,6 +59,7 @@ class Regions:
     ) -> None:
         """changed: called when configuration space has been written. reset: does a function-level reset."""
         self._device, self._config, self._changed, self._on_reset = device, config, changed, reset
+        self._regions = {**REGIONS, BAR4_REGION: Region(config.bar4)}
         self.pending: tuple[Message, int, int] | None = None
         self._table = self._blank_table()
         self.page_fd = os.memfd_create("doorbells", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -79,7 +83,7 @@ class Regions:
         argsz, _, index = struct.unpack_from("<III", message.body)
         if argsz < 32 or index >= NUM_REGIONS:
             raise Refused(errno.EINVAL)
-        region = REGIONS.get(index, Region(0))
+        region = self._regions.get(index, Region(0))
         size = region.size
         flags = REGION_READABLE | REGION_WRITABLE if size else 0
         if region.mapped is None:
@@ -95,7 +99,7 @@ class Regions:
 
     def _access(self, message: Message) -> tuple[int, int, int]:
         offset, region, count = struct.unpack_from("<QII", message.body)
-        size = REGIONS[region].size if region in REGIONS else 0
+        size = self._regions[region].size if region in self._regions else 0
         if not 0 < count <= MAX_DATA or offset + count > size:
             raise Refused(errno.EINVAL)
         return offset, region, count
@@ -105,7 +109,11 @@ class Regions:
         head = message.body[:16]
         if region == CONFIG_REGION:
             return head + self._config.read(offset, count), []
-        if offset >= pci_config.MSIX_TABLE or not carried(offset, count):
+        if region == BAR4_REGION:
+            if not carried(offset, count):
+                return head + b"\xff" * count, []
+            offset += BARS["4"]
+        elif offset >= pci_config.MSIX_TABLE or not carried(offset, count):
             return head + self._plain_read(offset, count), []
         start, end = offset & ~3, (offset + count + 3) & ~3
         self.pending = (message, self._device.read_start(start, end - start), offset - start)
@@ -149,7 +157,7 @@ class Regions:
             raise Refused(errno.EINVAL)
         for at in range(8, len(message.body), 24):
             offset, region, size = struct.unpack_from("<QII", message.body, at)
-            limit = REGIONS[region].size if region in REGIONS else 0
+            limit = self._regions[region].size if region in self._regions else 0
             if not 0 < size <= 8 or offset + size > limit:
                 raise Refused(errno.EINVAL)
             self._put(region, offset, message.body[at + 16 : at + 16 + size])
@@ -160,6 +168,10 @@ class Regions:
             if self._config.write(offset, data):
                 self._on_reset()
             self._changed()
+            return
+        if region == BAR4_REGION:
+            if carried(offset, len(data)):
+                self._device.write(BARS["4"] + offset, data)
             return
         table_end = pci_config.MSIX_TABLE + len(self._table)
         if offset >= pci_config.MSIX_TABLE:
