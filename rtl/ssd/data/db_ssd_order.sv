@@ -72,7 +72,10 @@ module db_ssd_order
     order_entry_t      weighs;              // in windows
     always_comb begin
       weighs = entry;
-      if (AHEAD && entry.user_data) weighs.cost = '0;
+      if (AHEAD && entry.user_data) begin   // it is none of a window's, nor are its segments
+        weighs.cost      = '0;
+        weighs.user_data = 1'b0;
+      end
     end
     db_ram_sdp #(.WIDTH(COST_W), .DEPTH(NUM_CMDS)) i_costs (
       .clk, .we(valid != '0), .waddr(entry.slot[CMD_W-1:0]), .wdata(weighs.cost), .re(1'b1), .raddr(at), .rdata(cost));
