@@ -17,8 +17,8 @@ def main(
     out: Path = typer.Option(paths.OUT / "release", "--out", help="Folder for the archive and its checksum."),
     as_json: bool = typer.Option(False, "--json", help="Say what was made as JSON."),
 ) -> None:
-    """Make the archive of a release: RTL with all that is generated, file lists, FuseSoC cores, firmware images, docs, SBOM,
-    checksums. The same sources give the same bytes."""
+    """Make the archive of a release: RTL with all that is generated, file lists, FuseSoC cores, firmware images, docs,
+    SBOM, checksums. The same sources give the same bytes."""
     file = archive.write(out)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     if as_json:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_order in front of a media that is told ahead: what moves user data, flushes or zeroes goes at once, however many
-segments it has and whenever they come; it waits for its media in db_ssd_ahead."""
+"""db_ssd_order in front of a media that is told ahead: what moves user data, flushes or zeroes goes at once, however
+many segments it has and whenever they come; it waits for its media in db_ssd_ahead."""
 
 from __future__ import annotations
 
