@@ -62,7 +62,7 @@ static void write_out(bool all)
     }
     held_count = 0;
 }
-void hw_media_flush_start(void) { busy = slow; flush_ok = !cut(); if (flush_ok) write_out(true); }
+void hw_settings_flush_start(void) { busy = slow; flush_ok = !cut(); if (flush_ok) write_out(true); }
 bool hw_media_ok(void) { return flush_ok; }
 bool hw_media_word_ok(void) { return word_ok; }
 bool hw_media_idle(void) { return true; }

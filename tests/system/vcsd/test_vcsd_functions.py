@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_vcsd with several functions: each has a namespace, and commands of all sizes of all of them at once give each
+its own data."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from cards import PARAMS
+from doorbell.bench.drive import CARD_FN
+from doorbell.bench.functions import Functions, bring_up
+from doorbell.bench.jobs import Job
+from doorbell.device.opening import check_clean, open_sim
+from doorbell.nvme.constants import NvmOpc
+
+pytestmark = [pytest.mark.rtl, pytest.mark.nightly]  # a simulator of their own
+SIZES = (1, 8, 9, 16, 64, 256)  # blocks: within a page, over pages, a chunk
+
+
+@pytest.mark.parametrize("functions", [2, CARD_FN])
+def test_each_function_has_its_own_data(functions: int) -> None:
+    params = PARAMS | {"NUM_NS": functions}
+    sim = open_sim("rtl", top="db_vcsd", data_w=128, num_fn=functions, params=params, media_size=32 << 20)
+    members = bring_up(sim, Functions(functions, True), [[Job(bs=4096, iodepth=32, numjobs=1)]])
+    rng = random.Random(3)
+    for _ in range(3):
+        wrote = []
+        for member in members:
+            drive = member.drive
+            at = 0
+            for blocks in rng.sample(SIZES, len(SIZES)):
+                buffer = drive.buffer(blocks * 512)
+                data = rng.randbytes(blocks * 512)
+                buffer.write(data)
+                drive.submit(1, NvmOpc.WRITE, at, blocks - 1, buffer)
+                wrote.append((drive, at, data))
+                at += blocks
+            drive.ring()
+        for member in members:
+            member.drive.wait()
+        for drive, at, data in wrote:
+            assert drive.read(at, len(data) // 512) == data
+    check_clean(sim)
+    sim.close()
