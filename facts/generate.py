@@ -117,10 +117,10 @@ def sv_nvme(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def sv_bar(facts: Facts) -> str:
+def sv_constants(facts: Facts) -> str:
     return "\n".join(
         f"  localparam logic [15:0] {v.name} = 16'h{v.number:04x};{'  // ' + v.note if v.note else ''}"
-        for v in facts.constants if v.name.startswith("BAR_")
+        for v in facts.constants if v.name.startswith(("BAR_", "DSM_"))
     )  # fmt: skip
 
 
@@ -174,7 +174,7 @@ END = "  // ---- end of what is made"
 
 TARGETS: dict[str, tuple[str, Callable[[Facts], str], bool]] = {
     "rtl/nvme/db_nvme_pkg.sv": ("nvme", sv_nvme, True),
-    "rtl/ssd/db_ssd_pkg.sv": ("doorbell", sv_bar, True),
+    "rtl/ssd/db_ssd_pkg.sv": ("doorbell", sv_constants, True),
     "rtl/compute/db_csd_pkg.sv": ("doorbell", sv_op, True),
     "facts/c/nvme_facts.h": ("nvme", c_header, False),
     "facts/c/doorbell_facts.h": ("doorbell", c_header, False),

@@ -77,6 +77,7 @@ enum {
 #define BAR_MSIX_TABLE 0x2000u
 #define BAR_MSIX_PBA 0x3000u
 #define SETTINGS_PAGES 32u  // 4 KiB each, at the end of the media: what a drive remembers without power
+#define DSM_RANGES 0x10u  // of a Dataset Management, of db_vcsd
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
 #define FW_EXTENTS 0x90000100u  // regs/db_vcsd.rdl, of db_vcsd

@@ -24,9 +24,9 @@
 
 #define CFG_MDTS 8u  // 2^8 pages of 4 KiB = 1 MiB
 // Of what the media does by itself, so that none of it takes for ever. A longer range is not refused.
-#define CFG_WZSL 16u                   // Write Zeroes: 2^16 pages of 4 KiB, which is what NLB can say
-#define CFG_DMRSL (1u << 18)           // Dataset Management: blocks of a range
-#define CFG_DMRL (EXTENTS ? 16u : 0u)  // ranges, as RANGES_KEPT in rtl/ssd/data/db_ssd_data_pkg.sv; more are refused
+#define CFG_WZSL 16u                          // Write Zeroes: 2^16 pages of 4 KiB, which is what NLB can say
+#define CFG_DMRSL (1u << 18)                  // Dataset Management: blocks of a range
+#define CFG_DMRL (EXTENTS ? DSM_RANGES : 0u)  // ranges; more are refused
 #define CFG_DMSL ((uint64_t)CFG_DMRSL * (EXTENTS ? CFG_DMRL : 256u))  // and of all
 #define CFG_MQES 4095u                                                // as CAP.MQES
 #define CFG_RAB 3u                                                    // recommended arbitration burst: 2^3

@@ -104,7 +104,7 @@ module db_ssd_core
 
   // ---- who asks whether a slot's command has been aborted
   localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_ITEM = 5, ASK_AHEAD = 6,
-                 ASKERS = AHEAD ? 7 : 6;
+                 ASKERS = 7;
   logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
   logic [ASKERS-1:0]             ask_aborted;
   segment_user_t [1:0]           write_at;               // of the next TLPs to the host
@@ -291,18 +291,8 @@ module db_ssd_core
     .m_write_completion(slot_completion[2]), .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot,
     .s_ended_valid, .s_ended_slot, .s_ended_err);
   assign m_ahead_rst = ctrl_rst;
-  if (AHEAD) begin : g_ask
-    logic [SLOT_W-1:0] slot_q;
-    always_ff @(posedge clk) begin
-      slot_q    <= s_ask_slot;
-      m_aborted <= ask_aborted[ASK_AHEAD];
-    end
-    assign ask_slot[ASK_AHEAD] = slot_q;
-  end else begin : g_no_ask
-    logic unused_ok;
-    assign m_aborted = 1'b0;
-    assign unused_ok = &{1'b0, s_ask_slot};
-  end
+  assign ask_slot[ASK_AHEAD] = s_ask_slot;
+  assign m_aborted           = ask_aborted[ASK_AHEAD];
   assign m_tap_write_valid  = row_valid[RD_DATA];
   assign row_ready[RD_DATA] = m_tap_write_ready;
   assign m_tap_write_data   = row_data[RD_DATA];

@@ -43,7 +43,7 @@
   output logic                  m_ahead_rst,       ///< ... this
   input  logic                  s_come_valid,      ///< pulse: this slot's command will not wait for the media
   input  logic [SLOT_W-1:0]     s_come_slot,
-  input  logic [SLOT_W-1:0]     s_ask_slot,        ///< has this slot's command been aborted? 2 cycles later
+  input  logic [SLOT_W-1:0]     s_ask_slot,        ///< has this slot's command been aborted? In the same cycle
   output logic                  m_aborted,
   input  logic                  s_ended_valid,     ///< pulse: what was told of this slot last has ended (but what reads)
   input  logic [SLOT_W-1:0]     s_ended_slot,

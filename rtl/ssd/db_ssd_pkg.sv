@@ -10,6 +10,7 @@ package db_ssd_pkg;
   localparam logic [15:0] BAR_DOORBELLS = 16'h1000;
   localparam logic [15:0] BAR_MSIX_TABLE = 16'h2000;
   localparam logic [15:0] BAR_MSIX_PBA = 16'h3000;
+  localparam logic [15:0] DSM_RANGES = 16'h0010;  // of a Dataset Management, of db_vcsd
   // ---- end of what is made
 
   /// Number of a queue: first the admin queues of all functions, then the I/O queues. With one function these are the

@@ -3,8 +3,8 @@
 // Write Zeroes on each SSD of it; when these have ended (db_virt_tally), the next granule is looked at.
 //
 // So each command has one Write Zeroes on an SSD at most, there is room for all, and none waits for another's SSD. One whose
-// SSD is being brought up is put aside and tried again. The round is an error, and the last, if the granule is nowhere, an
-// SSD of it is not there or has blocks that are too large, or the command has been aborted. With FUA the last round names
+// SSD is being brought up is put aside and tried again. The round is an error, and the last, if the granule is nowhere, or an
+// SSD of it is not there or has blocks that are too large; of a command that has been aborted none follows. With FUA the last round names
 // the SSDs that are to flush.
 // Latency: a round 4 cycles and 4 for each SSD to the last one's lane. Throughput: a round in that time.
 module db_virt_zero
@@ -28,7 +28,7 @@ module db_virt_zero
   input  logic                     s_look_ready,
   output logic [LOOK_W-1:0]        m_look,
   input  extent_t                  s_extent,
-  /// has this slot's command been aborted? 2 cycles later
+  /// has this slot's command been aborted? In the same cycle
   output logic [SLOT_W-1:0]        m_ask_slot,
   input  logic                     s_aborted,
   /// a round begins, with so many ends to come; of the last: the SSDs that are to flush then
@@ -103,7 +103,7 @@ module db_virt_zero
   assign misfit = !whole(now.lba_shift, addr_q[11:9], bytes_q[11:9]) || 64'(bytes_q) >> now.lba_shift > 64'hffff_ffff;
 
   // ---- out
-  logic               fails;
+  logic               aborted_q, fails;
   logic [NUM_SSD-1:0] asked;                       // as SSDs, not members
   part_t              part;
   always_comb begin
@@ -118,19 +118,20 @@ module db_virt_zero
     m_put_valid = '0;
     m_put_valid[INDEX_W'(which)] = state_q == ST_PUT && asks_q[INDEX_W'(member_q)];
   end
-  assign fails         = err_q || s_aborted;
+  assign fails         = err_q || aborted_q;
   assign part          = part_mem_q[INDEX_W'(member_q)];
   assign m_look_valid  = state_q == ST_LOOK;
   assign m_look        = job_q.from[ADDR_W-1:G];
   assign m_ask_slot    = slot_q;
   assign m_begin_valid = state_q == ST_ROUND && (!hold_q || fails);
   assign m_begin_slot  = slot_q;
-  assign m_begin_err   = fails;
-  assign m_begin_flush = ends && job_q.fua ? rest.ssds : '0;
+  assign m_begin_err   = err_q;
+  assign m_begin_flush = ends && job_q.fua && !fails ? rest.ssds : '0;
   assign m_put         = '{slot: slot_q, zero: 1'b1, lba: part.lba, blocks: part.blocks};
   assign idle          = state_q == ST_IDLE && !s_zero_valid && !wait_valid;
 
   always_ff @(posedge clk) begin
+    aborted_q <= s_aborted;
     unique case (state_q)
       ST_IDLE: begin
         slot_q   <= s_zero_valid ? s_zero.slot : wait_slot;

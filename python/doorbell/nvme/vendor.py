@@ -89,6 +89,7 @@ BAR_DOORBELLS = 0x1000
 BAR_MSIX_TABLE = 0x2000
 BAR_MSIX_PBA = 0x3000
 SETTINGS_PAGES = 32  # 4 KiB each, at the end of the media: what a drive remembers without power
+DSM_RANGES = 0x10  # of a Dataset Management, of db_vcsd
 FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators
 FW_EXTENTS = 0x90000100  # regs/db_vcsd.rdl, of db_vcsd

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive of a release, the same bytes from the same sources on any machine: files in order of their names, without
-owners, with the time of the last commit."""
+"""The archive of a release, the same bytes from the same sources with the same zlib: files in order of their names,
+without owners, with the time of the last commit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ IMAGES = {
     "fw-functions-extents.hex": (17, True),
 }
 """Images of the firmware: for how many functions, and whether namespaces are on SSDs (db_vcsd)."""
-PAGES = ("README.md", "CHANGELOG.md", "LICENSE", "docs")
+PAGES = ("README.md", "CHANGELOG.md", "LICENSE")
+DOCS = (".md", ".svg", ".png")
 
 
 def contents() -> dict[str, bytes]:
@@ -39,9 +40,9 @@ def contents() -> dict[str, bytes]:
         made[bench] = (paths.ROOT / "python" / "doorbell" / "release" / Path(bench).name).read_bytes()
     for name, (functions, extents) in IMAGES.items():
         made[f"firmware/{name}"] = firmware(functions, extents).read_bytes()
-    for page in PAGES:
-        found = [paths.ROOT / page] if (paths.ROOT / page).is_file() else (paths.ROOT / page).rglob("*")
-        made |= {f.relative_to(paths.ROOT).as_posix(): f.read_bytes() for f in found if f.is_file()}
+    docs = [f for f in (paths.ROOT / "docs").rglob("*") if f.suffix in DOCS]
+    for page in (*(paths.ROOT / page for page in PAGES), *docs):
+        made[page.relative_to(paths.ROOT).as_posix()] = page.read_bytes()
     made["USE.md"] = (paths.ROOT / "python" / "doorbell" / "release" / "USE.md").read_bytes()
     made["VERSION"] = f"{__version__}\n".encode()
     made["sbom.cdx.json"] = sbom.sbom(__version__).encode()

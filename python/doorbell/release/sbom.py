@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from doorbell import paths
 
-INSIDE = ("pythondata-cpu-picorv32",)
-"""Packages whose files are in the archive. All others of requirements.lock only make or check it."""
+INSIDE = {"pythondata-cpu-picorv32": "ISC"}
+"""Packages whose files are in the archive, and their licence. All others of requirements.lock only make or check it."""
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
@@ -37,7 +36,7 @@ def sbom(version: str) -> str:
             "scope": "required" if inside else "excluded",
         }
         if inside:
-            component["licenses"] = [{"license": {"name": metadata.metadata(name).get("License") or "see the file"}}]
+            component["licenses"] = [{"license": {"id": INSIDE[name]}}]
         if hashes:  # of its files at PyPI: a wheel for each system
             component["externalReferences"] = [
                 {

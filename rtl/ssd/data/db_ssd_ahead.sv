@@ -8,7 +8,8 @@
 // a Dataset Management, when the write engine has them all (db_ssd_ahead_ranges). All else passes straight.
 // There is room for every command with a slot. Operators are told of a command when it goes, as packets come in that order.
 // A reset forgets all that waits here, and the media with it; nobody need wait for the media before.
-// Latency: 1 cycle to m_ahead, from s_come 3 to the engine; 1 of what operators are told of others. Throughput: a command every 3 cycles.
+// Latency: 1 cycle to m_ahead, from s_come 3 to the engine; 1 of what operators are told of others. Throughput: a command
+// every 3 cycles.
 module db_ssd_ahead
   import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
 #(

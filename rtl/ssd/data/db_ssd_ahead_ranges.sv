@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges of Dataset Management, for a media that is far away: the write engine gives them as it finds them in the host's
-// list and is not kept; here they wait by slot, until the media is told of one after the other.
+// list and does not keep them; here they wait by slot, until the media is told of one after the other.
 //
 // RANGES_KEPT of a command are kept; `look_over` says that there were more.
 // Latency: 3 cycles from s_next to m_ask. Throughput: a range every 2 cycles.

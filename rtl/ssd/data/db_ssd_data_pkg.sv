@@ -53,7 +53,7 @@ package db_ssd_data_pkg;
   localparam status_t STATUS_SIZE_LIMIT  = status(1'b1, SCT_SPECIFIC, SC_SIZE_LIMIT);
   localparam status_t STATUS_MISMATCH    = status(1'b0, SCT_MEDIA, SC_COMPARE_FAILED);
 
-  // A media that is far away: ranges that a Dataset Management may have (CFG_DMRL in fw/base/config.h).
-  localparam int RANGES_KEPT = 16;
+  // A media that is told ahead: ranges that a Dataset Management may have.
+  localparam int RANGES_KEPT = int'(DSM_RANGES);
 
 endpackage
