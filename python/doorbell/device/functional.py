@@ -30,7 +30,8 @@ from doorbell.nvme.constants import (
     NvmOpc,
     Status,
 )
-from doorbell.nvme.structures import DsmRange, EffectsLog, ErrorLogEntry, FwSlotLog, IdCtrl, IdNs, SmartLog, Sqe
+from doorbell.nvme.log_pages import EffectsLog, ErrorLogEntry, FwSlotLog, SmartLog
+from doorbell.nvme.structures import DsmRange, IdCtrl, IdNs, Sqe
 
 
 class FunctionalSsd(FunctionalQueues):

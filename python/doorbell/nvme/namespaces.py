@@ -15,7 +15,8 @@ import struct
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NSID_ALL, OACS_NS_MGMT, AdminOpc, Cns, LogPage, NsAttach, NsMgmt
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.structures import CtrlList, IdCtrl, IdNs, u128
+from doorbell.nvme.log_pages import u128
+from doorbell.nvme.structures import CtrlList, IdCtrl, IdNs
 
 FORMATS = {512: 0, 4096: 1}
 

@@ -27,7 +27,8 @@ from doorbell.nvme.constants import (
     ResvRelease,
 )
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.structures import ResvController, ResvControllerExtended, ResvNotification, ResvStatus
+from doorbell.nvme.log_pages import ResvNotification
+from doorbell.nvme.structures import ResvController, ResvControllerExtended, ResvStatus
 
 IEKEY = 1 << 3
 EXTENDED = 64  # bytes of the header of an extended report

@@ -3,7 +3,7 @@
 
 The reference of host driver and tests; tests/python/nvme/test_headers.py compares them with headers of others.
 Structures are packed little-endian ctypes: `IdCtrl.from_buffer_copy(data)` reads one, `bytes(entry)` writes one.
-128-bit counters are 16-byte arrays: see `u128`.
+Log pages are in log_pages.py.
 """
 
 from __future__ import annotations
@@ -70,11 +70,13 @@ def status_name(status15: int) -> str:
     return name + (" DNR" if status15 & STATUS_DNR else "")
 
 
-class _Le(ctypes.LittleEndianStructure):
+class Packed(ctypes.LittleEndianStructure):
+    """Fields one behind the other, little-endian."""
+
     _pack_ = 1
 
 
-class Sqe(_Le):
+class Sqe(Packed):
     """Submission queue entry, common command format with PRPs. `flags`: FUSE in bits 1:0, PSDT in bits 7:6."""
 
     _fields_ = [
@@ -96,7 +98,7 @@ class Sqe(_Le):
     ]
 
 
-class Cqe(_Le):
+class Cqe(Packed):
     """Completion queue entry. `status`: the phase tag in bit 0, the 15-bit status field above it."""
 
     _fields_ = [
@@ -117,7 +119,7 @@ class Cqe(_Le):
         return self.status >> 1
 
 
-class PowerState(_Le):
+class PowerState(Packed):
     _fields_ = [
         ("mp", c_uint16),
         ("rsvd2", c_uint8),
@@ -137,7 +139,7 @@ class PowerState(_Le):
     ]
 
 
-class IdCtrl(_Le):
+class IdCtrl(Packed):
     """Identify Controller, CNS 01h (Base 2.0, 5.17.2.1)."""
 
     _fields_ = [
@@ -238,13 +240,13 @@ class IdCtrl(_Le):
     ]
 
 
-class Lbaf(_Le):
+class Lbaf(Packed):
     """LBA format: metadata bytes, log2 of the data bytes, relative performance."""
 
     _fields_ = [("ms", c_uint16), ("ds", c_uint8), ("rp", c_uint8)]
 
 
-class IdNs(_Le):
+class IdNs(Packed):
     """Identify Namespace, CNS 00h, NVM command set."""
 
     _fields_ = [
@@ -290,7 +292,7 @@ class IdNs(_Le):
     ]
 
 
-class IdCtrlNvm(_Le):
+class IdCtrlNvm(Packed):
     """I/O command set specific Identify Controller, CNS 06h, CSI 0. Size limits: 2**n minimum pages, 0 = none."""
 
     _fields_ = [
@@ -304,7 +306,7 @@ class IdCtrlNvm(_Le):
     ]
 
 
-class IdNsNvm(_Le):
+class IdNsNvm(Packed):
     """I/O command set specific Identify Namespace, CNS 05h, CSI 0."""
 
     _fields_ = [
@@ -316,7 +318,7 @@ class IdNsNvm(_Le):
     ]
 
 
-class IdNsIndependent(_Le):
+class IdNsIndependent(Packed):
     """I/O command set independent Identify Namespace, CNS 08h."""
 
     _fields_ = [
@@ -334,19 +336,19 @@ class IdNsIndependent(_Le):
     ]
 
 
-class NsIdDesc(_Le):
+class NsIdDesc(Packed):
     """Header of a namespace identification descriptor; `nidl` bytes of identifier follow. nidt 0 ends the list."""
 
     _fields_ = [("nidt", c_uint8), ("nidl", c_uint8), ("rsvd2", c_uint8 * 2)]
 
 
-class CtrlList(_Le):
+class CtrlList(Packed):
     """Controller List: Identify CNS 12h and 13h, data of Namespace Attachment."""
 
     _fields_ = [("num", c_uint16), ("identifier", c_uint16 * 2047)]
 
 
-class Resources(_Le):
+class Resources(Packed):
     """Of one kind, VQ or VI, in Primary Controller Capabilities."""
 
     _fields_ = [
@@ -360,7 +362,7 @@ class Resources(_Le):
     ]
 
 
-class PrimaryCaps(_Le):
+class PrimaryCaps(Packed):
     """Primary Controller Capabilities, CNS 14h. crt: bit 0 VQ, bit 1 VI resources are flexible."""
 
     _fields_ = [
@@ -374,7 +376,7 @@ class PrimaryCaps(_Le):
     ]
 
 
-class SecondaryCtrl(_Le):
+class SecondaryCtrl(Packed):
     """An entry of the Secondary Controller List. scs: bit 0 online."""
 
     _fields_ = [
@@ -389,13 +391,13 @@ class SecondaryCtrl(_Le):
     ]
 
 
-class SecondaryList(_Le):
+class SecondaryList(Packed):
     """Secondary Controller List, CNS 15h."""
 
     _fields_ = [("num", c_uint8), ("rsvd1", c_uint8 * 31), ("entry", SecondaryCtrl * 127)]
 
 
-class FunctionShare(_Le):
+class FunctionShare(Packed):
     """Doorbell's feature D0h: what a function may have of what all share (docs/virtualization.md). A burst of 0 is the
     drive's choice; a rate of 0 no limit. What comes from `slots` on the drive says, and a host need not."""
 
@@ -416,7 +418,7 @@ class FunctionShare(_Le):
     ]
 
 
-class ResvStatus(_Le):
+class ResvStatus(Packed):
     """Reservation Status, of Reservation Report (Base 2.0, 7.5): in front of its registered controllers."""
 
     _pack_ = 1
@@ -430,7 +432,7 @@ class ResvStatus(_Le):
     ]
 
 
-class ResvController(_Le):
+class ResvController(Packed):
     """Registered Controller, of Reservation Report, with a host identifier of 64 bits."""
 
     _fields_ = [
@@ -442,7 +444,7 @@ class ResvController(_Le):
     ]
 
 
-class ResvControllerExtended(_Le):
+class ResvControllerExtended(Packed):
     """Registered Controller Extended: with a host identifier of 128 bits."""
 
     _fields_ = [
@@ -455,89 +457,7 @@ class ResvControllerExtended(_Le):
     ]
 
 
-class ResvNotification(_Le):
-    """Reservation Notification, log page 80h."""
-
-    _fields_ = [
-        ("count", c_uint64),
-        ("type", c_uint8),
-        ("available", c_uint8),
-        ("rsvd10", c_uint8 * 2),
-        ("nsid", c_uint32),
-        ("rsvd16", c_uint8 * 48),
-    ]
-
-
-class SmartLog(_Le):
-    """SMART / Health Information, log page 02h."""
-
-    _fields_ = [
-        ("critical_warning", c_uint8),
-        ("temperature", c_uint16),
-        ("avail_spare", c_uint8),
-        ("spare_thresh", c_uint8),
-        ("percent_used", c_uint8),
-        ("endu_grp_crit_warn_sumry", c_uint8),
-        ("rsvd7", c_uint8 * 25),
-        ("data_units_read", c_uint8 * 16),
-        ("data_units_written", c_uint8 * 16),
-        ("host_reads", c_uint8 * 16),
-        ("host_writes", c_uint8 * 16),
-        ("ctrl_busy_time", c_uint8 * 16),
-        ("power_cycles", c_uint8 * 16),
-        ("power_on_hours", c_uint8 * 16),
-        ("unsafe_shutdowns", c_uint8 * 16),
-        ("media_errors", c_uint8 * 16),
-        ("num_err_log_entries", c_uint8 * 16),
-        ("warning_temp_time", c_uint32),
-        ("critical_comp_time", c_uint32),
-        ("temp_sensor", c_uint16 * 8),
-        ("thm_temp1_trans_count", c_uint32),
-        ("thm_temp2_trans_count", c_uint32),
-        ("thm_temp1_total_time", c_uint32),
-        ("thm_temp2_total_time", c_uint32),
-        ("rsvd232", c_uint8 * 280),
-    ]
-
-
-class ErrorLogEntry(_Le):
-    """Error Information, log page 01h, one entry. `status_field`: the phase tag in bit 0."""
-
-    _fields_ = [
-        ("error_count", c_uint64),
-        ("sqid", c_uint16),
-        ("cmdid", c_uint16),
-        ("status_field", c_uint16),
-        ("parm_error_location", c_uint16),
-        ("lba", c_uint64),
-        ("nsid", c_uint32),
-        ("vs", c_uint8),
-        ("trtype", c_uint8),
-        ("rsvd30", c_uint8 * 2),
-        ("cs", c_uint64),
-        ("trtype_spec_info", c_uint16),
-        ("rsvd42", c_uint8 * 22),
-    ]
-
-
-class FwSlotLog(_Le):
-    """Firmware Slot Information, log page 03h."""
-
-    _fields_ = [("afi", c_uint8), ("rsvd1", c_uint8 * 7), ("frs", (c_char * 8) * 7), ("rsvd64", c_uint8 * 448)]
-
-
-class EffectsLog(_Le):
-    """Commands Supported and Effects, log page 05h."""
-
-    _fields_ = [("acs", c_uint32 * 256), ("iocs", c_uint32 * 256), ("rsvd2048", c_uint8 * 2048)]
-
-
-class DsmRange(_Le):
+class DsmRange(Packed):
     """One range of a Dataset Management command."""
 
     _fields_ = [("cattr", c_uint32), ("nlb", c_uint32), ("slba", c_uint64)]
-
-
-def u128(raw: ctypes.Array[c_uint8]) -> int:
-    """Value of a 16-byte counter."""
-    return int.from_bytes(bytes(raw), "little")

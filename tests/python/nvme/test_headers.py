@@ -39,13 +39,11 @@ from doorbell.nvme.constants import (
     Sct,
     Status,
 )
+from doorbell.nvme.log_pages import EffectsLog, ErrorLogEntry, FwSlotLog, SmartLog
 from doorbell.nvme.structures import (
     Cqe,
     CtrlList,
     DsmRange,
-    EffectsLog,
-    ErrorLogEntry,
-    FwSlotLog,
     IdCtrl,
     IdCtrlNvm,
     IdNs,
@@ -54,7 +52,6 @@ from doorbell.nvme.structures import (
     Lbaf,
     NsIdDesc,
     PowerState,
-    SmartLog,
     Sqe,
 )
 

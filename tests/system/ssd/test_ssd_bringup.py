@@ -25,8 +25,9 @@ from doorbell.nvme.constants import (
     Status,
 )
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.log_pages import ErrorLogEntry, SmartLog, u128
 from doorbell.nvme.memory import HostMemory
-from doorbell.nvme.structures import Cap, ErrorLogEntry, SmartLog, u128
+from doorbell.nvme.structures import Cap
 from doorbell.vm import devices
 from traffic import MakeDrive
 

@@ -30,7 +30,8 @@ from doorbell.nvme.constants import (
     Status,
 )
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.structures import CtrlList, DsmRange, EffectsLog, ErrorLogEntry, IdNs, u128
+from doorbell.nvme.log_pages import EffectsLog, ErrorLogEntry, u128
+from doorbell.nvme.structures import CtrlList, DsmRange, IdNs
 from traffic import NARROW, MakeDrive
 
 NUM_NS = 4
