@@ -64,13 +64,18 @@ class Card:
         self.members: list[Member] = bring_up(self.sim, Functions(functions, private), [list(jobs)])
         self.busy = 0.0
         """How much of the time the busier direction of the card's link carried something, in the last `run`, in %."""
+        self.of_streams = 0.0
+        """Throughput of the last `run`, in % of what the fuller one of the card's streams CQ and CC can carry."""
 
     def run(self, count: int, *jobs: Job) -> list[Result]:
         """Jobs on the first `count` functions."""
-        before, start = self._bytes(), self.sim.cycle
+        before, tlps, start = self._bytes(), self.sim.counters(), self.sim.cycle
         found = run_functions(self.members[:count], jobs)
         each = (self.sim.cycle - start) * self.sim.link_bytes_per_cycle
         self.busy = max(100 * (now - was) / each for now, was in zip(self._bytes(), before))
+        moved = {name: value - tlps[name] for name, value in self.sim.counters().items()}
+        most = bytes_a_beat(moved, self.setup.ssds.number, self.setup.data_w, self.sim.link_policy["mps"])
+        self.of_streams = 100 * sum(r.bytes_per_s for r in found) / (most * self.sim.clock_mhz * 1e6)
         check_clean(self.sim)
         return found
 
@@ -87,6 +92,25 @@ class Card:
 
     def close(self) -> None:
         self.sim.close()
+
+
+def bytes_a_beat(moved: dict[str, int], ssds: int, data_w: int, mps: int) -> float:
+    """User data a beat of the card's CQ or CC, whichever had more beats.
+
+    moved: the simulator's counters of TLPs, of what has been moved; sizes of data are whole multiples of `mps`. Neither
+    stream is straddled: each TLP begins a beat (PG213), a descriptor of 16 bytes on CQ, of 12 on CC. A TLP of an
+    SSD is full of data or has one entry (completion, submission); the others are accesses to registers, a beat each.
+    """
+    row = data_w // 8
+
+    def stream(way: str, kind: str, card_way: str, descriptor: int, entry: int) -> tuple[int, int]:
+        payload, tlps = (sum(moved[f"ssd{i}.{way}.{kind}.{what}"] for i in range(ssds)) for what in ("payload", "tlps"))
+        full = max(0, payload - entry * tlps) // (mps - entry)
+        beats = full * -(-(descriptor + mps) // row) + (tlps - full) * -(-(descriptor + entry) // row)
+        return full * mps, beats + moved[f"{card_way}.{kind}.tlps"] - tlps
+
+    (written, cq), (read, cc) = stream("up", "MWr", "down", 16, 16), stream("down", "CplD", "up", 12, 64)
+    return (written + read) / max(cq + moved["down.MRd.tlps"], cc)
 
 
 def bare(setup: CardSetup, jobs: Sequence[Job]) -> tuple[Any, Driver]:
@@ -192,6 +216,6 @@ def grid(
                 one.setdefault(rw, sum(rates))
                 yield {"rw": rw, "bs": size, "functions": count, "ssds": number, "mb_s": round(sum(rates), 1),
                        "of_one_pct": round(100 * sum(rates) / one[rw] / number, 2),
-                       "link_busy_pct": round(card.busy, 1),
+                       "link_busy_pct": round(card.busy, 1), "of_streams_pct": round(card.of_streams, 1),
                        "least_fair_pct": round(100 * count * min(rates) / sum(rates), 1)}  # fmt: skip
             card.close()

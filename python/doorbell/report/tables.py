@@ -121,11 +121,20 @@ def card_table(f: Figures) -> str:
         ("random", "bare SSD, MB/s", "card, MB/s", "% of bare", "alone: bare, us", "card, us", "added, us"), bare
     )
     grid = [(r["rw"].removeprefix("rand"), f"{r['functions']}", f"{r['ssds']}", f"{r['mb_s']:,.0f}",
-             f"{r['of_one_pct']:.1f}", f"{r['link_busy_pct']:.1f}") for r in f.card
-            if r["table"] == "grid"]  # fmt: skip
+             f"{r['of_one_pct']:.1f}", f"{r['link_busy_pct']:.1f}", f"{r['of_streams_pct']:.1f}")
+            for r in f.card if r["table"] == "grid"]  # fmt: skip
     if grid:
         out += table(
-            ("4 KiB random", "functions", "SSDs", "MB/s", "% of as many times one", "card's link busy, %"), grid
+            (
+                "4 KiB random",
+                "functions",
+                "SSDs",
+                "MB/s",
+                "% of as many times one",
+                "card's link busy, %",
+                "% of what CQ, CC carry",
+            ),  # fmt: skip
+            grid,
         )
     return out
 
