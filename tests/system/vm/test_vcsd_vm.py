@@ -23,7 +23,7 @@ QEMU = ["--top", "db_vcsd", "--guests", "2", "--ssd", "qemu", "--size", "128m"]
 
 
 def test_linux(tmp_path: Path) -> None:
-    done = vm(tmp_path, "--top", "db_vcsd", "--size", "64M", "--run", GUEST / "vcsd.sh", timeout=600)
+    done = vm(tmp_path, "--top", "db_vcsd", "--size", "64M", "--run", GUEST / "vcsd.sh", timeout=1200)
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     assert done.stdout.decode().splitlines()[-1] == "fine"
 
@@ -33,7 +33,7 @@ def test_two_guests(tmp_path: Path, form: str) -> None:
     """A VF each; both QEMU drives have some of it."""
     images = [tmp_path / "a", tmp_path / "b"]
     how = ["--stripe"] if form == "stripe" else ["--vf-size", "64m"]
-    done = vm(tmp_path, *QEMU, *how, "--images", *images, "--run", GUEST / "vcsd.sh", timeout=580)
+    done = vm(tmp_path, *QEMU, *how, "--images", *images, "--run", GUEST / "vcsd.sh", timeout=1200)
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     assert {"1: fine", "2: fine"} <= set(done.stdout.decode().splitlines())
     assert all(image.stat().st_blocks > 4096 for image in images), "less than 2 MiB"
@@ -118,7 +118,7 @@ def test_power_is_cut(tmp_path: Path) -> None:
         time.sleep(0.1)
     kept = sorted(line.replace("synced", "found") for line in lines)
     assert len(kept) == 2 and len({line[3:] for line in kept}) == 2
-    done = vm(tmp_path, *args, *scripts(tmp_path, AGAIN), timeout=580)
+    done = vm(tmp_path, *args, *scripts(tmp_path, AGAIN), timeout=1200)
     assert done.returncode == 0, done.stderr[-2000:]
     assert sorted(line for line in done.stdout.decode().splitlines() if "found" in line) == kept
 
