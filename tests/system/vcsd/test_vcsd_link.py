@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_vcsd on links whose maximum payload and read request sizes are others than the usual ones: of the card and of its SSDs
-alike, as the host's software sets them."""
+"""db_vcsd where TLPs have other sizes: the card and its SSDs have one maximum payload and read request size, as the host's
+software sets them."""
 
 from __future__ import annotations
 
