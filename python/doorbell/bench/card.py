@@ -99,7 +99,8 @@ def bytes_a_beat(moved: dict[str, int], ssds: int, data_w: int, mps: int) -> flo
 
     moved: the simulator's counters of TLPs, of what has been moved; sizes of data are whole multiples of `mps`. Neither
     stream is straddled: each TLP begins a beat (PG213), a descriptor of 16 bytes on CQ, of 12 on CC. A TLP of an
-    SSD is full of data or has one entry (completion, submission); the others are accesses to registers, a beat each.
+    SSD is full of data or has one entry (completion, submission; where several come at once, the limit is some 0.3 %
+    too high); the others are accesses to registers, a beat each.
     """
     row = data_w // 8
 

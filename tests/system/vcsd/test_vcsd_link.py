@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_vcsd where TLPs have other sizes: the card and its SSDs have one maximum payload and read request size, as the host's
-software sets them."""
+"""db_vcsd where TLPs have other sizes: the card and its SSDs have one MPS and one MRRS, which the host sets."""
 
 from __future__ import annotations
 
