@@ -135,6 +135,14 @@ def sv_op(facts: Facts) -> str:
     return "\n".join([*lines, f"  }} {enum.sv_enum};"])
 
 
+def sv_vendor(facts: Facts) -> str:
+    return "\n".join([*sv_enum(facts.enum("VendorIoOpc")), *sv_enum(facts.enum("VendorStatus"))])
+
+
+def sv_near(facts: Facts) -> str:
+    return "\n".join(sv_enum(facts.enum("NearOperator")))
+
+
 def c_header(facts: Facts) -> str:
     """Plain enumerations, for C and C++; what does not fit into an int is a macro."""
     guard = f"{facts.source.upper()}_FACTS_H"
@@ -176,6 +184,8 @@ TARGETS: dict[str, tuple[str, Callable[[Facts], str], bool]] = {
     "rtl/nvme/db_nvme_pkg.sv": ("nvme", sv_nvme, True),
     "rtl/ssd/db_ssd_pkg.sv": ("doorbell", sv_constants, True),
     "rtl/compute/db_csd_pkg.sv": ("doorbell", sv_op, True),
+    "rtl/ssd/db_ssd_op_pkg.sv": ("doorbell", sv_vendor, True),
+    "rtl/compute/near/db_csd_near_pkg.sv": ("doorbell", sv_near, True),
     "facts/c/nvme_facts.h": ("nvme", c_header, False),
     "facts/c/doorbell_facts.h": ("doorbell", c_header, False),
     "python/doorbell/nvme/constants.py": (

@@ -28,6 +28,7 @@ BUSES = {
     "db_nvme": ["passthrough"],
     "db_ssd_fw": ["passthrough"],
     "db_csd": ["passthrough"],
+    "db_csd_near": ["passthrough"],
     "db_vcsd": ["passthrough"],
     "db_vcsd_ssds": ["passthrough"],
     "db_host": ["axi4-lite-flat", "--rt-read-fanin", "--rt-read-response"],

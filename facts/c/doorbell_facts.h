@@ -20,6 +20,24 @@ enum {
     ADMIN_OPC_BIND = 0xc8,
     ADMIN_OPC_VIRTUAL_DRIVE = 0xcc,  // of db_vcsd
     ADMIN_OPC_SSD = 0xd0,  // of db_vcsd: who has an SSD
+    ADMIN_OPC_LOAD_PROGRAM = 0xd5,  // of a near-storage command; where there are operators for these
+};
+
+// Vendor specific I/O commands.
+enum {
+    OPC_NEAR = 0x82,  // near-storage command (docs/csd/near-storage.md)
+};
+
+// Vendor specific statuses, of the command specific ones.
+enum {
+    SC_RESULT_TOO_LARGE = 0xc0,  // of a near-storage command: its result buffer is too small
+};
+
+// What a program of near-storage commands does: byte 0 of it.
+enum {
+    NEAR_NONE = 0,
+    NEAR_GREP = 1,
+    NEAR_AGGREGATE = 2,
 };
 
 // What command CCh does: CDW10 bits 3:0.
@@ -82,5 +100,6 @@ enum {
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
 #define FW_EXTENTS 0x90000100u  // regs/db_vcsd.rdl, of db_vcsd
 #define FW_SSDS 0x90000200u  // regs/db_vcsd_ssds.rdl, of db_vcsd
+#define FW_NEAR 0x90000400u  // regs/db_csd_near.rdl, where there are operators for near-storage commands
 
 #endif

@@ -32,33 +32,13 @@ typedef uint32_t handler_t(struct request* r);
 #define PENDING 0xffffu
 #define WAIT 0xfffeu
 
-#if FUNCTIONS == 1
 struct admin_command {
     handler_t* run;
-    uint32_t effects : 20;  // as log page 05h says them
-    uint32_t flags : 12;
-};
-#define COMMANDS ((EXTENTS ? ADMIN_OPC_SSD : ADMIN_OPC_BIND) + 1u)  // rows: one each opcode, up to the last
-#else
-struct admin_command {
-    handler_t* run;
-    uint32_t effects : 19;
+    uint32_t effects : 19;  // as log page 05h says them
     uint32_t flags : 5;
     uint32_t opcode : 8;
 };
-#define COMMANDS (18u + 2u * EXTENTS)  // rows
-#endif
-
-/// Of a row of the table, by its place there.
-static inline uint32_t command_opcode(const struct admin_command* row, uint32_t place) {
-#if FUNCTIONS == 1
-    (void)row;
-    return place;
-#else
-    (void)place;
-    return row->opcode;
-#endif
-}
+#define COMMANDS (19u + 2u * EXTENTS)  // rows
 
 // Flags. What NSIDs the dispatcher lets through; without a flag the command itself looks at it, or does not care.
 enum {

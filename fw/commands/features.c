@@ -12,19 +12,20 @@
 
 /// A row of the table of features. What has neither `get` nor `set` of its own is a value that is kept.
 struct feature {
-    uint8_t id, more;  // it and so many after it
+    uint8_t id;
+    uint8_t more : 4;   // it and so many after it
+    uint8_t value : 4;  // V_*: where it is kept; VALUES: nowhere
     uint8_t flags;
-    uint8_t value;                       // V_*: where it is kept; VALUES: nowhere
-    uint32_t initial, mask;              // after reset; bits that a host may set
+    uint8_t mask;                        // bits that a host may set
+    uint32_t initial;                    // after reset
     uint32_t (*set)(struct request* r);  // CDW11 into the settings; a status
     uint32_t (*get)(struct request* r);  // dw0 from the settings; a status
-    uint32_t (*get_initial)(struct request* r);
 };
 
 enum {
     OF_NAMESPACE = 1u << 0,  // each active namespace has its own; all others are the controller's
     OF_OPERATORS = 1u << 1,  // only where there are operators in the data path, and the PF's
-    DATA = 1u << 2,          // Get Features sends data, its handler looks at SEL itself
+    BY_SEL = 1u << 2,        // Get Features' handler looks at SEL itself
     SAVEABLE = 1u << 3,      // its value can outlast resets and power
     PERSISTENT = 1u << 4,    // and does so whether the host asks for it or not
     OF_PRIMARY = 1u << 5,    // only the PF has it, where there are VFs
@@ -153,18 +154,15 @@ static uint32_t set_temperature(struct request* r) {
     return ST_SUCCESS;
 }
 
-static uint32_t get_either_temperature(struct request* r, uint32_t over, uint32_t under) {
+static uint32_t get_temperature(struct request* r) {
+    const struct settings* s = &r->fn->settings;
     uint32_t side = r->cmd.dw[11] >> 20 & 3u;
+    bool initial = select_of(r) != 0;
     if ((r->cmd.dw[11] >> 16 & 15u) || side > 1) return ST_INVALID_FIELD;
-    r->dw0 = side ? under : over;
+    if (side) r->dw0 = initial ? 0 : s->temp_under;
+    else r->dw0 = initial ? CFG_TEMP_WARNING : s->temp_over;
     return ST_SUCCESS;
 }
-
-static uint32_t get_temperature(struct request* r) {
-    return get_either_temperature(r, r->fn->settings.temp_over, r->fn->settings.temp_under);
-}
-
-static uint32_t get_initial_temperature(struct request* r) { return get_either_temperature(r, CFG_TEMP_WARNING, 0); }
 
 static uint32_t set_events(struct request* r) {
     *value_of(r, V_EVENTS) = r->cmd.dw[11] & (0x1fu | OAES_NS_ATTR);  // SMART; that a namespace changed
@@ -200,16 +198,12 @@ static uint32_t set_vector(struct request* r) {
     return ST_SUCCESS;
 }
 
-static uint32_t get_initial_vector(struct request* r) {
-    r->dw0 = r->cmd.dw[11] & 0xffffu;
-    return r->dw0 < r->fn->hw.num_vec ? ST_SUCCESS : ST_INVALID_FIELD;
-}
-
 static uint32_t get_vector(struct request* r) {
     uint32_t vector = r->cmd.dw[11] & 0xffffu;
-    uint32_t status = get_initial_vector(r);
-    if (status == ST_SUCCESS) r->dw0 |= (r->fn->settings.vector_cd[vector >> 5] >> (vector & 31u) & 1u) << 16;
-    return status;
+    r->dw0 = vector;
+    if (vector >= r->fn->hw.num_vec) return ST_INVALID_FIELD;
+    if (!select_of(r)) r->dw0 |= (r->fn->settings.vector_cd[vector >> 5] >> (vector & 31u) & 1u) << 16;
+    return ST_SUCCESS;
 }
 
 // ---------------------------------------------------------------- clock, Keep Alive
@@ -251,23 +245,22 @@ static uint32_t set_keep_alive(struct request* r) {
 
 // ---------------------------------------------------------------- the table
 static const struct feature features[] = {
-    {FEATURE_NUM_QUEUES, .value = VALUES, .set = set_queues, .get = get_queues, .get_initial = get_queues},
+    {FEATURE_NUM_QUEUES, .value = VALUES, .set = set_queues, .get = get_queues, .flags = BY_SEL},
     {FEATURE_ASYNC_EVENT, .value = V_EVENTS, .set = set_events, .flags = SAVEABLE},
     {FEATURE_VOLATILE_WC, .value = V_WRITE_CACHE, .initial = 1, .set = set_write_cache, .flags = SAVEABLE},
-    {FEATURE_TEMP_THRESH, .value = VALUES, .set = set_temperature, .get = get_temperature,
-     .get_initial = get_initial_temperature},
+    {FEATURE_TEMP_THRESH, .value = VALUES, .set = set_temperature, .get = get_temperature, .flags = BY_SEL},
     {FEATURE_ARBITRATION, .value = V_ARBITRATION, .initial = DEFAULT_ARBITRATION, .set = set_arbitration,
      .flags = SAVEABLE},
     {FEATURE_POWER_MGMT, .value = VALUES, .set = set_power},
     {FEATURE_ERR_RECOVERY, .value = VALUES, .set = set_error_recovery, .get = get_error_recovery,
      .flags = OF_NAMESPACE},
     {FEATURE_IRQ_COALESCE, .value = V_COALESCING, .set = set_coalescing, .flags = SAVEABLE},
-    {FEATURE_IRQ_CONFIG, .value = VALUES, .set = set_vector, .get = get_vector, .get_initial = get_initial_vector},
+    {FEATURE_IRQ_CONFIG, .value = VALUES, .set = set_vector, .get = get_vector, .flags = BY_SEL},
     {FEATURE_WRITE_ATOMIC, .value = V_ATOMICITY, .mask = 1, .flags = SAVEABLE},
-    {FEATURE_TIMESTAMP, .value = VALUES, .set = set_timestamp, .get = get_timestamp, .flags = DATA},
+    {FEATURE_TIMESTAMP, .value = VALUES, .set = set_timestamp, .get = get_timestamp, .flags = BY_SEL},
     {FEATURE_KATO, .value = V_KEEP_ALIVE, .set = set_keep_alive},
     {FEATURE_HOST_BEHAVIOR, .value = V_HOST_BEHAVIOR, .set = set_host_behavior, .get = get_host_behavior,
-     .flags = DATA},
+     .flags = BY_SEL},
     {FEATURE_IOCS_PROFILE, .value = VALUES, .set = set_command_sets},
     {FEATURE_SW_PROGRESS, .value = V_PROGRESS, .mask = 0xff, .flags = SAVEABLE | PERSISTENT},
     {FEATURE_WRITE_PROTECT, .value = VALUES, .set = set_write_protection, .get = get_write_protection,
@@ -278,8 +271,8 @@ static const struct feature features[] = {
      .get = operator_feature_get, .flags = OF_OPERATORS},
 #if FUNCTIONS > 1
     {FEATURE_FUNCTION_SHARE, .value = VALUES, .set = function_share_set, .get = function_share_get,
-     .flags = OF_PRIMARY | DATA | SAVEABLE},
-    {FEATURE_HOST_ID, .value = VALUES, .set = host_id_set, .get = host_id_get, .flags = OF_SEVERAL | DATA},
+     .flags = OF_PRIMARY | BY_SEL | SAVEABLE},
+    {FEATURE_HOST_ID, .value = VALUES, .set = host_id_set, .get = host_id_get, .flags = OF_SEVERAL | BY_SEL},
     {FEATURE_RESV_MASK, .value = VALUES, .set = notice_mask_set, .get = notice_mask_get,
      .flags = OF_SEVERAL | OF_NAMESPACE},
     {FEATURE_RESV_PERSIST, .value = VALUES, .set = persistence_set, .get = persistence_get,
@@ -367,9 +360,7 @@ uint32_t features_get(struct request* r) {
     }
     uint32_t status = check_scope(r, f, false);
     if (status != ST_SUCCESS) return status;
-    if (f->flags & DATA) return f->get(r);
-    if (select == CURRENT && f->get) return f->get(r);
-    if (select != CURRENT && f->get_initial) return f->get_initial(r);
+    if (f->get && (select == CURRENT || (f->flags & BY_SEL))) return f->get(r);
     if (select == SAVED) r->dw0 = value_after_reset(&r->fn->settings, f);
     else r->dw0 = select == CURRENT && f->value != VALUES ? *value_of(r, f->value) : f->initial;
     return ST_SUCCESS;

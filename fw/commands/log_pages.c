@@ -5,6 +5,7 @@
 #include "commands/features.h"
 #include "commands/operators.h"
 #include "commands/reservations.h"
+#include "hw/near.h"
 
 // ---------------------------------------------------------------- the pages: each returns how many bytes it has set
 static uint32_t supported_page(struct request* r);
@@ -90,8 +91,7 @@ static uint32_t changed_page(struct request* r) {
 }
 
 static const struct {
-    uint8_t opcode;
-    uint32_t effects;
+    uint8_t opcode, effects;
 } io_effects[] = {
     {OPC_FLUSH, EFFECTS_CSUPP},
     {OPC_WRITE, EFFECTS_CSUPP | EFFECTS_LBCC},
@@ -114,11 +114,11 @@ static uint32_t effects_page(struct request* r) {
     for (uint32_t i = 0; i < COMMANDS; i++) {
         const struct admin_command* c = &r->drive->commands[i];
         if (FUNCTIONS > 1 && r->fn->hw.place && (c->flags & PF_ONLY)) continue;
-        if (c->run && (r->drive->hw.key_slots || !(c->flags & OPERATORS_ONLY)))
-            put32(page + 4 * command_opcode(c, i), c->effects);
+        if (c->run && (r->drive->hw.key_slots || !(c->flags & OPERATORS_ONLY))) put32(page + 4 * c->opcode, c->effects);
     }
     for (uint32_t i = 0; i < sizeof io_effects / sizeof io_effects[0]; i++)
         put32(page + 1024 + 4 * io_effects[i].opcode, io_effects[i].effects);
+    page[4 * ADMIN_OPC_LOAD_PROGRAM] = page[1024 + 4 * OPC_NEAR] = hw_near_operators() ? EFFECTS_CSUPP : 0;
     if (r->drive->hw.uncorrectable) put32(page + 1024 + 4 * OPC_WRITE_UNCOR, EFFECTS_CSUPP | EFFECTS_LBCC);
     return 2048;
 }
@@ -133,11 +133,12 @@ enum {
     OF_OPERATORS = 1u << 0,  // only where there are operators in the data path
     OF_SEVERAL = 1u << 1,    // ... several functions
 };
-#define NO_EVENT 0xffu
+#define NO_EVENT 15u
 
 static const struct log_page {
-    uint8_t id, flags;
-    uint8_t event;  // reading it lets events of this type come again
+    uint8_t id;
+    uint8_t flags : 4;
+    uint8_t event : 4;  // reading it lets events of this type come again
     uint16_t bytes;
     handler_t* build;
 } pages[] = {

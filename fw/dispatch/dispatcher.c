@@ -8,6 +8,7 @@
 #include "commands/identify.h"
 #include "commands/log_pages.h"
 #include "commands/namespaces.h"
+#include "commands/near.h"
 #include "commands/operators.h"
 #include "commands/queues.h"
 #include "commands/ssd.h"
@@ -20,11 +21,7 @@
 #define NIC EFFECTS_NIC
 #define ALONE EFFECTS_ALONE
 
-#if FUNCTIONS == 1
-#define ROW(opcode, run, effects, flags) [opcode] = {run, effects, flags}
-#else
 #define ROW(opcode, run, effects, flags) {run, effects, flags, opcode}
-#endif
 
 const struct admin_command admin_commands[COMMANDS] = {
     ROW(ADMIN_OPC_DELETE_SQ, delete_sq, CSUPP, 0),
@@ -45,6 +42,7 @@ const struct admin_command admin_commands[COMMANDS] = {
     ROW(ADMIN_OPC_KEY_LOAD, key_load, CSUPP, OPERATORS_ONLY | CHANGES),
     ROW(ADMIN_OPC_KEY_ERASE, key_erase, CSUPP, OPERATORS_ONLY | CHANGES),
     ROW(ADMIN_OPC_BIND, bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES),
+    ROW(ADMIN_OPC_LOAD_PROGRAM, load_program, CSUPP, 0),
 #if EXTENTS
     ROW(ADMIN_OPC_VIRTUAL_DRIVE, virtual_drive, CSUPP | LBCC | NIC, CHANGES | PF_ONLY),
     ROW(ADMIN_OPC_SSD, ssd_command, CSUPP, PF_ONLY),
@@ -64,14 +62,10 @@ static uint32_t check_nsid(const struct request* r, uint32_t flags) {
 
 /// NULL: there is none.
 static const struct admin_command* row_of(uint32_t opcode) {
-#if FUNCTIONS == 1
-    return opcode < COMMANDS ? &admin_commands[opcode] : NULL;
-#else
     for (uint32_t i = 0; i < COMMANDS; i++) {
         if (admin_commands[i].opcode == opcode) return &admin_commands[i];
     }
     return NULL;
-#endif
 }
 
 static uint32_t run(struct request* r) {

@@ -5,7 +5,7 @@
 
 #include "commands/command.h"
 
-/// By opcode; what has no handler is no command.
+/// What has no row, or no handler in it, is no command.
 extern const struct admin_command admin_commands[COMMANDS];
 
 #if FUNCTIONS == 1

@@ -2,6 +2,7 @@
 #include "dispatch/life.h"
 
 #include "commands/features.h"
+#include "commands/near.h"
 
 void life_off(struct drive* drive, struct function* fn, bool off) {
     if (FUNCTIONS == 1) return;
@@ -22,6 +23,7 @@ void life_reset_state(struct drive* drive, struct function* fn) {
     keep_alive_restart(&fn->settings);
     features_reset(drive, fn);
     operators_reset(drive, fn);
+    near_reset(fn);
     events_reset(&fn->events);
     if (FUNCTIONS == 1) {  // where there are others it has let go of these before
         namespaces_open(drive);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "db_csd.h"
+#include "db_csd_near.h"
 #include "db_ssd_fw.h"
 #include "db_vcsd.h"
 #include "db_vcsd_ssds.h"
@@ -15,6 +16,7 @@
 #define HW ((volatile db_ssd_fw_t*)FW_REGISTERS)
 #define CSD ((volatile db_csd_t*)FW_EXTENSION)
 #define VCSD ((volatile db_vcsd_t*)FW_EXTENTS)
+#define NEAR ((volatile db_csd_near_t*)FW_NEAR)
 #define SSDS ((volatile db_vcsd_ssds_t*)FW_SSDS)
 
 #endif

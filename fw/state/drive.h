@@ -44,7 +44,7 @@ struct drive {
     struct history before;
     struct store store;
     struct buffers* buffers;
-    const struct admin_command* commands;  // the dispatcher's table, by opcode
+    const struct admin_command* commands;  // the dispatcher's table
 #if FUNCTIONS == 1
     struct namespaces namespaces;
     struct operators operators;

@@ -16,7 +16,7 @@ struct error_entry {
     uint8_t sqid;
 };
 #else  // the same, in less: its count follows from its place; what is specific to a command is in place of the LBA
-struct error_entry {
+struct __attribute__((packed, aligned(2))) error_entry {
     uint32_t lba[2];
     uint32_t nsid;
     uint16_t cid, status;  // status 0: there is no entry

@@ -22,12 +22,10 @@ enum life { DISABLED, READY, OFF, FAILED, STOPPING, DRAINING, SHUTTING };
 
 struct function {
     struct hw_function hw;
-    enum life life;
+    enum life life : 8;
     bool was_ready;  // FAILED: it was READY before
     bool notified;   // the shutdown that CC.SHN asks for has been done
-    uint32_t cc;     // CC at enable
-    uint32_t wake;   // events that commands which are not over wait for
-    bool poll;       // ... and one of them for something that is no event
+    bool poll;       // a command that is not over waits for something that is no event
     uint8_t aborts;  // Abort commands that are not answered
     // Where there are several functions:
     struct resources own;  // of virtual queues and interrupts, what it has been given
@@ -39,10 +37,13 @@ struct function {
     bool aborting;         // STOPPING: the hardware ends its commands. SHUTTING: it looks for one that is not done
     uint8_t idle;          // DRAINING: queues up to this one have nothing under way
     bool flushing;         // SHUTTING: the media is told to
+    // What has a size in front of what has a larger one, so that nothing is between them.
+    struct events events;
+    uint32_t cc;    // CC at enable
+    uint32_t wake;  // events that commands which are not over wait for
     // STOPPING: when the host is told that it takes too long. DRAINING, with others beside it: when all results have come
     uint64_t stop_limit;
     struct settings settings;
-    struct events events;
     struct error_log errors;
     struct attachment ns[MAX_NS + 1];
 #if FUNCTIONS == 1

@@ -25,6 +25,8 @@ module db_csd
   parameter int KEY_SLOTS    = NUM_FN > 16 ? 32 : 16,
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
+  parameter bit NEAR         = 1'b0,       ///< has near-storage commands (docs/csd/near-storage.md)
+  parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
@@ -39,7 +41,7 @@ module db_csd
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
-    .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES),
+    .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES), .NEAR(NEAR), .NEAR_CELLS(NEAR_CELLS),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (.*, .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0), .m_ahead_valid(), .m_ahead_ready(1'b0),
     .m_ahead(), .m_ahead_rst(), .s_come_valid(1'b0), .s_come_slot('0), .s_ask_slot('0), .m_aborted(),

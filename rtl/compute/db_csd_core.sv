@@ -6,7 +6,9 @@
 // takes its entry along when it is decoded. Commands of different namespaces, operators and keys follow each other
 // without a gap. A namespace whose key is not there is locked: Read, Write and Compare end with Access Denied before
 // anything moves. Controller reset erases all keys and keeps the table, so nothing is ever written plain in between.
-// Latency: that of db_ssd + db_csd_path's. Throughput: db_ssd's; SHA-256 its own (db_csd_sha256).
+// With NEAR the data of near-storage commands, decrypted, go to operators that make results of them (db_csd_near).
+// Latency: that of db_ssd + db_csd_path's, with NEAR 2 cycles more to the host. Throughput: db_ssd's; SHA-256 its own
+// (db_csd_sha256).
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_csd_core
@@ -36,6 +38,8 @@ module db_csd_core
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
+  parameter bit NEAR         = 1'b0,       ///< has near-storage commands
+  parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -58,23 +62,30 @@ module db_csd_core
   logic      [1:0][DATA_W-1:0]     in_data, out_data;
   row_info_t [1:0]                 in_info, out_info;
   logic      [1:0][DATA_W/128-1:0] out_zero;
-  logic                            tap_rst, tap_idle;
+  logic                            tap_rst, tap_idle, compute_idle, near_busy;
   tap_cmd_t                        tap_cmd;
   logic                            tap_begin, tap_end_valid;
   logic      [SLOT_W-1:0]          tap_begin_slot;
   slot_completion_t                tap_end;
   logic      [NUM_NS-1:0]          ns_locked;
-  logic      [31:0]                ext_rdata;
+  logic      [31:0]                ext_rdata, compute_rdata, near_rdata;
+  logic                            packet_valid, near_valid;
+  near_packet_t                    packet;
+  near_result_t                    result;
+  logic      [1:0]                 row_valid, row_ready;  // behind db_csd_compute
+  logic      [1:0][DATA_W-1:0]     row_data;
+  row_info_t [1:0]                 row_info;
   db_ssd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX),
     .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2), .RAM_BYTES(RAM_BYTES),
     .FW_HEX(FW_HEX), .PEERS(PEERS), .BURST_BYTES(BURST_BYTES),
-    .AHEAD(AHEAD)
+    .AHEAD(AHEAD), .NEAR(NEAR)
   ) i_core (
     .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
-    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end),
+    .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .m_packet_valid(packet_valid), .m_packet(packet),
+    .s_near_valid(near_valid), .s_near(result),
     .s_ext_rdata(PEERS && m_ext.addr[9:8] != '0 ? s_ext_rdata : ext_rdata),
     .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
     .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
@@ -87,12 +98,30 @@ module db_csd_core
   db_csd_compute #(
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
   ) i_compute (
-    .clk, .rst, .ctrl_rst(tap_rst), .idle(tap_idle), .ns_locked, .s_ext(m_ext), .m_ext_rdata(ext_rdata),
+    .clk, .rst, .ctrl_rst(tap_rst), .idle(compute_idle), .ns_locked, .s_ext(m_ext), .m_ext_rdata(compute_rdata),
     .s_tap_cmd(tap_cmd), .s_tap_begin(tap_begin), .s_tap_begin_slot(tap_begin_slot), .s_tap_end_valid(tap_end_valid),
     .s_tap_end(tap_end), .s_row_valid(in_valid), .s_row_ready(in_ready), .s_row_data(in_data), .s_row_info(in_info),
-    .m_row_valid(out_valid), .m_row_ready(out_ready), .m_row_data(out_data), .m_row_info(out_info),
+    .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
     .m_row_zero(out_zero));
 
+  // ---- results of the media's data in place of them
+  assign tap_idle  = compute_idle && !near_busy;
+  assign ext_rdata = compute_rdata | near_rdata;  // zeros of who is not asked
+  assign {out_valid[1], row_ready[1], out_data[1], out_info[1]} =
+         {row_valid[1], out_ready[1], row_data[1], row_info[1]};
+  if (NEAR) begin : g_near
+    db_csd_near #(.DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .CELLS(NEAR_CELLS)) i_near (
+      .clk, .rst(tap_rst), .busy(near_busy), .s_ext(m_ext), .m_ext_rdata(near_rdata),
+      .s_packet_valid(packet_valid), .s_packet(packet),
+      .s_row_valid(row_valid[0]), .s_row_ready(row_ready[0]), .s_row_data(row_data[0]), .s_row_info(row_info[0]),
+      .m_row_valid(out_valid[0]), .m_row_ready(out_ready[0]), .m_row_data(out_data[0]), .m_row_info(out_info[0]),
+      .m_result_valid(near_valid), .m_result(result));
+  end else begin : g_no_near
+    assign {out_valid[0], row_ready[0], out_data[0], out_info[0]} =
+           {row_valid[0], out_ready[0], row_data[0], row_info[0]};
+    assign {near_rdata, near_valid, result, near_busy} = '0;
+  end
+
   logic unused_ok;
-  assign unused_ok = &{1'b0, out_zero[0]};
+  assign unused_ok = &{1'b0, out_zero[0], packet_valid, packet};
 endmodule

@@ -12,8 +12,10 @@
 //   db_ssd_admin        the processor with its firmware: admin commands, the controller's life
 //   db_ssd_reset, db_ssd_idle, db_ssd_stats
 //
-// Two taps, a packet a command: rows of the media on their way to the host (tap_read), rows of the host to the media or to
-// Compare (tap_write). What comes back must have the same rows in the same order. m_tap_cmd says before its first row what a packet belongs to, m_tap_end how its command ended.
+// Two taps, a packet a command: rows of the media on their way to the host (tap_read), rows of the host to the media or
+// to Compare (tap_write). What comes back must have the same rows in the same order, but for a near-storage command,
+// whose result comes back. m_tap_cmd and m_packet say before its first row what a packet belongs to, m_tap_end how its
+// command ended.
 // How a command travels: docs/ssd/theory.md. Wired straight, a tap has neither latency nor logic.
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
@@ -39,6 +41,7 @@ module db_ssd_core
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
+  parameter bit NEAR         = 1'b0,       ///< has near-storage commands: operators make results of tap_read's packets
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -57,6 +60,10 @@ module db_ssd_core
   output tap_cmd_t              m_tap_cmd,
   output logic                  m_tap_begin,       ///< pulse: a command begins, with or without a packet (m_tap_cmd)
   output logic [SLOT_W-1:0]     m_tap_begin_slot,
+  output logic                  m_packet_valid,    ///< pulse: the next packet of tap_read
+  output near_packet_t          m_packet,
+  input  logic                  s_near_valid,      ///< pulse, before the last row of a near-storage command's result
+  input  near_result_t          s_near,
   output logic                  m_tap_end_valid,   ///< pulse: a command has ended
   output slot_completion_t      m_tap_end,
   input  logic                  tap_idle,          ///< nothing is in the operators
@@ -103,8 +110,7 @@ module db_ssd_core
   assign {read_slot[RD_SQE], read_slot[RD_FW]} = '0;
 
   // ---- who asks whether a slot's command has been aborted
-  localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_ITEM = 5, ASK_AHEAD = 6,
-                 ASKERS = 7;
+  localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_ITEM = 5, ASK_AHEAD = 6, ASKERS = 7;
   logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
   logic [ASKERS-1:0]             ask_aborted;
   segment_user_t [1:0]           write_at;               // of the next TLPs to the host
@@ -131,12 +137,11 @@ module db_ssd_core
   db_ssd_silent #(.NUM_FN(NUM_FN)) i_silent (.clk, .control, .link_cfg, .silent);
 
   // ---- the host's side
-  logic               cmb_set_valid;
   logic [PLACE_W-1:0] cmb_set_place;
   cmb_window_t        cmb_set;
   logic [NUM_FN-1:0]  cmb_clear, cmb_base_invalid;
-  logic               bar_cq_valid, bar_cq_ready, bar_cc_valid, bar_cc_ready, own_valid, own_ready, cmb_valid,
-                      cmb_ready, link_write, bar_np_req, cmb_idle;
+  logic               cmb_set_valid, bar_cq_valid, bar_cq_ready, bar_cc_valid, bar_cc_ready, own_valid, own_ready,
+                      cmb_valid, cmb_ready, link_write, bar_np_req, cmb_idle;
   cq_t                bar_cq, own;
   cc_t                bar_cc, cmb_cpl;
   db_pcie_cmb #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .CMB_LOG2(CMB_LOG2)) i_cmb (
@@ -220,7 +225,7 @@ module db_ssd_core
   abort_found_t            abort_found;
   db_ssd_front #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
-    .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .ASKERS(ASKERS),
+    .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR), .ASKERS(ASKERS),
     .CMB_LOG2(CMB_LOG2)
   ) i_front (
     .clk, .rst, .ctrl_rst, .flr_rst, .control, .bus_master(link_cfg.bus_master[NUM_FN-1:0]), .s_reg_valid(reg_valid),
@@ -251,12 +256,9 @@ module db_ssd_core
   // ---- data
   axi_read_req_t [2:0] reader_req;   // [0] read engine, [1] Compare, [2] firmware
   axi_read_rsp_t [2:0] reader_rsp;
-  axi_write_req_t      engine_write_req;
-  axi_write_rsp_t      engine_write_rsp;
-  axi_write_req_t      media_write_req;
-  axi_write_rsp_t      media_write_rsp;
-  logic                store_valid, store_ready, store_done, store_err, store_busy, fw_may,
-                       fw_media_valid;
+  axi_write_req_t      engine_write_req, media_write_req;
+  axi_write_rsp_t      engine_write_rsp, media_write_rsp;
+  logic                store_valid, store_ready, store_done, store_err, store_busy, fw_may, fw_media_valid;
   store_cmd_t          store;
   logic [31:0]         store_data;
   // commands: [0] write engine, [1] firmware
@@ -289,7 +291,7 @@ module db_ssd_core
     .m_read_completion_ready(slot_completion_ready[1]), .m_read_completion(slot_completion[1]),
     .m_write_completion_valid(slot_completion_valid[2]), .m_write_completion_ready(slot_completion_ready[2]),
     .m_write_completion(slot_completion[2]), .m_ahead_valid, .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot,
-    .s_ended_valid, .s_ended_slot, .s_ended_err);
+    .s_ended_valid, .s_ended_slot, .s_ended_err, .m_packet_valid, .m_packet);
   assign m_ahead_rst = ctrl_rst;
   assign ask_slot[ASK_AHEAD] = s_ask_slot;
   assign m_aborted           = ask_aborted[ASK_AHEAD];
@@ -328,7 +330,7 @@ module db_ssd_core
   completion_busy_t completion_busy;
   logic [63:0]      coalesce_wake_us;
   db_ssd_completion #(
-    .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC)
+    .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .NEAR(NEAR)
   ) i_completion (
     .clk, .por_rst, .rst, .ctrl_rst, .msix_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid,
     .int_vec_cfg, .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx),
@@ -342,8 +344,8 @@ module db_ssd_core
     .s_reg_ready(msix_reg_ready), .s_reg(msix_reg), .s_reg_rvalid(msix_reg_rvalid), .s_reg_rdata(msix_reg_rdata),
     .m_post_valid(post_valid), .m_post_ready(post_ready), .m_post(post), .intx, .m_retired_valid(retired_valid),
     .m_retired(retired), .cmds_unread, .m_error_valid(error_valid), .m_error_ready(error_ready), .m_error(error),
-    .smart, .busy(completion_busy), .wake_us(coalesce_wake_us), .stat_data(stat.data), .stat_cqe(stat.cqe),
-    .stat_irq(stat.irq));
+    .smart, .s_near_valid, .s_near, .busy(completion_busy), .wake_us(coalesce_wake_us), .stat_data(stat.data),
+    .stat_cqe(stat.cqe), .stat_irq(stat.irq));
 
   // Commands that end in decode have not begun for operators. One of the two at a time.
   assign m_tap_end_valid = (slot_completion_valid[2:1] & slot_completion_ready[2:1]) != '0;

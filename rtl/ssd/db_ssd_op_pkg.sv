@@ -7,6 +7,13 @@
 package db_ssd_op_pkg;
   import db_nvme_pkg::*;
 
+  // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
+  // Vendor specific I/O commands.
+  localparam logic [7:0] OPC_NEAR = 8'h82;  // near-storage command (docs/csd/near-storage.md)
+  // Vendor specific statuses, of the command specific ones.
+  localparam logic [7:0] SC_RESULT_TOO_LARGE = 8'hc0;  // of a near-storage command: its result buffer is too small
+  // ---- end of what is made
+
   typedef struct packed {
     // what decode checks
     logic known;          // the controller has this command; else Invalid Opcode
@@ -28,6 +35,7 @@ package db_ssd_op_pkg;
     logic zero;           // the media zeroes a stretch by itself
     logic uncorrectable;  // reads of the stretch fail until it is written
     logic flush;          // the media makes durable what it holds
+    logic computes;       // operators make a result of the media's data; the host gets that (docs/csd/near-storage.md)
     logic firmware;       // the firmware does it: several functions, reservations
     // what a success counts as in the SMART / Health log
     logic counts_read;
@@ -35,9 +43,9 @@ package db_ssd_op_pkg;
   } op_desc_t;
 
   // uncorrectable: the media can do what Write Uncorrectable asks for; not every memory can. reservations: a namespace may
-  // be that of several functions.
+  // be that of several functions. near: there are operators for near-storage commands.
   function automatic op_desc_t op_desc(input logic [7:0] opcode, input bit uncorrectable = 1'b0,
-                                       input bit reservations = 1'b0);
+                                       input bit reservations = 1'b0, input bit near = 1'b0);
     unique case (opcode)
       OPC_READ:         return '{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1, to_host: 1'b1,
                                  read_engine: 1'b1, counts_read: 1'b1, default: 1'b0};
@@ -55,6 +63,8 @@ package db_ssd_op_pkg;
       OPC_DSM:          return '{known: 1'b1, modifies: 1'b1, from_host: 1'b1, write_engine: 1'b1, ranges: 1'b1,
                                  default: 1'b0};
       OPC_FLUSH:        return '{known: 1'b1, any_namespace: 1'b1, write_engine: 1'b1, flush: 1'b1, default: 1'b0};
+      OPC_NEAR:         return !near ? '0 : op_desc_t'{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1,
+                                 to_host: 1'b1, read_engine: 1'b1, computes: 1'b1, counts_read: 1'b1, default: 1'b0};
       OPC_RESV_REGISTER, OPC_RESV_REPORT, OPC_RESV_ACQUIRE, OPC_RESV_RELEASE:
                         return !reservations ? '0 : op_desc_t'{known: 1'b1, firmware: 1'b1, default: 1'b0};
       default:          return '0;

@@ -15,12 +15,13 @@ pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: E402
 
 NUM_NS = 6
+PARAMS = {"NUM_NS": NUM_NS, "NEAR": 1}
 NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4"}
 """What db_csd is tested with where no width matters: half the AES to build and to simulate. A soak has the same."""
 
 
 def csd(make_drive: MakeDrive, queues: int = 2, **options: Any) -> Driver:
-    drive = make_drive(top="db_csd", **{"params": {"NUM_NS": NUM_NS}, **NARROW, **options})
+    drive = make_drive(top="db_csd", **{"params": PARAMS, **NARROW, **options})
     drive.start(queues=queues, entries=64)
     return drive
 

@@ -27,8 +27,17 @@ TOPS: dict[str, list[dict[str, int]]] = {
         {"N_DRIVES": 2, "STREAM_W": 256, "DATA_W": 128},
         {"N_DRIVES": 3, "STREAM_W": 512, "BUFFER_LOG2": 20},
     ],  # fmt: skip
-    "db_vcsd": [{"DATA_W": 256}, {"DATA_W": 512, "NUM_SSD": 4, "STRIPE": 1}, {"DATA_W": 128, "NUM_SSD": 1}],
-    "db_csd": [{"DATA_W": 256}, {"DATA_W": 512, "NUM_NS": 4}, {"DATA_W": 128, "SHA_CORES": 0, "CRC32C": 0}],
+    "db_vcsd": [
+        {"DATA_W": 256},
+        {"DATA_W": 512, "NUM_SSD": 4, "STRIPE": 1, "NEAR": 1},
+        {"DATA_W": 128, "NUM_SSD": 1},
+    ],
+    "db_csd": [
+        {"DATA_W": 256},
+        {"DATA_W": 256, "NUM_FN": 17, "NUM_QP": 168, "NUM_NS": 20, "NEAR": 1, "NEAR_CELLS": 32},
+        {"DATA_W": 512, "NUM_NS": 4, "NEAR": 1},
+        {"DATA_W": 128, "SHA_CORES": 0, "CRC32C": 0},
+    ],
     "db_axi_fifo": [
         {"DATA_W": 128},
         {"DATA_W": 256, "BYPASS": 0, "BLOCK_BYTES": 0},

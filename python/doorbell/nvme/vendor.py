@@ -26,6 +26,27 @@ class VendorOpc(IntEnum):
     BIND = 0xC8
     VIRTUAL_DRIVE = 0xCC  # of db_vcsd
     SSD = 0xD0  # of db_vcsd: who has an SSD
+    LOAD_PROGRAM = 0xD5  # of a near-storage command; where there are operators for these
+
+
+class VendorIoOpc(IntEnum):
+    """Vendor specific I/O commands."""
+
+    NEAR = 0x82  # near-storage command (docs/csd/near-storage.md)
+
+
+class VendorStatus(IntEnum):
+    """Vendor specific statuses, of the command specific ones."""
+
+    RESULT_TOO_LARGE = 0xC0  # of a near-storage command: its result buffer is too small
+
+
+class NearOperator(IntEnum):
+    """What a program of near-storage commands does: byte 0 of it."""
+
+    NONE = 0
+    GREP = 1
+    AGGREGATE = 2
 
 
 class VirtualDrive(IntEnum):
@@ -94,3 +115,4 @@ FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators
 FW_EXTENTS = 0x90000100  # regs/db_vcsd.rdl, of db_vcsd
 FW_SSDS = 0x90000200  # regs/db_vcsd_ssds.rdl, of db_vcsd
+FW_NEAR = 0x90000400  # regs/db_csd_near.rdl, where there are operators for near-storage commands

@@ -15,7 +15,8 @@ module db_ssd_completion
   parameter int NUM_QP   = 32,   ///< I/O queue pairs, 1..254
   parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
   parameter int NUM_VEC  = 33,   ///< MSI-X vectors of the PF, 1..256
-  parameter int VF_VEC   = 8     ///< of each VF: a power of two, 1..32
+  parameter int VF_VEC   = 8,    ///< of each VF: a power of two, 1..32
+  parameter bit NEAR     = 1'b0  ///< has near-storage commands
 ) (
   input  logic                   clk,
   input  logic                   rst,
@@ -42,6 +43,9 @@ module db_ssd_completion
   output logic [SLOT_W-1:0]      done_slot,
   input  logic                   done_aborted,
   input  logic [1:0]             media_err,      ///< pulse: [0] read engine, [1] write engine
+  /// What a near-storage command came to, before its completion.
+  input  logic                   s_near_valid,
+  input  near_result_t           s_near,
   /// The firmware's: completions of admin commands, writes to the host.
   input  logic                   s_admin_valid,
   output logic                   s_admin_ready,
@@ -91,10 +95,10 @@ module db_ssd_completion
   cqe_post_t cqe;
   logic      cq_irq_valid, cq_irq_ready, irq_valid, irq_ready, coalesce_idle;
   irq_t      cq_irq, irq;
-  db_ssd_completion_collect #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_collect (
+  db_ssd_completion_collect #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .NEAR(NEAR)) i_collect (
     .clk, .rst(ctrl_rst), .rst_counters(por_rst), .s_ctx_valid, .s_ctx_slot, .s_ctx, .s_slot_valid, .s_slot_ready,
     .s_slot,
-    .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin,
+    .s_near_valid, .s_near, .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin,
     .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
     .m_finished(finished), .m_error_valid, .m_error_ready, .m_error, .media_err, .smart);
   db_ssd_cq #(

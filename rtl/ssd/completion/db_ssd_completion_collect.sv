@@ -9,7 +9,8 @@ module db_ssd_completion_collect
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int NUM_FN   = 1,                   ///< functions, 1..17: with several the firmware ends some by slot
-  parameter int NUM_CMDS = 128                  ///< command slots, 2..256
+  parameter int NUM_CMDS = 128,                 ///< command slots, 2..256
+  parameter bit NEAR     = 1'b0                 ///< has near-storage commands
 ) (
   input  logic                   clk,
   input  logic                   rst,
@@ -22,6 +23,9 @@ module db_ssd_completion_collect
   input  logic [2:0]             s_slot_valid,
   output logic [2:0]             s_slot_ready,
   input  slot_completion_t [2:0] s_slot,
+  /// What a near-storage command came to.
+  input  logic                   s_near_valid,
+  input  near_result_t           s_near,
   /// Pulse: one of them has been taken; was its command aborted (db_ssd_abort)? In the same cycle.
   output logic                   done_valid,
   output logic [SLOT_W-1:0]      done_slot,
@@ -51,6 +55,7 @@ module db_ssd_completion_collect
   completion_t full_q;
 
   typedef struct packed {  // of a slot's context, what is read here
+    logic             computes;
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
@@ -60,14 +65,26 @@ module db_ssd_completion_collect
     logic             counts_read, counts_write;
   } kept_t;
   kept_t                    kept, ctx;
-  logic [$bits(kept_t)-1:0] ctx_rdata;
-  assign kept = '{fn: s_ctx.fn, sqid: s_ctx.sqid, cid: s_ctx.cid, nsid: s_ctx.nsid, slba: s_ctx.slba,
-                  sectors: s_ctx.bytes[31:9], counts_read: s_ctx.desc.counts_read,
+  localparam int KEPT_W = $bits(kept_t) - int'(!NEAR);
+  logic [KEPT_W-1:0]        ctx_rdata;
+  assign kept = '{computes: s_ctx.desc.computes, fn: s_ctx.fn, sqid: s_ctx.sqid, cid: s_ctx.cid,
+                  nsid: s_ctx.nsid, slba: s_ctx.slba, sectors: s_ctx.bytes[31:9], counts_read: s_ctx.desc.counts_read,
                   counts_write: s_ctx.desc.counts_write};
-  db_ram_sdp #(.WIDTH($bits(kept_t)), .DEPTH(NUM_CMDS)) i_ctx (
-    .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(kept), .re(!out_q), .raddr(slot_sel.slot[AW-1:0]),
-    .rdata(ctx_rdata));
+  db_ram_sdp #(.WIDTH(KEPT_W), .DEPTH(NUM_CMDS)) i_ctx (
+    .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(kept[KEPT_W-1:0]), .re(!out_q),
+    .raddr(slot_sel.slot[AW-1:0]), .rdata(ctx_rdata));
   assign ctx = kept_t'(ctx_rdata);
+  status_t     ended;                // with what the operators say, and dword 0
+  logic [31:0] dw0;
+  if (NEAR) begin : g_near
+    db_ssd_near_results #(.NUM_CMDS(NUM_CMDS)) i_near (
+      .clk, .s_valid(s_near_valid), .s_result(s_near), .look(!out_q), .look_slot(slot_sel.slot),
+      .computes(ctx.computes), .s_status(slot_q.status), .m_status(ended), .m_dw0(dw0));
+  end else begin : g_no_near
+    logic unused_ok;
+    assign {ended, dw0} = {slot_q.status, 32'd0};
+    assign unused_ok     = &{1'b0, s_near_valid, s_near, ctx.computes, kept.computes};
+  end
 
   assign by_slot = NUM_FN > 1 && s_admin.io;
   assign req = {s_admin_valid, s_slot_valid};
@@ -98,7 +115,7 @@ module db_ssd_completion_collect
   end
 
   logic failed, first_q;
-  assign failed     = slot_q.status != '0;
+  assign failed     = ended != '0;
   // Its end is final in its first cycle here.
   assign done_valid = out_q && first_q && !admin_q;
   assign done_slot  = slot_q.slot;
@@ -110,8 +127,8 @@ module db_ssd_completion_collect
   assign m_finished.drop  = drop;
   assign m_finished.slot  = slot_q.slot;
   assign m_finished.completion = admin_q ? full_q :
-                                 '{io: 1'b0, fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status,
-                                   dw0: 32'd0};
+                                 '{io: 1'b0, fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: ended,
+                                   dw0: dw0};
   always_ff @(posedge clk) begin
     first_q <= !out_q;
     if (!out_q) begin
@@ -123,7 +140,7 @@ module db_ssd_completion_collect
     if (m_error_ready) m_error_valid <= 1'b0;
     if (out_q && first_q && !admin_q && !drop && failed && !m_error_valid) begin
       m_error_valid <= 1'b1;
-      m_error       <= '{sqid: ctx.sqid, cid: ctx.cid, status: slot_q.status, nsid: ctx.nsid, lba: ctx.slba};
+      m_error       <= '{sqid: ctx.sqid, cid: ctx.cid, status: ended, nsid: ctx.nsid, lba: ctx.slba};
     end
     if (rst) begin
       out_q         <= 1'b0;

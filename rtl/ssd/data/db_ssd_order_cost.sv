@@ -8,7 +8,9 @@
 module db_ssd_order_cost
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
-  parameter bit AHEAD = 1'b0   ///< what the media does alone is marked as what moves user data
+  /// what the media does alone is marked as what moves user data; else a near-storage command is not: its segments do not
+  /// say what the media has given
+  parameter bit AHEAD = 1'b0
 ) (
   input  logic         clk,
   input  logic         rst,            ///< all have weight 1; 32 cycles
@@ -58,7 +60,8 @@ module db_ssd_order_cost
   end
   always_ff @(posedge clk) begin
     entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot,
-                       user_data: s_cmd.desc.user_data || (AHEAD && (s_cmd.desc.flush || s_cmd.desc.zero)),
+                       user_data: AHEAD ? s_cmd.desc.user_data || s_cmd.desc.flush || s_cmd.desc.zero
+                                        : s_cmd.desc.user_data && !s_cmd.desc.computes,
                        cost: stretches[COST_W-1:0], step: '0};
     if (stretches == '0)               entry_q.cost <= COST_W'(1);
     else if (stretches >= 32'd1 << COST_W) entry_q.cost <= MOST;

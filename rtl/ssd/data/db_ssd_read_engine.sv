@@ -3,13 +3,13 @@
 //
 // A command goes two ways at once: its PRPs are walked into segments of host memory, and its data is requested from
 // the media. Both run ahead over following commands; db_pcie_write brings segments and data together and sends them.
-// Verify has data but no segments: db_ssd_verify swallows its rows.
+// Verify has data but no segments: db_ssd_verify swallows its rows. A near-storage command has segments for its result.
 // With room for every command that has a slot s_cmd_ready never falls: whatever the media or the link do, no command of
 // another engine waits in decode behind one of this.
 // Latency: command to AR 2 cycles, to its first segment 5. Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_read_engine
-  import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int DATA_W    = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W    = 40,     ///< bits of a media address
@@ -57,6 +57,8 @@ module db_ssd_read_engine
   output logic              m_completion_valid,
   input  logic              m_completion_ready,
   output slot_completion_t  m_completion,
+  output logic              m_packet_valid, ///< pulse: rows of a Read or near-storage command will come, in this order
+  output near_packet_t      m_packet,
   output logic              media_err       ///< pulse: a command met a media error
 );
   // ---- to the walker (Read) and to the media (both)
@@ -79,9 +81,15 @@ module db_ssd_read_engine
   end
   assign s_cmd_ready = walk_room && read_room;
   assign push        = s_cmd_valid && s_cmd_ready;
+  near_args_t  args;
+  logic [31:0] host_bytes;
+  assign args           = near_args_t'(s_cmd.ns_blocks[$bits(near_args_t)-1:0]);
+  assign host_bytes     = s_cmd.desc.computes ? 32'(args.result) : s_cmd.bytes;
+  assign m_packet_valid = push && s_cmd.desc.to_host;
+  assign m_packet       = '{computes: s_cmd.desc.computes, slot: s_cmd.slot, place: fn_place(s_cmd.fn), args: args};
   db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.to_host), .s_ready(walk_room),
-    .s_data({s_cmd.fn, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, s_cmd.bytes, s_cmd.slot}), .m_valid(walk_valid),
+    .s_data({s_cmd.fn, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, host_bytes, s_cmd.slot}), .m_valid(walk_valid),
     .m_ready(walk_ready), .m_data({walk, walk_slot}), .level(walk_level));
   db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(ROOM)) i_read (
     .clk, .rst, .s_valid(push), .s_ready(read_room),

@@ -18,6 +18,7 @@
 //   a host that may not, by a reservation (Base 2.0, 8.19)         Reservation Conflict
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
 //   user data beyond MDTS; Write with a directive                  Invalid Field
+//   near-storage command: bytes of data or result, reserved bits   Invalid Field
 //   user data of a locked namespace                                Access Denied
 //
 // Both engines have room for every command that has a slot, so no entry ever waits for one of them: neither a Read
@@ -30,7 +31,8 @@ module db_ssd_decode
   parameter int NUM_FN        = 1,    ///< functions, 1..17: their admin queues are the first so many
   parameter int NUM_NS        = 1,    ///< namespaces, 1..64: NSIDs are 1..NUM_NS
   parameter bit UNCORRECTABLE = 1'b0, ///< has Write Uncorrectable
-  parameter bit SGL           = 1'b0  ///< takes SGLs
+  parameter bit SGL           = 1'b0, ///< takes SGLs
+  parameter bit NEAR          = 1'b0  ///< has near-storage commands
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -110,7 +112,7 @@ module db_ssd_decode
   assign sqe         = s_sqe.sqe;
   assign is_admin    = is_admin_queue(s_sqe.sqid, NUM_FN);
   assign drop        = s_sqe.err && (NUM_FN == 1 || is_admin);
-  assign op          = op_desc(sqe.opc, UNCORRECTABLE, NUM_FN > 1);
+  assign op          = op_desc(sqe.opc, UNCORRECTABLE, NUM_FN > 1, NEAR);
   assign s_sqe_ready = drop || (is_admin ? !m_admin_valid && !held : !s1_valid_q && !(op.firmware && m_admin_valid));
   assign take        = s_sqe_valid && s_sqe_ready;
 
@@ -135,6 +137,12 @@ module db_ssd_decode
   end
 
   // ---- stage 1: operation, namespace, end of the extent
+  // So many bytes, at least 1, are more than NLB's blocks have.
+  function automatic logic beyond_blocks(input logic [31:0] bytes, input logic [15:0] nlb, input logic lba4k);
+    logic [31:0] last;
+    last = bytes - 32'd1;
+    return (lba4k ? last >> 12 : last >> 9) > 32'(nlb);
+  endfunction
   typedef struct packed {
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
@@ -151,6 +159,8 @@ module db_ssd_decode
     logic             sgl;
     op_desc_t         op;
     logic             directive;
+    logic [1:0]       near_bad;  // near-storage: a size is wrong with blocks of [0] 512, [1] 4096 bytes
+    near_args_t       near_args;
     logic             no_work;   // ends here: neither engine has anything to do
     logic [64:0]      lba_end;   // SLBA + NLB + 1
     logic             ns_in_range;  // 1..NUM_NS
@@ -193,6 +203,15 @@ module db_ssd_decode
     s1_d.bad_field = sqe.fuse != '0 || (SGL ? sqe.psdt == 2'd3 : sqe.psdt != '0);
     s1_d.sgl       = SGL && sqe.psdt != '0;
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
+    if (NEAR && s1_d.op.computes) begin
+      s1_d.near_args = '{data: sqe.cdw13[NEAR_BYTES_W-1:0], result: sqe.cdw14[NEAR_BYTES_W-1:0],
+                        number: sqe.cdw15[NEAR_PROGRAMS_LOG2-1:0], phase: sqe.cdw15[31:16]};
+      s1_d.near_bad  = {2{sqe.cdw13 == '0 || sqe.cdw14 == '0 || sqe.cdw14[5:0] != '0 ||
+                         sqe.cdw15[15:NEAR_PROGRAMS_LOG2] != '0}};
+      for (int i = 0; i < 2; i++)
+        if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1))
+          s1_d.near_bad[i] = 1'b1;
+    end
     s1_d.no_work   = !s1_d.op.read_engine && !s1_d.op.firmware &&
                      (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
@@ -222,7 +241,7 @@ module db_ssd_decode
   // ---- stage 2: the verdict, the slot, out
   status_t     verdict;
   logic [63:0] slba;
-  logic        beyond_mdts, beyond_end, lba4k_q;
+  logic        beyond_mdts, beyond_end, bad_size, lba4k_q;
   logic [1:0]  to_tap_q;         // with m_ctx: it sends a packet to the host, [1] from the host
   logic        end_valid_q;      // a completion, one cycle before it comes out
   slot_completion_t end_q;
@@ -232,6 +251,7 @@ module db_ssd_decode
                                   : (s1_q.nlb >> 3 >> (MDTS_LOG2 - 12)) != '0;
   assign beyond_end  = s1_q.op.has_lba && s1_q.lba_end > {1'b0, s1_q.blocks};
 
+  assign bad_size    = (s1_q.op.user_data && beyond_mdts) || (NEAR && s1_q.near_bad[s1_q.lba4k]);
   assign held        = NUM_FN > 1 && s1_valid_q && s1_q.op.firmware;
 
   always_comb begin
@@ -242,7 +262,7 @@ module db_ssd_decode
     m_cmd.fua      = s1_q.fua;
     m_cmd.lba4k    = s1_q.lba4k;
     m_cmd.media_addr = s1_q.base + (s1_q.lba4k ? slba << 12 : slba << 9);
-    m_cmd.ns_blocks = s1_q.blocks;
+    m_cmd.ns_blocks = NEAR && s1_q.op.computes ? 64'(s1_q.near_args) : s1_q.blocks;
     m_cmd.sgl      = s1_q.sgl;
     m_cmd.prp1     = s1_q.prp1;
     m_cmd.prp2     = s1_q.prp2;
@@ -262,11 +282,11 @@ module db_ssd_decode
       verdict = s1_q.gate == NS_LATER ? COME_AGAIN : s1_q.gate == NS_FORMATTING ? FORMATTING : NS_NOT_READY;
     else if (s1_q.conflict)                                         verdict = CONFLICT;
     else if (beyond_end)                                            verdict = LBA_RANGE;
-    else if ((s1_q.op.user_data && beyond_mdts) || s1_q.directive)  verdict = INVALID_FIELD;
+    else if (bad_size || s1_q.directive)                            verdict = INVALID_FIELD;
     else if (s1_q.op.modifies && s1_q.read_only && !s1_q.no_work)   verdict = PROTECTED;
     else if (s1_q.op.user_data && s1_q.locked)                      verdict = ACCESS_DENIED;
     else                                                            verdict = OK;
-    failed = s1_q.refused || s1_q.aborted || beyond_end || (s1_q.op.user_data && beyond_mdts);
+    failed = s1_q.refused || s1_q.aborted || beyond_end || bad_size;
   end
 
   // The slot does not wait for the verdict.

@@ -27,6 +27,7 @@ module db_ssd_front
   parameter int NUM_NS   = 1,    ///< namespaces, 1..64
   parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
   parameter bit SGL      = 1'b0, ///< takes SGLs
+  parameter bit NEAR     = 1'b0, ///< has near-storage commands
   parameter int ASKERS   = 6,    ///< ports of s_slot
   parameter int CMB_LOG2 = 0     ///< log2 of the bytes of a function's Controller Memory Buffer; 0: there is none
 ) (
@@ -222,7 +223,7 @@ module db_ssd_front
   db_tag_pool #(.N(NUM_CMDS)) i_slots (
     .clk, .rst(ctrl_rst), .alloc_valid(slot_valid), .alloc_ready(slot_ready), .alloc_tag(slot),
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
-  db_ssd_decode #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL)) i_decode (
+  db_ssd_decode #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR)) i_decode (
     .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe),
     .s_abort(sqe_abort),
     .s_slot_valid(slot_valid),

@@ -17,7 +17,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from structs import layout
 
-READ, WRITE, COMPARE, VERIFY = 0x02, 0x01, 0x05, 0x0C
+READ, WRITE, COMPARE, VERIFY, NEAR = 0x02, 0x01, 0x05, 0x0C, 0x82
+INVALID_FIELD, TOO_LARGE = 0x4002, 0x1C0
 OTHERS = (0x00, 0x08, 0x09, 0x7F)
 DECODE, RD, WR, ADMIN = range(4)
 LATENCY, PERIOD = 1, 2
@@ -28,6 +29,7 @@ SLOT = layout("db_ssd_pkg", "slot_completion_t")
 COMPLETION = layout("db_ssd_pkg", "completion_t")
 FINISHED = layout("db_ssd_pkg", "finished_t")
 ERROR = layout("db_ssd_pkg", "error_log_t")
+RESULT = layout("db_ssd_pkg", "near_result_t")
 SMART = layout("db_ssd_pkg", "smart_counters_t")
 COUNTERS = {"rd": "read_cmds", "wr": "write_cmds", "rd_sectors": "read_sectors", "wr_sectors": "write_sectors"}
 
@@ -43,7 +45,10 @@ class Command:
     bytes: int
 
     def bits(self) -> int:
-        desc = {"counts_read": self.opcode in (READ, COMPARE, VERIFY), "counts_write": self.opcode == WRITE}
+        desc = {
+            "counts_read": self.opcode in (READ, COMPARE, VERIFY, NEAR), "counts_write": self.opcode == WRITE,
+            "computes": self.opcode == NEAR,
+        }  # fmt: skip
         return CTX.pack(
             desc=desc, fn=self.fn, sqid=self.sqid, cid=self.cid, nsid=self.nsid, slba=self.slba, bytes=self.bytes
         )
@@ -78,6 +83,7 @@ class Bench:
         self.offered = [False] * 4
         self.inside: deque[tuple[int, Done]] = deque()
         self.ctx: deque[tuple[int, Command]] = deque()
+        self.near: deque[tuple[int, ...]] = deque()
         self.free = list(range(self.num_cmds))
         self.order: list[int] = []
         self.outs: list[int] = []
@@ -96,6 +102,8 @@ class Bench:
             "s_ctx_valid",
             "s_ctx_slot",
             "s_ctx",
+            "s_near_valid",
+            "s_near",
             "s_slot_valid",
             "s_slot",
             "s_admin_valid",
@@ -135,12 +143,21 @@ class Bench:
             await self.step()
         slot = self.free.pop(r.randrange(len(self.free)))
         if opcode is None:
-            opcode = r.choice((READ, WRITE, COMPARE, VERIFY, *OTHERS))
+            opcode = r.choice((READ, WRITE, COMPARE, VERIFY, NEAR, NEAR, *OTHERS))
         c = self.random_command(opcode)
         self.ctx.append((slot, c))
         while self.ctx:
             await self.step()
-        self.queues[source].append(Done(source, slot, status, c, (c.fn, c.sqid, c.cid, status, 0)))
+        dw0, end = 0, status
+        if opcode == NEAR:  # what operators say counts where nothing else went wrong
+            none, too_large, found = r.random() < 0.2, r.random() < 0.3, r.getrandbits(21)
+            self.near.append((slot, int(none), int(too_large), found))
+            while self.near:
+                await self.step()
+            if status == 0:
+                end = INVALID_FIELD if none else TOO_LARGE if too_large else 0
+                dw0 = 0 if none else found
+        self.queues[source].append(Done(source, slot, status, c, (c.fn, c.sqid, c.cid, end, dw0)))
 
     async def step(self) -> None:
         d, rng = self.dut, self.rng
@@ -148,6 +165,9 @@ class Bench:
         if self.ctx:
             slot, c = self.ctx.popleft()
             d.s_ctx_slot.value, d.s_ctx.value = slot, c.bits()
+        d.s_near_valid.value = int(bool(self.near))
+        if self.near:
+            d.s_near.value = RESULT.pack(dict(zip(RESULT, self.near.popleft(), strict=True)))
         slots = 0
         for i in range(4):
             self.offered[i] = bool(self.queues[i]) and (self.offered[i] or rng.random() < self.rate)
@@ -214,9 +234,9 @@ class Bench:
         c = done.command
         if c is None:
             return
-        if done.status:
-            self.failed.append((c.sqid, c.cid, done.status, c.nsid, c.slba))
-        elif c.opcode in (READ, COMPARE, VERIFY):
+        if status := done.full[3]:
+            self.failed.append((c.sqid, c.cid, status, c.nsid, c.slba))
+        elif c.opcode in (READ, COMPARE, VERIFY, NEAR):
             self.want.update(rd=1, rd_sectors=c.bytes // 512)
         elif c.opcode == WRITE:
             self.want.update(wr=1, wr_sectors=c.bytes // 512)
@@ -332,5 +352,6 @@ async def fair_and_fast(dut: Any) -> None:
 @pytest.mark.parametrize("num_cmds", [4, 128])
 def test_db_ssd_completion_collect(num_cmds: int) -> None:
     bench.run(
-        __file__, "db_ssd_completion_collect", {"NUM_CMDS": num_cmds, "NUM_FN": 3}, env={"NUM_CMDS": str(num_cmds)}
-    )
+        __file__, "db_ssd_completion_collect", {"NUM_CMDS": num_cmds, "NUM_FN": 3, "NEAR": 1},
+        env={"NUM_CMDS": str(num_cmds)},
+    )  # fmt: skip

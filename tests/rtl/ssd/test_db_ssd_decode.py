@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_decode against a model of I/O command checks written from NVMe Base 2.0 and NVM Command Set 1.0."""
+"""db_ssd_decode against a model of I/O command checks written from NVMe Base 2.0 and NVM Command Set 1.0,
+of near-storage commands from docs/csd/near-storage.md."""
 
 from __future__ import annotations
 
@@ -19,11 +20,13 @@ FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05,
 WRITE_UNCOR = 0x04
 OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH)
 OPS += (WRITE_UNCOR,) if os.environ.get("UNCORRECTABLE") == "1" else ()
+NEAR = 0x82
+OPS += (NEAR,) if os.environ.get("NEAR") == "1" else ()
 RESERVATIONS = (0x0D, 0x0E, 0x11, 0x15) if int(os.environ.get("NUM_FN", "1")) > 1 else ()
-READ_ENGINE = (READ, VERIFY)
-READ_GROUP = (READ, VERIFY, COMPARE)  # of Base 2.0, "Command Behavior in the Presence of a Reservation"
-USER_DATA = (READ, WRITE, COMPARE)
-WITH_FUA = (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY)  # those whose CDW12 has it
+READ_ENGINE = (READ, VERIFY, NEAR)
+READ_GROUP = (READ, VERIFY, COMPARE, NEAR)  # of Base 2.0, "Command Behavior in the Presence of a Reservation"
+USER_DATA = (READ, WRITE, COMPARE, NEAR)
+WITH_FUA = (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY, NEAR)  # those whose CDW12 has it
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
 ACCESS_DENIED = DNR | 0x286
@@ -38,12 +41,13 @@ IO = NUM_FN  # the first I/O queue
 SGL = os.environ.get("SGL") == "1"
 
 
-def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0) -> int:
-    """A submission queue entry as a 512-bit number. rest: bits for the dwords that decode has no use for."""
+def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0, more=None) -> int:
+    """A submission queue entry as a 512-bit number. rest: bits for the dwords that decode has no use for, and for 13 to
+    15, unless more has these."""
     dw0 = opc | fuse << 8 | psdt << 14 | cid << 16
     prps = (prp1 & M32, prp1 >> 32, prp2 & M32, prp2 >> 32)
     spare = [rest >> 32 * i & M32 for i in range(7)]
-    words = [dw0, nsid, *spare[:4], *prps, cdw10, cdw11, cdw12, *spare[4:]]
+    words = [dw0, nsid, *spare[:4], *prps, cdw10, cdw11, cdw12, *(more or spare[4:])]
     return sum(w << 32 * i for i, w in enumerate(words))
 
 
@@ -59,7 +63,7 @@ class Model:
         dw = [entry >> 32 * i & M32 for i in range(16)]
         opc, psdt, nsid = dw[0] & 0xFF, dw[0] >> 14 & 3, dw[1]
         slba, blocks = dw[11] << 32 | dw[10], (dw[12] & 0xFFFF) + 1
-        has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY) or (opc == WRITE_UNCOR and opc in OPS)
+        has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY) or (opc in (WRITE_UNCOR, NEAR) and opc in OPS)
         in_range = 1 <= nsid <= len(self.ns)
         active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
         place = (place_of(fn, NUM_FN) or 0) if NUM_FN > 1 else 0
@@ -101,6 +105,11 @@ class Model:
                 return LBA_RANGE
             if opc in USER_DATA and count > MDTS:
                 return INVALID_FIELD
+            length, room = dw[13], dw[14]
+            if opc == NEAR and not (1 <= length <= count and 64 <= room <= count and room % 64 == 0):
+                return INVALID_FIELD
+            if opc == NEAR and dw[15] >> 2 & 0x3FFF:
+                return INVALID_FIELD
             if opc == WRITE and dw[12] >> 20 & 15:
                 return INVALID_FIELD
             if (opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR) or deallocates) and self.read_only >> (nsid - 1) & 1:
@@ -121,7 +130,9 @@ class Model:
             fua=fua,
             lba4k=int(lba4k),
             media_addr=base + (slba * block if has_lba else 0) & M64,
-            ns_blocks=size,
+            ns_blocks=ARGS.pack(data=dw[13], result=dw[14], number=dw[15] & 3, phase=dw[15] >> 16)
+            if opc == NEAR
+            else size,
             bytes=count,
             sgl=int(psdt > 0),
             prp1=dw[7] << 32 | dw[6],
@@ -139,6 +150,7 @@ ADMIN = layout("db_ssd_pkg", "admin_sqe_t")
 NAMESPACE = layout("db_ssd_pkg", "namespace_t")
 NS_ENTRY = layout("db_ssd_pkg", "ns_entry_t")
 DESC = layout("db_ssd_op_pkg", "op_desc_t")
+ARGS = layout("db_ssd_pkg", "near_args_t")
 
 
 def descriptor(opc: int) -> dict[str, int]:
@@ -151,10 +163,11 @@ def descriptor(opc: int) -> dict[str, int]:
         "known": True, "has_lba": opc not in (DSM, FLUSH), "any_namespace": opc == FLUSH,
         "has_fua": opc in WITH_FUA, "has_directive": opc == WRITE, "user_data": opc in USER_DATA,
         "modifies": opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR, DSM),
-        "to_host": opc == READ, "from_host": opc in (WRITE, COMPARE, DSM), "read_engine": opc in READ_ENGINE,
+        "to_host": opc in (READ, NEAR), "computes": opc == NEAR,
+        "from_host": opc in (WRITE, COMPARE, DSM), "read_engine": opc in READ_ENGINE,
         "write_engine": opc not in READ_ENGINE, "write": opc == WRITE, "compare": opc == COMPARE, "ranges": opc == DSM,
         "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "uncorrectable": opc == WRITE_UNCOR,
-        "counts_read": opc in (READ, COMPARE, VERIFY), "counts_write": opc == WRITE}  # fmt: skip
+        "counts_read": opc in (READ, COMPARE, VERIFY, NEAR), "counts_write": opc == WRITE}  # fmt: skip
     return {name: int(value) for name, value in fields.items()}
 
 
@@ -185,6 +198,12 @@ def random_entry(rng: random.Random, ns) -> int:
     cdw10, cdw11 = slba & M32, slba >> 32
     if opc == DSM:
         cdw10, cdw11 = rng.getrandbits(8), rng.getrandbits(3)
+    size = (nlb + 1) * (4096 if lba4k else 512)
+    near = [
+        rng.choice((size, size, rng.randint(1, size), 1, 0, size + 1, M32)),
+        rng.choice((size, size, 64, 64 * rng.randint(1, size // 64), 0, 32, size + 64, 1 << 31)),
+        rng.getrandbits(2) | rng.getrandbits(16) << 16 | (rng.randrange(4, 1 << 16) if rng.random() < 0.1 else 0),
+    ]
     rare = lambda bits: rng.getrandbits(bits) if rng.random() < 0.04 else 0  # noqa: E731
     return sqe(
         opc,
@@ -198,6 +217,7 @@ def random_entry(rng: random.Random, ns) -> int:
         cdw11,
         nlb | rng.getrandbits(2) << 30 | rare(4) << 20,
         rng.getrandbits(224),
+        near if opc == NEAR else None,
     )
 
 
@@ -472,6 +492,13 @@ async def edges(dut):
             (sqe(WRITE_UNCOR, cdw12=10_000), LBA_RANGE if WRITE_UNCOR in OPS else INVALID_OPCODE),
             (sqe(WRITE_UNCOR, nsid=M32), INVALID_FIELD if WRITE_UNCOR in OPS else INVALID_OPCODE),
         ]
+        size = 2 * MDTS // most
+        near_cases = [
+            ([size, size, 3], 0), ([1, 64, 3 | 0xFFFF << 16], 0), ([0, 64, 0], INVALID_FIELD),
+            ([size + 1, 64, 0], INVALID_FIELD), ([size, 0, 0], INVALID_FIELD), ([size, size + 64, 0], INVALID_FIELD),
+            ([size, 96, 0], INVALID_FIELD), ([size, 64, 4], INVALID_FIELD), ([size, 64, 1 << 15], INVALID_FIELD),
+        ]  # fmt: skip
+        cases += [(sqe(NEAR, cdw12=1, more=more), end if NEAR in OPS else INVALID_OPCODE) for more, end in near_cases]
         for entry, status in cases:  # the table is the second opinion on the model
             port, fields, _ = b.model.expect(0, IO, entry)
             assert fields.get("status", 0) == status, f"model: {port} {fields} for {entry:x}"
@@ -529,13 +556,13 @@ async def outputs_do_not_block_each_other(dut):
 
 
 @pytest.mark.parametrize(
-    ("num_fn", "num_ns", "uncorrectable", "sgl"),
-    [rare(1, 1, 0, 1), rare(1, 5, 0, 0), (1, 3, 1, 1), rare(3, 5, 0, 0), (17, 20, 0, 0)],
+    ("num_fn", "num_ns", "uncorrectable", "sgl", "near"),
+    [rare(1, 1, 0, 1, 0), rare(1, 5, 0, 0, 1), (1, 3, 1, 1, 1), rare(3, 5, 0, 0, 0), (17, 20, 0, 0, 1)],
 )
-def test_db_ssd_decode(num_fn, num_ns, uncorrectable, sgl):
+def test_db_ssd_decode(num_fn, num_ns, uncorrectable, sgl, near):
     run(
         __file__,
         "db_ssd_decode",
-        {"NUM_FN": num_fn, "NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable, "SGL": sgl},
-        env={"NUM_FN": str(num_fn), "UNCORRECTABLE": str(uncorrectable), "SGL": str(sgl)},
+        {"NUM_FN": num_fn, "NUM_NS": num_ns, "UNCORRECTABLE": uncorrectable, "SGL": sgl, "NEAR": near},
+        env={"NUM_FN": str(num_fn), "UNCORRECTABLE": str(uncorrectable), "SGL": str(sgl), "NEAR": str(near)},
     )

@@ -21,12 +21,12 @@ from structs import layout
 
 CMD = layout("db_ssd_pkg", "exec_cmd_t")
 WHOLE = layout("db_ssd_pkg", "cmd_t")
-READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR = range(8)
+READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR, NEAR = range(9)
 DESC = {
     READ: ("to_host", "read_engine"), VERIFY: ("read_engine",), WRITE: ("from_host", "write_engine", "write"),
     COMPARE: ("from_host", "write_engine", "compare"), DSM: ("from_host", "write_engine", "ranges"),
     WZERO: ("write_engine", "zero"), WFLUSH: ("write_engine", "flush"),
-    WUNCOR: ("write_engine", "uncorrectable"),
+    WUNCOR: ("write_engine", "uncorrectable"), NEAR: ("to_host", "read_engine", "computes"),
 }  # fmt: skip
 """What the engines read of a command's descriptor."""
 DNR = 1 << 14

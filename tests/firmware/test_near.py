@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Load Program, compiled for this machine: what it refuses, and which words it leaves in the hardware.
+
+All of the firmware but main and the hardware's functions; the registers of regs/db_csd_near.rdl are a stand-in that
+steps as they do. Programs and words are made here, from docs/csd/near-storage.md and what the operators take.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import random
+import struct
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from doorbell import build
+
+ROOT = Path(__file__).resolve().parents[2]
+FW = ROOT / "fw"
+LOAD, GET_LOG = 0xD5, 0x02
+OK, DATA_ERROR, BAD_OPCODE, BAD_FIELD, BAD_OFFSET = 0, 0x04, 0x4001, 0x4002, 0x4013
+GREP, AGGREGATE = 1, 2
+FOLD, WHERE, WITHOUT = 1, 2, 4
+NUMBERS, MOST_WORDS = 4, 256
+
+# 64-bit fields tell what was written, once each, from what was not.
+REGISTERS = """
+#ifndef REGISTERS_H
+#define REGISTERS_H
+#include <stdint.h>
+#include "db_csd_near.h"
+struct near_registers { uint64_t CAPS, PROGRAM, WORD; };
+struct near_registers* near_registers(void);
+#define NEAR near_registers()
+#endif
+"""
+STAND_IN = """
+#include <string.h>
+#include "dispatch/dispatcher.h"
+#include "dispatch/life.h"
+#include "hw/registers.h"
+
+#define NOTHING_WRITTEN UINT64_MAX
+uint32_t caps, words[32][4][256], changes, trace[4096];  // trace: where each word went
+static uint32_t at, which, place;
+static struct near_registers registers = {0, NOTHING_WRITTEN, NOTHING_WRITTEN};
+
+struct near_registers* near_registers(void)
+{
+    if (registers.PROGRAM != NOTHING_WRITTEN) {
+        at = registers.PROGRAM & 255, which = registers.PROGRAM >> 8 & 3, place = registers.PROGRAM >> 16 & 31;
+    }
+    if (registers.WORD != NOTHING_WRITTEN) {
+        words[place][which][at] = (uint32_t)registers.WORD;
+        trace[changes++ % 4096] = place << 16 | which << 8 | at;
+        at = (at + 1) & 255;
+    }
+    registers = (struct near_registers){caps, NOTHING_WRITTEN, NOTHING_WRITTEN};
+    return &registers;
+}
+
+uint8_t host[1 << 16];
+uint32_t read_to, copies, wrong, broken;  // read_to: behind the last byte read
+bool hw_copy(uint32_t op, uint32_t function, uint64_t address, const void* ram, uint32_t n)
+{
+    (void)function;
+    copies++;
+    if (address & 3 || n & 3 || !n || (address & 4095) + n > 4096 || address + n > sizeof host ||
+        (op == COPY_GET && n > 64)) {
+        wrong++;
+        return false;
+    }
+    if (op == COPY_PUT) memcpy(host + address, ram, n);
+    if (op == COPY_ZERO) memset(host + address, 0, n);
+    if (op == COPY_GET) memcpy((void*)ram, host + address, n);
+    if (op == COPY_GET && address + n > read_to) read_to = (uint32_t)(address + n);
+    return !broken;
+}
+static uint32_t ended, completions;
+void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0)
+{
+    (void)function, (void)cid, (void)dw0;
+    ended = status;
+    completions++;
+}
+
+static struct drive drive;
+static struct function functions[FUNCTIONS];
+static struct buffers buffers;
+static struct waiting waiting[FUNCTIONS];
+#if FUNCTIONS > 1
+static struct reservations reservations;
+#endif
+void begin(void)
+{
+    memset(&drive, 0, sizeof drive);
+    memset(functions, 0, sizeof functions);
+    memset(&buffers, 0xa5, sizeof buffers);  // later it has what the command before has left
+    drive.buffers = &buffers;
+    drive.commands = admin_commands;
+    drive.functions = functions;
+    drive.hw.num_fn = FUNCTIONS;
+    drive.hw.num_ns = 1;
+    for (uint32_t i = 0; i < FUNCTIONS; i++) functions[i].hw.place = (uint8_t)i;
+#if FUNCTIONS > 1
+    *drive.reservations = &reservations;
+#endif
+}
+uint32_t command(uint32_t of, const uint32_t* dw)
+{
+    struct request r = {.drive = &drive, .fn = &functions[of]};
+    uint32_t before = completions;
+    memcpy(r.cmd.dw, dw, sizeof r.cmd.dw);
+    r.cmd.function = hw_number(of);
+    execute(&waiting[of], &r);
+    near_registers();
+    return completions == before + 1 ? ended : 0xffffffff;
+}
+void reset(uint32_t of)
+{
+    life_reset_state(&drive, &functions[of]);
+    near_registers();
+}
+"""
+
+
+class Firmware:
+    def __init__(self, folder: Path, functions: int) -> None:
+        (folder / "hw").mkdir()
+        (folder / "hw" / "registers.h").write_text(REGISTERS)
+        (folder / "stand_in.c").write_text(STAND_IN)
+        own = (FW / "base" / "bytes.c").read_text()
+        for name in ("memset", "memcpy"):  # the processor's own stay out of this process
+            own = own.replace(f"{name}(void", f"fw_{name}(void")
+        (folder / "bytes.c").write_text(own)
+        parts = [f for layer in ("transfer", "state", "commands", "dispatch") for f in sorted((FW / layer).glob("*.c"))]
+        only_vcsd = {"main.c", "extents.c", "ssd.c", "virtual_drive.c"}
+        sources = [*folder.glob("*.c"), FW / "hw" / "near.c", *(f for f in parts if f.name not in only_vcsd)]
+        include = (arg for d in (folder, FW, FW / "base", build.regs() / "c", ROOT / "facts" / "c")
+                   for arg in ("-I", str(d)))  # fmt: skip
+        compiler = ["cc", "-std=gnu11", "-O1", "-fPIC", "-w", f"-DFUNCTIONS={functions}", *include]
+        objects = folder / "objects"
+        objects.mkdir()
+        subprocess.run([*compiler, "-r", "-o", str(objects / "all.o"), *map(str, sources)], check=True)
+        left = subprocess.run(["nm", "-u", str(objects / "all.o")], capture_output=True, text=True, check=True).stdout
+        # The rest of the hardware, and what is not compiled for one function.
+        stubs = (f"unsigned long {name}(void) {{ return 0; }}" for name in left.split()
+                 if name != "U" and not name.startswith(("mem", "_")))  # fmt: skip
+        (objects / "stubs.c").write_text("\n".join(stubs))
+        library = folder / "near.so"
+        made = [str(objects / "all.o"), str(objects / "stubs.c")]
+        subprocess.run([*compiler, "-shared", "-o", str(library), *made], check=True)
+        self.lib = ctypes.CDLL(str(library))
+        self.functions = functions
+        self.host = (ctypes.c_uint8 * (1 << 16)).in_dll(self.lib, "host")
+        self.start()
+
+    def number(self, name: str) -> ctypes.c_uint32:
+        return ctypes.c_uint32.in_dll(self.lib, name)
+
+    def start(self, cells: int = 8, operators: int = 1 << GREP | 1 << AGGREGATE, programs: int = NUMBERS) -> None:
+        """Words of programs as power-on may leave them; no program."""
+        self.lib.begin()
+        self.number("caps").value = operators | cells << 16 | programs << 24
+        for place in range(32):
+            for which in range(NUMBERS):
+                self.words(place, which)[:] = [0, *[0x5A5A5A5A] * (MOST_WORDS - 1)]
+        self.number("broken").value = self.number("wrong").value = 0
+
+    def words(self, place: int, which: int) -> ctypes.Array[ctypes.c_uint32]:
+        of = ctypes.c_uint32 * MOST_WORDS
+        whole = (of * (32 * NUMBERS)).in_dll(self.lib, "words")
+        return whole[NUMBERS * place + which]  # type: ignore[no-any-return]
+
+    def program(self, place: int, which: int) -> list[int]:
+        """Its words; none: there is no program."""
+        all_words = list(self.words(place, which))
+        return all_words[: 1 + (all_words[0] >> 8 & 255)] if all_words[0] & 15 else []
+
+    def everything(self) -> list[list[int]]:
+        return [self.program(place, which) for place in range(32) for which in range(NUMBERS)]
+
+    def command(self, opcode: int, place: int = 0, **dws: int) -> int:
+        dw = (ctypes.c_uint32 * 16)(opcode | 7 << 16)
+        for name, value in dws.items():
+            dw[int(name[2:])] = value
+        self.number("changes").value = self.number("read_to").value = self.number("copies").value = 0
+        status = self.lib.command(place, dw) & 0xFFFFFFFF
+        assert self.number("wrong").value == 0
+        return status
+
+    def load(self, which: int, data: bytes, place: int = 0, at: int = 0x2000, second: int = 0, nsid: int = 0,
+             size: int | None = None) -> int:  # fmt: skip
+        """Bytes behind those of the program are no zeros."""
+        self.host[:] = b"\xee" * (1 << 16)
+        room = 4096 - at % 4096
+        self.host[at : at + len(data[:room])] = data[:room]
+        self.host[second : second + len(data[room:])] = data[room:]
+        size = len(data) if size is None else size
+        return self.command(LOAD, place, dw1=nsid, dw6=at, dw8=second, dw10=which, dw11=size)
+
+    def trace(self) -> list[int]:
+        """Which word was written, one after the other."""
+        every = (ctypes.c_uint32 * 4096).in_dll(self.lib, "trace")
+        return [every[i] & 255 for i in range(self.number("changes").value)]
+
+
+@pytest.fixture(scope="module", params=[1, 17])
+def firmware(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Firmware:
+    return Firmware(tmp_path_factory.mktemp("near"), request.param)
+
+
+@pytest.fixture
+def fw(firmware: Firmware) -> Firmware:
+    firmware.start()
+    return firmware
+
+
+# ---- programs as a host writes them
+def grep(strings: Iterable[bytes], flags: int = 0, line_end: int = 0x0A) -> bytes:
+    strings = list(strings)
+    head = bytes([GREP, 0, 0, 0, flags, line_end, len(strings), 0])
+    return head + bytes(map(len, strings)).ljust(8, b"\0") + b"".join(strings)
+
+
+def aggregate(kind: int, record: int, column: int) -> bytes:
+    return struct.pack("<IIHHI", AGGREGATE, kind, record, column, 0)
+
+
+# ---- ... and as the hardware has them
+def grep_words(strings: list[bytes], flags: int, line_end: int, cells: int) -> list[int]:
+    words = [GREP | (1 + 5 * cells) << 8, flags | line_end << 8]
+    for string in strings:
+        small = bytes(b + 32 if flags & FOLD and 65 <= b <= 90 else b for b in string)
+        pieces = [small[i : i + 16] for i in range(0, len(small), 16)]
+        for i, piece in enumerate(pieces):
+            words += struct.unpack("<4I", piece.ljust(16, b"\0"))
+            words.append(len(piece) | (i == 0) << 8 | (i == len(pieces) - 1) << 9)
+    return words + [0] * (2 + 5 * cells - len(words))
+
+
+def some_strings(rng: random.Random, flags: int, line_end: int, cells: int) -> list[bytes]:
+    """At most so many pieces."""
+    both = (line_end | 32) in range(ord("a"), ord("z") + 1) and flags & FOLD
+    letters = [b for b in range(256) if b != line_end and not (both and b == line_end ^ 32)]
+    strings: list[bytes] = []
+    left = cells
+    while left and len(strings) < 8 and (not strings or rng.random() < 0.8):
+        size = min(rng.choice((1, 15, 16, 17, 32, 48, 49, 64, rng.randrange(1, 65))), 16 * left)
+        left -= -(-size // 16)
+        strings.append(bytes(rng.choices(letters, k=size)))
+    return strings
+
+
+SOME = grep([b"needle"])
+SOME_WORDS = grep_words([b"needle"], 0, 0x0A, 8)
+
+
+def test_words_of_a_grep(fw: Firmware) -> None:
+    """Any strings, of any function, in any place; all cells are written, and the first word first as 0 and last."""
+    rng = random.Random(3)
+    for _ in range(300):
+        cells = rng.choice((1, 2, 8, 8, 8, 32))
+        fw.start(cells)
+        flags, line_end = rng.randrange(8), rng.choice((10, 0, 65, 90, 91, 97, 122, 255, rng.randrange(256)))
+        strings = some_strings(rng, flags, line_end, cells)
+        place, which = rng.randrange(fw.functions), rng.randrange(NUMBERS)
+        assert fw.load(which, grep(strings, flags, line_end), place, nsid=rng.choice((0, 1, 0xFFFFFFFF))) == OK
+        expected = grep_words(strings, flags, line_end, cells)
+        assert fw.program(place, which) == expected
+        assert [p for p in fw.everything() if p] == [expected], "the only one"
+        assert fw.trace() == [0, *range(1, 2 + 5 * cells), 0]
+
+
+def test_words_of_an_aggregate(fw: Firmware) -> None:
+    rng = random.Random(4)
+    for kind in range(8):
+        size = 1 << kind % 4
+        for record in (size, size + 1, 65535, rng.randrange(size, 65536)):
+            for column in {0, record - size, rng.randrange(record - size + 1)}:
+                assert fw.load(2, aggregate(kind, record, column)) == OK
+                assert fw.program(0, 2) == [AGGREGATE | 3 << 8, kind, record, column]
+                assert fw.trace() == [0, 1, 2, 3, 0]
+            for column in (record - size + 1, 65535):
+                fw.load(2, SOME)
+                assert fw.load(2, aggregate(kind, record, column)) == BAD_FIELD and fw.program(0, 2) == []
+
+
+def without(data: bytes, at: int, value: int) -> bytes:
+    return data[:at] + bytes([value]) + data[at + 1 :]
+
+
+TWO = grep([b"Needle", b"x" * 17])
+WRONG = {
+    "operator 0": without(SOME, 0, 0),
+    "operator 3": without(SOME, 0, 3),
+    "operator 33": without(SOME, 0, 33),
+    "bytes 1 to 3": without(SOME, 2, 1),
+    "flag 3": without(SOME, 4, 8),
+    "flag 7": without(SOME, 4, 0x80),
+    "byte 7": without(SOME, 7, 1),
+    "no strings": grep([]),
+    "no strings, but a length": without(SOME, 6, 0),
+    "nine strings": without(grep([b"a"] * 8), 6, 9) + b"a",
+    "256 strings": without(SOME, 7, 1),
+    "an empty string": grep([b"a", b"", b"b"]),
+    "65 bytes": grep([b"a" * 65]),
+    "255 bytes": grep([b"a" * 255]),
+    "a length behind the last": without(TWO, 10, 1) + b"a",
+    "a large length behind the last": without(TWO, 15, 200) + bytes(200),
+    "less than a head": SOME[:15],
+    "a byte": SOME[:1],
+    "a head but for zeros": SOME[:12],
+    "a head without strings": SOME[:16],
+    "a byte less": SOME[:-1],
+    "a byte of the second less": TWO[:-1],
+    "line end first": grep([b"\nab"]),
+    "line end last": grep([b"a", b"a" * 63 + b"\n"]),
+    "line end as 16th": grep([b"a" * 15 + b"\nb"]),
+    "line end 0": grep([b"a\0b"], line_end=0),
+    "line end in the other case": grep([b"xyZ"], FOLD, ord("z")),
+    "capital line end": grep([b"xyz"], FOLD, ord("Z")),
+    "nine pieces": grep([b"a" * 64, b"b" * 64, b"c"]),
+    "nine pieces of five": grep([b"a" * 17] * 4 + [b"b"]),
+    "record 0": aggregate(0, 0, 0),
+    "column beyond": aggregate(3, 8, 1),
+    "type 8": aggregate(8, 100, 0),
+    "byte 5 of an aggregate": aggregate(0x100, 100, 0),
+    "byte 6 of an aggregate": aggregate(0x10000, 100, 0),
+    "byte 12 of an aggregate": without(aggregate(0, 100, 0), 12, 1),
+    "byte 15 of an aggregate": without(aggregate(0, 100, 0), 15, 1),
+    "byte 1 of an aggregate": without(aggregate(0, 100, 0), 1, 1),
+    "a short aggregate": aggregate(0, 100, 0)[:12],
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_no_program(fw: Firmware, what: str) -> None:
+    """Invalid Field, and that the one that was there is forgotten; no other."""
+    for which in range(NUMBERS):
+        assert fw.load(which, SOME) == OK
+    assert fw.load(1, WRONG[what]) == BAD_FIELD
+    assert [fw.program(0, which) for which in range(NUMBERS)] == [SOME_WORDS, [], SOME_WORDS, SOME_WORDS]
+    assert fw.trace().count(0) == 1, "never a first word, but for the one that forgets"
+
+
+def test_what_is_nearly_wrong(fw: Firmware) -> None:
+    for strings, flags, line_end in (
+        ([b"a" * 64, b"b" * 64], 0, 10),
+        ([b"a"] * 8, 7, 10),
+        ([b"a" * 17] * 4, 0, 10),
+        ([b"xyZ"], 0, ord("z")),
+        ([b"a[`{@"], FOLD, ord("b")),
+        ([b"{"], FOLD, ord("[")),
+        ([b"\n"], FOLD, ord("*")),
+        ([b"a\0"], 0, 10),
+        ([b"ab"], 0, 0),
+    ):
+        assert fw.load(3, grep(strings, flags, line_end)) == OK, strings
+        assert fw.program(0, 3) == grep_words(strings, flags, line_end, 8)
+
+
+def test_bytes_behind_the_program_do_not_count(fw: Firmware) -> None:
+    for data in (SOME, TWO, aggregate(5, 100, 7)):
+        fw.start()
+        assert fw.load(0, data) == OK
+        alone = fw.program(0, 0)
+        for more in (1, 2, 3, 4, 1024 - len(data)):
+            fw.start()
+            assert fw.load(0, data + b"\n" * more) == OK and fw.program(0, 0) == alone
+
+
+def test_only_the_operators_that_are_there(fw: Firmware) -> None:
+    for there, other in ((SOME, aggregate(0, 1, 0)), (aggregate(0, 1, 0), SOME)):
+        fw.start(operators=1 << there[0])
+        assert fw.load(0, there) == OK and fw.load(0, other) == BAD_FIELD and fw.program(0, 0) == []
+
+
+def test_a_command_that_is_wrong_changes_nothing(fw: Firmware) -> None:
+    """Its fields, its pointers, data that cannot be read."""
+    for which in range(NUMBERS):
+        assert fw.load(which, SOME) == OK
+    before = fw.everything()
+    for which in (4, 5, 0x100, 1 << 16, 1 << 31):
+        assert fw.load(which, TWO) == BAD_FIELD
+    for size in (1025, 1 << 16, 1 << 31):
+        assert fw.load(0, TWO, size=size) == BAD_FIELD
+    assert fw.load(0, TWO, at=0x2002) == BAD_OFFSET
+    assert fw.load(0, TWO, at=0x2FFC, second=0) == BAD_FIELD, "PRP2 is needed"
+    assert fw.load(0, TWO, at=0x2FFC, second=0x5004) == BAD_OFFSET
+    fw.number("broken").value = 1
+    assert fw.load(0, TWO) == DATA_ERROR
+    fw.number("broken").value = 0
+    assert fw.everything() == before
+    fw.start(programs=2)
+    assert fw.load(1, SOME) == OK and fw.load(2, SOME) == BAD_FIELD
+
+
+def test_no_bytes_forget(fw: Firmware) -> None:
+    """Nothing is read, wherever the pointers are."""
+    for which in range(NUMBERS):
+        assert fw.load(which, SOME) == OK
+    assert fw.command(LOAD, dw6=3, dw8=1, dw10=2, dw11=0) == OK
+    assert fw.number("copies").value == 0
+    assert [bool(fw.program(0, which)) for which in range(NUMBERS)] == [True, True, False, True]
+
+
+def test_data_in_two_pages(fw: Firmware) -> None:
+    """Cut at any dword; nothing beside the dwords of the program is read."""
+    for first, last in itertools.product(range(4, 112, 4), range(1, 6)):
+        strings = [b"a" * 33, b"b" * 64, b"c" * last]
+        data = grep(strings)
+        fw.start()
+        assert fw.load(1, data, at=0x3000 - first, second=0x6000) == OK
+        assert fw.program(0, 1) == grep_words(strings, 0, 10, 8)
+        assert fw.number("read_to").value == 0x6000 + (len(data) - first + 3) // 4 * 4
+
+
+def test_a_reset_forgets_those_of_its_function(fw: Firmware) -> None:
+    places = range(fw.functions)
+    for place in places:
+        for which in range(NUMBERS):
+            assert fw.load(which, SOME, place) == OK
+    for place in (places[-1], 0):
+        others = [p for i, p in enumerate(fw.everything()) if i // NUMBERS != place]
+        fw.lib.reset(place)
+        assert [fw.program(place, which) for which in range(NUMBERS)] == [[]] * NUMBERS
+        assert [p for i, p in enumerate(fw.everything()) if i // NUMBERS != place] == others
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_commands_supported(fw: Firmware, there: bool) -> None:
+    """Log page 05h says both commands where there are operators; else Load Program is none, and nothing is written."""
+    if not there:
+        fw.start(0, 0, 0)
+    assert fw.command(GET_LOG, dw6=0x4000, dw10=5 | 1023 << 16) == OK
+    page = struct.unpack_from("<1024I", bytes(fw.host), 0x4000)
+    assert page[LOAD] == page[256 + 0x82] == there
+    assert page[GET_LOG] == page[256 + 0x02] == 1
+    assert fw.load(0, SOME) == (OK if there else BAD_OPCODE)
+    fw.lib.reset(0)
+    assert (fw.number("changes").value != 0) == there

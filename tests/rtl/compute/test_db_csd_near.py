@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_csd_near with all that is below it: results and Reads in order, programs that change, errors, sizes, rates."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.triggers import RisingEdge
+from doorbell import build
+from doorbell.compute.near import Aggregate, ColumnType, Grep
+from near_words import Program, random_program, random_text, words
+from rtl_bench import rare, rounds
+from streams import ROW, Sink, Source, packet_rows, start
+from structs import layout
+
+EXT, PACKET, RESULT = (layout("db_ssd_pkg", n) for n in ("ext_bus_t", "near_packet_t", "near_result_t"))
+NEAR_REGISTERS = 0x400
+CAPS, PROGRAM, WORD = (NEAR_REGISTERS + at for at in (0, 4, 8))
+CELLS = 8
+PLACES = int(os.environ.get("NUM_FN", "1"))
+
+
+class Packet(NamedTuple):
+    """A command's data on their way. program: of a near-storage command."""
+
+    data: bytes
+    near: bool
+    slot: int = 0
+    place: int = 0
+    number: int = 0
+    length: int = 0
+    room: int = 0
+    phase: int = 0
+    err_row: int = 1 << 30
+
+
+class Bench:
+    """Packets in, packets and results out; the firmware's bus beside."""
+
+    def __init__(self, dut: Any, rng: random.Random, stall: float = 0.0) -> None:
+        self.dut, self.rng = dut, rng
+        self.width = len(dut.s_row_data)
+        self.rows, self.out = Source(dut, rng, "s_row", ROW), Sink(dut, rng, "m_row", ROW)
+        self.rows.stall = self.out.stall = stall
+        self.packets: list[Packet] = []
+        self.got: list[tuple[bytes, int]] = []  # packets that came out, and whether their last row has an error
+        self.results: list[tuple[int, int, int, int]] = []
+        self.cycle, self.went, self.came = 0, [], []  # type: int, list[int], list[int]
+        self._row: list[int] = []
+        self.bus: list[tuple[int, int, int | None]] = []  # (address, data, of a read None) still to be done
+        self.read_data: list[int] = []
+
+    def put(self, packet: Packet) -> None:
+        self.packets.append(packet)
+
+    async def step(self) -> None:
+        await RisingEdge(self.dut.clk)
+        self.cycle += 1
+        if self.rows.step() is not None:
+            self.went.append(self.cycle)
+        if (row := self.out.step()) is not None:
+            self.came.append(self.cycle)
+            self._row.append(row.data)
+            if row.last:
+                step = self.width // 8
+                self.got.append((b"".join(r.to_bytes(step, "little") for r in self._row), row.err))
+                self._row = []
+        if self.dut.m_result_valid.value == 1:
+            self.results.append(tuple(RESULT.unpack(int(self.dut.m_result.value)).values()))
+        self.dut.s_packet_valid.value = 0
+        if self.packets and len(self.rows.queue) < 40 and self.rng.random() < 0.5:
+            p = self.packets.pop(0)
+            args = {"data": p.length, "result": p.room, "number": p.number, "phase": p.phase}
+            self.dut.s_packet.value = PACKET.pack(computes=int(p.near), slot=p.slot, place=p.place, args=args)
+            self.dut.s_packet_valid.value = 1
+            self.rows.queue.extend(packet_rows(p.data, self.width, self.rng, p.err_row))
+
+    async def write(self, address: int, data: int) -> None:
+        """The firmware's bus: the address is there a cycle before the request."""
+        for req in (0, 1):
+            self.dut.s_ext.value = EXT.pack(req=req, wr=req, addr=address, wdata=data)
+            await self.step()
+        self.dut.s_ext.value = 0
+
+    async def read(self, address: int) -> int:
+        self.dut.s_ext.value = EXT.pack(addr=address)
+        await self.step()
+        self.dut.s_ext.value = EXT.pack(req=1, addr=address)
+        await self.step()
+        data = int(self.dut.m_ext_rdata.value)
+        self.dut.s_ext.value = 0
+        return data
+
+    async def load(self, place: int, number: int, program: Program | None) -> None:
+        """As the firmware does it: word 0 says that there is none while the others change."""
+        head, *rest = words(program, CELLS)
+        for first, part in ((0, [0]), (1, rest), (0, [head])):
+            if part:
+                await self.write(PROGRAM, first | number << 8 | place << 16)
+            for word in part:
+                await self.write(WORD, word)
+
+    async def drain(self, count: int, cycles: int = 60_000) -> None:
+        for _ in range(cycles):
+            if len(self.got) >= count:
+                break
+            await self.step()
+        for _ in range(40):
+            await self.step()
+        assert len(self.got) == count
+        assert int(self.dut.busy.value) == 0
+
+
+async def begin(dut: Any, seed: int, stall: float = 0.0) -> Bench:
+    await start(dut, s_ext=0, s_packet_valid=0, s_packet=0)
+    b = Bench(dut, random.Random(seed), stall)
+    for place in range(PLACES):
+        for number in range(4):
+            await b.load(place, number, None)
+    return b
+
+
+def wanted(
+    p: Packet, program: Program | None, width: int
+) -> tuple[tuple[bytes, int], tuple[int, int, int, int] | None]:
+    """What comes out of a packet: its bytes, its error, and what the command came to."""
+    err = int(p.err_row < len(p.data) * 8 // width)
+    if not p.near:
+        return (p.data, err), None
+    found = program.result(p.data[: p.length], p.phase) if program else b""
+    result = (p.slot, int(program is None), int(len(found) > p.room), len(found))
+    return (found[: p.room].ljust(p.room, b"\0"), err), result
+
+
+def random_packets(rng: random.Random, programs: dict[tuple[int, int], Program | None], count: int) -> Iterator[Packet]:
+    for slot in range(count):
+        data = random_text(rng, 512 * rng.choice((1, 1, 2, 3, 8)))
+        err_row = rng.randrange(16) if rng.random() < 0.1 else 1 << 30
+        if rng.random() < 0.4:
+            yield Packet(data, False, slot, err_row=err_row)
+            continue
+        place, number = rng.choice(list(programs))
+        program = programs[place, number]
+        phase = rng.randrange(program.record) if isinstance(program, Aggregate) else rng.randrange(9)
+        length = rng.choice((len(data), len(data), rng.randint(1, len(data)), 1))
+        room = rng.choice((64, len(data), 64 * rng.randint(1, len(data) // 64)))
+        yield Packet(data, True, slot, place, number, length, room, phase, err_row)
+
+
+@cocotb.test()
+async def random_commands(dut: Any) -> None:
+    """Reads and near-storage commands of all functions and programs, some of which there are not."""
+    for seed, stall in [(1, 0.0), (2, 0.4), (3, 0.8)][: rounds(3, 2)]:
+        b = await begin(dut, seed, stall)
+        ops = await b.read(CAPS)
+        assert ops == 4 << 24 | CELLS << 16 | 0b110
+        programs: dict[tuple[int, int], Program | None] = {}
+        for place in range(PLACES):
+            for number in range(4):
+                program = random_program(b.rng, cells=CELLS) if b.rng.random() < 0.9 else None
+                programs[place, number] = program
+                await b.load(place, number, program)
+        for turn in range(3):
+            packets = [p._replace(slot=turn * 60 + p.slot) for p in random_packets(b.rng, programs, 60)]
+            b.packets += packets
+            before = len(b.got), len(b.results)
+            await b.drain(before[0] + len(packets))
+            both = [wanted(p, programs.get((p.place, p.number)) if p.near else None, b.width) for p in packets]
+            for p, (want, _), (got, err) in zip(packets, both, b.got[before[0] :], strict=True):
+                assert err == want[1], f"seed {seed}, slot {p.slot}: error"
+                assert got == want[0], f"seed {seed}, slot {p.slot}: {p.near} {programs.get((p.place, p.number))}"
+            assert b.results[before[1] :] == [r for _, r in both if r], f"seed {seed}"
+            place, number = b.rng.choice(list(programs))  # another program, while nothing is under way
+            programs[place, number] = random_program(b.rng, cells=CELLS)
+            await b.load(place, number, programs[place, number])
+
+
+@cocotb.test()
+async def a_program_that_changes(dut: Any) -> None:
+    """While commands of it are under way: each has the old one, none, or the new one."""
+    b = await begin(dut, 7, 0.2)
+    old = Grep((b"ab", b"A"), where=True)
+    new = Aggregate(ColumnType.U16, 7, 3)
+    await b.load(PLACES - 1, 3, old)
+    packets = [Packet(random_text(b.rng, 512), True, i, PLACES - 1, 3, 512, 512, 5) for i in range(60)]
+    b.packets += packets
+    for _ in range(300):
+        await b.step()
+    await b.load(PLACES - 1, 3, new)
+    await b.drain(len(packets))
+    kinds = []
+    for p, (got, _), result in zip(packets, b.got, b.results, strict=True):
+        which = [wanted(p, program, b.width) for program in (old, None, new)]
+        assert ((got, 0), result) in which
+        kinds.append(which.index(((got, 0), result)))
+    assert kinds == sorted(kinds), "an old program came back"
+    assert kinds[0] == 0
+    assert kinds[-1] == 2
+
+
+@cocotb.test()
+async def a_reset_forgets_packets_and_keeps_programs(dut: Any) -> None:
+    b = await begin(dut, 8, 0.3)
+    program = Grep((b"aB", b"bb"))
+    await b.load(0, 1, program)
+    b.packets += [Packet(random_text(b.rng, 1024), True, i, 0, 1, 1000, 64) for i in range(20)]
+    for _ in range(200):
+        await b.step()
+    dut.s_row_valid.value = dut.s_packet_valid.value = 0
+    b = Bench(dut, b.rng, 0.3)
+    dut.rst.value = 1
+    await RisingEdge(dut.clk)
+    await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    packets = [Packet(random_text(b.rng, 1024), True, i, 0, 1, 1000, 64) for i in range(5)]
+    b.packets += packets
+    await b.drain(len(packets))
+    for p, (got, _), result in zip(packets, b.got, b.results, strict=True):
+        assert ((got, 0), result) == wanted(p, program, b.width)
+
+
+@cocotb.test()
+async def rate(dut: Any) -> None:
+    """Rows of long commands go in without a gap, one behind another; a Read's rows take 2 cycles."""
+    for program in (Grep((b"abba",)), Aggregate(ColumnType.I32, 12)):
+        b = await begin(dut, 9)
+        await b.load(0, 0, program)
+        packets = [Packet(random_text(b.rng, 16384), True, i, 0, 0, 16384, 64) for i in range(3)]
+        b.packets += packets
+        await b.drain(3)
+        rows = 16384 * 8 // b.width
+        gaps = b.went[-1] - b.went[2] + 1 - (3 * rows - 2)  # two rows wait while the program is loaded
+        assert gaps == 2 * (2 if isinstance(program, Grep) else 1), "between commands with one program"
+    b = await begin(dut, 10)
+    b.packets.append(Packet(random_text(b.rng, 4096), False))
+    await b.drain(1)
+    assert b.came[0] - b.went[0] == 2
+    assert b.came[-1] - b.came[0] + 1 == 4096 * 8 // b.width
+
+
+@pytest.mark.parametrize(("data_w", "num_fn"), [(512, 1), rare(256, 1), (128, 3)])
+def test_near(data_w: int, num_fn: int) -> None:
+    gen = build.regs() / "rtl"
+    bench.run(
+        __file__, "db_csd_near", {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": CELLS}, env={"NUM_FN": str(num_fn)},
+        extra_sources=(gen / "db_csd_near_regs_pkg.sv", gen / "db_csd_near_regs.sv"),
+    )  # fmt: skip

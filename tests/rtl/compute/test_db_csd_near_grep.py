@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_csd_near_grep against the model of docs/csd/near-storage.md, which is held against grep itself; rates."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.triggers import RisingEdge
+from doorbell.compute.near import Grep
+from near_words import random_text, words
+from rtl_bench import rare, rounds
+from streams import Sink, Source, start
+from structs import layout
+
+PARAM, ROW, WORD = (layout("db_csd_near_pkg", n) for n in ("near_param_t", "near_row_t", "near_word_t"))
+CELLS = int(os.environ.get("CELLS", "8"))
+LATENCY = 14  # from a packet's last row to its last word
+
+
+class Bench:
+    """Rows of packets in, words of their results out."""
+
+    def __init__(self, dut: Any, seed: int, stall: float = 0.0) -> None:
+        self.dut, self.rng = dut, random.Random(seed)
+        self.row = len(dut.s_row_data) // 8
+        self.rows = Source(dut, self.rng, "s_row", ("data", ("", ROW)))
+        self.words = Sink(dut, self.rng, "m_word", WORD)
+        self.rows.stall, self.words.stall = stall, stall and self.rng.choice((0.0, stall, 0.9))
+        self.got: list[bytes] = []
+        self.part = b""
+        self.cycle = 0
+        self.went: list[int] = []
+        self.ended: list[int] = []
+
+    async def step(self) -> None:
+        await RisingEdge(self.dut.clk)
+        self.cycle += 1
+        if self.rows.step() is not None:
+            self.went.append(self.cycle)
+        if (word := self.words.step()) is not None:
+            self.part += word.data.to_bytes(16, "little")
+            if word.last:
+                self.got.append(self.part)
+                self.part = b""
+                self.ended.append(self.cycle)
+
+    def put(self, data: bytes) -> None:
+        for at in range(0, len(data), self.row):
+            piece = data[at : at + self.row]
+            row = {"first": int(at == 0), "last": int(at + self.row >= len(data)), "bytes": len(piece)}
+            noise = self.rng.choice((b"a", b"\n", b"B")) * (self.row - len(piece))  # behind the end
+            self.rows.queue.append({"data": int.from_bytes(piece + noise, "little"), **row})
+
+    async def load(self, program: Grep) -> None:
+        for at, word in enumerate(words(program, CELLS)[1:], 1):
+            self.dut.s_param_valid.value, self.dut.s_param.value = 1, PARAM.pack(addr=at, data=word)
+            await self.step()
+        self.dut.s_param_valid.value = 0
+
+    async def drain(self, count: int) -> None:
+        for _ in range(200_000):
+            if len(self.got) >= count:
+                break
+            await self.step()
+        for _ in range(30):
+            await self.step()
+        assert len(self.got) == count
+        assert not self.part
+
+
+async def begin(dut: Any, seed: int, stall: float = 0.0) -> Bench:
+    await start(dut, s_param_valid=0, s_param=0, s_row_valid=0, m_word_ready=0)
+    return Bench(dut, seed, stall)
+
+
+def random_grep(rng: random.Random) -> Grep:
+    """Strings of all lengths that the cells have room for, of letters that the text has."""
+    line_end = rng.choice((10, 10, 10, ord("."), 0))
+    strings, left = [], CELLS
+    for _ in range(rng.randint(1, 8)):
+        size = rng.choice((1, 2, 3, 5, 15, 16, 17, 18, 32, 33, 48, 64, rng.randint(1, 64)))
+        if (left := left - -(-size // 16)) < 0:
+            break
+        letters = b"abAB" if rng.random() < 0.7 else b"a"
+        strings.append(bytes(rng.choice(letters) for _ in range(size)))
+    return Grep(tuple(strings or [b"aB"]), *(rng.random() < p for p in (0.4, 0.7, 0.2)), line_end)
+
+
+def text_for(rng: random.Random, program: Grep) -> bytes:
+    """Random lines, with the strings in some of them, whole or with a letter that is wrong."""
+    text = bytearray(random_text(rng, rng.choice((1, 15, 16, 63, 64, 65, rng.randint(1, 700), 2048))))
+    for _ in range(rng.randrange(4)):
+        string = bytearray(rng.choice(program.strings))
+        if rng.random() < 0.4:
+            string[rng.randrange(len(string))] ^= 0x20
+        at = rng.randrange(-len(string) + 1, len(text))  # perhaps only in part inside
+        piece = string[max(0, -at) : len(text) - at]
+        text[max(0, at) : max(0, at) + len(piece)] = piece
+    return bytes(text)
+
+
+@cocotb.test()
+async def random_packets(dut: Any) -> None:
+    """Packets behind each other: none sees what is in another."""
+    for seed, stall in [(1, 0.0), (2, 0.4), (3, 0.8)]:
+        b = await begin(dut, seed, stall)
+        for _ in range(rounds(60, 25)):
+            program = random_grep(b.rng)
+            await b.load(program)
+            texts = [text_for(b.rng, program) for _ in range(b.rng.randint(1, 12))]
+            b.got.clear()
+            for text in texts:
+                b.put(text)
+            await b.drain(len(texts))
+            for text, got in zip(texts, b.got, strict=True):
+                assert got == program.result(text), f"seed {seed}: {program} in {text!r}"
+
+
+@cocotb.test()
+async def strings_at_every_place(dut: Any) -> None:
+    """A string of each number of pieces at each byte of three rows, alone, and with each of some bytes wrong."""
+    b = await begin(dut, 4)
+    for size in (1, 16, 17, 33, 64)[: 5 if CELLS >= 4 else 3]:
+        string = bytes(b.rng.choice(b"abcd") for _ in range(size))
+        program = Grep((string,), where=True)
+        await b.load(program)
+        texts = []
+        for at in range(3 * b.row):
+            text = bytearray(b"x" * at + string + b"x" * b.rng.randrange(20) + b"\n")
+            texts.append(bytes(text))
+            text[at + b.rng.choice((0, size - 1, b.rng.randrange(size)))] ^= 0x80
+            texts.append(bytes(text))
+        b.got.clear()
+        for text in texts:
+            b.put(text)
+        await b.drain(len(texts))
+        for text, got in zip(texts, b.got, strict=True):
+            assert got == program.result(text), f"{size} bytes: {text!r}"
+
+
+@cocotb.test()
+async def rate(dut: Any) -> None:
+    """A row a cycle while words have room; 2 cycles more a packet; the latency of the header."""
+    b = await begin(dut, 5)
+    await b.load(Grep((b"abba", b"B" * 16 if CELLS > 1 else b"B")))
+    for _ in range(3):
+        b.put(random_text(b.rng, 8192))
+    await b.drain(3)
+    rows = 8192 // b.row
+    assert b.went[-1] - b.went[0] + 1 == 3 * rows + 2 * 2
+    assert [ended - b.went[(i + 1) * rows - 1] for i, ended in enumerate(b.ended)] == [LATENCY] * 3
+    b = await begin(dut, 6)
+    await b.load(Grep((b"a",), where=True))
+    b.put(b"a\n" * 4096)  # a word a stretch
+    await b.drain(1)
+    assert b.went[-1] - b.went[0] + 1 == 8192 // b.row
+
+
+@cocotb.test()
+async def words_that_nobody_takes(dut: Any) -> None:
+    """The rows wait, and nothing is lost."""
+    b = await begin(dut, 7)
+    program = Grep((b"a",), where=True)
+    await b.load(program)
+    b.words.stall = 1.0
+    text = b"a\n" * 8192
+    b.put(text)
+    for _ in range(3000):
+        await b.step()
+    assert b.rows.queue, "it takes rows without end"
+    b.words.stall = 0.0
+    await b.drain(1)
+    assert b.got[-1] == program.result(text)
+
+
+@pytest.mark.parametrize(("data_w", "cells"), [(512, 8), rare(256, 8), rare(128, 8), (128, 3), rare(256, 32)])
+def test_db_csd_near_grep(data_w: int, cells: int) -> None:
+    bench.run(__file__, "db_csd_near_grep", {"DATA_W": data_w, "CELLS": cells}, env={"CELLS": str(cells)})
+
+
+@pytest.mark.skipif(shutil.which("grep") is None, reason="grep is not installed")
+def test_model_is_grep() -> None:
+    """grep -F counts the same lines, and ends its output where the model says that lines end."""
+    rng = random.Random(3)
+    for _ in range(60):
+        program = random_grep(rng)
+        if program.line_end != 10:
+            continue
+        text = text_for(rng, program)
+        flags = ["-i"] * program.fold_case + ["-v"] * program.without
+        command = ["grep", "-F", "-a", "-b", *flags, *(f"-e{s.decode()}" for s in program.strings)]
+        run = subprocess.run(command, input=text, capture_output=True, env={"LC_ALL": "C"}, check=False)
+        lines = run.stdout.split(b"\n")[:-1]
+        starts = [int(line.partition(b":")[0]) for line in lines]
+        result = program.result(text)
+        assert int.from_bytes(result[-32:-24], "little") == len(lines)
+        ends = [text.find(b"\n", at) if b"\n" in text[at:] else len(text) - 1 for at in starts]
+        if program.where:
+            found = []
+            for at in range(0, len(result) - 32, 16):
+                offset, bits = (int.from_bytes(result[at + i : at + i + 8], "little") for i in (0, 8))
+                found += [offset + n for n in range(64) if bits >> n & 1]
+            assert found == ends
