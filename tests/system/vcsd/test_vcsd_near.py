@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Near-storage commands of db_vcsd: their data are on SSDs, and the host gets answers alone."""
+
+from __future__ import annotations
+
+import random
+
+import copies
+import pytest
+from cards import PARAMS, SIZE, card_of, one_of_all
+from doorbell.compute import drive as compute
+from doorbell.compute import near
+from doorbell.compute.near import Aggregate, ColumnType, Grep
+from doorbell.compute.operators import Op
+from doorbell.nvme.commands import Command, expect
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.driver import Driver
+from near_words import random_program, random_text
+from traffic import MakeDrive
+
+pytestmark = pytest.mark.rtl
+BLOCKS = 1024
+
+
+@pytest.fixture(scope=copies.scope("module"))
+def card(make_drive_once: MakeDrive) -> Driver:
+    drive = make_drive_once(top="db_vcsd", params=PARAMS, media_size=PARAMS["NUM_SSD"] * SIZE)
+    drive.start(queues=2, entries=64)
+    one_of_all(drive)
+    return drive
+
+
+def border(card: Driver) -> int:
+    """The first block on the second SSD."""
+    return card_of(card.sim).ssd_pages * 4096 // 512
+
+
+def check(command: Command, want: bytes) -> None:
+    assert command.buffer is not None
+    expect(command.check(), Status.SUCCESS)
+    assert command.dw0 == len(want)
+    got = command.buffer.read()
+    assert got == want.ljust(len(got), b"\0")
+
+
+def test_data_on_two_ssds(card: Driver) -> None:
+    """Blocks on both sides of where one SSD ends and the other begins, four programs, many under way; what crosses the
+    link to the host are results."""
+    rng = random.Random(3)
+    first = border(card) - BLOCKS // 2
+    data = random_text(rng, BLOCKS * 512)
+    card.write(first, data)
+    programs = [Grep((b"ab", b"B."), where=True), Aggregate(ColumnType.I16, 6, 2), *(random_program(rng) for _ in "ab")]
+    for number, program in enumerate(programs):
+        near.load(card, number, program.program())
+    under_way = []
+    for i in range(60):
+        blocks = rng.choice((1, 8, 64, 256))
+        at = rng.randrange(BLOCKS - blocks + 1)
+        program = programs[i % 4]
+        phase = rng.randrange(program.record) if isinstance(program, Aggregate) else 0
+        command = near.submit(card, i % 4, first + at, blocks, phase=phase, qid=1 + i % 2)
+        under_way.append((command, program.result(data[at * 512 : (at + blocks) * 512], phase)))
+    card.wait([c for c, _ in under_way])
+    for command, want in under_way:
+        check(command, want)
+    assert all(card_of(card.sim).ssds.counters(port=i)["drive.sqes"] > 8 for i in range(2)), "both had work"
+
+
+def test_encrypted(card: Driver) -> None:
+    rng = random.Random(4)
+    compute.load_key(card, 1, bytes(range(32)), bytes(range(32, 64)))
+    compute.bind(card, 1, Op.AES_XTS, 1)
+    data = random_text(rng, 64 * 512)
+    card.write(0, data)
+    program = Grep((b"a", b"B"), where=True, without=True)
+    near.load(card, 2, program.program())
+    command = near.submit(card, 2, 0, 64)
+    card.wait([command])
+    check(command, program.result(data))
+    compute.erase_key(card, 1)
+    locked = near.submit(card, 2, 0, 64)
+    card.wait([locked])
+    expect(locked, Status.ACCESS_DENIED)
+
+
+def test_an_ssd_that_fails(card: Driver) -> None:
+    """It costs the commands that have blocks on it, and no others."""
+    rng = random.Random(5)
+    data = random_text(rng, 64 * 512)
+    both = (0, border(card) + 1000)
+    for at in both:
+        card.write(at, data)
+    program = Grep((b"ab",))
+    near.load(card, 0, program.program())
+    ssds = card_of(card.sim).ssds
+    ssds.fault("status", opcode=NvmOpc.READ, count=None, port=1)
+    commands = [near.submit(card, 0, at, 64, qid=1 + i % 2) for i, at in enumerate(both * 4)]
+    card.wait(commands)
+    for i, command in enumerate(commands):
+        if i % 2:
+            assert command.status != Status.SUCCESS
+            assert command.dw0 == 0
+        else:
+            check(command, program.result(data))
