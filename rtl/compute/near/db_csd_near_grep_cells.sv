@@ -71,12 +71,16 @@ module db_csd_near_grep_cells
     last_q      <= s_last;
     there_q     <= s_there[B-1:0];
     line_ends_q <= s_ends;
-    for (int c = 0; c < CELLS; c++) begin
-      for (int x = 0; x < B; x++) begin
-        found_q[c][x] <= used_q[c][0];
-        for (int j = 0; j < PIECE; j++)
-          if (used_q[c][j] && !(s_there[x+j] && s_window[x+j] == text_q[c][j])) found_q[c][x] <= 1'b0;
-      end
+  end
+  function automatic logic equal(input logic [PIECE-1:0][7:0] bytes, input logic [PIECE-1:0] there,
+                                 input logic [PIECE-1:0][7:0] text, input logic [PIECE-1:0] used);
+    equal = used[0];
+    for (int j = 0; j < PIECE; j++) if (used[j] && {there[j], bytes[j]} != {1'b1, text[j]}) equal = 1'b0;
+  endfunction
+  for (genvar c = 0; c < CELLS; c++) begin : g_cell
+    for (genvar x = 0; x < B; x++) begin : g_byte
+      always_ff @(posedge clk)
+        found_q[c][x] <= equal(s_window[x+:PIECE], s_there[x+:PIECE], text_q[c], used_q[c]);
     end
   end
 
