@@ -21,33 +21,44 @@
 #define NIC EFFECTS_NIC
 #define ALONE EFFECTS_ALONE
 
-#define ROW(opcode, run, effects, flags) {run, effects, flags, opcode}
-
-const struct admin_command admin_commands[COMMANDS] = {
-    ROW(ADMIN_OPC_DELETE_SQ, delete_sq, CSUPP, 0),
-    ROW(ADMIN_OPC_CREATE_SQ, create_sq, CSUPP, 0),
-    ROW(ADMIN_OPC_GET_LOG_PAGE, get_log_page, CSUPP, 0),
-    ROW(ADMIN_OPC_DELETE_CQ, delete_cq, CSUPP, 0),
-    ROW(ADMIN_OPC_CREATE_CQ, create_cq, CSUPP, 0),
-    ROW(ADMIN_OPC_IDENTIFY, identify, CSUPP, 0),
-    ROW(ADMIN_OPC_ABORT, abort_command, CSUPP, 0),
-    ROW(ADMIN_OPC_SET_FEATURES, features_set, CSUPP, CHANGES),
-    ROW(ADMIN_OPC_GET_FEATURES, features_get, CSUPP, 0),
-    ROW(ADMIN_OPC_ASYNC_EVENT, asynchronous_event_request, CSUPP, 0),
-    ROW(ADMIN_OPC_NS_MGMT, namespace_management, CSUPP | LBCC | NIC, CHANGES | PF_ONLY),
-    ROW(ADMIN_OPC_NS_ATTACH, namespace_attachment, CSUPP | NIC, CHANGES | PF_ONLY),
-    ROW(ADMIN_OPC_KEEP_ALIVE, keep_alive, CSUPP, 0),
-    ROW(ADMIN_OPC_VIRTUAL_MGMT, FUNCTIONS > 1 ? virtualization_management : NULL, FUNCTIONS > 1 ? CSUPP : 0, PF_ONLY),
-    ROW(ADMIN_OPC_FORMAT_NVM, format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL | CHANGES),
-    ROW(ADMIN_OPC_KEY_LOAD, key_load, CSUPP, OPERATORS_ONLY | CHANGES),
-    ROW(ADMIN_OPC_KEY_ERASE, key_erase, CSUPP, OPERATORS_ONLY | CHANGES),
-    ROW(ADMIN_OPC_BIND, bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES),
-    ROW(ADMIN_OPC_LOAD_PROGRAM, load_program, CSUPP, 0),
+// A row each: opcode, handler, effects, flags.
+#define ROWS(ROW)                                                                                           \
+    ROW(DELETE_SQ, delete_sq, CSUPP, 0)                                                                     \
+    ROW(CREATE_SQ, create_sq, CSUPP, 0)                                                                     \
+    ROW(GET_LOG_PAGE, get_log_page, CSUPP, 0)                                                               \
+    ROW(DELETE_CQ, delete_cq, CSUPP, 0)                                                                     \
+    ROW(CREATE_CQ, create_cq, CSUPP, 0)                                                                     \
+    ROW(IDENTIFY, identify, CSUPP, 0)                                                                       \
+    ROW(ABORT, abort_command, CSUPP, 0)                                                                     \
+    ROW(SET_FEATURES, features_set, CSUPP, CHANGES)                                                         \
+    ROW(GET_FEATURES, features_get, CSUPP, 0)                                                               \
+    ROW(ASYNC_EVENT, asynchronous_event_request, CSUPP, 0)                                                  \
+    ROW(NS_MGMT, namespace_management, CSUPP | LBCC | NIC, CHANGES | PF_ONLY)                               \
+    ROW(NS_ATTACH, namespace_attachment, CSUPP | NIC, CHANGES | PF_ONLY)                                    \
+    ROW(KEEP_ALIVE, keep_alive, CSUPP, 0)                                                                   \
+    ROW(VIRTUAL_MGMT, FUNCTIONS > 1 ? virtualization_management : NULL, FUNCTIONS > 1 ? CSUPP : 0, PF_ONLY) \
+    ROW(FORMAT_NVM, format, CSUPP | LBCC | NCC | ALONE, NSID_ACTIVE_OR_ALL | CHANGES)                       \
+    ROW(KEY_LOAD, key_load, CSUPP, OPERATORS_ONLY | CHANGES)                                                \
+    ROW(KEY_ERASE, key_erase, CSUPP, OPERATORS_ONLY | CHANGES)                                              \
+    ROW(BIND, bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES)           \
+    ROW(LOAD_PROGRAM, load_program, CSUPP, 0)
 #if EXTENTS
-    ROW(ADMIN_OPC_VIRTUAL_DRIVE, virtual_drive, CSUPP | LBCC | NIC, CHANGES | PF_ONLY),
-    ROW(ADMIN_OPC_SSD, ssd_command, CSUPP, PF_ONLY),
+#define MORE_ROWS(ROW)                                                       \
+    ROW(VIRTUAL_DRIVE, virtual_drive, CSUPP | LBCC | NIC, CHANGES | PF_ONLY) \
+    ROW(SSD, ssd_command, CSUPP, PF_ONLY)
+#else
+#define MORE_ROWS(ROW)
 #endif
-};
+
+#define ENTRY(opcode, run, effects, flags) {run, effects, flags, ADMIN_OPC_##opcode},
+const struct admin_command admin_commands[COMMANDS] = {ROWS(ENTRY) MORE_ROWS(ENTRY)};
+
+#if FUNCTIONS == 1  // where there are several there is no memory for this: a command's place in the table, by opcode
+#define PLACE(opcode, run, effects, flags) AT_##opcode,
+enum { AT_NOTHING, ROWS(PLACE) MORE_ROWS(PLACE) };
+#define BY_OPCODE(opcode, run, effects, flags) [ADMIN_OPC_##opcode] = AT_##opcode,
+static const uint8_t places[] = {ROWS(BY_OPCODE) MORE_ROWS(BY_OPCODE)};
+#endif
 
 /// What a row of the table asks of a command's NSID.
 static uint32_t check_nsid(const struct request* r, uint32_t flags) {
@@ -62,10 +73,14 @@ static uint32_t check_nsid(const struct request* r, uint32_t flags) {
 
 /// NULL: there is none.
 static const struct admin_command* row_of(uint32_t opcode) {
+#if FUNCTIONS == 1
+    return opcode < sizeof places && places[opcode] ? &admin_commands[places[opcode] - 1] : NULL;
+#else
     for (uint32_t i = 0; i < COMMANDS; i++) {
         if (admin_commands[i].opcode == opcode) return &admin_commands[i];
     }
     return NULL;
+#endif
 }
 
 static uint32_t run(struct request* r) {

@@ -86,7 +86,7 @@ module db_csd_core
     .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
     .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .m_packet_valid(packet_valid), .m_packet(packet),
     .s_near_valid(near_valid), .s_near(result),
-    .s_ext_rdata(PEERS && m_ext.addr[9:8] != '0 ? s_ext_rdata : ext_rdata),
+    .s_ext_rdata(ext_rdata),
     .m_tap_read_valid(in_valid[0]), .m_tap_read_ready(in_ready[0]), .m_tap_read_data(in_data[0]),
     .m_tap_read_info(in_info[0]), .s_tap_read_valid(out_valid[0]), .s_tap_read_ready(out_ready[0]),
     .s_tap_read_data(out_data[0]), .s_tap_read_info(out_info[0]),
@@ -106,7 +106,10 @@ module db_csd_core
 
   // ---- results of the media's data in place of them
   assign tap_idle  = compute_idle && !near_busy;
-  assign ext_rdata = compute_rdata | near_rdata;  // zeros of who is not asked
+  always_comb begin
+    ext_rdata = m_ext.addr[10] ? near_rdata : compute_rdata;  // who is not asked may say anything
+    if (PEERS && m_ext.addr[9:8] != '0) ext_rdata = s_ext_rdata;
+  end
   assign {out_valid[1], row_ready[1], out_data[1], out_info[1]} =
          {row_valid[1], out_ready[1], row_data[1], row_info[1]};
   if (NEAR) begin : g_near

@@ -63,7 +63,7 @@ SLANG = ("db_ssd", "db_csd", "db_vcsd", "db_host", "db_recorder")
 """What yosys has to read, which is stricter."""
 
 
-FORMATTED = ("sim", "fw")
+FORMATTED = ("sim", "fw", "tools")
 """Folders whose C and C++ is held to .clang-format."""
 
 

@@ -278,10 +278,14 @@ class _Cpio:
         self._file.write(b"\0" * (-self._file.tell() % 4096))
 
 
-def write_job(file: BinaryIO, script: bytes) -> None:
-    """Append the archive that gives the guest its script; the kernel unpacks archives one after another."""
+def write_more(file: BinaryIO, script: bytes | None, tools: Path) -> None:
+    """Append the archive that gives the guest our tools, and its script if it has one; the kernel unpacks archives one
+    after another."""
     cpio = _Cpio(file)
-    cpio.add("job", stat.S_IFREG | 0o755, script)
+    if script is not None:
+        cpio.add("job", stat.S_IFREG | 0o755, script)
+    for tool in sorted(tools.iterdir()):
+        cpio.add(f"usr/bin/{tool.name}", stat.S_IFREG | 0o755, tool.read_bytes())
     cpio.end()
 
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from doorbell.build.guest_tools import guest_tools
 from doorbell.errors import UserError
 from doorbell.qemu import root as vmroot
 from doorbell.qemu.program import host_qemu
@@ -184,12 +185,10 @@ class Vm:
     def _command(self, root: vmroot.Root, work: Path, script: bytes | None, accel: str, log: Path) -> list[str]:
         """QEMU, as far as a shell and a script have it in common."""
         prefix = [own] if (own := host_qemu()) else root.qemu()[0]
-        initrd = root.initramfs
-        if script is not None:
-            initrd = work / "initramfs"
-            shutil.copy(root.initramfs, initrd)
-            with open(initrd, "ab") as f:
-                vmroot.write_job(f, script)
+        initrd = work / "initramfs"
+        shutil.copy(root.initramfs, initrd)
+        with open(initrd, "ab") as f:
+            vmroot.write_more(f, script, guest_tools())
         self.check()
         return [
             *prefix, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",

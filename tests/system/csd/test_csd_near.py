@@ -7,7 +7,7 @@ import random
 import struct
 
 import pytest
-from csd_drive import csd, get, put
+from csd_drive import PARAMS, csd, get, put
 from csd_functions import NUM_FN, SIZE, functions
 from doorbell.compute import drive as compute
 from doorbell.compute import near
@@ -223,13 +223,17 @@ def test_reset_in_the_middle(make_drive: MakeDrive, kind: str) -> None:
     check(*near.run(drive, 0, 0, 64), program.result(data))
 
 
-def test_effects_log(make_drive: MakeDrive) -> None:
+@pytest.mark.parametrize("there", [True, False])
+def test_effects_log(make_drive: MakeDrive, there: bool) -> None:
     """The drive says that it has both commands; one without them says nothing, and refuses them."""
-    drive = csd(make_drive)
-    log = drive.get_log(LogPage.CMD_EFFECTS, 4096)
+    drive = csd(make_drive, params={**PARAMS, "NEAR": 1} if there else {"NUM_NS": PARAMS["NUM_NS"]})
+    log = drive.get_log(LogPage.CMD_EFFECTS, 2048)
     admin, io = (struct.unpack_from("<256I", log, at) for at in (0, 1024))
-    assert admin[VendorOpc.LOAD_PROGRAM] & 1
-    assert io[VendorIoOpc.NEAR] == io[NvmOpc.READ]
+    assert io[VendorIoOpc.NEAR] == (io[NvmOpc.READ] if there else 0)
+    assert admin[VendorOpc.LOAD_PROGRAM] & 1 == there
+    program = Grep((b"a",)).program()
+    expect(near.load_try(drive, 0, program), Status.SUCCESS if there else Status.INVALID_OPCODE)
+    expect(near.run(drive, 0, 0, 1)[0], Status.SUCCESS if there else Status.INVALID_OPCODE)
 
 
 def test_speed(make_drive: MakeDrive) -> None:

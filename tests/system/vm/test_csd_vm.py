@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BACKEND
-from csd_drive import xts
+from csd_drive import PARAMS, xts
 from doorbell.device.sim import SETTINGS
 from test_vm import GUEST, pytestmark, vm
 
@@ -65,3 +65,12 @@ def test_two_guests_with_a_key_each(tmp_path: Path) -> None:
         lines = b"".join(b"namespace %s must not be found: %d\n" % (nsid.encode(), i) for i in range(1, 20001))
         keys = bytes.fromhex(key)
         assert xts(keys[:32], keys[32:], 0, lines[: 256 << 10]) in data, nsid
+
+
+def test_tools(tmp_path: Path) -> None:
+    """dbgrep and dbsum in Linux on files of an ext4, by the drive: what grep and awk say."""
+    params = [word for name, value in PARAMS.items() for word in ("--param", f"{name}={value}")]
+    done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", *params, "--size", "384M",
+              "--run", GUEST / "near.sh", timeout=600)  # fmt: skip
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
+    assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout

@@ -1,0 +1,53 @@
+#!/bin/bash
+# Run as root in the guest: dbgrep and dbsum on files of an ext4 on the drive say what grep, awk and the CPU say.
+set -eu
+drive=/dev/nvme0n1
+mkfs.ext4 -q -F "$drive"
+mount "$drive" /mnt
+mkdir /mnt/text
+for file in $(seq 4); do
+  seq -f "%.0f line $file of the text: $RANDOM" 1 $((3000 * file)) >"/mnt/text/$file"
+  seq -f 'ERROR %.0f' 1 7 >>"/mnt/text/$file"
+done
+printf 'an error without a line end' >>/mnt/text/2
+head -c 1200000 /dev/urandom >/mnt/numbers
+sync
+
+same() {  # the tool's options, and the drive is to do it
+  LC_ALL=C grep -F -a "$@" >/tmp/want && want=0 || want=$?
+  dbgrep --drive "$@" >/tmp/got && got=0 || got=$?
+  cmp /tmp/want /tmp/got && [[ $want == "$got" ]] || { echo "dbgrep $*: not what grep says"; exit 1; }
+}
+cd /mnt/text
+same ERROR 1 2 3 4
+same -i error 1 2 3 4
+same -c -e 'line 3' -e 99 1 2 3 4
+same -v -e line -e ERROR 2
+same -n 'ERROR 3' 1 2 3 4
+same -l 'without a line end' 1 2 3 4
+same 'no such line' 1 2
+echo "grep: fine"
+
+for type in u8 i16 u32 i64; do
+  dbsum --drive --type "$type" --record 12 --column 3 /mnt/numbers >/tmp/drive
+  dbsum --cpu --type "$type" --record 12 --column 3 /mnt/numbers >/tmp/cpu
+  cmp /tmp/drive /tmp/cpu
+done
+want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '{n++; sum += $4} END {print "count=" n " sum=" sum}')
+[[ $(dbsum --drive --type u8 --record 12 --column 3 /mnt/numbers) == "$want "* ]]
+echo "sum: fine"
+
+# By hand, as docs/csd/near-storage.md has it: lines with "error" in the first 64 KiB, whatever these are.
+printf '\1\0\0\0\0\n\1\0\5\0\0\0\0\0\0\0error' >/tmp/program
+nvme admin-passthru /dev/nvme0 --opcode=0xd5 --cdw10=0 --cdw11=21 --data-len=21 --input-file=/tmp/program --write
+nvme io-passthru "$drive" --opcode=0x82 --namespace-id=1 --cdw12=127 --cdw13=65536 --cdw14=64 --data-len=64 --read \
+  --raw-binary >/tmp/answer
+found=$(head -c 65536 "$drive" | LC_ALL=C grep -c -a -F error || true)
+[[ $(od -An -v -t u8 -N 8 /tmp/answer | tr -d ' ') == "$found" ]]
+echo "by hand: fine"
+
+dbgrep --drive -c 1 "$drive" >/dev/null
+(dbgrep --drive -c line 4; dbgrep --drive -c line 3) & (dbsum --drive --type u8 --record 1 /mnt/numbers) & wait
+cd /
+umount /mnt
+echo fine

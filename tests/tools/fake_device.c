@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// A platform without a drive: near-storage commands of an image file, as docs/csd/near-storage.md has them, byte by
+// byte. A file's extents stand in FILE.map ("offset place bytes flags" a line); without it, it lies at the image's
+// beginning.
+//
+// DBNEAR_IMAGE     the image; without it there is no drive
+// DBNEAR_LBA       bytes of a block (512)
+// DBNEAR_START     where the partition begins (0)
+// DBNEAR_MDTS      of Identify (8)
+// DBNEAR_MOST      most bytes of a command, or of a step on the CPU
+// DBNEAR_TRANSFER  most bytes that the kernel moves with a command
+// DBNEAR_LOCKS     folder of lock files
+// DBNEAR_LOG       file that gets a line for each command
+// DBNEAR_NONE      1: no near-storage commands
+// DBNEAR_FAIL      "N:S": command N ends with status S; N -1: all do
+// DBNEAR_TOUCH     file whose times the first command changes
+// DBNEAR_SLOW      milliseconds of a command
+// DBNEAR_LIE       1: results make no sense
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "near.h"
+
+enum { INVALID_FIELD = 0x4002, INVALID_OPCODE = 0x4001 };
+
+static uint8_t programs[NEAR_PROGRAMS][NEAR_PROGRAM_BYTES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int commands;
+
+static uint64_t setting(const char* name, uint64_t otherwise) {
+    const char* text = getenv(name);
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void note(const char* text) {
+    const char* path = getenv("DBNEAR_LOG");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+    if (fd < 0) return;
+    if (write(fd, text, strlen(text)) < 0) abort();
+    close(fd);
+}
+
+// ---- the operators
+
+struct result {
+    uint8_t* bytes;
+    uint32_t count;
+};
+
+static void put(struct result* r, uint64_t v) {
+    for (int i = 0; i < 8; i++) r->bytes[r->count++] = (uint8_t)(v >> 8 * i);
+}
+
+static bool has_string(const uint8_t* p, const uint8_t* line, uint32_t bytes) {
+    const uint8_t* text = p + 16;
+    for (int s = 0; s < p[6]; text += p[8 + s], s++)
+        for (uint32_t at = 0; at + p[8 + s] <= bytes; at++)
+            if (p[4] & 1 ? !strncasecmp((const char*)line + at, (const char*)text, p[8 + s]) &&
+                               !memchr(line + at, 0, p[8 + s])
+                         : !memcmp(line + at, text, p[8 + s]))
+                return true;
+    return false;
+}
+
+static void grep(const uint8_t* p, const uint8_t* data, uint32_t bytes, struct result* r) {
+    uint8_t* marks = calloc(1, bytes);
+    uint64_t counted = 0, lines = 0, behind_first = bytes;
+    bool unended = false, first_counts = false, last_counts = false;
+    uint32_t begin = 0;
+    for (uint32_t i = 0; i < bytes; i++) {
+        bool line_end = data[i] == p[5];
+        if (!line_end && i != bytes - 1) continue;
+        last_counts = has_string(p, data + begin, i + !line_end - begin) != ((p[4] & 4) != 0);
+        unended = !line_end;
+        if (!lines) first_counts = last_counts;
+        if (!lines && line_end) behind_first = i + 1;
+        lines++;
+        counted += last_counts;
+        marks[i] = last_counts;
+        begin = i + 1;
+    }
+    for (uint32_t stretch = 0; (p[4] & 2) && stretch < bytes; stretch += 64) {
+        uint64_t bits = 0;
+        for (uint32_t n = 0; n < 64 && stretch + n < bytes; n++) bits |= (uint64_t)marks[stretch + n] << n;
+        if (!bits) continue;
+        put(r, stretch);
+        put(r, bits);
+    }
+    free(marks);
+    put(r, counted);
+    put(r, lines);
+    put(r, behind_first);
+    put(r, (uint64_t)(unended + 2 * last_counts + 4 * first_counts));
+}
+
+static void aggregate(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32_t phase, struct result* r) {
+    const uint32_t record = p[8] | p[9] << 8, column = p[10] | p[11] << 8, size = 1u << (p[4] & 3);
+    __int128 sum = 0, least = 0, greatest = 0;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i + size <= bytes; i++) {
+        if ((phase + i) % record != column) continue;
+        __int128 v = 0;
+        for (uint32_t k = 0; k < size; k++) v += (__int128)data[i + k] << 8 * k;
+        if (p[4] >= 4 && data[i + size - 1] >= 128) v -= (__int128)1 << 8 * size;
+        if (!count || v < least) least = v;
+        if (!count || v > greatest) greatest = v;
+        sum += v;
+        count++;
+    }
+    put(r, count);
+    put(r, 0);
+    put(r, (uint64_t)sum);
+    put(r, (uint64_t)(sum >> 64));
+    put(r, (uint64_t)least);
+    put(r, (uint64_t)greatest);
+}
+
+// ---- commands
+
+static bool legal(const uint8_t* p, uint32_t bytes) {
+    uint32_t pieces = 0, all = 16;
+    if (bytes < 16) return false;
+    if (p[0] == 2) {
+        uint32_t record = p[8] | p[9] << 8, column = p[10] | p[11] << 8;
+        return p[4] < 8 && record && column + (1u << (p[4] & 3)) <= record;
+    }
+    if (p[0] != 1 || p[4] > 7 || p[6] < 1 || p[6] > 8) return false;
+    for (int i = 0; i < p[6]; i++) {
+        if (p[8 + i] < 1 || p[8 + i] > 64) return false;
+        pieces += (p[8 + i] + 15u) / 16;
+        all += p[8 + i];
+    }
+    return pieces <= 8 && all <= bytes && !memchr(p + 16, p[5], all - 16);
+}
+
+static int admin(struct near_device* d, struct nvme_passthru_cmd* c) {
+    char text[80];
+    (void)d;
+    if (c->opcode != 0xd5 || setting("DBNEAR_NONE", 0)) return INVALID_OPCODE;
+    snprintf(text, sizeof text, "load %u %u\n", c->cdw10, c->cdw11);
+    note(text);
+    if (c->cdw10 >= NEAR_PROGRAMS || c->cdw11 > NEAR_PROGRAM_BYTES || c->data_len != c->cdw11) return INVALID_FIELD;
+    uint8_t* p = programs[c->cdw10];
+    memset(p, 0, NEAR_PROGRAM_BYTES);
+    if (!c->cdw11) return 0;
+    memcpy(p, (const void*)(uintptr_t)c->addr, c->cdw11);
+    if (legal(p, c->cdw11)) return 0;
+    p[0] = 0;
+    return INVALID_FIELD;
+}
+
+static int failure(int number) {
+    const char* fail = getenv("DBNEAR_FAIL");
+    char* rest;
+    if (!fail) return 0;
+    long n = strtol(fail, &rest, 0);
+    return n < 0 || n == number ? (int)strtol(rest + 1, NULL, 0) : 0;
+}
+
+static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
+    char text[160];
+    const uint32_t lba = (uint32_t)setting("DBNEAR_LBA", 512);
+    const uint64_t slba = c->cdw10 | (uint64_t)c->cdw11 << 32;
+    const uint32_t bytes = ((c->cdw12 & 0xffff) + 1) * lba, length = c->cdw13, room = c->cdw14;
+    c->result = 0;
+    pthread_mutex_lock(&lock);
+    int number = commands++;
+    pthread_mutex_unlock(&lock);
+    if (getenv("DBNEAR_TOUCH") && number == 0) utimensat(AT_FDCWD, getenv("DBNEAR_TOUCH"), NULL, 0);
+    uint64_t slow = setting("DBNEAR_SLOW", 0) * 1000000;
+    struct timespec t = {(time_t)(slow / 1000000000), (long)(slow % 1000000000)};
+    while (slow && nanosleep(&t, &t) && errno == EINTR) continue;
+    int status = failure(number);
+    if (status) return status;
+    const uint8_t* p = programs[c->cdw15 & 3];
+    if (c->opcode != 0x82 || c->nsid != 1 || c->addr % 4096 || c->data_len != room) return INVALID_FIELD;
+    if (!length || length > bytes || room % 64 || room < 64 || room > bytes || (c->cdw15 & 0xfffc) || !p[0])
+        return INVALID_FIELD;
+    if (bytes > 4096u << setting("DBNEAR_MDTS", 8) || room > setting("DBNEAR_TRANSFER", 1 << 20)) return INVALID_FIELD;
+    if (p[0] == 2 && c->cdw15 >> 16 >= (p[8] | (uint32_t)p[9] << 8)) return INVALID_FIELD;
+    uint8_t* data = malloc(bytes);
+    struct result r = {malloc(bytes / 4 + 1024), 0};
+    if (!data || !r.bytes) abort();
+    status = pread(d->fd, data, bytes, (off_t)(slba * lba)) == (ssize_t)bytes ? 0 : 0x4080;  // LBA Out of Range
+    if (!status) {
+        if (p[0] == 1) grep(p, data, length, &r);
+        else aggregate(p, data, length, c->cdw15 >> 16, &r);
+        if (setting("DBNEAR_LIE", 0)) memset(r.bytes, 0xa5, r.count);
+        uint8_t* to = (uint8_t*)(uintptr_t)c->addr;
+        memset(to, 0, room);
+        memcpy(to, r.bytes, r.count < room ? r.count : room);
+        c->result = r.count;
+        status = r.count > room ? 0x1c0 : 0;
+    }
+    snprintf(text, sizeof text, "near %llu %u %u %u %u %x\n", (unsigned long long)slba, (c->cdw12 & 0xffff) + 1, length,
+             room, r.count, (unsigned)status);
+    note(text);
+    free(data);
+    free(r.bytes);
+    return status;
+}
+
+static int identify(struct near_device* d, uint32_t nsid, uint8_t cns, void* page) {
+    uint8_t* to = page;
+    struct stat st;
+    memset(page, 0, 4096);
+    if (cns == 1) {
+        to[77] = (uint8_t)setting("DBNEAR_MDTS", 8);
+        return 0;
+    }
+    if (cns != 0 || nsid != 1 || fstat(d->fd, &st)) return INVALID_FIELD;
+    uint64_t lba = setting("DBNEAR_LBA", 512), blocks = (uint64_t)st.st_size / lba;
+    for (int i = 0; i < 8; i++) to[i] = (uint8_t)(blocks >> 8 * i);
+    to[26] = 1;  // the second format
+    to[128 + 4 + 2] = lba == 512 ? 9 : 12;
+    return 0;
+}
+
+static int log_page(struct near_device* d, uint8_t log, void* data, uint32_t bytes) {
+    (void)d;
+    memset(data, 0, bytes);
+    if (log != 5 || bytes != 4096) return INVALID_FIELD;
+    if (setting("DBNEAR_NONE", 0)) return 0;
+    ((uint8_t*)data)[4 * 0xd5] = 1;
+    ((uint8_t*)data)[1024 + 4 * 0x82] = 1;
+    return 0;
+}
+
+// ---- the platform
+
+static const struct near_device_ops OPS = {identify, log_page, admin, io};
+
+static int find(int fd, const struct stat* st, struct near_place* place, char* why) {
+    (void)fd, (void)st;
+    if (!getenv("DBNEAR_IMAGE")) {
+        snprintf(why, NEAR_WHY, "there is no drive");
+        return -1;
+    }
+    *place = (struct near_place){"fake0n1", "fake0", setting("DBNEAR_START", 0)};
+    return 0;
+}
+
+static int open_device(struct near_device* d, char* why) {
+    (void)why;
+    d->fd = open(getenv("DBNEAR_IMAGE"), O_RDONLY | O_CLOEXEC);
+    d->nsid = 1;
+    d->most_transfer = (uint32_t)setting("DBNEAR_TRANSFER", 1 << 20);
+    d->ops = &OPS;
+    return 0;
+}
+
+static int fiemap(int fd, struct fiemap* map) {
+    char link[64], path[4096 + 8], line[128];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, 4096);
+    if (n < 0) return -errno;
+    strcpy(path + n, ".map");
+    FILE* f = fopen(path, "re");
+    map->fm_mapped_extents = 0;
+    if (!f) {
+        struct stat st;
+        if (fstat(fd, &st)) return -errno;
+        map->fm_mapped_extents = 1;
+        map->fm_extents[0] =
+            (struct fiemap_extent){.fe_length = (uint64_t)(st.st_size + 4095) / 4096 * 4096, .fe_flags = 1};
+        return 0;
+    }
+    while (map->fm_mapped_extents < map->fm_extent_count && fgets(line, sizeof line, f)) {
+        unsigned long long at, place, bytes;
+        unsigned flags;
+        if (sscanf(line, "%llu %llu %llu %x", &at, &place, &bytes, &flags) != 4) abort();
+        if (at < map->fm_start) continue;
+        map->fm_extents[map->fm_mapped_extents++] =
+            (struct fiemap_extent){.fe_logical = at, .fe_physical = place, .fe_length = bytes, .fe_flags = flags};
+    }
+    fclose(f);
+    return 0;
+}
+
+const struct near_platform* near_platform(void) {
+    static struct near_platform fake = {.find = find, .open = open_device, .fiemap = fiemap};
+    fake.lock_folder = getenv("DBNEAR_LOCKS") ? getenv("DBNEAR_LOCKS") : "/tmp";
+    fake.most_bytes = (uint32_t)setting("DBNEAR_MOST", 0);
+    return &fake;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// dbsum: count, sum, least and greatest of a column of records, looked at by the drive.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "near.h"
+
+enum {
+    OPT_CPU = 256,
+    OPT_DRIVE,
+    OPT_HELP,
+    OPT_TYPE,
+    OPT_RECORD,
+    OPT_COLUMN,
+    OPT_JSON,
+    RESULT = 48,
+    MOST_RECORD = 65535
+};
+
+static const char HELP[] =
+    "Usage: dbsum --type TYPE [OPTION]... FILE...\n"
+    "Say how many values a column of records has, their sum, the least and the greatest one: a line for each file or\n"
+    "block device. The drive looks at them, if it has near-storage commands. Values are little-endian.\n"
+    "\n"
+    "      --type=TYPE     u8, u16, u32, u64, i8, i16, i32 or i64\n"
+    "      --record=BYTES  of a record, 1 to 65535; those of the type, if not said\n"
+    "      --column=BYTE   where in the record the value begins; 0, if not said\n"
+    "      --json          a line of JSON for each file\n"
+    "  -j, --jobs=N        commands in flight, 1 to 64; 4, if not said\n"
+    "      --cpu           do not ask the drive\n"
+    "      --drive         only the drive: what it cannot do is an error\n"
+    "      --help          this text\n"
+    "Exit status: 0, or 2 after an error.\n"
+    "\n"
+    "Example: dbsum --type i32 --record 16 --column 4 samples.bin\n";
+
+static const struct option OPTIONS[] = {
+    {"type", required_argument, NULL, OPT_TYPE},
+    {"record", required_argument, NULL, OPT_RECORD},
+    {"column", required_argument, NULL, OPT_COLUMN},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"jobs", required_argument, NULL, 'j'},
+    {"cpu", no_argument, NULL, OPT_CPU},
+    {"drive", no_argument, NULL, OPT_DRIVE},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static const char TYPES[8][4] = {"u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"};
+
+struct total {
+    uint64_t count;
+    __int128 sum;  // of 2^60 values at most, so it is exact
+    uint64_t least, greatest;
+};
+
+struct sum {
+    struct near_options options;
+    unsigned type, bytes;
+    bool has_sign, json, names;
+    int record, column;
+    const struct near_file* file;
+    struct total total;
+};
+
+// ---- values
+
+// A value's bits, extended to 64.
+static uint64_t value(const struct sum* s, const uint8_t* at) {
+    uint64_t v = near_get(at, s->bytes);
+    unsigned bits = 8 * s->bytes;
+    if (s->has_sign && bits < 64 && v >> (bits - 1)) v |= ~UINT64_C(0) << bits;
+    return v;
+}
+
+static bool less(const struct sum* s, uint64_t a, uint64_t b) { return s->has_sign ? (int64_t)a < (int64_t)b : a < b; }
+
+static void join(const struct sum* s, struct total* t, const struct total* more) {
+    if (!more->count) return;
+    if (!t->count || less(s, more->least, t->least)) t->least = more->least;
+    if (!t->count || less(s, t->greatest, more->greatest)) t->greatest = more->greatest;
+    t->count += more->count;
+    t->sum += more->sum;
+}
+
+static struct total one(const struct sum* s, uint64_t v) {
+    return (struct total){1, s->has_sign ? (__int128)(int64_t)v : (__int128)v, v, v};
+}
+
+static uint32_t soft(void* context, const uint8_t* data, uint32_t bytes, uint32_t phase, uint8_t* result) {
+    const struct sum* s = context;
+    struct total t = {0};
+    uint64_t record = (uint64_t)s->record, column = (uint64_t)s->column;
+    for (uint64_t at = (column + record - phase) % record; at + s->bytes <= bytes; at += record) {
+        struct total v = one(s, value(s, data + at));
+        join(s, &t, &v);
+    }
+    memset(result, 0, RESULT);
+    near_put(result, 8, t.count);
+    near_put(result + 16, 8, (uint64_t)t.sum);
+    near_put(result + 24, 8, (uint64_t)(t.sum >> 64));
+    near_put(result + 32, 8, t.least);
+    near_put(result + 40, 8, t.greatest);
+    return RESULT;
+}
+
+// ---- a file
+
+static void begin(void* context, const struct near_file* f) {
+    struct sum* s = context;
+    s->file = f;
+    s->total = (struct total){0};
+}
+
+static int take(void* context, const struct near_part* p, const uint8_t* result, uint32_t bytes) {
+    struct sum* s = context;
+    if (bytes != RESULT) return -EPROTO;
+    struct total t = {.count = near_get(result, 8), .least = near_get(result + 32, 8)};
+    t.greatest = near_get(result + 40, 8);
+    t.sum = (__int128)((unsigned __int128)near_get(result + 24, 8) << 64 | near_get(result + 16, 8));
+    if (t.count > p->bytes) return -EPROTO;
+    join(s, &s->total, &t);
+    // The value that begins in this part and ends behind it.
+    uint64_t end = p->offset + p->bytes, record = (uint64_t)s->record, column = (uint64_t)s->column;
+    if (end <= column) return 0;
+    uint64_t at = (end - 1 - column) / record * record + column;
+    if (at < p->offset || at + s->bytes <= end || at + s->bytes > s->file->size) return 0;
+    uint8_t data[8];
+    int e = near_read(s->file, at, data, s->bytes);
+    if (e) return e;
+    t = one(s, value(s, data));
+    join(s, &s->total, &t);
+    return 0;
+}
+
+static const char* decimal(__int128 v, char* room, size_t bytes) {
+    unsigned __int128 left = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v;
+    char* at = room + bytes - 1;
+    *at = 0;
+    do *--at = (char)('0' + (int)(left % 10));
+    while (left /= 10);
+    if (v < 0) *--at = '-';
+    return at;
+}
+
+static void print_json_text(const char* text) {
+    putchar('"');
+    for (const unsigned char* c = (const unsigned char*)text; *c; c++) {
+        if (*c == '"' || *c == '\\') printf("\\%c", *c);
+        else if (*c < 32) printf("\\u%04x", *c);
+        else putchar(*c);
+    }
+    putchar('"');
+}
+
+static int end(void* context, const struct near_file* f) {
+    const struct sum* s = context;
+    char sum[48], least[48] = "none", greatest[48] = "none";
+    const char *low = least, *high = greatest;
+    if (s->total.count) {
+        low = decimal(one(s, s->total.least).sum, least, sizeof least);
+        high = decimal(one(s, s->total.greatest).sum, greatest, sizeof greatest);
+    } else if (s->json) {
+        low = high = "null";
+    }
+    const char* all = decimal(s->total.sum, sum, sizeof sum);
+    if (s->json) {
+        printf("{\"file\": ");
+        print_json_text(f->path);
+        printf(", \"count\": %" PRIu64 ", \"sum\": %s, \"min\": %s, \"max\": %s}\n", s->total.count, all, low, high);
+    } else {
+        if (s->names) printf("%s: ", f->path);
+        printf("count=%" PRIu64 " sum=%s min=%s max=%s\n", s->total.count, all, low, high);
+    }
+    return 0;
+}
+
+// ---- options
+
+static int bad(const char* text, const char* what) {
+    fprintf(stderr, "dbsum: %s%s (dbsum --help says more)\n", text, what);
+    return 2;
+}
+
+static bool number(const char* text, long least, long most, int* to) {
+    char* rest;
+    errno = 0;
+    long v = strtol(text, &rest, 10);
+    *to = (int)v;
+    return *text && !*rest && !errno && v >= least && v <= most;
+}
+
+static bool set_type(struct sum* s, const char* text) {
+    for (unsigned i = 0; i < 8; i++)
+        if (!strcmp(text, TYPES[i])) {
+            s->type = i;
+            s->bytes = 1u << (i & 3);
+            s->has_sign = i >= 4;
+            return true;
+        }
+    return false;
+}
+
+// -1: go on; else the exit status.
+static int options(struct sum* s, int argc, char** argv) {
+    int c;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":j:", OPTIONS, NULL)) != -1) switch (c) {
+            case OPT_TYPE:
+                if (!set_type(s, optarg)) return bad("there is no such type: ", optarg);
+                break;
+            case OPT_RECORD:
+                if (!number(optarg, 1, MOST_RECORD, &s->record))
+                    return bad("--record takes a number from 1 to 65535, not ", optarg);
+                break;
+            case OPT_COLUMN:
+                if (!number(optarg, 0, MOST_RECORD, &s->column))
+                    return bad("--column takes a number from 0 to 65535, not ", optarg);
+                break;
+            case OPT_JSON: s->json = true; break;
+            case 'j':
+                if (!number(optarg, 1, 64, &s->options.jobs))
+                    return bad("-j takes a number from 1 to 64, not ", optarg);
+                break;
+            case OPT_CPU: s->options.cpu = true; break;
+            case OPT_DRIVE: s->options.drive = true; break;
+            case OPT_HELP: fputs(HELP, stdout); return fflush(stdout) ? 2 : 0;
+            case ':': return bad("something is missing behind ", argv[argc - 1]);
+            default:
+                return bad("there is no such option: ", optopt ? (char[]){'-', (char)optopt, 0} : argv[optind - 1]);
+        }
+    if (s->options.cpu && s->options.drive) return bad("--cpu and --drive exclude each other", "");
+    if (!s->bytes) return bad("--type is missing", "");
+    if (!s->record) s->record = (int)s->bytes;
+    if (s->column + (int)s->bytes > s->record) return bad("the column does not lie in the record", "");
+    if (optind == argc) return bad("a file is missing", "");
+    s->names = argc - optind > 1;
+    return -1;
+}
+
+int main(int argc, char** argv) {
+    struct sum s = {.options = {.tool = "dbsum", .jobs = 4}};
+    int status = options(&s, argc, argv);
+    if (status >= 0) return status;
+    uint8_t program[16] = {2};
+    program[4] = (uint8_t)s.type;
+    near_put(program + 8, 2, (uint64_t)s.record);
+    near_put(program + 10, 2, (uint64_t)s.column);
+    struct near_job job = {
+        .program = program,
+        .program_bytes = sizeof program,
+        .record = (uint32_t)s.record,
+        .result_room = 64,
+        .soft = soft,
+        .take = take,
+        .begin = begin,
+        .end = end,
+        .context = &s,
+    };
+    status = 0;
+    for (int i = optind; i < argc; i++)
+        if (near_run(argv[i], &job, &s.options)) status = 2;
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "dbsum: cannot write: %s\n", strerror(errno));
+        return 2;
+    }
+    return status;
+}
