@@ -267,7 +267,7 @@ module db_ssd_core
   logic                media_busy, media_quiet;
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL),
-                .BURST_BYTES(BURST_BYTES), .AHEAD(AHEAD)) i_data (
+                .NEAR(NEAR), .BURST_BYTES(BURST_BYTES), .AHEAD(AHEAD)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || (fw_media_valid && !AHEAD)),
     .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),

@@ -15,6 +15,7 @@ module db_ssd_data
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter bit SGL      = 1'b0, ///< takes SGLs
+  parameter bit NEAR     = 1'b0, ///< has near-storage commands
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media
   parameter bit AHEAD = 1'b0,    ///< the media is told ahead (db_ssd_ahead)
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
@@ -176,7 +177,8 @@ module db_ssd_data
   end
 
   db_ssd_read_engine #(
-    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL)
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),
+    .NEAR(NEAR)
   ) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
     .s_cmd_valid(cmd_valid[0]), .s_cmd_ready(cmd_ready[0]), .s_cmd(cmd),

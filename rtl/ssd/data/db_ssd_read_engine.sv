@@ -18,6 +18,7 @@ module db_ssd_read_engine
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media: power of two, 512..4096
   parameter int BUF_BYTES = 16384,  ///< buffer for data of the media
   parameter bit SGL       = 1'b0,   ///< takes SGLs
+  parameter bit NEAR      = 1'b0,   ///< has near-storage commands
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
@@ -84,7 +85,7 @@ module db_ssd_read_engine
   near_args_t  args;
   logic [31:0] host_bytes;
   assign args           = near_args_t'(s_cmd.ns_blocks[$bits(near_args_t)-1:0]);
-  assign host_bytes     = s_cmd.desc.computes ? 32'(args.result) : s_cmd.bytes;
+  assign host_bytes     = NEAR && s_cmd.desc.computes ? 32'(args.result) : s_cmd.bytes;
   assign m_packet_valid = push && s_cmd.desc.to_host;
   assign m_packet       = '{computes: s_cmd.desc.computes, slot: s_cmd.slot, place: fn_place(s_cmd.fn), args: args};
   db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (

@@ -311,4 +311,5 @@ async def stop_at_any_time(dut: Any) -> None:
     bench.rare(128, 8192), bench.rare(256, 16384), (512, 16384),
 ])  # fmt: skip
 def test_db_ssd_read_engine(data_w: int, buf: int) -> None:
-    bench.run(__file__, "db_ssd_read_engine", {"DATA_W": data_w, "BUF_BYTES": buf}, env={"DATA_W": str(data_w)})
+    params: dict[str, int | str] = {"DATA_W": data_w, "BUF_BYTES": buf, "NEAR": 1}
+    bench.run(__file__, "db_ssd_read_engine", params, env={"DATA_W": str(data_w)})

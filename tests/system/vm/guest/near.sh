@@ -2,6 +2,7 @@
 # Run as root in the guest: dbgrep and dbsum on files of an ext4 on the drive say what grep, awk and the CPU say.
 set -eu
 drive=/dev/nvme0n1
+nsid=$(</sys/block/nvme0n1/nsid)
 mkfs.ext4 -q -F "$drive"
 mount "$drive" /mnt
 mkdir /mnt/text
@@ -40,7 +41,7 @@ echo "sum: fine"
 # By hand, as docs/csd/near-storage.md has it: lines with "error" in the first 64 KiB, whatever these are.
 printf '\1\0\0\0\0\n\1\0\5\0\0\0\0\0\0\0error' >/tmp/program
 nvme admin-passthru /dev/nvme0 --opcode=0xd5 --cdw10=0 --cdw11=21 --data-len=21 --input-file=/tmp/program --write
-nvme io-passthru "$drive" --opcode=0x82 --namespace-id=1 --cdw12=127 --cdw13=65536 --cdw14=64 --data-len=64 --read \
+nvme io-passthru "$drive" --opcode=0x82 --namespace-id="$nsid" --cdw12=127 --cdw13=65536 --cdw14=64 --data-len=64 --read \
   --raw-binary >/tmp/answer
 found=$(head -c 65536 "$drive" | LC_ALL=C grep -c -a -F error || true)
 [[ $(od -An -v -t u8 -N 8 /tmp/answer | tr -d ' ') == "$found" ]]
