@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast near-storage commands look at data, and what crosses the link meanwhile, beside Reads of the same blocks.
+
+./doorbell python examples/near_storage.py
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import NamedTuple
+
+from doorbell.compute import near
+from doorbell.compute.near import Aggregate, ColumnType, Grep
+from doorbell.device import open_sim
+from doorbell.nvme import Command, Driver, HostMemory, NvmOpc
+
+DEPTH_BYTES = 256 << 10
+"""Under way at once: so many bytes, but at least 4 commands."""
+TOTAL = 2 << 20
+SIZES = (4096, 16384, 65536, 1 << 20)
+
+
+class Row(NamedTuple):
+    what: str
+    size: int
+    gb_per_s: float  # of the media's data
+    to_host: float  # bytes of payload to the host for each byte of data
+
+
+def rate(drive: Driver, what: str, size: int, send: Callable[[int], Command]) -> Row:
+    """TOTAL bytes in commands of `size`; send: one, at a block. The first ones do not count."""
+    depth, count = max(4, DEPTH_BYTES // size), TOTAL // size
+    count += depth
+    sent = ended = 0
+    begin = end = 0.0
+    payload = 0
+    under_way: set[Command] = set()
+    while ended < count:
+        while sent < count and len(under_way) < depth:
+            under_way.add(send(sent * size % TOTAL // drive.block_size))
+            sent += 1
+        drive.ring()
+        for command in drive.step():
+            command.check()
+            assert command.buffer is not None
+            command.buffer.free()
+            under_way.discard(command)
+            ended += 1
+            if ended == depth // 2:
+                begin, payload = drive.sim.ns, drive.sim.counters()["up.MWr.payload"]
+        end = drive.sim.ns
+    data = (count - depth // 2) * size
+    return Row(what, size, data / (end - begin), (drive.sim.counters()["up.MWr.payload"] - payload) / data)
+
+
+def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
+    """options: of open_sim, in place of a 256-bit drive on Gen3 x8."""
+    wanted = {"top": "db_csd", "data_w": 256, "link": "gen3x8", "params": {"NEAR": 1}, "media_size": 16 << 20}
+    sim = open_sim("rtl", **wanted | options)  # type: ignore[arg-type]
+    drive = Driver(sim, HostMemory(64 << 20))
+    drive.start(queues=1, entries=256)
+    text = "".join(f"{i} {random.Random(i).getrandbits(100):x}\n" for i in range(40_000)).encode()[: TOTAL // 2]
+    for at in range(0, TOTAL, 65536):
+        drive.write(at // drive.block_size, (text * 2)[at : at + 65536])
+    programs = {
+        "Grep, counts": Grep((b"no such line", b"nor this one")),
+        "Grep, says where": Grep((b"a", b"b", b"c"), where=True),  # nearly each line: what costs most
+        "Aggregate": Aggregate(ColumnType.I32, 16, 4),
+    }
+    for number, program in enumerate(programs.values()):
+        near.load(drive, number, program.program())
+    rows = []
+    for size in sizes:
+        blocks = size // drive.block_size
+
+        def read(at: int, blocks: int = blocks) -> Command:
+            return drive.submit(1, NvmOpc.READ, at, blocks - 1, drive.buffer(blocks * drive.block_size))
+
+        rows.append(rate(drive, "Read", size, read))
+        for number, (name, program) in enumerate(programs.items()):
+            room = size // 2 if getattr(program, "where", False) else 64
+
+            def ask(at: int, number: int = number, room: int = room, blocks: int = blocks) -> Command:
+                return near.submit(drive, number, at, blocks, room=room)
+
+            rows.append(rate(drive, name, size, ask))
+    sim.close()
+    return rows
+
+
+if __name__ == "__main__":
+    print(f"{'':18} {'size':>8} {'GB/s':>7} {'to host':>9}")
+    for row in measure():
+        print(f"{row.what:18} {row.size:8} {row.gb_per_s:7.2f} {row.to_host:8.1%}")

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rates of near-storage commands: those of docs/csd/near-storage.md, and on the drive that other tests have."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from csd_drive import NARROW, PARAMS
+
+ROOT = Path(__file__).parents[3]
+sys.path.append(str(ROOT / "examples"))
+near_storage = importlib.import_module("near_storage")
+
+pytestmark = pytest.mark.rtl
+
+
+def test_a_row_a_cycle() -> None:
+    """128 bits at 250 MHz are 4 GB/s, which the link could not carry."""
+    rows = near_storage.measure((65536,), **NARROW, params=PARAMS)
+    by_name = {row.what: row for row in rows}
+    assert by_name["Read"].gb_per_s < 3.6
+    for name in ("Grep, counts", "Aggregate"):
+        assert 3.95 < by_name[name].gb_per_s <= 4.01
+        assert by_name[name].to_host < 0.002
+
+
+@pytest.mark.nightly
+def test_the_page() -> None:
+    page = (ROOT / "docs" / "csd" / "near-storage.md").read_text()
+    told = {
+        m[1]: re.findall(r"([\d.]+) GB/s, ([\d.]+)%", m[0])
+        for m in re.finditer(r"^\| ([^|]+) \|.* GB/s, .*$", page, re.M)
+    }
+    found: dict[str, list[tuple[str, str]]] = {}
+    for row in near_storage.measure():
+        found.setdefault(row.what, []).append((f"{row.gb_per_s:.2f}", f"{100 * row.to_host:.1f}"))
+    assert found == told
