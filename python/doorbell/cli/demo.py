@@ -17,6 +17,7 @@ from doorbell.bench.results import fio_json, table
 from doorbell.bench.runner import run_group
 from doorbell.build import has_ssds
 from doorbell.compute import drive as compute
+from doorbell.compute import near
 from doorbell.device import limits
 from doorbell.device.opening import open_sim, sim_link
 from doorbell.errors import UserError
@@ -134,6 +135,38 @@ def on_ssds(drive: Driver) -> str:
     return f"{number} NVMe SSDs, which the card drives: block 0 is on SSD 0, block {blocks - 1:,} on SSD {number - 1}"
 
 
+TEXT_BYTES = 1 << 20
+
+
+def search(drive: Driver) -> str:
+    """Let the drive look for a string in a text that is on it, and add up a column, beside what Python finds."""
+    rng = np.random.default_rng(3)
+    lines = (
+        b"%d %s %d\n" % (i, (b"fine", b"ERROR")[int(rng.random() < 0.01)], rng.integers(1e9)) for i in range(60_000)
+    )
+    text = b"".join(lines)[:TEXT_BYTES]
+    blocks = TEXT_BYTES // drive.block_size
+    for at in range(0, TEXT_BYTES, IO_BYTES):
+        drive.write(at // drive.block_size, text[at : at + IO_BYTES])
+    programs: list[near.Grep | near.Aggregate] = [near.Grep((b"error",), fold_case=True)]
+    programs.append(near.Aggregate(near.ColumnType.U32, 16, 4))
+    begin, came = drive.sim.ns, drive.sim.counters()["up.MWr.payload"]
+    answers = []
+    for number, program in enumerate(programs):
+        near.load(drive, number, program.program())
+        command, answer = near.run(drive, number, 0, blocks, room=64)
+        command.check()
+        if answer[: command.dw0] != program.result(text):
+            raise UserError(f"{type(program).__name__} by the drive differs from what Python finds", status=1)
+        answers.append(answer)
+    took, came = drive.sim.ns - begin, drive.sim.counters()["up.MWr.payload"] - came
+    found, total = int.from_bytes(answers[0][:8], "little"), int.from_bytes(answers[1][16:32], "little")
+    return (
+        f"near-storage commands: {found} of {text.count(10):,} lines have 'error', a column's sum is {total:,}, as in "
+        f"Python; {2 * TEXT_BYTES >> 20} MiB looked at in {took / 1000:,.0f} us, {came:,} bytes to the host"
+    )
+
+
 def traffic(drive: Driver) -> str:
     """What has crossed the links of a card's SSDs."""
     counters, parts = drive.sim.counters(), []
@@ -188,9 +221,10 @@ def main(
     total = mib << 20
     if top not in ("db_ssd", "db_csd", "db_vcsd") or (top != "db_ssd" and backend != "rtl"):
         raise UserError(f"--top {top}: use db_ssd, or db_csd or db_vcsd with --backend rtl")
-    params: dict[str, Any] = {"params": {"SHA_CORES": 0, "STRIPE": 1}} if card else {}
+    computes = {} if top == "db_ssd" else {"NEAR": 1}
+    params = computes | ({"SHA_CORES": 0, "STRIPE": 1} if card else {})
     sim = open_sim(
-        backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30, **params
+        backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30, params=params
     )
     wire = sim_link(sim, wire)
     built = time.monotonic()
@@ -210,6 +244,8 @@ def main(
         say(encrypt(drive))
     if card:
         say(on_ssds(drive))
+    if computes:
+        say(search(drive))
     with progress_bar(f"writing and reading back {mib} MiB") as update:
         checked = verify(drive, total, update)
     say(
