@@ -74,6 +74,16 @@ class Bench:
         assert len(self.got) == count
         assert not self.part
 
+    async def examine(self, program: Grep, texts: list[bytes], seed: int) -> None:
+        """Packets one behind another, with a program of their own; each has the result that the model says."""
+        await self.load(program)
+        self.got.clear()
+        for text in texts:
+            self.put(text)
+        await self.drain(len(texts))
+        for text, got in zip(texts, self.got, strict=True):
+            assert got == program.result(text), f"seed {seed}: {program} in {text!r}"
+
 
 async def begin(dut: Any, seed: int, stall: float = 0.0) -> Bench:
     await start(dut, s_param_valid=0, s_param=0, s_row_valid=0, m_word_ready=0)
@@ -113,14 +123,7 @@ async def random_packets(dut: Any) -> None:
         b = await begin(dut, seed, stall)
         for _ in range(rounds(60, 25)):
             program = random_grep(b.rng)
-            await b.load(program)
-            texts = [text_for(b.rng, program) for _ in range(b.rng.randint(1, 12))]
-            b.got.clear()
-            for text in texts:
-                b.put(text)
-            await b.drain(len(texts))
-            for text, got in zip(texts, b.got, strict=True):
-                assert got == program.result(text), f"seed {seed}: {program} in {text!r}"
+            await b.examine(program, [text_for(b.rng, program) for _ in range(b.rng.randint(1, 12))], seed)
 
 
 @cocotb.test()
@@ -129,20 +132,13 @@ async def strings_at_every_place(dut: Any) -> None:
     b = await begin(dut, 4)
     for size in (1, 16, 17, 33, 64)[: 5 if CELLS >= 4 else 3]:
         string = bytes(b.rng.choice(b"abcd") for _ in range(size))
-        program = Grep((string,), where=True)
-        await b.load(program)
         texts = []
         for at in range(3 * b.row):
             text = bytearray(b"x" * at + string + b"x" * b.rng.randrange(20) + b"\n")
             texts.append(bytes(text))
             text[at + b.rng.choice((0, size - 1, b.rng.randrange(size)))] ^= 0x80
             texts.append(bytes(text))
-        b.got.clear()
-        for text in texts:
-            b.put(text)
-        await b.drain(len(texts))
-        for text, got in zip(texts, b.got, strict=True):
-            assert got == program.result(text), f"{size} bytes: {text!r}"
+        await b.examine(Grep((string,), where=True), texts, 4)
 
 
 @cocotb.test()
