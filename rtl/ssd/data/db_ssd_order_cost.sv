@@ -2,7 +2,8 @@
 // What a command costs its function: stretches of 512 bytes of link and media, and those by the function's weight.
 //
 // A command that moves data or looks at the media costs its bytes, a range of Dataset Management as much as 4 KiB, any
-// command at least one stretch and at most MOST. What goes in pieces (db_ssd_order_pieces) costs so much for
+// command at least one stretch and at most MOST. A near-storage command costs at least 4 KiB: its program may have to be
+// loaded, which takes the path for as long. What goes in pieces (db_ssd_order_pieces) costs so much for
 // each. Divided by the weight, as a fraction with 16 bits, that is how far the function's turn moves (db_ssd_order_turn).
 // Latency: 3 cycles. Throughput: one a cycle.
 module db_ssd_order_cost
@@ -56,6 +57,7 @@ module db_ssd_order_cost
   logic [15:0]       share_q;
   always_comb begin
     stretches = s_cmd.bytes >> 9;
+    if (s_cmd.desc.computes && stretches[31:3] == '0) stretches = 32'd8;
     if (s_cmd.desc.ranges) stretches = s_cmd.bytes[12:PIECE_W] != '0 ? 32'(8 * PIECE_RANGES) : s_cmd.bytes >> 1;
   end
   always_ff @(posedge clk) begin

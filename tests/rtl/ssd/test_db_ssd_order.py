@@ -40,8 +40,9 @@ STUCK = 60  # cycles, in which a command goes if its engine may have one
 
 
 def cost(kind: str, nbytes: int) -> int:
-    """In 512 bytes: of data, or 4 KiB for a range of 16 bytes; at least one, at most 4095."""
-    return min(4095, max(1, (nbytes // 16 * 4096 if kind == "dsm" else nbytes) // 512))
+    """In 512 bytes: of data, or 4 KiB for a range of 16 bytes; at least one, at most 4095. A near-storage command has
+    at least 4 KiB."""
+    return min(4095, max(8 if kind == "near" else 1, (nbytes // 16 * 4096 if kind == "dsm" else nbytes) // 512))
 
 
 def places(prp1: int, prp2: int, first: int, count: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Callable
 
 import pytest
 from csd_drive import PARAMS, csd, get, put
@@ -200,6 +201,43 @@ def test_owners(make_drive: MakeDrive) -> None:
     expect(near.run(drives[2], 1, 0, 8, nsid=3)[0], Status.INVALID_FIELD)
     check(*near.run(drives[1], 1, 0, 8, nsid=2), programs[1].result(data[1][:4096]))
     check(*near.run(drives[0], 1, 0, 8, nsid=1), programs[0].result(data[0][:4096]))
+
+
+def test_a_neighbour_that_exchanges_programs(make_drive: MakeDrive) -> None:
+    """Each of its commands is the smallest there is, and has another program than the one before: who reads beside it
+    keeps most of what he has beside one that reads."""
+    _, noisy, quiet = functions(make_drive)
+    for number in range(4):
+        near.load(noisy, number, Grep((b"a%d" % number,)).program())
+
+    def beside(send: Callable[[int], Command]) -> float:
+        begin, ended, sent, under_way = quiet.sim.ns, 0, 0, set[Command]()
+        reads: set[Command] = set()
+        while ended < 150:
+            while len(under_way) < 32:
+                under_way.add(send(sent))
+                sent += 1
+            while len(reads) < 16:
+                reads.add(quiet.submit(1, NvmOpc.READ, 0, 7, quiet.buffer(4096), nsid=3))
+            noisy.ring()
+            quiet.ring()
+            quiet.advance(100, until_irq=True)
+            for drive, commands in ((noisy, under_way), (quiet, reads)):
+                for command in drive.poll():
+                    command.check()
+                    assert command.buffer is not None
+                    command.buffer.free()
+                    commands.discard(command)
+                    ended += commands is reads
+        took = quiet.sim.ns - begin
+        noisy.wait(under_way)
+        quiet.wait(reads)
+        return ended * 4096 / took
+
+    reading = beside(lambda i: noisy.submit(1, NvmOpc.READ, 8 * (i % 16), 7, noisy.buffer(4096), nsid=2))
+    exchanging = beside(lambda i: near.submit(noisy, i % 4, i % 64, 1, room=64, nsid=2))
+    print(f"beside Reads {reading:.2f} GB/s, beside programs {exchanging:.2f} GB/s")
+    assert exchanging > 0.8 * reading
 
 
 @pytest.mark.parametrize("kind", ["disable", "flr"])
