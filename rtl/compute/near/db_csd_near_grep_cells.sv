@@ -35,6 +35,10 @@ module db_csd_near_grep_cells
   localparam int BEHIND = 3 * PIECE;   // bytes before a row, in which pieces of its strings may begin
   localparam int C_W    = CELLS > 1 ? $clog2(CELLS) : 1;
 
+  if (CELLS < 1 || CELLS > 32) begin : g_bad_cells
+    $error("%m: CELLS must be 1..32 (is %0d)", CELLS);
+  end
+
   // ---- cells. The words come in order, so their places are counted.
   logic [CELLS-1:0][PIECE-1:0][7:0] text_q;
   logic [CELLS-1:0][PIECE-1:0]      used_q;      // bytes that are compared

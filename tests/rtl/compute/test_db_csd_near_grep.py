@@ -142,6 +142,16 @@ async def strings_at_every_place(dut: Any) -> None:
 
 
 @cocotb.test()
+async def letters_and_what_is_beside_them(dut: Any) -> None:
+    """Each byte beside strings at the edges of the alphabet, upper and lower case alike or not."""
+    b = await begin(dut, 8)
+    text = b"".join(bytes([byte, 10]) for byte in range(256) if byte != 10)
+    for fold in (False, True):
+        for string in (b"z", b"Z", b"a", b"A", b"m", b"@", b"[", b"`", b"{", b"\xfa", b"\xda", b"\x00"):
+            await b.examine(Grep((string,), fold, where=True), [text], 8)
+
+
+@cocotb.test()
 async def rate(dut: Any) -> None:
     """A row a cycle while words have room; 2 cycles more a packet; the latency of the header."""
     b = await begin(dut, 5)
