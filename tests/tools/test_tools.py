@@ -217,11 +217,24 @@ def until(condition: Callable[[], object]) -> None:
     raise AssertionError("this did not happen within ten seconds")
 
 
+def hear_signals() -> None:
+    """As in a shell, whatever these tests run under: nohup hides SIGHUP from all below it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(drive: FakeDrive, *args: str, **settings: object) -> subprocess.Popen[bytes]:
     drive.log_file().unlink(missing_ok=True)
     tool = tools_build.tools(fake=True) / "dbgrep"
     env = drive.env(**settings)
-    return subprocess.Popen([tool, *args], env=env, cwd=drive.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        [tool, *args],
+        env=env,
+        cwd=drive.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=hear_signals,
+    )
 
 
 def test_lease_keeps_writers_out_while_the_drive_looks(tmp_path: Path) -> None:

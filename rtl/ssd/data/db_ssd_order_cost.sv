@@ -52,12 +52,12 @@ module db_ssd_order_cost
   end
 
   logic [1:0]        valid_q, valid2_q;
+  logic              computes_q;
   order_entry_t      entry_q, entry2_q, entry3_q;
   logic [31:0]       stretches;
   logic [15:0]       share_q;
   always_comb begin
     stretches = s_cmd.bytes >> 9;
-    if (s_cmd.desc.computes && stretches[31:3] == '0) stretches = 32'd8;
     if (s_cmd.desc.ranges) stretches = s_cmd.bytes[12:PIECE_W] != '0 ? 32'(8 * PIECE_RANGES) : s_cmd.bytes >> 1;
   end
   always_ff @(posedge clk) begin
@@ -67,7 +67,9 @@ module db_ssd_order_cost
                        cost: stretches[COST_W-1:0], step: '0};
     if (stretches == '0)               entry_q.cost <= COST_W'(1);
     else if (stretches >= 32'd1 << COST_W) entry_q.cost <= MOST;
+    computes_q    <= s_cmd.desc.computes;
     entry2_q      <= entry_q;
+    if (computes_q && entry_q.cost[COST_W-1:3] == '0) entry2_q.cost <= COST_W'(8);
     share_q       <= share_mem_q[entry_q.place];
     entry3_q      <= entry2_q;
     entry3_q.step <= STEP_W'(entry2_q.cost) * STEP_W'(share_q);
