@@ -25,16 +25,6 @@ package db_ssd_pkg;
     return num_fn == 1 ? number == '0 : number < QID_W'(num_fn);
   endfunction
 
-  // What a near-storage command asks for (docs/csd/near-storage.md).
-  localparam int NEAR_PROGRAMS_LOG2 = 2;  // of a function
-  localparam int NEAR_BYTES_W = 21;       // of data, of a result: at most MDTS
-  typedef struct packed {
-    logic [NEAR_BYTES_W-1:0]       data;    // bytes of the media's data to look at
-    logic [NEAR_BYTES_W-1:0]       result;  // bytes that the host gets
-    logic [NEAR_PROGRAMS_LOG2-1:0] number;  // of the function's program
-    logic [15:0]                   phase;
-  } near_args_t;
-
   // A command after decode: checked, and with byte addresses on the media.
   typedef struct packed {
     op_desc_t          desc;
@@ -229,21 +219,6 @@ package db_ssd_pkg;
     logic [63:0] addr;          // bytes; Flush: of its namespace
     logic [63:0] bytes;         // ... 0: of all
   } ahead_t;
-
-  // A packet of the media's data will come on its way to the host, the next one in order. computes: operators are to make a
-  // result of it. What they found: none: there is no such program.
-  typedef struct packed {
-    logic               computes;
-    logic [SLOT_W-1:0]  slot;
-    logic [PLACE_W-1:0] place;
-    near_args_t         args;
-  } near_packet_t;
-  typedef struct packed {
-    logic [SLOT_W-1:0]       slot;
-    logic                    none;
-    logic                    too_large;  // for its buffer
-    logic [NEAR_BYTES_W-1:0] bytes;
-  } near_result_t;
 
   // A command to the media beside AXI4; it is answered by a pulse with an error flag.
   typedef struct packed {

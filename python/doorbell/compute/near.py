@@ -37,10 +37,6 @@ class Grep:
     without: bool = False
     line_end: int = 0x0A
 
-    @property
-    def cells(self) -> int:
-        return sum(-(-len(s) // PIECE_BYTES) for s in self.strings)
-
     def program(self) -> bytes:
         flags = self.fold_case | self.where << 1 | self.without << 2
         head = struct.pack("<B3xBBBx", NearOperator.GREP, flags, self.line_end, len(self.strings))

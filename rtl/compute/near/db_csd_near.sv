@@ -12,7 +12,7 @@
 // Latency: a Read's row 2 cycles; a result that of the operator and of db_csd_near_pack behind its command's last
 // row. Throughput: a row a cycle.
 module db_csd_near
-  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_csd_near_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
 #(
   parameter int DATA_W   = 256,  ///< bits: 128, 256, 512
   parameter int NUM_FN   = 1,    ///< functions, 1..17
@@ -60,7 +60,7 @@ module db_csd_near
   // ---- programs
   logic        ask, loaded;
   logic [3:0]  op;
-  logic [2:0]  param_valid;
+  logic [2:1]  param_valid;
   near_param_t param;
   db_csd_near_programs #(.NUM_FN(NUM_FN), .CELLS(CELLS)) i_programs (
     .clk, .rst, .s_ext, .m_ext_rdata, .ask, .ask_place(packet.place), .ask_number(packet.args.number), .loaded,
@@ -70,9 +70,9 @@ module db_csd_near
   logic                    begun_q, begins, gives, near_ready, op_ready, err_q, first_q, last;
   logic [NEAR_BYTES_W-1:0] left_q;         // bytes that are to be looked at
   logic [$clog2(INSIDE):0] inside_q;
-  logic [2:0]              op_valid, ops_ready, word_valid, word_ready;
+  logic [2:1]              op_valid, ops_ready, word_valid, word_ready;  // by operator
   near_row_t               near_row;
-  near_word_t [2:0]        words;
+  near_word_t [2:1]        words;
   near_word_t              word;
   logic                    any_word, pack_ready;
   assign ask    = packet_valid && packet.computes && !begun_q && inside_q == '0;
@@ -102,14 +102,13 @@ module db_csd_near
     end
   end
 
-  // ---- operators; [0]: none
+  // ---- operators
   localparam int GREP = int'(NEAR_GREP), AGGREGATE = int'(NEAR_AGGREGATE);
-  for (genvar n = 0; n < 3; n++) begin : g_op
+  for (genvar n = GREP; n <= AGGREGATE; n++) begin : g_op
     assign op_valid[n]   = gives && row_valid && op == 4'(n);
     assign word_ready[n] = pack_ready && op == 4'(n);
   end
-  assign op_ready = |(ops_ready & (3'd1 << op));
-  assign {ops_ready[0], word_valid[0], words[0]} = '0;
+  assign op_ready = op == NEAR_GREP ? ops_ready[GREP] : ops_ready[AGGREGATE];
   db_csd_near_grep #(.DATA_W(DATA_W), .CELLS(CELLS)) i_grep (
     .clk, .rst, .s_param_valid(param_valid[GREP]), .s_param(param), .s_row_valid(op_valid[GREP]),
     .s_row_ready(ops_ready[GREP]), .s_row_data(row_data), .s_row(near_row), .m_word_valid(word_valid[GREP]),
@@ -143,7 +142,7 @@ module db_csd_near
   assign busy = packet_valid || row_valid || inside_q != '0 || m_row_valid;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, packet_room, op_valid[0], word_ready[0], param_valid[0]};
+  assign unused_ok = &{1'b0, packet_room};
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && s_packet_valid) assert (packet_room);
 `endif

@@ -7,7 +7,7 @@
 // Latency: 2 cycles from a row's last word to the row; of the last row also 1 from s_end. Throughput: a row in
 // DATA_W / 128 + 1 cycles; a row of zeros a cycle. All outputs are registers.
 module db_csd_near_pack
-  import db_mem_pkg::*, db_ssd_pkg::*, db_csd_near_pkg::*;
+  import db_mem_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
 #(
   parameter int DATA_W = 256,  ///< bits: 128, 256, 512
   parameter int DEPTH  = 4     ///< commands that have begun at most: a power of two, 2..16

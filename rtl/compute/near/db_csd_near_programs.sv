@@ -8,7 +8,7 @@
 // Latency: ask to loaded 3 cycles and a cycle a word; none, if it is loaded already. A register is read in its
 // cycle.
 module db_csd_near_programs
-  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_csd_near_pkg::*, db_csd_near_regs_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*, db_csd_near_regs_pkg::*;
 #(
   parameter int NUM_FN = 1,  ///< functions, 1..17
   parameter int CELLS  = 8   ///< of Grep, 1..32
@@ -26,7 +26,7 @@ module db_csd_near_programs
   output logic                          loaded,
   output logic [3:0]                    op,
   /// Words for operator n.
-  output logic [2:0]                    m_param_valid,
+  output logic [2:1]                    m_param_valid,
   output near_param_t                   m_param
 );
   localparam int WORDS_LOG2  = $clog2(2 + 5 * CELLS) > 2 ? $clog2(2 + 5 * CELLS) : 2;
@@ -105,7 +105,7 @@ module db_csd_near_programs
         state_q  <= word[15:8] == '0 || word[3:0] == NEAR_NONE ? READY : WORDS;
       end
       WORDS: begin
-        for (int n = 0; n < 3; n++) m_param_valid[n] <= op == 4'(n);
+        for (int n = 1; n <= 2; n++) m_param_valid[n] <= op == 4'(n);
         left_q <= left_q - 8'd1;
         if (left_q == 8'd1) state_q <= READY;
       end

@@ -6,7 +6,7 @@
 // of a command that was aborted goes on marked: no entry is made for it.
 // Latency: 1 cycle: the slot that wins is read at once. Throughput: a completion every 2 cycles.
 module db_ssd_completion_collect
-  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
 #(
   parameter int NUM_FN   = 1,                   ///< functions, 1..17: with several the firmware ends some by slot
   parameter int NUM_CMDS = 128,                 ///< command slots, 2..256

@@ -5,7 +5,7 @@
 // Latency: a cycle from look to what was found there; of m_status and m_dw0 behind s_status none. Throughput: a result and a
 // look a cycle.
 module db_ssd_near_results
-  import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
 #(
   parameter int NUM_CMDS = 128   ///< command slots, 2..256
 ) (

@@ -8,7 +8,7 @@
 // db_ssd_read_engine and db_ssd_write_engine, with several functions behind db_ssd_order.
 `include "db_axi_types.svh"
 module db_ssd_data
-  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_data_pkg::*;
 #(
   parameter int DATA_W = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,     ///< bits of a media address

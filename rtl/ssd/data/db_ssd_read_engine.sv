@@ -9,7 +9,7 @@
 // Latency: command to AR 2 cycles, to its first segment 5. Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_read_engine
-  import db_mem_pkg::*, db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
 #(
   parameter int DATA_W    = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W    = 40,     ///< bits of a media address

@@ -26,7 +26,7 @@
 // Latency: 1 cycle from s_sqe to m_cmd, which the engines take into their rooms in that cycle; 3 to a completion, 1 to
 // m_admin, m_head and m_fetch_err. Throughput: an entry every 2 cycles.
 module db_ssd_decode
-  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
 #(
   parameter int NUM_FN        = 1,    ///< functions, 1..17: their admin queues are the first so many
   parameter int NUM_NS        = 1,    ///< namespaces, 1..64: NSIDs are 1..NUM_NS

@@ -19,7 +19,8 @@ from rtl_bench import rare, rounds
 from streams import ROW, Sink, Source, packet_rows, start
 from structs import layout
 
-EXT, PACKET, RESULT = (layout("db_ssd_pkg", n) for n in ("ext_bus_t", "near_packet_t", "near_result_t"))
+EXT = layout("db_ssd_pkg", "ext_bus_t")
+PACKET, RESULT = (layout("db_ssd_near_pkg", n) for n in ("near_packet_t", "near_result_t"))
 NEAR_REGISTERS = 0x400
 CAPS, PROGRAM, WORD = (NEAR_REGISTERS + at for at in (0, 4, 8))
 CELLS = 8

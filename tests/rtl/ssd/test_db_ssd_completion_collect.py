@@ -29,7 +29,7 @@ SLOT = layout("db_ssd_pkg", "slot_completion_t")
 COMPLETION = layout("db_ssd_pkg", "completion_t")
 FINISHED = layout("db_ssd_pkg", "finished_t")
 ERROR = layout("db_ssd_pkg", "error_log_t")
-RESULT = layout("db_ssd_pkg", "near_result_t")
+RESULT = layout("db_ssd_near_pkg", "near_result_t")
 SMART = layout("db_ssd_pkg", "smart_counters_t")
 COUNTERS = {"rd": "read_cmds", "wr": "write_cmds", "rd_sectors": "read_sectors", "wr_sectors": "write_sectors"}
 

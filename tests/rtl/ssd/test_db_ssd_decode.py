@@ -150,7 +150,7 @@ ADMIN = layout("db_ssd_pkg", "admin_sqe_t")
 NAMESPACE = layout("db_ssd_pkg", "namespace_t")
 NS_ENTRY = layout("db_ssd_pkg", "ns_entry_t")
 DESC = layout("db_ssd_op_pkg", "op_desc_t")
-ARGS = layout("db_ssd_pkg", "near_args_t")
+ARGS = layout("db_ssd_near_pkg", "near_args_t")
 
 
 def descriptor(opc: int) -> dict[str, int]:

@@ -24,7 +24,7 @@ from test_db_ssd_media_cmd import NEAR, READ, READ_ERROR, VERIFY, WHOLE, Command
 BURST = 1024  # of db_axi_read inside
 SEGMENT_USER = layout("db_ssd_pkg", "segment_user_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
-PACKET, ARGS = layout("db_ssd_pkg", "near_packet_t"), layout("db_ssd_pkg", "near_args_t")
+PACKET, ARGS = layout("db_ssd_near_pkg", "near_packet_t"), layout("db_ssd_near_pkg", "near_args_t")
 
 
 @dataclass

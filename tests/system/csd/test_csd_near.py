@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from csd_drive import PARAMS, csd, get, put
-from csd_functions import NUM_FN, SIZE, functions
+from csd_functions import NUM_FN, functions
 from doorbell.compute import drive as compute
 from doorbell.compute import near
 from doorbell.compute.near import Aggregate, ColumnType, Grep
@@ -80,7 +80,6 @@ def test_a_megabyte(make_drive: MakeDrive) -> None:
     """MDTS at once, with an entry for each stretch of 64 bytes: the largest result there is."""
     drive = csd(make_drive, media_size=16 << 20)
     data = b"x\n" * (1 << 19)
-    text(random.Random(1), drive, size=0)
     for at in range(0, 1 << 20, 131072):
         put(drive, at // 512, data[at : at + 131072])
     program = Grep((b"x",), where=True)
@@ -194,7 +193,6 @@ def test_owners(make_drive: MakeDrive) -> None:
     for _, command, want in under_way:
         assert command.buffer is not None
         check(command, command.buffer.read(), want)
-    assert SIZE > BLOCKS * 512
     # One function's reset takes its programs, and no other's.
     drives[2].disable()
     drives[2].start(queues=2, entries=64)
@@ -240,6 +238,44 @@ def test_a_neighbour_that_exchanges_programs(make_drive: MakeDrive) -> None:
     assert exchanging > 0.8 * reading
 
 
+def test_results_to_an_sgl(make_drive: MakeDrive) -> None:
+    """In pieces anywhere in memory."""
+    rng = random.Random(12)
+    drive = csd(make_drive)
+    data = text(rng, drive)
+    program = Grep((b"a", b"B"), where=True)
+    near.load(drive, 0, program.program())
+    drive.sgl = True
+    for blocks in (8, 64, BLOCKS):
+        buffer = drive.buffer(blocks * 512, offset=4 * rng.randrange(1024), scattered=True)
+        command = drive.submit(
+            1, VendorIoOpc.NEAR, 0, blocks - 1, buffer, cdw13=blocks * 512, cdw14=buffer.size, cdw15=0
+        )
+        drive.wait([command])
+        check(command, buffer.read(), program.result(data[: blocks * 512]))
+
+
+def test_aborted_and_deleted_in_the_middle(make_drive: MakeDrive) -> None:
+    """A queue that is deleted takes its commands along, an Abort one; all others give what they should."""
+    rng = random.Random(13)
+    drive = csd(make_drive)
+    data = text(rng, drive)
+    program = Grep((b"ab", b"a."), where=True)
+    near.load(drive, 0, program.program())
+    for cycles in (10, 200, 700, 2000, 5000):
+        commands = {qid: [near.submit(drive, 0, 8 * i, 8, qid=qid) for i in range(20)] for qid in (1, 2)}
+        drive.ring()
+        drive.advance(cycles)
+        drive.abort(1, commands[1][-1].cid)
+        drive.delete_sq(2)
+        drive.create_sq(2, 64, 2)
+        drive.wait(commands[1])
+        for i, command in enumerate(commands[1]):
+            assert command.buffer is not None
+            if command.status != Status.ABORT_REQUESTED or command is not commands[1][-1]:
+                check(command, command.buffer.read(), program.result(data[4096 * i : 4096 * i + 4096]))
+
+
 @pytest.mark.parametrize("kind", ["disable", "flr"])
 def test_reset_in_the_middle(make_drive: MakeDrive, kind: str) -> None:
     """Commands under way are gone, programs forgotten, the data are as they were, and all works again."""
@@ -272,24 +308,3 @@ def test_effects_log(make_drive: MakeDrive, there: bool) -> None:
     program = Grep((b"a",)).program()
     expect(near.load_try(drive, 0, program), Status.SUCCESS if there else Status.INVALID_OPCODE)
     expect(near.run(drive, 0, 0, 1)[0], Status.SUCCESS if there else Status.INVALID_OPCODE)
-
-
-def test_speed(make_drive: MakeDrive) -> None:
-    """The link carries results alone: a command is faster than a Read of the same blocks."""
-    drive = csd(make_drive, queues=1)
-    text(random.Random(11), drive, size=1 << 18)
-    near.load(drive, 0, Grep((b"no such line",)).program())
-    took = []
-    for opcode in (NvmOpc.READ, VendorIoOpc.NEAR):
-        begin = drive.sim.ns
-        commands = []
-        for i in range(16):
-            if opcode == NvmOpc.READ:
-                commands.append(drive.submit(1, opcode, 32 * i, 31, drive.buffer(16384)))
-            else:
-                commands.append(near.submit(drive, 0, 32 * i, 32, room=64))
-        drive.wait(commands)
-        for command in commands:
-            command.check()
-        took.append(drive.sim.ns - begin)
-    assert took[1] < 0.9 * took[0], took

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the controller and the operators of near-storage commands say to each other (docs/csd/near-storage.md).
+package db_ssd_near_pkg;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*;
+
+  localparam int NEAR_PROGRAMS_LOG2 = 2;  // of a function
+  localparam int NEAR_BYTES_W = 21;       // of data, of a result: at most MDTS
+
+  // What a command asks for; it travels in cmd_t's ns_blocks.
+  typedef struct packed {
+    logic [NEAR_BYTES_W-1:0]       data;    // bytes of the media's data to look at
+    logic [NEAR_BYTES_W-1:0]       result;  // bytes that the host gets
+    logic [NEAR_PROGRAMS_LOG2-1:0] number;  // of the function's program
+    logic [15:0]                   phase;
+  } near_args_t;
+
+  // A packet of the media's data will come on its way to the host, the next one in order.
+  typedef struct packed {
+    logic               computes;   // operators are to make a result of it
+    logic [SLOT_W-1:0]  slot;
+    logic [PLACE_W-1:0] place;
+    near_args_t         args;
+  } near_packet_t;
+
+  // What they found.
+  typedef struct packed {
+    logic [SLOT_W-1:0]       slot;
+    logic                    none;       // there is no such program
+    logic                    too_large;  // for its buffer
+    logic [NEAR_BYTES_W-1:0] bytes;
+  } near_result_t;
+
+endpackage
