@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from doorbell.compute import near
-from doorbell.compute.near import Aggregate, ColumnType, Grep
+from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate
 from doorbell.device import open_sim
 from doorbell.nvme import Command, Driver, HostMemory, NvmOpc
+from doorbell.nvme.vendor import NearComparison
 
 DEPTH_BYTES = 256 << 10
 """Under way at once: so many bytes, but at least 4 commands."""
@@ -63,13 +64,15 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
     text = "".join(f"{i} {random.Random(i).getrandbits(100):x}\n" for i in range(40_000)).encode()[: TOTAL // 2]
     for at in range(0, TOTAL, 65536):
         drive.write(at // drive.block_size, (text * 2)[at : at + 65536])
-    programs = {
+    half = Predicate(ColumnType.U8, 0, NearComparison.LESS, ord("7"))  # the text has digits, letters, spaces
+    column = Aggregate(ColumnType.I32, 16, 4)
+    programs: dict[str, near.Program] = {
         "Grep, counts": Grep((b"no such line", b"nor this one")),
         "Grep, says where": Grep((b"a", b"b", b"c"), where=True),  # nearly each line: what costs most
-        "Aggregate": Aggregate(ColumnType.I32, 16, 4),
+        "Aggregate": column,
+        "Filter and Aggregate": Filter(16, (half,), behind=column),
+        "Filter, half passes": Filter(16, (half,)),
     }
-    for number, program in enumerate(programs.values()):
-        near.load(drive, number, program.program())
     rows = []
     for size in sizes:
         blocks = size // drive.block_size
@@ -78,8 +81,13 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
             return drive.submit(1, NvmOpc.READ, at, blocks - 1, drive.buffer(blocks * drive.block_size))
 
         rows.append(rate(drive, "Read", size, read))
-        for number, (name, program) in enumerate(programs.items()):
-            room = size // 2 if getattr(program, "where", False) else 64
+        for n, (name, program) in enumerate(programs.items()):
+            number, room = n % near.PROGRAMS, 64
+            near.load(drive, number, program.program())
+            if isinstance(program, Grep) and program.where:
+                room = size // 2
+            if isinstance(program, Filter) and not program.behind:
+                room = size
 
             def ask(at: int, number: int = number, room: int = room, blocks: int = blocks) -> Command:
                 return near.submit(drive, number, at, blocks, room=room)
@@ -90,6 +98,6 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
 
 
 if __name__ == "__main__":
-    print(f"{'':18} {'size':>8} {'GB/s':>7} {'to host':>9}")
+    print(f"{'':20} {'size':>8} {'GB/s':>7} {'to host':>9}")
     for row in measure():
-        print(f"{row.what:18} {row.size:8} {row.gb_per_s:7.2f} {row.to_host:8.1%}")
+        print(f"{row.what:20} {row.size:8} {row.gb_per_s:7.2f} {row.to_host:8.1%}")

@@ -140,7 +140,9 @@ def sv_vendor(facts: Facts) -> str:
 
 
 def sv_near(facts: Facts) -> str:
-    return "\n".join(sv_enum(facts.enum("NearOperator")))
+    constants = (f"  localparam int {v.name} = {v.number};{'  // ' + v.note if v.note else ''}"
+                 for v in facts.constants if v.name.startswith("NEAR_"))  # fmt: skip
+    return "\n".join([*sv_enum(facts.enum("NearOperator")), *constants])
 
 
 def c_header(facts: Facts) -> str:

@@ -29,7 +29,7 @@ FLAGS = (
 MANY_FLAGS = ("-Xclang", "-Oz", "-mrelax", "-msave-restore")
 """With several functions, behind the others: smaller, and somewhat slower. zig by itself takes -Oz for -Os."""
 RAM_BYTES = 65536
-MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as the tops have it
+MANY_RAM_BYTES = 98304  # with several functions, for 128 command slots or fewer; as the tops have it
 EXTENTS_RAM_BYTES = 8192  # more of either with extents: db_vcsd
 LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "near.h"
+#include "records.h"
 
 enum {
     OPT_CPU = 256,
@@ -18,8 +19,8 @@ enum {
     OPT_RECORD,
     OPT_COLUMN,
     OPT_JSON,
-    RESULT = 48,
-    MOST_RECORD = 65535
+    OPT_WHERE,
+    OPT_OR,
 };
 
 static const char HELP[] =
@@ -30,6 +31,9 @@ static const char HELP[] =
     "      --type=TYPE     u8, u16, u32, u64, i8, i16, i32 or i64\n"
     "      --record=BYTES  of a record, 1 to 65535; those of the type, if not said\n"
     "      --column=BYTE   where in the record the value begins; 0, if not said\n"
+    "      --where=TEST    only records of which it is true, as u32@8>=5: type, column, ==, !=, <, <=, > or >=, number;\n"
+    "                      with several all are\n"
+    "      --or            between two --where: those before it are true, or those behind it\n"
     "      --json          a line of JSON for each file\n"
     "  -j, --jobs=N        commands in flight, 1 to 64; 4, if not said\n"
     "      --cpu           do not ask the drive\n"
@@ -37,12 +41,14 @@ static const char HELP[] =
     "      --help          this text\n"
     "Exit status: 0, or 2 after an error.\n"
     "\n"
-    "Example: dbsum --type i32 --record 16 --column 4 samples.bin\n";
+    "Example: dbsum --type i32 --record 16 --column 4 --where 'u8@0==3' samples.bin\n";
 
 static const struct option OPTIONS[] = {
     {"type", required_argument, NULL, OPT_TYPE},
     {"record", required_argument, NULL, OPT_RECORD},
     {"column", required_argument, NULL, OPT_COLUMN},
+    {"where", required_argument, NULL, OPT_WHERE},
+    {"or", no_argument, NULL, OPT_OR},
     {"json", no_argument, NULL, OPT_JSON},
     {"jobs", required_argument, NULL, 'j'},
     {"cpu", no_argument, NULL, OPT_CPU},
@@ -50,8 +56,6 @@ static const struct option OPTIONS[] = {
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
-
-static const char TYPES[8][4] = {"u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"};
 
 struct total {
     uint64_t count;
@@ -61,8 +65,9 @@ struct total {
 
 struct sum {
     struct near_options options;
-    unsigned type, bytes;
-    bool has_sign, json, names;
+    struct type type;
+    struct where where;
+    bool json, names;
     int record, column;
     const struct near_file* file;
     struct total total;
@@ -70,43 +75,40 @@ struct sum {
 
 // ---- values
 
-// A value's bits, extended to 64.
-static uint64_t value(const struct sum* s, const uint8_t* at) {
-    uint64_t v = near_get(at, s->bytes);
-    unsigned bits = 8 * s->bytes;
-    if (s->has_sign && bits < 64 && v >> (bits - 1)) v |= ~UINT64_C(0) << bits;
-    return v;
-}
-
-static bool less(const struct sum* s, uint64_t a, uint64_t b) { return s->has_sign ? (int64_t)a < (int64_t)b : a < b; }
-
 static void join(const struct sum* s, struct total* t, const struct total* more) {
     if (!more->count) return;
-    if (!t->count || less(s, more->least, t->least)) t->least = more->least;
-    if (!t->count || less(s, t->greatest, more->greatest)) t->greatest = more->greatest;
+    if (!t->count || value_less(&s->type, more->least, t->least)) t->least = more->least;
+    if (!t->count || value_less(&s->type, t->greatest, more->greatest)) t->greatest = more->greatest;
     t->count += more->count;
     t->sum += more->sum;
 }
 
 static struct total one(const struct sum* s, uint64_t v) {
-    return (struct total){1, s->has_sign ? (__int128)(int64_t)v : (__int128)v, v, v};
+    return (struct total){1, s->type.has_sign ? (__int128)(int64_t)v : (__int128)v, v, v};
 }
 
 static uint32_t soft(void* context, const uint8_t* data, uint32_t bytes, uint32_t phase, uint8_t* result) {
     const struct sum* s = context;
     struct total t = {0};
     uint64_t record = (uint64_t)s->record, column = (uint64_t)s->column;
-    for (uint64_t at = (column + record - phase) % record; at + s->bytes <= bytes; at += record) {
-        struct total v = one(s, value(s, data + at));
-        join(s, &t, &v);
+    if (s->where.count) {
+        for (uint64_t at = (record - phase) % record; at + record <= bytes; at += record) {
+            struct total v = one(s, value_at(&s->type, data + at + column));
+            if (where_holds(&s->where, data + at)) join(s, &t, &v);
+        }
+    } else {
+        for (uint64_t at = (column + record - phase) % record; at + s->type.bytes <= bytes; at += record) {
+            struct total v = one(s, value_at(&s->type, data + at));
+            join(s, &t, &v);
+        }
     }
-    memset(result, 0, RESULT);
+    memset(result, 0, TOTAL_BYTES);
     near_put(result, 8, t.count);
     near_put(result + 16, 8, (uint64_t)t.sum);
     near_put(result + 24, 8, (uint64_t)(t.sum >> 64));
     near_put(result + 32, 8, t.least);
     near_put(result + 40, 8, t.greatest);
-    return RESULT;
+    return TOTAL_BYTES;
 }
 
 // ---- a file
@@ -119,21 +121,24 @@ static void begin(void* context, const struct near_file* f) {
 
 static int take(void* context, const struct near_part* p, const uint8_t* result, uint32_t bytes) {
     struct sum* s = context;
-    if (bytes != RESULT) return -EPROTO;
+    if (bytes != TOTAL_BYTES) return -EPROTO;
     struct total t = {.count = near_get(result, 8), .least = near_get(result + 32, 8)};
     t.greatest = near_get(result + 40, 8);
     t.sum = (__int128)((unsigned __int128)near_get(result + 24, 8) << 64 | near_get(result + 16, 8));
     if (t.count > p->bytes) return -EPROTO;
     join(s, &s->total, &t);
-    // The value that begins in this part and ends behind it.
-    uint64_t end = p->offset + p->bytes, record = (uint64_t)s->record, column = (uint64_t)s->column;
+    // The value, or the record, that begins in this part and ends behind it.
+    bool whole = s->where.count != 0;
+    uint64_t end = p->offset + p->bytes, record = (uint64_t)s->record, column = whole ? 0 : (uint64_t)s->column;
+    uint64_t size = whole ? record : s->type.bytes;
     if (end <= column) return 0;
     uint64_t at = (end - 1 - column) / record * record + column;
-    if (at < p->offset || at + s->bytes <= end || at + s->bytes > s->file->size) return 0;
-    uint8_t data[8];
-    int e = near_read(s->file, at, data, s->bytes);
+    if (at < p->offset || at + size <= end || at + size > s->file->size) return 0;
+    uint8_t data[MOST_RECORD];
+    int e = near_read(s->file, at, data, size);
     if (e) return e;
-    t = one(s, value(s, data));
+    if (whole && !where_holds(&s->where, data)) return 0;
+    t = one(s, value_at(&s->type, data + (whole ? s->column : 0)));
     join(s, &s->total, &t);
     return 0;
 }
@@ -195,24 +200,14 @@ static bool number(const char* text, long least, long most, int* to) {
     return *text && !*rest && !errno && v >= least && v <= most;
 }
 
-static bool set_type(struct sum* s, const char* text) {
-    for (unsigned i = 0; i < 8; i++)
-        if (!strcmp(text, TYPES[i])) {
-            s->type = i;
-            s->bytes = 1u << (i & 3);
-            s->has_sign = i >= 4;
-            return true;
-        }
-    return false;
-}
-
 // -1: go on; else the exit status.
 static int options(struct sum* s, int argc, char** argv) {
     int c;
+    const char* wrong;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":j:", OPTIONS, NULL)) != -1) switch (c) {
             case OPT_TYPE:
-                if (!set_type(s, optarg)) return bad("there is no such type: ", optarg);
+                if (!type_of(&s->type, optarg, strlen(optarg))) return bad("there is no such type: ", optarg);
                 break;
             case OPT_RECORD:
                 if (!number(optarg, 1, MOST_RECORD, &s->record))
@@ -221,6 +216,12 @@ static int options(struct sum* s, int argc, char** argv) {
             case OPT_COLUMN:
                 if (!number(optarg, 0, MOST_RECORD, &s->column))
                     return bad("--column takes a number from 0 to 65535, not ", optarg);
+                break;
+            case OPT_WHERE:
+                if ((wrong = where_add(&s->where, optarg))) return bad(wrong, optarg);
+                break;
+            case OPT_OR:
+                if ((wrong = where_or(&s->where))) return bad(wrong, "");
                 break;
             case OPT_JSON: s->json = true; break;
             case 'j':
@@ -235,9 +236,10 @@ static int options(struct sum* s, int argc, char** argv) {
                 return bad("there is no such option: ", optopt ? (char[]){'-', (char)optopt, 0} : argv[optind - 1]);
         }
     if (s->options.cpu && s->options.drive) return bad("--cpu and --drive exclude each other", "");
-    if (!s->bytes) return bad("--type is missing", "");
-    if (!s->record) s->record = (int)s->bytes;
-    if (s->column + (int)s->bytes > s->record) return bad("the column does not lie in the record", "");
+    if (!s->type.bytes) return bad("--type is missing", "");
+    if (!s->record) s->record = (int)s->type.bytes;
+    if (s->column + (int)s->type.bytes > s->record) return bad("the column does not lie in the record", "");
+    if ((wrong = where_check(&s->where, s->record))) return bad(wrong, "");
     if (optind == argc) return bad("a file is missing", "");
     s->names = argc - optind > 1;
     return -1;
@@ -247,13 +249,13 @@ int main(int argc, char** argv) {
     struct sum s = {.options = {.tool = "dbsum", .jobs = 4}};
     int status = options(&s, argc, argv);
     if (status >= 0) return status;
-    uint8_t program[16] = {2};
-    program[4] = (uint8_t)s.type;
-    near_put(program + 8, 2, (uint64_t)s.record);
-    near_put(program + 10, 2, (uint64_t)s.column);
+    uint8_t program[CONDITION_BYTES * (2 + MOST_DRIVE_CONDITIONS)];
+    uint32_t filter = s.where.count ? where_program(&s.where, s.record, true, program) : 0;
+    total_program(&s.type, s.record, s.column, program + filter);
     struct near_job job = {
         .program = program,
-        .program_bytes = sizeof program,
+        .program_bytes = filter + 16,
+        .cpu_why = s.where.count ? where_cpu_why(&s.where, s.record) : NULL,
         .record = (uint32_t)s.record,
         .result_room = 64,
         .soft = soft,

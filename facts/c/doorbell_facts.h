@@ -38,6 +38,17 @@ enum {
     NEAR_NONE = 0,
     NEAR_GREP = 1,
     NEAR_AGGREGATE = 2,
+    NEAR_FILTER = 3,
+};
+
+// What a predicate of a Filter asks of a value: how it is to its number.
+enum {
+    NEAR_EQUAL = 0,
+    NEAR_NOT_EQUAL = 1,
+    NEAR_LESS = 2,
+    NEAR_NOT_GREATER = 3,
+    NEAR_GREATER = 4,
+    NEAR_NOT_LESS = 5,
 };
 
 // What command CCh does: CDW10 bits 3:0.
@@ -96,6 +107,8 @@ enum {
 #define BAR_MSIX_PBA 0x3000u
 #define SETTINGS_PAGES 32u  // 4 KiB each, at the end of the media: what a drive remembers without power
 #define DSM_RANGES 0x10u  // of a Dataset Management, of db_vcsd
+#define NEAR_PREDICATES 4u  // of a Filter, at most
+#define NEAR_RECORD_MOST 1024u  // bytes of its record
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
 #define FW_EXTENTS 0x90000100u  // regs/db_vcsd.rdl, of db_vcsd

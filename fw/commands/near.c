@@ -7,6 +7,8 @@ enum { HEAD_BYTES = 16, BYTES_MOST = 1024, STRINGS = 8, STRING_BYTES = 64, PIECE
 enum { FOLD = 1u << 0 };                    // flag of a Grep
 enum { BEGINS = 1u << 8, ENDS = 1u << 9 };  // of the piece in a cell: it is the first, the last of its string
 enum { NOTHING = 1u << 8 };                 // behind a piece in its cell: no byte, and zero as one
+enum { BITMAP = 1u << 16 };                 // of a Filter's first word; its predicates' alternatives stand above it
+enum { LESS = 1, EQUAL = 2, GREATER = 4, WANTED_SHIFT = 3 };  // what is true
 
 void near_reset(const struct function* fn) {
     for (uint32_t n = hw_near_programs(); n--;) hw_near_first(fn->hw.place, n, 0);
@@ -52,6 +54,57 @@ static uint32_t aggregate(const uint32_t* head) {
     return NEAR_AGGREGATE | HW_NEAR_WORDS(3);
 }
 
+// A number of a column's type, as the hardware has it: repeated to 64 bits, the highest bit of a signed one turned.
+static bool number(uint32_t type, uint32_t low, uint32_t high) {
+    uint32_t bits = 8u << (type & 3u), has_sign = type & 4u, sign = 0;
+    if (bits < 64) {
+        uint32_t off = 32 - bits;
+        if (low != (has_sign ? (uint32_t)((int32_t)(low << off) >> off) : low << off >> off)) return false;
+        if (high != (has_sign && low >> 31 ? ~0u : 0u)) return false;
+        low = low << off >> off;
+    }
+    if (has_sign) sign = 1u << ((bits - 1) & 31u);
+    if (bits == 64) high ^= sign;
+    else low ^= sign;
+    if (bits == 8) low |= low << 8;
+    if (bits <= 16) low |= low << 16;
+    hw_near_word(low);
+    hw_near_word(bits == 64 ? high : low);
+    return true;
+}
+
+static uint32_t filter(const uint32_t* head, uint32_t bytes) {
+    static const uint8_t WANTED[] = {EQUAL, LESS | GREATER, LESS, LESS | EQUAL, GREATER, EQUAL | GREATER};
+    uint32_t behind = head[0] >> 8, bitmap = head[1] & 0xffu, count = head[1] >> 8, record = head[2], word = record;
+    const uint32_t* p = head + 4;
+    if (behind > 1 || bitmap > !behind || count - 1 >= NEAR_PREDICATES || record - 1 >= NEAR_RECORD_MOST || head[3])
+        return 0;
+    if (bytes < HEAD_BYTES * (1 + count + behind)) return 0;
+    for (uint32_t i = 1; i < count; i++) word |= (p[4 * i] >> 16 & 1u) << (16 + i);
+    hw_near_word(bitmap ? word | BITMAP : word);
+    for (uint32_t i = 0; i < NEAR_PREDICATES; i++, p += 4) {
+        uint32_t type = p[0] & 0xffu, comparison = p[0] >> 8 & 0xffu, alternative = p[0] >> 16, column = p[1];
+        if (i >= count) {  // it is true of each record's last byte
+            hw_near_word((LESS | EQUAL | GREATER) << WANTED_SHIFT);
+            hw_near_word(record - 1);
+            hw_near_word(0);
+            hw_near_word(0);
+            continue;
+        }
+        uint32_t end = column + (1u << (type & 3u));
+        if (type > 7 || comparison > NEAR_NOT_LESS || alternative > (i != 0) || column > record || end > record)
+            return 0;
+        hw_near_word(type | (uint32_t)WANTED[comparison] << WANTED_SHIFT);
+        hw_near_word(column | (record - end) << 16);
+        if (!number(type, p[2], p[3])) return 0;
+    }
+    word = NEAR_FILTER | HW_NEAR_WORDS(1 + 4 * NEAR_PREDICATES);
+    if (!behind) return word;
+    p = head + 4 + 4 * count;
+    uint32_t of_it = p[0] == NEAR_AGGREGATE ? aggregate(p) : 0;
+    return of_it ? word | HW_NEAR_BEHIND(of_it) : 0;
+}
+
 // ---------------------------------------------------------------- the command
 /// CDW10: number. CDW11: bytes; 0: it is forgotten, as it is when what comes is no program.
 uint32_t load_program(struct request* r) {
@@ -68,6 +121,7 @@ uint32_t load_program(struct request* r) {
     if (!bytes) return ST_SUCCESS;
     if (bytes >= HEAD_BYTES && head[0] == NEAR_GREP) first = grep(head, bytes);
     if (bytes >= HEAD_BYTES && head[0] == NEAR_AGGREGATE) first = aggregate(head);
+    if (bytes >= HEAD_BYTES && (head[0] & 0xffu) == NEAR_FILTER) first = filter(head, bytes);
     if (!first || !(hw_near_operators() >> (first & 15u) & 1u)) return ST_INVALID_FIELD;
     hw_near_first(place, which, first);
     return ST_SUCCESS;

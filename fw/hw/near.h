@@ -12,10 +12,12 @@ uint32_t hw_near_cells(void);
 /// Programs of a function.
 uint32_t hw_near_programs(void);
 
-/// The first word of a program: its operator, and how many words are behind it. 0: there is no such program. The words that
+/// The first word of a program: its operator, and how many words are behind it (HW_NEAR_WORDS). 0: there is no such program. The words that
 /// come next are those behind it.
 void hw_near_first(uint32_t place, uint32_t which, uint32_t word);
 void hw_near_word(uint32_t word);
 #define HW_NEAR_WORDS(n) ((uint32_t)(n) << 8)
+/// `first`, of the operator that gets what this one gives; its words are behind this one's.
+#define HW_NEAR_BEHIND(first) (((first) & 15u) << 4 | ((first) & 0xff00u) << 8)
 
 #endif

@@ -35,7 +35,7 @@ module db_vcsd
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands (docs/csd/near-storage.md)
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
-  parameter int RAM_BYTES    = NUM_FN == 1 ? 73728 : NUM_CMDS > 128 ? 102400 : 98304,
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 73728 : NUM_CMDS > 128 ? 110592 : 106496,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter int NUM_SSD      = 2,          ///< SSDs: 1, 2, 4, 8
   /// where nothing else was set the SSDs take 128 KiB in turn; else one follows the other

@@ -17,12 +17,16 @@ from pathlib import Path
 
 import pytest
 from doorbell import build
+from doorbell.compute.near import Aggregate, ColumnType, Filter, Predicate
+from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison
+from near_words import filter_words, random_filter
 
 ROOT = Path(__file__).resolve().parents[2]
 FW = ROOT / "fw"
 LOAD, GET_LOG = 0xD5, 0x02
 OK, DATA_ERROR, BAD_OPCODE, BAD_FIELD, BAD_OFFSET = 0, 0x04, 0x4001, 0x4002, 0x4013
-GREP, AGGREGATE = 1, 2
+GREP, AGGREGATE, FILTER = 1, 2, 3
+OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER
 FOLD, WHERE, WITHOUT = 1, 2, 4
 NUMBERS, MOST_WORDS = 4, 256
 
@@ -161,7 +165,7 @@ class Firmware:
     def number(self, name: str) -> ctypes.c_uint32:
         return ctypes.c_uint32.in_dll(self.lib, name)
 
-    def start(self, cells: int = 8, operators: int = 1 << GREP | 1 << AGGREGATE, programs: int = NUMBERS) -> None:
+    def start(self, cells: int = 8, operators: int = OPERATORS, programs: int = NUMBERS) -> None:
         """Words of programs as power-on may leave them; no program."""
         self.lib.begin()
         self.number("caps").value = operators | cells << 16 | programs << 24
@@ -178,7 +182,7 @@ class Firmware:
     def program(self, place: int, which: int) -> list[int]:
         """Its words; none: there is no program."""
         all_words = list(self.words(place, which))
-        return all_words[: 1 + (all_words[0] >> 8 & 255)] if all_words[0] & 15 else []
+        return all_words[: 1 + (all_words[0] >> 8 & 255) + (all_words[0] >> 16)] if all_words[0] & 15 else []
 
     def everything(self) -> list[list[int]]:
         return [self.program(place, which) for place in range(32) for which in range(NUMBERS)]
@@ -289,6 +293,33 @@ def test_words_of_an_aggregate(fw: Firmware) -> None:
                 assert fw.load(2, aggregate(kind, record, column)) == BAD_FIELD and fw.program(0, 2) == []
 
 
+def test_words_of_a_filter(fw: Firmware) -> None:
+    """Any predicates, with and without an Aggregate behind them; what is behind the program does not count."""
+    rng = random.Random(5)
+    for _ in range(500):
+        program = random_filter(rng)
+        data = program.program() + rng.randbytes(rng.choice((0, 0, 5, 40)))
+        assert fw.load(1, data, place=fw.functions - 1) == OK
+        assert fw.program(fw.functions - 1, 1) == filter_words(program)
+
+
+def test_numbers_of_a_filter(fw: Firmware) -> None:
+    """What a type can hold passes, and what it cannot is refused."""
+    for kind in ColumnType:
+        low = -(1 << 8 * kind.bytes - 1) if kind.signed else 0
+        high = low + (1 << 8 * kind.bytes) - 1
+        for value, status in ((low, OK), (high, OK), (low - 1, BAD_FIELD), (high + 1, BAD_FIELD)):
+            if kind.bytes == 8 and status == BAD_FIELD:
+                continue  # 64 bits have nothing else
+            program = Filter(9, (Predicate(kind, 1, NearComparison.LESS, value),))
+            assert fw.load(0, program.program()) == status, (kind, value)
+            assert fw.program(0, 0) == (filter_words(program) if status == OK else [])
+
+
+LESS_THAN_5 = Predicate(ColumnType.U32, 4, NearComparison.LESS, 5)
+SOME_FILTER = Filter(8, (LESS_THAN_5, LESS_THAN_5), behind=Aggregate(ColumnType.U16, 8, 2)).program()
+
+
 def without(data: bytes, at: int, value: int) -> bytes:
     return data[:at] + bytes([value]) + data[at + 1 :]
 
@@ -334,6 +365,32 @@ WRONG = {
     "byte 15 of an aggregate": without(aggregate(0, 100, 0), 15, 1),
     "byte 1 of an aggregate": without(aggregate(0, 100, 0), 1, 1),
     "a short aggregate": aggregate(0, 100, 0)[:12],
+    "byte 1 of a filter": without(SOME_FILTER, 1, 2),
+    "byte 2 of a filter": without(SOME_FILTER, 2, 1),
+    "a bitmap with something behind": without(SOME_FILTER, 4, 1),
+    "flag 1 of a filter": without(Filter(8, (LESS_THAN_5,)).program(), 4, 2),
+    "no predicate": without(SOME_FILTER, 5, 0),
+    "five predicates": Filter(8, (LESS_THAN_5,) * 5).program(),
+    "byte 6 of a filter": without(SOME_FILTER, 6, 1),
+    "record 0 of a filter": Filter(0, (LESS_THAN_5,)).program(),
+    "a record too long": Filter(NEAR_RECORD_MOST + 1, (LESS_THAN_5,)).program(),
+    "byte 10 of a filter": without(SOME_FILTER, 10, 1),
+    "byte 15 of a filter": without(SOME_FILTER, 15, 1),
+    "type 8 of a predicate": without(SOME_FILTER, 16, 8),
+    "comparison 6": without(SOME_FILTER, 17, 6),
+    "an alternative first": without(SOME_FILTER, 18, 1),
+    "alternative 2": without(SOME_FILTER, 34, 2),
+    "byte 3 of a predicate": without(SOME_FILTER, 19, 1),
+    "a predicate beyond its record": without(SOME_FILTER, 20, 5),
+    "a predicate far beyond": without(SOME_FILTER, 21, 255),
+    "byte 6 of a predicate": without(SOME_FILTER, 22, 1),
+    "a filter without its predicates": SOME_FILTER[:16],
+    "half a predicate": SOME_FILTER[:40],
+    "nothing behind": SOME_FILTER[:48],
+    "half an aggregate behind": SOME_FILTER[:60],
+    "a filter behind": without(SOME_FILTER, 48, FILTER),
+    "a grep behind": without(SOME_FILTER, 48, GREP),
+    "type 8 behind": without(SOME_FILTER, 52, 8),
 }
 
 
@@ -364,7 +421,7 @@ def test_what_is_nearly_wrong(fw: Firmware) -> None:
 
 
 def test_bytes_behind_the_program_do_not_count(fw: Firmware) -> None:
-    for data in (SOME, TWO, aggregate(5, 100, 7)):
+    for data in (SOME, TWO, aggregate(5, 100, 7), SOME_FILTER):
         fw.start()
         assert fw.load(0, data) == OK
         alone = fw.program(0, 0)

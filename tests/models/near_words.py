@@ -7,10 +7,8 @@ import random
 import string
 import struct
 
-from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Grep
-from doorbell.nvme.vendor import NearOperator
-
-Program = Grep | Aggregate
+from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Filter, Grep, Predicate, Program
+from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearOperator
 
 
 def words(program: Program | None, cells: int) -> list[int]:
@@ -19,6 +17,8 @@ def words(program: Program | None, cells: int) -> list[int]:
         return [NearOperator.NONE]
     if isinstance(program, Aggregate):
         return [NearOperator.AGGREGATE | 3 << 8, program.type, program.record, program.column]
+    if isinstance(program, Filter):
+        return filter_words(program)
     flags = program.fold_case | program.where << 1 | program.without << 2
     pieces: list[tuple[bytes, int]] = []
     for text in program.strings:
@@ -34,8 +34,59 @@ def words(program: Program | None, cells: int) -> list[int]:
     return out
 
 
+LESS, EQUAL, GREATER = 1, 2, 4
+WANTED = {
+    NearComparison.EQUAL: EQUAL,
+    NearComparison.NOT_EQUAL: LESS | GREATER,
+    NearComparison.LESS: LESS,
+    NearComparison.NOT_GREATER: LESS | EQUAL,
+    NearComparison.GREATER: GREATER,
+    NearComparison.NOT_LESS: EQUAL | GREATER,
+}
+
+
+def filter_words(program: Filter) -> list[int]:
+    alternatives = sum(p.alternative << n for n, p in enumerate(program.predicates))
+    out = [program.record | program.bitmap << 16 | alternatives >> 1 << 17]
+    for p in program.predicates:
+        size = p.type.bytes
+        number = (p.number + (1 << 8 * size - 1) * p.type.signed) % (1 << 8 * size)  # the sign is turned
+        later = program.record - p.column - size
+        repeated = number.to_bytes(size, "little") * (8 // size)
+        out += [p.type | WANTED[p.comparison] << 3, p.column | later << 16, *struct.unpack("<2I", repeated)]
+    for _ in range(NEAR_PREDICATES - len(program.predicates)):  # always true
+        out += [(LESS | EQUAL | GREATER) << 3, program.record - 1, 0, 0]
+    behind = words(program.behind, 0) if program.behind else [0]
+    head = NearOperator.FILTER | len(out) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16
+    return [head, *out, *behind[1:]]
+
+
+def random_column(rng: random.Random, record: int) -> tuple[ColumnType, int]:
+    kind = rng.choice([k for k in ColumnType if k.bytes <= record])
+    return kind, rng.randrange(record - kind.bytes + 1)
+
+
+def random_filter(rng: random.Random, record: int = 0) -> Filter:
+    """Numbers are such that values of few bytes, and of few kinds of bytes, are on both sides of them, or the same."""
+    record = record or rng.choice((rng.randint(1, 12), rng.randint(1, 70), rng.randint(1, NEAR_RECORD_MOST), 16, 64))
+    predicates: list[Predicate] = []
+    for n in range(rng.randint(1, NEAR_PREDICATES)):
+        kind, column = random_column(rng, record)
+        raw = bytes(rng.choice(b"\x00\x7f\x80\xffabAB") for _ in range(kind.bytes))
+        number = int.from_bytes(rng.choice((raw, rng.randbytes(kind.bytes))), "little", signed=kind.signed)
+        comparison = rng.choice(list(NearComparison))
+        predicates.append(Predicate(kind, column, comparison, number, n > 0 and rng.random() < 0.4))
+    behind = None
+    if rng.random() < 0.3:
+        aggregate, column = random_column(rng, record)
+        behind = Aggregate(aggregate, record, column)
+    return Filter(record, tuple(predicates), behind is None and rng.random() < 0.3, behind)
+
+
 def random_program(rng: random.Random, *, cells: int = 8) -> Program:
-    """Of either operator; a Grep's strings are short, of few letters, so that random text has them."""
+    """Of any operator; a Grep's strings are short, of few letters, so that random text has them."""
+    if rng.random() < 0.3:
+        return random_filter(rng)
     if rng.random() < 0.4:
         kind = rng.choice(list(ColumnType))
         record = rng.choice((kind.bytes, kind.bytes + rng.randrange(40), rng.randrange(kind.bytes, 3000)))

@@ -124,7 +124,56 @@ static void aggregate(const uint8_t* p, const uint8_t* data, uint32_t bytes, uin
     put(r, (uint64_t)greatest);
 }
 
+static bool passes(const uint8_t* p, const uint8_t* record) {
+    bool any = false, all = true;
+    for (int i = 0; i < p[5]; i++) {
+        const uint8_t* c = p + 16 + 16 * i;
+        const uint32_t column = c[4] | (uint32_t)c[5] << 8, size = 1u << (c[0] & 3);
+        __int128 v = 0, number = 0;
+        for (uint32_t k = 0; k < size; k++) v += (__int128)record[column + k] << 8 * k;
+        for (uint32_t k = 0; k < 8; k++) number += (__int128)c[8 + k] << 8 * k;
+        if (c[0] >= 4 && record[column + size - 1] >= 128) v -= (__int128)1 << 8 * size;
+        if (c[0] >= 4 && c[15] >= 128) number -= (__int128)1 << 64;
+        const bool is[] = {v == number, v != number, v < number, v <= number, v > number, v >= number};
+        if (c[2]) {
+            any = any || all;
+            all = true;
+        }
+        all = all && is[c[1]];
+    }
+    return any || all;
+}
+
+static void filter(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32_t phase, struct result* r) {
+    const uint32_t record = p[8] | (uint32_t)p[9] << 8;
+    uint32_t records = 0;
+    for (uint32_t i = 0; i + record <= bytes; i++) {
+        if ((phase + i) % record) continue;
+        if (p[4] & 1) {
+            if (records % 8 == 0) r->bytes[r->count++] = 0;
+            r->bytes[r->count - 1] |= (uint8_t)(passes(p, data + i) << records % 8);
+        } else if (passes(p, data + i)) {
+            memcpy(r->bytes + r->count, data + i, record);
+            r->count += record;
+        }
+        records++;
+    }
+}
+
 // ---- commands
+
+static bool legal_filter(const uint8_t* p, uint32_t bytes) {
+    uint32_t record = p[8] | (uint32_t)p[9] << 8, all = 16u * (1u + p[5] + p[1]);
+    if (p[1] > 1 || p[4] > !p[1] || p[5] < 1 || p[5] > 4 || record < 1 || record > 1024 || all > bytes) return false;
+    for (const uint8_t* c = p + 16; c < p + 16 + 16 * p[5]; c += 16) {
+        uint32_t column = c[4] | (uint32_t)c[5] << 8, size = 1u << (c[0] & 3);
+        bool negative = c[0] >= 4 && c[8 + size - 1] >= 128;
+        if (c[0] > 7 || c[1] > 5 || c[2] > (c > p + 16) || c[3] || c[6] || c[7] || column + size > record) return false;
+        for (uint32_t k = size; k < 8; k++)
+            if (c[8 + k] != (negative ? 255 : 0)) return false;
+    }
+    return !p[1] || (p[all - 16] == 2 && p[all - 12] < 8);
+}
 
 static bool legal(const uint8_t* p, uint32_t bytes) {
     uint32_t pieces = 0, all = 16;
@@ -133,6 +182,7 @@ static bool legal(const uint8_t* p, uint32_t bytes) {
         uint32_t record = p[8] | p[9] << 8, column = p[10] | p[11] << 8;
         return p[4] < 8 && record && column + (1u << (p[4] & 3)) <= record;
     }
+    if (p[0] == 3) return legal_filter(p, bytes);
     if (p[0] != 1 || p[4] > 7 || p[6] < 1 || p[6] > 8) return false;
     for (int i = 0; i < p[6]; i++) {
         if (p[8 + i] < 1 || p[8 + i] > 64) return false;
@@ -186,13 +236,20 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
     if (!length || length > bytes || room % 64 || room < 64 || room > bytes || (c->cdw15 & 0xfffc) || !p[0])
         return INVALID_FIELD;
     if (bytes > 4096u << setting("DBNEAR_MDTS", 8) || room > setting("DBNEAR_TRANSFER", 1 << 20)) return INVALID_FIELD;
-    if (p[0] == 2 && c->cdw15 >> 16 >= (p[8] | (uint32_t)p[9] << 8)) return INVALID_FIELD;
+    if (p[0] != 1 && c->cdw15 >> 16 >= (p[8] | (uint32_t)p[9] << 8)) return INVALID_FIELD;
     uint8_t* data = malloc(bytes);
-    struct result r = {malloc(bytes / 4 + 1024), 0};
+    struct result r = {malloc(bytes + 1024), 0};
     if (!data || !r.bytes) abort();
     status = pread(d->fd, data, bytes, (off_t)(slba * lba)) == (ssize_t)bytes ? 0 : 0x4080;  // LBA Out of Range
     if (!status) {
         if (p[0] == 1) grep(p, data, length, &r);
+        else if (p[0] == 3 && p[1]) {
+            struct result records = {malloc(bytes), 0};
+            if (!records.bytes) abort();
+            filter(p, data, length, c->cdw15 >> 16, &records);
+            aggregate(p + 16 * (1 + p[5]), records.bytes, records.count, 0, &r);
+            free(records.bytes);
+        } else if (p[0] == 3) filter(p, data, length, c->cdw15 >> 16, &r);
         else aggregate(p, data, length, c->cdw15 >> 16, &r);
         if (setting("DBNEAR_LIE", 0)) memset(r.bytes, 0xa5, r.count);
         uint8_t* to = (uint8_t*)(uintptr_t)c->addr;

@@ -13,7 +13,7 @@ from doorbell import paths
 from doorbell.build.cache import cached, hash_files, tool
 
 TOOLS = paths.ROOT / "tools"
-COMMANDS = {"dbgrep": "grep*.c", "dbsum": "sum*.c"}
+COMMANDS = {"dbgrep": ("grep*.c",), "dbsum": ("sum.c", "records.c"), "dbfilter": ("filter.c", "records.c")}
 """What there is, and its files beside near*.c."""
 FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror", "-pthread", f"-I{TOOLS}"]
 
@@ -29,7 +29,7 @@ def compile_tools(out: Path, files: dict[str, list[Path]], flags: list[str]) -> 
 
 
 def sources(command: str) -> list[Path]:
-    return sorted([*TOOLS.glob("near*.c"), *TOOLS.glob(COMMANDS[command])])
+    return sorted(f for pattern in ("near*.c", *COMMANDS[command]) for f in TOOLS.glob(pattern))
 
 
 def guest_tools() -> Path:

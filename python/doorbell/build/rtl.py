@@ -30,7 +30,8 @@ PACKAGES = (
 FOLDERS = (
     "common", "axi", "crypto", "pcie", "pcie/endpoint", "pcie/rootport", "pcie/peer", "pcie/cmb", "nvme",
     "ssd", "ssd/front", "ssd/data", "ssd/completion", "ssd/admin",
-    "host", "host/command", "host/data", "host/control", "compute", "compute/near", "recorder", "virt",
+    "host", "host/command", "host/data", "host/control", "compute", "compute/near", "compute/near/column",
+    "compute/near/grep", "compute/near/aggregate", "compute/near/filter", "recorder", "virt",
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of near-storage commands and what they come to, as docs/csd/near-storage.md has it.
 
-`Grep` and `Aggregate` make the bytes of Load Program, and say what a command's result is: the model that the hardware
-is held against.
+`Grep`, `Aggregate` and `Filter` make the bytes of Load Program, and say what a command's result is: the model that the
+hardware is held against.
 
     near.load(drive, 0, near.Grep((b"error",)).program())
     command, result = near.run(drive, 0, slba=0, blocks=8)
@@ -10,6 +10,7 @@ is held against.
 
 from __future__ import annotations
 
+import operator
 import re
 import struct
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from enum import IntEnum
 
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.vendor import NearOperator, VendorIoOpc, VendorOpc
+from doorbell.nvme.vendor import NearComparison, NearOperator, VendorIoOpc, VendorOpc
 
 PROGRAMS = 4
 """Of a function."""
@@ -105,6 +106,72 @@ class Aggregate:
         least, greatest = (min(found) & mask, max(found) & mask) if found else (0, 0)
         total = sum(found) & ((1 << 128) - 1)
         return struct.pack("<QQ", len(found), 0) + total.to_bytes(16, "little") + struct.pack("<QQ", least, greatest)
+
+
+COMPARE = {
+    NearComparison.EQUAL: operator.eq,
+    NearComparison.NOT_EQUAL: operator.ne,
+    NearComparison.LESS: operator.lt,
+    NearComparison.NOT_GREATER: operator.le,
+    NearComparison.GREATER: operator.gt,
+    NearComparison.NOT_LESS: operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A column's value compared with `number`. alternative: those before it, or from it on."""
+
+    type: ColumnType
+    column: int
+    comparison: NearComparison
+    number: int
+    alternative: bool = False
+
+    def program(self) -> bytes:
+        number = self.number & ((1 << 64) - 1)
+        return struct.pack("<BBBxHxxQ", self.type, self.comparison, self.alternative, self.column, number)
+
+    def __call__(self, record: bytes) -> bool:
+        value = int.from_bytes(record[self.column : self.column + self.type.bytes], "little", signed=self.type.signed)
+        return bool(COMPARE[self.comparison](value, self.number))
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Records (1 to 1024 bytes) for which 1 to 4 predicates hold; or a bit for each; or what `behind` makes of them."""
+
+    record: int
+    predicates: tuple[Predicate, ...]
+    bitmap: bool = False
+    behind: Aggregate | None = None
+
+    def program(self) -> bytes:
+        head = struct.pack(
+            "<BBxxBBxxH6x", NearOperator.FILTER, self.behind is not None, self.bitmap, len(self.predicates), self.record
+        )
+        return head + b"".join(p.program() for p in self.predicates) + (self.behind.program() if self.behind else b"")
+
+    def passes(self, record: bytes) -> bool:
+        alternatives: list[bool] = [True]
+        for predicate in self.predicates:
+            if predicate.alternative:
+                alternatives.append(True)
+            alternatives[-1] = alternatives[-1] and predicate(record)
+        return any(alternatives)
+
+    def result(self, data: bytes, phase: int = 0) -> bytes:
+        first = -phase % self.record
+        records = [data[at : at + self.record] for at in range(first, len(data) - self.record + 1, self.record)]
+        passed = [self.passes(r) for r in records]
+        if self.bitmap:
+            bits = sum(1 << n for n, p in enumerate(passed) if p)
+            return bits.to_bytes(-(-len(passed) // 8), "little")
+        found = b"".join(r for r, p in zip(records, passed, strict=True) if p)
+        return self.behind.result(found) if self.behind else found
+
+
+Program = Grep | Aggregate | Filter
 
 
 def load_try(drive: Driver, number: int, program: bytes) -> Command:

@@ -47,6 +47,18 @@ class NearOperator(IntEnum):
     NONE = 0
     GREP = 1
     AGGREGATE = 2
+    FILTER = 3
+
+
+class NearComparison(IntEnum):
+    """What a predicate of a Filter asks of a value: how it is to its number."""
+
+    EQUAL = 0
+    NOT_EQUAL = 1
+    LESS = 2
+    NOT_GREATER = 3
+    GREATER = 4
+    NOT_LESS = 5
 
 
 class VirtualDrive(IntEnum):
@@ -111,6 +123,8 @@ BAR_MSIX_TABLE = 0x2000
 BAR_MSIX_PBA = 0x3000
 SETTINGS_PAGES = 32  # 4 KiB each, at the end of the media: what a drive remembers without power
 DSM_RANGES = 0x10  # of a Dataset Management, of db_vcsd
+NEAR_PREDICATES = 4  # of a Filter, at most
+NEAR_RECORD_MOST = 1024  # bytes of its record
 FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators
 FW_EXTENTS = 0x90000100  # regs/db_vcsd.rdl, of db_vcsd

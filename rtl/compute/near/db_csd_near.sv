@@ -2,9 +2,11 @@
 // Near-storage commands on the way from the media to the host (docs/csd/near-storage.md): their packets go to an
 // operator and come out as results, all others pass. Packets keep their order.
 //
-//   s_row -> skid --- a Read's -------------------------------------------> skid -> m_row
-//                 '-- a near-storage command's -> db_csd_near_grep      -> db_csd_near_pack --^
-//                                              '> db_csd_near_aggregate -^
+//   s_row -> skid --- a Read's ------------------------------------------------------------------> skid -> m_row
+//                 '-- a near-storage command's -> db_csd_near_grep ------> db_csd_near_gather -> db_csd_near_pack --^
+//                                              |> db_csd_near_aggregate -^                       ^
+//                                              |       ^                                         |
+//                                              '> db_csd_near_filter ----------------------------'
 //   firmware -> db_csd_near_programs -- words --^
 //
 // Commands with the same program follow each other without a gap; another program is loaded when no packet is
@@ -59,22 +61,19 @@ module db_csd_near
 
   // ---- programs
   logic        ask, loaded;
-  logic [3:0]  op;
-  logic [2:1]  param_valid;
+  logic [3:0]  op, op_behind, op_end;       // op_end: the one that makes the result
+  logic [NEAR_OPERATORS:1] param_valid;
   near_param_t param;
   db_csd_near_programs #(.NUM_FN(NUM_FN), .CELLS(CELLS)) i_programs (
     .clk, .rst, .s_ext, .m_ext_rdata, .ask, .ask_place(packet.place), .ask_number(packet.args.number), .loaded,
-    .op, .m_param_valid(param_valid), .m_param(param));
+    .op, .op_behind, .m_param_valid(param_valid), .m_param(param));
+  assign op_end = op_behind == NEAR_NONE ? op : op_behind;
 
   // ---- a near-storage command's rows, as far as they are to be looked at
   logic                    begun_q, begins, gives, near_ready, op_ready, err_q, first_q, last;
   logic [NEAR_BYTES_W-1:0] left_q;         // bytes that are to be looked at
   logic [$clog2(INSIDE):0] inside_q;
-  logic [2:1]              op_valid, ops_ready, word_valid, word_ready;  // by operator
   near_row_t               near_row;
-  near_word_t [2:1]        words;
-  near_word_t              word;
-  logic                    any_word, pack_ready;
   assign ask    = packet_valid && packet.computes && !begun_q && inside_q == '0;
   assign begins = packet_valid && packet.computes && !begun_q && loaded && !inside_q[$clog2(INSIDE)];
   assign last   = left_q[NEAR_BYTES_W-1:ROW_LOG] == '0 || left_q == NEAR_BYTES_W'(ROW_BYTES);
@@ -102,23 +101,54 @@ module db_csd_near
     end
   end
 
-  // ---- operators
-  localparam int GREP = int'(NEAR_GREP), AGGREGATE = int'(NEAR_AGGREGATE);
-  for (genvar n = GREP; n <= AGGREGATE; n++) begin : g_op
-    assign op_valid[n]   = gives && row_valid && op == 4'(n);
-    assign word_ready[n] = pack_ready && op == 4'(n);
+  // ---- operators: those with words, a Filter before an Aggregate or alone
+  localparam int GREP = int'(NEAR_GREP), AGGREGATE = int'(NEAR_AGGREGATE), FILTER = int'(NEAR_FILTER);
+  logic [NEAR_OPERATORS:1]     op_valid, ops_ready;           // by operator
+  logic [AGGREGATE:GREP]       word_valid, word_ready;
+  near_word_t [AGGREGATE:GREP] words;
+  near_word_t                  word;
+  logic                        behind, filtered_valid, filtered_ready, gathered_valid, gathered_ready, any_word,
+                               any_ready, found_valid, found_ready;
+  logic [DATA_W-1:0]           filtered_data, gathered_data, aggregate_data, found_data;
+  near_row_t                   filtered, gathered, aggregate_row, found;
+  assign behind = op_behind == NEAR_AGGREGATE;
+  for (genvar n = GREP; n <= FILTER; n++) begin : g_op
+    if (n == AGGREGATE) begin : g_aggregate
+      assign op_valid[n] = behind ? filtered_valid : gives && row_valid && op == 4'(n);
+    end else begin : g_other
+      assign op_valid[n] = gives && row_valid && op == 4'(n);
+    end
   end
-  assign op_ready = op == NEAR_GREP ? ops_ready[GREP] : ops_ready[AGGREGATE];
+  assign op_ready       = op == NEAR_GREP   ? ops_ready[GREP]
+                        : op == NEAR_FILTER ? ops_ready[FILTER] : ops_ready[AGGREGATE];
+  assign aggregate_data = behind ? filtered_data : row_data;
+  assign aggregate_row  = behind ? filtered : near_row;
   db_csd_near_grep #(.DATA_W(DATA_W), .CELLS(CELLS)) i_grep (
     .clk, .rst, .s_param_valid(param_valid[GREP]), .s_param(param), .s_row_valid(op_valid[GREP]),
     .s_row_ready(ops_ready[GREP]), .s_row_data(row_data), .s_row(near_row), .m_word_valid(word_valid[GREP]),
     .m_word_ready(word_ready[GREP]), .m_word(words[GREP]));
   db_csd_near_aggregate #(.DATA_W(DATA_W)) i_aggregate (
     .clk, .rst, .s_param_valid(param_valid[AGGREGATE]), .s_param(param), .s_row_valid(op_valid[AGGREGATE]),
-    .s_row_ready(ops_ready[AGGREGATE]), .s_row_data(row_data), .s_row(near_row),
+    .s_row_ready(ops_ready[AGGREGATE]), .s_row_data(aggregate_data), .s_row(aggregate_row),
     .m_word_valid(word_valid[AGGREGATE]), .m_word_ready(word_ready[AGGREGATE]), .m_word(words[AGGREGATE]));
-  assign any_word = op == NEAR_GREP ? word_valid[GREP] : word_valid[AGGREGATE];
-  assign word     = op == NEAR_GREP ? words[GREP] : words[AGGREGATE];
+  db_csd_near_filter #(.DATA_W(DATA_W)) i_filter (
+    .clk, .rst, .s_param_valid(param_valid[FILTER]), .s_param(param), .s_row_valid(op_valid[FILTER]),
+    .s_row_ready(ops_ready[FILTER]), .s_row_data(row_data), .s_row(near_row), .m_row_valid(filtered_valid),
+    .m_row_ready(filtered_ready), .m_row_data(filtered_data), .m_row(filtered));
+
+  // ---- the result's rows
+  assign any_word              = op_end == NEAR_GREP ? word_valid[GREP] : word_valid[AGGREGATE];
+  assign word                  = op_end == NEAR_GREP ? words[GREP] : words[AGGREGATE];
+  assign word_ready[GREP]      = any_ready && op_end == NEAR_GREP;
+  assign word_ready[AGGREGATE] = any_ready && op_end == NEAR_AGGREGATE;
+  db_csd_near_gather #(.DATA_W(DATA_W), .WORD_W(128)) i_gather (
+    .clk, .rst, .s_valid(any_word), .s_ready(any_ready), .s_data(word.data), .s_bytes(7'd16), .s_last(word.last),
+    .m_valid(gathered_valid), .m_ready(gathered_ready), .m_data(gathered_data), .m_row(gathered));
+  assign filtered_ready = behind ? ops_ready[AGGREGATE] : found_ready;
+  assign gathered_ready = found_ready && op_end != NEAR_FILTER;
+  assign found_valid    = op_end == NEAR_FILTER ? filtered_valid : gathered_valid;
+  assign found_data     = op_end == NEAR_FILTER ? filtered_data : gathered_data;
+  assign found          = op_end == NEAR_FILTER ? filtered : gathered;
 
   // ---- results
   logic              pack_valid;
@@ -126,9 +156,10 @@ module db_csd_near
   row_info_t         pack_info;
   db_csd_near_pack #(.DATA_W(DATA_W), .DEPTH(INSIDE)) i_pack (
     .clk, .rst, .s_begin(begins), .s_packet(packet), .s_none(op == NEAR_NONE),
-    .s_end(begun_q && row_valid && near_ready && row_info.last), .s_err(err_q || row_info.err), .s_word_valid(any_word),
-    .s_word_ready(pack_ready), .s_word(word), .m_row_valid(pack_valid), .m_row_ready(out_ready), .m_row_data(pack_data),
-    .m_row_info(pack_info), .m_result_valid, .m_result);
+    .s_end(begun_q && row_valid && near_ready && row_info.last), .s_err(err_q || row_info.err),
+    .s_row_valid(found_valid), .s_row_ready(found_ready), .s_row_data(found_data), .s_row(found),
+    .m_row_valid(pack_valid), .m_row_ready(out_ready), .m_row_data(pack_data), .m_row_info(pack_info), .m_result_valid,
+    .m_result);
 
   // ---- out: a Read's rows while no result is to come
   logic passes;

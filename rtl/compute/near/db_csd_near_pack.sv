@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the words of results to rows for the host: so many rows as each command's buffer has, with zeros behind its
-// result.
+// From the rows of results to rows for the host: so many as each command's buffer has, with zeros behind its result.
 //
 // A packet's last row waits until its result and its data have ended, so that how the command ends is known before.
 // What does not fit is counted and dropped.
-// Latency: 2 cycles from a row's last word to the row; of the last row also 1 from s_end. Throughput: a row in
-// DATA_W / 128 + 1 cycles; a row of zeros a cycle. All outputs are registers.
+// Latency: 2 cycles from a row to the row; of the last row also 1 from s_end. Throughput: a row a cycle; a cycle less a
+// packet. All outputs are registers.
 module db_csd_near_pack
   import db_mem_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
 #(
@@ -14,16 +13,17 @@ module db_csd_near_pack
 ) (
   input  logic              clk,
   input  logic              rst,
-  /// A command begins, at most DEPTH before the first has ended; none: it has no program, so no words will come.
+  /// A command begins, at most DEPTH before the first has ended; none: it has no program, so no rows will come.
   input  logic              s_begin,
   input  near_packet_t      s_packet,
   input  logic              s_none,
   /// Pulse: all of its data has come; some could not be read.
   input  logic              s_end,
   input  logic              s_err,
-  input  logic              s_word_valid,
-  output logic              s_word_ready,
-  input  near_word_t        s_word,
+  input  logic              s_row_valid,
+  output logic              s_row_ready,
+  input  logic [DATA_W-1:0] s_row_data,
+  input  near_row_t         s_row,
   output logic              m_row_valid,
   input  logic              m_row_ready,
   output logic [DATA_W-1:0] m_row_data,
@@ -32,11 +32,9 @@ module db_csd_near_pack
   output logic              m_result_valid,
   output near_result_t      m_result
 );
-  localparam int LANES   = DATA_W / 128;
-  localparam int LANE_W  = LANES > 1 ? $clog2(LANES) : 1;
-  localparam int ROW_LOG = $clog2(DATA_W / 8);
+  localparam int BYTES   = DATA_W / 8;
+  localparam int ROW_LOG = $clog2(BYTES);
   localparam int ROWS_W  = NEAR_BYTES_W - ROW_LOG;
-  localparam int WORDS_W = NEAR_BYTES_W - 4;
 
   // ---- commands that have begun, and how their data ended
   typedef struct packed {
@@ -45,7 +43,7 @@ module db_csd_near_pack
     logic              none;
   } begun_t;
   begun_t begun;
-  logic   begun_valid, end_valid, err, done;  // done: the packet's last row goes
+  logic   begun_valid, end_valid, err, done;   // done: the packet's last row goes
   db_fifo #(.WIDTH($bits(begun_t)), .DEPTH(DEPTH)) i_begun (
     .clk, .rst, .s_valid(s_begin), .s_ready(),
     .s_data({s_packet.slot, s_packet.args.result[NEAR_BYTES_W-1:ROW_LOG], s_none}), .m_valid(begun_valid),
@@ -54,22 +52,24 @@ module db_csd_near_pack
     .clk, .rst, .s_valid(s_end), .s_ready(), .s_data(s_err), .m_valid(end_valid), .m_ready(done), .m_data(err),
     .level());
 
-  // ---- a row
-  logic                active_q, none_q, ended_q, full_q, over_q;  // ended: the last word has come
-  logic [ROWS_W-1:0]   left_q;                                     // rows that have not gone
-  logic [LANE_W-1:0]   lane_q;
-  logic [WORDS_W-1:0]  words_q;
-  logic [DATA_W-1:0]   row_q;
-  logic                final_q, take, go, out_free;                // final: the packet's last row is next
-  assign s_word_ready = active_q && !ended_q && (!full_q || final_q);
-  assign take         = s_word_valid && s_word_ready;
-  assign out_free     = !m_row_valid || m_row_ready;
-  assign go           = active_q && out_free && (final_q ? ended_q && end_valid : full_q || ended_q);
-  assign done         = go && final_q;
+  // ---- rows
+  logic                    active_q, none_q, ended_q, full_q, over_q;  // ended: the result's last row has come
+  logic [ROWS_W-1:0]       left_q;                                     // rows that have not gone
+  logic [NEAR_BYTES_W-1:0] bytes_q;
+  logic [DATA_W-1:0]       row, row_q;
+  logic                    final_q, take, go, out_free;                // final: the packet's last row is next
+  assign s_row_ready = active_q && !ended_q && (!full_q || final_q || go);
+  assign take        = s_row_valid && s_row_ready;
+  assign out_free    = !m_row_valid || m_row_ready;
+  assign go          = active_q && out_free && (final_q ? ended_q && end_valid : full_q || ended_q);
+  assign done        = go && final_q;
+  always_comb begin
+    for (int i = 0; i < BYTES; i++) row[8*i +: 8] = 7'(i) < s_row.bytes ? s_row_data[8*i +: 8] : '0;
+  end
 
   always_ff @(posedge clk) begin
     m_result_valid <= done;
-    m_result       <= '{slot: begun.slot, none: none_q, too_large: over_q, bytes: {words_q, 4'd0}};
+    m_result       <= '{slot: begun.slot, none: none_q, too_large: over_q, bytes: bytes_q};
     if (m_row_ready) m_row_valid <= 1'b0;
     if (go) begin
       m_row_valid <= 1'b1;
@@ -77,18 +77,17 @@ module db_csd_near_pack
       m_row_info  <= '{last: final_q, dw: 5'(DATA_W / 32), err: final_q && err};
       row_q       <= '0;
       full_q      <= 1'b0;
-      lane_q      <= '0;
       left_q      <= left_q - 1'b1;
       final_q     <= left_q == ROWS_W'(2);
     end
     if (take) begin
-      words_q <= words_q + 1'b1;
-      ended_q <= s_word.last;
-      over_q  <= over_q || full_q;
-      if (!full_q) begin
-        for (int i = 0; i < LANES; i++) if (lane_q == LANE_W'(i)) row_q[128*i +: 128] <= s_word.data;
-        lane_q <= lane_q + 1'b1;
-        full_q <= lane_q == LANE_W'(LANES - 1);
+      bytes_q <= bytes_q + NEAR_BYTES_W'(s_row.bytes);
+      ended_q <= s_row.last;
+      if (full_q && !go) begin
+        over_q <= over_q || s_row.bytes != '0;
+      end else begin
+        row_q  <= row;
+        full_q <= 1'b1;
       end
     end
     if (!active_q || done) begin
@@ -97,11 +96,10 @@ module db_csd_near_pack
       ended_q  <= begun.none;
       left_q   <= begun.rows;
       final_q  <= begun.rows == ROWS_W'(1);
-      words_q  <= '0;
+      bytes_q  <= '0;
       over_q   <= 1'b0;
       row_q    <= '0;
       full_q   <= 1'b0;
-      lane_q   <= '0;
     end
     if (rst) begin
       active_q       <= 1'b0;
@@ -111,5 +109,5 @@ module db_csd_near_pack
   end
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, s_packet};
+  assign unused_ok = &{1'b0, s_packet, s_row.first, s_row.phase};
 endmodule

@@ -4,7 +4,8 @@
 //
 //   parameters  a word a cycle, while no packet is inside
 //   rows        of the media's data, a packet a command: a row has DATA_W / 8 bytes, the last of a packet 1 to so many
-//   words       16 bytes of the result, byte k in bits 8k+7:8k; one has `last`, the last one of each packet
+//   words       16 bytes of the result, byte k in bits 8k+7:8k; one has `last`, the last one of each packet. An operator
+//               that gives data gives rows instead, as db_csd_near_filter
 package db_csd_near_pkg;
 
   // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
@@ -12,8 +13,12 @@ package db_csd_near_pkg;
   localparam logic [3:0] NEAR_NONE = 4'd0;
   localparam logic [3:0] NEAR_GREP = 4'd1;
   localparam logic [3:0] NEAR_AGGREGATE = 4'd2;
+  localparam logic [3:0] NEAR_FILTER = 4'd3;
+  localparam int NEAR_PREDICATES = 4;  // of a Filter, at most
+  localparam int NEAR_RECORD_MOST = 1024;  // bytes of its record
   // ---- end of what is made
 
+  localparam int NEAR_OPERATORS  = 3;  // 1 to so many
   localparam int NEAR_WORDS_LOG2 = 8;  // words of a program, as the hardware has it
 
   // A word of a program; word 0 says whose it is (db_csd_near_programs) and no operator gets it.
@@ -22,12 +27,12 @@ package db_csd_near_pkg;
     logic [31:0]                data;
   } near_param_t;
 
-  // Beside a row.
+  // Beside a row, of the media's data or of an operator's.
   typedef struct packed {
     logic        first;         // of the packet
     logic        last;
-    logic [6:0]  bytes;         // valid bytes, 1..DATA_W / 8: the first so many; fewer than all only with last
-    logic [15:0] phase;         // of the command, on each of its rows: CDW15, bits 31:16
+    logic [6:0]  bytes;         // valid bytes: the first so many; fewer than all only with last, 0 of nothing
+    logic [15:0] phase;         // of the command, on each row of the media's: CDW15, bits 31:16; else 0
   } near_row_t;
 
   // A word of a result.

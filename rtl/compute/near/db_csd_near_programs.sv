@@ -2,8 +2,9 @@
 // Programs of near-storage commands: the firmware writes them (regs/db_csd_near.rdl), the operators get their
 // words.
 //
-// A program is up to 256 words of RAM. Word 0 has the operator in bits 3:0 and how many words follow in bits 15:8;
-// operator 0: there is no program; a reset leaves the RAM as it is. What is loaded stays loaded; a write to it
+// A program is up to 256 words of RAM. Word 0 has the operator in bits 3:0 and how many words of it follow in bits
+// 15:8, and the same of what comes behind it in bits 7:4 and 23:16 (0: nothing); operator 0: there is no program; a
+// reset leaves the RAM as it is. What is loaded stays loaded; a write to it
 // while it is, or is being loaded, makes it loaded anew.
 // Latency: ask to loaded 3 cycles and a cycle a word; none, if it is loaded already. A register is read in its
 // cycle.
@@ -22,14 +23,16 @@ module db_csd_near_programs
   input  logic                          ask,
   input  logic [PLACE_W-1:0]            ask_place,
   input  logic [NEAR_PROGRAMS_LOG2-1:0] ask_number,
-  /// What is asked for is loaded, into this operator. In the same cycle.
+  /// What is asked for is loaded, into this operator and the one behind it. In the same cycle.
   output logic                          loaded,
   output logic [3:0]                    op,
+  output logic [3:0]                    op_behind,  ///< 0: none
   /// Words for operator n.
-  output logic [2:1]                    m_param_valid,
+  output logic [NEAR_OPERATORS:1]       m_param_valid,
   output near_param_t                   m_param
 );
-  localparam int WORDS_LOG2  = $clog2(2 + 5 * CELLS) > 2 ? $clog2(2 + 5 * CELLS) : 2;
+  localparam int FILTER      = 5 + 4 * NEAR_PREDICATES;  // words, with those of an Aggregate behind it
+  localparam int WORDS_LOG2  = $clog2(2 + 5 * CELLS > FILTER ? 2 + 5 * CELLS : FILTER);
   localparam int PLACES_LOG2 = NUM_FN > 1 ? PLACE_W : 0;
   localparam int KEY_W       = PLACES_LOG2 + NEAR_PROGRAMS_LOG2;
   localparam int PROGRAMS    = NUM_FN << NEAR_PROGRAMS_LOG2;
@@ -52,7 +55,7 @@ module db_csd_near_programs
     .s_cpuif_rd_ack(), .s_cpuif_rd_err(), .s_cpuif_rd_data(m_ext_rdata), .s_cpuif_wr_ack(), .s_cpuif_wr_err(), .hwif_in,
     .hwif_out);
   always_comb begin
-    hwif_in.CAPS.ops.next      = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE;
+    hwif_in.CAPS.ops.next      = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER;
     hwif_in.CAPS.cells.next    = 8'(CELLS);
     hwif_in.CAPS.programs.next = 8'd1 << NEAR_PROGRAMS_LOG2;
   end
@@ -80,10 +83,11 @@ module db_csd_near_programs
   end
 
   // ---- the operators' side
-  typedef enum logic [1:0] {NOTHING, HEAD, WORDS, READY} state_e;
+  typedef enum logic [2:0] {NOTHING, HEAD, WORDS, WORDS_BEHIND, READY} state_e;
   state_e           state_q;
   logic [KEY_W-1:0] key_q;              // of what is, or is being loaded
-  logic [7:0]       next_q, left_q;     // word to be read; words of the program behind those that have come
+  logic [7:0]       next_q, left_q;     // word to be read; words of the operator that have not come
+  logic [7:0]       addr_q, behind_q;   // of the word that comes, for its operator; words of the one behind
   logic             come_q;             // a word comes from the RAM
   logic [31:0]      word;
   logic             hit;
@@ -95,18 +99,32 @@ module db_csd_near_programs
     .raddr(($clog2(PROGRAMS) + WORDS_LOG2)'({key_q, next_q[WORDS_LOG2-1:0]})), .rdata(word));
   always_ff @(posedge clk) begin
     m_param_valid <= '0;
-    m_param       <= '{addr: next_q - 8'd1, data: word};
+    m_param       <= '{addr: addr_q, data: word};
     next_q        <= next_q + 8'd1;
     come_q        <= 1'b1;
     unique case (state_q)
       HEAD: if (come_q) begin
-        op <= word[3:0];
-        left_q   <= word[15:8];
-        state_q  <= word[15:8] == '0 || word[3:0] == NEAR_NONE ? READY : WORDS;
+        op        <= word[3:0];
+        op_behind <= word[7:4];
+        left_q    <= word[15:8];
+        behind_q  <= word[23:16];
+        addr_q    <= 8'd1;
+        state_q   <= word[15:8] == '0 || word[3:0] == NEAR_NONE ? READY : WORDS;
       end
       WORDS: begin
-        for (int n = 1; n <= 2; n++) m_param_valid[n] <= op == 4'(n);
+        for (int n = 1; n <= NEAR_OPERATORS; n++) m_param_valid[n] <= op == 4'(n);
         left_q <= left_q - 8'd1;
+        addr_q <= addr_q + 8'd1;
+        if (left_q == 8'd1) begin
+          left_q  <= behind_q;
+          addr_q  <= 8'd1;
+          state_q <= behind_q == '0 ? READY : WORDS_BEHIND;
+        end
+      end
+      WORDS_BEHIND: begin
+        for (int n = 1; n <= NEAR_OPERATORS; n++) m_param_valid[n] <= op_behind == 4'(n);
+        left_q <= left_q - 8'd1;
+        addr_q <= addr_q + 8'd1;
         if (left_q == 8'd1) state_q <= READY;
       end
       default: ;
@@ -121,7 +139,8 @@ module db_csd_near_programs
     end
     if (rst) begin
       state_q       <= NOTHING;
-      op      <= NEAR_NONE;
+      op            <= NEAR_NONE;
+      op_behind     <= NEAR_NONE;
       m_param_valid <= '0;
     end
   end

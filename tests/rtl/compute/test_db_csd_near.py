@@ -13,8 +13,9 @@ import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from doorbell import build
-from doorbell.compute.near import Aggregate, ColumnType, Grep
-from near_words import Program, random_program, random_text, words
+from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate, Program
+from doorbell.nvme.vendor import NearComparison
+from near_words import random_program, random_text, words
 from rtl_bench import rare, rounds
 from streams import ROW, Sink, Source, packet_rows, start
 from structs import layout
@@ -148,7 +149,7 @@ def random_packets(rng: random.Random, programs: dict[tuple[int, int], Program |
             continue
         place, number = rng.choice(list(programs))
         program = programs[place, number]
-        phase = rng.randrange(program.record) if isinstance(program, Aggregate) else rng.randrange(9)
+        phase = rng.randrange(9 if program is None or isinstance(program, Grep) else program.record)
         length = rng.choice((len(data), len(data), rng.randint(1, len(data)), 1))
         room = rng.choice((64, len(data), 64 * rng.randint(1, len(data) // 64)))
         yield Packet(data, True, slot, place, number, length, room, phase, err_row)
@@ -160,7 +161,7 @@ async def random_commands(dut: Any) -> None:
     for seed, stall in [(1, 0.0), (2, 0.4), (3, 0.8)][: rounds(3, 2)]:
         b = await begin(dut, seed, stall)
         ops = await b.read(CAPS)
-        assert ops == 4 << 24 | CELLS << 16 | 0b110
+        assert ops == 4 << 24 | CELLS << 16 | 0b1110
         programs: dict[tuple[int, int], Program | None] = {}
         for place in range(PLACES):
             for number in range(4):
@@ -229,7 +230,9 @@ async def a_reset_forgets_packets_and_keeps_programs(dut: Any) -> None:
 @cocotb.test()
 async def rate(dut: Any) -> None:
     """Rows of long commands go in without a gap, one behind another; a Read's rows take 2 cycles."""
-    for program in (Grep((b"abba",)), Aggregate(ColumnType.I32, 12)):
+    small = Predicate(ColumnType.U8, 3, NearComparison.LESS, 0x60)
+    chain = Filter(12, (small,), behind=Aggregate(ColumnType.I32, 12))
+    for program in (Grep((b"abba",)), Aggregate(ColumnType.I32, 12), chain, Filter(16, (small,), bitmap=True)):
         b = await begin(dut, 9)
         await b.load(0, 0, program)
         packets = [Packet(random_text(b.rng, 16384), True, i, 0, 0, 16384, 64) for i in range(3)]

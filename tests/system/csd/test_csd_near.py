@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from csd_drive import PARAMS, csd, get, put
 from csd_functions import NUM_FN, functions
 from doorbell.compute import drive as compute
 from doorbell.compute import near
-from doorbell.compute.near import Aggregate, ColumnType, Grep
+from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate
 from doorbell.compute.operators import Op
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.vendor import VendorIoOpc, VendorOpc, VendorStatus
+from doorbell.nvme.vendor import NearComparison, VendorIoOpc, VendorOpc, VendorStatus
 from near_words import random_program, random_text
 from traffic import MakeDrive
 
@@ -62,7 +64,7 @@ def test_results(make_drive: MakeDrive) -> None:
                 continue
             number = rng.randrange(4)
             program = programs[number]
-            phase = rng.randrange(program.record) if isinstance(program, Aggregate) else 0
+            phase = 0 if isinstance(program, Grep) else rng.randrange(program.record)
             length, room = rng.choice((size, rng.randint(1, size))), rng.choice((64, size))
             command = near.submit(drive, number, slba, blocks, length=length, room=room, phase=phase, qid=qid)
             under_way.append((command, program.result(data[at : at + length], phase)))
@@ -92,6 +94,32 @@ def test_a_megabyte(make_drive: MakeDrive) -> None:
     expect(near.run(drive, 2, 0, 2049)[0], Status.INVALID_FIELD)
 
 
+def test_filters(make_drive: MakeDrive) -> None:
+    """All, some and none of the records; bitmaps; an Aggregate behind; buffers that are too small; beside a Grep."""
+    rng = random.Random(6)
+    drive = csd(make_drive)
+    values = np.arange(BLOCKS * 512 // 16 * 4, dtype="<u4").reshape(-1, 4)
+    values[:, 1] = values[:, 0] * 2654435761 % 1000
+    data = values.tobytes()
+    for at in range(0, len(data), 65536):
+        put(drive, at // 512, data[at : at + 65536])
+    for least, bitmap, behind in itertools.product((0, 10, 500, 990, 1000), (False, True), (False, True)):
+        passes = values[values[:, 1] >= least]
+        aggregate = Aggregate(ColumnType.U32, 16, 0) if behind and not bitmap else None
+        some = Predicate(ColumnType.U16, 4, NearComparison.NOT_LESS, least)
+        program = Filter(16, (some,), bitmap, aggregate)
+        near.load(drive, 0, program.program())
+        room = rng.choice((64, 4096, len(data)))
+        command, got = near.run(drive, 0, 0, BLOCKS, room=room)
+        check(command, got, program.result(data))
+        if aggregate:  # beside numpy
+            total = int(passes[:, 0].sum(dtype=np.uint64))
+            assert (int.from_bytes(got[:8], "little"), int.from_bytes(got[16:32], "little")) == (len(passes), total)
+        elif not bitmap:
+            assert command.dw0 == passes.nbytes
+            assert got[: command.dw0] == passes.tobytes()[:room]
+
+
 def test_what_is_refused(make_drive: MakeDrive) -> None:
     """Each field beyond what the page says; programs that are none; nothing is under way after it."""
     drive = csd(make_drive)
@@ -106,7 +134,8 @@ def test_what_is_refused(make_drive: MakeDrive) -> None:
 
     good = program.program()
     bad = [
-        b"\x03" + good[1:], b"\0" + good[1:], good[:4] + b"\x08" + good[5:], good[:6] + b"\0" + good[7:],
+        b"\x03" + good[1:], b"\x04" + good[1:], b"\0" + good[1:],
+        good[:4] + b"\x08" + good[5:], good[:6] + b"\0" + good[7:],
         good[:6] + b"\x09" + good[7:], good[:8] + b"\0" + good[9:], good[:8] + b"\x41" + good[9:], good[:-1],
         Grep((b"a;b",), line_end=0x3B).program(), Grep((b"aBc",), True, line_end=ord("b")).program(),
         Grep(tuple(bytes([65 + i]) * 17 for i in range(5))).program(),

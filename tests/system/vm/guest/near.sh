@@ -38,6 +38,15 @@ want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '{n++; sum += $4} END {print "cou
 [[ $(dbsum --drive --type u8 --record 12 --column 3 /mnt/numbers) == "$want "* ]]
 echo "sum: fine"
 
+filter=(dbfilter --record 12 --where 'u8@3>=200' --where 'u16@4<60000' --or --where 'i8@0==-1')
+"${filter[@]}" --drive /mnt/numbers >/tmp/drive
+"${filter[@]}" --cpu /mnt/numbers >/tmp/cpu
+cmp /tmp/drive /tmp/cpu
+want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {n++; sum += $8} END {print n, sum}')
+[[ "$("${filter[@]}" -c --drive /mnt/numbers) $(($(stat -c %s /tmp/drive) / 12))" == "${want% *} ${want% *}" ]]
+[[ $(dbsum --drive --type u8 --column 7 "${filter[@]:1}" /mnt/numbers) == "count=${want% *} sum=${want#* } "* ]]
+echo "filter: fine"
+
 # By hand, as docs/csd/near-storage.md has it: lines with "error" in the first 64 KiB, whatever these are.
 printf '\1\0\0\0\0\n\1\0\5\0\0\0\0\0\0\0error' >/tmp/program
 nvme admin-passthru /dev/nvme0 --opcode=0xd5 --cdw10=0 --cdw11=21 --data-len=21 --input-file=/tmp/program --write

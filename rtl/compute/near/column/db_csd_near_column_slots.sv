@@ -6,7 +6,7 @@
 // of eight bytes, two of four, four of two or eight of one, whatever the records are.
 // The highest bit of a signed value is turned: then it orders, and adds, as an unsigned one.
 // Latency: 2 cycles. Throughput: a row a cycle.
-module db_csd_near_aggregate_slots #(
+module db_csd_near_column_slots #(
   parameter int DATA_W = 256  ///< bits: 128, 256, 512
 ) (
   input  logic                   clk,

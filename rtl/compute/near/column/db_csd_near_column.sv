@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Aggregate's program says, and what follows from it for rows of BYTES bytes.
+// A column of records, as a program says, and what follows from it for rows of BYTES bytes.
 //
 // Why: what depends on the program alone is worked out once, so that the rows' own loop is short.
 // Latency: 3 cycles from a word to all outputs, which is what a row behind the last word needs.
 // Throughput: a word a cycle.
-module db_csd_near_aggregate_param
-  import db_csd_near_pkg::*;
-#(
+module db_csd_near_column #(
   parameter int BYTES = 32  ///< of a row: 16, 32, 64
 ) (
   input  logic             clk,
-  input  logic             s_param_valid,
-  input  near_param_t      s_param,
+  input  logic [2:0]       s_set,      ///< pulses: s_data is [0] the type, [1] bytes of a record, [2] place in it
+  input  logic [15:0]      s_data,
   output logic [1:0]       size_log2,  ///< bytes of a value
   output logic             is_signed,
   output logic [15:0]      record,     ///< bytes of a record
@@ -53,9 +51,9 @@ module db_csd_near_aggregate_param
   assign is_long = record_q[15:BYTES_LOG2] != '0;
   assign index   = record_q[BYTES_LOG2-1:0];
   always_ff @(posedge clk) begin
-    if (s_param_valid && s_param.addr == NEAR_WORDS_LOG2'(1)) type_q   <= s_param.data[2:0];
-    if (s_param_valid && s_param.addr == NEAR_WORDS_LOG2'(2)) record_q <= s_param.data[15:0];
-    if (s_param_valid && s_param.addr == NEAR_WORDS_LOG2'(3)) place_q  <= s_param.data[15:0];
+    if (s_set[0]) type_q   <= s_data[2:0];
+    if (s_set[1]) record_q <= s_data;
+    if (s_set[2]) place_q  <= s_data;
     tail_q   <= place_q + (16'd1 << type_q[1:0]) - 16'd1;
     period_q <= is_long ? BYTES'(1) : PERIODS[index];
     back_q   <= is_long ? 7'(BYTES) : BACKS[index];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operator of near-storage commands: how many values a column of the data has, their sum, the least, the greatest.
 //
-//   ends     where values end in each row
-//   slots    values moved into slots of their size
+//   column   where values end in each row; values moved into slots of their size
 //   sum      sums of each byte of the slots         total    the sum made of them
 //   extreme  the best value of each slot, and then of all
 //   control  steps of a packet's end; the three words
@@ -45,13 +44,17 @@ module db_csd_near_aggregate
   logic [15:0]      record, tail, ahead;
   logic [6:0]       back;
   logic [BYTES-1:0] period;
-  db_csd_near_aggregate_param #(.BYTES(BYTES)) i_param (
-    .clk, .s_param_valid, .s_param, .size_log2, .is_signed, .record, .tail, .period, .back, .ahead);
+  logic [2:0]       set;
+  for (genvar n = 0; n < 3; n++) begin : g_set
+    assign set[n] = s_param_valid && s_param.addr == NEAR_WORDS_LOG2'(n + 1);
+  end
+  db_csd_near_column #(.BYTES(BYTES)) i_column (
+    .clk, .s_set(set), .s_data(s_param.data[15:0]), .size_log2, .is_signed, .record, .tail, .period, .back, .ahead);
 
   logic              room, last_goes, row_valid, row_first, row_last;
   logic [DATA_W-1:0] row_data;
   logic [BYTES-1:0]  row_ends;
-  db_csd_near_aggregate_ends #(.DATA_W(DATA_W)) i_ends (
+  db_csd_near_column_ends #(.DATA_W(DATA_W)) i_ends (
     .clk, .rst, .size_log2, .record, .tail, .period, .back, .ahead, .s_row_valid, .s_row_ready, .s_row_data, .s_row,
     .s_room(room), .m_last_goes(last_goes), .m_valid(row_valid), .m_first(row_first), .m_last(row_last),
     .m_data(row_data), .m_ends(row_ends));
@@ -60,7 +63,7 @@ module db_csd_near_aggregate
   logic [BYTES-1:0]    filled;
   logic [DATA_W-1:0]   values;
   logic [EIGHTS*4-1:0] counts;
-  db_csd_near_aggregate_slots #(.DATA_W(DATA_W)) i_slots (
+  db_csd_near_column_slots #(.DATA_W(DATA_W)) i_slots (
     .clk, .rst, .size_log2, .is_signed, .s_valid(row_valid), .s_first(row_first), .s_last(row_last), .s_data(row_data),
     .s_ends(row_ends), .m_first(first), .m_last(last), .m_filled(filled), .m_values(values), .m_counts(counts));
 
@@ -85,4 +88,7 @@ module db_csd_near_aggregate
   db_csd_near_aggregate_control #(.SUM_W(SUM_W)) i_control (
     .clk, .rst, .s_last_goes(last_goes), .m_room(room), .s_done(done), .step, .s_count(count), .s_sum(sum),
     .s_least(least), .s_greatest(greatest), .m_word_valid, .m_word_ready, .m_word);
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, s_param.data[31:16]};
 endmodule

@@ -6,14 +6,14 @@
 // moved so far.
 // A packet's last row waits in the first stage until there is room for its result.
 // Latency: 3 cycles. Throughput: a row a cycle. A cycle without a row looks like one without ends.
-module db_csd_near_aggregate_ends
+module db_csd_near_column_ends
   import db_csd_near_pkg::*;
 #(
   parameter int DATA_W = 256  ///< bits: 128, 256, 512
 ) (
   input  logic                clk,
   input  logic                rst,
-  input  logic [1:0]          size_log2,    ///< as of db_csd_near_aggregate_param, like those that follow
+  input  logic [1:0]          size_log2,    ///< as of db_csd_near_column, like those that follow
   input  logic [15:0]         record,
   input  logic [15:0]         tail,
   input  logic [DATA_W/8-1:0] period,
