@@ -61,13 +61,11 @@ module db_csd_near
 
   // ---- programs
   logic        ask, loaded;
-  logic [3:0]  op, op_behind, op_end;       // op_end: the one that makes the result
-  logic [NEAR_OPERATORS:1] param_valid;
+  logic [NEAR_OPERATORS:1] first_op, last_op, param_valid;
   near_param_t param;
   db_csd_near_programs #(.NUM_FN(NUM_FN), .CELLS(CELLS)) i_programs (
     .clk, .rst, .s_ext, .m_ext_rdata, .ask, .ask_place(packet.place), .ask_number(packet.args.number), .loaded,
-    .op, .op_behind, .m_param_valid(param_valid), .m_param(param));
-  assign op_end = op_behind == NEAR_NONE ? op : op_behind;
+    .first(first_op), .last(last_op), .m_param_valid(param_valid), .m_param(param));
 
   // ---- a near-storage command's rows, as far as they are to be looked at
   logic                    begun_q, begins, gives, near_ready, op_ready, err_q, first_q, last;
@@ -77,7 +75,7 @@ module db_csd_near
   assign ask    = packet_valid && packet.computes && !begun_q && inside_q == '0;
   assign begins = packet_valid && packet.computes && !begun_q && loaded && !inside_q[$clog2(INSIDE)];
   assign last   = left_q[NEAR_BYTES_W-1:ROW_LOG] == '0 || left_q == NEAR_BYTES_W'(ROW_BYTES);
-  assign gives  = begun_q && left_q != '0 && op != NEAR_NONE;
+  assign gives  = begun_q && left_q != '0 && first_op != '0;
   assign near_row   = '{first: first_q, last: last, bytes: last ? left_q[6:0] : 7'(ROW_BYTES),
                         phase: packet.args.phase};
   assign near_ready = begun_q && (!gives || op_ready);
@@ -108,19 +106,18 @@ module db_csd_near
   near_word_t [AGGREGATE:GREP] words;
   near_word_t                  word;
   logic                        behind, filtered_valid, filtered_ready, gathered_valid, gathered_ready, any_word,
-                               any_ready, found_valid, found_ready;
+                               any_ready, found_valid, found_ready, pack_ready;
   logic [DATA_W-1:0]           filtered_data, gathered_data, aggregate_data, found_data;
   near_row_t                   filtered, gathered, aggregate_row, found;
-  assign behind = op_behind == NEAR_AGGREGATE;
+  assign behind = first_op[FILTER] && last_op[AGGREGATE];
   for (genvar n = GREP; n <= FILTER; n++) begin : g_op
     if (n == AGGREGATE) begin : g_aggregate
-      assign op_valid[n] = behind ? filtered_valid : gives && row_valid && op == 4'(n);
+      assign op_valid[n] = behind ? filtered_valid : gives && row_valid && first_op[n];
     end else begin : g_other
-      assign op_valid[n] = gives && row_valid && op == 4'(n);
+      assign op_valid[n] = gives && row_valid && first_op[n];
     end
   end
-  assign op_ready       = op == NEAR_GREP   ? ops_ready[GREP]
-                        : op == NEAR_FILTER ? ops_ready[FILTER] : ops_ready[AGGREGATE];
+  assign op_ready       = (first_op & ops_ready) != '0;
   assign aggregate_data = behind ? filtered_data : row_data;
   assign aggregate_row  = behind ? filtered : near_row;
   db_csd_near_grep #(.DATA_W(DATA_W), .CELLS(CELLS)) i_grep (
@@ -137,27 +134,28 @@ module db_csd_near
     .m_row_ready(filtered_ready), .m_row_data(filtered_data), .m_row(filtered));
 
   // ---- the result's rows
-  assign any_word              = op_end == NEAR_GREP ? word_valid[GREP] : word_valid[AGGREGATE];
-  assign word                  = op_end == NEAR_GREP ? words[GREP] : words[AGGREGATE];
-  assign word_ready[GREP]      = any_ready && op_end == NEAR_GREP;
-  assign word_ready[AGGREGATE] = any_ready && op_end == NEAR_AGGREGATE;
+  assign any_word              = last_op[GREP] ? word_valid[GREP] : word_valid[AGGREGATE];
+  assign word                  = last_op[GREP] ? words[GREP] : words[AGGREGATE];
+  assign word_ready[GREP]      = any_ready && last_op[GREP];
+  assign word_ready[AGGREGATE] = any_ready && last_op[AGGREGATE];
   db_csd_near_gather #(.DATA_W(DATA_W), .WORD_W(128)) i_gather (
     .clk, .rst, .s_valid(any_word), .s_ready(any_ready), .s_data(word.data), .s_bytes(7'd16), .s_last(word.last),
     .m_valid(gathered_valid), .m_ready(gathered_ready), .m_data(gathered_data), .m_row(gathered));
   assign filtered_ready = behind ? ops_ready[AGGREGATE] : found_ready;
-  assign gathered_ready = found_ready && op_end != NEAR_FILTER;
-  assign found_valid    = op_end == NEAR_FILTER ? filtered_valid : gathered_valid;
-  assign found_data     = op_end == NEAR_FILTER ? filtered_data : gathered_data;
-  assign found          = op_end == NEAR_FILTER ? filtered : gathered;
+  assign gathered_ready = found_ready && !last_op[FILTER];
+  db_skid #(.WIDTH($bits(near_row_t) + DATA_W)) i_found (
+    .clk, .rst, .s_valid(last_op[FILTER] ? filtered_valid : gathered_valid), .s_ready(found_ready),
+    .s_data(last_op[FILTER] ? {filtered, filtered_data} : {gathered, gathered_data}), .m_valid(found_valid),
+    .m_ready(pack_ready), .m_data({found, found_data}));
 
   // ---- results
   logic              pack_valid;
   logic [DATA_W-1:0] pack_data;
   row_info_t         pack_info;
   db_csd_near_pack #(.DATA_W(DATA_W), .DEPTH(INSIDE)) i_pack (
-    .clk, .rst, .s_begin(begins), .s_packet(packet), .s_none(op == NEAR_NONE),
+    .clk, .rst, .s_begin(begins), .s_packet(packet), .s_none(first_op == '0),
     .s_end(begun_q && row_valid && near_ready && row_info.last), .s_err(err_q || row_info.err),
-    .s_row_valid(found_valid), .s_row_ready(found_ready), .s_row_data(found_data), .s_row(found),
+    .s_row_valid(found_valid), .s_row_ready(pack_ready), .s_row_data(found_data), .s_row(found),
     .m_row_valid(pack_valid), .m_row_ready(out_ready), .m_row_data(pack_data), .m_row_info(pack_info), .m_result_valid,
     .m_result);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes rows of words.
 //
-// Latency: 1 cycle from a row's last word. Throughput: a word a cycle.
+// Latency: 1 cycle from a row's last word. Throughput: a word a cycle, a cycle less a row.
 module db_csd_near_gather
   import db_csd_near_pkg::*;
 #(
@@ -35,7 +35,7 @@ module db_csd_near_gather
   always_comb begin
     for (int i = 0; i < WORD_B; i++) word[8*i +: 8] = 7'(i) < s_bytes ? s_data[8*i +: 8] : '0;
   end
-  assign s_ready = !m_valid || m_ready;
+  assign s_ready = !m_valid;
   always_ff @(posedge clk) begin
     if (m_valid && m_ready) begin
       m_valid <= 1'b0;

@@ -23,10 +23,11 @@ module db_csd_near_programs
   input  logic                          ask,
   input  logic [PLACE_W-1:0]            ask_place,
   input  logic [NEAR_PROGRAMS_LOG2-1:0] ask_number,
-  /// What is asked for is loaded, into this operator and the one behind it. In the same cycle.
+  /// What is asked for is loaded. In the same cycle. Bit n: operator n gets the data; 0: there is no program; or gives
+  /// the result.
   output logic                          loaded,
-  output logic [3:0]                    op,
-  output logic [3:0]                    op_behind,  ///< 0: none
+  output logic [NEAR_OPERATORS:1]       first,
+  output logic [NEAR_OPERATORS:1]       last,
   /// Words for operator n.
   output logic [NEAR_OPERATORS:1]       m_param_valid,
   output near_param_t                   m_param
@@ -104,15 +105,17 @@ module db_csd_near_programs
     come_q        <= 1'b1;
     unique case (state_q)
       HEAD: if (come_q) begin
-        op        <= word[3:0];
-        op_behind <= word[7:4];
+        for (int n = 1; n <= NEAR_OPERATORS; n++) begin
+          first[n] <= word[3:0] == 4'(n);
+          last[n]  <= (word[7:4] == NEAR_NONE ? word[3:0] : word[7:4]) == 4'(n);
+        end
         left_q    <= word[15:8];
         behind_q  <= word[23:16];
         addr_q    <= 8'd1;
         state_q   <= word[15:8] == '0 || word[3:0] == NEAR_NONE ? READY : WORDS;
       end
       WORDS: begin
-        for (int n = 1; n <= NEAR_OPERATORS; n++) m_param_valid[n] <= op == 4'(n);
+        m_param_valid <= first;
         left_q <= left_q - 8'd1;
         addr_q <= addr_q + 8'd1;
         if (left_q == 8'd1) begin
@@ -122,7 +125,7 @@ module db_csd_near_programs
         end
       end
       WORDS_BEHIND: begin
-        for (int n = 1; n <= NEAR_OPERATORS; n++) m_param_valid[n] <= op_behind == 4'(n);
+        m_param_valid <= last;
         left_q <= left_q - 8'd1;
         addr_q <= addr_q + 8'd1;
         if (left_q == 8'd1) state_q <= READY;
@@ -139,8 +142,8 @@ module db_csd_near_programs
     end
     if (rst) begin
       state_q       <= NOTHING;
-      op            <= NEAR_NONE;
-      op_behind     <= NEAR_NONE;
+      first         <= '0;
+      last          <= '0;
       m_param_valid <= '0;
     end
   end
