@@ -18,6 +18,8 @@ from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result
 from doorbell.bench.runner import run_group
 from doorbell.bench.ssds import SsdSetup
+from doorbell.compute import drive as compute
+from doorbell.compute.operators import Op
 from doorbell.device.opening import check_clean, open_sim
 from doorbell.device.switch_sim import OPTIONS as SWITCH
 from doorbell.nvme.constants import NvmOpc
@@ -136,10 +138,12 @@ def beside_bare(
     rws: Sequence[str] = ("randread", "randwrite"),
     ios: int = 0,
     depth: int = 0,
+    encrypted: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Rows: one function's throughput, and its latency alone, beside those of the bare SSD. A VF's if there are any.
 
-    ios: commands to measure; depth: in flight [enough]. All are in the card's first SSD.
+    ios: commands to measure; depth: in flight [enough]. All are in the card's first SSD. encrypted: by the card (XTS), not
+    bare.
     """
     fn = 1 if setup.num_fn > 1 else 0
     region = setup.ssds.bytes // 4  # an SSD has that of the first namespaces, however many there are
@@ -158,6 +162,10 @@ def beside_bare(
     check_clean(sim)
     sim.close()
     card = Card(setup, fn + 1, largest, private=fn > 0)
+    if encrypted:
+        ours_drive = card.members[fn].drive
+        compute.load_key(ours_drive, 1, bytes(range(32)), bytes(range(32, 64)))
+        compute.bind(ours_drive, ours_drive.nsid, Op.AES_XTS, 1)
     for (rw, size), (most, single) in direct.items():
         ours = card.run(fn + 1, full(rw, size))[0]
         busy = card.busy

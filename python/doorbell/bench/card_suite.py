@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./doorbell bench --suite vcsd`: a card beside the bare SSD, and functions times SSDs."""
+"""`./doorbell bench --suite vcsd`: a card beside the bare SSD, plain and encrypted, and functions times SSDs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ SHORT_PARAMS: dict[str, int | str] = {"NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 
 SHORT = CardSetup(SsdSetup(2, "db_ssd", read_us=OURS_US, write_us=OURS_US), "gen3x8", 256, 1, SHORT_PARAMS)
 """Of the tests: the simulator of tests/system/vcsd, and an SSD that is soon done."""
 
-ROWS = {"vcsd": 32, "vcsd-short": 2}
+ROWS = {"vcsd": 40, "vcsd-short": 2}
 
 
 def measure(suite: str) -> Iterator[dict[str, Any]]:
-    """Rows, each with its "table": "bare", "stages" or "grid"."""
+    """Rows, each with its "table": "bare", "encrypted", "stages" or "grid"."""
     short = suite == "vcsd-short"
     setup = SHORT if short else CardSetup()
     for row in beside_bare(setup, (4096,), ios=128, depth=32) if short else beside_bare(setup):
         yield {"table": "bare", **row}
     if short:
         return
+    for row in beside_bare(setup, encrypted=True):
+        yield {"table": "encrypted", **row}
     for row in by_stage(replace(setup)):
         yield {"table": "stages", **row}
     for row in grid():
@@ -35,8 +37,10 @@ def measure(suite: str) -> Iterator[dict[str, Any]]:
 
 def targets(row: dict[str, Any]) -> list[tuple[str, float, float, str, bool]]:
     """(what, target, measured, unit, at least?) of a row that has one."""
-    if row["table"] == "bare":
+    if row["table"] in ("bare", "encrypted"):
         what = f"{row['rw']} {size_name(row['bs'])}, {row['iodepth']} in flight"
+        if row["table"] == "encrypted":
+            what += ", encrypted"
         return [(what, OF_BARE, row["of_bare_pct"], "% of the bare SSD", True)]
     if row["table"] == "grid":
         what = f"{row['rw']} {size_name(row['bs'])}, {row['functions']} functions, {row['ssds']} SSDs"
@@ -58,14 +62,17 @@ def tables(rows: list[dict[str, Any]]) -> list[Any]:
             table.add_column(head, justify="right" if i else "left")
         return table
 
-    bare = made("One function of a card with one SSD, beside that SSD driven directly", "command", "in flight",
-                "bare MB/s", "card MB/s", "% of bare", "alone: bare us", "card us", "added us")  # fmt: skip
+    heads = ("command", "in flight", "bare MB/s", "card MB/s", "% of bare", "alone: bare us", "card us", "added us")
+    beside = {
+        "bare": made("One function of a card with one SSD, beside that SSD driven directly", *heads),
+        "encrypted": made("... whose data the card encrypts (AES-256 XTS)", *heads),
+    }
     matrix = made("Functions times SSDs", "command", "functions", "SSDs", "MB/s", "% of as many times one",
                   "card's link busy %", "of CQ, CC %", "least of fair %")  # fmt: skip
     out = []
     for r in rows:
-        if r["table"] == "bare":
-            bare.add_row(f"{r['rw']} {size_name(r['bs'])}", f"{r['iodepth']}", f"{r['bare_mb_s']:,.0f}",
+        if r["table"] in beside:
+            beside[r["table"]].add_row(f"{r['rw']} {size_name(r['bs'])}", f"{r['iodepth']}", f"{r['bare_mb_s']:,.0f}",
                          f"{r['card_mb_s']:,.0f}", f"{r['of_bare_pct']:.1f}", f"{r['bare_us']:.2f}",
                          f"{r['card_us']:.2f}", f"{r['added_us']:.2f}")  # fmt: skip
         elif r["table"] == "grid":
@@ -79,4 +86,4 @@ def tables(rows: list[dict[str, Any]]) -> list[Any]:
             for name, us in r["us"].items():
                 stage.add_row(name, f"{us:.2f}")
             out.append(stage)
-    return [t for t in (bare, *out, matrix) if t.row_count]
+    return [t for t in (*beside.values(), *out, matrix) if t.row_count]

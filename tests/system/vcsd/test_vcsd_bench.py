@@ -50,16 +50,17 @@ def test_beside_the_bare_ssd() -> None:
 def test_figures() -> None:
     """All of the suite, beside the page: within 1 % and 20 ns."""
     rows = list(card_suite.measure("vcsd"))
-    bare = {f"{r['rw']} {size_name(r['bs'])}": r for r in rows if r["table"] == "bare"}
-    pages = documented("| command | in flight |")
-    assert {p[0] for p in pages} == set(bare)
-    for what, _, direct, through, percent, _, _, added in pages:
-        row = bare[what]
-        assert row["bare_mb_s"] == pytest.approx(float(direct), rel=0.01)
-        assert row["card_mb_s"] == pytest.approx(float(through), rel=0.01)
-        assert row["of_bare_pct"] == pytest.approx(float(percent), abs=0.5)
-        assert row["added_us"] == pytest.approx(float(added), abs=0.02)
-        assert row["of_bare_pct"] >= card_suite.OF_BARE
+    for table, head in (("bare", "| command | in flight | bare"), ("encrypted", "| encrypted command | in flight |")):
+        bare = {f"{r['rw']} {size_name(r['bs'])}": r for r in rows if r["table"] == table}
+        pages = documented(head)
+        assert {p[0] for p in pages} == set(bare)
+        for what, _, direct, through, percent, _, _, added in pages:
+            row = bare[what]
+            assert row["bare_mb_s"] == pytest.approx(float(direct), rel=0.01)
+            assert row["card_mb_s"] == pytest.approx(float(through), rel=0.01)
+            assert row["of_bare_pct"] == pytest.approx(float(percent), abs=0.5)
+            assert row["added_us"] == pytest.approx(float(added), abs=0.02)
+            assert row["of_bare_pct"] >= card_suite.OF_BARE
     stages = {(r["rw"], name): us for r in rows if r["table"] == "stages" for name, us in r["us"].items()}
     for name, *times in documented("| stage of a 4 KiB command"):
         for rw, us in zip(("read", "write"), times):
