@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/near.h"
 
+#include "base/bytes.h"
 #include "hw/near.h"
 
 enum { HEAD_BYTES = 16, BYTES_MOST = 1024, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5 };
@@ -18,7 +19,7 @@ void near_reset(const struct function* fn) {
 // They go to the hardware while they are made: it has no program before its first word.
 static uint32_t lower(uint32_t c, uint32_t flags) { return (flags & FOLD) && c - 'A' < 26u ? c + ('a' - 'A') : c; }
 
-static uint32_t grep(const uint32_t* head, uint32_t bytes) {
+SMALL static uint32_t grep(const uint32_t* head, uint32_t bytes) {
     const uint8_t *length = (const uint8_t*)(head + 2), *string = length + STRINGS;
     uint32_t flags = head[1], strings = flags >> 16, cells = hw_near_cells(), word = 0;
     uint32_t line_end = lower(flags >> 8 & 0xffu, flags);
@@ -45,7 +46,7 @@ static uint32_t grep(const uint32_t* head, uint32_t bytes) {
     return NEAR_GREP | HW_NEAR_WORDS(1 + CELL_WORDS * hw_near_cells());
 }
 
-static uint32_t aggregate(const uint32_t* head) {
+SMALL static uint32_t aggregate(const uint32_t* head) {
     uint32_t type = head[1], record = head[2] & 0xffffu, column = head[2] >> 16;
     if (type > 7 || head[3] || column + (1u << (type & 3u)) > record) return 0;
     hw_near_word(type);
@@ -55,7 +56,7 @@ static uint32_t aggregate(const uint32_t* head) {
 }
 
 // A number of a column's type, as the hardware has it: repeated to 64 bits, the highest bit of a signed one turned.
-static bool number(uint32_t type, uint32_t low, uint32_t high) {
+SMALL static bool number(uint32_t type, uint32_t low, uint32_t high) {
     uint32_t bits = 8u << (type & 3u), has_sign = type & 4u, sign = 0;
     if (bits < 64) {
         uint32_t off = 32 - bits;
@@ -73,7 +74,7 @@ static bool number(uint32_t type, uint32_t low, uint32_t high) {
     return true;
 }
 
-static uint32_t filter(const uint32_t* head, uint32_t bytes) {
+SMALL static uint32_t filter(const uint32_t* head, uint32_t bytes) {
     static const uint8_t WANTED[] = {EQUAL, LESS | GREATER, LESS, LESS | EQUAL, GREATER, EQUAL | GREATER};
     uint32_t behind = head[0] >> 8, bitmap = head[1] & 0xffu, count = head[1] >> 8, record = head[2], word = record;
     const uint32_t* p = head + 4;
@@ -107,7 +108,7 @@ static uint32_t filter(const uint32_t* head, uint32_t bytes) {
 
 // ---------------------------------------------------------------- the command
 /// CDW10: number. CDW11: bytes; 0: it is forgotten, as it is when what comes is no program.
-uint32_t load_program(struct request* r) {
+SMALL uint32_t load_program(struct request* r) {
     uint32_t which = r->cmd.dw[10], bytes = r->cmd.dw[11], place = r->fn->hw.place, first = 0;
     uint32_t* head = (uint32_t*)(void*)page_of(r);
     if (!hw_near_operators()) return ST_INVALID_OPCODE;

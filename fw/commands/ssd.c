@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/ssd.h"
 
+#include "base/bytes.h"
 #include "hw/ssds.h"
 
 // CDW10: 3:0 what, 10:8 the SSD. Of a hand-over also 15:12 log2 of a block's bytes, 20:16 log2 of the bytes of the largest
@@ -20,7 +21,7 @@ static uint32_t log2_of(uint32_t n) {
     return 0;
 }
 
-static uint32_t hand_over(struct request* r, uint32_t ssd, const struct hw_ssd* is) {
+SMALL static uint32_t hand_over(struct request* r, uint32_t ssd, const struct hw_ssd* is) {
     const uint32_t* dw = r->cmd.dw;
     const struct hw_extents* all = &r->drive->extents->hw;
     struct hw_queue_pair pair = {.sq_doorbell = dw[12],
@@ -42,7 +43,7 @@ static uint32_t hand_over(struct request* r, uint32_t ssd, const struct hw_ssd* 
     return ST_SUCCESS;
 }
 
-uint32_t ssd_command(struct request* r) {
+SMALL uint32_t ssd_command(struct request* r) {
     uint32_t what = r->cmd.dw[10] & 15u, ssd = r->cmd.dw[10] >> 8 & 7u;
     if (ssd >> r->drive->extents->hw.ssds) return ST_INVALID_FIELD;
     struct hw_ssd is = hw_ssd(ssd);

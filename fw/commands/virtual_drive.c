@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/virtual_drive.h"
 
+#include "base/bytes.h"
 #include "commands/draining.h"
 
 // CDW10: 3:0 what, 10:8 the first SSD, 13:12 log2 of how many, 15 whatever is free. CDW11: 0 blocks of 4096 bytes, 1 may be
@@ -25,7 +26,7 @@ static uint32_t no_room(struct request* r, uint32_t granules) {
 }
 
 // ---------------------------------------------------------------- where it is
-static uint32_t get(struct request* r) {
+SMALL static uint32_t get(struct request* r) {
     uint32_t nsid = nsid_of(r), granule = r->cmd.dw[12];
     if (nsid == 0) {
         r->dw0 = r->drive->extents->hw.caps;
@@ -41,7 +42,7 @@ static uint32_t get(struct request* r) {
 }
 
 // ---------------------------------------------------------------- make one
-static uint32_t create(struct request* r) {
+SMALL static uint32_t create(struct request* r) {
     struct namespaces* all = &r->drive->namespaces;
     uint32_t count = r->cmd.dw[12], total = extents_total(r->drive), how = r->cmd.dw[11], first, nsid = 1;
     if (nsid_of(r) || count == 0 || how > (FUNCTIONS > 1 ? LBA4K | SHARED : LBA4K)) return ST_INVALID_FIELD;
@@ -83,7 +84,7 @@ static uint32_t check(const struct request* r, uint32_t nsid) {
 }
 
 /// More granules behind its last one. If others are there it gets another stretch of the medium; its data stays in place.
-static uint32_t grown(struct request* r) {
+SMALL static uint32_t grown(struct request* r) {
     struct namespace* ns = namespace_of(r, nsid_of(r));
     uint32_t more = r->cmd.dw[12], was = extents_granule(r->drive, ns->pages);
     uint32_t from = extents_granule(r->drive, ns->base), to;
@@ -106,7 +107,7 @@ static uint32_t grown(struct request* r) {
     return no_room(r, more);
 }
 
-static bool alike(const struct request* r, uint32_t a, uint32_t b) {
+SMALL static bool alike(const struct request* r, uint32_t a, uint32_t b) {
     const struct namespace *x = namespace_of(r, a), *y = namespace_of(r, b);
     const struct binding *k = &r->drive->operators.bound[a], *l = &r->drive->operators.bound[b];
     if (a == b || x->pages != y->pages || x->lba4k != y->lba4k || x->spare != y->spare) return false;
@@ -117,7 +118,7 @@ static bool alike(const struct request* r, uint32_t a, uint32_t b) {
     return true;
 }
 
-static uint32_t exchanged(struct request* r) {
+SMALL static uint32_t exchanged(struct request* r) {
     struct namespace *a = namespace_of(r, nsid_of(r)), *b = namespace_of(r, r->cmd.dw[12]);
     uint32_t count = extents_granule(r->drive, a->pages);
     uint32_t of_a = extents_granule(r->drive, a->base), of_b = extents_granule(r->drive, b->base);
@@ -128,7 +129,7 @@ static uint32_t exchanged(struct request* r) {
     return no_room(r, count);
 }
 
-uint32_t virtual_drive(struct request* r) {
+SMALL uint32_t virtual_drive(struct request* r) {
     uint32_t what = r->cmd.dw[10] & 15u;
     if (r->step == 0) {
         if (what == VIRTUAL_DRIVE_GET) return get(r);

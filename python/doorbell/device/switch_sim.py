@@ -179,8 +179,12 @@ class SwitchSim(Sim):
     def counters(self) -> dict[str, int]:
         """The device's, and those of each SSD with its number before them: "ssd0.up.MWr.tlps"."""
         out = super().counters()
-        for port in range(len(self._drives)):
-            out |= {f"ssd{port}.{name}": value for name, value in self.ssds.counters(port).items()}
+        for port, drive in enumerate(self._drives):
+            counted = self.ssds.counters(port)
+            if isinstance(drive, SsdDrive) and drive.sim is not None:  # its link is its Sim's
+                own = drive.sim.counters().items()
+                counted |= {name: value for name, value in own if name.startswith(("up.", "down."))}
+            out |= {f"ssd{port}.{name}": value for name, value in counted.items()}
         return out
 
     def errors(self) -> dict[str, int]:
