@@ -20,6 +20,7 @@ BUDGET_START = 256
 BUDGET_PAGE = 8  # more for each page of the data
 BUDGET_PIECE = 64  # of which a piece takes so many; a descriptor takes one
 BUDGET_PAGES = 511  # that count
+RANGES_BYTES = 64  # of Dataset Management; longer ones must lie in one data block, or have PRPs
 
 
 class Memory(Protocol):
