@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof of db_ssd_order_pieces: pieces of a function's list of ranges begin where the one before it ended, and the last ends
-// where the list does, whatever others send between them; a piece is in the pages of the list. What is no list goes whole.
+// where the list does, whatever others send between them; a piece is in the pages of the list, or in the data block of an SGL,
+// as far as that goes. What is no list goes whole.
 // Any one function is followed (mark). Assumed: a function's list stays at the head of its commands until its last piece has
 // gone, which is db_ssd_order_turn's, and it is what decode makes of it.
 module db_ssd_order_pieces_formal
@@ -23,7 +24,7 @@ module db_ssd_order_pieces_formal
 
   cmd_t   m_cmd;
   piece_t m_piece;
-  db_ssd_order_pieces dut (.*);
+  db_ssd_order_pieces #(.SGL(1'b1)) dut (.*);
 
   logic [PLACE_W-1:0] mark_q, place_q;
   logic               go_q, mine;
@@ -51,7 +52,12 @@ module db_ssd_order_pieces_formal
 
   // ---- where the byte `sent_q` of the list is
   logic [12:0] from;
-  assign from = 13'(s_cmd.prp1[11:0]) + sent_q;
+  logic [31:0] there;                           // SGL: bytes of the block from there on
+  assign from  = 13'(s_cmd.prp1[11:0]) + sent_q;
+  assign there = s_cmd.prp2[31:0] > 32'(sent_q) ? s_cmd.prp2[31:0] - 32'(sent_q) : '0;
+  function automatic logic [31:0] least(input logic [31:0] a, input logic [31:0] b);
+    return a < b ? a : b;
+  endfunction
   always_comb if (mine) begin
     assert (m_piece.place == mark_q);
     if (s_cmd.desc.ranges) begin
@@ -59,7 +65,11 @@ module db_ssd_order_pieces_formal
       assert (m_cmd.bytes != '0 && m_cmd.bytes <= 32'(16 * PIECE_RANGES) && m_cmd.bytes[3:0] == '0);
       assert (32'(sent_q) + m_cmd.bytes <= s_cmd.bytes);
       assert (m_piece.more == (32'(sent_q) + m_cmd.bytes != s_cmd.bytes));
-      if (!from[12]) assert (m_cmd.prp1 == {s_cmd.prp1[63:12], from[11:0]} && m_cmd.prp2 == s_cmd.prp2);
+      if (s_cmd.sgl) begin
+        assert (m_cmd.prp1 == s_cmd.prp1 + 64'(sent_q) && m_cmd.prp2[63:32] == s_cmd.prp2[63:32]);
+        assert (least(m_cmd.prp2[31:0], m_cmd.bytes) == least(there, m_cmd.bytes));
+        assert (there == '0 || m_cmd.prp2[1:0] == s_cmd.prp2[1:0]);
+      end else if (!from[12]) assert (m_cmd.prp1 == {s_cmd.prp1[63:12], from[11:0]} && m_cmd.prp2 == s_cmd.prp2);
       else if (s_cmd.prp2[11:0] == '0) assert (m_cmd.prp1 == {s_cmd.prp2[63:12], from[11:0]});
       else assert (m_cmd.prp1[0]);
     end else assert (m_cmd == s_cmd && m_piece.later == 1'b0 && m_piece.more == 1'b0);

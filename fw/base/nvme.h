@@ -3,6 +3,7 @@
 #ifndef NVME_H
 #define NVME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "doorbell_facts.h"
@@ -26,6 +27,11 @@ enum {
     ST_ABORTED_PREEMPT = STATUS_DNR | STATUS_ABORTED_PREEMPT,
     ST_SEQUENCE = STATUS_DNR | STATUS_CMD_SEQ_ERROR,
     ST_PRP_OFFSET = STATUS_DNR | STATUS_INVALID_PRP_OFFSET,
+    ST_SGL_SEGMENT = STATUS_DNR | STATUS_SGL_INVALID_LAST,
+    ST_SGL_COUNT = STATUS_DNR | STATUS_SGL_INVALID_COUNT,
+    ST_SGL_LENGTH = STATUS_DNR | STATUS_SGL_INVALID_DATA,
+    ST_SGL_TYPE = STATUS_DNR | STATUS_SGL_INVALID_TYPE,
+    ST_SGL_GRANULARITY = STATUS_DNR | STATUS_SGL_INVALID_GRANULARITY,
     ST_KEEP_ALIVE_EXPIRED = STATUS_DNR | STATUS_KAT_EXPIRED,
     ST_CQ_INVALID = STATUS_DNR | STATUS_CQ_INVALID,
     ST_QUEUE_ID = STATUS_DNR | STATUS_QID_INVALID,
@@ -74,6 +80,8 @@ typedef struct {
 } cmd_t;
 
 static inline uint32_t cmd_opcode(const cmd_t* c) { return c->dw[0] & 0xffu; }
+static inline bool cmd_to_host(const cmd_t* c) { return c->dw[0] & 2u; }
+static inline bool cmd_sgl(const cmd_t* c) { return c->dw[0] & 0xc000u; }  // PSDT; 3 has been refused
 static inline uint32_t cmd_id(const cmd_t* c) { return c->dw[0] >> 16; }
 static inline uint32_t cmd_nsid(const cmd_t* c) { return c->dw[1]; }
 static inline uint64_t cmd_prp1(const cmd_t* c) { return (uint64_t)c->dw[7] << 32 | c->dw[6]; }

@@ -104,7 +104,6 @@ static void forget(struct request* r) {
 static void park(parked_t* p, const struct request* r) {
     const uint32_t* dw = r->cmd.dw;
     *p = (parked_t){.dw = {dw[0], dw[1]},
-                    .until = (uint32_t)r->from,
                     .step = r->step,
                     .at = r->at,
                     .watch = r->watch,
@@ -115,6 +114,7 @@ static void park(parked_t* p, const struct request* r) {
                     .watching = r->watching,
                     .saving = r->saving};
     for (uint32_t i = 2; i < 12; i++) p->dw[i] = dw[4 + i];
+    if (p->watching) p->dw[2] = (uint32_t)r->from;
     // Of all others these are 0; an Abort, which changes nothing, needs its result no more.
     p->changes = r->saving || r->left || r->controllers || (r->from && !r->watching);
     if (p->changes) *r->drive->change = (struct change){r->from, r->left, r->controllers, r->dw0, r->status};
@@ -136,7 +136,7 @@ static struct request* unpark(struct request* r, parked_t* p, struct drive* driv
     for (uint32_t i = 2; i < 12; i++) r->cmd.dw[4 + i] = p->dw[i];
     if (p->watching) {  // it is at most CFG_WATCH_US away, or over
         uint64_t now = hw_time();
-        r->from = now + (uint64_t)(int64_t)(int32_t)(p->until - (uint32_t)now);
+        r->from = now + (uint64_t)(int64_t)(int32_t)(p->dw[2] - (uint32_t)now);
     }
     if (!p->changes) return r;
     const struct change* c = drive->change;

@@ -13,8 +13,7 @@ typedef struct request parked_t;
 #else
 /// A command between two of its calls, in less. What only the one has that changes things is in drive->change.
 typedef struct {
-    uint32_t dw[12];  // of the command: 0, 1, 6 to 15
-    uint32_t until;   // Abort: the low half of `from`
+    uint32_t dw[12];  // of the command: 0, 1, 6 to 15; of an Abort the low half of `from` is in place of 6
     uint8_t step, at, watch;
     uint8_t looking : 1, found : 1, zeroing : 1, flushing : 1, watching : 1, saving : 1, changes : 1;
 } parked_t;

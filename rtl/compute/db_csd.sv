@@ -19,7 +19,7 @@ module db_csd
   parameter int VF_VEC       = 8,          ///< of each VF: a power of two, 1..32
   parameter int MEDIA_ADDR_W = 40,         ///< bits of a media address, 20..64
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
-  parameter bit SGL          = 1'b0,       ///< takes SGLs: with one function alone
+  parameter bit SGL          = 1'b0,       ///< takes SGLs
   parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer a function: log2 of bytes, 12..30; 0: none
   /// keys, 2..64; slot 0 is that of the features C0h to CDh, a VF has KEY_SLOTS / NUM_FN
   parameter int KEY_SLOTS    = NUM_FN > 16 ? 32 : 16,

@@ -23,7 +23,9 @@ module db_nvme_prp
   parameter int unsigned DEPTH  = 8,    ///< commands between the two halves: how far lists are read ahead; 2..64, 2^n
   parameter bit          SGL    = 1'b0, ///< takes SGLs: a command with sgl set; else that bit is not looked at
   /// SGL: data goes to the host, so bit buckets swallow it; else they are nothing
-  parameter bit          TO_HOST = 1'b1
+  parameter bit          TO_HOST = 1'b1,
+  /// SGL: lists have a limit that grows with the data, for a walker that many share
+  parameter bit          BUDGET = 1'b0
 ) (
   input  logic               clk,
   input  logic               rst,
@@ -82,7 +84,7 @@ module db_nvme_prp
     .m_valid(walk_valid), .m_ready(walk_ready), .m_data({walk_user, walk}), .level()
   );
 
-  db_nvme_prp_walk #(.DATA_W(DATA_W), .USER_W(USER_W), .SGL(SGL), .TO_HOST(TO_HOST)) i_walk (
+  db_nvme_prp_walk #(.DATA_W(DATA_W), .USER_W(USER_W), .SGL(SGL), .TO_HOST(TO_HOST), .BUDGET(BUDGET)) i_walk (
     .clk, .rst,
     .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready), .s_cmd(walk), .s_cmd_user(walk_user),
     .s_list_valid, .s_list_ready, .s_list_data, .s_list_info,

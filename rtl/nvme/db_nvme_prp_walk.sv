@@ -11,7 +11,8 @@ module db_nvme_prp_walk
   parameter int unsigned DATA_W = 256,  ///< bits of a list row: 128, 256 or 512
   parameter int unsigned USER_W = 8,    ///< bits of user data
   parameter bit          SGL    = 1'b0, ///< takes SGLs
-  parameter bit          TO_HOST = 1'b1 ///< SGL: data goes to the host
+  parameter bit          TO_HOST = 1'b1, ///< SGL: data goes to the host
+  parameter bit          BUDGET  = 1'b0  ///< SGL: lists have a limit that grows with the data
 ) (
   input  logic               clk,
   input  logic               rst,
@@ -178,7 +179,7 @@ module db_nvme_prp_walk
 
   assign is_sgl = SGL && s_cmd.sgl;
   if (SGL) begin : g_sgl
-    db_nvme_sgl_walk #(.TO_HOST(TO_HOST)) i_walk (
+    db_nvme_sgl_walk #(.TO_HOST(TO_HOST), .BUDGET(BUDGET)) i_walk (
       .clk, .rst, .start(state_q == ST_FIRST && s_cmd_valid && is_sgl), .s_cmd, .done(sgl_done),
       .entry_valid(row_valid_q), .entry, .entry_err(row_err_q), .packet_end, .row_last(row_last_q),
       .take_entry(sgl_take_entry), .take_row(sgl_take_row),

@@ -6,12 +6,15 @@
 // pieces of a page: the first by db_nvme_prp_fetch, each further one when the one before it has been taken (ask).
 // Lengths always sum to the command's bytes: what lies beyond them is not looked at, and what is missing, or follows a
 // fault, comes with drop. The statuses and what they stand for: rtl/nvme/README.md.
+// With BUDGET the walk of a list takes no longer than what it costs its owner (db_ssd_order_cost): a command has units,
+// each descriptor of a list takes one, each piece as many as a round trip has time for, unless it is the only piece.
 // Latency: 2 cycles from start to the first segment of a data block. Throughput: a segment a cycle inside a block, and
 // 3 cycles more for each descriptor of a list.
 module db_nvme_sgl_walk
   import db_nvme_pkg::*;
 #(
-  parameter bit TO_HOST = 1'b1  ///< data goes to the host, so bit buckets swallow it; else they are nothing
+  parameter bit TO_HOST = 1'b1, ///< data goes to the host, so bit buckets swallow it; else they are nothing
+  parameter bit BUDGET  = 1'b0  ///< lists have a limit that grows with the data
 ) (
   input  logic        clk,
   input  logic        rst,
@@ -46,6 +49,11 @@ module db_nvme_sgl_walk
 );
   localparam int EMPTY_MAX = 32;     // descriptors without data, one after another: so that no list is endless
   localparam int EMPTY_W   = $clog2(EMPTY_MAX) + 1;
+  localparam int PAGE_LOG2  = 3;     // units for each page of data
+  localparam int START      = 256;   // ... beside those: what a page of descriptors takes
+  localparam int PIECE_LOG2 = 6;     // of the units of a piece
+  localparam int PAGES_MAX  = 511;   // that count
+  localparam int UNITS_W    = 13;
   localparam status_t OK          = status(1'b0, SCT_GENERIC, SC_SUCCESS);
   localparam status_t FAILED      = status(1'b0, SCT_GENERIC, SC_DATA_TRANSFER_ERROR);
   localparam status_t BAD_SEGMENT = status(1'b1, SCT_GENERIC, SC_SGL_INVALID_LAST);
@@ -75,9 +83,10 @@ module db_nvme_sgl_walk
   logic [29:0] left_q;               // dwords of the command that have no segment yet; not when it is over
   logic        over_q;               // all have one
   status_t     status_q;
+  logic [UNITS_W-1:0] units_q;       // left, with BUDGET
 
   // ---- looking at a descriptor
-  logic        block, bucket, segment, no_data, fault, all, beyond;
+  logic        block, bucket, segment, no_data, fault, all, beyond, goes_on, poor, none;
   logic [29:0] dwords;
   logic [9:0]  room;                 // qwords to the end of the page
   status_t     verdict;
@@ -89,6 +98,9 @@ module db_nvme_sgl_walk
   assign all     = dwords >= left_q;
   assign room    = 10'd512 - {1'b0, desc_q.addr[11:3]};
   assign beyond  = desc_q.bytes[31:13] != '0 || desc_q.bytes[12:3] > room;
+  assign goes_on = desc_q.kind == SGL_SEGMENT || beyond;
+  assign poor    = BUDGET && units_q[UNITS_W-1:PIECE_LOG2] == '0;  // for a piece
+  assign none    = poor && units_q[PIECE_LOG2-1:0] == '0;          // for a descriptor, too
 
   always_comb begin
     fault   = 1'b1;
@@ -99,6 +111,7 @@ module db_nvme_sgl_walk
     else if (block && (desc_q.addr[1:0] != '0 || desc_q.bytes[1:0] != '0))    verdict = NOT_DWORDS;
     else if (bucket && TO_HOST && desc_q.bytes[1:0] != '0)                    verdict = NOT_DWORDS;
     else if ((segment || no_data) && empty_q == EMPTY_W'(EMPTY_MAX))          verdict = BAD_COUNT;
+    else if (segment && poor)                                                 verdict = BAD_COUNT;
     else if (!segment && no_data && final_q)                                  verdict = TOO_SHORT;
     else                                                                      fault   = 1'b0;
   end
@@ -118,7 +131,7 @@ module db_nvme_sgl_walk
   assign m_seg_drop   = drop_q;
   assign m_seg_status = status_q;
 
-  assign take_entry = state_q == ST_READ && open_q && entry_valid && !entry_err;
+  assign take_entry = state_q == ST_READ && open_q && entry_valid && !entry_err && (half_q || !none);
   assign take_row   = state_q == ST_END && open_q && entry_valid;
   assign done       = state_q == ST_END && !open_q && !owes_q && over_q;
 
@@ -140,6 +153,8 @@ module db_nvme_sgl_walk
         first_q   <= 1'b1;
         over_q    <= 1'b0;
         status_q  <= OK;
+        units_q   <= UNITS_W'({(s_cmd.pages > PRP_PAGES_W'(PAGES_MAX) ? 10'(PAGES_MAX) : s_cmd.pages[9:0]) +
+                               10'(START >> PAGE_LOG2), PAGE_LOG2'(0)});
         if (start) state_q <= ST_LOOK;
       end
       ST_LOOK: begin
@@ -151,6 +166,7 @@ module db_nvme_sgl_walk
         page_q   <= bucket ? 11'd1024 : 11'd1024 - {1'b0, desc_q.addr[11:2]};
         all_q    <= all;
         drop_q   <= bucket;
+        if (segment && (!in_cmd_q || goes_on)) units_q <= units_q - UNITS_W'(1 << PIECE_LOG2);
         if (fault) begin
           status_q <= verdict;
           state_q  <= ST_END;
@@ -158,13 +174,13 @@ module db_nvme_sgl_walk
           // Its first piece. db_nvme_prp_fetch has asked for it by itself if it was in the command.
           in_last_q <= desc_q.kind == SGL_LAST_SEGMENT;
           open_q    <= 1'b1;
-          owes_q    <= desc_q.kind == SGL_SEGMENT || beyond;
+          owes_q    <= goes_on;
           rest_q    <= beyond ? desc_q.bytes[31:3] - 29'(room) : '0;
           ask       <= !in_cmd_q;
           ask_ok    <= 1'b1;
           ask_addr  <= desc_q.addr;
           ask_n     <= beyond ? room : desc_q.bytes[12:3];
-          ask_more  <= desc_q.kind == SGL_SEGMENT || beyond;
+          ask_more  <= goes_on;
           state_q   <= ST_READ;
         end else begin
           state_q   <= no_data ? ST_READ : ST_MOVE;
@@ -182,7 +198,11 @@ module db_nvme_sgl_walk
           if (!all_q && final_q) status_q <= TOO_SHORT;
         end
       end
-      ST_READ: if (!open_q) begin
+      ST_READ: if (open_q ? none && !half_q : poor) begin
+        status_q <= BAD_COUNT;
+        state_q  <= ST_END;
+      end else if (!open_q) begin
+        units_q  <= units_q - UNITS_W'(1 << PIECE_LOG2);
         open_q   <= 1'b1;
         owes_q   <= !in_last_q || rest_q > 29'd512;
         rest_q   <= rest_q > 29'd512 ? rest_q - 29'd512 : '0;
@@ -196,6 +216,7 @@ module db_nvme_sgl_walk
       end else if (entry_valid) begin
         open_q  <= !packet_end;
         half_q  <= !half_q;
+        if (!half_q) units_q <= units_q - 1'b1;
         final_q <= packet_end && rest_q == '0;
         if (!half_q) desc_q.addr <= entry;
         else begin

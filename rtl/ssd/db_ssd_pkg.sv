@@ -41,6 +41,7 @@ package db_ssd_pkg;
   } cmd_t;
 
   // Which piece of a command goes to an engine, if db_ssd_order cuts it: one behind another, with others between them.
+  localparam int PIECE_RANGES = 4;  // of Dataset Management, at most
   typedef struct packed {
     logic [PLACE_W-1:0] place;      // of its function, of which no other command is under way in pieces
     logic              later;       // not the first

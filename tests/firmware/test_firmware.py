@@ -46,7 +46,11 @@ class Command(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def fw(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    folder = tmp_path_factory.mktemp("fw")
+    return library(tmp_path_factory.mktemp("fw"))
+
+
+def library(folder: Path, functions: int = 1) -> ctypes.CDLL:
+    """transfer.c and bytes.c for so many functions."""
     (folder / "stand_in.c").write_text(STAND_IN)
     # The processor's own memset and memcpy stay out of this process.
     own = (FW / "base" / "bytes.c").read_text()
@@ -54,7 +58,8 @@ def fw(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         own = own.replace(f"{name}(void", f"fw_{name}(void")
     (folder / "bytes.c").write_text(own)
     library = folder / "fw.so"
-    command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-w", "-I", str(FW), "-I", str(build.regs() / "c"),
+    command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-w", f"-DFUNCTIONS={functions}",
+               "-I", str(FW), "-I", str(build.regs() / "c"),
                "-I", str(ROOT / "facts" / "c"), "-o",
                str(library), str(folder / "stand_in.c"), str(folder / "bytes.c"),
                str(FW / "transfer" / "transfer.c")]  # fmt: skip

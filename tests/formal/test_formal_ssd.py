@@ -70,6 +70,8 @@ BROKEN = [
     ("order_pieces", "db_ssd_order_pieces", "PIECE_W'(0)} < s_cmd.bytes[12:0];", "PIECE_W'(0)} <= s_cmd.bytes[12:0];"),
     # beyond the first page
     ("order_pieces", "db_ssd_order_pieces", "m_cmd.prp1[63:12] = s_cmd.prp2[63:12];", ""),
+    # more of a data block than there is
+    ("order_pieces", "db_ssd_order_pieces", "rest[COUNT_W] ? '0 : ", ""),
 ]
 
 

@@ -59,8 +59,8 @@ class Cluster:
 
     def _open(self, new: bool) -> None:
         media = {"image": str(self.image)} if self.image else {}
-        pf = self.make_drive(num_fn=self.num_fn, memory=MEMORY, params={"NUM_NS": self.num_fn}, media_size=32 << 20,
-                             **media, **self.options)  # fmt: skip
+        pf = self.make_drive(num_fn=self.num_fn, memory=MEMORY, params={"NUM_NS": self.num_fn, "SGL": 1},
+                             media_size=32 << 20, **media, **self.options)  # fmt: skip
         self.drives = bring_up_functions(pf, queues=self.queues, entries=32, memory=MEMORY, new=new)
 
     def name(self) -> None:

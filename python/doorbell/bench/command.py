@@ -201,8 +201,8 @@ def main(
         raise UserError(f"--backends is not for {top}: db_vcsd has SSDs beside it")
     if card and stages:
         raise UserError(f"--stages is not for {top}: --suite vcsd shows where the time goes")
-    if sgl and (host or functions is not None or backend != "rtl"):
-        raise UserError("--sgl is for a drive of one function, with --backend rtl")
+    if sgl and (host or backend != "rtl"):
+        raise UserError("--sgl is for a drive, with --backend rtl")
     mrrs = mrrs or 512
     params = parse_params(param)
     if params and backend != "rtl":

@@ -100,7 +100,8 @@ class DriveSetup:
         units = {"ns": "ns", "gbps": "GB/s"}
         parts = [(*k.rpartition("_")[::2], v) for k, v in self.media.items()]
         media = "".join(f", {name.replace('_', ' ')} {v} {units[unit]}" for name, unit, v in parts)
-        many = f", {self.functions}" if self.functions else ", SGLs" if self.sgl else ""
+        many = f", {self.functions}" if self.functions else ""
+        many += ", SGLs" if self.sgl else ""
         many += f", {self.ssds}" if self.ssds else ""
         return (f"{name} ({self.backend}){many}, {self.data_w} bit, {self.clock_mhz:g} MHz, {wire}, MPS {self.mps}, "
                 f"MRRS {self.mrrs}{media}; simulated time")  # fmt: skip
@@ -157,6 +158,8 @@ def _measure_functions(setup: DriveSetup, functions: Functions, found: list[list
     sim = setup.open(found)
     out = _measured(setup, sim)
     members = bring_up(sim, functions, found, setup.arbitration)
+    for member in members:
+        _use_sgls(member.drive, setup)
     for group in found:
         with progress_bar(", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, stages, sim.num_fn - 1)

@@ -194,7 +194,8 @@ class Buffer:
                 sgl = Sgl(self.memory, [every], offset=self.list_offset)
                 descriptor = sgl.pointer
                 self._owned += sgl.pages
-                self.list_pages += sgl.pages
+                ((at, length),) = sgl.segments
+                self.list_pages += range(at // PAGE_SIZE * PAGE_SIZE, at + length, PAGE_SIZE)
             made = self._sgls[nbytes] = descriptor.words
         return made
 

@@ -14,12 +14,12 @@ from typing import Any
 
 from doorbell.nvme.backend import Backend
 from doorbell.nvme.commands import Command, opcode_name
-from doorbell.nvme.constants import STATUS_CODE_MASK, Reg
+from doorbell.nvme.constants import STATUS_CODE_MASK, NvmOpc, Reg
 from doorbell.nvme.controller import Controller
 from doorbell.nvme.errors import DeviceTimeout, ProtocolError, QueueFull
 from doorbell.nvme.memory import Buffer, HostMemory
 from doorbell.nvme.queues import CompletionQueue, SubmissionQueue
-from doorbell.nvme.sgl import PSDT_SGL
+from doorbell.nvme.sgl import PSDT_SGL, RANGES_BYTES
 from doorbell.nvme.structures import doorbell_offset
 
 _SQE = struct.Struct("<IIIIQQQIIIIII")  # dword 0, nsid, cdw2, cdw3, mptr, prp1, prp2, cdw10..15
@@ -140,7 +140,8 @@ class Queues(Controller):
         if buffer is not None and prp1 is None:
             if nbytes is None:
                 nbytes = min(buffer.size, (nlb + 1) * self.block_size) if qid else buffer.size
-            if self.sgl and qid:
+            cut = opcode == NvmOpc.DSM and nbytes > RANGES_BYTES and len(buffer.blocks(nbytes)) > 1
+            if self.sgl and qid and not cut:
                 flags |= PSDT_SGL
                 prp1, auto2 = buffer.sgl(nbytes)
             else:

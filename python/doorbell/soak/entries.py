@@ -71,6 +71,8 @@ class Entries:
         data = self._data(step, slba, count, nbytes, there, ranges)
         buffer = self._buffer(step, nbytes, data)
         prps = buffer.prps(nbytes) if buffer else (0, 0)
+        if buffer and drive.sgl:
+            buffer.sgl(nbytes)  # its list is there when a fault is put into it
         fields: dict[str, Any] = {"cdw10": len(ranges) - 1, "cdw11": DSM_AD} if op == "dsm" else {}
         if step["fua"]:
             fields["cdw12"] = count - 1 | FUA
@@ -143,7 +145,7 @@ class Entries:
         of_data = part >= 0
         if of_data and op == "read":
             return None
-        pages = buffer.pages if of_data else buffer.list_pages
+        pages = buffer.pages if of_data else buffer.list_pages[-1:] if self.drive.sgl else buffer.list_pages
         if not pages:
             return None
         if kind in ("drop", "late"):
@@ -169,6 +171,6 @@ class Entries:
         for sent in [s for s in self.judge.sent.values() if s.fault]:
             assert sent.fault is not None and sent.buffer is not None
             kind, _, of_data = sent.fault
-            page = sent.buffer.pages[0] if of_data else sent.buffer.list_pages[0]
+            page = sent.buffer.pages[0] if of_data else sent.buffer.list_pages[-1 if self.drive.sgl else 0]
             sent.fault = kind, self.drive.sim.inject(kind, addr=page, length=4096), of_data
         self.judge.stale_faults = False

@@ -53,7 +53,7 @@ class PfMachine(FunctionMachine):
         self.before: Callable[[str], None] = lambda kind: None
         self.after: Callable[[str], None] = lambda kind: None
         self.vfs = 0
-        params = {"NUM_NS": functions, **({"NUM_QP": 64} if functions > MANY else {})}
+        params = {"NUM_NS": functions, "SGL": 1, **({"NUM_QP": 64} if functions > MANY else {})}
         super().__init__(top, image, {"num_fn": functions, "params": params, **options}, seed)
 
     def _shape(self, top: str) -> Shape:
@@ -130,6 +130,8 @@ class VfMachine(FunctionMachine):
             self.drive.write32(Reg.CC, 0)
             self.drive.wait_csts(CSTS_CFS, 0, PATIENCE_US, "after an offline controller was disabled")
         super().bring_up()
+        controller = self.drive.controller
+        self.drive.sgl = bool(self.fn % 2 and controller is not None and controller.sgls & 3)  # every other VF
 
     def look(self) -> None:
         """The drive says of it what its host knows, once what it had under way is over."""

@@ -138,7 +138,8 @@ module db_ssd_data
   media_cmd_t        media;
   logic              write_done_valid, write_done_ready, write_err;  // of the write engine
   slot_completion_t  write_done;
-  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW), .AHEAD(AHEAD)) i_order (
+  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW), .SGL(SGL),
+                 .AHEAD(AHEAD)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
     .m_cmd_valid(turn_valid), .m_cmd_ready(turn_ready), .m_cmd(turn), .m_piece(turn_piece), .m_tap_cmd(turn_tap),
@@ -178,7 +179,7 @@ module db_ssd_data
 
   db_ssd_read_engine #(
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),
-    .NEAR(NEAR)
+    .BUDGET(NUM_FN > 1), .NEAR(NEAR)
   ) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
     .s_cmd_valid(cmd_valid[0]), .s_cmd_ready(cmd_ready[0]), .s_cmd(cmd),
@@ -194,7 +195,7 @@ module db_ssd_data
 
   db_ssd_write_engine #(
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),
-    .PIECES(NUM_FN > 1)
+    .BUDGET(NUM_FN > 1), .PIECES(NUM_FN > 1)
   ) i_write (
     .clk, .rst, .stop, .pause(write_pause), .paused(state.write_paused),
     .quiet(state.write_quiet), .idle(write_idle),

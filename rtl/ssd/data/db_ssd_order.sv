@@ -15,6 +15,7 @@ module db_ssd_order
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   /// what an engine has before it at most, but for one command, in 512 bytes, 1..4095: some 4 us of the link
   parameter int WINDOW   = DATA_W / 4,
+  parameter bit SGL      = 1'b0, ///< takes SGLs
   /// what moves user data, flushes or zeroes waits behind (db_ssd_ahead): it goes at once
   parameter bit AHEAD    = 1'b0
 ) (
@@ -64,7 +65,7 @@ module db_ssd_order
     logic [PLACE_W-1:0]     go_place;
     logic [CMD_W-1:0]       at;
     order_entry_t           entry;
-    db_ssd_order_cost #(.AHEAD(AHEAD)) i_cost (
+    db_ssd_order_cost #(.DATA_W(DATA_W), .SGL(SGL), .AHEAD(AHEAD)) i_cost (
       .clk, .rst, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share), .s_valid(s_cmd_valid), .s_cmd,
       .m_valid(valid), .m_entry(entry));
     assign at = go_slot[CMD_W-1:0];
@@ -105,7 +106,7 @@ module db_ssd_order
     db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
       .clk, .we(s_cmd_valid != '0), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(s_cmd), .re(go != '0), .raddr(at),
       .rdata(whole));
-    db_ssd_order_pieces i_pieces (
+    db_ssd_order_pieces #(.SGL(SGL)) i_pieces (
       .clk, .rst, .s_go(go[1]), .s_place(go_place), .s_cmd(whole), .m_cmd, .m_piece);
     db_ram_sdp #(.WIDTH($bits(beside_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_beside (
       .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[CMD_W-1:0]),

@@ -3,12 +3,16 @@
 //
 // A command that moves data or looks at the media costs its bytes, a range of Dataset Management as much as 4 KiB, any
 // command at least one stretch and at most MOST. A near-storage command costs at least 4 KiB: its program may have to be
-// loaded, which takes the path for as long. What goes in pieces (db_ssd_order_pieces) costs so much for
-// each. Divided by the weight, as a fraction with 16 bits, that is how far the function's turn moves (db_ssd_order_turn).
+// loaded, which takes the path for as long. With a list of an SGL it costs LIST stretches or more, so that no list is waited
+// for, and beside them what its descriptors take the walker: 4 cycles each, in which the link moves DATA_W / 2 bytes. A list
+// that goes beyond a page, or on in another segment, counts as all that the walker's budget is (db_nvme_sgl_walk). What
+// goes in pieces (db_ssd_order_pieces) costs so much for each. Divided by the weight, as a fraction with 16 bits, that is how far the function's turn moves (db_ssd_order_turn).
 // Latency: 3 cycles. Throughput: one a cycle.
 module db_ssd_order_cost
-  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
+  parameter int DATA_W = 256,   ///< bits of a row: 128, 256, 512
+  parameter bit SGL    = 1'b0,  ///< takes SGLs
   /// what the media does alone is marked as what moves user data; else a near-storage command is not: its segments do not
   /// say what the media has given
   parameter bit AHEAD = 1'b0
@@ -24,6 +28,8 @@ module db_ssd_order_cost
   output order_entry_t m_entry
 );
   localparam logic [COST_W-1:0] MOST = '1;
+  localparam logic [COST_W-1:0] LIST = COST_W'(4);
+  localparam int DESC_LOG2 = 10 - $clog2(DATA_W);  // descriptors in the time of a stretch
 
   // 1 / weight, of 16 bits
   typedef logic [255:0][15:0] reciprocals_t;
@@ -52,7 +58,10 @@ module db_ssd_order_cost
   end
 
   logic [1:0]        valid_q, valid2_q;
-  logic              computes_q;
+  logic              computes_q, points, points_q, one_piece;
+  sgl_desc_t         desc;
+  logic [COST_W:0]   count_q;   // descriptors
+  logic [COST_W-1:0] own;
   order_entry_t      entry_q, entry2_q, entry3_q;
   logic [31:0]       stretches;
   logic [15:0]       share_q;
@@ -60,16 +69,25 @@ module db_ssd_order_cost
     stretches = s_cmd.bytes >> 9;
     if (s_cmd.desc.ranges) stretches = s_cmd.bytes[12:PIECE_W] != '0 ? 32'(8 * PIECE_RANGES) : s_cmd.bytes >> 1;
   end
+  assign desc      = {s_cmd.prp2, s_cmd.prp1};
+  assign points    = SGL && s_cmd.sgl && (s_cmd.desc.to_host || s_cmd.desc.from_host) && desc.kind[3:1] == 3'b001;
+  assign one_piece = desc.kind == SGL_LAST_SEGMENT && desc.bytes[31:13] == '0 &&
+                     11'(desc.addr[11:3]) + 11'(desc.bytes[12:3]) <= 11'd512;
+  assign own       = computes_q && entry_q.cost[COST_W-1:3] == '0 ? COST_W'(8) : entry_q.cost;
   always_ff @(posedge clk) begin
     entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot,
                        user_data: AHEAD ? s_cmd.desc.user_data || s_cmd.desc.flush || s_cmd.desc.zero
                                         : s_cmd.desc.user_data && !s_cmd.desc.computes,
                        cost: stretches[COST_W-1:0], step: '0};
-    if (stretches == '0)               entry_q.cost <= COST_W'(1);
+    if (points && stretches < 32'(LIST)) entry_q.cost <= LIST;
+    else if (stretches == '0)          entry_q.cost <= COST_W'(1);
     else if (stretches >= 32'd1 << COST_W) entry_q.cost <= MOST;
     computes_q    <= s_cmd.desc.computes;
     entry2_q      <= entry_q;
-    if (computes_q && entry_q.cost[COST_W-1:3] == '0) entry2_q.cost <= COST_W'(8);
+    points_q      <= points;
+    count_q       <= one_piece ? (COST_W + 1)'(desc.bytes[12:4])
+                               : (COST_W + 1)'(256) + (COST_W + 1)'(stretches[COST_W-1:0]);
+    entry2_q.cost <= own + (points_q ? COST_W'(count_q >> DESC_LOG2) : '0);  // MDTS is a quarter of MOST
     share_q       <= share_mem_q[entry_q.place];
     entry3_q      <= entry2_q;
     entry3_q.step <= STEP_W'(entry2_q.cost) * STEP_W'(share_q);

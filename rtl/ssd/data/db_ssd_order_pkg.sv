@@ -7,8 +7,7 @@ package db_ssd_order_pkg;
   localparam int STEP_W = COST_W + 16;  // ... divided by a weight
 
   // Dataset Management: ranges of 16 bytes in a piece.
-  localparam int PIECE_RANGES = 4;
-  localparam int PIECE_W      = $clog2(16 * PIECE_RANGES);
+  localparam int PIECE_W = $clog2(16 * PIECE_RANGES);
 
   // A command that waits for its turn.
   typedef struct packed {

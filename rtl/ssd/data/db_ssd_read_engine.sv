@@ -18,6 +18,7 @@ module db_ssd_read_engine
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media: power of two, 512..4096
   parameter int BUF_BYTES = 16384,  ///< buffer for data of the media
   parameter bit SGL       = 1'b0,   ///< takes SGLs
+  parameter bit BUDGET    = 1'b0,   ///< their lists have a limit (db_nvme_sgl_walk)
   parameter bit NEAR      = 1'b0,   ///< has near-storage commands
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
@@ -97,7 +98,7 @@ module db_ssd_read_engine
     .s_data({s_cmd.media_addr[ADDR_W-1:0], s_cmd.bytes, !s_cmd.desc.to_host, s_cmd.lba4k, s_cmd.fua, s_cmd.slot}),
     .m_valid(read_valid), .m_ready(read_ready), .m_data(read), .level(read_level));
 
-  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W), .SGL(SGL), .TO_HOST(1'b1)) i_prp (
+  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W), .SGL(SGL), .TO_HOST(1'b1), .BUDGET(BUDGET)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
     .s_cmd(walk), .s_cmd_user(walk_slot),
     .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready, .s_list_data,

@@ -18,6 +18,7 @@ module db_ssd_write_engine
   parameter int ROOM = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media: power of two, 512..4096
   parameter bit SGL = 1'b0,      ///< takes SGLs
+  parameter bit BUDGET = 1'b0,   ///< their lists have a limit (db_nvme_sgl_walk)
   parameter bit PIECES = 1'b0,   ///< commands may come in pieces
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
@@ -100,7 +101,7 @@ module db_ssd_write_engine
   // ---- walk; the result of a walk goes beside the data
   logic    status_room, status_valid, status_pop;
   status_t seg_status, prp_status;
-  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W), .SGL(SGL), .TO_HOST(1'b0)) i_prp (
+  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W), .SGL(SGL), .TO_HOST(1'b0), .BUDGET(BUDGET)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
     .s_cmd(walk), .s_cmd_user(walk_slot),
     .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready,

@@ -20,6 +20,7 @@
 //   user data beyond MDTS; Write with a directive                  Invalid Field
 //   near-storage command: bytes of data or result, reserved bits   Invalid Field
 //   user data of a locked namespace                                Access Denied
+//   several functions: more ranges than a piece has, in a list     Invalid Number of SGL Descriptors
 //
 // Both engines have room for every command that has a slot, so no entry ever waits for one of them: neither a Read
 // behind a Write, nor an admin command behind either.
@@ -94,12 +95,10 @@ module db_ssd_decode
   localparam status_t PROTECTED     = status(1'b1, SCT_GENERIC, SC_NS_WRITE_PROTECTED);
   localparam status_t LBA_RANGE     = status(1'b1, SCT_GENERIC, SC_LBA_RANGE);
   localparam status_t ACCESS_DENIED = status(1'b1, SCT_MEDIA, SC_ACCESS_DENIED);
+  localparam status_t BAD_COUNT     = status(1'b1, SCT_GENERIC, SC_SGL_INVALID_COUNT);
 
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
-  end
-  if (SGL && NUM_FN > 1) begin : g_bad_sgl
-    $error("%m: SGL must be 0 with several functions (NUM_FN is %0d)", NUM_FN);
   end
 
   // ---- intake: admin and failed entries leave here
@@ -157,6 +156,7 @@ module db_ssd_decode
     logic             unread;    // several functions: it could not be fetched
     logic             bad_field; // fused, PSDT
     logic             sgl;
+    logic             bad_list;  // it cannot be cut (db_ssd_order_pieces)
     op_desc_t         op;
     logic             directive;
     logic [1:0]       near_bad;  // near-storage: a size is wrong with blocks of [0] 512, [1] 4096 bytes
@@ -202,6 +202,8 @@ module db_ssd_decode
     s1_d.unread    = NUM_FN > 1 && s_sqe.err;
     s1_d.bad_field = sqe.fuse != '0 || (SGL ? sqe.psdt == 2'd3 : sqe.psdt != '0);
     s1_d.sgl       = SGL && sqe.psdt != '0;
+    s1_d.bad_list  = NUM_FN > 1 && s1_d.sgl && s1_d.op.ranges && sqe.cdw11[2] && sqe.prp2[63:61] == 3'b001 &&
+                     sqe.cdw10[7:0] >= 8'(PIECE_RANGES);
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
     if (NEAR && s1_d.op.computes) begin
       s1_d.near_args = '{data: sqe.cdw13[NEAR_BYTES_W-1:0], result: sqe.cdw14[NEAR_BYTES_W-1:0],
@@ -233,7 +235,7 @@ module db_ssd_decode
                     : s1_d.ns_in_range && ns.barred[place] && (ns.exclusive || s1_d.op.modifies || s1_d.op.flush);
     // What fails is worked out beside the verdict and in part a cycle ahead, so that an engine knows early.
     s1_d.refused = s1_d.unread || s1_d.bad_field || !s1_d.op.known || s1_d.gate != NS_OPEN || s1_d.directive ||
-                   s1_d.conflict ||
+                   s1_d.conflict || s1_d.bad_list ||
                    (s1_d.ns_all ? !s1_d.op.any_namespace : !s1_d.ns_in_range || !s1_d.ns_active) ||
                    (s1_d.op.modifies && s1_d.read_only && !s1_d.no_work) || (s1_d.op.user_data && s1_d.locked);
   end
@@ -285,6 +287,7 @@ module db_ssd_decode
     else if (bad_size || s1_q.directive)                            verdict = INVALID_FIELD;
     else if (s1_q.op.modifies && s1_q.read_only && !s1_q.no_work)   verdict = PROTECTED;
     else if (s1_q.op.user_data && s1_q.locked)                      verdict = ACCESS_DENIED;
+    else if (s1_q.bad_list)                                         verdict = BAD_COUNT;
     else                                                            verdict = OK;
     failed = s1_q.refused || s1_q.aborted || beyond_end || bad_size;
   end

@@ -12,7 +12,7 @@ import pytest
 import test_db_nvme_prp as prp
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from rtl_bench import WIDTHS, run
+from rtl_bench import WIDTHS, rare, run
 from test_db_nvme_prp import PAGE, Command, Memory, begin, make_command
 
 BLOCK, BUCKET, SEGMENT, LAST_SEGMENT, KEYED = range(5)
@@ -21,6 +21,9 @@ BAD_SEGMENT, BAD_COUNT, TOO_SHORT, BAD_TYPE, NOT_DWORDS = (DNR | code for code i
 TRANSFER_ERROR = 0x04
 EMPTY_MAX = 32  # descriptors without data in a row that a list may have: docs/ssd/limits.md
 TO_HOST = os.environ.get("TO_HOST", "1") == "1"
+BUDGET = os.environ.get("BUDGET", "0") == "1"
+# Units of a command with BUDGET: rtl/nvme/README.md.
+START, EACH_PAGE, PIECE, PAGES_MAX = 256, 8, 64, 511
 
 Descriptor = tuple[int, int, int, int]  # address, length, type, subtype
 
@@ -39,12 +42,22 @@ class Lists:
         self.at = self.left = 0  # of the segment: what has not been asked for
         self.piece: list[int] = []  # addresses of qwords
         self.taken = 0
+        self.units = START + EACH_PAGE * min(-(-cmd.size // PAGE), PAGES_MAX)
+        self.in_command = True
 
-    def enter(self, addr: int, length: int) -> None:
-        self.at, self.left = addr, length
-        self.ask()
+    def pay(self, units: int) -> None:
+        if BUDGET and units > self.units:
+            raise Spent
+        self.units -= units
 
-    def ask(self) -> None:
+    def enter(self, addr: int, length: int, last: bool) -> None:
+        """A segment. The first piece is free if it is the only one."""
+        free = self.in_command and last and addr % PAGE + length <= PAGE
+        self.at, self.left, self.in_command = addr, length, False
+        self.ask(0 if free else PIECE)
+
+    def ask(self, units: int) -> None:
+        self.pay(units)
         here = min(self.left, PAGE - self.at % PAGE)
         self.cmd.lists.append((self.at, here))
         self.piece, self.taken = list(range(self.at, self.at + here, 8)), 0
@@ -53,7 +66,7 @@ class Lists:
     def qword(self) -> int | None:
         """The next one; None: it could not be read. A failed read spoils its row and what follows in the piece."""
         if self.taken == len(self.piece):
-            self.ask()
+            self.ask(PIECE)
         row = prp.WIDTH // 64
         seen = self.piece[: (self.taken // row + 1) * row]
         if any(w in self.mem.bad for w in seen):
@@ -61,14 +74,33 @@ class Lists:
         self.taken += 1
         return self.mem.word(self.piece[self.taken - 1])
 
+    def descriptor(self) -> tuple[int | None, int | None]:
+        if self.taken == len(self.piece):
+            self.ask(PIECE)
+        self.pay(1)
+        first = self.qword()
+        return first, None if first is None else self.qword()
+
     @property
     def over(self) -> bool:
         return not self.left and self.taken == len(self.piece)
 
 
+class Spent(Exception):
+    """A list takes more than the command has units for."""
+
+
 def expect(cmd: Command, mem: Memory) -> None:
     """Fill in what the specification asks for: segments, list reads, status."""
-    left, lists = cmd.size, Lists(cmd, mem)
+    left = walk(cmd, Lists(cmd, mem))
+    while left:
+        cmd.segs.append((0, min(left, PAGE), True))
+        left -= min(left, PAGE)
+
+
+def walk(cmd: Command, lists: Lists) -> int:
+    """What is left of the data when the list or the command is over."""
+    left = cmd.size
     low, high = cmd.prp1, cmd.prp2
     final, in_last, empty = True, False, 0
     while left and not cmd.status:
@@ -88,7 +120,10 @@ def expect(cmd: Command, mem: Memory) -> None:
             cmd.status = BAD_COUNT
         elif points:
             in_last = kind == LAST_SEGMENT
-            lists.enter(low, length)
+            try:
+                lists.enter(low, length, in_last)
+            except Spent:
+                cmd.status = BAD_COUNT
         else:
             data = min(data, left)
             left -= data
@@ -99,14 +134,16 @@ def expect(cmd: Command, mem: Memory) -> None:
             if left and final:
                 cmd.status = TOO_SHORT
         if left and not cmd.status:
-            first, second = lists.qword(), lists.qword()
+            try:
+                first, second = lists.descriptor()
+            except Spent:
+                cmd.status = BAD_COUNT
+                break
             if first is None or second is None:
                 cmd.status = TRANSFER_ERROR
             else:
                 low, high, final = first, second, lists.over
-    while left:
-        cmd.segs.append((0, min(left, PAGE), True))
-        left -= min(left, PAGE)
+    return left
 
 
 FAULTS = ("", "", "type", "subtype", "middle", "pointer in the last", "pointer address", "pointer length", "no pointer",
@@ -232,7 +269,7 @@ async def longest(dut: Any) -> None:
         b.mem.words[at + 16 * k], b.mem.words[at + 16 * k + 8] = words((k << 12, 4, BLOCK, 0))
     much = Command(1, *words((at, 0xFFFF_FFF0, LAST_SEGMENT, 0)), 4 * 600, 2, sgl=1)
     expect(much, b.mem)
-    assert not whole.status and not much.status and len(much.lists) == 3
+    assert not whole.status and much.status == (BAD_COUNT if BUDGET else 0) and len(much.lists) == (1 if BUDGET else 3)
     await b.run([whole, much, whole])
 
 
@@ -262,6 +299,46 @@ async def full_speed(dut: Any) -> None:
 
 
 @cocotb.test()
+async def as_many_as_there_are_units(dut: Any) -> None:
+    """Exactly what a command has units for, and one more: descriptors of a dword in one piece and in two, chains of
+    segments of one descriptor, with a little data and with much."""
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    b = await begin(dut, 7, 0.2, (1, 20))
+    cmds: list[Command] = []
+
+    def add(size: int, first: Descriptor) -> Command:
+        cmds.append(Command(1, *words(first), size, len(cmds), sgl=1))
+        expect(cmds[-1], b.mem)
+        return cmds[-1]
+
+    def put(at: int, every: list[Descriptor]) -> None:
+        for k, descriptor in enumerate(every):
+            b.mem.words[at + 16 * k], b.mem.words[at + 16 * k + 8] = words(descriptor)
+
+    for pages in (1, 2, 40, 600):
+        units = START + EACH_PAGE * min(pages, PAGES_MAX)
+        for crossing, count in ((False, 256), (True, units - 2 * PIECE), (True, units - 2 * PIECE + 1)):
+            if crossing and count > 300:
+                continue
+            at = b.mem.list_page() + (PAGE - 16 if crossing else 0)
+            b.mem.lists += 2
+            size = PAGE * pages
+            put(at, [(k << 12, 4, BLOCK, 0) for k in range(count - 1)] + [(0, size - 4 * (count - 1), BLOCK, 0)])
+            spent = BUDGET and crossing and count > units - 2 * PIECE
+            assert add(size, (at, 16 * count, LAST_SEGMENT, 0)).status == (BAD_COUNT if spent else 0)
+        most = units // (PIECE + 1)  # segments of one descriptor, and what is left of the units is no segment more
+        for count in (most - 1, most, most + 1):
+            pieces = [b.mem.list_page() + 8 for _ in range(count)]
+            chain = [(at, 16, SEGMENT, 0) for at in pieces]
+            for at, following in zip(pieces, [*chain[1:], (0, PAGE * pages, BLOCK, 0)]):
+                put(at, [following])
+            c = add(PAGE * pages, chain[0])
+            empty = count + 1 > EMPTY_MAX
+            assert c.status == (BAD_COUNT if empty or (BUDGET and count > most) else 0), (pages, count)
+    await b.run(cmds)
+
+
+@cocotb.test()
 async def reset_in_the_middle(dut: Any) -> None:
     """After a reset at any time in a list that chains, the next command is walked as if it were the first."""
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
@@ -280,8 +357,8 @@ async def reset_in_the_middle(dut: Any) -> None:
         await b.run([(sgl_command, make_command)[i % 2](b.rng, b.mem) for i in range(10)])
 
 
-@pytest.mark.parametrize("to_host", [1, 0])
+@pytest.mark.parametrize(("to_host", "budget"), [(1, 0), (0, 0), (1, 1), rare(0, 1)])
 @pytest.mark.parametrize("data_w", WIDTHS)
-def test_db_nvme_sgl(data_w: int, to_host: int) -> None:
-    parameters = {"DATA_W": data_w, "USER_W": 16, "SGL": 1, "TO_HOST": to_host}
-    run(__file__, "db_nvme_prp", parameters, env={"TO_HOST": str(to_host)})
+def test_db_nvme_sgl(data_w: int, to_host: int, budget: int) -> None:
+    parameters = {"DATA_W": data_w, "USER_W": 16, "SGL": 1, "TO_HOST": to_host, "BUDGET": budget}
+    run(__file__, "db_nvme_prp", parameters, env={"TO_HOST": str(to_host), "BUDGET": str(budget)})

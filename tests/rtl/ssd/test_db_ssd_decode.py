@@ -39,6 +39,9 @@ PORTS = ("read", "write", "completion", "admin")
 NUM_FN = int(os.environ.get("NUM_FN", "1"))
 IO = NUM_FN  # the first I/O queue
 SGL = os.environ.get("SGL") == "1"
+SEGMENTS = (2, 3)  # types of SGL descriptors: segment, last segment
+BAD_COUNT = DNR | 0x0E
+LONG_LIST = (BAD_COUNT if NUM_FN > 1 else 0) if SGL else INVALID_FIELD
 
 
 def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0, more=None) -> int:
@@ -116,6 +119,8 @@ class Model:
                 return WRITE_PROTECTED
             if opc in USER_DATA and self.locked >> (nsid - 1) & 1:
                 return ACCESS_DENIED
+            if NUM_FN > 1 and deallocates and psdt and dw[9] >> 28 in SEGMENTS and dw[10] & 0xFF > 3:
+                return BAD_COUNT  # more ranges than go in a piece, and not in one block
             return 0
 
         status = verdict()
@@ -197,7 +202,7 @@ def random_entry(rng: random.Random, ns) -> int:
     )
     cdw10, cdw11 = slba & M32, slba >> 32
     if opc == DSM:
-        cdw10, cdw11 = rng.getrandbits(8), rng.getrandbits(3)
+        cdw10, cdw11 = rng.choice((3, 4, rng.getrandbits(8))), rng.getrandbits(3)
     size = (nlb + 1) * (4096 if lba4k else 512)
     near = [
         rng.choice((size, size, rng.randint(1, size), 1, 0, size + 1, M32)),
@@ -208,11 +213,11 @@ def random_entry(rng: random.Random, ns) -> int:
     return sqe(
         opc,
         rare(2),
-        rare(2),
+        rng.getrandbits(2) if SGL and opc == DSM else rare(2),
         rng.getrandbits(16),
         nsid,
         rng.getrandbits(64),
-        rng.getrandbits(64),
+        rng.getrandbits(60) | rng.choice((0, 1, 2, 3, rng.getrandbits(4))) << 60,
         cdw10,
         cdw11,
         nlb | rng.getrandbits(2) << 30 | rare(4) << 20,
@@ -447,6 +452,7 @@ async def random_entries(dut):
             for s in (0, INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, ACCESS_DENIED, ABORT_REQUESTED)
         ),
         ("completion", None, WRITE_PROTECTED),
+        *([("completion", None, BAD_COUNT)] if SGL and NUM_FN > 1 else []),
     }
     assert (b.unseen > 0) == (NUM_FN > 1)
     assert seen == paths, f"not reached: {paths - seen}, unknown: {seen - paths}"
@@ -488,6 +494,12 @@ async def edges(dut):
             (sqe(FLUSH, psdt=2), 0 if SGL else INVALID_FIELD),
             (sqe(WRITE, psdt=3), INVALID_FIELD),
             (sqe(DSM, cdw10=255, cdw11=4), 0),
+            (sqe(DSM, cdw10=255, cdw11=4, prp2=3 << 60), 0),
+            (sqe(DSM, psdt=1, cdw10=255, cdw11=4), 0 if SGL else INVALID_FIELD),
+            (sqe(DSM, psdt=1, cdw10=3, cdw11=4, prp2=3 << 60), 0 if SGL else INVALID_FIELD),
+            (sqe(DSM, psdt=1, cdw10=4, cdw11=4, prp2=3 << 60), LONG_LIST),
+            (sqe(DSM, psdt=2, cdw10=4, cdw11=4, prp2=2 << 60), LONG_LIST),
+            (sqe(DSM, psdt=2, cdw10=4, cdw11=3, prp2=2 << 60), 0 if SGL else INVALID_FIELD),
             (sqe(WRITE_UNCOR, cdw12=9999), 0 if WRITE_UNCOR in OPS else INVALID_OPCODE),
             (sqe(WRITE_UNCOR, cdw12=10_000), LBA_RANGE if WRITE_UNCOR in OPS else INVALID_OPCODE),
             (sqe(WRITE_UNCOR, nsid=M32), INVALID_FIELD if WRITE_UNCOR in OPS else INVALID_OPCODE),
@@ -557,7 +569,14 @@ async def outputs_do_not_block_each_other(dut):
 
 @pytest.mark.parametrize(
     ("num_fn", "num_ns", "uncorrectable", "sgl", "near"),
-    [rare(1, 1, 0, 1, 0), rare(1, 5, 0, 0, 1), (1, 3, 1, 1, 1), rare(3, 5, 0, 0, 0), (17, 20, 0, 0, 1)],
+    [
+        rare(1, 1, 0, 1, 0),
+        rare(1, 5, 0, 0, 1),
+        (1, 3, 1, 1, 1),
+        rare(3, 5, 0, 0, 0),
+        rare(17, 20, 0, 0, 1),
+        (17, 20, 0, 1, 1),
+    ],
 )
 def test_db_ssd_decode(num_fn, num_ns, uncorrectable, sgl, near):
     run(

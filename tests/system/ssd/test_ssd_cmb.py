@@ -217,7 +217,7 @@ def test_reset_under_load(make_drive: MakeDrive) -> None:
 
 def functions(make_drive: MakeDrive, num_fn: int, **options: Any) -> list[Driver]:
     """The PF's driver and those of all VFs, up; namespace 1 is everybody's."""
-    pf = make_drive(num_fn=num_fn, memory=32 << 20, params={"NUM_NS": num_fn, "CMB_LOG2": 21}, **options)
+    pf = make_drive(num_fn=num_fn, memory=32 << 20, params={"NUM_NS": num_fn, "CMB_LOG2": 21, "SGL": 1}, **options)
     pf.start(queues=2, entries=64)
     pf.sim.enable_vfs(num_fn - 1)
     drives = [pf]

@@ -23,8 +23,9 @@ def bring_up(drive: Driver) -> None:
 
 
 def functions(make_drive: MakeDrive, num_fn: int, *, seed: int = 1, vf_base: int = 0x12_4000_0000) -> list[Driver]:
-    """The PF's driver and those of all VFs, up; namespace 1 is everybody's."""
-    pf = make_drive(num_fn=num_fn, memory=MEMORY, seed=seed, params={"NUM_NS": num_fn})  # as of test_served_functions
+    """The PF's driver and those of all VFs, up; namespace 1 is everybody's. Every other VF's has SGLs."""
+    params = {"NUM_NS": num_fn, "SGL": 1}  # as of test_served_functions
+    pf = make_drive(num_fn=num_fn, memory=MEMORY, seed=seed, params=params)
     bring_up(pf)
     pf.sim.enable_vfs(num_fn - 1)
     drives = [pf]
@@ -34,6 +35,7 @@ def functions(make_drive: MakeDrive, num_fn: int, *, seed: int = 1, vf_base: int
         virtualization.online(pf, fn)
         vf = Driver(pf.sim.function(fn), HostMemory(MEMORY, vf_base, seed=seed + fn), seed=seed + fn)
         bring_up(vf)
+        vf.sgl = fn % 2 == 1
         drives.append(vf)
     return drives
 

@@ -51,6 +51,14 @@ def crowd(tmp_path: Path) -> Iterator[Crowd]:
     c.close()
 
 
+def test_every_other_vf_has_sgls(crowd: Crowd) -> None:
+    assert [m.drive.sgl for m in crowd.members] == [False, True, False]
+    crowd.play({"do": "reset", "kind": "power", "fn": 0})
+    for fn in range(FUNCTIONS):
+        crowd.play({"do": "online", "fn": fn})
+    assert [m.drive.sgl for m in crowd.members] == [False, True, False]
+
+
 def write(fn: int, **fields: int) -> Step:
     return {**WRITE, "fn": fn, "ns": fn + 1, **fields}
 

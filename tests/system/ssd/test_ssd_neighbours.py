@@ -12,6 +12,7 @@ from doorbell.device import limits
 from doorbell.device.opening import sim_link
 from doorbell.nvme.constants import AdminOpc, NvmOpc, Reg
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.sgl import PSDT_SGL, Descriptor, Kind, Sgl
 from doorbell.nvme.structures import DsmRange, doorbell_offset
 from owners import PLACES, SIZE, Owner, Street, bring_up_functions
 from traffic import MakeDrive
@@ -28,7 +29,7 @@ class Scene:
     """The drive, its two good owners at work, and the driver of the bad one."""
 
     def __init__(self, make_drive: MakeDrive, bad_queues: int = 4, **options: object) -> None:
-        pf = make_drive(num_fn=3, memory=MEMORY, params={"NUM_NS": 3}, **options)  # as of test_ssd_functions
+        pf = make_drive(num_fn=3, memory=MEMORY, params={"NUM_NS": 3, "SGL": 1}, **options)  # as of test_ssd_functions
         self.sim = pf.sim
         drives = bring_up_functions(pf, queues={0: 2, 1: bad_queues, 2: 2}, hostile=BAD)
         self.bad = drives[BAD]
@@ -258,3 +259,116 @@ def test_a_driver_that_is_gone(scene: Scene) -> None:
 
     scene.play(act, settle=300_000)  # what the engines had of it is dropped, at their pace
     assert bad.read32(Reg.CSTS) & 1
+
+
+# ---- SGLs: what a reader has beside a function that does its worst with lists
+
+READS = 300_000  # cycles that are measured
+
+
+def lists_of(bad: Driver, kind: str) -> tuple[int, int, Descriptor]:
+    """Opcode, blocks and data pointer of a command that takes the walker as long as it can."""
+    a = bad.buffer(128 << 10, offset=0).address
+    B, K = Descriptor, Kind
+    dword = lambda n: [B(a + 8 * i % 65536, 4) for i in range(n)]  # noqa: E731
+
+    def to(*parts: list[Descriptor], offset: int = 0, last: Kind = K.LAST_SEGMENT) -> Descriptor:
+        return Sgl(bad.memory, parts, offset=offset, last=last).pointer
+
+    match kind:
+        case "ordinary reads":
+            return NvmOpc.READ, 8, B(a, 4096)
+        case "ordinary writes":
+            return NvmOpc.WRITE, 8, B(a, 4096)
+        case "single dwords":
+            return NvmOpc.READ, 1, to(dword(128))
+        case "single dwords, written":
+            return NvmOpc.WRITE, 1, to(dword(128))
+        case "dwords on both sides of a page":
+            return NvmOpc.READ, 4, to([B(a + 4096 * (i % 16 + 1) - 4, 8) for i in range(256)])
+        case "dwords of large commands":
+            return NvmOpc.READ, 256, to([*dword(255), B(a, 128 << 10)])
+        case "dwords across a page":
+            return NvmOpc.READ, 1, to(dword(128), offset=4096 - 16)
+        case "nothing, often":
+            return NvmOpc.READ, 1, to([*([*[B(a, 0)] * 31, B(a, 4)] * 8)][:255])
+        case "one descriptor each":
+            return NvmOpc.READ, 1, to([B(a, 512)])
+        case "chains of one":
+            return NvmOpc.READ, 1, to([], [], [], [B(a, 512)])
+        case "chains that are too long":
+            return NvmOpc.READ, 1, to(*[[] for _ in range(10)], [B(a, 512)])
+        case "chains of large commands":
+            return NvmOpc.READ, 256, to(*[[] for _ in range(18)], [B(a, 128 << 10)])
+        case "chains, written":
+            return NvmOpc.WRITE, 1, to([], [], [], [B(a, 512)])
+    raise AssertionError(kind)
+
+
+def beside(make_drive: MakeDrive, kind: str, written: bool, **options: object) -> float:
+    """Commands of 4 KiB a second of one function at QD 32, beside one that keeps four queues full of `kind`."""
+    pf = make_drive(num_fn=3, memory=MEMORY, params={"NUM_NS": 3, "SGL": 1}, **options)
+    drives = bring_up_functions(pf, queues={0: 1, 1: 4, 2: 1}, hostile=BAD)
+    bad = drives[BAD]
+    owner = Owner(pf, DEPTH, 1, 0, read_share=0.0 if written else 1.0)
+    street = Street(pf.sim, {0: owner})
+    opcode, blocks, pointer = lists_of(bad, kind)
+    prp1, prp2 = pointer.words
+
+    def act(cycles: int) -> None:
+        end = pf.sim.cycle + cycles
+        while pf.sim.cycle < end:
+            keep_full(bad, opcode, slba=PART, nlb=blocks - 1, prp1=prp1, prp2=prp2, flags=PSDT_SGL)
+
+    bad.sim.street = street  # type: ignore[attr-defined]
+    street.start()
+    act(60_000)
+    start, before, its = pf.sim.ns, owner.done, sum(sq.sent for sq in bad.sqs.values())
+    act(READS)
+    rate = (owner.done - before) / (pf.sim.ns - start) * 1e9
+    its = sum(sq.sent for sq in bad.sqs.values()) - its
+    its_rate = its / (pf.sim.ns - start) * 1e9
+    print(f"{kind}: {rate:,.0f} IOPS, slowest {owner.slowest_ns / 1000:.1f} us; its own {its_rate:,.0f}")
+    street.finish()
+    pf.sim.close()
+    return rate
+
+
+KINDS = (
+    "single dwords", "single dwords, written", "dwords on both sides of a page", "dwords of large commands",
+    "dwords across a page", "nothing, often", "one descriptor each", "chains of one", "chains that are too long",
+    "chains of large commands", "chains, written",
+)  # fmt: skip
+TELLING = {("single dwords", False), ("single dwords", True), ("dwords on both sides of a page", False),
+           ("chains of one", False)}  # fmt: skip
+"""With every test: those with which the others keep least, and chains. True: beside a writer."""
+
+
+def keeps(make_drive: MakeDrive, kind: str, written: bool, **options: object) -> None:
+    """The other function has at least 90 % of what it has beside ordinary commands."""
+    ordinary = beside(make_drive, "ordinary writes" if "written" in kind else "ordinary reads", written, **options)
+    worst = beside(make_drive, kind, written, **options)
+    print(f"{kind}: {100 * worst / ordinary:.1f} %")
+    assert worst >= 0.9 * ordinary
+
+
+@pytest.mark.parametrize(("kind", "written"), [
+    pytest.param(kind, written, marks=[] if (kind, written) in TELLING else pytest.mark.nightly)
+    for kind in KINDS for written in (False, True)
+])  # fmt: skip
+def test_lists_at_their_worst(make_drive: MakeDrive, kind: str, written: bool) -> None:
+    keeps(make_drive, kind, written)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_at_their_worst_on_the_widest_link(make_drive: MakeDrive, kind: str) -> None:
+    """In the time of a descriptor it moves most."""
+    keeps(make_drive, kind, written=False, data_w=512, link="gen4x8")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "chain" in kind or "written" in kind])
+def test_lists_at_their_worst_in_a_slow_host(make_drive: MakeDrive, kind: str) -> None:
+    """Its memory is 1.2 us away, so a piece of a list takes longer than its units say."""
+    keeps(make_drive, kind, written=False, host_latency_ns=1200)

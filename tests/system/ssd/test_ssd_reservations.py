@@ -155,7 +155,7 @@ def test_who_hears_of_another_type(cluster: Cluster, was: int) -> None:
 
 
 def test_flush_of_all_and_admin_commands(make_drive: MakeDrive) -> None:
-    first = make_drive(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN}, media_size=32 << 20)
+    first = make_drive(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN, "SGL": 1}, media_size=32 << 20)
     first.start(queues=1, entries=32)
     namespaces.delete_try(first).check()
     for nsid in (1, 2):
@@ -332,7 +332,7 @@ def run_at_random(cluster: Cluster, seed: int, steps: int, links: int, powers: i
 def test_more_commands_than_there_are_slots(make_drive: MakeDrive, slots: int) -> None:
     """The ring to the firmware has a place for each slot, at the end of its memory, which is used again and again: each
     command is done once, with its own buffer and size."""
-    params = {"NUM_NS": NUM_FN} | ({"NUM_CMDS": slots} if slots != 128 else {})
+    params = {"NUM_NS": NUM_FN, "SGL": 1} | ({"NUM_CMDS": slots} if slots != 128 else {})
     pf = make_drive(num_fn=NUM_FN, memory=MEMORY, params=params, media_size=32 << 20)
     drives = bring_up_functions(pf, queues={0: 2, 1: 1, 2: 1}, entries=32, memory=MEMORY)
     for drive, host, key in zip(drives, HOSTS, KEYS, strict=True):

@@ -15,7 +15,7 @@ FUNCTIONS = pytest.mark.parametrize("num_fn", [1, pytest.param(3, marks=pytest.m
 
 
 def up(make_drive: MakeDrive, num_fn: int) -> Driver:
-    params = {"NUM_NS": num_fn} if num_fn > 1 else {}  # as of test_served_functions
+    params = {"NUM_NS": num_fn, "SGL": 1} if num_fn > 1 else {}  # as of test_served_functions
     drive = make_drive(num_fn=num_fn, params=params, memory=16 << 20)
     drive.enable()
     return drive

@@ -34,7 +34,7 @@ SELECTS = (FeatureSelect.CURRENT, FeatureSelect.DEFAULT, FeatureSelect.SAVED)
 
 def opened(make_drive: MakeDrive, num_fn: int = NUM_FN, **more: Any) -> Driver:
     """The PF of a drive, up, with its VFs enabled."""
-    functions = {"num_fn": num_fn, "params": {"NUM_NS": num_fn}} if num_fn > 1 else {}
+    functions = {"num_fn": num_fn, "params": {"NUM_NS": num_fn, "SGL": 1}} if num_fn > 1 else {}
     drive = make_drive(memory=MEMORY, media_size=64 << 20, **functions, **more)
     drive.start(queues=2, entries=32)
     if num_fn > 1:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from doorbell.bench.drive import DriveSetup
+from doorbell.bench.drive import DriveSetup, measure
 from doorbell.bench.functions import Functions, Member, bring_up, run_functions
 from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, link_use, percentile
@@ -24,7 +24,7 @@ from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 NUM_FN = 3
-PARAMS: dict[str, int | str] = {"NUM_FN": NUM_FN, "NUM_NS": NUM_FN}
+PARAMS: dict[str, int | str] = {"NUM_FN": NUM_FN, "NUM_NS": NUM_FN, "SGL": 1}
 EVERYBODY = tuple(range(NUM_FN))
 DEEP = Job(rw="randread", iodepth=128, number_ios=700, numjobs=2)
 
@@ -143,7 +143,7 @@ def test_what_a_drive_does_not_have_is_one_line(drive: Drive) -> None:
 def test_it_holds_at_once_under_traffic(make_drive: MakeDrive) -> None:
     """Two VFs write and read, and check what they read, while limits, weights and slots come and go: what is set holds
     from then on, the other VF is as fast as before, and nobody loses a command."""
-    pf = make_drive(num_fn=NUM_FN, params={"NUM_NS": NUM_FN}, memory=24 << 20, media_size=64 << 20)
+    pf = make_drive(num_fn=NUM_FN, params={"NUM_NS": NUM_FN, "SGL": 1}, memory=24 << 20, media_size=64 << 20)
     drives = bring_up_functions(pf, queues=dict.fromkeys(EVERYBODY, 1))
     street = Street(pf.sim, {fn: Owner(drives[fn], 40, fn, fn * 1024 * 8) for fn in (1, 2)})
     street.start()
@@ -179,7 +179,7 @@ def test_it_holds_at_once_under_traffic(make_drive: MakeDrive) -> None:
 def test_what_a_limit_of_bytes_lets_pass(make_drive: MakeDrive, blocks: int) -> None:
     """A function that always wants more, beside another: in any window its burst, the rate, and 24 commands more
     (docs/virtualization.md); and in the whole time the rate."""
-    pf = make_drive(num_fn=NUM_FN, params={"NUM_NS": NUM_FN}, memory=24 << 20, media_size=64 << 20)
+    pf = make_drive(num_fn=NUM_FN, params={"NUM_NS": NUM_FN, "SGL": 1}, memory=24 << 20, media_size=64 << 20)
     drives = bring_up_functions(pf, queues={0: 1, 1: 2, 2: 1})
     size, depth, rate = blocks * 512, 60, 2_000_000_000
     set_share(pf, 1, bytes_per_s=rate, bytes_burst=size)
@@ -219,3 +219,13 @@ def test_what_a_limit_of_bytes_lets_pass(make_drive: MakeDrive, blocks: int) -> 
         while any(sq.pending for sq in drives[fn].sqs.values()):
             pf.advance(2000)
             drives[fn].poll()
+
+
+def test_bench_with_sgls() -> None:
+    """`bench --functions 3 --sgl`: the link is full, and each has a third of it."""
+    setup = DriveSetup(functions=Functions(NUM_FN), media_size=256 << 20, params=PARAMS, sgl=True)
+    measured = measure(setup, [replace(DEEP, bs=4096)])
+    (results,) = measured.groups
+    assert "3 functions" in measured.title and "SGLs" in measured.title and measured.setup.plain()["sgl"]
+    assert link_use(measured.wire, results) >= 0.97
+    assert parts(results) == pytest.approx([1 / 3] * 3, rel=0.02)

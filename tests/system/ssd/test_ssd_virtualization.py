@@ -44,7 +44,7 @@ SHARED = 1  # NMIC
 
 @pytest.fixture(scope=copies.scope("module"))
 def pf(make_drive_once: MakeDrive) -> Driver:
-    drive = make_drive_once(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN}, media_size=64 << 20)
+    drive = make_drive_once(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN, "SGL": 1}, media_size=64 << 20)
     drive.start(queues=2, entries=32)
     drive.sim.enable_vfs(NUM_FN - 1)
     return drive
@@ -316,7 +316,7 @@ def test_a_vf_that_stays_enabled_does_not_hold_the_pf(pf: Driver) -> None:
 def test_a_vf_that_goes_in_the_middle_of_its_format(make_drive: MakeDrive, how: str) -> None:
     """What it changes is free again for others, whether its host shuts it down or is not heard of any more."""
     pages, format_us = 64, 600
-    pf = make_drive(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN}, media_size=2 << 20,
+    pf = make_drive(num_fn=NUM_FN, memory=MEMORY, params={"NUM_NS": NUM_FN, "SGL": 1}, media_size=2 << 20,
                     media_zero_gbps=pages * 4096 / (format_us * 1000))  # fmt: skip
     pf.start(queues=1, entries=16)
     pf.sim.enable_vfs(1)

@@ -35,14 +35,13 @@ def doorbell(*args: str) -> subprocess.CompletedProcess[str]:
                           timeout=560, check=False)  # fmt: skip
 
 
-@pytest.mark.nightly
 def test_beside_the_bare_ssd() -> None:
     """4 KiB, one function: what the SSD gives alone, and hardly later."""
     rows = list(card_suite.measure("vcsd-short"))
     assert [r["rw"] for r in rows] == ["randread", "randwrite"]
     for row in rows:
         assert row["of_bare_pct"] >= card_suite.OF_BARE
-        assert 0 < row["added_us"] < 2.5
+        assert 0 < row["added_us"] < 4, "a narrow card"
         assert row["bare_mb_s"] < 3_700, "an SSD on Gen3 x4"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_vcsd with several functions: each has a namespace, and commands of all sizes of all of them at once give each
-its own data."""
+its own data, with PRPs and with SGLs."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ SIZES = (1, 8, 9, 16, 64, 256)  # blocks: within a page, over pages, a chunk
 
 @pytest.mark.parametrize("functions", [2, CARD_FN])
 def test_each_function_has_its_own_data(functions: int) -> None:
-    params = PARAMS | {"NUM_NS": functions}
+    params = PARAMS | {"NUM_NS": functions, "SGL": 1}
     sim = open_sim("rtl", top="db_vcsd", data_w=128, num_fn=functions, params=params, media_size=32 << 20)
     members = bring_up(sim, Functions(functions, True), [[Job(bs=4096, iodepth=32, numjobs=1)]])
     rng = random.Random(3)
-    for _ in range(3):
+    for turn in range(4):
         wrote = []
-        for member in members:
+        for n, member in enumerate(members):
             drive = member.drive
+            drive.sgl = (n + turn) % 2 == 1
             at = 0
             for blocks in rng.sample(SIZES, len(SIZES)):
-                buffer = drive.buffer(blocks * 512)
+                buffer = drive.buffer(blocks * 512, scattered=turn > 1, offset=4 * rng.randrange(1024))
                 data = rng.randbytes(blocks * 512)
                 buffer.write(data)
                 drive.submit(1, NvmOpc.WRITE, at, blocks - 1, buffer)

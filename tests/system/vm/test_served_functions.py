@@ -31,7 +31,7 @@ VFS = 2
 def served(tmp_path: Path, **options: Any) -> Iterator[list[str]]:
     """The sockets of a drive's functions; the simulator is that of test_ssd_functions."""
     path = str(tmp_path / "drive")
-    wanted = {"size": "96m", "data_w": 256, "link": "gen3x8", **options}
+    wanted = {"size": "96m", "data_w": 256, "link": "gen3x8", "params": {"SGL": 1}, **options}
     with serve.serving_device(path, vfs=VFS, **wanted) as server, running(server):
         yield [path, *(f"{path}-vf{fn}" for fn in range(1, VFS + 1))]
     assert not list(tmp_path.glob("drive*"))
@@ -241,7 +241,7 @@ def test_sizes_of_vfs_that_cannot_be(tmp_path: Path) -> None:
 def test_a_vf_without_a_client_costs_nothing(tmp_path: Path) -> None:
     """Its doorbells are not looked at, and its socket is only now and then."""
     path = str(tmp_path / "drive")
-    with serve.serving_device(path, size="96m", data_w=256, link="gen3x8", vfs=VFS) as loop:
+    with serve.serving_device(path, size="96m", data_w=256, link="gen3x8", vfs=VFS, params={"SGL": 1}) as loop:
         sim = loop._device._sim
         vf = loop._servers[1]
         pages: list[tuple[int, Any]] = []

@@ -10,7 +10,7 @@ from conftest import BACKEND
 from doorbell.errors import UserError
 from doorbell.vm.guest import Guest
 from doorbell.vm.guests import Guests, Lines
-from test_vm import FAILED, pytestmark, vm  # noqa: F401 - the mark is this module's, too
+from test_vm import FAILED, GUEST, pytestmark, vm  # noqa: F401 - the mark is this module's, too
 
 JOB = """#!/bin/bash
 set -e
@@ -39,10 +39,21 @@ def jobs(tmp_path: Path, codes: list[int]) -> list[str | Path]:
 @pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")
 def test_two_guests(tmp_path: Path) -> None:
     """Each has a namespace of its own and its own script; lines have numbers; the worst exit status counts."""
-    done = vm(tmp_path, "--guests", "2", *jobs(tmp_path, [3, 0]), timeout=580)
+    done = vm(tmp_path, "--guests", "2", "--param", "SGL=1", *jobs(tmp_path, [3, 0]), timeout=580)
     lines = sorted(done.stdout.decode().splitlines())
     assert lines == ["1: done", "1: no end of line: namespace 2", "2: done", "2: no end of line: namespace 3"]
     assert done.returncode == 3, done.stderr.decode()[-2000:]
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")
+def test_sgls_of_vfs(tmp_path: Path) -> None:
+    """Both drivers use SGLs for all they can, at the same time: fio verify, ext4, and the proof that they do."""
+    script = GUEST / "sgl.sh"
+    done = vm(tmp_path, "--guests", "2", "--param", "SGL=1", "--size", "160m", "--run", script, "--run", script,
+              timeout=1500)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {"1: fine", "2: fine"} <= set(done.stdout.decode().splitlines())
 
 
 @pytest.mark.parametrize(("scripts", "count", "why"), [

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 GOOD, BAD = 1, 2  # VFs
 WORK_S, AFTER_S = 60, 5
-OPTIONS = ["--vfs", "2", "--size", "96m", "--data-w", "256", "--link", "gen3x8"]
+OPTIONS = ["--vfs", "2", "--size", "96m", "--data-w", "256", "--link", "gen3x8", "--param", "SGL=1"]
 
 
 def test_guests_beside_one_that_goes(tmp_path: Path) -> None:

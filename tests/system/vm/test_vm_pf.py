@@ -20,7 +20,8 @@ from test_vm import GUEST, pytestmark
 
 pytestmark = [pytestmark, pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")]
 VFS = 2
-OPTIONS = ["--vfs", str(VFS), "--size", "96m", "--data-w", "256", "--link", "gen3x8"]  # as of test_served_functions
+# as of test_served_functions
+OPTIONS = ["--vfs", str(VFS), "--size", "96m", "--data-w", "256", "--link", "gen3x8", "--param", "SGL=1"]
 PORT = ["-device", "pcie-root-port,id=rp,chassis=1,slot=1"]
 STOCK = (
     f"nvme,id=c,serial=stock,bus=rp,subsys=s,sriov_max_vfs={VFS},max_ioqpairs=16,msix_qsize=16,"
