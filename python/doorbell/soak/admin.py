@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import AdminOpc, NsAttach, NvmOpc, Status
 from doorbell.nvme.structures import status_name
+from doorbell.nvme.vendor import VendorOpc
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure, Judge
 from doorbell.soak.machine import Machine
-from doorbell.soak.model import PLAIN, Blocks, Space, key_bytes
+from doorbell.soak.model import Blocks, Space, key_bytes
 from doorbell.soak.steps import Step
 
 
@@ -36,6 +35,9 @@ class Admin:
         self.drive.ring()
         self.judge.namespace_changes(nsid)
 
+    def keys_change(self, slot: int) -> None:
+        raise NotImplementedError
+
     def mend_media(self) -> None:
         raise NotImplementedError
 
@@ -52,7 +54,7 @@ class Admin:
     def _key_goes(self, space: Space) -> None:
         """With the data of a namespace goes the key of its slot."""
         if space.slot is not None:
-            self.judge.keys_change()
+            self.keys_change(space.slot)
             self.machine.model.keys.pop(space.slot, None)
 
     def look_at_spaces(self) -> None:
@@ -84,12 +86,13 @@ class Admin:
             self.settle(nsid)
         self.mend_media()
         wiped = space.blocks.begin(NvmOpc.WRITE_ZEROES, 0, space.blocks.blocks)
-        if erase:
+        may = self.machine.model.formats(space, bool(erase))
+        if erase and may:
             self._key_goes(space)
         dw10 = namespaces.FORMATS[size] | erase << 9
-        wanted = Status.SUCCESS if self.machine.model.formats(space) else Status.OPERATION_DENIED
+        wanted = Status.SUCCESS if may else Status.OPERATION_DENIED
         formatted = self._expect(self.drive.admin_try(AdminOpc.FORMAT_NVM, nsid=nsid, cdw10=dw10), "Format", wanted)
-        space.blocks.end(wiped, Status.SUCCESS if self.machine.model.formats(space) else Status.OPERATION_DENIED)
+        space.blocks.end(wiped, wanted)
         if not formatted or wanted != Status.SUCCESS:
             return
         was = space.blocks.blocks * space.blocks.block_size
@@ -154,30 +157,43 @@ class Admin:
         if self._expect(namespaces.attachment_try(self.drive, nsid, select, (to,)), "Namespace Attachment", want):
             assert space is not None
             (space.fns.add if on else space.fns.discard)(to)
+            self.machine.model.attached(space)
 
     # ---- keys
 
     def do_key(self, step: Step) -> None:
         if not self.machine.shape.keys:
             return
-        slot, number, model = max(1, step["slot"]) % 16 or 1, step["key"], self.machine.model
-        self.judge.keys_change()
-        if number > 0:
-            self._expect(compute.load_key_try(self.drive, slot, *key_bytes(number)), "Key Load")
-            model.keys[slot] = number
+        number, key, model = max(1, step["slot"]) % 16 or 1, step["key"], self.machine.model
+        slot = model.slot_of(number)
+        if slot is not None:
+            self.keys_change(slot)
+        want = Status.INVALID_FIELD if slot is None else Status.SUCCESS
+        if key > 0:
+            command = compute.load_key_try(self.drive, number, *key_bytes(key))
         else:
-            compute.erase_key(self.drive, slot)
-            model.keys.pop(slot, None)
-        model.rekey()
+            command = self.drive.admin_try(VendorOpc.KEY_ERASE, cdw10=number)
+        if self._expect(command, "Key Load or Erase", want) and slot is not None:
+            model.keys[slot] = max(0, key)
+            model.rekey()
 
     def do_bind(self, step: Step) -> None:
-        space: Any = self.machine.model.spaces.get(step["ns"])
+        model = self.machine.model
+        space = model.spaces.get(step["ns"])
         if not self.machine.shape.keys or space is None:
             return
         self.settle(space.nsid)
-        slot = step["slot"] % 16
-        compute.bind(self.drive, space.nsid, Op.AES_XTS if slot else Op.PASS, slot)
-        space.slot = slot or None
-        if not slot:
-            space.blocks.set_key(PLAIN)
-        self.machine.model.rekey()
+        number = step["slot"] % 16
+        slot = model.slot_of(number) if number else None
+        want = Status.SUCCESS
+        if model.fn and not model.has(space):
+            want = Status.INVALID_FIELD
+        elif model.fn and space.shared:
+            want = Status.OPERATION_DENIED
+        elif number and (slot is None or not model.serves(slot, space)):
+            want = Status.INVALID_FIELD
+        op = Op.AES_XTS if number else Op.PASS
+        command = self.drive.admin_try(VendorOpc.BIND, nsid=space.nsid, cdw10=op | number << 8)
+        if self._expect(command, "Bind", want) and want == Status.SUCCESS:
+            space.slot = slot
+            model.rekey()

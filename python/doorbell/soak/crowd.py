@@ -56,6 +56,10 @@ class Member(Player):
                 m.drive.ring()
             m.judge.namespace_changes(nsid)
 
+    def keys_change(self, slot: int) -> None:
+        for m in self.crowd.members:
+            m.judge.keys_change(slot)
+
     def mend_media(self) -> None:
         if any(m.judge.bad_media for m in self.crowd.members):
             self.drive.sim.media_error_clear()
@@ -87,6 +91,7 @@ class Member(Player):
         """It is quiet: nothing may be touched for it from now on."""
         assert isinstance(self.machine, VfMachine)
         self.judge.lost(self.machine.forget())
+        self.machine.model.forget()
         self.up = False
         if self.judge.sent:
             raise Failure("protocol", f"{len(self.judge.sent)} commands of VF {self.fn} are neither done nor taken")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from doorbell.compute import drive as compute
+from doorbell.compute.near import PROGRAMS
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import CREATE_Q_PC, AdminOpc, NsMgmt, NvmOpc, Status
@@ -18,6 +19,7 @@ from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure, Judge
 from doorbell.soak.machine import Machine
 from doorbell.soak.model import Blocks, Space, key_bytes
+from doorbell.soak.near import Program, program_of
 from doorbell.soak.steps import Step, whole
 
 QUEUE_BYTES = 4096  # of a queue that is made in vain
@@ -60,10 +62,16 @@ class Cuts:
     def mend_media(self) -> None:
         raise NotImplementedError
 
+    def keys_change(self, slot: int) -> None:
+        raise NotImplementedError
+
     def do_reset(self, step: Step) -> None:
         raise NotImplementedError
 
     def do_io(self, step: Step) -> None:
+        raise NotImplementedError
+
+    def program_changes(self, number: int, program: Program | None) -> None:
         raise NotImplementedError
 
     def do_cut(self, step: Step) -> None:
@@ -159,7 +167,7 @@ class Cuts:
         self.settle(nsid)
         self.mend_media()
         if space.slot is not None:
-            self.judge.keys_change()  # it goes with the namespace; others may use it
+            self.keys_change(space.slot)  # it goes with the namespace; others may use it
         cut.zeros = space.blocks.begin(NvmOpc.WRITE_ZEROES, 0, space.blocks.blocks)
         self._send(cut, AdminOpc.NS_MGMT, nsid=nsid, cdw10=NsMgmt.DELETE)
         return True
@@ -209,10 +217,24 @@ class Cuts:
     def _begin_key(self, cut: Cut) -> bool:
         if not self.machine.shape.keys:
             return False
-        slot = max(1, cut.step["slot"]) % 16 or 1
+        number = max(1, cut.step["slot"]) % 16 or 1
+        slot = self.machine.model.slot_of(number)
+        if slot is None:
+            return False
         flags, data = compute.key_data(*key_bytes(max(1, cut.step["key"])))
-        self.judge.keys_change()
+        self.keys_change(slot)
         cut.buffer = self.drive.buffer(len(data))
         cut.buffer.write(data)
-        self._send(cut, VendorOpc.KEY_LOAD, cdw10=slot | flags)
+        self._send(cut, VendorOpc.KEY_LOAD, cdw10=number | flags)
+        return True
+
+    def _begin_program(self, cut: Cut) -> bool:
+        if not self.machine.model.near:
+            return False
+        number, program = cut.step["slot"] % PROGRAMS, program_of(cut.step["data"])
+        self.program_changes(number, program)
+        data = program.program()
+        cut.buffer = self.drive.buffer(-(-len(data) // 4) * 4)
+        cut.buffer.write(data)
+        self._send(cut, VendorOpc.LOAD_PROGRAM, cdw10=number, cdw11=len(data))
         return True

@@ -6,22 +6,27 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from doorbell.compute.near import Aggregate
 from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.structures import DsmRange
+from doorbell.nvme.vendor import VendorIoOpc
 from doorbell.soak.generate import REGION
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import CANARY, Judge, Sent
 from doorbell.soak.machine import Machine
 from doorbell.soak.model import NO_OPCODE, Space
+from doorbell.soak.near import Look, text
 from doorbell.soak.steps import Step
 
 OPCODES = {
     "read": NvmOpc.READ, "write": NvmOpc.WRITE, "compare": NvmOpc.COMPARE, "zeroes": NvmOpc.WRITE_ZEROES,
-    "verify": NvmOpc.VERIFY, "dsm": NvmOpc.DSM, "flush": NvmOpc.FLUSH,
+    "verify": NvmOpc.VERIFY, "dsm": NvmOpc.DSM, "flush": NvmOpc.FLUSH, "near": VendorIoOpc.NEAR,
 }  # fmt: skip
-WITH_BUFFER = ("read", "write", "compare", "dsm")
+WITH_BUFFER = ("read", "write", "compare", "dsm", "near")
 FUA = 1 << 30
+PHASES = 1 << 16
+LARGEST_ROOM = 1 << 20  # of a buffer that is too large for its command
 TIMEOUTS = 12  # faults that leave a tag to rest (docs/ssd/theory.md), in one simulation
 
 
@@ -68,26 +73,35 @@ class Entries:
         if op in ("dsm", "flush"):
             slba, count = 0, 1
         nbytes = 16 * len(ranges) if op == "dsm" else count * size
+        look, fields = self._look(step, slba, nbytes) if op == "near" else (None, {})
+        if look is not None:
+            nbytes = max(64, min(look.room, LARGEST_ROOM))
         data = self._data(step, slba, count, nbytes, there, ranges)
         buffer = self._buffer(step, nbytes, data)
         prps = buffer.prps(nbytes) if buffer else (0, 0)
         if buffer and drive.sgl:
             buffer.sgl(nbytes)  # its list is there when a fault is put into it
-        fields: dict[str, Any] = {"cdw10": len(ranges) - 1, "cdw11": DSM_AD} if op == "dsm" else {}
+        fields |= {"cdw10": len(ranges) - 1, "cdw11": DSM_AD} if op == "dsm" else {}
         if step["fua"]:
             fields["cdw12"] = count - 1 | FUA
         opcode, slba, prps = self._spoil(step, opcode, slba, prps, fields)
         flags = fields.get("flags", 0)
-        allowed = model.statuses(opcode, step["ns"], slba, count - 1, prps, ranges, flags)
+        if look is not None and opcode == NO_OPCODE:
+            look = None
+        allowed = model.statuses(opcode, step["ns"], slba, count - 1, prps, ranges, flags, look)
+        if not model.near:
+            look = None
         pending = None
         if there is not None:
             moves = Status.SUCCESS in allowed or Status.INVALID_PRP_OFFSET in allowed  # met after some data
-            pending = there.blocks.begin(opcode if moves else NvmOpc.FLUSH, slba, count, data, ranges if moves else ())
+            does = NvmOpc.VERIFY if look is not None else opcode
+            pending = there.blocks.begin(does if moves else NvmOpc.FLUSH, slba, count, data, ranges if moves else ())
         fault = self._fault(step, op, buffer, nbytes)
         command = drive.submit(
             step["q"], opcode, slba, count - 1, buffer, nsid=step["ns"], nbytes=nbytes, on_done=self.judge.end, **fields
         )
-        sent = Sent(there, pending, allowed, buffer, fault, nsid=step["ns"], ssds=there.ssds if there else frozenset())
+        ssds = there.ssds if there else frozenset()
+        sent = Sent(there, pending, allowed, buffer, fault, nsid=step["ns"], ssds=ssds, look=look)
         self.judge.begin(command, sent)
         self.commands += 1
         if step["ring"]:
@@ -111,6 +125,17 @@ class Entries:
                 fields["prp1"], fields["prp2"] = prps
         return opcode, slba, prps
 
+    def _look(self, step: Step, slba: int, nbytes: int) -> tuple[Look, dict[str, Any]]:
+        """... and its fields in the entry."""
+        number = step["program"] & 0xFFFF
+        length, room = (nbytes if step[name] < 0 else step[name] & 0xFFFF_FFFF for name in ("length", "room"))
+        programs = self.machine.model.programs
+        program = programs[number] if number < len(programs) else None
+        record = program.record if isinstance(program, Aggregate) else PHASES
+        phase = PHASES - 1 if step["phase"] < 0 else step["phase"] % record
+        look = Look(slba, length, room, phase, number, [program])
+        return look, {"cdw13": length, "cdw14": room, "cdw15": number | phase << 16}
+
     def _ranges(self, step: Step, slba: int, count: int, space: Space | None) -> list[tuple[int, int]]:
         blocks = space.blocks.blocks if space else 1 << 16
         starts = [(slba + 3 * i * count) % blocks for i in range(max(1, min(step["parts"], 256)))]
@@ -124,6 +149,8 @@ class Entries:
                 return b"".join(bytes(DsmRange(0, n, s)) for s, n in ranges)
             case "compare" if step["match"] and space is not None:
                 return space.blocks.expected(slba, count)
+            case "write" | "compare" if step["text"]:
+                return text(step["data"], nbytes)
             case "write" | "compare":
                 return random.Random(step["data"]).randbytes(nbytes)
         return None
@@ -140,20 +167,26 @@ class Entries:
 
     def _fault(self, step: Step, op: str, buffer: Buffer | None, nbytes: int) -> tuple[str, int, bool] | None:
         kind, part = step["fault"], step["part"]
-        if not kind or buffer is None or not hasattr(self.drive.sim, "inject"):
+        if not kind or buffer is None:
             return None
         of_data = part >= 0
-        if of_data and op == "read":
+        if of_data and op in ("read", "near"):
             return None
         pages = buffer.pages if of_data else buffer.list_pages[-1:] if self.drive.sgl else buffer.list_pages
         if not pages:
             return None
+        number = self.inject(kind, pages[max(0, min(part, len(pages) - 1, -(-(buffer.offset + nbytes) // 4096) - 1))])
+        return None if number is None else (kind, number, of_data)
+
+    def inject(self, kind: str, page: int, most: int = TIMEOUTS) -> int | None:
+        """Its number in the simulator. None: no more of these; most: timeouts of all clients together."""
+        if not hasattr(self.drive.sim, "inject"):
+            return None
         if kind in ("drop", "late"):
-            if self.timeouts >= TIMEOUTS:
+            if self.timeouts >= most:
                 return None
             self.timeouts += 1
-        page = pages[max(0, min(part, len(pages) - 1, -(-(buffer.offset + nbytes) // 4096) - 1))]
-        return kind, self.drive.sim.inject(kind, addr=page, length=4096), of_data
+        return int(self.drive.sim.inject(kind, addr=page, length=4096))
 
     def drop_faults(self) -> None:
         """Takes back those that were not met; those of commands in flight stay."""

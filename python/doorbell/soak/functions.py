@@ -24,9 +24,9 @@ from doorbell.nvme.constants import (
 )
 from doorbell.nvme.memory import HostMemory
 from doorbell.soak.generate import Shape
-from doorbell.soak.generate_crowd import PF_SHAPE, VF_QUEUES
+from doorbell.soak.generate_crowd import VF_QUEUES, crowd_shape
 from doorbell.soak.judge import Failure
-from doorbell.soak.machine import SPACE_BYTES, Machine, driver_of
+from doorbell.soak.machine import SPACE_BYTES, Machine, driver_of, shape_of
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.steps import LAYOUT, Step
 
@@ -35,6 +35,8 @@ STEP = 1 << 36  # between their memories
 PATIENCE_US = 100_000  # simulated at full cost, as some function is always at work
 ENABLE_CYCLES = 250_000  # between two changes of VF Enable, a ms; SR-IOV wants a second
 SHARERS = (0, 1)  # have the last function's namespace too
+PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1}}
+"""Of a top, beside NUM_NS and SGL: those of its tests too."""
 MANY = 9  # functions for which the default NUM_QP is enough
 
 
@@ -53,11 +55,14 @@ class PfMachine(FunctionMachine):
         self.before: Callable[[str], None] = lambda kind: None
         self.after: Callable[[str], None] = lambda kind: None
         self.vfs = 0
-        params = {"NUM_NS": functions, "SGL": 1, **({"NUM_QP": 64} if functions > MANY else {})}
+        shape = crowd_shape(shape_of(top), functions)
+        many = {"NUM_QP": 64} if functions > MANY else {}
+        params = {"NUM_NS": shape.spaces, "SGL": 1, **PARAMS.get(top, {}), **many}
         super().__init__(top, image, {"num_fn": functions, "params": params, **options}, seed)
+        self.model.functions = functions
 
     def _shape(self, top: str) -> Shape:
-        return replace(PF_SHAPE, spaces=self.functions)
+        return crowd_shape(shape_of(top), self.functions)
 
     def _first_look(self) -> None:
         """Namespaces of the same size, a private one for each function; but the last one is shared with SHARERS."""
@@ -96,8 +101,9 @@ class VfMachine(FunctionMachine):
         """enable_vfs: VF Enable for so many VFs; all that go are told."""
         self.pf, self.fn, self.seed, self.enable_vfs = pf, fn, seed + fn, enable_vfs
         self.functions = pf.functions
-        self.shape = Shape(VF_QUEUES, pf.functions)
-        self.model = Drive(pf.model.spaces, mdts_bytes=pf.model.mdts_bytes, fn=fn)
+        self.shape = replace(pf.shape, queues=VF_QUEUES, manage=False)
+        model = pf.model
+        self.model = Drive(model.spaces, model.keys, model.mdts_bytes, fn, pf.functions, model.near)
         self.layout: Step = {**dict(LAYOUT), "queues": 2}
         self.cycles = 0
         self.given = (0, 0)

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from doorbell.compute.near import PROGRAMS
+from doorbell.soak.generate_near import near_look, near_program
 from doorbell.soak.generate_ssds import ssd_trouble
-from doorbell.soak.steps import BAD, CUTS, FAULTS, RESETS, TIMINGS, Step
+from doorbell.soak.steps import BAD, CUTS, FAULTS, OPS, RESETS, TIMINGS, Step
 
 REGION = 256  # blocks of a namespace that commands touch: few, so that they meet
 KEY_SLOTS = 3
@@ -25,6 +27,7 @@ class Shape:
     keys: bool = False
     manage: bool = False  # namespaces can be made and deleted
     ssds: int = 0  # that the drive stores in
+    near: bool = False  # near-storage commands
 
 
 class Generator:
@@ -50,6 +53,8 @@ class Generator:
             kinds |= {"ns_create": 2.5, "ns_delete": 0.7, "attach": 5, "detach": 1}
         if shape.ssds:
             kinds |= {"ssd": 20}
+        if shape.near:
+            kinds |= {"program": 10, "programs": 2}
         self.disturbances = kinds
 
     def __iter__(self) -> Iterator[Step]:
@@ -57,6 +62,7 @@ class Generator:
             yield from self.keys_for_all()
             for ns in range(1, self.shape.spaces, 2):
                 yield {"do": "bind", "ns": ns, "slot": self.rng.randint(1, KEY_SLOTS)}
+        yield from self.programs()
         while True:
             yield from self.turn()
 
@@ -76,6 +82,7 @@ class Generator:
         self.largest = rng.choice((1, 4, 8, 8, 16, 48))
         self.most = rng.choice((2, 6, 20))
         self.region = rng.choice((16, 64, REGION, REGION))
+        self.near = rng.choice((5, 20, 100)) if self.shape.near else 0
         self.weights = rng.choice(((40, 40, 6, 5, 3, 3, 3), (10, 70, 5, 5, 2, 5, 3), (70, 15, 5, 2, 5, 2, 1)))
 
     # ---- commands
@@ -99,7 +106,7 @@ class Generator:
 
     def command(self) -> Step:
         rng = self.rng
-        op = rng.choices(("read", "write", "compare", "zeroes", "verify", "dsm", "flush"), self.weights)[0]
+        op = rng.choices(OPS, (*self.weights, self.near))[0]
         step: Step = {"do": "io", "q": rng.randint(1, self.shape.queues), "op": op}
         if self.shape.spaces > 1:
             step["ns"] = self.space()
@@ -109,13 +116,17 @@ class Generator:
         if op in ("write", "compare"):
             self.serial += 1
             step["data"] = self.serial
+            if self.shape.near and rng.random() < 0.7:
+                step["text"] = 1
+        if op == "near":
+            step |= near_look(rng, step["count"])
         if op == "compare" and rng.random() < 0.7:
             step["match"] = 1
         if op == "dsm":
             step["parts"] = rng.choice((1, 1, 2, 5))
-        if op in ("write", "zeroes") and rng.random() < 0.1:
+        if op in ("write", "zeroes", "near") and rng.random() < 0.1:
             step["fua"] = 1
-        if op in ("read", "write", "compare", "dsm"):
+        if op in ("read", "write", "compare", "dsm", "near"):
             step |= self.geometry()
             if rng.random() < self.faulty:
                 step |= {"fault": rng.choice(FAULTS), "part": rng.choice((0, 0, 0, 1, -1))}
@@ -128,6 +139,13 @@ class Generator:
     def space(self) -> int:
         """A namespace."""
         return self.rng.randint(1, self.shape.spaces)
+
+    def programs(self) -> Iterator[Step]:
+        """All of a function, or most."""
+        for number in range(PROGRAMS if self.shape.near else 0):
+            if self.rng.random() < 0.9:
+                self.serial += 1
+                yield {"do": "program", "number": number, "data": self.serial}
 
     def geometry(self) -> dict[str, Any]:
         rng, out = self.rng, {}
@@ -171,8 +189,7 @@ class Generator:
                 if not self.resets:  # all kinds in turn, each time in another order
                     self.resets = rng.sample(self.kinds, len(self.kinds))
                 yield self.reset(self.resets.pop())
-                if self.shape.keys and rng.random() < 0.9:
-                    yield from self.keys_for_all()
+                yield from self.again()
                 if rng.random() < 0.7:
                     yield {"do": "check"}
             case "key":
@@ -184,6 +201,11 @@ class Generator:
                 yield step | ({"on": rng.randint(0, self.shape.ssds + 1)} if self.shape.ssds else {})
             case "ssd":
                 yield from ssd_trouble(self)
+            case "program":
+                self.serial += 1
+                yield near_program(rng, self.serial, self.faulty)
+            case "programs":
+                yield from self.programs()
             case _:
                 yield {"do": kind, **({"ns": ns} if kind in ("ns_delete", "attach", "detach") else {})}
 
@@ -191,7 +213,7 @@ class Generator:
         """All commands with all kinds of resets, in turn; a second reset after it must change nothing."""
         rng = self.rng
         if not self.cuts:
-            whats = [w for w in CUTS if self.shape.keys or w != "key"]
+            whats = [w for w in CUTS if (self.shape.keys or w != "key") and (self.shape.near or w != "program")]
             whats = [w for w in whats if self.shape.manage or not w.startswith("ns_")]
             self.cuts = [(what, kind) for what in whats for kind in self.kinds]
             rng.shuffle(self.cuts)
@@ -210,11 +232,13 @@ class Generator:
             step["blocks"] = rng.choice((100, 777, 2048))
         if what == "key":
             step |= {"slot": rng.randint(1, KEY_SLOTS), "key": rng.randint(1, KEY_SLOTS)}
+        if what == "program":
+            self.serial += 1
+            step |= {"slot": rng.randrange(PROGRAMS), "data": self.serial}
         yield step
         if rng.random() < 0.3:
             yield self.reset(rng.choice(self.second))
-        if self.shape.keys and rng.random() < 0.9:
-            yield from self.keys_for_all()
+        yield from self.again()
         yield {"do": "check"}
 
     def reset(self, kind: str) -> Step:
@@ -227,6 +251,13 @@ class Generator:
         if kind == "power":
             step["timing"] = rng.randrange(len(TIMINGS))
         return step
+
+    def again(self) -> Iterator[Step]:
+        """What a reset takes: mostly it comes back."""
+        if self.shape.keys and self.rng.random() < 0.9:
+            yield from self.keys_for_all()
+        if self.shape.near and self.rng.random() < 0.8:
+            yield from self.programs()
 
     def keys_for_all(self) -> Iterator[Step]:
         for slot in range(1, KEY_SLOTS + 1):

@@ -23,6 +23,7 @@ from doorbell.nvme.model import Mismatch, Pending
 from doorbell.nvme.structures import status_name
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.model import Space
+from doorbell.soak.near import TOO_LARGE, Look
 
 CANARY = 0xC3
 MEDIA = {Status.READ_ERROR, Status.WRITE_FAULT}
@@ -36,6 +37,12 @@ class Failure(Exception):
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
         self.kind = kind
+
+
+def end_name(status: int) -> str:
+    if status == TOO_LARGE:
+        return "RESULT_TOO_LARGE"
+    return Status(status).name if status in Status._value2member_map_ else hex(status)
 
 
 @contextmanager
@@ -82,6 +89,7 @@ class Sent:
     moved: bool = False  # its namespace was formatted, detached or deleted while it was inside
     ssds: frozenset[int] = frozenset()  # that its blocks are on
     misled: bool = False  # one of these put data elsewhere while it was inside
+    look: Look | None = None  # a near-storage command
 
 
 class Judge:
@@ -127,9 +135,9 @@ class Judge:
         for sent in self.sent.values():
             sent.moved = sent.moved or sent.nsid == nsid
 
-    def keys_change(self) -> None:
+    def keys_change(self, slot: int) -> None:
         for sent in self.sent.values():
-            sent.keys = sent.keys or (sent.space is not None and sent.space.slot is not None)
+            sent.keys = sent.keys or (sent.space is not None and sent.space.slot == slot)
 
     def lost(self, commands: list[Command]) -> None:
         """Commands that a reset or a deletion took: each has done all, some or nothing of its work."""
@@ -151,11 +159,11 @@ class Judge:
         status = command.status
         allowed = self._allowed(command, sent)
         if status not in allowed:
-            names = ", ".join(sorted(Status(s).name for s in allowed))
+            names = ", ".join(sorted(map(end_name, allowed)))
             raise Failure("status", f"{self._name(command)} ended with {status_name(command.status15)}, not {names}")
-        self.ended[Status(status).name if status in Status._value2member_map_ else hex(status)] += 1
+        self.ended[end_name(status)] += 1
         data = None
-        if sent.buffer is not None and command.opcode == NvmOpc.READ:
+        if sent.buffer is not None and (command.opcode == NvmOpc.READ or sent.look is not None):
             try:
                 sent.buffer.check_margins(CANARY)
             except ProtocolError as e:
@@ -163,6 +171,8 @@ class Judge:
             data = sent.buffer.read()
         if sent.pending is not None and sent.space is not None:
             try:
+                if sent.look is not None:
+                    self._check_near(command, sent, data or b"")
                 if sent.misled:
                     sent.space.blocks.taken(sent.pending)  # what it read or left, nobody can say
                 else:
@@ -170,6 +180,14 @@ class Judge:
             except Mismatch as e:
                 raise Failure("data", f"{self._name(command)}: {e}") from e
         self._release(sent)
+
+    def _check_near(self, command: Command, sent: Sent, got: bytes) -> None:
+        look, pending, space = sent.look, sent.pending, sent.space
+        assert look is not None and pending is not None and space is not None
+        look.check(command, got)
+        looked_at = 0 if sent.misled else -(-look.length // space.blocks.block_size)
+        values = space.blocks.values(pending, looked_at) if looked_at and pending.blocks >= looked_at else None
+        self.ended["near: result known"] += look.check_result(command, got, values)
 
     def _allowed(self, command: Command, sent: Sent) -> set[int]:
         allowed = set(sent.allowed)
@@ -188,6 +206,8 @@ class Judge:
             kind, number, of_data = sent.fault
             if of_data and self.drive.sim.injected(number):
                 allowed.discard(Status.SUCCESS)  # its data did not come
+        if sent.look is not None:
+            allowed = sent.look.allowed(allowed)
         return {Status.ABORT_REQUESTED} if sent.abort else allowed
 
     def _release(self, sent: Sent) -> None:

@@ -23,9 +23,11 @@ SPACE_BYTES = 1 << 20  # of a namespace
 MEMORY_BYTES = 32 << 20
 SHAPES = {
     "db_ssd": Shape(),
-    "db_csd": Shape(spaces=6, keys=True, manage=True),
-    "db_vcsd": Shape(spaces=4, keys=True, manage=True, ssds=2),
+    "db_csd": Shape(spaces=6, keys=True, manage=True, near=True),
+    "db_vcsd": Shape(spaces=4, keys=True, manage=True, ssds=2, near=True),
 }
+PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "SGL": 1}}
+"""Of a top, beside NUM_NS: those of its tests too."""
 PATIENCE_US = 2_000_000  # longer than any command of these may take
 
 
@@ -51,8 +53,9 @@ class Machine:
         self.shape = self._shape(top)
         self.image, self.seed = image, seed
         params = {"NUM_NS": self.shape.spaces} if self.shape.spaces > 1 else {}
+        params |= PARAMS.get(top, {})
         self.options = {"top": top, "params": params, "image": str(image), **options}
-        self.model = Drive()
+        self.model = Drive(near=bool(self.options["params"].get("NEAR")))
         self.layout: Step = dict(LAYOUT)
         self.cycles = 0  # of simulations that are over
         self.power_on(0)

@@ -12,11 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from doorbell.compute.near import PROGRAMS
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Media, Mismatch, Pending, allowed_statuses
+from doorbell.soak.near import ENDED_WELL, Look, Program
 
 PLAIN, CHANGING = 0, -1  # `Change.under`: no key; the key changed while the command was inside
 NO_OPCODE = 0x7E
+LOCKED = -1  # the slot of a namespace that nobody can have a key for
 WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
 
 
@@ -24,6 +27,11 @@ def key_bytes(number: int) -> tuple[bytes, bytes]:
     """Both keys of XTS."""
     rng = random.Random(number)
     return rng.randbytes(32), rng.randbytes(32)
+
+
+def key_slots(functions: int) -> int:
+    """KEY_SLOTS, where nothing else is said."""
+    return 16 if functions <= 16 else 32
 
 
 class Blocks(Media):
@@ -80,6 +88,17 @@ class Blocks(Media):
         if any(c.under != CHANGING and got == c.value(lba, self.block_size) for c in strange):
             raise Mismatch(f"block {lba}: read as it was written, under another key")
 
+    def values(self, cmd: Pending, blocks: int) -> list[list[bytes]] | None:
+        """What the first `blocks` blocks of `cmd` may have been since it began, each; None if nobody can say."""
+        if cmd.begin < self.rekeyed:
+            return None
+        found = []
+        for lba in range(cmd.slba, cmd.slba + blocks):
+            if any(c.data is not None and c.under != self.key for c in self._changes(lba, cmd.begin)):
+                return None
+            found.append(list({bytes(v) for v in self.allowed(lba, cmd.begin)}))
+        return found
+
     def expected(self, slba: int, blocks: int) -> bytes:
         """What a Compare may expect to find: one of the values of each block."""
         return b"".join(bytes((self.allowed(slba + i) or [self.zeros])[0]) for i in range(blocks))
@@ -117,20 +136,52 @@ class Space:
 
 @dataclass
 class Drive:
-    """All namespaces, and the keys in their slots (0: none). fn: the function that looks at them."""
+    """All namespaces, and the keys in their slots (0: none). fn: the function that looks at them, near: it has
+    near-storage commands, with these programs."""
 
     spaces: dict[int, Space] = field(default_factory=dict)
     keys: dict[int, int] = field(default_factory=dict)
     mdts_bytes: int = 1 << 20
     fn: int = 0
+    functions: int = 1
+    near: bool = False
+    programs: list[Program | None] = field(default_factory=lambda: [None] * PROGRAMS)
+
+    def slot_of(self, number: int) -> int | None:
+        """The slot that this function calls so: a VF counts its own from 1 (docs/csd/integration.md)."""
+        if not self.fn:
+            return number
+        return self._first(self.fn) + number - 1 if 1 <= number <= self._each else None
+
+    def owner_of(self, slot: int) -> int:
+        return next((fn for fn in range(1, self.functions) if 0 <= slot - self._first(fn) < self._each), 0)
+
+    @property
+    def _each(self) -> int:
+        return key_slots(self.functions) // self.functions
+
+    def _first(self, fn: int) -> int:
+        return key_slots(self.functions) - (self.functions - fn) * self._each
+
+    def serves(self, slot: int, space: Space) -> bool:
+        """A slot of a VF is for what nobody else has."""
+        owner = self.owner_of(slot)
+        return not owner or (not space.shared and space.fns <= {owner})
 
     def has(self, space: Space | None) -> TypeGuard[Space]:
         """It is attached to this function."""
         return space is not None and self.fn in space.fns
 
-    def formats(self, space: Space) -> bool:
-        """It may: a VF what it has alone."""
-        return not self.fn or len(space.fns) == 1
+    def formats(self, space: Space, erase: bool = False) -> bool:
+        """It may: a VF what it has alone; erase: with the key."""
+        others_key = erase and space.slot is not None and self.owner_of(space.slot) != self.fn
+        return not self.fn or (len(space.fns) == 1 and not others_key)
+
+    def attached(self, space: Space) -> None:
+        """To another function: what needs a key of its old owner is locked from now on."""
+        if space.slot is not None and not self.serves(space.slot, space):
+            space.slot = LOCKED
+            self.rekey()
 
     def locked(self, space: Space) -> bool:
         """It needs a key that is not there."""
@@ -141,25 +192,34 @@ class Drive:
         for space in self.spaces.values():
             space.blocks.set_key(PLAIN if space.slot is None else self.keys.get(space.slot, PLAIN))
 
-    def forget_keys(self) -> None:
-        """A reset: every key is gone."""
-        self.keys.clear()
+    def forget(self) -> None:
+        """A reset: every key and program of this function is gone; of the PF those of all."""
+        for slot in [s for s in self.keys if not self.fn or self.owner_of(s) == self.fn]:
+            del self.keys[slot]
+        self.rekey()
+        self.programs = [None] * PROGRAMS
 
     def statuses(
         self, opcode: int, nsid: int, slba: int, nlb: int, prps: tuple[int, int], ranges: Iterable[tuple[int, int]],
-        flags: int = 0,
+        flags: int = 0, look: Look | None = None,
     ) -> set[int]:  # fmt: skip
         """With which statuses a command may end if nothing fails."""
         space = self.spaces.get(nsid)
         if not self.has(space):
             exists = nsid in self.spaces
-            refused = {Status.INVALID_FIELD, Status.INVALID_OPCODE if opcode == NO_OPCODE else Status.INVALID_FIELD}
+            known = opcode != NO_OPCODE and (look is None or self.near)
+            refused = {Status.INVALID_FIELD, Status.INVALID_FIELD if known else Status.INVALID_OPCODE}
             return refused | (set() if exists else {Status.INVALID_NS})
         limits = Limits(space.blocks.blocks, space.blocks.block_size, self.mdts_bytes, (nsid,))
+        if look is not None and not self.near:
+            return {Status.INVALID_OPCODE}
+        prp1, prp2 = prps if look is None else (0, 0)
         allowed = allowed_statuses(
-            limits, opcode, nsid=nsid, slba=slba, nlb=nlb, prp1=prps[0], prp2=prps[1], ranges=ranges, fuse=flags & 3,
-            psdt=flags >> 6,
+            limits, opcode if look is None else NvmOpc.READ, nsid=nsid, slba=slba, nlb=nlb, prp1=prp1, prp2=prp2,
+            ranges=ranges, fuse=flags & 3, psdt=flags >> 6,
         )  # fmt: skip
-        if opcode in WITH_DATA and self.locked(space):
-            allowed = (allowed - {Status.SUCCESS}) | {Status.ACCESS_DENIED}
+        if look is not None and (refused := look.refused((nlb + 1) * space.blocks.block_size, prps, flags >> 6)):
+            allowed = (allowed - {Status.SUCCESS}) | refused
+        if (look is not None or opcode in WITH_DATA) and self.locked(space):
+            allowed = (allowed - set(ENDED_WELL)) | {Status.ACCESS_DENIED}
         return allowed

@@ -16,13 +16,14 @@ from doorbell.soak.entries import Entries
 from doorbell.soak.generate import REGION
 from doorbell.soak.judge import Failure, Judge, judged
 from doorbell.soak.machine import SPACE_BYTES, Machine
-from doorbell.soak.model import PLAIN, Space
+from doorbell.soak.model import Space
+from doorbell.soak.programs import Programs
 from doorbell.soak.steps import LAYOUT, Step, whole
 
 LOOK_EVERY = 50  # steps
 
 
-class Player(Entries, Cuts, Admin):
+class Player(Entries, Programs, Cuts, Admin):
     """One run. `commands` counts those that were submitted."""
 
     def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int) -> None:
@@ -66,6 +67,10 @@ class Player(Entries, Cuts, Admin):
         """The end of a run: all has ended, all data is right."""
         self.play({"do": "check"})
         self.judge.look()
+
+    def keys_change(self, slot: int) -> None:
+        """Commands of namespaces with this slot meet another key, or none."""
+        self.judge.keys_change(slot)
 
     # ---- time
 
@@ -234,9 +239,8 @@ class Player(Entries, Cuts, Admin):
             raise Failure("protocol", f"{len(self.judge.sent)} commands are neither done nor taken by the reset")
         if step["kind"] == "power":
             self.timeouts = 0
-        model.forget_keys()
+        model.forget()
         machine.bring_up()
         self.look_at_spaces()
-        for space in model.spaces.values():
-            space.blocks.set_key(PLAIN)
+        model.rekey()
         self.judge.stale_faults = True

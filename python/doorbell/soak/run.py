@@ -99,7 +99,7 @@ def name_of(step: Step) -> str:
 
 def random_steps(top: str, seed: int, functions: int = 1) -> Iterator[Step]:
     if functions > 1:
-        return iter(CrowdGenerator(seed, functions))
+        return iter(CrowdGenerator(seed, functions, shape_of(top)))
     return iter(Generator(seed, shape_of(top)))
 
 

@@ -16,17 +16,20 @@ import yaml
 
 from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
+from doorbell.soak.near import MISTAKES, WRONG
 
 Step = dict[str, Any]
 
-OPS = ("read", "write", "compare", "zeroes", "verify", "dsm", "flush")
+OPS = ("read", "write", "compare", "zeroes", "verify", "dsm", "flush", "near")
 RESETS = ("disable", "flr", "subsystem", "shutdown", "abrupt", "link", "power")
 VF_RESETS = ("disable", "flr", "shutdown", "abrupt", "offline", "vf_enable")  # the last two by the PF, and back at once
 BAD = ("", "opcode", "range", "fused", "sgl", "prp")
-CUTS = ("format", "write", "create_queue", "delete_queue", "key", "ns_create", "ns_delete")
+CUTS = ("format", "write", "create_queue", "delete_queue", "key", "ns_create", "ns_delete", "program")
 FAULTS = ("ur", "ca", "poison", "drop", "late", "double")
 SSD_FAULTS = ("late", "status", "lost", "hang", "vanish", "damage", "double", "phase", "cid", "copy", "astray")
 SSD_OPS = ("read", "write", "zeroes", "flush")  # what an SSD of db_vcsd is asked for
+
+WITH_FUNCTIONS = ("db_ssd", "db_csd")  # tops of which several can be at work
 
 KINDS = (*RESETS, *VF_RESETS[-2:])
 
@@ -35,9 +38,12 @@ LAYOUT = {"queues": 4, "entries": 32, "cq_entries": 64, "shared": 0, "wrr": 0}
 STEPS: dict[str, dict[str, Any]] = {
     # A command: `count` blocks from `at`. data: number of the random data. offset, list: of the buffer and the PRP list
     # in their pages. match: a Compare of what is there. bad: what is wrong with the entry.
-    # fault: what the first read of page `part` of its data meets, where part -1 is its PRP list.
+    # fault: what the first read of page `part` of its data meets, where part -1 is its PRP list. text: the data are
+    # lines. Of a near-storage command: length, room: bytes that it looks at, and of its result buffer; -1: all.
+    # phase: modulo the record of its program; -1: more than that.
     "io": {"q": 1, "ns": 1, "op": OPS, "at": 0, "count": 1, "data": 0, "offset": 0, "scattered": 0, "list": 0,
-           "fua": 0, "match": 0, "bad": BAD, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1},
+           "fua": 0, "match": 0, "bad": BAD, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1,
+           "text": 0, "program": 0, "length": -1, "room": -1, "phase": 0},
     "run": {"cycles": 100},
     "wait": {},  # until all commands have ended
     "check": {},  # as `wait`; then all blocks are read
@@ -60,6 +66,10 @@ STEPS: dict[str, dict[str, Any]] = {
     "detach": {"ns": 1, "to": 0, "busy": 0},
     "key": {"slot": 1, "key": 1},  # key 0: erase
     "bind": {"ns": 1, "slot": 0},  # slot 0: no operator
+    # Load Program. data: number of the program, 0: forget it; bad: why it is none, or what is wrong with the command;
+    # extra: bytes behind it; offset: of the buffer. fault: what the read of it meets.
+    "program": {"number": 0, "data": 0, "bad": ("", *WRONG, *MISTAKES), "extra": 0, "offset": 0,
+                "fault": ("", *FAULTS)},
     # What SSD `ssd` of db_vcsd does from now on: `skip` commands of the kind `op` ("": any) are spared, `count`
     # (-1: all) meet it. us: how late a completion is. by: its identifier xor this, or so many 64 bytes (an entry's
     # copy: 16) too far.
@@ -131,8 +141,8 @@ def functions_of(top: str, functions: Any, where: str) -> int:
     """How many functions a soak of `top` may have."""
     if isinstance(functions, bool) or not isinstance(functions, int) or not 1 <= functions <= MAX_FN:
         raise UserError(f"{where}: functions is a number from 1 to {MAX_FN}")
-    if functions > 1 and top != "db_ssd":
-        raise UserError(f"{where}: a soak of several functions is one of db_ssd, not of {top}")
+    if functions > 1 and top not in WITH_FUNCTIONS:
+        raise UserError(f"{where}: a soak of several functions is one of {', '.join(WITH_FUNCTIONS)}, not of {top}")
     return functions
 
 

@@ -23,7 +23,7 @@ from doorbell.soak.steps import RESETS, STEPS, Script, Step, checked, load
 
 A, B = b"a" * 512, b"b" * 512
 MIXED = A[:256] + B[256:]
-ALL = Shape(spaces=6, keys=True, manage=True, ssds=2)
+ALL = Shape(spaces=6, keys=True, manage=True, ssds=2, near=True)
 
 
 # ---- steps
@@ -66,7 +66,7 @@ def test_script_is_read_as_it_was_saved(tmp_path: Path) -> None:
     ('{"steps": [{"do": "run", "cycles": true}]}', "cycles is a whole number"),
     ('{"top": 1, "steps": []}', "'top' is a name"),
     ('{"functions": 18, "steps": []}', "functions is a number from 1 to 17"),
-    ('{"top": "db_csd", "functions": 2, "steps": []}', "is one of db_ssd, not of db_csd"),
+    ('{"top": "db_vcsd", "functions": 2, "steps": []}', "is one of db_ssd, db_csd, not of db_vcsd"),
     ('{"top": "db_host", "steps": []}', "soak knows db_ssd, db_csd"),
 ])  # fmt: skip
 def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, why: str) -> None:
@@ -79,7 +79,7 @@ def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("options", "why"), [
     (["--top", "db_disk"], "soak knows"), (["--minutes", "-1"], "minutes"), (["--commands", "many"], "commands"),
-    (["--functions", "18"], "from 1 to 17"), (["--functions", "2", "--top", "db_csd"], "is one of db_ssd"),
+    (["--functions", "18"], "from 1 to 17"), (["--functions", "2", "--top", "db_vcsd"], "is one of db_ssd"),
     (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
 ])  # fmt: skip
 def test_bad_options_are_one_line(capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:

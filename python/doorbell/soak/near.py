@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Near-storage commands of a soak: data and programs made of a number, wrong programs, and what a command's end may be,
+by docs/csd/near-storage.md. `doorbell.compute.near` has the model of a result."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from math import prod
+
+from doorbell.compute.near import CELLS, PIECE_BYTES, PROGRAMS, Aggregate, ColumnType, Grep
+from doorbell.nvme.commands import Command
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.model import Limits, Mismatch, allowed_statuses
+from doorbell.nvme.vendor import VendorStatus
+
+Program = Grep | Aggregate
+
+TOO_LARGE = 0x100 | VendorStatus.RESULT_TOO_LARGE
+ENDED_WELL = (Status.SUCCESS, TOO_LARGE)
+WRONG = ("operator", "flags", "strings", "size", "short", "end", "cells", "type", "record", "column")
+"""What a program can have that makes it none."""
+MISTAKES = ("number", "bytes")
+"""Of the command that loads it: the old one stays."""
+BYTES_MOST = 1024
+MOST_RESULTS = 16  # that are looked at, where blocks may have one of several values
+
+
+# ---- data and programs
+
+
+@cache
+def _lines() -> list[bytes]:
+    rng = random.Random(0)
+    sizes = (0, 3, 20, 70, 200)
+    return [bytes(rng.choices(b"abAB. ", k=rng.choice(sizes))) + b"\n" for _ in range(200)]
+
+
+def text(number: int, size: int) -> bytes:
+    """Lines of few letters, short and long ones, some of them empty."""
+    rng, out = random.Random(number), b""
+    while len(out) < size:
+        out += b"".join(rng.choices(_lines(), k=1 + (size - len(out)) // 60))
+    cut = rng.randrange(len(out) - size + 1)
+    return out[cut : cut + size]
+
+
+def program_of(number: int) -> Program:
+    """Of either operator; most strings are short, of few letters, so that text has them."""
+    rng = random.Random(number)
+    if rng.random() < 0.4:
+        kind = rng.choice(list(ColumnType))
+        record = rng.choice((kind.bytes, kind.bytes + rng.randrange(40), rng.randrange(kind.bytes, 3000), 65535))
+        return Aggregate(kind, record, rng.randrange(record - kind.bytes + 1))
+    strings, left = [], CELLS
+    for _ in range(rng.randint(1, 8)):
+        size = rng.choice((1, 2, 3, 5, rng.randint(1, 20), 33, 64))
+        if (left := left - -(-size // PIECE_BYTES)) < 0:
+            break
+        strings.append(bytes(rng.choices(b"abAB", k=size)))
+    return Grep(tuple(strings or [b"ab"]), *(rng.random() < p for p in (0.5, 0.6, 0.2)), rng.choice(b"\n\n\n. \0"))
+
+
+def spoiled(number: int, how: str) -> bytes:
+    """The bytes of a program that is none, by one of WRONG."""
+    grep, column = Grep((b"abc", b"x" * 33), line_end=0x3B), Aggregate(ColumnType.U32, 20, 4)
+    rng = random.Random(number)
+    good = bytearray((grep if how in WRONG[1:7] else column).program())
+    match how:
+        case "operator":
+            good[0] = rng.choice((0, 3, 255))
+        case "flags":
+            good[4] |= rng.choice((8, 16, 128))
+        case "strings":
+            good[6] = rng.choice((0, 1, 3, 9, 255))  # not as many as have a size
+        case "size":
+            good[8] = rng.choice((0, 65, 255))
+        case "short":
+            del good[rng.choice((1, 4, 15, 16, len(good) - 1)) :]
+        case "end":
+            good[16] = 0x3B
+        case "cells":
+            good = bytearray(Grep(tuple(bytes([65 + i]) * 17 for i in range(5))).program())
+        case "type":
+            good[4] = rng.choice((8, 255))
+        case "record":
+            good[8] = rng.choice((0, 3, 7))
+        case "column":
+            good[10] = rng.choice((17, 20, 255))
+    return bytes(good)
+
+
+# ---- a command
+
+
+@dataclass(eq=False)
+class Look:
+    """What a near-storage command is asked for. programs: those that it may run with; None: it finds none."""
+
+    slba: int
+    length: int
+    room: int
+    phase: int
+    number: int
+    programs: list[Program | None]
+
+    def loaded(self, number: int, program: Program | None) -> None:
+        """Another program comes while the command is under way: it finds the old one, none or the new one."""
+        if number == self.number:
+            self.programs += [None, program]
+
+    def refused(self, size: int, prps: tuple[int, int], psdt: int) -> set[int]:
+        """What is wrong with its fields; size: bytes of its blocks."""
+        legal = 1 <= self.length <= size and 64 <= self.room <= size and not self.room % 64 and self.number < PROGRAMS
+        found = set() if legal else {int(Status.INVALID_FIELD)}
+        if self.room > 0 and not psdt:
+            limits = Limits(1, self.room, 0)
+            found |= allowed_statuses(limits, NvmOpc.READ, prp1=prps[0], prp2=prps[1]) - {Status.SUCCESS}
+        return found
+
+    def allowed(self, statuses: Iterable[int]) -> set[int]:
+        """`statuses` are right but for its program."""
+        found = set(statuses)
+        if None in self.programs:
+            found.add(Status.INVALID_FIELD)
+        if not any(self.programs):
+            return found - set(ENDED_WELL)
+        return found | {TOO_LARGE} if Status.SUCCESS in found else found
+
+    def check(self, command: Command, got: bytes) -> None:
+        """What its end says for itself."""
+        status, size = command.status, command.dw0
+        if status not in ENDED_WELL:
+            if size:
+                raise Mismatch(f"it has failed, and dword 0 is {size}")
+            return
+        if (status == TOO_LARGE) != (size > self.room):
+            raise Mismatch(f"a result of {size} bytes for {self.room} ended with {status:#x}")
+        if status == TOO_LARGE and command.dnr:
+            raise Mismatch("Result Too Large has DNR")
+        if any(got[size:]):
+            raise Mismatch(f"not all is zero behind the {size} bytes of the result")
+
+    def check_result(self, command: Command, got: bytes, values: list[list[bytes]] | None) -> bool:
+        """values: those that each block may have. Returns if they were few enough to say what the result must be."""
+        if command.status not in ENDED_WELL or values is None or prod(map(len, values)) > MOST_RESULTS:
+            return False
+        programs = [p for p in dict.fromkeys(self.programs) if p is not None]
+        if any(isinstance(p, Aggregate) and self.phase >= p.record for p in programs):
+            return False  # its values are others
+        wanted = b""
+        for blocks in product(*values):
+            data = b"".join(blocks)[: self.length]
+            for program in programs:
+                wanted = program.result(data, self.phase)
+                if len(wanted) == command.dw0 and got == wanted[: self.room].ljust(self.room, b"\0"):
+                    return True
+        at = next((i for i, (a, b) in enumerate(zip(got, wanted)) if a != b), min(len(got), len(wanted)))
+        raise Mismatch(
+            f"{programs[-1]} gives {command.dw0} bytes, from {at} on {got[at : at + 8].hex()}, not {len(wanted)}, "
+            f"{wanted[at : at + 8].hex()} ({self.length} bytes looked at, phase {self.phase})"
+        )
