@@ -142,8 +142,8 @@ def beside_bare(
 ) -> Iterator[dict[str, Any]]:
     """Rows: one function's throughput, and its latency alone, beside those of the bare SSD. A VF's if there are any.
 
-    ios: commands to measure; depth: in flight [enough]. All are in the card's first SSD. encrypted: by the card (XTS), not
-    bare.
+    ios: commands to measure; depth: in flight [enough]. All are in the card's first SSD. encrypted: by the card
+    (XTS), not bare.
     """
     fn = 1 if setup.num_fn > 1 else 0
     region = setup.ssds.bytes // 4  # an SSD has that of the first namespaces, however many there are

@@ -11,13 +11,21 @@ from functools import cache
 from itertools import product
 from math import prod
 
-from doorbell.compute.near import CELLS, PIECE_BYTES, PROGRAMS, Aggregate, ColumnType, Grep
+from doorbell.compute.near import (
+    CELLS,
+    PIECE_BYTES,
+    PROGRAMS,
+    Aggregate,
+    ColumnType,
+    Filter,
+    Grep,
+    Predicate,
+    Program,
+)
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Mismatch, allowed_statuses
-from doorbell.nvme.vendor import VendorStatus
-
-Program = Grep | Aggregate
+from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, VendorStatus
 
 TOO_LARGE = 0x100 | VendorStatus.RESULT_TOO_LARGE
 ENDED_WELL = (Status.SUCCESS, TOO_LARGE)
@@ -48,9 +56,28 @@ def text(number: int, size: int) -> bytes:
     return out[cut : cut + size]
 
 
+def _column(rng: random.Random, record: int) -> tuple[ColumnType, int]:
+    kind = rng.choice([k for k in ColumnType if k.bytes <= record])
+    return kind, rng.randrange(record - kind.bytes + 1)
+
+
+def _filter(rng: random.Random) -> Filter:
+    record = rng.choice((1, 8, rng.randint(1, 40), rng.randint(1, NEAR_RECORD_MOST), NEAR_RECORD_MOST))
+    predicates = []
+    for n in range(rng.randint(1, NEAR_PREDICATES)):
+        kind, column = _column(rng, record)
+        number = int.from_bytes(bytes(rng.choices(b"abAB\n .\xff", k=kind.bytes)), "little", signed=kind.signed)
+        alternative = n > 0 and rng.random() < 0.4
+        predicates.append(Predicate(kind, column, rng.choice(list(NearComparison)), number, alternative))
+    behind = Aggregate(kind, record, column) if rng.random() < 0.3 else None
+    return Filter(record, tuple(predicates), behind is None and rng.random() < 0.3, behind)
+
+
 def program_of(number: int) -> Program:
-    """Of either operator; most strings are short, of few letters, so that text has them."""
+    """Of any operator; most strings are short, of few letters, so that text has them."""
     rng = random.Random(number)
+    if rng.random() < 0.3:
+        return _filter(rng)
     if rng.random() < 0.4:
         kind = rng.choice(list(ColumnType))
         record = rng.choice((kind.bytes, kind.bytes + rng.randrange(40), rng.randrange(kind.bytes, 3000), 65535))
@@ -149,7 +176,7 @@ class Look:
         if command.status not in ENDED_WELL or values is None or prod(map(len, values)) > MOST_RESULTS:
             return False
         programs = [p for p in dict.fromkeys(self.programs) if p is not None]
-        if any(isinstance(p, Aggregate) and self.phase >= p.record for p in programs):
+        if any(not isinstance(p, Grep) and self.phase >= p.record for p in programs):
             return False  # its values are others
         wanted = b""
         for blocks in product(*values):
