@@ -84,9 +84,10 @@ module db_nvme_sgl_walk
   logic        over_q;               // all have one
   status_t     status_q;
   logic [UNITS_W-1:0] units_q;       // left, with BUDGET
+  logic        poor_q, none_q;       // ... not enough for a piece, for a descriptor
 
   // ---- looking at a descriptor
-  logic        block, bucket, segment, no_data, fault, all, beyond, goes_on, poor, none;
+  logic        block, bucket, segment, no_data, fault, all, beyond, goes_on;
   logic [29:0] dwords;
   logic [9:0]  room;                 // qwords to the end of the page
   status_t     verdict;
@@ -99,8 +100,6 @@ module db_nvme_sgl_walk
   assign room    = 10'd512 - {1'b0, desc_q.addr[11:3]};
   assign beyond  = desc_q.bytes[31:13] != '0 || desc_q.bytes[12:3] > room;
   assign goes_on = desc_q.kind == SGL_SEGMENT || beyond;
-  assign poor    = BUDGET && units_q[UNITS_W-1:PIECE_LOG2] == '0;  // for a piece
-  assign none    = poor && units_q[PIECE_LOG2-1:0] == '0;          // for a descriptor, too
 
   always_comb begin
     fault   = 1'b1;
@@ -110,10 +109,32 @@ module db_nvme_sgl_walk
     else if (segment && (in_last_q || !sgl_segment_ok(desc_q)))               verdict = BAD_SEGMENT;
     else if (block && (desc_q.addr[1:0] != '0 || desc_q.bytes[1:0] != '0))    verdict = NOT_DWORDS;
     else if (bucket && TO_HOST && desc_q.bytes[1:0] != '0)                    verdict = NOT_DWORDS;
-    else if ((segment || no_data) && empty_q == EMPTY_W'(EMPTY_MAX))          verdict = BAD_COUNT;
-    else if (segment && poor)                                                 verdict = BAD_COUNT;
+    else if (((segment || no_data) && empty_q == EMPTY_W'(EMPTY_MAX)) || (segment && poor_q)) verdict = BAD_COUNT;
     else if (!segment && no_data && final_q)                                  verdict = TOO_SHORT;
     else                                                                      fault   = 1'b0;
+  end
+
+  // ---- the budget
+  if (BUDGET) begin : g_budget
+    localparam int HIGH_W = UNITS_W - PAGE_LOG2;
+    logic [UNITS_W-1:0] units;
+    logic               piece, descriptor;
+    assign piece      = state_q == ST_LOOK ? segment && !in_cmd_q : state_q == ST_READ && !open_q;
+    assign descriptor = take_entry && !half_q;
+    always_comb begin
+      units = units_q - (piece ? UNITS_W'(1 << PIECE_LOG2) : UNITS_W'(descriptor));
+      if (state_q == ST_IDLE)  // the first piece is paid for, unless it is the only one
+        units = {(s_cmd.pages > PRP_PAGES_W'(PAGES_MAX) ? HIGH_W'(PAGES_MAX) : s_cmd.pages[HIGH_W-1:0]) +
+                 (s_cmd.chains ? HIGH_W'((START - (1 << PIECE_LOG2)) >> PAGE_LOG2) : HIGH_W'(START >> PAGE_LOG2)),
+                 PAGE_LOG2'(0)};
+    end
+    always_ff @(posedge clk) begin
+      units_q <= units;
+      poor_q  <= units[UNITS_W-1:PIECE_LOG2] == '0;
+      none_q  <= units == '0;
+    end
+  end else begin : g_no_budget
+    assign {units_q, poor_q, none_q} = '0;
   end
 
   // ---- segments of a block
@@ -131,7 +152,7 @@ module db_nvme_sgl_walk
   assign m_seg_drop   = drop_q;
   assign m_seg_status = status_q;
 
-  assign take_entry = state_q == ST_READ && open_q && entry_valid && !entry_err && (half_q || !none);
+  assign take_entry = state_q == ST_READ && open_q && entry_valid && !entry_err && (half_q || !none_q);
   assign take_row   = state_q == ST_END && open_q && entry_valid;
   assign done       = state_q == ST_END && !open_q && !owes_q && over_q;
 
@@ -153,8 +174,6 @@ module db_nvme_sgl_walk
         first_q   <= 1'b1;
         over_q    <= 1'b0;
         status_q  <= OK;
-        units_q   <= UNITS_W'({(s_cmd.pages > PRP_PAGES_W'(PAGES_MAX) ? 10'(PAGES_MAX) : s_cmd.pages[9:0]) +
-                               10'(START >> PAGE_LOG2), PAGE_LOG2'(0)});
         if (start) state_q <= ST_LOOK;
       end
       ST_LOOK: begin
@@ -166,7 +185,6 @@ module db_nvme_sgl_walk
         page_q   <= bucket ? 11'd1024 : 11'd1024 - {1'b0, desc_q.addr[11:2]};
         all_q    <= all;
         drop_q   <= bucket;
-        if (segment && (!in_cmd_q || goes_on)) units_q <= units_q - UNITS_W'(1 << PIECE_LOG2);
         if (fault) begin
           status_q <= verdict;
           state_q  <= ST_END;
@@ -198,11 +216,10 @@ module db_nvme_sgl_walk
           if (!all_q && final_q) status_q <= TOO_SHORT;
         end
       end
-      ST_READ: if (open_q ? none && !half_q : poor) begin
+      ST_READ: if (open_q ? none_q && !half_q : poor_q) begin
         status_q <= BAD_COUNT;
         state_q  <= ST_END;
       end else if (!open_q) begin
-        units_q  <= units_q - UNITS_W'(1 << PIECE_LOG2);
         open_q   <= 1'b1;
         owes_q   <= !in_last_q || rest_q > 29'd512;
         rest_q   <= rest_q > 29'd512 ? rest_q - 29'd512 : '0;
@@ -216,7 +233,6 @@ module db_nvme_sgl_walk
       end else if (entry_valid) begin
         open_q  <= !packet_end;
         half_q  <= !half_q;
-        if (!half_q) units_q <= units_q - 1'b1;
         final_q <= packet_end && rest_q == '0;
         if (!half_q) desc_q.addr <= entry;
         else begin

@@ -28,9 +28,9 @@ SHARE = SLOTS // NUM_FN  # slots of a VF
 
 
 def functions(make_drive: MakeDrive, num_fn: int = NUM_FN) -> list[Driver]:
-    """PF and VFs, up. The first namespaces are private, of the function with the index NSID - 1; VFs 1 and 2 share the
+    """PF and VFs, up; every other VF's has SGLs. The first namespaces are private, of the function with the index NSID - 1; VFs 1 and 2 share the
     one behind them."""
-    params = PARAMS | {"NUM_NS": num_fn + 3, "SGL": 1} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {})
+    params = PARAMS | {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {})
     media = (num_fn + 7) * SIZE
     pf = csd(make_drive, queues=QUEUES, num_fn=num_fn, memory=MEMORY, params=params, media_size=media)
     pf.sim.enable_vfs(num_fn - 1)
@@ -46,6 +46,7 @@ def functions(make_drive: MakeDrive, num_fn: int = NUM_FN) -> list[Driver]:
         virtualization.online(pf, fn)
         vf = Driver(pf.sim.function(fn), HostMemory(MEMORY, 0x12_4000_0000, seed=fn), seed=fn)
         vf.start(queues=QUEUES, entries=64)
+        vf.sgl = fn % 2 == 1
         drives.append(vf)
     return drives
 

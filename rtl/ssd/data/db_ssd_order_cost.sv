@@ -87,7 +87,8 @@ module db_ssd_order_cost
     points_q      <= points;
     count_q       <= one_piece ? (COST_W + 1)'(desc.bytes[12:4])
                                : (COST_W + 1)'(256) + (COST_W + 1)'(stretches[COST_W-1:0]);
-    entry2_q.cost <= own + (points_q ? COST_W'(count_q >> DESC_LOG2) : '0);  // MDTS is a quarter of MOST
+    if (computes_q && entry_q.cost[COST_W-1:3] == '0) entry2_q.cost <= COST_W'(8);
+    if (SGL && points_q) entry2_q.cost <= own + COST_W'(count_q >> DESC_LOG2);  // MDTS is half of MOST
     share_q       <= share_mem_q[entry_q.place];
     entry3_q      <= entry2_q;
     entry3_q.step <= STEP_W'(entry2_q.cost) * STEP_W'(share_q);

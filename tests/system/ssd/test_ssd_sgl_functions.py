@@ -262,6 +262,13 @@ def test_ranges_in_a_list(drives: list[Driver]) -> None:
         assert command.user == (count if count <= 4 else 0) and command.dnr == (count > 4)
     advice = run(drive, NvmOpc.DSM, scattered(bytes(16 * 100)), cdw10=99, cdw11=0)
     expect(advice, Status.SUCCESS)
+    # What a driver with SGLs does: such a list of ranges has PRPs.
+    drive.sgl = True
+    apart = drive.buffer(1600, offset=3000, scattered=True)
+    apart.write(b"".join(bytes(DsmRange(0, 1, 2 * REGION + i)) for i in range(100)))
+    drive.run(drive.submit(1, NvmOpc.DSM, buffer=apart, nbytes=1600, cdw10=99, cdw11=DSM_AD))
+    assert drive.read(2 * REGION, 100) == bytes(51200)
+    drive.sgl = False
 
 
 @pytest.mark.parametrize("chained", [False, True], ids=["last segment", "chain"])
