@@ -118,7 +118,7 @@ class Admin:
             return
         if command.dw0 in model.spaces or not 1 <= command.dw0 <= self.machine.shape.spaces:
             raise Failure("namespaces", f"a namespace was created as {command.dw0}")
-        space = Space(command.dw0, Blocks(blocks, step["size"]), fns=set(), shared=shared)
+        space = Space(command.dw0, Blocks(blocks, step["size"]), fns=set(), shared=shared, granular=bool(step["on"]))
         model.spaces[space.nsid] = self.machine.placed(space)
 
     def do_ns_delete(self, step: Step) -> None:

@@ -32,7 +32,7 @@ PARAMS = {
     "DATA_W": 128, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000, "NEAR": 1,
 }  # fmt: skip
 """Of the top: those of its tests too."""
-SSD_BYTES = 4 << 20  # of each SSD
+SSD_BYTES = 4 << 20  # of each SSD, at least
 GRANULE = 1 << 20
 SECONDS = (2, 4)  # namespaces of a new card: the second ones of each SSD
 UP_CYCLES = 60_000_000  # in which an SSD that is there comes up, however it was left
@@ -69,7 +69,11 @@ class CardMachine(Machine):
     def power_on(self, timing: int) -> None:
         speed = SPEEDS[timing % len(SPEEDS)]
         ssds = [
-            ModelDrive(size=SSD_BYTES, image=str(self.image.with_suffix(f".ssd{i}.img")), **speed)
+            ModelDrive(
+                size=max(SSD_BYTES, self.functions * GRANULE),
+                image=str(self.image.with_suffix(f".ssd{i}.img")),
+                **speed,
+            )
             for i in range(self.shape.ssds)
         ]
         options = {**TIMINGS[timing % len(TIMINGS)], **self.options}
@@ -81,10 +85,14 @@ class CardMachine(Machine):
         if not on:
             return super().create_try(blocks, size, shared, on)
         granules = -(-blocks * size // GRANULE)
-        number = self.shape.ssds
-        ssds = virtual_drives.Ssds(on - 1) if on <= number else virtual_drives.Ssds(0, number)
-        command = virtual_drives.create_try(self.drive, granules, ssds, block_size=size, shared=shared)
+        command = virtual_drives.create_try(self.drive, granules, self.ssds_of(on), block_size=size, shared=shared)
         return command, granules * GRANULE // size
+
+    def ssds_of(self, on: int) -> virtual_drives.Ssds | None:
+        number = self.shape.ssds
+        if not on:
+            return None
+        return virtual_drives.Ssds(on - 1) if on <= number else virtual_drives.Ssds(0, number)
 
     def placed(self, space: Space) -> Space:
         """... with the SSDs that it is on, as the card says."""

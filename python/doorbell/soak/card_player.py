@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from doorbell.device.drives import WINDOW_BYTES
-from doorbell.nvme.constants import NvmOpc
-from doorbell.soak.card import PATIENT_US, CardMachine
+from doorbell.nvme import namespaces, virtual_drives
+from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.soak.card import GRANULE, PATIENT_US, CardMachine
 from doorbell.soak.judge import Failure
+from doorbell.soak.model import Space
 from doorbell.soak.player import Player
-from doorbell.soak.steps import Step
+from doorbell.soak.steps import Step, whole
 
 OPCODES = {"read": NvmOpc.READ, "write": NvmOpc.WRITE, "zeroes": NvmOpc.WRITE_ZEROES, "flush": NvmOpc.FLUSH}
 READ_ERROR, WRITE_FAULT = 0x281, 0x280
@@ -30,6 +32,12 @@ class CardPlayer(Player):
     def _machine(self, top: str, image: Path, options: dict[str, Any], seed: int) -> CardMachine:
         return CardMachine(top, image, options, seed)
 
+    def ssd_fails(self, ssd: int, lies: bool = False) -> None:
+        self.judge.ssd_fails(ssd, lies)
+
+    def ssds_mended(self) -> None:
+        self.judge.ssds_mended()
+
     # ---- what SSDs do
 
     def do_ssd_fault(self, step: Step) -> None:
@@ -41,7 +49,7 @@ class CardPlayer(Player):
             op = "read"  # what it stores is right
         misleads = kind in MISLEADING
         if kind != "double" and (kind != "late" or us > PATIENT_US):
-            self.judge.ssd_fails(ssd, misleads)
+            self.ssd_fails(ssd, misleads)
         self.machine.sim.ssds.fault(
             kind, opcode=OPCODES[op] if op else None, skip=max(0, step["skip"]),
             count=None if step["count"] < 0 else max(1, step["count"]), delay_us=us,
@@ -63,7 +71,7 @@ class CardPlayer(Player):
 
     def _take_away(self, ssd: int) -> None:
         self.drive.ring()
-        self.judge.ssd_fails(ssd)
+        self.ssd_fails(ssd)
         self.machine.sim.ssds.link(False, port=ssd)
         self.away.add(ssd)
 
@@ -112,7 +120,7 @@ class CardPlayer(Player):
         self.faulty.clear()
         self.fatal.clear()
         self.away.clear()
-        self.judge.ssds_mended()
+        self.ssds_mended()
 
     def do_reset(self, step: Step) -> None:
         """SSDs stay as they are; power makes all of them good."""
@@ -139,3 +147,57 @@ class CardPlayer(Player):
         for ssd in sorted(space.ssds):
             fault = {"kind": "status", "op": "", "skip": 0, "count": step["times"] or 1, "us": 0, "by": 1}
             self.do_ssd_fault({"do": "ssd_fault", "ssd": ssd, **fault})
+
+    # ---- virtual drives, while nobody uses them
+
+    def do_grow(self, step: Step) -> None:
+        """What was there stays, what comes is zero; blocks on both sides of the seam work."""
+        model, granules = self.machine.model, max(1, step["granules"])
+        if not namespaces.supported(self.drive):
+            return
+        self.settle(step["ns"])
+        self.mend_media()
+        space = model.spaces.get(step["ns"])
+        want: set[int] = {Status.INVALID_FIELD}
+        if space is not None and space.blocks.blocks * space.blocks.block_size % GRANULE == 0:
+            want = {Status.SUCCESS, Status.NS_INSUFFICIENT_CAP}
+            want |= set() if space.granular else {Status.INVALID_FIELD}
+        command = virtual_drives.grow_try(self.drive, step["ns"], granules, self.machine.ssds_of(step["on"]))
+        if not self._expect(command, "Grow", *want):
+            return
+        assert space is not None
+        was = space.blocks.blocks
+        space.blocks.blocks += granules * GRANULE // space.blocks.block_size
+        if self.machine.size_of(space.nsid) != (space.blocks.blocks, space.blocks.block_size):
+            raise Failure("namespaces", f"namespace {space.nsid} has {self.machine.size_of(space.nsid)} after it grew")
+        self.machine.placed(space)
+        for op, at in (("read", was - 8), ("write", was - 4), ("read", was), ("read", space.blocks.blocks - 8)):
+            self._seen(space, op, at)
+
+    def do_exchange(self, step: Step) -> None:
+        model, names = self.machine.model, (step["ns"], step["other"])
+        if not namespaces.supported(self.drive):
+            return
+        for nsid in names:
+            self.settle(nsid)
+        self.mend_media()
+        one, other = (model.spaces.get(nsid) for nsid in names)
+        want: set[int] = {Status.INVALID_FIELD}
+        if one is not None and other is not None and one is not other and self._alike(one, other):
+            want = {Status.SUCCESS} | (set() if one.granular and other.granular else {Status.INVALID_FIELD})
+        if not self._expect(virtual_drives.exchange_try(self.drive, *names), "Exchange", *want):
+            return
+        assert one is not None and other is not None
+        one.blocks, other.blocks = other.blocks, one.blocks
+        for space in (one, other):
+            self.machine.placed(space)
+            self._seen(space, "read", 0)
+
+    def _alike(self, one: Space, other: Space) -> bool:
+        shapes = [(s.blocks.blocks, s.blocks.block_size, s.slot) for s in (one, other)]
+        return shapes[0] == shapes[1] and one.blocks.blocks * one.blocks.block_size % GRANULE == 0
+
+    def _seen(self, space: Space, op: str, at: int) -> None:
+        for q in [q for q in self.drive.sqs if q][:1]:
+            fields = {"q": q, "ns": space.nsid, "at": max(0, at), "count": 8, "data": at}
+            self.do_io(whole({"do": "io", "op": op, **fields}))

@@ -26,7 +26,7 @@ LAST = 50_000  # steps before a failure that are worth shrinking
 def main(
     top: str = typer.Option("", help=f"One of {', '.join(SHAPES)}. [all, one after the other]"),
     functions: int = typer.Option(
-        1, min=1, help=f"So many functions of db_ssd at work at once, the PF and its VFs, at most {MAX_FN}."
+        1, min=1, help=f"So many functions of db_ssd or db_csd at work at once, the PF and its VFs, at most {MAX_FN}."
     ),
     minutes: float = typer.Option(0, min=0, help="Go on for so long, in real time; 0: as long as --commands says."),
     commands: int = typer.Option(0, min=0, help=f"I/O commands a top. [{DEFAULT_COMMANDS:,}; with --minutes no limit]"),

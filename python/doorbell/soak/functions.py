@@ -57,7 +57,7 @@ class PfMachine(FunctionMachine):
         self.vfs = 0
         shape = crowd_shape(shape_of(top), functions)
         many = {"NUM_QP": 64} if functions > MANY else {}
-        params = {"NUM_NS": shape.spaces, "SGL": 1, **PARAMS.get(top, {}), **many}
+        params = {"SGL": 1, **PARAMS.get(top, {}), "NUM_NS": shape.spaces, **many}
         super().__init__(top, image, {"num_fn": functions, "params": params, **options}, seed)
         self.model.functions = functions
 
@@ -70,12 +70,17 @@ class PfMachine(FunctionMachine):
         model.mdts_bytes = drive.max_transfer
         namespaces.delete(drive)
         for fn in range(self.functions):
-            blocks = SPACE_BYTES // 512
             shared = fn == self.functions - 1
             fns = {fn, *SHARERS} if shared else {fn}
-            nsid = namespaces.create_try(drive, blocks, nmic=int(shared)).check().dw0
+            command, blocks = self.create_try(SPACE_BYTES // 512, 512, shared, self._first_on(fn))
+            nsid = command.check().dw0
             namespaces.attachment_try(drive, nsid, NsAttach.ATTACH, tuple(sorted(fns))).check()
-            model.spaces[nsid] = Space(nsid, Blocks(blocks, 512), fns, shared, home=fn * SPACE_BYTES)
+            space = Space(nsid, Blocks(blocks, 512), fns, shared, home=fn * SPACE_BYTES)
+            model.spaces[nsid] = self.placed(space)
+
+    def _first_on(self, fn: int) -> int:
+        """Where the first namespace of a function is: see `create_try`."""
+        return 0
 
     def enable_vfs(self, count: int) -> None:
         falls = count < self.vfs
@@ -113,7 +118,7 @@ class VfMachine(FunctionMachine):
     def power_on(self, timing: int) -> None:
         """The PF's host has: this one finds its function in the new simulation."""
         memory = HostMemory(MEMORY_BYTES, self.pf.drive.memory.base + self.fn * STEP, seed=self.seed)
-        self.drive = driver_of(self.pf.drive.sim.function(self.fn), memory, self.seed, PATIENCE_US)
+        self.drive = driver_of(self.pf.drive.sim.function(self.fn), memory, self.seed, self.pf.patience_us)
 
     def close(self) -> None:
         """The PF's host does."""

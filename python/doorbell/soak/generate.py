@@ -52,7 +52,7 @@ class Generator:
         if shape.manage:
             kinds |= {"ns_create": 2.5, "ns_delete": 0.7, "attach": 5, "detach": 1}
         if shape.ssds:
-            kinds |= {"ssd": 20}
+            kinds |= {"ssd": 20, **({"grow": 1.5, "exchange": 4} if shape.manage else {})}
         if shape.near:
             kinds |= {"program": 10, "programs": 2}
         self.disturbances = kinds
@@ -199,6 +199,10 @@ class Generator:
             case "ns_create":
                 step = {"do": "ns_create", "blocks": rng.choice((100, 777, 2048)), "size": rng.choice((512, 4096))}
                 yield step | ({"on": rng.randint(0, self.shape.ssds + 1)} if self.shape.ssds else {})
+            case "grow":
+                yield {"do": "grow", "ns": ns, "on": rng.randint(0, self.shape.ssds + 1)}
+            case "exchange":
+                yield {"do": "exchange", "ns": ns, "other": self.space()}
             case "ssd":
                 yield from ssd_trouble(self)
             case "program":

@@ -18,7 +18,9 @@ TAKES_VFS = ("reset", "cut", "fatal", "bus_master")  # with the PF their VFs go
 
 def crowd_shape(top: Shape, functions: int) -> Shape:
     """What the PF has of a drive of this kind: a namespace for each function, and where there are keys some more."""
-    return replace(top, queues=PF_SHAPE.queues, spaces=functions + (SPARE if top.keys else 0), manage=True)
+    return replace(
+        top, queues=PF_SHAPE.queues, spaces=functions + (SPARE if top.keys and not top.ssds else 0), manage=True
+    )
 
 
 class FunctionGenerator(Generator):
@@ -30,6 +32,7 @@ class FunctionGenerator(Generator):
         if fn:
             self.kinds, self.second = VF_RESETS, ("disable", "flr", "offline")
             self.disturbances |= {"offline": 1.5, "vfs": 0.4}
+            self.disturbances.pop("ssd", None)  # the PF's are those of all
         else:  # what it does to itself, it does to all
             self.disturbances |= {"reset": 2, "cut": 1.5, "fatal": 0.1, "bus_master": 0.2, "ns_delete": 0.7,
                                   "detach": 2, "format": 1.5}  # fmt: skip
@@ -95,6 +98,9 @@ class CrowdGenerator:
                     continue  # the next one's commands come beside these
                 yield from member.of([step])
                 self._leave(step, member.fn)
+                if member.shape.ssds and step["do"] == "run":  # SSDs in trouble meet commands of all
+                    other = rng.choice(here)
+                    yield from other.of(s for s in other.burst() if s["do"] == "io")
             while self.away and rng.random() < 0.4:
                 fn = self.away.pop(rng.randrange(len(self.away)))
                 yield {"do": "online", "fn": fn}

@@ -132,6 +132,7 @@ class Space:
     slot: int | None = None
     home: int | None = None
     ssds: frozenset[int] = frozenset()
+    granular: bool = False  # it surely has whole granules
 
 
 @dataclass

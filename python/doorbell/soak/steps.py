@@ -77,6 +77,8 @@ STEPS: dict[str, dict[str, Any]] = {
     "ssd_away": {"ssd": 0},  # taken away; it loses what it has not completed, and keeps its data
     "ssd_back": {"ssd": 0},
     "ssd_power": {"ssd": 0, "cycles": 1000},  # gone for so long: away and back
+    "grow": {"ns": 1, "granules": 1, "on": 0},  # on: as of ns_create
+    "exchange": {"ns": 1, "other": 2},  # two virtual drives have each other's places
     "ssd_mended": {},  # all SSDs are there and up, without a fault
     "offline": {},  # of a drive with several functions: the PF takes this VF offline; it stays away until "online"
     "online": {},
@@ -138,7 +140,7 @@ def load(file: Path) -> Script:
 
 
 def functions_of(top: str, functions: Any, where: str) -> int:
-    """How many functions a soak of `top` may have."""
+    """`functions` if a soak of `top` may have so many."""
     if isinstance(functions, bool) or not isinstance(functions, int) or not 1 <= functions <= MAX_FN:
         raise UserError(f"{where}: functions is a number from 1 to {MAX_FN}")
     if functions > 1 and top not in WITH_FUNCTIONS:

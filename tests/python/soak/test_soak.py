@@ -18,6 +18,7 @@ from doorbell.soak.generate import Generator, Shape
 from doorbell.soak.generate_crowd import CrowdGenerator
 from doorbell.soak.judge import Judge, Sent
 from doorbell.soak.model import Blocks, Drive, Space
+from doorbell.soak.near import program_of
 from doorbell.soak.shrink import Shrinker
 from doorbell.soak.steps import RESETS, STEPS, Script, Step, checked, load
 
@@ -30,7 +31,7 @@ ALL = Shape(spaces=6, keys=True, manage=True, ssds=2, near=True)
 
 
 def test_generator_knows_all_steps_and_makes_good_ones() -> None:
-    one, several = list(islice(Generator(1, ALL), 20_000)), list(islice(CrowdGenerator(1, 5), 20_000))
+    one, several = list(islice(Generator(1, ALL), 20_000)), list(islice(CrowdGenerator(1, 5, ALL), 20_000))
     steps = [*one, *several]
     assert {s["do"] for s in steps} == set(STEPS)
     assert {s["do"] for s in one} == set(STEPS) - {"offline", "online", "vfs"}
@@ -79,7 +80,7 @@ def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("options", "why"), [
     (["--top", "db_disk"], "soak knows"), (["--minutes", "-1"], "minutes"), (["--commands", "many"], "commands"),
-    (["--functions", "18"], "from 1 to 17"), (["--functions", "2", "--top", "db_vcsd"], "is one of db_ssd"),
+    (["--functions", "18"], "from 1 to 17"), (["--functions", "2", "--top", "db_vcsd"], "is one of db_ssd, db_csd"),
     (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
 ])  # fmt: skip
 def test_bad_options_are_one_line(capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:
@@ -151,6 +152,39 @@ def test_locked_and_missing_namespaces() -> None:
     assert drive.statuses(NvmOpc.READ, 1, *read) == {Status.SUCCESS}
     assert drive.statuses(NvmOpc.READ, 2, *read) == {Status.INVALID_FIELD}
     assert Status.INVALID_NS in drive.statuses(NvmOpc.READ, 5, *read)
+
+
+def test_key_slots_of_functions() -> None:
+    """As docs/csd/integration.md has them."""
+    pf, one, two = (Drive(fn=fn, functions=3) for fn in range(3))
+    assert [one.slot_of(n) for n in range(1, 7)] == [6, 7, 8, 9, 10, None]
+    assert [two.slot_of(n) for n in (1, 5, 6)] == [11, 15, None] and pf.slot_of(15) == 15
+    assert [pf.owner_of(slot) for slot in (0, 5, 6, 10, 11, 15)] == [0, 0, 1, 1, 2, 2]
+    assert Drive(fn=16, functions=17).slot_of(1) == 31 and Drive(fn=1, functions=17).slot_of(2) is None
+
+
+def test_keys_and_programs_go_with_their_function() -> None:
+    spaces = {n: Space(n, Blocks(8, 512), {n - 1}, slot=slot) for n, slot in enumerate((1, 6, 11), 1)}
+    keys = {1: 1, 6: 2, 11: 3}
+    pf, one = (Drive(spaces, keys, fn=fn, functions=3, near=True) for fn in range(2))
+    pf.programs[2] = one.programs[2] = program_of(1)
+    pf.rekey()
+    one.forget()
+    assert keys == {1: 1, 11: 3} and [s.blocks.key for s in spaces.values()] == [1, 0, 3]
+    assert one.programs[2] is None and pf.programs[2] == program_of(1)
+    pf.forget()
+    assert not keys
+
+
+def test_a_namespace_with_the_key_of_its_old_owner_is_locked() -> None:
+    space = Space(1, Blocks(8, 512), {1}, slot=6)
+    drive = Drive({1: space}, {6: 1, 11: 1}, functions=3)
+    space.fns = set()
+    drive.attached(space)
+    assert space.slot == 6 and not drive.locked(space)
+    space.fns = {2}
+    drive.attached(space)
+    assert drive.locked(space) and not Drive({1: space}, fn=2, functions=3).formats(space, erase=True)
 
 
 # ---- the judge: SSDs behind a card

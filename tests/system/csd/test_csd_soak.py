@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from csd_drive import NARROW
+from csd_functions import NUM_FN
 from doorbell.compute.near import Grep, load
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
@@ -17,6 +18,7 @@ from doorbell.nvme.constants import Status
 from doorbell.soak.judge import Failure
 from doorbell.soak.near import MISTAKES, TOO_LARGE, WRONG, program_of, text
 from doorbell.soak.player import Player
+from doorbell.soak.run import play, random_steps
 from doorbell.soak.steps import FAULTS, RESETS, Step
 from test_ssd_soak import often, soak
 
@@ -40,6 +42,18 @@ def test_soak() -> None:
 @pytest.mark.parametrize("seed", range(100, 105))
 def test_soak_of_25000(seed: int) -> None:
     assert soak("db_csd", seed, 5000) >= OWN
+
+
+@pytest.mark.parametrize(
+    ("seed", "commands"), [(5, 150), *(pytest.param(s, 5000, marks=pytest.mark.nightly) for s in (6, 7))]
+)
+def test_soak_of_functions(seed: int, commands: int) -> None:
+    """Keys and programs of each; the simulator of test_csd_functions.py."""
+    outcome = play(
+        "db_csd", seed, random_steps("db_csd", seed, NUM_FN), NARROW, functions=NUM_FN, commands=commands
+    )  # fmt: skip
+    assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
+    assert set(outcome.did) >= {"key", "bind", "program"} and outcome.ended[KNOWN]
 
 
 CUTS = [("key", "power"), ("program", "disable")]

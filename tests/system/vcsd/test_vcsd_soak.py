@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doorbell.nvme.commands import Command
 from doorbell.soak.card_player import CardPlayer
 from doorbell.soak.judge import Failure
 from doorbell.soak.run import play, random_steps
@@ -36,6 +37,16 @@ def soak(seed: int, commands: int) -> set[str]:
 
 def io(ns: int, op: str, at: int, **fields: Any) -> Step:
     return {"do": "io", "q": ns, "ns": ns, "op": op, "at": at, "count": 8, "ring": 0, **fields}
+
+
+def made_anew(player: CardPlayer) -> None:
+    """One granule on each SSD for ONE and OTHER."""
+    for ns in (ONE, OTHER):
+        player.play({"do": "ns_delete", "ns": ns})
+    for ns, on in ((ONE, 1), (OTHER, 2)):
+        player.play({"do": "ns_create", "blocks": 2048, "on": on})
+        player.play({"do": "attach", "ns": ns})
+    filled(player)
 
 
 def on_both(player: CardPlayer, data: int) -> None:
@@ -125,7 +136,35 @@ def test_namespaces_are_made_on_chosen_ssds(player: CardPlayer) -> None:
     assert spaces[1].ssds == {0, 1}
 
 
+def test_virtual_drives_grow_and_change_places(player: CardPlayer) -> None:
+    """Their data go with them, and stay so over a power cut."""
+    made_anew(player)
+    spaces = player.machine.model.spaces
+    player.play({"do": "grow", "ns": ONE, "on": 2})
+    player.play({"do": "grow", "ns": OTHER, "on": 1})
+    filled(player)
+    assert spaces[ONE].ssds == spaces[OTHER].ssds == {0, 1}
+    before = {ns: spaces[ns].blocks for ns in (ONE, OTHER)}
+    player.play({"do": "exchange", "ns": ONE, "other": OTHER})
+    assert spaces[ONE].blocks is before[OTHER] and spaces[OTHER].blocks is before[ONE]
+    player.play({"do": "exchange", "ns": ONE, "other": 2})  # blocks of another size: refused
+    player.play({"do": "check"})
+    player.play({"do": "reset", "kind": "power"})
+    player.finish()
+
+
 # ---- what is wrong is noticed
+
+
+@pytest.mark.nightly
+def test_data_that_do_not_change_places_are_noticed(player: CardPlayer, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_anew(player)
+    done = Command(0, 0, 0, 0, 0, None, 0, None, None)
+    monkeypatch.setattr("doorbell.nvme.virtual_drives.exchange_try", lambda *_: done)
+    with pytest.raises(Failure, match="block 0") as caught:
+        player.play({"do": "exchange", "ns": ONE, "other": OTHER})
+        player.finish()
+    assert caught.value.kind == "data"
 
 
 def test_an_error_on_an_ssd_that_is_well_is_noticed(player: CardPlayer) -> None:
