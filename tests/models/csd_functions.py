@@ -28,8 +28,8 @@ SHARE = SLOTS // NUM_FN  # slots of a VF
 
 
 def functions(make_drive: MakeDrive, num_fn: int = NUM_FN) -> list[Driver]:
-    """PF and VFs, up; every other VF's has SGLs. The first namespaces are private, of the function with the index NSID - 1; VFs 1 and 2 share the
-    one behind them."""
+    """PF and VFs, up; every other VF's has SGLs. The first namespaces are private, of the function with the index NSID
+    - 1; VFs 1 and 2 share the one behind them."""
     params = PARAMS | {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {})
     media = (num_fn + 7) * SIZE
     pf = csd(make_drive, queues=QUEUES, num_fn=num_fn, memory=MEMORY, params=params, media_size=media)
