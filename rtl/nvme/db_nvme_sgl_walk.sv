@@ -117,21 +117,21 @@ module db_nvme_sgl_walk
   // ---- the budget
   if (BUDGET) begin : g_budget
     localparam int HIGH_W = UNITS_W - PAGE_LOG2;
-    logic [UNITS_W-1:0] units;
+    logic [UNITS_W-1:0] units_d;
     logic               piece, descriptor;
     assign piece      = state_q == ST_LOOK ? segment && !in_cmd_q : state_q == ST_READ && !open_q;
     assign descriptor = take_entry && !half_q;
     always_comb begin
-      units = units_q - (piece ? UNITS_W'(1 << PIECE_LOG2) : UNITS_W'(descriptor));
+      units_d = units_q - (piece ? UNITS_W'(1 << PIECE_LOG2) : UNITS_W'(descriptor));
       if (state_q == ST_IDLE)  // the first piece is paid for, unless it is the only one
-        units = {(s_cmd.pages > PRP_PAGES_W'(PAGES_MAX) ? HIGH_W'(PAGES_MAX) : s_cmd.pages[HIGH_W-1:0]) +
+        units_d = {(s_cmd.pages > PRP_PAGES_W'(PAGES_MAX) ? HIGH_W'(PAGES_MAX) : s_cmd.pages[HIGH_W-1:0]) +
                  (s_cmd.chains ? HIGH_W'((START - (1 << PIECE_LOG2)) >> PAGE_LOG2) : HIGH_W'(START >> PAGE_LOG2)),
                  PAGE_LOG2'(0)};
     end
     always_ff @(posedge clk) begin
-      units_q <= units;
-      poor_q  <= units[UNITS_W-1:PIECE_LOG2] == '0;
-      none_q  <= units == '0;
+      units_q <= units_d;
+      poor_q  <= units_d[UNITS_W-1:PIECE_LOG2] == '0;
+      none_q  <= units_d == '0;
     end
   end else begin : g_no_budget
     assign {units_q, poor_q, none_q} = '0;
