@@ -57,53 +57,59 @@ SMALL static uint32_t aggregate(const uint32_t* head) {
 
 // A number of a column's type, as the hardware has it: repeated to 64 bits, the highest bit of a signed one turned.
 SMALL static bool number(uint32_t type, uint32_t low, uint32_t high) {
-    uint32_t bits = 8u << (type & 3u), has_sign = type & 4u, sign = 0;
+    uint32_t bits = 8u << (type & 3u), off = (32u - bits) & 31u, sign = type & 4u ? 0x80000000u : 0;
     if (bits < 64) {
-        uint32_t off = 32 - bits;
-        if (low != (has_sign ? (uint32_t)((int32_t)(low << off) >> off) : low << off >> off)) return false;
-        if (high != (has_sign && low >> 31 ? ~0u : 0u)) return false;
-        low = low << off >> off;
+        uint32_t wide = low << off, fill = sign && (wide & sign) ? ~0u : 0;
+        if (high != fill || low != (wide >> off | (fill & ~(~0u >> off)))) return false;
+        low = (wide ^ sign) >> off;
+        for (; bits < 32; bits *= 2) low |= low << bits;
+        high = low;
+    } else {
+        high ^= sign;
     }
-    if (has_sign) sign = 1u << ((bits - 1) & 31u);
-    if (bits == 64) high ^= sign;
-    else low ^= sign;
-    if (bits == 8) low |= low << 8;
-    if (bits <= 16) low |= low << 16;
     hw_near_word(low);
-    hw_near_word(bits == 64 ? high : low);
+    hw_near_word(high);
     return true;
 }
 
 SMALL static uint32_t filter(const uint32_t* head, uint32_t bytes) {
-    static const uint8_t WANTED[] = {EQUAL, LESS | GREATER, LESS, LESS | EQUAL, GREATER, EQUAL | GREATER};
+    // Which of less, equal and greater are true, by comparison, a digit each.
+    enum {
+        WANTED = LESS << 8 | (LESS | EQUAL) << 12 | EQUAL | (LESS | GREATER) << 4 | GREATER << 16 |
+        (EQUAL | GREATER) << 20
+    };
     uint32_t behind = head[0] >> 8, bitmap = head[1] & 0xffu, count = head[1] >> 8, record = head[2], word = record;
     const uint32_t* p = head + 4;
-    if (behind > 1 || bitmap > !behind || count - 1 >= NEAR_PREDICATES || record - 1 >= NEAR_RECORD_MOST || head[3])
+    if (behind > 1 || bitmap > !behind || count - 1 >= NEAR_PREDICATES || record - 1 >= NEAR_RECORD_MOST || head[3] ||
+        bytes < HEAD_BYTES * (1 + count + behind))
         return 0;
-    if (bytes < HEAD_BYTES * (1 + count + behind)) return 0;
     for (uint32_t i = 1; i < count; i++) word |= (p[4 * i] >> 16 & 1u) << (16 + i);
     hw_near_word(bitmap ? word | BITMAP : word);
-    for (uint32_t i = 0; i < NEAR_PREDICATES; i++, p += 4) {
-        uint32_t type = p[0] & 0xffu, comparison = p[0] >> 8 & 0xffu, alternative = p[0] >> 16, column = p[1];
-        if (i >= count) {  // it is true of each record's last byte
-            hw_near_word((LESS | EQUAL | GREATER) << WANTED_SHIFT);
-            hw_near_word(record - 1);
-            hw_near_word(0);
-            hw_near_word(0);
-            continue;
+    for (uint32_t i = 0; i < NEAR_PREDICATES; i++) {
+        uint32_t type = 0, wanted = LESS | EQUAL | GREATER, column = record - 1, low = 0,
+                 high = 0;  // true of any record
+        if (i < count) {
+            uint32_t comparison = p[0] >> 8 & 0xffu;
+            type = p[0] & 0xffu;
+            column = p[1];
+            low = p[2];
+            high = p[3];
+            if (type > 7 || comparison > NEAR_NOT_LESS || p[0] >> 16 > (i != 0) || column >= record) return 0;
+            wanted = (uint32_t)WANTED >> (4 * comparison) & 7u;
+            p += 4;
         }
-        uint32_t end = column + (1u << (type & 3u));
-        if (type > 7 || comparison > NEAR_NOT_LESS || alternative > (i != 0) || column > record || end > record)
-            return 0;
-        hw_near_word(type | (uint32_t)WANTED[comparison] << WANTED_SHIFT);
-        hw_near_word(column | (record - end) << 16);
-        if (!number(type, p[2], p[3])) return 0;
+        uint32_t later = record - column - (1u << (type & 3u));
+        if (later > record) return 0;
+        hw_near_word(type | wanted << WANTED_SHIFT);
+        hw_near_word(column | later << 16);
+        if (!number(type, low, high)) return 0;
     }
     word = NEAR_FILTER | HW_NEAR_WORDS(1 + 4 * NEAR_PREDICATES);
-    if (!behind) return word;
-    p = head + 4 + 4 * count;
-    uint32_t of_it = p[0] == NEAR_AGGREGATE ? aggregate(p) : 0;
-    return of_it ? word | HW_NEAR_BEHIND(of_it) : 0;
+    if (behind) {
+        uint32_t of_it = p[0] == NEAR_AGGREGATE ? aggregate(p) : 0;
+        word = of_it ? word | HW_NEAR_BEHIND(of_it) : 0;
+    }
+    return word;
 }
 
 // ---------------------------------------------------------------- the command
