@@ -231,6 +231,28 @@ package db_pcie_pkg;
     return u;
   endfunction
 
+  // Completions on their way to db_pcie_cc_straddle: what stands beside a row of payload.
+  typedef struct packed {
+    logic       sop;
+    logic [4:0] dwords;         // of payload in this row, 0..16
+    cc_desc_t   desc;           // counts in the first row
+  } cc_side_t;
+
+  // One straddled beat of CC (512 bits). sop[0]: a completion starts at lane 0 or, if `half`, at lane 8; sop[1]: a second
+  // one starts at lane 8. eop[0], [1]: the first and second end, with the lanes of their last dwords.
+  function automatic logic [80:0] cc_tuser_straddle(input logic [1:0] sop, input logic half, input logic [1:0] eop,
+                                                    input logic [3:0] lane0, input logic [3:0] lane1);
+    logic [80:0] u;
+    u        = '0;
+    u[1:0]   = sop;
+    u[3:2]   = {half && sop[0], 1'b0};
+    u[5:4]   = {sop[1], 1'b0};
+    u[7:6]   = eop;
+    u[11:8]  = lane0 & {4{eop[0]}};
+    u[15:12] = lane1 & {4{eop[1]}};
+    return u;
+  endfunction
+
   // ---- tuser readers
   // Pass the port's tuser, zero-extended.
   function automatic logic [3:0] cq_first_be(input logic [182:0] u);
@@ -245,6 +267,30 @@ package db_pcie_pkg;
   endfunction
   function automatic logic rc_discontinue(input int data_w, input logic [160:0] u);
     return (data_w == 512) ? u[96] : u[42];
+  endfunction
+
+  // Straddled CQ (512 bits): halves of the beat where a request starts.
+  function automatic logic [1:0] cq_starts(input logic [182:0] u);
+    return {u[81] || (u[80] && u[83]), u[80] && !u[83]};
+  endfunction
+  // {last, first} byte enables of the request that starts in half 1 and of that in half 0. Enables stand in the order of
+  // the starts: those of one that starts alone in half 1 are the first.
+  function automatic logic [1:0][7:0] cq_start_be(input logic [182:0] u);
+    return {u[81] ? {u[15:12], u[7:4]} : {u[11:8], u[3:0]}, {u[11:8], u[3:0]}};
+  endfunction
+  // Halves where one ends, and the lane in the half that holds its last dword: {lane of 1, lane of 0, ends}.
+  function automatic logic [7:0] cq_ends(input logic [182:0] u);
+    logic [1:0]      m;
+    logic [1:0][2:0] l;
+    m = '0;
+    l = '0;
+    for (int k = 0; k < 2; k++) begin
+      if (u[86+k]) begin
+        m[u[91+4*k]] = 1'b1;
+        l[u[91+4*k]] = u[88+4*k+:3];
+      end
+    end
+    return {l, m};
   endfunction
 
   // Straddled RC (512 bits): quarter q of the beat (lanes 4q to 4q+3) is where a completion starts.
