@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the admin firmware: `python fw/build.py OUT.hex GEN_C_DIR [--serial N] [--functions N] [--extents]`.
+"""Builds the admin firmware: `python fw/build.py OUT.hex GEN_C_DIR [OPTION]...`.
 
 OUT.hex: $readmemh image of 32-bit words. GEN_C_DIR: folder with the generated db_ssd_fw.h (regs/generate.py OUT makes
 OUT/c). The compiler is zig's clang from PyPI; the commands are those of fw/README.md.
@@ -29,7 +29,8 @@ FLAGS = (
 MANY_FLAGS = ("-Xclang", "-Oz", "-mrelax", "-msave-restore")
 """With several functions, behind the others: smaller, and somewhat slower. zig by itself takes -Oz for -Os."""
 RAM_BYTES = 65536
-MANY_RAM_BYTES = 98304  # with several functions, for 128 command slots or fewer; as the tops have it
+MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as the tops have it
+PROGRAMS_RAM_BYTES = 8192  # more of that with programs of near-storage commands: db_csd, db_vcsd
 EXTENTS_RAM_BYTES = 8192  # more of either with extents: db_vcsd
 LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 
@@ -44,10 +45,13 @@ def run(command: list[str], env: dict[str, str]) -> None:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
 
-def build(out: Path, gen_c: Path, serial: int = 1, functions: int = 1, extents: bool = False) -> None:
+def build(
+    out: Path, gen_c: Path, serial: int = 1, functions: int = 1, extents: bool = False, programs: bool = True
+) -> None:
     """Compile, link, and write the image as one 32-bit word a line."""
     many = functions > 1
     ram = (MANY_RAM_BYTES if many else RAM_BYTES) + (EXTENTS_RAM_BYTES if extents else 0)
+    ram += PROGRAMS_RAM_BYTES if many and programs else 0
     places = {"RAM_BYTES": str(ram), "RINGS_BYTES": "5K" if many else "0", "STACK_BYTES": "2K" if many else "4K"}
     sources = [HERE / "start.S", *(f for layer in LAYERS for f in sorted((HERE / layer).glob("*.c")))]
     with tempfile.TemporaryDirectory() as folder:
@@ -67,6 +71,7 @@ def build(out: Path, gen_c: Path, serial: int = 1, functions: int = 1, extents: 
                 f"-DSERIAL={serial}",
                 f"-DFUNCTIONS={functions}",
                 f"-DEXTENTS={int(extents)}",
+                f"-DPROGRAMS={int(programs)}",
                 *include,
                 "-T",
                 str(script),
@@ -95,5 +100,6 @@ if __name__ == "__main__":
     parser.add_argument("--serial", type=lambda s: int(s, 0), default=1)
     parser.add_argument("--functions", type=int, default=1, help="memory for so many")
     parser.add_argument("--extents", action="store_true", help="namespaces are on SSDs: db_vcsd")
+    parser.add_argument("--no-programs", action="store_true", help="without near-storage commands: db_ssd")
     args = parser.parse_args()
-    build(args.out, args.gen_c, args.serial, args.functions, args.extents)
+    build(args.out, args.gen_c, args.serial, args.functions, args.extents, not args.no_programs)

@@ -6,6 +6,9 @@
 #ifndef FUNCTIONS
 #define FUNCTIONS 1  // NVMe controllers that there is memory for: build.py --functions
 #endif
+#ifndef PROGRAMS
+#define PROGRAMS 1  // 0: without programs of near-storage commands: build.py --no-programs
+#endif
 #ifndef EXTENTS
 #define EXTENTS 0  // 1: namespaces are on SSDs, granule by granule (db_vcsd): build.py --extents
 #endif

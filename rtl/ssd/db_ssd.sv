@@ -29,7 +29,7 @@ module db_ssd
   parameter bit SGL          = 1'b0,       ///< takes SGLs
   parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer a function: log2 of bytes, 12..30; 0: none
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
-  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 102400 : 98304,
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
 ) (
 `include "db_ssd_ports.svh"

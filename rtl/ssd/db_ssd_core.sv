@@ -36,7 +36,7 @@ module db_ssd_core
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter bit SGL          = 1'b0,       ///< takes SGLs
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
-  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 102400 : 98304,
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer of a function: log2 of its bytes; 0: none
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers

@@ -17,9 +17,10 @@ from doorbell.errors import UserError
 MOST_FUNCTIONS = 17
 
 
-def firmware(functions: int = 1, extents: bool = False) -> Path:
+def firmware(functions: int = 1, extents: bool = False, programs: bool = True) -> Path:
     """The admin processor's program as 32-bit hexadecimal words for $readmemh, with memory for so many functions:
-    one, or as many as there can be. extents: namespaces are on SSDs (db_vcsd).
+    one, or as many as there can be. extents: namespaces are on SSDs (db_vcsd). programs: of near-storage commands; with
+    one function there is always room for them.
 
     DOORBELL_FIRMWARE names another image, to see what changes with it.
     """
@@ -28,6 +29,7 @@ def firmware(functions: int = 1, extents: bool = False) -> Path:
             raise UserError(f"DOORBELL_FIRMWARE={own}: there is no such file")
         return Path(own).absolute()
     functions = MOST_FUNCTIONS if functions > 1 else 1
+    programs |= functions == 1
     folder = paths.ROOT / "fw"
     sources = [f for f in folder.rglob("*") if f.suffix in (".c", ".S", ".h", ".ld", ".py")]
     sources += (paths.ROOT / "facts" / "c").glob("*.h")
@@ -36,12 +38,13 @@ def firmware(functions: int = 1, extents: bool = False) -> Path:
     headers = regs() / "c"
     used = {name for file in sources for name in re.findall(r'#include "(\w+\.h)"', file.read_text())}
     included = [h for h in headers.glob("*.h") if h.name in used]
-    key = (functions, extents, hash_files(sources), hash_files(included, headers), version("ziglang"))
+    key = (functions, extents, programs, hash_files(sources), hash_files(included, headers), version("ziglang"))
 
     def make(out: Path) -> None:
         env = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(paths.cache() / "zig")}
         command = [sys.executable, str(folder / "build.py"), str(out / "fw.hex"), str(headers)]
         command += ["--functions", str(functions), *(["--extents"] if extents else [])]
+        command += [] if programs else ["--no-programs"]
         tool(command, "building the firmware", env=env)
 
     made = cached("fw", key, make, "building the firmware") / "fw.hex"

@@ -18,12 +18,14 @@ from doorbell.errors import UserError
 from doorbell.release import core, files, sbom
 
 IMAGES = {
-    "fw.hex": (1, False),
-    "fw-functions.hex": (17, False),
-    "fw-extents.hex": (1, True),
-    "fw-functions-extents.hex": (17, True),
+    "fw.hex": (1, False, True),
+    "fw-functions.hex": (17, False, False),
+    "fw-functions-operators.hex": (17, False, True),
+    "fw-extents.hex": (1, True, True),
+    "fw-functions-extents.hex": (17, True, True),
 }
-"""Images of the firmware: for how many functions, and whether namespaces are on SSDs (db_vcsd)."""
+"""Images of the firmware: for how many functions, whether namespaces are on SSDs (db_vcsd), and whether there is room
+for programs of near-storage commands (not in db_ssd)."""
 PAGES = ("README.md", "CHANGELOG.md", "LICENSE")
 DOCS = (".md", ".svg", ".png")
 
@@ -38,8 +40,8 @@ def contents() -> dict[str, bytes]:
         made[f"{top}.core"] = core.core(top, __version__, of).encode()
     for bench in core.SMOKE.values():
         made[bench] = (paths.ROOT / "python" / "doorbell" / "release" / Path(bench).name).read_bytes()
-    for name, (functions, extents) in IMAGES.items():
-        made[f"firmware/{name}"] = firmware(functions, extents).read_bytes()
+    for name, options in IMAGES.items():
+        made[f"firmware/{name}"] = firmware(*options).read_bytes()
     docs = [f for f in (paths.ROOT / "docs").rglob("*") if f.suffix in DOCS]
     for page in (*(paths.ROOT / page for page in PAGES), *docs):
         made[page.relative_to(paths.ROOT).as_posix()] = page.read_bytes()

@@ -117,12 +117,13 @@ module db_ssd_ahead
     .raddr(come[CMD_W-1:0]), .rdata(beside));
 
   // ---- one that has come goes when no other passes, nor its message to operators
-  logic              tap_q;
+  logic              tap_q, packet_q;  // packet: a packet to the media will come, of a command or a piece of one
   tap_cmd_t          tap_cmd_q;
   logic [SLOT_W-1:0] tap_slot_q;
-  assign go = ready_q && !stop && !pass && !s_tap_begin && !tap_q && m_cmd_ready[!cmd.desc.read_engine];
+  assign go = ready_q && !stop && !pass && !s_tap_begin && !tap_q && !packet_q && m_cmd_ready[!cmd.desc.read_engine];
   always_ff @(posedge clk) begin
     tap_q      <= s_tap_begin && !waits(s_tap_cmd.ctx.desc) && !rst;
+    packet_q   <= s_tap_cmd.write && !waits(s_tap_cmd.ctx.desc) && !rst;
     tap_cmd_q  <= s_tap_cmd;
     tap_slot_q <= s_tap_begin_slot;
     look_q   <= look && !rst;
@@ -139,7 +140,7 @@ module db_ssd_ahead
   always_comb begin
     m_tap_cmd       = tap_cmd_q;
     m_tap_cmd.read  = 1'b0;                // of what waits, later
-    m_tap_cmd.write = tap_cmd_q.write && tap_q;
+    m_tap_cmd.write = packet_q;
     if (go) m_tap_cmd = '{
       read: cmd.desc.to_host, write: cmd.desc.from_host, lba4k: cmd.lba4k,
       ctx: '{desc: cmd.desc, fn: cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid, slba: beside.slba,

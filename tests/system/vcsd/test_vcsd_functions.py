@@ -5,6 +5,7 @@ its own data, with PRPs and with SGLs."""
 from __future__ import annotations
 
 import random
+import struct
 
 import pytest
 from cards import PARAMS
@@ -15,6 +16,7 @@ from doorbell.device.opening import check_clean, open_sim
 from doorbell.nvme.constants import NvmOpc
 
 pytestmark = [pytest.mark.rtl, pytest.mark.nightly]  # a simulator of their own
+DSM_AD = 1 << 2
 SIZES = (1, 8, 9, 16, 64, 256)  # blocks: within a page, over pages, a chunk
 
 
@@ -42,5 +44,20 @@ def test_each_function_has_its_own_data(functions: int) -> None:
             member.drive.wait()
         for drive, at, data in wrote:
             assert drive.read(at, len(data) // 512) == data
+    # Dataset Management of all counts of ranges: with more than four it goes in pieces.
+    for member in members:
+        drive = member.drive
+        drive.sgl = False
+        for ranges in (1, 4, 5, 8, 13, 16):
+            drive.write(0, b"\xa5" * 512 * 16 * 40)
+            buffer = drive.buffer(16 * ranges)
+            buffer.write(b"".join(struct.pack("<IIQ", 0, 37, 40 * i + 1) for i in range(ranges)))
+            command = drive.submit(1, NvmOpc.DSM, buffer=buffer, nbytes=16 * ranges, cdw10=ranges - 1, cdw11=DSM_AD)
+            drive.wait([command])
+            command.check()
+            gone = {40 * i + 1 + n for i in range(ranges) for n in range(37)}
+            want = b"".join(bytes(512) if n in gone else b"\xa5" * 512 for n in range(16 * 40))
+            assert drive.read(0, 16 * 40) == want, ranges
+            buffer.free()
     check_clean(sim)
     sim.close()
