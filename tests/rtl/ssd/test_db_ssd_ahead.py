@@ -19,7 +19,7 @@ from structs import enum, layout
 
 SLOTS = 16
 CMD, TAP, AHEAD = (layout("db_ssd_pkg", n) for n in ("cmd_t", "tap_cmd_t", "ahead_t"))
-COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
+COMPLETION, PIECE = (layout("db_ssd_pkg", n) for n in ("slot_completion_t", "piece_t"))
 KIND = enum("db_ssd_pkg", "ahead_kind_e")
 WRITE_FAULT, SIZE_LIMIT = 0x280, 0x183
 MOST = 16  # ranges, as Identify's DMRL says
@@ -263,6 +263,26 @@ async def latencies(dut: Any) -> None:
         await b.step(0, come=False)
         n += 1
     assert n - 1 == 3
+
+
+@cocotb.test()
+async def each_piece_has_its_packet(dut: Any) -> None:
+    """Operators are told once that a Dataset Management in pieces begins, and of each piece that a packet comes."""
+    b = Bench(dut, 4)
+    await b.start()
+    for later in (0, 1):
+        dut.s_cmd_valid.value = 2
+        dut.s_cmd.value = CMD.pack(desc=DESC["dsm"], slot=3, bytes=80)
+        dut.s_piece.value = PIECE.pack(later=later, more=1 - later)
+        dut.s_tap_cmd.value = TAP.pack(write=1, ctx={"desc": DESC["dsm"]})
+        dut.s_tap_begin.value = 1 - later
+        await FallingEdge(dut.clk)
+        for name in ("s_cmd_valid", "s_piece", "s_tap_cmd", "s_tap_begin"):
+            getattr(dut, name).value = 0
+        assert TAP.unpack(int(dut.m_tap_cmd.value))["write"] == 1, later
+        assert int(dut.m_tap_begin.value) == 1 - later
+        await FallingEdge(dut.clk)
+        assert TAP.unpack(int(dut.m_tap_cmd.value))["write"] == 0
 
 
 def test_db_ssd_ahead() -> None:
