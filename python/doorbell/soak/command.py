@@ -26,7 +26,7 @@ LAST = 50_000  # steps before a failure that are worth shrinking
 def main(
     top: str = typer.Option("", help=f"One of {', '.join(SHAPES)}. [all, one after the other]"),
     functions: int = typer.Option(
-        1, min=1, help=f"So many functions of db_ssd or db_csd at work at once, the PF and its VFs, at most {MAX_FN}."
+        1, min=1, help=f"So many functions at work at once, the PF and its VFs, at most {MAX_FN}."
     ),
     minutes: float = typer.Option(0, min=0, help="Go on for so long, in real time; 0: as long as --commands says."),
     commands: int = typer.Option(0, min=0, help=f"I/O commands a top. [{DEFAULT_COMMANDS:,}; with --minutes no limit]"),
@@ -52,7 +52,7 @@ def main(
         top = top or "db_ssd"
     for name in [top] if top else []:
         shape_of(name)
-    functions_of(top, functions, "--functions")
+    functions_of(functions, "--functions")
     number = random.randrange(1 << 31) if seed < 0 else seed
     most = commands or (0 if minutes else DEFAULT_COMMANDS)
     results = []

@@ -131,16 +131,20 @@ class Member(Player):
 class Crowd:
     """A run of several functions, as a Player is of one."""
 
+    pf_machine: type[PfMachine] = PfMachine
+    vf_machine: type[VfMachine] = VfMachine
+    member: type[Member] = Member
+
     def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int, functions: int) -> None:
         self.timeouts = 0
         self.steps = 0
         self.members: list[Member] = []
         with judged():
-            self.pf = PfMachine(top, folder / f"{top}.img", options, seed, functions)
-            self.members.append(Member(self, self.pf, 0))
+            self.pf = self.pf_machine(top, folder / f"{top}.img", options, seed, functions)
+            self.members.append(self.member(self, self.pf, 0))
             for fn in range(1, functions):
-                machine = VfMachine(self.pf, fn, seed, self.enable_vfs)
-                self.members.append(Member(self, machine, fn))
+                machine = self.vf_machine(self.pf, fn, seed, self.enable_vfs)
+                self.members.append(self.member(self, machine, fn))
             self.pf.enable_vfs(functions - 1)
             for member in self.members:
                 member.do_online({})

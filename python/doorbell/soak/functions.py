@@ -23,6 +23,7 @@ from doorbell.nvme.constants import (
     Reg,
 )
 from doorbell.nvme.memory import HostMemory
+from doorbell.soak.card import PARAMS as CARD_PARAMS
 from doorbell.soak.generate import Shape
 from doorbell.soak.generate_crowd import VF_QUEUES, crowd_shape
 from doorbell.soak.judge import Failure
@@ -35,8 +36,7 @@ STEP = 1 << 36  # between their memories
 PATIENCE_US = 100_000  # simulated at full cost, as some function is always at work
 ENABLE_CYCLES = 250_000  # between two changes of VF Enable, a ms; SR-IOV wants a second
 SHARERS = (0, 1)  # have the last function's namespace too
-PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1}}
-"""Of a top, beside NUM_NS and SGL: those of its tests too."""
+PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1}, "db_vcsd": CARD_PARAMS}
 MANY = 9  # functions for which the default NUM_QP is enough
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from doorbell.soak.card_functions import CardCrowd
 from doorbell.soak.card_player import CardPlayer
 from doorbell.soak.crowd import Crowd
 from doorbell.soak.generate import Generator
@@ -82,7 +83,7 @@ def play(
 
 def player_of(top: str, folder: Path, options: dict[str, Any], seed: int, functions: int = 1) -> Player | Crowd:
     if functions > 1:
-        return Crowd(top, folder, options, seed, functions)
+        return (CardCrowd if shape_of(top).ssds else Crowd)(top, folder, options, seed, functions)
     kind = CardPlayer if shape_of(top).ssds else Player
     return kind(top, folder, options, seed)
 

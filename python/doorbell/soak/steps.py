@@ -29,8 +29,6 @@ FAULTS = ("ur", "ca", "poison", "drop", "late", "double")
 SSD_FAULTS = ("late", "status", "lost", "hang", "vanish", "damage", "double", "phase", "cid", "copy", "astray")
 SSD_OPS = ("read", "write", "zeroes", "flush")  # what an SSD of db_vcsd is asked for
 
-WITH_FUNCTIONS = ("db_ssd", "db_csd")  # tops of which several can be at work
-
 KINDS = (*RESETS, *VF_RESETS[-2:])
 
 # Fields and their defaults; a tuple: one of its words, the first by default.
@@ -136,15 +134,13 @@ def load(file: Path) -> Script:
     if not isinstance(top, str) or not isinstance(seed, int) or not isinstance(options, dict):
         raise UserError(f"{file}: 'top' is a name, 'seed' a number, 'options' pairs of names and values")
     steps = [checked(s, f"{file}: step {i + 1}") for i, s in enumerate(data["steps"])]
-    return Script(top, seed, steps, options, functions=functions_of(top, data.get("functions", 1), str(file)))
+    return Script(top, seed, steps, options, functions=functions_of(data.get("functions", 1), str(file)))
 
 
-def functions_of(top: str, functions: Any, where: str) -> int:
-    """`functions` if a soak of `top` may have so many."""
+def functions_of(functions: Any, where: str) -> int:
+    """`functions` if a soak may have so many."""
     if isinstance(functions, bool) or not isinstance(functions, int) or not 1 <= functions <= MAX_FN:
         raise UserError(f"{where}: functions is a number from 1 to {MAX_FN}")
-    if functions > 1 and top not in WITH_FUNCTIONS:
-        raise UserError(f"{where}: a soak of several functions is one of {', '.join(WITH_FUNCTIONS)}, not of {top}")
     return functions
 
 

@@ -77,6 +77,14 @@ def test_soak_of_16000(seed: int) -> None:
     assert len({d for d in did if d.startswith(("reset", "cut"))}) >= 6, did
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_soak_of_functions(seed: int) -> None:
+    """The PF and a VF; the simulator of test_vcsd_functions.py."""
+    outcome = play("db_vcsd", seed, random_steps("db_vcsd", seed, 2), {}, functions=2, commands=1000)
+    assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
+
+
 LONG = ("hang", "vanish")  # the card waits long before it gives up
 
 
