@@ -73,7 +73,7 @@ static bool with_slot(const struct request* r, uint32_t nsid) {
 }
 
 /// CDW10: slot, and what its key is for as in KEY_CTL. Data: K1, K2 of 32 bytes each, IV of 16.
-SMALL uint32_t key_load(struct request* r) {
+uint32_t key_load(struct request* r) {
     const uint32_t flags = KEY_256 | KEY_CTR | KEY_XTS;
     uint32_t dw10 = r->cmd.dw[10], slot = key_slot_of(r->drive, r->fn, dw10 & 0xffu);
     uint32_t key[KEY_WORDS];
@@ -136,7 +136,7 @@ static uint32_t check_owner(const struct request* r, uint32_t op, uint32_t slot)
 }
 
 /// CDW10: operator in bits 3:0, key slot in 13:8; bit 31: as feature C0h says. CDW12 to 15: its parameters.
-SMALL uint32_t bind_operator(struct request* r) {
+uint32_t bind_operator(struct request* r) {
     uint32_t dw10 = r->cmd.dw[10], op = dw10 & 15u, slot = key_slot_of(r->drive, r->fn, dw10 >> 8 & 63u);
     bool own = !(dw10 >> 31);
     if ((dw10 & 0x7fffc0f0u) || r->cmd.dw[11] ||
@@ -161,7 +161,7 @@ SMALL uint32_t bind_operator(struct request* r) {
 
 // ---------------------------------------------------------------- log pages
 /// What there is, which slots hold keys, what each namespace does; to a VF, its slots and its namespaces.
-SMALL uint32_t operators_page(struct request* r) {
+uint32_t operators_page(struct request* r) {
     const struct hw_config* hw = &r->drive->hw;
     const struct operators* o = &r->drive->operators;
     uint8_t* page = page_of(r);
@@ -186,7 +186,7 @@ SMALL uint32_t operators_page(struct request* r) {
 }
 
 /// Results of the function's commands, newest first.
-SMALL uint32_t results_page(struct request* r) {
+uint32_t results_page(struct request* r) {
     const struct found* f = &r->drive->operators.found[FUNCTIONS > 1 ? r->fn->hw.place : 0];
     uint8_t *page = page_of(r), *at = page + 64;
     operators_collect(r->drive);
