@@ -45,14 +45,16 @@ static const char* skip(const char* text) {
 
 static bool value_of(const struct type* type, const char* text, uint64_t* value) {
     char* rest;
+    const char* digits = text + (*text == '-');
+    int base = digits[0] == '0' && (digits[1] | 32) == 'x' ? 16 : 10;  // 010 is ten
     unsigned unused = 64 - 8 * type->bytes;
     errno = 0;
     if (type->has_sign) {
-        int64_t v = strtoll(text, &rest, 0);
+        int64_t v = strtoll(text, &rest, base);
         *value = (uint64_t)v;
         if (v > INT64_MAX >> unused || v < INT64_MIN >> unused) return false;
     } else {
-        *value = strtoull(text, &rest, 0);
+        *value = strtoull(text, &rest, base);
         if (*text == '-' || *value > UINT64_MAX >> unused) return false;
     }
     return rest != text && !*skip(rest) && !errno;
