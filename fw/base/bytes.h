@@ -7,9 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Of a function that runs seldom, and that nobody waits for: its size counts.
-#define SMALL __attribute__((minsize))
-
 void* memset(void* to, int value, size_t n);
 
 void put16(uint8_t* at, uint32_t v);

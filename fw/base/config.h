@@ -6,6 +6,9 @@
 #ifndef FUNCTIONS
 #define FUNCTIONS 1  // NVMe controllers that there is memory for: build.py --functions
 #endif
+/// Of a function that runs seldom, and that nobody waits for: its size counts.
+#define SMALL __attribute__((minsize))
+
 #ifndef PROGRAMS
 #define PROGRAMS 1  // 0: without programs of near-storage commands: build.py --no-programs
 #endif

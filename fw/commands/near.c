@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/near.h"
 
-#include "base/bytes.h"
+#include "base/config.h"
 #include "hw/near.h"
 
 enum { HEAD_BYTES = 16, BYTES_MOST = 1024, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5 };

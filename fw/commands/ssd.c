@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/ssd.h"
 
-#include "base/bytes.h"
+#include "base/config.h"
 #include "hw/ssds.h"
 
 // CDW10: 3:0 what, 10:8 the SSD. Of a hand-over also 15:12 log2 of a block's bytes, 20:16 log2 of the bytes of the largest

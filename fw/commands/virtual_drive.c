@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/virtual_drive.h"
 
-#include "base/bytes.h"
+#include "base/config.h"
 #include "commands/draining.h"
 
 // CDW10: 3:0 what, 10:8 the first SSD, 13:12 log2 of how many, 15 whatever is free. CDW11: 0 blocks of 4096 bytes, 1 may be

@@ -123,6 +123,17 @@ def test_a_drive_that_lies_or_fails(tmp_path: Path, lie: dict[str, object]) -> N
     assert done.err.startswith(b"dbfilter: f: ")
 
 
+def test_numbers_are_decimal_or_hexadecimal(tmp_path: Path) -> None:
+    drive = FakeDrive(tmp_path)
+    drive.write("f", bytes(range(256)))
+    for text, value in (("010", 10), ("0x10", 16), ("0X1f", 31), ("0", 0), ("00200", 200)):
+        done = drive.run("dbfilter", "--record", "1", "--where", f"u8@0=={text}", "--drive", "f")
+        assert done.out == bytes([value]), text
+    between = ["--where", "i8@0>=-0x7f", "--where", "i8@0<-010"]
+    done = drive.run("dbfilter", "-c", "--record", "1", *between, "--drive", "f")
+    assert done.out == b"117\n"
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [
