@@ -15,7 +15,7 @@
 // Latency: 1 cycle (2 for a completion of at most 8 dwords). Throughput: a full beat every cycle. Outputs are registers.
 `include "db_pcie_types.svh"
 module db_pcie_cc_straddle
-  import db_pcie_pkg::*;
+  import db_pcie_pkg::*, db_pcie_straddle_pkg::*;
 #(
   localparam type cc_t = `DB_PCIE_CC_T(512)
 ) (

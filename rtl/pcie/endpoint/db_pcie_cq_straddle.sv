@@ -12,7 +12,7 @@
 // request without. Outputs are registers.
 `include "db_pcie_types.svh"
 module db_pcie_cq_straddle
-  import db_pcie_pkg::*;
+  import db_pcie_pkg::*, db_pcie_straddle_pkg::*;
 #(
   parameter int DEPTH = 8,  ///< beats of FIFO, a power of two, at least 2
   localparam type cq_t = `DB_PCIE_CQ_T(512)

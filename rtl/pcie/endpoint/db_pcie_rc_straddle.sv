@@ -13,7 +13,7 @@
 // one for a completion without. So tready falls (FIFO full) only behind runs of completions of a few dwords.
 `include "db_pcie_types.svh"
 module db_pcie_rc_straddle
-  import db_pcie_pkg::*;
+  import db_pcie_pkg::*, db_pcie_straddle_pkg::*;
 #(
   parameter int DEPTH = 8,  ///< beats of FIFO, a power of two, at least 2
   localparam type rc_t = `DB_PCIE_RC_T(512)

@@ -16,7 +16,7 @@
 // Latency: 1 cycle (2 for a packet of at most 8 dwords). Throughput: a full beat every cycle. Outputs are registers.
 `include "db_pcie_types.svh"
 module db_pcie_rq_straddle
-  import db_pcie_pkg::*;
+  import db_pcie_pkg::*, db_pcie_straddle_pkg::*;
 #(
   parameter bit PEERS = 1'b0,  ///< packets with tags from 128 on are others': their writes are not reported
   localparam type rq_t = `DB_PCIE_RQ_T(512)

@@ -13,6 +13,7 @@ import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from doorbell.compute.near import Aggregate, ColumnType
+from near_packets import Packet, reset, rows_of
 from near_words import words
 from rtl_bench import WIDTHS, rounds
 from streams import Sink, Source, start
@@ -23,8 +24,6 @@ PACKET_CYCLES = 15
 """Of a packet with fewer rows than that."""
 LARGEST = 1 << 20
 """Bytes of a packet."""
-Packet = tuple[bytes, int]
-"""Its data and phase."""
 
 
 class Bench:
@@ -58,13 +57,7 @@ class Bench:
                 self._words = []
 
     def queue(self, packets: Iterable[Packet]) -> None:
-        step = self.step_bytes
-        for data, phase in packets:
-            for at in range(0, len(data), step):
-                piece = data[at : at + step]
-                noise = self.rng.randbytes(step - len(piece))
-                row = int.from_bytes(piece + noise, "little")
-                self.rows.queue.append((row, int(at == 0), int(at + step >= len(data)), len(piece), phase))
+        self.rows.queue.extend(rows_of(packets, self.step_bytes, self.rng))
 
     async def run(self, program: Aggregate, packets: list[Packet]) -> None:
         """Load the program, with the first row right behind it, and compare what the packets come to."""
@@ -231,11 +224,7 @@ async def a_reset_forgets_packets(dut: Any) -> None:
         b.queue([(rng.randbytes(4 * b.step_bytes + 3), 0), (rng.randbytes(20 * b.step_bytes), 0)])
         for _ in range(cycles):
             await b.step()
-        dut.s_row_valid.value = 0
-        dut.rst.value = 1
-        await RisingEdge(dut.clk)
-        await RisingEdge(dut.clk)
-        dut.rst.value = 0
+        await reset(dut)
         b = Bench(dut, rng)
         await b.run(Aggregate(ColumnType.I32, 7, 3), [(rng.randbytes(100), 1), (rng.randbytes(333), 2)])
 

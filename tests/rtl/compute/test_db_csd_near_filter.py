@@ -14,14 +14,13 @@ import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from doorbell.compute.near import Aggregate, ColumnType, Filter, Predicate
 from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison
+from near_packets import Packet, reset, rows_of
 from near_words import filter_words, random_filter
 from rtl_bench import WIDTHS, rounds
 from streams import Sink, Source, start
 from structs import layout
 
 PARAM, ROW = (layout("db_csd_near_pkg", n) for n in ("near_param_t", "near_row_t"))
-Packet = tuple[bytes, int]
-"""Its data and phase."""
 ALWAYS = Predicate(ColumnType.U8, 0, NearComparison.NOT_LESS, 0)
 NEVER = Predicate(ColumnType.U8, 0, NearComparison.LESS, 0)
 
@@ -58,12 +57,7 @@ class Bench:
             self._part = []
 
     def queue(self, packets: Iterable[Packet]) -> None:
-        step = self.step_bytes
-        for data, phase in packets:
-            for at in range(0, len(data), step):
-                piece = data[at : at + step]
-                row = int.from_bytes(piece + self.rng.randbytes(step - len(piece)), "little")
-                self.rows.queue.append((row, int(at == 0), int(at + step >= len(data)), len(piece), phase))
+        self.rows.queue.extend(rows_of(packets, self.step_bytes, self.rng))
 
     async def run(self, program: Filter, packets: list[Packet]) -> None:
         """Load the program, with the first row right behind it, and compare what passes."""
@@ -215,11 +209,7 @@ async def a_reset_forgets_packets(dut: Any) -> None:
         b.queue([(rng.randbytes(4 * b.step_bytes + 3), 0), (rng.randbytes(60 * b.step_bytes), 0)])
         for _ in range(cycles):
             await b.step()
-        dut.s_row_valid.value = 0
-        dut.rst.value = 1
-        await RisingEdge(dut.clk)
-        await RisingEdge(dut.clk)
-        dut.rst.value = 0
+        await reset(dut)
         b = Bench(dut, rng)
         program = alone(random_filter(rng))
         await b.run(program, [random_packet(rng, b.step_bytes, program.record) for _ in range(3)])

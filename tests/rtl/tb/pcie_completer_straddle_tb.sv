@@ -2,7 +2,7 @@
 // db_pcie_cq_straddle and db_pcie_cc_straddle with the flat streams that models of the hard block want.
 `include "db_pcie_types.svh"
 module pcie_completer_straddle_tb
-  import db_pcie_pkg::*;
+  import db_pcie_pkg::*, db_pcie_straddle_pkg::*;
 (
   input  logic         clk,
   input  logic         rst,
