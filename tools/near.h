@@ -137,12 +137,16 @@ struct near_part {
 };
 
 // What a tool wants of each part of a file, in the drive's words: a program, and results as the page has them.
+struct near_options;
 struct near_job {
     const uint8_t* program;
     uint32_t program_bytes;
     const char* cpu_why;   // why no drive could do it, or NULL
     uint32_t record;       // PHASE is the offset in a record of so many bytes; 0: none
     uint32_t result_room;  // bytes of the result buffer to begin with, a multiple of 64
+    // Instead of near_scan, for what has no parts that stand alone: soft and take are not used, and a file that does not
+    // lie on the drive as a whole comes to the CPU. As near_scan, but all or nothing is the drive's.
+    int (*scan)(struct near_file*, const struct near_job*, const struct near_options*, char* note, char* why);
     // What the drive would say of these data, on the CPU: bytes of the result. The buffer has room for the largest.
     uint32_t (*soft)(void* context, const uint8_t* data, uint32_t bytes, uint32_t phase, uint8_t* result);
     // A result, in the order of the file. 0: go on. 1: enough. -errno. -EPROTO: makes no sense.
@@ -159,6 +163,10 @@ struct near_options {
     int jobs;          // commands in flight
 };
 
+// One command of a part: p->place and p->bytes. room: bytes of `result`, a multiple of 64; NEAR_PAGE aligned. *bytes: of
+// the result. 0, an NVMe status, or -errno.
+int near_command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
+                 uint32_t* bytes);
 // All parts of a file: 0, 1 (enough), or -errno; -ECANCELED with a reason. *note: why a part came to the CPU.
 int near_scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note, char* why);
 // A path from its beginning to its end. 0, or 2 where an error was said.

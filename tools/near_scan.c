@@ -64,11 +64,32 @@ static int on_cpu(struct scan* k, struct slot* s) {
     return e;
 }
 
+int near_command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
+                 uint32_t* bytes) {
+    uint64_t slba = p->place / d->block_bytes;
+    struct nvme_passthru_cmd c = {
+        .opcode = NEAR_OPC,
+        .nsid = d->nsid,
+        .addr = (uint64_t)(uintptr_t)result,
+        .data_len = room,
+        .cdw10 = (uint32_t)slba,
+        .cdw11 = (uint32_t)(slba >> 32),
+        .cdw12 = (p->bytes + d->block_bytes - 1) / d->block_bytes - 1,
+        .cdw13 = p->bytes,
+        .cdw14 = room,
+        .cdw15 = (uint32_t)d->program | phase << 16,
+        .timeout_ms = NEAR_TIMEOUT_MS,
+    };
+    int status = d->ops->io(d, &c);
+    while (near_ending()) pause();
+    *bytes = c.result;
+    return status;
+}
+
 // 0, an NVMe status, or -errno.
 static int command(struct scan* k, struct slot* s) {
     struct near_device* d = k->file->device;
-    uint32_t blocks = (s->part.bytes + d->block_bytes - 1) / d->block_bytes;
-    uint32_t most = blocks * d->block_bytes;  // so much is always enough
+    uint32_t most = (s->part.bytes + d->block_bytes - 1) / d->block_bytes * d->block_bytes;  // always enough
     int status = 0;
     for (int i = 0; i < TRIES; i++) {
         pthread_mutex_lock(&k->lock);
@@ -76,26 +97,11 @@ static int command(struct scan* k, struct slot* s) {
         pthread_mutex_unlock(&k->lock);
         if (room > most) room = most;
         if ((status = room_for(s, room))) return status;
-        uint64_t slba = s->part.place / d->block_bytes;
-        struct nvme_passthru_cmd c = {
-            .opcode = NEAR_OPC,
-            .nsid = d->nsid,
-            .addr = (uint64_t)(uintptr_t)s->result,
-            .data_len = room,
-            .cdw10 = (uint32_t)slba,
-            .cdw11 = (uint32_t)(slba >> 32),
-            .cdw12 = blocks - 1,
-            .cdw13 = s->part.bytes,
-            .cdw14 = room,
-            .cdw15 = (uint32_t)d->program | phase_of(k, &s->part) << 16,
-            .timeout_ms = NEAR_TIMEOUT_MS,
-        };
-        status = d->ops->io(d, &c);
-        s->bytes = c.result;
-        if (status == 0) return c.result <= room ? 0 : -EPROTO;
-        if ((status & NEAR_SC_MASK) != NEAR_SC_TOO_LARGE || c.result <= room || c.result > most) break;
+        status = near_command(d, &s->part, phase_of(k, &s->part), s->result, room, &s->bytes);
+        if (status == 0) return s->bytes <= room ? 0 : -EPROTO;
+        if ((status & NEAR_SC_MASK) != NEAR_SC_TOO_LARGE || s->bytes <= room || s->bytes > most) break;
         // A larger buffer, for the commands behind this one too.
-        uint32_t larger = (c.result + 63) / 64 * 64;
+        uint32_t larger = (s->bytes + 63) / 64 * 64;
         pthread_mutex_lock(&k->lock);
         if (larger > k->result_room) k->result_room = larger;
         pthread_mutex_unlock(&k->lock);
@@ -107,7 +113,6 @@ static void process(struct scan* k, struct slot* s, bool drive_off) {
     s->error = 0;
     if (s->part.on_drive && !drive_off) {
         int status = command(k, s);
-        while (near_ending()) pause();
         if (!status) return;
         pthread_mutex_lock(&k->lock);
         near_status_text(status, k->note);
@@ -235,6 +240,15 @@ static int error(const struct near_options* o, const char* path, int e) {
     return 2;
 }
 
+static bool lies_whole(const struct near_file* f, char* why) {
+    for (size_t i = 0; i < f->count; i++)
+        if (!f->extents[i].on_drive) {
+            snprintf(why, NEAR_WHY, "a part of it lies on no drive: a hole, or never written");
+            return false;
+        }
+    return true;
+}
+
 int near_run(const char* path, const struct near_job* job, const struct near_options* o) {
     struct near_file f;
     char why[NEAR_WHY] = "", note[NEAR_WHY] = "", text[NEAR_WHY + 64];
@@ -248,7 +262,8 @@ int near_run(const char* path, const struct near_job* job, const struct near_opt
     } else {
         if (f.memory) snprintf(why, sizeof why, "the kernel makes it when it is read");
         else if (job->cpu_why) snprintf(why, sizeof why, "%s", job->cpu_why);
-        else if (!near_on_drive(&f, why)) near_load(f.device, job->program, job->program_bytes, why);
+        else if (!near_on_drive(&f, why) && (!job->scan || lies_whole(&f, why)))
+            near_load(f.device, job->program, job->program_bytes, why);
         if (*why) {
             snprintf(text, sizeof text, "%s: %s", o->drive ? "not by the drive" : "on the CPU", why);
             near_say(o, path, text);
@@ -258,10 +273,10 @@ int near_run(const char* path, const struct near_job* job, const struct near_opt
         }
     }
     job->begin(job->context, &f);
-    e = near_scan(&f, job, o, note, why);
+    e = (job->scan ? job->scan : near_scan)(&f, job, o, note, why);
     if (e >= 0) e = job->end(job->context, &f);
     if (*note && !o->drive) {
-        snprintf(text, sizeof text, "partly on the CPU: %s", note);
+        snprintf(text, sizeof text, "%son the CPU: %s", job->scan ? "" : "partly ", note);
         near_say(o, path, text);
     }
     if (e == -ECANCELED) {

@@ -39,6 +39,13 @@ enum {
     NEAR_GREP = 1,
     NEAR_AGGREGATE = 2,
     NEAR_FILTER = 3,
+    NEAR_HASH = 4,
+};
+
+// What a Hash makes of data.
+enum {
+    NEAR_SHA256 = 0,
+    NEAR_CRC32C = 1,
 };
 
 // What a predicate of a Filter asks of a value: how it is to its number.

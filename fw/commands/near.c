@@ -112,6 +112,12 @@ SMALL static uint32_t filter(const uint32_t* head, uint32_t bytes) {
     return word;
 }
 
+SMALL static uint32_t hash(const uint32_t* head) {
+    if (head[1] > NEAR_CRC32C || head[2] || head[3]) return 0;
+    hw_near_word(head[1]);
+    return NEAR_HASH | HW_NEAR_WORDS(1);
+}
+
 // ---------------------------------------------------------------- the command
 /// CDW10: number. CDW11: bytes; 0: it is forgotten, as it is when what comes is no program.
 SMALL uint32_t load_program(struct request* r) {
@@ -129,6 +135,7 @@ SMALL uint32_t load_program(struct request* r) {
     if (bytes >= HEAD_BYTES && head[0] == NEAR_GREP) first = grep(head, bytes);
     if (bytes >= HEAD_BYTES && head[0] == NEAR_AGGREGATE) first = aggregate(head);
     if (bytes >= HEAD_BYTES && (head[0] & 0xffu) == NEAR_FILTER) first = filter(head, bytes);
+    if (bytes >= HEAD_BYTES && head[0] == NEAR_HASH) first = hash(head);
     if (!first || !(hw_near_operators() >> (first & 15u) & 1u)) return ST_INVALID_FIELD;
     hw_near_first(place, which, first);
     return ST_SUCCESS;

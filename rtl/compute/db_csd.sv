@@ -27,6 +27,8 @@ module db_csd
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands (docs/csd/near-storage.md)
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
+  parameter int NEAR_HASHES  = 8,          ///< ... cores of SHA-256 of a Hash, 1..16
+  parameter int HASH_BYTES   = 16384,      ///< ... buffer of each: a power of two, at least 16 rows
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 102400 : 98304,
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
@@ -42,6 +44,7 @@ module db_csd
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
     .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES), .NEAR(NEAR), .NEAR_CELLS(NEAR_CELLS),
+    .NEAR_HASHES(NEAR_HASHES), .HASH_BYTES(HASH_BYTES),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (.*, .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0), .m_ahead_valid(), .m_ahead_ready(1'b0),
     .m_ahead(), .m_ahead_rst(), .s_come_valid(1'b0), .s_come_slot('0), .s_ask_slot('0), .m_aborted(),

@@ -40,6 +40,8 @@ module db_csd_core
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
+  parameter int NEAR_HASHES  = 8,          ///< ... cores of SHA-256 of a Hash, 1..16
+  parameter int HASH_BYTES   = 16384,      ///< ... buffer of each: a power of two, at least 16 rows
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -113,7 +115,8 @@ module db_csd_core
   assign {out_valid[1], row_ready[1], out_data[1], out_info[1]} =
          {row_valid[1], out_ready[1], row_data[1], row_info[1]};
   if (NEAR) begin : g_near
-    db_csd_near #(.DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .CELLS(NEAR_CELLS)) i_near (
+    db_csd_near #(.DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .CELLS(NEAR_CELLS),
+      .HASHES(NEAR_HASHES), .HASH_BYTES(HASH_BYTES)) i_near (
       .clk, .rst(tap_rst), .busy(near_busy), .s_ext(m_ext), .m_ext_rdata(near_rdata),
       .s_packet_valid(packet_valid), .s_packet(packet),
       .s_row_valid(row_valid[0]), .s_row_ready(row_ready[0]), .s_row_data(row_data[0]), .s_row_info(row_info[0]),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operator that reduces: CRC-32C (Castagnoli, RFC 3720) of all data of a command. The data pass unchanged.
 //
-// A row's share is a sum over its bits (a matrix found at elaboration), made in a cycle of its own, so that only 32
-// bits are fed back. The stream waits when results are not taken; none is lost.
+// The stream waits when results are not taken; none is lost.
 // Latency: data 1 cycle; result 3 cycles after the command's last row came in. Throughput: one row a cycle.
 module db_csd_crc32c
   import db_csd_pkg::*;
@@ -30,18 +29,7 @@ module db_csd_crc32c
   if (DATA_W < 32 || !FORMAT_PRESERVING) begin : g_bad
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d), FORMAT_PRESERVING 1", DATA_W);
   end
-  localparam logic [31:0] POLY = 32'h82f6_3b78;  // least significant bit first
   localparam int RESULTS = 8;                    // results that wait
-
-  // Which of `bits` bits after an all-zero CRC reach bit k of the next.
-  function automatic logic [DATA_W-1:0] mask(input int k);
-    logic [31:0] crc;
-    crc = POLY;
-    for (int i = DATA_W - 1; i >= 0; i--) begin
-      mask[i] = crc[k];
-      crc     = (crc >> 1) ^ (crc[0] ? POLY : 32'd0);
-    end
-  endfunction
 
   row_ctx_t row;
   logic  room_q, take, skid_ready;
@@ -54,25 +42,18 @@ module db_csd_crc32c
     .m_valid(m_axis_tvalid), .m_ready(m_axis_tready), .m_data({m_axis_tuser, m_axis_tlast, m_axis_tdata})
   );
 
-  // ---- a row's share, then the CRC
-  logic                 valid_q, first_q, last_q, done_q;
+  // ---- the CRC
+  logic                 valid_q, last_q, done_q;
   logic [CSD_TAG_W-1:0] tag_q, done_tag_q;
-  logic [31:0]          share, share_q, old, crc, crc_q;
-  assign old = first_q ? '1 : crc_q;
-  for (genvar k = 0; k < 32; k++) begin : g_bit
-    localparam logic [DATA_W-1:0] MASK = mask(k);
-    assign share[k] = ^(s_axis_tdata & MASK);
-    assign crc[k]   = share_q[k] ^ ^(old & MASK[31:0]);
-  end
+  logic [31:0]          crc;
+  db_crc32c #(.DATA_W(DATA_W)) i_crc (
+    .clk, .s_valid(take), .s_first(row.cmd_first), .s_data(s_axis_tdata), .crc);
   always_ff @(posedge clk) begin
     valid_q    <= take && !rst;
-    first_q    <= row.cmd_first;
     last_q     <= s_axis_tlast;
     tag_q      <= row.cmd.tag;
-    share_q    <= share;
     done_q     <= valid_q && last_q && !rst;
     done_tag_q <= tag_q;
-    if (valid_q) crc_q <= crc;
   end
 
   logic                     res_ready;
@@ -80,7 +61,7 @@ module db_csd_crc32c
   logic [31:0]              found;
   db_fifo #(.WIDTH(CSD_TAG_W + 32), .DEPTH(RESULTS)) i_res (
     .clk, .rst, .level,
-    .s_valid(done_q), .s_ready(res_ready), .s_data({done_tag_q, ~crc_q}),
+    .s_valid(done_q), .s_ready(res_ready), .s_data({done_tag_q, ~crc}),
     .m_valid(m_res_valid), .m_ready(m_res_ready), .m_data({m_res.tag, found})
   );
   assign m_res.digest = 256'(found);

@@ -34,6 +34,8 @@ module db_vcsd
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands (docs/csd/near-storage.md)
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
+  parameter int NEAR_HASHES  = 8,          ///< ... cores of SHA-256 of a Hash, 1..16
+  parameter int HASH_BYTES   = 16384,      ///< ... buffer of each: a power of two, at least 16 rows
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 73728 : NUM_CMDS > 128 ? 110592 : 106496,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
@@ -98,6 +100,7 @@ module db_vcsd
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
     .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES), .NEAR(NEAR), .NEAR_CELLS(NEAR_CELLS),
+    .NEAR_HASHES(NEAR_HASHES), .HASH_BYTES(HASH_BYTES),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX), .PEERS(1'b1), .BURST_BYTES(4096), .AHEAD(1'b1)
   ) i_core (
     .*, .s_cq_valid(core_cq_valid), .s_cq_ready(core_cq_ready), .s_cq(core_cq), .m_cc_valid(core_cc_valid),

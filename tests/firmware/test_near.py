@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FW = ROOT / "fw"
 LOAD, GET_LOG = 0xD5, 0x02
 OK, DATA_ERROR, BAD_OPCODE, BAD_FIELD, BAD_OFFSET = 0, 0x04, 0x4001, 0x4002, 0x4013
-GREP, AGGREGATE, FILTER = 1, 2, 3
-OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER
+GREP, AGGREGATE, FILTER, HASH = 1, 2, 3, 4
+OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER | 1 << HASH
 FOLD, WHERE, WITHOUT = 1, 2, 4
 NUMBERS, MOST_WORDS = 4, 256
 
@@ -316,6 +316,12 @@ def test_numbers_of_a_filter(fw: Firmware) -> None:
             assert fw.program(0, 0) == (filter_words(program) if status == OK else [])
 
 
+def test_hash(fw: Firmware) -> None:
+    for digest in (0, 1):
+        assert fw.load(1, bytes([HASH, 0, 0, 0, digest]) + bytes(11), place=fw.functions - 1) == OK
+        assert fw.program(fw.functions - 1, 1) == [HASH | 1 << 8, digest]
+
+
 LESS_THAN_5 = Predicate(ColumnType.U32, 4, NearComparison.LESS, 5)
 SOME_FILTER = Filter(8, (LESS_THAN_5, LESS_THAN_5), behind=Aggregate(ColumnType.U16, 8, 2)).program()
 
@@ -325,6 +331,7 @@ def without(data: bytes, at: int, value: int) -> bytes:
 
 
 TWO = grep([b"Needle", b"x" * 17])
+SOME_HASH = bytes([HASH]) + bytes(15)
 WRONG = {
     "operator 0": without(SOME, 0, 0),
     "operator 3": without(SOME, 0, 3),
@@ -391,6 +398,9 @@ WRONG = {
     "a filter behind": without(SOME_FILTER, 48, FILTER),
     "a grep behind": without(SOME_FILTER, 48, GREP),
     "type 8 behind": without(SOME_FILTER, 52, 8),
+    "digest 2": without(SOME_HASH, 4, 2),
+    **{f"byte {at} of a hash": without(SOME_HASH, at, 1) for at in (1, 3, 5, 8, 12, 15)},
+    "a short hash": SOME_HASH[:15],
 }
 
 

@@ -15,7 +15,7 @@ pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: E402
 
 NUM_NS = 6
-PARAMS = {"NUM_NS": NUM_NS, "NEAR": 1, "SGL": 1}
+PARAMS = {"NUM_NS": NUM_NS, "NEAR": 1, "NEAR_HASHES": 2, "SGL": 1}
 NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4"}
 """What db_csd is tested with where no width matters: half the AES to build and to simulate. A soak has the same."""
 

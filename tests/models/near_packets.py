@@ -13,13 +13,18 @@ Packet = tuple[bytes, int]
 """Its data and phase."""
 
 
-def rows_of(packets: Iterable[Packet], step: int, rng: random.Random) -> Iterator[tuple[int, int, int, int, int]]:
-    """Rows of `step` bytes, as the fields of a near_row_t behind their data; what is behind a packet's end is noise."""
+def rows_of(
+    packets: Iterable[Packet], step: int, rng: random.Random, owner: int = 0
+) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """Rows of `step` bytes, as the fields of a near_row_t behind their data; what is behind a packet's end is noise.
+
+    owner: place of the function, and number of its program in bits 1:0.
+    """
     for data, phase in packets:
         for at in range(0, len(data), step):
             piece = data[at : at + step]
             row = int.from_bytes(piece + rng.randbytes(step - len(piece)), "little")
-            yield row, int(at == 0), int(at + step >= len(data)), len(piece), phase
+            yield row, int(at == 0), int(at + step >= len(data)), len(piece), phase, owner
 
 
 async def reset(dut: Any) -> None:

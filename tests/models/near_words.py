@@ -7,8 +7,8 @@ import random
 import string
 import struct
 
-from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Filter, Grep, Predicate, Program
-from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearOperator
+from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Filter, Grep, Hash, Predicate, Program
+from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearDigest, NearOperator
 
 
 def words(program: Program | None, cells: int) -> list[int]:
@@ -17,6 +17,8 @@ def words(program: Program | None, cells: int) -> list[int]:
         return [NearOperator.NONE]
     if isinstance(program, Aggregate):
         return [NearOperator.AGGREGATE | 3 << 8, program.type, program.record, program.column]
+    if isinstance(program, Hash):
+        return [NearOperator.HASH | 1 << 8, program.digest]
     if isinstance(program, Filter):
         return filter_words(program)
     flags = program.fold_case | program.where << 1 | program.without << 2
@@ -85,6 +87,8 @@ def random_filter(rng: random.Random, record: int = 0) -> Filter:
 
 def random_program(rng: random.Random, *, cells: int = 8) -> Program:
     """Of any operator; a Grep's strings are short, of few letters, so that random text has them."""
+    if rng.random() < 0.1:
+        return Hash(NearDigest.CRC32C)
     if rng.random() < 0.3:
         return random_filter(rng)
     if rng.random() < 0.4:

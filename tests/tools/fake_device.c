@@ -16,6 +16,8 @@
 // DBNEAR_TOUCH     file whose times the first command changes
 // DBNEAR_SLOW      milliseconds of a command
 // DBNEAR_LIE       1: results make no sense
+// DBNEAR_TAKE      bytes of a message that a command of Hash takes at most; 0: none
+// DBNEAR_REFUSE    N: each Nth command of Hash takes none; the digest is there with the Nth question
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "digest.h"
 #include "near.h"
 
 enum { INVALID_FIELD = 0x4002, INVALID_OPCODE = 0x4001 };
@@ -134,7 +137,7 @@ static bool passes(const uint8_t* p, const uint8_t* record) {
         for (uint32_t k = 0; k < 8; k++) number += (__int128)c[8 + k] << 8 * k;
         if (c[0] >= 4 && record[column + size - 1] >= 128) v -= (__int128)1 << 8 * size;
         if (c[0] >= 4 && c[15] >= 128) number -= (__int128)1 << 64;
-        const bool is[] = {v == number, v != number, v < number, v <= number, v > number, v >= number};
+        const bool is[] = {v == number, v != number, v<number, v <= number, v> number, v >= number};
         if (c[2]) {
             any = any || all;
             all = true;
@@ -160,6 +163,51 @@ static void filter(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32
     }
 }
 
+// What commands brought of a message, and what it came to.
+static struct message {
+    struct sha256 sum;
+    bool open, ended;
+    uint8_t digest[SHA256_BYTES];
+    uint64_t asked;
+} messages[NEAR_PROGRAMS][4];
+static uint64_t hashes;
+
+static void hash(const uint8_t* p, struct message* of, const uint8_t* data, uint32_t bytes, uint32_t phase,
+                 struct result* r) {
+    struct message* m = of + (phase >> 4 & 3);
+    uint64_t every = setting("DBNEAR_REFUSE", 0), most = setting("DBNEAR_TAKE", 16384);
+    memset(r->bytes, 0, 64);
+    if (p[4]) {
+        put(r, bytes);
+        put(r, 3);
+        r->count = 32;
+        put(r, crc32c(data, bytes));
+        r->count = 64;
+        return;
+    }
+    uint32_t skip = (phase >> 6) * 64, left = bytes > skip ? bytes - skip : 0,
+             taken = left < most ? left : (uint32_t)most;
+    bool refused = every && ++hashes % every == 0, asks = phase & 4;
+    if (!(phase & 2) || taken < left) taken -= taken % 64;
+    if (refused || asks) taken = 0;
+    if ((phase & 1) && !asks) {
+        *m = (struct message){.open = taken != 0};
+        sha256_begin(&m->sum);
+    }
+    if (m->open && !m->ended && taken) {
+        sha256_more(&m->sum, data + skip, taken);
+        m->ended = (phase & 2) && taken == left;
+    }
+    if (asks) m->asked++;
+    bool there = m->open && m->ended && asks && m->asked >= every;
+    put(r, m->open ? m->sum.bytes : 0);
+    put(r, (uint64_t)(there + 2 * (m->open && m->ended)));
+    struct sha256 sum = m->sum;
+    sha256_end(&sum, m->digest);
+    if (there) memcpy(r->bytes + 32, m->digest, SHA256_BYTES);
+    r->count = 64;
+}
+
 // ---- commands
 
 static bool legal_filter(const uint8_t* p, uint32_t bytes) {
@@ -183,6 +231,7 @@ static bool legal(const uint8_t* p, uint32_t bytes) {
         return p[4] < 8 && record && column + (1u << (p[4] & 3)) <= record;
     }
     if (p[0] == 3) return legal_filter(p, bytes);
+    if (p[0] == 4) return p[4] < 2;
     if (p[0] != 1 || p[4] > 7 || p[6] < 1 || p[6] > 8) return false;
     for (int i = 0; i < p[6]; i++) {
         if (p[8 + i] < 1 || p[8 + i] > 64) return false;
@@ -201,6 +250,7 @@ static int admin(struct near_device* d, struct nvme_passthru_cmd* c) {
     if (c->cdw10 >= NEAR_PROGRAMS || c->cdw11 > NEAR_PROGRAM_BYTES || c->data_len != c->cdw11) return INVALID_FIELD;
     uint8_t* p = programs[c->cdw10];
     memset(p, 0, NEAR_PROGRAM_BYTES);
+    memset(messages[c->cdw10], 0, sizeof messages[0]);
     if (!c->cdw11) return 0;
     memcpy(p, (const void*)(uintptr_t)c->addr, c->cdw11);
     if (legal(p, c->cdw11)) return 0;
@@ -236,13 +286,14 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
     if (!length || length > bytes || room % 64 || room < 64 || room > bytes || (c->cdw15 & 0xfffc) || !p[0])
         return INVALID_FIELD;
     if (bytes > 4096u << setting("DBNEAR_MDTS", 8) || room > setting("DBNEAR_TRANSFER", 1 << 20)) return INVALID_FIELD;
-    if (p[0] != 1 && c->cdw15 >> 16 >= (p[8] | (uint32_t)p[9] << 8)) return INVALID_FIELD;
+    if ((p[0] == 2 || p[0] == 3) && c->cdw15 >> 16 >= (p[8] | (uint32_t)p[9] << 8)) return INVALID_FIELD;
     uint8_t* data = malloc(bytes);
     struct result r = {malloc(bytes + 1024), 0};
     if (!data || !r.bytes) abort();
     status = pread(d->fd, data, bytes, (off_t)(slba * lba)) == (ssize_t)bytes ? 0 : 0x4080;  // LBA Out of Range
     if (!status) {
         if (p[0] == 1) grep(p, data, length, &r);
+        else if (p[0] == 4) hash(p, messages[c->cdw15 & 3], data, length, c->cdw15 >> 16, &r);
         else if (p[0] == 3 && p[1]) {
             struct result records = {malloc(bytes), 0};
             if (!records.bytes) abort();

@@ -12,7 +12,14 @@ from doorbell.bench.ssds import SsdSetup
 from doorbell.units import size_name
 
 OF_BARE, OF_ONE, OF_LIMIT = 97.0, 98.0, 97.0
-SHORT_PARAMS: dict[str, int | str] = {"NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000, "NEAR": 1}
+SHORT_PARAMS: dict[str, int | str] = {
+    "NUM_NS": 4,
+    "SHA_CORES": 0,
+    "MS_CYCLES": 5000,
+    "SSD_TIMEOUT": 100_000,
+    "NEAR": 1,
+    "NEAR_HASHES": 2,
+}
 SHORT = CardSetup(SsdSetup(2, "db_ssd", read_us=OURS_US, write_us=OURS_US), "gen3x8", 128, 1, SHORT_PARAMS)
 """Of the tests: the simulator of tests/system/vcsd, and an SSD that is soon done."""
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of near-storage commands and what they come to, as docs/csd/near-storage.md has it.
 
-`Grep`, `Aggregate` and `Filter` make the bytes of Load Program, and say what a command's result is: the model that the
-hardware is held against.
+`Grep`, `Aggregate`, `Filter` and `Hash` make the bytes of Load Program, and say what a command's result is: the model
+that the hardware is held against.
 
     near.load(drive, 0, near.Grep((b"error",)).program())
     command, result = near.run(drive, 0, slba=0, blocks=8)
@@ -14,11 +14,11 @@ import operator
 import re
 import struct
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.vendor import NearComparison, NearOperator, VendorIoOpc, VendorOpc
+from doorbell.nvme.vendor import NearComparison, NearDigest, NearOperator, VendorIoOpc, VendorOpc
 
 PROGRAMS = 4
 """Of a function."""
@@ -171,7 +171,70 @@ class Filter:
         return self.behind.result(found) if self.behind else found
 
 
-Program = Grep | Aggregate | Filter
+class HashStep(IntFlag):
+    """What a command does to a message, in its PHASE; the message's number stands above."""
+
+    BEGIN = 1
+    END = 2
+    ASK = 4
+
+
+MESSAGES = 4
+"""Of a program of Hash."""
+BLOCK_BYTES = 64
+"""Data of a message are taken in blocks of so many bytes, but for its last ones."""
+
+
+def message_phase(steps: HashStep, message: int = 0, skip: int = 0) -> int:
+    """skip: blocks of 64 bytes before the data of the message, at most 1023."""
+    return steps | message << 4 | skip << 6
+
+
+def crc32c(data: bytes) -> int:
+    """A bit at a time, as RFC 3720 has it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Hashed:
+    """Result of a Hash: bytes of the message that were taken, whether it has ended, its digest if that is there."""
+
+    taken: int
+    ended: bool
+    digest: bytes | None
+
+    @classmethod
+    def of(cls, result: bytes) -> Hashed:
+        taken, flags = struct.unpack_from("<QQ", result)
+        return cls(taken, bool(flags & 2), result[32:64] if flags & 1 else None)
+
+    def result(self) -> bytes:
+        flags = (self.digest is not None) | self.ended << 1
+        return struct.pack("<QQ16x32s", self.taken, flags, self.digest or b"")
+
+
+@dataclass(frozen=True)
+class Hash:
+    """Digest of data: SHA-256 of messages, which commands bring a part of each, or CRC-32C of a command's data."""
+
+    digest: NearDigest = NearDigest.SHA256
+
+    def program(self) -> bytes:
+        return struct.pack("<B3xB11x", NearOperator.HASH, self.digest)
+
+    def result(self, data: bytes, phase: int = 0) -> bytes:
+        """Of CRC-32C. What SHA-256 comes to depends on the commands before, and on time: `digest` has it all."""
+        assert self.digest == NearDigest.CRC32C
+        del phase
+        return Hashed(len(data), True, crc32c(data).to_bytes(32, "little")).result()
+
+
+Program = Grep | Aggregate | Filter | Hash
 
 
 def load_try(drive: Driver, number: int, program: bytes) -> Command:
@@ -222,3 +285,28 @@ def run(drive: Driver, number: int, slba: int, blocks: int, **options: int) -> t
         return command, command.buffer.read()
     finally:
         command.buffer.free()
+
+
+def digest(
+    drive: Driver, number: int, slba: int, length: int, *, message: int = 0, most: int = 8192, qid: int = 1
+) -> bytes:
+    """SHA-256 of `length` bytes from block `slba` on, by the function's program `number`; most: bytes of a command.
+
+    What was not taken comes again, from its block on; when all was, the digest is asked for.
+    """
+    found = Hashed(0, False, None)
+    while found.digest is None:
+        block, skip = divmod(found.taken, drive.block_size)
+        part = min(most, length - found.taken)
+        step = HashStep.ASK if found.ended else HashStep(0)
+        step |= HashStep.END if found.taken + part == length else HashStep(0)
+        step |= HashStep(0) if found.taken else HashStep.BEGIN
+        phase = message_phase(step, message, skip // BLOCK_BYTES)
+        size = max(1, skip + part)
+        first = slba if found.ended else slba + block
+        command, got = run(
+            drive, number, first, -(-size // drive.block_size), length=size, room=64, phase=phase, qid=qid
+        )
+        command.check()
+        found = Hashed.of(got)
+    return found.digest

@@ -48,6 +48,14 @@ class NearOperator(IntEnum):
     GREP = 1
     AGGREGATE = 2
     FILTER = 3
+    HASH = 4
+
+
+class NearDigest(IntEnum):
+    """What a Hash makes of data."""
+
+    SHA256 = 0
+    CRC32C = 1
 
 
 class NearComparison(IntEnum):

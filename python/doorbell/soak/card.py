@@ -30,6 +30,7 @@ from doorbell.soak.steps import TIMINGS
 
 PARAMS = {
     "DATA_W": 128, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000, "NEAR": 1,
+    "NEAR_HASHES": 2,
 }  # fmt: skip
 """Of the top: those of its tests too."""
 SSD_BYTES = 4 << 20  # of each SSD, at least

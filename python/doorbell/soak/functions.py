@@ -36,7 +36,7 @@ STEP = 1 << 36  # between their memories
 PATIENCE_US = 100_000  # simulated at full cost, as some function is always at work
 ENABLE_CYCLES = 250_000  # between two changes of VF Enable, a ms; SR-IOV wants a second
 SHARERS = (0, 1)  # have the last function's namespace too
-PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1}, "db_vcsd": CARD_PARAMS}
+PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2}, "db_vcsd": CARD_PARAMS}
 MANY = 9  # functions for which the default NUM_QP is enough
 
 

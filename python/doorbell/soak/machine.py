@@ -26,7 +26,7 @@ SHAPES = {
     "db_csd": Shape(spaces=6, keys=True, manage=True, near=True),
     "db_vcsd": Shape(spaces=4, keys=True, manage=True, ssds=2, near=True),
 }
-PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "SGL": 1}}
+PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2, "SGL": 1}}
 """Of a top, beside NUM_NS: those of its tests too."""
 PATIENCE_US = 2_000_000  # longer than any command of these may take
 

@@ -19,13 +19,14 @@ from doorbell.compute.near import (
     ColumnType,
     Filter,
     Grep,
+    Hash,
     Predicate,
     Program,
 )
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Mismatch, allowed_statuses
-from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, VendorStatus
+from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearDigest, VendorStatus
 
 TOO_LARGE = 0x100 | VendorStatus.RESULT_TOO_LARGE
 ENDED_WELL = (Status.SUCCESS, TOO_LARGE)
@@ -76,6 +77,8 @@ def _filter(rng: random.Random) -> Filter:
 def program_of(number: int) -> Program:
     """Of any operator; most strings are short, of few letters, so that text has them."""
     rng = random.Random(number)
+    if rng.random() < 0.1:
+        return Hash(NearDigest.CRC32C)
     if rng.random() < 0.3:
         return _filter(rng)
     if rng.random() < 0.4:
@@ -176,7 +179,7 @@ class Look:
         if command.status not in ENDED_WELL or values is None or prod(map(len, values)) > MOST_RESULTS:
             return False
         programs = [p for p in dict.fromkeys(self.programs) if p is not None]
-        if any(not isinstance(p, Grep) and self.phase >= p.record for p in programs):
+        if any(isinstance(p, Aggregate | Filter) and self.phase >= p.record for p in programs):
             return False  # its values are others
         wanted = b""
         for blocks in product(*values):

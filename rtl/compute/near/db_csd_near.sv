@@ -6,7 +6,8 @@
 //                 '-- a near-storage command's -> db_csd_near_grep ------> db_csd_near_gather -> db_csd_near_pack --^
 //                                              |> db_csd_near_aggregate -^                       ^
 //                                              |       ^                                         |
-//                                              '> db_csd_near_filter ----------------------------'
+//                                              |> db_csd_near_filter ------------------------------'
+//                                              '> db_csd_near_hash ----> (words)
 //   firmware -> db_csd_near_programs -- words --^
 //
 // Commands with the same program follow each other without a gap; another program is loaded when no packet is
@@ -19,11 +20,13 @@ module db_csd_near
   parameter int DATA_W   = 256,  ///< bits: 128, 256, 512
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
-  parameter int CELLS    = 8     ///< pieces of strings of a Grep, 1..32
+  parameter int CELLS    = 8,    ///< pieces of strings of a Grep, 1..32
+  parameter int HASHES   = 8,    ///< cores of SHA-256 of a Hash, 1..16
+  parameter int HASH_BYTES = 16384  ///< buffer of each: a power of two, at least 16 rows
 ) (
   input  logic              clk,
   input  logic              rst,
-  output logic              busy,           ///< a packet is to come, or its rows are inside
+  output logic              busy,           ///< a packet is to come, or its rows are inside, or a message is hashed
   input  ext_bus_t          s_ext,          ///< of the firmware
   output logic [31:0]       m_ext_rdata,
   input  logic              s_packet_valid, ///< pulse: the next packet of s_row
@@ -63,8 +66,11 @@ module db_csd_near
   logic        ask, loaded;
   logic [NEAR_OPERATORS:1] first_op, last_op, param_valid;
   near_param_t param;
+  logic        written;
+  near_owner_t written_owner;
   db_csd_near_programs #(.NUM_FN(NUM_FN), .CELLS(CELLS)) i_programs (
-    .clk, .rst, .s_ext, .m_ext_rdata, .ask, .ask_place(packet.place), .ask_number(packet.args.number), .loaded,
+    .clk, .rst, .s_ext, .m_ext_rdata, .m_written(written), .m_written_owner(written_owner), .ask,
+    .ask_place(packet.place), .ask_number(packet.args.number), .loaded,
     .first(first_op), .last(last_op), .m_param_valid(param_valid), .m_param(param));
 
   // ---- a near-storage command's rows, as far as they are to be looked at
@@ -77,7 +83,8 @@ module db_csd_near
   assign last   = left_q[NEAR_BYTES_W-1:ROW_LOG] == '0 || left_q == NEAR_BYTES_W'(ROW_BYTES);
   assign gives  = begun_q && left_q != '0 && first_op != '0;
   assign near_row   = '{first: first_q, last: last, bytes: last ? left_q[6:0] : 7'(ROW_BYTES),
-                        phase: packet.args.phase};
+                        phase: packet.args.phase,
+                        owner: '{place: packet.place, number: packet.args.number}};
   assign near_ready = begun_q && (!gives || op_ready);
   always_ff @(posedge clk) begin
     if (begins) begin
@@ -99,18 +106,18 @@ module db_csd_near
     end
   end
 
-  // ---- operators: those with words, a Filter before an Aggregate or alone
-  localparam int GREP = int'(NEAR_GREP), AGGREGATE = int'(NEAR_AGGREGATE), FILTER = int'(NEAR_FILTER);
-  logic [NEAR_OPERATORS:1]     op_valid, ops_ready;           // by operator
-  logic [AGGREGATE:GREP]       word_valid, word_ready;
-  near_word_t [AGGREGATE:GREP] words;
-  near_word_t                  word;
-  logic                        behind, filtered_valid, filtered_ready, gathered_valid, gathered_ready, any_word,
-                               any_ready, found_valid, found_ready, pack_ready;
-  logic [DATA_W-1:0]           filtered_data, gathered_data, aggregate_data, found_data;
-  near_row_t                   filtered, gathered, aggregate_row, found;
+  // ---- operators: a Filter gives rows, to an Aggregate or as the result; the others give words
+  localparam int GREP = int'(NEAR_GREP), AGGREGATE = int'(NEAR_AGGREGATE), FILTER = int'(NEAR_FILTER),
+                 HASH = int'(NEAR_HASH);
+  logic       [NEAR_OPERATORS:1] op_valid, ops_ready, word_valid, word_ready;  // by operator
+  near_word_t [NEAR_OPERATORS:1] words;
+  near_word_t                    word;
+  logic                          hashes, behind, filtered_valid, filtered_ready, gathered_valid, gathered_ready,
+                                 words_ready, found_valid, found_ready, pack_ready;
+  logic [DATA_W-1:0]             filtered_data, gathered_data, aggregate_data, found_data;
+  near_row_t                     filtered, gathered, aggregate_row, found;
   assign behind = first_op[FILTER] && last_op[AGGREGATE];
-  for (genvar n = GREP; n <= FILTER; n++) begin : g_op
+  for (genvar n = 1; n <= NEAR_OPERATORS; n++) begin : g_op
     if (n == AGGREGATE) begin : g_aggregate
       assign op_valid[n] = behind ? filtered_valid : gives && row_valid && first_op[n];
     end else begin : g_other
@@ -132,15 +139,23 @@ module db_csd_near
     .clk, .rst, .s_param_valid(param_valid[FILTER]), .s_param(param), .s_row_valid(op_valid[FILTER]),
     .s_row_ready(ops_ready[FILTER]), .s_row_data(row_data), .s_row(near_row), .m_row_valid(filtered_valid),
     .m_row_ready(filtered_ready), .m_row_data(filtered_data), .m_row(filtered));
+  db_csd_near_hash #(.DATA_W(DATA_W), .NUM_FN(NUM_FN), .CORES(HASHES), .BYTES(HASH_BYTES)) i_hash (
+    .clk, .rst, .working(hashes), .s_forget(written), .s_forget_owner(written_owner),
+    .s_param_valid(param_valid[HASH]), .s_param(param), .s_row_valid(op_valid[HASH]), .s_row_ready(ops_ready[HASH]),
+    .s_row_data(row_data), .s_row(near_row), .m_word_valid(word_valid[HASH]), .m_word_ready(word_ready[HASH]),
+    .m_word(words[HASH]));
 
   // ---- the result's rows
-  assign any_word              = last_op[GREP] ? word_valid[GREP] : word_valid[AGGREGATE];
-  assign word                  = last_op[GREP] ? words[GREP] : words[AGGREGATE];
-  assign word_ready[GREP]      = any_ready && last_op[GREP];
-  assign word_ready[AGGREGATE] = any_ready && last_op[AGGREGATE];
+  assign word_valid[FILTER] = 1'b0;
+  assign words[FILTER]      = '0;
+  assign word_ready         = {NEAR_OPERATORS{words_ready}} & last_op;
+  always_comb begin
+    word = '0;
+    for (int n = 1; n <= NEAR_OPERATORS; n++) if (last_op[n]) word |= words[n];
+  end
   db_csd_near_gather #(.DATA_W(DATA_W), .WORD_W(128)) i_gather (
-    .clk, .rst, .s_valid(any_word), .s_ready(any_ready), .s_data(word.data), .s_bytes(7'd16), .s_last(word.last),
-    .m_valid(gathered_valid), .m_ready(gathered_ready), .m_data(gathered_data), .m_row(gathered));
+    .clk, .rst, .s_valid((word_valid & last_op) != '0), .s_ready(words_ready), .s_data(word.data), .s_bytes(7'd16),
+    .s_last(word.last), .m_valid(gathered_valid), .m_ready(gathered_ready), .m_data(gathered_data), .m_row(gathered));
   assign filtered_ready = behind ? ops_ready[AGGREGATE] : found_ready;
   assign gathered_ready = found_ready && !last_op[FILTER];
   db_skid #(.WIDTH($bits(near_row_t) + DATA_W)) i_found (
@@ -168,10 +183,10 @@ module db_csd_near
   assign out_data   = pack_valid ? pack_data : row_data;
   assign out_info   = pack_valid ? pack_info : row_info;
 
-  assign busy = packet_valid || row_valid || inside_q != '0 || m_row_valid;
+  assign busy = hashes || packet_valid || row_valid || inside_q != '0 || m_row_valid;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, packet_room};
+  assign unused_ok = &{1'b0, packet_room, word_ready[FILTER]};
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && s_packet_valid) assert (packet_room);
 `endif

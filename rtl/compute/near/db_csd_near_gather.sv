@@ -58,5 +58,5 @@ module db_csd_near_gather
     end
   end
   assign m_data = row_q;
-  assign m_row  = '{first: first_q, last: last_q, bytes: bytes_q, phase: '0};
+  assign m_row  = '{first: first_q, last: last_q, bytes: bytes_q, phase: '0, owner: '0};
 endmodule

@@ -7,6 +7,7 @@
 //   words       16 bytes of the result, byte k in bits 8k+7:8k; one has `last`, the last one of each packet. An operator
 //               that gives data gives rows instead, as db_csd_near_filter
 package db_csd_near_pkg;
+  import db_pcie_fn_pkg::*, db_ssd_near_pkg::*;
 
   // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
   // What a program of near-storage commands does: byte 0 of it.
@@ -14,11 +15,12 @@ package db_csd_near_pkg;
   localparam logic [3:0] NEAR_GREP = 4'd1;
   localparam logic [3:0] NEAR_AGGREGATE = 4'd2;
   localparam logic [3:0] NEAR_FILTER = 4'd3;
+  localparam logic [3:0] NEAR_HASH = 4'd4;
   localparam int NEAR_PREDICATES = 4;  // of a Filter, at most
   localparam int NEAR_RECORD_MOST = 1024;  // bytes of its record
   // ---- end of what is made
 
-  localparam int NEAR_OPERATORS  = 3;  // 1 to so many
+  localparam int NEAR_OPERATORS  = 4;  // 1 to so many
   localparam int NEAR_WORDS_LOG2 = 8;  // words of a program, as the hardware has it
 
   // A word of a program; word 0 says whose it is (db_csd_near_programs) and no operator gets it.
@@ -27,12 +29,19 @@ package db_csd_near_pkg;
     logic [31:0]                data;
   } near_param_t;
 
+  // Whose program it is that looks at a row, and which of its owner's.
+  typedef struct packed {
+    logic [PLACE_W-1:0]            place;
+    logic [NEAR_PROGRAMS_LOG2-1:0] number;
+  } near_owner_t;
+
   // Beside a row, of the media's data or of an operator's.
   typedef struct packed {
     logic        first;         // of the packet
     logic        last;
     logic [6:0]  bytes;         // valid bytes: the first so many; fewer than all only with last, 0 of nothing
     logic [15:0] phase;         // of the command, on each row of the media's: CDW15, bits 31:16; else 0
+    near_owner_t owner;         // likewise
   } near_row_t;
 
   // A word of a result.

@@ -19,6 +19,9 @@ module db_csd_near_programs
   /// The firmware's bus.
   input  ext_bus_t                      s_ext,
   output logic [31:0]                   m_ext_rdata,
+  /// Pulse: a program's word is written.
+  output logic                          m_written,
+  output near_owner_t                   m_written_owner,
   /// Which program is wanted, until `loaded`; only while no packet is in an operator.
   input  logic                          ask,
   input  logic [PLACE_W-1:0]            ask_place,
@@ -56,7 +59,8 @@ module db_csd_near_programs
     .s_cpuif_rd_ack(), .s_cpuif_rd_err(), .s_cpuif_rd_data(m_ext_rdata), .s_cpuif_wr_ack(), .s_cpuif_wr_err(), .hwif_in,
     .hwif_out);
   always_comb begin
-    hwif_in.CAPS.ops.next      = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER;
+    hwif_in.CAPS.ops.next      = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER
+                               | 16'd1 << NEAR_HASH;
     hwif_in.CAPS.cells.next    = 8'(CELLS);
     hwif_in.CAPS.programs.next = 8'd1 << NEAR_PROGRAMS_LOG2;
   end
@@ -65,12 +69,15 @@ module db_csd_near_programs
   if (NUM_FN > 1) begin : g_places
     assign put_key = {hwif_out.PROGRAM.place.value, hwif_out.PROGRAM.which.value};
     assign key     = {ask_place, ask_number};
+    assign m_written_owner = put_key;
   end else begin : g_one
     logic unused_ok;
     assign put_key   = hwif_out.PROGRAM.which.value;
     assign key       = ask_number;
+    assign m_written_owner = '{place: '0, number: put_key};
     assign unused_ok = &{1'b0, ask_place, hwif_out.PROGRAM.place.value};
   end
+  assign m_written = put;
   assign put = word_valid_q && (at_q >> WORDS_LOG2) == '0;
   always_ff @(posedge clk) begin
     at_valid_q   <= hwif_out.PROGRAM.word.swmod;

@@ -217,7 +217,7 @@ module db_csd_near_filter
   assign out_ready   = bitmap_q ? gather_ready : m_row_ready;
   assign m_row_valid = bitmap_q ? gathered_valid : out_valid;
   assign m_row_data  = bitmap_q ? gathered_data : out.data;
-  assign m_row       = bitmap_q ? gathered : '{first: first_q, last: out.last, bytes: out.bytes, phase: '0};
+  assign m_row       = bitmap_q ? gathered : '{first: first_q, last: out.last, bytes: out.bytes, phase: '0, owner: '0};
 
   logic unused_ok;
   assign unused_ok = &{1'b0, goes, is_signed, row_first, rows_room, marks_room, out_room};

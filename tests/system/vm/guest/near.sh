@@ -1,5 +1,5 @@
 #!/bin/bash
-# Run as root in the guest: dbgrep and dbsum on files of an ext4 on the drive say what grep, awk and the CPU say.
+# Run as root in the guest: the tools on files of an ext4 on the drive say what grep, awk, sha256sum and the CPU say.
 set -eu
 drive=/dev/nvme0n1
 nsid=$(</sys/block/nvme0n1/nsid)
@@ -46,6 +46,16 @@ want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '($4 >= 200 && $5 + 256 * $6 < 60
 [[ "$("${filter[@]}" -c --drive /mnt/numbers) $(($(stat -c %s /tmp/drive) / 12))" == "${want% *} ${want% *}" ]]
 [[ $(dbsum --drive --type u8 --column 7 "${filter[@]:1}" /mnt/numbers) == "count=${want% *} sum=${want#* } "* ]]
 echo "filter: fine"
+
+cd /mnt
+sha256sum text/* numbers >/tmp/want
+dbhash --drive text/* numbers >/tmp/got
+cmp /tmp/want /tmp/got
+dbhash --drive -a crc32c numbers >/tmp/drive
+dbhash --cpu -a crc32c numbers >/tmp/cpu
+cmp /tmp/drive /tmp/cpu
+echo "hash: fine"
+cd /mnt/text
 
 # By hand, as docs/csd/near-storage.md has it: lines with "error" in the first 64 KiB, whatever these are.
 printf '\1\0\0\0\0\n\1\0\5\0\0\0\0\0\0\0error' >/tmp/program
