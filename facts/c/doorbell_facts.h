@@ -40,6 +40,13 @@ enum {
     NEAR_AGGREGATE = 2,
     NEAR_FILTER = 3,
     NEAR_HASH = 4,
+    NEAR_CRYPT = 5,
+};
+
+// How a Crypt encrypts or decrypts.
+enum {
+    NEAR_XTS = 0,
+    NEAR_CTR = 1,
 };
 
 // What a Hash makes of data.

@@ -3,6 +3,8 @@
 
 #include "base/config.h"
 #include "hw/near.h"
+#include "hw/operators.h"
+#include "state/key_slots.h"
 
 enum { HEAD_BYTES = 16, BYTES_MOST = 1024, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5 };
 enum { FOLD = 1u << 0 };                    // flag of a Grep
@@ -11,8 +13,13 @@ enum { NOTHING = 1u << 8 };                 // behind a piece in its cell: no by
 enum { BITMAP = 1u << 16 };                 // of a Filter's first word; its predicates' alternatives stand above it
 enum { LESS = 1, EQUAL = 2, GREATER = 4, WANTED_SHIFT = 3 };  // what is true
 
+static void forget(uint32_t place, uint32_t which) {
+    hw_near_first(place, which, 0);
+    hw_bind_program(place, which, OP_PASS, 0);
+}
+
 void near_reset(const struct function* fn) {
-    for (uint32_t n = hw_near_programs(); n--;) hw_near_first(fn->hw.place, n, 0);
+    for (uint32_t n = hw_near_programs(); n--;) forget(fn->hw.place, n);
 }
 
 // ---------------------------------------------------------------- the words behind the first, and that; 0: it is no program
@@ -118,6 +125,28 @@ SMALL static uint32_t hash(const uint32_t* head) {
     return NEAR_HASH | HW_NEAR_WORDS(1);
 }
 
+// The first word of a program that is no Crypt.
+SMALL static uint32_t plain(const uint32_t* head, uint32_t bytes) {
+    if (bytes < HEAD_BYTES) return 0;
+    if (head[0] == NEAR_GREP) return grep(head, bytes);
+    if (head[0] == NEAR_AGGREGATE) return aggregate(head);
+    if ((head[0] & 0xffu) == NEAR_FILTER) return filter(head, bytes);
+    return head[0] == NEAR_HASH ? hash(head) : 0;
+}
+
+// What is behind a Crypt is all that the near-storage operators have of it; the rest is the data path's.
+SMALL static uint32_t decrypt(const struct request* r, const uint32_t* head, uint32_t bytes) {
+    uint32_t mode = head[1] & 0xffu, encrypts = head[1] >> 8 & 0xffu, number = head[1] >> 16;
+    uint32_t behind = head[0] >> 8, slot = key_slot_own(r->drive, r->fn, number), first = NEAR_CRYPT;
+    const uint32_t parameters[4] = {head[2], head[3], encrypts};
+    if (behind > 1 || mode > NEAR_CTR || encrypts > 1 || slot == SLOT_FEATURES || slot >= r->drive->hw.key_slots)
+        return 0;
+    if (behind && !(first = plain(head + 4, bytes - HEAD_BYTES))) return 0;
+    hw_operator_parameters(parameters);
+    hw_bind_program(r->fn->hw.place, r->cmd.dw[10], mode == NEAR_CTR ? OP_AES_CTR : OP_AES_XTS, slot);
+    return first;
+}
+
 // ---------------------------------------------------------------- the command
 /// CDW10: number. CDW11: bytes; 0: it is forgotten, as it is when what comes is no program.
 SMALL uint32_t load_program(struct request* r) {
@@ -130,12 +159,10 @@ SMALL uint32_t load_program(struct request* r) {
         uint32_t status = data_receive(r->drive->buffers, &r->cmd, head, whole, whole);
         if (status != ST_SUCCESS) return status;
     }
-    hw_near_first(place, which, 0);
+    forget(place, which);
     if (!bytes) return ST_SUCCESS;
-    if (bytes >= HEAD_BYTES && head[0] == NEAR_GREP) first = grep(head, bytes);
-    if (bytes >= HEAD_BYTES && head[0] == NEAR_AGGREGATE) first = aggregate(head);
-    if (bytes >= HEAD_BYTES && (head[0] & 0xffu) == NEAR_FILTER) first = filter(head, bytes);
-    if (bytes >= HEAD_BYTES && head[0] == NEAR_HASH) first = hash(head);
+    bool crypts = bytes >= HEAD_BYTES && (head[0] & 0xffu) == NEAR_CRYPT;
+    first = crypts ? decrypt(r, head, bytes) : plain(head, bytes);
     if (!first || !(hw_near_operators() >> (first & 15u) & 1u)) return ST_INVALID_FIELD;
     hw_near_first(place, which, first);
     return ST_SUCCESS;

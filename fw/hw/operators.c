@@ -40,6 +40,11 @@ void hw_bind(uint32_t nsid, uint32_t op, uint32_t slot) {
     CSD->BIND = (nsid - 1) | op << DB_CSD__BIND__OP_bp | slot << DB_CSD__BIND__SLOT_bp | DB_CSD__BIND__GO_bm;
 }
 
+void hw_bind_program(uint32_t place, uint32_t which, uint32_t op, uint32_t slot) {
+    CSD->BIND = place << 2 | which | op << DB_CSD__BIND__OP_bp | DB_CSD__BIND__OF_PROGRAM_bm |
+                slot << DB_CSD__BIND__SLOT_bp | DB_CSD__BIND__GO_bm;
+}
+
 // ---------------------------------------------------------------- results
 bool hw_reducing(void) { return CSD->KEY_STATUS & DB_CSD__KEY_STATUS__REDUCING_bm; }
 

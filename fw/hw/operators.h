@@ -33,6 +33,9 @@ uint32_t hw_key_slot(uint32_t slot);
 /// What the next binding's operator gets; the table of the hardware keeps it.
 void hw_operator_parameters(const uint32_t* four);
 void hw_bind(uint32_t nsid, uint32_t op, uint32_t slot);
+/// What a program of near-storage commands does before all else: OP_PASS, or AES; the first two parameters are added to the
+/// number of a block, the third is 1 to encrypt.
+void hw_bind_program(uint32_t place, uint32_t which, uint32_t op, uint32_t slot);
 
 /// The submission queue of its command: the hardware's number, until another is set.
 static inline uint32_t hw_result_queue(const struct hw_result* r) {

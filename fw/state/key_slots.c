@@ -32,6 +32,12 @@ uint32_t key_slot_shown(const struct drive* drive, const struct function* fn, ui
     return slot >= first && slot < first + of_a_vf(drive) ? slot - first + 1u : 0;
 }
 
+uint32_t key_slot_own(const struct drive* drive, const struct function* fn, uint32_t number) {
+    uint32_t slot = key_slot_of(drive, fn, number);
+    bool of_vf = FUNCTIONS > 1 && drive->hw.num_fn > 1 && !fn->hw.place && slot >= first_of(drive, 1);
+    return of_vf ? NO_KEY_SLOT : slot;
+}
+
 bool key_slot_serves(const struct drive* drive, uint32_t slot, uint32_t nsid) {
     if (FUNCTIONS == 1 || drive->hw.num_fn == 1 || slot < first_of(drive, 1)) return true;
     if (drive->namespaces.of[nsid].shared) return false;

@@ -22,6 +22,8 @@ uint32_t key_slots_known(const struct drive* drive, const struct function* fn);
 uint32_t key_slot_of(const struct drive* drive, const struct function* fn, uint32_t number);
 /// What a function calls a slot. 0: it is not its own.
 uint32_t key_slot_shown(const struct drive* drive, const struct function* fn, uint32_t slot);
+/// The slot that a function calls so, of its own: the PF's are those of no VF. NO_KEY_SLOT: it is none.
+uint32_t key_slot_own(const struct drive* drive, const struct function* fn, uint32_t number);
 /// A slot of a VF is for private namespaces that are its own, or nobody's yet; those of the PF are for all.
 bool key_slot_serves(const struct drive* drive, uint32_t slot, uint32_t nsid);
 

@@ -4,7 +4,7 @@
 // Operator, key slot and key size may change with every row. Rows of other operators pass unchanged, in order, with
 // the latency of CTR. One AES pipeline of 14 rounds serves both modes: what goes in is the counter or data ^ tweak,
 // what its result is added to is the data or the tweak. A read instance with XTS decrypts; with CTR as well it does
-// both. A row whose slot has no valid key (or whose mode is not built in) comes out as zeros with key_err set.
+// both, and encrypts too what a program says (of_program). A row whose slot has no valid key (or whose mode is not built in) comes out as zeros with key_err set.
 // ZERO_RULE: on read, 16 bytes of zeros are handed out as zeros (deallocated blocks, Write Zeroes).
 // Latency: 17 cycles + 2 with CTR + 1 with XTS + 14 with SPLIT; the first row of a block in XTS 17 cycles more (13
 // with a 128-bit key) if none waits before it. Later tweaks are made while rows wait, so this is paid once, not for
@@ -99,7 +99,8 @@ module db_csd_aes
   end
   always_ff @(posedge clk) begin
     if (q_valid && q_ready && wait_tweak) tweak_ok_q <= tweak_ok;
-    assert (rst || !q_valid || issue.cmd.dir == DIR || !(issue.cmd.op inside {OP_AES_CTR, OP_AES_XTS}));
+    assert (rst || !q_valid || issue.cmd.dir == DIR || issue.cmd.of_program ||
+            !(issue.cmd.op inside {OP_AES_CTR, OP_AES_XTS}));
   end
 
   // ---- the pipeline

@@ -34,6 +34,7 @@ module db_csd_aes_core
   typedef struct packed {
     logic              ctr;
     logic              xts;
+    logic              turns;  // encrypts, on the way to the host
     logic              err;
     logic              is_short;
     logic [SLOT_W-1:0] slot;
@@ -51,10 +52,11 @@ module db_csd_aes_core
     ctl          = '0;
     ctl.ctr      = CTR && row.cmd.op == OP_AES_CTR;
     ctl.xts      = XTS && row.cmd.op == OP_AES_XTS;
+    ctl.turns    = DEC && CTR && row.cmd.dir;
     ctl.err      = row.key_err;
     ctl.slot     = row.cmd.key_slot[SLOT_W-1:0];
     ctl.is_short = key_slots[ctl.slot].short_key;
-    for (int l = 0; l < LANES; l++) ctl.zero[l] = ZERO_RULE && !DIR && s_data[128*l+:128] == '0;
+    for (int l = 0; l < LANES; l++) ctl.zero[l] = ZERO_RULE && !DIR && !row.cmd.of_program && s_data[128*l+:128] == '0;
   end
   always_ff @(posedge clk) begin
     valid0_q <= s_valid && !rst;
@@ -111,7 +113,7 @@ module db_csd_aes_core
     always_ff @(posedge clk) begin
       iv0_q       <= iv;
       index0_q    <= lba_index | (72'(row.row) << LANE_LOG);
-      ns0_q       <= row.cmd.nsid[7:0] - 8'd1;
+      ns0_q       <= row.cmd.of_program ? 8'd0 : row.cmd.nsid[7:0] - 8'd1;
       ns1_q       <= ns0_q;
       valid1_q    <= valid0_q && !rst;
       pair1_q     <= {ctl0_q, data0_q, tweaks0_q};
@@ -146,8 +148,8 @@ module db_csd_aes_core
   logic [DATA_W-1:0] aside, aside_out, result;
   assign aside = ctl2.xts ? tweaks2 : data2;
   db_aes_pipe #(.LANES(LANES), .ENC(ENC), .DEC(DEC), .KEY_SLOTS(KEY_SLOTS), .SPLIT(SPLIT)) i_pipe (
-    .clk, .rst, .key_bus, .s_valid(valid2), .s_dec(DEC && ctl2.xts), .s_short(ctl2.is_short), .s_slot(ctl2.slot),
-    .s_data(into), .m_valid, .m_data(result)
+    .clk, .rst, .key_bus, .s_valid(valid2), .s_dec(DEC && ctl2.xts && !ctl2.turns), .s_short(ctl2.is_short),
+    .s_slot(ctl2.slot), .s_data(into), .m_valid, .m_data(result)
   );
   db_csd_delay #(.WIDTH($bits(ctl_t) + DATA_W), .CYCLES(PIPE_CYCLES)) i_aside (
     .clk, .rst, .s_data({ctl2, aside}), .m_data({ctl_out, aside_out})

@@ -38,7 +38,7 @@ module db_csd_bindings
   logic [CSD_PARAM_W-1:0] param_q[NUM_NS];
   for (genvar i = 0; i < NUM_NS; i++) begin : g_ns
     always_ff @(posedge clk) begin
-      if (s_bind_valid && 32'(s_bind.index) == i) begin
+      if (s_bind_valid && !s_bind.of_program && 32'(s_bind.index) == i) begin
         op_q[i]   <= s_bind.op;
         slot_q[i] <= s_bind.slot;
       end
@@ -47,7 +47,9 @@ module db_csd_bindings
       if (rst) op_q[i] <= OP_PASS;
     end
   end
-  always_ff @(posedge clk) if (s_bind_valid && 32'(s_bind.index) < NUM_NS) param_q[NW'(s_bind.index)] <= s_bind.param;
+  always_ff @(posedge clk) begin
+    if (s_bind_valid && !s_bind.of_program && 32'(s_bind.index) < NUM_NS) param_q[NW'(s_bind.index)] <= s_bind.param;
+  end
 
   slot_ctx_t            cmd;
   op_ctx_t              ctx, ctx_q;

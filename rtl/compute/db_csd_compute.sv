@@ -4,6 +4,7 @@
 //   firmware -> db_csd_control -> db_csd_selftest -> db_csd_keys -- key_bus, key_slots --> db_csd_path (AES)
 //                     |  ^------- db_csd_results <-- results ---------- db_csd_path x 2
 //                     +---------> db_csd_bindings -- contexts --------> db_csd_path x 2
+//                     '---------------------- db_csd_crypt --^  with NEAR
 //
 // Latency and throughput: those of db_csd_path. Keys and results are gone after a controller reset, bindings stay.
 module db_csd_compute
@@ -14,7 +15,9 @@ module db_csd_compute
   parameter int NUM_NS    = 1,     ///< namespaces, 1..64
   parameter int KEY_SLOTS = 16,    ///< keys, 2..64
   parameter bit CRC32C    = 1'b1,  ///< has the reducer CRC-32C
-  parameter int SHA_CORES = 4      ///< SHA-256 cores a direction, 0..16
+  parameter int SHA_CORES = 4,     ///< SHA-256 cores a direction, 0..16
+  parameter int NUM_FN    = 1,     ///< functions, 1..17
+  parameter bit NEAR      = 1'b0   ///< has near-storage commands
 ) (
   input  logic                          clk,
   input  logic                          rst,          ///< power-on
@@ -80,15 +83,23 @@ module db_csd_compute
   assign host_slots = testing ? '0 : key_slots;  // the vectors' keys are nobody's
 
   // ---- contexts
-  logic [1:0]           ctx_valid, path_idle;
-  op_ctx_t              ctx;
+  logic [1:0]           ns_ctx_valid, ctx_valid, path_idle;
+  op_ctx_t              ns_ctx, ctx;
   logic                 reduces;
   logic [CSD_TAG_W-1:0] tag;
   res_cmd_t             whose;
   db_csd_bindings #(.NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS)) i_bindings (
     .clk, .rst, .ctrl_rst, .s_bind_valid(bind_valid), .s_bind(bind_to), .key_slots(host_slots), .ns_locked, .s_tap_cmd,
-    .m_ctx_valid(ctx_valid), .m_ctx(ctx), .m_reduces(reduces), .m_tag(tag),
+    .m_ctx_valid(ns_ctx_valid), .m_ctx(ns_ctx), .m_reduces(reduces), .m_tag(tag),
     .m_whose(whose));
+  if (NEAR) begin : g_near
+    db_csd_crypt #(.NUM_FN(NUM_FN)) i_crypt (
+      .clk, .rst(ctrl_rst), .s_bind_valid(bind_valid), .s_bind(bind_to), .s_tap_cmd, .s_ctx_valid(ns_ctx_valid),
+      .s_ctx(ns_ctx), .m_ctx_valid(ctx_valid), .m_ctx(ctx));
+  end else begin : g_no_near
+    assign ctx_valid = ns_ctx_valid;
+    assign ctx       = ns_ctx;
+  end
 
   // ---- rows
   logic    [2*N_RES-1:0] all_res_valid, all_res_ready;
@@ -113,5 +124,5 @@ module db_csd_compute
     .m_res_cmd(res_cmd), .reducing);
   // Rows on their way to the host do not count: when the controller stops nobody takes them, and what the media was
   // promised must come all the same. While it runs, their segments or requests keep the controller busy.
-  assign idle = path_idle[1] && !key_busy && !key_valid && ctx_valid == '0 && !reducing;
+  assign idle = path_idle[1] && !key_busy && !key_valid && ns_ctx_valid == '0 && ctx_valid == '0 && !reducing;
 endmodule

@@ -87,6 +87,7 @@ module db_csd_control
   end
 
   assign m_bind_valid = hwif_out.BIND.go.value;
+  assign m_bind.of_program = hwif_out.BIND.of_program.value;
   assign m_bind.index = hwif_out.BIND.index.value;
   assign m_bind.op    = hwif_out.BIND.op.value;
   assign m_bind.slot  = hwif_out.BIND.slot.value;

@@ -98,7 +98,8 @@ module db_csd_core
 
   // ---- all that computes
   db_csd_compute #(
-    .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
+    .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C),
+    .SHA_CORES(SHA_CORES), .NUM_FN(NUM_FN), .NEAR(NEAR)
   ) i_compute (
     .clk, .rst, .ctrl_rst(tap_rst), .idle(compute_idle), .ns_locked, .s_ext(m_ext), .m_ext_rdata(compute_rdata),
     .s_tap_cmd(tap_cmd), .s_tap_begin(tap_begin), .s_tap_begin_slot(tap_begin_slot), .s_tap_end_valid(tap_end_valid),

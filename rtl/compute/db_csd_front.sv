@@ -40,6 +40,7 @@ module db_csd_front
   always_comb begin
     row           = '0;
     row.cmd       = ctx;
+    row.key_err   = ctx.refuse;
     row.cmd.lba   = first_q ? ctx.lba : lba_q;
     row.cmd_first = first_q;
     row.row      = first_q ? 8'd0 : row_q;

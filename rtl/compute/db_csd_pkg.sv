@@ -27,7 +27,9 @@ package db_csd_pkg;
     logic [31:0]            nsid;     // namespace
     logic [63:0]            lba;      // of the command's first block
     logic [4:0]             lbads;    // log2 of bytes in a block: 9 to 12
-    logic                   dir;      // 1: host to media (encrypt), 0: media to host (decrypt)
+    logic                   dir;      // 1: host to media, encrypt; 0: media to host, decrypt
+    logic                   of_program;  // AES of one: dir only says which; zeros are data; NSID is in no counter
+    logic                   refuse;   // all of its rows get key_err
     logic [3:0]             op;       // op_e
     logic [KEY_SLOT_W-1:0]  key_slot;
     logic [CSD_TAG_W-1:0]   tag;      // given back with a result
@@ -65,7 +67,8 @@ package db_csd_pkg;
   // ---- keys and bindings
   // What a namespace does from now on.
   typedef struct packed {
-    logic [7:0]             index;  // NSID - 1
+    logic                   of_program;  // a program, not a namespace (db_csd_crypt)
+    logic [7:0]             index;  // NSID - 1; of a program its function's place and its number in it
     logic [3:0]             op;     // op_e
     logic [KEY_SLOT_W-1:0]  slot;
     logic [CSD_PARAM_W-1:0] param;

@@ -18,6 +18,7 @@ package db_ssd_pkg;
   localparam int QID_W  = 8;
   localparam int ADMIN_PER_FN = 8;  // several functions: admin commands that one has inside at most
   localparam int SLOT_W = 8;   // command slot: an I/O command from decode to completion
+  localparam int NEAR_PROGRAM_W = 2;  // which program of near-storage commands of a function
   localparam int ABORT_WATCHES = 4;  // Aborts at once of commands that their queues hold
 
   // Whether a queue is an admin queue: those of so many functions are the first.
@@ -233,6 +234,7 @@ package db_ssd_pkg;
     logic      read;            // data of the media on its way to the host
     logic      write;           // data of the host on its way to the media, to Compare, or a list of ranges
     logic      lba4k;           // block size: 0 = 512, 1 = 4096 bytes
+    logic [NEAR_PROGRAM_W-1:0] near_program;  // of a near-storage command: which of its function's
     slot_ctx_t ctx;
   } tap_cmd_t;
 

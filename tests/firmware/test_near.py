@@ -17,16 +17,17 @@ from pathlib import Path
 
 import pytest
 from doorbell import build
-from doorbell.compute.near import Aggregate, ColumnType, Filter, Predicate
-from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison
-from near_words import filter_words, random_filter
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Hash, Predicate
+from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison, NearMode
+from near_words import filter_words, random_filter, words
 
 ROOT = Path(__file__).resolve().parents[2]
 FW = ROOT / "fw"
 LOAD, GET_LOG = 0xD5, 0x02
 OK, DATA_ERROR, BAD_OPCODE, BAD_FIELD, BAD_OFFSET = 0, 0x04, 0x4001, 0x4002, 0x4013
-GREP, AGGREGATE, FILTER, HASH = 1, 2, 3, 4
-OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER | 1 << HASH
+GREP, AGGREGATE, FILTER, HASH, CRYPT = 1, 2, 3, 4, 5
+OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER | 1 << HASH | 1 << CRYPT
+OP_CTR, OP_XTS = 2, 3
 FOLD, WHERE, WITHOUT = 1, 2, 4
 NUMBERS, MOST_WORDS = 4, 256
 
@@ -91,6 +92,16 @@ void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0)
     completions++;
 }
 
+uint32_t bound[32][4][5];  // of each program: operator, slot, parameters
+static uint32_t parameters[4];
+void hw_operator_parameters(const uint32_t* four) { memcpy(parameters, four, sizeof parameters); }
+void hw_bind_program(uint32_t of, uint32_t number, uint32_t op, uint32_t slot)
+{
+    uint32_t* b = bound[of][number];
+    b[0] = op, b[1] = slot;
+    memcpy(b + 2, parameters, 3 * sizeof *parameters);
+}
+
 static struct drive drive;
 static struct function functions[FUNCTIONS];
 static struct buffers buffers;
@@ -108,6 +119,7 @@ void begin(void)
     drive.functions = functions;
     drive.hw.num_fn = FUNCTIONS;
     drive.hw.num_ns = 1;
+    drive.hw.key_slots = FUNCTIONS > 16 ? 64 : 16;
     for (uint32_t i = 0; i < FUNCTIONS; i++) functions[i].hw.place = (uint8_t)i;
 #if FUNCTIONS > 1
     *drive.reservations = &reservations;
@@ -183,6 +195,13 @@ class Firmware:
         """Its words; none: there is no program."""
         all_words = list(self.words(place, which))
         return all_words[: 1 + (all_words[0] >> 8 & 255) + (all_words[0] >> 16)] if all_words[0] & 15 else []
+
+    def crypt(self, place: int, which: int) -> list[int]:
+        """What its data are first: operator, key slot, and unless nothing is done the words of its offset, whether it
+        encrypts."""
+        of = ctypes.c_uint32 * 5
+        found = list((of * (32 * NUMBERS)).in_dll(self.lib, "bound")[NUMBERS * place + which])
+        return found if found[0] else found[:2]
 
     def everything(self) -> list[list[int]]:
         return [self.program(place, which) for place in range(32) for which in range(NUMBERS)]
@@ -322,6 +341,48 @@ def test_hash(fw: Firmware) -> None:
         assert fw.program(fw.functions - 1, 1) == [HASH | 1 << 8, digest]
 
 
+def test_crypt(fw: Firmware) -> None:
+    """Key, mode and offset are the data path's; the operators get what is behind."""
+    place = fw.functions - 1
+    all_slots = 64 if fw.functions > 16 else 16
+    slots = all_slots // fw.functions + 1 if place else all_slots
+    seen = set()
+    for slot, mode, encrypt, behind in itertools.product(
+        range(1, slots), NearMode, (False, True), (None, column(), Hash())
+    ):
+        program = Crypt(slot, mode, encrypt, -5, behind)
+        assert fw.load(2, program.program(), place) == OK
+        assert fw.program(place, 2) == words(program, 8)
+        op, physical, low, high, encrypts = fw.crypt(place, 2)
+        assert (op, low, high, encrypts) == (
+            OP_XTS if mode == NearMode.XTS else OP_CTR,
+            0xFFFFFFFB,
+            0xFFFFFFFF,
+            encrypt,
+        )
+        assert physical == slot if not place else all_slots - slots < physical < all_slots
+        seen.add((slot, physical))
+    assert len(seen) == len({physical for _, physical in seen}) == slots - 1
+    assert fw.load(2, SOME, place) == OK
+    assert fw.crypt(place, 2) == [0, 0], "the next program sees what is there"
+    assert fw.load(2, Crypt(1).program(), place) == OK
+    assert fw.load(2, Crypt(0).program(), place) == fw.load(2, Crypt(slots).program(), place) == BAD_FIELD
+    assert fw.crypt(place, 2) == [0, 0]
+    if place:  # the PF names those of VFs too, but not for data
+        each = slots - 1
+        of_pf = all_slots - each * place
+        assert fw.load(1, Crypt(of_pf - 1).program(), 0) == (OK if of_pf > 1 else BAD_FIELD)
+        assert fw.load(1, Crypt(of_pf).program(), 0) == BAD_FIELD
+        assert fw.load(1, Crypt(all_slots - 1).program(), 0) == BAD_FIELD
+    assert fw.load(1, Crypt(1).program(), place) == OK
+    fw.lib.reset(place)
+    assert fw.crypt(place, 1) == [0, 0]
+
+
+def column() -> Aggregate:
+    return Aggregate(ColumnType.U16, 8, 2)
+
+
 LESS_THAN_5 = Predicate(ColumnType.U32, 4, NearComparison.LESS, 5)
 SOME_FILTER = Filter(8, (LESS_THAN_5, LESS_THAN_5), behind=Aggregate(ColumnType.U16, 8, 2)).program()
 
@@ -331,6 +392,7 @@ def without(data: bytes, at: int, value: int) -> bytes:
 
 
 TWO = grep([b"Needle", b"x" * 17])
+SOME_CRYPT = Crypt(1, behind=column()).program()
 SOME_HASH = bytes([HASH]) + bytes(15)
 WRONG = {
     "operator 0": without(SOME, 0, 0),
@@ -401,6 +463,10 @@ WRONG = {
     "digest 2": without(SOME_HASH, 4, 2),
     **{f"byte {at} of a hash": without(SOME_HASH, at, 1) for at in (1, 3, 5, 8, 12, 15)},
     "a short hash": SOME_HASH[:15],
+    **{f"byte {at} of a crypt": without(SOME_CRYPT, at, 2) for at in (1, 2, 3, 4, 5, 7)},
+    "a crypt without what is behind": SOME_CRYPT[:16],
+    "a crypt behind a crypt": without(SOME_CRYPT, 16, CRYPT),
+    "half an aggregate behind a crypt": SOME_CRYPT[:30],
 }
 
 

@@ -7,7 +7,7 @@ import random
 import string
 import struct
 
-from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Filter, Grep, Hash, Predicate, Program
+from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate, Program
 from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearDigest, NearOperator
 
 
@@ -17,6 +17,8 @@ def words(program: Program | None, cells: int) -> list[int]:
         return [NearOperator.NONE]
     if isinstance(program, Aggregate):
         return [NearOperator.AGGREGATE | 3 << 8, program.type, program.record, program.column]
+    if isinstance(program, Crypt):  # it is the data path's, what is behind it all that operators get
+        return words(program.behind, cells) if program.behind else [NearOperator.CRYPT]
     if isinstance(program, Hash):
         return [NearOperator.HASH | 1 << 8, program.digest]
     if isinstance(program, Filter):
@@ -85,10 +87,15 @@ def random_filter(rng: random.Random, record: int = 0) -> Filter:
     return Filter(record, tuple(predicates), behind is None and rng.random() < 0.3, behind)
 
 
-def random_program(rng: random.Random, *, cells: int = 8) -> Program:
-    """Of any operator; a Grep's strings are short, of few letters, so that random text has them."""
+def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False) -> Program:
+    """Of any operator; a Grep's strings are short, of few letters, so that random text has them.
+
+    as_it_is: also a Crypt, whose rows operators see as they are.
+    """
     if rng.random() < 0.1:
         return Hash(NearDigest.CRC32C)
+    if as_it_is and rng.random() < 0.1:
+        return Crypt(1)
     if rng.random() < 0.3:
         return random_filter(rng)
     if rng.random() < 0.4:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of near-storage commands and what they come to, as docs/csd/near-storage.md has it.
 
-`Grep`, `Aggregate`, `Filter` and `Hash` make the bytes of Load Program, and say what a command's result is: the model
-that the hardware is held against.
+`Grep`, `Aggregate`, `Filter`, `Hash` and `Crypt` make the bytes of Load Program, and say what a command's result is:
+the model that the hardware is held against.
 
     near.load(drive, 0, near.Grep((b"error",)).program())
     command, result = near.run(drive, 0, slba=0, blocks=8)
@@ -18,7 +18,7 @@ from enum import IntEnum, IntFlag
 
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.vendor import NearComparison, NearDigest, NearOperator, VendorIoOpc, VendorOpc
+from doorbell.nvme.vendor import NearComparison, NearDigest, NearMode, NearOperator, VendorIoOpc, VendorOpc
 
 PROGRAMS = 4
 """Of a function."""
@@ -234,7 +234,32 @@ class Hash:
         return Hashed(len(data), True, crc32c(data).to_bytes(32, "little")).result()
 
 
-Program = Grep | Aggregate | Filter | Hash
+@dataclass(frozen=True)
+class Crypt:
+    """Data decrypted or encrypted with the key in the function's slot `slot`, or what `behind` makes of them.
+
+    A data unit of XTS is a block, and its number the block's LBA plus `offset`; a counter of CTR counts from there too.
+    """
+
+    slot: int
+    mode: NearMode = NearMode.XTS
+    encrypt: bool = False
+    offset: int = 0
+    behind: Grep | Aggregate | Filter | Hash | None = None
+
+    def program(self) -> bytes:
+        behind = self.behind is not None
+        head = struct.pack(
+            "<BBxxBBBxQ", NearOperator.CRYPT, behind, self.mode, self.encrypt, self.slot, self.offset % (1 << 64)
+        )
+        return head + (self.behind.program() if self.behind else b"")
+
+    def result(self, data: bytes, phase: int = 0) -> bytes:
+        """data: what they are decrypted or encrypted; the key is none of the model's."""
+        return self.behind.result(data, phase) if self.behind else data
+
+
+Program = Grep | Aggregate | Filter | Hash | Crypt
 
 
 def load_try(drive: Driver, number: int, program: bytes) -> Command:

@@ -49,6 +49,14 @@ class NearOperator(IntEnum):
     AGGREGATE = 2
     FILTER = 3
     HASH = 4
+    CRYPT = 5
+
+
+class NearMode(IntEnum):
+    """How a Crypt encrypts or decrypts."""
+
+    XTS = 0
+    CTR = 1
 
 
 class NearDigest(IntEnum):

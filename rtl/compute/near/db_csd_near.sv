@@ -7,7 +7,8 @@
 //                                              |> db_csd_near_aggregate -^                       ^
 //                                              |       ^                                         |
 //                                              |> db_csd_near_filter ------------------------------'
-//                                              '> db_csd_near_hash ----> (words)
+//                                              |> db_csd_near_hash ----> (words)
+//                                              '> what db_csd_crypt had changed: its result as it is
 //   firmware -> db_csd_near_programs -- words --^
 //
 // Commands with the same program follow each other without a gap; another program is loaded when no packet is
@@ -106,9 +107,10 @@ module db_csd_near
     end
   end
 
-  // ---- operators: a Filter gives rows, to an Aggregate or as the result; the others give words
+  // ---- operators: a Filter gives rows, to an Aggregate or as the result; so does, of a Crypt with nothing behind it, the
+  // path itself; the others give words
   localparam int GREP = int'(NEAR_GREP), AGGREGATE = int'(NEAR_AGGREGATE), FILTER = int'(NEAR_FILTER),
-                 HASH = int'(NEAR_HASH);
+                 HASH = int'(NEAR_HASH), CRYPT = int'(NEAR_CRYPT);
   logic       [NEAR_OPERATORS:1] op_valid, ops_ready, word_valid, word_ready;  // by operator
   near_word_t [NEAR_OPERATORS:1] words;
   near_word_t                    word;
@@ -146,8 +148,19 @@ module db_csd_near
     .m_word(words[HASH]));
 
   // ---- the result's rows
-  assign word_valid[FILTER] = 1'b0;
-  assign words[FILTER]      = '0;
+  logic              whole, whole_valid;  // they are rows of an operator, not words
+  logic [DATA_W-1:0] crypt_data, whole_data;
+  near_row_t         whole_row;
+  for (genvar i = 0; i < ROW_BYTES; i++) begin : g_crypt
+    assign crypt_data[8*i +: 8] = 7'(i) < near_row.bytes ? row_data[8*i +: 8] : '0;
+  end
+  assign whole            = last_op[FILTER] || last_op[CRYPT];
+  assign whole_valid      = last_op[FILTER] ? filtered_valid : op_valid[CRYPT];
+  assign whole_data       = last_op[FILTER] ? filtered_data : crypt_data;
+  assign whole_row        = last_op[FILTER] ? filtered : near_row;
+  assign ops_ready[CRYPT] = found_ready;
+  assign {word_valid[CRYPT], word_valid[FILTER]} = '0;
+  assign {words[CRYPT], words[FILTER]}           = '0;
   assign word_ready         = {NEAR_OPERATORS{words_ready}} & last_op;
   always_comb begin
     word = '0;
@@ -157,10 +170,10 @@ module db_csd_near
     .clk, .rst, .s_valid((word_valid & last_op) != '0), .s_ready(words_ready), .s_data(word.data), .s_bytes(7'd16),
     .s_last(word.last), .m_valid(gathered_valid), .m_ready(gathered_ready), .m_data(gathered_data), .m_row(gathered));
   assign filtered_ready = behind ? ops_ready[AGGREGATE] : found_ready;
-  assign gathered_ready = found_ready && !last_op[FILTER];
+  assign gathered_ready = found_ready && !whole;
   db_skid #(.WIDTH($bits(near_row_t) + DATA_W)) i_found (
-    .clk, .rst, .s_valid(last_op[FILTER] ? filtered_valid : gathered_valid), .s_ready(found_ready),
-    .s_data(last_op[FILTER] ? {filtered, filtered_data} : {gathered, gathered_data}), .m_valid(found_valid),
+    .clk, .rst, .s_valid(whole ? whole_valid : gathered_valid), .s_ready(found_ready),
+    .s_data(whole ? {whole_row, whole_data} : {gathered, gathered_data}), .m_valid(found_valid),
     .m_ready(pack_ready), .m_data({found, found_data}));
 
   // ---- results
@@ -186,7 +199,7 @@ module db_csd_near
   assign busy = hashes || packet_valid || row_valid || inside_q != '0 || m_row_valid;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, packet_room, word_ready[FILTER]};
+  assign unused_ok = &{1'b0, packet_room, word_ready[FILTER], word_ready[CRYPT]};
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && s_packet_valid) assert (packet_room);
 `endif

@@ -11,7 +11,7 @@
 // Latency: 1 cycle to m_ahead, from s_come 3 to the engine; 1 of what operators are told of others. Throughput: a command
 // every 3 cycles.
 module db_ssd_ahead
-  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
 #(
   parameter int ADDR_W   = 40,   ///< bits of a media address
   parameter int NUM_CMDS = 128   ///< command slots: power of two, 2..256
@@ -143,6 +143,7 @@ module db_ssd_ahead
     m_tap_cmd.write = packet_q;
     if (go) m_tap_cmd = '{
       read: cmd.desc.to_host, write: cmd.desc.from_host, lba4k: cmd.lba4k,
+      near_program: near_program(cmd),
       ctx: '{desc: cmd.desc, fn: cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid, slba: beside.slba,
              bytes: cmd.bytes}};
   end

@@ -8,7 +8,7 @@
 // Operators are told of a command when it goes, as packets come in that order.
 // Latency: none with one function; else 11 cycles and more. Throughput: that of db_ssd_order_turn, of both engines.
 module db_ssd_order
-  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_order_pkg::*;
 #(
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
@@ -122,6 +122,7 @@ module db_ssd_order
     assign m_tap_begin_slot = m_cmd.slot;
     assign m_tap_cmd   = '{
       read: go_q[0] && m_cmd.desc.to_host, write: go_q[1] && m_cmd.desc.from_host, lba4k: m_cmd.lba4k,
+      near_program: near_program(m_cmd),
       ctx: '{desc: m_cmd.desc, fn: m_cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid,
              slba: beside.slba, bytes: m_cmd.bytes}};
   end

@@ -244,6 +244,7 @@ module db_ssd_decode
   status_t     verdict;
   logic [63:0] slba;
   logic        beyond_mdts, beyond_end, bad_size, lba4k_q;
+  logic [NEAR_PROGRAM_W-1:0] near_q;
   logic [1:0]  to_tap_q;         // with m_ctx: it sends a packet to the host, [1] from the host
   logic        end_valid_q;      // a completion, one cycle before it comes out
   slot_completion_t end_q;
@@ -310,6 +311,7 @@ module db_ssd_decode
                      slba: slba, bytes: m_cmd.bytes};
     to_tap_q    <= {m_write_valid && s1_q.op.from_host, m_read_valid && s1_q.op.to_host};
     lba4k_q     <= s1_q.lba4k;
+    near_q      <= NEAR ? s1_q.near_args.number : '0;
 
     if (!m_completion_valid) end_valid_q <= 1'b0;
     if (go && (failed || s1_q.no_work)) end_valid_q <= 1'b1;
@@ -333,5 +335,5 @@ module db_ssd_decode
   assign free = !s1_valid_q || go;
 
   // ---- what the operators must know: context and command are there in the same cycle
-  assign m_tap_cmd = '{read: to_tap_q[0], write: to_tap_q[1], lba4k: lba4k_q, ctx: m_ctx};
+  assign m_tap_cmd = '{read: to_tap_q[0], write: to_tap_q[1], lba4k: lba4k_q, near_program: near_q, ctx: m_ctx};
 endmodule

@@ -103,19 +103,21 @@ async def bindings(dut: Any) -> None:
     await begin(dut)
     rng = random.Random(3)
     for _ in range(20):
-        index, op, slot = rng.randrange(256), rng.randrange(16), rng.randrange(64)
-        await write(dut, BIND, index | op << 8 | slot << 16)
+        index, op, slot, of_program = (rng.randrange(n) for n in (256, 16, 64, 2))
+        bound = index | op << 8 | of_program << 12 | slot << 16
+        await write(dut, BIND, bound)
         await ReadOnly()
         assert dut.m_bind_valid.value == 0
         await RisingEdge(dut.clk)
         words = [rng.getrandbits(32) for _ in range(4)]
         for i, word in enumerate(words):
             await write(dut, 0x60 + 4 * i, word)
-        await write(dut, BIND, 1 << 31 | index | op << 8 | slot << 16)
+        await write(dut, BIND, 1 << 31 | bound)
         await ReadOnly()
         assert dut.m_bind_valid.value == 1
         param = sum(w << 32 * i for i, w in enumerate(words))
-        assert BINDING.unpack(int(dut.m_bind.value)) == {"index": index, "op": op, "slot": slot, "param": param}
+        wanted = {"of_program": of_program, "index": index, "op": op, "slot": slot, "param": param}
+        assert BINDING.unpack(int(dut.m_bind.value)) == wanted
         await RisingEdge(dut.clk)
         await ReadOnly()
         assert dut.m_bind_valid.value == 0
