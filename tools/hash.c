@@ -220,6 +220,7 @@ int main(int argc, char** argv) {
         .program_bytes = sizeof program,
         .result_room = RESULT_BYTES,
         .scan = h.crc32c ? NULL : sha256_scan,
+        .whole = !h.crc32c,
         .soft = soft,
         .take = take,
         .begin = begin,

@@ -154,17 +154,21 @@ static int claim(struct near_device* d, char* why) {
     return -1;
 }
 
-int near_load(struct near_device* d, const uint8_t* program, uint32_t bytes, char* why) {
+int near_exchange(struct near_device* d, const uint8_t* program, uint32_t bytes) {
     static _Alignas(NEAR_PAGE) uint8_t page[NEAR_PROGRAM_BYTES];
+    memcpy(page, program, bytes);
+    return load(d, page, bytes);
+}
+
+int near_load(struct near_device* d, const uint8_t* program, uint32_t bytes, char* why) {
     if (d->program >= 0) return 0;
     watch_signals();
-    memcpy(page, program, bytes);
     sigset_t set, old;
     set_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, &old);
     int status = -1;
     if ((d->program = claim(d, why)) >= 0) {
-        status = load(d, page, bytes);
+        status = near_exchange(d, program, bytes);
         if (status) {
             near_status_text(status, why);
             d->program = -1;

@@ -91,6 +91,8 @@ struct near_device* near_device(const struct near_place* place);
 // Load a program into one of the four, unless this process did so already. 0, or -1 with a reason. It is forgotten when
 // the process ends, also by a signal.
 int near_load(struct near_device* d, const uint8_t* program, uint32_t bytes, char* why);
+// Another program in place of it. 0, an NVMe status, or -errno.
+int near_exchange(struct near_device* d, const uint8_t* program, uint32_t bytes);
 // Whether a signal is about to end the process; then the program is gone, and what commands say means nothing.
 bool near_ending(void);
 void near_status_text(int status, char* why);  // of a command that failed
@@ -144,9 +146,9 @@ struct near_job {
     const char* cpu_why;   // why no drive could do it, or NULL
     uint32_t record;       // PHASE is the offset in a record of so many bytes; 0: none
     uint32_t result_room;  // bytes of the result buffer to begin with, a multiple of 64
-    // Instead of near_scan, for what has no parts that stand alone: soft and take are not used, and a file that does not
-    // lie on the drive as a whole comes to the CPU. As near_scan, but all or nothing is the drive's.
+    // Instead of near_scan, for what has no parts that stand alone: soft and take are not used.
     int (*scan)(struct near_file*, const struct near_job*, const struct near_options*, char* note, char* why);
+    bool whole;  // a file that does not lie on the drive as a whole comes to the CPU
     // What the drive would say of these data, on the CPU: bytes of the result. The buffer has room for the largest.
     uint32_t (*soft)(void* context, const uint8_t* data, uint32_t bytes, uint32_t phase, uint8_t* result);
     // A result, in the order of the file. 0: go on. 1: enough. -errno. -EPROTO: makes no sense.

@@ -262,7 +262,7 @@ int near_run(const char* path, const struct near_job* job, const struct near_opt
     } else {
         if (f.memory) snprintf(why, sizeof why, "the kernel makes it when it is read");
         else if (job->cpu_why) snprintf(why, sizeof why, "%s", job->cpu_why);
-        else if (!near_on_drive(&f, why) && (!job->scan || lies_whole(&f, why)))
+        else if (!near_on_drive(&f, why) && (!job->whole || lies_whole(&f, why)))
             near_load(f.device, job->program, job->program_bytes, why);
         if (*why) {
             snprintf(text, sizeof text, "%s: %s", o->drive ? "not by the drive" : "on the CPU", why);
@@ -276,7 +276,7 @@ int near_run(const char* path, const struct near_job* job, const struct near_opt
     e = (job->scan ? job->scan : near_scan)(&f, job, o, note, why);
     if (e >= 0) e = job->end(job->context, &f);
     if (*note && !o->drive) {
-        snprintf(text, sizeof text, "%son the CPU: %s", job->scan ? "" : "partly ", note);
+        snprintf(text, sizeof text, "%son the CPU: %s", job->whole ? "" : "partly ", note);
         near_say(o, path, text);
     }
     if (e == -ECANCELED) {

@@ -17,6 +17,7 @@
 // DBNEAR_SLOW      milliseconds of a command
 // DBNEAR_LIE       1: results make no sense
 // DBNEAR_TAKE      bytes of a message that a command of Hash takes at most; 0: none
+// DBNEAR_KEY       file of the key in slot 3, K1 and K2 or K1 and IV of 32, 32 and 16 bytes; without it there is none
 // DBNEAR_REFUSE    N: each Nth command of Hash takes none; the digest is there with the Nth question
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aes.h"
 #include "digest.h"
 #include "near.h"
 
@@ -208,6 +210,26 @@ static void hash(const uint8_t* p, struct message* of, const uint8_t* data, uint
     r->count = 64;
 }
 
+static int crypted(const uint8_t* p, uint64_t slba, uint32_t lba, const uint8_t* data, uint32_t bytes,
+                   struct result* r) {
+    const char* path = getenv("DBNEAR_KEY");
+    uint8_t key[64];
+    FILE* f = path ? fopen(path, "re") : NULL;
+    size_t n = f ? fread(key, 1, sizeof key, f) : 0;
+    if (f) fclose(f);
+    if (p[6] != 3 || n != (p[4] ? 48 : 64)) return 0x4286;  // Access Denied
+    struct aes one, two;
+    uint64_t number = slba;
+    for (int i = 0; i < 8; i++) number += (uint64_t)p[8 + i] << 8 * i;
+    aes_begin(&one, key, 32);
+    aes_begin(&two, key + 32, 32);
+    memcpy(r->bytes, data, bytes);
+    if (p[4]) aes_ctr(&one, key + 32, number * (lba / 16), r->bytes, bytes);
+    else aes_xts(&one, &two, p[5], number, lba, r->bytes, bytes);
+    r->count = bytes;
+    return 0;
+}
+
 // ---- commands
 
 static bool legal_filter(const uint8_t* p, uint32_t bytes) {
@@ -232,6 +254,7 @@ static bool legal(const uint8_t* p, uint32_t bytes) {
     }
     if (p[0] == 3) return legal_filter(p, bytes);
     if (p[0] == 4) return p[4] < 2;
+    if (p[0] == 5) return !p[1] && p[4] < 2 && p[5] < 2 && p[6] > 0 && p[6] < 16;
     if (p[0] != 1 || p[4] > 7 || p[6] < 1 || p[6] > 8) return false;
     for (int i = 0; i < p[6]; i++) {
         if (p[8 + i] < 1 || p[8 + i] > 64) return false;
@@ -293,6 +316,7 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
     status = pread(d->fd, data, bytes, (off_t)(slba * lba)) == (ssize_t)bytes ? 0 : 0x4080;  // LBA Out of Range
     if (!status) {
         if (p[0] == 1) grep(p, data, length, &r);
+        else if (p[0] == 5) status = crypted(p, slba, lba, data, length, &r);
         else if (p[0] == 4) hash(p, messages[c->cdw15 & 3], data, length, c->cdw15 >> 16, &r);
         else if (p[0] == 3 && p[1]) {
             struct result records = {malloc(bytes), 0};
@@ -307,7 +331,7 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
         memset(to, 0, room);
         memcpy(to, r.bytes, r.count < room ? r.count : room);
         c->result = r.count;
-        status = r.count > room ? 0x1c0 : 0;
+        if (!status && r.count > room) status = 0x1c0;
     }
     snprintf(text, sizeof text, "near %llu %u %u %u %u %x\n", (unsigned long long)slba, (c->cdw12 & 0xffff) + 1, length,
              room, r.count, (unsigned)status);

@@ -19,6 +19,9 @@ def tools(fake: bool) -> Path:
         return guest_tools()
     flags = ["-target", f"{platform.machine()}-linux-musl", "-static", "-O1"]
     flags += ["-fsanitize=undefined", "-fsanitize-trap=undefined"]
-    files = {c: {f for f in sources(c) if f.name != "near_linux.c"} | {FAKE, TOOLS / "digest.c"} for c in COMMANDS}
+    files = {
+        c: {f for f in sources(c) if f.name != "near_linux.c"} | {FAKE, TOOLS / "digest.c", TOOLS / "aes.c"}
+        for c in COMMANDS
+    }
     key = (FLAGS, flags, hash_files([FAKE, *TOOLS.glob("*.[ch]")]), version("ziglang"))
     return cached("tools-fake", key, lambda out: compile_tools(out, {c: sorted(f) for c, f in files.items()}, flags))

@@ -85,6 +85,11 @@ class ColumnType(IntEnum):
         return self >= ColumnType.I8
 
 
+def phase_in(phase: int, record: int) -> int:
+    """What a command's PHASE counts as."""
+    return phase if phase < record else 0
+
+
 @dataclass(frozen=True)
 class Aggregate:
     """Count, sum, least and greatest of a column: `record` bytes each, 1 to 65535, in which it begins at `column`."""
@@ -97,7 +102,7 @@ class Aggregate:
         return struct.pack("<B3xB3xHH4x", NearOperator.AGGREGATE, self.type, self.record, self.column)
 
     def result(self, data: bytes, phase: int = 0) -> bytes:
-        first = (self.column - phase) % self.record
+        first = (self.column - phase_in(phase, self.record)) % self.record
         found = [
             int.from_bytes(data[at : at + self.type.bytes], "little", signed=self.type.signed)
             for at in range(first, len(data) - self.type.bytes + 1, self.record)
@@ -161,7 +166,7 @@ class Filter:
         return any(alternatives)
 
     def result(self, data: bytes, phase: int = 0) -> bytes:
-        first = -phase % self.record
+        first = -phase_in(phase, self.record) % self.record
         records = [data[at : at + self.record] for at in range(first, len(data) - self.record + 1, self.record)]
         passed = [self.passes(r) for r in records]
         if self.bitmap:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from doorbell.compute.near import Grep
 from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.structures import DsmRange
@@ -131,7 +130,7 @@ class Entries:
         length, room = (nbytes if step[name] < 0 else step[name] & 0xFFFF_FFFF for name in ("length", "room"))
         programs = self.machine.model.programs
         program = programs[number] if number < len(programs) else None
-        record = PHASES if program is None or isinstance(program, Grep) else program.record
+        record = getattr(program, "record", PHASES)
         phase = PHASES - 1 if step["phase"] < 0 else step["phase"] % record
         look = Look(slba, length, room, phase, number, [program])
         return look, {"cdw13": length, "cdw14": room, "cdw15": number | phase << 16}

@@ -120,7 +120,7 @@ async def random_programs(dut: Any) -> None:
             packets = []
             for _ in range(b.rng.randint(1, 5)):
                 near_value = (program.column + b.rng.randint(-300, kind.bytes)) % record
-                phase = b.rng.choice((0, near_value, b.rng.randrange(record)))
+                phase = b.rng.choice((0, near_value, b.rng.randrange(record), b.rng.randrange(1 << 16)))
                 packets.append((random_data(b.rng, random_size(b.rng, b.step_bytes)), phase))
             await b.run(program, packets)
 

@@ -120,6 +120,20 @@ def test_filters(make_drive: MakeDrive) -> None:
             assert got[: command.dw0] == passes.tobytes()[:room]
 
 
+@pytest.mark.parametrize("record", [1, 8, 1000])
+def test_a_phase_that_no_record_has(make_drive: MakeDrive, record: int) -> None:
+    """It counts as 0, and what comes behind the command comes."""
+    rng = random.Random(14)
+    drive = csd(make_drive)
+    data = text(rng, drive)
+    some = Predicate(ColumnType.U8, 0, NearComparison.LESS, 0x60)
+    for program in (Filter(record, (some,)), Filter(record, (some,), behind=Aggregate(ColumnType.U8, record)),
+                    Aggregate(ColumnType.U8, record)):  # fmt: skip
+        near.load(drive, 1, program.program())
+        for phase in (record, 65535):
+            check(*near.run(drive, 1, 0, 64, phase=phase), program.result(data[: 64 * 512]))
+
+
 def test_what_is_refused(make_drive: MakeDrive) -> None:
     """Each field beyond what the page says; programs that are none; nothing is under way after it."""
     drive = csd(make_drive)

@@ -4,6 +4,7 @@
 // Why ends: a value that straddles rows is then known when its end is there, and needs only bytes that have been.
 // How far away the next end is goes from row to row, modulo the record; the ends of a row are the record's period
 // moved so far.
+// A phase that no byte of a record has counts as 0: else no value would end for as long as 65536 bytes.
 // A packet's last row waits in the first stage until there is room for its result.
 // Latency: 3 cycles. Throughput: a row a cycle. A cycle without a row looks like one without ends.
 module db_csd_near_column_ends
@@ -67,6 +68,7 @@ module db_csd_near_column_ends
       wait_valid_q <= s_row_valid;
       wait_data_q  <= s_row_data;
       wait_q       <= s_row;
+      if (s_row.phase >= record) wait_q.phase <= '0;
     end
     if (goes) away_q <= wait_q.first ? first_away[15:0] : next_away;
     counted_q <= counted;

@@ -87,7 +87,7 @@ module db_csd_near_filter
   logic [BYTES-1:0] whole_q;
   assign open = record_first ? cut_q[2] : open_q;
   always_ff @(posedge clk) begin
-    cut_q   <= {cut_q[1:0], s_row.phase != '0};
+    cut_q   <= {cut_q[1:0], s_row.phase != '0 && s_row.phase < record};
     whole_q <= open ? ends & (ends - 1'b1) : ends;
     if (record_valid) open_q <= open && ends == '0;
   end

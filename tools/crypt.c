@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// dbcrypt: files decrypted or encrypted by the drive, with a key that is in it.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aes.h"
+#include "near.h"
+
+enum { OPT_CPU = 256, OPT_DRIVE, OPT_HELP, OPT_KEY, OPT_MODE, OPT_SLOT, OPT_UNIT };
+enum { STEP_BYTES = 1 << 17, MOST_KEY = 64, MOST_SLOT = 63, PROGRAM_BYTES = 16, CRYPT = 5 };
+
+static const char HELP[] =
+    "Usage: dbcrypt (-d | -e) [--slot N] [--key FILE] [OPTION]... FILE...\n"
+    "Write files or block devices, decrypted or encrypted with AES, to standard output. The drive does it, if it has\n"
+    "near-storage commands and the key; else the CPU, if it has the key.\n"
+    "\n"
+    "  -d, --decrypt    one of these two\n"
+    "  -e, --encrypt\n"
+    "      --mode=MODE  xts, or ctr; xts, if not said\n"
+    "      --slot=N     the drive's key slot, 1 to 63, into which somebody loaded the key\n"
+    "      --key=FILE   the key for the CPU: of xts both keys, of 16 or 32 bytes each; of ctr the key and 16 bytes IV\n"
+    "      --unit=BYTES of xts: a data unit, 512 or 4096; the first of a file has number 0. 512, if not said\n"
+    "      --cpu        do not ask the drive\n"
+    "      --drive      only the drive: what it cannot do is an error\n"
+    "      --help       this text\n"
+    "Exit status: 0, or 2 after an error.\n"
+    "\n"
+    "Example: dbcrypt -d --slot 3 archive.xts >archive\n";
+
+static const struct option OPTIONS[] = {
+    {"decrypt", no_argument, NULL, 'd'},         {"encrypt", no_argument, NULL, 'e'},
+    {"mode", required_argument, NULL, OPT_MODE}, {"slot", required_argument, NULL, OPT_SLOT},
+    {"key", required_argument, NULL, OPT_KEY},   {"unit", required_argument, NULL, OPT_UNIT},
+    {"cpu", no_argument, NULL, OPT_CPU},         {"drive", no_argument, NULL, OPT_DRIVE},
+    {"help", no_argument, NULL, OPT_HELP},       {NULL, 0, NULL, 0},
+};
+
+struct crypt {
+    struct near_options options;
+    bool encrypt, decrypt, ctr, has_key;
+    int slot;
+    uint32_t unit;
+    const char* key_path;
+    struct aes data_key, tweak_key;
+    uint8_t iv[AES_BLOCK];
+};
+
+// ---- a part of a file: decrypted or encrypted in *data
+
+static int on_cpu(const struct crypt* c, const struct near_file* f, const struct near_part* p, uint8_t* data) {
+    int e = near_read(f, p->offset, data, p->bytes);
+    if (e) return e;
+    if (c->ctr) aes_ctr(&c->data_key, c->iv, p->offset / AES_BLOCK, data, p->bytes);
+    else aes_xts(&c->data_key, &c->tweak_key, c->encrypt, p->offset / c->unit, c->unit, data, p->bytes);
+    return 0;
+}
+
+static void make_program(const struct crypt* c, uint64_t offset, uint8_t* program) {
+    memset(program, 0, PROGRAM_BYTES);
+    program[0] = CRYPT;
+    program[4] = c->ctr;
+    program[5] = c->encrypt;
+    program[6] = (uint8_t)c->slot;
+    near_put(program + 8, 8, offset);
+}
+
+// 0, an NVMe status, or -errno. *loaded: what is added to the number of a block now.
+static int on_drive(const struct crypt* c, const struct near_file* f, const struct near_part* p, uint64_t* loaded,
+                    uint8_t* data) {
+    struct near_device* d = f->device;
+    uint64_t offset = p->offset / d->block_bytes - p->place / d->block_bytes;
+    uint8_t program[PROGRAM_BYTES];
+    uint32_t bytes;
+    int status = 0;
+    if (offset != *loaded) {
+        make_program(c, offset, program);
+        status = near_exchange(d, program, sizeof program);
+        *loaded = offset;
+    }
+    uint32_t room = (p->bytes + d->block_bytes - 1) / d->block_bytes * d->block_bytes;
+    if (!status) status = near_command(d, p, 0, data, room, &bytes);
+    return status ? status : bytes == p->bytes ? 0 : -EPROTO;
+}
+
+// ---- a file
+
+static const char* size_why(const struct crypt* c, const struct near_file* f) {
+    return c->ctr || f->size % c->unit == 0 ? NULL : "its size is no multiple of a data unit of xts";
+}
+
+static int scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note, char* why) {
+    const struct crypt* c = job->context;
+    uint32_t step = STEP_BYTES;
+    uint64_t loaded = 0;  // near_run has loaded that
+    const char* wrong = size_why(c, f);
+    bool drive = f->device && (c->ctr || f->device->block_bytes == c->unit);
+    if (wrong) {
+        snprintf(why, NEAR_WHY, "%s", wrong);
+        return -ECANCELED;
+    }
+    if (f->device && !drive) snprintf(note, NEAR_WHY, "a block of the drive is no data unit");
+    if (f->device && f->device->most_transfer && f->device->most_transfer < step) step = f->device->most_transfer;
+    if (f->device && f->device->most_bytes < step) step = f->device->most_bytes;
+    step -= step % NEAR_PAGE;
+    uint8_t* data = aligned_alloc(NEAR_PAGE, STEP_BYTES);
+    int e = data ? 0 : -ENOMEM;
+    for (size_t i = 0; !e && i < f->count; i++) {
+        const struct near_extent* x = &f->extents[i];
+        for (uint64_t at = 0; !e && at < x->bytes;) {
+            uint64_t left = x->bytes - at;
+            struct near_part p = {x->offset + at, x->place + at, left < step ? (uint32_t)left : step, x->on_drive};
+            int status = drive && p.on_drive ? on_drive(c, f, &p, &loaded, data) : -ENOTSUP;
+            if (status && status != -ENOTSUP) near_status_text(status, note);
+            if (status == -EPROTO) snprintf(note, NEAR_WHY, "what the drive says makes no sense");
+            if (status && (o->drive || !c->has_key)) {
+                snprintf(why, NEAR_WHY, "%s%s", *note ? note : "a part of it lies on no drive",
+                         o->drive ? "" : ", and there is no --key for the CPU");
+                *note = 0;  // nothing of it is the CPU's
+                e = -ECANCELED;
+            } else if (status) {
+                if (status != -ENOTSUP) drive = false;
+                e = on_cpu(c, f, &p, data);
+            }
+            errno = EIO;
+            if (!e && fwrite(data, 1, p.bytes, stdout) != p.bytes) e = -errno;
+            at += p.bytes;
+        }
+    }
+    free(data);
+    return e;
+}
+
+static void begin(void* context, const struct near_file* f) { (void)context, (void)f; }
+
+static int end(void* context, const struct near_file* f) {
+    (void)context, (void)f;
+    return 0;
+}
+
+// ---- options
+
+static int bad(const char* text, const char* what) {
+    fprintf(stderr, "dbcrypt: %s%s (dbcrypt --help says more)\n", text, what);
+    return 2;
+}
+
+static bool number(const char* text, long least, long most, int* to) {
+    char* rest;
+    errno = 0;
+    long v = strtol(text, &rest, 10);
+    *to = (int)v;
+    return *text && !*rest && !errno && v >= least && v <= most;
+}
+
+// -1: it is there; else the exit status.
+static int read_key(struct crypt* c) {
+    uint8_t key[MOST_KEY + 1];
+    int fd = open(c->key_path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, key, sizeof key);
+    if (fd >= 0) close(fd);
+    if (n < 0) return bad("cannot read the key: ", c->key_path);
+    size_t one = c->ctr ? (size_t)n - AES_BLOCK : (size_t)n / 2;
+    bool right = (one == 16 || one == 32) && (size_t)n == (c->ctr ? one + AES_BLOCK : 2 * one);
+    if (right) {
+        aes_begin(&c->data_key, key, one);
+        if (c->ctr) memcpy(c->iv, key + one, AES_BLOCK);
+        else aes_begin(&c->tweak_key, key + one, one);
+    }
+    explicit_bzero(key, sizeof key);
+    if (!right)
+        return bad(c->ctr ? "a key for ctr has 32 or 48 bytes: " : "a key for xts has 32 or 64 bytes: ", c->key_path);
+    c->has_key = true;
+    return -1;
+}
+
+// -1: go on; else the exit status.
+static int options(struct crypt* c, int argc, char** argv) {
+    int o, unit = 512;
+    opterr = 0;
+    while ((o = getopt_long(argc, argv, ":de", OPTIONS, NULL)) != -1) switch (o) {
+            case 'd': c->decrypt = true; break;
+            case 'e': c->encrypt = true; break;
+            case OPT_MODE:
+                c->ctr = !strcmp(optarg, "ctr");
+                if (!c->ctr && strcmp(optarg, "xts")) return bad("the mode is xts or ctr, not ", optarg);
+                break;
+            case OPT_SLOT:
+                if (!number(optarg, 1, MOST_SLOT, &c->slot))
+                    return bad("--slot takes a number from 1 to 63, not ", optarg);
+                break;
+            case OPT_KEY: c->key_path = optarg; break;
+            case OPT_UNIT:
+                if (!number(optarg, 512, 4096, &unit) || (unit != 512 && unit != 4096))
+                    return bad("--unit takes 512 or 4096, not ", optarg);
+                break;
+            case OPT_CPU: c->options.cpu = true; break;
+            case OPT_DRIVE: c->options.drive = true; break;
+            case OPT_HELP: fputs(HELP, stdout); return fflush(stdout) ? 2 : 0;
+            case ':': return bad("something is missing behind ", argv[argc - 1]);
+            default:
+                return bad("there is no such option: ", optopt ? (char[]){'-', (char)optopt, 0} : argv[optind - 1]);
+        }
+    c->unit = (uint32_t)unit;
+    if (c->options.cpu && c->options.drive) return bad("--cpu and --drive exclude each other", "");
+    if (c->encrypt == c->decrypt) return bad("one of -d and -e is needed", "");
+    if (!c->slot && !c->key_path) return bad("--slot, --key or both are needed", "");
+    if (c->options.drive && !c->slot) return bad("--drive needs --slot", "");
+    if (c->options.cpu && !c->key_path) return bad("--cpu needs --key", "");
+    if (optind == argc) return bad("a file is missing", "");
+    return c->key_path ? read_key(c) : -1;
+}
+
+int main(int argc, char** argv) {
+    struct crypt c = {.options = {.tool = "dbcrypt", .jobs = 1}};
+    int status = options(&c, argc, argv);
+    if (status >= 0) return status;
+    if (!c.slot) c.options.cpu = true;
+    uint8_t program[PROGRAM_BYTES];
+    make_program(&c, 0, program);
+    struct near_job job = {
+        .program = program,
+        .program_bytes = sizeof program,
+        .scan = scan,
+        .begin = begin,
+        .end = end,
+        .context = &c,
+    };
+    status = 0;
+    for (int i = optind; i < argc; i++)
+        if (near_run(argv[i], &job, &c.options)) status = 2;
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "dbcrypt: cannot write: %s\n", strerror(errno));
+        return 2;
+    }
+    return status;
+}
