@@ -68,7 +68,7 @@ def test_two_guests_with_a_key_each(tmp_path: Path) -> None:
 
 
 def test_tools(tmp_path: Path) -> None:
-    """dbgrep and dbsum in Linux on files of an ext4, by the drive: what grep and awk say."""
+    """The tools in Linux on files of an ext4, by the drive: what grep, awk, sha256sum and the CPU say."""
     params = [word for name, value in PARAMS.items() for word in ("--param", f"{name}={value}")]
     done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", *params, "--size", "384M",
               "--run", GUEST / "near.sh", timeout=600)  # fmt: skip

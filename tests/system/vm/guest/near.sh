@@ -55,6 +55,16 @@ dbhash --drive -a crc32c numbers >/tmp/drive
 dbhash --cpu -a crc32c numbers >/tmp/cpu
 cmp /tmp/drive /tmp/cpu
 echo "hash: fine"
+
+head -c 64 /dev/urandom >/tmp/key  # two keys of 256 bits; the drive takes an IV behind them
+(cat /tmp/key; head -c 16 /dev/zero) >/tmp/words
+nvme admin-passthru /dev/nvme0 --opcode=0xc1 --cdw10=$((1 | 1 << 8 | 1 << 10)) --data-len=80 --input-file=/tmp/words --write
+head -c 1048576 numbers >plain
+dbcrypt -e --cpu --key /tmp/key plain >secret
+sync
+dbcrypt -d --drive --slot 1 secret | cmp - plain
+dbcrypt -e --drive --slot 1 plain | cmp - secret
+echo "crypt: fine"
 cd /mnt/text
 
 # By hand, as docs/csd/near-storage.md has it: lines with "error" in the first 64 KiB, whatever these are.
