@@ -10,7 +10,7 @@
 // and the result says how many of the message were taken, with the digest as soon as that is there. No row waits for
 // a core. A message is its function's, its program's and one of four; what is known of it is forgotten when the program
 // is written.
-// Latency: the first word 4 cycles after a packet's last row, with a digest 2 to CORES + 2 more; of CRC-32C 6, and one
+// Latency: the first word 5 cycles after a packet's last row, with a digest 2 to CORES + 2 more; of CRC-32C 7, and one
 // for each byte that the row lacks; then a word a cycle. Throughput: a row a cycle, 11 cycles less a packet; of CRC-32C
 // 12 and one for each byte that its last row lacks.
 module db_csd_near_hash
@@ -56,6 +56,19 @@ module db_csd_near_hash
   logic crc32c_q;
   always_ff @(posedge clk) if (s_param_valid && s_param.addr == 8'd1) crc32c_q <= s_param.data[0];
 
+  // ---- the row that has come
+  logic              row_valid_q;
+  logic [DATA_W-1:0] row_data_q;
+  near_row_t         row_info_q;
+  always_ff @(posedge clk) begin
+    if (s_row_ready) begin
+      row_valid_q <= s_row_valid;
+      row_data_q  <= s_row_data;
+      row_info_q  <= s_row;
+    end
+    if (rst) row_valid_q <= 1'b0;
+  end
+
   // ---- a packet: what is known of its message, a core, its rows, the words of its result
   typedef enum logic [2:0] {FIRST, LOOK, CORE, ROWS, JOB, ANSWER, DIGEST, WORDS} state_e;
   typedef struct packed {
@@ -81,10 +94,10 @@ module db_csd_near_hash
   logic                    crc_valid;
   logic [31:0]             crc;
   assign open        = open_q[message_q[AW-1:0]];
-  assign s_row_ready = state_q == ROWS;
-  assign row_go      = s_row_valid && s_row_ready;
+  assign row_go      = row_valid_q && state_q == ROWS;
+  assign s_row_ready = !row_valid_q || state_q == ROWS;
   assign stops       = bytes_q[BLOCK_LOG-1:0] == '0 && (core & room) == '0;
-  assign step        = s_row.phase;
+  assign step        = row_info_q.phase;
   assign take        = row_go && takes_q && !stops && step_q.skip == '0;
   assign taken       = step_q.ends && takes_q ? bytes_q : {bytes_q[NEAR_BYTES_W-1:BLOCK_LOG], BLOCK_LOG'(0)};
   assign forget_at   = (AW - MESSAGES_LOG2)'(s_forget_owner);
@@ -99,12 +112,13 @@ module db_csd_near_hash
     .clk, .rst, .ask(state_q == LOOK && !crc32c_q && !step_q.asks), .message(message_q), .busy, .holds(holds_q), .room,
     .waiting, .done(turn_done), .core);
   db_csd_near_hash_crc #(.DATA_W(DATA_W)) i_crc (
-    .clk, .rst, .s_valid(row_go && crc32c_q), .s_data(s_row_data), .s_row, .m_valid(crc_valid), .m_crc(crc));
+    .clk, .rst, .s_valid(row_go && crc32c_q), .s_data(row_data_q), .s_row(row_info_q),
+    .m_valid(crc_valid), .m_crc(crc));
 
   always_ff @(posedge clk) begin
     unique case (state_q)
       FIRST: begin
-        message_q <= {s_row.owner, step.message};
+        message_q <= {row_info_q.owner, step.message};
         step_q    <= step;
         row_q     <= '0;
         bytes_q   <= '0;
@@ -112,7 +126,7 @@ module db_csd_near_hash
         word_q    <= '0;
         digest_q  <= '0;
         takes_q   <= 1'b0;
-        if (s_row_valid) state_q <= LOOK;
+        if (row_valid_q) state_q <= LOOK;
       end
       LOOK: state_q <= CORE;
       CORE: begin
@@ -129,8 +143,8 @@ module db_csd_near_hash
         if (step_q.skip != '0 && row_q == 2'(BLOCK_ROWS - 1)) step_q.skip <= step_q.skip - 10'd1;
         if (takes_q && stops && step_q.skip == '0) takes_q <= 1'b0;
         if (take) rows_q <= rows_q + 17'd1;
-        if (take || crc32c_q) bytes_q <= bytes_q + NEAR_BYTES_W'(s_row.bytes);
-        if (s_row.last) state_q <= JOB;
+        if (take || crc32c_q) bytes_q <= bytes_q + NEAR_BYTES_W'(row_info_q.bytes);
+        if (row_info_q.last) state_q <= JOB;
       end
       JOB: begin
         if (taken != '0 && !crc32c_q) begin
@@ -193,7 +207,8 @@ module db_csd_near_hash
     assign gets = state_q == JOB && core[c] && rows_q != '0;
     always_ff @(posedge clk) if (gets) holds_q[c] <= message_q;
     db_csd_near_hash_core #(.DATA_W(DATA_W), .BYTES(BYTES)) i_core (
-      .clk, .rst, .busy(busy[c]), .room(room[c]), .s_row_valid(take && core[c]), .s_row_data, .s_job_valid(gets),
+      .clk, .rst, .busy(busy[c]), .room(room[c]), .s_row_valid(take && core[c]), .s_row_data(row_data_q),
+      .s_job_valid(gets),
       .s_job(job), .m_load(load[c]), .m_store_valid(store_valid[c]), .m_store_ready(store_ready[c]),
       .m_message(core_message[c]), .m_state(core_state[c]), .m_load_done(load_done[c]), .m_load_state(state));
   end
@@ -206,5 +221,5 @@ module db_csd_near_hash
     .m_load_state(state));
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, s_param, s_row.first, step_q.message, step_q.none};
+  assign unused_ok = &{1'b0, s_param, row_info_q.first, step_q.message, step_q.none};
 endmodule
