@@ -31,7 +31,7 @@ MANY_FLAGS = ("-Xclang", "-Oz", "-mrelax", "-msave-restore")
 RAM_BYTES = 65536
 MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as the tops have it
 PROGRAMS_RAM_BYTES = 8192  # more of that with programs of near-storage commands: db_csd, db_vcsd
-EXTENTS_RAM_BYTES = 8192  # more of either with extents: db_vcsd
+EXTENTS_RAM_BYTES = 12288  # more of either with extents: db_vcsd
 LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 
 

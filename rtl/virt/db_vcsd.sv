@@ -37,7 +37,7 @@ module db_vcsd
   parameter int NEAR_HASHES  = 8,          ///< ... cores of SHA-256 of a Hash, 1..16
   parameter int HASH_BYTES   = 16384,      ///< ... buffer of each: a power of two, at least 16 rows
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
-  parameter int RAM_BYTES    = NUM_FN == 1 ? 73728 : NUM_CMDS > 128 ? 110592 : 106496,
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 77824 : NUM_CMDS > 128 ? 114688 : 110592,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter int NUM_SSD      = 2,          ///< SSDs: 1, 2, 4, 8
   /// where nothing else was set the SSDs take 128 KiB in turn; else one follows the other

@@ -31,6 +31,11 @@ WAITS = ("read", "verify", "compare", "write")
 ALONE = ("flush", "zero")
 
 
+def near_program(cmd: dict[str, Any]) -> int:
+    """Of near_args_t, which is where another command has the blocks of its namespace."""
+    return int(cmd["ns_blocks"]) >> 16 & 3
+
+
 class Bench:
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut, self.rng = dut, random.Random(seed)
@@ -94,7 +99,8 @@ class Bench:
             name, at = self.tap
             d.s_tap_begin_slot.value = at
             d.s_tap_cmd.value = TAP.pack(read=int(name == "read"), write=int("from_host" in DESC[name]),
-                                         lba4k=self.cmds[at][1]["lba4k"], ctx=self.cmds[at][2])  # fmt: skip
+                                         lba4k=self.cmds[at][1]["lba4k"],
+                                         near_program=near_program(self.cmds[at][1]), ctx=self.cmds[at][2])  # fmt: skip
         tapped, self.tap = self.tap, None
         if self.free and not tapped and rng.random() < rate:
             name = rng.choice(list(DESC))
@@ -192,7 +198,8 @@ class Bench:
             assert went == (1 if "read_engine" in DESC[name] else 2) and int(d.m_cmd.value) == CMD.pack(**cmd)
             assert begins and int(d.m_tap_begin_slot.value) == at
             assert int(d.m_tap_cmd.value) == TAP.pack(read=int(name == "read"), write=int("from_host" in DESC[name]),
-                                                      lba4k=cmd["lba4k"], ctx=ctx)  # fmt: skip
+                                                      lba4k=cmd["lba4k"], near_program=near_program(cmd),
+                                                      ctx=ctx)  # fmt: skip
             self.gone += 1
             begins = False
         assert begins == self.passed, "operators are told of it when it goes, once"
