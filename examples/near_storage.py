@@ -6,20 +6,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable
 from typing import NamedTuple
 
 from doorbell.compute import near
-from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate
+from doorbell.compute.drive import load_key
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Hashed, HashStep, Predicate
 from doorbell.device import open_sim
 from doorbell.nvme import Command, Driver, HostMemory, NvmOpc
-from doorbell.nvme.vendor import NearComparison
+from doorbell.nvme.vendor import NearComparison, NearDigest
 
 DEPTH_BYTES = 256 << 10
 """Under way at once: so many bytes, but at least 4 commands."""
 TOTAL = 2 << 20
 SIZES = (4096, 16384, 65536, 1 << 20)
+KEY_SLOT = 1
 
 
 class Row(NamedTuple):
@@ -55,6 +58,45 @@ def rate(drive: Driver, what: str, size: int, send: Callable[[int], Command]) ->
     return Row(what, size, data / (end - begin), (drive.sim.counters()["up.MWr.payload"] - payload) / data)
 
 
+def digests(drive: Driver, messages: int = 16, bytes_each: int = 64 << 10, part: int = 8192) -> Row:
+    """SHA-256 of so many messages at once, from first command to last digest; each has one command under way."""
+    for number in range(near.PROGRAMS):
+        near.load(drive, number, Hash().program())
+    data = drive.read(0, messages * bytes_each // drive.block_size)
+    found = dict.fromkeys(range(messages), Hashed(0, False, None))
+    begin, payload = drive.sim.ns, drive.sim.counters()["up.MWr.payload"]
+
+    def send(n: int) -> Command:
+        at = found[n].taken
+        length = min(part, bytes_each - at)
+        steps = HashStep.BEGIN if at == 0 else HashStep(0)
+        steps |= HashStep.END if at + length == bytes_each else HashStep(0)
+        if found[n].ended:
+            at, length, steps = 0, 1, HashStep.ASK
+        block, skip = divmod(n * bytes_each + at, drive.block_size)
+        length += skip
+        return near.submit(
+            drive, n % near.PROGRAMS, block, -(-length // drive.block_size), length=length, room=64,
+            phase=near.message_phase(steps, n // near.PROGRAMS, skip // near.BLOCK_BYTES),
+        )  # fmt: skip
+
+    under_way = {send(n): n for n in found}
+    while under_way:
+        drive.ring()
+        for command in drive.step():
+            n = under_way.pop(command)
+            buffer = command.check().buffer
+            assert buffer is not None
+            found[n] = Hashed.of(buffer.read())
+            buffer.free()
+            if found[n].digest is None:
+                under_way[send(n)] = n
+    size = messages * bytes_each
+    assert all(h.digest == hashlib.sha256(data[n * bytes_each :][:bytes_each]).digest() for n, h in found.items())
+    to_host = (drive.sim.counters()["up.MWr.payload"] - payload) / size
+    return Row(f"SHA-256, {messages} messages", part, size / (drive.sim.ns - begin), to_host)
+
+
 def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
     """options: of open_sim, in place of a 256-bit drive on Gen3 x8."""
     wanted = {"top": "db_csd", "data_w": 256, "link": "gen3x8", "params": {"NEAR": 1}, "media_size": 16 << 20}
@@ -72,7 +114,10 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
         "Aggregate": column,
         "Filter and Aggregate": Filter(16, (half,), behind=column),
         "Filter, half passes": Filter(16, (half,)),
+        "CRC-32C": Hash(NearDigest.CRC32C),
+        "Decrypt, Filter, Aggregate": Crypt(KEY_SLOT, behind=Filter(16, (half,), behind=column)),
     }
+    load_key(drive, KEY_SLOT, bytes(range(32)), bytes(range(32, 64)))
     rows = []
     for size in sizes:
         blocks = size // drive.block_size
@@ -93,11 +138,12 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
                 return near.submit(drive, number, at, blocks, room=room)
 
             rows.append(rate(drive, name, size, ask))
+    rows.append(digests(drive))
     sim.close()
     return rows
 
 
 if __name__ == "__main__":
-    print(f"{'':20} {'size':>8} {'GB/s':>7} {'to host':>9}")
+    print(f"{'':27} {'size':>8} {'GB/s':>7} {'to host':>9}")
     for row in measure():
-        print(f"{row.what:20} {row.size:8} {row.gb_per_s:7.2f} {row.to_host:8.1%}")
+        print(f"{row.what:27} {row.size:8} {row.gb_per_s:7.2f} {row.to_host:8.1%}")

@@ -27,7 +27,7 @@ static const char HELP[] =
     "      --key=FILE   the key for the CPU: of xts both keys, of 16 or 32 bytes each; of ctr the key and 16 bytes IV\n"
     "      --unit=BYTES of xts: a data unit, 512 or 4096; the first of a file has number 0. 512, if not said\n"
     "      --cpu        do not ask the drive\n"
-    "      --drive      only the drive: what it cannot do is an error\n"
+    "      --drive      only the drive: what it cannot do is an error, as it is without --key\n"
     "      --help       this text\n"
     "Exit status: 0, or 2 after an error.\n"
     "\n"
@@ -43,7 +43,7 @@ static const struct option OPTIONS[] = {
 
 struct crypt {
     struct near_options options;
-    bool encrypt, decrypt, ctr, has_key;
+    bool encrypt, decrypt, ctr;
     int slot;
     uint32_t unit;
     const char* key_path;
@@ -90,45 +90,54 @@ static int on_drive(const struct crypt* c, const struct near_file* f, const stru
 
 // ---- a file
 
-static const char* size_why(const struct crypt* c, const struct near_file* f) {
-    return c->ctr || f->size % c->unit == 0 ? NULL : "its size is no multiple of a data unit of xts";
+static int write_out(const uint8_t* data, size_t bytes) {
+    errno = EIO;
+    return fwrite(data, 1, bytes, stdout) == bytes ? 0 : -errno;
+}
+
+// From the drive as long as it goes; *drive: it does. *note, *why: as near_scan.
+static int part(const struct crypt* c, const struct near_file* f, const struct near_part* p, bool* drive,
+                uint64_t* loaded, uint8_t* data, char* note, char* why) {
+    bool theirs = *drive && p->on_drive;
+    int status = theirs ? on_drive(c, f, p, loaded, data) : 0;
+    if (status == -EPROTO) snprintf(note, NEAR_WHY, "what the drive says makes no sense");
+    else if (status) near_status_text(status, note);
+    if (status) *drive = false;
+    if (theirs && !status) return 0;
+    if (!c->options.drive) return on_cpu(c, f, p, data);
+    snprintf(why, NEAR_WHY, "%s", status ? note : "a part of it lies on no drive: a hole, or never written");
+    return -ECANCELED;
 }
 
 static int scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note, char* why) {
     const struct crypt* c = job->context;
-    uint32_t step = STEP_BYTES;
     uint64_t loaded = 0;  // near_run has loaded that
-    const char* wrong = size_why(c, f);
-    bool drive = f->device && (c->ctr || f->device->block_bytes == c->unit);
-    if (wrong) {
-        snprintf(why, NEAR_WHY, "%s", wrong);
+    uint32_t step = STEP_BYTES;
+    if (!c->ctr && f->size % c->unit) {
+        snprintf(why, NEAR_WHY, "its size is no multiple of a data unit of xts");
         return -ECANCELED;
     }
-    if (f->device && !drive) snprintf(note, NEAR_WHY, "a block of the drive is no data unit");
-    if (f->device && f->device->most_transfer && f->device->most_transfer < step) step = f->device->most_transfer;
-    if (f->device && f->device->most_bytes < step) step = f->device->most_bytes;
-    step -= step % NEAR_PAGE;
+    if (f->device && !c->ctr && f->device->block_bytes != c->unit) {
+        snprintf(note, NEAR_WHY, "a block of the drive is no data unit");
+        snprintf(why, NEAR_WHY, "%s", note);
+        if (o->drive) return -ECANCELED;
+        near_on_cpu(f);  // in one: its extents need not be whole data units
+    }
+    bool drive = f->device;
+    if (drive) {
+        const struct near_device* d = f->device;
+        if (d->most_transfer && d->most_transfer < step) step = d->most_transfer;
+        if (d->most_bytes < step) step = d->most_bytes;
+        step -= step % d->block_bytes;
+    }
     uint8_t* data = aligned_alloc(NEAR_PAGE, STEP_BYTES);
     int e = data ? 0 : -ENOMEM;
-    for (size_t i = 0; !e && i < f->count; i++) {
-        const struct near_extent* x = &f->extents[i];
+    for (const struct near_extent* x = f->extents; !e && x < f->extents + f->count; x++) {
         for (uint64_t at = 0; !e && at < x->bytes;) {
             uint64_t left = x->bytes - at;
             struct near_part p = {x->offset + at, x->place + at, left < step ? (uint32_t)left : step, x->on_drive};
-            int status = drive && p.on_drive ? on_drive(c, f, &p, &loaded, data) : -ENOTSUP;
-            if (status && status != -ENOTSUP) near_status_text(status, note);
-            if (status == -EPROTO) snprintf(note, NEAR_WHY, "what the drive says makes no sense");
-            if (status && (o->drive || !c->has_key)) {
-                snprintf(why, NEAR_WHY, "%s%s", *note ? note : "a part of it lies on no drive",
-                         o->drive ? "" : ", and there is no --key for the CPU");
-                *note = 0;  // nothing of it is the CPU's
-                e = -ECANCELED;
-            } else if (status) {
-                if (status != -ENOTSUP) drive = false;
-                e = on_cpu(c, f, &p, data);
-            }
-            errno = EIO;
-            if (!e && fwrite(data, 1, p.bytes, stdout) != p.bytes) e = -errno;
+            e = part(c, f, &p, &drive, &loaded, data, note, why);
+            if (!e) e = write_out(data, p.bytes);
             at += p.bytes;
         }
     }
@@ -145,18 +154,7 @@ static int end(void* context, const struct near_file* f) {
 
 // ---- options
 
-static int bad(const char* text, const char* what) {
-    fprintf(stderr, "dbcrypt: %s%s (dbcrypt --help says more)\n", text, what);
-    return 2;
-}
-
-static bool number(const char* text, long least, long most, int* to) {
-    char* rest;
-    errno = 0;
-    long v = strtol(text, &rest, 10);
-    *to = (int)v;
-    return *text && !*rest && !errno && v >= least && v <= most;
-}
+static int bad(const char* text, const char* what) { return near_bad("dbcrypt", text, what); }
 
 // -1: it is there; else the exit status.
 static int read_key(struct crypt* c) {
@@ -175,7 +173,6 @@ static int read_key(struct crypt* c) {
     explicit_bzero(key, sizeof key);
     if (!right)
         return bad(c->ctr ? "a key for ctr has 32 or 48 bytes: " : "a key for xts has 32 or 64 bytes: ", c->key_path);
-    c->has_key = true;
     return -1;
 }
 
@@ -191,12 +188,12 @@ static int options(struct crypt* c, int argc, char** argv) {
                 if (!c->ctr && strcmp(optarg, "xts")) return bad("the mode is xts or ctr, not ", optarg);
                 break;
             case OPT_SLOT:
-                if (!number(optarg, 1, MOST_SLOT, &c->slot))
+                if (!near_number(optarg, 1, MOST_SLOT, &c->slot))
                     return bad("--slot takes a number from 1 to 63, not ", optarg);
                 break;
             case OPT_KEY: c->key_path = optarg; break;
             case OPT_UNIT:
-                if (!number(optarg, 512, 4096, &unit) || (unit != 512 && unit != 4096))
+                if (!near_number(optarg, 512, 4096, &unit) || (unit != 512 && unit != 4096))
                     return bad("--unit takes 512 or 4096, not ", optarg);
                 break;
             case OPT_CPU: c->options.cpu = true; break;
@@ -213,6 +210,8 @@ static int options(struct crypt* c, int argc, char** argv) {
     if (c->options.drive && !c->slot) return bad("--drive needs --slot", "");
     if (c->options.cpu && !c->key_path) return bad("--cpu needs --key", "");
     if (optind == argc) return bad("a file is missing", "");
+    if (!c->key_path) c->options.drive = true;  // nobody else has the key
+    if (!c->slot) c->options.cpu = true;
     return c->key_path ? read_key(c) : -1;
 }
 
@@ -220,7 +219,6 @@ int main(int argc, char** argv) {
     struct crypt c = {.options = {.tool = "dbcrypt", .jobs = 1}};
     int status = options(&c, argc, argv);
     if (status >= 0) return status;
-    if (!c.slot) c.options.cpu = true;
     uint8_t program[PROGRAM_BYTES];
     make_program(&c, 0, program);
     struct near_job job = {
@@ -234,9 +232,5 @@ int main(int argc, char** argv) {
     status = 0;
     for (int i = optind; i < argc; i++)
         if (near_run(argv[i], &job, &c.options)) status = 2;
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "dbcrypt: cannot write: %s\n", strerror(errno));
-        return 2;
-    }
-    return status;
+    return near_finish("dbcrypt", status);
 }

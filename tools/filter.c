@@ -106,18 +106,7 @@ static int end(void* context, const struct near_file* file) {
 
 // ---- options
 
-static int bad(const char* text, const char* what) {
-    fprintf(stderr, "dbfilter: %s%s (dbfilter --help says more)\n", text, what);
-    return 2;
-}
-
-static bool number(const char* text, long most, int* to) {
-    char* rest;
-    errno = 0;
-    long v = strtol(text, &rest, 10);
-    *to = (int)v;
-    return *text && !*rest && !errno && v >= 1 && v <= most;
-}
+static int bad(const char* text, const char* what) { return near_bad("dbfilter", text, what); }
 
 // -1: go on; else the exit status.
 static int options(struct filter* f, int argc, char** argv) {
@@ -126,7 +115,7 @@ static int options(struct filter* f, int argc, char** argv) {
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":cj:", OPTIONS, NULL)) != -1) switch (c) {
             case OPT_RECORD:
-                if (!number(optarg, MOST_RECORD, &f->record))
+                if (!near_number(optarg, 1, MOST_RECORD, &f->record))
                     return bad("--record takes a number from 1 to 65535, not ", optarg);
                 break;
             case OPT_WHERE:
@@ -137,7 +126,8 @@ static int options(struct filter* f, int argc, char** argv) {
                 break;
             case 'c': f->count = true; break;
             case 'j':
-                if (!number(optarg, 64, &f->options.jobs)) return bad("-j takes a number from 1 to 64, not ", optarg);
+                if (!near_number(optarg, 1, 64, &f->options.jobs))
+                    return bad("-j takes a number from 1 to 64, not ", optarg);
                 break;
             case OPT_CPU: f->options.cpu = true; break;
             case OPT_DRIVE: f->options.drive = true; break;
@@ -176,9 +166,5 @@ int main(int argc, char** argv) {
     };
     for (int i = optind; i < argc; i++)
         if (near_run(argv[i], &job, &f.options)) status = 2;
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "dbfilter: cannot write: %s\n", strerror(errno));
-        return 2;
-    }
-    return status == 2 ? 2 : f.all ? 0 : 1;
+    return near_finish("dbfilter", status == 2 ? 2 : f.all ? 0 : 1);
 }

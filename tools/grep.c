@@ -112,17 +112,7 @@ static int print_line(void* context, uint64_t start, uint64_t stop, uint64_t num
     return 0;
 }
 
-static int bad(const char* text, const char* what) {
-    fprintf(stderr, "dbgrep: %s%s (dbgrep --help says more)\n", text, what);
-    return 2;
-}
-
-static bool number(const char* text, int* to) {
-    char* rest;
-    long v = strtol(text, &rest, 10);
-    *to = (int)v;
-    return *text && !*rest && v >= 1 && v <= 64;
-}
+static int bad(const char* text, const char* what) { return near_bad("dbgrep", text, what); }
 
 // -1: go on; else the exit status.
 static int options(struct grep* g, int argc, char** argv) {
@@ -141,7 +131,8 @@ static int options(struct grep* g, int argc, char** argv) {
             case 'F':
             case 'a': break;
             case 'j':
-                if (!number(optarg, &g->options.jobs)) return bad("-j takes a number from 1 to 64, not ", optarg);
+                if (!near_number(optarg, 1, 64, &g->options.jobs))
+                    return bad("-j takes a number from 1 to 64, not ", optarg);
                 break;
             case OPT_CPU: g->options.cpu = true; break;
             case OPT_DRIVE: g->options.drive = true; break;
@@ -188,10 +179,5 @@ int main(int argc, char** argv) {
     }
     lines_free(&g.lines);
     strings_free(&g.strings);
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "dbgrep: cannot write: %s\n", strerror(errno));
-        return 2;
-    }
-    if (g.quiet && g.found) return 0;
-    return trouble ? 2 : !g.found;
+    return near_finish("dbgrep", trouble && !(g.quiet && g.found) ? 2 : !g.found);
 }

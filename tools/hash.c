@@ -19,7 +19,6 @@ enum {
     PART_BYTES = 8192,  // of a command: half of what waits in a core, so that another one comes meanwhile
     LEAST_PAUSE_NS = 20000,
     MOST_PAUSE_NS = 5000000,
-    PATIENCE_S = 60,  // without a byte that is taken
 };
 
 static const char HELP[] =
@@ -98,8 +97,8 @@ static int sha256_on_drive(struct hash* h, const struct near_file* f) {
         int status = near_command(f->device, &p, phase, result, RESULT_BYTES, &bytes);
         if (status) return status;
         uint64_t total = near_get(result, 8);
-        if (bytes != RESULT_BYTES || total < taken || total > taken + (p.bytes - before) * !(phase & ASK))
-            return -EPROTO;
+        uint64_t most = phase == ASK ? taken : taken + p.bytes - before;
+        if (bytes != RESULT_BYTES || total < taken || total > most) return -EPROTO;
         if (near_get(result + 8, 8) & HAS_DIGEST) {
             memcpy(h->digest, result + 32, SHA256_BYTES);
             return total == f->size ? 0 : -EPROTO;
@@ -107,7 +106,7 @@ static int sha256_on_drive(struct hash* h, const struct near_file* f) {
         // Others have all cores, or this one is not done: its rate is a byte a cycle.
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (total > taken) since = now;
-        else if (now.tv_sec - since.tv_sec > PATIENCE_S) return -EBUSY;
+        else if (now.tv_sec - since.tv_sec > near_platform()->patience_s) return -EBUSY;
         pause = total > taken ? 0 : pause ? 2 * pause : LEAST_PAUSE_NS;
         if (pause > MOST_PAUSE_NS) pause = MOST_PAUSE_NS;
         if (pause) nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
@@ -121,7 +120,8 @@ static int sha256_scan(struct near_file* f, const struct near_job* job, const st
     if (f->device) {
         int status = sha256_on_drive(h, f);
         if (!status) return 0;
-        if (status == -EBUSY) snprintf(note, NEAR_WHY, "the drive has had no core for it for %d s", PATIENCE_S);
+        if (status == -EBUSY)
+            snprintf(note, NEAR_WHY, "the drive has had no core for it for %d s", near_platform()->patience_s);
         else if (status == -EPROTO) snprintf(note, NEAR_WHY, "what the drive says makes no sense");
         else near_status_text(status, note);
         snprintf(why, NEAR_WHY, "%s", note);
@@ -175,15 +175,11 @@ static int end(void* context, const struct near_file* f) {
 
 // ---- options
 
-static int bad(const char* text, const char* what) {
-    fprintf(stderr, "dbhash: %s%s (dbhash --help says more)\n", text, what);
-    return 2;
-}
+static int bad(const char* text, const char* what) { return near_bad("dbhash", text, what); }
 
 // -1: go on; else the exit status.
 static int options(struct hash* h, int argc, char** argv) {
     int c;
-    char* rest;
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":a:j:", OPTIONS, NULL)) != -1) switch (c) {
             case 'a':
@@ -191,13 +187,10 @@ static int options(struct hash* h, int argc, char** argv) {
                 if (!h->crc32c && strcmp(optarg, "sha256"))
                     return bad("the algorithm is sha256 or crc32c, not ", optarg);
                 break;
-            case 'j': {
-                long jobs = strtol(optarg, &rest, 10);
-                if (!*optarg || *rest || jobs < 1 || jobs > 64)
+            case 'j':
+                if (!near_number(optarg, 1, 64, &h->options.jobs))
                     return bad("-j takes a number from 1 to 64, not ", optarg);
-                h->options.jobs = (int)jobs;
                 break;
-            }
             case OPT_CPU: h->options.cpu = true; break;
             case OPT_DRIVE: h->options.drive = true; break;
             case OPT_HELP: fputs(HELP, stdout); return fflush(stdout) ? 2 : 0;
@@ -230,9 +223,5 @@ int main(int argc, char** argv) {
     status = 0;
     for (int i = optind; i < argc; i++)
         if (near_run(argv[i], &job, &h.options)) status = 2;
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "dbhash: cannot write: %s\n", strerror(errno));
-        return 2;
-    }
-    return status;
+    return near_finish("dbhash", status);
 }

@@ -80,6 +80,7 @@ struct near_place {
 struct near_platform {
     const char* lock_folder;
     uint32_t most_bytes;  // of the data of a command or of a step on the CPU; 0: no limit of its own
+    int patience_s;       // so long a tool waits for a drive that has no time for it
     int (*find)(int fd, const struct stat* st, struct near_place* place, char* why);
     int (*open)(struct near_device* d, char* why);
     int (*fiemap)(int fd, struct fiemap* map);  // 0 or -errno
@@ -138,8 +139,9 @@ struct near_part {
     bool on_drive;
 };
 
-// What a tool wants of each part of a file, in the drive's words: a program, and results as the page has them.
 struct near_options;
+
+// What a tool wants of each part of a file, in the drive's words: a program, and results as the page has them.
 struct near_job {
     const uint8_t* program;
     uint32_t program_bytes;
@@ -175,6 +177,14 @@ int near_scan(struct near_file* f, const struct near_job* job, const struct near
 int near_run(const char* path, const struct near_job* job, const struct near_options* o);
 // One line on stderr: TOOL: PATH: TEXT.
 void near_say(const struct near_options* o, const char* path, const char* text);
+
+// ---- command lines
+
+// What is wrong with one, on stderr; 2, the exit status.
+int near_bad(const char* tool, const char* text, const char* what);
+bool near_number(const char* text, long least, long most, int* to);  // a decimal one
+// The exit status, or 2 if what was said did not get out.
+int near_finish(const char* tool, int status);
 
 static inline uint64_t near_get(const uint8_t* at, unsigned bytes) {
     uint64_t v = 0;

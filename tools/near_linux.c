@@ -185,6 +185,6 @@ static int find(int fd, const struct stat* st, struct near_place* place, char* w
 static int fiemap(int fd, struct fiemap* map) { return ioctl(fd, FS_IOC_FIEMAP, map) ? -errno : 0; }
 
 const struct near_platform* near_platform(void) {
-    static const struct near_platform LINUX = {"/run/lock", 0, find, open_device, fiemap};
+    static const struct near_platform LINUX = {"/run/lock", 0, 60, find, open_device, fiemap};
     return &LINUX;
 }

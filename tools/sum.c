@@ -187,18 +187,7 @@ static int end(void* context, const struct near_file* f) {
 
 // ---- options
 
-static int bad(const char* text, const char* what) {
-    fprintf(stderr, "dbsum: %s%s (dbsum --help says more)\n", text, what);
-    return 2;
-}
-
-static bool number(const char* text, long least, long most, int* to) {
-    char* rest;
-    errno = 0;
-    long v = strtol(text, &rest, 10);
-    *to = (int)v;
-    return *text && !*rest && !errno && v >= least && v <= most;
-}
+static int bad(const char* text, const char* what) { return near_bad("dbsum", text, what); }
 
 // -1: go on; else the exit status.
 static int options(struct sum* s, int argc, char** argv) {
@@ -210,11 +199,11 @@ static int options(struct sum* s, int argc, char** argv) {
                 if (!type_of(&s->type, optarg, strlen(optarg))) return bad("there is no such type: ", optarg);
                 break;
             case OPT_RECORD:
-                if (!number(optarg, 1, MOST_RECORD, &s->record))
+                if (!near_number(optarg, 1, MOST_RECORD, &s->record))
                     return bad("--record takes a number from 1 to 65535, not ", optarg);
                 break;
             case OPT_COLUMN:
-                if (!number(optarg, 0, MOST_RECORD, &s->column))
+                if (!near_number(optarg, 0, MOST_RECORD, &s->column))
                     return bad("--column takes a number from 0 to 65535, not ", optarg);
                 break;
             case OPT_WHERE:
@@ -225,7 +214,7 @@ static int options(struct sum* s, int argc, char** argv) {
                 break;
             case OPT_JSON: s->json = true; break;
             case 'j':
-                if (!number(optarg, 1, 64, &s->options.jobs))
+                if (!near_number(optarg, 1, 64, &s->options.jobs))
                     return bad("-j takes a number from 1 to 64, not ", optarg);
                 break;
             case OPT_CPU: s->options.cpu = true; break;
@@ -267,9 +256,5 @@ int main(int argc, char** argv) {
     status = 0;
     for (int i = optind; i < argc; i++)
         if (near_run(argv[i], &job, &s.options)) status = 2;
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "dbsum: cannot write: %s\n", strerror(errno));
-        return 2;
-    }
-    return status;
+    return near_finish("dbsum", status);
 }

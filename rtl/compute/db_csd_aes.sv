@@ -4,7 +4,8 @@
 // Operator, key slot and key size may change with every row. Rows of other operators pass unchanged, in order, with
 // the latency of CTR. One AES pipeline of 14 rounds serves both modes: what goes in is the counter or data ^ tweak,
 // what its result is added to is the data or the tweak. A read instance with XTS decrypts; with CTR as well it does
-// both, and encrypts too what a program says (of_program). A row whose slot has no valid key (or whose mode is not built in) comes out as zeros with key_err set.
+// both, and encrypts what a program wants encrypted (of_program). A row whose slot has no valid key (or whose mode is not
+// built in) comes out as zeros with key_err set.
 // ZERO_RULE: on read, 16 bytes of zeros are handed out as zeros (deallocated blocks, Write Zeroes).
 // Latency: 17 cycles + 2 with CTR + 1 with XTS + 14 with SPLIT; the first row of a block in XTS 17 cycles more (13
 // with a 128-bit key) if none waits before it. Later tweaks are made while rows wait, so this is paid once, not for

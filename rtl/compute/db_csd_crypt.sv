@@ -21,7 +21,7 @@ module db_csd_crypt
   output logic [1:0] m_ctx_valid,
   output op_ctx_t    m_ctx
 );
-  localparam int AW = NUM_FN > 1 ? PLACE_W + NEAR_PROGRAM_W : NEAR_PROGRAM_W;
+  localparam int AW = NUM_FN > 1 ? PLACE_W + NEAR_PROGRAMS_LOG2 : NEAR_PROGRAMS_LOG2;
   if (NUM_FN < 1 || NUM_FN > MAX_FN) begin : g_bad
     $error("%m: NUM_FN must be 1..17 (is %0d)", NUM_FN);
   end

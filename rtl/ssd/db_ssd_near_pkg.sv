@@ -3,7 +3,6 @@
 package db_ssd_near_pkg;
   import db_pcie_fn_pkg::*, db_ssd_pkg::*;
 
-  localparam int NEAR_PROGRAMS_LOG2 = NEAR_PROGRAM_W;
   localparam int NEAR_BYTES_W = 21;       // of data, of a result: at most MDTS
 
   // What a command asks for; it travels in cmd_t's ns_blocks.
@@ -14,7 +13,7 @@ package db_ssd_near_pkg;
     logic [15:0]                   phase;
   } near_args_t;
 
-  function automatic logic [NEAR_PROGRAM_W-1:0] near_program(input cmd_t c);
+  function automatic logic [NEAR_PROGRAMS_LOG2-1:0] near_program(input cmd_t c);
     near_args_t args;
     args = near_args_t'(c.ns_blocks[$bits(near_args_t)-1:0]);
     return args.number;

@@ -18,7 +18,8 @@ package db_ssd_pkg;
   localparam int QID_W  = 8;
   localparam int ADMIN_PER_FN = 8;  // several functions: admin commands that one has inside at most
   localparam int SLOT_W = 8;   // command slot: an I/O command from decode to completion
-  localparam int NEAR_PROGRAM_W = 2;  // which program of near-storage commands of a function
+  localparam int PIECE_RANGES = 4;  // of Dataset Management that db_ssd_order gives an engine at once, at most
+  localparam int NEAR_PROGRAMS_LOG2 = 2;  // programs of near-storage commands of a function
   localparam int ABORT_WATCHES = 4;  // Aborts at once of commands that their queues hold
 
   // Whether a queue is an admin queue: those of so many functions are the first.
@@ -40,31 +41,6 @@ package db_ssd_pkg;
     logic [63:0]       prp1;
     logic [63:0]       prp2;
   } cmd_t;
-
-  // Which piece of a command goes to an engine, if db_ssd_order cuts it: one behind another, with others between them.
-  localparam int PIECE_RANGES = 4;  // of Dataset Management, at most
-  typedef struct packed {
-    logic [PLACE_W-1:0] place;      // of its function, of which no other command is under way in pieces
-    logic              later;       // not the first
-    logic              more;        // not the last: the command has not ended with it
-  } piece_t;
-
-  // ... as the media sees it: without the host's side.
-  typedef struct packed {
-    piece_t            piece;
-    op_desc_t          desc;
-    logic [SLOT_W-1:0] slot;
-    logic              fua;
-    logic              lba4k;
-    logic [63:0]       media_addr;
-    logic [63:0]       ns_blocks;
-    logic [31:0]       bytes;
-  } exec_cmd_t;
-
-  function automatic exec_cmd_t exec_cmd(input cmd_t c, input piece_t piece);
-    return '{piece: piece, desc: c.desc, slot: c.slot, fua: c.fua, lba4k: c.lba4k, media_addr: c.media_addr,
-             ns_blocks: c.ns_blocks, bytes: c.bytes};
-  endfunction
 
   // Completion of an I/O command, by slot.
   typedef struct packed {
@@ -234,7 +210,7 @@ package db_ssd_pkg;
     logic      read;            // data of the media on its way to the host
     logic      write;           // data of the host on its way to the media, to Compare, or a list of ranges
     logic      lba4k;           // block size: 0 = 512, 1 = 4096 bytes
-    logic [NEAR_PROGRAM_W-1:0] near_program;  // of a near-storage command: which of its function's
+    logic [NEAR_PROGRAMS_LOG2-1:0] near_program;  // of a near-storage command: which of its function's
     slot_ctx_t ctx;
   } tap_cmd_t;
 

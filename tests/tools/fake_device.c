@@ -16,7 +16,7 @@
 // DBNEAR_TOUCH     file whose times the first command changes
 // DBNEAR_SLOW      milliseconds of a command
 // DBNEAR_LIE       1: results make no sense
-// DBNEAR_TAKE      bytes of a message that a command of Hash takes at most; 0: none
+// DBNEAR_TAKE      bytes of a message that a command of Hash takes at most; 0: none, and tools wait a second
 // DBNEAR_KEY       file of the key in slot 3, K1 and K2 or K1 and IV of 32, 32 and 16 bytes; without it there is none
 // DBNEAR_REFUSE    N: each Nth command of Hash takes none; the digest is there with the Nth question
 #define _GNU_SOURCE
@@ -217,7 +217,7 @@ static int crypted(const uint8_t* p, uint64_t slba, uint32_t lba, const uint8_t*
     FILE* f = path ? fopen(path, "re") : NULL;
     size_t n = f ? fread(key, 1, sizeof key, f) : 0;
     if (f) fclose(f);
-    if (p[6] != 3 || n != (p[4] ? 48 : 64)) return 0x4286;  // Access Denied
+    if (p[6] != 3 || n != (p[4] ? 48 : 64)) return 0x281;  // Unrecovered Read Error
     struct aes one, two;
     uint64_t number = slba;
     for (int i = 0; i < 8; i++) number += (uint64_t)p[8 + i] << 8 * i;
@@ -419,7 +419,7 @@ static int fiemap(int fd, struct fiemap* map) {
 }
 
 const struct near_platform* near_platform(void) {
-    static struct near_platform fake = {.find = find, .open = open_device, .fiemap = fiemap};
+    static struct near_platform fake = {.patience_s = 1, .find = find, .open = open_device, .fiemap = fiemap};
     fake.lock_folder = getenv("DBNEAR_LOCKS") ? getenv("DBNEAR_LOCKS") : "/tmp";
     fake.most_bytes = (uint32_t)setting("DBNEAR_MOST", 0);
     return &fake;

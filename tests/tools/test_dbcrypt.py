@@ -85,7 +85,7 @@ def test_holes_and_failures_are_for_the_cpu(tmp_path: Path, mode: str) -> None:
     assert drive.commands()
     done = drive.run(*args, "f", KEY="key")
     assert done.status == 2
-    assert done.err == b"dbcrypt: f: a part of it lies on no drive, and there is no --key for the CPU\n"
+    assert done.err == b"dbcrypt: f: a part of it lies on no drive: a hole, or never written\n"
     done = drive.run(*args, "--key", "key", "f", KEY="key", FAIL="1:0x281")
     text = b"the drive ended a command with status type 2h, code 81h"
     assert (done.status, done.out, done.err) == (0, wanted, b"dbcrypt: f: partly on the CPU: " + text + b"\n")
@@ -99,10 +99,13 @@ def test_no_key_in_the_drive(tmp_path: Path) -> None:
     key = key_file(drive, "xts")
     data = os.urandom(1024)
     drive.write("f", data)
-    text = b"the drive ended a command with status type 2h, code 86h"
+    text = b"the drive ended a command with status type 2h, code 81h"
     done = drive.run("dbcrypt", "-d", "--slot", "3", "f")
     assert (done.status, done.out) == (2, b"")
-    assert done.err == b"dbcrypt: f: " + text + b", and there is no --key for the CPU\n"
+    assert done.err == b"dbcrypt: f: " + text + b"\n"
+    done = drive.run("dbcrypt", "-d", "--slot", "3", "f", NONE=1)  # one line, whatever is missing
+    assert (done.status, done.out) == (2, b"")
+    assert done.err == b"dbcrypt: f: not by the drive: the drive has no near-storage commands\n"
     done = drive.run("dbcrypt", "-d", "--slot", "3", "--key", "key", "f")
     assert (done.status, done.out) == (0, cipher("xts", key, data, encrypt=False))
     assert done.err == b"dbcrypt: f: partly on the CPU: " + text + b"\n"
@@ -119,10 +122,23 @@ def test_a_file_that_is_no_whole_data_units(tmp_path: Path) -> None:
     done = drive.run("dbcrypt", "-e", "--slot", "3", "f", KEY="key")
     assert (done.status, done.out, done.err) == (2, b"", b"dbcrypt: f: its size is no multiple of a data unit of xts\n")
     data = os.urandom(8192)
-    drive.write("g", data)
+    path = drive.write("g", data)
+    Path(f"{path}.map").write_text("0 0 1536 0\n1536 4096 6656 1\n")  # and no extent need be whole ones
     done = drive.run("dbcrypt", "-e", "--slot", "3", "--key", "key", "--unit", "4096", "g", KEY="key")
     assert (done.status, done.out) == (0, cipher("xts", key, data, encrypt=True, unit=4096))
     assert done.err == b"dbcrypt: g: partly on the CPU: a block of the drive is no data unit\n"
+    done = drive.run("dbcrypt", "-e", "--slot", "3", "--unit", "4096", "g", KEY="key")
+    assert (done.status, done.out, done.err) == (2, b"", b"dbcrypt: g: a block of the drive is no data unit\n")
+
+
+def test_a_drive_that_takes_a_block_at_a_time(tmp_path: Path) -> None:
+    drive = FakeDrive(tmp_path)
+    key = key_file(drive, "xts")
+    data = os.urandom(3072)
+    drive.write("f", data)
+    done = drive.run("dbcrypt", "-d", "--slot", "3", "f", KEY="key", MOST=512)
+    assert (done.status, done.out, done.err) == (0, cipher("xts", key, data, encrypt=False), b"")
+    assert len(drive.commands()) == 6
 
 
 def test_options(tmp_path: Path) -> None:

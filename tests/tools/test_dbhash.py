@@ -97,6 +97,19 @@ def test_results_that_make_no_sense(tmp_path: Path, algorithm: str) -> None:
     assert (done.status, done.out, done.err) == (2, b"", b"dbhash: f: what the drive says makes no sense\n")
 
 
+def test_a_drive_that_has_no_core(tmp_path: Path) -> None:
+    """Not for ever: then the CPU does it, and one line says so."""
+    drive = FakeDrive(tmp_path)
+    data = os.urandom(3000)
+    drive.write("f", data)
+    done = drive.run("dbhash", "f", TAKE=0)
+    assert (done.status, done.out) == (0, f"{digest(data, 'sha256')}  f\n".encode())
+    assert done.err == b"dbhash: f: on the CPU: the drive has had no core for it for 1 s\n"
+    assert len(drive.commands()) > 10
+    done = drive.run("dbhash", "--drive", "f", TAKE=0)
+    assert (done.status, done.out, done.err) == (2, b"", b"dbhash: f: the drive has had no core for it for 1 s\n")
+
+
 def test_a_file_that_changes(tmp_path: Path) -> None:
     drive = FakeDrive(tmp_path)
     path = drive.write("f", os.urandom(3000))

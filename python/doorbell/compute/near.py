@@ -318,14 +318,17 @@ def run(drive: Driver, number: int, slba: int, blocks: int, **options: int) -> t
 
 
 def digest(
-    drive: Driver, number: int, slba: int, length: int, *, message: int = 0, most: int = 8192, qid: int = 1
+    drive: Driver, number: int, slba: int, length: int, *, message: int = 0, most: int = 8192, patience: int = 1000
 ) -> bytes:
     """SHA-256 of `length` bytes from block `slba` on, by the function's program `number`; most: bytes of a command.
 
-    What was not taken comes again, from its block on; when all was, the digest is asked for.
+    What was not taken comes again, from its block on; when all was, the digest is asked for. TimeoutError after so many
+    commands one behind another of which nothing came.
     """
-    found = Hashed(0, False, None)
+    found, idle = Hashed(0, False, None), 0
     while found.digest is None:
+        if idle == patience:
+            raise TimeoutError(f"{found.taken} of {length} bytes were taken, and then {patience} commands for nothing")
         block, skip = divmod(found.taken, drive.block_size)
         part = min(most, length - found.taken)
         step = HashStep.ASK if found.ended else HashStep(0)
@@ -334,9 +337,8 @@ def digest(
         phase = message_phase(step, message, skip // BLOCK_BYTES)
         size = max(1, skip + part)
         first = slba if found.ended else slba + block
-        command, got = run(
-            drive, number, first, -(-size // drive.block_size), length=size, room=64, phase=phase, qid=qid
-        )
+        command, got = run(drive, number, first, -(-size // drive.block_size), length=size, room=64, phase=phase)
         command.check()
-        found = Hashed.of(got)
+        before, found = found, Hashed.of(got)
+        idle = idle + 1 if found == before else 0
     return found.digest

@@ -7,7 +7,7 @@
 //   words       16 bytes of the result, byte k in bits 8k+7:8k; one has `last`, the last one of each packet. An operator
 //               that gives data gives rows instead, as db_csd_near_filter
 package db_csd_near_pkg;
-  import db_pcie_fn_pkg::*, db_ssd_near_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*;
 
   // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
   // What a program of near-storage commands does: byte 0 of it.

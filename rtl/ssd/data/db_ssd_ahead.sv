@@ -11,7 +11,8 @@
 // Latency: 1 cycle to m_ahead, from s_come 3 to the engine; 1 of what operators are told of others. Throughput: a command
 // every 3 cycles.
 module db_ssd_ahead
-  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*,
+         db_ssd_data_pkg::*;
 #(
   parameter int ADDR_W   = 40,   ///< bits of a media address
   parameter int NUM_CMDS = 128   ///< command slots: power of two, 2..256

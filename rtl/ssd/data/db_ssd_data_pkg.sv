@@ -1,7 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types between the blocks of the data path (rtl/ssd/data), and the statuses that it gives.
 package db_ssd_data_pkg;
-  import db_nvme_pkg::*, db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*;
+
+  // Which piece of a command goes to an engine, if db_ssd_order cuts it: one behind another, with others between them.
+  typedef struct packed {
+    logic [PLACE_W-1:0] place;      // of its function, of which no other command is under way in pieces
+    logic              later;       // not the first
+    logic              more;        // not the last: the command has not ended with it
+  } piece_t;
+
+  // ... as the media sees it: without the host's side.
+  typedef struct packed {
+    piece_t            piece;
+    op_desc_t          desc;
+    logic [SLOT_W-1:0] slot;
+    logic              fua;
+    logic              lba4k;
+    logic [63:0]       media_addr;
+    logic [63:0]       ns_blocks;
+    logic [31:0]       bytes;
+  } exec_cmd_t;
+
+  function automatic exec_cmd_t exec_cmd(input cmd_t c, input piece_t piece);
+    return '{piece: piece, desc: c.desc, slot: c.slot, fua: c.fua, lba4k: c.lba4k, media_addr: c.media_addr,
+             ns_blocks: c.ns_blocks, bytes: c.bytes};
+  endfunction
 
   // A step of the write engine, done in order: a burst of a Write, a whole Compare, or a media command. One of `write`,
   // `compare`, `media` is set.

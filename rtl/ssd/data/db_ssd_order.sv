@@ -8,7 +8,8 @@
 // Operators are told of a command when it goes, as packets come in that order.
 // Latency: none with one function; else 11 cycles and more. Throughput: that of db_ssd_order_turn, of both engines.
 module db_ssd_order
-  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_order_pkg::*;
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_data_pkg::*,
+         db_ssd_order_pkg::*;
 #(
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256

@@ -10,7 +10,7 @@
 // weight, as a fraction with 16 bits, that is how far the function's turn moves (db_ssd_order_turn).
 // Latency: 3 cycles. Throughput: one a cycle.
 module db_ssd_order_cost
-  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*, db_ssd_order_pkg::*;
 #(
   parameter int DATA_W = 256,   ///< bits of a row: 128, 256, 512
   parameter bit SGL    = 1'b0,  ///< takes SGLs

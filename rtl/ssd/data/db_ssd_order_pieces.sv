@@ -8,7 +8,7 @@
 // there of the part either. A list in more pieces than one does not come here (db_ssd_decode).
 // Latency: none. Throughput: a piece every other cycle.
 module db_ssd_order_pieces
-  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*, db_ssd_order_pkg::*;
 #(
   parameter bit SGL = 1'b0           ///< takes SGLs
 ) (

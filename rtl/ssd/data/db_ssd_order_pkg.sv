@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of the order of commands among functions (db_ssd_order).
 package db_ssd_order_pkg;
-  import db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
 
   localparam int COST_W = 12;           // of a command, in stretches of 512 bytes
   localparam int STEP_W = COST_W + 16;  // ... divided by a weight

@@ -10,7 +10,7 @@
 // Latency: command to its first segment 5 cycles (no PRP list needed for it). Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_ssd_write_engine
-  import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*;
+  import db_mem_pkg::*, db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
 #(
   parameter int DATA_W = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,     ///< bits of a media address

@@ -244,7 +244,7 @@ module db_ssd_decode
   status_t     verdict;
   logic [63:0] slba;
   logic        beyond_mdts, beyond_end, bad_size, lba4k_q;
-  logic [NEAR_PROGRAM_W-1:0] near_q;
+  logic [NEAR_PROGRAMS_LOG2-1:0] near_q;
   logic [1:0]  to_tap_q;         // with m_ctx: it sends a packet to the host, [1] from the host
   logic        end_valid_q;      // a completion, one cycle before it comes out
   slot_completion_t end_q;

@@ -4,60 +4,31 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from typing import Any
 
 import cocotb
 import numpy as np
 import pytest
 import rtl_bench as bench
-from cocotb.triggers import RisingEdge
 from doorbell.compute.near import Aggregate, ColumnType
-from near_packets import Packet, reset, rows_of
+from near_packets import Packet, WordBench, reset
 from near_words import words
 from rtl_bench import WIDTHS, rounds
-from streams import Sink, Source, start
+from streams import start
 from structs import layout
 
-PARAM, ROW, WORD = (layout("db_csd_near_pkg", n) for n in ("near_param_t", "near_row_t", "near_word_t"))
+PARAM = layout("db_csd_near_pkg", "near_param_t")
 PACKET_CYCLES = 15
 """Of a packet with fewer rows than that."""
 LARGEST = 1 << 20
 """Bytes of a packet."""
 
 
-class Bench:
+class Bench(WordBench):
     """Packets in, their results out."""
 
     def __init__(self, dut: Any, rng: random.Random, stall: float = 0.0) -> None:
-        self.dut, self.rng = dut, rng
-        self.step_bytes = len(dut.s_row_data) // 8
-        self.rows = Source(dut, rng, "s_row", ("data", ("", ROW)))
-        self.out = Sink(dut, rng, "m_word", WORD)
-        self.rows.stall = self.out.stall = stall
-        self.took = True  # words are taken
-        self.got: list[bytes] = []
-        self.cycle, self.went, self.came = 0, [], []  # type: int, list[int], list[int]
-        """Cycles in which a row went in, and in which a word was on offer for the first time."""
-        self._words: list[bytes] = []
-
-    async def step(self) -> None:
-        await RisingEdge(self.dut.clk)
-        self.cycle += 1
-        if self.rows.step() is not None:
-            self.went.append(self.cycle)
-        word = self.out.step(self.took)
-        if self.out.new is not None:
-            self.came.append(self.cycle)
-        if word is not None:
-            self._words.append(word.data.to_bytes(16, "little"))
-            assert word.last == (len(self._words) == 3)
-            if word.last:
-                self.got.append(b"".join(self._words))
-                self._words = []
-
-    def queue(self, packets: Iterable[Packet]) -> None:
-        self.rows.queue.extend(rows_of(packets, self.step_bytes, self.rng))
+        super().__init__(dut, rng, stall, 3)
 
     async def run(self, program: Aggregate, packets: list[Packet]) -> None:
         """Load the program, with the first row right behind it, and compare what the packets come to."""
@@ -69,10 +40,7 @@ class Bench:
             await self.step()
         self.dut.s_param_valid.value = 0
         self.got.clear()
-        for _ in range(400 + 20 * (len(self.rows.queue) + 10 * len(packets))):
-            await self.step()
-            if len(self.got) == len(packets):
-                break
+        await self.results(len(packets))
         self.compare(program, packets)
 
     def compare(self, program: Aggregate, packets: list[Packet]) -> None:

@@ -15,50 +15,29 @@ import cocotb
 import cryptography_vectors
 import pytest
 import rtl_bench as bench
-from cocotb.triggers import RisingEdge
 from doorbell.compute.near import BLOCK_BYTES, Hash, Hashed, HashStep, crc32c, message_phase
 from doorbell.nvme.vendor import NearDigest
-from near_packets import Packet, reset, rows_of
+from near_packets import Packet, WordBench, reset
 from near_words import words
 from rtl_bench import WIDTHS, rare, rounds
-from streams import Sink, Source, start
+from streams import start
 from structs import layout
 
-PARAM, ROW, WORD = (layout("db_csd_near_pkg", n) for n in ("near_param_t", "near_row_t", "near_word_t"))
-CORES, PLACES = (int(os.environ.get(name, 1)) for name in ("CORES", "NUM_FN"))
+PARAM = layout("db_csd_near_pkg", "near_param_t")
+CORES, PLACES, DATA_W = (int(os.environ.get(name, 1)) for name in ("CORES", "NUM_FN", "DATA_W"))
 BUFFER, TURN_CYCLES = 1024, 4000
 BLOCK_CYCLES = 65
+DRAIN_CYCLES = BUFFER // BLOCK_BYTES * BLOCK_CYCLES
+FILL_CYCLES = CORES * (BUFFER * 8 // DATA_W + 11)
+"""Of all buffers, by one packet each."""
 BEGIN, END, ASK = HashStep.BEGIN, HashStep.END, HashStep.ASK
 
 
-class Bench:
+class Bench(WordBench):
     """Packets in, their results out."""
 
     def __init__(self, dut: Any, rng: random.Random, stall: float = 0.0) -> None:
-        self.dut, self.rng = dut, rng
-        self.step_bytes = len(dut.s_row_data) // 8
-        self.rows = Source(dut, rng, "s_row", ("data", ("", ROW)))
-        self.out = Sink(dut, rng, "m_word", WORD)
-        self.rows.stall = self.out.stall = stall
-        self.got: list[bytes] = []
-        self.cycle, self.went, self.came = 0, [], []  # type: int, list[int], list[int]
-        """Cycles in which a row went in, and in which a word was on offer for the first time."""
-        self._words: list[bytes] = []
-
-    async def step(self) -> None:
-        await RisingEdge(self.dut.clk)
-        self.cycle += 1
-        if self.rows.step() is not None:
-            self.went.append(self.cycle)
-        word = self.out.step(True)
-        if self.out.new is not None:
-            self.came.append(self.cycle)
-        if word is not None:
-            self._words.append(word.data.to_bytes(16, "little"))
-            assert word.last == (len(self._words) == 4)
-            if word.last:
-                self.got.append(b"".join(self._words))
-                self._words = []
+        super().__init__(dut, rng, stall, 4)
 
     async def load(self, digest: NearDigest) -> None:
         for addr, data in list(enumerate(words(Hash(digest), 0)))[1:]:
@@ -76,12 +55,10 @@ class Bench:
 
     async def run(self, packets: list[Packet], owner: int = 0) -> list[Hashed]:
         self.got.clear()
-        self.rows.queue.extend(rows_of(packets, self.step_bytes, self.rng, owner))
-        for _ in range(400 + 40 * (len(self.rows.queue) + 10 * len(packets))):
-            await self.step()
-            if len(self.got) == len(packets):
-                return [Hashed.of(result) for result in self.got]
-        raise AssertionError(f"{len(self.got)} results of {len(packets)}")
+        self.queue(packets, owner)
+        await self.results(len(packets))
+        assert len(self.got) == len(packets)
+        return [Hashed.of(result) for result in self.got]
 
     async def one(self, data: bytes, steps: HashStep, owner: int = 0, message: int = 0, skip: int = 0) -> Hashed:
         return (await self.run([(data, message_phase(steps, message, skip))], owner))[0]
@@ -244,7 +221,7 @@ async def a_program_that_is_written_forgets_its_messages(dut: Any) -> None:
             assert await b.one(data, ASK, 1, number) == Hashed(0, False, None)
         for number in range(2):
             assert await b.one(data, ASK, 2, number) == Hashed(len(data), True, digest)
-    b.rows.queue.extend(rows_of([(data, BEGIN | END)], b.step_bytes, b.rng, 2))
+    b.queue([(data, BEGIN | END)], 2)
     await b.wait(6)
     await b.forget(2)
     await b.wait(600)
@@ -253,16 +230,13 @@ async def a_program_that_is_written_forgets_its_messages(dut: Any) -> None:
     await m.all()
 
 
-@cocotb.test()
+@cocotb.test(skip=PLACES < 2)
 async def functions_take_turns(dut: Any) -> None:
     """One that has data for every core all the time, and others that come now and then: all get on."""
-    if PLACES < 2:
-        return
     b = await begin(dut, 7)
     greedy = [Message(b, b.rng.randbytes(1 << 20), n // 4, n % 4) for n in range(min(2 * CORES, 16))]
     others = [Message(b, b.rng.randbytes(2000), 4 * place, 0) for place in range(1, PLACES)]
     waited = [0] * len(others)
-    drains = BUFFER // BLOCK_BYTES * BLOCK_CYCLES
     served = longest = 0
     while served < 12:
         began = b.cycle
@@ -273,7 +247,7 @@ async def functions_take_turns(dut: Any) -> None:
             await m.part(256)
             if m.refused:
                 waited[n] = waited[n] if before else b.cycle
-                assert b.cycle - waited[n] < (len(others) + 1) * (drains + 2 * longest)
+                assert b.cycle - waited[n] < (len(others) + 1) * (DRAIN_CYCLES + 2 * longest)
             if m.digest is not None:
                 served += 1
                 others[n] = Message(b, b.rng.randbytes(2000), m.owner, 0)
@@ -281,12 +255,9 @@ async def functions_take_turns(dut: Any) -> None:
     assert sum(m.taken for m in greedy) > 5000
 
 
-@cocotb.test()
+@cocotb.test(skip=PLACES < 2 or FILL_CYCLES > DRAIN_CYCLES)  # or cores are never all full
 async def a_turn_that_nobody_takes_ends(dut: Any) -> None:
     """A function that is refused and does not come again keeps a core from others for TURN_CYCLES, no more."""
-    drains = BUFFER // BLOCK_BYTES * BLOCK_CYCLES
-    if PLACES < 2 or CORES * (BUFFER // (len(dut.s_row_data) // 8) + 11) > drains:  # or they are never all full
-        return
     b = await begin(dut, 8)
     greedy = [Message(b, b.rng.randbytes(1 << 16), n // 4, n % 4) for n in range(CORES)]
     for m in greedy:
@@ -295,7 +266,7 @@ async def a_turn_that_nobody_takes_ends(dut: Any) -> None:
     await lost.part(64)
     assert lost.refused == 1
     lost_at = b.cycle
-    await b.wait(drains + 300)
+    await b.wait(DRAIN_CYCLES + 300)
     refused_at = 0
     while True:
         for m in greedy[:-1]:
@@ -385,7 +356,7 @@ async def a_reset_forgets_all(dut: Any) -> None:
     b = await begin(dut, 12)
     for cycles in (*range(1, 40, 3), *range(60, 500, 37)):
         await b.one(data, BEGIN | END, 0, 1)
-        b.rows.queue.extend(rows_of([(rng.randbytes(600), BEGIN), (data, END)], b.step_bytes, rng, 0))
+        b.queue([(rng.randbytes(600), BEGIN), (data, END)])
         await b.wait(cycles)
         await reset(dut)
         b = Bench(dut, rng)
@@ -399,4 +370,5 @@ async def a_reset_forgets_all(dut: Any) -> None:
 @pytest.mark.parametrize("data_w", WIDTHS)
 def test_near_hash(data_w: int, cores: int, functions: int) -> None:
     parameters = {"DATA_W": data_w, "NUM_FN": functions, "CORES": cores, "BYTES": BUFFER, "TURN_CYCLES": TURN_CYCLES}
-    bench.run(__file__, "db_csd_near_hash", parameters, env={"CORES": str(cores), "NUM_FN": str(functions)})
+    env = {"CORES": str(cores), "NUM_FN": str(functions), "DATA_W": str(data_w)}
+    bench.run(__file__, "db_csd_near_hash", parameters, env=env)

@@ -19,7 +19,7 @@ from structs import enum, layout
 
 SLOTS = 16
 CMD, TAP, AHEAD = (layout("db_ssd_pkg", n) for n in ("cmd_t", "tap_cmd_t", "ahead_t"))
-COMPLETION, PIECE = (layout("db_ssd_pkg", n) for n in ("slot_completion_t", "piece_t"))
+COMPLETION, PIECE = layout("db_ssd_pkg", "slot_completion_t"), layout("db_ssd_data_pkg", "piece_t")
 KIND = enum("db_ssd_pkg", "ahead_kind_e")
 WRITE_FAULT, SIZE_LIMIT = 0x280, 0x183
 MOST = 16  # ranges, as Identify's DMRL says

@@ -19,7 +19,7 @@ from streams import ROW as ROW_PARTS
 from streams import Source, packet_rows, start
 from structs import layout
 
-CMD = layout("db_ssd_pkg", "exec_cmd_t")
+CMD = layout("db_ssd_data_pkg", "exec_cmd_t")
 WHOLE = layout("db_ssd_pkg", "cmd_t")
 READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR, NEAR = range(9)
 DESC = {

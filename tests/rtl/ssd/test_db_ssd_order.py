@@ -24,7 +24,7 @@ CMD = layout("db_ssd_pkg", "cmd_t")
 TAP = layout("db_ssd_pkg", "tap_cmd_t")
 FN_SET = layout("db_ssd_pkg", "fn_set_t")
 SEGMENT = layout("db_mem_pkg", "segment_t")
-PIECE = layout("db_ssd_pkg", "piece_t")
+PIECE = layout("db_ssd_data_pkg", "piece_t")
 READ, WRITE = 0, 1
 KINDS: dict[str, tuple[int, dict[str, int]]] = {
     "read": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1}),

@@ -35,7 +35,7 @@ from test_db_ssd_media_cmd import (
     random_range,
 )
 
-CMD = layout("db_ssd_pkg", "exec_cmd_t")
+CMD = layout("db_ssd_data_pkg", "exec_cmd_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 OFFSET_INVALID = 1 << 14 | 0x13
 OP_NAMES = {WRITE: "write", COMPARE: "compare", DSM: "dsm", WZERO: "zero", WFLUSH: "flush"}

@@ -23,9 +23,12 @@ def test_a_row_a_cycle() -> None:
     rows = near_storage.measure((65536,), **NARROW, params=PARAMS)
     by_name = {row.what: row for row in rows}
     assert by_name["Read"].gb_per_s < 3.6
-    for name in ("Grep, counts", "Aggregate", "Filter and Aggregate"):
+    for name in ("Grep, counts", "Aggregate", "Filter and Aggregate", "CRC-32C", "Decrypt, Filter, Aggregate"):
         assert 3.95 < by_name[name].gb_per_s <= 4.01
         assert by_name[name].to_host < 0.002
+    cores = PARAMS["NEAR_HASHES"]
+    hashed = by_name["SHA-256, 16 messages"].gb_per_s
+    assert 0.9 < hashed / (cores * 0.25 * 64 / 65) <= 1, "64 bytes in 65 cycles each, at 250 MHz"
 
 
 @pytest.mark.nightly
@@ -36,6 +39,11 @@ def test_the_page() -> None:
         for m in re.finditer(r"^\| ([^|]+) \|.* GB/s, .*$", page, re.M)
     }
     found: dict[str, list[tuple[str, str]]] = {}
+    digests = re.search(r"SHA-256 of 16 messages at once comes to\s+([\d.]+) GB/s", page)
     for row in near_storage.measure():
+        if row.what.startswith("SHA-256"):
+            assert digests
+            assert digests[1] == f"{row.gb_per_s:.2f}"
+            continue
         found.setdefault(row.what, []).append((f"{row.gb_per_s:.2f}", f"{100 * row.to_host:.1f}"))
     assert found == told

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 
 import copies
 import pytest
 from cards import PARAMS, SIZE, card_of, one_of_all
+from csd_drive import xts
 from doorbell.compute import drive as compute
 from doorbell.compute import near
-from doorbell.compute.near import Aggregate, ColumnType, Grep
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Grep, Hash
 from doorbell.compute.operators import Op
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import NvmOpc, Status
@@ -58,13 +60,34 @@ def test_data_on_two_ssds(card: Driver) -> None:
         blocks = rng.choice((1, 8, 64, 256))
         at = rng.randrange(BLOCKS - blocks + 1)
         program = programs[i % 4]
-        phase = 0 if isinstance(program, Grep) else rng.randrange(program.record)
+        phase = rng.randrange(getattr(program, "record", 1))
         command = near.submit(card, i % 4, first + at, blocks, phase=phase, qid=1 + i % 2)
         under_way.append((command, program.result(data[at * 512 : (at + blocks) * 512], phase)))
     card.wait([c for c, _ in under_way])
     for command, want in under_way:
         check(command, want)
     assert all(card_of(card.sim).ssds.counters(port=i)["drive.sqes"] > 8 for i in range(2)), "both had work"
+
+
+def test_keys_and_messages_of_programs(card: Driver) -> None:
+    """Four programs of which each does something else with the same blocks, on two SSDs: a command takes its own."""
+    rng = random.Random(5)
+    key1, key2 = bytes(range(32)), bytes(range(32, 64))
+    first = border(card) - 16
+    data = random_text(rng, 32 * 512)
+    secret = xts(key1, key2, 7, data)
+    card.write(first, secret)
+    compute.load_key(card, 1, key1, key2)
+    grep = Grep((b"ab", b"B."), where=True)
+    programs = [Crypt(1, offset=7 - first), Crypt(1, offset=7 - first, behind=grep), grep, Hash()]
+    for number, program in enumerate(programs):
+        near.load(card, number, program.program())
+    wanted = [data, grep.result(data), grep.result(secret)]
+    under_way = [(near.submit(card, i % 3, first, 32, qid=1 + i % 2), wanted[i % 3]) for i in range(12)]
+    card.wait([c for c, _ in under_way])
+    for command, want in under_way:
+        check(command, want)
+    assert near.digest(card, 3, first, 16000) == hashlib.sha256(secret[:16000]).digest()
 
 
 def test_encrypted(card: Driver) -> None:

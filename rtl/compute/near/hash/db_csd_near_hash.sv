@@ -14,7 +14,7 @@
 // for each byte that the row lacks; then a word a cycle. Throughput: a row a cycle, 11 cycles less a packet; of CRC-32C
 // 12 and one for each byte that its last row lacks.
 module db_csd_near_hash
-  import db_pcie_fn_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*, db_csd_near_hash_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*, db_csd_near_hash_pkg::*;
 #(
   parameter int DATA_W      = 256,   ///< bits: 128, 256, 512
   parameter int NUM_FN      = 1,     ///< functions, 1..17
