@@ -5,7 +5,7 @@
 // Any one function is followed (mark). Assumed: a function's list stays at the head of its commands until its last piece has
 // gone, which is db_ssd_order_turn's, and it is what decode makes of it.
 module db_ssd_order_pieces_formal
-  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
+  import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*, db_ssd_order_pkg::*;
 #(
   parameter bit COVER = 1'b0
 ) (
