@@ -142,7 +142,7 @@ def sv_vendor(facts: Facts) -> str:
 def sv_near(facts: Facts) -> str:
     constants = (f"  localparam int {v.name} = {v.number};{'  // ' + v.note if v.note else ''}"
                  for v in facts.constants if v.name.startswith("NEAR_"))  # fmt: skip
-    return "\n".join([*sv_enum(facts.enum("NearOperator")), *constants])
+    return "\n".join([*sv_enum(facts.enum("NearOperator")), *sv_enum(facts.enum("SlotError")), *constants])
 
 
 def c_header(facts: Facts) -> str:

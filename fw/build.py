@@ -30,8 +30,8 @@ MANY_FLAGS = ("-Xclang", "-Oz", "-mrelax", "-msave-restore")
 """With several functions, behind the others: smaller, and somewhat slower. zig by itself takes -Oz for -Os."""
 RAM_BYTES = 65536
 MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as the tops have it
-PROGRAMS_RAM_BYTES = 8192  # more of that with programs of near-storage commands: db_csd, db_vcsd
-EXTENTS_RAM_BYTES = 12288  # more of either with extents: db_vcsd
+PROGRAMS_RAM_BYTES = 4096, 8192  # more with near-storage commands: with one function, several; db_csd, db_vcsd
+EXTENTS_RAM_BYTES = 8192, 12288  # ... with extents: db_vcsd
 LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 
 
@@ -50,8 +50,8 @@ def build(
 ) -> None:
     """Compile, link, and write the image as one 32-bit word a line."""
     many = functions > 1
-    ram = (MANY_RAM_BYTES if many else RAM_BYTES) + (EXTENTS_RAM_BYTES if extents else 0)
-    ram += PROGRAMS_RAM_BYTES if many and programs else 0
+    ram = MANY_RAM_BYTES if many else RAM_BYTES
+    ram += programs * PROGRAMS_RAM_BYTES[many] + extents * EXTENTS_RAM_BYTES[many]
     places = {"RAM_BYTES": str(ram), "RINGS_BYTES": "5K" if many else "0", "STACK_BYTES": "2K" if many else "4K"}
     sources = [HERE / "start.S", *(f for layer in LAYERS for f in sorted((HERE / layer).glob("*.c")))]
     with tempfile.TemporaryDirectory() as folder:

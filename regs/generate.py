@@ -29,6 +29,7 @@ BUSES = {
     "db_ssd_fw": ["passthrough"],
     "db_csd": ["passthrough"],
     "db_csd_near": ["passthrough"],
+    "db_csd_slots": ["passthrough"],
     "db_vcsd": ["passthrough"],
     "db_vcsd_ssds": ["passthrough"],
     "db_host": ["axi4-lite-flat", "--rt-read-fanin", "--rt-read-response"],

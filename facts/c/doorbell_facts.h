@@ -20,6 +20,7 @@ enum {
     ADMIN_OPC_BIND = 0xc8,
     ADMIN_OPC_VIRTUAL_DRIVE = 0xcc,  // of db_vcsd
     ADMIN_OPC_SSD = 0xd0,  // of db_vcsd: who has an SSD
+    ADMIN_OPC_SLOTS = 0xd4,  // of operators for near-storage commands: what is in them, and who may use them
     ADMIN_OPC_LOAD_PROGRAM = 0xd5,  // of a near-storage command; where there are operators for these
 };
 
@@ -31,6 +32,8 @@ enum {
 // Vendor specific statuses, of the command specific ones.
 enum {
     SC_RESULT_TOO_LARGE = 0xc0,  // of a near-storage command: its result buffer is too small
+    SC_OPERATOR_NOT_LOADED = 0xc1,  // of a near-storage command: its operator is in no slot
+    SC_BITSTREAM_REFUSED = 0xc2,  // of command D4h; dword 0 says why (SlotError)
 };
 
 // What a program of near-storage commands does: byte 0 of it.
@@ -41,6 +44,27 @@ enum {
     NEAR_FILTER = 3,
     NEAR_HASH = 4,
     NEAR_CRYPT = 5,
+};
+
+// What command D4h does: CDW10 bits 3:0.
+enum {
+    SLOT_GET = 0,  // what is in the slots
+    SLOT_EXCHANGE = 1,  // load a bitstream
+    SLOT_SHARE = 2,  // which slots a function may use
+    SLOT_LIBRARY = 3,  // where bitstreams are that are loaded when their operators are missed
+};
+
+// Why a bitstream was not loaded.
+enum {
+    SLOT_OK = 0,
+    SLOT_NOT_ONE = 1,  // it is none, or too long for where it is
+    SLOT_FOREIGN = 2,  // it is for another design
+    SLOT_OTHER = 3,  // it is for another slot
+    SLOT_UNKNOWN = 4,  // its operator is none that a slot can have
+    SLOT_DAMAGED = 5,  // its CRC is wrong
+    SLOT_MEMORY = 6,  // card memory could not be read
+    SLOT_CHANGED = 7,  // while it was loaded; the slot is empty
+    SLOT_FIXED = 8,  // there is no such slot, or what is in it stays
 };
 
 // How a Crypt encrypts or decrypts.
@@ -127,6 +151,7 @@ enum {
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
 #define FW_EXTENTS 0x90000100u  // regs/db_vcsd.rdl, of db_vcsd
 #define FW_SSDS 0x90000200u  // regs/db_vcsd_ssds.rdl, of db_vcsd
+#define FW_SLOTS 0x90000500u  // regs/db_csd_slots.rdl, likewise
 #define FW_NEAR 0x90000400u  // regs/db_csd_near.rdl, where there are operators for near-storage commands
 
 #endif

@@ -114,6 +114,7 @@ SMALL static uint32_t filter(const uint32_t* head, uint32_t bytes) {
     word = NEAR_FILTER | HW_NEAR_WORDS(1 + 4 * NEAR_PREDICATES);
     if (behind) {
         uint32_t of_it = p[0] == NEAR_AGGREGATE ? aggregate(p) : 0;
+        if (p[0] == NEAR_GREP) of_it = grep(p, bytes - HEAD_BYTES * (1 + count));
         word = of_it ? word | HW_NEAR_BEHIND(of_it) : 0;
     }
     return word;
@@ -163,7 +164,8 @@ SMALL uint32_t load_program(struct request* r) {
     if (!bytes) return ST_SUCCESS;
     bool crypts = bytes >= HEAD_BYTES && (head[0] & 0xffu) == NEAR_CRYPT;
     first = crypts ? decrypt(r, head, bytes) : plain(head, bytes);
-    if (!first || !(hw_near_operators() >> (first & 15u) & 1u)) return ST_INVALID_FIELD;
+    uint32_t operators = hw_near_operators() | 1u << NEAR_NONE;
+    if (!first || !(operators >> (first & 15u) & operators >> (first >> 4 & 15u) & 1u)) return ST_INVALID_FIELD;
     hw_near_first(place, which, first);
     return ST_SUCCESS;
 }

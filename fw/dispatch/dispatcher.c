@@ -11,6 +11,7 @@
 #include "commands/near.h"
 #include "commands/operators.h"
 #include "commands/queues.h"
+#include "commands/slots.h"
 #include "commands/ssd.h"
 #include "commands/virtual_drive.h"
 #include "commands/virtualization.h"
@@ -41,6 +42,7 @@
     ROW(KEY_LOAD, key_load, CSUPP, OPERATORS_ONLY | CHANGES)                                                \
     ROW(KEY_ERASE, key_erase, CSUPP, OPERATORS_ONLY | CHANGES)                                              \
     ROW(BIND, bind_operator, CSUPP | LBCC | ALONE, OPERATORS_ONLY | NSID_EXISTS_OR_ALL | CHANGES)           \
+    ROW(SLOTS, PROGRAMS ? slots_command : NULL, CSUPP, PF_ONLY)                                             \
     ROW(LOAD_PROGRAM, load_program, CSUPP, 0)
 #if EXTENTS
 #define MORE_ROWS(ROW)                                                       \

@@ -33,13 +33,17 @@ module db_csd_core
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
-  parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 102400 : 98304,
+  parameter int RAM_BYTES    = NUM_FN == 1 ? 69632 : NUM_CMDS > 128 ? 102400 : 98304,
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
+  /// ... the operator of each slot, a hexadecimal digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, f one that is
+  /// exchanged, which takes CMB_LOG2; 1 to 7 slots
+  parameter logic [27:0] NEAR_SLOTS = 28'h321,
+  parameter logic [15:0] NEAR_SHELL = 16'd0,  ///< ... of this design, that bitstreams are for
   parameter int NEAR_HASHES  = 8,          ///< ... cores of SHA-256 of a Hash, 1..16
   parameter int HASH_BYTES   = 16384,      ///< ... buffer of each: a power of two, at least 16 rows
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
@@ -57,14 +61,18 @@ module db_csd_core
   ,
   /// the firmware's bus, for what is behind this: with PEERS it has addresses 100h to 1ffh
   output ext_bus_t    m_ext,
-  input  logic [31:0] s_ext_rdata
+  input  logic [31:0] s_ext_rdata,
+  /// bitstreams of operators, to the configuration port (ICAP)
+  output logic        m_icap_valid,
+  input  logic        m_icap_ready,
+  output logic [31:0] m_icap_data
 );
   // ---- the controller; rows on their way: [0] media to host, [1] host to media
   logic      [1:0]                 in_valid, in_ready, out_valid, out_ready;
   logic      [1:0][DATA_W-1:0]     in_data, out_data;
   row_info_t [1:0]                 in_info, out_info;
   logic      [1:0][DATA_W/128-1:0] out_zero;
-  logic                            tap_rst, tap_idle, compute_idle, near_busy;
+  logic                            tap_rst, tap_idle, tap_works, compute_idle, near_busy;
   tap_cmd_t                        tap_cmd;
   logic                            tap_begin, tap_end_valid;
   logic      [SLOT_W-1:0]          tap_begin_slot;
@@ -77,6 +85,8 @@ module db_csd_core
   logic      [1:0]                 row_valid, row_ready;  // behind db_csd_compute
   logic      [1:0][DATA_W-1:0]     row_data;
   row_info_t [1:0]                 row_info;
+  cmb_read_req_t [1:0]             cmb_read_req;  // of card memory: the controller's, bitstreams
+  axi_read_rsp_t [1:0]             cmb_read_rsp;
   db_ssd_core #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX),
@@ -85,7 +95,8 @@ module db_csd_core
     .FW_HEX(FW_HEX), .PEERS(PEERS), .BURST_BYTES(BURST_BYTES),
     .AHEAD(AHEAD), .NEAR(NEAR)
   ) i_core (
-    .*, .m_tap_cmd(tap_cmd), .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
+    .*, .m_cmb_read_req(cmb_read_req[0]), .m_cmb_read_rsp(cmb_read_rsp[0]), .m_tap_cmd(tap_cmd),
+    .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),
     .m_tap_end_valid(tap_end_valid), .m_tap_end(tap_end), .m_packet_valid(packet_valid), .m_packet(packet),
     .s_near_valid(near_valid), .s_near(result),
     .s_ext_rdata(ext_rdata),
@@ -117,18 +128,31 @@ module db_csd_core
          {row_valid[1], out_ready[1], row_data[1], row_info[1]};
   if (NEAR) begin : g_near
     db_csd_near #(.DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .CELLS(NEAR_CELLS),
-      .HASHES(NEAR_HASHES), .HASH_BYTES(HASH_BYTES)) i_near (
-      .clk, .rst(tap_rst), .busy(near_busy), .s_ext(m_ext), .m_ext_rdata(near_rdata),
+      .SLOTS(NEAR_SLOTS), .SHELL(NEAR_SHELL), .CMB_LOG2(CMB_LOG2), .HASHES(NEAR_HASHES),
+      .HASH_BYTES(HASH_BYTES)) i_near (
+      .clk, .rst(tap_rst), .power_rst(rst), .busy(near_busy), .exchanging(tap_works), .s_ext(m_ext),
+      .m_ext_rdata(near_rdata),
       .s_packet_valid(packet_valid), .s_packet(packet),
       .s_row_valid(row_valid[0]), .s_row_ready(row_ready[0]), .s_row_data(row_data[0]), .s_row_info(row_info[0]),
       .m_row_valid(out_valid[0]), .m_row_ready(out_ready[0]), .m_row_data(out_data[0]), .m_row_info(out_info[0]),
-      .m_result_valid(near_valid), .m_result(result));
+      .m_result_valid(near_valid), .m_result(result),
+      .m_axi_read_req(cmb_read_req[1]), .m_axi_read_rsp(cmb_read_rsp[1]), .m_icap_valid, .m_icap_ready, .m_icap_data);
   end else begin : g_no_near
     assign {out_valid[0], row_ready[0], out_data[0], out_info[0]} =
            {row_valid[0], out_ready[0], row_data[0], row_info[0]};
-    assign {near_rdata, near_valid, result, near_busy} = '0;
+    assign {near_rdata, near_valid, result, near_busy, tap_works, cmb_read_req[1], m_icap_valid, m_icap_data} = '0;
+  end
+
+  if (NEAR && CMB_LOG2 > 0) begin : g_join
+    db_axi_read_join #(.N(2), .ADDR_W(cmb_addr_w(CMB_LOG2, NUM_FN)), .DATA_W(DATA_W)) i_join (
+      .clk, .rst, .s_axi_read_req(cmb_read_req), .s_axi_read_rsp(cmb_read_rsp), .m_axi_read_req(m_cmb_read_req),
+      .m_axi_read_rsp(m_cmb_read_rsp));
+  end else begin : g_alone
+    assign m_cmb_read_req  = cmb_read_req[0];
+    assign cmb_read_rsp[0] = m_cmb_read_rsp;
+    assign cmb_read_rsp[1] = '0;
   end
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, out_zero[0], packet_valid, packet};
+  assign unused_ok = &{1'b0, out_zero[0], packet_valid, packet, cmb_read_req, cmb_read_rsp, m_icap_ready};
 endmodule

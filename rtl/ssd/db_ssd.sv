@@ -50,7 +50,7 @@ module db_ssd
     .FW_HEX(FW_HEX)
   ) i_core (
     .*, .tap_rst(), .m_tap_cmd(), .m_tap_begin(), .m_tap_begin_slot(), .m_tap_end_valid(), .m_tap_end(),
-    .m_packet_valid(), .m_packet(), .s_near_valid(1'b0), .s_near('0), .tap_idle(1'b1), .ns_locked('0),
+    .m_packet_valid(), .m_packet(), .s_near_valid(1'b0), .s_near('0), .tap_idle(1'b1), .tap_works(1'b0), .ns_locked('0),
     .m_tap_read_valid(tap_read_valid), .m_tap_read_ready(tap_read_ready), .m_tap_read_data(tap_read_data),
     .m_tap_read_info(tap_read_info), .s_tap_read_valid(tap_read_valid), .s_tap_read_ready(tap_read_ready),
     .s_tap_read_data(tap_read_data), .s_tap_read_info(tap_read_info),

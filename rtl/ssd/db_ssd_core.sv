@@ -68,6 +68,7 @@ module db_ssd_core
   output logic                  m_tap_end_valid,   ///< pulse: a command has ended
   output slot_completion_t      m_tap_end,
   input  logic                  tap_idle,          ///< nothing is in the operators
+  input  logic                  tap_works,         ///< something moves there all the same, which no reset waits for
   input  logic [NUM_NS-1:0]     ns_locked,         ///< commands that move user data are refused
   output logic                  m_tap_read_valid,
   input  logic                  m_tap_read_ready,
@@ -386,7 +387,8 @@ module db_ssd_core
     dma: !dma_idle || !cmb_idle, front: front_busy, read_engine: !data_state.read_idle,
     write_engine: !data_state.write_idle,
     completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
-    queue_ctx: queue_ctx_valid, operators: !tap_idle, reset: ctrl_rst || msix_rst != '0 || control.ctrl_rst};
+    queue_ctx: queue_ctx_valid, operators: !tap_idle || tap_works,
+    reset: ctrl_rst || msix_rst != '0 || control.ctrl_rst};
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,
                           media: media_quiet};
   assign stall = '{

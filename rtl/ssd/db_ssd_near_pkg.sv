@@ -31,6 +31,7 @@ package db_ssd_near_pkg;
   typedef struct packed {
     logic [SLOT_W-1:0]       slot;
     logic                    none;       // there is no such program
+    logic                    absent;     // its operator is in none of the function's slots
     logic                    too_large;  // for its buffer
     logic [NEAR_BYTES_W-1:0] bytes;
   } near_result_t;

@@ -12,6 +12,8 @@ package db_ssd_op_pkg;
   localparam logic [7:0] OPC_NEAR = 8'h82;  // near-storage command (docs/csd/near-storage.md)
   // Vendor specific statuses, of the command specific ones.
   localparam logic [7:0] SC_RESULT_TOO_LARGE = 8'hc0;  // of a near-storage command: its result buffer is too small
+  localparam logic [7:0] SC_OPERATOR_NOT_LOADED = 8'hc1;  // of a near-storage command: its operator is in no slot
+  localparam logic [7:0] SC_BITSTREAM_REFUSED = 8'hc2;  // of command D4h; dword 0 says why (SlotError)
   // ---- end of what is made
 
   typedef struct packed {

@@ -34,6 +34,10 @@ module db_vcsd
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands (docs/csd/near-storage.md)
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
+  /// ... the operator of each slot, a hexadecimal digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, f one that is
+  /// exchanged, which takes CMB_LOG2; 1 to 7 slots
+  parameter logic [27:0] NEAR_SLOTS = 28'h321,
+  parameter logic [15:0] NEAR_SHELL = 16'd0,  ///< ... of this design, that bitstreams are for
   parameter int NEAR_HASHES  = 8,          ///< ... cores of SHA-256 of a Hash, 1..16
   parameter int HASH_BYTES   = 16384,      ///< ... buffer of each: a power of two, at least 16 rows
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
@@ -55,6 +59,10 @@ module db_vcsd
   ,
 `include "db_ssd_stat_ports.svh"
   ,
+  /// bitstreams of operators, a word at a time, to the device's configuration port (ICAP): with NEAR_SLOTS that are exchanged
+  output logic                     m_icap_valid,
+  input  logic                     m_icap_ready,
+  output logic [31:0]              m_icap_data,
   /// bus address of BAR 2: 64 MiB for each SSD, a multiple of its size
   input  logic [63:0]              window_base,
   /// of each SSD, constant: 4 KiB pages that it gives; media_pages is NUM_SSD times as many and 32. What is less than a
@@ -100,7 +108,7 @@ module db_vcsd
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
     .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES), .NEAR(NEAR), .NEAR_CELLS(NEAR_CELLS),
-    .NEAR_HASHES(NEAR_HASHES), .HASH_BYTES(HASH_BYTES),
+    .NEAR_SLOTS(NEAR_SLOTS), .NEAR_SHELL(NEAR_SHELL), .NEAR_HASHES(NEAR_HASHES), .HASH_BYTES(HASH_BYTES),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX), .PEERS(1'b1), .BURST_BYTES(4096), .AHEAD(1'b1)
   ) i_core (
     .*, .s_cq_valid(core_cq_valid), .s_cq_ready(core_cq_ready), .s_cq(core_cq), .m_cc_valid(core_cc_valid),

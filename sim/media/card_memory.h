@@ -13,11 +13,12 @@
 
 namespace db {
 
-#define DB_CARD_COUNTERS(X)          \
-    X(BAD_BURST, "error.card_burst") \
-    X(UNSTABLE, "error.card_stable") \
-    X(READ_BEATS, "card.read_beats") \
-    X(WRITE_BEATS, "card.write_beats")
+#define DB_CARD_COUNTERS(X)            \
+    X(BAD_BURST, "error.card_burst")   \
+    X(UNSTABLE, "error.card_stable")   \
+    X(READ_BEATS, "card.read_beats")   \
+    X(WRITE_BEATS, "card.write_beats") \
+    X(PORT_WORDS, "card.port_words")
 DB_COUNTERS(CardCount, DB_CARD_COUNTERS)
 
 /// LOG2: of its bytes.

@@ -8,6 +8,7 @@
 
 #include "media/axi_media.h"
 #include "media/card_memory.h"
+#include "media/configuration_port.h"
 #include "pcie/endpoint.h"
 #include "runtime/device.h"
 #include "runtime/event_sampler.h"
@@ -27,6 +28,7 @@ class DeviceSim final : public db_sim {
     Endpoint<Top, DATA_W, STRADDLE> endpoint;
     AxiMedia<Top, DATA_W> axi;
     CardMemory<Top, DATA_W, CMB_LOG2> card_axi;
+    ConfigurationPort<Top> port;
     Stats stats;
     u64 next_poll = 0;
     u32 ssds_shown = 0;  // bits: those that the top is told of
@@ -47,6 +49,7 @@ class DeviceSim final : public db_sim {
         busy |= endpoint.sample();
         busy |= axi.sample();
         busy |= card_axi.sample(x.cycle);
+        busy |= port.sample();
         flr_acknowledged |= top.cfg_flr_done;
         if (bool(top.cfg_intx) != intx) {
             intx = top.cfg_intx;
@@ -82,6 +85,7 @@ class DeviceSim final : public db_sim {
             if (x.cfg.stall_pct)
                 for (u32 b = 1; b < 1u << MEDIA_STALLS; b <<= 1) pause |= x.stalled() ? b : 0;
             card_axi.update(x.cycle, pause);
+            port.update();
         }
         endpoint.drive_ready();
         if (flr_acknowledged | flr_waiting) look_at_flrs();
@@ -135,13 +139,14 @@ class DeviceSim final : public db_sim {
   public:
     DeviceSim(const db_config& c, u32 num_fn)
         : db_sim(c, num_fn), endpoint(top, context, db_sim::transmit, db_sim::receive, count.hard, count.endpoint),
-          axi(top, db_sim::media, c), card_axi(top, db_sim::card, count.card, c) {}
+          axi(top, db_sim::media, c), card_axi(top, db_sim::card, count.card, c), port(top, count.card, c.clock_khz) {}
 
     void reset() override {
         clear();
         endpoint.clear();
         axi.reset();
         card_axi.reset();
+        port.reset();
         top.rst = 1;
         top.por_rst = !powered;
         if (host.peers) host.peers->reset(!powered);

@@ -274,15 +274,16 @@ def test_what_the_readme_says_of_the_code(tmp_path: Path, functions: int, before
 
 
 def test_the_hardware_has_the_memory_that_the_firmware_is_built_for() -> None:
-    own = dict(re.findall(r"^(\w*RAM_BYTES) = (\d+)", (FW / "build.py").read_text(), re.MULTILINE))
-    one, many = int(own["RAM_BYTES"]), int(own["MANY_RAM_BYTES"])
-    more, extents = int(own["PROGRAMS_RAM_BYTES"]), int(own["EXTENTS_RAM_BYTES"])
+    own = re.findall(r"^(\w*RAM_BYTES) = (\d+)(?:, (\d+))?", (FW / "build.py").read_text(), re.MULTILINE)
+    size = {name: (int(first), int(second or 0)) for name, first, second in own}
+    one, many = size["RAM_BYTES"][0], size["MANY_RAM_BYTES"][0]
+    more, extents = size["PROGRAMS_RAM_BYTES"], size["EXTENTS_RAM_BYTES"]
     for file, first, several in (
         ("ssd/db_ssd.sv", one, many),
         ("ssd/db_ssd_core.sv", one, many),
-        ("compute/db_csd.sv", one, many + more),
-        ("compute/db_csd_core.sv", one, many + more),
-        ("virt/db_vcsd.sv", one + extents, many + more + extents),
+        ("compute/db_csd.sv", one + more[0], many + more[1]),
+        ("compute/db_csd_core.sv", one + more[0], many + more[1]),
+        ("virt/db_vcsd.sv", one + more[0] + extents[0], many + more[1] + extents[1]),
     ):
         text = (ROOT / "rtl" / file).read_text()
         assert f"NUM_FN == 1 ? {first} : NUM_CMDS > 128 ? {several + 4096} : {several},\n" in text, file

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from doorbell import build
-from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Hash, Predicate
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate
 from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison, NearMode
 from near_words import filter_words, random_filter, words
 
@@ -322,6 +322,17 @@ def test_words_of_a_filter(fw: Firmware) -> None:
         assert fw.program(fw.functions - 1, 1) == filter_words(program)
 
 
+def test_no_slot_for_what_is_behind(fw: Firmware) -> None:
+    """A drive may have slots for one operator of a chain and not for the other."""
+    behind = {GREP: Grep((b"some",)), AGGREGATE: Aggregate(ColumnType.U16, 8)}
+    for missing in (GREP, AGGREGATE, FILTER):
+        fw.start(operators=OPERATORS & ~(1 << missing))
+        for operator, last in behind.items():
+            status = BAD_FIELD if missing in (operator, FILTER) else OK
+            assert fw.load(1, Filter(8, (LESS_THAN_5,), behind=last).program()) == status
+        assert fw.load(1, Filter(8, (LESS_THAN_5,)).program()) == (BAD_FIELD if missing == FILTER else OK)
+
+
 def test_numbers_of_a_filter(fw: Firmware) -> None:
     """What a type can hold passes, and what it cannot is refused."""
     for kind in ColumnType:
@@ -457,6 +468,7 @@ WRONG = {
     "half a predicate": SOME_FILTER[:40],
     "nothing behind": SOME_FILTER[:48],
     "half an aggregate behind": SOME_FILTER[:60],
+    "half a grep behind": Filter(8, (LESS_THAN_5,), behind=Grep((b"some",))).program()[:-2],
     "a filter behind": without(SOME_FILTER, 48, FILTER),
     "a grep behind": without(SOME_FILTER, 48, GREP),
     "type 8 behind": without(SOME_FILTER, 52, 8),

@@ -27,10 +27,10 @@ SLOTS = 16
 SHARE = SLOTS // NUM_FN  # slots of a VF
 
 
-def functions(make_drive: MakeDrive, num_fn: int = NUM_FN) -> list[Driver]:
+def functions(make_drive: MakeDrive, num_fn: int = NUM_FN, more: dict[str, int] | None = None) -> list[Driver]:
     """PF and VFs, up; every other VF's has SGLs. The first namespaces are private, of the function with the index
     NSID - 1; VFs 1 and 2 share the one behind them."""
-    params = PARAMS | {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {})
+    params = PARAMS | {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {}) | (more or {})
     media = (num_fn + 7) * SIZE
     pf = csd(make_drive, queues=QUEUES, num_fn=num_fn, memory=MEMORY, params=params, media_size=media)
     pf.sim.enable_vfs(num_fn - 1)
@@ -39,7 +39,7 @@ def functions(make_drive: MakeDrive, num_fn: int = NUM_FN) -> list[Driver]:
         assert namespaces.create(pf, SIZE // 512) == fn + 1
         namespaces.attachment_try(pf, fn + 1, NsAttach.ATTACH, (fn,)).check()
     shared = namespaces.create_try(pf, SIZE // 512, nmic=SHARED).check().dw0
-    namespaces.attachment_try(pf, shared, NsAttach.ATTACH, (1, 2)).check()
+    namespaces.attachment_try(pf, shared, NsAttach.ATTACH, (1, 2)[: num_fn - 1]).check()
     drives = [pf]
     for fn in range(1, num_fn):
         virtualization.assign(pf, fn, queues=QUEUES, interrupts=QUEUES + 1)

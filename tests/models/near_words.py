@@ -22,7 +22,7 @@ def words(program: Program | None, cells: int) -> list[int]:
     if isinstance(program, Hash):
         return [NearOperator.HASH | 1 << 8, program.digest]
     if isinstance(program, Filter):
-        return filter_words(program)
+        return filter_words(program, cells)
     flags = program.fold_case | program.where << 1 | program.without << 2
     pieces: list[tuple[bytes, int]] = []
     for text in program.strings:
@@ -49,7 +49,7 @@ WANTED = {
 }
 
 
-def filter_words(program: Filter) -> list[int]:
+def filter_words(program: Filter, cells: int = 8) -> list[int]:
     alternatives = sum(p.alternative << n for n, p in enumerate(program.predicates))
     out = [program.record | program.bitmap << 16 | alternatives >> 1 << 17]
     for p in program.predicates:
@@ -60,7 +60,7 @@ def filter_words(program: Filter) -> list[int]:
         out += [p.type | WANTED[p.comparison] << 3, p.column | later << 16, *struct.unpack("<2I", repeated)]
     for _ in range(NEAR_PREDICATES - len(program.predicates)):  # always true
         out += [(LESS | EQUAL | GREATER) << 3, program.record - 1, 0, 0]
-    behind = words(program.behind, 0) if program.behind else [0]
+    behind = words(program.behind, cells) if program.behind else [0]
     head = NearOperator.FILTER | len(out) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16
     return [head, *out, *behind[1:]]
 
@@ -70,7 +70,17 @@ def random_column(rng: random.Random, record: int) -> tuple[ColumnType, int]:
     return kind, rng.randrange(record - kind.bytes + 1)
 
 
-def random_filter(rng: random.Random, record: int = 0) -> Filter:
+def random_grep(rng: random.Random, cells: int) -> Grep:
+    strings, left = [], cells
+    for _ in range(rng.randint(1, 8)):
+        size = rng.choice((1, 2, 3, 5, rng.randint(1, 20), 33))
+        if (left := left - -(-size // PIECE_BYTES)) < 0:
+            break
+        strings.append(bytes(rng.choice(b"abAB") for _ in range(size)))
+    return Grep(tuple(strings or [b"ab"]), rng.random() < 0.5, rng.random() < 0.6, rng.random() < 0.2)
+
+
+def random_filter(rng: random.Random, record: int = 0, cells: int = 8) -> Filter:
     """Numbers are such that values of few bytes, and of few kinds of bytes, are on both sides of them, or the same."""
     record = record or rng.choice((rng.randint(1, 12), rng.randint(1, 70), rng.randint(1, NEAR_RECORD_MOST), 16, 64))
     predicates: list[Predicate] = []
@@ -80,8 +90,10 @@ def random_filter(rng: random.Random, record: int = 0) -> Filter:
         number = int.from_bytes(rng.choice((raw, rng.randbytes(kind.bytes))), "little", signed=kind.signed)
         comparison = rng.choice(list(NearComparison))
         predicates.append(Predicate(kind, column, comparison, number, n > 0 and rng.random() < 0.4))
-    behind = None
-    if rng.random() < 0.3:
+    behind: Aggregate | Grep | None = None
+    if rng.random() < 0.2:
+        behind = random_grep(rng, cells)
+    elif rng.random() < 0.3:
         aggregate, column = random_column(rng, record)
         behind = Aggregate(aggregate, record, column)
     return Filter(record, tuple(predicates), behind is None and rng.random() < 0.3, behind)
@@ -97,18 +109,12 @@ def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False
     if as_it_is and rng.random() < 0.1:
         return Crypt(1)
     if rng.random() < 0.3:
-        return random_filter(rng)
+        return random_filter(rng, cells=cells)
     if rng.random() < 0.4:
         kind = rng.choice(list(ColumnType))
         record = rng.choice((kind.bytes, kind.bytes + rng.randrange(40), rng.randrange(kind.bytes, 3000)))
         return Aggregate(kind, record, rng.randrange(record - kind.bytes + 1))
-    strings, left = [], cells
-    for _ in range(rng.randint(1, 8)):
-        size = rng.choice((1, 2, 3, 5, rng.randint(1, 20), 33))
-        if (left := left - -(-size // PIECE_BYTES)) < 0:
-            break
-        strings.append(bytes(rng.choice(b"abAB") for _ in range(size)))
-    return Grep(tuple(strings or [b"ab"]), rng.random() < 0.5, rng.random() < 0.6, rng.random() < 0.2)
+    return random_grep(rng, cells)
 
 
 def random_text(rng: random.Random, size: int) -> bytes:

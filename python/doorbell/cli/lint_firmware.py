@@ -15,7 +15,16 @@ LAYERS = ("base", "hw", "transfer", "state", "commands", "dispatch")
 """Folders of fw/, lowest first; fw/README.md says what each is for. Nothing but these has C files."""
 
 OUTSIDE = {
-    "hw": {"db_ssd_fw.h", "db_csd.h", "db_csd_near.h", "db_vcsd.h", "db_vcsd_ssds.h", "doorbell_facts.h", "assert.h"},
+    "hw": {
+        "db_ssd_fw.h",
+        "db_csd.h",
+        "db_csd_near.h",
+        "db_csd_slots.h",
+        "db_vcsd.h",
+        "db_vcsd_ssds.h",
+        "doorbell_facts.h",
+        "assert.h",
+    },
     "base": {"nvme_facts.h", "doorbell_facts.h"},
 }
 """Headers that are not of fw/, and who may include them: registers only hw, facts base (addresses hw)."""

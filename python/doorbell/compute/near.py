@@ -149,7 +149,7 @@ class Filter:
     record: int
     predicates: tuple[Predicate, ...]
     bitmap: bool = False
-    behind: Aggregate | None = None
+    behind: Aggregate | Grep | None = None
 
     def program(self) -> bytes:
         head = struct.pack(
@@ -195,13 +195,20 @@ def message_phase(steps: HashStep, message: int = 0, skip: int = 0) -> int:
     return steps | message << 4 | skip << 6
 
 
+def _crc32c_of_a_byte(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+CRC32C = tuple(_crc32c_of_a_byte(byte) for byte in range(256))
+
+
 def crc32c(data: bytes) -> int:
-    """A bit at a time, as RFC 3720 has it."""
+    """A byte at a time, as RFC 3720 has it."""
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc = crc >> 8 ^ CRC32C[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
 
 

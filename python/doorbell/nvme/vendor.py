@@ -26,6 +26,7 @@ class VendorOpc(IntEnum):
     BIND = 0xC8
     VIRTUAL_DRIVE = 0xCC  # of db_vcsd
     SSD = 0xD0  # of db_vcsd: who has an SSD
+    SLOTS = 0xD4  # of operators for near-storage commands: what is in them, and who may use them
     LOAD_PROGRAM = 0xD5  # of a near-storage command; where there are operators for these
 
 
@@ -39,6 +40,8 @@ class VendorStatus(IntEnum):
     """Vendor specific statuses, of the command specific ones."""
 
     RESULT_TOO_LARGE = 0xC0  # of a near-storage command: its result buffer is too small
+    OPERATOR_NOT_LOADED = 0xC1  # of a near-storage command: its operator is in no slot
+    BITSTREAM_REFUSED = 0xC2  # of command D4h; dword 0 says why (SlotError)
 
 
 class NearOperator(IntEnum):
@@ -50,6 +53,29 @@ class NearOperator(IntEnum):
     FILTER = 3
     HASH = 4
     CRYPT = 5
+
+
+class SlotAction(IntEnum):
+    """What command D4h does: CDW10 bits 3:0."""
+
+    GET = 0  # what is in the slots
+    EXCHANGE = 1  # load a bitstream
+    SHARE = 2  # which slots a function may use
+    LIBRARY = 3  # where bitstreams are that are loaded when their operators are missed
+
+
+class SlotError(IntEnum):
+    """Why a bitstream was not loaded."""
+
+    OK = 0
+    NOT_ONE = 1  # it is none, or too long for where it is
+    FOREIGN = 2  # it is for another design
+    OTHER = 3  # it is for another slot
+    UNKNOWN = 4  # its operator is none that a slot can have
+    DAMAGED = 5  # its CRC is wrong
+    MEMORY = 6  # card memory could not be read
+    CHANGED = 7  # while it was loaded; the slot is empty
+    FIXED = 8  # there is no such slot, or what is in it stays
 
 
 class NearMode(IntEnum):
@@ -145,4 +171,5 @@ FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators
 FW_EXTENTS = 0x90000100  # regs/db_vcsd.rdl, of db_vcsd
 FW_SSDS = 0x90000200  # regs/db_vcsd_ssds.rdl, of db_vcsd
+FW_SLOTS = 0x90000500  # regs/db_csd_slots.rdl, likewise
 FW_NEAR = 0x90000400  # regs/db_csd_near.rdl, where there are operators for near-storage commands

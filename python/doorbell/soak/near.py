@@ -70,8 +70,11 @@ def _filter(rng: random.Random) -> Filter:
         number = int.from_bytes(bytes(rng.choices(b"abAB\n .\xff", k=kind.bytes)), "little", signed=kind.signed)
         alternative = n > 0 and rng.random() < 0.4
         predicates.append(Predicate(kind, column, rng.choice(list(NearComparison)), number, alternative))
-    behind = Aggregate(kind, record, column) if rng.random() < 0.3 else None
-    return Filter(record, tuple(predicates), behind is None and rng.random() < 0.3, behind)
+    behind: Aggregate | Grep | None = Aggregate(kind, record, column) if rng.random() < 0.3 else None
+    bitmap = behind is None and rng.random() < 0.3
+    if behind is None and not bitmap and rng.random() < 0.3:
+        behind = Grep((b"ab", b"ba"), where=rng.random() < 0.5)
+    return Filter(record, tuple(predicates), bitmap, behind)
 
 
 def program_of(number: int) -> Program:

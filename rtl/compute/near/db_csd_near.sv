@@ -2,32 +2,39 @@
 // Near-storage commands on the way from the media to the host (docs/csd/near-storage.md): their packets go to an
 // operator and come out as results, all others pass. Packets keep their order.
 //
-//   s_row -> skid --- a Read's ------------------------------------------------------------------> skid -> m_row
-//                 '-- a near-storage command's -> db_csd_near_grep ------> db_csd_near_gather -> db_csd_near_pack --^
-//                                              |> db_csd_near_aggregate -^                       ^
-//                                              |       ^                                         |
-//                                              |> db_csd_near_filter ------------------------------'
-//                                              |> db_csd_near_hash ----> (words)
-//                                              '> what db_csd_crypt had changed: its result as it is
-//   firmware -> db_csd_near_programs -- words --^
+//   s_row -> skid --- a Read's -----------------------------------------------------------> skid -> m_row
+//                 '-- a near-storage command's -> slots ---> db_csd_near_gather -> db_csd_near_pack --^
+//                                                 |  ^                              ^
+//                                                 +--'  one's rows to another       |
+//                                                 '---------------------------------+
+//   s_packet, firmware -> db_csd_near_pool -- which slots, words for them --^
 //
-// Commands with the same program follow each other without a gap; another program is loaded when no packet is
-// inside.
+// Hash, which keeps messages, is a slot of its own; of a Crypt with nothing behind it the rows as they are are the result.
 // Latency: a Read's row 2 cycles; a result that of the operator and of db_csd_near_pack behind its command's last
 // row. Throughput: a row a cycle.
+`include "db_axi_types.svh"
 module db_csd_near
-  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
+  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
 #(
   parameter int DATA_W   = 256,  ///< bits: 128, 256, 512
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
   parameter int CELLS    = 8,    ///< pieces of strings of a Grep, 1..32
+  /// the operator of each slot, a digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, f one that is exchanged; 1 to 7
+  parameter logic [27:0] SLOTS = 28'h321,
+  parameter logic [15:0] SHELL = 16'd0,  ///< of this design, that bitstreams are for
+  parameter int CMB_LOG2 = 0,    ///< card memory of a function, log2 of bytes; 0: none, and nothing can be exchanged
   parameter int HASHES   = 8,    ///< cores of SHA-256 of a Hash, 1..16
-  parameter int HASH_BYTES = 16384  ///< buffer of each: a power of two, at least 16 rows
+  parameter int HASH_BYTES = 16384, ///< buffer of each: a power of two, at least 16 rows
+  localparam int ADDR_W = cmb_addr_w(CMB_LOG2, NUM_FN),
+  localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
+  localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
   input  logic              clk,
-  input  logic              rst,
+  input  logic              rst,            ///< controller reset
+  input  logic              power_rst,
   output logic              busy,           ///< a packet is to come, or its rows are inside, or a message is hashed
+  output logic              exchanging,     ///< what is in a slot is being exchanged
   input  ext_bus_t          s_ext,          ///< of the firmware
   output logic [31:0]       m_ext_rdata,
   input  logic              s_packet_valid, ///< pulse: the next packet of s_row
@@ -41,21 +48,30 @@ module db_csd_near
   output logic [DATA_W-1:0] m_row_data,
   output row_info_t         m_row_info,
   output logic              m_result_valid, ///< pulse: what a command came to, before the last row of its result
-  output near_result_t      m_result
+  output near_result_t      m_result,
+  /// bitstreams: from card memory, to the configuration port (ICAP)
+  output axi_read_req_t     m_axi_read_req,
+  input  axi_read_rsp_t     m_axi_read_rsp,
+  output logic              m_icap_valid,
+  input  logic              m_icap_ready,
+  output logic [31:0]       m_icap_data
 );
   localparam int ROW_BYTES = DATA_W / 8;
   localparam int ROW_LOG   = $clog2(ROW_BYTES);
-  localparam int INSIDE    = 4;             // near-storage commands that have begun, at most
+  localparam int INSIDE    = 8;             // near-storage commands that have begun, at most
+  localparam int POOL      = near_slot_count(32'(SLOTS));
+  localparam int ALL       = POOL + 1;      // Hash is the last
   localparam int ROW_W     = $bits(row_info_t) + DATA_W;
 
   // ---- packets, rows
-  near_packet_t      packet;
-  logic              packet_valid, packet_room, packet_end, row_valid, row_ready, out_valid, out_ready;
+  near_packet_t      told, packet;
+  logic              told_valid, told_ready, packet_valid, packet_room, packet_end, row_valid, row_ready, out_valid,
+                     out_ready;
   logic [DATA_W-1:0] row_data, out_data;
   row_info_t         row_info, out_info;
   db_fifo #(.WIDTH($bits(near_packet_t)), .DEPTH(NUM_CMDS)) i_packets (
-    .clk, .rst, .s_valid(s_packet_valid), .s_ready(packet_room), .s_data(s_packet), .m_valid(packet_valid),
-    .m_ready(packet_end), .m_data(packet), .level());
+    .clk, .rst, .s_valid(s_packet_valid), .s_ready(packet_room), .s_data(s_packet), .m_valid(told_valid),
+    .m_ready(told_ready), .m_data(told), .level());
   db_skid #(.WIDTH(ROW_W)) i_in (
     .clk, .rst, .s_valid(s_row_valid), .s_ready(s_row_ready), .s_data({s_row_info, s_row_data}), .m_valid(row_valid),
     .m_ready(row_ready), .m_data({row_info, row_data}));
@@ -63,26 +79,33 @@ module db_csd_near
     .clk, .rst, .s_valid(out_valid), .s_ready(out_ready), .s_data({out_info, out_data}), .m_valid(m_row_valid),
     .m_ready(m_row_ready), .m_data({m_row_info, m_row_data}));
 
-  // ---- programs
-  logic        ask, loaded;
-  logic [NEAR_OPERATORS:1] first_op, last_op, param_valid;
-  near_param_t param;
-  logic        written;
-  near_owner_t written_owner;
-  db_csd_near_programs #(.NUM_FN(NUM_FN), .CELLS(CELLS)) i_programs (
-    .clk, .rst, .s_ext, .m_ext_rdata, .m_written(written), .m_written_owner(written_owner), .ask,
-    .ask_place(packet.place), .ask_number(packet.args.number), .loaded,
-    .first(first_op), .last(last_op), .m_param_valid(param_valid), .m_param(param));
+  // ---- programs, and the slots for them
+  logic                      written, renaming;
+  near_owner_t               written_owner;
+  logic [ALL-1:0][3:0]       operators;
+  logic [ALL-1:0]            leave, param_valid;
+  logic [ALL-1:0][ALL-1:0]   route;
+  near_param_t               param;
+  near_chain_t               chain;
+  db_csd_near_pool #(
+    .DATA_W(DATA_W), .NUM_FN(NUM_FN), .CELLS(CELLS), .SLOTS(SLOTS), .SHELL(SHELL), .CMB_LOG2(CMB_LOG2)
+  ) i_pool (
+    .clk, .rst, .power_rst, .busy(renaming), .exchanging, .s_ext, .m_ext_rdata, .s_packet_valid(told_valid),
+    .s_packet_ready(told_ready), .s_packet(told), .m_packet_valid(packet_valid), .m_packet_ready(packet_end),
+    .m_packet(packet), .m_chain(chain), .operators, .s_done(leave), .route, .written, .written_owner,
+    .m_param_valid(param_valid), .m_param(param), .m_axi_read_req, .m_axi_read_rsp, .m_icap_valid, .m_icap_ready,
+    .m_icap_data);
 
   // ---- a near-storage command's rows, as far as they are to be looked at
   logic                    begun_q, begins, gives, near_ready, op_ready, err_q, first_q, last;
   logic [NEAR_BYTES_W-1:0] left_q;         // bytes that are to be looked at
   logic [$clog2(INSIDE):0] inside_q;
   near_row_t               near_row;
-  assign ask    = packet_valid && packet.computes && !begun_q && inside_q == '0;
-  assign begins = packet_valid && packet.computes && !begun_q && loaded && !inside_q[$clog2(INSIDE)];
+  logic                    nowhere;        // no program, or no slot for it
+  assign nowhere = chain.none || chain.absent;
+  assign begins = packet_valid && packet.computes && !begun_q && !inside_q[$clog2(INSIDE)];
   assign last   = left_q[NEAR_BYTES_W-1:ROW_LOG] == '0 || left_q == NEAR_BYTES_W'(ROW_BYTES);
-  assign gives  = begun_q && left_q != '0 && first_op != '0;
+  assign gives  = begun_q && left_q != '0 && !nowhere;
   assign near_row   = '{first: first_q, last: last, bytes: last ? left_q[6:0] : 7'(ROW_BYTES),
                         phase: packet.args.phase,
                         owner: '{place: packet.place, number: packet.args.number}};
@@ -107,73 +130,90 @@ module db_csd_near
     end
   end
 
-  // ---- operators: a Filter gives rows, to an Aggregate or as the result; so does, of a Crypt with nothing behind it, the
-  // path itself; the others give words
-  localparam int GREP = int'(NEAR_GREP), AGGREGATE = int'(NEAR_AGGREGATE), FILTER = int'(NEAR_FILTER),
-                 HASH = int'(NEAR_HASH), CRYPT = int'(NEAR_CRYPT);
-  logic       [NEAR_OPERATORS:1] op_valid, ops_ready, word_valid, word_ready;  // by operator
-  near_word_t [NEAR_OPERATORS:1] words;
-  near_word_t                    word;
-  logic                          hashes, behind, filtered_valid, filtered_ready, gathered_valid, gathered_ready,
-                                 words_ready, found_valid, found_ready, pack_ready;
-  logic [DATA_W-1:0]             filtered_data, gathered_data, aggregate_data, found_data;
-  near_row_t                     filtered, gathered, aggregate_row, found;
-  assign behind = first_op[FILTER] && last_op[AGGREGATE];
-  for (genvar n = 1; n <= NEAR_OPERATORS; n++) begin : g_op
-    if (n == AGGREGATE) begin : g_aggregate
-      assign op_valid[n] = behind ? filtered_valid : gives && row_valid && first_op[n];
-    end else begin : g_other
-      assign op_valid[n] = gives && row_valid && first_op[n];
+  // ---- results in the order of their commands: where the next one comes from
+  typedef struct packed {
+    logic [ALL-1:0] slots;  // that it leaves
+    logic [ALL-1:0] last;   // that gives it; none: its rows are it
+  } from_t;
+  from_t from;
+  logic  from_valid, from_end, found_last;
+  db_fifo #(.WIDTH($bits(from_t)), .DEPTH(INSIDE)) i_from (
+    .clk, .rst, .s_valid(begins && !nowhere), .s_ready(),
+    .s_data({ALL'(chain.first | chain.last), ALL'(chain.last)}), .m_valid(from_valid), .m_ready(from_end),
+    .m_data(from), .level());
+  assign leave = from_end ? from.slots : '0;
+
+  // ---- slots, and the rows from one to the other
+  logic [ALL-1:0]             slot_valid, slot_ready, word_valid, gives_valid, gives_ready;
+  logic [ALL-1:0][DATA_W-1:0] slot_data, gives_data;
+  near_row_t [ALL-1:0]        slot_row, gives_row;
+  near_word_t [ALL-1:0]       words;
+  logic                       hashes, words_ready, found_ready;
+  for (genvar s = 0; s < ALL; s++) begin : g_in
+    always_comb begin
+      slot_valid[s] = gives && row_valid && chain.first[s];
+      slot_data[s]  = row_data;
+      slot_row[s]   = near_row;
+      for (int from_slot = 0; from_slot < ALL; from_slot++) begin
+        if (route[from_slot][s]) begin
+          slot_valid[s] = gives_valid[from_slot];
+          slot_data[s]  = gives_data[from_slot];
+          slot_row[s]   = gives_row[from_slot];
+        end
+      end
     end
+    assign gives_ready[s] = route[s] != '0 ? (route[s] & slot_ready) != '0 : from_valid && from.last[s] && found_ready;
   end
-  assign op_ready       = (first_op & ops_ready) != '0;
-  assign aggregate_data = behind ? filtered_data : row_data;
-  assign aggregate_row  = behind ? filtered : near_row;
-  db_csd_near_grep #(.DATA_W(DATA_W), .CELLS(CELLS)) i_grep (
-    .clk, .rst, .s_param_valid(param_valid[GREP]), .s_param(param), .s_row_valid(op_valid[GREP]),
-    .s_row_ready(ops_ready[GREP]), .s_row_data(row_data), .s_row(near_row), .m_word_valid(word_valid[GREP]),
-    .m_word_ready(word_ready[GREP]), .m_word(words[GREP]));
-  db_csd_near_aggregate #(.DATA_W(DATA_W)) i_aggregate (
-    .clk, .rst, .s_param_valid(param_valid[AGGREGATE]), .s_param(param), .s_row_valid(op_valid[AGGREGATE]),
-    .s_row_ready(ops_ready[AGGREGATE]), .s_row_data(aggregate_data), .s_row(aggregate_row),
-    .m_word_valid(word_valid[AGGREGATE]), .m_word_ready(word_ready[AGGREGATE]), .m_word(words[AGGREGATE]));
-  db_csd_near_filter #(.DATA_W(DATA_W)) i_filter (
-    .clk, .rst, .s_param_valid(param_valid[FILTER]), .s_param(param), .s_row_valid(op_valid[FILTER]),
-    .s_row_ready(ops_ready[FILTER]), .s_row_data(row_data), .s_row(near_row), .m_row_valid(filtered_valid),
-    .m_row_ready(filtered_ready), .m_row_data(filtered_data), .m_row(filtered));
+  for (genvar s = 0; s < POOL; s++) begin : g_slot
+    db_csd_near_slot #(.DATA_W(DATA_W), .CELLS(CELLS), .OPERATOR(SLOTS[4*s +: 4])) i_slot (
+      .clk, .rst, .operator(operators[s]), .s_param_valid(param_valid[s]), .s_param(param),
+      .s_row_valid(slot_valid[s]), .s_row_ready(slot_ready[s]), .s_row_data(slot_data[s]), .s_row(slot_row[s]),
+      .m_word_valid(word_valid[s]), .m_word_ready(words_ready && from_valid && from.last[s]), .m_word(words[s]),
+      .m_row_valid(gives_valid[s]), .m_row_ready(gives_ready[s]), .m_row_data(gives_data[s]), .m_row(gives_row[s]));
+  end
+  assign {gives_valid[POOL], gives_data[POOL], gives_row[POOL]} = '0;
   db_csd_near_hash #(.DATA_W(DATA_W), .NUM_FN(NUM_FN), .CORES(HASHES), .BYTES(HASH_BYTES)) i_hash (
     .clk, .rst, .working(hashes), .s_forget(written), .s_forget_owner(written_owner),
-    .s_param_valid(param_valid[HASH]), .s_param(param), .s_row_valid(op_valid[HASH]), .s_row_ready(ops_ready[HASH]),
-    .s_row_data(row_data), .s_row(near_row), .m_word_valid(word_valid[HASH]), .m_word_ready(word_ready[HASH]),
-    .m_word(words[HASH]));
+    .s_param_valid(param_valid[POOL]), .s_param(param), .s_row_valid(slot_valid[POOL]), .s_row_ready(slot_ready[POOL]),
+    .s_row_data(slot_data[POOL]), .s_row(slot_row[POOL]), .m_word_valid(word_valid[POOL]),
+    .m_word_ready(words_ready && from_valid && from.last[POOL]), .m_word(words[POOL]));
 
-  // ---- the result's rows
-  logic              whole, whole_valid;  // they are rows of an operator, not words
-  logic [DATA_W-1:0] crypt_data, whole_data;
-  near_row_t         whole_row;
-  for (genvar i = 0; i < ROW_BYTES; i++) begin : g_crypt
-    assign crypt_data[8*i +: 8] = 7'(i) < near_row.bytes ? row_data[8*i +: 8] : '0;
+  // ---- the result's rows: words that are gathered, or a slot's rows, or those of the media
+  logic              plain, plain_ready, rows_valid, found_valid, gathered_valid, gathered_ready, pack_ready, any_valid;
+  logic [DATA_W-1:0] plain_data, rows_data, gathered_data, found_data;
+  near_row_t         rows_row, gathered, found;
+  near_word_t        word;
+  assign plain       = chain.first == '0;
+  assign plain_ready = from_valid && from.last == '0 && found_ready;
+  assign op_ready    = plain ? plain_ready : (chain.first[ALL-1:0] & slot_ready) != '0;
+  for (genvar i = 0; i < ROW_BYTES; i++) begin : g_plain
+    assign plain_data[8*i +: 8] = 7'(i) < near_row.bytes ? row_data[8*i +: 8] : '0;
   end
-  assign whole            = last_op[FILTER] || last_op[CRYPT];
-  assign whole_valid      = last_op[FILTER] ? filtered_valid : op_valid[CRYPT];
-  assign whole_data       = last_op[FILTER] ? filtered_data : crypt_data;
-  assign whole_row        = last_op[FILTER] ? filtered : near_row;
-  assign ops_ready[CRYPT] = found_ready;
-  assign {word_valid[CRYPT], word_valid[FILTER]} = '0;
-  assign {words[CRYPT], words[FILTER]}           = '0;
-  assign word_ready         = {NEAR_OPERATORS{words_ready}} & last_op;
   always_comb begin
-    word = '0;
-    for (int n = 1; n <= NEAR_OPERATORS; n++) if (last_op[n]) word |= words[n];
+    word       = '0;
+    rows_valid = from_valid && from.last == '0 && gives && row_valid && plain;
+    rows_data  = plain_data;
+    rows_row   = near_row;
+    for (int s = 0; s < ALL; s++) begin
+      if (from.last[s]) begin
+        word      |= words[s];
+        rows_valid = from_valid && gives_valid[s];
+        rows_data  = gives_data[s];
+        rows_row   = gives_row[s];
+      end
+    end
   end
   db_csd_near_gather #(.DATA_W(DATA_W), .WORD_W(128)) i_gather (
-    .clk, .rst, .s_valid((word_valid & last_op) != '0), .s_ready(words_ready), .s_data(word.data), .s_bytes(7'd16),
-    .s_last(word.last), .m_valid(gathered_valid), .m_ready(gathered_ready), .m_data(gathered_data), .m_row(gathered));
-  assign filtered_ready = behind ? ops_ready[AGGREGATE] : found_ready;
-  assign gathered_ready = found_ready && !whole;
+    .clk, .rst, .s_valid(from_valid && (word_valid & from.last) != '0), .s_ready(words_ready), .s_data(word.data),
+    .s_bytes(7'd16), .s_last(word.last), .m_valid(gathered_valid), .m_ready(gathered_ready), .m_data(gathered_data),
+    .m_row(gathered));
+  assign gathered_ready = found_ready;
+  assign any_valid      = rows_valid || gathered_valid;
+  assign found_last     = gathered_valid ? gathered.last : rows_row.last;
+  assign from_end       = any_valid && found_ready && found_last;
   db_skid #(.WIDTH($bits(near_row_t) + DATA_W)) i_found (
-    .clk, .rst, .s_valid(whole ? whole_valid : gathered_valid), .s_ready(found_ready),
-    .s_data(whole ? {whole_row, whole_data} : {gathered, gathered_data}), .m_valid(found_valid),
+    .clk, .rst, .s_valid(any_valid), .s_ready(found_ready),
+    .s_data(gathered_valid ? {gathered, gathered_data} : {rows_row, rows_data}), .m_valid(found_valid),
     .m_ready(pack_ready), .m_data({found, found_data}));
 
   // ---- results
@@ -181,7 +221,7 @@ module db_csd_near
   logic [DATA_W-1:0] pack_data;
   row_info_t         pack_info;
   db_csd_near_pack #(.DATA_W(DATA_W), .DEPTH(INSIDE)) i_pack (
-    .clk, .rst, .s_begin(begins), .s_packet(packet), .s_none(first_op == '0),
+    .clk, .rst, .s_begin(begins), .s_packet(packet), .s_none(chain.none), .s_absent(chain.absent),
     .s_end(begun_q && row_valid && near_ready && row_info.last), .s_err(err_q || row_info.err),
     .s_row_valid(found_valid), .s_row_ready(pack_ready), .s_row_data(found_data), .s_row(found),
     .m_row_valid(pack_valid), .m_row_ready(out_ready), .m_row_data(pack_data), .m_row_info(pack_info), .m_result_valid,
@@ -196,10 +236,10 @@ module db_csd_near
   assign out_data   = pack_valid ? pack_data : row_data;
   assign out_info   = pack_valid ? pack_info : row_info;
 
-  assign busy = hashes || packet_valid || row_valid || inside_q != '0 || m_row_valid;
+  assign busy = hashes || told_valid || renaming || row_valid || inside_q != '0 || m_row_valid;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, packet_room, word_ready[FILTER], word_ready[CRYPT]};
+  assign unused_ok = &{1'b0, packet_room, gives_ready[POOL], chain};
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && s_packet_valid) assert (packet_room);
 `endif

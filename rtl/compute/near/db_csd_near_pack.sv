@@ -13,10 +13,12 @@ module db_csd_near_pack
 ) (
   input  logic              clk,
   input  logic              rst,
-  /// A command begins, at most DEPTH before the first has ended; none: it has no program, so no rows will come.
+  /// A command begins, at most DEPTH before the first has ended; none, absent: it has no program, or no slot for it, so no
+  /// rows will come.
   input  logic              s_begin,
   input  near_packet_t      s_packet,
   input  logic              s_none,
+  input  logic              s_absent,
   /// Pulse: all of its data has come; some could not be read.
   input  logic              s_end,
   input  logic              s_err,
@@ -41,19 +43,21 @@ module db_csd_near_pack
     logic [SLOT_W-1:0] slot;
     logic [ROWS_W-1:0] rows;
     logic              none;
+    logic              absent;
   } begun_t;
   begun_t begun;
   logic   begun_valid, end_valid, err, done;   // done: the packet's last row goes
   db_fifo #(.WIDTH($bits(begun_t)), .DEPTH(DEPTH)) i_begun (
     .clk, .rst, .s_valid(s_begin), .s_ready(),
-    .s_data({s_packet.slot, s_packet.args.result[NEAR_BYTES_W-1:ROW_LOG], s_none}), .m_valid(begun_valid),
+    .s_data({s_packet.slot, s_packet.args.result[NEAR_BYTES_W-1:ROW_LOG], s_none, s_absent}), .m_valid(begun_valid),
     .m_ready(done), .m_data(begun), .level());
   db_fifo #(.WIDTH(1), .DEPTH(DEPTH)) i_end (
     .clk, .rst, .s_valid(s_end), .s_ready(), .s_data(s_err), .m_valid(end_valid), .m_ready(done), .m_data(err),
     .level());
 
   // ---- rows
-  logic                    active_q, none_q, ended_q, full_q, over_q;  // ended: the result's last row has come
+  logic                    active_q, none_q, absent_q, full_q, over_q;
+  logic                    ended_q;                                    // the result's last row has come
   logic [ROWS_W-1:0]       left_q;                                     // rows that have not gone
   logic [NEAR_BYTES_W-1:0] bytes_q;
   logic [DATA_W-1:0]       row, row_q;
@@ -69,7 +73,7 @@ module db_csd_near_pack
 
   always_ff @(posedge clk) begin
     m_result_valid <= done;
-    m_result       <= '{slot: begun.slot, none: none_q, too_large: over_q, bytes: bytes_q};
+    m_result       <= '{slot: begun.slot, none: none_q, absent: absent_q, too_large: over_q, bytes: bytes_q};
     if (m_row_ready) m_row_valid <= 1'b0;
     if (go) begin
       m_row_valid <= 1'b1;
@@ -93,7 +97,8 @@ module db_csd_near_pack
     if (!active_q || done) begin
       active_q <= begun_valid && !done;
       none_q   <= begun.none;
-      ended_q  <= begun.none;
+      absent_q <= begun.absent;
+      ended_q  <= begun.none || begun.absent;
       left_q   <= begun.rows;
       final_q  <= begun.rows == ROWS_W'(1);
       bytes_q  <= '0;

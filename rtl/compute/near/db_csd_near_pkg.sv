@@ -17,11 +17,20 @@ package db_csd_near_pkg;
   localparam logic [3:0] NEAR_FILTER = 4'd3;
   localparam logic [3:0] NEAR_HASH = 4'd4;
   localparam logic [3:0] NEAR_CRYPT = 4'd5;
+  // Why a bitstream was not loaded.
+  localparam logic [3:0] SLOT_OK = 4'd0;
+  localparam logic [3:0] SLOT_NOT_ONE = 4'd1;  // it is none, or too long for where it is
+  localparam logic [3:0] SLOT_FOREIGN = 4'd2;  // it is for another design
+  localparam logic [3:0] SLOT_OTHER = 4'd3;  // it is for another slot
+  localparam logic [3:0] SLOT_UNKNOWN = 4'd4;  // its operator is none that a slot can have
+  localparam logic [3:0] SLOT_DAMAGED = 4'd5;  // its CRC is wrong
+  localparam logic [3:0] SLOT_MEMORY = 4'd6;  // card memory could not be read
+  localparam logic [3:0] SLOT_CHANGED = 4'd7;  // while it was loaded; the slot is empty
+  localparam logic [3:0] SLOT_FIXED = 4'd8;  // there is no such slot, or what is in it stays
   localparam int NEAR_PREDICATES = 4;  // of a Filter, at most
   localparam int NEAR_RECORD_MOST = 1024;  // bytes of its record
   // ---- end of what is made
 
-  localparam int NEAR_OPERATORS  = 5;  // 1 to so many
   localparam int NEAR_WORDS_LOG2 = 8;  // words of a program, as the hardware has it
 
   // A word of a program; word 0 says whose it is (db_csd_near_programs) and no operator gets it.
@@ -29,6 +38,11 @@ package db_csd_near_pkg;
     logic [NEAR_WORDS_LOG2-1:0] addr;
     logic [31:0]                data;
   } near_param_t;
+
+  // Words of the longest program, log2: a Grep's, or a Filter's with those of a Grep behind it.
+  function automatic int near_words_log2(input int cells);
+    return $clog2(3 + 4 * NEAR_PREDICATES + 5 * cells);
+  endfunction
 
   // Whose program it is that looks at a row, and which of its owner's.
   typedef struct packed {
@@ -50,5 +64,35 @@ package db_csd_near_pkg;
     logic         last;         // of the packet's result
     logic [127:0] data;
   } near_word_t;
+
+  // Where a packet's rows go, slots being bits: to `first`, whose rows go to `last` if that is another one, and the result
+  // is what `last` gives. Nothing: the rows themselves are the result, or there is none.
+  localparam int NEAR_SLOTS_MOST = 8;
+  localparam logic [3:0]  NEAR_EXCHANGED = 4'hf;  // in place of a slot's operator: it can be exchanged
+  localparam logic [15:0] NEAR_IN_SLOTS  = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER;
+  typedef struct packed {
+    logic                       none;    // there is no such program
+    logic                       absent;  // its operator is in no slot
+    logic [NEAR_SLOTS_MOST-1:0] first;
+    logic [NEAR_SLOTS_MOST-1:0] last;
+  } near_chain_t;
+
+  // How many slots a parameter SLOTS has: a hexadecimal digit each, from the right, the operator in it.
+  function automatic int near_slot_count(input logic [31:0] slots);
+    int count;
+    count = 0;
+    for (int s = 0; s < NEAR_SLOTS_MOST; s++) if (slots[4*s +: 4] != '0) count = s + 1;
+    return count;
+  endfunction
+
+  // Operators that there are, by number: those in slots, Hash and Crypt.
+  function automatic logic [15:0] near_operators(input logic [31:0] slots);
+    logic [15:0] there;
+    there = 16'd1 << NEAR_HASH | 16'd1 << NEAR_CRYPT;
+    for (int s = 0; s < near_slot_count(slots); s++) begin
+      there |= slots[4*s +: 4] == NEAR_EXCHANGED ? NEAR_IN_SLOTS : 16'd1 << slots[4*s +: 4];
+    end
+    return there;
+  endfunction
 
 endpackage

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from doorbell import build
 from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate, Program
-from doorbell.nvme.vendor import NearComparison
+from doorbell.nvme.vendor import NearComparison, NearOperator
 from near_words import random_program, random_text, words
 from rtl_bench import rare, rounds
 from streams import ROW, Sink, Source, packet_rows, start
@@ -26,6 +27,8 @@ NEAR_REGISTERS = 0x400
 CAPS, PROGRAM, WORD = (NEAR_REGISTERS + at for at in (0, 4, 8))
 CELLS = 8
 PLACES = int(os.environ.get("NUM_FN", "1"))
+SLOTS = int(os.environ.get("SLOTS", "0x321"), 16)
+GREPS = f"{SLOTS:x}".count(str(int(NearOperator.GREP)))
 
 
 class Packet(NamedTuple):
@@ -52,7 +55,7 @@ class Bench:
         self.rows.stall = self.out.stall = stall
         self.packets: list[Packet] = []
         self.got: list[tuple[bytes, int]] = []  # packets that came out, and whether their last row has an error
-        self.results: list[tuple[int, int, int, int]] = []
+        self.results: list[tuple[int, int, int, int, int]] = []
         self.cycle, self.went, self.came = 0, [], []  # type: int, list[int], list[int]
         self._row: list[int] = []
         self.bus: list[tuple[int, int, int | None]] = []  # (address, data, of a read None) still to be done
@@ -120,7 +123,9 @@ class Bench:
 
 
 async def begin(dut: Any, seed: int, stall: float = 0.0) -> Bench:
-    await start(dut, s_ext=0, s_packet_valid=0, s_packet=0)
+    dut.power_rst.value = 1
+    await start(dut, s_ext=0, s_packet_valid=0, s_packet=0, m_axi_read_rsp=0, m_icap_ready=0)
+    dut.power_rst.value = 0
     b = Bench(dut, random.Random(seed), stall)
     for place in range(PLACES):
         for number in range(4):
@@ -130,13 +135,13 @@ async def begin(dut: Any, seed: int, stall: float = 0.0) -> Bench:
 
 def wanted(
     p: Packet, program: Program | None, width: int
-) -> tuple[tuple[bytes, int], tuple[int, int, int, int] | None]:
+) -> tuple[tuple[bytes, int], tuple[int, int, int, int, int] | None]:
     """What comes out of a packet: its bytes, its error, and what the command came to."""
     err = int(p.err_row < len(p.data) * 8 // width)
     if not p.near:
         return (p.data, err), None
     found = program.result(p.data[: p.length], p.phase) if program else b""
-    result = (p.slot, int(program is None), int(len(found) > p.room), len(found))
+    result = (p.slot, int(program is None), 0, int(len(found) > p.room), len(found))
     return (found[: p.room].ljust(p.room, b"\0"), err), result
 
 
@@ -248,10 +253,36 @@ async def rate(dut: Any) -> None:
     assert b.came[-1] - b.came[0] + 1 == 4096 * 8 // b.width
 
 
-@pytest.mark.parametrize(("data_w", "num_fn"), [(512, 1), rare(256, 1), (128, 3)])
-def test_near(data_w: int, num_fn: int) -> None:
+@cocotb.test()
+async def programs_that_take_turns(dut: Any) -> None:
+    """As many as there are slots for them follow each other without a gap; of one more, each is loaded again."""
+    for count in (GREPS, GREPS + 1):
+        b = await begin(dut, 11)
+        programs = [Grep((bytes([0x61 + n]), b"A"), where=bool(n % 2)) for n in range(count)]
+        for n, program in enumerate(programs):
+            await b.load(n % PLACES, n // PLACES, program)
+        packets = [Packet(random_text(b.rng, 4096), True, i, i % count % PLACES, i % count // PLACES, 4096, 2048)
+                   for i in range(6 * count)]  # fmt: skip
+        b.packets += packets
+        await b.drain(len(packets))
+        assert b.got == [wanted(p, programs[i % count], b.width)[0] for i, p in enumerate(packets)]
+        rows = 4096 * 8 // b.width
+        begun = b.went[2 * count * rows + 2 :: rows]  # the first row of each behind the first ones, but for what waits
+        gaps = [later - sooner - rows for sooner, later in itertools.pairwise(begun)]
+        words_of_one = 1 + 5 * CELLS
+        if count == GREPS and GREPS > 1:
+            assert max(gaps) <= 2, "no program is loaded"
+        elif GREPS == 1 and count == 2:
+            assert min(gaps) >= words_of_one, "each is loaded when nothing is in the slot any more"
+
+
+@pytest.mark.parametrize(
+    ("data_w", "num_fn", "slots"), [(512, 1, "321"), rare(256, 1, "321"), (128, 3, "2311213"), rare(256, 3, "2311213")]
+)
+def test_near(data_w: int, num_fn: int, slots: str) -> None:
     gen = build.regs() / "rtl"
     bench.run(
-        __file__, "db_csd_near", {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": CELLS}, env={"NUM_FN": str(num_fn)},
-        extra_sources=(gen / "db_csd_near_regs_pkg.sv", gen / "db_csd_near_regs.sv"),
+        __file__, "db_csd_near", {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": CELLS, "SLOTS": f"28'h{slots}"},
+        env={"NUM_FN": str(num_fn), "SLOTS": slots},
+        extra_sources=[gen / f"db_csd_{name}_regs{part}.sv" for name in ("near", "slots") for part in ("_pkg", "")],
     )  # fmt: skip

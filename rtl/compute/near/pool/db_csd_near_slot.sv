@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A slot of the operators of near-storage commands: whatever is in it has the same ports.
+//
+// One of which the operator can be exchanged is a reconfigurable partition on an FPGA, with whatever bitstream says `operator`.
+// In simulation, and where nothing is reconfigured, it has all operators, and takes on the one that is named; the others,
+// and with 0 all of them, are in reset: nothing goes in or out.
+// Latency, throughput: the operator's.
+module db_csd_near_slot
+  import db_csd_near_pkg::*;
+#(
+  parameter int         DATA_W   = 256,        ///< bits: 128, 256, 512
+  parameter int         CELLS    = 8,          ///< pieces of strings of a Grep, 1..32
+  parameter logic [3:0] OPERATOR = NEAR_GREP   ///< Grep, Aggregate, Filter, or NEAR_EXCHANGED
+) (
+  input  logic              clk,
+  input  logic              rst,
+  input  logic [3:0]        operator,       ///< that is in it: OPERATOR, or what it has been exchanged for; 0: nothing
+  input  logic              s_param_valid,  ///< a word of the program; only while no packet is inside
+  input  near_param_t       s_param,
+  input  logic              s_row_valid,
+  output logic              s_row_ready,
+  input  logic [DATA_W-1:0] s_row_data,
+  input  near_row_t         s_row,
+  output logic              m_word_valid,   ///< of an operator that makes words
+  input  logic              m_word_ready,
+  output near_word_t        m_word,
+  output logic              m_row_valid,    ///< ... that gives rows
+  input  logic              m_row_ready,
+  output logic [DATA_W-1:0] m_row_data,
+  output near_row_t         m_row
+);
+  localparam logic [3:0] KINDS [3] = '{NEAR_GREP, NEAR_AGGREGATE, NEAR_FILTER};
+  if (OPERATOR != NEAR_GREP && OPERATOR != NEAR_AGGREGATE && OPERATOR != NEAR_FILTER && OPERATOR != NEAR_EXCHANGED)
+  begin : g_bad
+    $error("%m: OPERATOR must be Grep, Aggregate, Filter or NEAR_EXCHANGED (is %0d)", OPERATOR);
+  end
+
+  logic       [2:0]             off, param_valid, row_valid, row_ready, word_valid;
+  near_word_t [2:0]             word;
+  logic                         filter_valid;
+  logic       [DATA_W-1:0]      filter_data;
+  near_row_t                    filter;
+  for (genvar k = 0; k < 3; k++) begin : g_kind
+    assign off[k]         = rst || operator != KINDS[k];
+    assign param_valid[k] = s_param_valid && operator == KINDS[k];
+    assign row_valid[k]   = s_row_valid && operator == KINDS[k];
+  end
+  if (OPERATOR == NEAR_GREP || OPERATOR == NEAR_EXCHANGED) begin : g_grep
+    db_csd_near_grep #(.DATA_W(DATA_W), .CELLS(CELLS)) i_grep (
+      .clk, .rst(off[0]), .s_param_valid(param_valid[0]), .s_param, .s_row_valid(row_valid[0]),
+      .s_row_ready(row_ready[0]), .s_row_data, .s_row, .m_word_valid(word_valid[0]), .m_word_ready, .m_word(word[0]));
+  end else begin : g_no_grep
+    assign {row_ready[0], word_valid[0], word[0]} = '0;
+  end
+  if (OPERATOR == NEAR_AGGREGATE || OPERATOR == NEAR_EXCHANGED) begin : g_aggregate
+    db_csd_near_aggregate #(.DATA_W(DATA_W)) i_aggregate (
+      .clk, .rst(off[1]), .s_param_valid(param_valid[1]), .s_param, .s_row_valid(row_valid[1]),
+      .s_row_ready(row_ready[1]), .s_row_data, .s_row, .m_word_valid(word_valid[1]), .m_word_ready, .m_word(word[1]));
+  end else begin : g_no_aggregate
+    assign {row_ready[1], word_valid[1], word[1]} = '0;
+  end
+  if (OPERATOR == NEAR_FILTER || OPERATOR == NEAR_EXCHANGED) begin : g_filter
+    db_csd_near_filter #(.DATA_W(DATA_W)) i_filter (
+      .clk, .rst(off[2]), .s_param_valid(param_valid[2]), .s_param, .s_row_valid(row_valid[2]),
+      .s_row_ready(row_ready[2]), .s_row_data, .s_row, .m_row_valid(filter_valid), .m_row_ready,
+      .m_row_data(filter_data), .m_row(filter));
+  end else begin : g_no_filter
+    assign {row_ready[2], filter_valid, filter_data, filter} = '0;
+  end
+  assign {word_valid[2], word[2]} = '0;
+
+  // Decoupled from what is not there.
+  always_comb begin
+    s_row_ready  = 1'b0;
+    m_word_valid = 1'b0;
+    m_word       = '0;
+    for (int k = 0; k < 3; k++) begin
+      if (operator == KINDS[k]) begin
+        s_row_ready  = row_ready[k];
+        m_word_valid = word_valid[k];
+        m_word       = word[k];
+      end
+    end
+  end
+  assign m_row_valid = filter_valid && operator == NEAR_FILTER;
+  assign m_row_data  = filter_data;
+  assign m_row       = filter;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, off, param_valid, row_valid, m_word_ready, m_row_ready};
+endmodule

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""db_csd_near_rename: each command gets slots that have its operators and hold its program, and none loses its slot."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import cocotb
+import pytest
+import rtl_bench as bench
+from cocotb.triggers import RisingEdge
+from doorbell.nvme.vendor import NearOperator
+from rtl_bench import rare
+from streams import start
+from structs import layout
+
+SLOTS = int(os.environ.get("SLOTS", "4"))
+WORDS_LOG2 = 6
+PACKET, OWNER, PARAM = layout("db_ssd_near_pkg", "near_packet_t"), *(
+    layout("db_csd_near_pkg", f"near_{n}_t") for n in ("owner", "param")
+)  # fmt: skip
+CHAIN = layout("db_csd_near_pkg", "near_chain_t")
+GREP, AGGREGATE, FILTER = (int(o) for o in (NearOperator.GREP, NearOperator.AGGREGATE, NearOperator.FILTER))
+CRYPT = int(NearOperator.CRYPT)
+Owner = tuple[int, int]  # place, number
+
+
+def program(rng: random.Random, first: int, behind: int = 0) -> list[int]:
+    words, more = rng.randint(1, 20), rng.randint(1, 20) if behind else 0
+    head = first | behind << 4 | words << 8 | more << 16
+    return [head, *(rng.getrandbits(32) for _ in range(words + more))]
+
+
+@dataclass
+class Slot:
+    """What a slot has been told, and which commands are inside."""
+
+    words: dict[int, int] = field(default_factory=dict)
+    inside: int = 0
+
+
+class Bench:
+    def __init__(self, dut: Any, seed: int, operators: list[int]) -> None:
+        self.dut, self.rng, self.operators = dut, random.Random(seed), operators
+        self.programs: dict[Owner, list[int]] = {}
+        self.before: dict[Owner, list[int]] = {}  # programs that were there until lately
+        self.slots = [Slot() for _ in operators]
+        self.queue: deque[tuple[int, Owner]] = deque()  # slot number, whose program; (-1, ...): a Read
+        self.out: deque[tuple[int, list[int]]] = (
+            deque()
+        )  # commands that are out: cycles until they are done, their slots
+        self.cycle = 0
+        self.given: list[tuple[int, int, int]] = []  # command, first, last
+        self.sent = 0
+        self.latency: list[int] = []
+        self.began = 0
+        self.missed = 0
+        self.allowed = (1 << SLOTS) - 1
+        self.off = 0
+        self.stay = (0, 60)
+        self._address: tuple[Owner, int] | None = None
+
+    async def step(self) -> None:
+        d, rng = self.dut, self.rng
+        await RisingEdge(d.clk)
+        self.cycle += 1
+        valid = int(d.m_param_valid.value)
+        if valid:
+            param = PARAM.unpack(int(d.m_param.value))
+            for s in range(SLOTS):
+                if valid >> s & 1:
+                    assert self.slots[s].inside == 0, "a word for a slot in which a command is"
+                    assert not self.off >> s & 1 or self.settling, "for one that is off"
+                    self.slots[s].words[param["addr"]] = param["data"]
+        for operator in range(16):
+            self.missed |= int(d.m_missed.value) & 1 << operator
+        if d.s_packet_valid.value == 1 and d.s_packet_ready.value == 1:
+            self.queue.popleft()
+            self.began = self.cycle
+        if d.m_packet_valid.value == 1 and d.m_packet_ready.value == 1:
+            self.take()
+        # the memory of programs: the word is there a cycle after its address
+        owner = OWNER.unpack(int(d.owner.value))
+        addr = int(d.addr.value)
+        words = self.programs.get((owner["place"], owner["number"]), [0])
+        d.word.value = words[addr] if addr < len(words) else rng.getrandbits(32)
+        done = 0
+        for entry in list(self.out):
+            if entry[0] <= self.cycle and not any(done >> s & 1 for s in entry[1]):
+                self.out.remove(entry)
+                for s in entry[1]:
+                    self.slots[s].inside -= 1
+                    done |= 1 << s
+        d.s_done.value = done
+        d.s_packet_valid.value = int(bool(self.queue))
+        if self.queue:
+            number, (place, which) = self.queue[0]
+            args = {"number": which}
+            d.s_packet.value = PACKET.pack(computes=int(number >= 0), slot=max(number, 0), place=place, args=args)
+        d.m_packet_ready.value = int(rng.random() < self.ready)
+        d.written.value = 0
+        d.operators.value = sum(o << 4 * s for s, o in enumerate(self.operators))
+        d.allowed.value, d.off.value = self.allowed, self.off
+
+    ready = 1.0
+    settling = True
+
+    def take(self) -> None:
+        """A packet leaves: its slots must be what its program needs."""
+        d = self.dut
+        packet, chain = PACKET.unpack(int(d.m_packet.value)), CHAIN.unpack(int(d.m_chain.value))
+        self.sent += 1
+        if not packet["computes"]:
+            return
+        self.latency.append(self.cycle - self.began)
+        args = packet["args"]
+        owner = (packet["place"], args["number"])
+        fits = [self.check(p, chain) for p in (self.programs.get(owner, [0]), self.before.get(owner, [0]))]
+        assert any(fits), f"command {packet['slot']}: {chain}"
+        self.given.append((packet["slot"], chain["first"], chain["last"]))
+        if chain["none"] or chain["absent"]:
+            return
+        slots = [s for s in range(SLOTS) if (chain["first"] | chain["last"]) >> s & 1]
+        for s in slots:
+            self.slots[s].inside += 1
+        if slots:
+            # in their order, as results are
+            after = max([entry[0] for entry in self.out], default=self.cycle)
+            self.out.append((max(self.cycle + self.rng.randint(*self.stay), after), slots))
+
+    def check(self, words: list[int], chain: dict[str, int]) -> bool:
+        first, behind, count, more = (words[0] >> at & mask for at, mask in ((0, 15), (4, 15), (8, 255), (16, 255)))
+        if first in (0, CRYPT):
+            return bool(chain["none"]) == (first == 0) and chain["first"] == chain["last"] == 0
+        if chain["none"]:
+            return False
+        have = [o for s, o in enumerate(self.operators) if self.allowed >> s & 1]
+        if chain["absent"]:
+            return first not in have or bool(behind and behind not in have)
+        places = [(first, chain["first"], words[1 : 1 + count])]
+        if behind:
+            places.append((behind, chain["last"], words[1 + count : 1 + count + more]))
+        elif chain["first"] != chain["last"]:
+            return False
+        for operator, bits, wanted in places:
+            if bits.bit_count() != 1:
+                return False
+            s = bits.bit_length() - 1
+            told = [self.slots[s].words.get(n + 1) for n in range(len(wanted))]
+            if self.operators[s] != operator or told != wanted or not self.allowed >> s & 1:
+                return False
+        if behind:
+            at = chain["first"].bit_length() - 1
+            return int(self.dut.route.value) >> SLOTS * at & (1 << SLOTS) - 1 == chain["last"] != chain["first"]
+        return True
+
+    async def send(self, commands: list[tuple[int, Owner]], cycles: int = 20_000) -> None:
+        until = self.sent + len(commands)
+        self.queue.extend(commands)
+        for _ in range(cycles):
+            if self.sent == until:
+                return
+            await self.step()
+        raise AssertionError("a command waits for ever")
+
+
+async def begin(dut: Any, seed: int, operators: list[int]) -> Bench:
+    b = Bench(dut, seed, operators)
+    await start(
+        dut, s_packet_valid=0, m_packet_ready=0, operators=sum(o << 4 * s for s, o in enumerate(operators)), off=0,
+        allowed=(1 << SLOTS) - 1, s_done=0, wanted=0, word=0, written=0, written_owner=0,
+    )  # fmt: skip
+    return b
+
+
+def some_operators(rng: random.Random) -> list[int]:
+    return [rng.choice((GREP, AGGREGATE, FILTER)) for _ in range(SLOTS)]
+
+
+@cocotb.test()
+async def random_commands(dut: Any) -> None:
+    """Programs of many owners, chains, Reads between; what has no slot goes on without one."""
+    for seed in range(6):
+        rng = random.Random(seed)
+        b = await begin(dut, seed, some_operators(rng))
+        b.ready = rng.choice((1.0, 0.3))
+        b.stay = rng.choice(((0, 5), (0, 60), (20, 200)))
+        owners = [(place, number) for place in range(3) for number in range(4)]
+        for owner in owners:
+            first = rng.choice((GREP, AGGREGATE, FILTER, FILTER, CRYPT, 0))
+            behind = rng.choice((0, GREP, AGGREGATE)) if first == FILTER else 0
+            b.programs[owner] = program(rng, first, behind)
+        few = rng.sample(owners, 3)
+        commands = [
+            (-1, owners[0]) if rng.random() < 0.2 else (i, rng.choice(few if rng.random() < 0.6 else owners))
+            for i in range(250)
+        ]
+        await b.send(commands)
+        assert [g[0] for g in b.given] == [n for n, _ in commands if n >= 0], "in their order"
+
+
+@cocotb.test()
+async def programs_that_are_written(dut: Any) -> None:
+    """At any moment: a command has the one before or the one after, whole."""
+    for seed in range(6):
+        rng = random.Random(100 + seed)
+        b = await begin(dut, seed, [GREP, FILTER, AGGREGATE, GREP, FILTER, GREP, GREP][:SLOTS])
+        b.stay = (0, 30)
+        owners = [(0, 0), (0, 1), (1, 0)]
+        for owner in owners:
+            b.programs[owner] = program(rng, FILTER, GREP)
+        for turn in range(120):
+            b.queue.extend(((turn * 4 + i) % 256, rng.choice(owners)) for i in range(rng.randint(1, 4)))
+            for _ in range(rng.randint(1, 80)):
+                await b.step()
+            owner = rng.choice(owners)
+            # as the firmware does: there is none while its words change
+            for words in ([0], program(rng, *rng.choice(((GREP, 0), (FILTER, 0), (FILTER, GREP))))):
+                b.before[owner] = b.programs[owner]
+                b.programs[owner] = words
+                b.dut.written.value = 1
+                b.dut.written_owner.value = OWNER.pack(place=owner[0], number=owner[1])
+                await b.step()
+                for _ in range(12):
+                    await b.step()
+        await b.send([])
+        while b.queue:
+            await b.step()
+
+
+@cocotb.test()
+async def shares(dut: Any) -> None:
+    """A function's slots change: the next commands have slots of these alone, or none."""
+    rng = random.Random(3)
+    b = await begin(dut, 3, [GREP] * SLOTS)
+    b.programs = {(0, n): program(rng, GREP) for n in range(4)}
+    for _ in range(60):
+        b.allowed = rng.randrange(1 << SLOTS)
+        for _ in range(3):
+            await b.step()
+        before = len(b.given)
+        await b.send([(n, (0, rng.randrange(4))) for n in range(4)])
+        for _, first, _ in b.given[before:]:
+            assert first & ~b.allowed == 0 and bool(first) == bool(b.allowed)
+        b.missed = 0
+
+
+@cocotb.test()
+async def time(dut: Any) -> None:
+    """Cycles until a slot is known: with the program loaded, and a Read."""
+    b = await begin(dut, 5, [GREP, FILTER, AGGREGATE, GREP, GREP, GREP, GREP][:SLOTS])
+    b.stay = (0, 0)
+    b.programs = {
+        (0, 0): program(b.rng, GREP),
+        (0, 1): program(b.rng, FILTER, GREP),
+        (0, 2): program(b.rng, FILTER, GREP),
+    }
+    for owner, cycles in (((0, 0), 6), ((0, 1), 7)):
+        await b.send([(0, owner)])
+        for _ in range(20):
+            await b.step()
+        b.latency.clear()
+        await b.send([(0, owner)])
+        assert b.latency == [cycles]
+        for _ in range(20):
+            await b.step()
+
+
+@pytest.mark.parametrize("slots", [4, rare(2), 7])
+def test_rename(slots: int) -> None:
+    bench.run(
+        __file__, "db_csd_near_rename", {"SLOTS": slots, "WORDS_LOG2": WORDS_LOG2}, env={"SLOTS": str(slots)}
+    )  # fmt: skip
