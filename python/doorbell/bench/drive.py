@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from doorbell.bench.speed import speed_table
 from doorbell.bench.ssds import SsdSetup
 from doorbell.bench.stages import Recorder
 from doorbell.bench.traces import Trace, replay
+from doorbell.bench.views import NO_VIEWS, Views
 from doorbell.compute.drive import switch_on
 from doorbell.device import limits, media_options
 from doorbell.device.opening import check_clean, open_sim, sim_link
@@ -78,8 +79,8 @@ class DriveSetup:
             if self.backend != "rtl":
                 raise UserError(f"{self.top} needs --backend rtl")
 
-    def open(self, jobs: Sequence[Sequence[Job]] = ()) -> Any:
-        """A simulation of it. jobs: groups that its functions will run, if it has several."""
+    def open(self, jobs: Sequence[Sequence[Job]] = (), trace: str | None = None) -> Any:
+        """A simulation of it. jobs: groups that its functions will run, if it has several. trace: see open_sim."""
         clock = {"clock_mhz": self.clock_mhz} if self.backend == "rtl" else {}
         given = self.params
         if self.ssds:
@@ -93,7 +94,8 @@ class DriveSetup:
         size = self.ssds.options() if self.ssds else {"media_size": self.media_size}
         num_fn = {"num_fn": int(wanted["NUM_FN"])} if "NUM_FN" in wanted and self.ssds else {}
         return open_sim(self.backend, top=self.top, link=self.link, data_w=self.data_w, mps=self.mps, mrrs=self.mrrs,
-                        **size, **params, **num_fn, **clock, **self.media)  # fmt: skip
+                        **size, **params, **num_fn, **clock, **self.media,
+                        **({"trace": trace} if trace else {}))  # fmt: skip
 
     def title(self, wire: limits.Link) -> str:
         name = f"{self.top} with {self.operator}" if self.operator else self.top
@@ -127,12 +129,28 @@ class Measured:
     sim_ns: float = 0.0
 
 
-def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> Measured:
+def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False, views: Views = NO_VIEWS) -> Measured:
     """Run jobs on a drive of their own, those that belong together at the same time."""
     check_jobs(jobs, setup.functions)
     if setup.functions is not None:
-        return _measure_functions(setup, setup.functions, groups(jobs), stages)
-    sim = setup.open()
+        return _seen(views, stages, lambda *how: _measure_functions(setup, setup.functions, groups(jobs), *how))
+    return _seen(views, stages, lambda *how: _measure_jobs(setup, jobs, *how))
+
+
+def _seen(views: Views, stages: bool, run: Callable[[Views, bool], Measured]) -> Measured:
+    """A run with its pictures. Where it takes a run to find out what a waveform is to show, it is of another one."""
+    if views.needs_another_run:
+        views = views.found(run(NO_VIEWS, True).recorders)
+    out = run(views, stages)
+    views.end(out.recorders)
+    if not stages:
+        out.recorders.clear()
+    return out
+
+
+def _measure_jobs(setup: DriveSetup, jobs: Sequence[Job], views: Views, stages: bool) -> Measured:
+    """Of a drive with one function."""
+    sim = setup.open(trace=views.kind)
     out = _measured(setup, sim)
     drive = Driver(sim, host_memory(jobs))
     found = groups(jobs)
@@ -143,26 +161,31 @@ def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> 
     _use_sgls(drive, setup)
     if setup.operator is not None:
         switch_on(drive, setup.operator)
+    views.begin(sim)
     for number, group in enumerate(found):
         if number and anew:
             start_queues(drive, queues, depth, group, setup.arbitration)
         with progress_bar(", ".join(j.name for j in group)) as update:
-            out.groups.append(run_group(drive, group, progress=update, recorder=_recorder(out, stages)))
+            recorder = _recorder(out, views, stages)
+            out.groups.append(run_group(drive, group, progress=update, recorder=recorder))
     return _end(out, drive)
 
 
-def _measure_functions(setup: DriveSetup, functions: Functions, found: list[list[Job]], stages: bool) -> Measured:
+def _measure_functions(
+    setup: DriveSetup, functions: Functions, found: list[list[Job]], views: Views, stages: bool
+) -> Measured:
     """The same on several functions of it."""
     if len(found) > 1 and any(j.sq_priority for group in found for j in group):
         raise UserError("with --functions, priorities are for jobs that all run together: without stonewall")
-    sim = setup.open(found)
+    sim = setup.open(found, views.kind)
     out = _measured(setup, sim)
     members = bring_up(sim, functions, found, setup.arbitration)
     for member in members:
         _use_sgls(member.drive, setup)
+    views.begin(sim)
     for group in found:
         with progress_bar(", ".join(j.name for j in group)) as update:
-            recorder = _recorder(out, stages, sim.num_fn - 1)
+            recorder = _recorder(out, views, stages, sim.num_fn - 1)
             out.groups.append(run_functions(members, group, progress=update, recorder=recorder))
     return _end(out, members[0].drive)
 
@@ -177,19 +200,27 @@ def measure_speed(setup: DriveSetup, jobs: Sequence[Job]) -> Any:
     return speed_table(sim, drive, jobs)
 
 
-def measure_trace(setup: DriveSetup, story: Trace, job: Job, *, afap: bool, speed: float,
-                  stages: bool = False) -> Measured:  # fmt: skip
+def measure_trace(
+    setup: DriveSetup, story: Trace, job: Job, *, afap: bool, speed: float, stages: bool = False,
+    views: Views = NO_VIEWS,
+) -> Measured:  # fmt: skip
     """Replay a trace; numjobs and iodepth of `job` are its queues and their depth."""
-    sim = setup.open()
-    out = _measured(setup, sim)
-    out.title = f"{story.format}, {len(story.accesses):,} accesses ({story.left_out:,} others left out); {out.title}"
-    drive = Driver(sim, HostMemory(256 << 20))
-    start_queues(drive, job.numjobs, job.iodepth)
-    _use_sgls(drive, setup)
-    with progress_bar(f"replaying {story.name}") as update:
-        out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
-                                  recorder=_recorder(out, stages))])  # fmt: skip
-    return _end(out, drive)
+
+    def run(views: Views, stages: bool) -> Measured:
+        sim = setup.open(trace=views.kind)
+        out = _measured(setup, sim)
+        which = f"{len(story.accesses):,} accesses ({story.left_out:,} others left out)"
+        out.title = f"{story.format}, {which}; {out.title}"
+        drive = Driver(sim, HostMemory(256 << 20))
+        start_queues(drive, job.numjobs, job.iodepth)
+        _use_sgls(drive, setup)
+        views.begin(sim)
+        with progress_bar(f"replaying {story.name}") as update:
+            out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
+                                      recorder=_recorder(out, views, stages))])  # fmt: skip
+        return _end(out, drive)
+
+    return _seen(views, stages, run)
 
 
 def _use_sgls(drive: Driver, setup: DriveSetup) -> None:
@@ -204,10 +235,10 @@ def _measured(setup: DriveSetup, sim: Any) -> Measured:
     return Measured(setup, wire, setup.title(wire))
 
 
-def _recorder(out: Measured, stages: bool, before_first: int = 0) -> Recorder | None:
-    if not stages:
+def _recorder(out: Measured, views: Views, stages: bool, before_first: int = 0) -> Recorder | None:
+    if not stages and not views.perfetto:
         return None
-    out.recorders.append(Recorder(before_first))
+    out.recorders.append(Recorder(before_first, everything=bool(views.perfetto)))
     return out.recorders[-1]
 
 
