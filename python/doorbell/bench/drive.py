@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from doorbell.bench.traces import Trace, replay
 from doorbell.bench.views import NO_VIEWS, Views
 from doorbell.compute.drive import switch_on
 from doorbell.device import limits, media_options
+from doorbell.device.live import watchable
 from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -124,6 +126,7 @@ class Measured:
     setup: DriveSetup
     wire: limits.Link  # as the simulator has it
     title: str
+    sim: Any
     groups: list[list[Result]] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     sim_ns: float = 0.0
@@ -165,7 +168,7 @@ def _measure_jobs(setup: DriveSetup, jobs: Sequence[Job], views: Views, stages: 
     for number, group in enumerate(found):
         if number and anew:
             start_queues(drive, queues, depth, group, setup.arbitration)
-        with progress_bar(", ".join(j.name for j in group)) as update:
+        with _shown(out, ", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, views, stages)
             out.groups.append(run_group(drive, group, progress=update, recorder=recorder))
     return _end(out, drive)
@@ -184,7 +187,7 @@ def _measure_functions(
         _use_sgls(member.drive, setup)
     views.begin(sim)
     for group in found:
-        with progress_bar(", ".join(j.name for j in group)) as update:
+        with _shown(out, ", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, views, stages, sim.num_fn - 1)
             out.groups.append(run_functions(members, group, progress=update, recorder=recorder))
     return _end(out, members[0].drive)
@@ -215,7 +218,7 @@ def measure_trace(
         start_queues(drive, job.numjobs, job.iodepth)
         _use_sgls(drive, setup)
         views.begin(sim)
-        with progress_bar(f"replaying {story.name}") as update:
+        with _shown(out, f"replaying {story.name}") as update:
             out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
                                       recorder=_recorder(out, views, stages))])  # fmt: skip
         return _end(out, drive)
@@ -232,7 +235,22 @@ def _use_sgls(drive: Driver, setup: DriveSetup) -> None:
 
 def _measured(setup: DriveSetup, sim: Any) -> Measured:
     wire = sim_link(sim, setup.wire)
-    return Measured(setup, wire, setup.title(wire))
+    return Measured(setup, wire, setup.title(wire), sim)
+
+
+@contextlib.contextmanager
+def _shown(out: Measured, what: str) -> Iterator[Callable[[float], None]]:
+    """Progress on the terminal and for `./doorbell watch`; takes the share that is done."""
+    live: dict[str, Any] = {"jobs": what, "done": 0.0}
+    if out.setup.operator is not None:
+        live["operators"] = [out.setup.operator]
+    with watchable(out.sim, "bench", out.title, lambda: live), progress_bar(what) as bar:
+
+        def update(share: float) -> None:
+            live["done"] = share
+            bar(share)
+
+        yield update
 
 
 def _recorder(out: Measured, views: Views, stages: bool, before_first: int = 0) -> Recorder | None:

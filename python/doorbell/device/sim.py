@@ -23,6 +23,7 @@ from doorbell.device.c_header import chosen, converted, with_options
 from doorbell.device.function import ALL, PciFunction, Shared, VirtualFunction
 from doorbell.device.handle import Handle
 from doorbell.device.limits import Link
+from doorbell.device.live import Watched
 from doorbell.device.messages import Event, SimError, Traffic
 from doorbell.device.sim_interface import ABI, EVENTS, OPTIONS, STOPS, Config, EventRecord, Library, load
 from doorbell.nvme.vendor import SETTINGS_PAGES
@@ -41,6 +42,8 @@ class Sim(Handle, PciFunction):
 
     _library = Library
     _image_has_settings_alone = False
+    watched: Watched | None = None
+    recording = False
 
     def __init__(self, lib_path: str | os.PathLike[str], *, settings: bool = False, **options: Any) -> None:
         """settings: it is a drive that keeps the end of its media for itself; a media that is no file then has so much
@@ -74,7 +77,10 @@ class Sim(Handle, PciFunction):
 
     def _advance(self, cycles: int, stop: int) -> int:
         """Time passes, until one of the reasons to stop; which."""
-        return self._lib.run(self._h, cycles, stop)
+        why = self._lib.run(self._h, cycles, stop)
+        if self.watched is not None:
+            self.watched.look()
+        return why
 
     def _flr(self, fn: int, max_cycles: int) -> bool:
         """A function-level reset; False: not done in time."""
@@ -228,6 +234,9 @@ class Sim(Handle, PciFunction):
     def record(self, kinds: Iterable[str] = EVENTS, capacity: int = 1 << 20) -> None:
         """Record what the device shows of its work from now on, until `record(())`. Costs time, changes no figure."""
         mask = sum(1 << EVENTS.index(kind) for kind in set(kinds))
+        self.recording = bool(mask)
+        if self.watched is not None:
+            self.watched.activity = None  # whoever records has the events
         self._lib.events_open(self._h, mask, capacity if mask else 0)
 
     def recorded(self) -> list[Event]:
