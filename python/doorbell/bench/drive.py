@@ -126,7 +126,6 @@ class Measured:
     setup: DriveSetup
     wire: limits.Link  # as the simulator has it
     title: str
-    sim: Any
     groups: list[list[Result]] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     sim_ns: float = 0.0
@@ -168,10 +167,10 @@ def _measure_jobs(setup: DriveSetup, jobs: Sequence[Job], views: Views, stages: 
     for number, group in enumerate(found):
         if number and anew:
             start_queues(drive, queues, depth, group, setup.arbitration)
-        with _shown(out, ", ".join(j.name for j in group)) as update:
+        with _shown(out, sim, ", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, views, stages)
             out.groups.append(run_group(drive, group, progress=update, recorder=recorder))
-    return _end(out, drive)
+    return _end(out, views, drive)
 
 
 def _measure_functions(
@@ -187,10 +186,10 @@ def _measure_functions(
         _use_sgls(member.drive, setup)
     views.begin(sim)
     for group in found:
-        with _shown(out, ", ".join(j.name for j in group)) as update:
+        with _shown(out, sim, ", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, views, stages, sim.num_fn - 1)
             out.groups.append(run_functions(members, group, progress=update, recorder=recorder))
-    return _end(out, members[0].drive)
+    return _end(out, views, members[0].drive)
 
 
 def measure_speed(setup: DriveSetup, jobs: Sequence[Job]) -> Any:
@@ -218,10 +217,10 @@ def measure_trace(
         start_queues(drive, job.numjobs, job.iodepth)
         _use_sgls(drive, setup)
         views.begin(sim)
-        with _shown(out, f"replaying {story.name}") as update:
+        with _shown(out, sim, f"replaying {story.name}") as update:
             out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
                                       recorder=_recorder(out, views, stages))])  # fmt: skip
-        return _end(out, drive)
+        return _end(out, views, drive)
 
     return _seen(views, stages, run)
 
@@ -235,16 +234,16 @@ def _use_sgls(drive: Driver, setup: DriveSetup) -> None:
 
 def _measured(setup: DriveSetup, sim: Any) -> Measured:
     wire = sim_link(sim, setup.wire)
-    return Measured(setup, wire, setup.title(wire), sim)
+    return Measured(setup, wire, setup.title(wire))
 
 
 @contextlib.contextmanager
-def _shown(out: Measured, what: str) -> Iterator[Callable[[float], None]]:
+def _shown(out: Measured, sim: Any, what: str) -> Iterator[Callable[[float], None]]:
     """Progress on the terminal and for `./doorbell watch`; takes the share that is done."""
     live: dict[str, Any] = {"jobs": what, "done": 0.0}
     if out.setup.operator is not None:
         live["operators"] = [out.setup.operator]
-    with watchable(out.sim, "bench", out.title, lambda: live), progress_bar(what) as bar:
+    with watchable(sim, "bench", out.title, lambda: live), progress_bar(what) as bar:
 
         def update(share: float) -> None:
             live["done"] = share
@@ -260,7 +259,9 @@ def _recorder(out: Measured, views: Views, stages: bool, before_first: int = 0) 
     return out.recorders[-1]
 
 
-def _end(out: Measured, drive: Driver) -> Measured:
+def _end(out: Measured, views: Views, drive: Driver) -> Measured:
     check_clean(drive.sim)
     out.sim_ns = drive.sim.ns
+    if views.wave:
+        drive.sim.close()  # the file is complete
     return out

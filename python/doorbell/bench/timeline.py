@@ -60,7 +60,7 @@ class _Picture:
             self.track("link", way)
             self.track("link", f"{way}, % of time", unit="%")
         self.flows = 0
-        self.steps: dict[str, list[tuple[float, int]]] = defaultdict(list)  # of each queue: when, commands more or less
+        self.steps: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)  # of a track: when, more or less
 
     def track(self, group: str, name: str, unit: str | None = None) -> Track:
         if (group, name) not in self.tracks:
@@ -88,7 +88,7 @@ class _Picture:
     def command(self, recorder: Recorder, trip: Trip, flows: dict[tuple[int, int], list[int]]) -> None:
         """Its slice on its queue, and its flow through the engines."""
         queue = trip.qid - recorder.before_first
-        self.steps[f"SQ {queue}"] += [(trip.started, 1), (trip.done, -1)]
+        self.steps["queues", f"SQ {queue}"] += [(trip.started, 1), (trip.done, -1)]
         if not self.span.has(trip.started * self.ns_of_cycle, trip.done * self.ns_of_cycle):
             return
         what = opcode_name(trip.opcode).replace("_", " ").capitalize()
@@ -116,10 +116,9 @@ class _Picture:
         self.slice("engines", "interrupts", who, at["CQE"], trip.done, flows=flow, last=True)
 
     def depths(self) -> None:
-        """Commands of each queue that are under way."""
-        for name, steps in sorted(self.steps.items()):
-            track, depth = self.track("queues", f"{name}, commands"), 0
-            track.unit = "commands"
+        """Commands of each queue that are under way, and bursts of the media."""
+        for (group, name), steps in sorted(self.steps.items()):
+            track, depth = self.track(group, f"{name}, under way", ""), 0
             for cycle, more in sorted(steps):
                 depth += more
                 if self.span.has(cycle * self.ns_of_cycle, cycle * self.ns_of_cycle):
@@ -158,11 +157,13 @@ class _Picture:
             elif kind == "aw":
                 writes.append((cycle, b))
             elif kind == "r_last" and reads[a]:
-                begin, address = reads[a].popleft()
-                self.slice("media", "read bursts", "read", begin, cycle + 1, arguments={"address": address})
+                self.burst("read", *reads[a].popleft(), cycle + 1)
             elif kind == "b" and writes:
-                begin, address = writes.popleft()
-                self.slice("media", "write bursts", "write", begin, cycle + 1, arguments={"address": address})
+                self.burst("write", *writes.popleft(), cycle + 1)
+
+    def burst(self, way: str, begin: int, address: int, end: int) -> None:
+        self.slice("media", f"{way} bursts", way, begin, end, arguments={"address": address})
+        self.steps["media", f"{way} bursts"] += [(begin, 1), (end, -1)]
 
     def link(self, recorder: Recorder) -> None:
         """TLPs; requests leave in the order in which RQ had those of their kind, so their addresses are known."""

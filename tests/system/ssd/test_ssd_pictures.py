@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bench --perfetto`: the trace is read with Perfetto's own schema, and says what bench, counters and stalls say."""
+"""`bench --perfetto`: the trace is read with Perfetto's own schema, and says what bench, counters and stalls say.
+`--wave`: both formats, read by others' software, say the same."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pywellen
+from doorbell.bench.drive import DriveSetup, measure
 from doorbell.bench.jobs import Job, parse_bssplit
 from doorbell.bench.results import Result
 from doorbell.bench.runner import run_group
 from doorbell.bench.stages import STALLS, Recorder
 from doorbell.bench.timeline import Span, draw
+from doorbell.bench.views import Views, Window
+from doorbell.errors import UserError
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 from traffic import MakeDrive
 
@@ -145,3 +151,46 @@ def test_window_leaves_out_what_is_outside(make_drive: MakeDrive, tmp_path: Path
         (s.track, s.name, s.begin, s.end) for s in wanted
     )
     assert 0 < len(some) < len(everything)
+
+
+def changes(file: Path) -> dict[str, list[tuple[int, Any]]]:
+    """Of each signal of a waveform, with a reader that others wrote."""
+    wave = pywellen.Waveform(str(file))
+    return {v.full_name: list(v.tv) for v in wave.all_vars()}
+
+
+@pytest.mark.nightly  # builds two simulators that write
+def test_waveforms_have_the_same_in_both_formats(tmp_path: Path) -> None:
+    """FST and VCD of the slowest command: every change of every signal, in just this window; and no figure moves."""
+    jobs = [Job(rw="randrw", iodepth=4, numjobs=2, number_ios=40)]
+    plain = measure(DriveSetup(), jobs, stages=True)
+    [recorder] = plain.recorders
+    slowest = max((t for t in recorder.trips), key=lambda t: (t.done - t.started, -t.started))
+    waves = []
+    for file in (tmp_path / "run.fst", tmp_path / "run.vcd"):
+        found = measure(DriveSetup(), jobs, views=Views(wave=file, window=Window.parse("slowest")))
+        assert found.groups[0][0].latencies().tolist() == plain.groups[0][0].latencies().tolist()
+        waves.append(changes(file))
+    fst, vcd = waves
+    clock = [at for at, _ in fst["top.clk"]]
+    assert abs(clock[0] / 2 - slowest.started) <= 51 and abs(clock[-1] / 2 - slowest.done) <= 51
+    both = fst.keys() & vcd.keys()  # names of arrays of structs are written in two ways
+    assert len(both) > 0.9 * max(len(fst), len(vcd))
+    assert not [name for name in both if fst[name] != vcd[name]]
+    assert (tmp_path / "run.fst").stat().st_size < (tmp_path / "run.vcd").stat().st_size / 5
+
+
+def test_window_of_the_command_line() -> None:
+    assert Window.parse("50us") == Window(0, 50_000)
+    assert Window.parse("1ms:50us") == Window(1_000_000, 50_000)
+    assert Window.parse("cid=0x10,sq=2") == Window(command="cid", cid=16, queue=2)
+    for bad in ("", "0", "soon", "1:2:3", "cid=", "cid=x", "5us:0us", "slowest:1us"):
+        with pytest.raises(UserError, match="--window"):
+            Window.parse(bad)
+    for options, why in (
+        ({"window": Window()}, "needs one of them"),
+        ({"wave": Path("run.txt")}, ".fst or .vcd"),
+        ({"perfetto": Path("nowhere/run.pftrace")}, "there is no folder"),
+    ):
+        with pytest.raises(UserError, match=re.escape(why)):
+            Views(**options)
