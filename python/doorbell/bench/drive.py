@@ -128,7 +128,8 @@ class Measured:
     title: str
     groups: list[list[Result]] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
-    sim_ns: float = 0.0
+    begin_ns: float = 0.0  # of the jobs
+    sim_ns: float = 0.0  # their end
 
 
 def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False, views: Views = NO_VIEWS) -> Measured:
@@ -141,10 +142,11 @@ def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False, vie
 
 def _seen(views: Views, stages: bool, run: Callable[[Views, bool], Measured]) -> Measured:
     """A run with its pictures. Where it takes a run to find out what a waveform is to show, it is of another one."""
+    views.check_files()
     if views.needs_another_run:
         views = views.found(run(NO_VIEWS, True).recorders)
     out = run(views, stages)
-    views.end(out.recorders)
+    views.end(out.begin_ns, out.sim_ns, out.recorders)
     if not stages:
         out.recorders.clear()
     return out
@@ -163,7 +165,7 @@ def _measure_jobs(setup: DriveSetup, jobs: Sequence[Job], views: Views, stages: 
     _use_sgls(drive, setup)
     if setup.operator is not None:
         switch_on(drive, setup.operator)
-    views.begin(sim)
+    out.begin_ns = views.begin(sim)
     for number, group in enumerate(found):
         if number and anew:
             start_queues(drive, queues, depth, group, setup.arbitration)
@@ -184,7 +186,7 @@ def _measure_functions(
     members = bring_up(sim, functions, found, setup.arbitration)
     for member in members:
         _use_sgls(member.drive, setup)
-    views.begin(sim)
+    out.begin_ns = views.begin(sim)
     for group in found:
         with _shown(out, sim, ", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, views, stages, sim.num_fn - 1)
@@ -216,7 +218,7 @@ def measure_trace(
         drive = Driver(sim, HostMemory(256 << 20))
         start_queues(drive, job.numjobs, job.iodepth)
         _use_sgls(drive, setup)
-        views.begin(sim)
+        out.begin_ns = views.begin(sim)
         with _shown(out, sim, f"replaying {story.name}") as update:
             out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
                                       recorder=_recorder(out, views, stages))])  # fmt: skip

@@ -132,10 +132,18 @@ class Recorder:
         if not self.everything:
             self.events.clear()
 
+    def queue_name(self, number: int) -> str:
+        """Of a queue of the hardware."""
+        if number in self.queues:
+            return f"SQ {number - self.before_first}"
+        return f"admin of function {number}" if number <= self.before_first else f"queue {number} of another function"
+
     def place(self, address: int) -> str:
-        """What of the host's memory this is."""
+        """What of the host's memory this is. Of db_vcsd it may be a register or a buffer of an SSD."""
         if self.sim.msi_window[0] <= address < sum(self.sim.msi_window):
             return "MSI-X"
+        if not 0 <= address - self.drive.memory.base < self.drive.memory.size:
+            return "elsewhere"
         return next((name for name, (base, size) in self.rings.items() if 0 <= address - base < size), "data")
 
     @staticmethod

@@ -131,8 +131,7 @@ class _Picture:
         for cycle, kind, a, b in recorder.events:
             if kind == "doorbell":
                 if self.span.has(cycle * self.ns_of_cycle, cycle * self.ns_of_cycle):
-                    text = f"SQ {a - recorder.before_first}" if a >= recorder.before_first else f"admin of function {a}"
-                    self.out.instant(self.track("engines", "doorbells"), text, self.ns(cycle),
+                    self.out.instant(self.track("engines", "doorbells"), recorder.queue_name(a), self.ns(cycle),
                                      flows=flows.pop((a, cycle), ()), arguments={"tail": b})  # fmt: skip
             elif kind == "stall":
                 self.stall(stalled & ~a, since, cycle)

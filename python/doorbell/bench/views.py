@@ -12,6 +12,7 @@ from typing import Any
 from doorbell.bench.stages import Recorder, Trip
 from doorbell.bench.timeline import Span, draw
 from doorbell.errors import UserError
+from doorbell.ui import warn
 from doorbell.units import parse_time_ns
 
 WAVES = {".fst": "fst", ".vcd": "vcd"}
@@ -83,13 +84,18 @@ class Views:
             raise UserError("--window says what --perfetto or --wave shows: it needs one of them")
         if self.wave is not None and self.wave.suffix not in WAVES:
             raise UserError(f"--wave {self.wave}: the file's name must end in .fst or .vcd")
-        for file in filter(None, (self.perfetto, self.wave)):
-            if not file.absolute().parent.is_dir():
-                raise UserError(f"{file}: there is no folder {file.absolute().parent}")
 
     @property
     def wanted(self) -> bool:
         return bool(self.perfetto or self.wave)
+
+    def check_files(self) -> None:
+        """Before a long run, not behind it."""
+        for file in filter(None, (self.perfetto, self.wave)):
+            try:
+                file.open("ab").close()
+            except OSError as e:
+                raise UserError(f"cannot write {file}: {e.strerror}") from e
 
     @property
     def kind(self) -> str | None:
@@ -106,21 +112,26 @@ class Views:
         assert self.window is not None
         return replace(self, span=self.window.span(0, recorders))
 
-    def begin(self, sim: Any) -> None:
-        """The jobs begin."""
+    def begin(self, sim: Any) -> float:
+        """The jobs begin; when."""
         if not self.wave:
-            return
+            return sim.ns
         window = self.window or Window(length_ns=WAVE_NS)
         span = self.span or window.span(sim.ns, [])
         per_ns = sim.clock_mhz / 1000
         end = None if span.end == float("inf") else int(span.end * per_ns) + 1
         sim.trace_window(int(span.first * per_ns), end)
         sim.trace(self.wave)
+        return sim.ns
 
-    def end(self, recorders: Sequence[Recorder]) -> None:
+    def end(self, begin_ns: float, end_ns: float, recorders: Sequence[Recorder]) -> None:
         """They are done."""
+        if not self.wanted:
+            return
+        span = self.span or (self.window or Window()).span(begin_ns, recorders)
+        if span.first > end_ns:
+            warn(f"--window: nothing is in it, the jobs took {(end_ns - begin_ns) / 1000:,.1f} us")
         if self.perfetto:
-            span = self.span or (self.window or Window()).span(recorders[0].begin_ns, recorders)
             draw(recorders, span).write(self.perfetto)
 
 

@@ -190,7 +190,8 @@ def test_window_of_the_command_line() -> None:
     for options, why in (
         ({"window": Window()}, "needs one of them"),
         ({"wave": Path("run.txt")}, ".fst or .vcd"),
-        ({"perfetto": Path("nowhere/run.pftrace")}, "there is no folder"),
+        ({"perfetto": Path("nowhere/run.pftrace")}, "cannot write nowhere/run.pftrace: No such"),
+        ({"wave": Path("/proc/run.fst")}, "cannot write /proc/run.fst"),
     ):
         with pytest.raises(UserError, match=re.escape(why)):
-            Views(**options)
+            Views(**options).check_files()
