@@ -242,7 +242,14 @@ def main(
     computes = {} if top == "db_ssd" else {"NEAR": 1}
     params = computes | ({"SHA_CORES": 0, "STRIPE": 1} if card else {})
     sim = open_sim(
-        backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30, params=params,
+        backend,
+        top=top,
+        link=link,
+        data_w=data_w,
+        mps=wire.mps,
+        mrrs=wire.mrrs,
+        media_size=1 << 30,
+        params=params,
         trace=views.kind,
     )
     wire = sim_link(sim, wire)

@@ -47,7 +47,7 @@ class Run {
     const ns = now.ns - then.ns, real = now.real_s - then.real_s;
     const share = now.done === undefined ? "" : `, ${(100 * now.done).toFixed(0)} % done`;
     const operators = now.operators ? `, operators: ${now.operators.join(", ")}` : "";
-    this.text("doing", `${now.jobs ?? "serving"}${share}${operators}`);
+    this.text("doing", `${now.jobs ?? (now.command === "sweep" ? "measuring" : "serving")}${share}${operators}`);
     const figures = [["simulated", `${(now.ns / 1e6).toFixed(2)} ms`]];
     if (real > 0) figures.push(["simulation speed", `${short((now.cycles - then.cycles) / real / 1e6)} Mcycles/s`]);
     if (ns > 0) {
@@ -61,7 +61,7 @@ class Run {
       this.drawRates(now, then, ns);
     }
     this.drawLatency(now, figures);
-    bars(this.get("queues"), (now.queues ?? []).map(q => [`SQ ${q.queue}`, [q.inside, q.waiting]]));
+    bars(this.get("queues"), (now.queues ?? []).map(q => [`queue ${q.queue}`, [q.inside, q.waiting]]));
     this.show(figures);
   }
 

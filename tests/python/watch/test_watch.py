@@ -273,7 +273,7 @@ def test_page_shows_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             assert shown["kIOPS, simulated"] == "1000" and shown["IOPS, real"] == "100000"
             assert shown["latency p50"] == "8 us" and shown["latency p99"] == "16 us"
             bars = "[...document.querySelector('.%s').querySelectorAll('text')].map(t => t.textContent)"
-            assert await browser.value(bars % "queues") == ["SQ 1", "21 + 3", "SQ 2", "4 + 0"]
+            assert await browser.value(bars % "queues") == ["queue 1", "21 + 3", "queue 2", "4 + 0"]
             assert await browser.value(bars % "functions") == ["PF", "3 + 1", "VF 1", "0.5 + 0"]
             assert await browser.value(bars % "ssds") == ["SSD 0", "0.2 + 0.1"]
             stalls = await browser.value(bars % "stalls")
