@@ -44,10 +44,12 @@ class Board:
         self.about = {"command": command, "title": title, "pid": os.getpid(), "started": time.time()}
         self._pid = os.getpid()
         folder().mkdir(parents=True, exist_ok=True)
-        self.path = folder() / f"{self._pid}-{next(_serial)}"
-        self._file = self.path.open("w+b")
+        number = next(_serial)
+        self.path, made = folder() / f"{self._pid}-{number}", folder() / f"{self._pid}.{number}.new"
+        self._file = made.open("w+b")
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as long as the run is alive
         self._file.truncate(SIZE)
+        made.rename(self.path)  # locked: who watches takes it for dead otherwise
         self._map = mmap.mmap(self._file.fileno(), SIZE)
         self._until = memoryview(self._map)[:8].cast("d")
         self._number = 0
