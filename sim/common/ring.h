@@ -11,7 +11,7 @@ namespace db {
 template <class T, u32 N>
 struct Ring {
     static_assert((N & (N - 1)) == 0, "power of two");
-    T a[N];
+    T a[N] = {};  // what is behind a packet's end is on lanes that nobody reads, but the same in every waveform
     u32 head = 0, mid = 0, tail = 0;
 
     u32 size() const { return tail - head; }

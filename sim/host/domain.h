@@ -17,6 +17,11 @@ struct Domain {
     Domain(Counters<HostCount>& counters, u32 fn) : iommu(counters, fn) {}
 };
 
+/// What a function has moved: bytes of requests that reached host memory, interrupts.
+struct Traffic {
+    u64 written = 0, read = 0, interrupts = 0;
+};
+
 /// One for each function.
 class Domains {
     std::vector<Domain> list;

@@ -51,6 +51,7 @@ bool RootComplex::write(const PostedTlp& p) {
     if (addr - x.cfg.msi_base < x.cfg.msi_bytes) {
         if (messages.writes(fn)) return false;
         interrupts.raise(fn, addr, p.w[REQ_DESC]);
+        ++traffic[fn].interrupts;
         return true;
     }
     auto& [regions, iommu] = domains[fn];
@@ -66,6 +67,7 @@ bool RootComplex::write(const PostedTlp& p) {
         const u32 trail = bytes_behind(enables_of_last(p.ndw, p.first_be, p.last_be), 4);
         const u8* src = reinterpret_cast<const u8*>(&p.w[REQ_DESC]);
         messages.add_write(fn, addr + lead, src + lead, src + n - trail);
+        traffic[fn].written += n;
         ++count[HostCount::MESSAGE_WRITES];
         x.happens(fn, DB_STOP_DMA);
         return true;
@@ -77,6 +79,7 @@ bool RootComplex::write(const PostedTlp& p) {
     }
     store(r->ptr + (addr - r->base), p);
     if (regions.lost(addr, n)) ++count[HostCount::WRITE_UNMAPPED];
+    traffic[fn].written += n;
     watches.written(fn, addr, n);
     return true;
 }
@@ -106,6 +109,7 @@ bool RootComplex::read(const ReadTlp& t) {
     if (messages.writes(fn) && !by_message) return false;
     u16 i;
     HostRead& r = reads.add(t, i);
+    traffic[fn].read += t.dw * 4;
     r.fault = faults.list.empty() ? 0 : faults.meet(fn, t.addr, t.dw * 4);
     if (r.first_be && !iommu.allows(t.addr, t.dw * 4, DB_GRANT_READ, x.cycle)) r.fault = DB_FAULT_UR;
     r.ready = x.cycle + read_cycles + (jitter_cycles ? x.rng.below(jitter_cycles + 1) : 0);

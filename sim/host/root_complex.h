@@ -43,6 +43,7 @@ class RootComplex {
 
   public:
     Domains domains;  // by function
+    Traffic traffic[MAX_FN];
     Messages messages;
     ReadFaults faults;
     Interrupts interrupts;

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define DB_SIM_ABI 8
+#define DB_SIM_ABI 9
 
 typedef struct db_sim db_sim;
 
@@ -133,8 +133,13 @@ enum db_event_kind {
     DB_EV_AW,      ///< 0, address
     DB_EV_W,
     DB_EV_W_LAST,
-    DB_EV_B
+    DB_EV_B,
+    DB_EV_STALL,  ///< why somebody waits from now on: bits of stat_stall
+    DB_EV_UP,     ///< a TLP on the link to the host: db_tlp + bytes << 8, its end in ticks of db_link_rate
+    DB_EV_DOWN    ///< and from the host
 };
+
+enum db_tlp { DB_TLP_MRD, DB_TLP_MWR, DB_TLP_CPLD, DB_TLP_CPL };
 
 // What ends a run; of several the first in this list has the say.
 enum db_stop {
@@ -247,8 +252,11 @@ void db_events_open(db_sim* s, uint32_t kinds, uint32_t capacity);  // record ki
 int db_events(db_sim* s, db_event* out, int n);                     // take the oldest, up to n
 uint64_t db_events_lost(const db_sim* s);                           // found no room
 int db_stalls(const db_sim* s, uint32_t* out, int n);               // stat_stall of the top; how many there are
-int db_coverage(db_sim* s, const char* path);                       // -1: not built with it
-int db_trace(db_sim* s, const char* path);  // VCD from now on; time counts half cycles; -1: not built with it
+// Bytes that a function has written to host memory and read there, its interrupts; 0, or -1: there is no such function.
+int db_traffic(const db_sim* s, uint32_t fn, uint64_t out[3]);
+int db_coverage(db_sim* s, const char* path);  // -1: not built with it
+int db_trace(db_sim* s, const char* path);     // a waveform from now on; time counts half cycles; -1: not built with it
+void db_trace_window(db_sim* s, uint64_t first, uint64_t end);  // only these cycles of it; 0, ~0: all
 void db_link_rate(const db_sim* s, uint64_t* ticks_per_cycle, uint64_t* ticks_per_byte);
 
 #ifdef __cplusplus

@@ -17,12 +17,21 @@ constexpr u32 TLP_FRAME = 8;
 /// SDP + 6 + END, or SDP token + 6.
 constexpr u32 DLLP_BYTES = 8;
 
+/// Sees each TLP as it goes on the wire: its kind, its bytes, and when the last of them has left, in ticks.
+struct LinkWatch {
+    virtual void sent(u64 now, Kind k, u32 bytes, u64 end) = 0;
+
+  protected:
+    ~LinkWatch() = default;
+};
+
 struct Link {
     u64 ticks_per_cycle = 1, ticks_per_byte = 1;
     u64 free_c = 0, free_t = 0;  // from when on the wire is free
     u64 latency = 0;             // cycles
     u32 ack_every = 0, fc_every = 0, ack_n = 0, fc_n = 0;
     Link* back = nullptr;
+    LinkWatch* watch = nullptr;
     struct {
         u64 tlps, head, data;
     } n[ALL_KINDS] = {};
@@ -78,6 +87,7 @@ struct Link {
         ++n[k].tlps;
         n[k].head += TLP_FRAME + header_dw * 4;
         n[k].data += payload;
+        if (watch) watch->sent(now, k, TLP_FRAME + header_dw * 4 + payload, free_c * ticks_per_cycle + free_t);
         back->far_received(now, k);
         return free_c + (free_t != 0) + latency;
     }

@@ -40,6 +40,7 @@ struct db_sim {
     std::unique_ptr<db::Peers> peers;  // host.peers, if there are any
     db::Media media, card;
     db::EventLog events;
+    db::LinkEvents up_events{events, DB_EV_UP}, down_events{events, DB_EV_DOWN};
     bool powered = false;                            // it has been reset once
     db::u64 us = 0, us_fraction = 0, us_offset = 0;  // time_us; fraction: in 1 / clock_khz
     db::u32 quiet = 0;                               // cycles in which nothing has moved
@@ -87,6 +88,7 @@ struct db_sim {
     virtual int stalls(db::u32* out, int n) const = 0;
     virtual int coverage(const char* path) = 0;
     virtual int trace(const char* path) = 0;
+    virtual void trace_window(db::u64 first, db::u64 end) = 0;
 };
 
 namespace db {

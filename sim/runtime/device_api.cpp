@@ -251,12 +251,25 @@ const char* db_counter_name(int i) {
     return name.found;
 }
 
-void db_events_open(db_sim* s, uint32_t kinds, uint32_t capacity) { s->events.open(kinds, capacity); }
+void db_events_open(db_sim* s, uint32_t kinds, uint32_t capacity) {
+    s->events.open(kinds, capacity);
+    s->up.watch = s->events.wants(DB_EV_UP) ? &s->up_events : nullptr;
+    s->down.watch = s->events.wants(DB_EV_DOWN) ? &s->down_events : nullptr;
+}
 int db_events(db_sim* s, db_event* out, int n) { return s->events.take(out, n); }
 uint64_t db_events_lost(const db_sim* s) { return s->events.lost(); }
 int db_stalls(const db_sim* s, uint32_t* out, int n) { return s->stalls(out, n); }
+int db_traffic(const db_sim* s, uint32_t fn, uint64_t out[3]) {
+    if (!has(s, fn)) return -1;
+    const Traffic& t = s->host.traffic[fn];
+    out[0] = t.written;
+    out[1] = t.read;
+    out[2] = t.interrupts;
+    return 0;
+}
 int db_coverage(db_sim* s, const char* path) { return s->coverage(path); }
 int db_trace(db_sim* s, const char* path) { return s->trace(path); }
+void db_trace_window(db_sim* s, uint64_t first, uint64_t end) { s->trace_window(first, end); }
 
 void db_link_rate(const db_sim* s, uint64_t* ticks_per_cycle, uint64_t* ticks_per_byte) {
     *ticks_per_cycle = s->up.ticks_per_cycle;

@@ -58,6 +58,7 @@ class DeviceSim final : public db_sim {
         stats.sample(top, x.cycle);
         if (events.on()) {
             sample_stats(events, top, x.cycle);
+            if (events.wants(DB_EV_STALL)) sample_stalls(events, top, x.cycle);
             sample_streams<DATA_W>(events, top, x.cycle, endpoint.rq_ready(), endpoint.rc_on(), endpoint.cq_on());
             sample_media(events, top, x.cycle);
         }
@@ -239,6 +240,7 @@ class DeviceSim final : public db_sim {
     int stalls(u32* out, int n) const override { return stall_counters(top, out, n); }
     int coverage(const char* path) override { return model.coverage(path); }
     int trace(const char* path) override { return model.trace(path); }
+    void trace_window(u64 first, u64 end) override { model.trace_window(first, end); }
 };
 
 }  // namespace db

@@ -6,6 +6,7 @@
 
 #include "common/types.h"
 #include "interface/db_sim.h"
+#include "pcie/link.h"
 
 namespace db {
 
@@ -15,9 +16,13 @@ class EventLog {
     u32 kinds = 0;
 
   public:
+    static constexpr u32 MAX_STALLS = 8;
     bool rc_in = false, rq_in = false, w_in = false, r_in[2] = {};  // packets and bursts that have begun
+    u32 stall[MAX_STALLS] = {}, stalled = 0;                        // counters as last seen, causes that grew then
+    bool stalls_seen = false;
 
     bool on() const { return kinds != 0; }
+    bool wants(u32 kind) const { return kinds >> kind & 1; }
     /// Events that found no room.
     u64 lost() const { return lost_; }
 
@@ -26,10 +31,11 @@ class EventLog {
         kinds = capacity ? wanted : 0;
         ring.assign(capacity, db_event{});
         head = tail = lost_ = 0;
-        rc_in = rq_in = w_in = r_in[0] = r_in[1] = false;
+        rc_in = rq_in = w_in = r_in[0] = r_in[1] = stalls_seen = false;
+        stalled = 0;
     }
     void put(u64 cycle, u32 kind, u32 a, u64 b) {
-        if (!(kinds >> kind & 1)) return;
+        if (!wants(kind)) return;
         if (head - tail == ring.size()) {
             ++lost_;
             return;
@@ -41,6 +47,16 @@ class EventLog {
         for (; k < n && tail != head; ++k) out[k] = ring[tail++ % ring.size()];
         return k;
     }
+};
+
+/// Puts the TLPs of a link into a log, as events of a kind.
+class LinkEvents final : public LinkWatch {
+    EventLog& log;
+    const u32 kind;
+
+  public:
+    LinkEvents(EventLog& events, u32 event_kind) : log(events), kind(event_kind) {}
+    void sent(u64 now, Kind k, u32 bytes, u64 end) override { log.put(now, kind, u32(k) | bytes << 8, end); }
 };
 
 }  // namespace db

@@ -38,6 +38,24 @@ void sample_stats(EventLog& log, const Top& top, u64 cycle) {
     }
 }
 
+/// The causes of stat_stall whose counters grow, when they change. The top counts STALL_LATENCY cycles after the cause.
+template <class Top>
+void sample_stalls(EventLog& log, const Top& top, u64 cycle) {
+    constexpr u32 STALL_LATENCY = 2;
+    if constexpr (HasStats<Top>::value) {
+        static_assert(sizeof top.stat_stall / 4 <= EventLog::MAX_STALLS, "MAX_STALLS");
+        u32 bits = 0;
+        for (u32 i = 0; i < sizeof top.stat_stall / 4; ++i) {
+            const u32 count = port_word(top.stat_stall, i);
+            if (count != log.stall[i]) bits |= 1u << i;
+            log.stall[i] = count;
+        }
+        if (!log.stalls_seen) log.stalls_seen = true;
+        else if (bits != log.stalled) log.put(cycle - STALL_LATENCY, DB_EV_STALL, log.stalled = bits, 0);
+    }
+    (void)log, (void)top, (void)cycle;
+}
+
 /// ready, on: what the hard block has offered to the core.
 template <u32 DATA_W, class Top>
 void sample_streams(EventLog& log, const Top& top, u64 cycle, bool rq_ready, bool rc_on, bool cq_on) {

@@ -8,7 +8,9 @@
 #if VM_COVERAGE
 #include "verilated_cov.h"
 #endif
-#if VM_TRACE
+#if VM_TRACE_FST
+#include "verilated_fst_c.h"
+#elif VM_TRACE
 #include "verilated_vcd_c.h"
 #endif
 
@@ -21,7 +23,13 @@ class Model {
     VerilatedContext context;
     std::unique_ptr<Top> made;
 #if VM_TRACE
-    std::unique_ptr<VerilatedVcdC> vcd;
+#if VM_TRACE_FST
+    using Wave = VerilatedFstC;
+#else
+    using Wave = VerilatedVcdC;
+#endif
+    std::unique_ptr<Wave> wave;
+    u64 first = 0, end = NEVER;  // half cycles that are written
 #endif
 
   public:
@@ -36,7 +44,7 @@ class Model {
     ~Model() {
         top.final();
 #if VM_TRACE
-        if (vcd) vcd->close();
+        if (wave) wave->close();
 #endif
     }
     Model(const Model&) = delete;
@@ -55,7 +63,7 @@ class Model {
     /// The waveform's next point; its time counts half cycles.
     void dump(u64 half_cycle) {
 #if VM_TRACE
-        if (vcd) vcd->dump(half_cycle);
+        if (wave && half_cycle >= first && half_cycle < end) wave->dump(half_cycle);
 #else
         (void)half_cycle;
 #endif
@@ -81,14 +89,24 @@ class Model {
 
     int trace(const char* path) {
 #if VM_TRACE
-        if (vcd) vcd->close();
-        vcd.reset(new VerilatedVcdC);
-        top.trace(vcd.get(), 99);
-        vcd->open(path);
-        return vcd->isOpen() ? 0 : -1;
+        if (wave) wave->close();
+        wave.reset(new Wave);
+        top.trace(wave.get(), 99);
+        wave->open(path);
+        return wave->isOpen() ? 0 : -1;
 #else
         (void)path;
         return -1;
+#endif
+    }
+
+    /// Only cycles from `from` on and before `to` are written.
+    void trace_window(u64 from, u64 to) {
+#if VM_TRACE
+        first = from >= NEVER / 2 ? NEVER : 2 * from;
+        end = to >= NEVER / 2 ? NEVER : 2 * to;
+#else
+        (void)from, (void)to;
 #endif
     }
 };

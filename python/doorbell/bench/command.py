@@ -26,6 +26,8 @@ from doorbell.bench.ssds import READ_US, SSD_LINK, WRITE_US, SsdSetup
 from doorbell.bench.stages import stage_json, stage_tables
 from doorbell.bench.suite import SUITES, TAKE_PARAMS, run_suite
 from doorbell.bench.traces import read_trace
+from doorbell.bench.views import HELP as WINDOW_HELP
+from doorbell.bench.views import Views, Window
 from doorbell.build import check_params, has_ssds
 from doorbell.device import limits
 from doorbell.device.opening import parse_params
@@ -69,6 +71,11 @@ def main(
     afap: bool = typer.Option(False, "--afap", help="Replay as fast as possible, not at the trace's own times."),
     trace_speed: float = typer.Option(1.0, "--trace-speed", help="Replay so many times faster than the trace."),
     stages: bool = typer.Option(False, "--stages", help="Also show where the time of a command goes."),
+    perfetto: Path | None = typer.Option(
+        None, help="Write what the commands, engines and the link did to this file, for ui.perfetto.dev."
+    ),
+    wave: Path | None = typer.Option(None, help="Write a waveform of all signals to this file: .fst or .vcd."),
+    window: str | None = typer.Option(None, help=WINDOW_HELP),
     suite: str | None = typer.Option(
         None,
         help="Check the targets: limit, limit-short (256 bit, a minute); shares (a reader beside "
@@ -191,6 +198,9 @@ def main(
         jobs = with_fn0(jobs, fn0, many.count)
     link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
     media = (media_latency_ns, media_write_latency_ns, media_flush_latency_ns, media_zero_gbps)
+    views = Views(perfetto, wave, Window.parse(window) if window is not None else None)
+    if views.wanted and (host or speed or backend != "rtl"):
+        raise UserError("--perfetto and --wave are for a drive with --backend rtl, without --speed")
     if host and (trace or stages or speed or backend != "rtl" or mrrs is not None):
         raise UserError(f"--trace, --stages, --speed, --backend and --mrrs are not for {top}")
     if host and any(value is not None for value in (arbitration, arbitration_burst, weights, *media)):
@@ -271,9 +281,10 @@ def main(
             print_table(measure_speed(drive, jobs))
         elif trace is not None:
             story = read_trace(trace)
-            show_drive(measure_trace(drive, story, jobs[0], afap=afap, speed=trace_speed, stages=stages), json)
+            found = measure_trace(drive, story, jobs[0], afap=afap, speed=trace_speed, stages=stages, views=views)
+            show_drive(found, json)
         else:
-            show_drive(measure(drive, jobs, stages=stages), json)
+            show_drive(measure(drive, jobs, stages=stages, views=views), json)
 
 
 def check_suite_options(ctx: typer.Context, suite: str) -> None:

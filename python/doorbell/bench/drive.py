@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,8 +17,10 @@ from doorbell.bench.speed import speed_table
 from doorbell.bench.ssds import SsdSetup
 from doorbell.bench.stages import Recorder
 from doorbell.bench.traces import Trace, replay
+from doorbell.bench.views import NO_VIEWS, Views
 from doorbell.compute.drive import switch_on
 from doorbell.device import limits, media_options
+from doorbell.device.live import watchable
 from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -78,8 +81,8 @@ class DriveSetup:
             if self.backend != "rtl":
                 raise UserError(f"{self.top} needs --backend rtl")
 
-    def open(self, jobs: Sequence[Sequence[Job]] = ()) -> Any:
-        """A simulation of it. jobs: groups that its functions will run, if it has several."""
+    def open(self, jobs: Sequence[Sequence[Job]] = (), trace: str | None = None) -> Any:
+        """A simulation of it. jobs: groups that its functions will run, if it has several. trace: see open_sim."""
         clock = {"clock_mhz": self.clock_mhz} if self.backend == "rtl" else {}
         given = self.params
         if self.ssds:
@@ -93,7 +96,8 @@ class DriveSetup:
         size = self.ssds.options() if self.ssds else {"media_size": self.media_size}
         num_fn = {"num_fn": int(wanted["NUM_FN"])} if "NUM_FN" in wanted and self.ssds else {}
         return open_sim(self.backend, top=self.top, link=self.link, data_w=self.data_w, mps=self.mps, mrrs=self.mrrs,
-                        **size, **params, **num_fn, **clock, **self.media)  # fmt: skip
+                        **size, **params, **num_fn, **clock, **self.media,
+                        **({"trace": trace} if trace else {}))  # fmt: skip
 
     def title(self, wire: limits.Link) -> str:
         name = f"{self.top} with {self.operator}" if self.operator else self.top
@@ -124,15 +128,33 @@ class Measured:
     title: str
     groups: list[list[Result]] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
-    sim_ns: float = 0.0
+    begin_ns: float = 0.0  # of the jobs
+    sim_ns: float = 0.0  # their end
 
 
-def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> Measured:
+def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False, views: Views = NO_VIEWS) -> Measured:
     """Run jobs on a drive of their own, those that belong together at the same time."""
     check_jobs(jobs, setup.functions)
     if setup.functions is not None:
-        return _measure_functions(setup, setup.functions, groups(jobs), stages)
-    sim = setup.open()
+        return _seen(views, stages, lambda *how: _measure_functions(setup, setup.functions, groups(jobs), *how))
+    return _seen(views, stages, lambda *how: _measure_jobs(setup, jobs, *how))
+
+
+def _seen(views: Views, stages: bool, run: Callable[[Views, bool], Measured]) -> Measured:
+    """A run with its pictures. Where it takes a run to find out what a waveform is to show, it is of another one."""
+    views.check_files()
+    if views.needs_another_run:
+        views = views.found(run(NO_VIEWS, True).recorders)
+    out = run(views, stages)
+    views.end(out.begin_ns, out.sim_ns, out.recorders)
+    if not stages:
+        out.recorders.clear()
+    return out
+
+
+def _measure_jobs(setup: DriveSetup, jobs: Sequence[Job], views: Views, stages: bool) -> Measured:
+    """Of a drive with one function."""
+    sim = setup.open(trace=views.kind)
     out = _measured(setup, sim)
     drive = Driver(sim, host_memory(jobs))
     found = groups(jobs)
@@ -143,28 +165,33 @@ def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> 
     _use_sgls(drive, setup)
     if setup.operator is not None:
         switch_on(drive, setup.operator)
+    out.begin_ns = views.begin(sim)
     for number, group in enumerate(found):
         if number and anew:
             start_queues(drive, queues, depth, group, setup.arbitration)
-        with progress_bar(", ".join(j.name for j in group)) as update:
-            out.groups.append(run_group(drive, group, progress=update, recorder=_recorder(out, stages)))
-    return _end(out, drive)
+        with _shown(out, sim, ", ".join(j.name for j in group)) as update:
+            recorder = _recorder(out, views, stages)
+            out.groups.append(run_group(drive, group, progress=update, recorder=recorder))
+    return _end(out, views, drive)
 
 
-def _measure_functions(setup: DriveSetup, functions: Functions, found: list[list[Job]], stages: bool) -> Measured:
+def _measure_functions(
+    setup: DriveSetup, functions: Functions, found: list[list[Job]], views: Views, stages: bool
+) -> Measured:
     """The same on several functions of it."""
     if len(found) > 1 and any(j.sq_priority for group in found for j in group):
         raise UserError("with --functions, priorities are for jobs that all run together: without stonewall")
-    sim = setup.open(found)
+    sim = setup.open(found, views.kind)
     out = _measured(setup, sim)
     members = bring_up(sim, functions, found, setup.arbitration)
     for member in members:
         _use_sgls(member.drive, setup)
+    out.begin_ns = views.begin(sim)
     for group in found:
-        with progress_bar(", ".join(j.name for j in group)) as update:
-            recorder = _recorder(out, stages, sim.num_fn - 1)
+        with _shown(out, sim, ", ".join(j.name for j in group)) as update:
+            recorder = _recorder(out, views, stages, sim.num_fn - 1)
             out.groups.append(run_functions(members, group, progress=update, recorder=recorder))
-    return _end(out, members[0].drive)
+    return _end(out, views, members[0].drive)
 
 
 def measure_speed(setup: DriveSetup, jobs: Sequence[Job]) -> Any:
@@ -177,19 +204,27 @@ def measure_speed(setup: DriveSetup, jobs: Sequence[Job]) -> Any:
     return speed_table(sim, drive, jobs)
 
 
-def measure_trace(setup: DriveSetup, story: Trace, job: Job, *, afap: bool, speed: float,
-                  stages: bool = False) -> Measured:  # fmt: skip
+def measure_trace(
+    setup: DriveSetup, story: Trace, job: Job, *, afap: bool, speed: float, stages: bool = False,
+    views: Views = NO_VIEWS,
+) -> Measured:  # fmt: skip
     """Replay a trace; numjobs and iodepth of `job` are its queues and their depth."""
-    sim = setup.open()
-    out = _measured(setup, sim)
-    out.title = f"{story.format}, {len(story.accesses):,} accesses ({story.left_out:,} others left out); {out.title}"
-    drive = Driver(sim, HostMemory(256 << 20))
-    start_queues(drive, job.numjobs, job.iodepth)
-    _use_sgls(drive, setup)
-    with progress_bar(f"replaying {story.name}") as update:
-        out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
-                                  recorder=_recorder(out, stages))])  # fmt: skip
-    return _end(out, drive)
+
+    def run(views: Views, stages: bool) -> Measured:
+        sim = setup.open(trace=views.kind)
+        out = _measured(setup, sim)
+        which = f"{len(story.accesses):,} accesses ({story.left_out:,} others left out)"
+        out.title = f"{story.format}, {which}; {out.title}"
+        drive = Driver(sim, HostMemory(256 << 20))
+        start_queues(drive, job.numjobs, job.iodepth)
+        _use_sgls(drive, setup)
+        out.begin_ns = views.begin(sim)
+        with _shown(out, sim, f"replaying {story.name}") as update:
+            out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
+                                      recorder=_recorder(out, views, stages))])  # fmt: skip
+        return _end(out, views, drive)
+
+    return _seen(views, stages, run)
 
 
 def _use_sgls(drive: Driver, setup: DriveSetup) -> None:
@@ -204,14 +239,31 @@ def _measured(setup: DriveSetup, sim: Any) -> Measured:
     return Measured(setup, wire, setup.title(wire))
 
 
-def _recorder(out: Measured, stages: bool, before_first: int = 0) -> Recorder | None:
-    if not stages:
+@contextlib.contextmanager
+def _shown(out: Measured, sim: Any, what: str) -> Iterator[Callable[[float], None]]:
+    """Progress on the terminal and for `./doorbell watch`; takes the share that is done."""
+    live: dict[str, Any] = {"jobs": what, "done": 0.0}
+    if out.setup.operator is not None:
+        live["operators"] = [out.setup.operator]
+    with watchable(sim, "bench", out.title, lambda: live), progress_bar(what) as bar:
+
+        def update(share: float) -> None:
+            live["done"] = share
+            bar(share)
+
+        yield update
+
+
+def _recorder(out: Measured, views: Views, stages: bool, before_first: int = 0) -> Recorder | None:
+    if not stages and not views.perfetto:
         return None
-    out.recorders.append(Recorder(before_first))
+    out.recorders.append(Recorder(before_first, everything=bool(views.perfetto)))
     return out.recorders[-1]
 
 
-def _end(out: Measured, drive: Driver) -> Measured:
+def _end(out: Measured, views: Views, drive: Driver) -> Measured:
     check_clean(drive.sim)
     out.sim_ns = drive.sim.ns
+    if views.wave:
+        drive.sim.close()  # the file is complete
     return out

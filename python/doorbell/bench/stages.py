@@ -22,11 +22,13 @@ from typing import Any
 
 import numpy as np
 
+from doorbell.device.sim_interface import EVENTS
 from doorbell.errors import UserError
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
 
+MOST_EVENTS = 10_000_000
 KINDS = ("doorbell", "fetch", "decode", "data", "cqe", "irq", "rq_read", "ar", "r", "aw", "w")
 READ = ("doorbell", "arbitration", "fetch", "issue", "media", "data", "CQE", "MSI-X", "host")
 WRITE = ("doorbell", "arbitration", "fetch", "PRP", "data", "media", "CQE", "MSI-X", "host")
@@ -48,14 +50,27 @@ class Trip:
     started: int
     done: int
     at: dict[str, int] = field(default_factory=dict)
+    opcode: int = NvmOpc.READ
+    size: int = 0
+    status: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """All its cuts are known."""
+        return len(self.at) == len(READ) - 1
+
+    def cuts(self) -> list[int]:
+        """Where its time is cut, from its start to its end."""
+        return [self.started, *(self.at[n] for n in (READ if self.read else WRITE)[:-1]), self.done]
 
 
 class Recorder:
     """Records one run of a drive (`start` and `stop` while nothing is in flight)."""
 
-    def __init__(self, before_first: int = 0) -> None:
-        """before_first: queues of the hardware before the first of the drive's. Its vectors are the first."""
-        self.before_first = before_first
+    def __init__(self, before_first: int = 0, *, everything: bool = False) -> None:
+        """before_first: queues of the hardware before the first of the drive's. Its vectors are the first. everything:
+        all events and commands are kept, for doorbell.bench.timeline."""
+        self.before_first, self.everything = before_first, everything
         self.trips: list[Trip] = []
         self.skipped = 0
         self.stalls: list[int] = []
@@ -76,11 +91,17 @@ class Recorder:
         self.events: list[Any] = []
         self.new: list[Trip] = []
         self._stalls = sim.stalls()
-        self._cycle = sim.cycle
-        sim.record(KINDS)
+        self._cycle, self.begin_ns = sim.cycle, sim.ns
+        self.rings = {  # address and bytes of each queue's memory
+            **{f"SQ {q}": (s.address, 64 * s.entries) for q, s in drive.sqs.items()},
+            **{f"CQ {q}": (c.address, 16 * c.entries) for q, c in drive.cqs.items()},
+        }
+        sim.record(EVENTS if self.everything else KINDS)
 
     def collect(self) -> None:
         self.events += self.sim.recorded()
+        if self.everything and len(self.events) > MOST_EVENTS:
+            raise UserError(f"--perfetto: more than {MOST_EVENTS:,} events: use fewer commands (--number-ios)")
 
     def done(self, command: Command, measured: bool) -> None:
         """Every command must be told, in the order in which they completed."""
@@ -88,7 +109,8 @@ class Recorder:
         self.new.append(Trip(
             self.before_first + command.qid, command.cid, command.position, command.opcode == NvmOpc.READ, measured,
             command.buffer.address, command.slba * self.drive.block_size, self._at(command.started_ns),
-            self._at(command.done_ns)))  # fmt: skip
+            self._at(command.done_ns), opcode=command.opcode, size=(command.nlb + 1) * self.drive.block_size,
+            status=command.status))  # fmt: skip
 
     def _at(self, ns: float) -> int:
         return round(ns * self.clock_mhz / 1000)
@@ -97,21 +119,42 @@ class Recorder:
         self.collect()
         self.sim.record(())
         self.stalls = [(b - a) & 0xFFFFFFFF for a, b in zip(self._stalls, self.sim.stalls())]
-        self.cycles = self.sim.cycle - self._cycle
+        self.last_cycle, self.link_ticks = self.sim.cycle, self.sim.link_ticks
+        self.cycles = self.last_cycle - self._cycle
         _follow(self.new, self.events, self.queues)
         for trip in self.new:
             if not trip.measured:
                 continue
-            if len(trip.at) == 8:
+            if trip.whole:
                 self.trips.append(trip)
             else:
                 self.skipped += 1
-        self.events.clear()
+        if not self.everything:
+            self.events.clear()
+
+    def queue_name(self, number: int) -> str:
+        """Of a queue of the hardware."""
+        if number in self.queues:
+            return f"SQ {number - self.before_first}"
+        return f"admin of function {number}" if number <= self.before_first else f"queue {number} of another function"
+
+    def place(self, address: int) -> str:
+        """What of the host's memory this is. Of db_vcsd it may be a register or a buffer of an SSD."""
+        if self.sim.msi_window[0] <= address < sum(self.sim.msi_window):
+            return "MSI-X"
+        if not 0 <= address - self.drive.memory.base < self.drive.memory.size:
+            return "elsewhere"
+        return next((name for name, (base, size) in self.rings.items() if 0 <= address - base < size), "data")
+
+    @staticmethod
+    def names(read: bool) -> tuple[str, ...]:
+        """The stages between the cuts of a command."""
+        return READ if read else WRITE
 
     def stages(self, read: bool) -> list[tuple[str, np.ndarray]]:
         """Name and nanoseconds of each stage, a value a command."""
         names = READ if read else WRITE
-        rows = [[t.started, *(t.at[n] for n in names[:-1]), t.done] for t in self.trips if t.read == read]
+        rows = [t.cuts() for t in self.trips if t.read == read]
         cuts = np.array(rows, dtype=float).reshape(len(rows), len(names) + 1) * 1000 / self.clock_mhz
         return list(zip(names, np.diff(cuts, axis=1).T))
 

@@ -42,12 +42,14 @@ SMALL = 300_000
 """Bytes of a file of Verilator's output that is not worth to be compiled alone."""
 RUNTIME_INCLUDE = [paths.ROOT / "sim", paths.ROOT / "facts" / "c"]
 """Where the runtime's own headers are."""
+FST_INCLUDE = paths.ROOT / "sim" / "fst"
+"""What Verilator's writer of FST files includes."""
 
 
 def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> None:
     """Compile Verilator's output in `obj`, its library and our runtime with all cores; link them to `library`."""
     include = paths.verilator_root() / "include"
-    system = ["-isystem", str(include), "-isystem", str(include / "vltstd")]
+    system = ["-isystem", str(include), "-isystem", str(include / "vltstd"), f"-I{FST_INCLUDE}"]
     common = [*COMPILE, *defines, "-I.", *system]
     work: list[tuple[Path, list[str]]] = []
     for kind, file in units(obj):

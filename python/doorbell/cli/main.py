@@ -79,6 +79,11 @@ COMMANDS = {
         "Measure a grid of parameters and workloads, on all cores or a Dask cluster.",
         "./doorbell sweep sweeps/blocks.yaml",
     ),
+    "watch": Subcommand(
+        "doorbell.watch.command",
+        "Show on a web page what every bench, serve, vm and sweep of this machine does now.",
+        "./doorbell watch",
+    ),
     "soak": Subcommand(
         "doorbell.soak.command",
         "Random commands, faults, resets and power cuts against a model; a failure becomes a short script.",

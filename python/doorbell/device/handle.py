@@ -70,6 +70,6 @@ class Handle:
             print(f"waveform: {file}", file=sys.stderr)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
-        """Write a VCD file from now on (half cycles as its time); only in a library built with trace=True."""
+        """Write a waveform from now on (half cycles as its time); only in a library built with trace: VCD, or FST."""
         if self._lib.trace(self._h, os.fsencode(path)):
             raise SimError("no trace: the library was not built with it, or the file cannot be written")

@@ -33,6 +33,14 @@ class Event(NamedTuple):
     b: int
 
 
+class Traffic(NamedTuple):
+    """What a function has moved: bytes that it wrote to host memory and read there, interrupts."""
+
+    written: int
+    read: int
+    interrupts: int
+
+
 class DmaRequest(NamedTuple):
     """Access of the device to a region without memory. `data` is None for a read, which `dma_complete` must answer."""
 

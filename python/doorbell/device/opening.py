@@ -29,11 +29,13 @@ def open_sim(
     data_w: int = 256,
     num_fn: int = 1,
     params: dict[str, int | str] | None = None,
+    trace: str | None = None,
     **options: Any,
 ) -> Any:
     """A simulated drive: the Verilated top (built when missing) or the functional model.
 
     num_fn: PCIe functions, the PF and its VFs, 1 to 17. Of a top with SSDs beside it `ssds` may say what they are.
+    trace: what waveforms it can write, "vcd" or "fst".
     """
     if not 1 <= num_fn <= MAX_FN:
         raise UserError(f"{num_fn} functions: a drive has the PF and at most {MAX_FN - 1} VFs")
@@ -55,7 +57,7 @@ def open_sim(
     wanted: dict[str, int | str] = {"DATA_W": data_w, **({"NUM_FN": num_fn} if num_fn > 1 else {}), **(params or {})}
     if has_ssds(top) and (log2 := granule_log2(options, int(wanted.get("EXTENTS", EXTENTS)))) > GRANULE_LOG2:
         wanted.setdefault("GRANULE_LOG2", log2)
-    library = simulator(top, wanted)  # the same build as every other command uses
+    library = simulator(top, wanted, trace=trace)  # without trace the same build as every other command uses
     if has_ssds(top):
         return SwitchSim(library, link=link, **options)
     return Sim(library, link=link, settings=True, **options)

@@ -23,7 +23,8 @@ from doorbell.device.c_header import chosen, converted, with_options
 from doorbell.device.function import ALL, PciFunction, Shared, VirtualFunction
 from doorbell.device.handle import Handle
 from doorbell.device.limits import Link
-from doorbell.device.messages import Event, SimError
+from doorbell.device.live import Watched
+from doorbell.device.messages import Event, SimError, Traffic
 from doorbell.device.sim_interface import ABI, EVENTS, OPTIONS, STOPS, Config, EventRecord, Library, load
 from doorbell.nvme.vendor import SETTINGS_PAGES
 
@@ -41,6 +42,8 @@ class Sim(Handle, PciFunction):
 
     _library = Library
     _image_has_settings_alone = False
+    watched: Watched | None = None
+    recording = False
 
     def __init__(self, lib_path: str | os.PathLike[str], *, settings: bool = False, **options: Any) -> None:
         """settings: it is a drive that keeps the end of its media for itself; a media that is no file then has so much
@@ -56,7 +59,7 @@ class Sim(Handle, PciFunction):
             text = why.value.decode(errors="replace")
             own = f"; {hidden} of these bytes are the drive's own, beside those of the user" if hidden else ""
             raise SimError(text + own if "too large" in text else text)
-        self.link = o["link"]
+        self.link, self.msi_window = o["link"], o["msi_window"]
         self.link_policy = {name: o[name] for name in ("ack_every", "fc_every", "mps", "mrrs")}
         self.clock_mhz = config.clock_khz / 1000
         self.data_w: int = self._lib.data_w()
@@ -74,7 +77,10 @@ class Sim(Handle, PciFunction):
 
     def _advance(self, cycles: int, stop: int) -> int:
         """Time passes, until one of the reasons to stop; which."""
-        return self._lib.run(self._h, cycles, stop)
+        why = self._lib.run(self._h, cycles, stop)
+        if self.watched is not None:
+            self.watched.look()
+        return why
 
     def _flr(self, fn: int, max_cycles: int) -> bool:
         """A function-level reset; False: not done in time."""
@@ -228,6 +234,9 @@ class Sim(Handle, PciFunction):
     def record(self, kinds: Iterable[str] = EVENTS, capacity: int = 1 << 20) -> None:
         """Record what the device shows of its work from now on, until `record(())`. Costs time, changes no figure."""
         mask = sum(1 << EVENTS.index(kind) for kind in set(kinds))
+        self.recording = bool(mask)
+        if self.watched is not None:
+            self.watched.activity = None  # whoever records has the events
         self._lib.events_open(self._h, mask, capacity if mask else 0)
 
     def recorded(self) -> list[Event]:
@@ -245,12 +254,29 @@ class Sim(Handle, PciFunction):
         values = (c_uint32 * 32)()
         return list(values[: self._lib.stalls(self._h, values, len(values))])
 
+    def traffic(self, fn: int = 0) -> Traffic:
+        """What a function has moved so far."""
+        values = (c_uint64 * 3)()
+        if self._lib.traffic(self._h, fn, values):
+            raise ValueError(f"function {fn}: the device has {self.num_fn}")
+        return Traffic(*values)
+
+    def trace_window(self, first: int = 0, end: int | None = None) -> None:
+        """Of a waveform only these cycles are written, from `first` on and before `end`; None: there is none."""
+        self._lib.trace_window(self._h, first, (1 << 64) - 1 if end is None else end)
+
+    @property
+    def link_ticks(self) -> tuple[int, int]:
+        """Times of the link are exact in ticks: how many a cycle has, and how many a byte takes."""
+        cycle, byte = c_uint64(), c_uint64()
+        self._lib.link_rate(self._h, byref(cycle), byref(byte))
+        return cycle.value, byte.value
+
     @property
     def link_bytes_per_cycle(self) -> float:
         """What the wire carries in one direction in one cycle, all overhead included."""
-        cycle, byte = c_uint64(), c_uint64()
-        self._lib.link_rate(self._h, byref(cycle), byref(byte))
-        return cycle.value / byte.value
+        cycle, byte = self.link_ticks
+        return cycle / byte
 
 
 def _config(o: dict[str, Any]) -> Any:

@@ -22,6 +22,7 @@ FAULTS = _HEADER.names("db_fault")
 BARS = _HEADER.names("db_bar")
 MMIO = _HEADER.names("db_mmio")
 GRANTS = _HEADER.names("db_grant")
+TLPS = tuple(_HEADER.names("db_tlp"))
 
 Config = _HEADER.structures["db_config"]
 IrqRecord = _HEADER.structures["db_irq"]

@@ -20,7 +20,8 @@ from doorbell.docs import staging
 from doorbell.errors import UserError
 
 FIRST = {"guide": "Guide", "ssd": "SSD", "csd": "Compute", "host": "Host", "recorder": "Recorder", "vcsd": "Virtual"}
-ORDER = ("first-steps", "experiment", "waveform", "theory", "integration", "registers", "performance", "limits")
+ORDER = ("first-steps", "experiment", "why-is-it-slow", "waveform",
+         "theory", "integration", "registers", "performance", "limits")  # fmt: skip
 
 
 def title(file: Path) -> str:

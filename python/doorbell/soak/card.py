@@ -79,6 +79,7 @@ class CardMachine(Machine):
         ]
         options = {**TIMINGS[timing % len(TIMINGS)], **self.options}
         sim = open_sim(seed=self.seed, ssds=ssds, **options)
+        self.opened(sim)
         self.drive = driver_of(sim, HostMemory(MEMORY_BYTES, seed=self.seed), self.seed, self.patience_us)
 
     def create_try(self, blocks: int, size: int, shared: bool, on: int) -> tuple[Command, int]:

@@ -17,6 +17,8 @@ from doorbell.soak.machine import SHAPES, shape_of
 from doorbell.soak.run import Outcome, play, random_steps, replay
 from doorbell.soak.shrink import Shrinker
 from doorbell.soak.steps import Script, functions_of, load
+from doorbell.soak.wave import HELP as WINDOW_HELP
+from doorbell.soak.wave import replay_with_wave
 from doorbell.ui import Progress, print_table, write_json
 
 DEFAULT_COMMANDS = 10_000
@@ -32,6 +34,8 @@ def main(
     commands: int = typer.Option(0, min=0, help=f"I/O commands a top. [{DEFAULT_COMMANDS:,}; with --minutes no limit]"),
     seed: int = typer.Option(-1, min=-1, help="Of all random numbers; -1: another one each time."),
     replay_file: Path | None = typer.Option(None, "--replay", metavar="FILE", help="Carry out a script instead."),
+    wave: Path | None = typer.Option(None, help="With --replay: write a waveform to this file: .fst or .vcd."),
+    window: str | None = typer.Option(None, help=WINDOW_HELP),
     out: Path = typer.Option(Path("."), help="Folder for the script of a failure."),
     runs: int = typer.Option(200, min=0, help="Runs that shrinking a failure may take."),
     json: Path | None = typer.Option(None, metavar="FILE", help="Write what was found as JSON; - for standard output."),
@@ -40,11 +44,13 @@ def main(
 
     A failure prints its seed. --replay runs a script: the shrunk one of a failure, or one's own.
     """
+    if (wave is not None and replay_file is None) or (window is not None and wave is None):
+        raise UserError("--wave needs --replay, and --window needs --wave")
     quiet = json is not None and str(json) == "-"
     if replay_file is not None:
         script = load(replay_file)
         shape_of(script.top)
-        outcome = replay(script)
+        outcome = replay(script) if wave is None else replay_with_wave(script, wave, window)
         return _report([_result(script.top, script.seed, outcome, script.functions)], json, quiet)
     if not out.is_dir():
         raise UserError(f"--out {out}: there is no such folder")

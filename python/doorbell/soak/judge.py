@@ -99,6 +99,7 @@ class Judge:
         self.drive: GrantingDriver
         self.sent: dict[Command, Sent] = {}
         self.ended: Counter[str] = Counter()
+        self.finder: Any = None  # of doorbell.soak.wave: sees commands end
         self.bad_media = False
         self.stale_faults = False  # a fault was not met and is still in the simulator
         self.bad_ssds: set[int] = set()  # whose commands may end with an error
@@ -156,6 +157,8 @@ class Judge:
         sent = self.sent.pop(command, None)
         if sent is None:
             raise Failure("protocol", f"{self._name(command)} ended twice")
+        if self.finder is not None:
+            self.finder.ended(command)
         status = command.status
         allowed = self._allowed(command, sent)
         if status not in allowed:

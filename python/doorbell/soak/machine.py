@@ -55,6 +55,7 @@ class Machine:
         params = {"NUM_NS": self.shape.spaces} if self.shape.spaces > 1 else {}
         params |= PARAMS.get(top, {})
         self.options = {"top": top, "params": params, "image": str(image), **options}
+        self.finder = self.options.pop("finder", None)  # who is told of simulations that begin, and how commands end
         self.model = Drive(near=bool(self.options["params"].get("NEAR")))
         self.layout: Step = dict(LAYOUT)
         self.cycles = 0  # of simulations that are over
@@ -81,7 +82,13 @@ class Machine:
         size = {"media_size": self.shape.spaces * SPACE_BYTES + SETTINGS_PAGES * 4096} if fresh else {}
         options = {**TIMINGS[timing % len(TIMINGS)], **self.options, **size}
         sim = open_sim(seed=self.seed, **options)
+        self.opened(sim)
         self.drive = driver_of(sim, HostMemory(MEMORY_BYTES, seed=self.seed), self.seed, self.patience_us)
+
+    def opened(self, sim: Any) -> None:
+        """A simulation begins."""
+        if self.finder is not None:
+            self.finder.opened(sim, self.cycles)
 
     def bring_up(self) -> None:
         lay = self.layout

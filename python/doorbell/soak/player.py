@@ -37,6 +37,7 @@ class Player(Entries, Programs, Cuts, Admin):
         self.judge = Judge()
         self.machine = machine
         self.judge.drive = machine.drive
+        self.judge.finder = machine.finder
         self.steps = 0
 
     @property

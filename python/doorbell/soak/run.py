@@ -49,17 +49,20 @@ def play(
     seconds: float = 0,
     keep: int = 0,
     shown: Callable[[int], None] = lambda n: None,
+    finder: Any = None,
 ) -> Outcome:
     """Carries out steps until so many commands have been sent or so many seconds of real time are over (0: no limit).
 
     functions: how many of the drive are at work. keep: so many of the last steps stay in the outcome; 0: all.
+    finder: of doorbell.soak.wave.
     """
     out, begun = Outcome(), time.monotonic()
     kept: deque[Step] = deque(maxlen=keep or None)
     player: Player | Crowd | None = None
     with tempfile.TemporaryDirectory(prefix="doorbell-soak-", dir=SHARED if SHARED.is_dir() else None) as folder:
         try:
-            player = player_of(top, Path(folder), options or {}, seed, functions)
+            wanted = {**(options or {}), **({"finder": finder} if finder else {})}
+            player = player_of(top, Path(folder), wanted, seed, functions)
             for step in steps:
                 kept.append(step)
                 out.count += 1

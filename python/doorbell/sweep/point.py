@@ -26,6 +26,7 @@ from doorbell.bench.runner import run_group, warnings
 from doorbell.bench.shares import parse_shares
 from doorbell.bench.stages import Recorder, stage_json
 from doorbell.device import limits
+from doorbell.device.live import watchable
 from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.device.sim import Sim
 from doorbell.errors import UserError
@@ -221,15 +222,16 @@ def _run(point: Point, recorder: Any) -> tuple[list[Result], limits.Link]:
     with _alone:
         sim = open_sim(str(setting.pop("backend")), **setting)
         try:
-            wanted = {k: setting[k] for k in ("mps", "mrrs") if k in setting}
-            link = sim_link(sim, limits.Link.parse(setting["link"], **wanted))
-            if functions := functions_of(point):
-                results = run_functions(bring_up(sim, functions, [[job]], arbitration_of(point)), [job])
-            else:
-                drive = Driver(sim, host_memory([job]))
-                start_queues(drive, job.numjobs, job.iodepth, [job], arbitration_of(point))
-                results = run_group(drive, [job], **({"recorder": recorder} if recorder else {}))
-            check_clean(sim)
+            with watchable(sim, "sweep", " ".join(f"{k}={v}" for k, v in point.items())):
+                wanted = {k: setting[k] for k in ("mps", "mrrs") if k in setting}
+                link = sim_link(sim, limits.Link.parse(setting["link"], **wanted))
+                if functions := functions_of(point):
+                    results = run_functions(bring_up(sim, functions, [[job]], arbitration_of(point)), [job])
+                else:
+                    drive = Driver(sim, host_memory([job]))
+                    start_queues(drive, job.numjobs, job.iodepth, [job], arbitration_of(point))
+                    results = run_group(drive, [job], **({"recorder": recorder} if recorder else {}))
+                check_clean(sim)
         finally:
             if hasattr(sim, "close"):
                 sim.close()

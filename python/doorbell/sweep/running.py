@@ -15,6 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 
 from doorbell import build
+from doorbell.device.live import Board
 from doorbell.errors import UserError
 from doorbell.sweep import point as points_module
 from doorbell.sweep.point import FIGURES, FN_FIGURES, Point, Row
@@ -124,8 +125,10 @@ def run(
         # Once, before the work is spread.
         for point in {points_module.setup_of(p): p for p in todo.values()}.values():
             points_module.prepare(point)
+        board = Board("sweep", f"{len(points)} points")
         outcomes = run_dask(todo, scheduler) if scheduler else run_local(todo, jobs or build.jobs())
-        with contextlib.closing(outcomes):
+        with contextlib.closing(board), contextlib.closing(outcomes):
+            board.show({"points": len(points), "over": summary.reused, "failed": 0})
             for index, figures, why in outcomes:
                 if figures is None:
                     summary.failed.append((points[index], why))
@@ -133,7 +136,9 @@ def run(
                     summary.measured += 1
                     row = {"key": keys[index], "sources": points_module.sources(), **points[index], **figures}
                     store.append(row)
-                progress(summary.reused + summary.measured + len(summary.failed), len(points))
+                over = summary.reused + summary.measured + len(summary.failed)
+                board.show({"points": len(points), "over": over, "failed": len(summary.failed)})
+                progress(over, len(points))
     store.sort({k: i for i, k in enumerate(keys)})
     have = {row["key"]: row for row in store.rows}
     for point, key in zip(points, keys, strict=True):

@@ -142,7 +142,8 @@ def serve(
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
                         params=parse_params(param), verbose=verbose, figures_fd=figures_fd, flush_ns=flush_ns,
                         zero_gbps=zero_gbps, vfs=vfs, vf_size=vf_size,
-                        ssds=SsdOptions(ssd, tuple(images), ssds, stripe)) as made:  # fmt: skip
+                        ssds=SsdOptions(ssd, tuple(images), ssds, stripe),
+                        command="serve" if ready_fd < 0 else "vm") as made:  # fmt: skip
         server = made
         if ready_fd >= 0:
             os.write(ready_fd, b"r")

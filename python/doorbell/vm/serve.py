@@ -12,6 +12,7 @@ from typing import Any
 from doorbell.build import has_ssds
 from doorbell.build.rtl import default_of
 from doorbell.device import limits, media_options
+from doorbell.device.live import watchable
 from doorbell.device.opening import open_sim
 from doorbell.device.pci_config import PciConfig
 from doorbell.device.vfio_user import ServedDevice, serving
@@ -32,12 +33,12 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
                    params: dict[str, int | str] | None = None, verbose: bool = False,
                    figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0,
                    vfs: int = 0, vf_size: str | None = None,
-                   ssds: SsdOptions | None = None) -> Iterator[Any]:  # fmt: skip
+                   ssds: SsdOptions | None = None, command: str = "serve") -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end.
 
     vfs: it has so many VFs, each with a server of its own beside; what is given runs them all.
     vf_size: of the namespace that each of them gets, if it has none; None: equal parts. ssds: of a top that has some
-    beside it, whose image is its own memory.
+    beside it, whose image is its own memory. command: as what it is watched.
     """
     try:
         lanes = limits.Link.parse(link)
@@ -82,6 +83,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         else:
             options |= {"media_size": media_size} | ({"image": str(image)} if image else {})
             sim = open_sim(backend, top=top, link=link, params=of_top, **options)
+        stack.enter_context(watchable(sim, command, f"{top}, {data_w} bit, {lanes}, at {path}"))
         if vfs:
             vectors = int(of_top.get("VF_VEC", 0)) or default_of(top, "VF_VEC") or 1
             servers = functions.serving_functions(
