@@ -8,8 +8,8 @@
 using namespace db;
 
 Blocks::Blocks(const Geometry& geometry, const db_nand_config& c, db_nand_figures& figures)
-    : g(geometry), f(figures), read_limit(c.read_disturb), endurance(c.endurance),
-      all(u64{g.dies} * g.blocks), free_on(g.dies, g.blocks), good_on(g.dies, g.blocks) {
+    : g(geometry), f(figures), read_limit(c.read_disturb), endurance(c.endurance), all(u64{g.dies} * g.blocks),
+      free_on(g.dies, g.blocks), good_on(g.dies, g.blocks) {
     const u64 row = u64{g.dies} * g.block_units;
     least_good = u32((g.units + row - 1) / row) + 1 + RESERVE;
     Rng rng(c.seed);
@@ -17,7 +17,7 @@ Blocks::Blocks(const Geometry& geometry, const db_nand_config& c, db_nand_figure
         for (u32 i = 0; i < g.blocks; ++i) {
             Block& b = all[first(die) + i];
             b.made_for = endurance ? endurance - endurance / 10 + rng.below(endurance / 5 + 1) : 0xFFFFFFFF;
-            if (rng.below(1000000) >= c.bad_ppm || good_on[die] <= least_good) continue;
+            if (rng.below(1000000) >= c.bad_blocks_ppm || good_on[die] <= least_good) continue;
             b.state = BAD;
             --free_on[die], --good_on[die];
             ++f.bad;
@@ -40,12 +40,12 @@ void Blocks::fill(u32 block, u64 when) {
     all[block].filled = when;
 }
 
-void Blocks::erase(u32 block) {
+void Blocks::erase(u32 block, bool spare) {
     Block& b = all[block];
     const u32 die = block / g.blocks;
     ++b.erases;
     b.reads = 0;
-    if (b.erases >= b.made_for && good_on[die] > least_good) {
+    if (b.erases >= b.made_for && spare && good_on[die] > least_good) {
         b.state = BAD;
         --good_on[die];
         ++f.retired;

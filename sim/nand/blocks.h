@@ -27,8 +27,8 @@ class Blocks {
     u32 take(u32 die);
     /// It is full; when: any clock, for cost and benefit.
     void fill(u32 block, u64 when);
-    /// It is free again, or has become bad.
-    void erase(u32 block);
+    /// It is free again, or has become bad if the die can spare it.
+    void erase(u32 block, bool spare);
     /// A page is read. True: so often that the block should be written anew.
     bool read(u32 block);
 

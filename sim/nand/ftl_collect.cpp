@@ -6,8 +6,8 @@ using namespace db;
 
 namespace {
 
-constexpr u32 LOW = 1;         // free blocks of a die at which collection begins
-constexpr u32 LEVEL_EVERY = 4;  // of so many collections one may be to even out wear
+constexpr u32 LOW = 1;          // free blocks of a die at which collection begins
+constexpr u32 LEVEL_EVERY = 2;  // of so many collections one may be to even out wear
 
 }  // namespace
 
@@ -32,7 +32,8 @@ u32 Ftl::coldest(u32 die) const {
     for (u32 b = blocks.first(die); b < blocks.first(die) + g.blocks; ++b) {
         if (blocks.state(b) == Blocks::BAD) continue;
         if (blocks.erases(b) > most) most = blocks.erases(b);
-        if (blocks.state(b) == Blocks::FULL && (least == NO_BLOCK || blocks.erases(b) < blocks.erases(least))) least = b;
+        if (blocks.state(b) == Blocks::FULL && (least == NO_BLOCK || blocks.erases(b) < blocks.erases(least)))
+            least = b;
     }
     return least != NO_BLOCK && most - blocks.erases(least) > level ? least : NO_BLOCK;
 }
@@ -92,7 +93,9 @@ void Ftl::end_if_done(u64 now, u32 die) {
     d.victim = NO_BLOCK;
     ++f.collections;
     timing.work(now, Timing::ERASE, die, 0, 0, NO_TAG);
-    blocks.erase(victim);
+    // A block that is worn out works on while its die has no other that is free, or too few for its data.
+    const bool spare = blocks.free(die) && map.valid_of_die(die) <= u64{blocks.good(die) - RESERVE - 2} * g.block_units;
+    blocks.erase(victim, spare);
 }
 
 /// The block that is collected, or the best one, without delay.

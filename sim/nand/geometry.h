@@ -10,10 +10,10 @@
 
 namespace db {
 
-constexpr u32 UNIT = 4096;            // bytes
-constexpr u32 NO_UNIT = 0xFFFFFFFF;   // of a mapping: there is none
-constexpr u32 SECTORS = 8;            // 512 bytes each, of a unit
-constexpr u32 RESERVE = 3;            // blocks of a die that collection works with
+constexpr u32 UNIT = 4096;           // bytes
+constexpr u32 NO_UNIT = 0xFFFFFFFF;  // of a mapping: there is none
+constexpr u32 SECTORS = 8;           // 512 bytes each, of a unit
+constexpr u32 RESERVE = 3;           // blocks of a die that collection works with
 
 struct Geometry {
     u32 units = 0;  // that the host sees

@@ -119,7 +119,8 @@ void Nand::programmed(u64 now, u32 group) {
         else answer(now, flush.tag);
     }
     flushes.resize(kept);
-    while (!waiting.empty() && accept(now, waiting.front().unit, waiting.front().sectors)) answer(now, waiting.pop().tag);
+    while (!waiting.empty() && accept(now, waiting.front().unit, waiting.front().sectors))
+        answer(now, waiting.pop().tag);
 }
 
 void Nand::flush(u64 now, u64 tag) {

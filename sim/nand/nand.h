@@ -60,17 +60,17 @@ class Nand {
     db_nand_figures f = {};
     Timing timing;
     Ftl ftl;
-    std::vector<Entry> entries;   // of the write buffer
-    std::vector<u32> free;        // of them
-    std::vector<u32> entry_of;    // by unit, or NOWHERE
-    Fifo<u32> staged;             // not sent yet
-    Fifo<Waiting> waiting;        // writes that found no room
-    std::vector<Flush> flushes;   // that wait
+    std::vector<Entry> entries;            // of the write buffer
+    std::vector<u32> free;                 // of them
+    std::vector<u32> entry_of;             // by unit, or NOWHERE
+    Fifo<u32> staged;                      // not sent yet
+    Fifo<Waiting> waiting;                 // writes that found no room
+    std::vector<Flush> flushes;            // that wait
     std::vector<std::vector<u32>> groups;  // entries of a program under way
     std::vector<u32> free_groups;
-    std::vector<u32> page;        // units of the next program
+    std::vector<u32> page;  // units of the next program
     Fifo<Done> done;
-    u64 outstanding = 0;          // answers that are neither given nor in `done`
+    u64 outstanding = 0;  // answers that are neither given nor in `done`
     u64 flush_number = 0;
 
     Nand(const Geometry& geometry, const db_nand_config& c);

@@ -88,9 +88,9 @@ class Timing {
     };
     struct Plane {
         Fifo<Wanted> waiting;
-        u32 page = NO_PAGE;     // in the register, or on its way to it
+        u32 page = NO_PAGE;  // in the register, or on its way to it
         bool sensing = false;
-        u32 leaving = 0;        // transfers of that page that have not ended
+        u32 leaving = 0;  // transfers of that page that have not ended
     };
     struct Die {
         std::vector<Plane> planes;

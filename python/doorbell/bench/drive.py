@@ -18,6 +18,7 @@ from doorbell.bench.stages import Recorder
 from doorbell.bench.traces import Trace, replay
 from doorbell.compute.drive import switch_on
 from doorbell.device import limits, media_options
+from doorbell.device.nand import Nand, difference
 from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -51,6 +52,7 @@ class DriveSetup:
     functions: Functions | None = None  # that work at the same time; None: one, without any VF in the drive
     sgl: bool = False  # instead of PRPs
     ssds: SsdSetup | None = None  # beside it, of a card
+    nand: Nand | None = None  # what its media is; None: a memory
 
     @property
     def wire(self) -> limits.Link:
@@ -71,6 +73,12 @@ class DriveSetup:
         if self.functions is not None and (self.backend != "rtl" or self.operator is not None):
             raise UserError("--functions needs --backend rtl, and no --operator")
         media_options.check(self.media)
+        if self.nand and self.media:
+            raise UserError("--media has times of its own: leave --media-latency-ns and its like out")
+        if self.nand and self.backend != "rtl":
+            raise UserError("--media needs --backend rtl")
+        if self.nand and self.ssds:
+            raise UserError(f"--media: the data of {self.top} is on SSDs")
         if self.ssds:
             self.ssds.check()
             if self.media:
@@ -91,15 +99,17 @@ class DriveSetup:
             wanted = {"SGL": 1, **wanted}
         params = {"params": wanted} if wanted else {}
         size = self.ssds.options() if self.ssds else {"media_size": self.media_size}
+        nand = {"nand": self.nand} if self.nand else {}
         num_fn = {"num_fn": int(wanted["NUM_FN"])} if "NUM_FN" in wanted and self.ssds else {}
         return open_sim(self.backend, top=self.top, link=self.link, data_w=self.data_w, mps=self.mps, mrrs=self.mrrs,
-                        **size, **params, **num_fn, **clock, **self.media)  # fmt: skip
+                        **size, **params, **num_fn, **clock, **self.media, **nand)  # fmt: skip
 
     def title(self, wire: limits.Link) -> str:
         name = f"{self.top} with {self.operator}" if self.operator else self.top
         units = {"ns": "ns", "gbps": "GB/s"}
         parts = [(*k.rpartition("_")[::2], v) for k, v in self.media.items()]
         media = "".join(f", {name.replace('_', ' ')} {v} {units[unit]}" for name, unit, v in parts)
+        media += f", {self.nand}" if self.nand else ""
         many = f", {self.functions}" if self.functions else ""
         many += ", SGLs" if self.sgl else ""
         many += f", {self.ssds}" if self.ssds else ""
@@ -112,6 +122,7 @@ class DriveSetup:
                 "mrrs": self.mrrs, **({"operator": self.operator} if self.operator else {}),
                 **({"sgl": True} if self.sgl else {}), **({"ssds": self.ssds.plain()} if self.ssds else {}),
                 "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media,
+                **({"media": asdict(self.nand)} if self.nand else {}),
                 **({"functions": asdict(self.functions)} if self.functions else {})}  # fmt: skip
 
 
@@ -125,6 +136,7 @@ class Measured:
     groups: list[list[Result]] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     sim_ns: float = 0.0
+    nand: list[dict[str, int]] = field(default_factory=list)  # what NAND media counted, a group each
 
 
 def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> Measured:
@@ -146,8 +158,10 @@ def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False) -> 
     for number, group in enumerate(found):
         if number and anew:
             start_queues(drive, queues, depth, group, setup.arbitration)
+        before = _nand_figures(setup, sim)
         with progress_bar(", ".join(j.name for j in group)) as update:
             out.groups.append(run_group(drive, group, progress=update, recorder=_recorder(out, stages)))
+        _count_nand(out, sim, before)
     return _end(out, drive)
 
 
@@ -161,9 +175,11 @@ def _measure_functions(setup: DriveSetup, functions: Functions, found: list[list
     for member in members:
         _use_sgls(member.drive, setup)
     for group in found:
+        before = _nand_figures(setup, sim)
         with progress_bar(", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, stages, sim.num_fn - 1)
             out.groups.append(run_functions(members, group, progress=update, recorder=recorder))
+        _count_nand(out, sim, before)
     return _end(out, members[0].drive)
 
 
@@ -186,9 +202,11 @@ def measure_trace(setup: DriveSetup, story: Trace, job: Job, *, afap: bool, spee
     drive = Driver(sim, HostMemory(256 << 20))
     start_queues(drive, job.numjobs, job.iodepth)
     _use_sgls(drive, setup)
+    before = _nand_figures(setup, sim)
     with progress_bar(f"replaying {story.name}") as update:
         out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
                                   recorder=_recorder(out, stages))])  # fmt: skip
+    _count_nand(out, sim, before)
     return _end(out, drive)
 
 
@@ -202,6 +220,16 @@ def _use_sgls(drive: Driver, setup: DriveSetup) -> None:
 def _measured(setup: DriveSetup, sim: Any) -> Measured:
     wire = sim_link(sim, setup.wire)
     return Measured(setup, wire, setup.title(wire))
+
+
+def _nand_figures(setup: DriveSetup, sim: Any) -> dict[str, int]:
+    return sim.nand_figures() if setup.nand else {}
+
+
+def _count_nand(out: Measured, sim: Any, before: dict[str, int]) -> None:
+    """What the media have counted since."""
+    if before:
+        out.nand.append(difference(sim.nand_figures(), before))
 
 
 def _recorder(out: Measured, stages: bool, before_first: int = 0) -> Recorder | None:

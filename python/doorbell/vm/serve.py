@@ -12,6 +12,7 @@ from typing import Any
 from doorbell.build import has_ssds
 from doorbell.build.rtl import default_of
 from doorbell.device import limits, media_options
+from doorbell.device.nand import parse_media
 from doorbell.device.opening import open_sim
 from doorbell.device.pci_config import PciConfig
 from doorbell.device.vfio_user import ServedDevice, serving
@@ -31,7 +32,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
                    link: str = LINK, data_w: int = DATA_W, backend: str = "rtl",
                    params: dict[str, int | str] | None = None, verbose: bool = False,
                    figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0,
-                   vfs: int = 0, vf_size: str | None = None,
+                   vfs: int = 0, vf_size: str | None = None, media: str | None = None,
                    ssds: SsdOptions | None = None) -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end.
 
@@ -53,8 +54,12 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         raise UserError("--ssd, --ssds, --images and --stripe need --backend rtl")
     elif ssds and ssds.given:
         raise UserError(f"{top} has no SSDs beside it: --ssd, --ssds, --images and --stripe are for db_vcsd")
+    nand = parse_media(media) if media is not None else None
+    if nand and (card or backend != "rtl"):
+        raise UserError("--media is for a drive with its own media, and --backend rtl")
     new = image is None or not image.exists() or not image.stat().st_size
-    media_size = image_size(image, wanted) if image and not card else wanted or DEFAULT_SIZE
+    usual = nand.capacity if nand else DEFAULT_SIZE
+    media_size = image_size(image, wanted, usual) if image and not card else wanted or usual
     if media_size < SMALLEST or media_size % 4096:
         raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
     options: dict[str, Any] = {}
@@ -81,6 +86,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
             sim, new = stack.enter_context(card_with_ssds(of_ssds, size, top, link, of_top, **options))
         else:
             options |= {"media_size": media_size} | ({"image": str(image)} if image else {})
+            options |= {"nand": nand} if nand else {}
             sim = open_sim(backend, top=top, link=link, params=of_top, **options)
         if vfs:
             vectors = int(of_top.get("VF_VEC", 0)) or default_of(top, "VF_VEC") or 1
@@ -106,7 +112,7 @@ def _serving_one(
         device.close()
 
 
-def image_size(image: Path, wanted: int | None) -> int:
+def image_size(image: Path, wanted: int | None, usual: int = DEFAULT_SIZE) -> int:
     """The drive's capacity: what is wanted, or the file's. A file that is there is never made shorter.
 
     Whoever opens it makes it, or makes it longer, once nobody else has it.
@@ -117,4 +123,4 @@ def image_size(image: Path, wanted: int | None) -> int:
         raise UserError(f"cannot use the image {image}: {e.strerror}") from e
     if have and wanted and wanted < have:
         raise UserError(f"{image} has {have} bytes, more than --size: its end would be lost; leave --size out")
-    return wanted or have or DEFAULT_SIZE
+    return wanted or have or usual
