@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from doorbell.build import has_ssds
 from doorbell.build.rtl import default_of
 from doorbell.device import limits, media_options
-from doorbell.device.nand import parse_media
+from doorbell.device.nand import parse_media, write_amplification
 from doorbell.device.opening import open_sim
 from doorbell.device.pci_config import PciConfig
 from doorbell.device.vfio_user import ServedDevice, serving
@@ -95,7 +96,10 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
             )
         else:
             servers = _serving_one(path, sim, lanes, backend, verbose, figures_fd)
-        yield stack.enter_context(servers)
+        server = stack.enter_context(servers)
+        if nand:
+            stack.callback(say_figures, sim)
+        yield server
 
 
 @contextlib.contextmanager
@@ -110,6 +114,15 @@ def _serving_one(
             yield server
     finally:
         device.close()
+
+
+def say_figures(sim: Any) -> None:
+    """A line about what NAND media have done."""
+    f = sim.nand_figures()
+    factor = write_amplification(f)
+    wrote = "nothing was written" if factor is None else f"write amplification {factor:.2f}"
+    print(f"doorbell: NAND media: {wrote}, {f['moved_units']:,} units of 4 KiB moved, {f['erases']:,} blocks erased, "
+          f"{f['percent_used']} % of the endurance used", file=sys.stderr, flush=True)  # fmt: skip
 
 
 def image_size(image: Path, wanted: int | None, usual: int = DEFAULT_SIZE) -> int:
