@@ -18,7 +18,7 @@ class Precondition {
     /// Every unit was written once, in order; stripes of a program go from die to die.
     void filled();
     /// Every unit was rewritten many times, at random, by greedy collection: with blocks in the order of their age the
-    /// part that is valid falls by a constant factor from each to the next (Desnoyers 2012, Xiang and Kurkoski 2012).
+    /// part that is valid falls by a constant factor from each to the next (Xiang and Kurkoski, arXiv 1110.4245).
     void steady(u64 seed);
 };
 
