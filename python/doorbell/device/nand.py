@@ -101,6 +101,8 @@ def _checked(given: dict[str, Any], where: str) -> dict[str, Any]:
                 raise UserError(f"{where}: {name}: {value} is neither true nor false")
         elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 4_294_967:
             raise UserError(f"{where}: {name}: {value} is not a number from 0 to 4294966")
+        elif OPTIONS[name].convert(value) > 0xFFFF_FFFF:
+            raise UserError(f"{where}: {name}: {value} is too large")
         elif OPTIONS[name].convert(value) != int(OPTIONS[name].convert(value)):
             raise UserError(f"{where}: {name}: {value} is not a whole number")
     return given

@@ -237,6 +237,7 @@ def test_profiles(name: str) -> None:
     ("capacity: 1g\nchannels: many\n", "not a number"), ("capacity: 1g\nplane_reads: 3\n", "neither true nor false"),
     ("capacity: 1g\nprecondition: old\n", "none of empty, filled, steady"), ("- 1\n", "not a list of"),
     ("capacity: 1g\nchannels: 1.5\n", "not a whole number"), ("a: [\n", "cannot be read"),
+    ("capacity: 1g\nover_provisioning: 7000\n", "too large"), ("capacity: 1g\nread_us: -1\n", "not a number"),
 ])  # fmt: skip
 def test_profiles_with_mistakes(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.yaml"
