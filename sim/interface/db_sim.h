@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "interface/db_nand.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -240,6 +242,10 @@ uint8_t* db_media(db_sim* s);
 int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count);
 void db_media_error_clear(db_sim* s);
 int db_media_sync(db_sim* s);
+
+// The media is NAND flash from now on: before anything has touched it. 0; -1: `why` says what is wrong.
+int db_media_nand(db_sim* s, const db_nand_config* cfg, char* why, uint32_t why_len);
+int db_media_figures(const db_sim* s, db_nand_figures* out);  // 0; -1: it is no NAND flash
 
 uint8_t* db_card(db_sim* s);  // card memory: a region a function, one behind the other
 int db_card_error(db_sim* s, uint64_t off, uint64_t len, int64_t count);

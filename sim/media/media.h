@@ -4,10 +4,12 @@
 
 #include <iterator>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "common/counters.h"
 #include "common/storage.h"
+#include "nand/nand.h"
 
 namespace db {
 
@@ -37,6 +39,7 @@ struct Media {
     std::vector<MediaError> errors;
     std::map<u64, u64> unreadable;  // stretches whose reads fail until they are written: from, to
     Counters<MediaCount> count;
+    std::unique_ptr<Nand> nand;  // when accesses are answered; null: after fixed times
 
     /// Does an injected error meet this burst? A hit uses up one of its count.
     bool meets_error(u64 addr, u64 bytes) {

@@ -34,6 +34,13 @@ std::string db::fault_in(const db_config& c) {
 
 namespace {
 
+void say(const std::string& text, char* to, u32 len) {
+    if (!len) return;
+    const size_t n = std::min(text.size(), size_t(len - 1));
+    std::memcpy(to, text.data(), n);
+    to[n] = 0;
+}
+
 bool has(const db_sim* s, u32 fn) { return fn < s->context.num_fn; }
 
 template <class Visit>
@@ -60,11 +67,7 @@ db_sim* db_open(const db_config* c, char* err, uint32_t err_len) {
     if (db_num_ssd()) why = "this device has SSDs beside it: db_switch_open";
     if (why.empty()) s = make_device(*c, 0, why);
     if (s) s->reset();
-    if (!s && err_len) {
-        const size_t n = std::min(why.size(), size_t(err_len - 1));
-        std::memcpy(err, why.data(), n);
-        err[n] = 0;
-    }
+    if (!s) say(why, err, err_len);
     return s.release();
 }
 
@@ -218,6 +221,18 @@ int db_media_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {
     return 0;
 }
 void db_media_error_clear(db_sim* s) { s->media.errors.clear(); }
+int db_media_nand(db_sim* s, const db_nand_config* cfg, char* why, uint32_t why_len) {
+    std::string text;
+    s->media.nand = Nand::make(*cfg, s->media.store.size, text);
+    if (s->media.nand) return 0;
+    say(text, why, why_len);
+    return -1;
+}
+int db_media_figures(const db_sim* s, db_nand_figures* out) {
+    if (!s->media.nand) return -1;
+    *out = s->media.nand->figures();
+    return 0;
+}
 int db_media_sync(db_sim* s) { return s->media.store.sync(); }
 uint8_t* db_card(db_sim* s) { return s->card.store.mem; }
 int db_card_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {

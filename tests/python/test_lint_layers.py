@@ -42,7 +42,7 @@ def test_a_file_without_a_layer_is_found(tmp_path: Path) -> None:
 
 
 def test_a_table_with_a_circle_is_found() -> None:
-    circle = "the table has a circle: common, pcie, media, host, drives, user, switch, runtime"
+    circle = "the table has a circle: common, pcie, nand, media, host, drives, user, switch, runtime"
     assert check_includes(RUNTIME, SIM | {"common": ("host",)}) == [circle]
 
 

@@ -18,6 +18,7 @@ from doorbell.bench.drive import DriveSetup, Measured, measure, measure_speed, m
 from doorbell.bench.function_results import function_json, function_table
 from doorbell.bench.functions import Functions, with_fn0
 from doorbell.bench.jobs import Job, given_jobs, groups
+from doorbell.bench.nand import nand_json, nand_table
 from doorbell.bench.recorder import RecorderSetup
 from doorbell.bench.results import Result, fio_json, table
 from doorbell.bench.runner import warnings
@@ -30,6 +31,7 @@ from doorbell.bench.views import HELP as WINDOW_HELP
 from doorbell.bench.views import Views, Window
 from doorbell.build import check_params, has_ssds
 from doorbell.device import limits
+from doorbell.device.nand import parse_media
 from doorbell.device.opening import parse_params
 from doorbell.errors import UserError
 from doorbell.ui import print_table, progress_bar, warn, write_json
@@ -96,7 +98,9 @@ def main(
     clock_mhz: float = typer.Option(250.0, "--clock-mhz", help="Clock of the drive, 50 to 250 MHz."),
     mps: int = typer.Option(256, help="Maximum payload size, bytes."),
     mrrs: int | None = typer.Option(None, help="Maximum read request size, bytes [512; a host sets its own]."),
-    media_size: str | None = typer.Option(None, "--media-size", help="Capacity of the drive [1g; behind a host 64m]."),
+    media_size: str | None = typer.Option(
+        None, "--media-size", help="Capacity of the drive [1g, or the profile's; of a host 64m]."
+    ),
     ssd: str | None = typer.Option(
         None, "--ssd", help="The drive behind a host, or the SSDs beside db_vcsd: model, or db_ssd [model]."
     ),
@@ -130,6 +134,17 @@ def main(
     media_zero_gbps: float | None = typer.Option(
         None, "--media-zero-gbps", help="GB/s at which the media zeroes [0: at once]."
     ),
+    media_kind: str | None = typer.Option(
+        None,
+        "--media",
+        metavar="nand:PROFILE",
+        help="Media that behave like flash: nand:cosmos, nand:tlc, nand:znand, or nand:FILE.yaml [a memory].",
+    ),
+    precondition: str | None = typer.Option(
+        None,
+        help="With --media: what has been written before: empty, filled (once, in order), steady (at random, for "
+        "ever) [the profile's, or filled].",
+    ),  # fmt: skip
     param: list[str] = typer.Option(  # noqa: B008
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_CMDS=256."
     ),
@@ -205,6 +220,11 @@ def main(
         raise UserError(f"--trace, --stages, --speed, --backend and --mrrs are not for {top}")
     if host and any(value is not None for value in (arbitration, arbitration_burst, weights, *media)):
         raise UserError(f"--arbitration, --arbitration-burst, --weights and --media-... are not for {top}")
+    if host and media_kind is not None:
+        raise UserError(f"--media is not for {top}")
+    if precondition is not None and media_kind is None:
+        raise UserError("--precondition needs --media")
+    nand = parse_media(media_kind).preconditioned(precondition) if media_kind is not None else None
     if not host and not card and (ssd, read_us, write_us) != (None, None, None):
         raise UserError(f"--ssd, --read-us and --write-us are not for {top}: it is the drive")
     if not card and backends is not None:
@@ -220,7 +240,7 @@ def main(
     check_params(top, params)
     try:
         limits.Link.parse(link)
-        capacity = parse_size(media_size or ("64m" if host else "1g"))
+        capacity = parse_size(media_size or (str(nand.capacity) if nand else "64m" if host else "1g"))
         queues = Arbitration.parse(arbitration, arbitration_burst, weights)
     except ValueError as e:
         raise UserError(str(e)) from e
@@ -275,6 +295,7 @@ def main(
             many,
             sgl,
             given_ssds(params, backends, ssd, read_us, write_us, capacity) if card else None,
+            nand,
         )
         drive.check()
         if speed and trace is None:
@@ -355,7 +376,10 @@ def show_drive(found: Measured, json: Path | None) -> None:
         tables = [table(found.groups, found.wire, found.title)]
     for recorder, results in zip(found.recorders, found.groups):
         tables += stage_tables(recorder, ", ".join(r.job.name for r in results))
+    tables += [nand_table(found.groups, found.nand)] if found.nand else []
     setting = {**found.setup.plain(), "sim_ns": found.sim_ns}
+    if found.nand:
+        setting["nand"] = [nand_json(figures) for figures in found.nand]
     if many:
         setting["by_function"] = [function_json(results, found.wire, many.weights) for results in found.groups]
     if found.recorders:

@@ -21,6 +21,7 @@ from doorbell.bench.views import NO_VIEWS, Views
 from doorbell.compute.drive import switch_on
 from doorbell.device import limits, media_options
 from doorbell.device.live import watchable
+from doorbell.device.nand import Nand, difference
 from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -54,6 +55,7 @@ class DriveSetup:
     functions: Functions | None = None  # that work at the same time; None: one, without any VF in the drive
     sgl: bool = False  # instead of PRPs
     ssds: SsdSetup | None = None  # beside it, of a card
+    nand: Nand | None = None  # what its media is; None: a memory
 
     @property
     def wire(self) -> limits.Link:
@@ -74,6 +76,12 @@ class DriveSetup:
         if self.functions is not None and (self.backend != "rtl" or self.operator is not None):
             raise UserError("--functions needs --backend rtl, and no --operator")
         media_options.check(self.media)
+        if self.nand and self.media:
+            raise UserError("--media has times of its own: leave --media-latency-ns and its like out")
+        if self.nand and self.backend != "rtl":
+            raise UserError("--media needs --backend rtl")
+        if self.nand and self.ssds:
+            raise UserError(f"--media: the data of {self.top} is on SSDs")
         if self.ssds:
             self.ssds.check()
             if self.media:
@@ -94,9 +102,10 @@ class DriveSetup:
             wanted = {"SGL": 1, **wanted}
         params = {"params": wanted} if wanted else {}
         size = self.ssds.options() if self.ssds else {"media_size": self.media_size}
+        nand = {"nand": self.nand} if self.nand else {}
         num_fn = {"num_fn": int(wanted["NUM_FN"])} if "NUM_FN" in wanted and self.ssds else {}
         return open_sim(self.backend, top=self.top, link=self.link, data_w=self.data_w, mps=self.mps, mrrs=self.mrrs,
-                        **size, **params, **num_fn, **clock, **self.media,
+                        **size, **params, **num_fn, **clock, **self.media, **nand,
                         **({"trace": trace} if trace else {}))  # fmt: skip
 
     def title(self, wire: limits.Link) -> str:
@@ -104,6 +113,7 @@ class DriveSetup:
         units = {"ns": "ns", "gbps": "GB/s"}
         parts = [(*k.rpartition("_")[::2], v) for k, v in self.media.items()]
         media = "".join(f", {name.replace('_', ' ')} {v} {units[unit]}" for name, unit, v in parts)
+        media += f", {self.nand}" if self.nand else ""
         many = f", {self.functions}" if self.functions else ""
         many += ", SGLs" if self.sgl else ""
         many += f", {self.ssds}" if self.ssds else ""
@@ -116,6 +126,7 @@ class DriveSetup:
                 "mrrs": self.mrrs, **({"operator": self.operator} if self.operator else {}),
                 **({"sgl": True} if self.sgl else {}), **({"ssds": self.ssds.plain()} if self.ssds else {}),
                 "media_size": self.media_size, "clock_mhz": self.clock_mhz, **self.media,
+                **({"media": asdict(self.nand)} if self.nand else {}),
                 **({"functions": asdict(self.functions)} if self.functions else {})}  # fmt: skip
 
 
@@ -130,6 +141,7 @@ class Measured:
     recorders: list[Recorder] = field(default_factory=list)
     begin_ns: float = 0.0  # of the jobs
     sim_ns: float = 0.0  # their end
+    nand: list[dict[str, int]] = field(default_factory=list)  # what NAND media counted, a group each
 
 
 def measure(setup: DriveSetup, jobs: Sequence[Job], *, stages: bool = False, views: Views = NO_VIEWS) -> Measured:
@@ -169,9 +181,11 @@ def _measure_jobs(setup: DriveSetup, jobs: Sequence[Job], views: Views, stages: 
     for number, group in enumerate(found):
         if number and anew:
             start_queues(drive, queues, depth, group, setup.arbitration)
+        before = _nand_figures(setup, sim)
         with _shown(out, sim, ", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, views, stages)
             out.groups.append(run_group(drive, group, progress=update, recorder=recorder))
+        _count_nand(out, sim, before)
     return _end(out, views, drive)
 
 
@@ -188,9 +202,11 @@ def _measure_functions(
         _use_sgls(member.drive, setup)
     out.begin_ns = views.begin(sim)
     for group in found:
+        before = _nand_figures(setup, sim)
         with _shown(out, sim, ", ".join(j.name for j in group)) as update:
             recorder = _recorder(out, views, stages, sim.num_fn - 1)
             out.groups.append(run_functions(members, group, progress=update, recorder=recorder))
+        _count_nand(out, sim, before)
     return _end(out, views, members[0].drive)
 
 
@@ -219,9 +235,11 @@ def measure_trace(
         start_queues(drive, job.numjobs, job.iodepth)
         _use_sgls(drive, setup)
         out.begin_ns = views.begin(sim)
+        before = _nand_figures(setup, sim)
         with _shown(out, sim, f"replaying {story.name}") as update:
             out.groups.append([replay(drive, story, job, afap=afap, speed=speed, progress=update,
                                       recorder=_recorder(out, views, stages))])  # fmt: skip
+        _count_nand(out, sim, before)
         return _end(out, views, drive)
 
     return _seen(views, stages, run)
@@ -252,6 +270,16 @@ def _shown(out: Measured, sim: Any, what: str) -> Iterator[Callable[[float], Non
             bar(share)
 
         yield update
+
+
+def _nand_figures(setup: DriveSetup, sim: Any) -> dict[str, int]:
+    return sim.nand_figures() if setup.nand else {}
+
+
+def _count_nand(out: Measured, sim: Any, before: dict[str, int]) -> None:
+    """What the media have counted since."""
+    if before:
+        out.nand.append(difference(sim.nand_figures(), before))
 
 
 def _recorder(out: Measured, views: Views, stages: bool, before_first: int = 0) -> Recorder | None:

@@ -17,12 +17,13 @@ SIM: dict[str, Sequence[str]] = {
     "interface": (),
     "common": (),
     "pcie": ("interface", "common"),
-    "media": ("interface", "common"),
+    "nand": ("interface", "common"),
+    "media": ("interface", "common", "nand"),
     "host": ("interface", "common", "pcie"),
     "drives": ("interface", "common", "pcie"),
-    "user": ("interface", "common", "media"),
+    "user": ("interface", "common", "nand", "media"),
     "switch": ("interface", "common", "pcie", "drives"),
-    "runtime": ("interface", "common", "pcie", "media", "host", "drives", "switch", "user"),
+    "runtime": ("interface", "common", "pcie", "nand", "media", "host", "drives", "switch", "user"),
     "fst": (),
 }
 """Folders of sim/, and what each may include beside its own."""

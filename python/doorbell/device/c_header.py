@@ -46,6 +46,7 @@ _UNITS: list[tuple[str, str, Callable[[Any], int]]] = [
     ("_gbps", "_mbps", lambda gbps: round(gbps * 1000)),
     ("_gbps", "_kbps", lambda gbps: max(1, round(gbps * 1e6)) if gbps else 0),
     ("_ms", "_500ms", lambda ms: min(255, -(-ms // 500))),
+    ("", "_ppm", lambda part: round(part * 1e6)),
     ("_chance", "_ppm", lambda chance: round(chance * 1e6)),
     ("_bytes", "_shift", lambda size: size.bit_length() - 1),
     ("", "_code", _size_code),

@@ -43,6 +43,8 @@ def open_sim(
         if num_fn > 1:
             raise UserError("the functional model has no VFs: use --backend rtl")
         rate = limits.Link.parse(link).bytes_per_ns * 0.88
+        if options.pop("nand", None):
+            raise UserError("the functional model has no NAND media: use --backend rtl")
         has = params or {}
         return FunctionalSsd(
             bytes_per_ns=rate,
@@ -59,6 +61,8 @@ def open_sim(
         wanted.setdefault("GRANULE_LOG2", log2)
     library = simulator(top, wanted, trace=trace)  # without trace the same build as every other command uses
     if has_ssds(top):
+        if options.pop("nand", None):
+            raise UserError(f"the data of {top} is on SSDs: --media is not for it")
         return SwitchSim(library, link=link, **options)
     return Sim(library, link=link, settings=True, **options)
 

@@ -25,6 +25,7 @@ from doorbell.device.handle import Handle
 from doorbell.device.limits import Link
 from doorbell.device.live import Watched
 from doorbell.device.messages import Event, SimError, Traffic
+from doorbell.device.nand import Figures, Nand, as_dict
 from doorbell.device.sim_interface import ABI, EVENTS, OPTIONS, STOPS, Config, EventRecord, Library, load
 from doorbell.nvme.vendor import SETTINGS_PAGES
 
@@ -45,9 +46,10 @@ class Sim(Handle, PciFunction):
     watched: Watched | None = None
     recording = False
 
-    def __init__(self, lib_path: str | os.PathLike[str], *, settings: bool = False, **options: Any) -> None:
+    def __init__(self, lib_path: str | os.PathLike[str], *, settings: bool = False, nand: Nand | None = None,
+                 **options: Any) -> None:  # fmt: skip
         """settings: it is a drive that keeps the end of its media for itself; a media that is no file then has so much
-        more than media_size."""
+        more than media_size. nand: what the media is; None: a memory."""
         self._lib: Any = load(self._library, lib_path)
         o = chosen(OPTIONS, options, "a Sim")
         config, image = _config(o), o["image"]
@@ -59,6 +61,10 @@ class Sim(Handle, PciFunction):
             text = why.value.decode(errors="replace")
             own = f"; {hidden} of these bytes are the drive's own, beside those of the user" if hidden else ""
             raise SimError(text + own if "too large" in text else text)
+        if nand and self._lib.media_nand(self._handle, byref(nand.config()), why, len(why)):
+            super().close()
+            raise SimError(f"{nand.name}: {why.value.decode()}")
+        self.nand = nand
         self.link, self.msi_window = o["link"], o["msi_window"]
         self.link_policy = {name: o[name] for name in ("ack_every", "fc_every", "mps", "mrrs")}
         self.clock_mhz = config.clock_khz / 1000
@@ -196,6 +202,11 @@ class Sim(Handle, PciFunction):
 
     def media_error_clear(self) -> None:
         self._lib.media_error_clear(self._h)
+
+    def nand_figures(self) -> dict[str, int] | None:
+        """What NAND media have counted, and how they stand; None: the media is a memory."""
+        out = Figures()
+        return None if self._lib.media_figures(self._h, byref(out)) else as_dict(out)
 
     # ------------------------------------------------------------------------------------------------------ card memory
 

@@ -54,6 +54,12 @@ def main(
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."
     ),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    media: str | None = typer.Option(
+        None,
+        metavar="nand:PROFILE",
+        help="Media that behave like flash, in simulated time: nand:cosmos, nand:tlc, "
+        "nand:znand or nand:FILE.yaml [a memory].",
+    ),  # fmt: skip
     flush_ns: int = typer.Option(0, "--media-flush-latency-ns", help="Of a flush of the media, in simulated time."),
     zero_gbps: float = typer.Option(
         0, "--media-zero-gbps", help="GB/s at which the media zeroes, in simulated time [0: at once]."
@@ -83,6 +89,7 @@ def main(
     device += ["--vf-size", vf_size] if vf_size else []
     device += ["--ssd", ssd, *(["--ssds", str(ssds)] if ssds else []), *(["--stripe"] if stripe else [])]
     device += [word for file in images for word in ("--images", str(file))]
+    device += ["--media", media] if media else []
     device += ["--media-flush-latency-ns", str(flush_ns), "--media-zero-gbps", str(zero_gbps)]
     device += [word for text in param for word in ("--param", text)]
     guest = Guest(run[0] if run else None, smp, mem, kvm, timeout, append, log, stock)
@@ -114,6 +121,12 @@ def serve(
         [], "--param", metavar="NAME=VALUE", help="A parameter of the top: NUM_NS=2."
     ),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
+    media: str | None = typer.Option(
+        None,
+        metavar="nand:PROFILE",
+        help="Media that behave like flash, in simulated time: nand:cosmos, nand:tlc, "
+        "nand:znand or nand:FILE.yaml [a memory].",
+    ),  # fmt: skip
     flush_ns: int = typer.Option(0, "--media-flush-latency-ns", help="Of a flush of the media, in simulated time."),
     zero_gbps: float = typer.Option(
         0, "--media-zero-gbps", help="GB/s at which the media zeroes, in simulated time [0: at once]."
@@ -141,7 +154,7 @@ def serve(
         signal.signal(number, stop)
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
                         params=parse_params(param), verbose=verbose, figures_fd=figures_fd, flush_ns=flush_ns,
-                        zero_gbps=zero_gbps, vfs=vfs, vf_size=vf_size,
+                        zero_gbps=zero_gbps, vfs=vfs, vf_size=vf_size, media=media,
                         ssds=SsdOptions(ssd, tuple(images), ssds, stripe),
                         command="serve" if ready_fd < 0 else "vm") as made:  # fmt: skip
         server = made

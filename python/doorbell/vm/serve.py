@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from doorbell.build import has_ssds
 from doorbell.build.rtl import default_of
 from doorbell.device import limits, media_options
 from doorbell.device.live import watchable
+from doorbell.device.nand import parse_media, write_amplification
 from doorbell.device.opening import open_sim
 from doorbell.device.pci_config import PciConfig
 from doorbell.device.vfio_user import ServedDevice, serving
@@ -32,7 +34,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
                    link: str = LINK, data_w: int = DATA_W, backend: str = "rtl",
                    params: dict[str, int | str] | None = None, verbose: bool = False,
                    figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0,
-                   vfs: int = 0, vf_size: str | None = None,
+                   vfs: int = 0, vf_size: str | None = None, media: str | None = None,
                    ssds: SsdOptions | None = None, command: str = "serve") -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end.
 
@@ -54,8 +56,12 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
         raise UserError("--ssd, --ssds, --images and --stripe need --backend rtl")
     elif ssds and ssds.given:
         raise UserError(f"{top} has no SSDs beside it: --ssd, --ssds, --images and --stripe are for db_vcsd")
+    nand = parse_media(media) if media is not None else None
+    if nand and (card or backend != "rtl"):
+        raise UserError("--media is for a drive with its own media, and --backend rtl")
     new = image is None or not image.exists() or not image.stat().st_size
-    media_size = image_size(image, wanted) if image and not card else wanted or DEFAULT_SIZE
+    usual = nand.capacity if nand else DEFAULT_SIZE
+    media_size = image_size(image, wanted, usual) if image and not card else wanted or usual
     if media_size < SMALLEST or media_size % 4096:
         raise UserError(f"a capacity of {media_size} bytes does not do: at least 1M, a multiple of 4096")
     options: dict[str, Any] = {}
@@ -82,6 +88,7 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
             sim, new = stack.enter_context(card_with_ssds(of_ssds, size, top, link, of_top, **options))
         else:
             options |= {"media_size": media_size} | ({"image": str(image)} if image else {})
+            options |= {"nand": nand} if nand else {}
             sim = open_sim(backend, top=top, link=link, params=of_top, **options)
         stack.enter_context(watchable(sim, command, f"{top}, {data_w} bit, {lanes}, at {path}"))
         if vfs:
@@ -91,7 +98,10 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
             )
         else:
             servers = _serving_one(path, sim, lanes, backend, verbose, figures_fd)
-        yield stack.enter_context(servers)
+        server = stack.enter_context(servers)
+        if nand:
+            stack.callback(say_figures, sim)
+        yield server
 
 
 @contextlib.contextmanager
@@ -108,7 +118,16 @@ def _serving_one(
         device.close()
 
 
-def image_size(image: Path, wanted: int | None) -> int:
+def say_figures(sim: Any) -> None:
+    """A line about what NAND media have done."""
+    f = sim.nand_figures()
+    factor = write_amplification(f)
+    wrote = "nothing was written" if factor is None else f"write amplification {factor:.2f}"
+    print(f"doorbell: NAND media: {wrote}, {f['moved_units']:,} units of 4 KiB moved, {f['erases']:,} blocks erased, "
+          f"{f['percent_used']} % of the endurance used", file=sys.stderr, flush=True)  # fmt: skip
+
+
+def image_size(image: Path, wanted: int | None, usual: int = DEFAULT_SIZE) -> int:
     """The drive's capacity: what is wanted, or the file's. A file that is there is never made shorter.
 
     Whoever opens it makes it, or makes it longer, once nobody else has it.
@@ -119,4 +138,4 @@ def image_size(image: Path, wanted: int | None) -> int:
         raise UserError(f"cannot use the image {image}: {e.strerror}") from e
     if have and wanted and wanted < have:
         raise UserError(f"{image} has {have} bytes, more than --size: its end would be lost; leave --size out")
-    return wanted or have or DEFAULT_SIZE
+    return wanted or have or usual

@@ -86,6 +86,12 @@ def test_each_group_has_its_own_priorities(tmp_path: Path) -> None:
     (("--media-flush-latency-ns", "-1"), "not in 0"),
     (("--media-zero-gbps", "-0.5"), "not in 0 to 4000"),
     (("--fsync", "-1"), "not in 0"),
+    (("--media", "nand:qlc"), "nand:cosmos, nand:tlc, nand:znand and nand:FILE.yaml"),
+    (("--media", "ram"), "nand:cosmos, nand:tlc, nand:znand and nand:FILE.yaml"),
+    (("--media", "nand:tlc"), "--media needs --backend rtl"),
+    (("--media", "nand:tlc", "--media-latency-ns", "5"), "has times of its own"),
+    (("--media", "nand:tlc", "--precondition", "old"), "none of empty, filled, steady"),
+    (("--precondition", "steady"), "--precondition needs --media"),
 ])  # fmt: skip
 def test_what_makes_no_sense(options: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert bench("--rw", "randread", *options) == 2

@@ -25,6 +25,7 @@ from doorbell import build, paths  # noqa: E402
 from doorbell.build import compiler, simulators  # noqa: E402
 from doorbell.device.limits import Link  # noqa: E402
 from doorbell.device.messages import MmioError, SimError  # noqa: E402
+from doorbell.device.nand import Nand  # noqa: E402
 from doorbell.device.sim import Sim  # noqa: E402
 
 ENDPOINT = ROOT / "tests" / "rtl" / "tb" / "sim_endpoint.sv"
@@ -772,6 +773,80 @@ def test_media_latency(make: Make) -> None:
             d.sim.run(1)
         took.append(d.sim.cycle - start)
     assert [t - took[0] for t in took] == [0, 250, 2250]
+
+
+FLASH = {"channels": 2, "ways": 2, "planes": 1, "pages": 8, "page_bytes": 8192, "bus_mbps": 500, "read_us": 20,
+         "program_us": 200, "erase_us": 1000, "controller_us": 2, "buffer_units": 32, "endurance": 0}  # fmt: skip
+
+
+def flash(**options: Any) -> Nand:
+    return Nand("test", 16 << 20, {**FLASH, **options})
+
+
+def test_nand_media_read_after_tr_and_transfer(make: Make) -> None:
+    """To the cycle: tR, the transfer of a burst of 4 KiB, and the controller; then what is in the page's register."""
+    took = {}
+    for name, options in (("memory", {"media_latency_ns": 0}), ("flash", {"nand": flash()})):
+        d = make(**options)
+        for again in (False, True):
+            before, start = d.sim.counters()["media.read_beats"], d.sim.cycle
+            d.start(MEDIA_READ, size=4096)
+            while d.sim.counters()["media.read_beats"] == before:
+                d.sim.run(1)
+            took[name, again] = d.sim.cycle - start
+            d.sim.run(10_000)
+    assert took["flash", False] - took["memory", False] == (20_000 + 4096 * 2 + 2_000) // 4
+    assert took["flash", True] - took["memory", True] == (4096 * 2 + 2_000) // 4
+
+
+def test_nand_media_hold_the_data(make: Make) -> None:
+    d = make(nand=flash(power_loss_safe=False, suspends=2), stall_pct=30)
+    data = pattern(65536)
+    d.memory[:65536] = data
+    for at in range(0, 65536, 16384):
+        d.do(READ, BASE + at, 16384)
+        d.do(MEDIA_WRITE, size=16384, media=0x10_0000 + at)
+    d.do(FLUSH)
+    assert d.sim.media_read(0x10_0000, 65536) == data
+    f = d.sim.nand_figures()
+    assert f is not None and f["host_units"] == 16 and f["programs"] >= 8 and not f["merge_reads"]
+    d.clear(16384)
+    d.do(MEDIA_READ, size=16384, media=0x10_4000)
+    d.do(WRITE, BASE + 0x20000, 16384)
+    d.sim.run(500)
+    assert d.memory[0x20000 : 0x20000 + 16384] == data[0x4000:0x8000]
+    d.do(ZERO, size=16384, media=0x10_0000)
+    assert d.sim.nand_figures()["valid"] == f["valid"] - 4  # type: ignore[index]
+    d.sim.reset()
+    d.do(MEDIA_READ, size=16384, media=0x10_4000)
+
+
+@pytest.mark.parametrize(("safe", "least"), [(True, 2_000), (False, 200_000)])
+def test_nand_media_flush(make: Make, safe: bool, least: int) -> None:
+    """The buffer lasts, or has to be programmed first."""
+    d = make(nand=flash(power_loss_safe=safe))
+    d.do(MEDIA_WRITE, size=4096, media=0)
+    start = d.sim.cycle
+    d.do(FLUSH)
+    assert least // 4 <= d.sim.cycle - start < least // 4 + 10_000
+
+
+def test_nand_media_are_the_same_when_idle_time_is_skipped(make: Make) -> None:
+    found = []
+    for skip in (True, False):
+        d = make(nand=flash(power_loss_safe=False), idle_skip=skip)
+        for i in range(24):
+            d.do(MEDIA_WRITE if i % 3 else MEDIA_READ, size=16384, media=(i * 7 % 24) * 16384)
+            if i % 10 == 9:
+                d.do(FLUSH)
+        found.append((d.sim.cycle, d.sim.nand_figures(), d.sim.media_read(0, 1 << 19)))
+    assert found[0] == found[1]
+
+
+def test_nand_media_that_cannot_be(make: Make) -> None:
+    with pytest.raises(SimError, match="test: a capacity of 16777216 bytes is too small"):
+        make(nand=flash(pages=4096))
+    assert make().sim.nand_figures() is None
 
 
 def media_command(make: Make, op: int, size: int = 0, **options: Any) -> int:
