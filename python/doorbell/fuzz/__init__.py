@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random inputs, guided by the coverage that they reach: what is fuzzed, and how it is built and run. docs/fuzzing.md."""
+"""Random inputs, guided by the coverage that they reach: what is fuzzed, and how it is built and run.
+docs/fuzzing.md."""
 
 from doorbell.fuzz.running import Outcome, run
 from doorbell.fuzz.targets import CORPUS, TARGETS, Target

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the fuzz targets in C: the firmware's own sources without fw/hw, with what stands in for it in fuzz/firmware, under
-AddressSanitizer and UndefinedBehaviorSanitizer, with the libFuzzer that is in the package atheris.
+"""Programs of the fuzz targets in C: the firmware's own sources without fw/hw, with what stands in for it in
+fuzz/firmware, under AddressSanitizer and UndefinedBehaviorSanitizer, with the libFuzzer that is in the package atheris.
 """
 
 from __future__ import annotations
@@ -43,17 +43,16 @@ def libfuzzer() -> Path:
     return Path(spec.origin).parents[1] / "libclang_rt.fuzzer_no_main.a"
 
 
-def program(target: Target) -> Path:
-    """The target's program; built if it is not in the cache."""
-    fw = paths.ROOT / "fw"
+def program(target: Target, fw: Path = paths.ROOT / "fw") -> Path:
+    """The target's program, of the firmware in the folder `fw`; built if it is not in the cache."""
     headers = regs() / "c"
     own = [f for f in SOURCES.rglob("*.[ch]")]
     sources = [f for layer in LAYERS for f in sorted((fw / layer).glob("*.c")) if f.name != "main.c"]
-    depends = [*own, *fw.rglob("*.[ch]"), *(paths.ROOT / "facts" / "c").glob("*.h")]
+    depends = [*own, *(paths.ROOT / "facts" / "c").glob("*.h")]
     defines = [f"-DFUNCTIONS={target.functions}", f"-DEXTENTS={int(target.extents)}"]
     key = (
         target.source, defines, COMPILE, COVERAGE, compiler_version(), libfuzzer().stat().st_size,
-        hash_files(depends), hash_files(headers.glob("*.h"), headers),
+        hash_files(depends), hash_files(fw.rglob("*.[ch]"), fw), hash_files(headers.glob("*.h"), headers),
     )  # fmt: skip
 
     def make(out: Path) -> None:

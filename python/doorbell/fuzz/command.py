@@ -24,7 +24,8 @@ def main(
     out: Path = typer.Option(Path("."), help="Folder for the input that failed."),
     json: Path | None = typer.Option(None, metavar="FILE", help="Write what was found as JSON; - for standard output."),
 ) -> int:
-    """Random inputs, guided by the coverage that they reach, against the firmware, the vfio-user server and readers of files.
+    """Random inputs, guided by the coverage that they reach, against the firmware, the vfio-user server and readers of
+    files.
 
     What reached something new is kept in the cache, and the next run begins with it. An input that failed is a file:
     --replay shows it again.
@@ -45,9 +46,13 @@ def main(
         else:
             with Progress(f"fuzzing {t.name}, seconds") as progress:
                 outcome = run(
-                    t, seconds=max(1, minutes * 60), seed=number, grow=paths.cache() / "fuzz" / t.name, out=out,
+                    t,
+                    seconds=max(1, minutes * 60),
+                    seed=number,
+                    grow=paths.cache() / "fuzz" / t.name,
+                    out=out,
                     shown=lambda _, s, show=progress: show(int(min(s, minutes * 60)), max(1, int(minutes * 60))),
-                )  # fmt: skip
+                )
         results.append((t, outcome))
         if outcome.why:
             break
@@ -67,9 +72,15 @@ def main(
 
 def _result(t: Target, o: Outcome) -> dict[str, Any]:
     return {
-        "target": t.name, "executions": o.executions, "features": o.features, "corpus": o.kept, "seconds": round(o.seconds, 1),
-        "failure": None if not o.why else {"what": o.why.splitlines()[0], "input": str(o.failure) if o.failure else None},
-    }  # fmt: skip
+        "target": t.name,
+        "executions": o.executions,
+        "features": o.features,
+        "corpus": o.kept,
+        "seconds": round(o.seconds, 1),
+        "failure": None
+        if not o.why
+        else {"what": o.why.splitlines()[0], "input": str(o.failure) if o.failure else None},
+    }
 
 
 def _table(results: list[tuple[Target, Outcome]]) -> Any:
@@ -81,7 +92,12 @@ def _table(results: list[tuple[Target, Outcome]]) -> Any:
     for t, o in results:
         rate = o.executions / o.seconds if o.seconds else 0
         table.add_row(
-            t.name, f"{o.executions:,}", f"{rate:,.0f}", f"{o.features:,}", f"{o.kept:,}", f"{o.seconds:.0f}",
+            t.name,
+            f"{o.executions:,}",
+            f"{rate:,.0f}",
+            f"{o.features:,}",
+            f"{o.kept:,}",
+            f"{o.seconds:.0f}",
             str(int(bool(o.why))),
-        )  # fmt: skip
+        )
     return table

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz target: files that a user writes. Run by `running`, as a program. The first byte says which kind the rest is: a job file, a
-trace, a sweep or a soak's script in YAML, sizes and times. A reader gives a result or a UserError of one line, nothing else.
+"""Fuzz target: files that a user writes. Run by `running`, as a program. The first byte says which kind the rest is: a
+job file, a trace, a sweep or a soak's script in YAML, sizes and times. A reader gives a result or a UserError of one
+line, nothing else.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["doorbell.bench.jobs", "doorbell.bench.traces", "doorbell.sweep", "doorbell.soak.steps",
-                                         "doorbell.units"]):  # fmt: skip
+with atheris.instrument_imports(
+    include=["doorbell.bench.jobs", "doorbell.bench.traces", "doorbell.sweep", "doorbell.soak.steps", "doorbell.units"]
+):
     from doorbell.bench.jobs import parse_job_file
     from doorbell.bench.traces import commands, parse_trace
     from doorbell.soak import steps

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz target: a client of the vfio-user server, which has the functional drive behind it. Run by `running`, as a program.
+"""Fuzz target: a client of the vfio-user server, which has the functional drive behind it. Run by `running`, as a
+program.
 
-An input is a list of messages: command, flags, how many file descriptors of which kind, and a body that a byte chooses: as it is,
-or laid out as this command has it, with small numbers in its fields. The server must answer every command that wants an
-answer, go on after whatever comes, serve the next client, and leave no file descriptor behind.
+An input is a list of messages: command, flags, how many file descriptors of which kind, and a body that a byte
+chooses: as it is, or laid out as this command has it, with small numbers in its fields. The server must answer every
+command that wants an answer, go on after whatever comes, serve the next client, and leave no file descriptor behind.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ import atheris
 with atheris.instrument_imports(include=["doorbell.device", "doorbell.vm.devices"]):
     from doorbell.device.functional import FunctionalSsd
     from doorbell.device.pci_config import PciConfig
-    from doorbell.device.vfio_user import Server
-    from doorbell.device.vfio_user import wire
+    from doorbell.device.vfio_user import Server, wire
     from doorbell.vm.devices import FunctionalDevice
 
 MEDIA = 1 << 20

@@ -28,8 +28,8 @@ NOTES = ("INFO:", "#", "NOTE:", "Running:", "Executed", "***", "stat::")
 
 @dataclass(frozen=True)
 class Outcome:
-    """executions: inputs that were run. features: what libFuzzer counts as reached. kept: inputs in the corpus. failure: the file
-    with the input that failed, or None; why: what was said of it.
+    """executions: inputs that were run. features: what libFuzzer counts as reached. kept: inputs in the corpus.
+    failure: the file with the input that failed, or None; why: what was said of it.
     """
 
     executions: int
@@ -59,13 +59,20 @@ def run(
     out: Path = Path(),
     shown: Callable[[int, float], None] = lambda executions, seconds: None,
 ) -> Outcome:
-    """Run the target on its corpus, then on what comes of it, for so many seconds or runs, whatever is over first (0: no limit).
+    """Run the target on its corpus, then on what comes of it, for so many seconds or runs, whatever is over first (0:
+    no limit).
 
-    grow: a folder for inputs that reach something new, which are taken up again the next time. inputs: run these files once,
-    and nothing else. out: the folder for an input that fails.
+    grow: a folder for inputs that reach something new, which are taken up again the next time. inputs: run these files
+    once, and nothing else. out: the folder for an input that fails.
     """
-    options = [f"-seed={seed}", f"-max_len={target.longest}", f"-timeout={SLOW_S}", "-rss_limit_mb=2048", "-verbosity=1",
-               "-print_final_stats=1"]  # fmt: skip
+    options = [
+        f"-seed={seed}",
+        f"-max_len={target.longest}",
+        f"-timeout={SLOW_S}",
+        "-rss_limit_mb=2048",
+        "-verbosity=1",
+        "-print_final_stats=1",
+    ]
     with tempfile.TemporaryDirectory(prefix="doorbell-fuzz-") as folder:
         found = Path(folder) / "found"
         new = Path(folder) / "new"
@@ -85,15 +92,22 @@ def run(
 
 def _follow(command: list[str], found: Path, out: Path, shown: Callable[[int, float], None]) -> Outcome:
     env = {
-        **os.environ, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1",
+        **os.environ,
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1",
         "PYTHONPATH": str(paths.ROOT / "python"),
-    }  # fmt: skip
+    }
     begun, executions, features, kept = time.monotonic(), 0, 0, 0
     said: deque[str] = deque(maxlen=400)
     with subprocess.Popen(
-        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        command,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
         errors="replace",
-    ) as process:  # fmt: skip
+    ) as process:
         try:
             assert process.stdout is not None
             for line in process.stdout:

@@ -15,8 +15,8 @@ CORPUS = SOURCES / "corpus"
 
 @dataclass(frozen=True)
 class Target:
-    """source: its C source in fuzz/firmware, around the firmware for so many functions, with extents or not; "": it is Python,
-    `module` of this package. longest: bytes of an input.
+    """source: its C source in fuzz/firmware, around the firmware for so many functions, with extents or not; "": it is
+    Python, `module` of this package. longest: bytes of an input.
     """
 
     name: str

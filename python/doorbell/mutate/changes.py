@@ -10,23 +10,49 @@ from typing import Any
 from doorbell import paths
 
 SWAPPED = {
-    "AddExpression": ("+", "-"), "SubtractExpression": ("-", "+"),
-    "BinaryAndExpression": ("&", "|"), "BinaryOrExpression": ("|", "&"), "BinaryXorExpression": ("^", "|"),
-    "LogicalAndExpression": ("&&", "||"), "LogicalOrExpression": ("||", "&&"),
-    "EqualityExpression": ("==", "!="), "InequalityExpression": ("!=", "=="),
-    "LessThanExpression": ("<", "<="), "LessThanEqualExpression": ("<=", "<"),
-    "GreaterThanExpression": (">", ">="), "GreaterThanEqualExpression": (">=", ">"),
-    "LogicalShiftLeftExpression": ("<<", ">>"), "LogicalShiftRightExpression": (">>", "<<"),
-}  # fmt: skip
+    "AddExpression": ("+", "-"),
+    "SubtractExpression": ("-", "+"),
+    "BinaryAndExpression": ("&", "|"),
+    "BinaryOrExpression": ("|", "&"),
+    "BinaryXorExpression": ("^", "|"),
+    "LogicalAndExpression": ("&&", "||"),
+    "LogicalOrExpression": ("||", "&&"),
+    "EqualityExpression": ("==", "!="),
+    "InequalityExpression": ("!=", "=="),
+    "LessThanExpression": ("<", "<="),
+    "LessThanEqualExpression": ("<=", "<"),
+    "GreaterThanExpression": (">", ">="),
+    "GreaterThanEqualExpression": (">=", ">"),
+    "LogicalShiftLeftExpression": ("<<", ">>"),
+    "LogicalShiftRightExpression": (">>", "<<"),
+}
 DROPPED = ("UnaryBitwiseNotExpression", "UnaryLogicalNotExpression")
 CONSTANT = ("IntegerLiteralExpression", "IntegerVectorExpression", "UnbasedUnsizedLiteralExpression")
 LEFT_OUT = (
-    "ParameterDeclaration", "ParameterDeclarationStatement", "ParameterPortList", "ModuleHeader", "VariableDimension",
-    "ConcurrentAssertionMember", "AssertPropertyStatement", "AssumePropertyStatement", "CoverPropertyStatement",
-    "ImmediateAssertStatement", "ImmediateAssumeStatement", "ElabSystemTask", "TypedefDeclaration", "InitialBlock",
-    "RangeDimensionSpecifier", "SimpleRangeSelect", "IfGenerate", "LoopGenerate", "ParameterValueAssignment", "IntegerType",
-    "DelayControl", "CastExpression", "ReplicatedAssignmentPattern",
-)  # fmt: skip
+    "ParameterDeclaration",
+    "ParameterDeclarationStatement",
+    "ParameterPortList",
+    "ModuleHeader",
+    "VariableDimension",
+    "ConcurrentAssertionMember",
+    "AssertPropertyStatement",
+    "AssumePropertyStatement",
+    "CoverPropertyStatement",
+    "ImmediateAssertStatement",
+    "ImmediateAssumeStatement",
+    "ElabSystemTask",
+    "TypedefDeclaration",
+    "InitialBlock",
+    "RangeDimensionSpecifier",
+    "SimpleRangeSelect",
+    "IfGenerate",
+    "LoopGenerate",
+    "ParameterValueAssignment",
+    "IntegerType",
+    "DelayControl",
+    "CastExpression",
+    "ReplicatedAssignmentPattern",
+)
 """What is of the elaboration, or a check itself."""
 BODIES = ("GenerateBlock",)
 """... but what is in these is logic again."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./doorbell mutate`: options, progress, and which mutants no test has noticed. docs/mutation.md says how to read it."""
+"""`./doorbell mutate`: options, progress, and which mutants no test has noticed. docs/mutation.md says how to read
+it."""
 
 from __future__ import annotations
 
@@ -32,14 +33,17 @@ def main(
 ) -> int:
     """Make small changes of the RTL, one at a time, and see whether a test notices.
 
-    A mutant that no test notices is either equivalent (it changes nothing that can be seen) or shows what is not tested.
+    A mutant that no test notices is either equivalent (it changes nothing that can be seen) or shows what is not
+    tested.
     """
     quiet = json is not None and str(json) == "-"
     files = module_files(names)
     checks = {str(f.relative_to(paths.ROOT)): [c for c in checks_of(f.stem) if c.far <= far] for f in files}
     if bare := [f for f, c in checks.items() if not c]:
         if len(bare) == len(checks):
-            raise UserError(f"{bare[0]} has no bench and no proof within --far {far}: only tests of whole tops cover it")
+            raise UserError(
+                f"{bare[0]} has no bench and no proof within --far {far}: only tests of whole tops cover it"
+            )
     every = [m for f in files if checks[str(f.relative_to(paths.ROOT))] for m in mutants_of(f)]
     chosen = sorted(random.Random(seed).sample(every, min(count, len(every))), key=lambda m: (m.file, m.offset, m.new))
     if listing:

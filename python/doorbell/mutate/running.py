@@ -21,7 +21,7 @@ from doorbell.errors import UserError
 from doorbell.mutate.changes import Mutant
 from doorbell.mutate.covering import Check
 
-NOT_COPIED = (".git", "build", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache")
+NOT_COPIED = (".git", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache")
 NO_RTL = ("Verilator on ", "compiling db_", "SyntaxError", "ERROR: Parser", "read_slang")
 """In the output of a test that could not build the mutant."""
 OUTCOMES = ("caught", "survived", "invalid", "unbuilt")
@@ -37,8 +37,13 @@ class Verdict:
     seconds: float
 
     def row(self) -> dict[str, object]:
-        return {**asdict(self.mutant), "name": self.mutant.name, "outcome": self.outcome, "by": self.by,
-                "seconds": round(self.seconds, 1)}  # fmt: skip
+        return {
+            **asdict(self.mutant),
+            "name": self.mutant.name,
+            "outcome": self.outcome,
+            "by": self.by,
+            "seconds": round(self.seconds, 1),
+        }
 
 
 class Results:
@@ -68,22 +73,48 @@ class Results:
 def copy_of_repository() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="doorbell-mutate-") as folder:
         copy = Path(folder) / "doorbell"
-        shutil.copytree(paths.ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED), symlinks=True)
+        usual = shutil.ignore_patterns(*NOT_COPIED)
+
+        def ignored(of: str, names: list[str]) -> set[str]:
+            return usual(of, names) | ({paths.OUT.name} if Path(of) == paths.ROOT else set())
+
+        shutil.copytree(paths.ROOT, copy, ignore=ignored, symlinks=True)
         yield copy
 
 
 def _pytest(copy: Path, check: Check, limit: float) -> tuple[str, str]:
     """passed, failed, timeout; and the first test that failed, or the end of the output."""
     env = {
-        **os.environ, "PYTHONPATH": str(copy / "python"), "DOORBELL_CACHE": str(paths.cache() / "mutate"),
+        **os.environ,
+        "PYTHONPATH": str(copy / "python"),
+        "DOORBELL_CACHE": str(paths.cache() / "mutate"),
         "PYTHONDONTWRITEBYTECODE": "1",
-    }  # fmt: skip
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not nightly", "--no-header", "-rf",
-               *check.arguments]  # fmt: skip
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not nightly",
+        "--no-header",
+        "-rf",
+        *check.arguments,
+    ]
     with subprocess.Popen(
-        command, cwd=copy, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", start_new_session=True,
-    ) as process:  # fmt: skip
+        command,
+        cwd=copy,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
         try:
             output, _ = process.communicate(timeout=limit)
         except BaseException as e:
