@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,11 @@ def mutants_of(file: Path) -> list[Mutant]:
     def text(start: int, end: int) -> str:
         return raw[start:end].decode()
 
+    checks = [m.span() for m in re.finditer(rb"`ifndef SYNTHESIS.*?`endif", raw, re.DOTALL)]
+
     def add(start: int, old: str, new: str, kind: str) -> None:
+        if any(a <= start < b for a, b in checks):
+            return
         if raw[start : start + len(old.encode())] == old.encode():  # else it comes out of a macro
             found.append((start, len(old), new, kind))
 

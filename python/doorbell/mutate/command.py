@@ -27,6 +27,7 @@ def main(
     minutes: float = typer.Option(0, min=0, help="End after so long, in real time; 0: when all are judged."),
     limit: float = typer.Option(120, min=1, help="Seconds that a file of tests may take; then the mutant is caught."),
     far: int = typer.Option(1, min=0, max=2, help="Levels above the module whose benches are run too."),
+    nightly: bool = typer.Option(False, "--nightly", help="Tests that are run nightly count, too."),
     results: Path | None = typer.Option(None, metavar="FILE", help="What is known of mutants. [build/mutants.jsonl]"),
     listing: bool = typer.Option(False, "--list", help="Show the mutants and their tests, run nothing."),
     json: Path | None = typer.Option(None, metavar="FILE", help="Write the verdicts as JSON; - for standard output."),
@@ -48,12 +49,12 @@ def main(
     chosen = sorted(random.Random(seed).sample(every, min(count, len(every))), key=lambda m: (m.file, m.offset, m.new))
     if listing:
         for m in chosen:
-            print(m.name, *(a for c in checks[m.file] for a in c.arguments), sep="\n    ")
+            print(m.name, *(" ".join(c.arguments) for c in checks[m.file]), sep="\n    ")
         return 0
     file = results or paths.OUT / "mutants.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     known = Results(file)
-    _judge_all(chosen, checks, known, minutes, limit)
+    _judge_all(chosen, checks, known, minutes, limit, nightly)
     rows = [known.rows[m.name] for m in chosen if m.name in known.rows]
     counts = Counter(str(r["outcome"]) for r in rows)
     summary = {"mutants": len(every), "drawn": len(chosen), "judged": len(rows), **counts}
@@ -71,7 +72,7 @@ def main(
 
 
 def _judge_all(
-    chosen: list[Mutant], checks: dict[str, list[Check]], known: Results, minutes: float, limit: float
+    chosen: list[Mutant], checks: dict[str, list[Check]], known: Results, minutes: float, limit: float, nightly: bool
 ) -> None:
     end = time.monotonic() + minutes * 60 if minutes else float("inf")
     todo = [m for m in chosen if m.name not in known.rows]
@@ -82,12 +83,12 @@ def _judge_all(
         for number, mutant in enumerate(todo):
             progress(len(chosen) - len(todo) + number, len(chosen))
             for check in checks[mutant.file]:
-                if check not in sound and (why := passes(copy, check, 5 * limit)):
+                if check not in sound and (why := passes(copy, check, 5 * limit, nightly)):
                     raise UserError(f"{check.arguments[0]} does not pass without a mutant ({why}): mend that first")
                 sound.add(check)
             if time.monotonic() > end:
                 break
-            known.add(judge(copy, mutant, checks[mutant.file], limit))
+            known.add(judge(copy, mutant, checks[mutant.file], limit, nightly))
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:

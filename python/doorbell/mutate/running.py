@@ -82,7 +82,7 @@ def copy_of_repository() -> Iterator[Path]:
         yield copy
 
 
-def _pytest(copy: Path, check: Check, limit: float) -> tuple[str, str]:
+def _pytest(copy: Path, check: Check, limit: float, nightly: bool = False) -> tuple[str, str]:
     """passed, failed, timeout; and the first test that failed, or the end of the output."""
     env = {
         **os.environ,
@@ -98,8 +98,7 @@ def _pytest(copy: Path, check: Check, limit: float) -> tuple[str, str]:
         "-q",
         "-p",
         "no:cacheprovider",
-        "-m",
-        "not nightly",
+        *([] if nightly else ["-m", "not nightly"]),
         "--no-header",
         "-rf",
         *check.arguments,
@@ -134,7 +133,7 @@ def _pytest(copy: Path, check: Check, limit: float) -> tuple[str, str]:
     raise UserError(f"pytest could not run {check.arguments[0]}: {output.strip().splitlines()[-1] if output else ''}")
 
 
-def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float) -> Verdict:
+def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float, nightly: bool = False) -> Verdict:
     """Run the checks until one fails. limit: seconds a check."""
     file = copy / mutant.file
     original = file.read_text()
@@ -142,7 +141,7 @@ def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float) -> Verd
     try:
         file.write_text(mutant.apply(original))
         for check in checks:
-            how, what = _pytest(copy, check, limit)
+            how, what = _pytest(copy, check, limit, nightly)
             if how == "unbuilt":
                 return Verdict(mutant, "invalid", check.arguments[0], time.monotonic() - begun)
             if how != "passed":
@@ -153,7 +152,7 @@ def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float) -> Verd
     return Verdict(mutant, "survived", "", time.monotonic() - begun)
 
 
-def passes(copy: Path, check: Check, limit: float) -> str:
+def passes(copy: Path, check: Check, limit: float, nightly: bool = False) -> str:
     """Without a mutant: "" if it passes, else why not."""
-    how, what = _pytest(copy, check, limit)
+    how, what = _pytest(copy, check, limit, nightly)
     return "" if how == "passed" else f"{how}: {what}"
