@@ -21,7 +21,8 @@ void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t mi
     (void)f;
     if (weight - 1u > 254u || max == 0 || max > 256u || min > max) broken("a share that there cannot be", max);
 }
-void hw_function_limit(const struct hw_function* f, uint32_t iops, uint32_t burst, uint64_t bytes, uint64_t burst_bytes) {
+void hw_function_limit(const struct hw_function* f, uint32_t iops, uint32_t burst, uint64_t bytes,
+                       uint64_t burst_bytes) {
     (void)f, (void)iops, (void)burst, (void)bytes, (void)burst_bytes;
 }
 
@@ -29,12 +30,15 @@ static struct model_function* owner(const struct hw_function* f, uint32_t qid) {
     if (f->place >= model.config.num_fn || qid > f->num_qp) broken("a queue that there is not", qid);
     return &model.functions[f->place];
 }
-void hw_create_cq(const struct hw_function* f, uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector, bool on) {
+void hw_create_cq(const struct hw_function* f, uint32_t qid, uint64_t base, uint32_t entries, uint32_t vector,
+                  bool on) {
     (void)on;
-    if (vector >= f->num_vec || entries > 4095u || base % 4096u) broken("a completion queue that there cannot be", vector);
+    if (vector >= f->num_vec || entries > 4095u || base % 4096u)
+        broken("a completion queue that there cannot be", vector);
     owner(f, qid)->cq[qid] = true;
 }
-void hw_create_sq(const struct hw_function* f, uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid, uint32_t prio) {
+void hw_create_sq(const struct hw_function* f, uint32_t qid, uint64_t base, uint32_t entries, uint32_t cqid,
+                  uint32_t prio) {
     if (entries > 4095u || base % 4096u || prio > 3u) broken("a submission queue that there cannot be", entries);
     if (!owner(f, cqid)->cq[cqid]) broken("a submission queue without completion queue", cqid);
     owner(f, qid)->sq[qid] = true;
@@ -102,12 +106,14 @@ static void begin_media(void) {
 void hw_media_flush_start(void) { begin_media(); }
 void hw_settings_flush_start(void) { begin_media(); }
 void hw_media_zero_start(uint64_t addr, uint64_t bytes) {
-    if (!bytes || addr > media_bytes() || bytes > media_bytes() - addr) broken("zeroes beyond the media", (uint32_t)(addr >> 12));
+    if (!bytes || addr > media_bytes() || bytes > media_bytes() - addr)
+        broken("zeroes beyond the media", (uint32_t)(addr >> 12));
     begin_media();
 }
 static uint32_t* line(uint64_t addr) {
     uint64_t at = (addr - settings_at()) / 64u;
-    if (addr % 64u || addr < settings_at() || at >= SETTINGS_LINES) broken("settings beside their area", (uint32_t)(addr >> 12));
+    if (addr % 64u || addr < settings_at() || at >= SETTINGS_LINES)
+        broken("settings beside their area", (uint32_t)(addr >> 12));
     return &model.settings[at];
 }
 void hw_media_write_start(uint64_t addr, uint32_t word) {
@@ -138,7 +144,8 @@ bool hw_io_error(struct hw_io_error* error) {
 }
 struct hw_doorbell_error hw_doorbell_error(void) {
     model.has_doorbell_error = false;
-    return (struct hw_doorbell_error){.function = model.error.queue, .qid = model.error.cid & 0xffu, .value = model.error.lba & 1u};
+    return (struct hw_doorbell_error){
+        .function = model.error.queue, .qid = model.error.cid & 0xffu, .value = model.error.lba & 1u};
 }
 void hw_counters(struct hw_counters* c) {
     uint64_t n = model.sleeps;
@@ -233,10 +240,12 @@ void hw_near_word(uint32_t word) {
 enum { GRANULE_LOG2 = 20, SSDS_LOG2 = 2 };
 static uint32_t each(void) { return (uint32_t)(settings_at() >> (GRANULE_LOG2 + SSDS_LOG2)); }
 void hw_extents(struct hw_extents* is) {
-    *is = (struct hw_extents){.granule = GRANULE_LOG2, .ssds = SSDS_LOG2, .each = each(), .stripe = model.config.uncorrectable};
+    *is = (struct hw_extents){
+        .granule = GRANULE_LOG2, .ssds = SSDS_LOG2, .each = each(), .stripe = model.config.uncorrectable};
 }
 static uint32_t* granule_of(uint32_t granule) {
-    if (granule >= each() << SSDS_LOG2 || granule >= sizeof model.extents / 4u) broken("a granule that there is not", granule);
+    if (granule >= each() << SSDS_LOG2 || granule >= sizeof model.extents / 4u)
+        broken("a granule that there is not", granule);
     return &model.extents[granule];
 }
 uint32_t hw_extent(uint32_t granule) { return *granule_of(granule); }

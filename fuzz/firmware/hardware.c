@@ -9,7 +9,7 @@
 
 #include "firmware.h"
 
-#define MOST_CALLS 200000u   // of the hardware without a sleep
+#define MOST_CALLS 200000u  // of the hardware without a sleep
 #define MOST_SLEEPS 100000u
 #define PATIENCE_US 60000000u  // after its last event everything has come to rest
 
@@ -127,7 +127,8 @@ static void at_rest(void) {
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
         const struct model_function* f = &model.functions[i];
         for (uint32_t cid = 0; f->ready && !is_failed(i) && cid < IDENTIFIERS; cid++) {
-            if (f->there[cid] && f->opcode[cid] != ADMIN_OPC_ASYNC_EVENT) broken("never completes a command", f->opcode[cid]);
+            if (f->there[cid] && f->opcode[cid] != ADMIN_OPC_ASYNC_EVENT)
+                broken("never completes a command", f->opcode[cid]);
         }
     }
     longjmp(model.end, 1);
@@ -204,7 +205,8 @@ uint64_t hw_acq(const struct hw_function* f) { return 0x8000u + 0x1000u * f->pla
 uint32_t hw_functions_pending(void) {
     called();
     uint32_t pending = 0;
-    for (uint32_t i = 0; i < FUNCTIONS; i++) pending |= (uint32_t)(model.functions[i].event || model.functions[i].flr) << i;
+    for (uint32_t i = 0; i < FUNCTIONS; i++)
+        pending |= (uint32_t)(model.functions[i].event || model.functions[i].flr) << i;
     return pending;
 }
 
@@ -253,13 +255,15 @@ void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0)
 
 void hw_complete_io(const struct hw_function* f, uint32_t sqid, uint32_t cid, uint32_t status) {
     called();
-    if (sqid == 0 || sqid > f->num_qp || cid > 0xffffu || status > 0x7fffu) broken("ends an I/O command of no queue", sqid);
+    if (sqid == 0 || sqid > f->num_qp || cid > 0xffffu || status > 0x7fffu)
+        broken("ends an I/O command of no queue", sqid);
 }
 
 bool hw_copy(uint32_t op, uint32_t function, uint64_t host, const void* ram, uint32_t bytes) {
     called();
     if (hw_place(function) >= FUNCTIONS) broken("copies for no function", function);
-    if (!bytes || bytes % 4u || host % 4u || host % 4096u + bytes > 4096u) broken("copies what is not within a page", bytes);
+    if (!bytes || bytes % 4u || host % 4u || host % 4096u + bytes > 4096u)
+        broken("copies what is not within a page", bytes);
     if (op == COPY_GET && (bytes > 64u || (uintptr_t)ram % 64u)) broken("reads more than a row", bytes);
     bool there = host < HOST_BYTES && host + bytes <= HOST_BYTES;
     if (op == COPY_PUT) {

@@ -25,30 +25,30 @@ uint32_t take32(struct script* script);
 
 struct model_function {
     uint32_t cc, aqa, event;
-    uint32_t wants;                  // what the host writes to CC as soon as RDY is 0
-    bool flr, rdy, ready;            // rdy: CSTS.RDY; ready: its host may send commands
-    uint32_t inside;                 // admin commands that are not completed
-    bool there[IDENTIFIERS];         // ... of these identifiers
+    uint32_t wants;           // what the host writes to CC as soon as RDY is 0
+    bool flr, rdy, ready;     // rdy: CSTS.RDY; ready: its host may send commands
+    uint32_t inside;          // admin commands that are not completed
+    bool there[IDENTIFIERS];  // ... of these identifiers
     uint8_t opcode[IDENTIFIERS];
-    bool sq[256], cq[256];           // I/O queues
+    bool sq[256], cq[256];  // I/O queues
 };
 
 struct model {
     struct script script;
     struct hw_config config;
-    jmp_buf end;                     // of a run
+    jmp_buf end;  // of a run
     uint64_t time;
-    uint32_t burst;                  // events that come with the next one
-    uint32_t calls, sleeps, idle;    // since the last sleep; sleeps; of them those with nothing to do
-    bool ended;                      // the script is
-    uint32_t events;                 // that stay until they are cleared
+    uint32_t burst;                // events that come with the next one
+    uint32_t calls, sleeps, idle;  // since the last sleep; sleeps; of them those with nothing to do
+    bool ended;                    // the script is
+    uint32_t events;               // that stay until they are cleared
     uint32_t next_identifier;
     struct model_function functions[FUNCTIONS];
     cmd_t ring[16];
     uint32_t ring_count;
     struct hw_io_command io[IO_PLACES];
     uint32_t io_count;
-    bool io_slot[256];               // a command that the firmware has and has not completed
+    bool io_slot[256];  // a command that the firmware has and has not completed
     uint8_t host[HOST_BYTES];
     uint32_t settings[MEDIA_LINES];  // a word a line of the settings area
     bool media_fails, word_ok, abort_found;
@@ -57,8 +57,8 @@ struct model {
     struct hw_io_error error;
     bool has_error, has_doorbell_error;
     uint32_t watching;
-    uint32_t extents[1u << 12];      // places of granules
-    uint8_t owners[4];               // of SSDs
+    uint32_t extents[1u << 12];  // places of granules
+    uint8_t owners[4];           // of SSDs
 };
 extern struct model model;
 

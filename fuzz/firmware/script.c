@@ -12,10 +12,10 @@
 #include "hardware.h"
 
 static const uint8_t opcodes[] = {
-    ADMIN_OPC_DELETE_SQ,     ADMIN_OPC_CREATE_SQ,   ADMIN_OPC_GET_LOG_PAGE, ADMIN_OPC_DELETE_CQ,    ADMIN_OPC_CREATE_CQ,
-    ADMIN_OPC_IDENTIFY,      ADMIN_OPC_ABORT,       ADMIN_OPC_SET_FEATURES, ADMIN_OPC_GET_FEATURES, ADMIN_OPC_ASYNC_EVENT,
-    ADMIN_OPC_NS_MGMT,       ADMIN_OPC_NS_ATTACH,   ADMIN_OPC_KEEP_ALIVE,   ADMIN_OPC_VIRTUAL_MGMT, ADMIN_OPC_FORMAT_NVM,
-    ADMIN_OPC_KEY_LOAD,      ADMIN_OPC_KEY_ERASE,   ADMIN_OPC_BIND,         ADMIN_OPC_LOAD_PROGRAM, ADMIN_OPC_VIRTUAL_DRIVE,
+    ADMIN_OPC_DELETE_SQ, ADMIN_OPC_CREATE_SQ, ADMIN_OPC_GET_LOG_PAGE, ADMIN_OPC_DELETE_CQ,    ADMIN_OPC_CREATE_CQ,
+    ADMIN_OPC_IDENTIFY,  ADMIN_OPC_ABORT,     ADMIN_OPC_SET_FEATURES, ADMIN_OPC_GET_FEATURES, ADMIN_OPC_ASYNC_EVENT,
+    ADMIN_OPC_NS_MGMT,   ADMIN_OPC_NS_ATTACH, ADMIN_OPC_KEEP_ALIVE,   ADMIN_OPC_VIRTUAL_MGMT, ADMIN_OPC_FORMAT_NVM,
+    ADMIN_OPC_KEY_LOAD,  ADMIN_OPC_KEY_ERASE, ADMIN_OPC_BIND,         ADMIN_OPC_LOAD_PROGRAM, ADMIN_OPC_VIRTUAL_DRIVE,
     ADMIN_OPC_SSD,
 };
 
@@ -60,14 +60,14 @@ static void registers(struct script* s) {
     uint32_t what = take8(s), place = place_of(take8(s));
     struct model_function* f = &model.functions[place];
     switch (what & 7u) {
-    case 0: f->wants = 0x460001u; break;  // once RDY is 0
-    case 1: write_cc(place, 0); break;
-    case 2: write_cc(place, 0x464001u); break;  // a normal shutdown
-    case 3: write_cc(place, 0x468001u); break;  // an abrupt one
-    case 4: ask_flr(place); break;
-    case 5: model.events |= EV(NSSR); break;
-    case 6: f->aqa = take32(s); break;
-    default: write_cc(place, take32(s)); break;
+        case 0: f->wants = 0x460001u; break;  // once RDY is 0
+        case 1: write_cc(place, 0); break;
+        case 2: write_cc(place, 0x464001u); break;  // a normal shutdown
+        case 3: write_cc(place, 0x468001u); break;  // an abrupt one
+        case 4: ask_flr(place); break;
+        case 5: model.events |= EV(NSSR); break;
+        case 6: f->aqa = take32(s); break;
+        default: write_cc(place, take32(s)); break;
     }
     if (what & 5u && (what & 7u) == 5u) {
         for (uint32_t i = 0; i < FUNCTIONS; i++) model.functions[i].ready = false;
@@ -78,8 +78,11 @@ static void registers(struct script* s) {
 static void data_path(struct script* s, uint32_t place) {
     uint32_t what = take8(s);
     struct hw_io_error* e = &model.error;
-    *e = (struct hw_io_error){.queue = what & 0x40u ? take8(s) : place, .cid = take8(s), .status = number(s) & 0x7fffu,
-                              .nsid = number(s), .lba = number(s)};
+    *e = (struct hw_io_error){.queue = what & 0x40u ? take8(s) : place,
+                              .cid = take8(s),
+                              .status = number(s) & 0x7fffu,
+                              .nsid = number(s),
+                              .lba = number(s)};
     model.has_error = what & 1u;
     model.has_doorbell_error = what & 2u;
 #if FUNCTIONS > 1
@@ -107,19 +110,19 @@ static void data_path(struct script* s, uint32_t place) {
 static void event(struct script* s) {
     uint32_t byte = take8(s), place = place_of(byte >> 3);
     switch (byte & 7u) {
-    case 4: host_bytes(s); break;
-    case 5: registers(s); break;
-    case 6: data_path(s, place); break;
-    case 7: {
-        uint32_t how = take8(s);
-        model.time += (uint64_t)take8(s) << 16;
-        model.burst = how >> 4;
-        model.media_fails = how & 1u;
-        model.abort_found = how & 2u;
-        if (model.media_busy) model.media_busy += how >> 2 & 3u;
-        break;
-    }
-    default: command(s, place);
+        case 4: host_bytes(s); break;
+        case 5: registers(s); break;
+        case 6: data_path(s, place); break;
+        case 7: {
+            uint32_t how = take8(s);
+            model.time += (uint64_t)take8(s) << 16;
+            model.burst = how >> 4;
+            model.media_fails = how & 1u;
+            model.abort_found = how & 2u;
+            if (model.media_busy) model.media_busy += how >> 2 & 3u;
+            break;
+        }
+        default: command(s, place);
     }
 }
 

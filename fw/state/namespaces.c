@@ -57,7 +57,8 @@ bool ns_fit(const struct drive* drive) {
         if (ns->base > all->total || ns->pages > all->total - ns->base || ns->pages << 3 < ns->spare) return false;
         for (uint32_t i = 1; i < nsid; i++) {
             const struct namespace* other = &all->of[i];
-            if (other->exists && other->base < ns->base + ns->pages && ns->base < other->base + other->pages) return false;
+            if (other->exists && other->base < ns->base + ns->pages && ns->base < other->base + other->pages)
+                return false;
         }
     }
     return true;
