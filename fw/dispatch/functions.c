@@ -215,7 +215,8 @@ static void look(struct drive* drive, struct function* fn, struct waiting* waiti
     if ((events & FN_EN_FELL) && !(events & FN_ENABLE)) take_offline(fn);  // the VF is no more
 }
 
-static void step(struct drive* drive, struct function* fn, struct waiting* waiting, uint32_t* wake, bool* poll) {
+static void step(struct drive* drive, struct function* fn, struct waiting* waiting, hw_ring_t* ring, uint32_t* wake,
+                 bool* poll) {
     if (fn->going_offline) {
         if (fn->life == DISABLED) is_offline(drive, fn);
         else stop(drive, fn, waiting);
@@ -232,6 +233,7 @@ static void step(struct drive* drive, struct function* fn, struct waiting* waiti
         fn->look = false;
         uint32_t cc = hw_cc(&fn->hw);
         if (fn->life == DISABLED && cc_en(cc)) {
+            hw_commands_forget(ring, fn->hw.number);  // what was fetched before its reset and is still there
             if (fn->online) (void)life_enable(drive, fn, cc);
             else life_fail(drive, fn);
         }
@@ -276,7 +278,7 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, stru
         struct waiting* its = waiting;
         for (struct function* fn = drive->functions; fn < all; fn++, its++, pending >>= 1) {
             if (pending & 1u) look(drive, fn, its, hw_function_events(&fn->hw));
-            step(drive, fn, its, &wake, &poll);
+            step(drive, fn, its, ring, &wake, &poll);
             if (fn->life != READY && fn->life != DISABLED) io_commands_dismiss(drive, fn, io);
             if (fn->life == READY && (now & EV(TIMER))) life_keep_alive(drive, fn);
             if (fn->life == READY && life_wake(fn, false) < at) at = life_wake(fn, false);

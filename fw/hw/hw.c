@@ -177,6 +177,8 @@ uint64_t hw_acq(const struct hw_function* f) {
 }
 
 // ---------------------------------------------------------------- commands, completions, data
+#define NOBODY 0xffu  // no function has this number
+
 bool hw_command(hw_ring_t* ring, cmd_t* cmd) {
     uint32_t pointers = HW->SQ_PTR;
     uint32_t rd = pointers >> DB_SSD_FW__SQ_PTR__RD_PTR_bp & 31u;
@@ -188,6 +190,16 @@ bool hw_command(hw_ring_t* ring, cmd_t* cmd) {
     HW->SQ_PTR = ((rd + 1) & 31u) << DB_SSD_FW__SQ_PTR__RD_PTR_bp;
     return true;
 }
+
+#if FUNCTIONS > 1
+void hw_commands_forget(hw_ring_t* ring, uint32_t function) {
+    uint32_t pointers = HW->SQ_PTR;
+    for (uint32_t rd = pointers >> DB_SSD_FW__SQ_PTR__RD_PTR_bp; (rd ^ pointers) & 31u; rd++) {
+        volatile uint32_t* its = &(*ring)[rd & 15u][2];
+        if (*its == function) *its = NOBODY;
+    }
+}
+#endif
 
 static void complete(uint32_t id, uint32_t status, uint32_t dw0) {
     if (!hw_wait(EV(COMPLETION_IDLE), NEVER)) return;  // a reset takes the command with it

@@ -111,6 +111,8 @@ uint64_t hw_acq(const struct hw_function* f);
 
 // ---------------------------------------------------------------- commands, completions, data
 bool hw_command(hw_ring_t* ring, cmd_t* cmd);
+/// Where there are several functions: those of the function with this number that are in the ring become nobody's.
+void hw_commands_forget(hw_ring_t* ring, uint32_t function);
 /// Completion of an admin command of the function with this number.
 void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0);
 /// Completion of an I/O command that was aborted.

@@ -53,7 +53,13 @@ bool ns_fit(const struct drive* drive) {
     if (all->count > MAX_NS || all->unused > all->total) return false;
     for (uint32_t nsid = 1; nsid <= all->count; nsid++) {
         const struct namespace* ns = &all->of[nsid];
-        if (ns->exists && (ns->base > all->total || ns->pages > all->total - ns->base)) return false;
+        if (!ns->exists) continue;
+        if (ns->base > all->total || ns->pages > all->total - ns->base || ns->pages << 3 < ns->spare) return false;
+        for (uint32_t i = 1; i < nsid; i++) {
+            const struct namespace* other = &all->of[i];
+            if (other->exists && other->base < ns->base + ns->pages && ns->base < other->base + other->pages)
+                return false;
+        }
     }
     return true;
 }

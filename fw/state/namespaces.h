@@ -60,7 +60,7 @@ uint32_t ns_check_exists(const struct drive* drive, uint32_t nsid);
 uint32_t ns_check_active(const struct drive* drive, const struct function* fn, uint32_t nsid);
 /// Nobody may change its blocks.
 bool ns_read_only(const struct drive* drive, uint32_t nsid);
-/// All are on the media.
+/// All are on the media, and none on another.
 bool ns_fit(const struct drive* drive);
 uint64_t ns_blocks(const struct namespace* ns);
 uint64_t ns_bytes(const struct namespace* ns);

@@ -77,7 +77,8 @@ void operators_restore(struct drive* drive) {
     if (drive->hw.key_slots == 0) return;
     for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
         struct binding* b = &o->bound[nsid];
-        bool missing = b->own && (!(drive->hw.operators >> b->op & 1u) || b->slot >= drive->hw.key_slots);
+        bool there = b->op < 32u && (drive->hw.operators >> b->op & 1u);
+        bool missing = b->own && (!there || b->slot >= drive->hw.key_slots);
         if (drive->store.found == STORE_DAMAGED || missing || misplaced(drive, nsid)) *b = locked;
         if (b->own) write_own(o, nsid);
     }

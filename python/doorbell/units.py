@@ -17,8 +17,8 @@ def parse_size(text: str) -> int:
 def parse_time_ns(text: str) -> int:
     """Simulated time: 500us, 2ms, 1s; seconds when there is no unit, as in fio."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m)?", text.strip().lower())
-    if not match:
-        raise ValueError(f"'{text}' is not a time: use for example 500us, 2ms or 1s")
+    if not match or len(match[1]) > 30:
+        raise ValueError(f"'{text[:40]}' is not a time: use for example 500us, 2ms or 1s")
     scale = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
     return int(float(match[1]) * scale[match[2] or "s"])
 

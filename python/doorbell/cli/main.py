@@ -89,6 +89,16 @@ COMMANDS = {
         "Random commands, faults, resets and power cuts against a model; a failure becomes a short script.",
         "./doorbell soak --top db_ssd --minutes 10",
     ),
+    "fuzz": Subcommand(
+        "doorbell.fuzz.command",
+        "Random inputs, guided by coverage, against the firmware, the vfio-user server and readers of files.",
+        "./doorbell fuzz vfio --minutes 60",
+    ),
+    "mutate": Subcommand(
+        "doorbell.mutate.command",
+        "Change the RTL here and there, and see whether the tests notice.",
+        "./doorbell mutate rtl/common --count 40",
+    ),
     "report": Subcommand(
         "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
     ),

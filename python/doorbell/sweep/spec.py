@@ -33,7 +33,7 @@ def load_spec(file: Path) -> Spec:
     except OSError as e:
         raise UserError(f"cannot read the sweep {file}: {e.strerror}") from e
     except (yaml.YAMLError, UnicodeDecodeError) as e:
-        raise UserError(f"{file} is not YAML: {e}") from e
+        raise UserError(f"{file} is not YAML: {' '.join(str(e).split())[:120]}") from e
     return parse_spec(data, str(file), file.stem)
 
 

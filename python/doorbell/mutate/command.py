@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./doorbell mutate`: options, progress, and which mutants no test has noticed. docs/mutation.md says how to read
+it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from doorbell import paths
+from doorbell.errors import UserError
+from doorbell.mutate.changes import Mutant, mutants_of
+from doorbell.mutate.covering import Check, checks_of, module_files
+from doorbell.mutate.running import Results, copy_of_repository, judge, passes
+from doorbell.ui import Progress, print_table, write_json
+
+
+def main(
+    names: list[str] = typer.Argument(..., metavar="MODULE...", help="Modules, or folders of rtl/."),
+    count: int = typer.Option(20, min=1, help="Mutants, drawn at random from all that there are."),
+    seed: int = typer.Option(1, help="Of the draw: the same one goes on where it was stopped."),
+    minutes: float = typer.Option(0, min=0, help="End after so long, in real time; 0: when all are judged."),
+    limit: float = typer.Option(120, min=1, help="Seconds that a file of tests may take; then the mutant is caught."),
+    far: int = typer.Option(1, min=0, max=2, help="Levels above the module whose benches are run too."),
+    nightly: bool = typer.Option(False, "--nightly", help="Tests that are run nightly count, too."),
+    results: Path | None = typer.Option(None, metavar="FILE", help="What is known of mutants. [build/mutants.jsonl]"),
+    listing: bool = typer.Option(False, "--list", help="Show the mutants and their tests, run nothing."),
+    json: Path | None = typer.Option(None, metavar="FILE", help="Write the verdicts as JSON; - for standard output."),
+) -> int:
+    """Make small changes of the RTL, one at a time, and see whether a test notices.
+
+    A mutant that no test notices is either equivalent (it changes nothing that can be seen) or shows what is not
+    tested.
+    """
+    quiet = json is not None and str(json) == "-"
+    files = module_files(names)
+    checks = {str(f.relative_to(paths.ROOT)): [c for c in checks_of(f.stem) if c.far <= far] for f in files}
+    if bare := [f for f, c in checks.items() if not c]:
+        if len(bare) == len(checks):
+            raise UserError(
+                f"{bare[0]} has no bench and no proof within --far {far}: only tests of whole tops cover it"
+            )
+    every = [m for f in files if checks[str(f.relative_to(paths.ROOT))] for m in mutants_of(f)]
+    chosen = sorted(random.Random(seed).sample(every, min(count, len(every))), key=lambda m: (m.file, m.offset, m.new))
+    if listing:
+        for m in chosen:
+            print(m.name, *(" ".join(c.arguments) for c in checks[m.file]), sep="\n    ")
+        return 0
+    file = results or paths.OUT / "mutants.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    known = Results(file)
+    _judge_all(chosen, checks, known, minutes, limit, nightly)
+    rows = [known.rows[m.name] for m in chosen if m.name in known.rows]
+    counts = Counter(str(r["outcome"]) for r in rows)
+    summary = {"mutants": len(every), "drawn": len(chosen), "judged": len(rows), **counts}
+    if json is not None:
+        write_json(json, {"seed": seed, "modules": names, **summary, "verdicts": rows})
+    if not quiet:
+        print_table(_table(rows))
+        for r in rows:
+            if r["outcome"] == "survived":
+                print(f"survived: {r['name']}")
+        valid = counts["caught"] + counts["survived"]
+        left = f"; {len(chosen) - len(rows)} are left, the same command goes on" if len(rows) < len(chosen) else ""
+        print(f"{counts['caught']} of {valid} were caught{left}")
+    return 0
+
+
+def _judge_all(
+    chosen: list[Mutant], checks: dict[str, list[Check]], known: Results, minutes: float, limit: float, nightly: bool
+) -> None:
+    end = time.monotonic() + minutes * 60 if minutes else float("inf")
+    todo = [m for m in chosen if m.name not in known.rows]
+    if not todo:
+        return
+    sound: set[Check] = set()
+    with copy_of_repository() as copy, Progress("mutants") as progress:
+        for number, mutant in enumerate(todo):
+            progress(len(chosen) - len(todo) + number, len(chosen))
+            for check in checks[mutant.file]:
+                if check not in sound and (why := passes(copy, check, 5 * limit, nightly)):
+                    raise UserError(f"{check.arguments[0]} does not pass without a mutant ({why}): mend that first")
+                sound.add(check)
+            if time.monotonic() > end:
+                break
+            known.add(judge(copy, mutant, checks[mutant.file], limit, nightly))
+
+
+def _table(rows: list[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="mutants", title_justify="left")
+    for column in ("module", "judged", "caught", "survived", "invalid", "s"):
+        table.add_column(column, justify="left" if column == "module" else "right")
+    for file in dict.fromkeys(r["file"] for r in rows):
+        own = [r for r in rows if r["file"] == file]
+        counts = Counter(r["outcome"] for r in own)
+        table.add_row(
+            Path(file).stem, str(len(own)), str(counts["caught"]), str(counts["survived"]), str(counts["invalid"]),
+            f"{sum(r['seconds'] for r in own):.0f}",
+        )  # fmt: skip
+    return table

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests cover a module: its own bench, proofs that read it, benches of the modules around it, nearest first."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from doorbell import paths
+from doorbell.build import find_module
+
+TESTS = paths.ROOT / "tests"
+FARTHEST = 2
+"""Levels above a module whose benches count."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Arguments of pytest. far: levels above the module; a proof is as near as its own bench, and comes behind."""
+
+    arguments: tuple[str, ...]
+    far: int
+
+
+@functools.cache
+def _users() -> dict[str, set[str]]:
+    """For each module those that name it."""
+    users: dict[str, set[str]] = {}
+    for file in (paths.ROOT / "rtl").rglob("db_*.sv"):
+        for name in set(re.findall(r"\bdb_\w+", file.read_text())) - {file.stem}:
+            users.setdefault(name, set()).add(file.stem)
+    return users
+
+
+def _around(module: str) -> Iterator[tuple[int, str]]:
+    """The module, and those above it, with how far they are."""
+    seen, now = {module}, [module]
+    for far in range(FARTHEST + 1):
+        yield from ((far, m) for m in sorted(now))
+        now = [u for m in now for u in sorted(_users().get(m, ())) if u not in seen and find_module(u)]
+        seen.update(now)
+
+
+def _benches(module: str) -> list[str]:
+    """Files with tests of this module: by its name, or by what else is behind it (test_db_x_functions.py)."""
+    own = sorted((TESTS / "rtl").rglob(f"test_{module}.py"))
+    file = find_module(module)
+    if not own and file is not None and file.parent.name == "common":
+        own = [TESTS / "rtl" / "common" / "test_common.py"]
+    more = [f for f in sorted((TESTS / "rtl").rglob(f"test_{module}_*.py")) if find_module(f.stem[5:]) is None]
+    return [str(f.relative_to(paths.ROOT)) for f in own + more]
+
+
+def _proofs(module: str) -> list[tuple[str, ...]]:
+    """Proofs whose script reads the module's file; not those that break it by themselves."""
+    found = []
+    for sby in sorted((paths.ROOT / "formal").glob("*.sby")):
+        script = sby.read_text().split("[script]")[1].split("[files]")[0]
+        tasks = re.findall(rf"^(\w+):.*\b{module}\.sv\b", script, re.M)
+        name = "test_formal.py" if sby.stem == "common" else f"test_formal_{sby.stem}.py"
+        file = TESTS / "formal" / name
+        if tasks and file.exists() and "def test_proof(tmp_path" in file.read_text():  # it has one proof
+            found.append((f"tests/formal/{name}", "-k", "test_proof"))
+        elif file.exists():
+            found += [(f"tests/formal/{name}", "-k", f"{task} and not refutes") for task in tasks]
+    return found
+
+
+def checks_of(module: str) -> list[Check]:
+    """What to run for a mutant of the module, the most specific first. None: nothing covers it but whole tops."""
+    checks, seen = [], set()
+    for far, name in _around(module):
+        for file in _benches(name):
+            if file not in seen:
+                seen.add(file)
+                checks.append(Check((file,), far))
+        if far == 0:
+            checks += [Check(proof, 0) for proof in _proofs(name)]
+    return checks
+
+
+def module_files(names: list[str]) -> list[Path]:
+    """Files of the modules named, or of all in the folders named."""
+    files: list[Path] = []
+    for name in names:
+        folder = paths.ROOT / name
+        if folder.is_dir():
+            files += [f for f in sorted(folder.rglob("db_*.sv")) if not f.stem.endswith("_pkg")]
+        elif file := find_module(name):
+            files.append(file)
+        else:
+            from doorbell.errors import UserError
+
+            raise UserError(f"{name} is neither a module nor a folder of rtl/")
+    return files

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each fuzz target passes its corpus and a short run that is the same each time; what was mended is found again where
+it is not mended; failures become files that show them again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from doorbell.errors import UserError
+from doorbell.fuzz import TARGETS, run
+from doorbell.fuzz.building import libfuzzer, program
+from doorbell.fuzz.running import STATUS
+from doorbell.fuzz.targets import CORPUS, target
+
+ROOT = Path(__file__).resolve().parents[3]
+RUNS = {"admin": 8000, "functions": 4000, "settings": 8000, "settings-functions": 4000, "vfio": 400, "files": 1500}
+NIGHTLY = ("settings-functions",)
+"""The others make the same claims of each part of it."""
+
+
+def doorbell(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "doorbell", *arguments], env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.nightly) if n in NIGHTLY else n for n in TARGETS])
+def test_corpus_and_a_short_run(name: str, tmp_path: Path) -> None:
+    """Under sanitizers, with nothing that the target's model forbids."""
+    found = run(TARGETS[name], runs=RUNS[name], seed=1, out=tmp_path)
+    assert not found.why, found.why
+    assert found.executions >= RUNS[name]
+    assert found.kept > 10
+
+
+def test_every_corpus_is_of_a_target_and_small() -> None:
+    assert {f.name for f in CORPUS.iterdir()} == set(TARGETS)
+    for name, t in TARGETS.items():
+        files = list((CORPUS / name).iterdir())
+        assert 0 < len(files) <= 80 and all(f.stat().st_size <= t.longest for f in files)
+
+
+DEFECTS = {
+    "functions": [("dispatch/functions.c", "hw_commands_forget(ring, fn->hw.number);", "",
+                   "mended-command-of-before-a-reset", "completes a command that there is not")],
+    "settings": [("state/operators.c", "b->op < 32u && ", "", "mended-operator-that-there-is-not", "shift exponent"),
+                 ("state/namespaces.c", "i < nsid; i++) {\n            const struct namespace* other",
+                  "0; i++) {\n            const struct namespace* other", "mended-namespaces-that-overlap",
+                  "namespaces overlap")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["functions", pytest.param("settings", marks=pytest.mark.nightly)])
+def test_what_was_mended_is_found_where_it_is_not(name: str, tmp_path: Path) -> None:
+    """The same inputs, the firmware without the repairs."""
+    fw = Path(shutil.copytree(ROOT / "fw", tmp_path / "fw", ignore=shutil.ignore_patterns("__pycache__")))
+    for file, text, other, _, _ in DEFECTS[name]:
+        before = (fw / file).read_text()
+        assert text in before, f"{file} has changed: say here what its repair is now"
+        (fw / file).write_text(before.replace(text, other))
+    broken = program(TARGETS[name], fw)
+    for _, _, _, entry, what in DEFECTS[name]:
+        env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(
+            [str(broken), f"-artifact_prefix={tmp_path}/", str(CORPUS / name / entry)], env=env, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode != 0 and what in done.stderr, (entry, done.stderr[-2000:])
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["nothing"], "there is no fuzz target nothing: take one of admin, "),
+        (["admin", "--replay", "/nowhere"], "there is no such file"),
+        (["--replay", __file__], "--replay needs the target"),
+        (["admin", "--out", "/nowhere"], "there is no such folder"),
+    ],
+)
+def test_wrong_use_is_one_line(arguments: list[str], words: str) -> None:
+    done = doorbell("fuzz", *arguments)
+    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_replay_says_nothing_of_what_is_mended() -> None:
+    entry = CORPUS / "files" / "mended-error-of-two-lines"
+    done = doorbell("fuzz", "files", "--replay", str(entry), "--json", "-")
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["target"] == "files" and result["failure"] is None
+
+
+def test_a_failure_is_a_file_that_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target that does not like what the corpus begins with, in place of the real one."""
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        "import atheris, sys\n"
+        "def one(data):\n    if data[:1] == b'!': raise ValueError('an exclamation mark')\n"
+        "atheris.Setup(sys.argv, one)\natheris.Fuzz()\n"
+    )
+    monkeypatch.setattr("doorbell.fuzz.running.command_of", lambda t: [sys.executable, str(bad)])
+    found = run(TARGETS["files"], runs=200_000, seed=1, out=tmp_path / "out")
+    assert "an exclamation mark" in found.why
+    assert found.failure is not None and found.failure.read_bytes()[:1] == b"!"
+    again = run(TARGETS["files"], inputs=[found.failure], out=tmp_path / "out")
+    assert "an exclamation mark" in again.why
+
+
+def test_progress_of_libfuzzer_is_understood() -> None:
+    line = "#44516\tDONE   ft: 3985 corp: 301/4855b lim: 48 exec/s: 2782 rss: 62Mb"
+    found = STATUS.match(line)
+    assert found and found.groups() == ("44516", "DONE", "3985", "301")
+    covered = "#2\tINITED cov: 12 ft: 13 corp: 1/1b exec/s: 0 rss: 31Mb"
+    assert (found := STATUS.match(covered)) and found[3] == "13"
+
+
+def test_where_there_is_no_libfuzzer_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doorbell.fuzz.building.find_spec", lambda name: None)
+    with pytest.raises(UserError, match="fuzzing needs the package atheris"):
+        libfuzzer()
+    assert target("vfio").module == "messages"

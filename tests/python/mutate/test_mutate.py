@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants are small, exact and of the logic alone; the nearest tests come first; what is known is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from doorbell import paths
+from doorbell.build import find_module
+from doorbell.errors import UserError
+from doorbell.mutate import Check, Mutant, checks_of, mutants_of
+from doorbell.mutate.running import Results, Verdict, judge
+
+MODULE = """module db_sample #(
+  parameter int WIDTH = 8
+) (
+  input  logic clk, rst, en,
+  input  logic [WIDTH-1:0] a, b,
+  output logic [WIDTH-1:0] sum_q
+);
+  if (WIDTH < 1) $fatal(1, "WIDTH");
+  localparam int TWICE = WIDTH * 2 + 1;
+  always_ff @(posedge clk) begin
+    if (en && !(a == b)) sum_q <= a + b;
+    if (rst) sum_q <= '0;
+  end
+  assert property (@(posedge clk) a != 8'd3 || b < 8'd4);
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) if (en) assert (a != b);
+`endif
+  for (genvar i = 0; i < 2; i++) begin : g_two
+    wire c = a[0] ? b[1] : 1'b0;
+  end
+endmodule
+"""
+
+
+def sample(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Mutant]:
+    monkeypatch.setattr("doorbell.mutate.changes.paths.ROOT", folder)
+    file = folder / "db_sample.sv"
+    file.write_text(MODULE)
+    return mutants_of(file)
+
+
+def test_changes_of_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {(m.line, m.old, m.new) for m in sample(tmp_path, monkeypatch)}
+    assert found == {
+        (11, "en && !(a == b)", "1'b1"), (11, "en && !(a == b)", "1'b0"), (11, "&&", "||"), (11, "!", ""),
+        (11, "==", "!="), (11, "+", "-"), (12, "'0", "'1"), (19, "0", "1"), (19, "1", "2"), (19, "1'b0", "1'b1"),
+        (19, "b[1] : 1'b0", "1'b0 : b[1]"),
+    }  # fmt: skip
+
+
+def test_a_mutant_changes_its_place_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sample(tmp_path, monkeypatch)
+    for m in found:
+        changed = m.apply(MODULE)
+        at = m.offset
+        assert changed == MODULE[:at] + m.new + MODULE[at + len(m.old) :] and changed != MODULE
+    with pytest.raises(AssertionError, match="the file is another one"):
+        found[0].apply(MODULE[1:])
+
+
+def test_every_module_has_mutants_that_fit_its_text() -> None:
+    count = 0
+    for file in sorted((paths.ROOT / "rtl" / "common").glob("*.sv")):
+        for m in mutants_of(file):
+            m.apply(file.read_text())
+            count += 1
+    assert count > 100
+
+
+def test_the_nearest_tests_come_first() -> None:
+    checks = checks_of("db_fifo")
+    assert checks[0] == Check(("tests/rtl/common/test_common.py",), 0)
+    assert ("tests/formal/test_formal.py", "-k", "fifo_8 and not refutes") in [
+        c.arguments for c in checks if c.far == 0
+    ]
+    assert [c.far for c in checks] == sorted(c.far for c in checks)
+    assert checks_of("db_ssd_bar")[0].arguments == ("tests/rtl/ssd/test_db_ssd_bar.py",)
+    assert all((paths.ROOT / c.arguments[0]).exists() for c in checks)
+    assert find_module("db_fifo")
+
+
+def copy_with_a_test(folder: Path) -> Path:
+    (folder / "python").mkdir()
+    (folder / "x.sv").write_text("a & b\n")
+    (folder / "test_x.py").write_text(
+        "from pathlib import Path\n"
+        "def test_x():\n"
+        "    text = (Path(__file__).parent / 'x.sv').read_text()\n"
+        "    if '<<' in text:\n        while True: pass\n"
+        "    assert text != 'a | b\\n'\n"
+    )
+    return folder
+
+
+@pytest.mark.parametrize("new, outcome", [("|", "caught"), ("^", "survived"), ("<<", "caught")])
+def test_a_mutant_is_judged_and_taken_back(new: str, outcome: str, tmp_path: Path) -> None:
+    copy = copy_with_a_test(tmp_path)
+    mutant = Mutant("x.sv", 1, 2, "&", new, "operator")
+    verdict = judge(copy, mutant, [Check(("test_x.py",), 0)], 10)
+    assert verdict.outcome == outcome
+    assert ("no end" in verdict.by) == (new == "<<")
+    assert (copy / "x.sv").read_text() == "a & b\n"
+
+
+def test_what_is_known_is_kept_and_a_line_that_was_cut_off_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "mutants.jsonl"
+    first, second = (Mutant("x.sv", n, n, "&", "|", "operator") for n in (1, 2))
+    Results(file).add(Verdict(first, "caught", "test_x.py::test_x", 1.5))
+    file.write_text(file.read_text() + '{"name": "cut')
+    again = Results(file)
+    assert list(again.rows) == [first.name] and again.rows[first.name]["outcome"] == "caught"
+    again.add(Verdict(second, "survived", "", 2))
+    assert [json.loads(line)["line"] for line in file.read_text().splitlines()] == [1, 2]
+    file.write_text("no result\n" + file.read_text())
+    with pytest.raises(UserError, match="no result of a mutant"):
+        Results(file)
