@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors and tuser layouts of the four AXI4-Streams of the UltraScale+ integrated block for PCI Express (PG213),
-// dword-aligned mode, client-managed tags; at 512 bits RQ and RC are straddled. Parity is not used (its bits are 0).
+// dword-aligned mode, client-managed tags; at 512 bits RQ and RC are straddled, beside drives CQ and CC, too. Parity is not
+// used (its bits are 0).
 //
 // Descriptor: the first dwords of a packet's tdata (CQ, RQ 4, CC, RC 3), payload follows at the next dword.
 // tuser: the width depends on DATA_W (128 and 256 share one layout, 512 has its own). The *_tuser functions

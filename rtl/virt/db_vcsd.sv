@@ -6,7 +6,8 @@
 //   SSDs  <-> CQ, CC -----^    '-> RQ                                          |
 //             RQ (doorbells) <-------------------------------------------------'
 //
-// No processor, no software and no root port is between a command of the host and the SSD; data crosses the link twice.
+// No processor, no software and no root port is between a command of the host and the SSD; data crosses the link twice. What
+// SSDs send and fetch fills CQ and CC, so at 512 bits these straddle.
 // The ports are db_csd's, m_axi_* and m_media_cmd_* for the settings area alone, and those of the SSDs.
 // How it works: docs/vcsd/theory.md. Latency and throughput: of db_csd_core and db_host_engine, one behind the other.
 `include "db_axi_types.svh"

@@ -237,10 +237,14 @@ class Bench:
         lanes = iter(self.to_core)
         for a in to_core:
             words: list[int] = []
+            enables: list[int] = []
             last = 0
             while not last:
-                data, keep, last, _ = next(lanes)
+                data, keep, last, user = next(lanes)
                 words += [data >> 32 * i & 0xFFFFFFFF for i in range(keep.bit_length())]
+                byte_en = user >> (16 if self.width == 512 else 8)
+                enables += [byte_en >> 4 * i & 15 for i in range(keep.bit_length())]
+            assert enables[4:] == [a.tlp.be(i) for i in range(len(a.tlp.data))]
             want = [*a.tlp.descriptor(), *a.tlp.data]
             want[3] |= a.bar << 16
             assert words == want
@@ -278,7 +282,7 @@ class Bench:
         if rng.random() < 0.2:
             n = 1 if kind == MEM_RD else n
             words = words[:n]
-            return Ask(Tlp(kind, 0x1000 * n, n, 15, 15 if n > 1 else 0, words, 200 + rng.randrange(50), 0), 0)
+            return Ask(Tlp(kind, 0x1000 * n, n, *host_cq.enables(rng, n), words, 200 + rng.randrange(50), 0), 0)
         t = Tlp(kind, BASE + to * EACH + part, n, 15, 15 if n > 1 else 0, words, rng.randrange(200), who)
         t.damaged = not STRADDLE and kind == MEM_WR and n + 4 <= self.width // 32 and rng.random() < 0.2
         return Ask(t, 2, who == IDS[to])
