@@ -7,7 +7,7 @@
 //             RQ (doorbells) <-------------------------------------------------'
 //
 // No processor, no software and no root port is between a command of the host and the SSD; data crosses the link twice. What
-// SSDs send and fetch fills CQ and CC, so at 512 bits these straddle.
+// SSDs send and fetch fills CQ and CC, so at 512 bits these may straddle.
 // The ports are db_csd's, m_axi_* and m_media_cmd_* for the settings area alone, and those of the SSDs.
 // How it works: docs/vcsd/theory.md. Latency and throughput: of db_csd_core and db_host_engine, one behind the other.
 `include "db_axi_types.svh"
@@ -52,7 +52,7 @@ module db_vcsd
   parameter int SSD_TIMEOUT  = 1_250_000_000,  ///< cycles until a command of an SSD is late; 0: never
   parameter int MS_CYCLES    = 250_000,    ///< cycles of a millisecond; fewer only to shorten a simulation
   /// CQ and CC of the hard block are straddled: with 512 bits alone
-  parameter bit CQ_CC_STRADDLE = DATA_W == 512
+  parameter bit CQ_CC_STRADDLE = 1'b0
 ) (
 `include "db_ssd_ports.svh"
   ,

@@ -54,7 +54,7 @@ class CardSetup:
     @property
     def step(self) -> int:
         """Bytes at whose multiples a TLP begins on the card's CQ and CC: a beat, or half of one where they straddle."""
-        straddled = int(self.params.get("CQ_CC_STRADDLE", self.data_w == 512))
+        straddled = int(self.params.get("CQ_CC_STRADDLE", 0))
         return self.data_w // 8 // (2 if straddled else 1)
 
     def __str__(self) -> str:

@@ -162,8 +162,7 @@ def simulator(
             defines.append(f"-DDB_CMB_LOG2={cmb_log2}")
         if has_ssds(top):
             defines.append(f"-DDB_NUM_SSD={value('NUM_SSD')}")
-            straddled = settings.get("CQ_CC_STRADDLE", int(value("DATA_W") == 512))  # the RTL's own default
-            defines.append(f"-DDB_CQ_CC_STRADDLE={straddled}")
+            defines.append(f"-DDB_CQ_CC_STRADDLE={settings.get('CQ_CC_STRADDLE', 0)}")
         if host:
             defines.append(f"-DDB_PORTS={value('N_DRIVES') or 1}")
         if top.startswith("db_recorder"):

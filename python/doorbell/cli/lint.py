@@ -30,7 +30,7 @@ TOPS: dict[str, list[dict[str, int]]] = {
     "db_vcsd": [
         {"DATA_W": 256},
         {"DATA_W": 512, "NUM_SSD": 4, "STRIPE": 1, "NEAR": 1},
-        {"DATA_W": 512, "CQ_CC_STRADDLE": 0},
+        {"DATA_W": 512, "CQ_CC_STRADDLE": 1},
         {"DATA_W": 128, "NUM_SSD": 1},
     ],
     "db_csd": [

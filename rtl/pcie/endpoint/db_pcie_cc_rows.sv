@@ -42,7 +42,10 @@ module db_pcie_cc_rows
     if (tail) side.dwords = 5'd14 + 5'(lane);
     if (beat_q.tlast) side.dwords = 5'(lane_q) - 5'd2;
   end
-  assign m_row = '{tuser: side, tlast: beat_q.tlast || tail, tkeep: '1, tdata: {s_cc.tdata[95:0], beat_q.tdata[511:96]}};
+  assign m_row.tuser = side;
+  assign m_row.tlast = beat_q.tlast || tail;
+  assign m_row.tkeep = '1;
+  assign m_row.tdata = {s_cc.tdata[95:0], beat_q.tdata[511:96]};
 
   always_ff @(posedge clk) begin
     if (s_cc_valid && s_cc_ready) begin

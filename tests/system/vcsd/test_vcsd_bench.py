@@ -70,12 +70,18 @@ def test_figures() -> None:
         assert row["mb_s"] == pytest.approx(float(rate), rel=0.01)
         assert row["of_one_pct"] == pytest.approx(float(percent), abs=1)
     assert grid.keys().isdisjoint({("randread", 4, 4)}), "the page has the corners"
-    full = {(r["rw"], r["functions"]): r for r in rows if r["table"] == "grid" and r["ssds"] == 4}
-    for rw, functions, _, busy, streams in documented("| command | functions | MB/s |"):
-        row = full[rw, int(functions)]
+    full = {(r["rw"], r["functions"]): r["of_streams_pct"] for r in rows if r["table"] == "grid" and r["ssds"] == 4}
+    for rw, functions, _, percent, *_ in documented("| command | functions | MB/s |"):
+        assert full[rw, int(functions)] == pytest.approx(float(percent), abs=1)
+        assert full[rw, int(functions)] >= card_suite.OF_LIMIT
+    straddled = {(r["rw"], r["functions"]): r for r in rows if r["table"] == "straddled"}
+    for rw, functions, rate, busy, streams in documented("| straddled command | functions |"):
+        row = straddled.pop((rw, int(functions)))
+        assert row["mb_s"] == pytest.approx(float(rate), rel=0.01)
         assert row["link_busy_pct"] == pytest.approx(float(busy), abs=1)
         assert row["of_streams_pct"] == pytest.approx(float(streams), abs=1)
         assert row["link_busy_pct"] >= card_suite.OF_LIMIT
+    assert not straddled
 
 
 @pytest.mark.nightly

@@ -8,26 +8,28 @@ import random
 
 import pytest
 from doorbell.bench.card import CardSetup
+from doorbell.bench.drive import CARD_FN
 from doorbell.bench.functions import Functions, bring_up
 from doorbell.bench.jobs import Job
 from doorbell.bench.ssds import SsdSetup
 from doorbell.device.opening import check_clean, open_sim
 from doorbell.nvme.constants import NvmOpc
 
-pytestmark = [pytest.mark.rtl, pytest.mark.nightly]  # the simulators of test_vcsd_bench.py
+pytestmark = [pytest.mark.rtl, pytest.mark.nightly]  # with 4 SSDs the simulator of test_vcsd_bench.py
+PARAMS: dict[str, int | str] = {"NUM_NS": CARD_FN, "CQ_CC_STRADDLE": 1}
 BLOCKS = (1, 2, 7, 8, 9, 16, 33, 64, 256)
 
 
 @pytest.mark.parametrize(("ssds", "options"), [
-    (2, {}),
-    (2, {"stall_pct": 20, "completion_jitter_ns": 900, "completion_bytes": "random"}),
-    (2, {"mps": 128}),
+    (4, {}),
+    (4, {"stall_pct": 20, "completion_jitter_ns": 900, "completion_bytes": "random"}),
+    (4, {"mps": 128}),
     (4, {"mps": 512, "stall_pct": 5}),
 ])  # fmt: skip
 def test_data_of_all_functions(ssds: int, options: dict[str, int | str]) -> None:
     setup = CardSetup(SsdSetup(ssds))
     sim = open_sim(top="db_vcsd", link=setup.link, data_w=512, num_fn=setup.num_fn,
-                   params={"NUM_SSD": ssds, "NUM_NS": setup.num_fn}, **setup.ssds.options(), **options)  # fmt: skip
+                   params=PARAMS | {"NUM_SSD": ssds}, **setup.ssds.options(), **options)  # fmt: skip
     members = bring_up(sim, Functions(setup.num_fn, True), [[Job(bs=4096, iodepth=32, numjobs=1)]])
     rng = random.Random(ssds)
     for _ in range(3):
