@@ -6,7 +6,8 @@
 module db_pcie_peer_own_formal
   import db_pcie_pkg::*;
 #(
-  localparam int DATA_W = 128, localparam int PEERS = 2, localparam int DRIVE_LOG2 = 14,
+  parameter bit SIDE = 1'b0,  // rows with the descriptor beside, as behind a straddled CQ
+  localparam int DATA_W = SIDE ? 512 : 128, localparam int PEERS = 2, localparam int DRIVE_LOG2 = 14,
   localparam int WINDOW_LOG2 = DRIVE_LOG2 + 1,
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W)
 ) (
@@ -29,14 +30,14 @@ module db_pcie_peer_own_formal
 
   cq_t  cq;
   logic window_valid, window_ready, window_own;
-  db_pcie_peer_cq #(.DATA_W(DATA_W), .NUM_PEERS(PEERS), .DRIVE_LOG2(DRIVE_LOG2)) i_cq (
+  db_pcie_peer_cq #(.DATA_W(DATA_W), .NUM_PEERS(PEERS), .DRIVE_LOG2(DRIVE_LOG2), .SIDE(SIDE)) i_cq (
     .clk, .rst, .peer_id, .peer_open, .s_cq_valid, .s_cq_ready(), .s_cq, .m_cq(cq), .m_window_valid(window_valid),
     .m_window_ready(window_ready), .m_window_own(window_own), .m_foreign(), .m_other_valid(), .m_other_ready,
     .m_other_asks());
   logic                   wr_valid, req_valid;
   logic [WINDOW_LOG2-1:0] wr_addr;
   window_req_t            req;
-  db_pcie_root_rx #(.DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .DRIVE_LOG2(DRIVE_LOG2)) dut (
+  db_pcie_root_rx #(.DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .DRIVE_LOG2(DRIVE_LOG2), .SIDE(SIDE)) dut (
     .clk, .rst, .window_base, .s_cq_valid(window_valid), .s_cq_ready(window_ready), .s_cq(cq), .s_own(window_own),
     .m_wr_valid(wr_valid), .m_wr_addr(wr_addr), .m_wr_data(), .m_wr_be(), .stall, .m_req_valid(req_valid), .m_req(req),
     .req_room, .m_req_drop(), .m_bad(), .m_damaged());
@@ -46,7 +47,9 @@ module db_pcie_peer_own_formal
   cq_desc_t    desc;
   logic        take, mid_q;
   logic [16:0] now, last_q, row_q;
-  assign desc = cq.tdata[127:0];
+  cq_side_t    side;
+  assign side = cq_side_t'($bits(cq_side_t)'(cq.tuser));
+  assign desc = SIDE ? side.desc : cq.tdata[127:0];
   assign take = window_valid && window_ready;
   assign now  = mid_q ? last_q : {peer_open[desc.addr_dw[DRIVE_LOG2-2]], desc.requester_id};
   always_ff @(posedge clk) begin

@@ -4,7 +4,9 @@
 //
 // Each drive has 2**DRIVE_LOG2 bytes of BAR 2 as its window. Windows share one way in and one way out, in order; accesses
 // are each drive's own, with tags from 128 on, so that one that never answers keeps nobody waiting.
-// Latency: on CQ 1 cycle more for the controller, on CC 1. Throughput: a beat a cycle, each way.
+// Where CQ and CC are straddled (STRADDLE), they are taken apart, and packed, here alone: between are rows of payload, and the
+// controller has packets as ever.
+// Latency: on CQ 1 cycle more for the controller, on CC 1; STRADDLE: 2 or 3, 3 or 4. Throughput: a beat a cycle, each way.
 `include "db_pcie_types.svh"
 module db_pcie_peers
   import db_pcie_pkg::*;
@@ -14,6 +16,7 @@ module db_pcie_peers
   parameter int         DRIVE_LOG2  = 26,     ///< log2 of the bytes of a drive's window
   parameter logic [7:0] READABLE    = 8'h3f,  ///< eighths of a window, lowest first, that answer reads
   parameter int         ROW_LATENCY = 4,      ///< cycles from m_row_valid to s_row_data, at least 2
+  parameter bit         STRADDLE    = 1'b0,   ///< CQ and CC of the hard block are straddled: with 512 bits alone
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -88,15 +91,42 @@ module db_pcie_peers
   if (!(NUM_PEERS inside {1, 2, 4, 8})) begin : g_bad
     $error("%m: NUM_PEERS must be 1, 2, 4 or 8 (is %0d)", NUM_PEERS);
   end
+  if (STRADDLE && DATA_W != 512) begin : g_bad_straddle
+    $error("%m: STRADDLE is for a DATA_W of 512 (is %0d)", DATA_W);
+  end
+  localparam int CC_FORM_W = cc_form_w(DATA_W, STRADDLE);
+  typedef `DB_PCIE_STREAM_T(DATA_W, CC_FORM_W) cc_form_t;
 
   // ---- CQ
-  logic window_valid, window_ready, window_own, other_asks;
-  cq_t  cq;
-  db_pcie_peer_cq #(.DATA_W(DATA_W), .NUM_PEERS(NUM_PEERS), .DRIVE_LOG2(DRIVE_LOG2)) i_cq (
-    .clk, .rst, .peer_id, .peer_open, .s_cq_valid, .s_cq_ready, .s_cq, .m_cq(cq), .m_window_valid(window_valid),
-    .m_window_ready(window_ready), .m_window_own(window_own), .m_foreign,
-    .m_other_valid(m_cq_valid), .m_other_ready(m_cq_ready), .m_other_asks(other_asks));
-  assign m_cq = cq;
+  logic cq_valid, cq_ready, window_valid, window_ready, window_own, other_valid, other_ready, other_asks, in_idle;
+  cq_t  in, cq;
+  if (STRADDLE) begin : g_cq_straddle
+    cq_side_t   side;
+    logic [4:0] dwords;
+    db_pcie_cq_straddle i_straddle (
+      .clk, .rst, .idle(in_idle), .s_cq_valid, .s_cq_ready, .s_cq, .m_valid(cq_valid), .m_ready(cq_ready), .m_sop(),
+      .m_eop(in.tlast), .m_disc(side.damaged), .m_data(in.tdata), .m_dwords(dwords), .m_desc(side.desc),
+      .m_first_be(side.first_be), .m_last_be(side.last_be));
+    assign in.tuser = $bits(in.tuser)'(side);
+    for (genvar l = 0; l < DATA_W / 32; l++) begin : g_lane
+      assign in.tkeep[l] = dwords > 5'(l);
+    end
+    db_pcie_cq_join i_join (
+      .clk, .rst, .spills(), .s_valid(other_valid), .s_ready(other_ready), .s_row(cq), .m_cq_valid, .m_cq_ready,
+      .m_cq);
+  end else begin : g_cq
+    assign cq_valid    = s_cq_valid;
+    assign s_cq_ready  = cq_ready;
+    assign in          = s_cq;
+    assign in_idle     = 1'b1;
+    assign m_cq_valid  = other_valid;
+    assign other_ready = m_cq_ready;
+    assign m_cq        = cq;
+  end
+  db_pcie_peer_cq #(.DATA_W(DATA_W), .NUM_PEERS(NUM_PEERS), .DRIVE_LOG2(DRIVE_LOG2), .SIDE(STRADDLE)) i_cq (
+    .clk, .rst, .peer_id, .peer_open, .s_cq_valid(cq_valid), .s_cq_ready(cq_ready), .s_cq(in), .m_cq(cq),
+    .m_window_valid(window_valid), .m_window_ready(window_ready), .m_window_own(window_own), .m_foreign,
+    .m_other_valid(other_valid), .m_other_ready(other_ready), .m_other_asks(other_asks));
 
   logic                   req_valid, req_room, req_drop, req_done, wr_valid, damaged, row_valid, tx_idle;
   window_req_t            req;
@@ -104,7 +134,7 @@ module db_pcie_peers
   logic [INDEX_W-1:0]     wr_index, row_index;
   logic [1:0]             np_req;
   db_pcie_root_rx #(
-    .DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .DRIVE_LOG2(DRIVE_LOG2), .READABLE(READABLE)
+    .DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .DRIVE_LOG2(DRIVE_LOG2), .READABLE(READABLE), .SIDE(STRADDLE)
   ) i_rx (
     .clk, .rst, .window_base, .s_cq_valid(window_valid), .s_cq_ready(window_ready), .s_cq(cq), .s_own(window_own),
     .m_wr_valid(wr_valid),
@@ -115,20 +145,38 @@ module db_pcie_peers
 
   // ---- CC
   logic [DATA_W-1:0] row_data;
-  logic [1:0] cc_valid, cc_ready;
-  cc_t  [1:0] cc;
-  logic       cc_idle;
-  db_pcie_root_tx #(.DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .ROW_LATENCY(ROW_LATENCY)) i_tx (
+  logic [1:0]        cc_valid, cc_ready;
+  cc_form_t [1:0]    cc;
+  cc_form_t          out;
+  logic              mux_idle, out_valid, out_ready, cc_idle;
+  db_pcie_root_tx #(
+    .DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .ROW_LATENCY(ROW_LATENCY), .SIDE(STRADDLE)
+  ) i_tx (
     .clk, .rst, .cfg_mps, .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
     .m_row_valid(row_valid),
     .m_row_addr(row_addr), .s_row_data(row_data), .m_cc_valid(cc_valid[1]), .m_cc_ready(cc_ready[1]), .m_cc(cc[1]),
     .idle(tx_idle));
-  assign cc_valid[0] = s_cc_valid;
-  assign cc[0]       = s_cc;
-  assign s_cc_ready  = cc_ready[0];
-  db_pcie_rq_mux #(.DATA_W(DATA_W), .N(2), .USER_W(cc_user_w(DATA_W))) i_cc_mux (
-    .clk, .rst, .stop(2'b00), .idle(cc_idle), .begun(), .s_rq_valid(cc_valid), .s_rq_ready(cc_ready), .s_rq(cc),
-    .m_rq_valid(m_cc_valid), .m_rq_ready(m_cc_ready), .m_rq(m_cc));
+  db_pcie_rq_mux #(.DATA_W(DATA_W), .N(2), .USER_W(CC_FORM_W)) i_cc_mux (
+    .clk, .rst, .stop(2'b00), .idle(mux_idle), .begun(), .s_rq_valid(cc_valid), .s_rq_ready(cc_ready), .s_rq(cc),
+    .m_rq_valid(out_valid), .m_rq_ready(out_ready), .m_rq(out));
+  if (STRADDLE) begin : g_cc_straddle
+    logic rows_idle, straddle_idle;
+    db_pcie_cc_rows i_rows (
+      .clk, .rst, .idle(rows_idle), .s_cc_valid, .s_cc_ready, .s_cc, .m_valid(cc_valid[0]), .m_ready(cc_ready[0]),
+      .m_row(cc[0]));
+    db_pcie_cc_straddle i_straddle (
+      .clk, .rst, .idle(straddle_idle), .s_valid(out_valid), .s_ready(out_ready), .s_last(out.tlast),
+      .s_side(out.tuser), .s_data(out.tdata), .m_cc_valid, .m_cc_ready, .m_cc);
+    assign cc_idle = mux_idle && rows_idle && straddle_idle;
+  end else begin : g_cc
+    assign cc_valid[0] = s_cc_valid;
+    assign cc[0]       = s_cc;
+    assign s_cc_ready  = cc_ready[0];
+    assign m_cc_valid  = out_valid;
+    assign out_ready   = m_cc_ready;
+    assign m_cc        = out;
+    assign cc_idle     = mux_idle;
+  end
 
   // A request of the host takes a credit, too, and no place here: it is given again at once. Both pulses come a cycle after
   // their request's first beat, so never together.
@@ -168,6 +216,6 @@ module db_pcie_peers
     .clk, .rst, .stop('0), .idle(access_idle), .begun(), .s_rq_valid(access_valid), .s_rq_ready(access_ready),
     .s_rq(access), .m_rq_valid, .m_rq_ready, .m_rq);
 
-  assign idle = tx_idle && cc_idle && access_idle && access_valid == '0 && !wr_valid && !window_valid && !s_cq_valid &&
-                !np_req[0];
+  assign idle = tx_idle && cc_idle && access_idle && access_valid == '0 && in_idle && !wr_valid && !window_valid &&
+                !s_cq_valid && !np_req[0];
 endmodule

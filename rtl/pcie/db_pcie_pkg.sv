@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors and tuser layouts of the four AXI4-Streams of the UltraScale+ integrated block for PCI Express (PG213),
-// dword-aligned mode, client-managed tags; at 512 bits RQ and RC are straddled. Parity is not used (its bits are 0).
+// dword-aligned mode, client-managed tags; at 512 bits RQ and RC are straddled, beside drives CQ and CC, too. Parity is not
+// used (its bits are 0).
 //
 // Descriptor: the first dwords of a packet's tdata (CQ, RQ 4, CC, RC 3), payload follows at the next dword.
 // tuser: the width depends on DATA_W (128 and 256 share one layout, 512 has its own). The *_tuser functions
@@ -170,6 +171,41 @@ package db_pcie_pkg;
     logic [4:0] dwords;         // of payload in this beat, 0..16
     rq_desc_t   desc;           // counts in the first beat
   } rq_side_t;                  // tuser at 512 bits
+
+  // Where CQ and CC are straddled, requests and completions inside rtl/pcie have that form, too: tdata is a row of payload
+  // from lane 0 on, tuser this.
+  typedef struct packed {
+    logic       damaged;        // counts in the last row
+    logic [3:0] last_be;
+    logic [3:0] first_be;
+    cq_desc_t   desc;           // counts in the first row
+  } cq_side_t;                  // behind db_pcie_cq_straddle; tkeep has the lanes of payload
+
+  typedef struct packed {
+    logic       sop;
+    logic [4:0] dwords;         // of payload in this row, 0..16
+    cc_desc_t   desc;           // counts in the first row
+  } cc_side_t;                  // on their way to db_pcie_cc_straddle, which needs no tkeep
+
+  // Bits of tuser of completions, and dwords of tdata before the payload; side: in that form.
+  function automatic int cc_form_w(input int data_w, input bit side);
+    return side ? $bits(cc_side_t) : cc_user_w(data_w);
+  endfunction
+  function automatic int cc_head_dw(input bit side);
+    return side ? 0 : CC_DW;
+  endfunction
+
+  // Byte enables of a row of payload with so many lanes.
+  function automatic logic [15:0][3:0] cq_row_be(input logic first, input logic last, input logic [15:0] lanes,
+                                                 input logic [3:0] first_be, input logic [3:0] last_be);
+    logic [15:0][3:0] be;
+    for (int l = 0; l < 16; l++) begin
+      be[l] = {4{lanes[l]}};
+      if (last && lanes[l] && (l == 15 || !lanes[(l+1)%16])) be[l] = last_be;
+    end
+    if (first) be[0] = first_be & {4{lanes[0]}};
+    return be;
+  endfunction
 
   // Last byte enables: a single dword has its enables in the first ones alone.
   function automatic logic [3:0] rq_last_be(input rq_desc_t desc);

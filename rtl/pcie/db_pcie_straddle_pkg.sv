@@ -28,13 +28,6 @@ package db_pcie_straddle_pkg;
     return u;
   endfunction
 
-  // Completions on their way to db_pcie_cc_straddle: what stands beside a row of payload.
-  typedef struct packed {
-    logic       sop;
-    logic [4:0] dwords;         // of payload in this row, 0..16
-    cc_desc_t   desc;           // counts in the first row
-  } cc_side_t;
-
   // One straddled beat of CC (512 bits). sop[0]: a completion starts at lane 0 or, if `half`, at lane 8; sop[1]: a second
   // one starts at lane 8. eop[0], [1]: the first and second end, with the lanes of their last dwords.
   function automatic logic [80:0] cc_tuser_straddle(input logic [1:0] sop, input logic half, input logic [1:0] eop,

@@ -6,7 +6,8 @@
 //   SSDs  <-> CQ, CC -----^    '-> RQ                                          |
 //             RQ (doorbells) <-------------------------------------------------'
 //
-// No processor, no software and no root port is between a command of the host and the SSD; data crosses the link twice.
+// No processor, no software and no root port is between a command of the host and the SSD; data crosses the link twice. What
+// SSDs send and fetch fills CQ and CC, so at 512 bits these may straddle.
 // The ports are db_csd's, m_axi_* and m_media_cmd_* for the settings area alone, and those of the SSDs.
 // How it works: docs/vcsd/theory.md. Latency and throughput: of db_csd_core and db_host_engine, one behind the other.
 `include "db_axi_types.svh"
@@ -53,7 +54,9 @@ module db_vcsd
   parameter int WR_RING_BYTES = 262144,    ///< each SSD's buffer of data to be written: 4 KiB..8 MiB, a power of 2
   parameter int RD_RING_BYTES = 524288,    ///< each SSD's buffer of data that is read: the same
   parameter int SSD_TIMEOUT  = 1_250_000_000,  ///< cycles until a command of an SSD is late; 0: never
-  parameter int MS_CYCLES    = 250_000     ///< cycles of a millisecond; fewer only to shorten a simulation
+  parameter int MS_CYCLES    = 250_000,    ///< cycles of a millisecond; fewer only to shorten a simulation
+  /// CQ and CC of the hard block are straddled: with 512 bits alone
+  parameter bit CQ_CC_STRADDLE = 1'b0
 ) (
 `include "db_ssd_ports.svh"
   ,
@@ -82,6 +85,9 @@ module db_vcsd
   output logic [31:0]              ssd_foreign
 );
 `include "db_ssd_connect.svh"
+  if (CQ_CC_STRADDLE && DATA_W != 512) begin : g_bad_straddle
+    $error("%m: CQ_CC_STRADDLE must be 0 with a DATA_W of %0d: it is for 512", DATA_W);
+  end
   if (NUM_FN > 1 && NUM_NS > 48) begin : g_bad_ns
     $error("%m: NUM_NS must be 48 or less with several functions (is %0d)", NUM_NS);
   end
@@ -135,7 +141,7 @@ module db_vcsd
   logic        [NUM_SSD-1:0]              window_open;
   db_pcie_peers #(
     .DATA_W(DATA_W), .NUM_PEERS(NUM_SSD), .DRIVE_LOG2(db_host_pkg::WIN_W), .READABLE(db_host_pkg::READABLE_REGIONS),
-    .ROW_LATENCY(db_host_pkg::ROW_LATENCY)
+    .ROW_LATENCY(db_host_pkg::ROW_LATENCY), .STRADDLE(CQ_CC_STRADDLE)
   ) i_peers (
     .clk, .rst, .cfg_mps({1'b0, cfg_max_payload}), .window_base, .peer_id(ssd_id), .peer_open(window_open),
     .idle(peers_idle), .cq_np_req, .s_cq_valid,

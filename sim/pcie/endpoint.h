@@ -3,7 +3,10 @@
 // Receive.
 #pragma once
 
+#include <type_traits>
+
 #include "pcie/cc_in.h"
+#include "pcie/cq_straddled.h"
 #include "pcie/receive.h"
 #include "pcie/rq_in.h"
 #include "pcie/stream_out.h"
@@ -20,15 +23,19 @@ DB_COUNTERS(EndpointCount, DB_ENDPOINT_COUNTERS)
 /// Cycles after bus master goes off in which a request is dropped without complaint.
 constexpr u32 BUS_MASTER_GRACE = 64;
 
-/// STRADDLE: of RQ and RC, an option of the hard block at 512 bits.
-template <class Top, u32 DATA_W, bool STRADDLE>
+/// STRADDLE, CQ_CC_STRADDLE: of RQ and RC, of CQ and CC: options of the hard block at 512 bits.
+template <class Top, u32 DATA_W, bool STRADDLE, bool CQ_CC_STRADDLE>
 class Endpoint {
     static_assert(DATA_W == 128 || DATA_W == 256 || DATA_W == 512, "DATA_W");
-    static_assert(!STRADDLE || DATA_W == 512, "only streams of 512 bits straddle here");
+    static_assert(!(STRADDLE || CQ_CC_STRADDLE) || DATA_W == 512, "only streams of 512 bits straddle here");
     static constexpr u32 N = DATA_W / 32;
     using Bits = UserBits<DATA_W>;
     static constexpr u32 MAX_CREDITS = 32;
+    static constexpr u32 CC_ROOM = CPL_DESC + MAX_DW + N - 1;
+    static constexpr u32 CC_A_CYCLE = CQ_CC_STRADDLE ? 2 : 1;  // completions that may end
+    using Cc = std::conditional_t<CQ_CC_STRADDLE, CcStraddledIn<CC_ROOM>, CcIn<DATA_W, false, CC_ROOM>>;
     friend RqIn<DATA_W, STRADDLE, REQ_DESC + MAX_DW + N - 1>;
+    friend CcStraddledIn<CC_ROOM>;
 
     Top& top;
     EndpointContext& x;
@@ -39,7 +46,7 @@ class Endpoint {
     const Pins<1> pins{0};
     RqIn<DATA_W, STRADDLE, REQ_DESC + MAX_DW + N - 1> rq;
     StreamIn<DATA_W> rq_stream;
-    CcIn<DATA_W, false, CPL_DESC + MAX_DW + N - 1> cc;
+    Cc cc;
     StreamOut rc, cq;
     bool cc_ready = false;
     u32 rc_release = 0;
@@ -92,10 +99,21 @@ class Endpoint {
 
     // ---- CC
 
+    u32* cc_words() { return tx.answer_words(); }
+    void cc_malformed() { ++count.cc[CcError::FORMAT]; }
+
     void cc_beat() {
-        const Beat b{words(top.m_axis_cc_tdata), {}, u32(top.m_axis_cc_tkeep), bool(top.m_axis_cc_tlast)};
-        u32* const w = tx.answer_words();
-        if (!cc.beat(b, w)) return;
+        Beat b{words(top.m_axis_cc_tdata), {}, u32(top.m_axis_cc_tkeep), bool(top.m_axis_cc_tlast)};
+        if constexpr (CQ_CC_STRADDLE) {
+            pins.get(top.m_axis_cc_tuser, Bits::CC, b.user);
+            cc.beat(b, *this);
+        } else if (cc.beat(b, cc_words())) {
+            cc_packet();
+        }
+    }
+
+    void cc_packet() {
+        const u32* const w = tx.answer_words();
         const u32 dw = w[1] & 0x7ff;
         const bool refused = w[1] >> 11 & 7 && !dw && cc.ndw == CPL_DESC + CC_ECHO;
         if (cc.bad || (cc.ndw != CPL_DESC + dw && !refused)) ++count.cc[CcError::FORMAT];
@@ -177,7 +195,7 @@ class Endpoint {
     // finds no room yet.
     bool refuse(const CqPacket& p) {
         if (!p.read()) return true;
-        if (cc.in || !tx.answer_room()) return false;  // the answer that comes in has the next place
+        if (cc.in || !tx.answer_room(CC_A_CYCLE)) return false;  // the answer that comes in has the next place
         u32* const w = tx.answer_words();
         w[0] = 0;
         w[1] = u32(UR) << 11;
@@ -207,9 +225,52 @@ class Endpoint {
         return true;
     }
 
+    // delivered: requests that have used a credit in this cycle.
+    void count_credits(u32 delivered) {
+        if (credits_given && !delivered) credits = std::min(credits + (credits_given > 1 ? 2 : 1), MAX_CREDITS);
+        else if (credits_given) credits -= delivered - 1;
+        else credits -= delivered;
+        credits_given = 0;
+    }
+
+    // A straddled beat: what has arrived, up to two requests. A packet begins only where none goes on.
+    void drive_straddled_cq() {
+        u32 delivered = 0;
+        if (!cq.on || cq.fired) {
+            cq.fired = cq.on = false;
+            CqStraddledBeat beat;
+            while (beat.room()) {
+                if (!cq.pos) {
+                    if (!sort_cq()) break;
+                    const bool credited = credits > delivered && !rx.uncredited.empty();
+                    if (!rx.arrived(credited ? rx.uncredited : rx.cq) || (beat.empty() && x.stalled())) break;
+                    cq_credited = credited;
+                    delivered += credited;
+                }
+                const CqPacket& p = (cq_credited ? rx.uncredited : rx.cq).front();
+                cq.pos += beat.put(p, cq.pos);
+                if (cq.pos < p.ndw) continue;
+                cq.pos = 0;
+                if (cq_credited) rx.uncredited.pop();
+                else rx.pop_request();
+            }
+            cq.on = !beat.empty();
+            if (cq.on) {
+                const u32 keep = u32(ones(N));
+                pins.put(top.s_axis_cq_tdata, DATA_W, beat.data);
+                pins.put(top.s_axis_cq_tuser, Bits::CQ, beat.user);
+                pins.put(top.s_axis_cq_tkeep, N, &keep);
+                pins.put_bit(top.s_axis_cq_tlast, false);
+            }
+        }
+        count_credits(delivered);
+        top.s_axis_cq_tvalid = cq.on;
+    }
+
     // CQ in the order of the link, but without a credit (PG213, "Selective Flow Control for Non-Posted Requests") reads
     // wait and writes go on.
     void drive_cq() {
+        if constexpr (CQ_CC_STRADDLE) return drive_straddled_cq();
         if (cq.fired && cq.advance((cq_credited ? rx.uncredited : rx.cq).front().ndw, N)) {
             if (cq_credited) rx.uncredited.pop();
             else rx.pop_request();
@@ -219,9 +280,7 @@ class Endpoint {
             cq_credited = credits && !rx.uncredited.empty();
             delivered = begin(cq, cq_credited ? rx.uncredited : rx.cq) && cq_credited;
         }
-        if (credits_given && !delivered) credits = std::min(credits + (credits_given > 1 ? 2 : 1), MAX_CREDITS);
-        if (!credits_given && delivered) --credits;
-        credits_given = 0;
+        count_credits(delivered);
         top.s_axis_cq_tvalid = cq.on;
         if (cq.on)
             put_beat<DATA_W>(pins, cq, (cq_credited ? rx.uncredited : rx.cq).front(), top.s_axis_cq_tdata,
@@ -295,7 +354,7 @@ class Endpoint {
     void drive_ready() {
         const bool room = (rq.in && !STRADDLE) || tx.request_room();
         rq_stream.ready = room && !x.stalled();
-        cc_ready = tx.answer_room() && !x.stalled();
+        cc_ready = tx.answer_room(CC_A_CYCLE) && !x.stalled();
         top.m_axis_rq_tready = rq_stream.ready;
         top.m_axis_cc_tready = cc_ready;
     }

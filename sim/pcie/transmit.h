@@ -82,9 +82,9 @@ class Transmit {
         return posted.unsent() < x.cfg.tx_tlps && tx_bytes < x.cfg.tx_bytes && posted.size() < POSTED_SLOTS - 3 &&
                reads.unsent() < x.cfg.read_queue && reads.size() < READ_SLOTS - 2;
     }
-    /// With SSDs beside the device answers are many and long: they have the room that writes have.
-    bool answer_room() const {
-        return answers.size() < ANSWER_SLOTS - 1 &&
+    /// For so many and one. With SSDs beside the device answers are many and long: they have the room that writes have.
+    bool answer_room(u32 number) const {
+        return answers.size() < ANSWER_SLOTS - number &&
                (!x.has_peers || (answers.unsent() < x.cfg.tx_tlps && answer_bytes < x.cfg.tx_bytes));
     }
 

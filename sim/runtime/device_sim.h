@@ -17,7 +17,7 @@
 namespace db {
 
 /// NUM_SSD: SSDs beside it, whose ports the top has. CMB_LOG2: of a region of card memory, 0: none. Stats: has sample(top, cycle), called before each edge.
-template <class Top, u32 DATA_W, bool STRADDLE, u32 NUM_SSD, u32 CMB_LOG2, class Stats>
+template <class Top, u32 DATA_W, bool STRADDLE, bool CQ_CC_STRADDLE, u32 NUM_SSD, u32 CMB_LOG2, class Stats>
 class DeviceSim final : public db_sim {
     // random pauses of the media's AXI channels: AW, W, AR, R, B
     static constexpr u32 MEDIA_STALLS = 5;
@@ -25,7 +25,7 @@ class DeviceSim final : public db_sim {
     EndpointContext& x = context;
     Model<Top> model;
     Top& top = model.top;
-    Endpoint<Top, DATA_W, STRADDLE> endpoint;
+    Endpoint<Top, DATA_W, STRADDLE, CQ_CC_STRADDLE> endpoint;
     AxiMedia<Top, DATA_W> axi;
     CardMemory<Top, DATA_W, CMB_LOG2> card_axi;
     ConfigurationPort<Top> port;

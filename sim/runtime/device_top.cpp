@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only source of a device's simulator that depends on the top: DB_TOP, DB_TOP_HEADER, DB_DATA_W, and where wanted
-// DB_STRADDLE, DB_MEDIA_ADDR_W (bits), DB_NUM_FN (PCIe functions), DB_CMB_LOG2, DB_NUM_SSD (SSDs beside the device) and
+// DB_STRADDLE (RQ and RC), DB_CQ_CC_STRADDLE, DB_MEDIA_ADDR_W (bits), DB_NUM_FN (PCIe functions), DB_CMB_LOG2, DB_NUM_SSD (SSDs beside the device) and
 // DB_STATS_HEADER, which has a struct DbStats { void sample(const DB_TOP&, uint64_t cycle); }.
 #include DB_TOP_HEADER
 #include "runtime/device_sim.h"
 
 #ifndef DB_STRADDLE
 #define DB_STRADDLE (DB_DATA_W == 512)
+#endif
+
+#ifndef DB_CQ_CC_STRADDLE
+#define DB_CQ_CC_STRADDLE 0
 #endif
 
 #ifndef DB_MEDIA_ADDR_W
@@ -44,8 +48,8 @@ static bool too_large(db::u64 bytes, std::string& why) {
 
 std::unique_ptr<db_sim> db::make_device(const db_config& c, u64 media_begin, std::string& why) {
     if (too_large(media_begin + c.media_size, why)) return nullptr;
-    auto sim =
-        std::make_unique<DeviceSim<DB_TOP, DB_DATA_W, DB_STRADDLE, DB_NUM_SSD, DB_CMB_LOG2, DbStats>>(c, DB_NUM_FN);
+    auto sim = std::make_unique<
+        DeviceSim<DB_TOP, DB_DATA_W, DB_STRADDLE, DB_CQ_CC_STRADDLE, DB_NUM_SSD, DB_CMB_LOG2, DbStats>>(c, DB_NUM_FN);
     sim->media.begin = media_begin;
     sim->context.cmb_log2 = DB_CMB_LOG2;
     if (DB_CMB_LOG2 && !sim->card.store.open(u64{DB_NUM_FN} << DB_CMB_LOG2, nullptr, "card memory", why))

@@ -38,6 +38,7 @@ BROKEN = [
     ("own", "db_pcie_peer_cq", "desc.requester_id == peer_id[index]", "|{desc.requester_id == peer_id[0], index}"),
     ("own", "db_pcie_peer_cq", "&& peer_open[index];", "|| 1'b0;"),
     ("own", "db_pcie_root_rx", "first ? is_write && in_window", "first ? is_write"),
+    ("own_side", "db_pcie_root_rx", "first ? is_write && in_window", "first ? is_write"),
     # a function that there is not asks for the last one's region; a region is as large as two; windows are not reset
     ("cmb_own", "db_pcie_cmb_cq", "place >= PLACE_W'(NUM_FN)", "1'b0"),
     ("cmb_own", "db_pcie_cmb_cq", "desc.addr_dw[REGION_LOG2-3:0]})", "(REGION_LOG2-1)'(desc.addr_dw)})"),
@@ -50,7 +51,9 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("block", ["tags", "quiet", "void", "write_void", "silent", "write_silent", "own", "cmb_own"])
+@pytest.mark.parametrize("block", [
+    "tags", "quiet", "void", "write_void", "silent", "write_silent", "own", "own_side", "cmb_own",
+])  # fmt: skip
 def test_proof(block: str, tmp_path: Path) -> None:
     proves("pcie", block, tmp_path)
 

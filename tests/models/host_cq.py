@@ -11,6 +11,7 @@ from structs import layout
 MEM_RD, MEM_WR, IO_RD, IO_WR, FETCH_ADD, SWAP, CAS, MEM_RD_LK, MSG = 0, 1, 2, 3, 4, 5, 6, 7, 12
 WINDOW = 1 << 26
 REQUEST = layout("db_pcie_pkg", "window_req_t")
+SIDE = layout("db_pcie_pkg", "cq_side_t")
 
 
 @dataclass
@@ -66,6 +67,20 @@ class Tlp:
                 user = first_be | last_be << 4 | byte_en << 8 | int(first) << 40 | damaged << 41
                 user |= rng.getrandbits(46) << 42
             result.append((data, (1 << len(part)) - 1, int(last), user))
+        return result
+
+    def rows_beside(self, rng: random.Random) -> list[tuple[int, int, int, int]]:
+        """(tdata, tkeep, tlast, tuser) of rows of 512 bits behind db_pcie_cq_straddle; what means nothing is random."""
+        result = []
+        desc = sum(w << 32 * i for i, w in enumerate(self.descriptor()))
+        for at in range(0, max(1, len(self.data)), 16):
+            part = self.data[at : at + 16]
+            last = at + 16 >= len(self.data)
+            data = sum(w << 32 * i for i, w in enumerate(part))
+            data |= rng.getrandbits(32 * (16 - len(part))) << 32 * len(part)
+            side = SIDE.pack(damaged=int(self.damaged) if last else rng.getrandbits(1), first_be=self.first_be,
+                             last_be=self.last_be, desc=rng.getrandbits(128) if at else desc)  # fmt: skip
+            result.append((data, (1 << len(part)) - 1, int(last), side))
         return result
 
     def rows(self, width: int) -> list[tuple[int, int, int]]:

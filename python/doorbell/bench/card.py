@@ -51,6 +51,12 @@ class CardSetup:
         return open_sim(top="db_vcsd", link=self.link, data_w=self.data_w, num_fn=self.num_fn, params=params,
                         **self.ssds.options())  # fmt: skip
 
+    @property
+    def step(self) -> int:
+        """Bytes at whose multiples a TLP begins on the card's CQ and CC: a beat, or half of one where they straddle."""
+        straddled = int(self.params.get("CQ_CC_STRADDLE", 0))
+        return self.data_w // 8 // (2 if straddled else 1)
+
     def __str__(self) -> str:
         return f"{self.link}, {self.data_w} bit, {self.ssds}"
 
@@ -76,7 +82,8 @@ class Card:
         each = (self.sim.cycle - start) * self.sim.link_bytes_per_cycle
         self.busy = max(100 * (now - was) / each for now, was in zip(self._bytes(), before))
         moved = {name: value - tlps[name] for name, value in self.sim.counters().items()}
-        most = bytes_a_beat(moved, self.setup.ssds.number, self.setup.data_w, self.sim.link_policy["mps"])
+        most = bytes_a_beat(moved, self.setup.ssds.number, self.setup.data_w // 8, self.setup.step,
+                            self.sim.link_policy["mps"])  # fmt: skip
         self.of_streams = 100 * sum(r.bytes_per_s for r in found) / (most * self.sim.clock_mhz * 1e6)
         check_clean(self.sim)
         return found
@@ -96,24 +103,23 @@ class Card:
         self.sim.close()
 
 
-def bytes_a_beat(moved: dict[str, int], ssds: int, data_w: int, mps: int) -> float:
-    """User data a beat of the card's CQ or CC, whichever had more beats.
+def bytes_a_beat(moved: dict[str, int], ssds: int, beat: int, step: int, mps: int) -> float:
+    """User data a beat (of so many bytes) of the card's CQ or CC, whichever had more beats.
 
-    moved: the simulator's counters of TLPs, of what has been moved; sizes of data are whole multiples of `mps`. Neither
-    stream is straddled: each TLP begins a beat (PG213), a descriptor of 16 bytes on CQ, of 12 on CC. A TLP of an
+    moved: the simulator's counters of TLPs, of what has been moved; sizes of data are whole multiples of `mps`. A TLP
+    begins at a multiple of `step` bytes (PG213) with a descriptor of 16 bytes on CQ, of 12 on CC. A TLP of an
     SSD is full of data or has one entry (completion, submission; where several come at once, the limit is some 0.3 %
-    too high); the others are accesses to registers, a beat each.
+    too high); the others are accesses to registers, a step each.
     """
-    row = data_w // 8
 
     def stream(way: str, kind: str, card_way: str, descriptor: int, entry: int) -> tuple[int, int]:
         payload, tlps = (sum(moved[f"ssd{i}.{way}.{kind}.{what}"] for i in range(ssds)) for what in ("payload", "tlps"))
         full = max(0, payload - entry * tlps) // (mps - entry)
-        beats = full * -(-(descriptor + mps) // row) + (tlps - full) * -(-(descriptor + entry) // row)
-        return full * mps, beats + moved[f"{card_way}.{kind}.tlps"] - tlps
+        steps = full * -(-(descriptor + mps) // step) + (tlps - full) * -(-(descriptor + entry) // step)
+        return full * mps, steps + moved[f"{card_way}.{kind}.tlps"] - tlps
 
     (written, cq), (read, cc) = stream("up", "MWr", "down", 16, 16), stream("down", "CplD", "up", 12, 64)
-    return (written + read) / max(cq + moved["down.MRd.tlps"], cc)
+    return (written + read) / max(cq + moved["down.MRd.tlps"], cc) * beat / step
 
 
 def bare(setup: CardSetup, jobs: Sequence[Job]) -> tuple[Any, Driver]:

@@ -23,11 +23,11 @@ SHORT_PARAMS: dict[str, int | str] = {
 SHORT = CardSetup(SsdSetup(2, "db_ssd", read_us=OURS_US, write_us=OURS_US), "gen3x8", 128, 1, SHORT_PARAMS)
 """Of the tests: the simulator of tests/system/vcsd, and an SSD that is soon done."""
 
-ROWS = {"vcsd": 40, "vcsd-short": 2}
+ROWS = {"vcsd": 42, "vcsd-short": 2}
 
 
 def measure(suite: str) -> Iterator[dict[str, Any]]:
-    """Rows, each with its "table": "bare", "encrypted", "stages" or "grid"."""
+    """Rows, each with its "table": "bare", "encrypted", "stages", "grid" or "straddled"."""
     short = suite == "vcsd-short"
     setup = SHORT if short else CardSetup()
     for row in beside_bare(setup, (4096,), ios=128, depth=32) if short else beside_bare(setup):
@@ -40,6 +40,8 @@ def measure(suite: str) -> Iterator[dict[str, Any]]:
         yield {"table": "stages", **row}
     for row in grid():
         yield {"table": "grid", **row}
+    for row in grid((4,), (4,), params={"CQ_CC_STRADDLE": 1}):
+        yield {"table": "straddled", **row}
 
 
 def targets(row: dict[str, Any]) -> list[tuple[str, float, float, str, bool]]:
@@ -56,6 +58,9 @@ def targets(row: dict[str, Any]) -> list[tuple[str, float, float, str, bool]]:
         if row["of_one_pct"] < OF_ONE and limits[limit] > row["of_one_pct"]:
             return [(what, OF_LIMIT, limits[limit], limit, True)]
         return [(what, OF_ONE, row["of_one_pct"], "% of as many times one", True)]
+    if row["table"] == "straddled":
+        what = f"{row['rw']} {size_name(row['bs'])}, {row['functions']} functions, {row['ssds']} SSDs, straddled"
+        return [(what, OF_LIMIT, row["link_busy_pct"], "% of the card's link", True)]
     return []
 
 
@@ -82,11 +87,12 @@ def tables(rows: list[dict[str, Any]]) -> list[Any]:
             beside[r["table"]].add_row(f"{r['rw']} {size_name(r['bs'])}", f"{r['iodepth']}", f"{r['bare_mb_s']:,.0f}",
                          f"{r['card_mb_s']:,.0f}", f"{r['of_bare_pct']:.1f}", f"{r['bare_us']:.2f}",
                          f"{r['card_us']:.2f}", f"{r['added_us']:.2f}")  # fmt: skip
-        elif r["table"] == "grid":
+        elif r["table"] in ("grid", "straddled"):
+            straddled = ", straddled" if r["table"] == "straddled" else ""
             matrix.add_row(
-                f"{r['rw']} {size_name(r['bs'])}", f"{r['functions']}", f"{r['ssds']}", f"{r['mb_s']:,.0f}",
-                f"{r['of_one_pct']:.1f}", f"{r['link_busy_pct']:.1f}", f"{r['of_streams_pct']:.1f}",
-                f"{r['least_fair_pct']:.1f}",
+                f"{r['rw']} {size_name(r['bs'])}{straddled}", f"{r['functions']}", f"{r['ssds']}", f"{r['mb_s']:,.0f}",
+                "" if straddled else f"{r['of_one_pct']:.1f}", f"{r['link_busy_pct']:.1f}",
+                f"{r['of_streams_pct']:.1f}", f"{r['least_fair_pct']:.1f}",
             )  # fmt: skip
         else:
             stage = made(f"Where the time of a {size_name(r['bs'])} {r['rw']} goes that is alone", "stage", "us")

@@ -171,6 +171,7 @@ def simulator(
             defines.append(f"-DDB_CMB_LOG2={cmb_log2}")
         if has_ssds(top):
             defines.append(f"-DDB_NUM_SSD={value('NUM_SSD')}")
+            defines.append(f"-DDB_CQ_CC_STRADDLE={settings.get('CQ_CC_STRADDLE', 0)}")
         if host:
             defines.append(f"-DDB_PORTS={value('N_DRIVES') or 1}")
         if top.startswith("db_recorder"):

@@ -30,6 +30,7 @@ TOPS: dict[str, list[dict[str, int]]] = {
     "db_vcsd": [
         {"DATA_W": 256},
         {"DATA_W": 512, "NUM_SSD": 4, "STRIPE": 1, "NEAR": 1},
+        {"DATA_W": 512, "CQ_CC_STRADDLE": 1},
         {"DATA_W": 128, "NUM_SSD": 1},
     ],
     "db_csd": [
@@ -43,8 +44,6 @@ TOPS: dict[str, list[dict[str, int]]] = {
         {"DATA_W": 256, "BYPASS": 0, "BLOCK_BYTES": 0},
         {"DATA_W": 1024, "FAST": 1, "ADDR_W": 64},
     ],  # fmt: skip
-    "db_pcie_cq_straddle": [{"DEPTH": 8}],
-    "db_pcie_cc_straddle": [{}],
     "db_csd_front": [{"DATA_W": 128}, {"DATA_W": 512}],
     "db_csd_pass": [{"DATA_W": 256}],
     "db_csd_add": [{"DATA_W": 256}],

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of card memory for completions: each completion is a run of steps, and each step asks for the next row. As
-// db_pcie_root_rows, but rows take the time they take, and a completion leaves when all of it has come: so none holds CC or
-// RC while memory is slow, and its header can say that a row was bad.
+// Rows of card memory for completions, a row for each step of them (db_pcie_root_steps). As db_pcie_root_rows, but rows take
+// the time they take, and a completion leaves when all of it has come: so none holds CC or RC while memory is slow, and its
+// header can say that a row was bad.
 //
-// As many steps are under way as there are places (STEPS), so rows always find room.
 // Latency: 2 cycles from s_cut to m_row, 2 from a completion's last row to m_back. Throughput: a row a cycle. m_row is a
 // register.
 module db_pcie_cmb_rows
@@ -39,46 +38,19 @@ module db_pcie_cmb_rows
   output logic                     m_back_last,  ///< of the completion
   output logic                     m_back_err    ///< a row of the completion is bad
 );
-  localparam int N      = DATA_W / 32;
-  localparam int LANE_W = $clog2(N);
-  localparam int STEP_W = $clog2(STEPS);
-  localparam int UR_DW  = 8;  // dwords of an unsuccessful completion
 
   // ---- steps
-  logic                     act_q, ahead, step, step_last, take, pop;
-  logic [ADDR_W-1:ROW_LOG2] row_q;
-  logic [8:0]               left_q;   // steps after this one
-  logic [STEP_W:0]          under_q;  // steps under way
-  assign ahead       = N > 4 && s_cut.addr[LANE_W-1:0] >= LANE_W'(4) && !s_cut.bad;
-  logic                     ask_ready;
-  logic [ADDR_W-1:ROW_LOG2] ask_row;
-  assign m_row_addr  = {ask_row, ROW_LOG2'(0)};
-  assign step        = act_q && !under_q[STEP_W] && ask_ready;
+  logic                     want, ask_ready, step, step_last, pop;
+  logic [ADDR_W-1:ROW_LOG2] step_row, ask_row;
+  db_pcie_root_steps #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .STEPS(STEPS)) i_steps (
+    .clk, .rst, .s_cut_valid, .s_cut_ready, .s_cut, .s_cut_row, .may_begin, .m_step_valid(want),
+    .m_step_ready(ask_ready), .m_step_row(step_row), .m_step_last(step_last), .row_done(pop));
   db_skid #(.WIDTH(ADDR_W - ROW_LOG2)) i_ask (
-    .clk, .rst, .s_valid(act_q && !under_q[STEP_W]), .s_ready(ask_ready), .s_data(row_q), .m_valid(m_row_valid),
-    .m_ready(m_row_ready), .m_data(ask_row));
-  assign step_last   = left_q == '0;
-  assign s_cut_ready = (!act_q || (step && step_last)) && (!s_cut.first || may_begin);
-  assign take        = s_cut_valid && s_cut_ready;
-  assign begins      = take && s_cut.first;
-  always_ff @(posedge clk) begin
-    if (step) begin
-      row_q[11:ROW_LOG2] <= row_q[11:ROW_LOG2] + 1'b1;
-      left_q             <= left_q - 1'b1;
-      if (step_last) act_q <= 1'b0;
-    end
-    if (take) begin
-      act_q  <= 1'b1;
-      row_q  <= s_cut_row;
-      left_q <= s_cut.bad ? 9'(UR_DW / N > 1 ? 1 : 0)
-                          : 9'((11'(s_cut.size) + (ahead ? 11'(CC_DW + N) : 11'(CC_DW))) >> LANE_W);
-    end
-    if (step != pop) under_q <= step ? under_q + 1'b1 : under_q - 1'b1;
-    if (rst) begin
-      act_q   <= 1'b0;
-      under_q <= '0;
-    end
-  end
+    .clk, .rst, .s_valid(want), .s_ready(ask_ready), .s_data(step_row), .m_valid(m_row_valid), .m_ready(m_row_ready),
+    .m_data(ask_row));
+  assign step       = want && ask_ready;
+  assign begins     = s_cut_valid && s_cut_ready && s_cut.first;
+  assign m_row_addr = {ask_row, ROW_LOG2'(0)};
 
   // ---- rows that come back, and which of them are a completion's last
   logic row_last, row_err, err_q, back_valid;

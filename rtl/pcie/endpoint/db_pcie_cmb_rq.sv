@@ -49,7 +49,6 @@ module db_pcie_cmb_rq
   localparam int DEPTH     = 16;
   localparam int PAGES_W   = REGION_LOG2 == 12 ? 1 : REGION_LOG2 - 12;
   localparam int CQ_USER_W = cq_user_w(DATA_W);
-  localparam int BE0       = (DATA_W == 512) ? 16 : 8;  // where byte_en stands in CQ's tuser
 
   // ---- what comes, and where it goes
   typedef struct packed {
@@ -99,19 +98,17 @@ module db_pcie_cmb_rq
   end
 
   // ---- to the link
-  logic link_ready, link_take, spill_q;  // the end of a packet to card memory is to leave yet
-  assign link_take = may && !hit && !spill_q && link_ready;
+  logic link_ready, link_take, spills;  // the end of a packet to card memory is to leave yet
+  assign link_take = may && !hit && !spills && link_ready;
   db_skid #(.WIDTH($bits(rq_t))) i_link (
     .clk, .rst, .s_valid(link_take), .s_ready(link_ready), .s_data(beat), .m_valid(m_rq_valid), .m_ready(m_rq_ready),
     .m_data(m_rq));
   assign link_write = link_take && !head_mid_q && desc.req_type == REQ_MEM_WR && !desc.tag[7];
-  assign idle       = !valid && !in_mid_q && !m_rq_valid && !spill_q;
+  assign idle       = !valid && !in_mid_q && !m_rq_valid && !spills;
 
   // ---- to card memory
-  cq_desc_t     out_desc;
-  logic [182:0] user;
-  logic         cmb_take, whole;
-  logic [N-1:0] keep;
+  cq_desc_t out_desc;
+  logic     cmb_take, cmb_ready;
   always_comb begin
     out_desc             = '0;
     out_desc.rsvd1       = 1'b1;
@@ -122,49 +119,35 @@ module db_pcie_cmb_rq
     out_desc.dword_count = desc.dword_count;
     out_desc.addr_dw     = 62'({found.place, (REGION_LOG2 - 2)'({found.page, desc.addr_dw[9:0]})});
   end
-  assign m_cq_valid = spill_q || (may && hit);
-  assign cmb_take   = may && hit && !spill_q && m_cq_ready;
-  assign pop        = link_take || cmb_take;
-  assign m_cq.tkeep = keep;
-  assign m_cq.tuser = CQ_USER_W'(user);
-  always_comb begin
-    user      = '0;
-    user[3:0] = 4'hf;
-    if (DATA_W == 512) user[11:8] = rq_last_be(desc);
-    else user[7:4] = rq_last_be(desc);
-    for (int l = 0; l < N; l++) user[BE0 + 4*l +: 4] = {4{keep[l]}};
-  end
+  assign cmb_take = may && hit && cmb_ready;
+  assign pop      = link_take || cmb_take;
 
-  if (DATA_W == 512) begin : g_shift
-    // Payload moves up by the descriptor's four lanes, and four dwords of a beat into the next.
-    logic [127:0] carry_q;
-    logic [4:0]   dwords, left_q;
-    rq_side_t     side;
-    assign side       = rq_side_t'(beat.tuser[$bits(rq_side_t)-1:0]);
-    assign dwords     = side.dwords;
-    assign whole      = beat.tlast && dwords <= 5'd12;
-    assign m_cq.tlast = spill_q || whole;
-    assign m_cq.tdata = {beat.tdata[383:0], head_mid_q || spill_q ? carry_q : out_desc};
+  if (DATA_W == 512) begin : g_join
+    rq_side_t side;
+    cq_side_t out_side;
+    cq_t      row;
+    assign side     = rq_side_t'(beat.tuser[$bits(rq_side_t)-1:0]);
     always_comb begin
-      for (int l = 0; l < N; l++) keep[l] = spill_q ? 5'(l) < left_q : !whole || 5'(l) < dwords + 5'd4;
+      out_side = '{damaged: 1'b0, last_be: rq_last_be(desc), first_be: 4'hf, desc: out_desc};
+      if (head_mid_q) out_side.last_be = 4'hf;  // the descriptor is that of the first beat alone
     end
-    always_ff @(posedge clk) begin
-      if (cmb_take) begin
-        carry_q <= beat.tdata[511:384];
-        left_q  <= dwords - 5'd12;
-        spill_q <= beat.tlast && !whole;
-      end else if (m_cq_ready) begin
-        spill_q <= 1'b0;
-      end
-      if (rst) spill_q <= 1'b0;
+    always_comb begin
+      row = '{tuser: CQ_USER_W'(out_side), tlast: beat.tlast, tkeep: '0, tdata: beat.tdata};
+      for (int l = 0; l < N; l++) row.tkeep[l] = 5'(l) < side.dwords;
     end
+    db_pcie_cq_join i_join (
+      .clk, .rst, .spills, .s_valid(may && hit), .s_ready(cmb_ready), .s_row(row), .m_cq_valid, .m_cq_ready, .m_cq);
   end else begin : g_plain
-    assign spill_q    = 1'b0;
-    assign whole      = beat.tlast;
-    assign keep       = beat.tkeep;
-    assign m_cq.tlast = whole;
+    logic [182:0] user;
+    assign spills     = 1'b0;
+    assign cmb_ready  = m_cq_ready;
+    assign m_cq_valid = may && hit;
     always_comb begin
-      m_cq.tdata = beat.tdata;
+      user       = '0;
+      user[3:0]  = 4'hf;
+      user[7:4]  = rq_last_be(desc);
+      for (int l = 0; l < N; l++) user[8 + 4*l +: 4] = {4{beat.tkeep[l]}};
+      m_cq       = '{tuser: CQ_USER_W'(user), tlast: beat.tlast, tkeep: beat.tkeep, tdata: beat.tdata};
       if (!head_mid_q) m_cq.tdata[127:0] = out_desc;
     end
   end

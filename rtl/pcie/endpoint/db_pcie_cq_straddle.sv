@@ -19,6 +19,8 @@ module db_pcie_cq_straddle
 ) (
   input  logic         clk,
   input  logic         rst,
+  /// no request inside
+  output logic         idle,
 
   input  logic         s_cq_valid,
   output logic         s_cq_ready,
@@ -35,6 +37,7 @@ module db_pcie_cq_straddle
   output logic [4:0]   m_dwords,
   /// with m_sop
   output cq_desc_t     m_desc,
+  /// with each row
   output logic [3:0]   m_first_be,
   output logic [3:0]   m_last_be
 );
@@ -128,15 +131,16 @@ module db_pcie_cq_straddle
 
   always_ff @(posedge clk) begin
     if (out_free) begin
-      m_valid                 <= go;
-      m_sop                   <= sop;
-      m_eop                   <= end0 || end1;
-      m_dwords                <= n;
-      m_disc                  <= end0 ? w0_q.disc[e0] : (end1 && w1.disc[e1]);
-      m_desc                  <= h ? w0_q.data[383:256] : w0_q.data[127:0];
-      {m_last_be, m_first_be} <= w0_q.be[h];
-      m_data                  <= h ? both[895:384] : both[639:128];
+      m_valid  <= go;
+      m_sop    <= sop;
+      m_eop    <= end0 || end1;
+      m_dwords <= n;
+      m_disc   <= end0 ? w0_q.disc[e0] : (end1 && w1.disc[e1]);
+      m_desc   <= h ? w0_q.data[383:256] : w0_q.data[127:0];
+      m_data   <= h ? both[895:384] : both[639:128];
+      if (sop) {m_last_be, m_first_be} <= w0_q.be[h];
     end
     if (rst) m_valid <= 1'b0;
   end
+  assign idle = !w0_valid_q && !w1_valid && !m_valid;
 endmodule

@@ -4,7 +4,7 @@
 // drive whose part it is, by the requester id that the host has given it. All others have no business there, the host
 // neither; nor has the drive itself while its window is closed.
 //
-// Latency: 1 cycle. Throughput: a beat a cycle. Order between the two is not kept behind this block.
+// Latency: 1 cycle; with SIDE none, as db_pcie_cq_straddle in front has registers. Throughput: a beat a cycle. Order between the two is not kept behind this block.
 `include "db_pcie_types.svh"
 module db_pcie_peer_cq
   import db_pcie_pkg::*;
@@ -12,6 +12,7 @@ module db_pcie_peer_cq
   parameter int DATA_W     = 256,  ///< bits of a beat: 128, 256 or 512
   parameter int NUM_PEERS  = 2,    ///< drives: 1, 2, 4, 8
   parameter int DRIVE_LOG2 = 26,   ///< log2 of the bytes of a drive's part
+  parameter bit SIDE       = 1'b0,  ///< 512 bits: the descriptor stands beside the payload (cq_side_t)
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W)
 ) (
   input  logic clk,
@@ -40,11 +41,20 @@ module db_pcie_peer_cq
 
   logic     valid, ready, mid_q, window_q, window;
   cq_desc_t desc;
-  db_skid #(.WIDTH($bits(cq_t))) i_in (
-    .clk, .rst, .s_valid(s_cq_valid), .s_ready(s_cq_ready), .s_data(s_cq), .m_valid(valid), .m_ready(ready),
-    .m_data(m_cq));
+  if (SIDE) begin : g_side
+    cq_side_t side;
+    assign side       = cq_side_t'($bits(cq_side_t)'(m_cq.tuser));
+    assign desc       = side.desc;
+    assign valid      = s_cq_valid;
+    assign s_cq_ready = ready;
+    assign m_cq       = s_cq;
+  end else begin : g_packet
+    db_skid #(.WIDTH($bits(cq_t))) i_in (
+      .clk, .rst, .s_valid(s_cq_valid), .s_ready(s_cq_ready), .s_data(s_cq), .m_valid(valid), .m_ready(ready),
+      .m_data(m_cq));
+    assign desc = m_cq.tdata[127:0];
+  end
 
-  assign desc           = m_cq.tdata[127:0];
   assign window         = mid_q ? window_q : desc.bar_id == WINDOW_BAR;
   assign m_window_valid = valid && window;
   assign m_other_valid  = valid && !window;

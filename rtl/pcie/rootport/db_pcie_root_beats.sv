@@ -2,14 +2,15 @@
 // Beats of completions (CC) from rows: a beat takes its lanes from a row and the one before.
 //
 // A completion whose payload begins in the upper part of a row (dword 4 and more of it; 256 and 512 bits only) has a
-// first row without a beat.
+// first row without a beat. With SIDE beats are payload alone, for db_pcie_cc_straddle: then it is so from dword 1 on.
 // Latency: 1 cycle. Throughput: a beat every cycle but for those rows, none lost between packets.
 `include "db_pcie_types.svh"
 module db_pcie_root_beats
   import db_pcie_pkg::*;
 #(
-  parameter int DATA_W = 128,  ///< bits of a beat and a row: 128, 256 or 512
-  localparam type cc_t = `DB_PCIE_CC_T(DATA_W)
+  parameter int DATA_W = 128,   ///< bits of a beat and a row: 128, 256 or 512
+  parameter bit SIDE   = 1'b0,  ///< 512 bits: the header stands beside the payload (cc_side_t)
+  localparam type cc_t = `DB_PCIE_STREAM_T(DATA_W, cc_form_w(DATA_W, SIDE))
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -30,8 +31,9 @@ module db_pcie_root_beats
 );
   localparam int N         = DATA_W / 32;
   localparam int LANE_W    = $clog2(N);
-  localparam int UR_DW     = 8;  // dwords of an unsuccessful completion
-  localparam int CC_USER_W = cc_user_w(DATA_W);
+  localparam int HEAD_DW   = cc_head_dw(SIDE);
+  localparam int UR_DW     = HEAD_DW + 5;  // dwords of an unsuccessful completion
+  localparam int CC_USER_W = cc_form_w(DATA_W, SIDE);
 
   // Lane l of a beat is dword 1 + l + turn of {this row, the one before}; turned by whole fours, then by the rest.
   logic [N-1:1][31:0] prev_q;
@@ -50,9 +52,9 @@ module db_pcie_root_beats
     return t[0] ? (t[1] ? c3 : c1) : t[1] ? c2 : c0;
   endfunction
 
-  assign turn      = s_cpl.addr[LANE_W-1:0] - LANE_W'(4);
-  assign ahead     = N > 4 && first_q && !ahead_q && s_cpl.addr[LANE_W-1:0] >= LANE_W'(4) && !s_cpl.bad;
-  assign last_lane = s_cpl.bad ? LANE_W'(UR_DW - 1) : s_cpl.size[LANE_W-1:0] + LANE_W'(CC_DW);
+  assign turn      = s_cpl.addr[LANE_W-1:0] - LANE_W'(HEAD_DW + 1);
+  assign ahead     = N > 4 && first_q && !ahead_q && s_cpl.addr[LANE_W-1:0] >= LANE_W'(HEAD_DW + 1) && !s_cpl.bad;
+  assign last_lane = s_cpl.bad ? LANE_W'(UR_DW - 1) : s_cpl.size[LANE_W-1:0] + LANE_W'(HEAD_DW);
 
   always_comb begin
     both[0] = '0;
@@ -69,7 +71,14 @@ module db_pcie_root_beats
     end
   end
 
-  if (N == 4) begin : g_out_narrow
+  cc_side_t side;
+  assign side = '{sop: first_q, dwords: s_row_last ? 5'(last_lane) + 5'd1 : 5'(N), desc: s_header};
+  if (SIDE) begin : g_out_side
+    always_comb begin
+      out = beat;
+      if (s_cpl.bad) out[159:0] = s_unsuccessful[255:96];
+    end
+  end else if (N == 4) begin : g_out_narrow
     always_comb begin
       out = beat;
       if (s_cpl.bad) out = first_q ? s_unsuccessful[127:0] : s_unsuccessful[255:128];
@@ -94,8 +103,9 @@ module db_pcie_root_beats
       valid_q     <= pop && !ahead;
       out_q.tlast <= s_row_last;
       out_q.tdata <= out;
-      out_q.tuser <= CC_USER_W'(cc_tuser(DATA_W, first_q, s_row_last, 4'(last_lane)));
-      for (int l = 0; l < N; l++) out_q.tkeep[l] <= !s_row_last || LANE_W'(l) <= last_lane;
+      out_q.tuser <= SIDE ? CC_USER_W'(side)
+                          : CC_USER_W'(cc_tuser(DATA_W, first_q, s_row_last, 4'(last_lane)));
+      for (int l = 0; l < N; l++) out_q.tkeep[l] <= SIDE || !s_row_last || LANE_W'(l) <= last_lane;
     end
     if (pop) begin
       for (int l = 1; l < N; l++) prev_q[l] <= s_row_data[32*l +: 32];

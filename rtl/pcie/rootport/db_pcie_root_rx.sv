@@ -4,6 +4,7 @@
 // A packet's payload starts at any lane of a row, so it is turned: a row takes its lanes from this beat and the one
 // before. What is left after the last beat goes out as a row of its own; it costs a cycle of CQ at 256 and 512 bits,
 // none at 128, where the next packet starts with a beat of descriptor alone.
+// With SIDE payload comes alone, from lane 0 on (db_pcie_cq_straddle): what begins with a row is not turned.
 // Byte enables are those of tuser (byte_en), so a row write may enable any bytes, or none. Writes outside the window
 // are dropped (m_bad); a damaged one (discontinue, in its last beat) loses its last row, but rows before it have been
 // written: m_damaged says that something in the window is not what the drive meant.
@@ -18,6 +19,7 @@ module db_pcie_root_rx
   /// the window is that of several drives, side by side: log2 of the bytes of each, at most WINDOW_LOG2
   parameter int         DRIVE_LOG2  = WINDOW_LOG2,
   parameter logic [7:0] READABLE    = 8'h3f,  ///< eighths of a drive's window, lowest first, that answer reads
+  parameter bit         SIDE        = 1'b0,   ///< 512 bits: the descriptor stands beside the payload (cq_side_t)
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W)
 ) (
   input  logic                   clk,
@@ -56,6 +58,7 @@ module db_pcie_root_rx
   localparam int LN  = $clog2(N);
   localparam int LSB = LN + 2;
   localparam int BE0 = (DATA_W == 512) ? 16 : 8;  // where byte_en stands in tuser
+  localparam int HEAD_DW = SIDE ? 0 : CQ_DW;
 
   if (!(DATA_W inside {128, 256, 512})) begin : g_bad
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
@@ -70,15 +73,30 @@ module db_pcie_root_rx
   logic [182:0]   user;
   logic           take, first, in_window, is_write, posted, damaged, store;
   logic [LN-1:0]  turn;                       // row lane of a beat's lane 0
+  logic [4*N-1:0] be_in;                      // of the beat
+  logic [3:0]     first_be, last_be;
 
-  assign desc      = s_cq.tdata[127:0];
   assign user      = 183'(s_cq.tuser);
+  if (SIDE) begin : g_side
+    cq_side_t side;
+    assign side     = cq_side_t'(user[$bits(cq_side_t)-1:0]);
+    assign desc     = side.desc;
+    assign damaged  = side.damaged && s_cq.tlast;
+    assign first_be = side.first_be;
+    assign last_be  = side.last_be;
+    assign be_in    = cq_row_be(first, s_cq.tlast, s_cq.tkeep, first_be, last_be);
+  end else begin : g_packet
+    assign desc     = s_cq.tdata[127:0];
+    assign damaged  = cq_discontinue(DATA_W, user);
+    assign first_be = cq_first_be(user);
+    assign last_be  = cq_last_be(DATA_W, user);
+    assign be_in    = user[BE0+:4*N];
+  end
   assign take      = s_cq_valid && ready_q;
   assign first     = !mid_q;
   assign in_window = s_own && desc.addr_dw[61:WINDOW_LOG2-2] == window_base[63:WINDOW_LOG2];
   assign is_write  = desc.req_type == REQ_MEM_WR;
   assign posted    = is_write || desc.req_type[3:2] == REQ_MSG[3:2];
-  assign damaged   = cq_discontinue(DATA_W, user);
   assign store     = first ? is_write && in_window : store_q;
 
   assign m_req_valid = take && first && !posted && !damaged;
@@ -93,8 +111,8 @@ module db_pcie_root_rx
     m_req.req_type     = desc.req_type;
     m_req.dwords       = desc.dword_count;
     m_req.addr_dw      = desc.addr_dw;
-    m_req.last_be      = cq_last_be(DATA_W, user);
-    m_req.first_be     = cq_first_be(user);
+    m_req.last_be      = last_be;
+    m_req.first_be     = first_be;
   end
 
   // ---- rows
@@ -106,15 +124,15 @@ module db_pcie_root_rx
     assign turn = turn_q;
     assign own  = 1'b0;
   end else begin : g_first_wide
-    assign turn = (first && !spill_q) ? desc.addr_dw[LN-1:0] - LN'(CQ_DW) : turn_q;
-    assign own  = desc.addr_dw[LN-1:2] != '0;
+    assign turn = (first && !spill_q) ? desc.addr_dw[LN-1:0] - LN'(HEAD_DW) : turn_q;
+    assign own  = SIDE || desc.addr_dw[LN-1:2] != '0;
   end
 
   always_comb begin
     after = 1'b0;
     for (int l = 0; l < N; l++) begin
-      lanes_in[l] = {s_cq.tkeep[l], user[BE0 + 4*l +: 4]};
-      if (!take || (first && l < CQ_DW)) lanes_in[l] = '0;
+      lanes_in[l] = {s_cq.tkeep[l], be_in[4*l +: 4]};
+      if (!take || (first && l < HEAD_DW)) lanes_in[l] = '0;
       if (s_cq.tkeep[l] && (LN+1)'(l) + (LN+1)'(turn) >= (LN+1)'(N)) after = 1'b1;
     end
   end
@@ -162,7 +180,7 @@ module db_pcie_root_rx
     if (take) begin
       mid_q   <= !s_cq.tlast;
       store_q <= store && !damaged;
-      turn_q  <= first ? desc.addr_dw[LN-1:0] - LN'(CQ_DW) : turn_q;
+      turn_q  <= first ? desc.addr_dw[LN-1:0] - LN'(HEAD_DW) : turn_q;
       for (int l = 1; l < N; l++) begin
         prev_data_q[l] <= s_cq.tdata[32*l +: 32];
         prev_be_q[l]   <= lanes_in[l][3:0];

@@ -6,7 +6,8 @@
 //        '--------------------------> _header (what is needed of them then) -----------^
 //
 // Latency: 9 cycles from s_req to the first beat with ROW_LATENCY 4. Throughput: a beat every cycle, no gap inside a
-// packet; at 256 and 512 bits a cycle is lost between packets if a payload begins at dword 4 of a row or higher.
+// packet; at 256 and 512 bits a cycle is lost between packets if a payload begins at dword 4 of a row or higher, with SIDE
+// if it does not begin with a row.
 `include "db_pcie_types.svh"
 module db_pcie_root_tx
   import db_pcie_pkg::*;
@@ -14,7 +15,8 @@ module db_pcie_root_tx
   parameter int DATA_W      = 128,  ///< bits of a beat and a row: 128, 256 or 512
   parameter int WINDOW_LOG2 = 26,   ///< log2 of the window's bytes
   parameter int ROW_LATENCY = 4,    ///< cycles from m_row_valid to s_row_data, at least 2
-  localparam type cc_t = `DB_PCIE_CC_T(DATA_W)
+  parameter bit SIDE        = 1'b0,  ///< 512 bits: completions have the form that db_pcie_cc_straddle takes
+  localparam type cc_t = `DB_PCIE_STREAM_T(DATA_W, cc_form_w(DATA_W, SIDE))
 ) (
   input  logic                   clk,
   input  logic                   rst,
@@ -59,7 +61,7 @@ module db_pcie_root_tx
     .m_cut_ready(cut_ready), .m_cut(cut), .m_cut_row(cut_row)
   );
   db_pcie_root_rows #(
-    .DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .ROW_LATENCY(ROW_LATENCY), .STEPS(STEPS)
+    .DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .ROW_LATENCY(ROW_LATENCY), .STEPS(STEPS), .HEAD_DW(cc_head_dw(SIDE))
   ) i_rows (
     .clk, .rst, .s_cut_valid(cut_valid), .s_cut_ready(cut_ready), .s_cut(cut), .s_cut_row(cut_row), .m_row_valid,
     .m_row_addr, .s_row_data, .m_back_valid(back_valid), .m_back_ready(back_ready), .m_back_data(back),
@@ -71,7 +73,7 @@ module db_pcie_root_tx
     .cpl_done(back_take && back_last), .m_cpl(cpl), .m_header(header), .m_unsuccessful(unsuccessful),
     .req_done(m_req_done)
   );
-  db_pcie_root_beats #(.DATA_W(DATA_W)) i_beats (
+  db_pcie_root_beats #(.DATA_W(DATA_W), .SIDE(SIDE)) i_beats (
     .clk, .rst, .s_row_valid(back_valid), .s_row_ready(back_ready), .s_row_data(back), .s_row_last(back_last),
     .s_cpl(cpl), .s_header(header), .s_unsuccessful(unsuccessful), .m_cc_valid, .m_cc_ready, .m_cc
   );

@@ -23,7 +23,7 @@ from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.xilinx.us.interface import CcSink, CqSource, UsPcieFrame
 from structs import layout
 
-SIDE = layout("db_pcie_straddle_pkg", "cc_side_t")
+SIDE = layout("db_pcie_pkg", "cc_side_t")
 SIZES = (0, 0, 1, 2, 4, 5, 6, 8, 12, 13, 16, 20, 64)
 LAST_LANE_OF_HALF = 7
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_pcie_peers alone: drives and a host ask for windows and for BAR 0, in PG213's framing. Each drive reaches its own
+"""db_pcie_peers: drives and a host ask for windows and for BAR 0, in PG213's framing. Each drive reaches its own
 window and no other, as docs/vcsd/theory.md says: what another asks of it (a drive that lies, the host) is dropped, or
-answered as unsupported, and counted. What is for the controller, and what it answers, passes as it is."""
+answered as unsupported, and counted. What is for the controller, and what it answers, passes as it is. Where CQ and CC
+are straddled, they are those of cocotbext-pcie's model."""
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 from collections import deque
@@ -17,11 +19,15 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from cocotbext.axi import AxiStreamBus
+from cocotbext.pcie.xilinx.us.interface import CcSink
 from host_cq import MEM_RD, MEM_WR, Tlp
 from pcie_stream import PcieStream, StreamBeat
 from structs import layout
+from test_db_pcie_completer_straddle import Request, StraddledCq, frame, pauses
 
 N = int(os.environ.get("NUM_PEERS", "2"))
+STRADDLE = bool(os.environ.get("STRADDLE"))
 EACH = 1 << 26
 BASE = 0x5A << 36
 IDS = [0x0200, 0x0300, 0x0310, 0x0301, 0x4200, 0x02FF, 0x0001, 0xFFFF][:N]
@@ -46,15 +52,100 @@ def row_of(drive: int, addr: int, size: int) -> int:
     return random.Random(addr << 4 | drive).getrandbits(8 * size)
 
 
+def end_of(_data: int, keep: int, last: int) -> int:
+    """tuser of a beat of CC of 512 bits, but for the mark of its start."""
+    return last << 6 | (keep.bit_length() - 1 if last else 0) << 8
+
+
+class HardBlock:
+    """Its CQ and CC, a packet a beat. Reads wait for a credit."""
+
+    def __init__(self, dut: Any, bench: Bench) -> None:
+        self.dut, self.bench = dut, bench
+        width = bench.width
+        self.cq, self.cc = PcieStream(dut, "s_cq", "CQ", width), PcieStream(dut, "m_cc", "CC", width)
+        dut.s_cq_valid.value = dut.s_cq.value = dut.m_cc_ready.value = 0
+        self.coming: deque[tuple[tuple[int, int, int, int], Ask]] = deque()
+        self.completions: list[list[int]] = []
+        self.frame: list[int] = []
+        self.starts = True
+        self.held: StreamBeat | None = None
+
+    def send(self, asks: list[Ask], _ready: float) -> None:
+        self.coming.extend((b, a) for a in asks for b in a.beats(self.bench.width, self.bench.rng))
+
+    def put(self, ready: bool) -> None:
+        coming = self.coming
+        waits = bool(coming) and self.starts and coming[0][1].tlp.kind == MEM_RD and not self.bench.credits
+        self.cq.valid.value = int(bool(coming) and not waits)
+        if coming and not waits:
+            self.cq.put(*coming[0][0])
+        self.dut.m_cc_ready.value = int(ready)
+
+    def look(self) -> None:
+        if int(self.cq.valid.value) and int(self.cq.ready.value):
+            beat, ask = self.coming.popleft()
+            self.bench.credits -= int(self.starts and ask.tlp.kind == MEM_RD)
+            self.starts = bool(beat[2])
+        if not int(self.cc.valid.value):
+            assert self.held is None
+            return
+        b = self.cc.beat()
+        assert self.held is None or self.held == b, "changed while it waited"
+        self.held = None if int(self.cc.ready.value) else b
+        if self.held:
+            return
+        self.frame += [b.data >> 32 * i & 0xFFFFFFFF for i in range(b.keep.bit_length())]
+        if b.last:
+            self.completions.append(self.frame)
+            self.frame = []
+
+    def quiet(self) -> bool:
+        return not self.coming
+
+
+class Straddled:
+    """cocotbext-pcie's CQ and CC, straddled. It gives reads without a credit: CQ has to wait by itself."""
+
+    def __init__(self, dut: Any, seed: int) -> None:
+        for log in ("cocotb.pcie", f"cocotb.{dut._name}"):  # every packet is logged otherwise
+            logging.getLogger(log).setLevel(logging.ERROR)
+        self.dut, self.rng = dut, random.Random(seed)
+        self.completions: list[list[int]] = []
+        self.source: Any = None
+
+    def send(self, asks: list[Ask], ready: float) -> None:
+        dut = self.dut
+        if self.source is None:
+            self.source = StraddledCq(AxiStreamBus.from_prefix(dut, "s_axis_cq"), dut.clk, dut.rst, segments=2)
+            self.sink = CcSink(AxiStreamBus.from_prefix(dut, "m_axis_cc"), dut.clk, dut.rst, segments=2)
+            self.source.set_pause_generator(pauses(self.rng, 1 - ready))
+            self.sink.set_pause_generator(pauses(self.rng, 1 - ready))
+        for a in asks:
+            words = [*a.tlp.descriptor(), *a.tlp.data]
+            words[3] |= a.bar << 16
+            assert not a.tlp.damaged, "the model marks each beat of one"
+            self.source.send_nowait(frame(Request(words, a.tlp.first_be, a.tlp.last_be)))
+
+    def put(self, ready: bool) -> None:
+        pass
+
+    def look(self) -> None:
+        while self.sink.count():
+            self.completions.append(list(self.sink.recv_nowait().data))
+
+    def quiet(self) -> bool:
+        return self.source.idle() and not int(self.dut.s_axis_cq_tvalid.value)
+
+
 class Bench:
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut, self.rng = dut, random.Random(seed)
         self.width = int(dut.DATA_W.value)
-        self.cq, self.core = PcieStream(dut, "s_cq", "CQ", self.width), PcieStream(dut, "m_cq", "CQ", self.width)
-        self.cc, self.answer = PcieStream(dut, "m_cc", "CC", self.width), PcieStream(dut, "s_cc", "CC", self.width)
+        self.core, self.answer = PcieStream(dut, "m_cq", "CQ", self.width), PcieStream(dut, "s_cc", "CC", self.width)
+        self.hard_block: HardBlock | Straddled = Straddled(dut, seed) if STRADDLE else HardBlock(dut, self)
         self.rows: list[tuple[int, int, int, int]] = []  # drive, address, enables, data
         self.to_core: list[tuple[int, int, int, int]] = []
-        self.completions: list[list[int]] = []
         self.foreign = self.bad = 0
         self.credits = 0
         self.damaged = [0] * N
@@ -62,7 +153,7 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
-        for name in ("s_cq_valid", "s_cq", "m_cc_ready", "s_rc_valid", "s_rc", "m_cq_ready", "s_cc_valid", "s_cc",
+        for name in ("s_rc_valid", "s_rc", "m_cq_ready", "s_cc_valid", "s_cc",
                      "m_rq_ready", "tick", "bar_base", "s_poke_valid", "s_poke", "s_acc_valid", "s_acc",
                      "s_row_data"):  # fmt: skip
             getattr(d, name).value = 0
@@ -78,26 +169,20 @@ class Bench:
     async def run(self, asks: list[Ask], answers: list[list[int]], ready: float = 1.0) -> None:
         """answers: what the controller sends on CC meanwhile, dwords of each packet."""
         d, rng, lanes, size = self.dut, self.rng, self.width // 32, self.width // 8
-        coming = deque((b, a) for a in asks for b in a.beats(self.width, rng))
+        self.hard_block.send(asks, ready)
         going = deque(
             (sum(w << 32 * i for i, w in enumerate(p[at : at + lanes])), (1 << len(p[at : at + lanes])) - 1,
              int(at + lanes >= len(p)))
             for p in answers for at in range(0, len(p), lanes)
         )  # fmt: skip
         given: deque[int | None] = deque([None] * LATENCY)
-        frame: list[int] = []
-        starts, quiet, held = True, 0, None
+        quiet = 0
         while quiet < 40:
-            if coming and starts and coming[0][1].tlp.kind == MEM_RD and not self.credits:
-                self.cq.valid.value = 0  # the hard block has no credit for it
-            else:
-                self.cq.valid.value = int(bool(coming))
-                if coming:
-                    self.cq.put(*coming[0][0])
             self.answer.valid.value = int(bool(going))
             if going:
-                self.answer.put(*going[0], 0 if self.width < 512 else going[0][2] << 6)
-            d.m_cc_ready.value, d.m_cq_ready.value = int(rng.random() < ready), int(rng.random() < ready)
+                self.answer.put(*going[0], end_of(*going[0]) if self.width == 512 else 0)
+            self.hard_block.put(rng.random() < ready)
+            d.m_cq_ready.value = int(rng.random() < ready)
             row = given.popleft()
             d.s_row_data.value = rng.getrandbits(N * self.width) if row is None else row
             await RisingEdge(d.clk)
@@ -123,29 +208,12 @@ class Bench:
             self.credits += int(d.cq_np_req.value)
             for i in range(N):
                 self.damaged[i] += int(d.m_damaged.value) >> i & 1
-            if int(self.cq.valid.value) and int(self.cq.ready.value):
-                beat, ask = coming.popleft()
-                self.credits -= int(starts and ask.tlp.kind == MEM_RD)
-                starts = bool(beat[2])
+            self.hard_block.look()
             if going and int(self.answer.ready.value):
                 going.popleft()
-            held = self.look_cc(frame, held)
-            quiet = 0 if coming or going or not int(d.idle.value) else quiet + 1
+            busy = going or not self.hard_block.quiet() or not int(d.idle.value)
+            quiet = 0 if busy else quiet + 1
             await FallingEdge(d.clk)
-
-    def look_cc(self, frame: list[int], held: StreamBeat | None) -> StreamBeat | None:
-        if not int(self.cc.valid.value):
-            assert held is None
-            return None
-        b = self.cc.beat()
-        assert held is None or held == b, "changed while it waited"
-        if not int(self.cc.ready.value):
-            return b
-        frame += [b.data >> 32 * i & 0xFFFFFFFF for i in range(b.keep.bit_length())]
-        if b.last:
-            self.completions.append(list(frame))
-            frame.clear()
-        return None
 
     def check(self, asks: list[Ask], answers: list[list[int]]) -> None:
         """All that came out is what the asks want, in their order."""
@@ -169,15 +237,19 @@ class Bench:
         lanes = iter(self.to_core)
         for a in to_core:
             words: list[int] = []
+            enables: list[int] = []
             last = 0
             while not last:
-                data, keep, last, _ = next(lanes)
+                data, keep, last, user = next(lanes)
                 words += [data >> 32 * i & 0xFFFFFFFF for i in range(keep.bit_length())]
+                byte_en = user >> (16 if self.width == 512 else 8)
+                enables += [byte_en >> 4 * i & 15 for i in range(keep.bit_length())]
+            assert enables[4:] == [a.tlp.be(i) for i in range(len(a.tlp.data))]
             want = [*a.tlp.descriptor(), *a.tlp.data]
             want[3] |= a.bar << 16
             assert words == want
         drives, others = [], list(answers)
-        for c in self.completions:
+        for c in self.hard_block.completions:
             drives.append(c) if c[1] >> 16 in IDS or c[2] & 0xFF < 200 else others.remove(c)
         assert not others, "answers of the controller that did not arrive"
         for a in ends:
@@ -210,23 +282,53 @@ class Bench:
         if rng.random() < 0.2:
             n = 1 if kind == MEM_RD else n
             words = words[:n]
-            return Ask(Tlp(kind, 0x1000 * n, n, 15, 15 if n > 1 else 0, words, 200 + rng.randrange(50), 0), 0)
+            return Ask(Tlp(kind, 0x1000 * n, n, *host_cq.enables(rng, n), words, 200 + rng.randrange(50), 0), 0)
         t = Tlp(kind, BASE + to * EACH + part, n, 15, 15 if n > 1 else 0, words, rng.randrange(200), who)
-        t.damaged = kind == MEM_WR and n + 4 <= self.width // 32 and rng.random() < 0.2
+        t.damaged = not STRADDLE and kind == MEM_WR and n + 4 <= self.width // 32 and rng.random() < 0.2
         return Ask(t, 2, who == IDS[to])
 
 
 @cocotb.test()
-async def each_its_own_window(dut: Any) -> None:
-    for seed, ready, honest in ((1, 1.0, 0.5), (2, 0.5, 0.7)):
-        b = Bench(dut, seed)
-        await b.start()
-        asks = [b.ask(honest) for _ in range(200)]
-        # of the controller: tags that no drive's read has
-        answers = [[0, 1 << 16 * 0 | 0, 200 + k, *range(k % 5)] for k in range(40)]
-        await b.run(asks, answers, ready)
-        b.check(asks, answers)
-        assert b.foreign > 20
+@cocotb.parametrize((("seed", "ready", "honest"), [(1, 1.0, 0.5), (2, 0.5, 0.7)]))
+async def each_its_own_window(dut: Any, seed: int, ready: float, honest: float) -> None:
+    b = Bench(dut, seed)
+    await b.start()
+    asks = [b.ask(honest) for _ in range(200)]
+    # of the controller: tags that no drive's read has
+    answers = [[0, 1 << 16 * 0 | 0, 200 + k, *range(k % 37)] for k in range(50)]
+    await b.run(asks, answers, ready)
+    b.check(asks, answers)
+    assert b.foreign > 20
+
+
+@cocotb.test()
+async def straddled_streams_are_full(dut: Any) -> None:
+    """256 bytes a request: four beats and a half of CQ each, and of CC for an answer; 5 with one packet a beat."""
+    if not STRADDLE:
+        return
+    b = Bench(dut, 6)
+    await b.start()
+    writes = [Ask(Tlp(MEM_WR, BASE + 256 * i, 64, data=[i] * 64, requester=IDS[0]), 2, True) for i in range(100)]
+    reads = [Ask(Tlp(MEM_RD, BASE + 512 * i, 128, tag=i, requester=IDS[0]), 2, True) for i in range(50)]
+    cycles = {}
+    for name, asks in (("s_axis_cq", writes), ("m_axis_cc", reads)):
+        seen: list[int] = []
+        watching = cocotb.start_soon(beats_of(dut, name, seen))
+        await b.run(asks, [])
+        watching.cancel()
+        cycles[name] = (len(seen), seen[-1] - seen[0] + 1)
+    b.check([*writes, *reads], [])
+    assert cycles == {"s_axis_cq": (450, 450), "m_axis_cc": (450, 450)}
+
+
+async def beats_of(dut: Any, name: str, seen: list[int]) -> None:
+    """The cycles in which a beat of the stream is taken."""
+    cycle = 0
+    while True:
+        await RisingEdge(dut.clk)
+        cycle += 1
+        if int(getattr(dut, f"{name}_tvalid").value) and int(getattr(dut, f"{name}_tready").value):
+            seen.append(cycle)
 
 
 @cocotb.test()
@@ -288,3 +390,11 @@ async def pokes_go_to_their_drive(dut: Any) -> None:
 @pytest.mark.parametrize(("width", "peers"), [(256, 2), bench.rare(128, 1), bench.rare(256, 8), bench.rare(512, 4)])
 def test_db_pcie_peers(width: int, peers: int) -> None:
     bench.run(__file__, "db_pcie_peers", {"DATA_W": width, "NUM_PEERS": peers}, env={"NUM_PEERS": str(peers)})
+
+
+@pytest.mark.parametrize("peers", [bench.rare(1), 4])
+def test_straddled(peers: int) -> None:
+    """At 512 bits, with CQ and CC straddled."""
+    bench.run(__file__, "pcie_peers_tb", {"NUM_PEERS": peers},
+              extra_sources=("tests/rtl/tb/pcie_peers_tb.sv",),
+              env={"NUM_PEERS": str(peers), "STRADDLE": "1"})  # fmt: skip

@@ -23,6 +23,7 @@ class Bench:
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut, self.rng = dut, random.Random(seed)
         self.width = int(dut.DATA_W.value)
+        self.head = 0 if int(dut.SIDE.value) else 4  # dwords before the payload
         self.cq = PcieStream(dut, "s_cq", "CQ", self.width)
         self.rows: list[tuple[int, int, int]] = []  # seen
         self.row_cycles: list[int] = []
@@ -44,7 +45,7 @@ class Bench:
 
     async def run(self, tlps: list[Tlp], gap: float = 0.0, stall: float = 0.0) -> None:
         d, rng = self.dut, self.rng
-        beats = [b for t in tlps for b in t.beats(self.width, rng)]
+        beats = [b for t in tlps for b in (t.beats(self.width, rng) if self.head else t.rows_beside(rng))]
         at = cycle = quiet = 0
         valid = False
         stalled_rows = late_requests = 0
@@ -98,14 +99,14 @@ class Bench:
                         n += 1
                     # Nothing of its last beat was written: all rows before that beat's first dword, no other.
                     lanes = self.width // 32
-                    kept = max(0, (t.dwords + 4 - 1) // lanes * lanes - 4)
+                    kept = max(0, (t.dwords + self.head - 1) // lanes * lanes - self.head)
                     whole = (t.addr + 4 * kept) // (self.width // 8) - t.addr // (self.width // 8)
                     assert n == min(whole, len(want) - 1), (n, whole, t)
                     continue
                 for row in want:
                     got = seen.pop(0)
                     assert got == row, f"{[hex(x) for x in got]} want {[hex(x) for x in row]}"
-            elif not t.posted() and t.damaged and len(t.data) + 4 <= self.width // 32:
+            elif not t.posted() and t.damaged and len(t.data) + self.head <= self.width // 32:
                 dropped += 1  # a longer one has been passed on when the mark comes
             elif not t.posted():
                 ok = t.kind == MEM_RD and inside and (t.addr - BASE) >> 23 < 6
@@ -170,11 +171,11 @@ async def rate(dut: Any) -> None:
             addr &= ~0xFF
         t = Tlp(MEM_WR, addr, n, 15, 15 if n > 1 else 0, [b.rng.getrandbits(32) for _ in range(n)])
         tlps.append(t)
-        beats = (n + 4 + lanes - 1) // lanes
+        beats = (n + b.head + lanes - 1) // lanes
         # A row leaves in the cycle after the beat with its last dword, one that the packet's last beat leaves over a
         # cycle later.
-        turn = (addr // 4 - 4) % lanes
-        ends = [4 + i for i in range(n) if (addr // 4 + i) % lanes == lanes - 1 or i == n - 1]
+        turn = (addr // 4 - b.head) % lanes
+        ends = [b.head + i for i in range(n) if (addr // 4 + i) % lanes == lanes - 1 or i == n - 1]
         last_row = ends[-1] // lanes
         spill = ends[-1] % lanes + turn >= lanes
         row_cycles += [cycle + e // lanes + 1 for e in ends[:-1]] + [cycle + last_row + 1 + spill]
@@ -197,6 +198,7 @@ async def reads_beside_writes(dut: Any) -> None:
     assert b.taken == list(range(40))
 
 
-@pytest.mark.parametrize("width", bench.WIDTHS)
-def test_db_pcie_root_rx(width: int) -> None:
-    bench.run(__file__, "db_pcie_root_rx", {"DATA_W": width})
+@pytest.mark.parametrize(("width", "side"), [bench.rare(128, 0), bench.rare(256, 0), (512, 0), (512, 1)])
+def test_db_pcie_root_rx(width: int, side: int) -> None:
+    """side: the descriptor beside the payload, as where CQ is straddled."""
+    bench.run(__file__, "db_pcie_root_rx", {"DATA_W": width, "SIDE": side})

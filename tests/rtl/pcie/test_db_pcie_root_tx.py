@@ -17,9 +17,11 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from host_cq import CAS, FETCH_ADD, IO_RD, IO_WR, MEM_RD, MEM_RD_LK, WINDOW, Tlp
 from pcie_stream import PcieStream, StreamBeat
+from structs import layout
 
 BASE = 0x5A_1400_0000 & ~(WINDOW - 1)
 UR = 1
+SIDE = layout("db_pcie_pkg", "cc_side_t")
 
 
 def word_at(addr: int) -> int:
@@ -54,7 +56,9 @@ class Bench:
     def __init__(self, dut: Any, seed: int, mps: int) -> None:
         self.dut, self.rng, self.mps = dut, random.Random(seed), mps
         self.width = int(dut.DATA_W.value)
-        self.cc = PcieStream(dut, "m_cc", "CC", self.width)
+        self.side = bool(int(dut.SIDE.value))
+        self.head = 0 if self.side else 3  # dwords before the payload
+        self.cc = PcieStream(dut, "m_cc", "CC", self.width, SIDE.width if self.side else None)
         self.sent: list[int] = []  # cycle of each request
         self.beats: list[int] = []  # cycle of each beat
         self.got: list[list[int]] = []
@@ -117,15 +121,8 @@ class Bench:
                 if int(d.m_cc_ready.value):
                     held = None
                     self.beats.append(cycle)
-                    data, keep, last, user = beat
-                    lanes = keep.bit_length()
-                    assert keep == (1 << lanes) - 1 and (last or lanes == n)
-                    if self.width == 512:
-                        assert user == int(not frame) | last << 6 | (lanes - 1 if last else 0) << 8
-                    else:
-                        assert user == 0
-                    frame += [data >> 32 * i & 0xFFFFFFFF for i in range(lanes)]
-                    if last:
+                    frame += self.dwords_of(beat, first=not frame)
+                    if beat.last:
                         self.got.append(frame)
                         frame = []
             else:
@@ -143,6 +140,23 @@ class Bench:
         self.most = max(self.most, most)
         for g, w in zip(self.got, want, strict=True):
             assert g == w, f"{[hex(x) for x in g]} want {[hex(x) for x in w]}"
+
+    def dwords_of(self, beat: StreamBeat, first: bool) -> list[int]:
+        """Of a beat of CC, whose tkeep and tuser are looked at. With `side` the descriptor comes before the first."""
+        data, keep, last, user = beat
+        lanes = keep.bit_length()
+        header = []
+        if self.side:
+            side = SIDE.unpack(user)
+            lanes = side["dwords"]
+            assert side["sop"] == int(first)
+            header = [user >> 32 * i & 0xFFFFFFFF for i in range(3 if first else 0)]  # it is the lowest member
+        else:
+            assert keep == (1 << lanes) - 1
+            ends = last << 6 | (lanes - 1 if last else 0) << 8
+            assert user == (int(first) | ends if self.width == 512 else 0)
+        assert last or lanes == self.width // 32
+        return header + [data >> 32 * i & 0xFFFFFFFF for i in range(lanes)]
 
     def request(self) -> tuple[Tlp, bool]:
         rng = self.rng
@@ -198,8 +212,8 @@ async def rate(dut: Any) -> None:
     await b.start()
     todo = [(Tlp(MEM_RD, BASE + 4096 * i + 512 * (i % 8), 128, 15, 15, tag=i), False) for i in range(24)]
     await b.run(todo)
-    per = -(-(64 + 3) // (b.width // 32))
-    assert {128: 17, 256: 9, 512: 5}[b.width] == per
+    per = -(-(64 + b.head) // (b.width // 32))
+    assert {128: 17, 256: 9, 512: 4 if b.side else 5}[b.width] == per
     assert b.beats == list(range(b.sent[0] + 9, b.sent[0] + 9 + 48 * per))
 
 
@@ -211,11 +225,12 @@ async def rate_unaligned(dut: Any) -> None:
     n = b.width // 32
     todo = [(Tlp(MEM_RD, BASE + 4096 * i + 4 * (n - 1), 40, 15, 15), False) for i in range(20)]
     await b.run(todo)
-    per, extra = -(-(40 + 3) // n), int(n > 4)
+    per, extra = -(-(40 + b.head) // n), int(n > 4)
     start = b.sent[0] + 9 + extra
     assert b.beats == [start + (per + extra) * i + k for i in range(20) for k in range(per)]
 
 
-@pytest.mark.parametrize("width", bench.WIDTHS)
-def test_db_pcie_root_tx(width: int) -> None:
-    bench.run(__file__, "db_pcie_root_tx", {"DATA_W": width})
+@pytest.mark.parametrize(("width", "side"), [bench.rare(128, 0), bench.rare(256, 0), (512, 0), (512, 1)])
+def test_db_pcie_root_tx(width: int, side: int) -> None:
+    """side: the descriptor beside the payload, as where CC is straddled."""
+    bench.run(__file__, "db_pcie_root_tx", {"DATA_W": width, "SIDE": side})

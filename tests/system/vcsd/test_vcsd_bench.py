@@ -74,6 +74,14 @@ def test_figures() -> None:
     for rw, functions, _, percent, *_ in documented("| command | functions | MB/s |"):
         assert full[rw, int(functions)] == pytest.approx(float(percent), abs=1)
         assert full[rw, int(functions)] >= card_suite.OF_LIMIT
+    straddled = {(r["rw"], r["functions"]): r for r in rows if r["table"] == "straddled"}
+    for rw, functions, rate, busy, streams in documented("| straddled command | functions |"):
+        row = straddled.pop((rw, int(functions)))
+        assert row["mb_s"] == pytest.approx(float(rate), rel=0.01)
+        assert row["link_busy_pct"] == pytest.approx(float(busy), abs=1)
+        assert row["of_streams_pct"] == pytest.approx(float(streams), abs=1)
+        assert row["link_busy_pct"] >= card_suite.OF_LIMIT
+    assert not straddled
 
 
 @pytest.mark.nightly
