@@ -238,8 +238,8 @@ int main(int argc, char** argv) {
     struct sum s = {.options = {.tool = "dbsum", .jobs = 4}};
     int status = options(&s, argc, argv);
     if (status >= 0) return status;
-    uint8_t program[CONDITION_BYTES * (2 + MOST_DRIVE_CONDITIONS)];
-    uint32_t filter = s.where.count ? where_program(&s.where, s.record, true, program) : 0;
+    uint8_t program[FILTER_BYTES + 16];
+    uint32_t filter = s.where.count ? where_program(&s.where, &(struct columns){0}, s.record, true, program) : 0;
     total_program(&s.type, s.record, s.column, program + filter);
     struct near_job job = {
         .program = program,

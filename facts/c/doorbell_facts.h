@@ -122,6 +122,7 @@ enum {
 #define SETTINGS_PAGES 32u  // 4 KiB each, at the end of the media: what a drive remembers without power
 #define DSM_RANGES 0x10u  // of a Dataset Management, of db_vcsd
 #define NEAR_PREDICATES 4u  // of a Filter, at most
+#define NEAR_COLUMNS 4u  // that it chooses, at most
 #define NEAR_RECORD_MOST 1024u  // bytes of its record
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators

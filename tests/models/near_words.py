@@ -6,9 +6,17 @@ from __future__ import annotations
 import random
 import string
 import struct
+from dataclasses import replace
 
 from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate, Program
-from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearDigest, NearOperator
+from doorbell.nvme.vendor import (
+    NEAR_COLUMNS,
+    NEAR_PREDICATES,
+    NEAR_RECORD_MOST,
+    NearComparison,
+    NearDigest,
+    NearOperator,
+)
 
 
 def words(program: Program | None, cells: int) -> list[int]:
@@ -60,6 +68,7 @@ def filter_words(program: Filter) -> list[int]:
         out += [p.type | WANTED[p.comparison] << 3, p.column | later << 16, *struct.unpack("<2I", repeated)]
     for _ in range(NEAR_PREDICATES - len(program.predicates)):  # always true
         out += [(LESS | EQUAL | GREATER) << 3, program.record - 1, 0, 0]
+    out += [at | at + size - 1 << 16 for at, size in program.columns]
     behind = words(program.behind, 0) if program.behind else [0]
     head = NearOperator.FILTER | len(out) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16
     return [head, *out, *behind[1:]]
@@ -80,11 +89,26 @@ def random_filter(rng: random.Random, record: int = 0) -> Filter:
         number = int.from_bytes(rng.choice((raw, rng.randbytes(kind.bytes))), "little", signed=kind.signed)
         comparison = rng.choice(list(NearComparison))
         predicates.append(Predicate(kind, column, comparison, number, n > 0 and rng.random() < 0.4))
-    behind = None
-    if rng.random() < 0.3:
-        aggregate, column = random_column(rng, record)
-        behind = Aggregate(aggregate, record, column)
-    return Filter(record, tuple(predicates), behind is None and rng.random() < 0.3, behind)
+    if rng.random() < 0.2:
+        return Filter(record, tuple(predicates), bitmap=True)
+    program = Filter(record, tuple(predicates), columns=random_columns(rng, record))
+    if rng.random() < 0.4:
+        kind, column = random_column(rng, program.packed)
+        return replace(program, behind=Aggregate(kind, program.packed, column))
+    return program
+
+
+def random_columns(rng: random.Random, record: int) -> tuple[tuple[int, int], ...]:
+    """Often none; some touch each other, some are all of the record."""
+    columns, at = [], 0
+    for _ in range(rng.choice((0, 0, 1, 2, 3, NEAR_COLUMNS))):
+        at += rng.choice((0, rng.randint(0, 5), rng.randint(0, record)))
+        if at >= record:
+            break
+        size = rng.choice((1, rng.randint(1, record - at), min(4, record - at)))
+        columns.append((at, size))
+        at += size
+    return tuple(columns)
 
 
 def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False) -> Program:

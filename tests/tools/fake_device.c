@@ -149,6 +149,11 @@ static bool passes(const uint8_t* p, const uint8_t* record) {
     return any || all;
 }
 
+static uint32_t put_bytes(const struct result* r, const uint8_t* data, uint32_t bytes) {
+    memcpy(r->bytes + r->count, data, bytes);
+    return bytes;
+}
+
 static void filter(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32_t phase, struct result* r) {
     const uint32_t record = p[8] | (uint32_t)p[9] << 8;
     uint32_t records = 0;
@@ -158,8 +163,9 @@ static void filter(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32
             if (records % 8 == 0) r->bytes[r->count++] = 0;
             r->bytes[r->count - 1] |= (uint8_t)(passes(p, data + i) << records % 8);
         } else if (passes(p, data + i)) {
-            memcpy(r->bytes + r->count, data + i, record);
-            r->count += record;
+            if (!p[6]) r->count += put_bytes(r, data + i, record);
+            for (const uint8_t* c = p + 16 + 16 * p[5]; c < p + 16 + 16 * p[5] + 4 * p[6]; c += 4)
+                r->count += put_bytes(r, data + i + (c[0] | c[1] << 8), c[2] | (uint32_t)c[3] << 8);
         }
         records++;
     }
@@ -233,14 +239,20 @@ static int crypted(const uint8_t* p, uint64_t slba, uint32_t lba, const uint8_t*
 // ---- commands
 
 static bool legal_filter(const uint8_t* p, uint32_t bytes) {
-    uint32_t record = p[8] | (uint32_t)p[9] << 8, all = 16u * (1u + p[5] + p[1]);
-    if (p[1] > 1 || p[4] > !p[1] || p[5] < 1 || p[5] > 4 || record < 1 || record > 1024 || all > bytes) return false;
+    uint32_t record = p[8] | (uint32_t)p[9] << 8, all = 16u * (1u + p[5] + (p[6] != 0) + p[1]);
+    if (p[1] > 1 || p[4] > !p[1] || p[6] > (p[4] ? 0 : 4) || p[5] < 1 || p[5] > 4 || record < 1 || record > 1024 || all > bytes) return false;
     for (const uint8_t* c = p + 16; c < p + 16 + 16 * p[5]; c += 16) {
         uint32_t column = c[4] | (uint32_t)c[5] << 8, size = 1u << (c[0] & 3);
         bool negative = c[0] >= 4 && c[8 + size - 1] >= 128;
         if (c[0] > 7 || c[1] > 5 || c[2] > (c > p + 16) || c[3] || c[6] || c[7] || column + size > record) return false;
         for (uint32_t k = size; k < 8; k++)
             if (c[8 + k] != (negative ? 255 : 0)) return false;
+    }
+    uint32_t next = 0;
+    for (const uint8_t* c = p + 16 + 16 * p[5]; c < p + 16 + 16 * p[5] + 4 * p[6]; c += 4) {
+        uint32_t at = c[0] | (uint32_t)c[1] << 8, size = c[2] | (uint32_t)c[3] << 8;
+        if (at < next || !size || at + size > record) return false;
+        next = at + size;
     }
     return !p[1] || (p[all - 16] == 2 && p[all - 12] < 8);
 }
@@ -322,7 +334,7 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
             struct result records = {malloc(bytes), 0};
             if (!records.bytes) abort();
             filter(p, data, length, c->cdw15 >> 16, &records);
-            aggregate(p + 16 * (1 + p[5]), records.bytes, records.count, 0, &r);
+            aggregate(p + 16 * (1 + p[5] + (p[6] != 0)), records.bytes, records.count, 0, &r);
             free(records.bytes);
         } else if (p[0] == 3) filter(p, data, length, c->cdw15 >> 16, &r);
         else aggregate(p, data, length, c->cdw15 >> 16, &r);

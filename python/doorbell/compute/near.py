@@ -144,18 +144,33 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Filter:
-    """Records (1 to 1024 bytes) for which 1 to 4 predicates hold; or a bit for each; or what `behind` makes of them."""
+    """Records (1 to 1024 bytes) for which 1 to 4 predicates hold; or a bit for each; or what `behind` makes of them.
+
+    columns: of those that pass only these come out: up to 4, a place and a size each, ascending, none in another.
+    """
 
     record: int
     predicates: tuple[Predicate, ...]
     bitmap: bool = False
     behind: Aggregate | None = None
+    columns: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def packed(self) -> int:
+        """Bytes that come out of a record."""
+        return sum(size for _, size in self.columns) or self.record
 
     def program(self) -> bytes:
         head = struct.pack(
-            "<BBxxBBxxH6x", NearOperator.FILTER, self.behind is not None, self.bitmap, len(self.predicates), self.record
-        )
-        return head + b"".join(p.program() for p in self.predicates) + (self.behind.program() if self.behind else b"")
+            "<BBxxBBBxH6x", NearOperator.FILTER, self.behind is not None, self.bitmap, len(self.predicates),
+            len(self.columns), self.record,
+        )  # fmt: skip
+        columns = b"".join(struct.pack("<HH", *column) for column in self.columns)
+        parts = [head, *(p.program() for p in self.predicates), columns.ljust(16 if columns else 0, b"\0")]
+        return b"".join(parts) + (self.behind.program() if self.behind else b"")
+
+    def chosen(self, record: bytes) -> bytes:
+        return b"".join(record[at : at + size] for at, size in self.columns) if self.columns else record
 
     def passes(self, record: bytes) -> bool:
         alternatives: list[bool] = [True]
@@ -172,7 +187,7 @@ class Filter:
         if self.bitmap:
             bits = sum(1 << n for n, p in enumerate(passed) if p)
             return bits.to_bytes(-(-len(passed) // 8), "little")
-        found = b"".join(r for r, p in zip(records, passed, strict=True) if p)
+        found = b"".join(self.chosen(r) for r, p in zip(records, passed, strict=True) if p)
         return self.behind.result(found) if self.behind else found
 
 

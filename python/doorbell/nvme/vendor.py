@@ -140,6 +140,7 @@ BAR_MSIX_PBA = 0x3000
 SETTINGS_PAGES = 32  # 4 KiB each, at the end of the media: what a drive remembers without power
 DSM_RANGES = 0x10  # of a Dataset Management, of db_vcsd
 NEAR_PREDICATES = 4  # of a Filter, at most
+NEAR_COLUMNS = 4  # that it chooses, at most
 NEAR_RECORD_MOST = 1024  # bytes of its record
 FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators

@@ -18,6 +18,7 @@ package db_csd_near_pkg;
   localparam logic [3:0] NEAR_HASH = 4'd4;
   localparam logic [3:0] NEAR_CRYPT = 4'd5;
   localparam int NEAR_PREDICATES = 4;  // of a Filter, at most
+  localparam int NEAR_COLUMNS = 4;  // that it chooses, at most
   localparam int NEAR_RECORD_MOST = 1024;  // bytes of its record
   // ---- end of what is made
 

@@ -45,6 +45,9 @@ cmp /tmp/drive /tmp/cpu
 want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {n++; sum += $8} END {print n, sum}')
 [[ "$("${filter[@]}" -c --drive /mnt/numbers) $(($(stat -c %s /tmp/drive) / 12))" == "${want% *} ${want% *}" ]]
 [[ $(dbsum --drive --type u8 --column 7 "${filter[@]:1}" /mnt/numbers) == "count=${want% *} sum=${want#* } "* ]]
+"${filter[@]}" --columns 1:2,7:1 --drive /mnt/numbers >/tmp/drive
+od -An -v -t u1 -w12 /mnt/numbers | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {print $2, $3, $8}' >/tmp/want
+od -An -v -t u1 -w3 /tmp/drive | awk '{print $1, $2, $3}' | cmp - /tmp/want
 echo "filter: fine"
 
 cd /mnt
