@@ -53,6 +53,7 @@ static int room_for(struct slot* s, size_t bytes) {
 }
 
 static uint32_t phase_of(const struct scan* k, const struct near_part* p) {
+    if (k->job->phase) return k->job->phase(k->job->context, p);
     return k->job->record ? (uint32_t)(p->offset % k->job->record) : 0;
 }
 

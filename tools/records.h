@@ -14,8 +14,8 @@ enum {
     MOST_DRIVE_CONDITIONS = 4,  // ... of a Filter
     MOST_COLUMNS = 16,
     MOST_DRIVE_COLUMNS = 4,  // ... of a Filter
-    CONDITION_BYTES = 16,       // of a Filter's program, as of its head
-    TOTAL_BYTES = 48,           // of the result of an Aggregate
+    CONDITION_BYTES = 16,    // of a Filter's program, as of its head
+    TOTAL_BYTES = 48,        // of the result of an Aggregate
 };
 
 // ---- values
@@ -61,7 +61,7 @@ struct columns {
 const char* columns_of(struct columns* c, const char* text);
 const char* columns_check(const struct columns* c, int record);  // for records of so many bytes
 const char* columns_cpu_why(const struct columns* c);
-uint32_t columns_bytes(const struct columns* c, int record);  // of what is chosen
+uint32_t columns_bytes(const struct columns* c, int record);                                     // of what is chosen
 void columns_copy(const struct columns* c, const uint8_t* record, uint32_t bytes, uint8_t* to);  // bytes: of it
 
 // A Filter's program; `behind`: another program follows. Its bytes, at most FILTER_BYTES.

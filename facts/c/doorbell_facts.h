@@ -41,6 +41,7 @@ enum {
     NEAR_FILTER = 3,
     NEAR_HASH = 4,
     NEAR_CRYPT = 5,
+    NEAR_CSV = 6,
 };
 
 // How a Crypt encrypts or decrypts.
@@ -124,6 +125,8 @@ enum {
 #define NEAR_PREDICATES 4u  // of a Filter, at most
 #define NEAR_COLUMNS 4u  // that it chooses, at most
 #define NEAR_RECORD_MOST 1024u  // bytes of its record
+#define NEAR_CSV_WHOLE 12u  // digits of a Csv's number before its point, at most
+#define NEAR_CSV_DECIMALS 6u  // ... and behind it
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
 #define FW_EXTENTS 0x90000100u  // regs/db_vcsd.rdl, of db_vcsd

@@ -132,12 +132,20 @@ SMALL static uint32_t hash(const uint32_t* head) {
     return NEAR_HASH | HW_NEAR_WORDS(1);
 }
 
+SMALL static uint32_t csv(const uint32_t* head) {
+    uint32_t separator = head[1] & 0xffu, line_end = head[1] >> 8 & 0xffu;
+    if (separator == line_end || head[1] >> 24 || head[2] || head[3]) return 0;
+    hw_near_word(head[1]);
+    return NEAR_CSV | HW_NEAR_WORDS(1);
+}
+
 // The first word of a program that is no Crypt.
 SMALL static uint32_t plain(const uint32_t* head, uint32_t bytes) {
     if (bytes < HEAD_BYTES) return 0;
     if (head[0] == NEAR_GREP) return grep(head, bytes);
     if (head[0] == NEAR_AGGREGATE) return aggregate(head);
     if ((head[0] & 0xffu) == NEAR_FILTER) return filter(head, bytes);
+    if (head[0] == NEAR_CSV) return csv(head);
     return head[0] == NEAR_HASH ? hash(head) : 0;
 }
 

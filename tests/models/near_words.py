@@ -8,7 +8,7 @@ import string
 import struct
 from dataclasses import replace
 
-from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate, Program
+from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Hash, Predicate, Program
 from doorbell.nvme.vendor import (
     NEAR_COLUMNS,
     NEAR_PREDICATES,
@@ -29,6 +29,8 @@ def words(program: Program | None, cells: int) -> list[int]:
         return words(program.behind, cells) if program.behind else [NearOperator.CRYPT]
     if isinstance(program, Hash):
         return [NearOperator.HASH | 1 << 8, program.digest]
+    if isinstance(program, Csv):
+        return [NearOperator.CSV | 1 << 8, program.separator | program.line_end << 8 | program.field << 16]
     if isinstance(program, Filter):
         return filter_words(program)
     flags = program.fold_case | program.where << 1 | program.without << 2
@@ -118,6 +120,8 @@ def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False
     """
     if rng.random() < 0.1:
         return Hash(NearDigest.CRC32C)
+    if rng.random() < 0.15:
+        return Csv(rng.randrange(4), rng.choice(b" a."))
     if as_it_is and rng.random() < 0.1:
         return Crypt(1)
     if rng.random() < 0.3:
@@ -133,6 +137,40 @@ def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False
             break
         strings.append(bytes(rng.choice(b"abAB") for _ in range(size)))
     return Grep(tuple(strings or [b"ab"]), rng.random() < 0.5, rng.random() < 0.6, rng.random() < 0.2)
+
+
+ODD_NUMBERS = (
+    b"", b"", b"+", b"-", b".", b"-.", b"+5", b".5", b"-.25", b"7.", b"1.2.3", b"--1", b"1-", b"1+2", b"1e3", b'"1"',
+    b"abc", b"12 ", b" 12", b"0", b"-0", b"00000000000.", b"999999999999.999999", b"-999999999999.999999",
+    b"1000000000000", b"0000000000001", b"1.0000000", b"0.0000001", b".000001", b"-.000001",
+    b"1234567890123456789012345", b"0x10",
+)  # fmt: skip
+
+
+def random_number(rng: random.Random) -> bytes:
+    """Most are such as a Csv takes."""
+    if rng.random() < 0.2:
+        return rng.choice(ODD_NUMBERS)
+    whole = b"%d" % rng.randrange(10 ** rng.choice((1, 1, 2, 4, 12)))
+    digits = rng.choice((0, 0, 1, 2, 6))
+    point = b".%0*d" % (digits, rng.randrange(10**digits)) if digits else b""
+    return rng.choice((b"", b"", b"-", b"+")) + whole + point
+
+
+def random_csv(rng: random.Random, size: int, separator: bytes = b",", line_end: bytes = b"\n") -> bytes:
+    """Lines of fields; of few fields or of many, short ones or all sorts, and some that end with a carriage return."""
+    out, parts = [], 0
+    most, short = rng.choice((1, 1, 3, 8, 300)), rng.random() < 0.3
+    return_too = rng.random() < 0.2
+    while parts < size:
+        of = [
+            rng.choice((b"", b"1", b"-2", b"9", b"x", b"5.")) if short else random_number(rng)
+            for _ in range(rng.randint(max(1, most // 2), most))
+        ]
+        line = separator.join(of) + (b"\r" if return_too else b"") + line_end
+        out.append(line)
+        parts += len(line)
+    return b"".join(out)[:size]
 
 
 def random_text(rng: random.Random, size: int) -> bytes:

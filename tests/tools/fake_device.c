@@ -236,11 +236,57 @@ static int crypted(const uint8_t* p, uint64_t slba, uint32_t lba, const uint8_t*
     return 0;
 }
 
+static bool csv_number(const uint8_t* text, uint32_t bytes, __int128* value) {
+    uint32_t i = text[0] == '-' || text[0] == '+', whole = 0, decimals = 0;
+    __int128 v = 0;
+    for (; i < bytes && text[i] >= '0' && text[i] <= '9'; i++, whole++) v = 10 * v + (text[i] - '0');
+    if (i < bytes && text[i] == '.')
+        for (i++; i < bytes && text[i] >= '0' && text[i] <= '9' && decimals < 7; i++, decimals++)
+            v = 10 * v + (text[i] - '0');
+    if (i < bytes || whole < 1 || whole > 12 || decimals > 6) return false;
+    for (; decimals < 6; decimals++) v *= 10;
+    *value = text[0] == '-' ? -v : v;
+    return true;
+}
+
+static void csv(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32_t phase, struct result* r) {
+    uint64_t count = 0, others = 0, behind = 0;
+    __int128 sum = 0, least = 0, greatest = 0, v;
+    uint32_t i = phase == 0xffff ? 0 : phase, begin = i, field = 0;
+    bool looks = phase != 0xffff;
+    for (; i < bytes; i++) {
+        bool line = data[i] == p[5];
+        if (!line && data[i] != p[4] && data[i] != '\r') continue;
+        if (looks && field == p[6] && i > begin) {
+            if (csv_number(data + begin, i - begin, &v)) {
+                if (!count || v < least) least = v;
+                if (!count || v > greatest) greatest = v;
+                sum += v;
+                count++;
+            } else others++;
+        }
+        field = line ? 0 : field + 1;
+        looks = looks || line;
+        begin = i + 1;
+        if (line) behind = i + 1;
+    }
+    put(r, count);
+    put(r, others);
+    put(r, (uint64_t)sum);
+    put(r, (uint64_t)(sum >> 64));
+    put(r, (uint64_t)least);
+    put(r, (uint64_t)greatest);
+    put(r, behind);
+    put(r, 0);
+}
+
 // ---- commands
 
 static bool legal_filter(const uint8_t* p, uint32_t bytes) {
     uint32_t record = p[8] | (uint32_t)p[9] << 8, all = 16u * (1u + p[5] + (p[6] != 0) + p[1]);
-    if (p[1] > 1 || p[4] > !p[1] || p[6] > (p[4] ? 0 : 4) || p[5] < 1 || p[5] > 4 || record < 1 || record > 1024 || all > bytes) return false;
+    if (p[1] > 1 || p[4] > !p[1] || p[6] > (p[4] ? 0 : 4) || p[5] < 1 || p[5] > 4 || record < 1 || record > 1024 ||
+        all > bytes)
+        return false;
     for (const uint8_t* c = p + 16; c < p + 16 + 16 * p[5]; c += 16) {
         uint32_t column = c[4] | (uint32_t)c[5] << 8, size = 1u << (c[0] & 3);
         bool negative = c[0] >= 4 && c[8 + size - 1] >= 128;
@@ -266,6 +312,7 @@ static bool legal(const uint8_t* p, uint32_t bytes) {
     }
     if (p[0] == 3) return legal_filter(p, bytes);
     if (p[0] == 4) return p[4] < 2;
+    if (p[0] == 6) return p[4] != p[5] && !p[7];
     if (p[0] == 5) return !p[1] && p[4] < 2 && p[5] < 2 && p[6] > 0 && p[6] < 16;
     if (p[0] != 1 || p[4] > 7 || p[6] < 1 || p[6] > 8) return false;
     for (int i = 0; i < p[6]; i++) {
@@ -329,6 +376,7 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
     if (!status) {
         if (p[0] == 1) grep(p, data, length, &r);
         else if (p[0] == 5) status = crypted(p, slba, lba, data, length, &r);
+        else if (p[0] == 6) csv(p, data, length, c->cdw15 >> 16, &r);
         else if (p[0] == 4) hash(p, messages[c->cdw15 & 3], data, length, c->cdw15 >> 16, &r);
         else if (p[0] == 3 && p[1]) {
             struct result records = {malloc(bytes), 0};

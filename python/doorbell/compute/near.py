@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of near-storage commands and what they come to, as docs/csd/near-storage.md has it.
 
-`Grep`, `Aggregate`, `Filter`, `Hash` and `Crypt` make the bytes of Load Program, and say what a command's result is:
+`Grep`, `Aggregate`, `Filter`, `Hash`, `Crypt` and `Csv` make the bytes of Load Program and say what a result is:
 the model that the hardware is held against.
 
     near.load(drive, 0, near.Grep((b"error",)).program())
@@ -16,6 +16,7 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 
+from doorbell.compute.near_csv import Csv
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.vendor import NearComparison, NearDigest, NearMode, NearOperator, VendorIoOpc, VendorOpc
@@ -265,7 +266,7 @@ class Crypt:
     mode: NearMode = NearMode.XTS
     encrypt: bool = False
     offset: int = 0
-    behind: Grep | Aggregate | Filter | Hash | None = None
+    behind: Grep | Aggregate | Filter | Hash | Csv | None = None
 
     def program(self) -> bytes:
         behind = self.behind is not None
@@ -279,7 +280,7 @@ class Crypt:
         return self.behind.result(data, phase) if self.behind else data
 
 
-Program = Grep | Aggregate | Filter | Hash | Crypt
+Program = Grep | Aggregate | Filter | Hash | Crypt | Csv
 
 
 def load_try(drive: Driver, number: int, program: bytes) -> Command:

@@ -8,6 +8,7 @@
 //                                              |       ^                                         |
 //                                              |> db_csd_near_filter ------------------------------'
 //                                              |> db_csd_near_hash ----> (words)
+//                                              |> db_csd_near_csv -----> (words)
 //                                              '> what db_csd_crypt had changed: its result as it is
 //   firmware -> db_csd_near_programs -- words --^
 //
@@ -110,7 +111,7 @@ module db_csd_near
   // ---- operators: a Filter gives rows, to an Aggregate or as the result; so does, of a Crypt with nothing behind it, the
   // path itself; the others give words
   localparam int GREP = int'(NEAR_GREP), AGGREGATE = int'(NEAR_AGGREGATE), FILTER = int'(NEAR_FILTER),
-                 HASH = int'(NEAR_HASH), CRYPT = int'(NEAR_CRYPT);
+                 HASH = int'(NEAR_HASH), CRYPT = int'(NEAR_CRYPT), CSV = int'(NEAR_CSV);
   logic       [NEAR_OPERATORS:1] op_valid, ops_ready, word_valid, word_ready;  // by operator
   near_word_t [NEAR_OPERATORS:1] words;
   near_word_t                    word;
@@ -146,6 +147,10 @@ module db_csd_near
     .s_param_valid(param_valid[HASH]), .s_param(param), .s_row_valid(op_valid[HASH]), .s_row_ready(ops_ready[HASH]),
     .s_row_data(row_data), .s_row(near_row), .m_word_valid(word_valid[HASH]), .m_word_ready(word_ready[HASH]),
     .m_word(words[HASH]));
+  db_csd_near_csv #(.DATA_W(DATA_W)) i_csv (
+    .clk, .rst, .s_param_valid(param_valid[CSV]), .s_param(param), .s_row_valid(op_valid[CSV]),
+    .s_row_ready(ops_ready[CSV]), .s_row_data(row_data), .s_row(near_row), .m_word_valid(word_valid[CSV]),
+    .m_word_ready(word_ready[CSV]), .m_word(words[CSV]));
 
   // ---- the result's rows
   logic              whole, whole_valid;  // they are rows of an operator, not words

@@ -17,12 +17,15 @@ package db_csd_near_pkg;
   localparam logic [3:0] NEAR_FILTER = 4'd3;
   localparam logic [3:0] NEAR_HASH = 4'd4;
   localparam logic [3:0] NEAR_CRYPT = 4'd5;
+  localparam logic [3:0] NEAR_CSV = 4'd6;
   localparam int NEAR_PREDICATES = 4;  // of a Filter, at most
   localparam int NEAR_COLUMNS = 4;  // that it chooses, at most
   localparam int NEAR_RECORD_MOST = 1024;  // bytes of its record
+  localparam int NEAR_CSV_WHOLE = 12;  // digits of a Csv's number before its point, at most
+  localparam int NEAR_CSV_DECIMALS = 6;  // ... and behind it
   // ---- end of what is made
 
-  localparam int NEAR_OPERATORS  = 5;  // 1 to so many
+  localparam int NEAR_OPERATORS  = 6;  // 1 to so many
   localparam int NEAR_WORDS_LOG2 = 8;  // words of a program, as the hardware has it
 
   // A word of a program; word 0 says whose it is (db_csd_near_programs) and no operator gets it.

@@ -60,7 +60,7 @@ module db_csd_near_programs
     .hwif_out);
   always_comb begin
     hwif_in.CAPS.ops.next      = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER
-                               | 16'd1 << NEAR_HASH | 16'd1 << NEAR_CRYPT;
+                               | 16'd1 << NEAR_HASH | 16'd1 << NEAR_CRYPT | 16'd1 << NEAR_CSV;
     hwif_in.CAPS.cells.next    = 8'(CELLS);
     hwif_in.CAPS.programs.next = 8'd1 << NEAR_PROGRAMS_LOG2;
   end

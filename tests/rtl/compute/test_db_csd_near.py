@@ -13,7 +13,7 @@ import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from doorbell import build
-from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate, Program
+from doorbell.compute.near import Aggregate, ColumnType, Csv, Filter, Grep, Predicate, Program
 from doorbell.nvme.vendor import NearComparison
 from near_words import random_program, random_text, words
 from rtl_bench import rare, rounds
@@ -161,7 +161,7 @@ async def random_commands(dut: Any) -> None:
     for seed, stall in [(1, 0.0), (2, 0.4), (3, 0.8)][: rounds(3, 2)]:
         b = await begin(dut, seed, stall)
         ops = await b.read(CAPS)
-        assert ops == 4 << 24 | CELLS << 16 | 0b111110
+        assert ops == 4 << 24 | CELLS << 16 | 0b1111110
         programs: dict[tuple[int, int], Program | None] = {}
         for place in range(PLACES):
             for number in range(4):
@@ -232,7 +232,13 @@ async def rate(dut: Any) -> None:
     """Rows of long commands go in without a gap, one behind another; a Read's rows take 2 cycles."""
     small = Predicate(ColumnType.U8, 3, NearComparison.LESS, 0x60)
     chain = Filter(12, (small,), behind=Aggregate(ColumnType.I32, 12))
-    for program in (Grep((b"abba",)), Aggregate(ColumnType.I32, 12), chain, Filter(16, (small,), bitmap=True)):
+    for program in (
+        Grep((b"abba",)),
+        Aggregate(ColumnType.I32, 12),
+        Csv(1, ord(" ")),
+        chain,
+        Filter(16, (small,), bitmap=True),
+    ):
         b = await begin(dut, 9)
         await b.load(0, 0, program)
         packets = [Packet(random_text(b.rng, 16384), True, i, 0, 0, 16384, 64) for i in range(3)]

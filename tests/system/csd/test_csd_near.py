@@ -15,13 +15,14 @@ from csd_drive import PARAMS, csd, get, put
 from csd_functions import NUM_FN, functions
 from doorbell.compute import drive as compute
 from doorbell.compute import near
-from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Predicate
+from doorbell.compute.near_csv import INSIDE
 from doorbell.compute.operators import Op
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.vendor import NearComparison, VendorIoOpc, VendorOpc, VendorStatus
-from near_words import random_program, random_text
+from near_words import random_csv, random_program, random_text
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -123,6 +124,28 @@ def test_filters(make_drive: MakeDrive) -> None:
                 passes = passes.view(np.uint8)[:, [0, 1, 2, 3, 5, 6, 7, 12, 13, 14, 15]]
             assert command.dw0 == passes.nbytes
             assert got[: command.dw0] == passes.tobytes()[:room]
+
+
+def test_csv(make_drive: MakeDrive) -> None:
+    """Fields of lines, commands that begin with a line, inside one and behind a header; behind a Crypt too."""
+    rng = random.Random(16)
+    drive = csd(make_drive)
+    data = random_csv(rng, BLOCKS * 512)
+    for at in range(0, len(data), 65536):
+        put(drive, at // 512, data[at : at + 65536])
+    compute.load_key(drive, 1, KEY1, KEY2)
+    crypt = Crypt(1, encrypt=True)
+    for program in (Csv(0), Csv(2), Csv(1, ord("."))):
+        near.load(drive, 0, program.program())
+        for phase in (0, 7, INSIDE):
+            slba = rng.randrange(BLOCKS - 64)
+            length = rng.randint(1, 64 * 512)
+            got = near.run(drive, 0, slba, 64, length=length, room=64, phase=phase)
+            check(*got, program.result(data[slba * 512 :][:length], phase))
+    near.load(drive, 1, dataclasses.replace(crypt, behind=Csv(0)).program())
+    near.load(drive, 2, crypt.program())
+    secret = near.run(drive, 2, 0, 64)[1]
+    check(*near.run(drive, 1, 0, 64, room=64), Csv(0).result(secret))
 
 
 @pytest.mark.parametrize("record", [1, 8, 1000])

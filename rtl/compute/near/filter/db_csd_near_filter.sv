@@ -174,7 +174,8 @@ module db_csd_near_filter
   logic [SQUEEZE-1:0][ROW_LOG:0] counts_q;
   db_csd_near_filter_keep #(.BYTES(BYTES)) i_keep (
     .clk, .bitmap(bitmap_q), .s_data(row_data), .s_ends(marks.ends), .s_whole(marks.whole), .s_pass(marks.pass),
-    .s_chosen(marks.chosen), .s_tail(tail_pass), .m_data(kept_data), .m_keep(kept), .m_down(down), .m_count(kept_count));
+    .s_chosen(marks.chosen), .s_tail(tail_pass), .m_data(kept_data), .m_keep(kept), .m_down(down),
+    .m_count(kept_count));
   db_csd_near_filter_squeeze #(.BYTES(BYTES)) i_squeeze (
     .clk, .s_data(kept_data), .s_keep(kept), .s_down(down), .m_data(squeezed));
   always_ff @(posedge clk) begin

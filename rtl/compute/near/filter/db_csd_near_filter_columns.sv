@@ -11,7 +11,7 @@ module db_csd_near_filter_columns
 ) (
   input  logic                    clk,
   input  logic                    rst,
-  input  logic                    s_record_set,  ///< pulse: s_param has the bytes of a record in bits 15:0; no column yet
+  input  logic                    s_record_set,  ///< pulse: s_param has the bytes of a record in 15:0; no column yet
   input  logic [NEAR_COLUMNS-1:0] s_set,         ///< pulses, later: a column; its first byte in 15:0, its last in 31:16
   input  logic [31:0]             s_param,
   input  logic                    s_row_valid,   ///< as of db_csd_near_column_ends; there is always room
