@@ -11,17 +11,19 @@
 #include "near.h"
 #include "records.h"
 
-enum { OPT_CPU = 256, OPT_DRIVE, OPT_HELP, OPT_RECORD, OPT_WHERE, OPT_OR };
+enum { OPT_CPU = 256, OPT_DRIVE, OPT_HELP, OPT_RECORD, OPT_WHERE, OPT_OR, OPT_COLUMNS };
 
 static const char HELP[] =
     "Usage: dbfilter --record BYTES --where TEST [OPTION]... FILE...\n"
-    "Write the records of which TEST is true to standard output, as they are and in their order. The drive chooses them,\n"
-    "if it has near-storage commands. Values are little-endian; what is left at a file's end is no record.\n"
+    "Write the records of which TEST is true to standard output, as they are and in their order, or columns of them. The\n"
+    "drive chooses them, if it has near-storage commands. Values are little-endian; what is left at a file's end is no\n"
+    "record.\n"
     "\n"
     "      --record=BYTES  of a record, 1 to 65535\n"
     "      --where=TEST    as u32@8>=5: type (u8 to u64, i8 to i64), place in the record, ==, !=, <, <=, > or >=, number;\n"
     "                      with several all are true\n"
     "      --or            between two --where: those before it are true, or those behind it\n"
+    "      --columns=LIST  only these bytes of each record, as 4:4,12:2: places and sizes, ascending, none in another\n"
     "  -c, --count         how many there are of each file, not themselves\n"
     "  -j, --jobs=N        commands in flight, 1 to 64; 4, if not said\n"
     "      --cpu           do not ask the drive\n"
@@ -35,6 +37,7 @@ static const struct option OPTIONS[] = {
     {"record", required_argument, NULL, OPT_RECORD},
     {"where", required_argument, NULL, OPT_WHERE},
     {"or", no_argument, NULL, OPT_OR},
+    {"columns", required_argument, NULL, OPT_COLUMNS},
     {"count", no_argument, NULL, 'c'},
     {"jobs", required_argument, NULL, 'j'},
     {"cpu", no_argument, NULL, OPT_CPU},
@@ -46,7 +49,9 @@ static const struct option OPTIONS[] = {
 struct filter {
     struct near_options options;
     struct where where;
+    struct columns columns;
     int record;
+    uint32_t packed;  // bytes that are written of a record
     bool count, names;
     const struct near_file* file;
     uint64_t found, all;  // of the file, of all
@@ -59,10 +64,10 @@ static uint32_t soft(void* context, const uint8_t* data, uint32_t bytes, uint32_
     uint64_t record = (uint64_t)f->record, count = 0;
     for (uint64_t at = (record - phase) % record; at + record <= bytes; at += record) {
         if (!where_holds(&f->where, data + at)) continue;
-        if (!f->count) memcpy(result + count * record, data + at, record);
+        if (!f->count) columns_copy(&f->columns, data + at, f->packed, result + count * f->packed);
         count++;
     }
-    if (!f->count) return (uint32_t)(count * record);
+    if (!f->count) return (uint32_t)count * f->packed;
     memset(result, 0, TOTAL_BYTES);
     near_put(result, 8, count);
     return TOTAL_BYTES;
@@ -82,18 +87,19 @@ static int out(const uint8_t* data, size_t bytes) {
 static int take(void* context, const struct near_part* p, const uint8_t* result, uint32_t bytes) {
     struct filter* f = context;
     uint64_t end = p->offset + p->bytes, record = (uint64_t)f->record, at = (end - 1) / record * record;
-    uint64_t found = f->count && bytes == TOTAL_BYTES ? near_get(result, 8) : bytes / record;
-    if (f->count ? bytes != TOTAL_BYTES : bytes % record != 0 || bytes > p->bytes) return -EPROTO;
+    uint64_t found = f->count && bytes == TOTAL_BYTES ? near_get(result, 8) : bytes / f->packed;
+    if (f->count ? bytes != TOTAL_BYTES : bytes % f->packed != 0 || bytes > p->bytes) return -EPROTO;
     if (found > p->bytes / record) return -EPROTO;
     f->found += found;
     int e = f->count ? 0 : out(result, bytes);
     // The record that begins in this part and ends behind it.
     if (e || at < p->offset || at + record <= end || at + record > f->file->size) return e;
-    uint8_t data[MOST_RECORD];
+    uint8_t data[MOST_RECORD], chosen[MOST_RECORD];
     e = near_read(f->file, at, data, record);
     if (e || !where_holds(&f->where, data)) return e;
     f->found++;
-    return f->count ? 0 : out(data, record);
+    columns_copy(&f->columns, data, f->packed, chosen);
+    return f->count ? 0 : out(chosen, f->packed);
 }
 
 static int end(void* context, const struct near_file* file) {
@@ -124,6 +130,9 @@ static int options(struct filter* f, int argc, char** argv) {
             case OPT_OR:
                 if ((wrong = where_or(&f->where))) return bad(wrong, "");
                 break;
+            case OPT_COLUMNS:
+                if ((wrong = columns_of(&f->columns, optarg))) return bad(wrong, optarg);
+                break;
             case 'c': f->count = true; break;
             case 'j':
                 if (!near_number(optarg, 1, 64, &f->options.jobs))
@@ -140,6 +149,9 @@ static int options(struct filter* f, int argc, char** argv) {
     if (!f->record) return bad("--record is missing", "");
     if (!f->where.count) return bad("--where is missing", "");
     if ((wrong = where_check(&f->where, f->record))) return bad(wrong, "");
+    if ((wrong = columns_check(&f->columns, f->record))) return bad(wrong, "");
+    if (f->count && f->columns.count) return bad("-c and --columns exclude each other", "");
+    f->packed = columns_bytes(&f->columns, f->record);
     if (optind == argc) return bad("a file is missing", "");
     f->names = argc - optind > 1;
     return -1;
@@ -149,13 +161,14 @@ int main(int argc, char** argv) {
     struct filter f = {.options = {.tool = "dbfilter", .jobs = 4}};
     int status = options(&f, argc, argv);
     if (status >= 0) return status;
-    uint8_t program[CONDITION_BYTES * (2 + MOST_DRIVE_CONDITIONS)];
-    uint32_t bytes = where_program(&f.where, f.record, f.count, program);
+    uint8_t program[FILTER_BYTES + 16];
+    uint32_t bytes = where_program(&f.where, &f.columns, f.record, f.count, program);
+    const char* why = where_cpu_why(&f.where, f.record);
     if (f.count) total_program(&(struct type){0, 1, false}, f.record, 0, program + bytes);
     struct near_job job = {
         .program = program,
         .program_bytes = f.count ? bytes + 16 : bytes,
-        .cpu_why = where_cpu_why(&f.where, f.record),
+        .cpu_why = why ? why : columns_cpu_why(&f.columns),
         .record = (uint32_t)f.record,
         .result_room = f.count ? 64 : 4096,
         .soft = soft,

@@ -145,8 +145,9 @@ struct near_options;
 struct near_job {
     const uint8_t* program;
     uint32_t program_bytes;
-    const char* cpu_why;   // why no drive could do it, or NULL
-    uint32_t record;       // PHASE is the offset in a record of so many bytes; 0: none
+    const char* cpu_why;  // why no drive could do it, or NULL
+    uint32_t record;      // PHASE is the offset in a record of so many bytes; 0: none
+    uint32_t (*phase)(void* context, const struct near_part* part);  // or what this says
     uint32_t result_room;  // bytes of the result buffer to begin with, a multiple of 64
     // Instead of near_scan, for what has no parts that stand alone: soft and take are not used.
     int (*scan)(struct near_file*, const struct near_job*, const struct near_options*, char* note, char* why);

@@ -53,12 +53,13 @@ static int room_for(struct slot* s, size_t bytes) {
 }
 
 static uint32_t phase_of(const struct scan* k, const struct near_part* p) {
+    if (k->job->phase) return k->job->phase(k->job->context, p);
     return k->job->record ? (uint32_t)(p->offset % k->job->record) : 0;
 }
 
 static int on_cpu(struct scan* k, struct slot* s) {
     if (!s->data && !(s->data = malloc(k->step))) return -ENOMEM;
-    int e = room_for(s, (s->part.bytes / 64 + 2) * 16 + RESULT_LEAST);
+    int e = room_for(s, (size_t)s->part.bytes + RESULT_LEAST);
     if (!e) e = near_read(k->file, s->part.offset, s->data, s->part.bytes);
     if (!e) s->bytes = k->job->soft(k->job->context, s->data, s->part.bytes, phase_of(k, &s->part), s->result);
     return e;

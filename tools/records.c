@@ -131,23 +131,77 @@ const char* where_cpu_why(const struct where* w, int record) {
     return NULL;
 }
 
-uint32_t where_program(const struct where* w, int record, bool behind, uint8_t* program) {
+// ---- columns
+
+const char* columns_of(struct columns* c, const char* text) {
+    static const char WRONG[] = "--columns takes PLACE:BYTES, as in 4:4,12:2, ascending, none in another, not ";
+    const char* at = text;
+    long next = 0;
+    if (c->count) return "--columns is there twice: ";
+    do {
+        char* rest;
+        errno = 0;
+        if (c->count == MOST_COLUMNS) return "--columns: there are more than 16: ";
+        long place = strtol(at, &rest, 10);
+        if (!isdigit((unsigned char)*at) || *rest != ':' || !isdigit((unsigned char)rest[1])) return WRONG;
+        long bytes = strtol(rest + 1, &rest, 10);
+        if (errno || place < next || bytes < 1 || place > MOST_RECORD || bytes > MOST_RECORD) return WRONG;
+        if (*rest && *rest != ',') return WRONG;
+        next = place + bytes;
+        c->at[c->count] = (int)place;
+        c->bytes[c->count++] = (int)bytes;
+        at = rest + 1;
+        if (!*rest) return NULL;
+    } while (true);
+}
+
+const char* columns_check(const struct columns* c, int record) {
+    if (c->count && c->at[c->count - 1] + c->bytes[c->count - 1] > record)
+        return "a column of --columns does not lie in the record";
+    return NULL;
+}
+
+const char* columns_cpu_why(const struct columns* c) {
+    return c->count > MOST_DRIVE_COLUMNS ? "the drive chooses 4 columns" : NULL;
+}
+
+uint32_t columns_bytes(const struct columns* c, int record) {
+    uint32_t bytes = c->count ? 0 : (uint32_t)record;
+    for (unsigned i = 0; i < c->count; i++) bytes += (uint32_t)c->bytes[i];
+    return bytes;
+}
+
+void columns_copy(const struct columns* c, const uint8_t* record, uint32_t bytes, uint8_t* to) {
+    if (!c->count) memcpy(to, record, bytes);
+    for (unsigned i = 0; i < c->count; to += c->bytes[i++]) memcpy(to, record + c->at[i], (size_t)c->bytes[i]);
+}
+
+// ---- programs
+
+uint32_t where_program(const struct where* w, const struct columns* c, int record, bool behind, uint8_t* program) {
     unsigned count = w->count < MOST_DRIVE_CONDITIONS ? w->count : MOST_DRIVE_CONDITIONS;
-    memset(program, 0, CONDITION_BYTES * (1 + (size_t)count));
+    unsigned columns = c->count < MOST_DRIVE_COLUMNS ? c->count : MOST_DRIVE_COLUMNS;
+    memset(program, 0, FILTER_BYTES);
     program[0] = 3;
     program[1] = behind;
     program[5] = (uint8_t)count;
+    program[6] = (uint8_t)columns;
     near_put(program + 8, 2, (uint64_t)record);
     for (unsigned i = 0; i < count; i++) {
-        const struct condition* c = &w->conditions[i];
+        const struct condition* of = &w->conditions[i];
         uint8_t* to = program + CONDITION_BYTES * (1 + i);
-        to[0] = (uint8_t)c->type.number;
-        to[1] = (uint8_t)c->comparison;
-        to[2] = c->alternative;
-        near_put(to + 4, 2, (uint64_t)c->column);
-        near_put(to + 8, 8, c->value);
+        to[0] = (uint8_t)of->type.number;
+        to[1] = (uint8_t)of->comparison;
+        to[2] = of->alternative;
+        near_put(to + 4, 2, (uint64_t)of->column);
+        near_put(to + 8, 8, of->value);
     }
-    return CONDITION_BYTES * (1 + count);
+    for (unsigned i = 0; i < columns; i++) {
+        uint8_t* to = program + CONDITION_BYTES * (1 + count) + 4 * i;
+        near_put(to, 2, (uint64_t)c->at[i]);
+        near_put(to + 2, 2, (uint64_t)c->bytes[i]);
+    }
+    return CONDITION_BYTES * (1 + count + (columns != 0));
 }
 
 void total_program(const struct type* type, int record, int column, uint8_t* program) {

@@ -12,8 +12,10 @@ enum {
     MOST_DRIVE_RECORD = 1024,  // ... of a Filter
     MOST_CONDITIONS = 16,
     MOST_DRIVE_CONDITIONS = 4,  // ... of a Filter
-    CONDITION_BYTES = 16,       // of a Filter's program, as of its head
-    TOTAL_BYTES = 48,           // of the result of an Aggregate
+    MOST_COLUMNS = 16,
+    MOST_DRIVE_COLUMNS = 4,  // ... of a Filter
+    CONDITION_BYTES = 16,    // of a Filter's program, as of its head
+    TOTAL_BYTES = 48,        // of the result of an Aggregate
 };
 
 // ---- values
@@ -48,8 +50,23 @@ const char* where_check(const struct where* w, int record);
 bool where_holds(const struct where* w, const uint8_t* record);
 // Why no drive can do it, or NULL.
 const char* where_cpu_why(const struct where* w, int record);
-// A Filter's program; `behind`: another program follows. Its bytes; the room is for MOST_DRIVE_CONDITIONS.
-uint32_t where_program(const struct where* w, int record, bool behind, uint8_t* program);
+
+// ---- columns that are chosen of a record: ascending, none in another
+
+struct columns {
+    int at[MOST_COLUMNS], bytes[MOST_COLUMNS];
+    unsigned count;  // 0: all of the record
+};
+// --columns TEXT: NULL, or what is wrong.
+const char* columns_of(struct columns* c, const char* text);
+const char* columns_check(const struct columns* c, int record);  // for records of so many bytes
+const char* columns_cpu_why(const struct columns* c);
+uint32_t columns_bytes(const struct columns* c, int record);                                     // of what is chosen
+void columns_copy(const struct columns* c, const uint8_t* record, uint32_t bytes, uint8_t* to);  // bytes: of it
+
+// A Filter's program; `behind`: another program follows. Its bytes, at most FILTER_BYTES.
+enum { FILTER_BYTES = CONDITION_BYTES * (2 + MOST_DRIVE_CONDITIONS) };
+uint32_t where_program(const struct where* w, const struct columns* c, int record, bool behind, uint8_t* program);
 
 // An Aggregate's program: 16 bytes.
 void total_program(const struct type* type, int record, int column, uint8_t* program);

@@ -10,6 +10,7 @@
 
 #include "near.h"
 #include "records.h"
+#include "sum_csv.h"
 
 enum {
     OPT_CPU = 256,
@@ -21,12 +22,18 @@ enum {
     OPT_JSON,
     OPT_WHERE,
     OPT_OR,
+    OPT_CSV,
+    OPT_SEPARATOR,
+    OPT_FIELD,
+    OPT_HEADER,
 };
 
 static const char HELP[] =
     "Usage: dbsum --type TYPE [OPTION]... FILE...\n"
-    "Say how many values a column of records has, their sum, the least and the greatest one: a line for each file or\n"
-    "block device. The drive looks at them, if it has near-storage commands. Values are little-endian.\n"
+    "  or:  dbsum --csv --field N [OPTION]... FILE...\n"
+    "Say how many values a column of records has, or a field of text lines, their sum, the least and the greatest one: a\n"
+    "line for each file or block device. The drive looks at them, if it has near-storage commands. Values of records are\n"
+    "little-endian; those of text are decimal numbers, and fields that are something else are counted as other.\n"
     "\n"
     "      --type=TYPE     u8, u16, u32, u64, i8, i16, i32 or i64\n"
     "      --record=BYTES  of a record, 1 to 65535; those of the type, if not said\n"
@@ -34,6 +41,10 @@ static const char HELP[] =
     "      --where=TEST    only records of which it is true, as u32@8>=5: type, column, ==, !=, <, <=, > or >=, number;\n"
     "                      with several all are\n"
     "      --or            between two --where: those before it are true, or those behind it\n"
+    "      --csv           text lines, cut as by awk -F: quotes are bytes as others\n"
+    "      --field=N       which field of a line, from 1 to 256\n"
+    "      --separator=C   between fields, a byte or \\t; a comma, if not said\n"
+    "      --header=N      lines at a file's begin that do not count; 0, if not said\n"
     "      --json          a line of JSON for each file\n"
     "  -j, --jobs=N        commands in flight, 1 to 64; 4, if not said\n"
     "      --cpu           do not ask the drive\n"
@@ -41,7 +52,8 @@ static const char HELP[] =
     "      --help          this text\n"
     "Exit status: 0, or 2 after an error.\n"
     "\n"
-    "Example: dbsum --type i32 --record 16 --column 4 --where 'u8@0==3' samples.bin\n";
+    "Examples: dbsum --type i32 --record 16 --column 4 --where 'u8@0==3' samples.bin\n"
+    "          dbsum --csv --header 1 --field 3 sales.csv\n";
 
 static const struct option OPTIONS[] = {
     {"type", required_argument, NULL, OPT_TYPE},
@@ -49,6 +61,10 @@ static const struct option OPTIONS[] = {
     {"column", required_argument, NULL, OPT_COLUMN},
     {"where", required_argument, NULL, OPT_WHERE},
     {"or", no_argument, NULL, OPT_OR},
+    {"csv", no_argument, NULL, OPT_CSV},
+    {"separator", required_argument, NULL, OPT_SEPARATOR},
+    {"field", required_argument, NULL, OPT_FIELD},
+    {"header", required_argument, NULL, OPT_HEADER},
     {"json", no_argument, NULL, OPT_JSON},
     {"jobs", required_argument, NULL, 'j'},
     {"cpu", no_argument, NULL, OPT_CPU},
@@ -67,7 +83,8 @@ struct sum {
     struct near_options options;
     struct type type;
     struct where where;
-    bool json, names;
+    bool json, names, is_csv;
+    struct sum_csv csv;
     int record, column;
     const struct near_file* file;
     struct total total;
@@ -143,12 +160,22 @@ static int take(void* context, const struct near_part* p, const uint8_t* result,
     return 0;
 }
 
-static const char* decimal(__int128 v, char* room, size_t bytes) {
+// A number in units of 10^-decimals, without zeros behind its point that say nothing.
+static const char* decimal(__int128 v, int decimals, char* room, size_t bytes) {
     unsigned __int128 left = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v;
     char* at = room + bytes - 1;
     *at = 0;
-    do *--at = (char)('0' + (int)(left % 10));
-    while (left /= 10);
+    for (; decimals && left % 10 == 0; decimals--) left /= 10;
+    for (bool point = decimals; decimals > 0 || point || left; decimals--) {
+        if (decimals == 0 && point) {
+            *--at = '.';
+            point = false;
+            if (!left) break;
+        }
+        *--at = (char)('0' + (int)(left % 10));
+        left /= 10;
+    }
+    if (!*at || *at == '.') *--at = '0';
     if (v < 0) *--at = '-';
     return at;
 }
@@ -163,25 +190,47 @@ static void print_json_text(const char* text) {
     putchar('"');
 }
 
-static int end(void* context, const struct near_file* f) {
-    const struct sum* s = context;
-    char sum[48], least[48] = "none", greatest[48] = "none";
+struct said {
+    uint64_t count, others;
+    __int128 sum, least, greatest;
+    int decimals;
+};
+
+static void say(const struct sum* s, const struct near_file* f, const struct said* what) {
+    char sum[64], least[64] = "none", greatest[64] = "none";
     const char *low = least, *high = greatest;
-    if (s->total.count) {
-        low = decimal(one(s, s->total.least).sum, least, sizeof least);
-        high = decimal(one(s, s->total.greatest).sum, greatest, sizeof greatest);
+    if (what->count) {
+        low = decimal(what->least, what->decimals, least, sizeof least);
+        high = decimal(what->greatest, what->decimals, greatest, sizeof greatest);
     } else if (s->json) {
         low = high = "null";
     }
-    const char* all = decimal(s->total.sum, sum, sizeof sum);
+    const char* all = decimal(what->sum, what->decimals, sum, sizeof sum);
     if (s->json) {
         printf("{\"file\": ");
         print_json_text(f->path);
-        printf(", \"count\": %" PRIu64 ", \"sum\": %s, \"min\": %s, \"max\": %s}\n", s->total.count, all, low, high);
+        printf(", \"count\": %" PRIu64 ", \"sum\": %s, \"min\": %s, \"max\": %s", what->count, all, low, high);
+        if (s->is_csv) printf(", \"other\": %" PRIu64, what->others);
+        printf("}\n");
     } else {
         if (s->names) printf("%s: ", f->path);
-        printf("count=%" PRIu64 " sum=%s min=%s max=%s\n", s->total.count, all, low, high);
+        printf("count=%" PRIu64 " sum=%s min=%s max=%s", what->count, all, low, high);
+        if (s->is_csv) printf(" other=%" PRIu64, what->others);
+        printf("\n");
     }
+}
+
+static int end(void* context, const struct near_file* f) {
+    const struct sum* s = context;
+    const struct total* t = &s->total;
+    say(s, f, &(struct said){t->count, 0, t->sum, one(s, t->least).sum, one(s, t->greatest).sum, 0});
+    return 0;
+}
+
+static int end_csv(void* context, const struct near_file* f) {
+    const struct sum* s = context;
+    const struct csv_total* t = &s->csv.total;
+    say(s, f, &(struct said){t->count, t->others, t->sum, t->least, t->greatest, CSV_DECIMALS});
     return 0;
 }
 
@@ -212,6 +261,20 @@ static int options(struct sum* s, int argc, char** argv) {
             case OPT_OR:
                 if ((wrong = where_or(&s->where))) return bad(wrong, "");
                 break;
+            case OPT_CSV: s->is_csv = true; break;
+            case OPT_SEPARATOR:
+                if (!strcmp(optarg, "\\t")) optarg = "\t";
+                if (strlen(optarg) != 1 || *optarg == '\n') return bad("--separator takes a byte or \\t, not ", optarg);
+                s->csv.csv.separator = (uint8_t)*optarg;
+                break;
+            case OPT_FIELD:
+                if (!near_number(optarg, 1, 256, &s->csv.csv.field))
+                    return bad("--field takes a number from 1 to 256, not ", optarg);
+                break;
+            case OPT_HEADER:
+                if (!near_number(optarg, 0, 1000000, &s->csv.header))
+                    return bad("--header takes a number from 0 to 1000000, not ", optarg);
+                break;
             case OPT_JSON: s->json = true; break;
             case 'j':
                 if (!near_number(optarg, 1, 64, &s->options.jobs))
@@ -225,6 +288,17 @@ static int options(struct sum* s, int argc, char** argv) {
                 return bad("there is no such option: ", optopt ? (char[]){'-', (char)optopt, 0} : argv[optind - 1]);
         }
     if (s->options.cpu && s->options.drive) return bad("--cpu and --drive exclude each other", "");
+    if (s->is_csv) {
+        if (s->type.bytes || s->record || s->column || s->where.count || s->where.alternative)
+            return bad("--csv excludes --type, --record, --column, --where and --or", "");
+        if (!s->csv.csv.field--) return bad("--field is missing", "");
+        if (!s->csv.csv.separator) s->csv.csv.separator = ',';
+        if (optind == argc) return bad("a file is missing", "");
+        s->names = argc - optind > 1;
+        return -1;
+    }
+    if (s->csv.csv.field || s->csv.csv.separator || s->csv.header)
+        return bad("--field, --separator and --header are of --csv, which is missing", "");
     if (!s->type.bytes) return bad("--type is missing", "");
     if (!s->record) s->record = (int)s->type.bytes;
     if (s->column + (int)s->type.bytes > s->record) return bad("the column does not lie in the record", "");
@@ -238,8 +312,8 @@ int main(int argc, char** argv) {
     struct sum s = {.options = {.tool = "dbsum", .jobs = 4}};
     int status = options(&s, argc, argv);
     if (status >= 0) return status;
-    uint8_t program[CONDITION_BYTES * (2 + MOST_DRIVE_CONDITIONS)];
-    uint32_t filter = s.where.count ? where_program(&s.where, s.record, true, program) : 0;
+    uint8_t program[FILTER_BYTES + 16];
+    uint32_t filter = s.where.count ? where_program(&s.where, &(struct columns){0}, s.record, true, program) : 0;
     total_program(&s.type, s.record, s.column, program + filter);
     struct near_job job = {
         .program = program,
@@ -253,8 +327,15 @@ int main(int argc, char** argv) {
         .end = end,
         .context = &s,
     };
+    if (s.is_csv) {
+        s.csv.options = &s.options;
+        s.csv.say = end_csv;
+        s.csv.context = &s;
+        csv_program(&s.csv.csv, program);
+        job = sum_csv_job(&s.csv, program);
+    }
     status = 0;
     for (int i = optind; i < argc; i++)
         if (near_run(argv[i], &job, &s.options)) status = 2;
-    return near_finish("dbsum", status);
+    return near_finish("dbsum", s.csv.refused ? 2 : status);
 }

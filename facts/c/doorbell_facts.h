@@ -44,6 +44,7 @@ enum {
     NEAR_FILTER = 3,
     NEAR_HASH = 4,
     NEAR_CRYPT = 5,
+    NEAR_CSV = 6,
 };
 
 // What command D4h does: CDW10 bits 3:0.
@@ -146,7 +147,10 @@ enum {
 #define SETTINGS_PAGES 32u  // 4 KiB each, at the end of the media: what a drive remembers without power
 #define DSM_RANGES 0x10u  // of a Dataset Management, of db_vcsd
 #define NEAR_PREDICATES 4u  // of a Filter, at most
+#define NEAR_COLUMNS 4u  // that it chooses, at most
 #define NEAR_RECORD_MOST 1024u  // bytes of its record
+#define NEAR_CSV_WHOLE 12u  // digits of a Csv's number before its point, at most
+#define NEAR_CSV_DECIMALS 6u  // ... and behind it
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl
 #define FW_EXTENSION 0x90000000u  // regs/db_csd.rdl, where there are operators
 #define FW_EXTENTS 0x90000100u  // regs/db_vcsd.rdl, of db_vcsd

@@ -85,10 +85,11 @@ SMALL static uint32_t filter(const uint32_t* head, uint32_t bytes) {
         WANTED = LESS << 8 | (LESS | EQUAL) << 12 | EQUAL | (LESS | GREATER) << 4 | GREATER << 16 |
         (EQUAL | GREATER) << 20
     };
-    uint32_t behind = head[0] >> 8, bitmap = head[1] & 0xffu, count = head[1] >> 8, record = head[2], word = record;
+    uint32_t behind = head[0] >> 8, bitmap = head[1] & 0xffu, count = head[1] >> 8 & 0xffu, columns = head[1] >> 16;
+    uint32_t record = head[2], word = record, from = 0;
     const uint32_t* p = head + 4;
     if (behind > 1 || bitmap > !behind || count - 1 >= NEAR_PREDICATES || record - 1 >= NEAR_RECORD_MOST || head[3] ||
-        bytes < HEAD_BYTES * (1 + count + behind))
+        columns > (bitmap ? 0 : NEAR_COLUMNS) || bytes < HEAD_BYTES * (1 + count + (columns != 0) + behind))
         return 0;
     for (uint32_t i = 1; i < count; i++) word |= (p[4 * i] >> 16 & 1u) << (16 + i);
     hw_near_word(bitmap ? word | BITMAP : word);
@@ -111,10 +112,16 @@ SMALL static uint32_t filter(const uint32_t* head, uint32_t bytes) {
         hw_near_word(column | later << 16);
         if (!number(type, low, high)) return 0;
     }
-    word = NEAR_FILTER | HW_NEAR_WORDS(1 + 4 * NEAR_PREDICATES);
+    word = NEAR_FILTER | HW_NEAR_WORDS(1 + 4 * NEAR_PREDICATES + columns);
+    for (uint32_t i = 0; columns && i < NEAR_COLUMNS; i++, p++) {
+        uint32_t first = p[0] & 0xffffu, size = p[0] >> 16;
+        if (i >= columns ? p[0] : first < from || !size || first + size > record) return 0;
+        from = first + size;
+        if (i < columns) hw_near_word(first | (from - 1) << 16);
+    }
     if (behind) {
         uint32_t of_it = p[0] == NEAR_AGGREGATE ? aggregate(p) : 0;
-        if (p[0] == NEAR_GREP) of_it = grep(p, bytes - HEAD_BYTES * (1 + count));
+        if (p[0] == NEAR_GREP) of_it = grep(p, bytes - HEAD_BYTES * (1 + count + (columns != 0)));
         word = of_it ? word | HW_NEAR_BEHIND(of_it) : 0;
     }
     return word;
@@ -126,12 +133,20 @@ SMALL static uint32_t hash(const uint32_t* head) {
     return NEAR_HASH | HW_NEAR_WORDS(1);
 }
 
+SMALL static uint32_t csv(const uint32_t* head) {
+    uint32_t separator = head[1] & 0xffu, line_end = head[1] >> 8 & 0xffu;
+    if (separator == line_end || head[1] >> 24 || head[2] || head[3]) return 0;
+    hw_near_word(head[1]);
+    return NEAR_CSV | HW_NEAR_WORDS(1);
+}
+
 // The first word of a program that is no Crypt.
 SMALL static uint32_t plain(const uint32_t* head, uint32_t bytes) {
     if (bytes < HEAD_BYTES) return 0;
     if (head[0] == NEAR_GREP) return grep(head, bytes);
     if (head[0] == NEAR_AGGREGATE) return aggregate(head);
     if ((head[0] & 0xffu) == NEAR_FILTER) return filter(head, bytes);
+    if (head[0] == NEAR_CSV) return csv(head);
     return head[0] == NEAR_HASH ? hash(head) : 0;
 }
 

@@ -35,9 +35,9 @@ module db_vcsd
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands (docs/csd/near-storage.md)
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
-  /// ... the operator of each slot, a hexadecimal digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, f one that is
-  /// exchanged, which takes CMB_LOG2; 1 to 7 slots
-  parameter logic [27:0] NEAR_SLOTS = 28'h321,
+  /// ... the operator of each slot, a hexadecimal digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, 6 Csv, f one
+  /// that is exchanged, which takes CMB_LOG2; 1 to 7 slots
+  parameter logic [27:0] NEAR_SLOTS = 28'h6321,
   parameter logic [15:0] NEAR_SHELL = 16'd0,  ///< ... of this design, that bitstreams are for
   parameter int NEAR_HASHES  = 8,          ///< ... cores of SHA-256 of a Hash, 1..16
   parameter int HASH_BYTES   = 16384,      ///< ... buffer of each: a power of two, at least 16 rows

@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FW = ROOT / "fw"
 LOAD, GET_LOG = 0xD5, 0x02
 OK, DATA_ERROR, BAD_OPCODE, BAD_FIELD, BAD_OFFSET = 0, 0x04, 0x4001, 0x4002, 0x4013
-GREP, AGGREGATE, FILTER, HASH, CRYPT = 1, 2, 3, 4, 5
-OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER | 1 << HASH | 1 << CRYPT
+GREP, AGGREGATE, FILTER, HASH, CRYPT, CSV = 1, 2, 3, 4, 5, 6
+OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER | 1 << HASH | 1 << CRYPT | 1 << CSV
 OP_CTR, OP_XTS = 2, 3
 FOLD, WHERE, WITHOUT = 1, 2, 4
 NUMBERS, MOST_WORDS = 4, 256
@@ -352,6 +352,13 @@ def test_hash(fw: Firmware) -> None:
         assert fw.program(fw.functions - 1, 1) == [HASH | 1 << 8, digest]
 
 
+def test_csv(fw: Firmware) -> None:
+    for separator, line_end, field in ((44, 10, 0), (9, 10, 255), (0, 255, 7), (255, 0, 1)):
+        data = bytes([CSV, 0, 0, 0, separator, line_end, field]) + bytes(9)
+        assert fw.load(1, data, place=fw.functions - 1) == OK
+        assert fw.program(fw.functions - 1, 1) == [CSV | 1 << 8, separator | line_end << 8 | field << 16]
+
+
 def test_crypt(fw: Firmware) -> None:
     """Key, mode and offset are the data path's; the operators get what is behind."""
     place = fw.functions - 1
@@ -404,6 +411,7 @@ def without(data: bytes, at: int, value: int) -> bytes:
 
 TWO = grep([b"Needle", b"x" * 17])
 SOME_CRYPT = Crypt(1, behind=column()).program()
+SOME_CSV = bytes([CSV, 0, 0, 0, 44, 10, 3]) + bytes(9)
 SOME_HASH = bytes([HASH]) + bytes(15)
 WRONG = {
     "operator 0": without(SOME, 0, 0),
@@ -464,6 +472,17 @@ WRONG = {
     "a predicate beyond its record": without(SOME_FILTER, 20, 5),
     "a predicate far beyond": without(SOME_FILTER, 21, 255),
     "byte 6 of a predicate": without(SOME_FILTER, 22, 1),
+    "a bitmap of columns": without(Filter(8, (LESS_THAN_5,), columns=((0, 1),)).program(), 4, 1),
+    "five columns": without(Filter(8, (LESS_THAN_5,), columns=((0, 1),)).program(), 6, 5),
+    "256 columns": without(Filter(8, (LESS_THAN_5,), columns=((0, 1),)).program(), 7, 1),
+    "a column without bytes": Filter(8, (LESS_THAN_5,), columns=((3, 0),)).program(),
+    "a column beyond its record": Filter(8, (LESS_THAN_5,), columns=((0, 1), (7, 2))).program(),
+    "a column far beyond": Filter(8, (LESS_THAN_5,), columns=((0xFFFF, 0xFFFF),)).program(),
+    "columns that have a byte in common": Filter(8, (LESS_THAN_5,), columns=((0, 3), (2, 1))).program(),
+    "columns that do not ascend": Filter(8, (LESS_THAN_5,), columns=((4, 2), (0, 1))).program(),
+    "a column that is not counted": Filter(8, (LESS_THAN_5,), columns=((0, 1),)).program()[:-4] + b"\x05\0\1\0",
+    "half the columns": Filter(8, (LESS_THAN_5,), columns=((0, 1),)).program()[:-1],
+    "columns and nothing behind": Filter(8, (LESS_THAN_5,), behind=column(), columns=((0, 1),)).program()[:-16],
     "a filter without its predicates": SOME_FILTER[:16],
     "half a predicate": SOME_FILTER[:40],
     "nothing behind": SOME_FILTER[:48],
@@ -472,6 +491,9 @@ WRONG = {
     "a filter behind": without(SOME_FILTER, 48, FILTER),
     "a grep behind": without(SOME_FILTER, 48, GREP),
     "type 8 behind": without(SOME_FILTER, 52, 8),
+    "a separator that ends the line": without(SOME_CSV, 4, 10),
+    **{f"byte {at} of a csv": without(SOME_CSV, at, 1) for at in (1, 3, 7, 8, 12, 15)},
+    "a short csv": SOME_CSV[:15],
     "digest 2": without(SOME_HASH, 4, 2),
     **{f"byte {at} of a hash": without(SOME_HASH, at, 1) for at in (1, 3, 5, 8, 12, 15)},
     "a short hash": SOME_HASH[:15],

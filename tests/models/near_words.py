@@ -6,9 +6,17 @@ from __future__ import annotations
 import random
 import string
 import struct
+from dataclasses import replace
 
-from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate, Program
-from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearDigest, NearOperator
+from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Hash, Predicate, Program
+from doorbell.nvme.vendor import (
+    NEAR_COLUMNS,
+    NEAR_PREDICATES,
+    NEAR_RECORD_MOST,
+    NearComparison,
+    NearDigest,
+    NearOperator,
+)
 
 
 def words(program: Program | None, cells: int) -> list[int]:
@@ -21,6 +29,8 @@ def words(program: Program | None, cells: int) -> list[int]:
         return words(program.behind, cells) if program.behind else [NearOperator.CRYPT]
     if isinstance(program, Hash):
         return [NearOperator.HASH | 1 << 8, program.digest]
+    if isinstance(program, Csv):
+        return [NearOperator.CSV | 1 << 8, program.separator | program.line_end << 8 | program.field << 16]
     if isinstance(program, Filter):
         return filter_words(program, cells)
     flags = program.fold_case | program.where << 1 | program.without << 2
@@ -60,6 +70,7 @@ def filter_words(program: Filter, cells: int = 8) -> list[int]:
         out += [p.type | WANTED[p.comparison] << 3, p.column | later << 16, *struct.unpack("<2I", repeated)]
     for _ in range(NEAR_PREDICATES - len(program.predicates)):  # always true
         out += [(LESS | EQUAL | GREATER) << 3, program.record - 1, 0, 0]
+    out += [at | at + size - 1 << 16 for at, size in program.columns]
     behind = words(program.behind, cells) if program.behind else [0]
     head = NearOperator.FILTER | len(out) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16
     return [head, *out, *behind[1:]]
@@ -90,13 +101,28 @@ def random_filter(rng: random.Random, record: int = 0, cells: int = 8) -> Filter
         number = int.from_bytes(rng.choice((raw, rng.randbytes(kind.bytes))), "little", signed=kind.signed)
         comparison = rng.choice(list(NearComparison))
         predicates.append(Predicate(kind, column, comparison, number, n > 0 and rng.random() < 0.4))
-    behind: Aggregate | Grep | None = None
     if rng.random() < 0.2:
-        behind = random_grep(rng, cells)
-    elif rng.random() < 0.3:
-        aggregate, column = random_column(rng, record)
-        behind = Aggregate(aggregate, record, column)
-    return Filter(record, tuple(predicates), behind is None and rng.random() < 0.3, behind)
+        return Filter(record, tuple(predicates), bitmap=True)
+    program = Filter(record, tuple(predicates), columns=random_columns(rng, record))
+    if rng.random() < 0.2:
+        return replace(program, behind=random_grep(rng, cells))
+    if rng.random() < 0.4:
+        kind, column = random_column(rng, program.packed)
+        return replace(program, behind=Aggregate(kind, program.packed, column))
+    return program
+
+
+def random_columns(rng: random.Random, record: int) -> tuple[tuple[int, int], ...]:
+    """Often none; some touch each other, some are all of the record."""
+    columns, at = [], 0
+    for _ in range(rng.choice((0, 0, 1, 2, 3, NEAR_COLUMNS))):
+        at += rng.choice((0, rng.randint(0, 5), rng.randint(0, record)))
+        if at >= record:
+            break
+        size = rng.choice((1, rng.randint(1, record - at), min(4, record - at)))
+        columns.append((at, size))
+        at += size
+    return tuple(columns)
 
 
 def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False) -> Program:
@@ -106,6 +132,8 @@ def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False
     """
     if rng.random() < 0.1:
         return Hash(NearDigest.CRC32C)
+    if rng.random() < 0.15:
+        return Csv(rng.randrange(4), rng.choice(b" a."))
     if as_it_is and rng.random() < 0.1:
         return Crypt(1)
     if rng.random() < 0.3:
@@ -115,6 +143,40 @@ def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False
         record = rng.choice((kind.bytes, kind.bytes + rng.randrange(40), rng.randrange(kind.bytes, 3000)))
         return Aggregate(kind, record, rng.randrange(record - kind.bytes + 1))
     return random_grep(rng, cells)
+
+
+ODD_NUMBERS = (
+    b"", b"", b"+", b"-", b".", b"-.", b"+5", b".5", b"-.25", b"7.", b"1.2.3", b"--1", b"1-", b"1+2", b"1e3", b'"1"',
+    b"abc", b"12 ", b" 12", b"0", b"-0", b"00000000000.", b"999999999999.999999", b"-999999999999.999999",
+    b"1000000000000", b"0000000000001", b"1.0000000", b"0.0000001", b".000001", b"-.000001",
+    b"1234567890123456789012345", b"0x10",
+)  # fmt: skip
+
+
+def random_number(rng: random.Random) -> bytes:
+    """Most are such as a Csv takes."""
+    if rng.random() < 0.2:
+        return rng.choice(ODD_NUMBERS)
+    whole = b"%d" % rng.randrange(10 ** rng.choice((1, 1, 2, 4, 12)))
+    digits = rng.choice((0, 0, 1, 2, 6))
+    point = b".%0*d" % (digits, rng.randrange(10**digits)) if digits else b""
+    return rng.choice((b"", b"", b"-", b"+")) + whole + point
+
+
+def random_csv(rng: random.Random, size: int, separator: bytes = b",", line_end: bytes = b"\n") -> bytes:
+    """Lines of fields; of few fields or of many, short ones or all sorts, and some that end with a carriage return."""
+    out, parts = [], 0
+    most, short = rng.choice((1, 1, 3, 8, 300)), rng.random() < 0.3
+    return_too = rng.random() < 0.2
+    while parts < size:
+        of = [
+            rng.choice((b"", b"1", b"-2", b"9", b"x", b"5.")) if short else random_number(rng)
+            for _ in range(rng.randint(max(1, most // 2), most))
+        ]
+        line = separator.join(of) + (b"\r" if return_too else b"") + line_end
+        out.append(line)
+        parts += len(line)
+    return b"".join(out)[:size]
 
 
 def random_text(rng: random.Random, size: int) -> bytes:

@@ -149,6 +149,11 @@ static bool passes(const uint8_t* p, const uint8_t* record) {
     return any || all;
 }
 
+static uint32_t put_bytes(const struct result* r, const uint8_t* data, uint32_t bytes) {
+    memcpy(r->bytes + r->count, data, bytes);
+    return bytes;
+}
+
 static void filter(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32_t phase, struct result* r) {
     const uint32_t record = p[8] | (uint32_t)p[9] << 8;
     uint32_t records = 0;
@@ -158,8 +163,9 @@ static void filter(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32
             if (records % 8 == 0) r->bytes[r->count++] = 0;
             r->bytes[r->count - 1] |= (uint8_t)(passes(p, data + i) << records % 8);
         } else if (passes(p, data + i)) {
-            memcpy(r->bytes + r->count, data + i, record);
-            r->count += record;
+            if (!p[6]) r->count += put_bytes(r, data + i, record);
+            for (const uint8_t* c = p + 16 + 16 * p[5]; c < p + 16 + 16 * p[5] + 4 * p[6]; c += 4)
+                r->count += put_bytes(r, data + i + (c[0] | c[1] << 8), c[2] | (uint32_t)c[3] << 8);
         }
         records++;
     }
@@ -230,17 +236,69 @@ static int crypted(const uint8_t* p, uint64_t slba, uint32_t lba, const uint8_t*
     return 0;
 }
 
+static bool csv_number(const uint8_t* text, uint32_t bytes, __int128* value) {
+    uint32_t i = text[0] == '-' || text[0] == '+', whole = 0, decimals = 0;
+    __int128 v = 0;
+    for (; i < bytes && text[i] >= '0' && text[i] <= '9'; i++, whole++) v = 10 * v + (text[i] - '0');
+    if (i < bytes && text[i] == '.')
+        for (i++; i < bytes && text[i] >= '0' && text[i] <= '9' && decimals < 7; i++, decimals++)
+            v = 10 * v + (text[i] - '0');
+    if (i < bytes || whole < 1 || whole > 12 || decimals > 6) return false;
+    for (; decimals < 6; decimals++) v *= 10;
+    *value = text[0] == '-' ? -v : v;
+    return true;
+}
+
+static void csv(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32_t phase, struct result* r) {
+    uint64_t count = 0, others = 0, behind = 0;
+    __int128 sum = 0, least = 0, greatest = 0, v;
+    uint32_t i = phase == 0xffff ? 0 : phase, begin = i, field = 0;
+    bool looks = phase != 0xffff;
+    for (; i < bytes; i++) {
+        bool line = data[i] == p[5];
+        if (!line && data[i] != p[4] && data[i] != '\r') continue;
+        if (looks && field == p[6] && i > begin) {
+            if (csv_number(data + begin, i - begin, &v)) {
+                if (!count || v < least) least = v;
+                if (!count || v > greatest) greatest = v;
+                sum += v;
+                count++;
+            } else others++;
+        }
+        field = line ? 0 : field + 1;
+        looks = looks || line;
+        begin = i + 1;
+        if (line) behind = i + 1;
+    }
+    put(r, count);
+    put(r, others);
+    put(r, (uint64_t)sum);
+    put(r, (uint64_t)(sum >> 64));
+    put(r, (uint64_t)least);
+    put(r, (uint64_t)greatest);
+    put(r, behind);
+    put(r, 0);
+}
+
 // ---- commands
 
 static bool legal_filter(const uint8_t* p, uint32_t bytes) {
-    uint32_t record = p[8] | (uint32_t)p[9] << 8, all = 16u * (1u + p[5] + p[1]);
-    if (p[1] > 1 || p[4] > !p[1] || p[5] < 1 || p[5] > 4 || record < 1 || record > 1024 || all > bytes) return false;
+    uint32_t record = p[8] | (uint32_t)p[9] << 8, all = 16u * (1u + p[5] + (p[6] != 0) + p[1]);
+    if (p[1] > 1 || p[4] > !p[1] || p[6] > (p[4] ? 0 : 4) || p[5] < 1 || p[5] > 4 || record < 1 || record > 1024 ||
+        all > bytes)
+        return false;
     for (const uint8_t* c = p + 16; c < p + 16 + 16 * p[5]; c += 16) {
         uint32_t column = c[4] | (uint32_t)c[5] << 8, size = 1u << (c[0] & 3);
         bool negative = c[0] >= 4 && c[8 + size - 1] >= 128;
         if (c[0] > 7 || c[1] > 5 || c[2] > (c > p + 16) || c[3] || c[6] || c[7] || column + size > record) return false;
         for (uint32_t k = size; k < 8; k++)
             if (c[8 + k] != (negative ? 255 : 0)) return false;
+    }
+    uint32_t next = 0;
+    for (const uint8_t* c = p + 16 + 16 * p[5]; c < p + 16 + 16 * p[5] + 4 * p[6]; c += 4) {
+        uint32_t at = c[0] | (uint32_t)c[1] << 8, size = c[2] | (uint32_t)c[3] << 8;
+        if (at < next || !size || at + size > record) return false;
+        next = at + size;
     }
     return !p[1] || (p[all - 16] == 2 && p[all - 12] < 8);
 }
@@ -254,6 +312,7 @@ static bool legal(const uint8_t* p, uint32_t bytes) {
     }
     if (p[0] == 3) return legal_filter(p, bytes);
     if (p[0] == 4) return p[4] < 2;
+    if (p[0] == 6) return p[4] != p[5] && !p[7];
     if (p[0] == 5) return !p[1] && p[4] < 2 && p[5] < 2 && p[6] > 0 && p[6] < 16;
     if (p[0] != 1 || p[4] > 7 || p[6] < 1 || p[6] > 8) return false;
     for (int i = 0; i < p[6]; i++) {
@@ -317,12 +376,13 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
     if (!status) {
         if (p[0] == 1) grep(p, data, length, &r);
         else if (p[0] == 5) status = crypted(p, slba, lba, data, length, &r);
+        else if (p[0] == 6) csv(p, data, length, c->cdw15 >> 16, &r);
         else if (p[0] == 4) hash(p, messages[c->cdw15 & 3], data, length, c->cdw15 >> 16, &r);
         else if (p[0] == 3 && p[1]) {
             struct result records = {malloc(bytes), 0};
             if (!records.bytes) abort();
             filter(p, data, length, c->cdw15 >> 16, &records);
-            aggregate(p + 16 * (1 + p[5]), records.bytes, records.count, 0, &r);
+            aggregate(p + 16 * (1 + p[5] + (p[6] != 0)), records.bytes, records.count, 0, &r);
             free(records.bytes);
         } else if (p[0] == 3) filter(p, data, length, c->cdw15 >> 16, &r);
         else aggregate(p, data, length, c->cdw15 >> 16, &r);

@@ -58,6 +58,11 @@ def random_tests(rng: random.Random, record: int, most: int) -> list[Test]:
     return tests
 
 
+def random_columns(rng: random.Random, record: int, most: int) -> list[tuple[int, int]]:
+    cuts = sorted(rng.sample(range(record + 1), min(record + 1, 2 * rng.randint(1, most)) // 2 * 2))
+    return [(a, b - a) for a, b in zip(cuts[::2], cuts[1::2], strict=True)]
+
+
 def whole_records(data: bytes, record: int) -> list[bytes]:
     return [data[at : at + record] for at in range(0, len(data) - record + 1, record)]
 
@@ -87,6 +92,11 @@ def test_records_are_those_that_python_chooses(tmp_path: Path, seed: int) -> Non
         assert done.out == b"".join(r for records in chosen for r in records), args
         assert done.status == (not any(chosen))
         assert (b"on the CPU" in done.err) == (on_cpu and not cpu and any((tmp_path / n).stat().st_size for n in names))
+        columns = random_columns(rng, record, 5)
+        at_once = ["--columns", ",".join(f"{at}:{size}" for at, size in columns)]
+        done = drive.run("dbfilter", *args, *at_once, *(["--cpu"] if cpu else []), *names, MOST=most)
+        assert done.out == b"".join(r[at : at + size] for rs in chosen for r in rs for at, size in columns), args
+        assert done.status == (not any(chosen))
         done = drive.run("dbfilter", "-c", *args, *options, *names, MOST=most)
         assert done.out.decode() == "".join(f"{n}:{len(records)}\n" for n, records in zip(names, chosen, strict=True))
 
@@ -111,6 +121,18 @@ def test_what_the_drive_does(tmp_path: Path) -> None:
     (tmp_path / "log").unlink()
     assert drive.run("dbfilter", "-c", *where, "--drive", "f").out == b"16384\n"
     assert "near 0 512 262144 64 48 0" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize("options", [["--drive"], ["--cpu"]])
+def test_all_of_a_large_file(tmp_path: Path, options: list[str]) -> None:
+    """Results as large as the data of a command, and the records of a MiB cut by commands of other sizes."""
+    drive = FakeDrive(tmp_path)
+    data = bytes(range(256)) * 10000
+    drive.write("f", data)
+    done = drive.run("dbfilter", "--record", "17", "--where", "u8@0>=0", *options, "f")
+    assert done.out == data[: len(data) // 17 * 17]
+    done = drive.run("dbfilter", "--record", "16", "--where", "u8@0>=0", "--columns", "0:1,8:7", *options, "f")
+    assert done.out == b"".join(data[at : at + 1] + data[at + 8 : at + 15] for at in range(0, len(data), 16))
 
 
 @pytest.mark.parametrize("lie", [{"LIE": 1}, {"FAIL": "0:0x281"}])
@@ -154,6 +176,17 @@ def test_numbers_are_decimal_or_hexadecimal(tmp_path: Path) -> None:
         (["--or", "--where", "u8@0==1"], "--or stands between two --where"),
         (["--record", "1", "--where", "u8@0==1", "--or", "f"], "--or stands between two --where"),
         (["--record", "4", "--where", "u32@1==1", "f"], "a column of --where does not lie in the record"),
+        *(
+            (
+                ["--columns", text],
+                f"--columns takes PLACE:BYTES, as in 4:4,12:2, ascending, none in another, not {text}",
+            )
+            for text in ("", "4", "4:", ":4", "4:0", "4:4,", "4:4,7:1", "4:4,0:1", "4:4;8:1", "-1:4", "4:-1", "1:65536")
+        ),
+        (["--columns", "0:1", "--columns", "1:1"], "--columns is there twice: 1:1"),
+        (["--columns", ",".join(f"{n}:1" for n in range(17))], "--columns: there are more than 16: 0:1"),
+        (["--record", "4", "--where", "u8@0==1", "--columns", "3:2", "f"], "a column of --columns does not lie in the"),
+        (["--record", "4", "--where", "u8@0==1", "--columns", "3:1", "-c", "f"], "-c and --columns exclude each other"),
         (["--record", "4", "--where", "u32@0==1"], "a file is missing"),
         (["--record", "1", *["--where", "u8@0==1"] * 17, "f"], "--where: there are more than 16: u8@0==1"),
     ],

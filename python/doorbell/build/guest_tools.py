@@ -14,7 +14,7 @@ from doorbell.build.cache import cached, hash_files, tool
 
 TOOLS = paths.ROOT / "tools"
 COMMANDS = {
-    "dbgrep": ("grep*.c",), "dbsum": ("sum.c", "records.c"), "dbfilter": ("filter.c", "records.c"),
+    "dbgrep": ("grep*.c",), "dbsum": ("sum*.c", "csv.c", "records.c"), "dbfilter": ("filter.c", "records.c"),
     "dbhash": ("hash.c", "digest.c"), "dbcrypt": ("crypt.c", "aes.c"),
 }  # fmt: skip
 """What there is, and its files beside near*.c."""

@@ -24,6 +24,7 @@ PACKAGES = (
     "host/db_host_pkg.sv",
     "host/control/db_host_control_pkg.sv", "crypto/db_aes_pkg.sv", "compute/db_csd_pkg.sv",
     "compute/near/db_csd_near_pkg.sv", "compute/near/hash/db_csd_near_hash_pkg.sv",
+    "compute/near/csv/db_csd_near_csv_pkg.sv",
     "recorder/db_rec_pkg.sv",
     "virt/db_virt_pkg.sv",
 )  # fmt: skip
@@ -33,7 +34,8 @@ FOLDERS = (
     "common", "axi", "crypto", "pcie", "pcie/endpoint", "pcie/rootport", "pcie/peer", "pcie/cmb", "nvme",
     "ssd", "ssd/front", "ssd/data", "ssd/completion", "ssd/admin",
     "host", "host/command", "host/data", "host/control", "compute", "compute/near", "compute/near/column",
-    "compute/near/grep", "compute/near/aggregate", "compute/near/filter", "compute/near/hash", "compute/near/pool",
+    "compute/near/grep", "compute/near/aggregate", "compute/near/filter", "compute/near/hash", "compute/near/csv",
+    "compute/near/pool",
     "recorder", "virt",
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of near-storage commands and what they come to, as docs/csd/near-storage.md has it.
 
-`Grep`, `Aggregate`, `Filter`, `Hash` and `Crypt` make the bytes of Load Program, and say what a command's result is:
+`Grep`, `Aggregate`, `Filter`, `Hash`, `Crypt` and `Csv` make the bytes of Load Program and say what a result is:
 the model that the hardware is held against.
 
     near.load(drive, 0, near.Grep((b"error",)).program())
@@ -16,6 +16,7 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 
+from doorbell.compute.near_csv import Csv
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.vendor import NearComparison, NearDigest, NearMode, NearOperator, VendorIoOpc, VendorOpc
@@ -144,18 +145,33 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Filter:
-    """Records (1 to 1024 bytes) for which 1 to 4 predicates hold; or a bit for each; or what `behind` makes of them."""
+    """Records (1 to 1024 bytes) for which 1 to 4 predicates hold; or a bit for each; or what `behind` makes of them.
+
+    columns: of those that pass only these come out: up to 4, a place and a size each, ascending, none in another.
+    """
 
     record: int
     predicates: tuple[Predicate, ...]
     bitmap: bool = False
     behind: Aggregate | Grep | None = None
+    columns: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def packed(self) -> int:
+        """Bytes that come out of a record."""
+        return sum(size for _, size in self.columns) or self.record
 
     def program(self) -> bytes:
         head = struct.pack(
-            "<BBxxBBxxH6x", NearOperator.FILTER, self.behind is not None, self.bitmap, len(self.predicates), self.record
-        )
-        return head + b"".join(p.program() for p in self.predicates) + (self.behind.program() if self.behind else b"")
+            "<BBxxBBBxH6x", NearOperator.FILTER, self.behind is not None, self.bitmap, len(self.predicates),
+            len(self.columns), self.record,
+        )  # fmt: skip
+        columns = b"".join(struct.pack("<HH", *column) for column in self.columns)
+        parts = [head, *(p.program() for p in self.predicates), columns.ljust(16 if columns else 0, b"\0")]
+        return b"".join(parts) + (self.behind.program() if self.behind else b"")
+
+    def chosen(self, record: bytes) -> bytes:
+        return b"".join(record[at : at + size] for at, size in self.columns) if self.columns else record
 
     def passes(self, record: bytes) -> bool:
         alternatives: list[bool] = [True]
@@ -172,7 +188,7 @@ class Filter:
         if self.bitmap:
             bits = sum(1 << n for n, p in enumerate(passed) if p)
             return bits.to_bytes(-(-len(passed) // 8), "little")
-        found = b"".join(r for r, p in zip(records, passed, strict=True) if p)
+        found = b"".join(self.chosen(r) for r, p in zip(records, passed, strict=True) if p)
         return self.behind.result(found) if self.behind else found
 
 
@@ -257,7 +273,7 @@ class Crypt:
     mode: NearMode = NearMode.XTS
     encrypt: bool = False
     offset: int = 0
-    behind: Grep | Aggregate | Filter | Hash | None = None
+    behind: Grep | Aggregate | Filter | Hash | Csv | None = None
 
     def program(self) -> bytes:
         behind = self.behind is not None
@@ -271,7 +287,7 @@ class Crypt:
         return self.behind.result(data, phase) if self.behind else data
 
 
-Program = Grep | Aggregate | Filter | Hash | Crypt
+Program = Grep | Aggregate | Filter | Hash | Crypt | Csv
 
 
 def load_try(drive: Driver, number: int, program: bytes) -> Command:

@@ -53,6 +53,7 @@ class NearOperator(IntEnum):
     FILTER = 3
     HASH = 4
     CRYPT = 5
+    CSV = 6
 
 
 class SlotAction(IntEnum):
@@ -166,7 +167,10 @@ BAR_MSIX_PBA = 0x3000
 SETTINGS_PAGES = 32  # 4 KiB each, at the end of the media: what a drive remembers without power
 DSM_RANGES = 0x10  # of a Dataset Management, of db_vcsd
 NEAR_PREDICATES = 4  # of a Filter, at most
+NEAR_COLUMNS = 4  # that it chooses, at most
 NEAR_RECORD_MOST = 1024  # bytes of its record
+NEAR_CSV_WHOLE = 12  # digits of a Csv's number before its point, at most
+NEAR_CSV_DECIMALS = 6  # ... and behind it
 FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl
 FW_EXTENSION = 0x90000000  # regs/db_csd.rdl, where there are operators
 FW_EXTENTS = 0x90000100  # regs/db_vcsd.rdl, of db_vcsd

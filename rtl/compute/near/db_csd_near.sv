@@ -20,8 +20,9 @@ module db_csd_near
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_CMDS = 128,  ///< I/O commands inside: power of two, 2..256
   parameter int CELLS    = 8,    ///< pieces of strings of a Grep, 1..32
-  /// the operator of each slot, a digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, f one that is exchanged; 1 to 7
-  parameter logic [27:0] SLOTS = 28'h321,
+  /// the operator of each slot, a digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, 6 Csv, f one that is
+  /// exchanged; 1 to 7
+  parameter logic [27:0] SLOTS = 28'h6321,
   parameter logic [15:0] SHELL = 16'd0,  ///< of this design, that bitstreams are for
   parameter int CMB_LOG2 = 0,    ///< card memory of a function, log2 of bytes; 0: none, and nothing can be exchanged
   parameter int HASHES   = 8,    ///< cores of SHA-256 of a Hash, 1..16

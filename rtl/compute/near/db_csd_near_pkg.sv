@@ -17,6 +17,7 @@ package db_csd_near_pkg;
   localparam logic [3:0] NEAR_FILTER = 4'd3;
   localparam logic [3:0] NEAR_HASH = 4'd4;
   localparam logic [3:0] NEAR_CRYPT = 4'd5;
+  localparam logic [3:0] NEAR_CSV = 4'd6;
   // Why a bitstream was not loaded.
   localparam logic [3:0] SLOT_OK = 4'd0;
   localparam logic [3:0] SLOT_NOT_ONE = 4'd1;  // it is none, or too long for where it is
@@ -28,7 +29,10 @@ package db_csd_near_pkg;
   localparam logic [3:0] SLOT_CHANGED = 4'd7;  // while it was loaded; the slot is empty
   localparam logic [3:0] SLOT_FIXED = 4'd8;  // there is no such slot, or what is in it stays
   localparam int NEAR_PREDICATES = 4;  // of a Filter, at most
+  localparam int NEAR_COLUMNS = 4;  // that it chooses, at most
   localparam int NEAR_RECORD_MOST = 1024;  // bytes of its record
+  localparam int NEAR_CSV_WHOLE = 12;  // digits of a Csv's number before its point, at most
+  localparam int NEAR_CSV_DECIMALS = 6;  // ... and behind it
   // ---- end of what is made
 
   localparam int NEAR_WORDS_LOG2 = 8;  // words of a program, as the hardware has it
@@ -41,7 +45,7 @@ package db_csd_near_pkg;
 
   // Words of the longest program, log2: a Grep's, or a Filter's with those of a Grep behind it.
   function automatic int near_words_log2(input int cells);
-    return $clog2(3 + 4 * NEAR_PREDICATES + 5 * cells);
+    return $clog2(3 + 4 * NEAR_PREDICATES + NEAR_COLUMNS + 5 * cells);
   endfunction
 
   // Whose program it is that looks at a row, and which of its owner's.
@@ -69,7 +73,8 @@ package db_csd_near_pkg;
   // is what `last` gives. Nothing: the rows themselves are the result, or there is none.
   localparam int NEAR_SLOTS_MOST = 8;
   localparam logic [3:0]  NEAR_EXCHANGED = 4'hf;  // in place of a slot's operator: it can be exchanged
-  localparam logic [15:0] NEAR_IN_SLOTS  = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER;
+  localparam logic [15:0] NEAR_IN_SLOTS  = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER |
+                                         16'd1 << NEAR_CSV;
   typedef struct packed {
     logic                       none;    // there is no such program
     logic                       absent;  // its operator is in no slot

@@ -14,7 +14,7 @@ import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from doorbell import build
-from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate, Program
+from doorbell.compute.near import Aggregate, ColumnType, Csv, Filter, Grep, Predicate, Program
 from doorbell.nvme.vendor import NearComparison, NearOperator
 from near_words import random_program, random_text, words
 from rtl_bench import rare, rounds
@@ -27,7 +27,7 @@ NEAR_REGISTERS = 0x400
 CAPS, PROGRAM, WORD = (NEAR_REGISTERS + at for at in (0, 4, 8))
 CELLS = 8
 PLACES = int(os.environ.get("NUM_FN", "1"))
-SLOTS = int(os.environ.get("SLOTS", "0x321"), 16)
+SLOTS = int(os.environ.get("SLOTS", "0x6321"), 16)
 GREPS = f"{SLOTS:x}".count(str(int(NearOperator.GREP)))
 
 
@@ -166,7 +166,7 @@ async def random_commands(dut: Any) -> None:
     for seed, stall in [(1, 0.0), (2, 0.4), (3, 0.8)][: rounds(3, 2)]:
         b = await begin(dut, seed, stall)
         ops = await b.read(CAPS)
-        assert ops == 4 << 24 | CELLS << 16 | 0b111110
+        assert ops == 4 << 24 | CELLS << 16 | 0b1111110
         programs: dict[tuple[int, int], Program | None] = {}
         for place in range(PLACES):
             for number in range(4):
@@ -237,7 +237,13 @@ async def rate(dut: Any) -> None:
     """Rows of long commands go in without a gap, one behind another; a Read's rows take 2 cycles."""
     small = Predicate(ColumnType.U8, 3, NearComparison.LESS, 0x60)
     chain = Filter(12, (small,), behind=Aggregate(ColumnType.I32, 12))
-    for program in (Grep((b"abba",)), Aggregate(ColumnType.I32, 12), chain, Filter(16, (small,), bitmap=True)):
+    for program in (
+        Grep((b"abba",)),
+        Aggregate(ColumnType.I32, 12),
+        Csv(1, ord(" ")),
+        chain,
+        Filter(16, (small,), bitmap=True),
+    ):
         b = await begin(dut, 9)
         await b.load(0, 0, program)
         packets = [Packet(random_text(b.rng, 16384), True, i, 0, 0, 16384, 64) for i in range(3)]
@@ -277,7 +283,8 @@ async def programs_that_take_turns(dut: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data_w", "num_fn", "slots"), [(512, 1, "321"), rare(256, 1, "321"), (128, 3, "2311213"), rare(256, 3, "2311213")]
+    ("data_w", "num_fn", "slots"),
+    [(512, 1, "6321"), rare(256, 1, "6321"), (128, 3, "2311613"), rare(256, 3, "2311613")],
 )
 def test_near(data_w: int, num_fn: int, slots: str) -> None:
     gen = build.regs() / "rtl"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import cocotb
@@ -13,9 +14,9 @@ import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from doorbell.compute.near import Aggregate, ColumnType, Filter, Predicate
-from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison
+from doorbell.nvme.vendor import NEAR_COLUMNS, NEAR_RECORD_MOST, NearComparison
 from near_packets import Packet, reset, rows_of
-from near_words import filter_words, random_filter
+from near_words import filter_words, random_columns, random_filter
 from rtl_bench import WIDTHS, rounds
 from streams import Sink, Source, start
 from structs import layout
@@ -100,7 +101,7 @@ def random_packet(rng: random.Random, row: int, record: int) -> Packet:
 
 def alone(program: Filter) -> Filter:
     """Without what is behind it: that is not this block's."""
-    return Filter(program.record, program.predicates, program.bitmap)
+    return replace(program, behind=None)
 
 
 @cocotb.test()
@@ -155,14 +156,37 @@ async def all_and_nothing(dut: Any) -> None:
 
 
 @cocotb.test()
+async def columns(dut: Any) -> None:
+    """The first and the last byte, neighbours, all of it, across rows; packets that begin in the middle of a column or
+    end there; another program has no columns."""
+    b = await begin(dut, 11)
+    for record in (1, 2, 5, 16, b.step_bytes, b.step_bytes + 1, 2 * b.step_bytes + 3, 300, NEAR_RECORD_MOST):
+        for chosen in {
+            ((0, 1),), ((record - 1, 1),), ((0, record),), ((0, record - 1 or 1),), ((record // 2, -(-record // 2)),),
+            ((0, 1), (record - 1, 1)), tuple((at, 1) for at in range(0, 2 * NEAR_COLUMNS, 2)),
+            tuple((at * record // 4, record // 4) for at in range(4)), random_columns(b.rng, record), (),
+        }:  # fmt: skip
+            if any(size < 1 or at + size > record for at, size in chosen) or chosen == ((0, 1), (0, 1)):
+                continue
+            program = Filter(
+                record, (b.rng.choice((ALWAYS, alone(random_filter(b.rng, 8)).predicates[0])),), columns=chosen
+            )
+            if program.predicates[0].column + program.predicates[0].type.bytes > record:
+                program = replace(program, predicates=(ALWAYS,))
+            await b.run(program, [random_packet(b.rng, b.step_bytes, record) for _ in range(3)])
+
+
+@cocotb.test()
 async def rate(dut: Any) -> None:
-    """A row a cycle, a cycle less a packet, whatever the records and however many pass."""
+    """A row a cycle, a cycle less a packet, whatever the records and however many pass, or how much of them."""
     b = await begin(dut, 7)
     for record in (1, 3, 16, 100, NEAR_RECORD_MOST):
         for predicate in (ALWAYS, NEVER, Predicate(ColumnType.U8, 0, NearComparison.LESS, 128)):
-            b.went.clear()
-            await b.run(Filter(record, (predicate,)), [(b.rng.randbytes(100 * b.step_bytes), 0) for _ in range(12)])
-            assert b.went[-1] - b.went[0] + 1 <= 12 * 101
+            for chosen in ((), ((0, 1),)):
+                b.went.clear()
+                program = Filter(record, (predicate,), columns=chosen)
+                await b.run(program, [(b.rng.randbytes(100 * b.step_bytes), 0) for _ in range(12)])
+                assert b.went[-1] - b.went[0] + 1 <= 12 * 101
 
 
 @cocotb.test()
@@ -247,9 +271,11 @@ def test_the_model_agrees_with_numpy() -> None:
         if program.bitmap:
             expected = np.packbits(passed, bitorder="little").tobytes()
         else:
-            expected = np.frombuffer(part, np.uint8).reshape(whole, program.record)[passed].tobytes()
+            records = np.frombuffer(part, np.uint8).reshape(whole, program.record)[passed]
+            stay = [n for at, size in program.columns or ((0, program.record),) for n in range(at, at + size)]
+            expected = records[:, stay].tobytes()
         assert program.result(data, phase) == expected
-        behind = Aggregate(ColumnType.U8, program.record)
+        behind = Aggregate(ColumnType.U8, program.packed)
         if not program.bitmap:
-            chain = Filter(program.record, program.predicates, behind=behind)
+            chain = replace(program, behind=behind)
             assert chain.result(data, phase) == behind.result(expected)

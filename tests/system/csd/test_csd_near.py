@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 import struct
@@ -14,13 +15,14 @@ from csd_drive import PARAMS, csd, get, put
 from csd_functions import NUM_FN, functions
 from doorbell.compute import drive as compute
 from doorbell.compute import near
-from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Predicate
+from doorbell.compute.near_csv import INSIDE
 from doorbell.compute.operators import Op
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.vendor import NearComparison, VendorIoOpc, VendorOpc, VendorStatus
-from near_words import random_program, random_text
+from near_words import random_csv, random_program, random_text
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -103,11 +105,13 @@ def test_filters(make_drive: MakeDrive) -> None:
     data = values.tobytes()
     for at in range(0, len(data), 65536):
         put(drive, at // 512, data[at : at + 65536])
-    for least, bitmap, behind in itertools.product((0, 10, 500, 990, 1000), (False, True), (False, True)):
+    kinds = [(True, False, ()), *itertools.product((False,), (False, True), ((), ((0, 4), (5, 3), (12, 4))))]
+    for least, (bitmap, behind, columns) in itertools.product((0, 10, 500, 990, 1000), kinds):
         passes = values[values[:, 1] >= least]
-        aggregate = Aggregate(ColumnType.U32, 16, 0) if behind and not bitmap else None
         some = Predicate(ColumnType.U16, 4, NearComparison.NOT_LESS, least)
-        program = Filter(16, (some,), bitmap, aggregate)
+        program = Filter(16, (some,), bitmap, columns=columns)
+        aggregate = Aggregate(ColumnType.U32, program.packed, 0) if behind else None
+        program = dataclasses.replace(program, behind=aggregate)
         near.load(drive, 0, program.program())
         room = rng.choice((64, 4096, len(data)))
         command, got = near.run(drive, 0, 0, BLOCKS, room=room)
@@ -116,8 +120,32 @@ def test_filters(make_drive: MakeDrive) -> None:
             total = int(passes[:, 0].sum(dtype=np.uint64))
             assert (int.from_bytes(got[:8], "little"), int.from_bytes(got[16:32], "little")) == (len(passes), total)
         elif not bitmap:
+            if columns:
+                passes = passes.view(np.uint8)[:, [0, 1, 2, 3, 5, 6, 7, 12, 13, 14, 15]]
             assert command.dw0 == passes.nbytes
             assert got[: command.dw0] == passes.tobytes()[:room]
+
+
+def test_csv(make_drive: MakeDrive) -> None:
+    """Fields of lines, commands that begin with a line, inside one and behind a header; behind a Crypt too."""
+    rng = random.Random(16)
+    drive = csd(make_drive)
+    data = random_csv(rng, BLOCKS * 512)
+    for at in range(0, len(data), 65536):
+        put(drive, at // 512, data[at : at + 65536])
+    compute.load_key(drive, 1, KEY1, KEY2)
+    crypt = Crypt(1, encrypt=True)
+    for program in (Csv(0), Csv(2), Csv(1, ord("."))):
+        near.load(drive, 0, program.program())
+        for phase in (0, 7, INSIDE):
+            slba = rng.randrange(BLOCKS - 64)
+            length = rng.randint(1, 64 * 512)
+            got = near.run(drive, 0, slba, 64, length=length, room=64, phase=phase)
+            check(*got, program.result(data[slba * 512 :][:length], phase))
+    near.load(drive, 1, dataclasses.replace(crypt, behind=Csv(0)).program())
+    near.load(drive, 2, crypt.program())
+    secret = near.run(drive, 2, 0, 64)[1]
+    check(*near.run(drive, 1, 0, 64, room=64), Csv(0).result(secret))
 
 
 @pytest.mark.parametrize("record", [1, 8, 1000])

@@ -243,5 +243,5 @@ def test_one_function(make_drive: MakeDrive) -> None:
     """A drive whose operators stay says so; one without operators has no such command."""
     drive = make_drive(top="db_csd", params={"NEAR": 1, "NEAR_HASHES": 2}, **NARROW)
     drive.start(queues=1)
-    assert slots.get(drive).operators == (GREP, AGGREGATE, FILTER)
+    assert slots.get(drive).operators == (GREP, AGGREGATE, FILTER, NearOperator.CSV)
     assert slots.exchange_try(drive, 1, 0).dw0 == SlotError.FIXED

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Near-storage operator: the records of the data that pass, one behind another; or a bit for each, whether it passes
-// (docs/csd/near-storage.md).
+// Near-storage operator: the records of the data that pass, or columns of them, one behind another; or a bit for each,
+// whether it passes (docs/csd/near-storage.md).
 //
-//   s_row -+-> ends of records ----------------> marks of each row -> FIFO -+
-//          +-> compare, a predicate each -> pass -'  '-> tails -------------+-> keep -> squeeze -> join -> FIFO -> m_row
-//          '-> FIFO of rows ------------------------------------------------+
+//   s_row -+-> ends of records, columns --------> marks of each row -> FIFO -+
+//          +-> compare, a predicate each -> pass -'  '-> tails --------------+-> keep -> squeeze -> join -> FIFO -> m_row
+//          '-> FIFO of rows -------------------------------------------------+
 //
 // Parameters, word 1: bytes of a record in 15:0, bit 16 bitmap, bits 19:17 for predicates 1 to 3: an alternative
 // begins there. Four words a predicate from word 2 on: type in bits 2:0, in 5:3 whether less, equal, greater is true;
 // place in the record in bits 15:0, in 31:16 the bytes from the value's end to the record's; the number in two, repeated
-// to 64 bits, with the highest bit of a signed one turned.
+// to 64 bits, with the highest bit of a signed one turned. Behind these a word for each column that is chosen: its first
+// byte in bits 15:0, its last one in 31:16; none: all bytes are.
 // Rows wait until it is known what becomes of their last record.
 // Latency: 24 cycles from a packet's last row to its last one (128 bits: 23 to 25). Throughput: a row a cycle, a cycle
 // less a packet.
@@ -115,8 +116,19 @@ module db_csd_near_filter
     pass = any | all;
   end
 
+  // ---- bytes that are chosen, of whatever record
+  logic [NEAR_COLUMNS-1:0]     set_column;
+  logic [BYTES-1:0]            chosen;
+  logic [LATER-3:0][BYTES-1:0] chosen_q;
+  for (genvar c = 0; c < NEAR_COLUMNS; c++) begin : g_column
+    assign set_column[c] = s_param_valid && s_param.addr == NEAR_WORDS_LOG2'(2 + 4 * NEAR_PREDICATES + c);
+  end
+  db_csd_near_filter_columns #(.DATA_W(DATA_W)) i_columns (
+    .clk, .rst, .s_record_set(set_record), .s_set(set_column), .s_param(s_param.data), .s_row_valid(take), .s_row,
+    .m_chosen(chosen));
+
   typedef struct packed {
-    logic [BYTES-1:0] ends, whole, pass;
+    logic [BYTES-1:0] ends, whole, pass, chosen;
   } marks_t;
   logic [LATER:0]            valid_q, last_q;
   logic [LATER-1:0][BYTES-1:0] ends_q, wholes_q;
@@ -127,7 +139,9 @@ module db_csd_near_filter
     last_q              <= {last_q[LATER-1:0], record_last};
     ends_q              <= {ends_q[LATER-2:0], ends};
     wholes_q[LATER-1:1] <= wholes_q[LATER-2:0];
-    marks_in_q          <= '{ends: ends_q[LATER-1], whole: wholes_q[LATER-1], pass: wholes_q[LATER-1] & pass};
+    chosen_q            <= {chosen_q[LATER-4:0], chosen};
+    marks_in_q          <= '{ends: ends_q[LATER-1], whole: wholes_q[LATER-1], pass: wholes_q[LATER-1] & pass,
+                             chosen: chosen_q[LATER-3]};
   end
 
   // ---- rows, their marks, what becomes of their tails
@@ -160,7 +174,8 @@ module db_csd_near_filter
   logic [SQUEEZE-1:0][ROW_LOG:0] counts_q;
   db_csd_near_filter_keep #(.BYTES(BYTES)) i_keep (
     .clk, .bitmap(bitmap_q), .s_data(row_data), .s_ends(marks.ends), .s_whole(marks.whole), .s_pass(marks.pass),
-    .s_tail(tail_pass), .m_data(kept_data), .m_keep(kept), .m_down(down), .m_count(kept_count));
+    .s_chosen(marks.chosen), .s_tail(tail_pass), .m_data(kept_data), .m_keep(kept), .m_down(down),
+    .m_count(kept_count));
   db_csd_near_filter_squeeze #(.BYTES(BYTES)) i_squeeze (
     .clk, .s_data(kept_data), .s_keep(kept), .s_down(down), .m_data(squeezed));
   always_ff @(posedge clk) begin

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of Filter: which bytes of a row stay, and how far each of them moves down; with bitmaps, of bits.
 //
-// A byte stays if its record passes: the one whose end is the next, in the row or behind it. So many bytes below it go,
-// so far it moves.
+// A byte stays if it is chosen and its record passes: the one whose end is the next, in the row or behind it. So many
+// bytes below it go, so far it moves.
 // Latency: 5 cycles. Throughput: a row a cycle. What comes is not held up.
 module db_csd_near_filter_keep #(
   parameter int BYTES = 32  ///< of a row: 16, 32, 64
@@ -13,6 +13,7 @@ module db_csd_near_filter_keep #(
   input  logic [BYTES-1:0]                    s_ends,    ///< of records
   input  logic [BYTES-1:0]                    s_whole,   ///< ... that count
   input  logic [BYTES-1:0]                    s_pass,    ///< ... that pass
+  input  logic [BYTES-1:0]                    s_chosen,  ///< bytes, if their record passes
   input  logic                                s_tail,    ///< so does the one that ends behind the row
   output logic [BYTES*8-1:0]                  m_data,
   output logic [BYTES-1:0]                    m_keep,
@@ -25,7 +26,7 @@ module db_csd_near_filter_keep #(
 
   // ---- 1, 2: is there an end from here on in so many bytes; and does its record pass? Doubled reach in each step
   logic [BYTES:0]          any1, pass1, any1_q, pass1_q, any2, pass2;
-  logic [BYTES-1:0]        whole1_q, bits1_q, keep2_q;
+  logic [BYTES-1:0]        whole1_q, bits1_q, chosen1_q, keep2_q;
   logic [3:0][BYTES*8-1:0] data_q;
   always_comb begin
     any1  = {1'b1, s_ends};
@@ -59,9 +60,10 @@ module db_csd_near_filter_keep #(
     pass1_q   <= pass1;
     whole1_q  <= s_whole;
     bits1_q   <= s_pass;
+    chosen1_q <= s_chosen;
     data_q[0] <= s_data;
 
-    keep2_q   <= bitmap ? whole1_q : pass2[BYTES-1:0];
+    keep2_q   <= bitmap ? whole1_q : pass2[BYTES-1:0] & chosen1_q;
     data_q[1] <= data_q[0];
     if (bitmap) for (int i = 0; i < BYTES; i++) data_q[1][8*i +: 8] <= {7'd0, bits1_q[i]};
 

@@ -20,7 +20,7 @@ module db_csd_near_exchange
   parameter int          SLOTS  = 4,     ///< 1..7
   parameter logic [15:0] SHELL  = 16'd0, ///< of this design; its bitstreams are for no other
   parameter logic [SLOTS-1:0][3:0] BUILT_IN = '0,  ///< operators of slots at power-on
-  parameter logic [15:0] OPERATORS = 16'he,  ///< that a slot can have, by number
+  parameter logic [15:0] OPERATORS = NEAR_IN_SLOTS,  ///< that a slot can have, by number
   parameter int          REGION_LOG2 = 20,   ///< bytes of card memory that it may lie in, from 0 on
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)

@@ -36,7 +36,7 @@ module db_csd_near_policy
   output logic [7:0]            m_ended,    ///< how many have
   output logic [3:0]            m_error     ///< how the last one of these did
 );
-  localparam int KINDS = 3;                       // operators 1 to 3
+  localparam int KINDS = 6;                       // operators 1 to 6 at most
   logic [11:0]            tick_q;
   logic                   tick, asked_q, own_q, under_q, goes, fits;  // own: the exchange is the firmware's
   logic [15:0]            missed_q, refused_q, picks;

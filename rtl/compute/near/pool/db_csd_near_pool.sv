@@ -18,7 +18,7 @@ module db_csd_near_pool
   parameter int DATA_W = 256,            ///< bits: 128, 256, 512
   parameter int NUM_FN = 1,              ///< functions, 1..17
   parameter int CELLS  = 8,              ///< pieces of strings of a Grep, 1..32
-  parameter logic [27:0] SLOTS = 28'h321,  ///< as db_csd_near has it
+  parameter logic [27:0] SLOTS = 28'h6321,  ///< as db_csd_near has it
   parameter logic [15:0] SHELL = 16'd0,  ///< of this design, that bitstreams are for
   parameter int CMB_LOG2 = 0,            ///< card memory of a function, log2 of bytes; 0: none
   localparam int POOL   = near_slot_count(32'(SLOTS)),

@@ -10,7 +10,7 @@ module db_csd_near_slot
 #(
   parameter int         DATA_W   = 256,        ///< bits: 128, 256, 512
   parameter int         CELLS    = 8,          ///< pieces of strings of a Grep, 1..32
-  parameter logic [3:0] OPERATOR = NEAR_GREP   ///< Grep, Aggregate, Filter, or NEAR_EXCHANGED
+  parameter logic [3:0] OPERATOR = NEAR_GREP   ///< one of NEAR_IN_SLOTS, or NEAR_EXCHANGED
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -29,18 +29,17 @@ module db_csd_near_slot
   output logic [DATA_W-1:0] m_row_data,
   output near_row_t         m_row
 );
-  localparam logic [3:0] KINDS [3] = '{NEAR_GREP, NEAR_AGGREGATE, NEAR_FILTER};
-  if (OPERATOR != NEAR_GREP && OPERATOR != NEAR_AGGREGATE && OPERATOR != NEAR_FILTER && OPERATOR != NEAR_EXCHANGED)
-  begin : g_bad
-    $error("%m: OPERATOR must be Grep, Aggregate, Filter or NEAR_EXCHANGED (is %0d)", OPERATOR);
+  localparam logic [3:0] KINDS [4] = '{NEAR_GREP, NEAR_AGGREGATE, NEAR_CSV, NEAR_FILTER};
+  if ((NEAR_IN_SLOTS >> OPERATOR & 16'd1) == '0 && OPERATOR != NEAR_EXCHANGED) begin : g_bad
+    $error("%m: OPERATOR must be one of NEAR_IN_SLOTS or NEAR_EXCHANGED (is %0d)", OPERATOR);
   end
 
-  logic       [2:0]             off, param_valid, row_valid, row_ready, word_valid;
-  near_word_t [2:0]             word;
+  logic       [3:0]             off, param_valid, row_valid, row_ready, word_valid;
+  near_word_t [3:0]             word;
   logic                         filter_valid;
   logic       [DATA_W-1:0]      filter_data;
   near_row_t                    filter;
-  for (genvar k = 0; k < 3; k++) begin : g_kind
+  for (genvar k = 0; k < 4; k++) begin : g_kind
     assign off[k]         = rst || operator != KINDS[k];
     assign param_valid[k] = s_param_valid && operator == KINDS[k];
     assign row_valid[k]   = s_row_valid && operator == KINDS[k];
@@ -59,22 +58,29 @@ module db_csd_near_slot
   end else begin : g_no_aggregate
     assign {row_ready[1], word_valid[1], word[1]} = '0;
   end
+  if (OPERATOR == NEAR_CSV || OPERATOR == NEAR_EXCHANGED) begin : g_csv
+    db_csd_near_csv #(.DATA_W(DATA_W)) i_csv (
+      .clk, .rst(off[2]), .s_param_valid(param_valid[2]), .s_param, .s_row_valid(row_valid[2]),
+      .s_row_ready(row_ready[2]), .s_row_data, .s_row, .m_word_valid(word_valid[2]), .m_word_ready, .m_word(word[2]));
+  end else begin : g_no_csv
+    assign {row_ready[2], word_valid[2], word[2]} = '0;
+  end
   if (OPERATOR == NEAR_FILTER || OPERATOR == NEAR_EXCHANGED) begin : g_filter
     db_csd_near_filter #(.DATA_W(DATA_W)) i_filter (
-      .clk, .rst(off[2]), .s_param_valid(param_valid[2]), .s_param, .s_row_valid(row_valid[2]),
-      .s_row_ready(row_ready[2]), .s_row_data, .s_row, .m_row_valid(filter_valid), .m_row_ready,
+      .clk, .rst(off[3]), .s_param_valid(param_valid[3]), .s_param, .s_row_valid(row_valid[3]),
+      .s_row_ready(row_ready[3]), .s_row_data, .s_row, .m_row_valid(filter_valid), .m_row_ready,
       .m_row_data(filter_data), .m_row(filter));
   end else begin : g_no_filter
-    assign {row_ready[2], filter_valid, filter_data, filter} = '0;
+    assign {row_ready[3], filter_valid, filter_data, filter} = '0;
   end
-  assign {word_valid[2], word[2]} = '0;
+  assign {word_valid[3], word[3]} = '0;
 
   // Decoupled from what is not there.
   always_comb begin
     s_row_ready  = 1'b0;
     m_word_valid = 1'b0;
     m_word       = '0;
-    for (int k = 0; k < 3; k++) begin
+    for (int k = 0; k < 4; k++) begin
       if (operator == KINDS[k]) begin
         s_row_ready  = row_ready[k];
         m_word_valid = word_valid[k];

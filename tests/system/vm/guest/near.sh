@@ -38,6 +38,16 @@ want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '{n++; sum += $4} END {print "cou
 [[ $(dbsum --drive --type u8 --record 12 --column 3 /mnt/numbers) == "$want "* ]]
 echo "sum: fine"
 
+awk 'BEGIN {srand(7); print "name,price,note"
+  for (i = 0; i < 60000; i++) printf "n%d,%d.%02d,%s\n", i, rand() * 2000 - 1000, rand() * 100, i % 7 ? "" : "x"}' >/mnt/prices.csv
+sync
+want=$(awk -F, 'NR > 1 {n++; s += $2; if (n == 1 || $2 + 0 < a) a = $2 + 0; if (n == 1 || $2 + 0 > b) b = $2 + 0}
+  END {printf "count=%d sum=%.2f min=%.2f max=%.2f", n, s, a, b}' /mnt/prices.csv)
+got=$(dbsum --drive --csv --header 1 --field 2 /mnt/prices.csv)
+[[ $(awk '{for (i = 1; i <= 4; i++) {split($i, v, "="); printf i == 1 ? "%s=%d" : " %s=%.2f", v[1], v[2]}}' <<<"$got") == "$want" ]]
+[[ $got == *" other=0" && $got == "$(dbsum --cpu --csv --header 1 --field 2 /mnt/prices.csv)" ]]
+echo "csv: fine"
+
 filter=(dbfilter --record 12 --where 'u8@3>=200' --where 'u16@4<60000' --or --where 'i8@0==-1')
 "${filter[@]}" --drive /mnt/numbers >/tmp/drive
 "${filter[@]}" --cpu /mnt/numbers >/tmp/cpu
@@ -45,6 +55,9 @@ cmp /tmp/drive /tmp/cpu
 want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {n++; sum += $8} END {print n, sum}')
 [[ "$("${filter[@]}" -c --drive /mnt/numbers) $(($(stat -c %s /tmp/drive) / 12))" == "${want% *} ${want% *}" ]]
 [[ $(dbsum --drive --type u8 --column 7 "${filter[@]:1}" /mnt/numbers) == "count=${want% *} sum=${want#* } "* ]]
+"${filter[@]}" --columns 1:2,7:1 --drive /mnt/numbers >/tmp/drive
+od -An -v -t u1 -w12 /mnt/numbers | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {print $2, $3, $8}' >/tmp/want
+od -An -v -t u1 -w3 /tmp/drive | awk '{print $1, $2, $3}' | cmp - /tmp/want
 echo "filter: fine"
 
 cd /mnt
