@@ -13,8 +13,11 @@ from doorbell.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
-OUT = ROOT / "build"
-"""Results that belong to this clone (coverage, unit test builds); not under version control."""
+INSTALLED = (ROOT / "INSTALLED").is_file()
+"""A wheel brought this, so it is no clone: nothing is written here, and there are no tests and no pages."""
+OUT = Path("doorbell-out") if INSTALLED else ROOT / "build"
+"""Results that belong to this clone (coverage, unit test builds), not under version control; of an installed Doorbell
+they are where the user is."""
 
 
 def cache() -> Path:

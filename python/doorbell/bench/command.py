@@ -13,20 +13,31 @@ import typer
 
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
+from doorbell.bench import trace_statistics, workload_table
 from doorbell.bench.bringup import Arbitration
 from doorbell.bench.drive import DriveSetup, Measured, measure, measure_speed, measure_trace
 from doorbell.bench.function_results import function_json, function_table
-from doorbell.bench.functions import Functions, with_fn0
+from doorbell.bench.functions import with_fn0
 from doorbell.bench.jobs import Job, given_jobs, groups
 from doorbell.bench.nand import nand_json, nand_table
+from doorbell.bench.options import (
+    base_job,
+    check_numbers,
+    check_replay_options,
+    check_suite_options,
+    chosen_trace,
+    gigabytes,
+    given_functions,
+    given_ssds,
+    save_trace,
+)
 from doorbell.bench.recorder import RecorderSetup
 from doorbell.bench.results import Result, fio_json, table
 from doorbell.bench.runner import warnings
 from doorbell.bench.shares import parse_shares
-from doorbell.bench.ssds import READ_US, SSD_LINK, WRITE_US, SsdSetup
 from doorbell.bench.stages import stage_json, stage_tables
-from doorbell.bench.suite import SUITES, TAKE_PARAMS, run_suite
-from doorbell.bench.traces import read_trace
+from doorbell.bench.suite import run_suite
+from doorbell.bench.trace_formats import Trace
 from doorbell.bench.views import HELP as WINDOW_HELP
 from doorbell.bench.views import Views, Window
 from doorbell.build import check_params, has_ssds
@@ -68,8 +79,16 @@ def main(
     ),
     randseed: str | None = typer.Option(None, help="Seed of the offsets."),
     trace: Path | None = typer.Option(
-        None, help="Replay a trace: fio iolog v2 or v3, blkparse text, MSR-Cambridge CSV."
+        None,
+        help="Replay a trace: fio iolog, blkparse text, MSR-Cambridge, Microsoft Production Server, FIU and others.",
     ),
+    trace_disk: str | None = typer.Option(None, "--trace-disk", help="Of a trace of several disks, the one to replay."),
+    workload: str | None = typer.Option(
+        None,
+        help="A synthetic workload, at full speed: 24hr, ycsb-a ..., or a file; all: a table; list: what there is.",
+    ),
+    describe: bool = typer.Option(False, "--describe", help="Only show what the trace or workload is like."),
+    save: Path | None = typer.Option(None, "--save-trace", help="Write it as fio's iolog to this file instead."),
     afap: bool = typer.Option(False, "--afap", help="Replay as fast as possible, not at the trace's own times."),
     trace_speed: float = typer.Option(1.0, "--trace-speed", help="Replay so many times faster than the trace."),
     stages: bool = typer.Option(False, "--stages", help="Also show where the time of a command goes."),
@@ -197,14 +216,19 @@ def main(
         params = parse_params(param)
         check_params("db_ssd", params)
         raise typer.Exit(0 if run_suite(suite, json, params) else 1)
-    if job_file is not None and trace is not None:
-        raise UserError("a job file or --trace, not both")
+    check_replay_options(given, trace, workload, job_file is not None)
     if not records and drives is not None:
         raise UserError(f"--drives is not for {top}: db_recorder has them")
     if records and job_file is not None:
         raise UserError(f"a job file is not for {top}: give --rw, --size, --drives, --rate")
-    jobs = given_jobs(job_file, given, Job(rw="write") if records else Job(rw="randread", iodepth=64))
-    many = given_functions(functions, namespaces, fn0, host or speed or trace is not None)
+    jobs = given_jobs(job_file, given, base_job(records, workload))
+    if workload == "list":
+        return print_table(workload_table.list_table())
+    replays = trace is not None or workload is not None
+    story = None if workload == "all" else chosen_trace(trace, trace_disk, workload, jobs[0])
+    if describe or save is not None:
+        return show_story(story, describe, save, json)
+    many = given_functions(functions, namespaces, fn0, host or speed or replays)
     if many is not None:
         many = replace(many, shares=parse_shares(fn_weights, fn_slots, fn_limit, many.count))
     elif fn_weights is not None or fn_slots or fn_limit:
@@ -216,8 +240,8 @@ def main(
     views = Views(perfetto, wave, Window.parse(window) if window is not None else None)
     if views.wanted and (host or speed or backend != "rtl"):
         raise UserError("--perfetto and --wave are for a drive with --backend rtl, without --speed")
-    if host and (trace or stages or speed or backend != "rtl" or mrrs is not None):
-        raise UserError(f"--trace, --stages, --speed, --backend and --mrrs are not for {top}")
+    if host and (replays or stages or speed or backend != "rtl" or mrrs is not None):
+        raise UserError(f"--trace, --workload, --stages, --speed, --backend and --mrrs are not for {top}")
     if host and any(value is not None for value in (arbitration, arbitration_burst, weights, *media)):
         raise UserError(f"--arbitration, --arbitration-burst, --weights and --media-... are not for {top}")
     if host and media_kind is not None:
@@ -272,10 +296,10 @@ def main(
     else:
         if backend != "rtl" and (speed or stages):
             raise UserError("--speed and --stages need --backend rtl")
-        if trace is not None and (operator is not None or any(j.paced or j.sq_priority or j.fsync for j in jobs)):
-            raise UserError(
-                "--operator, --thinktime, --rate, --rate-iops, --fsync and --sq-priority are not for a trace"
-            )
+        if replays and (operator is not None or speed or (workload is not None and trace_speed != 1)):
+            raise UserError("--operator and --speed are not for a trace or workload, nor --trace-speed for a workload")
+        if workload == "all" and stages:
+            raise UserError("--stages is for one workload: name it")
         drive = DriveSetup(
             top,
             backend,
@@ -298,73 +322,17 @@ def main(
             nand,
         )
         drive.check()
-        if speed and trace is None:
+        if speed:
             print_table(measure_speed(drive, jobs))
-        elif trace is not None:
-            story = read_trace(trace)
-            found = measure_trace(drive, story, jobs[0], afap=afap, speed=trace_speed, stages=stages, views=views)
-            show_drive(found, json)
+        elif workload == "all":
+            show_workloads(drive, jobs[0], json)
+        elif story is not None:
+            afap |= workload is not None
+            show_drive(
+                measure_trace(drive, story, jobs[0], afap=afap, speed=trace_speed, stages=stages, views=views), json
+            )
         else:
             show_drive(measure(drive, jobs, stages=stages, views=views), json)
-
-
-def check_suite_options(ctx: typer.Context, suite: str) -> None:
-    """A suite has its jobs and drives: whatever else is given would change nothing, so it is an error."""
-    taken = {"suite", "json", *(["param"] if suite in TAKE_PARAMS else [])}
-    names = []
-    for option in ctx.command.params:
-        source = ctx.get_parameter_source(option.name or "")
-        if source is not None and source.name == "COMMANDLINE" and option.name not in taken:
-            names.append(option.opts[0] if option.opts[0].startswith("-") else "a job file")
-    if names and suite in SUITES:
-        verb = "are" if len(names) > 1 else "is"
-        raise UserError(f"--suite {suite} brings its own jobs and drives: {', '.join(names)} {verb} not for it")
-
-
-def check_numbers(data_w: int, clock_mhz: float, trace_speed: float, mps: int, mrrs: int) -> None:
-    """Options that are out of their range, as one line."""
-    if data_w not in (128, 256, 512):
-        raise UserError(f"--data-w: {data_w} is not one of 128, 256, 512")
-    if not 50 <= clock_mhz <= 250:
-        raise UserError(f"--clock-mhz: {clock_mhz:g} is not in 50 to 250")
-    if not trace_speed > 0:
-        raise UserError(f"--trace-speed: {trace_speed:g} is not above 0")
-    for name, value, most in (("mps", mps, 1024), ("mrrs", mrrs, 4096)):
-        if not 128 <= value <= most or value & (value - 1):
-            raise UserError(f"--{name}: {value} is not a power of two from 128 to {most}")
-
-
-def given_functions(count: int | None, namespaces: str, fn0: str | None, other: bool) -> Functions | None:
-    """--functions and what belongs to it. other: it is no bench of jobs on a drive."""
-    if namespaces not in ("shared", "private"):
-        raise UserError(f"--namespaces: {namespaces} is not shared or private")
-    if count is None:
-        if fn0 is not None or namespaces != "shared":
-            raise UserError("--fn0 and --namespaces need --functions")
-        return None
-    if other:
-        raise UserError("--functions is for jobs on a drive: not for a trace, --speed, db_host or db_recorder")
-    return Functions(count, namespaces == "private")
-
-
-def given_ssds(
-    params: dict[str, int | str], backends: int | None, kind: str | None, read_us: float | None, write_us: float | None,
-    capacity: int,
-) -> SsdSetup:  # fmt: skip
-    """The SSDs beside a card; capacity: of all of them."""
-    number = int(params.get("NUM_SSD", backends or 2))
-    if backends is not None and number != backends:
-        raise UserError(f"--param NUM_SSD={number}: --backends says {backends}")
-    times = [default if us is None else us for us, default in ((read_us, READ_US), (write_us, WRITE_US))]
-    return SsdSetup(number, kind or "model", SSD_LINK, *times, capacity // max(1, number))
-
-
-def gigabytes(rate: str | None) -> float:
-    """--rate of a recorder."""
-    try:
-        return float(rate or 0)
-    except ValueError as e:
-        raise UserError(f"--rate {rate}: of db_recorder a number, GB/s") from e
 
 
 def show_drive(found: Measured, json: Path | None) -> None:
@@ -388,6 +356,30 @@ def show_drive(found: Measured, json: Path | None) -> None:
         write_json(json, fio_json(found.groups, found.wire, setting))
     if str(json) != "-":
         print_table(*tables)
+
+
+def show_story(story: Trace | None, describe: bool, save: Path | None, json: Path | None) -> None:
+    """What a trace is like, or the trace as a file."""
+    if story is None:
+        raise UserError("--describe and --save-trace need --trace FILE or --workload NAME")
+    if save is not None:
+        save_trace(save, story)
+    if describe:
+        about = trace_statistics.statistics(story.accesses)
+        if json is not None:
+            write_json(json, {"name": story.name, "format": story.format, **trace_statistics.plain(about)})
+        if str(json) != "-":
+            print_table(trace_statistics.table(story, about))
+
+
+def show_workloads(drive: DriveSetup, job: Job, json: Path | None) -> None:
+    """All synthetic workloads in a table."""
+    rows = workload_table.measure(drive, job)
+    if json is not None:
+        write_json(json, {"setting": drive.plain(), "iodepth": job.iodepth, "numjobs": job.numjobs, "rows": rows})
+    if str(json) != "-":
+        title = f"{job.numjobs} queues with {job.iodepth} commands each; {drive.title(drive.wire)}"
+        print_table(workload_table.table(rows, title))
 
 
 def bench_host(setup: host_bench.Setup, jobs: list[Job], json: Path | None) -> None:

@@ -57,9 +57,12 @@ class Zipf:
         self.step = next(s for s in iter(lambda: rng.randrange(1, count + 1), 0) if math.gcd(s, count) == 1)
         self.shift = rng.randrange(count)
 
+    def rank(self, rng: random.Random) -> int:
+        """0 is drawn most often."""
+        return int(np.searchsorted(self.sums, rng.randrange(self.total), side="right"))
+
     def draw(self, rng: random.Random) -> int:
-        rank = int(np.searchsorted(self.sums, rng.randrange(self.total), side="right"))
-        return (rank * self.step + self.shift) % self.count
+        return (self.rank(rng) * self.step + self.shift) % self.count
 
 
 class Window:
@@ -71,7 +74,7 @@ class Window:
         self.region, self.slots = region(job, capacity)
         self.random = job.rw.startswith("rand")
         self.share = job.read_share
-        self.splits = tuple(_Sizes(job.sizes(read)) for read in (False, True))
+        self.splits = tuple(draw_of(job.sizes(read)) for read in (False, True))
         self.align = job.min_bs
         self.cursor = 0
         self.read, self.write = Side(), Side()
@@ -94,7 +97,7 @@ class Window:
     def draw(self) -> tuple[bool, int, int]:
         """The next command: whether it reads, bytes, and where."""
         is_read = self.share == 1 or (self.share > 0 and self.rng.random() < self.share)
-        size = self.splits[is_read].draw(self.rng)
+        size = self.splits[is_read](self.rng)
         if self.zipf and self.random:
             at = self.zipf.draw(self.rng) * self.align
         elif self.random:
@@ -207,15 +210,10 @@ class Runner(Window):
         self.count(command.opcode == NvmOpc.READ, (command.nlb + 1) * self.block, command.started_ns, command.done_ns)
 
 
-class _Sizes:
+def draw_of(split: Split) -> Callable[[random.Random], int]:
     """Draws block sizes of a split."""
-
-    def __init__(self, split: Split) -> None:
-        self.sizes = [size for size, _ in split]
-        self.sums = list(accumulate(weight for _, weight in split))
-
-    def draw(self, rng: random.Random) -> int:
-        return self.sizes[0] if len(self.sizes) == 1 else rng.choices(self.sizes, cum_weights=self.sums)[0]
+    sizes, sums = [size for size, _ in split], list(accumulate(weight for _, weight in split))
+    return lambda rng: sizes[0] if len(sizes) == 1 else rng.choices(sizes, cum_weights=sums)[0]
 
 
 def capacity_of(drive: Driver) -> int:

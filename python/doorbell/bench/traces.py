@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of real systems, read and replayed: fio iolog v2 and v3, blkparse text, SNIA MSR-Cambridge CSV.
+"""Traces of real systems, read (trace_formats.py has the formats) and replayed; synthetic ones are replayed alike.
 
 Reads and writes are replayed, at their own times or as fast as the drive takes them; what else a trace holds (flushes,
 discards, opening of files) is counted and left out. Addresses beyond the drive wrap around. Accesses longer than the
@@ -8,175 +8,85 @@ drive's largest transfer become several commands.
 
 from __future__ import annotations
 
-import re
+import gzip
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from doorbell.bench.jobs import Job
 from doorbell.bench.results import Result, Side
 from doorbell.bench.runner import noise
 from doorbell.bench.stages import Recorder
+from doorbell.bench.trace_formats import Access, BadLine, Trace, detect
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer
 
-SECTOR = 512  # of blkparse
 CHUNK_CYCLES = 25_000
+UNSORTED = 4096
+"""How far an access may stand from its place by time, in accesses, in a trace of which only the beginning is read."""
 
 
-@dataclass(frozen=True)
-class Access:
-    """One read or write of a trace; at_ns counts from its first."""
-
-    at_ns: float
-    write: bool
-    offset: int
-    size: int
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
-@dataclass
-class Trace:
-    name: str
-    format: str
-    accesses: list[Access]
-    left_out: int = 0  # lines that are neither read nor write
+def read_trace(path: Path, disk: str | None = None, most: int = 0) -> Trace:
+    """The accesses of a trace in the order of their times. The format is found in its first line.
 
-
-# ------------------------------------------------------------------------------------------------------------- readers
-
-
-class _Bad(Exception):
-    pass
-
-
-def _iolog(lines: Iterable[tuple[int, str]], version: int, trace: Trace) -> Iterator[Access]:
-    """`[time in us] file action [offset length]`; v2 has no times but `file wait us` since the previous wait."""
-    now = 0
-    for _, line in lines:
-        words = line.split()
-        if version == 3:
-            now = int(words.pop(0)) * 1000
-        if len(words) < 2:
-            raise _Bad
-        action = words[1]
-        if action == "wait" and version == 2:
-            now += int(words[2]) * 1000
-        elif action in ("read", "write"):
-            yield Access(now, action == "write", int(words[2]), int(words[3]))
-        elif action in ("sync", "datasync", "trim", "sync_file_range"):
-            trace.left_out += 1
-        elif action not in ("add", "open", "close"):
-            raise _Bad
-
-
-_BLKPARSE = re.compile(
-    r"\s*(\d+),(\d+)\s+\d+\s+\d+\s+(\d+)\.(\d{9})\s+\d+\s+(\w+)\s+([A-Z]+)(?:\s+(\d+)\s+\+\s+(\d+))?(?:\s.*)?$"
-)
-
-
-def _blkparse(lines: Iterable[tuple[int, str]], trace: Trace) -> Iterator[Access]:
-    """blkparse's default output; what was queued (Q) counts, where there is none what was issued (D).
-
-    The summary behind the events ends it.
+    disk: of those that are in it. most: no more than its first so many; 0 is all. A name that ends in .gz is unpacked.
     """
-    found: dict[str, list[Access]] = {"Q": [], "D": []}
-    others: dict[str, int] = {"Q": 0, "D": 0}
-    devices = set()
-    for _, line in lines:
-        if line.startswith(("CPU", "Total", "Throughput", "Events", "Skips")):
-            break
-        match = _BLKPARSE.match(line)
-        if not match:
-            raise _Bad
-        major, minor, seconds, nanoseconds, action, kind, sector, count = match.groups()
-        if action not in found:
-            continue
-        if sector is None or not int(count) or not set(kind) & {"R", "W"} or "D" in kind:
-            others[action] += 1
-            continue
-        devices.add((major, minor))
-        at = int(seconds) * 10**9 + int(nanoseconds)
-        found[action].append(Access(at, "W" in kind, int(sector) * SECTOR, int(count) * SECTOR))
-    if len(devices) > 1:
-        names = ", ".join(f"{a},{b}" for a, b in sorted(devices))
-        raise UserError(f"{trace.name} has several devices ({names}): make one trace each (blkparse -i)")
-    action = "Q" if found["Q"] else "D"
-    trace.left_out = others[action]
-    yield from found[action]
-
-
-def _msr(lines: Iterable[tuple[int, str]], trace: Trace) -> Iterator[Access]:
-    """Timestamp (100 ns since 1601), Hostname, DiskNumber, Type, Offset, Size, ResponseTime (100 ns)."""
-    disks = set()
-    for number, line in lines:
-        words = [w.strip() for w in line.split(",")]
-        if number == 1 and words[0].lower() == "timestamp":
-            continue
-        time, host, disk, kind, offset, size, _ = words
-        if kind.lower() not in ("read", "write"):
-            raise _Bad
-        disks.add((host, disk))
-        yield Access(int(time) * 100, kind.lower() == "write", int(offset), int(size))
-    if len(disks) > 1:
-        names = ", ".join(f"{a}.{b}" for a, b in sorted(disks))
-        raise UserError(f"{trace.name} has several disks ({names}): make one trace each")
-
-
-def read_trace(path: Path) -> Trace:
-    """The accesses of a trace in the order of their times. The format is found in its first line."""
     try:
-        text = path.read_text()
-    except OSError as e:
-        raise UserError(f"cannot read the trace {path}: {e.strerror}") from e
+        with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as lines:
+            return parse_trace(lines, str(path), disk, most)
+    except (OSError, EOFError) as e:
+        raise UserError(f"cannot read the trace {path}: {getattr(e, 'strerror', None) or e}") from e
     except UnicodeDecodeError as e:
         raise UserError(f"{path} is not a trace in text (a binary blktrace: give it to blkparse first)") from e
-    return parse_trace(text, str(path))
 
 
-def parse_trace(text: str, name: str) -> Trace:
-    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
-    if not lines:
+def parse_trace(text: str | Iterable[str], name: str, disk: str | None = None, most: int = 0) -> Trace:
+    source = text.splitlines() if isinstance(text, str) else text
+    lines = ((n, line) for n, line in enumerate(source, 1) if line.strip() and not line.startswith("#"))
+    first = next(lines, None)
+    if first is None:
         raise UserError(f"{name}: the trace is empty")
-    first = lines[0][1].strip()
-    iolog = re.fullmatch(r"fio version (\d+) iolog", first)
-    reader: Callable[[Iterable[tuple[int, str]], Trace], Iterator[Access]]
-    if iolog:
-        version = int(iolog[1])
-        if version not in (2, 3):
-            raise UserError(f"{name}: fio iolog version {version} is not known: 2 and 3 are")
-        kind, lines = f"fio iolog v{version}", lines[1:]
-
-        def reader(some: Iterable[tuple[int, str]], trace: Trace) -> Iterator[Access]:
-            return _iolog(some, version, trace)
-    elif first.count(",") == 6:
-        kind, reader = "MSR-Cambridge CSV", _msr
-    elif _BLKPARSE.match(first):
-        kind, reader = "blkparse", _blkparse
-    else:
-        raise UserError(
-            f"{name}: its first line is neither of a fio iolog (v2, v3), nor of blkparse's text, "
-            "nor of an MSR-Cambridge CSV"
-        )
-    trace = Trace(name, kind, [])
+    kind, reader, title = detect(first[1], name)
+    trace = Trace(name, kind)
     at = 0
 
     def counted() -> Iterator[tuple[int, str]]:
         nonlocal at
-        for number, line in lines:
+        for number, line in lines if title else chain([first], lines):
             at = number
             yield number, line
 
+    disks: Counter[str] = Counter()
+    found: list[Access] = []
     try:
-        found = list(reader(counted(), trace))
-    except (_Bad, ValueError, IndexError) as e:
+        for where, access in reader(counted(), trace):
+            disks[where] += 1
+            if disk is None or where == disk:
+                found.append(access)
+            if most and len(found) >= most + UNSORTED:
+                break
+    except (BadLine, ValueError, IndexError) as e:
+        if isinstance(e, UnicodeDecodeError):
+            raise
         raise UserError(f"{name}:{at}: this is no line of a {kind} trace") from e
+    named = ", ".join(f"{d} ({n:,})" for d, n in disks.most_common(8)) + (", ..." if len(disks) > 8 else "")
+    if disk is not None and disk not in disks:
+        raise UserError(f"{name} has no disk '{disk}': it has {named if any(disks) else 'none with a name'}")
+    if disk is None and len(disks) > 1:
+        raise UserError(f"{name} has several disks, with so many accesses: {named}: choose one with --trace-disk")
     if not found:
         raise UserError(f"{name}: there is no read and no write in it")
-    found.sort(key=lambda a: a.at_ns)  # blkparse merges processors, and MSR stamps completions: nearly in order
+    trace.left_out += disks.total() - len(found)
+    found.sort(key=lambda a: a.at_ns)  # blkparse merges processors, others have ends for beginnings: nearly in order
     start = found[0].at_ns
-    trace.accesses = [replace(a, at_ns=a.at_ns - start) for a in found]
+    trace.accesses = [replace(a, at_ns=a.at_ns - start) for a in found[: most or None]]
     return trace
 
 

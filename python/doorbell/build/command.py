@@ -37,6 +37,8 @@ def main(
     if html is not None:
         print(regs_html(html))
     if only == "reference":
+        if paths.INSTALLED:
+            raise UserError("--only reference writes into a clone of the repository: an installed Doorbell is none")
         regs()  # says what is wrong with the folders of operators
         script = paths.ROOT / "regs" / "generate.py"
         tool([sys.executable, str(script), "--reference"], "writing docs/registers.md")

@@ -20,7 +20,7 @@ from doorbell.errors import UserError
 @dataclass(frozen=True)
 class Subcommand:
     """module: has the function (`main`) that runs it. pass_on: unknown options are the command's own business.
-    lists: options that take all words up to the next option.
+    lists: options that take all words up to the next option. clone: it works on files that only a clone has.
     """
 
     module: str
@@ -29,6 +29,7 @@ class Subcommand:
     pass_on: bool = False
     function: str = "main"
     lists: tuple[str, ...] = ()
+    clone: bool = False
 
 
 COMMANDS = {
@@ -37,7 +38,9 @@ COMMANDS = {
         "Bring up the SSD in simulation, write and verify data, show how fast.",
         "./doorbell demo --link gen4x8 --data-w 512",
     ),
-    "test": Subcommand("doorbell.cli.testing", "Lint, then run all tests.", "./doorbell test -k fifo", pass_on=True),
+    "test": Subcommand(
+        "doorbell.cli.testing", "Lint, then run all tests.", "./doorbell test -k fifo", pass_on=True, clone=True
+    ),
     "bench": Subcommand(
         "doorbell.bench.command",
         "Run fio jobs against a top, in simulated time.",
@@ -119,15 +122,19 @@ COMMANDS = {
         pass_on=True,
     ),
     "lint": Subcommand(
-        "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint"
+        "doorbell.cli.lint", "Check RTL and Python: Verilator, slang, Verible and Ruff.", "./doorbell lint", clone=True
     ),
     "docs": Subcommand(
-        "doorbell.docs.command", "Build the documentation as a site without a network.", "./doorbell docs --out site"
+        "doorbell.docs.command",
+        "Build the documentation as a site without a network.",
+        "./doorbell docs --out site",
+        clone=True,
     ),
     "release": Subcommand(
         "doorbell.release.command",
-        "Make an archive that needs no Python: RTL, file lists, FuseSoC cores, firmware, docs, SBOM, checksums.",
+        "Make an archive that needs no Python (RTL, file lists, FuseSoC cores, firmware, docs, SBOM), and a wheel.",
         "./doorbell release --out /tmp/release",
+        clone=True,
     ),
     "clean": Subcommand(
         "doorbell.cli.clean",
@@ -146,6 +153,8 @@ EPILOG = "Example: ./doorbell demo      Help on one command: ./doorbell demo --h
 
 def load(name: str) -> Callable[..., Any]:
     """The function that runs command `name`."""
+    if COMMANDS[name].clone and paths.INSTALLED:
+        raise UserError(f"'{name}' needs a clone of the repository: an installed Doorbell is none")
     module = COMMANDS[name].module
     try:
         return getattr(importlib.import_module(module), COMMANDS[name].function)
@@ -153,6 +162,11 @@ def load(name: str) -> Callable[..., Any]:
         if e.name == module:
             raise UserError(f"the command '{name}' is not part of this version ({module} is missing)") from e
         raise
+
+
+def as_called(text: str) -> str:
+    """Of an installed Doorbell, `doorbell` is on the PATH and not in the folder where the user is."""
+    return text.replace("./doorbell", "doorbell") if paths.INSTALLED else text
 
 
 def stub() -> None:
@@ -168,7 +182,7 @@ def make_app(wanted: str | None, function: Callable[..., Any] = stub) -> typer.T
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         help="Doorbell: NVMe hardware in SystemVerilog, and a simulator that lets Linux use it.",
-        epilog=EPILOG,
+        epilog=as_called(EPILOG),
     )
 
     @app.callback(invoke_without_command=True)
@@ -184,7 +198,11 @@ def make_app(wanted: str | None, function: Callable[..., Any] = stub) -> typer.T
             settings = {"ignore_unknown_options": True, "allow_extra_args": True}
             settings["allow_interspersed_args"] = name != "python"
         register = app.command(
-            name, short_help=command.summary, epilog=f"Example: {command.example}", context_settings=settings
+            name,
+            short_help=command.summary,
+            epilog=as_called(f"Example: {command.example}"),
+            context_settings=settings,
+            hidden=command.clone and paths.INSTALLED,
         )
         register(function if name == wanted else stub)
     return app
@@ -244,7 +262,7 @@ def run(argv: list[str]) -> int:
 
 def fail(message: str, status: int) -> int:
     sys.stdout.flush()
-    print("doorbell: " + " ".join(message.split()), file=sys.stderr)
+    print("doorbell: " + " ".join(as_called(message).split()), file=sys.stderr)
     return status
 
 

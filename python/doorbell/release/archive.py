@@ -7,15 +7,14 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import os
-import subprocess
 import tarfile
 from pathlib import Path
 
 from doorbell import __version__, paths
 from doorbell.build import firmware
 from doorbell.errors import UserError
-from doorbell.release import core, files, sbom
+from doorbell.release import core, files, sbom, wheel
+from doorbell.release.moment import time_of_sources
 
 IMAGES = {
     "fw.hex": (1, False, True),
@@ -53,17 +52,6 @@ def contents() -> dict[str, bytes]:
     return made
 
 
-def time_of_sources() -> int:
-    """Seconds since 1970: SOURCE_DATE_EPOCH, or that of the last commit; without either 0."""
-    if said := os.environ.get("SOURCE_DATE_EPOCH"):
-        if not said.isdecimal():
-            raise UserError(f"SOURCE_DATE_EPOCH={said}: must be whole seconds since 1970")
-        return int(said)
-    git = ["git", "log", "-1", "--format=%ct"]
-    found = subprocess.run(git, cwd=paths.ROOT, capture_output=True, text=True, check=False).stdout.strip()
-    return int(found or 0)
-
-
 def pack(made: dict[str, bytes], folder: str, seconds: int) -> bytes:
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as tar:
@@ -77,15 +65,18 @@ def pack(made: dict[str, bytes], folder: str, seconds: int) -> bytes:
     return packed.getvalue()
 
 
-def write(folder: Path) -> Path:
-    """The archive in `folder`, and its checksum beside it."""
+def write(folder: Path) -> tuple[Path, Path]:
+    """The archive and the wheel in `folder`, and the checksum of each beside it."""
     name = f"doorbell-{__version__}"
     data = pack(contents(), name, time_of_sources())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{name}.tar.gz"
         file.write_bytes(data)
-        (folder / f"{name}.tar.gz.sha256").write_text(f"{hashlib.sha256(data).hexdigest()}  {file.name}\n")
+        made = file, wheel.write(folder)
+        for one in made:
+            digest = hashlib.sha256(one.read_bytes()).hexdigest()
+            (folder / f"{one.name}.sha256").write_text(f"{digest}  {one.name}\n")
     except OSError as e:
         raise UserError(f"cannot write to {folder}: {e.strerror}; choose another --out") from e
-    return file
+    return made

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import typer
 
-from doorbell import build
+from doorbell import build, paths
 from doorbell.errors import UserError
 from doorbell.synth.measuring import Result, measure
 from doorbell.synth.records import (
@@ -84,6 +84,8 @@ def main(
     """
     if data_w not in (128, 256, 512):
         raise UserError(f"--data-w {data_w}: must be 128, 256 or 512")
+    if record and paths.INSTALLED:
+        raise UserError("--record writes into a clone of the repository: an installed Doorbell is none")
     if record and only:
         raise UserError("--record needs the whole top: leave out --only")
     params = parse_params(param, data_w)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 from doorbell.bench.jobs import Job
-from doorbell.bench.traces import Access, Trace, commands, parse_trace, read_trace, replay
+from doorbell.bench.trace_formats import Access, Trace
+from doorbell.bench.traces import UNSORTED, commands, parse_trace, read_trace, replay
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -64,6 +66,86 @@ def test_msr() -> None:
     assert parse_trace(header, "t").accesses == trace.accesses
 
 
+PRODUCTION = """BeginHeader
+              DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName
+             DiskWrite,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName
+           DiskReadInit,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr
+EndHeader
+OS Version: 6.0.6001, Trace Size: 4096KB, Events Lost: 0
+           DiskReadInit,      71230,   svc, host.exe (1112),       2040, 0xfffffa800a71e620
+             DiskWrite,      71900,            System (   4),        136, 0xfffffa800a4b2c10, 0x0123456000, 0x00001000,         300,        1, 0x060a00,         280, 3, Original, 0xfffffa8009e11e30, "D:\\log, old.dat"
+              DiskRead,      72000,   svc, host.exe (1112),       2040, 0xfffffa800a71e620, 0x00a0000200, 0x00002000,         800,        1, 0x060043,         780, 3, Original, 0xfffffa8009e11e30, "D:\\a.dat"
+             DiskFlush,      72100,            System (   4),        136, 0xfffffa800a4b2c10,                                     10,        1, 0x060a00,         9, 3
+              DiskRead,      73000,            System (   4),        136, 0xfffffa800a71e620, 0x0000000000, 0x00000200,         100,        0, 0x060043,          90, 3, Original, 0xfffffa8009e11e30, "C:\\b"
+"""  # noqa: E501
+
+
+def test_microsoft_production_server() -> None:
+    """An event is that of the end; names with commas; two disks."""
+    trace = parse_trace(PRODUCTION, "t", "1")
+    assert trace.format == "Microsoft Production Server" and trace.left_out == 2  # a flush, and the other disk's read
+    assert trace.accesses == [Access(0, False, 0xA0000200, 8192), Access(400_000, True, 0x123456000, 4096)]
+    assert parse_trace(PRODUCTION, "t", "0").accesses == [Access(0, False, 0, 512)]
+    with pytest.raises(UserError, match=r"several disks.*1 \(2\), 0 \(1\): choose one with --trace-disk"):
+        parse_trace(PRODUCTION, "t")
+
+
+def test_fiu() -> None:
+    """Sectors; a process may have blanks in its name, homes have a digest for each sector."""
+    text = (
+        "89968195792462 20782 gzip 283193184 8 R 6 0 56f11b711d91a065a2b6458eca924523\n"
+        "89968195800000 4 R 7 sh 100 16 W 6 0 56f11b711d91a065a2b6458eca924523 0a0b\n"
+    )
+    trace = parse_trace(text, "t")
+    assert trace.format == "FIU"
+    assert trace.accesses == [Access(0, False, 283193184 * 512, 4096), Access(7_538, True, 51_200, 8192)]
+    with pytest.raises(UserError, match="t:3: this is no line of a FIU"):
+        parse_trace(text + "89968195792462 20782 gzip\n", "t")
+
+
+def test_systor() -> None:
+    """Times have more digits than a float."""
+    text = (
+        "Timestamp,Response,IOType,LUN,Offset,Size\n1456135200.013118000,0.000806,R,0,899056122368,131072\n"
+        "1456135200.013119001,,,0,0,0\n1456135200.013119002,0.001,W,0,4096,512\n"
+    )
+    trace = parse_trace(text, "t")
+    assert trace.format == "SYSTOR '17 CSV" and trace.left_out == 1
+    assert trace.accesses == [Access(0, False, 899056122368, 131072), Access(1_002, True, 4096, 512)]
+    assert parse_trace(text.partition("\n")[2], "t").accesses == trace.accesses
+
+
+def test_spc() -> None:
+    text = "0,20941264,8192,W,0.551706,Alpha/NT\n0,20939840,8192,r,0.554041\n1,3435888,15872,W,1.250720,0x123,5.99,a\n"
+    trace = parse_trace(text, "t", "0")
+    assert trace.format == "SPC" and trace.left_out == 1
+    assert trace.accesses == [Access(0, True, 20941264 * 512, 8192), Access(2_335_000, False, 20939840 * 512, 8192)]
+
+
+def test_packed_and_only_the_beginning(tmp_path: Path) -> None:
+    """A trace of months is not read to its end for its first accesses; their order is that of their times."""
+    count = 3 * UNSORTED
+    lines = [f"{1_000 + 10 * i + (15 if i == 2 else 0)},h,0,Read,{4096 * i},4096,1" for i in range(count)]
+    file = tmp_path / "long.csv.gz"
+    file.write_bytes(gzip.compress("\n".join([*lines, "and nonsense"]).encode()))
+    assert [a.offset // 4096 for a in read_trace(file, most=5).accesses] == [0, 1, 3, 2, 4]
+    with pytest.raises(UserError, match=f":{count + 1}: this is no line"):
+        read_trace(file)
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(UserError, match="cannot read the trace"):
+        read_trace(file)
+    (tmp_path / "b").write_bytes(b"\x07\xff\xfe\x00")
+    with pytest.raises(UserError, match="not a trace in text"):
+        read_trace(tmp_path / "b")
+
+
+def test_a_disk_that_is_not_there() -> None:
+    with pytest.raises(UserError, match=r"has no disk '2': it has h.0 \(1\)"):
+        parse_trace("1,h,0,Read,0,4096,1\n", "t", "2")
+    with pytest.raises(UserError, match="none with a name"):
+        parse_trace("fio version 2 iolog\nf read 0 512\n", "t", "2")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -75,7 +157,10 @@ def test_msr() -> None:
         ("fio version 2 iolog\nf add\n", "no read and no write"),
         ("1,a,0,Read,0,4096,1\n2,b,0,Read,0,4096,1\n", "several disks"),
         ("1,a,0,Trim,0,4096,1\n", "t:1"),
-        ("8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\n8,16 1 1 0.000000001 1 Q R 0 + 8 [a]\n", "several devices"),
+        (
+            "8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\n8,16 1 1 0.000000001 1 Q R 0 + 8 [a]\n",
+            "several disks.*8,0 .1., 8,16 .1.",
+        ),
         ("8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\nnonsense\n", "t:2"),
     ],
 )

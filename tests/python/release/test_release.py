@@ -23,7 +23,7 @@ FOLDER = f"doorbell-{__version__}"
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("release")
-    with tarfile.open(archive.write(place)) as tar:
+    with tarfile.open(archive.write(place)[0]) as tar:
         tar.extractall(place, filter="data")
     return place / FOLDER
 
@@ -37,7 +37,7 @@ def verilator(folder: Path, *args: str) -> str:
 
 
 def test_same_bytes(tmp_path: Path) -> None:
-    first, second = (archive.write(tmp_path / name).read_bytes() for name in ("a", "b"))
+    first, second = (archive.write(tmp_path / name)[0].read_bytes() for name in ("a", "b"))
     assert first == second
     said = (tmp_path / "a" / f"{FOLDER}.tar.gz.sha256").read_text().split()[0]
     assert said == hashlib.sha256(first).hexdigest()
