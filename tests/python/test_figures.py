@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of measured figures in README and docs say what tests/data/behaviour.json does, and `./doorbell compare` holds
-that to the cycle. To bring a table up to date: `./doorbell python tests/python/test_figures.py`.
+that to the cycle; those of workloads what workloads.json does (test_ssd_workloads.py). To bring a table up to date: `./doorbell python tests/python/test_figures.py`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from doorbell.bench import workload_table, workloads
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE: dict[str, float] = json.loads((ROOT / "tests/data/behaviour.json").read_text())["workloads"]["suite-limit"]
+WORKLOADS = {row["workload"]: row for row in json.loads((ROOT / "tests/data/workloads.json").read_text())["rows"]}
 RW = ("read", "randread", "write", "randwrite", "rw 70/30", "randrw 70/30")
 
 
@@ -46,10 +48,22 @@ def of_cycles(row: list[str]) -> list[str]:
     return [*row[:2], *(f"{SUITE[f'{w} bit{name}']:.2f}".rstrip("0").rstrip(".") for w in (128, 256, 512))]
 
 
+def of_workloads(row: list[str]) -> list[str]:
+    """Name, what it is, how fast, and what OpenExpress published."""
+    return workload_table.cells(WORKLOADS[row[0]])
+
+
+def of_parameters(row: list[str]) -> list[str]:
+    """Name, about, parameters."""
+    return workload_table.described(workloads.find(row[0]))
+
+
 # page, how a table's first line begins, what its rows should say
 TABLES: list[tuple[str, str, Callable[[list[str]], list[str]]]] = [
     ("docs/ssd/performance.md", "| link, width | size |", of_performance),
     ("docs/ssd/performance.md", "| | target | 128 bit |", of_cycles),
+    ("docs/workloads.md", "| synthetic workload | reads % |", of_workloads),
+    ("docs/workloads.md", "| name | what | parameters |", of_parameters),
     ("README.md", "| link, data path | 512 B read |", of_readme),
 ]
 
@@ -68,6 +82,12 @@ def test_tables(page: str, begins: str, expected: Callable[[list[str]], list[str
     lines = (ROOT / page).read_text().splitlines()
     rows = [cells(lines[i]) for i in rows_of(lines, begins)]
     assert len(rows) >= 3 and rows == [expected(row) for row in rows]
+
+
+def test_workloads_are_all_there() -> None:
+    lines = (ROOT / "docs/workloads.md").read_text().splitlines()
+    for begins in ("| synthetic workload | reads % |", "| name | what | parameters |"):
+        assert [cells(lines[i])[0] for i in rows_of(lines, begins)] == list(workloads.own())
 
 
 def test_missed_targets() -> None:
