@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of measured figures in README and docs say what tests/data/behaviour.json does, and `./doorbell compare` holds
-that to the cycle; those of workloads what workloads.json does (test_ssd_workloads.py). To bring a table up to date: `./doorbell python tests/python/test_figures.py`.
+that to the cycle; those of workloads what workloads.json does
+(test_ssd_workloads.py). To bring a table up to date: `./doorbell python tests/python/test_figures.py`.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def test_mix_and_sizes(name: str) -> None:
 
 @pytest.mark.parametrize("name", OF_BLOCKS)
 def test_sequential_share(name: str) -> None:
-    """Of each direction. A place drawn by itself may be the next one by chance: with few popular ones in a hundredth."""
+    """Of each direction. A place drawn by itself may be the next one by chance: of few popular ones in a hundredth."""
     what, made = blocks(name), generate(workloads.find(name), COUNT, 2).accesses
     for write in (False, True):
         mine = [a for a in made if a.write is write]
