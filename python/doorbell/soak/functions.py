@@ -33,7 +33,7 @@ from doorbell.soak.steps import LAYOUT, Step
 
 MEMORY_BYTES = 24 << 20  # of each function
 STEP = 1 << 36  # between their memories
-PATIENCE_US = 100_000  # simulated at full cost, as some function is always at work
+PATIENCE_US = 150_000  # longer than an Abort waits (CFG_WATCH_US); at full cost, as some function is always at work
 ENABLE_CYCLES = 250_000  # between two changes of VF Enable, a ms; SR-IOV wants a second
 SHARERS = (0, 1)  # have the last function's namespace too
 PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2}, "db_vcsd": CARD_PARAMS}

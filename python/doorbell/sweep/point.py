@@ -13,6 +13,7 @@ import inspect
 import json
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from doorbell import build, paths
@@ -56,7 +57,16 @@ FN_FIGURES = ("fn_mb_s", "fn_p99_us", "least_fair_pct")
 """The columns of points with several functions: MB/s and the p99 of the latency of each, the PF first, with blanks
 between; and the least that one has of the link, beside its part by weight."""
 
-SOURCES = ("rtl/**/*.sv*", "sim/*.cpp", "sim/*.h", "fw/**/*.[cSh]", "fw/*.ld", "facts/c/*.h", "regs/*.rdl")
+SOURCES = (
+    "rtl/**/*.sv*",
+    "sim/**/*.cpp",
+    "sim/**/*.h",
+    "sim/**/*.yaml",
+    "fw/**/*.[cSh]",
+    "fw/*.ld",
+    "facts/c/*.h",
+    "regs/*.rdl",
+)
 PACKAGES = ("bench", "nvme", "device", "build")
 
 ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}
@@ -238,10 +248,15 @@ def _run(point: Point, recorder: Any) -> tuple[list[Result], limits.Link]:
     return results, link
 
 
+def source_files() -> list[Path]:
+    """All but Python that the figures depend on."""
+    return [f for pattern in SOURCES for f in paths.ROOT.glob(pattern)]
+
+
 @functools.cache
 def sources() -> str:
     """A digest of all that the figures depend on: RTL, firmware, simulator, host driver and bench."""
-    files = [f for pattern in SOURCES for f in paths.ROOT.glob(pattern)]
+    files = source_files()
     files += [f for name in PACKAGES for f in (paths.ROOT / "python" / "doorbell" / name).glob("*.py")]
     return build.hash_files(files)[:12]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doorbell import sweep
+from doorbell import paths, sweep
 from doorbell.errors import UserError
 from doorbell.sweep import point
 from doorbell.sweep.command import table
@@ -95,6 +95,18 @@ def test_the_specs_of_the_repository_are_good() -> None:
     assert files
     for file in files:
         assert sweep.load_spec(file).points
+
+
+def test_the_sources_are_all_that_a_simulator_is_built_of() -> None:
+    """A row of another simulator is not taken for one of this."""
+    there = set(point.source_files())
+    for folder, suffixes in (
+        ("sim", (".cpp", ".h", ".yaml")),
+        ("rtl", (".sv", ".svh")),
+        ("fw", (".c", ".h", ".S", ".ld")),
+    ):
+        files = {f for f in (paths.ROOT / folder).rglob("*") if f.suffix in suffixes and "test" not in f.name}
+        assert files and files <= there, sorted(files - there)[:5]
 
 
 def test_the_key_depends_on_parameters_and_sources_alone() -> None:

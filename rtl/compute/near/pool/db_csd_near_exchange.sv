@@ -58,7 +58,7 @@ module db_csd_near_exchange
     logic [7:0]  version;
     logic [31:0] magic;
   } head_t;
-  typedef enum logic [3:0] {IDLE, BEGIN, HEAD, LOOK, JUDGE, ROWS, LAST, SUM, VERDICT, RETIRE} state_e;
+  typedef enum logic [3:0] {IDLE, BEGIN, HEAD, LOOK, JUDGE, START, ROWS, LAST, SUM, VERDICT, RETIRE} state_e;
 
   state_e             state_q;
   logic               write_q;              // the second reading
@@ -73,7 +73,7 @@ module db_csd_near_exchange
   logic [15:0]        known;                // operators
   assign head    = row[127:0];
   assign is_head = state_q == HEAD;
-  assign more    = state_q == BEGIN || (state_q == JUDGE && verdict == SLOT_OK);
+  assign more    = state_q == BEGIN || (state_q == START && error_q == SLOT_OK);
   assign known   = OPERATORS >> head_q.operator;
   assign same    = ~crc == head_q.crc;
   db_csd_near_bitstream #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BYTES_W(BYTES_W)) i_bitstream (
@@ -153,8 +153,9 @@ module db_csd_near_exchange
       LOOK: state_q <= JUDGE;
       JUDGE: begin
         error_q <= verdict;
-        state_q <= verdict == SLOT_OK ? ROWS : LAST;
+        state_q <= START;
       end
+      START: state_q <= error_q == SLOT_OK ? ROWS : LAST;
       ROWS: begin
         if (take && row_err) error_q <= SLOT_MEMORY;
         if (none) state_q <= LAST;
