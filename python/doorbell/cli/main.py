@@ -96,11 +96,13 @@ COMMANDS = {
         "doorbell.fuzz.command",
         "Random inputs, guided by coverage, against the firmware, the vfio-user server and readers of files.",
         "./doorbell fuzz vfio --minutes 60",
+        clone=True,
     ),
     "mutate": Subcommand(
         "doorbell.mutate.command",
         "Change the RTL here and there, and see whether the tests notice.",
         "./doorbell mutate rtl/common --count 40",
+        clone=True,
     ),
     "report": Subcommand(
         "doorbell.report.command", "Measure what matters; make one web page with plots of it.", "./doorbell report"
