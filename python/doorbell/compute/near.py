@@ -62,7 +62,7 @@ class Grep:
                 stretches[stretch] = stretches.get(stretch, 0) | 1 << last % STRETCH_BYTES
             at = last + 1
         first = data.find(end) + 1 or len(data)
-        flags = unended | counts[-1] << 1 | counts[0] << 2
+        flags = unended | counts[-1] << 1 | counts[0] << 2 if counts else 0
         entries = b"".join(struct.pack("<QQ", *entry) for entry in sorted(stretches.items())) if self.where else b""
         return entries + struct.pack("<QQQQ", sum(counts), len(lines), first, flags)
 

@@ -48,6 +48,8 @@ class Machine:
 
     functions = 1
     patience_us: float = PATIENCE_US
+    finder: Any = None
+    """Who is told of simulations that begin, and how commands end (doorbell.soak.wave)."""
 
     def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int) -> None:
         self.shape = self._shape(top)
@@ -55,7 +57,7 @@ class Machine:
         params = {"NUM_NS": self.shape.spaces} if self.shape.spaces > 1 else {}
         params |= PARAMS.get(top, {})
         self.options = {"top": top, "params": params, "image": str(image), **options}
-        self.finder = self.options.pop("finder", None)  # who is told of simulations that begin, and how commands end
+        self.finder = self.options.pop("finder", None)
         self.model = Drive(near=bool(self.options["params"].get("NEAR")))
         self.layout: Step = dict(LAYOUT)
         self.cycles = 0  # of simulations that are over

@@ -260,6 +260,32 @@ async def rate(dut: Any) -> None:
 
 
 @cocotb.test()
+async def chains_of_whole_rows(dut: Any) -> None:
+    """What passes a Filter ends with a row, or is nothing: whatever is behind sees its end, once."""
+    b = await begin(dut, 12, 0.3)
+    small = Predicate(ColumnType.U8, 0, NearComparison.LESS, 0x80)
+    text = b"ab\nAb bb" * 8  # of 64 bytes; the last line of it has no end
+    rest = b"\xff" * 64
+    for number, behind in enumerate(
+        (Grep((b"bb",), where=True), Grep((b"xx",), without=True), Aggregate(ColumnType.U8, 8))
+    ):
+        await b.load(0, number, Filter(64, (small,), behind=behind))
+    await b.load(0, 3, Filter(64, (small,)))
+    programs = [Filter(64, (small,), behind=p) for p in (Grep((b"bb",), where=True), Grep((b"xx",), without=True),
+                Aggregate(ColumnType.U8, 8))] + [Filter(64, (small,))]  # fmt: skip
+    packets = [
+        Packet(b"".join(text if bits >> i & 1 else rest for i in range(8)), True, 4 * bits + n, 0, n, 512, 512)
+        for bits in (0, 1, 0x80, 0xFF, 0x0F, 0xF0, 0x55)
+        for n in range(4)
+    ]
+    packets = [p._replace(slot=i) for i, p in enumerate(packets)]
+    b.packets += packets
+    await b.drain(len(packets))
+    for p, got, result in zip(packets, b.got, b.results, strict=True):
+        assert (got, result) == wanted(p, programs[p.number], b.width), f"program {p.number}, {p.data[::64]!r}"
+
+
+@cocotb.test()
 async def programs_that_take_turns(dut: Any) -> None:
     """As many as there are slots for them follow each other without a gap; of one more, each is loaded again."""
     for count in (GREPS, GREPS + 1):

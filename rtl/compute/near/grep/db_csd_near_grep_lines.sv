@@ -2,7 +2,7 @@
 // From hits and line ends to the words of a result: lines that have a hit are counted, and for each stretch of 64
 // bytes in which one ends a word says where; two words are the summary.
 //
-// A packet's last byte ends a line in any case. Behind a packet's last row two cycles are without a row.
+// A packet's last byte ends a line in any case; one without a byte has no line. Behind a packet's last row two cycles are without a row.
 // Latency: 6 cycles from a row to its stretch's word, 8 from the last row to the last word. Throughput: a row a
 // cycle; it never waits.
 module db_csd_near_grep_lines
@@ -106,7 +106,7 @@ module db_csd_near_grep_lines
 
   always_ff @(posedge clk) begin
     valid1_q <= s_valid && !rst;
-    row1_q   <= '{first: s_first, last: s_last, unended: (last_byte & s_ends) == '0, last_byte: last_byte, ends: ends};
+    row1_q   <= '{first: s_first, last: s_last, unended: (last_byte & ~s_ends) != '0, last_byte: last_byte, ends: ends};
     since_q  <= since;
     after_q  <= after;
 
@@ -152,7 +152,7 @@ module db_csd_near_grep_lines
       counted_q <= (first_row4_q ? '0 : counted_q) + BYTES_W'(counted4_q);
       found_q   <= (found_q && !first_row4_q) || any4_q;
       if (first_row4_q || !found_q) begin
-        first_end_q    <= base + BYTES_W'(first4_q) + BYTES_W'(1);
+        first_end_q    <= base + BYTES_W'(first4_q) + BYTES_W'(any4_q);
         first_counts_q <= first_counts4_q;
       end
       last_counts_q <= last_counts4_q;

@@ -73,7 +73,7 @@ module db_csd_near_pool
   logic [WORDS_LOG2-1:0]     asked_addr;
   logic [31:0]               asked_word;
   logic [31:0]               programs_rdata, slots_rdata;
-  logic [POOL-1:0]           off, allowed;
+  logic [POOL-1:0]           off, allowed, wanted;
   logic [ALL-1:0]            slot_idle, oldest;
   logic [15:0]               missed;
   logic [PLACE_W-1:0]        asked_place;
@@ -98,7 +98,6 @@ module db_csd_near_pool
   logic [7:0]        fw_ended;
   logic [4:0]        stride;
   logic [15:0]       hold;
-  logic [POOL-1:0]   wanted;
   db_csd_near_slots #(.NUM_FN(NUM_FN), .SLOTS(POOL), .EXCHANGEABLE(EXCHANGEABLE), .ADDR_W(ADDR_W)) i_slots (
     .clk, .rst(power_rst), .s_ext, .m_ext_rdata(slots_rdata), .operators(operators[POOL-1:0]), .place(asked_place),
     .allowed, .m_go(fw_go), .m_slot(fw_slot), .m_addr(fw_addr), .busy(fw_busy), .s_ended(fw_ended),

@@ -66,10 +66,16 @@ module db_csd_near_slot
     assign {row_ready[2], word_valid[2], word[2]} = '0;
   end
   if (OPERATOR == NEAR_FILTER || OPERATOR == NEAR_EXCHANGED) begin : g_filter
+    logic              passed_valid, passed_ready;
+    logic [DATA_W-1:0] passed_data;
+    near_row_t         passed;
     db_csd_near_filter #(.DATA_W(DATA_W)) i_filter (
       .clk, .rst(off[3]), .s_param_valid(param_valid[3]), .s_param, .s_row_valid(row_valid[3]),
-      .s_row_ready(row_ready[3]), .s_row_data, .s_row, .m_row_valid(filter_valid), .m_row_ready,
-      .m_row_data(filter_data), .m_row(filter));
+      .s_row_ready(row_ready[3]), .s_row_data, .s_row, .m_row_valid(passed_valid),
+      .m_row_ready(passed_ready), .m_row_data(passed_data), .m_row(passed));
+    db_csd_near_whole #(.DATA_W(DATA_W)) i_whole (
+      .clk, .rst(off[3]), .s_valid(passed_valid), .s_ready(passed_ready), .s_data(passed_data), .s_row(passed),
+      .m_valid(filter_valid), .m_ready(m_row_ready), .m_data(filter_data), .m_row(filter));
   end else begin : g_no_filter
     assign {row_ready[3], filter_valid, filter_data, filter} = '0;
   end
