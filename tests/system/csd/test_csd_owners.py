@@ -54,8 +54,8 @@ def test_what_a_vf_is_told(csd_works: list[Work]) -> None:
     offered = struct.unpack("<256I", one.get_log(LogPage.FID_EFFECTS, 1024))
     assert not any(offered[VendorFeature.CSD_CONFIG : VendorFeature.CSD_WORD_LAST + 1])
     effects = struct.unpack("<256I", one.get_log(LogPage.CMD_EFFECTS, 1024))
-    of_ssds = {VendorOpc.VIRTUAL_DRIVE, VendorOpc.SSD}
-    assert {opc for opc in VendorOpc if effects[opc] & 1} == {*VendorOpc} - of_ssds
+    of_pf = {VendorOpc.VIRTUAL_DRIVE, VendorOpc.SSD, VendorOpc.SLOTS}
+    assert {opc for opc in VendorOpc if effects[opc] & 1} == {*VendorOpc} - of_pf
     assert not any(effects[opc] for opc in (AdminOpc.NS_MGMT, AdminOpc.NS_ATTACH, AdminOpc.VIRTUAL_MGMT))
 
 
