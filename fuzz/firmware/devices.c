@@ -7,6 +7,7 @@
 #include "hw/extents.h"
 #include "hw/near.h"
 #include "hw/operators.h"
+#include "hw/slots.h"
 #include "hw/ssds.h"
 
 static uint64_t media_bytes(void) { return model.config.media_pages * 4096u; }
@@ -233,6 +234,28 @@ void hw_near_first(uint32_t place, uint32_t which, uint32_t word) {
 void hw_near_word(uint32_t word) {
     (void)word;
     if (++near_words > 255u) broken("a program of too many words", near_words);
+}
+
+// Four slots, of which 1 and 2 can be exchanged; an exchange ends when it has been asked for twice.
+static uint32_t slots_asked, slots_ended;
+uint32_t hw_slots(void) { return model.config.key_slots ? 0x40006321u : 0; }
+void hw_slots_share(uint32_t place, uint32_t slots) {
+    if (place >= model.config.num_fn || slots > 15u) broken("slots that there are not", slots);
+}
+void hw_slots_exchange(uint32_t slot, uint32_t at) {
+    if (slots_asked) broken("a second exchange", slot);
+    if (slot > 3u || at % 64u) broken("an exchange that there cannot be", slot);
+    slots_asked = 2;
+}
+bool hw_slots_busy(void) { return slots_asked != 0; }
+uint32_t hw_slots_ended(void) {
+    if (slots_asked && --slots_asked == 0) slots_ended++;
+    return slots_ended & 255u;
+}
+uint32_t hw_slots_error(void) { return slots_ended % 9u; }
+void hw_slots_library(uint32_t at, uint32_t form) {
+    uint32_t stride = form & 0xffffu;
+    if (at % 64u || (stride && (stride < 7u || stride > 24u))) broken("a library that there cannot be", form);
 }
 
 // ---------------------------------------------------------------- SSDs

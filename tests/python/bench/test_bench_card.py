@@ -37,5 +37,5 @@ def of_a_command(what: str, mps: int, requests: int) -> Counter[str]:
     ],
 )
 def test_what_a_stream_carries(what: str, data_w: int, mps: int, requests: int, beats: int) -> None:
-    found = bytes_a_beat(of_a_command(what, mps, requests), 1, data_w, mps)
+    found = bytes_a_beat(of_a_command(what, mps, requests), 1, data_w // 8, data_w // 8, mps)
     assert found == pytest.approx(4096 / beats)

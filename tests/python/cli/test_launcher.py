@@ -280,7 +280,7 @@ def test_no_venv_module(launcher: ModuleType, tmp_path: Path, monkeypatch: pytes
 def test_lock_file_is_complete() -> None:
     text = (ROOT / "requirements.lock").read_text()
     assert "://" not in text  # no index is named: the user's own settings hold
-    locked = {line.split()[0] for line in text.splitlines() if line[:1].isalnum()}
+    locked = {line.removesuffix("\\").strip() for line in text.splitlines() if line[:1].isalnum()}
     wanted = [w for w in (ROOT / "requirements.in").read_text().splitlines() if w and not w.startswith("#")]
     assert wanted and set(wanted) <= locked
     entries = text.replace("\\\n", "").splitlines()
