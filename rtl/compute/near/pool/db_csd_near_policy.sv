@@ -2,7 +2,7 @@
 // Decides which operator is loaded when: one that a command missed, out of the library, into an empty slot, or into the one
 // that was used least recently of those that have had theirs for `hold`.
 //
-// So a slot is exchanged once in `hold` at most, and whoever misses an operator gets it after that. The firmware's exchanges
+// So a slot is exchanged once in `hold` at most, and operators that are missed have their turns. The firmware's exchanges
 // go before these. A bitstream that is refused is not tried again until the library is set again.
 // Latency: 3 cycles from a miss to the exchange.
 module db_csd_near_policy
@@ -53,6 +53,7 @@ module db_csd_near_policy
     picks    = missed_q & ~refused_q & NEAR_IN_SLOTS;
     kind     = '0;
     for (int k = KINDS; k >= 1; k--) if (picks[k]) kind = 4'(k);
+    for (int k = KINDS; k >= 1; k--) if (picks[k] && 4'(k) > kind_q) kind = 4'(k);  // in turn
     slot = '0;
     for (int s = 0; s < SLOTS; s++) if (s_oldest[s]) slot = 3'(s);
   end
@@ -68,10 +69,12 @@ module db_csd_near_policy
     under_q  <= goes || (under_q && (m_go || busy));
     if (goes) begin
       own_q  <= asked_q;
-      kind_q <= kind;
       m_slot <= asked_q ? s_slot : slot;
       m_addr <= asked_q ? s_addr : s_at + (ADDR_W'({kind - 4'd1, slot}) << s_stride);
-      if (!asked_q) missed_q[kind] <= 1'b0;
+      if (!asked_q) begin
+        kind_q         <= kind;
+        missed_q[kind] <= 1'b0;
+      end
     end
     if (under_q && !m_go && !busy) begin
       if (own_q) m_error <= s_error;
@@ -97,6 +100,7 @@ module db_csd_near_policy
       m_go      <= 1'b0;
       m_error   <= SLOT_OK;
       m_ended   <= '0;
+      kind_q    <= '0;
       age_q     <= '1;
     end
   end

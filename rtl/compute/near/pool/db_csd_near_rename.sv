@@ -93,7 +93,8 @@ module db_csd_near_rename
     return best;
   endfunction
   assign hit         = same_q & fits_q & ~is_behind_q;
-  assign hit_behind  = same_q & fits_behind_q & is_behind_q;
+  // Rows of one slot alone go to another: if a command's first is not the one that fed it, until it is empty.
+  assign hit_behind  = same_q & fits_behind_q & is_behind_q & (load_first_q == '0 ? '1 : empty);
   assign pick        = oldest(fits_q & empty, later_q);
   assign pick_behind = oldest(fits_behind_q & empty & ~first_q, later_q);
 
@@ -112,16 +113,18 @@ module db_csd_near_rename
       IDLE: begin
         packet_q <= s_packet;
         next_q   <= '0;
-        second_q <= 1'b0;
-        none_q   <= 1'b0;
-        absent_q <= 1'b0;
-        first_q  <= '0;
-        last_q   <= '0;
-        load_first_q <= '0;
-        load_last_q  <= '0;
         if (s_packet_valid && s_packet_ready && s_packet.computes) state_q <= READ;
       end
-      READ: state_q <= HEAD;
+      READ: begin
+        second_q     <= 1'b0;
+        none_q       <= 1'b0;
+        absent_q     <= 1'b0;
+        first_q      <= '0;
+        last_q       <= '0;
+        load_first_q <= '0;
+        load_last_q  <= '0;
+        state_q      <= HEAD;
+      end
       HEAD: begin
         op_q           <= word[3:0];
         behind_q       <= word[7:4];
@@ -147,7 +150,7 @@ module db_csd_near_rename
         load_last_q <= hit_behind != '0 ? '0 : pick_behind;
         if (hit_behind != '0) state_q <= load_first_q != '0 ? FETCH : GO;
         else if (pick_behind != '0) state_q <= FETCH;
-        if ((fits_behind_q & ~first_q) == '0 && hit_behind == '0) begin
+        if ((fits_behind_q & ~first_q) == '0) begin
           m_missed[behind_q] <= 1'b1;
           absent_q           <= 1'b1;
           state_q            <= GO;
@@ -183,13 +186,6 @@ module db_csd_near_rename
     if (again && state_q != IDLE) begin
       state_q       <= READ;
       next_q        <= '0;
-      second_q      <= 1'b0;
-      none_q        <= 1'b0;
-      absent_q      <= 1'b0;
-      first_q       <= '0;
-      last_q        <= '0;
-      load_first_q  <= '0;
-      load_last_q   <= '0;
       m_param_valid <= '0;
     end
     if (rst) begin
