@@ -72,6 +72,19 @@ class WordBench:
             if len(self.got) == packets:
                 break
 
+    async def words_wait(self, packets: list[Packet]) -> None:
+        """Of packets of five rows each nobody takes words: rows stop behind the last one of the third. Then they are."""
+        self.got.clear()
+        self.went.clear()
+        self.queue(packets)
+        self.took = False
+        for _ in range(300):
+            await self.step()
+        assert len(self.went) == 3 * 5
+        self.took = True
+        for _ in range(300):
+            await self.step()
+
 
 async def reset(dut: Any) -> None:
     """Two cycles, with no row on offer."""

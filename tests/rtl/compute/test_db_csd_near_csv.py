@@ -168,16 +168,7 @@ async def words_that_wait_stop_the_rows(dut: Any) -> None:
     program = Csv(1)
     packets = [(random_csv(b.rng, 5 * b.step_bytes), 0) for n in range(6)]
     await b.run(program, packets[:1])
-    b.got.clear()
-    b.went.clear()
-    b.queue(packets)
-    b.took = False
-    for _ in range(300):
-        await b.step()
-    assert len(b.went) == 3 * 5
-    b.took = True
-    for _ in range(300):
-        await b.step()
+    await b.words_wait(packets)
     b.compare(program, packets)
 
 
