@@ -73,7 +73,7 @@ class WordBench:
                 break
 
     async def words_wait(self, packets: list[Packet]) -> None:
-        """Of packets of five rows each nobody takes words: rows stop behind the last one of the third. Then they are."""
+        """Nobody takes words of packets of five rows: rows stop behind the last one of the third. Then they are taken."""
         self.got.clear()
         self.went.clear()
         self.queue(packets)
