@@ -73,7 +73,7 @@ class WordBench:
                 break
 
     async def words_wait(self, packets: list[Packet]) -> None:
-        """Nobody takes words of packets of five rows: rows stop behind the last one of the third. Then they are taken."""
+        """Nobody takes words of packets of five rows: rows stop behind the third packet. Then they are taken."""
         self.got.clear()
         self.went.clear()
         self.queue(packets)
