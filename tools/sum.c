@@ -52,8 +52,8 @@ static const char HELP[] =
     "      --help          this text\n"
     "Exit status: 0, or 2 after an error.\n"
     "\n"
-    "Examples: dbsum --type i32 --record 16 --column 4 --where 'u8@0==3' samples.bin\n"
-    "          dbsum --csv --header 1 --field 3 sales.csv\n";
+    "Example: dbsum --type i32 --record 16 --column 4 --where 'u8@0==3' samples.bin\n"
+    "         dbsum --csv --header 1 --field 3 sales.csv\n";
 
 static const struct option OPTIONS[] = {
     {"type", required_argument, NULL, OPT_TYPE},

@@ -75,7 +75,6 @@ module db_csd_near_rename
   assign owner    = '{place: packet_q.place, number: packet_q.args.number};
   assign addr     = next_q;
   assign again    = written && written_owner == owner;
-  assign out_free = !m_packet_valid || m_packet_ready;
   assign goes     = state_q == GO && out_free && !again;
   assign used     = goes && !absent_q ? first_q | last_q : '0;
   assign loaded   = goes && !absent_q;
@@ -103,7 +102,6 @@ module db_csd_near_rename
     m_param_valid <= '0;
     m_param       <= '{addr: addr_q, data: word};
     next_q        <= next_q + 1'b1;
-    if (m_packet_ready) m_packet_valid <= 1'b0;
     for (int s = 0; s < SLOTS; s++) begin
       same_q[s]        <= valid_q[s] && holds_q[s] == owner;
       fits_q[s]        <= operators[s] == op_q && !off[s] && allowed[s];
@@ -176,12 +174,6 @@ module db_csd_near_rename
       end
       default: if (out_free) state_q <= IDLE;
     endcase
-    if ((state_q == IDLE && s_packet_valid && !s_packet.computes && out_free) || goes) begin
-      m_packet_valid <= 1'b1;
-      m_packet       <= state_q == IDLE ? s_packet : packet_q;
-      m_chain        <= '{none: none_q, absent: absent_q, first: NEAR_SLOTS_MOST'(first_q),
-                          last: NEAR_SLOTS_MOST'(last_q)};
-    end
     // Its program is written meanwhile: once more, from its head.
     if (again && state_q != IDLE) begin
       state_q       <= READ;
@@ -189,11 +181,17 @@ module db_csd_near_rename
       m_param_valid <= '0;
     end
     if (rst) begin
-      state_q        <= IDLE;
-      m_packet_valid <= 1'b0;
-      m_param_valid  <= '0;
+      state_q       <= IDLE;
+      m_param_valid <= '0;
     end
   end
+
+  near_chain_t chain;
+  assign chain = '{none: none_q, absent: absent_q, first: NEAR_SLOTS_MOST'(first_q), last: NEAR_SLOTS_MOST'(last_q)};
+  db_skid #(.WIDTH($bits(near_packet_t) + $bits(near_chain_t))) i_out (
+    .clk, .rst, .s_valid(state_q == IDLE ? s_packet_valid && !s_packet.computes : state_q == GO && !again),
+    .s_ready(out_free), .s_data({state_q == IDLE ? s_packet : packet_q, chain}), .m_valid(m_packet_valid),
+    .m_ready(m_packet_ready), .m_data({m_packet, m_chain}));
 
   // ---- what slots hold, who is in them, when they were used
   always_ff @(posedge clk) begin
