@@ -71,7 +71,11 @@ def test_a_list_is_all_that_verilator_needs(unpacked: Path, top: str) -> None:
 def test_sbom_names_what_is_pinned_and_what_is_inside() -> None:
     document = json.loads(sbom.sbom("1"))
     by_name = {c["name"]: c for c in document["components"]}
-    pins = [line.split(" ")[0].split("==") for line in (paths.ROOT / "requirements.in").read_text().splitlines() if "==" in line]
+    pins = [
+        line.split(" ")[0].split("==")
+        for line in (paths.ROOT / "requirements.in").read_text().splitlines()
+        if "==" in line
+    ]
     assert len(pins) > 20 and all(by_name[name]["version"] == version for name, version in pins)
     assert [n for n, c in by_name.items() if c["scope"] == "required"] == ["pythondata-cpu-picorv32"]
 

@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 import cocotb
 import pytest
 import rtl_bench as bench
+from axi_model import AxiRead, Media
 from cocotb.triggers import RisingEdge
 from doorbell import build
+from doorbell.compute import slots
 from doorbell.compute.near import Aggregate, ColumnType, Csv, Filter, Grep, Predicate, Program
+from doorbell.compute.slots import bitstream
 from doorbell.nvme.vendor import NearComparison, NearOperator
 from near_words import random_program, random_text, words
 from rtl_bench import rare, rounds
@@ -24,6 +27,7 @@ from structs import layout
 EXT = layout("db_ssd_pkg", "ext_bus_t")
 PACKET, RESULT = (layout("db_ssd_near_pkg", n) for n in ("near_packet_t", "near_result_t"))
 NEAR_REGISTERS = 0x400
+SLOTS_FROM, SLOTS_GO, SLOTS_FORM, SLOTS_SHARE, SLOTS_LIBRARY = 0x508, 0x50C, 0x514, 0x518, 0x51C
 CAPS, PROGRAM, WORD = (NEAR_REGISTERS + at for at in (0, 4, 8))
 CELLS = 8
 PLACES = int(os.environ.get("NUM_FN", "1"))
@@ -308,14 +312,88 @@ async def programs_that_take_turns(dut: Any) -> None:
             assert min(gaps) >= words_of_one, "each is loaded when nothing is in the slot any more"
 
 
+@cocotb.test()
+async def exchanges(dut: Any) -> None:
+    """Operators come as they are missed, or as the PF says, and shares change, while commands are under way. Each command
+    has its result, or there was no operator for it."""
+    if "f" not in f"{SLOTS:x}":
+        return
+    b = await begin(dut, 13)
+    media = Media(b.width)
+    axi = AxiRead(dut, b.rng, media, lambda addr, rows: None, len(dut.m_axi_read_req) - 11)
+    stride = 2048
+    programs: dict[int, Program] = {
+        1: Grep((b"ab",)),
+        2: Aggregate(ColumnType.U16, 8, 2),
+        3: Filter(8, (Predicate(ColumnType.U8, 1, NearComparison.LESS, 0x60),), behind=Grep((b"aB",))),
+        6: Csv(1, ord(" ")),
+    }
+    for n, (operator, program) in enumerate(programs.items()):
+        for fn in range(PLACES):
+            await b.load(fn, n, program)
+        for slot in range(7):
+            stream = bitstream(operator, slot, b.rng.randbytes(512))
+            for at in range(0, len(stream), b.width // 8):
+                row = int.from_bytes(stream[at : at + b.width // 8], "little")
+                media.rows[slots.place(operator, slot, stride) + at] = row
+    step = b.step
+
+    async def with_memory() -> None:
+        await step()
+        axi.step(b.cycle)
+        dut.m_icap_ready.value = int(b.rng.random() < 0.8)
+
+    b.step = with_memory  # type: ignore[method-assign]
+    await b.write(SLOTS_FORM, 11 | 0 << 16)
+    await b.write(SLOTS_LIBRARY, 0)
+    counts = {"absent": 0, "there": 0}
+    for _ in range(rounds(200, 40)):
+        packets = [
+            Packet(random_text(b.rng, 512), True, i, b.rng.randrange(PLACES), b.rng.randrange(4), 512, 512)
+            for i in range(b.rng.randint(1, 30))
+        ]
+        before = len(b.got), len(b.results)
+        b.packets += packets
+        for _ in range(b.rng.randint(0, 4)):
+            match b.rng.randrange(3):
+                case 0:
+                    share = b.rng.choice((0x7F, 0x7F, b.rng.randrange(8)))
+                    await b.write(SLOTS_SHARE, share | b.rng.randrange(PLACES) << 8)
+                case 1:
+                    slot, operator = b.rng.choice((1, 2)), b.rng.choice(list(programs))
+                    await b.write(SLOTS_FROM, slots.place(operator, slot, stride))
+                    await b.write(SLOTS_GO, slot)
+                case _:
+                    await b.write(SLOTS_FORM, 11 | b.rng.choice((0, 0, 1)) << 16)
+                    await b.write(SLOTS_LIBRARY, 0)
+            for _ in range(b.rng.choice((0, 10, 400))):
+                await b.step()
+        for _ in range(40_000):
+            if len(b.got) == before[0] + len(packets):
+                break
+            await b.step()
+        assert len(b.got) == before[0] + len(packets), "a command waits for ever"
+        for p, got, result in zip(packets, b.got[before[0] :], b.results[before[1] :], strict=True):
+            if result[2]:
+                counts["absent"] += 1
+                continue
+            counts["there"] += 1
+            assert (got, result) == wanted(p, list(programs.values())[p.number], b.width)
+        for _ in range(b.rng.choice((0, 0, 700, 5000))):
+            await b.step()
+    assert min(counts.values()) > 50, counts
+
+
 @pytest.mark.parametrize(
-    ("data_w", "num_fn", "slots"),
-    [(512, 1, "6321"), rare(256, 1, "6321"), (128, 3, "2311613"), rare(256, 3, "2311613")],
+    ("data_w", "num_fn", "filled"),
+    [(512, 1, "6321"), rare(256, 1, "6321"), (128, 3, "2311613"), rare(256, 3, "2311613"), (128, 3, "ff1")],
 )
-def test_near(data_w: int, num_fn: int, slots: str) -> None:
+def test_near(data_w: int, num_fn: int, filled: str) -> None:
     gen = build.regs() / "rtl"
     bench.run(
-        __file__, "db_csd_near", {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": CELLS, "SLOTS": f"28'h{slots}"},
-        env={"NUM_FN": str(num_fn), "SLOTS": slots},
+        __file__, "db_csd_near",
+        {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": CELLS, "SLOTS": f"28'h{filled}", "CMB_LOG2": 16},
+        testcase="exchanges" if "f" in filled else None,
+        env={"NUM_FN": str(num_fn), "SLOTS": filled},
         extra_sources=[gen / f"db_csd_{name}_regs{part}.sv" for name in ("near", "slots") for part in ("_pkg", "")],
     )  # fmt: skip

@@ -125,8 +125,9 @@ module db_csd_near_pool
     logic unused_fixed;
     assign operators[POOL-1:0] = BUILT_IN;
     assign {off, exchanging, m_axi_read_req, m_icap_valid, m_icap_data, wanted} = '0;
-    assign {fw_busy, fw_ended, go, may, go_slot, go_addr} = '0;
+    assign {fw_busy, go, may, go_slot, go_addr} = '0;
     assign {fw_error, slot_error} = {2{SLOT_FIXED}};
+    always_ff @(posedge clk) fw_ended <= power_rst ? '0 : fw_ended + 8'(fw_go);
     assign unused_fixed = &{1'b0, fw_go, fw_slot, fw_addr, library_set, library_at, stride, hold, missed, oldest,
                             slot_idle, slot_error, go, may, go_slot, go_addr, m_axi_read_rsp, m_icap_ready};
   end

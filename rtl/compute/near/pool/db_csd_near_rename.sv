@@ -92,10 +92,11 @@ module db_csd_near_rename
     return best;
   endfunction
   assign hit         = same_q & fits_q & ~is_behind_q;
-  // Rows of one slot alone go to another: if a command's first is not the one that fed it, until it is empty.
+  // Rows of one slot alone go to another: if a command's first is not the one that fed it, until it is empty. A first that
+  // is to feed another than before does so when none is inside it.
   assign hit_behind  = same_q & fits_behind_q & is_behind_q & (load_first_q == '0 ? '1 : empty);
   assign pick        = oldest(fits_q & empty, later_q);
-  assign pick_behind = oldest(fits_behind_q & empty & ~first_q, later_q);
+  assign pick_behind = (first_q & ~empty) == '0 ? oldest(fits_behind_q & empty & ~first_q, later_q) : '0;
 
   always_ff @(posedge clk) begin
     m_missed      <= '0;
@@ -203,9 +204,8 @@ module db_csd_near_rename
         holds_q[s]     <= owner;
         is_behind_q[s] <= load_last_q[s];
       end
-      // No rows go any longer to a slot that has another program now.
-      if (loaded) route[s] <= route[s] & ~(load_first_q | load_last_q);
-      if (loaded && first_q[s] && (load_first_q | load_last_q) != '0) route[s] <= last_q & ~first_q;
+      // Rows of the first slot alone go to the last, and none to one that has another program now.
+      if (loaded) route[s] <= first_q[s] ? last_q & ~first_q : route[s] & ~(load_first_q | last_q);
       if ((written && holds_q[s] == written_owner) || operators[s] == NEAR_NONE) valid_q[s] <= 1'b0;
       if (loaded && holds_q[s] == owner && !first_q[s] && !last_q[s]) valid_q[s] <= 1'b0;  // one slot has it
       for (int t = 0; t < SLOTS; t++) begin
