@@ -98,35 +98,46 @@ module db_csd_near
     .m_icap_data);
 
   // ---- a near-storage command's rows, as far as they are to be looked at
-  logic                    begun_q, begins, gives, near_ready, op_ready, err_q, first_q, last;
-  logic [NEAR_BYTES_W-1:0] left_q;         // bytes that are to be looked at
+  logic                    begun_q, begins, takes, gives, near_ready, op_ready, err_q, first_q;
+  logic                    ended_q;        // pulse: all of a command's data has come
+  logic                    some_q, last_q; // there are such bytes; what comes has the last of them
+  logic [6:0]              bytes_q;        // of the next row
+  logic [NEAR_BYTES_W-1:0] left_q, left;   // bytes that are to be looked at
   logic [$clog2(INSIDE):0] inside_q;
   near_row_t               near_row;
   logic                    nowhere;        // no program, or no slot for it
   assign nowhere = chain.none || chain.absent;
-  assign begins = packet_valid && packet.computes && !begun_q && !inside_q[$clog2(INSIDE)];
-  assign last   = left_q[NEAR_BYTES_W-1:ROW_LOG] == '0 || left_q == NEAR_BYTES_W'(ROW_BYTES);
-  assign gives  = begun_q && left_q != '0 && !nowhere;
-  assign near_row   = '{first: first_q, last: last, bytes: last ? left_q[6:0] : 7'(ROW_BYTES),
-                        phase: packet.args.phase,
+  assign begins  = packet_valid && packet.computes && !begun_q && !inside_q[$clog2(INSIDE)];
+  assign takes   = begun_q && row_valid && near_ready;
+  assign gives   = begun_q && some_q && !nowhere;
+  assign near_row   = '{first: first_q, last: last_q, bytes: bytes_q, phase: packet.args.phase,
                         owner: '{place: packet.place, number: packet.args.number}};
   assign near_ready = begun_q && (!gives || op_ready);
+  always_comb begin
+    left = packet.args.data;
+    if (begun_q) left = last_q ? '0 : left_q - NEAR_BYTES_W'(ROW_BYTES);
+  end
   always_ff @(posedge clk) begin
+    if (begins || takes) begin
+      left_q  <= left;
+      some_q  <= left != '0;
+      last_q  <= left <= NEAR_BYTES_W'(ROW_BYTES);
+      bytes_q <= left <= NEAR_BYTES_W'(ROW_BYTES) ? left[6:0] : 7'(ROW_BYTES);
+    end
     if (begins) begin
       begun_q <= 1'b1;
-      left_q  <= packet.args.data;
       first_q <= 1'b1;
-      err_q   <= 1'b0;
     end
-    if (begun_q && row_valid && near_ready) begin
+    if (takes) begin
       first_q <= 1'b0;
-      left_q  <= last ? '0 : left_q - NEAR_BYTES_W'(ROW_BYTES);
-      err_q   <= err_q || row_info.err;
+      err_q   <= (!first_q && err_q) || row_info.err;
       begun_q <= !row_info.last;
     end
+    ended_q  <= takes && row_info.last;
     inside_q <= inside_q + ($clog2(INSIDE) + 1)'(begins) - ($clog2(INSIDE) + 1)'(m_result_valid);
     if (rst) begin
       begun_q  <= 1'b0;
+      ended_q  <= 1'b0;
       inside_q <= '0;
     end
   end
@@ -142,7 +153,7 @@ module db_csd_near
     .clk, .rst, .s_valid(begins && !nowhere), .s_ready(),
     .s_data({ALL'(chain.first | chain.last), ALL'(chain.last)}), .m_valid(from_valid), .m_ready(from_end),
     .m_data(from), .level());
-  assign leave = from_end ? from.slots : '0;
+  always_ff @(posedge clk) leave <= from_end && !rst ? from.slots : '0;
 
   // ---- slots, and the rows from one to the other
   logic [ALL-1:0]             slot_valid, slot_ready, word_valid, gives_valid, gives_ready;
@@ -223,7 +234,7 @@ module db_csd_near
   row_info_t         pack_info;
   db_csd_near_pack #(.DATA_W(DATA_W), .DEPTH(INSIDE)) i_pack (
     .clk, .rst, .s_begin(begins), .s_packet(packet), .s_none(chain.none), .s_absent(chain.absent),
-    .s_end(begun_q && row_valid && near_ready && row_info.last), .s_err(err_q || row_info.err),
+    .s_end(ended_q), .s_err(err_q),
     .s_row_valid(found_valid), .s_row_ready(pack_ready), .s_row_data(found_data), .s_row(found),
     .m_row_valid(pack_valid), .m_row_ready(out_ready), .m_row_data(pack_data), .m_row_info(pack_info), .m_result_valid,
     .m_result);

@@ -50,7 +50,7 @@ class Bench:
         self.before: dict[Owner, list[int]] = {}  # programs that were there until lately
         self.slots = [Slot() for _ in operators]
         self.queue: deque[tuple[int, Owner]] = deque()  # slot number, whose program; (-1, ...): a Read
-        self.out: deque[tuple[int, list[int], int]] = deque()  # commands that are out: when done, slots, last one
+        self.out: deque[tuple[int, list[int], int, int]] = deque()  # that are out: when done, slots, first, last
         self.cycle = 0
         self.given: list[tuple[int, int, int]] = []  # command, first, last
         self.sent = 0
@@ -95,6 +95,11 @@ class Bench:
                     self.slots[s].inside -= 1
                     done |= 1 << s
         d.s_done.value = done
+        route = int(d.route.value)
+        for _, slots, first, last in self.out:
+            for s in range(SLOTS):
+                to = route >> SLOTS * s & (1 << SLOTS) - 1
+                assert (to >> last & 1) == (s == first != last), f"{slots} of a command, and rows of {s} to {to:b}"
         d.s_packet_valid.value = int(bool(self.queue))
         if self.queue:
             number, (place, which) = self.queue[0]
@@ -126,14 +131,11 @@ class Bench:
         slots = [s for s in range(SLOTS) if (chain["first"] | chain["last"]) >> s & 1]
         for s in slots:
             self.slots[s].inside += 1
-        last = chain["last"].bit_length() - 1
-        if chain["first"] != chain["last"]:
-            fed = [of for _, of, of_last in self.out if of_last == last]
-            assert all(set(of) == set(slots) for of in fed), "rows of two slots would come to one"
         if slots:
             # in their order, as results are
             after = max([entry[0] for entry in self.out], default=self.cycle)
-            self.out.append((max(self.cycle + self.rng.randint(*self.stay), after), slots, last))
+            first, last = (chain[n].bit_length() - 1 for n in ("first", "last"))
+            self.out.append((max(self.cycle + self.rng.randint(*self.stay), after), slots, first, last))
 
     def check(self, words: list[int], chain: dict[str, int]) -> bool:
         first, behind, count, more = (words[0] >> at & mask for at, mask in ((0, 15), (4, 15), (8, 255), (16, 255)))
