@@ -385,15 +385,13 @@ module db_ssd_core
   assign busy = '{
     link_request: s_cq_valid, link_answer: m_cc_valid, link_completion: s_rc_valid, reg_access: reg_valid,
     dma: !dma_idle || !cmb_idle, front: front_busy, read_engine: !data_state.read_idle,
-    write_engine: !data_state.write_idle,
-    completion: completion_busy, media_cmd: media_busy || store_busy, cpu: !cpu_idle, fw_post: fw_post_valid,
-    queue_ctx: queue_ctx_valid, operators: !tap_idle || tap_works,
+    write_engine: !data_state.write_idle, completion: completion_busy, media_cmd: media_busy || store_busy,
+    cpu: !cpu_idle, fw_post: fw_post_valid, queue_ctx: queue_ctx_valid, operators: !tap_idle || tap_works,
     reset: ctrl_rst || msix_rst != '0 || control.ctrl_rst};
   assign blocks_quiet = '{dma: dma_quiet, read_engine: data_state.read_quiet, write_engine: data_state.write_quiet,
                           media: media_quiet};
   assign stall = '{
-    late_completion: late_completion,
-    write_for_media: m_axi_write_req.w_valid && !m_axi_write_rsp.w_ready,
+    late_completion: late_completion, write_for_media: m_axi_write_req.w_valid && !m_axi_write_rsp.w_ready,
     write_for_host: !data_state.write_idle && !row_valid[RD_DATA], segments_for_writer: seg_valid && !seg_ready,
     rows_for_writer: m_tap_read_valid && !m_tap_read_ready, read_for_media: !data_state.read_idle && !m_tap_read_valid,
     all_for_link: m_rq_valid && !m_rq_ready};

@@ -12,6 +12,7 @@
 #include "common/ring.h"
 #include "interface/db_sim.h"
 #include "media/media.h"
+#include "media/nand_port.h"
 
 namespace db {
 
@@ -58,9 +59,7 @@ class AxiMedia {
     u32 last_id = 0, last_bid = 0;
     bool cmd_busy = false, cmd_err = false;
     u64 cmd_at = 0;
-    u64 nand_at = NEVER;  // cycle in which the NAND model has something to say
-    u64 resets = 0;       // its answers from before one are nobody's
-    enum Asked { READ, WRITE, COMMAND };
+    NandPort nand;
     // what of the outputs stood there unanswered in the last cycle
     struct {
         bool aw, w, ar, cmd;
@@ -139,10 +138,9 @@ class AxiMedia {
         if (b.done == b.beats) {
             const u64 start = occupy(now, b.addr, b.beats);
             b.t0 = start + b.beats * beat_ticks + (wr_lat << FRAC);
-            if (media.nand && b.resp == 0) {
+            if (nand.there() && b.resp == 0) {
                 b.t0 = NEVER;
-                media.nand->write(ps(now), tag(WRITE, id, fill[id]), b.addr - media.begin, b.beats * BYTES);
-                look_at_nand();
+                nand.write(now, id, fill[id], b.addr, b.beats * BYTES);
             }
             ++fill[id];
             wr_order.pop();
@@ -292,42 +290,24 @@ class AxiMedia {
         return u64(((unsigned __int128)bytes * clock_khz + zero_kbps - 1) / zero_kbps);
     }
 
-    // ---- the NAND model
-
-    u64 ps(u64 cycle) const { return u64((unsigned __int128)cycle * 1000000000 / clock_khz); }
-    u64 tag(Asked what, u32 id, u32 index) const { return resets << 40 | u64(what) << 36 | u64(id) << 32 | index; }
-
-    void look_at_nand() {
-        const u64 at = media.nand->next();
-        nand_at = at == NEVER ? NEVER : u64(((unsigned __int128)at * clock_khz + 999999999) / 1000000000);
-    }
-
     void take_answers(u64 now) {
-        Nand::Done done;
-        media.nand->advance(ps(now));
-        while (media.nand->take(ps(now), done)) {
-            if (done.tag >> 40 != resets) continue;
-            const u32 id = done.tag >> 32 & 1, index = u32(done.tag);
-            switch (done.tag >> 36 & 0xF) {
-                case READ:
+        nand.take(now, [&](NandPort::Asked what, u32 id, u32 index) {
+            switch (what) {
+                case NandPort::READ:
                     if (--rd[id].at(index).waits == 0) rd[id].at(index).t0 = now << FRAC;
                     break;
-                case WRITE: wr[id].at(index).t0 = now << FRAC; break;
+                case NandPort::WRITE: wr[id].at(index).t0 = now << FRAC; break;
                 default: cmd_at = now;
             }
-        }
-        look_at_nand();
+        });
     }
 
     void ask_read(u64 now) {
-        const u64 mine = tag(READ, ar_id, rd[ar_id].tail);
+        const u32 index = rd[ar_id].tail;
         ar.t0 = NEVER;
-        ar.waits = 1;
-        media.nand->read(ps(now), mine, ar.addr - media.begin, ar.beats * BYTES);
-        if (ar.fua) {
-            ++ar.waits;
-            media.nand->flush(ps(now), mine);
-        }
+        ar.waits = ar.fua ? 2 : 1;
+        nand.read(now, ar_id, index, ar.addr, ar.beats * BYTES);
+        if (ar.fua) nand.flush(now, NandPort::READ, ar_id, index);
     }
 
     // The data that came ahead of its address.
@@ -356,9 +336,8 @@ class AxiMedia {
             if (!flush()) ar.err_range = true;
             ar.t0 += flush_lat << FRAC;
         }
-        if (media.nand && ar.resp == 0) ask_read(now);
+        if (nand.there() && ar.resp == 0) ask_read(now);
         rd[ar_id].push(ar);
-        if (media.nand) look_at_nand();
         ++rd_n;
         ++count[MediaCount::READ_BURSTS];
     }
@@ -393,9 +372,9 @@ class AxiMedia {
             case FLUSH:
                 cmd_err = !flush();
                 cmd_at = now + flush_lat;
-                if (media.nand) {
+                if (nand.there()) {
                     cmd_at = NEVER;
-                    media.nand->flush(ps(now), tag(COMMAND, 0, 0));
+                    nand.flush(now, NandPort::COMMAND, 0, 0);
                 }
                 break;
             case ZERO:
@@ -404,7 +383,7 @@ class AxiMedia {
                 count[MediaCount::OUT_OF_RANGE] += cmd_addr < media.begin;
                 cmd_err = !media.zero(cmd_addr, cmd_bytes) || media.meets_error(cmd_addr, cmd_bytes);
                 media.written(cmd_addr, cmd_bytes);
-                if (media.nand && !cmd_err) media.nand->trim(ps(now), cmd_addr - media.begin, cmd_bytes);
+                if (nand.there() && !cmd_err) nand.trim(now, cmd_addr, cmd_bytes);
                 cmd_at += zero_cycles(cmd_bytes);
                 ++count[MediaCount::ZEROES];
                 break;
@@ -413,11 +392,10 @@ class AxiMedia {
                 break;
             default: ++count[MediaCount::BAD_COMMAND];
         }
-        if (media.nand) look_at_nand();
     }
 
   public:
-    AxiMedia(Top& t, Media& m, const db_config& c) : top(t), media(m), count(m.count) {
+    AxiMedia(Top& t, Media& m, const db_config& c) : top(t), media(m), count(m.count), nand(m, c.clock_khz) {
         rd_lat = ns_to_cycles(c.media_latency_ns, c.clock_khz);
         wr_lat = ns_to_cycles(c.media_write_latency_ns, c.clock_khz);
         flush_lat = ns_to_cycles(c.media_flush_latency_ns, c.clock_khz);
@@ -435,7 +413,7 @@ class AxiMedia {
         wr_order.clear();
         rd_n = wr_n = early_n = 0;
         cmd_busy = false;
-        ++resets;
+        nand.forget();
         held = {};
         top.m_axi_rvalid = 0;
         top.m_axi_bvalid = 0;
@@ -457,7 +435,7 @@ class AxiMedia {
 
     /// After the clock edge; `now` is the cycle that begins. stall: bits to hold AW, W, AR, R, B back in this cycle.
     void update(u64 now, u32 stall) {
-        if (now >= nand_at) take_answers(now);
+        if (now >= nand.next()) take_answers(now);
         if (early_n) take_early(now);
         if (ar_fired) take_ar(now);
         top.m_axi_awready = wr_n < DEPTH && !(stall & 1);
@@ -494,7 +472,7 @@ class AxiMedia {
             if (wr[i].head != fill[i] && wr[i].front().t0 != NEVER) e = std::min(e, wr[i].front().t0 >> FRAC);
         }
         if (cmd_busy) e = std::min(e, cmd_at);
-        e = std::min(e, nand_at);
+        e = std::min(e, nand.next());
         return e < now ? now : e;
     }
 };

@@ -38,10 +38,10 @@ def say(text: str) -> None:
 
 
 def hash_files(files: Iterable[Path], base: Path = paths.ROOT) -> str:
-    """A digest of the files' names (relative to `base` where inside it) and contents."""
+    """A digest of the files' names (relative to `base` where inside it) and contents, wherever `base` is."""
     digest = hashlib.sha256()
-    for file in sorted(files):
-        name = file.relative_to(base) if file.is_relative_to(base) else file.name
+    named = [(str(file.relative_to(base)) if file.is_relative_to(base) else file.name, file) for file in files]
+    for name, file in sorted(named):
         digest.update(f"{name}\0{file.stat().st_size}\0".encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()

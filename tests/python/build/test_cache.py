@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache of built things: what is removed, and what never is."""
+"""The cache of built things: what is removed, what never is, and by what things are known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from doorbell import paths
-from doorbell.build.cache import cached, locked, prune, prune_now_and_then
+from doorbell.build.cache import cached, hash_files, locked, prune, prune_now_and_then
 
 LONG_AGO = time.time() - 2 * 86400
 
@@ -76,3 +76,16 @@ def test_each_build_is_in_the_log_once_and_nothing_else(
     cached("passed-thing", 1, lambda folder: (folder / "f").touch(), log=False)
     seconds, what = log.read_text().split("\t")
     assert float(seconds) >= 0 and what == "making a thing\n"
+
+
+def test_a_digest_does_not_depend_on_where_the_clone_is(tmp_path: Path) -> None:
+    """Files of the cache among those of a clone that is named before it or behind it."""
+    outside = tmp_path / "m" / "b.sv"
+    digests = set()
+    for clone in ("a", "z"):
+        files = [tmp_path / clone / name for name in ("a.sv", "c.sv")]
+        for file in (*files, outside):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(file.name)
+        digests.add(hash_files([*files, outside], tmp_path / clone))
+    assert len(digests) == 1

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from doorbell.device.messages import MmioError, SimError
 from doorbell.device.sim import Sim
-from test_sim import BASE, LOW, MSI, MSI_ADDR, READ, SIZE, WRITE, Device, library, pattern
+from endpoint_device import BASE, LOW, MSI, MSI_ADDR, READ, SIZE, WRITE, Device, library, pattern
 
 FIRST_VF = 4  # the hard block's number of VF 1
 UR = (1, 2, 1)  # one read, ended by an error completion with the status UR

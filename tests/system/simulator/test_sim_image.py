@@ -22,8 +22,8 @@ from doorbell.device.functional_memory import MediaFile
 from doorbell.device.messages import SimError
 from doorbell.device.sim import Sim
 from doorbell.record.recording import make_image
+from endpoint_device import BASE, FLUSH, LOW, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library, pattern
 from own_mounts import own_mounts
-from test_sim import BASE, FLUSH, LOW, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library, pattern
 
 MEDIA = 16 << 20
 CHUNK = 16384  # of one operation of the endpoint

@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import random
 import struct
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from doorbell import build
 from doorbell.device.drives import ExternalDrive, ModelDrive, PortOptions, ssd_drive
 from doorbell.device.messages import SimError
 from doorbell.device.switch_sim import SwitchSim
-from test_sim import BASE, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library
+from endpoint_device import BASE, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library
 
 BUFFER = 32 << 10
 WINDOW, PART = 0x7E00_0000_0000, 64 << 20
