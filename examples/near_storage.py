@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from doorbell.compute import near
 from doorbell.compute.drive import load_key
-from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Hashed, HashStep, Predicate
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Hash, Hashed, HashStep, Predicate
 from doorbell.device import open_sim
 from doorbell.nvme import Command, Driver, HostMemory, NvmOpc
 from doorbell.nvme.vendor import NearComparison, NearDigest
@@ -113,7 +113,10 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
         "Grep, says where": Grep((b"a", b"b", b"c"), where=True),  # nearly each line: what costs most
         "Aggregate": column,
         "Filter and Aggregate": Filter(16, (half,), behind=column),
+        "Csv": Csv(0, ord(" ")),
+        "Filter and Grep": Filter(16, (half,), behind=Grep((b"no such line", b"nor this one"))),
         "Filter, half passes": Filter(16, (half,)),
+        "Filter, a column": Filter(16, (half,), columns=((4, 4),)),
         "CRC-32C": Hash(NearDigest.CRC32C),
         "Decrypt, Filter, Aggregate": Crypt(KEY_SLOT, behind=Filter(16, (half,), behind=column)),
     }
@@ -132,7 +135,7 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
             if isinstance(program, Grep) and program.where:
                 room = size // 2
             if isinstance(program, Filter) and not program.behind:
-                room = size
+                room = size * program.packed // program.record
 
             def ask(at: int, number: int = number, room: int = room, blocks: int = blocks) -> Command:
                 return near.submit(drive, number, at, blocks, room=room)
