@@ -58,7 +58,6 @@ module db_csd_near
   output logic [31:0]       m_icap_data
 );
   localparam int ROW_BYTES = DATA_W / 8;
-  localparam int ROW_LOG   = $clog2(ROW_BYTES);
   localparam int INSIDE    = 8;             // near-storage commands that have begun, at most
   localparam int POOL      = near_slot_count(32'(SLOTS));
   localparam int ALL       = POOL + 1;      // Hash is the last

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from csd_drive import NARROW, put
+from csd_drive import NUM_NS, csd, put
 from csd_functions import functions
 from doorbell.compute import near, slots
 from doorbell.compute.near import Aggregate, ColumnType, Filter, Grep, Predicate
@@ -246,9 +246,13 @@ def test_reset_of_the_controller(make_drive: MakeDrive) -> None:
     assert got == PROGRAMS[AGGREGATE].result(data[0]).ljust(len(got), b"\0")
 
 
-def test_one_function(make_drive: MakeDrive) -> None:
+def test_slots_that_stay(make_drive: MakeDrive) -> None:
     """A drive whose operators stay says so; one without operators has no such command."""
-    drive = make_drive(top="db_csd", params={"NEAR": 1, "NEAR_HASHES": 2}, **NARROW)
-    drive.start(queues=1)
+    drive = csd(make_drive)
     assert slots.get(drive).operators == (GREP, AGGREGATE, FILTER, NearOperator.CSV)
-    assert slots.exchange_try(drive, 1, 0).dw0 == SlotError.FIXED
+    command = slots.exchange_try(drive, 1, 0)
+    expect(command, REFUSED)
+    assert command.dw0 == SlotError.FIXED
+    expect(slots.exchange_try(drive, 4, 0), Status.INVALID_FIELD)
+    drive = csd(make_drive, params={"NUM_NS": NUM_NS})
+    expect(slots.exchange_try(drive, 1, 0), Status.INVALID_OPCODE)
