@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the admin firmware: `python fw/build.py OUT.hex GEN_C_DIR [OPTION]...`.
 
-OUT.hex: $readmemh image of 32-bit words. GEN_C_DIR: folder with the generated db_ssd_fw.h (regs/generate.py OUT makes
-OUT/c). The compiler is zig's clang from PyPI; the commands are those of fw/README.md.
+OUT.hex: $readmemh image of 32-bit words; OUT.elf beside it: the same with symbols. GEN_C_DIR: folder with the generated
+db_ssd_fw.h (regs/generate.py OUT makes OUT/c). The compiler is zig's clang from PyPI; the commands are those
+of fw/README.md.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LAYERS = ("base", "hw", "transfer", "state", "commands", "dispatch")
 FLAGS = (
     "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32", "-std=c11", "-Os", "-flto",
     "-ffreestanding", "-fno-builtin", "-nostdlib", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections",
-    "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
+    "-gline-tables-only", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror",
 )  # fmt: skip
 MANY_FLAGS = ("-Xclang", "-Oz", "-mrelax", "-msave-restore")
 """With several functions, behind the others: smaller, and somewhat slower. zig by itself takes -Oz for -Os."""
@@ -32,6 +33,7 @@ RAM_BYTES = 65536
 MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as the tops have it
 PROGRAMS_RAM_BYTES = 4096, 8192  # more with near-storage commands: with one function, several; db_csd, db_vcsd
 EXTENTS_RAM_BYTES = 8192, 12288  # ... with extents: db_vcsd
+STACK_BYTES = 2048  # at least; what it takes: `./doorbell build --only stack`
 LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 
 
@@ -48,14 +50,16 @@ def run(command: list[str], env: dict[str, str]) -> None:
 def build(
     out: Path, gen_c: Path, serial: int = 1, functions: int = 1, extents: bool = False, programs: bool = True
 ) -> None:
-    """Compile, link, and write the image as one 32-bit word a line."""
+    """Compile, link, and write the image as one 32-bit word a line, and the ELF file that it is made of."""
     many = functions > 1
     ram = MANY_RAM_BYTES if many else RAM_BYTES
-    ram += programs * PROGRAMS_RAM_BYTES[many] + extents * EXTENTS_RAM_BYTES[many]
-    places = {"RAM_BYTES": str(ram), "RINGS_BYTES": "5K" if many else "0", "STACK_BYTES": "2K" if many else "4K"}
+    if many or extents:  # else the image is db_ssd's, too, which has no more
+        ram += programs * PROGRAMS_RAM_BYTES[many] + extents * EXTENTS_RAM_BYTES[many]
+    places = {"RAM_BYTES": str(ram), "RINGS_BYTES": "5K" if many else "0", "STACK_BYTES": str(STACK_BYTES)}
     sources = [HERE / "start.S", *(f for layer in LAYERS for f in sorted((HERE / layer).glob("*.c")))]
     with tempfile.TemporaryDirectory() as folder:
-        elf, image = Path(folder) / "fw.elf", Path(folder) / "fw.bin"
+        elf, image = out.with_suffix(".elf"), Path(folder) / "fw.bin"
+        out.parent.mkdir(parents=True, exist_ok=True)
         script = Path(folder) / "link.ld"
         script.write_text(re.sub("|".join(places), lambda m: places[m[0]], (HERE / "link.ld").read_text()))
         env = dict(os.environ)
@@ -89,7 +93,6 @@ def build(
     data += bytes(-len(data) % 4)
     # The rest of what is loaded is in it too: a simulator does not warn, and an FPGA starts as the simulator does.
     words = [w for (w,) in struct.iter_unpack("<I", data.ljust(LOADED_BYTES, b"\0"))]
-    out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("".join(f"{w:08x}\n" for w in words))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,9 +20,37 @@ def tools(fake: bool) -> Path:
         return guest_tools()
     flags = ["-target", f"{platform.machine()}-linux-musl", "-static", "-O1"]
     flags += ["-fsanitize=undefined", "-fsanitize-trap=undefined"]
-    files = {
-        c: {f for f in sources(c) if f.name != "near_linux.c"} | {FAKE, TOOLS / "digest.c", TOOLS / "aes.c"}
-        for c in COMMANDS
-    }
+    files = {c: on_a_fake_drive(c) for c in COMMANDS}
     key = (FLAGS, flags, hash_files([FAKE, *TOOLS.glob("*.[ch]")]), version("ziglang"))
-    return cached("tools-fake", key, lambda out: compile_tools(out, {c: sorted(f) for c, f in files.items()}, flags))
+    return cached("tools-fake", key, lambda out: compile_tools(out, files, flags))
+
+
+def on_a_fake_drive(command: str) -> list[Path]:
+    """The sources of a command, with a fake drive."""
+    return sorted(
+        {f for f in sources(command) if f.name != "near_linux.c"} | {FAKE, TOOLS / "digest.c", TOOLS / "aes.c"}
+    )
+
+
+def compile_for_races(out: Path, files: dict[str, list[Path]]) -> None:
+    """Commands under ThreadSanitizer, of this machine's gcc: a race ends one with status 66."""
+    for command, those in files.items():
+        line = [
+            "gcc",
+            "-O1",
+            "-g1",
+            "-fsanitize=thread",
+            "-pthread",
+            "-std=c11",
+            f"-I{TOOLS}",
+            "-o",
+            str(out / command),
+        ]
+        subprocess.run([*line, *map(str, those)], check=True, capture_output=True)
+
+
+def tools_for_races() -> Path:
+    """The folder that has the commands, with a fake drive and ThreadSanitizer."""
+    gcc = subprocess.run(["gcc", "-v"], check=True, capture_output=True).stderr
+    key = (gcc, hash_files([FAKE, *TOOLS.glob("*.[ch]")]), Path(__file__).read_text())
+    return cached("tools-races", key, lambda out: compile_for_races(out, {c: on_a_fake_drive(c) for c in COMMANDS}))

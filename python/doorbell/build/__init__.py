@@ -3,7 +3,7 @@
 
 from doorbell.build.cache import cached, hash_files, say, tool, version
 from doorbell.build.compiler import jobs
-from doorbell.build.firmware_image import firmware
+from doorbell.build.firmware_image import IMAGES, firmware, linked
 from doorbell.build.registers import regs
 from doorbell.build.rtl import (
     FOLDERS,
@@ -19,6 +19,7 @@ from doorbell.build.simulators import has_ssds, is_host, simulator
 
 __all__ = [
     "FOLDERS",
+    "IMAGES",
     "PACKAGES",
     "RtlSources",
     "cached",
@@ -30,6 +31,7 @@ __all__ = [
     "include_folders",
     "is_host",
     "jobs",
+    "linked",
     "regs",
     "rtl_sources",
     "say",

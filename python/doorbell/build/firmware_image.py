@@ -16,6 +16,16 @@ from doorbell.errors import UserError
 
 MOST_FUNCTIONS = 17
 
+IMAGES = {
+    "fw.hex": (1, False, True),
+    "fw-functions.hex": (17, False, False),
+    "fw-functions-operators.hex": (17, False, True),
+    "fw-extents.hex": (1, True, True),
+    "fw-functions-extents.hex": (17, True, True),
+}
+"""All there are: for how many functions, whether namespaces are on SSDs (db_vcsd), and whether there is room for
+programs of near-storage commands (not in db_ssd)."""
+
 
 def firmware(functions: int = 1, extents: bool = False, programs: bool = True) -> Path:
     """The admin processor's program as 32-bit hexadecimal words for $readmemh, with memory for so many functions:
@@ -28,6 +38,13 @@ def firmware(functions: int = 1, extents: bool = False, programs: bool = True) -
         if not Path(own).is_file():
             raise UserError(f"DOORBELL_FIRMWARE={own}: there is no such file")
         return Path(own).absolute()
+    made = linked(functions, extents, programs).with_suffix(".hex")
+    # Named by what it holds, so that a comment in a source builds no simulator anew.
+    return cached("fw-image", made.read_text(), lambda out: shutil.copy(made, out)) / "fw.hex"
+
+
+def linked(functions: int = 1, extents: bool = False, programs: bool = True) -> Path:
+    """The same program with its symbols, an ELF file."""
     functions = MOST_FUNCTIONS if functions > 1 else 1
     programs |= functions == 1
     folder = paths.ROOT / "fw"
@@ -47,6 +64,4 @@ def firmware(functions: int = 1, extents: bool = False, programs: bool = True) -
         command += [] if programs else ["--no-programs"]
         tool(command, "building the firmware", env=env)
 
-    made = cached("fw", key, make, "building the firmware") / "fw.hex"
-    # Named by what it holds, so that a comment in a source builds no simulator anew.
-    return cached("fw-image", made.read_text(), lambda out: shutil.copy(made, out)) / "fw.hex"
+    return cached("fw", key, make, "building the firmware") / "fw.elf"

@@ -21,6 +21,7 @@ def main(
     ctx: typer.Context,
     select: str = typer.Option("", "-k", metavar="EXPR", help="Only tests whose names match, as in pytest."),
     coverage: bool = typer.Option(False, "--coverage", help="Also print line and toggle coverage of the RTL."),
+    statuses: bool = typer.Option(False, "--statuses", help="Also print which statuses of NVMe a host has seen."),
     nightly: bool = typer.Option(False, "--nightly", help="Also the tests that take minutes; implies --fresh."),
     wave: bool = typer.Option(
         False, "--wave", help="Write a waveform (VCD) of each test that -k or a path chooses: build/waves."
@@ -40,6 +41,9 @@ def main(
     if coverage:
         shutil.rmtree(paths.OUT / "coverage", ignore_errors=True)
         env["DOORBELL_COVERAGE"] = "1"
+    if statuses:
+        shutil.rmtree(paths.OUT / "statuses", ignore_errors=True)
+        env["DOORBELL_STATUSES"] = str(paths.OUT / "statuses")
     if wave:
         env["DOORBELL_WAVE"] = "1"
     if fresh or nightly:
@@ -61,6 +65,11 @@ def main(
         from doorbell.cli.coverage import report
 
         report(paths.OUT / "coverage")
+    if statuses:
+        from doorbell.cli import statuses as seen
+
+        if not seen.report(paths.OUT / "statuses"):
+            raise UserError("docs/coverage.md says of a status that no host sees it, and one has", status=1)
     if failed:
         raise UserError(f"lint failed: {', '.join(failed)}", status=1)
     if status == 5:

@@ -41,6 +41,8 @@ class FunctionalSsd(FunctionalQueues):
     uncorrectable: has Write Uncorrectable (the RTL's parameter UNCORRECTABLE).
     """
 
+    top = "functional"
+
     def __init__(
         self,
         *,

@@ -51,6 +51,7 @@ class Sim(Handle, PciFunction):
         """settings: it is a drive that keeps the end of its media for itself; a media that is no file then has so much
         more than media_size. nand: what the media is; None: a memory."""
         self._lib: Any = load(self._library, lib_path)
+        self.top = os.path.basename(lib_path).removeprefix("lib").removesuffix(".so")
         o = chosen(OPTIONS, options, "a Sim")
         config, image = _config(o), o["image"]
         hidden = SETTINGS if settings and (not image or self._image_has_settings_alone) else 0

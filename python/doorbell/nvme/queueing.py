@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from doorbell.nvme import statuses
 from doorbell.nvme.backend import Backend
 from doorbell.nvme.commands import Command, opcode_name
 from doorbell.nvme.constants import STATUS_CODE_MASK, NvmOpc, Reg
@@ -49,6 +50,7 @@ class Queues(Controller):
         self.interrupts = 0
         self.sq_doorbells = 0
         self.cq_doorbells = 0
+        self._seen = statuses.opened()
 
     def _add_cq(
         self, qid: int, entries: int, address: int, vector: int, ien: bool, memory: HostMemory | None = None
@@ -274,6 +276,9 @@ class Queues(Controller):
         command.done = True
         command.done_ns = now
         self.completed += 1
+        if self._seen is not None:
+            top = getattr(self.sim, "top", type(self.sim).__name__)
+            self._seen.note(top, sqid == 0, command.opcode, status15 & STATUS_CODE_MASK)
         return command
 
     def step(self, max_us: float | None = None, *, until_ns: float | None = None) -> list[Command]:

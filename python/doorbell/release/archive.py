@@ -11,20 +11,11 @@ import tarfile
 from pathlib import Path
 
 from doorbell import __version__, paths
-from doorbell.build import firmware
+from doorbell.build import IMAGES, firmware
 from doorbell.errors import UserError
 from doorbell.release import core, files, sbom, wheel
 from doorbell.release.moment import time_of_sources
 
-IMAGES = {
-    "fw.hex": (1, False, True),
-    "fw-functions.hex": (17, False, False),
-    "fw-functions-operators.hex": (17, False, True),
-    "fw-extents.hex": (1, True, True),
-    "fw-functions-extents.hex": (17, True, True),
-}
-"""Images of the firmware: for how many functions, whether namespaces are on SSDs (db_vcsd), and whether there is room
-for programs of near-storage commands (not in db_ssd)."""
 PAGES = ("README.md", "CHANGELOG.md", "LICENSE")
 DOCS = (".md", ".svg", ".png")
 

@@ -25,6 +25,7 @@ NUM_NS = 2
 PAGES = 0x1234  # of media
 AREA = 32  # and those of the settings behind them
 SECTORS = PAGES * 8
+PAINT = 0x5A_C3_1E_87  # of the stack, until it is used
 NSID_ALL = 0xFFFFFFFF
 DNR = 0x4000
 
@@ -61,6 +62,12 @@ class QueueContext:
     fn: int = 0
     host_qid: int = 0
     watch: int = 0
+
+
+def stack_of(dut) -> list:
+    """Words of the memory behind all variables."""
+    end, top = (int(os.environ[name]) // 4 for name in ("STACK_END", "STACK_TOP"))
+    return [dut.i_mem.g_one.i_ram.mem[i] for i in range(end, top)]
 
 
 def ssd(name: str) -> Layout:
@@ -175,6 +182,10 @@ class Bench:
         d.quiet.value = d.host_quiet.value = d.fn_enable.value = 1
         d.media_pages.value = PAGES + AREA
         d.rst.value = d.por_rst.value = 1
+        stack = stack_of(d)
+        if all(int(word.value) != PAINT for word in stack):  # the first test of all
+            for word in stack:
+                word.value = PAINT
         cocotb.start_soon(Clock(d.clk, 4, "ns").start())
         await ClockCycles(d.clk, 5)
         d.rst.value = d.por_rst.value = 0
@@ -1593,15 +1604,30 @@ async def many_at_once(dut):
     assert b.csts.cfs == 0
 
 
+@cocotb.test()
+async def the_stack_is_as_deep_as_it_can_be_or_less(dut):
+    """What of it was written since the first of these tests began, beside the bound (tests/firmware/test_stack.py)."""
+    b = await started(dut, 22)
+    await b.asleep()
+    stack, bound = stack_of(dut), int(os.environ["STACK_BOUND"])
+    used = 4 * (len(stack) - next(i for i, word in enumerate(stack) if int(word.value) != PAINT))
+    dut._log.info(f"stack: {used} bytes of {bound}")
+    assert 200 < used <= bound
+
+
 @pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_db_ssd_admin(long: bool) -> None:
     import rtl_bench as bench
     from doorbell import build, paths
+    from doorbell.build.firmware_stack import measure
+    from doorbell.build.riscv import load
 
     gen = build.regs() / "rtl"
+    places, deepest = load(build.linked()).values, measure(build.linked()).deepest
+    stack = {"STACK_END": places["bss_end"], "STACK_TOP": places["stack_top"], "STACK_BOUND": deepest}
     bench.run(
         __file__, "db_ssd_admin", {"NUM_QP": NUM_QP, "NUM_VEC": NUM_VEC, "NUM_NS": NUM_NS, "SGL": 1},
         extra_sources=(gen / "db_ssd_fw_regs_pkg.sv", gen / "db_ssd_fw_regs.sv", paths.picorv32()),
         files={"fw.hex": build.firmware()}, inside=("db_ssd_admin_ram",),
-        env={"LONG": str(int(long))},
+        env={"LONG": str(int(long)), **{name: str(value) for name, value in stack.items()}},
     )  # fmt: skip

@@ -219,3 +219,19 @@ def test_served_device_knows_that_it_worked(make_drive: MakeDrive) -> None:
     device.run(200)
     assert sim.cycle - before < 200 and not device.idle
     assert until_idle() == 0
+
+
+def test_what_features_and_events_refuse(drive: Driver) -> None:
+    """Statuses that hosts seldom meet: to save what is not saved, of a namespace what it has not, other command sets,
+    and one event request more than there can be."""
+    save = 1 << 31
+    for status, command in {
+        Status.FEATURE_NOT_SAVEABLE: {"cdw10": Feature.KATO | save},
+        Status.FEATURE_NOT_PER_NS: {"cdw10": Feature.ARBITRATION, "nsid": 1},
+        Status.IOCS_COMBINATION_REJECTED: {"cdw10": Feature.IOCS_PROFILE, "cdw11": 1},
+    }.items():
+        expect(drive.admin_try(AdminOpc.SET_FEATURES, **command), status)
+    limit = drive.admin_read(AdminOpc.IDENTIFY, 4096, cdw10=Cns.CTRL)[259] + 1
+    waiting = [drive.submit(0, AdminOpc.ASYNC_EVENT, nsid=0, ring=True) for _ in range(limit)]
+    expect(drive.admin_try(AdminOpc.ASYNC_EVENT), Status.AER_LIMIT)
+    assert limit > 1 and not any(command.done for command in waiting)
