@@ -394,7 +394,8 @@ def test_near(data_w: int, num_fn: int, filled: str) -> None:
     gen = build.regs() / "rtl"
     bench.run(
         __file__, "db_csd_near",
-        {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": CELLS, "SLOTS": f"28'h{filled}", "CMB_LOG2": 16},
+        {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": CELLS, "SLOTS": f"28'h{filled}", "CMB_LOG2": 16,
+         "HASHES": 1, "HASH_BYTES": 1024},
         testcase="exchanges" if "f" in filled else None,
         env={"NUM_FN": str(num_fn), "SLOTS": filled},
         extra_sources=[gen / f"db_csd_{name}_regs{part}.sv" for name in ("near", "slots") for part in ("_pkg", "")],
