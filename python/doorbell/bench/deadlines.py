@@ -2,8 +2,8 @@
 """Near-storage commands that come too late, over their rate: who may use which slots, and what is loaded there when.
 
 Commands arrive whether or not those before them are done: Poisson, by a seed. One is late if its host sees its end
-after its deadline, FACTOR times what such a command takes alone in the drive. One whose operator is in no slot ends with
-a status that says so, and comes again until its deadline is over.
+after its deadline, FACTOR times what such a command takes alone in the drive. One whose operator is in no slot ends
+with a status that says so, and comes again until its deadline is over.
 """
 
 from __future__ import annotations

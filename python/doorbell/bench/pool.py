@@ -120,7 +120,7 @@ class Pool:
         return near.submit(drive, OPERATORS.index(operator), block * blocks, blocks, room=room)
 
     def take(self, fn: int, operator: int, block: int, command: Command) -> bool:
-        """It has ended: its buffer is the host's again. False: its operator is not there. A wrong result is an error."""
+        """It has ended: its buffer is free. False: its operator is not there. A wrong result is an error."""
         assert command.buffer is not None
         want = self.wanted(fn, operator, block)
         got = command.buffer.read()[: len(want)]
