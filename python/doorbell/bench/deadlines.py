@@ -20,7 +20,7 @@ from doorbell.nvme.vendor import NearOperator, SlotAction, VendorOpc
 
 FACTOR = 3
 BUSY = 3  # times as many commands come from a function of group A as from one of group B
-HOLD_CYCLES = 4 * 4096  # more than an exchange of a library's bitstream takes, as docs/csd/slots.md wants it
+HOLD_CYCLES = 4 * 4096  # about as long as an exchange of a library's bitstream takes
 PATIENCE_NS = 20e6
 GREP, AGGREGATE, FILTER, CSV = NearOperator.GREP, NearOperator.AGGREGATE, NearOperator.FILTER, NearOperator.CSV
 
