@@ -101,7 +101,8 @@ def main(
         None,
         help="Check the targets: limit, limit-short (256 bit, a minute); shares (a reader beside "
         "writers); host, host-short (of db_host and db_recorder), host-nightly (8 drives too); vcsd (a card beside the "
-        "bare SSD, functions times SSDs).",
+        "bare SSD, functions times SSDs); operators (slots of near-storage operators: deadlines, exchanges, beside "
+        "software).",
     ),
     speed: bool = typer.Option(False, "--speed", help="Measure the simulator's own speed instead."),
     top: str = typer.Option("db_ssd", help="Which top: db_ssd, db_csd, or one that drives SSDs: db_host, db_recorder."),

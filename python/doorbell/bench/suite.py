@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./doorbell bench --suite limit`: the drive's targets, measured; docs/ssd/performance.md says where they come from.
 
-`--suite host` measures those of db_host (host.py) and db_recorder (recorder.py).
+`--suite host` measures those of db_host (host.py) and db_recorder (recorder.py), `--suite vcsd` a card (card_suite.py),
+`--suite operators` slots of near-storage operators (pool_suite.py).
 
 Every figure is in simulated time, so it is the same on every machine, and a target is met or it is not.
 """
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doorbell.bench import card_suite
+from doorbell.bench import card_suite, pool_suite
 from doorbell.bench import host as host_bench
 from doorbell.bench import recorder as recorder_bench
 from doorbell.bench.jobs import MIXED, Job
@@ -38,7 +39,10 @@ SUITES = {
     "host-short": 6,
     "host-nightly": 31,
     **card_suite.ROWS,
+    **pool_suite.ROWS,
 }  # rows, for the progress bar
+OTHERS = (card_suite, pool_suite)
+"""Modules with suites whose rows have more than a target."""
 TAKE_PARAMS = ("shares",)
 """Suites that can be run with other parameters of the drive (--param)."""
 
@@ -237,12 +241,14 @@ def front_end(data_w: int, link: str) -> Iterator[Target]:
 def rows(
     suite: str, params: dict[str, int | str] | None = None, measured: list[dict[str, Any]] | None = None
 ) -> Iterator[Target]:
-    """measured: takes what card_suite has measured."""
-    if suite in card_suite.ROWS:
-        for row in card_suite.measure(suite):
+    """measured: takes what a suite of OTHERS has measured."""
+    for other in OTHERS:
+        if suite not in other.ROWS:
+            continue
+        for row in other.measure(suite):
             if measured is not None:
                 measured.append(row)
-            for found in card_suite.targets(row):
+            for found in other.targets(row):
                 yield Target(*found)
         return
     if suite.startswith("host"):
@@ -282,9 +288,9 @@ def run_suite(suite: str, json: Path | None, params: dict[str, int | str] | None
     from rich.table import Table
 
     found: list[Target] = []
-    of_card: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
     with progress_bar(f"suite {suite}") as update:
-        for row in rows(suite, params, of_card):
+        for row in rows(suite, params, others):
             found.append(row)
             update(min(1.0, len(found) / SUITES[suite]))
     peers = [*host_bench.peers(), *recorder_bench.peers()] if suite in ("host", "host-nightly") else []
@@ -313,10 +319,11 @@ def run_suite(suite: str, json: Path | None, params: dict[str, int | str] | None
                 **({"params": params} if params else {}),
                 "rows": [r.json() for r in found],
                 **({"peers": peers} if peers else {}),
-                **({"measured": of_card} if of_card else {}),
+                **({"measured": others} if others else {}),
             },
         )
     if str(json) != "-":
-        print_table(table, *(host_bench.peer_tables(peers) if peers else ()), *card_suite.tables(of_card))
+        tables = [t for other in OTHERS if suite in other.ROWS for t in other.tables(others)]
+        print_table(table, *(host_bench.peer_tables(peers) if peers else ()), *tables)
         print(f"{len(found) - len(missed)} of {len(found)} targets met")
     return not missed
