@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_board_zero, db_board_gate, db_board_lanes, db_board_reset as a board wires them, between cocotbext-axi's master and
-two of its memories: data, commands, and resets in the middle, which must leave bursts whole and the memories in peace."""
+"""What a board has between controller and memory, beside cocotbext-axi's master and two of its memories: data,
+commands, and resets in the middle, which must leave bursts whole and the memories in peace."""
 
 from __future__ import annotations
 

@@ -115,8 +115,8 @@ module tb_board_memory #(
   logic [DATA_W/8-1:0] all_wstrb, g_wstrb;
   logic [1:0]          all_bresp, g_bresp, g_rresp;
   logic all_awid, all_awvalid, all_awready, all_wlast, all_wvalid, all_wready, all_bid, all_bvalid, all_bready;
-  logic g_awid, g_awvalid, g_awready, g_wlast, g_wvalid, g_wready, g_bid, g_bvalid, g_bready, g_arid, g_arvalid, g_arready,
-        g_rid, g_rlast, g_rvalid, g_rready;
+  logic g_awid, g_awvalid, g_awready, g_wlast, g_wvalid, g_wready, g_bid, g_bvalid, g_bready, g_arid, g_arvalid,
+        g_arready, g_rid, g_rlast, g_rvalid, g_rready;
   assign s_axi_bid = 1'b0;
   db_board_zero #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_zero (
     .m_axi_awid(all_awid), .m_axi_awaddr(all_awaddr), .m_axi_awlen(all_awlen), .m_axi_awvalid(all_awvalid),
