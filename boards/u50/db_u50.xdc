@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Alveo U50, xcu50-fsvh2104-2-e. Pins are those of AMD's XDC for the card (UG1371). Clocks of the PCIe block and of HBM are made
+# Alveo U50, xcu50-fsvh2104-2-e. Pins are those that Corundum has for it. Clocks of the PCIe block and of HBM are made
 # by the XDC of their IP.
 
 set_property CFGBVS GND [current_design]
 set_property CONFIG_VOLTAGE 1.8 [current_design]
 set_property BITSTREAM.GENERAL.COMPRESS true [current_design]
 set_property BITSTREAM.CONFIG.UNUSEDPIN PULLUP [current_design]
-# What the card may take from the slot, as its XDC has it.
+# What the card may take from the slot, as Corundum has it.
 set_operating_conditions -design_power_budget 63
 
 # ---- PCIe: reference clock 0 of the edge connector, which is for lanes 0 to 7

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# VCU118, xcvu9p-flga2104-2L-e. Pins are those of AMD's UG1224. Those of DDR4, and its clock, come from the board files
+# VCU118, xcvu9p-flga2104-2L-e. Pins are those that Corundum has for it. Those of DDR4, and its clock, come from AMD's board files
 # (boards/vcu118/project.tcl). Clocks of the PCIe block and of DDR4 are made by the XDC of their IP.
 
 set_property CFGBVS GND [current_design]
