@@ -17,7 +17,7 @@ from doorbell.docs.staging import folder_pages
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"), *folder_pages()])
 MADE = ("docs/registers.md", "docs/area.md")  # by a tool, partly or all
-FOLDERS = "docs|examples|facts|formal|fw|python|regs|rtl|sim|sweeps|syn|tests|tools"
+FOLDERS = "boards|docs|examples|facts|formal|fw|python|regs|rtl|sim|sweeps|syn|tests|tools"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 
 

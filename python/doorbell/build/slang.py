@@ -1,30 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m doorbell.build.slang TOP`: elaborates a top as yosys' read_slang does.
 
-For lint: Verilator takes names before their declaration and more that slang and Vivado refuse.
+For lint: Verilator takes names before their declaration and more that slang and Vivado refuse. `parse` is for what else
+asks about the RTL.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from pyslang import driver
 
+from doorbell.build import boards
 from doorbell.build.registers import regs
 from doorbell.build.rtl import include_folders, rtl_sources
 
 
-def elaborate(top: str) -> bool:
-    """True if slang has nothing against it; errors go to stderr."""
+def parse(top: str) -> tuple[Any, Any]:
+    """slang's driver and the compilation with `top`, of rtl/ or of a board; None as the latter if it can't be read."""
     sources = rtl_sources(regs())
-    files = map(str, [*sources.packages, *sources.modules(), *sources.extra])
+    files = [*sources.packages, *sources.modules(), *sources.extra, *boards.sources(top)]
+    folders = [*include_folders(), *(boards.include_folders() if top in boards.TOPS else ())]
     slang = driver.Driver()
     slang.addStandardArgs()
     options = f"slang --std 1800-2017 --timescale 1ns/1ps -DSYNTHESIS -Wnone --top {top} "
-    options += "".join(f"-I {folder} " for folder in include_folders())
-    if not (slang.parseCommandLine(options + " ".join(files)) and slang.processOptions() and slang.parseAllSources()):
+    options += "".join(f"-I {folder} " for folder in folders)
+    read = slang.parseCommandLine(options + " ".join(map(str, files))) and slang.processOptions()
+    return slang, slang.createCompilation() if read and slang.parseAllSources() else None
+
+
+def elaborate(top: str) -> bool:
+    """True if slang has nothing against it; errors go to stderr."""
+    slang, compilation = parse(top)
+    if compilation is None:
         return False
-    slang.reportCompilation(slang.createCompilation(), True)
+    slang.reportCompilation(compilation, True)
     return slang.reportDiagnostics(True)
 
 

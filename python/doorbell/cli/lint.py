@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from doorbell import build, paths
+from doorbell.build import boards
 from doorbell.errors import UserError
 
 TOPS: dict[str, list[dict[str, int]]] = {
@@ -60,8 +61,8 @@ TOPS: dict[str, list[dict[str, int]]] = {
 }
 """Every top, and the parameters it is checked with."""
 
-SLANG = ("db_ssd", "db_csd", "db_vcsd", "db_host", "db_recorder")
-"""What yosys has to read, which is stricter."""
+SLANG = ("db_ssd", "db_csd", "db_vcsd", "db_host", "db_recorder", *boards.TOPS)
+"""What yosys has to read, which is stricter; and the boards, as Vivado is."""
 
 
 FORMATTED = ("sim", "fw", "tools")
@@ -78,7 +79,8 @@ def own_rtl() -> list[Path]:
     """All SystemVerilog that is ours; a list of ports (*_ports.svh) is none by itself."""
     tests = (paths.ROOT / "tests").rglob("*.sv")
     rtl = [f for f in paths.RTL.rglob("*.sv*") if not f.name.endswith("_ports.svh")]
-    return sorted([*rtl, *tests, *paths.ROOT.glob("formal/**/*.sv")])
+    own_boards = [*boards.shared(), *map(boards.top_of, boards.BOARDS)]
+    return sorted([*rtl, *tests, *own_boards, *paths.ROOT.glob("formal/**/*.sv")])
 
 
 def verilator_command(top: str, params: dict[str, int]) -> list[str]:
@@ -86,8 +88,8 @@ def verilator_command(top: str, params: dict[str, int]) -> list[str]:
     sources = build.rtl_sources(build.regs())
     return [
         *build.verilator(), "--lint-only", "-Wall", "--no-timing", "-sv", str(paths.RTL / "lint.vlt"),
-        *sources.verilator_args(), "--top-module", top, *(f"-G{k}={v}" for k, v in params.items()),
-        *map(str, sources.files_of(top)),
+        *sources.verilator_args(), *boards.verilator_args(top), "--top-module", top,
+        *(f"-G{k}={v}" for k, v in params.items()), *map(str, sources.files_of(top)),
     ]  # fmt: skip
 
 
@@ -105,6 +107,8 @@ def steps() -> list[tuple[str, Callable[[], list[str]]]]:
         for params in settings:
             name = f"verilator {top} " + " ".join(f"{k}={v}" for k, v in params.items())
             result.append((name, lambda top=top, params=params: verilator_command(top, params)))
+    for top in boards.TOPS:
+        result.append((f"verilator {top}", lambda top=top: verilator_command(top, {})))
     for top in SLANG:
         result.append((f"slang {top}", lambda top=top: [sys.executable, "-P", "-m", "doorbell.build.slang", top]))
     if files := own_rtl():

@@ -11,7 +11,7 @@ import tarfile
 from pathlib import Path
 
 from doorbell import __version__, paths
-from doorbell.build import IMAGES, firmware
+from doorbell.build import IMAGES, boards, firmware
 from doorbell.errors import UserError
 from doorbell.release import core, files, sbom, wheel
 from doorbell.release.moment import time_of_sources
@@ -30,6 +30,8 @@ def contents() -> dict[str, bytes]:
         made[f"{top}.core"] = core.core(top, __version__, of).encode()
     for bench in core.SMOKE.values():
         made[bench] = (paths.ROOT / "python" / "doorbell" / "release" / Path(bench).name).read_bytes()
+    for file in board_files():
+        made[file.relative_to(paths.ROOT).as_posix()] = file.read_bytes()
     for name, options in IMAGES.items():
         made[f"firmware/{name}"] = firmware(*options).read_bytes()
     docs = [f for f in (paths.ROOT / "docs").rglob("*") if f.suffix in DOCS]
@@ -41,6 +43,13 @@ def contents() -> dict[str, bytes]:
     sums = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(made.items())]
     made["SHA256SUMS"] = "".join(sums).encode()
     return made
+
+
+def board_files() -> list[Path]:
+    """Board projects: tops, constraints, Tcl, and the stubs with which anybody can check them."""
+    return [
+        f for kind in ("*.sv", "*.svh", "*.vlt", "*.xdc", "*.tcl", "*.md") for f in sorted(boards.FOLDER.rglob(kind))
+    ]
 
 
 def pack(made: dict[str, bytes], folder: str, seconds: int) -> bytes:

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the integrated block for PCIe is connected on every board: text for the port list of its instance. Inputs of interfaces
+// that are not used have the values that PG213 asks for.
+    .pci_exp_txn(pcie_tx_n), .pci_exp_txp(pcie_tx_p), .pci_exp_rxn(pcie_rx_n), .pci_exp_rxp(pcie_rx_p),
+    .sys_clk(sys_clk), .sys_clk_gt(sys_clk_gt), .sys_reset(pcie_reset_n), .user_clk(user_clk),
+    .user_reset(user_reset), .user_lnk_up(link_up), .phy_rdy_out(), .s_axis_rq_tdata(m_axis_rq_tdata),
+    .s_axis_rq_tkeep(m_axis_rq_tkeep), .s_axis_rq_tlast(m_axis_rq_tlast), .s_axis_rq_tuser(m_axis_rq_tuser),
+    .s_axis_rq_tvalid(m_axis_rq_tvalid), .s_axis_rq_tready(rq_tready), .m_axis_rc_tdata(s_axis_rc_tdata),
+    .m_axis_rc_tkeep(s_axis_rc_tkeep), .m_axis_rc_tlast(s_axis_rc_tlast), .m_axis_rc_tuser(s_axis_rc_tuser),
+    .m_axis_rc_tvalid(s_axis_rc_tvalid), .m_axis_rc_tready(s_axis_rc_tready), .m_axis_cq_tdata(s_axis_cq_tdata),
+    .m_axis_cq_tkeep(s_axis_cq_tkeep), .m_axis_cq_tlast(s_axis_cq_tlast), .m_axis_cq_tuser(s_axis_cq_tuser),
+    .m_axis_cq_tvalid(s_axis_cq_tvalid), .m_axis_cq_tready(s_axis_cq_tready), .s_axis_cc_tdata(m_axis_cc_tdata),
+    .s_axis_cc_tkeep(m_axis_cc_tkeep), .s_axis_cc_tlast(m_axis_cc_tlast), .s_axis_cc_tuser(m_axis_cc_tuser),
+    .s_axis_cc_tvalid(m_axis_cc_tvalid), .s_axis_cc_tready(cc_tready), .pcie_rq_seq_num0(pcie_rq_seq_num0),
+    .pcie_rq_seq_num_vld0(pcie_rq_seq_num_vld0), .pcie_rq_seq_num1(pcie_rq_seq_num1),
+    .pcie_rq_seq_num_vld1(pcie_rq_seq_num_vld1), .pcie_rq_tag0(), .pcie_rq_tag1(), .pcie_rq_tag_av(),
+    .pcie_rq_tag_vld0(), .pcie_rq_tag_vld1(), .pcie_tfc_nph_av(), .pcie_tfc_npd_av(), .pcie_cq_np_req(pcie_cq_np_req),
+    .pcie_cq_np_req_count(),
+    // status
+    .cfg_phy_link_down(), .cfg_phy_link_status(), .cfg_negotiated_width(), .cfg_current_speed(),
+    .cfg_max_payload(cfg_max_payload), .cfg_max_read_req(cfg_max_read_req), .cfg_function_status(cfg_function_status),
+    .cfg_function_power_state(), .cfg_vf_status(), .cfg_vf_power_state(), .cfg_link_power_state(), .cfg_err_cor_out(),
+    .cfg_err_nonfatal_out(), .cfg_err_fatal_out(), .cfg_local_error_valid(), .cfg_local_error_out(),
+    .cfg_ltssm_state(), .cfg_rx_pm_state(), .cfg_tx_pm_state(), .cfg_rcb_status(), .cfg_obff_enable(),
+    .cfg_pl_status_change(), .cfg_tph_requester_enable(), .cfg_tph_st_mode(), .cfg_vf_tph_requester_enable(),
+    .cfg_vf_tph_st_mode(),
+    // not used: management, messages, flow control
+    .cfg_mgmt_addr(10'd0), .cfg_mgmt_function_number(8'd0), .cfg_mgmt_write(1'b0), .cfg_mgmt_write_data(32'd0),
+    .cfg_mgmt_byte_enable(4'd0), .cfg_mgmt_read(1'b0), .cfg_mgmt_read_data(), .cfg_mgmt_read_write_done(),
+    .cfg_mgmt_debug_access(1'b0), .cfg_msg_received(), .cfg_msg_received_data(), .cfg_msg_received_type(),
+    .cfg_msg_transmit(1'b0), .cfg_msg_transmit_type(3'd0), .cfg_msg_transmit_data(32'd0), .cfg_msg_transmit_done(),
+    .cfg_fc_ph(), .cfg_fc_pd(), .cfg_fc_nph(), .cfg_fc_npd(), .cfg_fc_cplh(), .cfg_fc_cpld(), .cfg_fc_sel(3'd0),
+    // control: ready for configuration at once, every power state is agreed to
+    .cfg_dsn(64'd0), .cfg_power_state_change_ack(1'b1), .cfg_power_state_change_interrupt(), .cfg_err_cor_in(1'b0),
+    .cfg_err_uncor_in(1'b0), .cfg_flr_in_process(cfg_flr_in_process), .cfg_flr_done(cfg_flr_done),
+    .cfg_vf_flr_in_process(), .cfg_vf_flr_func_num(8'd0), .cfg_vf_flr_done(1'b0), .cfg_link_training_enable(1'b1),
+    .cfg_pm_aspm_l1_entry_reject(1'b0), .cfg_pm_aspm_tx_l0s_entry_disable(1'b0), .cfg_hot_reset_out(),
+    .cfg_config_space_enable(1'b1), .cfg_req_pm_transition_l23_ready(1'b0), .cfg_hot_reset_in(1'b0),
+    .cfg_ds_port_number(8'd0), .cfg_ds_bus_number(8'd0), .cfg_ds_device_number(5'd0),
+    // interrupts: INTA by handshake; MSI-X are writes on RQ, so the block sends none
+    .cfg_interrupt_int(cfg_interrupt_int), .cfg_interrupt_pending(cfg_interrupt_pending),
+    .cfg_interrupt_sent(cfg_interrupt_sent), .cfg_interrupt_msix_enable(cfg_interrupt_msix_enable),
+    .cfg_interrupt_msix_mask(cfg_interrupt_msix_mask), .cfg_interrupt_msix_vf_enable(), .cfg_interrupt_msix_vf_mask(),
+    .cfg_interrupt_msix_address(64'd0), .cfg_interrupt_msix_data(32'd0), .cfg_interrupt_msix_int(1'b0),
+    .cfg_interrupt_msix_vec_pending(2'd0), .cfg_interrupt_msix_vec_pending_status(), .cfg_interrupt_msi_sent(),
+    .cfg_interrupt_msi_fail(), .cfg_interrupt_msi_function_number(8'd0)

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands of db_ssd's media port for a memory that knows only AXI4: flush is answered at once, as a DRAM keeps nothing
+// back; zero writes zeros. Its bursts go between those of the controller, in turn; they have id 1, the controller's id 0.
+//
+// Bursts of at most 1 KiB, inside 1 KiB. W of a burst follows the order of the addresses.
+// Latency: an address and a row of the controller 0 cycles; a flush 1 cycle. Throughput: a row a cycle.
+module db_board_zero #(
+  parameter int DATA_W = 256,  ///< 128, 256, 512
+  parameter int ADDR_W = 40    ///< bits of a media address, 20..64
+) (
+  input  logic                clk,
+  input  logic                rst,
+  input  logic                s_cmd_valid,
+  output logic                s_cmd_ready,
+  input  logic [1:0]          s_cmd_op,
+  input  logic [ADDR_W-1:0]   s_cmd_addr,
+  input  logic [63:0]         s_cmd_bytes,  ///< a multiple of 512
+  output logic                m_rsp_valid,
+  output logic                m_rsp_err,
+  /// the controller's writes
+  input  logic [ADDR_W-1:0]   s_axi_awaddr,
+  input  logic [7:0]          s_axi_awlen,
+  input  logic                s_axi_awvalid,
+  output logic                s_axi_awready,
+  input  logic [DATA_W-1:0]   s_axi_wdata,
+  input  logic [DATA_W/8-1:0] s_axi_wstrb,
+  input  logic                s_axi_wlast,
+  input  logic                s_axi_wvalid,
+  output logic                s_axi_wready,
+  output logic [1:0]          s_axi_bresp,
+  output logic                s_axi_bvalid,
+  input  logic                s_axi_bready,
+  /// all writes
+  output logic                m_axi_awid,
+  output logic [ADDR_W-1:0]   m_axi_awaddr,
+  output logic [7:0]          m_axi_awlen,
+  output logic                m_axi_awvalid,
+  input  logic                m_axi_awready,
+  output logic [DATA_W-1:0]   m_axi_wdata,
+  output logic [DATA_W/8-1:0] m_axi_wstrb,
+  output logic                m_axi_wlast,
+  output logic                m_axi_wvalid,
+  input  logic                m_axi_wready,
+  input  logic                m_axi_bid,
+  input  logic [1:0]          m_axi_bresp,
+  input  logic                m_axi_bvalid,
+  output logic                m_axi_bready
+);
+  localparam int ROW_LOG2   = $clog2(DATA_W / 8);
+  localparam int BURST_LOG2 = 10 - ROW_LOG2;    // rows of 1 KiB
+  localparam int UNDER_WAY  = 32;               // bursts of zeros
+  localparam logic [1:0] OP_FLUSH = 2'd0, OP_ZERO = 2'd1;
+  typedef enum logic [1:0] {ST_IDLE, ST_ISSUE, ST_WAIT, ST_DONE} state_e;
+
+  // ---- zeros: rows that have no address yet, rows that have not been sent, bursts without a response
+  state_e                   state_q;
+  logic [ADDR_W-1:ROW_LOG2] row_q;
+  logic [63-ROW_LOG2:0]     left_q;
+  logic [BURST_LOG2:0]      to_edge, rows;
+  logic [5:0]               owed_q;
+  logic                     err_q, fill_awvalid, fill_aw, fill_w, fill_b;
+  assign to_edge      = (BURST_LOG2+1)'(1 << BURST_LOG2) - {1'b0, row_q[ROW_LOG2+:BURST_LOG2]};
+  assign rows         = left_q < (64-ROW_LOG2)'(to_edge) ? left_q[BURST_LOG2:0] : to_edge;
+  assign fill_awvalid = state_q == ST_ISSUE && owed_q != 6'(UNDER_WAY);
+  assign s_cmd_ready  = state_q == ST_IDLE;
+  assign m_rsp_valid  = state_q == ST_DONE;
+  assign m_rsp_err    = err_q;
+  always_ff @(posedge clk) begin
+    unique case (state_q)
+      ST_IDLE: if (s_cmd_valid) begin
+        row_q   <= s_cmd_addr[ADDR_W-1:ROW_LOG2];
+        left_q  <= s_cmd_bytes[63:ROW_LOG2];
+        err_q   <= s_cmd_op != OP_FLUSH && s_cmd_op != OP_ZERO;
+        state_q <= s_cmd_op == OP_ZERO && s_cmd_bytes[63:ROW_LOG2] != '0 ? ST_ISSUE : ST_DONE;
+      end
+      ST_ISSUE: if (fill_aw) begin
+        row_q  <= row_q + (ADDR_W-ROW_LOG2)'(rows);
+        left_q <= left_q - (64-ROW_LOG2)'(rows);
+        if (left_q == (64-ROW_LOG2)'(rows)) state_q <= ST_WAIT;
+      end
+      ST_WAIT: if (owed_q == '0) state_q <= ST_DONE;
+      default: state_q <= ST_IDLE;
+    endcase
+    if (fill_b && m_axi_bresp[1]) err_q <= 1'b1;
+    owed_q <= owed_q + 6'(fill_aw) - 6'(fill_b);
+    if (rst) begin
+      state_q <= ST_IDLE;
+      owed_q  <= '0;
+    end
+  end
+
+  // ---- addresses in turn; one on offer stays
+  logic pick, pick_q, held_q, turn_q, owner_ready, owner_valid, owner_fill, aw_go;
+  assign pick          = held_q ? pick_q : fill_awvalid && (!s_axi_awvalid || turn_q);
+  assign m_axi_awid    = pick;
+  assign m_axi_awaddr  = pick ? {row_q, ROW_LOG2'(0)} : s_axi_awaddr;
+  assign m_axi_awlen   = pick ? 8'(rows - 1'b1) : s_axi_awlen;
+  assign m_axi_awvalid = owner_ready && (pick ? fill_awvalid : s_axi_awvalid);
+  assign aw_go         = m_axi_awvalid && m_axi_awready;
+  assign fill_aw       = aw_go && pick;
+  assign s_axi_awready = m_axi_awready && owner_ready && !pick;
+  always_ff @(posedge clk) begin
+    pick_q <= pick;
+    held_q <= m_axi_awvalid && !m_axi_awready;
+    if (aw_go) turn_q <= !pick;
+    if (rst) begin
+      held_q <= 1'b0;
+      turn_q <= 1'b0;
+    end
+  end
+
+  // ---- rows, in the order of the addresses
+  logic [BURST_LOG2:0] sent_q, owner_rows;
+  logic                w_go;
+  db_fifo #(.WIDTH(BURST_LOG2 + 2), .DEPTH(64)) i_owners (
+    .clk, .rst, .s_valid(aw_go), .s_ready(owner_ready), .s_data({pick, rows}), .m_valid(owner_valid),
+    .m_ready(w_go && m_axi_wlast), .m_data({owner_fill, owner_rows}), .level());
+  assign m_axi_wdata  = owner_fill ? '0 : s_axi_wdata;
+  assign m_axi_wstrb  = owner_fill ? '1 : s_axi_wstrb;
+  assign m_axi_wlast  = owner_fill ? sent_q + 1'b1 == owner_rows : s_axi_wlast;
+  assign m_axi_wvalid = owner_valid && (owner_fill || s_axi_wvalid);
+  assign s_axi_wready = m_axi_wready && owner_valid && !owner_fill;
+  assign w_go         = m_axi_wvalid && m_axi_wready;
+  assign fill_w       = w_go && owner_fill;
+  always_ff @(posedge clk) begin
+    if (fill_w) sent_q <= m_axi_wlast ? '0 : sent_q + 1'b1;
+    if (rst) sent_q <= '0;
+  end
+
+  // ---- responses
+  assign s_axi_bresp  = m_axi_bresp;
+  assign s_axi_bvalid = m_axi_bvalid && !m_axi_bid;
+  assign m_axi_bready = m_axi_bid || s_axi_bready;
+  assign fill_b       = m_axi_bvalid && m_axi_bid;
+endmodule
