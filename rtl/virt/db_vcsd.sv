@@ -51,7 +51,7 @@ module db_vcsd
   /// log2 of a granule's bytes, the unit in which a virtual drive is placed: 17 + log2 of NUM_SSD..45, less than MEDIA_ADDR_W
   parameter int GRANULE_LOG2 = 20,
   parameter int SSD_CMDS     = 128,        ///< commands under way in each SSD: power of two, 8..256
-  parameter int WR_RING_BYTES = 262144,    ///< each SSD's buffer of data to be written: 4 KiB..8 MiB, a power of 2
+  parameter int WR_RING_BYTES = 262144,    ///< each SSD's buffer of data to be written: 64 KiB..8 MiB, a power of 2
   parameter int RD_RING_BYTES = 524288,    ///< each SSD's buffer of data that is read: the same
   parameter int SSD_TIMEOUT  = 1_250_000_000,  ///< cycles until a command of an SSD is late; 0: never
   parameter int MS_CYCLES    = 250_000,    ///< cycles of a millisecond; fewer only to shorten a simulation
