@@ -9,6 +9,7 @@ import tkinter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 FIND = "-regexp -nocase -quiet -verbose"
 COMMANDS: dict[str, tuple[str, str, int, int]] = {
@@ -60,10 +61,12 @@ class Vivado:
     properties: dict[str, dict[str, str]] = field(default_factory=dict)
     ips: dict[str, str] = field(default_factory=dict)
     wrong: str = ""
+    known: ClassVar[dict[str, tuple[str, str, int, int]]] = COMMANDS
 
     def __post_init__(self) -> None:
         self.tcl = tkinter.Tcl()
-        for name in COMMANDS:
+        self.tcl.eval("namespace eval ipx {}; namespace eval ipgui {}")
+        for name in self.known:
             self.tcl.createcommand(name, self.noting(self.command(name)))
         self.tcl.createcommand("set_property", self.noting(self.set_property))
 
@@ -87,7 +90,7 @@ class Vivado:
         return [call for call in self.calls if call.name == name]
 
     def command(self, name: str) -> Callable[..., str]:
-        alone, valued, fewest, most = COMMANDS[name]
+        alone, valued, fewest, most = self.known[name]
 
         def call(*words: str) -> str:
             left, options, rest = list(words), {}, []

@@ -8,6 +8,8 @@ asks about the RTL.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pyslang import driver
@@ -17,15 +19,17 @@ from doorbell.build.registers import regs
 from doorbell.build.rtl import include_folders, rtl_sources
 
 
-def parse(top: str) -> tuple[Any, Any]:
-    """slang's driver and the compilation with `top`, of rtl/ or of a board; None as the latter if it can't be read."""
+def parse(top: str, parameters: Mapping[str, int | str] | None = None, more: Sequence[Path] = ()) -> tuple[Any, Any]:
+    """slang's driver and the compilation with `top`, of rtl/, of a board or of the files `more`, with those parameters;
+    None as the latter if it can't be read."""
     sources = rtl_sources(regs())
-    files = [*sources.packages, *sources.modules(), *sources.extra, *boards.sources(top)]
+    files = [*sources.packages, *sources.modules(), *sources.extra, *boards.sources(top), *more]
     folders = [*include_folders(), *(boards.include_folders() if top in boards.TOPS else ())]
     slang = driver.Driver()
     slang.addStandardArgs()
     options = f"slang --std 1800-2017 --timescale 1ns/1ps -DSYNTHESIS -Wnone --top {top} "
     options += "".join(f"-I {folder} " for folder in folders)
+    options += "".join(f"-G {name}={value} " for name, value in (parameters or {}).items())
     read = slang.parseCommandLine(options + " ".join(map(str, files))) and slang.processOptions()
     return slang, slang.createCompilation() if read and slang.parseAllSources() else None
 

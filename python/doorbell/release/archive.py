@@ -14,6 +14,7 @@ from doorbell import __version__, paths
 from doorbell.build import IMAGES, boards, firmware
 from doorbell.errors import UserError
 from doorbell.release import core, files, sbom, wheel
+from doorbell.release.ip import packaging
 from doorbell.release.moment import time_of_sources
 
 PAGES = ("README.md", "CHANGELOG.md", "LICENSE")
@@ -28,6 +29,8 @@ def contents() -> dict[str, bytes]:
         made |= {files.place(f): f.read_bytes() for f in (*of.sources, *of.headers)}
         made[f"filelists/{top}.f"] = files.filelist(of).encode()
         made[f"{top}.core"] = core.core(top, __version__, of).encode()
+        made |= {name: text.encode() for name, text in packaging.contents(top, __version__, of).items()}
+    made["ip/package.tcl"] = packaging.COMMON.read_bytes()
     for bench in core.SMOKE.values():
         made[bench] = (paths.ROOT / "python" / "doorbell" / "release" / Path(bench).name).read_bytes()
     for file in board_files():
