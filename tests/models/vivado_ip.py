@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vivado's IP packager for those who have none: of the `ipx` commands of UG835 those that ip/package.tcl uses, on objects
-that have only the properties they have there. Ports and parameters are those that the test says the wrapper has."""
+"""Vivado's IP packager for those who have none: of the `ipx` commands of UG835 those that ip/package.tcl uses, on
+objects that have only the properties they have there. Ports and parameters are what the test says the wrapper has."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def parameters_of(top: str, data_w: int, body: Any) -> Iterator[Parameter]:
         value = text_of(parameter.declaredType.initializerSyntax)
         if text.startswith("of db_") and (there := comments_of(text.removeprefix("of ").split()[0]).get(name)):
             text = there
-        legal = Legal(0, 1) if kind == "bit" else read(text, data_w, known)
+        legal = bit(text, data_w) if kind == "bit" else read(text, data_w, known)
         legal = last if text.endswith(": the same") else legal
         last = known[name] = legal or Legal(0, 2**31 - 1)
         if name == "DATA_W":
@@ -101,6 +101,11 @@ def parameters_of(top: str, data_w: int, body: Any) -> Iterator[Parameter]:
         else:
             bits = int(parameter.type.bitWidth)
             yield Parameter(name, "bits", f"{bits}'h{int(parameter.value.value):x}", text, bits)
+
+
+def bit(text: str, data_w: int) -> Legal:
+    alone = re.search(r"with (\d+) bits alone", text)
+    return Legal(0, 0 if alone and int(alone[1]) != data_w else 1)
 
 
 def comments_of(top: str) -> dict[str, str]:
