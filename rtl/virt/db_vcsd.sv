@@ -48,7 +48,8 @@ module db_vcsd
   /// where nothing else was set the SSDs take 128 KiB in turn; else one follows the other
   parameter bit STRIPE       = 1'b0,
   parameter int EXTENTS      = 1024,       ///< granules of the medium at most: a power of two, 64..32768
-  /// log2 of a granule's bytes, the unit in which a virtual drive is placed: 17 + log2 of NUM_SSD..45, less than MEDIA_ADDR_W
+  /// log2 of a granule's bytes, the unit in which a virtual drive is placed: 18..45, at least 17 + log2 of NUM_SSD, less
+  /// than MEDIA_ADDR_W
   parameter int GRANULE_LOG2 = 20,
   parameter int SSD_CMDS     = 128,        ///< commands under way in each SSD: power of two, 8..256
   parameter int WR_RING_BYTES = 262144,    ///< each SSD's buffer of data to be written: 64 KiB..8 MiB, a power of 2

@@ -231,7 +231,7 @@ def test_verilator_takes_the_wrapper_as_verilog(name: str, unpacked: Path) -> No
 
 COMPANY: dict[str, dict[str, int]] = {
     "QUEUE_MAX": {"NUM_CMDS": 256}, "GRANULE_LOG2": {"NUM_SSD": 1, "MEDIA_ADDR_W": 64},
-    "MEDIA_ADDR_W": {"NUM_SSD": 1, "GRANULE_LOG2": 17}, "NEAR_CELLS": {"NEAR": 1},
+    "MEDIA_ADDR_W": {"NUM_SSD": 1, "GRANULE_LOG2": 18}, "NEAR_CELLS": {"NEAR": 1},
     "NEAR_HASHES": {"NEAR": 1}, "HASH_BYTES": {"NEAR": 1},
 }  # fmt: skip
 """What else has to be set for the whole range of a parameter to be legal, or to be looked at."""
@@ -248,17 +248,19 @@ def test_ranges_end_where_the_rtl_stops(top: str, unpacked: Path, tmp_path: Path
     """Of each parameter the ends are legal and what follows them is not, as the top says when it is elaborated."""
     known = elaborated(top, {}).parameters
     said = (unpacked / "ip" / f"{top}_256.tcl").read_text()
-    ends = []
+    wrapper = (unpacked / "ip" / f"{top}_256.v").read_text()
+    ends: list[dict[str, int]] = []
 
     def given(name: str, value: int) -> dict[str, int]:
         wanted = {"DATA_W": 256} | COMPANY.get(name, {}) | {name: value}
         return {n: v for n, v in wanted.items() if n in known}
 
-    for name, kind, values, text in re.findall(r"db_ip_parameter (\w+) (range|list) {([^}]*)} {([^}]*)}", said):
+    for name, kind, values in re.findall(r"db_ip_parameter (\w+) (range|list) {([^}]*)}", said):
         legal = [int(v) for v in values.split()]
         if kind == "range" and legal == [0, 1]:
             continue  # a bit
-        if legal[0] == 0 and "; 0: " in text:
+        if legal[0] == 0 and (kind == "list" or f"{name}_IS = " in wrapper):
+            ends += [] if f"{name}_IS = " in wrapper else [given(name, 0)]
             legal = legal[1:] if kind == "list" else [1, legal[1]]
         ends += [given(name, value) for value in {legal[0], legal[-1]}]
         for value in {legal[0] - 1, 2 * legal[-1] if kind == "list" else legal[-1] + 1}:

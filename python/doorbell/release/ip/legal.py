@@ -11,12 +11,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-LARGEST = 2**31 - 1
+MOST_BYTES = 2**27
+"""More have more bits than a whole number of the RTL can count."""
 MANY = 300
 """More values than this are a range, not a list."""
 SIZE = {"": 1, " KiB": 1024, " MiB": 1024**2}
 RANGE = re.compile(
-    r"(?P<low>\d+|[A-Z]\w+)(?P<low_unit> [KM]iB)?(?: \+ log2 of (?P<log>[A-Z]\w+))?"
+    r"(?P<low>\d+|[A-Z]\w+)(?P<low_unit> [KM]iB)?"
     r"\.\.(?P<high>\d+|[A-Z]\w+)(?P<high_unit> [KM]iB)?(?: - (?P<less>[A-Z]\w+))?"
 )
 LIST = re.compile(r"(?<![\w.])\d+(?:, \d+)+(?![\w.]| \w)")
@@ -48,11 +49,10 @@ def read(text: str, data_w: int, known: Mapping[str, Legal]) -> Legal | None:
         return listed({int(n) for n in one[0].split(", ")})
     if found := RANGE.search(text):
         low = number(found["low"], known, "low") * SIZE[found["low_unit"] or ""]
-        low += known[found["log"]].low.bit_length() - 1 if found["log"] else 0
         high = number(found["high"], known, "high") * SIZE[found["high_unit"] or ""]
         high -= known[found["less"]].low if found["less"] else 0
     elif rows := ROWS.search(text):
-        low, high = int(rows[1]) * data_w // 8, LARGEST
+        low, high = int(rows[1]) * data_w // 8, MOST_BYTES
     else:
         return None
     legal = stepped(text, low, high)
