@@ -37,7 +37,8 @@ def test_scripts_are_there(site: Path) -> None:
 
 def test_ports_of_a_top(site: Path) -> None:
     text = (site / "modules" / "ssd.html").read_text()
-    for name in ("NUM_QP", "NUM_CMDS", "MEDIA_ADDR_W", "s_axis_cq_tdata", "m_axi_awaddr", "stat_doorbell_valid", "stat_stall"):
+    for name in ("NUM_QP", "NUM_CMDS", "MEDIA_ADDR_W", "s_axis_cq_tdata", "m_axi_awaddr", "stat_doorbell_valid",
+                 "stat_stall"):  # fmt: skip
         assert f"<code>{name}</code>" in text, name
     assert "I/O queue pairs of all functions, 1..255 - NUM_FN" in text
 
