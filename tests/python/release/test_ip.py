@@ -272,6 +272,39 @@ def test_ranges_end_where_the_rtl_stops(top: str, unpacked: Path, tmp_path: Path
     assert errors("ends", {}, tmp_path / "ends.sv") == []
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_wrapper_connects_each_port_with_its_own(name: str, unpacked: Path) -> None:
+    """By name; the parts of a flat port lie as its drives do, drive 0 lowest."""
+    text = (unpacked / "ip" / f"{name}.v").read_text()
+    top = name.rpartition("_")[0]
+    header, _, inside = text.partition(f"  {top} #(")
+    connected = dict(re.findall(r"^    \.(\w+)\((.+)\),?$", inside, re.MULTILINE))
+    wrapped, ports = elaborated(name, {}, unpacked / "ip" / f"{name}.v"), elaborated(top, {})
+    own = {p for p in wrapped.parameters if not p.endswith("_IS")}
+    assert own | ports.bits.keys() | {"DATA_W"} == connected.keys()
+    for one, to in connected.items():
+        bus, _, signal = one.rpartition("_")
+        if one == "DATA_W":
+            assert to == name.rpartition("_")[2]
+        elif top == "db_recorder" and bus in SPLIT:
+            assert re.fullmatch(rf"{one}_all\[N_DRIVES(\*\([\d/]+\))?-1:0\]", to)
+            drives = [f"{bus}_{i}_{signal}" for i in range(8)]
+            if ports.output[one]:
+                parts = re.findall(
+                    rf"N_DRIVES > (\d)\) assign (\w+) = {one}_all\[(\d)\*\(([\d/]+)\) \+: ([\d/]+)\];", header
+                )
+                assert [(when, port, at) for when, port, at, *_ in parts] == [
+                    (str(i), drives[i], str(i)) for i in range(8)
+                ]
+                assert all(step == bits for *_, step, bits in parts)
+            else:
+                assert f"  assign {one}_all = {{{', '.join(reversed(drives))}}};" in header
+        elif to == f"{one}_inner":
+            assert f"  assign {one} = {one}_inner;" in header
+        else:
+            assert to in (one, f"{one}_IS")
+
+
 def test_metadata(made: Made, unpacked: Path) -> None:
     name, packager = made.name, made.packager
     [asked] = packager.named("ipx::package_project")
