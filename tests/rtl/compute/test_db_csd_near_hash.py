@@ -166,8 +166,8 @@ def sha256_of_length(blocks: int, end: bytes) -> bytes:
 
 @cocotb.test()
 async def lengths_beyond_32_bits(dut: Any) -> None:
-    """512 MiB are 2^32 bits: the length's other word counts them, up to the most that a message may have. What would come
-    between a message's first block and its last bytes is added to the length that is known of it."""
+    """512 MiB are 2^32 bits: the length's other word counts them, up to the most that a message may have. What would
+    come between its first block and its last bytes is added to the length that is known of it."""
     b = await begin(dut, 13)
     end = b.rng.randbytes(100)
     assert sha256_of_length(1, end) == hashlib.sha256(bytes(BLOCK_BYTES) + end).digest()
