@@ -105,8 +105,8 @@ module db_host_nvme
 
   // ---- one after the other
   logic [8:0] ms_q;         // of a half second
-  logic [7:0] half_q;       // half seconds
-  assign over = half_q > timeout;
+  logic [8:0] half_q;       // half seconds, up to one more than the longest CAP.TO
+  assign over = half_q > 9'(timeout);
   assign step = step_q;
 
   always_ff @(posedge clk) begin

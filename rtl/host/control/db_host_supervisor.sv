@@ -308,7 +308,7 @@ module db_host_supervisor
         io_dead <= 1'b1;
       end else begin
         state_q    <= ST_CHECK;
-        tries_q    <= tries_q + 1'b1;
+        if (tries_q != '1) tries_q <= tries_q + 1'b1;
         stat_reset <= 1'b1;
       end
     end

@@ -206,6 +206,25 @@ async def ends(dut: Any) -> None:
     assert not await read(dut, RES) >> 31
 
 
+@cocotb.test()
+async def numbers_begin_anew(dut: Any) -> None:
+    """After 2^32 results the next number is 0; those that were overtaken keep theirs."""
+    await begin(dut)
+    dut.number_q.value = (1 << 32) - 100
+    tags = [65530, 65535, 0, 65533, 2, 65534, 1]
+    dut.s_res_valid.value = 1
+    for tag in tags:
+        dut.s_res.value = RESULT.pack(tag=tag, digest=tag)
+        await RisingEdge(dut.clk)
+    dut.s_res_valid.value = 0
+    for tag in tags:
+        assert await read(dut, RES) == 1 << 31 | tag
+        assert await read(dut, RES_STATUS) == (0xFFFF0000 if tag > 1000 else 0)
+        await write(dut, RES_NEXT, 1)
+        await RisingEdge(dut.clk)
+    assert not await read(dut, RES) >> 31
+
+
 def test_ctl() -> None:
     gen = build.regs() / "rtl"
     bench.run(__file__, "db_csd_control", extra_sources=(gen / "db_csd_regs_pkg.sv", gen / "db_csd_regs.sv"))

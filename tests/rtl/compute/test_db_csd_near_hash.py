@@ -132,6 +132,59 @@ async def published_messages(dut: Any) -> None:
         assert m.digest == digest
 
 
+def sha256_of_length(blocks: int, end: bytes) -> bytes:
+    """FIPS 180-4's digest of one block of zeros and `end`, padded with the length of so many blocks and `end`."""
+    primes = [p for p in range(2, 312) if all(p % q for q in range(2, int(p**0.5) + 1))]
+
+    def root(p: int, n: int) -> int:
+        """The first 32 bits of the fraction of p's n-th root."""
+        low, high = 0, p << 32
+        while high - low > 1:
+            low, high = (m, high) if (m := (low + high) // 2) ** n <= p << 32 * n else (low, m)
+        return low & 0xFFFFFFFF
+
+    def right(x: int, n: int) -> int:
+        return (x >> n | x << 32 - n) & 0xFFFFFFFF
+
+    k, state = [root(p, 3) for p in primes], [root(p, 2) for p in primes[:8]]
+    data = bytes(BLOCK_BYTES) + end + b"\x80"
+    data += bytes(-(len(data) + 8) % BLOCK_BYTES) + (8 * (blocks * BLOCK_BYTES + len(end))).to_bytes(8, "big")
+    for at in range(0, len(data), BLOCK_BYTES):
+        w = [int.from_bytes(data[at + i : at + i + 4], "big") for i in range(0, BLOCK_BYTES, 4)]
+        for i in range(16, 64):
+            small = right(w[i - 15], 7) ^ right(w[i - 15], 18) ^ w[i - 15] >> 3
+            w.append(w[i - 16] + small + w[i - 7] + (right(w[i - 2], 17) ^ right(w[i - 2], 19) ^ w[i - 2] >> 10))
+            w[i] &= 0xFFFFFFFF
+        a, b, c, d, e, f, g, h = state
+        for i in range(64):
+            t = h + (right(e, 6) ^ right(e, 11) ^ right(e, 25)) + (e & f ^ ~e & g) + k[i] + w[i]
+            u = (right(a, 2) ^ right(a, 13) ^ right(a, 22)) + (a & b ^ a & c ^ b & c)
+            a, b, c, d, e, f, g, h = (t + u) & 0xFFFFFFFF, a, b, c, (d + t) & 0xFFFFFFFF, e, f, g
+        state = [(old + new) & 0xFFFFFFFF for old, new in zip(state, (a, b, c, d, e, f, g, h), strict=True)]
+    return b"".join(word.to_bytes(4, "big") for word in state)
+
+
+@cocotb.test()
+async def lengths_beyond_32_bits(dut: Any) -> None:
+    """512 MiB are 2^32 bits: the length's other word counts them, up to the most that a message may have. What would
+    come between its first block and its last bytes is added to the length that is known of it."""
+    b = await begin(dut, 13)
+    end = b.rng.randbytes(100)
+    assert sha256_of_length(1, end) == hashlib.sha256(bytes(BLOCK_BYTES) + end).digest()
+    for blocks in (1, (1 << 23) - 2, (1 << 23) - 1, 1 << 23, 3 << 24 | 5, (1 << 42) - 2):
+        found = await b.one(bytes(BLOCK_BYTES), BEGIN)
+        assert found.taken == BLOCK_BYTES
+        await b.wait(4)
+        dut.i_known.mem_q[0].value = blocks * BLOCK_BYTES
+        await b.wait(4)
+        found = await b.one(end, END)
+        assert found.ended and found.taken == blocks * BLOCK_BYTES + len(end)
+        while found.digest is None:
+            await b.wait(BLOCK_CYCLES)
+            found = await b.one(b"x", ASK)
+        assert found.digest == sha256_of_length(blocks, end), blocks
+
+
 @cocotb.test()
 async def every_size(dut: Any) -> None:
     """Of a message's last part, from 1 to two blocks and a row, behind nothing and behind others."""
@@ -371,4 +424,4 @@ async def a_reset_forgets_all(dut: Any) -> None:
 def test_near_hash(data_w: int, cores: int, functions: int) -> None:
     parameters = {"DATA_W": data_w, "NUM_FN": functions, "CORES": cores, "BYTES": BUFFER, "TURN_CYCLES": TURN_CYCLES}
     env = {"CORES": str(cores), "NUM_FN": str(functions), "DATA_W": str(data_w)}
-    bench.run(__file__, "db_csd_near_hash", parameters, env=env)
+    bench.run(__file__, "db_csd_near_hash", parameters, env=env, inside=("db_ram_sdp",))

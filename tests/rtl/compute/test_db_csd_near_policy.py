@@ -150,6 +150,44 @@ async def the_firmware_first(dut: Any) -> None:
 
 
 @cocotb.test()
+async def the_count_of_ends_begins_anew(dut: Any) -> None:
+    """Each end of 300 of the firmware's exchanges is told by another count, which has 8 bits; those of the library are
+    not counted."""
+    b = await begin(dut, 5)
+    await b.library(hold=0)
+    b.miss = set(KINDS[1:])
+    counts = [int(dut.m_ended.value)]
+    for turn in range(300):
+        dut.s_go.value, dut.s_slot.value, dut.s_addr.value = 1, 1 + turn % 2, 0x10000 + 64 * turn
+        await b.step()
+        await b.step()
+        while dut.m_busy.value == 1:
+            assert int(dut.m_ended.value) == counts[-1], "before its end"
+            await b.step()
+        await b.step()
+        counts.append(int(dut.m_ended.value))
+    assert counts == [n % 256 for n in range(301)]
+    assert len(b.log) > 320, "the library's, too"
+
+
+@cocotb.test()
+async def ages_end_at_their_most(dut: Any) -> None:
+    """A slot that has had the longest hold that there is, 2^28 cycles, may be exchanged, and so it stays."""
+    b = await begin(dut, 6)
+    b.operators = KINDS[:3]
+    await b.library(hold=0xFFFF)
+    await b.step()
+    dut.age_q.value = sum(0xFFFE << 16 * s for s in range(SLOTS))
+    dut.tick_q.value = TICK - 20
+    await b.run(10)
+    assert int(dut.m_wanted.value) == 0
+    await b.run(20)
+    for _ in range(3):
+        assert int(dut.m_wanted.value) == EXCHANGEABLE
+        await b.run(TICK)
+
+
+@cocotb.test()
 async def without_a_library(dut: Any) -> None:
     b = await begin(dut, 4)
     b.miss = set(KINDS[1:])

@@ -144,6 +144,22 @@ async def commands(dut, stall):
 
 
 @cocotb.test()
+async def identifiers_begin_anew(dut):
+    """After 256 commands; an answer to the one before is no answer then, either."""
+    e = Engine(dut, 6, 0.0)
+    await e.start()
+    dut.cid_q.value = 250
+    for k in range(250, 265):
+        assert await e.send() == k % 256
+        e.post((k - 1) % 256)
+        await e.ticks(30)
+        assert len(e.answers) == k - 250
+        entry = e.post(k % 256)
+        await e.ticks(30)
+        assert e.answers[k - 250 :] == [(0, entry)]
+
+
+@cocotb.test()
 async def latency(dut):
     e = Engine(dut, 2, 0.0)
     await e.start()

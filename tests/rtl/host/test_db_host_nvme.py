@@ -85,6 +85,7 @@ BAD = {
     "never off": (Options(start_enabled=True, never_off=True), "WAIT_OFF", "NOT_READY"),
     "never on": (Options(never_on=True), "WAIT_ON", "NOT_READY"),
     "too slow": (Options(to=2, on_ms=14), "WAIT_ON", "NOT_READY"),
+    "never on, the longest CAP.TO": (Options(to=255, never_on=True), "WAIT_ON", "NOT_READY"),
     "fatal": (Options(fatal_on_enable=True), "WAIT_ON", "FATAL"),
     "mute": (Options(mute=frozenset({IDENTIFY})), "ID_CTRL", "ADMIN_TIMEOUT"),
     "mute cq": (Options(mute=frozenset({CREATE_CQ})), "CREATE_CQ", "ADMIN_TIMEOUT"),

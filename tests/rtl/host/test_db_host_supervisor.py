@@ -102,6 +102,20 @@ async def gives_up(dut):
 
 
 @cocotb.test()
+async def resets_that_were_asked_for_give_no_more_tries(dut):
+    """However many there were, 15 and more, since an I/O command was done: the next trouble is the end."""
+    b = await up(dut)
+    for _ in range(15):
+        await b.write(CONTROL, 2)
+        await b.until(dut.io_up, 0)
+        await b.until(dut.io_up, ms=100)
+    assert b.drive.resets == 15
+    b.drive.csts |= 2
+    await b.until(dut.io_dead, ms=10)
+    assert b.drive.resets == 15
+
+
+@cocotb.test()
 @cocotb.parametrize(what=["fatal", "not ready", "asked"])
 async def controller_reset(dut, what):
     b = await up(dut, seed=8)

@@ -52,6 +52,8 @@ async def late_stays(dut: Any) -> None:
     assert await late(20) == 1
     dut.cmd_timeout.value = 0
     assert await late(2) == 0, "never"
+    dut.cmd_timeout.value = dut.age.value = 0xFFFFFFFF
+    assert await late(40) == 0, "never, either"
 
 
 def test_db_host_timeouts() -> None:

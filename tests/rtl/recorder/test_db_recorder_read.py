@@ -35,14 +35,15 @@ async def read_out(b: Bench, start: int, count: int, control: int = 1) -> None:
         await b.until(0x184 + 0x100 * i, 3, 2, tries=1500)
 
 
-def blocks_of(b: Bench, count: int) -> list[bytes]:
-    """The data of the packets in order of their drives, headers checked (manual, 6.4 and 8)."""
+def blocks_of(b: Bench, count: int, before: int = 0) -> list[bytes]:
+    """The data of the packets in order of their drives, headers checked (manual, 6.4 and 8). before: bytes of each
+    drive that its sequence numbers count already."""
     data = [b""] * N
     for p in b.packets:
         address, zero, request, tag = p[:4]
         drive = address >> 28
         assert address >> 20 & 0xFF == 0x1F, "stream 1 (host), block data"
-        assert address & 0xFFFFF == len(data[drive]) & 0xFFFFF, "sequence"
+        assert address & 0xFFFFF == before + len(data[drive]) & 0xFFFFF, "sequence"
         assert zero == 0 and tag == 0
         assert request == 1 << 11 | BYTES // 4
         assert len(p) == 4 + BYTES // 4
@@ -79,6 +80,29 @@ async def blocks(dut: Any) -> None:
     await b.drained()
     for i, data in enumerate(blocks_of(b, 2)):
         assert data == b.block(100 * i + 39) + b.block(100 * i + 40)
+
+
+@cocotb.test()
+async def sequence_numbers_begin_anew(dut: Any) -> None:
+    """Those of packets to software have 20 bits, so after 1 MiB of a drive."""
+    b = await ready(dut)
+    for i, x in enumerate(b.drives):
+        x.mem = {k: b.block(100 * i + k) for k in range(4)}
+        x.latency = lambda: 2000
+    for before in (1 << 20) - 2 * BLOCK, (1 << 20) - BLOCK:
+        b.packets.clear()
+        await b.write(0x88, 0)
+        await b.write(0x8C, 4)
+        await b.write(0x80, 1)
+        await b.wait(20)
+        for i in range(N):
+            dut.i_read.seq_q[i].value = before // BYTES
+        for i in range(N):
+            await b.until(0x184 + 0x100 * i, 3, 2, tries=1500)
+        await b.drained()
+        for i, data in enumerate(blocks_of(b, 4, before)):
+            assert data == b"".join(b.block(100 * i + k) for k in range(4))
+        await b.write(0x80, 0)
 
 
 @cocotb.test()
@@ -648,4 +672,5 @@ def test_db_recorder_read(n: int, data: int, full: int, turns: int) -> None:
             "READ_BLOCKS": 4,
         },
         env={"REC_N": str(n), "REC_DATA": str(data), "REC_FULL": str(full), "REC_TURNS": str(turns)},
+        inside=("db_rec_read",),
     )

@@ -202,6 +202,22 @@ async def status_bits(dut: Any) -> None:
     await b.until(0x84, 3, 1 << READ_STATUS["Complete"])
 
 
+@cocotb.test()
+async def the_time_of_a_long_capture_begins_anew(dut: Any) -> None:
+    """TimeUs after 2^32 us, which are 71 minutes."""
+    b = await ready(dut)
+    await b.write(4, 2)
+    await b.write(0x44, 1000)
+    await b.write(4, 1 << CONTROL["DataEnable"])
+    await b.until(0x50, 0xFF, 1, pause=10)
+    dut.i_regs.time_q.value = (1 << 32) - 2
+    await b.wait(1)
+    assert await b.read(0x50) >> 4 == (1 << 28) - 1
+    await b.wait(5 * 250)
+    assert 2 <= await b.read(0x50) <= 5
+    await b.write(4, 0)
+
+
 def test_the_table_is_the_documents() -> None:
     """docs/recorder/registers.md names every register with its address."""
     text = (bench.ROOT / "docs" / "recorder" / "registers.md").read_text()
@@ -221,4 +237,5 @@ def test_db_recorder_regs(n: int, total: int, configure: int) -> None:
             "RESET_US": 2,
         },
         env={"REC_N": str(n), "REC_TOTAL": str(total), "REC_CONFIGURE": str(configure)},
+        inside=("db_rec_regs",),
     )

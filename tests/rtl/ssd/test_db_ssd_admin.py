@@ -994,6 +994,29 @@ async def keep_alive(dut):
 
 
 @cocotb.test()
+async def time_goes_on_behind_32_bits(dut):
+    """After 71 minutes the lower word of the time begins anew: what is due before and after comes when it is due."""
+    b = await started(dut, 23)
+    low_ends = 1 << 32
+    dut.time_us.value = low_ends - 2_500_000
+    await b.run(0x09, dw10=0x0F, dw11=2000)
+    await b.asleep()
+    assert int(dut.wake_us.value) == low_ends - 500_000
+    dut.time_us.value = low_ends - 500_001
+    await b.run(0x18)
+    await b.asleep()
+    assert int(dut.wake_us.value) == low_ends + 1_499_999 and b.csts.cfs == 0
+    for time in (low_ends - 1, low_ends, low_ends + 1_499_998):
+        dut.time_us.value = time
+        await ClockCycles(dut.clk, 3000)
+        assert b.csts.cfs == 0 and dut.cpu_idle.value == 1
+    dut.time_us.value = low_ends + 1_499_999
+    await b.until(lambda: b.csts.cfs == 1, 5000, "CFS after Keep Alive ran out")
+    await b.disable()
+    await b.enable()
+
+
+@cocotb.test()
 async def format_nvm(dut):
     b = await started(dut, 8)
     for status, fields in (

@@ -34,5 +34,29 @@ async def counts_cycles(dut: Any) -> None:
             assert [count >> 32 * i & 0xFFFFFFFF for i in range(num)] == seen
 
 
+@cocotb.test()
+async def counters_begin_anew(dut: Any) -> None:
+    """After 2^32 cycles of its cause, 17 s, each counter goes on at 0, and no other one notices."""
+    num = layout("db_ssd_stat_pkg", "stall_t").width
+    rng = random.Random(num)
+    cocotb.start_soon(Clock(dut.clk, 4, unit="ns").start())
+    dut.rst.value, dut.stall.value = 1, 0
+    for _ in range(3):
+        await FallingEdge(dut.clk)
+    dut.rst.value = 0
+    want = [(1 << 32) - rng.randint(1, 100) for _ in range(num)]
+    dut.i_stats.count.value = sum(w << 32 * i for i, w in enumerate(want))
+    for _ in range(400):
+        now = rng.getrandbits(num)
+        dut.stall.value = now
+        await FallingEdge(dut.clk)
+        want = [(w + (now >> i & 1)) % (1 << 32) for i, w in enumerate(want)]
+    dut.stall.value = 0
+    await FallingEdge(dut.clk)
+    count = int(dut.count.value)
+    assert [count >> 32 * i & 0xFFFFFFFF for i in range(num)] == want
+    assert max(want) < 400, "all have begun anew"
+
+
 def test_db_ssd_stats() -> None:
-    bench.run(__file__, "db_ssd_stats")
+    bench.run(__file__, "ssd_stats_tb", extra_sources=("tests/rtl/tb/ssd_stats_tb.sv",), inside=("db_ssd_stats",))
