@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -109,3 +109,21 @@ def pattern(size: int, seed: int = 1) -> bytes:
 
 def delta(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
     return {k: after[k] - before[k] for k in after if after[k] != before[k]}
+
+
+def devices_made() -> Iterator[Make]:
+    """What makes devices, of which each is closed behind the test and has had no errors."""
+    made: list[Device] = []
+
+    def one(data_w: int = 256, **options: Any) -> Device:
+        options.setdefault("media_size", 16 << 20)
+        device = Device(Sim(library(data_w), **options))
+        made.append(device)
+        return device
+
+    yield one
+    for device in made:
+        if not device.sim.closed:  # one that was closed had errors on purpose
+            errors = device.sim.errors()
+            device.sim.close()
+            assert not errors

@@ -9,6 +9,7 @@ import os
 import random
 import select
 import struct
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -32,8 +33,15 @@ from endpoint_device import (
     Device,
     Make,
     delta,
+    devices_made,
     pattern,
 )
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    yield from devices_made()
+
 
 # ----------------------------------------------------------------------------------------------------------- registers
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from doorbell.device.messages import SimError
 from endpoint_device import (
@@ -12,8 +14,15 @@ from endpoint_device import (
     SIZE,
     WRITE,
     Make,
+    devices_made,
     pattern,
 )
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    yield from devices_made()
+
 
 # -------------------------------------------------------------------------------------------------- faults, regions
 

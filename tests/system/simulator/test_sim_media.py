@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,16 @@ from endpoint_device import (
     WRITE,
     ZERO,
     Make,
+    devices_made,
     library,
     pattern,
 )
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    yield from devices_made()
+
 
 # --------------------------------------------------------------------------------------------------------------- media
 
