@@ -11,6 +11,7 @@ what the core gets wrong stays wrong. NVMe Base 2.0: 3.1.3 (registers), 3.3.3 (e
 from __future__ import annotations
 
 import struct
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ CAP, AQA, ASQ, ACQ = 0x00, 0x24, 0x28, 0x30
 DELETE_SQ, IDENTIFY, CREATE_SQ, CREATE_CQ, GET_LOG = 0x00, 0x06, 0x01, 0x05, 0x02
 GET_FEATURES, SET_FEATURES, FW_DOWNLOAD = 0x0A, 0x09, 0x11
 DSM = 0x09
+RESET_S = 5.0
 
 
 @dataclass
@@ -167,6 +169,7 @@ class NvmeMirror:
 
     def _enable(self, on: int) -> None:
         """CC.EN is written: all queues are gone, and the admin queue is there if it is on."""
+        self._let_end()
         self._queues.clear()
         self._reads.clear()
         if on:
@@ -175,6 +178,22 @@ class NvmeMirror:
             self._queues[0] = _Queue(
                 0, get(ASQ, 0) & ~0xFFF | get(ASQ + 4, 0) << 32, (sizes & 0xFFF) + 1,
                 get(ACQ, 0) & ~0xFFF | get(ACQ + 4, 0) << 32, (sizes >> 16 & 0xFFF) + 1)  # fmt: skip
+            self._empty(self._queues[0])
+
+    def _let_end(self) -> None:
+        """The drive ends its I/O first, RESET_S at most, and that goes to the core as ever. (A reset of QEMU's drive
+        cancels what it does to its image, and QEMU's main loop can wait for that for good.)
+        """
+        end = time.monotonic() + RESET_S
+        while any(q.inside for q in self._queues.values() if q.qid) and time.monotonic() < end:
+            self._bus.pump()
+            if not any([self._complete(q) for q in self._queues.values()]):
+                time.sleep(0.0002)
+
+    def _empty(self, queue: _Queue) -> None:
+        """No completion entry of a queue that was there before is taken for a new one."""
+        at = queue.cq_base - self._base
+        self._memory[at : at + 16 * queue.cq_size] = bytes(16 * queue.cq_size)
 
     # ------------------------------------------------------------ from the core to the drive
 
@@ -264,8 +283,7 @@ class NvmeMirror:
             made.sq_base, made.sq_size, made.tail, made.sent = prp1, size + 1, 0, 0
         else:
             made.cq_base, made.cq_size, made.head, made.phase = prp1, size + 1, 0, 1
-            at = prp1 - self._base
-            self._memory[at : at + 16 * made.cq_size] = bytes(16 * made.cq_size)
+            self._empty(made)
         # a new dictionary: the caller walks the old one
         self._queues = {**self._queues, qid: made}
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doorbell.device.blocks import BlockCommand, BlockStatus, DriveMessage
+from doorbell.device.blocks import BlockCommand, BlockStatus, DataEnd, DriveMessage
 from doorbell.device.drives import ExternalDrive
 from doorbell.device.host_sim import HostSim
 from doorbell.errors import UserError
 from doorbell.qemu.drives import DRIVE_BARS, QemuDrives
 from doorbell.qemu.mirror import NvmeMirror
-from host_helpers import MAX_BLOCKS, library
+from host_helpers import CONTROL, MAX_BLOCKS, NUM_RESETS, library
 
 needs_vm = pytest.mark.skipif(
     platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU comes from Debian's amd64 packages"
@@ -99,6 +99,41 @@ def test_write_and_read(tmp_path: Path, lba: int, options: str) -> None:
     trimmed = held[10 * 65536 : 11 * 65536]
     assert trimmed in (bytes(65536), bytes(data[10 * 65536 : 11 * 65536]))
     assert held[: 10 * 65536] == data[: 10 * 65536] and held[11 * 65536 : SIZE] == data[11 * 65536 :]
+
+
+@needs_vm
+def test_resets_under_io(tmp_path: Path) -> None:
+    """All commands end, the drive comes back, and what it has is as it was."""
+    image = tmp_path / "image"
+    data = random.Random(3).randbytes(1 << 20)
+    image.write_bytes(data)
+    stock = Stock(image)
+    sim, rng = stock.sim, random.Random(4)
+    stock.until(lambda: sim.up)
+    reads = [BlockCommand("read", n * 128, 128, n) for n in range(16)]
+    ends: list[DataEnd] = []
+    for turn in range(6):
+        sim.read_buffer(bytearray(len(data)))
+        sim.submit(reads)
+        for _ in range(rng.randrange(200)):
+            stock.mirror.step()
+            stock.bus.pump()
+            sim.run(50, "message")
+        sim.axil_write(CONTROL, 2)  # reset
+        assert sorted(s.tag for s in stock.wait(len(reads))) == list(range(len(reads)))
+        ended = 0
+        while ended < len(reads):
+            stock.until(lambda: ends.extend(sim.data_ends()) or ends)
+            ended, ends[:] = ended + len(ends), []
+        stock.until(lambda: sim.up or sim.dead)
+        assert sim.up and sim.axil_read(NUM_RESETS) > turn  # a slow machine may add one
+    back = bytearray(len(data))
+    sim.read_buffer(back)
+    sim.submit(reads)
+    assert not any(s.status for s in stock.wait(len(reads)))
+    stock.until(lambda: sim.signal("rdata_bytes") >= len(data))
+    assert back == data
+    stock.close()
 
 
 def test_no_image(tmp_path: Path) -> None:
@@ -216,3 +251,8 @@ def test_mirror() -> None:
     # a controller reset forgets the queues
     step(("write", bar + 0x14, 4, word(0)), ("write", bar + 0x1000 + 2 * 8, 4, word(3)))
     assert len(sim.reads) == before + len(asked) and bus.written[-1] == (bar + 0x1000 + 2 * 8, word(3))
+    # ... and what their completion entries were
+    bus.memory[0x1000:0x1010] = struct.pack("<IIHHHH", 0, 0, 1, 0, 5, 1)
+    wrote = len(sim.wrote)
+    step(("write", bar + 0x14, 4, word(0x460001)))
+    assert len(sim.wrote) == wrote
