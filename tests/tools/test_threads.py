@@ -54,8 +54,9 @@ def test_a_race_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TSAN_OPTIONS", OPTIONS)
     drive = FakeDrive(tmp_path)
     drive.write("f", b"a\n" * (1 << 17))
-    done = drive.run("dbgrep", "-c", "a", "f", "-j8", MOST=4096)
-    assert done.status == 66 and b"ThreadSanitizer: data race" in done.err, done.err[-1000:]
+    # Whether two threads meet there is the scheduler's matter.
+    runs = (drive.run("dbgrep", "-c", "a", "f", "-j8", MOST=4096) for _ in range(50))
+    assert any(done.status == 66 and b"ThreadSanitizer: data race" in done.err for done in runs)
 
 
 def test_no_other_file_has_threads() -> None:

@@ -20,7 +20,7 @@ from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 NUM_FN = 2
-PARAMS = {"CMB_LOG2": 16, "NEAR_SLOTS": 0xFF1}
+PARAMS = {"CMB_LOG2": 16, "NEAR_CELLS": 3, "NEAR_SLOTS": 0xFF1}
 """A Grep that stays, and two that can be exchanged."""
 NOT_LOADED, REFUSED = (0x100 | s for s in (VendorStatus.OPERATOR_NOT_LOADED, VendorStatus.BITSTREAM_REFUSED))
 GREP, AGGREGATE, FILTER = NearOperator.GREP, NearOperator.AGGREGATE, NearOperator.FILTER
