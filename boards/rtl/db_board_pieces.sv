@@ -4,9 +4,8 @@
 // piece belongs to and whether it is the last: who joins the answers needs it.
 // Latency: 2 cycles. Throughput: a piece a cycle; a cycle more for each burst.
 module db_board_pieces #(
-  parameter int DATA_W  = 512,  ///< of the memory, 256, 512
-  parameter int ADDR_W  = 33,   ///< bits of its address, 20..64
-  parameter int PENDING = 64    ///< pieces without an answer: power of two, 2..64
+  parameter int DATA_W = 512,  ///< of the memory, 256, 512
+  parameter int ADDR_W = 33    ///< bits of its address, 20..64
 ) (
   input  logic                   clk,
   input  logic                   rst,
@@ -24,6 +23,7 @@ module db_board_pieces #(
   output logic                   m_piece_id,
   output logic                   m_piece_last
 );
+  localparam int PENDING  = 64;                   // pieces without an answer
   localparam int ROW_LOG2 = $clog2(DATA_W / 8);
   localparam int ROW_W    = ADDR_W - ROW_LOG2;
 

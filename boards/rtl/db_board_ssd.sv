@@ -5,6 +5,7 @@
 //
 // Statistics stay on nets that an ILA can be set on (docs/boards.md says which to look at first).
 // Latency and throughput: those of db_ssd; a write is at the memory a burst later (db_board_gate).
+`include "db_board_axi.svh"
 module db_board_ssd
   import db_pcie_pkg::*, db_ssd_pkg::*;
 #(
@@ -14,7 +15,11 @@ module db_board_ssd
   parameter int NUM_NS   = 4,          ///< of db_ssd
   parameter int ADDR_W   = 31,         ///< log2 of the memory's bytes, 24..64
   parameter int CLK_MHZ  = 250,        ///< of user_clk
-  parameter     FW_HEX   = "fw.hex"    ///< of db_ssd
+  parameter     FW_HEX   = "fw.hex",   ///< of db_ssd
+  localparam type write_req_t = `DB_BOARD_WRITE_REQ_T(ADDR_W, DATA_W),
+  localparam type write_rsp_t = `DB_BOARD_WRITE_RSP_T,
+  localparam type read_req_t  = `DB_BOARD_READ_REQ_T(ADDR_W),
+  localparam type read_rsp_t  = `DB_BOARD_READ_RSP_T(DATA_W)
 ) (
   input  logic                         user_clk,
   input  logic                         user_reset,
@@ -60,31 +65,10 @@ module db_board_ssd
   /// Memory: bursts of full rows, INCR; writes have ids 0 and 1, reads too.
   input  logic                         memory_ready,   ///< calibrated, of any clock
   output logic                         memory_rst,     ///< for what is in user_clk before the memory
-  output logic                         m_axi_awid,
-  output logic [ADDR_W-1:0]            m_axi_awaddr,
-  output logic [7:0]                   m_axi_awlen,
-  output logic                         m_axi_awvalid,
-  input  logic                         m_axi_awready,
-  output logic [DATA_W-1:0]            m_axi_wdata,
-  output logic [DATA_W/8-1:0]          m_axi_wstrb,
-  output logic                         m_axi_wlast,
-  output logic                         m_axi_wvalid,
-  input  logic                         m_axi_wready,
-  input  logic                         m_axi_bid,
-  input  logic [1:0]                   m_axi_bresp,
-  input  logic                         m_axi_bvalid,
-  output logic                         m_axi_bready,
-  output logic                         m_axi_arid,
-  output logic [ADDR_W-1:0]            m_axi_araddr,
-  output logic [7:0]                   m_axi_arlen,
-  output logic                         m_axi_arvalid,
-  input  logic                         m_axi_arready,
-  input  logic                         m_axi_rid,
-  input  logic [DATA_W-1:0]            m_axi_rdata,
-  input  logic [1:0]                   m_axi_rresp,
-  input  logic                         m_axi_rlast,
-  input  logic                         m_axi_rvalid,
-  output logic                         m_axi_rready,
+  output write_req_t                   m_write_req,
+  input  write_rsp_t                   m_write_rsp,
+  output read_req_t                    m_read_req,
+  input  read_rsp_t                    m_read_rsp,
   /// Lights: the controller is out of reset; it toggles with each completion that has left.
   output logic                         running,
   output logic                         active
@@ -120,58 +104,49 @@ module db_board_ssd
   assign active = active_q;
 
   // ---- the controller
-  logic              aw_valid, aw_ready, w_last, w_valid, w_ready, b_valid, b_ready, ar_id, ar_valid, ar_ready, r_id,
-                     r_last, r_valid, r_ready, cmd_valid, cmd_ready, rsp_valid, rsp_err;
-  logic [ADDR_W-1:0] aw_addr, ar_addr, cmd_addr;
-  logic [7:0]        aw_len, ar_len;
-  logic [1:0]        b_resp, r_resp, cmd_op;
+  typedef `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W) axi_write_req_t;
+  typedef `DB_AXI_WRITE_RSP_T axi_write_rsp_t;
+  axi_write_req_t    own_req;
+  axi_write_rsp_t    own_rsp;
+  write_req_t        all_req;
+  write_rsp_t        all_rsp;
+  read_req_t         read_req;
+  read_rsp_t         read_rsp;
+  logic              cmd_valid, cmd_ready, rsp_valid, rsp_err;
+  logic [ADDR_W-1:0] cmd_addr;
+  logic [1:0]        cmd_op;
   logic [63:0]       cmd_bytes;
-  logic [DATA_W-1:0] w_data, r_data;
-  logic [DATA_W/8-1:0] w_strb;
+  assign own_req.aw.fua      = 1'b0;
+  assign read_req.axi.ar.fua = 1'b0;
   db_ssd #(
     .DATA_W(DATA_W), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .NUM_NS(NUM_NS), .MEDIA_ADDR_W(ADDR_W), .FW_HEX(FW_HEX)
   ) i_ssd (
     .clk(user_clk), .cfg_intx_disable(cfg_function_status[3]), .cfg_intx(intx), .cfg_fn_enable(1'b1),
     .cfg_bus_master(cfg_function_status[2]), .cfg_msix_enable(cfg_interrupt_msix_enable[0]),
     .cfg_msix_mask(cfg_interrupt_msix_mask[0]), .cfg_flr(cfg_flr_in_process[0]), .cfg_flr_done(flr_done),
-    .m_axi_awid(), .m_axi_awaddr(aw_addr), .m_axi_awlen(aw_len), .m_axi_awsize(), .m_axi_awburst(),
-    .m_axi_awvalid(aw_valid), .m_axi_awready(aw_ready), .m_axi_wdata(w_data), .m_axi_wstrb(w_strb),
-    .m_axi_wlast(w_last), .m_axi_wvalid(w_valid), .m_axi_wready(w_ready), .m_axi_bid(1'b0), .m_axi_bresp(b_resp),
-    .m_axi_bvalid(b_valid), .m_axi_bready(b_ready), .m_axi_arid(ar_id), .m_axi_araddr(ar_addr), .m_axi_arlen(ar_len),
-    .m_axi_arsize(), .m_axi_arburst(), .m_axi_aruser(), .m_axi_arvalid(ar_valid), .m_axi_arready(ar_ready),
-    .m_axi_rid(r_id), .m_axi_rdata(r_data), .m_axi_rresp(r_resp), .m_axi_rlast(r_last), .m_axi_rvalid(r_valid),
-    .m_axi_rready(r_ready), .m_media_cmd_valid(cmd_valid), .m_media_cmd_ready(cmd_ready), .m_media_cmd_op(cmd_op),
-    .m_media_cmd_addr(cmd_addr), .m_media_cmd_bytes(cmd_bytes), .s_media_rsp_valid(rsp_valid),
-    .s_media_rsp_err(rsp_err), .m_cmb_awaddr(), .m_cmb_awlen(), .m_cmb_awsize(), .m_cmb_awburst(), .m_cmb_awvalid(),
-    .m_cmb_awready(1'b0), .m_cmb_wdata(), .m_cmb_wstrb(), .m_cmb_wlast(), .m_cmb_wvalid(), .m_cmb_wready(1'b0),
-    .m_cmb_bresp(2'd0), .m_cmb_bvalid(1'b0), .m_cmb_bready(), .m_cmb_araddr(), .m_cmb_arlen(), .m_cmb_arsize(),
-    .m_cmb_arburst(), .m_cmb_arvalid(), .m_cmb_arready(1'b0), .m_cmb_rdata('0), .m_cmb_rresp(2'd0),
-    .m_cmb_rlast(1'b0), .m_cmb_rvalid(1'b0), .m_cmb_rready(), .media_pages(52'd1 << (ADDR_W - 12)), .wake_us(), .*
+    .m_axi_awid(), .m_axi_awaddr(own_req.aw.addr), .m_axi_awlen(own_req.aw.len), .m_axi_awsize(), .m_axi_awburst(),
+    .m_axi_awvalid(own_req.aw_valid), .m_axi_awready(own_rsp.aw_ready), .m_axi_wdata(own_req.w.data),
+    .m_axi_wstrb(own_req.w.strb), .m_axi_wlast(own_req.w.last), .m_axi_wvalid(own_req.w_valid),
+    .m_axi_wready(own_rsp.w_ready), .m_axi_bid(1'b0), .m_axi_bresp(own_rsp.b), .m_axi_bvalid(own_rsp.b_valid),
+    .m_axi_bready(own_req.b_ready), .m_axi_arid(read_req.ar_id), .m_axi_araddr(read_req.axi.ar.addr),
+    .m_axi_arlen(read_req.axi.ar.len), .m_axi_arsize(), .m_axi_arburst(), .m_axi_aruser(),
+    .m_axi_arvalid(read_req.axi.ar_valid), .m_axi_arready(read_rsp.axi.ar_ready), .m_axi_rid(read_rsp.r_id),
+    .m_axi_rdata(read_rsp.axi.r.data), .m_axi_rresp(read_rsp.axi.r.resp), .m_axi_rlast(read_rsp.axi.r.last),
+    .m_axi_rvalid(read_rsp.axi.r_valid), .m_axi_rready(read_req.axi.r_ready), .m_media_cmd_valid(cmd_valid),
+    .m_media_cmd_ready(cmd_ready), .m_media_cmd_op(cmd_op), .m_media_cmd_addr(cmd_addr),
+    .m_media_cmd_bytes(cmd_bytes), .s_media_rsp_valid(rsp_valid), .s_media_rsp_err(rsp_err), .m_cmb_awaddr(),
+    .m_cmb_awlen(), .m_cmb_awsize(), .m_cmb_awburst(), .m_cmb_awvalid(), .m_cmb_awready(1'b0), .m_cmb_wdata(),
+    .m_cmb_wstrb(), .m_cmb_wlast(), .m_cmb_wvalid(), .m_cmb_wready(1'b0), .m_cmb_bresp(2'd0), .m_cmb_bvalid(1'b0),
+    .m_cmb_bready(), .m_cmb_araddr(), .m_cmb_arlen(), .m_cmb_arsize(), .m_cmb_arburst(), .m_cmb_arvalid(),
+    .m_cmb_arready(1'b0), .m_cmb_rdata('0), .m_cmb_rresp(2'd0), .m_cmb_rlast(1'b0), .m_cmb_rvalid(1'b0),
+    .m_cmb_rready(), .media_pages(52'd1 << (ADDR_W - 12)), .wake_us(), .*
   );
 
   // ---- to the memory
-  logic              all_awid, all_awvalid, all_awready, all_wlast, all_wvalid, all_wready, all_bid, all_bvalid,
-                     all_bready;
-  logic [ADDR_W-1:0] all_awaddr;
-  logic [7:0]        all_awlen;
-  logic [1:0]        all_bresp;
-  logic [DATA_W-1:0] all_wdata;
-  logic [DATA_W/8-1:0] all_wstrb;
   db_board_zero #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_zero (
     .clk(user_clk), .rst, .s_cmd_valid(cmd_valid), .s_cmd_ready(cmd_ready), .s_cmd_op(cmd_op), .s_cmd_addr(cmd_addr),
-    .s_cmd_bytes(cmd_bytes), .m_rsp_valid(rsp_valid), .m_rsp_err(rsp_err), .s_axi_awaddr(aw_addr),
-    .s_axi_awlen(aw_len), .s_axi_awvalid(aw_valid), .s_axi_awready(aw_ready), .s_axi_wdata(w_data),
-    .s_axi_wstrb(w_strb), .s_axi_wlast(w_last), .s_axi_wvalid(w_valid), .s_axi_wready(w_ready), .s_axi_bresp(b_resp),
-    .s_axi_bvalid(b_valid), .s_axi_bready(b_ready), .m_axi_awid(all_awid), .m_axi_awaddr(all_awaddr),
-    .m_axi_awlen(all_awlen), .m_axi_awvalid(all_awvalid), .m_axi_awready(all_awready), .m_axi_wdata(all_wdata),
-    .m_axi_wstrb(all_wstrb), .m_axi_wlast(all_wlast), .m_axi_wvalid(all_wvalid), .m_axi_wready(all_wready),
-    .m_axi_bid(all_bid), .m_axi_bresp(all_bresp), .m_axi_bvalid(all_bvalid), .m_axi_bready(all_bready));
+    .s_cmd_bytes(cmd_bytes), .m_rsp_valid(rsp_valid), .m_rsp_err(rsp_err), .s_axi_write_req(own_req),
+    .s_axi_write_rsp(own_rsp), .m_write_req(all_req), .m_write_rsp(all_rsp));
   db_board_gate #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_gate (
-    .clk(user_clk), .s_axi_awid(all_awid), .s_axi_awaddr(all_awaddr), .s_axi_awlen(all_awlen),
-    .s_axi_awvalid(all_awvalid), .s_axi_awready(all_awready), .s_axi_wdata(all_wdata), .s_axi_wstrb(all_wstrb),
-    .s_axi_wlast(all_wlast), .s_axi_wvalid(all_wvalid), .s_axi_wready(all_wready), .s_axi_bid(all_bid),
-    .s_axi_bresp(all_bresp), .s_axi_bvalid(all_bvalid), .s_axi_bready(all_bready), .s_axi_arid(ar_id),
-    .s_axi_araddr(ar_addr), .s_axi_arlen(ar_len), .s_axi_arvalid(ar_valid), .s_axi_arready(ar_ready),
-    .s_axi_rid(r_id), .s_axi_rdata(r_data), .s_axi_rresp(r_resp), .s_axi_rlast(r_last), .s_axi_rvalid(r_valid),
-    .s_axi_rready(r_ready), .*);
+    .clk(user_clk), .s_write_req(all_req), .s_write_rsp(all_rsp), .s_read_req(read_req), .s_read_rsp(read_rsp), .*);
 endmodule

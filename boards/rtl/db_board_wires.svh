@@ -17,11 +17,11 @@
   logic [15:0]         cfg_function_status;
   logic [3:0]          cfg_interrupt_msix_enable, cfg_interrupt_msix_mask, cfg_flr_in_process, cfg_flr_done,
                        cfg_interrupt_int, cfg_interrupt_pending;
-  logic                m_axi_awid, m_axi_awvalid, m_axi_awready, m_axi_wlast, m_axi_wvalid, m_axi_wready, m_axi_bid,
-                       m_axi_bvalid, m_axi_bready, m_axi_arid, m_axi_arvalid, m_axi_arready, m_axi_rid, m_axi_rlast,
-                       m_axi_rvalid, m_axi_rready;
-  logic [ADDR_W-1:0]   m_axi_awaddr, m_axi_araddr;
-  logic [7:0]          m_axi_awlen, m_axi_arlen;
-  logic [1:0]          m_axi_bresp, m_axi_rresp;
-  logic [DATA_W-1:0]   m_axi_wdata, m_axi_rdata;
-  logic [DATA_W/8-1:0] m_axi_wstrb;
+  typedef `DB_BOARD_WRITE_REQ_T(ADDR_W, DATA_W) write_req_t;
+  typedef `DB_BOARD_WRITE_RSP_T write_rsp_t;
+  typedef `DB_BOARD_READ_REQ_T(ADDR_W) read_req_t;
+  typedef `DB_BOARD_READ_RSP_T(DATA_W) read_rsp_t;
+  write_req_t          m_write_req;
+  write_rsp_t          m_write_rsp;
+  read_req_t           m_read_req;
+  read_rsp_t           m_read_rsp;

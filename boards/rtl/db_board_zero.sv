@@ -4,52 +4,36 @@
 //
 // Bursts of at most 1 KiB, inside 1 KiB. W of a burst follows the order of the addresses.
 // Latency: an address and a row of the controller 0 cycles; a flush 1 cycle. Throughput: a row a cycle.
+`include "db_board_axi.svh"
 module db_board_zero #(
   parameter int DATA_W = 256,  ///< 128, 256, 512
-  parameter int ADDR_W = 40    ///< bits of a media address, 20..64
+  parameter int ADDR_W = 40,   ///< bits of a media address, 20..64
+  localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
+  localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
+  localparam type write_req_t = `DB_BOARD_WRITE_REQ_T(ADDR_W, DATA_W),
+  localparam type write_rsp_t = `DB_BOARD_WRITE_RSP_T
 ) (
-  input  logic                clk,
-  input  logic                rst,
-  input  logic                s_cmd_valid,
-  output logic                s_cmd_ready,
-  input  logic [1:0]          s_cmd_op,
-  input  logic [ADDR_W-1:0]   s_cmd_addr,
-  input  logic [63:0]         s_cmd_bytes,  ///< a multiple of 512
-  output logic                m_rsp_valid,
-  output logic                m_rsp_err,
-  /// the controller's writes
-  input  logic [ADDR_W-1:0]   s_axi_awaddr,
-  input  logic [7:0]          s_axi_awlen,
-  input  logic                s_axi_awvalid,
-  output logic                s_axi_awready,
-  input  logic [DATA_W-1:0]   s_axi_wdata,
-  input  logic [DATA_W/8-1:0] s_axi_wstrb,
-  input  logic                s_axi_wlast,
-  input  logic                s_axi_wvalid,
-  output logic                s_axi_wready,
-  output logic [1:0]          s_axi_bresp,
-  output logic                s_axi_bvalid,
-  input  logic                s_axi_bready,
-  /// all writes
-  output logic                m_axi_awid,
-  output logic [ADDR_W-1:0]   m_axi_awaddr,
-  output logic [7:0]          m_axi_awlen,
-  output logic                m_axi_awvalid,
-  input  logic                m_axi_awready,
-  output logic [DATA_W-1:0]   m_axi_wdata,
-  output logic [DATA_W/8-1:0] m_axi_wstrb,
-  output logic                m_axi_wlast,
-  output logic                m_axi_wvalid,
-  input  logic                m_axi_wready,
-  input  logic                m_axi_bid,
-  input  logic [1:0]          m_axi_bresp,
-  input  logic                m_axi_bvalid,
-  output logic                m_axi_bready
+  input  logic              clk,
+  input  logic              rst,
+  input  logic              s_cmd_valid,
+  output logic              s_cmd_ready,
+  input  logic [1:0]        s_cmd_op,
+  input  logic [ADDR_W-1:0] s_cmd_addr,
+  input  logic [63:0]       s_cmd_bytes,  ///< a multiple of 512
+  output logic              m_rsp_valid,
+  output logic              m_rsp_err,
+  input  axi_write_req_t    s_axi_write_req,  ///< the controller's writes
+  output axi_write_rsp_t    s_axi_write_rsp,
+  output write_req_t        m_write_req,      ///< all writes
+  input  write_rsp_t        m_write_rsp
 );
   localparam int ROW_LOG2   = $clog2(DATA_W / 8);
   localparam int BURST_LOG2 = 10 - ROW_LOG2;    // rows of 1 KiB
   localparam int UNDER_WAY  = 32;               // bursts of zeros
   localparam logic [1:0] OP_FLUSH = 2'd0, OP_ZERO = 2'd1;
+  if ((DATA_W != 128 && DATA_W != 256 && DATA_W != 512) || ADDR_W < 20 || ADDR_W > 64) begin : g_bad
+    $error("%m: DATA_W must be 128, 256 or 512 (is %0d), ADDR_W 20..64 (is %0d)", DATA_W, ADDR_W);
+  end
   typedef enum logic [1:0] {ST_IDLE, ST_ISSUE, ST_WAIT, ST_DONE} state_e;
 
   // ---- zeros: rows that have no address yet, rows that have not been sent, bursts without a response
@@ -81,7 +65,7 @@ module db_board_zero #(
       ST_WAIT: if (owed_q == '0) state_q <= ST_DONE;
       default: state_q <= ST_IDLE;
     endcase
-    if (fill_b && m_axi_bresp[1]) err_q <= 1'b1;
+    if (fill_b && m_write_rsp.axi.b[1]) err_q <= 1'b1;
     owed_q <= owed_q + 6'(fill_aw) - 6'(fill_b);
     if (rst) begin
       state_q <= ST_IDLE;
@@ -90,18 +74,14 @@ module db_board_zero #(
   end
 
   // ---- addresses in turn; one on offer stays
-  logic pick, pick_q, held_q, turn_q, owner_ready, owner_valid, owner_fill, aw_go;
-  assign pick          = held_q ? pick_q : fill_awvalid && (!s_axi_awvalid || turn_q);
-  assign m_axi_awid    = pick;
-  assign m_axi_awaddr  = pick ? {row_q, ROW_LOG2'(0)} : s_axi_awaddr;
-  assign m_axi_awlen   = pick ? 8'(rows - 1'b1) : s_axi_awlen;
-  assign m_axi_awvalid = owner_ready && (pick ? fill_awvalid : s_axi_awvalid);
-  assign aw_go         = m_axi_awvalid && m_axi_awready;
-  assign fill_aw       = aw_go && pick;
-  assign s_axi_awready = m_axi_awready && owner_ready && !pick;
+  logic pick, pick_q, held_q, turn_q, owner_ready, owner_valid, owner_fill, aw_valid, aw_go, w_valid, w_last, w_go;
+  assign pick     = held_q ? pick_q : fill_awvalid && (!s_axi_write_req.aw_valid || turn_q);
+  assign aw_valid = owner_ready && (pick ? fill_awvalid : s_axi_write_req.aw_valid);
+  assign aw_go    = aw_valid && m_write_rsp.axi.aw_ready;
+  assign fill_aw  = aw_go && pick;
   always_ff @(posedge clk) begin
     pick_q <= pick;
-    held_q <= m_axi_awvalid && !m_axi_awready;
+    held_q <= aw_valid && !m_write_rsp.axi.aw_ready;
     if (aw_go) turn_q <= !pick;
     if (rst) begin
       held_q <= 1'b0;
@@ -111,25 +91,32 @@ module db_board_zero #(
 
   // ---- rows, in the order of the addresses
   logic [BURST_LOG2:0] sent_q, owner_rows;
-  logic                w_go;
   db_fifo #(.WIDTH(BURST_LOG2 + 2), .DEPTH(64)) i_owners (
     .clk, .rst, .s_valid(aw_go), .s_ready(owner_ready), .s_data({pick, rows}), .m_valid(owner_valid),
-    .m_ready(w_go && m_axi_wlast), .m_data({owner_fill, owner_rows}), .level());
-  assign m_axi_wdata  = owner_fill ? '0 : s_axi_wdata;
-  assign m_axi_wstrb  = owner_fill ? '1 : s_axi_wstrb;
-  assign m_axi_wlast  = owner_fill ? sent_q + 1'b1 == owner_rows : s_axi_wlast;
-  assign m_axi_wvalid = owner_valid && (owner_fill || s_axi_wvalid);
-  assign s_axi_wready = m_axi_wready && owner_valid && !owner_fill;
-  assign w_go         = m_axi_wvalid && m_axi_wready;
-  assign fill_w       = w_go && owner_fill;
+    .m_ready(w_go && w_last), .m_data({owner_fill, owner_rows}), .level());
+  assign w_last  = owner_fill ? sent_q + 1'b1 == owner_rows : s_axi_write_req.w.last;
+  assign w_valid = owner_valid && (owner_fill || s_axi_write_req.w_valid);
+  assign w_go    = w_valid && m_write_rsp.axi.w_ready;
+  assign fill_w  = w_go && owner_fill;
   always_ff @(posedge clk) begin
-    if (fill_w) sent_q <= m_axi_wlast ? '0 : sent_q + 1'b1;
+    if (fill_w) sent_q <= w_last ? '0 : sent_q + 1'b1;
     if (rst) sent_q <= '0;
   end
 
-  // ---- responses
-  assign s_axi_bresp  = m_axi_bresp;
-  assign s_axi_bvalid = m_axi_bvalid && !m_axi_bid;
-  assign m_axi_bready = m_axi_bid || s_axi_bready;
-  assign fill_b       = m_axi_bvalid && m_axi_bid;
+  // ---- both together
+  assign fill_b = m_write_rsp.axi.b_valid && m_write_rsp.b_id;
+  always_comb begin
+    m_write_req.aw_id        = pick;
+    m_write_req.axi          = s_axi_write_req;
+    m_write_req.axi.aw_valid = aw_valid;
+    m_write_req.axi.w_valid  = w_valid;
+    m_write_req.axi.w.last   = w_last;
+    m_write_req.axi.b_ready  = m_write_rsp.b_id || s_axi_write_req.b_ready;
+    if (pick) m_write_req.axi.aw = '{fua: 1'b0, addr: {row_q, ROW_LOG2'(0)}, len: 8'(rows - 1'b1)};
+    if (owner_fill) {m_write_req.axi.w.strb, m_write_req.axi.w.data} = {{DATA_W / 8{1'b1}}, DATA_W'(0)};
+  end
+  assign s_axi_write_rsp = '{
+    aw_ready: m_write_rsp.axi.aw_ready && owner_ready && !pick,
+    w_ready: m_write_rsp.axi.w_ready && owner_valid && !owner_fill,
+    b_valid: m_write_rsp.axi.b_valid && !m_write_rsp.b_id, b: m_write_rsp.axi.b};
 endmodule

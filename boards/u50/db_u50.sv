@@ -5,6 +5,7 @@
 //                      all in user_clk, 250 MHz: two ports of 256 bits take a row of 512 bits a cycle
 //
 // What each light says, and what to do if it does not: docs/boards.md.
+`include "db_board_axi.svh"
 module db_u50 (
   input  logic       pcie_refclk_p,
   input  logic       pcie_refclk_n,
@@ -35,56 +36,57 @@ module db_u50 (
     .m_axis_cc_tready(cc_tready[0]), .m_axis_rq_tready(rq_tready[0]), .running(led[1]), .active(led[2]), .*);
 
   // ---- the memory: lane 0 in stack 0 (the lower half of its addresses), lane 1 in stack 1
-  logic [1:0][ADDR_W-2:0]    lane_awaddr, lane_araddr;
-  logic [1:0][3:0]           lane_awlen, lane_arlen;
-  logic [1:0][DATA_W/2-1:0]  lane_wdata, lane_rdata;
-  logic [1:0][DATA_W/16-1:0] lane_wstrb;
-  logic [1:0][1:0]           lane_bresp, lane_rresp;
-  logic [1:0]                lane_awvalid, lane_awready, lane_wlast, lane_wvalid, lane_wready, lane_bvalid, lane_bready,
-                             lane_arvalid, lane_arready, lane_rlast, lane_rvalid, lane_rready, hot, ready;
-  logic                      clk_100mhz, hbm_clk;
+  typedef `DB_AXI_WRITE_REQ_T(ADDR_W - 1, DATA_W / 2) lane_write_req_t;
+  typedef `DB_AXI_WRITE_RSP_T lane_write_rsp_t;
+  typedef `DB_AXI_READ_REQ_T(ADDR_W - 1) lane_read_req_t;
+  typedef `DB_AXI_READ_RSP_T(DATA_W / 2) lane_read_rsp_t;
+  lane_write_req_t [1:0] lane_write_req;
+  lane_write_rsp_t [1:0] lane_write_rsp;
+  lane_read_req_t [1:0]  lane_read_req;
+  lane_read_rsp_t [1:0]  lane_read_rsp;
+  logic [1:0]            hot, ready;
+  logic                  clk_100mhz, hbm_clk;
   db_board_lanes #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_lanes (
-    .clk(user_clk), .rst(memory_rst), .s_axi_awid(m_axi_awid), .s_axi_awaddr(m_axi_awaddr), .s_axi_awlen(m_axi_awlen),
-    .s_axi_awvalid(m_axi_awvalid), .s_axi_awready(m_axi_awready), .s_axi_wdata(m_axi_wdata),
-    .s_axi_wstrb(m_axi_wstrb), .s_axi_wlast(m_axi_wlast), .s_axi_wvalid(m_axi_wvalid), .s_axi_wready(m_axi_wready),
-    .s_axi_bid(m_axi_bid), .s_axi_bresp(m_axi_bresp), .s_axi_bvalid(m_axi_bvalid), .s_axi_bready(m_axi_bready),
-    .s_axi_arid(m_axi_arid), .s_axi_araddr(m_axi_araddr), .s_axi_arlen(m_axi_arlen), .s_axi_arvalid(m_axi_arvalid),
-    .s_axi_arready(m_axi_arready), .s_axi_rid(m_axi_rid), .s_axi_rdata(m_axi_rdata), .s_axi_rresp(m_axi_rresp),
-    .s_axi_rlast(m_axi_rlast), .s_axi_rvalid(m_axi_rvalid), .s_axi_rready(m_axi_rready), .m_axi_awaddr(lane_awaddr),
-    .m_axi_awlen(lane_awlen), .m_axi_awvalid(lane_awvalid), .m_axi_awready(lane_awready), .m_axi_wdata(lane_wdata),
-    .m_axi_wstrb(lane_wstrb), .m_axi_wlast(lane_wlast), .m_axi_wvalid(lane_wvalid), .m_axi_wready(lane_wready),
-    .m_axi_bresp(lane_bresp), .m_axi_bvalid(lane_bvalid), .m_axi_bready(lane_bready), .m_axi_araddr(lane_araddr),
-    .m_axi_arlen(lane_arlen), .m_axi_arvalid(lane_arvalid), .m_axi_arready(lane_arready), .m_axi_rdata(lane_rdata),
-    .m_axi_rresp(lane_rresp), .m_axi_rlast(lane_rlast), .m_axi_rvalid(lane_rvalid), .m_axi_rready(lane_rready));
+    .clk(user_clk), .rst(memory_rst), .s_write_req(m_write_req), .s_write_rsp(m_write_rsp), .s_read_req(m_read_req),
+    .s_read_rsp(m_read_rsp), .m_write_req(lane_write_req), .m_write_rsp(lane_write_rsp), .m_read_req(lane_read_req),
+    .m_read_rsp(lane_read_rsp));
   IBUFDS i_clk (.I(clk_100mhz_p), .IB(clk_100mhz_n), .O(clk_100mhz));
   BUFG i_hbm_clk (.I(clk_100mhz), .O(hbm_clk));
   hbm_0 i_hbm (
     .HBM_REF_CLK_0(hbm_clk), .HBM_REF_CLK_1(hbm_clk), .AXI_00_ACLK(user_clk), .AXI_00_ARESET_N(!memory_rst),
-    .AXI_00_ARADDR({1'b0, lane_araddr[0]}), .AXI_00_ARBURST(2'b01), .AXI_00_ARID(6'd0), .AXI_00_ARLEN(lane_arlen[0]),
-    .AXI_00_ARSIZE(3'd5), .AXI_00_ARVALID(lane_arvalid[0]), .AXI_00_ARREADY(lane_arready[0]),
-    .AXI_00_AWADDR({1'b0, lane_awaddr[0]}), .AXI_00_AWBURST(2'b01), .AXI_00_AWID(6'd0), .AXI_00_AWLEN(lane_awlen[0]),
-    .AXI_00_AWSIZE(3'd5), .AXI_00_AWVALID(lane_awvalid[0]), .AXI_00_AWREADY(lane_awready[0]),
-    .AXI_00_WDATA(lane_wdata[0]), .AXI_00_WLAST(lane_wlast[0]), .AXI_00_WSTRB(lane_wstrb[0]),
-    .AXI_00_WDATA_PARITY(32'd0), .AXI_00_WVALID(lane_wvalid[0]), .AXI_00_WREADY(lane_wready[0]), .AXI_00_BID(),
-    .AXI_00_BRESP(lane_bresp[0]), .AXI_00_BVALID(lane_bvalid[0]), .AXI_00_BREADY(lane_bready[0]),
-    .AXI_00_RDATA_PARITY(), .AXI_00_RDATA(lane_rdata[0]), .AXI_00_RID(), .AXI_00_RLAST(lane_rlast[0]),
-    .AXI_00_RRESP(lane_rresp[0]), .AXI_00_RVALID(lane_rvalid[0]), .AXI_00_RREADY(lane_rready[0]),
-    .AXI_16_ACLK(user_clk), .AXI_16_ARESET_N(!memory_rst), .AXI_16_ARADDR({1'b1, lane_araddr[1]}),
-    .AXI_16_ARBURST(2'b01), .AXI_16_ARID(6'd0), .AXI_16_ARLEN(lane_arlen[1]), .AXI_16_ARSIZE(3'd5),
-    .AXI_16_ARVALID(lane_arvalid[1]), .AXI_16_ARREADY(lane_arready[1]), .AXI_16_AWADDR({1'b1, lane_awaddr[1]}),
-    .AXI_16_AWBURST(2'b01), .AXI_16_AWID(6'd0), .AXI_16_AWLEN(lane_awlen[1]), .AXI_16_AWSIZE(3'd5),
-    .AXI_16_AWVALID(lane_awvalid[1]), .AXI_16_AWREADY(lane_awready[1]), .AXI_16_WDATA(lane_wdata[1]),
-    .AXI_16_WLAST(lane_wlast[1]), .AXI_16_WSTRB(lane_wstrb[1]), .AXI_16_WDATA_PARITY(32'd0),
-    .AXI_16_WVALID(lane_wvalid[1]), .AXI_16_WREADY(lane_wready[1]), .AXI_16_BID(), .AXI_16_BRESP(lane_bresp[1]),
-    .AXI_16_BVALID(lane_bvalid[1]), .AXI_16_BREADY(lane_bready[1]), .AXI_16_RDATA_PARITY(),
-    .AXI_16_RDATA(lane_rdata[1]), .AXI_16_RID(), .AXI_16_RLAST(lane_rlast[1]), .AXI_16_RRESP(lane_rresp[1]),
-    .AXI_16_RVALID(lane_rvalid[1]), .AXI_16_RREADY(lane_rready[1]), .APB_0_PWDATA(32'd0), .APB_0_PADDR(22'd0),
-    .APB_0_PCLK(hbm_clk), .APB_0_PENABLE(1'b0), .APB_0_PRESET_N(1'b1), .APB_0_PSEL(1'b0), .APB_0_PWRITE(1'b0),
-    .APB_0_PRDATA(), .APB_0_PREADY(), .APB_0_PSLVERR(), .apb_complete_0(ready[0]), .DRAM_0_STAT_CATTRIP(hot[0]),
-    .DRAM_0_STAT_TEMP(), .APB_1_PWDATA(32'd0), .APB_1_PADDR(22'd0), .APB_1_PCLK(hbm_clk), .APB_1_PENABLE(1'b0),
-    .APB_1_PRESET_N(1'b1), .APB_1_PSEL(1'b0), .APB_1_PWRITE(1'b0), .APB_1_PRDATA(), .APB_1_PREADY(), .APB_1_PSLVERR(),
+    .AXI_00_ARADDR({1'b0, lane_read_req[0].ar.addr}), .AXI_00_ARBURST(2'b01), .AXI_00_ARID(6'd0),
+    .AXI_00_ARLEN(lane_read_req[0].ar.len[3:0]), .AXI_00_ARSIZE(3'd5), .AXI_00_ARVALID(lane_read_req[0].ar_valid),
+    .AXI_00_ARREADY(lane_read_rsp[0].ar_ready), .AXI_00_AWADDR({1'b0, lane_write_req[0].aw.addr}),
+    .AXI_00_AWBURST(2'b01), .AXI_00_AWID(6'd0), .AXI_00_AWLEN(lane_write_req[0].aw.len[3:0]), .AXI_00_AWSIZE(3'd5),
+    .AXI_00_AWVALID(lane_write_req[0].aw_valid), .AXI_00_AWREADY(lane_write_rsp[0].aw_ready),
+    .AXI_00_WDATA(lane_write_req[0].w.data), .AXI_00_WLAST(lane_write_req[0].w.last),
+    .AXI_00_WSTRB(lane_write_req[0].w.strb), .AXI_00_WDATA_PARITY(32'd0), .AXI_00_WVALID(lane_write_req[0].w_valid),
+    .AXI_00_WREADY(lane_write_rsp[0].w_ready), .AXI_00_BID(), .AXI_00_BRESP(lane_write_rsp[0].b),
+    .AXI_00_BVALID(lane_write_rsp[0].b_valid), .AXI_00_BREADY(lane_write_req[0].b_ready), .AXI_00_RDATA_PARITY(),
+    .AXI_00_RDATA(lane_read_rsp[0].r.data), .AXI_00_RID(), .AXI_00_RLAST(lane_read_rsp[0].r.last),
+    .AXI_00_RRESP(lane_read_rsp[0].r.resp), .AXI_00_RVALID(lane_read_rsp[0].r_valid),
+    .AXI_00_RREADY(lane_read_req[0].r_ready), .AXI_16_ACLK(user_clk), .AXI_16_ARESET_N(!memory_rst),
+    .AXI_16_ARADDR({1'b1, lane_read_req[1].ar.addr}), .AXI_16_ARBURST(2'b01), .AXI_16_ARID(6'd0),
+    .AXI_16_ARLEN(lane_read_req[1].ar.len[3:0]), .AXI_16_ARSIZE(3'd5), .AXI_16_ARVALID(lane_read_req[1].ar_valid),
+    .AXI_16_ARREADY(lane_read_rsp[1].ar_ready), .AXI_16_AWADDR({1'b1, lane_write_req[1].aw.addr}),
+    .AXI_16_AWBURST(2'b01), .AXI_16_AWID(6'd0), .AXI_16_AWLEN(lane_write_req[1].aw.len[3:0]), .AXI_16_AWSIZE(3'd5),
+    .AXI_16_AWVALID(lane_write_req[1].aw_valid), .AXI_16_AWREADY(lane_write_rsp[1].aw_ready),
+    .AXI_16_WDATA(lane_write_req[1].w.data), .AXI_16_WLAST(lane_write_req[1].w.last),
+    .AXI_16_WSTRB(lane_write_req[1].w.strb), .AXI_16_WDATA_PARITY(32'd0), .AXI_16_WVALID(lane_write_req[1].w_valid),
+    .AXI_16_WREADY(lane_write_rsp[1].w_ready), .AXI_16_BID(), .AXI_16_BRESP(lane_write_rsp[1].b),
+    .AXI_16_BVALID(lane_write_rsp[1].b_valid), .AXI_16_BREADY(lane_write_req[1].b_ready), .AXI_16_RDATA_PARITY(),
+    .AXI_16_RDATA(lane_read_rsp[1].r.data), .AXI_16_RID(), .AXI_16_RLAST(lane_read_rsp[1].r.last),
+    .AXI_16_RRESP(lane_read_rsp[1].r.resp), .AXI_16_RVALID(lane_read_rsp[1].r_valid),
+    .AXI_16_RREADY(lane_read_req[1].r_ready), .APB_0_PWDATA(32'd0), .APB_0_PADDR(22'd0), .APB_0_PCLK(hbm_clk),
+    .APB_0_PENABLE(1'b0), .APB_0_PRESET_N(1'b1), .APB_0_PSEL(1'b0), .APB_0_PWRITE(1'b0), .APB_0_PRDATA(),
+    .APB_0_PREADY(), .APB_0_PSLVERR(), .apb_complete_0(ready[0]), .DRAM_0_STAT_CATTRIP(hot[0]), .DRAM_0_STAT_TEMP(),
+    .APB_1_PWDATA(32'd0), .APB_1_PADDR(22'd0), .APB_1_PCLK(hbm_clk), .APB_1_PENABLE(1'b0), .APB_1_PRESET_N(1'b1),
+    .APB_1_PSEL(1'b0), .APB_1_PWRITE(1'b0), .APB_1_PRDATA(), .APB_1_PREADY(), .APB_1_PSLVERR(),
     .apb_complete_1(ready[1]), .DRAM_1_STAT_CATTRIP(hot[1]), .DRAM_1_STAT_TEMP());
   assign memory_ready = ready == '1;
   assign hbm_cattrip  = hot != '0;
   assign led[0]       = link_up;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, lane_write_req, lane_read_req};
 endmodule

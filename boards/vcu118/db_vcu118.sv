@@ -5,6 +5,7 @@
 //                      user_clk, 250 MHz ...............|..... c0_ddr4_ui_clk, 300 MHz
 //
 // What each light says, and what to do if it does not: docs/boards.md.
+`include "db_board_axi.svh"
 module db_vcu118 (
   input  logic        pcie_refclk_p,
   input  logic        pcie_refclk_n,
@@ -60,17 +61,19 @@ module db_vcu118 (
   logic [DATA_W-1:0]   d_wdata, d_rdata;
   logic [DATA_W/8-1:0] d_wstrb;
   axi_clock_converter_0 i_clocks (
-    .s_axi_aclk(user_clk), .s_axi_aresetn(!memory_rst), .s_axi_awid(m_axi_awid), .s_axi_awaddr(m_axi_awaddr),
-    .s_axi_awlen(m_axi_awlen), .s_axi_awsize(3'd5), .s_axi_awburst(2'b01), .s_axi_awlock(1'b0),
-    .s_axi_awcache(4'b0011), .s_axi_awprot(3'd0), .s_axi_awregion(4'd0), .s_axi_awqos(4'd0),
-    .s_axi_awvalid(m_axi_awvalid), .s_axi_awready(m_axi_awready), .s_axi_wdata(m_axi_wdata),
-    .s_axi_wstrb(m_axi_wstrb), .s_axi_wlast(m_axi_wlast), .s_axi_wvalid(m_axi_wvalid), .s_axi_wready(m_axi_wready),
-    .s_axi_bid(m_axi_bid), .s_axi_bresp(m_axi_bresp), .s_axi_bvalid(m_axi_bvalid), .s_axi_bready(m_axi_bready),
-    .s_axi_arid(m_axi_arid), .s_axi_araddr(m_axi_araddr), .s_axi_arlen(m_axi_arlen), .s_axi_arsize(3'd5),
-    .s_axi_arburst(2'b01), .s_axi_arlock(1'b0), .s_axi_arcache(4'b0011), .s_axi_arprot(3'd0), .s_axi_arregion(4'd0),
-    .s_axi_arqos(4'd0), .s_axi_arvalid(m_axi_arvalid), .s_axi_arready(m_axi_arready), .s_axi_rid(m_axi_rid),
-    .s_axi_rdata(m_axi_rdata), .s_axi_rresp(m_axi_rresp), .s_axi_rlast(m_axi_rlast), .s_axi_rvalid(m_axi_rvalid),
-    .s_axi_rready(m_axi_rready), .m_axi_aclk(ui_clk), .m_axi_aresetn(!ui_rst), .m_axi_awid(d_awid),
+    .s_axi_aclk(user_clk), .s_axi_aresetn(!memory_rst), .s_axi_awid(m_write_req.aw_id),
+    .s_axi_awaddr(m_write_req.axi.aw.addr), .s_axi_awlen(m_write_req.axi.aw.len), .s_axi_awsize(3'd5),
+    .s_axi_awburst(2'b01), .s_axi_awlock(1'b0), .s_axi_awcache(4'b0011), .s_axi_awprot(3'd0), .s_axi_awregion(4'd0),
+    .s_axi_awqos(4'd0), .s_axi_awvalid(m_write_req.axi.aw_valid), .s_axi_awready(m_write_rsp.axi.aw_ready),
+    .s_axi_wdata(m_write_req.axi.w.data), .s_axi_wstrb(m_write_req.axi.w.strb), .s_axi_wlast(m_write_req.axi.w.last),
+    .s_axi_wvalid(m_write_req.axi.w_valid), .s_axi_wready(m_write_rsp.axi.w_ready), .s_axi_bid(m_write_rsp.b_id),
+    .s_axi_bresp(m_write_rsp.axi.b), .s_axi_bvalid(m_write_rsp.axi.b_valid), .s_axi_bready(m_write_req.axi.b_ready),
+    .s_axi_arid(m_read_req.ar_id), .s_axi_araddr(m_read_req.axi.ar.addr), .s_axi_arlen(m_read_req.axi.ar.len),
+    .s_axi_arsize(3'd5), .s_axi_arburst(2'b01), .s_axi_arlock(1'b0), .s_axi_arcache(4'b0011), .s_axi_arprot(3'd0),
+    .s_axi_arregion(4'd0), .s_axi_arqos(4'd0), .s_axi_arvalid(m_read_req.axi.ar_valid),
+    .s_axi_arready(m_read_rsp.axi.ar_ready), .s_axi_rid(m_read_rsp.r_id), .s_axi_rdata(m_read_rsp.axi.r.data),
+    .s_axi_rresp(m_read_rsp.axi.r.resp), .s_axi_rlast(m_read_rsp.axi.r.last), .s_axi_rvalid(m_read_rsp.axi.r_valid),
+    .s_axi_rready(m_read_req.axi.r_ready), .m_axi_aclk(ui_clk), .m_axi_aresetn(!ui_rst), .m_axi_awid(d_awid),
     .m_axi_awaddr(d_awaddr), .m_axi_awlen(d_awlen), .m_axi_awsize(d_awsize), .m_axi_awburst(d_awburst),
     .m_axi_awlock(d_awlock), .m_axi_awcache(d_awcache), .m_axi_awprot(d_awprot), .m_axi_awregion(),
     .m_axi_awqos(d_awqos), .m_axi_awvalid(d_awvalid), .m_axi_awready(d_awready), .m_axi_wdata(d_wdata),
@@ -102,4 +105,7 @@ module db_vcu118 (
     .c0_ddr4_s_axi_rlast(d_rlast), .c0_ddr4_s_axi_rvalid(d_rvalid), .c0_ddr4_s_axi_rready(d_rready));
   assign led[0] = link_up;
   assign led[1] = memory_ready;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, m_write_req.axi.aw.fua, m_read_req.axi.ar.fua};
 endmodule

@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 from doorbell import build, paths  # noqa: E402
-from doorbell.build import FOLDERS, PACKAGES  # noqa: E402
+from doorbell.build import FOLDERS, PACKAGES, boards  # noqa: E402
 from doorbell.build.benches import Bench, hash_rtl, program, program_key  # noqa: E402
 from results import run_once, sources  # noqa: E402
 
@@ -44,6 +44,10 @@ def rounds(full: int, some: int) -> int:
 WIDTHS = [rare(128), rare(256), 512]
 """The widest straddles; whole drives and hosts are driven at all three."""
 SEED = "1"  # cocotb's, which would be the time; COCOTB_RANDOM_SEED takes another
+
+
+SOURCES = [*(RTL / d for d in FOLDERS), boards.FOLDER / "rtl"]
+"""Where modules are found by their names."""
 
 
 def used_files(files: list[Path], library: dict[str, Path]) -> list[Path]:
@@ -99,13 +103,13 @@ def run(
     paths.put_tools_on_path()
     extras = [ROOT / e for e in extra_sources]
     generated = {f.stem: f for f in sorted((build.regs() / "rtl").glob("*_pkg.sv"))}
-    library = {f.stem: f for d in FOLDERS for f in sorted((RTL / d).glob("*.sv*"))}  # headers (.svh) too
+    library = {f.stem: f for d in SOURCES for f in sorted(d.glob("*.sv*"))}  # headers (.svh) too
     top_file = [] if any(e.stem == top for e in extras) else [library[top]]
     used = used_files([*extras, *top_file], {**generated, **library})
     packages = [p for p in (*generated.values(), *(RTL / p for p in PACKAGES)) if p in used and p not in extras]
     wave = bool(os.environ.get("DOORBELL_WAVE"))
     bench = Bench(
-        top=top, sources=[*packages, *extras, *top_file], folders=[RTL / d for d in FOLDERS], depends=used,
+        top=top, sources=[*packages, *extras, *top_file], folders=SOURCES, depends=used,
         parameters=dict(parameters or {}), defines=dict(defines or {}), wave=wave,
         inside=inside,
     )  # fmt: skip

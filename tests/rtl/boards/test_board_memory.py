@@ -204,9 +204,5 @@ def memory_fill(memory: Memory, page: int, value: int) -> None:
         lane.write(page * PAGE // 2, bytes([value]) * (PAGE // 2))
 
 
-RTL = ("reset", "zero", "gate", "pieces", "lanes")
-
-
 def test_board_memory() -> None:
-    sources = [f"boards/rtl/db_board_{name}.sv" for name in RTL]
-    bench.run(__file__, "tb_board_memory", extra_sources=(*sources, "tests/rtl/tb/tb_board_memory.sv"))
+    bench.run(__file__, "tb_board_memory", extra_sources=("tests/rtl/tb/tb_board_memory.sv",))

@@ -48,5 +48,4 @@ async def microseconds(dut: Any) -> None:
 
 
 def test_board_small() -> None:
-    sources = ("boards/rtl/db_board_intx.sv", "boards/rtl/db_board_time.sv", "tests/rtl/tb/tb_board_small.sv")
-    bench.run(__file__, "tb_board_small", extra_sources=sources)
+    bench.run(__file__, "tb_board_small", extra_sources=("tests/rtl/tb/tb_board_small.sv",))

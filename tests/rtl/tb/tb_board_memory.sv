@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands between a controller and HBM on a board: db_board_zero, db_board_gate, db_board_lanes; and db_board_reset, which
 // holds the controller's reset until the memory is left in peace. For the bench, all AXI signals that its models ask for.
+`include "db_board_axi.svh"
 module tb_board_memory #(
   parameter int DATA_W = 512,
   parameter int ADDR_W = 24
@@ -109,57 +110,69 @@ module tb_board_memory #(
 );
   db_board_reset i_reset (.clk, .link_rst, .memory_ready, .quiet, .memory_rst, .rst, .por_rst);
 
-  logic [ADDR_W-1:0]   all_awaddr, g_awaddr, g_araddr;
-  logic [7:0]          all_awlen, g_awlen, g_arlen;
-  logic [DATA_W-1:0]   all_wdata, g_wdata, g_rdata;
-  logic [DATA_W/8-1:0] all_wstrb, g_wstrb;
-  logic [1:0]          all_bresp, g_bresp, g_rresp;
-  logic all_awid, all_awvalid, all_awready, all_wlast, all_wvalid, all_wready, all_bid, all_bvalid, all_bready;
-  logic g_awid, g_awvalid, g_awready, g_wlast, g_wvalid, g_wready, g_bid, g_bvalid, g_bready, g_arid, g_arvalid,
-        g_arready, g_rid, g_rlast, g_rvalid, g_rready;
+  typedef `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W) axi_write_req_t;
+  typedef `DB_AXI_WRITE_RSP_T axi_write_rsp_t;
+  typedef `DB_BOARD_WRITE_REQ_T(ADDR_W, DATA_W) write_req_t;
+  typedef `DB_BOARD_WRITE_RSP_T write_rsp_t;
+  typedef `DB_BOARD_READ_REQ_T(ADDR_W) read_req_t;
+  typedef `DB_BOARD_READ_RSP_T(DATA_W) read_rsp_t;
+  typedef `DB_AXI_WRITE_REQ_T(ADDR_W - 1, DATA_W / 2) lane_write_req_t;
+  typedef `DB_AXI_READ_REQ_T(ADDR_W - 1) lane_read_req_t;
+  typedef `DB_AXI_READ_RSP_T(DATA_W / 2) lane_read_rsp_t;
+  axi_write_req_t        own_req;
+  axi_write_rsp_t        own_rsp;
+  write_req_t            all_req, gate_write_req;
+  write_rsp_t            all_rsp, gate_write_rsp;
+  read_req_t             read_req, gate_read_req;
+  read_rsp_t             read_rsp, gate_read_rsp;
+  lane_write_req_t [1:0] lane_write_req;
+  axi_write_rsp_t [1:0]  lane_write_rsp;
+  lane_read_req_t [1:0]  lane_read_req;
+  lane_read_rsp_t [1:0]  lane_read_rsp;
+  assign own_req = '{aw_valid: s_axi_awvalid, aw: '{fua: 1'b0, addr: s_axi_awaddr, len: s_axi_awlen},
+                     b_ready: s_axi_bready, w_valid: s_axi_wvalid,
+                     w: '{last: s_axi_wlast, strb: s_axi_wstrb, data: s_axi_wdata}};
+  assign {s_axi_awready, s_axi_wready, s_axi_bvalid, s_axi_bresp} = own_rsp;
   assign s_axi_bid = 1'b0;
+  assign read_req = '{ar_id: s_axi_arid, axi: '{ar_valid: s_axi_arvalid, ar: '{fua: 1'b0, addr: s_axi_araddr,
+                      len: s_axi_arlen}, r_ready: s_axi_rready}};
+  assign {s_axi_rid, s_axi_arready, s_axi_rvalid, s_axi_rlast, s_axi_rresp, s_axi_rdata} = read_rsp;
   db_board_zero #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_zero (
-    .m_axi_awid(all_awid), .m_axi_awaddr(all_awaddr), .m_axi_awlen(all_awlen), .m_axi_awvalid(all_awvalid),
-    .m_axi_awready(all_awready), .m_axi_wdata(all_wdata), .m_axi_wstrb(all_wstrb), .m_axi_wlast(all_wlast),
-    .m_axi_wvalid(all_wvalid), .m_axi_wready(all_wready), .m_axi_bid(all_bid), .m_axi_bresp(all_bresp),
-    .m_axi_bvalid(all_bvalid), .m_axi_bready(all_bready), .*);
+    .s_axi_write_req(own_req), .s_axi_write_rsp(own_rsp), .m_write_req(all_req), .m_write_rsp(all_rsp), .*);
   db_board_gate #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_gate (
-    .clk, .memory_rst, .rst, .quiet, .s_axi_awid(all_awid), .s_axi_awaddr(all_awaddr), .s_axi_awlen(all_awlen),
-    .s_axi_awvalid(all_awvalid), .s_axi_awready(all_awready), .s_axi_wdata(all_wdata), .s_axi_wstrb(all_wstrb),
-    .s_axi_wlast(all_wlast), .s_axi_wvalid(all_wvalid), .s_axi_wready(all_wready), .s_axi_bid(all_bid),
-    .s_axi_bresp(all_bresp), .s_axi_bvalid(all_bvalid), .s_axi_bready(all_bready), .s_axi_arid, .s_axi_araddr,
-    .s_axi_arlen, .s_axi_arvalid, .s_axi_arready, .s_axi_rid, .s_axi_rdata, .s_axi_rresp, .s_axi_rlast, .s_axi_rvalid,
-    .s_axi_rready, .m_axi_awid(g_awid), .m_axi_awaddr(g_awaddr), .m_axi_awlen(g_awlen), .m_axi_awvalid(g_awvalid),
-    .m_axi_awready(g_awready), .m_axi_wdata(g_wdata), .m_axi_wstrb(g_wstrb), .m_axi_wlast(g_wlast),
-    .m_axi_wvalid(g_wvalid), .m_axi_wready(g_wready), .m_axi_bid(g_bid), .m_axi_bresp(g_bresp),
-    .m_axi_bvalid(g_bvalid), .m_axi_bready(g_bready), .m_axi_arid(g_arid), .m_axi_araddr(g_araddr),
-    .m_axi_arlen(g_arlen), .m_axi_arvalid(g_arvalid), .m_axi_arready(g_arready), .m_axi_rid(g_rid),
-    .m_axi_rdata(g_rdata), .m_axi_rresp(g_rresp), .m_axi_rlast(g_rlast), .m_axi_rvalid(g_rvalid),
-    .m_axi_rready(g_rready));
+    .clk, .memory_rst, .rst, .quiet, .s_write_req(all_req), .s_write_rsp(all_rsp), .s_read_req(read_req),
+    .s_read_rsp(read_rsp), .m_write_req(gate_write_req), .m_write_rsp(gate_write_rsp), .m_read_req(gate_read_req),
+    .m_read_rsp(gate_read_rsp));
   db_board_lanes #(.DATA_W(DATA_W), .ADDR_W(ADDR_W)) i_lanes (
-    .clk, .rst(memory_rst), .s_axi_awid(g_awid), .s_axi_awaddr(g_awaddr), .s_axi_awlen(g_awlen),
-    .s_axi_awvalid(g_awvalid), .s_axi_awready(g_awready), .s_axi_wdata(g_wdata), .s_axi_wstrb(g_wstrb),
-    .s_axi_wlast(g_wlast), .s_axi_wvalid(g_wvalid), .s_axi_wready(g_wready), .s_axi_bid(g_bid), .s_axi_bresp(g_bresp),
-    .s_axi_bvalid(g_bvalid), .s_axi_bready(g_bready), .s_axi_arid(g_arid), .s_axi_araddr(g_araddr),
-    .s_axi_arlen(g_arlen), .s_axi_arvalid(g_arvalid), .s_axi_arready(g_arready), .s_axi_rid(g_rid),
-    .s_axi_rdata(g_rdata), .s_axi_rresp(g_rresp), .s_axi_rlast(g_rlast), .s_axi_rvalid(g_rvalid),
-    .s_axi_rready(g_rready), .m_axi_awaddr({m1_axi_awaddr, m0_axi_awaddr}),
-    .m_axi_awlen({m1_axi_awlen[3:0], m0_axi_awlen[3:0]}), .m_axi_awvalid({m1_axi_awvalid, m0_axi_awvalid}),
-    .m_axi_awready({m1_axi_awready, m0_axi_awready}), .m_axi_wdata({m1_axi_wdata, m0_axi_wdata}),
-    .m_axi_wstrb({m1_axi_wstrb, m0_axi_wstrb}), .m_axi_wlast({m1_axi_wlast, m0_axi_wlast}),
-    .m_axi_wvalid({m1_axi_wvalid, m0_axi_wvalid}), .m_axi_wready({m1_axi_wready, m0_axi_wready}),
-    .m_axi_bresp({m1_axi_bresp, m0_axi_bresp}), .m_axi_bvalid({m1_axi_bvalid, m0_axi_bvalid}),
-    .m_axi_bready({m1_axi_bready, m0_axi_bready}), .m_axi_araddr({m1_axi_araddr, m0_axi_araddr}),
-    .m_axi_arlen({m1_axi_arlen[3:0], m0_axi_arlen[3:0]}), .m_axi_arvalid({m1_axi_arvalid, m0_axi_arvalid}),
-    .m_axi_arready({m1_axi_arready, m0_axi_arready}), .m_axi_rdata({m1_axi_rdata, m0_axi_rdata}),
-    .m_axi_rresp({m1_axi_rresp, m0_axi_rresp}), .m_axi_rlast({m1_axi_rlast, m0_axi_rlast}),
-    .m_axi_rvalid({m1_axi_rvalid, m0_axi_rvalid}), .m_axi_rready({m1_axi_rready, m0_axi_rready}));
-  assign {m0_axi_awid, m0_axi_awlen[7:4], m0_axi_awburst} = 7'b0_0000_01;
+    .clk, .rst(memory_rst), .s_write_req(gate_write_req), .s_write_rsp(gate_write_rsp), .s_read_req(gate_read_req),
+    .s_read_rsp(gate_read_rsp), .m_write_req(lane_write_req), .m_write_rsp(lane_write_rsp), .m_read_req(lane_read_req),
+    .m_read_rsp(lane_read_rsp));
+  assign {m0_axi_awvalid, m0_axi_awaddr, m0_axi_awlen, m0_axi_wvalid, m0_axi_wlast, m0_axi_wstrb, m0_axi_wdata,
+          m0_axi_bready} = {
+    lane_write_req[0].aw_valid, lane_write_req[0].aw.addr, lane_write_req[0].aw.len, lane_write_req[0].w_valid,
+    lane_write_req[0].w, lane_write_req[0].b_ready};
+  assign lane_write_rsp[0] = '{aw_ready: m0_axi_awready, w_ready: m0_axi_wready, b_valid: m0_axi_bvalid,
+                               b: m0_axi_bresp};
+  assign {m0_axi_arvalid, m0_axi_araddr, m0_axi_arlen, m0_axi_rready} = {
+    lane_read_req[0].ar_valid, lane_read_req[0].ar.addr, lane_read_req[0].ar.len, lane_read_req[0].r_ready};
+  assign lane_read_rsp[0] = '{ar_ready: m0_axi_arready, r_valid: m0_axi_rvalid,
+                              r: '{last: m0_axi_rlast, resp: m0_axi_rresp, data: m0_axi_rdata}};
+  assign {m1_axi_awvalid, m1_axi_awaddr, m1_axi_awlen, m1_axi_wvalid, m1_axi_wlast, m1_axi_wstrb, m1_axi_wdata,
+          m1_axi_bready} = {
+    lane_write_req[1].aw_valid, lane_write_req[1].aw.addr, lane_write_req[1].aw.len, lane_write_req[1].w_valid,
+    lane_write_req[1].w, lane_write_req[1].b_ready};
+  assign lane_write_rsp[1] = '{aw_ready: m1_axi_awready, w_ready: m1_axi_wready, b_valid: m1_axi_bvalid,
+                               b: m1_axi_bresp};
+  assign {m1_axi_arvalid, m1_axi_araddr, m1_axi_arlen, m1_axi_rready} = {
+    lane_read_req[1].ar_valid, lane_read_req[1].ar.addr, lane_read_req[1].ar.len, lane_read_req[1].r_ready};
+  assign lane_read_rsp[1] = '{ar_ready: m1_axi_arready, r_valid: m1_axi_rvalid,
+                              r: '{last: m1_axi_rlast, resp: m1_axi_rresp, data: m1_axi_rdata}};
+  assign {m0_axi_awid, m0_axi_awburst} = 3'b001;
   assign m0_axi_awsize = 3'($clog2(DATA_W / 16));
-  assign {m0_axi_arid, m0_axi_arlen[7:4], m0_axi_arburst} = 7'b0_0000_01;
+  assign {m0_axi_arid, m0_axi_arburst} = 3'b001;
   assign m0_axi_arsize = 3'($clog2(DATA_W / 16));
-  assign {m1_axi_awid, m1_axi_awlen[7:4], m1_axi_awburst} = 7'b0_0000_01;
+  assign {m1_axi_awid, m1_axi_awburst} = 3'b001;
   assign m1_axi_awsize = 3'($clog2(DATA_W / 16));
-  assign {m1_axi_arid, m1_axi_arlen[7:4], m1_axi_arburst} = 7'b0_0000_01;
+  assign {m1_axi_arid, m1_axi_arburst} = 3'b001;
   assign m1_axi_arsize = 3'($clog2(DATA_W / 16));
 endmodule
