@@ -8,11 +8,10 @@ from typing import Any
 
 from doorbell.build import simulator
 from doorbell.device.drives import WINDOW_BYTES, Latency, ModelDrive, PortOptions, ssd_drive
-from doorbell.device.switch_sim import GRANULE
+from doorbell.device.switch_sim import GRANULE, NUMBERS
 from doorbell.device.switch_sim import OPTIONS as SWITCH
 from doorbell.errors import UserError
 
-NUMBERS = (1, 2, 4, 8)
 READ_US, WRITE_US = 20.0, 10.0  # of flash
 SSD_LINK = "gen3x4"
 

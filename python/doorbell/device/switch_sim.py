@@ -27,6 +27,8 @@ from doorbell.device.sim_interface import OPTIONS as SIM_OPTIONS
 from doorbell.device.sim_interface import load
 from doorbell.device.switch_sim_interface import ABI, OPTIONS, SIGNALS, SwitchConfig, SwitchLibrary
 
+NUMBERS = (1, 2, 4, 8)
+"""How many SSDs a device may have."""
 GRANULE = 32
 """Pages that an SSD has for the device: a multiple of it."""
 PUMP_CYCLES = 200

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_vcsd with its host and its SSDs: model SSDs whose data are files, as the card's own memory is one. So a power cut
-is one of all: the simulation ends in that cycle, and another one opens what is in the files."""
+"""db_vcsd with its host and its SSDs, whose data are files, as the card's own memory is one. So a power cut is one of
+all: the simulation ends in that cycle, and another one opens what is in the files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from doorbell.device.drives import Latency, ModelDrive
+from doorbell.device.drives import SsdDrive
 from doorbell.device.opening import open_sim
+from doorbell.device.sim import Sim
 from doorbell.device.switch_sim import SwitchSim
 from doorbell.nvme import namespaces, virtual_drives
 from doorbell.nvme.commands import Command
@@ -24,28 +25,21 @@ from doorbell.nvme.constants import (
 )
 from doorbell.nvme.errors import DeviceTimeout
 from doorbell.nvme.memory import HostMemory
+from doorbell.soak import backends
 from doorbell.soak.machine import MEMORY_BYTES, Machine, driver_of
 from doorbell.soak.model import Space
 from doorbell.soak.steps import TIMINGS
 
 PARAMS = {
-    "DATA_W": 128, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000, "NEAR": 1,
+    "DATA_W": 128, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000, "NEAR": 1,
     "NEAR_HASHES": 2,
 }  # fmt: skip
-"""Of the top: those of its tests too."""
+"""Of the top, beside NUM_SSD and NUM_NS: those of its tests too."""
 SSD_BYTES = 4 << 20  # of each SSD, at least
 GRANULE = 1 << 20
-SECONDS = (2, 4)  # namespaces of a new card: the second ones of each SSD
 UP_CYCLES = 60_000_000  # in which an SSD that is there comes up, however it was left
 SOON_CYCLES = 500_000  # in which one does with which nothing was wrong but its commands
 PATIENT_US = 150  # so late a command may be, and is not too late for the card
-
-SPEEDS: tuple[dict[str, Latency], ...] = (
-    {"read": Latency(4000), "write": Latency(2000), "flush": Latency(5000), "other": Latency(4000)},
-    {},
-    {"read": Latency(1000, to_ns=30_000), "write": Latency(500, to_ns=20_000), "flush": Latency(1000, to_ns=40_000)},
-)
-"""How fast SSDs are; the rest are the model's defaults."""
 
 
 class CardMachine(Machine):
@@ -55,7 +49,9 @@ class CardMachine(Machine):
     patience_us: float = 600_000  # the card waits for an SSD that does not answer, and brings it up again
 
     def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int) -> None:
-        super().__init__(top, image, {"params": PARAMS, **options}, seed)
+        shape = self._shape(top, options)
+        params = {"NUM_NS": shape.spaces, **PARAMS, **options.get("params", {}), "NUM_SSD": shape.ssds}
+        super().__init__(top, image, {**options, "params": params}, seed)
 
     @property
     def sim(self) -> SwitchSim:
@@ -68,19 +64,33 @@ class CardMachine(Machine):
         return (1 << self.shape.ssds) - 1
 
     def power_on(self, timing: int) -> None:
-        speed = SPEEDS[timing % len(SPEEDS)]
-        ssds = [
-            ModelDrive(
-                size=max(SSD_BYTES, self.functions * GRANULE),
-                image=str(self.image.with_suffix(f".ssd{i}.img")),
-                **speed,
-            )
-            for i in range(self.shape.ssds)
-        ]
+        size = max(SSD_BYTES, self.functions * GRANULE)
+        ssds = backends.drives(self.shape.ssd, self.shape.ssds, size, self.image, timing)
         options = {**TIMINGS[timing % len(TIMINGS)], **self.options}
         sim = open_sim(seed=self.seed, ssds=ssds, **options)
         self.opened(sim)
         self.drive = driver_of(sim, HostMemory(MEMORY_BYTES, seed=self.seed), self.seed, self.patience_us)
+
+    def fault(self, ssd: int, kind: str, opcode: int | None, skip: int, count: int | None, us: int, by: int,
+              status: int) -> None:  # fmt: skip
+        """What this SSD does from now on, of what its kind can; see `ssd_fault` in steps.py."""
+        if self.shape.ssd == "model":
+            self.sim.ssds.fault(
+                kind, opcode=opcode, skip=skip, count=count, delay_us=us, by=by, status=status, port=ssd
+            )
+        else:  # bursts of its media, whatever the command
+            self._own(ssd).media_error(0, self.sim.ssd_pages * 4096, -1 if count is None else count)
+
+    def faults_clear(self, ssd: int) -> None:
+        if self.shape.ssd == "model":
+            self.sim.ssds.fault_clear(port=ssd)
+        else:
+            self._own(ssd).media_error_clear()
+
+    def _own(self, ssd: int) -> Sim:
+        drive = self.sim.ssds.drives[ssd]
+        assert isinstance(drive, SsdDrive) and drive.sim is not None
+        return drive.sim
 
     def create_try(self, blocks: int, size: int, shared: bool, on: int) -> tuple[Command, int]:
         """on: 0 as any drive does it, else on that SSD (from 1 on), or striped over all."""
@@ -127,10 +137,10 @@ class CardMachine(Machine):
         return self.sim.up & wanted == wanted
 
     def _first_look(self) -> None:
-        """Of the namespaces of a new card, which fill two SSDs, one stays on each; one over both comes."""
+        """Of the namespaces of a new card, two an SSD or more, every second goes; one over all SSDs comes."""
         if not self.comes_up(self.all_bits):
             raise DeviceTimeout(f"of new SSDs only {self.sim.up:#b} are up")
-        for nsid in SECONDS:
+        for nsid in range(2, self.shape.spaces + 1, 2):
             namespaces.delete(self.drive, nsid)
         command, _ = self.create_try(GRANULE // 4096, 4096, False, self.shape.ssds + 1)
         namespaces.attach(self.drive, command.check().dw0)

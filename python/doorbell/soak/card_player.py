@@ -10,6 +10,7 @@ from typing import Any
 from doorbell.device.drives import WINDOW_BYTES
 from doorbell.nvme import namespaces, virtual_drives
 from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.soak.backends import faults_of
 from doorbell.soak.card import GRANULE, PATIENT_US, CardMachine
 from doorbell.soak.judge import Failure
 from doorbell.soak.model import Space
@@ -42,7 +43,7 @@ class CardPlayer(Player):
 
     def do_ssd_fault(self, step: Step) -> None:
         ssd, kind, op = step["ssd"], step["kind"], step["op"]
-        if not self._there(ssd):
+        if not self._there(ssd) or kind not in faults_of(self.machine.shape.ssd):
             return
         us, by = max(0, min(step["us"], 50_000)), max(1, step["by"])
         if kind == "astray":
@@ -50,11 +51,11 @@ class CardPlayer(Player):
         misleads = kind in MISLEADING
         if kind != "double" and (kind != "late" or us > PATIENT_US):
             self.ssd_fails(ssd, misleads)
-        self.machine.sim.ssds.fault(
-            kind, opcode=OPCODES[op] if op else None, skip=max(0, step["skip"]),
-            count=None if step["count"] < 0 else max(1, step["count"]), delay_us=us,
+        self.machine.fault(
+            ssd, kind, opcode=OPCODES[op] if op else None, skip=max(0, step["skip"]),
+            count=None if step["count"] < 0 else max(1, step["count"]), us=us,
             by={"cid": by & 0xFFFF, "copy": by * 16}.get(kind, self._within_windows(ssd, by * 64)),
-            status=WRITE_FAULT if op == "write" else READ_ERROR, port=ssd,
+            status=WRITE_FAULT if op == "write" else READ_ERROR,
         )  # fmt: skip
         self.faulty.add(ssd)
         if kind in FATAL:
@@ -102,7 +103,7 @@ class CardPlayer(Player):
             return
         machine, ssds = self.machine, self.machine.sim.ssds
         for ssd in self.faulty:
-            ssds.fault_clear(port=ssd)
+            machine.faults_clear(ssd)
         bad = self.judge.bad_ssds
         for ssd in sorted(bad - self.away):
             if ssd in self.fatal or not machine.comes_up(1 << ssd, patient=False):  # nothing but power helps

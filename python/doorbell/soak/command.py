@@ -12,6 +12,7 @@ import typer
 
 from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
+from doorbell.soak.backends import left_out
 from doorbell.soak.judge import Failure
 from doorbell.soak.machine import SHAPES, shape_of
 from doorbell.soak.run import Outcome, play, random_steps, replay
@@ -30,6 +31,8 @@ def main(
     functions: int = typer.Option(
         1, min=1, help=f"So many functions at work at once, the PF and its VFs, at most {MAX_FN}."
     ),
+    ssds: int | None = typer.Option(None, help="Of db_vcsd: how many SSDs are behind it, 1, 2, 4 or 8. [2]"),
+    ssd: str = typer.Option("model", help="What they are: model, or db_ssd (ours, cycle by cycle)."),
     minutes: float = typer.Option(0, min=0, help="Go on for so long, in real time; 0: as long as --commands says."),
     commands: int = typer.Option(0, min=0, help=f"I/O commands a top. [{DEFAULT_COMMANDS:,}; with --minutes no limit]"),
     seed: int = typer.Option(-1, min=-1, help="Of all random numbers; -1: another one each time."),
@@ -49,29 +52,35 @@ def main(
     quiet = json is not None and str(json) == "-"
     if replay_file is not None:
         script = load(replay_file)
-        shape_of(script.top)
+        shape_of(script.top, script.options)
+        _say_left_out(script.options, quiet)
         outcome = replay(script) if wave is None else replay_with_wave(script, wave, window)
-        return _report([_result(script.top, script.seed, outcome, script.functions)], json, quiet)
+        return _report([_result(script.top, script.seed, outcome, script.functions, script.options)], json, quiet)
     if not out.is_dir():
         raise UserError(f"--out {out}: there is no such folder")
     if functions > 1:
         top = top or "db_ssd"
-    for name in [top] if top else []:
-        shape_of(name)
+    options: dict[str, Any] = {"ssds": ssds} if ssds is not None else {}
+    options |= {"ssd": ssd} if ssd != "model" else {}
+    if options and not top:
+        raise UserError("--ssds and --ssd need --top db_vcsd")
+    if top:
+        shape_of(top, options)
     functions_of(functions, "--functions")
+    _say_left_out(options, quiet)
     number = random.randrange(1 << 31) if seed < 0 else seed
     most = commands or (0 if minutes else DEFAULT_COMMANDS)
     results = []
     for name in [top] if top else list(SHAPES):
         with Progress(f"soak of {name}, seed {number}") as progress:
             outcome = play(
-                name, number, random_steps(name, number, functions), functions=functions, commands=most,
-                seconds=minutes * 60, keep=LAST, shown=lambda n, show=progress: show(n, most or n),
+                name, number, random_steps(name, number, functions, options), options, functions=functions,
+                commands=most, seconds=minutes * 60, keep=LAST, shown=lambda n, show=progress: show(n, most or n),
             )  # fmt: skip
-        result = _result(name, number, outcome, functions)
+        result = _result(name, number, outcome, functions, options)
         results.append(result)
         if outcome.failure is not None:
-            script = Script(name, number, outcome.steps, functions=functions)
+            script = Script(name, number, outcome.steps, options, functions=functions)
             result["script"] = str(_shrink(script, outcome, out, runs))
             break
     return _report(results, json, quiet)
@@ -92,18 +101,30 @@ def _shrink(script: Script, outcome: Outcome, folder: Path, runs: int) -> Path:
     last = again(script.steps) or failure
     script.failure = {"kind": last.kind, "what": str(last), "steps before shrinking": len(outcome.steps)}
     several = f"-functions{script.functions}" if script.functions > 1 else ""
-    file = folder / f"soak-{script.top}{several}-{script.seed}.json"
+    behind = "".join(f"-{value}{name if name == 'ssds' else ''}" for name, value in script.options.items())
+    file = folder / f"soak-{script.top}{behind}{several}-{script.seed}.json"
     script.save(file)
     return file
 
 
-def _result(top: str, seed: int, o: Outcome, functions: int) -> dict[str, Any]:
+def _result(top: str, seed: int, o: Outcome, functions: int, options: dict[str, Any]) -> dict[str, Any]:
     failure = None if o.failure is None else {"kind": o.failure.kind, "what": str(o.failure), "step": o.count}
     return {
         "top": top, "functions": functions, "seed": seed, "commands": o.commands, "steps": o.count, "cycles": o.cycles,
         "seconds": round(o.seconds, 1), "did": dict(sorted(o.did.items())), "ended": dict(sorted(o.ended.items())),
-        "failure": failure,
+        "failure": failure, **_behind(top, options),
     }  # fmt: skip
+
+
+def _behind(top: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Of a result: the SSDs behind a card."""
+    shape = shape_of(top, options)
+    return {"ssds": shape.ssds, "ssd": shape.ssd, "left_out": [*left_out(shape.ssd)]} if shape.ssds else {}
+
+
+def _say_left_out(options: dict[str, Any], quiet: bool) -> None:
+    if (kinds := left_out(options.get("ssd", "model"))) and not quiet:
+        print(f"SSDs are {options['ssd']}: faults that only the model has are left out: {', '.join(kinds)}", flush=True)
 
 
 def _report(results: list[dict[str, Any]], json: Path | None, quiet: bool) -> int:

@@ -8,7 +8,7 @@ at other addresses than everybody else's, and an IOMMU of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,14 +55,14 @@ class PfMachine(FunctionMachine):
         self.before: Callable[[str], None] = lambda kind: None
         self.after: Callable[[str], None] = lambda kind: None
         self.vfs = 0
-        shape = crowd_shape(shape_of(top), functions)
+        shape = self._shape(top, options)
         many = {"NUM_QP": 64} if functions > MANY else {}
         params = {"SGL": 1, **PARAMS.get(top, {}), "NUM_NS": shape.spaces, **many}
         super().__init__(top, image, {"num_fn": functions, "params": params, **options}, seed)
         self.model.functions = functions
 
-    def _shape(self, top: str) -> Shape:
-        return crowd_shape(shape_of(top), self.functions)
+    def _shape(self, top: str, options: Mapping[str, Any]) -> Shape:
+        return crowd_shape(shape_of(top, options), self.functions)
 
     def _first_look(self) -> None:
         """Namespaces of the same size, a private one for each function; but the last one is shared with SHARERS."""

@@ -27,6 +27,7 @@ class Shape:
     keys: bool = False
     manage: bool = False  # namespaces can be made and deleted
     ssds: int = 0  # that the drive stores in
+    ssd: str = "model"  # what they are
     near: bool = False  # near-storage commands
 
 

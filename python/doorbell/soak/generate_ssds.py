@@ -8,7 +8,8 @@ import random
 from collections.abc import Iterator
 from typing import Protocol
 
-from doorbell.soak.steps import SSD_FAULTS, SSD_OPS, Step
+from doorbell.soak.backends import faults_of
+from doorbell.soak.steps import SSD_OPS, Step
 
 WEIGHTS = {"late": 6, "status": 4, "lost": 1.5, "hang": 0.3, "vanish": 0.3}  # the last ones cost the card long waits
 NEXT_WINDOW = 1 << 20  # in 64 bytes
@@ -19,6 +20,8 @@ class Shape(Protocol):
     def queues(self) -> int: ...
     @property
     def ssds(self) -> int: ...
+    @property
+    def ssd(self) -> str: ...
 
 
 class Steps(Protocol):
@@ -35,7 +38,7 @@ class Steps(Protocol):
 
 def ssd_trouble(g: Steps) -> Iterator[Step]:
     rng = g.rng
-    for ssd in rng.sample(range(g.shape.ssds), rng.choice((1, 1, 1, 2))):
+    for ssd in rng.sample(range(g.shape.ssds), min(g.shape.ssds, rng.choice((1, 1, 1, 2)))):
         yield _trouble(g, ssd)
     for _ in range(rng.randint(1, 5)):
         yield from g.burst()
@@ -53,7 +56,8 @@ def _trouble(g: Steps, ssd: int) -> Step:
         return {"do": what, "ssd": ssd}
     if what == "ssd_power":
         return {"do": what, "ssd": ssd, "cycles": rng.choice((1, 1000, 100_000))}
-    kind = rng.choices(SSD_FAULTS, [WEIGHTS.get(k, 1) for k in SSD_FAULTS])[0]
+    kinds = faults_of(g.shape.ssd)
+    kind = rng.choices(kinds, [WEIGHTS.get(k, 1) for k in kinds])[0]
     step: Step = {"do": what, "ssd": ssd, "kind": kind, "op": rng.choice(("", "", *SSD_OPS)), "skip": rng.randrange(4)}
     if kind in ("late", "status"):
         step["count"] = rng.choice((1, 3, 20, -1))

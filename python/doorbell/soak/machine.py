@@ -4,6 +4,8 @@ simulation ends in that cycle, and another one opens what is in the file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import CSTS_NSSRO, CSTS_RDY, NSSR_MAGIC, Reg
 from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.vendor import SETTINGS_PAGES
+from doorbell.soak import backends
 from doorbell.soak.generate import Shape
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.model import Blocks, Drive, Space
@@ -28,13 +31,17 @@ SHAPES = {
 }
 PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2, "SGL": 1}}
 """Of a top, beside NUM_NS: those of its tests too."""
+NOTHING: Mapping[str, Any] = {}
 PATIENCE_US = 2_000_000  # longer than any command of these may take
 
 
-def shape_of(top: str) -> Shape:
+def shape_of(top: str, options: Mapping[str, Any] = NOTHING) -> Shape:
+    """Of a top; options: those of a script."""
     if top not in SHAPES:
         raise UserError(f"--top {top}: soak knows {', '.join(SHAPES)}")
-    return SHAPES[top]
+    shape = SHAPES[top]
+    ssds, ssd = backends.chosen(options, shape.ssds)
+    return replace(shape, ssds=ssds, ssd=ssd, spaces=max(shape.spaces, 2 * ssds))
 
 
 def driver_of(sim: Any, memory: HostMemory, seed: int, patience_us: float = PATIENCE_US) -> GrantingDriver:
@@ -52,12 +59,14 @@ class Machine:
     """Who is told of simulations that begin, and how commands end (doorbell.soak.wave)."""
 
     def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int) -> None:
-        self.shape = self._shape(top)
+        self.shape = self._shape(top, options)
         self.image, self.seed = image, seed
         params = {"NUM_NS": self.shape.spaces} if self.shape.spaces > 1 else {}
         params |= PARAMS.get(top, {})
         self.options = {"top": top, "params": params, "image": str(image), **options}
         self.finder = self.options.pop("finder", None)
+        for name in ("ssds", "ssd"):
+            self.options.pop(name, None)
         self.model = Drive(near=bool(self.options["params"].get("NEAR")))
         self.layout: Step = dict(LAYOUT)
         self.cycles = 0  # of simulations that are over
@@ -74,8 +83,8 @@ class Machine:
             self.cycles += self.drive.sim.cycle
             self.drive.sim.close()
 
-    def _shape(self, top: str) -> Shape:
-        return shape_of(top)
+    def _shape(self, top: str, options: Mapping[str, Any]) -> Shape:
+        return shape_of(top, options)
 
     # ---- power and bring-up
 

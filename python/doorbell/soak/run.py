@@ -6,7 +6,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from doorbell.soak.crowd import Crowd
 from doorbell.soak.generate import Generator
 from doorbell.soak.generate_crowd import CrowdGenerator
 from doorbell.soak.judge import Failure
-from doorbell.soak.machine import shape_of
+from doorbell.soak.machine import NOTHING, shape_of
 from doorbell.soak.player import Player
 from doorbell.soak.steps import Script, Step, whole
 
@@ -86,8 +86,8 @@ def play(
 
 def player_of(top: str, folder: Path, options: dict[str, Any], seed: int, functions: int = 1) -> Player | Crowd:
     if functions > 1:
-        return (CardCrowd if shape_of(top).ssds else Crowd)(top, folder, options, seed, functions)
-    kind = CardPlayer if shape_of(top).ssds else Player
+        return (CardCrowd if shape_of(top, options).ssds else Crowd)(top, folder, options, seed, functions)
+    kind = CardPlayer if shape_of(top, options).ssds else Player
     return kind(top, folder, options, seed)
 
 
@@ -101,10 +101,11 @@ def name_of(step: Step) -> str:
     return step["do"]
 
 
-def random_steps(top: str, seed: int, functions: int = 1) -> Iterator[Step]:
+def random_steps(top: str, seed: int, functions: int = 1, options: Mapping[str, Any] = NOTHING) -> Iterator[Step]:
+    shape = shape_of(top, options)
     if functions > 1:
-        return iter(CrowdGenerator(seed, functions, shape_of(top)))
-    return iter(Generator(seed, shape_of(top)))
+        return iter(CrowdGenerator(seed, functions, shape))
+    return iter(Generator(seed, shape))
 
 
 def replay(script: Script, steps: list[Step] | None = None, **limits: Any) -> Outcome:

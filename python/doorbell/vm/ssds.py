@@ -20,13 +20,12 @@ from doorbell.device.drives import WINDOW_BYTES, Latency, ModelDrive, PortOption
 from doorbell.device.image_lock import lock_image
 from doorbell.device.opening import open_sim
 from doorbell.device.sim import SETTINGS
-from doorbell.device.switch_sim import GRANULE
+from doorbell.device.switch_sim import GRANULE, NUMBERS
 from doorbell.device.switch_sim import OPTIONS as SWITCH
 from doorbell.errors import UserError
 from doorbell.units import parse_size
 
 KINDS = ("model", "db_ssd", "qemu")
-NUMBERS = (1, 2, 4, 8)
 DEFAULT_SIZE = 1 << 30  # of all
 UNIT = GRANULE * 4096
 # A millisecond of a drive that lives in real time is about so many simulated cycles; a command is late after some 20 s.

@@ -10,17 +10,20 @@ from typing import Any
 
 import pytest
 from doorbell.cli import main as cli
+from doorbell.device.switch_sim import NUMBERS
 from doorbell.errors import UserError
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Mismatch
+from doorbell.soak.command import _say_left_out
 from doorbell.soak.generate import Generator, Shape
 from doorbell.soak.generate_crowd import CrowdGenerator
 from doorbell.soak.judge import Judge, Sent
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.near import program_of
+from doorbell.soak.run import random_steps
 from doorbell.soak.shrink import Shrinker
-from doorbell.soak.steps import RESETS, STEPS, Script, Step, checked, load
+from doorbell.soak.steps import RESETS, SSD_FAULTS, STEPS, Script, Step, checked, load
 
 A, B = b"a" * 512, b"b" * 512
 MIXED = A[:256] + B[256:]
@@ -79,13 +82,36 @@ def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("options", "why"), [
     (["--top", "db_disk"], "soak knows"), (["--minutes", "-1"], "minutes"), (["--commands", "many"], "commands"),
-    (["--functions", "18"], "from 1 to 17"),
+    (["--functions", "18"], "from 1 to 17"), (["--ssds", "2"], "need --top db_vcsd"),
+    (["--top", "db_csd", "--ssds", "2"], "are for db_vcsd"), (["--top", "db_vcsd", "--ssds", "3"], "1, 2, 4 or 8 SSDs"),
+    (["--top", "db_vcsd", "--ssd", "qemu"], "must be model or db_ssd"),
     (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
 ])  # fmt: skip
 def test_bad_options_are_one_line(capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:
     assert cli.run(["soak", *options]) == 2
     said = capsys.readouterr().err
     assert why in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_steps_of_any_number_of_ssds(number: int) -> None:
+    """All of them are in trouble some time; none that is not there is."""
+    steps = list(islice(random_steps("db_vcsd", 3, options={"ssds": number}), 20_000))
+    assert {s["ssd"] for s in steps if "ssd" in s} == set(range(number))
+    assert {s["ns"] for s in steps if s["do"] == "io"} == set(range(1, max(4, 2 * number) + 1))
+    places = {s["on"] for s in steps if s["do"] in ("ns_create", "grow")}
+    assert {0, number + 1} <= places <= set(range(number + 2))  # wherever, over all of them
+    assert {s["kind"] for s in steps if s["do"] == "ssd_fault"} >= {"late", "status", "lost"}
+
+
+def test_what_only_models_do_is_left_out_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    steps = islice(random_steps("db_vcsd", 3, options={"ssd": "db_ssd"}), 20_000)
+    assert {s["kind"] for s in steps if s["do"] == "ssd_fault"} == {"status"}
+    _say_left_out({"ssd": "db_ssd"}, quiet=False)
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1 and all(kind in said for kind in SSD_FAULTS if kind != "status")
+    _say_left_out({"ssds": 4}, quiet=False)
+    assert not capsys.readouterr().out
 
 
 # ---- the model

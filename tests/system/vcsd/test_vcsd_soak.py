@@ -28,9 +28,10 @@ def player(tmp_path: Path) -> Iterator[CardPlayer]:
     p.close()
 
 
-def soak(seed: int, commands: int) -> set[str]:
-    """What was done."""
-    outcome = play("db_vcsd", seed, random_steps("db_vcsd", seed), commands=commands)
+def soak(seed: int, commands: int, **options: Any) -> set[str]:
+    """What was done. options: of a script."""
+    steps = random_steps("db_vcsd", seed, options=options)
+    outcome = play("db_vcsd", seed, steps, options, commands=commands)
     assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
     return set(outcome.did)
 
@@ -67,6 +68,38 @@ def filled(player: CardPlayer) -> None:
 def test_soak() -> None:
     did = soak(2, 700)
     assert did >= {"ssd_fault", "ssd_mended"}
+
+
+@pytest.mark.parametrize(("ssds", "seed"), [(4, 25), *(pytest.param(n, 24, marks=pytest.mark.nightly) for n in (1, 8))])
+def test_soak_of_so_many_ssds(ssds: int, seed: int) -> None:
+    did = soak(seed, 200, ssds=ssds)
+    assert did >= {"ssd_fault", "ssd_mended", "exchange"}
+
+
+def test_our_own_ssds(tmp_path: Path) -> None:
+    """db_ssd behind the card, cycle by cycle: what only models do does nothing; errors of its media cost its own
+    namespaces, and what it has acknowledged it has when its power comes back.
+    """
+    player = CardPlayer("db_vcsd", tmp_path, {"ssd": "db_ssd"}, 1)
+    try:
+        filled(player)
+        player.play({"do": "ssd_fault", "ssd": 1, "kind": "lost"})
+        assert not player.judge.bad_ssds
+        player.play({"do": "ssd_fault", "ssd": 1, "kind": "status", "count": 4})
+        on_both(player, 0)
+        player.play({"do": "wait"})
+        assert player.ended["READ_ERROR"] + player.ended["WRITE_FAULT"] > 0
+        player.play({"do": "ssd_power", "ssd": 1})
+        on_both(player, 100)
+        player.finish()
+    finally:
+        player.close()
+
+
+@pytest.mark.nightly
+def test_soak_of_our_own_ssds() -> None:
+    did = soak(20, 200, ssd="db_ssd")
+    assert did >= {"media_error", "ssd_fault", "ssd_power", "ssd_mended", "reset power"}
 
 
 @pytest.mark.nightly
