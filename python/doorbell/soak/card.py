@@ -31,10 +31,10 @@ from doorbell.soak.model import Space
 from doorbell.soak.steps import TIMINGS
 
 PARAMS = {
-    "DATA_W": 128, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000, "NEAR": 1,
+    "DATA_W": 128, "NUM_SSD": 2, "NUM_NS": 4, "SHA_CORES": 0, "MS_CYCLES": 5000, "SSD_TIMEOUT": 100_000, "NEAR": 1,
     "NEAR_HASHES": 2,
 }  # fmt: skip
-"""Of the top, beside NUM_SSD and NUM_NS: those of its tests too."""
+"""Of the top, where a script says nothing about SSDs: those of its tests too."""
 SSD_BYTES = 4 << 20  # of each SSD, at least
 GRANULE = 1 << 20
 UP_CYCLES = 60_000_000  # in which an SSD that is there comes up, however it was left
@@ -50,7 +50,7 @@ class CardMachine(Machine):
 
     def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int) -> None:
         shape = self._shape(top, options)
-        params = {"NUM_NS": shape.spaces, **PARAMS, **options.get("params", {}), "NUM_SSD": shape.ssds}
+        params = {**PARAMS, "NUM_NS": shape.spaces, **options.get("params", {}), "NUM_SSD": shape.ssds}
         super().__init__(top, image, {**options, "params": params}, seed)
 
     @property
