@@ -4,7 +4,7 @@
 from doorbell.synth.design import split
 from doorbell.synth.measuring import Module, Result, measure
 from doorbell.synth.records import BEGIN, DOCUMENT, END, RECORDS, growth, markdown_tables, read_records, write_records
-from doorbell.synth.timing import clock
+from doorbell.synth.timing import clock, place
 
 __all__ = [
     "BEGIN",
@@ -17,6 +17,7 @@ __all__ = [
     "growth",
     "markdown_tables",
     "measure",
+    "place",
     "read_records",
     "split",
     "write_records",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`doorbell synth`: area by module and logic depth, from yosys; clock after place and route on ECP5.
+"""`doorbell synth`: area by module and logic depth, from yosys; clock and slowest paths after place and route on ECP5.
 
 The top is read once (ours by read_slang, the admin processor by read_verilog). What lies in rtl/common becomes part
 of the module that uses it; every other module is mapped alone, the modules inside it as black boxes, and the result
@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -23,13 +24,14 @@ from doorbell.synth.records import (
     HEADS,
     growth,
     path_line,
+    placed_lines,
     read_records,
     record_key,
     rows,
     write_document,
     write_records,
 )
-from doorbell.synth.timing import clock
+from doorbell.synth.timing import clock, place
 
 
 def show(result: Result, number: int) -> None:
@@ -37,7 +39,7 @@ def show(result: Result, number: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    plain = result.plain(keep=number)
+    plain = result.plain(keep=number or 10)
     table = Table(title=record_key(result.top, result.target, result.params))
     table.add_column("module, without those inside it")
     for head in ("instances", *HEADS):
@@ -62,15 +64,54 @@ def parse_params(given: list[str], data_w: int) -> dict[str, int]:
     return result
 
 
+def write_json(file: Path, what: dict[str, Any]) -> None:
+    text = json.dumps(what, indent=2)
+    if str(file) == "-":
+        print(text)
+        return
+    try:
+        file.write_text(text + "\n")
+    except OSError as e:
+        raise UserError(f"cannot write {file}: {e.strerror}") from e
+
+
+def clocks(
+    top: str, params: dict[str, int], modules: list[str], number: int, json_file: Path | None, record: bool
+) -> None:  # fmt: skip
+    """Clocks after place and route: of modules alone, of the top itself as a whole."""
+    alone: dict[str, float] = {}
+    whole: dict[str, Any] = {}
+    for module in modules:
+        if module == top:
+            whole[record_key(top, "ecp5", params)] = found = place(top, params, number).plain()
+            text = "\n".join(placed_lines(found))
+        else:
+            key = " ".join([top, module, *record_key("", "", params).split()])
+            alone[key] = clock(top, params, module)
+            text = f"{module}: {alone[key]} MHz on ECP5, alone"
+        if str(json_file) != "-":
+            print(text)
+    if json_file is not None:
+        write_json(json_file, {"clocks": alone, "placed": whole})
+    if record:
+        records = read_records()
+        for name, more in (("clocks", alone), ("placed", whole)):
+            records[name] = dict(sorted({**records.get(name, {}), **more}.items()))
+        write_records(records)
+        write_document(records)
+
+
 def main(
     top: str = typer.Option("db_ssd", help="The top to synthesise."),
     target: str = typer.Option("xcup", help="xcup (UltraScale+), xc7 or ecp5."),
     data_w: int = typer.Option(256, help="Width of its data path in bits: 128, 256 or 512."),
     param: list[str] = typer.Option([], "--param", metavar="NAME=VALUE", help="Another parameter of the top."),  # noqa: B008
     only: list[str] = typer.Option([], "--only", metavar="MODULE", help="Only the area of this module."),  # noqa: B008
-    number: int = typer.Option(10, "--paths", help="How many of the longest paths to show."),
+    number: int | None = typer.Option(
+        None, "--paths", help="How many of the longest paths to show: 10, of a top placed and routed 3."
+    ),
     clock_of: list[str] = typer.Option(  # noqa: B008
-        [], "--clock", metavar="MODULE", help="Place and route this module alone on ECP5 (minutes); print MHz."
+        [], "--clock", metavar="MODULE", help="Only place and route this module alone on ECP5; the top: as a whole."
     ),
     json_file: Path | None = typer.Option(
         None, "--json", metavar="FILE", help="Write the figures to FILE, - for stdout."
@@ -91,26 +132,18 @@ def main(
     params = parse_params(param, data_w)
     build.check_params(top, params)
     key = record_key(top, target, params)
-    clocks = {}
     if clock_of:
         if target != "ecp5":
             raise UserError("--clock needs --target ecp5: there is no place and route for the others here")
-        for module in clock_of:
-            clocks[f"{top} {module} DATA_W={data_w}"] = clock(top, params, module)
-            if json_file is None:
-                print(f"{module}: {clocks[f'{top} {module} DATA_W={data_w}']} MHz on ECP5, alone")
+        if check:
+            raise UserError("--check compares areas: leave out --clock")
+        clocks(top, params, clock_of, number or 3, json_file, record)
+        return
     result = measure(top, target, params, only, show=sys.stderr.isatty())
     if json_file is not None:
-        text = json.dumps({"name": key, **result.plain(keep=number), "clocks": clocks}, indent=2)
-        if str(json_file) == "-":
-            print(text)
-        else:
-            try:
-                json_file.write_text(text + "\n")
-            except OSError as e:
-                raise UserError(f"cannot write {json_file}: {e.strerror}") from e
+        write_json(json_file, {"name": key, **result.plain(keep=number or 10)})
     if json_file is None or str(json_file) != "-":
-        show(result, number)
+        show(result, number or 10)
     records = read_records()
     if check:
         if key not in records:
@@ -120,7 +153,5 @@ def main(
             raise UserError(f"{key} has grown; if that is meant, run it again with --record", status=1)
     if record:
         records[key] = result.plain()
-        if clocks:
-            records["clocks"] = dict(sorted({**records.get("clocks", {}), **clocks}.items()))
         write_records(records)
         write_document(records)

@@ -26,7 +26,8 @@ def record_key(top: str, target: str, params: dict[str, int]) -> str:
 
 
 def read_records() -> dict[str, Any]:
-    """syn/area.json: for each top, target and parameters what `Result.plain` gives; under "clocks" MHz of modules."""
+    """syn/area.json: for each top, target and parameters what `Result.plain` gives; under "clocks" MHz of modules,
+    under "placed" what `Placed.plain` gives of tops placed and routed as a whole."""
     if not RECORDS.exists():
         return {}
     result: dict[str, Any] = json.loads(RECORDS.read_text())
@@ -80,9 +81,47 @@ def path_line(p: dict[str, Any]) -> str:
     return f"{p['levels']} levels: {p['start']} to {p['end']}, through {', '.join(dict.fromkeys(via))}"
 
 
+def placed_lines(p: dict[str, Any]) -> list[str]:
+    """A top placed and routed, for people."""
+    used = ", ".join(f"{now:,} of {there:,} {what}" for what, (now, there) in p["used"].items())
+    mine = p["wrapper"]
+    lines = [
+        f"{p['mhz']:g} MHz on {p['device']} as a whole",
+        f"{used}; of these the wrapper at most {mine['lut']:,} LUT and {mine['ff']:,} FF",
+    ]
+    return lines + [slow_line(path) for path in p["paths"]]
+
+
+def slow_line(p: dict[str, Any], quote: str = "") -> str:
+    def q(text: str) -> str:
+        return f"{quote}{text}{quote}"
+
+    return (
+        f"{p['ns']:g} ns, {p['logic_ns']:g} logic and {p['routing_ns']:g} routing, {p['levels']} levels: "
+        f"{q(p['start'])} ({q(p['start_module'])}) to {q(p['end'])} ({q(p['end_module'])}), through "
+        + ", ".join(q(m) for m in dict.fromkeys(p["through"]))
+    )
+
+
+PLACED_HEADS = ["MHz", "ns", "of it routing", "levels", "LUT", "FF", "EBR"]
+
+
+def placed_tables(placed: dict[str, Any]) -> list[str]:
+    text = ["", "### Clock on ECP5, whole top", ""]
+    text += ["| top | " + " | ".join(PLACED_HEADS) + " |", "|---|" + "---:|" * len(PLACED_HEADS)]
+    for key, p in placed.items():
+        slow = p["paths"][0]
+        path = [f"{p['mhz']:g}", f"{slow['ns']:g}", f"{slow['routing_ns']:g}", str(slow["levels"])]
+        text.append(f"| {key} | " + " | ".join([*path, *(f"{n:,}" for n, _ in p["used"].values())]) + " |")
+    for key, p in placed.items():
+        text += ["", f"`{command_line(key)} --clock {key.split()[0]}` on {p['device']}:", ""]
+        text += [f"- {slow_line(path, '`')}" for path in p["paths"]]
+    return text
+
+
 def markdown_tables(records: dict[str, Any]) -> str:
     """The part of docs/area.md that the command makes."""
-    keys = sorted(k for k in records if k != "clocks")
+    keys = sorted(k for k in records if k not in ("clocks", "placed"))
     text = ["### Sums", "", "| top and target | LUT | FF | BRAM | URAM | DSP | levels |", "|---|" + "---:|" * 6]
     for key in keys:
         text.append(f"| {key} | " + " | ".join(figures(records[key]["total"])) + " |")
@@ -91,6 +130,8 @@ def markdown_tables(records: dict[str, Any]) -> str:
     if clocks := records.get("clocks"):
         text += ["", "### Clock on ECP5, module alone", "", "| top and module | MHz |", "|---|---:|"]
         text += [f"| {k} | {v:g} |" for k, v in clocks.items()]
+    if placed := records.get("placed"):
+        text += placed_tables(placed)
     for key in keys:
         text += ["", f"### {key}", "", f"`{command_line(key)}`", ""]
         text.append("| module | instances | " + " | ".join(HEADS) + " |")
