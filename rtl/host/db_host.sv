@@ -43,6 +43,8 @@ module db_host
   parameter logic [15:0] SHUTDOWN_MS = 16'd10000,
   /// repeat what a reset took, else report it
   parameter bit          REPEAT      = 1'b1,
+  /// PRPs for drives that take SGLs, too
+  parameter bit          PRP_ONLY    = 1'b0,
   /// cycles until a command is late; 0: never
   parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000
 ) (
@@ -128,7 +130,7 @@ module db_host
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .WR_RING_BYTES(WR_RING_BYTES),
     .RD_RING_BYTES(RD_RING_BYTES), .RING_URAM(RING_URAM), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
     .AUTO_START(AUTO_START), .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS), .POLL_MS(POLL_MS),
-    .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
+    .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .PRP_ONLY(PRP_ONLY), .CMD_TIMEOUT(CMD_TIMEOUT)
   ) i_engine (
     .*, .m_poke_valid(poke_valid), .m_poke_ready(poke_ready), .m_poke(poke), .m_acc_valid(acc_valid),
     .m_acc_ready(acc_ready), .m_acc(acc),

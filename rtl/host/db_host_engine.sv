@@ -43,6 +43,8 @@ module db_host_engine
   parameter logic [15:0] SHUTDOWN_MS = 16'd10000,
   /// repeat what a reset took, else report it
   parameter bit          REPEAT      = 1'b1,
+  /// PRPs for drives that take SGLs, too
+  parameter bit          PRP_ONLY    = 1'b0,
   /// cycles until a command is late; 0: never
   parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000,
   /// parts of Reads that have ended, and wait for their data to be taken: a power of 2; 0: those behind end later
@@ -127,7 +129,7 @@ module db_host_engine
   db_host_control #(
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
     .PART_LOG2(PART_LOG2), .AUTO_START(AUTO_START), .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS),
-    .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
+    .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .PRP_ONLY(PRP_ONLY), .CMD_TIMEOUT(CMD_TIMEOUT)
   ) i_control (
     .clk, .rst, .link_up(control_link), .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
     .tick, .m_poke_valid, .m_poke_ready, .m_poke(poke), .m_acc_valid, .m_acc_ready, .m_acc, .s_answer_valid, .s_answer,
@@ -236,7 +238,7 @@ module db_host_engine
   db_host_window_rows #(
     .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)
   ) i_window_rows (
-    .clk, .window_base, .nsid, .map, .s_row_valid, .s_row_addr,
+    .clk, .window_base, .nsid, .sgl(facts.sgl && !settings.prp_only), .map, .s_row_valid, .s_row_addr,
     .m_row_data, .m_ctx_re(ctx_re), .m_ctx_slot(ctx_slot), .s_ctx(ctx), .m_write_ring_re(write_ring_re),
     .m_write_ring_addr(write_ring_addr), .s_write_ring_data(write_ring_data), .m_admin_buf_re(admin_buf_re),
     .m_admin_buf_addr(admin_buf_addr), .s_admin_buf_data(admin_buf_data)

@@ -148,6 +148,7 @@ package db_host_pkg;
     logic [15:0] poll_ms;          ///< time between looks at CSTS; 0: never
     logic [15:0] shutdown_ms;      ///< longest wait for commands to end before a shutdown, and then for the drive
     logic        repeat_on_reset;  ///< submit again what a reset took, else report it
+    logic        prp_only;         ///< no SGLs, whatever the drive takes
     logic [31:0] cmd_timeout;      ///< cycles until a command is late; 0: never
   } settings_t;
 
@@ -160,6 +161,7 @@ package db_host_pkg;
     logic [3:0]  doorbell_stride;  ///< CAP.DSTRD
     logic [15:0] oncs;             ///< optional commands
     logic        vwc;              ///< there is a volatile write cache
+    logic        sgl;              ///< it takes SGLs (SGLS of Identify Controller)
   } drive_facts_t;
 
   /// What is under way on the control side; nothing is if all are 0.

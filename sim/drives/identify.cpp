@@ -40,6 +40,7 @@ void identify_controller(u8* p, const db_model_config& c, u32 vendor, u32 index)
     put(p, 516, 1, 4);
     put(p, 520, c.oncs, 2);
     put(p, 525, c.vwc ? 7 : 0, 1);
+    put(p, 536, c.sgls ? nvme::SGLS_ANY_ALIGNMENT : 0, 4);
     std::snprintf(reinterpret_cast<char*>(p) + 768, 256, "nqn.2026-11.doorbell:model:%04u", index);
 }
 

@@ -39,7 +39,7 @@ struct ModelCommand {
     /// Stands for an opcode where a command has had its effect and only its completion is left.
     static constexpr u32 OPC_NONE = 0x100;
 
-    bool on = false, admin = false, write = false, list_done = false, media_done = false, queued = false;
+    bool on = false, admin = false, sgl = false, write = false, list_done = false, media_done = false, queued = false;
     bool lost = false, failed = false, keep = false;  // keep: asynchronous event request
     bool damage = false, twice = false, wrong_phase = false, copied = false;
     u32 handle = 0, sq = 0, cid = 0, opc = 0, dw0 = 0, status = 0, sqe[16];
@@ -48,7 +48,7 @@ struct ModelCommand {
     u32 other_cid = 0;         // of an entry before its own, xor
     u32 pages = 0;             // entries wanted beside PRP1
     u64 list_at = 0;           // where the next part of the list is
-    std::vector<u64> page;     // of page i of the transfer: address (the first with its offset)
+    std::vector<u64> page;     // of page i of the transfer: address (the first with its offset); or of an SGL
     std::vector<u8> buf;       // data of the host, or answer of an admin command
 
     /// A field of 64 bits from dword `i` on.

@@ -113,7 +113,7 @@ void ModelDrive::command(u32 qid, const u8* entry) {
     ModelCommand& m = of(i);
     m.on = true;
     m.handle = i;
-    m.write = m.list_done = m.media_done = m.queued = m.lost = m.failed = m.keep = false;
+    m.sgl = m.write = m.list_done = m.media_done = m.queued = m.lost = m.failed = m.keep = false;
     m.damage = m.twice = m.wrong_phase = m.copied = false;
     m.again = m.copy = m.astray = m.other_cid = 0;
     m.sq = qid;
@@ -126,7 +126,9 @@ void ModelDrive::command(u32 qid, const u8* entry) {
     m.page.clear();
     m.buf.clear();
     ++count[ModelCount::SQES];
-    if (m.sqe[0] & nvme::CDW0_FUSE_PSDT_MASK) return finish(i, STATUS_INVALID_FIELD);  // fused, or not PRPs
+    const u32 psdt = m.sqe[0] & nvme::CDW0_PSDT_MASK;
+    m.sgl = psdt == nvme::CDW0_PSDT_SGL && c.sgls && !m.admin;
+    if (m.sqe[0] & nvme::CDW0_FUSE_MASK || (psdt && !m.sgl)) return finish(i, STATUS_INVALID_FIELD);
     if (m.admin) admin(i);
     else io(i);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a command's data is in host memory: PRPs and their lists.
+// Where a command's data is in host memory: PRPs and their lists, or an SGL of one data block.
 #include "drives/model_drive.h"
 
 #include <algorithm>
@@ -11,10 +11,13 @@ namespace db {
 void ModelDrive::start_data(u32 i) {
     ModelCommand& m = of(i);
     const u64 prp1 = m.prp1(), prp2 = m.prp2();
-    if (prp1 & 3) return finish(i, STATUS_INVALID_PRP_OFFSET);
+    if (m.sgl) {
+        if (m.sqe[9] >> nvme::SGL_TYPE_SHIFT != nvme::SGL_DATA_BLOCK) return finish(i, STATUS_SGL_INVALID_TYPE);
+        if (m.sqe[8] < m.bytes) return finish(i, STATUS_SGL_INVALID_DATA);
+    } else if (prp1 & 3) return finish(i, STATUS_INVALID_PRP_OFFSET);
     m.page.push_back(prp1);
     const u64 first = PAGE - (prp1 & (PAGE - 1));
-    m.pages = m.bytes > first ? u32((m.bytes - first + PAGE - 1) / PAGE) : 0;
+    m.pages = !m.sgl && m.bytes > first ? u32((m.bytes - first + PAGE - 1) / PAGE) : 0;
     if (m.write) m.buf.resize(m.bytes);
     if (m.write) m.media_done = true;
     else if (m.admin) at(now + media.draw(DB_LAT_ADMIN), T_MEDIA, i);
@@ -79,8 +82,12 @@ void ModelDrive::listed(u32 i) {
     ready(i);
 }
 
-// Where byte `off` of the transfer is, and how much follows in its page.
+// Where byte `off` of the transfer is, and how much follows in its page (of an SGL: in all).
 u64 ModelDrive::place(const ModelCommand& m, u64 off, u64& left) const {
+    if (m.sgl) {
+        left = m.bytes - off;
+        return m.page[0] + off + m.astray;
+    }
     const u64 first = PAGE - (m.page[0] & (PAGE - 1));
     if (off < first) {
         left = std::min(first - off, m.bytes - off);

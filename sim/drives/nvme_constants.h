@@ -22,8 +22,13 @@ constexpr u32 AQA_MASK = 0x0fff0fff, AQA_SIZE_MASK = 0xfff, AQA_ACQS_SHIFT = 16;
 
 constexpr u32 SQE_BYTES_LOG2 = 6, CQE_BYTES_LOG2 = 4;
 static_assert(SQE_BYTES == 1 << SQE_BYTES_LOG2 && CQE_BYTES == 1 << CQE_BYTES_LOG2, "entries");
-/// Command dword 0: fused operation, and PRP or SGL; all 0 is a plain command with PRPs.
-constexpr u32 CDW0_FUSE_PSDT_MASK = 0xc300;
+/// Command dword 0: fused operation, PRP or SGL; all 0 is a plain command with PRPs.
+constexpr u32 CDW0_FUSE_MASK = 0x0300, CDW0_PSDT_MASK = 0xc000, CDW0_PSDT_SGL = 0x4000;
+/// An SGL descriptor (Base 2.0, 4.1.2): bytes in dword 2 of its four, type and subtype in the last byte; 0 is a data block
+/// at an address.
+constexpr u32 SGL_DATA_BLOCK = 0, SGL_TYPE_SHIFT = 24;
+/// SGLS of Identify Controller: SGLs of the NVM command set, at any byte.
+constexpr u32 SGLS_ANY_ALIGNMENT = 1;
 constexpr u32 CQE_PHASE_SHIFT = 16, CQE_STATUS_SHIFT = 17;  // in dword 3
 constexpr u32 STATUS_TYPE_SHIFT = 8;
 constexpr u32 DSM_RANGE_BYTES = 16;

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define DB_HOST_ABI 5
+#define DB_HOST_ABI 6
 #define DB_LATENCIES 5
 #define DB_REC_PACKET_DW 64
 #define DB_REC_WORDS 68
@@ -77,6 +77,7 @@ typedef struct db_model_config {
     uint32_t css;            ///< css = 1: CAP.CSS
     uint32_t oncs;           ///< oncs = 0x8C: optional commands
     uint32_t vwc;            ///< vwc = True: it has a volatile write cache
+    uint32_t sgls;           ///< sgls = False: it takes SGLs: one data block a command
     uint32_t ready_ns;       ///< ready_us = 100: CC.EN to CSTS.RDY
     uint32_t unready_ns;     ///< unready_us = 20: the other way
     uint32_t shutdown_ns;    ///< shutdown_us = 10: CC.SHN to CSTS.SHST = complete

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define DB_SWITCH_ABI 2
+#define DB_SWITCH_ABI 3
 
 typedef struct db_switch_config {
     uint32_t abi;            ///< DB_SWITCH_ABI

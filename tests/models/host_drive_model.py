@@ -41,6 +41,7 @@ class Options:
     mdts: int = 5
     oncs: int = 0x4C
     vwc: int = 1
+    sgls: int = 0
     formats: tuple[tuple[int, int], ...] = ((9, 0), (12, 0))  # (log2 of the block, metadata)
     flbas: int = 0
     nsze: int = 0x1_2345_6789
@@ -314,6 +315,7 @@ class Drive:
             data[516:520] = (8).to_bytes(4, "little")
             data[520:522] = o.oncs.to_bytes(2, "little")
             data[525] = o.vwc | 0xE
+            data[536:540] = o.sgls.to_bytes(4, "little")
         else:
             assert cns == 0
             if o.identify_ns_status:

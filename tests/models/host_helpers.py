@@ -30,7 +30,7 @@ FAST: dict[str, Any] = {
     "flush": Latency(1000), "other": Latency(1000), "admin": Latency(200), "size": 8 << 20, "timeout_ms": 500,
 }  # fmt: skip
 CONTROL, STATUS, FAIL, ADMIN_MS, ABORT_MS, POLL_MS = 0x08, 0x0C, 0x10, 0x18, 0x1C, 0x20
-CONFIG, CMD_TIMEOUT, MAX_BLOCKS, NUM_ABORTS, NUM_RESETS, NUM_BAD = 0x24, 0x28, 0x48, 0x64, 0x68, 0x6C
+CONFIG, CMD_TIMEOUT, MAX_BLOCKS, FORMAT, NUM_ABORTS, NUM_RESETS, NUM_BAD = 0x24, 0x28, 0x48, 0x4C, 0x64, 0x68, 0x6C
 PATH_ERROR, HOST_ABORTED, ABORTED = 0x370, 0x371, 0x007
 REASONS = {1: "no answer", 3: "retry", 11: "not ready", 12: "fatal", 13: "admin timeout", 19: "removed", 20: "late",
            21: "link", 22: "asked", 23: "damaged", 24: "shutdown"}  # fmt: skip

@@ -5,7 +5,8 @@ QEMU gives a device fast access to another function's BAR only where that is mem
 memory true: before a submission doorbell reaches the drive, it reads the new entries, their PRP lists and the data of
 writes from the core and puts them into memory; when the drive has put a completion entry there, it hands the data of
 reads and then the entry to the core. It reads what any drive reads, through the core's CQ and CC, and checks nothing:
-what the core gets wrong stays wrong. NVMe Base 2.0: 3.1.3 (registers), 3.3.3 (entries), 4.1.1 (PRPs).
+what the core gets wrong stays wrong. NVMe Base 2.0: 3.1.3 (registers), 3.3.3 (entries), 4.1.1 (PRPs), 4.1.2 (SGLs: the
+core's are one data block).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ CAP, AQA, ASQ, ACQ = 0x00, 0x24, 0x28, 0x30
 DELETE_SQ, IDENTIFY, CREATE_SQ, CREATE_CQ, GET_LOG = 0x00, 0x06, 0x01, 0x05, 0x02
 GET_FEATURES, SET_FEATURES, FW_DOWNLOAD = 0x0A, 0x09, 0x11
 DSM = 0x09
+PSDT_SGL = 0x40  # bits 7:6 of byte 1
 RESET_S = 5.0
 
 
@@ -211,7 +213,9 @@ class NvmeMirror:
         command.to_drive = opcode & 3 == 1
         count = (prp1 % PAGE + command.length + PAGE - 1) // PAGE
         command.pages = [prp1]
-        if count == 2:
+        if entry[1] & 0xC0 == PSDT_SGL:
+            command.pages += [(prp1 // PAGE + i) * PAGE for i in range(1, count)]
+        elif count == 2:
             command.pages.append(prp2)
         elif count > 2:
             command.missing += 1

@@ -108,7 +108,8 @@ module db_host_axil
   assign shutdown = out.CONTROL.shutdown.value;
   assign settings = '{nsid: out.NSID.V.value, admin_ms: out.ADMIN_MS.V.value, abort_ms: out.ABORT_MS.V.value,
                       poll_ms: out.POLL_MS.V.value, shutdown_ms: out.SHUTDOWN_MS.V.value,
-                      repeat_on_reset: out.CONFIG.repeat_on_reset.value, cmd_timeout: out.CMD_TIMEOUT.V.value};
+                      repeat_on_reset: out.CONFIG.repeat_on_reset.value,
+                      prp_only: out.CONFIG.prp_only.value, cmd_timeout: out.CMD_TIMEOUT.V.value};
   assign adm_go   = out.ADMIN.go.value;
 
   // ---- admin buffer and command
@@ -182,6 +183,7 @@ module db_host_axil
     in.MAX_BLOCKS.V.next      = facts.max_blocks;
     in.FORMAT.lba_shift.next  = facts.lba_shift;
     in.FORMAT.vwc.next        = facts.vwc;
+    in.FORMAT.sgl.next        = facts.sgl;
     in.FORMAT.stride.next     = facts.doorbell_stride;
     in.FORMAT.mps.next        = mps;
     in.FORMAT.oncs.next       = facts.oncs;

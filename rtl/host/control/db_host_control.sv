@@ -40,6 +40,8 @@ module db_host_control
   parameter logic [15:0] POLL_MS     = 16'd1,
   parameter logic [15:0] SHUTDOWN_MS = 16'd10000,
   parameter bit          REPEAT      = 1'b1,
+  /// PRPs for drives that take SGLs, too
+  parameter bit          PRP_ONLY    = 1'b0,
   parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000
 ) (
   input  logic                         clk,
@@ -247,7 +249,7 @@ module db_host_control
   end else begin : g_fixed
     db_host_fixed #(
       .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS), .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS),
-      .REPEAT(REPEAT), .CMD_TIMEOUT(CMD_TIMEOUT)
+      .REPEAT(REPEAT), .PRP_ONLY(PRP_ONLY), .CMD_TIMEOUT(CMD_TIMEOUT)
     ) i_fixed (
       .clk, .rst,
       .s_axil_awvalid, .s_axil_awready, .s_axil_wvalid, .s_axil_wready, .s_axil_bvalid, .s_axil_bready,

@@ -59,6 +59,7 @@ package db_host_control_pkg;
     STEP_QUEUES     = 6'd36,
     STEP_CREATE_CQ  = 6'd37,
     STEP_CREATE_SQ  = 6'd38,
+    STEP_SGLS       = 6'd39,  ///< between STEP_VWC and STEP_ID_NS
     STEP_UP         = 6'd48,  ///< db_host_supervisor
     STEP_ABORT      = 6'd49,
     STEP_CHECK      = 6'd50,

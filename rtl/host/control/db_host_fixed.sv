@@ -17,6 +17,8 @@ module db_host_fixed
   parameter logic [15:0] SHUTDOWN_MS = 16'd10000,
   /// repeat what a reset took, else report it
   parameter bit          REPEAT      = 1'b1,
+  /// PRPs for drives that take SGLs, too
+  parameter bit          PRP_ONLY    = 1'b0,
   /// cycles until a command is late; 0: never
   parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000
 ) (
@@ -40,7 +42,7 @@ module db_host_fixed
   output settings_t   settings
 );
   assign settings = '{nsid: NSID, admin_ms: ADMIN_MS, abort_ms: ABORT_MS, poll_ms: POLL_MS, shutdown_ms: SHUTDOWN_MS,
-                      repeat_on_reset: REPEAT, cmd_timeout: CMD_TIMEOUT};
+                      repeat_on_reset: REPEAT, prp_only: PRP_ONLY, cmd_timeout: CMD_TIMEOUT};
 
   logic r_valid_q, b_valid_q, both;
   assign both           = s_axil_awvalid && s_axil_wvalid && !b_valid_q;

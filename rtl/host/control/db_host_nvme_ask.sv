@@ -116,6 +116,10 @@ module db_host_nvme_ask
         kind_new = ASK_BUFFER;
         addr = 8'd131;
       end
+      STEP_SGLS: begin        // bytes 536 to 539
+        kind_new = ASK_BUFFER;
+        addr = 8'd134;
+      end
       STEP_ID_NS: begin
         kind_new = ASK_COMMAND;
         cdw1 = nsid;

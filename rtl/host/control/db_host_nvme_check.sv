@@ -62,6 +62,8 @@ module db_host_nvme_check
         again_new = !answer[0];
         if (answer[1]) bad_new = FAIL_FATAL;
       end
+      STEP_VWC:  next_new = STEP_SGLS;
+      STEP_SGLS: next_new = STEP_ID_NS;
       STEP_NSZE_HI: if (facts.blocks[31:0] == '0 && answer == '0) bad_new = FAIL_NO_NAMESPACE;
       STEP_LBAF: begin
         if (answer[15:0] != '0) bad_new = FAIL_METADATA;
@@ -102,6 +104,7 @@ module db_host_nvme_check
         STEP_MDTS:    max_log2_q <= (mdts != '0 && mdts < 8'(PART_LOG2 - 12)) ? 4'(mdts) : 4'(PART_LOG2 - 12);
         STEP_ONCS:    facts.oncs <= answer[15:0];
         STEP_VWC:     facts.vwc <= answer[8];
+        STEP_SGLS:    facts.sgl <= answer[1:0] inside {2'b01, 2'b10};
         STEP_NSZE_LO: facts.blocks[31:0] <= answer;
         STEP_NSZE_HI: facts.blocks[63:32] <= answer;
         STEP_FLBAS:   lba_format <= {answer[22:21], answer[19:16]};

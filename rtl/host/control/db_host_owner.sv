@@ -123,6 +123,7 @@ module db_host_owner
       nsid_q             <= s_hand.nsid;
       facts_q.sq_size    <= 16'd1 << s_hand.sq_log2;
       facts_q.lba_shift  <= s_hand.lba_shift;
+      facts_q.sgl        <= 1'b0;  // not known
       facts_q.max_blocks <= 32'd1 << (most - 5'(s_hand.lba_shift));
     end
     if (rst) begin

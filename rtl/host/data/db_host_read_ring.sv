@@ -5,7 +5,8 @@
 // A part (s_out) is a place and a length in units of 512 bytes; one of length 0 has no rows. s_out_ready is a pulse
 // in the cycle after a part was looked at, so s_out must be held until it (as valid and ready ask anyhow). A part
 // with error leaves as zeros, its rows marked in tuser. `freed` counts units whose last row was read from the
-// ring; it wraps at 2^32. Writes beyond the ring are dropped.
+// ring; it wraps at 2^32. A ring of up to 4 MiB stands twice in its region, so that a data block may go on past its
+// end. Writes beyond that are dropped.
 // Latency: s_out_valid to first row 3 cycles. Throughput: a row in and a row out every cycle, none lost between parts.
 module db_host_read_ring
   import db_host_pkg::*;
@@ -116,8 +117,8 @@ module db_host_read_ring
   end
 
   logic in_ring;
-  if (BYTE_W < REGION_W) begin : g_bound
-    assign in_ring = s_wr_addr[WIN_W-1:BYTE_W] == {REGION_RD_DATA, (REGION_W - BYTE_W)'(0)};
+  if (BYTE_W + 1 < REGION_W) begin : g_bound
+    assign in_ring = s_wr_addr[WIN_W-1:BYTE_W+1] == {REGION_RD_DATA, (REGION_W - BYTE_W - 1)'(0)};
   end else begin : g_full
     assign in_ring = s_wr_addr[WIN_W-1:REGION_W] == REGION_RD_DATA;
   end

@@ -4,6 +4,8 @@
 //
 // Nothing that is made is stored, so a command may be read at any time and as often as the drive likes. All else in the
 // window (completion queues, the read ring, beyond the write ring) reads as zeros.
+// With SGLs the data of a Read or a Write is one data block. It may go on past the ring's end, so a ring that has room for
+// it stands twice in its region; data in one of 8 MiB, which has none, is described by PRPs.
 // Latency: ROW_LATENCY (4) cycles. Throughput: a row every cycle.
 module db_host_window_rows
   import db_host_pkg::*;
@@ -24,6 +26,8 @@ module db_host_window_rows
   /// a multiple of the window's size
   input  logic [63:0]       window_base,
   input  logic [31:0]       nsid,
+  /// the drive takes SGLs
+  input  logic              sgl,
   input  slot_map_t         map,
 
   input  logic              s_row_valid,
@@ -53,6 +57,8 @@ module db_host_window_rows
   localparam int PAGE_W = REGION_W - 12;  // log2 of the pages in a region
   localparam logic [PAGE_W-1:0] WR_PAGES = PAGE_W'(WR_RING_BYTES / 4096 - 1);  // masks
   localparam logic [PAGE_W-1:0] RD_PAGES = PAGE_W'(RD_RING_BYTES / 4096 - 1);
+  localparam bit WR_TWICE = WR_RING_BYTES < 2 ** REGION_W;
+  localparam bit RD_TWICE = RD_RING_BYTES < 2 ** REGION_W;
 
   if (!(DATA_W inside {128, 256, 512}) || !(NUM_QP inside {1, 2, 4})) begin : g_bad
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d), NUM_QP 1, 2 or 4 (is %0d)", DATA_W, NUM_QP);
@@ -82,7 +88,7 @@ module db_host_window_rows
         if (off[REGION_W-1:20] == IO_SQ[REGION_W-1:20]) kind = ROW_ENTRY;
         if (off[REGION_W-1:12] inside {ADMIN_SQ[REGION_W-1:12], ADMIN_BUF[REGION_W-1:12]}) kind = ROW_ADMIN;
       end
-      REGION_WR_DATA: if (32'(off) < WR_RING_BYTES) kind = ROW_WRITE_RING;
+      REGION_WR_DATA: if (32'(off) < 2 * WR_RING_BYTES) kind = ROW_WRITE_RING;
       REGION_WR_PRP: kind = ROW_WR_LIST;
       REGION_RD_PRP: kind = ROW_RD_LIST;
       REGION_RANGES: kind = ROW_RANGE;
@@ -127,6 +133,7 @@ module db_host_window_rows
   endfunction
 
   sqe_t              sqe;
+  sgl_desc_t         block;
   logic              is_write;
   logic [14:0]       ends;         // units of 512 bytes from the start of the first page to the end of the data
   logic [PAGE_W-1:0] first_page, second_page;
@@ -148,7 +155,12 @@ module db_host_window_rows
       BLOCK_VERIFY: sqe.opc = OPC_VERIFY;
       default:      sqe.opc = OPC_FLUSH;
     endcase
-    if (s_ctx.slot.op inside {BLOCK_READ, BLOCK_WRITE}) begin
+    block       = '{kind: SGL_BLOCK, subtype: '0, rsvd: '0, bytes: 32'({s_ctx.slot.len512, 9'd0}),
+                    addr: at(is_write ? REGION_WR_DATA : REGION_RD_DATA, {s_ctx.slot.buf512, 9'd0})};
+    if (s_ctx.slot.op inside {BLOCK_READ, BLOCK_WRITE} && sgl && (is_write ? WR_TWICE : RD_TWICE)) begin
+      sqe.psdt             = 2'b01;
+      {sqe.prp2, sqe.prp1} = block;
+    end else if (s_ctx.slot.op inside {BLOCK_READ, BLOCK_WRITE}) begin
       sqe.prp1 = at(is_write ? REGION_WR_DATA : REGION_RD_DATA, {s_ctx.slot.buf512, 9'd0});
       if (ends > 15'd16) sqe.prp2 = at(is_write ? REGION_WR_PRP : REGION_RD_PRP, {first_page, 12'd0});
       else if (ends > 15'd8) sqe.prp2 = at(is_write ? REGION_WR_DATA : REGION_RD_DATA, {second_page, 12'd0});

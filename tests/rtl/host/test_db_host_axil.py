@@ -72,7 +72,7 @@ async def identity_and_settings(dut):
     assert await b.read(0x0C) & 0x7 == 5
     assert await b.read(0x0C) >> 16 == {n: v for v, n in names("STEP").items()}["UP"]
     resets = {0x14: 1, 0x18: 10000, 0x1C: 1000, 0x20: 1, 0x24: 1, 0x28: 1250000000, 0x2C: 10000}
-    widths = {0x14: 32, 0x18: 16, 0x1C: 16, 0x20: 16, 0x24: 1, 0x28: 32, 0x2C: 16}
+    widths = {0x14: 32, 0x18: 16, 0x1C: 16, 0x20: 16, 0x24: 2, 0x28: 32, 0x2C: 16}
     for addr, value in resets.items():
         assert await b.read(addr) == value
     for addr in resets:
@@ -82,7 +82,12 @@ async def identity_and_settings(dut):
     settings = SETTINGS.unpack(int(dut.settings.value))
     fields = ("nsid", "admin_ms", "abort_ms", "poll_ms", "repeat_on_reset", "cmd_timeout", "shutdown_ms")
     for addr, field in zip(resets, fields, strict=True):
-        assert settings[field] == await b.read(addr)
+        value = await b.read(addr)
+        assert settings[field] == (value & 1 if addr == 0x24 else value)
+    for value in (2, 1):
+        await b.write(0x24, value)
+        settings = SETTINGS.unpack(int(dut.settings.value))
+        assert (settings["prp_only"], settings["repeat_on_reset"]) == (value >> 1, value & 1)
     for pulses, port, addr in ((5, dut.stat_cqe, 0x60), (3, dut.stat_bad, 0x6C)):
         port.value = 1
         await b.ticks(pulses)

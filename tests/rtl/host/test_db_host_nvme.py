@@ -17,10 +17,10 @@ ENTRIES = 256 // NUM_QP
 
 GOOD = {
     "plain": Options(),
-    "stride1": Options(dstrd=1, mqes=63),
-    "stride2": Options(dstrd=2, mqes=99, mdts=3, flbas=1, formats=((9, 0), (12, 0))),
-    "stride3": Options(dstrd=3, mqes=1, mdts=0, start_enabled=True, vwc=0, oncs=0x80),
-    "slow": Options(to=6, on_ms=23.0, off_ms=20.0, start_enabled=True, mdts=1),
+    "stride1": Options(dstrd=1, mqes=63, sgls=1),
+    "stride2": Options(dstrd=2, mqes=99, mdts=3, flbas=1, formats=((9, 0), (12, 0)), sgls=0x1F0002),
+    "stride3": Options(dstrd=3, mqes=1, mdts=0, start_enabled=True, vwc=0, oncs=0x80, sgls=0xFFFC),
+    "slow": Options(to=6, on_ms=23.0, off_ms=20.0, start_enabled=True, mdts=1, sgls=3),
     "odd": Options(flbas=0x21, formats=((9, 8),) * 17 + ((12, 0),), nsze=1, mdts=255),
     "largest": Options(mqes=65535, to=255, nsze=(1 << 64) - 1, mdts=20, dstrd=13, bar_bytes=1 << 20),
     "more queues": Options(queues=(NUM_QP, NUM_QP + 9)),
@@ -39,6 +39,7 @@ async def bring_up(dut, name):
     size = next(2**k for k in range(16, 0, -1) if 2**k <= min(ENTRIES, o.mqes + 1))
     shift = o.formats[(o.flbas & 15) | (o.flbas >> 5 & 3) << 4][0]
     largest = min(1 << 20, 4096 << o.mdts if 0 < o.mdts < 20 else 1 << 20)
+    sgl = int(o.sgls & 3 in (1, 2))  # bits above say what else such an SGL may be; 3 is reserved
     assert d.cqs == d.sqs == {q + 1: size for q in range(NUM_QP)}
     queues = [e for e in d.log if e[0] == "queue"]
     assert queues == [
@@ -52,6 +53,7 @@ async def bring_up(dut, name):
         "blocks": o.nsze,
         "max_blocks": largest >> shift,
         "vwc": o.vwc,
+        "sgl": sgl,
         "oncs": o.oncs,
         "doorbell_stride": o.dstrd,
     }
@@ -63,7 +65,7 @@ async def bring_up(dut, name):
         o.nsze >> 32,
         largest >> shift,
     ]
-    assert await b.read(0x4C) == shift | o.vwc << 4 | o.dstrd << 8 | 1 << 12 | o.oncs << 16
+    assert await b.read(0x4C) == shift | o.vwc << 4 | sgl << 5 | o.dstrd << 8 | 1 << 12 | o.oncs << 16
     assert await b.read(0x50) == size
     assert (await b.failure())[:2] == ("OFF", "NONE")
     # doorbells: of I/O queues, where the drive looks for them

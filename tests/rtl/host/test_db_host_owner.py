@@ -32,7 +32,7 @@ class Bench:
         for name in (*PULSES, "tick", "s_up", "s_dead", "s_open", "s_shut", "s_drained", "s_quiet", "doorbell_cq"):
             getattr(d, name).value = 0
         d.s_hand.value = 0
-        d.s_facts.value = FACTS.pack(sq_size=64, lba_shift=9, max_blocks=32)
+        d.s_facts.value = FACTS.pack(sq_size=64, lba_shift=9, max_blocks=32, sgl=1)
         d.settings.value = SETTINGS.pack(nsid=7, shutdown_ms=LEAVING_MS)
         d.link_up.value = 1
         d.left_alone.value = left_alone
@@ -84,7 +84,8 @@ async def ours_passes_through(dut: Any) -> None:
         await b.pulse(rng.choice(("s_hand_valid", "bring_up", "late", "damaged", "tick")))
         assert b.seen == (up, dead, opened) and b.get("m_link_up") == up and b.get("open")
         assert b.owner == "CARD" and not b.get("handed") and b.get("nsid") == 7
-        assert FACTS.unpack(b.get("facts"))["max_blocks"] == 32
+        facts = FACTS.unpack(b.get("facts"))
+        assert facts["max_blocks"] == 32 and facts["sgl"] == 1
 
 
 @cocotb.test()
@@ -100,6 +101,7 @@ async def what_is_handed_over_holds(dut: Any) -> None:
         facts = FACTS.unpack(b.get("facts"))
         assert facts["sq_size"] == 1 << entries and facts["lba_shift"] == shift
         assert facts["max_blocks"] << shift == 1 << min(transfer, PART_LOG2) and b.get("nsid") == shift * 99
+        assert facts["sgl"] == 0, "whether it takes SGLs was not handed over"
         assert b.get("doorbell") == 0x1008
         dut.doorbell_cq.value = 1
         await b.cycles()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_host_window_rows: submission entries, PRP lists (walked as the NVMe specification has them, over the ring's end),
-range lists, data and admin rows; memories with their exact latencies around it."""
+SGLs, range lists, data and admin rows; memories with their exact latencies around it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ QUEUES, WR_DATA, WR_PRP, RD_DATA, RD_PRP, RANGES, FORWARD = (
     REGIONS[f"REGION_{name}"] << constant("db_host_pkg", "REGION_W")
     for name in ("QUEUES", "WR_DATA", "WR_PRP", "RD_DATA", "RD_PRP", "RANGES", "FORWARD")
 )
+REGION = 1 << constant("db_host_pkg", "REGION_W")
 IO_SQ = constant("db_host_pkg", "IO_SQ")
 CTX, MAP = layout("db_host_pkg", "entry_ctx_t"), layout("db_host_pkg", "slot_map_t")
 OPS = enum("db_host_pkg", "block_op_e")
@@ -52,6 +53,7 @@ class Bench:
         self.slots: list[Slot] = []
         self.base = self.mask = 0
         self.nsid = self.rng.getrandbits(32)
+        self.sgl = 0
         self.write_ring = [self.rng.getrandbits(self.width) for _ in range(self.wr_ring // self.size)]
         self.admin_buf = [self.rng.getrandbits(self.width) for _ in range(1088 * 4 // self.size)]
         self.wanted: deque[int] = deque()
@@ -85,6 +87,8 @@ class Bench:
             blocks = rng.randrange(1, 1 << 32) if op == TRIM else rng.choice([1, rng.randint(1, 65536), 65536])
             self.slots.append(Slot(op, rng.getrandbits(64), blocks, rng.randrange(units), min(length, most)))
         self.dut.map.value = MAP.pack(base=self.base, mask=self.mask)
+        self.sgl = rng.randrange(2)
+        self.dut.sgl.value = self.sgl
 
     async def cycle(self) -> None:
         """The memories, and a row request a cycle while there are some."""
@@ -160,8 +164,8 @@ async def entries_and_lists(dut: Any) -> None:
     await b.start()
     rng = b.rng
     seen = dict.fromkeys(range(6), 0)
-    shapes = dict.fromkeys(("one page", "two", "list", "wraps"), 0)
-    for _ in range(160):
+    shapes = dict.fromkeys(("one page", "two", "list", "wraps", "block", "block wraps"), 0)
+    for _ in range(400):
         if rng.random() < 0.2:
             b.configure()
         q, entry = rng.randrange(b.qps), rng.randrange(512)
@@ -170,7 +174,7 @@ async def entries_and_lists(dut: Any) -> None:
         seen[slot.op] += 1
         raw = await b.read(IO_SQ + (q << 16) + 64 * entry, 64)
         sqe = Sqe.from_buffer_copy(raw)
-        want = Sqe(opcode=OPCODE[slot.op], cid=cid, nsid=b.nsid, prp1=sqe.prp1, prp2=sqe.prp2)
+        want = Sqe(opcode=OPCODE[slot.op], cid=cid, nsid=b.nsid, flags=sqe.flags, prp1=sqe.prp1, prp2=sqe.prp2)
         if slot.op in (READ, WRITE, ZEROES, VERIFY):
             want.cdw10, want.cdw11, want.cdw12 = slot.lba & 0xFFFFFFFF, slot.lba >> 32, slot.blocks - 1 & 0xFFFF
         if slot.op == TRIM:
@@ -178,14 +182,24 @@ async def entries_and_lists(dut: Any) -> None:
         assert bytes(want) == raw, raw.hex()
         if slot.op in (READ, WRITE):
             region, ring = (WR_DATA, b.wr_ring) if slot.op == WRITE else (RD_DATA, b.rd_ring)
+            wraps = slot.buf512 + slot.len512 > ring // 512
+            if b.sgl and 2 * ring <= REGION:
+                # One data block (Base 2.0, figures "SGL Descriptor Format" and "SGL Data Block descriptor").
+                assert sqe.flags == 1 << 6
+                assert sqe.prp1 == BASE + region + slot.buf512 * 512 and sqe.prp2 == slot.len512 * 512
+                assert sqe.prp1 + sqe.prp2 <= BASE + region + 2 * ring
+                shapes["block"] += 1
+                shapes["block wraps"] += wraps
+                continue
+            assert sqe.flags == 0
             units = await b.walk(sqe.prp1, sqe.prp2, 512 * slot.len512)
             # In place from the first unit on, around the ring's end.
             assert units == [BASE + region + (slot.buf512 + i) * 512 % ring for i in range(slot.len512)]
             pages = (slot.buf512 % 8 + slot.len512 + 7) // 8
             shapes["one page" if pages == 1 else "two" if pages == 2 else "list"] += 1
-            shapes["wraps"] += slot.buf512 + slot.len512 > ring // 512
+            shapes["wraps"] += wraps
         elif slot.op == TRIM:
-            assert sqe.prp2 == 0 and sqe.prp1 % PAGE <= PAGE - 16
+            assert sqe.flags == 0 and sqe.prp2 == 0 and sqe.prp1 % PAGE <= PAGE - 16
             ranges = DsmRange.from_buffer_copy(await b.read(sqe.prp1 - BASE, 16))
             assert (ranges.cattr, ranges.nlb, ranges.slba) == (0, slot.blocks, slot.lba)
         else:
@@ -213,16 +227,18 @@ async def data_and_admin(dut: Any) -> None:
     b = Bench(dut, 3)
     await b.start()
     rows = b.wr_ring // b.size
-    for at, n in [(0, 40), (rows - 8, 8), (rows // 2, 20)]:
-        want = b"".join(r.to_bytes(b.size, "little") for r in b.write_ring[at : at + n])
+    twice = b.wr_ring < REGION  # a data block may go on past the ring's end
+    parts = [(0, 40), (rows - 8, 8), (rows // 2, 20)] + [(rows - 3, 9), (2 * rows - 5, 5)] * twice
+    for at, n in parts:
+        want = b"".join(b.write_ring[i % rows].to_bytes(b.size, "little") for i in range(at, at + n))
         assert await b.read(WR_DATA + at * b.size, n * b.size) == want
-    assert b.reads == {"ctx": 0, "write_ring": 68, "admin_buf": 0}
+    assert b.reads == {"ctx": 0, "write_ring": sum(n for _, n in parts), "admin_buf": 0}
     admin = b"".join(r.to_bytes(b.size, "little") for r in b.admin_buf)
     assert await b.read(QUEUES, 256) == admin[4096 : 4096 + 256]
     assert await b.read(QUEUES + 0x2000, 4096) == admin[:4096]
     before = dict(b.reads)
     elsewhere = [QUEUES + 0x1000, QUEUES + 0x3000, QUEUES + 0x20_0000, QUEUES + 0x70_0000, RD_DATA, FORWARD]
-    elsewhere += [WR_DATA + b.wr_ring] if b.wr_ring < 1 << 23 else []
+    elsewhere += [WR_DATA + 2 * b.wr_ring] if 2 * b.wr_ring < REGION else []
     for addr in elsewhere:
         assert await b.read(addr, 256) == bytes(256), hex(addr)
     assert b.reads == before

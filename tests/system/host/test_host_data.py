@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from doorbell.device.blocks import BlockCommand
 from doorbell.device.drives import Latency, ModelDrive
-from host_helpers import EACH, FAST, MAX_BLOCKS, Host
+from host_helpers import CONFIG, EACH, FAST, FORMAT, MAX_BLOCKS, Host
 
 BRING_UP_COMMANDS = 5  # Identify twice, Set Features, a completion and a submission queue
 
@@ -36,6 +36,23 @@ def test_random(config: str, lba: int, mdts: int, mqes: int, dstrd: int, stall: 
         host.check(2_000_000)
     host.give(host.random(20, "read"))
     host.check(2_000_000)
+    host.close()
+
+
+@pytest.mark.parametrize("config", EACH)
+@pytest.mark.parametrize("prp_only", [False, True])
+def test_data_blocks(config: str, prp_only: bool) -> None:
+    """A drive that takes SGLs reads no list, even where data goes over a ring's end; with PRPs it reads lists again."""
+    host = Host(config, ModelDrive(**FAST, sgls=True), seed=7, stall_pct=20).up()
+    assert host.sim.axil_read(FORMAT) >> 5 & 1
+    host.sim.axil_write(CONFIG, host.sim.axil_read(CONFIG) | 2 * prp_only)
+    most = host.sim.axil_read(MAX_BLOCKS)
+    for op in ("write", "read"):
+        host.give([(op, n * (most - 1), most - 1) for n in range(24)])  # over each ring's end
+        host.check(2_000_000)
+    host.give(host.random(150, longest=320))
+    host.check(2_000_000)
+    assert (host.sim.counters()["drive.list_reads"] > 0) == (prp_only and most > 8)
     host.close()
 
 

@@ -18,7 +18,7 @@ from doorbell.device.host_sim import HostSim
 from doorbell.errors import UserError
 from doorbell.qemu.drives import DRIVE_BARS, QemuDrives
 from doorbell.qemu.mirror import NvmeMirror
-from host_helpers import CONTROL, MAX_BLOCKS, NUM_RESETS, library
+from host_helpers import CONFIG, CONTROL, FORMAT, MAX_BLOCKS, NUM_RESETS, library
 
 needs_vm = pytest.mark.skipif(
     platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU comes from Debian's amd64 packages"
@@ -62,8 +62,11 @@ class Stock:
 
 
 @needs_vm
-@pytest.mark.parametrize(("lba", "options"), [(512, ""), (4096, ",logical_block_size=4096,physical_block_size=4096")])
-def test_write_and_read(tmp_path: Path, lba: int, options: str) -> None:
+@pytest.mark.parametrize(
+    ("lba", "options", "prp_only"),
+    [(512, "", False), (4096, ",logical_block_size=4096,physical_block_size=4096", False), (512, "", True)],
+)
+def test_write_and_read(tmp_path: Path, lba: int, options: str, prp_only: bool) -> None:
     """4 MiB there and back, trim and zeroes, a read beyond the end."""
     image = tmp_path / "image"
     with open(image, "wb") as f:
@@ -73,6 +76,8 @@ def test_write_and_read(tmp_path: Path, lba: int, options: str) -> None:
     sim = stock.sim
     stock.until(lambda: sim.up)
     assert sim.signal("lba_shift") == lba.bit_length() - 1 and sim.signal("blocks") == (16 << 20) // lba
+    assert sim.axil_read(FORMAT) >> 5 & 1, "QEMU's drive takes SGLs"
+    sim.axil_write(CONFIG, 1 | 2 * prp_only)
     most = sim.axil_read(MAX_BLOCKS)
     each = 65536 // lba
     assert each > most, "commands are split"
@@ -248,6 +253,22 @@ def test_mirror() -> None:
     step()
     assert [at for at, _ in sim.wrote[1:]] == [pages[0], 0x805000, 0x801000, 0x200010]
     assert sim.wrote[2][1] == bytes([9]) * 4096
+    # a read and a write of one data block each: contiguous, and no list
+    for n, opcode in enumerate((1, 2)):
+        at = 0x100000 + 64 * (2 + n)
+        sim.core[at : at + 64] = struct.pack("<BBH20xQQIII", opcode, 0x40, 9 + n, window + 0x806200, 9216, 0, 0,
+                                             17).ljust(64, b"\0")  # fmt: skip
+    sim.core[0x806200 : 0x806200 + 9216] = bytes([0x55]) * 9216
+    done = len(sim.reads)
+    step(("write", bar + 0x1000 + 2 * 8, 4, word(0)))
+    assert sorted(sim.reads[done:]) == [(0x100080, 64), (0x1000C0, 64), (0x806200, 9216)]
+    assert bus.memory[0x806200 : 0x806200 + 9216] == bytes([0x55]) * 9216
+    bus.memory[0x200020:0x200030] = struct.pack("<IIHHHH", 0, 0, 0, 1, 10, 1)
+    bus.memory[0x200030:0x200040] = struct.pack("<IIHHHH", 0, 0, 0, 1, 9, 1)
+    wrote = len(sim.wrote)
+    step()
+    assert [(at, len(data)) for at, data in sim.wrote[wrote:]] == [(0x806200, 9216), (0x200020, 16), (0x200030, 16)]
+    asked = sim.reads[before:]
     # a controller reset forgets the queues
     step(("write", bar + 0x14, 4, word(0)), ("write", bar + 0x1000 + 2 * 8, 4, word(3)))
     assert len(sim.reads) == before + len(asked) and bus.written[-1] == (bar + 0x1000 + 2 * 8, word(3))

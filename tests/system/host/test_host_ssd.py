@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Iterator
 
 import pytest
 from doorbell import build
@@ -15,11 +16,13 @@ from doorbell.device.host_sim import HostSim
 PARAMS = {"DATA_W": 128, "MS_CYCLES": 5000}
 
 
-@pytest.fixture(scope="module")
-def sim() -> HostSim:
-    drive = ssd_drive(build.simulator("db_ssd", {"DATA_W": 256}), media_size=32 << 20)
+@pytest.fixture(scope="module", params=[0, 1], ids=["PRPs", "SGLs"])
+def sim(request: pytest.FixtureRequest) -> Iterator[HostSim]:
+    params = {"DATA_W": 256} | ({"SGL": 1} if request.param else {})
+    drive = ssd_drive(build.simulator("db_ssd", params), media_size=32 << 20)
     with HostSim(build.simulator("db_host", PARAMS), [drive]) as sim:
         sim.run_until(lambda: sim.up, 5_000_000)
+        assert sim.axil_read(0x4C) >> 5 & 1 == request.param
         yield sim
         assert not sim.errors()
 
