@@ -23,7 +23,6 @@ from doorbell.device.vfio_user.wire import (
     IRQ_AUTOMASKED,
     IRQ_EVENTFD,
     IRQ_MASKABLE,
-    IRQ_NORESIZE,
     MSI,
     MSIX,
     NUM_IRQS,
@@ -40,6 +39,7 @@ class Interrupts:
         """changed: called when vectors have come or gone."""
         self._device, self._config, self._changed = device, config, changed
         self.vectors: dict[int, int] = {}
+        self._taken_away: set[int] = set()  # vectors that were attached; an interrupt may have been missed since
         self.unmask_fd = -1
         self._intx_fd = -1
         self._intx_masked = False
@@ -48,18 +48,21 @@ class Interrupts:
     def detach_all(self) -> None:
         for index in range(NUM_IRQS):
             self.detach(index)
+        self._taken_away.clear()
 
     def restore(self) -> None:
         """After a reset of the function: what is attached stays so."""
         for vector in self.vectors:
             self._write_vector(vector)
+        self._taken_away.clear()
         self._intx_masked = False
 
     def info(self, message: Message) -> bytes:
         argsz, _, index = struct.unpack_from("<III", message.body)
         if argsz < 16 or index >= NUM_IRQS:
             raise Refused(errno.EINVAL)
-        flags = IRQ_EVENTFD | (IRQ_MASKABLE | IRQ_AUTOMASKED if index == INTX else IRQ_NORESIZE)
+        # Not NORESIZE: vectors may come one by one. Else QEMU takes all away to bring one more.
+        flags = IRQ_EVENTFD | (IRQ_MASKABLE | IRQ_AUTOMASKED if index == INTX else 0)
         return struct.pack("<IIII", 16, flags, index, self.count(index))
 
     def count(self, index: int) -> int:
@@ -133,12 +136,21 @@ class Interrupts:
             self._intx_masked = action == ACTION_MASK
 
     def _attach_vector(self, vector: int, fd: int) -> None:
-        """The device's own table entry is ours: QEMU keeps the guest's table to itself."""
+        """The device's own table entry is ours: QEMU keeps the guest's table to itself.
+
+        A vector that was taken away and comes back is signalled: what the device said meanwhile reached nobody, and a
+        driver that is woken for nothing looks and sleeps again.
+        """
         old = self.vectors.pop(vector, -1)
         if fd >= 0:
             self.vectors[vector] = fd
+        elif old >= 0:
+            self._taken_away.add(vector)
         self._device.irq_eventfd(vector, fd)
         self._write_vector(vector)
+        if fd >= 0 and vector in self._taken_away:
+            self._taken_away.discard(vector)
+            signal(fd)
         if old >= 0:
             os.close(old)
 
