@@ -13,7 +13,8 @@ module db_axi_read
   parameter int ROWS        = 512,   ///< row buffer: power of two, at least two pages of 4 KiB
   parameter int BURST_BYTES = 1024,  ///< power of two, 512..4096
   parameter int USER_W      = 8,     ///< bits that travel with a command
-  parameter bit FAST        = 1'b0,  ///< rows reach the output a cycle after R; 0: after 3, a LUT a bit less
+  /// rows reach the output a cycle after R, with a buffer of at most 32 KiB; 0: after 3, a LUT a bit less
+  parameter bit FAST        = 1'b0,
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
@@ -46,6 +47,9 @@ module db_axi_read
   end
   if (BURST_BYTES < 512 || BURST_BYTES > 4096 || ROWS * ROW_BYTES < 8192) begin : g_bad_burst
     $error("%m: BURST_BYTES must be 512..4096, ROWS hold 8 KiB");
+  end
+  if (FAST && BURSTS > 64) begin : g_bad_fast
+    $error("%m: with FAST, ROWS must hold at most 32 KiB");  // i_meta is block RAM, which a row might overtake
   end
 
   logic                         busy, cut_ready, cut_last, known_q, offered_q, pages_q, fua_q, room, go, go_q,

@@ -21,6 +21,8 @@ module db_csd
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter bit SGL          = 1'b0,       ///< takes SGLs
   parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer a function: log2 of bytes, 12..30; 0: none
+  /// data of Reads that the media owes at a time, bytes: power of two, 8192..1048576
+  parameter int READ_BUF_BYTES = 16384,
   /// keys, 2..64; slot 0 is that of the features C0h to CDh, a VF has KEY_SLOTS / NUM_FN
   parameter int KEY_SLOTS    = NUM_FN > 16 ? 32 : 16,
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
@@ -54,7 +56,7 @@ module db_csd
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
     .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES), .NEAR(NEAR), .NEAR_CELLS(NEAR_CELLS),
     .NEAR_SLOTS(NEAR_SLOTS), .NEAR_SHELL(NEAR_SHELL), .NEAR_HASHES(NEAR_HASHES), .HASH_BYTES(HASH_BYTES),
-    .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
+    .READ_BUF_BYTES(READ_BUF_BYTES), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (.*, .s_peer_valid(1'b0), .s_peer_ready(), .s_peer('0), .m_ahead_valid(), .m_ahead_ready(1'b0),
     .m_ahead(), .m_ahead_rst(), .s_come_valid(1'b0), .s_come_slot('0), .s_ask_slot('0), .m_aborted(),
     .s_ended_valid(1'b0),

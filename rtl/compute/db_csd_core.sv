@@ -37,6 +37,7 @@ module db_csd_core
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
+  parameter int READ_BUF_BYTES = 16384,    ///< data of Reads that the media owes at a time: power of two, 8192..1048576
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
@@ -92,7 +93,7 @@ module db_csd_core
     .QUEUE_MAX(QUEUE_MAX),
     .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2), .RAM_BYTES(RAM_BYTES),
-    .FW_HEX(FW_HEX), .PEERS(PEERS), .BURST_BYTES(BURST_BYTES),
+    .FW_HEX(FW_HEX), .PEERS(PEERS), .BURST_BYTES(BURST_BYTES), .READ_BUF_BYTES(READ_BUF_BYTES),
     .AHEAD(AHEAD), .NEAR(NEAR)
   ) i_core (
     .*, .m_cmb_read_req(cmb_read_req[0]), .m_cmb_read_rsp(cmb_read_rsp[0]), .m_tap_cmd(tap_cmd),

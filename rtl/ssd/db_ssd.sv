@@ -28,6 +28,8 @@ module db_ssd
   parameter bit UNCORRECTABLE = 1'b0,      ///< has Write Uncorrectable: the media knows op 2 of its command port
   parameter bit SGL          = 1'b0,       ///< takes SGLs
   parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer a function: log2 of bytes, 12..30; 0: none
+  /// data of Reads that the media owes at a time, bytes: power of two, 8192..1048576
+  parameter int READ_BUF_BYTES = 16384,
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
   parameter int RAM_BYTES    = NUM_FN == 1 ? 65536 : NUM_CMDS > 128 ? 94208 : 90112,
   parameter     FW_HEX       = "fw.hex"    ///< its firmware, $readmemh image
@@ -46,8 +48,8 @@ module db_ssd
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX),
     .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
-    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2), .RAM_BYTES(RAM_BYTES),
-    .FW_HEX(FW_HEX)
+    .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
+    .READ_BUF_BYTES(READ_BUF_BYTES), .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX)
   ) i_core (
     .*, .tap_rst(), .m_tap_cmd(), .m_tap_begin(), .m_tap_begin_slot(), .m_tap_end_valid(), .m_tap_end(),
     .m_packet_valid(), .m_packet(), .s_near_valid(1'b0), .s_near('0), .tap_idle(1'b1), .tap_works(1'b0), .ns_locked('0),

@@ -41,6 +41,7 @@ module db_ssd_core
   parameter int CMB_LOG2     = 0,          ///< Controller Memory Buffer of a function: log2 of its bytes; 0: none
   parameter bit PEERS        = 1'b0,       ///< RQ is shared with db_pcie_peers
   parameter int BURST_BYTES  = 1024,       ///< of a burst of the media: power of two, 512..4096
+  parameter int READ_BUF_BYTES = 16384,    ///< data of Reads that the media owes at a time: power of two, 8192..1048576
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands: operators make results of tap_read's packets
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
@@ -92,6 +93,10 @@ module db_ssd_core
 );
   if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad_addr
     $error("%m: MEDIA_ADDR_W must be 20..64");
+  end
+  if (READ_BUF_BYTES < 8192 || READ_BUF_BYTES > 1048576 ||
+      READ_BUF_BYTES != 2 ** $clog2(READ_BUF_BYTES)) begin : g_bad_buf
+    $error("%m: READ_BUF_BYTES (%0d) must be a power of two, 8192..1048576", READ_BUF_BYTES);
   end
 
   // ---- read clients of db_pcie_endpoint
@@ -269,7 +274,7 @@ module db_ssd_core
   logic                media_busy, media_quiet;
   data_state_t         data_state;
   db_ssd_data #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .SGL(SGL),
-                .NEAR(NEAR), .BURST_BYTES(BURST_BYTES), .AHEAD(AHEAD)) i_data (
+                .NEAR(NEAR), .BURST_BYTES(BURST_BYTES), .READ_BUF_BYTES(READ_BUF_BYTES), .AHEAD(AHEAD)) i_data (
     .clk, .rst(ctrl_rst), .stop(control.stop), .write_pause(store_busy || (fw_media_valid && !AHEAD)),
     .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd),
@@ -312,7 +317,7 @@ module db_ssd_core
     .m_axi_read_req(reader_req[2]), .m_axi_read_rsp(reader_rsp[2]), .m_axi_write_req(media_write_req),
     .m_axi_write_rsp(media_write_rsp), .busy(store_busy));
 
-  db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .LOCK(!AHEAD)) i_media (
+  db_ssd_media #(.DATA_W(DATA_W), .ADDR_W(MEDIA_ADDR_W), .LOCK(!AHEAD), .READ_BUF_BYTES(READ_BUF_BYTES)) i_media (
     .clk, .rst, .ctrl_rst, .s_axi_read_req(reader_req), .s_axi_read_rsp(reader_rsp), .m_axi_read_req, .m_axi_read_rsp,
     .m_axi_arid, .m_axi_rid, .s_axi_write_req(media_write_req), .s_axi_write_rsp(media_write_rsp), .m_axi_write_req,
     .m_axi_write_rsp, .s_cmd_valid(media_cmd_valid), .s_cmd_ready(media_cmd_ready), .s_cmd(media_cmd),

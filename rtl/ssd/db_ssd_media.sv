@@ -13,6 +13,7 @@ module db_ssd_media
   parameter int DATA_W = 256,  ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,   ///< bits of a media address
   parameter bit LOCK   = 1'b1, ///< 0: the media itself keeps reads and writes of a block apart
+  parameter int READ_BUF_BYTES = 16384,  ///< what the read engine has under way at most: power of two
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
@@ -84,7 +85,9 @@ module db_ssd_media
     s_axi_write_rsp.b_valid  = m_axi_write_rsp.b_valid && b_may;
   end
   if (LOCK) begin : g_lock
-    db_axi_page_lock #(.ADDR_W(ADDR_W)) i_lock (
+    // More reads, more counters, so that fewer pages that are not the same wait for each other.
+    localparam int READS = READ_BUF_BYTES / 512;
+    db_axi_page_lock #(.ADDR_W(ADDR_W), .READS(READS), .ENTRIES(READS > 256 ? 512 : 256)) i_lock (
       .clk, .rst, .ar_load(any && free), .ar_load_addr(load.addr), .ar_valid(ar_valid_q), .ar_addr(ar_q.addr),
       .ar_id(m_axi_arid), .ar_may,
       .ar_ready(m_axi_read_rsp.ar_ready),

@@ -19,7 +19,8 @@ namespace db {
 template <class Top, u32 DATA_W>
 class AxiMedia {
     static constexpr u32 BYTES = DATA_W / 8;
-    static constexpr u32 DEPTH = 64;    // bursts a direction
+    static constexpr u32 READS = 2048;  // bursts: of 512 bytes, 1 MiB
+    static constexpr u32 DEPTH = 64;    // and writes
     static constexpr u32 EARLY = 64;    // write beats taken ahead of their address
     static constexpr u32 FRAC = 20;     // bits behind the cycle in a time
     static constexpr u64 PAGE = 4096;   // no burst crosses one
@@ -47,7 +48,8 @@ class AxiMedia {
     bool interleave = false;
     std::vector<u64> ch_free;
 
-    Ring<Burst, DEPTH> rd[2], wr[2];
+    Ring<Burst, READS> rd[2];
+    Ring<Burst, DEPTH> wr[2];
     Ring<u8, DEPTH * 2> wr_order;  // ids in address order, for bursts whose data is still to come
     u32 rd_n = 0, wr_n = 0;        // bursts inside
     u32 fill[2] = {0, 0};          // per id: index of the burst that takes data next
@@ -149,7 +151,7 @@ class AxiMedia {
 
     void drive_r(u64 now, bool stall) {
         if (r_done) {
-            Ring<Burst, DEPTH>& q = rd[last_id];
+            Ring<Burst, READS>& q = rd[last_id];
             Burst& b = q.front();
             if (++b.done == b.beats) {
                 q.pop();
@@ -160,7 +162,7 @@ class AxiMedia {
             const u64 t = (now << FRAC) | ((1u << FRAC) - 1);
             for (u32 k = 0; k < 2; ++k) {
                 const u32 id = last_id ^ k ^ (interleave ? 1 : 0);
-                Ring<Burst, DEPTH>& q = rd[id];
+                Ring<Burst, READS>& q = rd[id];
                 if (q.empty()) continue;
                 Burst& b = q.front();
                 if (b.t0 + b.done * beat_ticks > t) continue;
@@ -440,7 +442,7 @@ class AxiMedia {
         if (ar_fired) take_ar(now);
         top.m_axi_awready = wr_n < DEPTH && !(stall & 1);
         top.m_axi_wready = early_n < EARLY - 1 && !(stall & 2);
-        top.m_axi_arready = rd_n < DEPTH && !(stall & 4);
+        top.m_axi_arready = rd_n < READS && !(stall & 4);
         if (beat_ticks && early_n == 0 && !wr_order.empty()) {
             // a channel takes data up to 16 KiB ahead of what it has written
             const u64 a = wr[wr_order.front()].at(fill[wr_order.front()]).addr;

@@ -19,7 +19,7 @@ from doorbell.errors import UserError
 TOPS: dict[str, list[dict[str, int]]] = {
     "db_ssd": [
         {"DATA_W": 128},
-        {"DATA_W": 256, "UNCORRECTABLE": 1},
+        {"DATA_W": 256, "UNCORRECTABLE": 1, "READ_BUF_BYTES": 524288},
         {"DATA_W": 512},
         {"DATA_W": 256, "NUM_FN": 17, "NUM_QP": 168, "NUM_NS": 20},
     ],

@@ -18,6 +18,9 @@ PROFILES = paths.ROOT / "sim" / "nand" / "profiles"
 KIND = "nand:"
 """What --media begins with."""
 
+READ_BUF_BYTES = 512 << 10
+"""Of a drive with such media: a read of 4 KiB for each of its commands, so that many dies work at a time."""
+
 _HEADER = c_header("db_nand.h")
 OPTIONS = _HEADER.options("db_nand_config")
 """What a profile may say, beside its name and capacity."""

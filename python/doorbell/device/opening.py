@@ -10,6 +10,7 @@ from typing import Any
 from doorbell.build import has_ssds, is_host, simulator
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
+from doorbell.device.nand import READ_BUF_BYTES
 from doorbell.device.sim import Sim
 from doorbell.device.switch_sim import SwitchSim, pages_of
 from doorbell.errors import UserError
@@ -59,6 +60,8 @@ def open_sim(
     wanted: dict[str, int | str] = {"DATA_W": data_w, **({"NUM_FN": num_fn} if num_fn > 1 else {}), **(params or {})}
     if has_ssds(top) and (log2 := granule_log2(options, int(wanted.get("EXTENTS", EXTENTS)))) > GRANULE_LOG2:
         wanted.setdefault("GRANULE_LOG2", log2)
+    if options.get("nand"):
+        wanted.setdefault("READ_BUF_BYTES", READ_BUF_BYTES)
     library = simulator(top, wanted, trace=trace)  # without trace the same build as every other command uses
     if has_ssds(top):
         if options.pop("nand", None):

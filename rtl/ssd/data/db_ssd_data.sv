@@ -17,6 +17,7 @@ module db_ssd_data
   parameter bit SGL      = 1'b0, ///< takes SGLs
   parameter bit NEAR     = 1'b0, ///< has near-storage commands
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media
+  parameter int READ_BUF_BYTES = 16384,  ///< data of Reads that the media owes at a time: power of two, from 8192
   parameter bit AHEAD = 1'b0,    ///< the media is told ahead (db_ssd_ahead)
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
@@ -118,6 +119,9 @@ module db_ssd_data
   // A media that is far away needs more at once.
   localparam int ROOM   = NUM_FN == 1 || NUM_CMDS < 32 || AHEAD ? NUM_CMDS : 32;
   localparam int WINDOW = AHEAD ? 2048 : DATA_W / 4;
+  localparam int READS  = READ_BUF_BYTES / 512;
+  localparam int READ_ROOM   = READ_BUF_BYTES > 16384 ? NUM_CMDS : ROOM;
+  localparam int READ_WINDOW = READS > WINDOW ? READS : WINDOW;
 
   logic [1:0] cmd_valid, cmd_ready, segs, ended, waiting;  // [0] read engine, [1] write engine
   logic       read_idle, write_idle;
@@ -138,8 +142,8 @@ module db_ssd_data
   media_cmd_t        media;
   logic              write_done_valid, write_done_ready, write_err;  // of the write engine
   slot_completion_t  write_done;
-  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW), .SGL(SGL),
-                 .AHEAD(AHEAD)) i_order (
+  db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW),
+                 .READ_WINDOW(READ_WINDOW), .SGL(SGL), .AHEAD(AHEAD)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
     .m_cmd_valid(turn_valid), .m_cmd_ready(turn_ready), .m_cmd(turn), .m_piece(turn_piece), .m_tap_cmd(turn_tap),
@@ -178,8 +182,8 @@ module db_ssd_data
   end
 
   db_ssd_read_engine #(
-    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),
-    .BUDGET(NUM_FN > 1), .NEAR(NEAR)
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(READ_ROOM), .BURST_BYTES(BURST_BYTES),
+    .BUF_BYTES(READ_BUF_BYTES), .SGL(SGL), .BUDGET(NUM_FN > 1), .NEAR(NEAR)
   ) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
     .s_cmd_valid(cmd_valid[0]), .s_cmd_ready(cmd_ready[0]), .s_cmd(cmd),

@@ -16,6 +16,7 @@ module db_ssd_order
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   /// what an engine has before it at most, but for one command, in 512 bytes, 1..4095: some 4 us of the link
   parameter int WINDOW   = DATA_W / 4,
+  parameter int READ_WINDOW = WINDOW,  ///< ... of the read engine: what its media works on at once, if that is more
   parameter bit SGL      = 1'b0, ///< takes SGLs
   /// what moves user data, flushes or zeroes waits behind (db_ssd_ahead): it goes at once
   parameter bit AHEAD    = 1'b0
@@ -85,7 +86,7 @@ module db_ssd_order
       if (AHEAD && e == 0) begin : g_open
         assign open[e] = 1'b1;
       end else begin : g_window
-        db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(WINDOW)) i_window (
+        db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(e == 0 ? READ_WINDOW : WINDOW)) i_window (
           .clk, .rst, .s_valid(valid[e]), .s_entry(weighs), .s_gone(go_q[e]), .s_gone_cost(cost), .s_seg(s_seg[e]),
           .s_seg_of(s_seg_of[e]), .s_seg_slot(s_seg_slot[e]), .s_end(s_end[e]),
           .s_end_slot(s_end_slot[e]), .open(open[e]));

@@ -16,7 +16,7 @@ module db_ssd_read_engine
   parameter int NUM_CMDS  = 128,    ///< command slots: power of two, 2..256
   parameter int ROOM      = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media: power of two, 512..4096
-  parameter int BUF_BYTES = 16384,  ///< buffer for data of the media
+  parameter int BUF_BYTES = 16384,  ///< for data of the media: power of two; above 32 KiB rows take 2 cycles more
   parameter bit SGL       = 1'b0,   ///< takes SGLs
   parameter bit BUDGET    = 1'b0,   ///< their lists have a limit (db_nvme_sgl_walk)
   parameter bit NEAR      = 1'b0,   ///< has near-storage commands
@@ -110,7 +110,7 @@ module db_ssd_read_engine
   row_info_t         row_info;
   logic [SLOT_W-1:0] row_slot;
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .BURST_BYTES(BURST_BYTES),
-                .USER_W(SLOT_W + 1), .FAST(1'b1)) i_media (
+                .USER_W(SLOT_W + 1), .FAST(BUF_BYTES <= 32768)) i_media (
     .clk, .rst, .stop, .quiet, .s_cmd_valid(read_valid), .s_cmd_ready(read_ready),
     .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_pages(read.pages), .s_cmd_fua(read.fua),
     .s_cmd_user({read.verify, read.slot}), .m_axi_read_req, .m_axi_read_rsp,

@@ -8,6 +8,7 @@ from collections import Counter, deque
 from typing import Any
 
 import cocotb
+import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
@@ -257,5 +258,6 @@ async def reset_forgets(dut: Any) -> None:
     await b.drain()
 
 
-def test_db_axi_page_lock() -> None:
-    bench.run(__file__, "db_axi_page_lock", {"ENTRIES": ENTRIES})
+@pytest.mark.parametrize("reads", [32, 128])
+def test_db_axi_page_lock(reads: int) -> None:
+    bench.run(__file__, "db_axi_page_lock", {"ENTRIES": ENTRIES, "READS": reads})

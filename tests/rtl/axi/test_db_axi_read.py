@@ -200,7 +200,7 @@ async def stop_is_obeyed(dut: Any) -> None:
 
 @pytest.mark.parametrize(
     ("data_w", "rows", "burst", "fast"),
-    [bench.rare(128, 1024, 4096, 0), (256, 512, 1024, 1), bench.rare(512, 128, 512, 0)],
+    [bench.rare(128, 1024, 4096, 0), (256, 512, 1024, 1), (256, 2048, 1024, 0), bench.rare(512, 128, 512, 0)],
 )
 def test_db_axi_read(data_w: int, rows: int, burst: int, fast: int) -> None:
     parameters = {"DATA_W": data_w, "ROWS": rows, "BURST_BYTES": burst, "FAST": fast}

@@ -308,7 +308,7 @@ async def stop_at_any_time(dut: Any) -> None:
 
 
 @pytest.mark.parametrize(("data_w", "buf"), [
-    bench.rare(128, 8192), bench.rare(256, 16384), (512, 16384),
+    bench.rare(128, 8192), bench.rare(256, 16384), (512, 16384), bench.rare(256, 65536),
 ])  # fmt: skip
 def test_db_ssd_read_engine(data_w: int, buf: int) -> None:
     params: dict[str, int | str] = {"DATA_W": data_w, "BUF_BYTES": buf, "NEAR": 1}
