@@ -8,7 +8,7 @@ card the same host drives a function of the card, and the card drives the SSD.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from doorbell.bench.bringup import host_memory, start_queues
@@ -32,6 +32,11 @@ STAGES = {
     NvmOpc.WRITE: ("to the SSD's doorbell", "SSD", "to the CQE", "to the host"),
 }
 """Of a command that is alone; the SSD's: from its doorbell to its completion entry, both at the card's pins."""
+
+WIDE: dict[str, int | str] = {"NUM_CMDS": 256, "CQ_CC_STRADDLE": 1}
+"""Parameters of a card of several SSDs: commands inside for all of them, and the streams as full as the link."""
+IN_FLIGHT, DEPTH = 256, 64
+"""Of `grid`: as many commands as such a card holds, in queues of which it works on so many at a time (QUEUE_MAX)."""
 
 
 @dataclass(frozen=True)
@@ -216,17 +221,24 @@ def by_stage(setup: CardSetup, size: int = 4096, count: int = 8) -> Iterator[dic
 
 
 def grid(
-    counts: Sequence[int] = (1, 2, 3, 4), ssds: Sequence[int] = (1, 2, 4), size: int = 4096, ios: int = 1024,
-    rws: Sequence[str] = ("randread", "randwrite"), **setting: Any,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Rows: functions times SSDs, each function with an equal part of all blocks. of_one_pct: beside as many times one
-    function on one SSD."""
+    counts: Sequence[int] = (1, 2, 3, 4),
+    ssds: Sequence[int] = (1, 2, 4),
+    size: int = 4096,
+    ios: int = 1024,
+    rws: Sequence[str] = ("randread", "randwrite"),
+    params: dict[str, int | str] = WIDE,
+) -> Iterator[dict[str, Any]]:
+    """Rows: functions times SSDs, each function with an equal part of all blocks, IN_FLIGHT commands in all, in queues
+    of up to DEPTH. of_one_pct: beside as many times one function on one SSD."""
     one: dict[str, float] = {}
     for number in ssds:
         for count in counts:
-            card = Card(CardSetup(SsdSetup(number), **setting), count, [Job(iodepth=128, bs=size)])
+            each = -(-IN_FLIGHT // count)
+            queues = -(-each // DEPTH)
+            most = Job(numjobs=queues, iodepth=-(-each // queues), bs=size)
+            card = Card(CardSetup(SsdSetup(number), params=dict(params)), count, [most])
             for rw in rws:
-                found = card.run(count, Job(rw=rw, bs=size, iodepth=-(-128 // count), number_ios=-(-ios // count)))
+                found = card.run(count, replace(most, rw=rw, number_ios=-(-ios // count // queues)))
                 rates = [r.bytes_per_s / 1e6 for r in found]
                 one.setdefault(rw, sum(rates))
                 yield {"rw": rw, "bs": size, "functions": count, "ssds": number, "mb_s": round(sum(rates), 1),
