@@ -501,7 +501,7 @@ def test_msix(client: vc.Client, device: FakeDevice) -> None:
 
 
 def test_vectors_that_were_away(client: vc.Client, device: FakeDevice) -> None:
-    """A client takes all vectors away to bring one more, as QEMU did: what was said meanwhile wakes somebody afterwards."""
+    """A client takes all vectors away to bring one more, as QEMU did: what was said meanwhile is not lost."""
     fds = [os.eventfd(0, os.EFD_NONBLOCK) for _ in range(3)]
     client.set_irqs(0x24, vc.MSIX, 0, 2, fds=fds[:2])
     assert not select.select(fds, [], [], 0)[0]
