@@ -49,7 +49,7 @@ module db_axi_page_lock #(
     logic read;
     logic write;
   } step_t;
-  entry_t             entries_q [ENTRIES];
+  (* ram_style = "distributed" *) entry_t entries_q [ENTRIES];
   entry_t             entry, next;
   logic [INDEX_W-1:0] ar_index, aw_index, b_index, index_q;
   logic [INDEX_W-1:0] read_index [2];

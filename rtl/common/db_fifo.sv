@@ -57,16 +57,17 @@ module db_fifo #(
     assign stored       = level_q[AW:2] != '0 || level_q[1:0] > {m_valid_q && behind_q, m_valid_q ^ behind_q};
     assign ram_re       = stored && (!behind_q || out_free);
     assign around       = AROUND && !stored && !behind_q && out_free;
-    db_ram_sdp #(.WIDTH(WIDTH), .DEPTH(DEPTH), .BLOCK(1'b1)) i_ram (
+    db_ram_sdp #(.WIDTH(WIDTH), .DEPTH(DEPTH), .BLOCK(1'b1), .APART(1'b1)) i_ram (
         .clk, .we(ram_we), .waddr(wptr_q), .wdata(s_data), .re(ram_re), .raddr(rptr_q), .rdata(behind_data)
     );
+    assert property (@(posedge clk) disable iff (rst) !(ram_we && ram_re && wptr_q == rptr_q));
     always_ff @(posedge clk) begin
       if (rst) behind_q <= 1'b0;
       else if (ram_re) behind_q <= 1'b1;
       else if (out_free) behind_q <= 1'b0;
     end
   end else begin : g_lutram
-    logic [WIDTH-1:0] mem_q[DEPTH];
+    (* ram_style = DEPTH > 16 ? "distributed" : "auto" *) logic [WIDTH-1:0] mem_q[DEPTH];
     // What finds the FIFO empty goes around the RAM, so with AROUND the output register has the only word.
     assign stored       = level_q[AW:1] != '0 || (!AROUND && level_q[0] && !m_valid_q);
     assign behind_valid = stored;

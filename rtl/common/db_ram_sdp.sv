@@ -2,11 +2,13 @@
 // Simple dual-port RAM, one clock: one write port, one read port.
 //
 // Latency: rdata is valid in the cycle after re and holds its value until the next re. A read of the word that is
-// written in the same cycle returns the old one. Contents are undefined at power-up and not reset.
+// written in the same cycle returns the old one; with APART there is none, and a device whose RAM would return anything
+// (ECP5) needs no logic around it. Contents are undefined at power-up and not reset.
 module db_ram_sdp #(
-  parameter int unsigned WIDTH = 32,  ///< bits in a word, at least 1
-  parameter int unsigned DEPTH = 512, ///< words, at least 2
-  parameter bit          BLOCK = 1'b0 ///< block RAM, whatever the tool would choose
+  parameter int unsigned WIDTH = 32,   ///< bits in a word, at least 1
+  parameter int unsigned DEPTH = 512,  ///< words, at least 2
+  parameter bit          BLOCK = 1'b0, ///< block RAM, whatever the tool would choose
+  parameter bit          APART = 1'b0  ///< no word is read in the cycle in which it is written: the user asserts it
 ) (
   input  logic                     clk,
   input  logic                     we,
@@ -20,7 +22,7 @@ module db_ram_sdp #(
     $error("%m: WIDTH must be at least 1 (is %0d), DEPTH at least 2 (is %0d)", WIDTH, DEPTH);
   end
 
-  (* ram_style = BLOCK ? "block" : "auto" *) logic [WIDTH-1:0] mem_q[DEPTH];
+  (* ram_style = BLOCK ? "block" : "auto", no_rw_check = APART *) logic [WIDTH-1:0] mem_q[DEPTH];
   logic [WIDTH-1:0] rdata_q;
 
   always_ff @(posedge clk) begin

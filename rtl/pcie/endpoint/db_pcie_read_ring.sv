@@ -43,10 +43,13 @@ module db_pcie_read_ring #(
   assign get_row     = spare_valid_q ? spare_row_q : s_row;
 
   for (genvar k = 0; k < N; k++) begin : g_bank
-    db_ram_sdp #(.WIDTH(32), .DEPTH(ROWS)) i_ram (
+    db_ram_sdp #(.WIDTH(32), .DEPTH(ROWS), .APART(1'b1)) i_ram (
       .clk, .we(s_ring_we[k]), .waddr(s_ring_row[k]), .wdata(s_ring_data[k*32+:32]), .re(get_valid && out_free),
       .raddr(get_row), .rdata(m_row_data[k*32+:32])
     );
+    // A row is asked for when all of it is there.
+    assert property (@(posedge clk) disable iff (rst)
+                     !(s_ring_we[k] && get_valid && out_free && s_ring_row[k] == get_row));
   end
 
   always_ff @(posedge clk) begin

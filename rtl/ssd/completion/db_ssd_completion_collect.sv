@@ -70,10 +70,12 @@ module db_ssd_completion_collect
   assign kept = '{computes: s_ctx.desc.computes, fn: s_ctx.fn, sqid: s_ctx.sqid, cid: s_ctx.cid,
                   nsid: s_ctx.nsid, slba: s_ctx.slba, sectors: s_ctx.bytes[31:9], counts_read: s_ctx.desc.counts_read,
                   counts_write: s_ctx.desc.counts_write};
-  db_ram_sdp #(.WIDTH(KEPT_W), .DEPTH(NUM_CMDS)) i_ctx (
+  db_ram_sdp #(.WIDTH(KEPT_W), .DEPTH(NUM_CMDS), .APART(1'b1)) i_ctx (
     .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(kept[KEPT_W-1:0]), .re(!out_q),
     .raddr(slot_sel.slot[AW-1:0]), .rdata(ctx_rdata));
   assign ctx = kept_t'(ctx_rdata);
+  assert property (@(posedge clk) disable iff (rst)
+                   !(s_ctx_valid && !out_q && any && (!gnt[3] || by_slot) && s_ctx_slot == slot_sel.slot));
   status_t     ended;                // with what the operators say, and dword 0
   logic [31:0] dw0;
   if (NEAR) begin : g_near

@@ -83,7 +83,7 @@ module db_ssd_abort
   end
 
   // A bit each, one write a cycle: a command begins, or one has ended, or one is aborted.
-  logic                alive_mem[NUM_CMDS], inside_mem[NUM_CMDS];
+  (* ram_style = "distributed" *) logic alive_mem[NUM_CMDS], inside_mem[NUM_CMDS];
   logic                we;
   logic [AW-1:0]       waddr;
   assign we    = init || s_ctx_valid || done_q || ends;
