@@ -123,7 +123,7 @@ module db_ssd_sq
   logic             queue_valid;
   queue_ctx_t       new_ctx;
   logic [15:0]      doorbell_value, tail, next_head;
-  logic             doorbell_bad, admin_turn, more, request_free, list_any, list_some, list_pop,
+  logic             doorbell_bad, admin_turn, more, request_free, list_any, list_some, list_go,
                     list_pushing;
   logic             push_own, push_shared, io_free, shared_free, gathering, admin_free, retiring, share_we;
   logic             list_shared, once_may, once_shared, calm, pending;
@@ -139,7 +139,7 @@ module db_ssd_sq
     .s_queue_ctx, .wrr(arb_cfg.wrr), .state, .queue, .queue_next, .queue_valid, .new_ctx, .doorbell_value,
     .doorbell_bad, .deleted, .admin_turn, .ctx, .head, .share, .share_next, .share_we, .share_w, .s_retired_valid,
     .s_retired_sqid, .retiring, .more, .request_free(request_free && !list_pushing), .list_any, .list_some, .list_queue,
-    .list_shared, .push_own, .push_shared, .list_pop, .io_free, .gathering(pending), .once_may, .once_shared, .calm,
+    .list_shared, .push_own, .push_shared, .list_go, .io_free, .gathering(pending), .once_may, .once_shared, .calm,
     .admin_free, .m_doorbell_err_valid,
     .m_doorbell_err, .idle);
 
@@ -151,7 +151,7 @@ module db_ssd_sq
 
   if (NUM_FN == 1) begin : g_one
     db_ssd_sq_arb #(.NUM_Q(NUM_Q)) i_arb (
-      .clk, .rst, .arb_cfg, .state, .shared_free, .push_own, .push_shared, .pop(list_pop), .list(ctx.list), .queue,
+      .clk, .rst, .arb_cfg, .state, .shared_free, .push_own, .push_shared, .go(list_go), .list(ctx.list), .queue,
       .any(list_any), .some(list_some), .pushing(list_pushing), .next_queue(list_queue), .spend(!admin_turn), .count,
       .class_credit);
     logic unused_ok;
@@ -183,7 +183,7 @@ module db_ssd_sq
       .clk, .rst, .arb_cfg, .state, .calm, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share),
       .tokens, .many_tokens, .io(!admin_turn), .place, .list(ctx.list), .queue, .share,
       .push_own, .push_shared, .count,
-      .any(list_any), .next_queue(list_queue), .next_shared(list_shared), .pop(list_pop),
+      .any(list_any), .next_queue(list_queue), .next_shared(list_shared), .pop(list_go && list_any),
       .bell(s_doorbell_valid), .bell_fn(s_doorbell.fn), .bell_may(once_may), .bell_shared(once_shared), .most(fn_most),
       .class_most, .burst, .slots_free, .some(list_some), .pending);
   end

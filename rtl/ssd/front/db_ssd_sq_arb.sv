@@ -23,7 +23,7 @@ module db_ssd_sq_arb
   input  logic          shared_free, ///< the shared lists are served, else the own lists
   input  logic          push_own,    ///< the queue at work goes to the end of its class's list
   input  logic          push_shared,
-  input  logic          pop,         ///< next_queue leaves its list: its turn begins
+  input  logic          go,          ///< next_queue leaves its list, if there is any: its turn begins
   input  logic [1:0]    list,        ///< class of the queue at work
   input  logic [AW-1:0] queue,       ///< the queue at work
   output logic          any,         ///< there is a queue to serve
@@ -66,13 +66,14 @@ module db_ssd_sq_arb
   // ---- who is next
   logic [8:0] credit_q [3], credit_d [3];   // high, medium, low
   logic [2:0] left_q;                       // ... some is left, or it does not count
-  logic [1:0][3:0]    may;                  // of each kind of list, side by side: which kind is known last
+  logic [1:0][3:0]    may, first;           // of each kind of list, side by side: which kind is known last
   logic [1:0][1:0]    pick;
   logic [1:0][AW-1:0] head;
   logic               reload;
   always_comb begin
     for (int k = 0; k < 2; k++) begin
       may[k]  = list_valid[k] & {left_q, 1'b1};
+      first[k] = may[k] & {may[k][2:0] == 3'd0, may[k][1:0] == 2'd0, !may[k][0], 1'b1};
       pick[k] = may[k][0] ? 2'd0 : may[k][1] ? 2'd1 : may[k][2] ? 2'd2 : 2'd3;
       head[k] = list_head[k][pick[k]];
     end
@@ -86,7 +87,8 @@ module db_ssd_sq_arb
     list_pop  = '0;
     list_push[0][list] = push_own;
     list_push[1][list] = push_shared;
-    if (pop) list_pop[shared_free][pick[shared_free]] = 1'b1;
+    // Whether there is any is in `first` already, so nothing waits for it.
+    if (go) list_pop[shared_free] = first[shared_free];
   end
 
   // ---- credit

@@ -51,7 +51,7 @@ module db_ssd_sq_engine
   input  logic             list_shared,           ///< ... in a shared list
   output logic             push_own,              ///< the queue at work goes to the end of its class's own list
   output logic             push_shared,
-  output logic             list_pop,
+  output logic             list_go,               ///< if list_any too, list_queue leaves its list: its turn begins
   input  logic             io_free,               ///< there is a slot for an I/O command
   input  logic             gathering,             ///< ... there will be more, a moment later
   /// ST_DOORBELL: the queue's function may have a turn at once; ... beyond the queue's guaranteed share.
@@ -70,7 +70,7 @@ module db_ssd_sq_engine
   logic [AW-1:0]    admin_queue;                  // the one whose turn it is
   queue_ctx_t       ctx_q;
   logic [15:0]      value_q;
-  logic             admin_turn_q, fetch_ok, admin_go, io_go, done_valid, done_ready, done_take;
+  logic             admin_turn_q, fetch_ok, admin_go, io_may, list_pop, done_valid, done_ready, done_take;
   logic             run_q;                        // run, a cycle later: it comes from many places
   logic             ctx_waits_q;                  // a context is offered, seen a cycle later: it comes from afar
   logic             calm_q;
@@ -100,7 +100,7 @@ module db_ssd_sq_engine
 
   assign fetch_ok = run_q && request_free;
   assign admin_go = fetch_ok && admin_any && admin_free;
-  assign io_go    = fetch_ok && list_any && io_free;
+  assign io_may   = fetch_ok && io_free;
 
   // At most two are over while something else goes on, and nothing is begun before they are counted: never full.
   db_fifo #(.WIDTH(AW), .DEPTH(8)) i_done (
@@ -185,7 +185,8 @@ module db_ssd_sq_engine
     .clk, .rst, .s_listed(state_q == ST_DOORBELL && enlist && admin_turn_q),
     .s_turn(state_q == ST_GO && admin_turn_q), .s_more(enlist), .push(push_admin), .queue(queue_q), .pop(admin_pop),
     .any(admin_any), .next_queue(admin_queue));
-  assign list_pop = state_q == ST_IDLE && !ctx_waits_q && !done_valid && !s_doorbell_valid && !admin_go && io_go;
+  assign list_go  = state_q == ST_IDLE && !ctx_waits_q && !done_valid && !s_doorbell_valid && !admin_go && io_may;
+  assign list_pop = list_go && list_any;
 
   always_ff @(posedge clk) begin
     m_doorbell_err_valid <= 1'b0;
@@ -214,7 +215,7 @@ module db_ssd_sq_engine
           if (!s_doorbell.exists || !bell_valid)
             m_doorbell_err_valid <= run;
           else state_q <= ST_DOORBELL;
-        end else if (admin_go || io_go) begin
+        end else if (admin_go || (io_may && list_any)) begin
           state_q <= ST_AVAIL;
         end
       end
