@@ -150,14 +150,14 @@ module db_ssd_completion_collect
     end
   end
 
-  logic count;
-  assign count = out_q && first_q && !admin_q && !drop && !failed;
+  logic count_q;                     // a cycle later: its context still stands
   always_ff @(posedge clk) begin
-    if (count && ctx.counts_read) begin
+    count_q <= out_q && first_q && !admin_q && !drop && !failed;
+    if (count_q && ctx.counts_read) begin
       smart.read_cmds    <= smart.read_cmds + SMART_W'(1);
       smart.read_sectors <= smart.read_sectors + SMART_W'(ctx.sectors);
     end
-    if (count && ctx.counts_write) begin
+    if (count_q && ctx.counts_write) begin
       smart.write_cmds    <= smart.write_cmds + SMART_W'(1);
       smart.write_sectors <= smart.write_sectors + SMART_W'(ctx.sectors);
     end

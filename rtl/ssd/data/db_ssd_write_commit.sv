@@ -25,13 +25,12 @@ module db_ssd_write_commit
 );
   write_burst_t burst;
   logic         burst_valid, take, err_q, fua_q;
-  logic [6:0]   level;
 
   db_fifo #(.WIDTH($bits(write_burst_t)), .DEPTH(64)) i_bursts (
     .clk, .rst, .s_valid(s_burst_valid), .s_ready(s_burst_ready), .s_data(s_burst),
-    .m_valid(burst_valid), .m_ready(take), .m_data(burst), .level);
+    .m_valid(burst_valid), .m_ready(take), .m_data(burst), .level());
 
-  assign drained   = level == '0;
+  assign drained   = !burst_valid;         // one that has gone is there in the next cycle
   assign s_b_ready = !m_completion_valid || stop;
   assign take      = s_b_valid && s_b_ready;
 
