@@ -81,8 +81,9 @@ module db_ssd_sq_ctx
     logic unused_parts;
     assign unused_parts = &{1'b0, parts_rdata, ctx_parts};
   end else begin : g_lut
-    db_ram_sdp #(.WIDTH($bits(sq_ctx_t)), .DEPTH(NUM_Q)) i_ctx (
-      .clk, .we(create), .waddr(queue), .wdata(ctx_w), .re(1'b1), .raddr(queue_next), .rdata(ctx_rdata));
+    // As a context is written, the queue at work stays the same: what was read of it stays too.
+    db_ram_sdp #(.WIDTH($bits(sq_ctx_t)), .DEPTH(NUM_Q), .APART(1'b1)) i_ctx (
+      .clk, .we(create), .waddr(queue), .wdata(ctx_w), .re(!create), .raddr(queue_next), .rdata(ctx_rdata));
     db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_tail (
       .clk, .we(tail_we), .waddr(queue), .wdata(tail_w), .re(1'b1), .raddr(queue_next), .rdata(tail));
     db_ram_sdp #(.WIDTH(16), .DEPTH(NUM_Q)) i_pos (
