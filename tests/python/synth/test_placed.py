@@ -172,3 +172,13 @@ def test_the_recorded_db_ssd_fits_its_device() -> None:
     recorded = on_record()
     assert all(now <= there for now, there in recorded["used"].values())
     assert recorded["mhz"] == pytest.approx(1000 / recorded["paths"][0]["ns"], rel=0.02)
+
+
+def test_what_is_longest_on_ecp5_is_as_the_document_says() -> None:
+    recorded = synth.read_records()[WHOLE]
+    levels = recorded["total"]["levels"]
+    told = synth.DOCUMENT.read_text().partition("longest now, at ")[2].partition("## Targets")[0]
+    assert told.startswith(f"{levels} levels (`./doorbell synth --target ecp5 --data-w 128`)")
+    for path in recorded["paths"]:
+        if path["levels"] == levels:
+            assert {f"`{module}`" in told for module in (path["through"][0], path["unit"])} == {True}, path
